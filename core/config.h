@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The options of core/config.def: parsed from GPUTRACE_* by the tracer, from --name=value by the
+ * command, both through gt_config_set. No allocation; strings point at the caller's memory (the
+ * environment), which must outlive the config.
+ */
+#ifndef GT_CORE_CONFIG_H
+#define GT_CORE_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum gt_option_type {
+	GT_OPTION_BOOL,
+	GT_OPTION_INT,
+	GT_OPTION_SIZE,
+	GT_OPTION_ENUM,
+	GT_OPTION_STRING,
+	GT_OPTION_PATH,
+};
+
+enum gt_option_id {
+#define GT_OPTION(id, name, type, def, values, arg, help) GT_CONFIG_##id,
+#include "core/config.def"
+#undef GT_OPTION
+	GT_CONFIG_COUNT_
+};
+
+struct gt_option {
+	const char *name;      /* "max-size" */
+	const char *env;       /* "GPUTRACE_MAX_SIZE" */
+	enum gt_option_type type;
+	const char *initial;   /* default, as a user would write it */
+	const char *values;    /* see config.def */
+	const char *argument;  /* name of the value in the help */
+	const char *help;
+};
+
+extern const struct gt_option gt_options[GT_CONFIG_COUNT_];
+
+struct gt_config {
+	struct {
+		const char *text;  /* STRING, PATH, ENUM */
+		int64_t number;    /* BOOL 0/1, INT, SIZE bytes, ENUM index in values */
+		bool is_default;
+	} value[GT_CONFIG_COUNT_];
+};
+
+/* All defaults. */
+void gt_config_init(struct gt_config *config);
+
+/* Index of the option called @name ("max-size") of @length bytes, or -ENOENT. */
+int gt_config_find(const char *name, size_t length);
+
+/* Sets option @id from text. -EINVAL: not a value of its type, -ERANGE: outside its range; the old
+ * value stays. */
+int gt_config_set(struct gt_config *config, enum gt_option_id id, const char *text);
+
+/* Writes one line that says what is wrong with @text as a value of @id, naming what would be right. */
+void gt_config_explain(enum gt_option_id id, const char *text, char *ret_line, size_t size);
+
+/*
+ * Reads every GPUTRACE_* variable of @environ. A wrong value or unknown name is reported through
+ * @complain (one line each, may be NULL) and otherwise ignored: the program must run.
+ */
+void gt_config_from_env(struct gt_config *config, char *const *environ,
+			void (*complain)(const char *line));
+
+/* "name=value name=value" of what differs from the defaults. Returns the length written. */
+size_t gt_config_describe(const struct gt_config *config, char *ret_text, size_t size);
+
+static inline int64_t gt_config_number(const struct gt_config *config, enum gt_option_id id)
+{
+	return config->value[id].number;
+}
+
+static inline const char *gt_config_text(const struct gt_config *config, enum gt_option_id id)
+{
+	return config->value[id].text;
+}
+
+static inline bool gt_config_bool(const struct gt_config *config, enum gt_option_id id)
+{
+	return config->value[id].number != 0;
+}
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Every string of a session once: interning gives a dense id, so a writer can keep what it made of
+ * a string (its escaped form) in an array. Single-threaded: the drain thread's.
+ */
+#ifndef GT_CORE_INTERN_H
+#define GT_CORE_INTERN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct gt_string {
+	uint32_t id;     /* 1.., dense */
+	uint32_t length; /* bytes, without the terminating zero */
+	uint64_t hash;
+	char text[];     /* zero-terminated; may hold any byte, valid UTF-8 is not promised */
+};
+
+struct gt_intern;
+
+/* @max_bytes bounds the memory; over it every new string becomes "(strings over the limit)". */
+struct gt_intern *gt_intern_new(size_t max_bytes);
+void gt_intern_free(struct gt_intern *pool);
+
+/* The one copy of @length bytes at @text. Never NULL: on lack of memory a static "(no memory)". */
+const struct gt_string *gt_intern_get(struct gt_intern *pool, const char *text, size_t length);
+const struct gt_string *gt_intern_cstr(struct gt_intern *pool, const char *text);
+
+/* Strings that were refused for lack of memory or over the limit. */
+uint64_t gt_intern_refused(const struct gt_intern *pool);
+
+/* 64-bit hash of @length bytes (FNV-1a folded by a multiply, not for hostile keys). */
+uint64_t gt_hash_bytes(const void *data, size_t length);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A writer turns events into bytes of one format. Chosen by name from gt_writers (a NULL-terminated
+ * array); private data is allocated with the context. All functions run on the drain thread.
+ */
+#ifndef GT_WRITERS_WRITER_H
+#define GT_WRITERS_WRITER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/event.h"
+#include "core/facts.h"
+#include "core/ledger.h"
+
+struct gt_sink;
+struct gt_writer;
+
+struct gt_writer_options {
+	bool full_stacks;          /* --stacks=full: "frames" on every slice */
+	bool sync_lanes;           /* --sync: cuda_sync slices are wanted */
+};
+
+struct gt_writer_ops {
+	const char *name;          /* "chrome", "null" */
+	const char *suffix;        /* ".pt.trace.json" */
+	size_t private_size;
+
+	/* called once, before any event: takes the sink (owned by the caller), facts so far */
+	int (*open)(struct gt_writer *w, struct gt_sink *sink, const struct gt_facts *facts,
+		    const struct gt_writer_options *options);
+	/* called for every event, in no promised order of time */
+	int (*event)(struct gt_writer *w, const struct gt_event *event);
+	/* called when the facts changed */
+	int (*facts)(struct gt_writer *w, const struct gt_facts *facts);
+	/* called at least twice a second: everything given so far becomes readable in the file,
+	 * except GPU operations newer than @settled (trace ns), which may wait for their order */
+	int (*flush)(struct gt_writer *w, uint64_t settled);
+	/* called once at the end: the file takes its closed form. @ledger is complete but for
+	 * what only the writer counts, which it adds (GT_LEDGER_*_WRITTEN, bytes). */
+	int (*close)(struct gt_writer *w, const struct gt_facts *facts, struct gt_ledger *ledger);
+	/* called last, also on a half-open writer: frees what open and event allocated */
+	void (*fini)(struct gt_writer *w);
+};
+
+struct gt_writer {
+	const struct gt_writer_ops *ops;
+	struct gt_sink *sink;
+	struct gt_ledger ledger;   /* only what the writer counts */
+	void *priv;                /* ops->private_size bytes, zeroed */
+};
+
+extern const struct gt_writer_ops *const gt_writers[];
+
+/* The writer of that name, with its private data. NULL: no such writer (or no memory). Free with
+ * gt_writer_free (NULL is fine). */
+struct gt_writer *gt_writer_new(const char *name);
+void gt_writer_free(struct gt_writer *w);
+
+#endif
