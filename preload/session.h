@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The session of this process: off until CUDA is used, then on until the end. Starts the collectors,
+ * the writer and the drain thread in the fixed order of REQ-5.
+ */
+#ifndef GT_PRELOAD_SESSION_H
+#define GT_PRELOAD_SESSION_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+enum gt_session_state {
+	GT_SESSION_IDLE,      /* nothing has used CUDA */
+	GT_SESSION_CUPTI,     /* callbacks record, hooks only pass through */
+	GT_SESSION_HOOKS,     /* no CUPTI: hooks record */
+	GT_SESSION_OFF,       /* ended, refused, or a forked child: everything passes through */
+};
+
+/* Read by every hook: one load. Changed by the session only. */
+extern _Atomic int gt_session_state;
+
+/* Starts the session if it is IDLE: from InitializeInjection, or from the first hooked call when the
+ * driver did not call that (@from_hook: then CUDA may be up already). Never fails loudly. */
+void gt_session_start(bool from_hook);
+
+/* True when hooks have to record. Starts the session at the first call of all. */
+static inline bool gt_session_hooks_record(void)
+{
+	int state = atomic_load_explicit(&gt_session_state, memory_order_acquire);
+
+	if (__builtin_expect(state == GT_SESSION_IDLE, 0)) {
+		gt_session_start(true);
+		state = atomic_load_explicit(&gt_session_state, memory_order_acquire);
+	}
+	return state == GT_SESSION_HOOKS;
+}
+
+#endif
