@@ -41,13 +41,15 @@ enum gt_api_domain {
 	GT_API_DOMAIN_COUNT_
 };
 
-/* The call that asked for a GPU operation: what the arrow and "launched by" are made of. */
+/* The call that asked for a GPU operation: what the arrow and "launched by" are made of. By value in
+ * each event, so that a writer may keep events for a while (lanes need order) without a lifetime. */
 struct gt_launch {
+	bool known;                   /* false: the call is not in the trace, no arrow */
+	bool first;                   /* this is the first operation of its call: the arrow starts */
 	uint32_t tid;
 	uint64_t start;
 	const struct gt_stack *stack; /* NULL: not captured */
 	const struct gt_string *nvtx; /* innermost range open at the call, or NULL */
-	bool arrow_begun;             /* a writer has drawn the arrow's start */
 };
 
 /* Where on the GPU. */
@@ -198,8 +200,8 @@ struct gt_event {
 	uint64_t start, end;         /* ns on the trace clock; end >= start always */
 	uint32_t correlation;        /* 0: none */
 	struct gt_place place;       /* GPU operations, facts */
-	const struct gt_stack *stack; /* host events; GPU operations carry launch->stack */
-	struct gt_launch *launch;    /* GPU operations: the call that asked, NULL: not known */
+	const struct gt_stack *stack; /* host events; GPU operations carry launch.stack */
+	struct gt_launch launch;     /* GPU operations: the call that asked */
 	union {
 		struct gt_api_event api;
 		struct gt_kernel_event kernel;
