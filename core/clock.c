@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Clock sampling and conversion, see the header. Drain thread only, but for what is inline.
+ */
+#include "core/clock.h"
+
+#include <string.h>
+
+/* Kineto and torch floor the base to a quarter of a year: output_json.h, _chrome_trace_export.py. */
+#define BASE_PERIOD_S 7889238u
+#define SAMPLE_TRIES  5
+
+static uint64_t read_realtime(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* REALTIME bracketed by two MONOTONIC reads; the narrowest of a few brackets. */
+static struct gt_clock_sample take_sample(void)
+{
+	struct gt_clock_sample best = {.error_ns = UINT64_MAX};
+
+	for (int i = 0; i < SAMPLE_TRIES; i++) {
+		uint64_t before = gt_clock_now();
+		uint64_t realtime = read_realtime();
+		uint64_t after = gt_clock_now();
+
+		if (after - before < best.error_ns)
+			best = (struct gt_clock_sample){before + (after - before) / 2, realtime,
+							after - before};
+	}
+	return best;
+}
+
+static int64_t offset_of(const struct gt_clock_sample *sample)
+{
+	return (int64_t)(sample->realtime - sample->monotonic);
+}
+
+void gt_clock_init(struct gt_clock *clock)
+{
+	memset(clock, 0, sizeof(*clock));
+	clock->first = take_sample();
+	clock->samples[0] = clock->first;
+	clock->count = 1;
+	clock->trace_offset = offset_of(&clock->first);
+}
+
+void gt_clock_sample(struct gt_clock *clock, int64_t *ret_step)
+{
+	const struct gt_clock_sample *last = &clock->samples[clock->count - 1];
+	struct gt_clock_sample now = take_sample();
+	int64_t step = offset_of(&now) - offset_of(last);
+	bool stepped = step > GT_CLOCK_STEP_NS || step < -GT_CLOCK_STEP_NS;
+
+	clock->steps += stepped;
+	*ret_step = stepped ? step : 0;
+	if (clock->count == GT_CLOCK_SAMPLES) {
+		clock->count--;
+		memmove(&clock->samples[0], &clock->samples[1],
+			clock->count * sizeof(clock->samples[0]));
+	}
+	clock->samples[clock->count++] = now;
+}
+
+/*
+ * A REALTIME stamp belongs to the last sample taken at or before it: after a step back two samples
+ * may claim it, then the newer one is right, because records are converted soon after they were made.
+ */
+uint64_t gt_clock_from_realtime(const struct gt_clock *clock, uint64_t ns)
+{
+	uint32_t i = clock->count - 1;
+
+	while (i > 0 && ns < clock->samples[i].realtime)
+		i--;
+	return (uint64_t)((int64_t)ns - offset_of(&clock->samples[i]) + clock->trace_offset);
+}
+
+uint64_t gt_clock_base(uint64_t realtime_ns)
+{
+	uint64_t seconds = realtime_ns / 1000000000u;
+
+	return (seconds - seconds % BASE_PERIOD_S) * 1000000000u;
+}

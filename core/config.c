@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Option parsing from the one table. No allocation. Called by the constructor's thread in the traced
+ * process and by the command.
+ */
+#include "core/config.h"
+
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+
+#include "core/text.h"
+
+#define ENV_PREFIX     "GPUTRACE_"
+#define ENV_PREFIX_LEN (sizeof(ENV_PREFIX) - 1)
+
+const struct gt_option gt_options[GT_CONFIG_COUNT_] = {
+#define GT_OPTION(id, long_name, kind, def, range, arg, text)                                      \
+	[GT_CONFIG_##id] = {.name = long_name,                                                     \
+			    .env = ENV_PREFIX #id,                                                 \
+			    .type = GT_OPTION_##kind,                                              \
+			    .initial = def,                                                        \
+			    .values = range,                                                       \
+			    .argument = arg,                                                       \
+			    .help = text},
+#include "core/config.def"
+#undef GT_OPTION
+};
+
+/* Variables that the wrapper and the tests use besides the options. */
+static const char *const other_variables[] = {
+#define GT_VARIABLE(name, help) ENV_PREFIX name,
+#include "core/variables.def"
+#undef GT_VARIABLE
+	NULL,
+};
+
+static const struct {
+	const char *word;
+	int64_t value;
+} bool_words[] = {{"yes", 1}, {"no", 0},   {"1", 1},   {"0", 0},  {"true", 1},
+		  {"false", 0}, {"on", 1}, {"off", 0}, {"", 1}};
+
+static int parse_bool(const char *text, int64_t *ret_value)
+{
+	for (size_t i = 0; i < sizeof(bool_words) / sizeof(bool_words[0]); i++) {
+		if (!strcasecmp(text, bool_words[i].word)) {
+			*ret_value = bool_words[i].value;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+/* Index of @text in "a|b|c". */
+static int parse_enum(const char *values, const char *text, int64_t *ret_value)
+{
+	size_t length = strlen(text);
+
+	for (int64_t i = 0; *values; i++) {
+		size_t word = strcspn(values, "|");
+
+		if (word == length && !memcmp(values, text, length)) {
+			*ret_value = i;
+			return 0;
+		}
+		values += word + (values[word] == '|');
+	}
+	return -EINVAL;
+}
+
+/* "4096", "4K", "4M", "4G", "4MiB", "4MB": all binary. */
+static int parse_size(const char *text, const char **ret_end, uint64_t *ret_value)
+{
+	static const char units[] = "KMGT";
+	const char *unit;
+	int error = gt_text_parse_u64(text, ret_end, ret_value);
+
+	if (error)
+		return error;
+	unit = **ret_end ? strchr(units, **ret_end & ~0x20) : NULL;
+	if (!unit)
+		return 0;
+	if (*ret_value >> (63 - 10 * (unit - units + 1)))
+		return -ERANGE;
+	*ret_value <<= 10 * (unit - units + 1);
+	*ret_end += 1;
+	if (!strcmp(*ret_end, "B") || !strcmp(*ret_end, "iB"))
+		*ret_end += strlen(*ret_end);
+	return 0;
+}
+
+static int parse_number(const struct gt_option *option, const char *text, int64_t *ret_value)
+{
+	uint64_t low, high, value;
+	const char *end;
+	int error = parse_size(option->values, &end, &low);
+
+	if (error)
+		return error;
+	error = parse_size(end + 2, &end, &high); /* behind ".." */
+	if (error)
+		return error;
+	error = option->type == GT_OPTION_SIZE ? parse_size(text, &end, &value)
+					       : gt_text_parse_u64(text, &end, &value);
+	if (error || *end)
+		return error ? error : -EINVAL;
+	if (value < low || value > high)
+		return -ERANGE;
+	*ret_value = (int64_t)value;
+	return 0;
+}
+
+static int parse_text(const struct gt_option *option, const char *text, int64_t *ret_value)
+{
+	*ret_value = *text != 0;
+	return 0;
+}
+
+static int parse(const struct gt_option *option, const char *text, int64_t *ret_value)
+{
+	switch (option->type) {
+	case GT_OPTION_BOOL:
+		return parse_bool(text, ret_value);
+	case GT_OPTION_ENUM:
+		return parse_enum(option->values, text, ret_value);
+	case GT_OPTION_INT:
+	case GT_OPTION_SIZE:
+		return parse_number(option, text, ret_value);
+	default:
+		return parse_text(option, text, ret_value);
+	}
+}
+
+int gt_config_set(struct gt_config *config, enum gt_option_id id, const char *text)
+{
+	int64_t number;
+	int error = parse(&gt_options[id], text, &number);
+
+	if (error)
+		return error;
+	config->value[id].text = text;
+	config->value[id].number = number;
+	config->value[id].is_default = !strcmp(text, gt_options[id].initial);
+	return 0;
+}
+
+void gt_config_init(struct gt_config *config)
+{
+	memset(config, 0, sizeof(*config));
+	for (int id = 0; id < GT_CONFIG_COUNT_; id++)
+		gt_config_set(config, (enum gt_option_id)id, gt_options[id].initial);
+}
+
+int gt_config_find(const char *name, size_t length)
+{
+	for (int id = 0; id < GT_CONFIG_COUNT_; id++) {
+		if (strlen(gt_options[id].name) == length &&
+		    !memcmp(gt_options[id].name, name, length))
+			return id;
+	}
+	return -ENOENT;
+}
+
+void gt_config_explain(enum gt_option_id id, const char *text, char *ret_line, size_t size)
+{
+	static const char *const wants[] = {
+		[GT_OPTION_BOOL] = "yes or no",	  [GT_OPTION_INT] = "a number in ",
+		[GT_OPTION_SIZE] = "a size in ",  [GT_OPTION_ENUM] = "one of ",
+		[GT_OPTION_STRING] = "some text", [GT_OPTION_PATH] = "a path",
+	};
+	const struct gt_option *option = &gt_options[id];
+
+	gt_text_format(ret_line, size, "'%s' is no value for --%s: it takes %s%s", text,
+		       option->name, wants[option->type], option->values);
+}
+
+static void complain_unknown(const char *variable, void (*complain)(const char *line))
+{
+	char line[256], name[64];
+	size_t length = strcspn(variable, "=");
+
+	for (size_t i = 0; other_variables[i]; i++) {
+		if (strlen(other_variables[i]) == length &&
+		    !strncmp(other_variables[i], variable, length))
+			return;
+	}
+	length = length < sizeof(name) - 1 ? length : sizeof(name) - 1;
+	memcpy(name, variable, length);
+	name[length] = 0;
+	gt_text_format(line, sizeof(line), "%s is no variable of gputrace, ignored", name);
+	complain(line);
+}
+
+static void take_variable(struct gt_config *config, const char *variable,
+			  void (*complain)(const char *line))
+{
+	char line[256];
+
+	for (int id = 0; id < GT_CONFIG_COUNT_; id++) {
+		size_t length = strlen(gt_options[id].env);
+
+		if (strncmp(variable, gt_options[id].env, length) || variable[length] != '=')
+			continue;
+		if (gt_config_set(config, (enum gt_option_id)id, variable + length + 1) && complain) {
+			gt_config_explain((enum gt_option_id)id, variable + length + 1, line,
+					  sizeof(line));
+			complain(line);
+		}
+		return;
+	}
+	if (complain)
+		complain_unknown(variable, complain);
+}
+
+void gt_config_from_env(struct gt_config *config, char *const *environ,
+			void (*complain)(const char *line))
+{
+	for (; environ && *environ; environ++) {
+		if (!strncmp(*environ, ENV_PREFIX, ENV_PREFIX_LEN))
+			take_variable(config, *environ, complain);
+	}
+}
+
+size_t gt_config_describe(const struct gt_config *config, char *ret_text, size_t size)
+{
+	size_t n = 0;
+
+	for (int id = 0; id < GT_CONFIG_COUNT_; id++) {
+		if (config->value[id].is_default)
+			continue;
+		n += gt_text_format(ret_text + n, size - n, "%s%s=%s", n ? " " : "",
+				    gt_options[id].name, config->value[id].text);
+	}
+	if (size)
+		ret_text[n] = 0;
+	return n;
+}

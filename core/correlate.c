@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A direct-mapped table of calls by correlation id, see the header. Drain thread only.
+ */
+#include "core/correlate.h"
+
+#include "core/memory.h"
+
+#define FIRST_ENTRIES 4096u
+
+struct entry {
+	uint32_t correlation; /* 0: empty */
+	uint32_t operations;  /* seen so far */
+	bool expects;
+	bool many;
+	struct gt_launch launch;
+};
+
+struct gt_correlate {
+	struct entry *entries;
+	uint32_t size; /* power of two */
+	uint32_t max;
+	struct gt_correlate_counts counts; /* of entries no longer in the table */
+};
+
+struct gt_correlate *gt_correlate_new(uint32_t max_entries)
+{
+	struct gt_correlate *table = gt_memory_map(sizeof(*table));
+
+	if (!table)
+		return NULL;
+	table->max = max_entries;
+	table->size = max_entries < FIRST_ENTRIES ? max_entries : FIRST_ENTRIES;
+	table->entries = gt_memory_map(table->size * sizeof(struct entry));
+	if (!table->entries) {
+		gt_memory_unmap(table, sizeof(*table));
+		return NULL;
+	}
+	return table;
+}
+
+void gt_correlate_free(struct gt_correlate *table)
+{
+	if (!table)
+		return;
+	gt_memory_unmap(table->entries, table->size * sizeof(struct entry));
+	gt_memory_unmap(table, sizeof(*table));
+}
+
+static struct entry *slot_of(struct entry *entries, uint32_t size, uint32_t correlation)
+{
+	return &entries[correlation & (size - 1)];
+}
+
+/* No further operation can ask for it: it had its one, or never starts any. */
+static bool is_done(const struct entry *entry)
+{
+	return entry->operations ? !entry->many : !entry->expects;
+}
+
+/* Doubles the table. Two entries of the old table never share a place in the new one. */
+static bool grow(struct gt_correlate *table)
+{
+	uint32_t size = table->size * 2;
+	struct entry *entries;
+
+	if (size > table->max)
+		return false;
+	entries = gt_memory_map(size * sizeof(*entries));
+	if (!entries)
+		return false;
+	for (uint32_t i = 0; i < table->size; i++) {
+		const struct entry *old = &table->entries[i];
+
+		if (old->correlation)
+			*slot_of(entries, size, old->correlation) = *old;
+	}
+	gt_memory_unmap(table->entries, table->size * sizeof(*entries));
+	table->entries = entries;
+	table->size = size;
+	return true;
+}
+
+static void count_evicted(struct gt_correlate_counts *counts, const struct entry *entry)
+{
+	if (is_done(entry))
+		return;
+	counts->evicted++;
+	counts->in_flight += entry->operations == 0;
+}
+
+void gt_correlate_put(struct gt_correlate *table, uint32_t correlation,
+		      const struct gt_launch *launch, bool expects, bool many)
+{
+	struct entry *entry = slot_of(table->entries, table->size, correlation);
+
+	while (entry->correlation && entry->correlation != correlation && !is_done(entry) &&
+	       grow(table))
+		entry = slot_of(table->entries, table->size, correlation);
+	if (entry->correlation && entry->correlation != correlation)
+		count_evicted(&table->counts, entry);
+	*entry = (struct entry){
+		.correlation = correlation, .expects = expects, .many = many, .launch = *launch};
+	entry->launch.known = true;
+}
+
+bool gt_correlate_take(struct gt_correlate *table, uint32_t correlation,
+		       struct gt_launch *ret_launch)
+{
+	struct entry *entry = slot_of(table->entries, table->size, correlation);
+
+	if (correlation == 0 || entry->correlation != correlation)
+		return false;
+	*ret_launch = entry->launch;
+	ret_launch->first = entry->operations == 0;
+	entry->operations++;
+	return true;
+}
+
+struct gt_correlate_counts gt_correlate_count(const struct gt_correlate *table)
+{
+	struct gt_correlate_counts counts = table->counts;
+
+	for (uint32_t i = 0; i < table->size; i++) {
+		const struct entry *entry = &table->entries[i];
+
+		if (entry->correlation && entry->expects && entry->operations == 0)
+			counts.in_flight++;
+	}
+	return counts;
+}

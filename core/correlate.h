@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Joins a GPU operation to the call that asked for it, by correlation id. Calls are put when they
+ * have returned, operations ask in any order later. Bounded: ids are given out in sequence, so an
+ * entry lives at (id modulo size) until a much later id needs the place.
+ * Drain thread only.
+ */
+#ifndef GT_CORE_CORRELATE_H
+#define GT_CORE_CORRELATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/event.h"
+
+struct gt_correlate;
+
+/* @max_entries: power of two; the table grows up to it (64 bytes an entry). NULL: no memory. */
+struct gt_correlate *gt_correlate_new(uint32_t max_entries);
+void gt_correlate_free(struct gt_correlate *table);
+
+/* Remembers the call @correlation. @many: it may start more than one operation (graph launch).
+ * @expects: it starts GPU work, so that one without any is counted in flight at the end. */
+void gt_correlate_put(struct gt_correlate *table, uint32_t correlation,
+		      const struct gt_launch *launch, bool expects, bool many);
+
+/* The call of an operation: fills @ret_launch (known, first, ...). False when it is not there. */
+bool gt_correlate_take(struct gt_correlate *table, uint32_t correlation,
+		       struct gt_launch *ret_launch);
+
+struct gt_correlate_counts {
+	uint64_t evicted;   /* calls that may have had operations to come, forgotten for room */
+	uint64_t in_flight; /* expecting calls that got no operation */
+};
+
+/* Counts so far, entries still in the table included. */
+struct gt_correlate_counts gt_correlate_count(const struct gt_correlate *table);
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * mmap-backed memory, see the header. Any thread for the mappings; an arena belongs to one thread.
+ */
+#include "core/memory.h"
+
+#include <stdint.h>
+#include <sys/mman.h>
+
+#define ARENA_BLOCK (256u * 1024u)
+
+struct gt_arena_block {
+	struct gt_arena_block *next;
+	size_t size;
+};
+
+void *gt_memory_map(size_t size)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+void gt_memory_unmap(void *memory, size_t size)
+{
+	if (memory)
+		munmap(memory, size);
+}
+
+void *gt_memory_grow(void *memory, size_t old_size, size_t new_size)
+{
+	void *p;
+
+	if (!memory)
+		return gt_memory_map(new_size);
+	p = mremap(memory, old_size, new_size, MREMAP_MAYMOVE);
+	return p == MAP_FAILED ? NULL : p;
+}
+
+void gt_arena_init(struct gt_arena *arena, size_t max_bytes)
+{
+	*arena = (struct gt_arena){.max_bytes = max_bytes};
+}
+
+static struct gt_arena_block *add_block(struct gt_arena *arena, size_t need)
+{
+	size_t size = need + sizeof(struct gt_arena_block);
+	struct gt_arena_block *block;
+
+	size = size < ARENA_BLOCK ? ARENA_BLOCK : (size + 4095) & ~(size_t)4095;
+	if (arena->max_bytes && arena->total + size > arena->max_bytes)
+		return NULL;
+	block = gt_memory_map(size);
+	if (!block)
+		return NULL;
+	block->next = arena->blocks;
+	block->size = size;
+	arena->blocks = block;
+	arena->total += size;
+	arena->used = sizeof(*block);
+	return block;
+}
+
+void *gt_arena_get(struct gt_arena *arena, size_t size)
+{
+	struct gt_arena_block *block = arena->blocks;
+	void *piece;
+
+	size = (size + 7) & ~(size_t)7;
+	if (!block || block->size - arena->used < size)
+		block = add_block(arena, size);
+	if (!block)
+		return NULL;
+	piece = (char *)block + arena->used;
+	arena->used += size;
+	return piece;
+}
+
+void gt_arena_fini(struct gt_arena *arena)
+{
+	while (arena->blocks) {
+		struct gt_arena_block *next = arena->blocks->next;
+
+		gt_memory_unmap(arena->blocks, arena->blocks->size);
+		arena->blocks = next;
+	}
+	arena->total = arena->used = 0;
+}

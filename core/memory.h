@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Memory of the tracer comes from mmap, never from the program's malloc: an application may have
+ * replaced that one, may hold its lock, or may call CUDA from inside it.
+ * Any thread; costs a system call.
+ */
+#ifndef GT_CORE_MEMORY_H
+#define GT_CORE_MEMORY_H
+
+#include <stddef.h>
+
+/* @size zeroed bytes, page aligned. NULL: no memory. */
+void *gt_memory_map(size_t size);
+
+/* Gives back what gt_memory_map gave. NULL is fine. */
+void gt_memory_unmap(void *memory, size_t size);
+
+/* Grows a mapping, which may move; the new part is zeroed. NULL: no memory, the old one stays. */
+void *gt_memory_grow(void *memory, size_t old_size, size_t new_size);
+
+/* An arena hands out pieces that live until the arena ends: for interned strings and stacks. */
+struct gt_arena {
+	struct gt_arena_block *blocks;
+	size_t used;      /* in the newest block */
+	size_t total;     /* bytes mapped */
+	size_t max_bytes; /* 0: no limit */
+};
+
+void gt_arena_init(struct gt_arena *arena, size_t max_bytes);
+
+/* @size bytes aligned to 8, zeroed. NULL: no memory or over the limit. */
+void *gt_arena_get(struct gt_arena *arena, size_t size);
+
+void gt_arena_fini(struct gt_arena *arena);
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The ring, see the header. reserve/commit: the owning application thread; next/release: the drain
+ * thread.
+ */
+#include "core/ring.h"
+
+#include <errno.h>
+
+#include "core/memory.h"
+
+#define RECORD_PADDING 0
+
+int gt_ring_init(struct gt_ring *ring, size_t capacity)
+{
+	size_t size = 4096;
+
+	while (size < capacity)
+		size *= 2;
+	ring->data = gt_memory_map(size);
+	if (!ring->data)
+		return -ENOMEM;
+	ring->capacity = size;
+	ring->seen_tail = ring->reserved = 0;
+	atomic_init(&ring->head, 0);
+	atomic_init(&ring->tail, 0);
+	return 0;
+}
+
+void gt_ring_fini(struct gt_ring *ring)
+{
+	gt_memory_unmap(ring->data, ring->capacity);
+	ring->data = NULL;
+}
+
+static struct gt_record *record_at(const struct gt_ring *ring, uint64_t position)
+{
+	return (struct gt_record *)(void *)(ring->data + (position & (ring->capacity - 1)));
+}
+
+/* Whether @need bytes from @head fit; looks at the consumer's progress only when it has to. */
+static bool has_room(struct gt_ring *ring, uint64_t head, size_t need)
+{
+	if (head + need - ring->seen_tail <= ring->capacity)
+		return true;
+	/* pairs with the release in gt_ring_release: the consumer has read what we overwrite */
+	ring->seen_tail = atomic_load_explicit(&ring->tail, memory_order_acquire);
+	return head + need - ring->seen_tail <= ring->capacity;
+}
+
+struct gt_record *gt_ring_reserve(struct gt_ring *ring, size_t max)
+{
+	uint64_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
+	size_t to_end = ring->capacity - (size_t)(head & (ring->capacity - 1));
+	size_t pad;
+
+	max = (max + 7) & ~(size_t)7;
+	pad = to_end < max ? to_end : 0;
+	if (!has_room(ring, head, pad + max))
+		return NULL;
+	if (pad) {
+		struct gt_record *padding = record_at(ring, head);
+
+		padding->size = (uint32_t)pad;
+		padding->type = RECORD_PADDING;
+		head += pad;
+		atomic_store_explicit(&ring->head, head, memory_order_release);
+	}
+	ring->reserved = head;
+	return record_at(ring, head);
+}
+
+const struct gt_record *gt_ring_next(struct gt_ring *ring)
+{
+	uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
+
+	/* pairs with the release in gt_ring_commit */
+	while (atomic_load_explicit(&ring->head, memory_order_acquire) != tail) {
+		const struct gt_record *record = record_at(ring, tail);
+
+		if (record->type != RECORD_PADDING)
+			return record;
+		tail += record->size;
+		atomic_store_explicit(&ring->tail, tail, memory_order_release);
+	}
+	return NULL;
+}
+
+void gt_ring_release(struct gt_ring *ring, const struct gt_record *record)
+{
+	uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
+
+	atomic_store_explicit(&ring->tail, tail + record->size, memory_order_release);
+}

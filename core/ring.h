@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A ring of records from one application thread to the drain thread: single producer, single
+ * consumer, no lock, never waits. The producer reserves the most it may need, fills the record in
+ * place, commits the length it used. A full ring refuses; the producer counts that.
+ *
+ * Records are contiguous and 8-byte aligned. When the end of the memory is too near for a
+ * reservation, a padding record fills it up and the record starts at the beginning.
+ */
+#ifndef GT_CORE_RING_H
+#define GT_CORE_RING_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* First member of each record. */
+struct gt_record {
+	uint32_t size; /* bytes with this header, multiple of 8 */
+	uint16_t type; /* the collectors' business; 0 is padding */
+	uint16_t flags;
+};
+
+struct gt_ring {
+	/* consumer's line */
+	_Alignas(64) _Atomic uint64_t tail; /* bytes consumed so far */
+	/* producer's line */
+	_Alignas(64) _Atomic uint64_t head; /* bytes committed so far */
+	uint64_t seen_tail;                 /* the producer's last look at tail */
+	uint64_t reserved;                  /* where the open reservation starts */
+	char *data;
+	size_t capacity; /* power of two */
+};
+
+/* Maps @capacity bytes (rounded up to a power of two, at least a page). -ENOMEM. */
+int gt_ring_init(struct gt_ring *ring, size_t capacity);
+void gt_ring_fini(struct gt_ring *ring);
+
+/* Producer: room for @max bytes with the header, or NULL when the ring is full. A new reservation
+ * replaces one that was not committed. */
+struct gt_record *gt_ring_reserve(struct gt_ring *ring, size_t max);
+
+/* Producer: publishes the reserved record with @size bytes (<= max) and @type. */
+static inline void gt_ring_commit(struct gt_ring *ring, struct gt_record *record, size_t size,
+				  uint16_t type)
+{
+	record->size = (uint32_t)((size + 7) & ~(size_t)7);
+	record->type = type;
+	/* pairs with the acquire in gt_ring_next: the record's bytes are visible before its length */
+	atomic_store_explicit(&ring->head, ring->reserved + record->size, memory_order_release);
+}
+
+/* Consumer: the oldest record, or NULL. Stays valid until gt_ring_release. */
+const struct gt_record *gt_ring_next(struct gt_ring *ring);
+
+/* Consumer: done with the record that gt_ring_next gave. */
+void gt_ring_release(struct gt_ring *ring, const struct gt_record *record);
+
+static inline bool gt_ring_is_empty(struct gt_ring *ring)
+{
+	return atomic_load_explicit(&ring->head, memory_order_acquire) ==
+	       atomic_load_explicit(&ring->tail, memory_order_relaxed);
+}
+
+#endif

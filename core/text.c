@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Formatting without stdio, see the header.
+ */
+#include "core/text.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+struct out {
+	char *at, *end; /* end: one before the terminating zero */
+};
+
+static void put(struct out *out, const char *text, size_t length)
+{
+	size_t room = (size_t)(out->end - out->at);
+
+	length = length < room ? length : room;
+	memcpy(out->at, text, length);
+	out->at += length;
+}
+
+size_t gt_text_decimal(char *out, uint64_t value)
+{
+	char digits[20];
+	size_t n = 0;
+
+	do {
+		digits[n++] = (char)('0' + value % 10);
+		value /= 10;
+	} while (value);
+	for (size_t i = 0; i < n; i++)
+		out[i] = digits[n - 1 - i];
+	return n;
+}
+
+size_t gt_text_hex(char *out, uint64_t value)
+{
+	size_t n = 1;
+
+	while (n < 16 && value >> (4 * n))
+		n++;
+	for (size_t i = 0; i < n; i++)
+		out[i] = "0123456789abcdef"[value >> (4 * (n - 1 - i)) & 15];
+	return n;
+}
+
+static void put_signed(struct out *out, int64_t value)
+{
+	char digits[20];
+
+	if (value < 0)
+		put(out, "-", 1);
+	put(out, digits,
+	    gt_text_decimal(digits, value < 0 ? 0 - (uint64_t)value : (uint64_t)value));
+}
+
+static void put_unsigned(struct out *out, uint64_t value, bool hex)
+{
+	char digits[20];
+
+	put(out, digits, hex ? gt_text_hex(digits, value) : gt_text_decimal(digits, value));
+}
+
+/* One conversion; @spec is behind the '%'. Returns where the format goes on. */
+static const char *convert(struct out *out, const char *spec, va_list *args)
+{
+	bool is_long = *spec == 'l';
+	const char *s;
+	char c;
+
+	spec += is_long;
+	switch (*spec) {
+	case 's':
+		s = va_arg(*args, const char *);
+		s = s ? s : "(null)";
+		put(out, s, strlen(s));
+		break;
+	case 'd':
+		put_signed(out, is_long ? va_arg(*args, long) : va_arg(*args, int));
+		break;
+	case 'u':
+	case 'x':
+		put_unsigned(out, is_long ? va_arg(*args, unsigned long) : va_arg(*args, unsigned),
+			     *spec == 'x');
+		break;
+	case 'c':
+		c = (char)va_arg(*args, int);
+		put(out, &c, 1);
+		break;
+	default:
+		put(out, spec, *spec != 0);
+		return *spec ? spec + 1 : spec;
+	}
+	return spec + 1;
+}
+
+size_t gt_text_vformat(char *out, size_t size, const char *format, va_list args)
+{
+	struct out o = {out, out + size - 1};
+	va_list copy;
+
+	if (size == 0)
+		return 0;
+	va_copy(copy, args);
+	while (*format) {
+		size_t plain = strcspn(format, "%");
+
+		put(&o, format, plain);
+		format += plain;
+		if (*format)
+			format = convert(&o, format + 1, &copy);
+	}
+	va_end(copy);
+	*o.at = 0;
+	return (size_t)(o.at - out);
+}
+
+size_t gt_text_format(char *out, size_t size, const char *format, ...)
+{
+	va_list args;
+	size_t n;
+
+	va_start(args, format);
+	n = gt_text_vformat(out, size, format, args);
+	va_end(args);
+	return n;
+}
+
+int gt_text_parse_u64(const char *text, const char **ret_end, uint64_t *ret_value)
+{
+	const char *p = text;
+	uint64_t value = 0;
+
+	for (; *p >= '0' && *p <= '9'; p++) {
+		uint64_t digit = (uint64_t)(*p - '0');
+
+		if (value > (UINT64_MAX - digit) / 10)
+			return -ERANGE;
+		value = value * 10 + digit;
+	}
+	if (p == text)
+		return -EINVAL;
+	*ret_end = p;
+	*ret_value = value;
+	return 0;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Formatting without stdio, locale or allocation. Any thread, async-signal-safe.
+ */
+#ifndef GT_CORE_TEXT_H
+#define GT_CORE_TEXT_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Decimal digits of @value at @out (20 bytes are always enough). Returns how many. */
+size_t gt_text_decimal(char *out, uint64_t value);
+
+/* Lower-case hexadecimal digits of @value (16 are always enough). Returns how many. */
+size_t gt_text_hex(char *out, uint64_t value);
+
+/*
+ * The subset of snprintf that the tracer needs: %s %d %u %ld %lu %lx %x %c %%, no widths. Always
+ * zero-terminates when @size > 0. Returns the length written (cut, not what it would have been).
+ */
+size_t gt_text_format(char *out, size_t size, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+size_t gt_text_vformat(char *out, size_t size, const char *format, va_list args);
+
+/* Unsigned decimal at @text, up to @ret_end. -EINVAL: no digit; -ERANGE: over uint64. */
+int gt_text_parse_u64(const char *text, const char **ret_end, uint64_t *ret_value);
+
+#endif

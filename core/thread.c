@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The registry of application threads, see the header. First sight runs on the application's thread
+ * and costs an mmap, a gettid and a pthread_setspecific; it takes no lock (the list only grows, by
+ * compare-and-swap).
+ */
+#include "core/thread.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core/memory.h"
+
+__thread struct gt_thread *gt_thread_self;
+_Atomic uint32_t gt_thread_epoch;
+
+static struct {
+	struct gt_thread_limits limits;
+	struct gt_thread *_Atomic first;
+	_Atomic size_t bytes;
+	_Atomic uint64_t refused;
+	_Atomic bool stopped;
+	uint32_t last_epoch;
+	pthread_key_t key; /* its destructor tells us that a thread ends */
+	bool has_key;
+} registry;
+
+/* Runs when a thread ends; it may have been drained and stopped by then. The thread may still call
+ * CUDA from later destructors: those calls find no block and are counted as refused. */
+static void thread_ended(void *block)
+{
+	struct gt_thread *thread = block;
+
+	if (thread->epoch == atomic_load(&gt_thread_epoch))
+		atomic_store_explicit(&thread->life, GT_THREAD_ENDED, memory_order_release);
+	if (gt_thread_self == thread)
+		gt_thread_self = NULL;
+}
+
+int gt_threads_start(const struct gt_thread_limits *limits)
+{
+	if (!registry.has_key && pthread_key_create(&registry.key, thread_ended) == 0)
+		registry.has_key = true;
+	registry.limits = *limits;
+	atomic_store(&registry.first, NULL);
+	atomic_store(&registry.bytes, 0);
+	atomic_store(&registry.refused, 0);
+	atomic_store(&registry.stopped, false);
+	atomic_store(&gt_thread_epoch, ++registry.last_epoch);
+	return 0;
+}
+
+void gt_threads_stop(void)
+{
+	atomic_store(&registry.stopped, true);
+}
+
+static size_t block_bytes(void)
+{
+	return sizeof(struct gt_thread) + registry.limits.extra_bytes;
+}
+
+/* A drained block of an ended thread, taken over by compare-and-swap. Its counters go on counting. */
+static struct gt_thread *reuse_block(void)
+{
+	for (struct gt_thread *t = gt_threads_first(); t; t = t->next) {
+		int expected = GT_THREAD_FREE;
+
+		if (atomic_load_explicit(&t->life, memory_order_relaxed) == GT_THREAD_FREE &&
+		    atomic_compare_exchange_strong(&t->life, &expected, GT_THREAD_LIVE)) {
+			memset(t->extra, 0, registry.limits.extra_bytes);
+			return t;
+		}
+	}
+	return NULL;
+}
+
+static void push_block(struct gt_thread *thread)
+{
+	struct gt_thread *first = atomic_load(&registry.first);
+
+	do
+		thread->next = first;
+	while (!atomic_compare_exchange_weak(&registry.first, &first, thread));
+}
+
+static struct gt_thread *map_block(void)
+{
+	size_t size = block_bytes() + registry.limits.ring_bytes;
+	struct gt_thread *thread;
+
+	if (atomic_fetch_add(&registry.bytes, size) + size > registry.limits.max_bytes)
+		goto refused;
+	thread = gt_memory_map(block_bytes());
+	if (!thread)
+		goto refused;
+	if (gt_ring_init(&thread->ring, registry.limits.ring_bytes)) {
+		gt_memory_unmap(thread, block_bytes());
+		goto refused;
+	}
+	return thread;
+refused:
+	atomic_fetch_sub(&registry.bytes, size);
+	return NULL;
+}
+
+struct gt_thread *gt_thread_first_sight(void)
+{
+	uint32_t epoch = atomic_load(&gt_thread_epoch);
+	struct gt_thread *thread = NULL;
+	int saved = errno;
+	bool fresh = false;
+
+	if (epoch && !atomic_load(&registry.stopped)) {
+		thread = reuse_block();
+		if (!thread) {
+			thread = map_block();
+			fresh = thread != NULL;
+		}
+	}
+	if (thread) {
+		thread->tid = (uint32_t)syscall(SYS_gettid);
+		thread->epoch = epoch;
+		thread->named = false;
+		if (fresh)
+			push_block(thread);
+		if (registry.has_key)
+			pthread_setspecific(registry.key, thread);
+		gt_thread_self = thread;
+	} else {
+		atomic_fetch_add_explicit(&registry.refused, 1, memory_order_relaxed);
+	}
+	errno = saved;
+	return thread;
+}
+
+struct gt_thread *gt_threads_first(void)
+{
+	return atomic_load_explicit(&registry.first, memory_order_acquire);
+}
+
+uint64_t gt_threads_sum(enum gt_thread_counter which)
+{
+	uint64_t sum = 0;
+
+	for (struct gt_thread *t = gt_threads_first(); t; t = t->next)
+		sum += atomic_load_explicit(&t->counters[which], memory_order_relaxed);
+	return sum;
+}
+
+uint64_t gt_threads_refused(void)
+{
+	return atomic_load_explicit(&registry.refused, memory_order_relaxed);
+}

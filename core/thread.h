@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the tracer keeps of each application thread that it has seen: a ring, counters, and room for
+ * the collectors' own state. Reached through one initial-exec __thread pointer, so the hot path
+ * costs one load; everything behind it is mapped once, at first sight.
+ *
+ * Blocks of ended threads are drained, then reused; they are never unmapped while the session runs,
+ * because the drain thread walks their list without a lock.
+ */
+#ifndef GT_CORE_THREAD_H
+#define GT_CORE_THREAD_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/ring.h"
+
+/* Counters that an application thread keeps; only it writes, the drain thread reads. */
+enum gt_thread_counter {
+	GT_THREAD_CALLS_SEEN,
+	GT_THREAD_CALLS_NESTED,
+	GT_THREAD_CALLS_LOST,  /* ring full */
+	GT_THREAD_RANGES_LOST, /* ring full */
+	GT_THREAD_COUNTERS_
+};
+
+enum gt_thread_life {
+	GT_THREAD_LIVE,
+	GT_THREAD_ENDED, /* its thread is gone, its ring may hold records */
+	GT_THREAD_FREE,  /* drained, may serve another thread */
+};
+
+struct gt_thread {
+	struct gt_ring ring;
+	uint32_t tid;
+	uint32_t epoch;    /* of the registry that made it: a forked child's blocks are stale */
+	bool named;        /* drain thread: its name has been written */
+	_Atomic int life;  /* enum gt_thread_life */
+	_Atomic uint64_t counters[GT_THREAD_COUNTERS_];
+	struct gt_thread *next; /* in the registry, set once */
+	_Alignas(64) unsigned char extra[]; /* collectors' state, zeroed for each new thread */
+};
+
+/* Sizes of each new block: the ring, the collectors' state, and the cap on all blocks together. */
+struct gt_thread_limits {
+	size_t ring_bytes;
+	size_t extra_bytes;
+	size_t max_bytes;
+};
+
+/* Starts (or, in a forked child, restarts) the registry. Not while threads are in gt_thread_get. */
+int gt_threads_start(const struct gt_thread_limits *limits);
+
+/* From now on gt_thread_get gives NULL to threads not seen yet. */
+void gt_threads_stop(void);
+
+extern __thread struct gt_thread *gt_thread_self;
+extern _Atomic uint32_t gt_thread_epoch; /* 0: no registry */
+
+/* Makes the block of the calling thread. A few system calls; never malloc of ours. NULL: refused. */
+struct gt_thread *gt_thread_first_sight(void);
+
+/* The calling thread's block. NULL: none to be had (counted). Hot: two loads and a compare. */
+static inline struct gt_thread *gt_thread_get(void)
+{
+	struct gt_thread *self = gt_thread_self;
+
+	if (__builtin_expect(self && self->epoch == atomic_load_explicit(&gt_thread_epoch,
+									 memory_order_relaxed),
+			     1))
+		return self;
+	return gt_thread_first_sight();
+}
+
+/* A single-writer counter: no locked instruction. */
+static inline void gt_thread_count(struct gt_thread *thread, enum gt_thread_counter which)
+{
+	uint64_t n = atomic_load_explicit(&thread->counters[which], memory_order_relaxed);
+
+	atomic_store_explicit(&thread->counters[which], n + 1, memory_order_relaxed);
+}
+
+/* Head of the list of all blocks, newest first; follow ->next. Drain thread. */
+struct gt_thread *gt_threads_first(void);
+
+/* Sum of a counter over all threads, those that ended too. Any thread. */
+uint64_t gt_threads_sum(enum gt_thread_counter which);
+
+/* Calls that found no block: the memory cap, or no memory. */
+uint64_t gt_threads_refused(void);
+
+#endif
