@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The facts in a trace's header, and the raw text of every top-level member but the events. gputrace
+ * repeats the same members in the args of its first event, for files that were never closed.
+ * Parsed with yajl. Any thread, one header at a time.
+ */
+#ifndef GT_ANALYSIS_HEADER_H
+#define GT_ANALYSIS_HEADER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analysis/scan.h"
+
+struct gt_header_device {
+	int64_t id;
+	char *name;
+	int64_t memory; /* bytes */
+	int64_t major, minor, sms;
+};
+
+struct gt_header_member {
+	char *key;
+	char *text; /* JSON */
+};
+
+struct gt_header {
+	bool has_rank, has_base;
+	int64_t rank, world_size;
+	int64_t base_ns;
+	char *backend; /* "nccl", or NULL */
+	struct gt_header_device *devices;
+	size_t device_count;
+	struct gt_header_member *members; /* in the order of the file */
+	size_t member_count;
+};
+
+void gt_header_fini(struct gt_header *header);
+
+/* Takes in one member. -EBADMSG: @value is not JSON that yajl accepts; -ENOMEM. */
+int gt_header_add(struct gt_header *header, const struct gt_span *key, const struct gt_span *value);
+
+/* The JSON text of a member, or NULL. */
+const char *gt_header_find(const struct gt_header *header, const char *key);
+
+/* An integer inside a member that is an object ("ledger", "calls_seen"). */
+bool gt_header_int(const struct gt_header *header, const char *member, const char *key,
+		   int64_t *ret_value);
+
+#endif

@@ -1,0 +1,570 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See reader.h. Layers: analysis/input.h brings bytes, analysis/scan.h finds values in them, this
+ * file knows the two forms of a trace file and the members of an event. A value that is cut by the
+ * end of the window is scanned again after more was read. One thread per reading.
+ */
+#include "analysis/reader.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/input.h"
+
+#define ARG_SLOTS 128
+
+_Static_assert(GT_ARG_COUNT_ <= 64, "arg_mask is one word");
+
+static const struct {
+	const char *key;
+	uint32_t len;
+} arg_keys[GT_ARG_COUNT_] = {
+#define GT_ARG(id, text) {text, sizeof(text) - 1},
+#include "analysis/args.def"
+#undef GT_ARG
+};
+
+struct reader {
+	struct gt_input in;
+	struct gt_scan scan;
+	struct gt_record record;
+	struct gt_reading *reading;
+	gt_reader_event event;
+	void *data;
+	char *decoded[2]; /* name and category without escapes */
+	size_t decoded_room[2];
+	uint8_t slot[ARG_SLOTS]; /* hash of a key -> enum gt_arg + 1 */
+};
+
+static inline unsigned int arg_hash(const char *key, uint32_t len)
+{
+	return (len * 7u + (unsigned char)key[0] * 3u + (unsigned char)key[len - 1]) % ARG_SLOTS;
+}
+
+static void fill_slots(struct reader *r)
+{
+	for (unsigned int i = 0; i < GT_ARG_COUNT_; i++) {
+		unsigned int h = arg_hash(arg_keys[i].key, arg_keys[i].len);
+
+		while (r->slot[h])
+			h = (h + 1) % ARG_SLOTS;
+		r->slot[h] = (uint8_t)(i + 1);
+	}
+}
+
+static int find_arg(const struct reader *r, const struct gt_span *key)
+{
+	unsigned int h;
+
+	if (!key->len)
+		return -1;
+	for (h = arg_hash(key->text, key->len); r->slot[h]; h = (h + 1) % ARG_SLOTS) {
+		unsigned int i = r->slot[h] - 1u;
+
+		if (gt_span_is(key, arg_keys[i].key, arg_keys[i].len))
+			return (int)i;
+	}
+	return -1;
+}
+
+static const char *arg_member(struct gt_scan *scan, const struct gt_span *key, const char *value,
+			      void *data)
+{
+	struct reader *r = data;
+	struct gt_span span;
+	const char *next = gt_scan_value(scan, value, &span);
+	int arg = next ? find_arg(r, key) : -1;
+
+	if (arg >= 0) {
+		r->record.arg[arg] = span;
+		r->record.arg_mask |= 1ull << arg;
+	}
+	return next;
+}
+
+/* A pid or tid: a number, or a text that stands for one. */
+static bool read_lane(const struct gt_span *span, int64_t *ret_value)
+{
+	uint32_t hash = 2166136261u;
+
+	if (span->kind == GT_SPAN_NUMBER)
+		return gt_span_int(span, ret_value);
+	if (span->kind != GT_SPAN_STRING)
+		return false;
+	for (uint32_t i = 0; i < span->len; i++)
+		hash = (hash ^ (unsigned char)span->text[i]) * 16777619u;
+	*ret_value = -2 - (int64_t)(hash & 0x3fffffff);
+	return true;
+}
+
+static void take_phase(struct gt_record *record, const struct gt_span *span)
+{
+	if (span->kind == GT_SPAN_STRING && span->len == 1)
+		record->ph = *span->text;
+}
+
+static void take_name(struct gt_record *record, const struct gt_span *span)
+{
+	record->name = *span;
+}
+
+static void take_cat(struct gt_record *record, const struct gt_span *span)
+{
+	record->cat = *span;
+}
+
+static void take_pid(struct gt_record *record, const struct gt_span *span)
+{
+	record->pid_text = *span;
+	record->has_pid = read_lane(span, &record->pid);
+}
+
+static void take_tid(struct gt_record *record, const struct gt_span *span)
+{
+	record->tid_text = *span;
+	record->has_tid = read_lane(span, &record->tid);
+}
+
+static void take_ts(struct gt_record *record, const struct gt_span *span)
+{
+	record->ts_text = *span;
+	record->has_ts = gt_span_ns(span, &record->ts);
+}
+
+static void take_dur(struct gt_record *record, const struct gt_span *span)
+{
+	record->dur_text = *span;
+	record->has_dur = gt_span_ns(span, &record->dur);
+}
+
+static void take_id(struct gt_record *record, const struct gt_span *span)
+{
+	record->id_text = *span;
+	record->has_id = span->kind == GT_SPAN_NUMBER && gt_span_int(span, &record->id);
+}
+
+static const struct {
+	const char *key;
+	uint32_t len;
+	void (*take)(struct gt_record *record, const struct gt_span *span);
+} members[] = {
+	{"ph", 2, take_phase}, {"ts", 2, take_ts},   {"id", 2, take_id},   {"pid", 3, take_pid},
+	{"tid", 3, take_tid},  {"cat", 3, take_cat}, {"dur", 3, take_dur}, {"name", 4, take_name},
+};
+
+static const char *event_member(struct gt_scan *scan, const struct gt_span *key, const char *value,
+				void *data)
+{
+	struct reader *r = data;
+	struct gt_span span;
+	const char *next;
+
+	if (gt_span_is(key, "args", 4) && *value == '{') {
+		next = gt_scan_object(scan, value, arg_member, r);
+		if (next)
+			r->record.args = (struct gt_span){.text = value,
+							  .len = (uint32_t)(next - value),
+							  .kind = GT_SPAN_OBJECT};
+		return next;
+	}
+	next = gt_scan_value(scan, value, &span);
+	if (!next)
+		return NULL;
+	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+		if (gt_span_is(key, members[i].key, members[i].len)) {
+			members[i].take(&r->record, &span);
+			break;
+		}
+	}
+	return next;
+}
+
+static int decode(struct reader *r, int which, struct gt_span *span)
+{
+	if (span->kind != GT_SPAN_STRING || !span->escaped)
+		return 0;
+	if (r->decoded_room[which] < span->len) {
+		char *bigger = realloc(r->decoded[which], span->len);
+
+		if (!bigger)
+			return -ENOMEM;
+		r->decoded[which] = bigger;
+		r->decoded_room[which] = span->len;
+	}
+	span->len = (uint32_t)gt_span_decode(span, r->decoded[which]);
+	span->text = r->decoded[which];
+	span->escaped = 0;
+	return 0;
+}
+
+static void clear_record(struct gt_record *record)
+{
+	/* arg[] needs no clearing, arg_mask says what is valid */
+	memset(record, 0, offsetof(struct gt_record, arg));
+}
+
+/* Says what is wrong, where. */
+static int complain(struct reader *r, const char *at, const char *what, int rc)
+{
+	uint64_t line, byte;
+
+	gt_input_position(&r->in, (size_t)(at - r->in.data), &line, &byte);
+	snprintf(r->reading->error, sizeof(r->reading->error),
+		 "%s:%" PRIu64 ": byte %" PRIu64 ": %s", r->in.path, line, byte, what);
+	return rc;
+}
+
+static int complain_file(struct reader *r, int rc)
+{
+	snprintf(r->reading->error, sizeof(r->reading->error), "%s: %s", r->in.path,
+		 rc == -EFBIG ? "one value in it is larger than 1 GiB" : strerror(-rc));
+	return rc;
+}
+
+/* After a scan failed at the end of the window. 1: scan again, 0: the file ends here. */
+static int read_on(struct reader *r)
+{
+	int rc = gt_input_more(&r->in);
+
+	r->scan.end = r->in.data + r->in.size;
+	if (rc < 0)
+		return complain_file(r, rc);
+	return rc;
+}
+
+/* Skips blanks, reading on as needed. 1: *ret_p is at a byte; 0: end of file. */
+static int next_byte(struct reader *r)
+{
+	for (;;) {
+		const char *p = gt_scan_blanks(r->in.data);
+		int rc;
+
+		gt_input_consume(&r->in, (size_t)(p - r->in.data));
+		if (r->in.size)
+			return 1;
+		rc = read_on(r);
+		if (rc <= 0)
+			return rc;
+	}
+}
+
+static void note_cut(struct reader *r, const char *why)
+{
+	if (!r->reading->note[0])
+		snprintf(r->reading->note, sizeof(r->reading->note), "%s",
+			 r->in.damage ? r->in.damage : why);
+}
+
+/*
+ * What a failed scan means. 1: more bytes came, scan again. 0: the file is cut here.
+ * Negative: wrong JSON, or reading failed.
+ */
+static int after_failure(struct reader *r)
+{
+	int rc;
+
+	if (r->scan.why && *r->scan.at == 0) {
+		note_cut(r, "zero bytes follow: the machine or the disk failed");
+		return 0;
+	}
+	if (r->scan.why)
+		return complain(r, r->scan.at, r->scan.why, -EBADMSG);
+	rc = read_on(r);
+	if (rc == 0)
+		note_cut(r, "the file ends inside an event");
+	return rc;
+}
+
+/* gputrace's first event carries the header of a file that was never closed. */
+static const char *take_member(struct gt_scan *scan, const struct gt_span *key, const char *value,
+			       void *data)
+{
+	struct reader *r = data;
+	struct gt_span span;
+	const char *next = gt_scan_value(scan, value, &span);
+
+	if (next && !gt_span_is(key, "pad", 3) && !gt_span_is(key, "name", 4))
+		gt_header_add(&r->reading->header, key, &span);
+	return next;
+}
+
+static void take_first_event(struct reader *r)
+{
+	const struct gt_record *record = &r->record;
+	struct gt_scan scan = {.end = record->args.text + record->args.len};
+	struct gt_header *header = &r->reading->header;
+
+	if (record->ph != 'M' || !gt_record_has(record, GT_ARG_PAD) || header->member_count)
+		return;
+	gt_scan_object(&scan, record->args.text, take_member, r);
+	if (!header->has_rank && gt_record_has(record, GT_ARG_RANK)) {
+		header->rank = gt_record_int(record, GT_ARG_RANK, 0);
+		header->world_size = gt_record_int(record, GT_ARG_WORLD_SIZE, 1);
+		header->has_rank = true;
+	}
+}
+
+static int hand_out(struct reader *r, const char *next)
+{
+	struct gt_record *record = &r->record;
+	struct gt_reading *reading = r->reading;
+	int rc;
+
+	record->raw = (struct gt_span){
+		.text = r->in.data, .len = (uint32_t)(next - r->in.data), .kind = GT_SPAN_OBJECT};
+	record->line = r->in.lines + 1;
+	record->byte = r->in.bytes;
+	if (decode(r, 0, &record->name) || decode(r, 1, &record->cat))
+		return complain_file(r, -ENOMEM);
+	if (!reading->events)
+		take_first_event(r);
+	reading->events++;
+	rc = r->event ? r->event(record, &reading->header, r->data) : 0;
+	if (rc < 0 && !reading->error[0])
+		complain_file(r, rc);
+	return rc;
+}
+
+/* The element of traceEvents at the start of the window. 1: taken, 0: the file is cut inside it. */
+static int read_element(struct reader *r)
+{
+	bool object = *r->in.data == '{';
+	struct gt_span other;
+	const char *next;
+	int rc;
+
+	for (;;) {
+		if (object) {
+			clear_record(&r->record);
+			next = gt_scan_object(&r->scan, r->in.data, event_member, r);
+		} else {
+			next = gt_scan_value(&r->scan, r->in.data, &other);
+		}
+		if (next)
+			break;
+		rc = after_failure(r);
+		if (rc <= 0)
+			return rc;
+	}
+	rc = object ? hand_out(r, next) : 0;
+	r->reading->strange += !object;
+	gt_input_consume(&r->in, (size_t)(next - r->in.data));
+	r->reading->end_line = r->in.lines + 1;
+	r->reading->end_byte = r->in.bytes;
+	return rc < 0 ? rc : 1;
+}
+
+/* Behind the opening bracket of the events. 1: the closing one was read, 0: the file ends before. */
+static int read_events(struct reader *r)
+{
+	bool need_comma = false;
+	int rc;
+
+	for (;;) {
+		rc = next_byte(r);
+		if (rc <= 0) {
+			note_cut(r, "the file ends before its events do");
+			return rc;
+		}
+		if (*r->in.data == ']')
+			break;
+		if (*r->in.data == ',') {
+			/* one comma may stand before the closing bracket, as tracers leave it */
+			gt_input_consume(&r->in, 1);
+			if (!need_comma)
+				return complain(r, r->in.data, "an event was expected", -EBADMSG);
+			need_comma = false;
+			continue;
+		}
+		if (need_comma) {
+			gt_scan_fail(&r->scan, r->in.data, "',' or ']' expected behind an event");
+			return after_failure(r);
+		}
+		rc = read_element(r);
+		if (rc <= 0)
+			return rc;
+		need_comma = true;
+	}
+	gt_input_consume(&r->in, 1);
+	return 1;
+}
+
+/* A key of the top-level object with its colon: consumed, *ret_key is the caller's to free. */
+static int read_key(struct reader *r, struct gt_span *ret_key)
+{
+	struct gt_span key;
+	const char *next;
+	int rc;
+
+	while (!(next = *r->in.data == '"' ? gt_scan_string(&r->scan, r->in.data, &key)
+					   : gt_scan_fail(&r->scan, r->in.data, "key expected"))) {
+		rc = after_failure(r);
+		if (rc <= 0)
+			return rc;
+	}
+	ret_key->len = key.len;
+	ret_key->text = strndup(key.text, key.len);
+	if (!ret_key->text)
+		return complain_file(r, -ENOMEM);
+	gt_input_consume(&r->in, (size_t)(next - r->in.data));
+	rc = next_byte(r);
+	if (rc <= 0)
+		return rc;
+	if (*r->in.data != ':')
+		return complain(r, r->in.data, "':' expected behind a key", -EBADMSG);
+	gt_input_consume(&r->in, 1);
+	return next_byte(r);
+}
+
+static int read_header_value(struct reader *r, const struct gt_span *key)
+{
+	struct gt_span value;
+	const char *next;
+	int rc;
+
+	for (;;) {
+		next = gt_scan_value(&r->scan, r->in.data, &value);
+		/* a number may go on behind the window */
+		if (next)
+			break;
+		rc = after_failure(r);
+		if (rc <= 0)
+			return rc;
+	}
+	rc = gt_header_add(&r->reading->header, key, &value);
+	if (rc < 0)
+		return complain(r, r->in.data, "the header holds what is not JSON", rc);
+	gt_input_consume(&r->in, (size_t)(next - r->in.data));
+	return 1;
+}
+
+/* One member of the top-level object. */
+static int read_member(struct reader *r, bool *has_events)
+{
+	struct gt_span key = {0};
+	int rc = read_key(r, &key);
+
+	if (rc > 0 && gt_span_is(&key, "traceEvents", 11)) {
+		if (*r->in.data != '[') {
+			rc = complain(r, r->in.data, "traceEvents is not an array", -EBADMSG);
+		} else {
+			*has_events = true;
+			gt_input_consume(&r->in, 1);
+			rc = read_events(r);
+		}
+	} else if (rc > 0) {
+		rc = read_header_value(r, &key);
+	}
+	free((char *)key.text);
+	return rc;
+}
+
+static int read_object(struct reader *r)
+{
+	bool has_events = false, first = true;
+	int rc;
+
+	for (;; first = false) {
+		rc = next_byte(r);
+		if (rc <= 0)
+			break;
+		if (*r->in.data == '}') {
+			gt_input_consume(&r->in, 1);
+			if (!has_events)
+				return complain(r, r->in.data,
+						"no traceEvents in this object: not a trace",
+						-EBADMSG);
+			return 1;
+		}
+		if (!first) {
+			if (*r->in.data != ',')
+				return complain(r, r->in.data, "',' or '}' expected", -EBADMSG);
+			gt_input_consume(&r->in, 1);
+			rc = next_byte(r);
+			if (rc <= 0)
+				break;
+		}
+		rc = read_member(r, &has_events);
+		if (rc <= 0)
+			break;
+	}
+	if (!rc)
+		note_cut(r, "the file ends before its JSON object does");
+	if (!rc && !has_events)
+		return complain(r, r->in.data, "the file ends before its events begin", -EBADMSG);
+	return rc;
+}
+
+static int read_document(struct reader *r)
+{
+	int rc = next_byte(r);
+
+	if (rc > 0 && r->in.size >= 3 && !memcmp(r->in.data, "\xef\xbb\xbf", 3)) {
+		gt_input_consume(&r->in, 3);
+		rc = next_byte(r);
+	}
+	if (rc < 0)
+		return rc;
+	if (rc == 0)
+		return complain(r, r->in.data, r->in.damage ? r->in.damage : "the file is empty",
+				-EBADMSG);
+	if (*r->in.data != '{' && *r->in.data != '[')
+		return complain(r, r->in.data, "not a trace: neither '{' nor '[' begins it",
+				-EBADMSG);
+	r->reading->form = *r->in.data == '{' ? GT_FORM_OBJECT : GT_FORM_ARRAY;
+	gt_input_consume(&r->in, 1);
+	rc = r->reading->form == GT_FORM_OBJECT ? read_object(r) : read_events(r);
+	if (rc <= 0)
+		return rc;
+	r->reading->closed = true;
+	rc = next_byte(r);
+	if (rc > 0)
+		return complain(r, r->in.data, "more text behind the end of the trace", -EBADMSG);
+	return rc;
+}
+
+int gt_reader_read(const char *path, gt_reader_event event, void *data,
+		   struct gt_reading *ret_reading)
+{
+	struct reader *r = calloc(1, sizeof(*r));
+	int rc;
+
+	memset(ret_reading, 0, sizeof(*ret_reading));
+	if (!r)
+		return -ENOMEM;
+	r->reading = ret_reading;
+	r->event = event;
+	r->data = data;
+	fill_slots(r);
+	r->in.path = path;
+	rc = gt_input_open(&r->in, path);
+	if (rc < 0) {
+		complain_file(r, rc);
+	} else {
+		rc = read_document(r);
+		ret_reading->compressed = r->in.compressed;
+		ret_reading->bytes = r->in.bytes + r->in.size;
+		gt_input_close(&r->in);
+	}
+	free(r->decoded[0]);
+	free(r->decoded[1]);
+	free(r);
+	return rc < 0 ? rc : 0;
+}
+
+void gt_reading_fini(struct gt_reading *reading)
+{
+	gt_header_fini(&reading->header);
+}
+
+int64_t gt_record_int(const struct gt_record *record, enum gt_arg arg, int64_t otherwise)
+{
+	int64_t value;
+
+	if (!gt_record_has(record, arg) || !gt_span_int(&record->arg[arg], &value))
+		return otherwise;
+	return value;
+}

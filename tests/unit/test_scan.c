@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * analysis/scan.h: values, numbers, strings, and what is refused where.
+ */
+#include "analysis/scan.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* @text with the zero bytes behind it that the scanner wants. */
+static char *padded(const char *text)
+{
+	char *copy = calloc(1, strlen(text) + GT_SCAN_PADDING);
+
+	memcpy(copy, text, strlen(text));
+	return copy;
+}
+
+static struct gt_span number(const char *text)
+{
+	return (struct gt_span){
+		.text = text, .len = (uint32_t)strlen(text), .kind = GT_SPAN_NUMBER};
+}
+
+Test(scan, values)
+{
+	static const struct {
+		const char *text;
+		enum gt_span_kind kind;
+		size_t used;
+	} rows[] = {
+		{"12 ", GT_SPAN_NUMBER, 2},
+		{"-0.5e+3,", GT_SPAN_NUMBER, 7},
+		{"true]", GT_SPAN_TRUE, 4},
+		{"null ", GT_SPAN_NULL, 4},
+		{"\"a\\\"b\" ", GT_SPAN_STRING, 6},
+		{"{} ", GT_SPAN_OBJECT, 2},
+		{"[1, [2, {\"a\": []}]]x", GT_SPAN_ARRAY, 19},
+		{"{\"a\" : {\"b\":[ ]} , \"c\":1}", GT_SPAN_OBJECT, 25},
+		{"NaN,", GT_SPAN_NUMBER, 3},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char *text = padded(rows[i].text);
+		struct gt_scan scan = {.end = text + strlen(text)};
+		struct gt_span span;
+		const char *next = gt_scan_value(&scan, text, &span);
+
+		cr_assert_not_null(next, "%s: %s", text, scan.why);
+		cr_assert_eq(next - text, rows[i].used, "%s", text);
+		cr_assert_eq(span.kind, rows[i].kind, "%s", text);
+		free(text);
+	}
+}
+
+Test(scan, refusals)
+{
+	static const struct {
+		const char *text;
+		int at; /* -1: ended too early */
+	} rows[] = {
+		{"[1 2]", 3},
+		{"{\"a\" 1}", 5},
+		{"{1}", 1},
+		{"[1,]", 3},
+		{"01 ", 0},
+		{"1.x", 2},
+		{"\"a\nb\"", 2},
+		{"\"\\x\"", 2},
+		{"\"\\u12g4\"", 5},
+		{"tru ", 0},
+		{"{\"a\":1,}", 7},
+		{"]", 0},
+		{"[1, ", -1},
+		{"\"abc", -1},
+		{"{\"a\"", -1},
+		{"12", -1},
+		{"tr", -1},
+		{"", -1},
+		{"{\"a\": \"\\u00", -1},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char *text = padded(rows[i].text);
+		struct gt_scan scan = {.end = text + strlen(text)};
+		struct gt_span span;
+
+		cr_assert_null(gt_scan_value(&scan, text, &span), "%s", text);
+		if (rows[i].at < 0)
+			cr_assert_null(scan.why, "%s: %s", text, scan.why);
+		else
+			cr_assert(scan.why && scan.at - text == rows[i].at, "%s: %s at %td", text,
+				  scan.why, scan.at - text);
+		free(text);
+	}
+}
+
+Test(scan, depth_is_bounded)
+{
+	char text[1000 + GT_SCAN_PADDING] = {0};
+	struct gt_scan scan = {.end = text + 1000};
+	struct gt_span span;
+
+	memset(text, '[', 1000);
+	cr_assert_null(gt_scan_value(&scan, text, &span));
+	cr_assert_str_eq(scan.why, "nested too deeply");
+}
+
+Test(scan, nanoseconds_are_exact)
+{
+	static const struct {
+		const char *text;
+		int64_t ns;
+	} rows[] = {
+		{"0", 0},
+		{"123.456", 123456},
+		{"5000000023.106", 5000000023106},
+		{"1782967788000000.001", 1782967788000000001},
+		{"0.0005", 1},
+		{"0.0004999999999999999999999", 0},
+		{"1.5e3", 1500000},
+		{"-2.5", -2500},
+		{"4.1e-2", 41},
+		{"1712195495519695.8", 1712195495519695800},
+		{"9007199254740993", 9007199254740993000},
+	};
+	int64_t ns;
+	struct gt_span span;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		span = number(rows[i].text);
+		cr_assert(gt_span_ns(&span, &ns), "%s", rows[i].text);
+		cr_assert_eq(ns, rows[i].ns, "%s: %ld", rows[i].text, (long)ns);
+	}
+	span = number("9300000000000000000");
+	cr_assert_not(gt_span_ns(&span, &ns));
+	span = number("1e400");
+	cr_assert_not(gt_span_ns(&span, &ns));
+	span = number("NaN");
+	cr_assert_not(gt_span_ns(&span, &ns));
+}
+
+Test(scan, strings_are_decoded)
+{
+	struct gt_span span = {.text = "a\\n\\u00e9\\ud83d\\ude00\\ud800x\\/",
+			       .kind = GT_SPAN_STRING};
+	char out[64];
+	size_t n;
+
+	span.len = (uint32_t)strlen(span.text);
+	n = gt_span_decode(&span, out);
+	out[n] = 0;
+	cr_assert_str_eq(out, "a\n\xc3\xa9\xf0\x9f\x98\x80\xef\xbf\xbdx/");
+}
+
+Test(scan, members_and_elements)
+{
+	struct gt_span object = {.text = "{\"a\": [1, \"x\", {}], \"b\": 7}",
+				 .kind = GT_SPAN_OBJECT};
+	struct gt_span value, element;
+	uint32_t position = 0;
+	int64_t n;
+	int count = 0;
+
+	object.len = (uint32_t)strlen(object.text);
+	cr_assert(gt_span_member(&object, "b", &value));
+	cr_assert(gt_span_int(&value, &n) && n == 7);
+	cr_assert_not(gt_span_member(&object, "c", &value));
+	cr_assert(gt_span_member(&object, "a", &value));
+	while (gt_span_next(&value, &position, &element))
+		count++;
+	cr_assert_eq(count, 3);
+}
