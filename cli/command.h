@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A subcommand of gputrace-cli: one file cmd_<name>.c each, listed in cli/main.c. main only.
+ */
+#ifndef GT_CLI_COMMAND_H
+#define GT_CLI_COMMAND_H
+
+#include <stddef.h>
+
+/* Exit statuses of every command. */
+enum gt_exit {
+	GT_EXIT_OK = 0,
+	GT_EXIT_FAILED = 1, /* the answer is no, or a file could not be read */
+	GT_EXIT_USAGE = 2,  /* wrong option or value: one line on stderr names it */
+};
+
+struct gt_command {
+	const char *name;
+	const char *arguments; /* as the help prints them: "FILE|DIR..." */
+	const char *help;      /* one line; NULL: plumbing of scripts/gputrace, not listed */
+	int (*run)(int argc,
+		   char **argv); /* argv[0] is the command's name; returns the exit status */
+};
+
+/* One per file. */
+extern const struct gt_command gt_command_check_option;
+extern const struct gt_command gt_command_exec;
+extern const struct gt_command gt_command_inspect;
+extern const struct gt_command gt_command_options;
+
+/* NULL-terminated, in the order of the help. */
+extern const struct gt_command *const gt_commands[];
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * gputrace-cli: finds the subcommand and runs it. `gputrace run` itself is scripts/gputrace, which
+ * hands everything else on to this program.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/nearest.h"
+
+const struct gt_command *const gt_commands[] = {
+	&gt_command_options, &gt_command_check_option, &gt_command_exec, &gt_command_inspect, NULL,
+};
+
+static const struct gt_command *find_command(const char *name)
+{
+	for (size_t i = 0; gt_commands[i]; i++) {
+		if (!strcmp(gt_commands[i]->name, name))
+			return gt_commands[i];
+	}
+	return NULL;
+}
+
+static void print_row(const char *name, const char *arguments, const char *help)
+{
+	char left[80];
+
+	snprintf(left, sizeof(left), "%s %s", name, arguments);
+	printf("  %-34s %s\n", left, help);
+}
+
+static int print_help(void)
+{
+	printf("gputrace: what did the GPU do, which line asked for it, why was it idle?\n\n"
+	       "usage: gputrace COMMAND [ARGUMENT...]\n\n");
+	print_row("run", "[--option=value...] CMD...", "run a program and trace its CUDA work");
+	for (size_t i = 0; gt_commands[i]; i++) {
+		if (gt_commands[i]->help)
+			print_row(gt_commands[i]->name, gt_commands[i]->arguments,
+				  gt_commands[i]->help);
+	}
+	printf("\n`gputrace COMMAND --help` tells a command's options.\n");
+	return GT_EXIT_OK;
+}
+
+static int complain(const char *name)
+{
+	const char *names[64] = {"run"};
+	const char *nearest;
+	size_t count = 1;
+
+	for (size_t i = 0; gt_commands[i] && count < 64; i++) {
+		if (gt_commands[i]->help)
+			names[count++] = gt_commands[i]->name;
+	}
+	nearest = gt_nearest(name, names, count);
+	if (nearest)
+		fprintf(stderr, "gputrace: '%s' is no command; did you mean '%s'?\n", name,
+			nearest);
+	else
+		fprintf(stderr, "gputrace: '%s' is no command; see gputrace --help\n", name);
+	return GT_EXIT_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+	const char *name = argc > 1 ? argv[1] : "help";
+	const struct gt_command *command = find_command(name);
+
+	if (command)
+		return command->run(argc - 1, argv + 1);
+	if (!strcmp(name, "help") || !strcmp(name, "--help") || !strcmp(name, "-h"))
+		return print_help();
+	if (!strcmp(name, "version") || !strcmp(name, "--version")) {
+		printf("gputrace %s\n", GT_VERSION);
+		return GT_EXIT_OK;
+	}
+	return complain(name);
+}
