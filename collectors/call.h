@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One CUDA call on the application's thread, from entering to returning: stamps the clock, captures
- * the stack into the slot reserved in the thread's ring, commits the slot at the end. Called by the
+ * One CUDA call on the application's thread, from entering to returning: captures the stack into the
+ * slot reserved in the thread's ring, stamps the clock, commits the slot at the end. Called by the
  * CUPTI callback and, without CUPTI, by the hooks; both make the same record.
  *
  * Application threads. No lock, no allocation, no system call once the thread has been seen.
@@ -9,9 +9,45 @@
 #ifndef GT_COLLECTORS_CALL_H
 #define GT_COLLECTORS_CALL_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "core/event.h"
+#include "core/ring.h"
+
+enum gt_call_flag {
+	GT_CALL_CAPTURED = 1, /* a graph node was made during the call: no GPU work comes of it */
+};
+
+/* What a finished call leaves in the ring (record type GT_RECORD_CALL). */
+struct gt_call_record {
+	struct gt_record head;     /* flags: enum gt_call_flag */
+	uint32_t tid;
+	uint32_t correlation;
+	uint16_t domain;           /* enum gt_api_domain */
+	uint16_t frame_count;      /* addresses in pcs[]; 0 when this thread delivered them before */
+	uint32_t cbid;
+	int32_t result;
+	uint32_t unused;
+	uint64_t start, end;       /* CLOCK_MONOTONIC ns */
+	uint64_t stack_key;        /* 0: no stack */
+	uint64_t pcs[];
+};
+
+/* Types of the records in the rings. */
+enum gt_record_type {
+	GT_RECORD_CALL = 1,
+};
+
+/* Set by the session before the first call. @depth 0: no stacks. */
+void gt_call_configure(uint32_t stack_depth);
+
+/* Bytes of per-thread state that gt_threads_start must reserve for the calls. */
+size_t gt_call_state_bytes(void);
+
+/* Drain thread: code was unloaded; every thread delivers its stacks anew under new keys. */
+void gt_call_forget_stacks(void);
 
 /* @correlation 0: give it one of our own (hooks-only). A call inside a recorded call is counted, not
  * recorded: the user sees the outermost. errno is kept. */
@@ -19,5 +55,8 @@ void gt_call_enter(enum gt_api_domain domain, uint32_t cbid, uint32_t correlatio
 
 /* @result: the cudaError_t or CUresult that the call returned. */
 void gt_call_exit(enum gt_api_domain domain, uint32_t cbid, int32_t result);
+
+/* The open call of this thread makes graph nodes instead of GPU work. */
+void gt_call_mark_captured(void);
 
 #endif

@@ -6,9 +6,14 @@
 
 #include <string.h>
 
+#include "core/arch.h"
+
 /* Kineto and torch floor the base to a quarter of a year: output_json.h, _chrome_trace_export.py. */
 #define BASE_PERIOD_S 7889238u
 #define SAMPLE_TRIES  5
+
+/* Least distance of two samples that gives the rate of the counter. */
+#define RATE_MIN_NS 10000000u
 
 static uint64_t read_realtime(void)
 {
@@ -29,8 +34,10 @@ static struct gt_clock_sample take_sample(void)
 		uint64_t after = gt_clock_now();
 
 		if (after - before < best.error_ns)
-			best = (struct gt_clock_sample){before + (after - before) / 2, realtime,
-							after - before};
+			best = (struct gt_clock_sample){.monotonic = before + (after - before) / 2,
+							.realtime = realtime,
+							.error_ns = after - before,
+							.ticks = gt_arch_ticks()};
 	}
 	return best;
 }
@@ -77,6 +84,21 @@ uint64_t gt_clock_from_realtime(const struct gt_clock *clock, uint64_t ns)
 	while (i > 0 && ns < clock->samples[i].realtime)
 		i--;
 	return (uint64_t)((int64_t)ns - offset_of(&clock->samples[i]) + clock->trace_offset);
+}
+
+bool gt_clock_from_ticks(const struct gt_clock *clock, uint64_t ticks, uint64_t *ret_ns)
+{
+	const struct gt_clock_sample *first = &clock->first;
+	const struct gt_clock_sample *last = &clock->samples[clock->count - 1];
+	uint64_t span_ns = last->monotonic - first->monotonic;
+	uint64_t span_ticks = last->ticks - first->ticks;
+	__int128 since;
+
+	if (span_ns < RATE_MIN_NS || span_ticks == 0)
+		return false;
+	since = (__int128)(int64_t)(ticks - first->ticks) * span_ns / span_ticks;
+	*ret_ns = (uint64_t)((int64_t)first->monotonic + (int64_t)since + clock->trace_offset);
+	return true;
 }
 
 uint64_t gt_clock_base(uint64_t realtime_ns)

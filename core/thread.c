@@ -124,7 +124,6 @@ struct gt_thread *gt_thread_first_sight(void)
 	if (thread) {
 		thread->tid = (uint32_t)syscall(SYS_gettid);
 		thread->epoch = epoch;
-		thread->named = false;
 		if (fresh)
 			push_block(thread);
 		if (registry.has_key)

@@ -36,7 +36,6 @@ struct gt_thread {
 	struct gt_ring ring;
 	uint32_t tid;
 	uint32_t epoch;    /* of the registry that made it: a forked child's blocks are stale */
-	bool named;        /* drain thread: its name has been written */
 	_Atomic int life;  /* enum gt_thread_life */
 	_Atomic uint64_t counters[GT_THREAD_COUNTERS_];
 	struct gt_thread *next; /* in the registry, set once */

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The hot path of an API call, see the header. Application threads only, but for _configure and
+ * _forget_stacks. Must not call anything that locks, allocates, or enters the kernel.
+ */
+#include "collectors/call.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+
+#include "collectors/unwind.h"
+#include "core/clock.h"
+#include "core/forkguard.h"
+#include "core/thread.h"
+
+/* Stacks that a thread remembers to have delivered; direct-mapped by key. */
+#define SENT_KEYS 1024u
+
+struct call_state {
+	bool ready;
+	uint32_t depth;              /* calls entered and not left */
+	uintptr_t frame;             /* stack position of the outermost one */
+	struct gt_call_record *open; /* its slot; NULL: the ring was full */
+	uint32_t frames;             /* captured into the slot */
+	struct gt_unwind_thread unwind;
+	uint64_t sent[SENT_KEYS];
+};
+
+static uint32_t stack_depth;
+static _Atomic uint32_t own_correlation;
+static _Atomic uint64_t generation; /* mixed into the keys: see gt_call_forget_stacks */
+
+void gt_call_configure(uint32_t depth)
+{
+	stack_depth = depth;
+}
+
+size_t gt_call_state_bytes(void)
+{
+	return sizeof(struct call_state);
+}
+
+void gt_call_forget_stacks(void)
+{
+	atomic_fetch_add_explicit(&generation, 0x9e3779b97f4a7c15u, memory_order_relaxed);
+}
+
+static struct call_state *state_of(struct gt_thread *thread)
+{
+	struct call_state *state = (struct call_state *)(void *)thread->extra;
+
+	if (__builtin_expect(!state->ready, 0)) {
+		gt_unwind_thread_init(&state->unwind);
+		state->ready = true;
+	}
+	return state;
+}
+
+/* The addresses stay in the slot only when this thread has not delivered them before. */
+static void capture_stack(struct call_state *state, struct gt_call_record *record)
+{
+	uint64_t key = 0;
+
+	record->stack_key = 0;
+	state->frames = 0;
+	if (!stack_depth)
+		return;
+	state->frames = gt_unwind_capture(&state->unwind, record->pcs, stack_depth, &key);
+	if (!state->frames)
+		return;
+	key ^= atomic_load_explicit(&generation, memory_order_relaxed);
+	record->stack_key = key ? key : 1;
+	if (state->sent[key % SENT_KEYS] == record->stack_key)
+		state->frames = 0;
+}
+
+static uint32_t next_own_correlation(void)
+{
+	return atomic_fetch_add_explicit(&own_correlation, 1, memory_order_relaxed) + 1;
+}
+
+/*
+ * A call that was entered and never left (longjmp, an exception through C) would make every later
+ * one look nested. The stack grows down: a call whose frame is not below the open one's proves
+ * that the open one is gone.
+ */
+static bool is_nested(const struct call_state *state, uintptr_t frame)
+{
+	return state->depth > 0 && frame < state->frame;
+}
+
+static void open_call(struct gt_thread *thread, struct call_state *state, uint16_t domain,
+		      uint32_t cbid, uint32_t correlation)
+{
+	struct gt_call_record *record;
+
+	record = (void *)gt_ring_reserve(&thread->ring,
+					 sizeof(*record) + stack_depth * sizeof(record->pcs[0]));
+	state->open = record;
+	if (!record) {
+		gt_thread_count(thread, GT_THREAD_CALLS_LOST);
+		return;
+	}
+	record->head.flags = 0;
+	record->tid = thread->tid;
+	record->domain = domain;
+	record->cbid = cbid;
+	record->correlation = correlation ? correlation : next_own_correlation();
+	capture_stack(state, record);
+	record->start = gt_clock_now(); /* last, so that the slice does not contain the unwinding */
+}
+
+void gt_call_enter(enum gt_api_domain domain, uint32_t cbid, uint32_t correlation)
+{
+	uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
+	struct gt_thread *thread;
+	struct call_state *state;
+	int saved = errno;
+
+	if (!gt_forkguard_holds() || !(thread = gt_thread_get()))
+		goto out;
+	state = state_of(thread);
+	gt_thread_count(thread, GT_THREAD_CALLS_SEEN);
+	if (is_nested(state, frame)) {
+		state->depth++;
+		gt_thread_count(thread, GT_THREAD_CALLS_NESTED);
+		goto out;
+	}
+	state->depth = 1;
+	state->frame = frame;
+	open_call(thread, state, (uint16_t)domain, cbid, correlation);
+out:
+	errno = saved;
+}
+
+static void commit_call(struct gt_thread *thread, struct call_state *state, int32_t result)
+{
+	struct gt_call_record *record = state->open;
+	size_t size = sizeof(*record) + state->frames * sizeof(record->pcs[0]);
+
+	record->end = gt_clock_now();
+	record->result = result;
+	record->frame_count = (uint16_t)state->frames;
+	if (state->frames) /* delivered from here on */
+		state->sent[record->stack_key % SENT_KEYS] = record->stack_key;
+	gt_ring_commit(&thread->ring, &record->head, size, GT_RECORD_CALL);
+	state->open = NULL;
+}
+
+void gt_call_exit(enum gt_api_domain domain, uint32_t cbid, int32_t result)
+{
+	struct gt_thread *thread = gt_thread_self;
+	struct call_state *state;
+
+	if (!thread || !gt_forkguard_holds() ||
+	    thread->epoch != atomic_load_explicit(&gt_thread_epoch, memory_order_relaxed))
+		return;
+	state = state_of(thread);
+	if (state->depth == 0 || --state->depth > 0)
+		return;
+	if (state->open)
+		commit_call(thread, state, result);
+}
+
+void gt_call_mark_captured(void)
+{
+	struct gt_thread *thread = gt_thread_self;
+	struct call_state *state;
+
+	if (!thread || !gt_forkguard_holds())
+		return;
+	state = (struct call_state *)(void *)thread->extra;
+	if (state->depth && state->open)
+		state->open->head.flags |= GT_CALL_CAPTURED;
+}

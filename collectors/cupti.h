@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * CUPTI as a source: start in the fixed order of REQ-5, fetch what it has, say what went wrong. One
+ * per process; CUPTI's own state is global, and it is never unsubscribed, finalized or closed.
+ */
+#ifndef GT_COLLECTORS_CUPTI_H
+#define GT_COLLECTORS_CUPTI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/config.h"
+#include "core/ledger.h"
+
+struct gt_translate;
+
+struct gt_cupti_status {
+	uint32_t version;     /* cuptiGetVersion */
+	char path[256];       /* of libcupti */
+	char why[256];        /* why it could not be had, empty otherwise */
+	char refused[256];    /* kinds and attributes that it refused: "MEMSET=14 ..." */
+};
+
+/*
+ * Finds CUPTI, subscribes, enables kinds and callbacks. Session start, inside cuInit or at the first
+ * hooked call. @on_init_finished is called once on an application thread when the driver is up
+ * (there, and not before, an exit handler runs before the driver's own). 0, or a negative errno
+ * with status->why set: then nothing of it is active.
+ */
+int gt_cupti_start(const struct gt_config *config, void (*on_init_finished)(void),
+		   struct gt_cupti_status *ret_status);
+
+/* Drain thread: translates all completed buffers. Returns how many records there were. */
+uint64_t gt_cupti_read(struct gt_translate *translate);
+
+/* Asks CUPTI for its completed buffers (@forced: also unfinished records; only at the end). May block
+ * inside CUPTI; hold no lock of ours. Not from buffer or resource callbacks. */
+void gt_cupti_flush(bool forced);
+
+/* Drain thread: adds what CUPTI and the buffers dropped to the ledger's keys. */
+void gt_cupti_count(struct gt_ledger *ledger);
+
+/* A fatal error that CUPTI reported since the last call, once; NULL: none. */
+const char *gt_cupti_fatal(void);
+
+/* From now on the callbacks do nothing. */
+void gt_cupti_stop(void);
+
+/* Name of a call that our table does not know, as CUPTI gives it without its _vNNNN; or NULL. */
+const char *gt_cupti_call_name(int domain, uint32_t cbid);
+
+#endif

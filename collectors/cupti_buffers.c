@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Activity buffer slots, see the header for who may call what.
+ */
+#include "collectors/cupti_buffers.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "core/memory.h"
+
+#define MAX_SLOTS     1024u
+#define DISCARD_BYTES (256u * 1024u)
+#define SPARE_BUFFERS 2u
+
+enum slot_state {
+	SLOT_UNMAPPED,
+	SLOT_BUSY,  /* being mapped or recycled */
+	SLOT_SPARE, /* zeroed, ready */
+	SLOT_CUPTI, /* CUPTI is filling it */
+	SLOT_FULL,  /* completed, waits for the drain thread */
+};
+
+struct slot {
+	_Atomic int state;
+	uint8_t *data;
+	size_t valid;
+	uint64_t order; /* of completion */
+};
+
+static struct {
+	struct slot slots[MAX_SLOTS];
+	uint32_t slot_count;
+	size_t bytes; /* of each buffer */
+	uint8_t *discard;
+	bool null_is_safe;
+	_Atomic uint64_t next_order;
+	_Atomic uint64_t requested, completed, foreign, discarded, discarded_bytes;
+} pool;
+
+static void count(_Atomic uint64_t *counter, uint64_t n)
+{
+	atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
+}
+
+int gt_cupti_buffers_start(size_t buffer_bytes, size_t max_bytes, bool null_is_safe)
+{
+	size_t slots = max_bytes / buffer_bytes;
+
+	pool.bytes = buffer_bytes;
+	pool.slot_count = (uint32_t)(slots < 2 ? 2 : slots > MAX_SLOTS ? MAX_SLOTS : slots);
+	pool.null_is_safe = null_is_safe;
+	pool.discard = gt_memory_map(DISCARD_BYTES);
+	if (!pool.discard)
+		return -ENOMEM;
+	gt_cupti_buffers_prepare();
+	return 0;
+}
+
+/* Moves one slot from @from to @to; NULL when there is none in that state. */
+static struct slot *claim(int from, int to)
+{
+	for (uint32_t i = 0; i < pool.slot_count; i++) {
+		int expected = from;
+
+		if (atomic_load_explicit(&pool.slots[i].state, memory_order_relaxed) == from &&
+		    atomic_compare_exchange_strong(&pool.slots[i].state, &expected, to))
+			return &pool.slots[i];
+	}
+	return NULL;
+}
+
+/* Maps an unmapped slot and leaves it in @state. NULL: the cap, or no memory. */
+static struct slot *map_slot(int state)
+{
+	struct slot *slot = claim(SLOT_UNMAPPED, SLOT_BUSY);
+
+	if (!slot)
+		return NULL;
+	slot->data = gt_memory_map(pool.bytes);
+	atomic_store(&slot->state, slot->data ? state : SLOT_UNMAPPED);
+	return slot->data ? slot : NULL;
+}
+
+void gt_cupti_buffers_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_max_records)
+{
+	struct slot *slot = claim(SLOT_SPARE, SLOT_CUPTI);
+
+	if (!slot)
+		slot = map_slot(SLOT_CUPTI);
+	*ret_max_records = 0; /* as many as fit */
+	count(&pool.requested, 1);
+	if (slot) {
+		*ret_buffer = slot->data;
+		*ret_size = pool.bytes;
+		return;
+	}
+	count(&pool.discarded, 1);
+	*ret_buffer = pool.null_is_safe ? NULL : pool.discard;
+	*ret_size = pool.null_is_safe ? 0 : DISCARD_BYTES;
+}
+
+static struct slot *slot_of(const uint8_t *buffer)
+{
+	for (uint32_t i = 0; i < pool.slot_count; i++) {
+		if (atomic_load(&pool.slots[i].state) == SLOT_CUPTI && pool.slots[i].data == buffer)
+			return &pool.slots[i];
+	}
+	return NULL;
+}
+
+void gt_cupti_buffers_complete(uint8_t *buffer, size_t valid)
+{
+	struct slot *slot = slot_of(buffer);
+
+	if (buffer && buffer == pool.discard) {
+		count(&pool.discarded_bytes, valid);
+		memset(buffer, 0, valid < DISCARD_BYTES ? valid : DISCARD_BYTES);
+		return;
+	}
+	if (!slot) {
+		count(&pool.foreign, buffer != NULL);
+		return;
+	}
+	slot->valid = valid < pool.bytes ? valid : pool.bytes;
+	slot->order = atomic_fetch_add(&pool.next_order, 1);
+	count(&pool.completed, 1);
+	/* pairs with the acquire in gt_cupti_buffers_next: records before the state */
+	atomic_store_explicit(&slot->state, SLOT_FULL, memory_order_release);
+}
+
+bool gt_cupti_buffers_next(struct gt_cupti_buffer *ret_buffer)
+{
+	const struct slot *oldest = NULL;
+
+	for (uint32_t i = 0; i < pool.slot_count; i++) {
+		const struct slot *slot = &pool.slots[i];
+
+		if (atomic_load_explicit(&slot->state, memory_order_acquire) == SLOT_FULL &&
+		    (!oldest || slot->order < oldest->order))
+			oldest = slot;
+	}
+	if (!oldest)
+		return false;
+	*ret_buffer = (struct gt_cupti_buffer){oldest->data, oldest->valid};
+	return true;
+}
+
+void gt_cupti_buffers_recycle(const struct gt_cupti_buffer *buffer)
+{
+	for (uint32_t i = 0; i < pool.slot_count; i++) {
+		struct slot *slot = &pool.slots[i];
+
+		if (slot->data != buffer->data)
+			continue;
+		memset(slot->data, 0, buffer->valid); /* we promised CUPTI zeroed buffers */
+		atomic_store_explicit(&slot->state, SLOT_SPARE, memory_order_release);
+		return;
+	}
+}
+
+void gt_cupti_buffers_prepare(void)
+{
+	uint32_t spare = 0;
+
+	for (uint32_t i = 0; i < pool.slot_count && spare < SPARE_BUFFERS; i++)
+		spare += atomic_load(&pool.slots[i].state) == SLOT_SPARE;
+	for (; spare < SPARE_BUFFERS; spare++) {
+		struct slot *slot = map_slot(SLOT_BUSY);
+
+		if (!slot)
+			return;
+		memset(slot->data, 0, pool.bytes); /* page faults here, not on the application */
+		atomic_store_explicit(&slot->state, SLOT_SPARE, memory_order_release);
+	}
+}
+
+struct gt_cupti_buffer_counts gt_cupti_buffers_count(void)
+{
+	return (struct gt_cupti_buffer_counts){
+		.requested = atomic_load(&pool.requested),
+		.completed = atomic_load(&pool.completed),
+		.foreign = atomic_load(&pool.foreign),
+		.discarded = atomic_load(&pool.discarded),
+		.discarded_bytes = atomic_load(&pool.discarded_bytes),
+	};
+}

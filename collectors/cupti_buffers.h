@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The activity buffers: a fixed set of slots with an atomic state each, so that CUPTI's two buffer
+ * callbacks (application threads, CUPTI's locks held: REQ-24) only change a state. The drain thread
+ * reads completed buffers in the order of completion, zeroes them and keeps spare ones mapped.
+ */
+#ifndef GT_COLLECTORS_CUPTI_BUFFERS_H
+#define GT_COLLECTORS_CUPTI_BUFFERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct gt_cupti_buffer {
+	uint8_t *data;
+	size_t valid; /* bytes that CUPTI filled */
+};
+
+/* @buffer_bytes of each, @max_bytes of all together. @null_is_safe: this CUPTI survives a NULL
+ * buffer (12.9 and later). -ENOMEM. Session start. */
+int gt_cupti_buffers_start(size_t buffer_bytes, size_t max_bytes, bool null_is_safe);
+
+/* CUPTI's callbacks: lock-free, no call of CUPTI, no allocation but a rare mmap when no spare is left. */
+void gt_cupti_buffers_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_max_records);
+void gt_cupti_buffers_complete(uint8_t *buffer, size_t valid);
+
+/* Drain thread: the oldest completed buffer. False: none. Give it back with _recycle. */
+bool gt_cupti_buffers_next(struct gt_cupti_buffer *ret_buffer);
+void gt_cupti_buffers_recycle(const struct gt_cupti_buffer *buffer);
+
+/* Drain thread: maps spare buffers ahead, so that request finds one. */
+void gt_cupti_buffers_prepare(void);
+
+struct gt_cupti_buffer_counts {
+	uint64_t requested;
+	uint64_t completed;
+	uint64_t foreign;         /* completed, but not handed out by us */
+	uint64_t discarded;       /* requests answered with the discard buffer */
+	uint64_t discarded_bytes; /* that came back in it */
+};
+
+struct gt_cupti_buffer_counts gt_cupti_buffers_count(void);
+
+#endif

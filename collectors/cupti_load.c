@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The search for libcupti, see the header. Two libcupti in one process would both hook the driver
+ * and one of them would get nothing, so a mapped one wins, and a name that the loader will share
+ * with later users comes before any path.
+ */
+#include "collectors/cupti_load.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/text.h"
+
+#define PATH_BYTES 256
+
+/* The first mapped object whose soname begins with @prefix. */
+struct mapped {
+	const char *prefix;
+	char soname[64];
+	char path[PATH_BYTES];
+};
+
+static const ElfW(Dyn) *dynamic_of(const struct dl_phdr_info *info)
+{
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			return (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+	}
+	return NULL;
+}
+
+/* The loader has relocated DT_STRTAB in every object but the vDSO, whose addresses are small. */
+static const char *soname_of(const struct dl_phdr_info *info)
+{
+	const ElfW(Dyn) *dyn = dynamic_of(info);
+	ElfW(Addr) strings = 0, name = 0;
+
+	for (; dyn && dyn->d_tag != DT_NULL; dyn++) {
+		if (dyn->d_tag == DT_STRTAB)
+			strings = dyn->d_un.d_ptr;
+		else if (dyn->d_tag == DT_SONAME)
+			name = dyn->d_un.d_val;
+	}
+	return name && strings > info->dlpi_addr ? (const char *)(strings + name) : NULL;
+}
+
+static int match_mapped(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct mapped *mapped = context;
+	const char *soname = soname_of(info);
+
+	if (!soname || strncmp(soname, mapped->prefix, strlen(mapped->prefix)))
+		return 0;
+	gt_text_format(mapped->soname, sizeof(mapped->soname), "%s", soname);
+	gt_text_format(mapped->path, sizeof(mapped->path), "%s", info->dlpi_name);
+	return 1;
+}
+
+static bool find_mapped(const char *prefix, struct mapped *ret_mapped)
+{
+	*ret_mapped = (struct mapped){.prefix = prefix};
+	return dl_iterate_phdr(match_mapped, ret_mapped) == 1;
+}
+
+uint32_t gt_cupti_driver_version(void)
+{
+	void *cuda = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY | RTLD_LOCAL);
+	CUresult (*get_version)(int *) = NULL;
+	int version = 0;
+
+	if (!cuda)
+		return 0;
+	*(void **)&get_version = dlsym(cuda, "cuDriverGetVersion");
+	if (!get_version || get_version(&version) != CUDA_SUCCESS)
+		version = 0;
+	dlclose(cuda); /* drops our reference only: the driver stays mapped by who loaded it */
+	return (uint32_t)version;
+}
+
+uint32_t gt_cupti_cuda_major(void)
+{
+	struct mapped cudart;
+	const char *end;
+	uint64_t major = 0;
+
+	if (find_mapped("libcudart.so.", &cudart) &&
+	    !gt_text_parse_u64(cudart.soname + strlen("libcudart.so."), &end, &major))
+		return (uint32_t)major;
+	return gt_cupti_driver_version() / 1000;
+}
+
+/* One attempt. The path is what the loader says, so that the trace names the file really used. */
+static void *try_open(const char *name, int extra, struct gt_cupti_api *api)
+{
+	void *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL | extra);
+	struct link_map *map = NULL;
+
+	if (!handle)
+		return NULL;
+	if (dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map && map->l_name)
+		gt_text_format(api->path, sizeof(api->path), "%s", map->l_name);
+	else
+		gt_text_format(api->path, sizeof(api->path), "%s", name);
+	return handle;
+}
+
+static void *try_in(const char *folder, const char *soname, struct gt_cupti_api *api)
+{
+	char path[PATH_BYTES * 2];
+
+	gt_text_format(path, sizeof(path), "%s/%s", folder, soname);
+	return access(path, R_OK) == 0 ? try_open(path, 0, api) : NULL;
+}
+
+/* Folders relative to where libcudart lies: pip's layouts before and since CUDA 13, conda, toolkit. */
+static void *try_beside_cudart(const char *soname, struct gt_cupti_api *api)
+{
+	static const char *const relative[] = {".", "../../cuda_cupti/lib", "../cuda_cupti/lib",
+					       "../../cu13/lib", "../extras/CUPTI/lib64"};
+	struct mapped cudart;
+	char folder[PATH_BYTES * 2];
+	void *handle = NULL;
+	char *slash;
+
+	if (!find_mapped("libcudart.so.", &cudart) || !(slash = strrchr(cudart.path, '/')))
+		return NULL;
+	*slash = 0;
+	for (size_t i = 0; !handle && i < sizeof(relative) / sizeof(relative[0]); i++) {
+		gt_text_format(folder, sizeof(folder), "%s/%s", cudart.path, relative[i]);
+		handle = try_in(folder, soname, api);
+	}
+	return handle;
+}
+
+/* $VARIABLE/rest, or an absolute folder. */
+static const struct {
+	const char *variable;
+	const char *rest;
+} folders[] = {
+	{"CONDA_PREFIX", "lib"},
+	{"CUDA_HOME", "extras/CUPTI/lib64"},
+	{"CUDA_HOME", "lib64"},
+	{"CUDA_PATH", "extras/CUPTI/lib64"},
+	{"NVHPC_CUDA_HOME", "extras/CUPTI/lib64"},
+	{NULL, "/usr/local/cuda/extras/CUPTI/lib64"},
+	{NULL, "/usr/local/cuda/lib64"},
+	{NULL, "/usr/lib/x86_64-linux-gnu"},
+	{NULL, "/usr/lib/aarch64-linux-gnu"},
+};
+
+static void *try_folders(const char *soname, struct gt_cupti_api *api)
+{
+	char folder[PATH_BYTES * 2];
+	void *handle = NULL;
+
+	for (size_t i = 0; !handle && i < sizeof(folders) / sizeof(folders[0]); i++) {
+		const char *value = folders[i].variable ? secure_getenv(folders[i].variable) : "";
+
+		if (!value || (folders[i].variable && !*value))
+			continue;
+		gt_text_format(folder, sizeof(folder), "%s%s%s", value, *value ? "/" : "",
+			       folders[i].rest);
+		handle = try_in(folder, soname, api);
+	}
+	return handle;
+}
+
+static void *find_for_major(uint32_t major, struct gt_cupti_api *api)
+{
+	char soname[64];
+	void *handle;
+
+	gt_text_format(soname, sizeof(soname), major == 11 ? "libcupti.so.11.8" : "libcupti.so.%u",
+		       major);
+	handle = try_open(soname, 0, api); /* by name: shared with who asks for it later */
+	if (!handle)
+		handle = try_beside_cudart(soname, api);
+	if (!handle)
+		handle = try_folders(soname, api);
+	return handle;
+}
+
+static void *find(const char *forced, struct gt_cupti_api *api)
+{
+	struct mapped mapped;
+	uint32_t major;
+	void *handle = NULL;
+
+	if (*forced)
+		return try_open(forced, 0, api);
+	if (find_mapped("libcupti.so", &mapped))
+		return try_open(*mapped.path ? mapped.path : mapped.soname, RTLD_NOLOAD, api);
+	major = gt_cupti_cuda_major();
+	if (major)
+		handle = find_for_major(major, api);
+	for (uint32_t other = 13; !handle && !major && other >= 11; other--)
+		handle = find_for_major(other, api);
+	return handle;
+}
+
+/* Returns the name of the first required function that is missing, or NULL. */
+static const char *resolve(void *handle, struct gt_cupti_api *api)
+{
+	const char *missing = NULL;
+
+#define GT_CUPTI(name, required, parameters)                                                       \
+	*(void **)&api->name = dlsym(handle, #name);                                               \
+	if (required && !api->name && !missing)                                                    \
+		missing = #name;
+#include "collectors/cupti_api.def"
+#undef GT_CUPTI
+	return missing;
+}
+
+int gt_cupti_load(const char *forced, struct gt_cupti_api *ret_api, char *ret_why, size_t size)
+{
+	struct gt_cupti_api api = {0};
+	void *handle = find(forced, &api);
+	const char *missing;
+
+	if (!handle) {
+		if (*forced)
+			gt_text_format(ret_why, size, "cannot load %s, given by --cupti", forced);
+		else
+			gt_text_format(ret_why, size,
+				       "libcupti.so.%u was not found: install CUPTI of that CUDA, or "
+				       "name the file with --cupti",
+				       gt_cupti_cuda_major());
+		return -ENOENT;
+	}
+	missing = resolve(handle, &api);
+	if (missing || api.cuptiGetVersion(&api.version) != CUPTI_SUCCESS) {
+		gt_text_format(ret_why, size, "%s lacks %s", api.path,
+			       missing ? missing : "a version");
+		return -ENOSYS;
+	}
+	*ret_api = api;
+	return 0;
+}

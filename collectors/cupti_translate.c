@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Activity record -> struct gt_event, see the header. Drain thread only. One small function per kind;
+ * the table at the end is the dispatcher.
+ */
+#include "collectors/cupti_translate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectors/cupti_layout.h"
+#include "collectors/demangle.h"
+#include "collectors/occupancy.h"
+#include "core/memory.h"
+
+#define SECOND_NS     1000000000u
+#define DEMANGLED_MAX 65536u
+
+/* Our enums follow CUPTI's numbers, so that a translation is a bounds check. */
+_Static_assert((int)GT_COPY_PTOP == (int)CUPTI_ACTIVITY_MEMCPY_KIND_PTOP, "copy kinds");
+_Static_assert((int)GT_COPY_DTOD == (int)CUPTI_ACTIVITY_MEMCPY_KIND_DTOD, "copy kinds");
+_Static_assert((int)GT_MEMORY_MANAGED_STATIC == (int)CUPTI_ACTIVITY_MEMORY_KIND_MANAGED_STATIC,
+	       "memory kinds");
+_Static_assert((int)GT_SYNC_CONTEXT == (int)CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE,
+	       "synchronization kinds");
+
+static enum gt_copy_kind copy_kind(uint8_t kind)
+{
+	return kind < GT_COPY_KIND_COUNT_ ? (enum gt_copy_kind)kind : GT_COPY_UNKNOWN;
+}
+
+static enum gt_memory_kind memory_kind(uint16_t kind)
+{
+	return kind < GT_MEMORY_KIND_COUNT_ ? (enum gt_memory_kind)kind : GT_MEMORY_UNKNOWN;
+}
+
+static void add(struct gt_translate *t, enum gt_ledger_key key)
+{
+	gt_ledger_add(t->ledger, key, 1);
+}
+
+/*
+ * A stamp of CUPTI as trace time. It is CLOCK_REALTIME unless another tool has switched the clock
+ * (REQ-20): what lies before the session or after now is tried as ticks of the processor's counter.
+ */
+static uint64_t trace_time(struct gt_translate *t, uint64_t stamp)
+{
+	const struct gt_clock_sample *now = &t->clock->samples[t->clock->count - 1];
+	uint64_t ns;
+
+	if (stamp + 60ull * SECOND_NS >= t->session_start &&
+	    stamp <= now->realtime + 60ull * SECOND_NS)
+		return gt_clock_from_realtime(t->clock, stamp);
+	if (gt_clock_from_ticks(t->clock, stamp, &ns)) {
+		add(t, GT_LEDGER_TIME_FOREIGN);
+		return ns;
+	}
+	return gt_clock_from_realtime(t->clock, stamp);
+}
+
+/* Sets start and end; an end before its start becomes a duration of 0, counted. */
+static void set_times(struct gt_translate *t, struct gt_event *event, uint64_t start, uint64_t end)
+{
+	event->start = trace_time(t, start);
+	event->end = trace_time(t, end);
+	if (event->end < event->start) {
+		event->end = event->start;
+		add(t, GT_LEDGER_TIME_REVERSED);
+	}
+}
+
+/* No stamps: never a slice (REQ-31), but an instant, so that the launch still shows its work. */
+static void emit_untimed(struct gt_translate *t, const char *what, uint32_t correlation,
+			 enum gt_ledger_key counter)
+{
+	const struct gt_clock_sample *now = &t->clock->samples[t->clock->count - 1];
+	struct gt_event event = {.kind = GT_EVENT_NOTE, .correlation = correlation};
+
+	add(t, counter);
+	event.start = event.end = gt_clock_from_monotonic(t->clock, now->monotonic);
+	event.note = (struct gt_note_event){.name = what,
+					    .what = "CUPTI gave no time stamps for this operation",
+					    .cause = "no timestamp",
+					    .count = 1};
+	t->emit(t->context, &event);
+}
+
+static bool is_untimed(uint64_t start, uint64_t end)
+{
+	return start == 0 && end == 0;
+}
+
+static struct gt_place place_of(uint32_t device, uint32_t context, uint32_t stream,
+				uint32_t channel, int channel_type)
+{
+	return (struct gt_place){.device = device,
+				 .context = context,
+				 .stream = stream,
+				 .channel = channel,
+				 .has_channel = channel_type != CUPTI_CHANNEL_TYPE_INVALID};
+}
+
+/* names[] has a place for the string @id. */
+static bool has_name_slot(struct gt_translate *t, uint32_t id)
+{
+	uint32_t count = t->name_count ? t->name_count : 512;
+	const struct gt_string **names;
+
+	if (id < t->name_count)
+		return true;
+	while (count <= id)
+		count *= 2;
+	names = gt_memory_grow((void *)t->names, t->name_count * sizeof(*names),
+			       count * sizeof(*names));
+	if (!names)
+		return false;
+	t->names = names;
+	t->name_count = count;
+	return true;
+}
+
+/*
+ * The readable form of a kernel's name. The name's content is the key, not its address: CUPTI reuses
+ * addresses after a module is reloaded (REQ-15).
+ */
+static const struct gt_string *kernel_name(struct gt_translate *t, const char *mangled)
+{
+	const struct gt_string *raw = gt_intern_cstr(t->strings, mangled ? mangled : "(no name)");
+	char *text;
+
+	if (!has_name_slot(t, raw->id))
+		return raw;
+	if (t->names[raw->id])
+		return t->names[raw->id];
+	t->names[raw->id] = raw;
+	text = gt_memory_map(DEMANGLED_MAX);
+	if (text) {
+		size_t length = gt_demangle(raw->text, text, DEMANGLED_MAX);
+
+		if (length)
+			t->names[raw->id] = gt_intern_get(t->strings, text, length);
+		gt_memory_unmap(text, DEMANGLED_MAX);
+	}
+	return t->names[raw->id];
+}
+
+static void fill_kernel(struct gt_translate *t, const CUpti_ActivityKernel8 *r,
+			struct gt_kernel_event *k)
+{
+	*k = (struct gt_kernel_event){
+		.name = kernel_name(t, r->name),
+		.queued = r->queued ? trace_time(t, r->queued) : 0,
+		.submitted = r->submitted ? trace_time(t, r->submitted) : 0,
+		.grid = {(uint32_t)r->gridX, (uint32_t)r->gridY, (uint32_t)r->gridZ},
+		.block = {(uint32_t)r->blockX, (uint32_t)r->blockY, (uint32_t)r->blockZ},
+		.cluster = {r->clusterX, r->clusterY, r->clusterZ},
+		.registers = r->registersPerThread,
+		.static_shared = (uint32_t)r->staticSharedMemory,
+		.dynamic_shared = (uint32_t)r->dynamicSharedMemory,
+		.shared_executed = r->sharedMemoryExecuted,
+		.local_per_thread = r->localMemoryPerThread,
+		.graph_id = r->graphId,
+		.graph_node_id = r->graphNodeId,
+		.cooperative = r->launchType == CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_SINGLE_DEVICE ||
+			       r->launchType == CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_MULTI_DEVICE,
+	};
+	if (r->deviceId < GT_FACTS_DEVICES)
+		gt_occupancy_fill(&t->devices[r->deviceId], k);
+}
+
+static void translate_kernel(struct gt_translate *t, const void *record)
+{
+	const CUpti_ActivityKernel8 *r = record;
+	struct gt_event event = {.kind = GT_EVENT_KERNEL, .correlation = r->correlationId};
+
+	add(t, GT_LEDGER_RECORDS_KERNEL);
+	if (is_untimed(r->start, r->end)) {
+		emit_untimed(t, "kernel (untimed)", r->correlationId, GT_LEDGER_KERNELS_UNTIMED);
+		return;
+	}
+	set_times(t, &event, r->start, r->end);
+	event.place = place_of(r->deviceId, r->contextId, r->streamId, r->channelID,
+			       (int)r->channelType);
+	fill_kernel(t, r, &event.kernel);
+	t->emit(t->context, &event);
+}
+
+static void translate_memcpy(struct gt_translate *t, const void *record)
+{
+	const CUpti_ActivityMemcpy5 *r = record;
+	struct gt_event event = {.kind = GT_EVENT_MEMCPY, .correlation = r->correlationId};
+
+	add(t, GT_LEDGER_RECORDS_MEMCPY);
+	if (is_untimed(r->start, r->end)) {
+		emit_untimed(t, "memcpy (untimed)", r->correlationId, GT_LEDGER_MEMCPYS_UNTIMED);
+		return;
+	}
+	set_times(t, &event, r->start, r->end);
+	event.place = place_of(r->deviceId, r->contextId, r->streamId, r->channelID,
+			       (int)r->channelType);
+	event.memory = (struct gt_memory_event){.bytes = r->bytes,
+						.copy = copy_kind(r->copyKind),
+						.src = memory_kind(r->srcKind),
+						.dst = memory_kind(r->dstKind),
+						.graph_id = r->graphId,
+						.graph_node_id = r->graphNodeId};
+	t->emit(t->context, &event);
+}
+
+static void translate_memcpy_peer(struct gt_translate *t, const void *record)
+{
+	const CUpti_ActivityMemcpyPtoP4 *r = record;
+	struct gt_event event = {.kind = GT_EVENT_MEMCPY, .correlation = r->correlationId};
+
+	add(t, GT_LEDGER_RECORDS_MEMCPY);
+	if (is_untimed(r->start, r->end)) {
+		emit_untimed(t, "memcpy (untimed)", r->correlationId, GT_LEDGER_MEMCPYS_UNTIMED);
+		return;
+	}
+	set_times(t, &event, r->start, r->end);
+	event.place = place_of(r->deviceId, r->contextId, r->streamId, r->channelID,
+			       (int)r->channelType);
+	event.memory = (struct gt_memory_event){.bytes = r->bytes,
+						.copy = copy_kind(r->copyKind),
+						.src = memory_kind(r->srcKind),
+						.dst = memory_kind(r->dstKind),
+						.peer = true,
+						.src_device = r->srcDeviceId,
+						.dst_device = r->dstDeviceId,
+						.graph_id = r->graphId,
+						.graph_node_id = r->graphNodeId};
+	t->emit(t->context, &event);
+}
+
+static void translate_memset(struct gt_translate *t, const void *record)
+{
+	const CUpti_ActivityMemset4 *r = record;
+	struct gt_event event = {.kind = GT_EVENT_MEMSET, .correlation = r->correlationId};
+
+	add(t, GT_LEDGER_RECORDS_MEMSET);
+	if (is_untimed(r->start, r->end)) {
+		emit_untimed(t, "memset (untimed)", r->correlationId, GT_LEDGER_MEMSETS_UNTIMED);
+		return;
+	}
+	set_times(t, &event, r->start, r->end);
+	event.place = place_of(r->deviceId, r->contextId, r->streamId, r->channelID,
+			       (int)r->channelType);
+	event.memory = (struct gt_memory_event){.bytes = r->bytes,
+						.dst = memory_kind(r->memoryKind),
+						.value = r->value,
+						.graph_id = r->graphId,
+						.graph_node_id = r->graphNodeId};
+	t->emit(t->context, &event);
+}
+
+static struct gt_translate_wait *wait_slot(struct gt_translate *t, uint32_t cuda_event)
+{
+	return &t->waits[cuda_event % GT_TRANSLATE_WAITS];
+}
+
+/* cudaEventRecord: remembered, so that a later wait can name what it waits for. */
+static void translate_cuda_event(struct gt_translate *t, const void *record)
+{
+	const CUpti_ActivityCudaEvent *r = record;
+
+	add(t, GT_LEDGER_RECORDS_FACT);
+	*wait_slot(t, r->eventId) = (struct gt_translate_wait){
+		.cuda_event = r->eventId, .stream = r->streamId, .correlation = r->correlationId};
+}
+
+static void translate_sync(struct gt_translate *t, const void *record)
+{
+	const CUpti_ActivitySynchronization *r = record;
+	struct gt_event event = {.kind = GT_EVENT_SYNC, .correlation = r->correlationId};
+	const struct gt_translate_wait *wait = wait_slot(t, r->cudaEventId);
+
+	add(t, GT_LEDGER_RECORDS_SYNC);
+	set_times(t, &event, r->start, r->end);
+	event.place.context = r->contextId;
+	event.place.stream = r->streamId;
+	if (r->contextId < GT_TRANSLATE_CONTEXTS)
+		event.place.device = t->context_device[r->contextId];
+	event.sync.kind = (uint32_t)r->type < GT_SYNC_KIND_COUNT_ ? (enum gt_sync_kind)r->type
+								  : GT_SYNC_UNKNOWN;
+	event.sync.cuda_event = r->cudaEventId;
+	if (event.sync.kind == GT_SYNC_STREAM_WAIT_EVENT && wait->correlation &&
+	    wait->cuda_event == r->cudaEventId) {
+		event.sync.has_wait_on = true;
+		event.sync.wait_on_stream = wait->stream;
+		event.sync.wait_on_correlation = wait->correlation;
+	}
+	t->emit(t->context, &event);
+}
+
+/* Names as Kineto writes them (its cupti_strings.cpp). */
+static const struct {
+	uint32_t kind;
+	const char *name;
+} overhead_names[] = {
+	{CUPTI_ACTIVITY_OVERHEAD_DRIVER_COMPILER, "Driver Compiler"},
+	{CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH, "Buffer Flush"},
+	{CUPTI_ACTIVITY_OVERHEAD_CUPTI_INSTRUMENTATION, "Instrumentation"},
+	{CUPTI_ACTIVITY_OVERHEAD_CUPTI_RESOURCE, "Resource"},
+	{4u << 16, "Runtime Triggered Module Loading"},
+	{5u << 16, "Lazy Function Loading"},
+	{6u << 16, "Command Buffer Full"},
+	{7u << 16, "Activity Buffer Request"},
+	{8u << 16, "UVM Activity Init"},
+};
+
+static const char *overhead_name(uint32_t kind)
+{
+	for (size_t i = 0; i < sizeof(overhead_names) / sizeof(overhead_names[0]); i++) {
+		if (overhead_names[i].kind == kind)
+			return overhead_names[i].name;
+	}
+	return "Unknown";
+}
+
+static void translate_overhead(struct gt_translate *t, const void *record)
+{
+	const CUpti_ActivityOverhead *r = record;
+	struct gt_event event = {.kind = GT_EVENT_OVERHEAD};
+
+	add(t, GT_LEDGER_RECORDS_OVERHEAD);
+	set_times(t, &event, r->start, r->end);
+	if (r->objectKind == CUPTI_ACTIVITY_OBJECT_THREAD)
+		event.tid = r->objectId.pt.threadId;
+	event.overhead.name = gt_intern_cstr(t->strings, overhead_name((uint32_t)r->overheadKind));
+	t->emit(t->context, &event);
+}
+
+static void fill_device(struct gt_translate *t, const CUpti_ActivityDevice4 *r,
+			struct gt_device_event *d)
+{
+	*d = (struct gt_device_event){
+		.id = r->id,
+		.name = gt_intern_cstr(t->strings, r->name ? r->name : "GPU"),
+		.total_memory = r->globalMemorySize,
+		.compute_major = r->computeCapabilityMajor,
+		.compute_minor = r->computeCapabilityMinor,
+		.sm_count = r->numMultiprocessors,
+		.warp_size = r->numThreadsPerWarp,
+		.max_threads_per_block = r->maxThreadsPerBlock,
+		.max_threads_per_sm = r->maxWarpsPerMultiprocessor * r->numThreadsPerWarp,
+		.max_warps_per_sm = r->maxWarpsPerMultiprocessor,
+		.max_blocks_per_sm = r->maxBlocksPerMultiprocessor,
+		.registers_per_block = r->maxRegistersPerBlock,
+		.registers_per_sm = r->maxRegistersPerMultiprocessor,
+		.shared_per_block = r->maxSharedMemoryPerBlock,
+		.shared_per_sm = r->maxSharedMemoryPerMultiprocessor,
+	};
+	d->shared_per_block_optin = gt_occupancy_shared_optin(
+		d->compute_major, d->compute_minor, d->shared_per_sm, d->shared_per_block);
+}
+
+static void translate_device(struct gt_translate *t, const void *record)
+{
+	const CUpti_ActivityDevice4 *r = record;
+	struct gt_event event = {.kind = GT_EVENT_DEVICE};
+
+	add(t, GT_LEDGER_RECORDS_FACT);
+	fill_device(t, r, &event.device);
+	if (r->id < GT_FACTS_DEVICES)
+		t->devices[r->id] = event.device;
+	free((void *)(uintptr_t)r->name); /* CUPTI mallocs it for each record and leaves it to us */
+	t->emit(t->context, &event);
+}
+
+static void translate_context(struct gt_translate *t, const void *record)
+{
+	const CUpti_ActivityContext *r = record;
+	struct gt_event event = {.kind = GT_EVENT_CONTEXT};
+
+	add(t, GT_LEDGER_RECORDS_FACT);
+	event.place = place_of(r->deviceId, r->contextId, r->nullStreamId, 0,
+			       CUPTI_CHANNEL_TYPE_INVALID);
+	if (r->contextId < GT_TRANSLATE_CONTEXTS)
+		t->context_device[r->contextId] = r->deviceId;
+	t->emit(t->context, &event);
+}
+
+static void translate_stream(struct gt_translate *t, const void *record)
+{
+	const CUpti_ActivityStream *r = record;
+	struct gt_event event = {.kind = GT_EVENT_STREAM};
+
+	add(t, GT_LEDGER_RECORDS_FACT);
+	event.place = place_of(0, r->contextId, r->streamId, 0, CUPTI_CHANNEL_TYPE_INVALID);
+	if (r->contextId < GT_TRANSLATE_CONTEXTS)
+		event.place.device = t->context_device[r->contextId];
+	event.stream.priority = (int32_t)r->priority;
+	t->emit(t->context, &event);
+}
+
+/* API records only come when a CUPTI gives no correlation ids without them; calls are ours. */
+static void skip_api(struct gt_translate *t, const void *record)
+{
+	(void)record;
+	add(t, GT_LEDGER_RECORDS_API);
+}
+
+static void (*const by_kind[])(struct gt_translate *, const void *) = {
+	[CUPTI_ACTIVITY_KIND_MEMCPY] = translate_memcpy,
+	[CUPTI_ACTIVITY_KIND_MEMSET] = translate_memset,
+	[CUPTI_ACTIVITY_KIND_KERNEL] = translate_kernel,
+	[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL] = translate_kernel,
+	[CUPTI_ACTIVITY_KIND_DRIVER] = skip_api,
+	[CUPTI_ACTIVITY_KIND_RUNTIME] = skip_api,
+	[CUPTI_ACTIVITY_KIND_DEVICE] = translate_device,
+	[CUPTI_ACTIVITY_KIND_CONTEXT] = translate_context,
+	[CUPTI_ACTIVITY_KIND_OVERHEAD] = translate_overhead,
+	[CUPTI_ACTIVITY_KIND_MEMCPY2] = translate_memcpy_peer,
+	[CUPTI_ACTIVITY_KIND_CUDA_EVENT] = translate_cuda_event,
+	[CUPTI_ACTIVITY_KIND_STREAM] = translate_stream,
+	[CUPTI_ACTIVITY_KIND_SYNCHRONIZATION] = translate_sync,
+	[CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API] = skip_api,
+};
+
+void gt_translate_record(struct gt_translate *translate, const void *record)
+{
+	uint32_t kind = (uint32_t)((const CUpti_Activity *)record)->kind;
+
+	if (kind < sizeof(by_kind) / sizeof(by_kind[0]) && by_kind[kind])
+		by_kind[kind](translate, record);
+	else
+		add(translate, GT_LEDGER_RECORDS_UNKNOWN);
+}
+
+void gt_translate_fini(struct gt_translate *translate)
+{
+	gt_memory_unmap((void *)translate->names, translate->name_count * sizeof(*translate->names));
+	translate->names = NULL;
+	translate->name_count = 0;
+}

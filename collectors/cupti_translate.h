@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The last place that sees a vendor's record: one activity record becomes one struct gt_event.
+ * A table by record kind; a kind that is not in it is counted. Drain thread only.
+ */
+#ifndef GT_COLLECTORS_CUPTI_TRANSLATE_H
+#define GT_COLLECTORS_CUPTI_TRANSLATE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/clock.h"
+#include "core/event.h"
+#include "core/facts.h"
+#include "core/intern.h"
+#include "core/ledger.h"
+
+#define GT_TRANSLATE_CONTEXTS 256
+#define GT_TRANSLATE_WAITS    4096
+
+/* The newest cudaEventRecord of a CUDA event. */
+struct gt_translate_wait {
+	uint32_t cuda_event, stream, correlation;
+};
+
+/* What CUPTI's integers mean is the translator's; where an event goes is the caller's. */
+struct gt_translate {
+	const struct gt_clock *clock;
+	struct gt_intern *strings;
+	struct gt_ledger *ledger;
+	uint64_t session_start;  /* CLOCK_REALTIME ns */
+	struct gt_device_event devices[GT_FACTS_DEVICES]; /* seen so far, by id */
+	uint32_t context_device[GT_TRANSLATE_CONTEXTS];
+	struct gt_translate_wait waits[GT_TRANSLATE_WAITS];
+	const struct gt_string **names; /* demangled, by id of the mangled string */
+	uint32_t name_count;
+	void (*emit)(void *context, const struct gt_event *event);
+	void *context;
+};
+
+/* Translates one record (at least the bytes of the oldest supported CUPTI's form of its kind). */
+void gt_translate_record(struct gt_translate *translate, const void *record);
+
+void gt_translate_fini(struct gt_translate *translate);
+
+#endif
