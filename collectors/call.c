@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The hot path of an API call, see the header. Application threads only, but for _configure and
- * _forget_stacks. Must not call anything that locks, allocates, or enters the kernel.
+ * The hot path of an API call, see the header. Application threads only, but for _configure. Must not call anything that locks, allocates, or enters the kernel.
  */
 #include "collectors/call.h"
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <string.h>
 
 #include "collectors/unwind.h"
 #include "core/clock.h"
 #include "core/forkguard.h"
 #include "core/thread.h"
-
-/* Stacks that a thread remembers to have delivered; direct-mapped by key. */
-#define SENT_KEYS 1024u
 
 struct call_state {
 	bool ready;
@@ -23,12 +20,10 @@ struct call_state {
 	struct gt_call_record *open; /* its slot; NULL: the ring was full */
 	uint32_t frames;             /* captured into the slot */
 	struct gt_unwind_thread unwind;
-	uint64_t sent[SENT_KEYS];
 };
 
 static uint32_t stack_depth;
 static _Atomic uint32_t own_correlation;
-static _Atomic uint64_t generation; /* mixed into the keys: see gt_call_forget_stacks */
 
 void gt_call_configure(uint32_t depth)
 {
@@ -38,11 +33,6 @@ void gt_call_configure(uint32_t depth)
 size_t gt_call_state_bytes(void)
 {
 	return sizeof(struct call_state);
-}
-
-void gt_call_forget_stacks(void)
-{
-	atomic_fetch_add_explicit(&generation, 0x9e3779b97f4a7c15u, memory_order_relaxed);
 }
 
 static struct call_state *state_of(struct gt_thread *thread)
@@ -56,22 +46,22 @@ static struct call_state *state_of(struct gt_thread *thread)
 	return state;
 }
 
-/* The addresses stay in the slot only when this thread has not delivered them before. */
+/* The addresses go into the slot only when this thread has not delivered them before. */
 static void capture_stack(struct call_state *state, struct gt_call_record *record)
 {
-	uint64_t key = 0;
+	const uint64_t *pcs;
 
 	record->stack_key = 0;
 	state->frames = 0;
 	if (!stack_depth)
 		return;
-	state->frames = gt_unwind_capture(&state->unwind, record->pcs, stack_depth, &key);
+	state->frames = gt_unwind_capture(&state->unwind, stack_depth, &pcs, &record->stack_key);
 	if (!state->frames)
 		return;
-	key ^= atomic_load_explicit(&generation, memory_order_relaxed);
-	record->stack_key = key ? key : 1;
-	if (state->sent[key % SENT_KEYS] == record->stack_key)
+	if (gt_unwind_is_delivered(&state->unwind, record->stack_key))
 		state->frames = 0;
+	else
+		memcpy(record->pcs, pcs, state->frames * sizeof(pcs[0]));
 }
 
 static uint32_t next_own_correlation(void)
@@ -141,9 +131,9 @@ static void commit_call(struct gt_thread *thread, struct call_state *state, int3
 	record->end = gt_clock_now();
 	record->result = result;
 	record->frame_count = (uint16_t)state->frames;
-	if (state->frames) /* delivered from here on */
-		state->sent[record->stack_key % SENT_KEYS] = record->stack_key;
 	gt_ring_commit(&thread->ring, &record->head, size, GT_RECORD_CALL);
+	if (state->frames)
+		gt_unwind_set_delivered(&state->unwind, record->stack_key);
 	state->open = NULL;
 }
 

@@ -46,9 +46,6 @@ void gt_call_configure(uint32_t stack_depth);
 /* Bytes of per-thread state that gt_threads_start must reserve for the calls. */
 size_t gt_call_state_bytes(void);
 
-/* Drain thread: code was unloaded; every thread delivers its stacks anew under new keys. */
-void gt_call_forget_stacks(void);
-
 /* @correlation 0: give it one of our own (hooks-only). A call inside a recorded call is counted, not
  * recorded: the user sees the outermost. errno is kept. */
 void gt_call_enter(enum gt_api_domain domain, uint32_t cbid, uint32_t correlation);

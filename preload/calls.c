@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Ring records -> API events, see the header. Drain thread only.
+ */
+#include "preload/calls.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collectors/call.h"
+#include "collectors/cuda_api.h"
+#include "core/text.h"
+#include "core/thread.h"
+#include "preload/session_internal.h"
+
+/* Threads whose name stands in the trace; a small set, an overflow only repeats a name. */
+#define NAMED_THREADS 1024u
+
+static uint32_t named[NAMED_THREADS];
+
+static const struct gt_string *call_names[GT_API_DOMAIN_COUNT_][GT_CUDA_SET_BITS];
+
+/* The name without the version that CUPTI puts behind it: "cudaFoo_v12000" -> "cudaFoo"; short
+ * versions like _v2 belong to the name (Kineto's rule). */
+static const struct gt_string *strip_version(struct gt_session *s, const char *name)
+{
+	const char *version = NULL;
+
+	for (const char *p = strstr(name, "_v"); p; p = strstr(p + 2, "_v"))
+		version = p;
+	if (version && strspn(version + 2, "0123456789") >= 4 &&
+	    version[2 + strspn(version + 2, "0123456789")] == 0)
+		return gt_intern_get(s->strings, name, (size_t)(version - name));
+	return gt_intern_cstr(s->strings, name);
+}
+
+static const struct gt_string *find_name(struct gt_session *s, enum gt_api_domain domain,
+					 uint32_t cbid)
+{
+	const struct gt_cuda_api *api = gt_cuda_api_find(domain, cbid);
+	const char *name = api ? gt_cuda_api_name(api) : NULL;
+	char text[32];
+
+	if (name)
+		return gt_intern_cstr(s->strings, name);
+	if (s->has_cupti)
+		name = gt_cupti_call_name(domain, cbid);
+	if (name)
+		return strip_version(s, name);
+	gt_text_format(text, sizeof(text), "%s call %u",
+		       domain == GT_API_RUNTIME ? "runtime" : "driver", cbid);
+	return gt_intern_cstr(s->strings, text);
+}
+
+static const struct gt_string *call_name(struct gt_session *s, enum gt_api_domain domain,
+					 uint32_t cbid)
+{
+	const struct gt_string **slot;
+
+	if (cbid >= GT_CUDA_SET_BITS)
+		return find_name(s, domain, cbid);
+	slot = &call_names[domain][cbid];
+	if (!*slot)
+		*slot = find_name(s, domain, cbid);
+	return *slot;
+}
+
+static void name_thread(struct gt_session *s, uint32_t tid)
+{
+	struct gt_event event = {.kind = GT_EVENT_THREAD, .tid = tid};
+	char path[64], name[64];
+	ssize_t n;
+	int fd;
+
+	gt_text_format(path, sizeof(path), "/proc/self/task/%u/comm", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? 0 : read(fd, name, sizeof(name));
+	if (fd >= 0)
+		close(fd);
+	while (n > 0 && name[n - 1] == '\n')
+		n--;
+	if (n <= 0) /* gone already */
+		n = (ssize_t)gt_text_format(name, sizeof(name), "thread %u", tid);
+	event.start = event.end = gt_clock_from_monotonic(&s->clock, gt_clock_now());
+	event.thread.name = gt_intern_get(s->strings, name, (size_t)n);
+	gt_emit_event(s, &event);
+}
+
+static void see_thread(struct gt_session *s, uint32_t tid)
+{
+	if (named[tid % NAMED_THREADS] == tid)
+		return;
+	named[tid % NAMED_THREADS] = tid;
+	name_thread(s, tid);
+}
+
+static const struct gt_stack *find_stack(struct gt_session *s, const struct gt_call_record *record)
+{
+	const struct gt_stack *stack;
+
+	if (!record->stack_key)
+		return NULL;
+	stack = gt_stacks_get(s->stacks, record->stack_key,
+			      record->frame_count ? record->pcs : NULL, record->frame_count);
+	return stack;
+}
+
+static void emit_call(struct gt_session *s, const struct gt_call_record *record)
+{
+	const struct gt_cuda_api *api =
+		gt_cuda_api_find((enum gt_api_domain)record->domain, record->cbid);
+	bool enqueues = api && api->flags & GT_CUDA_ENQUEUES && record->result == 0 &&
+			!(record->head.flags & GT_CALL_CAPTURED);
+	struct gt_event event = {
+		.kind = GT_EVENT_API,
+		.tid = record->tid,
+		.start = gt_clock_from_monotonic(&s->clock, record->start),
+		.end = gt_clock_from_monotonic(&s->clock, record->end),
+		.correlation = record->correlation,
+		.stack = find_stack(s, record),
+	};
+
+	event.api = (struct gt_api_event){
+		.domain = (enum gt_api_domain)record->domain,
+		.cbid = record->cbid,
+		.result = record->result,
+		.enqueues = enqueues,
+		.name = call_name(s, (enum gt_api_domain)record->domain, record->cbid),
+	};
+	gt_ledger_add(&s->ledger, GT_LEDGER_CALLS_RECEIVED, 1);
+	see_thread(s, record->tid);
+	gt_emit_call(s, &event, enqueues, api && api->class == GT_CUDA_GRAPH_LAUNCH);
+}
+
+static uint64_t drain_ring(struct gt_session *s, struct gt_thread *thread)
+{
+	const struct gt_record *record;
+	uint64_t count = 0;
+
+	for (; (record = gt_ring_next(&thread->ring)); count++) {
+		if (record->type == GT_RECORD_CALL)
+			emit_call(s, (const struct gt_call_record *)(const void *)record);
+		gt_ring_release(&thread->ring, record);
+	}
+	return count;
+}
+
+uint64_t gt_calls_drain(struct gt_session *session)
+{
+	uint64_t count = 0;
+
+	for (struct gt_thread *t = gt_threads_first(); t; t = t->next) {
+		int ended = GT_THREAD_ENDED;
+		bool was_ended = atomic_load_explicit(&t->life, memory_order_acquire) == ended;
+
+		count += drain_ring(session, t);
+		if (was_ended) /* drained after its end: nothing more can come */
+			atomic_compare_exchange_strong(&t->life, &ended, GT_THREAD_FREE);
+	}
+	return count;
+}

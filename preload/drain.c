@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The drain thread, see the header. `busy` guards the session's parts: the drain thread holds it
+ * while it works and not while it sleeps or is inside CUPTI's flush, which has been seen to hang;
+ * the exiting thread can then take the session over and close the file.
+ */
+#include "preload/drain.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "collectors/call.h"
+#include "core/forkguard.h"
+#include "core/futex.h"
+#include "core/log.h"
+#include "core/memory.h"
+#include "core/text.h"
+#include "core/thread.h"
+#include "preload/calls.h"
+#include "preload/session_internal.h"
+
+#define MS_NS          1000000ull
+#define SLEEP_MIN_NS   (1 * MS_NS)
+#define SLEEP_BUSY_NS  (10 * MS_NS) /* there was work a moment ago */
+#define SLEEP_IDLE_NS  (50 * MS_NS)
+#define CLOCK_EVERY_NS (1000 * MS_NS)
+#define STACK_BYTES    (512u * 1024u)
+
+/* The last records: completed ones are awaited this long, then unfinished ones are forced out. */
+#define OUTSTANDING_NS (500 * MS_NS)
+
+/* GPU operations may be delivered late by this much and still find their place in order. */
+#define SETTLE_NS (1000 * MS_NS)
+
+static struct {
+	struct gt_session *session;
+	pthread_t thread;
+	_Atomic uint32_t running;  /* 1: there is a thread */
+	_Atomic uint32_t wake;     /* futex: changed to wake the thread */
+	_Atomic uint32_t stop;     /* 1: finish */
+	_Atomic uint32_t finished; /* futex: 1: the file is closed */
+	_Atomic int busy;          /* 1: somebody holds the session's parts */
+	uint64_t next_flush, next_clock;
+	uint64_t lost_calls_told, refused_told, dropped_told, discarded_told;
+} drain;
+
+static bool try_hold(void)
+{
+	int expected = 0;
+
+	return atomic_compare_exchange_strong(&drain.busy, &expected, 1);
+}
+
+/* Between the two the exiting thread may have taken over: then the drain thread must not go on. */
+static void let_go(void)
+{
+	atomic_store(&drain.busy, 0);
+}
+
+/* A loss since the last look becomes a LOST instant with its count (never silent). */
+static void tell_loss(struct gt_session *s, uint64_t now_total, uint64_t *told, const char *cause,
+		      const char *of_what, const char *what)
+{
+	if (now_total > *told)
+		gt_emit_note(s, "LOST", what, cause, of_what, now_total - *told);
+	*told = now_total;
+}
+
+static void tell_losses(struct gt_session *s)
+{
+	struct gt_ledger *ledger = &s->ledger;
+
+	tell_loss(s, gt_threads_sum(GT_THREAD_CALLS_LOST), &drain.lost_calls_told, "ring full",
+		  "API calls", "a thread's ring was full: raise --ring-size");
+	tell_loss(s, gt_threads_refused(), &drain.refused_told, "no thread block", "API calls",
+		  "no memory for more threads: raise --max-memory");
+	if (!s->has_cupti)
+		return;
+	gt_cupti_count(ledger);
+	tell_loss(s, ledger->count[GT_LEDGER_RECORDS_DROPPED], &drain.dropped_told,
+		  "dropped by CUPTI", "GPU records", "CUPTI had no buffer in time");
+	tell_loss(s, ledger->count[GT_LEDGER_BUFFERS_DISCARDED], &drain.discarded_told,
+		  "no buffer", "activity buffers", "all buffers in use: raise --max-memory");
+}
+
+static void sample_clock(struct gt_session *s, uint64_t now)
+{
+	int64_t step;
+
+	if (now < drain.next_clock)
+		return;
+	drain.next_clock = now + CLOCK_EVERY_NS;
+	gt_clock_sample(&s->clock, &step);
+	s->facts.clock_last = s->clock.samples[s->clock.count - 1];
+	if (step)
+		gt_emit_note(s, "clock step", "CLOCK_REALTIME was set", "clock step", "ns",
+			     (uint64_t)(step < 0 ? -step : step));
+}
+
+static void flush_writer(struct gt_session *s, bool everything)
+{
+	struct gt_output *output = &s->output;
+	static uint32_t written_generation;
+	uint64_t now = gt_clock_from_monotonic(&s->clock, gt_clock_now());
+
+	if (!output->writer || output->failed)
+		return;
+	if (written_generation != s->facts.generation) {
+		written_generation = s->facts.generation;
+		output->writer->ops->facts(output->writer, &s->facts);
+	}
+	output->writer->ops->flush(output->writer, everything ? UINT64_MAX : now - SETTLE_NS);
+}
+
+/* One round over everything that was delivered. Returns how much there was. */
+static uint64_t drain_once(struct gt_session *s)
+{
+	uint64_t work = gt_calls_drain(s);
+
+	if (s->has_cupti)
+		work += gt_cupti_read(&s->translate);
+	work += gt_calls_drain(s); /* calls that returned while we read: their records were there */
+	gt_emit_settle(s, false);
+	return work;
+}
+
+static void check_fatal(struct gt_session *s)
+{
+	const char *message = s->has_cupti ? gt_cupti_fatal() : NULL;
+
+	if (!message)
+		return;
+	gt_log_say("CUPTI gave up: %s; GPU work is no longer recorded", message);
+	gt_emit_note(s, "capture gap", "CUPTI reported a fatal error", "fatal", NULL, 0);
+}
+
+static bool flush_is_due(struct gt_session *s, uint64_t now)
+{
+	if (now < drain.next_flush)
+		return false;
+	drain.next_flush =
+		now + (uint64_t)gt_config_number(&s->config, GT_CONFIG_FLUSH_PERIOD) * MS_NS;
+	return true;
+}
+
+/* False: the exiting thread has taken over. */
+static bool flush_cupti(struct gt_session *s, bool forced)
+{
+	let_go();
+	if (s->has_cupti)
+		gt_cupti_flush(forced);
+	return try_hold();
+}
+
+static bool work_once(struct gt_session *s, uint64_t *ret_work)
+{
+	uint64_t now = gt_clock_now();
+
+	if (!try_hold())
+		return false;
+	sample_clock(s, now);
+	*ret_work = drain_once(s);
+	check_fatal(s);
+	if (flush_is_due(s, now)) {
+		if (!flush_cupti(s, false))
+			return false;
+		*ret_work += drain_once(s);
+		tell_losses(s);
+		flush_writer(s, false);
+	}
+	let_go();
+	return true;
+}
+
+/* The books that are kept outside the ledger, added when it is closed. */
+static void close_ledger(struct gt_session *s)
+{
+	struct gt_correlate_counts counts = gt_correlate_count(s->emit.calls);
+	uint64_t *count = s->ledger.count;
+
+	count[GT_LEDGER_CALLS_SEEN] = gt_threads_sum(GT_THREAD_CALLS_SEEN) + gt_threads_refused();
+	count[GT_LEDGER_CALLS_NESTED] = gt_threads_sum(GT_THREAD_CALLS_NESTED);
+	count[GT_LEDGER_CALLS_LOST_RING] = gt_threads_sum(GT_THREAD_CALLS_LOST);
+	count[GT_LEDGER_CALLS_LOST_THREAD] = gt_threads_refused();
+	count[GT_LEDGER_CALLS_OPEN] = count[GT_LEDGER_CALLS_SEEN] - count[GT_LEDGER_CALLS_NESTED] -
+				      count[GT_LEDGER_CALLS_LOST_RING] -
+				      count[GT_LEDGER_CALLS_LOST_THREAD] -
+				      count[GT_LEDGER_CALLS_RECEIVED];
+	count[GT_LEDGER_CORRELATION_EVICTED] = counts.evicted;
+	count[GT_LEDGER_OPS_IN_FLIGHT] = counts.in_flight;
+	count[GT_LEDGER_CLOCK_STEPS] = s->clock.steps;
+	count[GT_LEDGER_STACKS_WRITTEN] = gt_stacks_count(s->stacks);
+	count[GT_LEDGER_STACKS_REFUSED] += gt_stacks_refused(s->stacks);
+	count[GT_LEDGER_STRINGS_REFUSED] = gt_intern_refused(s->strings);
+}
+
+/* Everything that was delivered goes into the file, and the file is closed. Caller holds. */
+static void close_session(struct gt_session *s)
+{
+	drain_once(s);
+	gt_emit_settle(s, true);
+	tell_losses(s);
+	if (!s->output.writer && s->emit.early.count)
+		gt_log_verbose("%lu CUDA events and no GPU work: no trace is written",
+			       (unsigned long)s->emit.early.count);
+	close_ledger(s);
+	flush_writer(s, true);
+	gt_output_close(&s->output, &s->facts, &s->ledger);
+}
+
+/* Completed records for as long as launches are outstanding, then forced ones. */
+static bool fetch_last(struct gt_session *s)
+{
+	uint64_t until = gt_clock_now() + OUTSTANDING_NS;
+
+	do {
+		if (!flush_cupti(s, false))
+			return false;
+		drain_once(s);
+		if (gt_correlate_count(s->emit.calls).in_flight == 0)
+			break;
+		let_go();
+		gt_futex_wait(&drain.finished, 0, SLEEP_BUSY_NS);
+		if (!try_hold())
+			return false;
+	} while (gt_clock_now() < until);
+	return flush_cupti(s, true);
+}
+
+static void finish(struct gt_session *s)
+{
+	if (!try_hold())
+		return;
+	if (s->has_cupti && !fetch_last(s))
+		return;
+	close_session(s); /* and stays busy: nobody may follow */
+	atomic_store(&drain.finished, 1);
+	gt_futex_wake(&drain.finished);
+}
+
+/* Awake in time before a ring fills: a full one of 2 MiB takes 35 000 calls. */
+static uint64_t next_sleep(uint64_t work, uint64_t last)
+{
+	if (work > 4096)
+		return SLEEP_MIN_NS;
+	if (work)
+		return SLEEP_BUSY_NS;
+	return last * 2 < SLEEP_IDLE_NS ? last * 2 : SLEEP_IDLE_NS;
+}
+
+static void *run(void *argument)
+{
+	struct gt_session *s = argument;
+	uint64_t work = 0, sleep_ns = SLEEP_BUSY_NS;
+
+	prctl(PR_SET_NAME, "gputrace-w", 0, 0, 0);
+	while (!atomic_load(&drain.stop)) {
+		uint32_t seen = atomic_load(&drain.wake);
+
+		if (!work_once(s, &work))
+			return NULL;
+		sleep_ns = next_sleep(work, sleep_ns);
+		if (!atomic_load(&drain.stop))
+			gt_futex_wait(&drain.wake, seen, sleep_ns);
+	}
+	finish(s);
+	return NULL;
+}
+
+/* No signal of the program may run a handler on our thread; SIGPIPE and SIGXFSZ stay blocked too,
+ * so a broken output is an error code (REQ-66, 83). */
+int gt_drain_start(struct gt_session *session)
+{
+	pthread_attr_t attributes;
+	sigset_t all, old;
+	int error;
+
+	memset(&drain, 0, sizeof(drain));
+	drain.session = session;
+	pthread_attr_init(&attributes);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attributes, STACK_BYTES);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	error = pthread_create(&drain.thread, &attributes, run, session);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&attributes);
+	atomic_store(&drain.running, error == 0);
+	return -error;
+}
+
+/* The thread is stuck inside CUPTI or gone: write what has been delivered. */
+static void take_over(struct gt_session *s)
+{
+	if (!try_hold())
+		return; /* it is at work on the file, e.g. on a slow disk: nothing may touch it */
+	s->has_cupti = false;
+	gt_emit_note(s, "LOST", "CUPTI did not return its last records in time", "flush timeout",
+		     NULL, 0);
+	close_session(s);
+}
+
+void gt_drain_finish(uint64_t timeout_ns)
+{
+	uint64_t until = gt_clock_now() + timeout_ns;
+	uint64_t now;
+
+	if (!atomic_exchange(&drain.running, 0) || !gt_forkguard_holds())
+		return;
+	atomic_store(&drain.stop, 1);
+	atomic_fetch_add(&drain.wake, 1);
+	gt_futex_wake(&drain.wake);
+	while (!atomic_load(&drain.finished) && (now = gt_clock_now()) < until)
+		gt_futex_wait(&drain.finished, 0, until - now);
+	if (!atomic_load(&drain.finished))
+		take_over(drain.session);
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Joining and routing of events, see the header. Drain thread only.
+ */
+#include "preload/emit.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "core/log.h"
+#include "core/memory.h"
+#include "preload/session_internal.h"
+
+#define CORRELATE_MAX (1u << 18)
+#define WAITING_FIRST 256u
+#define WAITING_MAX   (1u << 16)
+
+/* How long a GPU operation waits for its call to return before it is written without. */
+#define UNLINKED_NS (5ull * 1000000000u)
+
+/* A GPU slice that starts this long before its call means that the clocks disagree. */
+#define BEFORE_LAUNCH_NS 1000000u
+
+static bool waiting_push(struct gt_waiting *waiting, const struct gt_event *event)
+{
+	if (waiting->count == waiting->capacity) {
+		size_t capacity = waiting->capacity ? waiting->capacity * 2 : WAITING_FIRST;
+		struct gt_event *events;
+
+		if (capacity > WAITING_MAX)
+			return false;
+		events = gt_memory_grow(waiting->events, waiting->capacity * sizeof(*event),
+					capacity * sizeof(*event));
+		if (!events)
+			return false;
+		waiting->events = events;
+		waiting->capacity = capacity;
+	}
+	waiting->events[waiting->count++] = *event;
+	return true;
+}
+
+static void waiting_free(struct gt_waiting *waiting)
+{
+	gt_memory_unmap(waiting->events, waiting->capacity * sizeof(*waiting->events));
+	*waiting = (struct gt_waiting){0};
+}
+
+int gt_emit_init(struct gt_emit *emit)
+{
+	*emit = (struct gt_emit){.calls = gt_correlate_new(CORRELATE_MAX)};
+	return emit->calls ? 0 : -ENOMEM;
+}
+
+void gt_emit_fini(struct gt_emit *emit)
+{
+	gt_correlate_free(emit->calls);
+	emit->calls = NULL;
+	waiting_free(&emit->early);
+	waiting_free(&emit->unlinked);
+}
+
+static void write_event(struct gt_session *session, const struct gt_event *event)
+{
+	struct gt_output *output = &session->output;
+
+	if (event->end > session->emit.newest)
+		session->emit.newest = event->end;
+	if (!output->writer || output->failed ||
+	    output->writer->ops->event(output->writer, event) < 0)
+		gt_ledger_add(&session->ledger, GT_LEDGER_EVENTS_LOST_DISK, 1);
+}
+
+void gt_emit_open(struct gt_session *session)
+{
+	struct gt_waiting *early = &session->emit.early;
+
+	if (session->output.writer || session->output.failed)
+		return;
+	gt_output_open(&session->output, &session->config, &session->facts);
+	for (size_t i = 0; i < early->count; i++)
+		write_event(session, &early->events[i]);
+	waiting_free(early);
+}
+
+/* What asks for a file: a process that only looked at the devices leaves none behind. */
+static bool needs_file(const struct gt_session *session, const struct gt_event *event)
+{
+	if (event->kind == GT_EVENT_API)
+		return !session->has_cupti || event->api.enqueues;
+	return gt_event_is_gpu(event->kind);
+}
+
+static void route(struct gt_session *session, const struct gt_event *event)
+{
+	bool open = session->output.writer || session->output.failed;
+
+	if (!open && needs_file(session, event)) {
+		gt_emit_open(session);
+		open = true;
+	}
+	if (open)
+		write_event(session, event);
+	else if (!waiting_push(&session->emit.early, event))
+		gt_ledger_add(&session->ledger, GT_LEDGER_EVENTS_LOST_EARLY, 1);
+}
+
+void gt_emit_call(struct gt_session *session, const struct gt_event *event, bool expects, bool many)
+{
+	struct gt_launch launch = {
+		.tid = event->tid, .start = event->start, .stack = event->stack};
+
+	if (expects)
+		gt_ledger_add(&session->ledger, GT_LEDGER_LAUNCHES_SEEN, 1);
+	gt_correlate_put(session->emit.calls, event->correlation, &launch, expects, many);
+	route(session, event);
+}
+
+static void write_linked(struct gt_session *session, struct gt_event *event)
+{
+	if (event->start + BEFORE_LAUNCH_NS < event->launch.start)
+		gt_ledger_add(&session->ledger, GT_LEDGER_GPU_BEFORE_LAUNCH, 1);
+	route(session, event);
+}
+
+static void write_unlinked(struct gt_session *session, struct gt_event *event)
+{
+	gt_ledger_add(&session->ledger, GT_LEDGER_OPS_UNLINKED, 1);
+	route(session, event);
+}
+
+static void fill_device_fact(struct gt_session *session, const struct gt_device_event *device)
+{
+	struct gt_facts *facts = &session->facts;
+
+	if (device->id >= GT_FACTS_DEVICES)
+		return;
+	while (facts->device_count <= device->id)
+		facts->devices[facts->device_count++].id = UINT32_MAX;
+	facts->devices[device->id] = *device;
+	facts->generation++;
+}
+
+void gt_emit_event(void *context, const struct gt_event *event)
+{
+	struct gt_session *session = context;
+	struct gt_event linked = *event;
+
+	if (event->kind == GT_EVENT_DEVICE)
+		fill_device_fact(session, &event->device);
+	if (!gt_event_is_gpu(event->kind)) {
+		route(session, event);
+		return;
+	}
+	if (gt_correlate_take(session->emit.calls, event->correlation, &linked.launch))
+		write_linked(session, &linked);
+	else if (!waiting_push(&session->emit.unlinked, event))
+		write_unlinked(session, &linked);
+}
+
+void gt_emit_settle(struct gt_session *session, bool all)
+{
+	struct gt_waiting *waiting = &session->emit.unlinked;
+	uint64_t now = gt_clock_from_monotonic(&session->clock, gt_clock_now());
+	size_t kept = 0;
+
+	for (size_t i = 0; i < waiting->count; i++) {
+		struct gt_event *event = &waiting->events[i];
+
+		if (gt_correlate_take(session->emit.calls, event->correlation, &event->launch))
+			write_linked(session, event);
+		else if (all || event->end + UNLINKED_NS < now)
+			write_unlinked(session, event);
+		else
+			waiting->events[kept++] = *event;
+	}
+	waiting->count = kept;
+}
+
+void gt_emit_note(struct gt_session *session, const char *name, const char *what, const char *cause,
+		  const char *of_what, uint64_t count)
+{
+	struct gt_event event = {.kind = GT_EVENT_NOTE};
+
+	event.start = event.end = gt_clock_from_monotonic(&session->clock, gt_clock_now());
+	event.note = (struct gt_note_event){
+		.name = name, .what = what, .cause = cause, .of_what = of_what, .count = count};
+	route(session, &event);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The way of an event behind the collectors: joined to its call, held back until the file exists,
+ * handed to the writer. Drain thread.
+ */
+#ifndef GT_PRELOAD_EMIT_H
+#define GT_PRELOAD_EMIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/correlate.h"
+#include "core/event.h"
+
+struct gt_session;
+
+/* A growable array of events that wait for something. */
+struct gt_waiting {
+	struct gt_event *events;
+	size_t count, capacity;
+};
+
+struct gt_emit {
+	struct gt_correlate *calls;
+	struct gt_waiting early;   /* before the file: no GPU work has been asked for yet */
+	struct gt_waiting unlinked; /* GPU operations whose call has not returned yet */
+	uint64_t newest;           /* trace ns of the newest event, for what has to be closed */
+	bool refused;              /* the file could not be opened */
+};
+
+/* -ENOMEM. */
+int gt_emit_init(struct gt_emit *emit);
+void gt_emit_fini(struct gt_emit *emit);
+
+/* A finished call. @expects: it started GPU work, @many: perhaps more than one operation. */
+void gt_emit_call(struct gt_session *session, const struct gt_event *event, bool expects,
+		  bool many);
+
+/* Anything else; the translator's callback has this form. */
+void gt_emit_event(void *session, const struct gt_event *event);
+
+/* A note at this moment: a loss with its count, a gap, a step. Strings are literals. */
+void gt_emit_note(struct gt_session *session, const char *name, const char *what, const char *cause,
+		  const char *of_what, uint64_t count);
+
+/* Joins what waited for its call; @all: writes what still has none (the end). */
+void gt_emit_settle(struct gt_session *session, bool all);
+
+/* Opens the file if there is reason to: GPU work, or any call in hooks-only mode. */
+void gt_emit_open(struct gt_session *session);
+
+#endif

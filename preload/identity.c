@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Identity from /proc and from what launchers put into the environment. Session start only.
+ */
+#include "preload/identity.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "core/text.h"
+
+/* Launchers in the order of precedence: torchrun and its kind, Open MPI, MPICH/Intel, PMIx, Slurm. */
+static const struct {
+	const char *rank, *world, *local;
+} launchers[] = {
+	{"RANK", "WORLD_SIZE", "LOCAL_RANK"},
+	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
+	{"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"},
+	{"PMIX_RANK", "OMPI_COMM_WORLD_SIZE", "PMIX_LOCAL_RANK"},
+	{"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"},
+};
+
+const char *gt_identity_env(const char *name)
+{
+	const char *value = secure_getenv(name);
+
+	return value && *value ? value : NULL;
+}
+
+/* A small non-negative number, or @otherwise. */
+static int32_t env_number(const char *name, int32_t otherwise)
+{
+	const char *value = gt_identity_env(name);
+	const char *end;
+	uint64_t number;
+
+	if (!value || gt_text_parse_u64(value, &end, &number) || *end || number > INT32_MAX)
+		return otherwise;
+	return (int32_t)number;
+}
+
+static void fill_rank(struct gt_facts *facts)
+{
+	facts->rank = 0;
+	facts->world_size = 1;
+	facts->local_rank = -1;
+	for (size_t i = 0; i < sizeof(launchers) / sizeof(launchers[0]); i++) {
+		int32_t rank = env_number(launchers[i].rank, -1);
+
+		if (rank < 0)
+			continue;
+		facts->has_rank = true;
+		facts->rank = rank;
+		facts->world_size = env_number(launchers[i].world, rank + 1);
+		facts->local_rank = env_number(launchers[i].local, -1);
+		return;
+	}
+}
+
+static void fill_process(struct gt_facts *facts)
+{
+	int fd = open("/proc/self/comm", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, facts->process, sizeof(facts->process) - 1);
+
+	if (fd >= 0)
+		close(fd);
+	while (n > 0 && facts->process[n - 1] == '\n')
+		n--;
+	if (n > 0)
+		facts->process[n] = 0;
+	else
+		gt_text_format(facts->process, sizeof(facts->process), "process");
+}
+
+void gt_identity_fill(struct gt_facts *facts)
+{
+	struct utsname name;
+
+	facts->pid = (uint32_t)getpid();
+	fill_process(facts);
+	gt_text_format(facts->host, sizeof(facts->host), "%s",
+		       uname(&name) == 0 ? name.nodename : "host");
+	fill_rank(facts);
+}

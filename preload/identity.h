@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Who this process is: name, host, rank among its peers. Session start.
+ */
+#ifndef GT_PRELOAD_IDENTITY_H
+#define GT_PRELOAD_IDENTITY_H
+
+#include "core/facts.h"
+
+/* Fills process, host, pid, rank, world size, local rank. */
+void gt_identity_fill(struct gt_facts *facts);
+
+/* The value of an environment variable, never in a setuid process. NULL: not set or empty. */
+const char *gt_identity_env(const char *name);
+
+#endif

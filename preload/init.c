@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The constructor and the driver's entry. The constructor runs in every program that inherits the
+ * environment, most of which never use CUDA: it looks at the environment and, without `gputrace
+ * run`, sets one variable. No thread, no file, no dlopen (REQ-4).
+ */
+#include "preload/init.h"
+
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "core/text.h"
+#include "preload/session.h"
+
+#define INJECTION "CUDA_INJECTION64_PATH"
+#define INSTANCE  "GPUTRACE_INSTANCE"
+
+static bool injection_is_ours;
+static int (*first_copy)(void); /* of another copy of this library that came before */
+
+/* "none" is commonly used for "not set" (REQ-2). */
+static bool is_unset(const char *value)
+{
+	return !value || !*value || !strcmp(value, "none");
+}
+
+static const char *own_path(void)
+{
+	Dl_info info;
+
+	return dladdr((void *)&own_path, &info) ? info.dli_fname : NULL;
+}
+
+static void set_injection(void)
+{
+	const char *current = getenv(INJECTION);
+	const char *force = getenv("GPUTRACE_FORCE_INJECTION");
+	const char *own;
+	bool forced = force && strcmp(force, "0") != 0 && strcmp(force, "no") != 0;
+
+	own = own_path();
+	if (!own)
+		return;
+	if (is_unset(current) || (forced && strcmp(current, own) != 0)) {
+		setenv(INJECTION, own, 1);
+		injection_is_ours = true;
+	} else {
+		injection_is_ours = !strcmp(current, own);
+	}
+}
+
+/* "pid:address" of the first copy's InitializeInjection. A value of another process is stale. */
+static int (*parse_instance(const char *value))(void)
+{
+	const char *end;
+	uint64_t pid, address;
+
+	if (!value || gt_text_parse_u64(value, &end, &pid) || *end != ':' ||
+	    pid != (uint64_t)getpid() || gt_text_parse_u64(end + 1, &end, &address))
+		return NULL;
+	return (int (*)(void))(uintptr_t)address;
+}
+
+/* Two files with the library in one process (a copy in CUDA_INJECTION64_PATH): the first one to be
+ * loaded records, the other passes everything on (REQ-58). */
+static void claim_instance(void)
+{
+	char value[64];
+
+	first_copy = parse_instance(getenv(INSTANCE));
+	if (first_copy)
+		return;
+	gt_text_format(value, sizeof(value), "%d:%lu", (int)getpid(),
+		       (unsigned long)(uintptr_t)&InitializeInjection);
+	setenv(INSTANCE, value, 1);
+}
+
+__attribute__((constructor)) static void on_load(void)
+{
+	if (getauxval(AT_SECURE)) {
+		atomic_store(&gt_session_state, GT_SESSION_OFF);
+		return;
+	}
+	claim_instance();
+	if (first_copy)
+		atomic_store(&gt_session_state, GT_SESSION_OFF);
+	else
+		set_injection();
+}
+
+bool gt_init_driver_will_call(void)
+{
+	static _Atomic int hooked_calls;
+
+	return injection_is_ours && atomic_fetch_add(&hooked_calls, 1) == 0;
+}
+
+int InitializeInjection(void)
+{
+	if (first_copy)
+		return first_copy();
+	gt_session_start(false);
+	return 1;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Names of folder and file (trace-format: "<worker>.<unix ms>.pt.trace.json"). Drain thread.
+ */
+#include "preload/output.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/log.h"
+#include "core/text.h"
+#include "preload/identity.h"
+
+#define PATH_BYTES 1024
+
+/* What a job calls itself; one folder for all its processes on all hosts. */
+static const char *const job_variables[] = {"SLURM_JOB_ID", "OMPI_MCA_ess_base_jobid",
+					    "PMIX_NAMESPACE", "TORCHELASTIC_RUN_ID", "PBS_JOBID",
+					    "LSB_JOBID"};
+
+/* Only what is harmless in a file name (REQ-87): the environment is not ours. */
+static void sanitize(char *name)
+{
+	for (char *p = name; *p; p++) {
+		if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-", *p))
+			*p = '_';
+	}
+	while (*name == '.')
+		*name++ = '_';
+}
+
+/* Without a job: the process group and when this process began tracing, so that the members of one
+ * pipeline share a folder only when `gputrace run` gave them one. */
+static void run_name(const struct gt_facts *facts, char *ret_name, size_t size)
+{
+	for (size_t i = 0; i < sizeof(job_variables) / sizeof(job_variables[0]); i++) {
+		const char *value = gt_identity_env(job_variables[i]);
+
+		if (value) {
+			gt_text_format(ret_name, size < 64 ? size : 64, "%s", value);
+			sanitize(ret_name);
+			return;
+		}
+	}
+	gt_text_format(ret_name, size, "%lu-%d", (unsigned long)(facts->start / 1000000000u),
+		       (int)getpgrp());
+}
+
+static void folder_name(const struct gt_config *config, const struct gt_facts *facts,
+			char *ret_path, size_t size)
+{
+	const char *given = gt_config_text(config, GT_CONFIG_OUTPUT);
+	char run[128];
+
+	if (*given) {
+		gt_text_format(ret_path, size, "%s", given);
+		return;
+	}
+	run_name(facts, run, sizeof(run));
+	gt_text_format(ret_path, size, "gputrace-out/%s", run);
+}
+
+static void file_name(const struct gt_facts *facts, char *ret_name, size_t size)
+{
+	char host[65];
+	size_t n = 0;
+
+	gt_text_format(host, sizeof(host), "%s", facts->host);
+	sanitize(host);
+	host[strcspn(host, ".")] = 0; /* a domain would read as another part of the name */
+	if (facts->has_rank)
+		n = gt_text_format(ret_name, size, "rank%d_", facts->rank);
+	gt_text_format(ret_name + n, size - n, "%s_%u.%lu", host, facts->pid,
+		       (unsigned long)(facts->start / 1000000u));
+}
+
+static int open_writer(struct gt_output *output, const struct gt_config *config,
+		       const struct gt_facts *facts)
+{
+	struct gt_writer_options options = {
+		.full_stacks = !strcmp(gt_config_text(config, GT_CONFIG_STACKS), "full"),
+		.sync_lanes = gt_config_bool(config, GT_CONFIG_SYNC),
+	};
+
+	return output->writer->ops->open(output->writer, output->sink, facts, &options);
+}
+
+int gt_output_open(struct gt_output *output, const struct gt_config *config,
+		   const struct gt_facts *facts)
+{
+	char folder[PATH_BYTES], name[256];
+	struct gt_sink_options options = {
+		.directory = folder,
+		.name = name,
+		.max_size = (uint64_t)gt_config_number(config, GT_CONFIG_MAX_SIZE),
+	};
+	int error = 0;
+
+	output->writer = gt_writer_new(gt_config_text(config, GT_CONFIG_FORMAT));
+	if (!output->writer) {
+		output->failed = true;
+		return -ENOMEM;
+	}
+	folder_name(config, facts, folder, sizeof(folder));
+	file_name(facts, name, sizeof(name));
+	options.suffix = output->writer->ops->suffix;
+	if (options.suffix)
+		output->sink = gt_sink_open(&options, &error);
+	if (error == 0)
+		error = open_writer(output, config, facts);
+	if (error) {
+		gt_log_say("cannot write a trace into %s: %s; the program runs on untraced", folder,
+			   strerror(-error));
+		output->failed = true;
+		return error;
+	}
+	gt_log_verbose("writing %s", output->sink ? gt_sink_path(output->sink) : "nothing");
+	return 0;
+}
+
+void gt_output_close(struct gt_output *output, const struct gt_facts *facts,
+		     struct gt_ledger *ledger)
+{
+	if (output->writer && !output->failed)
+		output->writer->ops->close(output->writer, facts, ledger);
+	if (output->writer && output->writer->ops->fini)
+		output->writer->ops->fini(output->writer);
+	gt_writer_free(output->writer);
+	if (output->sink)
+		gt_sink_close(output->sink);
+	memset(output, 0, sizeof(*output));
+}

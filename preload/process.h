@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The policy at the process's ends: exit, quick_exit, unloading, fork, exec.
+ *
+ *   exit, return    the final flush runs in an exit handler that is registered when the driver is
+ *                   up, so that it runs before the driver's own; bounded by --exit-timeout
+ *   quick_exit      the same
+ *   _exit, signals, exec, SIGKILL   nothing runs; what is older than the flush period is on disk
+ *   fork            the child records nothing until it starts a session of its own; it never
+ *                   touches the parent's file, thread, or CUPTI
+ *   vfork, spawn    nothing to do: the child has its own constructor after exec
+ */
+#ifndef GT_PRELOAD_PROCESS_H
+#define GT_PRELOAD_PROCESS_H
+
+#include <stdbool.h>
+
+/* Registers the exit handlers. May be called again: handlers that come later run earlier, and the
+ * first that runs does the work. */
+void gt_process_watch_end(void);
+
+/* True in a child that was forked after the session had started. */
+bool gt_process_is_forked_child(void);
+
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Starting the session, see the header. Runs once per process, on the thread that is inside cuInit
+ * (or in the first hooked call); everything after it happens on the drain thread.
+ */
+#include "preload/session.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collectors/call.h"
+#include "collectors/cupti_load.h"
+#include "collectors/symbols.h"
+#include "collectors/unwind.h"
+#include "core/forkguard.h"
+#include "core/log.h"
+#include "core/text.h"
+#include "core/thread.h"
+#include "preload/drain.h"
+#include "preload/identity.h"
+#include "preload/init.h"
+#include "preload/process.h"
+#include "preload/session_internal.h"
+
+#define STRINGS_MAX (64u << 20)
+#define STACKS_MAX  (64u << 20)
+
+_Atomic int gt_session_state = GT_SESSION_IDLE;
+
+struct gt_session gt_session;
+
+static void complain(const char *line)
+{
+	gt_log_say("%s", line);
+}
+
+static void read_config(struct gt_session *s)
+{
+	gt_config_init(&s->config);
+	gt_config_from_env(&s->config, environ, complain);
+	if (gt_config_bool(&s->config, GT_CONFIG_QUIET))
+		gt_log_set_level(GT_LOG_QUIET);
+	else if (gt_config_bool(&s->config, GT_CONFIG_VERBOSE))
+		gt_log_set_level(GT_LOG_VERBOSE);
+}
+
+static void fill_facts(struct gt_session *s)
+{
+	struct gt_facts *facts = &s->facts;
+
+	facts->version = GT_VERSION;
+	gt_identity_fill(facts);
+	facts->clock_first = facts->clock_last = s->clock.first;
+	facts->start = gt_clock_from_monotonic(&s->clock, s->clock.first.monotonic);
+	facts->base = gt_clock_base(s->clock.first.realtime);
+	gt_config_describe(&s->config, facts->options, sizeof(facts->options));
+}
+
+static int make_stores(struct gt_session *s)
+{
+	s->strings = gt_intern_new(STRINGS_MAX);
+	if (!s->strings)
+		return -ENOMEM;
+	s->symbols = gt_symbols_new(s->strings);
+	if (!s->symbols)
+		return -ENOMEM;
+	s->stacks = gt_stacks_new(gt_symbols_find, gt_symbols_is_ours, s->symbols, STACKS_MAX);
+	if (!s->stacks)
+		return -ENOMEM;
+	s->translate = (struct gt_translate){
+		.clock = &s->clock,
+		.strings = s->strings,
+		.ledger = &s->ledger,
+		.session_start = s->clock.first.realtime,
+		.emit = gt_emit_event,
+		.context = s,
+	};
+	return gt_emit_init(&s->emit);
+}
+
+/* Half of --max-memory is the rings', half the activity buffers' (collectors/cupti.c). */
+static int start_threads(struct gt_session *s)
+{
+	struct gt_thread_limits limits = {
+		.ring_bytes = (size_t)gt_config_number(&s->config, GT_CONFIG_RING_SIZE),
+		.extra_bytes = gt_call_state_bytes(),
+		.max_bytes = (size_t)gt_config_number(&s->config, GT_CONFIG_MAX_MEMORY) / 2,
+	};
+
+	return gt_threads_start(&limits);
+}
+
+static void start_stacks(struct gt_session *s)
+{
+	bool off = !strcmp(gt_config_text(&s->config, GT_CONFIG_STACKS), "off");
+
+	s->facts.unwinder = off ? "off" : gt_unwind_start();
+	gt_call_configure(off ? 0
+			      : (uint32_t)gt_config_number(&s->config, GT_CONFIG_STACK_DEPTH));
+}
+
+/* CUPTI, or the reason why not in the facts and, once, on stderr. */
+static void start_cupti(struct gt_session *s)
+{
+	struct gt_facts *facts = &s->facts;
+	bool wanted = strcmp(gt_config_text(&s->config, GT_CONFIG_MODE), "hooks") != 0;
+
+	if (!wanted)
+		gt_text_format(s->cupti.why, sizeof(s->cupti.why), "--mode=hooks");
+	else
+		s->has_cupti =
+			gt_cupti_start(&s->config, gt_process_watch_end, &s->cupti) == 0;
+	facts->mode = s->has_cupti ? "cupti" : "hooks only";
+	facts->cupti_version = s->cupti.version;
+	facts->driver_version = gt_cupti_driver_version();
+	facts->runtime_version = gt_cupti_cuda_major() * 1000;
+	gt_text_format(facts->cupti_path, sizeof(facts->cupti_path), "%s", s->cupti.path);
+	gt_text_format(facts->mode_reason, sizeof(facts->mode_reason), "%s",
+		       s->has_cupti ? s->cupti.refused : s->cupti.why);
+	if (!s->has_cupti && wanted)
+		gt_log_say("GPU work is not recorded, only CUDA calls and stacks: %s", s->cupti.why);
+	else if (s->has_cupti && *s->cupti.refused)
+		gt_log_say("CUPTI refused %s: these are missing in the trace", s->cupti.refused);
+}
+
+/* What CUPTI writes and reads must exist before it starts; the thread comes last. */
+static int start(struct gt_session *s)
+{
+	int error;
+
+	read_config(s);
+	gt_clock_init(&s->clock);
+	fill_facts(s);
+	error = gt_forkguard_arm();
+	if (!error)
+		error = make_stores(s);
+	if (!error)
+		error = start_threads(s);
+	if (error)
+		return error;
+	start_stacks(s);
+	start_cupti(s);
+	error = gt_drain_start(s);
+	if (error)
+		gt_cupti_stop();
+	return error;
+}
+
+void gt_session_start(bool from_hook)
+{
+	static _Atomic int starting;
+	int saved = errno;
+	int error;
+
+	if (gt_process_is_forked_child()) { /* its own CUDA: begin anew, the parent's parts stay */
+		memset(&gt_session, 0, sizeof(gt_session));
+		atomic_store(&starting, 0);
+		atomic_store(&gt_session_state, GT_SESSION_IDLE);
+	}
+	if (from_hook && gt_init_driver_will_call())
+		return;
+	if (atomic_load(&gt_session_state) != GT_SESSION_IDLE || atomic_exchange(&starting, 1))
+		return;
+	error = start(&gt_session);
+	if (error) {
+		gt_log_say("cannot start: %s; the program runs on untraced", strerror(-error));
+		atomic_store(&gt_session_state, GT_SESSION_OFF);
+	} else {
+		gt_process_watch_end();
+		atomic_store_explicit(&gt_session_state,
+				      gt_session.has_cupti ? GT_SESSION_CUPTI : GT_SESSION_HOOKS,
+				      memory_order_release);
+	}
+	errno = saved;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The session's parts, shared by the files of preload/. Owned by whoever holds it: the starting
+ * thread, then the drain thread, at the very end perhaps the exiting one (gt_drain_take_over).
+ */
+#ifndef GT_PRELOAD_SESSION_INTERNAL_H
+#define GT_PRELOAD_SESSION_INTERNAL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collectors/cupti.h"
+#include "collectors/cupti_translate.h"
+#include "core/clock.h"
+#include "core/config.h"
+#include "core/correlate.h"
+#include "core/facts.h"
+#include "core/intern.h"
+#include "core/ledger.h"
+#include "core/stack.h"
+#include "preload/emit.h"
+#include "preload/output.h"
+#include "preload/session.h"
+
+struct gt_symbols;
+
+struct gt_session {
+	struct gt_config config;
+	struct gt_clock clock;
+	struct gt_facts facts;
+	struct gt_ledger ledger;
+	struct gt_intern *strings;
+	struct gt_symbols *symbols;
+	struct gt_stacks *stacks;
+	struct gt_translate translate;
+	struct gt_cupti_status cupti;
+	bool has_cupti;
+	struct gt_output output;
+	struct gt_emit emit;
+};
+
+extern struct gt_session gt_session;
+
+#endif
