@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Options: every default is valid, values are parsed and refused as the table says.
+ */
+#include "core/config.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <string.h>
+
+static struct gt_config config;
+static int complaints;
+static char complaint[256];
+
+static void complain(const char *line)
+{
+	complaints++;
+	strncpy(complaint, line, sizeof(complaint) - 1);
+}
+
+static void setup(void)
+{
+	gt_config_init(&config);
+	complaints = 0;
+}
+
+TestSuite(config, .init = setup);
+
+Test(config, every_default_is_a_value_of_its_option)
+{
+	for (int id = 0; id < GT_CONFIG_COUNT_; id++) {
+		cr_assert_eq(gt_config_set(&config, (enum gt_option_id)id, gt_options[id].initial),
+			     0, "--%s", gt_options[id].name);
+		cr_assert(config.value[id].is_default);
+	}
+}
+
+Test(config, names_and_variables_agree)
+{
+	for (int id = 0; id < GT_CONFIG_COUNT_; id++) {
+		const char *env = gt_options[id].env + strlen("GPUTRACE_");
+
+		cr_assert_eq(strlen(env), strlen(gt_options[id].name));
+		for (size_t i = 0; env[i]; i++)
+			cr_assert_eq(gt_options[id].name[i] == '-' ? '_' : gt_options[id].name[i] & ~32,
+				     env[i]);
+	}
+}
+
+Test(config, sizes)
+{
+	static const struct {
+		const char *text;
+		int64_t bytes;
+	} good[] = {{"4194304", 4 << 20}, {"4M", 4 << 20}, {"4MiB", 4 << 20},
+		    {"2g", 2ll << 30},	  {"64MB", 64 << 20}};
+
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		cr_assert_eq(gt_config_set(&config, GT_CONFIG_MAX_SIZE, good[i].text), 0);
+		cr_assert_eq(gt_config_number(&config, GT_CONFIG_MAX_SIZE), good[i].bytes);
+	}
+}
+
+Test(config, a_wrong_value_leaves_the_old_one)
+{
+	static const struct {
+		enum gt_option_id id;
+		const char *text;
+		int error;
+	} bad[] = {
+		{GT_CONFIG_MAX_SIZE, "", -EINVAL},      {GT_CONFIG_MAX_SIZE, "4X", -EINVAL},
+		{GT_CONFIG_MAX_SIZE, "-1", -EINVAL},    {GT_CONFIG_MAX_SIZE, "1K", -ERANGE},
+		{GT_CONFIG_MAX_SIZE, "99999999999999999999", -ERANGE},
+		{GT_CONFIG_MAX_SIZE, "18446744073709551615G", -ERANGE},
+		{GT_CONFIG_STACK_DEPTH, "0", -ERANGE},  {GT_CONFIG_STACK_DEPTH, "64K", -EINVAL},
+		{GT_CONFIG_STACKS, "some", -EINVAL},    {GT_CONFIG_STACKS, "shor", -EINVAL},
+		{GT_CONFIG_SYNC, "maybe", -EINVAL},
+	};
+	struct gt_config before = config;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		cr_assert_eq(gt_config_set(&config, bad[i].id, bad[i].text), bad[i].error, "'%s'",
+			     bad[i].text);
+	cr_assert_eq(memcmp(&before, &config, sizeof(config)), 0);
+}
+
+Test(config, reads_the_environment_and_names_what_is_wrong)
+{
+	char *environment[] = {"PATH=/bin",		"GPUTRACE_STACKS=full",
+			       "GPUTRACE_STACK_DEPTH=9x", "GPUTRACE_STAKCS=off",
+			       "GPUTRACE_INSTANCE=1:2", NULL};
+
+	gt_config_from_env(&config, environment, complain);
+	cr_assert_str_eq(gt_config_text(&config, GT_CONFIG_STACKS), "full");
+	cr_assert_eq(gt_config_number(&config, GT_CONFIG_STACKS), 2);
+	cr_assert_eq(gt_config_number(&config, GT_CONFIG_STACK_DEPTH), 64);
+	cr_assert_eq(complaints, 2);
+	cr_assert(strstr(complaint, "GPUTRACE_STAKCS"));
+}
+
+Test(config, explains_what_an_option_takes)
+{
+	char line[128];
+
+	gt_config_explain(GT_CONFIG_STACKS, "x", line, sizeof(line));
+	cr_assert_str_eq(line, "'x' is no value for --stacks: it takes one of off|short|full");
+}
+
+Test(config, describes_what_differs)
+{
+	char text[128];
+
+	cr_assert_eq(gt_config_describe(&config, text, sizeof(text)), 0);
+	cr_assert_str_eq(text, "");
+	gt_config_set(&config, GT_CONFIG_SYNC, "yes");
+	gt_config_set(&config, GT_CONFIG_STACKS, "off");
+	gt_config_describe(&config, text, sizeof(text));
+	cr_assert_str_eq(text, "stacks=off sync=yes");
+	gt_config_describe(&config, text, 5);
+	cr_assert_str_eq(text, "stac");
+}

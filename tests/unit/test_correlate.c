@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Joining operations to calls: any order, several operations of one call, bounded memory, and
+ * nothing forgotten without being counted.
+ */
+#include "core/correlate.h"
+
+#include <criterion/criterion.h>
+
+static struct gt_launch launch_of(uint32_t tid)
+{
+	return (struct gt_launch){.tid = tid, .start = tid * 10ull};
+}
+
+static void put(struct gt_correlate *table, uint32_t id, bool expects, bool many)
+{
+	struct gt_launch launch = launch_of(id);
+
+	gt_correlate_put(table, id, &launch, expects, many);
+}
+
+Test(correlate, gives_the_call_and_marks_the_first_operation)
+{
+	struct gt_correlate *table = gt_correlate_new(1024);
+	struct gt_launch launch;
+
+	put(table, 5, true, true);
+	cr_assert_not(gt_correlate_take(table, 6, &launch));
+	cr_assert(gt_correlate_take(table, 5, &launch));
+	cr_assert(launch.known && launch.first);
+	cr_assert_eq(launch.tid, 5);
+	cr_assert(gt_correlate_take(table, 5, &launch));
+	cr_assert(launch.known && !launch.first);
+	cr_assert_eq(gt_correlate_count(table).in_flight, 0);
+	gt_correlate_free(table);
+}
+
+Test(correlate, no_id_is_no_call)
+{
+	struct gt_correlate *table = gt_correlate_new(1024);
+	struct gt_launch launch;
+
+	cr_assert_not(gt_correlate_take(table, 0, &launch));
+	gt_correlate_free(table);
+}
+
+Test(correlate, counts_launches_without_an_operation)
+{
+	struct gt_correlate *table = gt_correlate_new(1024);
+	struct gt_launch launch;
+
+	for (uint32_t id = 1; id <= 100; id++)
+		put(table, id, id % 2, false);
+	for (uint32_t id = 1; id <= 100; id += 4)
+		gt_correlate_take(table, id, &launch);
+	cr_assert_eq(gt_correlate_count(table).in_flight, 25);
+	cr_assert_eq(gt_correlate_count(table).evicted, 0);
+	gt_correlate_free(table);
+}
+
+Test(correlate, grows_while_operations_are_outstanding)
+{
+	struct gt_correlate *table = gt_correlate_new(1 << 16);
+	struct gt_launch launch;
+
+	for (uint32_t id = 1; id <= 50000; id++)
+		put(table, id, true, false);
+	for (uint32_t id = 1; id <= 50000; id++) {
+		cr_assert(gt_correlate_take(table, id, &launch));
+		cr_assert_eq(launch.tid, id);
+	}
+	gt_correlate_free(table);
+}
+
+Test(correlate, over_its_size_the_oldest_outstanding_are_evicted_and_counted)
+{
+	struct gt_correlate *table = gt_correlate_new(1024);
+	struct gt_correlate_counts counts;
+
+	for (uint32_t id = 1; id <= 3000; id++)
+		put(table, id, true, false);
+	counts = gt_correlate_count(table);
+	cr_assert_eq(counts.evicted, 3000 - 1024);
+	cr_assert_eq(counts.in_flight, 3000);
+	gt_correlate_free(table);
+}
+
+Test(correlate, finished_calls_make_room_without_growth_or_loss)
+{
+	struct gt_correlate *table = gt_correlate_new(1024);
+	struct gt_launch launch;
+
+	for (uint32_t id = 1; id <= 100000; id++) {
+		put(table, id, true, false);
+		cr_assert(gt_correlate_take(table, id, &launch));
+	}
+	cr_assert_eq(gt_correlate_count(table).evicted, 0);
+	cr_assert_eq(gt_correlate_count(table).in_flight, 0);
+	gt_correlate_free(table);
+}

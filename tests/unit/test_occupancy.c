@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Occupancy against figures that Kineto wrote (H200 and A100 kernels of public traces) and against
+ * the limits one by one.
+ */
+#include "collectors/occupancy.h"
+
+#include <criterion/criterion.h>
+
+static const struct gt_device_event h200 = {
+	.compute_major = 9, .compute_minor = 0, .sm_count = 132, .warp_size = 32,
+	.max_threads_per_block = 1024, .max_threads_per_sm = 2048, .registers_per_block = 65536,
+	.registers_per_sm = 65536, .shared_per_block = 49152, .shared_per_block_optin = 232448,
+	.shared_per_sm = 233472,
+};
+
+static struct gt_kernel_event kernel(uint32_t blocks, uint32_t threads, uint32_t registers,
+				     uint32_t shared)
+{
+	struct gt_kernel_event k = {.grid = {blocks, 1, 1},
+				    .block = {threads, 1, 1},
+				    .registers = registers,
+				    .dynamic_shared = shared};
+
+	gt_occupancy_fill(&h200, &k);
+	return k;
+}
+
+Test(occupancy, the_example_of_the_format_page)
+{
+	struct gt_kernel_event k = {.grid = {64, 8, 1}, .block = {256, 1, 1}, .registers = 122,
+				    .dynamic_shared = 49152};
+
+	gt_occupancy_fill(&h200, &k);
+	cr_assert(k.has_occupancy);
+	cr_assert_eq(k.blocks_per_sm_micro, 3878787);
+	cr_assert_eq(k.warps_per_sm_micro, 31030296);
+	cr_assert_eq(k.theoretical_occupancy_percent, 25, "two blocks of 256 by registers");
+	cr_assert_eq(k.est_occupancy_percent, 25);
+}
+
+Test(occupancy, a_small_grid_is_limited_by_its_size)
+{
+	struct gt_kernel_event k = kernel(24, 544, 96, 0);
+
+	cr_assert_eq(k.blocks_per_sm_micro, 181818);
+	cr_assert_eq(k.est_occupancy_percent, 5, "as Kineto says for this NCCL kernel");
+}
+
+Test(occupancy, large_shared_memory_leaves_one_block)
+{
+	cr_assert_eq(kernel(1000, 256, 32, 200000).theoretical_occupancy_percent, 13);
+}
+
+Test(occupancy, full)
+{
+	cr_assert_eq(kernel(100000, 1024, 32, 0).theoretical_occupancy_percent, 100);
+	cr_assert_eq(kernel(100000, 1024, 32, 0).est_occupancy_percent, 100);
+}
+
+Test(occupancy, nothing_without_a_device)
+{
+	struct gt_kernel_event k = {.grid = {1, 1, 1}, .block = {32, 1, 1}};
+
+	gt_occupancy_fill(&(struct gt_device_event){0}, &k);
+	cr_assert_not(k.has_occupancy);
+}
+
+Test(occupancy, optin_shared_memory_follows_the_compute_capability)
+{
+	cr_assert_eq(gt_occupancy_shared_optin(9, 0, 233472, 49152), 232448);
+	cr_assert_eq(gt_occupancy_shared_optin(8, 0, 167936, 49152), 166912);
+	cr_assert_eq(gt_occupancy_shared_optin(7, 5, 65536, 49152), 65536);
+	cr_assert_eq(gt_occupancy_shared_optin(6, 1, 98304, 49152), 49152);
+}
