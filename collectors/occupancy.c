@@ -54,6 +54,7 @@ static int active_blocks(const struct gt_device_event *device, const struct gt_k
 	cudaOccResult result;
 
 	memset(&state, 0, sizeof(state));
+	state.carveoutConfig = SHAREDMEM_CARVEOUT_DEFAULT;
 	memset(&function, 0, sizeof(function));
 	function.maxThreadsPerBlock = INT_MAX;
 	function.numRegs = (int)kernel->registers;

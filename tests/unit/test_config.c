@@ -86,9 +86,10 @@ Test(config, a_wrong_value_leaves_the_old_one)
 
 Test(config, reads_the_environment_and_names_what_is_wrong)
 {
-	char *environment[] = {"PATH=/bin",		"GPUTRACE_STACKS=full",
-			       "GPUTRACE_STACK_DEPTH=9x", "GPUTRACE_STAKCS=off",
-			       "GPUTRACE_INSTANCE=1:2", NULL};
+	char path[] = "PATH=/bin", stacks[] = "GPUTRACE_STACKS=full",
+	     depth[] = "GPUTRACE_STACK_DEPTH=9x", typo[] = "GPUTRACE_STAKCS=off",
+	     own[] = "GPUTRACE_INSTANCE=1:2";
+	char *const environment[] = {path, stacks, depth, typo, own, NULL};
 
 	gt_config_from_env(&config, environment, complain);
 	cr_assert_str_eq(gt_config_text(&config, GT_CONFIG_STACKS), "full");
