@@ -26,30 +26,26 @@ struct gt_frame {
 	const struct gt_string *module;   /* path of the shared object or program */
 	const struct gt_string *file;     /* source file, whole path */
 	uint32_t line;                    /* 1.., 0: not known */
-	uint64_t offset;                  /* into the module */
+	uint64_t offset;                  /* into the module, of the call; address of a JIT frame */
+	bool ours; /* the tracer's, the CUDA runtime's or the driver's: cut off at the near end */
 };
 
 struct gt_stack {
 	uint32_t id;    /* 1.., unique in the process */
 	uint32_t count;
-	const struct gt_frame *frames[]; /* nearest first, tracer's and CUDA's own already cut off */
+	const struct gt_frame *frames[]; /* nearest first, without the near ones that are ours */
 };
 
 /* Turns a return address into a frame. Returns NULL on lack of memory. */
 typedef const struct gt_frame *(*gt_frame_find_fn)(void *context, uint64_t pc);
 
-/* Tells whether a frame at the near end belongs to the tracer, the CUDA runtime or the driver. */
-typedef bool (*gt_frame_is_ours_fn)(const struct gt_frame *frame);
-
 struct gt_stacks;
 
 /*
- * A store of stacks that asks @find for each address once. @is_ours may be NULL (cut nothing).
- * @max_bytes bounds its memory; over it new stacks are refused and counted.
- * Returns NULL on lack of memory.
+ * A store of stacks that asks @find for each address once. @max_bytes bounds its memory; over it
+ * new stacks are refused and counted. Returns NULL on lack of memory.
  */
-struct gt_stacks *gt_stacks_new(gt_frame_find_fn find, gt_frame_is_ours_fn is_ours, void *context,
-				size_t max_bytes);
+struct gt_stacks *gt_stacks_new(gt_frame_find_fn find, void *context, size_t max_bytes);
 void gt_stacks_free(struct gt_stacks *stacks);
 
 /*
@@ -60,7 +56,16 @@ void gt_stacks_free(struct gt_stacks *stacks);
 const struct gt_stack *gt_stacks_get(struct gt_stacks *stacks, uint64_t key, const uint64_t *pcs,
 				     uint32_t count);
 
+/*
+ * The module that lay in [@start, @end) is gone: its addresses, and the keys of stacks that lead
+ * through it, may come to mean something else. Stacks already handed out stay as they are.
+ */
+void gt_stacks_forget(struct gt_stacks *stacks, uint64_t start, uint64_t end);
+
+/* Stacks that were asked for and not given. */
 uint64_t gt_stacks_refused(const struct gt_stacks *stacks);
+
+/* Stacks made so far. */
 uint32_t gt_stacks_count(const struct gt_stacks *stacks);
 
 #endif

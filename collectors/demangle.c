@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Demangling through a borrowed libstdc++, see the header. Drain thread only.
+ */
+#include "collectors/demangle.h"
+
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+
+typedef char *demangle_fn(const char *, char *, size_t *, int *);
+
+struct gt_demangle {
+	struct gt_intern *pool;
+	demangle_fn *call; /* NULL: not looked for, or not there */
+	bool has_looked;
+	const struct gt_string **readable; /* by id of the mangled string, NULL: not asked yet */
+	uint32_t size;
+};
+
+struct gt_demangle *gt_demangle_new(struct gt_intern *pool)
+{
+	struct gt_demangle *demangle = gt_memory_map(sizeof(*demangle));
+
+	if (demangle)
+		demangle->pool = pool;
+	return demangle;
+}
+
+void gt_demangle_free(struct gt_demangle *demangle)
+{
+	if (!demangle)
+		return;
+	gt_memory_unmap(demangle->readable, demangle->size * sizeof(*demangle->readable));
+	gt_memory_unmap(demangle, sizeof(*demangle));
+}
+
+static demangle_fn *find_demangler(void)
+{
+	const char *name = "libstdc++.so.6";
+	void *handle = dlopen(name, RTLD_NOW | RTLD_NOLOAD | RTLD_LOCAL);
+
+	if (!handle)
+		handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+	return handle ? dlsym(handle, "__cxa_demangle") : NULL;
+}
+
+/* The place of the answer for the string with @id. NULL: no memory. */
+static const struct gt_string **answer_of(struct gt_demangle *demangle, uint32_t id)
+{
+	uint32_t size = demangle->size ? demangle->size : 1024;
+	void *grown;
+
+	while (size <= id)
+		size *= 2;
+	if (size != demangle->size) {
+		grown = gt_memory_grow(demangle->readable,
+				       demangle->size * sizeof(*demangle->readable),
+				       size * sizeof(*demangle->readable));
+		if (!grown)
+			return NULL;
+		demangle->readable = grown;
+		demangle->size = size;
+	}
+	return &demangle->readable[id];
+}
+
+static const struct gt_string *make_readable(struct gt_demangle *demangle,
+					     const struct gt_string *name)
+{
+	const struct gt_string *readable;
+	char *text;
+	int status;
+
+	if (!demangle->has_looked) {
+		demangle->has_looked = true;
+		demangle->call = find_demangler();
+	}
+	if (!demangle->call)
+		return name;
+	text = demangle->call(name->text, NULL, NULL, &status);
+	if (!text)
+		return name;
+	readable = gt_intern_cstr(demangle->pool, text);
+	free(text);
+	return readable;
+}
+
+const struct gt_string *gt_demangle_get(struct gt_demangle *demangle, const char *name,
+					size_t length)
+{
+	const struct gt_string *mangled = gt_intern_get(demangle->pool, name, length);
+	const struct gt_string **answer;
+
+	if (mangled->length > GT_DEMANGLE_MAX || strncmp(mangled->text, "_Z", 2) != 0)
+		return mangled;
+	answer = answer_of(demangle, mangled->id);
+	if (!answer)
+		return mangled;
+	if (!*answer)
+		*answer = make_readable(demangle, mangled);
+	return *answer;
+}

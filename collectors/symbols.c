@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From return address to frame, see the header. Drain thread only.
+ */
+#include "collectors/symbols.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "collectors/symbol_table.h"
+#include "core/memory.h"
+
+struct gt_symbols {
+	struct gt_modules *modules;
+	struct gt_demangle *demangle;
+	struct gt_arena arena;
+	size_t max_bytes;
+	size_t table_bytes;
+};
+
+/* What hangs on a module once it has been asked for a name. */
+struct names {
+	bool is_open;
+	struct gt_symbol_table table;
+};
+
+struct gt_symbols *gt_symbols_new(struct gt_modules *modules, struct gt_demangle *demangle,
+				  size_t max_bytes)
+{
+	struct gt_symbols *symbols = gt_memory_map(sizeof(*symbols));
+
+	if (!symbols)
+		return NULL;
+	symbols->modules = modules;
+	symbols->demangle = demangle;
+	symbols->max_bytes = max_bytes;
+	gt_arena_init(&symbols->arena, max_bytes);
+	return symbols;
+}
+
+void gt_symbols_free(struct gt_symbols *symbols)
+{
+	if (!symbols)
+		return;
+	for (uint32_t i = 0; i < gt_modules_count(symbols->modules); i++) {
+		struct names *names = gt_modules_at(symbols->modules, i)->symbols;
+
+		if (names)
+			gt_symbol_table_close(&names->table);
+		gt_modules_at(symbols->modules, i)->symbols = NULL;
+	}
+	gt_arena_fini(&symbols->arena);
+	gt_memory_unmap(symbols, sizeof(*symbols));
+}
+
+/* Opens the module's table at the first call. NULL: it has none. */
+static const struct gt_symbol_table *find_table(struct gt_symbols *symbols,
+						struct gt_module *module)
+{
+	struct names *names = module->symbols;
+
+	if (names)
+		return names->is_open ? &names->table : NULL;
+	names = gt_arena_get(&symbols->arena, sizeof(*names));
+	if (!names)
+		return NULL;
+	module->symbols = names;
+	if (symbols->table_bytes < symbols->max_bytes)
+		names->is_open = gt_symbol_table_open(&names->table, module,
+						      symbols->max_bytes -
+							      symbols->table_bytes) == 0;
+	symbols->table_bytes += names->table.bytes;
+	return names->is_open ? &names->table : NULL;
+}
+
+static bool has_prefix(const char *text, const char *prefix)
+{
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/*
+ * What the CUDA toolkit puts into a program: the runtime that is linked in by default, the
+ * functions that nvcc makes of <<<>>>, the templates of cuda_runtime.h. The user looks for what is
+ * behind them. @name is mangled.
+ */
+static bool is_toolkit(const char *name)
+{
+	if (has_prefix(name, "libcudart_static_") || has_prefix(name, "__cuda") ||
+	    has_prefix(name, "_ZN6cudart"))
+		return true;
+	if (has_prefix(name, "cuda") && isupper((unsigned char)name[4]))
+		return true;
+	if (!has_prefix(name, "_Z"))
+		return false;
+	return strstr(name, "__device_stub_") || strstr(name, "__cudaLaunchKernel_helper") ||
+	       (has_prefix(name, "_ZL16cudaLaunchKernelI") ||
+		has_prefix(name, "_Z16cudaLaunchKernelI"));
+}
+
+static void name_frame(struct gt_symbols *symbols, struct gt_frame *frame,
+		       struct gt_module *module)
+{
+	const struct gt_symbol_table *table = find_table(symbols, module);
+	const char *name = table ? gt_symbol_table_find(table, frame->offset) : NULL;
+
+	if (!name)
+		return;
+	/* .symtab appends versions: memcpy@GLIBC_2.2.5 */
+	frame->function = gt_demangle_get(symbols->demangle, name, strcspn(name, "@"));
+	frame->ours |= is_toolkit(name);
+}
+
+const struct gt_frame *gt_symbols_find_frame(void *context, uint64_t pc)
+{
+	struct gt_symbols *symbols = context;
+	struct gt_frame *frame = gt_arena_get(&symbols->arena, sizeof(*frame));
+	uint64_t call = pc - 1; /* the instruction that has not returned yet */
+	struct gt_module *module;
+
+	if (!frame)
+		return NULL;
+	module = gt_modules_find(symbols->modules, call);
+	if (!module) {
+		frame->kind = GT_FRAME_JIT;
+		frame->offset = call;
+		return frame;
+	}
+	frame->kind = GT_FRAME_NATIVE;
+	frame->module = module->path;
+	frame->offset = call - module->bias;
+	frame->ours = module->ours;
+	name_frame(symbols, frame, module);
+	return frame;
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The store of stacks: two maps, from address to frame and from key to stack, over an arena. Drain
+ * thread only; memory from mmap, bounded.
+ */
+#include "core/stack.h"
+
+#include "core/memory.h"
+
+#define FIRST_ENTRIES 1024u
+
+struct entry {
+	uint64_t key; /* 0: empty */
+	const void *value;
+};
+
+struct map {
+	struct entry *entries;
+	uint32_t size; /* power of two, at most half full */
+	uint32_t used;
+};
+
+struct gt_stacks {
+	gt_frame_find_fn find;
+	void *context;
+	size_t max_bytes;
+	struct gt_arena arena;
+	struct map frames; /* return address -> struct gt_frame */
+	struct map stacks; /* key -> struct gt_stack */
+	uint32_t count;
+	uint64_t refused;
+};
+
+static struct entry *map_slot(const struct map *map, uint64_t key)
+{
+	uint32_t i = (uint32_t)(key * 0x9e3779b97f4a7c15u >> 32);
+
+	while (map->entries[i & (map->size - 1)].key != 0 &&
+	       map->entries[i & (map->size - 1)].key != key)
+		i++;
+	return &map->entries[i & (map->size - 1)];
+}
+
+static const void *map_find(const struct map *map, uint64_t key)
+{
+	return map_slot(map, key)->value;
+}
+
+/* Makes the map anew with @size places and the entries that @keeps wants (NULL: all). */
+static bool map_rebuild(struct map *map, uint32_t size,
+			bool (*keeps)(const struct entry *, const void *), const void *context)
+{
+	struct map fresh = {.size = size};
+
+	fresh.entries = gt_memory_map(size * sizeof(*fresh.entries));
+	if (!fresh.entries)
+		return false;
+	for (uint32_t i = 0; i < map->size; i++) {
+		const struct entry *entry = &map->entries[i];
+
+		if (entry->key == 0 || (keeps && !keeps(entry, context)))
+			continue;
+		*map_slot(&fresh, entry->key) = *entry;
+		fresh.used++;
+	}
+	gt_memory_unmap(map->entries, map->size * sizeof(*map->entries));
+	*map = fresh;
+	return true;
+}
+
+static void map_fini(struct map *map)
+{
+	gt_memory_unmap(map->entries, map->size * sizeof(*map->entries));
+}
+
+static size_t bytes_used(const struct gt_stacks *stacks)
+{
+	return stacks->arena.total +
+	       (stacks->frames.size + stacks->stacks.size) * sizeof(struct entry);
+}
+
+/* Room for one more entry. */
+static bool map_reserve(struct gt_stacks *stacks, struct map *map)
+{
+	size_t more = map->size * sizeof(struct entry); /* the doubled map instead of this one */
+
+	if (map->used + 1 <= map->size / 2)
+		return true;
+	if (bytes_used(stacks) + more > stacks->max_bytes)
+		return false;
+	return map_rebuild(map, map->size * 2, NULL, NULL);
+}
+
+static void map_put(struct map *map, uint64_t key, const void *value)
+{
+	*map_slot(map, key) = (struct entry){.key = key, .value = value};
+	map->used++;
+}
+
+static void *arena_get(struct gt_stacks *stacks, size_t size)
+{
+	stacks->arena.max_bytes =
+		stacks->max_bytes -
+		(stacks->frames.size + stacks->stacks.size) * sizeof(struct entry);
+	return gt_arena_get(&stacks->arena, size);
+}
+
+struct gt_stacks *gt_stacks_new(gt_frame_find_fn find, void *context, size_t max_bytes)
+{
+	size_t least = 2 * FIRST_ENTRIES * sizeof(struct entry);
+	struct gt_stacks *stacks = gt_memory_map(sizeof(*stacks));
+
+	if (!stacks)
+		return NULL;
+	stacks->find = find;
+	stacks->context = context;
+	stacks->max_bytes = max_bytes > least ? max_bytes : least + 1;
+	gt_arena_init(&stacks->arena, stacks->max_bytes);
+	if (!map_rebuild(&stacks->frames, FIRST_ENTRIES, NULL, NULL) ||
+	    !map_rebuild(&stacks->stacks, FIRST_ENTRIES, NULL, NULL)) {
+		gt_stacks_free(stacks);
+		return NULL;
+	}
+	return stacks;
+}
+
+void gt_stacks_free(struct gt_stacks *stacks)
+{
+	if (!stacks)
+		return;
+	map_fini(&stacks->frames);
+	map_fini(&stacks->stacks);
+	gt_arena_fini(&stacks->arena);
+	gt_memory_unmap(stacks, sizeof(*stacks));
+}
+
+static const struct gt_frame *find_frame(struct gt_stacks *stacks, uint64_t pc)
+{
+	const struct gt_frame *frame = map_find(&stacks->frames, pc);
+
+	if (frame || !map_reserve(stacks, &stacks->frames))
+		return frame;
+	frame = stacks->find(stacks->context, pc);
+	if (frame)
+		map_put(&stacks->frames, pc, frame);
+	return frame;
+}
+
+/* A stack that is ours from end to end is kept whole: better than none. */
+static void cut_ours(struct gt_stack *stack)
+{
+	uint32_t ours = 0;
+
+	while (ours < stack->count && stack->frames[ours]->ours)
+		ours++;
+	if (ours == stack->count)
+		return;
+	stack->count -= ours;
+	for (uint32_t i = 0; i < stack->count; i++)
+		stack->frames[i] = stack->frames[i + ours];
+}
+
+static const struct gt_stack *make_stack(struct gt_stacks *stacks, const uint64_t *pcs,
+					 uint32_t count)
+{
+	struct gt_stack *stack;
+
+	stack = arena_get(stacks, sizeof(*stack) + count * sizeof(stack->frames[0]));
+	if (!stack)
+		return NULL;
+	for (uint32_t i = 0; i < count; i++) {
+		stack->frames[i] = find_frame(stacks, pcs[i]);
+		if (!stack->frames[i])
+			return NULL;
+	}
+	stack->count = count;
+	cut_ours(stack);
+	stack->id = ++stacks->count;
+	return stack;
+}
+
+const struct gt_stack *gt_stacks_get(struct gt_stacks *stacks, uint64_t key, const uint64_t *pcs,
+				     uint32_t count)
+{
+	const struct gt_stack *stack = map_find(&stacks->stacks, key);
+
+	if (stack)
+		return stack;
+	if (pcs && count && map_reserve(stacks, &stacks->stacks))
+		stack = make_stack(stacks, pcs, count);
+	if (stack)
+		map_put(&stacks->stacks, key, stack);
+	else
+		stacks->refused++;
+	return stack;
+}
+
+struct gone {
+	uint64_t start, end;
+	const struct gt_string *module;
+};
+
+static bool is_gone(const struct gone *gone, uint64_t pc)
+{
+	return pc > gone->start && pc <= gone->end; /* the instruction is at pc - 1 */
+}
+
+static bool frame_stays(const struct entry *entry, const void *context)
+{
+	return !is_gone(context, entry->key);
+}
+
+static bool stack_stays(const struct entry *entry, const void *context)
+{
+	const struct gone *gone = context;
+	const struct gt_stack *stack = entry->value;
+
+	for (uint32_t i = 0; i < stack->count; i++)
+		if (stack->frames[i]->module == gone->module)
+			return false;
+	return true;
+}
+
+/* All frames of the range belong to one module, whose name then tells the stacks. */
+void gt_stacks_forget(struct gt_stacks *stacks, uint64_t start, uint64_t end)
+{
+	struct gone gone = {.start = start, .end = end};
+	const struct gt_frame *frame = NULL;
+
+	for (uint32_t i = 0; i < stacks->frames.size && !frame; i++)
+		if (stacks->frames.entries[i].key && is_gone(&gone, stacks->frames.entries[i].key))
+			frame = stacks->frames.entries[i].value;
+	if (!frame)
+		return;
+	gone.module = frame->module;
+	map_rebuild(&stacks->frames, stacks->frames.size, frame_stays, &gone);
+	map_rebuild(&stacks->stacks, stacks->stacks.size, stack_stays, &gone);
+}
+
+uint64_t gt_stacks_refused(const struct gt_stacks *stacks)
+{
+	return stacks->refused;
+}
+
+uint32_t gt_stacks_count(const struct gt_stacks *stacks)
+{
+	return stacks->count;
+}
