@@ -32,8 +32,8 @@ uint32_t gt_elf_image_note_build_id(const void *notes, size_t size, uint8_t *ret
 			break;
 		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
 		    memcmp(at + sizeof(note), "GNU", 4) == 0) {
-			uint32_t n = note.n_descsz < GT_BUILD_ID_MAX ? note.n_descsz
-								     : GT_BUILD_ID_MAX;
+			uint32_t n =
+				note.n_descsz < GT_BUILD_ID_MAX ? note.n_descsz : GT_BUILD_ID_MAX;
 			memcpy(ret_id, at + sizeof(note) + name, n);
 			return n;
 		}
@@ -122,7 +122,8 @@ const Elf64_Shdr *gt_elf_image_find_type(const struct gt_elf_image *elf, uint32_
 	return NULL;
 }
 
-const Elf64_Shdr *gt_elf_image_find_strings(const struct gt_elf_image *elf, const Elf64_Shdr *section)
+const Elf64_Shdr *gt_elf_image_find_strings(const struct gt_elf_image *elf,
+					    const Elf64_Shdr *section)
 {
 	const Elf64_Shdr *strings;
 
@@ -132,12 +133,12 @@ const Elf64_Shdr *gt_elf_image_find_strings(const struct gt_elf_image *elf, cons
 	return strings->sh_type == SHT_STRTAB && is_readable(elf, strings) ? strings : NULL;
 }
 
-const char *gt_elf_image_string(const struct gt_elf_image *elf, const Elf64_Shdr *strings, uint64_t offset)
+const char *gt_elf_image_string(const struct gt_elf_image *elf, const Elf64_Shdr *strings,
+				uint64_t offset)
 {
 	const char *text = (const char *)elf->data + strings->sh_offset;
 
-	if (offset >= strings->sh_size ||
-	    !memchr(text + offset, 0, strings->sh_size - offset))
+	if (offset >= strings->sh_size || !memchr(text + offset, 0, strings->sh_size - offset))
 		return NULL;
 	return text + offset;
 }
@@ -171,7 +172,7 @@ uint32_t gt_elf_image_build_id(const struct gt_elf_image *elf, uint8_t *ret_id)
 		    !is_inside(elf, section->sh_offset, section->sh_size))
 			continue;
 		size = gt_elf_image_note_build_id(elf->data + section->sh_offset, section->sh_size,
-					    ret_id);
+						  ret_id);
 		if (size)
 			return size;
 	}

@@ -39,10 +39,12 @@ const Elf64_Shdr *gt_elf_image_find_type(const struct gt_elf_image *elf, uint32_
 const Elf64_Shdr *gt_elf_image_find_name(const struct gt_elf_image *elf, const char *name);
 
 /* The section of strings that @section links to, under the same conditions. */
-const Elf64_Shdr *gt_elf_image_find_strings(const struct gt_elf_image *elf, const Elf64_Shdr *section);
+const Elf64_Shdr *gt_elf_image_find_strings(const struct gt_elf_image *elf,
+					    const Elf64_Shdr *section);
 
 /* The zero-terminated string at @offset of @strings. NULL: it leads out of the section. */
-const char *gt_elf_image_string(const struct gt_elf_image *elf, const Elf64_Shdr *strings, uint64_t offset);
+const char *gt_elf_image_string(const struct gt_elf_image *elf, const Elf64_Shdr *strings,
+				uint64_t offset);
 
 /* As gt_elf_image_note_build_id, of the whole file. */
 uint32_t gt_elf_image_build_id(const struct gt_elf_image *elf, uint8_t *ret_id);

@@ -85,9 +85,8 @@ static void look_at_segments(struct seen *seen, const struct dl_phdr_info *info)
 		uint64_t start = info->dlpi_addr + phdr->p_vaddr;
 
 		if (phdr->p_type == PT_NOTE && seen->build_id_size == 0)
-			seen->build_id_size =
-				gt_elf_image_note_build_id((const void *)start, phdr->p_memsz,
-						     seen->build_id);
+			seen->build_id_size = gt_elf_image_note_build_id(
+				(const void *)start, phdr->p_memsz, seen->build_id);
 		if (phdr->p_type != PT_LOAD)
 			continue;
 		seen->start = start < seen->start ? start : seen->start;

@@ -11,14 +11,14 @@
 #include "core/memory.h"
 #include "core/text.h"
 
-#define INDEX_BITS 28
+#define INDEX_BITS   28
 #define ADDRESS_BITS 36
-#define DIGIT_BITS 12
-#define DEBUG_ROOT "/usr/lib/debug"
+#define DIGIT_BITS   12
+#define DEBUG_ROOT   "/usr/lib/debug"
 
 /* How many functions before an address may be asked whether they reach up to it: functions can
  * lie inside of others. */
-#define NESTING 16
+#define NESTING      16
 
 static bool has_build_id(const struct gt_elf_image *elf, const struct gt_module *module)
 {
@@ -43,7 +43,7 @@ static bool open_module(struct gt_elf_image *elf, const struct gt_module *module
 {
 	if (module->is_vdso)
 		return gt_elf_image_init(elf, (const void *)module->start,
-				   module->end - module->start) == 0;
+					 module->end - module->start) == 0;
 	if (module->is_main) /* also when the file has been deleted or replaced */
 		return open_same(elf, "/proc/self/exe", module);
 	return open_same(elf, module->path->text, module);

@@ -66,9 +66,9 @@ static const struct gt_symbol_table *find_table(struct gt_symbols *symbols,
 		return NULL;
 	module->symbols = names;
 	if (symbols->table_bytes < symbols->max_bytes)
-		names->is_open = gt_symbol_table_open(&names->table, module,
-						      symbols->max_bytes -
-							      symbols->table_bytes) == 0;
+		names->is_open =
+			gt_symbol_table_open(&names->table, module,
+					     symbols->max_bytes - symbols->table_bytes) == 0;
 	symbols->table_bytes += names->table.bytes;
 	return names->is_open ? &names->table : NULL;
 }
@@ -97,8 +97,7 @@ static bool is_toolkit(const char *name)
 		has_prefix(name, "_Z16cudaLaunchKernelI"));
 }
 
-static void name_frame(struct gt_symbols *symbols, struct gt_frame *frame,
-		       struct gt_module *module)
+static void name_frame(struct gt_symbols *symbols, struct gt_frame *frame, struct gt_module *module)
 {
 	const struct gt_symbol_table *table = find_table(symbols, module);
 	const char *name = table ? gt_symbol_table_find(table, frame->offset) : NULL;

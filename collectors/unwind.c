@@ -22,12 +22,12 @@
 #include "collectors/unwind_rules.h"
 
 /* A thread's stack is believed to reach down this far at most, whatever its limit says. */
-#define STACK_MAX ((uint64_t)1 << 30)
+#define STACK_MAX   ((uint64_t)1 << 30)
 
 /* How far up a stack of unknown bounds is looked at: pages of 4 KiB, one system call. */
 #define PROBE_PAGES 64
 
-#define LOADS (GT_UNWIND_DEPTH * GT_UNWIND_LOADS_PER_FRAME)
+#define LOADS       (GT_UNWIND_DEPTH * GT_UNWIND_LOADS_PER_FRAME)
 
 extern void *__libc_stack_end; /* ld.so: where the main thread's stack began */
 
@@ -118,8 +118,8 @@ static bool enter_stack(const struct gt_unwind_thread *thread, struct gt_unwind_
 }
 
 /* The part of the trail that still stands on the stack: how many frames, counted from the outermost. */
-GT_UNWIND_UNFENCED static uint32_t
-count_standing(const struct gt_unwind_thread *thread, uint64_t sp)
+GT_UNWIND_UNFENCED static uint32_t count_standing(const struct gt_unwind_thread *thread,
+						  uint64_t sp)
 {
 	const struct gt_unwind_trail *trail = &thread->trail;
 	const struct gt_unwind_load *load = &trail->load[LOADS - 1];
@@ -172,9 +172,9 @@ static uint64_t find_rule(uint64_t pc)
 /* Walks from the registers in @walk, into the thread's scratch trail, until the stack ends or the
  * walk has come to the *standing outer frames of the old trail. *own: only the thread's own stack
  * was walked on. */
-GT_UNWIND_UNFENCED static enum walk_end
-walk_stack(struct gt_unwind_thread *thread, struct gt_unwind_walk *walk, uint32_t *standing,
-	   bool *own)
+GT_UNWIND_UNFENCED static enum walk_end walk_stack(struct gt_unwind_thread *thread,
+						   struct gt_unwind_walk *walk, uint32_t *standing,
+						   bool *own)
 {
 	struct gt_unwind_trail *scratch = &thread->scratch;
 	enum gt_unwind_step_result result;

@@ -17,7 +17,7 @@
 #include "collectors/unwind_arch.h"
 
 /* Most frames that a walk follows and that a capture can deliver. */
-#define GT_UNWIND_DEPTH 256
+#define GT_UNWIND_DEPTH     256
 
 /* Stacks that a thread remembers to have delivered, a power of two. */
 #define GT_UNWIND_DELIVERED 1024
@@ -51,12 +51,12 @@ struct gt_unwind_thread {
 
 /* What the unwinder met, of all threads. */
 struct gt_unwind_counts {
-	uint64_t rules;    /* addresses learned */
-	uint64_t guessed;  /* of these: no rule to be had, frame pointer assumed */
-	uint64_t jit;      /* of these: in no module */
-	uint64_t refused;  /* of these: not code, the walk ends there */
-	uint64_t broken;   /* walks that ended before the end of the stack */
-	uint64_t probed;   /* captures on a stack that is not the thread's own: a system call each */
+	uint64_t rules;   /* addresses learned */
+	uint64_t guessed; /* of these: no rule to be had, frame pointer assumed */
+	uint64_t jit;     /* of these: in no module */
+	uint64_t refused; /* of these: not code, the walk ends there */
+	uint64_t broken;  /* walks that ended before the end of the stack */
+	uint64_t probed;  /* captures on a stack that is not the thread's own: a system call each */
 };
 
 /*

@@ -11,16 +11,16 @@
 
 #include "collectors/unwind_arch.h"
 
-#define STRING_(x) #x
-#define STRING(x) STRING_(x)
+#define STRING_(x)     #x
+#define STRING(x)      STRING_(x)
 
 /* libunwind has no header for this one, though its own remote clients need it. */
-#define TABLE_SEARCH STRING(UNW_OBJ(dwarf_search_unwind_table))
+#define TABLE_SEARCH   STRING(UNW_OBJ(dwarf_search_unwind_table))
 
 #define SYMBOL_READ(n) (0x4000000000000000u + ((uint64_t)(n) << 40))
-#define SYMBOL_OTHER 0x3000000000000000u
+#define SYMBOL_OTHER   0x3000000000000000u
 
-#define MACHINE_READS 8
+#define MACHINE_READS  8
 
 /* The machine that libunwind looks at through the accessors. */
 struct machine {

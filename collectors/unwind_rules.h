@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define GT_RULES_LINE_BITS 13 /* 8192 cache lines of 4 entries: 512 KiB, touched as needed */
-#define GT_RULES_WAYS 4
+#define GT_RULES_WAYS      4
 
 struct gt_rules_entry {
 	_Atomic uint64_t tag; /* address ^ rule */

@@ -96,8 +96,8 @@ uint64_t gt_unwind_derive(const struct gt_unwind_library *library,
 	return encode_plain(&effect);
 }
 
-GT_UNWIND_UNFENCED enum gt_unwind_step_result
-gt_unwind_step_indirect(struct gt_unwind_walk *walk, uint64_t rule)
+GT_UNWIND_UNFENCED enum gt_unwind_step_result gt_unwind_step_indirect(struct gt_unwind_walk *walk,
+								      uint64_t rule)
 {
 	uint64_t base = rule & GT_RULE_BASE_FP ? walk->regs.fp : walk->regs.sp;
 	struct gt_unwind_regs next = {.fp = walk->regs.fp};

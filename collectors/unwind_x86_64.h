@@ -20,28 +20,28 @@ struct gt_unwind_regs {
 };
 
 enum {
-	GT_RULE_NONE,     /* must be 0 */
-	GT_RULE_SP,       /* plain, base is sp */
-	GT_RULE_FP,       /* plain, base is fp */
+	GT_RULE_NONE, /* must be 0 */
+	GT_RULE_SP,   /* plain, base is sp */
+	GT_RULE_FP,   /* plain, base is fp */
 	GT_RULE_INDIRECT,
-	GT_RULE_GUESS,    /* no tables: a frame pointer is assumed */
-	GT_RULE_END,      /* outermost frame */
-	GT_RULE_REFUSED,  /* not code */
+	GT_RULE_GUESS,   /* no tables: a frame pointer is assumed */
+	GT_RULE_END,     /* outermost frame */
+	GT_RULE_REFUSED, /* not code */
 };
 
 #define GT_RULE_KIND(rule) ((rule)&0xf)
 
 enum { /* flags of an indirect rule */
-	GT_RULE_BASE_FP = 1 << 4,
-	GT_RULE_RA_AT_BASE = 1 << 5,
-	GT_RULE_FP_SAVED = 1 << 6,
-	GT_RULE_SIGNAL = 1 << 7,
+       GT_RULE_BASE_FP = 1 << 4,
+       GT_RULE_RA_AT_BASE = 1 << 5,
+       GT_RULE_FP_SAVED = 1 << 6,
+       GT_RULE_SIGNAL = 1 << 7,
 };
 
 #define GT_UNWIND_LOADS_PER_FRAME 3
 
 /* The frame pointer in libunwind's numbering, UNW_X86_64_RBP. */
-#define GT_UNWIND_FP_REGNUM 6
+#define GT_UNWIND_FP_REGNUM       6
 
 /* A word as it lies on a stack: of any type to the compiler, at any address. */
 struct gt_unwind_word {
@@ -56,12 +56,11 @@ struct gt_unwind_walk {
 	struct gt_unwind_load *load;
 };
 
-#define gt_unwind_rule_guess ((uint64_t)GT_RULE_GUESS)
+#define gt_unwind_rule_guess   ((uint64_t)GT_RULE_GUESS)
 #define gt_unwind_rule_refused ((uint64_t)GT_RULE_REFUSED)
 
 /* Needs a frame of its own, which __builtin_frame_address makes. */
-static inline __attribute__((always_inline)) void
-gt_unwind_caller_regs(struct gt_unwind_regs *regs)
+static inline __attribute__((always_inline)) void gt_unwind_caller_regs(struct gt_unwind_regs *regs)
 {
 	const uint64_t *frame = __builtin_frame_address(0);
 
@@ -71,8 +70,8 @@ gt_unwind_caller_regs(struct gt_unwind_regs *regs)
 }
 
 /* A checked word of the stack. */
-GT_UNWIND_UNFENCED static inline __attribute__((always_inline)) bool
-gt_unwind_read(struct gt_unwind_walk *walk, uint64_t address, uint64_t *ret_value)
+GT_UNWIND_UNFENCED static inline __attribute__((always_inline)) bool gt_unwind_read(
+	struct gt_unwind_walk *walk, uint64_t address, uint64_t *ret_value)
 {
 	uint64_t value;
 
@@ -98,8 +97,8 @@ gt_unwind_step_to(struct gt_unwind_walk *walk, uint64_t cfa, bool fp_saved, uint
 	return GT_UNWIND_STEP_OK;
 }
 
-GT_UNWIND_UNFENCED enum gt_unwind_step_result
-gt_unwind_step_indirect(struct gt_unwind_walk *walk, uint64_t rule);
+GT_UNWIND_UNFENCED enum gt_unwind_step_result gt_unwind_step_indirect(struct gt_unwind_walk *walk,
+								      uint64_t rule);
 
 GT_UNWIND_UNFENCED static inline __attribute__((always_inline)) enum gt_unwind_step_result
 gt_unwind_step(struct gt_unwind_walk *walk, uint64_t rule)

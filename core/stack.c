@@ -99,9 +99,8 @@ static void map_put(struct map *map, uint64_t key, const void *value)
 
 static void *arena_get(struct gt_stacks *stacks, size_t size)
 {
-	stacks->arena.max_bytes =
-		stacks->max_bytes -
-		(stacks->frames.size + stacks->stacks.size) * sizeof(struct entry);
+	stacks->arena.max_bytes = stacks->max_bytes - (stacks->frames.size + stacks->stacks.size) *
+							      sizeof(struct entry);
 	return gt_arena_get(&stacks->arena, size);
 }
 

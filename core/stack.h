@@ -31,7 +31,7 @@ struct gt_frame {
 };
 
 struct gt_stack {
-	uint32_t id;    /* 1.., unique in the process */
+	uint32_t id; /* 1.., unique in the process */
 	uint32_t count;
 	const struct gt_frame *frames[]; /* nearest first, without the near ones that are ours */
 };
