@@ -12,6 +12,7 @@ enum gt_exit {
 	GT_EXIT_OK = 0,
 	GT_EXIT_FAILED = 1, /* the answer is no, or a file could not be read */
 	GT_EXIT_USAGE = 2,  /* wrong option or value: one line on stderr names it */
+	GT_EXIT_GATE = 3,   /* diff --gate: something became slower */
 };
 
 struct gt_command {
@@ -27,6 +28,7 @@ extern const struct gt_command gt_command_check_option;
 extern const struct gt_command gt_command_exec;
 extern const struct gt_command gt_command_inspect;
 extern const struct gt_command gt_command_options;
+extern const struct gt_command gt_command_stats;
 
 /* NULL-terminated, in the order of the help. */
 extern const struct gt_command *const gt_commands[];

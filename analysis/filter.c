@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The --filter half of key.h. Pure over constant models, any thread.
+ */
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/key.h"
+
+/* "1.5ms" of @len bytes as nanoseconds; without a unit: ms. */
+static bool parse_time(const char *text, size_t len, int64_t *ret_ns)
+{
+	static const struct {
+		const char *unit;
+		double ns;
+	} units[] = {{"", 1e6}, {"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+	char copy[64], *end;
+	double value;
+
+	if (!len || len >= sizeof(copy))
+		return false;
+	memcpy(copy, text, len);
+	copy[len] = 0;
+	value = strtod(copy, &end);
+	if (end == copy)
+		return false;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (!strcmp(end, units[i].unit)) {
+			*ret_ns = (int64_t)(value * units[i].ns);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* "FROM..TO", either may be missing. */
+static bool parse_window(struct gt_filter_term *term, const char *text)
+{
+	const char *dots = strstr(text, "..");
+
+	term->from = 0;
+	term->to = INT64_MAX;
+	if (!dots)
+		return false;
+	if (dots != text && !parse_time(text, (size_t)(dots - text), &term->from))
+		return false;
+	return !dots[2] || parse_time(dots + 2, strlen(dots + 2), &term->to);
+}
+
+static bool parse_number(struct gt_filter_term *term, const char *text)
+{
+	char *end;
+
+	errno = 0;
+	term->from = strtoll(text, &end, 10);
+	return end != text && !*end && !errno;
+}
+
+static bool parse_glob(struct gt_filter_term *term, const char *text)
+{
+	return *text &&
+	       (size_t)snprintf(term->glob, sizeof(term->glob), "%s", text) < sizeof(term->glob);
+}
+
+static const struct {
+	const char *key;
+	bool (*parse)(struct gt_filter_term *term, const char *text);
+} terms[] = {
+	{"kernel=", parse_glob},   {"nvtx=", parse_glob},   {"stream=", parse_number},
+	{"device=", parse_number}, {"time=", parse_window}, {"api=", parse_glob},
+};
+
+int gt_filter_add(struct gt_filter *filter, const char *text)
+{
+	for (size_t i = 0; i < sizeof(terms) / sizeof(terms[0]); i++) {
+		size_t n = strlen(terms[i].key);
+		struct gt_filter_term term = {.kind = terms[i].key[0]};
+
+		if (strncmp(text, terms[i].key, n))
+			continue;
+		if (!terms[i].parse(&term, text + n))
+			return -EINVAL;
+		return gt_vec_push(&filter->terms, term) ? 0 : -ENOMEM;
+	}
+	return -EINVAL;
+}
+
+void gt_filter_fini(struct gt_filter *filter)
+{
+	gt_vec_free(&filter->terms);
+}
+
+/* Does the window contain @t? */
+static bool in_window(const struct gt_filter_term *term, const struct gt_model *model, int64_t t)
+{
+	return t - model->first >= term->from && t - model->first <= term->to;
+}
+
+static bool in_nvtx(const struct gt_filter_term *term, const struct gt_model *model,
+		    uint32_t thread, int64_t t)
+{
+	uint32_t range = gt_model_range_at(model, thread, GT_RANGE_NVTX, t);
+
+	for (; range != GT_NONE; range = model->ranges.at[range].parent)
+		if (!fnmatch(term->glob, gt_model_name(model, model->ranges.at[range].name), 0))
+			return true;
+	return false;
+}
+
+static bool op_passes(const struct gt_filter_term *term, const struct gt_model *model,
+		      const struct gt_op *op)
+{
+	const struct gt_call *call = gt_model_call_of(model, op);
+
+	switch (term->kind) {
+	case 'k':
+		return !fnmatch(term->glob, gt_model_name(model, op->name), 0);
+	case 's':
+		return op->stream == term->from;
+	case 'd':
+		return op->device == term->from;
+	case 't':
+		return in_window(term, model, op->start);
+	case 'n':
+		if (op->nvtx != GT_NAME_NONE &&
+		    !fnmatch(term->glob, gt_model_name(model, op->nvtx), 0))
+			return true;
+		return call && in_nvtx(term, model, call->thread, call->start);
+	default:
+		return !call || !fnmatch(term->glob, gt_model_name(model, call->name), 0);
+	}
+}
+
+bool gt_filter_op(const struct gt_filter *filter, const struct gt_model *model,
+		  const struct gt_op *op)
+{
+	for (size_t i = 0; i < filter->terms.count; i++)
+		if (!op_passes(&filter->terms.at[i], model, op))
+			return false;
+	return true;
+}
+
+bool gt_filter_call(const struct gt_filter *filter, const struct gt_model *model,
+		    const struct gt_call *call)
+{
+	for (size_t i = 0; i < filter->terms.count; i++) {
+		const struct gt_filter_term *term = &filter->terms.at[i];
+
+		if ((term->kind == 'a' &&
+		     fnmatch(term->glob, gt_model_name(model, call->name), 0)) ||
+		    (term->kind == 't' && !in_window(term, model, call->start)) ||
+		    (term->kind == 'n' && !in_nvtx(term, model, call->thread, call->start)))
+			return false;
+	}
+	return true;
+}
+
+bool gt_filter_range(const struct gt_filter *filter, const struct gt_model *model,
+		     const struct gt_range *range)
+{
+	for (size_t i = 0; i < filter->terms.count; i++) {
+		const struct gt_filter_term *term = &filter->terms.at[i];
+
+		if ((term->kind == 't' && !in_window(term, model, range->start)) ||
+		    (term->kind == 'n' &&
+		     fnmatch(term->glob, gt_model_name(model, range->name), 0) &&
+		     !in_nvtx(term, model, range->thread, range->start)))
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See frame.h. Pure, any thread.
+ */
+#include "analysis/frame.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEPT_TEMPLATE 16 /* template arguments up to this length stay */
+
+/* "file:12" between @p and @end: where the colon stands, or NULL. */
+static const char *line_colon(const char *p, const char *end)
+{
+	const char *colon = end;
+
+	while (colon > p && isdigit((unsigned char)colon[-1]))
+		colon--;
+	return colon < end && colon > p && colon[-1] == ':' ? colon - 1 : NULL;
+}
+
+static void take_place(struct gt_frame *frame, const char *p, const char *end)
+{
+	const char *colon = line_colon(p, end);
+
+	if (colon) {
+		frame->file = p;
+		frame->file_len = (size_t)(colon - p);
+		frame->line = strtol(colon + 1, NULL, 10);
+	} else {
+		frame->module = p;
+		frame->module_len = (size_t)(end - p);
+	}
+}
+
+/* "file.py(12): function" */
+static bool parse_kineto(const char *text, struct gt_frame *frame)
+{
+	const char *close = strstr(text, "): "), *open = close;
+
+	if (!close)
+		return false;
+	while (open > text && isdigit((unsigned char)open[-1]))
+		open--;
+	if (open == close || open == text || open[-1] != '(')
+		return false;
+	frame->file = text;
+	frame->file_len = (size_t)(open - 1 - text);
+	frame->line = strtol(open, NULL, 10);
+	frame->function = close + 3;
+	frame->function_len = strlen(close + 3);
+	return true;
+}
+
+void gt_frame_parse(const char *text, struct gt_frame *ret_frame)
+{
+	size_t len = strlen(text);
+	const char *open, *plus;
+
+	*ret_frame = (struct gt_frame){.function = text, .function_len = len};
+	if (parse_kineto(text, ret_frame))
+		return;
+	if (len > 2 && text[len - 1] == ')') {
+		for (open = text + len - 2; open > text; open--) {
+			if (open[0] == '(' && open[-1] == ' ') {
+				take_place(ret_frame, open + 1, text + len - 1);
+				ret_frame->function_len = (size_t)(open - 1 - text);
+				return;
+			}
+		}
+		return;
+	}
+	plus = strstr(text, "+0x");
+	if (plus) {
+		ret_frame->module = text;
+		ret_frame->module_len = (size_t)(plus - text);
+	}
+}
+
+/* The byte behind the bracket that closes the one at @p, or NULL. */
+static const char *behind(const char *p, char open, char close)
+{
+	int depth = 0;
+
+	for (; *p; p++) {
+		if (*p == open)
+			depth++;
+		else if (*p == close && p[-1] != '-' && --depth == 0)
+			return p + 1;
+	}
+	return NULL;
+}
+
+/* Is the '<' at @p part of operator<, operator<< or operator<=? */
+static bool is_operator(const char *start, const char *p)
+{
+	while (p > start && (p[-1] == '<'))
+		p--;
+	return p - start >= 8 && !memcmp(p - 8, "operator", 8);
+}
+
+static size_t collapse(const char *name, size_t kept, char *out, size_t size)
+{
+	const char *p = name;
+	size_t n = 0;
+
+	while (*p && n + 1 < size) {
+		const char *end;
+
+		if (*p == '<' && !is_operator(name, p) && (end = behind(p, '<', '>'))) {
+			size_t len = (size_t)(end - p);
+
+			n += (size_t)snprintf(out + n, size - n, "%.*s",
+					      (int)(len > kept ? 5 : len),
+					      len > kept ? "<...>" : p);
+			if (n >= size)
+				n = size - 1;
+			p = end;
+			continue;
+		}
+		if (*p == '(' && p > name && strncmp(p, "(anonymous", 10) &&
+		    !(p - name >= 8 && !memcmp(p - 8, "operator", 8))) {
+			end = behind(p, '(', ')');
+			if (end && strncmp(end, "::", 2)) {
+				/* the parameters; what follows is "const" or "[clone ...]" */
+				break;
+			}
+		}
+		out[n++] = *p++;
+	}
+	out[n] = 0;
+	return n;
+}
+
+/* Looks like a C++ name with parameters or template arguments, not like "Memcpy HtoD (...)". */
+static bool is_code(const char *name)
+{
+	const char *open = strpbrk(name, "(<");
+
+	return open && open > name && open[-1] != ' ';
+}
+
+/* A byte in the middle of a UTF-8 character. */
+static bool is_inside(char c)
+{
+	return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+static void shorten(const char *name, size_t width, size_t kept, char *out, size_t size)
+{
+	size_t n, head, tail;
+
+	if (!strncmp(name, "void ", 5))
+		name += 5;
+	if (is_code(name) || !strncmp(name, "(anonymous", 10)) {
+		n = collapse(name, kept, out, size);
+	} else {
+		n = (size_t)snprintf(out, size, "%s", name);
+		n = n < size ? n : size - 1;
+	}
+	if (!width || n <= width || width < 8)
+		return;
+	head = (width - 3) * 2 / 5;
+	tail = n - (width - 3 - head);
+	while (head && is_inside(out[head]))
+		head--;
+	while (is_inside(out[tail]))
+		tail++;
+	memmove(out + head + 3, out + tail, n - tail + 1);
+	memcpy(out + head, "...", 3);
+}
+
+void gt_frame_shorten(const char *name, size_t width, char *out, size_t size)
+{
+	shorten(name, width, KEPT_TEMPLATE, out, size);
+}
+
+void gt_frame_shorten_less(const char *name, size_t width, char *out, size_t size)
+{
+	shorten(name, width, size, out, size);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The texts that stand for code: frames of call stacks taken apart, C++ names made short enough for
+ * a table. Pure, any thread.
+ */
+#ifndef GT_ANALYSIS_FRAME_H
+#define GT_ANALYSIS_FRAME_H
+
+#include <stddef.h>
+
+struct gt_frame { /* pieces of the frame's text, not terminated; len 0: not known */
+	const char *function, *file, *module;
+	size_t function_len, file_len, module_len;
+	long line; /* 0: not known */
+};
+
+/*
+ * Understands "function (module)", "function (file.cu:42)", "module+0x1a2b" (gputrace) and
+ * "file.py(12): function" (Kineto).
+ */
+void gt_frame_parse(const char *text, struct gt_frame *ret_frame);
+
+/*
+ * Shortens a demangled name: no return type "void", no parameters, long template arguments become
+ * "<...>", and what is still longer than @width (0: no limit) loses its middle. @out holds @size
+ * bytes, terminated. Other names come out as they are.
+ */
+void gt_frame_shorten(const char *name, size_t width, char *out, size_t size);
+
+/* The same with all template arguments: for names that the short form makes equal. */
+void gt_frame_shorten_less(const char *name, size_t width, char *out, size_t size);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Values under names: count, total, mean, median, min, max, standard deviation of each group.
+ * One thread per set of groups.
+ */
+#ifndef GT_ANALYSIS_GROUP_H
+#define GT_ANALYSIS_GROUP_H
+
+#include <stdint.h>
+
+#include "analysis/names.h"
+#include "analysis/vec.h"
+
+struct gt_dist { /* all values, so that the median is exact */
+	int64_t *at;
+	size_t count, room;
+};
+
+struct gt_moments {
+	uint64_t count;
+	int64_t total, min, max;
+	double mean, median;
+	double stddev; /* of a sample (n - 1), as nsys and pandas do; 0 for one value */
+};
+
+bool gt_dist_add(struct gt_dist *dist, int64_t value);
+void gt_dist_fini(struct gt_dist *dist);
+
+/* Sorts the values. */
+struct gt_moments gt_dist_moments(struct gt_dist *dist);
+
+struct gt_group {
+	uint32_t name; /* number in the groups' names */
+	struct gt_dist value;
+	struct gt_dist other[3]; /* what a report needs besides */
+	int64_t tag[3];
+};
+
+struct gt_groups {
+	struct gt_names names;
+	GT_VEC(struct gt_group) list; /* in the order of first sight */
+	uint32_t *index;              /* name number -> position in list + 1 */
+	size_t index_room;
+};
+
+int gt_groups_init(struct gt_groups *groups);
+void gt_groups_fini(struct gt_groups *groups);
+
+/* The group of that name, new or old; NULL when memory is out. Valid until the next call. */
+struct gt_group *gt_groups_get(struct gt_groups *groups, const char *name);
+
+static inline const char *gt_group_name(const struct gt_groups *groups,
+					const struct gt_group *group)
+{
+	return gt_names_get(&groups->names, group->name);
+}
+
+#endif

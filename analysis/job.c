@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See job.h. One reading is one thread's work from end to end; the threads share only the counter
+ * that hands out files.
+ */
+#include "analysis/job.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAX_THREADS 16
+
+static bool ends_with(const char *text, const char *suffix)
+{
+	size_t n = strlen(text), m = strlen(suffix);
+
+	return n >= m && !strcmp(text + n - m, suffix);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int add_path(struct gt_job *job, const char *folder, const char *name)
+{
+	char *path = NULL;
+
+	if (asprintf(&path, "%s%s%s", folder, *folder ? "/" : "", name) < 0)
+		return -ENOMEM;
+	if (gt_vec_push(&job->paths, path))
+		return 0;
+	free(path);
+	return -ENOMEM;
+}
+
+static int add_folder(struct gt_job *job, const char *folder)
+{
+	size_t before = job->paths.count;
+	DIR *dir = opendir(folder);
+	struct dirent *entry;
+	int rc = 0;
+
+	if (!dir)
+		return -errno;
+	while (!rc && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.' &&
+		    (ends_with(entry->d_name, ".json") || ends_with(entry->d_name, ".json.gz")))
+			rc = add_path(job, folder, entry->d_name);
+	closedir(dir);
+	if (rc)
+		return rc;
+	if (job->paths.count == before)
+		return -ENODATA;
+	qsort(job->paths.at + before, job->paths.count - before, sizeof(char *), by_name);
+	return 0;
+}
+
+static int add_input(struct gt_job *job, const char *input, void (*complain)(const char *line))
+{
+	struct stat st;
+	char line[4400];
+	int rc;
+
+	if (!strcmp(input, "-"))
+		return add_path(job, "", input);
+	if (stat(input, &st))
+		rc = -errno;
+	else
+		rc = S_ISDIR(st.st_mode) ? add_folder(job, input) : add_path(job, "", input);
+	if (rc < 0) {
+		snprintf(line, sizeof(line), "%.4096s: %s", input,
+			 rc == -ENODATA ? "no trace (*.json, *.json.gz) in this folder"
+					: strerror(-rc));
+		complain(line);
+	}
+	return rc;
+}
+
+struct pool {
+	struct gt_job *job;
+	int *results;
+	atomic_size_t next;
+};
+
+static void *work(void *data)
+{
+	struct pool *pool = data;
+	size_t i;
+
+	while ((i = atomic_fetch_add(&pool->next, 1)) < pool->job->paths.count)
+		pool->results[i] = gt_model_load(pool->job->paths.at[i], &pool->job->models[i]);
+	return NULL;
+}
+
+static void run_pool(struct pool *pool)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	size_t wanted = pool->job->paths.count, started = 0;
+	pthread_t threads[MAX_THREADS];
+
+	if (cores > 0 && wanted > (size_t)cores)
+		wanted = (size_t)cores;
+	if (wanted > MAX_THREADS)
+		wanted = MAX_THREADS;
+	while (started + 1 < wanted && !pthread_create(&threads[started], NULL, work, pool))
+		started++;
+	work(pool);
+	while (started)
+		pthread_join(threads[--started], NULL);
+}
+
+static int by_rank(const void *a, const void *b)
+{
+	const struct gt_model *x = a, *y = b;
+
+	return x->rank != y->rank ? (x->rank < y->rank ? -1 : 1) : strcmp(x->path, y->path);
+}
+
+/* Drops what could not be read, orders the rest. */
+static size_t keep_good(struct gt_job *job, const int *results, void (*complain)(const char *line))
+{
+	size_t failures = 0;
+
+	for (size_t i = 0; i < job->paths.count; i++) {
+		if (results[i] < 0) {
+			complain(job->models[i].reading.error[0] ? job->models[i].reading.error
+								 : strerror(-results[i]));
+			gt_model_fini(&job->models[i]);
+			failures++;
+			continue;
+		}
+		job->models[job->count++] = job->models[i];
+	}
+	qsort(job->models, job->count, sizeof(*job->models), by_rank);
+	return failures;
+}
+
+int gt_job_load(struct gt_job *job, char *const *inputs, size_t count,
+		void (*complain)(const char *line), size_t *ret_failures)
+{
+	struct pool pool = {.job = job};
+	int rc;
+
+	*job = (struct gt_job){0};
+	for (size_t i = 0; i < count; i++) {
+		rc = add_input(job, inputs[i], complain);
+		if (rc < 0)
+			return rc;
+	}
+	job->models = calloc(job->paths.count + 1, sizeof(*job->models));
+	pool.results = calloc(job->paths.count + 1, sizeof(*pool.results));
+	if (job->models && pool.results) {
+		run_pool(&pool);
+		*ret_failures = keep_good(job, pool.results, complain);
+		rc = job->count ? 0 : -EBADMSG;
+	} else {
+		rc = -ENOMEM;
+	}
+	free(pool.results);
+	return rc;
+}
+
+void gt_job_fini(struct gt_job *job)
+{
+	for (size_t i = 0; i < job->count; i++)
+		gt_model_fini(&job->models[i]);
+	for (size_t i = 0; i < job->paths.count; i++)
+		free(job->paths.at[i]);
+	gt_vec_free(&job->paths);
+	free(job->models);
+	*job = (struct gt_job){0};
+}

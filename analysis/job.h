@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The traces of one job: files and folders of ranks, read in parallel, ordered by rank. Starts and
+ * joins its own threads; call from one thread.
+ */
+#ifndef GT_ANALYSIS_JOB_H
+#define GT_ANALYSIS_JOB_H
+
+#include <stddef.h>
+
+#include "analysis/model.h"
+
+struct gt_job {
+	GT_VEC(char *) paths;
+	struct gt_model *models; /* by rank, then name */
+	size_t count;
+};
+
+/*
+ * Reads every file of @inputs; of a folder every *.json and *.json.gz in it. Files that hold no
+ * trace are reported through @complain (one line each) and left out. -ENOENT: an input does not
+ * exist or a folder holds no trace; -EBADMSG: nothing could be read.
+ * @failures counts the files that were left out.
+ */
+int gt_job_load(struct gt_job *job, char *const *inputs, size_t count,
+		void (*complain)(const char *line), size_t *ret_failures);
+void gt_job_fini(struct gt_job *job);
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a GPU operation can be counted under (`--by`) and what it can be chosen by (`--filter`): its
+ * kernel, the stack, line or function that launched it, the operator, step or NVTX range around the
+ * launch, its stream, device or rank. Pure over constant models, any thread.
+ */
+#ifndef GT_ANALYSIS_KEY_H
+#define GT_ANALYSIS_KEY_H
+
+#include "analysis/job.h"
+#include "analysis/model.h"
+
+enum gt_key {
+	GT_KEY_KERNEL,
+	GT_KEY_STACK,
+	GT_KEY_LINE,
+	GT_KEY_FUNCTION,
+	GT_KEY_MODULE,
+	GT_KEY_OP,
+	GT_KEY_STEP,
+	GT_KEY_STREAM,
+	GT_KEY_DEVICE,
+	GT_KEY_RANK,
+	GT_KEY_NVTX,
+	GT_KEY_COUNT_
+};
+
+/* As written behind --by=, indexed by enum gt_key. */
+extern const char *const gt_key_names[GT_KEY_COUNT_];
+
+/* The text of @key for an operation, into @out (terminated, cut at @size). */
+void gt_key_of_op(const struct gt_model *model, const struct gt_op *op, enum gt_key key, char *out,
+		  size_t size);
+
+/* A call stack in one line, root first when @root_first, frames between @gap. Returns its length,
+ * 0 when nothing is known. */
+size_t gt_key_stack(const struct gt_model *model, uint32_t stack, bool root_first, const char *gap,
+		    char *out, size_t size);
+
+/* The ranges around a moment on a host thread, outermost first, as if they were a stack: Python
+ * functions if there are any, else NVTX ranges and operators. Returns the length written. */
+size_t gt_key_ranges(const struct gt_model *model, uint32_t thread, int64_t t, const char *gap,
+		     char *out, size_t size);
+
+/* The training step (ProfilerStep#N) that an operation belongs to by its call: index in ranges, or
+ * GT_NONE. */
+uint32_t gt_key_step(const struct gt_model *model, const struct gt_op *op);
+
+/* The step around time @t on any thread. */
+uint32_t gt_key_step_at(const struct gt_model *model, int64_t t);
+
+struct gt_filter_term {
+	char kind; /* k, n, s, d, t, a: see gt_filter_add */
+	char glob[256];
+	int64_t from, to; /* the number, or the window in ns behind the first event */
+};
+
+struct gt_filter {
+	GT_VEC(struct gt_filter_term) terms;
+};
+
+/*
+ * Adds "kernel=GLOB", "api=GLOB", "nvtx=GLOB", "stream=N", "device=N" or "time=FROM..TO" (numbers
+ * with ns, us, ms or s; either end may be missing). -EINVAL: none of these.
+ */
+int gt_filter_add(struct gt_filter *filter, const char *text);
+void gt_filter_fini(struct gt_filter *filter);
+
+/* Whether all terms that concern GPU operations, calls or ranges let one pass. */
+bool gt_filter_op(const struct gt_filter *filter, const struct gt_model *model,
+		  const struct gt_op *op);
+bool gt_filter_call(const struct gt_filter *filter, const struct gt_model *model,
+		    const struct gt_call *call);
+bool gt_filter_range(const struct gt_filter *filter, const struct gt_model *model,
+		     const struct gt_range *range);
+
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A finished trace in memory, small: GPU operations, CUDA calls and host ranges as arrays of numbers
+ * (56, 40 and 32 bytes each), strings and stacks once. Everything that the analysis answers is a
+ * function of this. gt_model_load reads one file; after it the model is constant and may be read
+ * from any thread.
+ */
+#ifndef GT_ANALYSIS_MODEL_H
+#define GT_ANALYSIS_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analysis/names.h"
+#include "analysis/reader.h"
+#include "analysis/vec.h"
+
+#define GT_NONE UINT32_MAX
+
+enum gt_op_kind { GT_OP_KERNEL, GT_OP_COPY, GT_OP_SET, GT_OP_KIND_COUNT_ };
+
+struct gt_op {               /* on the GPU */
+	int64_t start, dur;  /* ns */
+	int64_t correlation; /* -1: none */
+	int64_t bytes;
+	uint32_t name;
+	uint32_t call;  /* index in calls, GT_NONE: not in the trace */
+	uint32_t stack; /* index in stacks, GT_NONE */
+	uint32_t nvtx;  /* name told by the tracer, GT_NAME_NONE */
+	int32_t stream;
+	uint16_t device;
+	uint8_t kind; /* enum gt_op_kind */
+	uint8_t comm; /* a collective */
+};
+
+struct gt_call { /* CUDA API */
+	int64_t start, dur;
+	int64_t correlation;
+	uint32_t name;
+	uint32_t thread; /* index in threads */
+	uint32_t stack;
+	uint32_t driver; /* 1: cu..., 0: cuda... */
+};
+
+enum gt_range_kind {
+	GT_RANGE_NVTX,     /* NVTX, torch.profiler.record_function, ProfilerStep */
+	GT_RANGE_OP,       /* framework operators */
+	GT_RANGE_PYTHON,   /* Python functions */
+	GT_RANGE_OVERHEAD, /* of the tracer */
+	GT_RANGE_KIND_COUNT_
+};
+
+struct gt_range { /* on a host thread */
+	int64_t start, dur;
+	uint32_t name;
+	uint32_t thread;
+	uint32_t parent;     /* enclosing range of the same kind and thread, GT_NONE */
+	uint32_t stack : 28; /* index in stacks, 0xfffffff: none */
+	uint32_t kind : 4;
+};
+
+struct gt_thread_lane {
+	int64_t pid, tid;
+	uint32_t name;
+	struct {
+		uint32_t first, count;
+	} range[GT_RANGE_KIND_COUNT_], call;
+};
+
+struct gt_frames { /* one call stack: name numbers, nearest frame first */
+	uint32_t *frame;
+	uint32_t count;
+	bool whole; /* from "frames"; else the short form */
+};
+
+struct gt_note { /* LOST, capture gap, ... */
+	int64_t ts;
+	int64_t count;
+	uint32_t name, cause, text;
+};
+
+struct gt_memory_point { /* memory in use on a device */
+	int64_t ts, bytes;
+	uint32_t device;
+};
+
+/* What could not be taken as it stood in the file; shown to the user, never silent. */
+struct gt_odd {
+	uint64_t no_dur, negative_dur, unfinished, no_ts, no_phase, unknown_cat;
+};
+
+struct gt_model {
+	const char *path;
+	struct gt_reading reading;
+	struct gt_names names;
+	GT_VEC(struct gt_op) ops;       /* by start */
+	GT_VEC(struct gt_call) calls;   /* by thread, then start */
+	GT_VEC(struct gt_range) ranges; /* by kind, thread, start */
+	GT_VEC(struct gt_thread_lane) threads;
+	GT_VEC(struct gt_frames) stacks;
+	GT_VEC(struct gt_note) notes;
+	GT_VEC(struct gt_memory_point) memory;
+	struct gt_odd odd;
+	int64_t first, last; /* ns: from the first to the last slice */
+	int rank;
+	uint32_t process; /* name of the process */
+};
+
+/*
+ * Reads @path. 0 or a negative errno; reading.error then holds the line to print. The model must be
+ * freed with gt_model_fini in either case.
+ */
+int gt_model_load(const char *path, struct gt_model *ret_model);
+void gt_model_fini(struct gt_model *model);
+
+static inline const char *gt_model_name(const struct gt_model *model, uint32_t name)
+{
+	return gt_names_get(&model->names, name);
+}
+
+/* The innermost range of a kind that covers time @t on a thread, or GT_NONE. */
+uint32_t gt_model_range_at(const struct gt_model *model, uint32_t thread, enum gt_range_kind kind,
+			   int64_t t);
+
+/* The call of @thread that starts last at or before @t, or GT_NONE. */
+uint32_t gt_model_call_before(const struct gt_model *model, uint32_t thread, int64_t t);
+
+/* The call that started an operation, or NULL. */
+static inline const struct gt_call *gt_model_call_of(const struct gt_model *model,
+						     const struct gt_op *op)
+{
+	return op->call == GT_NONE ? NULL : &model->calls.at[op->call];
+}
+
+#endif

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See stats.h: the reports that are one group per name. Those that join calls, kernels and ranges are
+ * in stats_join.c. Pure over constant models; one thread per table.
+ */
+#include "analysis/stats.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/group.h"
+#include "analysis/stats_join.h"
+
+#define KEY_TEXT 16384
+
+#define SUM_COLUMNS(brief, count, kind, name)                                                      \
+	{                                                                                          \
+		{"share", "Time (%)", "share", GT_COLUMN_PERCENT},                                 \
+			{"total", "Total Time (ns)", "total", GT_COLUMN_TIME},                     \
+			{"count", count, "count", GT_COLUMN_COUNT},                                \
+			{"mean", "Avg (ns)", "mean", GT_COLUMN_MEAN},                              \
+			{"median", "Med (ns)", brief("median"), GT_COLUMN_MEAN},                   \
+			{"min", "Min (ns)", "min", GT_COLUMN_TIME},                                \
+			{"max", "Max (ns)", "max", GT_COLUMN_TIME},                                \
+			{"stddev", "StdDev (ns)", brief("stddev"), GT_COLUMN_MEAN},                \
+			{"name", name, "name", kind},                                              \
+	}
+#define SHOWN(title)  title
+#define HIDDEN(title) NULL
+#define SUM_WIDTH     9
+
+static const struct gt_column kernel_columns[] =
+	SUM_COLUMNS(SHOWN, "Instances", GT_COLUMN_CODE, "Name");
+static const struct gt_column kernel_short[] =
+	SUM_COLUMNS(HIDDEN, "Instances", GT_COLUMN_CODE, "Name");
+static const struct gt_column api_columns[] =
+	SUM_COLUMNS(SHOWN, "Num Calls", GT_COLUMN_TEXT, "Name");
+static const struct gt_column api_short[] =
+	SUM_COLUMNS(HIDDEN, "Num Calls", GT_COLUMN_TEXT, "Name");
+static const struct gt_column copy_columns[] =
+	SUM_COLUMNS(SHOWN, "Count", GT_COLUMN_TEXT, "Operation");
+static const struct gt_column copy_short[] =
+	SUM_COLUMNS(HIDDEN, "Count", GT_COLUMN_TEXT, "Operation");
+static const struct gt_column by_columns[] =
+	SUM_COLUMNS(SHOWN, "Instances", GT_COLUMN_CODE, "Name");
+
+static const struct gt_column size_columns[] = {
+	{"total", "Total (MB)", "total", GT_COLUMN_BYTES},
+	{"count", "Count", "count", GT_COLUMN_COUNT},
+	{"mean", "Avg (MB)", "mean", GT_COLUMN_BYTES},
+	{"median", "Med (MB)", "median", GT_COLUMN_BYTES},
+	{"min", "Min (MB)", "min", GT_COLUMN_BYTES},
+	{"max", "Max (MB)", "max", GT_COLUMN_BYTES},
+	{"stddev", "StdDev (MB)", "stddev", GT_COLUMN_BYTES},
+	{"name", "Operation", "operation", GT_COLUMN_TEXT},
+};
+
+static const struct gt_column nvtx_columns[] = {
+	{"share", "Time (%)", "share", GT_COLUMN_PERCENT},
+	{"total", "Total Time (ns)", "total", GT_COLUMN_TIME},
+	{"count", "Instances", "count", GT_COLUMN_COUNT},
+	{"mean", "Avg (ns)", "mean", GT_COLUMN_MEAN},
+	{"median", "Med (ns)", "median", GT_COLUMN_MEAN},
+	{"min", "Min (ns)", "min", GT_COLUMN_TIME},
+	{"max", "Max (ns)", "max", GT_COLUMN_TIME},
+	{"stddev", "StdDev (ns)", "stddev", GT_COLUMN_MEAN},
+	{"style", "Style", NULL, GT_COLUMN_TEXT},
+	{"name", "Range", "range", GT_COLUMN_TEXT},
+};
+
+/* Adds the moments of a group behind its share: total, count, mean, ... */
+static void add_moments(struct gt_table *table, const struct gt_moments *m)
+{
+	gt_table_number(table, (double)m->total);
+	gt_table_number(table, (double)m->count);
+	gt_table_number(table, m->mean);
+	gt_table_number(table, m->median);
+	gt_table_number(table, (double)m->min);
+	gt_table_number(table, (double)m->max);
+	gt_table_number(table, m->stddev);
+}
+
+static double grand_total(const struct gt_groups *groups)
+{
+	double total = 0;
+
+	for (size_t i = 0; i < groups->list.count; i++)
+		for (size_t k = 0; k < groups->list.at[i].value.count; k++)
+			total += (double)groups->list.at[i].value.at[k];
+	return total;
+}
+
+/* One row per group, largest total first; @style: the extra column of nvtx_sum, or NULL. */
+static void fill_sum(struct gt_table *table, struct gt_groups *groups, bool share,
+		     const char *style)
+{
+	double total = grand_total(groups);
+
+	for (size_t i = 0; i < groups->list.count; i++) {
+		struct gt_moments m = gt_dist_moments(&groups->list.at[i].value);
+
+		if (share)
+			gt_table_number(table, total > 0 ? (double)m.total * 100 / total : 0);
+		add_moments(table, &m);
+		if (style)
+			gt_table_text(table, style);
+		gt_table_text(table, gt_group_name(groups, &groups->list.at[i]));
+	}
+	gt_table_sort(table, "total");
+}
+
+/* Which operations, and which of their numbers. */
+struct pick {
+	unsigned int kinds; /* bit GT_OP_x */
+	bool bytes;
+};
+
+static int group_ops(const struct gt_job *job, const struct gt_filter *filter, struct pick pick,
+		     enum gt_key key, struct gt_groups *groups)
+{
+	char text[KEY_TEXT];
+
+	for (size_t f = 0; f < job->count; f++) {
+		const struct gt_model *model = &job->models[f];
+
+		for (size_t i = 0; i < model->ops.count; i++) {
+			const struct gt_op *op = &model->ops.at[i];
+			const char *name = gt_model_name(model, op->name);
+			struct gt_group *group;
+
+			if (!(pick.kinds >> op->kind & 1) || !gt_filter_op(filter, model, op))
+				continue;
+			if (key != GT_KEY_KERNEL) {
+				gt_key_of_op(model, op, key, text, sizeof(text));
+				name = text;
+			}
+			group = gt_groups_get(groups, name);
+			if (!group || !gt_dist_add(&group->value, pick.bytes ? op->bytes : op->dur))
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+static int op_table(const struct gt_job *job, const struct gt_filter *filter, struct pick pick,
+		    enum gt_key key, struct gt_table *table)
+{
+	struct gt_groups groups;
+	int rc = gt_groups_init(&groups);
+
+	if (!rc)
+		rc = group_ops(job, filter, pick, key, &groups);
+	if (!rc)
+		fill_sum(table, &groups, !pick.bytes, NULL);
+	gt_groups_fini(&groups);
+	return rc;
+}
+
+static bool is_short(const struct gt_report *report)
+{
+	return report >= gt_stats_short && report < gt_stats_short + GT_STATS_SHORT;
+}
+
+static int build_kernels(const struct gt_report *report, const struct gt_job *job,
+			 const struct gt_filter *filter, struct gt_table *table)
+{
+	gt_table_init(table, report->name, report->title,
+		      is_short(report) ? kernel_short : kernel_columns, SUM_WIDTH);
+	return op_table(job, filter, (struct pick){.kinds = 1u << GT_OP_KERNEL}, GT_KEY_KERNEL,
+			table);
+}
+
+#define COPIES (1u << GT_OP_COPY | 1u << GT_OP_SET)
+
+static int build_copy_time(const struct gt_report *report, const struct gt_job *job,
+			   const struct gt_filter *filter, struct gt_table *table)
+{
+	gt_table_init(table, report->name, report->title,
+		      is_short(report) ? copy_short : copy_columns, SUM_WIDTH);
+	return op_table(job, filter, (struct pick){.kinds = COPIES}, GT_KEY_KERNEL, table);
+}
+
+static int build_copy_size(const struct gt_report *report, const struct gt_job *job,
+			   const struct gt_filter *filter, struct gt_table *table)
+{
+	gt_table_init(table, report->name, report->title, size_columns,
+		      sizeof(size_columns) / sizeof(size_columns[0]));
+	return op_table(job, filter, (struct pick){.kinds = COPIES, .bytes = true}, GT_KEY_KERNEL,
+			table);
+}
+
+static int build_api(const struct gt_report *report, const struct gt_job *job,
+		     const struct gt_filter *filter, struct gt_table *table)
+{
+	struct gt_groups groups;
+	int rc = gt_groups_init(&groups);
+
+	gt_table_init(table, report->name, report->title,
+		      is_short(report) ? api_short : api_columns, SUM_WIDTH);
+	for (size_t f = 0; !rc && f < job->count; f++) {
+		const struct gt_model *model = &job->models[f];
+
+		for (size_t i = 0; !rc && i < model->calls.count; i++) {
+			const struct gt_call *call = &model->calls.at[i];
+			struct gt_group *group;
+
+			if (!gt_filter_call(filter, model, call))
+				continue;
+			group = gt_groups_get(&groups, gt_model_name(model, call->name));
+			if (!group || !gt_dist_add(&group->value, call->dur))
+				rc = -ENOMEM;
+		}
+	}
+	if (!rc)
+		fill_sum(table, &groups, true, NULL);
+	gt_groups_fini(&groups);
+	return rc;
+}
+
+static int build_nvtx(const struct gt_report *report, const struct gt_job *job,
+		      const struct gt_filter *filter, struct gt_table *table)
+{
+	struct gt_groups groups;
+	int rc = gt_groups_init(&groups);
+
+	gt_table_init(table, report->name, report->title, nvtx_columns,
+		      sizeof(nvtx_columns) / sizeof(nvtx_columns[0]));
+	for (size_t f = 0; !rc && f < job->count; f++) {
+		const struct gt_model *model = &job->models[f];
+
+		for (size_t i = 0; !rc && i < model->ranges.count; i++) {
+			const struct gt_range *range = &model->ranges.at[i];
+			struct gt_group *group;
+
+			if (range->kind != GT_RANGE_NVTX || !gt_filter_range(filter, model, range))
+				continue;
+			group = gt_groups_get(&groups, gt_model_name(model, range->name));
+			if (!group || !gt_dist_add(&group->value, range->dur))
+				rc = -ENOMEM;
+		}
+	}
+	if (!rc)
+		fill_sum(table, &groups, true, "PushPop");
+	gt_groups_fini(&groups);
+	return rc;
+}
+
+const struct gt_report gt_reports[] = {
+	{"cuda_gpu_kern_sum", "CUDA GPU kernels", build_kernels},
+	{"cuda_api_sum", "CUDA API calls", build_api},
+	{"cuda_gpu_mem_time_sum", "GPU copies and sets, by time", build_copy_time},
+	{"cuda_gpu_mem_size_sum", "GPU copies and sets, by size", build_copy_size},
+	{"nvtx_sum", "NVTX ranges", build_nvtx},
+	{"nvtx_gpu_proj_sum", "NVTX ranges projected onto the GPU", gt_stats_build_projection},
+	{"cuda_kern_exec_sum", "Kernel launch and execution: API, queue, kernel",
+	 gt_stats_build_execution},
+	{NULL, NULL, NULL},
+};
+
+const struct gt_report gt_stats_short[GT_STATS_SHORT] = {
+	{"cuda_gpu_kern_sum", "Kernels", build_kernels},
+	{"cuda_api_sum", "CUDA API", build_api},
+	{"cuda_gpu_mem_time_sum", "Copies", build_copy_time},
+};
+
+const struct gt_report *gt_report_find(const char *name, size_t len)
+{
+	for (const struct gt_report *report = gt_reports; report->name; report++)
+		if (strlen(report->name) == len && !memcmp(report->name, name, len))
+			return report;
+	return NULL;
+}
+
+int gt_stats_by(const struct gt_job *job, const struct gt_filter *filter, enum gt_key key,
+		struct gt_table *ret_table)
+{
+	static const struct {
+		const char *name, *title;
+	} titles[GT_KEY_COUNT_] = {
+		[GT_KEY_KERNEL] = {"gpu_by_kernel", "GPU time by kernel"},
+		[GT_KEY_STACK] = {"gpu_by_stack", "GPU time by launching call stack"},
+		[GT_KEY_LINE] = {"gpu_by_line", "GPU time by launching line"},
+		[GT_KEY_FUNCTION] = {"gpu_by_function", "GPU time by launching function"},
+		[GT_KEY_MODULE] = {"gpu_by_module", "GPU time by launching module"},
+		[GT_KEY_OP] = {"gpu_by_op", "GPU time by framework operator"},
+		[GT_KEY_STEP] = {"gpu_by_step", "GPU time by step"},
+		[GT_KEY_STREAM] = {"gpu_by_stream", "GPU time by stream"},
+		[GT_KEY_DEVICE] = {"gpu_by_device", "GPU time by device"},
+		[GT_KEY_RANK] = {"gpu_by_rank", "GPU time by rank"},
+		[GT_KEY_NVTX] = {"gpu_by_nvtx", "GPU time by NVTX range"},
+	};
+
+	gt_table_init(ret_table, titles[key].name, titles[key].title, by_columns, SUM_WIDTH);
+	return op_table(job, filter, (struct pick){.kinds = ~0u}, key, ret_table);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Sums over a job: the tables that `nsys stats` prints, under its names and columns, and the same by
+ * stack, line, operator, step... Pure over constant models; one thread per table.
+ */
+#ifndef GT_ANALYSIS_STATS_H
+#define GT_ANALYSIS_STATS_H
+
+#include "analysis/intervals.h"
+#include "analysis/job.h"
+#include "analysis/key.h"
+#include "analysis/table.h"
+
+struct gt_report {
+	const char *name; /* as written behind --report= */
+	const char *title;
+	int (*build)(const struct gt_report *report, const struct gt_job *job,
+		     const struct gt_filter *filter, struct gt_table *ret_table);
+};
+
+/* All reports, ended by a NULL name. */
+extern const struct gt_report gt_reports[];
+
+/* The three short tables of a plain `stats`: kernels, CUDA API, copies. */
+#define GT_STATS_SHORT 3
+extern const struct gt_report gt_stats_short[GT_STATS_SHORT];
+
+const struct gt_report *gt_report_find(const char *name, size_t len);
+
+/* GPU operations summed under a key. */
+int gt_stats_by(const struct gt_job *job, const struct gt_filter *filter, enum gt_key key,
+		struct gt_table *ret_table);
+
+/* What one device of one process did. */
+struct gt_device_use {
+	const struct gt_model *model;
+	uint16_t device;
+	const char *name;     /* "" when the header does not tell */
+	int64_t first, last;  /* of its operations, ns */
+	int64_t busy;         /* union of all operations */
+	int64_t kernel, copy; /* union of kernels, of copies and sets */
+	int64_t comm;         /* union of collectives */
+	int64_t kernel_copy;  /* kernels and copies at the same time */
+	int64_t compute_comm; /* other kernels and collectives at the same time */
+	uint64_t count[GT_OP_KIND_COUNT_];
+};
+
+/* One entry per process and device, in that order. Returns their number (the caller frees *ret_uses)
+ * or -ENOMEM. */
+int gt_stats_devices(const struct gt_job *job, const struct gt_filter *filter,
+		     struct gt_device_use **ret_uses);
+
+/* Lines that say what the traces do not hold and why: the ledger, LOST notes, cuts, odd events.
+ * Returns the number of lines written. */
+size_t gt_stats_losses(const struct gt_job *job, FILE *out);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The reports of analysis/stats.h that join arrays of a model: ranges with the GPU work launched in
+ * them, kernels with their calls. Reached through gt_reports.
+ */
+#ifndef GT_ANALYSIS_STATS_JOIN_H
+#define GT_ANALYSIS_STATS_JOIN_H
+
+#include "analysis/stats.h"
+
+int gt_stats_build_projection(const struct gt_report *report, const struct gt_job *job,
+			      const struct gt_filter *filter, struct gt_table *ret_table);
+int gt_stats_build_execution(const struct gt_report *report, const struct gt_job *job,
+			     const struct gt_filter *filter, struct gt_table *ret_table);
+
+#endif

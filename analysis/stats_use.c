@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The use of each device and what the traces do not hold (see stats.h). Pure over constant models.
+ */
+#include "analysis/stats.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/ledger.h"
+
+/* The sets of time that one device's use is made of. */
+struct sets {
+	struct gt_intervals all, kernel, copy, comm, compute;
+};
+
+static bool add_op(struct sets *sets, struct gt_device_use *use, const struct gt_op *op)
+{
+	int64_t end = op->start + op->dur;
+	bool copy = op->kind != GT_OP_KERNEL;
+
+	if (!use->count[0] && !use->count[1] && !use->count[2]) {
+		use->first = op->start;
+		use->last = end;
+	}
+	use->count[op->kind]++;
+	if (op->start < use->first)
+		use->first = op->start;
+	if (end > use->last)
+		use->last = end;
+	return gt_intervals_add(&sets->all, op->start, end) &&
+	       gt_intervals_add(copy ? &sets->copy : &sets->kernel, op->start, end) &&
+	       (copy || gt_intervals_add(op->comm ? &sets->comm : &sets->compute, op->start, end));
+}
+
+static int use_of(const struct gt_filter *filter, struct gt_device_use *use)
+{
+	struct sets sets = {0};
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < use->model->ops.count; i++) {
+		const struct gt_op *op = &use->model->ops.at[i];
+
+		if (op->device == use->device && gt_filter_op(filter, use->model, op) &&
+		    !add_op(&sets, use, op))
+			rc = -ENOMEM;
+	}
+	gt_intervals_merge(&sets.all);
+	gt_intervals_merge(&sets.kernel);
+	gt_intervals_merge(&sets.copy);
+	gt_intervals_merge(&sets.comm);
+	gt_intervals_merge(&sets.compute);
+	use->busy = gt_intervals_total(&sets.all);
+	use->kernel = gt_intervals_total(&sets.kernel);
+	use->copy = gt_intervals_total(&sets.copy);
+	use->comm = gt_intervals_total(&sets.comm);
+	use->kernel_copy = gt_intervals_common(&sets.kernel, &sets.copy);
+	use->compute_comm = gt_intervals_common(&sets.compute, &sets.comm);
+	gt_intervals_fini(&sets.all);
+	gt_intervals_fini(&sets.kernel);
+	gt_intervals_fini(&sets.copy);
+	gt_intervals_fini(&sets.comm);
+	gt_intervals_fini(&sets.compute);
+	return rc;
+}
+
+static const char *device_name(const struct gt_model *model, uint16_t device)
+{
+	const struct gt_header *header = &model->reading.header;
+
+	for (size_t i = 0; i < header->device_count; i++)
+		if (header->devices[i].id == device)
+			return header->devices[i].name;
+	return "";
+}
+
+/* The devices that a model's operations ran on, as bits of a map of 64 Ki. */
+static int add_devices(const struct gt_model *model, struct gt_device_use **uses, size_t *count,
+		       size_t *room)
+{
+	uint8_t *seen = calloc(65536, 1);
+	int rc = seen ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !rc && i < model->ops.count; i++)
+		seen[model->ops.at[i].device] = 1;
+	for (unsigned int device = 0; !rc && device < 65536; device++) {
+		if (!seen[device])
+			continue;
+		if (!gt_vec_reserve((void **)uses, room, *count, sizeof(**uses)))
+			rc = -ENOMEM;
+		else
+			(*uses)[(*count)++] = (struct gt_device_use){
+				.model = model,
+				.device = (uint16_t)device,
+				.name = device_name(model, (uint16_t)device)};
+	}
+	free(seen);
+	return rc;
+}
+
+int gt_stats_devices(const struct gt_job *job, const struct gt_filter *filter,
+		     struct gt_device_use **ret_uses)
+{
+	struct gt_device_use *uses = NULL;
+	size_t count = 0, room = 0;
+	int rc = 0;
+
+	for (size_t f = 0; !rc && f < job->count; f++)
+		rc = add_devices(&job->models[f], &uses, &count, &room);
+	for (size_t i = 0; !rc && i < count; i++)
+		rc = use_of(filter, &uses[i]);
+	if (rc < 0) {
+		free(uses);
+		return rc;
+	}
+	*ret_uses = uses;
+	return (int)count;
+}
+
+/* Keys of the ledger that speak of something missing. */
+static const enum gt_ledger_key losses[] = {
+	GT_LEDGER_CALLS_LOST_RING,
+	GT_LEDGER_CALLS_LOST_THREAD,
+	GT_LEDGER_CALLS_OPEN,
+	GT_LEDGER_RECORDS_UNKNOWN,
+	GT_LEDGER_RECORDS_INSANE,
+	GT_LEDGER_RECORDS_DROPPED,
+	GT_LEDGER_RECORDS_UNREADABLE_BYTES,
+	GT_LEDGER_BUFFERS_DISCARDED,
+	GT_LEDGER_BUFFERS_LOST_BYTES,
+	GT_LEDGER_KERNELS_UNTIMED,
+	GT_LEDGER_MEMCPYS_UNTIMED,
+	GT_LEDGER_MEMSETS_UNTIMED,
+	GT_LEDGER_OPS_UNLINKED,
+	GT_LEDGER_OPS_IN_FLIGHT,
+	GT_LEDGER_STACKS_REFUSED,
+	GT_LEDGER_STRINGS_REFUSED,
+	GT_LEDGER_RANGES_LOST,
+	GT_LEDGER_CORRELATION_EVICTED,
+	GT_LEDGER_EVENTS_LOST_DISK,
+};
+
+static size_t print_ledger(const struct gt_model *model, FILE *out)
+{
+	size_t lines = 0;
+	int64_t count;
+
+	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++) {
+		const struct gt_ledger_row *row = &gt_ledger_rows[losses[i]];
+
+		if (!gt_header_int(&model->reading.header, "ledger", row->json, &count) || !count)
+			continue;
+		fprintf(out, "  %" PRId64 " %s: %s\n", count, row->json, row->help);
+		lines++;
+	}
+	return lines;
+}
+
+/* A file without a ledger tells its losses as notes. */
+static size_t print_notes(const struct gt_model *model, FILE *out)
+{
+	for (size_t i = 0; i < model->notes.count; i++) {
+		const struct gt_note *note = &model->notes.at[i];
+
+		fprintf(out, "  %s %s\n", gt_model_name(model, note->name),
+			gt_model_name(model, note->text));
+	}
+	return model->notes.count;
+}
+
+static size_t print_odd(const struct gt_model *model, FILE *out)
+{
+	const struct gt_odd *odd = &model->odd;
+	const struct {
+		uint64_t count;
+		const char *what;
+	} rows[] = {
+		{odd->no_dur, "slices without a duration, counted as 0"},
+		{odd->negative_dur, "slices with a negative duration, counted as 0"},
+		{odd->unfinished, "slices whose begin or end is missing"},
+		{odd->no_ts, "events without a time stamp, left out"},
+		{odd->no_phase, "events without \"ph\", left out"},
+		{model->reading.strange, "elements of traceEvents that are not events, left out"},
+	};
+	size_t lines = 0;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (!rows[i].count)
+			continue;
+		fprintf(out, "  %" PRIu64 " %s\n", rows[i].count, rows[i].what);
+		lines++;
+	}
+	return lines;
+}
+
+size_t gt_stats_losses(const struct gt_job *job, FILE *out)
+{
+	size_t lines = 0;
+
+	for (size_t f = 0; f < job->count; f++) {
+		const struct gt_model *model = &job->models[f];
+		char *text = NULL;
+		size_t size, here = 0;
+		FILE *memory = open_memstream(&text, &size);
+
+		if (!memory)
+			return lines;
+		if (!model->reading.closed) {
+			fprintf(memory, "  cut at line %" PRIu64 ", byte %" PRIu64 ": %s\n",
+				model->reading.end_line, model->reading.end_byte,
+				model->reading.note);
+			here++;
+		}
+		here += print_ledger(model, memory);
+		here += print_notes(model, memory);
+		here += print_odd(model, memory);
+		fclose(memory);
+		if (here)
+			fprintf(out, "%s:\n%s", model->path, text);
+		free(text);
+		lines += here;
+	}
+	return lines;
+}

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See table.h. One thread per table.
+ */
+#include "analysis/table.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/frame.h"
+
+#define NAME_WIDTH 60
+#define CELL       4096
+
+void gt_table_init(struct gt_table *table, const char *name, const char *title,
+		   const struct gt_column *columns, size_t width)
+{
+	*table =
+		(struct gt_table){.name = name, .title = title, .columns = columns, .width = width};
+}
+
+void gt_table_fini(struct gt_table *table)
+{
+	for (size_t i = 0; i < table->cells.count; i++)
+		free((char *)table->cells.at[i].text);
+	gt_vec_free(&table->cells);
+	table->rows = 0;
+}
+
+static bool add_cell(struct gt_table *table, struct gt_cell cell)
+{
+	if (!gt_vec_push(&table->cells, cell))
+		return false;
+	table->rows = table->cells.count / table->width;
+	return true;
+}
+
+bool gt_table_text(struct gt_table *table, const char *text)
+{
+	return add_cell(table, (struct gt_cell){.text = strdup(text)});
+}
+
+bool gt_table_number(struct gt_table *table, double number)
+{
+	return add_cell(table, (struct gt_cell){.number = number});
+}
+
+struct order {
+	const struct gt_table *table;
+	size_t column;
+};
+
+static int compare_rows(const void *a, const void *b, void *data)
+{
+	const struct order *order = data;
+	const struct gt_cell *x = a, *y = b;
+	const struct gt_cell *p = x + order->column, *q = y + order->column;
+
+	if (p->text && q->text)
+		return strcmp(p->text, q->text);
+	if (p->number != q->number)
+		return p->number > q->number ? -1 : 1;
+	/* equal numbers: by the texts of the row, so that the order is always the same */
+	for (size_t i = 0; i < order->table->width; i++)
+		if (x[i].text && y[i].text && strcmp(x[i].text, y[i].text))
+			return strcmp(x[i].text, y[i].text);
+	return 0;
+}
+
+int gt_table_sort(struct gt_table *table, const char *column_id)
+{
+	struct order order = {.table = table};
+
+	while (order.column < table->width && strcmp(table->columns[order.column].id, column_id))
+		order.column++;
+	if (order.column == table->width)
+		return -ENOENT;
+	if (table->rows)
+		qsort_r(table->cells.at, table->rows, table->width * sizeof(struct gt_cell),
+			compare_rows, &order);
+	return 0;
+}
+
+void gt_table_cut(struct gt_table *table, size_t top)
+{
+	while (table->rows > top) {
+		for (size_t i = 0; i < table->width; i++)
+			free((char *)table->cells.at[--table->cells.count].text);
+		table->rows--;
+	}
+}
+
+char *gt_table_time(double ns, char *out, size_t size)
+{
+	double size_of = fabs(ns);
+
+	if (size_of < 1000)
+		snprintf(out, size, "%.0f ns", ns);
+	else if (size_of < 1e6)
+		snprintf(out, size, "%.3f us", ns / 1e3);
+	else if (size_of < 1e9)
+		snprintf(out, size, "%.3f ms", ns / 1e6);
+	else
+		snprintf(out, size, "%.3f s", ns / 1e9);
+	return out;
+}
+
+char *gt_table_bytes(double bytes, char *out, size_t size)
+{
+	static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
+	size_t unit = 0;
+
+	while (fabs(bytes) >= 1000 && unit + 1 < sizeof(units) / sizeof(units[0])) {
+		bytes /= 1000;
+		unit++;
+	}
+	snprintf(out, size, unit ? "%.3f %s" : "%.0f %s", bytes, units[unit]);
+	return out;
+}
+
+void gt_table_json_string(const char *text, FILE *out)
+{
+	fputc('"', out);
+	for (; *text; text++) {
+		if (*text == '"' || *text == '\\')
+			fprintf(out, "\\%c", *text);
+		else if ((unsigned char)*text < 0x20)
+			fprintf(out, "\\u%04x", (unsigned char)*text);
+		else
+			fputc(*text, out);
+	}
+	fputc('"', out);
+}
+
+/* A number as csv and json have it. */
+static char *machine_number(const struct gt_column *column, double number, char *out, size_t size)
+{
+	switch (column->kind) {
+	case GT_COLUMN_COUNT:
+	case GT_COLUMN_TIME:
+		snprintf(out, size, "%.0f", number);
+		break;
+	case GT_COLUMN_MEAN:
+	case GT_COLUMN_PERCENT:
+		snprintf(out, size, "%.1f", number);
+		break;
+	case GT_COLUMN_BYTES:
+		snprintf(out, size, "%.6f", number / 1e6);
+		break;
+	default:
+		snprintf(out, size, "%.3f", number);
+	}
+	return out;
+}
+
+static char *human_number(const struct gt_column *column, double number, char *out, size_t size)
+{
+	switch (column->kind) {
+	case GT_COLUMN_TIME:
+	case GT_COLUMN_MEAN:
+		return gt_table_time(number, out, size);
+	case GT_COLUMN_BYTES:
+		return gt_table_bytes(number, out, size);
+	case GT_COLUMN_PERCENT:
+		snprintf(out, size, "%.1f %%", number);
+		return out;
+	default:
+		return machine_number(column, number, out, size);
+	}
+}
+
+static bool is_text(enum gt_column_kind kind)
+{
+	return kind == GT_COLUMN_TEXT || kind == GT_COLUMN_CODE;
+}
+
+static void csv_text(const char *text, FILE *out)
+{
+	if (!text[strcspn(text, ",\"\n\r")]) {
+		fputs(text, out);
+		return;
+	}
+	fputc('"', out);
+	for (; *text; text++) {
+		if (*text == '"')
+			fputc('"', out);
+		fputc(*text, out);
+	}
+	fputc('"', out);
+}
+
+static void print_csv(const struct gt_table *table, FILE *out)
+{
+	char number[64];
+
+	for (size_t c = 0; c < table->width; c++)
+		fprintf(out, "%s%s", c ? "," : "", table->columns[c].title);
+	fputc('\n', out);
+	for (size_t i = 0; i < table->cells.count; i++) {
+		const struct gt_column *column = &table->columns[i % table->width];
+
+		if (is_text(column->kind))
+			csv_text(table->cells.at[i].text ? table->cells.at[i].text : "", out);
+		else
+			fputs(machine_number(column, table->cells.at[i].number, number,
+					     sizeof(number)),
+			      out);
+		fputc((i + 1) % table->width ? ',' : '\n', out);
+	}
+}
+
+static void print_json(const struct gt_table *table, FILE *out)
+{
+	char number[64];
+
+	gt_table_json_string(table->name, out);
+	fputs(": [", out);
+	for (size_t i = 0; i < table->cells.count; i++) {
+		const struct gt_column *column = &table->columns[i % table->width];
+		const struct gt_cell *cell = &table->cells.at[i];
+
+		if (i % table->width == 0)
+			fputs(i ? ",\n  {" : "\n  {", out);
+		gt_table_json_string(column->title, out);
+		fputs(": ", out);
+		if (is_text(column->kind))
+			gt_table_json_string(cell->text ? cell->text : "", out);
+		else
+			fputs(machine_number(column, cell->number, number, sizeof(number)), out);
+		fputs((i + 1) % table->width ? ", " : "}", out);
+	}
+	fputs(table->rows ? "\n]" : "]", out);
+}
+
+#define COMPARED 200 /* rows among which equal short names are looked for */
+
+/* The short form of a name; false when another row near the top has the same. */
+static bool short_name(const struct gt_table *table, size_t i, size_t width, char *out, size_t size)
+{
+	char other[CELL];
+
+	gt_frame_shorten(table->cells.at[i].text ? table->cells.at[i].text : "", width, out, size);
+	for (size_t k = i % table->width; k < table->cells.count && k < COMPARED * table->width;
+	     k += table->width) {
+		if (k == i)
+			continue;
+		gt_frame_shorten(table->cells.at[k].text ? table->cells.at[k].text : "", width,
+				 other, sizeof(other));
+		if (!strcmp(other, out))
+			return false;
+	}
+	return true;
+}
+
+/* A cell as people see it. */
+static const char *human_cell(const struct gt_table *table, size_t i, const struct gt_print *how,
+			      size_t name_width, char *out, size_t size)
+{
+	const struct gt_column *column = &table->columns[i % table->width];
+	const struct gt_cell *cell = &table->cells.at[i];
+
+	if (!is_text(column->kind))
+		return human_number(column, cell->number, out, size);
+	if (column->kind == GT_COLUMN_TEXT || how->whole_names)
+		return cell->text ? cell->text : "";
+	if (!short_name(table, i, name_width, out, size))
+		gt_frame_shorten_less(cell->text ? cell->text : "", name_width, out, size);
+	return out;
+}
+
+static size_t shown_rows(const struct gt_table *table, const struct gt_print *how)
+{
+	return how->top && how->top < table->rows ? how->top : table->rows;
+}
+
+/* Characters, not bytes, of a UTF-8 text. */
+static size_t text_width(const char *text)
+{
+	size_t n = 0;
+
+	for (; *text; text++)
+		n += ((unsigned char)*text & 0xc0) != 0x80;
+	return n;
+}
+
+static void markdown_text(const char *text, FILE *out)
+{
+	for (; *text; text++) {
+		if (strchr("|<>*_`", *text))
+			fputc('\\', out);
+		fputc(*text == '\n' ? ' ' : *text, out);
+	}
+}
+
+static void print_markdown(const struct gt_table *table, const struct gt_print *how, FILE *out)
+{
+	char cell[CELL];
+
+	fprintf(out, "### %s\n\n", table->title);
+	for (size_t c = 0; c < table->width; c++)
+		if (table->columns[c].brief)
+			fprintf(out, "| %s ", table->columns[c].brief);
+	fputs("|\n", out);
+	for (size_t c = 0; c < table->width; c++)
+		if (table->columns[c].brief)
+			fputs(is_text(table->columns[c].kind) ? "|---" : "|---:", out);
+	fputs("|\n", out);
+	for (size_t i = 0; i < shown_rows(table, how) * table->width; i++) {
+		if (table->columns[i % table->width].brief) {
+			fputs("| ", out);
+			markdown_text(human_cell(table, i, how, NAME_WIDTH, cell, sizeof(cell)),
+				      out);
+			fputc(' ', out);
+		}
+		if ((i + 1) % table->width == 0)
+			fputs("|\n", out);
+	}
+	if (shown_rows(table, how) < table->rows)
+		fprintf(out, "\n%zu more rows\n", table->rows - shown_rows(table, how));
+}
+
+static void pad(FILE *out, size_t n)
+{
+	fprintf(out, "%*s", (int)n, "");
+}
+
+static void print_row(const struct gt_table *table, size_t row, const size_t *widths,
+		      const struct gt_print *how, size_t name_width, FILE *out)
+{
+	bool first = true, last_text;
+	char cell[CELL];
+
+	for (size_t c = 0; c < table->width; c++) {
+		const struct gt_column *column = &table->columns[c];
+		const char *text;
+		size_t n;
+
+		if (!column->brief)
+			continue;
+		text = row == SIZE_MAX ? column->brief
+				       : human_cell(table, row * table->width + c, how, name_width,
+						    cell, sizeof(cell));
+		n = text_width(text);
+		fputs(first ? "  " : "  ", out);
+		first = false;
+		last_text = is_text(column->kind) && c + 1 == table->width;
+		if (!is_text(column->kind))
+			pad(out, widths[c] - n);
+		fputs(text, out);
+		if (is_text(column->kind) && !last_text)
+			pad(out, widths[c] - n);
+	}
+	fputc('\n', out);
+}
+
+static void measure(const struct gt_table *table, size_t rows, const struct gt_print *how,
+		    size_t name_width, size_t *widths)
+{
+	char cell[CELL];
+
+	for (size_t c = 0; c < table->width; c++)
+		widths[c] = table->columns[c].brief ? text_width(table->columns[c].brief) : 0;
+	for (size_t i = 0; i < rows * table->width; i++) {
+		size_t n = text_width(human_cell(table, i, how, name_width, cell, sizeof(cell)));
+
+		if (n > widths[i % table->width])
+			widths[i % table->width] = n;
+	}
+}
+
+static void print_human(const struct gt_table *table, const struct gt_print *how, FILE *out)
+{
+	size_t rows = shown_rows(table, how), name_width = NAME_WIDTH, widths[32];
+
+	if (how->columns > 100)
+		name_width += how->columns - 100;
+	fprintf(out, "%s%s%s\n", how->color ? "\033[1m" : "", table->title,
+		how->color ? "\033[0m" : "");
+	if (!table->rows) {
+		fputs("  none\n", out);
+		return;
+	}
+	measure(table, rows, how, name_width, widths);
+	if (how->color)
+		fputs("\033[2m", out);
+	print_row(table, SIZE_MAX, widths, how, name_width, out);
+	if (how->color)
+		fputs("\033[0m", out);
+	for (size_t row = 0; row < rows; row++)
+		print_row(table, row, widths, how, name_width, out);
+	if (rows < table->rows)
+		fprintf(out, "  ... and %zu more\n", table->rows - rows);
+}
+
+void gt_table_print(const struct gt_table *tables, size_t count, const struct gt_print *how,
+		    FILE *out)
+{
+	if (how->format == GT_FORMAT_JSON)
+		fputc('{', out);
+	for (size_t i = 0; i < count; i++) {
+		switch (how->format) {
+		case GT_FORMAT_CSV:
+			fputs(i ? "\n" : "", out);
+			print_csv(&tables[i], out);
+			break;
+		case GT_FORMAT_JSON:
+			fputs(i ? ",\n" : "", out);
+			print_json(&tables[i], out);
+			break;
+		case GT_FORMAT_MARKDOWN:
+			fputs(i ? "\n" : "", out);
+			print_markdown(&tables[i], how, out);
+			break;
+		default:
+			fputs(i ? "\n" : "", out);
+			print_human(&tables[i], how, out);
+		}
+	}
+	if (how->format == GT_FORMAT_JSON)
+		fputs("}\n", out);
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * gputrace stats: sums of what the GPU did and who asked for it.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/stats.h"
+#include "cli/cmdline.h"
+
+#define MAX_TABLES 16
+
+static const struct gt_cmdline_option options[] = {
+	{"report", "NAME,...", NULL,
+	 "reports as of nsys: cuda_gpu_kern_sum, cuda_api_sum, cuda_gpu_mem_time_sum, "
+	 "cuda_gpu_mem_size_sum, nvtx_sum, nvtx_gpu_proj_sum, cuda_kern_exec_sum, or all"},
+	{"by", "WHAT", "kernel|stack|line|function|module|op|step|stream|device|rank|nvtx",
+	 "GPU time by kernel, stack, line, function, module, op, step, stream, device, rank or "
+	 "nvtx"},
+	{"sort", "COLUMN", NULL, "total (default), count, mean, median, min, max, stddev or name"},
+	{"top", "N", "0..1000000000",
+	 "rows per table (0: all; default 10 in short tables, 30 in others)"},
+	GT_CMDLINE_FILTER_OPTION,
+	GT_CMDLINE_FORMAT_OPTION,
+	{"summary", NULL, NULL, "the few lines that `gputrace run` prints after a run"},
+	{NULL, NULL, NULL, NULL},
+};
+
+struct output {
+	struct gt_table tables[MAX_TABLES];
+	size_t count;
+};
+
+static int build_reports(const struct gt_cmdline *args, const struct gt_job *job,
+			 const struct gt_filter *filter, const char *list, struct output *out)
+{
+	bool all = !strcmp(list, "all");
+
+	for (const struct gt_report *report = gt_reports; all && report->name; report++)
+		if (report->build(report, job, filter, &out->tables[out->count++]))
+			return GT_EXIT_FAILED;
+	while (!all && *list) {
+		size_t n = strcspn(list, ",");
+		const struct gt_report *report = gt_report_find(list, n);
+
+		if (out->count == MAX_TABLES)
+			return gt_cmdline_wrong(args, "--report: more than %d names", MAX_TABLES);
+		if (report->build(report, job, filter, &out->tables[out->count++]))
+			return GT_EXIT_FAILED;
+		list += n + (list[n] == ',');
+	}
+	return 0;
+}
+
+static int check_reports(const struct gt_cmdline *args, const char *list)
+{
+	if (!strcmp(list, "all"))
+		return 0;
+	do {
+		size_t n = strcspn(list, ",");
+
+		if (!gt_report_find(list, n))
+			return gt_cmdline_wrong(args, "--report=%.*s: no such report", (int)n,
+						list);
+		list += n + (list[n] == ',');
+	} while (*list);
+	return 0;
+}
+
+static enum gt_key key_of(const char *by)
+{
+	enum gt_key key = GT_KEY_KERNEL;
+
+	while (strcmp(gt_key_names[key], by))
+		key++;
+	return key;
+}
+
+static int build_tables(const struct gt_cmdline *args, const struct gt_job *job,
+			const struct gt_filter *filter, struct output *out)
+{
+	const char *reports = gt_cmdline_get(args, "report"), *by = gt_cmdline_get(args, "by");
+	int rc = 0;
+
+	if (reports)
+		rc = build_reports(args, job, filter, reports, out);
+	if (!rc && by)
+		rc = gt_stats_by(job, filter, key_of(by), &out->tables[out->count++]);
+	for (size_t i = 0; !rc && !reports && !by && i < GT_STATS_SHORT; i++)
+		rc = gt_stats_short[i].build(&gt_stats_short[i], job, filter,
+					     &out->tables[out->count++]);
+	return rc;
+}
+
+static int sort_tables(const struct gt_cmdline *args, struct output *out)
+{
+	const char *column = gt_cmdline_get(args, "sort");
+	bool found = !column;
+
+	for (size_t i = 0; column && i < out->count; i++)
+		found |= !gt_table_sort(&out->tables[i], column);
+	if (!found)
+		return gt_cmdline_wrong(args, "--sort=%s: no such column", column);
+	return 0;
+}
+
+static void print_devices(const struct gt_job *job, const struct gt_filter *filter)
+{
+	struct gt_device_use *uses = NULL;
+	int count = gt_stats_devices(job, filter, &uses);
+	char span[32], busy[32];
+
+	for (int i = 0; i < count; i++) {
+		const struct gt_device_use *use = &uses[i];
+		int64_t length = use->last - use->first;
+
+		printf("rank %d GPU %u: busy %s of %s (%.1f %%), %" PRIu64 " kernels, %" PRIu64
+		       " copies, %" PRIu64 " sets%s%s\n",
+		       use->model->rank, use->device,
+		       gt_table_time((double)use->busy, busy, sizeof(busy)),
+		       gt_table_time((double)length, span, sizeof(span)),
+		       length > 0 ? (double)use->busy * 100 / (double)length : 0.0,
+		       use->count[GT_OP_KERNEL], use->count[GT_OP_COPY], use->count[GT_OP_SET],
+		       *use->name ? ", " : "", use->name);
+	}
+	if (!count)
+		puts("no GPU work in this trace");
+	free(uses);
+}
+
+static void print_traces(const struct gt_job *job)
+{
+	char span[32];
+
+	for (size_t i = 0; i < job->count; i++) {
+		const struct gt_model *model = &job->models[i];
+
+		printf("%s: %" PRIu64 " events over %s\n", model->path, model->reading.events,
+		       gt_table_time((double)(model->last - model->first), span, sizeof(span)));
+	}
+}
+
+static void print_all(const struct gt_cmdline *args, const struct gt_job *job,
+		      const struct gt_filter *filter, struct output *out)
+{
+	struct gt_print how = gt_cmdline_print(args);
+	bool summary = gt_cmdline_get(args, "summary");
+	bool plain = !gt_cmdline_get(args, "report") && !gt_cmdline_get(args, "by");
+	long top = gt_cmdline_number(args, "top", summary ? 5 : plain ? 10 : 30);
+
+	how.top = (size_t)top;
+	if (gt_cmdline_get(args, "top") && top)
+		for (size_t i = 0; i < out->count; i++)
+			if (how.format != GT_FORMAT_TABLE)
+				gt_table_cut(&out->tables[i], (size_t)top);
+	if (how.format == GT_FORMAT_TABLE && plain) {
+		if (!summary)
+			print_traces(job);
+		print_devices(job, filter);
+		putchar('\n');
+	}
+	gt_table_print(out->tables, out->count, &how, stdout);
+	if (how.format == GT_FORMAT_TABLE) {
+		char *text = NULL;
+		size_t size;
+		FILE *memory = open_memstream(&text, &size);
+		size_t lost = memory ? gt_stats_losses(job, memory) : 0;
+
+		if (memory)
+			fclose(memory);
+		if (lost)
+			printf("\nNot in the trace, or not whole:\n%s", text);
+		free(text);
+	}
+}
+
+static int read_filters(const struct gt_cmdline *args, struct gt_filter *filter)
+{
+	size_t position = 0;
+	const char *text;
+
+	while ((text = gt_cmdline_next(args, "filter", &position)))
+		if (gt_filter_add(filter, text))
+			return gt_cmdline_wrong(args,
+						"--filter=%s: not kernel=, api=, nvtx=, stream=, "
+						"device= or time= with a value",
+						text);
+	return 0;
+}
+
+static int run_stats(const struct gt_cmdline *args)
+{
+	const char *reports = gt_cmdline_get(args, "report");
+	struct gt_filter filter = {0};
+	struct output out = {.count = 0};
+	struct gt_job job = {0};
+	int rc = read_filters(args, &filter), built;
+
+	if (!rc && reports)
+		rc = check_reports(args, reports);
+	if (!rc) {
+		rc = gt_cmdline_load(args, &job);
+		if (job.count) {
+			built = build_tables(args, &job, &filter, &out);
+			if (!built)
+				built = sort_tables(args, &out);
+			if (!built)
+				print_all(args, &job, &filter, &out);
+			rc = built ? built : rc;
+		}
+	}
+	for (size_t i = 0; i < out.count; i++)
+		gt_table_fini(&out.tables[i]);
+	gt_job_fini(&job);
+	gt_filter_fini(&filter);
+	return rc;
+}
+
+static const struct gt_cmdline_spec spec = {
+	.command = &gt_command_stats,
+	.details = "Reads traces of gputrace, Kineto and torch.profiler, plain or gzip; a folder "
+		   "stands for all "
+		   "traces in it, one per rank. Time shares are of the sum of the table; what a "
+		   "device was "
+		   "busy is the union of its operations. Numbers in csv and json are in the units "
+		   "that the "
+		   "column titles name.",
+	.options = options,
+	.min_inputs = 1,
+	.max_inputs = SIZE_MAX,
+	.run = run_stats,
+};
+
+static int run(int argc, char **argv)
+{
+	return gt_cmdline_main(&spec, argc, argv);
+}
+
+const struct gt_command gt_command_stats = {
+	.name = "stats",
+	.arguments = "FILE|FOLDER...",
+	.help = "sums: kernels, CUDA calls, copies; by stack, line, operator, step, ...",
+	.run = run,
+};

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What all commands share: the command line and the loading of traces. Single-threaded.
+ */
+#include "cli/cmdline.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+int gt_cmdline_wrong(const struct gt_cmdline *args, const char *format, ...)
+{
+	va_list list;
+
+	fprintf(stderr, "gputrace %s: ", args->spec->command->name);
+	va_start(list, format);
+	vfprintf(stderr, format, list);
+	va_end(list);
+	fputc('\n', stderr);
+	return GT_EXIT_USAGE;
+}
+
+void gt_cmdline_complain(const char *line)
+{
+	fprintf(stderr, "gputrace: %s\n", line);
+}
+
+static size_t find_option(const struct gt_cmdline_spec *spec, const char *name, size_t len)
+{
+	size_t i;
+
+	for (i = 0; spec->options && spec->options[i].name; i++)
+		if (strlen(spec->options[i].name) == len &&
+		    !memcmp(spec->options[i].name, name, len))
+			return i;
+	return SIZE_MAX;
+}
+
+/* "a|b|c" */
+static bool is_choice(const char *values, const char *value)
+{
+	size_t len = strlen(value);
+
+	while (values) {
+		size_t n = strcspn(values, "|");
+
+		if (n == len && !memcmp(values, value, n))
+			return true;
+		values = values[n] ? values + n + 1 : NULL;
+	}
+	return false;
+}
+
+static bool is_in_range(const char *values, const char *value)
+{
+	char *end;
+	long number, from = strtol(values, &end, 10), to = strtol(end + 2, NULL, 10);
+
+	number = strtol(value, &end, 10);
+	return *value && !*end && number >= from && number <= to;
+}
+
+static int check_value(const struct gt_cmdline *args, const struct gt_cmdline_option *option,
+		       const char *value)
+{
+	if (!option->values)
+		return 0;
+	if (strstr(option->values, "..")) {
+		if (!is_in_range(option->values, value))
+			return gt_cmdline_wrong(args, "--%s=%s: not a whole number of %s",
+						option->name, value, option->values);
+	} else if (!is_choice(option->values, value)) {
+		return gt_cmdline_wrong(args, "--%s=%s: must be one of %s", option->name, value,
+					option->values);
+	}
+	return 0;
+}
+
+/* Takes the option at argv[*i], and its value from the next word if it is not behind '='. */
+static int take_option(struct gt_cmdline *args, int argc, char **argv, int *i)
+{
+	const char *word = argv[*i] + 2, *value = strchr(word, '=');
+	size_t len = value ? (size_t)(value - word) : strlen(word);
+	size_t index = find_option(args->spec, word, len);
+	const struct gt_cmdline_option *option;
+	int rc;
+
+	if (index == SIZE_MAX)
+		return gt_cmdline_wrong(args, "--%.*s: no such option (see gputrace %s --help)",
+					(int)len, word, args->spec->command->name);
+	option = &args->spec->options[index];
+	if (!option->argument && value)
+		return gt_cmdline_wrong(args, "--%s takes no value", option->name);
+	if (option->argument && !value) {
+		if (*i + 1 >= argc)
+			return gt_cmdline_wrong(args, "--%s needs a value: --%s=%s", option->name,
+						option->name, option->argument);
+		value = argv[++*i];
+	} else if (value) {
+		value++;
+	}
+	rc = option->argument ? check_value(args, option, value) : 0;
+	if (rc)
+		return rc;
+	if (args->given_count == GT_CMDLINE_MAX_GIVEN)
+		return gt_cmdline_wrong(args, "more than %d options", GT_CMDLINE_MAX_GIVEN);
+	args->given[args->given_count].option = index;
+	args->given[args->given_count++].value = value ? value : "";
+	return 0;
+}
+
+int gt_cmdline_parse(const struct gt_cmdline_spec *spec, int argc, char **argv,
+		     struct gt_cmdline *ret_args)
+{
+	struct gt_cmdline *args = ret_args;
+	bool options = true;
+	int rc;
+
+	*args = (struct gt_cmdline){.spec = spec, .inputs = argv};
+	for (int i = 0; i < argc; i++) {
+		if (options && !strcmp(argv[i], "--")) {
+			options = false;
+		} else if (options && !strncmp(argv[i], "--", 2)) {
+			rc = take_option(args, argc, argv, &i);
+			if (rc)
+				return rc;
+		} else if (options && argv[i][0] == '-' && argv[i][1]) {
+			return gt_cmdline_wrong(args, "%s: options begin with two dashes", argv[i]);
+		} else {
+			args->inputs[args->input_count++] = argv[i];
+		}
+	}
+	if (args->input_count < spec->min_inputs)
+		return gt_cmdline_wrong(args,
+					"too few arguments; usage: gputrace %s [OPTION...] %s",
+					spec->command->name, spec->command->arguments);
+	if (args->input_count > spec->max_inputs)
+		return gt_cmdline_wrong(
+			args, "%s: one argument too many; usage: gputrace %s [OPTION...] %s",
+			args->inputs[spec->max_inputs], spec->command->name,
+			spec->command->arguments);
+	return 0;
+}
+
+const char *gt_cmdline_next(const struct gt_cmdline *args, const char *option, size_t *position)
+{
+	while (*position < args->given_count) {
+		size_t i = (*position)++;
+
+		if (!strcmp(args->spec->options[args->given[i].option].name, option))
+			return args->given[i].value;
+	}
+	return NULL;
+}
+
+const char *gt_cmdline_get(const struct gt_cmdline *args, const char *option)
+{
+	const char *value, *last = NULL;
+	size_t position = 0;
+
+	while ((value = gt_cmdline_next(args, option, &position)))
+		last = value;
+	return last;
+}
+
+long gt_cmdline_number(const struct gt_cmdline *args, const char *option, long otherwise)
+{
+	const char *value = gt_cmdline_get(args, option);
+
+	return value ? strtol(value, NULL, 10) : otherwise;
+}
+
+/* Words of @text from column @indent on, wrapped at 96. */
+static void print_wrapped(const char *text, int indent, FILE *out)
+{
+	int column = indent;
+
+	while (*text) {
+		int n = (int)strcspn(text, " \n");
+
+		if (column > indent && column + 1 + n > 96) {
+			fprintf(out, "\n%*s", indent, "");
+			column = indent;
+		} else if (column > indent) {
+			fputc(' ', out);
+			column++;
+		}
+		fprintf(out, "%.*s", n, text);
+		column += n;
+		text += n;
+		text += strspn(text, " ");
+		if (*text == '\n') {
+			fprintf(out, "\n%*s", indent, "");
+			column = indent;
+			text++;
+		}
+	}
+	fputc('\n', out);
+}
+
+void gt_cmdline_help(const struct gt_cmdline_spec *spec, FILE *out)
+{
+	fprintf(out, "usage: gputrace %s [OPTION...] %s\n\n", spec->command->name,
+		spec->command->arguments);
+	print_wrapped(spec->command->help, 0, out);
+	if (spec->details) {
+		fputc('\n', out);
+		print_wrapped(spec->details, 0, out);
+	}
+	for (size_t i = 0; spec->options && spec->options[i].name; i++) {
+		const struct gt_cmdline_option *option = &spec->options[i];
+		char left[64];
+
+		snprintf(left, sizeof(left), "  --%s%s%s", option->name,
+			 option->argument ? "=" : "", option->argument ? option->argument : "");
+		fprintf(out, "%s%-26s", i ? "" : "\noptions:\n", left);
+		print_wrapped(option->help, 26, out);
+	}
+}
+
+int gt_cmdline_load(const struct gt_cmdline *args, struct gt_job *job)
+{
+	size_t failures = 0;
+	int rc = gt_job_load(job, args->inputs, args->input_count, gt_cmdline_complain, &failures);
+
+	return rc < 0 || failures ? GT_EXIT_FAILED : GT_EXIT_OK;
+}
+
+struct gt_print gt_cmdline_print(const struct gt_cmdline *args)
+{
+	static const char *const names[] = {"table", "csv", "json", "markdown"};
+	const char *format = gt_cmdline_get(args, "format");
+	struct gt_print how = {.format = GT_FORMAT_TABLE};
+	struct winsize size;
+
+	for (int i = 0; format && i < 4; i++)
+		if (!strcmp(format, names[i]))
+			how.format = (enum gt_format)i;
+	if (isatty(STDOUT_FILENO) && how.format == GT_FORMAT_TABLE) {
+		const char *no_color = getenv("NO_COLOR");
+
+		how.color = !(no_color && *no_color);
+		if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size))
+			how.columns = size.ws_col;
+	}
+	return how;
+}
+
+static bool wants_help(int argc, char **argv)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
+		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
+			return true;
+	return false;
+}
+
+int gt_cmdline_main(const struct gt_cmdline_spec *spec, int argc, char **argv)
+{
+	struct gt_cmdline args;
+	int rc = GT_EXIT_OK;
+
+	if (wants_help(argc, argv))
+		gt_cmdline_help(spec, stdout);
+	else
+		rc = gt_cmdline_parse(spec, argc - 1, argv + 1, &args);
+	if (!rc && !wants_help(argc, argv))
+		rc = spec->run(&args);
+	if (fflush(stdout) || ferror(stdout)) {
+		perror("gputrace: standard output");
+		return GT_EXIT_FAILED;
+	}
+	return rc;
+}

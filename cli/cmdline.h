@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The command line of the commands that read traces: one option table makes the parser, --help and
+ * the man page. Single-threaded.
+ */
+#ifndef GT_CLI_CMDLINE_H
+#define GT_CLI_CMDLINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "analysis/job.h"
+#include "analysis/table.h"
+#include "cli/command.h"
+
+struct gt_cmdline_option {
+	const char *name;     /* "format", written --format=... */
+	const char *argument; /* name of the value in the help; NULL: a flag */
+	const char *values;   /* "a|b|c", "0..100" (whole numbers), or NULL: anything */
+	const char *help;
+};
+
+struct gt_cmdline;
+
+struct gt_cmdline_spec {
+	const struct gt_command *command; /* its name, arguments and one-line help */
+	const char *details;              /* paragraphs for --help and the man page, or NULL */
+	const struct gt_cmdline_option *options; /* ended by a NULL name; NULL: none */
+	size_t min_inputs, max_inputs;           /* words that are not options */
+	int (*run)(const struct gt_cmdline *args);
+};
+
+#define GT_CMDLINE_MAX_GIVEN 64
+
+struct gt_cmdline {
+	const struct gt_cmdline_spec *spec;
+	struct {
+		size_t option;     /* index in spec->options */
+		const char *value; /* "" for a flag */
+	} given[GT_CMDLINE_MAX_GIVEN];
+	size_t given_count;
+	char **inputs;
+	size_t input_count;
+};
+
+/* Fills *ret_args from the words behind the command's name. GT_EXIT_USAGE after one line on stderr
+ * that names the mistake. ret_args->inputs points into @argv, which is reordered. */
+int gt_cmdline_parse(const struct gt_cmdline_spec *spec, int argc, char **argv,
+		     struct gt_cmdline *ret_args);
+
+/* The last value given for an option, or NULL. */
+const char *gt_cmdline_get(const struct gt_cmdline *args, const char *option);
+
+/* The values of an option that may be repeated, in order: *position starts at 0. NULL: no more. */
+const char *gt_cmdline_next(const struct gt_cmdline *args, const char *option, size_t *position);
+
+/* A whole number that the table already checked, or @otherwise. */
+long gt_cmdline_number(const struct gt_cmdline *args, const char *option, long otherwise);
+
+/* One line on stderr, "gputrace <command>: ..."; returns GT_EXIT_USAGE. */
+int gt_cmdline_wrong(const struct gt_cmdline *args, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* One line on stderr, "gputrace: ...". */
+void gt_cmdline_complain(const char *line);
+
+void gt_cmdline_help(const struct gt_cmdline_spec *spec, FILE *out);
+
+/* A whole command: --help, the parser, spec->run, and whether standard output took everything.
+ * Returns the exit status. argv[0] is the command's name. */
+int gt_cmdline_main(const struct gt_cmdline_spec *spec, int argc, char **argv);
+
+/* Reads all inputs of a command into @job. An exit status; the caller frees the job in any case. */
+int gt_cmdline_load(const struct gt_cmdline *args, struct gt_job *job);
+
+/* How tables are to be printed: --format, the terminal, NO_COLOR. */
+struct gt_print gt_cmdline_print(const struct gt_cmdline *args);
+
+#define GT_CMDLINE_FORMAT_OPTION                                                                   \
+	{                                                                                          \
+		"format", "NAME", "table|csv|json|markdown",                                       \
+			"table (default), csv, json or markdown"                                   \
+	}
+#define GT_CMDLINE_FILTER_OPTION                                                                   \
+	{                                                                                          \
+		"filter", "KEY=VALUE", NULL,                                                       \
+			"only kernel=GLOB, api=GLOB, nvtx=GLOB, stream=N, device=N or "            \
+			"time=FROM..TO; may be repeated"                                           \
+	}
+
+#endif

@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Write the small traces that the golden cases read: make_traces.py FOLDER
+
+A training loop of three steps as gputrace would trace it: a data loader, two copies in, two kernels
+and a collective, a copy out and a synchronisation. All times are chosen, so that every sum in a
+golden file can be checked by hand.
+"""
+import json
+import os
+import sys
+
+BASE = 5_000_000_000_000  # ns of the first step
+STACKS = {
+    1: ["gemm_launch (model.cu:42)", "forward (/src/train/model.cu:80)", "step (/src/train/train.cu:12)",
+        "main (/src/train/train.cu:30)"],
+    2: ["relu_launch (model.cu:55)", "forward (/src/train/model.cu:83)", "step (/src/train/train.cu:12)",
+        "main (/src/train/train.cu:30)"],
+    3: ["copy_batch (loader.cu:9)", "load (/src/train/loader.cu:20)", "step (/src/train/train.cu:10)",
+        "main (/src/train/train.cu:30)"],
+    4: ["ncclAllReduce (libnccl.so.2)", "sync_grads (/src/train/train.cu:20)", "step (/src/train/train.cu:14)",
+        "main (/src/train/train.cu:30)"],
+    5: ["step (/src/train/train.cu:16)", "main (/src/train/train.cu:30)"],
+}
+GEMM = "void gemm_kernel<float, 128, 64>(float const*, float const*, float*, int)"
+RELU = "relu(float*, int)"
+NCCL = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
+
+
+def us(ns):
+    return "%d.%03d" % (ns // 1000, ns % 1000)
+
+
+class Trace:
+    """Events in the order of the file; times in ns."""
+
+    def __init__(self, rank=0, world=1, pid=4100):
+        self.rank, self.world, self.pid = rank, world, pid
+        self.lines = []
+        self.correlation = 0
+        self.seen = set()
+        self.counts = {"calls": 0, "kernels": 0, "memcpys": 0, "memsets": 0, "arrows": 0, "ranges": 0}
+        for pid_, name, label in ((pid, "train", "CPU"), (0, "GPU 0 NVIDIA H200 (rank %d, train)" % rank, "GPU 0")):
+            self.meta("process_name", pid_, 0, {"name": name})
+            self.meta("process_labels", pid_, 0, {"labels": label})
+        self.meta("thread_name", pid, pid, {"name": "main"})
+        self.meta("thread_name", 0, 7, {"name": "stream 7"})
+
+    def meta(self, name, pid, tid, args):
+        self.raw('{"ph": "M", "name": "%s", "pid": %d, "tid": %d, "ts": %s, "args": %s}'
+                 % (name, pid, tid, us(BASE), json.dumps(args)))
+
+    def raw(self, line):
+        self.lines.append(line)
+
+    def slice(self, cat, name, pid, tid, ts, dur, args):
+        self.raw('{"ph": "X", "cat": "%s", "name": %s, "pid": %d, "tid": %d, "ts": %s, "dur": %s, "args": %s}'
+                 % (cat, json.dumps(name), pid, tid, us(ts), us(dur), json.dumps(args)))
+
+    def range(self, name, ts, dur):
+        self.counts["ranges"] += 1
+        self.slice("user_annotation", name, self.pid, self.pid, ts, dur, {"External id": 900000 + self.counts["ranges"]})
+
+    def stack_args(self, stack):
+        args = {"stack": stack}
+        if stack not in self.seen:
+            self.seen.add(stack)
+            args["frames"] = STACKS[stack]
+        return args
+
+    def call(self, name, ts, dur, stack=None):
+        self.correlation += 1
+        self.counts["calls"] += 1
+        args = {"cbid": 211, "correlation": self.correlation}
+        if stack:
+            args.update(self.stack_args(stack))
+        self.slice("cuda_runtime", name, self.pid, self.pid, ts, dur, args)
+        return self.correlation
+
+    def launch(self, call, kind, name, ts, call_ns, gpu_ts, gpu_ns, stack, stream=7, **more):
+        corr = self.call(call, ts, call_ns, stack)
+        args = {"device": 0, "context": 1, "stream": stream, "correlation": corr, "stack": stack}
+        if kind == "kernel":
+            args = dict({"queued": 0}, **args, **{"registers per thread": 32, "shared memory": 0,
+                        "blocks per SM": 1.5, "warps per SM": 12.0, "grid": [64, 1, 1], "block": [256, 1, 1],
+                        "est. achieved occupancy %": 19})
+            self.counts["kernels"] += 1
+        else:
+            self.counts["memcpys" if kind == "gpu_memcpy" else "memsets"] += 1
+        args.update(more)
+        args["launched by"] = " < ".join(f.replace("/src/train/", "") for f in STACKS[stack])
+        self.raw('{"ph": "s", "id": %d, "pid": %d, "tid": %d, "ts": %s, "cat": "ac2g", "name": "ac2g"}'
+                 % (corr, self.pid, self.pid, us(ts)))
+        self.slice(kind, name, 0, stream, gpu_ts, gpu_ns, args)
+        self.raw('{"ph": "f", "id": %d, "pid": 0, "tid": %d, "ts": %s, "cat": "ac2g", "name": "ac2g", "bp": "e"}'
+                 % (corr, stream, us(gpu_ts)))
+        self.counts["arrows"] += 1
+
+    def header(self):
+        return ('{\n"schemaVersion": 1,\n"deviceProperties": [{"id": 0, "name": "NVIDIA H200", "totalGlobalMem": 150121545728,'
+                ' "computeMajor": 9, "computeMinor": 0, "numSms": 132}],\n'
+                '"distributedInfo": {"backend": "nccl", "rank": %d, "world_size": %d},\n'
+                '"cupti_version": 130000, "cuda_runtime_version": 13000, "cuda_driver_version": 13000,\n'
+                '"metadata": {"gputrace_version": "0.1.0", "hostname": "n3"},\n"displayTimeUnit": "ns",\n'
+                '"baseTimeNanoseconds": 1782967788000000000,\n"traceEvents": [\n' % (self.rank, self.world))
+
+    def ledger(self):
+        counts = self.counts
+        return json.dumps({
+            "calls_seen": counts["calls"], "calls_written": counts["calls"],
+            "records_kernel": counts["kernels"], "records_memcpy": counts["memcpys"],
+            "records_memset": counts["memsets"], "kernels_written": counts["kernels"],
+            "memcpys_written": counts["memcpys"], "memsets_written": counts["memsets"],
+            "arrows_written": counts["arrows"], "ranges_written": counts["ranges"]})
+
+    def closed(self):
+        end = ('{"ph": "i", "s": "g", "cat": "gputrace", "name": "Record Window End", "pid": %d, "tid": %d, "ts": %s,'
+               ' "args": {}}' % (self.pid, self.pid, us(BASE + 10**9)))
+        return self.header() + ",\n".join(self.lines + [end]) + '\n], "ledger": %s, "traceName": "train"}\n' % self.ledger()
+
+    def running(self):
+        """The array form that a killed process leaves."""
+        facts = {"name": "train", "schemaVersion": 1,
+                 "deviceProperties": [{"id": 0, "name": "NVIDIA H200"}],
+                 "distributedInfo": {"backend": "nccl", "rank": self.rank, "world_size": self.world},
+                 "baseTimeNanoseconds": 1782967788000000000, "pad": ""}
+        line = '{"ph": "M", "name": "process_name", "pid": %d, "tid": 0, "ts": %s, "args": %s}'
+        text = line % (self.pid, us(BASE), json.dumps(facts))
+        facts["pad"] = " " * (1000 - len(text))
+        return "[" + line % (self.pid, us(BASE), json.dumps(facts)) + "\n," + "\n,".join(self.lines[1:]) + "\n"
+
+
+def train(trace, steps=3, gemm_ns=200_000, load_ns=300_000):
+    """Each step lasts 1 ms and what it loads longer than 300 us."""
+    t = BASE + 1_000_000
+    for step in range(steps):
+        extra = load_ns - 300_000
+        jitter = step * 1000
+        trace.range("ProfilerStep#%d" % step, t, 990_000 + extra)
+        trace.range("load", t, load_ns)
+        t += extra
+        trace.launch("cudaMemcpyAsync", "gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", t + 300_000, 5_000,
+                     t + 310_000, 40_000, 3, bytes=1 << 20, **{"memory bandwidth (GB/s)": 26.2144})
+        trace.range("forward", t + 320_000, 40_000)
+        trace.launch("cudaLaunchKernel", "kernel", GEMM, t + 325_000, 4_000, t + 355_000, gemm_ns + jitter, 1)
+        trace.launch("cudaLaunchKernel", "kernel", RELU, t + 335_000, 4_000, t + 560_000 + jitter, 50_000, 2)
+        trace.launch("cudaLaunchKernelExC", "kernel", NCCL, t + 370_000, 6_000, t + 400_000, 250_000, 4, stream=20,
+                     **{"Collective name": "allreduce", "Group size": 2})
+        trace.launch("cudaMemsetAsync", "gpu_memset", "Memset (Device)", t + 380_000, 2_000, t + 660_000, 10_000, 5,
+                     bytes=4096, **{"memory bandwidth (GB/s)": 0.4096})
+        trace.call("cudaStreamSynchronize", t + 390_000, 300_000, 5)
+        t += 1_000_000
+    return trace
+
+
+def lossy():
+    trace = train(Trace(), steps=1)
+    trace.raw('{"ph": "i", "s": "t", "cat": "gputrace", "name": "LOST", "pid": 4100, "tid": 4100, "ts": %s,'
+              ' "args": {"count": 12, "cause": "ring full", "of what": "API calls"}}' % us(BASE + 1_500_000))
+    text = trace.closed()
+    return text.replace('"calls_seen": 6', '"calls_seen": 18, "calls_lost_ring_full": 12')
+
+
+FOREIGN = """[
+{"ph": "B", "cat": "kernel", "name": "k1", "pid": 0, "tid": 7, "ts": 10, "args": {"device": 0, "stream": 7}},
+{"ph": "E", "pid": 0, "tid": 7, "ts": 35.5},
+{"ph": "X", "cat": "kernel", "name": "no duration", "pid": 0, "tid": 7, "ts": 40},
+{"ph": "X", "cat": "kernel", "name": "overlaps", "pid": 0, "tid": 7, "ts": 30, "dur": 5.5},
+{"ph": "X", "cat": "something else", "name": "unknown", "pid": "Spans", "tid": "x", "ts": 1, "dur": 99},
+{"ph": "b", "cat": "async", "name": "a", "id": "0x1", "pid": 1, "tid": 1, "ts": 3},
+{"name": "no phase", "pid": 1},
+null,
+]
+"""
+
+
+def write(folder, name, text):
+    path = os.path.join(folder, name)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as out:
+        out.write(text)
+
+
+def main():
+    folder = sys.argv[1]
+    write(folder, "train.json", train(Trace()).closed())
+    for rank in range(2):
+        write(folder, "ranks/rank%d_n3_41%02d.1.pt.trace.json" % (rank, rank),
+              train(Trace(rank, 2, 4100 + rank), gemm_ns=200_000 + rank * 50_000).closed())
+    write(folder, "slow_kernel.json", train(Trace(), gemm_ns=260_000).closed())
+    write(folder, "slow_loader.json", train(Trace(), load_ns=2_300_000).closed())
+    write(folder, "one_step.json", train(Trace(), steps=1).closed())
+    write(folder, "lossy.json", lossy())
+    write(folder, "running.json", train(Trace(3, 8)).running())
+    write(folder, "cut.json", train(Trace(3, 8)).running()[:-150])
+    write(folder, "foreign.json", FOREIGN)
+    write(folder, "wrong.json", '{"traceEvents": [\n{"ph": "X"},\n{"ph" "X"}\n]}\n')
+    write(folder, "empty.json", "")
+    write(folder, "no_gpu.json", '{"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "f", "pid": 1, "tid": 1, "ts": 1, "dur": 2}]}')
+
+
+main()

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The small parts under the analysis: names, groups, intervals, frames, filters.
+ */
+#include "analysis/frame.h"
+#include "analysis/group.h"
+#include "analysis/intervals.h"
+#include "analysis/key.h"
+#include "analysis/names.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+Test(names, each_string_has_one_number)
+{
+	struct gt_names names;
+	char text[32];
+
+	cr_assert_eq(gt_names_init(&names), 0);
+	cr_assert_eq(gt_names_put(&names, "", 0), GT_NAME_NONE);
+	for (int round = 0; round < 2; round++)
+		for (int i = 0; i < 100000; i++) {
+			int n = snprintf(text, sizeof(text), "kernel_%d", i);
+
+			cr_assert_eq(gt_names_put(&names, text, (size_t)n), (uint32_t)i + 1);
+		}
+	cr_assert_str_eq(gt_names_get(&names, 4712), "kernel_4711");
+	cr_assert_eq(gt_names_put(&names, "kernel_47", 8), 5, "a prefix is another string");
+	gt_names_fini(&names);
+}
+
+Test(names, long_strings)
+{
+	size_t size = 200000;
+	char *text = malloc(size);
+	struct gt_names names;
+	uint32_t a, b;
+
+	memset(text, 'x', size);
+	gt_names_init(&names);
+	a = gt_names_put(&names, text, size);
+	b = gt_names_put(&names, "short", 5);
+	cr_assert_eq(strlen(gt_names_get(&names, a)), size);
+	cr_assert_str_eq(gt_names_get(&names, b), "short");
+	cr_assert_eq(gt_names_put(&names, text, size), a);
+	gt_names_fini(&names);
+	free(text);
+}
+
+Test(group, moments)
+{
+	static const int64_t values[] = {4, 1, 3, 2};
+	struct gt_groups groups;
+	struct gt_moments m;
+
+	gt_groups_init(&groups);
+	for (int i = 0; i < 4; i++)
+		gt_dist_add(&gt_groups_get(&groups, "a")->value, values[i]);
+	gt_dist_add(&gt_groups_get(&groups, "b")->value, 7);
+	cr_assert_eq(groups.list.count, 2);
+	m = gt_dist_moments(&gt_groups_get(&groups, "a")->value);
+	cr_assert(m.count == 4 && m.total == 10 && m.min == 1 && m.max == 4);
+	cr_assert_float_eq(m.mean, 2.5, 1e-12);
+	cr_assert_float_eq(m.median, 2.5, 1e-12);
+	cr_assert_float_eq(m.stddev, 1.2909944487, 1e-9);
+	m = gt_dist_moments(&gt_groups_get(&groups, "b")->value);
+	cr_assert_float_eq(m.stddev, 0, 1e-12);
+	cr_assert_float_eq(m.median, 7, 1e-12);
+	gt_groups_fini(&groups);
+}
+
+Test(intervals, union_and_intersection)
+{
+	struct gt_intervals a = {0}, b = {0};
+
+	gt_intervals_add(&a, 10, 20);
+	gt_intervals_add(&a, 15, 30);
+	gt_intervals_add(&a, 0, 5);
+	gt_intervals_add(&a, 30, 31);
+	gt_intervals_add(&a, 50, 50);
+	gt_intervals_merge(&a);
+	cr_assert_eq(a.count, 2);
+	cr_assert_eq(gt_intervals_total(&a), 26);
+	cr_assert_eq(gt_intervals_within(&a, 4, 12), 3);
+	cr_assert_eq(gt_intervals_within(&a, 31, 100), 0);
+	gt_intervals_add(&b, 3, 12);
+	gt_intervals_add(&b, 29, 60);
+	gt_intervals_merge(&b);
+	cr_assert_eq(gt_intervals_common(&a, &b), 2 + 2 + 2);
+	gt_intervals_fini(&a);
+	gt_intervals_fini(&b);
+}
+
+static void check_frame(const char *text, const char *function, const char *file, long line,
+			const char *module)
+{
+	struct gt_frame frame;
+
+	gt_frame_parse(text, &frame);
+	cr_assert(frame.function_len == strlen(function) &&
+			  !memcmp(frame.function, function, frame.function_len),
+		  "%s: %.*s", text, (int)frame.function_len, frame.function);
+	cr_assert_eq(frame.line, line, "%s", text);
+	cr_assert_eq(frame.file_len, strlen(file), "%s", text);
+	cr_assert_eq(frame.module_len, strlen(module), "%s", text);
+}
+
+Test(frame, parts)
+{
+	check_frame("main (a.out)", "main", "", 0, "a.out");
+	check_frame("f(int (*)(void)) (/src/a b.cu:42)", "f(int (*)(void))", "/src/a b.cu", 42, "");
+	check_frame("Trainer.step (train.py:7)", "Trainer.step", "train.py", 7, "");
+	check_frame("libfoo.so+0x1a2b", "libfoo.so+0x1a2b", "", 0, "libfoo.so");
+	check_frame("train.py(12): step", "step", "train.py", 12, "");
+	check_frame("plain", "plain", "", 0, "");
+	check_frame("()", "()", "", 0, "");
+	check_frame("", "", "", 0, "");
+}
+
+static void check_short(const char *name, size_t width, const char *expected)
+{
+	char out[256];
+
+	gt_frame_shorten(name, width, out, sizeof(out));
+	cr_assert_str_eq(out, expected);
+}
+
+Test(frame, short_names)
+{
+	check_short("void gemm_kernel<float, 128, 64>(float const*, int)", 0,
+		    "gemm_kernel<float, 128, 64>");
+	check_short("void a::b<c::very_long_name<int>, 4>(x)", 0, "a::b<...>");
+	check_short("(anonymous namespace)::f(int)", 0, "(anonymous namespace)::f");
+	check_short("a::(anonymous namespace)::g<int>(int)", 0, "a::(anonymous namespace)::g<int>");
+	check_short("s::operator()(int) const", 0, "s::operator()");
+	check_short("s::operator<(s const&)", 0, "s::operator<");
+	check_short("Memcpy HtoD (Pinned -> Device)", 0, "Memcpy HtoD (Pinned -> Device)");
+	check_short("nccl:all_reduce", 0, "nccl:all_reduce");
+	check_short("abcdefghijklmnopqrstuvwxyz", 13, "abcd...uvwxyz");
+	check_short("broken<name", 0, "broken<name");
+	check_short("", 10, "");
+}
+
+Test(filter, terms)
+{
+	struct gt_filter filter = {0};
+
+	cr_assert_eq(gt_filter_add(&filter, "kernel=*gemm*"), 0);
+	cr_assert_eq(gt_filter_add(&filter, "stream=7"), 0);
+	cr_assert_eq(gt_filter_add(&filter, "time=0..1500us"), 0);
+	cr_assert_eq(filter.terms.at[2].from, 0);
+	cr_assert_eq(filter.terms.at[2].to, 1500000);
+	cr_assert_eq(gt_filter_add(&filter, "time=1.5s.."), 0);
+	cr_assert_eq(filter.terms.at[3].from, 1500000000);
+	cr_assert_eq(gt_filter_add(&filter, "time=..2"), 0);
+	cr_assert_eq(filter.terms.at[4].to, 2000000);
+	cr_assert_eq(gt_filter_add(&filter, "time=5"), -EINVAL);
+	cr_assert_eq(gt_filter_add(&filter, "time=1h..2h"), -EINVAL);
+	cr_assert_eq(gt_filter_add(&filter, "stream=x"), -EINVAL);
+	cr_assert_eq(gt_filter_add(&filter, "colour=red"), -EINVAL);
+	cr_assert_eq(gt_filter_add(&filter, "kernel="), -EINVAL);
+	gt_filter_fini(&filter);
+}
