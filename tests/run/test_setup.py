@@ -1,0 +1,232 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What `gputrace run` sets up: options, environment, output folder, and what it says when a program
+cannot be traced."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import unittest
+
+from harness import CLI, LIBRARY, SCRIPT, RunTest, environment
+
+needs_library = unittest.skipUnless(LIBRARY.exists(), f"{LIBRARY} is not built")
+
+
+class TestOptions(RunTest):
+    def check_refused(self, *words, needle):
+        done = self.run_it(*words, "--", "touch", "started")
+        self.assertEqual(done.returncode, 2)
+        self.assertEqual(done.stderr.decode().count("\n"), 1, done.stderr)
+        self.assertIn(needle, done.stderr.decode())
+        self.assertFalse((self.scratch / "started").exists())
+        self.assertFalse((self.scratch / "gputrace-out").exists())
+
+    def test_wrong_options(self):
+        self.check_refused("--stack=short", needle="--stacks")
+        self.check_refused("--nonsense=1", needle="--nonsense")
+        self.check_refused("--stacks=maybe", needle="maybe")
+        self.check_refused("--max-size=12Q", needle="12Q")
+        self.check_refused("--stack-depth=0", needle="1..256")
+        self.check_refused("--output", needle="--output=DIR")
+        self.check_refused("-x", needle="-x")
+
+    def test_no_command(self):
+        done = self.run_it()
+        self.assertEqual(done.returncode, 2)
+        self.assertEqual(self.run_it("--quiet", "--").returncode, 2)
+
+    def test_help(self):
+        done = self.run_it("--help")
+        self.assertEqual(done.returncode, 0)
+        for option in ("--output=DIR", "--stacks=WHAT", "--quiet"):
+            self.assertIn(option, done.stdout.decode())
+
+    def test_options_become_variables(self):
+        done = self.run_it("--stacks=off", "--sync", "--max-size=3G", f"--output={self.scratch}/out",
+                           "--", "env")
+        values = dict(line.split("=", 1) for line in done.stdout.decode().splitlines() if "=" in line)
+        self.assertEqual(values["GPUTRACE_STACKS"], "off")
+        self.assertEqual(values["GPUTRACE_SYNC"], "yes")
+        self.assertEqual(values["GPUTRACE_MAX_SIZE"], "3G")
+        self.assertEqual(values["GPUTRACE_OUTPUT"], f"{self.scratch}/out")
+
+
+class TestEnvironment(RunTest):
+    def variables(self, *options, script=SCRIPT, **changes):
+        done = self.run_it("--quiet", *options, "--", "env", script=script,
+                           env=environment(**changes))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return dict(line.split("=", 1) for line in done.stdout.decode().splitlines() if "=" in line)
+
+    @needs_library
+    def test_both_ways_in(self):
+        values = self.variables()
+        self.assertEqual(values["LD_PRELOAD"], str(LIBRARY))
+        self.assertEqual(values["CUDA_INJECTION64_PATH"], str(LIBRARY))
+
+    def test_library_path_is_never_touched(self):
+        self.assertEqual(self.variables().get("LD_LIBRARY_PATH"), os.environ.get("LD_LIBRARY_PATH"))
+        self.assertEqual(self.variables(LD_LIBRARY_PATH="/opt/x")["LD_LIBRARY_PATH"], "/opt/x")
+
+    @needs_library
+    def test_a_preload_of_the_user_stays_first(self):
+        other = shutil.copy(LIBRARY, self.scratch / "other.so")
+        self.assertEqual(self.variables(LD_PRELOAD=other)["LD_PRELOAD"], f"{other}:{LIBRARY}")
+
+    @needs_library
+    def test_a_second_time_is_harmless(self):
+        values = self.variables(LD_PRELOAD=LIBRARY, CUDA_INJECTION64_PATH=LIBRARY)
+        self.assertEqual(values["LD_PRELOAD"], str(LIBRARY))
+        self.assertEqual(values["CUDA_INJECTION64_PATH"], str(LIBRARY))
+
+    @needs_library
+    def test_injection_of_another_tool(self):
+        other = "/opt/other/libtool.so"
+        self.assertEqual(self.variables(CUDA_INJECTION64_PATH=other)["CUDA_INJECTION64_PATH"], other)
+        for free in ("", "none"):
+            values = self.variables(CUDA_INJECTION64_PATH=free)
+            self.assertEqual(values["CUDA_INJECTION64_PATH"], str(LIBRARY))
+        values = self.variables("--force-injection", CUDA_INJECTION64_PATH=other)
+        self.assertEqual(values["CUDA_INJECTION64_PATH"], str(LIBRARY))
+
+    def install(self, name, library):
+        """The three installed files under a prefix of the given name."""
+        prefix = self.scratch / name
+        (prefix / "bin").mkdir(parents=True)
+        (prefix / "lib").mkdir()
+        shutil.copy(SCRIPT, prefix / "bin" / "gputrace")
+        shutil.copy(CLI, prefix / "bin" / "gputrace-cli")
+        if isinstance(library, bytes):
+            (prefix / "lib" / "libgputrace.so").write_bytes(library)
+        else:
+            shutil.copy(library, prefix / "lib" / "libgputrace.so")
+        return prefix / "bin" / "gputrace"
+
+    @needs_library
+    def test_installed_under_a_path_with_blanks_and_colons(self):
+        script = self.install("a b:c", LIBRARY)
+        value = self.variables(script=script)["LD_PRELOAD"]
+        self.assertNotRegex(value, r"[\s:]")
+        self.assertTrue(os.path.samefile(value, self.scratch / "a b:c" / "lib" / "libgputrace.so"))
+        folder = pathlib.Path(value).parents[1]
+        self.assertEqual(folder.stat().st_mode & 0o777, 0o700)
+        self.assertEqual(folder.stat().st_uid, os.getuid())
+
+    def test_a_broken_library_does_not_end_the_program(self):
+        script = self.install("broken", b"\x7fELF this is none")
+        done = self.run_it("sh", "-c", "echo ran; exit 5", script=script)
+        self.assertEqual((done.stdout, done.returncode), (b"ran\n", 5))
+        self.assertIn(b"untraced", done.stderr)
+        self.assertNotIn(b"ERROR: ld.so", done.stderr.split(b"untraced")[0])
+
+
+class TestOutput(RunTest):
+    def test_unwritable_output(self):
+        for folder in ("/dev/null/x", "/proc/nowhere"):
+            done = self.run_it(f"--output={folder}", "sh", "-c", "echo ran; exit 6")
+            self.assertEqual((done.stdout, done.returncode), (b"ran\n", 6))
+            self.assertIn(folder.encode(), done.stderr)
+
+    def test_a_folder_that_stays_empty_goes(self):
+        self.run_it("true")
+        self.assertFalse((self.scratch / "gputrace-out").exists())
+        kept = self.scratch / "kept"
+        kept.mkdir()
+        self.run_it(f"--output={kept}", "true")
+        self.assertTrue(kept.exists())
+
+    def folder_of(self, **changes):
+        done = self.run_it("--quiet", "sh", "-c", 'echo "$GPUTRACE_OUTPUT"',
+                           env=environment(**changes))
+        return done.stdout.decode().strip()
+
+    def test_name_of_the_folder(self):
+        self.assertRegex(self.folder_of(),
+                         re.escape(str(self.scratch)) + r"/gputrace-out/\d{8}-\d{6}-\d+$")
+        self.assertEqual(self.folder_of(RANK=1, SLURM_JOB_ID="77"),
+                         f"{self.scratch}/gputrace-out/77")
+        self.assertEqual(self.folder_of(RANK=0, TORCHELASTIC_RUN_ID="../a b"),
+                         f"{self.scratch}/gputrace-out/_._a_b")
+        self.assertRegex(self.folder_of(RANK=0, TORCHELASTIC_RUN_ID="none"), r"/\d{8}-\d{6}-\d+$")
+        self.assertEqual(self.folder_of(GPUTRACE_OUTPUT="here"), f"{self.scratch}/here")
+
+    @needs_library
+    def test_only_rank_0_speaks(self):
+        self.assertNotEqual(self.run_it("true", env=environment(RANK=0)).stderr, b"")
+        for variable in ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"):
+            done = self.run_it("true", env=environment(**{variable: 1}))
+            self.assertEqual(done.stderr, b"", variable)
+
+
+@unittest.skipUnless(shutil.which("gcc"), "needs gcc")
+class TestObstacles(RunTest):
+    def compile(self, name, *options):
+        source = self.scratch / "main.c"
+        source.write_text("int main(void) { return 0; }\n", encoding="ascii")
+        subprocess.run(["gcc", "-o", str(self.scratch / name), str(source), *options], check=True)
+        return self.scratch / name
+
+    def inspect(self, path):
+        done = subprocess.run([str(CLI), "inspect", str(path)], capture_output=True, text=True,
+                              check=False, env=environment(PATH=f"{self.scratch}:/usr/bin:/bin"))
+        return [line.split()[0] for line in done.stdout.splitlines()]
+
+    def test_nothing_in_the_way(self):
+        self.assertEqual(self.inspect(self.compile("plain")), [])
+        self.assertEqual(self.inspect(self.compile("pie", "-fPIE", "-pie")), [])
+
+    def test_static(self):
+        path = self.compile("static", "-static")
+        self.assertEqual(self.inspect(path), ["static"])
+        if LIBRARY.exists():
+            self.assertIn(b"statically linked", self.run_it(path).stderr)
+
+    def test_scripts_are_followed(self):
+        self.compile("static", "-static")
+        script = self.scratch / "script"
+        script.write_text(f"#!{self.scratch}/static -x\n", encoding="ascii")
+        script.chmod(0o755)
+        self.assertEqual(self.inspect(script), ["static"])
+        script.write_text("#!/usr/bin/env -S A=1 static\n", encoding="ascii")
+        self.assertEqual(self.inspect(script), ["static"])
+        script.write_text(f"#!{script}\n", encoding="ascii")
+        self.assertEqual(self.inspect(script), [])
+
+    def test_musl_is_not_preloaded(self):
+        path = self.compile("musl", "-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1")
+        self.assertEqual(self.inspect(path), ["musl"])
+
+    def test_other_processor(self):
+        path = self.compile("foreign")
+        image = bytearray(path.read_bytes())
+        image[18] ^= 0x55
+        path.write_bytes(image)
+        self.assertIn("foreign", self.inspect(path))
+
+    def test_sanitizer(self):
+        path = self.compile("sanitized", "-fsanitize=address")
+        self.assertEqual(self.inspect(path), ["sanitizer"])
+        self.assertEqual(self.run_it(path).returncode, 0)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can make a file of another user setuid")
+    def test_setuid(self):
+        path = self.compile("setuid")
+        os.chown(path, 65534, 65534)
+        path.chmod(0o4755)
+        self.assertEqual(self.inspect(path), ["privileged"])
+
+    def test_damaged_files(self):
+        image = self.compile("plain").read_bytes()
+        for cut in (4, 20, 63, 64, 100, 600, len(image) // 2):
+            path = self.scratch / "cut"
+            path.write_bytes(image[:cut])
+            path.chmod(0o755)
+            done = subprocess.run([str(CLI), "inspect", str(path)], capture_output=True, check=False,
+                                  env=environment())
+            self.assertIn(done.returncode, (0, 1), cut)
+
+
+if __name__ == "__main__":
+    unittest.main()

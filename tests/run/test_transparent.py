@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A program under `gputrace run` lives as it would without: exit status, signals, streams, terminal,
+job control. Each case in every shell that can be /bin/sh here."""
+import os
+import pty
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+from harness import RunTest, environment
+
+SHELLS = [[shell] for shell in ("dash", "bash") if shutil.which(shell)]
+
+# Prints the signals it gets, ends with status 7 at "end" on stdin.
+LISTENER = """
+import os, signal, sys
+for name in ("HUP", "INT", "QUIT", "TERM", "USR1", "USR2", "ALRM", "WINCH"):
+    number = getattr(signal, "SIG" + name)
+    signal.signal(number, lambda n, f: os.write(1, signal.Signals(n).name.encode() + b"\\n"))
+os.write(1, b"ready\\n")
+for line in sys.stdin:
+    if line.strip() == "end":
+        sys.exit(7)
+"""
+
+
+def wait_for(condition, seconds=20):
+    """Polls until the condition holds; False when it never did."""
+    for _ in range(int(seconds * 100)):
+        if condition():
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def state(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii") as stat:
+        return stat.read().rsplit(")", 1)[1].split()[0]
+
+
+class TestExit(RunTest):
+    def each_shell(self):
+        for (shell,) in SHELLS:
+            with self.subTest(shell=shell):
+                yield shell
+
+    def test_exit_status(self):
+        for shell in self.each_shell():
+            for status in (0, 1, 2, 77, 126, 255):
+                done = self.run_it("--", "sh", "-c", f"exit {status}", shell=shell)
+                self.assertEqual(done.returncode, status)
+
+    def test_death_by_signal(self):
+        for shell in self.each_shell():
+            for name in ("TERM", "KILL", "SEGV", "INT", "ABRT", "USR1"):
+                done = self.run_it("sh", "-c", f"kill -{name} $$", shell=shell)
+                self.assertEqual(done.returncode, -getattr(signal, "SIG" + name), name)
+
+    def test_shell_sees_128_plus_n(self):
+        words = " ".join(self.command("sh", "-c", "'kill -TERM $$'"))
+        done = subprocess.run(["sh", "-c", words + "; echo $?"], capture_output=True, text=True,
+                              check=False, cwd=self.scratch, env=environment())
+        self.assertEqual(done.stdout.strip(), str(128 + signal.SIGTERM))
+
+    def test_missing_and_not_executable(self):
+        plain = self.scratch / "plain"
+        plain.write_text("text", encoding="ascii")
+        done = self.run_it("./no-such-program")
+        self.assertEqual(done.returncode, 127)
+        self.assertIn(b"./no-such-program", done.stderr)
+        self.assertEqual(self.run_it("./plain").returncode, 126)
+        self.assertEqual(self.run_it("no-such-program").returncode, 127)
+
+    def test_arguments_arrive_as_they_are(self):
+        words = ["", " ", "a b", "*", "$HOME", "--", "-x", "new\nline", "\\", "'\"", "--quiet"]
+        done = self.run_it("--quiet", "--", *self.python("import sys; print(sys.argv[1:])"), *words)
+        self.assertEqual(done.stdout.decode(), repr(words) + "\n")
+
+
+class TestStreams(RunTest):
+    def test_streams_are_untouched(self):
+        data = bytes(range(256)) * 4096
+        done = self.run_it("--quiet", "sh", "-c", "cat; echo to-stderr >&2; exit 4", input=data)
+        self.assertEqual(done.stdout, data)
+        self.assertEqual(done.stderr, b"to-stderr\n")
+        self.assertEqual(done.returncode, 4)
+
+    def test_stdout_is_the_programs_alone(self):
+        done = self.run_it("echo", "hello")
+        self.assertEqual(done.stdout, b"hello\n")
+
+    def test_descriptors_and_signals_are_inherited_as_they_are(self):
+        show = ("ls /proc/self/fd | wc -l; "
+                "grep -E '^(SigBlk|SigIgn|SigCgt)' /proc/self/status")
+        before = ["sh", "-c", "trap '' HUP; exec 5</dev/null; exec \"$@\"", "sh"]
+        plain = subprocess.run([*before, "sh", "-c", show], capture_output=True, check=True,
+                               stdin=subprocess.DEVNULL, cwd=self.scratch, env=environment())
+        traced = subprocess.run([*before, *self.command("--quiet", "sh", "-c", show)],
+                                capture_output=True, check=True, stdin=subprocess.DEVNULL,
+                                cwd=self.scratch, env=environment())
+        self.assertEqual(traced.stdout, plain.stdout)
+
+
+class TestSignals(RunTest):
+    def start(self, *options, **popen):
+        process = subprocess.Popen(self.command(*options, *self.python(LISTENER)),
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=self.scratch,
+                                   env=environment(), stderr=subprocess.DEVNULL, **popen)
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        return process
+
+    def finish(self, process):
+        process.stdin.write(b"end\n")
+        process.stdin.close()
+        self.assertEqual(process.wait(60), 7)
+        process.stdout.close()
+
+    def test_signals_reach_the_program(self):
+        process = self.start()
+        for name in ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGALRM"):
+            process.send_signal(getattr(signal, name))
+            self.assertEqual(process.stdout.readline(), name.encode() + b"\n")
+        self.finish(process)
+
+    def test_default_action_ends_both(self):
+        process = subprocess.Popen(self.command("sleep", "1000"), cwd=self.scratch,
+                                   env=environment(), stderr=subprocess.DEVNULL)
+        self.assertTrue(wait_for(lambda: children(process.pid)))
+        self.assertTrue(wait_for(lambda: comm(children(process.pid)[0]) == "sleep"))
+        process.terminate()
+        self.assertEqual(process.wait(60), -signal.SIGTERM)
+
+    def test_stop_and_continue(self):
+        process = self.start(start_new_session=True)
+        child = children(process.pid)[0]
+        os.killpg(process.pid, signal.SIGSTOP)
+        self.assertTrue(wait_for(lambda: state(process.pid) == "T" and state(child) == "T"))
+        os.killpg(process.pid, signal.SIGCONT)
+        self.assertTrue(wait_for(lambda: state(process.pid) == "S" and state(child) == "S"))
+        os.kill(child, signal.SIGSTOP)
+        self.assertTrue(wait_for(lambda: state(process.pid) == "T"))
+        os.kill(process.pid, signal.SIGCONT)
+        self.assertTrue(wait_for(lambda: state(process.pid) == "S" and state(child) == "S"))
+        self.finish(process)
+
+
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as listing:
+        return [int(word) for word in listing.read().split()]
+
+
+def comm(pid):
+    with open(f"/proc/{pid}/comm", encoding="ascii") as name:
+        return name.read().strip()
+
+
+class TestTerminal(RunTest):
+    """On a pseudo terminal, as session leader's child in the foreground."""
+
+    def spawn(self, *words):
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.chdir(self.scratch)
+            os.execvpe("sh", self.command(*words), environment())
+        self.addCleanup(os.close, terminal)
+        return pid, terminal
+
+    def read_until(self, terminal, end):
+        text = b""
+        while end not in text:
+            try:
+                data = os.read(terminal, 4096)
+            except OSError:
+                data = b""
+            if not data:
+                self.fail(f"{end!r} never came, only {text!r}")
+            text += data
+        return text
+
+    def test_reads_from_the_terminal(self):
+        pid, terminal = self.spawn("--quiet", "sh", "-c",
+                                   "test -t 0 && test -t 1 && read line && echo got:$line; exit 3")
+        os.write(terminal, b"hello\n")
+        self.read_until(terminal, b"got:hello")
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 3)
+
+    def test_interrupt_key_arrives_once(self):
+        pid, terminal = self.spawn("--quiet", *self.python(LISTENER))
+        self.read_until(terminal, b"ready")
+        os.write(terminal, b"\x03")
+        self.read_until(terminal, b"SIGINT")
+        os.write(terminal, b"end\n")
+        rest = b""
+        try:
+            while data := os.read(terminal, 4096):
+                rest += data
+        except OSError:
+            pass
+        self.assertNotIn(b"SIGINT", rest)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 7)
+
+    def test_interrupt_key_ends_both(self):
+        pid, terminal = self.spawn("--quiet", "sh", "-c", "echo up; exec sleep 1000")
+        self.read_until(terminal, b"up")
+        self.assertTrue(wait_for(lambda: comm(children(pid)[0]) == "sleep"))
+        os.write(terminal, b"\x03")
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), -signal.SIGINT)
+
+
+if __name__ == "__main__":
+    unittest.main()
