@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Occupancy against figures that Kineto wrote (H200 and A100 kernels of public traces) and against
- * the limits one by one.
+ * Occupancy against figures that Kineto wrote into public traces (A100 and V100), and against the
+ * limits one by one.
  */
 #include "collectors/occupancy.h"
 
@@ -24,6 +24,41 @@ static struct gt_kernel_event kernel(uint32_t blocks, uint32_t threads, uint32_t
 
 	gt_occupancy_fill(&h200, &k);
 	return k;
+}
+
+/* Rows of public Kineto traces: what it wrote for these launches on these devices. */
+static const struct {
+	uint32_t major, sms, shared_optin, shared_per_sm;
+	uint32_t blocks, threads, registers, shared;
+	uint32_t percent;
+} kineto[] = {
+	{8, 108, 166912, 167936, 64, 128, 90, 49152, 4},
+	{8, 108, 166912, 167936, 56, 512, 40, 0, 13},
+	{8, 108, 166912, 167936, 512, 512, 40, 400, 75},
+	{8, 108, 166912, 167936, 7168, 256, 32, 4224, 100},
+	{8, 108, 166912, 167936, 1024, 128, 35, 0, 59},
+	{7, 80, 98304, 98304, 424, 128, 30, 0, 33},
+	{7, 80, 98304, 98304, 3136, 128, 160, 16384, 19},
+	{7, 80, 98304, 98304, 64, 512, 64, 144, 20},
+	{7, 80, 98304, 98304, 1440, 128, 20, 0, 100},
+};
+
+Test(occupancy, is_what_kineto_writes)
+{
+	for (size_t i = 0; i < sizeof(kineto) / sizeof(kineto[0]); i++) {
+		struct gt_device_event device = h200;
+		struct gt_kernel_event k = {.grid = {kineto[i].blocks, 1, 1},
+					    .block = {kineto[i].threads, 1, 1},
+					    .registers = kineto[i].registers,
+					    .dynamic_shared = kineto[i].shared};
+
+		device.compute_major = kineto[i].major;
+		device.sm_count = kineto[i].sms;
+		device.shared_per_block_optin = kineto[i].shared_optin;
+		device.shared_per_sm = kineto[i].shared_per_sm;
+		gt_occupancy_fill(&device, &k);
+		cr_assert_eq(k.est_occupancy_percent, kineto[i].percent, "row %zu", i);
+	}
 }
 
 Test(occupancy, the_example_of_the_format_page)

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Records of CUPTI 11.8, 12.4, 12.9 and 13.0, each in its own size, must give the same events: what
+ * lies behind the oldest form is filled with garbage and must not matter. Then clocks, missing and
+ * reversed stamps, unknown kinds.
+ */
+#include "collectors/cupti_translate.h"
+
+#include <criterion/criterion.h>
+#include <cupti.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SECOND 1000000000ull
+#define EPOCH  (1790000000ull * SECOND)
+
+static struct gt_clock trace_clock;
+static struct gt_ledger ledger;
+static struct gt_translate translate;
+static struct gt_event events[16];
+static int event_count;
+
+static void keep(void *context, const struct gt_event *event)
+{
+	(void)context;
+	if (event_count < 16)
+		events[event_count++] = *event;
+}
+
+static void setup(void)
+{
+	trace_clock = (struct gt_clock){.count = 1, .trace_offset = (int64_t)(EPOCH - 100 * SECOND)};
+	trace_clock.first = (struct gt_clock_sample){.monotonic = 100 * SECOND, .realtime = EPOCH,
+						     .ticks = 5000};
+	trace_clock.samples[0] = trace_clock.first;
+	ledger = (struct gt_ledger){0};
+	translate = (struct gt_translate){.clock = &trace_clock,
+					  .strings = gt_intern_new(1 << 20),
+					  .ledger = &ledger,
+					  .session_start = EPOCH,
+					  .emit = keep};
+	event_count = 0;
+}
+
+static void teardown(void)
+{
+	gt_translate_fini(&translate);
+	gt_intern_free(translate.strings);
+}
+
+TestSuite(cupti_translate, .init = setup, .fini = teardown);
+
+static CUpti_ActivityKernel8 a_kernel(void)
+{
+	CUpti_ActivityKernel8 r;
+
+	memset(&r, 0, sizeof(r));
+	r.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+	r.registersPerThread = 122;
+	r.start = EPOCH + 1000;
+	r.end = EPOCH + 4500;
+	r.deviceId = 3;
+	r.contextId = 1;
+	r.streamId = 7;
+	r.gridX = 64;
+	r.gridY = 8;
+	r.gridZ = 1;
+	r.blockX = 256;
+	r.blockY = r.blockZ = 1;
+	r.staticSharedMemory = 1024;
+	r.dynamicSharedMemory = 2048;
+	r.correlationId = 1002;
+	r.name = "_Z9transposePKfPf";
+	r.graphId = 5;
+	r.graphNodeId = (5ull << 32) | 9;
+	r.channelID = 11;
+	r.channelType = CUPTI_CHANNEL_TYPE_COMPUTE;
+	r.launchType = CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_SINGLE_DEVICE;
+	return r;
+}
+
+/* The record as a CUPTI with records of @size bytes writes it, garbage behind what 11.8 knew. */
+static const void *in_size(const void *record, size_t known, size_t size)
+{
+	static _Alignas(8) unsigned char buffer[512];
+
+	memset(buffer, 0xA5, sizeof(buffer));
+	memcpy(buffer, record, known < size ? known : size);
+	return buffer;
+}
+
+static void check_kernel(const struct gt_event *e)
+{
+	cr_assert_eq(e->kind, GT_EVENT_KERNEL);
+	cr_assert_eq(e->start, EPOCH + 1000);
+	cr_assert_eq(e->end, EPOCH + 4500);
+	cr_assert_eq(e->correlation, 1002);
+	cr_assert_eq(e->place.device, 3);
+	cr_assert_eq(e->place.stream, 7);
+	cr_assert(e->place.has_channel);
+	cr_assert_eq(e->place.channel, 11);
+	cr_assert_str_eq(e->kernel.name->text, "transpose(float const*, float*)");
+	cr_assert_eq(e->kernel.grid[1], 8);
+	cr_assert_eq(e->kernel.block[0], 256);
+	cr_assert_eq(e->kernel.registers, 122);
+	cr_assert_eq(e->kernel.static_shared, 1024);
+	cr_assert_eq(e->kernel.dynamic_shared, 2048);
+	cr_assert_eq(e->kernel.graph_node_id, (5ull << 32) | 9);
+	cr_assert(e->kernel.cooperative);
+	cr_assert_not(e->launch.known);
+}
+
+Test(cupti_translate, kernels_of_every_version)
+{
+	static const size_t sizes[] = {sizeof(CUpti_ActivityKernel8), sizeof(CUpti_ActivityKernel9),
+				       sizeof(CUpti_ActivityKernel10), 256};
+	CUpti_ActivityKernel8 r = a_kernel();
+
+	cr_assert_eq(sizes[0], 200);
+	cr_assert_eq(sizes[1], 208);
+	cr_assert_eq(sizes[2], 216);
+	for (int i = 0; i < 4; i++) {
+		gt_translate_record(&translate, in_size(&r, sizeof(r), sizes[i]));
+		check_kernel(&events[i]);
+	}
+	cr_assert_eq(ledger.count[GT_LEDGER_RECORDS_KERNEL], 4);
+}
+
+Test(cupti_translate, copies_and_sets_of_every_version)
+{
+	CUpti_ActivityMemcpy5 copy;
+	CUpti_ActivityMemset4 set;
+
+	memset(&copy, 0, sizeof(copy));
+	memset(&set, 0, sizeof(set));
+	copy.kind = CUPTI_ACTIVITY_KIND_MEMCPY;
+	copy.copyKind = CUPTI_ACTIVITY_MEMCPY_KIND_HTOD;
+	copy.srcKind = CUPTI_ACTIVITY_MEMORY_KIND_PINNED;
+	copy.dstKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
+	copy.bytes = 1 << 20;
+	copy.start = EPOCH;
+	copy.end = EPOCH + 10;
+	copy.correlationId = 4;
+	set.kind = CUPTI_ACTIVITY_KIND_MEMSET;
+	set.value = 255;
+	set.bytes = 77;
+	set.memoryKind = CUPTI_ACTIVITY_MEMORY_KIND_MANAGED;
+	set.start = EPOCH;
+	set.end = EPOCH + 5;
+	gt_translate_record(&translate, in_size(&copy, sizeof(copy), 88));
+	gt_translate_record(&translate, in_size(&copy, sizeof(copy), 96));
+	gt_translate_record(&translate, in_size(&set, sizeof(set), 88));
+	for (int i = 0; i < 2; i++) {
+		cr_assert_eq(events[i].memory.copy, GT_COPY_HTOD);
+		cr_assert_eq(events[i].memory.src, GT_MEMORY_PINNED);
+		cr_assert_eq(events[i].memory.dst, GT_MEMORY_DEVICE);
+		cr_assert_eq(events[i].memory.bytes, 1 << 20);
+		cr_assert_not(events[i].memory.peer);
+	}
+	cr_assert_eq(events[2].memory.dst, GT_MEMORY_MANAGED);
+	cr_assert_eq(events[2].memory.value, 255);
+}
+
+Test(cupti_translate, a_peer_copy_names_both_devices)
+{
+	CUpti_ActivityMemcpyPtoP4 r;
+
+	memset(&r, 0, sizeof(r));
+	r.kind = CUPTI_ACTIVITY_KIND_MEMCPY2;
+	r.copyKind = CUPTI_ACTIVITY_MEMCPY_KIND_PTOP;
+	r.start = r.end = EPOCH + 1;
+	r.srcDeviceId = 1;
+	r.dstDeviceId = 2;
+	r.correlationId = 12;
+	gt_translate_record(&translate, &r);
+	cr_assert(events[0].memory.peer);
+	cr_assert_eq(events[0].memory.src_device, 1);
+	cr_assert_eq(events[0].memory.dst_device, 2);
+	cr_assert_eq(events[0].correlation, 12);
+}
+
+Test(cupti_translate, no_stamps_give_an_instant_never_a_slice)
+{
+	CUpti_ActivityKernel8 r = a_kernel();
+
+	r.start = r.end = 0;
+	gt_translate_record(&translate, &r);
+	cr_assert_eq(events[0].kind, GT_EVENT_NOTE);
+	cr_assert_str_eq(events[0].note.name, "kernel (untimed)");
+	cr_assert_eq(events[0].correlation, 1002);
+	cr_assert_eq(ledger.count[GT_LEDGER_KERNELS_UNTIMED], 1);
+}
+
+Test(cupti_translate, reversed_stamps_become_an_empty_slice_and_are_counted)
+{
+	CUpti_ActivityKernel8 r = a_kernel();
+
+	r.end = r.start - 10;
+	gt_translate_record(&translate, &r);
+	cr_assert_eq(events[0].start, events[0].end);
+	cr_assert_eq(ledger.count[GT_LEDGER_TIME_REVERSED], 1);
+}
+
+Test(cupti_translate, a_foreign_clock_is_converted_and_counted)
+{
+	CUpti_ActivityKernel8 r = a_kernel();
+
+	trace_clock.samples[trace_clock.count++] = (struct gt_clock_sample){
+		.monotonic = 101 * SECOND, .realtime = EPOCH + SECOND, .ticks = 5000 + 3 * SECOND};
+	r.start = 5000 + 3 * SECOND / 2; /* 3 ticks a ns */
+	r.end = r.start + 3000;
+	gt_translate_record(&translate, &r);
+	cr_assert_eq(events[0].start, EPOCH + SECOND / 2);
+	cr_assert_eq(events[0].end - events[0].start, 1000);
+	cr_assert_eq(ledger.count[GT_LEDGER_TIME_FOREIGN], 2);
+}
+
+Test(cupti_translate, unknown_kinds_are_counted)
+{
+	CUpti_Activity r = {.kind = (CUpti_ActivityKind)58};
+
+	gt_translate_record(&translate, in_size(&r, sizeof(r), 64));
+	r.kind = (CUpti_ActivityKind)0xFFFFFFFF;
+	gt_translate_record(&translate, in_size(&r, sizeof(r), 64));
+	cr_assert_eq(event_count, 0);
+	cr_assert_eq(ledger.count[GT_LEDGER_RECORDS_UNKNOWN], 2);
+}
+
+Test(cupti_translate, a_device_gives_occupancy_to_its_kernels)
+{
+	CUpti_ActivityDevice5 d;
+	CUpti_ActivityKernel8 r = a_kernel();
+
+	memset(&d, 0, sizeof(d));
+	d.kind = CUPTI_ACTIVITY_KIND_DEVICE;
+	d.id = 3;
+	d.name = strdup("NVIDIA H200");
+	d.computeCapabilityMajor = 9;
+	d.numMultiprocessors = 132;
+	d.numThreadsPerWarp = 32;
+	d.maxWarpsPerMultiprocessor = 64;
+	d.maxThreadsPerBlock = 1024;
+	d.maxRegistersPerBlock = d.maxRegistersPerMultiprocessor = 65536;
+	d.maxSharedMemoryPerBlock = 49152;
+	d.maxSharedMemoryPerMultiprocessor = 233472;
+	gt_translate_record(&translate, in_size(&d, sizeof(CUpti_ActivityDevice4),
+						sizeof(CUpti_ActivityDevice4)));
+	gt_translate_record(&translate, &r);
+	cr_assert_eq(events[0].kind, GT_EVENT_DEVICE);
+	cr_assert_str_eq(events[0].device.name->text, "NVIDIA H200");
+	cr_assert_eq(events[0].device.shared_per_block_optin, 232448);
+	cr_assert(events[1].kernel.has_occupancy);
+	cr_assert_eq(events[1].kernel.theoretical_occupancy_percent, 25);
+}
+
+Test(cupti_translate, a_wait_names_the_record_it_waits_for)
+{
+	CUpti_ActivityCudaEvent record;
+	CUpti_ActivitySynchronization wait;
+
+	memset(&record, 0, sizeof(record));
+	memset(&wait, 0, sizeof(wait));
+	record.kind = CUPTI_ACTIVITY_KIND_CUDA_EVENT;
+	record.eventId = 6;
+	record.streamId = 20;
+	record.correlationId = 990;
+	wait.kind = CUPTI_ACTIVITY_KIND_SYNCHRONIZATION;
+	wait.type = CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT;
+	wait.cudaEventId = 6;
+	wait.streamId = 7;
+	wait.start = wait.end = EPOCH + 3;
+	gt_translate_record(&translate, &record);
+	gt_translate_record(&translate, &wait);
+	cr_assert_eq(event_count, 1);
+	cr_assert_eq(events[0].sync.kind, GT_SYNC_STREAM_WAIT_EVENT);
+	cr_assert(events[0].sync.has_wait_on);
+	cr_assert_eq(events[0].sync.wait_on_stream, 20);
+	cr_assert_eq(events[0].sync.wait_on_correlation, 990);
+}
