@@ -9,12 +9,9 @@
 #include <string.h>
 
 #include "collectors/cupti_layout.h"
-#include "collectors/demangle.h"
 #include "collectors/occupancy.h"
-#include "core/memory.h"
 
-#define SECOND_NS     1000000000u
-#define DEMANGLED_MAX 65536u
+#define SECOND_NS 1000000000u
 
 /* Our enums follow CUPTI's numbers, so that a translation is a bounds check. */
 _Static_assert((int)GT_COPY_PTOP == (int)CUPTI_ACTIVITY_MEMCPY_KIND_PTOP, "copy kinds");
@@ -100,48 +97,13 @@ static struct gt_place place_of(uint32_t device, uint32_t context, uint32_t stre
 				 .has_channel = channel_type != CUPTI_CHANNEL_TYPE_INVALID};
 }
 
-/* names[] has a place for the string @id. */
-static bool has_name_slot(struct gt_translate *t, uint32_t id)
-{
-	uint32_t count = t->name_count ? t->name_count : 512;
-	const struct gt_string **names;
-
-	if (id < t->name_count)
-		return true;
-	while (count <= id)
-		count *= 2;
-	names = gt_memory_grow((void *)t->names, t->name_count * sizeof(*names),
-			       count * sizeof(*names));
-	if (!names)
-		return false;
-	t->names = names;
-	t->name_count = count;
-	return true;
-}
-
-/*
- * The readable form of a kernel's name. The name's content is the key, not its address: CUPTI reuses
- * addresses after a module is reloaded (REQ-15).
- */
+/* Readable. The name's content is the key, not its address: CUPTI reuses addresses after a module is
+ * reloaded (REQ-15). */
 static const struct gt_string *kernel_name(struct gt_translate *t, const char *mangled)
 {
-	const struct gt_string *raw = gt_intern_cstr(t->strings, mangled ? mangled : "(no name)");
-	char *text;
+	const char *name = mangled ? mangled : "(no name)";
 
-	if (!has_name_slot(t, raw->id))
-		return raw;
-	if (t->names[raw->id])
-		return t->names[raw->id];
-	t->names[raw->id] = raw;
-	text = gt_memory_map(DEMANGLED_MAX);
-	if (text) {
-		size_t length = gt_demangle(raw->text, text, DEMANGLED_MAX);
-
-		if (length)
-			t->names[raw->id] = gt_intern_get(t->strings, text, length);
-		gt_memory_unmap(text, DEMANGLED_MAX);
-	}
-	return t->names[raw->id];
+	return gt_demangle_get(t->demangle, name, strlen(name));
 }
 
 static void fill_kernel(struct gt_translate *t, const CUpti_ActivityKernel8 *r,
@@ -425,11 +387,4 @@ void gt_translate_record(struct gt_translate *translate, const void *record)
 		by_kind[kind](translate, record);
 	else
 		add(translate, GT_LEDGER_RECORDS_UNKNOWN);
-}
-
-void gt_translate_fini(struct gt_translate *translate)
-{
-	gt_memory_unmap((void *)translate->names, translate->name_count * sizeof(*translate->names));
-	translate->names = NULL;
-	translate->name_count = 0;
 }

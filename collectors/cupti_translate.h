@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collectors/demangle.h"
 #include "core/clock.h"
 #include "core/event.h"
 #include "core/facts.h"
@@ -27,20 +28,17 @@ struct gt_translate_wait {
 struct gt_translate {
 	const struct gt_clock *clock;
 	struct gt_intern *strings;
+	struct gt_demangle *demangle;
 	struct gt_ledger *ledger;
 	uint64_t session_start;  /* CLOCK_REALTIME ns */
 	struct gt_device_event devices[GT_FACTS_DEVICES]; /* seen so far, by id */
 	uint32_t context_device[GT_TRANSLATE_CONTEXTS];
 	struct gt_translate_wait waits[GT_TRANSLATE_WAITS];
-	const struct gt_string **names; /* demangled, by id of the mangled string */
-	uint32_t name_count;
 	void (*emit)(void *context, const struct gt_event *event);
 	void *context;
 };
 
 /* Translates one record (at least the bytes of the oldest supported CUPTI's form of its kind). */
 void gt_translate_record(struct gt_translate *translate, const void *record);
-
-void gt_translate_fini(struct gt_translate *translate);
 
 #endif

@@ -30,7 +30,7 @@
 #define SLEEP_BUSY_NS  (10 * MS_NS) /* there was work a moment ago */
 #define SLEEP_IDLE_NS  (50 * MS_NS)
 #define CLOCK_EVERY_NS (1000 * MS_NS)
-#define STACK_BYTES    (512u * 1024u)
+#define STACK_BYTES    (1024u * 1024u) /* the demangler is deeply recursive */
 
 /* The last records: completed ones are awaited this long, then unfinished ones are forced out. */
 #define OUTSTANDING_NS (500 * MS_NS)
@@ -171,6 +171,7 @@ static bool work_once(struct gt_session *s, uint64_t *ret_work)
 		if (!flush_cupti(s, false))
 			return false;
 		*ret_work += drain_once(s);
+		gt_modules_refresh(s->modules);
 		tell_losses(s);
 		flush_writer(s, false);
 	}

@@ -12,7 +12,6 @@
 
 #include "collectors/call.h"
 #include "collectors/cupti_load.h"
-#include "collectors/symbols.h"
 #include "collectors/unwind.h"
 #include "core/forkguard.h"
 #include "core/log.h"
@@ -26,6 +25,7 @@
 
 #define STRINGS_MAX (64u << 20)
 #define STACKS_MAX  (64u << 20)
+#define SYMBOLS_MAX (256u << 20)
 
 _Atomic int gt_session_state = GT_SESSION_IDLE;
 
@@ -58,20 +58,40 @@ static void fill_facts(struct gt_session *s)
 	gt_config_describe(&s->config, facts->options, sizeof(facts->options));
 }
 
-static int make_stores(struct gt_session *s)
+/* Code was unloaded: what was learned of its addresses no longer holds. */
+static void on_module_gone(void *context, const struct gt_module *module)
 {
-	s->strings = gt_intern_new(STRINGS_MAX);
-	if (!s->strings)
+	struct gt_session *s = context;
+
+	gt_unwind_forget(module->start, module->end);
+	gt_stacks_forget(s->stacks, module->start, module->end);
+}
+
+static int make_symbols(struct gt_session *s)
+{
+	s->modules = gt_modules_new(s->strings, on_module_gone, s);
+	s->demangle = gt_demangle_new(s->strings);
+	if (!s->modules || !s->demangle)
 		return -ENOMEM;
-	s->symbols = gt_symbols_new(s->strings);
+	s->symbols = gt_symbols_new(s->modules, s->demangle, SYMBOLS_MAX);
 	if (!s->symbols)
 		return -ENOMEM;
-	s->stacks = gt_stacks_new(gt_symbols_find, gt_symbols_is_ours, s->symbols, STACKS_MAX);
-	if (!s->stacks)
-		return -ENOMEM;
+	s->stacks = gt_stacks_new(gt_symbols_find_frame, s->symbols, STACKS_MAX);
+	return s->stacks ? 0 : -ENOMEM;
+}
+
+static int make_stores(struct gt_session *s)
+{
+	int error;
+
+	s->strings = gt_intern_new(STRINGS_MAX);
+	error = s->strings ? make_symbols(s) : -ENOMEM;
+	if (error)
+		return error;
 	s->translate = (struct gt_translate){
 		.clock = &s->clock,
 		.strings = s->strings,
+		.demangle = s->demangle,
 		.ledger = &s->ledger,
 		.session_start = s->clock.first.realtime,
 		.emit = gt_emit_event,

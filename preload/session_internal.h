@@ -12,6 +12,9 @@
 
 #include "collectors/cupti.h"
 #include "collectors/cupti_translate.h"
+#include "collectors/demangle.h"
+#include "collectors/modules.h"
+#include "collectors/symbols.h"
 #include "core/clock.h"
 #include "core/config.h"
 #include "core/correlate.h"
@@ -23,14 +26,14 @@
 #include "preload/output.h"
 #include "preload/session.h"
 
-struct gt_symbols;
-
 struct gt_session {
 	struct gt_config config;
 	struct gt_clock clock;
 	struct gt_facts facts;
 	struct gt_ledger ledger;
 	struct gt_intern *strings;
+	struct gt_demangle *demangle;
+	struct gt_modules *modules;
 	struct gt_symbols *symbols;
 	struct gt_stacks *stacks;
 	struct gt_translate translate;

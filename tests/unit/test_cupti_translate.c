@@ -17,6 +17,7 @@
 static struct gt_clock trace_clock;
 static struct gt_ledger ledger;
 static struct gt_translate translate;
+static struct gt_intern *strings;
 static struct gt_event events[16];
 static int event_count;
 
@@ -34,8 +35,10 @@ static void setup(void)
 						     .ticks = 5000};
 	trace_clock.samples[0] = trace_clock.first;
 	ledger = (struct gt_ledger){0};
+	strings = gt_intern_new(1 << 20);
 	translate = (struct gt_translate){.clock = &trace_clock,
-					  .strings = gt_intern_new(1 << 20),
+					  .strings = strings,
+					  .demangle = gt_demangle_new(strings),
 					  .ledger = &ledger,
 					  .session_start = EPOCH,
 					  .emit = keep};
@@ -44,8 +47,8 @@ static void setup(void)
 
 static void teardown(void)
 {
-	gt_translate_fini(&translate);
-	gt_intern_free(translate.strings);
+	gt_demangle_free(translate.demangle);
+	gt_intern_free(strings);
 }
 
 TestSuite(cupti_translate, .init = setup, .fini = teardown);
