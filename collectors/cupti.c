@@ -10,6 +10,7 @@
 
 #include "collectors/cuda_api.h"
 #include "collectors/cupti_buffers.h"
+#include "collectors/cupti_capture.h"
 #include "collectors/cupti_internal.h"
 #include "collectors/cupti_quirks.h"
 #include "collectors/cupti_translate.h"
@@ -232,32 +233,42 @@ int gt_cupti_start(const struct gt_config *config, void (*on_init_finished)(void
 		gt_cupti.api.cuptiUnsubscribe(gt_cupti.subscriber);
 		return error;
 	}
+	gt_cupti_capture_start(status->version);
 	atomic_store(&gt_cupti.active, true);
 	enable_callbacks(config);
 	enable_kinds(config, status);
 	return 0;
 }
 
+/* One record; @end is where the next one begins. */
+static void read_record(const CUpti_Activity *record, const uint8_t *end,
+			struct gt_translate *translate)
+{
+	if (gt_cupti_capture_on())
+		gt_cupti_capture_add(record, (uint32_t)(end - (const uint8_t *)record));
+	gt_translate_record(translate, record);
+}
+
 /* One buffer, record by record; what follows an invalid record cannot be read (REQ-33). */
 static uint64_t read_buffer(const struct gt_cupti_buffer *buffer, struct gt_translate *translate)
 {
-	CUpti_Activity *record = NULL;
-	const uint8_t *last = buffer->data;
+	const uint8_t *end = buffer->data + buffer->valid;
+	CUpti_Activity *record = NULL, *last = NULL;
 	uint64_t records = 0;
 	CUptiResult result;
 
-	for (;;) {
-		result = gt_cupti.api.cuptiActivityGetNextRecord(buffer->data, buffer->valid,
-								 &record);
-		if (result != CUPTI_SUCCESS)
-			break;
-		last = (const uint8_t *)record;
-		gt_translate_record(translate, record);
+	while ((result = gt_cupti.api.cuptiActivityGetNextRecord(buffer->data, buffer->valid,
+								 &record)) == CUPTI_SUCCESS) {
+		if (last)
+			read_record(last, (const uint8_t *)record, translate);
+		last = record;
 		records++;
 	}
+	if (last)
+		read_record(last, end, translate);
 	if (result != CUPTI_ERROR_MAX_LIMIT_REACHED)
 		gt_ledger_add(translate->ledger, GT_LEDGER_RECORDS_UNREADABLE_BYTES,
-			      (uint64_t)(buffer->data + buffer->valid - last));
+			      (uint64_t)(end - (last ? (const uint8_t *)last : buffer->data)));
 	return records;
 }
 

@@ -5,7 +5,9 @@
 #include "preload/output.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/log.h"
@@ -30,8 +32,41 @@ static void sanitize(char *name)
 		*name++ = '_';
 }
 
-/* Without a job: the process group and when this process began tracing, so that the members of one
- * pipeline share a folder only when `gputrace run` gave them one. */
+/* Field 22 of /proc/PID/stat, in clock ticks since boot; behind the command's name, which may hold
+ * anything but ends at the last ')'. 0: not known. */
+static uint64_t start_ticks(int pid)
+{
+	char path[64], text[1024];
+	const char *p, *end;
+	uint64_t ticks = 0;
+	ssize_t n;
+	int fd;
+
+	gt_text_format(path, sizeof(path), "/proc/%d/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = 0;
+	p = strrchr(text, ')');
+	for (int field = 2; p && field < 22; field++)
+		p = strchr(p + 1, ' ');
+	return p && !gt_text_parse_u64(p + 1, &end, &ticks) ? ticks : 0;
+}
+
+/* Unix seconds of the start of the process group: the same for all members of a pipeline. */
+static uint64_t group_start(const struct gt_facts *facts)
+{
+	uint64_t ticks = start_ticks((int)getpgrp());
+	uint64_t hertz = (uint64_t)sysconf(_SC_CLK_TCK);
+	struct timespec boot;
+
+	if (!ticks || clock_gettime(CLOCK_BOOTTIME, &boot))
+		return facts->start / 1000000000u;
+	return facts->start / 1000000000u - (uint64_t)boot.tv_sec + ticks / hertz;
+}
+
+/* A job's id, or else the start of the process group. */
 static void run_name(const struct gt_facts *facts, char *ret_name, size_t size)
 {
 	for (size_t i = 0; i < sizeof(job_variables) / sizeof(job_variables[0]); i++) {
@@ -43,7 +78,7 @@ static void run_name(const struct gt_facts *facts, char *ret_name, size_t size)
 			return;
 		}
 	}
-	gt_text_format(ret_name, size, "%lu-%d", (unsigned long)(facts->start / 1000000000u),
+	gt_text_format(ret_name, size, "%lu-%d", (unsigned long)group_start(facts),
 		       (int)getpgrp());
 }
 
