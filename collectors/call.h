@@ -22,16 +22,16 @@ enum gt_call_flag {
 
 /* What a finished call leaves in the ring (record type GT_RECORD_CALL). */
 struct gt_call_record {
-	struct gt_record head;     /* flags: enum gt_call_flag */
+	struct gt_record head; /* flags: enum gt_call_flag */
 	uint32_t tid;
 	uint32_t correlation;
-	uint16_t domain;           /* enum gt_api_domain */
-	uint16_t frame_count;      /* addresses in pcs[]; 0 when this thread delivered them before */
+	uint16_t domain;      /* enum gt_api_domain */
+	uint16_t frame_count; /* addresses in pcs[]; 0 when this thread delivered them before */
 	uint32_t cbid;
 	int32_t result;
 	uint32_t unused;
-	uint64_t start, end;       /* CLOCK_MONOTONIC ns */
-	uint64_t stack_key;        /* 0: no stack */
+	uint64_t start, end; /* CLOCK_MONOTONIC ns */
+	uint64_t stack_key;  /* 0: no stack */
 	uint64_t pcs[];
 };
 

@@ -121,10 +121,11 @@ static void enable_callbacks(const struct gt_config *config)
 	for (size_t i = 0; i < sizeof(resource_cbids) / sizeof(resource_cbids[0]); i++)
 		enable_callback(CUPTI_CB_DOMAIN_RESOURCE, resource_cbids[i]);
 	enable_callback(CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_FATAL_ERROR);
-	gt_cuda_set_init(&wanted, flags_of[gt_config_number(config, GT_CONFIG_API)] |
-					  GT_CUDA_FLUSH_BEFORE);
+	gt_cuda_set_init(&wanted,
+			 flags_of[gt_config_number(config, GT_CONFIG_API)] | GT_CUDA_FLUSH_BEFORE);
 	for (int domain = 0; domain < GT_API_DOMAIN_COUNT_; domain++) {
-		for (uint32_t cbid = 1; cbid < gt_cuda_api_end((enum gt_api_domain)domain); cbid++) {
+		for (uint32_t cbid = 1; cbid < gt_cuda_api_end((enum gt_api_domain)domain);
+		     cbid++) {
 			if (gt_cuda_set_has(&wanted, (enum gt_api_domain)domain, cbid))
 				enable_callback(domains[domain], cbid);
 		}
@@ -221,8 +222,9 @@ int gt_cupti_start(const struct gt_config *config, void (*on_init_finished)(void
 		return -ENOTSUP;
 	}
 	if (gt_cupti.api.cuptiSetThreadIdType)
-		note_refused(status, "THREAD_ID_TYPE",
-			     gt_cupti.api.cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM));
+		note_refused(
+			status, "THREAD_ID_TYPE",
+			gt_cupti.api.cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM));
 	gt_cupti.on_init_finished = on_init_finished;
 	error = subscribe(status);
 	if (error)
@@ -322,8 +324,8 @@ void gt_cupti_stop(void)
 const char *gt_cupti_call_name(int domain, uint32_t cbid)
 {
 	const char *name = NULL;
-	CUpti_CallbackDomain cupti_domain = domain == GT_API_RUNTIME ? CUPTI_CB_DOMAIN_RUNTIME_API
-								     : CUPTI_CB_DOMAIN_DRIVER_API;
+	CUpti_CallbackDomain cupti_domain =
+		domain == GT_API_RUNTIME ? CUPTI_CB_DOMAIN_RUNTIME_API : CUPTI_CB_DOMAIN_DRIVER_API;
 
 	if (!gt_cupti.api.cuptiGetCallbackName ||
 	    gt_cupti.api.cuptiGetCallbackName(cupti_domain, cbid, &name) != CUPTI_SUCCESS)

@@ -16,10 +16,10 @@
 struct gt_translate;
 
 struct gt_cupti_status {
-	uint32_t version;     /* cuptiGetVersion */
-	char path[256];       /* of libcupti */
-	char why[256];        /* why it could not be had, empty otherwise */
-	char refused[256];    /* kinds and attributes that it refused: "MEMSET=14 ..." */
+	uint32_t version;  /* cuptiGetVersion */
+	char path[256];    /* of libcupti */
+	char why[256];     /* why it could not be had, empty otherwise */
+	char refused[256]; /* kinds and attributes that it refused: "MEMSET=14 ..." */
 };
 
 /*

@@ -79,8 +79,7 @@ void CUPTIAPI gt_cupti_callback(void *user, CUpti_CallbackDomain domain, CUpti_C
 				const void *data)
 {
 	(void)user;
-	if (!gt_forkguard_holds() ||
-	    !atomic_load_explicit(&gt_cupti.active, memory_order_relaxed))
+	if (!gt_forkguard_holds() || !atomic_load_explicit(&gt_cupti.active, memory_order_relaxed))
 		return;
 	if (domain == CUPTI_CB_DOMAIN_RUNTIME_API || domain == CUPTI_CB_DOMAIN_DRIVER_API)
 		on_api(domain, cbid, data);

@@ -78,8 +78,8 @@ static const char *name_in(const void *record)
 void gt_cupti_capture_add(const void *record, uint32_t size)
 {
 	const char *name = name_in(record);
-	struct gt_cupti_capture_record head = {
-		.size = size, .name_length = name ? (uint32_t)strlen(name) : 0};
+	struct gt_cupti_capture_record head = {.size = size,
+					       .name_length = name ? (uint32_t)strlen(name) : 0};
 
 	put(&head, sizeof(head));
 	put(record, size);

@@ -13,11 +13,11 @@
 struct gt_cupti {
 	struct gt_cupti_api api;
 	CUpti_SubscriberHandle subscriber;
-	_Atomic bool active;             /* callbacks do something */
+	_Atomic bool active; /* callbacks do something */
 	void (*on_init_finished)(void);
 	_Atomic bool init_finished;
-	_Atomic(const char *) fatal;     /* message of a fatal state callback */
-	_Atomic bool dead;               /* after a fatal error: never call it again */
+	_Atomic(const char *) fatal; /* message of a fatal state callback */
+	_Atomic bool dead;           /* after a fatal error: never call it again */
 };
 
 extern struct gt_cupti gt_cupti;

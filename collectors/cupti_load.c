@@ -227,10 +227,11 @@ int gt_cupti_load(const char *forced, struct gt_cupti_api *ret_api, char *ret_wh
 		if (*forced)
 			gt_text_format(ret_why, size, "cannot load %s, given by --cupti", forced);
 		else
-			gt_text_format(ret_why, size,
-				       "libcupti.so.%u was not found: install CUPTI of that CUDA, or "
-				       "name the file with --cupti",
-				       gt_cupti_cuda_major());
+			gt_text_format(
+				ret_why, size,
+				"libcupti.so.%u was not found: install CUPTI of that CUDA, or "
+				"name the file with --cupti",
+				gt_cupti_cuda_major());
 		return -ENOENT;
 	}
 	missing = resolve(handle, &api);

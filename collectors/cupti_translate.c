@@ -123,8 +123,9 @@ static void fill_kernel(struct gt_translate *t, const CUpti_ActivityKernel8 *r,
 		.local_per_thread = r->localMemoryPerThread,
 		.graph_id = r->graphId,
 		.graph_node_id = r->graphNodeId,
-		.cooperative = r->launchType == CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_SINGLE_DEVICE ||
-			       r->launchType == CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_MULTI_DEVICE,
+		.cooperative =
+			r->launchType == CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_SINGLE_DEVICE ||
+			r->launchType == CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_MULTI_DEVICE,
 	};
 	if (r->deviceId < GT_FACTS_DEVICES)
 		gt_occupancy_fill(&t->devices[r->deviceId], k);
@@ -141,8 +142,8 @@ static void translate_kernel(struct gt_translate *t, const void *record)
 		return;
 	}
 	set_times(t, &event, r->start, r->end);
-	event.place = place_of(r->deviceId, r->contextId, r->streamId, r->channelID,
-			       (int)r->channelType);
+	event.place =
+		place_of(r->deviceId, r->contextId, r->streamId, r->channelID, (int)r->channelType);
 	fill_kernel(t, r, &event.kernel);
 	t->emit(t->context, &event);
 }
@@ -158,8 +159,8 @@ static void translate_memcpy(struct gt_translate *t, const void *record)
 		return;
 	}
 	set_times(t, &event, r->start, r->end);
-	event.place = place_of(r->deviceId, r->contextId, r->streamId, r->channelID,
-			       (int)r->channelType);
+	event.place =
+		place_of(r->deviceId, r->contextId, r->streamId, r->channelID, (int)r->channelType);
 	event.memory = (struct gt_memory_event){.bytes = r->bytes,
 						.copy = copy_kind(r->copyKind),
 						.src = memory_kind(r->srcKind),
@@ -180,8 +181,8 @@ static void translate_memcpy_peer(struct gt_translate *t, const void *record)
 		return;
 	}
 	set_times(t, &event, r->start, r->end);
-	event.place = place_of(r->deviceId, r->contextId, r->streamId, r->channelID,
-			       (int)r->channelType);
+	event.place =
+		place_of(r->deviceId, r->contextId, r->streamId, r->channelID, (int)r->channelType);
 	event.memory = (struct gt_memory_event){.bytes = r->bytes,
 						.copy = copy_kind(r->copyKind),
 						.src = memory_kind(r->srcKind),
@@ -205,8 +206,8 @@ static void translate_memset(struct gt_translate *t, const void *record)
 		return;
 	}
 	set_times(t, &event, r->start, r->end);
-	event.place = place_of(r->deviceId, r->contextId, r->streamId, r->channelID,
-			       (int)r->channelType);
+	event.place =
+		place_of(r->deviceId, r->contextId, r->streamId, r->channelID, (int)r->channelType);
 	event.memory = (struct gt_memory_event){.bytes = r->bytes,
 						.dst = memory_kind(r->memoryKind),
 						.value = r->value,
@@ -335,8 +336,8 @@ static void translate_context(struct gt_translate *t, const void *record)
 	struct gt_event event = {.kind = GT_EVENT_CONTEXT};
 
 	add(t, GT_LEDGER_RECORDS_FACT);
-	event.place = place_of(r->deviceId, r->contextId, r->nullStreamId, 0,
-			       CUPTI_CHANNEL_TYPE_INVALID);
+	event.place =
+		place_of(r->deviceId, r->contextId, r->nullStreamId, 0, CUPTI_CHANNEL_TYPE_INVALID);
 	if (r->contextId < GT_TRANSLATE_CONTEXTS)
 		t->context_device[r->contextId] = r->deviceId;
 	t->emit(t->context, &event);

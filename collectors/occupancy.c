@@ -62,9 +62,9 @@ static int active_blocks(const struct gt_device_event *device, const struct gt_k
 	function.partitionedGCConfig = PARTITIONED_GC_OFF;
 	function.shmemLimitConfig = FUNC_SHMEM_LIMIT_OPTIN;
 	function.maxDynamicSharedSizeBytes = kernel->dynamic_shared;
-	if (threads > INT_MAX || cudaOccMaxActiveBlocksPerMultiprocessor(
-					 &result, &prop, &function, &state, (int)threads,
-					 kernel->dynamic_shared) != CUDA_OCC_SUCCESS)
+	if (threads > INT_MAX ||
+	    cudaOccMaxActiveBlocksPerMultiprocessor(&result, &prop, &function, &state, (int)threads,
+						    kernel->dynamic_shared) != CUDA_OCC_SUCCESS)
 		return -1;
 	return result.activeBlocksPerMultiprocessor;
 }

@@ -13,7 +13,7 @@
 #define SAMPLE_TRIES  5
 
 /* Least distance of two samples that gives the rate of the counter. */
-#define RATE_MIN_NS 10000000u
+#define RATE_MIN_NS   10000000u
 
 static uint64_t read_realtime(void)
 {

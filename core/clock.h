@@ -36,7 +36,7 @@ struct gt_clock {
 	uint32_t count;
 	struct gt_clock_sample first;
 	struct gt_clock_sample samples[GT_CLOCK_SAMPLES]; /* the newest, oldest first */
-	uint64_t steps;       /* times REALTIME was seen to step */
+	uint64_t steps;                                   /* times REALTIME was seen to step */
 };
 
 /* Step of CLOCK_REALTIME above which it is reported, ns (REQ-45). */

@@ -38,7 +38,7 @@ static const char *const other_variables[] = {
 static const struct {
 	const char *word;
 	int64_t value;
-} bool_words[] = {{"yes", 1}, {"no", 0},   {"1", 1},   {"0", 0},  {"true", 1},
+} bool_words[] = {{"yes", 1},   {"no", 0}, {"1", 1},   {"0", 0}, {"true", 1},
 		  {"false", 0}, {"on", 1}, {"off", 0}, {"", 1}};
 
 static int parse_bool(const char *text, int64_t *ret_value)
@@ -165,7 +165,7 @@ int gt_config_find(const char *name, size_t length)
 void gt_config_explain(enum gt_option_id id, const char *text, char *ret_line, size_t size)
 {
 	static const char *const wants[] = {
-		[GT_OPTION_BOOL] = "yes or no",	  [GT_OPTION_INT] = "a number in ",
+		[GT_OPTION_BOOL] = "yes or no",   [GT_OPTION_INT] = "a number in ",
 		[GT_OPTION_SIZE] = "a size in ",  [GT_OPTION_ENUM] = "one of ",
 		[GT_OPTION_STRING] = "some text", [GT_OPTION_PATH] = "a path",
 	};
@@ -202,7 +202,8 @@ static void take_variable(struct gt_config *config, const char *variable,
 
 		if (strncmp(variable, gt_options[id].env, length) || variable[length] != '=')
 			continue;
-		if (gt_config_set(config, (enum gt_option_id)id, variable + length + 1) && complain) {
+		if (gt_config_set(config, (enum gt_option_id)id, variable + length + 1) &&
+		    complain) {
 			gt_config_explain((enum gt_option_id)id, variable + length + 1, line,
 					  sizeof(line));
 			complain(line);

@@ -28,12 +28,12 @@ enum gt_option_id {
 };
 
 struct gt_option {
-	const char *name;      /* "max-size" */
-	const char *env;       /* "GPUTRACE_MAX_SIZE" */
+	const char *name; /* "max-size" */
+	const char *env;  /* "GPUTRACE_MAX_SIZE" */
 	enum gt_option_type type;
-	const char *initial;   /* default, as a user would write it */
-	const char *values;    /* see config.def */
-	const char *argument;  /* name of the value in the help */
+	const char *initial;  /* default, as a user would write it */
+	const char *values;   /* see config.def */
+	const char *argument; /* name of the value in the help */
 	const char *help;
 };
 
@@ -41,8 +41,8 @@ extern const struct gt_option gt_options[GT_CONFIG_COUNT_];
 
 struct gt_config {
 	struct {
-		const char *text;  /* STRING, PATH, ENUM */
-		int64_t number;    /* BOOL 0/1, INT, SIZE bytes, ENUM index in values */
+		const char *text; /* STRING, PATH, ENUM */
+		int64_t number;   /* BOOL 0/1, INT, SIZE bytes, ENUM index in values */
 		bool is_default;
 	} value[GT_CONFIG_COUNT_];
 };

@@ -18,34 +18,30 @@ struct gt_string;
 struct gt_stack;
 
 enum gt_event_kind {
-	GT_EVENT_API,      /* a CUDA call of the host */
-	GT_EVENT_KERNEL,   /* GPU operations ... */
+	GT_EVENT_API,    /* a CUDA call of the host */
+	GT_EVENT_KERNEL, /* GPU operations ... */
 	GT_EVENT_MEMCPY,
 	GT_EVENT_MEMSET,
 	GT_EVENT_SYNC,     /* ... up to here */
 	GT_EVENT_OVERHEAD, /* what the tracing itself cost, as CUPTI tells */
-	GT_EVENT_RANGE,    /* a named span of a host thread (NVTX, Python function, framework operator) */
-	GT_EVENT_MARK,     /* a named instant of a host thread */
+	GT_EVENT_RANGE, /* a named span of a host thread (NVTX, Python function, framework operator) */
+	GT_EVENT_MARK, /* a named instant of a host thread */
 	GT_EVENT_COUNTER,
-	GT_EVENT_DEVICE,   /* facts: once per device, context, stream, thread */
+	GT_EVENT_DEVICE, /* facts: once per device, context, stream, thread */
 	GT_EVENT_CONTEXT,
 	GT_EVENT_STREAM,
 	GT_EVENT_THREAD,
-	GT_EVENT_NOTE,     /* LOST, capture gap, clock step, option changed */
+	GT_EVENT_NOTE, /* LOST, capture gap, clock step, option changed */
 	GT_EVENT_COUNT_
 };
 
-enum gt_api_domain {
-	GT_API_RUNTIME,
-	GT_API_DRIVER,
-	GT_API_DOMAIN_COUNT_
-};
+enum gt_api_domain { GT_API_RUNTIME, GT_API_DRIVER, GT_API_DOMAIN_COUNT_ };
 
 /* The call that asked for a GPU operation: what the arrow and "launched by" are made of. By value in
  * each event, so that a writer may keep events for a while (lanes need order) without a lifetime. */
 struct gt_launch {
-	bool known;                   /* false: the call is not in the trace, no arrow */
-	bool first;                   /* this is the first operation of its call: the arrow starts */
+	bool known; /* false: the call is not in the trace, no arrow */
+	bool first; /* this is the first operation of its call: the arrow starts */
 	uint32_t tid;
 	uint64_t start;
 	const struct gt_stack *stack; /* NULL: not captured */
@@ -64,8 +60,8 @@ struct gt_place {
 struct gt_api_event {
 	enum gt_api_domain domain;
 	uint32_t cbid;
-	int32_t result;      /* cudaError_t or CUresult; 0 is success */
-	bool enqueues;       /* starts GPU work: the stack is shown on the GPU operation instead */
+	int32_t result; /* cudaError_t or CUresult; 0 is success */
+	bool enqueues;  /* starts GPU work: the stack is shown on the GPU operation instead */
 	const struct gt_string *name;
 };
 
@@ -73,10 +69,10 @@ struct gt_kernel_event {
 	const struct gt_string *name; /* demangled */
 	uint64_t queued, submitted;   /* ns, 0: not measured */
 	uint32_t grid[3], block[3], cluster[3];
-	uint32_t registers;           /* per thread */
+	uint32_t registers;                                      /* per thread */
 	uint32_t static_shared, dynamic_shared, shared_executed; /* bytes */
-	uint32_t local_per_thread;    /* bytes */
-	uint32_t graph_id;            /* 0: not from a graph */
+	uint32_t local_per_thread;                               /* bytes */
+	uint32_t graph_id;                                       /* 0: not from a graph */
 	uint64_t graph_node_id;
 	bool cooperative;
 	bool has_priority;
@@ -120,10 +116,10 @@ enum gt_copy_kind {
 
 struct gt_memory_event { /* MEMCPY and MEMSET */
 	uint64_t bytes;
-	enum gt_copy_kind copy;         /* MEMCPY */
-	enum gt_memory_kind src, dst;   /* MEMSET: dst only */
-	uint32_t value;                 /* MEMSET */
-	bool peer;                      /* MEMCPY between devices: */
+	enum gt_copy_kind copy;       /* MEMCPY */
+	enum gt_memory_kind src, dst; /* MEMSET: dst only */
+	uint32_t value;               /* MEMSET */
+	bool peer;                    /* MEMCPY between devices: */
 	uint32_t src_device, dst_device;
 	uint32_t graph_id;
 	uint64_t graph_node_id;
@@ -141,8 +137,8 @@ enum gt_sync_kind {
 
 struct gt_sync_event {
 	enum gt_sync_kind kind;
-	uint32_t cuda_event;          /* id, 0: none */
-	bool has_wait_on;             /* STREAM_WAIT_EVENT whose cudaEventRecord was seen: */
+	uint32_t cuda_event; /* id, 0: none */
+	bool has_wait_on;    /* STREAM_WAIT_EVENT whose cudaEventRecord was seen: */
 	uint32_t wait_on_stream;
 	uint32_t wait_on_correlation; /* of the cudaEventRecord */
 };
@@ -158,7 +154,7 @@ struct gt_range_event { /* RANGE and MARK */
 	uint64_t id;                      /* unique per range */
 	uint32_t color;                   /* ARGB, 0: none */
 	bool unfinished;
-	bool on_gpu;                      /* the shadow of the range on a stream: place is valid */
+	bool on_gpu; /* the shadow of the range on a stream: place is valid */
 };
 
 struct gt_counter_event {
@@ -175,7 +171,8 @@ struct gt_device_event {
 	uint32_t sm_count, warp_size;
 	uint32_t max_threads_per_block, max_threads_per_sm, max_warps_per_sm, max_blocks_per_sm;
 	uint32_t registers_per_block, registers_per_sm;
-	uint32_t shared_per_block, shared_per_block_optin, shared_per_sm; /* bytes; optin 0: unknown */
+	uint32_t shared_per_block, shared_per_block_optin,
+		shared_per_sm; /* bytes; optin 0: unknown */
 };
 
 struct gt_stream_event { /* CONTEXT: stream is the null stream's id */
@@ -196,12 +193,12 @@ struct gt_note_event {
 
 struct gt_event {
 	enum gt_event_kind kind;
-	uint32_t tid;                /* host thread; 0 on GPU operations */
-	uint64_t start, end;         /* ns on the trace clock; end >= start always */
-	uint32_t correlation;        /* 0: none */
-	struct gt_place place;       /* GPU operations, facts */
+	uint32_t tid;                 /* host thread; 0 on GPU operations */
+	uint64_t start, end;          /* ns on the trace clock; end >= start always */
+	uint32_t correlation;         /* 0: none */
+	struct gt_place place;        /* GPU operations, facts */
 	const struct gt_stack *stack; /* host events; GPU operations carry launch.stack */
-	struct gt_launch launch;     /* GPU operations: the call that asked */
+	struct gt_launch launch;      /* GPU operations: the call that asked */
 	union {
 		struct gt_api_event api;
 		struct gt_kernel_event kernel;

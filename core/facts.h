@@ -17,28 +17,28 @@
 #define GT_FACTS_REASONS 8
 
 struct gt_facts {
-	const char *version;       /* of gputrace */
-	char process[64];          /* short name of the program, /proc/self/comm */
+	const char *version; /* of gputrace */
+	char process[64];    /* short name of the program, /proc/self/comm */
 	char host[65];
 	uint32_t pid;
-	int32_t rank;              /* 0 without a launcher */
-	int32_t world_size;        /* 1 without a launcher */
-	int32_t local_rank;        /* -1: not known */
-	bool has_rank;             /* a launcher told the rank */
-	uint64_t base;             /* ns, subtracted from every time stamp written */
-	uint64_t start;            /* trace clock ns of the start of the session */
-	uint32_t cupti_version;    /* 0: no CUPTI */
-	uint32_t runtime_version;  /* 13000, 0: not known */
+	int32_t rank;             /* 0 without a launcher */
+	int32_t world_size;       /* 1 without a launcher */
+	int32_t local_rank;       /* -1: not known */
+	bool has_rank;            /* a launcher told the rank */
+	uint64_t base;            /* ns, subtracted from every time stamp written */
+	uint64_t start;           /* trace clock ns of the start of the session */
+	uint32_t cupti_version;   /* 0: no CUPTI */
+	uint32_t runtime_version; /* 13000, 0: not known */
 	uint32_t driver_version;
 	char cupti_path[256];
-	const char *mode;          /* "cupti", "hooks only" */
-	char mode_reason[256];     /* why hooks only, empty otherwise */
-	const char *unwinder;      /* "libunwind rules", "frame pointers", "off" */
-	uint32_t device_count;     /* devices[] is indexed by device id, holes have id UINT32_MAX */
+	const char *mode;      /* "cupti", "hooks only" */
+	char mode_reason[256]; /* why hooks only, empty otherwise */
+	const char *unwinder;  /* "libunwind rules", "frame pointers", "off" */
+	uint32_t device_count; /* devices[] is indexed by device id, holes have id UINT32_MAX */
 	struct gt_device_event devices[GT_FACTS_DEVICES];
 	struct gt_clock_sample clock_first, clock_last;
-	char options[512];         /* options that differ from their default, "name=value ..." */
-	uint32_t generation;       /* counts changes */
+	char options[512];   /* options that differ from their default, "name=value ..." */
+	uint32_t generation; /* counts changes */
 };
 
 #endif

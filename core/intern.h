@@ -13,7 +13,7 @@ struct gt_string {
 	uint32_t id;     /* 1.., dense */
 	uint32_t length; /* bytes, without the terminating zero */
 	uint64_t hash;
-	char text[];     /* zero-terminated; may hold any byte, valid UTF-8 is not promised */
+	char text[]; /* zero-terminated; may hold any byte, valid UTF-8 is not promised */
 };
 
 struct gt_intern;

@@ -35,10 +35,10 @@ enum gt_thread_life {
 struct gt_thread {
 	struct gt_ring ring;
 	uint32_t tid;
-	uint32_t epoch;    /* of the registry that made it: a forked child's blocks are stale */
-	_Atomic int life;  /* enum gt_thread_life */
+	uint32_t epoch;   /* of the registry that made it: a forked child's blocks are stale */
+	_Atomic int life; /* enum gt_thread_life */
 	_Atomic uint64_t counters[GT_THREAD_COUNTERS_];
-	struct gt_thread *next; /* in the registry, set once */
+	struct gt_thread *next;             /* in the registry, set once */
 	_Alignas(64) unsigned char extra[]; /* collectors' state, zeroed for each new thread */
 };
 

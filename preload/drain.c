@@ -36,7 +36,7 @@
 #define OUTSTANDING_NS (500 * MS_NS)
 
 /* GPU operations may be delivered late by this much and still find their place in order. */
-#define SETTLE_NS (1000 * MS_NS)
+#define SETTLE_NS      (1000 * MS_NS)
 
 static struct {
 	struct gt_session *session;
@@ -85,8 +85,8 @@ static void tell_losses(struct gt_session *s)
 	gt_cupti_count(ledger);
 	tell_loss(s, ledger->count[GT_LEDGER_RECORDS_DROPPED], &drain.dropped_told,
 		  "dropped by CUPTI", "GPU records", "CUPTI had no buffer in time");
-	tell_loss(s, ledger->count[GT_LEDGER_BUFFERS_DISCARDED], &drain.discarded_told,
-		  "no buffer", "activity buffers", "all buffers in use: raise --max-memory");
+	tell_loss(s, ledger->count[GT_LEDGER_BUFFERS_DISCARDED], &drain.discarded_told, "no buffer",
+		  "activity buffers", "all buffers in use: raise --max-memory");
 }
 
 static void sample_clock(struct gt_session *s, uint64_t now)

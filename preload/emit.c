@@ -11,12 +11,12 @@
 #include "core/memory.h"
 #include "preload/session_internal.h"
 
-#define CORRELATE_MAX (1u << 18)
-#define WAITING_FIRST 256u
-#define WAITING_MAX   (1u << 16)
+#define CORRELATE_MAX    (1u << 18)
+#define WAITING_FIRST    256u
+#define WAITING_MAX      (1u << 16)
 
 /* How long a GPU operation waits for its call to return before it is written without. */
-#define UNLINKED_NS (5ull * 1000000000u)
+#define UNLINKED_NS      (5ull * 1000000000u)
 
 /* A GPU slice that starts this long before its call means that the clocks disagree. */
 #define BEFORE_LAUNCH_NS 1000000u
@@ -107,8 +107,7 @@ static void route(struct gt_session *session, const struct gt_event *event)
 
 void gt_emit_call(struct gt_session *session, const struct gt_event *event, bool expects, bool many)
 {
-	struct gt_launch launch = {
-		.tid = event->tid, .start = event->start, .stack = event->stack};
+	struct gt_launch launch = {.tid = event->tid, .start = event->start, .stack = event->stack};
 
 	if (expects)
 		gt_ledger_add(&session->ledger, GT_LEDGER_LAUNCHES_SEEN, 1);

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "core/log.h"
@@ -17,15 +16,16 @@
 #define PATH_BYTES 1024
 
 /* What a job calls itself; one folder for all its processes on all hosts. */
-static const char *const job_variables[] = {"SLURM_JOB_ID", "OMPI_MCA_ess_base_jobid",
-					    "PMIX_NAMESPACE", "TORCHELASTIC_RUN_ID", "PBS_JOBID",
-					    "LSB_JOBID"};
+static const char *const job_variables[] = {"SLURM_JOB_ID",   "OMPI_MCA_ess_base_jobid",
+					    "PMIX_NAMESPACE", "TORCHELASTIC_RUN_ID",
+					    "PBS_JOBID",      "LSB_JOBID"};
 
 /* Only what is harmless in a file name (REQ-87): the environment is not ours. */
 static void sanitize(char *name)
 {
 	for (char *p = name; *p; p++) {
-		if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-", *p))
+		if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-",
+			    *p))
 			*p = '_';
 	}
 	while (*name == '.')
@@ -54,20 +54,8 @@ static uint64_t start_ticks(int pid)
 	return p && !gt_text_parse_u64(p + 1, &end, &ticks) ? ticks : 0;
 }
 
-/* Unix seconds of the start of the process group: the same for all members of a pipeline. */
-static uint64_t group_start(const struct gt_facts *facts)
-{
-	uint64_t ticks = start_ticks((int)getpgrp());
-	uint64_t hertz = (uint64_t)sysconf(_SC_CLK_TCK);
-	struct timespec boot;
-
-	if (!ticks || clock_gettime(CLOCK_BOOTTIME, &boot))
-		return facts->start / 1000000000u;
-	return facts->start / 1000000000u - (uint64_t)boot.tv_sec + ticks / hertz;
-}
-
-/* A job's id, or else the start of the process group. */
-static void run_name(const struct gt_facts *facts, char *ret_name, size_t size)
+/* A job's id, or else the process group and when it began: the same for all members of a pipeline. */
+static void run_name(char *ret_name, size_t size)
 {
 	for (size_t i = 0; i < sizeof(job_variables) / sizeof(job_variables[0]); i++) {
 		const char *value = gt_identity_env(job_variables[i]);
@@ -78,12 +66,11 @@ static void run_name(const struct gt_facts *facts, char *ret_name, size_t size)
 			return;
 		}
 	}
-	gt_text_format(ret_name, size, "%lu-%d", (unsigned long)group_start(facts),
-		       (int)getpgrp());
+	gt_text_format(ret_name, size, "%d-%lu", (int)getpgrp(),
+		       (unsigned long)start_ticks((int)getpgrp()));
 }
 
-static void folder_name(const struct gt_config *config, const struct gt_facts *facts,
-			char *ret_path, size_t size)
+static void folder_name(const struct gt_config *config, char *ret_path, size_t size)
 {
 	const char *given = gt_config_text(config, GT_CONFIG_OUTPUT);
 	char run[128];
@@ -92,7 +79,7 @@ static void folder_name(const struct gt_config *config, const struct gt_facts *f
 		gt_text_format(ret_path, size, "%s", given);
 		return;
 	}
-	run_name(facts, run, sizeof(run));
+	run_name(run, sizeof(run));
 	gt_text_format(ret_path, size, "gputrace-out/%s", run);
 }
 
@@ -137,7 +124,7 @@ int gt_output_open(struct gt_output *output, const struct gt_config *config,
 		output->failed = true;
 		return -ENOMEM;
 	}
-	folder_name(config, facts, folder, sizeof(folder));
+	folder_name(config, folder, sizeof(folder));
 	file_name(facts, name, sizeof(name));
 	options.suffix = output->writer->ops->suffix;
 	if (options.suffix)

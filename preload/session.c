@@ -117,8 +117,7 @@ static void start_stacks(struct gt_session *s)
 	bool off = !strcmp(gt_config_text(&s->config, GT_CONFIG_STACKS), "off");
 
 	s->facts.unwinder = off ? "off" : gt_unwind_start();
-	gt_call_configure(off ? 0
-			      : (uint32_t)gt_config_number(&s->config, GT_CONFIG_STACK_DEPTH));
+	gt_call_configure(off ? 0 : (uint32_t)gt_config_number(&s->config, GT_CONFIG_STACK_DEPTH));
 }
 
 /* CUPTI, or the reason why not in the facts and, once, on stderr. */
@@ -130,8 +129,7 @@ static void start_cupti(struct gt_session *s)
 	if (!wanted)
 		gt_text_format(s->cupti.why, sizeof(s->cupti.why), "--mode=hooks");
 	else
-		s->has_cupti =
-			gt_cupti_start(&s->config, gt_process_watch_end, &s->cupti) == 0;
+		s->has_cupti = gt_cupti_start(&s->config, gt_process_watch_end, &s->cupti) == 0;
 	facts->mode = s->has_cupti ? "cupti" : "hooks only";
 	facts->cupti_version = s->cupti.version;
 	facts->driver_version = gt_cupti_driver_version();
@@ -140,7 +138,8 @@ static void start_cupti(struct gt_session *s)
 	gt_text_format(facts->mode_reason, sizeof(facts->mode_reason), "%s",
 		       s->has_cupti ? s->cupti.refused : s->cupti.why);
 	if (!s->has_cupti && wanted)
-		gt_log_say("GPU work is not recorded, only CUDA calls and stacks: %s", s->cupti.why);
+		gt_log_say("GPU work is not recorded, only CUDA calls and stacks: %s",
+			   s->cupti.why);
 	else if (s->has_cupti && *s->cupti.refused)
 		gt_log_say("CUPTI refused %s: these are missing in the trace", s->cupti.refused);
 }

@@ -10,10 +10,10 @@
 #include <stdbool.h>
 
 enum gt_session_state {
-	GT_SESSION_IDLE,      /* nothing has used CUDA */
-	GT_SESSION_CUPTI,     /* callbacks record, hooks only pass through */
-	GT_SESSION_HOOKS,     /* no CUPTI: hooks record */
-	GT_SESSION_OFF,       /* ended, refused, or a forked child: everything passes through */
+	GT_SESSION_IDLE,  /* nothing has used CUDA */
+	GT_SESSION_CUPTI, /* callbacks record, hooks only pass through */
+	GT_SESSION_HOOKS, /* no CUPTI: hooks record */
+	GT_SESSION_OFF,   /* ended, refused, or a forked child: everything passes through */
 };
 
 /* Read by every hook: one load. Changed by the session only. */

@@ -42,7 +42,8 @@ Test(config, names_and_variables_agree)
 
 		cr_assert_eq(strlen(env), strlen(gt_options[id].name));
 		for (size_t i = 0; env[i]; i++)
-			cr_assert_eq(gt_options[id].name[i] == '-' ? '_' : gt_options[id].name[i] & ~32,
+			cr_assert_eq(gt_options[id].name[i] == '-' ? '_'
+								   : gt_options[id].name[i] & ~32,
 				     env[i]);
 	}
 }
@@ -52,8 +53,11 @@ Test(config, sizes)
 	static const struct {
 		const char *text;
 		int64_t bytes;
-	} good[] = {{"4194304", 4 << 20}, {"4M", 4 << 20}, {"4MiB", 4 << 20},
-		    {"2g", 2ll << 30},	  {"64MB", 64 << 20}};
+	} good[] = {{"4194304", 4 << 20},
+		    {"4M", 4 << 20},
+		    {"4MiB", 4 << 20},
+		    {"2g", 2ll << 30},
+		    {"64MB", 64 << 20}};
 
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
 		cr_assert_eq(gt_config_set(&config, GT_CONFIG_MAX_SIZE, good[i].text), 0);
@@ -68,12 +72,16 @@ Test(config, a_wrong_value_leaves_the_old_one)
 		const char *text;
 		int error;
 	} bad[] = {
-		{GT_CONFIG_MAX_SIZE, "", -EINVAL},      {GT_CONFIG_MAX_SIZE, "4X", -EINVAL},
-		{GT_CONFIG_MAX_SIZE, "-1", -EINVAL},    {GT_CONFIG_MAX_SIZE, "1K", -ERANGE},
+		{GT_CONFIG_MAX_SIZE, "", -EINVAL},
+		{GT_CONFIG_MAX_SIZE, "4X", -EINVAL},
+		{GT_CONFIG_MAX_SIZE, "-1", -EINVAL},
+		{GT_CONFIG_MAX_SIZE, "1K", -ERANGE},
 		{GT_CONFIG_MAX_SIZE, "99999999999999999999", -ERANGE},
 		{GT_CONFIG_MAX_SIZE, "18446744073709551615G", -ERANGE},
-		{GT_CONFIG_STACK_DEPTH, "0", -ERANGE},  {GT_CONFIG_STACK_DEPTH, "64K", -EINVAL},
-		{GT_CONFIG_STACKS, "some", -EINVAL},    {GT_CONFIG_STACKS, "shor", -EINVAL},
+		{GT_CONFIG_STACK_DEPTH, "0", -ERANGE},
+		{GT_CONFIG_STACK_DEPTH, "64K", -EINVAL},
+		{GT_CONFIG_STACKS, "some", -EINVAL},
+		{GT_CONFIG_STACKS, "shor", -EINVAL},
 		{GT_CONFIG_SYNC, "maybe", -EINVAL},
 	};
 	struct gt_config before = config;

@@ -30,9 +30,10 @@ static void keep(void *context, const struct gt_event *event)
 
 static void setup(void)
 {
-	trace_clock = (struct gt_clock){.count = 1, .trace_offset = (int64_t)(EPOCH - 100 * SECOND)};
-	trace_clock.first = (struct gt_clock_sample){.monotonic = 100 * SECOND, .realtime = EPOCH,
-						     .ticks = 5000};
+	trace_clock =
+		(struct gt_clock){.count = 1, .trace_offset = (int64_t)(EPOCH - 100 * SECOND)};
+	trace_clock.first = (struct gt_clock_sample){
+		.monotonic = 100 * SECOND, .realtime = EPOCH, .ticks = 5000};
 	trace_clock.samples[0] = trace_clock.first;
 	ledger = (struct gt_ledger){0};
 	strings = gt_intern_new(1 << 20);

@@ -8,9 +8,16 @@
 #include <criterion/criterion.h>
 
 static const struct gt_device_event h200 = {
-	.compute_major = 9, .compute_minor = 0, .sm_count = 132, .warp_size = 32,
-	.max_threads_per_block = 1024, .max_threads_per_sm = 2048, .registers_per_block = 65536,
-	.registers_per_sm = 65536, .shared_per_block = 49152, .shared_per_block_optin = 232448,
+	.compute_major = 9,
+	.compute_minor = 0,
+	.sm_count = 132,
+	.warp_size = 32,
+	.max_threads_per_block = 1024,
+	.max_threads_per_sm = 2048,
+	.registers_per_block = 65536,
+	.registers_per_sm = 65536,
+	.shared_per_block = 49152,
+	.shared_per_block_optin = 232448,
 	.shared_per_sm = 233472,
 };
 
@@ -63,7 +70,9 @@ Test(occupancy, is_what_kineto_writes)
 
 Test(occupancy, the_example_of_the_format_page)
 {
-	struct gt_kernel_event k = {.grid = {64, 8, 1}, .block = {256, 1, 1}, .registers = 122,
+	struct gt_kernel_event k = {.grid = {64, 8, 1},
+				    .block = {256, 1, 1},
+				    .registers = 122,
 				    .dynamic_shared = 49152};
 
 	gt_occupancy_fill(&h200, &k);
