@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Makes the man page and the bash completion out of what gputrace-cli tells of itself, so that the
+option table in core/config.def and the command table in cli/main.c are the only lists.
+
+usage: generate.py man|completion CLI VERSION TEMPLATE"""
+import re
+import subprocess
+import sys
+
+
+def ask(cli, *words):
+    return subprocess.run([cli, *words], capture_output=True, text=True, check=True).stdout
+
+
+def commands(cli):
+    """(name, arguments, help) of each listed command."""
+    rows = []
+    for line in ask(cli, "--help").splitlines():
+        row = re.match(r"  (\S+) (.*?)  +(\S.*)$", line)
+        if row:
+            rows.append(row.groups())
+    return rows
+
+
+def roff(text):
+    return text.replace("\\", "\\\\").replace("-", "\\-")
+
+
+def man_commands(cli):
+    return "".join(f".TP\n.B {roff(name)} {roff(arguments)}\n{roff(text)}\n"
+                   for name, arguments, text in commands(cli))
+
+
+def main(kind, cli, version, template):
+    with open(template, encoding="utf-8") as page:
+        text = page.read()
+    if kind == "man":
+        values = {"OPTIONS": ask(cli, "options", "--format=man").rstrip("\n"),
+                  "COMMANDS": man_commands(cli).rstrip("\n")}
+    else:
+        values = {"OPTIONS": " ".join(ask(cli, "options", "--format=words").split()),
+                  "COMMANDS": " ".join(name for name, _, _ in commands(cli))}
+    values["VERSION"] = version
+    sys.stdout.write(re.sub(r"@(OPTIONS|COMMANDS|VERSION)@", lambda m: values[m.group(1)], text))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What is generated from the tables of options and commands: the README's table, the man page, the
+bash completion."""
+import shutil
+import subprocess
+import unittest
+
+from harness import BUILD, CLI, ROOT
+
+
+def ask(*words):
+    return subprocess.run([str(CLI), *words], capture_output=True, text=True, check=True).stdout
+
+
+def complete(line):
+    """What the completion offers for a command line with the cursor at its end."""
+    words = line.replace("=", " = ").split()
+    if line.endswith((" ", "=")):
+        words.append("")
+    script = (f". '{BUILD}/docs/gputrace'\n"
+              f"COMP_WORDS=({' '.join(repr(word) for word in words)})\n"
+              f"COMP_CWORD={len(words) - 1}\nCOMP_LINE={line!r}\nCOMP_POINT={len(line)}\n"
+              "compopt() { :; }\n_gputrace\nprintf '%s\\n' \"${COMPREPLY[@]}\"\n")
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+class TestPages(unittest.TestCase):
+    def test_readme_holds_the_options(self):
+        table = ask("options", "--format=markdown")
+        self.assertIn(table, (ROOT / "README.md").read_text(encoding="utf-8"),
+                      "put the output of `gputrace-cli options --format=markdown` into README.md")
+
+    @unittest.skipUnless(shutil.which("man"), "man is not installed")
+    def test_man_page_has_no_warning(self):
+        done = subprocess.run(["man", "--warnings", "-l", str(BUILD / "docs" / "gputrace.1")],
+                              capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        for name in ("--stack-depth=N", "GPUTRACE_STACK_DEPTH", "stats"):
+            self.assertIn(name, done.stdout)
+
+    def test_completion_of_options(self):
+        self.assertIn("--stacks=off", complete("gputrace run --stacks"))
+        self.assertEqual(sorted(complete("gputrace run --stacks=")), ["full", "off", "short"])
+        self.assertEqual(complete("gputrace run --quiet --max-m"), ["--max-memory="])
+
+    def test_completion_of_commands(self):
+        self.assertIn("run", complete("gputrace r"))
+        self.assertIn("stats", complete("gputrace st"))
+
+
+if __name__ == "__main__":
+    unittest.main()
