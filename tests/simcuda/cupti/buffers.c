@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Activity buffers: asked from the client when a record needs one, on the thread that makes the
+ * record; handed back full by the worker thread, or by a flush on the thread that flushes. One
+ * buffer for all, or one per thread (the default from 13.0 on). One mutex; with the lock switch
+ * it stays held while the client is called.
+ */
+#include "cupti/cupti_sim.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MIN_RECORD 512 /* a buffer must hold any one record */
+
+struct buffer {
+	uint8_t *data;
+	size_t size;
+	size_t used;
+	size_t records;
+	size_t max_records;
+	struct buffer *next;
+};
+
+/* Where a thread, or all of them, put records. */
+struct slot {
+	struct buffer *current;
+	struct slot *next;
+};
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t work = PTHREAD_COND_INITIALIZER;
+static struct buffer *full; /* newest first */
+static struct slot *slots;
+static struct slot shared_slot;
+static __thread struct slot *own_slot;
+static CUpti_BuffersCallbackRequestFunc request;
+static CUpti_BuffersCallbackCompleteFunc complete;
+static size_t dropped;
+static bool worker_runs;
+static uint32_t period_ms;
+static pid_t worker_pid;
+static uint8_t zeroed;
+static uint8_t per_thread = SIM_CUPTI_VERSION >= 130000;
+static uint64_t records_made;
+static size_t attribute_values[16] = {
+	[CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE] = 3200000,
+	[CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE_CDP] = 8388608,
+	[CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT] = 250,
+	[CUPTI_ACTIVITY_ATTR_PROFILING_SEMAPHORE_POOL_SIZE] = 25000,
+	[CUPTI_ACTIVITY_ATTR_PROFILING_SEMAPHORE_POOL_LIMIT] = 250,
+	[CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_PRE_ALLOCATE_VALUE] = 3,
+};
+
+/* The thief of the steal switch: a second client that registered its own callbacks. */
+static void thief_request(uint8_t **data, size_t *size, size_t *max_records)
+{
+	*size = 65536;
+	*max_records = 0;
+	*data = aligned_alloc(8, *size);
+}
+
+static void thief_complete(CUcontext context, uint32_t stream, uint8_t *data, size_t size,
+			   size_t valid)
+{
+	free(data);
+}
+
+static void steal_when_due(void)
+{
+	if (!cupti.faults.steal || ++records_made != cupti.faults.steal)
+		return;
+	request = thief_request;
+	complete = thief_complete;
+	cupti.table->truth("{\"truth\":\"fault\",\"fault\":\"steal\",\"after\":%llu}\n",
+			   (unsigned long long)records_made);
+}
+
+static void leave(void)
+{
+	if (!cupti.faults.lock)
+		pthread_mutex_unlock(&mutex);
+}
+
+static void come_back(void)
+{
+	if (!cupti.faults.lock)
+		pthread_mutex_lock(&mutex);
+}
+
+/* Caller holds mutex; it is released while the client is asked. NULL: the client refused. */
+static struct buffer *buffer_new(void)
+{
+	struct buffer *buffer = calloc(1, sizeof(*buffer));
+
+	if (!buffer || !request) {
+		free(buffer);
+		return NULL;
+	}
+	leave();
+	request(&buffer->data, &buffer->size, &buffer->max_records);
+	if (buffer->data && cupti.faults.poison)
+		memset(buffer->data, 0xdb, buffer->size);
+	else if (buffer->data && !zeroed)
+		memset(buffer->data, 0, buffer->size);
+	come_back();
+	if (buffer->data && buffer->size >= MIN_RECORD)
+		return buffer;
+	free(buffer);
+	return NULL;
+}
+
+static struct slot *slot_here(void)
+{
+	if (!per_thread)
+		return &shared_slot;
+	if (!own_slot && (own_slot = calloc(1, sizeof(*own_slot)))) {
+		own_slot->next = slots;
+		slots = own_slot;
+	}
+	return own_slot ? own_slot : &shared_slot;
+}
+
+static bool has_room(const struct buffer *buffer, size_t size)
+{
+	return buffer && buffer->size - buffer->used >= size &&
+	       (!buffer->max_records || buffer->records < buffer->max_records);
+}
+
+static void retire(struct slot *slot)
+{
+	if (!slot->current)
+		return;
+	slot->current->next = full;
+	full = slot->current;
+	slot->current = NULL;
+	pthread_cond_signal(&work);
+}
+
+/* A buffer with that much room, asked from the client if need be. Caller holds mutex. */
+static struct buffer *buffer_for(size_t size)
+{
+	struct slot *slot = slot_here();
+
+	if (has_room(slot->current, size))
+		return slot->current;
+	retire(slot);
+	struct buffer *fresh = buffer_new();
+	if (slot->current && fresh) { /* another thread was faster: hand the spare back, empty */
+		fresh->next = full;
+		full = fresh;
+	} else if (fresh) {
+		slot->current = fresh;
+	}
+	return has_room(slot->current, size) ? slot->current : NULL;
+}
+
+/* CUPTI asks for the first buffer when the first record is foreseen, not when it is written. */
+void cupti_buffers_expect(void)
+{
+	pthread_mutex_lock(&mutex);
+	if (!slot_here()->current)
+		buffer_for(MIN_RECORD);
+	pthread_mutex_unlock(&mutex);
+}
+
+void cupti_buffers_put(const void *record, size_t size)
+{
+	pthread_mutex_lock(&mutex);
+	steal_when_due();
+	struct buffer *buffer = buffer_for(size);
+	if (buffer) {
+		memcpy(buffer->data + buffer->used, record, size);
+		buffer->used += size;
+		buffer->records++;
+	} else {
+		dropped++;
+	}
+	pthread_mutex_unlock(&mutex);
+}
+
+/* Exchanges neighbours, so that nobody relies on an order that CUPTI does not promise. */
+static void shuffle(struct buffer *buffer)
+{
+	uint8_t *copy = malloc(buffer->used), *to = buffer->data;
+	size_t at = 0;
+
+	if (!copy)
+		return;
+	memcpy(copy, buffer->data, buffer->used);
+	while (at < buffer->used) {
+		size_t one = cupti_record_size(*(uint32_t *)(copy + at));
+		size_t two = at + one < buffer->used
+				     ? cupti_record_size(*(uint32_t *)(copy + at + one))
+				     : 0;
+		memcpy(to, copy + at + one, two);
+		memcpy(to + two, copy + at, one);
+		to += one + two;
+		at += one + two;
+	}
+	free(copy);
+}
+
+static void spoil_last(struct buffer *buffer)
+{
+	uint32_t *last = NULL;
+
+	for (size_t at = 0; at < buffer->used; at += cupti_record_size(*last))
+		last = (uint32_t *)(buffer->data + at);
+	if (!last)
+		return;
+	cupti.table->truth("{\"truth\":\"fault\",\"fault\":\"invalid_last\",\"kind\":%u}\n", *last);
+	*last = CUPTI_ACTIVITY_KIND_INVALID;
+}
+
+static void deliver(struct buffer *buffer)
+{
+	uint64_t start = cupti_time();
+
+	if (cupti.faults.shuffle)
+		shuffle(buffer);
+	if (cupti.faults.invalid_last)
+		spoil_last(buffer);
+	if (complete)
+		complete(NULL, 0, buffer->data, buffer->size, buffer->used);
+	if (cupti.faults.poison_complete)
+		memset(buffer->data, 0xdb, buffer->size);
+	if (buffer->used)
+		cupti_record_overhead(CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH, start,
+				      cupti_time());
+	free(buffer);
+}
+
+/* Hands all full buffers to the client, oldest first. Caller holds mutex. */
+static void deliver_full(void)
+{
+	while (full) {
+		struct buffer **last = &full;
+
+		while ((*last)->next)
+			last = &(*last)->next;
+		struct buffer *oldest = *last;
+		*last = NULL;
+		if (cupti.faults.lock) {
+			bool overhead = cupti.kinds[CUPTI_ACTIVITY_KIND_OVERHEAD];
+			cupti.kinds[CUPTI_ACTIVITY_KIND_OVERHEAD] = false;
+			deliver(oldest);
+			cupti.kinds[CUPTI_ACTIVITY_KIND_OVERHEAD] = overhead;
+			continue;
+		}
+		pthread_mutex_unlock(&mutex);
+		deliver(oldest);
+		pthread_mutex_lock(&mutex);
+	}
+}
+
+CUptiResult cupti_buffers_flush(bool forced)
+{
+	while (cupti.faults.flush_hangs)
+		pause();
+	cupti_pending_write(forced);
+	pthread_mutex_lock(&mutex);
+	retire(&shared_slot);
+	for (struct slot *slot = slots; slot; slot = slot->next)
+		retire(slot);
+	deliver_full();
+	pthread_mutex_unlock(&mutex);
+	return CUPTI_SUCCESS;
+}
+
+static void worker_wait(void)
+{
+	struct timespec until;
+	uint32_t ms = period_ms ? period_ms : 100;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += (long)(ms % 1000) * 1000000;
+	until.tv_sec += ms / 1000 + until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	pthread_cond_timedwait(&work, &mutex, &until);
+}
+
+static void *work_on(void *unused)
+{
+	pthread_mutex_lock(&mutex);
+	for (;;) {
+		if (full) {
+			deliver_full();
+			continue;
+		}
+		pthread_mutex_unlock(&mutex);
+		bool busy = cupti_pending_any();
+		if (busy)
+			cupti_pending_write(false);
+		pthread_mutex_lock(&mutex);
+		if (full)
+			continue;
+		if (busy || period_ms)
+			worker_wait();
+		else
+			pthread_cond_wait(&work, &mutex);
+	}
+	return unused;
+}
+
+void cupti_buffers_start_worker(void)
+{
+	pthread_t thread;
+
+	pthread_mutex_lock(&mutex);
+	if (!worker_runs || worker_pid != getpid())
+		worker_runs = !pthread_create(&thread, NULL, work_on, NULL);
+	if (worker_runs && worker_pid != getpid())
+		pthread_detach(thread);
+	worker_pid = getpid();
+	pthread_mutex_unlock(&mutex);
+}
+
+void cupti_buffers_wake(void)
+{
+	pthread_mutex_lock(&mutex);
+	pthread_cond_signal(&work);
+	pthread_mutex_unlock(&mutex);
+}
+
+CUptiResult CUPTIAPI cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc requested,
+						    CUpti_BuffersCallbackCompleteFunc completed)
+{
+	if (!requested || !completed)
+		return cupti_fail(CUPTI_ERROR_INVALID_PARAMETER);
+	pthread_mutex_lock(&mutex);
+	request = requested;
+	complete = completed;
+	pthread_mutex_unlock(&mutex);
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult CUPTIAPI cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t stream,
+						       size_t *ret_dropped)
+{
+	CUptiResult result = cupti_check();
+
+	if (result)
+		return result;
+	if (!ret_dropped)
+		return cupti_fail(CUPTI_ERROR_INVALID_PARAMETER);
+	pthread_mutex_lock(&mutex);
+	*ret_dropped = dropped;
+	dropped = 0;
+	pthread_mutex_unlock(&mutex);
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult CUPTIAPI cuptiActivityFlushAll(uint32_t flag)
+{
+	CUptiResult result = cupti_check();
+
+	if (result)
+		return result;
+	if (!request)
+		return cupti_fail(CUPTI_ERROR_INVALID_OPERATION);
+	return cupti_buffers_flush(flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+}
+
+CUptiResult CUPTIAPI cuptiActivityFlush(CUcontext context, uint32_t stream, uint32_t flag)
+{
+	return cuptiActivityFlushAll(flag);
+}
+
+CUptiResult CUPTIAPI cuptiActivityFlushPeriod(uint32_t ms)
+{
+	CUptiResult result = cupti_check();
+
+	if (result)
+		return result;
+	pthread_mutex_lock(&mutex);
+	period_ms = ms;
+	pthread_cond_signal(&work);
+	pthread_mutex_unlock(&mutex);
+	return CUPTI_SUCCESS;
+}
+
+static uint8_t *byte_attribute(CUpti_ActivityAttribute which)
+{
+	if (which == CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER)
+		return &zeroed;
+	if (which == CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER && SIM_CUPTI_VERSION >= 21)
+		return &per_thread;
+	return NULL;
+}
+
+static bool is_attribute(CUpti_ActivityAttribute which)
+{
+	return which <= CUPTI_ACTIVITY_ATTR_MEM_ALLOCATION_TYPE_HOST_PINNED ||
+	       (SIM_CUPTI_VERSION >= 21 &&
+		which <= CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE_DEVICE_GRAPHS);
+}
+
+CUptiResult CUPTIAPI cuptiActivitySetAttribute(CUpti_ActivityAttribute which, size_t *size,
+					       void *value)
+{
+	CUptiResult result = cupti_check();
+	uint8_t *byte = byte_attribute(which);
+
+	if (result)
+		return result;
+	if (!size || !value || !is_attribute(which))
+		return cupti_fail(CUPTI_ERROR_INVALID_PARAMETER);
+	if (*size < (byte ? 1 : sizeof(size_t)))
+		return cupti_fail(CUPTI_ERROR_PARAMETER_SIZE_NOT_SUFFICIENT);
+	if (byte)
+		*byte = *(uint8_t *)value;
+	else
+		attribute_values[which] = *(size_t *)value;
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult CUPTIAPI cuptiActivityGetAttribute(CUpti_ActivityAttribute which, size_t *size,
+					       void *value)
+{
+	CUptiResult result = cupti_check();
+	uint8_t *byte = byte_attribute(which);
+	size_t needed = byte ? 1 : sizeof(size_t);
+
+	if (result)
+		return result;
+	if (!size || !value || !is_attribute(which))
+		return cupti_fail(CUPTI_ERROR_INVALID_PARAMETER);
+	if (*size < needed)
+		return cupti_fail(CUPTI_ERROR_PARAMETER_SIZE_NOT_SUFFICIENT);
+	memcpy(value, byte ? (void *)byte : &attribute_values[which], needed);
+	*size = needed;
+	return CUPTI_SUCCESS;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The inside of the simulated libcupti. Built once per personality: SIM_CUPTI_VERSION (18, 22, 26,
+ * 130000) decides the layout of every record; what that version does not export is not exported.
+ */
+#ifndef SIMCUDA_CUPTI_CUPTI_SIM_H
+#define SIMCUDA_CUPTI_CUPTI_SIM_H
+
+/* Before sim.h, which asks cuda.h for all versions of every function: cupti.h cannot bear that. */
+#include <cupti.h>
+#include <cupti_activity_deprecated.h>
+
+#include "sim.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#ifndef SIM_CUPTI_VERSION
+#error "SIM_CUPTI_VERSION is not set"
+#endif
+
+#define CUPTI_KINDS 64
+
+/* What SIMCUDA_FAULT asks for; README.md explains each. */
+struct cupti_faults {
+	CUptiResult subscribe;
+	CUptiResult enable[CUPTI_KINDS];
+	uint64_t drop;
+	uint64_t zero;
+	uint64_t reverse;
+	uint64_t early;
+	uint64_t null_correlation;
+	uint64_t unknown_kind;
+	int64_t clock_step;
+	uint64_t clock_step_after;
+	uint64_t steal;
+	uint64_t fatal;
+	bool ticks;
+	bool invalid_last;
+	bool shuffle;
+	bool poison;
+	bool poison_complete;
+	bool flush_hangs;
+	bool lock;
+};
+
+struct cupti_state {
+	const struct sim_table *table; /* NULL without a driver */
+	struct cupti_faults faults;
+	_Atomic bool subscribed;
+	CUpti_CallbackFunc callback;
+	void *user;
+	uint8_t callbacks[CUPTI_CB_DOMAIN_SIZE][SIM_MAX_CBID];
+	_Atomic bool kinds[CUPTI_KINDS];
+	uint8_t api_wanted[3][SIM_MAX_CBID]; /* per domain and id; follows the kinds */
+	CUpti_ActivityThreadIdType thread_id_type;
+	CUpti_TimestampCallbackFunc timestamp;
+	_Atomic bool latency;
+	_Atomic bool dead; /* after a fatal error or cuptiFinalize */
+};
+
+extern struct cupti_state cupti;
+extern const char *const sim_driver_names[SIM_MAX_CBID];
+extern const char *const sim_runtime_names[SIM_MAX_CBID];
+
+/* init.c */
+CUptiResult cupti_check(void);
+CUptiResult cupti_fail(CUptiResult error);
+uint32_t cupti_thread_id(void);
+uint64_t cupti_time(void);
+uint64_t cupti_gpu_time(uint64_t time);
+bool cupti_fault_due(uint64_t every, _Atomic uint64_t *count);
+
+/* dispatch.c */
+extern const struct sim_client cupti_client;
+void cupti_dump(CUpti_ActivityKind kind);
+
+/* buffers.c */
+void cupti_buffers_put(const void *record, size_t size);
+void cupti_buffers_expect(void);
+CUptiResult cupti_buffers_flush(bool forced);
+void cupti_buffers_wake(void);
+void cupti_buffers_start_worker(void);
+size_t cupti_record_size(uint32_t kind);
+
+/* pending.c: operations whose record waits for their end */
+void cupti_pending_add(const struct sim_op *op);
+void cupti_pending_write(bool forced);
+bool cupti_pending_any(void);
+
+/* records.c */
+void cupti_record_operation(const struct sim_op *op, bool is_complete);
+void cupti_record_api(const struct sim_call *call);
+void cupti_record_context(const struct sim_resource *what);
+void cupti_record_stream(const struct sim_resource *what);
+void cupti_record_device(int ordinal);
+void cupti_record_sync(const struct sim_sync *sync);
+void cupti_record_event(const struct sim_event_recorded *event);
+void cupti_record_memory(const struct sim_memory *memory);
+void cupti_record_external(uint32_t correlation, CUpti_ExternalCorrelationKind kind, uint64_t id);
+void cupti_record_overhead(CUpti_ActivityOverheadKind kind, uint64_t start, uint64_t end);
+
+#endif

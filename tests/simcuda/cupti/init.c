@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Finding the driver, reading the fault switches, and time as this CUPTI stamps it. Any thread.
+ */
+#include "cupti/cupti_sim.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+struct cupti_state cupti;
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static __thread CUptiResult last_error;
+
+struct number_switch {
+	const char *name;
+	uint64_t *value;
+};
+
+struct bool_switch {
+	const char *name;
+	bool *value;
+};
+
+static bool read_number(const char *name, const char *value)
+{
+	struct cupti_faults *f = &cupti.faults;
+	const struct number_switch switches[] = {{"drop", &f->drop},
+						 {"zero_ts", &f->zero},
+						 {"reverse_ts", &f->reverse},
+						 {"early", &f->early},
+						 {"null_corr", &f->null_correlation},
+						 {"unknown_kind", &f->unknown_kind},
+						 {"steal", &f->steal},
+						 {"fatal", &f->fatal}};
+
+	for (size_t i = 0; i < sizeof(switches) / sizeof(*switches); i++)
+		if (!strcmp(name, switches[i].name)) {
+			*switches[i].value = value ? strtoull(value, NULL, 0) : 1;
+			return true;
+		}
+	return false;
+}
+
+static bool read_bool(const char *name)
+{
+	struct cupti_faults *f = &cupti.faults;
+	const struct bool_switch switches[] = {{"tsc", &f->ticks},
+					       {"invalid_last", &f->invalid_last},
+					       {"shuffle", &f->shuffle},
+					       {"poison", &f->poison},
+					       {"poison_complete", &f->poison_complete},
+					       {"lock", &f->lock}};
+
+	for (size_t i = 0; i < sizeof(switches) / sizeof(*switches); i++)
+		if (!strcmp(name, switches[i].name)) {
+			*switches[i].value = true;
+			return true;
+		}
+	return false;
+}
+
+static void read_fault(char *word)
+{
+	struct cupti_faults *f = &cupti.faults;
+	char *value = strchr(word, '=');
+
+	if (value)
+		*value++ = '\0';
+	if (read_number(word, value) || read_bool(word) || !strncmp(word, "die:", 4))
+		return;
+	if (!strcmp(word, "subscribe") && value)
+		f->subscribe = (CUptiResult)atoi(value);
+	else if (!strncmp(word, "enable:", 7) && value)
+		f->enable[(unsigned int)atoi(word + 7) % CUPTI_KINDS] = (CUptiResult)atoi(value);
+	else if (!strcmp(word, "clock_step") && value) {
+		f->clock_step = strtoll(value, &value, 0);
+		f->clock_step_after = *value == '@' ? strtoull(value + 1, NULL, 0) : 0;
+	} else if (!strcmp(word, "flush"))
+		f->flush_hangs = value && !strcmp(value, "hang");
+	else
+		dprintf(STDERR_FILENO, "simcuda: SIMCUDA_FAULT: unknown switch '%s'\n", word);
+}
+
+static void read_faults(void)
+{
+	const char *text = getenv("SIMCUDA_FAULT");
+	char *copy = text ? strdup(text) : NULL, *rest = NULL;
+
+	for (char *word = copy ? strtok_r(copy, ",", &rest) : NULL; word;
+	     word = strtok_r(NULL, ",", &rest))
+		read_fault(word);
+	free(copy);
+}
+
+static void start(void)
+{
+	static const CUuuid id = SIM_TABLE_UUID;
+	void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+	CUresult (*get)(const void **, const CUuuid *) = NULL;
+
+	read_faults();
+	cupti.thread_id_type = CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT;
+	if (driver)
+		*(void **)&get = dlsym(driver, "cuGetExportTable");
+	if (!get || get((const void **)&cupti.table, &id))
+		return;
+	cupti.table->set_client(&cupti_client);
+}
+
+/* Without a driver CUPTI answers 999, not 15; after a fatal error nothing works any more. */
+CUptiResult cupti_check(void)
+{
+	pthread_once(&once, start);
+	if (!cupti.table)
+		return cupti_fail(CUPTI_ERROR_UNKNOWN);
+	return cupti.dead ? cupti_fail(CUPTI_ERROR_NOT_INITIALIZED) : CUPTI_SUCCESS;
+}
+
+CUptiResult cupti_fail(CUptiResult error)
+{
+	last_error = error;
+	return error;
+}
+
+CUptiResult CUPTIAPI cuptiGetLastError(void)
+{
+	CUptiResult error = last_error;
+
+	last_error = CUPTI_SUCCESS;
+	return error;
+}
+
+uint32_t cupti_thread_id(void)
+{
+	static __thread uint32_t tid;
+
+	if (cupti.thread_id_type != CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM)
+		return (uint32_t)pthread_self();
+	if (!tid)
+		tid = (uint32_t)syscall(SYS_gettid);
+	return tid;
+}
+
+uint64_t cupti_time(void)
+{
+	return cupti.timestamp ? cupti.timestamp() : cupti.table->now();
+}
+
+/* A device time, on the clock that the client chose; tsc: as raw ticks of some counter. */
+uint64_t cupti_gpu_time(uint64_t time)
+{
+	if (cupti.faults.ticks)
+		return time / 2 * 5 % ((uint64_t)1 << 52);
+	return cupti.timestamp ? time - cupti.table->now() + cupti.timestamp() : time;
+}
+
+/* True for every so-manyth; 0 is never. */
+bool cupti_fault_due(uint64_t every, _Atomic uint64_t *count)
+{
+	return every && (atomic_fetch_add(count, 1) + 1) % every == 0;
+}
+
+CUptiResult CUPTIAPI cuptiGetVersion(uint32_t *version)
+{
+	if (!version)
+		return cupti_fail(CUPTI_ERROR_INVALID_PARAMETER);
+	*version = SIM_CUPTI_VERSION;
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult CUPTIAPI cuptiGetTimestamp(uint64_t *timestamp)
+{
+	if (!timestamp)
+		return cupti_fail(CUPTI_ERROR_INVALID_PARAMETER);
+	CUptiResult result = cupti_check();
+	if (!result)
+		*timestamp = cupti_time();
+	return result;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Operations whose end is still to come. A record is written once its operation is done: when a
+ * host thread synchronises, on a flush, by the worker, or when too many wait. Any thread.
+ */
+#include "cupti/cupti_sim.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ENOUGH 256
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct sim_op *waiting;
+static size_t count;
+static size_t room;
+static size_t next_look; /* look through the list when it is that long */
+
+/* Moves what is done to the end of the list; returns how many are not. Caller holds mutex. */
+static size_t take_done(struct sim_op **ret_done, size_t *ret_count, bool all)
+{
+	uint64_t until = cupti.table->done_until();
+	size_t kept = 0, taken = 0;
+	struct sim_op *done = malloc(count * sizeof(*done));
+
+	if (!done)
+		return count;
+	for (size_t i = 0; i < count; i++) {
+		if (all || waiting[i].end <= until)
+			done[taken++] = waiting[i];
+		else
+			waiting[kept++] = waiting[i];
+	}
+	*ret_done = done;
+	*ret_count = taken;
+	return kept;
+}
+
+/* A forced write takes unfinished operations too; their records cannot be read. */
+void cupti_pending_write(bool forced)
+{
+	uint64_t until = cupti.table->done_until();
+	struct sim_op *done = NULL;
+	size_t taken = 0;
+
+	pthread_mutex_lock(&mutex);
+	if (count)
+		count = take_done(&done, &taken, forced);
+	next_look = count * 2 + ENOUGH;
+	pthread_mutex_unlock(&mutex);
+	for (size_t i = 0; i < taken; i++)
+		if (done[i].end <= until)
+			cupti_record_operation(&done[i], true);
+	for (size_t i = 0; i < taken; i++)
+		if (done[i].end > until)
+			cupti_record_operation(&done[i], false);
+	free(done);
+}
+
+void cupti_pending_add(const struct sim_op *op)
+{
+	pthread_mutex_lock(&mutex);
+	if (count == room) {
+		size_t bigger = room ? room * 2 : 1024;
+		struct sim_op *grown = realloc(waiting, bigger * sizeof(*grown));
+
+		if (!grown) {
+			pthread_mutex_unlock(&mutex);
+			return;
+		}
+		waiting = grown;
+		room = bigger;
+	}
+	waiting[count++] = *op;
+	bool look = count >= (next_look ? next_look : ENOUGH);
+	bool first = count == 1;
+	pthread_mutex_unlock(&mutex);
+	cupti_buffers_expect();
+	if (look)
+		cupti_pending_write(false);
+	if (first)
+		cupti_buffers_wake();
+}
+
+bool cupti_pending_any(void)
+{
+	pthread_mutex_lock(&mutex);
+	bool any = count > 0;
+	pthread_mutex_unlock(&mutex);
+	return any;
+}

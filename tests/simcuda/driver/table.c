@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How others get at the driver: the private table for the two other simulated libraries,
+ * cuGetProcAddress for everyone, and the error names.
+ */
+#include "driver/driver.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int device_count(void)
+{
+	return sim_device_count;
+}
+
+static const struct sim_device_facts *device_facts(int ordinal)
+{
+	struct sim_device *device = sim_device_find(ordinal);
+
+	return device ? device->facts : NULL;
+}
+
+static bool in_init(void)
+{
+	return sim_self.in_init;
+}
+
+static uint32_t context_id(CUcontext context)
+{
+	return sim_context_valid(context) ? context->id : 0;
+}
+
+static int context_device(CUcontext context)
+{
+	return sim_context_valid(context) ? context->device->ordinal : -1;
+}
+
+static uint32_t stream_id(CUcontext context, CUstream handle, bool per_thread)
+{
+	struct CUctx_st *in = context ? context : sim_context_current();
+	struct CUstream_st *stream =
+		sim_context_valid(in) ? sim_stream_in(in, handle, per_thread) : NULL;
+
+	return stream ? stream->id : 0;
+}
+
+static uint64_t done_until(void)
+{
+	return sim_options.virtual_time ? UINT64_MAX : sim_now();
+}
+
+static const char *symbol_of(CUfunction function)
+{
+	return sim_symbol_of(function);
+}
+
+static const struct sim_table table = {
+	.watching = &sim_watching,
+	.call_enter = sim_call_enter,
+	.call_exit = sim_call_exit,
+	.symbol_of = symbol_of,
+	.set_client = sim_set_client,
+	.now = sim_now,
+	.done_until = done_until,
+	.truth = sim_truth,
+	.driver_ready = sim_is_ready,
+	.in_init = in_init,
+	.device_count = device_count,
+	.device_facts = device_facts,
+	.device_uuid = sim_device_uuid,
+	.current_correlation = sim_current_correlation,
+	.context_id = context_id,
+	.context_device = context_device,
+	.current_context = sim_context_current,
+	.stream_id = stream_id,
+	.graph_id = sim_graph_id,
+	.exec_id = sim_exec_id,
+	.node_id = sim_node_id,
+	.walk = sim_contexts_walk,
+};
+
+CUresult sim_cuGetExportTable(const void **ret_table, const CUuuid *id)
+{
+	static const CUuuid ours = SIM_TABLE_UUID;
+
+	if (!ret_table || !id)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (memcmp(id, &ours, sizeof(ours)))
+		return CUDA_ERROR_NOT_SUPPORTED;
+	*ret_table = &table;
+	return CUDA_SUCCESS;
+}
+
+static void *find_export(const char *name)
+{
+	for (const struct sim_export *e = sim_exports; e->name; e++)
+		if (!strcmp(e->name, name))
+			return e->address;
+	return NULL;
+}
+
+/* Functions whose newest version must not be given to a caller that asks for an older CUDA. */
+static const struct {
+	const char *name;
+	const char *variant;
+	int since;
+} versions[] = {
+	{"cuCtxCreate", "_v4", 12050},
+	{"cuCtxCreate", "_v3", 11040},
+	{"cuCtxCreate", "_v2", 3020},
+	{"cuGraphInstantiate", "WithFlags", 12000},
+	{"cuGraphInstantiate", "_v2", 11000},
+	{"cuGraphInstantiate", "", 10000},
+	{"cuGraphExecUpdate", "_v2", 12000},
+	{"cuGraphExecUpdate", "", 10020},
+	{"cuGraphAddKernelNode", "_v2", 12000},
+	{"cuGraphAddKernelNode", "", 10000},
+	{"cuGraphKernelNodeGetParams", "_v2", 12000},
+	{"cuGraphKernelNodeGetParams", "", 10000},
+	{"cuGraphKernelNodeSetParams", "_v2", 12000},
+	{"cuGraphKernelNodeSetParams", "", 10000},
+	{"cuGraphExecKernelNodeSetParams", "_v2", 12000},
+	{"cuGraphExecKernelNodeSetParams", "", 10000},
+	{"cuGraphAddNode", "_v2", 12030},
+	{"cuGraphAddNode", "", 12020},
+	{"cuGraphAddDependencies", "_v2", 13000},
+	{"cuGraphAddDependencies", "", 10000},
+	{"cuGraphGetEdges", "_v2", 13000},
+	{"cuGraphGetEdges", "", 10000},
+	{"cuStreamGetCaptureInfo", "_v3", 12030},
+	{"cuStreamGetCaptureInfo", "_v2", 11030},
+	{"cuStreamGetCaptureInfo", "", 10010},
+	{"cuStreamBeginCapture", "_v2", 10010},
+	{"cuMemPrefetchAsync", "_v2", 12020},
+	{"cuMemPrefetchAsync", "", 8000},
+	{"cuMemAdvise", "_v2", 12020},
+	{"cuMemAdvise", "", 8000},
+};
+
+static void *find_suffixed(const char *name, const char *variant, bool per_thread)
+{
+	static const char *const suffixes[] = {"_ptsz", "_ptds", ""};
+	char full[160];
+	void *found = NULL;
+
+	for (int i = per_thread ? 0 : 2; i < 3 && !found; i++) {
+		strncpy(full, name, 100);
+		full[100] = '\0';
+		strcat(full, variant);
+		strcat(full, suffixes[i]);
+		found = find_export(full);
+	}
+	return found;
+}
+
+static void *find_version(const char *name, int version, bool per_thread)
+{
+	static const char *const newest_first[] = {"_v4", "_v3", "_v2", ""};
+	void *found = NULL;
+	bool is_listed = false;
+
+	for (size_t i = 0; i < sizeof(versions) / sizeof(*versions) && !found; i++) {
+		if (strcmp(versions[i].name, name))
+			continue;
+		is_listed = true;
+		if (version >= versions[i].since)
+			found = find_suffixed(name, versions[i].variant, per_thread);
+	}
+	for (int i = 0; i < 4 && !found && !is_listed; i++)
+		found = find_suffixed(name, newest_first[i], per_thread);
+	return found;
+}
+
+CUresult sim_cuGetProcAddress_v2(const char *name, void **address, int version, cuuint64_t flags,
+				 CUdriverProcAddressQueryResult *status)
+{
+	if (!name || !address)
+		return CUDA_ERROR_INVALID_VALUE;
+	*address =
+		find_version(name, version, flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM);
+	if (status)
+		*status = *address ? CU_GET_PROC_ADDRESS_SUCCESS
+				   : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+	return *address ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+CUresult sim_cuGetProcAddress(const char *name, void **address, int version, cuuint64_t flags)
+{
+	return sim_cuGetProcAddress_v2(name, address, version, flags, NULL);
+}
+
+static const struct {
+	CUresult code;
+	const char *name;
+	const char *text;
+} errors[] = {
+	{CUDA_SUCCESS, "CUDA_SUCCESS", "no error"},
+	{CUDA_ERROR_INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
+	{CUDA_ERROR_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
+	{CUDA_ERROR_NOT_INITIALIZED, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
+	{CUDA_ERROR_DEINITIALIZED, "CUDA_ERROR_DEINITIALIZED", "driver shutting down"},
+	{CUDA_ERROR_NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
+	{CUDA_ERROR_INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
+	{CUDA_ERROR_INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
+	{CUDA_ERROR_INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
+	{CUDA_ERROR_NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
+	{CUDA_ERROR_NOT_READY, "CUDA_ERROR_NOT_READY", "device not ready"},
+	{CUDA_ERROR_NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
+	{CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
+	 "operation not permitted when stream is capturing"},
+};
+
+CUresult sim_cuGetErrorName(CUresult error, const char **name)
+{
+	for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++)
+		if (errors[i].code == error)
+			return *name = errors[i].name, CUDA_SUCCESS;
+	*name = NULL;
+	return CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult sim_cuGetErrorString(CUresult error, const char **text)
+{
+	for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++)
+		if (errors[i].code == error)
+			return *text = errors[i].text, CUDA_SUCCESS;
+	*text = NULL;
+	return CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult CUDAAPI cuProfilerInitialize(const char *config, const char *output, CUoutput_mode mode)
+{
+	return sim_check_ready();
+}

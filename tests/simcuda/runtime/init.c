@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Starting the runtime: finds libcuda.so.1 by dlopen as the real one does, calls cuInit, and gives
+ * each thread its device's primary context at the first call that needs one. Any thread.
+ */
+#include "runtime/runtime.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+struct rt_driver rt_cu;
+const struct sim_table *rt_table;
+__thread struct rt_thread rt_self;
+_Atomic bool rt_is_ready;
+
+static const unsigned int nobody;
+const unsigned int *rt_watching = &nobody;
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static cudaError_t start_error;
+static CUcontext contexts[16];
+static _Atomic unsigned int generation = 1; /* grows when contexts are reset */
+static __thread unsigned int bound_generation;
+
+static void find_driver(void)
+{
+	static const CUuuid id = SIM_TABLE_UUID;
+	void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+
+	start_error = cudaErrorInsufficientDriver;
+	if (!library)
+		return;
+#define X(name_) *(void **)&rt_cu.name_ = dlsym(library, #name_);
+	RT_DRIVER_FUNCTIONS(X)
+#undef X
+	if (!rt_cu.cuGetExportTable || rt_cu.cuGetExportTable((const void **)&rt_table, &id))
+		return;
+	start_error = cudaSuccess;
+}
+
+static void in_child(void)
+{
+	rt_is_ready = false;
+}
+
+cudaError_t rt_start(void)
+{
+	pthread_once(&once, find_driver);
+	if (start_error)
+		return start_error;
+	cudaError_t error = RT_PLAIN(cuInit, 0);
+	if (error)
+		return error;
+	int count = 0;
+	rt_cu.cuDeviceGetCount(&count);
+	if (!count)
+		return cudaErrorNoDevice;
+	rt_watching = rt_table->watching;
+	if (!rt_table->in_init() && !atomic_exchange(&rt_is_ready, true))
+		pthread_atfork(NULL, NULL, in_child);
+	return cudaSuccess;
+}
+
+/* A context that the program made current by itself is used as it is. */
+cudaError_t rt_bind(void)
+{
+	CUcontext current = NULL;
+	int device = rt_self.device;
+
+	if (bound_generation == generation && !rt_cu.cuCtxGetCurrent(&current) && current) {
+		rt_self.bound = true;
+		return cudaSuccess;
+	}
+	if (!contexts[device]) {
+		cudaError_t error = RT_PLAIN(cuDevicePrimaryCtxRetain, &contexts[device], device);
+		if (error)
+			return error;
+	}
+	cudaError_t error = RT_PLAIN(cuCtxSetCurrent, contexts[device]);
+	rt_self.bound = !error;
+	bound_generation = generation;
+	return error;
+}
+
+void rt_unbind_all(void)
+{
+	memset(contexts, 0, sizeof(contexts));
+	atomic_fetch_add(&generation, 1);
+	rt_self.bound = false;
+}
+
+/* Every call ends here when it failed: cudaGetLastError will tell. */
+cudaError_t rt_finish(cudaError_t error)
+{
+	if (error)
+		rt_self.last_error = error;
+	return error;
+}
+
+cudaError_t rt_missing(const char *name)
+{
+	char line[160] = "simcuda: ";
+
+	strncat(line, name, 100);
+	strcat(line, " is not simulated\n");
+	if (write(STDERR_FILENO, line, strlen(line)) < 0)
+		return cudaErrorNotSupported;
+	return cudaErrorNotSupported;
+}
+
+cudaError_t rt_cudaGetLastError(void)
+{
+	cudaError_t error = rt_self.last_error;
+
+	rt_self.last_error = cudaSuccess;
+	return error;
+}
+
+cudaError_t rt_cudaPeekAtLastError(void)
+{
+	return rt_self.last_error;
+}
+
+cudaError_t rt_cudaRuntimeGetVersion(int *version)
+{
+	*version = rt_version;
+	return cudaSuccess;
+}
+
+cudaError_t rt_cudaDriverGetVersion(int *version)
+{
+	return RT_PLAIN(cuDriverGetVersion, version);
+}
+
+cudaError_t rt_cudaProfilerStart(void)
+{
+	return RT_PLAIN(cuProfilerStart);
+}
+
+cudaError_t rt_cudaProfilerStop(void)
+{
+	return RT_PLAIN(cuProfilerStop);
+}
