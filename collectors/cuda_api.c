@@ -69,9 +69,14 @@ const struct gt_cuda_api *gt_cuda_api_find(enum gt_api_domain domain, uint32_t c
 	return row->flags & GT_CUDA_KNOWN ? row : NULL;
 }
 
+const char *gt_cuda_api_symbol(const struct gt_cuda_api *api)
+{
+	return (const char *)&names + api->name;
+}
+
 const char *gt_cuda_api_name(const struct gt_cuda_api *api)
 {
-	const char *name = (const char *)&names + api->name;
+	const char *name = gt_cuda_api_symbol(api);
 
 	return name[0] == '_' ? name + 2 : name;
 }

@@ -55,6 +55,9 @@ const struct gt_cuda_api *gt_cuda_api_find(enum gt_api_domain domain, uint32_t c
 /* The name as users know it: "cudaLaunchKernel" also for the __cudaLaunchKernel of nvcc 13. */
 const char *gt_cuda_api_name(const struct gt_cuda_api *api);
 
+/* The name as the library exports it. */
+const char *gt_cuda_api_symbol(const struct gt_cuda_api *api);
+
 /* First cbid behind the table's last: the bound for loops over all calls of a domain. */
 uint32_t gt_cuda_api_end(enum gt_api_domain domain);
 

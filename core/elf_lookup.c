@@ -199,28 +199,70 @@ bool gt_elf_defines_version(const struct gt_elf *elf, const char *version)
 	return !find_definition(elf, 0, version, &name);
 }
 
-const char *gt_elf_version_needed(const struct gt_elf *elf, const char *prefix, size_t index)
+/* Steps through the versions needed, of all files: @offset and @at are 0 before the first. */
+struct need_cursor {
+	size_t offset; /* of the file's record */
+	size_t at;     /* of the next version's record, 0: the file's first */
+	size_t left;   /* versions of the file behind that */
+};
+
+static const ElfW(Vernaux) *next_need(const struct gt_elf *elf, struct need_cursor *cursor)
 {
-	size_t offset = 0;
 	const ElfW(Verneed) *need;
+	const ElfW(Vernaux) *aux;
 
-	while ((need = record(elf->needs, elf->need_room, offset, sizeof(*need)))) {
-		size_t at = offset + need->vn_aux;
-
-		for (size_t i = 0; i < need->vn_cnt; i++) {
-			const ElfW(Vernaux) *aux =
-				record(elf->needs, elf->need_room, at, sizeof(*aux));
-			const char *name = aux ? string_at(elf, aux->vna_name) : NULL;
-
-			if (!name)
-				break;
-			if (!strncmp(name, prefix, strlen(prefix)) && index-- == 0)
-				return name;
-			at += aux->vna_next;
+	while ((need = record(elf->needs, elf->need_room, cursor->offset, sizeof(*need)))) {
+		if (!cursor->at) {
+			cursor->at = cursor->offset + need->vn_aux;
+			cursor->left = need->vn_cnt;
+		}
+		aux = cursor->left ? record(elf->needs, elf->need_room, cursor->at, sizeof(*aux))
+				   : NULL;
+		if (aux) {
+			cursor->at += aux->vna_next;
+			cursor->left = aux->vna_next ? cursor->left - 1 : 0;
+			return aux;
 		}
 		if (!need->vn_next)
+			return NULL;
+		cursor->offset += need->vn_next;
+		cursor->at = 0;
+	}
+	return NULL;
+}
+
+const char *gt_elf_version_needed(const struct gt_elf *elf, const char *prefix, size_t index)
+{
+	struct need_cursor cursor = {0};
+	const ElfW(Vernaux) *aux;
+
+	while ((aux = next_need(elf, &cursor))) {
+		const char *name = string_at(elf, aux->vna_name);
+
+		if (name && !strncmp(name, prefix, strlen(prefix)) && index-- == 0)
+			return name;
+	}
+	return NULL;
+}
+
+const char *gt_elf_reference_version(const struct gt_elf *elf, const char *name)
+{
+	struct need_cursor cursor = {0};
+	const ElfW(Vernaux) *aux;
+	size_t end = elf->symbol_room < elf->version_room ? elf->symbol_room : elf->version_room;
+	size_t length = strlen(name);
+	size_t symbol;
+
+	for (symbol = 1; symbol < end; symbol++) {
+		if (elf->symbols[symbol].st_shndx == SHN_UNDEF &&
+		    string_is(elf, elf->symbols[symbol].st_name, name, length))
 			break;
-		offset += need->vn_next;
+	}
+	if (symbol >= end)
+		return NULL;
+	while ((aux = next_need(elf, &cursor))) {
+		if ((aux->vna_other & VERSION_INDEX) == (elf->versions[symbol] & VERSION_INDEX))
+			return string_at(elf, aux->vna_name);
 	}
 	return NULL;
 }

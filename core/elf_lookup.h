@@ -62,6 +62,10 @@ const char *gt_elf_needed(const struct gt_elf *elf, size_t index);
  * NULL behind the last. */
 const char *gt_elf_version_needed(const struct gt_elf *elf, const char *prefix, size_t index);
 
+/* The version that the object asks of @name, a symbol that it imports; NULL: none, or not imported.
+ * Looks at every symbol. */
+const char *gt_elf_reference_version(const struct gt_elf *elf, const char *name);
+
 /* True when the object defines the symbol version @version. */
 bool gt_elf_defines_version(const struct gt_elf *elf, const char *version);
 

@@ -130,6 +130,10 @@ Test(elf_lookup, dependencies_and_versions_needed)
 	cr_assert_not_null(gt_elf_version_needed(&elf, "GLIBC_", 0));
 	cr_assert_null(gt_elf_version_needed(&elf, "libcudart.so", 0));
 	cr_assert_null(gt_elf_version_needed(&elf, "GLIBC_", 1000));
+	cr_assert_not_null(gt_elf_reference_version(&elf, "puts"));
+	cr_assert_eq(strncmp(gt_elf_reference_version(&elf, "puts"), "GLIBC_2.", 8), 0);
+	cr_assert_null(gt_elf_reference_version(&elf, "plugin_question"));
+	cr_assert_null(gt_elf_reference_version(&elf, "no_such_symbol"));
 	dlclose(plugin);
 }
 
@@ -240,6 +244,7 @@ static uintptr_t look_everywhere(const struct image *image, const struct gt_elf 
 		gt_elf_needed(&elf, i);
 		gt_elf_version_needed(&elf, "GLIBC", i);
 	}
+	gt_elf_reference_version(&elf, "puts");
 	gt_elf_defines_version(&elf, "PLUGIN_2");
 	gt_elf_find(&elf, "plugin_question", NULL);
 	gt_elf_find(&elf, "plugin_answer", "PLUGIN_1");

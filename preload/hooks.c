@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The interposed calls of the CUDA runtime, one function each, all made of collectors/cuda_api.def.
+ * While CUPTI records they only pass through: find the real function, jump. Without CUPTI they
+ * record the call as CUPTI's callback would (collectors/call.h). Application threads.
+ *
+ * The functions have names of their own in C and the runtime's name as symbol, so that the toolkit's
+ * declarations can be compared with ours without being redefined.
+ */
+#include <cuda_runtime_api.h>
+
+#include "collectors/call.h"
+#include "collectors/cuda_signatures.h"
+#include "preload/forward.h"
+#include "preload/session.h"
+
+#define EXPORTED                  __attribute__((visibility("default")))
+#define RETURN_ADDRESS            __builtin_return_address(0)
+
+/* How the row's class of call finds its function: launches may know better. */
+#define FIND(symbol)              gt_forward_find(GT_HOOK_##symbol, RETURN_ADDRESS)
+#define FIND_LAUNCH(symbol)       gt_forward_launch(GT_HOOK_##symbol, RETURN_ADDRESS, func)
+#define FIND_GRAPH_LAUNCH(symbol) FIND(symbol)
+#define FIND_HOST_FUNC(symbol)    FIND(symbol)
+#define FIND_COPY(symbol)         FIND(symbol)
+#define FIND_SET(symbol)          FIND(symbol)
+#define FIND_PREFETCH(symbol)     FIND(symbol)
+#define FIND_SYNC(symbol)         FIND(symbol)
+#define FIND_ALLOC(symbol)        FIND(symbol)
+#define FIND_FREE(symbol)         FIND(symbol)
+#define FIND_STREAM(symbol)       FIND(symbol)
+#define FIND_EVENT(symbol)        FIND(symbol)
+#define FIND_GRAPH(symbol)        FIND(symbol)
+#define FIND_CONTEXT(symbol)      FIND(symbol)
+
+#define GT_CUDA_HOOKED(cbid, version, symbol, class, flags, signature)                             \
+	EXPORTED cudaError_t gt_hook_##symbol GT_CUDA_PARAMS_##signature __asm__(#symbol);         \
+	cudaError_t gt_hook_##symbol GT_CUDA_PARAMS_##signature                                    \
+	{                                                                                          \
+		cudaError_t(*real) GT_CUDA_PARAMS_##signature = FIND_##class(symbol);              \
+		cudaError_t result;                                                                \
+                                                                                                   \
+		if (__builtin_expect(!gt_forward_is_real(real) || !gt_session_hooks_record(), 1))  \
+			return real GT_CUDA_ARGS_##signature;                                      \
+		gt_call_enter(GT_API_RUNTIME, cbid, 0);                                            \
+		result = real GT_CUDA_ARGS_##signature;                                            \
+		gt_call_exit(GT_API_RUNTIME, cbid, result);                                        \
+		return result;                                                                     \
+	}
+#include "collectors/cuda_api.def"
+
+/* Our signatures are the toolkit's; _WORDS rows differ from them on purpose. */
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+#define GT_CUDA_HOOKED(cbid, version, symbol, class, flags, signature)                             \
+	_Static_assert(                                                                            \
+		__builtin_types_compatible_p(__typeof__(signature), __typeof__(gt_hook_##symbol)), \
+		#symbol);
+#define GT_CUDA_HOOKED_WORDS(cbid, version, symbol, class, flags, signature)
+#include "collectors/cuda_api.def"
