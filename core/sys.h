@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * System calls whose libc wrapper is newer than GLIBC_2.17 (fstat is GLIBC_2.33, fcntl64 2.28):
+ * called by number, so that no such symbol is needed. Any thread; errno is kept.
+ */
+#ifndef GT_CORE_SYS_H
+#define GT_CORE_SYS_H
+
+#include <sys/stat.h>
+
+/* As fstat and lstat; 0 or negative errno, *ret_stat untouched on failure. */
+int gt_sys_fstat(int fd, struct stat *ret_stat);
+int gt_sys_lstat(const char *path, struct stat *ret_stat);
+
+/* A close-on-exec copy of @fd, numbered @minimum or higher. Negative errno on failure. */
+int gt_sys_dup_high(int fd, int minimum);
+
+#endif
