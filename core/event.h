@@ -161,6 +161,7 @@ struct gt_counter_event {
 	const struct gt_string *name;
 	const struct gt_string *series;
 	int64_t value;
+	bool on_gpu; /* of the device in place, else of the process */
 };
 
 struct gt_device_event {

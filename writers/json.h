@@ -51,12 +51,12 @@ static inline void gt_json_char(struct gt_json *json, char c)
 	gt_json_raw(json, &c, 1);
 }
 
-/* The comma before a member or an element, unless it is the first. */
+/* The comma before a member or an element, unless it is the first or stands on a new line. */
 static inline void gt_json_comma(struct gt_json *json)
 {
 	char last = json->length ? json->text[json->length - 1] : '{';
 
-	if (last != '{' && last != '[')
+	if (last != '{' && last != '[' && last != '\n')
 		gt_json_raw(json, ", ", 2);
 }
 

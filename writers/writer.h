@@ -23,15 +23,16 @@ struct gt_writer_options {
 
 struct gt_writer_ops {
 	const char *name;          /* "chrome", "null" */
-	const char *suffix;        /* ".pt.trace.json" */
+	const char *suffix;        /* ".pt.trace.json"; NULL: no file, no sink */
 	size_t private_size;
 
 	/* called once, before any event: takes the sink (owned by the caller), facts so far */
 	int (*open)(struct gt_writer *w, struct gt_sink *sink, const struct gt_facts *facts,
 		    const struct gt_writer_options *options);
-	/* called for every event, in no promised order of time */
+	/* called for every event, in no promised order of time. Negative errno: this one or earlier
+	 * ones are lost, which the writer has counted; go on calling */
 	int (*event)(struct gt_writer *w, const struct gt_event *event);
-	/* called when the facts changed */
+	/* called when the facts changed, also before the first event of what a new fact names */
 	int (*facts)(struct gt_writer *w, const struct gt_facts *facts);
 	/* called at least twice a second: everything given so far becomes readable in the file,
 	 * except GPU operations newer than @settled (trace ns), which may wait for their order */
@@ -46,7 +47,7 @@ struct gt_writer_ops {
 struct gt_writer {
 	const struct gt_writer_ops *ops;
 	struct gt_sink *sink;
-	struct gt_ledger ledger;   /* only what the writer counts */
+	struct gt_ledger ledger;   /* what the writer counted; after close the whole */
 	void *priv;                /* ops->private_size bytes, zeroed */
 };
 

@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The Chrome writer, line by line: one expected line for each kind of event, compared whole.
+ */
+#include "tests/unit/trace_fixture.h"
+
+#define LAUNCH                                                                                     \
+	{                                                                                          \
+		.known = true, .first = true, .tid = 4100, .start = AT(23106)                      \
+	}
+
+static void expect_line(struct trace *t, const char *line)
+{
+	const char *at = strstr(trace_read(t), line);
+
+	cr_assert_not_null(at, "missing line\n%sin\n%s", line, t->text + 16384);
+	cr_assert(at[-1] == '\n', "not at the beginning of a line: %s", line);
+}
+
+static bool begins(const char *text, const char *with)
+{
+	return strncmp(text, with, strlen(with)) == 0;
+}
+
+static struct gt_event kernel_event(struct trace *t)
+{
+	return (struct gt_event){
+		.kind = GT_EVENT_KERNEL,
+		.start = AT(26165),
+		.end = AT(26165 + 115119),
+		.correlation = 1002,
+		.place = {.device = 0, .context = 1, .stream = 7},
+		.launch = LAUNCH,
+		.kernel = {.name = trace_string(t, "void gemm<float, 128>(float const*)"),
+			   .grid = {64, 8, 1},
+			   .block = {256, 1, 1},
+			   .registers = 122,
+			   .dynamic_shared = 49152,
+			   .has_occupancy = true,
+			   .blocks_per_sm_micro = 3878788,
+			   .warps_per_sm_micro = 31030304,
+			   .est_occupancy_percent = 48,
+			   .theoretical_occupancy_percent = 50},
+	};
+}
+
+Test(chrome, api_call)
+{
+	struct trace t;
+	struct gt_event event = {.kind = GT_EVENT_API,
+				 .tid = 4100,
+				 .start = AT(23106),
+				 .end = AT(23106 + 3185),
+				 .correlation = 1002,
+				 .api = {.cbid = 211, .enqueues = true}};
+
+	trace_open(&t);
+	event.api.name = trace_string(&t, "cudaLaunchKernel");
+	trace_event(&t, &event);
+	event.api = (struct gt_api_event){.domain = GT_API_DRIVER,
+					  .cbid = 307,
+					  .result = 1,
+					  .name = trace_string(&t, "cuLaunchKernel")};
+	event.correlation = 1003;
+	trace_event(&t, &event);
+	trace_close(&t);
+	expect_line(&t, ",{\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": \"cudaLaunchKernel\", "
+			"\"pid\": 4100, \"tid\": 4100, \"ts\": 5000000000023.106, \"dur\": 3.185, "
+			"\"args\": {\"cbid\": 211, \"correlation\": 1002}}\n");
+	expect_line(&t, ",{\"ph\": \"X\", \"cat\": \"cuda_driver\", \"name\": \"cuLaunchKernel\", "
+			"\"pid\": 4100, \"tid\": 4100, \"ts\": 5000000000023.106, \"dur\": 3.185, "
+			"\"args\": {\"cbid\": 307, \"correlation\": 1003, \"result\": 1}}\n");
+	expect_line(&t, ",{\"ph\": \"M\", \"name\": \"thread_name\", \"pid\": 4100, \"tid\": 4100, "
+			"\"ts\": 5000000000012.345, \"args\": {\"name\": \"thread 4100\"}}\n");
+	cr_assert_eq(t.ledger.count[GT_LEDGER_CALLS_WRITTEN], 2);
+	trace_end(&t);
+}
+
+Test(chrome, kernel_and_its_arrow)
+{
+	struct trace t;
+	struct gt_event event;
+
+	trace_open(&t);
+	event = kernel_event(&t);
+	trace_event(&t, &event);
+	trace_close(&t);
+	expect_line(&t,
+		    ",{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"void gemm<float, 128>(float const*)\", "
+		    "\"pid\": 0, \"tid\": 7, \"ts\": 5000000000026.165, \"dur\": 115.119, \"args\": {"
+		    "\"queued\": 0, \"device\": 0, \"context\": 1, \"stream\": 7, \"correlation\": 1002, "
+		    "\"registers per thread\": 122, \"shared memory\": 49152, "
+		    "\"dynamic shared memory\": 49152, \"blocks per SM\": 3.878788, "
+		    "\"warps per SM\": 31.030304, \"grid\": [64, 8, 1], \"block\": [256, 1, 1], "
+		    "\"est. achieved occupancy %\": 48, \"theoretical occupancy %\": 50}}\n");
+	expect_line(&t, ",{\"ph\": \"s\", \"id\": 1002, \"pid\": 4100, \"tid\": 4100, "
+			"\"ts\": 5000000000023.106, \"cat\": \"ac2g\", \"name\": \"ac2g\"}\n");
+	expect_line(&t, ",{\"ph\": \"f\", \"id\": 1002, \"pid\": 0, \"tid\": 7, "
+			"\"ts\": 5000000000026.165, \"cat\": \"ac2g\", \"name\": \"ac2g\", \"bp\": \"e\"}\n");
+	expect_line(&t, ",{\"ph\": \"M\", \"name\": \"process_name\", \"pid\": 0, \"tid\": 0, "
+			"\"ts\": 5000000000012.345, "
+			"\"args\": {\"name\": \"GPU 0 NVIDIA H200 (rank 0, train)\"}}\n");
+	expect_line(&t, ",{\"ph\": \"M\", \"name\": \"thread_name\", \"pid\": 0, \"tid\": 7, "
+			"\"ts\": 5000000000012.345, \"args\": {\"name\": \"stream 7\"}}\n");
+	cr_assert_eq(t.ledger.count[GT_LEDGER_KERNELS_WRITTEN], 1);
+	cr_assert_eq(t.ledger.count[GT_LEDGER_ARROWS_WRITTEN], 1);
+	trace_end(&t);
+}
+
+Test(chrome, graph_launch_has_one_start_and_an_end_per_node)
+{
+	struct trace t;
+	struct gt_event event;
+	unsigned int starts = 0, ends = 0;
+
+	trace_open(&t);
+	event = kernel_event(&t);
+	for (int i = 0; i < 5; i++) {
+		event.kernel.graph_id = 3;
+		event.kernel.graph_node_id = 0x300000000ull + (uint64_t)i;
+		trace_event(&t, &event);
+		event.launch.first = false;
+		event.start += 200000;
+		event.end += 200000;
+	}
+	trace_close(&t);
+	for (const char *at = trace_read(&t); (at = strstr(at, "\"ac2g\", \"name\"")); at++) {
+		starts += begins(at, "\"ac2g\", \"name\": \"ac2g\"}\n");
+		ends += begins(at, "\"ac2g\", \"name\": \"ac2g\", \"bp\": \"e\"}\n");
+	}
+	cr_assert_eq(starts, 1, "%u", starts);
+	cr_assert_eq(ends, 5, "%u", ends);
+	cr_assert_not_null(strstr(t.text, "\"graph id\": 3, \"graph node id\": 4}}"));
+	trace_end(&t);
+}
+
+Test(chrome, copies_and_sets)
+{
+	struct trace t;
+	struct gt_event event = {.kind = GT_EVENT_MEMCPY,
+				 .start = AT(15653),
+				 .end = AT(15653 + 41943),
+				 .correlation = 1000,
+				 .place = {.context = 1, .stream = 20},
+				 .memory = {.bytes = 1048576,
+					    .copy = GT_COPY_HTOD,
+					    .src = GT_MEMORY_PINNED,
+					    .dst = GT_MEMORY_DEVICE}};
+
+	trace_open(&t);
+	trace_event(&t, &event);
+	event.kind = GT_EVENT_MEMSET;
+	event.start = AT(123589);
+	event.end = AT(123589 + 1280);
+	event.memory.bytes = 65536;
+	event.memory.value = 255;
+	trace_event(&t, &event);
+	event.kind = GT_EVENT_MEMCPY;
+	event.start = event.end = AT(200000);
+	event.memory = (struct gt_memory_event){.copy = GT_COPY_PTOP,
+						.src = GT_MEMORY_DEVICE,
+						.dst = GT_MEMORY_MANAGED_STATIC,
+						.peer = true,
+						.src_device = 1};
+	trace_event(&t, &event);
+	trace_close(&t);
+	expect_line(&t, ",{\"ph\": \"X\", \"cat\": \"gpu_memcpy\", \"name\": \"Memcpy HtoD (Pinned -> Device)\", "
+			"\"pid\": 0, \"tid\": 20, \"ts\": 5000000000015.653, \"dur\": 41.943, \"args\": {"
+			"\"device\": 0, \"context\": 1, \"stream\": 20, \"correlation\": 1000, "
+			"\"bytes\": 1048576, \"memory bandwidth (GB/s)\": 25.000024}}\n");
+	expect_line(&t, ",{\"ph\": \"X\", \"cat\": \"gpu_memset\", \"name\": \"Memset (Device)\", "
+			"\"pid\": 0, \"tid\": 20, \"ts\": 5000000000123.589, \"dur\": 1.280, \"args\": {"
+			"\"device\": 0, \"context\": 1, \"stream\": 20, \"correlation\": 1000, "
+			"\"bytes\": 65536, \"memory bandwidth (GB/s)\": 51.2, \"value\": 255}}\n");
+	expect_line(&t, ",{\"ph\": \"X\", \"cat\": \"gpu_memcpy\", "
+			"\"name\": \"Memcpy PtoP (Device -> Managed Static)\", "
+			"\"pid\": 0, \"tid\": 20, \"ts\": 5000000000200.000, \"dur\": 0.000, \"args\": {"
+			"\"device\": 0, \"context\": 1, \"stream\": 20, \"correlation\": 1000, "
+			"\"bytes\": 0, \"memory bandwidth (GB/s)\": 0.0, \"fromDevice\": 1, "
+			"\"toDevice\": 0}}\n");
+	trace_end(&t);
+}
+
+Test(chrome, synchronization_only_when_asked)
+{
+	struct gt_writer_options options = {.sync_lanes = true};
+	struct trace t;
+	struct gt_event event = {.kind = GT_EVENT_SYNC,
+				 .start = AT(64100),
+				 .end = AT(64100),
+				 .correlation = 1011,
+				 .place = {.context = 1, .stream = 7},
+				 .sync = {.kind = GT_SYNC_STREAM_WAIT_EVENT,
+					  .cuda_event = 3,
+					  .has_wait_on = true,
+					  .wait_on_stream = 20,
+					  .wait_on_correlation = 990}};
+
+	trace_open(&t);
+	trace_event(&t, &event);
+	trace_close(&t);
+	cr_assert_null(strstr(trace_read(&t), "cuda_sync"));
+	trace_end(&t);
+
+	trace_prepare(&t);
+	trace_open_in(&t, t.folder, 0, &options);
+	trace_event(&t, &event);
+	event.sync = (struct gt_sync_event){.kind = GT_SYNC_CONTEXT};
+	event.place.stream = UINT32_MAX;
+	event.start = AT(500000);
+	event.end = AT(512000);
+	trace_event(&t, &event);
+	trace_close(&t);
+	expect_line(&t, ",{\"ph\": \"X\", \"cat\": \"cuda_sync\", \"name\": \"Stream Wait Event\", "
+			"\"pid\": 0, \"tid\": 1000007, \"ts\": 5000000000064.100, \"dur\": 0.000, "
+			"\"args\": {\"cuda_sync_kind\": \"Stream Wait Event\", \"wait_on_stream\": 20, "
+			"\"wait_on_cuda_event_record_corr_id\": 990, \"wait_on_cuda_event_id\": 3, "
+			"\"stream\": 7, \"correlation\": 1011, \"device\": 0, \"context\": 1}}\n");
+	expect_line(&t, ",{\"ph\": \"X\", \"cat\": \"cuda_sync\", \"name\": \"Context Sync\", "
+			"\"pid\": 0, \"tid\": 1000000, \"ts\": 5000000000500.000, \"dur\": 12.000, "
+			"\"args\": {\"cuda_sync_kind\": \"Context Sync\", \"stream\": -1, "
+			"\"correlation\": 1011, \"device\": 0, \"context\": 1}}\n");
+	trace_end(&t);
+}
+
+Test(chrome, ranges_marks_counters_notes_overhead)
+{
+	struct trace t;
+	struct gt_event event = {.kind = GT_EVENT_RANGE, .tid = 4100, .start = AT(1000), .end = AT(2500)};
+
+	trace_open(&t);
+	event.range = (struct gt_range_event){.name = trace_string(&t, "forward"),
+					      .domain = trace_string(&t, "nn"),
+					      .id = 900000,
+					      .color = 0xff00ff00};
+	trace_event(&t, &event);
+	event.kind = GT_EVENT_MARK;
+	event.range = (struct gt_range_event){.name = trace_string(&t, "here")};
+	trace_event(&t, &event);
+	event.kind = GT_EVENT_COUNTER;
+	event.counter = (struct gt_counter_event){.name = trace_string(&t, "GPU 0 memory"),
+						  .series = trace_string(&t, "allocated"),
+						  .value = 4194304,
+						  .on_gpu = true};
+	trace_event(&t, &event);
+	event.kind = GT_EVENT_NOTE;
+	event.note = (struct gt_note_event){
+		.name = "LOST", .cause = "ring full", .count = 12, .of_what = "API calls"};
+	trace_event(&t, &event);
+	event.kind = GT_EVENT_OVERHEAD;
+	event.tid = 4177;
+	event.overhead.name = trace_string(&t, "Buffer Flush");
+	trace_event(&t, &event);
+	trace_close(&t);
+	expect_line(&t, ",{\"ph\": \"X\", \"cat\": \"user_annotation\", \"name\": \"forward\", "
+			"\"pid\": 4100, \"tid\": 4100, \"ts\": 5000000000001.000, \"dur\": 1.500, "
+			"\"args\": {\"External id\": 900000, \"domain\": \"nn\", "
+			"\"color\": \"0xff00ff00\"}}\n");
+	expect_line(&t, ",{\"ph\": \"i\", \"s\": \"t\", \"cat\": \"user_annotation\", \"name\": \"here\", "
+			"\"pid\": 4100, \"tid\": 4100, \"ts\": 5000000000001.000, \"args\": {}}\n");
+	expect_line(&t, ",{\"ph\": \"C\", \"cat\": \"gputrace\", \"name\": \"GPU 0 memory\", "
+			"\"pid\": 0, \"tid\": 0, \"ts\": 5000000000001.000, "
+			"\"args\": {\"allocated\": 4194304}}\n");
+	expect_line(&t, ",{\"ph\": \"i\", \"s\": \"t\", \"cat\": \"gputrace\", \"name\": \"LOST\", "
+			"\"pid\": 4100, \"tid\": 4100, \"ts\": 5000000000001.000, "
+			"\"args\": {\"cause\": \"ring full\", \"API calls\": 12, "
+			"\"duration (us)\": 1.500}}\n");
+	expect_line(&t, ",{\"ph\": \"X\", \"cat\": \"overhead\", \"name\": \"Buffer Flush\", "
+			"\"pid\": 4100, \"tid\": 8392785, \"ts\": 5000000000001.000, \"dur\": 1.500, "
+			"\"args\": {}}\n");
+	expect_line(&t, ",{\"ph\": \"M\", \"name\": \"thread_name\", \"pid\": 4100, \"tid\": 8392785, "
+			"\"ts\": 5000000000012.345, \"args\": {\"name\": \"thread 4177 tracing overhead\"}}\n");
+	trace_end(&t);
+}
+
+Test(chrome, stack_in_words_once_and_by_number)
+{
+	struct trace t;
+	struct gt_frame frames[3];
+	struct gt_stack *stack;
+	struct gt_event event;
+	const char *first;
+
+	trace_open(&t);
+	frames[0] = (struct gt_frame){.function = trace_string(&t, "Net::forward(\"x\")"),
+				      .module = trace_string(&t, "/opt/app/train"),
+				      .file = trace_string(&t, "/src/net.cu"),
+				      .line = 42};
+	frames[1] = (struct gt_frame){.kind = GT_FRAME_PYTHON,
+				      .function = trace_string(&t, "step"),
+				      .file = trace_string(&t, "/src/train.py"),
+				      .line = 7};
+	frames[2] = (struct gt_frame){.module = trace_string(&t, "/lib/libc.so.6"), .offset = 0x1a2b};
+	stack = trace_stack(5, frames, 3);
+	event = kernel_event(&t);
+	event.launch.stack = stack;
+	event.launch.nvtx = trace_string(&t, "nn:forward");
+	trace_event(&t, &event);
+	event.launch.first = false;
+	event.start = AT(300000);
+	event.end = AT(300001);
+	trace_event(&t, &event);
+	trace_close(&t);
+	first = strstr(trace_read(&t),
+		       "\"launched by\": \"Net::forward(\\\"x\\\") (net.cu:42) < step (train.py:7) < "
+		       "libc.so.6+0x1a2b\", \"stack\": 5, \"frames\": [\"Net::forward(\\\"x\\\") "
+		       "(/src/net.cu:42)\", \"step (/src/train.py:7)\", \"/lib/libc.so.6+0x1a2b\"], "
+		       "\"nvtx\": \"nn:forward\"}}\n");
+	cr_assert_not_null(first, "%s", t.text + 16384);
+	cr_assert_not_null(strstr(first + 10, "libc.so.6+0x1a2b\", \"stack\": 5, \"nvtx\""));
+	cr_assert_null(strstr(first + 200, "\"frames\""));
+	cr_assert_eq(t.ledger.count[GT_LEDGER_STACKS_WRITTEN], 1);
+	free(stack);
+	trace_end(&t);
+}
+
+Test(chrome, launched_by_is_at_most_8_frames_and_400_bytes)
+{
+	struct trace t;
+	char name[1000];
+	struct gt_frame few = {0}, frames[20];
+	struct gt_stack *stack;
+	struct gt_event event;
+	const char *line, *end;
+
+	trace_open(&t);
+	for (int i = 0; i < 20; i++)
+		frames[i] = (struct gt_frame){.function = trace_string(&t, "f")};
+	stack = trace_stack(1, frames, 20);
+	event = kernel_event(&t);
+	event.launch.stack = stack;
+	trace_event(&t, &event);
+	memset(name, 'n', sizeof(name));
+	few.function = gt_intern_get(t.strings, name, sizeof(name) - 1);
+	t.writer->ops->flush(t.writer, UINT64_MAX);
+	free(stack);
+	stack = trace_stack(2, &few, 1);
+	event.launch.stack = stack;
+	event.start = AT(300000);
+	event.end = AT(300001);
+	trace_event(&t, &event);
+	trace_close(&t);
+	cr_assert_not_null(strstr(trace_read(&t),
+				  "\"launched by\": \"f < f < f < f < f < f < f < f < ...\", \"stack\": 1"));
+	line = strstr(t.text, "\"launched by\": \"nnnn");
+	cr_assert_not_null(line);
+	line += strlen("\"launched by\": \"");
+	end = strstr(line, " < ...\", \"stack\": 2");
+	cr_assert_not_null(end);
+	cr_assert_eq(end - line, 400);
+	free(stack);
+	trace_end(&t);
+}
+
+Test(chrome, small_pid_is_moved_off_the_gpu_rows)
+{
+	struct trace t;
+	struct gt_event event = {.kind = GT_EVENT_API, .tid = 1, .start = AT(1), .end = AT(2)};
+
+	trace_prepare(&t);
+	t.facts.pid = 1;
+	trace_open_in(&t, t.folder, 0, NULL);
+	event.api.name = trace_string(&t, "cudaMalloc");
+	trace_event(&t, &event);
+	trace_close(&t);
+	cr_assert_not_null(strstr(trace_read(&t), "\"name\": \"cudaMalloc\", \"pid\": 4194305, \"tid\": 1,"));
+	trace_end(&t);
+}
+
+Test(chrome, header_of_the_closed_file)
+{
+	struct trace t;
+
+	trace_open(&t);
+	trace_close(&t);
+	trace_read(&t);
+	cr_assert(begins(t.text,
+			   "{\n\"schemaVersion\": 1,\n\"deviceProperties\": [{\"id\": 0, \"name\": \"NVIDIA H200\", "
+			   "\"totalGlobalMem\": 150121545728, \"computeMajor\": 9, \"computeMinor\": 0, "
+			   "\"maxThreadsPerBlock\": 1024, \"maxThreadsPerMultiprocessor\": 2048, "
+			   "\"regsPerBlock\": 65536, \"warpSize\": 32, \"sharedMemPerBlock\": 49152, "
+			   "\"numSms\": 132, \"regsPerMultiprocessor\": 65536, "
+			   "\"sharedMemPerBlockOptin\": 232448, \"sharedMemPerMultiprocessor\": 233472}],\n"
+			   "\"distributedInfo\": {\"rank\": 0, \"world_size\": 2},\n"
+			   "\"cupti_version\": 130000, \"cuda_runtime_version\": 13000, "
+			   "\"cuda_driver_version\": 13000,\n\"metadata\": {\"gputrace_version\": \"0.1.0\", "),
+		  "%.800s", t.text);
+	cr_assert_not_null(strstr(t.text, "\n\"displayTimeUnit\": \"ns\",\n"
+					  "\"baseTimeNanoseconds\": 1782967788000000000,\n"
+					  "\"traceEvents\": [\n{\"ph\": \"M\", \"name\": \"process_name\", "
+					  "\"pid\": 4100, \"tid\": 0, \"ts\": 5000000000012.345, "
+					  "\"args\": {\"name\": \"train\"}}   "));
+	cr_assert_eq(t.text[16383], '\n');
+	cr_assert_eq(t.text[16384], ',');
+	cr_assert_not_null(strstr(t.text, "\"Record Window End\", \"pid\": 4100, \"tid\": 4100, "
+					  "\"ts\": 5000000000012.345, \"args\": {}}\n], \"ledger\": {\"calls_seen\": 0, "));
+	cr_assert_not_null(strstr(t.text + t.size - 64, ", \"traceName\": "
+							"\"rank0_n3_4100.1782967788123.pt.trace.json\"}\n"));
+	trace_end(&t);
+}
+
+Test(chrome, running_form_is_a_closed_array_after_each_flush)
+{
+	struct trace t;
+	struct gt_event event = {.kind = GT_EVENT_API, .tid = 1, .start = AT(1), .end = AT(2)};
+
+	trace_open(&t);
+	trace_read(&t);
+	cr_assert_eq(t.size, 16386);
+	cr_assert(begins(t.text, "[{\"ph\": \"M\", \"name\": \"process_name\""));
+	cr_assert_str_eq(t.text + 16380, "\"}}\n]\n");
+	event.api.name = trace_string(&t, "cudaMalloc");
+	for (int i = 0; i < 3; i++) {
+		trace_event(&t, &event);
+		t.writer->ops->flush(t.writer, 0);
+		trace_read(&t);
+		cr_assert_str_eq(t.text + t.size - 5, "}}\n]\n");
+	}
+	t.facts.world_size = 77;
+	t.writer->ops->facts(t.writer, &t.facts);
+	cr_assert_not_null(strstr(trace_read(&t), "\"world_size\": 77}"));
+	cr_assert_str_eq(t.text + t.size - 5, "}}\n]\n");
+	cr_assert_eq(t.text[16384], ',');
+	trace_end(&t);
+}
+
+Test(chrome, header_too_long_for_its_block_is_cut_and_says_so)
+{
+	struct trace t;
+
+	trace_prepare(&t);
+	t.facts.device_count = 64;
+	for (uint32_t i = 0; i < 64; i++) {
+		t.facts.devices[i] = t.facts.devices[0];
+		t.facts.devices[i].id = i;
+	}
+	memset(t.facts.options, 1, sizeof(t.facts.options) - 1);
+	trace_open_in(&t, t.folder, 0, NULL);
+	cr_assert_not_null(strstr(trace_read(&t), "\"header_cuts\": 1}"));
+	cr_assert_eq(trace_close(&t), 0);
+	cr_assert_not_null(strstr(trace_read(&t), "\"header_cuts\": 1},\n"));
+	cr_assert_not_null(strstr(t.text, "{\"id\": 63, \"name\": \"NVIDIA H200\""));
+	trace_end(&t);
+}

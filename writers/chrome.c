@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The Chrome JSON writer (docs/FORMAT.md): takes events in any order, keeps GPU work back until its
+ * order is known, hands each event to the function that prints its kind. Drain thread only.
+ */
+#include "writers/chrome.h"
+
+#include <errno.h>
+
+static int print_event(struct gt_chrome *chrome, const struct gt_event *event,
+		       void (*put)(struct gt_chrome *, const struct gt_event *))
+{
+	struct gt_chrome_file *file = &chrome->file;
+	size_t begin = file->batch.length;
+
+	if (file->error) {
+		file->lost_disk++;
+		return file->error;
+	}
+	if (event->end > chrome->last)
+		chrome->last = event->end;
+	chrome->tally = (struct gt_chrome_tally){.key = GT_LEDGER_COUNT_, .events = 1};
+	put(chrome, event);
+	return gt_chrome_file_commit(file, begin, &chrome->tally);
+}
+
+static int print_gpu(struct gt_chrome *chrome, const struct gt_event *event)
+{
+	return print_event(chrome, event,
+			   event->kind == GT_EVENT_RANGE ? gt_chrome_put_gpu_range
+							 : gt_chrome_put_gpu);
+}
+
+/* GPU work waits in the window, where the earliest makes room for the newest. */
+static int take_gpu(struct gt_chrome *chrome, const struct gt_event *event)
+{
+	const struct gt_event *earliest;
+	int error = 0;
+
+	if (event->kind == GT_EVENT_SYNC && !chrome->options.sync_lanes)
+		return 0;
+	if (gt_window_full(chrome->window)) {
+		earliest = gt_window_pop(chrome->window, UINT64_MAX);
+		error = print_gpu(chrome, earliest);
+	}
+	gt_window_push(chrome->window, event);
+	return error;
+}
+
+static int release(struct gt_chrome *chrome, uint64_t settled)
+{
+	const struct gt_event *event;
+	int error = 0, failed;
+
+	while ((event = gt_window_pop(chrome->window, settled))) {
+		failed = print_gpu(chrome, event);
+		error = failed ? failed : error;
+	}
+	return error;
+}
+
+/* A name that comes later than its row is metadata, not an event of the books. */
+static int take_name(struct gt_chrome *chrome, const struct gt_event *event)
+{
+	struct gt_chrome_file *file = &chrome->file;
+	size_t begin = file->batch.length;
+	bool printed;
+
+	if (event->kind == GT_EVENT_THREAD)
+		printed = gt_chrome_rename_thread(chrome, event->tid, event->thread.name);
+	else
+		printed = gt_chrome_rename_device(chrome, &event->device);
+	if (!printed || file->error) {
+		gt_json_cut(&file->batch, begin);
+		return file->error;
+	}
+	chrome->tally = (struct gt_chrome_tally){.key = GT_LEDGER_COUNT_};
+	return gt_chrome_file_commit(file, begin, &chrome->tally);
+}
+
+static int chrome_event(struct gt_writer *w, const struct gt_event *event)
+{
+	struct gt_chrome *chrome = w->priv;
+
+	switch (event->kind) {
+	case GT_EVENT_API:
+		return print_event(chrome, event, gt_chrome_put_api);
+	case GT_EVENT_KERNEL:
+	case GT_EVENT_MEMCPY:
+	case GT_EVENT_MEMSET:
+	case GT_EVENT_SYNC:
+		return take_gpu(chrome, event);
+	case GT_EVENT_OVERHEAD:
+		return print_event(chrome, event, gt_chrome_put_overhead);
+	case GT_EVENT_RANGE:
+		return event->range.on_gpu ? take_gpu(chrome, event)
+					   : print_event(chrome, event, gt_chrome_put_range);
+	case GT_EVENT_MARK:
+		return print_event(chrome, event, gt_chrome_put_mark);
+	case GT_EVENT_COUNTER:
+		return print_event(chrome, event, gt_chrome_put_counter);
+	case GT_EVENT_NOTE:
+		return print_event(chrome, event, gt_chrome_put_note);
+	case GT_EVENT_DEVICE:
+	case GT_EVENT_THREAD:
+		return take_name(chrome, event);
+	case GT_EVENT_CONTEXT:
+	case GT_EVENT_STREAM:
+	case GT_EVENT_COUNT_:
+		break;
+	}
+	return 0;
+}
+
+static int chrome_open(struct gt_writer *w, struct gt_sink *sink, const struct gt_facts *facts,
+		       const struct gt_writer_options *options)
+{
+	struct gt_chrome *chrome = w->priv;
+	int error;
+
+	chrome->facts = *facts;
+	chrome->options = *options;
+	chrome->last = facts->start;
+	chrome->window = gt_window_new(GT_CHROME_WINDOW);
+	chrome->lanes = gt_lanes_new();
+	if (!chrome->window || !chrome->lanes || gt_chrome_texts_init(&chrome->texts) < 0 ||
+	    gt_chrome_names_init(&chrome->names) < 0)
+		return -ENOMEM;
+	error = gt_chrome_file_open(chrome, sink);
+	if (!error)
+		gt_chrome_name_process(chrome);
+	return error;
+}
+
+static int chrome_facts(struct gt_writer *w, const struct gt_facts *facts)
+{
+	struct gt_chrome *chrome = w->priv;
+
+	chrome->facts = *facts;
+	return gt_chrome_file_facts(chrome);
+}
+
+static int chrome_flush(struct gt_writer *w, uint64_t settled)
+{
+	struct gt_chrome *chrome = w->priv;
+
+	release(chrome, settled);
+	return gt_chrome_file_flush(&chrome->file);
+}
+
+static int chrome_close(struct gt_writer *w, const struct gt_facts *facts, struct gt_ledger *ledger)
+{
+	struct gt_chrome *chrome = w->priv;
+	int error;
+
+	chrome->facts = *facts;
+	release(chrome, UINT64_MAX);
+	error = gt_chrome_file_close(chrome, ledger);
+	w->ledger = *ledger;
+	return error;
+}
+
+static void chrome_fini(struct gt_writer *w)
+{
+	struct gt_chrome *chrome = w->priv;
+
+	gt_chrome_file_fini(&chrome->file);
+	gt_chrome_texts_fini(&chrome->texts);
+	gt_chrome_names_fini(&chrome->names);
+	gt_window_free(chrome->window);
+	gt_lanes_free(chrome->lanes);
+}
+
+const struct gt_writer_ops gt_chrome_writer = {
+	.name = "chrome",
+	.suffix = ".pt.trace.json",
+	.private_size = sizeof(struct gt_chrome),
+	.open = chrome_open,
+	.event = chrome_event,
+	.facts = chrome_facts,
+	.flush = chrome_flush,
+	.close = chrome_close,
+	.fini = chrome_fini,
+};

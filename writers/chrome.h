@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the parts of the Chrome JSON writer share. docs/FORMAT.md says what they print:
+ *
+ *   chrome.c         the writer: takes events, keeps GPU work in order, hands each to its printer
+ *   chrome_file.c    the two forms of the file: first block, batches, tail, what a full disk does
+ *   chrome_header.c  facts as the header of the file
+ *   chrome_host.c    lines of host events: calls, ranges, marks, counters, notes, overhead
+ *   chrome_gpu.c     lines of GPU events and their arrows
+ *   chrome_names.c   names of processes, threads and rows, each printed before its first use
+ *   chrome_text.c    strings and stacks, escaped once
+ *
+ * Drain thread only.
+ */
+#ifndef GT_WRITERS_CHROME_H
+#define GT_WRITERS_CHROME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/event.h"
+#include "core/facts.h"
+#include "core/intern.h"
+#include "core/ledger.h"
+#include "core/memory.h"
+#include "core/stack.h"
+#include "writers/json.h"
+#include "writers/lanes.h"
+#include "writers/sink.h"
+#include "writers/window.h"
+#include "writers/writer.h"
+
+/* The first event is padded to this, so that the header can take its place. */
+#define GT_CHROME_BLOCK ((size_t)16 << 10)
+/* Most bytes of one batch, with its closing bracket; a longer line is a batch of its own. */
+#define GT_CHROME_BATCH ((size_t)64 << 10)
+/* More than the tail of any closed file needs. */
+#define GT_CHROME_TAIL ((size_t)8 << 10)
+/* GPU events that wait for their order. */
+#define GT_CHROME_WINDOW 8192u
+
+/* ---- chrome_file.c ---- */
+
+/* A place in the file behind a batch, and what had been written by then. */
+struct gt_chrome_mark {
+	uint64_t offset;
+	uint64_t events;
+	struct gt_ledger ledger;
+};
+
+struct gt_chrome_file {
+	struct gt_sink *sink;
+	struct gt_json batch;           /* whole lines that are not in the file yet */
+	struct gt_json block;           /* scratch for first block and tail */
+	struct gt_chrome_mark written;  /* up to the end of the last batch */
+	struct gt_chrome_mark back[2];  /* earlier places; back[0] is GT_CHROME_TAIL or more before */
+	uint64_t batch_events;
+	struct gt_ledger batch_ledger;
+	uint64_t lost_disk, lost_memory;
+	int error;                      /* negative errno: no more events are written */
+};
+
+/* What one event adds to the books once it is in the file. */
+struct gt_chrome_tally {
+	enum gt_ledger_key key; /* GT_LEDGER_COUNT_: none */
+	uint32_t events;        /* 0: names only */
+	uint32_t arrows;
+	uint32_t stacks;
+};
+
+struct gt_chrome;
+
+int gt_chrome_file_open(struct gt_chrome *chrome, struct gt_sink *sink);
+void gt_chrome_file_fini(struct gt_chrome_file *file);
+
+/* Rewrites the first block: the facts changed. */
+int gt_chrome_file_facts(struct gt_chrome *chrome);
+
+/* Keeps the lines from @begin of the batch on as one event, or drops them if they are incomplete. */
+int gt_chrome_file_commit(struct gt_chrome_file *file, size_t begin,
+			  const struct gt_chrome_tally *tally);
+
+/* Writes the batch out. */
+int gt_chrome_file_flush(struct gt_chrome_file *file);
+
+/* Gives the file its closed form; @ledger receives what the writer counted. */
+int gt_chrome_file_close(struct gt_chrome *chrome, struct gt_ledger *ledger);
+
+/* ---- chrome_text.c ---- */
+
+struct gt_chrome_text {
+	const char *text; /* escaped, without quotes; NULL: not made yet */
+	uint32_t length;
+	bool framed;      /* stacks: "frames" has been printed */
+};
+
+struct gt_chrome_table {
+	struct gt_chrome_text *rows; /* by id */
+	uint32_t count;
+};
+
+struct gt_chrome_texts {
+	struct gt_arena arena;
+	struct gt_chrome_table strings, stacks;
+	struct gt_json scratch, escaped;
+};
+
+int gt_chrome_texts_init(struct gt_chrome_texts *texts);
+void gt_chrome_texts_fini(struct gt_chrome_texts *texts);
+
+/* A string value with its quotes. NULL and the empty string: "(no name)", as names may not be empty. */
+void gt_chrome_put_string(struct gt_chrome_texts *texts, struct gt_json *json,
+			  const struct gt_string *string);
+
+/* "launched by": the nearest frames in one line. */
+void gt_chrome_put_launched_by(struct gt_chrome_texts *texts, struct gt_json *json,
+			       const struct gt_stack *stack);
+
+/* All frames with whole paths, as an array. */
+void gt_chrome_put_frames(struct gt_chrome_texts *texts, struct gt_json *json,
+			  const struct gt_stack *stack);
+
+/* True once per stack: its frames stand on the slice that is being printed. */
+bool gt_chrome_first_use(struct gt_chrome_texts *texts, const struct gt_stack *stack);
+
+/* ---- chrome_names.c ---- */
+
+struct gt_chrome_thread {
+	uint32_t tid; /* 0: slot not used */
+	bool printed;
+	const struct gt_string *name;
+};
+
+struct gt_chrome_names {
+	struct gt_chrome_thread *threads; /* open addressing */
+	uint32_t thread_slots;
+	uint32_t thread_count;
+	uint64_t devices_printed;         /* bit per device */
+};
+
+int gt_chrome_names_init(struct gt_chrome_names *names);
+void gt_chrome_names_fini(struct gt_chrome_names *names);
+
+/* Labels of the host process; its name is the first event of the file. */
+void gt_chrome_name_process(struct gt_chrome *chrome);
+/* The name of a thread, when it is used for the first time. */
+void gt_chrome_name_thread(struct gt_chrome *chrome, uint32_t tid);
+/* Remembers a name; prints it when the thread has been used before. True: something was printed. */
+bool gt_chrome_rename_thread(struct gt_chrome *chrome, uint32_t tid, const struct gt_string *name);
+void gt_chrome_name_device(struct gt_chrome *chrome, uint32_t device);
+void gt_chrome_name_lane(struct gt_chrome *chrome, const struct gt_lane_request *request,
+			 const struct gt_lane *lane);
+/* The device's facts came: its name is printed again if it was printed without them. */
+bool gt_chrome_rename_device(struct gt_chrome *chrome, const struct gt_device_event *device);
+
+/* ---- chrome.c ---- */
+
+struct gt_chrome {
+	struct gt_facts facts;
+	struct gt_writer_options options;
+	struct gt_chrome_file file;
+	struct gt_chrome_texts texts;
+	struct gt_chrome_names names;
+	struct gt_window *window;
+	struct gt_lanes *lanes;
+	struct gt_chrome_tally tally;  /* of the event being printed */
+	uint64_t last;                 /* latest end of all events, ns */
+};
+
+/* ns since the base of the file, never negative. */
+static inline uint64_t gt_chrome_time(const struct gt_chrome *chrome, uint64_t ns)
+{
+	return ns > chrome->facts.base ? ns - chrome->facts.base : 0;
+}
+
+/* The process id of host rows: one below 64 would fall on a GPU's row. */
+static inline uint32_t gt_chrome_pid(const struct gt_chrome *chrome)
+{
+	return chrome->facts.pid < 64 ? chrome->facts.pid + 4194304 : chrome->facts.pid;
+}
+
+/* ,{"ph": ..., "cat": ...  The comma first: every line stands behind the first event. */
+#define gt_chrome_begin(json, phase, category)                                                     \
+	do {                                                                                       \
+		gt_json_raw(json, ",{", 2);                                                        \
+		gt_json_literal(json, "ph", phase);                                                \
+		gt_json_literal(json, "cat", category);                                            \
+	} while (0)
+
+/* "pid": ..., "tid": ..., "ts": ... */
+static inline void gt_chrome_put_where(const struct gt_chrome *chrome, struct gt_json *json,
+				       uint32_t pid, uint32_t tid, uint64_t ns)
+{
+	gt_json_member_u64(json, "pid", pid);
+	gt_json_member_u64(json, "tid", tid);
+	gt_json_member_us(json, "ts", gt_chrome_time(chrome, ns));
+}
+
+/* "dur": ... */
+static inline void gt_chrome_put_duration(const struct gt_chrome *chrome, struct gt_json *json,
+					  const struct gt_event *event)
+{
+	uint64_t start = gt_chrome_time(chrome, event->start);
+	uint64_t end = gt_chrome_time(chrome, event->end);
+
+	gt_json_member_us(json, "dur", end > start ? end - start : 0);
+}
+
+/* ---- chrome_header.c ---- */
+
+/* The header's members. @lines: each on its own line. @cut: 0 whole; each step leaves out more. */
+void gt_chrome_put_header(const struct gt_chrome *chrome, struct gt_json *json, bool lines,
+			  unsigned int cut);
+#define GT_CHROME_CUTS 10u
+
+/* ---- chrome_host.c, chrome_gpu.c ---- */
+
+/* Each appends the lines of one event to the batch and fills the tally. */
+void gt_chrome_put_api(struct gt_chrome *chrome, const struct gt_event *event);
+void gt_chrome_put_overhead(struct gt_chrome *chrome, const struct gt_event *event);
+void gt_chrome_put_range(struct gt_chrome *chrome, const struct gt_event *event);
+void gt_chrome_put_mark(struct gt_chrome *chrome, const struct gt_event *event);
+void gt_chrome_put_counter(struct gt_chrome *chrome, const struct gt_event *event);
+void gt_chrome_put_note(struct gt_chrome *chrome, const struct gt_event *event);
+void gt_chrome_put_gpu(struct gt_chrome *chrome, const struct gt_event *event);
+void gt_chrome_put_gpu_range(struct gt_chrome *chrome, const struct gt_event *event);
+
+/* "launched by", "stack", "frames" members of a slice. */
+void gt_chrome_put_stack(struct gt_chrome *chrome, const struct gt_stack *stack, bool in_words);
+
+#endif
