@@ -103,11 +103,12 @@ static int take_known(struct gt_header *header, const char *key, const char *tex
 	return 0;
 }
 
-int gt_header_add(struct gt_header *header, const struct gt_span *key, const struct gt_span *value)
+int gt_header_add(struct gt_header *header, const struct gt_span *key, const struct gt_span *value,
+		  bool behind)
 {
 	size_t n = header->member_count;
 	size_t quotes = value->kind == GT_SPAN_STRING ? 1 : 0;
-	struct gt_header_member member;
+	struct gt_header_member member = {.behind = behind};
 	void *bigger;
 
 	if (!(n & (n + 1)) || !header->members) {

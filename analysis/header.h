@@ -22,7 +22,8 @@ struct gt_header_device {
 
 struct gt_header_member {
 	char *key;
-	char *text; /* JSON */
+	char *text;  /* JSON */
+	bool behind; /* it stands behind the events */
 };
 
 struct gt_header {
@@ -38,8 +39,9 @@ struct gt_header {
 
 void gt_header_fini(struct gt_header *header);
 
-/* Takes in one member. -EBADMSG: @value is not JSON that yajl accepts; -ENOMEM. */
-int gt_header_add(struct gt_header *header, const struct gt_span *key, const struct gt_span *value);
+/* Takes in one member; @behind: it stands behind the events. -EBADMSG: @value is not JSON that yajl accepts; -ENOMEM. */
+int gt_header_add(struct gt_header *header, const struct gt_span *key, const struct gt_span *value,
+		  bool behind);
 
 /* The JSON text of a member, or NULL. */
 const char *gt_header_find(const struct gt_header *header, const char *key);

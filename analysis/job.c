@@ -143,18 +143,25 @@ static size_t keep_good(struct gt_job *job, const int *results, void (*complain)
 	return failures;
 }
 
+int gt_job_find(struct gt_job *job, char *const *inputs, size_t count,
+		void (*complain)(const char *line))
+{
+	int rc = 0;
+
+	*job = (struct gt_job){0};
+	for (size_t i = 0; !rc && i < count; i++)
+		rc = add_input(job, inputs[i], complain);
+	return rc;
+}
+
 int gt_job_load(struct gt_job *job, char *const *inputs, size_t count,
 		void (*complain)(const char *line), size_t *ret_failures)
 {
 	struct pool pool = {.job = job};
-	int rc;
+	int rc = gt_job_find(job, inputs, count, complain);
 
-	*job = (struct gt_job){0};
-	for (size_t i = 0; i < count; i++) {
-		rc = add_input(job, inputs[i], complain);
-		if (rc < 0)
-			return rc;
-	}
+	if (rc < 0)
+		return rc;
 	job->models = calloc(job->paths.count + 1, sizeof(*job->models));
 	pool.results = calloc(job->paths.count + 1, sizeof(*pool.results));
 	if (job->models && pool.results) {

@@ -16,10 +16,15 @@ struct gt_job {
 	size_t count;
 };
 
+/* Fills job->paths: every file of @inputs, of a folder every *.json and *.json.gz in it. -ENOENT: an
+ * input does not exist, -ENODATA: a folder holds no trace; said through @complain. */
+int gt_job_find(struct gt_job *job, char *const *inputs, size_t count,
+		void (*complain)(const char *line));
+
 /*
- * Reads every file of @inputs; of a folder every *.json and *.json.gz in it. Files that hold no
- * trace are reported through @complain (one line each) and left out. -ENOENT: an input does not
- * exist or a folder holds no trace; -EBADMSG: nothing could be read.
+ * gt_job_find, then reads them all. Files that hold no
+ * trace are reported through @complain (one line each) and left out. -EBADMSG:
+ * nothing could be read.
  * @failures counts the files that were left out.
  */
 int gt_job_load(struct gt_job *job, char *const *inputs, size_t count,

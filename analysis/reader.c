@@ -173,6 +173,8 @@ static const char *event_member(struct gt_scan *scan, const struct gt_span *key,
 	next = gt_scan_value(scan, value, &span);
 	if (!next)
 		return NULL;
+	if (gt_span_is(key, "args", 4))
+		r->record.args = span;
 	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
 		if (gt_span_is(key, members[i].key, members[i].len)) {
 			members[i].take(&r->record, &span);
@@ -287,7 +289,7 @@ static const char *take_member(struct gt_scan *scan, const struct gt_span *key, 
 	const char *next = gt_scan_value(scan, value, &span);
 
 	if (next && !gt_span_is(key, "pad", 3) && !gt_span_is(key, "name", 4))
-		gt_header_add(&r->reading->header, key, &span);
+		gt_header_add(&r->reading->header, key, &span, false);
 	return next;
 }
 
@@ -434,7 +436,7 @@ static int read_header_value(struct reader *r, const struct gt_span *key)
 		if (rc <= 0)
 			return rc;
 	}
-	rc = gt_header_add(&r->reading->header, key, &value);
+	rc = gt_header_add(&r->reading->header, key, &value, r->reading->events > 0);
 	if (rc < 0)
 		return complain(r, r->in.data, "the header holds what is not JSON", rc);
 	gt_input_consume(&r->in, (size_t)(next - r->in.data));
@@ -462,9 +464,10 @@ static int read_member(struct reader *r, bool *has_events)
 	return rc;
 }
 
-static int read_object(struct reader *r)
+/* The members of the top-level object: from the first on, or on from behind the events. */
+static int read_object(struct reader *r, bool behind_events)
 {
-	bool has_events = false, first = true;
+	bool has_events = behind_events, first = !behind_events;
 	int rc;
 
 	for (;; first = false) {
@@ -498,6 +501,28 @@ static int read_object(struct reader *r)
 	return rc;
 }
 
+/*
+ * The array form. A process that was killed while it closed its file leaves the array's beginning
+ * with the object's end: what stands behind the bracket is then read as the object's members.
+ */
+static int read_array(struct reader *r)
+{
+	int rc = read_events(r);
+
+	if (rc <= 0)
+		return rc;
+	rc = next_byte(r);
+	if (rc < 0 || !rc)
+		return rc < 0 ? rc : 1;
+	if (*r->in.data != ',')
+		return 1;
+	rc = read_object(r, true);
+	if (rc > 0)
+		note_cut(r, "the process was killed while it closed the file");
+	r->reading->mixed = rc >= 0;
+	return rc < 0 ? rc : 0;
+}
+
 static int read_document(struct reader *r)
 {
 	int rc = next_byte(r);
@@ -516,7 +541,7 @@ static int read_document(struct reader *r)
 				-EBADMSG);
 	r->reading->form = *r->in.data == '{' ? GT_FORM_OBJECT : GT_FORM_ARRAY;
 	gt_input_consume(&r->in, 1);
-	rc = r->reading->form == GT_FORM_OBJECT ? read_object(r) : read_events(r);
+	rc = r->reading->form == GT_FORM_OBJECT ? read_object(r, false) : read_array(r);
 	if (rc <= 0)
 		return rc;
 	r->reading->closed = true;

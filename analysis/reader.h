@@ -31,7 +31,7 @@ struct gt_record {
 	struct gt_span name, cat; /* decoded; GT_SPAN_NONE when absent */
 	struct gt_span pid_text, tid_text, id_text, ts_text,
 		dur_text;    /* as they stand in the file */
-	struct gt_span args; /* the whole object */
+	struct gt_span args; /* the whole object (or whatever stands there) */
 	uint64_t arg_mask;   /* which of arg[] this event has: bit GT_ARG_x */
 	struct gt_span arg[GT_ARG_COUNT_];
 	struct gt_span raw;  /* the event as it stands in the file */
@@ -48,6 +48,7 @@ struct gt_reading {
 	enum gt_form form;
 	bool compressed;
 	bool closed; /* false: the file ends before its JSON does ("cut") */
+	bool mixed;  /* array form with the end of an object: killed while closing */
 	uint64_t events;
 	uint64_t strange;            /* elements of traceEvents that are not objects */
 	uint64_t end_line, end_byte; /* behind the last whole event */

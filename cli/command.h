@@ -28,7 +28,9 @@ extern const struct gt_command gt_command_check_option;
 extern const struct gt_command gt_command_exec;
 extern const struct gt_command gt_command_inspect;
 extern const struct gt_command gt_command_options;
+extern const struct gt_command gt_command_repair;
 extern const struct gt_command gt_command_stats;
+extern const struct gt_command gt_command_verify;
 
 /* NULL-terminated, in the order of the help. */
 extern const struct gt_command *const gt_commands[];

@@ -10,9 +10,8 @@
 #include "cli/nearest.h"
 
 const struct gt_command *const gt_commands[] = {
-	&gt_command_stats,
-	&gt_command_options, &gt_command_check_option, &gt_command_exec, &gt_command_inspect,
-	NULL,
+	&gt_command_stats,        &gt_command_repair, &gt_command_verify,  &gt_command_options,
+	&gt_command_check_option, &gt_command_exec,   &gt_command_inspect, NULL,
 };
 
 static const struct gt_command *find_command(const char *name)

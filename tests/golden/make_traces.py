@@ -45,6 +45,7 @@ class Trace:
             self.meta("process_labels", pid_, 0, {"labels": label})
         self.meta("thread_name", pid, pid, {"name": "main"})
         self.meta("thread_name", 0, 7, {"name": "stream 7"})
+        self.meta("thread_name", 0, 20, {"name": "stream 20"})
 
     def meta(self, name, pid, tid, args):
         self.raw('{"ph": "M", "name": "%s", "pid": %d, "tid": %d, "ts": %s, "args": %s}'
@@ -135,20 +136,20 @@ def train(trace, steps=3, gemm_ns=200_000, load_ns=300_000):
     t = BASE + 1_000_000
     for step in range(steps):
         extra = load_ns - 300_000
-        jitter = step * 1000
+        late = gemm_ns - 200_000 + step * 1000
         trace.range("ProfilerStep#%d" % step, t, 990_000 + extra)
         trace.range("load", t, load_ns)
         t += extra
         trace.launch("cudaMemcpyAsync", "gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", t + 300_000, 5_000,
                      t + 310_000, 40_000, 3, bytes=1 << 20, **{"memory bandwidth (GB/s)": 26.2144})
         trace.range("forward", t + 320_000, 40_000)
-        trace.launch("cudaLaunchKernel", "kernel", GEMM, t + 325_000, 4_000, t + 355_000, gemm_ns + jitter, 1)
-        trace.launch("cudaLaunchKernel", "kernel", RELU, t + 335_000, 4_000, t + 560_000 + jitter, 50_000, 2)
+        trace.launch("cudaLaunchKernel", "kernel", GEMM, t + 325_000, 4_000, t + 355_000, gemm_ns + step * 1000, 1)
+        trace.launch("cudaLaunchKernel", "kernel", RELU, t + 335_000, 4_000, t + 560_000 + late, 50_000, 2)
         trace.launch("cudaLaunchKernelExC", "kernel", NCCL, t + 370_000, 6_000, t + 400_000, 250_000, 4, stream=20,
                      **{"Collective name": "allreduce", "Group size": 2})
-        trace.launch("cudaMemsetAsync", "gpu_memset", "Memset (Device)", t + 380_000, 2_000, t + 660_000, 10_000, 5,
+        trace.launch("cudaMemsetAsync", "gpu_memset", "Memset (Device)", t + 380_000, 2_000, t + 660_000 + late, 10_000, 5,
                      bytes=4096, **{"memory bandwidth (GB/s)": 0.4096})
-        trace.call("cudaStreamSynchronize", t + 390_000, 300_000, 5)
+        trace.call("cudaStreamSynchronize", t + 390_000, 300_000 + late, 5)
         t += 1_000_000
     return trace
 

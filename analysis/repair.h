@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Closes the file of a process that died: any combination of the array's or the object's beginning
+ * with a running, cut or finished end becomes the closed object of docs/FORMAT.md. In place where the
+ * first event is padded, else through a file beside it. One thread per file.
+ */
+#ifndef GT_ANALYSIS_REPAIR_H
+#define GT_ANALYSIS_REPAIR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct gt_repair {
+	bool was_closed; /* nothing was done */
+	bool in_place;
+	uint64_t events; /* kept */
+	uint64_t cut;    /* bytes behind the last whole event that were given up */
+	char why[256];   /* what was wrong with the file */
+	char error[512]; /* one line, after a failure */
+};
+
+/*
+ * Repairs @path. 0 (also when it was closed), or a negative errno with ret_repair->error: -EBADMSG:
+ * wrong JSON in the middle, which no killed process leaves; the file is not touched. A repair that
+ * is itself interrupted can be repeated.
+ */
+int gt_repair_file(const char *path, struct gt_repair *ret_repair);
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Inside of analysis/verify.c: what is collected while a file is read, for the checks that need all
+ * of it. One thread per file.
+ */
+#ifndef GT_ANALYSIS_VERIFY_STATE_H
+#define GT_ANALYSIS_VERIFY_STATE_H
+
+#include "analysis/reader.h"
+#include "analysis/vec.h"
+#include "analysis/verify.h"
+
+enum gt_verify_role { /* what a slice's category makes of it */
+		      GT_VERIFY_HOST,
+		      GT_VERIFY_CALL,
+		      GT_VERIFY_KERNEL,
+		      GT_VERIFY_COPY,
+		      GT_VERIFY_SET,
+		      GT_VERIFY_SYNC,
+		      GT_VERIFY_OVERHEAD,
+		      GT_VERIFY_RANGE,
+		      GT_VERIFY_ROLE_COUNT_
+};
+
+struct gt_verify_slice {
+	int64_t pid, tid, ts, dur, correlation;
+	uint64_t line;
+	uint32_t role;
+};
+
+struct gt_verify_flow {
+	int64_t id, pid, tid, ts;
+	uint64_t line;
+	bool is_start;
+};
+
+struct gt_verify_lane { /* that has a thread_name */
+	int64_t pid, tid;
+};
+
+struct gt_verify_external { /* External id on a call, GPU work or an operator */
+	int64_t id;
+	uint64_t line;
+	bool is_operator;
+};
+
+struct gt_verify {
+	const char *path;
+	const struct gt_verify_options *options;
+	FILE *out;
+	struct gt_verify_result *result;
+	struct gt_reading reading;
+	GT_VEC(struct gt_verify_slice) slices;
+	GT_VEC(struct gt_verify_flow) flows;
+	GT_VEC(struct gt_verify_lane) named;
+	GT_VEC(struct gt_verify_external) externals;
+	uint64_t written[GT_VERIFY_ROLE_COUNT_]; /* slices in the file */
+	uint64_t arrows;
+	uint64_t notes; /* LOST and other gputrace instants */
+	bool ended;     /* the last event was Record Window End */
+	bool ours;      /* written by gputrace: has its metadata */
+	bool in_header; /* checks of the header's text are going on */
+};
+
+/* One finding at @line (0: the file as a whole). */
+void gt_verify_find(struct gt_verify *v, enum gt_check check, uint64_t line, const char *format,
+		    ...) __attribute__((format(printf, 4, 5)));
+
+void gt_verify_lanes(struct gt_verify *v);
+void gt_verify_flows(struct gt_verify *v);
+void gt_verify_externals(struct gt_verify *v);
+void gt_verify_books(struct gt_verify *v);
+void gt_verify_header(struct gt_verify *v);
+void gt_verify_file_form(struct gt_verify *v);
+
+/* Well-formed UTF-8 without other escapes than those that every reader takes. */
+void gt_verify_text(struct gt_verify *v, const char *text, size_t len, uint64_t line);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * gputrace verify: does a trace keep to the format, do its books balance?
+ */
+#include <inttypes.h>
+
+#include "analysis/verify.h"
+#include "cli/cmdline.h"
+
+static const struct gt_cmdline_option options[] = {
+	{"strict", NULL, NULL, "losses that the ledger accounts for are findings too"},
+	{"top", "N", "0..1000000000",
+	 "findings printed of each kind (default 5, the rest is counted)"},
+	{"quiet", NULL, NULL, "print findings only, no line about files without any"},
+	{NULL, NULL, NULL, NULL},
+};
+
+static int run_verify(const struct gt_cmdline *args)
+{
+	struct gt_verify_options how = {
+		.lines_per_check = (uint64_t)gt_cmdline_number(args, "top", 5),
+		.strict = gt_cmdline_get(args, "strict"),
+	};
+	struct gt_job job;
+	int rc = gt_job_find(&job, args->inputs, args->input_count, gt_cmdline_complain);
+
+	rc = rc < 0 ? GT_EXIT_FAILED : GT_EXIT_OK;
+	for (size_t i = 0; i < job.paths.count; i++) {
+		struct gt_verify_result result;
+
+		gt_verify_file(job.paths.at[i], &how, stdout, &result);
+		if (result.findings)
+			rc = GT_EXIT_FAILED;
+		else if (!gt_cmdline_get(args, "quiet"))
+			printf("%s: ok, %" PRIu64 " events%s\n", job.paths.at[i], result.events,
+			       result.losses ? ", losses accounted for" : "");
+	}
+	gt_job_fini(&job);
+	return rc;
+}
+
+static const struct gt_cmdline_spec spec = {
+	.command = &gt_command_verify,
+	.details = "Checks what docs/FORMAT.md promises: the form of the file, each event, lanes "
+		   "without partial "
+		   "overlaps, arrows that begin and end at slices, ids, and the ledger against "
+		   "itself and "
+		   "against the file. A line per finding with file and line; exit status 1 if "
+		   "there is any.",
+	.options = options,
+	.min_inputs = 1,
+	.max_inputs = SIZE_MAX,
+	.run = run_verify,
+};
+
+static int run(int argc, char **argv)
+{
+	return gt_cmdline_main(&spec, argc, argv);
+}
+
+const struct gt_command gt_command_verify = {
+	.name = "verify",
+	.arguments = "FILE|FOLDER...",
+	.help = "check the format of a trace and its books",
+	.run = run,
+};
