@@ -139,14 +139,34 @@ const char *gt_header_find(const struct gt_header *header, const char *key)
 	return NULL;
 }
 
-bool gt_header_int(const struct gt_header *header, const char *member, const char *key,
-		   int64_t *ret_value)
+static bool find_inside(const struct gt_header *header, const char *member, const char *key,
+			struct gt_span *ret_value)
 {
 	const char *text = gt_header_find(header, member);
-	struct gt_span object = {.text = text, .kind = GT_SPAN_OBJECT}, value;
+	struct gt_span object = {.text = text, .kind = GT_SPAN_OBJECT};
 
 	if (!text || *text != '{')
 		return false;
 	object.len = (uint32_t)strlen(text);
-	return gt_span_member(&object, key, &value) && gt_span_int(&value, ret_value);
+	return gt_span_member(&object, key, ret_value);
+}
+
+bool gt_header_int(const struct gt_header *header, const char *member, const char *key,
+		   int64_t *ret_value)
+{
+	struct gt_span value;
+
+	return find_inside(header, member, key, &value) && gt_span_int(&value, ret_value);
+}
+
+bool gt_header_text(const struct gt_header *header, const char *member, const char *key,
+		    char *ret_text, size_t size)
+{
+	struct gt_span value;
+
+	if (!find_inside(header, member, key, &value) || value.kind != GT_SPAN_STRING ||
+	    value.len >= size)
+		return false;
+	ret_text[gt_span_decode(&value, ret_text)] = 0;
+	return true;
 }

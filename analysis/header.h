@@ -50,4 +50,8 @@ const char *gt_header_find(const struct gt_header *header, const char *key);
 bool gt_header_int(const struct gt_header *header, const char *member, const char *key,
 		   int64_t *ret_value);
 
+/* A text inside a member that is an object, decoded; @size must exceed its length. */
+bool gt_header_text(const struct gt_header *header, const char *member, const char *key,
+		    char *ret_text, size_t size);
+
 #endif

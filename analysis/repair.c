@@ -341,7 +341,7 @@ int gt_repair_file(const char *path, struct gt_repair *ret_repair)
 	*ret_repair = (struct gt_repair){0};
 	rc = gt_reader_read(path, see_event, &repair, &repair.reading);
 	if (rc < 0)
-		snprintf(ret_repair->error, sizeof(ret_repair->error), "%.511s (not touched)",
+		snprintf(ret_repair->error, sizeof(ret_repair->error), "%.490s (not touched)",
 			 repair.reading.error);
 	else
 		rc = repair_read(&repair);

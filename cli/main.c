@@ -10,8 +10,17 @@
 #include "cli/nearest.h"
 
 const struct gt_command *const gt_commands[] = {
-	&gt_command_stats,        &gt_command_repair, &gt_command_verify,  &gt_command_options,
-	&gt_command_check_option, &gt_command_exec,   &gt_command_inspect, NULL,
+	/* clang-format off: one a line */
+	&gt_command_stats,
+	&gt_command_repair,
+	&gt_command_verify,
+	&gt_command_doctor,
+	&gt_command_options,
+	&gt_command_check_option,
+	&gt_command_exec,
+	&gt_command_inspect,
+	NULL,
+	/* clang-format on */
 };
 
 static const struct gt_command *find_command(const char *name)
