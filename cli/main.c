@@ -10,7 +10,7 @@
 #include "cli/nearest.h"
 
 const struct gt_command *const gt_commands[] = {
-	/* clang-format off: one a line */
+	/* clang-format off */
 	&gt_command_stats,
 	&gt_command_repair,
 	&gt_command_verify,
