@@ -16,7 +16,7 @@ struct gt_repair {
 	uint64_t events; /* kept */
 	uint64_t cut;    /* bytes behind the last whole event that were given up */
 	char why[256];   /* what was wrong with the file */
-	char error[512]; /* one line, after a failure */
+	char error[768]; /* one line, after a failure */
 };
 
 /*

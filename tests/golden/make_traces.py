@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Write the small traces that the golden cases read: make_traces.py FOLDER
+"""Write the small traces that the golden cases read: make_traces.py FOLDER STAMP
 
 A training loop of three steps as gputrace would trace it: a data loader, two copies in, two kernels
 and a collective, a copy out and a synchronisation. All times are chosen, so that every sum in a
@@ -177,7 +177,7 @@ null,
 
 def write(folder, name, text):
     path = os.path.join(folder, name)
-    os.makedirs(os.path.dirname(path), exist_ok=True)
+    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
     with open(path, "w", encoding="utf-8") as out:
         out.write(text)
 
@@ -198,6 +198,7 @@ def main():
     write(folder, "wrong.json", '{"traceEvents": [\n{"ph": "X"},\n{"ph" "X"}\n]}\n')
     write(folder, "empty.json", "")
     write(folder, "no_gpu.json", '{"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "f", "pid": 1, "tid": 1, "ts": 1, "dur": 2}]}')
+    write("", sys.argv[2], "")
 
 
 main()
