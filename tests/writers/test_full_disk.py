@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Full disks and size limits: the file is closed all the same, and what is lost is counted."""
+
+import json
+
+import files
+
+
+def totals(ledger):
+    """Events of the program, without names and arrows."""
+    return sum(ledger[key] for key in ("calls_written", "kernels_written", "memcpys_written",
+                                       "memsets_written", "syncs_written", "ranges_written"))
+
+
+WHOLE = totals(files.make(files.folder(), 200)[1])
+
+
+def check_closed(path, ledger, cause, limit):
+    data = files.read(path)
+    assert len(data) <= limit, (len(data), limit)
+    assert files.lint(path) == [], files.lint(path)[:3]
+    assert json.loads(data)["ledger"] == ledger
+    assert ledger["events_lost_disk"] > 0
+    assert totals(ledger) + ledger["events_lost_disk"] == WHOLE, (totals(ledger), ledger)
+    lost = [e for e in json.loads(data)["traceEvents"] if e["name"] == "LOST"]
+    assert [e["args"] for e in lost] == [{"cause": cause, "events": ledger["events_lost_disk"]}]
+
+
+def size_limit():
+    for limit in (65536, 1000000, 1000001, 2000000):
+        path, ledger = files.make(files.folder(), 200, max_size=limit)
+        check_closed(path, ledger, "size limit", limit)
+        assert len(files.read(path)) > limit - 65536 - 8192 - 1000
+
+
+def file_size_resource_limit():
+    """The kernel refuses in the middle of a batch; the newest events give way to the tail."""
+    for limit in (300000, 500001, 777777, 1048576):
+        path, ledger = files.make(files.folder(), 200, fsize=limit)
+        check_closed(path, ledger, "size limit", limit)
+
+
+def no_room_for_anything():
+    """Not even the tail fits: the array form stays, every event counted as lost."""
+    path, ledger = files.make(files.folder(), 20, expect=1, fsize=16400)
+    data = files.read(path)
+    assert data.startswith(b'[{"ph": "M"') and data.endswith(b"\n]\n"), data[-80:]
+    assert len(json.loads(data)) == 1
+    assert totals(ledger) == 0 and ledger["events_lost_disk"] > 0
+
+
+files.main([size_limit, file_size_resource_limit, no_room_for_anything])
