@@ -2,8 +2,8 @@
  *
  * Activity buffers: asked from the client when a record needs one, on the thread that makes the
  * record; handed back full by the worker thread, or by a flush on the thread that flushes. One
- * buffer for all, or one per thread (the default from 13.0 on). One mutex; with the lock switch
- * it stays held while the client is called.
+ * buffer for all, or one per thread (the default from 13.0 on). One mutex, released while the
+ * client is called; cupti_lock stays held then when the lock switch says so.
  */
 #include "cupti/cupti_sim.h"
 
@@ -78,18 +78,6 @@ static void steal_when_due(void)
 			   (unsigned long long)records_made);
 }
 
-static void leave(void)
-{
-	if (!cupti.faults.lock)
-		pthread_mutex_unlock(&mutex);
-}
-
-static void come_back(void)
-{
-	if (!cupti.faults.lock)
-		pthread_mutex_lock(&mutex);
-}
-
 /* Caller holds mutex; it is released while the client is asked. NULL: the client refused. */
 static struct buffer *buffer_new(void)
 {
@@ -99,13 +87,15 @@ static struct buffer *buffer_new(void)
 		free(buffer);
 		return NULL;
 	}
-	leave();
+	pthread_mutex_unlock(&mutex);
+	cupti_lock();
 	request(&buffer->data, &buffer->size, &buffer->max_records);
 	if (buffer->data && cupti.faults.poison)
 		memset(buffer->data, 0xdb, buffer->size);
 	else if (buffer->data && !zeroed)
 		memset(buffer->data, 0, buffer->size);
-	come_back();
+	cupti_unlock();
+	pthread_mutex_lock(&mutex);
 	if (buffer->data && buffer->size >= MIN_RECORD)
 		return buffer;
 	free(buffer);
@@ -223,8 +213,10 @@ static void deliver(struct buffer *buffer)
 		shuffle(buffer);
 	if (cupti.faults.invalid_last)
 		spoil_last(buffer);
+	cupti_lock();
 	if (complete)
 		complete(NULL, 0, buffer->data, buffer->size, buffer->used);
+	cupti_unlock();
 	if (cupti.faults.poison_complete)
 		memset(buffer->data, 0xdb, buffer->size);
 	if (buffer->used)
@@ -243,13 +235,6 @@ static void deliver_full(void)
 			last = &(*last)->next;
 		struct buffer *oldest = *last;
 		*last = NULL;
-		if (cupti.faults.lock) {
-			bool overhead = cupti.kinds[CUPTI_ACTIVITY_KIND_OVERHEAD];
-			cupti.kinds[CUPTI_ACTIVITY_KIND_OVERHEAD] = false;
-			deliver(oldest);
-			cupti.kinds[CUPTI_ACTIVITY_KIND_OVERHEAD] = overhead;
-			continue;
-		}
 		pthread_mutex_unlock(&mutex);
 		deliver(oldest);
 		pthread_mutex_lock(&mutex);
@@ -260,6 +245,7 @@ CUptiResult cupti_buffers_flush(bool forced)
 {
 	while (cupti.faults.flush_hangs)
 		pause();
+	cupti_lock();
 	cupti_pending_write(forced);
 	pthread_mutex_lock(&mutex);
 	retire(&shared_slot);
@@ -267,6 +253,7 @@ CUptiResult cupti_buffers_flush(bool forced)
 		retire(slot);
 	deliver_full();
 	pthread_mutex_unlock(&mutex);
+	cupti_unlock();
 	return CUPTI_SUCCESS;
 }
 
@@ -346,10 +333,12 @@ CUptiResult CUPTIAPI cuptiActivityGetNumDroppedRecords(CUcontext context, uint32
 		return result;
 	if (!ret_dropped)
 		return cupti_fail(CUPTI_ERROR_INVALID_PARAMETER);
+	cupti_lock();
 	pthread_mutex_lock(&mutex);
 	*ret_dropped = dropped;
 	dropped = 0;
 	pthread_mutex_unlock(&mutex);
+	cupti_unlock();
 	return CUPTI_SUCCESS;
 }
 

@@ -66,6 +66,8 @@ extern const char *const sim_runtime_names[SIM_MAX_CBID];
 /* init.c */
 CUptiResult cupti_check(void);
 CUptiResult cupti_fail(CUptiResult error);
+void cupti_lock(void);
+void cupti_unlock(void);
 uint32_t cupti_thread_id(void);
 uint64_t cupti_time(void);
 uint64_t cupti_gpu_time(uint64_t time);

@@ -17,8 +17,11 @@ static void call_subscriber(CUpti_CallbackDomain domain, uint32_t cbid, const vo
 {
 	CUpti_CallbackFunc callback = cupti.callback;
 
-	if (callback)
-		callback(cupti.user, domain, cbid, data);
+	if (!callback)
+		return;
+	cupti_lock();
+	callback(cupti.user, domain, cbid, data);
+	cupti_unlock();
 }
 
 static bool wants(unsigned int domain, uint32_t cbid)

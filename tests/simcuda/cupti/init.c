@@ -16,6 +16,22 @@ struct cupti_state cupti;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static __thread CUptiResult last_error;
 
+/* With the lock switch one lock is held around everything that calls the client, and taken by what
+ * the client calls: a client that takes a lock of its own in both places, in two orders, hangs. */
+static pthread_mutex_t big_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+
+void cupti_lock(void)
+{
+	if (cupti.faults.lock)
+		pthread_mutex_lock(&big_lock);
+}
+
+void cupti_unlock(void)
+{
+	if (cupti.faults.lock)
+		pthread_mutex_unlock(&big_lock);
+}
+
 struct number_switch {
 	const char *name;
 	uint64_t *value;
@@ -112,13 +128,16 @@ static void start(void)
 	cupti.table->set_client(&cupti_client);
 }
 
-/* Without a driver CUPTI answers 999, not 15; after a fatal error nothing works any more. */
+/* Without a driver CUPTI answers 999, not 15; after a fatal error, or once the driver's atexit
+ * handler has run, nothing works any more. */
 CUptiResult cupti_check(void)
 {
 	pthread_once(&once, start);
 	if (!cupti.table)
 		return cupti_fail(CUPTI_ERROR_UNKNOWN);
-	return cupti.dead ? cupti_fail(CUPTI_ERROR_NOT_INITIALIZED) : CUPTI_SUCCESS;
+	if (cupti.dead || cupti.table->driver_gone())
+		return cupti_fail(CUPTI_ERROR_NOT_INITIALIZED);
+	return CUPTI_SUCCESS;
 }
 
 CUptiResult cupti_fail(CUptiResult error)

@@ -231,6 +231,7 @@ void sim_client_memory(const struct sim_memory *memory);
 CUresult sim_check_ready(void);
 CUresult sim_check_context(struct CUctx_st **ret_context);
 bool sim_is_ready(void);
+bool sim_is_gone(void);
 uint32_t sim_tid(void);
 void sim_announce_init(void);
 

@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { COLD, READY, FORKED };
+enum { COLD, READY, FORKED, GONE };
 
 static pthread_mutex_t init_mutex = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic int state;
@@ -38,7 +38,7 @@ static void teardown(void)
 	sim_truth("{\"truth\":\"exit\",\"pid\":%d,\"end\":%llu}\n", (int)getpid(),
 		  (unsigned long long)sim_now());
 	atomic_store(&sim_client, NULL);
-	state = COLD;
+	state = GONE;
 }
 
 /* As the driver does: a tool that cannot be loaded is passed over without a word. */
@@ -90,6 +90,11 @@ CUresult sim_cuInit(unsigned int flags)
 	return sim_check_ready();
 }
 
+bool sim_is_gone(void)
+{
+	return state == GONE;
+}
+
 bool sim_is_ready(void)
 {
 	return state == READY;
@@ -97,8 +102,9 @@ bool sim_is_ready(void)
 
 CUresult sim_check_ready(void)
 {
-	return sim_likely(state == READY) || sim_self.in_init ? CUDA_SUCCESS
-							      : CUDA_ERROR_NOT_INITIALIZED;
+	if (sim_likely(state == READY) || sim_self.in_init)
+		return CUDA_SUCCESS;
+	return state == GONE ? CUDA_ERROR_DEINITIALIZED : CUDA_ERROR_NOT_INITIALIZED;
 }
 
 CUresult sim_check_context(struct CUctx_st **ret_context)

@@ -64,6 +64,7 @@ static const struct sim_table table = {
 	.done_until = done_until,
 	.truth = sim_truth,
 	.driver_ready = sim_is_ready,
+	.driver_gone = sim_is_gone,
 	.in_init = in_init,
 	.device_count = device_count,
 	.device_facts = device_facts,
