@@ -12,20 +12,21 @@
 #ifndef GT_CORE_GLIBC_COMPAT_H
 #define GT_CORE_GLIBC_COMPAT_H
 
-#define dlclose gt_compat_dlclose
-#define dlinfo gt_compat_dlinfo
-#define dlopen gt_compat_dlopen
-#define dlsym gt_compat_dlsym
-#define pthread_attr_getstack gt_compat_pthread_attr_getstack
+#define dladdr                    gt_compat_dladdr
+#define dlclose                   gt_compat_dlclose
+#define dlinfo                    gt_compat_dlinfo
+#define dlopen                    gt_compat_dlopen
+#define dlsym                     gt_compat_dlsym
+#define pthread_attr_getstack     gt_compat_pthread_attr_getstack
 #define pthread_attr_setstacksize gt_compat_pthread_attr_setstacksize
-#define pthread_create gt_compat_pthread_create
-#define pthread_detach gt_compat_pthread_detach
-#define pthread_getattr_np gt_compat_pthread_getattr_np
-#define pthread_join gt_compat_pthread_join
-#define pthread_key_create gt_compat_pthread_key_create
-#define pthread_key_delete gt_compat_pthread_key_delete
-#define pthread_setname_np gt_compat_pthread_setname_np
-#define pthread_setspecific gt_compat_pthread_setspecific
-#define pthread_sigmask gt_compat_pthread_sigmask
+#define pthread_create            gt_compat_pthread_create
+#define pthread_detach            gt_compat_pthread_detach
+#define pthread_getattr_np        gt_compat_pthread_getattr_np
+#define pthread_join              gt_compat_pthread_join
+#define pthread_key_create        gt_compat_pthread_key_create
+#define pthread_key_delete        gt_compat_pthread_key_delete
+#define pthread_setname_np        gt_compat_pthread_setname_np
+#define pthread_setspecific       gt_compat_pthread_setspecific
+#define pthread_sigmask           gt_compat_pthread_sigmask
 
 #endif

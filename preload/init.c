@@ -38,8 +38,8 @@ static const char *own_path(void)
 
 static void set_injection(void)
 {
-	const char *current = getenv(INJECTION);
-	const char *force = getenv("GPUTRACE_FORCE_INJECTION");
+	const char *current = secure_getenv(INJECTION);
+	const char *force = secure_getenv("GPUTRACE_FORCE_INJECTION");
 	const char *own;
 	bool forced = force && strcmp(force, "0") != 0 && strcmp(force, "no") != 0;
 
@@ -72,7 +72,7 @@ static void claim_instance(void)
 {
 	char value[64];
 
-	first_copy = parse_instance(getenv(INSTANCE));
+	first_copy = parse_instance(secure_getenv(INSTANCE));
 	if (first_copy)
 		return;
 	gt_text_format(value, sizeof(value), "%d:%lu", (int)getpid(),

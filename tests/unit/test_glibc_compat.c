@@ -74,11 +74,14 @@ Test(glibc_compat, opens_libraries)
 {
 	void *library = gt_compat_dlopen("libm.so.6", RTLD_NOW | RTLD_LOCAL);
 	char origin[4096] = "";
+	Dl_info info;
 
 	cr_assert_not_null(library);
 	cr_assert_not_null(gt_compat_dlsym(library, "cos"));
 	cr_assert_null(gt_compat_dlsym(library, "no_such_function"));
 	cr_assert_eq(gt_compat_dlinfo(library, RTLD_DI_ORIGIN, origin), 0);
 	cr_assert_eq(origin[0], '/');
+	cr_assert_neq(gt_compat_dladdr(gt_compat_dlsym(library, "cos"), &info), 0);
+	cr_assert_not_null(strstr(info.dli_fname, "libm.so.6"));
 	cr_assert_eq(gt_compat_dlclose(library), 0);
 }

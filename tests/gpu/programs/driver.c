@@ -22,7 +22,8 @@ static double launch(CUfunction kernel, CUdeviceptr data, CUstream stream, long 
 		double start = report_now();
 
 		for (long i = done; i < count && i < done + batch; i++)
-			CHECK(cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, stream, arguments, NULL));
+			CHECK(cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, stream, arguments,
+					     NULL));
 		spent += report_now() - start;
 		CHECK(cuStreamSynchronize(stream));
 	}

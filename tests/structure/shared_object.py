@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# What libgputrace.so asks of a system and what it shows of itself.
+#   shared_object.py CHECK FILE SOURCE_ROOT    CHECK: needed, versions, exports, flags
+import pathlib
+import re
+import subprocess
+import sys
+
+NEWEST_GLIBC = (2, 17)
+MAY_NEED = re.compile(r"(libc\.so\.6|ld-linux[-\w]*\.so\.\d+)$")
+INJECTION = {
+    "InitializeInjection", "InitializeInjectionNvtx", "InitializeInjectionNvtx2",
+    "InitializeInjectionNvtxExtension",
+}
+
+
+def output(*command):
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def dynamic_symbols(file):
+    """(name, version or '', defined) of every dynamic symbol"""
+    for line in output("nm", "-D", "--with-symbol-versions", file).splitlines():
+        kind, symbol = line.split()[-2:]
+        name, _, version = symbol.replace("@@", "@").partition("@")
+        yield name, version, kind not in "Uw"
+
+
+def table_names(root):
+    rows = (root / "collectors/cuda_runtime.def").read_text()
+    return set(re.findall(r"^GT_CUDA_HOOKED(?:_WORDS)?\(\d+, v\d+, (\w+)", rows, re.M))
+
+
+def needed(file, root):
+    for name in re.findall(r"\(NEEDED\).*\[(.*)\]", output("readelf", "-dW", file)):
+        if not MAY_NEED.match(name):
+            yield f"needs {name}; only libc and ld-linux are everywhere"
+
+
+def versions(file, root):
+    for name, version, defined in dynamic_symbols(file):
+        if defined or not version:
+            continue
+        number = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
+        if not version.startswith("GLIBC_") or version == "GLIBC_PRIVATE":
+            yield f"needs {name} of {version}"
+        elif number > NEWEST_GLIBC:
+            yield f"needs {name} of {version}: core/glibc_compat.def or core/sys.c must cover it"
+
+
+def exports(file, root):
+    got = {name for name, _, defined in dynamic_symbols(file) if defined}
+    hooks = table_names(root)
+    if len(hooks) < 100:
+        yield f"the table gave only {len(hooks)} names: this check no longer reads it right"
+    for name in sorted(hooks - got):
+        yield f"does not export {name}, which the table says is interposed"
+    if "InitializeInjection" not in got:
+        yield "does not export InitializeInjection"
+    for name in sorted(got - hooks - INJECTION):
+        if not name.startswith("gputrace_"):
+            yield f"exports {name}"
+
+
+def flags(file, root):
+    dynamic = output("readelf", "-dW", file)
+    for flag in ("NODELETE", "NOW", "SYMBOLIC"):
+        if not re.search(rf"\((FLAGS(_1)?|{flag}|BIND_{flag})\).*", dynamic) or flag not in dynamic:
+            yield f"is not linked with {flag}"
+    if "TEXTREL" in dynamic:
+        yield "has text relocations"
+    segments = output("readelf", "-lW", file)
+    for line in segments.splitlines():
+        if "GNU_STACK" in line and "E" in line.split()[-2]:
+            yield "wants an executable stack"
+        if line.split()[:1] == ["TLS"] and int(line.split()[5], 16) > 64:
+            yield "has more than 64 bytes of thread-local storage: dlopen may find no room"
+
+
+def main():
+    check, file, root = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
+    complaints = list({"needed": needed, "versions": versions, "exports": exports,
+                       "flags": flags}[check](file, root))
+    for complaint in complaints:
+        print(f"{pathlib.Path(file).name} {complaint}")
+    return bool(complaints)
+
+
+sys.exit(main())
