@@ -15,9 +15,6 @@
 #ifndef GT_COLLECTORS_UNWIND_X86_64_H
 #define GT_COLLECTORS_UNWIND_X86_64_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 struct gt_unwind_regs {
 	uint64_t pc, sp, fp;
 };

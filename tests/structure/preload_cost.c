@@ -24,7 +24,8 @@ static double now_us(void)
 /* us from before the spawn until the child has been waited for; below 0: it failed */
 static double start_one(char *const *environment)
 {
-	char *arguments[] = {"true", NULL};
+	static char name[] = "true";
+	char *arguments[] = {name, NULL};
 	double start = now_us();
 	int status;
 	pid_t pid;

@@ -43,6 +43,9 @@ EXCEPTIONS = {
     ("preload/session.c", "strerror"): "said once, when the session cannot start",
 }
 
+# Headers that are the end of another one and never included by themselves.
+PARTS = {"collectors/unwind_x86_64.h"}
+
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK|for now|placeholder|not implemented)\b", re.I)
 PRIVATE = re.compile(r"(/work/|/tmp/team|/tmp/wt|/root\b)")
 
@@ -128,7 +131,7 @@ def headers(root):
         return f"{path}: does not compile alone\n{run.stderr}" if run.returncode else None
 
     alone = [path for path in tracked(root, "*.h")
-             if path.parts[0] in MAY_INCLUDE]
+             if path.parts[0] in MAY_INCLUDE and str(path) not in PARTS]
     if len(alone) < 20:
         yield f"only {len(alone)} headers found: this check no longer finds them"
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:

@@ -58,24 +58,26 @@ void plain_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 			plain_fail(fatal, __FILE__, __LINE__, text, " " __VA_ARGS__);              \
 	} while (0)
 
-#define cr_assert(condition, ...)   PLAIN_CHECK(true, #condition, condition, __VA_ARGS__)
-#define cr_assert_not(condition, ...) PLAIN_CHECK(true, "not " #condition, !(condition), __VA_ARGS__)
-#define cr_assert_eq(a, b, ...)     PLAIN_CHECK(true, #a " == " #b, (a) == (b), __VA_ARGS__)
-#define cr_assert_neq(a, b, ...)    PLAIN_CHECK(true, #a " != " #b, (a) != (b), __VA_ARGS__)
-#define cr_assert_lt(a, b, ...)     PLAIN_CHECK(true, #a " < " #b, (a) < (b), __VA_ARGS__)
-#define cr_assert_leq(a, b, ...)    PLAIN_CHECK(true, #a " <= " #b, (a) <= (b), __VA_ARGS__)
-#define cr_assert_gt(a, b, ...)     PLAIN_CHECK(true, #a " > " #b, (a) > (b), __VA_ARGS__)
-#define cr_assert_geq(a, b, ...)    PLAIN_CHECK(true, #a " >= " #b, (a) >= (b), __VA_ARGS__)
-#define cr_assert_null(a, ...)      PLAIN_CHECK(true, #a " is NULL", (a) == NULL, __VA_ARGS__)
-#define cr_assert_not_null(a, ...)  PLAIN_CHECK(true, #a " is not NULL", (a) != NULL, __VA_ARGS__)
-#define cr_assert_str_eq(a, b, ...) PLAIN_CHECK(true, #a " eq " #b, !strcmp(a, b), __VA_ARGS__)
+#define cr_assert(condition, ...) PLAIN_CHECK(true, #condition, condition, __VA_ARGS__)
+#define cr_assert_not(condition, ...)                                                              \
+	PLAIN_CHECK(true, "not " #condition, !(condition), __VA_ARGS__)
+#define cr_assert_eq(a, b, ...)      PLAIN_CHECK(true, #a " == " #b, (a) == (b), __VA_ARGS__)
+#define cr_assert_neq(a, b, ...)     PLAIN_CHECK(true, #a " != " #b, (a) != (b), __VA_ARGS__)
+#define cr_assert_lt(a, b, ...)      PLAIN_CHECK(true, #a " < " #b, (a) < (b), __VA_ARGS__)
+#define cr_assert_leq(a, b, ...)     PLAIN_CHECK(true, #a " <= " #b, (a) <= (b), __VA_ARGS__)
+#define cr_assert_gt(a, b, ...)      PLAIN_CHECK(true, #a " > " #b, (a) > (b), __VA_ARGS__)
+#define cr_assert_geq(a, b, ...)     PLAIN_CHECK(true, #a " >= " #b, (a) >= (b), __VA_ARGS__)
+#define cr_assert_null(a, ...)       PLAIN_CHECK(true, #a " is NULL", (a) == NULL, __VA_ARGS__)
+#define cr_assert_not_null(a, ...)   PLAIN_CHECK(true, #a " is not NULL", (a) != NULL, __VA_ARGS__)
+#define cr_assert_str_eq(a, b, ...)  PLAIN_CHECK(true, #a " eq " #b, !strcmp(a, b), __VA_ARGS__)
 #define cr_assert_str_neq(a, b, ...) PLAIN_CHECK(true, #a " ne " #b, strcmp(a, b), __VA_ARGS__)
 #define cr_assert_arr_eq(a, b, n, ...)                                                             \
 	PLAIN_CHECK(true, #a " eq " #b, !memcmp(a, b, n), __VA_ARGS__)
-#define cr_assert_fail(...)         PLAIN_CHECK(true, "fail", false, __VA_ARGS__)
+#define cr_assert_fail(...)       PLAIN_CHECK(true, "fail", false, __VA_ARGS__)
 
-#define cr_expect(condition, ...)   PLAIN_CHECK(false, #condition, condition, __VA_ARGS__)
-#define cr_expect_not(condition, ...) PLAIN_CHECK(false, "not " #condition, !(condition), __VA_ARGS__)
+#define cr_expect(condition, ...) PLAIN_CHECK(false, #condition, condition, __VA_ARGS__)
+#define cr_expect_not(condition, ...)                                                              \
+	PLAIN_CHECK(false, "not " #condition, !(condition), __VA_ARGS__)
 #define cr_expect_eq(a, b, ...)     PLAIN_CHECK(false, #a " == " #b, (a) == (b), __VA_ARGS__)
 #define cr_expect_neq(a, b, ...)    PLAIN_CHECK(false, #a " != " #b, (a) != (b), __VA_ARGS__)
 #define cr_expect_lt(a, b, ...)     PLAIN_CHECK(false, #a " < " #b, (a) < (b), __VA_ARGS__)
@@ -87,12 +89,12 @@ void plain_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 #define cr_expect_str_eq(a, b, ...) PLAIN_CHECK(false, #a " eq " #b, !strcmp(a, b), __VA_ARGS__)
 #define cr_expect_arr_eq(a, b, n, ...)                                                             \
 	PLAIN_CHECK(false, #a " eq " #b, !memcmp(a, b, n), __VA_ARGS__)
-#define cr_expect_fail(...)         PLAIN_CHECK(false, "fail", false, __VA_ARGS__)
+#define cr_expect_fail(...) PLAIN_CHECK(false, "fail", false, __VA_ARGS__)
 
-#define cr_skip_test(...) plain_skip(" " __VA_ARGS__)
-#define cr_skip(...)      plain_skip(" " __VA_ARGS__)
-#define cr_log_info(...)  plain_log(__VA_ARGS__)
-#define cr_log_warn(...)  plain_log(__VA_ARGS__)
-#define cr_log_error(...) plain_log(__VA_ARGS__)
+#define cr_skip_test(...)   plain_skip(" " __VA_ARGS__)
+#define cr_skip(...)        plain_skip(" " __VA_ARGS__)
+#define cr_log_info(...)    plain_log(__VA_ARGS__)
+#define cr_log_warn(...)    plain_log(__VA_ARGS__)
+#define cr_log_error(...)   plain_log(__VA_ARGS__)
 
 #endif
