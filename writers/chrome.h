@@ -32,11 +32,11 @@
 #include "writers/writer.h"
 
 /* The first event is padded to this, so that the header can take its place. */
-#define GT_CHROME_BLOCK ((size_t)16 << 10)
+#define GT_CHROME_BLOCK  ((size_t)16 << 10)
 /* Most bytes of one batch, with its closing bracket; a longer line is a batch of its own. */
-#define GT_CHROME_BATCH ((size_t)64 << 10)
+#define GT_CHROME_BATCH  ((size_t)64 << 10)
 /* More than the tail of any closed file needs. */
-#define GT_CHROME_TAIL ((size_t)8 << 10)
+#define GT_CHROME_TAIL   ((size_t)8 << 10)
 /* GPU events that wait for their order. */
 #define GT_CHROME_WINDOW 8192u
 
@@ -51,14 +51,15 @@ struct gt_chrome_mark {
 
 struct gt_chrome_file {
 	struct gt_sink *sink;
-	struct gt_json batch;           /* whole lines that are not in the file yet */
-	struct gt_json block;           /* scratch for first block and tail */
-	struct gt_chrome_mark written;  /* up to the end of the last batch */
-	struct gt_chrome_mark back[2];  /* earlier places; back[0] is GT_CHROME_TAIL or more before */
+	struct gt_json batch;          /* whole lines that are not in the file yet */
+	struct gt_json block;          /* scratch for first block and tail */
+	struct gt_chrome_mark written; /* up to the end of the last batch */
+	struct gt_chrome_mark
+		back[2]; /* earlier places; back[0] is GT_CHROME_TAIL or more before */
 	uint64_t batch_events;
 	struct gt_ledger batch_ledger;
 	uint64_t lost_disk, lost_memory;
-	int error;                      /* negative errno: no more events are written */
+	int error; /* negative errno: no more events are written */
 };
 
 /* What one event adds to the books once it is in the file. */
@@ -92,7 +93,7 @@ int gt_chrome_file_close(struct gt_chrome *chrome, struct gt_ledger *ledger);
 struct gt_chrome_text {
 	const char *text; /* escaped, without quotes; NULL: not made yet */
 	uint32_t length;
-	bool framed;      /* stacks: "frames" has been printed */
+	bool framed; /* stacks: "frames" has been printed */
 };
 
 struct gt_chrome_table {
@@ -136,7 +137,7 @@ struct gt_chrome_names {
 	struct gt_chrome_thread *threads; /* open addressing */
 	uint32_t thread_slots;
 	uint32_t thread_count;
-	uint64_t devices_printed;         /* bit per device */
+	uint64_t devices_printed; /* bit per device */
 };
 
 int gt_chrome_names_init(struct gt_chrome_names *names);
@@ -164,8 +165,8 @@ struct gt_chrome {
 	struct gt_chrome_names names;
 	struct gt_window *window;
 	struct gt_lanes *lanes;
-	struct gt_chrome_tally tally;  /* of the event being printed */
-	uint64_t last;                 /* latest end of all events, ns */
+	struct gt_chrome_tally tally; /* of the event being printed */
+	uint64_t last;                /* latest end of all events, ns */
 };
 
 /* ns since the base of the file, never negative. */

@@ -31,7 +31,8 @@ static void put_first_event(const struct gt_chrome *chrome, struct gt_json *json
 
 static void fill(struct gt_json *json, size_t until)
 {
-	static const char blanks[] = "                                                                ";
+	static const char blanks[] =
+		"                                                                ";
 
 	while (json->length < until && !json->failed) {
 		size_t missing = until - json->length;

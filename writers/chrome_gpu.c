@@ -36,7 +36,8 @@ static const char *const sync_names[GT_SYNC_KIND_COUNT_] = {
 /* What synchronization records say when they mean no stream in particular. */
 #define NO_STREAM UINT32_MAX
 
-#define NAME_OF(table, index) ((index) < sizeof(table) / sizeof((table)[0]) ? (table)[index] : (table)[0])
+#define NAME_OF(table, index)                                                                      \
+	((index) < sizeof(table) / sizeof((table)[0]) ? (table)[index] : (table)[0])
 
 static void put_triple(struct gt_json *json, const uint32_t v[3])
 {
@@ -220,8 +221,9 @@ static void put_memcpy_name(struct gt_json *json, const struct gt_memory_event *
 {
 	char text[80];
 
-	gt_text_format(text, sizeof(text), "Memcpy %s (%s -> %s)", NAME_OF(copy_names, memory->copy),
-		       NAME_OF(memory_names, memory->src), NAME_OF(memory_names, memory->dst));
+	gt_text_format(text, sizeof(text), "Memcpy %s (%s -> %s)",
+		       NAME_OF(copy_names, memory->copy), NAME_OF(memory_names, memory->src),
+		       NAME_OF(memory_names, memory->dst));
 	gt_json_cstr(json, text);
 }
 

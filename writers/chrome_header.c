@@ -54,8 +54,8 @@ static void put_device(struct gt_json *json, uint32_t index, const struct gt_dev
 /* The list is indexed by device id, so it is only ever shortened from its end. */
 static void put_devices(const struct gt_facts *facts, struct gt_json *json, unsigned int cut)
 {
-	uint32_t count = facts->device_count < GT_FACTS_DEVICES ? facts->device_count
-								: GT_FACTS_DEVICES;
+	uint32_t count =
+		facts->device_count < GT_FACTS_DEVICES ? facts->device_count : GT_FACTS_DEVICES;
 
 	if (cut > 3)
 		count >>= cut - 3;
@@ -98,9 +98,8 @@ static void put_big(struct gt_json *json, uint64_t value)
 
 static void put_clock(const struct gt_facts *facts, struct gt_json *json)
 {
-	gt_json_member_us(json, "clock_start_us", facts->start > facts->base
-							  ? facts->start - facts->base
-							  : 0);
+	gt_json_member_us(json, "clock_start_us",
+			  facts->start > facts->base ? facts->start - facts->base : 0);
 	gt_json_member_u64(json, "clock_first_monotonic_ns", facts->clock_first.monotonic);
 	gt_json_key(json, "clock_first_realtime_ns");
 	put_big(json, facts->clock_first.realtime);

@@ -9,8 +9,8 @@
 
 #include "core/text.h"
 
-#define FIRST_THREADS 256u
-#define MAX_THREADS 131072u
+#define FIRST_THREADS  256u
+#define MAX_THREADS    131072u
 #define GPU_SORT_INDEX 5000000u /* below every host process */
 
 int gt_chrome_names_init(struct gt_chrome_names *names)

@@ -11,9 +11,9 @@
 
 /* Limits of "launched by". */
 #define LINE_FRAMES 8u
-#define LINE_BYTES ((size_t)400)
+#define LINE_BYTES  ((size_t)400)
 
-#define FIRST_ROWS 1024u
+#define FIRST_ROWS  1024u
 
 int gt_chrome_texts_init(struct gt_chrome_texts *texts)
 {
@@ -88,7 +88,8 @@ void gt_chrome_put_string(struct gt_chrome_texts *texts, struct gt_json *json,
 	row = row_of(&texts->strings, string->id);
 	if (row && !row->text) {
 		if (gt_json_is_plain(string->text, string->length))
-			*row = (struct gt_chrome_text){.text = string->text, .length = string->length};
+			*row = (struct gt_chrome_text){.text = string->text,
+						       .length = string->length};
 		else
 			keep(texts, row, string->text, string->length);
 	}
@@ -175,7 +176,8 @@ static void make_line(struct gt_json *out, const struct gt_stack *stack)
 		if (out->length <= LINE_BYTES)
 			continue;
 		/* the nearest frame is shown in any case, if only its beginning */
-		gt_json_cut(out, i ? before : gt_json_text_prefix(out->text, out->length, LINE_BYTES));
+		gt_json_cut(out,
+			    i ? before : gt_json_text_prefix(out->text, out->length, LINE_BYTES));
 		break;
 	}
 	if (i < stack->count)

@@ -37,7 +37,8 @@ bool gt_json_grow(struct gt_json *json, size_t size)
 	}
 	while (wanted - json->length < size)
 		wanted *= 2;
-	text = json->text ? gt_memory_grow(json->text, json->capacity, wanted) : gt_memory_map(wanted);
+	text = json->text ? gt_memory_grow(json->text, json->capacity, wanted)
+			  : gt_memory_map(wanted);
 	if (!text) {
 		json->failed = true;
 		return false;

@@ -83,7 +83,7 @@ void gt_json_u64(struct gt_json *json, uint64_t value);
 void gt_json_i64(struct gt_json *json, int64_t value);
 void gt_json_hex(struct gt_json *json, uint64_t value); /* "0x1a2b", quoted */
 void gt_json_bool(struct gt_json *json, bool value);
-void gt_json_us(struct gt_json *json, uint64_t ns);     /* microseconds, always 3 decimals */
+void gt_json_us(struct gt_json *json, uint64_t ns);            /* microseconds, always 3 decimals */
 void gt_json_micro(struct gt_json *json, uint64_t millionths); /* 2.0, 3.878788 */
 
 /* @size bytes of any content as a string with its quotes. */

@@ -10,11 +10,11 @@
 
 #include "core/memory.h"
 
-#define FIRST_SLOTS 256u
-#define MAX_SLOTS 131072u  /* at most half of them used */
-#define MAX_ROWS 64u       /* of one group that are reused */
-#define MAX_DEPTH 8u       /* slices one inside another on a row */
-#define MAX_ARENA ((size_t)32 << 20)
+#define FIRST_SLOTS   256u
+#define MAX_SLOTS     131072u /* at most half of them used */
+#define MAX_ROWS      64u     /* of one group that are reused */
+#define MAX_DEPTH     8u      /* slices one inside another on a row */
+#define MAX_ARENA     ((size_t)32 << 20)
 
 /* Host rows of overhead: beyond every thread id of Linux (2^22) and every shifted process id. */
 #define OVERHEAD_ROWS 8388608u
@@ -109,7 +109,8 @@ static bool make_room(struct gt_lanes *lanes)
 /* The context that owns this stream id on its device: the first that used it. */
 static uint32_t owner_of(struct gt_lanes *lanes, const struct gt_lane_request *request)
 {
-	struct group key = {.kind = KIND_OWNER, .device = request->device, .stream = request->stream};
+	struct group key = {
+		.kind = KIND_OWNER, .device = request->device, .stream = request->stream};
 	struct group *slot = slot_of(lanes->slots, lanes->slot_count, &key);
 
 	if (slot->rows)

@@ -22,16 +22,16 @@ enum gt_lane_kind {
 };
 
 /* The row `stream + 1000000` is the stream's first one for GT_LANE_SYNC (trace-format section 2). */
-#define GT_LANE_BLOCK 1000000u
+#define GT_LANE_BLOCK    1000000u
 
 /* From here on rows have no meaning but "another one". */
 #define GT_LANE_OVERFLOW 2147000000u
 
 struct gt_lane {
 	uint32_t tid;
-	uint32_t k;         /* 0: the first row of its stream */
-	bool foreign;       /* another context has a stream of the same id */
-	bool fresh;         /* first slice on this row: it has no name yet */
+	uint32_t k;   /* 0: the first row of its stream */
+	bool foreign; /* another context has a stream of the same id */
+	bool fresh;   /* first slice on this row: it has no name yet */
 };
 
 struct gt_lanes;

@@ -19,17 +19,17 @@
 #include "core/sys.h"
 #include "core/text.h"
 
-#define HIGH_DESCRIPTOR 700   /* above what programs close in loops or compare against */
-#define NAME_TRIES 1000u
+#define HIGH_DESCRIPTOR    700 /* above what programs close in loops or compare against */
+#define NAME_TRIES         1000u
 #define STREAM_PATIENCE_MS 2000 /* how long the reader of a pipe may take to read on */
 
 struct gt_sink {
 	int fd;
-	int lost;          /* negative errno once the file cannot be had back */
+	int lost; /* negative errno once the file cannot be had back */
 	bool stream;
 	bool failure_said;
 	uint64_t max_size;
-	dev_t device;      /* what the descriptor must still be */
+	dev_t device; /* what the descriptor must still be */
 	ino_t inode;
 	char path[PATH_MAX];
 };
@@ -40,14 +40,22 @@ static const char *reason_of(int error)
 		int error;
 		const char *words;
 	} reasons[] = {
-		{-ENOSPC, "disk full"},         {-EDQUOT, "disk quota used up"},
-		{-EFBIG, "file size limit"},    {-EIO, "input/output error"},
-		{-EACCES, "no permission"},     {-EPERM, "not permitted: not ours, or open to others"},
-		{-EROFS, "read-only"},          {-ENOENT, "not there"},
-		{-ENOTDIR, "not a folder"},     {-ELOOP, "a symbolic link"},
-		{-EBADF, "the program closed it"}, {-EPIPE, "nobody reads it"},
-		{-ENXIO, "nobody reads it"},    {-EAGAIN, "its reader stopped reading"},
-		{-ENAMETOOLONG, "name too long"}, {-EMFILE, "too many open files"},
+		{-ENOSPC, "disk full"},
+		{-EDQUOT, "disk quota used up"},
+		{-EFBIG, "file size limit"},
+		{-EIO, "input/output error"},
+		{-EACCES, "no permission"},
+		{-EPERM, "not permitted: not ours, or open to others"},
+		{-EROFS, "read-only"},
+		{-ENOENT, "not there"},
+		{-ENOTDIR, "not a folder"},
+		{-ELOOP, "a symbolic link"},
+		{-EBADF, "the program closed it"},
+		{-EPIPE, "nobody reads it"},
+		{-ENXIO, "nobody reads it"},
+		{-EAGAIN, "its reader stopped reading"},
+		{-ENAMETOOLONG, "name too long"},
+		{-EMFILE, "too many open files"},
 	};
 
 	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
@@ -234,7 +242,8 @@ static int open_stream(struct gt_sink *sink, const char *path)
 
 static int open_somewhere(struct gt_sink *sink, const struct gt_sink_options *options)
 {
-	const char *fallback = options->fallback && options->fallback[0] ? options->fallback : "/tmp";
+	const char *fallback =
+		options->fallback && options->fallback[0] ? options->fallback : "/tmp";
 	int error;
 
 	if (is_stream(options->directory))
@@ -243,7 +252,8 @@ static int open_somewhere(struct gt_sink *sink, const struct gt_sink_options *op
 		error = open_in_folder(sink, options->directory, options);
 	if (error == 0)
 		return 0;
-	gt_log_say("cannot write to %s (%s, error %d)", options->directory, reason_of(error), -error);
+	gt_log_say("cannot write to %s (%s, error %d)", options->directory, reason_of(error),
+		   -error);
 	sink->stream = false;
 	if (open_in_folder(sink, fallback, options) < 0)
 		return error;

@@ -13,11 +13,12 @@
 #include <stdint.h>
 
 struct gt_sink_options {
-	const char *directory; /* created (also parents) if missing; or a FIFO or device to stream to */
-	const char *fallback;  /* folder used when that one cannot be written; NULL: /tmp */
-	const char *name;      /* file name; on a collision ".1", ".2"... goes before the suffix */
+	const char *
+		directory; /* created (also parents) if missing; or a FIFO or device to stream to */
+	const char *fallback; /* folder used when that one cannot be written; NULL: /tmp */
+	const char *name;     /* file name; on a collision ".1", ".2"... goes before the suffix */
 	const char *suffix;
-	uint64_t max_size;     /* bytes, 0: no limit */
+	uint64_t max_size; /* bytes, 0: no limit */
 };
 
 struct gt_sink;

@@ -18,7 +18,7 @@ struct gt_window {
 	uint32_t capacity;
 	uint32_t count;
 	uint64_t pushed;
-	struct key *heap;       /* heap[count..] keeps the slots that are free */
+	struct key *heap; /* heap[count..] keeps the slots that are free */
 	struct gt_event *events;
 };
 

@@ -17,13 +17,13 @@ struct gt_sink;
 struct gt_writer;
 
 struct gt_writer_options {
-	bool full_stacks;          /* --stacks=full: "frames" on every slice */
-	bool sync_lanes;           /* --sync: cuda_sync slices are wanted */
+	bool full_stacks; /* --stacks=full: "frames" on every slice */
+	bool sync_lanes;  /* --sync: cuda_sync slices are wanted */
 };
 
 struct gt_writer_ops {
-	const char *name;          /* "chrome", "null" */
-	const char *suffix;        /* ".pt.trace.json"; NULL: no file, no sink */
+	const char *name;   /* "chrome", "null" */
+	const char *suffix; /* ".pt.trace.json"; NULL: no file, no sink */
 	size_t private_size;
 
 	/* called once, before any event: takes the sink (owned by the caller), facts so far */
@@ -47,8 +47,8 @@ struct gt_writer_ops {
 struct gt_writer {
 	const struct gt_writer_ops *ops;
 	struct gt_sink *sink;
-	struct gt_ledger ledger;   /* what the writer counted; after close the whole */
-	void *priv;                /* ops->private_size bytes, zeroed */
+	struct gt_ledger ledger; /* what the writer counted; after close the whole */
+	void *priv;              /* ops->private_size bytes, zeroed */
 };
 
 extern const struct gt_writer_ops *const gt_writers[];

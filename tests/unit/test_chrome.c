@@ -64,9 +64,10 @@ Test(chrome, api_call)
 	event.correlation = 1003;
 	trace_event(&t, &event);
 	trace_close(&t);
-	expect_line(&t, ",{\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": \"cudaLaunchKernel\", "
-			"\"pid\": 4100, \"tid\": 4100, \"ts\": 5000000000023.106, \"dur\": 3.185, "
-			"\"args\": {\"cbid\": 211, \"correlation\": 1002}}\n");
+	expect_line(&t,
+		    ",{\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": \"cudaLaunchKernel\", "
+		    "\"pid\": 4100, \"tid\": 4100, \"ts\": 5000000000023.106, \"dur\": 3.185, "
+		    "\"args\": {\"cbid\": 211, \"correlation\": 1002}}\n");
 	expect_line(&t, ",{\"ph\": \"X\", \"cat\": \"cuda_driver\", \"name\": \"cuLaunchKernel\", "
 			"\"pid\": 4100, \"tid\": 4100, \"ts\": 5000000000023.106, \"dur\": 3.185, "
 			"\"args\": {\"cbid\": 307, \"correlation\": 1003, \"result\": 1}}\n");
@@ -85,18 +86,22 @@ Test(chrome, kernel_and_its_arrow)
 	event = kernel_event(&t);
 	trace_event(&t, &event);
 	trace_close(&t);
-	expect_line(&t,
-		    ",{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"void gemm<float, 128>(float const*)\", "
-		    "\"pid\": 0, \"tid\": 7, \"ts\": 5000000000026.165, \"dur\": 115.119, \"args\": {"
-		    "\"queued\": 0, \"device\": 0, \"context\": 1, \"stream\": 7, \"correlation\": 1002, "
-		    "\"registers per thread\": 122, \"shared memory\": 49152, "
-		    "\"dynamic shared memory\": 49152, \"blocks per SM\": 3.878788, "
-		    "\"warps per SM\": 31.030304, \"grid\": [64, 8, 1], \"block\": [256, 1, 1], "
-		    "\"est. achieved occupancy %\": 48, \"theoretical occupancy %\": 50}}\n");
+	expect_line(
+		&t,
+		",{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"void gemm<float, 128>(float "
+		"const*)\", "
+		"\"pid\": 0, \"tid\": 7, \"ts\": 5000000000026.165, \"dur\": 115.119, \"args\": {"
+		"\"queued\": 0, \"device\": 0, \"context\": 1, \"stream\": 7, \"correlation\": "
+		"1002, "
+		"\"registers per thread\": 122, \"shared memory\": 49152, "
+		"\"dynamic shared memory\": 49152, \"blocks per SM\": 3.878788, "
+		"\"warps per SM\": 31.030304, \"grid\": [64, 8, 1], \"block\": [256, 1, 1], "
+		"\"est. achieved occupancy %\": 48, \"theoretical occupancy %\": 50}}\n");
 	expect_line(&t, ",{\"ph\": \"s\", \"id\": 1002, \"pid\": 4100, \"tid\": 4100, "
 			"\"ts\": 5000000000023.106, \"cat\": \"ac2g\", \"name\": \"ac2g\"}\n");
 	expect_line(&t, ",{\"ph\": \"f\", \"id\": 1002, \"pid\": 0, \"tid\": 7, "
-			"\"ts\": 5000000000026.165, \"cat\": \"ac2g\", \"name\": \"ac2g\", \"bp\": \"e\"}\n");
+			"\"ts\": 5000000000026.165, \"cat\": \"ac2g\", \"name\": \"ac2g\", \"bp\": "
+			"\"e\"}\n");
 	expect_line(&t, ",{\"ph\": \"M\", \"name\": \"process_name\", \"pid\": 0, \"tid\": 0, "
 			"\"ts\": 5000000000012.345, "
 			"\"args\": {\"name\": \"GPU 0 NVIDIA H200 (rank 0, train)\"}}\n");
@@ -164,20 +169,27 @@ Test(chrome, copies_and_sets)
 						.src_device = 1};
 	trace_event(&t, &event);
 	trace_close(&t);
-	expect_line(&t, ",{\"ph\": \"X\", \"cat\": \"gpu_memcpy\", \"name\": \"Memcpy HtoD (Pinned -> Device)\", "
-			"\"pid\": 0, \"tid\": 20, \"ts\": 5000000000015.653, \"dur\": 41.943, \"args\": {"
-			"\"device\": 0, \"context\": 1, \"stream\": 20, \"correlation\": 1000, "
-			"\"bytes\": 1048576, \"memory bandwidth (GB/s)\": 25.000024}}\n");
-	expect_line(&t, ",{\"ph\": \"X\", \"cat\": \"gpu_memset\", \"name\": \"Memset (Device)\", "
-			"\"pid\": 0, \"tid\": 20, \"ts\": 5000000000123.589, \"dur\": 1.280, \"args\": {"
-			"\"device\": 0, \"context\": 1, \"stream\": 20, \"correlation\": 1000, "
-			"\"bytes\": 65536, \"memory bandwidth (GB/s)\": 51.2, \"value\": 255}}\n");
-	expect_line(&t, ",{\"ph\": \"X\", \"cat\": \"gpu_memcpy\", "
-			"\"name\": \"Memcpy PtoP (Device -> Managed Static)\", "
-			"\"pid\": 0, \"tid\": 20, \"ts\": 5000000000200.000, \"dur\": 0.000, \"args\": {"
-			"\"device\": 0, \"context\": 1, \"stream\": 20, \"correlation\": 1000, "
-			"\"bytes\": 0, \"memory bandwidth (GB/s)\": 0.0, \"fromDevice\": 1, "
-			"\"toDevice\": 0}}\n");
+	expect_line(
+		&t,
+		",{\"ph\": \"X\", \"cat\": \"gpu_memcpy\", \"name\": \"Memcpy HtoD (Pinned -> "
+		"Device)\", "
+		"\"pid\": 0, \"tid\": 20, \"ts\": 5000000000015.653, \"dur\": 41.943, \"args\": {"
+		"\"device\": 0, \"context\": 1, \"stream\": 20, \"correlation\": 1000, "
+		"\"bytes\": 1048576, \"memory bandwidth (GB/s)\": 25.000024}}\n");
+	expect_line(
+		&t,
+		",{\"ph\": \"X\", \"cat\": \"gpu_memset\", \"name\": \"Memset (Device)\", "
+		"\"pid\": 0, \"tid\": 20, \"ts\": 5000000000123.589, \"dur\": 1.280, \"args\": {"
+		"\"device\": 0, \"context\": 1, \"stream\": 20, \"correlation\": 1000, "
+		"\"bytes\": 65536, \"memory bandwidth (GB/s)\": 51.2, \"value\": 255}}\n");
+	expect_line(
+		&t,
+		",{\"ph\": \"X\", \"cat\": \"gpu_memcpy\", "
+		"\"name\": \"Memcpy PtoP (Device -> Managed Static)\", "
+		"\"pid\": 0, \"tid\": 20, \"ts\": 5000000000200.000, \"dur\": 0.000, \"args\": {"
+		"\"device\": 0, \"context\": 1, \"stream\": 20, \"correlation\": 1000, "
+		"\"bytes\": 0, \"memory bandwidth (GB/s)\": 0.0, \"fromDevice\": 1, "
+		"\"toDevice\": 0}}\n");
 	trace_end(&t);
 }
 
@@ -211,11 +223,12 @@ Test(chrome, synchronization_only_when_asked)
 	event.end = AT(512000);
 	trace_event(&t, &event);
 	trace_close(&t);
-	expect_line(&t, ",{\"ph\": \"X\", \"cat\": \"cuda_sync\", \"name\": \"Stream Wait Event\", "
-			"\"pid\": 0, \"tid\": 1000007, \"ts\": 5000000000064.100, \"dur\": 0.000, "
-			"\"args\": {\"cuda_sync_kind\": \"Stream Wait Event\", \"wait_on_stream\": 20, "
-			"\"wait_on_cuda_event_record_corr_id\": 990, \"wait_on_cuda_event_id\": 3, "
-			"\"stream\": 7, \"correlation\": 1011, \"device\": 0, \"context\": 1}}\n");
+	expect_line(&t,
+		    ",{\"ph\": \"X\", \"cat\": \"cuda_sync\", \"name\": \"Stream Wait Event\", "
+		    "\"pid\": 0, \"tid\": 1000007, \"ts\": 5000000000064.100, \"dur\": 0.000, "
+		    "\"args\": {\"cuda_sync_kind\": \"Stream Wait Event\", \"wait_on_stream\": 20, "
+		    "\"wait_on_cuda_event_record_corr_id\": 990, \"wait_on_cuda_event_id\": 3, "
+		    "\"stream\": 7, \"correlation\": 1011, \"device\": 0, \"context\": 1}}\n");
 	expect_line(&t, ",{\"ph\": \"X\", \"cat\": \"cuda_sync\", \"name\": \"Context Sync\", "
 			"\"pid\": 0, \"tid\": 1000000, \"ts\": 5000000000500.000, \"dur\": 12.000, "
 			"\"args\": {\"cuda_sync_kind\": \"Context Sync\", \"stream\": -1, "
@@ -226,7 +239,8 @@ Test(chrome, synchronization_only_when_asked)
 Test(chrome, ranges_marks_counters_notes_overhead)
 {
 	struct trace t;
-	struct gt_event event = {.kind = GT_EVENT_RANGE, .tid = 4100, .start = AT(1000), .end = AT(2500)};
+	struct gt_event event = {
+		.kind = GT_EVENT_RANGE, .tid = 4100, .start = AT(1000), .end = AT(2500)};
 
 	trace_open(&t);
 	event.range = (struct gt_range_event){.name = trace_string(&t, "forward"),
@@ -256,8 +270,10 @@ Test(chrome, ranges_marks_counters_notes_overhead)
 			"\"pid\": 4100, \"tid\": 4100, \"ts\": 5000000000001.000, \"dur\": 1.500, "
 			"\"args\": {\"External id\": 900000, \"domain\": \"nn\", "
 			"\"color\": \"0xff00ff00\"}}\n");
-	expect_line(&t, ",{\"ph\": \"i\", \"s\": \"t\", \"cat\": \"user_annotation\", \"name\": \"here\", "
-			"\"pid\": 4100, \"tid\": 4100, \"ts\": 5000000000001.000, \"args\": {}}\n");
+	expect_line(
+		&t,
+		",{\"ph\": \"i\", \"s\": \"t\", \"cat\": \"user_annotation\", \"name\": \"here\", "
+		"\"pid\": 4100, \"tid\": 4100, \"ts\": 5000000000001.000, \"args\": {}}\n");
 	expect_line(&t, ",{\"ph\": \"C\", \"cat\": \"gputrace\", \"name\": \"GPU 0 memory\", "
 			"\"pid\": 0, \"tid\": 0, \"ts\": 5000000000001.000, "
 			"\"args\": {\"allocated\": 4194304}}\n");
@@ -265,11 +281,14 @@ Test(chrome, ranges_marks_counters_notes_overhead)
 			"\"pid\": 4100, \"tid\": 4100, \"ts\": 5000000000001.000, "
 			"\"args\": {\"cause\": \"ring full\", \"API calls\": 12, "
 			"\"duration (us)\": 1.500}}\n");
-	expect_line(&t, ",{\"ph\": \"X\", \"cat\": \"overhead\", \"name\": \"Buffer Flush\", "
-			"\"pid\": 4100, \"tid\": 8392785, \"ts\": 5000000000001.000, \"dur\": 1.500, "
-			"\"args\": {}}\n");
-	expect_line(&t, ",{\"ph\": \"M\", \"name\": \"thread_name\", \"pid\": 4100, \"tid\": 8392785, "
-			"\"ts\": 5000000000012.345, \"args\": {\"name\": \"thread 4177 tracing overhead\"}}\n");
+	expect_line(&t,
+		    ",{\"ph\": \"X\", \"cat\": \"overhead\", \"name\": \"Buffer Flush\", "
+		    "\"pid\": 4100, \"tid\": 8392785, \"ts\": 5000000000001.000, \"dur\": 1.500, "
+		    "\"args\": {}}\n");
+	expect_line(&t,
+		    ",{\"ph\": \"M\", \"name\": \"thread_name\", \"pid\": 4100, \"tid\": 8392785, "
+		    "\"ts\": 5000000000012.345, \"args\": {\"name\": \"thread 4177 tracing "
+		    "overhead\"}}\n");
 	trace_end(&t);
 }
 
@@ -290,7 +309,8 @@ Test(chrome, stack_in_words_once_and_by_number)
 				      .function = trace_string(&t, "step"),
 				      .file = trace_string(&t, "/src/train.py"),
 				      .line = 7};
-	frames[2] = (struct gt_frame){.module = trace_string(&t, "/lib/libc.so.6"), .offset = 0x1a2b};
+	frames[2] =
+		(struct gt_frame){.module = trace_string(&t, "/lib/libc.so.6"), .offset = 0x1a2b};
 	stack = trace_stack(5, frames, 3);
 	event = kernel_event(&t);
 	event.launch.stack = stack;
@@ -301,11 +321,12 @@ Test(chrome, stack_in_words_once_and_by_number)
 	event.end = AT(300001);
 	trace_event(&t, &event);
 	trace_close(&t);
-	first = strstr(trace_read(&t),
-		       "\"launched by\": \"Net::forward(\\\"x\\\") (net.cu:42) < step (train.py:7) < "
-		       "libc.so.6+0x1a2b\", \"stack\": 5, \"frames\": [\"Net::forward(\\\"x\\\") "
-		       "(/src/net.cu:42)\", \"step (/src/train.py:7)\", \"/lib/libc.so.6+0x1a2b\"], "
-		       "\"nvtx\": \"nn:forward\"}}\n");
+	first = strstr(
+		trace_read(&t),
+		"\"launched by\": \"Net::forward(\\\"x\\\") (net.cu:42) < step (train.py:7) < "
+		"libc.so.6+0x1a2b\", \"stack\": 5, \"frames\": [\"Net::forward(\\\"x\\\") "
+		"(/src/net.cu:42)\", \"step (/src/train.py:7)\", \"/lib/libc.so.6+0x1a2b\"], "
+		"\"nvtx\": \"nn:forward\"}}\n");
 	cr_assert_not_null(first, "%s", t.text + 16384);
 	cr_assert_not_null(strstr(first + 10, "libc.so.6+0x1a2b\", \"stack\": 5, \"nvtx\""));
 	cr_assert_null(strstr(first + 200, "\"frames\""));
@@ -340,8 +361,9 @@ Test(chrome, launched_by_is_at_most_8_frames_and_400_bytes)
 	event.end = AT(300001);
 	trace_event(&t, &event);
 	trace_close(&t);
-	cr_assert_not_null(strstr(trace_read(&t),
-				  "\"launched by\": \"f < f < f < f < f < f < f < f < ...\", \"stack\": 1"));
+	cr_assert_not_null(
+		strstr(trace_read(&t),
+		       "\"launched by\": \"f < f < f < f < f < f < f < f < ...\", \"stack\": 1"));
 	line = strstr(t.text, "\"launched by\": \"nnnn");
 	cr_assert_not_null(line);
 	line += strlen("\"launched by\": \"");
@@ -363,7 +385,8 @@ Test(chrome, small_pid_is_moved_off_the_gpu_rows)
 	event.api.name = trace_string(&t, "cudaMalloc");
 	trace_event(&t, &event);
 	trace_close(&t);
-	cr_assert_not_null(strstr(trace_read(&t), "\"name\": \"cudaMalloc\", \"pid\": 4194305, \"tid\": 1,"));
+	cr_assert_not_null(
+		strstr(trace_read(&t), "\"name\": \"cudaMalloc\", \"pid\": 4194305, \"tid\": 1,"));
 	trace_end(&t);
 }
 
@@ -375,27 +398,35 @@ Test(chrome, header_of_the_closed_file)
 	trace_close(&t);
 	trace_read(&t);
 	cr_assert(begins(t.text,
-			   "{\n\"schemaVersion\": 1,\n\"deviceProperties\": [{\"id\": 0, \"name\": \"NVIDIA H200\", "
-			   "\"totalGlobalMem\": 150121545728, \"computeMajor\": 9, \"computeMinor\": 0, "
-			   "\"maxThreadsPerBlock\": 1024, \"maxThreadsPerMultiprocessor\": 2048, "
-			   "\"regsPerBlock\": 65536, \"warpSize\": 32, \"sharedMemPerBlock\": 49152, "
-			   "\"numSms\": 132, \"regsPerMultiprocessor\": 65536, "
-			   "\"sharedMemPerBlockOptin\": 232448, \"sharedMemPerMultiprocessor\": 233472}],\n"
-			   "\"distributedInfo\": {\"rank\": 0, \"world_size\": 2},\n"
-			   "\"cupti_version\": 130000, \"cuda_runtime_version\": 13000, "
-			   "\"cuda_driver_version\": 13000,\n\"metadata\": {\"gputrace_version\": \"0.1.0\", "),
+			 "{\n\"schemaVersion\": 1,\n\"deviceProperties\": [{\"id\": 0, \"name\": "
+			 "\"NVIDIA H200\", "
+			 "\"totalGlobalMem\": 150121545728, \"computeMajor\": 9, \"computeMinor\": "
+			 "0, "
+			 "\"maxThreadsPerBlock\": 1024, \"maxThreadsPerMultiprocessor\": 2048, "
+			 "\"regsPerBlock\": 65536, \"warpSize\": 32, \"sharedMemPerBlock\": 49152, "
+			 "\"numSms\": 132, \"regsPerMultiprocessor\": 65536, "
+			 "\"sharedMemPerBlockOptin\": 232448, \"sharedMemPerMultiprocessor\": "
+			 "233472}],\n"
+			 "\"distributedInfo\": {\"rank\": 0, \"world_size\": 2},\n"
+			 "\"cupti_version\": 130000, \"cuda_runtime_version\": 13000, "
+			 "\"cuda_driver_version\": 13000,\n\"metadata\": {\"gputrace_version\": "
+			 "\"0.1.0\", "),
 		  "%.800s", t.text);
-	cr_assert_not_null(strstr(t.text, "\n\"displayTimeUnit\": \"ns\",\n"
-					  "\"baseTimeNanoseconds\": 1782967788000000000,\n"
-					  "\"traceEvents\": [\n{\"ph\": \"M\", \"name\": \"process_name\", "
-					  "\"pid\": 4100, \"tid\": 0, \"ts\": 5000000000012.345, "
-					  "\"args\": {\"name\": \"train\"}}   "));
+	cr_assert_not_null(strstr(t.text,
+				  "\n\"displayTimeUnit\": \"ns\",\n"
+				  "\"baseTimeNanoseconds\": 1782967788000000000,\n"
+				  "\"traceEvents\": [\n{\"ph\": \"M\", \"name\": \"process_name\", "
+				  "\"pid\": 4100, \"tid\": 0, \"ts\": 5000000000012.345, "
+				  "\"args\": {\"name\": \"train\"}}   "));
 	cr_assert_eq(t.text[16383], '\n');
 	cr_assert_eq(t.text[16384], ',');
-	cr_assert_not_null(strstr(t.text, "\"Record Window End\", \"pid\": 4100, \"tid\": 4100, "
-					  "\"ts\": 5000000000012.345, \"args\": {}}\n], \"ledger\": {\"calls_seen\": 0, "));
-	cr_assert_not_null(strstr(t.text + t.size - 64, ", \"traceName\": "
-							"\"rank0_n3_4100.1782967788123.pt.trace.json\"}\n"));
+	cr_assert_not_null(strstr(
+		t.text,
+		"\"Record Window End\", \"pid\": 4100, \"tid\": 4100, "
+		"\"ts\": 5000000000012.345, \"args\": {}}\n], \"ledger\": {\"calls_seen\": 0, "));
+	cr_assert_not_null(strstr(t.text + t.size - 64,
+				  ", \"traceName\": "
+				  "\"rank0_n3_4100.1782967788123.pt.trace.json\"}\n"));
 	trace_end(&t);
 }
 

@@ -22,7 +22,7 @@
 #include "writers/writer.h"
 
 /* Base, start of the session, and times relative to the base as they stand in the file. */
-#define BASE 1782967788000000000ull
+#define BASE   1782967788000000000ull
 #define AT(ns) (BASE + 5000000000000000ull + (ns))
 
 struct trace {

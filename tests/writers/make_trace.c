@@ -34,7 +34,8 @@
 struct settings {
 	const char *directory;
 	uint64_t steps;
-	uint64_t seed, overlap, hostile, close, max_size, fsize, sync, full, rank, world, pid, devices;
+	uint64_t seed, overlap, hostile, close, max_size, fsize, sync, full, rank, world, pid,
+		devices;
 };
 
 struct maker {
@@ -44,9 +45,9 @@ struct maker {
 	struct gt_writer *writer;
 	struct gt_frame frames[6];
 	struct gt_stack *stacks[4];
-	uint64_t now;              /* of the host thread */
-	uint64_t called;           /* start of its last call */
-	uint64_t stream_end[64];   /* by device and stream */
+	uint64_t now;            /* of the host thread */
+	uint64_t called;         /* start of its last call */
+	uint64_t stream_end[64]; /* by device and stream */
 	uint32_t correlation;
 };
 
@@ -71,13 +72,14 @@ static void put(struct maker *m, const struct gt_event *event)
 /* One call of the host thread; its length is @ns. */
 static void call(struct maker *m, const char *name, uint32_t cbid, bool enqueues, uint64_t ns)
 {
-	struct gt_event event = {.kind = GT_EVENT_API,
-				 .tid = m->facts.pid,
-				 .start = m->now,
-				 .end = m->now + ns,
-				 .correlation = ++m->correlation,
-				 .stack = m->stacks[m->correlation % 4],
-				 .api = {.cbid = cbid, .enqueues = enqueues, .name = string(m, name)}};
+	struct gt_event event = {
+		.kind = GT_EVENT_API,
+		.tid = m->facts.pid,
+		.start = m->now,
+		.end = m->now + ns,
+		.correlation = ++m->correlation,
+		.stack = m->stacks[m->correlation % 4],
+		.api = {.cbid = cbid, .enqueues = enqueues, .name = string(m, name)}};
 
 	put(m, &event);
 	m->called = m->now;
@@ -85,8 +87,8 @@ static void call(struct maker *m, const char *name, uint32_t cbid, bool enqueues
 }
 
 /* Where and when the work of the last call runs. */
-static struct gt_event work(struct maker *m, enum gt_event_kind kind, uint32_t device, uint32_t stream,
-			    uint64_t ns)
+static struct gt_event work(struct maker *m, enum gt_event_kind kind, uint32_t device,
+			    uint32_t stream, uint64_t ns)
 {
 	uint64_t *end = &m->stream_end[(device * 4 + stream % 4) % 64];
 	uint64_t start = m->now + 2000 > *end ? m->now + 2000 : *end;
@@ -210,7 +212,8 @@ static void late(struct maker *m, uint32_t device)
 
 static void step(struct maker *m, uint64_t number)
 {
-	static const char hostile[] = "a\"b\\c\x01\n\t\x7f\xff\xc0\x80\xed\xa0\x80 \xf0\x9f\x98\x80 \xe2\x82";
+	static const char hostile[] =
+		"a\"b\\c\x01\n\t\x7f\xff\xc0\x80\xed\xa0\x80 \xf0\x9f\x98\x80 \xe2\x82";
 	uint64_t start = m->now, inner;
 	char name[64];
 	uint32_t device = (uint32_t)(number % m->set.devices);
@@ -221,7 +224,8 @@ static void step(struct maker *m, uint64_t number)
 	inner = m->now;
 	m->now += 500;
 	for (int i = 0; i < 8; i++)
-		kernel(m, device, 7, "void gemm_kernel<float, 128, 64>(float const*, float*)", 60000);
+		kernel(m, device, 7, "void gemm_kernel<float, 128, 64>(float const*, float*)",
+		       60000);
 	kernel(m, device, 20,
 	       "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", 90000);
 	graph(m, device);
@@ -239,13 +243,15 @@ static void step(struct maker *m, uint64_t number)
 
 static void make_stacks(struct maker *m)
 {
-	static const char *const functions[] = {"Net::forward(Tensor const&)", "train_step()", "main",
-						"step", NULL, "void launch<float>(float*)"};
+	static const char *const functions[] = {
+		"Net::forward(Tensor const&)", "train_step()", "main", "step", NULL,
+		"void launch<float>(float*)"};
 
 	for (int i = 0; i < 6; i++)
-		m->frames[i] = (struct gt_frame){.function = functions[i] ? string(m, functions[i]) : NULL,
-						 .module = string(m, "/opt/app/train"),
-						 .offset = 0x1000u + (uint64_t)i};
+		m->frames[i] =
+			(struct gt_frame){.function = functions[i] ? string(m, functions[i]) : NULL,
+					  .module = string(m, "/opt/app/train"),
+					  .offset = 0x1000u + (uint64_t)i};
 	m->frames[0].file = string(m, "/src/net.cu");
 	m->frames[0].line = 42;
 	m->frames[3].kind = GT_FRAME_PYTHON;
@@ -359,10 +365,10 @@ static bool parse(struct settings *set, int argc, char **argv)
 		const char *key;
 		uint64_t *value;
 	} keys[] = {
-		{"seed=", &set->seed},         {"overlap=", &set->overlap}, {"hostile=", &set->hostile},
-		{"close=", &set->close},       {"max_size=", &set->max_size}, {"fsize=", &set->fsize},
-		{"sync=", &set->sync},         {"full=", &set->full},       {"rank=", &set->rank},
-		{"world=", &set->world},       {"pid=", &set->pid},         {"devices=", &set->devices},
+		{"seed=", &set->seed},   {"overlap=", &set->overlap},   {"hostile=", &set->hostile},
+		{"close=", &set->close}, {"max_size=", &set->max_size}, {"fsize=", &set->fsize},
+		{"sync=", &set->sync},   {"full=", &set->full},         {"rank=", &set->rank},
+		{"world=", &set->world}, {"pid=", &set->pid},           {"devices=", &set->devices},
 	};
 
 	if (argc < 3)

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Rows of GPU slices: their numbers, and that no two slices of a row ever overlap partly.
+ */
+#include <stdlib.h>
+
+#include <criterion/criterion.h>
+
+#include "writers/lanes.h"
+
+static struct gt_lane get(struct gt_lanes *lanes, enum gt_lane_kind kind, uint32_t context,
+			  uint32_t stream, uint64_t start, uint64_t end)
+{
+	struct gt_lane_request request = {
+		.kind = kind, .context = context, .stream = stream, .start = start, .end = end};
+	struct gt_lane lane;
+
+	gt_lanes_get(lanes, &request, &lane);
+	return lane;
+}
+
+static uint32_t work(struct gt_lanes *lanes, uint32_t context, uint32_t stream, uint64_t start,
+		     uint64_t end)
+{
+	return get(lanes, GT_LANE_WORK, context, stream, start, end).tid;
+}
+
+Test(lanes, stream_id_where_free)
+{
+	struct gt_lanes *lanes = gt_lanes_new();
+
+	cr_assert_eq(work(lanes, 1, 7, 0, 10), 7);
+	cr_assert_eq(work(lanes, 1, 7, 10, 20), 7, "touching slices share a row");
+	cr_assert_eq(work(lanes, 1, 7, 20, 20), 7, "so does an empty one at an end");
+	cr_assert_eq(work(lanes, 1, 20, 0, 10), 20);
+	gt_lanes_free(lanes);
+}
+
+Test(lanes, overlap_and_nesting_take_further_rows)
+{
+	struct gt_lanes *lanes = gt_lanes_new();
+
+	cr_assert_eq(work(lanes, 1, 7, 0, 10), 7);
+	cr_assert_eq(work(lanes, 1, 7, 5, 15), 2000007);
+	cr_assert_eq(work(lanes, 1, 7, 6, 8), 3000007, "inside another is not beside it");
+	cr_assert_eq(work(lanes, 1, 7, 9, 9), 3000007);
+	cr_assert_eq(work(lanes, 1, 7, 10, 12), 7);
+	cr_assert_eq(work(lanes, 1, 7, 1, 2), 4000007, "late");
+	gt_lanes_free(lanes);
+}
+
+Test(lanes, same_stream_id_in_two_contexts)
+{
+	struct gt_lanes *lanes = gt_lanes_new();
+	struct gt_lane lane;
+
+	cr_assert_eq(work(lanes, 2, 7, 0, 10), 7, "the first context owns the id");
+	lane = get(lanes, GT_LANE_WORK, 1, 7, 0, 10);
+	cr_assert_eq(lane.tid, 64000007);
+	cr_assert(lane.foreign && lane.fresh && lane.k == 0);
+	cr_assert_eq(work(lanes, 1, 7, 5, 10), 66000007);
+	cr_assert_eq(work(lanes, 1, 8, 5, 10), 8, "which is another stream");
+	gt_lanes_free(lanes);
+}
+
+Test(lanes, kinds_do_not_meet)
+{
+	struct gt_lanes *lanes = gt_lanes_new();
+
+	cr_assert_eq(work(lanes, 1, 7, 0, 10), 7);
+	cr_assert_eq(get(lanes, GT_LANE_SYNC, 1, 7, 0, 10).tid, 1000007);
+	cr_assert_eq(get(lanes, GT_LANE_SYNC, 1, 7, 2, 10).tid, 1000007, "waits may nest");
+	cr_assert_eq(get(lanes, GT_LANE_SYNC, 1, 7, 4, 11).tid, 48000007, "but not overlap partly");
+	cr_assert_eq(get(lanes, GT_LANE_ANNOTATION, 1, 7, 0, 10).tid, 32000007);
+	cr_assert_eq(work(lanes, 1, 0, 0, 10), 31000000, "row 0 would be the main thread");
+	gt_lanes_free(lanes);
+}
+
+Test(lanes, numbers_beyond_the_blocks_are_never_used_twice)
+{
+	struct gt_lanes *lanes = gt_lanes_new();
+
+	cr_assert_eq(work(lanes, 1, 5000000, 0, 10), GT_LANE_OVERFLOW);
+	cr_assert_eq(work(lanes, 1, 5000000, 10, 20), GT_LANE_OVERFLOW);
+	cr_assert_eq(work(lanes, 1, 5000001, 0, 10), GT_LANE_OVERFLOW + 1);
+	cr_assert_eq(work(lanes, 1, 7, 0, 10), 7);
+	cr_assert_eq(work(lanes, 90, 7, 0, 10), GT_LANE_OVERFLOW + 2);
+	for (uint32_t i = 0; i < 200; i++)
+		work(lanes, 1, 9, 100, 200);
+	cr_assert_geq(work(lanes, 1, 9, 100, 200), GT_LANE_OVERFLOW + 3 + 150);
+	gt_lanes_free(lanes);
+}
+
+struct slice {
+	uint32_t kind, device, tid;
+	uint64_t start, end;
+};
+
+static int by_row(const void *a, const void *b)
+{
+	const struct slice *x = a, *y = b;
+
+	if (x->device != y->device)
+		return x->device < y->device ? -1 : 1;
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return x->end < y->end ? 1 : -1;
+}
+
+/* The property itself: any requests in any order. */
+static void check_random(uint64_t seed, uint64_t spread, size_t count)
+{
+	struct gt_lanes *lanes = gt_lanes_new();
+	struct slice *slices = calloc(count, sizeof(*slices));
+
+	for (size_t i = 0; i < count; i++) {
+		struct gt_lane_request request;
+		struct gt_lane lane;
+
+		seed = seed * 6364136223846793005u + 1442695040888963407u;
+		request.kind = (seed >> 60) % 3;
+		request.device = (seed >> 58) % 2;
+		request.context = (seed >> 54) % 3;
+		request.stream = (seed >> 50) % 5;
+		request.start = i * 10 + (seed >> 20) % spread;
+		request.end = request.start + (seed >> 40) % 50;
+		gt_lanes_get(lanes, &request, &lane);
+		slices[i] = (struct slice){request.kind, request.device, lane.tid, request.start,
+					   request.end};
+	}
+	qsort(slices, count, sizeof(*slices), by_row);
+	for (size_t i = 1; i < count; i++) {
+		const struct slice *a = &slices[i - 1], *b = &slices[i];
+
+		if (a->device != b->device || a->tid != b->tid)
+			continue;
+		cr_assert_eq(a->kind, b->kind, "row %u holds two kinds", a->tid);
+		if (a->kind == GT_LANE_WORK)
+			cr_assert_leq(a->end, b->start, "row %u", a->tid);
+		else
+			cr_assert(a->end <= b->start || a->end >= b->end, "row %u", a->tid);
+	}
+	free(slices);
+	gt_lanes_free(lanes);
+}
+
+Test(lanes, no_partial_overlap_whatever_comes)
+{
+	check_random(1, 1, 20000);
+	check_random(2, 40, 20000);
+	check_random(3, 4000, 20000);
+	check_random(4, 1000000, 20000);
+}
+
+Test(lanes, more_streams_than_are_kept)
+{
+	struct gt_lanes *lanes = gt_lanes_new();
+	uint32_t last = 0;
+
+	for (uint32_t stream = 1; stream < 150000; stream++)
+		last = work(lanes, 1, stream, 0, 10);
+	cr_assert_geq(last, GT_LANE_OVERFLOW);
+	cr_assert_eq(work(lanes, 1, 5, 10, 20), 5, "those that came first keep theirs");
+	gt_lanes_free(lanes);
+}

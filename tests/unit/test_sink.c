@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The sink against what a hostile or careless surrounding does: planted links, taken names, closed and
+ * reused descriptors, full devices, pipes.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <criterion/criterion.h>
+
+#include "core/log.h"
+#include "core/sys.h"
+#include "writers/sink.h"
+
+static char folder[64];
+static char path[256];
+
+static void make_folder(void)
+{
+	gt_log_set_level(GT_LOG_QUIET);
+	strcpy(folder, "/tmp/gputrace-sink-XXXXXX");
+	cr_assert_not_null(mkdtemp(folder));
+}
+
+static void remove_folder(void)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
+	cr_assert_eq(system(command), 0);
+}
+
+static const char *in_folder(const char *name)
+{
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	return path;
+}
+
+static struct gt_sink *open_at(const char *directory, const char *fallback, uint64_t max_size)
+{
+	struct gt_sink_options options = {.directory = directory,
+					  .fallback = fallback,
+					  .name = "trace.5",
+					  .suffix = ".pt.trace.json",
+					  .max_size = max_size};
+	int error = 0;
+	struct gt_sink *sink = gt_sink_open(&options, &error);
+
+	cr_assert((sink != NULL) == (error == 0));
+	return sink;
+}
+
+static void expect_content(const char *file, const char *content)
+{
+	char text[256] = "";
+	int fd = open(file, O_RDONLY);
+
+	cr_assert_geq(fd, 0, "%s", file);
+	cr_assert_geq(read(fd, text, sizeof(text) - 1), 0);
+	close(fd);
+	cr_assert_str_eq(text, content);
+}
+
+/* Our own descriptor, found by its file. */
+static int descriptor_of(const struct gt_sink *sink)
+{
+	struct stat want, have;
+
+	cr_assert_eq(gt_sys_lstat(gt_sink_path(sink), &want), 0);
+	for (int fd = 0; fd < 4096; fd++)
+		if (gt_sys_fstat(fd, &have) == 0 && have.st_ino == want.st_ino &&
+		    have.st_dev == want.st_dev)
+			return fd;
+	return -1;
+}
+
+Test(sink, makes_folders_and_a_private_file, .init = make_folder, .fini = remove_folder)
+{
+	struct gt_sink *sink = open_at(in_folder("a/b/c/"), folder, 0);
+	char expected[128];
+	struct stat st;
+
+	snprintf(expected, sizeof(expected), "%s/a/b/c/trace.5.pt.trace.json", folder);
+	cr_assert_str_eq(gt_sink_path(sink), expected);
+	cr_assert_eq(gt_sys_lstat(expected, &st), 0);
+	cr_assert_eq(st.st_mode & 07777, 0600);
+	cr_assert(gt_sink_can_patch(sink));
+	cr_assert_eq(gt_sink_write(sink, 0, "hello", 5), 0);
+	cr_assert_eq(gt_sink_write(sink, 1, "a", 1), 0);
+	cr_assert_eq(gt_sink_truncate(sink, 4), 0);
+	expect_content(expected, "hall");
+	gt_sink_close(sink);
+}
+
+Test(sink, taken_names_get_a_number, .init = make_folder, .fini = remove_folder)
+{
+	struct gt_sink *first = open_at(folder, folder, 0);
+	struct gt_sink *second = open_at(folder, folder, 0);
+	struct gt_sink *third = open_at(folder, folder, 0);
+
+	cr_assert_not_null(strstr(gt_sink_path(first), "/trace.5.pt.trace.json"));
+	cr_assert_not_null(strstr(gt_sink_path(second), "/trace.5.1.pt.trace.json"));
+	cr_assert_not_null(strstr(gt_sink_path(third), "/trace.5.2.pt.trace.json"));
+	gt_sink_close(first);
+	gt_sink_close(second);
+	gt_sink_close(third);
+}
+
+Test(sink, planted_links_are_not_followed, .init = make_folder, .fini = remove_folder)
+{
+	char victim[128];
+	struct gt_sink *sink;
+	int fd;
+
+	snprintf(victim, sizeof(victim), "%s/victim", folder);
+	fd = open(victim, O_WRONLY | O_CREAT, 0600);
+	cr_assert_eq(write(fd, "precious", 8), 8);
+	close(fd);
+	cr_assert_eq(symlink(victim, in_folder("trace.5.pt.trace.json")), 0);
+	cr_assert_eq(link(victim, in_folder("trace.5.1.pt.trace.json")), 0);
+	cr_assert_eq(mkfifo(in_folder("trace.5.2.pt.trace.json"), 0600), 0);
+	cr_assert_eq(symlink("/nowhere/at/all", in_folder("trace.5.3.pt.trace.json")), 0);
+	sink = open_at(folder, folder, 0);
+	cr_assert_not_null(strstr(gt_sink_path(sink), "/trace.5.4.pt.trace.json"));
+	cr_assert_eq(gt_sink_write(sink, 0, "trace", 5), 0);
+	expect_content(victim, "precious");
+	gt_sink_close(sink);
+}
+
+Test(sink, folder_that_is_a_link_or_open_to_all_is_refused, .init = make_folder,
+     .fini = remove_folder)
+{
+	char fallback[128];
+	struct gt_sink *sink;
+
+	snprintf(fallback, sizeof(fallback), "%s/fallback", folder);
+	cr_assert_eq(mkdir(fallback, 0700), 0);
+	cr_assert_eq(symlink("/tmp", in_folder("link")), 0);
+	sink = open_at(in_folder("link/"), fallback, 0);
+	cr_assert_eq(strncmp(gt_sink_path(sink), fallback, strlen(fallback)), 0, "%s",
+		     gt_sink_path(sink));
+	gt_sink_close(sink);
+	cr_assert_eq(mkdir(in_folder("open"), 0777), 0);
+	cr_assert_eq(chmod(path, 0777), 0);
+	sink = open_at(in_folder("open"), fallback, 0);
+	cr_assert_eq(strncmp(gt_sink_path(sink), fallback, strlen(fallback)), 0);
+	gt_sink_close(sink);
+	cr_assert_eq(chmod(in_folder("open"), 01777), 0);
+	sink = open_at(in_folder("open"), fallback, 0);
+	cr_assert_not_null(strstr(gt_sink_path(sink), "/open/"), "sticky is fine");
+	gt_sink_close(sink);
+}
+
+Test(sink, folder_of_somebody_else_is_refused, .init = make_folder, .fini = remove_folder)
+{
+	char fallback[128];
+	struct gt_sink *sink;
+
+	if (geteuid() != 0)
+		cr_skip_test("only root can make a folder of somebody else's");
+	snprintf(fallback, sizeof(fallback), "%s/fallback", folder);
+	cr_assert_eq(mkdir(in_folder("theirs"), 0755), 0);
+	cr_assert_eq(chown(path, 12345, 12345), 0);
+	sink = open_at(in_folder("theirs"), fallback, 0);
+	cr_assert_eq(strncmp(gt_sink_path(sink), fallback, strlen(fallback)), 0);
+	gt_sink_close(sink);
+}
+
+Test(sink, nothing_can_be_written, .init = make_folder, .fini = remove_folder)
+{
+	struct gt_sink_options options = {.directory = "/proc/no/such",
+					  .fallback = "/proc",
+					  .name = "x",
+					  .suffix = ".pt.trace.json"};
+	int error = 0;
+
+	cr_assert_null(gt_sink_open(&options, &error));
+	cr_assert_lt(error, 0);
+	options.directory = options.fallback = "/dev/null/x";
+	error = 0;
+	cr_assert_null(gt_sink_open(&options, &error));
+	cr_assert_eq(error, -ENOTDIR, "%d", error);
+}
+
+Test(sink, descriptor_is_high, .init = make_folder, .fini = remove_folder)
+{
+	struct rlimit limit = {.rlim_cur = 100, .rlim_max = 100};
+	struct gt_sink *sink = open_at(folder, folder, 0);
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	if (limit.rlim_cur > 700)
+		cr_assert_geq(descriptor_of(sink), 700);
+	gt_sink_close(sink);
+	limit.rlim_cur = 100;
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	sink = open_at(folder, folder, 0);
+	cr_assert_geq(descriptor_of(sink), 60);
+	gt_sink_close(sink);
+}
+
+Test(sink, closed_descriptor_is_opened_again, .init = make_folder, .fini = remove_folder)
+{
+	struct gt_sink *sink = open_at(folder, folder, 0);
+
+	cr_assert_eq(gt_sink_write(sink, 0, "one", 3), 0);
+	close(descriptor_of(sink));
+	cr_assert_eq(chdir("/"), 0);
+	cr_assert_eq(gt_sink_write(sink, 3, "two", 3), 0);
+	expect_content(gt_sink_path(sink), "onetwo");
+	gt_sink_close(sink);
+}
+
+Test(sink, stolen_descriptor_is_left_alone, .init = make_folder, .fini = remove_folder)
+{
+	struct gt_sink *sink = open_at(folder, folder, 0);
+	char theirs[128];
+	int fd, number = descriptor_of(sink);
+
+	snprintf(theirs, sizeof(theirs), "%s/theirs", folder);
+	fd = open(theirs, O_RDWR | O_CREAT, 0600);
+	cr_assert_eq(dup2(fd, number), number);
+	cr_assert_eq(gt_sink_write(sink, 0, "ours", 4), 0);
+	expect_content(theirs, "");
+	expect_content(gt_sink_path(sink), "ours");
+	gt_sink_close(sink);
+	cr_assert_eq(write(number, "x", 1), 1, "the number is still theirs");
+}
+
+Test(sink, stolen_descriptor_and_replaced_file_stop_it, .init = make_folder, .fini = remove_folder)
+{
+	struct gt_sink *sink = open_at(folder, folder, 0);
+	int fd;
+
+	close(descriptor_of(sink));
+	/* a second name keeps the inode, which the new file would get otherwise */
+	cr_assert_eq(link(gt_sink_path(sink), in_folder("kept")), 0);
+	cr_assert_eq(unlink(gt_sink_path(sink)), 0);
+	fd = open(gt_sink_path(sink), O_WRONLY | O_CREAT, 0600);
+	cr_assert_eq(gt_sink_write(sink, 0, "ours", 4), -EBADF);
+	cr_assert_eq(gt_sink_write(sink, 0, "ours", 4), -EBADF);
+	cr_assert_eq(gt_sink_truncate(sink, 0), -EBADF);
+	expect_content(gt_sink_path(sink), "");
+	close(fd);
+	gt_sink_close(sink);
+}
+
+Test(sink, size_limit_writes_nothing_beyond, .init = make_folder, .fini = remove_folder)
+{
+	struct gt_sink *sink = open_at(folder, folder, 10);
+
+	cr_assert_eq(gt_sink_room(sink, 4), 6);
+	cr_assert_eq(gt_sink_room(sink, 11), 0);
+	cr_assert_eq(gt_sink_write(sink, 0, "0123456789", 10), 0);
+	cr_assert_eq(gt_sink_write(sink, 9, "ab", 2), -EFBIG);
+	cr_assert_eq(gt_sink_write(sink, 9, "c", 1), 0);
+	expect_content(gt_sink_path(sink), "012345678c");
+	gt_sink_close(sink);
+}
+
+Test(sink, full_device)
+{
+	struct gt_sink *sink;
+
+	gt_log_set_level(GT_LOG_QUIET);
+	sink = open_at("/dev/full", "/tmp", 0);
+	cr_assert_str_eq(gt_sink_path(sink), "/dev/full");
+	cr_assert(!gt_sink_can_patch(sink));
+	cr_assert_eq(gt_sink_write(sink, 0, "x", 1), -ENOSPC);
+	cr_assert_eq(gt_sink_truncate(sink, 0), -ESPIPE);
+	gt_sink_close(sink);
+}
+
+Test(sink, pipe_is_appended_to, .init = make_folder, .fini = remove_folder)
+{
+	char text[16] = "";
+	struct gt_sink *sink;
+	int reader;
+
+	cr_assert_eq(mkfifo(in_folder("pipe"), 0600), 0);
+	reader = open(path, O_RDONLY | O_NONBLOCK);
+	sink = open_at(path, folder, 0);
+	cr_assert(!gt_sink_can_patch(sink));
+	cr_assert_eq(gt_sink_write(sink, 0, "one", 3), 0);
+	cr_assert_eq(gt_sink_write(sink, 0, "two", 3), 0);
+	cr_assert_eq(read(reader, text, 10), 6);
+	cr_assert_str_eq(text, "onetwo");
+	close(reader);
+	signal(SIGPIPE, SIG_IGN);
+	cr_assert_eq(gt_sink_write(sink, 0, "x", 1), -EPIPE);
+	gt_sink_close(sink);
+}
+
+Test(sink, errno_of_the_program_is_kept, .init = make_folder, .fini = remove_folder)
+{
+	struct gt_sink *sink = open_at(folder, folder, 0);
+
+	close(descriptor_of(sink));
+	errno = 77;
+	cr_assert_eq(gt_sink_write(sink, 0, "x", 1), 0);
+	cr_assert_eq(errno, 77);
+	gt_sink_close(sink);
+}
