@@ -175,27 +175,13 @@ static void print_all(const struct gt_cmdline *args, const struct gt_job *job,
 	}
 }
 
-static int read_filters(const struct gt_cmdline *args, struct gt_filter *filter)
-{
-	size_t position = 0;
-	const char *text;
-
-	while ((text = gt_cmdline_next(args, "filter", &position)))
-		if (gt_filter_add(filter, text))
-			return gt_cmdline_wrong(args,
-						"--filter=%s: not kernel=, api=, nvtx=, stream=, "
-						"device= or time= with a value",
-						text);
-	return 0;
-}
-
 static int run_stats(const struct gt_cmdline *args)
 {
 	const char *reports = gt_cmdline_get(args, "report");
 	struct gt_filter filter = {0};
 	struct output out = {.count = 0};
 	struct gt_job job = {0};
-	int rc = read_filters(args, &filter), built;
+	int rc = gt_cmdline_filter(args, &filter), built;
 
 	if (!rc && reports)
 		rc = check_reports(args, reports);

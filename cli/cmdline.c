@@ -228,6 +228,20 @@ int gt_cmdline_load(const struct gt_cmdline *args, struct gt_job *job)
 	return rc < 0 || failures ? GT_EXIT_FAILED : GT_EXIT_OK;
 }
 
+int gt_cmdline_filter(const struct gt_cmdline *args, struct gt_filter *filter)
+{
+	size_t position = 0;
+	const char *text;
+
+	while ((text = gt_cmdline_next(args, "filter", &position)))
+		if (gt_filter_add(filter, text))
+			return gt_cmdline_wrong(args,
+						"--filter=%s: not kernel=, api=, nvtx=, stream=, "
+						"device= or time= with a value",
+						text);
+	return 0;
+}
+
 struct gt_print gt_cmdline_print(const struct gt_cmdline *args)
 {
 	static const char *const names[] = {"table", "csv", "json", "markdown"};

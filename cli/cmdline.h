@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "analysis/job.h"
+#include "analysis/key.h"
 #include "analysis/table.h"
 #include "cli/command.h"
 
@@ -73,6 +74,9 @@ int gt_cmdline_main(const struct gt_cmdline_spec *spec, int argc, char **argv);
 
 /* Reads all inputs of a command into @job. An exit status; the caller frees the job in any case. */
 int gt_cmdline_load(const struct gt_cmdline *args, struct gt_job *job);
+
+/* Takes all --filter options. An exit status; the caller frees the filter in any case. */
+int gt_cmdline_filter(const struct gt_cmdline *args, struct gt_filter *filter);
 
 /* How tables are to be printed: --format, the terminal, NO_COLOR. */
 struct gt_print gt_cmdline_print(const struct gt_cmdline *args);

@@ -27,9 +27,11 @@ struct gt_command {
 extern const struct gt_command gt_command_check_option;
 extern const struct gt_command gt_command_doctor;
 extern const struct gt_command gt_command_exec;
+extern const struct gt_command gt_command_gaps;
 extern const struct gt_command gt_command_inspect;
 extern const struct gt_command gt_command_options;
 extern const struct gt_command gt_command_repair;
+extern const struct gt_command gt_command_stacks;
 extern const struct gt_command gt_command_stats;
 extern const struct gt_command gt_command_verify;
 

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See gaps.h: finding the gaps and summing them up. What explains one is in gaps_explain.c. Pure over
+ * constant models; one thread per set.
+ */
+#include "analysis/gaps.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/group.h"
+#include "analysis/stats.h"
+
+const char *const gt_cause_names[GT_CAUSE_COUNT_] = {
+	[GT_CAUSE_LAUNCH] = "launch latency", [GT_CAUSE_SYNC] = "synchronisation",
+	[GT_CAUSE_API] = "CUDA call",         [GT_CAUSE_DATA] = "data loading",
+	[GT_CAUSE_HOST] = "host work",        [GT_CAUSE_COPY] = "copy wait",
+	[GT_CAUSE_QUEUED] = "queued",         [GT_CAUSE_UNKNOWN] = "unknown",
+};
+
+static int find_gaps(const struct gt_model *model, uint16_t device, const struct gt_filter *filter,
+		     int64_t min_ns, struct gt_gaps *gaps)
+{
+	int64_t first = 0, last = 0;
+	uint32_t latest = GT_NONE;
+
+	for (uint32_t i = 0; i < model->ops.count; i++) {
+		const struct gt_op *op = &model->ops.at[i];
+		int64_t end = op->start + op->dur;
+
+		if (op->device != device || !gt_filter_op(filter, model, op))
+			continue;
+		if (latest == GT_NONE) {
+			first = op->start;
+			last = end;
+			latest = i;
+			continue;
+		}
+		if (op->start > last) {
+			gaps->idle += op->start - last;
+			if (op->start - last >= min_ns &&
+			    !gt_vec_push(&gaps->list, ((struct gt_gap){model, last, op->start, i,
+								       latest, device})))
+				return -ENOMEM;
+		}
+		if (end >= last) {
+			last = end;
+			latest = i;
+		}
+	}
+	gaps->wall += last - first;
+	return 0;
+}
+
+int gt_gaps_build(const struct gt_job *job, const struct gt_filter *filter, int64_t min_ns,
+		  struct gt_gaps *ret_gaps)
+{
+	struct gt_device_use *uses = NULL;
+	int count = gt_stats_devices(job, filter, &uses), rc = count < 0 ? count : 0;
+
+	*ret_gaps = (struct gt_gaps){0};
+	for (int i = 0; !rc && i < count; i++)
+		rc = find_gaps(uses[i].model, uses[i].device, filter, min_ns, ret_gaps);
+	free(uses);
+	return rc;
+}
+
+void gt_gaps_fini(struct gt_gaps *gaps)
+{
+	gt_vec_free(&gaps->list);
+}
+
+static const struct gt_column cause_columns[] = {
+	{"share", "Wall (%)", "of wall", GT_COLUMN_PERCENT},
+	{"total", "Idle Time (ns)", "idle", GT_COLUMN_TIME},
+	{"count", "Gaps", "gaps", GT_COLUMN_COUNT},
+	{"mean", "Avg (ns)", "mean", GT_COLUMN_MEAN},
+	{"max", "Max (ns)", "max", GT_COLUMN_TIME},
+	{"cause", "Cause", "cause", GT_COLUMN_TEXT},
+	{"where", "Where", "while the host was in", GT_COLUMN_TEXT},
+};
+
+static int add_piece(const struct gt_gap *gap, enum gt_cause cause, const char *where, int64_t ns,
+		     void *data)
+{
+	struct gt_groups *groups = data;
+	struct gt_group *group;
+	char key[8192];
+
+	(void)gap;
+	snprintf(key, sizeof(key), "%d%s", (int)cause, where);
+	group = gt_groups_get(groups, key);
+	return group && gt_dist_add(&group->value, ns) ? 0 : -ENOMEM;
+}
+
+int gt_gaps_table(const struct gt_gaps *gaps, struct gt_table *ret_table)
+{
+	struct gt_groups groups;
+	int rc = gt_groups_init(&groups);
+
+	gt_table_init(ret_table, "gpu_idle_causes", "Why the GPU was idle", cause_columns,
+		      sizeof(cause_columns) / sizeof(cause_columns[0]));
+	for (size_t i = 0; !rc && i < gaps->list.count; i++)
+		rc = gt_gaps_explain(&gaps->list.at[i], add_piece, &groups);
+	for (size_t i = 0; !rc && i < groups.list.count; i++) {
+		struct gt_moments m = gt_dist_moments(&groups.list.at[i].value);
+		const char *key = gt_group_name(&groups, &groups.list.at[i]);
+
+		gt_table_number(ret_table,
+				gaps->wall > 0 ? (double)m.total * 100 / (double)gaps->wall : 0);
+		gt_table_number(ret_table, (double)m.total);
+		gt_table_number(ret_table, (double)m.count);
+		gt_table_number(ret_table, m.mean);
+		gt_table_number(ret_table, (double)m.max);
+		gt_table_text(ret_table, gt_cause_names[key[0] - '0']);
+		gt_table_text(ret_table, key + 1);
+	}
+	gt_table_sort(ret_table, "total");
+	gt_groups_fini(&groups);
+	return rc;
+}
+
+static const struct gt_column device_columns[] = {
+	{"device", "Device", "device", GT_COLUMN_TEXT},
+	{"wall", "Wall (ns)", "wall", GT_COLUMN_TIME},
+	{"busy", "Busy (ns)", NULL, GT_COLUMN_TIME},
+	{"busy_share", "Busy (%)", "busy", GT_COLUMN_PERCENT},
+	{"idle", "Idle (ns)", NULL, GT_COLUMN_TIME},
+	{"idle_share", "Idle (%)", "idle", GT_COLUMN_PERCENT},
+	{"kernels", "Kernels (ns)", "kernels", GT_COLUMN_TIME},
+	{"copies", "Copies (ns)", "copies", GT_COLUMN_TIME},
+	{"comm", "Communication (ns)", "communication", GT_COLUMN_TIME},
+	{"kernel_copy", "Kernels And Copies (ns)", "kernels+copies", GT_COLUMN_TIME},
+	{"compute_comm", "Compute And Communication (ns)", "compute+comm.", GT_COLUMN_TIME},
+};
+
+int gt_gaps_devices(const struct gt_job *job, const struct gt_filter *filter,
+		    struct gt_table *ret_table)
+{
+	struct gt_device_use *uses = NULL;
+	int count = gt_stats_devices(job, filter, &uses);
+	char text[128];
+
+	gt_table_init(ret_table, "gpu_devices",
+		      "Use of each device (unions of time; the last two are overlaps)",
+		      device_columns, sizeof(device_columns) / sizeof(device_columns[0]));
+	for (int i = 0; i < count; i++) {
+		const struct gt_device_use *use = &uses[i];
+		double wall = (double)(use->last - use->first), busy = (double)use->busy;
+		const double cells[] = {
+			wall,
+			busy,
+			wall > 0 ? busy * 100 / wall : 0,
+			wall - busy,
+			wall > 0 ? (wall - busy) * 100 / wall : 0,
+			(double)use->kernel,
+			(double)use->copy,
+			(double)use->comm,
+			(double)use->kernel_copy,
+			(double)use->compute_comm,
+		};
+
+		snprintf(text, sizeof(text), "rank %d GPU %u", use->model->rank, use->device);
+		gt_table_text(ret_table, text);
+		for (size_t k = 0; k < sizeof(cells) / sizeof(cells[0]); k++)
+			gt_table_number(ret_table, cells[k]);
+	}
+	free(uses);
+	return count < 0 ? count : 0;
+}
+
+static const struct gt_column peer_columns[] = {
+	{"rank", "Rank", "rank", GT_COLUMN_TEXT},
+	{"count", "Collectives", "collectives", GT_COLUMN_COUNT},
+	{"comm", "Time (ns)", "time", GT_COLUMN_TIME},
+	{"wait", "Waiting For Peers (ns)", "waiting for peers", GT_COLUMN_TIME},
+	{"share", "Waiting (%)", "share", GT_COLUMN_PERCENT},
+	{"last", "Was Last", "was last", GT_COLUMN_COUNT},
+};
+
+/* The collectives of one rank in order of time. */
+struct rank {
+	GT_VEC(const struct gt_op *) ops;
+	int64_t total, wait;
+	uint64_t last;
+};
+
+static int64_t absolute(const struct gt_model *model, const struct gt_op *op)
+{
+	return op->start + (model->reading.header.has_base ? model->reading.header.base_ns : 0);
+}
+
+/* The @nth collective of all ranks: who waited for whom. */
+static void compare_ranks(const struct gt_job *job, struct rank *ranks, size_t nth)
+{
+	int64_t latest = INT64_MIN;
+	size_t last = 0;
+
+	for (size_t r = 0; r < job->count; r++) {
+		int64_t start = absolute(&job->models[r], ranks[r].ops.at[nth]);
+
+		if (start > latest) {
+			latest = start;
+			last = r;
+		}
+	}
+	ranks[last].last++;
+	for (size_t r = 0; r < job->count; r++) {
+		const struct gt_op *op = ranks[r].ops.at[nth];
+		int64_t wait = latest - absolute(&job->models[r], op);
+
+		ranks[r].total += op->dur;
+		ranks[r].wait += wait < op->dur ? wait : op->dur;
+	}
+}
+
+/* Do all ranks have the same collectives in the same order? */
+static bool match_ranks(const struct gt_job *job, const struct rank *ranks)
+{
+	for (size_t r = 1; r < job->count; r++) {
+		if (ranks[r].ops.count != ranks[0].ops.count)
+			return false;
+		for (size_t i = 0; i < ranks[r].ops.count; i++)
+			if (strcmp(gt_model_name(&job->models[r], ranks[r].ops.at[i]->name),
+				   gt_model_name(&job->models[0], ranks[0].ops.at[i]->name)))
+				return false;
+	}
+	return true;
+}
+
+int gt_gaps_peers(const struct gt_job *job, struct gt_table *ret_table)
+{
+	struct rank *ranks = calloc(job->count + 1, sizeof(*ranks));
+	char text[32];
+	int rc = ranks ? 0 : -ENOMEM;
+
+	gt_table_init(ret_table, "peer_wait", "Collectives: waiting for the last peer",
+		      peer_columns, sizeof(peer_columns) / sizeof(peer_columns[0]));
+	for (size_t r = 0; !rc && r < job->count; r++)
+		for (size_t i = 0; !rc && i < job->models[r].ops.count; i++)
+			if (job->models[r].ops.at[i].comm &&
+			    !gt_vec_push(&ranks[r].ops, &job->models[r].ops.at[i]))
+				rc = -ENOMEM;
+	if (!rc && job->count > 1 && match_ranks(job, ranks)) {
+		for (size_t i = 0; i < ranks[0].ops.count; i++)
+			compare_ranks(job, ranks, i);
+		for (size_t r = 0; r < job->count && ranks[0].ops.count; r++) {
+			snprintf(text, sizeof(text), "rank %d", job->models[r].rank);
+			gt_table_text(ret_table, text);
+			gt_table_number(ret_table, (double)ranks[r].ops.count);
+			gt_table_number(ret_table, (double)ranks[r].total);
+			gt_table_number(ret_table, (double)ranks[r].wait);
+			gt_table_number(ret_table, ranks[r].total > 0
+							   ? (double)ranks[r].wait * 100 /
+								     (double)ranks[r].total
+							   : 0);
+			gt_table_number(ret_table, (double)ranks[r].last);
+		}
+	}
+	for (size_t r = 0; ranks && r < job->count; r++)
+		gt_vec_free(&ranks[r].ops);
+	free(ranks);
+	return rc;
+}

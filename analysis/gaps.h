@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Why was the GPU idle? Every moment between the first and the last operation of a device at which
+ * none ran, put down to what the host was doing then on the thread that started the next one.
+ * The pieces of a gap add up to the gap. Pure over constant models; one thread per set.
+ */
+#ifndef GT_ANALYSIS_GAPS_H
+#define GT_ANALYSIS_GAPS_H
+
+#include "analysis/job.h"
+#include "analysis/key.h"
+#include "analysis/table.h"
+
+enum gt_cause {
+	GT_CAUSE_LAUNCH,  /* the launch was under way: CPU and driver latency */
+	GT_CAUSE_SYNC,    /* the host was still in a synchronising call */
+	GT_CAUSE_API,     /* in another CUDA call: allocation, module load, ... */
+	GT_CAUSE_DATA,    /* loading data */
+	GT_CAUSE_HOST,    /* other host work */
+	GT_CAUSE_COPY,    /* the work was queued, behind a copy */
+	GT_CAUSE_QUEUED,  /* the work was queued, behind an event or another stream */
+	GT_CAUSE_UNKNOWN, /* its call is not in the trace */
+	GT_CAUSE_COUNT_
+};
+
+extern const char *const gt_cause_names[GT_CAUSE_COUNT_];
+
+struct gt_gap {
+	const struct gt_model *model;
+	int64_t start, end;
+	uint32_t op;     /* the operation that ends it */
+	uint32_t before; /* the one that ended last before it */
+	uint16_t device;
+};
+
+struct gt_gaps {
+	GT_VEC(struct gt_gap) list;
+	int64_t wall; /* sum over devices from the first to the last operation */
+	int64_t idle; /* sum of all gaps, also of those shorter than the minimum */
+};
+
+/* All gaps of @min_ns or longer. */
+int gt_gaps_build(const struct gt_job *job, const struct gt_filter *filter, int64_t min_ns,
+		  struct gt_gaps *ret_gaps);
+void gt_gaps_fini(struct gt_gaps *gaps);
+
+/* A piece of a gap with its cause; @where is valid inside the callback. */
+typedef int (*gt_gap_piece)(const struct gt_gap *gap, enum gt_cause cause, const char *where,
+			    int64_t ns, void *data);
+
+/* Hands out the pieces of one gap, in order of time. */
+int gt_gaps_explain(const struct gt_gap *gap, gt_gap_piece piece, void *data);
+
+/* One row per cause and place, largest first. */
+int gt_gaps_table(const struct gt_gaps *gaps, struct gt_table *ret_table);
+
+/* One row per device: busy, idle, compute, copy, communication, overlap. */
+int gt_gaps_devices(const struct gt_job *job, const struct gt_filter *filter,
+		    struct gt_table *ret_table);
+
+/* One row per rank: how long its collectives ran before the last peer's began. Empty for one rank. */
+int gt_gaps_peers(const struct gt_job *job, struct gt_table *ret_table);
+
+#endif

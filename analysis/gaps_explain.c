@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the host did during one gap (see gaps.h). The thread that matters is the one that started the
+ * operation which ended the gap. Its CUDA calls come first, then its ranges, then what its call
+ * stacks before and after say. Pure.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "analysis/frame.h"
+#include "analysis/gaps.h"
+
+#define NAME_WIDTH  60
+#define SHORT_QUEUE 20000 /* ns between two operations that were both queued: GPU scheduling */
+
+struct explain {
+	const struct gt_gap *gap;
+	const struct gt_model *model;
+	const struct gt_call *call; /* that started the next operation */
+	gt_gap_piece piece;
+	void *data;
+	char where[4096];
+};
+
+static int tell(struct explain *e, enum gt_cause cause, int64_t ns)
+{
+	return ns > 0 ? e->piece(e->gap, cause, e->where, ns, e->data) : 0;
+}
+
+static const char *thread_name(const struct explain *e, char *out, size_t size)
+{
+	const struct gt_thread_lane *lane = &e->model->threads.at[e->call->thread];
+
+	if (lane->name)
+		return gt_model_name(e->model, lane->name);
+	snprintf(out, size, "thread %" PRId64, lane->tid);
+	return out;
+}
+
+static bool is_launch(const char *name)
+{
+	return strstr(name, "Launch") || strstr(name, "MemcpyAsync") || strstr(name, "MemsetAsync");
+}
+
+/* Calls that return when GPU work is done. */
+static bool is_sync(const char *name)
+{
+	return strstr(name, "Synchronize") || !strcmp(name, "cudaMemcpy") ||
+	       !strcmp(name, "cudaMemset") || !strncmp(name, "cuMemcpyDtoH", 12) ||
+	       !strncmp(name, "cuMemcpyHtoD", 12) || strstr(name, "cudaFree") == name;
+}
+
+static bool is_data(const char *name)
+{
+	return strcasestr(name, "dataloader") || strcasestr(name, "data_loader") ||
+	       strcasestr(name, "dataset");
+}
+
+static const char *nearest_frame(const struct gt_model *model, uint32_t stack)
+{
+	if (stack >= model->stacks.count || !model->stacks.at[stack].count)
+		return NULL;
+	return gt_model_name(model, model->stacks.at[stack].frame[0]);
+}
+
+static int tell_call(struct explain *e, const struct gt_call *call, int64_t ns)
+{
+	const char *name = gt_model_name(e->model, call->name),
+		   *frame = nearest_frame(e->model, call->stack);
+	enum gt_cause cause = is_sync(name)     ? GT_CAUSE_SYNC
+			      : is_launch(name) ? GT_CAUSE_LAUNCH
+						: GT_CAUSE_API;
+
+	snprintf(e->where, sizeof(e->where), "%s%s%s", name, frame ? " from " : "",
+		 frame ? frame : "");
+	return tell(e, cause, ns);
+}
+
+/* First range of a kind on the thread that begins behind @t. */
+static int64_t next_start(const struct gt_model *model, uint32_t thread, enum gt_range_kind kind,
+			  int64_t t)
+{
+	const struct gt_thread_lane *lane = &model->threads.at[thread];
+	uint32_t low = lane->range[kind].first, end = low + lane->range[kind].count, high = end;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (model->ranges.at[middle].start <= t)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < end ? model->ranges.at[low].start : INT64_MAX;
+}
+
+/* The innermost range around @t of the kinds that tell about the host's work; *ret_until: how long
+ * that answer holds. */
+static uint32_t range_around(const struct explain *e, int64_t t, int64_t *ret_until)
+{
+	static const enum gt_range_kind kinds[] = {GT_RANGE_PYTHON, GT_RANGE_NVTX, GT_RANGE_OP};
+	uint32_t found = GT_NONE;
+
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+		uint32_t range = gt_model_range_at(e->model, e->call->thread, kinds[k], t);
+		int64_t next = next_start(e->model, e->call->thread, kinds[k], t);
+		const struct gt_range *at = range == GT_NONE ? NULL : &e->model->ranges.at[range];
+
+		if (next < *ret_until)
+			*ret_until = next;
+		if (!at)
+			continue;
+		if (at->start + at->dur < *ret_until)
+			*ret_until = at->start + at->dur;
+		if (found == GT_NONE || at->start > e->model->ranges.at[found].start)
+			found = range;
+	}
+	return found;
+}
+
+/* Are two frames the same function? Lines of calls differ inside one. */
+static bool same_function(const char *a, const char *b)
+{
+	struct gt_frame x, y;
+
+	gt_frame_parse(a, &x);
+	gt_frame_parse(b, &y);
+	return x.function_len == y.function_len && !memcmp(x.function, y.function, x.function_len);
+}
+
+/* Frames from the root on that two stacks share. */
+static uint32_t common_depth(const struct gt_model *model, const struct gt_frames *a,
+			     const struct gt_frames *b)
+{
+	uint32_t n = 0;
+
+	while (n < a->count && n < b->count &&
+	       same_function(gt_model_name(model, a->frame[a->count - 1 - n]),
+			     gt_model_name(model, b->frame[b->count - 1 - n])))
+		n++;
+	return n;
+}
+
+static const char *frame_below(const struct gt_model *model, const struct gt_frames *frames,
+			       uint32_t depth)
+{
+	return depth < frames->count
+		       ? gt_model_name(model, frames->frame[frames->count - 1 - depth])
+		       : NULL;
+}
+
+/* Without ranges the host was in the function that the calls before and after have in common, or in
+ * what it called between them. */
+static void place_by_stacks(struct explain *e, int64_t t)
+{
+	const struct gt_model *model = e->model;
+	uint32_t before = gt_model_call_before(model, e->call->thread, t), stack, depth;
+	const struct gt_frames *last, *next;
+	const char *in, *from, *to;
+	char thread[64];
+
+	stack = before == GT_NONE ? GT_NONE : model->calls.at[before].stack;
+	if (e->call->stack >= model->stacks.count || !model->stacks.at[e->call->stack].count) {
+		snprintf(e->where, sizeof(e->where), "%s, before %s",
+			 thread_name(e, thread, sizeof(thread)),
+			 gt_model_name(model, e->call->name));
+		return;
+	}
+	next = &model->stacks.at[e->call->stack];
+	if (stack >= model->stacks.count) {
+		snprintf(e->where, sizeof(e->where), "%s, before %s",
+			 thread_name(e, thread, sizeof(thread)),
+			 frame_below(model, next, next->count - 1));
+		return;
+	}
+	last = &model->stacks.at[stack];
+	depth = common_depth(model, last, next);
+	in = depth ? frame_below(model, next, depth - 1) : NULL;
+	from = frame_below(model, last, depth);
+	to = frame_below(model, next, depth);
+	snprintf(e->where, sizeof(e->where), "%s%s%s%s%s%s",
+		 in ? in : thread_name(e, thread, sizeof(thread)), from || to ? "," : "",
+		 from ? " after " : "", from ? from : "", to ? " before " : "", to ? to : "");
+}
+
+static bool is_step(const char *name)
+{
+	return !strncmp(name, "ProfilerStep#", 13);
+}
+
+/* A range or one around it that loads data. */
+static bool is_inside_data(const struct gt_model *model, uint32_t range)
+{
+	for (; range != GT_NONE; range = model->ranges.at[range].parent)
+		if (is_data(gt_model_name(model, model->ranges.at[range].name)))
+			return true;
+	return false;
+}
+
+/* A step is everything: what the stacks say is better, and all steps are one. */
+static enum gt_cause place_by_range(struct explain *e, uint32_t range, int64_t t)
+{
+	const char *name = gt_model_name(e->model, e->model->ranges.at[range].name);
+	bool has_stack = e->call->stack < e->model->stacks.count &&
+			 e->model->stacks.at[e->call->stack].count;
+	char thread[64];
+
+	if (is_step(name) && has_stack) {
+		place_by_stacks(e, t);
+		return GT_CAUSE_HOST;
+	}
+	snprintf(e->where, sizeof(e->where), "%s: %s", thread_name(e, thread, sizeof(thread)),
+		 is_step(name) ? "ProfilerStep" : name);
+	return is_inside_data(e->model, range) ? GT_CAUSE_DATA : GT_CAUSE_HOST;
+}
+
+/* [start, end) lies between two calls of the thread. */
+static int tell_host(struct explain *e, int64_t start, int64_t end)
+{
+	int rc = 0;
+
+	while (!rc && start < end) {
+		int64_t until = end;
+		uint32_t range = range_around(e, start, &until);
+		enum gt_cause cause = GT_CAUSE_HOST;
+
+		if (range == GT_NONE)
+			place_by_stacks(e, start);
+		else
+			cause = place_by_range(e, range, start);
+		if (until <= start)
+			until = end;
+		rc = tell(e, cause, until - start);
+		start = until;
+	}
+	return rc;
+}
+
+/* The host's time from @start until the call that ended the gap. */
+static int walk_host(struct explain *e, int64_t start, int64_t end)
+{
+	const struct gt_thread_lane *lane = &e->model->threads.at[e->call->thread];
+	uint32_t i = gt_model_call_before(e->model, e->call->thread, start);
+	int rc = 0;
+
+	if (i == GT_NONE)
+		i = lane->call.first;
+	for (; !rc && i < lane->call.first + lane->call.count && start < end; i++) {
+		const struct gt_call *call = &e->model->calls.at[i];
+		int64_t call_end = call->start + call->dur;
+
+		if (call_end <= start)
+			continue;
+		if (call->start >= end)
+			break;
+		if (call->start > start) {
+			rc = tell_host(e, start, call->start);
+			start = call->start;
+		}
+		if (call_end > end)
+			call_end = end;
+		if (!rc)
+			rc = tell_call(e, call, call_end - start);
+		start = call_end;
+	}
+	return rc ? rc : tell_host(e, start, end);
+}
+
+/* The operation was asked for before the gap began. */
+static int tell_queued(struct explain *e)
+{
+	const struct gt_gap *gap = e->gap;
+	const struct gt_op *op = &e->model->ops.at[gap->op],
+			   *before = &e->model->ops.at[gap->before];
+	int64_t call_end = e->call->start + e->call->dur;
+	char name[1024], other[1024];
+
+	if (call_end > gap->start || gap->end - gap->start <= SHORT_QUEUE)
+		return tell_call(e, e->call, gap->end - gap->start);
+	gt_frame_shorten(gt_model_name(e->model, op->name), NAME_WIDTH, name, sizeof(name));
+	gt_frame_shorten(gt_model_name(e->model, before->name), NAME_WIDTH, other, sizeof(other));
+	snprintf(e->where, sizeof(e->where), "(%s waited behind %s)", name, other);
+	return tell(e,
+		    before->kind == GT_OP_COPY && op->kind == GT_OP_KERNEL ? GT_CAUSE_COPY
+									   : GT_CAUSE_QUEUED,
+		    gap->end - gap->start);
+}
+
+int gt_gaps_explain(const struct gt_gap *gap, gt_gap_piece piece, void *data)
+{
+	struct explain e = {.gap = gap, .model = gap->model, .piece = piece, .data = data};
+	int64_t from;
+	int rc;
+
+	e.call = gt_model_call_of(gap->model, &gap->model->ops.at[gap->op]);
+	if (!e.call) {
+		snprintf(e.where, sizeof(e.where), "(the call is not in the trace)");
+		return tell(&e, GT_CAUSE_UNKNOWN, gap->end - gap->start);
+	}
+	if (e.call->start <= gap->start)
+		return tell_queued(&e);
+	from = e.call->start < gap->end ? e.call->start : gap->end;
+	rc = walk_host(&e, gap->start, from);
+	return rc ? rc : tell_call(&e, e.call, gap->end - from);
+}

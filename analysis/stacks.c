@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See stacks.h. Pure over constant models; one thread per set.
+ */
+#include "analysis/stacks.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/gaps.h"
+#include "analysis/group.h"
+#include "analysis/table.h"
+
+#define MAX_TEXT 65536
+
+const char *const gt_weight_names[GT_WEIGHT_COUNT_] = {"gpu", "cpu", "bytes", "count", "idle"};
+const char *const gt_weight_units[GT_WEIGHT_COUNT_] = {"nanoseconds", "nanoseconds", "bytes",
+						       "none", "nanoseconds"};
+
+struct build {
+	struct gt_groups groups; /* value[0] is the sum */
+	char text[MAX_TEXT];
+};
+
+/* A ';' inside a frame would be read as the next frame. */
+static void mend(char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (text[i] == '\n' || text[i] == '\r')
+			text[i] = ' ';
+}
+
+/* A frame's text as one element: ';' becomes ':'. */
+static size_t add_frame(char *out, size_t size, size_t n, const char *frame)
+{
+	if (n && n + 1 < size)
+		out[n++] = ';';
+	for (; *frame && n + 1 < size; frame++)
+		out[n++] = *frame == ';' ? ':' : *frame;
+	out[n] = 0;
+	return n;
+}
+
+static size_t put_stack(const struct gt_model *model, uint32_t stack, char *out, size_t size)
+{
+	const struct gt_frames *frames = &model->stacks.at[stack];
+	size_t n = 0;
+
+	for (uint32_t i = frames->count; i-- > 0;)
+		n = add_frame(out, size, n, gt_model_name(model, frames->frame[i]));
+	return n;
+}
+
+/* The host side of an operation or call: its stack, else the ranges around it, else its thread. */
+static size_t put_host(const struct gt_model *model, uint32_t stack, const struct gt_call *call,
+		       char *out, size_t size)
+{
+	const struct gt_thread_lane *lane;
+	char thread[64];
+	size_t n;
+
+	*out = 0;
+	if (stack < model->stacks.count && model->stacks.at[stack].count)
+		return put_stack(model, stack, out, size);
+	if (!call)
+		return add_frame(out, size, 0, "(no call)");
+	n = gt_key_ranges(model, call->thread, call->start, ";", out, size);
+	if (n)
+		return n;
+	lane = &model->threads.at[call->thread];
+	snprintf(thread, sizeof(thread), "thread %" PRId64, lane->tid);
+	return add_frame(out, size, 0, lane->name ? gt_model_name(model, lane->name) : thread);
+}
+
+static int add(struct build *b, size_t n, const char *leaf, int64_t weight)
+{
+	struct gt_group *group;
+
+	if (weight <= 0)
+		return 0;
+	n = add_frame(b->text, sizeof(b->text), n, leaf);
+	mend(b->text, n);
+	group = gt_groups_get(&b->groups, b->text);
+	if (!group)
+		return -ENOMEM;
+	group->tag[0] += weight;
+	return 0;
+}
+
+static int add_ops(struct build *b, const struct gt_model *model, const struct gt_filter *filter,
+		   enum gt_weight weight)
+{
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < model->ops.count; i++) {
+		const struct gt_op *op = &model->ops.at[i];
+		size_t n;
+
+		if (!gt_filter_op(filter, model, op))
+			continue;
+		n = put_host(model, op->stack, gt_model_call_of(model, op), b->text,
+			     sizeof(b->text));
+		rc = add(b, n, gt_model_name(model, op->name),
+			 weight == GT_WEIGHT_GPU     ? op->dur
+			 : weight == GT_WEIGHT_BYTES ? op->bytes
+						     : 1);
+	}
+	return rc;
+}
+
+static int add_calls(struct build *b, const struct gt_model *model, const struct gt_filter *filter)
+{
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < model->calls.count; i++) {
+		const struct gt_call *call = &model->calls.at[i];
+		size_t n;
+
+		if (!gt_filter_call(filter, model, call))
+			continue;
+		n = put_host(model, call->stack, call, b->text, sizeof(b->text));
+		rc = add(b, n, gt_model_name(model, call->name), call->dur);
+	}
+	return rc;
+}
+
+static int add_idle(struct build *b, const struct gt_job *job, const struct gt_filter *filter)
+{
+	struct gt_gaps gaps;
+	int rc = gt_gaps_build(job, filter, 0, &gaps);
+
+	for (size_t i = 0; !rc && i < gaps.list.count; i++) {
+		const struct gt_gap *gap = &gaps.list.at[i];
+		const struct gt_model *model = gap->model;
+		const struct gt_op *op = &model->ops.at[gap->op];
+		size_t n = put_host(model, op->stack, gt_model_call_of(model, op), b->text,
+				    sizeof(b->text));
+
+		rc = add(b, n, "GPU idle", gap->end - gap->start);
+	}
+	gt_gaps_fini(&gaps);
+	return rc;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	const struct gt_fold *x = a, *y = b;
+
+	return strcmp(x->text, y->text);
+}
+
+/* Moves the sums out of the groups; the names with their texts go along. */
+static int finish(struct build *b, struct gt_stacks *stacks)
+{
+	for (size_t i = 0; i < b->groups.list.count; i++) {
+		struct gt_fold fold = {.text = gt_group_name(&b->groups, &b->groups.list.at[i]),
+				       .weight = b->groups.list.at[i].tag[0]};
+
+		if (!gt_vec_push(&stacks->folds, fold))
+			return -ENOMEM;
+	}
+	stacks->names = b->groups.names;
+	b->groups.names = (struct gt_names){0};
+	if (stacks->folds.count)
+		qsort(stacks->folds.at, stacks->folds.count, sizeof(*stacks->folds.at), by_text);
+	return 0;
+}
+
+int gt_stacks_build(const struct gt_job *job, const struct gt_filter *filter, enum gt_weight weight,
+		    struct gt_stacks *ret_stacks)
+{
+	struct build *b = calloc(1, sizeof(*b));
+	int rc = b ? gt_groups_init(&b->groups) : -ENOMEM;
+
+	*ret_stacks = (struct gt_stacks){0};
+	if (!rc && weight == GT_WEIGHT_IDLE)
+		rc = add_idle(b, job, filter);
+	for (size_t f = 0; !rc && weight != GT_WEIGHT_IDLE && f < job->count; f++)
+		rc = weight == GT_WEIGHT_CPU ? add_calls(b, &job->models[f], filter)
+					     : add_ops(b, &job->models[f], filter, weight);
+	if (!rc)
+		rc = finish(b, ret_stacks);
+	if (b)
+		gt_groups_fini(&b->groups);
+	free(b);
+	return rc;
+}
+
+void gt_stacks_fini(struct gt_stacks *stacks)
+{
+	gt_vec_free(&stacks->folds);
+	gt_names_fini(&stacks->names);
+}
+
+void gt_stacks_print_folded(const struct gt_stacks *stacks, FILE *out)
+{
+	for (size_t i = 0; i < stacks->folds.count; i++)
+		fprintf(out, "%s %" PRId64 "\n", stacks->folds.at[i].text,
+			stacks->folds.at[i].weight);
+}
+
+/* Prints the frame numbers of a folded stack; new frames join @frames. */
+static void print_sample(struct gt_names *frames, const char *text, FILE *out)
+{
+	const char *gap = "";
+
+	fputc('[', out);
+	for (; *text; text += *text == ';') {
+		size_t len = strcspn(text, ";");
+
+		/* number 0 is the empty string, speedscope counts from 0 */
+		fprintf(out, "%s%u", gap, gt_names_put(frames, text, len) - (len > 0));
+		gap = ",";
+		text += len;
+	}
+	fputc(']', out);
+}
+
+void gt_stacks_print_speedscope(const struct gt_stacks *stacks, enum gt_weight weight,
+				const char *name, FILE *out)
+{
+	struct gt_names frames;
+	int64_t total = 0;
+
+	if (gt_names_init(&frames))
+		return;
+	fputs("{\"$schema\": \"https://www.speedscope.app/file-format-schema.json\",\n\"name\": ",
+	      out);
+	gt_table_json_string(name, out);
+	fputs(",\n\"exporter\": \"gputrace\",\n\"profiles\": [{\"type\": \"sampled\", \"name\": ",
+	      out);
+	gt_table_json_string(gt_weight_names[weight], out);
+	fprintf(out, ", \"unit\": \"%s\", \"startValue\": 0,\n\"samples\": [",
+		gt_weight_units[weight]);
+	for (size_t i = 0; i < stacks->folds.count; i++) {
+		fputs(i ? ",\n" : "\n", out);
+		print_sample(&frames, stacks->folds.at[i].text, out);
+	}
+	fputs("],\n\"weights\": [", out);
+	for (size_t i = 0; i < stacks->folds.count; i++) {
+		fprintf(out, "%s%" PRId64, i ? "," : "", stacks->folds.at[i].weight);
+		total += stacks->folds.at[i].weight;
+	}
+	fprintf(out, "],\n\"endValue\": %" PRId64 "}],\n\"shared\": {\"frames\": [", total);
+	for (size_t i = 1; i < frames.text.count; i++) {
+		fputs(i > 1 ? ",\n{\"name\": " : "\n{\"name\": ", out);
+		gt_table_json_string(frames.text.at[i], out);
+		fputc('}', out);
+	}
+	fputs("]}}\n", out);
+	gt_names_fini(&frames);
+}

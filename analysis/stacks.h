@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Call stacks with weights: who asked for how much GPU time, call time, bytes, operations or idle
+ * time. CPU frames root first, the kernel or call as leaf. Printed folded (flamegraph.pl), as a flame
+ * graph of its own, or for speedscope. Pure over constant models; one thread per set.
+ */
+#ifndef GT_ANALYSIS_STACKS_H
+#define GT_ANALYSIS_STACKS_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "analysis/job.h"
+#include "analysis/key.h"
+
+enum gt_weight {
+	GT_WEIGHT_GPU,   /* ns on the GPU */
+	GT_WEIGHT_CPU,   /* ns of CUDA calls on the host */
+	GT_WEIGHT_BYTES, /* copied or set */
+	GT_WEIGHT_COUNT, /* GPU operations */
+	GT_WEIGHT_IDLE,  /* ns that the GPU idled before the operation (analysis/gaps.h) */
+	GT_WEIGHT_COUNT_
+};
+
+extern const char *const gt_weight_names[GT_WEIGHT_COUNT_];
+extern const char *const gt_weight_units[GT_WEIGHT_COUNT_]; /* as speedscope calls them */
+
+struct gt_fold {
+	const char *text; /* "main;step;gemm", owned by the set */
+	int64_t weight;
+};
+
+struct gt_stacks {
+	struct gt_names names;
+	GT_VEC(struct gt_fold) folds; /* by text */
+};
+
+/* Sums the weights of equal stacks. */
+int gt_stacks_build(const struct gt_job *job, const struct gt_filter *filter, enum gt_weight weight,
+		    struct gt_stacks *ret_stacks);
+void gt_stacks_fini(struct gt_stacks *stacks);
+
+void gt_stacks_print_folded(const struct gt_stacks *stacks, FILE *out);
+
+/* speedscope's own format: a sampled profile, so that equal frames are one frame. */
+void gt_stacks_print_speedscope(const struct gt_stacks *stacks, enum gt_weight weight,
+				const char *name, FILE *out);
+
+/* One SVG file with its script: click to zoom, nothing from the network. @inner: only the <svg>
+ * element, to be set into a page that has gt_stacks_svg_script. */
+void gt_stacks_print_svg(const struct gt_stacks *stacks, enum gt_weight weight, const char *title,
+			 bool inner, FILE *out);
+extern const char gt_stacks_svg_script[];
+
+/* Text with & < > " as XML wants them. */
+void gt_stacks_xml(const char *text, FILE *out);
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * gputrace gaps: why was the GPU idle?
+ */
+#include <stdlib.h>
+
+#include "analysis/gaps.h"
+#include "cli/cmdline.h"
+
+static const struct gt_cmdline_option options[] = {
+	{"min", "US", "0..1000000000", "only gaps of so many microseconds or more (default 0)"},
+	{"top", "N", "0..1000000000", "rows of the table of causes (0: all; default 15)"},
+	GT_CMDLINE_FILTER_OPTION,
+	GT_CMDLINE_FORMAT_OPTION,
+	{NULL, NULL, NULL, NULL},
+};
+
+enum {
+	CAUSES,
+	DEVICES,
+	PEERS,
+	TABLES,
+};
+
+static int print(const struct gt_cmdline *args, const struct gt_job *job,
+		 const struct gt_filter *filter)
+{
+	struct gt_print how = gt_cmdline_print(args);
+	struct gt_table tables[TABLES] = {0};
+	struct gt_gaps gaps;
+	int rc = gt_gaps_build(job, filter, gt_cmdline_number(args, "min", 0) * 1000L, &gaps);
+
+	how.top = (size_t)gt_cmdline_number(args, "top", 15);
+	if (!rc)
+		rc = gt_gaps_table(&gaps, &tables[CAUSES]);
+	if (!rc)
+		rc = gt_gaps_devices(job, filter, &tables[DEVICES]);
+	if (!rc)
+		rc = gt_gaps_peers(job, &tables[PEERS]);
+	if (!rc && how.format != GT_FORMAT_TABLE && how.top)
+		gt_table_cut(&tables[CAUSES], how.top);
+	if (!rc)
+		gt_table_print(tables, tables[PEERS].rows ? TABLES : PEERS, &how, stdout);
+	for (int i = 0; i < TABLES; i++)
+		gt_table_fini(&tables[i]);
+	gt_gaps_fini(&gaps);
+	return rc ? GT_EXIT_FAILED : GT_EXIT_OK;
+}
+
+static int run_gaps(const struct gt_cmdline *args)
+{
+	struct gt_filter filter = {0};
+	struct gt_job job = {0};
+	int rc = gt_cmdline_filter(args, &filter);
+
+	if (!rc)
+		rc = gt_cmdline_load(args, &job);
+	if (job.count && print(args, &job, &filter))
+		rc = GT_EXIT_FAILED;
+	gt_job_fini(&job);
+	gt_filter_fini(&filter);
+	return rc;
+}
+
+static const struct gt_cmdline_spec spec = {
+	.command = &gt_command_gaps,
+	.details = "A gap is a time between the first and the last operation of a device at which "
+		   "none ran. "
+		   "It is put down to what the thread did that started the operation which ended "
+		   "it: its CUDA "
+		   "calls, its NVTX ranges, operators and Python functions, else the function that "
+		   "its call "
+		   "stacks before and after have in common. With several ranks: how long "
+		   "collectives ran only "
+		   "because a peer came late.",
+	.options = options,
+	.min_inputs = 1,
+	.max_inputs = SIZE_MAX,
+	.run = run_gaps,
+};
+
+static int run(int argc, char **argv)
+{
+	return gt_cmdline_main(&spec, argc, argv);
+}
+
+const struct gt_command gt_command_gaps = {
+	.name = "gaps",
+	.arguments = "FILE|FOLDER...",
+	.help = "why was the GPU idle, and what did the host do meanwhile?",
+	.run = run,
+};

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * gputrace stacks: call stacks with weights, for flame graphs.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "analysis/stacks.h"
+#include "cli/cmdline.h"
+
+static const struct gt_cmdline_option options[] = {
+	{"weight", "WHAT", "gpu|cpu|bytes|count|idle",
+	 "gpu: time on the GPU (default), cpu: time of the calls, bytes: copied or set, count: "
+	 "operations, "
+	 "idle: time the GPU waited for them"},
+	{"svg", "FILE", NULL, "write a clickable flame graph, one file (-: standard output)"},
+	{"speedscope", "FILE", NULL, "write speedscope's own format (-: standard output)"},
+	GT_CMDLINE_FILTER_OPTION,
+	{NULL, NULL, NULL, NULL},
+};
+
+static enum gt_weight weight_of(const char *name)
+{
+	enum gt_weight weight = GT_WEIGHT_GPU;
+
+	while (name && strcmp(gt_weight_names[weight], name))
+		weight++;
+	return weight;
+}
+
+/* Opens @path, "-" is standard output. */
+static FILE *open_output(const char *path)
+{
+	FILE *out = strcmp(path, "-") ? fopen(path, "w") : stdout;
+
+	if (!out)
+		fprintf(stderr, "gputrace stacks: %s: %s\n", path, strerror(errno));
+	return out;
+}
+
+static int close_output(FILE *out, const char *path)
+{
+	bool failed = ferror(out);
+
+	if (out != stdout)
+		failed |= fclose(out) != 0;
+	if (failed)
+		fprintf(stderr, "gputrace stacks: %s: could not be written\n", path);
+	return failed ? GT_EXIT_FAILED : GT_EXIT_OK;
+}
+
+static int print(const struct gt_cmdline *args, const struct gt_stacks *stacks,
+		 enum gt_weight weight)
+{
+	const char *svg = gt_cmdline_get(args, "svg"), *scope = gt_cmdline_get(args, "speedscope");
+	int rc = GT_EXIT_OK;
+	char title[128];
+	FILE *out;
+
+	snprintf(title, sizeof(title), "gputrace: call stacks by %s",
+		 weight == GT_WEIGHT_GPU    ? "time on the GPU"
+		 : weight == GT_WEIGHT_CPU  ? "time of CUDA calls"
+		 : weight == GT_WEIGHT_IDLE ? "time the GPU was idle before them"
+					    : gt_weight_names[weight]);
+	if (svg) {
+		out = open_output(svg);
+		if (!out)
+			return GT_EXIT_FAILED;
+		gt_stacks_print_svg(stacks, weight, title, false, out);
+		rc = close_output(out, svg);
+	}
+	if (scope && !rc) {
+		out = open_output(scope);
+		if (!out)
+			return GT_EXIT_FAILED;
+		gt_stacks_print_speedscope(stacks, weight, args->inputs[0], out);
+		rc = close_output(out, scope);
+	}
+	if (!svg && !scope)
+		gt_stacks_print_folded(stacks, stdout);
+	return rc;
+}
+
+static int run_stacks(const struct gt_cmdline *args)
+{
+	enum gt_weight weight = weight_of(gt_cmdline_get(args, "weight"));
+	struct gt_stacks stacks = {0};
+	struct gt_filter filter = {0};
+	struct gt_job job = {0};
+	int rc = gt_cmdline_filter(args, &filter), printed;
+
+	if (!rc)
+		rc = gt_cmdline_load(args, &job);
+	if (job.count) {
+		printed = gt_stacks_build(&job, &filter, weight, &stacks)
+				  ? GT_EXIT_FAILED
+				  : print(args, &stacks, weight);
+		rc = printed ? printed : rc;
+	}
+	gt_stacks_fini(&stacks);
+	gt_job_fini(&job);
+	gt_filter_fini(&filter);
+	return rc;
+}
+
+static const struct gt_cmdline_spec spec = {
+	.command = &gt_command_stacks,
+	.details = "Prints folded stacks (one line each: frames from the root on, ';' between "
+		   "them, then the "
+		   "weight) as flamegraph.pl and speedscope read them. The last frame is the "
+		   "kernel, copy or "
+		   "CUDA call. Traces without call stacks show the Python functions, NVTX ranges "
+		   "and operators "
+		   "around each call instead.",
+	.options = options,
+	.min_inputs = 1,
+	.max_inputs = SIZE_MAX,
+	.run = run_stacks,
+};
+
+static int run(int argc, char **argv)
+{
+	return gt_cmdline_main(&spec, argc, argv);
+}
+
+const struct gt_command gt_command_stacks = {
+	.name = "stacks",
+	.arguments = "FILE|FOLDER...",
+	.help = "call stacks weighted by GPU time, for flame graphs and speedscope",
+	.run = run,
+};
