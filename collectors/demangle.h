@@ -14,7 +14,7 @@
 #include "core/intern.h"
 
 /* Longer names stay mangled. The demangler needs up to 100 bytes of stack for each byte of a name. */
-#define GT_DEMANGLE_MAX 4096
+#define GT_DEMANGLE_MAX 2048
 
 struct gt_demangle;
 

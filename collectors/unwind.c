@@ -107,7 +107,7 @@ static bool enter_stack(const struct gt_unwind_thread *thread, struct gt_unwind_
 	uint64_t page = sp & ~(uint64_t)4095;
 	int saved_errno = errno;
 
-	walk->low = sp;
+	walk->low = sp & ~(uint64_t)7; /* then at least one word lies below high */
 	walk->high = thread->stack_high;
 	if (sp >= thread->stack_low && sp < thread->stack_high)
 		return true;
@@ -163,6 +163,9 @@ static uint64_t find_rule(uint64_t pc)
 
 	if (__builtin_expect(rule != 0, 1))
 		return rule;
+	rule = gt_rules_find_far(pc);
+	if (rule)
+		return rule;
 	saved_errno = errno;
 	rule = gt_unwind_learn(pc);
 	errno = saved_errno;
@@ -176,29 +179,40 @@ GT_UNWIND_UNFENCED static enum walk_end walk_stack(struct gt_unwind_thread *thre
 						   struct gt_unwind_walk *walk, uint32_t *standing,
 						   bool *own)
 {
-	struct gt_unwind_trail *scratch = &thread->scratch;
+	struct gt_unwind_frame *frame = thread->scratch.frame;
+	struct gt_unwind_walk local = *walk; /* in registers */
 	enum gt_unwind_step_result result;
+	enum walk_end end = WALK_CUT;
+	uint32_t frames = 0;
 	uint64_t rule;
 
-	for (scratch->frames = 0; scratch->frames < GT_UNWIND_DEPTH; scratch->frames++) {
-		if (joins_trail(&thread->trail, &walk->regs, scratch->frames, standing))
-			return WALK_JOINED;
-		rule = find_rule(walk->regs.pc);
+	for (; frames < GT_UNWIND_DEPTH; frames++) {
+		end = WALK_JOINED;
+		if (joins_trail(&thread->trail, &local.regs, frames, standing))
+			break;
+		rule = find_rule(local.regs.pc);
+		end = WALK_BROKEN;
 		if (rule == gt_unwind_rule_refused)
-			return WALK_BROKEN;
-		scratch->frame[scratch->frames].regs = walk->regs;
-		scratch->frame[scratch->frames].outer_loads = walk->loads; /* inner, until joined */
-		result = gt_unwind_step(walk, rule);
+			break;
+		frame[frames].regs = local.regs;
+		frame[frames].outer_loads = local.loads; /* inner, until joined */
+		result = gt_unwind_step(&local, rule);
+		end = WALK_CUT;
 		if (__builtin_expect(result == GT_UNWIND_STEP_OK, 1))
 			continue;
 		if (result == GT_UNWIND_STEP_SWITCHED) {
+			*walk = local;
 			*own &= enter_stack(thread, walk);
+			local = *walk;
 			continue;
 		}
-		scratch->frames++;
-		return result == GT_UNWIND_STEP_END ? WALK_END : WALK_BROKEN;
+		end = result == GT_UNWIND_STEP_END ? WALK_END : WALK_BROKEN;
+		frames++;
+		break;
 	}
-	return WALK_CUT;
+	thread->scratch.frames = frames;
+	*walk = local;
+	return end;
 }
 
 /* Puts the scratch trail's frames in front of the @standing outer ones of the trail. */

@@ -35,7 +35,7 @@ struct gt_unwind_trail {
 	struct gt_unwind_load load[GT_UNWIND_DEPTH * GT_UNWIND_LOADS_PER_FRAME];
 };
 
-/* What the unwinder keeps of a thread. Zeroed memory, then gt_unwind_thread_init. About 90 KiB, of
+/* What the unwinder keeps of a thread. Zeroed memory, then gt_unwind_thread_init. About 50 KiB, of
  * which only what deep stacks need is ever touched. */
 struct gt_unwind_thread {
 	uint64_t stack_low, stack_high; /* the thread's own stack; 0, 0: not known */

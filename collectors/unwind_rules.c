@@ -4,6 +4,8 @@
  */
 #include "collectors/unwind_rules.h"
 
+#include <stddef.h>
+
 struct gt_rules_line gt_rules_table[1 << GT_RULES_LINE_BITS];
 _Atomic uint32_t gt_rules_generation;
 
@@ -21,20 +23,45 @@ static uint64_t entry_pc(const struct gt_rules_entry *entry)
 	return rule ? atomic_load_explicit(&entry->tag, memory_order_relaxed) ^ rule : 0;
 }
 
+static struct gt_rules_line *neighbour_of(struct gt_rules_line *line)
+{
+	return &gt_rules_table[(size_t)(line - gt_rules_table) ^ 1];
+}
+
+uint64_t gt_rules_find_far(uint64_t pc)
+{
+	struct gt_rules_line *line = gt_rules_line_of(pc);
+	uint64_t rule = gt_rules_find_in(line, pc);
+
+	return rule ? rule : gt_rules_find_in(neighbour_of(line), pc);
+}
+
+/* Where @pc is, or could go without replacing anything. NULL: the line is full. */
+static struct gt_rules_entry *find_place(struct gt_rules_line *line, uint64_t pc)
+{
+	struct gt_rules_entry *free = NULL;
+
+	for (int i = 0; i < GT_RULES_WAYS; i++) {
+		uint64_t there = entry_pc(&line->way[i]);
+
+		if (there == pc)
+			return &line->way[i];
+		if (there == 0 && !free)
+			free = &line->way[i];
+	}
+	return free;
+}
+
 void gt_rules_put(uint64_t pc, uint64_t rule)
 {
 	struct gt_rules_line *line = gt_rules_line_of(pc);
-	struct gt_rules_entry *victim = &line->way[pc / 3 % GT_RULES_WAYS];
+	struct gt_rules_entry *place = find_place(line, pc);
 
-	for (int i = GT_RULES_WAYS - 1; i >= 0; i--) {
-		uint64_t there = entry_pc(&line->way[i]);
-
-		if (there == pc || there == 0)
-			victim = &line->way[i];
-		if (there == pc)
-			break;
-	}
-	entry_set(victim, pc, rule);
+	if (!place)
+		place = find_place(neighbour_of(line), pc);
+	if (!place)
+		place = &line->way[(pc >> GT_RULES_LINE_BITS) % GT_RULES_WAYS];
+	entry_set(place, pc, rule);
 }
 
 static void entry_clear(struct gt_rules_entry *entry)

@@ -96,8 +96,8 @@ uint64_t gt_unwind_derive(const struct gt_unwind_library *library,
 	return encode_plain(&effect);
 }
 
-GT_UNWIND_UNFENCED enum gt_unwind_step_result gt_unwind_step_indirect(struct gt_unwind_walk *walk,
-								      uint64_t rule)
+GT_UNWIND_UNFENCED static enum gt_unwind_step_result step_indirect(struct gt_unwind_walk *walk,
+								   uint64_t rule)
 {
 	uint64_t base = rule & GT_RULE_BASE_FP ? walk->regs.fp : walk->regs.sp;
 	struct gt_unwind_regs next = {.fp = walk->regs.fp};
@@ -118,6 +118,21 @@ GT_UNWIND_UNFENCED enum gt_unwind_step_result gt_unwind_step_indirect(struct gt_
 	next.pc += is_signal; /* the interrupted instruction, in the form of a return address */
 	walk->regs = next;
 	return is_signal ? GT_UNWIND_STEP_SWITCHED : GT_UNWIND_STEP_OK;
+}
+
+GT_UNWIND_UNFENCED enum gt_unwind_step_result gt_unwind_step_rare(struct gt_unwind_walk *walk,
+								  uint64_t rule)
+{
+	switch (GT_RULE_KIND(rule)) {
+	case GT_RULE_GUESS:
+		return gt_unwind_step_to(walk, walk->regs.fp + 16, true, walk->regs.fp);
+	case GT_RULE_INDIRECT:
+		return step_indirect(walk, rule);
+	case GT_RULE_END:
+		return GT_UNWIND_STEP_END;
+	default:
+		return GT_UNWIND_STEP_BROKEN;
+	}
 }
 
 /* call rel32 is 5 bytes; call *r/m (ff /2) is 2 to 7, one more with a prefix. */

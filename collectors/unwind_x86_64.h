@@ -97,32 +97,31 @@ gt_unwind_step_to(struct gt_unwind_walk *walk, uint64_t cfa, bool fp_saved, uint
 	return GT_UNWIND_STEP_OK;
 }
 
-GT_UNWIND_UNFENCED enum gt_unwind_step_result gt_unwind_step_indirect(struct gt_unwind_walk *walk,
-								      uint64_t rule);
+/* The kinds that gt_unwind_step leaves out. */
+GT_UNWIND_UNFENCED enum gt_unwind_step_result gt_unwind_step_rare(struct gt_unwind_walk *walk,
+								  uint64_t rule);
 
+/* Written so that a walk whose address goes nowhere else stays in registers. */
 GT_UNWIND_UNFENCED static inline __attribute__((always_inline)) enum gt_unwind_step_result
 gt_unwind_step(struct gt_unwind_walk *walk, uint64_t rule)
 {
 	uint64_t cfa_offset = (uint64_t)((int64_t)rule >> 32);
 	uint64_t fp_offset = (uint64_t)(int64_t)(int16_t)(rule >> 16);
+	enum gt_unwind_step_result result;
+	struct gt_unwind_walk copy;
 	uint64_t cfa;
 
-	switch (GT_RULE_KIND(rule)) {
-	case GT_RULE_SP:
+	if (__builtin_expect(GT_RULE_KIND(rule) == GT_RULE_SP, 1)) {
 		cfa = walk->regs.sp + cfa_offset;
-		return gt_unwind_step_to(walk, cfa, fp_offset != 0, cfa + fp_offset);
-	case GT_RULE_FP:
+	} else if (__builtin_expect(GT_RULE_KIND(rule) == GT_RULE_FP, 1)) {
 		cfa = walk->regs.fp + cfa_offset;
-		return gt_unwind_step_to(walk, cfa, fp_offset != 0, cfa + fp_offset);
-	case GT_RULE_GUESS:
-		return gt_unwind_step_to(walk, walk->regs.fp + 16, true, walk->regs.fp);
-	case GT_RULE_INDIRECT:
-		return gt_unwind_step_indirect(walk, rule);
-	case GT_RULE_END:
-		return GT_UNWIND_STEP_END;
-	default:
-		return GT_UNWIND_STEP_BROKEN;
+	} else {
+		copy = *walk;
+		result = gt_unwind_step_rare(&copy, rule);
+		*walk = copy;
+		return result;
 	}
+	return gt_unwind_step_to(walk, cfa, fp_offset != 0, cfa + fp_offset);
 }
 
 /* Longest call instruction that gt_unwind_follows_call looks for. */
