@@ -24,8 +24,10 @@
 /* A thread's stack is believed to reach down this far at most, whatever its limit says. */
 #define STACK_MAX   ((uint64_t)1 << 30)
 
-/* How far up a stack of unknown bounds is looked at: pages of 4 KiB, one system call. */
+/* How far up a stack of unknown bounds is looked at: pages of 4 KiB in one system call, and bytes
+ * at all. */
 #define PROBE_PAGES 64
+#define PROBE_MAX   ((uint64_t)8 << 20)
 
 #define LOADS       (GT_UNWIND_DEPTH * GT_UNWIND_LOADS_PER_FRAME)
 
@@ -84,19 +86,24 @@ void gt_unwind_thread_init(struct gt_unwind_thread *thread)
 	errno = saved_errno;
 }
 
-/* How many whole pages from @start on can be read, up to PROBE_PAGES. */
-static uint64_t probe_pages(uint64_t start)
+/* Looks further up a stack of unknown bounds: as far as its pages can be read. */
+static bool probe_up(struct gt_unwind_walk *walk)
 {
 	char bytes[PROBE_PAGES];
 	struct iovec to = {.iov_base = bytes, .iov_len = sizeof(bytes)};
 	struct iovec from[PROBE_PAGES];
+	int saved_errno = errno;
 	ssize_t got;
 
 	for (int i = 0; i < PROBE_PAGES; i++)
-		from[i] = (struct iovec){.iov_base = (void *)(start + (uint64_t)i * 4096),
+		from[i] = (struct iovec){.iov_base = (void *)(walk->high + (uint64_t)i * 4096),
 					 .iov_len = 1};
 	got = process_vm_readv(getpid(), &to, 1, from, PROBE_PAGES, 0);
-	return got > 0 ? (uint64_t)got : 1; /* the page that sp is in is there */
+	errno = saved_errno;
+	if (got <= 0)
+		return false;
+	walk->high += (uint64_t)got * 4096;
+	return true;
 }
 
 /* Sets the bounds within which the walk may read from its sp on. Returns false, and looks at the
@@ -104,17 +111,21 @@ static uint64_t probe_pages(uint64_t start)
 static bool enter_stack(const struct gt_unwind_thread *thread, struct gt_unwind_walk *walk)
 {
 	uint64_t sp = walk->regs.sp;
-	uint64_t page = sp & ~(uint64_t)4095;
-	int saved_errno = errno;
 
 	walk->low = sp & ~(uint64_t)7; /* then at least one word lies below high */
 	walk->high = thread->stack_high;
 	if (sp >= thread->stack_low && sp < thread->stack_high)
 		return true;
 	atomic_fetch_add_explicit(&unwind.probed, 1, memory_order_relaxed);
-	walk->high = page + probe_pages(page) * 4096;
-	errno = saved_errno;
+	walk->high = (sp & ~(uint64_t)4095) + 4096; /* the page that sp is in is there */
+	probe_up(walk);
 	return false;
+}
+
+/* A step failed on a stack of unknown bounds: there may be more of it. */
+static bool finds_more(struct gt_unwind_walk *walk)
+{
+	return walk->high - walk->low < PROBE_MAX && probe_up(walk);
 }
 
 /* The part of the trail that still stands on the stack: how many frames, counted from the outermost. */
@@ -204,6 +215,11 @@ GT_UNWIND_UNFENCED static enum walk_end walk_stack(struct gt_unwind_thread *thre
 			*walk = local;
 			*own &= enter_stack(thread, walk);
 			local = *walk;
+			continue;
+		}
+		if (result == GT_UNWIND_STEP_BROKEN && !*own && finds_more(walk)) {
+			local.high = walk->high;
+			local.loads = frame[frames--].outer_loads; /* once more */
 			continue;
 		}
 		end = result == GT_UNWIND_STEP_END ? WALK_END : WALK_BROKEN;

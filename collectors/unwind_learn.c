@@ -96,13 +96,27 @@ static void count(_Atomic uint64_t *counter)
 	atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
 }
 
+/* The bytes before @pc, zeros for those that cannot be read. */
+static bool read_before(uint64_t pc, uint8_t bytes[GT_UNWIND_CALL_BYTES])
+{
+	uint64_t in_page = pc % 4096;
+	uint64_t size = GT_UNWIND_CALL_BYTES;
+
+	memset(bytes, 0, size);
+	if (gt_unwind_read_checked(pc - size, bytes, size) == (long)size)
+		return true;
+	if (in_page == 0 || in_page >= size) /* code may begin with its page */
+		return false;
+	return gt_unwind_read_checked(pc - in_page, bytes + size - in_page, in_page) ==
+	       (long)in_page;
+}
+
 /* Outside of all modules: code of a just-in-time compiler if a call stands before it. */
 static uint64_t learn_jit(uint64_t pc)
 {
 	uint8_t bytes[GT_UNWIND_CALL_BYTES];
-	long got = gt_unwind_read_checked(pc - sizeof(bytes), bytes, sizeof(bytes));
 
-	if (got >= 0 && (got < (long)sizeof(bytes) || !gt_unwind_follows_call(bytes))) {
+	if (!read_before(pc, bytes) || !gt_unwind_follows_call(bytes)) {
 		count(&learn.refused);
 		return gt_unwind_rule_refused;
 	}

@@ -2,7 +2,7 @@
  *
  * First sight of an address: which module it lies in, and what the unwinder has to do there.
  * Application threads, once an address: takes the loader's list lock (dl_iterate_phdr, which no
- * running library constructor blocks) and libunwind's own; at most one system call; no malloc.
+ * running library constructor blocks) and libunwind's own; at most two system calls of ours; no malloc.
  * Never dlopen, dlsym or dladdr: those wait for constructors of other threads.
  */
 #ifndef GT_COLLECTORS_UNWIND_LEARN_H
@@ -28,7 +28,7 @@ bool gt_unwind_module_read(const struct gt_unwind_module *module, uint64_t addre
 			   uint64_t *ret_word);
 
 /* Reads the calling process's memory at any address. Returns how many of @size bytes could be read
- * from the start; -1: the kernel does not let us ask. One system call; errno is not kept. */
+ * from the start; -1: none, or the kernel does not let us. One system call; errno is not kept. */
 long gt_unwind_read_checked(uint64_t address, void *buffer, size_t size);
 
 /* The rule for @pc, put into the table. Never 0. */

@@ -7,9 +7,12 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <sched.h>
 #include <stddef.h>
+#include <sys/wait.h>
 
 #include "collectors/unwind_arch.h"
+#include "core/memory.h"
 
 #define STRING_(x)     #x
 #define STRING(x)      STRING_(x)
@@ -21,6 +24,7 @@
 #define SYMBOL_OTHER   0x3000000000000000u
 
 #define MACHINE_READS  8
+#define SET_UP_STACK   ((size_t)256 << 10)
 
 /* The machine that libunwind looks at through the accessors. */
 struct machine {
@@ -175,31 +179,6 @@ static unw_accessors_t accessors = {
 	.get_proc_name = get_proc_name,
 };
 
-int gt_unwind_library_open(struct gt_unwind_library *library)
-{
-	const char *soname = "libunwind-" STRING(UNW_TARGET) ".so.8";
-	void *handle = dlopen(soname, RTLD_NOW | RTLD_LOCAL);
-	unw_addr_space_t (*create)(unw_accessors_t *, int);
-	int (*set_caching)(unw_addr_space_t, unw_caching_policy_t);
-
-	if (!handle)
-		return -ENOENT;
-	create = dlsym(handle, STRING(unw_create_addr_space));
-	set_caching = dlsym(handle, STRING(unw_set_caching_policy));
-	library->init_remote = dlsym(handle, STRING(unw_init_remote));
-	library->step = dlsym(handle, STRING(unw_step));
-	library->get_reg = dlsym(handle, STRING(unw_get_reg));
-	library->search_table = dlsym(handle, TABLE_SEARCH);
-	if (!create || !set_caching || !library->init_remote || !library->step ||
-	    !library->get_reg || !library->search_table)
-		return -ENOENT; /* the handle stays: closing libraries is no business of a guest */
-	library->space = create(&accessors, 0);
-	if (!library->space)
-		return -ENOENT;
-	set_caching(library->space, UNW_CACHE_NONE);
-	return 0;
-}
-
 static bool read_effect(const struct machine *machine, unw_cursor_t *cursor,
 			struct gt_unwind_effect *ret_effect)
 {
@@ -248,4 +227,67 @@ bool gt_unwind_library_step(const struct gt_unwind_library *library,
 		return true;
 	}
 	return read_effect(&machine, &cursor, ret_effect);
+}
+
+struct opening {
+	struct gt_unwind_library *library;
+	unw_addr_space_t (*create)(unw_accessors_t *, int);
+	int (*set_caching)(unw_addr_space_t, unw_caching_policy_t);
+};
+
+/* What makes libunwind set itself up, which includes a pipe for walks over the process itself. */
+static int set_up(void *arg)
+{
+	const struct opening *opening = arg;
+	struct gt_unwind_library *library = opening->library;
+	struct gt_unwind_module nothing = {0};
+	struct gt_unwind_effect effect;
+
+	library->space = opening->create(&accessors, 0);
+	if (!library->space)
+		return 0;
+	opening->set_caching(library->space, UNW_CACHE_NONE);
+	gt_unwind_library_step(library, &nothing, 0, &effect);
+	return 0;
+}
+
+/*
+ * That pipe would take descriptors that the program counts on, and nobody would ever use it. So
+ * libunwind is set up by a process that shares the memory but has descriptors of its own, and ends
+ * at once. (unshare(CLONE_FILES) in a thread does the same; containers forbid it.) It ends without a
+ * signal and only __WCLONE sees it: no waiting parent is disturbed.
+ */
+static void set_up_aside(struct opening *opening)
+{
+	char *stack = gt_memory_map(SET_UP_STACK);
+	pid_t pid = -1;
+
+	if (stack)
+		pid = clone(set_up, stack + SET_UP_STACK, CLONE_VM | CLONE_VFORK, opening);
+	if (pid >= 0)
+		waitpid(pid, NULL, __WCLONE);
+	else
+		set_up(opening);
+	gt_memory_unmap(stack, SET_UP_STACK);
+}
+
+int gt_unwind_library_open(struct gt_unwind_library *library)
+{
+	const char *soname = "libunwind-" STRING(UNW_TARGET) ".so.8";
+	void *handle = dlopen(soname, RTLD_NOW | RTLD_LOCAL);
+	struct opening opening = {.library = library};
+
+	if (!handle)
+		return -ENOENT;
+	opening.create = dlsym(handle, STRING(unw_create_addr_space));
+	opening.set_caching = dlsym(handle, STRING(unw_set_caching_policy));
+	library->init_remote = dlsym(handle, STRING(unw_init_remote));
+	library->step = dlsym(handle, STRING(unw_step));
+	library->get_reg = dlsym(handle, STRING(unw_get_reg));
+	library->search_table = dlsym(handle, TABLE_SEARCH);
+	if (!opening.create || !opening.set_caching || !library->init_remote || !library->step ||
+	    !library->get_reg || !library->search_table)
+		return -ENOENT; /* the handle stays: closing libraries is no business of a guest */
+	set_up_aside(&opening);
+	return library->space ? 0 : -ENOENT;
 }
