@@ -10,7 +10,6 @@
  */
 #include "collectors/unwind.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sys/resource.h>
@@ -34,16 +33,11 @@
 extern void *__libc_stack_end; /* ld.so: where the main thread's stack began */
 
 static struct {
-	int (*get_attributes)(pthread_t, pthread_attr_t *);
-	int (*get_stack)(const pthread_attr_t *, void **, size_t *);
 	_Atomic uint64_t broken, probed;
 } unwind;
 
 const char *gt_unwind_start(void)
 {
-	/* by dlsym: both moved from libpthread to libc, under new versions */
-	unwind.get_attributes = dlsym(RTLD_DEFAULT, "pthread_getattr_np");
-	unwind.get_stack = dlsym(RTLD_DEFAULT, "pthread_attr_getstack");
 	return gt_unwind_learn_start() ? "libunwind rules" : "frame pointers";
 }
 
@@ -65,10 +59,9 @@ static void find_thread_stack(struct gt_unwind_thread *thread)
 	void *address;
 	size_t size;
 
-	if (!unwind.get_attributes || !unwind.get_stack ||
-	    unwind.get_attributes(pthread_self(), &attributes) != 0)
+	if (pthread_getattr_np(pthread_self(), &attributes) != 0)
 		return;
-	if (unwind.get_stack(&attributes, &address, &size) == 0) {
+	if (pthread_attr_getstack(&attributes, &address, &size) == 0) {
 		thread->stack_low = (uint64_t)address;
 		thread->stack_high = (uint64_t)address + size;
 	}
