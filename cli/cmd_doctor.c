@@ -261,6 +261,7 @@ static int examine(struct doctor *doctor)
 	struct gt_trial trial;
 	int error;
 
+	check_environment(doctor); /* before the tracer is loaded, which sets some itself */
 	check_library(doctor);
 	error = gt_trial_run(doctor->self, doctor->library, &trial);
 	if (error) {
@@ -270,7 +271,6 @@ static int examine(struct doctor *doctor)
 	check_driver(doctor, &trial);
 	check_cupti(doctor, &trial);
 	check_unwinder(doctor, &trial);
-	check_environment(doctor);
 	check_permissions(doctor);
 	check_output(doctor);
 	printf(doctor->bad ? "\n%d thing%s in the way of a trace.\n" : "\nAll is well.\n",

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cupti_rig.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BUFFER_BYTES (256 * 1024)
+#define SKIP         77
+
+struct rig rig;
+
+static const char ptx[] = ".version 6.4\n.target sm_75\n.address_size 64\n"
+			  ".visible .entry probe_kernel(.param .u64 data)\n{\n\tret;\n}\n";
+
+static void must(int error, const char *what)
+{
+	if (!error)
+		return;
+	fprintf(stderr, "%s: error %d\n", what, error);
+	exit(SKIP);
+}
+#define MUST(call) must((int)(call), #call)
+
+static pid_t thread_id(void)
+{
+	return (pid_t)syscall(SYS_gettid);
+}
+
+uint64_t rig_realtime(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void CUPTIAPI request_buffer(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_max)
+{
+	*ret_buffer = NULL;
+	*ret_size = 0;
+	*ret_max = 0;
+	rig.request_tid = thread_id();
+	rig.requests++;
+	if (!rig.refuse_buffers) {
+		*ret_buffer = aligned_alloc(8, BUFFER_BYTES);
+		*ret_size = BUFFER_BYTES;
+	}
+}
+
+static void CUPTIAPI complete_buffer(CUcontext context, uint32_t stream, uint8_t *buffer,
+				     size_t size, size_t valid)
+{
+	CUpti_Activity *record = NULL, *before = NULL;
+
+	(void)context;
+	(void)stream;
+	(void)size;
+	rig.complete_tid = thread_id();
+	rig.completions++;
+	if (!buffer || !valid)
+		return;
+	if (rig.read_copies) {
+		uint8_t *copy = aligned_alloc(8, BUFFER_BYTES);
+
+		memcpy(copy, buffer, valid);
+		memset(buffer, 0xdb, valid);
+		buffer = copy;
+	}
+	while (!(rig.end_of_buffer =
+			 rig.cupti.cuptiActivityGetNextRecord(buffer, valid, &record))) {
+		if (before && before->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
+			rig.kernel_stride = (size_t)((uint8_t *)record - (uint8_t *)before);
+		before = record;
+		if (rig.record_count < RIG_RECORDS)
+			rig.records[rig.record_count++] = record;
+	}
+}
+
+static void see_resource(CUpti_CallbackId id, const CUpti_ResourceData *data,
+			 struct rig_callback *callback)
+{
+	const CUpti_GraphData *graph = data->resourceDescriptor;
+
+	if (id == CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED ||
+	    id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED)
+		rig.cupti.cuptiGetGraphNodeId(graph->node, &callback->graph_node_id);
+}
+
+static void CUPTIAPI see_callback(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+				  const void *data)
+{
+	struct rig_callback callback = {.domain = domain, .id = id, .tid = thread_id()};
+	const CUpti_CallbackData *call = data;
+
+	(void)user;
+	if (domain == CUPTI_CB_DOMAIN_DRIVER_API || domain == CUPTI_CB_DOMAIN_RUNTIME_API) {
+		callback.site = call->callbackSite;
+		callback.correlation = call->correlationId;
+	} else if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
+		see_resource(id, data, &callback);
+	}
+	if (rig.callback_count < RIG_CALLBACKS)
+		rig.callbacks[rig.callback_count++] = callback;
+}
+
+static void *open_cupti(void)
+{
+	static const char *const names[] = {
+		"libcupti.so.13", "/usr/local/cuda/lib64/libcupti.so.13",
+		"/usr/local/cuda/extras/CUPTI/lib64/libcupti.so.13", "libcupti.so.12",
+		"/usr/local/cuda/lib64/libcupti.so.12"};
+	const char *given = getenv("GPUTRACE_CUPTI");
+	void *handle = given ? dlopen(given, RTLD_NOW) : NULL;
+
+	for (size_t i = 0; !handle && i < sizeof(names) / sizeof(names[0]); i++)
+		handle = dlopen(names[i], RTLD_NOW);
+	if (!handle) {
+		fprintf(stderr, "no libcupti: %s\n", dlerror());
+		exit(SKIP);
+	}
+	return handle;
+}
+
+void rig_open(void)
+{
+	void *library = open_cupti();
+
+#define RIG_FUNCTION(name) *(void **)&rig.cupti.name = dlsym(library, #name);
+#include "cupti_rig.def"
+#undef RIG_FUNCTION
+	MUST(rig.cupti.cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM));
+	MUST(rig.cupti.cuptiSubscribe(&rig.subscriber, see_callback, NULL));
+	MUST(rig.cupti.cuptiActivityRegisterCallbacks(request_buffer, complete_buffer));
+	MUST(rig.cupti.cuptiEnableDomain(1, rig.subscriber, CUPTI_CB_DOMAIN_DRIVER_API));
+	MUST(rig.cupti.cuptiEnableDomain(1, rig.subscriber, CUPTI_CB_DOMAIN_RESOURCE));
+	MUST(rig.cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+	MUST(rig.cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMCPY));
+	MUST(rig.cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMSET));
+	MUST(rig.cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_DRIVER));
+}
+
+void rig_use_device(void)
+{
+	CUdevice device;
+	CUmodule module;
+
+	MUST(cuInit(0));
+	MUST(cuDeviceGet(&device, 0));
+	MUST(cuDevicePrimaryCtxRetain(&rig.context, device));
+	MUST(cuCtxSetCurrent(rig.context));
+	MUST(cuModuleLoadData(&module, ptx));
+	MUST(cuModuleGetFunction(&rig.kernel, module, "probe_kernel"));
+	MUST(cuMemAlloc(&rig.memory, 4096));
+	MUST(cuStreamCreate(&rig.stream, CU_STREAM_NON_BLOCKING));
+}
+
+void rig_start(void)
+{
+	rig_open();
+	rig_use_device();
+}
+
+void rig_launch(void)
+{
+	void *arguments[] = {&rig.memory};
+
+	MUST(cuLaunchKernel(rig.kernel, 1, 1, 1, 32, 1, 1, 0, rig.stream, arguments, NULL));
+}
+
+void rig_flush(uint32_t flag)
+{
+	MUST(cuCtxSynchronize());
+	MUST(rig.cupti.cuptiActivityFlushAll(flag));
+}
+
+const void *rig_find(CUpti_ActivityKind kind, unsigned n)
+{
+	for (unsigned i = 0; i < rig.record_count; i++) {
+		if (rig.records[i]->kind == kind && n-- == 0)
+			return rig.records[i];
+	}
+	return NULL;
+}
+
+unsigned rig_count(CUpti_ActivityKind kind)
+{
+	unsigned count = 0;
+
+	while (rig_find(kind, count))
+		count++;
+	return count;
+}
+
+const struct rig_callback *rig_find_callback(CUpti_CallbackDomain domain, CUpti_CallbackId id,
+					     CUpti_ApiCallbackSite site, unsigned n)
+{
+	for (unsigned i = 0; i < rig.callback_count; i++) {
+		const struct rig_callback *callback = &rig.callbacks[i];
+
+		if (callback->domain == domain && callback->id == id && callback->site == site &&
+		    n-- == 0)
+			return callback;
+	}
+	return NULL;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The smallest CUPTI client, for the probes: opens libcupti, collects activity records and callbacks
+ * of a few driver calls, and keeps them for inspection. Independent of the tracer on purpose.
+ * Main thread, but for the callbacks that CUPTI makes.
+ */
+#ifndef GT_TESTS_GPU_CUPTI_RIG_H
+#define GT_TESTS_GPU_CUPTI_RIG_H
+
+#include <cuda.h>
+#include <cupti.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define RIG_RECORDS   4096
+#define RIG_CALLBACKS 4096
+
+struct rig_callback {
+	CUpti_CallbackDomain domain;
+	CUpti_CallbackId id;
+	CUpti_ApiCallbackSite site; /* API domains */
+	uint32_t correlation;
+	pid_t tid;
+	uint64_t graph_node_id; /* RESOURCE, graph nodes */
+};
+
+/* CUPTI's functions, by name out of the library. */
+struct rig_cupti {
+#define RIG_FUNCTION(name) __typeof__(&name) name;
+#include "cupti_rig.def"
+#undef RIG_FUNCTION
+};
+
+struct rig {
+	struct rig_cupti cupti;
+	CUpti_SubscriberHandle subscriber;
+	CUcontext context;
+	CUfunction kernel;
+	CUdeviceptr memory;
+	CUstream stream;
+	bool refuse_buffers;             /* the next requests get none */
+	pid_t request_tid, complete_tid; /* of the last buffer */
+	unsigned requests, completions;
+	CUptiResult end_of_buffer;            /* what cuptiActivityGetNextRecord ended with */
+	size_t kernel_stride;                 /* bytes from a kernel record to the next one */
+	bool read_copies;                     /* read records out of a copy of the buffer */
+	CUpti_Activity *records[RIG_RECORDS]; /* point into buffers that are never freed */
+	unsigned record_count;
+	struct rig_callback callbacks[RIG_CALLBACKS];
+	unsigned callback_count;
+};
+
+extern struct rig rig;
+
+/* Opens libcupti, subscribes, enables kernels, copies, sets and the callbacks of the driver API; then
+ * makes a context, a stream, a kernel out of PTX and 4 KiB of memory. Exit 77 when there is no GPU
+ * or no libcupti. */
+void rig_start(void);
+
+/* The same up to the enabling, and nothing of the device. */
+void rig_open(void);
+void rig_use_device(void);
+
+void rig_launch(void);
+
+/* Waits for the GPU, then cuptiActivityFlushAll(@flag). */
+void rig_flush(uint32_t flag);
+
+/* The @n-th record of a kind, or NULL. */
+const void *rig_find(CUpti_ActivityKind kind, unsigned n);
+unsigned rig_count(CUpti_ActivityKind kind);
+
+/* The @n-th callback of a kind at a site, or NULL. */
+const struct rig_callback *rig_find_callback(CUpti_CallbackDomain domain, CUpti_CallbackId id,
+					     CUpti_ApiCallbackSite site, unsigned n);
+
+/* CLOCK_REALTIME in ns. */
+uint64_t rig_realtime(void);
+
+#endif

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One trace against what its program said it did: counts, links, time stamps, losses."""
+import collections
+import json
+
+GPU_CATEGORIES = {"kernel": "kernels", "gpu_memcpy": "memcpys", "gpu_memset": "memsets"}
+API_CATEGORIES = {"cuda_runtime", "cuda_driver"}
+LOSSES = ("calls_lost_ring_full", "calls_lost_no_thread", "records_dropped_by_cupti",
+          "records_unknown_kind", "records_insane", "unreadable_bytes", "buffers_discarded",
+          "gpu_ops_without_call", "launches_without_record", "times_reversed", "gpu_before_launch",
+          "kernels_untimed", "memcpys_untimed", "memsets_untimed", "events_lost_disk",
+          "events_lost_before_file", "events_lost_memory")
+
+
+class Trace:
+    """The events of a closed trace file, sorted into what the checks ask for."""
+
+    def __init__(self, path):
+        with open(path, encoding="utf-8") as text:
+            content = json.load(text)
+        self.path = str(path)
+        self.metadata = content.get("metadata", {})
+        self.cupti_version = content.get("cupti_version", 0)
+        self.driver_version = content.get("cuda_driver_version", 0)
+        self.runtime_version = content.get("cuda_runtime_version", 0)
+        self.base_ns = content["baseTimeNanoseconds"]
+        self.devices = content.get("deviceProperties", [])
+        self.ledger = content.get("ledger", {})
+        slices = [event for event in content["traceEvents"] if event["ph"] == "X"]
+        self.operations = [event for event in slices if event["cat"] in GPU_CATEGORIES]
+        self.calls = {event["args"]["correlation"]: event for event in slices
+                      if event["cat"] in API_CATEGORIES and "correlation" in event["args"]}
+
+    def counts(self):
+        found = collections.Counter(GPU_CATEGORIES[event["cat"]] for event in self.operations)
+        return {name: found.get(name, 0) for name in GPU_CATEGORIES.values()}
+
+    def kernels_named(self, part):
+        return sum(1 for event in self.operations
+                   if event["cat"] == "kernel" and part in event["name"])
+
+    # Each of the following returns sentences; none is good.
+
+    def unlinked(self):
+        lost = [event for event in self.operations
+                if event["args"].get("correlation") not in self.calls]
+        return [f"{len(lost)} GPU operations without the call that asked for them"] if lost else []
+
+    def time_faults(self, began_ns, ended_ns):
+        """Operations before their call, outside the program's life, or overlapping in a lane."""
+        before = outside = overlapping = 0
+        lanes = collections.defaultdict(list)
+        for event in self.operations:
+            call = self.calls.get(event["args"].get("correlation"))
+            start = nanoseconds(event["ts"])
+            end = start + nanoseconds(event["dur"])
+            before += call is not None and start < nanoseconds(call["ts"])
+            outside += not began_ns <= start + self.base_ns <= end + self.base_ns <= ended_ns
+            lanes[event["pid"], event["tid"]].append((start, end))
+        for spans in lanes.values():
+            spans.sort()
+            overlapping += sum(1 for a, b in zip(spans, spans[1:]) if b[0] < a[1])
+        counted = {"before their call": before, "outside the program's life": outside,
+                   "overlapping in one lane": overlapping}
+        return [f"{number} GPU operations {what}" for what, number in counted.items() if number]
+
+    def without_stack(self):
+        bare = sum(1 for event in self.operations if "launched by" not in event["args"])
+        return [f"{bare} GPU operations without a stack"] if bare else []
+
+    def losses(self):
+        return [f"{name}: {self.ledger[name]}" for name in LOSSES if self.ledger.get(name)]
+
+
+def nanoseconds(microseconds):
+    """Exact for the 3 decimals of the format up to 2**53 / 1000 us after the base."""
+    return round(microseconds * 1000)
