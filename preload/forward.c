@@ -120,12 +120,12 @@ static inline struct answer remembered(enum gt_hook hook, uintptr_t address)
 	if (!generation ||
 	    atomic_load_explicit(&caller->generation, memory_order_acquire) != generation)
 		return answer;
-	if (address - atomic_load_explicit(&caller->start, memory_order_relaxed) >=
-	    atomic_load_explicit(&caller->size, memory_order_relaxed))
+	/* acquire, each: the generation is to be read again behind them */
+	if (address - atomic_load_explicit(&caller->start, memory_order_acquire) >=
+	    atomic_load_explicit(&caller->size, memory_order_acquire))
 		return answer;
 	answer.target = atomic_load_explicit(&caller->target[hook], memory_order_acquire);
-	answer.loose = atomic_load_explicit(&caller->loose, memory_order_relaxed);
-	atomic_thread_fence(memory_order_acquire);
+	answer.loose = atomic_load_explicit(&caller->loose, memory_order_acquire);
 	if (atomic_load_explicit(&caller->generation, memory_order_relaxed) != generation)
 		answer.target = 0;
 	return answer;
