@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`gputrace run` with a CUDA program on the simulated device: the trace, what is said afterwards, what
+becomes of the trace when the program dies or lives on in the background."""
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+from harness import BUILD, CLI, LIBRARY, ROOT, RunTest, environment
+
+PROGRAMS = BUILD / "tests" / "gpu"
+PIPELINE = PROGRAMS / "pipeline-shared"
+LAUNCHES = PROGRAMS / "launches-shared"
+
+
+def simulated(**changes):
+    """An environment in which programs meet the simulated device."""
+    path = subprocess.run([str(ROOT / "scripts" / "simcuda"), "--print-path"], capture_output=True,
+                          text=True, check=True, env=environment()).stdout.strip()
+    return environment(LD_LIBRARY_PATH=path, **changes)
+
+
+def wait_for(condition, seconds=60):
+    for _ in range(seconds * 100):
+        if condition():
+            return True
+        time.sleep(0.01)
+    return False
+
+
+class TracedTest(RunTest):
+    def traces(self):
+        return sorted(self.scratch.rglob("*.pt.trace.json"))
+
+    def load(self, path):
+        with open(path, encoding="utf-8") as text:
+            return json.load(text)
+
+    def check_complete(self, path):
+        """Closed, and the linter of our own commands finds nothing."""
+        self.assertIn("traceEvents", self.load(path))
+        done = subprocess.run([str(CLI), "verify", str(path)], capture_output=True, text=True,
+                              check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def kernels(self, path):
+        return [event["name"] for event in self.load(path)["traceEvents"]
+                if event.get("cat") == "kernel"]
+
+
+class TestReport(TracedTest):
+    def test_a_program_that_ends_well(self):
+        done = self.run_it("--output=out", PIPELINE, env=simulated(), text=True)
+        self.assertEqual((done.returncode, done.stdout),
+                         (0, "8 chunks on 2 streams, 5 replays of a graph: done\n"))
+        [path] = self.traces()
+        self.assertEqual(path.parent, self.scratch / "out")
+        self.check_complete(path)
+        self.assertEqual(len(self.kernels(path)), 26)
+        for words in (str(path), "Kernels", "CUDA API", "Copies", "smooth", "ui.perfetto.dev"):
+            self.assertIn(words, done.stderr)
+        self.assertEqual(done.stderr.count("ui.perfetto.dev"), 1)
+
+    def test_quiet(self):
+        done = self.run_it("--quiet", PIPELINE, env=simulated())
+        self.assertEqual(done.stderr, b"")
+        self.assertEqual(len(self.traces()), 1)
+
+    def test_several_processes(self):
+        done = self.run_it("sh", "-c", f"{PIPELINE} & {PIPELINE}; wait", env=simulated(), text=True)
+        self.assertEqual(len(self.traces()), 2)
+        self.assertIn("2 traces", done.stderr)
+
+    def test_only_this_runs_traces_are_told(self):
+        self.run_it("--quiet", "--output=out", PIPELINE, env=simulated())
+        [first] = self.traces()
+        done = self.run_it("--output=out", PIPELINE, env=simulated(), text=True)
+        self.assertEqual(len(self.traces()), 2)
+        self.assertNotIn(first.name, done.stderr)
+
+    def test_null_format_writes_nothing(self):
+        done = self.run_it("--format=null", PIPELINE, env=simulated())
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        self.assertEqual(list(self.scratch.iterdir()), [])
+
+    def test_ranks(self):
+        for rank in ("0", "1"):
+            done = self.run_it("--output=out", PIPELINE, text=True,
+                               env=simulated(RANK=rank, WORLD_SIZE="2"))
+            self.assertEqual(done.returncode, 0)
+            self.assertEqual("ui.perfetto.dev" in done.stderr, rank == "0", done.stderr)
+        self.assertEqual([path.name[:6] for path in self.traces()], ["rank0_", "rank1_"])
+
+    def test_unwritable_output(self):
+        done = self.run_it("--output=/proc/nowhere", PIPELINE, env=simulated(), text=True)
+        self.assertEqual((done.returncode, done.stdout),
+                         (0, "8 chunks on 2 streams, 5 replays of a graph: done\n"))
+        self.assertIn("/proc/nowhere", done.stderr)
+
+    def test_doctor(self):
+        done = subprocess.run([str(ROOT / "scripts" / "gputrace"), "doctor"], capture_output=True,
+                              text=True, check=False, cwd=self.scratch, env=simulated())
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        for words in ("libcupti.so", "arrived in a trace", "All is well"):
+            self.assertIn(words, done.stdout)
+        self.assertNotIn("CUDA_INJECTION64_PATH", done.stdout)
+        self.assertEqual(list(self.scratch.iterdir()), [])
+
+
+class TestOtherWaysIn(TracedTest):
+    def check(self, **variables):
+        subprocess.run([str(PIPELINE)], check=True, cwd=self.scratch, capture_output=True,
+                       env=simulated(GPUTRACE_OUTPUT=self.scratch / "out", **variables))
+        [path] = self.traces()
+        self.check_complete(path)
+        self.assertEqual(len(self.kernels(path)), 26)
+
+    def test_preload_alone(self):
+        self.check(LD_PRELOAD=LIBRARY)
+
+    def test_injection_alone(self):
+        self.check(CUDA_INJECTION64_PATH=LIBRARY)
+
+
+class TestDeath(TracedTest):
+    def start(self, *words):
+        process = subprocess.Popen(self.command("--output=out", *words), cwd=self.scratch,
+                                   env=simulated(), stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.stderr.close)
+        return process
+
+    def tracing(self):
+        """The one trace once it holds kernels, with the process that writes it."""
+        def found():
+            return any('"kernel"' in path.read_text(encoding="utf-8") for path in self.traces())
+        self.assertTrue(wait_for(found))
+        [path] = self.traces()
+        return path, int(path.name.split(".")[0].rsplit("_", 1)[1])
+
+    def test_a_killed_program_is_repaired(self):
+        process = self.start(LAUNCHES, "--count=1000000000")
+        path, pid = self.tracing()
+        os.kill(pid, signal.SIGKILL)
+        _, errors = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, -signal.SIGKILL)
+        self.assertIn("repaired", errors)
+        self.assertGreater(len(self.kernels(path)), 0)
+
+    def test_a_background_process_is_left_alone(self):
+        process = self.start("sh", "-c", f"{LAUNCHES} --count=1000000000 >/dev/null 2>&1 & "
+                             "sleep 0.1; while ! grep -qs '\"kernel\"' out/*; do sleep 0.1; done")
+        _, errors = process.communicate(timeout=120)
+        path, pid = self.tracing()
+        try:
+            self.assertIn("still being written", errors)
+            self.assertEqual(path.read_bytes()[:1], b"[")
+            self.assertEqual(process.returncode, 0)
+        finally:
+            os.kill(pid, signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    if not (LIBRARY.exists() and PIPELINE.exists()):
+        print(f"{LIBRARY} or {PIPELINE} is not built")
+        sys.exit(77)
+    unittest.main()
