@@ -145,6 +145,8 @@ static char *machine_number(const struct gt_column *column, double number, char 
 		break;
 	case GT_COLUMN_MEAN:
 	case GT_COLUMN_PERCENT:
+	case GT_COLUMN_DELTA:
+	case GT_COLUMN_CHANGE:
 		snprintf(out, size, "%.1f", number);
 		break;
 	case GT_COLUMN_BYTES:
@@ -164,6 +166,13 @@ static char *human_number(const struct gt_column *column, double number, char *o
 		return gt_table_time(number, out, size);
 	case GT_COLUMN_BYTES:
 		return gt_table_bytes(number, out, size);
+	case GT_COLUMN_DELTA:
+		*out = number < 0 ? '-' : '+';
+		gt_table_time(fabs(number), out + 1, size - 1);
+		return out;
+	case GT_COLUMN_CHANGE:
+		snprintf(out, size, "%+.1f %%", number);
+		return out;
 	case GT_COLUMN_PERCENT:
 		snprintf(out, size, "%.1f %%", number);
 		return out;
@@ -194,26 +203,37 @@ static void csv_text(const char *text, FILE *out)
 
 static void print_csv(const struct gt_table *table, FILE *out)
 {
+	const char *gap = "";
 	char number[64];
 
-	for (size_t c = 0; c < table->width; c++)
-		fprintf(out, "%s%s", c ? "," : "", table->columns[c].title);
-	fputc('\n', out);
+	for (size_t c = 0; c < table->width; c++) {
+		if (!table->columns[c].title)
+			continue;
+		fprintf(out, "%s%s", gap, table->columns[c].title);
+		gap = ",";
+	}
 	for (size_t i = 0; i < table->cells.count; i++) {
 		const struct gt_column *column = &table->columns[i % table->width];
 
+		if (i % table->width == 0)
+			gap = "\n";
+		if (!column->title)
+			continue;
+		fputs(gap, out);
+		gap = ",";
 		if (is_text(column->kind))
 			csv_text(table->cells.at[i].text ? table->cells.at[i].text : "", out);
 		else
 			fputs(machine_number(column, table->cells.at[i].number, number,
 					     sizeof(number)),
 			      out);
-		fputc((i + 1) % table->width ? ',' : '\n', out);
 	}
+	fputc('\n', out);
 }
 
 static void print_json(const struct gt_table *table, FILE *out)
 {
+	const char *gap = "";
 	char number[64];
 
 	gt_table_json_string(table->name, out);
@@ -222,17 +242,22 @@ static void print_json(const struct gt_table *table, FILE *out)
 		const struct gt_column *column = &table->columns[i % table->width];
 		const struct gt_cell *cell = &table->cells.at[i];
 
-		if (i % table->width == 0)
-			fputs(i ? ",\n  {" : "\n  {", out);
+		if (i % table->width == 0) {
+			fputs(i ? "},\n  {" : "\n  {", out);
+			gap = "";
+		}
+		if (!column->title)
+			continue;
+		fputs(gap, out);
+		gap = ", ";
 		gt_table_json_string(column->title, out);
 		fputs(": ", out);
 		if (is_text(column->kind))
 			gt_table_json_string(cell->text ? cell->text : "", out);
 		else
 			fputs(machine_number(column, cell->number, number, sizeof(number)), out);
-		fputs((i + 1) % table->width ? ", " : "}", out);
 	}
-	fputs(table->rows ? "\n]" : "]", out);
+	fputs(table->rows ? "}\n]" : "]", out);
 }
 
 #define COMPARED 200 /* rows among which equal short names are looked for */
@@ -327,10 +352,20 @@ static void pad(FILE *out, size_t n)
 	fprintf(out, "%*s", (int)n, "");
 }
 
+/* The last column for people: nothing pads it. */
+static size_t last_shown(const struct gt_table *table)
+{
+	size_t c = table->width;
+
+	while (c && !table->columns[c - 1].brief)
+		c--;
+	return c ? c - 1 : 0;
+}
+
 static void print_row(const struct gt_table *table, size_t row, const size_t *widths,
 		      const struct gt_print *how, size_t name_width, FILE *out)
 {
-	bool first = true, last_text;
+	bool last_text;
 	char cell[CELL];
 
 	for (size_t c = 0; c < table->width; c++) {
@@ -344,9 +379,8 @@ static void print_row(const struct gt_table *table, size_t row, const size_t *wi
 				       : human_cell(table, row * table->width + c, how, name_width,
 						    cell, sizeof(cell));
 		n = text_width(text);
-		fputs(first ? "  " : "  ", out);
-		first = false;
-		last_text = is_text(column->kind) && c + 1 == table->width;
+		fputs("  ", out);
+		last_text = is_text(column->kind) && c == last_shown(table);
 		if (!is_text(column->kind))
 			pad(out, widths[c] - n);
 		fputs(text, out);

@@ -21,12 +21,14 @@ enum gt_column_kind {
 	GT_COLUMN_BYTES, /* bytes, shown as MB */
 	GT_COLUMN_PERCENT,
 	GT_COLUMN_NUMBER,
+	GT_COLUMN_DELTA,  /* ns with a sign */
+	GT_COLUMN_CHANGE, /* % with a sign */
 };
 
 struct gt_column {
 	const char *id;    /* as written behind --sort= */
-	const char *title; /* csv, json: nsys's where it has one */
-	const char *brief; /* for people; NULL: only in csv and json */
+	const char *title; /* csv, json: nsys's where it has one; NULL: not there */
+	const char *brief; /* for people; NULL: not for them */
 	enum gt_column_kind kind;
 };
 

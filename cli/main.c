@@ -17,6 +17,7 @@ const struct gt_command *const gt_commands[] = {
 	&gt_command_doctor,
 	&gt_command_stacks,
 	&gt_command_gaps,
+	&gt_command_diff,
 	&gt_command_options,
 	&gt_command_check_option,
 	&gt_command_exec,

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * gputrace diff: what changed between two traces, and is it more than noise?
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/diff.h"
+#include "cli/cmdline.h"
+
+static const struct gt_cmdline_option options[] = {
+	{"gate", "PERCENT", NULL,
+	 "exit with 3 when something that matters (1 % of all or more) became slower by more than "
+	 "this "
+	 "and more than the noise"},
+	{"top", "N", "0..1000000000", "rows per table (0: all; default 10)"},
+	GT_CMDLINE_FORMAT_OPTION,
+	{NULL, NULL, NULL, NULL},
+};
+
+/* "5%" or "5" */
+static int read_gate(const struct gt_cmdline *args, double *ret_gate)
+{
+	const char *text = gt_cmdline_get(args, "gate");
+	char *end;
+
+	*ret_gate = -1;
+	if (!text)
+		return 0;
+	*ret_gate = strtod(text, &end);
+	if (end == text || (*end && strcmp(end, "%")) || !(*ret_gate >= 0))
+		return gt_cmdline_wrong(args, "--gate=%s: not a percentage", text);
+	return 0;
+}
+
+static void print(const struct gt_cmdline *args, const struct gt_diff *diff)
+{
+	struct gt_print how = gt_cmdline_print(args);
+	struct gt_table shown[GT_DIFF_COUNT_];
+	size_t count = 0;
+
+	how.top = (size_t)gt_cmdline_number(args, "top", 10);
+	for (int i = 0; i < GT_DIFF_COUNT_; i++)
+		if (diff->tables[i].rows)
+			shown[count++] = diff->tables[i];
+	if (how.format == GT_FORMAT_TABLE || how.format == GT_FORMAT_MARKDOWN) {
+		const char *unit = diff->stepped ? "steps" : "traces";
+
+		printf("A: %s (%zu %s)%s\nB: %s (%zu %s)\n", args->inputs[0], diff->samples[0],
+		       unit, how.format == GT_FORMAT_MARKDOWN ? "  " : "", args->inputs[1],
+		       diff->samples[1], unit);
+		if (diff->samples[0] < 2 || diff->samples[1] < 2)
+			puts("\nThe noise is not known: it takes two steps (ProfilerStep#N) on "
+			     "both sides.");
+		putchar('\n');
+	}
+	gt_table_print(shown, count, &how, stdout);
+}
+
+static int compare(const struct gt_cmdline *args, const struct gt_job *a, const struct gt_job *b,
+		   double gate)
+{
+	struct gt_diff diff;
+	int rc = gt_diff_build(a, b, gate, &diff);
+
+	if (!rc) {
+		print(args, &diff);
+		fflush(stdout);
+		if (diff.regressions) {
+			fprintf(stderr, "gputrace diff: slower by more than %g %%: %s\n", gate,
+				diff.worst);
+			rc = GT_EXIT_GATE;
+		}
+	} else {
+		rc = GT_EXIT_FAILED;
+	}
+	gt_diff_fini(&diff);
+	return rc;
+}
+
+static int run_diff(const struct gt_cmdline *args)
+{
+	struct gt_cmdline one = *args;
+	struct gt_job a = {0}, b = {0};
+	double gate;
+	int rc = read_gate(args, &gate);
+
+	one.input_count = 1;
+	if (!rc)
+		rc = gt_cmdline_load(&one, &a);
+	if (!rc) {
+		one.inputs++;
+		rc = gt_cmdline_load(&one, &b);
+	}
+	if (!rc)
+		rc = compare(args, &a, &b, gate);
+	gt_job_fini(&a);
+	gt_job_fini(&b);
+	return rc;
+}
+
+static const struct gt_cmdline_spec spec = {
+	.command = &gt_command_diff,
+	.details = "A and B are traces or folders of ranks. Steps (ProfilerStep#N ranges) are "
+		   "compared with each "
+		   "other, and their spread is the noise: a change within it is \"same\". With a "
+		   "single step, or "
+		   "none, whole traces are compared and a change is \"cannot tell\"; a gate then "
+		   "holds it "
+		   "against B all the same.",
+	.options = options,
+	.min_inputs = 2,
+	.max_inputs = 2,
+	.run = run_diff,
+};
+
+static int run(int argc, char **argv)
+{
+	return gt_cmdline_main(&spec, argc, argv);
+}
+
+const struct gt_command gt_command_diff = {
+	.name = "diff",
+	.arguments = "A B",
+	.help = "what became slower or faster between two traces, and is it more than noise?",
+	.run = run,
+};
