@@ -28,7 +28,13 @@
 #define SLOTS          1024
 #define PAGE_SHIFT     12
 #define MAX_CANDIDATES 32
-#define SPINS          1000000
+#define WATCHED        4
+
+/* Where ld.so of glibc keeps its state. A test names what does not exist: then the lock serves. */
+#ifndef LOADER_STATE
+#define LOADER_STATE "_rtld_global"
+#endif
+#define SPINS 1000000
 
 /* One object that calls us, or one page of generated code. */
 struct caller {
@@ -43,9 +49,10 @@ static struct caller callers[MAX_CALLERS]; /* the first stays free */
 static _Atomic uint16_t slots[SLOTS];      /* page of code -> caller, a hint */
 static _Atomic uint32_t several_runtimes;
 
-/* Where ld.so counts; adds is NULL until that is known. */
+/* Where ld.so counts. One of the words in adds is the counter of loads; others may hold the same number
+ * by chance until it moves, so all are watched. adds[0] is NULL while they are too many. */
 static struct {
-	_Atomic(const _Atomic uint64_t *) adds;
+	_Atomic(const _Atomic uint64_t *) adds[WATCHED];
 	_Atomic(const _Atomic uint32_t *) loaded;
 	const _Atomic uint64_t *candidates[MAX_CANDIDATES];
 	size_t candidate_count;
@@ -87,13 +94,20 @@ static uint64_t make_generation(uint64_t adds, uint64_t loaded)
 /* 0: cannot be told without the lock. */
 static inline uint64_t current_generation(void)
 {
-	const _Atomic uint64_t *adds = atomic_load_explicit(&watch.adds, memory_order_acquire);
-	const _Atomic uint32_t *loaded = atomic_load_explicit(&watch.loaded, memory_order_relaxed);
+	const _Atomic uint64_t *word = atomic_load_explicit(&watch.adds[0], memory_order_acquire);
+	const _Atomic uint32_t *loaded;
+	uint64_t adds;
 
-	if (__builtin_expect(!adds, 0))
+	if (__builtin_expect(!word, 0))
 		return 0;
-	return make_generation(atomic_load_explicit(adds, memory_order_acquire),
-			       atomic_load_explicit(loaded, memory_order_relaxed));
+	adds = atomic_load_explicit(word, memory_order_acquire);
+	for (int i = 1; i < WATCHED; i++) {
+		word = atomic_load_explicit(&watch.adds[i], memory_order_relaxed);
+		if (__builtin_expect(atomic_load_explicit(word, memory_order_acquire) != adds, 0))
+			return 0;
+	}
+	loaded = atomic_load_explicit(&watch.loaded, memory_order_relaxed);
+	return make_generation(adds, atomic_load_explicit(loaded, memory_order_relaxed));
 }
 
 static inline _Atomic uint16_t *slot_of(uintptr_t address)
@@ -142,7 +156,7 @@ static void count(_Atomic uint64_t *counter)
 static void find_candidates(uint64_t adds)
 {
 	uintptr_t end = 0;
-	uintptr_t data = gt_scope_symbol("_rtld_global", "GLIBC_PRIVATE", &end);
+	uintptr_t data = gt_scope_symbol(LOADER_STATE, "GLIBC_PRIVATE", &end);
 	const _Atomic uint32_t *loaded = (const void *)(data + sizeof(void *));
 
 	watch.tried = true;
@@ -172,8 +186,14 @@ static void calibrate(uint64_t adds)
 	}
 	watch.candidate_count = kept;
 	watch.failed |= !kept || *watch.loaded != gt_scope_count();
-	atomic_store_explicit(&watch.adds, kept == 1 && !watch.failed ? watch.candidates[0] : NULL,
-			      memory_order_release);
+	if (watch.failed || kept > WATCHED) {
+		atomic_store_explicit(&watch.adds[0], NULL, memory_order_release);
+		return;
+	}
+	/* a reader between these sees words of the old set and the new: the counter is in both */
+	for (size_t i = WATCHED; i-- > 0;)
+		atomic_store_explicit(&watch.adds[i], watch.candidates[i < kept ? i : 0],
+				      memory_order_release);
 }
 
 /* Lets entries that still hold enter the new generation, frees the others. */
@@ -267,9 +287,9 @@ static int answer_question(struct dl_phdr_info *info, size_t size, void *context
 	enum gt_scope_change change = gt_scope_refresh(info);
 	uint64_t loaded = info->dlpi_adds - info->dlpi_subs;
 
-	if (change != GT_SCOPE_SAME || !watch.tried)
+	if (change != GT_SCOPE_SAME || !current_generation())
 		calibrate(info->dlpi_adds);
-	if (watch.adds)
+	if (watch.adds[0])
 		loaded = *watch.loaded;
 	enter_generation(make_generation(info->dlpi_adds, loaded), change);
 	question->answer = ask(question->hook, question->address);

@@ -84,6 +84,22 @@ static int compare(const char *name, void *runtime, unsigned int seed)
 	return 1;
 }
 
+/* Nothing is loaded any more, so nothing is looked up any more. */
+static int looks_again(void)
+{
+	unsigned long (*walks)(void) = dlsym(RTLD_DEFAULT, "gputrace_test_walks");
+	unsigned long before;
+
+	cudaDeviceSynchronize();
+	before = walks();
+	for (int i = 0; i < 100; i++)
+		cudaDeviceSynchronize();
+	if (walks() == before)
+		return 0;
+	fprintf(stderr, "%lu looks at the mapped objects in 100 calls\n", walks() - before);
+	return 1;
+}
+
 /* What makes this program need the runtime, by the version that its symbols have. */
 cudaError_t (*volatile reference)(void) = cudaDeviceSynchronize;
 
@@ -100,6 +116,7 @@ int main(void)
 		failures += compare(names[i], runtime, 1);
 		failures += compare(names[i], runtime, 100 + (unsigned int)i);
 	}
+	failures += runtime && looks_again();
 	printf("%d functions compared, %d failures\n", GT_HOOK_COUNT_, failures);
 	return failures != 0;
 }
