@@ -57,7 +57,8 @@ __cudaUnregisterFatBinary cudaCreateChannelDesc cudaGetErrorName cudaGetErrorStr
 cudaGetExportTable'''.split()
 # Interop with graphics APIs: its types need foreign headers, so the entries take no parameters.
 INTEROP = re.compile(r'cuda(GL|VDPAU|Graphics(GL|VDPAU|EGL)|EGL|EventCreateFromEGL|GraphicsResourceGetMappedEgl)')
-DRIVER_PLAIN = ['cuProfilerInitialize']
+# Written by hand: nobody is told of these calls.
+DRIVER_PLAIN = ['cuGetExportTable', 'cuProfilerInitialize']
 
 # Calls that work before there is a driver, and calls that need no context.
 NO_INIT = re.compile(r'cuda(GetLastError|PeekAtLastError|RuntimeGetVersion)')
@@ -99,8 +100,9 @@ def read_cbids(include, api):
 
 
 def skipped(api, name):
-    return NOT_EXPORTED[api].match(name) or (api == 'runtime' and
-                                             (name in RUNTIME_PLAIN or INTEROP.match(name)))
+    plain = RUNTIME_PLAIN if api == 'runtime' else DRIVER_PLAIN
+    return (NOT_EXPORTED[api].match(name) or name in plain or
+            (api == 'runtime' and INTEROP.match(name)))
 
 
 def interop(include):

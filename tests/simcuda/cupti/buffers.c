@@ -32,6 +32,8 @@ struct slot {
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t work = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t delivered = PTHREAD_COND_INITIALIZER;
+static int delivering;      /* buffers that the client is being given right now */
 static struct buffer *full; /* newest first */
 static struct slot *slots;
 static struct slot shared_slot;
@@ -235,9 +237,12 @@ static void deliver_full(void)
 			last = &(*last)->next;
 		struct buffer *oldest = *last;
 		*last = NULL;
+		delivering++;
 		pthread_mutex_unlock(&mutex);
 		deliver(oldest);
 		pthread_mutex_lock(&mutex);
+		delivering--;
+		pthread_cond_broadcast(&delivered);
 	}
 }
 
@@ -246,14 +251,16 @@ CUptiResult cupti_buffers_flush(bool forced)
 	while (cupti.faults.flush_hangs)
 		pause();
 	cupti_lock();
-	cupti_pending_write(forced);
+	cupti_pending_flush(forced);
 	pthread_mutex_lock(&mutex);
 	retire(&shared_slot);
 	for (struct slot *slot = slots; slot; slot = slot->next)
 		retire(slot);
 	deliver_full();
-	pthread_mutex_unlock(&mutex);
 	cupti_unlock();
+	while (delivering)
+		pthread_cond_wait(&delivered, &mutex);
+	pthread_mutex_unlock(&mutex);
 	return CUPTI_SUCCESS;
 }
 
@@ -280,7 +287,7 @@ static void *work_on(void *unused)
 		pthread_mutex_unlock(&mutex);
 		bool busy = cupti_pending_any();
 		if (busy)
-			cupti_pending_write(false);
+			cupti_pending_write();
 		pthread_mutex_lock(&mutex);
 		if (full)
 			continue;

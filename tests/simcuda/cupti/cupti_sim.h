@@ -87,7 +87,8 @@ size_t cupti_record_size(uint32_t kind);
 
 /* pending.c: operations whose record waits for their end */
 void cupti_pending_add(const struct sim_op *op);
-void cupti_pending_write(bool forced);
+void cupti_pending_write(void);
+void cupti_pending_flush(bool forced);
 bool cupti_pending_any(void);
 
 /* records.c */

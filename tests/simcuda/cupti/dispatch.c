@@ -163,7 +163,7 @@ static void on_synchronized(const struct sim_sync *sync)
 	if (is_wait && wants(CUPTI_CB_DOMAIN_SYNCHRONIZE, cbid))
 		call_subscriber(CUPTI_CB_DOMAIN_SYNCHRONIZE, cbid, &data);
 	if (is_wait)
-		cupti_pending_write(false);
+		cupti_pending_write();
 }
 
 static void dump_devices(void)

@@ -11,15 +11,15 @@
 #define ENOUGH 256
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER; /* taken first */
 static struct sim_op *waiting;
 static size_t count;
 static size_t room;
 static size_t next_look; /* look through the list when it is that long */
 
 /* Moves what is done to the end of the list; returns how many are not. Caller holds mutex. */
-static size_t take_done(struct sim_op **ret_done, size_t *ret_count, bool all)
+static size_t take_done(struct sim_op **ret_done, size_t *ret_count, bool all, uint64_t until)
 {
-	uint64_t until = cupti.table->done_until();
 	size_t kept = 0, taken = 0;
 	struct sim_op *done = malloc(count * sizeof(*done));
 
@@ -36,8 +36,18 @@ static size_t take_done(struct sim_op **ret_done, size_t *ret_count, bool all)
 	return kept;
 }
 
-/* A forced write takes unfinished operations too; their records cannot be read. */
-void cupti_pending_write(bool forced)
+static void write_all(const struct sim_op *ops, size_t taken, uint64_t until)
+{
+	for (size_t i = 0; i < taken; i++)
+		if (ops[i].end <= until)
+			cupti_record_operation(&ops[i], true);
+	for (size_t i = 0; i < taken; i++)
+		if (ops[i].end > until)
+			cupti_record_operation(&ops[i], false);
+}
+
+/* Caller holds writing. */
+static void write_done(bool forced)
 {
 	uint64_t until = cupti.table->done_until();
 	struct sim_op *done = NULL;
@@ -45,16 +55,28 @@ void cupti_pending_write(bool forced)
 
 	pthread_mutex_lock(&mutex);
 	if (count)
-		count = take_done(&done, &taken, forced);
+		count = take_done(&done, &taken, forced, until);
 	next_look = count * 2 + ENOUGH;
 	pthread_mutex_unlock(&mutex);
-	for (size_t i = 0; i < taken; i++)
-		if (done[i].end <= until)
-			cupti_record_operation(&done[i], true);
-	for (size_t i = 0; i < taken; i++)
-		if (done[i].end > until)
-			cupti_record_operation(&done[i], false);
+	write_all(done, taken, until);
 	free(done);
+}
+
+/* Leaves it to whoever is at it already. */
+void cupti_pending_write(void)
+{
+	if (pthread_mutex_trylock(&writing))
+		return;
+	write_done(false);
+	pthread_mutex_unlock(&writing);
+}
+
+/* Waits for whoever is at it. Forced takes unfinished operations too; their records cannot be read. */
+void cupti_pending_flush(bool forced)
+{
+	pthread_mutex_lock(&writing);
+	write_done(forced);
+	pthread_mutex_unlock(&writing);
 }
 
 void cupti_pending_add(const struct sim_op *op)
@@ -77,7 +99,7 @@ void cupti_pending_add(const struct sim_op *op)
 	pthread_mutex_unlock(&mutex);
 	cupti_buffers_expect();
 	if (look)
-		cupti_pending_write(false);
+		cupti_pending_write();
 	if (first)
 		cupti_buffers_wake();
 }

@@ -241,28 +241,43 @@ static void put_incomplete(const struct sim_op *op)
 	cupti_buffers_put(nothing, sizes[kinds[op->kind]]);
 }
 
+/* Plays all faults on one operation; under a lock, so that "every third" means the same third
+ * whichever threads make the records. False: the record is lost. */
+static bool play_faults(struct sim_op *op, bool *ret_add_unknown)
+{
+	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+	static _Atomic uint64_t drops, nulls, unknowns;
+
+	pthread_mutex_lock(&mutex);
+	bool is_lost = cupti_fault_due(cupti.faults.drop, &drops);
+	if (is_lost)
+		play("drop", op);
+	else
+		spoil_times(op);
+	if (!is_lost && cupti_fault_due(cupti.faults.null_correlation, &nulls)) {
+		play("null_corr", op);
+		op->correlation = 0;
+	}
+	*ret_add_unknown = !is_lost && cupti_fault_due(cupti.faults.unknown_kind, &unknowns);
+	pthread_mutex_unlock(&mutex);
+	return !is_lost;
+}
+
 void cupti_record_operation(const struct sim_op *original, bool is_complete)
 {
-	static _Atomic uint64_t drops, nulls, unknowns;
 	struct sim_op op = *original;
+	bool add_unknown;
 
 	if (!is_complete) {
 		put_incomplete(&op);
 		return;
 	}
-	if (cupti_fault_due(cupti.faults.drop, &drops)) {
-		play("drop", &op);
-		return;
-	}
 	op.start = cupti_gpu_time(op.start);
 	op.end = cupti_gpu_time(op.end);
-	spoil_times(&op);
-	if (cupti_fault_due(cupti.faults.null_correlation, &nulls)) {
-		play("null_corr", &op);
-		op.correlation = 0;
-	}
+	if (!play_faults(&op, &add_unknown))
+		return;
 	put_operation(&op);
-	if (cupti_fault_due(cupti.faults.unknown_kind, &unknowns))
+	if (add_unknown)
 		put_unknown(&op);
 }
 

@@ -28,8 +28,11 @@ uint32_t sim_tid(void)
 static void in_child(void)
 {
 	sim_self.tid = 0;
-	if (state == READY)
-		state = FORKED;
+	if (state != READY)
+		return;
+	state = FORKED;
+	sim_watching = 0; /* a tool is not told of what the child tries */
+	sim_client = NULL;
 }
 
 /* The driver dies before what was registered before cuInit, after what was registered since. */

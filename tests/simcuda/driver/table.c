@@ -80,7 +80,8 @@ static const struct sim_table table = {
 	.walk = sim_contexts_walk,
 };
 
-CUresult sim_cuGetExportTable(const void **ret_table, const CUuuid *id)
+__attribute__((visibility("default"))) CUresult CUDAAPI cuGetExportTable(const void **ret_table,
+									 const CUuuid *id)
 {
 	static const CUuuid ours = SIM_TABLE_UUID;
 
@@ -229,7 +230,9 @@ CUresult sim_cuGetErrorString(CUresult error, const char **text)
 	return CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult CUDAAPI cuProfilerInitialize(const char *config, const char *output, CUoutput_mode mode)
+__attribute__((visibility("default"))) CUresult CUDAAPI cuProfilerInitialize(const char *config,
+									     const char *output,
+									     CUoutput_mode mode)
 {
 	return sim_check_ready();
 }
