@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A target prints the events that it expects in its trace, one line each; tests/targets/run.py
+ * compares. C and C++.
+ *
+ *   expect kernel NAME COUNT FUNCTION      kernels of that (demangled) name, launched by FUNCTION
+ *   expect memcpy KIND BYTES COUNT FUNCTION  e.g. HtoD
+ *   expect memset BYTES COUNT FUNCTION
+ *   expect call NAME COUNT                 calls on the host, at least the named ones
+ *
+ * All GPU work must be expected; calls that are not named are allowed.
+ */
+#ifndef GT_TESTS_TARGETS_EXPECT_H
+#define GT_TESTS_TARGETS_EXPECT_H
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static inline void expect_kernel(const char *name, int count, const char *function)
+{
+	printf("expect\tkernel\t%s\t%d\t%s\n", name, count, function);
+}
+
+static inline void expect_memcpy(const char *kind, size_t bytes, int count, const char *function)
+{
+	printf("expect\tmemcpy\t%s\t%zu\t%d\t%s\n", kind, bytes, count, function);
+}
+
+static inline void expect_memset(size_t bytes, int count, const char *function)
+{
+	printf("expect\tmemset\t%zu\t%d\t%s\n", bytes, count, function);
+}
+
+static inline void expect_call(const char *name, int count)
+{
+	printf("expect\tcall\t%s\t%d\n", name, count);
+}
+
+/* A CUDA error ends the target: the runner then fails on its exit status. */
+#define CHECK(call)                                                                                \
+	do {                                                                                       \
+		int check_result = (int)(call);                                                    \
+		if (check_result) {                                                                \
+			fprintf(stderr, "%s:%d: %s gave %d\n", __FILE__, __LINE__, #call,          \
+				check_result);                                                     \
+			exit(1);                                                                   \
+		}                                                                                  \
+	} while (0)
+
+#endif

@@ -1,0 +1,280 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a target program on the simulated device with and without the tracer, and compares.
+
+    run.py --build DIR --source DIR [--cupti 18|22|26|130000|none] [--enter preload|injection|run]
+           [--option NAME=VALUE ...] [--fault LIST] -- PROGRAM [ARGUMENT ...]
+
+Checked: output and exit status are the same; every event the target expects is there and no other
+GPU work; every GPU slice has its call, its arrow and its stack; the file passes the lint; the trace
+equals the device's own truth file event by event. Exit 0, or 1 with a line for each difference.
+"""
+
+import argparse
+import collections
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import trace_file
+
+# The trace clock follows CLOCK_MONOTONIC, the device CLOCK_REALTIME: slewing may part them by this.
+CLOCK_TOLERANCE_NS = 20000
+
+COPY_NAMES = {1: "HtoD", 2: "DtoH", 8: "DtoD", 9: "HtoH", 10: "PtoP"}
+
+
+class Failures(list):
+    def add(self, text, *values):
+        self.append(text % values)
+
+    def equal(self, what, got, wanted):
+        if got != wanted:
+            self.add("%s: got %s, wanted %s", what, got, wanted)
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--build", required=True)
+    parser.add_argument("--source", required=True)
+    parser.add_argument("--cupti", default="130000")
+    parser.add_argument("--enter", default="preload", choices=["preload", "injection", "run"])
+    parser.add_argument("--option", action="append", default=[])
+    parser.add_argument("--fault", default="")
+    parser.add_argument("--keep", help="folder that is kept, for looking at what came out")
+    parser.add_argument("command", nargs="+")
+    return parser.parse_args()
+
+
+def tracer_environment(arguments, output):
+    library = os.path.realpath(os.path.join(arguments.build, "preload", "libgputrace.so"))
+    environment = {"GPUTRACE_OUTPUT": output}
+    if arguments.enter == "preload":
+        environment["LD_PRELOAD"] = library
+    elif arguments.enter == "injection":
+        environment["CUDA_INJECTION64_PATH"] = library
+    for option in arguments.option:
+        name, value = option.split("=", 1)
+        environment["GPUTRACE_" + name.upper().replace("-", "_")] = value
+    return environment
+
+
+def run(arguments, folder, traced):
+    """The target's exit status, stdout, stderr. The simulator's wrapper comes first, so that
+    LD_PRELOAD reaches the program and not the shell only."""
+    command = [os.path.join(arguments.source, "scripts", "simcuda"), "--cupti=" + arguments.cupti]
+    if arguments.fault:
+        command.append("--fault=" + arguments.fault)
+    environment = dict(os.environ, GPUTRACE_BUILD=os.path.realpath(arguments.build))
+    environment["SIMCUDA_BUILD"] = environment["GPUTRACE_BUILD"]
+    if traced:
+        command.append("--truth=" + os.path.join(folder, "truth.%p.jsonl"))
+        environment.update(tracer_environment(arguments, os.path.join(folder, "out")))
+        if arguments.enter == "run":
+            command += [os.path.join(arguments.source, "scripts", "gputrace"), "run", "--quiet",
+                        "--"]
+    result = subprocess.run(command + arguments.command, env=environment, capture_output=True,
+                            text=True, timeout=120, check=False, stdin=subprocess.DEVNULL)
+    return result.returncode, result.stdout, result.stderr
+
+
+def read_truth(folder):
+    calls, operations = [], []
+    for name in sorted(os.listdir(folder)):
+        if not name.startswith("truth."):
+            continue
+        with open(os.path.join(folder, name), encoding="utf-8") as file:
+            for line in file:
+                row = json.loads(line)
+                if row["truth"] == "call":
+                    calls.append(row)
+                elif row["truth"] == "op":
+                    operations.append(row)
+    return calls, operations
+
+
+def kind_key(event):
+    """What makes a GPU slice the expected one: kind, name or copy kind and bytes, function."""
+    kind = trace_file.GPU[event["cat"]]
+    function = trace_file.frame_function(event["args"].get("launched by", ""))
+    if kind == "kernel":
+        return (kind, event["name"], function)
+    if kind == "memcpy":
+        return (kind, event["name"].split()[1], event["args"]["bytes"], function)
+    return (kind, event["args"]["bytes"], function)
+
+
+def read_expectations(stdout):
+    gpu, calls = collections.Counter(), {}
+    for line in stdout.splitlines():
+        word, *rest = line.split("\t")
+        if word != "expect":
+            continue
+        if rest[0] == "kernel":
+            gpu[("kernel", rest[1], rest[3])] += int(rest[2])
+        elif rest[0] == "memcpy":
+            gpu[("memcpy", rest[1], int(rest[2]), rest[4])] += int(rest[3])
+        elif rest[0] == "memset":
+            gpu[("memset", int(rest[1]), rest[3])] += int(rest[2])
+        else:
+            calls[rest[1]] = int(rest[2])
+    return gpu, calls
+
+
+def check_expected(trace, stdout, failures, with_gpu):
+    gpu, calls = read_expectations(stdout)
+    if not gpu or not calls:
+        failures.add("the target expects nothing")
+    seen = collections.Counter(kind_key(e) for e in trace.gpu)
+    anonymous = {key[:-1] for key in gpu if key[-1] == "*"}  # any function will do
+    for key in list(seen):
+        if key[:-1] in anonymous:
+            seen[key[:-1] + ("*",)] += seen.pop(key)
+    for key in sorted(set(gpu) | set(seen), key=str) if with_gpu else ():
+        failures.equal("GPU work %s" % (key,), seen[key], gpu[key])
+    names = collections.Counter(e["name"] for e in trace.calls)
+    for name, count in calls.items():
+        failures.equal("calls of " + name, names[name], count)
+
+
+def check_links(trace, failures):
+    """Each GPU slice: one call of its correlation id, an arrow from it, a stack."""
+    calls = {e["args"]["correlation"]: e for e in trace.calls}
+    failures.equal("calls with a correlation id of their own", len(calls), len(trace.calls))
+    starts = {e["id"]: e for e in trace.events if e["ph"] == "s"}
+    ends = collections.Counter((e["id"], e["pid"], e["tid"], e["ts"])
+                               for e in trace.events if e["ph"] == "f")
+    for event in trace.gpu:
+        correlation = event["args"]["correlation"]
+        call, start = calls.get(correlation), starts.get(correlation)
+        if not call or not start:
+            failures.add("%s %s has no call or no arrow", event["name"], correlation)
+            continue
+        failures.equal("arrow of %s" % correlation, (start["tid"], start["ts"]),
+                       (call["tid"], call["ts"]))
+        if (correlation, event["pid"], event["tid"], event["ts"]) not in ends:
+            failures.add("%s %s has no arrow end", event["name"], correlation)
+        if "stack" not in event["args"]:
+            failures.add("%s %s has no stack", event["name"], correlation)
+
+
+def check_truth_gpu(trace, operations, failures):
+    """The same operations, at the same time, on the same stream, with the same facts."""
+    def by(correlation, kind, stream, start):
+        return (correlation, kind, stream, start)
+
+    truth = sorted(operations, key=lambda r: by(r["correlation"], r["kind"], r["stream"], r["start"]))
+    traced = sorted(trace.gpu, key=lambda e: by(e["args"]["correlation"], trace_file.GPU[e["cat"]],
+                                                e["args"]["stream"], trace.start(e)))
+    failures.equal("operations", len(traced), len(truth))
+    for row, event in zip(truth, traced):
+        what = "%s %s" % (row["kind"], row["correlation"])
+        failures.equal(what + " identity",
+                       (event["args"]["correlation"], trace_file.GPU[event["cat"]],
+                        event["args"]["stream"], event["args"]["device"],
+                        event["args"]["context"]),
+                       (row["correlation"], row["kind"], row["stream"], row["device"],
+                        row["context"]))
+        failures.equal(what + " duration", trace.duration(event), row["end"] - row["start"])
+        if abs(trace.start(event) - row["start"]) > CLOCK_TOLERANCE_NS:
+            failures.add("%s starts at %d, truth %d", what, trace.start(event), row["start"])
+        if row["kind"] == "kernel":
+            failures.equal(what + " shape", (event["args"]["grid"], event["args"]["block"]),
+                           (row["grid"], row["block"]))
+            failures.equal(what + " node", event["args"].get("graph node id", 0),
+                           row["node"] & 0xFFFFFFFF)
+        else:
+            failures.equal(what + " bytes", event["args"]["bytes"], row["bytes"])
+
+
+def check_truth_calls(trace, calls, failures):
+    """Every traced call happened, at that time; outermost ones only."""
+    truth = {c["correlation"]: c for c in calls if not c["nested"]}
+    for event in trace.calls:
+        row = truth.get(event["args"]["correlation"])
+        if not row:
+            failures.add("call %s %s is not in the truth file", event["name"],
+                         event["args"]["correlation"])
+            continue
+        failures.equal("name of call %d" % row["correlation"], event["name"],
+                       row["name"].removeprefix("__").split("_v1")[0])
+        start, end = trace.start(event), trace.start(event) + trace.duration(event)
+        if start + CLOCK_TOLERANCE_NS < row["start"] or end > row["end"] + CLOCK_TOLERANCE_NS:
+            failures.add("call %s lies at %d..%d, truth %d..%d", event["name"], start, end,
+                         row["start"], row["end"])
+
+
+def check_ledger(trace, failures):
+    """The books against the file itself."""
+    ledger = trace.ledger
+    kinds = collections.Counter(trace_file.GPU[e["cat"]] for e in trace.gpu)
+    for kind in ("kernel", "memcpy", "memset"):
+        failures.equal(kind + " slices in the ledger", ledger[kind + "s_written"], kinds[kind])
+    failures.equal("calls in the ledger", ledger["calls_written"], len(trace.calls))
+    failures.equal("sum of calls", ledger["calls_seen"],
+                   ledger["calls_received"] + ledger["calls_nested"]
+                   + ledger["calls_lost_ring_full"] + ledger["calls_lost_no_thread"]
+                   + ledger["calls_open_at_end"])
+
+
+def lint(arguments, path, failures):
+    result = subprocess.run([sys.executable,
+                             os.path.join(arguments.source, "tests", "lint", "trace_lint.py"), path],
+                            capture_output=True, text=True, check=False)
+    if result.returncode:
+        failures.add("lint: %s", (result.stdout + result.stderr).strip())
+
+
+def check_trace(arguments, folder, stdout, failures):
+    paths = trace_file.find(os.path.join(folder, "out"))
+    if len(paths) != 1:
+        failures.add("%d trace files instead of one: %s", len(paths), paths)
+        return
+    lint(arguments, paths[0], failures)
+    trace = trace_file.Trace(paths[0])
+    with_gpu = arguments.cupti != "none" and "mode=hooks" not in arguments.option
+    check_expected(trace, stdout, failures, with_gpu)
+    check_ledger(trace, failures)
+    if not with_gpu:
+        failures.equal("GPU slices without CUPTI", len(trace.gpu), 0)
+        failures.equal("mode", trace.root["metadata"]["mode"], "hooks only")
+        return
+    calls, operations = read_truth(folder)
+    check_links(trace, failures)
+    check_truth_gpu(trace, operations, failures)
+    check_truth_calls(trace, calls, failures)
+
+
+def check(arguments, folder):
+    failures = Failures()
+    bare = run(arguments, folder, traced=False)
+    traced = run(arguments, folder, traced=True)
+    failures.equal("exit status", traced[0], bare[0])
+    failures.equal("stdout", traced[1], bare[1])
+    ours = [line for line in traced[2].splitlines() if line.startswith("gputrace: ")]
+    others = [line for line in traced[2].splitlines() if not line.startswith("gputrace: ")]
+    failures.equal("stderr", others, bare[2].splitlines())
+    failures.equal("lines of ours on stderr", len(ours), 1 if arguments.cupti == "none" else 0)
+    check_trace(arguments, folder, traced[1], failures)
+    if failures and ours:
+        failures.append("the tracer said: " + "; ".join(ours))
+    return failures
+
+
+def main():
+    arguments = parse_arguments()
+    if arguments.keep:
+        os.makedirs(arguments.keep, exist_ok=True)
+        failures = check(arguments, arguments.keep)
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            failures = check(arguments, folder)
+    for failure in failures[:40]:
+        print(failure)
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()
