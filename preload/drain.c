@@ -106,23 +106,20 @@ static void sample_clock(struct gt_session *s, uint64_t now)
 static void flush_writer(struct gt_session *s, bool everything)
 {
 	struct gt_output *output = &s->output;
-	static uint32_t written_generation;
 	uint64_t now = gt_clock_from_monotonic(&s->clock, gt_clock_now());
 
 	if (!output->writer || output->failed)
 		return;
-	if (written_generation != s->facts.generation) {
-		written_generation = s->facts.generation;
-		output->writer->ops->facts(output->writer, &s->facts);
-	}
 	output->writer->ops->flush(output->writer, everything ? UINT64_MAX : now - SETTLE_NS);
 }
 
 /* One round over everything that was delivered. Returns how much there was. */
 static uint64_t drain_once(struct gt_session *s)
 {
-	uint64_t work = gt_calls_drain(s);
+	uint64_t work;
 
+	gt_modules_refresh(s->modules); /* addresses that come now were in what is loaded now */
+	work = gt_calls_drain(s);
 	if (s->has_cupti)
 		work += gt_cupti_read(&s->translate);
 	work += gt_calls_drain(s); /* calls that returned while we read: their records were there */
@@ -171,7 +168,6 @@ static bool work_once(struct gt_session *s, uint64_t *ret_work)
 		if (!flush_cupti(s, false))
 			return false;
 		*ret_work += drain_once(s);
-		gt_modules_refresh(s->modules);
 		tell_losses(s);
 		flush_writer(s, false);
 	}

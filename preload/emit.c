@@ -60,15 +60,28 @@ void gt_emit_fini(struct gt_emit *emit)
 	waiting_free(&emit->unlinked);
 }
 
+/* The writer must know a device before the first event on it. */
+static void update_facts(struct gt_session *session)
+{
+	struct gt_output *output = &session->output;
+
+	if (session->emit.facts_written == session->facts.generation)
+		return;
+	session->emit.facts_written = session->facts.generation;
+	output->writer->ops->facts(output->writer, &session->facts);
+}
+
+/* What the writer refuses it counts itself. */
 static void write_event(struct gt_session *session, const struct gt_event *event)
 {
 	struct gt_output *output = &session->output;
 
-	if (event->end > session->emit.newest)
-		session->emit.newest = event->end;
-	if (!output->writer || output->failed ||
-	    output->writer->ops->event(output->writer, event) < 0)
+	if (!output->writer || output->failed) {
 		gt_ledger_add(&session->ledger, GT_LEDGER_EVENTS_LOST_DISK, 1);
+		return;
+	}
+	update_facts(session);
+	output->writer->ops->event(output->writer, event);
 }
 
 void gt_emit_open(struct gt_session *session)

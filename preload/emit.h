@@ -23,10 +23,9 @@ struct gt_waiting {
 
 struct gt_emit {
 	struct gt_correlate *calls;
+	uint32_t facts_written;     /* generation of the facts that the writer has */
 	struct gt_waiting early;    /* before the file: no GPU work has been asked for yet */
 	struct gt_waiting unlinked; /* GPU operations whose call has not returned yet */
-	uint64_t newest;            /* trace ns of the newest event, for what has to be closed */
-	bool refused;               /* the file could not be opened */
 };
 
 /* -ENOMEM. */

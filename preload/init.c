@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <unistd.h>
 
 #include "core/text.h"
 #include "preload/session.h"
@@ -54,14 +53,26 @@ static void set_injection(void)
 	}
 }
 
-/* "pid:address" of the first copy's InitializeInjection. A value of another process is stale. */
+/* Random bytes that the kernel gives each program image: what exec leaves behind in the environment,
+ * under the same pid, is not ours. */
+static uint64_t image_mark(void)
+{
+	const void *random = (const void *)getauxval(AT_RANDOM);
+	uint64_t mark = 0;
+
+	if (random)
+		memcpy(&mark, random, sizeof(mark));
+	return mark;
+}
+
+/* "mark:address" of the first copy's InitializeInjection. A value of another image is stale. */
 static int (*parse_instance(const char *value))(void)
 {
 	const char *end;
-	uint64_t pid, address;
+	uint64_t mark, address;
 
-	if (!value || gt_text_parse_u64(value, &end, &pid) || *end != ':' ||
-	    pid != (uint64_t)getpid() || gt_text_parse_u64(end + 1, &end, &address))
+	if (!value || gt_text_parse_u64(value, &end, &mark) || *end != ':' ||
+	    mark != image_mark() || gt_text_parse_u64(end + 1, &end, &address))
 		return NULL;
 	return (int (*)(void))(uintptr_t)address;
 }
@@ -75,7 +86,7 @@ static void claim_instance(void)
 	first_copy = parse_instance(secure_getenv(INSTANCE));
 	if (first_copy)
 		return;
-	gt_text_format(value, sizeof(value), "%d:%lu", (int)getpid(),
+	gt_text_format(value, sizeof(value), "%lu:%lu", (unsigned long)image_mark(),
 		       (unsigned long)(uintptr_t)&InitializeInjection);
 	setenv(INSTANCE, value, 1);
 }
