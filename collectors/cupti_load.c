@@ -16,7 +16,9 @@
 
 #include "core/text.h"
 
-#define PATH_BYTES 256
+#define PATH_BYTES   256
+#define NEWEST_MAJOR 13u
+#define OLDEST_MAJOR 11u
 
 /* The first mapped object whose soname begins with @prefix. */
 struct mapped {
@@ -195,11 +197,10 @@ static void *find(const char *forced, struct gt_cupti_api *api)
 		return try_open(forced, 0, api);
 	if (find_mapped("libcupti.so", &mapped))
 		return try_open(*mapped.path ? mapped.path : mapped.soname, RTLD_NOLOAD, api);
+	/* an older CUPTI serves under a newer driver, a newer one under an older driver does not */
 	major = gt_cupti_cuda_major();
-	if (major)
-		handle = find_for_major(major, api);
-	for (uint32_t other = 13; !handle && !major && other >= 11; other--)
-		handle = find_for_major(other, api);
+	for (uint32_t m = major ? major : NEWEST_MAJOR; !handle && m >= OLDEST_MAJOR; m--)
+		handle = find_for_major(m, api);
 	return handle;
 }
 

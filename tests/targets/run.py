@@ -12,6 +12,7 @@ equals the device's own truth file event by event. Exit 0, or 1 with a line for 
 
 import argparse
 import collections
+import glob
 import json
 import os
 import subprocess
@@ -55,10 +56,21 @@ def tracer_environment(arguments, output):
         environment["LD_PRELOAD"] = library
     elif arguments.enter == "injection":
         environment["CUDA_INJECTION64_PATH"] = library
+    for path in older_cupti(arguments) if arguments.cupti in ("18", "22", "26") else ():
+        if os.path.isfile(path):
+            environment["GPUTRACE_CUPTI"] = os.path.realpath(path)
     for option in arguments.option:
         name, value = option.split("=", 1)
         environment["GPUTRACE_" + name.upper().replace("-", "_")] = value
     return environment
+
+
+def older_cupti(arguments):
+    """The file of an older CUPTI than the program's runtime asks for: it has to be named."""
+    folder = subprocess.run([os.path.join(arguments.source, "scripts", "simcuda"),
+                             "--build=" + arguments.build, "--cupti=" + arguments.cupti,
+                             "--print-path"], capture_output=True, text=True, check=True)
+    return glob.glob(os.path.join(folder.stdout.strip(), "libcupti.so.1[0-9]*"))
 
 
 def run(arguments, folder, traced):
@@ -135,8 +147,10 @@ def check_expected(trace, stdout, failures, with_gpu):
     for key in sorted(set(gpu) | set(seen), key=str) if with_gpu else ():
         failures.equal("GPU work %s" % (key,), seen[key], gpu[key])
     names = collections.Counter(e["name"] for e in trace.calls)
-    for name, count in calls.items():
-        failures.equal("calls of " + name, names[name], count)
+    missing = {n: c - names[n] for n, c in calls.items() if c != names[n]}
+    # without CUPTI the call during which the driver came up began before the session did
+    if missing and (with_gpu or list(missing.values()) != [1]):
+        failures.add("calls missing (or, negative, too many): %s", missing)
 
 
 def check_links(trace, failures):

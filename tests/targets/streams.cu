@@ -92,7 +92,7 @@ int main()
 	expect_call("cudaMemcpyAsync", THREADS);
 	expect_call("cudaMemcpy", 1);
 	expect_call("cudaMalloc", THREADS);
-	expect_call("cudaMallocHost", THREADS);
+	expect_call("cudaHostAlloc", THREADS); /* what the C++ cudaMallocHost calls */
 	expect_call("cudaFree", THREADS);
 	expect_call("cudaStreamCreate", THREADS);
 	expect_call("cudaStreamSynchronize", THREADS);
