@@ -13,14 +13,14 @@
 static const char image[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
 			    ".visible .entry tick(.param .u64 p) { ret; }\n";
 
-__attribute__((noinline)) void launch_tick(CUfunction tick, CUstream stream, CUdeviceptr data)
+static __attribute__((noinline)) void launch_tick(CUfunction tick, CUstream stream, CUdeviceptr data)
 {
 	void *arguments[] = {&data};
 
 	CHECK(cuLaunchKernel(tick, 2, 1, 1, 128, 1, 1, 0, stream, arguments, NULL));
 }
 
-__attribute__((noinline)) void replay_graph(CUgraphExec executable, CUstream stream)
+static __attribute__((noinline)) void replay_graph(CUgraphExec executable, CUstream stream)
 {
 	CHECK(cuGraphLaunch(executable, stream));
 }
@@ -38,7 +38,7 @@ static CUgraphExec capture_graph(CUfunction tick, CUstream stream, CUdeviceptr d
 	return executable;
 }
 
-__attribute__((noinline)) void copy_and_set(CUdeviceptr data, CUstream stream)
+static __attribute__((noinline)) void copy_and_set(CUdeviceptr data, CUstream stream)
 {
 	static char host[BYTES];
 
