@@ -189,9 +189,14 @@ static bool sort(struct gt_symbol_table *table)
 	return true;
 }
 
-static const char *name_at(const struct gt_symbol_table *table, uint32_t index)
+uint32_t gt_symbol_table_symbol(const struct gt_symbol_table *table, uint32_t place)
 {
-	return gt_elf_image_string(&table->elf, table->strings, symbol_at(table, index)->st_name);
+	return (uint32_t)table->sorted[place] & ((1u << INDEX_BITS) - 1);
+}
+
+const char *gt_symbol_table_name(const struct gt_symbol_table *table, uint32_t symbol)
+{
+	return gt_elf_image_string(&table->elf, table->strings, symbol_at(table, symbol)->st_name);
 }
 
 static int collect(struct gt_symbol_table *table, size_t max_bytes)
@@ -267,7 +272,7 @@ static bool reaches(const Elf64_Sym *symbol, uint64_t address, bool is_nearest)
 static int rank(const struct gt_symbol_table *table, uint32_t index)
 {
 	const Elf64_Sym *symbol = symbol_at(table, index);
-	const char *name = name_at(table, index);
+	const char *name = gt_symbol_table_name(table, index);
 	int rank = 0;
 
 	if (!name || !name[0])
@@ -290,7 +295,7 @@ const char *gt_symbol_table_find(const struct gt_symbol_table *table, uint64_t a
 
 	for (uint32_t i = 0; i < NESTING && i < behind; i++) {
 		uint64_t place = table->sorted[behind - 1 - i] >> INDEX_BITS;
-		uint32_t index = table->sorted[behind - 1 - i] & ((1u << INDEX_BITS) - 1);
+		uint32_t index = gt_symbol_table_symbol(table, behind - 1 - i);
 
 		if (name && place != chosen)
 			break;
@@ -299,7 +304,7 @@ const char *gt_symbol_table_find(const struct gt_symbol_table *table, uint64_t a
 			continue;
 		chosen = place;
 		best = rank(table, index);
-		name = name_at(table, index);
+		name = gt_symbol_table_name(table, index);
 	}
 	return name;
 }

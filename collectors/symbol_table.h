@@ -31,6 +31,10 @@ int gt_symbol_table_open(struct gt_symbol_table *table, const struct gt_module *
 /* Also of a zeroed struct. */
 void gt_symbol_table_close(struct gt_symbol_table *table);
 
+/* The symbol at @place of the sorted functions, and the name of a symbol (NULL: damaged). */
+uint32_t gt_symbol_table_symbol(const struct gt_symbol_table *table, uint32_t place);
+const char *gt_symbol_table_name(const struct gt_symbol_table *table, uint32_t symbol);
+
 /* The name of the function around @address, as in the file's tables. NULL: none. */
 const char *gt_symbol_table_find(const struct gt_symbol_table *table, uint64_t address);
 

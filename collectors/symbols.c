@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "collectors/kernel_stubs.h"
 #include "collectors/symbol_table.h"
 #include "core/memory.h"
 
@@ -22,6 +23,7 @@ struct gt_symbols {
 struct names {
 	bool is_open;
 	struct gt_symbol_table table;
+	struct gt_kernel_stubs stubs;
 };
 
 struct gt_symbols *gt_symbols_new(struct gt_modules *modules, struct gt_demangle *demangle,
@@ -45,32 +47,41 @@ void gt_symbols_free(struct gt_symbols *symbols)
 	for (uint32_t i = 0; i < gt_modules_count(symbols->modules); i++) {
 		struct names *names = gt_modules_at(symbols->modules, i)->symbols;
 
-		if (names)
+		if (names) {
+			gt_kernel_stubs_fini(&names->stubs);
 			gt_symbol_table_close(&names->table);
+		}
 		gt_modules_at(symbols->modules, i)->symbols = NULL;
 	}
 	gt_arena_fini(&symbols->arena);
 	gt_memory_unmap(symbols, sizeof(*symbols));
 }
 
-/* Opens the module's table at the first call. NULL: it has none. */
-static const struct gt_symbol_table *find_table(struct gt_symbols *symbols,
-						struct gt_module *module)
+static void open_names(struct gt_symbols *symbols, struct names *names,
+		       const struct gt_module *module)
+{
+	size_t room = symbols->max_bytes - symbols->table_bytes;
+
+	if (gt_symbol_table_open(&names->table, module, room) < 0)
+		return;
+	names->is_open = true;
+	gt_kernel_stubs_init(&names->stubs, &names->table, room - names->table.bytes);
+	symbols->table_bytes += names->table.bytes + names->stubs.bytes;
+}
+
+/* Reads the module's table at the first call. NULL: it has none. */
+static const struct names *find_names(struct gt_symbols *symbols, struct gt_module *module)
 {
 	struct names *names = module->symbols;
 
-	if (names)
-		return names->is_open ? &names->table : NULL;
-	names = gt_arena_get(&symbols->arena, sizeof(*names));
-	if (!names)
-		return NULL;
-	module->symbols = names;
-	if (symbols->table_bytes < symbols->max_bytes)
-		names->is_open =
-			gt_symbol_table_open(&names->table, module,
-					     symbols->max_bytes - symbols->table_bytes) == 0;
-	symbols->table_bytes += names->table.bytes;
-	return names->is_open ? &names->table : NULL;
+	if (!names) {
+		names = gt_arena_get(&symbols->arena, sizeof(*names));
+		if (!names)
+			return NULL;
+		module->symbols = names;
+		open_names(symbols, names, module);
+	}
+	return names->is_open ? names : NULL;
 }
 
 static bool has_prefix(const char *text, const char *prefix)
@@ -79,34 +90,38 @@ static bool has_prefix(const char *text, const char *prefix)
 }
 
 /*
- * What the CUDA toolkit puts into a program: the runtime that is linked in by default, the
- * functions that nvcc makes of <<<>>>, the templates of cuda_runtime.h. The user looks for what is
- * behind them. @name is mangled.
+ * What the CUDA toolkit puts into a program: the runtime that nvcc links in by default, the functions
+ * that it makes of <<<>>>, the templates of cuda_runtime.h. The user looks for what is behind them.
+ * @name is mangled.
  */
 static bool is_toolkit(const char *name)
 {
-	if (has_prefix(name, "libcudart_static_") || has_prefix(name, "__cuda") ||
-	    has_prefix(name, "_ZN6cudart"))
-		return true;
+	static const char *const beginnings[] = {"libcudart_static_",
+						 "__cuda",
+						 "_ZN6cudart",
+						 "_ZL25__cudaLaunchKernel_helper",
+						 "_ZL16cudaLaunchKernelI",
+						 "_Z16cudaLaunchKernelI"};
+
+	for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++)
+		if (has_prefix(name, beginnings[i]))
+			return true;
 	if (has_prefix(name, "cuda") && isupper((unsigned char)name[4]))
 		return true;
-	if (!has_prefix(name, "_Z"))
-		return false;
-	return strstr(name, "__device_stub_") || strstr(name, "__cudaLaunchKernel_helper") ||
-	       (has_prefix(name, "_ZL16cudaLaunchKernelI") ||
-		has_prefix(name, "_Z16cudaLaunchKernelI"));
+	return has_prefix(name, "_Z") && strstr(name, "__wrapper__device_stub_");
 }
 
 static void name_frame(struct gt_symbols *symbols, struct gt_frame *frame, struct gt_module *module)
 {
-	const struct gt_symbol_table *table = find_table(symbols, module);
-	const char *name = table ? gt_symbol_table_find(table, frame->offset) : NULL;
+	const struct names *names = find_names(symbols, module);
+	const char *name = names ? gt_symbol_table_find(&names->table, frame->offset) : NULL;
 
 	if (!name)
 		return;
 	/* .symtab appends versions: memcpy@GLIBC_2.2.5 */
 	frame->function = gt_demangle_get(symbols->demangle, name, strcspn(name, "@"));
-	frame->ours |= is_toolkit(name);
+	frame->ours |= is_toolkit(name) ||
+		       gt_kernel_stubs_has(&names->stubs, &names->table, symbols->demangle, name);
 }
 
 const struct gt_frame *gt_symbols_find_frame(void *context, uint64_t pc)
