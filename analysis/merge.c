@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See merge.h. An event is copied as it stands but for the numbers that must change. One thread per
+ * merge.
+ */
+#include "analysis/merge.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/reader.h"
+#include "analysis/table.h"
+#include "analysis/vec.h"
+#include "core/ledger.h"
+
+#define MAX_EDITS    16
+#define HOST_PID_GAP ((int64_t)1 << 22) /* larger than any pid */
+#define FIRST_HOST   64                 /* rows below are GPUs */
+
+struct edit {
+	const char *at; /* in the event */
+	uint32_t len;
+	char text[320];
+};
+
+struct row { /* a process or device of one file -> its number in the merged file */
+	size_t file;
+	int64_t pid, merged;
+};
+
+struct merge {
+	FILE *out;
+	struct gt_merge_result *result;
+	GT_VEC(struct row) rows;
+	size_t file;
+	int64_t rank;
+	int64_t id_shift, largest_id; /* correlation, flow, stack and operator ids */
+	int64_t base, ts_shift;
+	bool has_base;
+	struct edit edits[MAX_EDITS];
+	size_t edit_count;
+	struct gt_ledger ledger;
+	bool has_ledger;
+};
+
+static bool is_taken(const struct merge *m, int64_t merged)
+{
+	for (size_t i = 0; i < m->rows.count; i++)
+		if (m->rows.at[i].merged == merged)
+			return true;
+	return false;
+}
+
+/* The row of a pid: its own number if it is free, else the next one of its kind. */
+static int64_t merged_pid(struct merge *m, int64_t pid)
+{
+	struct row row = {.file = m->file, .pid = pid, .merged = pid};
+
+	for (size_t i = m->rows.count; i-- > 0;)
+		if (m->rows.at[i].file == m->file && m->rows.at[i].pid == pid)
+			return m->rows.at[i].merged;
+	while (is_taken(m, row.merged))
+		row.merged += pid < FIRST_HOST ? 1 : HOST_PID_GAP;
+	return gt_vec_push(&m->rows, row) ? row.merged : pid;
+}
+
+static struct edit *new_edit(struct merge *m, const struct gt_span *span)
+{
+	struct edit *edit = &m->edits[m->edit_count];
+
+	if (m->edit_count == MAX_EDITS || span->kind == GT_SPAN_NONE)
+		return NULL;
+	m->edit_count++;
+	edit->at = span->text;
+	edit->len = span->len;
+	return edit;
+}
+
+static void edit_int(struct merge *m, const struct gt_span *span, int64_t value)
+{
+	struct edit *edit = span->kind == GT_SPAN_NUMBER ? new_edit(m, span) : NULL;
+
+	if (edit)
+		snprintf(edit->text, sizeof(edit->text), "%" PRId64, value);
+}
+
+static void edit_id(struct merge *m, const struct gt_span *span)
+{
+	int64_t id;
+
+	if (span->kind != GT_SPAN_NUMBER || !gt_span_int(span, &id) || id <= 0)
+		return;
+	if (id > m->largest_id)
+		m->largest_id = id;
+	if (m->id_shift)
+		edit_int(m, span, id + m->id_shift);
+}
+
+static void edit_args(struct merge *m, const struct gt_record *record)
+{
+	static const enum gt_arg ids[] = {GT_ARG_CORRELATION, GT_ARG_EXTERNAL_ID, GT_ARG_STACK};
+	struct gt_span other;
+
+	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
+		if (gt_record_has(record, ids[i]))
+			edit_id(m, &record->arg[ids[i]]);
+	if (record->args.kind != GT_SPAN_OBJECT)
+		return;
+	if (gt_span_member(&record->args, "created stack", &other))
+		edit_id(m, &other);
+	if (gt_span_member(&record->args, "wait_on_cuda_event_record_corr_id", &other))
+		edit_id(m, &other);
+	if (gt_record_has(record, GT_ARG_DEVICE) && record->pid < FIRST_HOST)
+		edit_int(m, &record->arg[GT_ARG_DEVICE], merged_pid(m, record->pid));
+}
+
+/* Host processes are told apart by their rank. */
+static void edit_process_name(struct merge *m, const struct gt_record *record)
+{
+	const struct gt_span *name = &record->arg[GT_ARG_NAME];
+	struct edit *edit;
+
+	if (record->ph != 'M' || !gt_record_has(record, GT_ARG_NAME) ||
+	    !gt_span_is(&record->name, "process_name", 12) || name->kind != GT_SPAN_STRING ||
+	    memmem(name->text, name->len, "rank ", 5) || name->len > 256)
+		return;
+	edit = new_edit(m, name);
+	if (edit)
+		snprintf(edit->text, sizeof(edit->text), "rank %" PRId64 " %.*s", m->rank,
+			 (int)name->len, name->text);
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct edit *x = a, *y = b;
+
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+static int copy_event(const struct gt_record *record, const struct gt_header *header, void *data)
+{
+	struct merge *m = data;
+	const char *p = record->raw.text, *end = p + record->raw.len;
+	struct edit *edit;
+
+	(void)header;
+	m->edit_count = 0;
+	if (record->has_pid)
+		edit_int(m, &record->pid_text, merged_pid(m, record->pid));
+	if (record->has_id)
+		edit_id(m, &record->id_text);
+	if (m->ts_shift && record->has_ts && (edit = new_edit(m, &record->ts_text)))
+		snprintf(edit->text, sizeof(edit->text), "%" PRId64 ".%03" PRId64,
+			 (record->ts + m->ts_shift) / 1000, (record->ts + m->ts_shift) % 1000);
+	edit_args(m, record);
+	edit_process_name(m, record);
+	if (m->edit_count)
+		qsort(m->edits, m->edit_count, sizeof(m->edits[0]), by_place);
+	fputs(m->result->events++ ? ",\n" : "", m->out);
+	for (size_t i = 0; i < m->edit_count; i++) {
+		fwrite(p, 1, (size_t)(m->edits[i].at - p), m->out);
+		fputs(m->edits[i].text, m->out);
+		p = m->edits[i].at + m->edits[i].len;
+	}
+	fwrite(p, 1, (size_t)(end - p), m->out);
+	return ferror(m->out) ? -EIO : 0;
+}
+
+/* What has to be known of a file before its events are copied: its header. */
+static int stop_at_first(const struct gt_record *record, const struct gt_header *header, void *data)
+{
+	(void)record;
+	(void)header;
+	(void)data;
+	return -ECANCELED;
+}
+
+struct source {
+	const char *path;
+	int64_t rank, base;
+	bool has_base;
+	char *devices, *metadata;
+};
+
+static int read_source(struct source *source, const char *path, struct gt_merge_result *result)
+{
+	struct gt_reading reading;
+	int rc = gt_reader_read(path, stop_at_first, NULL, &reading);
+	const char *text;
+
+	source->path = path;
+	source->rank = reading.header.rank;
+	source->has_base = reading.header.has_base;
+	source->base = reading.header.base_ns;
+	text = gt_header_find(&reading.header, "deviceProperties");
+	source->devices = text ? strdup(text) : NULL;
+	text = gt_header_find(&reading.header, "metadata");
+	source->metadata = text ? strdup(text) : NULL;
+	if (rc < 0 && rc != -ECANCELED)
+		snprintf(result->error, sizeof(result->error), "%s", reading.error);
+	gt_reading_fini(&reading);
+	return rc == -ECANCELED ? 0 : rc;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+	const struct source *x = a, *y = b;
+
+	return x->rank != y->rank ? (x->rank < y->rank ? -1 : 1) : strcmp(x->path, y->path);
+}
+
+static void put_header(struct merge *m, const struct source *sources, size_t count)
+{
+	const char *devices = "[]", *metadata = NULL;
+
+	for (size_t i = count; i-- > 0;) {
+		devices = sources[i].devices ? sources[i].devices : devices;
+		metadata = sources[i].metadata ? sources[i].metadata : metadata;
+	}
+	fprintf(m->out, "{\n\"schemaVersion\": 1,\n\"deviceProperties\": %s,\n", devices);
+	fprintf(m->out, "\"distributedInfo\": {\"rank\": 0, \"world_size\": %zu},\n", count);
+	if (metadata)
+		fprintf(m->out, "\"metadata\": %s,\n", metadata);
+	fputs("\"displayTimeUnit\": \"ns\",\n", m->out);
+	if (m->has_base)
+		fprintf(m->out, "\"baseTimeNanoseconds\": %" PRId64 ",\n", m->base);
+	fputs("\"traceEvents\": [\n", m->out);
+}
+
+static void add_ledger(struct merge *m, const struct gt_header *header)
+{
+	int64_t count;
+
+	m->has_ledger |= gt_header_find(header, "ledger") != NULL;
+	for (int i = 0; i < GT_LEDGER_COUNT_; i++)
+		if (gt_header_int(header, "ledger", gt_ledger_rows[i].json, &count))
+			gt_ledger_add(&m->ledger, (enum gt_ledger_key)i, (uint64_t)count);
+}
+
+static void put_tail(struct merge *m)
+{
+	const char *gap = "";
+
+	fputs("\n]", m->out);
+	if (m->has_ledger) {
+		fputs(", \"ledger\": {", m->out);
+		for (int i = 0; i < GT_LEDGER_COUNT_; i++) {
+			if (!m->ledger.count[i])
+				continue;
+			fprintf(m->out, "%s\"%s\": %" PRIu64, gap, gt_ledger_rows[i].json,
+				m->ledger.count[i]);
+			gap = ", ";
+		}
+		fputc('}', m->out);
+	}
+	fputs(", \"traceName\": \"merged\"}\n", m->out);
+}
+
+static int copy_source(struct merge *m, const struct source *source)
+{
+	struct gt_reading reading;
+	int rc;
+
+	m->rank = source->rank;
+	m->ts_shift = m->has_base && source->has_base ? source->base - m->base : 0;
+	m->result->baseless += m->has_base && !source->has_base;
+	rc = gt_reader_read(source->path, copy_event, m, &reading);
+	if (rc < 0)
+		snprintf(m->result->error, sizeof(m->result->error), "%s", reading.error);
+	m->result->cut += !reading.closed;
+	add_ledger(m, &reading.header);
+	gt_reading_fini(&reading);
+	m->id_shift += m->largest_id;
+	m->largest_id = 0;
+	m->file++;
+	return rc;
+}
+
+int gt_merge(char *const *paths, size_t count, FILE *out, struct gt_merge_result *ret_result)
+{
+	struct source *sources = calloc(count + 1, sizeof(*sources));
+	struct merge m = {.out = out, .result = ret_result};
+	int rc = sources ? 0 : -ENOMEM;
+
+	*ret_result = (struct gt_merge_result){0};
+	for (size_t i = 0; !rc && i < count; i++)
+		rc = read_source(&sources[i], paths[i], ret_result);
+	if (!rc)
+		qsort(sources, count, sizeof(*sources), by_rank);
+	for (size_t i = 0; !rc && i < count && !m.has_base; i++) {
+		m.has_base = sources[i].has_base;
+		m.base = sources[i].base;
+	}
+	if (!rc)
+		put_header(&m, sources, count);
+	for (size_t i = 0; !rc && i < count; i++)
+		rc = copy_source(&m, &sources[i]);
+	if (!rc)
+		put_tail(&m);
+	if (!rc && (fflush(out) || ferror(out))) {
+		rc = -EIO;
+		snprintf(ret_result->error, sizeof(ret_result->error),
+			 "the merged trace could not be written");
+	}
+	for (size_t i = 0; sources && i < count; i++) {
+		free(sources[i].devices);
+		free(sources[i].metadata);
+	}
+	free(sources);
+	gt_vec_free(&m.rows);
+	return rc;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * gputrace export: traces as an SQLite file of nsys's form, or as CSV files.
+ */
+#include "analysis/export.h"
+#include "cli/cmdline.h"
+
+static const struct gt_cmdline_option options[] = {
+	{"sqlite", "FILE", NULL, "an SQLite file with the tables and columns of an nsys export"},
+	{"csv", "FOLDER", NULL, "a folder of CSV files, one per table"},
+	{NULL, NULL, NULL, NULL},
+};
+
+static int export_to(const struct gt_job *job, const struct gt_export_sink *sink,
+		     const char *target)
+{
+	char error[1024];
+
+	if (!target)
+		return GT_EXIT_OK;
+	if (!gt_export(job->paths.at, job->paths.count, sink, target, error, sizeof(error)))
+		return GT_EXIT_OK;
+	gt_cmdline_complain(error);
+	return GT_EXIT_FAILED;
+}
+
+static int run_export(const struct gt_cmdline *args)
+{
+	const char *sqlite = gt_cmdline_get(args, "sqlite"), *csv = gt_cmdline_get(args, "csv");
+	struct gt_job job;
+	int rc;
+
+	if (!sqlite && !csv)
+		return gt_cmdline_wrong(args, "one of --sqlite=FILE and --csv=FOLDER is needed");
+	rc = gt_job_find(&job, args->inputs, args->input_count, gt_cmdline_complain);
+	rc = rc < 0 ? GT_EXIT_FAILED : export_to(&job, &gt_export_sqlite, sqlite);
+	if (!rc)
+		rc = export_to(&job, &gt_export_csv, csv);
+	gt_job_fini(&job);
+	return rc;
+}
+
+static const struct gt_cmdline_spec spec = {
+	.command = &gt_command_export,
+	.details = "The tables: CUPTI_ACTIVITY_KIND_KERNEL, _MEMCPY, _MEMSET, _RUNTIME, "
+		   "NVTX_EVENTS, StringIds, "
+		   "TARGET_INFO_GPU, PROCESSES, ThreadNames. Times are nanoseconds, as in the "
+		   "trace. A target "
+		   "that exists is not overwritten.",
+	.options = options,
+	.min_inputs = 1,
+	.max_inputs = SIZE_MAX,
+	.run = run_export,
+};
+
+static int run(int argc, char **argv)
+{
+	return gt_cmdline_main(&spec, argc, argv);
+}
+
+const struct gt_command gt_command_export = {
+	.name = "export",
+	.arguments = "FILE|FOLDER...",
+	.help = "write SQLite as nsys does, or CSV",
+	.run = run,
+};

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * gputrace merge: the ranks of a job as one trace.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analysis/merge.h"
+#include "cli/cmdline.h"
+
+static const struct gt_cmdline_option options[] = {
+	{"output", "FILE", NULL, "write here instead of standard output; must not exist yet"},
+	{NULL, NULL, NULL, NULL},
+};
+
+static void warn(const struct gt_merge_result *result)
+{
+	if (result->cut)
+		fprintf(stderr,
+			"gputrace merge: %" PRIu64
+			" of the files are cut: what was before is merged\n",
+			result->cut);
+	if (result->baseless)
+		fprintf(stderr,
+			"gputrace merge: %" PRIu64
+			" files have no baseTimeNanoseconds and are not aligned\n",
+			result->baseless);
+}
+
+static int merge_to(const struct gt_job *job, const char *path)
+{
+	FILE *out = path ? fopen(path, "wx") : stdout;
+	struct gt_merge_result result;
+	int rc;
+
+	if (!out) {
+		fprintf(stderr, "gputrace merge: %s: %s\n", path, strerror(errno));
+		return GT_EXIT_FAILED;
+	}
+	rc = gt_merge(job->paths.at, job->paths.count, out, &result);
+	if (path && fclose(out) && !rc) {
+		snprintf(result.error, sizeof(result.error), "%.500s: %s", path, strerror(errno));
+		rc = -EIO;
+	}
+	if (rc) {
+		gt_cmdline_complain(result.error);
+		if (path)
+			unlink(path);
+		return GT_EXIT_FAILED;
+	}
+	warn(&result);
+	return GT_EXIT_OK;
+}
+
+static int run_merge(const struct gt_cmdline *args)
+{
+	struct gt_job job;
+	int rc = gt_job_find(&job, args->inputs, args->input_count, gt_cmdline_complain);
+
+	rc = rc < 0 ? GT_EXIT_FAILED : merge_to(&job, gt_cmdline_get(args, "output"));
+	gt_job_fini(&job);
+	return rc;
+}
+
+static const struct gt_cmdline_spec spec = {
+	.command = &gt_command_merge,
+	.details = "Processes and devices of the same number get rows of their own, correlation, "
+		   "arrow and stack "
+		   "ids stay unique, and files whose baseTimeNanoseconds differ are brought onto "
+		   "one clock. "
+		   "Ledgers are added up.",
+	.options = options,
+	.min_inputs = 1,
+	.max_inputs = SIZE_MAX,
+	.run = run_merge,
+};
+
+static int run(int argc, char **argv)
+{
+	return gt_cmdline_main(&spec, argc, argv);
+}
+
+const struct gt_command gt_command_merge = {
+	.name = "merge",
+	.arguments = "FILE|FOLDER...",
+	.help = "the ranks of a job as one trace",
+	.run = run,
+};

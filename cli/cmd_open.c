@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * gputrace open: hands a trace to ui.perfetto.dev from this machine.
+ */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cmdline.h"
+#include "cli/serve.h"
+
+#define ORIGIN "https://ui.perfetto.dev"
+
+static const struct gt_cmdline_option options[] = {
+	{"port", "N", "0..65535",
+	 "port on 127.0.0.1 (default 9001, the one that ui.perfetto.dev may use; 0: any)"},
+	{"timeout", "SECONDS", "0..1000000",
+	 "give up after so long without a request (default 0: never)"},
+	{"keep", NULL, NULL, "go on serving after the file was fetched once"},
+	{NULL, NULL, NULL, NULL},
+};
+
+static int serve(const struct gt_cmdline *args, struct gt_server *server)
+{
+	long timeout = gt_cmdline_number(args, "timeout", 0);
+	bool served = false;
+	int rc = 0;
+
+	printf("%s/#!/?url=http://127.0.0.1:%d/%s\n", ORIGIN, server->port, server->name);
+	fflush(stdout);
+	while (!rc && (!served || gt_cmdline_get(args, "keep")))
+		rc = gt_server_answer(server, timeout ? (int)(timeout * 1000) : -1, &served);
+	if (rc == -ETIMEDOUT)
+		return gt_cmdline_get(args, "keep") ? GT_EXIT_OK : GT_EXIT_FAILED;
+	return rc ? GT_EXIT_FAILED : GT_EXIT_OK;
+}
+
+static int run_open(const struct gt_cmdline *args)
+{
+	const char *path = args->inputs[0];
+	struct gt_server server;
+	int rc;
+
+	if (access(path, R_OK)) {
+		fprintf(stderr, "gputrace open: %s: %s\n", path, strerror(errno));
+		return GT_EXIT_FAILED;
+	}
+	rc = gt_server_open(&server, path, ORIGIN, (int)gt_cmdline_number(args, "port", 9001));
+	if (rc < 0) {
+		fprintf(stderr, "gputrace open: port %ld: %s\n",
+			gt_cmdline_number(args, "port", 9001), strerror(-rc));
+		return GT_EXIT_FAILED;
+	}
+	rc = serve(args, &server);
+	gt_server_close(&server);
+	return rc;
+}
+
+static const struct gt_cmdline_spec spec = {
+	.command = &gt_command_open,
+	.details = "Prints the address to open in a browser on this machine and serves the file on "
+		   "127.0.0.1 until "
+		   "it was fetched. From another machine forward the port first: ssh -L "
+		   "9001:127.0.0.1:9001 HOST.",
+	.options = options,
+	.min_inputs = 1,
+	.max_inputs = 1,
+	.run = run_open,
+};
+
+static int run(int argc, char **argv)
+{
+	return gt_cmdline_main(&spec, argc, argv);
+}
+
+const struct gt_command gt_command_open = {
+	.name = "open",
+	.arguments = "FILE",
+	.help = "serve a trace on 127.0.0.1 for ui.perfetto.dev",
+	.run = run,
+};
