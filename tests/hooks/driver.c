@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cuda_runtime_api.h>
@@ -393,6 +394,36 @@ static void many_plugins(void)
 	}
 }
 
+/* A child of fork inherits what was remembered and may look for more, whatever threads were doing. */
+static void forked(void)
+{
+	void *p13 = open_plugin("libplugin_13.so");
+	pthread_t thread;
+	void *wrong;
+
+	racing_plugins[0] = p13;
+	racing_plugins[1] = open_plugin("libplugin_12.so");
+	pthread_barrier_init(&barrier, NULL, 2);
+	pthread_create(&thread, NULL, race, (void *)1L);
+	pthread_barrier_wait(&barrier);
+	for (int i = 0; i < 20; i++) {
+		pid_t child = fork();
+		int status = -1;
+
+		if (child == 0) {
+			failures = 0;
+			CHECK_EQ(call(p13, "plugin_malloc"), 13);
+			CHECK_EQ(call(open_plugin("libplugin_own.so"), "plugin_malloc"), 77);
+			CHECK_EQ(call(p13, "plugin_launch"), 13);
+			_exit(failures != 0);
+		}
+		waitpid(child, &status, 0);
+		CHECK_EQ(status, 0);
+	}
+	pthread_join(thread, &wrong);
+	CHECK_EQ(wrong != NULL, false);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -410,6 +441,7 @@ static const struct {
 	{"tail_call_launch", tail_call_launch},
 	{"generated_code", generated_code},
 	{"threads", threads},
+	{"forked", forked},
 	{"errno", keeps_errno},
 	{"warm", warm},
 	{"missing_name", missing_name},

@@ -13,7 +13,8 @@
 static const char image[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
 			    ".visible .entry tick(.param .u64 p) { ret; }\n";
 
-static __attribute__((noinline)) void launch_tick(CUfunction tick, CUstream stream, CUdeviceptr data)
+static __attribute__((noinline)) void launch_tick(CUfunction tick, CUstream stream,
+						  CUdeviceptr data)
 {
 	void *arguments[] = {&data};
 
