@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # What libgputrace.so asks of a system and what it shows of itself.
-#   shared_object.py CHECK FILE SOURCE_ROOT    CHECK: needed, versions, exports, flags
+#   shared_object.py CHECK FILE SOURCE_ROOT    CHECK: needed, versions, exports, flags, and for
+#                                              the libraries that it is made of: names
 import pathlib
 import re
 import subprocess
@@ -78,10 +79,25 @@ def flags(file, root):
             yield "has more than 64 bytes of thread-local storage: dlopen may find no room"
 
 
+def names(file, root):
+    allowed = re.compile(r"gt_|gputrace_|__x86\.|__odr_asan|_GLOBAL_OFFSET_TABLE_")
+    hooks = table_names(root) | INJECTION
+    found = 0
+    for line in output("nm", "--defined-only", "--extern-only", file).splitlines():
+        fields = line.split()
+        if len(fields) != 3:
+            continue
+        found += 1
+        if fields[2] not in hooks and not allowed.match(fields[2]):
+            yield f"defines {fields[2]}, which is neither static nor called gt_<module>_<verb>"
+    if not found:
+        yield "defines nothing: this check no longer reads it right"
+
+
 def main():
     check, file, root = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
     complaints = list({"needed": needed, "versions": versions, "exports": exports,
-                       "flags": flags}[check](file, root))
+                       "flags": flags, "names": names}[check](file, root))
     for complaint in complaints:
         print(f"{pathlib.Path(file).name} {complaint}")
     return bool(complaints)
