@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How many events a second the Chrome writer prints: launches as a training loop makes them, each a
+ * call and a kernel with stack, occupancy and arrow. Once into /dev/null (printing alone), once into
+ * a file of the folder given (default /tmp). The median of five runs, in events a second.
+ *
+ *   bench_writer [FOLDER [LAUNCHES]]
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "core/intern.h"
+#include "core/log.h"
+#include "core/stack.h"
+#include "writers/sink.h"
+#include "writers/writer.h"
+
+#define RUNS   5
+#define NAMES  50
+#define STACKS 200
+#define FRAMES 20
+#define BASE   1782967788000000000ull
+
+struct world {
+	struct gt_intern *strings;
+	const struct gt_string *kernels[NAMES];
+	const struct gt_string *call;
+	struct gt_frame frames[STACKS + FRAMES];
+	struct gt_stack *stacks[STACKS];
+	struct gt_facts facts;
+};
+
+static void make_world(struct world *w)
+{
+	char text[160];
+
+	w->strings = gt_intern_new((size_t)64 << 20);
+	w->call = gt_intern_cstr(w->strings, "cudaLaunchKernel");
+	for (int i = 0; i < NAMES; i++) {
+		snprintf(text, sizeof(text),
+			 "void at::native::vectorized_elementwise_kernel<4, Functor%d<float>, "
+			 "std::array<char*, 3ul> >(int, Functor%d<float>)",
+			 i, i);
+		w->kernels[i] = gt_intern_cstr(w->strings, text);
+	}
+	for (int i = 0; i < STACKS + FRAMES; i++) {
+		snprintf(text, sizeof(text), "at::native::some_function_%d(at::Tensor const&)", i);
+		w->frames[i] = (struct gt_frame){
+			.function = gt_intern_cstr(w->strings, text),
+			.module = gt_intern_cstr(w->strings, "/opt/lib/libtorch_cuda.so"),
+			.offset = (uint64_t)i * 16};
+	}
+	for (uint32_t i = 0; i < STACKS; i++) {
+		w->stacks[i] =
+			calloc(1, sizeof(struct gt_stack) + FRAMES * sizeof(struct gt_frame *));
+		w->stacks[i]->id = i + 1;
+		w->stacks[i]->count = FRAMES;
+		for (uint32_t k = 0; k < FRAMES; k++)
+			w->stacks[i]->frames[k] = &w->frames[i + k];
+	}
+	w->facts = (struct gt_facts){.version = "0",
+				     .process = "bench",
+				     .pid = 4100,
+				     .world_size = 1,
+				     .base = BASE,
+				     .start = BASE + 1000000000,
+				     .cupti_version = 130000,
+				     .mode = "cupti"};
+}
+
+/* One launch: the call, and its kernel on one of four streams. */
+static void launch(struct world *w, struct gt_writer *writer, uint64_t i)
+{
+	uint64_t now = w->facts.start + i * 5000;
+	const struct gt_stack *stack = w->stacks[i % STACKS];
+	struct gt_event call = {.kind = GT_EVENT_API,
+				.tid = 4100,
+				.start = now,
+				.end = now + 3100 + i % 97,
+				.correlation = (uint32_t)i + 1,
+				.stack = stack,
+				.api = {.cbid = 211, .enqueues = true, .name = w->call}};
+	struct gt_event kernel = {
+		.kind = GT_EVENT_KERNEL,
+		.start = now + 6000 + i % 4 * 700,
+		.end = now + 6000 + i % 4 * 700 + 17000 + i % 993,
+		.correlation = (uint32_t)i + 1,
+		.place = {.context = 1, .stream = 7 + (uint32_t)i % 4},
+		.launch = {.known = true, .first = true, .tid = 4100, .start = now, .stack = stack},
+		.kernel = {.name = w->kernels[i % NAMES],
+			   .grid = {64 + (uint32_t)i % 512, 8, 1},
+			   .block = {256, 1, 1},
+			   .registers = 96,
+			   .dynamic_shared = 49152,
+			   .has_occupancy = true,
+			   .blocks_per_sm_micro = 3878788 + i % 1000000,
+			   .warps_per_sm_micro = 31030304,
+			   .est_occupancy_percent = 48,
+			   .theoretical_occupancy_percent = 50}};
+
+	writer->ops->event(writer, &call);
+	writer->ops->event(writer, &kernel);
+}
+
+/* Seconds for @launches launches; *ret_bytes of file. */
+static double run(struct world *w, const char *where, uint64_t launches, uint64_t *ret_bytes)
+{
+	struct gt_sink_options options = {
+		.directory = where, .fallback = where, .name = "bench", .suffix = ".pt.trace.json"};
+	struct gt_writer_options nothing = {0};
+	struct gt_ledger ledger = {0};
+	struct gt_writer *writer = gt_writer_new("chrome");
+	int error = 0;
+	struct gt_sink *sink = gt_sink_open(&options, &error);
+	uint64_t begin;
+	double seconds;
+
+	if (!sink || !writer || writer->ops->open(writer, sink, &w->facts, &nothing) < 0) {
+		fprintf(stderr, "bench_writer: cannot write into %s\n", where);
+		exit(1);
+	}
+	begin = gt_clock_now();
+	for (uint64_t i = 0; i < launches; i++) {
+		launch(w, writer, i);
+		if (i % 50000 == 49999)
+			writer->ops->flush(writer, w->facts.start + i * 5000 - 1000000);
+	}
+	writer->ops->close(writer, &w->facts, &ledger);
+	seconds = (double)(gt_clock_now() - begin) / 1e9;
+	*ret_bytes = ledger.count[GT_LEDGER_BYTES_WRITTEN];
+	if (ledger.count[GT_LEDGER_KERNELS_WRITTEN] != launches) {
+		fprintf(stderr, "bench_writer: events were lost\n");
+		exit(1);
+	}
+	writer->ops->fini(writer);
+	gt_writer_free(writer);
+	if (gt_sink_can_patch(sink))
+		unlink(gt_sink_path(sink));
+	gt_sink_close(sink);
+	return seconds;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static void measure(struct world *w, const char *where, uint64_t launches)
+{
+	double seconds[RUNS];
+	uint64_t bytes = 0;
+
+	for (int i = 0; i < RUNS; i++)
+		seconds[i] = run(w, where, launches, &bytes);
+	qsort(seconds, RUNS, sizeof(seconds[0]), by_value);
+	printf("%-12s %8.2f M events/s  %6.0f ns/event  %5.0f bytes/launch  %6.0f MB/s\n", where,
+	       2 * (double)launches / seconds[RUNS / 2] / 1e6,
+	       seconds[RUNS / 2] * 1e9 / (2 * (double)launches), (double)bytes / (double)launches,
+	       (double)bytes / seconds[RUNS / 2] / 1e6);
+}
+
+int main(int argc, char **argv)
+{
+	static struct world w;
+	uint64_t launches = argc > 2 ? strtoull(argv[2], NULL, 10) : 500000;
+
+	gt_log_set_level(GT_LOG_QUIET);
+	make_world(&w);
+	measure(&w, "/dev/null", launches);
+	measure(&w, argc > 1 ? argv[1] : "/tmp", launches);
+	for (int i = 0; i < STACKS; i++)
+		free(w.stacks[i]);
+	gt_intern_free(w.strings);
+	return 0;
+}
