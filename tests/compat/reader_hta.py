@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""HolisticTraceAnalysis: its seven core analyses and some more, on every rank.
+
+HTA drops the work that was launched in the last step, so its counts are compared with those of the
+calls before it.
+"""
+
+import os
+import sys
+
+os.environ["HTA_DISABLE_NS_ROUNDING"] = "1"  # else it shortens kernels below 1 us to nothing
+
+from hta.trace_analysis import TraceAnalysis  # noqa: E402
+
+import traces  # noqa: E402
+
+
+def launched_in_full_steps(events):
+    """Correlations of the calls of all steps but the last."""
+    last = traces.steps(events)[-1][0]
+    return {e["args"]["correlation"] for e in traces.of(events, "cuda_runtime", "cuda_driver")
+            if e["ts"] < last}
+
+
+def gpu_work(events, *categories):
+    kept = launched_in_full_steps(events)
+    return [e for e in traces.of(events, *categories) if e["args"]["correlation"] in kept]
+
+
+def check_times(analysis, truth):
+    table = analysis.get_temporal_breakdown(visualize=False)
+    assert sorted(table["rank"]) == sorted(truth), table
+    assert (table["compute_time(us)"] > 0).all() and (table["idle_time(us)"] >= 0).all(), table
+    overlap = analysis.get_comm_comp_overlap(visualize=False)
+    assert overlap["comp_comm_overlap_pctg"].between(0, 100).all(), overlap
+    kinds, kernels = analysis.get_gpu_kernel_breakdown(visualize=False)
+    assert "COMPUTATION" in set(kinds["kernel_type"]), kinds
+    assert any(name.startswith("nccl") for name in kernels["name"]), kernels
+    idle, _ = analysis.get_idle_time_breakdown(ranks=sorted(truth), visualize=False)
+    assert {"host_wait", "kernel_wait"} <= set(idle["idle_category"]), idle
+
+
+def check_launches(analysis, truth):
+    stats = analysis.get_cuda_kernel_launch_stats(ranks=sorted(truth), visualize=False)
+    queues = analysis.get_queue_length_summary(ranks=sorted(truth))
+    for rank, (_, events) in truth.items():
+        calls = {"cudaLaunchKernel", "cudaMemcpyAsync", "cudaMemsetAsync"}
+        names = {e["args"]["correlation"]: e["name"] for e in traces.of(events, "cuda_runtime")}
+        linked = [e for e in gpu_work(events, *traces.GPU)
+                  if names[e["args"]["correlation"]] in calls]
+        assert len(stats[rank]) == len(linked), (len(stats[rank]), len(linked))
+        assert (stats[rank]["launch_delay"] > 0).all(), stats[rank]
+        streams = {e["args"]["stream"] for e in gpu_work(events, *traces.GPU)}
+        assert set(queues.loc[rank].index) == streams, (queues, streams)
+
+
+def check_copies(analysis, truth):
+    table = analysis.get_memory_bw_summary(ranks=sorted(truth))
+    for rank, (_, events) in truth.items():
+        work = gpu_work(events, "gpu_memcpy", "gpu_memset")
+        counts = table.loc[rank][("memory_bw_gbps", "count")]
+        assert sum(counts) == len(work), (counts, len(work))
+        rates = [e["args"]["memory bandwidth (GB/s)"] for e in work if "HtoD" in e["name"]]
+        top = table.loc[rank][("memory_bw_gbps", "max")]["Memcpy HtoD"]
+        assert abs(top - max(rates)) < 0.001, (top, max(rates))
+
+
+def main(folder):
+    truth = traces.load(folder)
+    analysis = TraceAnalysis(trace_dir=folder)
+    assert sorted(analysis.t.get_all_traces()) == sorted(truth), "not every rank was loaded"
+    check_times(analysis, truth)
+    check_launches(analysis, truth)
+    check_copies(analysis, truth)
+    print(f"HTA: 7 analyses on {len(truth)} ranks")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,41 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""torch_tb_profiler's data layer: workers by file name, views, kernel table, step times."""
+
+import os
+import sys
+
+from torch_tb_profiler import io
+from torch_tb_profiler.profiler.loader import RunLoader
+
+import traces
+
+
+def check_worker(profile, events):
+    views = {view.display_name for view in profile.views}
+    assert {"Overview", "Kernel", "Trace"} <= views, views
+    rows = profile.kernel_table["data"]["rows"]
+    names = {e["name"] for e in traces.of(events, "kernel")}
+    assert {row[0] for row in rows} == names, (rows, names)
+    step = profile.overview["performance"][0]
+    spans = traces.steps(events)
+    mean = sum(end - start for start, end in spans) / len(spans)
+    assert abs(step["value"] - mean) < mean / 2, (step["value"], mean)
+    # 0.4.3 knows calls as category "runtime" only, which Kineto no longer writes either
+    assert profile.has_kernel and profile.has_memcpy_or_memset
+
+
+def main(folder):
+    truth = traces.load(folder)
+    cache = os.path.join(os.path.dirname(folder), "cache")
+    run = RunLoader("train", folder, io.Cache(cache)).load()
+    workers = {os.path.basename(path).split(".")[0]: events for path, events in truth.values()}
+    assert set(run.workers) == set(workers), (run.workers, set(workers))
+    for (worker, _), profile in run.profiles.items():
+        if worker in workers:
+            check_worker(profile, workers[worker])
+    print(f"torch_tb_profiler: {len(workers)} workers, all views")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
