@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "collectors/python.h"
 #include "collectors/unwind.h"
 #include "core/clock.h"
 #include "core/forkguard.h"
@@ -18,8 +19,9 @@ struct call_state {
 	uint32_t depth;              /* calls entered and not left */
 	uintptr_t frame;             /* stack position of the outermost one */
 	struct gt_call_record *open; /* its slot; NULL: the ring was full */
-	uint32_t frames;             /* captured into the slot */
+	uint32_t frames, python;     /* captured into the slot */
 	struct gt_unwind_thread unwind;
+	struct gt_python_thread python_thread;
 };
 
 static uint32_t stack_depth;
@@ -46,22 +48,34 @@ static struct call_state *state_of(struct gt_thread *thread)
 	return state;
 }
 
-/* The addresses go into the slot only when this thread has not delivered them before. */
+static uint64_t join_keys(uint64_t native, uint64_t python)
+{
+	uint64_t key = (native ^ (python << 1 | python >> 63)) * 0x9e3779b97f4a7c15u;
+
+	return key ? key : 1;
+}
+
+/* The addresses, and behind them the Python frames, go into the slot only when this thread has not
+ * delivered them before. */
 static void capture_stack(struct call_state *state, struct gt_call_record *record)
 {
-	const uint64_t *pcs;
+	const uint64_t *pcs, *frames;
+	uint64_t python_key;
 
 	record->stack_key = 0;
-	state->frames = 0;
+	state->frames = state->python = 0;
 	if (!stack_depth)
 		return;
 	state->frames = gt_unwind_capture(&state->unwind, stack_depth, &pcs, &record->stack_key);
-	if (!state->frames)
-		return;
+	state->python = gt_python_capture(&state->python_thread, stack_depth, &frames, &python_key);
+	if (state->python)
+		record->stack_key = join_keys(record->stack_key, python_key);
 	if (gt_unwind_is_delivered(&state->unwind, record->stack_key))
-		state->frames = 0;
-	else
+		state->frames = state->python = 0;
+	if (state->frames)
 		memcpy(record->pcs, pcs, state->frames * sizeof(pcs[0]));
+	if (state->python)
+		memcpy(record->pcs + state->frames, frames, state->python * sizeof(frames[0]));
 }
 
 static uint32_t next_own_correlation(void)
@@ -84,8 +98,8 @@ static void open_call(struct gt_thread *thread, struct call_state *state, uint16
 {
 	struct gt_call_record *record;
 
-	record = (void *)gt_ring_reserve(&thread->ring,
-					 sizeof(*record) + stack_depth * sizeof(record->pcs[0]));
+	record = (void *)gt_ring_reserve(
+		&thread->ring, sizeof(*record) + 2 * stack_depth * sizeof(record->pcs[0]));
 	state->open = record;
 	if (!record) {
 		gt_thread_count(thread, GT_THREAD_CALLS_LOST);
@@ -126,13 +140,14 @@ out:
 static void commit_call(struct gt_thread *thread, struct call_state *state, int32_t result)
 {
 	struct gt_call_record *record = state->open;
-	size_t size = sizeof(*record) + state->frames * sizeof(record->pcs[0]);
+	size_t size = sizeof(*record) + (state->frames + state->python) * sizeof(record->pcs[0]);
 
 	record->end = gt_clock_now();
 	record->result = result;
 	record->frame_count = (uint16_t)state->frames;
+	record->python_count = (uint16_t)state->python;
 	gt_ring_commit(&thread->ring, &record->head, size, GT_RECORD_CALL);
-	if (state->frames)
+	if (state->frames || state->python)
 		gt_unwind_set_delivered(&state->unwind, record->stack_key);
 	state->open = NULL;
 }

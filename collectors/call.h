@@ -29,7 +29,8 @@ struct gt_call_record {
 	uint16_t frame_count; /* addresses in pcs[]; 0 when this thread delivered them before */
 	uint32_t cbid;
 	int32_t result;
-	uint32_t unused;
+	uint16_t python_count; /* Python frames behind the addresses (collectors/python.h) */
+	uint16_t unused;
 	uint64_t start, end; /* CLOCK_MONOTONIC ns */
 	uint64_t stack_key;  /* 0: no stack */
 	uint64_t pcs[];

@@ -133,7 +133,7 @@ void gt_stacks_free(struct gt_stacks *stacks)
 	gt_memory_unmap(stacks, sizeof(*stacks));
 }
 
-static const struct gt_frame *find_frame(struct gt_stacks *stacks, uint64_t pc)
+const struct gt_frame *gt_stacks_find_frame(struct gt_stacks *stacks, uint64_t pc)
 {
 	const struct gt_frame *frame = map_find(&stacks->frames, pc);
 
@@ -159,39 +159,70 @@ static void cut_ours(struct gt_stack *stack)
 		stack->frames[i] = stack->frames[i + ours];
 }
 
-static const struct gt_stack *make_stack(struct gt_stacks *stacks, const uint64_t *pcs,
-					 uint32_t count)
+static struct gt_stack *new_stack(struct gt_stacks *stacks, uint32_t count)
 {
 	struct gt_stack *stack;
 
 	stack = arena_get(stacks, sizeof(*stack) + count * sizeof(stack->frames[0]));
-	if (!stack)
-		return NULL;
-	for (uint32_t i = 0; i < count; i++) {
-		stack->frames[i] = find_frame(stacks, pcs[i]);
+	if (stack)
+		stack->count = count;
+	return stack;
+}
+
+static bool find_frames(struct gt_stacks *stacks, const uint64_t *pcs, struct gt_stack *stack)
+{
+	for (uint32_t i = 0; i < stack->count; i++) {
+		stack->frames[i] = gt_stacks_find_frame(stacks, pcs[i]);
 		if (!stack->frames[i])
-			return NULL;
+			return false;
 	}
-	stack->count = count;
+	return true;
+}
+
+static const struct gt_stack *keep_stack(struct gt_stacks *stacks, uint64_t key,
+					 struct gt_stack *stack)
+{
 	cut_ours(stack);
 	stack->id = ++stacks->count;
+	map_put(&stacks->stacks, key, stack);
 	return stack;
+}
+
+const struct gt_stack *gt_stacks_find(const struct gt_stacks *stacks, uint64_t key)
+{
+	return map_find(&stacks->stacks, key);
 }
 
 const struct gt_stack *gt_stacks_get(struct gt_stacks *stacks, uint64_t key, const uint64_t *pcs,
 				     uint32_t count)
 {
-	const struct gt_stack *stack = map_find(&stacks->stacks, key);
+	const struct gt_stack *known = map_find(&stacks->stacks, key);
+	struct gt_stack *stack = NULL;
 
-	if (stack)
-		return stack;
+	if (known)
+		return known;
 	if (pcs && count && map_reserve(stacks, &stacks->stacks))
-		stack = make_stack(stacks, pcs, count);
-	if (stack)
-		map_put(&stacks->stacks, key, stack);
-	else
+		stack = new_stack(stacks, count);
+	if (stack && find_frames(stacks, pcs, stack))
+		return keep_stack(stacks, key, stack);
+	stacks->refused++;
+	return NULL;
+}
+
+const struct gt_stack *gt_stacks_put(struct gt_stacks *stacks, uint64_t key,
+				     const struct gt_frame *const *frames, uint32_t count)
+{
+	struct gt_stack *stack = NULL;
+
+	if (count && map_reserve(stacks, &stacks->stacks))
+		stack = new_stack(stacks, count);
+	if (!stack) {
 		stacks->refused++;
-	return stack;
+		return NULL;
+	}
+	for (uint32_t i = 0; i < count; i++)
+		stack->frames[i] = frames[i];
+	return keep_stack(stacks, key, stack);
 }
 
 struct gone {

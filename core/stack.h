@@ -56,6 +56,19 @@ void gt_stacks_free(struct gt_stacks *stacks);
 const struct gt_stack *gt_stacks_get(struct gt_stacks *stacks, uint64_t key, const uint64_t *pcs,
 				     uint32_t count);
 
+/* The stack under @key. NULL: it has not come before (not counted in refused()). */
+const struct gt_stack *gt_stacks_find(const struct gt_stacks *stacks, uint64_t key);
+
+/* The frame of the return address @pc, asked for once. NULL: no memory. */
+const struct gt_frame *gt_stacks_find_frame(struct gt_stacks *stacks, uint64_t pc);
+
+/*
+ * Makes the stack under @key of @count frames that the caller put together, nearest first; they live
+ * as long as the store. Returns NULL when memory is short (counted in refused()).
+ */
+const struct gt_stack *gt_stacks_put(struct gt_stacks *stacks, uint64_t key,
+				     const struct gt_frame *const *frames, uint32_t count);
+
 /*
  * The module that lay in [@start, @end) is gone: its addresses, and the keys of stacks that lead
  * through it, may come to mean something else. Stacks already handed out stay as they are.

@@ -13,6 +13,7 @@
 #include "core/text.h"
 #include "core/thread.h"
 #include "preload/session_internal.h"
+#include "preload/stacks.h"
 
 /* Threads whose name stands in the trace; a small set, an overflow only repeats a name. */
 #define NAMED_THREADS 1024u
@@ -95,17 +96,6 @@ static void see_thread(struct gt_session *s, uint32_t tid)
 	name_thread(s, tid);
 }
 
-static const struct gt_stack *find_stack(struct gt_session *s, const struct gt_call_record *record)
-{
-	const struct gt_stack *stack;
-
-	if (!record->stack_key)
-		return NULL;
-	stack = gt_stacks_get(s->stacks, record->stack_key,
-			      record->frame_count ? record->pcs : NULL, record->frame_count);
-	return stack;
-}
-
 static void emit_call(struct gt_session *s, const struct gt_call_record *record)
 {
 	const struct gt_cuda_api *api =
@@ -118,7 +108,7 @@ static void emit_call(struct gt_session *s, const struct gt_call_record *record)
 		.start = gt_clock_from_monotonic(&s->clock, record->start),
 		.end = gt_clock_from_monotonic(&s->clock, record->end),
 		.correlation = record->correlation,
-		.stack = find_stack(s, record),
+		.stack = gt_stacks_of_call(s, record),
 	};
 
 	event.api = (struct gt_api_event){

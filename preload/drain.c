@@ -24,6 +24,7 @@
 #include "core/thread.h"
 #include "preload/calls.h"
 #include "preload/session_internal.h"
+#include "preload/stacks.h"
 
 #define MS_NS          1000000ull
 #define SLEEP_MIN_NS   (1 * MS_NS)
@@ -118,7 +119,9 @@ static uint64_t drain_once(struct gt_session *s)
 {
 	uint64_t work;
 
-	gt_modules_refresh(s->modules); /* addresses that come now were in what is loaded now */
+	/* addresses that come now were in what is loaded now */
+	if (gt_modules_refresh(s->modules))
+		gt_stacks_look_for_python(s);
 	work = gt_calls_drain(s);
 	if (s->has_cupti)
 		work += gt_cupti_read(&s->translate);

@@ -12,6 +12,7 @@
 
 #include "collectors/call.h"
 #include "collectors/cupti_load.h"
+#include "collectors/python_frames.h"
 #include "collectors/unwind.h"
 #include "core/forkguard.h"
 #include "core/log.h"
@@ -22,10 +23,12 @@
 #include "preload/init.h"
 #include "preload/process.h"
 #include "preload/session_internal.h"
+#include "preload/stacks.h"
 
 #define STRINGS_MAX (64u << 20)
 #define STACKS_MAX  (64u << 20)
 #define SYMBOLS_MAX (256u << 20)
+#define PYTHON_MAX  (16u << 20)
 
 _Atomic int gt_session_state = GT_SESSION_IDLE;
 
@@ -117,6 +120,9 @@ static void start_stacks(struct gt_session *s)
 	bool off = !strcmp(gt_config_text(&s->config, GT_CONFIG_STACKS), "off");
 
 	s->facts.unwinder = off ? "off" : gt_unwind_start();
+	if (!off && !strcmp(gt_config_text(&s->config, GT_CONFIG_PYTHON), "auto"))
+		s->python = gt_python_frames_new(s->strings, PYTHON_MAX);
+	gt_stacks_look_for_python(s);
 	gt_call_configure(off ? 0 : (uint32_t)gt_config_number(&s->config, GT_CONFIG_STACK_DEPTH));
 }
 

@@ -26,6 +26,8 @@
 #include "preload/output.h"
 #include "preload/session.h"
 
+struct gt_python_frames;
+
 struct gt_session {
 	struct gt_config config;
 	struct gt_clock clock;
@@ -36,6 +38,8 @@ struct gt_session {
 	struct gt_modules *modules;
 	struct gt_symbols *symbols;
 	struct gt_stacks *stacks;
+	struct gt_python_frames *python; /* NULL: Python stacks are not wanted */
+	const char *python_refused;      /* why an interpreter's stacks are not read */
 	struct gt_translate translate;
 	struct gt_cupti_status cupti;
 	bool has_cupti;

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Where CPython keeps what a stack is made of: offsets into its structures. 3.8 to 3.12 are known by
+ * version; 3.13 and later tell their offsets themselves (_Py_DebugOffsets at the start of
+ * _PyRuntime). Any thread; pure functions.
+ */
+#ifndef GT_COLLECTORS_PYTHON_LAYOUT_H
+#define GT_COLLECTORS_PYTHON_LAYOUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A field that this version does not have. */
+#define GT_PYTHON_NO_FIELD    UINT16_MAX
+
+/* Words of the longest _Py_DebugOffsets that is known. */
+#define GT_PYTHON_DEBUG_WORDS 100
+
+/* How a code object maps instructions to lines. */
+enum gt_python_table {
+	GT_PYTHON_LNOTAB,    /* to 3.9 */
+	GT_PYTHON_LINETABLE, /* 3.10, PEP 626 */
+	GT_PYTHON_LOCATIONS, /* from 3.11 on */
+	GT_PYTHON_TABLE_COUNT_
+};
+
+/* How to tell which Python frame an evaluation loop in C was entered with. */
+enum gt_python_entry {
+	GT_PYTHON_ENTRY_ALWAYS, /* to 3.10: one loop a frame */
+	GT_PYTHON_ENTRY_FLAG,   /* 3.11: the frame says so */
+	GT_PYTHON_ENTRY_OWNER,  /* from 3.12 on: a frame of the loop's own lies behind it */
+};
+
+struct gt_python_layout {
+	uint16_t version; /* 0x030b */
+	enum gt_python_table table;
+	enum gt_python_entry entry;
+	/* PyThreadState */
+	uint16_t thread_frame; /* the innermost frame, or (3.11, 3.12) the _PyCFrame that has it */
+	uint16_t cframe_frame; /* _PyCFrame; NO_FIELD: there is none */
+	uint16_t thread_id;    /* pthread_self() of its thread */
+	/* PyFrameObject, _PyInterpreterFrame */
+	uint16_t frame_size;
+	uint16_t frame_previous;
+	uint16_t frame_code;
+	uint16_t
+		frame_instruction; /* 3.8 to 3.10: an int in units; later: a pointer into the code */
+	uint16_t instruction_unit; /* bytes; 0: it is a pointer */
+	uint16_t frame_entry;      /* bool is_entry */
+	uint16_t frame_owner;      /* char */
+	/* PyCodeObject */
+	uint16_t code_size;
+	uint16_t code_filename;
+	uint16_t code_name; /* the qualified name, as far as the version has it there */
+	uint16_t code_first_line;
+	uint16_t code_table;    /* bytes object */
+	uint16_t code_bytes;    /* co_code, a bytes object; NO_FIELD: the code stands inside: */
+	uint16_t code_adaptive; /* the first instruction */
+	/* PyObject, PyBytesObject, PyASCIIObject, PyCompactUnicodeObject */
+	uint16_t object_type;
+	uint16_t bytes_size, bytes_data;
+	uint16_t string_length, string_state, string_ascii, string_compact;
+};
+
+/*
+ * The layout of the version @hex (PY_VERSION_HEX). @debug_offsets: the first GT_PYTHON_DEBUG_WORDS
+ * words of _PyRuntime, used from 3.13 on. NULL on success, else one phrase that says why not.
+ */
+const char *gt_python_layout_find(uint32_t hex, const uint64_t *debug_offsets,
+				  struct gt_python_layout *ret_layout);
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Stacks of calls, see the header. Drain thread only; gt_stacks_look_for_python also on the thread
+ * that starts the session, before there is a drain thread.
+ */
+#include "preload/stacks.h"
+
+#include <string.h>
+
+#include "collectors/python.h"
+#include "collectors/python_frames.h"
+#include "collectors/python_merge.h"
+#include "collectors/unwind.h"
+#include "core/log.h"
+#include "preload/session_internal.h"
+
+/* A stack of both kinds before and after merging. Too large for a small stack. */
+static struct {
+	const struct gt_frame *native[GT_UNWIND_DEPTH];
+	struct gt_python_frame python[GT_PYTHON_DEPTH];
+	const struct gt_frame *merged[GT_UNWIND_DEPTH];
+} work;
+
+static uint32_t find_native(struct gt_session *s, const struct gt_call_record *record)
+{
+	uint32_t count = 0;
+
+	while (count < record->frame_count && count < GT_UNWIND_DEPTH) {
+		work.native[count] = gt_stacks_find_frame(s->stacks, record->pcs[count]);
+		if (!work.native[count])
+			break;
+		count++;
+	}
+	return count;
+}
+
+static uint32_t find_python(struct gt_session *s, const struct gt_call_record *record)
+{
+	const uint64_t *words = record->pcs + record->frame_count;
+	uint32_t count = record->python_count;
+
+	if (count > GT_PYTHON_DEPTH)
+		count = GT_PYTHON_DEPTH;
+	for (uint32_t i = 0; i < count; i++)
+		work.python[i] = (struct gt_python_frame){
+			.frame = gt_python_frames_find(s->python, words[i]),
+			.is_entry = gt_python_is_entry(words[i]),
+		};
+	return count;
+}
+
+static uint32_t count_ours(uint32_t native)
+{
+	uint32_t ours = 0;
+
+	while (ours < native && work.native[ours]->ours)
+		ours++;
+	return ours;
+}
+
+static const struct gt_stack *merge(struct gt_session *s, const struct gt_call_record *record)
+{
+	uint32_t depth = (uint32_t)gt_config_number(&s->config, GT_CONFIG_STACK_DEPTH);
+	uint32_t native = find_native(s, record), ours = count_ours(native), count;
+	struct gt_python_stacks both = {
+		.native = work.native + ours,
+		.native_count = native - ours,
+		.native_cut = record->frame_count >= depth,
+		.python = work.python,
+		.python_count = find_python(s, record),
+		.python_cut = record->python_count >= depth,
+	};
+
+	count = gt_python_merge(&both, depth, work.merged);
+	return gt_stacks_put(s->stacks, record->stack_key, work.merged, count);
+}
+
+const struct gt_stack *gt_stacks_of_call(struct gt_session *session,
+					 const struct gt_call_record *record)
+{
+	const struct gt_stack *stack;
+
+	if (!record->stack_key)
+		return NULL;
+	if (!record->python_count)
+		return gt_stacks_get(session->stacks, record->stack_key,
+				     record->frame_count ? record->pcs : NULL, record->frame_count);
+	stack = gt_stacks_find(session->stacks, record->stack_key);
+	return stack ? stack : merge(session, record);
+}
+
+void gt_stacks_look_for_python(struct gt_session *session)
+{
+	const char *why;
+
+	if (!session->python)
+		return;
+	why = gt_python_start();
+	if (why && why != session->python_refused) {
+		gt_log_say("Python stacks are off: %s", why);
+		session->python_refused = why;
+	}
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The stack of a recorded call: native frames, and Python frames where there are some. Drain thread.
+ */
+#ifndef GT_PRELOAD_STACKS_H
+#define GT_PRELOAD_STACKS_H
+
+#include "collectors/call.h"
+
+struct gt_session;
+struct gt_stack;
+
+/* NULL: the call has none, or it was lost or refused. */
+const struct gt_stack *gt_stacks_of_call(struct gt_session *session,
+					 const struct gt_call_record *record);
+
+/* Modules have come or gone: an interpreter may be among them. */
+void gt_stacks_look_for_python(struct gt_session *session);
+
+#endif

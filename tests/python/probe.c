@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A C library for Python programs to call through ctypes: captures the caller's stack the way a
+ * CUDA call does, makes frames of it the way the drain thread does, and gives them back as text.
+ * One thread at a time.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "collectors/demangle.h"
+#include "collectors/modules.h"
+#include "collectors/python.h"
+#include "collectors/python_codes.h"
+#include "collectors/python_frames.h"
+#include "collectors/python_merge.h"
+#include "collectors/symbols.h"
+#include "collectors/unwind.h"
+#include "core/intern.h"
+#include "core/stack.h"
+
+#define EXPORT __attribute__((visibility("default")))
+#define DEPTH  256
+
+static struct {
+	struct gt_intern *strings;
+	struct gt_modules *modules;
+	struct gt_symbols *symbols;
+	struct gt_stacks *stacks;
+	struct gt_python_frames *python;
+} probe;
+
+static __thread struct gt_unwind_thread *unwind;
+static __thread struct gt_python_thread python;
+
+/* Returns what gt_python_start does: NULL, or why not. */
+EXPORT const char *probe_start(void)
+{
+	struct gt_demangle *demangle;
+
+	gt_unwind_start();
+	probe.strings = gt_intern_new(16u << 20);
+	probe.modules = gt_modules_new(probe.strings, NULL, NULL);
+	demangle = gt_demangle_new(probe.strings);
+	probe.symbols = gt_symbols_new(probe.modules, demangle, 256u << 20);
+	probe.stacks = gt_stacks_new(gt_symbols_find_frame, probe.symbols, 64u << 20);
+	probe.python = gt_python_frames_new(probe.strings, 16u << 20);
+	return gt_python_start();
+}
+
+EXPORT uint32_t probe_version(void)
+{
+	return gt_python_version();
+}
+
+static const char *text_of(const struct gt_string *string)
+{
+	return string ? string->text : "";
+}
+
+static size_t print_frame(const struct gt_frame *frame, char *out, size_t size)
+{
+	bool is_python = frame->kind == GT_FRAME_PYTHON;
+	int n = snprintf(out, size, "%s\t%s\t%s\t%u\n", is_python ? "python" : "native",
+			 text_of(frame->function), text_of(is_python ? frame->file : frame->module),
+			 frame->line);
+
+	return n > 0 && (size_t)n < size ? (size_t)n : 0;
+}
+
+static uint32_t make_python(const uint64_t *words, uint32_t count, struct gt_python_frame *frames)
+{
+	for (uint32_t i = 0; i < count; i++)
+		frames[i] = (struct gt_python_frame){
+			.frame = gt_python_frames_find(probe.python, words[i]),
+			.is_entry = gt_python_is_entry(words[i]),
+		};
+	return count;
+}
+
+static uint32_t make_native(const uint64_t *pcs, uint32_t count, const struct gt_frame **frames)
+{
+	gt_modules_refresh(probe.modules);
+	for (uint32_t i = 0; i < count; i++)
+		frames[i] = gt_stacks_find_frame(probe.stacks, pcs[i]);
+	return count;
+}
+
+/* At most @depth frames of each kind. One line a frame: kind, function, file or module, line.
+ * Returns the number of Python words that were captured. */
+EXPORT int probe_capture(char *out, size_t size, uint32_t depth)
+{
+	const struct gt_frame *native[DEPTH], *merged[2 * DEPTH];
+	struct gt_python_frame frames[DEPTH];
+	const uint64_t *pcs, *words;
+	uint32_t pc_count, word_count, count;
+	uint64_t key;
+
+	if (!unwind) {
+		unwind = calloc(1, sizeof(*unwind));
+		gt_unwind_thread_init(unwind);
+	}
+	pc_count = gt_unwind_capture(unwind, depth, &pcs, &key);
+	word_count = gt_python_capture(&python, depth, &words, &key);
+	count = gt_python_merge(
+		&(struct gt_python_stacks){
+			.native = native,
+			.native_count = make_native(pcs, pc_count, native),
+			.native_cut = pc_count == depth,
+			.python = frames,
+			.python_count = make_python(words, word_count, frames),
+			.python_cut = word_count == depth,
+		},
+		2 * DEPTH, merged);
+	*out = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		size_t n = print_frame(merged[i], out, size);
+
+		out += n;
+		size -= n;
+	}
+	return (int)word_count;
+}
+
+/* How many evaluation loops stand on the native stack and how many groups of Python frames there
+ * are: @ret_loops, @ret_groups. */
+EXPORT void probe_count(uint32_t *ret_loops, uint32_t *ret_groups)
+{
+	const struct gt_frame *native[DEPTH];
+	const uint64_t *pcs, *words;
+	uint32_t pc_count, word_count;
+	uint64_t key;
+
+	pc_count = make_native(pcs, gt_unwind_capture(unwind, DEPTH, &pcs, &key), native);
+	word_count = gt_python_capture(&python, DEPTH, &words, &key);
+	*ret_loops = *ret_groups = 0;
+	for (uint32_t i = 0; i < pc_count; i++)
+		*ret_loops += !strcmp(text_of(native[i]->function), "_PyEval_EvalFrameDefault");
+	for (uint32_t i = 0; i < word_count; i++)
+		*ret_groups += gt_python_is_entry(words[i]);
+}
+
+/* What the @counts of the collector are: broken, foreign, refused, code objects. */
+EXPORT void probe_counts(uint64_t *ret_counts)
+{
+	struct gt_python_counts counts = gt_python_get_counts();
+	struct gt_python_code_counts codes = gt_python_codes_count();
+
+	ret_counts[0] = counts.broken;
+	ret_counts[1] = counts.foreign;
+	ret_counts[2] = codes.refused;
+	ret_counts[3] = codes.seen;
+}
+
+static uint64_t now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Nanoseconds that one of @times captures of the Python stack takes; *ret_frames of how many frames. */
+EXPORT double probe_cost(uint32_t times, uint32_t *ret_frames)
+{
+	const uint64_t *words;
+	uint64_t start, key;
+
+	*ret_frames = gt_python_capture(&python, DEPTH, &words, &key);
+	start = now();
+	for (uint32_t i = 0; i < times; i++)
+		gt_python_capture(&python, DEPTH, &words, &key);
+	return (double)(now() - start) / times;
+}
+
+/* Calls @callback, as a C library does that Python gave a function to. */
+EXPORT int probe_call(int (*callback)(void))
+{
+	int result = callback();
+
+	__asm__ volatile("" : : : "memory"); /* stay on the stack meanwhile */
+	return result;
+}
+
+/* A thread of C: captures into @out, a buffer of 1 MiB. */
+EXPORT void *probe_thread(void *out)
+{
+	probe_capture(out, 1u << 20, DEPTH);
+	return NULL;
+}
