@@ -55,7 +55,7 @@ static int look_in(struct dl_phdr_info *info, size_t size, void *context)
 	for (int i = 0; i < SYMBOL_COUNT_; i++)
 		search->found[i] = gt_elf_find(&elf, names[i], NULL);
 	if (info->dlpi_name && strlen(info->dlpi_name) < sizeof(search->path))
-		strcpy(search->path, info->dlpi_name);
+		memcpy(search->path, info->dlpi_name, strlen(info->dlpi_name) + 1);
 	return 1;
 }
 

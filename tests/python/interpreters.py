@@ -12,6 +12,8 @@ PLACES = ["/usr/bin/python3*", "/usr/local/bin/python3*", "/opt/python/*/bin/pyt
                        "versions/*/bin/python3*"),
           os.path.join(os.path.expanduser("~"), ".local/share/uv/python/*/bin/python3*")]
 
+OLDEST, NEWEST = [3, 8], [3, 14]
+
 QUESTION = """
 import json, platform, sys
 import ctypes
@@ -30,6 +32,11 @@ def ask(path):
         return json.loads(result.stdout) if result.returncode == 0 else None
     except (OSError, ValueError, subprocess.TimeoutExpired):
         return None
+
+
+def is_supported(about):
+    return (about["implementation"] == "CPython" and not about["debug"]
+            and not about["free_threaded"] and OLDEST <= about["version"][:2] <= NEWEST)
 
 
 def find():

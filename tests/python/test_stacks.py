@@ -13,26 +13,19 @@ import interpreters
 HERE = pathlib.Path(__file__).parent
 PROBE = sys.argv.pop(1)
 
-OLDEST, NEWEST = [3, 8], [3, 14]
-
-
-def is_supported(about):
-    return (about["implementation"] == "CPython" and not about["debug"]
-            and not about["free_threaded"] and OLDEST <= about["version"][:2] <= NEWEST)
-
 
 class Stacks(unittest.TestCase):
     def test_every_interpreter(self):
         ran = 0
         for about in interpreters.find():
-            if about["implementation"] == "CPython" and about["version"] < OLDEST:
+            if about["implementation"] == "CPython" and about["version"] < interpreters.OLDEST:
                 continue
             with self.subTest(about["path"]):
                 result = subprocess.run([about["path"], str(HERE / "stacks.py"), PROBE],
                                         capture_output=True, text=True, timeout=280, check=False)
                 name = f"{about['implementation']} {'.'.join(map(str, about['version']))}"
                 print(f"{name}: {result.stdout.strip()}", flush=True)
-                if is_supported(about):
+                if interpreters.is_supported(about):
                     self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
                     ran += 1
                 elif about["implementation"] == "CPython":

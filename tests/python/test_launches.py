@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Traces launches.py on the simulated device under every Python on this machine: the trace must name
+the line of each launch.
+
+    test_launches.py BUILD SOURCE
+"""
+import glob
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import interpreters
+
+HERE = pathlib.Path(__file__).parent
+BUILD, SOURCE = (pathlib.Path(path).resolve() for path in sys.argv[1:3])
+del sys.argv[1:3]
+PROGRAM = HERE / "launches.py"
+
+
+def trace(about, folder, **options):
+    """(lines of launches that the program printed, events of the trace, stderr)"""
+    environment = dict(os.environ, GPUTRACE_OUTPUT=folder,
+                       LD_PRELOAD=str(BUILD / "preload" / "libgputrace.so"))
+    environment.update({f"GPUTRACE_{name.upper()}": value for name, value in options.items()})
+    simulator = [str(SOURCE / "scripts" / "simcuda"), f"--build={BUILD}"]
+    preload = environment.pop("LD_PRELOAD")
+    result = subprocess.run([*simulator, "env", f"LD_PRELOAD={preload}", about["path"],
+                             str(PROGRAM)], env=environment, capture_output=True, text=True,
+                            timeout=120, check=False)
+    if result.returncode:
+        raise AssertionError(result.stdout + result.stderr)
+    files = glob.glob(os.path.join(folder, "*.json"))
+    if len(files) != 1:
+        raise AssertionError(f"{files}: {result.stderr}")
+    with open(files[0], encoding="utf-8") as file:
+        events = json.load(file)["traceEvents"]
+    return result.stdout.splitlines(), events, result.stderr
+
+
+def kernels(events):
+    """The kernels in the order of their launches."""
+    slices = [event for event in events if event.get("cat") == "kernel"]
+    return sorted(slices, key=lambda event: event["args"]["correlation"])
+
+
+def python_frames(event):
+    """(line, function) of the Python frames in "launched by"."""
+    frames = (re.fullmatch(r"(.*) \(launches\.py:(\d+)\)", frame)
+              for frame in event["args"]["launched by"].split(" < "))
+    return [(match[2], match[1]) for match in frames if match]
+
+
+class Launches(unittest.TestCase):
+    def setUp(self):
+        self.pythons = [about for about in interpreters.find()
+                        if interpreters.is_supported(about)]
+        self.assertTrue(self.pythons, "no supported CPython on this machine")
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def test_each_launch_has_its_line(self):
+        for number, about in enumerate(self.pythons):
+            with self.subTest(about["path"]):
+                wanted, events, _ = trace(about, f"{self.folder.name}/{number}")
+                got = ["\t".join(python_frames(event)[0]) for event in kernels(events)]
+                self.assertEqual(got, wanted)
+                print("CPython", ".".join(map(str, about["version"])), flush=True)
+
+    def test_off(self):
+        wanted, events, _ = trace(self.pythons[-1], self.folder.name, python="off")
+        got = [python_frames(event) for event in kernels(events)]
+        self.assertEqual(got, [[]] * len(wanted))
+
+
+if __name__ == "__main__":
+    unittest.main()
