@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is generated from the tables of options and commands: the README's table, the man page, the
 bash completion."""
+import re
 import shutil
 import subprocess
 import unittest
@@ -31,6 +32,13 @@ class TestPages(unittest.TestCase):
         table = ask("options", "--format=markdown")
         self.assertIn(table, (ROOT / "README.md").read_text(encoding="utf-8"),
                       "put the output of `gputrace-cli options --format=markdown` into README.md")
+
+    def test_readme_holds_the_commands(self):
+        readme = (ROOT / "README.md").read_text(encoding="utf-8")
+        rows = re.findall(r"^  (\S+) ", ask("--help"), re.MULTILINE)
+        self.assertGreater(len(rows), 5)
+        for name in rows:
+            self.assertIn(f"| `gputrace {name}", readme)
 
     @unittest.skipUnless(shutil.which("man"), "man is not installed")
     def test_man_page_has_no_warning(self):
