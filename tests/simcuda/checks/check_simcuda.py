@@ -136,6 +136,21 @@ class Records(unittest.TestCase):
         self.assertEqual(result.status, 0, result.output)
         self.compare_kernels(result)
 
+    def test_threads_with_their_own_streams(self):
+        for personality in ('26', '130000'):
+            result = run(f'--cupti={personality}', kinds='5,10', arguments=['200', '8'])
+            self.assertEqual(result.status, 0, result.output)
+            told = {(int(k['correlation']), int(k['start']), int(k['node']))
+                    for k in of(result, 'kernel')}
+            true = {(k['correlation'], k['start'], k['node']) for k in ops(result, 'kernel')}
+            self.assertEqual((len(told), told), (1804, true))
+            streams = collections.Counter(k['stream'] for k in ops(result, 'kernel'))
+            self.assertEqual(sorted(streams.values())[-8:], [200] * 8)
+            threads = {a['tid'] for a in of(result, 'api')}
+            self.assertEqual(len(threads), 9)
+        # The last personality has a buffer for each thread.
+        self.assertGreaterEqual(len({r['thread'] for r in of(result, 'request')}), 9)
+
     def test_small_buffers_lose_nothing(self):
         result = run(kinds='10', arguments=['3000'], env={'CHECK_MAX_RECORDS': '7'})
         self.assertEqual(len(of(result, 'kernel')), 3004)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A program with a known number of everything, written without nvcc: it registers its kernel the
- * way nvcc's code does. usage: program [launches]. Prints what it made; exits 1 if CUDA failed.
+ * way nvcc's code does. usage: program [launches [threads]]. Prints what it made; exits 1 if CUDA
+ * failed.
  */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,6 +87,24 @@ static void replay_graph(cudaStream_t stream)
 	CHECK(cudaGraphExecDestroy(exec));
 }
 
+static void *launch_on_own_stream(void *launches)
+{
+	for (int i = 0; i < *(int *)launches; i++)
+		launch(cudaStreamPerThread, 1);
+	CHECK(cudaStreamSynchronize(cudaStreamPerThread));
+	return NULL;
+}
+
+static void launch_in_threads(int threads, int launches)
+{
+	pthread_t ids[64];
+
+	for (int i = 0; i < threads && i < 64; i++)
+		pthread_create(&ids[i], NULL, launch_on_own_stream, &launches);
+	for (int i = 0; i < threads && i < 64; i++)
+		pthread_join(ids[i], NULL);
+}
+
 static void try_in_child(void)
 {
 	int status;
@@ -99,6 +119,7 @@ static void try_in_child(void)
 int main(int count, char **arguments)
 {
 	int launches = count > 1 ? atoi(arguments[1]) : 5;
+	int threads = count > 2 ? atoi(arguments[2]) : 0;
 	unsigned char *device;
 	cudaStream_t stream;
 
@@ -107,11 +128,12 @@ int main(int count, char **arguments)
 	CHECK(cudaStreamCreate(&stream));
 	for (int i = 0; i < launches; i++)
 		launch(i % 2 ? stream : NULL, (unsigned int)(i + 1));
+	launch_in_threads(threads, launches);
 	copy_and_set(device, stream);
 	replay_graph(stream);
 	CHECK(cudaFree(device));
 	CHECK(cudaDeviceSynchronize());
 	try_in_child();
-	printf("kernels=%d copies=2 sets=1\n", launches + 4);
+	printf("kernels=%d copies=2 sets=1\n", launches * (threads + 1) + 4);
 	return failures != 0;
 }

@@ -66,6 +66,8 @@ static void context_free(struct CUctx_st *context)
 		at = &(*at)->next;
 	if (*at)
 		*at = context->next;
+	for (struct CUstream_st *stream = context->streams; stream; stream = stream->next)
+		stream->magic = 0;
 	context->magic = 0; /* kept: stale handles must be recognisable */
 }
 

@@ -286,3 +286,15 @@ static CUresult fill(CUdeviceptr dst, size_t pitch, unsigned int value, unsigned
 FILL(8, unsigned char)
 FILL(16, unsigned short)
 FILL(32, unsigned int)
+
+/* One operation a copy, in order: what the batch promises no more than. */
+CUresult sim_cuMemcpyBatchAsync_v2(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes,
+				   size_t count, CUmemcpyAttributes *attributes, size_t *indices,
+				   size_t attribute_count, CUstream stream)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	for (size_t i = 0; i < count && !result; i++)
+		result = sim_cuMemcpyAsync(dsts[i], srcs[i], sizes[i], stream);
+	return result;
+}

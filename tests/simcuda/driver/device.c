@@ -267,3 +267,12 @@ CUresult sim_cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUde
 		return device ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_DEVICE;
 	return sim_device_attribute(device, attribute, value);
 }
+
+CUresult sim_cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute which, CUdevice from,
+				     CUdevice to)
+{
+	if (!sim_device_find(from) || !sim_device_find(to) || from == to)
+		return CUDA_ERROR_INVALID_DEVICE;
+	*value = which == CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED;
+	return CUDA_SUCCESS;
+}

@@ -21,6 +21,8 @@
 
 #pragma GCC visibility push(hidden)
 
+#define SIM_STREAM_ATTRIBUTES 24
+
 struct sim_lock {
 	atomic_flag held;
 };
@@ -80,6 +82,7 @@ struct CUstream_st {
 	struct sim_capture *capture;
 	CUgraphNode *capture_tail; /* the nodes that the next captured one depends on */
 	size_t capture_tail_count;
+	CUstreamAttrValue attributes[SIM_STREAM_ATTRIBUTES];
 	struct CUstream_st *next;
 };
 

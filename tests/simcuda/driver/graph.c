@@ -348,6 +348,28 @@ CUresult sim_cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode *nodes, si
 	return CUDA_SUCCESS;
 }
 
+static bool depends(const struct CUgraphNode_st *node, const struct CUgraphNode_st *on)
+{
+	for (size_t i = 0; i < node->dependency_count; i++)
+		if (node->dependencies[i] == on)
+			return true;
+	return false;
+}
+
+CUresult sim_cuGraphNodeGetDependentNodes(CUgraphNode node, CUgraphNode *nodes, size_t *count)
+{
+	size_t found = 0;
+
+	if (!node || !count)
+		return CUDA_ERROR_INVALID_VALUE;
+	for (size_t i = 0; i < node->graph->count; i++)
+		if (depends(node->graph->nodes[i], node))
+			give(nodes, count, found++, node->graph->nodes[i]);
+	if (!nodes || *count > found)
+		*count = found;
+	return CUDA_SUCCESS;
+}
+
 CUresult sim_cuGraphAddDependencies(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
 				    size_t count)
 {

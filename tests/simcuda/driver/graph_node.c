@@ -167,15 +167,14 @@ CUresult sim_cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
 	return found ? sim_copy_from_3d(params, &found->work) : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult sim_cuGraphAddMemsetNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
-				  size_t count, const CUDA_MEMSET_NODE_PARAMS *p, CUcontext context)
+static CUresult set_work(const CUDA_MEMSET_NODE_PARAMS *p, struct sim_work *ret_work)
 {
 	struct sim_allocation memory = {.kind = SIM_MEMORY_DEVICE};
 
-	if (!p || !p->width || !p->height)
+	if (!p->width || !p->height)
 		return CUDA_ERROR_INVALID_VALUE;
 	sim_memory_find((void *)p->dst, &memory);
-	struct sim_work work = {
+	*ret_work = (struct sim_work){
 		.kind = SIM_WORK_SET,
 		.set = {.dst = {(char *)p->dst, p->pitch, 0},
 			.width = p->width,
@@ -185,8 +184,18 @@ CUresult sim_cuGraphAddMemsetNode(CUgraphNode *node, CUgraph graph, const CUgrap
 				  .value = p->value,
 				  .memory_kind = sim_memory_activity_kind(memory.kind),
 				  .async = true}}};
-	work.ns = sim_set_ns(work.set.facts.bytes);
-	return add(node, graph, dependencies, count, &work);
+	ret_work->ns = sim_set_ns(ret_work->set.facts.bytes);
+	return CUDA_SUCCESS;
+}
+
+CUresult sim_cuGraphAddMemsetNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
+				  size_t count, const CUDA_MEMSET_NODE_PARAMS *params,
+				  CUcontext context)
+{
+	struct sim_work work;
+	CUresult result = params ? set_work(params, &work) : CUDA_ERROR_INVALID_VALUE;
+
+	return result ? result : add(node, graph, dependencies, count, &work);
 }
 
 CUresult sim_cuGraphAddHostNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
@@ -232,4 +241,102 @@ CUresult sim_cuGraphAddChildGraphNode(CUgraphNode *node, CUgraph graph,
 		return CUDA_ERROR_INVALID_VALUE;
 	work.child = sim_graph_clone(child);
 	return work.child ? add(node, graph, dependencies, count, &work) : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult sim_cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node,
+					    const CUDA_MEMSET_NODE_PARAMS *params,
+					    CUcontext context)
+{
+	CUgraphNode found = in_exec(exec, node);
+
+	return found && params ? set_work(params, &found->work) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult sim_cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node,
+					  const CUDA_HOST_NODE_PARAMS *params)
+{
+	CUgraphNode found = in_exec(exec, node);
+
+	if (!found || found->type != CU_GRAPH_NODE_TYPE_HOST || !params)
+		return CUDA_ERROR_INVALID_VALUE;
+	found->work.host.function = params->fn;
+	found->work.host.data = params->userData;
+	return CUDA_SUCCESS;
+}
+
+static CUresult add_kernel_v3(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
+			      size_t count, const CUDA_KERNEL_NODE_PARAMS_v3 *p)
+{
+	CUDA_KERNEL_NODE_PARAMS params = {.func = p->func,
+					  .gridDimX = p->gridDimX,
+					  .gridDimY = p->gridDimY,
+					  .gridDimZ = p->gridDimZ,
+					  .blockDimX = p->blockDimX,
+					  .blockDimY = p->blockDimY,
+					  .blockDimZ = p->blockDimZ,
+					  .sharedMemBytes = p->sharedMemBytes,
+					  .kernelParams = p->kernelParams,
+					  .extra = p->extra,
+					  .kern = p->kern};
+
+	return sim_cuGraphAddKernelNode_v2(node, graph, dependencies, count, &params);
+}
+
+static CUresult add_memset_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
+			      size_t count, const CUDA_MEMSET_NODE_PARAMS_v2 *p)
+{
+	CUDA_MEMSET_NODE_PARAMS params = {.dst = p->dst,
+					  .pitch = p->pitch,
+					  .value = p->value,
+					  .elementSize = p->elementSize,
+					  .width = p->width,
+					  .height = p->height};
+
+	return sim_cuGraphAddMemsetNode(node, graph, dependencies, count, &params, p->ctx);
+}
+
+static CUresult add_host_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
+			    size_t count, const CUDA_HOST_NODE_PARAMS_v2 *p)
+{
+	CUDA_HOST_NODE_PARAMS params = {.fn = p->fn, .userData = p->userData};
+
+	return sim_cuGraphAddHostNode(node, graph, dependencies, count, &params);
+}
+
+/* One entry for all types; those that are not simulated are refused. */
+CUresult sim_cuGraphAddNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
+			       const CUgraphEdgeData *edges, size_t count, CUgraphNodeParams *p)
+{
+	if (!p)
+		return CUDA_ERROR_INVALID_VALUE;
+	switch ((int)p->type) {
+	case CU_GRAPH_NODE_TYPE_KERNEL:
+		return add_kernel_v3(node, graph, dependencies, count, &p->kernel);
+	case CU_GRAPH_NODE_TYPE_MEMCPY:
+		return sim_cuGraphAddMemcpyNode(node, graph, dependencies, count,
+						&p->memcpy.copyParams, p->memcpy.copyCtx);
+	case CU_GRAPH_NODE_TYPE_MEMSET:
+		return add_memset_v2(node, graph, dependencies, count, &p->memset);
+	case CU_GRAPH_NODE_TYPE_HOST:
+		return add_host_v2(node, graph, dependencies, count, &p->host);
+	case CU_GRAPH_NODE_TYPE_GRAPH:
+		return sim_cuGraphAddChildGraphNode(node, graph, dependencies, count,
+						    p->graph.graph);
+	case CU_GRAPH_NODE_TYPE_EMPTY:
+		return sim_cuGraphAddEmptyNode(node, graph, dependencies, count);
+	case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+		return sim_cuGraphAddEventWaitNode(node, graph, dependencies, count,
+						   p->eventWait.event);
+	case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+		return sim_cuGraphAddEventRecordNode(node, graph, dependencies, count,
+						     p->eventRecord.event);
+	default:
+		return sim_missing("a graph node of that type");
+	}
+}
+
+CUresult sim_cuGraphAddNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
+			    size_t count, CUgraphNodeParams *params)
+{
+	return sim_cuGraphAddNode_v2(node, graph, dependencies, NULL, count, params);
 }

@@ -116,8 +116,13 @@ CUresult sim_check_context(struct CUctx_st **ret_context)
 
 	if (sim_unlikely(result))
 		return result;
-	*ret_context = sim_context_current();
-	return *ret_context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+	struct CUctx_st *context = sim_context_current();
+	if (sim_unlikely(!context))
+		return CUDA_ERROR_INVALID_CONTEXT;
+	if (sim_unlikely(!sim_context_valid(context)))
+		return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+	*ret_context = context;
+	return CUDA_SUCCESS;
 }
 
 CUresult sim_cuDriverGetVersion(int *version)

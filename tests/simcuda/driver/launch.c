@@ -195,3 +195,15 @@ CUresult sim_cuOccupancyMaxPotentialBlockSize(int *grid, int *block, CUfunction 
 		blocks_per_multiprocessor(function, *block, shared_of ? shared_of(*block) : shared);
 	return CUDA_SUCCESS;
 }
+
+CUresult sim_cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, CUfunction function, int blocks,
+						     int threads)
+{
+	if (!function || blocks <= 0)
+		return CUDA_ERROR_INVALID_VALUE;
+	uint64_t each = sim_options.facts->shared_per_multiprocessor / (uint32_t)blocks;
+	uint64_t taken = function->static_shared + 1024u;
+
+	*bytes = each > taken ? each - taken : 0;
+	return CUDA_SUCCESS;
+}

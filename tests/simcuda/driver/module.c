@@ -246,3 +246,43 @@ CUresult sim_cuFuncLoad(CUfunction function)
 {
 	return function ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
+
+/* Linking: the image of what was added last is the image of the whole. */
+struct CUlinkState_st {
+	const void *image;
+	size_t size;
+};
+
+CUresult sim_cuLinkCreate_v2(unsigned int count, CUjit_option *options, void **values,
+			     CUlinkState *ret_state)
+{
+	*ret_state = calloc(1, sizeof(**ret_state));
+	return *ret_state ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult sim_cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void *data, size_t size,
+			      const char *name, unsigned int count, CUjit_option *options,
+			      void **values)
+{
+	if (!state || !data)
+		return CUDA_ERROR_INVALID_VALUE;
+	state->image = data;
+	state->size = size;
+	return CUDA_SUCCESS;
+}
+
+CUresult sim_cuLinkComplete(CUlinkState state, void **image, size_t *size)
+{
+	if (!state || !state->image)
+		return CUDA_ERROR_INVALID_VALUE;
+	*image = (void *)state->image;
+	if (size)
+		*size = state->size;
+	return CUDA_SUCCESS;
+}
+
+CUresult sim_cuLinkDestroy(CUlinkState state)
+{
+	free(state);
+	return CUDA_SUCCESS;
+}

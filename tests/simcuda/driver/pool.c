@@ -266,3 +266,9 @@ CUresult sim_cuDeviceSetMemPool(CUdevice ordinal, CUmemoryPool pool)
 	device->current_pool = pool;
 	return CUDA_SUCCESS;
 }
+
+/* All simulated devices share the host's memory: everyone has access already. */
+CUresult sim_cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *access, size_t count)
+{
+	return pool ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}

@@ -6,6 +6,7 @@
 #include "driver/driver.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include <cupti_callbacks.h>
 
@@ -221,4 +222,44 @@ CUresult sim_cuStreamAttachMemAsync(CUstream handle, CUdeviceptr address, size_t
 	struct CUstream_st *stream;
 
 	return sim_stream_find(handle, &stream);
+}
+
+/* Attributes have no effect on the timeline; a program that reads one back finds what it set. */
+CUresult sim_cuStreamSetAttribute(CUstream handle, CUstreamAttrID which,
+				  const CUstreamAttrValue *value)
+{
+	struct CUstream_st *stream;
+	CUresult result = sim_stream_find(handle, &stream);
+
+	if (result)
+		return result;
+	if (!value || (unsigned int)which >= SIM_STREAM_ATTRIBUTES)
+		return CUDA_ERROR_INVALID_VALUE;
+	stream->attributes[which] = *value;
+	return CUDA_SUCCESS;
+}
+
+CUresult sim_cuStreamGetAttribute(CUstream handle, CUstreamAttrID which, CUstreamAttrValue *value)
+{
+	struct CUstream_st *stream;
+	CUresult result = sim_stream_find(handle, &stream);
+
+	if (result)
+		return result;
+	if (!value || (unsigned int)which >= SIM_STREAM_ATTRIBUTES)
+		return CUDA_ERROR_INVALID_VALUE;
+	*value = stream->attributes[which];
+	return CUDA_SUCCESS;
+}
+
+CUresult sim_cuStreamCopyAttributes(CUstream to, CUstream from)
+{
+	struct CUstream_st *dst, *src;
+	CUresult result = sim_stream_find(to, &dst);
+
+	if (!result)
+		result = sim_stream_find(from, &src);
+	if (!result)
+		memcpy(dst->attributes, src->attributes, sizeof(dst->attributes));
+	return result;
 }

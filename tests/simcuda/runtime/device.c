@@ -16,7 +16,7 @@ cudaError_t rt_cudaSetDevice(int device)
 		return cudaErrorInvalidDevice;
 	if (device != rt_self.device) {
 		rt_cu.cuCtxSetCurrent(NULL);
-		rt_self.bound = false;
+		rt_self.bound = 0;
 	}
 	rt_self.device = device;
 	return cudaSuccess;
@@ -174,6 +174,40 @@ cudaError_t rt_cudaDeviceGetMemPool(cudaMemPool_t *pool, int device)
 cudaError_t rt_cudaDeviceSetMemPool(int device, cudaMemPool_t pool)
 {
 	return RT_PLAIN(cuDeviceSetMemPool, device, pool);
+}
+
+cudaError_t rt_cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr which, int from, int to)
+{
+	return RT_PLAIN(cuDeviceGetP2PAttribute, value, (CUdevice_P2PAttribute)which, from, to);
+}
+
+cudaError_t rt_cudaGetDriverEntryPointByVersion(const char *name, void **address,
+						unsigned int version, unsigned long long flags,
+						enum cudaDriverEntryPointQueryResult *status)
+{
+	CUdriverProcAddressQueryResult answer = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+	cuuint64_t wanted = flags;
+
+	if (rt_self.per_thread && !flags)
+		wanted = CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
+	rt_cu.cuGetProcAddress_v2(name, address, (int)version, wanted, &answer);
+	if (status)
+		*status = (enum cudaDriverEntryPointQueryResult)answer;
+	return cudaSuccess;
+}
+
+cudaError_t rt_cudaGetDriverEntryPoint(const char *name, void **address, unsigned long long flags,
+				       enum cudaDriverEntryPointQueryResult *status)
+{
+	return rt_cudaGetDriverEntryPointByVersion(name, address, (unsigned int)rt_version, flags,
+						   status);
+}
+
+/* The first device will do: they are all alike. */
+cudaError_t rt_cudaChooseDevice(int *device, const struct cudaDeviceProp *wanted)
+{
+	*device = 0;
+	return cudaSuccess;
 }
 
 struct cudaChannelFormatDesc CUDARTAPI cudaCreateChannelDesc(int x, int y, int z, int w,

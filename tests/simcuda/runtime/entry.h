@@ -9,7 +9,8 @@
 #include "runtime/runtime.h"
 
 #define SIM_RUNTIME_RUN(need_, name_, per_thread_, impl_, actual_)                                 \
-	((need_) == RT_CONTEXT && sim_unlikely(!rt_self.bound) && (error_ = rt_bind())             \
+	((need_) == RT_CONTEXT && sim_unlikely(rt_self.bound != rt_generation) &&                  \
+			 (error_ = rt_bind())                                                      \
 		 ? error_                                                                          \
 		 : (rt_self.per_thread = (per_thread_),                                            \
 		    impl_ ? impl_ actual_ : rt_missing(name_)))

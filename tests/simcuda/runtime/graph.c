@@ -227,3 +227,117 @@ cudaError_t rt_cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream)
 {
 	return RT_CALL(cuGraphLaunch, _ptsz, exec, stream);
 }
+
+cudaError_t rt_cudaGraphInstantiateWithParams(cudaGraphExec_t *exec, cudaGraph_t graph,
+					      cudaGraphInstantiateParams *params)
+{
+	return RT_PLAIN(cuGraphInstantiateWithParams, exec, graph,
+			(CUDA_GRAPH_INSTANTIATE_PARAMS *)params);
+}
+
+/* The runtime's struct has the driver's shape but for kernels and copies. */
+cudaError_t rt_cudaGraphAddNode(cudaGraphNode_t *node, cudaGraph_t graph,
+				const cudaGraphNode_t *dependencies, const cudaGraphEdgeData *edges,
+				size_t count, struct cudaGraphNodeParams *params)
+{
+	if (params->type == cudaGraphNodeTypeMemcpy)
+		return rt_cudaGraphAddMemcpyNode(node, graph, dependencies, count,
+						 &params->memcpy.copyParams);
+	if (params->type == cudaGraphNodeTypeKernel) {
+		struct cudaKernelNodeParams kernel = {.func = params->kernel.func,
+						      .gridDim = params->kernel.gridDim,
+						      .blockDim = params->kernel.blockDim,
+						      .sharedMemBytes =
+							      params->kernel.sharedMemBytes,
+						      .kernelParams = params->kernel.kernelParams,
+						      .extra = params->kernel.extra};
+
+		return rt_cudaGraphAddKernelNode(node, graph, dependencies, count, &kernel);
+	}
+	return RT_PLAIN(cuGraphAddNode_v2, node, graph, dependencies,
+			(const CUgraphEdgeData *)edges, count, (CUgraphNodeParams *)params);
+}
+
+cudaError_t rt_cudaGraphExecMemcpyNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
+						const struct cudaMemcpy3DParms *params)
+{
+	CUDA_MEMCPY3D desc;
+	cudaError_t error = rt_copy_desc(params, &desc);
+
+	return error ? error
+		     : RT_PLAIN(cuGraphExecMemcpyNodeSetParams, exec, node, &desc, current());
+}
+
+cudaError_t rt_cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t exec, cudaGraphNode_t node,
+						  void *dst, const void *src, size_t bytes,
+						  enum cudaMemcpyKind kind)
+{
+	struct cudaMemcpy3DParms params = {.srcPtr = {(void *)src, bytes, bytes, 1},
+					   .dstPtr = {dst, bytes, bytes, 1},
+					   .extent = {bytes, 1, 1},
+					   .kind = kind};
+
+	return rt_cudaGraphExecMemcpyNodeSetParams(exec, node, &params);
+}
+
+cudaError_t rt_cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
+						const struct cudaMemsetParams *p)
+{
+	CUDA_MEMSET_NODE_PARAMS wanted = {.dst = (CUdeviceptr)p->dst,
+					  .pitch = p->pitch,
+					  .value = p->value,
+					  .elementSize = p->elementSize,
+					  .width = p->width,
+					  .height = p->height};
+
+	return RT_PLAIN(cuGraphExecMemsetNodeSetParams, exec, node, &wanted, current());
+}
+
+cudaError_t rt_cudaGraphExecHostNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
+					      const struct cudaHostNodeParams *params)
+{
+	CUDA_HOST_NODE_PARAMS wanted = {.fn = params->fn, .userData = params->userData};
+
+	return RT_PLAIN(cuGraphExecHostNodeSetParams, exec, node, &wanted);
+}
+
+cudaError_t rt_cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t *from, cudaGraphNode_t *to,
+				 cudaGraphEdgeData *edges, size_t *count)
+{
+	return RT_PLAIN(cuGraphGetEdges_v2, graph, from, to, (CUgraphEdgeData *)edges, count);
+}
+
+cudaError_t rt_cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t *nodes,
+					    cudaGraphEdgeData *edges, size_t *count)
+{
+	return RT_PLAIN(cuGraphNodeGetDependencies, node, nodes, count);
+}
+
+cudaError_t rt_cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t *nodes,
+					      cudaGraphEdgeData *edges, size_t *count)
+{
+	return RT_PLAIN(cuGraphNodeGetDependentNodes, node, nodes, count);
+}
+
+cudaError_t rt_cudaGraphNodeSetEnabled(cudaGraphExec_t exec, cudaGraphNode_t node,
+				       unsigned int enabled)
+{
+	return RT_PLAIN(cuGraphNodeSetEnabled, exec, node, enabled);
+}
+
+cudaError_t rt_cudaGraphNodeGetEnabled(cudaGraphExec_t exec, cudaGraphNode_t node,
+				       unsigned int *enabled)
+{
+	return RT_PLAIN(cuGraphNodeGetEnabled, exec, node, enabled);
+}
+
+cudaError_t rt_cudaGraphNodeFindInClone(cudaGraphNode_t *node, cudaGraphNode_t original,
+					cudaGraph_t clone)
+{
+	return RT_PLAIN(cuGraphNodeFindInClone, node, original, clone);
+}
+
+cudaError_t rt_cudaGraphExecGetFlags(cudaGraphExec_t exec, unsigned long long *flags)
+{
+	return RT_PLAIN(cuGraphExecGetFlags, exec, (cuuint64_t *)flags);
+}

@@ -15,6 +15,7 @@ struct rt_driver rt_cu;
 const struct sim_table *rt_table;
 __thread struct rt_thread rt_self;
 _Atomic bool rt_is_ready;
+_Atomic unsigned int rt_generation = 1;
 
 static const unsigned int nobody;
 const unsigned int *rt_watching = &nobody;
@@ -22,8 +23,6 @@ const unsigned int *rt_watching = &nobody;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static cudaError_t start_error;
 static CUcontext contexts[16];
-static _Atomic unsigned int generation = 1; /* grows when contexts are reset */
-static __thread unsigned int bound_generation;
 
 static void find_driver(void)
 {
@@ -67,29 +66,28 @@ cudaError_t rt_start(void)
 /* A context that the program made current by itself is used as it is. */
 cudaError_t rt_bind(void)
 {
+	unsigned int generation = rt_generation;
 	CUcontext current = NULL;
+	cudaError_t error = cudaSuccess;
 	int device = rt_self.device;
 
-	if (bound_generation == generation && !rt_cu.cuCtxGetCurrent(&current) && current) {
-		rt_self.bound = true;
+	if (!rt_self.bound && !rt_cu.cuCtxGetCurrent(&current) && current) {
+		rt_self.bound = generation;
 		return cudaSuccess;
 	}
-	if (!contexts[device]) {
-		cudaError_t error = RT_PLAIN(cuDevicePrimaryCtxRetain, &contexts[device], device);
-		if (error)
-			return error;
-	}
-	cudaError_t error = RT_PLAIN(cuCtxSetCurrent, contexts[device]);
-	rt_self.bound = !error;
-	bound_generation = generation;
+	if (!contexts[device])
+		error = RT_PLAIN(cuDevicePrimaryCtxRetain, &contexts[device], device);
+	if (!error)
+		error = RT_PLAIN(cuCtxSetCurrent, contexts[device]);
+	if (!error)
+		rt_self.bound = generation;
 	return error;
 }
 
 void rt_unbind_all(void)
 {
 	memset(contexts, 0, sizeof(contexts));
-	atomic_fetch_add(&generation, 1);
-	rt_self.bound = false;
+	rt_generation++;
 }
 
 /* Every call ends here when it failed: cudaGetLastError will tell. */

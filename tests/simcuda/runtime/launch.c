@@ -149,3 +149,40 @@ cudaError_t rt_cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const 
 	return rt_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, named, threads,
 									 shared, 0);
 }
+
+cudaError_t rt_cudaFuncGetName(const char **name, const void *named)
+{
+	CUfunction function = function_of(named);
+
+	*name = function ? rt_table->symbol_of(function) : NULL;
+	return *name ? cudaSuccess : cudaErrorInvalidDeviceFunction;
+}
+
+cudaError_t rt_cudaOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, const void *named,
+							 int blocks, int threads)
+{
+	CUfunction function = rt_kernel_of(named);
+
+	return function ? RT_PLAIN(cuOccupancyAvailableDynamicSMemPerBlock, bytes, function, blocks,
+				   threads)
+			: cudaErrorInvalidDeviceFunction;
+}
+
+cudaError_t rt_cudaLibraryLoadData(cudaLibrary_t *library, const void *code,
+				   enum cudaJitOption *jit_options, void **jit_values,
+				   unsigned int jit_count, enum cudaLibraryOption *options,
+				   void **values, unsigned int count)
+{
+	return RT_PLAIN(cuLibraryLoadData, (CUlibrary *)library, code, NULL, NULL, 0, NULL, NULL,
+			0);
+}
+
+cudaError_t rt_cudaLibraryGetKernel(cudaKernel_t *kernel, cudaLibrary_t library, const char *name)
+{
+	return RT_PLAIN(cuLibraryGetKernel, (CUkernel *)kernel, (CUlibrary)library, name);
+}
+
+cudaError_t rt_cudaLibraryUnload(cudaLibrary_t library)
+{
+	return RT_PLAIN(cuLibraryUnload, (CUlibrary)library);
+}

@@ -385,3 +385,35 @@ cudaError_t rt_cudaMemset2DAsync(void *address, size_t pitch, int value, size_t 
 	return RT_CALL(cuMemsetD2D8Async, _ptsz, (CUdeviceptr)address, pitch, (unsigned char)value,
 		       width, height, stream);
 }
+
+cudaError_t rt_cudaMemset3D(struct cudaPitchedPtr pointer, int value, struct cudaExtent extent)
+{
+	size_t rows = extent.depth > 1 ? pointer.ysize * extent.depth : extent.height;
+
+	return RT_CALL(cuMemsetD2D8_v2, _ptds, (CUdeviceptr)pointer.ptr, pointer.pitch,
+		       (unsigned char)value, extent.width, rows);
+}
+
+cudaError_t rt_cudaMemset3DAsync(struct cudaPitchedPtr pointer, int value, struct cudaExtent extent,
+				 cudaStream_t stream)
+{
+	size_t rows = extent.depth > 1 ? pointer.ysize * extent.depth : extent.height;
+
+	return RT_CALL(cuMemsetD2D8Async, _ptsz, (CUdeviceptr)pointer.ptr, pointer.pitch,
+		       (unsigned char)value, extent.width, rows, stream);
+}
+
+cudaError_t rt_cudaMemcpyBatchAsync(void *const *dsts, const void *const *srcs, const size_t *sizes,
+				    size_t count, struct cudaMemcpyAttributes *attributes,
+				    size_t *indices, size_t attribute_count, cudaStream_t stream)
+{
+	return RT_CALL(cuMemcpyBatchAsync_v2, _ptsz, (CUdeviceptr *)dsts, (CUdeviceptr *)srcs,
+		       (size_t *)sizes, count, (CUmemcpyAttributes *)attributes, indices,
+		       attribute_count, stream);
+}
+
+cudaError_t rt_cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessDesc *access,
+				    size_t count)
+{
+	return RT_PLAIN(cuMemPoolSetAccess, pool, (const CUmemAccessDesc *)access, count);
+}

@@ -186,6 +186,33 @@ enum rt_need { RT_NOTHING, RT_DRIVER, RT_CONTEXT };
 	X(cuGraphUpload_ptsz)                                                                      \
 	X(cuGraphLaunch)                                                                           \
 	X(cuGraphLaunch_ptsz)                                                                      \
+	X(cuGetProcAddress_v2)                                                                     \
+	X(cuGraphAddNode_v2)                                                                       \
+	X(cuGraphExecMemcpyNodeSetParams)                                                          \
+	X(cuGraphExecMemsetNodeSetParams)                                                          \
+	X(cuGraphExecHostNodeSetParams)                                                            \
+	X(cuGraphGetEdges_v2)                                                                      \
+	X(cuGraphNodeGetDependencies)                                                              \
+	X(cuGraphNodeGetDependentNodes)                                                            \
+	X(cuGraphNodeSetEnabled)                                                                   \
+	X(cuGraphNodeGetEnabled)                                                                   \
+	X(cuGraphNodeFindInClone)                                                                  \
+	X(cuGraphExecGetFlags)                                                                     \
+	X(cuGraphInstantiateWithParams)                                                            \
+	X(cuStreamSetAttribute)                                                                    \
+	X(cuStreamSetAttribute_ptsz)                                                               \
+	X(cuStreamGetAttribute)                                                                    \
+	X(cuStreamGetAttribute_ptsz)                                                               \
+	X(cuStreamCopyAttributes)                                                                  \
+	X(cuStreamCopyAttributes_ptsz)                                                             \
+	X(cuStreamBeginCaptureToGraph)                                                             \
+	X(cuStreamBeginCaptureToGraph_ptsz)                                                        \
+	X(cuMemcpyBatchAsync_v2)                                                                   \
+	X(cuMemcpyBatchAsync_v2_ptsz)                                                              \
+	X(cuDeviceGetP2PAttribute)                                                                 \
+	X(cuMemPoolSetAccess)                                                                      \
+	X(cuOccupancyAvailableDynamicSMemPerBlock)                                                 \
+	X(cuLibraryUnload)                                                                         \
 	X(cuProfilerStart)                                                                         \
 	X(cuProfilerStop)
 
@@ -197,9 +224,9 @@ struct rt_driver {
 
 struct rt_thread {
 	cudaError_t last_error;
-	bool per_thread; /* this call is a _ptsz or _ptds variant */
-	int device;      /* cudaSetDevice; the context follows at the next call that needs one */
-	bool bound;      /* this thread has this runtime's context */
+	bool per_thread;    /* this call is a _ptsz or _ptds variant */
+	int device;         /* cudaSetDevice; the context follows at the next call that needs one */
+	unsigned int bound; /* the generation of contexts that this thread has one of */
 	int pushed;
 	struct {
 		dim3 grid;
@@ -216,6 +243,7 @@ extern const struct sim_table *rt_table;
 extern const unsigned int *rt_watching;
 extern __thread struct rt_thread rt_self;
 extern _Atomic bool rt_is_ready;
+extern _Atomic unsigned int rt_generation; /* grows when contexts are reset */
 extern const int rt_version;
 
 cudaError_t rt_start(void);

@@ -141,3 +141,31 @@ cudaError_t rt_cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, 
 {
 	return RT_CALL(cuEventRecordWithFlags, _ptsz, event, stream, flags);
 }
+
+cudaError_t rt_cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph,
+					     const cudaGraphNode_t *dependencies,
+					     const cudaGraphEdgeData *edges, size_t count,
+					     enum cudaStreamCaptureMode mode)
+{
+	return RT_CALL(cuStreamBeginCaptureToGraph, _ptsz, stream, graph, dependencies,
+		       (const CUgraphEdgeData *)edges, count, (CUstreamCaptureMode)mode);
+}
+
+cudaError_t rt_cudaStreamSetAttribute(cudaStream_t stream, cudaStreamAttrID which,
+				      const cudaStreamAttrValue *value)
+{
+	return RT_CALL(cuStreamSetAttribute, _ptsz, stream, (CUstreamAttrID)which,
+		       (const CUstreamAttrValue *)value);
+}
+
+cudaError_t rt_cudaStreamGetAttribute(cudaStream_t stream, cudaStreamAttrID which,
+				      cudaStreamAttrValue *value)
+{
+	return RT_CALL(cuStreamGetAttribute, _ptsz, stream, (CUstreamAttrID)which,
+		       (CUstreamAttrValue *)value);
+}
+
+cudaError_t rt_cudaStreamCopyAttributes(cudaStream_t to, cudaStream_t from)
+{
+	return RT_CALL(cuStreamCopyAttributes, _ptsz, to, from);
+}
