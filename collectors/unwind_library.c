@@ -229,6 +229,13 @@ bool gt_unwind_library_step(const struct gt_unwind_library *library,
 	return read_effect(&machine, &cursor, ret_effect);
 }
 
+/* ThreadSanitizer would mark the memory as a forked child's and allow no more threads. */
+#ifdef __SANITIZE_THREAD__
+#define TAKES_CLONE_FOR_FORK true
+#else
+#define TAKES_CLONE_FOR_FORK false
+#endif
+
 struct opening {
 	struct gt_unwind_library *library;
 	unw_addr_space_t (*create)(unw_accessors_t *, int);
@@ -262,7 +269,7 @@ static void set_up_aside(struct opening *opening)
 	char *stack = gt_memory_map(SET_UP_STACK);
 	pid_t pid = -1;
 
-	if (stack)
+	if (stack && !TAKES_CLONE_FOR_FORK)
 		pid = clone(set_up, stack + SET_UP_STACK, CLONE_VM | CLONE_VFORK, opening);
 	if (pid >= 0)
 		waitpid(pid, NULL, __WCLONE);
