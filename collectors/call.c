@@ -167,14 +167,30 @@ void gt_call_exit(enum gt_api_domain domain, uint32_t cbid, int32_t result)
 		commit_call(thread, state, result);
 }
 
-void gt_call_mark_captured(void)
+/* The slot of the calling thread's open call, NULL: none. */
+static struct gt_call_record *open_record(void)
 {
 	struct gt_thread *thread = gt_thread_self;
 	struct call_state *state;
 
 	if (!thread || !gt_forkguard_holds())
-		return;
+		return NULL;
 	state = (struct call_state *)(void *)thread->extra;
-	if (state->depth && state->open)
-		state->open->head.flags |= GT_CALL_CAPTURED;
+	return state->depth ? state->open : NULL;
+}
+
+void gt_call_backdate(uint64_t start)
+{
+	struct gt_call_record *record = open_record();
+
+	if (record)
+		record->start = start;
+}
+
+void gt_call_mark_captured(void)
+{
+	struct gt_call_record *record = open_record();
+
+	if (record)
+		record->head.flags |= GT_CALL_CAPTURED;
 }

@@ -54,6 +54,9 @@ void gt_call_enter(enum gt_api_domain domain, uint32_t cbid, uint32_t correlatio
 /* @result: the cudaError_t or CUresult that the call returned. */
 void gt_call_exit(enum gt_api_domain domain, uint32_t cbid, int32_t result);
 
+/* The open call began at @start, CLOCK_MONOTONIC ns: for the call during which the session started. */
+void gt_call_backdate(uint64_t start);
+
 /* The open call of this thread makes graph nodes instead of GPU work. */
 void gt_call_mark_captured(void);
 

@@ -11,6 +11,7 @@
 
 #include "collectors/call.h"
 #include "collectors/cuda_signatures.h"
+#include "core/clock.h"
 #include "preload/forward.h"
 #include "preload/session.h"
 
@@ -33,18 +34,37 @@
 #define FIND_GRAPH(symbol)        FIND(symbol)
 #define FIND_CONTEXT(symbol)      FIND(symbol)
 
+/* The call that starts CUDA starts the session somewhere inside: known only when it has returned. */
+static void record_first(uint32_t cbid, uint64_t start, cudaError_t result)
+{
+	if (atomic_load_explicit(&gt_session_state, memory_order_acquire) != GT_SESSION_HOOKS)
+		return;
+	gt_call_enter(GT_API_RUNTIME, cbid, 0);
+	gt_call_backdate(start);
+	gt_call_exit(GT_API_RUNTIME, cbid, result);
+}
+
 #define GT_CUDA_HOOKED(cbid, version, symbol, class, flags, signature)                             \
 	EXPORTED cudaError_t gt_hook_##symbol GT_CUDA_PARAMS_##signature __asm__(#symbol);         \
 	cudaError_t gt_hook_##symbol GT_CUDA_PARAMS_##signature                                    \
 	{                                                                                          \
 		cudaError_t(*real) GT_CUDA_PARAMS_##signature = FIND_##class(symbol);              \
 		cudaError_t result;                                                                \
+		uint64_t start;                                                                    \
                                                                                                    \
-		if (__builtin_expect(!gt_forward_is_real(real) || !gt_session_hooks_record(), 1))  \
+		if (!gt_forward_is_real(real))                                                     \
 			return real GT_CUDA_ARGS_##signature;                                      \
-		gt_call_enter(GT_API_RUNTIME, cbid, 0);                                            \
+		if (gt_session_hooks_record()) {                                                   \
+			gt_call_enter(GT_API_RUNTIME, cbid, 0);                                    \
+			result = real GT_CUDA_ARGS_##signature;                                    \
+			gt_call_exit(GT_API_RUNTIME, cbid, result);                                \
+			return result;                                                             \
+		}                                                                                  \
+		if (__builtin_expect(!gt_session_is_idle(), 1))                                    \
+			return real GT_CUDA_ARGS_##signature;                                      \
+		start = gt_clock_now();                                                            \
 		result = real GT_CUDA_ARGS_##signature;                                            \
-		gt_call_exit(GT_API_RUNTIME, cbid, result);                                        \
+		record_first(cbid, start, result);                                                 \
 		return result;                                                                     \
 	}
 #include "collectors/cuda_api.def"

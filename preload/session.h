@@ -35,4 +35,10 @@ static inline bool gt_session_hooks_record(void)
 	return state == GT_SESSION_HOOKS;
 }
 
+/* True while no session has begun: the driver may begin it inside the call that is about to be made. */
+static inline bool gt_session_is_idle(void)
+{
+	return atomic_load_explicit(&gt_session_state, memory_order_relaxed) == GT_SESSION_IDLE;
+}
+
 #endif

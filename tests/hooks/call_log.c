@@ -8,6 +8,9 @@
 
 static __thread struct call_log last;
 
+/* Of the session under test, when there is one: begins it, if it waits for that. */
+extern void gputrace_test_begin(void) __attribute__((weak));
+
 struct call_log *call_log_last(void)
 {
 	return &last;
@@ -15,6 +18,8 @@ struct call_log *call_log_last(void)
 
 void call_log_begin(int runtime, const char *name)
 {
+	if (gputrace_test_begin)
+		gputrace_test_begin();
 	last.runtime = runtime;
 	last.name = name;
 	last.size = 0;

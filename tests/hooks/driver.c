@@ -330,7 +330,7 @@ static void missing_name(void)
 static void counts(int want_starts, int want_calls, int want_cbid, int want_result)
 {
 	void (*get)(int *) = dlsym(RTLD_DEFAULT, "gputrace_test_counts");
-	int got[5];
+	int got[6];
 
 	get(got);
 	CHECK_EQ(got[0], want_starts);
@@ -352,6 +352,23 @@ static void recording(void)
 	counts(1, 1, 20, 13);
 	CHECK_EQ(call(p, "plugin_launch"), 13);
 	counts(1, 2, 211, 13);
+}
+
+/* The session begins inside the first call, in the driver; the call is recorded all the same. */
+static void late_start(void)
+{
+	void (*get)(int *) = dlsym(RTLD_DEFAULT, "gputrace_test_counts");
+	void *p = open_plugin("libplugin_13.so");
+	int got[6];
+
+	CHECK_EQ(call(p, "plugin_malloc"), 13);
+	counts(1, 1, 20, 13);
+	get(got);
+	CHECK_EQ(got[5], 1);
+	CHECK_EQ(call(p, "plugin_launch"), 13);
+	counts(1, 2, 211, 13);
+	get(got);
+	CHECK_EQ(got[5], 1);
 }
 
 static void passing(void)
@@ -446,6 +463,7 @@ static const struct {
 	{"warm", warm},
 	{"missing_name", missing_name},
 	{"recording", recording},
+	{"late_start", late_start},
 	{"passing", passing},
 	{"many_plugins", many_plugins},
 };

@@ -21,7 +21,7 @@ static void seen(const char *what, int more, int cbid_a, int cbid_b)
 {
 	static int before;
 	void (*counts)(int *) = (void (*)(int *))dlsym(RTLD_DEFAULT, "gputrace_test_counts");
-	int got[5] = {0};
+	int got[6] = {0};
 
 	if (counts)
 		counts(got);

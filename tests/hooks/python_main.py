@@ -25,7 +25,7 @@ for _ in range(2):
     check("its launch", plugin12.plugin_launch(), 12)
 
 hooks = ctypes.CDLL(None)
-counts = (ctypes.c_int * 5)()
+counts = (ctypes.c_int * 6)()
 hooks.gputrace_test_counts(counts)
 recorded = counts[1]
 check("calls recorded so far", recorded, 6)
