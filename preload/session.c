@@ -39,14 +39,16 @@ static void complain(const char *line)
 	gt_log_say("%s", line);
 }
 
+/* The level first: a quiet session does not even complain about its options. */
 static void read_config(struct gt_session *s)
 {
 	gt_config_init(&s->config);
-	gt_config_from_env(&s->config, environ, complain);
+	gt_config_from_env(&s->config, environ, NULL);
 	if (gt_config_bool(&s->config, GT_CONFIG_QUIET))
 		gt_log_set_level(GT_LOG_QUIET);
 	else if (gt_config_bool(&s->config, GT_CONFIG_VERBOSE))
 		gt_log_set_level(GT_LOG_VERBOSE);
+	gt_config_from_env(&s->config, environ, complain);
 }
 
 static void fill_facts(struct gt_session *s)

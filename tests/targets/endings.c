@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Ends in the way that its first argument names, after some GPU work that is older than the flush
+ * period ("cuda"), or without having called CUDA at all ("none"). For tests/targets/test_endings.py.
+ */
+#include <cuda_runtime_api.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SETS 50
+
+static void *buffer;
+
+static void use_cuda(int sets)
+{
+	if (!buffer && cudaMalloc(&buffer, 4096)) {
+		fprintf(stderr, "no CUDA\n");
+		exit(97);
+	}
+	for (int i = 0; i < sets; i++)
+		cudaMemset(buffer, i, 256);
+	cudaDeviceSynchronize();
+}
+
+static void *end_after_main(void *unused)
+{
+	(void)unused;
+	usleep(100000);
+	printf("thread ends the process\n");
+	exit(5);
+}
+
+static void end_by_return(void)
+{
+}
+
+static void end_by_exit(void)
+{
+	exit(3);
+}
+
+static void end_by__exit(void)
+{
+	fflush(stdout);
+	_exit(4);
+}
+
+static void end_by_quick_exit(void)
+{
+	fflush(stdout);
+	quick_exit(6);
+}
+
+static void end_by_abort(void)
+{
+	fflush(stdout);
+	abort();
+}
+
+static void end_by_sigterm(void)
+{
+	fflush(stdout);
+	raise(SIGTERM);
+}
+
+static void end_by_sigkill(void)
+{
+	fflush(stdout);
+	raise(SIGKILL);
+}
+
+static void end_by_sigsegv(void)
+{
+	fflush(stdout);
+	raise(SIGSEGV);
+}
+
+static void end_by_exec(void)
+{
+	fflush(stdout);
+	execlp("sh", "sh", "-c", "echo after exec; exit 8", (char *)NULL);
+}
+
+static void end_by_main_pthread_exit(void)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, end_after_main, NULL);
+	pthread_exit(NULL);
+}
+
+static void end_by_device_reset(void)
+{
+	cudaDeviceReset();
+	buffer = NULL;
+	use_cuda(SETS);
+	exit(9);
+}
+
+/* A forked child that ends in every way a child does; the parent goes on. */
+static void end_by_fork(void)
+{
+	for (int i = 0; i < 3; i++) {
+		int status;
+		pid_t child;
+
+		fflush(stdout);
+		child = fork();
+		if (child == 0) {
+			if (i == 0)
+				exit(0);
+			if (i == 1)
+				_exit(0);
+			execlp("true", "true", (char *)NULL);
+			_exit(1);
+		}
+		waitpid(child, &status, 0);
+		printf("child %d ended with %d\n", i, status);
+	}
+	use_cuda(SETS);
+}
+
+static const struct {
+	const char *name;
+	void (*end)(void);
+} ways[] = {
+	{"return", end_by_return},
+	{"exit", end_by_exit},
+	{"_exit", end_by__exit},
+	{"quick_exit", end_by_quick_exit},
+	{"abort", end_by_abort},
+	{"sigterm", end_by_sigterm},
+	{"sigkill", end_by_sigkill},
+	{"sigsegv", end_by_sigsegv},
+	{"exec", end_by_exec},
+	{"main_pthread_exit", end_by_main_pthread_exit},
+	{"device_reset", end_by_device_reset},
+	{"fork", end_by_fork},
+};
+
+int main(int argc, char **argv)
+{
+	int with_cuda = argc > 2 && !strcmp(argv[2], "cuda");
+
+	if (with_cuda) {
+		use_cuda(SETS);
+		usleep(1000000); /* older than a flush period: it must be in the file, whatever comes */
+	}
+	printf("about to end\n");
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		if (argc > 1 && !strcmp(argv[1], ways[i].name))
+			ways[i].end();
+	}
+	printf("returning\n");
+	return 0;
+}

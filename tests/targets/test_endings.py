@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Every way a process ends, with and without CUDA, with CUPTI and hooks only: status and output as
+without the tracer, the trace readable, everything older than the flush period in it."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import trace_file
+
+BUILD = os.environ["TARGET_BUILD"]
+SOURCE = os.environ["TARGET_SOURCE"]
+PROGRAM = os.environ["TARGET_ENDINGS"]
+
+SETS = 50
+AFTER = {"device_reset": SETS, "fork": SETS}  # sets that come after the pause
+CLOSED = ("return", "exit", "quick_exit", "main_pthread_exit", "device_reset", "fork")
+BROKEN_OFF = ("_exit", "abort", "sigterm", "sigkill", "sigsegv", "exec")
+
+
+def run(way, cuda, cupti, folder=None):
+    command = [os.path.join(SOURCE, "scripts", "simcuda"), "--cupti=" + cupti]
+    environment = dict(os.environ, GPUTRACE_BUILD=BUILD)
+    if folder:
+        command += ["env", "GPUTRACE_OUTPUT=" + folder, "GPUTRACE_QUIET=1",
+                    "LD_PRELOAD=" + os.path.join(BUILD, "preload", "libgputrace.so")]
+    command += [PROGRAM, way, cuda]
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60,
+                            check=False)
+    return result.returncode, result.stdout, result.stderr
+
+
+def sets_in(path):
+    """Memset slices of a file in either form: closed object, or array that ends anywhere."""
+    count = 0
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            line = line.strip().lstrip(",[")
+            if '"cat": "gpu_memset"' in line:
+                json.loads(line)
+                count += 1
+    return count
+
+
+class Endings(unittest.TestCase):
+    def check(self, way, cuda, cupti):
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(run(way, cuda, cupti, folder), run(way, cuda, cupti))
+            files = trace_file.find(folder)
+            if cuda == "none":
+                self.assertEqual(files, [])
+                return
+            self.assertEqual(len(files), 1, files)
+            if cupti != "none":
+                self.assertEqual(sets_in(files[0]), SETS + AFTER.get(way, 0))
+            with open(files[0], encoding="utf-8") as file:
+                root = json.load(file)  # strict JSON in both forms
+            if way in CLOSED:
+                self.assertIn("ledger", root)
+            else:
+                self.assertIsInstance(root, list)
+
+    def test_with_cupti(self):
+        for way in CLOSED + BROKEN_OFF:
+            with self.subTest(way=way):
+                self.check(way, "cuda", "130000")
+
+    def test_hooks_only(self):
+        for way in CLOSED + BROKEN_OFF:
+            with self.subTest(way=way):
+                self.check(way, "cuda", "none")
+
+    def test_without_cuda(self):
+        for way in CLOSED + BROKEN_OFF:
+            if way not in AFTER:
+                with self.subTest(way=way):
+                    self.check(way, "none", "130000")
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
