@@ -36,9 +36,9 @@
 /* The last records: completed ones are awaited this long, then unfinished ones are forced out. */
 #define OUTSTANDING_NS (500 * MS_NS)
 
-/* GPU operations may be delivered late by this much and still find their place in order. Together with
- * the flush period it is less than the second that a killed process may lose. */
-#define SETTLE_NS      (1000 * MS_NS)
+/* GPU operations may be delivered late by this much and still find their place in order. Together
+ * with the flush period it is less than the second that a killed process may lose. */
+#define SETTLE_NS      (100 * MS_NS)
 
 static struct {
 	struct gt_session *session;
