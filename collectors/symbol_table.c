@@ -41,9 +41,10 @@ static bool open_same(struct gt_elf_image *elf, const char *path, const struct g
 
 static bool open_module(struct gt_elf_image *elf, const struct gt_module *module)
 {
-	if (module->is_vdso)
+	if (module->is_vdso) /* its section table lies behind its segment, in the last page */
 		return gt_elf_image_init(elf, (const void *)module->start,
-					 module->end - module->start) == 0;
+					 ((module->end + 4095) & ~(uint64_t)4095) -
+						 module->start) == 0;
 	if (module->is_main) /* also when the file has been deleted or replaced */
 		return open_same(elf, "/proc/self/exe", module);
 	return open_same(elf, module->path->text, module);

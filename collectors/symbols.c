@@ -60,13 +60,15 @@ void gt_symbols_free(struct gt_symbols *symbols)
 static void open_names(struct gt_symbols *symbols, struct names *names,
 		       const struct gt_module *module)
 {
-	size_t room = symbols->max_bytes - symbols->table_bytes;
+	size_t used = symbols->arena.total + symbols->table_bytes;
+	size_t room = used < symbols->max_bytes ? symbols->max_bytes - used : 0;
 
 	if (gt_symbol_table_open(&names->table, module, room) < 0)
 		return;
 	names->is_open = true;
 	gt_kernel_stubs_init(&names->stubs, &names->table, room - names->table.bytes);
 	symbols->table_bytes += names->table.bytes + names->stubs.bytes;
+	symbols->arena.max_bytes = symbols->max_bytes - symbols->table_bytes;
 }
 
 /* Reads the module's table at the first call. NULL: it has none. */

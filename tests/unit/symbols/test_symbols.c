@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From address to name: modules that come and go, symbol tables in every place where they may be,
+ * damaged files, demangling, and what belongs to the toolkit.
+ */
+#include "collectors/symbols.h"
+
+#include <criterion/criterion.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "collectors/elf_image.h"
+#include "collectors/symbol_table.h"
+
+static struct {
+	struct gt_intern *pool;
+	struct gt_modules *modules;
+	struct gt_demangle *demangle;
+	struct gt_symbols *symbols;
+	const struct gt_module *gone;
+	int gone_count;
+} names;
+
+static void on_gone(void *context, const struct gt_module *module)
+{
+	cr_assert_eq(context, &names);
+	names.gone = module;
+	names.gone_count++;
+}
+
+static void start(size_t max_bytes)
+{
+	names.pool = gt_intern_new(0);
+	names.modules = gt_modules_new(names.pool, on_gone, &names);
+	names.demangle = gt_demangle_new(names.pool);
+	names.symbols = gt_symbols_new(names.modules, names.demangle, max_bytes);
+	cr_assert_not_null(names.symbols);
+	gt_modules_refresh(names.modules);
+}
+
+static void stop(void)
+{
+	gt_symbols_free(names.symbols);
+	gt_demangle_free(names.demangle);
+	gt_modules_free(names.modules);
+	gt_intern_free(names.pool);
+}
+
+static const struct gt_frame *frame_of(const void *code)
+{
+	return gt_symbols_find_frame(names.symbols, (uint64_t)code + 2); /* a return address */
+}
+
+static const char *name_of(const void *code)
+{
+	const struct gt_frame *frame = frame_of(code);
+
+	return frame->function ? frame->function->text : NULL;
+}
+
+enum {
+	PUBLIC,
+	LOCAL,
+	CPP,
+	KERNEL,
+	STUB,
+	OVERLOAD,
+	TEMPLATE,
+	TEMPLATE_STUB,
+	RUNTIME,
+	LOOKALIKE,
+	LAUNCH,
+};
+
+static void *(*open_plugin(const char *variable, void **ret_handle))(int)
+{
+	void *handle = dlopen(getenv(variable), RTLD_NOW | RTLD_LOCAL);
+
+	cr_assert_not_null(handle, "%s", dlerror());
+	gt_modules_refresh(names.modules);
+	if (ret_handle)
+		*ret_handle = handle;
+	return (void *(*)(int))dlsym(handle, "plugin_function");
+}
+
+static bool ends_with(const struct gt_string *text, const char *end)
+{
+	size_t length = strlen(end);
+
+	return text->length >= length && !strcmp(text->text + text->length - length, end);
+}
+
+static int code_here(void)
+{
+	return 1;
+}
+
+Test(symbols, functions_of_the_program_and_of_libc)
+{
+	const struct gt_frame *frame;
+
+	start(64 << 20);
+	cr_assert_str_eq(name_of((void *)code_here), "code_here");
+	frame = frame_of((void *)code_here);
+	cr_assert_eq(frame->kind, GT_FRAME_NATIVE);
+	cr_assert(ends_with(frame->module, "/test_symbols"));
+	cr_assert_not(frame->ours);
+	frame = frame_of(dlsym(RTLD_DEFAULT, "getppid"));
+	cr_assert_str_eq(frame->function->text, "getppid");
+	cr_assert(strstr(frame->module->text, "/libc"));
+	stop();
+}
+
+Test(symbols, functions_of_the_vdso)
+{
+	start(64 << 20);
+	for (uint32_t i = 0; i < gt_modules_count(names.modules); i++) {
+		struct gt_symbol_table table;
+		struct gt_module *module = gt_modules_at(names.modules, i);
+
+		if (!module->is_vdso)
+			continue;
+		cr_assert_eq(gt_symbol_table_open(&table, module, 1 << 20), 0);
+		cr_assert_gt(table.count, 2);
+		gt_symbol_table_close(&table);
+		stop();
+		return;
+	}
+	cr_assert_eq(getauxval(AT_SYSINFO_EHDR), 0, "there is a vDSO and it was not found");
+}
+
+static void expect_all_names(const char *variable)
+{
+	void *(*function)(int) = open_plugin(variable, NULL);
+
+	cr_assert_str_eq(name_of(function(PUBLIC)), "plugin_function");
+	cr_assert_str_eq(name_of(function(LOCAL)), "plugin_local");
+	cr_assert_str_eq(name_of(function(CPP)), "app::work(int)");
+}
+
+Test(symbols, local_names_come_from_the_symbol_table)
+{
+	start(64 << 20);
+	expect_all_names("GT_TEST_NAMED_PLUGIN");
+	stop();
+}
+
+Test(symbols, or_from_the_debug_file_beside)
+{
+	start(64 << 20);
+	expect_all_names("GT_TEST_LINKED_PLUGIN");
+	stop();
+}
+
+Test(symbols, a_stripped_library_has_its_public_names)
+{
+	void *(*function)(int);
+	const struct gt_frame *frame;
+
+	start(64 << 20);
+	function = open_plugin("GT_TEST_STRIPPED_PLUGIN", NULL);
+	cr_assert_str_eq(name_of(function(PUBLIC)), "plugin_function");
+	frame = frame_of(function(LOCAL));
+	cr_assert_null(frame->function);
+	cr_assert(ends_with(frame->module, "/libgt_stripped_plugin.so"));
+	cr_assert_eq(frame->offset,
+		     (uint64_t)function(LOCAL) + 1 -
+			     gt_modules_find(names.modules, (uint64_t)function(LOCAL))->bias);
+	stop();
+}
+
+Test(symbols, what_the_toolkit_made_is_ours)
+{
+	void *(*function)(int);
+
+	start(64 << 20);
+	function = open_plugin("GT_TEST_NAMED_PLUGIN", NULL);
+	cr_assert_str_eq(name_of(function(KERNEL)), "scale(float*, int)");
+	cr_assert(frame_of(function(KERNEL))->ours);
+	cr_assert(frame_of(function(STUB))->ours);
+	cr_assert(frame_of(function(TEMPLATE))->ours);
+	cr_assert(frame_of(function(TEMPLATE_STUB))->ours);
+	cr_assert(frame_of(function(RUNTIME))->ours);
+	cr_assert(frame_of(function(LAUNCH))->ours);
+	cr_assert_str_eq(name_of(function(OVERLOAD)), "scale(float*)");
+	cr_assert_not(frame_of(function(OVERLOAD))->ours, "its parameters are not the kernel's");
+	cr_assert_not(frame_of(function(LOOKALIKE))->ours);
+	cr_assert_not(frame_of(function(CPP))->ours);
+	stop();
+}
+
+Test(symbols, an_address_outside_of_everything_is_jit_code)
+{
+	void *page = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const struct gt_frame *frame;
+
+	start(64 << 20);
+	frame = frame_of(page);
+	cr_assert_eq(frame->kind, GT_FRAME_JIT);
+	cr_assert_null(frame->module);
+	cr_assert_eq(frame->offset, (uint64_t)page + 1);
+	stop();
+}
+
+Test(symbols, without_memory_there_are_no_names_but_modules)
+{
+	start(260 << 10); /* a block for frames, and less than libc's table needs */
+	cr_assert_null(name_of(dlsym(RTLD_DEFAULT, "getppid")));
+	cr_assert(strstr(frame_of(dlsym(RTLD_DEFAULT, "getppid"))->module->text, "/libc"));
+	stop();
+}
+
+Test(modules, come_go_and_come_again)
+{
+	struct gt_module *module;
+	void *(*function)(int);
+	void *handle;
+	uint64_t address;
+	uint32_t count;
+
+	start(64 << 20);
+	cr_assert_not(gt_modules_refresh(names.modules), "nothing has changed");
+	function = open_plugin("GT_TEST_NAMED_PLUGIN", &handle);
+	address = (uint64_t)function(LOCAL);
+	count = gt_modules_count(names.modules);
+	module = gt_modules_find(names.modules, address);
+	cr_assert(module && module->is_loaded);
+	cr_assert_eq(module->build_id_size, 20);
+	cr_assert_eq(names.gone_count, 0);
+
+	dlclose(handle);
+	cr_assert(gt_modules_refresh(names.modules));
+	cr_assert_eq(names.gone_count, 1);
+	cr_assert_eq(names.gone, module);
+	cr_assert_not(module->is_loaded);
+	cr_assert_eq(gt_modules_find(names.modules, address), module, "it is remembered");
+	cr_assert_str_eq(name_of((void *)address), "plugin_local", "with its names");
+
+	for (int i = 0; i < 5; i++) {
+		function = open_plugin("GT_TEST_NAMED_PLUGIN", &handle);
+		cr_assert(gt_modules_find(names.modules, (uint64_t)function(LOCAL))->is_loaded);
+		dlclose(handle);
+		gt_modules_refresh(names.modules);
+	}
+	cr_assert_leq(gt_modules_count(names.modules), count + 5);
+	cr_assert_eq(names.gone_count, 6);
+	stop();
+}
+
+Test(modules, the_driver_and_the_runtime_are_ours)
+{
+	struct gt_module *module;
+	char path[] = "/tmp/gt_test_XXXXXX", file[64];
+	char command[4096];
+
+	start(64 << 20);
+	cr_assert_not_null(mkdtemp(path));
+	snprintf(file, sizeof(file), "%s/libcudart.so.13", path);
+	snprintf(command, sizeof(command), "cp '%s' %s", getenv("GT_TEST_NAMED_PLUGIN"), file);
+	cr_assert_eq(system(command), 0);
+	setenv("GT_TEST_COPY", file, 1);
+	module = gt_modules_find(names.modules, (uint64_t)open_plugin("GT_TEST_COPY", NULL)(LOCAL));
+	cr_assert(ends_with(module->path, "/libcudart.so.13"));
+	cr_assert(module->ours);
+	cr_assert(frame_of(open_plugin("GT_TEST_COPY", NULL)(LOCAL))->ours);
+
+	/* the file is replaced by another: its names would be lies */
+	snprintf(command, sizeof(command), "rm %s && cp /proc/%d/exe %s", file, (int)getpid(),
+		 file);
+	cr_assert_eq(system(command), 0);
+	module->symbols = NULL;
+	cr_assert_null(name_of(open_plugin("GT_TEST_COPY", NULL)(LOCAL)));
+	unlink(file);
+	rmdir(path);
+	stop();
+}
+
+static size_t read_file(const char *path, uint8_t **ret_bytes)
+{
+	int fd = open(path, O_RDONLY);
+	off_t size = lseek(fd, 0, SEEK_END);
+
+	*ret_bytes = malloc((size_t)size);
+	cr_assert_eq(pread(fd, *ret_bytes, (size_t)size, 0), size);
+	close(fd);
+	return (size_t)size;
+}
+
+/* Any byte may be wrong, and the file may end anywhere: nothing may be read outside of it. */
+Test(symbols, damaged_files_do_no_harm)
+{
+	uint8_t *whole, *page;
+	size_t size = read_file(getenv("GT_TEST_NAMED_PLUGIN"), &whole);
+	uint64_t random = 41;
+	int opened = 0;
+
+	for (int i = 0; i < 4000; i++) {
+		size_t length = i % 2 ? size : 64 + random % (size - 64);
+		size_t pages = (length + 4095) & ~(size_t)4095;
+		struct gt_module module = {.is_vdso = true};
+		struct gt_symbol_table table;
+
+		/* ends where no memory follows */
+		page = mmap(NULL, pages + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			    -1, 0);
+		mprotect(page + pages, 4096, PROT_NONE);
+		module.start = (uint64_t)(page + ((pages - length) & ~(size_t)7));
+		module.end = module.start + length;
+		memcpy((void *)module.start, whole, length);
+		for (int k = 0; k < 1 + i % 20; k++) {
+			random = random * 6364136223846793005u + 1442695040888963407u;
+			/* the headers and the section table matter most */
+			((uint8_t *)module.start)[(random >> 20) % (k % 2 ? 64 : length)] =
+				(uint8_t)(random >> 50);
+		}
+		if (gt_symbol_table_open(&table, &module, 1 << 20) == 0) {
+			opened++;
+			for (uint64_t address = 0; address < 8192; address += 37)
+				gt_symbol_table_find(&table, address);
+		}
+		gt_symbol_table_close(&table);
+		munmap(page, pages + 4096);
+	}
+	cr_assert_gt(opened, 100);
+	free(whole);
+}
+
+Test(symbols, what_is_no_elf_file_is_refused)
+{
+	struct gt_elf_image elf = {0};
+
+	cr_assert_lt(gt_elf_image_open(&elf, "/proc/self/status"), 0);
+	cr_assert_lt(gt_elf_image_open(&elf, "/nowhere"), 0);
+	cr_assert_lt(gt_elf_image_open(&elf, "/tmp"), 0);
+	cr_assert_lt(gt_elf_image_init(&elf, "short", 5), 0);
+	cr_assert_eq(gt_elf_image_open(&elf, "/proc/self/exe"), 0);
+	cr_assert_not_null(gt_elf_image_find_name(&elf, ".text"));
+	cr_assert_null(gt_elf_image_find_name(&elf, ".nothing"));
+	gt_elf_image_close(&elf);
+}
+
+static const char *demangled(const char *name)
+{
+	return gt_demangle_get(names.demangle, name, strlen(name))->text;
+}
+
+Test(demangle, names_become_readable_once)
+{
+	char mangled[GT_DEMANGLE_MAX + 64];
+	const char *first;
+
+	start(1 << 20);
+	first = demangled("_ZN3app5scaleIfEEvPT_S1_");
+	cr_assert_str_eq(first, "void app::scale<float>(float*, float)");
+	cr_assert_eq(demangled("_ZN3app5scaleIfEEvPT_S1_"), first);
+	cr_assert_str_eq(demangled("main"), "main");
+	cr_assert_str_eq(demangled(""), "");
+	cr_assert_str_eq(demangled("_Z"), "_Z");
+	cr_assert_str_eq(demangled("_Znonsense"), "_Znonsense");
+	memset(mangled, 'x', sizeof(mangled));
+	memcpy(mangled, "_Z2000", 6);
+	mangled[sizeof(mangled) - 1] = 0;
+	cr_assert_str_eq(demangled(mangled), mangled, "too long");
+	for (int i = 0; i < 3000; i++) { /* the table of answers grows */
+		char name[32], expected[32];
+
+		snprintf(name, sizeof(name), "_Z5f%04di", i);
+		snprintf(expected, sizeof(expected), "f%04d(int)", i);
+		cr_assert_str_eq(demangled(name), expected);
+	}
+	stop();
+}
