@@ -51,9 +51,14 @@ static void *open_plugin(const char *variable)
 	return plugin;
 }
 
-static uintptr_t loader_says(const char *name)
+/* libc's own definition: a sanitizer's would come first in the program's scope. */
+static uintptr_t loader_says(const char *name, const char *version)
 {
-	return (uintptr_t)dlsym(RTLD_DEFAULT, name);
+	void *libc = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
+	void *found = version ? dlvsym(libc, name, version) : dlsym(libc, name);
+
+	dlclose(libc);
+	return (uintptr_t)found;
 }
 
 /* plugin_answer has versions 1 (old, hidden) and 2; plugin_question is imported. */
@@ -82,9 +87,7 @@ Test(elf_lookup, finds_what_dlsym_finds)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		uintptr_t found = gt_elf_find(&libc, names[i], NULL);
 
-		/* environ may be copied into the program: then dlsym gives the copy */
-		if (strcmp(names[i], "environ"))
-			cr_assert_eq(found, loader_says(names[i]), "%s", names[i]);
+		cr_assert_eq(found, loader_says(names[i], NULL), "%s", names[i]);
 		cr_assert(gt_elf_contains(&libc, found), "%s", names[i]);
 	}
 }
@@ -96,12 +99,12 @@ Test(elf_lookup, versions_decide)
 
 	cr_assert_eq(gt_elf_find(&libc, "memcpy", "GLIBC_1.0"), 0);
 	cr_assert_eq(gt_elf_find(&libc, "realpath", "GLIBC_2.2.5"),
-		     (uintptr_t)dlvsym(RTLD_DEFAULT, "realpath", "GLIBC_2.2.5"));
+		     loader_says("realpath", "GLIBC_2.2.5"));
 	cr_assert_eq(gt_elf_find(&libc, "realpath", "GLIBC_2.3"),
-		     (uintptr_t)dlvsym(RTLD_DEFAULT, "realpath", "GLIBC_2.3"));
-	cr_assert_eq(gt_elf_find(&libc, "realpath", NULL), loader_says("realpath"));
+		     loader_says("realpath", "GLIBC_2.3"));
+	cr_assert_eq(gt_elf_find(&libc, "realpath", NULL), loader_says("realpath", NULL));
 	if (fresh)
-		cr_assert_eq(fresh, loader_says("pthread_create"));
+		cr_assert_eq(fresh, loader_says("pthread_create", NULL));
 }
 
 Test(elf_lookup, absent_symbols_are_absent)
@@ -186,7 +189,7 @@ Test(elf_lookup, finds_among_all_that_is_loaded)
 {
 	void *plugin = open_plugin("GT_TEST_GNU_PLUGIN");
 
-	cr_assert_eq(gt_elf_find_loaded("libc.so.6", "dlsym", NULL), loader_says("dlsym"));
+	cr_assert_eq(gt_elf_find_loaded("libc.so.6", "dlsym", NULL), loader_says("dlsym", NULL));
 	cr_assert_eq(gt_elf_find_loaded(NULL, "plugin_answer", NULL),
 		     (uintptr_t)dlsym(plugin, "plugin_answer"));
 	cr_assert_eq(gt_elf_find_loaded("libnothing.so.1", "dlsym", NULL), 0);
