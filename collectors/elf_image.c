@@ -50,7 +50,7 @@ static bool is_inside(const struct gt_elf_image *elf, uint64_t offset, uint64_t 
 
 static bool is_readable(const struct gt_elf_image *elf, const Elf64_Shdr *section)
 {
-	return section->sh_type != SHT_NOBITS && section->sh_offset % 8 == 0 &&
+	return section->sh_type != SHT_NOBITS &&
 	       is_inside(elf, section->sh_offset, section->sh_size);
 }
 
@@ -117,7 +117,8 @@ void gt_elf_image_close(struct gt_elf_image *elf)
 const Elf64_Shdr *gt_elf_image_find_type(const struct gt_elf_image *elf, uint32_t type)
 {
 	for (uint32_t i = 0; i < elf->section_count; i++)
-		if (elf->sections[i].sh_type == type && is_readable(elf, &elf->sections[i]))
+		if (elf->sections[i].sh_type == type && elf->sections[i].sh_offset % 8 == 0 &&
+		    is_readable(elf, &elf->sections[i]))
 			return &elf->sections[i];
 	return NULL;
 }

@@ -32,10 +32,11 @@ int gt_elf_image_init(struct gt_elf_image *elf, const void *image, size_t size);
 /* Also of a zeroed struct. */
 void gt_elf_image_close(struct gt_elf_image *elf);
 
-/* The first section of @type (SHT_*). NULL: none, or it does not lie in the file. */
+/* The first section of @type (SHT_*), a table of structs. NULL: none, or it does not lie in the file
+ * as such a table must. */
 const Elf64_Shdr *gt_elf_image_find_type(const struct gt_elf_image *elf, uint32_t type);
 
-/* The section called @name, under the same conditions. */
+/* The section called @name. NULL: none, or it does not lie in the file. */
 const Elf64_Shdr *gt_elf_image_find_name(const struct gt_elf_image *elf, const char *name);
 
 /* The section of strings that @section links to, under the same conditions. */

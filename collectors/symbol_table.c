@@ -118,7 +118,7 @@ static int find_symbols(struct gt_symbol_table *table, const struct gt_module *m
 	if (!open_module(elf, module))
 		return -ENOENT;
 	table->symbols = gt_elf_image_find_type(elf, SHT_SYMTAB);
-	if (!table->symbols && open_debug(&debug, elf, module)) {
+	if (!table->symbols && !module->is_vdso && open_debug(&debug, elf, module)) {
 		gt_elf_image_close(elf);
 		*elf = debug;
 		table->symbols = gt_elf_image_find_type(elf, SHT_SYMTAB);
