@@ -67,17 +67,20 @@ static bool parse_glob(struct gt_filter_term *term, const char *text)
 
 static const struct {
 	const char *key;
+	enum gt_filter_kind kind;
 	bool (*parse)(struct gt_filter_term *term, const char *text);
 } terms[] = {
-	{"kernel=", parse_glob},   {"nvtx=", parse_glob},   {"stream=", parse_number},
-	{"device=", parse_number}, {"time=", parse_window}, {"api=", parse_glob},
+	{"kernel=", GT_FILTER_KERNEL, parse_glob},   {"api=", GT_FILTER_API, parse_glob},
+	{"nvtx=", GT_FILTER_NVTX, parse_glob},       {"step=", GT_FILTER_STEP, parse_glob},
+	{"stream=", GT_FILTER_STREAM, parse_number}, {"device=", GT_FILTER_DEVICE, parse_number},
+	{"time=", GT_FILTER_TIME, parse_window},
 };
 
 int gt_filter_add(struct gt_filter *filter, const char *text)
 {
 	for (size_t i = 0; i < sizeof(terms) / sizeof(terms[0]); i++) {
 		size_t n = strlen(terms[i].key);
-		struct gt_filter_term term = {.kind = terms[i].key[0]};
+		struct gt_filter_term term = {.kind = terms[i].kind};
 
 		if (strncmp(text, terms[i].key, n))
 			continue;
@@ -110,27 +113,37 @@ static bool in_nvtx(const struct gt_filter_term *term, const struct gt_model *mo
 	return false;
 }
 
+static bool in_step(const struct gt_filter_term *term, const struct gt_model *model, int64_t t)
+{
+	uint32_t step = gt_key_step_at(model, t);
+
+	return step != GT_NONE &&
+	       !fnmatch(term->glob, gt_model_name(model, model->ranges.at[step].name), 0);
+}
+
 static bool op_passes(const struct gt_filter_term *term, const struct gt_model *model,
 		      const struct gt_op *op)
 {
 	const struct gt_call *call = gt_model_call_of(model, op);
 
 	switch (term->kind) {
-	case 'k':
+	case GT_FILTER_KERNEL:
 		return !fnmatch(term->glob, gt_model_name(model, op->name), 0);
-	case 's':
+	case GT_FILTER_STEP:
+		return in_step(term, model, call ? call->start : op->start);
+	case GT_FILTER_STREAM:
 		return op->stream == term->from;
-	case 'd':
+	case GT_FILTER_DEVICE:
 		return op->device == term->from;
-	case 't':
+	case GT_FILTER_TIME:
 		return in_window(term, model, op->start);
-	case 'n':
+	case GT_FILTER_NVTX:
 		if (op->nvtx != GT_NAME_NONE &&
 		    !fnmatch(term->glob, gt_model_name(model, op->nvtx), 0))
 			return true;
 		return call && in_nvtx(term, model, call->thread, call->start);
 	default:
-		return !call || !fnmatch(term->glob, gt_model_name(model, call->name), 0);
+		return call && !fnmatch(term->glob, gt_model_name(model, call->name), 0);
 	}
 }
 
@@ -143,32 +156,53 @@ bool gt_filter_op(const struct gt_filter *filter, const struct gt_model *model,
 	return true;
 }
 
+static bool call_passes(const struct gt_filter_term *term, const struct gt_model *model,
+			const struct gt_call *call)
+{
+	switch (term->kind) {
+	case GT_FILTER_API:
+		return !fnmatch(term->glob, gt_model_name(model, call->name), 0);
+	case GT_FILTER_TIME:
+		return in_window(term, model, call->start);
+	case GT_FILTER_NVTX:
+		return in_nvtx(term, model, call->thread, call->start);
+	case GT_FILTER_STEP:
+		return in_step(term, model, call->start);
+	default:
+		return true;
+	}
+}
+
 bool gt_filter_call(const struct gt_filter *filter, const struct gt_model *model,
 		    const struct gt_call *call)
 {
-	for (size_t i = 0; i < filter->terms.count; i++) {
-		const struct gt_filter_term *term = &filter->terms.at[i];
-
-		if ((term->kind == 'a' &&
-		     fnmatch(term->glob, gt_model_name(model, call->name), 0)) ||
-		    (term->kind == 't' && !in_window(term, model, call->start)) ||
-		    (term->kind == 'n' && !in_nvtx(term, model, call->thread, call->start)))
+	for (size_t i = 0; i < filter->terms.count; i++)
+		if (!call_passes(&filter->terms.at[i], model, call))
 			return false;
-	}
 	return true;
+}
+
+static bool range_passes(const struct gt_filter_term *term, const struct gt_model *model,
+			 const struct gt_range *range)
+{
+	switch (term->kind) {
+	case GT_FILTER_TIME:
+		return in_window(term, model, range->start);
+	case GT_FILTER_NVTX:
+		return !fnmatch(term->glob, gt_model_name(model, range->name), 0) ||
+		       in_nvtx(term, model, range->thread, range->start);
+	case GT_FILTER_STEP:
+		return in_step(term, model, range->start);
+	default:
+		return true;
+	}
 }
 
 bool gt_filter_range(const struct gt_filter *filter, const struct gt_model *model,
 		     const struct gt_range *range)
 {
-	for (size_t i = 0; i < filter->terms.count; i++) {
-		const struct gt_filter_term *term = &filter->terms.at[i];
-
-		if ((term->kind == 't' && !in_window(term, model, range->start)) ||
-		    (term->kind == 'n' &&
-		     fnmatch(term->glob, gt_model_name(model, range->name), 0) &&
-		     !in_nvtx(term, model, range->thread, range->start)))
+	for (size_t i = 0; i < filter->terms.count; i++)
+		if (!range_passes(&filter->terms.at[i], model, range))
 			return false;
-	}
 	return true;
 }

@@ -60,6 +60,23 @@ void gt_stacks_xml(const char *text, FILE *out)
 	}
 }
 
+void gt_stacks_lines(const char *text, FILE *out)
+{
+	while (*text) {
+		size_t n = strcspn(text, "\n");
+		char *line = strndup(text, n);
+
+		if (line)
+			gt_stacks_xml(line, out);
+		free(line);
+		text += n;
+		if (*text) {
+			fputc('\n', out);
+			text++;
+		}
+	}
+}
+
 struct flame {
 	const struct gt_stacks *stacks;
 	enum gt_weight weight;

@@ -49,8 +49,18 @@ uint32_t gt_key_step(const struct gt_model *model, const struct gt_op *op);
 /* The step around time @t on any thread. */
 uint32_t gt_key_step_at(const struct gt_model *model, int64_t t);
 
+enum gt_filter_kind {
+	GT_FILTER_KERNEL,
+	GT_FILTER_API,
+	GT_FILTER_NVTX,
+	GT_FILTER_STEP,
+	GT_FILTER_STREAM,
+	GT_FILTER_DEVICE,
+	GT_FILTER_TIME,
+};
+
 struct gt_filter_term {
-	char kind; /* k, n, s, d, t, a: see gt_filter_add */
+	enum gt_filter_kind kind;
 	char glob[256];
 	int64_t from, to; /* the number, or the window in ns behind the first event */
 };
@@ -60,7 +70,7 @@ struct gt_filter {
 };
 
 /*
- * Adds "kernel=GLOB", "api=GLOB", "nvtx=GLOB", "stream=N", "device=N" or "time=FROM..TO" (numbers
+ * Adds "kernel=GLOB", "api=GLOB", "nvtx=GLOB", "step=GLOB", "stream=N", "device=N" or "time=FROM..TO" (numbers
  * with ns, us, ms or s; either end may be missing). -EINVAL: none of these.
  */
 int gt_filter_add(struct gt_filter *filter, const char *text);

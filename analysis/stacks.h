@@ -55,4 +55,7 @@ extern const char gt_stacks_svg_script[];
 /* Text with & < > " as XML wants them. */
 void gt_stacks_xml(const char *text, FILE *out);
 
+/* The same, keeping line ends. */
+void gt_stacks_lines(const char *text, FILE *out);
+
 #endif

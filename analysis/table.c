@@ -296,6 +296,12 @@ static const char *human_cell(const struct gt_table *table, size_t i, const stru
 	return out;
 }
 
+const char *gt_table_cell(const struct gt_table *table, size_t i, const struct gt_print *how,
+			  char *out, size_t size)
+{
+	return human_cell(table, i, how, NAME_WIDTH, out, size);
+}
+
 static size_t shown_rows(const struct gt_table *table, const struct gt_print *how)
 {
 	return how->top && how->top < table->rows ? how->top : table->rows;

@@ -235,10 +235,11 @@ int gt_cmdline_filter(const struct gt_cmdline *args, struct gt_filter *filter)
 
 	while ((text = gt_cmdline_next(args, "filter", &position)))
 		if (gt_filter_add(filter, text))
-			return gt_cmdline_wrong(args,
-						"--filter=%s: not kernel=, api=, nvtx=, stream=, "
-						"device= or time= with a value",
-						text);
+			return gt_cmdline_wrong(
+				args,
+				"--filter=%s: not kernel=, api=, nvtx=, step=, stream=, "
+				"device= or time= with a value",
+				text);
 	return 0;
 }
 

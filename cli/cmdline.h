@@ -89,7 +89,7 @@ struct gt_print gt_cmdline_print(const struct gt_cmdline *args);
 #define GT_CMDLINE_FILTER_OPTION                                                                   \
 	{                                                                                          \
 		"filter", "KEY=VALUE", NULL,                                                       \
-			"only kernel=GLOB, api=GLOB, nvtx=GLOB, stream=N, device=N or "            \
+			"only kernel=GLOB, api=GLOB, nvtx=GLOB, step=GLOB, stream=N, device=N or " \
 			"time=FROM..TO; may be repeated"                                           \
 	}
 

@@ -35,6 +35,7 @@ extern const struct gt_command gt_command_merge;
 extern const struct gt_command gt_command_open;
 extern const struct gt_command gt_command_options;
 extern const struct gt_command gt_command_repair;
+extern const struct gt_command gt_command_report;
 extern const struct gt_command gt_command_stacks;
 extern const struct gt_command gt_command_stats;
 extern const struct gt_command gt_command_verify;

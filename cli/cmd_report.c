@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * gputrace report: everything on one HTML page.
+ */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analysis/report.h"
+#include "cli/cmdline.h"
+
+static const struct gt_cmdline_option options[] = {
+	{"output", "FILE", NULL, "the page (default gputrace-report.html; -: standard output)"},
+	{"title", "TEXT", NULL, "heading of the page (default: the first trace's name)"},
+	GT_CMDLINE_FILTER_OPTION,
+	{NULL, NULL, NULL, NULL},
+};
+
+static int print_to(const struct gt_cmdline *args, const struct gt_job *job,
+		    const struct gt_filter *filter)
+{
+	const char *path = gt_cmdline_get(args, "output"), *title = gt_cmdline_get(args, "title");
+	FILE *out;
+	int rc;
+
+	path = path ? path : "gputrace-report.html";
+	out = strcmp(path, "-") ? fopen(path, "w") : stdout;
+	if (!out) {
+		fprintf(stderr, "gputrace report: %s: %s\n", path, strerror(errno));
+		return GT_EXIT_FAILED;
+	}
+	rc = gt_report_print(job, filter, title ? title : args->inputs[0], out);
+	if ((out == stdout ? fflush(out) : fclose(out)) && !rc)
+		rc = -errno;
+	if (rc) {
+		fprintf(stderr, "gputrace report: %s: %s\n", path, strerror(-rc));
+		return GT_EXIT_FAILED;
+	}
+	if (out != stdout)
+		printf("%s\n", path);
+	return GT_EXIT_OK;
+}
+
+static int run_report(const struct gt_cmdline *args)
+{
+	struct gt_filter filter = {0};
+	struct gt_job job = {0};
+	int rc = gt_cmdline_filter(args, &filter);
+
+	if (!rc)
+		rc = gt_cmdline_load(args, &job);
+	if (job.count && print_to(args, &job, &filter))
+		rc = GT_EXIT_FAILED;
+	gt_job_fini(&job);
+	gt_filter_fini(&filter);
+	return rc;
+}
+
+static const struct gt_cmdline_spec spec = {
+	.command = &gt_command_report,
+	.details = "The page holds its pictures and scripts itself and asks nothing of the "
+		   "network: summary, "
+		   "timeline, overlap, causes of idle time, flame graph, tables that sort by a "
+		   "click, memory, and "
+		   "what the traces do not hold.",
+	.options = options,
+	.min_inputs = 1,
+	.max_inputs = SIZE_MAX,
+	.run = run_report,
+};
+
+static int run(int argc, char **argv)
+{
+	return gt_cmdline_main(&spec, argc, argv);
+}
+
+const struct gt_command gt_command_report = {
+	.name = "report",
+	.arguments = "FILE|FOLDER...",
+	.help = "all of it on one HTML page",
+	.run = run,
+};
