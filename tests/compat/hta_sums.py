@@ -4,7 +4,7 @@
 
 Each folder holds the traces of one job; without one, those of the public Kineto traces
 ($GPUTRACE_TEST_DATA, else ../shared/data beside the source tree) that have kernels enough. Exit 77
-where HTA or the folders are missing; $GPUTRACE_HTA_PYTHON is a Python that has HTA. HTA looks only at
+where HTA (in .venv, see scripts/setup --compat, or for $GPUTRACE_HTA_PYTHON) or the folders are missing. HTA looks only at
 work launched in steps by calls that are in the trace, when there are two steps or more; gputrace is told
 the same (--filter=step=..., --filter=api=*).
 """
@@ -16,6 +16,7 @@ import tempfile
 
 os.environ["HTA_DISABLE_NS_ROUNDING"] = "1"
 SKIPPED = 77
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 def gputrace(cli, *words):
@@ -88,8 +89,7 @@ def check_devices(checks, cli, path, only, rank, temporal, overlap):
 
 
 def public_folders():
-    source = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    data = os.environ.get("GPUTRACE_TEST_DATA", os.path.join(os.path.dirname(source), "shared", "data"))
+    data = os.environ.get("GPUTRACE_TEST_DATA", os.path.join(os.path.dirname(SOURCE), "shared", "data"))
     return [os.path.join(data, "kineto", name) for name in
             ("two_ranks", "ns", "nccl", "diff_control", "diff_test")]
 
@@ -97,11 +97,11 @@ def public_folders():
 def main():
     cli = sys.argv[1]
     folders = [folder for folder in sys.argv[2:] or public_folders() if os.path.isdir(folder)]
-    other = os.environ.get("GPUTRACE_HTA_PYTHON")
+    other = os.environ.get("GPUTRACE_HTA_PYTHON", os.path.join(SOURCE, ".venv", "bin", "python"))
     try:
         import hta  # noqa: F401
     except ImportError:
-        if other and other != sys.executable:
+        if os.path.exists(other) and other != sys.executable:
             os.execv(other, [other, *sys.argv])
         print("skipped: HolisticTraceAnalysis is not installed")
         return SKIPPED
