@@ -5,6 +5,7 @@
 #include "collectors/symbols.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "collectors/kernel_stubs.h"
@@ -91,6 +92,26 @@ static bool has_prefix(const char *text, const char *prefix)
 	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
+static bool is_api_name(const char *name)
+{
+	return has_prefix(name, "cuda") && isupper((unsigned char)name[4]);
+}
+
+/* A template of cuda_runtime.h that calls the function of its name: _ZL16cudaLaunchKernelIcE9cudaError,
+ * _Z10cudaMallocIfE9cudaError. */
+static bool is_api_template(const char *name)
+{
+	char *end;
+	unsigned long length;
+
+	if (!has_prefix(name, "_Z"))
+		return false;
+	name += name[2] == 'L' ? 3 : 2;
+	length = strtoul(name, &end, 10);
+	return is_api_name(end) && length < strlen(end) && end[length] == 'I' &&
+	       strstr(end, "E9cudaError");
+}
+
 /*
  * What the CUDA toolkit puts into a program: the runtime that nvcc links in by default, the functions
  * that it makes of <<<>>>, the templates of cuda_runtime.h. The user looks for what is behind them.
@@ -98,19 +119,14 @@ static bool has_prefix(const char *text, const char *prefix)
  */
 static bool is_toolkit(const char *name)
 {
-	static const char *const beginnings[] = {"libcudart_static_",
-						 "__cuda",
-						 "_ZN6cudart",
-						 "_ZL25__cudaLaunchKernel_helper",
-						 "_ZL16cudaLaunchKernelI",
-						 "_Z16cudaLaunchKernelI"};
+	static const char *const beginnings[] = {"libcudart_static_", "__cuda", "_ZN6cudart",
+						 "_ZL25__cudaLaunchKernel_helper"};
 
 	for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++)
 		if (has_prefix(name, beginnings[i]))
 			return true;
-	if (has_prefix(name, "cuda") && isupper((unsigned char)name[4]))
-		return true;
-	return has_prefix(name, "_Z") && strstr(name, "__wrapper__device_stub_");
+	return is_api_name(name) || is_api_template(name) ||
+	       (has_prefix(name, "_Z") && strstr(name, "__wrapper__device_stub_"));
 }
 
 static void name_frame(struct gt_symbols *symbols, struct gt_frame *frame, struct gt_module *module)

@@ -20,6 +20,8 @@ FUNCTION(_ZN3appL4fillIfEEvPT_S1_)
 FUNCTION(_ZL37__device_stub__ZN3app4fillIfEEvPT_S1_Pff)
 FUNCTION(cudaLaunchKernel)
 FUNCTION(cudacheck)
+FUNCTION(_Z10cudaMallocIfE9cudaErrorPPT_m)
+FUNCTION(_Z9cudaCheckIfEiPT_)
 FUNCTION(_ZL16cudaLaunchKernelIcE9cudaErrorPKT_4dim3S4_PPvmP11CUstream_st)
 
 void (*plugin_function(int which))(void)
@@ -35,6 +37,8 @@ void (*plugin_function(int which))(void)
 		_ZL37__device_stub__ZN3app4fillIfEEvPT_S1_Pff,
 		cudaLaunchKernel,
 		cudacheck,
+		_Z10cudaMallocIfE9cudaErrorPPT_m,
+		_Z9cudaCheckIfEiPT_,
 		_ZL16cudaLaunchKernelIcE9cudaErrorPKT_4dim3S4_PPvmP11CUstream_st,
 	};
 

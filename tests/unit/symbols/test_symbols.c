@@ -75,6 +75,8 @@ enum {
 	TEMPLATE_STUB,
 	RUNTIME,
 	LOOKALIKE,
+	TEMPLATE_CALL,
+	TEMPLATE_LOOKALIKE,
 	LAUNCH,
 };
 
@@ -188,6 +190,8 @@ Test(symbols, what_the_toolkit_made_is_ours)
 	cr_assert(frame_of(function(TEMPLATE_STUB))->ours);
 	cr_assert(frame_of(function(RUNTIME))->ours);
 	cr_assert(frame_of(function(LAUNCH))->ours);
+	cr_assert(frame_of(function(TEMPLATE_CALL))->ours);
+	cr_assert_not(frame_of(function(TEMPLATE_LOOKALIKE))->ours);
 	cr_assert_str_eq(name_of(function(OVERLOAD)), "scale(float*)");
 	cr_assert_not(frame_of(function(OVERLOAD))->ours, "its parameters are not the kernel's");
 	cr_assert_not(frame_of(function(LOOKALIKE))->ours);
