@@ -54,8 +54,13 @@ static bool is_sync(const char *name)
 
 static bool is_data(const char *name)
 {
-	return strcasestr(name, "dataloader") || strcasestr(name, "data_loader") ||
-	       strcasestr(name, "dataset");
+	static const char *const words[] = {"dataloader", "data_load", "load_data", "dataset",
+					    "next_batch"};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strcasestr(name, words[i]))
+			return true;
+	return false;
 }
 
 static const char *nearest_frame(const struct gt_model *model, uint32_t stack)

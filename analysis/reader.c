@@ -280,7 +280,6 @@ static int after_failure(struct reader *r)
 	return rc;
 }
 
-/* gputrace's first event carries the header of a file that was never closed. */
 static const char *take_member(struct gt_scan *scan, const struct gt_span *key, const char *value,
 			       void *data)
 {
@@ -288,25 +287,20 @@ static const char *take_member(struct gt_scan *scan, const struct gt_span *key, 
 	struct gt_span span;
 	const char *next = gt_scan_value(scan, value, &span);
 
-	if (next && !gt_span_is(key, "pad", 3) && !gt_span_is(key, "name", 4))
+	if (next)
 		gt_header_add(&r->reading->header, key, &span, false);
 	return next;
 }
 
+/* gputrace's first event carries the header of a file that was not closed. */
 static void take_first_event(struct reader *r)
 {
-	const struct gt_record *record = &r->record;
-	struct gt_scan scan = {.end = record->args.text + record->args.len};
-	struct gt_header *header = &r->reading->header;
+	const struct gt_span *header = &r->record.arg[GT_ARG_HEADER];
+	struct gt_scan scan = {.end = header->text + header->len};
 
-	if (record->ph != 'M' || !gt_record_has(record, GT_ARG_PAD) || header->member_count)
-		return;
-	gt_scan_object(&scan, record->args.text, take_member, r);
-	if (!header->has_rank && gt_record_has(record, GT_ARG_RANK)) {
-		header->rank = gt_record_int(record, GT_ARG_RANK, 0);
-		header->world_size = gt_record_int(record, GT_ARG_WORLD_SIZE, 1);
-		header->has_rank = true;
-	}
+	if (r->record.ph == 'M' && gt_record_has(&r->record, GT_ARG_HEADER) &&
+	    header->kind == GT_SPAN_OBJECT && !r->reading->header.member_count)
+		gt_scan_object(&scan, header->text, take_member, r);
 }
 
 static int hand_out(struct reader *r, const char *next)

@@ -44,7 +44,8 @@ static int see_event(const struct gt_record *record, const struct gt_header *hea
 	repair->pid = record->pid;
 	snprintf(repair->ts, sizeof(repair->ts), "%.*s", (int)record->ts_text.len,
 		 record->ts_text.text ? record->ts_text.text : "");
-	repair->padded = record->ph == 'M' && gt_record_has(record, GT_ARG_PAD) && record->has_pid;
+	repair->padded =
+		record->ph == 'M' && gt_record_has(record, GT_ARG_HEADER) && record->has_pid;
 	if (repair->padded && gt_span_member(&record->args, "name", &name) &&
 	    name.kind == GT_SPAN_STRING)
 		repair->name = strndup(name.text, name.len);
@@ -105,9 +106,7 @@ static void put_header(const struct gt_header *header, FILE *out)
 			put_member(wanted[i].key, text ? text : wanted[i].otherwise, out);
 	}
 	for (size_t i = 0; i < header->member_count; i++)
-		if (!header->members[i].behind && !is_wanted(header->members[i].key) &&
-		    strcmp(header->members[i].key, "rank") &&
-		    strcmp(header->members[i].key, "world_size"))
+		if (!header->members[i].behind && !is_wanted(header->members[i].key))
 			put_member(header->members[i].key, header->members[i].text, out);
 	fputs("\"traceEvents\": [\n", out);
 }

@@ -141,6 +141,8 @@ static const enum gt_ledger_key losses[] = {
 	GT_LEDGER_RANGES_LOST,
 	GT_LEDGER_CORRELATION_EVICTED,
 	GT_LEDGER_EVENTS_LOST_DISK,
+	GT_LEDGER_EVENTS_LOST_EARLY,
+	GT_LEDGER_EVENTS_LOST_MEMORY,
 };
 
 static size_t print_ledger(const struct gt_model *model, FILE *out)

@@ -79,10 +79,11 @@ void gt_verify_file_form(struct gt_verify *v)
 	if (reading->compressed && strcmp(v->path, "-") && count_members(v->path) != 1)
 		gt_verify_find(v, GT_CHECK_GZIP, 0,
 			       "more than one gzip member: speedscope refuses it");
+	v->repaired = gt_header_find(&reading->header, "repaired");
 	v->ours = gt_header_find(&reading->header, "ledger") ||
 		  (gt_header_find(&reading->header, "metadata") &&
 		   strstr(gt_header_find(&reading->header, "metadata"), "\"gputrace_version\""));
-	if (v->ours && !v->ended && !gt_header_find(&reading->header, "repaired"))
+	if (v->ours && !v->ended && !v->repaired)
 		gt_verify_find(v, GT_CHECK_END, reading->end_line,
 			       "the last event is not \"Record Window End\"");
 }
@@ -331,8 +332,7 @@ static void tell_losses(struct gt_verify *v)
 void gt_verify_books(struct gt_verify *v)
 {
 	if (!gt_header_find(&v->reading.header, "ledger")) {
-		if (!gt_header_find(&v->reading.header, "repaired") && v->reading.closed &&
-		    v->reading.form == GT_FORM_OBJECT)
+		if (!v->repaired && v->reading.closed && v->reading.form == GT_FORM_OBJECT)
 			gt_verify_find(v, GT_CHECK_LEDGER, 0, "no ledger behind the events");
 		return;
 	}

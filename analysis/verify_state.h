@@ -59,7 +59,7 @@ struct gt_verify {
 	uint64_t notes; /* LOST and other gputrace instants */
 	bool ended;     /* the last event was Record Window End */
 	bool ours;      /* written by gputrace: has its metadata */
-	bool in_header; /* checks of the header's text are going on */
+	bool repaired;  /* the process died: its last arrows may miss an end */
 };
 
 /* One finding at @line (0: the file as a whole). */

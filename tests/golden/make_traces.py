@@ -121,10 +121,10 @@ class Trace:
 
     def running(self):
         """The array form that a killed process leaves."""
-        facts = {"name": "train", "schemaVersion": 1,
-                 "deviceProperties": [{"id": 0, "name": "NVIDIA H200"}],
-                 "distributedInfo": {"backend": "nccl", "rank": self.rank, "world_size": self.world},
-                 "baseTimeNanoseconds": 1782967788000000000, "pad": ""}
+        header = {"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "NVIDIA H200"}],
+                  "distributedInfo": {"backend": "nccl", "rank": self.rank, "world_size": self.world},
+                  "displayTimeUnit": "ns", "baseTimeNanoseconds": 1782967788000000000}
+        facts = {"name": "train", "header": header, "pad": ""}
         line = '{"ph": "M", "name": "process_name", "pid": %d, "tid": 0, "ts": %s, "args": %s}'
         text = line % (self.pid, us(BASE), json.dumps(facts))
         facts["pad"] = " " * (1000 - len(text))

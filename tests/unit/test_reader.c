@@ -101,12 +101,13 @@ Test(reader, object_form)
 Test(reader, cut_array_keeps_whole_events_and_the_header_of_the_first)
 {
 	struct gt_reading reading;
-	struct seen seen = read_text("[{\"ph\": \"M\", \"name\": \"process_name\", \"pid\": 1, "
-				     "\"tid\": 0, \"ts\": 0, \"args\": "
-				     "{\"name\": \"t\", \"distributedInfo\": {\"rank\": 5, "
-				     "\"world_size\": 6}, \"pad\": \"   \"}}\n"
-				     "," EVENT "\n,{\"ph\": \"X\", \"na",
-				     &reading, 0);
+	struct seen seen =
+		read_text("[{\"ph\": \"M\", \"name\": \"process_name\", \"pid\": 1, "
+			  "\"tid\": 0, \"ts\": 0, \"args\": "
+			  "{\"name\": \"t\", \"header\": {\"distributedInfo\": {\"rank\": 5, "
+			  "\"world_size\": 6}}, \"pad\": \"   \"}}\n"
+			  "," EVENT "\n,{\"ph\": \"X\", \"na",
+			  &reading, 0);
 
 	cr_assert_not(reading.closed);
 	cr_assert_eq(seen.events, 2);

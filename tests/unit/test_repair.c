@@ -26,10 +26,9 @@
 	"2.000, "                                                                                  \
 	"\"dur\": 1.000, \"args\": {\"correlation\": 1}}"
 
-static const char array_head[] = "[" FIRST(", " FACTS(
-	"") ", \"pad\": \"                                                              "
-	    "                                                                                      "
-	    "                                                                                  \"");
+#define BLANKS "                                                            "
+static const char array_head[] =
+	"[" FIRST(", \"header\": {" FACTS("") "}, \"pad\": \"" BLANKS BLANKS BLANKS BLANKS "\"");
 static const char object_head[] = "{\n" FACTS(" ") ",\n\"traceEvents\": [\n" FIRST("") "      ";
 static const char events[] = "\n," KERNEL "\n," KERNEL;
 static const char running_tail[] = "\n]";
@@ -144,8 +143,8 @@ Test(repair, without_padding_through_a_copy)
 {
 	struct gt_repair repair;
 
-	put("[" FIRST(", \"distributedInfo\": {\"rank\": 3}, \"pad\": \"\""), events, "\n,{\"ph",
-	    6);
+	put("[" FIRST(", \"header\": {\"distributedInfo\": {\"rank\": 3}}, \"pad\": \"\""), events,
+	    "\n,{\"ph", 6);
 	cr_assert_eq(gt_repair_file(path, &repair), 0, "%s", repair.error);
 	cr_assert_not(repair.in_place);
 	cr_assert_eq(repair.events, 3);
