@@ -6,6 +6,7 @@
 #include "writers/chrome.h"
 
 #include <errno.h>
+#include <string.h>
 
 static int print_event(struct gt_chrome *chrome, const struct gt_event *event,
 		       void (*put)(struct gt_chrome *, const struct gt_event *))
@@ -112,13 +113,19 @@ static int chrome_event(struct gt_writer *w, const struct gt_event *event)
 	return 0;
 }
 
+static void take_facts(struct gt_chrome *chrome, const struct gt_facts *facts)
+{
+	chrome->facts = *facts;
+	chrome->has_gpu_work = facts->mode && strcmp(facts->mode, "cupti") == 0;
+}
+
 static int chrome_open(struct gt_writer *w, struct gt_sink *sink, const struct gt_facts *facts,
 		       const struct gt_writer_options *options)
 {
 	struct gt_chrome *chrome = w->priv;
 	int error;
 
-	chrome->facts = *facts;
+	take_facts(chrome, facts);
 	chrome->options = *options;
 	chrome->last = facts->start;
 	chrome->window = gt_window_new(GT_CHROME_WINDOW);
@@ -136,7 +143,7 @@ static int chrome_facts(struct gt_writer *w, const struct gt_facts *facts)
 {
 	struct gt_chrome *chrome = w->priv;
 
-	chrome->facts = *facts;
+	take_facts(chrome, facts);
 	return gt_chrome_file_facts(chrome);
 }
 
@@ -153,7 +160,7 @@ static int chrome_close(struct gt_writer *w, const struct gt_facts *facts, struc
 	struct gt_chrome *chrome = w->priv;
 	int error;
 
-	chrome->facts = *facts;
+	take_facts(chrome, facts);
 	release(chrome, UINT64_MAX);
 	error = gt_chrome_file_close(chrome, ledger);
 	w->ledger = *ledger;

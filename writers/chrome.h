@@ -159,6 +159,7 @@ bool gt_chrome_rename_device(struct gt_chrome *chrome, const struct gt_device_ev
 
 struct gt_chrome {
 	struct gt_facts facts;
+	bool has_gpu_work; /* as far as the facts tell: else calls carry what it would */
 	struct gt_writer_options options;
 	struct gt_chrome_file file;
 	struct gt_chrome_texts texts;

@@ -43,7 +43,7 @@ static void put_host_slice(struct gt_chrome *chrome, const struct gt_event *even
 /* A call that starts GPU work says who made it on that work; without GPU records, here. */
 static bool stack_in_words(const struct gt_chrome *chrome, const struct gt_event *event)
 {
-	return !event->api.enqueues || chrome->facts.cupti_version == 0;
+	return !event->api.enqueues || !chrome->has_gpu_work;
 }
 
 void gt_chrome_put_api(struct gt_chrome *chrome, const struct gt_event *event)

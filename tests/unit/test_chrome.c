@@ -473,3 +473,114 @@ Test(chrome, header_too_long_for_its_block_is_cut_and_says_so)
 	cr_assert_not_null(strstr(t.text, "{\"id\": 63, \"name\": \"NVIDIA H200\""));
 	trace_end(&t);
 }
+
+Test(chrome, without_gpu_records_the_calls_say_who_made_them)
+{
+	struct trace t;
+	struct gt_frame frame = {0};
+	struct gt_stack *stack;
+	struct gt_event event = {.kind = GT_EVENT_API,
+				 .tid = 4100,
+				 .start = AT(1),
+				 .end = AT(2),
+				 .api = {.enqueues = true}};
+
+	trace_prepare(&t);
+	frame.function = trace_string(&t, "main");
+	stack = trace_stack(1, &frame, 1);
+	event.stack = stack;
+	event.api.name = trace_string(&t, "cudaLaunchKernel");
+	trace_open_in(&t, t.folder, 0, NULL);
+	trace_event(&t, &event);
+	t.facts.mode = "hooks only";
+	t.writer->ops->facts(t.writer, &t.facts);
+	trace_event(&t, &event);
+	trace_close(&t);
+	cr_assert_not_null(
+		strstr(trace_read(&t), "\"args\": {\"stack\": 1, \"frames\": [\"main\"]}}\n"));
+	cr_assert_not_null(
+		strstr(t.text, "\"args\": {\"launched by\": \"main\", \"stack\": 1}}\n"));
+	free(stack);
+	trace_end(&t);
+}
+
+Test(chrome, pipe_gets_an_array_that_is_only_appended_to)
+{
+	struct trace t;
+	struct gt_event event = {.kind = GT_EVENT_API, .tid = 4100, .start = AT(1), .end = AT(2)};
+	char path[96], text[16384];
+	ssize_t size;
+	int reader;
+
+	trace_prepare(&t);
+	snprintf(path, sizeof(path), "%s/pipe", t.folder);
+	cr_assert_eq(mkfifo(path, 0600), 0);
+	reader = open(path, O_RDONLY | O_NONBLOCK);
+	trace_open_in(&t, path, 0, NULL);
+	event.api.name = trace_string(&t, "cudaMalloc");
+	trace_event(&t, &event);
+	t.writer->ops->flush(t.writer, 0);
+	t.facts.world_size = 9;
+	t.writer->ops->facts(t.writer, &t.facts);
+	trace_event(&t, &event);
+	cr_assert_eq(trace_close(&t), 0);
+	size = read(reader, text, sizeof(text) - 1);
+	cr_assert_gt(size, 0);
+	text[size] = '\0';
+	cr_assert(begins(text, "[{\"ph\": \"M\", \"name\": \"process_name\""));
+	cr_assert_null(strstr(text, "\"pad\""));
+	cr_assert_null(strstr(text, "\"world_size\": 9"));
+	cr_assert_eq(strchr(text + 1, ']') - text,
+		     strstr(text, "}], \"distributedInfo\"") + 1 - text);
+	cr_assert_not_null(strstr(text, "\"Record Window End\""));
+	cr_assert_not_null(strstr(text, "\"args\": {\"ledger\": {\"calls_seen\": 0, "));
+	cr_assert_str_eq(text + size - 6, "}}}\n]\n");
+	close(reader);
+	trace_end(&t);
+}
+
+Test(chrome, lines_longer_than_a_batch)
+{
+	struct trace t;
+	size_t size = (size_t)3 << 20;
+	char *name = malloc(size);
+	struct gt_event event = {.kind = GT_EVENT_API, .tid = 4100, .start = AT(1), .end = AT(2)};
+
+	cr_assert_not_null(name);
+	memset(name, '"', size);
+	trace_open(&t);
+	event.api.name = trace_string(&t, "cudaMalloc");
+	trace_event(&t, &event);
+	event.api.name = gt_intern_get(t.strings, name, size);
+	trace_event(&t, &event);
+	event.api.name = trace_string(&t, "cudaFree");
+	trace_event(&t, &event);
+	trace_close(&t);
+	cr_assert_not_null(strstr(trace_read(&t), "\\\"...(3145728 bytes)\", \"pid\": 4100"));
+	cr_assert_not_null(strstr(t.text, "\"name\": \"cudaFree\""));
+	cr_assert_eq(t.ledger.count[GT_LEDGER_CALLS_WRITTEN], 3);
+	free(name);
+	trace_end(&t);
+}
+
+Test(chrome, names_that_come_late_are_printed_again)
+{
+	struct trace t;
+	struct gt_event event = {.kind = GT_EVENT_API, .tid = 4177, .start = AT(1), .end = AT(2)};
+
+	trace_open(&t);
+	event.api.name = trace_string(&t, "cudaMalloc");
+	trace_event(&t, &event);
+	event = (struct gt_event){.kind = GT_EVENT_THREAD, .tid = 4177};
+	event.thread.name = trace_string(&t, "loader \x01");
+	trace_event(&t, &event);
+	event.tid = 4178; /* never used: no row */
+	trace_event(&t, &event);
+	trace_close(&t);
+	cr_assert_not_null(strstr(trace_read(&t), "\"tid\": 4177, \"ts\": 5000000000012.345, "
+						  "\"args\": {\"name\": \"thread 4177\"}}\n"));
+	cr_assert_not_null(strstr(t.text, "\"tid\": 4177, \"ts\": 5000000000012.345, "
+					  "\"args\": {\"name\": \"loader \\u0001\"}}\n"));
+	cr_assert_null(strstr(t.text, "4178"));
+	trace_end(&t);
+}
