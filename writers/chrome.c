@@ -79,38 +79,24 @@ static int take_name(struct gt_chrome *chrome, const struct gt_event *event)
 	return gt_chrome_file_commit(file, begin, &chrome->tally);
 }
 
+/* What is printed at once; contexts and streams alone draw nothing. */
+static void (*const host_printers[GT_EVENT_COUNT_])(struct gt_chrome *, const struct gt_event *) = {
+	[GT_EVENT_API] = gt_chrome_put_api,         [GT_EVENT_OVERHEAD] = gt_chrome_put_overhead,
+	[GT_EVENT_RANGE] = gt_chrome_put_range,     [GT_EVENT_MARK] = gt_chrome_put_mark,
+	[GT_EVENT_COUNTER] = gt_chrome_put_counter, [GT_EVENT_NOTE] = gt_chrome_put_note,
+};
+
 static int chrome_event(struct gt_writer *w, const struct gt_event *event)
 {
 	struct gt_chrome *chrome = w->priv;
 
-	switch (event->kind) {
-	case GT_EVENT_API:
-		return print_event(chrome, event, gt_chrome_put_api);
-	case GT_EVENT_KERNEL:
-	case GT_EVENT_MEMCPY:
-	case GT_EVENT_MEMSET:
-	case GT_EVENT_SYNC:
+	if (gt_event_is_gpu(event->kind) || (event->kind == GT_EVENT_RANGE && event->range.on_gpu))
 		return take_gpu(chrome, event);
-	case GT_EVENT_OVERHEAD:
-		return print_event(chrome, event, gt_chrome_put_overhead);
-	case GT_EVENT_RANGE:
-		return event->range.on_gpu ? take_gpu(chrome, event)
-					   : print_event(chrome, event, gt_chrome_put_range);
-	case GT_EVENT_MARK:
-		return print_event(chrome, event, gt_chrome_put_mark);
-	case GT_EVENT_COUNTER:
-		return print_event(chrome, event, gt_chrome_put_counter);
-	case GT_EVENT_NOTE:
-		return print_event(chrome, event, gt_chrome_put_note);
-	case GT_EVENT_DEVICE:
-	case GT_EVENT_THREAD:
+	if (event->kind == GT_EVENT_THREAD || event->kind == GT_EVENT_DEVICE)
 		return take_name(chrome, event);
-	case GT_EVENT_CONTEXT:
-	case GT_EVENT_STREAM:
-	case GT_EVENT_COUNT_:
-		break;
-	}
-	return 0;
+	if (!host_printers[event->kind])
+		return 0;
+	return print_event(chrome, event, host_printers[event->kind]);
 }
 
 static void take_facts(struct gt_chrome *chrome, const struct gt_facts *facts)

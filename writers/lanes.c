@@ -30,7 +30,6 @@ struct row {
 struct group {
 	uint32_t kind, device, context, stream;
 	struct row *rows; /* NULL: slot not used */
-	uint32_t count;
 	bool foreign;
 };
 
@@ -194,7 +193,9 @@ static struct row *row_add(struct gt_lanes *lanes, const struct gt_lane_request 
 	return row;
 }
 
-static struct group *group_of(struct gt_lanes *lanes, const struct gt_lane_request *request)
+/* The rows of the request's stream; *ret_made: they were made, with the slice on the first. */
+static struct group *group_of(struct gt_lanes *lanes, const struct gt_lane_request *request,
+			      bool *ret_made)
 {
 	struct group key = {.kind = request->kind,
 			    .device = request->device,
@@ -202,6 +203,7 @@ static struct group *group_of(struct gt_lanes *lanes, const struct gt_lane_reque
 			    .stream = request->stream};
 	struct group *group = slot_of(lanes->slots, lanes->slot_count, &key);
 
+	*ret_made = !group->rows;
 	if (group->rows)
 		return group;
 	key.foreign = owner_of(lanes, request) != request->context;
@@ -222,41 +224,40 @@ static void lone_row(struct gt_lanes *lanes, struct gt_lane *ret_lane)
 	ret_lane->fresh = true;
 }
 
-void gt_lanes_get(struct gt_lanes *lanes, const struct gt_lane_request *request,
-		  struct gt_lane *ret_lane)
+/* The first row of the group that takes the slice, or a new one at the end. NULL: neither. */
+static struct row *find_row(struct gt_lanes *lanes, struct group *group,
+			    const struct gt_lane_request *request, struct gt_lane *ret_lane)
 {
-	struct group *group = group_of(lanes, request);
-	struct row **end;
+	struct row **end = &group->rows;
 	uint32_t k = 0;
 
-	*ret_lane = (struct gt_lane){0};
-	if (!group) {
-		lone_row(lanes, ret_lane);
-		return;
-	}
-	ret_lane->foreign = group->foreign;
-	if (group->count == 0) {
-		/* the row was made with this slice on it */
-		group->count = 1;
-		ret_lane->tid = group->rows->tid;
-		ret_lane->fresh = true;
-		return;
-	}
-	for (end = &group->rows; *end; end = &(*end)->next, k++) {
+	for (; *end; end = &(*end)->next, k++) {
 		if (row_take(*end, request)) {
-			ret_lane->tid = (*end)->tid;
 			ret_lane->k = k;
-			return;
+			return *end;
 		}
 	}
 	if (k < MAX_ROWS)
 		*end = row_add(lanes, request, group->foreign, k);
-	if (k >= MAX_ROWS || !*end) {
-		lone_row(lanes, ret_lane);
-		return;
-	}
-	group->count++;
-	ret_lane->tid = (*end)->tid;
 	ret_lane->k = k;
 	ret_lane->fresh = true;
+	return *end;
+}
+
+void gt_lanes_get(struct gt_lanes *lanes, const struct gt_lane_request *request,
+		  struct gt_lane *ret_lane)
+{
+	struct group *group = group_of(lanes, request, &ret_lane->fresh);
+	struct row *row = NULL;
+	bool made = group && ret_lane->fresh;
+
+	*ret_lane = (struct gt_lane){.foreign = group && group->foreign, .fresh = made};
+	if (made)
+		row = group->rows;
+	else if (group)
+		row = find_row(lanes, group, request, ret_lane);
+	if (row)
+		ret_lane->tid = row->tid;
+	else
+		lone_row(lanes, ret_lane);
 }
