@@ -3,9 +3,10 @@
 """Runs one reader over traces.
 
 usage: run.py READER MAKE_TRACE
+       run.py READER --simcuda BUILD PROGRAM
 
-Makes the traces of two ranks and gives their folder to reader_READER.py, run by the Python of .venv
-(scripts/setup --compat). Exit 77, which is "skipped", when that is not there; a reader that cannot be
+Makes the traces of two ranks, or traces PROGRAM on the simulated device, and gives the folder to
+reader_READER.py, run by the Python of .venv (scripts/setup --compat). Exit 77, which is "skipped", when that is not there; a reader that cannot be
 had for another reason says so and exits 77 by itself.
 """
 
@@ -15,24 +16,39 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-PYTHON = os.path.join(os.path.dirname(os.path.dirname(HERE)), ".venv", "bin", "python")
+ROOT = os.path.dirname(os.path.dirname(HERE))
+PYTHON = os.path.join(ROOT, ".venv", "bin", "python")
 STEPS = 20
 
 
-def main(reader, make_trace):
+def make_ranks(folder, make_trace):
+    for rank in (0, 1):
+        subprocess.run([make_trace, folder, str(STEPS), f"rank={rank}", "world=2",
+                        f"pid={4100 + 100 * rank}", f"seed={rank + 1}"],
+                       check=True, stdout=subprocess.DEVNULL)
+
+
+def trace_program(folder, build, program):
+    scripts = os.path.join(ROOT, "scripts")
+    subprocess.run([os.path.join(scripts, "simcuda"), os.path.join(scripts, "gputrace"), "run",
+                    "--quiet", f"--output={folder}", program],
+                   check=True, stdout=subprocess.DEVNULL, env={**os.environ, "GPUTRACE_BUILD": build})
+
+
+def main(reader, *what):
     if not os.path.exists(PYTHON):
         print("skipped: no .venv; scripts/setup --compat makes it")
         return 77
     with tempfile.TemporaryDirectory(prefix="gputrace-compat-") as scratch:
         folder = os.path.join(scratch, "train")
-        for rank in (0, 1):
-            subprocess.run([make_trace, folder, str(STEPS), f"rank={rank}", "world=2",
-                            f"pid={4100 + 100 * rank}", f"seed={rank + 1}"],
-                           check=True, stdout=subprocess.DEVNULL)
+        if what[0] == "--simcuda":
+            trace_program(folder, *what[1:])
+        else:
+            make_ranks(folder, *what)
         done = subprocess.run([PYTHON, os.path.join(HERE, f"reader_{reader}.py"), folder],
                               cwd=scratch, check=False)
     return done.returncode
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], sys.argv[2]))
+    sys.exit(main(*sys.argv[1:]))
