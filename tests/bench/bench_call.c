@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What one call costs the application's thread: gt_call_enter and gt_call_exit together, with both
+ * clock reads, into a ring that is emptied between the measured parts. Prints the median ns a call
+ * over many parts, for 1 and 2 threads, without a stack and with a known stack of 40 frames, and
+ * the cost of the two clock reads alone.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "collectors/call.h"
+#include "collectors/unwind.h"
+#include "core/clock.h"
+#include "core/forkguard.h"
+#include "core/thread.h"
+
+#define PARTS	301
+#define PER_PART 2000
+#define CBID_LAUNCH 211
+
+static int depth_wanted;
+
+static void empty_ring(void)
+{
+	struct gt_thread *self = gt_thread_get();
+	const struct gt_record *record;
+
+	while ((record = gt_ring_next(&self->ring)))
+		gt_ring_release(&self->ring, record);
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static __attribute__((noinline)) double measure(void)
+{
+	static __thread double parts[PARTS];
+
+	for (int part = 0; part < PARTS; part++) {
+		uint64_t start = gt_clock_now();
+
+		for (int i = 0; i < PER_PART; i++) {
+			gt_call_enter(GT_API_RUNTIME, CBID_LAUNCH, (uint32_t)i + 1);
+			gt_call_exit(GT_API_RUNTIME, CBID_LAUNCH, 0);
+		}
+		parts[part] = (double)(gt_clock_now() - start) / PER_PART;
+		empty_ring();
+	}
+	qsort(parts, PARTS, sizeof(parts[0]), compare);
+	return parts[PARTS / 2];
+}
+
+#define FRAME(name, next)                                                                          \
+	static __attribute__((noinline)) double name(int depth)                                    \
+	{                                                                                          \
+		double ns = depth > 0 ? next(depth - 1) : measure();                               \
+		__asm__ volatile("" ::: "memory");                                                 \
+		return ns;                                                                         \
+	}
+static double frame_a(int depth);
+FRAME(frame_d, frame_a)
+FRAME(frame_c, frame_d)
+FRAME(frame_b, frame_c)
+FRAME(frame_a, frame_b)
+
+static void *run(void *result)
+{
+	*(double *)result = frame_a(depth_wanted);
+	return NULL;
+}
+
+static double clock_reads(void)
+{
+	static double parts[PARTS];
+	volatile uint64_t sum = 0;
+
+	for (int part = 0; part < PARTS; part++) {
+		uint64_t start = gt_clock_now();
+
+		for (int i = 0; i < PER_PART; i++)
+			sum += gt_clock_now() + gt_clock_now();
+		parts[part] = (double)(gt_clock_now() - start) / PER_PART;
+	}
+	qsort(parts, PARTS, sizeof(parts[0]), compare);
+	return parts[PARTS / 2];
+}
+
+static void row(const char *name, uint32_t stack_depth, int depth, int threads)
+{
+	double ns[8];
+	pthread_t ids[8];
+
+	gt_call_configure(stack_depth);
+	depth_wanted = depth;
+	for (int i = 0; i < threads; i++)
+		pthread_create(&ids[i], NULL, run, &ns[i]);
+	for (int i = 0; i < threads; i++)
+		pthread_join(ids[i], NULL);
+	printf("| %s, %d thread(s) |", name, threads);
+	for (int i = 0; i < threads; i++)
+		printf(" %.0f", ns[i]);
+	printf(" |\n");
+}
+
+int main(void)
+{
+	struct gt_thread_limits limits = {.ring_bytes = 2 << 20,
+					  .extra_bytes = gt_call_state_bytes(),
+					  .max_bytes = 256 << 20};
+
+	gt_forkguard_arm();
+	gt_threads_start(&limits);
+	printf("unwinder: %s\n\n| enter + exit | ns, median of %d parts |\n| --- | --- |\n",
+	       gt_unwind_start(), PARTS);
+	printf("| two clock reads alone | %.0f |\n", clock_reads());
+	for (int threads = 1; threads <= 2; threads++) {
+		row("no stack", 0, 0, threads);
+		row("stack of 8 frames", 64, 3, threads);
+		row("stack of 40 frames", 64, 35, threads);
+	}
+	return 0;
+}
