@@ -274,17 +274,18 @@ static uint64_t read_buffer(const struct gt_cupti_buffer *buffer, struct gt_tran
 	return records;
 }
 
-uint64_t gt_cupti_read(struct gt_translate *translate)
+bool gt_cupti_read(struct gt_translate *translate, uint64_t *ret_records)
 {
 	struct gt_cupti_buffer buffer;
-	uint64_t records = 0;
+	bool found = gt_cupti_buffers_next(&buffer);
 
-	while (gt_cupti_buffers_next(&buffer)) {
-		records += read_buffer(&buffer, translate);
+	*ret_records = 0;
+	if (found) {
+		*ret_records = read_buffer(&buffer, translate);
 		gt_cupti_buffers_recycle(&buffer);
 	}
 	gt_cupti_buffers_prepare();
-	return records;
+	return found;
 }
 
 void gt_cupti_flush(bool forced)

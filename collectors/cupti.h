@@ -31,8 +31,8 @@ struct gt_cupti_status {
 int gt_cupti_start(const struct gt_config *config, void (*on_init_finished)(void),
 		   struct gt_cupti_status *ret_status);
 
-/* Drain thread: translates all completed buffers. Returns how many records there were. */
-uint64_t gt_cupti_read(struct gt_translate *translate);
+/* Drain thread: translates the oldest completed buffer. False: there is none. */
+bool gt_cupti_read(struct gt_translate *translate, uint64_t *ret_records);
 
 /* Asks CUPTI for its completed buffers (@forced: also unfinished records; only at the end). May block
  * inside CUPTI; hold no lock of ours. Not from buffer or resource callbacks. */

@@ -14,6 +14,9 @@
 #define DISCARD_BYTES (256u * 1024u)
 #define SPARE_BUFFERS 2u
 
+/* Spare buffers beyond this go back to the system: a burst does not stay resident. */
+#define SPARE_KEEP    4u
+
 enum slot_state {
 	SLOT_UNMAPPED,
 	SLOT_BUSY,  /* being mapped or recycled */
@@ -147,26 +150,44 @@ bool gt_cupti_buffers_next(struct gt_cupti_buffer *ret_buffer)
 	return true;
 }
 
+static uint32_t count_spare(void)
+{
+	uint32_t spare = 0;
+
+	for (uint32_t i = 0; i < pool.slot_count; i++)
+		spare += atomic_load_explicit(&pool.slots[i].state, memory_order_relaxed) ==
+			 SLOT_SPARE;
+	return spare;
+}
+
+/* Nobody else touches a FULL slot: its data may change before its state does. */
+static void recycle_slot(struct slot *slot, size_t dirty)
+{
+	if (count_spare() >= SPARE_KEEP) {
+		gt_memory_unmap(slot->data, pool.bytes);
+		slot->data = NULL;
+		atomic_store_explicit(&slot->state, SLOT_UNMAPPED, memory_order_release);
+		return;
+	}
+	memset(slot->data, 0, dirty); /* we promised CUPTI zeroed buffers */
+	atomic_store_explicit(&slot->state, SLOT_SPARE, memory_order_release);
+}
+
 void gt_cupti_buffers_recycle(const struct gt_cupti_buffer *buffer)
 {
 	for (uint32_t i = 0; i < pool.slot_count; i++) {
 		struct slot *slot = &pool.slots[i];
 
-		if (slot->data != buffer->data)
-			continue;
-		memset(slot->data, 0, buffer->valid); /* we promised CUPTI zeroed buffers */
-		atomic_store_explicit(&slot->state, SLOT_SPARE, memory_order_release);
-		return;
+		if (atomic_load(&slot->state) == SLOT_FULL && slot->data == buffer->data) {
+			recycle_slot(slot, buffer->valid);
+			return;
+		}
 	}
 }
 
 void gt_cupti_buffers_prepare(void)
 {
-	uint32_t spare = 0;
-
-	for (uint32_t i = 0; i < pool.slot_count && spare < SPARE_BUFFERS; i++)
-		spare += atomic_load(&pool.slots[i].state) == SLOT_SPARE;
-	for (; spare < SPARE_BUFFERS; spare++) {
+	for (uint32_t spare = count_spare(); spare < SPARE_BUFFERS; spare++) {
 		struct slot *slot = map_slot(SLOT_BUSY);
 
 		if (!slot)

@@ -115,17 +115,19 @@ static void flush_writer(struct gt_session *s, bool everything)
 	output->writer->ops->flush(output->writer, everything ? UINT64_MAX : now - SETTLE_NS);
 }
 
-/* One round over everything that was delivered. Returns how much there was. */
+/* One round over everything that was delivered. Returns how much there was. The rings come between
+ * any two buffers: they are small and their threads do not wait, the buffers are patient. */
 static uint64_t drain_once(struct gt_session *s)
 {
-	uint64_t work;
+	uint64_t work = 0, records = 0;
+	bool more;
 
-	/* addresses that come now were in what is loaded now */
-	if (gt_modules_refresh(s->modules))
-		gt_stacks_look_for_python(s);
-	work = gt_calls_drain(s);
-	if (s->has_cupti)
-		work += gt_cupti_read(&s->translate);
+	gt_modules_refresh(s->modules); /* addresses that come now were in what is loaded now */
+	do {
+		work += gt_calls_drain(s);
+		more = s->has_cupti && gt_cupti_read(&s->translate, &records);
+		work += records;
+	} while (more);
 	work += gt_calls_drain(s); /* calls that returned while we read: their records were there */
 	gt_emit_settle(s, false);
 	return work;

@@ -15,8 +15,8 @@
 #include "core/forkguard.h"
 #include "core/thread.h"
 
-#define PARTS	301
-#define PER_PART 2000
+#define PARTS       301
+#define PER_PART    2000
 #define CBID_LAUNCH 211
 
 static int depth_wanted;

@@ -47,7 +47,8 @@ static void enable_calls(CUpti_SubscriberHandle subscriber)
 
 	gt_cuda_set_init(&wanted, GT_CUDA_DEFAULT | GT_CUDA_FLUSH_BEFORE);
 	for (int domain = 0; domain < GT_API_DOMAIN_COUNT_; domain++) {
-		for (uint32_t cbid = 1; cbid < gt_cuda_api_end((enum gt_api_domain)domain); cbid++) {
+		for (uint32_t cbid = 1; cbid < gt_cuda_api_end((enum gt_api_domain)domain);
+		     cbid++) {
 			if (gt_cuda_set_has(&wanted, (enum gt_api_domain)domain, cbid))
 				CALL(cuptiEnableCallback)
 			(1, subscriber,

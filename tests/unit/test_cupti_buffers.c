@@ -89,3 +89,25 @@ Test(cupti_buffers, a_foreign_buffer_is_counted_and_not_touched)
 	cr_assert_not(gt_cupti_buffers_next(&done));
 	cr_assert_eq(foreign[63], 7);
 }
+
+Test(cupti_buffers, a_burst_does_not_stay_mapped)
+{
+	struct gt_cupti_buffer done;
+	uint8_t *buffers[8];
+	size_t size;
+
+	gt_cupti_buffers_start(BYTES, 8 * BYTES, false);
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < 8; i++)
+			buffers[i] = request(&size);
+		for (int i = 0; i < 8; i++)
+			gt_cupti_buffers_complete(buffers[i], 1 + (size_t)i);
+		for (int i = 0; i < 8; i++) {
+			cr_assert(gt_cupti_buffers_next(&done));
+			cr_assert_eq(done.valid, 1 + (size_t)i);
+			gt_cupti_buffers_recycle(&done);
+		}
+	}
+	cr_assert_eq(gt_cupti_buffers_count().discarded, 0, "unmapped slots serve again");
+	cr_assert_eq(gt_cupti_buffers_count().completed, 24);
+}
