@@ -143,6 +143,7 @@ class Records(unittest.TestCase):
             told = {(int(k['correlation']), int(k['start']), int(k['node']))
                     for k in of(result, 'kernel')}
             true = {(k['correlation'], k['start'], k['node']) for k in ops(result, 'kernel')}
+            self.assertEqual(of(result, 'dropped')[0]['count'], '0')
             self.assertEqual((len(told), told), (1804, true))
             streams = collections.Counter(k['stream'] for k in ops(result, 'kernel'))
             self.assertEqual(sorted(streams.values())[-8:], [200] * 8)

@@ -131,22 +131,25 @@ static void retire(struct slot *slot)
 	pthread_cond_signal(&work);
 }
 
-/* A buffer with that much room, asked from the client if need be. Caller holds mutex. */
+/* A buffer with that much room, asked from the client if need be; while it is asked, other threads
+ * may bring and even fill one. NULL: the client refused. Caller holds mutex. */
 static struct buffer *buffer_for(size_t size)
 {
 	struct slot *slot = slot_here();
 
-	if (has_room(slot->current, size))
-		return slot->current;
-	retire(slot);
-	struct buffer *fresh = buffer_new();
-	if (slot->current && fresh) { /* another thread was faster: hand the spare back, empty */
-		fresh->next = full;
-		full = fresh;
-	} else if (fresh) {
-		slot->current = fresh;
+	while (!has_room(slot->current, size)) {
+		retire(slot);
+		struct buffer *fresh = buffer_new();
+		if (!slot->current) {
+			slot->current = fresh;
+		} else if (fresh) { /* another thread was faster: the spare goes back empty */
+			fresh->next = full;
+			full = fresh;
+		}
+		if (!fresh && !slot->current)
+			return NULL;
 	}
-	return has_room(slot->current, size) ? slot->current : NULL;
+	return slot->current;
 }
 
 /* CUPTI asks for the first buffer when the first record is foreseen, not when it is written. */
