@@ -118,12 +118,14 @@ int gt_header_add(struct gt_header *header, const struct gt_span *key, const str
 		header->members = bigger;
 	}
 	member.key = strndup(key->text, key->len);
-	member.text = strndup(value->text - quotes, value->len + 2 * quotes);
+	/* it will be scanned: see GT_SCAN_PADDING */
+	member.text = calloc(1, value->len + 2 * quotes + GT_SCAN_PADDING);
 	if (!member.key || !member.text) {
 		free(member.key);
 		free(member.text);
 		return -ENOMEM;
 	}
+	memcpy(member.text, value->text - quotes, value->len + 2 * quotes);
 	header->members[n] = member;
 	header->member_count = n + 1;
 	if (!strcmp(member.key, "baseTimeNanoseconds"))

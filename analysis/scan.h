@@ -68,10 +68,10 @@ typedef const char *(*gt_scan_member)(struct gt_scan *scan, const struct gt_span
 				      const char *value, void *data);
 const char *gt_scan_object(struct gt_scan *scan, const char *p, gt_scan_member member, void *data);
 
-/* The elements of an array that was already scanned, one after another: *@p starts at 0. */
+/* The elements of an array that was already scanned (padding must still stand behind its text), one after another: *@p starts at 0. */
 bool gt_span_next(const struct gt_span *array, uint32_t *position, struct gt_span *ret_element);
 
-/* The value of a key in an object that was already scanned. */
+/* The value of a key in an object that was already scanned (same condition). */
 bool gt_span_member(const struct gt_span *object, const char *key, struct gt_span *ret_value);
 
 /* Microseconds in decimal ("123.456", "1.5e3") as exact nanoseconds, a fourth decimal rounded half

@@ -156,8 +156,8 @@ Test(scan, strings_are_decoded)
 
 Test(scan, members_and_elements)
 {
-	struct gt_span object = {.text = "{\"a\": [1, \"x\", {}], \"b\": 7}",
-				 .kind = GT_SPAN_OBJECT};
+	char *text = padded("{\"a\": [1, \"x\", {}], \"b\": 7}");
+	struct gt_span object = {.text = text, .kind = GT_SPAN_OBJECT};
 	struct gt_span value, element;
 	uint32_t position = 0;
 	int64_t n;
@@ -171,4 +171,5 @@ Test(scan, members_and_elements)
 	while (gt_span_next(&value, &position, &element))
 		count++;
 	cr_assert_eq(count, 3);
+	free(text);
 }

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Arbitrary bytes as a trace through everything that is done with one: model, tables, gaps, stacks,
+ * diff, report, verify, repair, merge, and the repaired file once more.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "analysis/diff.h"
+#include "analysis/merge.h"
+#include "analysis/repair.h"
+#include "analysis/report.h"
+#include "analysis/stacks.h"
+#include "analysis/stats.h"
+#include "analysis/verify.h"
+#include "tests/fuzz/fuzz.h"
+
+static void ignore(const char *line)
+{
+	(void)line;
+}
+
+static void use_model(char *path, FILE *null)
+{
+	struct gt_filter filter = {0};
+	struct gt_diff diff = {0};
+	struct gt_job job = {0};
+	size_t failures;
+
+	if (!gt_job_load(&job, &path, 1, ignore, &failures)) {
+		struct gt_stacks stacks;
+
+		gt_report_print(&job, &filter, "fuzz", null);
+		for (const struct gt_report *report = gt_reports; report->name; report++) {
+			struct gt_print how = {.format = GT_FORMAT_JSON};
+			struct gt_table table;
+
+			report->build(report, &job, &filter, &table);
+			gt_table_print(&table, 1, &how, null);
+			gt_table_fini(&table);
+		}
+		if (!gt_stacks_build(&job, &filter, GT_WEIGHT_CPU, &stacks))
+			gt_stacks_print_speedscope(&stacks, GT_WEIGHT_CPU, "fuzz", null);
+		gt_stacks_fini(&stacks);
+		gt_diff_build(&job, &job, 5, &diff);
+		gt_diff_fini(&diff);
+	}
+	gt_job_fini(&job);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct gt_verify_options options = {.lines_per_check = 3};
+	char path[] = "/dev/shm/gputrace-fuzz-XXXXXX", *paths[] = {path, path};
+	FILE *null = fopen("/dev/null", "w");
+	struct gt_verify_result verified;
+	struct gt_merge_result merged;
+	struct gt_repair repaired;
+	int fd = mkstemp(path);
+
+	if (fd < 0 || !null || write(fd, data, size) != (ssize_t)size)
+		abort();
+	close(fd);
+	use_model(path, null);
+	gt_verify_file(path, &options, null, &verified);
+	gt_merge(paths, 2, null, &merged);
+	if (!gt_repair_file(path, &repaired)) {
+		/* what was repaired is closed and holds as many events */
+		uint64_t events = repaired.events;
+
+		if (gt_repair_file(path, &repaired) || !repaired.was_closed ||
+		    repaired.events != events)
+			abort();
+		gt_verify_file(path, &options, null, &verified);
+	}
+	unlink(path);
+	fclose(null);
+	return 0;
+}
