@@ -116,8 +116,9 @@ static int chrome_open(struct gt_writer *w, struct gt_sink *sink, const struct g
 	chrome->last = facts->start;
 	chrome->window = gt_window_new(GT_CHROME_WINDOW);
 	chrome->lanes = gt_lanes_new();
-	if (!chrome->window || !chrome->lanes || gt_chrome_texts_init(&chrome->texts) < 0 ||
-	    gt_chrome_names_init(&chrome->names) < 0)
+	chrome->arrows = gt_memory_map(GT_CHROME_ARROWS * sizeof(*chrome->arrows));
+	if (!chrome->window || !chrome->lanes || !chrome->arrows ||
+	    gt_chrome_texts_init(&chrome->texts) < 0 || gt_chrome_names_init(&chrome->names) < 0)
 		return -ENOMEM;
 	error = gt_chrome_file_open(chrome, sink);
 	if (!error)
@@ -160,6 +161,7 @@ static void chrome_fini(struct gt_writer *w)
 	gt_chrome_file_fini(&chrome->file);
 	gt_chrome_texts_fini(&chrome->texts);
 	gt_chrome_names_fini(&chrome->names);
+	gt_memory_unmap(chrome->arrows, GT_CHROME_ARROWS * sizeof(*chrome->arrows));
 	gt_window_free(chrome->window);
 	gt_lanes_free(chrome->lanes);
 }

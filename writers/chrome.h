@@ -37,6 +37,8 @@
 #define GT_CHROME_BATCH  ((size_t)64 << 10)
 /* More than the tail of any closed file needs. */
 #define GT_CHROME_TAIL   ((size_t)8 << 10)
+/* Calls that are remembered for their arrows, a power of two. */
+#define GT_CHROME_ARROWS 65536u
 /* GPU events that wait for their order. */
 #define GT_CHROME_WINDOW 8192u
 
@@ -166,6 +168,7 @@ struct gt_chrome {
 	struct gt_chrome_names names;
 	struct gt_window *window;
 	struct gt_lanes *lanes;
+	uint32_t *arrows;             /* calls whose arrow has begun, the newest per slot */
 	struct gt_chrome_tally tally; /* of the event being printed */
 	uint64_t last;                /* latest end of all events, ns */
 };

@@ -297,6 +297,21 @@ static void put_gpu_args(struct gt_chrome *chrome, const struct gt_event *event)
 		gt_json_literal(json, "name", "ac2g");                                             \
 	} while (0)
 
+/*
+ * True for the first slice of a call that is printed, which may be another one than the first that
+ * came: the start must not stand behind an end, or a killed process leaves an end without a start.
+ * Calls are numbered upwards, so a newer call in the slot means that this one began long ago.
+ */
+static bool begins_arrow(struct gt_chrome *chrome, const struct gt_event *event)
+{
+	uint32_t *newest = &chrome->arrows[event->correlation % GT_CHROME_ARROWS];
+
+	if (*newest == event->correlation || (*newest > event->correlation && !event->launch.first))
+		return false;
+	*newest = event->correlation;
+	return true;
+}
+
 /* One start per call, one end per slice: a graph launch has one start and an end per node. */
 static void put_arrows(struct gt_chrome *chrome, const struct gt_event *event, uint32_t tid)
 {
@@ -304,7 +319,7 @@ static void put_arrows(struct gt_chrome *chrome, const struct gt_event *event, u
 
 	if (!event->launch.known || !event->correlation || event->kind == GT_EVENT_SYNC)
 		return;
-	if (event->launch.first) {
+	if (begins_arrow(chrome, event)) {
 		chrome->tally.arrows++;
 		put_arrow_end(chrome, json, "s", event, gt_chrome_pid(chrome), event->launch.tid,
 			      event->launch.start);

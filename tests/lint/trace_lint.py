@@ -5,7 +5,7 @@
 usage: trace_lint.py [--running] [--foreign-rows] FILE...
 
 --running       the file of a process that still runs or was killed: the array form, of which the
-                last line may be missing its end
+                last line may be missing its end (a repaired file says so itself)
 --foreign-rows  allow rows that no metadata event names
 
 One line per finding: FILE:LINE: rule: what is wrong. Exit 0: nothing found, 1: findings, 2: usage.
@@ -55,6 +55,7 @@ class Lint:
         self.header = {}
         self.ledger = None
         self.missed_end = False
+        self.unfinished = running  # running, or repaired after it died: what comes last may be missing
 
     def say(self, line, rule, text):
         self.findings.append(f"{self.path}:{line}: {rule}: {text}")
@@ -129,7 +130,8 @@ class Lint:
                        if key != "traceEvents"} if "traceEvents" in keys else {}
         self.check_header(1, whole, HEADER_KEYS)
         self.ledger = whole.get("ledger")
-        if not isinstance(self.ledger, dict):
+        self.unfinished = "repaired" in whole
+        if not self.unfinished and not isinstance(self.ledger, dict):
             self.say(len(lines), "ledger", "missing")
         try:
             start = next(i for i, line in enumerate(lines) if line.startswith('"traceEvents": ['))
@@ -361,7 +363,7 @@ class Lint:
             number, start = found[0]
             call = calls.get(ident, [(0, None)])[0][1]
             if call is None:
-                if not self.running:
+                if not self.unfinished:
                     self.say(number, "arrow", f"id {ident} has no call")
             elif (call["pid"], call["tid"], call["ts"]) != (start["pid"], start["tid"], start["ts"]):
                 self.say(number, "arrow", f"id {ident} does not start at its call")
@@ -377,7 +379,7 @@ class Lint:
             if event["id"] not in starts:
                 self.say(number, "arrow", f"id {event['id']} has no start")
         for ident, found in starts.items():
-            if not ends[ident] and not self.running:
+            if not ends[ident] and not self.unfinished:
                 self.say(found[0][0], "arrow", f"id {ident} has no end")
 
     def check_rows(self):
@@ -428,7 +430,7 @@ class Lint:
                     self.say(number, "frames", f"stack {args[key]} is used before its frames")
 
     def check_end(self):
-        if self.running or not self.events:
+        if self.unfinished or not self.events:
             return
         number, last = self.events[-1]
         if last.get("name") != "Record Window End":

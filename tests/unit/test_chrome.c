@@ -139,6 +139,30 @@ Test(chrome, graph_launch_has_one_start_and_an_end_per_node)
 	trace_end(&t);
 }
 
+Test(chrome, arrow_starts_at_the_node_that_is_printed_first)
+{
+	struct trace t;
+	struct gt_event event;
+	const char *start, *end;
+
+	trace_open(&t);
+	event = kernel_event(&t);
+	for (int i = 0; i < 3; i++) {
+		trace_event(&t, &event);
+		event.launch.first = false;
+		event.start -= 150000;
+		event.end -= 150000;
+	}
+	trace_close(&t);
+	start = strstr(trace_read(&t), "{\"ph\": \"s\"");
+	end = strstr(t.text, "{\"ph\": \"f\"");
+	cr_assert_not_null(start);
+	cr_assert_lt(start, end);
+	cr_assert_null(strstr(start + 1, "{\"ph\": \"s\""));
+	cr_assert_eq(t.ledger.count[GT_LEDGER_ARROWS_WRITTEN], 1);
+	trace_end(&t);
+}
+
 Test(chrome, copies_and_sets)
 {
 	struct trace t;

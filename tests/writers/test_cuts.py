@@ -8,6 +8,7 @@ import os
 import random
 import signal
 import subprocess
+import sys
 import time
 
 import files
@@ -40,6 +41,20 @@ def every_cut_keeps_its_whole_lines():
         assert len(events_of(data[:cut])) == whole, cut
 
 
+def every_cut_is_repaired_to_a_good_file():
+    """`gputrace repair` makes of a file cut anywhere behind its first line one that the lint takes."""
+    data = files.read(files.make(files.folder(), 40, close=0, overlap=1, hostile=1)[0])
+    chooser = random.Random(11)
+    for cut in chooser.sample(range(BLOCK, len(data)), 12) + [BLOCK, len(data)]:
+        path = os.path.join(files.folder(), "n3_4100.1.pt.trace.json")
+        with open(path, "wb") as file:
+            file.write(data[:cut])
+        done = subprocess.run([sys.argv[2], "repair", path], capture_output=True, text=True,
+                              timeout=60, check=False)
+        assert done.returncode == 0, (cut, done.stderr)
+        assert files.lint(path) == [], (cut, files.lint(path)[:3])
+
+
 def closed_tail_with_running_head():
     """Killed between tail and head: the tail says where the events end, the first line is whole."""
     path, _ = files.make(files.folder(), 30)
@@ -68,5 +83,5 @@ def a_killed_writer_leaves_whole_lines():
     assert unclosed, "no run was killed in time"
 
 
-files.main([every_cut_keeps_its_whole_lines, closed_tail_with_running_head,
-            a_killed_writer_leaves_whole_lines])
+files.main([every_cut_keeps_its_whole_lines, every_cut_is_repaired_to_a_good_file,
+            closed_tail_with_running_head, a_killed_writer_leaves_whole_lines])

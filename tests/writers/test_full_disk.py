@@ -3,6 +3,8 @@
 """Full disks and size limits: the file is closed all the same, and what is lost is counted."""
 
 import json
+import os
+import subprocess
 
 import files
 
@@ -50,4 +52,20 @@ def no_room_for_anything():
     assert totals(ledger) == 0 and ledger["events_lost_disk"] > 0
 
 
-files.main([size_limit, file_size_resource_limit, no_room_for_anything])
+def full_disk():
+    """A file system of 1 MiB, in a mount namespace of its own."""
+    where, kept = files.folder(), files.folder()
+    script = (f"mount -t tmpfs -o size=1m tmpfs {where} && {files.MAKE_TRACE} {where} 200 "
+              f">{kept}/counted && cp {where}/*.json {kept}/")
+    done = subprocess.run(["unshare", "--map-root-user", "--mount", "sh", "-c", script],
+                          stderr=subprocess.PIPE, text=True, timeout=120, check=False)
+    if "unshare" in done.stderr or "mount" in done.stderr:
+        raise files.Skip("may not mount a file system: " + done.stderr.strip())
+    assert done.returncode == 0, done.stderr
+    with open(os.path.join(kept, "counted"), encoding="utf-8") as file:
+        name, *lines = file.read().splitlines()
+    ledger = {key: int(value) for key, value in (line.split() for line in lines)}
+    check_closed(os.path.join(kept, os.path.basename(name)), ledger, "disk full", 1 << 20)
+
+
+files.main([full_disk, size_limit, file_size_resource_limit, no_room_for_anything])
