@@ -187,6 +187,13 @@ void gt_call_backdate(uint64_t start)
 		record->start = start;
 }
 
+uint64_t gt_call_open_stack(void)
+{
+	const struct gt_call_record *record = open_record();
+
+	return record ? record->stack_key : 0;
+}
+
 void gt_call_mark_captured(void)
 {
 	struct gt_call_record *record = open_record();

@@ -57,6 +57,9 @@ void gt_call_exit(enum gt_api_domain domain, uint32_t cbid, int32_t result);
 /* The open call began at @start, CLOCK_MONOTONIC ns: for the call during which the session started. */
 void gt_call_backdate(uint64_t start);
 
+/* The stack key of the open call of this thread; 0: no call is open, or it has none. */
+uint64_t gt_call_open_stack(void);
+
 /* The open call of this thread makes graph nodes instead of GPU work. */
 void gt_call_mark_captured(void);
 

@@ -100,6 +100,7 @@ static const uint32_t resource_cbids[] = {
 	CUPTI_CBID_RESOURCE_CU_INIT_FINISHED,
 	CUPTI_CBID_RESOURCE_CONTEXT_CREATED,
 	CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
+	CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
 };
 
 static void enable_callback(CUpti_CallbackDomain domain, uint32_t cbid)

@@ -7,6 +7,7 @@
 #include "collectors/call.h"
 #include "collectors/cuda_api.h"
 #include "collectors/cupti_internal.h"
+#include "collectors/graph_nodes.h"
 #include "core/forkguard.h"
 
 static enum gt_api_domain domain_of(CUpti_CallbackDomain domain)
@@ -48,20 +49,52 @@ static void on_init_finished(void)
 		gt_cupti.on_init_finished();
 }
 
-static void on_resource(CUpti_CallbackId cbid)
+/* CUPTI's id of a node, as the records of its replays carry it; 0: not to be had. */
+static uint64_t node_id(CUgraphNode node)
 {
-	switch (cbid) {
-	case CUPTI_CBID_RESOURCE_CU_INIT_FINISHED:
-	case CUPTI_CBID_RESOURCE_CONTEXT_CREATED: /* where the former does not come */
-		on_init_finished();
-		break;
-	case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED:
-		gt_call_mark_captured();
-		break;
-	default:
-		break;
-	}
+	uint64_t id = 0;
+
+	if (!node || !gt_cupti.api.cuptiGetGraphNodeId ||
+	    gt_cupti.api.cuptiGetGraphNodeId(node, &id) != CUPTI_SUCCESS)
+		return 0;
+	return id;
 }
+
+static const CUpti_GraphData *graph_of(const CUpti_ResourceData *data)
+{
+	return data ? data->resourceDescriptor : NULL;
+}
+
+/* Also comes while a graph is cloned or instantiated: then the original's stack is the better one. */
+static void on_node_created(const CUpti_ResourceData *data)
+{
+	const CUpti_GraphData *graph = graph_of(data);
+
+	gt_call_mark_captured();
+	if (graph)
+		gt_graph_nodes_created(node_id(graph->node), gt_call_open_stack());
+}
+
+static void on_node_cloned(const CUpti_ResourceData *data)
+{
+	const CUpti_GraphData *graph = graph_of(data);
+
+	if (graph)
+		gt_graph_nodes_cloned(node_id(graph->node), node_id(graph->originalNode));
+}
+
+static void on_initialised(const CUpti_ResourceData *data)
+{
+	(void)data;
+	on_init_finished();
+}
+
+static void (*const on_resource[CUPTI_CBID_RESOURCE_SIZE])(const CUpti_ResourceData *) = {
+	[CUPTI_CBID_RESOURCE_CU_INIT_FINISHED] = on_initialised,
+	[CUPTI_CBID_RESOURCE_CONTEXT_CREATED] = on_initialised, /* where the former does not come */
+	[CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED] = on_node_created,
+	[CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED] = on_node_cloned,
+};
 
 static void on_state(CUpti_CallbackId cbid, const void *data)
 {
@@ -75,6 +108,12 @@ static void on_state(CUpti_CallbackId cbid, const void *data)
 					      : "CUPTI reported a fatal error");
 }
 
+static void dispatch_resource(CUpti_CallbackId cbid, const void *data)
+{
+	if (cbid < CUPTI_CBID_RESOURCE_SIZE && on_resource[cbid])
+		on_resource[cbid](data);
+}
+
 void CUPTIAPI gt_cupti_callback(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
 				const void *data)
 {
@@ -84,7 +123,7 @@ void CUPTIAPI gt_cupti_callback(void *user, CUpti_CallbackDomain domain, CUpti_C
 	if (domain == CUPTI_CB_DOMAIN_RUNTIME_API || domain == CUPTI_CB_DOMAIN_DRIVER_API)
 		on_api(domain, cbid, data);
 	else if (domain == CUPTI_CB_DOMAIN_RESOURCE)
-		on_resource(cbid);
+		dispatch_resource(cbid, data);
 	else if (domain == CUPTI_CB_DOMAIN_STATE)
 		on_state(cbid, data);
 }

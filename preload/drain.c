@@ -125,6 +125,8 @@ static uint64_t drain_once(struct gt_session *s)
 	gt_modules_refresh(s->modules); /* addresses that come now were in what is loaded now */
 	do {
 		work += gt_calls_drain(s);
+		if (s->graph_nodes)
+			work += gt_graph_nodes_drain(s->graph_nodes);
 		more = s->has_cupti && gt_cupti_read(&s->translate, &records);
 		work += records;
 	} while (more);
@@ -200,6 +202,8 @@ static void close_ledger(struct gt_session *s)
 	count[GT_LEDGER_CLOCK_STEPS] = s->clock.steps;
 	count[GT_LEDGER_STACKS_WRITTEN] = gt_stacks_count(s->stacks);
 	count[GT_LEDGER_STACKS_REFUSED] += gt_stacks_refused(s->stacks);
+	if (s->graph_nodes)
+		count[GT_LEDGER_GRAPH_NODES_LOST] = gt_graph_nodes_lost(s->graph_nodes);
 	count[GT_LEDGER_STRINGS_REFUSED] = gt_intern_refused(s->strings);
 }
 

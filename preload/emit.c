@@ -128,16 +128,35 @@ void gt_emit_call(struct gt_session *session, const struct gt_event *event, bool
 	route(session, event);
 }
 
+static const struct gt_stack *find_origin(struct gt_session *session, uint64_t node)
+{
+	uint64_t key = session->graph_nodes ? gt_graph_nodes_find(session->graph_nodes, node) : 0;
+
+	return key ? gt_stacks_get(session->stacks, key, NULL, 0) : NULL;
+}
+
+/* What a graph replays also says where its node was made. */
+static void fill_origin(struct gt_session *session, struct gt_event *event)
+{
+	if (event->kind == GT_EVENT_KERNEL && event->kernel.graph_node_id)
+		event->kernel.created = find_origin(session, event->kernel.graph_node_id);
+	else if ((event->kind == GT_EVENT_MEMCPY || event->kind == GT_EVENT_MEMSET) &&
+		 event->memory.graph_node_id)
+		event->memory.created = find_origin(session, event->memory.graph_node_id);
+}
+
 static void write_linked(struct gt_session *session, struct gt_event *event)
 {
 	if (event->start + BEFORE_LAUNCH_NS < event->launch.start)
 		gt_ledger_add(&session->ledger, GT_LEDGER_GPU_BEFORE_LAUNCH, 1);
+	fill_origin(session, event);
 	route(session, event);
 }
 
 static void write_unlinked(struct gt_session *session, struct gt_event *event)
 {
 	gt_ledger_add(&session->ledger, GT_LEDGER_OPS_UNLINKED, 1);
+	fill_origin(session, event);
 	route(session, event);
 }
 

@@ -28,6 +28,7 @@
 #define STRINGS_MAX (64u << 20)
 #define STACKS_MAX  (64u << 20)
 #define SYMBOLS_MAX (256u << 20)
+#define GRAPH_NODES (1u << 20)
 #define PYTHON_MAX  (16u << 20)
 
 _Atomic int gt_session_state = GT_SESSION_IDLE;
@@ -168,6 +169,7 @@ static int start(struct gt_session *s)
 	if (error)
 		return error;
 	start_stacks(s);
+	s->graph_nodes = gt_graph_nodes_start(GRAPH_NODES);
 	start_cupti(s);
 	error = gt_drain_start(s);
 	if (error)

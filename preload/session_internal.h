@@ -13,6 +13,7 @@
 #include "collectors/cupti.h"
 #include "collectors/cupti_translate.h"
 #include "collectors/demangle.h"
+#include "collectors/graph_nodes.h"
 #include "collectors/modules.h"
 #include "collectors/symbols.h"
 #include "core/clock.h"
@@ -38,6 +39,7 @@ struct gt_session {
 	struct gt_modules *modules;
 	struct gt_symbols *symbols;
 	struct gt_stacks *stacks;
+	struct gt_graph_nodes *graph_nodes; /* NULL: no memory for them */
 	struct gt_python_frames *python; /* NULL: Python stacks are not wanted */
 	const char *python_refused;      /* why an interpreter's stacks are not read */
 	struct gt_translate translate;

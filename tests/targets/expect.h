@@ -6,6 +6,7 @@
  *   expect kernel NAME COUNT FUNCTION      kernels of that (demangled) name, launched by FUNCTION
  *   expect memcpy KIND BYTES COUNT FUNCTION  e.g. HtoD
  *   expect memset BYTES COUNT FUNCTION
+ *   expect created NAME COUNT FUNCTION     of these kernels, COUNT were made (captured) by FUNCTION
  *   expect call NAME COUNT                 calls on the host, at least the named ones
  *
  * All GPU work must be expected; calls that are not named are allowed.
@@ -19,6 +20,11 @@
 static inline void expect_kernel(const char *name, int count, const char *function)
 {
 	printf("expect\tkernel\t%s\t%d\t%s\n", name, count, function);
+}
+
+static inline void expect_created(const char *name, int count, const char *function)
+{
+	printf("expect\tcreated\t%s\t%d\t%s\n", name, count, function);
 }
 
 static inline void expect_memcpy(const char *kind, size_t bytes, int count, const char *function)

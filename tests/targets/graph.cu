@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A graph captured from a stream and replayed: its kernels belong to the replay's call, and the
- * captured launches started nothing.
+ * captured launches started nothing. Each kernel also says which function captured its node.
  */
 #include "tests/targets/expect.h"
 
@@ -19,14 +19,25 @@ __global__ void outside(float *data)
 	data[0] = 0;
 }
 
+__attribute__((noinline)) void capture_first(cudaStream_t stream, float *data)
+{
+	step<<<1, 64, 0, stream>>>(data, 0);
+}
+
+__attribute__((noinline)) void capture_other(cudaStream_t stream, float *data, int n)
+{
+	step<<<1, 64, 0, stream>>>(data, n);
+}
+
 __attribute__((noinline)) cudaGraphExec_t capture(cudaStream_t stream, float *data)
 {
 	cudaGraphExec_t executable;
 	cudaGraph_t graph;
 
 	CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-	for (int i = 0; i < NODES; i++)
-		step<<<1, 64, 0, stream>>>(data, i);
+	capture_first(stream, data);
+	for (int i = 1; i < NODES; i++)
+		capture_other(stream, data, i);
 	CHECK(cudaMemsetAsync(data, 1, BYTES, stream));
 	CHECK(cudaStreamEndCapture(stream, &graph));
 	CHECK(cudaGraphInstantiate(&executable, graph, 0));
@@ -55,6 +66,9 @@ int main()
 	CHECK(cudaGraphExecDestroy(executable));
 
 	expect_kernel("step(float*, int)", NODES * REPLAYS, "replay(CUgraphExec_st*, CUstream_st*)");
+	expect_created("step(float*, int)", REPLAYS, "capture_first(CUstream_st*, float*)");
+	expect_created("step(float*, int)", (NODES - 1) * REPLAYS,
+		       "capture_other(CUstream_st*, float*, int)");
 	expect_kernel("outside(float*)", 1, "main");
 	expect_memset(BYTES, REPLAYS, "replay(CUgraphExec_st*, CUstream_st*)");
 	expect_call("cudaGraphLaunch", REPLAYS);

@@ -130,7 +130,7 @@ def read_expectations(stdout):
             gpu[("memcpy", rest[1], int(rest[2]), rest[4])] += int(rest[3])
         elif rest[0] == "memset":
             gpu[("memset", int(rest[1]), rest[3])] += int(rest[2])
-        else:
+        elif rest[0] == "call":
             calls[rest[1]] = int(rest[2])
     return gpu, calls
 
@@ -156,6 +156,21 @@ def check_expected(trace, stdout, failures, with_gpu):
     # without CUPTI the call during which the driver came up began before the session did
     if missing and (with_gpu or list(missing.values()) != [1]):
         failures.add("calls missing (or, negative, too many): %s", missing)
+
+
+def check_created(trace, stdout, failures):
+    """Kernels of graphs: the function that captured each node."""
+    wanted = collections.Counter()
+    for line in stdout.splitlines():
+        word, *rest = line.split("\t")
+        if word == "expect" and rest[0] == "created":
+            wanted[(rest[1], rest[3])] += int(rest[2])
+    seen = collections.Counter((e["name"], trace_file.frame_function(e["args"]["created by"]))
+                               for e in trace.gpu
+                               if e["cat"] == "kernel" and "created by" in e["args"])
+    for key in sorted(set(wanted) | set(seen)):
+        if wanted:
+            failures.equal("kernels created by %s" % (key,), seen[key], wanted[key])
 
 
 def check_links(trace, failures):
@@ -263,6 +278,7 @@ def check_trace(arguments, folder, stdout, failures):
         return
     calls, operations = read_truth(folder)
     check_links(trace, failures)
+    check_created(trace, stdout, failures)
     check_truth_gpu(trace, operations, failures)
     check_truth_calls(trace, calls, failures)
 
