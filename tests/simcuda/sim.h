@@ -36,7 +36,7 @@ struct sim_call {
 	const void *params;
 	const char *symbol;     /* launches: the kernel's name */
 	struct sim_call *outer; /* the call that made this one */
-	uint64_t start;         /* ns, CLOCK_REALTIME */
+	uint64_t start;         /* ns, CLOCK_REALTIME; 0 while nobody wants them */
 	uint64_t end;
 	uint64_t client_data; /* CUpti_CallbackData.correlationData */
 	uint32_t correlation;
@@ -210,6 +210,7 @@ struct sim_table {
 	int (*call_exit)(struct sim_call *call, int result);
 	const char *(*symbol_of)(CUfunction function);
 	void (*set_client)(const struct sim_client *client);
+	void (*want_call_times)(void); /* until then calls have no start and end */
 	uint64_t (*now)(void);
 	uint64_t (*done_until)(void); /* operations that end by then are done */
 	void (*truth)(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -61,8 +61,10 @@ static CUptiResult set_kind(uint32_t kind, bool on)
 	if (on && collides(kind))
 		return cupti_fail(CUPTI_ERROR_NOT_COMPATIBLE);
 	cupti.kinds[kind] = on;
-	if (domain_of(kind))
+	if (domain_of(kind)) {
+		cupti.table->want_call_times();
 		memset(cupti.api_wanted[domain_of(kind)], on, SIM_MAX_CBID);
+	}
 	if (on)
 		cupti_buffers_start_worker();
 	return CUPTI_SUCCESS;
@@ -105,6 +107,7 @@ static CUptiResult set_api(int domain, CUpti_CallbackId cbid, uint8_t enable)
 		return result;
 	if (!cbid || cbid >= SIM_MAX_CBID)
 		return cupti_fail(CUPTI_ERROR_INVALID_PARAMETER);
+	cupti.table->want_call_times();
 	cupti.api_wanted[domain][cbid] = enable != 0;
 	return CUPTI_SUCCESS;
 }

@@ -82,7 +82,7 @@ static void on_call_exit(struct sim_call *call)
 		call_back(call, CUPTI_API_EXIT);
 	if (!call->outer && cupti.kinds[CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION])
 		write_external(call);
-	if (cupti.api_wanted[call->domain][call->cbid])
+	if (cupti.api_wanted[call->domain][call->cbid] && call->start)
 		cupti_record_api(call);
 }
 
@@ -174,7 +174,7 @@ static void dump_devices(void)
 
 static void on_initialised(void)
 {
-	CUpti_ResourceData data = {NULL};
+	CUpti_ResourceData data = {.context = NULL};
 
 	dump_devices();
 	if (wants(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CU_INIT_FINISHED))

@@ -222,6 +222,7 @@ void sim_call_enter(struct sim_call *call);
 int sim_call_exit(struct sim_call *call, int result);
 uint32_t sim_current_correlation(void);
 void sim_set_client(const struct sim_client *client);
+void sim_want_call_times(void);
 int sim_missing(const char *name);
 const char *sim_symbol_of(const void *function);
 void sim_client_resource(const struct sim_resource *what);

@@ -60,6 +60,7 @@ static const struct sim_table table = {
 	.call_exit = sim_call_exit,
 	.symbol_of = symbol_of,
 	.set_client = sim_set_client,
+	.want_call_times = sim_want_call_times,
 	.now = sim_now,
 	.done_until = done_until,
 	.truth = sim_truth,

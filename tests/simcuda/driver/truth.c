@@ -48,6 +48,7 @@ void sim_truth_open(void)
 	if (!sim_truth_on)
 		return;
 	sim_watching |= 1;
+	sim_want_call_times();
 	sim_truth("{\"truth\":\"process\",\"pid\":%d,\"start\":%llu,\"virtual\":%s}\n",
 		  (int)getpid(), (unsigned long long)sim_now(),
 		  sim_options.virtual_time ? "true" : "false");
