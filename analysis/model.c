@@ -231,7 +231,7 @@ static int take_counter(struct gt_builder *b, const struct gt_record *record)
 	struct gt_memory_point point = {.ts = record->ts, .device = (uint32_t)record->pid};
 	struct gt_span value;
 
-	if (!memmem(record->name.text, record->name.len, "memory", 6) ||
+	if (!record->name.len || !memmem(record->name.text, record->name.len, "memory", 6) ||
 	    !gt_span_member(&record->args, "allocated", &value) ||
 	    !gt_span_int(&value, &point.bytes))
 		return 0;

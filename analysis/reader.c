@@ -296,11 +296,13 @@ static const char *take_member(struct gt_scan *scan, const struct gt_span *key, 
 static void take_first_event(struct reader *r)
 {
 	const struct gt_span *header = &r->record.arg[GT_ARG_HEADER];
-	struct gt_scan scan = {.end = header->text + header->len};
+	struct gt_scan scan;
 
-	if (r->record.ph == 'M' && gt_record_has(&r->record, GT_ARG_HEADER) &&
-	    header->kind == GT_SPAN_OBJECT && !r->reading->header.member_count)
-		gt_scan_object(&scan, header->text, take_member, r);
+	if (r->record.ph != 'M' || !gt_record_has(&r->record, GT_ARG_HEADER) ||
+	    header->kind != GT_SPAN_OBJECT || r->reading->header.member_count)
+		return;
+	scan = (struct gt_scan){.end = header->text + header->len};
+	gt_scan_object(&scan, header->text, take_member, r);
 }
 
 static int hand_out(struct reader *r, const char *next)

@@ -204,11 +204,17 @@ void gt_verify_flows(struct gt_verify *v)
 	while (s < v->slices.count && v->slices.at[s].correlation < 1)
 		s++;
 	while (s < v->slices.count || f < v->flows.count) {
-		struct group group = {.slices = v->slices.at + s, .flows = v->flows.at + f};
-		int64_t id = s < v->slices.count ? group.slices->correlation : INT64_MAX;
+		struct group group = {0};
+		int64_t id = INT64_MAX;
 
-		if (f < v->flows.count && group.flows->id < id)
-			id = group.flows->id;
+		if (s < v->slices.count) {
+			group.slices = &v->slices.at[s];
+			id = group.slices->correlation;
+		}
+		if (f < v->flows.count) {
+			group.flows = &v->flows.at[f];
+			id = group.flows->id < id ? group.flows->id : id;
+		}
 		for (; s < v->slices.count && v->slices.at[s].correlation == id; s++)
 			group.slice_count++;
 		for (; f < v->flows.count && v->flows.at[f].id == id; f++)
