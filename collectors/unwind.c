@@ -176,6 +176,18 @@ static uint64_t find_rule(uint64_t pc)
 	return rule;
 }
 
+/* Whether the walk continues after a step that was not a plain one: onto another stack behind a
+ * signal's frame, or further up a stack of which more was found; then the step is to be repeated. */
+static bool goes_on(const struct gt_unwind_thread *thread, struct gt_unwind_walk *walk,
+		    enum gt_unwind_step_result result, bool *own)
+{
+	if (result == GT_UNWIND_STEP_SWITCHED) {
+		*own &= enter_stack(thread, walk);
+		return true;
+	}
+	return result == GT_UNWIND_STEP_BROKEN && !*own && finds_more(walk);
+}
+
 /* Walks from the registers in @walk, into the thread's scratch trail, until the stack ends or the
  * walk has come to the *standing outer frames of the old trail. *own: only the thread's own stack
  * was walked on. */
@@ -204,20 +216,15 @@ GT_UNWIND_UNFENCED static enum walk_end walk_stack(struct gt_unwind_thread *thre
 		end = WALK_CUT;
 		if (__builtin_expect(result == GT_UNWIND_STEP_OK, 1))
 			continue;
-		if (result == GT_UNWIND_STEP_SWITCHED) {
-			*walk = local;
-			*own &= enter_stack(thread, walk);
-			local = *walk;
-			continue;
+		*walk = local;
+		if (!goes_on(thread, walk, result, own)) {
+			end = result == GT_UNWIND_STEP_END ? WALK_END : WALK_BROKEN;
+			frames++;
+			break;
 		}
-		if (result == GT_UNWIND_STEP_BROKEN && !*own && finds_more(walk)) {
-			local.high = walk->high;
-			local.loads = frame[frames--].outer_loads; /* once more */
-			continue;
-		}
-		end = result == GT_UNWIND_STEP_END ? WALK_END : WALK_BROKEN;
-		frames++;
-		break;
+		local = *walk;
+		if (result == GT_UNWIND_STEP_BROKEN) /* once more */
+			local.loads = frame[frames--].outer_loads;
 	}
 	thread->scratch.frames = frames;
 	*walk = local;

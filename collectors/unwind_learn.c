@@ -5,6 +5,7 @@
  */
 #include "collectors/unwind_learn.h"
 
+#include <errno.h>
 #include <link.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -111,12 +112,19 @@ static bool read_before(uint64_t pc, uint8_t bytes[GT_UNWIND_CALL_BYTES])
 	       (long)in_page;
 }
 
+/* Where a sandbox does not let us ask, code gets the benefit of the doubt. */
+static bool is_forbidden(int error)
+{
+	return error == EPERM || error == ENOSYS;
+}
+
 /* Outside of all modules: code of a just-in-time compiler if a call stands before it. */
 static uint64_t learn_jit(uint64_t pc)
 {
 	uint8_t bytes[GT_UNWIND_CALL_BYTES];
 
-	if (!read_before(pc, bytes) || !gt_unwind_follows_call(bytes)) {
+	errno = 0;
+	if (!(read_before(pc, bytes) ? gt_unwind_follows_call(bytes) : is_forbidden(errno))) {
 		count(&learn.refused);
 		return gt_unwind_rule_refused;
 	}
