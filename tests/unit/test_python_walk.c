@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Stacks of an interpreter that is not there: its objects are made by hand, right and wrong.
+ */
+#include "collectors/python.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "collectors/python_codes.h"
+#include "collectors/python_frames.h"
+#include "collectors/python_runtime.h"
+
+#define WORDS 32
+#define DEPTH 64
+
+/* An object of any type, large enough for each. */
+union object {
+	uint64_t word[WORDS];
+	uint8_t byte[WORDS * 8];
+};
+
+static union object code_type, string_type, bytes_type;
+static struct gt_python_runtime runtime;
+static uint64_t frames[DEPTH];
+static uint32_t count;
+
+static void start(uint32_t hex)
+{
+	cr_assert_null(gt_python_layout_find(hex, NULL, &runtime.layout));
+	runtime.code_type = (uint64_t)&code_type;
+	runtime.string_type = (uint64_t)&string_type;
+	runtime.bytes_type = (uint64_t)&bytes_type;
+	cr_assert_eq(gt_python_codes_start(), 0);
+}
+
+static void start_3_11(void)
+{
+	start(0x030b0000);
+}
+
+static void start_3_12(void)
+{
+	start(0x030c0000);
+}
+
+static void put_word(union object *object, uint32_t offset, uint64_t value)
+{
+	memcpy(object->byte + offset, &value, 8);
+}
+
+/* A compact ASCII string. */
+static uint64_t make_string(union object *object, const char *text)
+{
+	const struct gt_python_layout *layout = &runtime.layout;
+
+	memset(object, 0, sizeof(*object));
+	put_word(object, layout->object_type, runtime.string_type);
+	put_word(object, layout->string_length, strlen(text));
+	object->byte[layout->string_state] = 1 << 2 | 1 << 5 | 1 << 6;
+	memcpy(object->byte + layout->string_ascii, text, strlen(text));
+	return (uint64_t)object;
+}
+
+static uint64_t make_bytes(union object *object, const void *bytes, size_t size)
+{
+	memset(object, 0, sizeof(*object));
+	put_word(object, runtime.layout.object_type, runtime.bytes_type);
+	put_word(object, runtime.layout.bytes_size, size);
+	memcpy(object->byte + runtime.layout.bytes_data, bytes, size);
+	return (uint64_t)object;
+}
+
+/* A code object of 20 bytes of instructions, with the line @line for each of them. */
+struct code {
+	union object object, name, file, table;
+};
+
+static uint64_t make_code(struct code *code, const char *name, int32_t line)
+{
+	static const uint8_t table[] = {0xef, 0x00, 0xe9, 0x00}; /* no columns, delta 0 */
+	const struct gt_python_layout *layout = &runtime.layout;
+
+	memset(&code->object, 0, sizeof(code->object));
+	put_word(&code->object, layout->object_type, runtime.code_type);
+	put_word(&code->object, layout->bytes_size, 10);
+	put_word(&code->object, layout->code_name, make_string(&code->name, name));
+	put_word(&code->object, layout->code_filename, make_string(&code->file, "/x/file.py"));
+	put_word(&code->object, layout->code_table, make_bytes(&code->table, table, sizeof(table)));
+	memcpy(code->object.byte + layout->code_first_line, &line, sizeof(line));
+	return (uint64_t)&code->object;
+}
+
+static uint64_t make_frame(union object *frame, uint64_t code, uint64_t previous, uint32_t offset)
+{
+	const struct gt_python_layout *layout = &runtime.layout;
+
+	memset(frame, 0, sizeof(*frame));
+	put_word(frame, layout->frame_code, code);
+	put_word(frame, layout->frame_previous, previous);
+	put_word(frame, layout->frame_instruction, code + layout->code_adaptive + offset);
+	return (uint64_t)frame;
+}
+
+static int walk(uint64_t frame, uint32_t max)
+{
+	count = 0;
+	return gt_python_walk(&runtime, frame, max, frames, &count);
+}
+
+Test(python_walk, names_and_lines, .init = start_3_11)
+{
+	struct gt_intern *strings = gt_intern_new(1 << 20);
+	struct gt_python_frames *store = gt_python_frames_new(strings, 1 << 20);
+	const struct gt_frame *frame;
+	union object inner, outer;
+	struct code f, g;
+
+	make_frame(&outer, make_code(&g, "Model.g", 30), 0, 4);
+	make_frame(&inner, make_code(&f, "f", 7), (uint64_t)&outer, 2);
+	outer.byte[runtime.layout.frame_entry] = 1;
+	cr_assert_eq(walk((uint64_t)&inner, DEPTH), 0);
+	cr_assert_eq(count, 2);
+	cr_assert_eq(gt_python_offset_of(frames[0]), 2);
+	cr_assert_not(gt_python_is_entry(frames[0]));
+	cr_assert(gt_python_is_entry(frames[1]));
+	frame = gt_python_frames_find(store, frames[1]);
+	cr_assert_str_eq(frame->function->text, "Model.g");
+	cr_assert_str_eq(frame->file->text, "/x/file.py");
+	cr_assert_eq(frame->line, 30);
+	cr_assert_eq(frame->kind, GT_FRAME_PYTHON);
+	cr_assert_eq(gt_python_frames_find(store, frames[1]), frame, "made once");
+	cr_assert_eq(gt_python_frames_find(store, frames[0])->line, 7);
+	gt_python_frames_free(store);
+	gt_intern_free(strings);
+}
+
+Test(python_walk, a_loop_ends_a_group, .init = start_3_12)
+{
+	union object chain[5];
+	struct code f;
+	uint64_t code = make_code(&f, "f", 1);
+
+	make_frame(&chain[4], 0, 0, 0); /* the outer loop's own frame: its code is None there */
+	make_frame(&chain[3], code, (uint64_t)&chain[4], 2);
+	make_frame(&chain[2], 0, (uint64_t)&chain[3], 0); /* a loop ... */
+	make_frame(&chain[1], code, (uint64_t)&chain[2], 2);
+	make_frame(&chain[0], 0, (uint64_t)&chain[1], 0); /* one whose frame has just returned */
+	chain[4].byte[runtime.layout.frame_owner] = 3;
+	chain[2].byte[runtime.layout.frame_owner] = 3;
+	chain[0].byte[runtime.layout.frame_owner] = 3;
+	cr_assert_eq(walk((uint64_t)&chain[0], DEPTH), 0);
+	cr_assert_eq(count, 3);
+	cr_assert_eq(frames[0], gt_python_pack(0, true, 0));
+	cr_assert(gt_python_is_entry(frames[1]) && gt_python_code_of(frames[1]) != 0);
+	cr_assert(gt_python_is_entry(frames[2]) && gt_python_code_of(frames[2]) != 0);
+	/* cut behind the first frame: its loop is still told */
+	cr_assert_eq(walk((uint64_t)&chain[1], 1), 0);
+	cr_assert_eq(count, 1);
+	cr_assert(gt_python_is_entry(frames[0]));
+	cr_assert_eq(gt_python_codes_count().refused, 0);
+}
+
+Test(python_walk, circles_are_given_up, .init = start_3_11)
+{
+	union object chain[20];
+	struct code f;
+	uint64_t code = make_code(&f, "f", 1);
+
+	for (int length = 1; length <= 20; length++)
+		for (int back = 0; back < length; back++) {
+			for (int i = 0; i < length; i++)
+				make_frame(&chain[i], code,
+					   (uint64_t)&chain[i + 1 < length ? i + 1 : back], 0);
+			cr_assert_eq(walk((uint64_t)&chain[0], DEPTH), -ELOOP, "%d %d", length,
+				     back);
+		}
+	/* what fits before the circle is seen is bounded all the same */
+	cr_assert_eq(walk((uint64_t)&chain[0], 4), 0);
+	cr_assert_eq(count, 4);
+}
+
+Test(python_walk, pointers_that_lead_nowhere, .init = start_3_11)
+{
+	static const uint64_t bad[] = {
+		1, 0x1000, 0xdeadbeef00, 0x7fffffffe000, 0xfffffffffffff000, UINT64_MAX - 7};
+	union object frame;
+	struct code f;
+	uint64_t code = make_code(&f, "f", 1);
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		make_frame(&frame, code, bad[i], 0);
+		cr_expect_eq(walk((uint64_t)&frame, DEPTH), -EFAULT, "%lx", bad[i]);
+		make_frame(&frame, bad[i], 0, 0);
+		cr_expect_eq(walk((uint64_t)&frame, DEPTH), 0);
+		cr_expect_eq(gt_python_code_of(frames[0]), 0, "%lx", bad[i]);
+	}
+	cr_assert_eq(gt_python_codes_count().refused, sizeof(bad) / sizeof(bad[0]));
+}
+
+/* Each part of a code object in turn is wrong: it is refused, nothing else happens. */
+Test(python_walk, code_objects_that_are_none, .init = start_3_11)
+{
+	const struct gt_python_layout *layout = &runtime.layout;
+	const uint32_t offsets[] = {layout->object_type, layout->code_name, layout->code_filename,
+				    layout->code_table};
+	const uint64_t values[] = {0, 3, 0xdeadbeef00, UINT64_MAX - 7, (uint64_t)&code_type};
+	struct code f;
+
+	for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++)
+		for (size_t j = 0; j < sizeof(values) / sizeof(values[0]); j++) {
+			uint64_t code = make_code(&f, "f", 1);
+
+			if (offsets[i] == layout->object_type && values[j] == (uint64_t)&code_type)
+				continue;
+			put_word(&f.object, offsets[i], values[j]);
+			cr_expect_eq(gt_python_codes_number(&runtime, code), 0, "%u %lx",
+				     offsets[i], values[j]);
+		}
+	cr_assert_eq(gt_python_codes_count().seen, 0);
+}
+
+Test(python_walk, strings_of_lying_size, .init = start_3_11)
+{
+	struct code f;
+	uint64_t code = make_code(&f, "f", 1);
+	size_t size = 3 * 4096;
+	char *pages = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	union object *last;
+
+	cr_assert_eq(munmap(pages + 4096, 2 * 4096), 0);
+	last = (union object *)(void *)(pages + 4096 - sizeof(union object));
+	make_string(last, "name");
+	put_word(last, runtime.layout.string_length, UINT64_MAX); /* reaches out of the page */
+	put_word(&f.object, runtime.layout.code_name, (uint64_t)last);
+	cr_assert_eq(gt_python_codes_number(&runtime, code), 0);
+
+	make_code(&f, "f", 1);
+	put_word(&f.table, runtime.layout.bytes_size,
+		 UINT64_MAX); /* too long a table is left out */
+	cr_assert_neq(gt_python_codes_number(&runtime, code), 0);
+	cr_assert_null(gt_python_codes_at(gt_python_codes_number(&runtime, code))->table);
+}
+
+Test(python_walk, an_address_that_is_reused, .init = start_3_11)
+{
+	struct code f;
+	uint64_t code = make_code(&f, "f", 1);
+	uint32_t first = gt_python_codes_number(&runtime, code);
+	uint32_t other_line, other_table;
+
+	cr_assert_neq(first, 0);
+	cr_assert_eq(gt_python_codes_number(&runtime, code), first);
+	make_code(&f, "f", 2);
+	other_line = gt_python_codes_number(&runtime, code);
+	make_code(&f, "f", 1);
+	f.table.byte[runtime.layout.bytes_data + 1] = 2;
+	other_table = gt_python_codes_number(&runtime, code);
+	cr_assert(other_line != first && other_table != first && other_table != other_line);
+	make_code(&f, "f", 1);
+	cr_assert_eq(gt_python_codes_number(&runtime, code), first);
+	cr_assert_eq(gt_python_codes_count().seen, 3);
+}
+
+Test(python_walk, no_more_code_objects_than_there_is_room_for, .init = start_3_11)
+{
+	struct code f;
+	uint64_t code = 0;
+
+	for (int32_t i = 0; i < (int32_t)GT_PYTHON_CODES_MAX; i++) {
+		code = make_code(&f, "f", i + 1);
+		cr_assert_neq(gt_python_codes_number(&runtime, code), 0, "%d", i);
+	}
+	code = make_code(&f, "f", (int32_t)GT_PYTHON_CODES_MAX + 1);
+	cr_assert_eq(gt_python_codes_number(&runtime, code), 0);
+	make_code(&f, "f", 5);
+	cr_assert_neq(gt_python_codes_number(&runtime, code), 0, "what is known stays known");
+	cr_assert_eq(gt_python_codes_count().refused, 1);
+}
+
+/* Kinds of 1, 2 and 4 bytes; half of a pair of surrogates; a byte that was no UTF-8 (PEP 383). */
+Test(python_walk, characters_of_every_width, .init = start_3_11)
+{
+	static const uint32_t texts[4][4] = {{0xe4, 'b', 0xff, 0},
+					     {0x540d, 0xd800, 'x', 0},
+					     {0x1d518, 0x110000, 0, 0},
+					     {0xdcff, 'y', 0, 0}};
+	static const char *const utf8[] = {"\xc3\xa4"
+					   "b\xc3\xbf",
+					   "\xe5\x90\x8d\xef\xbf\xbdx",
+					   "\xf0\x9d\x94\x98\xef\xbf\xbd", "\xffy"};
+	static const uint32_t widths[] = {1, 2, 4, 2}, lengths[] = {3, 3, 2, 2};
+	struct gt_intern *strings = gt_intern_new(1 << 20);
+	struct gt_python_frames *store = gt_python_frames_new(strings, 1 << 20);
+	struct code codes[4];
+
+	for (int i = 0; i < 4; i++) {
+		uint64_t code = make_code(&codes[i], "", 1);
+		const struct gt_frame *frame;
+
+		codes[i].name.byte[runtime.layout.string_state] =
+			(uint8_t)(widths[i] << 2 | 1 << 5);
+		put_word(&codes[i].name, runtime.layout.string_length, lengths[i]);
+		for (uint32_t c = 0; c < lengths[i]; c++)
+			memcpy(codes[i].name.byte + runtime.layout.string_compact + c * widths[i],
+			       &texts[i][c], widths[i]);
+		frame = gt_python_frames_find(
+			store, gt_python_pack(gt_python_codes_number(&runtime, code), true, 0));
+		cr_assert_not_null(frame);
+		cr_expect_str_eq(frame->function->text, utf8[i]);
+	}
+	gt_python_frames_free(store);
+	gt_intern_free(strings);
+}
+
+Test(python_walk, words_that_name_no_code, .init = start_3_11)
+{
+	struct gt_intern *strings = gt_intern_new(1 << 20);
+	struct gt_python_frames *store = gt_python_frames_new(strings, 1 << 20);
+
+	cr_assert_null(gt_python_frames_find(store, gt_python_pack(0, true, 0)));
+	cr_assert_null(gt_python_frames_find(store, gt_python_pack(77, true, 0)));
+	cr_assert_null(gt_python_frames_find(store, UINT64_MAX));
+	gt_python_frames_free(store);
+	gt_intern_free(strings);
+}
