@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The tables of offsets, see the header. The rows were taken from each version's own headers, of
- * release builds on 64-bit machines; tests/python/layout.py compares them again.
+ * release builds on 64-bit machines; tests/python/test_layout.py compares them again.
  */
 #include "collectors/python_layout.h"
 

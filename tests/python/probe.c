@@ -4,18 +4,27 @@
  * CUDA call does, makes frames of it the way the drain thread does, and gives them back as text.
  * One thread at a time.
  */
+#include <linux/seccomp.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "collectors/demangle.h"
 #include "collectors/modules.h"
 #include "collectors/python.h"
 #include "collectors/python_codes.h"
 #include "collectors/python_frames.h"
+#include "collectors/python_layout.h"
+#include "collectors/python_lines.h"
 #include "collectors/python_merge.h"
+#include "collectors/python_runtime.h"
 #include "collectors/symbols.h"
 #include "collectors/unwind.h"
 #include "core/intern.h"
@@ -189,4 +198,87 @@ EXPORT void *probe_thread(void *out)
 {
 	probe_capture(out, 1u << 20, DEPTH);
 	return NULL;
+}
+
+/* The lines of the instructions 0, 2, 4 .. of a line table. */
+EXPORT void probe_lines(const uint8_t *table, size_t size, int32_t first_line, uint32_t count,
+			uint32_t *ret_lines)
+{
+	struct gt_python_layout layout;
+
+	layout.table = GT_PYTHON_LOCATIONS; /* what describes itself has these */
+	gt_python_layout_find(gt_python_version(), NULL, &layout);
+	for (uint32_t i = 0; i < count; i++)
+		ret_lines[i] =
+			gt_python_line(layout.table, table, size, first_line, (int32_t)(2 * i));
+}
+
+/* Captures over and over for @ms milliseconds; returns how many of the stacks had Python frames. */
+EXPORT uint32_t probe_spin(uint32_t ms)
+{
+	uint64_t end = now() + (uint64_t)ms * 1000000u, key;
+	const uint64_t *words;
+	uint32_t found = 0;
+
+	while (now() < end)
+		found += gt_python_capture(&python, DEPTH, &words, &key) > 0;
+	return found;
+}
+
+/* Captures @times times where every system call but exit ends the process: in a child, of which the
+ * status is returned; an exit with 77: the kernel does not offer that. */
+EXPORT int probe_without_system_calls(uint32_t times)
+{
+	const uint64_t *words;
+	uint64_t key;
+	int status = -1;
+	pid_t child;
+
+	gt_python_capture(&python, DEPTH, &words, &key);
+	child = fork();
+	if (child == 0) {
+		if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT))
+			_exit(77);
+		for (uint32_t i = 0; i < times; i++)
+			gt_python_capture(&python, DEPTH, &words, &key);
+		syscall(SYS_exit, 0);
+	}
+	waitpid(child, &status, 0);
+	return status;
+}
+
+/* The layout in use, one "field value" a line. */
+EXPORT const char *probe_layout(void)
+{
+#define FIELD(name)                                                                                \
+	{                                                                                          \
+#name, offsetof(struct gt_python_layout, name)                                     \
+	}
+	static const struct {
+		const char *name;
+		size_t offset;
+	} fields[] = {
+		FIELD(version),        FIELD(thread_frame),      FIELD(cframe_frame),
+		FIELD(thread_id),      FIELD(frame_previous),    FIELD(frame_code),
+		FIELD(frame_entry),    FIELD(frame_instruction), FIELD(frame_owner),
+		FIELD(code_filename),  FIELD(code_name),         FIELD(code_first_line),
+		FIELD(code_table),     FIELD(code_bytes),        FIELD(code_adaptive),
+		FIELD(object_type),    FIELD(bytes_size),        FIELD(bytes_data),
+		FIELD(string_length),  FIELD(string_state),      FIELD(string_ascii),
+		FIELD(string_compact),
+	};
+#undef FIELD
+	static char text[2048];
+	struct gt_python_runtime runtime;
+	size_t used = 0;
+	uint16_t value;
+
+	if (gt_python_runtime_find(&runtime))
+		return "";
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+		memcpy(&value, (char *)&runtime.layout + fields[i].offset, sizeof(value));
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s %u\n",
+					 fields[i].name, value);
+	}
+	return text;
 }

@@ -6,6 +6,7 @@ the interpreter itself says. Prints one line per situation; exit status 1 if one
 """
 import asyncio
 import ctypes
+import dis
 import functools
 import gc
 import os
@@ -380,6 +381,90 @@ def loops_fit_groups():
             complain("loops and groups", loops.value, groups.value)
 
 
+def lines_of(code):
+    """The line of each instruction, by the interpreter's own reading of the table; 0: none."""
+    lines = [0] * (len(code.co_code) // 2)
+    if hasattr(code, "co_lines"):
+        for start, end, line in code.co_lines():
+            lines[start // 2:end // 2] = [line or 0] * (end // 2 - start // 2)
+        return lines, code.co_linetable
+    starts = list(dis.findlinestarts(code)) + [(len(code.co_code), 0)]
+    lines = [code.co_firstlineno] * len(lines)
+    for (start, line), (end, _) in zip(starts, starts[1:]):
+        lines[start // 2:end // 2] = [line] * (end // 2 - start // 2)
+    return lines, code.co_lnotab
+
+
+def codes_in(code):
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, type(code)):
+            yield from codes_in(constant)
+
+
+def every_line():
+    """The line of every instruction of every function that is loaded."""
+    global compared
+    functions = {value.__code__ for value in gc.get_objects() if hasattr(value, "__code__")}
+    for code in {inner for outer in functions if isinstance(outer, type(main.__code__))
+                 for inner in codes_in(outer)}:
+        lines, table = lines_of(code)
+        got = (ctypes.c_uint32 * len(lines))()
+        cdll.probe_lines(table, ctypes.c_size_t(len(table)), code.co_firstlineno, len(lines), got)
+        compared += len(lines)
+        if list(got) != lines:
+            complain(f"line table of {code}", lines, list(got))
+
+
+def subinterpreters():
+    """Nothing breaks in one; where the interpreter says which state is a thread's, its line is there."""
+    try:
+        try:
+            import _interpreters as interpreters
+        except ImportError:
+            import _xxsubinterpreters as interpreters
+        number = interpreters.create()
+    except (ImportError, RuntimeError):
+        return
+    source = f"""
+import ctypes
+library = ctypes.CDLL({sys.argv[1]!r})
+library.probe_capture(ctypes.c_void_p({ctypes.addressof(buffer)}), ctypes.c_size_t({SIZE}), {DEPTH})
+"""
+    buffer.value = b""
+    try:
+        interpreters.run_string(number, source)
+    except Exception:  # ctypes cannot be imported there
+        buffer.value = b""
+    interpreters.destroy(number)
+    if not buffer.value:
+        return
+    frames = [frame for frame in python_part(read()) if "importlib" not in frame[1]]
+    if sys.version_info >= (3, 12) and (not frames or frames[0][2] != 4):
+        complain("subinterpreter", "line 4 of <script>", frames)
+    if sys.version_info < (3, 12) and frames and "subinterpreters" not in frames[0][0]:
+        complain("subinterpreter", "the frames of the main one", frames)
+
+
+def no_system_calls():
+    for n in 1, 30:
+        status = count_down(n, lambda: cdll.probe_without_system_calls(1000))
+        if os.WIFEXITED(status) and os.WEXITSTATUS(status) == 77:
+            print("no seccomp: system calls not watched")
+        elif status:
+            complain("no system calls", 0, status)
+
+
+def forked_child():
+    child = os.fork()
+    if child == 0:
+        got, expected = cdll.probe_capture(buffer, SIZE, DEPTH), want()
+        same("forked child", expected)
+        os._exit(1 if failures else 0)
+    if os.waitpid(child, 0)[1] != 0:
+        complain("forked child", "status 0", "another")
+
+
 def merged_order():
     """The frames of C code stand between the Python frames that they lie between."""
     found = []
@@ -407,7 +492,8 @@ def main():
     for case in (plain, three_lines, in_one_expression, loops_and_branches, methods_and_lambdas,
                  recursion, through_c, generators, coroutines, compiled_source, unicode_names,
                  long_function, destructors, threads, other_threads_busy, very_deep, small_depth,
-                 thread_without_state, loops_fit_groups, merged_order):
+                 thread_without_state, loops_fit_groups, merged_order, every_line,
+                 subinterpreters, no_system_calls, forked_child):
         case()
         if failures:
             print(f"wrong: {case.__name__}")
@@ -417,7 +503,7 @@ def main():
     if any(counts[:3]):
         print(f"broken {counts[0]}, foreign {counts[1]}, refused {counts[2]}")
         return 1
-    print(f"{compared} stacks compared, {counts[3]} code objects")
+    print(f"{compared} stacks and lines compared, {counts[3]} code objects")
     return 0
 
 

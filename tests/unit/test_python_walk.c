@@ -6,6 +6,7 @@
 
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -278,6 +279,52 @@ Test(python_walk, no_more_code_objects_than_there_is_room_for, .init = start_3_1
 	make_code(&f, "f", 5);
 	cr_assert_neq(gt_python_codes_number(&runtime, code), 0, "what is known stays known");
 	cr_assert_eq(gt_python_codes_count().refused, 1);
+}
+
+#define THREADS 4
+#define SHARED  300
+
+static struct code shared[SHARED];
+
+struct racer {
+	pthread_t thread;
+	uint32_t numbers[SHARED];
+};
+
+static void *race(void *arg)
+{
+	struct racer *racer = arg;
+
+	for (int round = 0; round < 20; round++)
+		for (int i = 0; i < SHARED; i++) {
+			uint32_t number =
+				gt_python_codes_number(&runtime, (uint64_t)&shared[i].object);
+
+			if (round && number != racer->numbers[i])
+				number = 0; /* found by the check below */
+			racer->numbers[i] = number;
+		}
+	return NULL;
+}
+
+Test(python_walk, threads_that_see_the_same_for_the_first_time, .init = start_3_11)
+{
+	static struct racer racers[THREADS];
+
+	for (int i = 0; i < SHARED; i++)
+		make_code(&shared[i], "f", i + 1);
+	for (int t = 0; t < THREADS; t++)
+		cr_assert_eq(pthread_create(&racers[t].thread, NULL, race, &racers[t]), 0);
+	for (int t = 0; t < THREADS; t++)
+		pthread_join(racers[t].thread, NULL);
+	for (int i = 0; i < SHARED; i++) {
+		const struct gt_python_code *code = gt_python_codes_at(racers[0].numbers[i]);
+
+		cr_assert(code && code->first_line == i + 1);
+		for (int t = 1; t < THREADS; t++)
+			cr_assert_eq(racers[t].numbers[i], racers[0].numbers[i]);
+	}
+	cr_assert_eq(gt_python_codes_count().seen, SHARED);
 }
 
 /* Kinds of 1, 2 and 4 bytes; half of a pair of surrogates; a byte that was no UTF-8 (PEP 383). */

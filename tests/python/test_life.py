@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Interpreters that end, and interpreters that a C program loads, ends, starts again and unloads.
+
+    test_life.py PROBE_LIBRARY EMBED_PROGRAM
+"""
+import pathlib
+import subprocess
+import sys
+import unittest
+
+import interpreters
+
+HERE = pathlib.Path(__file__).parent
+PROBE, EMBED = sys.argv[1:3]
+del sys.argv[1:3]
+
+WHERE = """
+import os, sys, sysconfig
+get = sysconfig.get_config_var
+for folder in (get("LIBDIR"), os.path.join(get("LIBDIR") or "", get("MULTIARCH") or "")):
+    path = os.path.join(folder or "", get("INSTSONAME") or "")
+    if get("INSTSONAME") and ".so" in path and os.path.exists(path):
+        print(path, sys.base_prefix, sep=chr(10))
+        break
+"""
+
+
+class Life(unittest.TestCase):
+    def each(self, run):
+        for about in filter(interpreters.is_supported, interpreters.find()):
+            with self.subTest(about["path"]):
+                run(about, "CPython " + ".".join(map(str, about["version"])))
+
+    def test_ending(self):
+        def run(about, name):
+            for _ in range(5):
+                result = subprocess.run([about["path"], str(HERE / "ending.py"), PROBE],
+                                        capture_output=True, text=True, timeout=60, check=False)
+                self.assertEqual((result.returncode, result.stdout), (0, ""), result.stderr)
+            print(f"{name}: ends", flush=True)
+        self.each(run)
+
+    def test_embedded(self):
+        def run(about, name):
+            found = subprocess.run([about["path"], "-c", WHERE], capture_output=True, text=True,
+                                   check=True).stdout.splitlines()
+            if not found:
+                print(f"{name}: no shared library", flush=True)
+                return
+            result = subprocess.run([EMBED, PROBE, *found], capture_output=True, text=True,
+                                    timeout=60, check=False)
+            self.assertEqual((result.returncode, result.stdout), (0, "ok\n"), result.stderr)
+            print(f"{name}: embedded", flush=True)
+        self.each(run)
+
+
+if __name__ == "__main__":
+    unittest.main()
