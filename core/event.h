@@ -46,6 +46,7 @@ struct gt_launch {
 	uint64_t start;
 	const struct gt_stack *stack; /* NULL: not captured */
 	const struct gt_string *nvtx; /* innermost range open at the call, or NULL */
+	uint64_t range;               /* that range's id, 0: none */
 };
 
 /* Where on the GPU. */
@@ -154,13 +155,17 @@ struct gt_range_event { /* RANGE and MARK */
 	uint64_t id;                      /* unique per range */
 	uint32_t color;                   /* ARGB, 0: none */
 	bool unfinished;
-	bool on_gpu; /* the shadow of the range on a stream: place is valid */
+	bool on_gpu;      /* the shadow of the range on a stream: place is valid */
+	bool detached;    /* need not nest with the thread's other slices */
+	char payload[96]; /* what the program attached, as text; "": nothing */
 };
 
 struct gt_counter_event {
 	const struct gt_string *name;
 	const struct gt_string *series;
 	int64_t value;
+	double real; /* instead of value when is_real */
+	bool is_real;
 	bool on_gpu; /* of the device in place, else of the process */
 };
 
@@ -178,6 +183,7 @@ struct gt_device_event {
 
 struct gt_stream_event { /* CONTEXT: stream is the null stream's id */
 	int32_t priority;
+	const struct gt_string *name; /* given by the program, or NULL */
 };
 
 struct gt_thread_event {

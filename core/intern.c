@@ -130,6 +130,12 @@ const struct gt_string *gt_intern_get(struct gt_intern *pool, const char *text, 
 	return s;
 }
 
+const struct gt_string *gt_intern_find(const struct gt_intern *pool, const char *text,
+				       size_t length)
+{
+	return *find_slot(pool->slots, pool->slot_count, gt_hash_bytes(text, length), text, length);
+}
+
 const struct gt_string *gt_intern_cstr(struct gt_intern *pool, const char *text)
 {
 	return gt_intern_get(pool, text, strlen(text));

@@ -26,6 +26,10 @@ void gt_intern_free(struct gt_intern *pool);
 const struct gt_string *gt_intern_get(struct gt_intern *pool, const char *text, size_t length);
 const struct gt_string *gt_intern_cstr(struct gt_intern *pool, const char *text);
 
+/* The one copy if there is one already, else NULL. */
+const struct gt_string *gt_intern_find(const struct gt_intern *pool, const char *text,
+				       size_t length);
+
 /* Strings that were refused for lack of memory or over the limit. */
 uint64_t gt_intern_refused(const struct gt_intern *pool);
 

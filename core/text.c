@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <float.h>
 #include <string.h>
 
 struct out {
@@ -126,6 +127,81 @@ size_t gt_text_format(char *out, size_t size, const char *format, ...)
 	n = gt_text_vformat(out, size, format, args);
 	va_end(args);
 	return n;
+}
+
+#define REAL_DIGITS 9
+
+/* @value as a whole number of REAL_DIGITS digits times 10^(*ret_exponent - REAL_DIGITS + 1). */
+static uint64_t scale_real(long double value, int *ret_exponent)
+{
+	long double low = 1e8L; /* 10^(REAL_DIGITS - 1) */
+	int exponent = REAL_DIGITS - 1;
+	uint64_t digits;
+
+	for (; value >= low * 10; exponent++)
+		value /= 10;
+	for (; value < low; exponent--)
+		value *= 10;
+	digits = (uint64_t)(value + 0.5L);
+	if (digits >= 1000000000u) {
+		digits /= 10;
+		exponent++;
+	}
+	*ret_exponent = exponent;
+	return digits;
+}
+
+/* Digits with a point behind the first @whole of them (0 or less: zeros come first). */
+static size_t put_digits(char *out, const char *digits, int count, int whole)
+{
+	size_t n = 0;
+
+	if (whole <= 0) {
+		out[n++] = '0';
+		out[n++] = '.';
+		for (int i = whole; i < 0; i++)
+			out[n++] = '0';
+	}
+	for (int i = 0; i < count || i < whole; i++) {
+		if (i == whole && whole > 0)
+			out[n++] = '.';
+		out[n++] = i < count ? digits[i] : '0';
+	}
+	return n;
+}
+
+static size_t put_exponent(char *out, int exponent)
+{
+	out[0] = 'e';
+	out[1] = exponent < 0 ? '-' : '+';
+	return 2 + gt_text_decimal(out + 2, (uint64_t)(exponent < 0 ? -exponent : exponent));
+}
+
+size_t gt_text_real(char *out, double value)
+{
+	char digits[20];
+	size_t n = 0;
+	int count, exponent;
+
+	if (value != value)
+		return (size_t)((char *)mempcpy(out, "nan", 3) - out);
+	if (value < 0) {
+		out[n++] = '-';
+		value = -value;
+	}
+	if (value > DBL_MAX)
+		return (size_t)((char *)mempcpy(out + n, "inf", 3) - out);
+	if (value == 0) {
+		out[n++] = '0';
+		return n;
+	}
+	count = (int)gt_text_decimal(digits, scale_real(value, &exponent));
+	while (count > 1 && digits[count - 1] == '0')
+		count--;
+	if (exponent >= -5 && exponent < 15)
+		return n + put_digits(out + n, digits, count, exponent + 1);
+	n += put_digits(out + n, digits, count, 1);
+	return n + put_exponent(out + n, exponent);
 }
 
 int gt_text_parse_u64(const char *text, const char **ret_end, uint64_t *ret_value)

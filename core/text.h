@@ -15,6 +15,10 @@ size_t gt_text_decimal(char *out, uint64_t value);
 /* Lower-case hexadecimal digits of @value (16 are always enough). Returns how many. */
 size_t gt_text_hex(char *out, uint64_t value);
 
+/* @value with up to 9 significant digits, as JSON takes it ("0.25", "1.5e-07"); "nan", "inf", "-inf" are
+ * not JSON. 24 bytes are always enough. Returns how many. */
+size_t gt_text_real(char *out, double value);
+
 /*
  * The subset of snprintf that the tracer needs: %s %d %u %ld %lu %lx %x %c %%, no widths. Always
  * zero-terminates when @size > 0. Returns the length written (cut, not what it would have been).

@@ -87,12 +87,12 @@ static void push_block(struct gt_thread *thread)
 	while (!atomic_compare_exchange_weak(&registry.first, &first, thread));
 }
 
-static struct gt_thread *map_block(void)
+static struct gt_thread *map_block(size_t share)
 {
 	size_t size = block_bytes() + registry.limits.ring_bytes;
 	struct gt_thread *thread;
 
-	if (atomic_fetch_add(&registry.bytes, size) + size > registry.limits.max_bytes)
+	if (atomic_fetch_add(&registry.bytes, size) + size > registry.limits.max_bytes / share)
 		goto refused;
 	thread = gt_memory_map(block_bytes());
 	if (!thread)
@@ -107,7 +107,7 @@ refused:
 	return NULL;
 }
 
-struct gt_thread *gt_thread_first_sight(void)
+struct gt_thread *gt_thread_first_sight(size_t share)
 {
 	uint32_t epoch = atomic_load(&gt_thread_epoch);
 	struct gt_thread *thread = NULL;
@@ -117,7 +117,7 @@ struct gt_thread *gt_thread_first_sight(void)
 	if (epoch && !atomic_load(&registry.stopped)) {
 		thread = reuse_block();
 		if (!thread) {
-			thread = map_block();
+			thread = map_block(share);
 			fresh = thread != NULL;
 		}
 	}
@@ -129,11 +129,14 @@ struct gt_thread *gt_thread_first_sight(void)
 		if (registry.has_key)
 			pthread_setspecific(registry.key, thread);
 		gt_thread_self = thread;
-	} else {
-		atomic_fetch_add_explicit(&registry.refused, 1, memory_order_relaxed);
 	}
 	errno = saved;
 	return thread;
+}
+
+void gt_thread_refuse(void)
+{
+	atomic_fetch_add_explicit(&registry.refused, 1, memory_order_relaxed);
 }
 
 struct gt_thread *gt_threads_first(void)

@@ -58,19 +58,41 @@ void gt_threads_stop(void);
 extern __thread struct gt_thread *gt_thread_self;
 extern _Atomic uint32_t gt_thread_epoch; /* 0: no registry */
 
-/* Makes the block of the calling thread. A few system calls; never malloc of ours. NULL: refused. */
-struct gt_thread *gt_thread_first_sight(void);
+/* Makes the block of the calling thread unless all blocks have more than 1 / @share of the memory
+ * together. A few system calls; never malloc of ours. NULL: refused. */
+struct gt_thread *gt_thread_first_sight(size_t share);
 
-/* The calling thread's block. NULL: none to be had (counted). Hot: two loads and a compare. */
+/* Counts a call that found no block. */
+void gt_thread_refuse(void);
+
+static inline bool gt_thread_is_known(const struct gt_thread *self)
+{
+	return __builtin_expect(
+		self && self->epoch == atomic_load_explicit(&gt_thread_epoch, memory_order_relaxed),
+		1);
+}
+
+/* The calling thread's block, for a CUDA call. NULL: none to be had (counted). Hot: two loads and a
+ * compare. */
 static inline struct gt_thread *gt_thread_get(void)
 {
 	struct gt_thread *self = gt_thread_self;
 
-	if (__builtin_expect(self && self->epoch == atomic_load_explicit(&gt_thread_epoch,
-									 memory_order_relaxed),
-			     1))
+	if (gt_thread_is_known(self))
 		return self;
-	return gt_thread_first_sight();
+	self = gt_thread_first_sight(1);
+	if (!self)
+		gt_thread_refuse();
+	return self;
+}
+
+/* The same for what is not a CUDA call: it leaves half the memory to the threads that make some, and
+ * its caller counts what it loses. */
+static inline struct gt_thread *gt_thread_find(void)
+{
+	struct gt_thread *self = gt_thread_self;
+
+	return gt_thread_is_known(self) ? self : gt_thread_first_sight(2);
 }
 
 /* A single-writer counter: no locked instruction. */
