@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "collectors/python.h"
+#include "collectors/records.h"
 #include "collectors/unwind.h"
 #include "core/clock.h"
 #include "core/forkguard.h"
@@ -200,4 +201,11 @@ void gt_call_mark_captured(void)
 
 	if (record)
 		record->head.flags |= GT_CALL_CAPTURED;
+}
+
+bool gt_call_is_open(const struct gt_thread *thread, uintptr_t frame)
+{
+	const struct call_state *state = (const struct call_state *)(const void *)thread->extra;
+
+	return state->open && is_nested(state, frame);
 }

@@ -16,6 +16,8 @@
 #include "core/event.h"
 #include "core/ring.h"
 
+struct gt_thread;
+
 enum gt_call_flag {
 	GT_CALL_CAPTURED = 1, /* a graph node was made during the call: no GPU work comes of it */
 };
@@ -34,11 +36,6 @@ struct gt_call_record {
 	uint64_t start, end; /* CLOCK_MONOTONIC ns */
 	uint64_t stack_key;  /* 0: no stack */
 	uint64_t pcs[];
-};
-
-/* Types of the records in the rings. */
-enum gt_record_type {
-	GT_RECORD_CALL = 1,
 };
 
 /* Set by the session before the first call. @depth 0: no stacks. */
@@ -62,5 +59,9 @@ uint64_t gt_call_open_stack(void);
 
 /* The open call of this thread makes graph nodes instead of GPU work. */
 void gt_call_mark_captured(void);
+
+/* True between _enter and _exit of a call of @thread, the calling one, that holds the ring's open
+ * slot. @frame: an address in the caller's stack frame. */
+bool gt_call_is_open(const struct gt_thread *thread, uintptr_t frame);
 
 #endif

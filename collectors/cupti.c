@@ -334,3 +334,18 @@ const char *gt_cupti_call_name(int domain, uint32_t cbid)
 		return NULL;
 	return name;
 }
+
+int gt_cupti_find_stream(void *handle, uint32_t *ret_device, uint32_t *ret_stream)
+{
+	const struct gt_cupti_api *api = &gt_cupti.api;
+	uint32_t device, stream;
+
+	if (!atomic_load(&gt_cupti.active) || atomic_load(&gt_cupti.dead) ||
+	    !api->cuptiGetDeviceId || !api->cuptiGetStreamIdEx ||
+	    api->cuptiGetDeviceId(NULL, &device) != CUPTI_SUCCESS ||
+	    api->cuptiGetStreamIdEx(NULL, handle, 0, &stream) != CUPTI_SUCCESS)
+		return -ENOENT;
+	*ret_device = device;
+	*ret_stream = stream;
+	return 0;
+}

@@ -50,4 +50,8 @@ void gt_cupti_stop(void);
 /* Name of a call that our table does not know, as CUPTI gives it without its _vNNNN; or NULL. */
 const char *gt_cupti_call_name(int domain, uint32_t cbid);
 
+/* Where the stream with this handle is, of the calling thread's context. Application threads, not in
+ * a callback. -ENOENT: CUPTI does not know it or does not run. */
+int gt_cupti_find_stream(void *handle, uint32_t *ret_device, uint32_t *ret_stream);
+
 #endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Bounded lengths and wide characters, see the header.
+ */
+#include "collectors/nvtx_text.h"
+
+#include <string.h>
+
+#define REPLACEMENT 0xfffdu
+#define UTF8_MAX    4u
+
+size_t gt_nvtx_text_length(const char *text, size_t max, bool *ret_cut)
+{
+	size_t length = strnlen(text, max + 1);
+
+	*ret_cut = length > max;
+	if (!*ret_cut)
+		return length;
+	length = max;
+	for (size_t back = 0; back < UTF8_MAX - 1 && length; back++) {
+		if (((unsigned char)text[length] & 0xc0) != 0x80) /* begins a character */
+			return length;
+		length--;
+	}
+	return ((unsigned char)text[length] & 0xc0) == 0x80 ? max : length;
+}
+
+size_t gt_nvtx_text_put(char *out, uint32_t c)
+{
+	if (c >= 0x110000 || (c >= 0xd800 && c < 0xe000))
+		c = REPLACEMENT;
+	if (c < 0x80) {
+		out[0] = (char)c;
+		return 1;
+	}
+	if (c < 0x800) {
+		out[0] = (char)(0xc0 | c >> 6);
+		out[1] = (char)(0x80 | (c & 0x3f));
+		return 2;
+	}
+	if (c < 0x10000) {
+		out[0] = (char)(0xe0 | c >> 12);
+		out[1] = (char)(0x80 | (c >> 6 & 0x3f));
+		out[2] = (char)(0x80 | (c & 0x3f));
+		return 3;
+	}
+	out[0] = (char)(0xf0 | c >> 18);
+	out[1] = (char)(0x80 | (c >> 12 & 0x3f));
+	out[2] = (char)(0x80 | (c >> 6 & 0x3f));
+	out[3] = (char)(0x80 | (c & 0x3f));
+	return 4;
+}
+
+size_t gt_nvtx_text_from_wide(const wchar_t *text, char *out, size_t max, bool *ret_cut)
+{
+	size_t length = 0;
+
+	*ret_cut = false;
+	for (; *text; text++) {
+		char bytes[UTF8_MAX];
+		size_t n = gt_nvtx_text_put(bytes, (uint32_t)*text);
+
+		if (length + n > max) {
+			*ret_cut = true;
+			break;
+		}
+		memcpy(out + length, bytes, n);
+		length += n;
+	}
+	return length;
+}

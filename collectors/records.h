@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Types of the records in the threads' rings; the structs stand with the collectors that make them.
+ */
+#ifndef GT_COLLECTORS_RECORDS_H
+#define GT_COLLECTORS_RECORDS_H
+
+enum gt_record_type {
+	GT_RECORD_CALL = 1, /* struct gt_call_record, collectors/call.h */
+	GT_RECORD_NVTX,     /* struct gt_nvtx_record, collectors/nvtx_record.h */
+};
+
+#endif
