@@ -94,6 +94,8 @@ static int chrome_event(struct gt_writer *w, const struct gt_event *event)
 		return take_gpu(chrome, event);
 	if (event->kind == GT_EVENT_THREAD || event->kind == GT_EVENT_DEVICE)
 		return take_name(chrome, event);
+	if (event->kind == GT_EVENT_STREAM && event->stream.name)
+		gt_chrome_rename_stream(chrome, event);
 	if (!host_printers[event->kind])
 		return 0;
 	return print_event(chrome, event, host_printers[event->kind]);

@@ -135,7 +135,17 @@ struct gt_chrome_thread {
 	const struct gt_string *name;
 };
 
+/* Streams whose names are kept. */
+#define GT_CHROME_NAMED_STREAMS 256u
+
+struct gt_chrome_stream {
+	uint32_t device, stream;
+	const struct gt_string *name;
+};
+
 struct gt_chrome_names {
+	struct gt_chrome_stream streams[GT_CHROME_NAMED_STREAMS];
+	uint32_t stream_count;
 	struct gt_chrome_thread *threads; /* open addressing */
 	uint32_t thread_slots;
 	uint32_t thread_count;
@@ -154,6 +164,8 @@ bool gt_chrome_rename_thread(struct gt_chrome *chrome, uint32_t tid, const struc
 void gt_chrome_name_device(struct gt_chrome *chrome, uint32_t device);
 void gt_chrome_name_lane(struct gt_chrome *chrome, const struct gt_lane_request *request,
 			 const struct gt_lane *lane);
+/* Remembers a name that the program gave to a stream, for rows that are printed later. */
+void gt_chrome_rename_stream(struct gt_chrome *chrome, const struct gt_event *event);
 /* The device's facts came: its name is printed again if it was printed without them. */
 bool gt_chrome_rename_device(struct gt_chrome *chrome, const struct gt_device_event *device);
 

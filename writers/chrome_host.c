@@ -30,11 +30,11 @@ static void end_line(struct gt_json *json)
 	gt_json_raw(json, "}}\n", 3);
 }
 
-static void put_host_slice(struct gt_chrome *chrome, const struct gt_event *event)
+static void put_host_slice(struct gt_chrome *chrome, const struct gt_event *event, uint32_t tid)
 {
 	struct gt_json *json = &chrome->file.batch;
 
-	gt_chrome_put_where(chrome, json, gt_chrome_pid(chrome), event->tid, event->start);
+	gt_chrome_put_where(chrome, json, gt_chrome_pid(chrome), tid, event->start);
 	gt_chrome_put_duration(chrome, json, event);
 	gt_json_key(json, "args");
 	gt_json_char(json, '{');
@@ -58,7 +58,7 @@ void gt_chrome_put_api(struct gt_chrome *chrome, const struct gt_event *event)
 		gt_chrome_begin(json, "X", "cuda_runtime");
 	gt_json_key(json, "name");
 	gt_chrome_put_string(&chrome->texts, json, event->api.name);
-	put_host_slice(chrome, event);
+	put_host_slice(chrome, event, event->tid);
 	if (event->api.cbid)
 		gt_json_member_u64(json, "cbid", event->api.cbid);
 	if (event->correlation)
@@ -69,24 +69,32 @@ void gt_chrome_put_api(struct gt_chrome *chrome, const struct gt_event *event)
 	end_line(json);
 }
 
-void gt_chrome_put_overhead(struct gt_chrome *chrome, const struct gt_event *event)
+/* A row beside the thread, for what may begin inside one call and end inside another. */
+static uint32_t row_beside(struct gt_chrome *chrome, const struct gt_event *event,
+			   enum gt_lane_kind kind)
 {
-	struct gt_json *json = &chrome->file.batch;
-	struct gt_lane_request request = {.kind = GT_LANE_OVERHEAD,
+	struct gt_lane_request request = {.kind = kind,
 					  .device = UINT32_MAX,
 					  .stream = event->tid,
 					  .start = gt_chrome_time(chrome, event->start),
 					  .end = gt_chrome_time(chrome, event->end)};
 	struct gt_lane lane;
 
-	/* on a row beside the thread: it may begin inside one call and end inside another */
 	gt_lanes_get(chrome->lanes, &request, &lane);
 	gt_chrome_name_lane(chrome, &request, &lane);
+	return lane.tid;
+}
+
+void gt_chrome_put_overhead(struct gt_chrome *chrome, const struct gt_event *event)
+{
+	struct gt_json *json = &chrome->file.batch;
+	uint32_t tid = row_beside(chrome, event, GT_LANE_OVERHEAD);
+
 	chrome->tally.key = GT_LEDGER_OVERHEADS_WRITTEN;
 	gt_chrome_begin(json, "X", "overhead");
 	gt_json_key(json, "name");
 	gt_chrome_put_string(&chrome->texts, json, event->overhead.name);
-	gt_chrome_put_where(chrome, json, gt_chrome_pid(chrome), lane.tid, event->start);
+	gt_chrome_put_where(chrome, json, gt_chrome_pid(chrome), tid, event->start);
 	gt_chrome_put_duration(chrome, json, event);
 	gt_json_key(json, "args");
 	gt_json_char(json, '{');
@@ -113,6 +121,8 @@ static void put_range_args(struct gt_chrome *chrome, const struct gt_event *even
 		gt_json_key(json, "color");
 		gt_json_hex(json, range->color);
 	}
+	if (*range->payload)
+		gt_json_member_cstr(json, "payload", range->payload);
 	if (range->unfinished) {
 		gt_json_key(json, "unfinished");
 		gt_json_bool(json, true);
@@ -122,13 +132,17 @@ static void put_range_args(struct gt_chrome *chrome, const struct gt_event *even
 void gt_chrome_put_range(struct gt_chrome *chrome, const struct gt_event *event)
 {
 	struct gt_json *json = &chrome->file.batch;
+	uint32_t tid = event->tid;
 
-	gt_chrome_name_thread(chrome, event->tid);
+	if (event->range.detached)
+		tid = row_beside(chrome, event, GT_LANE_RANGE);
+	else
+		gt_chrome_name_thread(chrome, tid);
 	chrome->tally.key = GT_LEDGER_RANGES_WRITTEN;
 	gt_chrome_begin(json, "X", "user_annotation");
 	gt_json_key(json, "name");
 	gt_chrome_put_string(&chrome->texts, json, event->range.name);
-	put_host_slice(chrome, event);
+	put_host_slice(chrome, event, tid);
 	put_range_args(chrome, event);
 	gt_chrome_put_stack(chrome, event->stack, false);
 	end_line(json);
@@ -202,7 +216,10 @@ void gt_chrome_put_counter(struct gt_chrome *chrome, const struct gt_event *even
 	gt_json_char(json, '{');
 	gt_chrome_put_string(&chrome->texts, json, event->counter.series);
 	gt_json_raw(json, ": ", 2);
-	gt_json_i64(json, event->counter.value);
+	if (event->counter.is_real)
+		gt_json_real(json, event->counter.real);
+	else
+		gt_json_i64(json, event->counter.value);
 	end_line(json);
 }
 

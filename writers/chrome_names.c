@@ -200,21 +200,52 @@ bool gt_chrome_rename_device(struct gt_chrome *chrome, const struct gt_device_ev
 	return true;
 }
 
-/* What a row is called: "stream 7", "stream 7 waits", "stream 7 (context 2) (3)". */
-static void lane_text(const struct gt_lane_request *request, const struct gt_lane *lane, char *out,
-		      size_t size)
+/* The name that the program gave to a stream, or NULL. */
+static const struct gt_string *stream_name(const struct gt_chrome_names *names, uint32_t device,
+					   uint32_t stream)
+{
+	for (uint32_t i = 0; i < names->stream_count; i++)
+		if (names->streams[i].device == device && names->streams[i].stream == stream)
+			return names->streams[i].name;
+	return NULL;
+}
+
+void gt_chrome_rename_stream(struct gt_chrome *chrome, const struct gt_event *event)
+{
+	struct gt_chrome_names *names = &chrome->names;
+	struct gt_chrome_stream *stream = names->streams;
+	struct gt_chrome_stream *end = stream + names->stream_count;
+
+	while (stream < end &&
+	       (stream->device != event->place.device || stream->stream != event->place.stream))
+		stream++;
+	if (stream == &names->streams[GT_CHROME_NAMED_STREAMS])
+		return;
+	names->stream_count += stream == end;
+	*stream = (struct gt_chrome_stream){event->place.device, event->place.stream,
+					    event->stream.name};
+}
+
+/* What a row is called: "stream 7", "stream 7 waits", "stream 7 (context 2) (3)", with the name that
+ * the program gave "stream 7 copies". */
+static void lane_text(const struct gt_chrome *chrome, const struct gt_lane_request *request,
+		      const struct gt_lane *lane, char *out, size_t size)
 {
 	static const char *const suffixes[GT_LANE_KIND_COUNT_] = {
 		[GT_LANE_WORK] = "",
 		[GT_LANE_SYNC] = " waits",
 		[GT_LANE_ANNOTATION] = " ranges",
 		[GT_LANE_OVERHEAD] = " tracing overhead",
+		[GT_LANE_RANGE] = " ranges",
 	};
-	const char *owner = request->kind == GT_LANE_OVERHEAD ? "thread" : "stream";
+	const char *owner = gt_lane_is_on_host(request->kind) ? "thread" : "stream";
+	const struct gt_string *name = NULL;
 	size_t length;
 
-	length = gt_text_format(out, size, "%s %u%s", owner, request->stream,
-				suffixes[request->kind]);
+	if (!gt_lane_is_on_host(request->kind))
+		name = stream_name(&chrome->names, request->device, request->stream);
+	length = gt_text_format(out, size, "%s %u%s%s%s", owner, request->stream, name ? " " : "",
+				name ? name->text : "", suffixes[request->kind]);
 	if (lane->foreign)
 		length += gt_text_format(out + length, size - length, " (context %u)",
 					 request->context);
@@ -226,13 +257,13 @@ void gt_chrome_name_lane(struct gt_chrome *chrome, const struct gt_lane_request 
 			 const struct gt_lane *lane)
 {
 	struct gt_json *json = &chrome->file.batch;
-	bool on_host = request->kind == GT_LANE_OVERHEAD;
+	bool on_host = gt_lane_is_on_host(request->kind);
 	uint32_t pid = on_host ? gt_chrome_pid(chrome) : request->device;
-	char text[96];
+	char text[256];
 
 	if (!lane->fresh)
 		return;
-	lane_text(request, lane, text, sizeof(text));
+	lane_text(chrome, request, lane, text, sizeof(text));
 	begin_metadata(chrome, json, "thread_name", pid, lane->tid);
 	gt_json_member_cstr(json, "name", text);
 	end_metadata(json);

@@ -85,6 +85,16 @@ void gt_json_i64(struct gt_json *json, int64_t value)
 	gt_json_u64(json, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
 }
 
+void gt_json_real(struct gt_json *json, double value)
+{
+	char text[24];
+
+	if (value - value != 0) /* not a number, or infinite */
+		gt_json_raw(json, "null", 4);
+	else
+		gt_json_raw(json, text, gt_text_real(text, value));
+}
+
 void gt_json_hex(struct gt_json *json, uint64_t value)
 {
 	char digits[20] = "\"0x";

@@ -81,6 +81,8 @@ void gt_json_key_text(struct gt_json *json, const char *key);
 /* Values. */
 void gt_json_u64(struct gt_json *json, uint64_t value);
 void gt_json_i64(struct gt_json *json, int64_t value);
+/* 9 significant digits; what JSON has no number for is null. */
+void gt_json_real(struct gt_json *json, double value);
 void gt_json_hex(struct gt_json *json, uint64_t value); /* "0x1a2b", quoted */
 void gt_json_bool(struct gt_json *json, bool value);
 void gt_json_us(struct gt_json *json, uint64_t ns);            /* microseconds, always 3 decimals */

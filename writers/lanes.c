@@ -16,8 +16,9 @@
 #define MAX_DEPTH     8u      /* slices one inside another on a row */
 #define MAX_ARENA     ((size_t)32 << 20)
 
-/* Host rows of overhead: beyond every thread id of Linux (2^22) and every shifted process id. */
+/* Host rows beside threads: beyond every thread id of Linux (2^22) and every shifted process id. */
 #define OVERHEAD_ROWS 8388608u
+#define RANGE_ROWS    16777216u
 
 struct row {
 	struct row *next;
@@ -143,7 +144,7 @@ static uint32_t block_of(enum gt_lane_kind kind, uint32_t k)
 		[GT_LANE_ANNOTATION] = {.first = 32, .more = 33, .count = 16},
 	};
 
-	if (kind == GT_LANE_OVERHEAD || k >= blocks[kind].count)
+	if (gt_lane_is_on_host(kind) || k >= blocks[kind].count)
 		return UINT32_MAX;
 	return k ? blocks[kind].more + k - 1 : blocks[kind].first;
 }
@@ -157,6 +158,8 @@ static uint32_t row_number(struct gt_lanes *lanes, const struct gt_lane_request 
 
 	if (request->kind == GT_LANE_OVERHEAD && k == 0)
 		return OVERHEAD_ROWS + request->stream;
+	if (request->kind == GT_LANE_RANGE && k == 0)
+		return RANGE_ROWS + request->stream;
 	if (block == UINT32_MAX || request->stream >= GT_LANE_BLOCK || context > 32 ||
 	    (foreign && context == 0))
 		return overflow_number(lanes);
