@@ -10,8 +10,11 @@
 
 #include "collectors/call.h"
 #include "collectors/cuda_api.h"
+#include "collectors/nvtx_record.h"
+#include "collectors/records.h"
 #include "core/text.h"
 #include "core/thread.h"
+#include "preload/ranges.h"
 #include "preload/session_internal.h"
 #include "preload/stacks.h"
 
@@ -67,13 +70,16 @@ static const struct gt_string *call_name(struct gt_session *s, enum gt_api_domai
 	return *slot;
 }
 
-static void name_thread(struct gt_session *s, uint32_t tid)
+/* As the kernel has it; the program may have told NVTX a better one. */
+static const struct gt_string *thread_name(struct gt_session *s, uint32_t tid)
 {
-	struct gt_event event = {.kind = GT_EVENT_THREAD, .tid = tid};
+	const struct gt_string *told = gt_ranges_thread_name(s, tid);
 	char path[64], name[64];
 	ssize_t n;
 	int fd;
 
+	if (told)
+		return told;
 	gt_text_format(path, sizeof(path), "/proc/self/task/%u/comm", tid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	n = fd < 0 ? 0 : read(fd, name, sizeof(name));
@@ -83,17 +89,19 @@ static void name_thread(struct gt_session *s, uint32_t tid)
 		n--;
 	if (n <= 0) /* gone already */
 		n = (ssize_t)gt_text_format(name, sizeof(name), "thread %u", tid);
-	event.start = event.end = gt_clock_from_monotonic(&s->clock, gt_clock_now());
-	event.thread.name = gt_intern_get(s->strings, name, (size_t)n);
-	gt_emit_event(s, &event);
+	return gt_intern_get(s->strings, name, (size_t)n);
 }
 
 static void see_thread(struct gt_session *s, uint32_t tid)
 {
+	struct gt_event event = {.kind = GT_EVENT_THREAD, .tid = tid};
+
 	if (named[tid % NAMED_THREADS] == tid)
 		return;
 	named[tid % NAMED_THREADS] = tid;
-	name_thread(s, tid);
+	event.start = event.end = gt_clock_from_monotonic(&s->clock, gt_clock_now());
+	event.thread.name = thread_name(s, tid);
+	gt_emit_event(s, &event);
 }
 
 static void emit_call(struct gt_session *s, const struct gt_call_record *record)
@@ -123,14 +131,23 @@ static void emit_call(struct gt_session *s, const struct gt_call_record *record)
 	gt_emit_call(s, &event, enqueues, api && api->class == GT_CUDA_GRAPH_LAUNCH);
 }
 
+static void take_nvtx(struct gt_session *s, const struct gt_nvtx_record *record)
+{
+	see_thread(s, record->tid);
+	gt_ranges_record(s, record);
+}
+
 static uint64_t drain_ring(struct gt_session *s, struct gt_thread *thread)
 {
 	const struct gt_record *record;
 	uint64_t count = 0;
 
 	for (; (record = gt_ring_next(&thread->ring)); count++) {
+		gt_ranges_take_early(s); /* what the thread opened before it had a ring */
 		if (record->type == GT_RECORD_CALL)
 			emit_call(s, (const struct gt_call_record *)(const void *)record);
+		else if (record->type == GT_RECORD_NVTX)
+			take_nvtx(s, (const struct gt_nvtx_record *)(const void *)record);
 		gt_ring_release(&thread->ring, record);
 	}
 	return count;
@@ -140,13 +157,17 @@ uint64_t gt_calls_drain(struct gt_session *session)
 {
 	uint64_t count = 0;
 
+	gt_ranges_take_early(session);
 	for (struct gt_thread *t = gt_threads_first(); t; t = t->next) {
 		int ended = GT_THREAD_ENDED;
 		bool was_ended = atomic_load_explicit(&t->life, memory_order_acquire) == ended;
 
 		count += drain_ring(session, t);
-		if (was_ended) /* drained after its end: nothing more can come */
-			atomic_compare_exchange_strong(&t->life, &ended, GT_THREAD_FREE);
+		if (!was_ended)
+			continue;
+		gt_ranges_thread_ended(session, t->tid); /* drained after its end: all is here */
+		atomic_compare_exchange_strong(&t->life, &ended, GT_THREAD_FREE);
 	}
+	gt_ranges_round(session);
 	return count;
 }

@@ -16,6 +16,8 @@
 #include <unistd.h>
 
 #include "collectors/call.h"
+#include "collectors/nvtx.h"
+#include "collectors/nvtx_early.h"
 #include "core/forkguard.h"
 #include "core/futex.h"
 #include "core/log.h"
@@ -23,6 +25,7 @@
 #include "core/text.h"
 #include "core/thread.h"
 #include "preload/calls.h"
+#include "preload/ranges.h"
 #include "preload/session_internal.h"
 #include "preload/stacks.h"
 
@@ -50,6 +53,7 @@ static struct {
 	_Atomic int busy;          /* 1: somebody holds the session's parts */
 	uint64_t next_flush, next_clock;
 	uint64_t lost_calls_told, refused_told, dropped_told, discarded_told;
+	uint64_t lost_ranges_told, early_ranges_told;
 } drain;
 
 static bool try_hold(void)
@@ -74,6 +78,24 @@ static void tell_loss(struct gt_session *s, uint64_t now_total, uint64_t *told, 
 	*told = now_total;
 }
 
+static uint64_t lost_ranges(const struct gt_session *s)
+{
+	return gt_nvtx_count().lost + gt_ranges_lost(s->ranges);
+}
+
+/* A trace begins with the first use of CUDA: what NVTX told before is counted. */
+static void tell_ranges(struct gt_session *s)
+{
+	uint64_t early = gt_nvtx_early_count().over;
+
+	tell_loss(s, lost_ranges(s), &drain.lost_ranges_told, "ring full", "NVTX ranges",
+		  "a thread's ring was full: raise --ring-size");
+	if (early > drain.early_ranges_told)
+		gt_emit_note(s, "capture gap", "NVTX ranges that were over before CUDA was used",
+			     "before session", "ranges", early - drain.early_ranges_told);
+	drain.early_ranges_told = early;
+}
+
 static void tell_losses(struct gt_session *s)
 {
 	struct gt_ledger *ledger = &s->ledger;
@@ -82,6 +104,7 @@ static void tell_losses(struct gt_session *s)
 		  "API calls", "a thread's ring was full: raise --ring-size");
 	tell_loss(s, gt_threads_refused(), &drain.refused_told, "no thread block", "API calls",
 		  "no memory for more threads: raise --max-memory");
+	tell_ranges(s);
 	if (!s->has_cupti)
 		return;
 	gt_cupti_count(ledger);
@@ -132,6 +155,7 @@ static uint64_t drain_once(struct gt_session *s)
 	} while (more);
 	work += gt_calls_drain(s); /* calls that returned while we read: their records were there */
 	gt_emit_settle(s, false);
+	gt_ranges_settle(s, false);
 	return work;
 }
 
@@ -183,6 +207,17 @@ static bool work_once(struct gt_session *s, uint64_t *ret_work)
 	return true;
 }
 
+static void close_ranges(struct gt_session *s)
+{
+	struct gt_nvtx_counts counts = gt_nvtx_count();
+	uint64_t *count = s->ledger.count;
+
+	count[GT_LEDGER_RANGES_LOST] = lost_ranges(s);
+	count[GT_LEDGER_RANGES_EARLY] = gt_nvtx_early_count().over;
+	count[GT_LEDGER_RANGES_WRONG] += counts.wrong;
+	count[GT_LEDGER_RANGE_NAMES_REFUSED] += counts.refused;
+}
+
 /* The books that are kept outside the ledger, added when it is closed. */
 static void close_ledger(struct gt_session *s)
 {
@@ -205,6 +240,7 @@ static void close_ledger(struct gt_session *s)
 	if (s->graph_nodes)
 		count[GT_LEDGER_GRAPH_NODES_LOST] = gt_graph_nodes_lost(s->graph_nodes);
 	count[GT_LEDGER_STRINGS_REFUSED] = gt_intern_refused(s->strings);
+	close_ranges(s);
 }
 
 /* Everything that was delivered goes into the file, and the file is closed. Caller holds. */
@@ -212,6 +248,7 @@ static void close_session(struct gt_session *s)
 {
 	drain_once(s);
 	gt_emit_settle(s, true);
+	gt_ranges_settle(s, true);
 	tell_losses(s);
 	if (!s->output.writer && s->emit.early.count)
 		gt_log_verbose("%lu CUDA events and no GPU work: no trace is written",

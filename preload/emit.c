@@ -9,6 +9,7 @@
 
 #include "core/log.h"
 #include "core/memory.h"
+#include "preload/ranges.h"
 #include "preload/session_internal.h"
 
 #define CORRELATE_MAX    (1u << 18)
@@ -108,6 +109,8 @@ static void route(struct gt_session *session, const struct gt_event *event)
 {
 	bool open = session->output.writer || session->output.failed;
 
+	if (event->end > session->emit.newest)
+		session->emit.newest = event->end;
 	if (!open && needs_file(session, event)) {
 		gt_emit_open(session);
 		open = true;
@@ -124,6 +127,7 @@ void gt_emit_call(struct gt_session *session, const struct gt_event *event, bool
 
 	if (expects)
 		gt_ledger_add(&session->ledger, GT_LEDGER_LAUNCHES_SEEN, 1);
+	gt_ranges_launch(session, &launch, expects, many);
 	gt_correlate_put(session->emit.calls, event->correlation, &launch, expects, many);
 	route(session, event);
 }
@@ -150,6 +154,7 @@ static void write_linked(struct gt_session *session, struct gt_event *event)
 	if (event->start + BEFORE_LAUNCH_NS < event->launch.start)
 		gt_ledger_add(&session->ledger, GT_LEDGER_GPU_BEFORE_LAUNCH, 1);
 	fill_origin(session, event);
+	gt_ranges_operation(session, event);
 	route(session, event);
 }
 

@@ -26,6 +26,7 @@ struct gt_emit {
 	uint32_t facts_written;     /* generation of the facts that the writer has */
 	struct gt_waiting early;    /* before the file: no GPU work has been asked for yet */
 	struct gt_waiting unlinked; /* GPU operations whose call has not returned yet */
+	uint64_t newest;            /* trace ns of the latest end, for what has to be closed */
 };
 
 /* -ENOMEM. */

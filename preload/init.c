@@ -2,7 +2,7 @@
  *
  * The constructor and the driver's entry. The constructor runs in every program that inherits the
  * environment, most of which never use CUDA: it looks at the environment and, without `gputrace
- * run`, sets one variable. No thread, no file, no dlopen (REQ-4).
+ * run`, sets two variables. No thread, no file, no dlopen (REQ-4).
  */
 #include "preload/init.h"
 
@@ -13,11 +13,13 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "collectors/nvtx.h"
 #include "core/text.h"
 #include "preload/session.h"
 
-#define INJECTION "CUDA_INJECTION64_PATH"
-#define INSTANCE  "GPUTRACE_INSTANCE"
+#define INJECTION      "CUDA_INJECTION64_PATH"
+#define NVTX_INJECTION "NVTX_INJECTION64_PATH"
+#define INSTANCE       "GPUTRACE_INSTANCE"
 
 static bool injection_is_ours;
 static int (*first_copy)(void); /* of another copy of this library that came before */
@@ -51,6 +53,27 @@ static void set_injection(void)
 	} else {
 		injection_is_ours = !strcmp(current, own);
 	}
+}
+
+static bool is_gputrace(const char *path)
+{
+	const char *name = strrchr(path, '/');
+
+	return !strcmp(name ? name + 1 : path, "libgputrace.so");
+}
+
+/* The NVTX code in the program's libraries asks for this variable at their first annotation. Another
+ * tool keeps it unless --nvtx=force; another copy of this library does not (REQ-73). */
+static void set_nvtx_injection(void)
+{
+	const char *current = secure_getenv(NVTX_INJECTION);
+	const char *when = secure_getenv("GPUTRACE_NVTX");
+	const char *own = own_path();
+
+	if (!own || (when && !strcmp(when, "off")))
+		return;
+	if (is_unset(current) || is_gputrace(current) || (when && !strcmp(when, "force")))
+		setenv(NVTX_INJECTION, own, 1);
 }
 
 /* Random bytes that the kernel gives each program image: what exec leaves behind in the environment,
@@ -98,10 +121,13 @@ __attribute__((constructor)) static void on_load(void)
 		return;
 	}
 	claim_instance();
-	if (first_copy)
+	if (first_copy) {
 		atomic_store(&gt_session_state, GT_SESSION_OFF);
-	else
-		set_injection();
+		gt_nvtx_stop();
+		return;
+	}
+	set_injection();
+	set_nvtx_injection();
 }
 
 bool gt_init_driver_will_call(void)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "collectors/cupti.h"
+#include "collectors/nvtx.h"
 #include "core/forkguard.h"
 #include "core/thread.h"
 #include "preload/drain.h"
@@ -26,6 +27,7 @@ static void end_session(void)
 	gt_drain_finish((uint64_t)gt_config_number(&gt_session.config, GT_CONFIG_EXIT_TIMEOUT) *
 			MS_NS);
 	gt_cupti_stop();
+	gt_nvtx_stop();
 	gt_threads_stop();
 }
 

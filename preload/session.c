@@ -22,6 +22,7 @@
 #include "preload/identity.h"
 #include "preload/init.h"
 #include "preload/process.h"
+#include "preload/ranges.h"
 #include "preload/session_internal.h"
 #include "preload/stacks.h"
 
@@ -103,7 +104,8 @@ static int make_stores(struct gt_session *s)
 		.emit = gt_emit_event,
 		.context = s,
 	};
-	return gt_emit_init(&s->emit);
+	s->ranges = gt_ranges_new(gt_config_text(&s->config, GT_CONFIG_STEP_RANGE));
+	return s->ranges ? gt_emit_init(&s->emit) : -ENOMEM;
 }
 
 /* Half of --max-memory is the rings', half the activity buffers' (collectors/cupti.c). */

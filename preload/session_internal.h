@@ -28,6 +28,7 @@
 #include "preload/session.h"
 
 struct gt_python_frames;
+struct gt_ranges;
 
 struct gt_session {
 	struct gt_config config;
@@ -45,6 +46,7 @@ struct gt_session {
 	struct gt_translate translate;
 	struct gt_cupti_status cupti;
 	bool has_cupti;
+	struct gt_ranges *ranges;
 	struct gt_output output;
 	struct gt_emit emit;
 };

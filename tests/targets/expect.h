@@ -8,6 +8,13 @@
  *   expect memset BYTES COUNT FUNCTION
  *   expect created NAME COUNT FUNCTION     of these kernels, COUNT were made (captured) by FUNCTION
  *   expect call NAME COUNT                 calls on the host, at least the named ones
+ *   expect range NAME DOMAIN COUNT         named ranges of the host; and all of them
+ *   expect step NAME COUNT                 ranges of that name, which --step-range may have renamed
+ *   expect shadow NAME COUNT               their shadows on streams; of steps none are expected
+ *   expect nvtx FUNCTION LABEL COUNT       kernels launched in that range
+ *   expect payload NAME TEXT               what a range carries
+ *   expect mark NAME COUNT
+ *   expect counter NAME COUNT
  *
  * All GPU work must be expected; calls that are not named are allowed.
  */
@@ -40,6 +47,41 @@ static inline void expect_memset(size_t bytes, int count, const char *function)
 static inline void expect_call(const char *name, int count)
 {
 	printf("expect\tcall\t%s\t%d\n", name, count);
+}
+
+static inline void expect_range(const char *name, const char *domain, int count)
+{
+	printf("expect\trange\t%s\t%s\t%d\n", name, domain, count);
+}
+
+static inline void expect_step(const char *name, int count)
+{
+	printf("expect\tstep\t%s\t%d\n", name, count);
+}
+
+static inline void expect_shadow(const char *name, int count)
+{
+	printf("expect\tshadow\t%s\t%d\n", name, count);
+}
+
+static inline void expect_nvtx(const char *function, const char *label, int count)
+{
+	printf("expect\tnvtx\t%s\t%s\t%d\n", function, label, count);
+}
+
+static inline void expect_payload(const char *name, const char *text)
+{
+	printf("expect\tpayload\t%s\t%s\n", name, text);
+}
+
+static inline void expect_mark(const char *name, int count)
+{
+	printf("expect\tmark\t%s\t%d\n", name, count);
+}
+
+static inline void expect_counter(const char *name, int count)
+{
+	printf("expect\tcounter\t%s\t%d\n", name, count);
 }
 
 /* A CUDA error ends the target: the runner then fails on its exit status. */

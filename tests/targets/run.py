@@ -135,6 +135,80 @@ def read_expectations(stdout):
     return gpu, calls
 
 
+RANGE_WORDS = ("range", "shadow", "nvtx", "payload", "mark", "counter")
+
+
+def read_ranges(stdout, step_range):
+    """What the target expects of its named ranges, as rows that count."""
+    rows = collections.Counter()
+    for line in stdout.splitlines():
+        word, *rest = line.split("\t")
+        if word != "expect":
+            continue
+        if rest[0] == "step":
+            names = [rest[1]] * int(rest[2])
+            if rest[1] == step_range:
+                names = ["ProfilerStep#%d" % i for i in range(int(rest[2]))]
+            for name in names:
+                rows[("range", name, "")] += 1
+                rows[("shadow", name)] += 1
+        elif rest[0] == "payload":
+            rows[tuple(rest)] += 1
+        elif rest[0] in RANGE_WORDS:
+            rows[tuple(rest[:-1])] += int(rest[-1])
+    return rows
+
+
+def ranges_of(trace):
+    rows = collections.Counter()
+    for event in trace.events:
+        args = event.get("args", {})
+        if event.get("cat") == "user_annotation" and event["ph"] == "X":
+            rows[("range", event["name"], args.get("domain", ""))] += 1
+            if "payload" in args:
+                rows[("payload", event["name"], args["payload"])] += 1
+        elif event.get("cat") == "user_annotation":
+            rows[("mark", event["name"])] += 1
+        elif event.get("cat") == "gpu_user_annotation":
+            rows[("shadow", event["name"])] += 1
+        elif event["ph"] == "C":
+            rows[("counter", event["name"])] += 1
+        elif event.get("cat") == "kernel":
+            rows[("nvtx", event["name"].split("(")[0], args.get("nvtx", ""))] += 1
+    return rows
+
+
+def check_shadows(trace, failures):
+    """A shadow reaches from the first to the last operation of its range on the stream."""
+    ranges = {e["args"]["External id"]: e for e in trace.slices if e["cat"] == "user_annotation"}
+    for shadow in (e for e in trace.slices if e["cat"] == "gpu_user_annotation"):
+        host = ranges.get(shadow["args"]["External id"])
+        if not host or host["name"] != shadow["name"]:
+            failures.add("shadow %s has no range", shadow["name"])
+            continue
+        if "stream" in shadow["args"]:
+            failures.add("shadow %s has a stream: readers take it for work", shadow["name"])
+        if trace.start(shadow) < trace.start(host):
+            failures.add("shadow %s starts before its range", shadow["name"])
+        edges = {trace.start(e) for e in trace.gpu}, {trace.start(e) + trace.duration(e)
+                                                      for e in trace.gpu}
+        failures.equal("shadow %s has an operation at each end" % shadow["name"],
+                       (trace.start(shadow) in edges[0],
+                        trace.start(shadow) + trace.duration(shadow) in edges[1]), (True, True))
+
+
+def check_ranges(trace, stdout, step_range, failures, with_gpu):
+    wanted = read_ranges(stdout, step_range)
+    if not wanted:
+        return
+    got = ranges_of(trace)
+    for key in sorted(set(wanted) | set(got)):
+        if with_gpu or key[0] not in ("shadow", "nvtx"):
+            failures.equal("%s" % (key,), got[key], wanted[key])
+    check_shadows(trace, failures)
+    failures.equal("ranges lost", trace.ledger["ranges_lost"], 0)
+
+
 def user_name(name):
     """The call as it stands in the source: the per-thread stream's variants have a suffix."""
     return name.removesuffix("_ptsz").removesuffix("_ptds")
@@ -271,6 +345,8 @@ def check_trace(arguments, folder, stdout, failures):
     trace = trace_file.Trace(paths[0])
     with_gpu = arguments.cupti != "none" and "mode=hooks" not in arguments.option
     check_expected(trace, stdout, failures, with_gpu)
+    steps = [o.split("=", 1)[1] for o in arguments.option if o.startswith("step-range=")]
+    check_ranges(trace, stdout, steps[0] if steps else "", failures, with_gpu)
     check_ledger(trace, failures)
     if not with_gpu:
         failures.equal("GPU slices without CUPTI", len(trace.gpu), 0)
