@@ -39,7 +39,7 @@ struct gt_header {
 
 void gt_header_fini(struct gt_header *header);
 
-/* Takes in one member; @behind: it stands behind the events. -EBADMSG: @value is not JSON that yajl accepts; -ENOMEM. */
+/* Takes in one member; @behind: it stands behind the events. -ENOMEM. */
 int gt_header_add(struct gt_header *header, const struct gt_span *key, const struct gt_span *value,
 		  bool behind);
 

@@ -434,7 +434,7 @@ static int read_header_value(struct reader *r, const struct gt_span *key)
 	}
 	rc = gt_header_add(&r->reading->header, key, &value, r->reading->events > 0);
 	if (rc < 0)
-		return complain(r, r->in.data, "the header holds what is not JSON", rc);
+		return complain_file(r, rc);
 	gt_input_consume(&r->in, (size_t)(next - r->in.data));
 	return 1;
 }
