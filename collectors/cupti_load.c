@@ -7,13 +7,13 @@
 #include "collectors/cupti_load.h"
 
 #include <dlfcn.h>
-#include <elf.h>
 #include <errno.h>
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "core/elf_lookup.h"
 #include "core/text.h"
 
 #define PATH_BYTES   256
@@ -27,38 +27,15 @@ struct mapped {
 	char path[PATH_BYTES];
 };
 
-static const ElfW(Dyn) *dynamic_of(const struct dl_phdr_info *info)
-{
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
-			return (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
-	}
-	return NULL;
-}
-
-/* The loader has relocated DT_STRTAB in every object but the vDSO, whose addresses are small. */
-static const char *soname_of(const struct dl_phdr_info *info)
-{
-	const ElfW(Dyn) *dyn = dynamic_of(info);
-	ElfW(Addr) strings = 0, name = 0;
-
-	for (; dyn && dyn->d_tag != DT_NULL; dyn++) {
-		if (dyn->d_tag == DT_STRTAB)
-			strings = dyn->d_un.d_ptr;
-		else if (dyn->d_tag == DT_SONAME)
-			name = dyn->d_un.d_val;
-	}
-	return name && strings > info->dlpi_addr ? (const char *)(strings + name) : NULL;
-}
-
 static int match_mapped(struct dl_phdr_info *info, size_t size, void *context)
 {
 	struct mapped *mapped = context;
-	const char *soname = soname_of(info);
+	struct gt_elf elf;
 
-	if (!soname || strncmp(soname, mapped->prefix, strlen(mapped->prefix)))
+	if (gt_elf_open(info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum, &elf) < 0 ||
+	    strncmp(elf.soname, mapped->prefix, strlen(mapped->prefix)))
 		return 0;
-	gt_text_format(mapped->soname, sizeof(mapped->soname), "%s", soname);
+	gt_text_format(mapped->soname, sizeof(mapped->soname), "%s", elf.soname);
 	gt_text_format(mapped->path, sizeof(mapped->path), "%s", info->dlpi_name);
 	return 1;
 }

@@ -9,9 +9,13 @@
 #include <string.h>
 
 #include "collectors/cupti_layout.h"
+#include "collectors/cupti_sanity.h"
 #include "collectors/occupancy.h"
+#include "core/log.h"
 
-#define SECOND_NS 1000000000u
+/* How far a stamp of CLOCK_REALTIME may lie outside the session: a step of that clock, work that
+ * began before. */
+#define CLOCK_SLACK_NS (60ull * 1000000000u)
 
 /* Our enums follow CUPTI's numbers, so that a translation is a bounds check. */
 _Static_assert((int)GT_COPY_PTOP == (int)CUPTI_ACTIVITY_MEMCPY_KIND_PTOP, "copy kinds");
@@ -36,30 +40,35 @@ static void add(struct gt_translate *t, enum gt_ledger_key key)
 	gt_ledger_add(t->ledger, key, 1);
 }
 
-/*
- * A stamp of CUPTI as trace time. It is CLOCK_REALTIME unless another tool has switched the clock
- * (REQ-20): what lies before the session or after now is tried as ticks of the processor's counter.
- */
-static uint64_t trace_time(struct gt_translate *t, uint64_t stamp)
+/* CUPTI stamps CLOCK_REALTIME. What lies far before the session or after now is of another clock. */
+static bool is_realtime(const struct gt_translate *t, uint64_t stamp)
 {
 	const struct gt_clock_sample *now = &t->clock->samples[t->clock->count - 1];
+
+	return stamp + CLOCK_SLACK_NS >= t->session_start &&
+	       stamp <= now->realtime + CLOCK_SLACK_NS;
+}
+
+/* A stamp of CUPTI as trace time. Another tool may have switched the clock to the processor's
+ * counter (REQ-20). */
+static uint64_t trace_time(struct gt_translate *t, uint64_t stamp)
+{
 	uint64_t ns;
 
-	if (stamp + 60ull * SECOND_NS >= t->session_start &&
-	    stamp <= now->realtime + 60ull * SECOND_NS)
-		return gt_clock_from_realtime(t->clock, stamp);
-	if (gt_clock_from_ticks(t->clock, stamp, &ns)) {
+	if (!is_realtime(t, stamp) && gt_clock_from_ticks(t->clock, stamp, &ns)) {
 		add(t, GT_LEDGER_TIME_FOREIGN);
 		return ns;
 	}
 	return gt_clock_from_realtime(t->clock, stamp);
 }
 
-/* Sets start and end; an end before its start becomes a duration of 0, counted. */
+/* Sets start and end. A duration is taken over as it is: the clocks may drift between its ends, the
+ * GPU's counter does not. An end before its start becomes a duration of 0, counted. */
 static void set_times(struct gt_translate *t, struct gt_event *event, uint64_t start, uint64_t end)
 {
 	event->start = trace_time(t, start);
-	event->end = trace_time(t, end);
+	event->end = is_realtime(t, start) && end >= start ? event->start + (end - start)
+							   : trace_time(t, end);
 	if (event->end < event->start) {
 		event->end = event->start;
 		add(t, GT_LEDGER_TIME_REVERSED);
@@ -380,12 +389,35 @@ static void (*const by_kind[])(struct gt_translate *, const void *) = {
 	[CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API] = skip_api,
 };
 
+/* The first record of a kind decides about the kind, when its CUPTI is newer than all we know. */
+static bool is_trusted(struct gt_translate *t, uint32_t kind, const void *record)
+{
+	uint64_t bit = 1ull << kind;
+
+	if (t->version <= GT_CUPTI_NEWEST_KNOWN)
+		return true;
+	if (!(t->checked_kinds & bit)) {
+		t->checked_kinds |= bit;
+		if (!gt_cupti_is_sane(record)) {
+			t->refused_kinds |= bit;
+			gt_log_say("CUPTI %u is newer than this gputrace, and its records of kind "
+				   "%u look wrong: they are left out",
+				   t->version, kind);
+		}
+	}
+	return !(t->refused_kinds & bit);
+}
+
+_Static_assert(sizeof(by_kind) / sizeof(by_kind[0]) <= 64, "kinds are bits of a word");
+
 void gt_translate_record(struct gt_translate *translate, const void *record)
 {
 	uint32_t kind = (uint32_t)((const CUpti_Activity *)record)->kind;
 
-	if (kind < sizeof(by_kind) / sizeof(by_kind[0]) && by_kind[kind])
+	if (kind >= sizeof(by_kind) / sizeof(by_kind[0]) || !by_kind[kind])
+		add(translate, GT_LEDGER_RECORDS_UNKNOWN);
+	else if (is_trusted(translate, kind, record))
 		by_kind[kind](translate, record);
 	else
-		add(translate, GT_LEDGER_RECORDS_UNKNOWN);
+		add(translate, GT_LEDGER_RECORDS_INSANE);
 }

@@ -30,7 +30,9 @@ struct gt_translate {
 	struct gt_intern *strings;
 	struct gt_demangle *demangle;
 	struct gt_ledger *ledger;
-	uint64_t session_start;                           /* CLOCK_REALTIME ns */
+	uint64_t session_start;                /* CLOCK_REALTIME ns */
+	uint32_t version;                      /* of CUPTI */
+	uint64_t checked_kinds, refused_kinds; /* bits by kind, of a CUPTI that is too new */
 	struct gt_device_event devices[GT_FACTS_DEVICES]; /* seen so far, by id */
 	uint32_t context_device[GT_TRANSLATE_CONTEXTS];
 	struct gt_translate_wait waits[GT_TRANSLATE_WAITS];

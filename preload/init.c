@@ -21,7 +21,6 @@
 #define NVTX_INJECTION "NVTX_INJECTION64_PATH"
 #define INSTANCE       "GPUTRACE_INSTANCE"
 
-static bool injection_is_ours;
 static int (*first_copy)(void); /* of another copy of this library that came before */
 
 /* "none" is commonly used for "not set" (REQ-2). */
@@ -49,10 +48,9 @@ static void set_injection(void)
 		return;
 	if (is_unset(current) || (forced && strcmp(current, own) != 0)) {
 		setenv(INJECTION, own, 1);
-		injection_is_ours = true;
-	} else {
-		injection_is_ours = !strcmp(current, own);
+		current = own;
 	}
+	gt_session_expect_driver(!strcmp(current, own));
 }
 
 static bool is_gputrace(const char *path)
@@ -128,13 +126,6 @@ __attribute__((constructor)) static void on_load(void)
 	}
 	set_injection();
 	set_nvtx_injection();
-}
-
-bool gt_init_driver_will_call(void)
-{
-	static _Atomic int hooked_calls;
-
-	return injection_is_ours && atomic_fetch_add(&hooked_calls, 1) == 0;
 }
 
 int InitializeInjection(void)

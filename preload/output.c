@@ -127,6 +127,7 @@ int gt_output_open(struct gt_output *output, const struct gt_config *config,
 	folder_name(config, folder, sizeof(folder));
 	file_name(facts, name, sizeof(name));
 	options.suffix = output->writer->ops->suffix;
+	options.fallback = gt_identity_env("TMPDIR");
 	if (options.suffix)
 		output->sink = gt_sink_open(&options, &error);
 	if (error == 0)

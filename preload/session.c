@@ -20,7 +20,6 @@
 #include "core/thread.h"
 #include "preload/drain.h"
 #include "preload/identity.h"
-#include "preload/init.h"
 #include "preload/process.h"
 #include "preload/ranges.h"
 #include "preload/session_internal.h"
@@ -142,7 +141,7 @@ static void start_cupti(struct gt_session *s)
 	else
 		s->has_cupti = gt_cupti_start(&s->config, gt_process_watch_end, &s->cupti) == 0;
 	facts->mode = s->has_cupti ? "cupti" : "hooks only";
-	facts->cupti_version = s->cupti.version;
+	facts->cupti_version = s->translate.version = s->cupti.version;
 	facts->driver_version = gt_cupti_driver_version();
 	facts->runtime_version = gt_cupti_cuda_major() * 1000;
 	gt_text_format(facts->cupti_path, sizeof(facts->cupti_path), "%s", s->cupti.path);
@@ -179,6 +178,22 @@ static int start(struct gt_session *s)
 	return error;
 }
 
+static bool driver_is_expected;
+
+void gt_session_expect_driver(bool expected)
+{
+	driver_is_expected = expected;
+}
+
+/* The first hooked call is left to the driver; a second one that finds no session shows that this
+ * driver does not inject. */
+static bool driver_will_call(void)
+{
+	static _Atomic int hooked_calls;
+
+	return driver_is_expected && atomic_fetch_add(&hooked_calls, 1) == 0;
+}
+
 void gt_session_start(bool from_hook)
 {
 	static _Atomic int starting;
@@ -190,7 +205,7 @@ void gt_session_start(bool from_hook)
 		atomic_store(&starting, 0);
 		atomic_store(&gt_session_state, GT_SESSION_IDLE);
 	}
-	if (from_hook && gt_init_driver_will_call())
+	if (from_hook && driver_will_call())
 		return;
 	if (atomic_load(&gt_session_state) != GT_SESSION_IDLE || atomic_exchange(&starting, 1))
 		return;

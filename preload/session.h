@@ -23,6 +23,10 @@ extern _Atomic int gt_session_state;
  * driver did not call that (@from_hook: then CUDA may be up already). Never fails loudly. */
 void gt_session_start(bool from_hook);
 
+/* Constructor: @expected when CUDA_INJECTION64_PATH is ours, so that the driver starts the session
+ * inside the first call that brings it up. */
+void gt_session_expect_driver(bool expected);
+
 /* True when hooks have to record. Starts the session at the first call of all. */
 static inline bool gt_session_hooks_record(void)
 {

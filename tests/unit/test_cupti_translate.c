@@ -281,3 +281,43 @@ Test(cupti_translate, a_wait_names_the_record_it_waits_for)
 	cr_assert_eq(events[0].sync.wait_on_stream, 20);
 	cr_assert_eq(events[0].sync.wait_on_correlation, 990);
 }
+
+Test(cupti_translate, a_kind_of_a_too_new_cupti_that_looks_wrong_is_left_out)
+{
+	CUpti_ActivityKernel8 good = a_kernel(), bad = a_kernel();
+	CUpti_ActivityMemset4 set;
+
+	memset(&set, 0, sizeof(set));
+	set.kind = CUPTI_ACTIVITY_KIND_MEMSET;
+	set.start = set.end = EPOCH + 1;
+	bad.name = (const char *)(uintptr_t)0x1234;
+	translate.version = 990000;
+	gt_translate_record(&translate, &bad);
+	gt_translate_record(&translate, &good);
+	gt_translate_record(&translate, &set);
+	cr_assert_eq(event_count, 1, "the set");
+	cr_assert_eq(ledger.count[GT_LEDGER_RECORDS_INSANE], 2);
+	cr_assert_eq(ledger.count[GT_LEDGER_RECORDS_KERNEL], 0);
+}
+
+Test(cupti_translate, a_too_new_cupti_that_looks_right_is_believed)
+{
+	CUpti_ActivityKernel8 r = a_kernel();
+
+	translate.version = 990000;
+	gt_translate_record(&translate, in_size(&r, sizeof(r), 256));
+	check_kernel(&events[0]);
+	cr_assert_eq(ledger.count[GT_LEDGER_RECORDS_INSANE], 0);
+}
+
+Test(cupti_translate, a_duration_is_kept_though_the_clocks_drift)
+{
+	CUpti_ActivityKernel8 r = a_kernel();
+
+	trace_clock.samples[trace_clock.count++] = (struct gt_clock_sample){
+		.monotonic = 101 * SECOND, .realtime = EPOCH + SECOND + 7000};
+	r.start = EPOCH + SECOND;
+	r.end = EPOCH + SECOND + 10000; /* behind the sample: another offset */
+	gt_translate_record(&translate, &r);
+	cr_assert_eq(events[0].end - events[0].start, 10000);
+}
