@@ -47,6 +47,7 @@ static const struct gt_cmdline_spec spec = {
 		   "TARGET_INFO_GPU, PROCESSES, ThreadNames. Times are nanoseconds, as in the "
 		   "trace. A target "
 		   "that exists is not overwritten.",
+	.example = "gputrace export --sqlite=trace.sqlite trace.json",
 	.options = options,
 	.min_inputs = 1,
 	.max_inputs = SIZE_MAX,

@@ -62,6 +62,7 @@ static const struct gt_cmdline_spec spec = {
 		   "127.0.0.1 until "
 		   "it was fetched. From another machine forward the port first: ssh -L "
 		   "9001:127.0.0.1:9001 HOST.",
+	.example = "gputrace open trace.json",
 	.options = options,
 	.min_inputs = 1,
 	.max_inputs = 1,

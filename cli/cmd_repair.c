@@ -52,6 +52,7 @@ static const struct gt_cmdline_spec spec = {
 		   "without what was cut in the middle of an event. Closed files are left alone; a "
 		   "file with wrong "
 		   "JSON in the middle is not touched (exit 1).",
+	.example = "gputrace repair gputrace-out/run",
 	.options = options,
 	.min_inputs = 1,
 	.max_inputs = SIZE_MAX,

@@ -63,6 +63,7 @@ static const struct gt_cmdline_spec spec = {
 		   "timeline, overlap, causes of idle time, flame graph, tables that sort by a "
 		   "click, memory, and "
 		   "what the traces do not hold.",
+	.example = "gputrace report --output=report.html gputrace-out/run",
 	.options = options,
 	.min_inputs = 1,
 	.max_inputs = SIZE_MAX,

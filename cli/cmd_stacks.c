@@ -112,6 +112,7 @@ static const struct gt_cmdline_spec spec = {
 		   "CUDA call. Traces without call stacks show the Python functions, NVTX ranges "
 		   "and operators "
 		   "around each call instead.",
+	.example = "gputrace stacks --weight=gpu --svg=flame.svg trace.json",
 	.options = options,
 	.min_inputs = 1,
 	.max_inputs = SIZE_MAX,

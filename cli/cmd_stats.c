@@ -212,6 +212,8 @@ static const struct gt_cmdline_spec spec = {
 		   "busy is the union of its operations. Numbers in csv and json are in the units "
 		   "that the "
 		   "column titles name.",
+	.example =
+		"gputrace stats --by=line --filter=step=ProfilerStep#3 --top=20 gputrace-out/run",
 	.options = options,
 	.min_inputs = 1,
 	.max_inputs = SIZE_MAX,

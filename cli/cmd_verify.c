@@ -47,6 +47,7 @@ static const struct gt_cmdline_spec spec = {
 		   "itself and "
 		   "against the file. A line per finding with file and line; exit status 1 if "
 		   "there is any.",
+	.example = "gputrace verify gputrace-out/run",
 	.options = options,
 	.min_inputs = 1,
 	.max_inputs = SIZE_MAX,

@@ -218,6 +218,8 @@ void gt_cmdline_help(const struct gt_cmdline_spec *spec, FILE *out)
 		fprintf(out, "%s%-26s", i ? "" : "\noptions:\n", left);
 		print_wrapped(option->help, 26, out);
 	}
+	if (spec->example)
+		fprintf(out, "\nexample:\n  %s\n", spec->example);
 }
 
 int gt_cmdline_load(const struct gt_cmdline *args, struct gt_job *job)
@@ -263,6 +265,59 @@ struct gt_print gt_cmdline_print(const struct gt_cmdline *args)
 	return how;
 }
 
+/* Text as roff takes it. */
+static void print_roff(const char *text, FILE *out)
+{
+	const char *start = text;
+
+	for (; *text; text++) {
+		if (*text == '-' || *text == '\\')
+			fputc('\\', out);
+		if (*text == '.' && text != start && text[-1] == '\n')
+			fputs("\\&", out);
+		fputc(*text, out);
+	}
+}
+
+/* The man page gputrace-<command>(1). */
+static void print_man(const struct gt_cmdline_spec *spec, FILE *out)
+{
+	const struct gt_command *command = spec->command;
+
+	fprintf(out,
+		".\\\" SPDX-License-Identifier: Apache-2.0\n.TH GPUTRACE-%s 1 \"\" \"gputrace %s\" "
+		"\"User Commands\"\n",
+		command->name, GT_VERSION);
+	fprintf(out, ".SH NAME\ngputrace-%s \\- ", command->name);
+	print_roff(command->help, out);
+	fprintf(out, "\n.SH SYNOPSIS\n.B gputrace %s\n.RI [ option ...]\n.I ", command->name);
+	print_roff(command->arguments, out);
+	if (spec->details) {
+		fputs("\n.SH DESCRIPTION\n", out);
+		print_roff(spec->details, out);
+	}
+	for (size_t i = 0; spec->options && spec->options[i].name; i++) {
+		const struct gt_cmdline_option *option = &spec->options[i];
+
+		fprintf(out, "%s.TP\n.B \\-\\-", i ? "" : "\n.SH OPTIONS\n");
+		print_roff(option->name, out);
+		fprintf(out, "%s%s\n", option->argument ? "=" : "",
+			option->argument ? option->argument : "");
+		print_roff(option->help, out);
+		fputc('\n', out);
+	}
+	if (spec->example) {
+		fputs("\n.SH EXAMPLE\n.nf\n", out);
+		print_roff(spec->example, out);
+		fputs("\n.fi", out);
+	}
+	fputs("\n.SH EXIT STATUS\n0: done; 1: an input could not be read, or a check found "
+	      "something; 2: the "
+	      "command line is wrong; 3: diff \\-\\-gate found a regression.\n.SH SEE ALSO\n.BR "
+	      "gputrace (1)\n",
+	      out);
+}
+
 static bool wants_help(int argc, char **argv)
 {
 	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
@@ -276,6 +331,10 @@ int gt_cmdline_main(const struct gt_cmdline_spec *spec, int argc, char **argv)
 	struct gt_cmdline args;
 	int rc = GT_EXIT_OK;
 
+	if (argc == 2 && !strcmp(argv[1], "--help=man")) {
+		print_man(spec, stdout);
+		return fflush(stdout) ? GT_EXIT_FAILED : GT_EXIT_OK;
+	}
 	if (wants_help(argc, argv))
 		gt_cmdline_help(spec, stdout);
 	else
