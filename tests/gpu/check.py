@@ -229,7 +229,7 @@ def format_report(report):
             else:
                 lines.append(f"    {name:24} not measured")
     lines += ["", "CUPTI's behaviour", ""]
-    lines += [f"{probe['verdict']:20} {probe['probe']}: {probe['claim']} {probe['detail']}"
+    lines += [f"{probe['verdict']:20} {probe['probe']}: {probe['claim']} ({probe['detail']})"
               for probe in report["probes"]]
     lines += ["", "Captured activity records", ""]
     lines += [f"{row['bytes']:10} bytes {row['file']} ({row['program']})"

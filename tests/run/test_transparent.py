@@ -14,16 +14,21 @@ from harness import RunTest, environment
 
 SHELLS = [[shell] for shell in ("dash", "bash") if shutil.which(shell)]
 
-# Prints the signals it gets, ends with status 7 at "end" on stdin.
+# Prints the signals it gets, ends with status 7 at "end" on stdin. Signals are waited for, not
+# handled: Python would run a handler only after the system call that it came just before.
 LISTENER = """
-import os, signal, sys
-for name in ("HUP", "INT", "QUIT", "TERM", "USR1", "USR2", "ALRM", "WINCH"):
-    number = getattr(signal, "SIG" + name)
-    signal.signal(number, lambda n, f: os.write(1, signal.Signals(n).name.encode() + b"\\n"))
+import os, signal, sys, threading
+names = ("HUP", "INT", "QUIT", "TERM", "USR1", "USR2", "ALRM")
+signals = {getattr(signal, "SIG" + name) for name in names}
+signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+def wait_for_end():
+    for line in sys.stdin:
+        if line.strip() == "end":
+            os._exit(7)
+threading.Thread(target=wait_for_end, daemon=True).start()
 os.write(1, b"ready\\n")
-for line in sys.stdin:
-    if line.strip() == "end":
-        sys.exit(7)
+while True:
+    os.write(1, signal.Signals(signal.sigwait(signals)).name.encode() + b"\\n")
 """
 
 
@@ -109,6 +114,7 @@ class TestSignals(RunTest):
         process = subprocess.Popen(self.command(*options, *self.python(LISTENER)),
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=self.scratch,
                                    env=environment(), stderr=subprocess.DEVNULL, **popen)
+        self.addCleanup(end, process)
         self.assertEqual(process.stdout.readline(), b"ready\n")
         return process
 
@@ -127,9 +133,10 @@ class TestSignals(RunTest):
 
     def test_default_action_ends_both(self):
         process = subprocess.Popen(self.command("sleep", "1000"), cwd=self.scratch,
-                                   env=environment(), stderr=subprocess.DEVNULL)
-        self.assertTrue(wait_for(lambda: children(process.pid)))
-        self.assertTrue(wait_for(lambda: comm(children(process.pid)[0]) == "sleep"))
+                                   env=environment(), stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL)
+        self.addCleanup(end, process)
+        self.assertTrue(wait_for(lambda: child_is(process.pid, "sleep")))
         process.terminate()
         self.assertEqual(process.wait(60), -signal.SIGTERM)
 
@@ -152,9 +159,23 @@ def children(pid):
         return [int(word) for word in listing.read().split()]
 
 
-def comm(pid):
-    with open(f"/proc/{pid}/comm", encoding="ascii") as name:
-        return name.read().strip()
+def child_is(pid, name):
+    """True once the process has become the wrapper's last part and its child the named program."""
+    try:
+        [child] = children(pid)
+        with open(f"/proc/{child}/comm", encoding="ascii") as comm:
+            return comm.read().strip() == name
+    except (OSError, ValueError):
+        return False
+
+
+def end(process):
+    """Leaves nothing behind when a test fails half-way: the program first, then the wrapper."""
+    if process.poll() is None:
+        for child in children(process.pid):
+            os.kill(child, signal.SIGKILL)
+        process.kill()
+        process.wait()
 
 
 class TestTerminal(RunTest):
@@ -205,7 +226,7 @@ class TestTerminal(RunTest):
     def test_interrupt_key_ends_both(self):
         pid, terminal = self.spawn("--quiet", "sh", "-c", "echo up; exec sleep 1000")
         self.read_until(terminal, b"up")
-        self.assertTrue(wait_for(lambda: comm(children(pid)[0]) == "sleep"))
+        self.assertTrue(wait_for(lambda: child_is(pid, "sleep")))
         os.write(terminal, b"\x03")
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), -signal.SIGINT)
 
