@@ -28,7 +28,7 @@ Test(glibc_compat, starts_and_joins_threads)
 	void *result = NULL;
 
 	pthread_attr_init(&attributes);
-	cr_assert_eq(gt_compat_pthread_attr_setstacksize(&attributes, 1 << 18), 0);
+	cr_assert_eq(gt_compat_pthread_attr_setstacksize(&attributes, 1 << 20), 0);
 	cr_assert_eq(gt_compat_pthread_create(&thread, &attributes, answer, question), 0);
 	cr_assert_eq(gt_compat_pthread_join(thread, &result), 0);
 	cr_assert_eq(result, question + 1);

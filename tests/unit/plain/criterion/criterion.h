@@ -73,6 +73,8 @@ void plain_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 #define cr_assert_str_neq(a, b, ...) PLAIN_CHECK(true, #a " ne " #b, strcmp(a, b), __VA_ARGS__)
 #define cr_assert_arr_eq(a, b, n, ...)                                                             \
 	PLAIN_CHECK(true, #a " eq " #b, !memcmp(a, b, n), __VA_ARGS__)
+#define cr_assert_float_eq(a, b, e, ...)                                                           \
+	PLAIN_CHECK(true, #a " ~ " #b, (a) - (b) <= (e) && (b) - (a) <= (e), __VA_ARGS__)
 #define cr_assert_fail(...)       PLAIN_CHECK(true, "fail", false, __VA_ARGS__)
 
 #define cr_expect(condition, ...) PLAIN_CHECK(false, #condition, condition, __VA_ARGS__)
@@ -89,6 +91,8 @@ void plain_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 #define cr_expect_str_eq(a, b, ...) PLAIN_CHECK(false, #a " eq " #b, !strcmp(a, b), __VA_ARGS__)
 #define cr_expect_arr_eq(a, b, n, ...)                                                             \
 	PLAIN_CHECK(false, #a " eq " #b, !memcmp(a, b, n), __VA_ARGS__)
+#define cr_expect_float_eq(a, b, e, ...)                                                           \
+	PLAIN_CHECK(false, #a " ~ " #b, (a) - (b) <= (e) && (b) - (a) <= (e), __VA_ARGS__)
 #define cr_expect_fail(...) PLAIN_CHECK(false, "fail", false, __VA_ARGS__)
 
 #define cr_skip_test(...)   plain_skip(" " __VA_ARGS__)
