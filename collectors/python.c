@@ -12,7 +12,6 @@
 
 #include "collectors/python_codes.h"
 #include "collectors/python_runtime.h"
-#include "core/log.h"
 
 /* _PyInterpreterFrame.owner from here on: a frame of an evaluation loop itself. */
 #define OWNER_INTERPRETER 3
@@ -38,8 +37,9 @@ const char *gt_python_start(void)
 	struct gt_python_runtime runtime;
 	const char *why;
 
-	if (atomic_load_explicit(&python.on, memory_order_relaxed) ||
-	    atomic_load_explicit(&python.trust, memory_order_relaxed) == REFUTED)
+	if (atomic_load_explicit(&python.trust, memory_order_relaxed) == REFUTED)
+		return "the interpreter is not laid out as its version says";
+	if (atomic_load_explicit(&python.on, memory_order_relaxed))
 		return NULL;
 	why = gt_python_runtime_find(&runtime);
 	if (why)
@@ -191,11 +191,8 @@ static bool is_proven(const uint64_t *frames, uint32_t count)
 		return true;
 	sense = makes_sense(frames, count);
 	if (atomic_compare_exchange_strong(&python.trust, &unproven, sense ? PROVEN : REFUTED) &&
-	    !sense) {
+	    !sense)
 		atomic_store(&python.on, false);
-		gt_log_say("Python stacks are off: the interpreter is not laid out as its version "
-			   "says");
-	}
 	return sense;
 }
 

@@ -58,7 +58,8 @@ struct gt_python_counts {
 /*
  * Looks for an interpreter and switches captures on; again when the modules of the process have
  * changed. Not on a hot path, never two at a time. NULL: on, or no interpreter here; else one phrase
- * that says why the interpreter's stacks are not read, the same until it is another interpreter.
+ * that says why the interpreter's stacks are not read. The first stack decides whether it is laid
+ * out as its version says: that it was not is told by the next call.
  */
 const char *gt_python_start(void);
 

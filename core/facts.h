@@ -33,6 +33,7 @@ struct gt_facts {
 	char cupti_path[256];
 	const char *mode;      /* "cupti", "hooks only" */
 	char mode_reason[256]; /* why hooks only, empty otherwise */
+	char python[96];       /* "3.12.1", "off: why", empty: no interpreter was seen */
 	const char *unwinder;  /* "libunwind rules", "frame pointers", "off" */
 	uint32_t device_count; /* devices[] is indexed by device id, holes have id UINT32_MAX */
 	struct gt_device_event devices[GT_FACTS_DEVICES];

@@ -236,6 +236,7 @@ static void close_ledger(struct gt_session *s)
 	count[GT_LEDGER_OPS_IN_FLIGHT] = counts.in_flight;
 	count[GT_LEDGER_CLOCK_STEPS] = s->clock.steps;
 	count[GT_LEDGER_STACKS_REFUSED] += gt_stacks_refused(s->stacks);
+	gt_stacks_count_python(s);
 	if (s->graph_nodes)
 		count[GT_LEDGER_GRAPH_NODES_LOST] = gt_graph_nodes_lost(s->graph_nodes);
 	count[GT_LEDGER_STRINGS_REFUSED] = gt_intern_refused(s->strings);

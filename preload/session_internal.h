@@ -42,7 +42,6 @@ struct gt_session {
 	struct gt_stacks *stacks;
 	struct gt_graph_nodes *graph_nodes; /* NULL: no memory for them */
 	struct gt_python_frames *python;    /* NULL: Python stacks are not wanted */
-	const char *python_refused;         /* why an interpreter's stacks are not read */
 	struct gt_translate translate;
 	struct gt_cupti_status cupti;
 	bool has_cupti;

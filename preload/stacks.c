@@ -8,10 +8,12 @@
 #include <string.h>
 
 #include "collectors/python.h"
+#include "collectors/python_codes.h"
 #include "collectors/python_frames.h"
 #include "collectors/python_merge.h"
 #include "collectors/unwind.h"
 #include "core/log.h"
+#include "core/text.h"
 #include "preload/session_internal.h"
 
 /* A stack of both kinds before and after merging. Too large for a small stack. */
@@ -89,15 +91,37 @@ const struct gt_stack *gt_stacks_of_call(struct gt_session *session,
 	return stack ? stack : merge(session, record);
 }
 
+static void tell_python(struct gt_session *s, const char *why)
+{
+	struct gt_facts *facts = &s->facts;
+	uint32_t version = gt_python_version();
+	char text[sizeof(facts->python)] = "";
+
+	if (why)
+		gt_text_format(text, sizeof(text), "off: %s", why);
+	else if (version)
+		gt_text_format(text, sizeof(text), "%u.%u.%u", version >> 24, version >> 16 & 255,
+			       version >> 8 & 255);
+	if (!strcmp(text, facts->python))
+		return;
+	memcpy(facts->python, text, sizeof(text));
+	facts->generation++;
+	if (why)
+		gt_log_say("Python stacks are off: %s", why);
+}
+
 void gt_stacks_look_for_python(struct gt_session *session)
 {
-	const char *why;
+	if (session->python)
+		tell_python(session, gt_python_start());
+}
 
-	if (!session->python)
-		return;
-	why = gt_python_start();
-	if (why && why != session->python_refused) {
-		gt_log_say("Python stacks are off: %s", why);
-		session->python_refused = why;
-	}
+void gt_stacks_count_python(struct gt_session *session)
+{
+	struct gt_python_counts counts = gt_python_get_counts();
+	uint64_t *ledger = session->ledger.count;
+
+	gt_stacks_look_for_python(session); /* its first stack may have shown that it is another */
+	ledger[GT_LEDGER_PYTHON_BROKEN] = counts.broken + counts.foreign;
+	ledger[GT_LEDGER_PYTHON_UNNAMED] = gt_python_codes_count().refused;
 }

@@ -14,6 +14,9 @@ struct gt_stack;
 const struct gt_stack *gt_stacks_of_call(struct gt_session *session,
 					 const struct gt_call_record *record);
 
+/* Writes what was left out of Python stacks into the ledger. */
+void gt_stacks_count_python(struct gt_session *session);
+
 /* Modules have come or gone: an interpreter may be among them. */
 void gt_stacks_look_for_python(struct gt_session *session);
 

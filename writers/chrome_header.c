@@ -128,6 +128,7 @@ static void put_metadata(const struct gt_facts *facts, struct gt_json *json, uns
 	gt_json_member_u64(json, "pid", facts->pid);
 	put_optional(json, "mode", facts->mode);
 	put_optional(json, "unwinder", facts->unwinder);
+	put_optional(json, "python", facts->python);
 	if (cut < 3) {
 		put_optional(json, "mode_reason", facts->mode_reason);
 		put_optional(json, "cupti_path", facts->cupti_path);

@@ -19,11 +19,12 @@ import interpreters
 HERE = pathlib.Path(__file__).parent
 BUILD, SOURCE = (pathlib.Path(path).resolve() for path in sys.argv[1:3])
 del sys.argv[1:3]
+LEFT_OUT = "python_stacks_broken", "python_frames_unnamed"
 PROGRAM = HERE / "launches.py"
 
 
 def trace(about, folder, **options):
-    """(lines of launches that the program printed, events of the trace, stderr)"""
+    """(lines of launches that the program printed, the trace)"""
     environment = dict(os.environ, GPUTRACE_OUTPUT=folder,
                        LD_PRELOAD=str(BUILD / "preload" / "libgputrace.so"))
     environment.update({f"GPUTRACE_{name.upper()}": value for name, value in options.items()})
@@ -38,13 +39,13 @@ def trace(about, folder, **options):
     if len(files) != 1:
         raise AssertionError(f"{files}: {result.stderr}")
     with open(files[0], encoding="utf-8") as file:
-        events = json.load(file)["traceEvents"]
-    return result.stdout.splitlines(), events, result.stderr
+        return result.stdout.splitlines(), json.load(file)
 
 
-def kernels(events):
+def kernels(document):
     """The kernels in the order of their launches."""
-    slices = [event for event in events if event.get("cat") == "kernel"]
+    slices = [event for event in document["traceEvents"]
+              if event.get("cat") == "kernel"]
     return sorted(slices, key=lambda event: event["args"]["correlation"])
 
 
@@ -66,14 +67,17 @@ class Launches(unittest.TestCase):
     def test_each_launch_has_its_line(self):
         for number, about in enumerate(self.pythons):
             with self.subTest(about["path"]):
-                wanted, events, _ = trace(about, f"{self.folder.name}/{number}")
-                got = ["\t".join(python_frames(event)[0]) for event in kernels(events)]
+                wanted, document = trace(about, f"{self.folder.name}/{number}")
+                got = ["\t".join(python_frames(event)[0]) for event in kernels(document)]
                 self.assertEqual(got, wanted)
+                self.assertEqual(document["metadata"]["python"],
+                                 ".".join(map(str, about["version"])))
+                self.assertEqual([document["ledger"][key] for key in LEFT_OUT], [0, 0])
                 print("CPython", ".".join(map(str, about["version"])), flush=True)
 
     def test_off(self):
-        wanted, events, _ = trace(self.pythons[-1], self.folder.name, python="off")
-        got = [python_frames(event) for event in kernels(events)]
+        wanted, document = trace(self.pythons[-1], self.folder.name, python="off")
+        got = [python_frames(event) for event in kernels(document)]
         self.assertEqual(got, [[]] * len(wanted))
 
 
