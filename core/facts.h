@@ -38,6 +38,7 @@ struct gt_facts {
 	uint32_t device_count; /* devices[] is indexed by device id, holes have id UINT32_MAX */
 	struct gt_device_event devices[GT_FACTS_DEVICES];
 	struct gt_clock_sample clock_first, clock_last;
+	char command[1024];  /* arguments, blanks between them; empty unless asked for */
 	char options[512];   /* options that differ from their default, "name=value ..." */
 	uint32_t generation; /* counts changes */
 };

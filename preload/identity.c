@@ -60,13 +60,34 @@ static void fill_rank(struct gt_facts *facts)
 	}
 }
 
-static void fill_process(struct gt_facts *facts)
+/* The first bytes of a small file. Returns how many, 0 when it cannot be read. */
+static size_t read_file(const char *path, char *ret_text, size_t size)
 {
-	int fd = open("/proc/self/comm", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, facts->process, sizeof(facts->process) - 1);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, ret_text, size);
 
 	if (fd >= 0)
 		close(fd);
+	return n > 0 ? (size_t)n : 0;
+}
+
+void gt_identity_fill_command(struct gt_facts *facts)
+{
+	size_t n = read_file("/proc/self/cmdline", facts->command, sizeof(facts->command) - 1);
+
+	while (n > 0 && facts->command[n - 1] == 0)
+		n--;
+	for (size_t i = 0; i < n; i++) {
+		if (facts->command[i] == 0)
+			facts->command[i] = ' ';
+	}
+	facts->command[n] = 0;
+}
+
+static void fill_process(struct gt_facts *facts)
+{
+	size_t n = read_file("/proc/self/comm", facts->process, sizeof(facts->process) - 1);
+
 	while (n > 0 && facts->process[n - 1] == '\n')
 		n--;
 	if (n > 0)

@@ -10,6 +10,9 @@
 /* Fills process, host, pid, rank, world size, local rank. */
 void gt_identity_fill(struct gt_facts *facts);
 
+/* Fills command: only on request, arguments may hold secrets (REQ-88). */
+void gt_identity_fill_command(struct gt_facts *facts);
+
 /* The value of an environment variable, never in a setuid process. NULL: not set or empty. */
 const char *gt_identity_env(const char *name);
 

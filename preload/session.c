@@ -58,6 +58,8 @@ static void fill_facts(struct gt_session *s)
 
 	facts->version = GT_VERSION;
 	gt_identity_fill(facts);
+	if (gt_config_bool(&s->config, GT_CONFIG_RECORD_CMDLINE))
+		gt_identity_fill_command(facts);
 	facts->clock_first = facts->clock_last = s->clock.first;
 	facts->start = gt_clock_from_monotonic(&s->clock, s->clock.first.monotonic);
 	facts->base = gt_clock_base(s->clock.first.realtime);

@@ -133,8 +133,10 @@ static void put_metadata(const struct gt_facts *facts, struct gt_json *json, uns
 		put_optional(json, "mode_reason", facts->mode_reason);
 		put_optional(json, "cupti_path", facts->cupti_path);
 	}
-	if (cut < 2)
+	if (cut < 2) {
+		put_optional(json, "command", facts->command);
 		put_optional(json, "options", facts->options);
+	}
 	put_clock(facts, json);
 	if (cut)
 		gt_json_member_u64(json, "header_cuts", cut);

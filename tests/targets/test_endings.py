@@ -81,5 +81,25 @@ class Endings(unittest.TestCase):
                     self.check(way, "none", "130000")
 
 
+class CommandLine(unittest.TestCase):
+    """Arguments may hold secrets: they are in the trace on request only."""
+
+    def command_in_trace(self, option):
+        with tempfile.TemporaryDirectory() as folder:
+            os.environ["GPUTRACE_RECORD_CMDLINE"] = option
+            run("return", "cuda", "130000", folder)
+            del os.environ["GPUTRACE_RECORD_CMDLINE"]
+            with open(trace_file.find(folder)[0], encoding="utf-8") as file:
+                text = file.read()
+            return json.loads(text)["metadata"].get("command"), text
+
+    def test_only_on_request(self):
+        command, text = self.command_in_trace("no")
+        self.assertIsNone(command)
+        self.assertNotIn("return cuda", text)
+        command, _ = self.command_in_trace("yes")
+        self.assertEqual(command, PROGRAM + " return cuda")
+
+
 if __name__ == "__main__":
     sys.exit(unittest.main())
