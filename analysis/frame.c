@@ -22,6 +22,16 @@ static const char *line_colon(const char *p, const char *end)
 	return colon < end && colon > p && colon[-1] == ':' ? colon - 1 : NULL;
 }
 
+/* "module+0x1a2b": where the offset begins, else @end. */
+static const char *offset_mark(const char *p, const char *end)
+{
+	const char *mark = end;
+
+	while (mark > p && isxdigit((unsigned char)mark[-1]))
+		mark--;
+	return mark < end && mark - p >= 3 && !memcmp(mark - 3, "+0x", 3) ? mark - 3 : end;
+}
+
 static void take_place(struct gt_frame *frame, const char *p, const char *end)
 {
 	const char *colon = line_colon(p, end);
@@ -32,7 +42,7 @@ static void take_place(struct gt_frame *frame, const char *p, const char *end)
 		frame->line = strtol(colon + 1, NULL, 10);
 	} else {
 		frame->module = p;
-		frame->module_len = (size_t)(end - p);
+		frame->module_len = (size_t)(offset_mark(p, end) - p);
 	}
 }
 
@@ -181,4 +191,22 @@ void gt_frame_shorten(const char *name, size_t width, char *out, size_t size)
 void gt_frame_shorten_less(const char *name, size_t width, char *out, size_t size)
 {
 	shorten(name, width, size, out, size);
+}
+
+size_t gt_frame_print(const char *text, char *out, size_t size)
+{
+	const char *base;
+	struct gt_frame frame;
+	int n;
+
+	gt_frame_parse(text, &frame);
+	base = frame.module_len ? memrchr(frame.module, '/', frame.module_len) : NULL;
+	if (!frame.module_len || frame.function == frame.module)
+		n = snprintf(out, size, "%s", text);
+	else
+		n = snprintf(
+			out, size, "%.*s (%.*s)", (int)frame.function_len, frame.function,
+			(int)(frame.module + frame.module_len - (base ? base + 1 : frame.module)),
+			base ? base + 1 : frame.module);
+	return n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1;
 }

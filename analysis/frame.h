@@ -15,10 +15,14 @@ struct gt_frame { /* pieces of the frame's text, not terminated; len 0: not know
 };
 
 /*
- * Understands "function (module)", "function (file.cu:42)", "module+0x1a2b" (gputrace) and
+ * Understands "function (module)", "function (module+0x1a2b)", "function (file.cu:42)", "module+0x1a2b" (gputrace) and
  * "file.py(12): function" (Kineto).
  */
 void gt_frame_parse(const char *text, struct gt_frame *ret_frame);
+
+/* A frame for people: "function (module)" without the module's folder and the offset in it, so that
+ * all calls out of a function are one; with a source line as it is. Returns the length. */
+size_t gt_frame_print(const char *text, char *out, size_t size);
 
 /*
  * Shortens a demangled name: no return type "void", no parameters, long template arguments become

@@ -63,23 +63,24 @@ static bool is_data(const char *name)
 	return false;
 }
 
-static const char *nearest_frame(const struct gt_model *model, uint32_t stack)
+/* The nearest frame of a stack, "" when there is none. */
+static void print_nearest(const struct gt_model *model, uint32_t stack, char *out, size_t size)
 {
-	if (stack >= model->stacks.count || !model->stacks.at[stack].count)
-		return NULL;
-	return gt_model_name(model, model->stacks.at[stack].frame[0]);
+	*out = 0;
+	if (stack < model->stacks.count && model->stacks.at[stack].count)
+		gt_frame_print(gt_model_name(model, model->stacks.at[stack].frame[0]), out, size);
 }
 
 static int tell_call(struct explain *e, const struct gt_call *call, int64_t ns)
 {
-	const char *name = gt_model_name(e->model, call->name),
-		   *frame = nearest_frame(e->model, call->stack);
+	const char *name = gt_model_name(e->model, call->name);
 	enum gt_cause cause = is_sync(name)     ? GT_CAUSE_SYNC
 			      : is_launch(name) ? GT_CAUSE_LAUNCH
 						: GT_CAUSE_API;
+	char frame[2048];
 
-	snprintf(e->where, sizeof(e->where), "%s%s%s", name, frame ? " from " : "",
-		 frame ? frame : "");
+	print_nearest(e->model, call->stack, frame, sizeof(frame));
+	snprintf(e->where, sizeof(e->where), "%s%s%s", name, *frame ? " from " : "", frame);
 	return tell(e, cause, ns);
 }
 
@@ -148,46 +149,49 @@ static uint32_t common_depth(const struct gt_model *model, const struct gt_frame
 	return n;
 }
 
-static const char *frame_below(const struct gt_model *model, const struct gt_frames *frames,
-			       uint32_t depth)
+/* The frame @depth below the root, "" when the stack ends above it. */
+static void print_below(const struct gt_model *model, const struct gt_frames *frames,
+			uint32_t depth, char *out, size_t size)
 {
-	return depth < frames->count
-		       ? gt_model_name(model, frames->frame[frames->count - 1 - depth])
-		       : NULL;
+	*out = 0;
+	if (depth < frames->count)
+		gt_frame_print(gt_model_name(model, frames->frame[frames->count - 1 - depth]), out,
+			       size);
 }
 
-/* Without ranges the host was in the function that the calls before and after have in common, or in
+/* Between two stacks of the same thread the host was in the function that they have in common, or in
  * what it called between them. */
+static void place_between(struct explain *e, const struct gt_frames *last,
+			  const struct gt_frames *next)
+{
+	uint32_t depth = common_depth(e->model, last, next);
+	char in[1024], from[1024], to[1024], thread[64];
+
+	*in = 0;
+	if (depth)
+		print_below(e->model, next, depth - 1, in, sizeof(in));
+	print_below(e->model, last, depth, from, sizeof(from));
+	print_below(e->model, next, depth, to, sizeof(to));
+	snprintf(e->where, sizeof(e->where), "%s%s%s%s%s%s",
+		 *in ? in : thread_name(e, thread, sizeof(thread)), *from || *to ? "," : "",
+		 *from ? " after " : "", from, *to ? " before " : "", to);
+}
+
+/* What the stacks of the calls before and after @t say where there are no ranges. */
 static void place_by_stacks(struct explain *e, int64_t t)
 {
 	const struct gt_model *model = e->model;
-	uint32_t before = gt_model_call_before(model, e->call->thread, t), stack, depth;
-	const struct gt_frames *last, *next;
-	const char *in, *from, *to;
-	char thread[64];
+	uint32_t before = gt_model_call_before(model, e->call->thread, t);
+	uint32_t last = before == GT_NONE ? GT_NONE : model->calls.at[before].stack;
+	char thread[64], frame[1024];
 
-	stack = before == GT_NONE ? GT_NONE : model->calls.at[before].stack;
-	if (e->call->stack >= model->stacks.count || !model->stacks.at[e->call->stack].count) {
+	print_nearest(model, e->call->stack, frame, sizeof(frame));
+	if (last < model->stacks.count && *frame)
+		place_between(e, &model->stacks.at[last], &model->stacks.at[e->call->stack]);
+	else
 		snprintf(e->where, sizeof(e->where), "%s, before %s",
 			 thread_name(e, thread, sizeof(thread)),
-			 gt_model_name(model, e->call->name));
-		return;
-	}
-	next = &model->stacks.at[e->call->stack];
-	if (stack >= model->stacks.count) {
-		snprintf(e->where, sizeof(e->where), "%s, before %s",
-			 thread_name(e, thread, sizeof(thread)),
-			 frame_below(model, next, next->count - 1));
-		return;
-	}
-	last = &model->stacks.at[stack];
-	depth = common_depth(model, last, next);
-	in = depth ? frame_below(model, next, depth - 1) : NULL;
-	from = frame_below(model, last, depth);
-	to = frame_below(model, next, depth);
-	snprintf(e->where, sizeof(e->where), "%s%s%s%s%s%s",
-		 in ? in : thread_name(e, thread, sizeof(thread)), from || to ? "," : "",
-		 from ? " after " : "", from ? from : "", to ? " before " : "", to ? to : "");
+			 *frame ? frame : gt_model_name(model, e->call->name));
 }
 
 static bool is_step(const char *name)

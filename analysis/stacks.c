@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/frame.h"
 #include "analysis/gaps.h"
 #include "analysis/group.h"
 #include "analysis/table.h"
@@ -46,10 +47,13 @@ static size_t add_frame(char *out, size_t size, size_t n, const char *frame)
 static size_t put_stack(const struct gt_model *model, uint32_t stack, char *out, size_t size)
 {
 	const struct gt_frames *frames = &model->stacks.at[stack];
+	char text[4096];
 	size_t n = 0;
 
-	for (uint32_t i = frames->count; i-- > 0;)
-		n = add_frame(out, size, n, gt_model_name(model, frames->frame[i]));
+	for (uint32_t i = frames->count; i-- > 0;) {
+		gt_frame_print(gt_model_name(model, frames->frame[i]), text, sizeof(text));
+		n = add_frame(out, size, n, text);
+	}
 	return n;
 }
 

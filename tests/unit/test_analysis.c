@@ -111,6 +111,7 @@ static void check_frame(const char *text, const char *function, const char *file
 Test(frame, parts)
 {
 	check_frame("main (a.out)", "main", "", 0, "a.out");
+	check_frame("f(int) (/opt/lib x.so+0x1a2b)", "f(int)", "", 0, "/opt/lib x.so");
 	check_frame("f(int (*)(void)) (/src/a b.cu:42)", "f(int (*)(void))", "/src/a b.cu", 42, "");
 	check_frame("Trainer.step (train.py:7)", "Trainer.step", "train.py", 7, "");
 	check_frame("libfoo.so+0x1a2b", "libfoo.so+0x1a2b", "", 0, "libfoo.so");
@@ -118,6 +119,23 @@ Test(frame, parts)
 	check_frame("plain", "plain", "", 0, "");
 	check_frame("()", "()", "", 0, "");
 	check_frame("", "", "", 0, "");
+}
+
+Test(frame, print)
+{
+	static const char *const rows[][2] = {
+		{"f(int) (/opt/lib x.so+0x1a2b)", "f(int) (lib x.so)"},
+		{"main (a.out)", "main (a.out)"},
+		{"f (/src/a.cu:42)", "f (/src/a.cu:42)"},
+		{"libfoo.so+0x1a2b", "libfoo.so+0x1a2b"},
+		{"", ""},
+	};
+	char out[64];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		cr_assert_eq(gt_frame_print(rows[i][0], out, sizeof(out)), strlen(rows[i][1]));
+		cr_assert_str_eq(out, rows[i][1]);
+	}
 }
 
 static void check_short(const char *name, size_t width, const char *expected)
