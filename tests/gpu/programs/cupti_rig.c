@@ -49,6 +49,7 @@ static void CUPTIAPI request_buffer(uint8_t **ret_buffer, size_t *ret_size, size
 	if (!rig.refuse_buffers) {
 		*ret_buffer = aligned_alloc(8, BUFFER_BYTES);
 		*ret_size = BUFFER_BYTES;
+		memset(*ret_buffer, 0xab, BUFFER_BYTES);
 	}
 }
 
@@ -59,11 +60,11 @@ static void CUPTIAPI complete_buffer(CUcontext context, uint32_t stream, uint8_t
 
 	(void)context;
 	(void)stream;
-	(void)size;
 	rig.complete_tid = thread_id();
 	rig.completions++;
 	if (!buffer || !valid)
 		return;
+	rig.zeroed = valid < size && buffer[valid] == 0 && buffer[size - 1] == 0;
 	if (rig.read_copies) {
 		uint8_t *copy = aligned_alloc(8, BUFFER_BYTES);
 

@@ -44,6 +44,7 @@ struct rig {
 	unsigned requests, completions;
 	CUptiResult end_of_buffer;            /* what cuptiActivityGetNextRecord ended with */
 	size_t kernel_stride;                 /* bytes from a kernel record to the next one */
+	bool zeroed;                          /* the last buffer, behind its records */
 	bool read_copies;                     /* read records out of a copy of the buffer */
 	CUpti_Activity *records[RIG_RECORDS]; /* point into buffers that are never freed */
 	unsigned record_count;

@@ -152,6 +152,40 @@ static bool copied_buffers_are_read(void)
 		    rig_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
 }
 
+static bool buffers_are_zeroed(void)
+{
+	one_kernel();
+	return seen(rig.zeroed, "the bytes behind the records are %s",
+		    rig.zeroed ? "0" : "as lent");
+}
+
+static bool kernel_kinds_exclude(void)
+{
+	CUptiResult result;
+
+	rig_start();
+	result = rig.cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_KERNEL);
+	return seen(result == CUPTI_ERROR_NOT_COMPATIBLE, "result %d", result);
+}
+
+static bool stream_ids(void)
+{
+	const CUpti_ActivityKernel9 *own, *null;
+
+	rig_start();
+	rig_launch();
+	rig.stream = NULL;
+	rig_launch();
+	rig_flush(0);
+	own = rig_find(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, 0);
+	null = rig_find(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, 1);
+	if (!own || !null)
+		return seen(false, "no record");
+	return seen((own->streamId == 13 && null->streamId == 7) ||
+			    (own->streamId == 7 && null->streamId == 13),
+		    "%u and %u", own->streamId, null->streamId);
+}
+
 static bool kernel_record_size(void)
 {
 	uint32_t version = 0;
@@ -319,6 +353,11 @@ static const struct {
 	 refused_buffers_are_counted},
 	{"copied-buffers-are-read", "GetNextRecord reads a copy of a buffer",
 	 copied_buffers_are_read},
+	{"buffers-are-zeroed", "CUPTI clears a buffer before it writes into it",
+	 buffers_are_zeroed},
+	{"kernel-kinds-exclude", "KERNEL beside CONCURRENT_KERNEL is refused with 14",
+	 kernel_kinds_exclude},
+	{"stream-ids", "the default stream is 7, the first one made is 13", stream_ids},
 	{"kernel-record-size", "kernel records lie sizeof(CUpti_ActivityKernel10) apart",
 	 kernel_record_size},
 	{"thread-ids-are-system", "THREAD_ID_TYPE_SYSTEM gives the thread's id",
