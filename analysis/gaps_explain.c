@@ -174,7 +174,7 @@ static void place_between(struct explain *e, const struct gt_frames *last,
 	print_below(e->model, next, depth, to, sizeof(to));
 	snprintf(e->where, sizeof(e->where), "%s%s%s%s%s%s",
 		 *in ? in : thread_name(e, thread, sizeof(thread)), *from || *to ? "," : "",
-		 *from ? " after " : "", from, *to ? " before " : "", to);
+		 *from ? " after a call in " : "", from, *to ? " up to a call in " : "", to);
 }
 
 /* What the stacks of the calls before and after @t say where there are no ranges. */
@@ -189,7 +189,7 @@ static void place_by_stacks(struct explain *e, int64_t t)
 	if (last < model->stacks.count && *frame)
 		place_between(e, &model->stacks.at[last], &model->stacks.at[e->call->stack]);
 	else
-		snprintf(e->where, sizeof(e->where), "%s, before %s",
+		snprintf(e->where, sizeof(e->where), "%s, up to %s",
 			 thread_name(e, thread, sizeof(thread)),
 			 *frame ? frame : gt_model_name(model, e->call->name));
 }
