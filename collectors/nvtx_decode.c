@@ -562,6 +562,8 @@ static void put_blob(struct out *out, const struct view *view, uint64_t id)
 	const struct gt_nvtx_enum *e = gt_nvtx_enum_find(view->domain, id);
 	size_t width = width_of(view, id), end;
 
+	if (!view->size)
+		return;
 	if (schema)
 		put_schema(out, view, schema, 0, 0, &end);
 	else if (is_text(id))

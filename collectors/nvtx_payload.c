@@ -257,6 +257,8 @@ static size_t put_string(char *out, size_t room, uint16_t place, const char *tex
 	if (room < sizeof(head) + GT_NVTX_STRING_MAX)
 		return 0;
 	n = read_foreign(out + sizeof(head), text, GT_NVTX_STRING_MAX);
+	if (!n)
+		return 0;
 	head[1] = (uint16_t)strnlen(out + sizeof(head), n);
 	memcpy(out, head, sizeof(head));
 	return sizeof(head) + head[1];

@@ -15,7 +15,7 @@ size_t gt_text_decimal(char *out, uint64_t value);
 /* Lower-case hexadecimal digits of @value (16 are always enough). Returns how many. */
 size_t gt_text_hex(char *out, uint64_t value);
 
-/* @value with up to 9 significant digits, as JSON takes it ("0.25", "1.5e-07"); "nan", "inf", "-inf" are
+/* @value with up to 9 significant digits, as JSON takes it ("0.25", "1.5e-7"); "nan", "inf", "-inf" are
  * not JSON. 24 bytes are always enough. Returns how many. */
 size_t gt_text_real(char *out, double value);
 
