@@ -195,7 +195,7 @@ static int64_t absolute(const struct gt_model *model, const struct gt_op *op)
 /* The @nth collective of all ranks: who waited for whom. */
 static void compare_ranks(const struct gt_job *job, struct rank *ranks, size_t nth)
 {
-	int64_t latest = INT64_MIN;
+	int64_t latest = INT64_MIN, earliest = INT64_MAX;
 	size_t last = 0;
 
 	for (size_t r = 0; r < job->count; r++) {
@@ -205,8 +205,10 @@ static void compare_ranks(const struct gt_job *job, struct rank *ranks, size_t n
 			latest = start;
 			last = r;
 		}
+		if (start < earliest)
+			earliest = start;
 	}
-	ranks[last].last++;
+	ranks[last].last += latest > earliest;
 	for (size_t r = 0; r < job->count; r++) {
 		const struct gt_op *op = ranks[r].ops.at[nth];
 		int64_t wait = latest - absolute(&job->models[r], op);

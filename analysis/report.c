@@ -158,7 +158,9 @@ static int print_timeline(const struct page *page)
 	for (int s = 0; s < STRIP_COUNT_; s++)
 		fprintf(page->out, "<i style=\"background:%s\"></i>%s", strips[s].color,
 			strips[s].name);
-	fprintf(page->out, "</p>\n<svg viewBox=\"0 0 1200 %d\" font-family=\"sans-serif\">\n",
+	fprintf(page->out,
+		"</p>\n<svg viewBox=\"0 0 1200 %d\" font-family=\"sans-serif\" "
+		"shape-rendering=\"crispEdges\">\n",
 		shown * 64 + 18);
 	for (int i = 0; !rc && i < shown; i++)
 		rc = print_device(page, &page->uses[i], i * 64);
