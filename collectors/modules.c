@@ -173,6 +173,20 @@ static bool add_again(struct gt_modules *modules, const struct seen *seen,
 	return false;
 }
 
+static const struct gt_string *make_build_id(struct gt_modules *modules, const struct seen *seen)
+{
+	static const char digits[] = "0123456789abcdef";
+	char text[2 * GT_BUILD_ID_MAX];
+
+	for (uint32_t i = 0; i < seen->build_id_size; i++) {
+		text[2 * i] = digits[seen->build_id[i] >> 4];
+		text[2 * i + 1] = digits[seen->build_id[i] & 15];
+	}
+	if (!seen->build_id_size)
+		return NULL;
+	return gt_intern_get(modules->pool, text, 2 * (size_t)seen->build_id_size);
+}
+
 static void add(struct gt_modules *modules, const struct seen *seen)
 {
 	const struct gt_string *path = find_path(modules, seen);
@@ -192,6 +206,7 @@ static void add(struct gt_modules *modules, const struct seen *seen)
 	module->end = seen->end;
 	memcpy(module->build_id, seen->build_id, sizeof(module->build_id));
 	module->build_id_size = seen->build_id_size;
+	module->build_id_text = make_build_id(modules, seen);
 	module->is_main = seen->is_main;
 	module->is_vdso = seen->is_vdso;
 	module->is_loaded = true;

@@ -19,9 +19,10 @@ struct gt_module {
 	uint64_t bias;                /* address in memory - address in the file's tables */
 	uint64_t start, end;          /* of all its segments */
 	uint8_t build_id[GT_BUILD_ID_MAX];
-	uint32_t build_id_size; /* bytes, 0: has none */
-	bool is_main;           /* the program */
-	bool is_vdso;           /* has no file; its image is whole at start */
+	uint32_t build_id_size;                /* bytes, 0: has none */
+	const struct gt_string *build_id_text; /* hexadecimal, NULL: has none */
+	bool is_main;                          /* the program */
+	bool is_vdso;                          /* has no file; its image is whole at start */
 	bool is_loaded;
 	bool ours;     /* the tracer's, the CUDA runtime's or the driver's */
 	void *symbols; /* belongs to collectors/symbols.c */

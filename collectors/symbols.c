@@ -159,6 +159,7 @@ const struct gt_frame *gt_symbols_find_frame(void *context, uint64_t pc)
 	}
 	frame->kind = GT_FRAME_NATIVE;
 	frame->module = module->path;
+	frame->build_id = module->build_id_text;
 	frame->offset = call - module->bias;
 	frame->ours = module->ours;
 	name_frame(symbols, frame, module);

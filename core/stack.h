@@ -24,6 +24,7 @@ struct gt_frame {
 	enum gt_frame_kind kind;
 	const struct gt_string *function; /* demangled, or Python's qualified name */
 	const struct gt_string *module;   /* path of the shared object or program */
+	const struct gt_string *build_id; /* of the module, hexadecimal */
 	const struct gt_string *file;     /* source file, whole path */
 	uint32_t line;                    /* 1.., 0: not known */
 	uint64_t offset;                  /* into the module, of the call; address of a JIT frame */

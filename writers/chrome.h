@@ -95,7 +95,7 @@ int gt_chrome_file_close(struct gt_chrome *chrome, struct gt_ledger *ledger);
 struct gt_chrome_text {
 	const char *text; /* escaped, without quotes; NULL: not made yet */
 	uint32_t length;
-	bool framed; /* stacks: "frames" has been printed */
+	bool framed; /* stacks: "frames" has been printed; build-ids: "modules" has told it */
 };
 
 struct gt_chrome_table {
@@ -123,6 +123,10 @@ void gt_chrome_put_launched_by(struct gt_chrome_texts *texts, struct gt_json *js
 /* All frames with whole paths, as an array. */
 void gt_chrome_put_frames(struct gt_chrome_texts *texts, struct gt_json *json,
 			  const struct gt_stack *stack);
+
+/* The build-ids of those modules of the frames that no slice before has told, under @key. */
+void gt_chrome_put_modules(struct gt_chrome_texts *texts, struct gt_json *json, const char *key,
+			   const struct gt_stack *stack);
 
 /* True once per stack: its frames stand on the slice that is being printed. */
 bool gt_chrome_first_use(struct gt_chrome_texts *texts, const struct gt_stack *stack);

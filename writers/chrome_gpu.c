@@ -80,6 +80,7 @@ static void put_graph(struct gt_chrome *chrome, uint32_t graph, uint64_t node,
 		return;
 	gt_json_key(json, "created frames");
 	gt_chrome_put_frames(&chrome->texts, json, created);
+	gt_chrome_put_modules(&chrome->texts, json, "created modules", created);
 }
 
 static void put_shared_memory(struct gt_json *json, const struct gt_kernel_event *kernel)

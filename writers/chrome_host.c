@@ -23,6 +23,7 @@ void gt_chrome_put_stack(struct gt_chrome *chrome, const struct gt_stack *stack,
 		return;
 	gt_json_key(json, "frames");
 	gt_chrome_put_frames(&chrome->texts, json, stack);
+	gt_chrome_put_modules(&chrome->texts, json, "modules", stack);
 }
 
 static void end_line(struct gt_json *json)

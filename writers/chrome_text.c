@@ -212,6 +212,44 @@ void gt_chrome_put_frames(struct gt_chrome_texts *texts, struct gt_json *json,
 	gt_json_char(json, ']');
 }
 
+/* True once per module, which its build-id stands for. */
+static bool is_new_module(struct gt_chrome_texts *texts, const struct gt_frame *frame)
+{
+	struct gt_chrome_text *row;
+
+	if (!frame->module || !frame->build_id)
+		return false;
+	row = row_of(&texts->strings, frame->build_id->id);
+	if (!row || row->framed)
+		return false;
+	row->framed = true;
+	return true;
+}
+
+void gt_chrome_put_modules(struct gt_chrome_texts *texts, struct gt_json *json, const char *key,
+			   const struct gt_stack *stack)
+{
+	bool opened = false;
+
+	for (uint32_t i = 0; i < stack->count; i++) {
+		const struct gt_frame *frame = stack->frames[i];
+
+		if (!is_new_module(texts, frame))
+			continue;
+		if (!opened) {
+			gt_json_key_text(json, key);
+			gt_json_char(json, '{');
+			opened = true;
+		}
+		gt_json_comma(json);
+		gt_json_string(json, frame->module->text, frame->module->length);
+		gt_json_raw(json, ": ", 2);
+		gt_json_string(json, frame->build_id->text, frame->build_id->length);
+	}
+	if (opened)
+		gt_json_char(json, '}');
+}
+
 bool gt_chrome_first_use(struct gt_chrome_texts *texts, const struct gt_stack *stack)
 {
 	struct gt_chrome_text *row = row_of(&texts->stacks, stack->id);

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Launches kernels of the driver API from known lines and prints "line<TAB>name" for each launch.
+"""Launches kernels of the driver API from known lines and prints "launched<TAB>line<TAB>function" for each.
 
-Three lines of one function, a method called in a loop, a thread, a generator."""
+Three lines of one function, a method called in a loop, a thread, a generator; a graph, with "created"
+for each of its nodes and "replayed" for each launch of the whole."""
 import ctypes
 import sys
 import threading
@@ -35,11 +36,11 @@ LAUNCH = (function, 1, 1, 1, 32, 1, 1, 0, None, arguments, None)
 launches = []
 
 
-def note():
+def note(what="launched"):
     """The line that calls this one, which also launches."""
     frame = sys._getframe(1)
     name = getattr(frame.f_code, "co_qualname", frame.f_code.co_name)
-    launches.append(f"{frame.f_lineno}\t{name}")
+    launches.append(f"{what}\t{frame.f_lineno}\t{name}")
 
 
 def three():
@@ -67,11 +68,27 @@ def steps():
     yield 2
 
 
+def capture():
+    """Three nodes from three lines; the launch of the whole graph is on a fourth."""
+    stream, graph, executable = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+    check(cuda.cuStreamCreate(ctypes.byref(stream), 1))
+    launch = LAUNCH[:8] + (stream,) + LAUNCH[9:]
+    check(cuda.cuStreamBeginCapture_v2(stream, 0))
+    check(cuda.cuLaunchKernel(*launch)), note("created")
+    check(cuda.cuLaunchKernel(*launch)), note("created")
+    check(cuda.cuLaunchKernel(*launch)), note("created")
+    check(cuda.cuStreamEndCapture(stream, ctypes.byref(graph)))
+    check(cuda.cuGraphInstantiateWithFlags(ctypes.byref(executable), graph, ctypes.c_ulonglong(0)))
+    for _ in range(5):
+        check(cuda.cuGraphLaunch(executable, stream)), note("replayed")
+
+
 three()
 Model().forward()
 thread = threading.Thread(target=on_thread)
 thread.start()
 thread.join()
 list(steps())
+capture()
 check(cuda.cuCtxSynchronize())
 print("\n".join(launches))

@@ -333,8 +333,9 @@ Test(chrome, stack_in_words_once_and_by_number)
 				      .function = trace_string(&t, "step"),
 				      .file = trace_string(&t, "/src/train.py"),
 				      .line = 7};
-	frames[2] =
-		(struct gt_frame){.module = trace_string(&t, "/lib/libc.so.6"), .offset = 0x1a2b};
+	frames[2] = (struct gt_frame){.module = trace_string(&t, "/lib/libc.so.6"),
+				      .build_id = trace_string(&t, "0a1b"),
+				      .offset = 0x1a2b};
 	stack = trace_stack(5, frames, 3);
 	event = kernel_event(&t);
 	event.launch.stack = stack;
@@ -350,7 +351,7 @@ Test(chrome, stack_in_words_once_and_by_number)
 		"\"launched by\": \"Net::forward(\\\"x\\\") (net.cu:42) < step (train.py:7) < "
 		"libc.so.6+0x1a2b\", \"stack\": 5, \"frames\": [\"Net::forward(\\\"x\\\") "
 		"(/src/net.cu:42)\", \"step (/src/train.py:7)\", \"/lib/libc.so.6+0x1a2b\"], "
-		"\"nvtx\": \"nn:forward\"}}\n");
+		"\"modules\": {\"/lib/libc.so.6\": \"0a1b\"}, \"nvtx\": \"nn:forward\"}}\n");
 	cr_assert_not_null(first, "%s", t.text + 16384);
 	cr_assert_not_null(strstr(first + 10, "libc.so.6+0x1a2b\", \"stack\": 5, \"nvtx\""));
 	cr_assert_null(strstr(first + 200, "\"frames\""));
