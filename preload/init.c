@@ -68,7 +68,7 @@ static void set_nvtx_injection(void)
 	const char *when = secure_getenv("GPUTRACE_NVTX");
 	const char *own = own_path();
 
-	if (!own || (when && !strcmp(when, "off")))
+	if (!own || (when && !strcmp(when, "off")) || (current && !strcmp(current, own)))
 		return;
 	if (is_unset(current) || is_gputrace(current) || (when && !strcmp(when, "force")))
 		setenv(NVTX_INJECTION, own, 1);
@@ -98,14 +98,24 @@ static int (*parse_instance(const char *value))(void)
 	return (int (*)(void))(uintptr_t)address;
 }
 
-/* Two files with the library in one process (a copy in CUDA_INJECTION64_PATH): the first one to be
- * loaded records, the other passes everything on (REQ-58). */
+/* The driver will load another file: it may be a copy of this library (REQ-58). */
+static bool another_copy_may_come(void)
+{
+	const char *injection = secure_getenv(INJECTION);
+	const char *own = own_path();
+
+	return !is_unset(injection) && own && strcmp(injection, own) != 0;
+}
+
+/* Two copies in one process: the first one to be loaded records, the other passes everything on.
+ * Said in the environment only when it can matter: the first setenv of a process costs it the start
+ * of malloc. */
 static void claim_instance(void)
 {
 	char value[64];
 
 	first_copy = parse_instance(secure_getenv(INSTANCE));
-	if (first_copy)
+	if (first_copy || !another_copy_may_come())
 		return;
 	gt_text_format(value, sizeof(value), "%lu:%lu", (unsigned long)image_mark(),
 		       (unsigned long)(uintptr_t)&InitializeInjection);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs a target program on the simulated device with and without the tracer, and compares.
 
-    run.py --build DIR --source DIR [--cupti 18|22|26|130000|none] [--enter preload|injection|run]
+    run.py --build DIR --source DIR [--cupti 18|22|26|130000|none] [--enter preload|injection|run|copy]
            [--option NAME=VALUE ...] [--fault LIST] -- PROGRAM [ARGUMENT ...]
 
 Checked: output and exit status are the same; every event the target expects is there and no other
@@ -15,6 +15,7 @@ import collections
 import glob
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -41,7 +42,7 @@ def parse_arguments():
     parser.add_argument("--build", required=True)
     parser.add_argument("--source", required=True)
     parser.add_argument("--cupti", default="130000")
-    parser.add_argument("--enter", default="preload", choices=["preload", "injection", "run"])
+    parser.add_argument("--enter", default="preload", choices=["preload", "injection", "run", "copy"])
     parser.add_argument("--option", action="append", default=[])
     parser.add_argument("--fault", default="")
     parser.add_argument("--keep", help="folder that is kept, for looking at what came out")
@@ -54,6 +55,10 @@ def tracer_environment(arguments, output):
     environment = {"GPUTRACE_OUTPUT": output}
     if arguments.enter == "preload":
         environment["LD_PRELOAD"] = library
+    elif arguments.enter == "copy":  # preloaded, and the driver loads a second file
+        environment["LD_PRELOAD"] = library
+        environment["CUDA_INJECTION64_PATH"] = os.path.join(os.path.dirname(output), "copy.so")
+        shutil.copy(library, environment["CUDA_INJECTION64_PATH"])
     elif arguments.enter == "injection":
         environment["CUDA_INJECTION64_PATH"] = library
     for path in older_cupti(arguments) if arguments.cupti in ("18", "22", "26") else ():
