@@ -87,12 +87,13 @@ static void push_block(struct gt_thread *thread)
 	while (!atomic_compare_exchange_weak(&registry.first, &first, thread));
 }
 
-static struct gt_thread *map_block(size_t share)
+static struct gt_thread *map_block(uint32_t percent)
 {
 	size_t size = block_bytes() + registry.limits.ring_bytes;
 	struct gt_thread *thread;
 
-	if (atomic_fetch_add(&registry.bytes, size) + size > registry.limits.max_bytes / share)
+	if (atomic_fetch_add(&registry.bytes, size) + size >
+	    registry.limits.max_bytes / 100 * percent)
 		goto refused;
 	thread = gt_memory_map(block_bytes());
 	if (!thread)
@@ -107,7 +108,7 @@ refused:
 	return NULL;
 }
 
-struct gt_thread *gt_thread_first_sight(size_t share)
+struct gt_thread *gt_thread_first_sight(uint32_t percent)
 {
 	uint32_t epoch = atomic_load(&gt_thread_epoch);
 	struct gt_thread *thread = NULL;
@@ -117,7 +118,7 @@ struct gt_thread *gt_thread_first_sight(size_t share)
 	if (epoch && !atomic_load(&registry.stopped)) {
 		thread = reuse_block();
 		if (!thread) {
-			thread = map_block(share);
+			thread = map_block(percent);
 			fresh = thread != NULL;
 		}
 	}

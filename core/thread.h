@@ -58,9 +58,9 @@ void gt_threads_stop(void);
 extern __thread struct gt_thread *gt_thread_self;
 extern _Atomic uint32_t gt_thread_epoch; /* 0: no registry */
 
-/* Makes the block of the calling thread unless all blocks have more than 1 / @share of the memory
- * together. A few system calls; never malloc of ours. NULL: refused. */
-struct gt_thread *gt_thread_first_sight(size_t share);
+/* Makes the block of the calling thread unless all blocks together would have more than @percent of
+ * the memory. A few system calls; never malloc of ours. NULL: refused. */
+struct gt_thread *gt_thread_first_sight(uint32_t percent);
 
 /* Counts a call that found no block. */
 void gt_thread_refuse(void);
@@ -80,19 +80,19 @@ static inline struct gt_thread *gt_thread_get(void)
 
 	if (gt_thread_is_known(self))
 		return self;
-	self = gt_thread_first_sight(1);
+	self = gt_thread_first_sight(100);
 	if (!self)
 		gt_thread_refuse();
 	return self;
 }
 
-/* The same for what is not a CUDA call: it leaves half the memory to the threads that make some, and
+/* The same for what is not a CUDA call: it leaves a quarter of the memory to the threads that make some, and
  * its caller counts what it loses. */
 static inline struct gt_thread *gt_thread_find(void)
 {
 	struct gt_thread *self = gt_thread_self;
 
-	return gt_thread_is_known(self) ? self : gt_thread_first_sight(2);
+	return gt_thread_is_known(self) ? self : gt_thread_first_sight(75);
 }
 
 /* A single-writer counter: no locked instruction. */
