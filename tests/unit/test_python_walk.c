@@ -334,8 +334,8 @@ Test(python_walk, characters_of_every_width, .init = start_3_11)
 					     {0x540d, 0xd800, 'x', 0},
 					     {0x1d518, 0x110000, 0, 0},
 					     {0xdcff, 'y', 0, 0}};
-	static const char *const utf8[] = {"\xc3\xa4"
-					   "b\xc3\xbf",
+	static const char *const utf8[] = {("\xc3\xa4"
+					    "b\xc3\xbf"),
 					   "\xe5\x90\x8d\xef\xbf\xbdx",
 					   "\xf0\x9d\x94\x98\xef\xbf\xbd", "\xffy"};
 	static const uint32_t widths[] = {1, 2, 4, 2}, lengths[] = {3, 3, 2, 2};
