@@ -127,7 +127,7 @@ void gt_emit_call(struct gt_session *session, const struct gt_event *event, bool
 
 	if (expects)
 		gt_ledger_add(&session->ledger, GT_LEDGER_LAUNCHES_SEEN, 1);
-	gt_ranges_launch(session, &launch, expects, many);
+	gt_ranges_launch(session, &launch, expects);
 	gt_correlate_put(session->emit.calls, event->correlation, &launch, expects, many);
 	route(session, event);
 }

@@ -18,12 +18,11 @@
 #define SETTLE_EVERY_NS (200 * MS_NS)
 #define SETTLE_FORCED   1024u
 
-void gt_ranges_launch(struct gt_session *session, struct gt_launch *launch, bool expects, bool many)
+void gt_ranges_launch(struct gt_session *session, struct gt_launch *launch, bool expects)
 {
 	struct gt_ranges *ranges = session->ranges;
 	struct gt_range *range = gt_range_innermost(ranges, launch->tid);
 
-	(void)many;
 	if (!range)
 		return;
 	launch->nvtx = range->label;

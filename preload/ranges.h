@@ -33,10 +33,9 @@ void gt_ranges_record(struct gt_session *session, const struct gt_nvtx_record *r
 /* Takes ranges that were open before the session began. Before each record of a ring: one load. */
 void gt_ranges_take_early(struct gt_session *session);
 
-/* A call of thread launch->tid: sets launch->nvtx and launch->range. @expects, @many: as in
- * gt_emit_call. */
-void gt_ranges_launch(struct gt_session *session, struct gt_launch *launch, bool expects,
-		      bool many);
+/* A call of thread launch->tid: sets launch->nvtx and launch->range. @expects: it starts
+ * GPU work. */
+void gt_ranges_launch(struct gt_session *session, struct gt_launch *launch, bool expects);
 
 /* A GPU operation that has been joined to its launch; corrects launch.nvtx when it is known by now
  * that the range had ended before the launch. */
