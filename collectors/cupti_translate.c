@@ -5,7 +5,6 @@
  */
 #include "collectors/cupti_translate.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "collectors/cupti_layout.h"
@@ -302,6 +301,8 @@ static void translate_overhead(struct gt_translate *t, const void *record)
 	t->emit(t->context, &event);
 }
 
+/* The name is never freed: up to 11.8 all records of a device share one, later ones may free theirs,
+ * and the few that a process gets are not worth guessing since when. */
 static void fill_device(struct gt_translate *t, const CUpti_ActivityDevice4 *r,
 			struct gt_device_event *d)
 {
@@ -335,7 +336,6 @@ static void translate_device(struct gt_translate *t, const void *record)
 	fill_device(t, r, &event.device);
 	if (r->id < GT_FACTS_DEVICES)
 		t->devices[r->id] = event.device;
-	free((void *)(uintptr_t)r->name); /* CUPTI mallocs it for each record and leaves it to us */
 	t->emit(t->context, &event);
 }
 

@@ -385,7 +385,8 @@ void cupti_record_device(int ordinal)
 		put_device_attributes(ordinal, f);
 	if (!cupti.kinds[CUPTI_ACTIVITY_KIND_DEVICE])
 		return;
-	r.name = strdup(f->name); /* the client frees it: one per record */
+	/* the text behind Device4 says shared, behind Device5 that the client may free it */
+	r.name = SIM_CUPTI_VERSION < 22 ? f->name : strdup(f->name);
 	cupti_buffers_put(&r, sizeof(r));
 }
 
