@@ -6,6 +6,7 @@
  */
 #include "collectors/call.h"
 #include "collectors/cuda_api.h"
+#include "collectors/cupti.h"
 #include "collectors/cupti_internal.h"
 #include "collectors/graph_nodes.h"
 #include "core/forkguard.h"
@@ -26,9 +27,8 @@ static void flush_before(enum gt_api_domain domain, uint32_t cbid)
 {
 	const struct gt_cuda_api *api = gt_cuda_api_find(domain, cbid);
 
-	if (api && api->flags & GT_CUDA_FLUSH_BEFORE &&
-	    !atomic_load_explicit(&gt_cupti.dead, memory_order_relaxed))
-		gt_cupti.api.cuptiActivityFlushAll(0);
+	if (api && api->flags & GT_CUDA_FLUSH_BEFORE)
+		gt_cupti_flush(false);
 }
 
 static void on_api(CUpti_CallbackDomain cupti_domain, uint32_t cbid, const CUpti_CallbackData *data)

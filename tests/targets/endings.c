@@ -102,6 +102,13 @@ static void end_by_device_reset(void)
 	exit(9);
 }
 
+static void end_by_reset_first(void)
+{
+	cudaDeviceReset();
+	use_cuda(SETS);
+	exit(10);
+}
+
 /* A forked child that ends in every way a child does; the parent goes on. */
 static void end_by_fork(void)
 {
@@ -140,6 +147,7 @@ static const struct {
 	{"exec", end_by_exec},
 	{"main_pthread_exit", end_by_main_pthread_exit},
 	{"device_reset", end_by_device_reset},
+	{"reset_first", end_by_reset_first},
 	{"fork", end_by_fork},
 };
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 import trace_file
 
@@ -79,6 +80,15 @@ class Endings(unittest.TestCase):
             if way not in AFTER:
                 with self.subTest(way=way):
                     self.check(way, "none", "130000")
+
+    def test_reset_before_there_was_a_record(self):
+        """A flush then has been seen to hang: CUPTI without the kinds that tell of it at once."""
+        faults = "flush=unused,enable:8=14,enable:9=14,enable:37=14,enable:17=14"
+        with tempfile.TemporaryDirectory() as folder:
+            with unittest.mock.patch.dict(os.environ, SIMCUDA_FAULT=faults):
+                status, _, _ = run("reset_first", "none", "130000", folder)
+            self.assertEqual(status, 10)
+            self.assertEqual(sets_in(trace_file.find(folder)[0]), SETS)
 
 
 class CommandLine(unittest.TestCase):

@@ -45,6 +45,7 @@ static bool worker_runs;
 static uint32_t period_ms;
 static pid_t worker_pid;
 static uint8_t zeroed;
+static _Atomic bool asked; /* for a buffer, ever */
 static uint8_t per_thread = SIM_CUPTI_VERSION >= 130000;
 static uint64_t records_made;
 static size_t attribute_values[16] = {
@@ -91,6 +92,7 @@ static struct buffer *buffer_new(void)
 	}
 	pthread_mutex_unlock(&mutex);
 	cupti_lock();
+	asked = true;
 	request(&buffer->data, &buffer->size, &buffer->max_records);
 	if (buffer->data && cupti.faults.poison)
 		memset(buffer->data, 0xdb, buffer->size);
@@ -251,7 +253,7 @@ static void deliver_full(void)
 
 CUptiResult cupti_buffers_flush(bool forced)
 {
-	while (cupti.faults.flush_hangs)
+	while (cupti.faults.flush_hangs || (cupti.faults.unused_flush_hangs && !asked))
 		pause();
 	cupti_lock();
 	cupti_pending_flush(forced);

@@ -96,9 +96,10 @@ static void read_fault(char *word)
 	else if (!strcmp(word, "clock_step") && value) {
 		f->clock_step = strtoll(value, &value, 0);
 		f->clock_step_after = *value == '@' ? strtoull(value + 1, NULL, 0) : 0;
-	} else if (!strcmp(word, "flush"))
+	} else if (!strcmp(word, "flush")) {
 		f->flush_hangs = value && !strcmp(value, "hang");
-	else
+		f->unused_flush_hangs = value && !strcmp(value, "unused");
+	} else
 		dprintf(STDERR_FILENO, "simcuda: SIMCUDA_FAULT: unknown switch '%s'\n", word);
 }
 
