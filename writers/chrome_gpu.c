@@ -5,39 +5,10 @@
  */
 #include "writers/chrome.h"
 
-#include "core/text.h"
-
-static const char *const copy_names[GT_COPY_KIND_COUNT_] = {
-	[GT_COPY_UNKNOWN] = "Unknown", [GT_COPY_HTOD] = "HtoD", [GT_COPY_DTOH] = "DtoH",
-	[GT_COPY_HTOA] = "HtoA",       [GT_COPY_ATOH] = "AtoH", [GT_COPY_ATOA] = "AtoA",
-	[GT_COPY_ATOD] = "AtoD",       [GT_COPY_DTOA] = "DtoA", [GT_COPY_DTOD] = "DtoD",
-	[GT_COPY_HTOH] = "HtoH",       [GT_COPY_PTOP] = "PtoP",
-};
-
-static const char *const memory_names[GT_MEMORY_KIND_COUNT_] = {
-	[GT_MEMORY_UNKNOWN] = "Unknown",
-	[GT_MEMORY_PAGEABLE] = "Pageable",
-	[GT_MEMORY_PINNED] = "Pinned",
-	[GT_MEMORY_DEVICE] = "Device",
-	[GT_MEMORY_ARRAY] = "Array",
-	[GT_MEMORY_MANAGED] = "Managed",
-	[GT_MEMORY_DEVICE_STATIC] = "Device Static",
-	[GT_MEMORY_MANAGED_STATIC] = "Managed Static",
-};
-
-static const char *const sync_names[GT_SYNC_KIND_COUNT_] = {
-	[GT_SYNC_UNKNOWN] = "Unknown Sync",
-	[GT_SYNC_EVENT] = "Event Sync",
-	[GT_SYNC_STREAM_WAIT_EVENT] = "Stream Wait Event",
-	[GT_SYNC_STREAM] = "Stream Sync",
-	[GT_SYNC_CONTEXT] = "Context Sync",
-};
+#include "core/event_names.h"
 
 /* What synchronization records say when they mean no stream in particular. */
 #define NO_STREAM UINT32_MAX
-
-#define NAME_OF(table, index)                                                                      \
-	((index) < sizeof(table) / sizeof((table)[0]) ? (table)[index] : (table)[0])
 
 static void put_triple(struct gt_json *json, const uint32_t v[3])
 {
@@ -200,7 +171,7 @@ static void put_sync_args(struct gt_chrome *chrome, const struct gt_event *event
 	struct gt_json *json = &chrome->file.batch;
 	const struct gt_sync_event *sync = &event->sync;
 
-	gt_json_member_cstr(json, "cuda_sync_kind", NAME_OF(sync_names, sync->kind));
+	gt_json_member_cstr(json, "cuda_sync_kind", gt_event_name_sync(sync->kind));
 	if (sync->has_wait_on) {
 		gt_json_member_u64(json, "wait_on_stream", sync->wait_on_stream);
 		gt_json_member_u64(json, "wait_on_cuda_event_record_corr_id",
@@ -222,9 +193,7 @@ static void put_memcpy_name(struct gt_json *json, const struct gt_memory_event *
 {
 	char text[80];
 
-	gt_text_format(text, sizeof(text), "Memcpy %s (%s -> %s)",
-		       NAME_OF(copy_names, memory->copy), NAME_OF(memory_names, memory->src),
-		       NAME_OF(memory_names, memory->dst));
+	gt_event_name_memcpy(memory, text, sizeof(text));
 	gt_json_cstr(json, text);
 }
 
@@ -232,7 +201,7 @@ static void put_memset_name(struct gt_json *json, const struct gt_memory_event *
 {
 	char text[48];
 
-	gt_text_format(text, sizeof(text), "Memset (%s)", NAME_OF(memory_names, memory->dst));
+	gt_event_name_memset(memory, text, sizeof(text));
 	gt_json_cstr(json, text);
 }
 
@@ -257,7 +226,7 @@ static void begin_gpu_slice(struct gt_chrome *chrome, const struct gt_event *eve
 	case GT_EVENT_SYNC:
 		chrome->tally.key = GT_LEDGER_SYNCS_WRITTEN;
 		gt_chrome_begin(json, "X", "cuda_sync");
-		gt_json_member_cstr(json, "name", NAME_OF(sync_names, event->sync.kind));
+		gt_json_member_cstr(json, "name", gt_event_name_sync(event->sync.kind));
 		break;
 	default:
 		chrome->tally.key = GT_LEDGER_KERNELS_WRITTEN;

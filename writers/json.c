@@ -142,7 +142,7 @@ void gt_json_micro(struct gt_json *json, uint64_t millionths)
 }
 
 /* Length of the well-formed UTF-8 character at @text, 0 when there is none (RFC 3629 table). */
-static size_t utf8_length(const unsigned char *text, size_t size)
+size_t gt_json_utf8_length(const unsigned char *text, size_t size)
 {
 	unsigned char first = text[0];
 	unsigned char low = 0x80, high = 0xbf;
@@ -177,7 +177,7 @@ static size_t plain_run(const char *text, size_t size)
 	while (i < size) {
 		if (bytes[i] < 0x20 || bytes[i] == '"' || bytes[i] == '\\')
 			break;
-		length = utf8_length(bytes + i, size - i);
+		length = gt_json_utf8_length(bytes + i, size - i);
 		if (!length)
 			break;
 		i += length;

@@ -99,6 +99,9 @@ void gt_json_cstr(struct gt_json *json, const char *text);
  */
 void gt_json_escape(struct gt_json *json, const char *text, size_t size);
 
+/* Bytes of the character at @text, 0: broken UTF-8. @size is not 0. */
+size_t gt_json_utf8_length(const unsigned char *text, size_t size);
+
 /* True when gt_json_escape would leave these bytes as they are. */
 bool gt_json_is_plain(const char *text, size_t size);
 

@@ -10,9 +10,11 @@
 
 extern const struct gt_writer_ops gt_chrome_writer;
 extern const struct gt_writer_ops gt_null_writer;
+extern const struct gt_writer_ops gt_perfetto_writer;
 
 const struct gt_writer_ops *const gt_writers[] = {
 	&gt_chrome_writer,
+	&gt_perfetto_writer,
 	&gt_null_writer,
 	NULL,
 };

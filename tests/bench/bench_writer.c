@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How many events a second the Chrome writer prints: launches as a training loop makes them, each a
+ * How many events a second the writers print: launches as a training loop makes them, each a
  * call and a kernel with stack, occupancy and arrow. Once into /dev/null (printing alone), once into
  * a file of the folder given (default /tmp). The median of five runs, in events a second of processor
  * time (user and system: what one core can do whatever else runs), and the elapsed time beside it.
@@ -98,7 +98,7 @@ static void launch(struct world *w, struct gt_writer *writer, uint64_t i)
 			   .registers = 96,
 			   .dynamic_shared = 49152,
 			   .has_occupancy = true,
-			   .blocks_per_sm_micro = 3878788 + i % 1000000,
+			   .blocks_per_sm_micro = (64 + i % 512) * 8 * 1000000 / 132,
 			   .warps_per_sm_micro = 31030304,
 			   .est_occupancy_percent = 48,
 			   .theoretical_occupancy_percent = 50}};
@@ -120,13 +120,13 @@ struct cost {
 	uint64_t bytes;            /* of file */
 };
 
-static struct cost run(struct world *w, const char *where, uint64_t launches)
+static struct cost run(struct world *w, const char *format, const char *where, uint64_t launches)
 {
 	struct gt_sink_options options = {
 		.directory = where, .fallback = where, .name = "bench", .suffix = ".pt.trace.json"};
 	struct gt_writer_options nothing = {0};
 	struct gt_ledger ledger = {0};
-	struct gt_writer *writer = gt_writer_new("chrome");
+	struct gt_writer *writer = gt_writer_new(format);
 	int error = 0;
 	struct gt_sink *sink = gt_sink_open(&options, &error);
 	struct cost cost;
@@ -165,30 +165,33 @@ static int by_processor(const void *a, const void *b)
 	return x->processor < y->processor ? -1 : x->processor > y->processor;
 }
 
-static void measure(struct world *w, const char *where, uint64_t launches)
+static void measure(struct world *w, const char *format, const char *where, uint64_t launches)
 {
 	struct cost costs[RUNS], median;
 	double events = 2 * (double)launches;
 
 	for (int i = 0; i < RUNS; i++)
-		costs[i] = run(w, where, launches);
+		costs[i] = run(w, format, where, launches);
 	qsort(costs, RUNS, sizeof(costs[0]), by_processor);
 	median = costs[RUNS / 2];
-	printf("%-10s %6.2f M events/s of processor, %4.0f ns/event; elapsed %6.2f M events/s; "
+	printf("%-8s %-10s %6.2f M events/s of processor, %4.0f ns/event; elapsed %6.2f M events/s; "
 	       "%.0f bytes/launch\n",
-	       where, events / median.processor / 1e6, median.processor * 1e9 / events,
+	       format, where, events / median.processor / 1e6, median.processor * 1e9 / events,
 	       events / median.elapsed / 1e6, (double)median.bytes / (double)launches);
 }
 
 int main(int argc, char **argv)
 {
+	static const char *const formats[] = {"chrome", "perfetto"};
 	static struct world w;
 	uint64_t launches = argc > 2 ? strtoull(argv[2], NULL, 10) : 500000;
 
 	gt_log_set_level(GT_LOG_QUIET);
 	make_world(&w);
-	measure(&w, "/dev/null", launches);
-	measure(&w, argc > 1 ? argv[1] : "/tmp", launches);
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+		measure(&w, formats[i], "/dev/null", launches);
+		measure(&w, formats[i], argc > 1 ? argv[1] : "/tmp", launches);
+	}
 	for (int i = 0; i < STACKS; i++)
 		free(w.stacks[i]);
 	gt_intern_free(w.strings);

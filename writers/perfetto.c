@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The Perfetto writer (docs/FORMAT.md, "The .pftrace form"): takes events in any order and writes
+ * them at once, packet by packet. Drain thread only.
+ */
+#include "writers/perfetto.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct printer {
+	void (*put)(struct gt_perfetto *pf, const struct gt_event *event);
+	enum gt_ledger_key key;
+};
+
+/* Contexts and streams alone draw nothing. */
+static const struct printer printers[GT_EVENT_COUNT_] = {
+	[GT_EVENT_API] = {gt_perfetto_put_api, GT_LEDGER_CALLS_WRITTEN},
+	[GT_EVENT_KERNEL] = {gt_perfetto_put_gpu, GT_LEDGER_KERNELS_WRITTEN},
+	[GT_EVENT_MEMCPY] = {gt_perfetto_put_gpu, GT_LEDGER_MEMCPYS_WRITTEN},
+	[GT_EVENT_MEMSET] = {gt_perfetto_put_gpu, GT_LEDGER_MEMSETS_WRITTEN},
+	[GT_EVENT_SYNC] = {gt_perfetto_put_gpu, GT_LEDGER_SYNCS_WRITTEN},
+	[GT_EVENT_OVERHEAD] = {gt_perfetto_put_overhead, GT_LEDGER_OVERHEADS_WRITTEN},
+	[GT_EVENT_RANGE] = {gt_perfetto_put_range, GT_LEDGER_RANGES_WRITTEN},
+	[GT_EVENT_MARK] = {gt_perfetto_put_mark, GT_LEDGER_RANGES_WRITTEN},
+	[GT_EVENT_COUNTER] = {gt_perfetto_put_counter, GT_LEDGER_COUNT_},
+	[GT_EVENT_NOTE] = {gt_perfetto_put_note, GT_LEDGER_COUNT_},
+};
+
+static const struct printer shadow_printer = {gt_perfetto_put_gpu, GT_LEDGER_COUNT_};
+
+static int count_lost(struct gt_perfetto_file *file)
+{
+	if (file->error == -ENOMEM)
+		file->lost_memory++;
+	else
+		file->lost_disk++;
+	return file->error;
+}
+
+static int perfetto_event(struct gt_writer *w, const struct gt_event *event)
+{
+	struct gt_perfetto *pf = w->priv;
+	const struct printer *printer = &printers[event->kind];
+
+	if (event->kind == GT_EVENT_THREAD && !pf->file.error) {
+		gt_perfetto_rename_thread(pf, event->tid, event->thread.name);
+		return gt_perfetto_file_commit(&pf->file, GT_LEDGER_COUNT_, 0);
+	}
+	if (event->kind == GT_EVENT_RANGE && event->range.on_gpu)
+		printer = &shadow_printer;
+	if (!printer->put || (event->kind == GT_EVENT_SYNC && !pf->options.sync_lanes))
+		return 0;
+	if (pf->file.error)
+		return count_lost(&pf->file);
+	if (event->end > pf->last)
+		pf->last = event->end;
+	printer->put(pf, event);
+	return gt_perfetto_file_commit(&pf->file, printer->key, 1);
+}
+
+static int perfetto_open(struct gt_writer *w, struct gt_sink *sink, const struct gt_facts *facts,
+			 const struct gt_writer_options *options)
+{
+	struct gt_perfetto *pf = w->priv;
+
+	pf->facts = *facts;
+	pf->options = *options;
+	pf->last = facts->start;
+	pf->file.sink = sink;
+	pf->lanes = gt_lanes_new();
+	pf->kernels.slots = gt_memory_map(GT_PERFETTO_KERNELS * sizeof(*pf->kernels.slots));
+	if (!pf->lanes || !pf->kernels.slots || gt_perfetto_names_init(&pf->names) < 0 ||
+	    gt_proto_init(&pf->file.batch, 2 * GT_PERFETTO_BATCH) < 0)
+		return -ENOMEM;
+	gt_perfetto_put_start(pf);
+	gt_perfetto_file_flush(&pf->file);
+	pf->file.back[0] = pf->file.back[1] = pf->file.written;
+	return pf->file.error;
+}
+
+static int perfetto_facts(struct gt_writer *w, const struct gt_facts *facts)
+{
+	struct gt_perfetto *pf = w->priv;
+
+	pf->facts = *facts;
+	if (pf->file.error)
+		return pf->file.error;
+	gt_perfetto_put_facts(pf);
+	return gt_perfetto_file_commit(&pf->file, GT_LEDGER_COUNT_, 0);
+}
+
+static int perfetto_flush(struct gt_writer *w, uint64_t settled)
+{
+	struct gt_perfetto *pf = w->priv;
+
+	return gt_perfetto_file_flush(&pf->file);
+}
+
+static int perfetto_close(struct gt_writer *w, const struct gt_facts *facts,
+			  struct gt_ledger *ledger)
+{
+	struct gt_perfetto *pf = w->priv;
+	int error;
+
+	perfetto_facts(w, facts);
+	error = gt_perfetto_file_close(pf, ledger);
+	w->ledger = *ledger;
+	return error;
+}
+
+static void perfetto_fini(struct gt_writer *w)
+{
+	struct gt_perfetto *pf = w->priv;
+
+	gt_proto_fini(&pf->file.batch);
+	gt_perfetto_names_fini(&pf->names);
+	gt_memory_unmap(pf->kernels.slots, GT_PERFETTO_KERNELS * sizeof(*pf->kernels.slots));
+	gt_lanes_free(pf->lanes);
+}
+
+const struct gt_writer_ops gt_perfetto_writer = {
+	.name = "perfetto",
+	.suffix = ".pftrace",
+	.private_size = sizeof(struct gt_perfetto),
+	.open = perfetto_open,
+	.event = perfetto_event,
+	.facts = perfetto_facts,
+	.flush = perfetto_flush,
+	.close = perfetto_close,
+	.fini = perfetto_fini,
+};
