@@ -138,9 +138,9 @@ void gt_perfetto_put_names(struct gt_perfetto *pf);
 
 /* GPU work that is alike in everything but its time: one interned kernel. */
 struct gt_perfetto_kernel {
-	uint64_t mask;                    /* bit per argument; 0: not used */
-	uint64_t arg[GT_PF_ARG_COUNT_];   /* of these; 0 for all others */
-	const struct gt_string *name;     /* NULL: follows from the arguments */
+	uint64_t mask;                  /* bit per argument; 0: not used */
+	uint64_t arg[GT_PF_ARG_COUNT_]; /* of these; 0 for all others */
+	const struct gt_string *name;   /* NULL: follows from the arguments */
 	uint32_t iid, stage, queue, context;
 };
 
@@ -161,9 +161,9 @@ struct gt_perfetto {
 	struct gt_perfetto_names names;
 	struct gt_perfetto_kernels kernels;
 	struct gt_lanes *lanes;
-	uint64_t clock[3];   /* time of the last packet, by sequence */
-	uint64_t last;       /* latest end of all events */
-	uint32_t last_tid;   /* whose track is last_track */
+	uint64_t clock[3]; /* time of the last packet, by sequence */
+	uint64_t last;     /* latest end of all events */
+	uint32_t last_tid; /* whose track is last_track */
 	uint32_t last_track;
 	bool gpus_written;
 };

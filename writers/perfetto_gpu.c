@@ -201,8 +201,8 @@ static void put_args(struct gt_proto *data, uint32_t field, const struct gt_perf
 /* ---- interned parts ---- */
 
 /* Rows and stages share one table of names. */
-static void put_specification(struct gt_perfetto *pf, uint32_t iid, const char *name,
-			      size_t length, uint32_t category)
+static void put_specification(struct gt_perfetto *pf, uint32_t iid, const char *name, size_t length,
+			      uint32_t category)
 {
 	struct gt_proto *data = &pf->names.gpu;
 	size_t at = gt_proto_begin(data, GT_PF_SPECIFICATIONS);
@@ -229,10 +229,10 @@ static uint32_t find_queue(struct gt_perfetto *pf, const struct gt_event *event)
 	char name[64];
 	size_t length;
 	bool fresh;
-	uint32_t iid = gt_perfetto_number(
-		&pf->names, GT_PERFETTO_QUEUE, (uint64_t)place->context << 32 | place->stream,
-		(uint64_t)(uint8_t)suffix[1] << 32 | place->device, &pf->names.specifications,
-		&fresh);
+	uint32_t iid = gt_perfetto_number(&pf->names, GT_PERFETTO_QUEUE,
+					  (uint64_t)place->context << 32 | place->stream,
+					  (uint64_t)(uint8_t)suffix[1] << 32 | place->device,
+					  &pf->names.specifications, &fresh);
 
 	if (!fresh)
 		return iid;

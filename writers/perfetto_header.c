@@ -10,10 +10,8 @@
 #include "core/text.h"
 
 static const char *const categories[GT_PF_CATEGORY_END_] = {
-	[GT_PF_CATEGORY_RUNTIME] = "cuda_runtime",
-	[GT_PF_CATEGORY_DRIVER] = "cuda_driver",
-	[GT_PF_CATEGORY_ANNOTATION] = "user_annotation",
-	[GT_PF_CATEGORY_OVERHEAD] = "overhead",
+	[GT_PF_CATEGORY_RUNTIME] = "cuda_runtime",       [GT_PF_CATEGORY_DRIVER] = "cuda_driver",
+	[GT_PF_CATEGORY_ANNOTATION] = "user_annotation", [GT_PF_CATEGORY_OVERHEAD] = "overhead",
 	[GT_PF_CATEGORY_GPUTRACE] = "gputrace",
 };
 
@@ -182,10 +180,14 @@ static void put_words(struct gt_proto *out, const struct gt_facts *facts)
 	const struct {
 		const char *name, *text;
 	} rows[] = {
-		{"gputrace_version", facts->version}, {"process", facts->process},
-		{"hostname", facts->host},	      {"cupti_path", facts->cupti_path},
-		{"mode", facts->mode},		      {"mode_reason", facts->mode_reason},
-		{"python", facts->python},	      {"unwinder", facts->unwinder},
+		{"gputrace_version", facts->version},
+		{"process", facts->process},
+		{"hostname", facts->host},
+		{"cupti_path", facts->cupti_path},
+		{"mode", facts->mode},
+		{"mode_reason", facts->mode_reason},
+		{"python", facts->python},
+		{"unwinder", facts->unwinder},
 		{"options", facts->options},
 	};
 

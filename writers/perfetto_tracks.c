@@ -8,7 +8,8 @@
 
 #include "core/text.h"
 
-static size_t begin_track(struct gt_perfetto *pf, uint32_t uuid, uint32_t parent, size_t *ret_packet)
+static size_t begin_track(struct gt_perfetto *pf, uint32_t uuid, uint32_t parent,
+			  size_t *ret_packet)
 {
 	struct gt_proto *batch = &pf->file.batch;
 	size_t at;

@@ -174,7 +174,8 @@ static void measure(struct world *w, const char *format, const char *where, uint
 		costs[i] = run(w, format, where, launches);
 	qsort(costs, RUNS, sizeof(costs[0]), by_processor);
 	median = costs[RUNS / 2];
-	printf("%-8s %-10s %6.2f M events/s of processor, %4.0f ns/event; elapsed %6.2f M events/s; "
+	printf("%-8s %-10s %6.2f M events/s of processor, %4.0f ns/event; elapsed %6.2f M "
+	       "events/s; "
 	       "%.0f bytes/launch\n",
 	       format, where, events / median.processor / 1e6, median.processor * 1e9 / events,
 	       events / median.elapsed / 1e6, (double)median.bytes / (double)launches);
