@@ -51,6 +51,8 @@ int gt_cupti_buffers_start(size_t buffer_bytes, size_t max_bytes, bool null_is_s
 {
 	size_t slots = max_bytes / buffer_bytes;
 
+	memset(&pool, 0,
+	       sizeof(pool)); /* in a forked child: what its parent received is not its own */
 	pool.bytes = buffer_bytes;
 	pool.slot_count = (uint32_t)(slots < 2 ? 2 : slots > MAX_SLOTS ? MAX_SLOTS : slots);
 	pool.null_is_safe = null_is_safe;

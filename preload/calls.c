@@ -18,13 +18,6 @@
 #include "preload/session_internal.h"
 #include "preload/stacks.h"
 
-/* Threads whose name stands in the trace; a small set, an overflow only repeats a name. */
-#define NAMED_THREADS 1024u
-
-static uint32_t named[NAMED_THREADS];
-
-static const struct gt_string *call_names[GT_API_DOMAIN_COUNT_][GT_CUDA_SET_BITS];
-
 /* The name without the version that CUPTI puts behind it: "cudaFoo_v12000" -> "cudaFoo"; short
  * versions like _v2 belong to the name (Kineto's rule). */
 static const struct gt_string *strip_version(struct gt_session *s, const char *name)
@@ -64,7 +57,7 @@ static const struct gt_string *call_name(struct gt_session *s, enum gt_api_domai
 
 	if (cbid >= GT_CUDA_SET_BITS)
 		return find_name(s, domain, cbid);
-	slot = &call_names[domain][cbid];
+	slot = &s->calls.names[domain][cbid];
 	if (!*slot)
 		*slot = find_name(s, domain, cbid);
 	return *slot;
@@ -95,10 +88,11 @@ static const struct gt_string *thread_name(struct gt_session *s, uint32_t tid)
 static void see_thread(struct gt_session *s, uint32_t tid)
 {
 	struct gt_event event = {.kind = GT_EVENT_THREAD, .tid = tid};
+	uint32_t *named = &s->calls.threads[tid % GT_CALLS_THREADS];
 
-	if (named[tid % NAMED_THREADS] == tid)
+	if (*named == tid)
 		return;
-	named[tid % NAMED_THREADS] = tid;
+	*named = tid;
 	event.start = event.end = gt_clock_from_monotonic(&s->clock, gt_clock_now());
 	event.thread.name = thread_name(s, tid);
 	gt_emit_event(s, &event);

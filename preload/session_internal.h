@@ -23,6 +23,7 @@
 #include "core/intern.h"
 #include "core/ledger.h"
 #include "core/stack.h"
+#include "preload/calls.h"
 #include "preload/emit.h"
 #include "preload/output.h"
 #include "preload/session.h"
@@ -48,6 +49,7 @@ struct gt_session {
 	struct gt_ranges *ranges;
 	struct gt_output output;
 	struct gt_emit emit;
+	struct gt_calls calls;
 };
 
 extern struct gt_session gt_session;

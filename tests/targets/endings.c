@@ -4,6 +4,7 @@
  * period ("cuda"), or without having called CUDA at all ("none"). For tests/targets/test_endings.py.
  */
 #include <cuda_runtime_api.h>
+#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -132,6 +133,26 @@ static void end_by_fork(void)
 	use_cuda(SETS);
 }
 
+/* A child whose driver enters the tracer again. */
+static void end_by_fork_again(void)
+{
+	int (*inject)(void);
+	cudaStream_t stream;
+	cudaEvent_t event;
+
+	fflush(stdout);
+	if (fork() == 0) {
+		*(void **)&inject = dlsym(RTLD_DEFAULT, "InitializeInjection");
+		inject();
+		cudaStreamCreate(&stream);
+		cudaEventCreate(&event);
+		cudaFree(buffer);
+		cudaMalloc(&buffer, 64);
+		exit(0);
+	}
+	wait(NULL);
+}
+
 static const struct {
 	const char *name;
 	void (*end)(void);
@@ -149,6 +170,7 @@ static const struct {
 	{"device_reset", end_by_device_reset},
 	{"reset_first", end_by_reset_first},
 	{"fork", end_by_fork},
+	{"fork_again", end_by_fork_again},
 };
 
 int main(int argc, char **argv)

@@ -90,6 +90,16 @@ class Endings(unittest.TestCase):
             self.assertEqual(status, 10)
             self.assertEqual(sets_in(trace_file.find(folder)[0]), SETS)
 
+    def test_a_child_that_starts_anew_keeps_nothing_of_its_parent(self):
+        with tempfile.TemporaryDirectory() as folder:
+            run("fork_again", "cuda", "none", folder)
+            names = []
+            for path in trace_file.find(folder):
+                with open(path, encoding="utf-8") as file:
+                    events = json.load(file)["traceEvents"]
+                names.append([e["name"] for e in events if e.get("cat") == "cuda_runtime"])
+        self.assertIn(["cudaStreamCreate", "cudaEventCreate", "cudaFree", "cudaMalloc"], names)
+
 
 class CommandLine(unittest.TestCase):
     """Arguments may hold secrets: they are in the trace on request only."""

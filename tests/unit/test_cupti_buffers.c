@@ -111,3 +111,16 @@ Test(cupti_buffers, a_burst_does_not_stay_mapped)
 	cr_assert_eq(gt_cupti_buffers_count().discarded, 0, "unmapped slots serve again");
 	cr_assert_eq(gt_cupti_buffers_count().completed, 24);
 }
+
+Test(cupti_buffers, a_new_start_knows_nothing_of_the_one_before)
+{
+	struct gt_cupti_buffer done;
+	size_t size;
+
+	gt_cupti_buffers_start(BYTES, 4 * BYTES, false);
+	gt_cupti_buffers_complete(request(&size), 100);
+	gt_cupti_buffers_start(BYTES, 4 * BYTES, false);
+	cr_assert_not(gt_cupti_buffers_next(&done), "a forked child has its parent's records");
+	cr_assert_eq(gt_cupti_buffers_count().requested, 0);
+	cr_assert_eq(gt_cupti_buffers_count().completed, 0);
+}
