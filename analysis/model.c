@@ -47,6 +47,7 @@ static const struct {
 	{"gputrace", ROLE_NOTE},
 	{"cpu_instant_event", ROLE_MEMORY},
 	{"gpu_user_annotation", ROLE_IGNORED},
+	{"call_stack", ROLE_IGNORED},
 	{"cuda_sync", ROLE_IGNORED},
 	{"async_cpu_to_gpu", ROLE_IGNORED},
 	{"fwdbwd", ROLE_IGNORED},

@@ -48,6 +48,7 @@ static const struct {
 	{"kernel", GT_VERIFY_KERNEL},     {"gpu_memcpy", GT_VERIFY_COPY},
 	{"gpu_memset", GT_VERIFY_SET},    {"cuda_sync", GT_VERIFY_SYNC},
 	{"overhead", GT_VERIFY_OVERHEAD}, {"user_annotation", GT_VERIFY_RANGE},
+	{"call_stack", GT_VERIFY_FRAME},
 };
 
 static enum gt_verify_role role_of(const struct gt_span *cat)

@@ -19,6 +19,7 @@ enum gt_verify_role { /* what a slice's category makes of it */
 		      GT_VERIFY_SYNC,
 		      GT_VERIFY_OVERHEAD,
 		      GT_VERIFY_RANGE,
+		      GT_VERIFY_FRAME,
 		      GT_VERIFY_ROLE_COUNT_
 };
 

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 struct gt_string;
+struct gt_frame;
 struct gt_stack;
 
 enum gt_event_kind {
@@ -25,7 +26,8 @@ enum gt_event_kind {
 	GT_EVENT_SYNC,     /* ... up to here */
 	GT_EVENT_OVERHEAD, /* what the tracing itself cost, as CUPTI tells */
 	GT_EVENT_RANGE, /* a named span of a host thread (NVTX, Python function, framework operator) */
-	GT_EVENT_MARK, /* a named instant of a host thread */
+	GT_EVENT_MARK,  /* a named instant of a host thread */
+	GT_EVENT_FRAME, /* a function in the call stacks of a host thread, --stack-lane */
 	GT_EVENT_COUNTER,
 	GT_EVENT_DEVICE, /* facts: once per device, context, stream, thread */
 	GT_EVENT_CONTEXT,
@@ -160,6 +162,13 @@ struct gt_range_event { /* RANGE and MARK */
 	char payload[96]; /* what the program attached, as text; "": nothing */
 };
 
+/* A function that consecutive calls of the thread have in their stacks. */
+struct gt_frame_event {
+	const struct gt_frame *frame;   /* as the newest of these calls has it */
+	uint32_t first_line, last_line; /* smallest and largest that was executing, 0: not known */
+	uint64_t calls;
+};
+
 struct gt_counter_event {
 	const struct gt_string *name;
 	const struct gt_string *series;
@@ -213,6 +222,7 @@ struct gt_event {
 		struct gt_sync_event sync;
 		struct gt_overhead_event overhead;
 		struct gt_range_event range;
+		struct gt_frame_event frame;
 		struct gt_counter_event counter;
 		struct gt_device_event device;
 		struct gt_stream_event stream;

@@ -16,6 +16,7 @@
 #include "core/thread.h"
 #include "preload/ranges.h"
 #include "preload/session_internal.h"
+#include "preload/stack_lane.h"
 #include "preload/stacks.h"
 
 /* The name without the version that CUPTI puts behind it: "cudaFoo_v12000" -> "cudaFoo"; short
@@ -122,6 +123,8 @@ static void emit_call(struct gt_session *s, const struct gt_call_record *record)
 	};
 	gt_ledger_add(&s->ledger, GT_LEDGER_CALLS_RECEIVED, 1);
 	see_thread(s, record->tid);
+	if (s->stack_lane)
+		gt_stack_lane_call(s->stack_lane, &event);
 	gt_emit_call(s, &event, enqueues, api && api->class == GT_CUDA_GRAPH_LAUNCH);
 }
 
@@ -160,6 +163,8 @@ uint64_t gt_calls_drain(struct gt_session *session)
 		if (!was_ended)
 			continue;
 		gt_ranges_thread_ended(session, t->tid); /* drained after its end: all is here */
+		if (session->stack_lane)
+			gt_stack_lane_thread_ended(session->stack_lane, t->tid);
 		atomic_compare_exchange_strong(&t->life, &ended, GT_THREAD_FREE);
 	}
 	gt_ranges_round(session);

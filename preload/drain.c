@@ -27,6 +27,7 @@
 #include "preload/calls.h"
 #include "preload/ranges.h"
 #include "preload/session_internal.h"
+#include "preload/stack_lane.h"
 #include "preload/stacks.h"
 
 #define MS_NS          1000000ull
@@ -241,6 +242,8 @@ static void close_ledger(struct gt_session *s)
 		count[GT_LEDGER_GRAPH_NODES_LOST] = gt_graph_nodes_lost(s->graph_nodes);
 	count[GT_LEDGER_STRINGS_REFUSED] = gt_intern_refused(s->strings);
 	close_ranges(s);
+	if (s->stack_lane)
+		count[GT_LEDGER_FRAMES_LOST] = gt_stack_lane_lost(s->stack_lane);
 }
 
 /* Everything that was delivered goes into the file, and the file is closed. Caller holds. */
@@ -249,6 +252,8 @@ static void close_session(struct gt_session *s)
 	drain_once(s);
 	gt_emit_settle(s, true);
 	gt_ranges_settle(s, true);
+	if (s->stack_lane)
+		gt_stack_lane_finish(s->stack_lane);
 	tell_losses(s);
 	if (!s->output.writer && s->emit.early.count)
 		gt_log_verbose("%lu CUDA events and no GPU work: no trace is written",

@@ -23,6 +23,7 @@
 #include "preload/process.h"
 #include "preload/ranges.h"
 #include "preload/session_internal.h"
+#include "preload/stack_lane.h"
 #include "preload/stacks.h"
 
 #define STRINGS_MAX (64u << 20)
@@ -30,6 +31,7 @@
 #define SYMBOLS_MAX (256u << 20)
 #define GRAPH_NODES (1u << 20)
 #define PYTHON_MAX  (16u << 20)
+#define LANES_MAX   (16u << 20)
 
 _Atomic int gt_session_state = GT_SESSION_IDLE;
 
@@ -124,12 +126,15 @@ static int start_threads(struct gt_session *s)
 static void start_stacks(struct gt_session *s)
 {
 	bool off = !strcmp(gt_config_text(&s->config, GT_CONFIG_STACKS), "off");
+	uint32_t depth = (uint32_t)gt_config_number(&s->config, GT_CONFIG_STACK_DEPTH);
 
 	s->facts.unwinder = off ? "off" : gt_unwind_start();
 	if (!off && !strcmp(gt_config_text(&s->config, GT_CONFIG_PYTHON), "auto"))
 		s->python = gt_python_frames_new(s->strings, PYTHON_MAX);
 	gt_stacks_look_for_python(s);
-	gt_call_configure(off ? 0 : (uint32_t)gt_config_number(&s->config, GT_CONFIG_STACK_DEPTH));
+	if (!off && gt_config_bool(&s->config, GT_CONFIG_STACK_LANE))
+		s->stack_lane = gt_stack_lane_new(depth, LANES_MAX, gt_emit_event, s);
+	gt_call_configure(off ? 0 : depth);
 }
 
 /* CUPTI, or the reason why not in the facts and, once, on stderr. */

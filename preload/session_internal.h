@@ -30,6 +30,7 @@
 
 struct gt_python_frames;
 struct gt_ranges;
+struct gt_stack_lane;
 
 struct gt_session {
 	struct gt_config config;
@@ -47,6 +48,7 @@ struct gt_session {
 	struct gt_cupti_status cupti;
 	bool has_cupti;
 	struct gt_ranges *ranges;
+	struct gt_stack_lane *stack_lane; /* NULL: not wanted */
 	struct gt_output output;
 	struct gt_emit emit;
 	struct gt_calls calls;

@@ -84,6 +84,7 @@ static void (*const host_printers[GT_EVENT_COUNT_])(struct gt_chrome *, const st
 	[GT_EVENT_API] = gt_chrome_put_api,         [GT_EVENT_OVERHEAD] = gt_chrome_put_overhead,
 	[GT_EVENT_RANGE] = gt_chrome_put_range,     [GT_EVENT_MARK] = gt_chrome_put_mark,
 	[GT_EVENT_COUNTER] = gt_chrome_put_counter, [GT_EVENT_NOTE] = gt_chrome_put_note,
+	[GT_EVENT_FRAME] = gt_chrome_put_frame,
 };
 
 static int chrome_event(struct gt_writer *w, const struct gt_event *event)

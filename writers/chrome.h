@@ -5,7 +5,7 @@
  *   chrome.c         the writer: takes events, keeps GPU work in order, hands each to its printer
  *   chrome_file.c    the two forms of the file: first block, batches, tail, what a full disk does
  *   chrome_header.c  facts as the header of the file
- *   chrome_host.c    lines of host events: calls, ranges, marks, counters, notes, overhead
+ *   chrome_host.c    lines of host events: calls, ranges, frames, marks, counters, notes, ...
  *   chrome_gpu.c     lines of GPU events and their arrows
  *   chrome_names.c   names of processes, threads and rows, each printed before its first use
  *   chrome_text.c    strings and stacks, escaped once
@@ -128,6 +128,14 @@ void gt_chrome_put_frames(struct gt_chrome_texts *texts, struct gt_json *json,
 void gt_chrome_put_modules(struct gt_chrome_texts *texts, struct gt_json *json, const char *key,
 			   const struct gt_stack *stack);
 
+/* One frame: "function (file.py:42-57)" with the base name of its file. */
+void gt_chrome_put_frame_name(struct gt_chrome_texts *texts, struct gt_json *json,
+			      const struct gt_frame *frame, uint32_t first_line,
+			      uint32_t last_line);
+/* One frame as in "frames", with its whole path. */
+void gt_chrome_put_whole_frame(struct gt_chrome_texts *texts, struct gt_json *json,
+			       const struct gt_frame *frame);
+
 /* True once per stack: its frames stand on the slice that is being printed. */
 bool gt_chrome_first_use(struct gt_chrome_texts *texts, const struct gt_stack *stack);
 
@@ -242,6 +250,7 @@ void gt_chrome_put_api(struct gt_chrome *chrome, const struct gt_event *event);
 void gt_chrome_put_overhead(struct gt_chrome *chrome, const struct gt_event *event);
 void gt_chrome_put_range(struct gt_chrome *chrome, const struct gt_event *event);
 void gt_chrome_put_mark(struct gt_chrome *chrome, const struct gt_event *event);
+void gt_chrome_put_frame(struct gt_chrome *chrome, const struct gt_event *event);
 void gt_chrome_put_counter(struct gt_chrome *chrome, const struct gt_event *event);
 void gt_chrome_put_note(struct gt_chrome *chrome, const struct gt_event *event);
 void gt_chrome_put_gpu(struct gt_chrome *chrome, const struct gt_event *event);

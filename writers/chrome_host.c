@@ -149,6 +149,24 @@ void gt_chrome_put_range(struct gt_chrome *chrome, const struct gt_event *event)
 	end_line(json);
 }
 
+void gt_chrome_put_frame(struct gt_chrome *chrome, const struct gt_event *event)
+{
+	struct gt_json *json = &chrome->file.batch;
+	const struct gt_frame_event *frame = &event->frame;
+	uint32_t tid = row_beside(chrome, event, GT_LANE_STACK);
+
+	chrome->tally.key = GT_LEDGER_FRAMES_WRITTEN;
+	gt_chrome_begin(json, "X", "call_stack");
+	gt_json_key(json, "name");
+	gt_chrome_put_frame_name(&chrome->texts, json, frame->frame, frame->first_line,
+				 frame->last_line);
+	put_host_slice(chrome, event, tid);
+	gt_json_key(json, "frame");
+	gt_chrome_put_whole_frame(&chrome->texts, json, frame->frame);
+	gt_json_member_u64(json, "calls", frame->calls);
+	end_line(json);
+}
+
 void gt_chrome_put_gpu_range(struct gt_chrome *chrome, const struct gt_event *event)
 {
 	struct gt_json *json = &chrome->file.batch;

@@ -125,7 +125,8 @@ static void add_path(struct gt_json *out, const struct gt_string *path, bool who
 }
 
 /* Where a frame with a known function is: a source line, else its module. */
-static void add_origin(struct gt_json *out, const struct gt_frame *frame, bool whole)
+static void add_origin(struct gt_json *out, const struct gt_frame *frame, uint32_t last_line,
+		       bool whole)
 {
 	gt_json_raw(out, " (", 2);
 	if (frame->file) {
@@ -133,6 +134,10 @@ static void add_origin(struct gt_json *out, const struct gt_frame *frame, bool w
 		if (frame->line) {
 			gt_json_char(out, ':');
 			gt_json_u64(out, frame->line);
+		}
+		if (last_line > frame->line) {
+			gt_json_char(out, '-');
+			gt_json_u64(out, last_line);
 		}
 	} else if (frame->module) {
 		add_path(out, frame->module, whole);
@@ -144,13 +149,15 @@ static void add_origin(struct gt_json *out, const struct gt_frame *frame, bool w
 	gt_json_char(out, ')');
 }
 
-/* One frame in plain text; @whole: with folders, and the offset where there is no line. */
-static void add_frame(struct gt_json *out, const struct gt_frame *frame, bool whole)
+/* One frame in plain text, with its line or those up to @last_line; @whole: with folders, and the
+ * offset where there is no line. */
+static void add_frame(struct gt_json *out, const struct gt_frame *frame, uint32_t last_line,
+		      bool whole)
 {
 	if (frame->function && frame->function->length) {
 		add_text(out, frame->function->text);
 		if (frame->file || frame->module || frame->kind == GT_FRAME_JIT)
-			add_origin(out, frame, whole);
+			add_origin(out, frame, last_line, whole);
 		return;
 	}
 	if (frame->module)
@@ -172,7 +179,7 @@ static void make_line(struct gt_json *out, const struct gt_stack *stack)
 
 		if (i)
 			gt_json_raw(out, " < ", 3);
-		add_frame(out, stack->frames[i], false);
+		add_frame(out, stack->frames[i], 0, false);
 		if (out->length <= LINE_BYTES)
 			continue;
 		/* the nearest frame is shown in any case, if only its beginning */
@@ -199,15 +206,32 @@ void gt_chrome_put_launched_by(struct gt_chrome_texts *texts, struct gt_json *js
 	gt_json_string(json, texts->scratch.text, texts->scratch.length);
 }
 
+void gt_chrome_put_frame_name(struct gt_chrome_texts *texts, struct gt_json *json,
+			      const struct gt_frame *frame, uint32_t first_line, uint32_t last_line)
+{
+	struct gt_frame lines = *frame;
+
+	lines.line = first_line;
+	gt_json_cut(&texts->scratch, 0);
+	add_frame(&texts->scratch, &lines, last_line, false);
+	gt_json_string(json, texts->scratch.text, texts->scratch.length);
+}
+
+void gt_chrome_put_whole_frame(struct gt_chrome_texts *texts, struct gt_json *json,
+			       const struct gt_frame *frame)
+{
+	gt_json_cut(&texts->scratch, 0);
+	add_frame(&texts->scratch, frame, 0, true);
+	gt_json_string(json, texts->scratch.text, texts->scratch.length);
+}
+
 void gt_chrome_put_frames(struct gt_chrome_texts *texts, struct gt_json *json,
 			  const struct gt_stack *stack)
 {
 	gt_json_char(json, '[');
 	for (uint32_t i = 0; i < stack->count; i++) {
-		gt_json_cut(&texts->scratch, 0);
-		add_frame(&texts->scratch, stack->frames[i], true);
 		gt_json_comma(json);
-		gt_json_string(json, texts->scratch.text, texts->scratch.length);
+		gt_chrome_put_whole_frame(texts, json, stack->frames[i]);
 	}
 	gt_json_char(json, ']');
 }

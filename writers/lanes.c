@@ -19,6 +19,7 @@
 /* Host rows beside threads: beyond every thread id of Linux (2^22) and every shifted process id. */
 #define OVERHEAD_ROWS 8388608u
 #define RANGE_ROWS    16777216u
+#define STACK_ROWS    25165824u
 
 struct row {
 	struct row *next;
@@ -160,6 +161,8 @@ static uint32_t row_number(struct gt_lanes *lanes, const struct gt_lane_request 
 		return OVERHEAD_ROWS + request->stream;
 	if (request->kind == GT_LANE_RANGE && k == 0)
 		return RANGE_ROWS + request->stream;
+	if (request->kind == GT_LANE_STACK && k == 0)
+		return STACK_ROWS + request->stream;
 	if (block == UINT32_MAX || request->stream >= GT_LANE_BLOCK || context > 32 ||
 	    (foreign && context == 0))
 		return overflow_number(lanes);
@@ -172,6 +175,8 @@ static uint32_t row_number(struct gt_lanes *lanes, const struct gt_lane_request 
 /* Takes the slice when the row is free for it. */
 static bool row_take(struct row *row, const struct gt_lane_request *request)
 {
+	if (request->kind == GT_LANE_STACK)
+		return true;
 	if (request->start < row->last_start)
 		return false;
 	while (row->depth && row->ends[row->depth - 1] <= request->start)

@@ -19,13 +19,14 @@ enum gt_lane_kind {
 	GT_LANE_ANNOTATION, /* shadows of named ranges; the same */
 	GT_LANE_OVERHEAD,   /* host side, "stream" is the thread; the same */
 	GT_LANE_RANGE,      /* the same: ranges that need not nest with the thread's calls */
+	GT_LANE_STACK, /* one row a thread: its slices are made so that they nest, in any order */
 	GT_LANE_KIND_COUNT_
 };
 
 /* "stream" is a thread, and the row is one of the process. */
 static inline bool gt_lane_is_on_host(enum gt_lane_kind kind)
 {
-	return kind == GT_LANE_OVERHEAD || kind == GT_LANE_RANGE;
+	return kind >= GT_LANE_OVERHEAD && kind <= GT_LANE_STACK;
 }
 
 /* The row `stream + 1000000` is the stream's first one for GT_LANE_SYNC (trace-format section 2). */

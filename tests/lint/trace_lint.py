@@ -30,7 +30,7 @@ GPU_ROWS = STREAM_CATEGORIES | {"gpu_user_annotation"}
 API_CATEGORIES = {"cuda_runtime", "cuda_driver"}
 CATEGORIES = GPU_ROWS | API_CATEGORIES | {
     "user_annotation", "overhead", "gputrace", "ac2g", "cpu_op", "python_function",
-    "cpu_instant_event"}
+    "cpu_instant_event", "call_stack"}
 NOT_NESTED = GPU_CATEGORIES
 NAME = re.compile(r"^[^/]+\.pt\.trace\.json$")
 BAD_NAME = re.compile(r"Trace-\d{8}T\d{6}|Profile-\d{8}T\d{6}|\.chrome\.json|-recording\.json")
@@ -448,6 +448,7 @@ class Lint:
                           ("memsets_written", counts["gpu_memset"]),
                           ("syncs_written", counts["cuda_sync"]),
                           ("overheads_written", counts["overhead"]),
+                          ("stack_lane_slices_written", counts["call_stack"]),
                           ("arrows_written", counts["s"])):
             if key in self.ledger and self.ledger[key] != have:
                 self.say(0, "ledger", f"{key} is {self.ledger[key]}, the file has {have}")

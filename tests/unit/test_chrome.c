@@ -260,6 +260,36 @@ Test(chrome, synchronization_only_when_asked)
 	trace_end(&t);
 }
 
+Test(chrome, functions_of_call_stacks)
+{
+	struct trace t;
+	struct gt_frame python = {.kind = GT_FRAME_PYTHON, .line = 42}, native = {.offset = 0x1a2b};
+	struct gt_event event = {
+		.kind = GT_EVENT_FRAME, .tid = 4100, .start = AT(1000), .end = AT(2500)};
+
+	trace_open(&t);
+	python.function = trace_string(&t, "step");
+	python.file = trace_string(&t, "/src/train.py");
+	native.function = trace_string(&t, "main");
+	native.module = trace_string(&t, "/opt/app/train");
+	event.frame = (struct gt_frame_event){&python, 41, 42, 10};
+	trace_event(&t, &event);
+	event.frame = (struct gt_frame_event){&native, 0, 0, 1};
+	trace_event(&t, &event);
+	trace_close(&t);
+	expect_line(
+		&t,
+		",{\"ph\": \"X\", \"cat\": \"call_stack\", \"name\": \"step (train.py:41-42)\", "
+		"\"pid\": 4100, \"tid\": 25169924, \"ts\": 5000000000001.000, \"dur\": 1.500, "
+		"\"args\": {\"frame\": \"step (/src/train.py:42)\", \"calls\": 10}}\n");
+	expect_line(&t,
+		    ",{\"ph\": \"X\", \"cat\": \"call_stack\", \"name\": \"main (train)\", "
+		    "\"pid\": 4100, \"tid\": 25169924, \"ts\": 5000000000001.000, \"dur\": 1.500, "
+		    "\"args\": {\"frame\": \"main (/opt/app/train+0x1a2b)\", \"calls\": 1}}\n");
+	cr_assert_eq(t.ledger.count[GT_LEDGER_FRAMES_WRITTEN], 2);
+	trace_end(&t);
+}
+
 Test(chrome, ranges_marks_counters_notes_overhead)
 {
 	struct trace t;

@@ -76,6 +76,20 @@ Test(lanes, kinds_do_not_meet)
 	gt_lanes_free(lanes);
 }
 
+Test(lanes, call_stacks_keep_to_one_row)
+{
+	struct gt_lanes *lanes = gt_lanes_new();
+	struct gt_lane first = get(lanes, GT_LANE_STACK, 0, 4100, 50, 60);
+
+	cr_assert_eq(first.tid, 25165824 + 4100);
+	cr_assert(first.fresh);
+	cr_assert_eq(get(lanes, GT_LANE_STACK, 0, 4100, 0, 100).tid, first.tid,
+		     "outer ones come late");
+	cr_assert_not(get(lanes, GT_LANE_STACK, 0, 4100, 70, 80).fresh);
+	cr_assert_eq(get(lanes, GT_LANE_RANGE, 0, 4100, 0, 10).tid, 16777216 + 4100);
+	gt_lanes_free(lanes);
+}
+
 Test(lanes, numbers_beyond_the_blocks_are_never_used_twice)
 {
 	struct gt_lanes *lanes = gt_lanes_new();
