@@ -77,7 +77,7 @@ static void *run(void *result)
 static double clock_reads(void)
 {
 	static double parts[PARTS];
-	volatile uint64_t sum = 0;
+	volatile uint64_t sum __attribute__((unused)) = 0;
 
 	for (int part = 0; part < PARTS; part++) {
 		uint64_t start = gt_clock_now();

@@ -48,7 +48,7 @@ Test(scan, values)
 		const char *next = gt_scan_value(&scan, text, &span);
 
 		cr_assert_not_null(next, "%s: %s", text, scan.why);
-		cr_assert_eq(next - text, rows[i].used, "%s", text);
+		cr_assert_eq((size_t)(next - text), rows[i].used, "%s", text);
 		cr_assert_eq(span.kind, rows[i].kind, "%s", text);
 		free(text);
 	}
