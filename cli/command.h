@@ -38,6 +38,7 @@ extern const struct gt_command gt_command_repair;
 extern const struct gt_command gt_command_report;
 extern const struct gt_command gt_command_stacks;
 extern const struct gt_command gt_command_stats;
+extern const struct gt_command gt_command_symbolize;
 extern const struct gt_command gt_command_verify;
 
 /* NULL-terminated, in the order of the help. */

@@ -22,6 +22,7 @@ const struct gt_command *const gt_commands[] = {
 	&gt_command_merge,
 	&gt_command_open,
 	&gt_command_report,
+	&gt_command_symbolize,
 	&gt_command_options,
 	&gt_command_check_option,
 	&gt_command_exec,

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * gputrace symbolize: source positions for the native frames of a trace.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analysis/symbolize.h"
+#include "cli/cmdline.h"
+
+static const struct gt_cmdline_option options[] = {
+	{"output", "FILE", NULL, "write here; must not exist yet (default: standard output)"},
+	{"debuginfod", NULL, NULL, "ask the servers in DEBUGINFOD_URLS for what is not here"},
+	{NULL, NULL, NULL, NULL},
+};
+
+static int run_symbolize(const struct gt_cmdline *args)
+{
+	const char *path = gt_cmdline_get(args, "output");
+	FILE *out = path ? fopen(path, "wx") : stdout;
+	struct gt_symbolize result;
+	int rc;
+
+	if (!out) {
+		fprintf(stderr, "gputrace symbolize: %s: %s\n", path, strerror(errno));
+		return GT_EXIT_FAILED;
+	}
+	rc = gt_symbolize(args->inputs[0], out, gt_cmdline_get(args, "debuginfod") != NULL,
+			  &result);
+	if (path && fclose(out) && !rc) {
+		snprintf(result.error, sizeof(result.error), "%.500s: %s", path, strerror(errno));
+		rc = -EIO;
+	}
+	if (rc) {
+		gt_cmdline_complain(result.error[0] ? result.error : strerror(-rc));
+		if (path)
+			unlink(path);
+		return GT_EXIT_FAILED;
+	}
+	fprintf(stderr,
+		"gputrace symbolize: %" PRIu64 " of %" PRIu64 " native frames have a source line; "
+		"%" PRIu64 " modules are not here as they were\n",
+		result.found, result.frames, result.missing);
+	return GT_EXIT_OK;
+}
+
+static const struct gt_cmdline_spec spec = {
+	.command = &gt_command_symbolize,
+	.details = "Frames become \"function (file.cu:42)\", with what the compiler inlined there "
+		   "in front. A module is used only with the build-id that it had when the trace "
+		   "was made, or found by it under /usr/lib/debug; what is not found keeps its "
+		   "module and offset. The network is asked with --debuginfod only.",
+	.example =
+		"gputrace symbolize --output=lines.json gputrace-out/run/n3_4100.*.pt.trace.json",
+	.options = options,
+	.min_inputs = 1,
+	.max_inputs = 1,
+	.run = run_symbolize,
+};
+
+static int run(int argc, char **argv)
+{
+	return gt_cmdline_main(&spec, argc, argv);
+}
+
+const struct gt_command gt_command_symbolize = {
+	.name = "symbolize",
+	.arguments = "FILE",
+	.help = "source lines and inlined functions for the native frames of a trace",
+	.run = run,
+};
