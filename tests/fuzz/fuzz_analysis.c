@@ -15,6 +15,7 @@
 #include "analysis/report.h"
 #include "analysis/stacks.h"
 #include "analysis/stats.h"
+#include "analysis/symbolize.h"
 #include "analysis/verify.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -58,6 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	FILE *null = fopen("/dev/null", "w");
 	struct gt_verify_result verified;
 	struct gt_merge_result merged;
+	struct gt_symbolize symbolized;
 	struct gt_repair repaired;
 	int fd = mkstemp(path);
 
@@ -67,6 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	use_model(path, null);
 	gt_verify_file(path, &options, null, &verified);
 	gt_merge(paths, 2, null, &merged);
+	gt_symbolize(path, null, false, &symbolized);
 	if (!gt_repair_file(path, &repaired)) {
 		/* what was repaired is closed and holds as many events */
 		uint64_t events = repaired.events;
