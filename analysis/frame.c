@@ -200,9 +200,8 @@ size_t gt_frame_print(const char *text, char *out, size_t size)
 	int n;
 
 	gt_frame_parse(text, &frame);
-	base = frame.module && frame.module_len
-		       ? memrchr(frame.module, '/', frame.module_len)
-		       : NULL;
+	base = frame.module && frame.module_len ? memrchr(frame.module, '/', frame.module_len)
+						: NULL;
 	if (!frame.module_len || frame.function == frame.module)
 		n = snprintf(out, size, "%s", text);
 	else
