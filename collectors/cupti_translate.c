@@ -39,13 +39,14 @@ static void add(struct gt_translate *t, enum gt_ledger_key key)
 	gt_ledger_add(t->ledger, key, 1);
 }
 
-/* CUPTI stamps CLOCK_REALTIME. What lies far before the session or after now is of another clock. */
+/* CUPTI stamps CLOCK_REALTIME. What lies far before the session or after now is of another clock,
+ * unless it was this clock that somebody set back to before the session. */
 static bool is_realtime(const struct gt_translate *t, uint64_t stamp)
 {
 	const struct gt_clock_sample *now = &t->clock->samples[t->clock->count - 1];
+	uint64_t begin = now->realtime < t->session_start ? now->realtime : t->session_start;
 
-	return stamp + CLOCK_SLACK_NS >= t->session_start &&
-	       stamp <= now->realtime + CLOCK_SLACK_NS;
+	return stamp + CLOCK_SLACK_NS >= begin && stamp <= now->realtime + CLOCK_SLACK_NS;
 }
 
 /* A stamp of CUPTI as trace time. Another tool may have switched the clock to the processor's

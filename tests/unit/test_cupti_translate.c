@@ -321,3 +321,19 @@ Test(cupti_translate, a_duration_is_kept_though_the_clocks_drift)
 	gt_translate_record(&translate, &r);
 	cr_assert_eq(events[0].end - events[0].start, 10000);
 }
+
+Test(cupti_translate, a_clock_that_was_set_back_by_an_hour_is_still_the_same_clock)
+{
+	CUpti_ActivityKernel8 r = a_kernel();
+
+	trace_clock.samples[trace_clock.count++] =
+		(struct gt_clock_sample){.monotonic = 200 * SECOND,
+					 .realtime = EPOCH - 3600 * SECOND,
+					 .ticks = 5000 + 300 * SECOND};
+	r.start = EPOCH - 3600 * SECOND + 500;
+	r.end = r.start + 700;
+	gt_translate_record(&translate, &r);
+	cr_assert_eq(events[0].start, EPOCH + 100 * SECOND + 500);
+	cr_assert_eq(events[0].end - events[0].start, 700);
+	cr_assert_eq(ledger.count[GT_LEDGER_TIME_FOREIGN], 0);
+}
