@@ -51,6 +51,18 @@ static inline void gt_ring_commit(struct gt_ring *ring, struct gt_record *record
 	atomic_store_explicit(&ring->head, ring->reserved + record->size, memory_order_release);
 }
 
+/* Consumer: where the ring ends now. Who reads until it is empty may never come to an end. */
+static inline uint64_t gt_ring_end(struct gt_ring *ring)
+{
+	return atomic_load_explicit(&ring->head, memory_order_acquire);
+}
+
+/* Consumer: whether something that was committed before @end is still to be read. */
+static inline bool gt_ring_has_before(struct gt_ring *ring, uint64_t end)
+{
+	return atomic_load_explicit(&ring->tail, memory_order_relaxed) < end;
+}
+
 /* Consumer: the oldest record, or NULL. Stays valid until gt_ring_release. */
 const struct gt_record *gt_ring_next(struct gt_ring *ring);
 

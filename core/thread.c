@@ -28,8 +28,8 @@ static struct {
 	bool has_key;
 } registry;
 
-/* Runs when a thread ends; it may have been drained and stopped by then. The thread may still call
- * CUDA from later destructors: those calls find no block and are counted as refused. */
+/* Runs when a thread ends. It may still call CUDA from destructors that run later: that is first
+ * sight again, and this one runs once more. */
 static void thread_ended(void *block)
 {
 	struct gt_thread *thread = block;
@@ -150,7 +150,7 @@ uint64_t gt_threads_sum(enum gt_thread_counter which)
 	uint64_t sum = 0;
 
 	for (struct gt_thread *t = gt_threads_first(); t; t = t->next)
-		sum += atomic_load_explicit(&t->counters[which], memory_order_relaxed);
+		sum += atomic_load_explicit(&t->counters[which], memory_order_acquire);
 	return sum;
 }
 

@@ -100,7 +100,8 @@ static inline void gt_thread_count(struct gt_thread *thread, enum gt_thread_coun
 {
 	uint64_t n = atomic_load_explicit(&thread->counters[which], memory_order_relaxed);
 
-	atomic_store_explicit(&thread->counters[which], n + 1, memory_order_relaxed);
+	/* pairs with the acquire in gt_threads_sum: a call that counts as nested was counted as seen */
+	atomic_store_explicit(&thread->counters[which], n + 1, memory_order_release);
 }
 
 /* Head of the list of all blocks, newest first; follow ->next. Drain thread. */

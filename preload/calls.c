@@ -136,10 +136,14 @@ static void take_nvtx(struct gt_session *s, const struct gt_nvtx_record *record)
 
 static uint64_t drain_ring(struct gt_session *s, struct gt_thread *thread)
 {
+	uint64_t end = gt_ring_end(&thread->ring); /* its thread may be faster than we are */
 	const struct gt_record *record;
 	uint64_t count = 0;
 
-	for (; (record = gt_ring_next(&thread->ring)); count++) {
+	for (; gt_ring_has_before(&thread->ring, end); count++) {
+		record = gt_ring_next(&thread->ring);
+		if (!record)
+			break;
 		gt_ranges_take_early(s); /* what the thread opened before it had a ring */
 		if (record->type == GT_RECORD_CALL)
 			emit_call(s, (const struct gt_call_record *)(const void *)record);

@@ -225,10 +225,12 @@ static void close_ledger(struct gt_session *s)
 	struct gt_correlate_counts counts = gt_correlate_count(s->emit.calls);
 	uint64_t *count = s->ledger.count;
 
-	count[GT_LEDGER_CALLS_SEEN] = gt_threads_sum(GT_THREAD_CALLS_SEEN) + gt_threads_refused();
+	/* other threads may still be calling: what they count first is read last */
 	count[GT_LEDGER_CALLS_NESTED] = gt_threads_sum(GT_THREAD_CALLS_NESTED);
 	count[GT_LEDGER_CALLS_LOST_RING] = gt_threads_sum(GT_THREAD_CALLS_LOST);
 	count[GT_LEDGER_CALLS_LOST_THREAD] = gt_threads_refused();
+	count[GT_LEDGER_CALLS_SEEN] =
+		gt_threads_sum(GT_THREAD_CALLS_SEEN) + count[GT_LEDGER_CALLS_LOST_THREAD];
 	count[GT_LEDGER_CALLS_OPEN] = count[GT_LEDGER_CALLS_SEEN] - count[GT_LEDGER_CALLS_NESTED] -
 				      count[GT_LEDGER_CALLS_LOST_RING] -
 				      count[GT_LEDGER_CALLS_LOST_THREAD] -

@@ -133,6 +133,25 @@ static void end_by_fork(void)
 	use_cuda(SETS);
 }
 
+static void *call_for_ever(void *unused)
+{
+	(void)unused;
+	for (;;)
+		cudaGetLastError();
+	return NULL;
+}
+
+/* While two threads call the cheapest function there is. */
+static void end_by_exit_among_callers(void)
+{
+	pthread_t thread;
+
+	for (int i = 0; i < 2; i++)
+		pthread_create(&thread, NULL, call_for_ever, NULL);
+	usleep(20000);
+	exit(11);
+}
+
 /* A child whose driver enters the tracer again. */
 static void end_by_fork_again(void)
 {
@@ -171,6 +190,7 @@ static const struct {
 	{"reset_first", end_by_reset_first},
 	{"fork", end_by_fork},
 	{"fork_again", end_by_fork_again},
+	{"exit_among_callers", end_by_exit_among_callers},
 };
 
 int main(int argc, char **argv)

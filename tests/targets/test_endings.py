@@ -47,6 +47,14 @@ def sets_in(path):
     return count
 
 
+def ledger_of(path):
+    """Of a closed file that may be large: the object behind the events."""
+    with open(path, "rb") as file:
+        file.seek(-8192, os.SEEK_END)
+        tail = file.read().decode()
+    return json.JSONDecoder().raw_decode(tail, tail.index('"ledger": ') + 10)[0]
+
+
 class Endings(unittest.TestCase):
     def check(self, way, cuda, cupti):
         with tempfile.TemporaryDirectory() as folder:
@@ -99,6 +107,17 @@ class Endings(unittest.TestCase):
                     events = json.load(file)["traceEvents"]
                 names.append([e["name"] for e in events if e.get("cat") == "cuda_runtime"])
         self.assertIn(["cudaStreamCreate", "cudaEventCreate", "cudaFree", "cudaMalloc"], names)
+
+    def test_exit_while_others_call(self):
+        """Faster than anybody can write: the file is closed all the same, and its books are right."""
+        for cupti in ("130000", "none"):
+            with self.subTest(cupti=cupti), tempfile.TemporaryDirectory() as folder:
+                with unittest.mock.patch.dict(os.environ, GPUTRACE_API="all"):
+                    status, _, _ = run("exit_among_callers", "cuda", cupti, folder)
+                self.assertEqual(status, 11)
+                books = ledger_of(trace_file.find(folder)[0])
+                self.assertLess(books["calls_open_at_end"], 100000, books)
+                self.assertGreater(books["calls_written"], SETS)
 
 
 class CommandLine(unittest.TestCase):

@@ -60,6 +60,21 @@ static bool take(uint64_t expected)
 	return true;
 }
 
+Test(ring, a_round_ends_where_it_began_though_more_comes)
+{
+	uint64_t end, taken = 0;
+
+	for (uint64_t i = 0; i < 3; i++)
+		cr_assert(put(i));
+	end = gt_ring_end(&ring);
+	for (; gt_ring_has_before(&ring, end); taken++) {
+		cr_assert(take(taken));
+		cr_assert(put(3 + taken));
+	}
+	cr_assert_eq(taken, 3);
+	cr_assert_not(gt_ring_is_empty(&ring));
+}
+
 Test(ring, gives_records_in_order_across_the_end)
 {
 	for (uint64_t i = 0; i < 1000; i++) {
