@@ -41,9 +41,13 @@ static int add_path(struct gt_job *job, const char *folder, const char *name)
 	return -ENOMEM;
 }
 
-static int add_folder(struct gt_job *job, const char *folder)
+static bool is_trace(const char *name)
 {
-	size_t before = job->paths.count;
+	return name[0] != '.' && (ends_with(name, ".json") || ends_with(name, ".json.gz"));
+}
+
+static int add_traces(struct gt_job *job, const char *folder)
+{
 	DIR *dir = opendir(folder);
 	struct dirent *entry;
 	int rc = 0;
@@ -51,14 +55,45 @@ static int add_folder(struct gt_job *job, const char *folder)
 	if (!dir)
 		return -errno;
 	while (!rc && (entry = readdir(dir)))
-		if (entry->d_name[0] != '.' &&
-		    (ends_with(entry->d_name, ".json") || ends_with(entry->d_name, ".json.gz")))
+		if (is_trace(entry->d_name))
 			rc = add_path(job, folder, entry->d_name);
 	closedir(dir);
+	return rc;
+}
+
+/* Further processes of a rank have a folder each below that of the first (writers/owner.h). */
+static int add_asides(struct gt_job *job, const char *folder)
+{
+	DIR *dir = opendir(folder);
+	struct dirent *entry;
+	struct stat st;
+	char path[4096];
+	int rc = 0;
+
+	if (!dir)
+		return -errno;
+	while (!rc && (entry = readdir(dir))) {
+		if (entry->d_name[0] == '.' || (size_t)snprintf(path, sizeof(path), "%s/%s", folder,
+								entry->d_name) >= sizeof(path))
+			continue;
+		if (!lstat(path, &st) && S_ISDIR(st.st_mode))
+			rc = add_traces(job, path);
+	}
+	closedir(dir);
+	return rc == -EACCES ? 0 : rc;
+}
+
+static int add_folder(struct gt_job *job, const char *folder)
+{
+	size_t before = job->paths.count;
+	int rc = add_traces(job, folder);
+
+	if (!rc && job->paths.count == before)
+		rc = -ENODATA;
+	if (!rc)
+		rc = add_asides(job, folder);
 	if (rc)
 		return rc;
-	if (job->paths.count == before)
-		return -ENODATA;
 	qsort(job->paths.at + before, job->paths.count - before, sizeof(char *), by_name);
 	return 0;
 }

@@ -137,8 +137,9 @@ static void check_rows(struct gt_verify *v, const struct gt_record *record,
 	if (role == GT_VERIFY_CALL && record->pid < 64)
 		gt_verify_find(v, GT_CHECK_DEVICE, record->line,
 			       "host pid %" PRId64 " is a GPU's row", record->pid);
+	/* GPU work of id 0 may be accounted for: gt_verify_flows */
 	if ((role == GT_VERIFY_CALL || is_gpu(role)) &&
-	    gt_record_int(record, GT_ARG_CORRELATION, 0) < 1)
+	    gt_record_int(record, GT_ARG_CORRELATION, -1) < (is_gpu(role) ? 0 : 1))
 		gt_verify_find(v, GT_CHECK_CORRELATION, record->line,
 			       "no correlation id of 1 or more");
 }

@@ -192,7 +192,7 @@ void gt_verify_text(struct gt_verify *v, const char *text, size_t len, uint64_t 
 	}
 }
 
-static int64_t book(const struct gt_verify *v, enum gt_ledger_key key)
+int64_t gt_verify_book(const struct gt_verify *v, enum gt_ledger_key key)
 {
 	int64_t count = 0;
 
@@ -224,15 +224,15 @@ static void check_written(struct gt_verify *v)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if ((uint64_t)book(v, rows[i].key) != v->written[rows[i].role])
+		if ((uint64_t)gt_verify_book(v, rows[i].key) != v->written[rows[i].role])
 			gt_verify_find(v, GT_CHECK_LEDGER, 0,
 				       "ledger: %s is %" PRId64 ", the file has %" PRIu64,
-				       gt_ledger_rows[rows[i].key].json, book(v, rows[i].key),
-				       v->written[rows[i].role]);
-	if ((uint64_t)book(v, GT_LEDGER_ARROWS_WRITTEN) != v->arrows)
+				       gt_ledger_rows[rows[i].key].json,
+				       gt_verify_book(v, rows[i].key), v->written[rows[i].role]);
+	if ((uint64_t)gt_verify_book(v, GT_LEDGER_ARROWS_WRITTEN) != v->arrows)
 		gt_verify_find(v, GT_CHECK_LEDGER, 0,
 			       "ledger: arrows_written is %" PRId64 ", the file has %" PRIu64,
-			       book(v, GT_LEDGER_ARROWS_WRITTEN), v->arrows);
+			       gt_verify_book(v, GT_LEDGER_ARROWS_WRITTEN), v->arrows);
 }
 
 /* What was received against what was written: the difference must have a cause. */
@@ -240,8 +240,8 @@ static void check_received(struct gt_verify *v, enum gt_ledger_key received,
 			   enum gt_ledger_key written, enum gt_ledger_key untimed,
 			   int64_t *ret_missing)
 {
-	int64_t missing = book(v, received) - book(v, written) -
-			  (untimed == GT_LEDGER_COUNT_ ? 0 : book(v, untimed));
+	int64_t missing = gt_verify_book(v, received) - gt_verify_book(v, written) -
+			  (untimed == GT_LEDGER_COUNT_ ? 0 : gt_verify_book(v, untimed));
 
 	if (!has_book(v, received))
 		return;
@@ -255,15 +255,16 @@ static void check_received(struct gt_verify *v, enum gt_ledger_key received,
 
 static void check_sums(struct gt_verify *v)
 {
-	int64_t missing = 0,
-		lost = book(v, GT_LEDGER_EVENTS_LOST_DISK) + book(v, GT_LEDGER_EVENTS_LOST_EARLY);
+	int64_t missing = 0, lost = gt_verify_book(v, GT_LEDGER_EVENTS_LOST_DISK) +
+				    gt_verify_book(v, GT_LEDGER_EVENTS_LOST_EARLY);
 	enum gt_ledger_key arrived = has_book(v, GT_LEDGER_CALLS_RECEIVED)
 					     ? GT_LEDGER_CALLS_RECEIVED
 					     : GT_LEDGER_CALLS_WRITTEN;
-	int64_t seen = book(v, GT_LEDGER_CALLS_SEEN);
-	int64_t told = book(v, arrived) + book(v, GT_LEDGER_CALLS_NESTED) +
-		       book(v, GT_LEDGER_CALLS_LOST_RING) + book(v, GT_LEDGER_CALLS_LOST_THREAD) +
-		       book(v, GT_LEDGER_CALLS_OPEN);
+	int64_t seen = gt_verify_book(v, GT_LEDGER_CALLS_SEEN);
+	int64_t told = gt_verify_book(v, arrived) + gt_verify_book(v, GT_LEDGER_CALLS_NESTED) +
+		       gt_verify_book(v, GT_LEDGER_CALLS_LOST_RING) +
+		       gt_verify_book(v, GT_LEDGER_CALLS_LOST_THREAD) +
+		       gt_verify_book(v, GT_LEDGER_CALLS_OPEN);
 
 	if (seen != told)
 		gt_verify_find(v, GT_CHECK_LEDGER, 0,
@@ -305,6 +306,8 @@ static void tell_losses(struct gt_verify *v)
 		GT_LEDGER_OPS_IN_FLIGHT,
 		GT_LEDGER_TIME_REVERSED,
 		GT_LEDGER_GPU_BEFORE_LAUNCH,
+		GT_LEDGER_TIME_AHEAD,
+		GT_LEDGER_TIME_UNKNOWN,
 		GT_LEDGER_TIME_FOREIGN,
 		GT_LEDGER_CLOCK_STEPS,
 		GT_LEDGER_STACKS_REFUSED,
@@ -317,7 +320,7 @@ static void tell_losses(struct gt_verify *v)
 	};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-		int64_t count = book(v, keys[i]);
+		int64_t count = gt_verify_book(v, keys[i]);
 
 		if (!count)
 			continue;

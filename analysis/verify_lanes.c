@@ -182,7 +182,7 @@ static void check_calls(struct gt_verify *v, const struct group *group)
 		if (!is_gpu(slice) || slice->role == GT_VERIFY_SYNC)
 			continue;
 		operations++;
-		if (call && slice->ts + EARLIEST < call->ts)
+		if (call && slice->ts + EARLIEST < call->ts && v->early-- <= 0)
 			gt_verify_find(v, GT_CHECK_CLOCK, slice->line,
 				       "GPU work starts %" PRId64 " ns before its call",
 				       call->ts - slice->ts);
@@ -193,6 +193,14 @@ static void check_calls(struct gt_verify *v, const struct group *group)
 			       operations - ends, call->correlation);
 }
 
+/* CUPTI has given such records; the ledger must know of them. */
+static void check_without_id(struct gt_verify *v, const struct gt_verify_slice *slice)
+{
+	if (is_gpu(slice) && slice->correlation == 0 && v->unlinked-- <= 0)
+		gt_verify_find(v, GT_CHECK_CORRELATION, slice->line,
+			       "no correlation id of 1 or more");
+}
+
 void gt_verify_flows(struct gt_verify *v)
 {
 	size_t s = 0, f = 0;
@@ -201,8 +209,10 @@ void gt_verify_flows(struct gt_verify *v)
 		qsort(v->slices.at, v->slices.count, sizeof(*v->slices.at), by_correlation);
 	if (v->flows.count)
 		qsort(v->flows.at, v->flows.count, sizeof(*v->flows.at), by_id);
-	while (s < v->slices.count && v->slices.at[s].correlation < 1)
-		s++;
+	v->early = gt_verify_book(v, GT_LEDGER_GPU_BEFORE_LAUNCH);
+	v->unlinked = gt_verify_book(v, GT_LEDGER_OPS_UNLINKED);
+	for (; s < v->slices.count && v->slices.at[s].correlation < 1; s++)
+		check_without_id(v, &v->slices.at[s]);
 	while (s < v->slices.count || f < v->flows.count) {
 		struct group group = {0};
 		int64_t id = INT64_MAX;

@@ -9,6 +9,7 @@
 #include "analysis/reader.h"
 #include "analysis/vec.h"
 #include "analysis/verify.h"
+#include "core/ledger.h"
 
 enum gt_verify_role { /* what a slice's category makes of it */
 		      GT_VERIFY_HOST,
@@ -57,15 +58,20 @@ struct gt_verify {
 	GT_VEC(struct gt_verify_external) externals;
 	uint64_t written[GT_VERIFY_ROLE_COUNT_]; /* slices in the file */
 	uint64_t arrows;
-	uint64_t notes; /* LOST and other gputrace instants */
-	bool ended;     /* the last event was Record Window End */
-	bool ours;      /* written by gputrace: has its metadata */
-	bool repaired;  /* the process died: its last arrows may miss an end */
+	int64_t early; /* GPU work before its call that the ledger accounts for and was not met yet */
+	int64_t unlinked; /* the same of GPU work without a call */
+	uint64_t notes;   /* LOST and other gputrace instants */
+	bool ended;       /* the last event was Record Window End */
+	bool ours;        /* written by gputrace: has its metadata */
+	bool repaired;    /* the process died: its last arrows may miss an end */
 };
 
 /* One finding at @line (0: the file as a whole). */
 void gt_verify_find(struct gt_verify *v, enum gt_check check, uint64_t line, const char *format,
 		    ...) __attribute__((format(printf, 4, 5)));
+
+/* What the ledger of the file says; 0 without one. */
+int64_t gt_verify_book(const struct gt_verify *v, enum gt_ledger_key key);
 
 void gt_verify_lanes(struct gt_verify *v);
 void gt_verify_flows(struct gt_verify *v);

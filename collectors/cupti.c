@@ -282,6 +282,7 @@ bool gt_cupti_read(struct gt_translate *translate, uint64_t *ret_records)
 
 	*ret_records = 0;
 	if (found) {
+		translate->now = gt_clock_from_monotonic(translate->clock, gt_clock_now());
 		*ret_records = read_buffer(&buffer, translate);
 		gt_cupti_buffers_recycle(&buffer);
 	}

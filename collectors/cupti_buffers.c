@@ -115,6 +115,20 @@ static struct slot *slot_of(const uint8_t *buffer)
 	return NULL;
 }
 
+/* Another tool's buffer, asked for before the callbacks became ours: read, never freed (REQ-18). */
+static struct slot *copy_foreign(const uint8_t *buffer, size_t valid)
+{
+	struct slot *slot = claim(SLOT_SPARE, SLOT_CUPTI);
+
+	if (!slot)
+		slot = map_slot(SLOT_CUPTI);
+	if (slot)
+		memcpy(slot->data, buffer, valid < pool.bytes ? valid : pool.bytes);
+	if (!slot || valid > pool.bytes)
+		count(&pool.discarded_bytes, slot ? valid - pool.bytes : valid);
+	return slot;
+}
+
 void gt_cupti_buffers_complete(uint8_t *buffer, size_t valid)
 {
 	struct slot *slot = slot_of(buffer);
@@ -124,10 +138,12 @@ void gt_cupti_buffers_complete(uint8_t *buffer, size_t valid)
 		memset(buffer, 0, valid < DISCARD_BYTES ? valid : DISCARD_BYTES);
 		return;
 	}
-	if (!slot) {
-		count(&pool.foreign, buffer != NULL);
-		return;
+	if (!slot && buffer) {
+		count(&pool.foreign, 1);
+		slot = copy_foreign(buffer, valid);
 	}
+	if (!slot)
+		return;
 	slot->valid = valid < pool.bytes ? valid : pool.bytes;
 	slot->order = atomic_fetch_add(&pool.next_order, 1);
 	count(&pool.completed, 1);

@@ -16,6 +16,9 @@
  * began before. */
 #define CLOCK_SLACK_NS (60ull * 1000000000u)
 
+/* A record that ends this long after it was received means that the clocks disagree. */
+#define AHEAD_NS       1000000u
+
 /* Our enums follow CUPTI's numbers, so that a translation is a bounds check. */
 _Static_assert((int)GT_COPY_PTOP == (int)CUPTI_ACTIVITY_MEMCPY_KIND_PTOP, "copy kinds");
 _Static_assert((int)GT_COPY_DTOD == (int)CUPTI_ACTIVITY_MEMCPY_KIND_DTOD, "copy kinds");
@@ -50,32 +53,55 @@ static bool is_realtime(const struct gt_translate *t, uint64_t stamp)
 }
 
 /* A stamp of CUPTI as trace time. Another tool may have switched the clock to the processor's
- * counter (REQ-20). */
-static uint64_t trace_time(struct gt_translate *t, uint64_t stamp)
+ * counter (REQ-20). False: it is neither, and must not be written. */
+static bool trace_time(struct gt_translate *t, uint64_t stamp, uint64_t *ret_time)
 {
 	uint64_t ns;
 
-	if (!is_realtime(t, stamp) && gt_clock_from_ticks(t->clock, stamp, &ns)) {
-		add(t, GT_LEDGER_TIME_FOREIGN);
-		return ns;
+	if (is_realtime(t, stamp)) {
+		*ret_time = gt_clock_from_realtime(t->clock, stamp);
+		return true;
 	}
-	return gt_clock_from_realtime(t->clock, stamp);
+	if (!gt_clock_from_ticks(t->clock, stamp, &ns) || !is_realtime(t, ns))
+		return false;
+	add(t, GT_LEDGER_TIME_FOREIGN);
+	*ret_time = ns;
+	return true;
 }
 
-/* Sets start and end. A duration is taken over as it is: the clocks may drift between its ends, the
- * GPU's counter does not. An end before its start becomes a duration of 0, counted. */
-static void set_times(struct gt_translate *t, struct gt_event *event, uint64_t start, uint64_t end)
+static uint64_t time_or_none(struct gt_translate *t, uint64_t stamp)
 {
-	event->start = trace_time(t, start);
-	event->end = is_realtime(t, start) && end >= start ? event->start + (end - start)
-							   : trace_time(t, end);
+	uint64_t time = 0;
+
+	if (stamp)
+		trace_time(t, stamp, &time);
+	return time;
+}
+
+/*
+ * Sets start and end. A duration is taken over as it is: the clocks may drift between its ends, the
+ * GPU's counter does not. An end before its start becomes a duration of 0, counted; so is an end
+ * that is still to come. False: stamps that no known clock gives.
+ */
+static bool set_times(struct gt_translate *t, struct gt_event *event, uint64_t start, uint64_t end)
+{
+	if (!trace_time(t, start, &event->start) || !trace_time(t, end, &event->end)) {
+		add(t, GT_LEDGER_TIME_UNKNOWN);
+		return false;
+	}
+	if (is_realtime(t, start) && end >= start)
+		event->end = event->start + (end - start);
 	if (event->end < event->start) {
 		event->end = event->start;
 		add(t, GT_LEDGER_TIME_REVERSED);
 	}
+	if (t->now && event->end > t->now + AHEAD_NS)
+		add(t, GT_LEDGER_TIME_AHEAD);
+	return true;
 }
 
-/* No stamps: never a slice (REQ-31), but an instant, so that the launch still shows its work. */
+/* No stamps, or none that mean anything: never a slice (REQ-31), but an instant, so that the launch
+ * still shows its work. */
 static void emit_untimed(struct gt_translate *t, const char *what, uint32_t correlation,
 			 enum gt_ledger_key counter)
 {
@@ -84,10 +110,11 @@ static void emit_untimed(struct gt_translate *t, const char *what, uint32_t corr
 
 	add(t, counter);
 	event.start = event.end = gt_clock_from_monotonic(t->clock, now->monotonic);
-	event.note = (struct gt_note_event){.name = what,
-					    .what = "CUPTI gave no time stamps for this operation",
-					    .cause = "no timestamp",
-					    .count = 1};
+	event.note = (struct gt_note_event){
+		.name = what,
+		.what = "CUPTI gave no usable time stamps for this operation",
+		.cause = "no timestamp",
+		.count = 1};
 	t->emit(t->context, &event);
 }
 
@@ -120,8 +147,8 @@ static void fill_kernel(struct gt_translate *t, const CUpti_ActivityKernel8 *r,
 {
 	*k = (struct gt_kernel_event){
 		.name = kernel_name(t, r->name),
-		.queued = r->queued ? trace_time(t, r->queued) : 0,
-		.submitted = r->submitted ? trace_time(t, r->submitted) : 0,
+		.queued = time_or_none(t, r->queued),
+		.submitted = time_or_none(t, r->submitted),
 		.grid = {(uint32_t)r->gridX, (uint32_t)r->gridY, (uint32_t)r->gridZ},
 		.block = {(uint32_t)r->blockX, (uint32_t)r->blockY, (uint32_t)r->blockZ},
 		.cluster = {r->clusterX, r->clusterY, r->clusterZ},
@@ -146,11 +173,10 @@ static void translate_kernel(struct gt_translate *t, const void *record)
 	struct gt_event event = {.kind = GT_EVENT_KERNEL, .correlation = r->correlationId};
 
 	add(t, GT_LEDGER_RECORDS_KERNEL);
-	if (is_untimed(r->start, r->end)) {
+	if (is_untimed(r->start, r->end) || !set_times(t, &event, r->start, r->end)) {
 		emit_untimed(t, "kernel (untimed)", r->correlationId, GT_LEDGER_KERNELS_UNTIMED);
 		return;
 	}
-	set_times(t, &event, r->start, r->end);
 	event.place =
 		place_of(r->deviceId, r->contextId, r->streamId, r->channelID, (int)r->channelType);
 	fill_kernel(t, r, &event.kernel);
@@ -163,11 +189,10 @@ static void translate_memcpy(struct gt_translate *t, const void *record)
 	struct gt_event event = {.kind = GT_EVENT_MEMCPY, .correlation = r->correlationId};
 
 	add(t, GT_LEDGER_RECORDS_MEMCPY);
-	if (is_untimed(r->start, r->end)) {
+	if (is_untimed(r->start, r->end) || !set_times(t, &event, r->start, r->end)) {
 		emit_untimed(t, "memcpy (untimed)", r->correlationId, GT_LEDGER_MEMCPYS_UNTIMED);
 		return;
 	}
-	set_times(t, &event, r->start, r->end);
 	event.place =
 		place_of(r->deviceId, r->contextId, r->streamId, r->channelID, (int)r->channelType);
 	event.memory = (struct gt_memory_event){.bytes = r->bytes,
@@ -185,11 +210,10 @@ static void translate_memcpy_peer(struct gt_translate *t, const void *record)
 	struct gt_event event = {.kind = GT_EVENT_MEMCPY, .correlation = r->correlationId};
 
 	add(t, GT_LEDGER_RECORDS_MEMCPY);
-	if (is_untimed(r->start, r->end)) {
+	if (is_untimed(r->start, r->end) || !set_times(t, &event, r->start, r->end)) {
 		emit_untimed(t, "memcpy (untimed)", r->correlationId, GT_LEDGER_MEMCPYS_UNTIMED);
 		return;
 	}
-	set_times(t, &event, r->start, r->end);
 	event.place =
 		place_of(r->deviceId, r->contextId, r->streamId, r->channelID, (int)r->channelType);
 	event.memory = (struct gt_memory_event){.bytes = r->bytes,
@@ -210,11 +234,10 @@ static void translate_memset(struct gt_translate *t, const void *record)
 	struct gt_event event = {.kind = GT_EVENT_MEMSET, .correlation = r->correlationId};
 
 	add(t, GT_LEDGER_RECORDS_MEMSET);
-	if (is_untimed(r->start, r->end)) {
+	if (is_untimed(r->start, r->end) || !set_times(t, &event, r->start, r->end)) {
 		emit_untimed(t, "memset (untimed)", r->correlationId, GT_LEDGER_MEMSETS_UNTIMED);
 		return;
 	}
-	set_times(t, &event, r->start, r->end);
 	event.place =
 		place_of(r->deviceId, r->contextId, r->streamId, r->channelID, (int)r->channelType);
 	event.memory = (struct gt_memory_event){.bytes = r->bytes,
@@ -247,7 +270,8 @@ static void translate_sync(struct gt_translate *t, const void *record)
 	const struct gt_translate_wait *wait = wait_slot(t, r->cudaEventId);
 
 	add(t, GT_LEDGER_RECORDS_SYNC);
-	set_times(t, &event, r->start, r->end);
+	if (!set_times(t, &event, r->start, r->end))
+		return;
 	event.place.context = r->contextId;
 	event.place.stream = r->streamId;
 	if (r->contextId < GT_TRANSLATE_CONTEXTS)
@@ -295,7 +319,8 @@ static void translate_overhead(struct gt_translate *t, const void *record)
 	struct gt_event event = {.kind = GT_EVENT_OVERHEAD};
 
 	add(t, GT_LEDGER_RECORDS_OVERHEAD);
-	set_times(t, &event, r->start, r->end);
+	if (!set_times(t, &event, r->start, r->end))
+		return;
 	if (r->objectKind == CUPTI_ACTIVITY_OBJECT_THREAD)
 		event.tid = r->objectId.pt.threadId;
 	event.overhead.name = gt_intern_cstr(t->strings, overhead_name((uint32_t)r->overheadKind));

@@ -33,6 +33,7 @@ struct gt_translate {
 	uint64_t session_start;                /* CLOCK_REALTIME ns */
 	uint32_t version;                      /* of CUPTI */
 	uint64_t checked_kinds, refused_kinds; /* bits by kind, of a CUPTI that is too new */
+	uint64_t now; /* trace time when what is translated had arrived; 0: not known */
 	struct gt_device_event devices[GT_FACTS_DEVICES]; /* seen so far, by id */
 	uint32_t context_device[GT_TRANSLATE_CONTEXTS];
 	struct gt_translate_wait waits[GT_TRANSLATE_WAITS];

@@ -30,19 +30,20 @@
 #include "preload/stack_lane.h"
 #include "preload/stacks.h"
 
-#define MS_NS          1000000ull
-#define SLEEP_MIN_NS   (1 * MS_NS)
-#define SLEEP_BUSY_NS  (10 * MS_NS) /* there was work a moment ago */
-#define SLEEP_IDLE_NS  (50 * MS_NS)
-#define CLOCK_EVERY_NS (1000 * MS_NS)
-#define STACK_BYTES    (1024u * 1024u) /* the demangler is deeply recursive */
+#define MS_NS           1000000ull
+#define SLEEP_MIN_NS    (1 * MS_NS)
+#define SLEEP_BUSY_NS   (10 * MS_NS) /* there was work a moment ago */
+#define SLEEP_IDLE_NS   (50 * MS_NS)
+#define CLOCK_EVERY_NS  (1000 * MS_NS)
+#define CLOCK_SECOND_NS (20 * MS_NS)    /* two samples tell the rate of the processor's counter */
+#define STACK_BYTES     (1024u * 1024u) /* the demangler is deeply recursive */
 
 /* The last records: completed ones are awaited this long, then unfinished ones are forced out. */
-#define OUTSTANDING_NS (500 * MS_NS)
+#define OUTSTANDING_NS  (500 * MS_NS)
 
 /* GPU operations may be delivered late by this much and still find their place in order. Together
  * with the flush period it is less than the second that a killed process may lose. */
-#define SETTLE_NS      (100 * MS_NS)
+#define SETTLE_NS       (100 * MS_NS)
 
 static struct {
 	struct gt_session *session;
@@ -121,7 +122,7 @@ static void sample_clock(struct gt_session *s, uint64_t now)
 
 	if (now < drain.next_clock)
 		return;
-	drain.next_clock = now + CLOCK_EVERY_NS;
+	drain.next_clock = now + (s->clock.count == 1 ? CLOCK_SECOND_NS : CLOCK_EVERY_NS);
 	gt_clock_sample(&s->clock, &step);
 	s->facts.clock_last = s->clock.samples[s->clock.count - 1];
 	if (step)
@@ -252,6 +253,7 @@ static void close_ledger(struct gt_session *s)
 static void close_session(struct gt_session *s)
 {
 	drain_once(s);
+	check_fatal(s);
 	gt_emit_settle(s, true);
 	gt_ranges_settle(s, true);
 	if (s->stack_lane)

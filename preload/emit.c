@@ -185,6 +185,8 @@ void gt_emit_event(void *context, const struct gt_event *event)
 	if (event->kind == GT_EVENT_DEVICE)
 		fill_device_fact(session, &event->device);
 	if (!gt_event_is_gpu(event->kind)) {
+		if (event->kind == GT_EVENT_NOTE) /* a record without times: its launch had one */
+			gt_correlate_take(session->emit.calls, event->correlation, &linked.launch);
 		route(session, event);
 		return;
 	}

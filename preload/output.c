@@ -83,7 +83,8 @@ static void folder_name(const struct gt_config *config, char *ret_path, size_t s
 	gt_text_format(ret_path, size, "gputrace-out/%s", run);
 }
 
-static void file_name(const struct gt_facts *facts, char *ret_name, size_t size)
+/* "rank0_host_pid" or "host_pid": the process among all of the job. */
+static void worker_name(const struct gt_facts *facts, char *ret_name, size_t size)
 {
 	char host[65];
 	size_t n = 0;
@@ -93,8 +94,7 @@ static void file_name(const struct gt_facts *facts, char *ret_name, size_t size)
 	host[strcspn(host, ".")] = 0; /* a domain would read as another part of the name */
 	if (facts->has_rank)
 		n = gt_text_format(ret_name, size, "rank%d_", facts->rank);
-	gt_text_format(ret_name + n, size - n, "%s_%u.%lu", host, facts->pid,
-		       (unsigned long)(facts->start / 1000000u));
+	gt_text_format(ret_name + n, size - n, "%s_%u", host, facts->pid);
 }
 
 static int open_writer(struct gt_output *output, const struct gt_config *config,
@@ -111,10 +111,12 @@ static int open_writer(struct gt_output *output, const struct gt_config *config,
 int gt_output_open(struct gt_output *output, const struct gt_config *config,
 		   const struct gt_facts *facts)
 {
-	char folder[PATH_BYTES], name[256];
+	char folder[PATH_BYTES], worker[160], name[256], owner[32];
 	struct gt_sink_options options = {
 		.directory = folder,
 		.name = name,
+		.owner = owner,
+		.aside = worker,
 		.max_size = (uint64_t)gt_config_number(config, GT_CONFIG_MAX_SIZE),
 	};
 	int error = 0;
@@ -125,13 +127,20 @@ int gt_output_open(struct gt_output *output, const struct gt_config *config,
 		return -ENOMEM;
 	}
 	folder_name(config, folder, sizeof(folder));
-	file_name(facts, name, sizeof(name));
+	worker_name(facts, worker, sizeof(worker));
+	gt_text_format(name, sizeof(name), "%s.%lu", worker,
+		       (unsigned long)(facts->start / 1000000u));
+	gt_text_format(owner, sizeof(owner), "rank%d", facts->rank);
 	options.suffix = output->writer->ops->suffix;
 	options.fallback = gt_identity_env("TMPDIR");
 	if (options.suffix)
 		output->sink = gt_sink_open(&options, &error);
 	if (error == 0)
 		error = open_writer(output, config, facts);
+	if (error && output->sink) {
+		gt_sink_discard(output->sink);
+		output->sink = NULL;
+	}
 	if (error) {
 		gt_log_say("cannot write a trace into %s: %s; the program runs on untraced", folder,
 			   strerror(-error));

@@ -18,6 +18,7 @@
 #include "core/memory.h"
 #include "core/sys.h"
 #include "core/text.h"
+#include "writers/owner.h"
 
 #define HIGH_DESCRIPTOR    700 /* above what programs close in loops or compare against */
 #define NAME_TRIES         1000u
@@ -194,6 +195,32 @@ static int create_in(struct gt_sink *sink, int folder, const char *directory,
 	return -EEXIST;
 }
 
+/* In the folder itself, or, when another process of the rank writes there, in one of our own. */
+static int create_where_due(struct gt_sink *sink, int folder, const char *directory,
+			    const struct gt_sink_options *options)
+{
+	int own, error;
+
+	if (!options->owner)
+		return create_in(sink, folder, directory, options);
+	if (gt_owner_claim(folder, options->owner)) {
+		error = create_in(sink, folder, directory, options);
+		if (!error)
+			gt_owner_tell(folder, options->owner, strrchr(sink->path, '/') + 1);
+		return error;
+	}
+	if (mkdirat(folder, options->aside, 0777) < 0 && errno != EEXIST)
+		return -errno;
+	own = openat(folder, options->aside, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (own < 0)
+		return -errno;
+	error = check_folder(own);
+	if (!error)
+		error = create_in(sink, own, directory, options);
+	close(own);
+	return error;
+}
+
 static int open_in_folder(struct gt_sink *sink, const char *directory,
 			  const struct gt_sink_options *options)
 {
@@ -211,7 +238,7 @@ static int open_in_folder(struct gt_sink *sink, const char *directory,
 	folder = open_folder(trimmed);
 	if (folder < 0)
 		return folder;
-	error = create_in(sink, folder, trimmed, options);
+	error = create_where_due(sink, folder, trimmed, options);
 	close(folder);
 	return error;
 }
@@ -243,6 +270,7 @@ static int open_somewhere(struct gt_sink *sink, const struct gt_sink_options *op
 {
 	const char *fallback =
 		options->fallback && options->fallback[0] ? options->fallback : "/tmp";
+	struct gt_sink_options shared = *options; /* a folder of everybody's has no owner */
 	int error;
 
 	if (is_stream(options->directory))
@@ -254,7 +282,8 @@ static int open_somewhere(struct gt_sink *sink, const struct gt_sink_options *op
 	gt_log_say("cannot write to %s (%s, error %d)", options->directory, reason_of(error),
 		   -error);
 	sink->stream = false;
-	if (open_in_folder(sink, fallback, options) < 0)
+	shared.owner = NULL;
+	if (open_in_folder(sink, fallback, &shared) < 0)
 		return error;
 	gt_log_say("writing to %s instead", sink->path);
 	return 0;
@@ -399,4 +428,14 @@ void gt_sink_close(struct gt_sink *sink)
 	if (sink->fd >= 0 && is_ours(sink, sink->fd))
 		close(sink->fd);
 	gt_memory_unmap(sink, sizeof(*sink));
+}
+
+void gt_sink_discard(struct gt_sink *sink)
+{
+	struct stat st;
+
+	if (!sink->stream && !gt_sys_lstat(sink->path, &st) && st.st_dev == sink->device &&
+	    st.st_ino == sink->inode)
+		unlink(sink->path);
+	gt_sink_close(sink);
 }

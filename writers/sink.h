@@ -18,6 +18,9 @@ struct gt_sink_options {
 	const char *fallback; /* folder used when that one cannot be written; NULL: /tmp */
 	const char *name;     /* file name; on a collision ".1", ".2"... goes before the suffix */
 	const char *suffix;
+	const char
+		*owner; /* one process of each such key writes into the folder itself; NULL: all */
+	const char *aside; /* sub-folder for the others */
 	uint64_t max_size; /* bytes, 0: no limit */
 };
 
@@ -47,5 +50,8 @@ const char *gt_sink_path(const struct gt_sink *sink);
 
 /* NULL is fine. */
 void gt_sink_close(struct gt_sink *sink);
+
+/* Closes and removes the file: nothing of use came to stand in it. */
+void gt_sink_discard(struct gt_sink *sink);
 
 #endif

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Activity buffers: aligned and zeroed, read in the order of completion, foreign ones left alone,
+ * Activity buffers: aligned and zeroed, read in the order of completion, foreign ones copied,
  * a cap that ends in counted discards and never in a NULL that an old CUPTI cannot stand.
  */
 #include "collectors/cupti_buffers.h"
 
 #include <criterion/criterion.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #define BYTES 65536
@@ -77,7 +80,7 @@ Test(cupti_buffers, over_the_cap_a_discard_buffer_is_given_and_counted)
 	cr_assert_eq(gt_cupti_buffers_count().completed, 0);
 }
 
-Test(cupti_buffers, a_foreign_buffer_is_counted_and_not_touched)
+Test(cupti_buffers, a_foreign_buffer_is_read_as_a_copy_and_not_touched)
 {
 	uint8_t foreign[64];
 	struct gt_cupti_buffer done;
@@ -86,30 +89,108 @@ Test(cupti_buffers, a_foreign_buffer_is_counted_and_not_touched)
 	gt_cupti_buffers_start(BYTES, 2 * BYTES, true);
 	gt_cupti_buffers_complete(foreign, sizeof(foreign));
 	cr_assert_eq(gt_cupti_buffers_count().foreign, 1);
-	cr_assert_not(gt_cupti_buffers_next(&done));
+	cr_assert(gt_cupti_buffers_next(&done));
+	cr_assert_neq(done.data, foreign);
+	cr_assert_eq(done.valid, sizeof(foreign));
+	cr_assert_eq(memcmp(done.data, foreign, sizeof(foreign)), 0);
+	gt_cupti_buffers_recycle(&done);
+	cr_assert_eq(foreign[0], 7);
 	cr_assert_eq(foreign[63], 7);
 }
 
-Test(cupti_buffers, a_burst_does_not_stay_mapped)
+Test(cupti_buffers, a_foreign_buffer_over_the_cap_is_counted)
 {
-	struct gt_cupti_buffer done;
-	uint8_t *buffers[8];
+	uint8_t foreign[64] = {0};
 	size_t size;
 
-	gt_cupti_buffers_start(BYTES, 8 * BYTES, false);
-	for (int round = 0; round < 3; round++) {
-		for (int i = 0; i < 8; i++)
-			buffers[i] = request(&size);
-		for (int i = 0; i < 8; i++)
-			gt_cupti_buffers_complete(buffers[i], 1 + (size_t)i);
-		for (int i = 0; i < 8; i++) {
-			cr_assert(gt_cupti_buffers_next(&done));
-			cr_assert_eq(done.valid, 1 + (size_t)i);
+	gt_cupti_buffers_start(BYTES, 2 * BYTES, true);
+	request(&size);
+	request(&size);
+	gt_cupti_buffers_complete(foreign, sizeof(foreign));
+	cr_assert_eq(gt_cupti_buffers_count().foreign, 1);
+	cr_assert_eq(gt_cupti_buffers_count().discarded_bytes, sizeof(foreign));
+}
+
+#define WRITERS 4
+#define ROUNDS  3000
+#define SMALL   4096
+
+struct writer {
+	pthread_t thread;
+	uint32_t number;
+	uint32_t not_zero; /* buffers that were not zeroed, or somebody else's */
+	uint32_t refused;
+};
+
+static struct writer writers[WRITERS];
+static _Atomic uint32_t writers_done;
+
+/* As CUPTI: asks, fills a part, hands back, each buffer with the writer's number and a count. */
+static void *write_buffers(void *argument)
+{
+	static const uint32_t zero[SMALL / 4];
+	struct writer *w = argument;
+
+	for (uint32_t round = 0; round < ROUNDS; round++) {
+		uint8_t *buffer = NULL;
+		size_t size, records, used = 8 + round % 500 * 8;
+
+		gt_cupti_buffers_request(&buffer, &size, &records);
+		if (!buffer) {
+			w->refused++;
+			sched_yield();
+			continue;
+		}
+		w->not_zero += memcmp(buffer, zero, SMALL) != 0;
+		for (size_t at = 0; at < used; at += 8)
+			memcpy(buffer + at, (uint32_t[]){w->number + 1, round + 1}, 8);
+		gt_cupti_buffers_complete(buffer, used);
+	}
+	atomic_fetch_add(&writers_done, 1);
+	return NULL;
+}
+
+/* Everything in a buffer is of one writer and one round. Returns the writer, or -1. */
+static int writer_of(const struct gt_cupti_buffer *buffer)
+{
+	const uint32_t *words = (const uint32_t *)buffer->data;
+
+	for (size_t i = 0; i + 1 < buffer->valid / 4; i += 2)
+		if (words[i] != words[0] || words[i + 1] != words[1])
+			return -1;
+	return words[0] >= 1 && words[0] <= WRITERS ? (int)words[0] - 1 : -1;
+}
+
+Test(cupti_buffers, many_threads_ask_and_complete_while_one_reads)
+{
+	uint32_t seen[WRITERS] = {0}, mixed = 0;
+	struct gt_cupti_buffer done;
+	bool last_look = false;
+
+	gt_cupti_buffers_start(SMALL, 16 * SMALL, true);
+	for (uint32_t i = 0; i < WRITERS; i++) {
+		writers[i].number = i;
+		pthread_create(&writers[i].thread, NULL, write_buffers, &writers[i]);
+	}
+	while (!last_look) {
+		last_look = atomic_load(&writers_done) == WRITERS;
+		while (gt_cupti_buffers_next(&done)) {
+			int writer = writer_of(&done);
+
+			if (writer < 0)
+				mixed++;
+			else
+				seen[writer]++;
 			gt_cupti_buffers_recycle(&done);
 		}
+		gt_cupti_buffers_prepare();
 	}
-	cr_assert_eq(gt_cupti_buffers_count().discarded, 0, "unmapped slots serve again");
-	cr_assert_eq(gt_cupti_buffers_count().completed, 24);
+	cr_assert_eq(mixed, 0);
+	for (uint32_t i = 0; i < WRITERS; i++) {
+		pthread_join(writers[i].thread, NULL);
+		cr_assert_eq(writers[i].not_zero, 0);
+		cr_assert_eq(seen[i] + writers[i].refused, ROUNDS);
+	}
 }
 
 Test(cupti_buffers, a_new_start_knows_nothing_of_the_one_before)

@@ -13,7 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MIN_RECORD 512 /* a buffer must hold any one record */
+#define THIEF_BYTES 61440
+#define MIN_RECORD  512 /* a buffer must hold any one record */
 
 struct buffer {
 	uint8_t *data;
@@ -57,10 +58,11 @@ static size_t attribute_values[16] = {
 	[CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_PRE_ALLOCATE_VALUE] = 3,
 };
 
-/* The thief of the steal switch: a second client that registered its own callbacks. */
+/* The thief of the steal switch: a second client that registered its own callbacks. As Kineto does,
+ * it leaves a buffer alone that it did not hand out; its own are told by their size. */
 static void thief_request(uint8_t **data, size_t *size, size_t *max_records)
 {
-	*size = 65536;
+	*size = THIEF_BYTES;
 	*max_records = 0;
 	*data = aligned_alloc(8, *size);
 }
@@ -68,7 +70,8 @@ static void thief_request(uint8_t **data, size_t *size, size_t *max_records)
 static void thief_complete(CUcontext context, uint32_t stream, uint8_t *data, size_t size,
 			   size_t valid)
 {
-	free(data);
+	if (size == THIEF_BYTES)
+		free(data);
 }
 
 static void steal_when_due(void)

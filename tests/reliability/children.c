@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Children of every kind. Each process prints one line when it has done GPU work, so that the traces
+ * can be counted; a child without CUDA of its own says what CUDA answered it and how many threads
+ * it has. Exit status 0 when all children ended as they should.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/reliability/device.h"
+
+#define ROUNDS  10
+#define WORKERS 8
+
+extern char **environ;
+
+static char *self;
+static struct device device;
+static _Atomic int stop;
+
+static void use_cuda(void)
+{
+	open_device(&device);
+	for (int i = 0; i < ROUNDS; i++)
+		one_round(&device);
+	check((int)cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+	printf("used cuda\n");
+	fflush(stdout);
+}
+
+static int threads_here(void)
+{
+	DIR *dir = opendir("/proc/self/task");
+	struct dirent *entry;
+	int count = 0;
+
+	while (dir && (entry = readdir(dir)))
+		count += entry->d_name[0] != '.';
+	if (dir)
+		closedir(dir);
+	return count;
+}
+
+static void wait_for(pid_t child)
+{
+	int status;
+
+	if (waitpid(child, &status, 0) != child || status)
+		exit(90);
+}
+
+static pid_t fork_or_die(void)
+{
+	pid_t child;
+
+	fflush(stdout);
+	child = fork();
+	if (child < 0)
+		exit(91);
+	return child;
+}
+
+static void before(void)
+{
+	pid_t child = fork_or_die();
+
+	use_cuda();
+	if (child)
+		wait_for(child);
+}
+
+/* CUDA does not survive fork: the child gets an error, and no thread of anybody's. */
+static void after(void)
+{
+	pid_t child;
+
+	use_cuda();
+	child = fork_or_die();
+	if (!child) {
+		printf("child: error %d, %d thread\n", (int)cudaMemset(device.data, 0, 16),
+		       threads_here());
+		exit(0);
+	}
+	wait_for(child);
+	use_cuda();
+}
+
+static void by_vfork(void)
+{
+	pid_t child;
+
+	use_cuda();
+	child = vfork();
+	if (!child) {
+		execl(self, self, "leaf", (char *)NULL);
+		_exit(92);
+	}
+	wait_for(child);
+}
+
+static void by_spawn(void)
+{
+	static char leaf[] = "leaf";
+	char *arguments[] = {self, leaf, NULL};
+	pid_t child;
+
+	use_cuda();
+	if (posix_spawn(&child, self, NULL, NULL, arguments, environ))
+		exit(93);
+	wait_for(child);
+}
+
+static void twice(void)
+{
+	pid_t child = fork_or_die();
+
+	if (!child) {
+		pid_t grandchild = fork_or_die();
+
+		if (!grandchild) {
+			use_cuda();
+			exit(0);
+		}
+		wait_for(grandchild);
+		exit(0);
+	}
+	wait_for(child);
+	use_cuda();
+}
+
+static void workers(void)
+{
+	pid_t children[WORKERS];
+
+	for (int i = 0; i < WORKERS; i++) {
+		children[i] = fork_or_die();
+		if (!children[i]) {
+			use_cuda();
+			exit(0);
+		}
+	}
+	use_cuda();
+	for (int i = 0; i < WORKERS; i++)
+		wait_for(children[i]);
+}
+
+/* Closes every descriptor and takes the numbers for files of its own, which must stay untouched. */
+static void daemonize(void)
+{
+	struct rlimit limit;
+	char name[] = "/tmp/gt-daemon-XXXXXX";
+	int file, dull, keep;
+
+	use_cuda();
+	keep = 1;
+	getrlimit(RLIMIT_NOFILE, &limit);
+	for (int fd = 0; fd < (int)(limit.rlim_cur < 4096 ? limit.rlim_cur : 4096); fd++)
+		if (fd != keep)
+			close(fd);
+	dull = open("/dev/null", O_RDWR);
+	dup2(dull, 2);
+	file = mkstemp(name);
+	unlink(name);
+	for (int fd = 3; fd < 1024; fd++)
+		if (fd != file)
+			dup2(file, fd);
+	use_cuda();
+	usleep(1200000); /* the tracer writes in this time */
+	use_cuda();
+	printf("the files of the program hold %ld bytes\n", (long)lseek(file, 0, SEEK_END));
+}
+
+static void by_exec(void)
+{
+	use_cuda();
+	usleep(1200000); /* older than a flush period: it is on disk */
+	execl(self, self, "leaf", (char *)NULL);
+	exit(94);
+}
+
+static void *load(void *unused)
+{
+	(void)unused;
+	check((int)cudaFree(NULL), "cudaFree");
+	while (!stop) {
+		one_round(&device);
+		check((int)cudaStreamSynchronize(device.stream), "cudaStreamSynchronize");
+	}
+	return NULL;
+}
+
+/* Forks while other threads launch: the child may hold no lock of ours, and must end. */
+static void storm(int forks)
+{
+	pthread_t threads[2];
+	int wrong = 0;
+
+	use_cuda();
+	for (int i = 0; i < 2; i++)
+		check(pthread_create(&threads[i], NULL, load, NULL), "pthread_create");
+	for (int i = 0; i < forks; i++) {
+		pid_t child = fork();
+		int status;
+
+		if (!child) {
+			if (i % 3 == 0)
+				_exit(threads_here() != 1);
+			if (i % 3 == 1)
+				exit(cudaMemset(device.data, 0, 16) == cudaSuccess);
+			execlp("true", "true", (char *)NULL);
+			_exit(1);
+		}
+		wrong += waitpid(child, &status, 0) != child || status;
+	}
+	stop = 1;
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	printf("%d forks, %d wrong\n", forks, wrong);
+}
+
+int main(int argc, char **argv)
+{
+	const struct {
+		const char *name;
+		void (*run)(void);
+	} ways[] = {{"leaf", use_cuda},   {"before", before},    {"after", after},
+		    {"vfork", by_vfork},  {"spawn", by_spawn},   {"twice", twice},
+		    {"workers", workers}, {"daemon", daemonize}, {"exec", by_exec}};
+
+	self = argv[0];
+	for (size_t i = 0; argc > 1 && i < sizeof(ways) / sizeof(ways[0]); i++) {
+		if (!strcmp(argv[1], ways[i].name))
+			ways[i].run();
+	}
+	if (argc > 2 && !strcmp(argv[1], "storm"))
+		storm(atoi(argv[2]));
+	return 0;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Preloaded before the tracer: every mapping that the tracer asks for from the FAILMAP_FROM-th on (and
+ * FAILMAP_COUNT of them) fails, nobody else's. Says at the end on descriptor 2 how many it asked for.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static _Atomic long asked;
+
+static int is_the_tracer(const void *address)
+{
+	Dl_info info;
+
+	return dladdr(address, &info) && info.dli_fname && strstr(info.dli_fname, "libgputrace.so");
+}
+
+static int must_fail(const void *caller)
+{
+	const char *from = getenv("FAILMAP_FROM"), *count = getenv("FAILMAP_COUNT");
+	long number;
+
+	if (!from || !is_the_tracer(caller))
+		return 0;
+	number = atomic_fetch_add(&asked, 1) + 1;
+	return number >= atol(from) && number < atol(from) + (count ? atol(count) : 1);
+}
+
+static void *map(const void *caller, void *address, size_t size, int protection, int flags, int fd,
+		 off_t offset)
+{
+	if (must_fail(caller)) {
+		errno = ENOMEM;
+		return MAP_FAILED;
+	}
+	return (void *)syscall(SYS_mmap, address, size, protection, flags, fd, offset);
+}
+
+/* Both names, whichever of them the headers make of mmap. */
+#define MAP(c_name, symbol)                                                                        \
+	void *c_name(void *, size_t, int, int, int, off_t) __asm__(symbol);                        \
+	void *c_name(void *address, size_t size, int protection, int flags, int fd, off_t offset)  \
+	{                                                                                          \
+		return map(__builtin_return_address(0), address, size, protection, flags, fd,      \
+			   offset);                                                                \
+	}
+
+MAP(map_32, "mmap")
+MAP(map_64, "mmap64")
+
+__attribute__((destructor)) static void report(void)
+{
+	if (getenv("FAILMAP_REPORT"))
+		dprintf(2, "mappings: %ld\n", atomic_load(&asked));
+}

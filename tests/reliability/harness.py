@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the reliability tests share: running a program on the simulated device with and without the
+tracer, the device's truth file, and reading traces in every form that a dead process leaves."""
+
+import collections
+import glob
+import json
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "targets"))
+import trace_file  # noqa: E402  pylint: disable=wrong-import-position
+
+BUILD = os.path.realpath(os.environ["RELIABILITY_BUILD"])
+SOURCE = os.environ["RELIABILITY_SOURCE"]
+LIBRARY = os.path.join(BUILD, "preload", "libgputrace.so")
+CLI = os.path.join(BUILD, "cli", "gputrace-cli")
+PROGRAMS = os.path.join(BUILD, "tests", "reliability")
+FOREIGN = ("LD_PRELOAD", "CUDA_INJECTION64_PATH", "RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK",
+           "PMI_RANK", "PMIX_RANK")
+
+GPU_KINDS = ("kernel", "memcpy", "memset")
+
+Result = collections.namedtuple("Result", "status stdout stderr said")
+
+
+def program(name):
+    return os.path.join(PROGRAMS, "reliability_" + name)
+
+
+def environment(**changes):
+    result = {name: value for name, value in os.environ.items()
+              if name not in FOREIGN and not name.startswith(("GPUTRACE_", "SIMCUDA_"))}
+    result["GPUTRACE_BUILD"] = BUILD
+    result.update(changes)
+    return result
+
+
+def older_cupti(cupti):
+    """An older CUPTI than the program's runtime asks for has to be named."""
+    if cupti not in ("18", "22", "26"):
+        return []
+    found = glob.glob(os.path.join(BUILD, "tests", "simcuda", cupti, "libcupti.so.1[0-9]*"))
+    return [os.path.realpath(path) for path in found if os.path.isfile(path)][:1]
+
+
+def command(words, folder=None, fault="", cupti="130000", truth=None, options=(), before=()):
+    """The argument vector: simulator, then the tracer's variables by env(1), then the program."""
+    result = [os.path.join(SOURCE, "scripts", "simcuda"), "--cupti=" + cupti]
+    if fault:
+        result.append("--fault=" + fault)
+    if truth:
+        result.append("--truth=" + os.path.join(truth, "truth.%p.jsonl"))
+    result += before
+    if folder:
+        result += ["env", "GPUTRACE_OUTPUT=" + folder, "LD_PRELOAD=" + LIBRARY, *options]
+        result += ["GPUTRACE_CUPTI=" + path for path in older_cupti(cupti)]
+    return result + list(words)
+
+
+def run(words, timeout=60, env=None, stdout=subprocess.PIPE, **how):
+    """Ends in bounded time or raises. What the tracer said is kept apart."""
+    result = subprocess.run(command(words, **how), env=env or environment(), stdout=stdout,
+                            stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True,
+                            timeout=timeout, check=False)
+    lines = result.stderr.splitlines()
+    return Result(result.returncode, result.stdout,
+                  [line for line in lines if not line.startswith("gputrace: ")],
+                  [line for line in lines if line.startswith("gputrace: ")])
+
+
+class Truth:
+    """The simulated device's own books."""
+
+    def __init__(self, folder):
+        self.operations, self.faults = [], collections.Counter()
+        self.fault_rows = []
+        for path in sorted(glob.glob(os.path.join(folder, "truth.*"))):
+            self.read(path)
+
+    def read(self, path):
+        with open(path, encoding="utf-8") as file:
+            for line in file:
+                row = json.loads(line)
+                if row["truth"] == "op" and row["kind"] in GPU_KINDS:
+                    self.operations.append(row)
+                elif row["truth"] == "fault":
+                    self.faults[row["fault"]] += 1
+                    self.fault_rows.append(row)
+
+
+def traces(folder):
+    return trace_file.find(folder)
+
+
+def tool(*words):
+    """gputrace-cli: status and output."""
+    result = subprocess.run([CLI, *words], capture_output=True, text=True, timeout=60, check=False)
+    return result.returncode, result.stdout + result.stderr
+
+
+def lint(path):
+    """Lines of the format lint; empty when the file keeps to the format."""
+    result = subprocess.run([sys.executable, os.path.join(SOURCE, "tests", "lint", "trace_lint.py"),
+                             path], capture_output=True, text=True, timeout=60, check=False)
+    return (result.stdout + result.stderr).strip() if result.returncode else ""
+
+
+def strict_lines(path):
+    """Events of a file in either form, read line by line as a reader of cut files does: every line
+    but the last must be one whole event."""
+    events = []
+    with open(path, "rb") as file:
+        lines = file.read().split(b"\n")
+    for number, line in enumerate(lines):
+        text = line.strip().lstrip(b",[").rstrip(b"]").strip()
+        if not text.startswith(b'{"ph"'):
+            continue
+        try:
+            events.append(json.loads(text))
+        except ValueError:
+            if any(rest.strip(b" \r\n]\0") for rest in lines[number + 1:]):
+                raise
+    return events

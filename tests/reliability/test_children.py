@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Children of every kind: one trace for each process that used CUDA, no two with one rank in one
+folder, no child that hangs or keeps a thread of ours, nothing of the program's files touched."""
+
+import os
+import sys
+import tempfile
+import unittest
+
+import harness
+
+CHILDREN = harness.program("children")
+PYTHON = os.path.join(os.path.dirname(os.path.abspath(__file__)), "multiprocess.py")
+FORKS = os.environ.get("RELIABILITY_FORKS", "100")
+
+
+def used(stdout):
+    return stdout.splitlines().count("used cuda")
+
+
+class Children(unittest.TestCase):
+    def check_traces(self, folder, processes):
+        """As many files as processes, each whole; one of them in the folder itself."""
+        paths = harness.traces(folder)
+        self.assertEqual(len(paths), processes, paths)
+        beside = [path for path in paths if os.path.dirname(path) == folder]
+        self.assertEqual(len(beside), 1, paths)
+        for path in paths:
+            events = harness.strict_lines(path)
+            gpu = [e for e in events if e.get("cat") in harness.trace_file.GPU]
+            keys = {(e["args"]["correlation"], e["cat"], e["ts"]) for e in gpu}
+            self.assertEqual(len(keys), len(gpu), "an operation stands there twice")
+            self.assertTrue(gpu, path)
+        others = [name for name in os.listdir(folder) if name.endswith((".json", ".gz"))]
+        self.assertEqual(len(others), 1, others)
+
+    def check(self, words, processes, options=(), ours=0):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = os.path.realpath(folder)
+            traced = harness.run(words, folder=folder, options=options)
+            bare = harness.run(words)
+            self.assertEqual((traced.status, sorted(traced.stdout.splitlines()), traced.stderr),
+                             (bare.status, sorted(bare.stdout.splitlines()), bare.stderr))
+            self.assertEqual(bare.status, 0, bare)
+            self.assertEqual(len(traced.said), ours, traced.said)
+            self.check_traces(folder, processes)
+            return traced
+
+    def test_ways(self):
+        for way, processes in (("before", 2), ("after", 1), ("vfork", 2), ("spawn", 2),
+                               ("twice", 2), ("workers", 9), ("exec", 2)):
+            with self.subTest(way=way):
+                self.check([CHILDREN, way], processes)
+
+    def test_workers_of_one_rank(self):
+        """They inherit RANK: HolisticTraceAnalysis would take each file of the folder for rank 3."""
+        self.check([CHILDREN, "workers"], 9, options=("RANK=3", "WORLD_SIZE=4"))
+
+    def test_daemon(self):
+        traced = self.check([CHILDREN, "daemon"], 1)
+        self.assertIn("the files of the program hold 0 bytes", traced.stdout)
+
+    def test_python(self):
+        for method in ("fork", "spawn", "forkserver"):
+            with self.subTest(method=method):
+                self.check([sys.executable, PYTHON, method, "3"], 4)
+
+    def test_storm(self):
+        traced = self.check([CHILDREN, "storm", FORKS], 1)
+        self.assertIn(FORKS + " forks, 0 wrong", traced.stdout)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())

@@ -1,0 +1,248 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Every misbehaviour of CUPTI that the simulated device can play, one after another: the program's
+output, status and descriptors are as without the tracer, it ends, the trace is readable, and the
+ledger says what was lost and why, as the device's truth file has it."""
+
+import os
+import sys
+import tempfile
+import unittest
+
+import harness
+
+ROUNDS = 40
+WORK = [harness.program("workload"), "rounds", str(ROUNDS)]
+OPERATIONS = 3 * 3 * ROUNDS
+
+WRITTEN = ("kernels_written", "memcpys_written", "memsets_written")
+UNTIMED = ("kernels_untimed", "memcpys_untimed", "memsets_untimed")
+
+# Every key of the ledger that stands for a loss or an oddity: what a row does not name must be 0.
+LOSSES = UNTIMED + (
+    "calls_lost_ring_full", "calls_lost_no_thread", "calls_open_at_end", "records_unknown_kind",
+    "records_insane", "records_dropped_by_cupti", "unreadable_bytes", "buffers_foreign",
+    "buffers_discarded", "buffers_discarded_bytes", "gpu_ops_without_call",
+    "launches_without_record", "times_reversed", "gpu_before_launch", "times_ahead",
+    "times_unknown_clock", "times_foreign_clock", "clock_steps", "correlation_evicted",
+    "events_lost_disk", "events_lost_before_file", "events_lost_memory", "strings_refused",
+    "stacks_refused", "ranges_lost")
+
+
+class Case:
+    """One run under a fault: the trace, the truth, what was said."""
+
+    def __init__(self, folder, fault, cupti, traced):
+        self.fault, self.cupti, self.said = fault, cupti, traced.said
+        self.truth = harness.Truth(folder)
+        paths = harness.traces(os.path.join(folder, "out"))
+        if len(paths) != 1:
+            raise AssertionError(f"{len(paths)} files")
+        self.path = paths[0]
+        self.trace = harness.trace_file.Trace(self.path)
+        self.ledger = self.trace.ledger
+        self.notes = [e for e in self.trace.events if e["ph"] == "i" and e["cat"] == "gputrace"]
+
+    def written(self):
+        return sum(self.ledger[key] for key in WRITTEN)
+
+    def untimed(self):
+        return sum(self.ledger[key] for key in UNTIMED)
+
+    def faults(self, name):
+        return self.truth.faults[name]
+
+
+def nothing_lost(case):
+    return {"written": OPERATIONS}
+
+
+def hooks_only(case):
+    return {"written": 0, "launches_without_record": case.ledger["launches_seen"], "said": 1,
+            "mode": "hooks only"}
+
+
+def kinds_missing(*kinds):
+    def expect(case):
+        lost = sum(row["kind"] in kinds for row in case.truth.operations)
+        return {"written": OPERATIONS - lost, "launches_without_record": lost, "said": 1}
+    return expect
+
+
+def dropped(case):
+    return {"written": OPERATIONS - case.faults("drop"),
+            "launches_without_record": case.faults("drop")}
+
+
+def zeroed(case):
+    return {"written": OPERATIONS - case.faults("zero_ts"), "untimed": case.faults("zero_ts"),
+            "notes of untimed": case.faults("zero_ts")}
+
+
+def reversed_times(case):
+    return {"written": OPERATIONS, "times_reversed": case.faults("reverse_ts")}
+
+
+def early(case):
+    return {"written": OPERATIONS, "gpu_before_launch": case.faults("early")}
+
+
+def no_correlation(case):
+    return {"written": OPERATIONS, "gpu_ops_without_call": case.faults("null_corr"),
+            "launches_without_record": case.faults("null_corr")}
+
+
+def unknown_kind(case):
+    return {"written": OPERATIONS, "records_unknown_kind": case.faults("unknown_kind")}
+
+
+def stepped(key, after):
+    return lambda case: {"written": OPERATIONS, key: OPERATIONS - after}
+
+
+def no_clock(after):
+    """Stamps of no clock that anybody knows: instants, not slices at some invented time."""
+    return lambda case: {"written": after, "untimed": OPERATIONS - after,
+                         "times_unknown_clock": case.ledger["times_unknown_clock"],
+                         "notes of untimed": OPERATIONS - after}
+
+
+def invalid_last(case):
+    lost = sum(row["fault"] == "invalid_last" and row["kind"] in (1, 2, 10)
+               for row in case.truth.fault_rows)
+    return {"unreadable_bytes": case.ledger["unreadable_bytes"] or "more than 0",
+            "written": OPERATIONS - lost, "launches_without_record": lost}
+
+
+def never_delivered(case):
+    lost = OPERATIONS - case.written()
+    return {"written": OPERATIONS - lost, "launches_without_record": lost or "more than 0"}
+
+
+def fatal(case):
+    lost = case.ledger["launches_seen"] - case.written()
+    return {"written": case.written(), "launches_without_record": lost, "said": 1,
+            "calls_open_at_end": case.ledger["calls_open_at_end"],
+            "gap notes": 1}
+
+
+def mixture(case):
+    zero, null, drop = (case.faults(name) for name in ("zero_ts", "null_corr", "drop"))
+    unlinked = case.ledger["gpu_ops_without_call"]
+    return {"written": OPERATIONS - zero - drop, "untimed": zero,
+            "notes of untimed": zero, "launches_without_record": drop + null,
+            "gpu_ops_without_call": unlinked, "times_reversed": case.ledger["times_reversed"]}
+
+
+MATRIX = [
+    ("", nothing_lost),
+    ("subscribe=39", hooks_only),
+    ("subscribe=35", hooks_only),
+    ("subscribe=15", hooks_only),
+    ("subscribe=999", hooks_only),
+    ("enable:10=14", kinds_missing("kernel")),
+    ("enable:1=999", kinds_missing("memcpy")),
+    ("enable:2=35", kinds_missing("memset")),
+    ("drop=7", dropped),
+    ("zero_ts=7", zeroed),
+    ("reverse_ts=7", reversed_times),
+    ("early=7", early),
+    ("null_corr=7", no_correlation),
+    ("unknown_kind=7", unknown_kind),
+    ("clock_step=30000000000@20", stepped("times_ahead", 20)),
+    ("clock_step=-30000000000@20", stepped("gpu_before_launch", 20)),
+    ("clock_step=3600000000000@20", no_clock(20)),
+    ("clock_step=-3600000000000@20", no_clock(20)),
+    ("tsc", no_clock(0)),
+    ("invalid_last", invalid_last),
+    ("shuffle", nothing_lost),
+    ("poison", nothing_lost),
+    ("lock", nothing_lost),
+    ("lock,shuffle,poison", nothing_lost),
+    ("flush=hang", never_delivered),
+    ("steal=10", never_delivered),
+    ("fatal=60", fatal),
+    ("drop=11,zero_ts=7,reverse_ts=5,null_corr=13,shuffle", mixture),
+]
+
+
+def found(case, key):
+    values = {"written": case.written, "untimed": case.untimed,
+              "said": lambda: len(case.said),
+              "mode": lambda: case.trace.root["metadata"]["mode"],
+              "notes of untimed": lambda: sum(e["name"].endswith("(untimed)") for e in case.notes),
+              "gap notes": lambda: sum(e["name"] == "capture gap" for e in case.notes)}
+    return values[key]() if key in values else case.ledger[key]
+
+
+class Faults(unittest.TestCase):
+    def bare(self, fault, cupti):
+        return harness.run(WORK, fault=fault, cupti=cupti)
+
+    def check_books(self, case, expected):
+        self.assertEqual(len(case.truth.operations), OPERATIONS)
+        for key, value in expected.items():
+            self.assertEqual(found(case, key), value, key)
+        named = set(expected) | (set(UNTIMED) if "untimed" in expected else set())
+        for key in LOSSES:
+            if key not in named:
+                self.assertEqual(case.ledger[key], 0, key)
+        if "said" not in expected:
+            self.assertEqual(case.said, [])
+
+    def check(self, fault, expect, cupti):
+        with tempfile.TemporaryDirectory() as folder:
+            traced = harness.run(WORK, fault=fault, cupti=cupti, truth=folder,
+                                 folder=os.path.join(folder, "out"))
+            bare = self.bare(fault, cupti)
+            self.assertEqual(traced[:3], bare[:3])
+            case = Case(folder, fault, cupti, traced)
+            self.check_books(case, expect(case))
+            self.assertEqual(harness.lint(case.path), "")
+            status, output = harness.tool("verify", case.path)
+            self.assertEqual(status, 0, output)
+            for key in LOSSES:  # verify names each loss
+                if case.ledger[key]:
+                    self.assertIn(key, output)
+
+    def test_every_fault(self):
+        for fault, expect in MATRIX:
+            with self.subTest(fault=fault or "none"):
+                self.check(fault, expect, "130000")
+
+    def test_an_old_cupti(self):
+        for fault, expect in MATRIX:
+            if fault in ("", "drop=7", "zero_ts=7", "tsc", "invalid_last", "shuffle"):
+                with self.subTest(fault=fault or "none"):
+                    self.check(fault, expect, "18")
+
+    def test_no_cupti(self):
+        self.check("", hooks_only, "none")
+
+    def test_no_device(self):
+        """The driver finds no GPU: the program sees its error, nothing is written."""
+        env = harness.environment(SIMCUDA_DEVICES="0")
+        with tempfile.TemporaryDirectory() as folder:
+            traced = harness.run(WORK, env=env, folder=folder)
+            bare = harness.run(WORK, env=env)
+            self.assertEqual(bare.status, 97)
+            self.assertEqual(traced[:3], bare[:3])
+            self.assertEqual(harness.traces(folder), [])
+
+    def test_death_in_a_launch(self):
+        """The process dies inside a launch: the same status, a file that a reader of lines takes."""
+        for fault in ("die:abort=200", "die:exit=200", "die:kill=200", "die:segv=200"):
+            with self.subTest(fault=fault), tempfile.TemporaryDirectory() as folder:
+                slow = [harness.program("workload"), "slow", "400"]
+                traced = harness.run(slow, fault=fault, folder=folder)
+                bare = harness.run(slow, fault=fault)
+                self.assertEqual(traced[:3], bare[:3])
+                self.assertNotEqual(bare.status, 3)
+                for path in harness.traces(folder):
+                    harness.strict_lines(path)
+                    self.assertEqual(harness.tool("repair", path)[0], 0)
+                    self.assertEqual(harness.lint(path), "")
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())

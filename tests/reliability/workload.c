@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Work whose amount is known, from several threads; then says which descriptors are open, so that a
+ * tracer's can be told.
+ *
+ *   workload rounds N    N rounds on each of three threads, exit status 3
+ *   workload flood       rounds for ever
+ *   workload slow N      N rounds, one a millisecond
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/reliability/device.h"
+
+#define THREADS     3
+#define DESCRIPTORS 64
+
+static struct device device;
+static int rounds;
+
+static void *work(void *unused)
+{
+	(void)unused;
+	check((int)cudaFree(NULL), "cudaFree"); /* gives the thread the context */
+	for (int i = 0; i < rounds; i++)
+		one_round(&device);
+	return NULL;
+}
+
+static void *flood(void *unused)
+{
+	(void)unused;
+	check((int)cudaFree(NULL), "cudaFree");
+	for (;;) {
+		for (int i = 0; i < 64; i++)
+			one_round(&device);
+		check((int)cudaStreamSynchronize(device.stream), "cudaStreamSynchronize");
+	}
+	return NULL;
+}
+
+static void on_threads(void *(*run)(void *))
+{
+	pthread_t threads[THREADS];
+
+	for (int i = 0; i < THREADS; i++)
+		check(pthread_create(&threads[i], NULL, run, NULL), "pthread_create");
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static void list_descriptors(char *ret_list)
+{
+	for (int fd = 0; fd < DESCRIPTORS; fd++)
+		ret_list[fd] = fcntl(fd, F_GETFD) >= 0 ? 'x' : '-';
+	ret_list[DESCRIPTORS] = 0;
+}
+
+/* What stays open: another thread may hold one for the moment that it reads a file. */
+static void print_descriptors(void)
+{
+	char now[DESCRIPTORS + 1], before[DESCRIPTORS + 1] = "";
+
+	list_descriptors(now);
+	for (int same = 0; same < 20; same = strcmp(now, before) ? 0 : same + 1) {
+		memcpy(before, now, sizeof(now));
+		usleep(5000);
+		list_descriptors(now);
+	}
+	printf("descriptors %s\n", now);
+}
+
+int main(int argc, char **argv)
+{
+	const char *how = argc > 1 ? argv[1] : "";
+
+	rounds = argc > 2 ? atoi(argv[2]) : 0;
+	print_descriptors();
+	open_device(&device);
+	if (!strcmp(how, "flood"))
+		on_threads(flood);
+	if (!strcmp(how, "rounds"))
+		on_threads(work);
+	for (int i = 0; !strcmp(how, "slow") && i < rounds; i++) {
+		one_round(&device);
+		usleep(1000);
+	}
+	check((int)cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+	print_descriptors();
+	return 3;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Claims on an output folder, see the header. Created with O_EXCL, so one of many that begin at once
+ * wins. An empty claim belongs to a process that is about to create its trace; a named one holds as
+ * long as the trace is there. Taking over a claim whose trace was removed is guarded by a file lock.
+ */
+#include "writers/owner.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/sys.h"
+#include "core/text.h"
+
+static void claim_name(const char *key, char *ret_name, size_t size)
+{
+	gt_text_format(ret_name, size, ".%s.owner", key);
+}
+
+static bool exists(int folder, const char *name)
+{
+	return faccessat(folder, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* As it was written, or compressed since. */
+static bool has_trace(int folder, const char *name)
+{
+	char compressed[NAME_MAX + 4];
+
+	gt_text_format(compressed, sizeof(compressed), "%s.gz", name);
+	return exists(folder, name) || exists(folder, compressed);
+}
+
+/* The trace that the claim names is gone. Caller holds the lock. */
+static bool is_stale(int folder, int fd)
+{
+	char name[NAME_MAX + 1];
+	ssize_t n = pread(fd, name, sizeof(name) - 1, 0);
+
+	if (n <= 0)
+		return false;
+	name[n] = 0;
+	return !strchr(name, '/') && !has_trace(folder, name);
+}
+
+static bool take_over(int folder, const char *name)
+{
+	int fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	bool taken;
+
+	if (fd < 0)
+		return false;
+	taken = !flock(fd, LOCK_EX | LOCK_NB) && is_stale(folder, fd) && !ftruncate(fd, 0);
+	close(fd);
+	return taken;
+}
+
+bool gt_owner_claim(int folder, const char *key)
+{
+	char name[NAME_MAX];
+	int fd;
+
+	claim_name(key, name, sizeof(name));
+	fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd >= 0) {
+		close(fd);
+		return true;
+	}
+	return errno != EEXIST || take_over(folder, name);
+}
+
+void gt_owner_tell(int folder, const char *key, const char *trace)
+{
+	char name[NAME_MAX];
+	int fd;
+
+	claim_name(key, name, sizeof(name));
+	fd = openat(folder, name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return;
+	/* a claim that cannot be named (disk full) stays an empty one, which holds */
+	if (pwrite(fd, trace, strlen(trace), 0) != (ssize_t)strlen(trace))
+		ftruncate(fd, 0);
+	close(fd);
+}
