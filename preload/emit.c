@@ -47,18 +47,10 @@ static void waiting_free(struct gt_waiting *waiting)
 	*waiting = (struct gt_waiting){0};
 }
 
-int gt_emit_init(struct gt_emit *emit)
+int gt_emit_init(struct gt_emit *emit, bool has_calls)
 {
-	*emit = (struct gt_emit){.calls = gt_correlate_new(CORRELATE_MAX)};
+	*emit = (struct gt_emit){.calls = gt_correlate_new(CORRELATE_MAX), .has_calls = has_calls};
 	return emit->calls ? 0 : -ENOMEM;
-}
-
-void gt_emit_fini(struct gt_emit *emit)
-{
-	gt_correlate_free(emit->calls);
-	emit->calls = NULL;
-	waiting_free(&emit->early);
-	waiting_free(&emit->unlinked);
 }
 
 /* The writer must know a device before the first event on it. */
@@ -192,7 +184,7 @@ void gt_emit_event(void *context, const struct gt_event *event)
 	}
 	if (gt_correlate_take(session->emit.calls, event->correlation, &linked.launch))
 		write_linked(session, &linked);
-	else if (!waiting_push(&session->emit.unlinked, event))
+	else if (!session->emit.has_calls || !waiting_push(&session->emit.unlinked, event))
 		write_unlinked(session, &linked);
 }
 

@@ -23,15 +23,15 @@ struct gt_waiting {
 
 struct gt_emit {
 	struct gt_correlate *calls;
+	bool has_calls;             /* false: no operation waits for one */
 	uint32_t facts_written;     /* generation of the facts that the writer has */
 	struct gt_waiting early;    /* before the file: no GPU work has been asked for yet */
 	struct gt_waiting unlinked; /* GPU operations whose call has not returned yet */
 	uint64_t newest;            /* trace ns of the latest end, for what has to be closed */
 };
 
-/* -ENOMEM. */
-int gt_emit_init(struct gt_emit *emit);
-void gt_emit_fini(struct gt_emit *emit);
+/* @has_calls: calls are recorded, so that GPU operations wait for theirs. -ENOMEM. */
+int gt_emit_init(struct gt_emit *emit, bool has_calls);
 
 /* A finished call. @expects: it started GPU work, @many: perhaps more than one operation. */
 void gt_emit_call(struct gt_session *session, const struct gt_event *event, bool expects,

@@ -92,6 +92,7 @@ static int make_symbols(struct gt_session *s)
 
 static int make_stores(struct gt_session *s)
 {
+	bool has_calls = strcmp(gt_config_text(&s->config, GT_CONFIG_API), "none") != 0;
 	int error;
 
 	s->strings = gt_intern_new(STRINGS_MAX);
@@ -108,7 +109,7 @@ static int make_stores(struct gt_session *s)
 		.context = s,
 	};
 	s->ranges = gt_ranges_new(gt_config_text(&s->config, GT_CONFIG_STEP_RANGE));
-	return s->ranges ? gt_emit_init(&s->emit) : -ENOMEM;
+	return s->ranges ? gt_emit_init(&s->emit, has_calls) : -ENOMEM;
 }
 
 /* Half of --max-memory is the rings', half the activity buffers' (collectors/cupti.c). */

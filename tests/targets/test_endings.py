@@ -98,6 +98,13 @@ class Endings(unittest.TestCase):
             self.assertEqual(status, 10)
             self.assertEqual(sets_in(trace_file.find(folder)[0]), SETS)
 
+    def test_killed_without_calls(self):
+        """GPU work whose call nobody records waits for none: a second later it is in the file."""
+        with tempfile.TemporaryDirectory() as folder:
+            with unittest.mock.patch.dict(os.environ, GPUTRACE_API="none"):
+                run("sigkill", "cuda", "130000", folder)
+            self.assertEqual(sets_in(trace_file.find(folder)[0]), SETS)
+
     def test_a_child_that_starts_anew_keeps_nothing_of_its_parent(self):
         with tempfile.TemporaryDirectory() as folder:
             run("fork_again", "cuda", "none", folder)
