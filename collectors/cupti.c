@@ -322,6 +322,7 @@ const char *gt_cupti_fatal(void)
 void gt_cupti_stop(void)
 {
 	atomic_store(&gt_cupti.active, false);
+	gt_cupti_buffers_stop();
 }
 
 const char *gt_cupti_call_name(int domain, uint32_t cbid)

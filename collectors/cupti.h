@@ -44,7 +44,7 @@ void gt_cupti_count(struct gt_ledger *ledger);
 /* A fatal error that CUPTI reported since the last call, once; NULL: none. */
 const char *gt_cupti_fatal(void);
 
-/* From now on the callbacks do nothing. */
+/* From now on the callbacks do nothing, and no buffer is handed out. */
 void gt_cupti_stop(void);
 
 /* Name of a call that our table does not know, as CUPTI gives it without its _vNNNN; or NULL. */

@@ -38,6 +38,7 @@ static struct {
 	size_t bytes; /* of each buffer */
 	uint8_t *discard;
 	bool null_is_safe;
+	_Atomic bool stopped;
 	_Atomic uint64_t next_order;
 	_Atomic uint64_t requested, completed, foreign, discarded, discarded_bytes;
 } pool;
@@ -61,6 +62,11 @@ int gt_cupti_buffers_start(size_t buffer_bytes, size_t max_bytes, bool null_is_s
 		return -ENOMEM;
 	gt_cupti_buffers_prepare();
 	return 0;
+}
+
+void gt_cupti_buffers_stop(void)
+{
+	atomic_store(&pool.stopped, true);
 }
 
 /* Moves one slot from @from to @to; NULL when there is none in that state. */
@@ -88,12 +94,19 @@ static struct slot *map_slot(int state)
 	return slot->data ? slot : NULL;
 }
 
-void gt_cupti_buffers_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_max_records)
+static struct slot *take_slot(void)
 {
 	struct slot *slot = claim(SLOT_SPARE, SLOT_CUPTI);
 
-	if (!slot)
-		slot = map_slot(SLOT_CUPTI);
+	return slot ? slot : map_slot(SLOT_CUPTI);
+}
+
+void gt_cupti_buffers_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_max_records)
+{
+	struct slot *slot = NULL;
+
+	if (!atomic_load_explicit(&pool.stopped, memory_order_relaxed))
+		slot = take_slot();
 	*ret_max_records = 0; /* as many as fit */
 	count(&pool.requested, 1);
 	if (slot) {

@@ -20,6 +20,9 @@ struct gt_cupti_buffer {
  * buffer (12.9 and later). -ENOMEM. Session start. */
 int gt_cupti_buffers_start(size_t buffer_bytes, size_t max_bytes, bool null_is_safe);
 
+/* Nobody will read any more: from now on every request is answered as if the cap was reached. */
+void gt_cupti_buffers_stop(void);
+
 /* CUPTI's callbacks: lock-free, no call of CUPTI, no allocation but a rare mmap when no spare is left. */
 void gt_cupti_buffers_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_max_records);
 void gt_cupti_buffers_complete(uint8_t *buffer, size_t valid);

@@ -205,3 +205,20 @@ Test(cupti_buffers, a_new_start_knows_nothing_of_the_one_before)
 	cr_assert_eq(gt_cupti_buffers_count().requested, 0);
 	cr_assert_eq(gt_cupti_buffers_count().completed, 0);
 }
+
+Test(cupti_buffers, none_is_mapped_once_nobody_reads_any_more)
+{
+	size_t size, discard_size;
+	uint8_t *first, *second;
+
+	gt_cupti_buffers_start(BYTES, 64 * BYTES, false);
+	request(&size);
+	gt_cupti_buffers_stop();
+	first = request(&discard_size);
+	second = request(&discard_size);
+	cr_assert_not_null(first);
+	cr_assert_eq(first, second, "the discard buffer");
+	gt_cupti_buffers_start(BYTES, 64 * BYTES, true);
+	gt_cupti_buffers_stop();
+	cr_assert_null(request(&size), "this CUPTI takes a NULL");
+}
