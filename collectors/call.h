@@ -38,7 +38,11 @@ struct gt_call_record {
 	uint64_t pcs[];
 };
 
-/* Set by the session before the first call. @depth 0: no stacks. */
+/* Frames at the near end of a stack that are the tracer's, CUPTI's, the driver's and the runtime's; they
+ * are captured beside the user's and cut off later. */
+#define GT_CALL_OWN_FRAMES 32u
+
+/* Set by the session before the first call. @depth: addresses to capture, 0: no stacks. */
 void gt_call_configure(uint32_t stack_depth);
 
 /* Bytes of per-thread state that gt_threads_start must reserve for the calls. */

@@ -21,6 +21,7 @@ struct map {
 };
 
 struct gt_stacks {
+	uint32_t max_frames; /* 0: all that come */
 	gt_frame_find_fn find;
 	void *context;
 	size_t max_bytes;
@@ -123,6 +124,11 @@ struct gt_stacks *gt_stacks_new(gt_frame_find_fn find, void *context, size_t max
 	return stacks;
 }
 
+void gt_stacks_limit(struct gt_stacks *stacks, uint32_t max_frames)
+{
+	stacks->max_frames = max_frames;
+}
+
 void gt_stacks_free(struct gt_stacks *stacks)
 {
 	if (!stacks)
@@ -183,6 +189,8 @@ static const struct gt_stack *keep_stack(struct gt_stacks *stacks, uint64_t key,
 					 struct gt_stack *stack)
 {
 	cut_ours(stack);
+	if (stacks->max_frames && stack->count > stacks->max_frames)
+		stack->count = stacks->max_frames;
 	stack->id = ++stacks->count;
 	map_put(&stacks->stacks, key, stack);
 	return stack;

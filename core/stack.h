@@ -49,6 +49,9 @@ struct gt_stacks;
 struct gt_stacks *gt_stacks_new(gt_frame_find_fn find, void *context, size_t max_bytes);
 void gt_stacks_free(struct gt_stacks *stacks);
 
+/* From now on stacks keep their nearest @max_frames, counted behind the frames that are ours. */
+void gt_stacks_limit(struct gt_stacks *stacks, uint32_t max_frames);
+
 /*
  * The stack under @key, a hash of its addresses that the application thread made. @pcs with @count
  * addresses when the record carried them, else NULL: then the stack must have come before.

@@ -124,6 +124,13 @@ static int start_threads(struct gt_session *s)
 	return gt_threads_start(&limits);
 }
 
+/* The user asks for frames of the program; those of CUDA and ours lie in front of them. */
+static uint32_t captured_frames(uint32_t depth)
+{
+	return depth + GT_CALL_OWN_FRAMES < GT_UNWIND_DEPTH ? depth + GT_CALL_OWN_FRAMES
+							    : GT_UNWIND_DEPTH;
+}
+
 static void start_stacks(struct gt_session *s)
 {
 	bool off = !strcmp(gt_config_text(&s->config, GT_CONFIG_STACKS), "off");
@@ -135,7 +142,9 @@ static void start_stacks(struct gt_session *s)
 	gt_stacks_look_for_python(s);
 	if (!off && gt_config_bool(&s->config, GT_CONFIG_STACK_LANE))
 		s->stack_lane = gt_stack_lane_new(depth, LANES_MAX, gt_emit_event, s);
-	gt_call_configure(off ? 0 : depth);
+	gt_stacks_limit(s->stacks, depth);
+	s->captured_frames = off ? 0 : captured_frames(depth);
+	gt_call_configure(s->captured_frames);
 }
 
 /* CUPTI, or the reason why not in the facts and, once, on stderr. */

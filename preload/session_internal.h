@@ -42,6 +42,7 @@ struct gt_session {
 	struct gt_modules *modules;
 	struct gt_symbols *symbols;
 	struct gt_stacks *stacks;
+	uint32_t captured_frames;           /* most addresses that a call delivers; 0: no stacks */
 	struct gt_graph_nodes *graph_nodes; /* NULL: no memory for them */
 	struct gt_python_frames *python;    /* NULL: Python stacks are not wanted */
 	struct gt_translate translate;

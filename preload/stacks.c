@@ -67,10 +67,10 @@ static const struct gt_stack *merge(struct gt_session *s, const struct gt_call_r
 	struct gt_python_stacks both = {
 		.native = work.native + ours,
 		.native_count = native - ours,
-		.native_cut = record->frame_count >= depth,
+		.native_cut = record->frame_count >= s->captured_frames,
 		.python = work.python,
 		.python_count = find_python(s, record),
-		.python_cut = record->python_count >= depth,
+		.python_cut = record->python_count >= s->captured_frames,
 	};
 
 	count = gt_python_merge(&both, depth, work.merged);
