@@ -14,6 +14,7 @@
 #include <sys/auxv.h>
 
 #include "collectors/nvtx.h"
+#include "core/config.h"
 #include "core/text.h"
 #include "preload/session.h"
 
@@ -36,17 +37,24 @@ static const char *own_path(void)
 	return dladdr((void *)&own_path, &info) ? info.dli_fname : NULL;
 }
 
+/* The one option that is needed before there is a session. */
+static bool is_forced(void)
+{
+	const char *force = secure_getenv(gt_options[GT_CONFIG_FORCE_INJECTION].env);
+	struct gt_config config;
+
+	return force && gt_config_set(&config, GT_CONFIG_FORCE_INJECTION, force) == 0 &&
+	       gt_config_bool(&config, GT_CONFIG_FORCE_INJECTION);
+}
+
 static void set_injection(void)
 {
 	const char *current = secure_getenv(INJECTION);
-	const char *force = secure_getenv("GPUTRACE_FORCE_INJECTION");
-	const char *own;
-	bool forced = force && strcmp(force, "0") != 0 && strcmp(force, "no") != 0;
+	const char *own = own_path();
 
-	own = own_path();
 	if (!own)
 		return;
-	if (is_unset(current) || (forced && strcmp(current, own) != 0)) {
+	if (is_unset(current) || (strcmp(current, own) != 0 && is_forced())) {
 		setenv(INJECTION, own, 1);
 		current = own;
 	}

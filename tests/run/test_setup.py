@@ -90,6 +90,9 @@ class TestEnvironment(RunTest):
             self.assertEqual(values["CUDA_INJECTION64_PATH"], str(LIBRARY))
         values = self.variables("--force-injection", CUDA_INJECTION64_PATH=other)
         self.assertEqual(values["CUDA_INJECTION64_PATH"], str(LIBRARY))
+        for word, owner in (("off", other), ("False", other), ("nonsense", other), ("on", LIBRARY)):
+            values = self.variables(CUDA_INJECTION64_PATH=other, GPUTRACE_FORCE_INJECTION=word)
+            self.assertEqual(values["CUDA_INJECTION64_PATH"], str(owner), word)
 
     def install(self, name, library):
         """The three installed files under a prefix of the given name."""
