@@ -98,7 +98,7 @@ static void write_record(const CUpti_Activity *record)
 	case CUPTI_ACTIVITY_KIND_DEVICE:
 		fprintf(out, "device id=%u multiprocessors=%u\n", device->id,
 			device->numMultiprocessors);
-		free((void *)device->name);
+		fprintf(out, "device name=%s\n", device->name); /* whose it is differs by version */
 		break;
 	case CUPTI_ACTIVITY_KIND_DRIVER:
 	case CUPTI_ACTIVITY_KIND_RUNTIME:
