@@ -96,9 +96,9 @@ static void write_record(const CUpti_Activity *record)
 			(unsigned long long)set->bytes, set->value);
 		break;
 	case CUPTI_ACTIVITY_KIND_DEVICE:
+		/* whose the name is differs by version: not freed */
 		fprintf(out, "device id=%u multiprocessors=%u\n", device->id,
 			device->numMultiprocessors);
-		fprintf(out, "device name=%s\n", device->name); /* whose it is differs by version */
 		break;
 	case CUPTI_ACTIVITY_KIND_DRIVER:
 	case CUPTI_ACTIVITY_KIND_RUNTIME:
