@@ -259,7 +259,7 @@ void gt_verify_externals(struct gt_verify *v)
 		if (external->is_operator && operators == 2)
 			gt_verify_find(v, GT_CHECK_EXTERNAL_ID, external->line,
 				       "a second operator with External id %" PRId64, external->id);
-		if (!external->is_operator && !operators)
+		if (!external->is_operator && !operators && !v->repaired)
 			gt_verify_find(v, GT_CHECK_EXTERNAL_ID, external->line,
 				       "External id %" PRId64 " names no operator", external->id);
 	}

@@ -33,7 +33,7 @@ static void fill_module(const NvtxExportTableCallbacks *callbacks, const struct 
 			*table[slot->id] = slot->function;
 }
 
-static int start(void)
+int gt_nvtx_prepare(void)
 {
 	int error = gt_nvtx_registry_start();
 
@@ -46,7 +46,7 @@ int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table)
 {
 	const NvtxExportTableCallbacks *callbacks = get_table(NVTX_ETID_CALLBACKS);
 
-	if (start() || !callbacks || callbacks->struct_size < sizeof(*callbacks) ||
+	if (gt_nvtx_prepare() || !callbacks || callbacks->struct_size < sizeof(*callbacks) ||
 	    !callbacks->GetModuleFunctionTable)
 		return 1;
 	for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++)
@@ -77,7 +77,7 @@ static void fill_segment(const nvtxExtModuleSegment_t *segment, const struct gt_
 
 int InitializeInjectionNvtxExtension(nvtxExtModuleInfo_t *module)
 {
-	if (start() || module->structSize < sizeof(*module) || !module->segmentsCount ||
+	if (gt_nvtx_prepare() || module->structSize < sizeof(*module) || !module->segmentsCount ||
 	    !module->segments)
 		return 1;
 	for (size_t i = 0; i < sizeof(extensions) / sizeof(extensions[0]); i++)

@@ -50,6 +50,11 @@ struct gt_nvtx_call {
 	size_t payload_count;
 };
 
+/* ---- nvtx.c ---- */
+
+/* Makes what handlers need; before the first of them, again costs three loads. -ENOMEM. */
+int gt_nvtx_prepare(void);
+
 /* ---- nvtx_write.c ---- */
 
 /* Stamps the call and writes it. */

@@ -49,6 +49,7 @@ struct gt_launch {
 	const struct gt_stack *stack; /* NULL: not captured */
 	const struct gt_string *nvtx; /* innermost range open at the call, or NULL */
 	uint64_t range;               /* that range's id, 0: none */
+	uint64_t op;                  /* id of the innermost framework operator, 0: none */
 };
 
 /* Where on the GPU. */
@@ -65,6 +66,7 @@ struct gt_api_event {
 	uint32_t cbid;
 	int32_t result; /* cudaError_t or CUresult; 0 is success */
 	bool enqueues;  /* starts GPU work: the stack is shown on the GPU operation instead */
+	uint64_t op;    /* id of the innermost framework operator around it, 0: none */
 	const struct gt_string *name;
 };
 
@@ -159,7 +161,11 @@ struct gt_range_event { /* RANGE and MARK */
 	bool unfinished;
 	bool on_gpu;      /* the shadow of the range on a stream: place is valid */
 	bool detached;    /* need not nest with the thread's other slices */
-	char payload[96]; /* what the program attached, as text; "": nothing */
+	bool is_operator; /* of a framework; the others are the program's own */
+	bool has_sequence;
+	uint64_t sequence;            /* ties a forward operator to what runs backward */
+	const struct gt_string *dims; /* shapes of the operator's inputs as JSON, or NULL */
+	char payload[96];             /* what the program attached, as text; "": nothing */
 };
 
 /* A function that consecutive calls of the thread have in their stacks. */

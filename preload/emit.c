@@ -116,12 +116,14 @@ static void route(struct gt_session *session, const struct gt_event *event)
 void gt_emit_call(struct gt_session *session, const struct gt_event *event, bool expects, bool many)
 {
 	struct gt_launch launch = {.tid = event->tid, .start = event->start, .stack = event->stack};
+	struct gt_event call = *event;
 
 	if (expects)
 		gt_ledger_add(&session->ledger, GT_LEDGER_LAUNCHES_SEEN, 1);
 	gt_ranges_launch(session, &launch, expects);
 	gt_correlate_put(session->emit.calls, event->correlation, &launch, expects, many);
-	route(session, event);
+	call.api.op = launch.op;
+	route(session, &call);
 }
 
 static const struct gt_stack *find_origin(struct gt_session *session, uint64_t node)

@@ -10,6 +10,7 @@
 #include "collectors/nvtx_record.h"
 #include "collectors/nvtx_registry.h"
 #include "core/text.h"
+#include "preload/operator_name.h"
 #include "preload/ranges_internal.h"
 #include "preload/session_internal.h"
 
@@ -138,6 +139,30 @@ static void add_payload(struct gt_range_event *event, const struct gt_nvtx_recor
 		gt_text_format(event->payload + used, room, "%s%s", used ? " " : "", text);
 }
 
+/* With --pytorch, the text that PyTorch gives an operator is its name and more. */
+static bool describe_operator(struct gt_session *s, const struct gt_nvtx_record *record,
+			      struct gt_range_event *ret_event)
+{
+	struct gt_operator_name name;
+
+	bool is_operator;
+
+	if (!s->ranges->operators || record->domain || record->string || !record->text_length)
+		return false;
+	is_operator = gt_operator_name_parse(record->data, record->text_length, &name);
+	if (!is_operator && name.length == record->text_length)
+		return false;
+	*ret_event = (struct gt_range_event){
+		.id = ret_event->id,
+		.name = keep(s, record->data, name.length),
+		.is_operator = is_operator,
+		.has_sequence = name.has_sequence,
+		.sequence = name.sequence,
+		.dims = name.dims ? keep(s, name.dims, name.dims_length) : NULL,
+	};
+	return true;
+}
+
 static void describe(struct gt_session *s, const struct gt_nvtx_record *record,
 		     struct gt_range_event *ret_event)
 {
@@ -191,7 +216,8 @@ static struct gt_range *begin(struct gt_session *s, const struct gt_nvtx_record 
 
 	if (!range)
 		return NULL;
-	describe(s, record, &range->event);
+	if (!describe_operator(s, record, &range->event))
+		describe(s, record, &range->event);
 	range->label = label_of(s, range->event.domain, range->event.name);
 	range->domain = record->domain;
 	range->key = record->id;

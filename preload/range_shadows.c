@@ -18,11 +18,25 @@
 #define SETTLE_EVERY_NS (200 * MS_NS)
 #define SETTLE_FORCED   1024u
 
+/* Operators have no shadows: there are many, and each kernel tells its own. */
+static uint64_t innermost_operator(struct gt_ranges *ranges, struct gt_range *range)
+{
+	for (uint32_t i = 0; range && i < GT_RANGE_CHAIN_MAX; i++) {
+		if (range->event.is_operator)
+			return range->event.id;
+		range = gt_range_outer(ranges, range);
+	}
+	return 0;
+}
+
 void gt_ranges_launch(struct gt_session *session, struct gt_launch *launch, bool expects)
 {
 	struct gt_ranges *ranges = session->ranges;
 	struct gt_range *range = gt_range_innermost(ranges, launch->tid);
 
+	launch->op = innermost_operator(ranges, range);
+	while (range && range->event.is_operator)
+		range = gt_range_outer(ranges, range);
 	if (!range)
 		return;
 	launch->nvtx = range->label;
@@ -30,7 +44,7 @@ void gt_ranges_launch(struct gt_session *session, struct gt_launch *launch, bool
 	if (!expects || !session->has_cupti)
 		return;
 	for (uint32_t i = 0; range && i < GT_RANGE_CHAIN_MAX; i++) {
-		if (!range->end) {
+		if (!range->end && !range->event.is_operator) {
 			range->launches++;
 			range->pending++;
 		}
@@ -95,7 +109,7 @@ void gt_ranges_operation(struct gt_session *session, struct gt_event *event)
 		event->launch.nvtx = NULL;
 	for (uint32_t i = 0; range && i < GT_RANGE_CHAIN_MAX; i++) {
 		/* an outer one may have been closed before the launch */
-		if (was_open(range, event->launch.start)) {
+		if (!range->event.is_operator && was_open(range, event->launch.start)) {
 			if (innermost)
 				event->launch.nvtx = range->label;
 			innermost = false;

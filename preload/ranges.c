@@ -15,7 +15,7 @@
 /* External ids of ranges begin here, away from those that frameworks give. */
 #define FIRST_ID   1000000000u
 
-struct gt_ranges *gt_ranges_new(const char *step_range)
+struct gt_ranges *gt_ranges_new(const char *step_range, bool operators)
 {
 	struct gt_ranges *ranges = gt_memory_map(sizeof(*ranges));
 
@@ -25,6 +25,7 @@ struct gt_ranges *gt_ranges_new(const char *step_range)
 	ranges->closed_last = &ranges->closed_first;
 	ranges->next_id = FIRST_ID;
 	ranges->step_range = step_range;
+	ranges->operators = operators;
 	return ranges;
 }
 

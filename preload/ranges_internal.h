@@ -75,6 +75,7 @@ struct gt_ranges {
 	uint64_t lost;
 	size_t string_bytes; /* that names of ranges take */
 	const char *step_range;
+	bool operators; /* of PyTorch are told by their names */
 };
 
 /* ---- ranges.c ---- */

@@ -108,7 +108,8 @@ static int make_stores(struct gt_session *s)
 		.emit = gt_emit_event,
 		.context = s,
 	};
-	s->ranges = gt_ranges_new(gt_config_text(&s->config, GT_CONFIG_STEP_RANGE));
+	s->ranges = gt_ranges_new(gt_config_text(&s->config, GT_CONFIG_STEP_RANGE),
+				  gt_config_bool(&s->config, GT_CONFIG_PYTORCH));
 	return s->ranges ? gt_emit_init(&s->emit, has_calls) : -ENOMEM;
 }
 

@@ -250,6 +250,8 @@ static void put_gpu_args(struct gt_chrome *chrome, const struct gt_event *event)
 	if (!event->launch.known)
 		return;
 	gt_chrome_put_stack(chrome, event->launch.stack, true);
+	if (event->launch.op)
+		gt_json_member_u64(json, "External id", event->launch.op);
 	if (event->launch.nvtx) {
 		gt_json_key(json, "nvtx");
 		gt_chrome_put_string(&chrome->texts, json, event->launch.nvtx);

@@ -64,6 +64,8 @@ void gt_chrome_put_api(struct gt_chrome *chrome, const struct gt_event *event)
 		gt_json_member_u64(json, "cbid", event->api.cbid);
 	if (event->correlation)
 		gt_json_member_u64(json, "correlation", event->correlation);
+	if (event->api.op)
+		gt_json_member_u64(json, "External id", event->api.op);
 	if (event->api.result)
 		gt_json_member_i64(json, "result", event->api.result);
 	gt_chrome_put_stack(chrome, event->stack, stack_in_words(chrome, event));
@@ -130,6 +132,18 @@ static void put_range_args(struct gt_chrome *chrome, const struct gt_event *even
 	}
 }
 
+static void put_operator_args(struct gt_json *json, const struct gt_range_event *range)
+{
+	if (!range->is_operator)
+		return;
+	if (range->has_sequence)
+		gt_json_member_u64(json, "Sequence number", range->sequence);
+	if (range->dims) {
+		gt_json_key(json, "Input Dims");
+		gt_json_raw(json, range->dims->text, range->dims->length);
+	}
+}
+
 void gt_chrome_put_range(struct gt_chrome *chrome, const struct gt_event *event)
 {
 	struct gt_json *json = &chrome->file.batch;
@@ -140,11 +154,15 @@ void gt_chrome_put_range(struct gt_chrome *chrome, const struct gt_event *event)
 	else
 		gt_chrome_name_thread(chrome, tid);
 	chrome->tally.key = GT_LEDGER_RANGES_WRITTEN;
-	gt_chrome_begin(json, "X", "user_annotation");
+	if (event->range.is_operator)
+		gt_chrome_begin(json, "X", "cpu_op");
+	else
+		gt_chrome_begin(json, "X", "user_annotation");
 	gt_json_key(json, "name");
 	gt_chrome_put_string(&chrome->texts, json, event->range.name);
 	put_host_slice(chrome, event, tid);
 	put_range_args(chrome, event);
+	put_operator_args(json, &event->range);
 	gt_chrome_put_stack(chrome, event->stack, false);
 	end_line(json);
 }

@@ -32,6 +32,8 @@ CATEGORIES = GPU_ROWS | API_CATEGORIES | {
     "user_annotation", "overhead", "gputrace", "ac2g", "cpu_op", "python_function",
     "cpu_instant_event", "call_stack"}
 NOT_NESTED = GPU_CATEGORIES
+OPERATIONS = API_CATEGORIES | GPU_CATEGORIES   # may name an operator
+EXTERNAL = OPERATIONS | {"cpu_op", "user_annotation", "gpu_user_annotation"}
 NAME = re.compile(r"^[^/]+\.pt\.trace\.json$")
 BAD_NAME = re.compile(r"Trace-\d{8}T\d{6}|Profile-\d{8}T\d{6}|\.chrome\.json|-recording\.json")
 COPY = re.compile(r"^Memcpy (HtoD|DtoH|HtoA|AtoH|AtoA|AtoD|DtoA|DtoD|HtoH|PtoP|Unknown) "
@@ -257,9 +259,8 @@ class Lint:
             self.check_gpu_slice(number, event, args, category)
         elif event.get("pid", 64) < 64:
             self.say(number, "pid", f"host row on pid {event['pid']}, a GPU's")
-        if category != "cpu_op" and category not in ("user_annotation", "gpu_user_annotation"):
-            if "External id" in args:
-                self.say(number, "External id", f"on {category}")
+        if category not in EXTERNAL and "External id" in args:
+            self.say(number, "External id", f"on {category}")
         if "frames" in args and "stack" not in args:
             self.say(number, "frames", "without stack")
         if "launched by" in args:
@@ -429,6 +430,18 @@ class Lint:
                 elif args[key] not in framed:
                     self.say(number, "frames", f"stack {args[key]} is used before its frames")
 
+    def check_operators(self):
+        """External id: each operator has its own, calls and GPU work name exactly one."""
+        operators = collections.Counter(
+            event["args"].get("External id") for _, event in self.events
+            if event.get("cat") == "cpu_op")
+        for number, event in self.events:
+            if event.get("cat") == "cpu_op" and operators[event["args"].get("External id")] != 1:
+                self.say(number, "External id", "of two operators")
+            if event.get("cat") in OPERATIONS and "External id" in event.get("args", {}) and \
+                    not operators[event["args"]["External id"]] and not self.unfinished:
+                self.say(number, "External id", f"{event['args']['External id']} is no operator")
+
     def check_end(self):
         if self.unfinished or not self.events:
             return
@@ -458,7 +471,7 @@ class Lint:
         self.check_events()
         if not self.findings:
             for check in (self.check_arrows, self.check_rows, self.check_names, self.check_stacks,
-                          self.check_end, self.check_ledger):
+                          self.check_operators, self.check_end, self.check_ledger):
                 check()
         return self.findings
 

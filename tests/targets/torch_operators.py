@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A PyTorch program that launches kernels by ctypes from inside operators, and tells by which:
+"expect<TAB>operator<TAB>function that launches". Runs with PyTorch and with its stand-in
+(fake_torch/) alike. It knows nothing of gputrace."""
+
+import ctypes
+import sys
+import threading
+
+import torch
+
+cuda = ctypes.CDLL("libcuda.so.1")
+IMAGE = (b".version 8.0\n.target sm_80\n.address_size 64\n"
+         b".visible .entry tick(.param .u64 p) { ret; }\n")
+
+
+def check(result):
+    if result:
+        sys.exit("CUDA error %d" % result)
+
+
+def prepare():
+    device, module, function = ctypes.c_int(), ctypes.c_void_p(), ctypes.c_void_p()
+    context, data = ctypes.c_void_p(), ctypes.c_uint64()
+    check(cuda.cuInit(0))
+    check(cuda.cuDeviceGet(ctypes.byref(device), 0))
+    check(cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), device))
+    check(cuda.cuCtxSetCurrent(context))
+    check(cuda.cuModuleLoadData(ctypes.byref(module), IMAGE))
+    check(cuda.cuModuleGetFunction(ctypes.byref(function), module, b"tick"))
+    check(cuda.cuMemAlloc_v2(ctypes.byref(data), ctypes.c_size_t(64)))
+    return function, context, (ctypes.c_void_p * 1)(ctypes.addressof(data)), data
+
+
+function, context, arguments, data = prepare()
+
+
+def launch():
+    check(cuda.cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, None, arguments, None))
+
+
+class Scale(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        launch()
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        check(cuda.cuCtxSetCurrent(context))
+        launch()
+        return grad * 2
+
+
+def step():
+    x = torch.ones(3, 4, requires_grad=True)
+    y = Scale.apply(x)
+    y.sum().backward()
+
+
+def on_thread():
+    check(cuda.cuCtxSetCurrent(context))
+    Scale.apply(torch.ones(3, 4))
+
+
+def profiled():
+    """The program's own profiler must not notice that another one was there."""
+    with torch.autograd.profiler.profile():
+        Scale.apply(torch.ones(3, 4))
+
+
+launch()  # outside all operators
+step()
+step()
+thread = threading.Thread(target=on_thread)
+thread.start()
+thread.join()
+profiled()
+step()
+for operator, of_function, often in (("", "launch", 2), ("Scale", "forward", 4),
+                                     ("ScaleBackward", "backward", 3)):
+    for _ in range(often):
+        print("expect", operator, of_function, sep="\t")
