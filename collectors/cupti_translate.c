@@ -167,16 +167,37 @@ static void fill_kernel(struct gt_translate *t, const CUpti_ActivityKernel8 *r,
 		gt_occupancy_fill(&t->devices[r->deviceId], k);
 }
 
+/* What is the same of all GPU work: counted, timed, or told without a time. */
+static const struct {
+	enum gt_ledger_key records, untimed;
+	const char *without_time;
+} work_kinds[] = {
+	[GT_EVENT_KERNEL] = {GT_LEDGER_RECORDS_KERNEL, GT_LEDGER_KERNELS_UNTIMED,
+			     "kernel (untimed)"},
+	[GT_EVENT_MEMCPY] = {GT_LEDGER_RECORDS_MEMCPY, GT_LEDGER_MEMCPYS_UNTIMED,
+			     "memcpy (untimed)"},
+	[GT_EVENT_MEMSET] = {GT_LEDGER_RECORDS_MEMSET, GT_LEDGER_MEMSETS_UNTIMED,
+			     "memset (untimed)"},
+};
+
+/* Counts the record and sets the event's times. False: it has none, and that was told. */
+static bool begin_work(struct gt_translate *t, struct gt_event *event, uint64_t start, uint64_t end)
+{
+	add(t, work_kinds[event->kind].records);
+	if (!is_untimed(start, end) && set_times(t, event, start, end))
+		return true;
+	emit_untimed(t, work_kinds[event->kind].without_time, event->correlation,
+		     work_kinds[event->kind].untimed);
+	return false;
+}
+
 static void translate_kernel(struct gt_translate *t, const void *record)
 {
 	const CUpti_ActivityKernel8 *r = record;
 	struct gt_event event = {.kind = GT_EVENT_KERNEL, .correlation = r->correlationId};
 
-	add(t, GT_LEDGER_RECORDS_KERNEL);
-	if (is_untimed(r->start, r->end) || !set_times(t, &event, r->start, r->end)) {
-		emit_untimed(t, "kernel (untimed)", r->correlationId, GT_LEDGER_KERNELS_UNTIMED);
+	if (!begin_work(t, &event, r->start, r->end))
 		return;
-	}
 	event.place =
 		place_of(r->deviceId, r->contextId, r->streamId, r->channelID, (int)r->channelType);
 	fill_kernel(t, r, &event.kernel);
@@ -188,11 +209,8 @@ static void translate_memcpy(struct gt_translate *t, const void *record)
 	const CUpti_ActivityMemcpy5 *r = record;
 	struct gt_event event = {.kind = GT_EVENT_MEMCPY, .correlation = r->correlationId};
 
-	add(t, GT_LEDGER_RECORDS_MEMCPY);
-	if (is_untimed(r->start, r->end) || !set_times(t, &event, r->start, r->end)) {
-		emit_untimed(t, "memcpy (untimed)", r->correlationId, GT_LEDGER_MEMCPYS_UNTIMED);
+	if (!begin_work(t, &event, r->start, r->end))
 		return;
-	}
 	event.place =
 		place_of(r->deviceId, r->contextId, r->streamId, r->channelID, (int)r->channelType);
 	event.memory = (struct gt_memory_event){.bytes = r->bytes,
@@ -209,11 +227,8 @@ static void translate_memcpy_peer(struct gt_translate *t, const void *record)
 	const CUpti_ActivityMemcpyPtoP4 *r = record;
 	struct gt_event event = {.kind = GT_EVENT_MEMCPY, .correlation = r->correlationId};
 
-	add(t, GT_LEDGER_RECORDS_MEMCPY);
-	if (is_untimed(r->start, r->end) || !set_times(t, &event, r->start, r->end)) {
-		emit_untimed(t, "memcpy (untimed)", r->correlationId, GT_LEDGER_MEMCPYS_UNTIMED);
+	if (!begin_work(t, &event, r->start, r->end))
 		return;
-	}
 	event.place =
 		place_of(r->deviceId, r->contextId, r->streamId, r->channelID, (int)r->channelType);
 	event.memory = (struct gt_memory_event){.bytes = r->bytes,
@@ -233,11 +248,8 @@ static void translate_memset(struct gt_translate *t, const void *record)
 	const CUpti_ActivityMemset4 *r = record;
 	struct gt_event event = {.kind = GT_EVENT_MEMSET, .correlation = r->correlationId};
 
-	add(t, GT_LEDGER_RECORDS_MEMSET);
-	if (is_untimed(r->start, r->end) || !set_times(t, &event, r->start, r->end)) {
-		emit_untimed(t, "memset (untimed)", r->correlationId, GT_LEDGER_MEMSETS_UNTIMED);
+	if (!begin_work(t, &event, r->start, r->end))
 		return;
-	}
 	event.place =
 		place_of(r->deviceId, r->contextId, r->streamId, r->channelID, (int)r->channelType);
 	event.memory = (struct gt_memory_event){.bytes = r->bytes,

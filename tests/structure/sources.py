@@ -47,7 +47,7 @@ EXCEPTIONS = {
 PARTS = {"collectors/unwind_x86_64.h"}
 
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK|for now|placeholder|not implemented)\b", re.I)
-PRIVATE = re.compile(r"(/work/|/tmp/team|/tmp/wt|/root\b)")
+PRIVATE = re.compile(r"(/home/[a-z]|/root\b)")
 
 
 def tracked(root, *patterns):
