@@ -159,6 +159,7 @@ static void daemonize(void)
 	int file, dull, keep;
 
 	use_cuda();
+	usleep(500000); /* the tracer has read what it reads of new modules: docs, "Limits" */
 	keep = 1;
 	getrlimit(RLIMIT_NOFILE, &limit);
 	for (int fd = 0; fd < (int)(limit.rlim_cur < 4096 ? limit.rlim_cur : 4096); fd++)
