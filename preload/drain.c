@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
@@ -57,6 +58,16 @@ static struct {
 	uint64_t lost_calls_told, refused_told, dropped_told, discarded_told;
 	uint64_t lost_ranges_told, early_ranges_told;
 } drain;
+
+static struct {
+	cpu_set_t processors;
+	bool known;
+} at_load;
+
+void gt_drain_see_processors(void)
+{
+	at_load.known = sched_getaffinity(0, sizeof(at_load.processors), &at_load.processors) == 0;
+}
 
 static bool try_hold(void)
 {
@@ -313,6 +324,8 @@ static void *run(void *argument)
 	uint64_t work = 0, sleep_ns = SLEEP_BUSY_NS;
 
 	prctl(PR_SET_NAME, "gputrace-w", 0, 0, 0);
+	if (at_load.known) /* not with the one that the starting thread was pinned to (REQ-66) */
+		sched_setaffinity(0, sizeof(at_load.processors), &at_load.processors);
 	while (!atomic_load(&drain.stop)) {
 		uint32_t seen = atomic_load(&drain.wake);
 

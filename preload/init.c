@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The constructor and the driver's entry. The constructor runs in every program that inherits the
- * environment, most of which never use CUDA: it looks at the environment and, without `gputrace
- * run`, sets two variables. No thread, no file, no dlopen (REQ-4).
+ * environment, most of which never use CUDA: it looks at the environment and the processors and,
+ * without `gputrace run`, sets two variables. No thread, no file, no dlopen (REQ-4).
  */
 #include "preload/init.h"
 
@@ -16,6 +16,7 @@
 #include "collectors/nvtx.h"
 #include "core/config.h"
 #include "core/text.h"
+#include "preload/drain.h"
 #include "preload/session.h"
 
 #define INJECTION      "CUDA_INJECTION64_PATH"
@@ -142,6 +143,7 @@ __attribute__((constructor)) static void on_load(void)
 		gt_nvtx_stop();
 		return;
 	}
+	gt_drain_see_processors();
 	set_injection();
 	set_nvtx_injection();
 }

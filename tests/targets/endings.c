@@ -4,8 +4,10 @@
  * period ("cuda"), or without having called CUDA at all ("none"). For tests/targets/test_endings.py.
  */
 #include <cuda_runtime_api.h>
+#include <dirent.h>
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -152,6 +154,37 @@ static void end_by_exit_among_callers(void)
 	exit(11);
 }
 
+/* The main thread keeps to one processor, as OpenMP's runtime makes it do; who else has to? */
+static void end_by_pinned(void)
+{
+	char path[300], line[256];
+	struct dirent *entry;
+	DIR *tasks = opendir("/proc/self/task");
+	cpu_set_t one, all;
+
+	sched_getaffinity(0, sizeof(all), &all);
+	CPU_ZERO(&one);
+	for (int i = CPU_SETSIZE - 1; CPU_COUNT(&one) == 0; i--)
+		if (CPU_ISSET(i, &all))
+			CPU_SET(i, &one);
+	sched_setaffinity(0, sizeof(one), &one);
+	use_cuda(SETS);
+	while ((entry = readdir(tasks))) {
+		FILE *comm;
+
+		snprintf(path, sizeof(path), "/proc/self/task/%s/comm", entry->d_name);
+		comm = fopen(path, "r");
+		if (!comm || !fgets(line, sizeof(line), comm) || strcmp(line, "gputrace-w\n"))
+			line[0] = 0;
+		if (comm)
+			fclose(comm);
+		if (line[0] && !sched_getaffinity(atoi(entry->d_name), sizeof(one), &one))
+			printf("the tracer's thread has %s\n",
+			       CPU_EQUAL(&one, &all) ? "all processors" : "one processor");
+	}
+	exit(0);
+}
+
 /* A child whose driver enters the tracer again. */
 static void end_by_fork_again(void)
 {
@@ -189,6 +222,7 @@ static const struct {
 	{"device_reset", end_by_device_reset},
 	{"reset_first", end_by_reset_first},
 	{"fork", end_by_fork},
+	{"pinned", end_by_pinned},
 	{"fork_again", end_by_fork_again},
 	{"exit_among_callers", end_by_exit_among_callers},
 };

@@ -98,6 +98,12 @@ class Endings(unittest.TestCase):
             self.assertEqual(status, 10)
             self.assertEqual(sets_in(trace_file.find(folder)[0]), SETS)
 
+    @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "one processor")
+    def test_a_pinned_thread_does_not_share_its_processor(self):
+        with tempfile.TemporaryDirectory() as folder:
+            _, out, _ = run("pinned", "none", "130000", folder)
+        self.assertIn("the tracer's thread has all processors", out)
+
     def test_killed_without_calls(self):
         """GPU work whose call nobody records waits for none: a second later it is in the file."""
         with tempfile.TemporaryDirectory() as folder:
