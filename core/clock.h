@@ -46,7 +46,8 @@ struct gt_clock {
 void gt_clock_init(struct gt_clock *clock);
 
 /* Adds a sample (best of 5). *ret_step is how far REALTIME stepped against MONOTONIC since the last
- * one, ns, when that is more than GT_CLOCK_STEP_NS, else 0. Drain thread. */
+ * one, ns, when that is more than GT_CLOCK_STEP_NS and what the readings are uncertain by, else 0.
+ * Drain thread. */
 void gt_clock_sample(struct gt_clock *clock, int64_t *ret_step);
 
 /* MONOTONIC ns -> trace ns. Any thread. */

@@ -81,3 +81,16 @@ Test(clock, base_is_kinetos)
 	cr_assert_eq(gt_clock_base(1782967788123456789ull), 226ull * 7889238ull * SECOND);
 	cr_assert_eq(gt_clock_base(226ull * 7889238ull * SECOND), 226ull * 7889238ull * SECOND);
 }
+
+Test(clock, a_reading_that_was_interrupted_is_no_step)
+{
+	struct gt_clock clock;
+	int64_t step = 1;
+
+	gt_clock_init(&clock);
+	clock.samples[0].realtime += 2 * GT_CLOCK_STEP_NS; /* anywhere in its wide bracket */
+	clock.samples[0].error_ns = 4 * GT_CLOCK_STEP_NS;
+	gt_clock_sample(&clock, &step);
+	cr_assert_eq(step, 0);
+	cr_assert_eq(clock.steps, 0);
+}
