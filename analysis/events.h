@@ -27,7 +27,8 @@ struct gt_events_call {
 
 struct gt_events {
 	/* what is called for each thing; a negative return ends the reading with it */
-	int (*take_facts)(const struct gt_facts *facts, void *data); /* before any event, and changed */
+	int (*take_facts)(const struct gt_facts *facts,
+			  void *data); /* before any event, and changed */
 	int (*take_event)(const struct gt_event *event, void *data);
 	void *data;
 

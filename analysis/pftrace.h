@@ -31,6 +31,7 @@ enum gt_pftrace_names {
 	GT_PFTRACE_EVENT_NAMES,
 	GT_PFTRACE_FUNCTIONS,
 	GT_PFTRACE_PATHS,
+	GT_PFTRACE_BUILD_IDS,
 	GT_PFTRACE_MODULES,
 	GT_PFTRACE_SOURCES,
 	GT_PFTRACE_HOST_VALUES,
@@ -48,6 +49,11 @@ struct gt_pftrace_args {
 	uint64_t mask;
 	uint64_t value[GT_PF_ARG_COUNT_];
 	const struct gt_string *text; /* of a text argument */
+};
+
+/* A shared object or program. */
+struct gt_pftrace_module {
+	const struct gt_string *path, *build_id;
 };
 
 struct gt_pftrace_track {

@@ -38,7 +38,9 @@ struct place {
 };
 
 #define PLACE(type, name, member)                                                                  \
-	{name, offsetof(struct type, member), sizeof(((struct type *)0)->member)}
+	{                                                                                          \
+		name, offsetof(struct type, member), sizeof(((struct type *)0)->member)            \
+	}
 
 static const struct place numbers[] = {
 	PLACE(gt_facts, "pid", pid),
@@ -79,9 +81,9 @@ static const struct place device_numbers[] = {
 
 /* Texts that are kept in the struct, and those that it points to. */
 static const struct place texts[] = {
-	PLACE(gt_facts, "process", process),	   PLACE(gt_facts, "hostname", host),
+	PLACE(gt_facts, "process", process),       PLACE(gt_facts, "hostname", host),
 	PLACE(gt_facts, "cupti_path", cupti_path), PLACE(gt_facts, "mode_reason", mode_reason),
-	PLACE(gt_facts, "python", python),	   PLACE(gt_facts, "options", options),
+	PLACE(gt_facts, "python", python),         PLACE(gt_facts, "options", options),
 };
 
 static const struct place pointers[] = {

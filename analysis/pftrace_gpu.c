@@ -78,44 +78,44 @@ static void make_memory(struct gt_pftrace *pf, const struct stage *stage, struct
 {
 	const struct gt_pftrace_args *args = &stage->args;
 
-	event->memory = (struct gt_memory_event){
-		.bytes = args->value[GT_PF_ARG_BYTES],
-		.copy = (enum gt_copy_kind)word(args, GT_PF_ARG_COPY),
-		.src = (enum gt_memory_kind)word(args, GT_PF_ARG_SRC),
-		.dst = (enum gt_memory_kind)word(args, GT_PF_ARG_DST),
-		.value = word(args, GT_PF_ARG_VALUE),
-		.peer = has(args, GT_PF_ARG_SRC_DEVICE),
-		.src_device = word(args, GT_PF_ARG_SRC_DEVICE),
-		.dst_device = word(args, GT_PF_ARG_DST_DEVICE),
-		.graph_id = word(args, GT_PF_ARG_GRAPH),
-		.graph_node_id = args->value[GT_PF_ARG_GRAPH_NODE],
-		.created = created(pf, args)};
+	event->memory =
+		(struct gt_memory_event){.bytes = args->value[GT_PF_ARG_BYTES],
+					 .copy = (enum gt_copy_kind)word(args, GT_PF_ARG_COPY),
+					 .src = (enum gt_memory_kind)word(args, GT_PF_ARG_SRC),
+					 .dst = (enum gt_memory_kind)word(args, GT_PF_ARG_DST),
+					 .value = word(args, GT_PF_ARG_VALUE),
+					 .peer = has(args, GT_PF_ARG_SRC_DEVICE),
+					 .src_device = word(args, GT_PF_ARG_SRC_DEVICE),
+					 .dst_device = word(args, GT_PF_ARG_DST_DEVICE),
+					 .graph_id = word(args, GT_PF_ARG_GRAPH),
+					 .graph_node_id = args->value[GT_PF_ARG_GRAPH_NODE],
+					 .created = created(pf, args)};
 }
 
 static void make_sync(const struct stage *stage, struct gt_event *event)
 {
 	const struct gt_pftrace_args *args = &stage->args;
 
-	event->sync = (struct gt_sync_event){
-		.kind = (enum gt_sync_kind)word(args, GT_PF_ARG_SYNC),
-		.cuda_event = word(args, GT_PF_ARG_CUDA_EVENT),
-		.has_wait_on = has(args, GT_PF_ARG_WAIT_STREAM),
-		.wait_on_stream = word(args, GT_PF_ARG_WAIT_STREAM),
-		.wait_on_correlation = word(args, GT_PF_ARG_WAIT_CORRELATION)};
+	event->sync = (struct gt_sync_event){.kind = (enum gt_sync_kind)word(args, GT_PF_ARG_SYNC),
+					     .cuda_event = word(args, GT_PF_ARG_CUDA_EVENT),
+					     .has_wait_on = has(args, GT_PF_ARG_WAIT_STREAM),
+					     .wait_on_stream = word(args, GT_PF_ARG_WAIT_STREAM),
+					     .wait_on_correlation =
+						     word(args, GT_PF_ARG_WAIT_CORRELATION)};
 }
 
 static void make_range(struct gt_pftrace *pf, const struct stage *stage, struct gt_event *event)
 {
 	const struct gt_pftrace_args *args = &stage->args;
 
-	event->range = (struct gt_range_event){
-		.name = gt_pftrace_find(pf, GT_PFTRACE_STAGES, stage->name),
-		.domain = text(pf, args, GT_PF_ARG_DOMAIN),
-		.category = text(pf, args, GT_PF_ARG_CATEGORY),
-		.id = args->value[GT_PF_ARG_RANGE],
-		.color = word(args, GT_PF_ARG_COLOR),
-		.unfinished = word(args, GT_PF_ARG_UNFINISHED) != 0,
-		.on_gpu = true};
+	event->range =
+		(struct gt_range_event){.name = gt_pftrace_find(pf, GT_PFTRACE_STAGES, stage->name),
+					.domain = text(pf, args, GT_PF_ARG_DOMAIN),
+					.category = text(pf, args, GT_PF_ARG_CATEGORY),
+					.id = args->value[GT_PF_ARG_RANGE],
+					.color = word(args, GT_PF_ARG_COLOR),
+					.unfinished = word(args, GT_PF_ARG_UNFINISHED) != 0,
+					.on_gpu = true};
 	if (args->text)
 		snprintf(event->range.payload, sizeof(event->range.payload), "%s",
 			 args->text->text);

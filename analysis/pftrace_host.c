@@ -175,9 +175,9 @@ static void take_note(struct gt_pftrace *pf, struct gt_wire wire, struct track_e
 		else
 			note_value(pf, &field, &id, &note);
 	}
-	if (id == 0 || id > GT_PF_NOTE_COUNT_)
+	if (id > GT_PF_NOTE_COUNT_)
 		pf->events->strange++;
-	else
+	else if (id)
 		e->notes[id - 1] = note;
 }
 
@@ -281,14 +281,14 @@ static void make_range(const struct track_event *e, struct gt_event *event)
 	const struct gt_string *payload = notes[GT_PF_NOTE_PAYLOAD].text;
 
 	event->kind = e->type == GT_PF_TYPE_INSTANT ? GT_EVENT_MARK : GT_EVENT_RANGE;
-	event->range = (struct gt_range_event){
-		.name = e->name,
-		.domain = notes[GT_PF_NOTE_DOMAIN].text,
-		.category = notes[GT_PF_NOTE_CATEGORY].text,
-		.id = notes[GT_PF_NOTE_RANGE].number,
-		.color = (uint32_t)notes[GT_PF_NOTE_COLOR].number,
-		.unfinished = notes[GT_PF_NOTE_UNFINISHED].number != 0,
-		.detached = notes[GT_PF_NOTE_DETACHED].number != 0};
+	event->range =
+		(struct gt_range_event){.name = e->name,
+					.domain = notes[GT_PF_NOTE_DOMAIN].text,
+					.category = notes[GT_PF_NOTE_CATEGORY].text,
+					.id = notes[GT_PF_NOTE_RANGE].number,
+					.color = (uint32_t)notes[GT_PF_NOTE_COLOR].number,
+					.unfinished = notes[GT_PF_NOTE_UNFINISHED].number != 0,
+					.detached = notes[GT_PF_NOTE_DETACHED].number != 0};
 	if (payload)
 		snprintf(event->range.payload, sizeof(event->range.payload), "%s", payload->text);
 }
@@ -311,6 +311,18 @@ static void make_note(const struct track_event *e, struct gt_event *event)
 		event->note.what = notes[GT_PF_NOTE_WHAT].text->text;
 }
 
+/* False: of a frame that is not known. */
+static bool make_frame(struct gt_pftrace *pf, const struct track_event *e, struct gt_event *event)
+{
+	event->kind = GT_EVENT_FRAME;
+	event->frame = (struct gt_frame_event){
+		.frame = gt_pftrace_find(pf, GT_PFTRACE_FRAMES, e->notes[GT_PF_NOTE_FRAME].number),
+		.first_line = (uint32_t)e->notes[GT_PF_NOTE_FIRST_LINE].number,
+		.last_line = (uint32_t)e->notes[GT_PF_NOTE_LAST_LINE].number,
+		.calls = e->notes[GT_PF_NOTE_CALLS].number};
+	return event->frame.frame != NULL;
+}
+
 /* False: of a category that gputrace does not write. */
 static bool make_slice(struct gt_pftrace *pf, const struct track_event *e, struct gt_event *event)
 {
@@ -322,6 +334,8 @@ static bool make_slice(struct gt_pftrace *pf, const struct track_event *e, struc
 	case GT_PF_CATEGORY_ANNOTATION:
 		make_range(e, event);
 		return true;
+	case GT_PF_CATEGORY_STACK:
+		return make_frame(pf, e, event);
 	case GT_PF_CATEGORY_OVERHEAD:
 		event->kind = GT_EVENT_OVERHEAD;
 		event->overhead.name = e->name;

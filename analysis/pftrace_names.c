@@ -81,20 +81,23 @@ static int take_text(struct gt_pftrace *pf, enum gt_pftrace_names table, struct 
 	return text ? gt_pftrace_store(pf, table, iid, (void *)text) : -EBADMSG;
 }
 
-/* A module is the string that is its path. */
 static int take_module(struct gt_pftrace *pf, struct gt_wire entry)
 {
+	struct gt_pftrace_module *module = gt_arena_get(&pf->events->arena, sizeof(*module));
 	struct gt_wire_field field;
 	uint64_t iid = 0;
-	void *path = NULL;
 
+	if (!module)
+		return -ENOMEM;
 	while (gt_wire_next(&entry, &field)) {
 		if (field.number == GT_PF_IID)
 			iid = field.value;
 		else if (field.number == GT_PF_MAPPING_PATH)
-			path = gt_pftrace_find(pf, GT_PFTRACE_PATHS, field.value);
+			module->path = gt_pftrace_find(pf, GT_PFTRACE_PATHS, field.value);
+		else if (field.number == GT_PF_MAPPING_BUILD_ID)
+			module->build_id = gt_pftrace_find(pf, GT_PFTRACE_BUILD_IDS, field.value);
 	}
-	return path ? gt_pftrace_store(pf, GT_PFTRACE_MODULES, iid, path) : -EBADMSG;
+	return gt_pftrace_store(pf, GT_PFTRACE_MODULES, iid, module);
 }
 
 static enum gt_frame_kind frame_kind(uint64_t kind)
@@ -107,12 +110,16 @@ static enum gt_frame_kind frame_kind(uint64_t kind)
 static void frame_field(struct gt_pftrace *pf, const struct gt_wire_field *field,
 			struct gt_frame *frame)
 {
+	const struct gt_pftrace_module *module;
+
 	switch (field->number) {
 	case GT_PF_FRAME_FUNCTION:
 		frame->function = gt_pftrace_find(pf, GT_PFTRACE_FUNCTIONS, field->value);
 		break;
 	case GT_PF_FRAME_MAPPING:
-		frame->module = gt_pftrace_find(pf, GT_PFTRACE_MODULES, field->value);
+		module = gt_pftrace_find(pf, GT_PFTRACE_MODULES, field->value);
+		frame->module = module ? module->path : NULL;
+		frame->build_id = module ? module->build_id : NULL;
 		break;
 	case GT_PF_FRAME_PC:
 		frame->offset = field->value;
@@ -200,8 +207,7 @@ void gt_pftrace_take_arg(struct gt_pftrace *pf, struct gt_wire arg, struct gt_pf
 	}
 	id--;
 	args->mask |= (uint64_t)1 << id;
-	args->value[id] =
-		arg_types[id] == GT_PF_TYPE_MICRO ? micro_of(value.value) : value.value;
+	args->value[id] = arg_types[id] == GT_PF_TYPE_MICRO ? micro_of(value.value) : value.value;
 	if (arg_types[id] == GT_PF_TYPE_TEXT)
 		args->text = gt_pftrace_text(pf, &value);
 }
@@ -234,6 +240,8 @@ static int take_entry(struct gt_pftrace *pf, bool on_gpu, const struct gt_wire_f
 		return take_text(pf, GT_PFTRACE_EVENT_NAMES, inside);
 	case GT_PF_FUNCTIONS:
 		return take_text(pf, GT_PFTRACE_FUNCTIONS, inside);
+	case GT_PF_BUILD_IDS:
+		return take_text(pf, GT_PFTRACE_BUILD_IDS, inside);
 	case GT_PF_MAPPING_PATHS:
 		return take_text(pf, GT_PFTRACE_PATHS, inside);
 	case GT_PF_SOURCES:

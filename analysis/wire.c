@@ -39,8 +39,7 @@ static bool bytes(struct gt_wire *wire, struct gt_wire_field *field)
 {
 	uint64_t size;
 
-	if (!gt_wire_varint(&wire->at, wire->end, &size) ||
-	    size > (uint64_t)(wire->end - wire->at))
+	if (!gt_wire_varint(&wire->at, wire->end, &size) || size > (uint64_t)(wire->end - wire->at))
 		return false;
 	field->data = wire->at;
 	field->size = (size_t)size;

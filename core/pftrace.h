@@ -89,6 +89,7 @@
 #define GT_PF_FUNCTIONS           5u
 #define GT_PF_FRAMES              6u
 #define GT_PF_CALLSTACKS          7u
+#define GT_PF_BUILD_IDS           16u
 #define GT_PF_MAPPING_PATHS       17u
 #define GT_PF_SOURCES             18u
 #define GT_PF_MAPPINGS            19u
@@ -111,6 +112,7 @@
 #define GT_PF_KIND_INTERPRETED    3u
 #define GT_PF_KIND_JIT            4u
 #define GT_PF_CALLSTACK_FRAME     2u
+#define GT_PF_MAPPING_BUILD_ID    2u
 #define GT_PF_MAPPING_PATH        7u
 #define GT_PF_CONTEXT_PID         2u
 #define GT_PF_CONTEXT_API         3u
@@ -159,6 +161,7 @@ enum gt_pf_category {
 	GT_PF_CATEGORY_ANNOTATION,
 	GT_PF_CATEGORY_OVERHEAD,
 	GT_PF_CATEGORY_GPUTRACE,
+	GT_PF_CATEGORY_STACK,
 	GT_PF_CATEGORY_END_
 };
 

@@ -22,6 +22,7 @@ static const struct printer printers[GT_EVENT_COUNT_] = {
 	[GT_EVENT_SYNC] = {gt_perfetto_put_gpu, GT_LEDGER_SYNCS_WRITTEN},
 	[GT_EVENT_OVERHEAD] = {gt_perfetto_put_overhead, GT_LEDGER_OVERHEADS_WRITTEN},
 	[GT_EVENT_RANGE] = {gt_perfetto_put_range, GT_LEDGER_RANGES_WRITTEN},
+	[GT_EVENT_FRAME] = {gt_perfetto_put_frame, GT_LEDGER_FRAMES_WRITTEN},
 	[GT_EVENT_MARK] = {gt_perfetto_put_mark, GT_LEDGER_RANGES_WRITTEN},
 	[GT_EVENT_COUNTER] = {gt_perfetto_put_counter, GT_LEDGER_COUNT_},
 	[GT_EVENT_NOTE] = {gt_perfetto_put_note, GT_LEDGER_COUNT_},

@@ -118,6 +118,7 @@ uint32_t gt_perfetto_number(struct gt_perfetto_names *names, enum gt_perfetto_ke
  * iid to use. A NULL string reads "(no name)". */
 uint64_t gt_perfetto_name(struct gt_perfetto *pf, const struct gt_string *string);
 uint64_t gt_perfetto_value(struct gt_perfetto *pf, const struct gt_string *string, bool on_gpu);
+uint64_t gt_perfetto_frame(struct gt_perfetto *pf, const struct gt_frame *frame);
 uint64_t gt_perfetto_stack(struct gt_perfetto *pf, const struct gt_stack *stack);
 
 /* An entry of interned data: iid and text. */
@@ -204,6 +205,7 @@ void gt_perfetto_rename_thread(struct gt_perfetto *pf, uint32_t tid, const struc
 void gt_perfetto_put_api(struct gt_perfetto *pf, const struct gt_event *event);
 void gt_perfetto_put_range(struct gt_perfetto *pf, const struct gt_event *event);
 void gt_perfetto_put_mark(struct gt_perfetto *pf, const struct gt_event *event);
+void gt_perfetto_put_frame(struct gt_perfetto *pf, const struct gt_event *event);
 void gt_perfetto_put_overhead(struct gt_perfetto *pf, const struct gt_event *event);
 void gt_perfetto_put_counter(struct gt_perfetto *pf, const struct gt_event *event);
 void gt_perfetto_put_note(struct gt_perfetto *pf, const struct gt_event *event);

@@ -197,6 +197,35 @@ void gt_perfetto_put_mark(struct gt_perfetto *pf, const struct gt_event *event)
 
 /* ---- the rest ---- */
 
+/* What a frame is called: its function, else its module. */
+static const struct gt_string *frame_name(const struct gt_frame *frame)
+{
+	return frame->function && frame->function->length ? frame->function : frame->module;
+}
+
+void gt_perfetto_put_frame(struct gt_perfetto *pf, const struct gt_event *event)
+{
+	struct gt_proto *batch = &pf->file.batch;
+	const struct gt_frame_event *frame = &event->frame;
+	uint32_t track = gt_perfetto_beside(pf, event, GT_LANE_STACK);
+	uint64_t name = gt_perfetto_name(pf, frame_name(frame->frame));
+	uint64_t iid = gt_perfetto_frame(pf, frame->frame);
+	size_t packet, at;
+
+	gt_perfetto_put_names(pf);
+	at = begin_event(pf, event->start, GT_PF_TYPE_BEGIN, track, &packet);
+	gt_proto_uint(batch, GT_PF_EVENT_CATEGORY, GT_PF_CATEGORY_STACK);
+	gt_proto_uint(batch, GT_PF_EVENT_NAME_IID, name);
+	put_uint(batch, GT_PF_NOTE_FRAME, iid);
+	if (frame->first_line)
+		put_uint(batch, GT_PF_NOTE_FIRST_LINE, frame->first_line);
+	if (frame->last_line)
+		put_uint(batch, GT_PF_NOTE_LAST_LINE, frame->last_line);
+	put_uint(batch, GT_PF_NOTE_CALLS, frame->calls);
+	end_event(pf, at, packet);
+	put_end(pf, event->end, track);
+}
+
 void gt_perfetto_put_overhead(struct gt_perfetto *pf, const struct gt_event *event)
 {
 	struct gt_proto *batch = &pf->file.batch;

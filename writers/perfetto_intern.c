@@ -212,7 +212,8 @@ uint64_t gt_perfetto_value(struct gt_perfetto *pf, const struct gt_string *strin
 /* ---- call stacks ---- */
 
 /* The mapping of a module has the same number as the string that is its path. */
-static uint64_t put_module(struct gt_perfetto *pf, const struct gt_string *module)
+static uint64_t put_module(struct gt_perfetto *pf, const struct gt_string *module,
+			   const struct gt_string *build_id)
 {
 	struct gt_proto *data = &pf->names.host;
 	size_t at;
@@ -220,8 +221,13 @@ static uint64_t put_module(struct gt_perfetto *pf, const struct gt_string *modul
 	if (!first_in(pf, module, TABLE_MODULE))
 		return module->id;
 	gt_perfetto_put_text(data, GT_PF_MAPPING_PATHS, module->id, module->text, module->length);
+	if (build_id)
+		gt_perfetto_put_text(data, GT_PF_BUILD_IDS, build_id->id, build_id->text,
+				     build_id->length);
 	at = gt_proto_begin(data, GT_PF_MAPPINGS);
 	gt_proto_uint(data, GT_PF_IID, module->id);
+	if (build_id)
+		gt_proto_uint(data, GT_PF_MAPPING_BUILD_ID, build_id->id);
 	gt_proto_uint(data, GT_PF_MAPPING_PATH, module->id);
 	gt_proto_end(data, at);
 	return module->id;
@@ -243,7 +249,7 @@ static void put_frame(struct gt_perfetto *pf, const struct gt_frame *frame, uint
 	if (frame->function)
 		function = put_string(pf, data, frame->function, TABLE_FUNCTION, GT_PF_FUNCTIONS);
 	if (frame->module)
-		module = put_module(pf, frame->module);
+		module = put_module(pf, frame->module, frame->build_id);
 	if (frame->file)
 		source = put_string(pf, data, frame->file, TABLE_SOURCE, GT_PF_SOURCES);
 	at = gt_proto_begin(data, GT_PF_FRAMES);
@@ -261,7 +267,7 @@ static void put_frame(struct gt_perfetto *pf, const struct gt_frame *frame, uint
 	gt_proto_end(data, at);
 }
 
-static uint64_t frame_iid(struct gt_perfetto *pf, const struct gt_frame *frame)
+uint64_t gt_perfetto_frame(struct gt_perfetto *pf, const struct gt_frame *frame)
 {
 	bool fresh;
 	uint32_t iid = gt_perfetto_number(&pf->names, GT_PERFETTO_FRAME, (uintptr_t)frame, 0,
@@ -281,7 +287,7 @@ static void put_stack(struct gt_perfetto *pf, const struct gt_stack *stack)
 	size_t at;
 
 	for (uint32_t i = 0; i < count; i++)
-		iids[i] = frame_iid(pf, stack->frames[i]);
+		iids[i] = gt_perfetto_frame(pf, stack->frames[i]);
 	at = gt_proto_begin(data, GT_PF_CALLSTACKS);
 	gt_proto_uint(data, GT_PF_IID, stack->id);
 	while (count)

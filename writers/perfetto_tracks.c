@@ -107,6 +107,11 @@ uint32_t gt_perfetto_beside(struct gt_perfetto *pf, const struct gt_event *event
 					  .stream = event->tid,
 					  .start = event->start,
 					  .end = event->end};
+	static const char *const names[GT_LANE_KIND_COUNT_] = {
+		[GT_LANE_OVERHEAD] = "tracing overhead",
+		[GT_LANE_RANGE] = "ranges",
+		[GT_LANE_STACK] = "call stacks",
+	};
 	uint32_t thread = gt_perfetto_thread(pf, event->tid), uuid;
 	struct gt_lane lane;
 	bool fresh;
@@ -115,8 +120,7 @@ uint32_t gt_perfetto_beside(struct gt_perfetto *pf, const struct gt_event *event
 	uuid = gt_perfetto_number(&pf->names, GT_PERFETTO_BESIDE, lane.tid, 0, &pf->names.tracks,
 				  &fresh);
 	if (fresh)
-		put_child(pf, uuid, thread,
-			  kind == GT_LANE_OVERHEAD ? "tracing overhead" : "ranges", NULL, false);
+		put_child(pf, uuid, thread, names[kind], NULL, false);
 	return uuid;
 }
 

@@ -103,19 +103,19 @@ static void trace_open_in(struct trace *t, const char *directory, uint64_t max_s
 	cr_assert_eq(error, 0);
 }
 
-static void trace_open(struct trace *t)
+static inline void trace_open(struct trace *t)
 {
 	trace_prepare(t);
 	trace_open_in(t, t->folder, 0, NULL);
 }
 
-static int trace_event(struct trace *t, const struct gt_event *event)
+static inline int trace_event(struct trace *t, const struct gt_event *event)
 {
 	return t->writer->ops->event(t->writer, event);
 }
 
 /* Reads the whole file into t->text. */
-static const char *trace_read(struct trace *t)
+static inline const char *trace_read(struct trace *t)
 {
 	struct stat st;
 	int fd = open(gt_sink_path(t->sink), O_RDONLY);
@@ -134,7 +134,7 @@ static const char *trace_read(struct trace *t)
 	return t->text;
 }
 
-static int trace_close(struct trace *t)
+static inline int trace_close(struct trace *t)
 {
 	return t->writer->ops->close(t->writer, &t->facts, &t->ledger);
 }

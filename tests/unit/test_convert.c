@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The two writers compared event by event: the same events go into JSON directly, and into a .pftrace
+ * that is read back and written as JSON. Both files must be the same, byte for byte but for their end.
+ * And back: a .pftrace made of the JSON, made JSON again. Events are random, of all kinds.
+ */
+#include "analysis/events.h"
+#include "tests/unit/trace_fixture.h"
+
+#define EVENTS 3000u
+
+static struct gt_frame frames[4];
+static struct gt_stack *stacks[3];
+
+struct side { /* a file that is being written */
+	struct gt_sink *sink;
+	struct gt_writer *writer;
+	struct gt_ledger ledger;
+};
+
+static void side_open(struct side *side, struct trace *t, const char *format, const char *name,
+		      const struct gt_facts *facts)
+{
+	struct gt_sink_options sink = {.directory = t->folder, .fallback = t->folder, .name = name};
+	struct gt_writer_options options = {.sync_lanes = true};
+	int error = 0;
+
+	memset(side, 0, sizeof(*side));
+	side->writer = gt_writer_new(format);
+	cr_assert_not_null(side->writer);
+	sink.suffix = side->writer->ops->suffix;
+	side->sink = gt_sink_open(&sink, &error);
+	cr_assert_not_null(side->sink, "error %d", error);
+	cr_assert_eq(side->writer->ops->open(side->writer, side->sink, facts, &options), 0);
+}
+
+static void side_close(struct side *side, const struct gt_facts *facts)
+{
+	cr_assert_eq(side->writer->ops->close(side->writer, facts, &side->ledger), 0);
+	side->writer->ops->fini(side->writer);
+	gt_writer_free(side->writer);
+}
+
+/* ---- events ---- */
+
+static uint32_t seed = 12345;
+
+static uint32_t any(uint32_t below)
+{
+	seed = seed * 1664525u + 1013904223u;
+	return (seed >> 8) % below;
+}
+
+static const struct gt_string *any_name(struct trace *t)
+{
+	static const char *const names[] = {"void gemm<float, 128>(float const*)",
+					    "naïve \"kernel\"",
+					    "tab\there",
+					    "broken \xff utf-8",
+					    "k",
+					    "\xe6\xa0\xb8"};
+
+	return trace_string(t, names[any(sizeof(names) / sizeof(names[0]))]);
+}
+
+static void fill_kernel(struct trace *t, struct gt_event *e)
+{
+	e->kernel = (struct gt_kernel_event){.name = any_name(t),
+					     .grid = {1 + any(3), 2, 1},
+					     .block = {256, 1 + any(2), 1},
+					     .cluster = {1 + any(2), 1, 1},
+					     .registers = any(255),
+					     .static_shared = any(2) * 1024,
+					     .dynamic_shared = any(2) * 49152,
+					     .shared_executed = any(2) * 4096,
+					     .local_per_thread = any(2) * 8,
+					     .graph_id = any(3),
+					     .graph_node_id = any(4),
+					     .cooperative = any(2),
+					     .has_priority = any(2),
+					     .priority = -(int32_t)any(5),
+					     .has_occupancy = any(2),
+					     .blocks_per_sm_micro = any(100000000),
+					     .warps_per_sm_micro = any(64000000),
+					     .est_occupancy_percent = any(101),
+					     .theoretical_occupancy_percent = any(101),
+					     .created = any(3) ? NULL : stacks[2]};
+	if (any(2))
+		e->kernel.queued = e->start - any(5000);
+	if (!e->kernel.has_priority)
+		e->kernel.priority = 0;
+	if (e->kernel.queued && any(2))
+		e->kernel.submitted = e->kernel.queued + any(10);
+}
+
+static void fill_memory(struct gt_event *e)
+{
+	e->memory = (struct gt_memory_event){.bytes = any(1000000),
+					     .copy = any(GT_COPY_KIND_COUNT_),
+					     .src = any(GT_MEMORY_KIND_COUNT_),
+					     .dst = any(GT_MEMORY_KIND_COUNT_),
+					     .value = any(256),
+					     .peer = e->kind == GT_EVENT_MEMCPY && any(2),
+					     .src_device = any(2),
+					     .dst_device = any(2)};
+}
+
+static void fill_sync(struct gt_event *e)
+{
+	e->sync = (struct gt_sync_event){.kind = any(GT_SYNC_KIND_COUNT_),
+					 .cuda_event = any(3),
+					 .has_wait_on = any(2),
+					 .wait_on_stream = any(20),
+					 .wait_on_correlation = any(1000)};
+	if (any(4) == 0)
+		e->place.stream = UINT32_MAX;
+}
+
+static void fill_range(struct trace *t, struct gt_event *e)
+{
+	e->range = (struct gt_range_event){.name = any_name(t),
+					   .domain = any(2) ? trace_string(t, "nn") : NULL,
+					   .category = any(2) ? trace_string(t, "math") : NULL,
+					   .id = any(100),
+					   .color = any(2) * 0xff00ff00u,
+					   .unfinished = any(2)};
+	if (any(2))
+		strcpy(e->range.payload, "{\"x\": 1}");
+	if (e->kind == GT_EVENT_RANGE)
+		e->range.on_gpu = any(3) == 0;
+	e->range.detached = e->kind == GT_EVENT_RANGE && !e->range.on_gpu && any(2);
+	e->stack = !e->range.on_gpu && any(3) == 0 ? stacks[any(2)] : NULL;
+}
+
+static void fill_other(struct trace *t, struct gt_event *e)
+{
+	static const char *const words[] = {NULL, "ring full", "no buffer"};
+
+	switch (e->kind) {
+	case GT_EVENT_OVERHEAD:
+		e->overhead.name = trace_string(t, "Buffer Flush");
+		break;
+	case GT_EVENT_COUNTER:
+		e->counter = (struct gt_counter_event){.name = trace_string(t, "GPU 0 memory"),
+						       .series = trace_string(t, "allocated"),
+						       .value = (int64_t)any(1000) - 500,
+						       .on_gpu = any(2)};
+		e->end = e->start;
+		break;
+	case GT_EVENT_NOTE:
+		e->note = (struct gt_note_event){.name = "LOST",
+						 .cause = words[any(3)],
+						 .what = words[any(3)],
+						 .count = any(3),
+						 .of_what = any(2) ? "API calls" : NULL};
+		break;
+	case GT_EVENT_FRAME:
+		e->frame = (struct gt_frame_event){.frame = &frames[0],
+						   .first_line = 7,
+						   .last_line = 7 + any(3),
+						   .calls = 1 + any(9)};
+		break;
+	default:
+		e->thread.name = trace_string(t, any(2) ? "loader" : "worker");
+		break;
+	}
+}
+
+/* An event at about the i-th microsecond; @launches: number of calls so far. */
+static struct gt_event any_event(struct trace *t, uint32_t i, struct gt_launch *launches,
+				 uint32_t *count)
+{
+	static const enum gt_event_kind kinds[] = {
+		GT_EVENT_KERNEL, GT_EVENT_KERNEL, GT_EVENT_MEMCPY, GT_EVENT_MEMSET,
+		GT_EVENT_SYNC,   GT_EVENT_RANGE,  GT_EVENT_MARK,   GT_EVENT_COUNTER,
+		GT_EVENT_NOTE,   GT_EVENT_THREAD, GT_EVENT_FRAME,  GT_EVENT_OVERHEAD};
+	struct gt_event e = {.kind = kinds[any(sizeof(kinds) / sizeof(kinds[0]))],
+			     .tid = 4100 + any(3),
+			     .start = AT(1000000 + i * 1000ull + any(5000))};
+
+	e.end = e.start + any(900);
+	if (gt_event_is_gpu(e.kind) || e.kind == GT_EVENT_RANGE)
+		e.place = (struct gt_place){.context = 1, .stream = 7 + any(3)};
+	if (gt_event_is_gpu(e.kind)) {
+		e.tid = 0;
+		e.correlation = any(20) && *count ? 1 + any(*count) : 0;
+		if (e.correlation) {
+			e.launch = launches[e.correlation];
+			launches[e.correlation].first = false;
+		}
+		e.launch.nvtx = e.launch.known && any(2) ? trace_string(t, "nn:forward") : NULL;
+		e.place.has_channel = e.kind == GT_EVENT_KERNEL && any(2);
+		e.place.channel = e.place.has_channel ? any(4) : 0;
+	}
+	if (e.kind == GT_EVENT_KERNEL)
+		fill_kernel(t, &e);
+	else if (e.kind == GT_EVENT_SYNC)
+		fill_sync(&e);
+	else if (gt_event_is_gpu(e.kind))
+		fill_memory(&e);
+	else if (e.kind == GT_EVENT_RANGE || e.kind == GT_EVENT_MARK)
+		fill_range(t, &e);
+	else
+		fill_other(t, &e);
+	if (e.kind == GT_EVENT_RANGE && e.range.on_gpu)
+		e.tid = 0;
+	return e;
+}
+
+static struct gt_event any_call(struct trace *t, uint32_t i, struct gt_launch *launches,
+				uint32_t *count)
+{
+	struct gt_event e = {.kind = GT_EVENT_API,
+			     .tid = 4100 + any(3),
+			     .start = AT(1000000 + i * 1000ull),
+			     .correlation = ++*count,
+			     .stack = any(4) ? stacks[any(2)] : NULL,
+			     .api = {.cbid = 200 + any(2) * 11,
+				     .result = any(10) ? 0 : -(int32_t)any(800),
+				     .enqueues = true}};
+
+	e.end = e.start + any(900);
+	e.api.domain = any(2) ? GT_API_DRIVER : GT_API_RUNTIME;
+	e.api.name = trace_string(t, any(2) ? "cudaLaunchKernel" : "cuLaunchKernel");
+	launches[*count] = (struct gt_launch){
+		.known = true, .first = true, .tid = e.tid, .start = e.start, .stack = e.stack};
+	return e;
+}
+
+/* ---- the comparison ---- */
+
+static int take_facts(const struct gt_facts *facts, void *data)
+{
+	return 0;
+}
+
+static int take_event(const struct gt_event *event, void *data)
+{
+	struct side *side = data;
+
+	return side->writer->ops->event(side->writer, event);
+}
+
+static char *slurp(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	static const size_t room = (size_t)32 << 20;
+	char *text = calloc(1, room);
+
+	cr_assert_not_null(file);
+	cr_assert_not_null(text);
+	cr_assert_lt(fread(text, 1, room - 1, file), room - 1);
+	fclose(file);
+	return text;
+}
+
+/* Reads @from and writes its events as @format; returns the path, which the caller frees. */
+static char *again(struct trace *t, const char *from, bool is_json, const char *format,
+		   const char *name)
+{
+	struct side side;
+	struct gt_events events = {
+		.take_facts = take_facts, .take_event = take_event, .data = &side};
+	char *path;
+
+	cr_assert_eq(gt_events_init(&events), 0);
+	side_open(&side, t, format, name, &t->facts);
+	if (is_json)
+		cr_assert_eq(gt_events_read_json(&events, from), 0, "%s", events.error);
+	else
+		cr_assert_eq(gt_events_read_pftrace(&events, from), 0, "%s", events.error);
+	cr_assert_eq(events.strange, 0);
+	cr_assert(events.closed);
+	cr_assert_eq(events.facts.pid, t->facts.pid);
+	cr_assert_eq(events.facts.start, t->facts.start);
+	cr_assert_str_eq(events.facts.host, t->facts.host);
+	cr_assert_eq(events.facts.devices[0].shared_per_sm, t->facts.devices[0].shared_per_sm);
+	side_close(&side, &t->facts);
+	path = strdup(gt_sink_path(side.sink));
+	gt_sink_close(side.sink);
+	gt_events_fini(&events);
+	return path;
+}
+
+/* The same lines up to the ledger, which holds sizes and the name. */
+static void expect_same(const char *path, const char *other)
+{
+	char *a = slurp(path), *b = slurp(other), *x = a, *y = b;
+	size_t line = 0;
+
+	for (; *x && *x != ']'; line++) {
+		size_t n = strcspn(x, "\n"), m = strcspn(y, "\n");
+
+		cr_assert(n == m && !memcmp(x, y, n), "line %zu:\n%.*s\n%.*s", line, (int)n, x,
+			  (int)m, y);
+		x += n + 1;
+		y += m + 1;
+	}
+	cr_assert_gt(line, EVENTS);
+	free(a);
+	free(b);
+}
+
+Test(convert, both_writers_tell_the_same)
+{
+	static struct gt_launch launches[EVENTS + 1];
+	struct trace t;
+	struct side json, pf;
+	uint32_t count = 0;
+	char *from_pf, *back, *back_json;
+
+	trace_prepare(&t);
+	frames[0] = (struct gt_frame){.kind = GT_FRAME_PYTHON,
+				      .function = trace_string(&t, "Net.forward"),
+				      .file = trace_string(&t, "/opt/app/net.py"),
+				      .line = 7};
+	frames[1] = (struct gt_frame){.function = trace_string(&t, "run(int (*)(char))"),
+				      .module = trace_string(&t, "/opt/app/train"),
+				      .build_id = trace_string(&t, "abcdef0123"),
+				      .offset = 0x1a2b};
+	frames[2] =
+		(struct gt_frame){.module = trace_string(&t, "/opt/app/lib c++.so"), .offset = 5};
+	frames[3] = (struct gt_frame){.kind = GT_FRAME_JIT, .offset = 0x7f12};
+	stacks[0] = trace_stack(1, frames, 4);
+	stacks[1] = trace_stack(2, frames, 2);
+	stacks[2] = trace_stack(3, frames + 1, 3);
+	side_open(&json, &t, "chrome", "direct", &t.facts);
+	side_open(&pf, &t, "perfetto", "native", &t.facts);
+	for (uint32_t i = 0; i < EVENTS; i++) {
+		struct gt_event e = any(3) ? any_event(&t, i, launches, &count)
+					   : any_call(&t, i, launches, &count);
+
+		cr_assert_eq(json.writer->ops->event(json.writer, &e), 0);
+		cr_assert_eq(pf.writer->ops->event(pf.writer, &e), 0);
+	}
+	side_close(&json, &t.facts);
+	side_close(&pf, &t.facts);
+	for (int i = 0; i < GT_LEDGER_COUNT_; i++)
+		if (i != GT_LEDGER_BYTES_WRITTEN && i != GT_LEDGER_ARROWS_WRITTEN)
+			cr_assert_eq(json.ledger.count[i], pf.ledger.count[i], "%s",
+				     gt_ledger_rows[i].json);
+	from_pf = again(&t, gt_sink_path(pf.sink), false, "chrome", "from_pf");
+	expect_same(gt_sink_path(json.sink), from_pf);
+	back = again(&t, from_pf, true, "perfetto", "back");
+	back_json = again(&t, back, false, "chrome", "back_json");
+	expect_same(from_pf, back_json);
+	gt_sink_close(json.sink);
+	gt_sink_close(pf.sink);
+	free(from_pf);
+	free(back);
+	free(back_json);
+	for (int i = 0; i < 3; i++)
+		free(stacks[i]);
+	t.writer = NULL;
+	t.sink = NULL;
+	trace_end(&t);
+}
