@@ -78,6 +78,7 @@ static int remember(struct gt_events *events, const struct gt_event *event)
 	*call = (struct gt_events_call){.correlation = event->correlation,
 					.tid = event->tid,
 					.start = event->start,
+					.op = event->api.op,
 					.stack = event->stack};
 	return 0;
 }
@@ -96,6 +97,7 @@ static void join(struct gt_events *events, struct gt_event *event)
 	event->launch.tid = call->tid;
 	event->launch.start = call->start;
 	event->launch.stack = call->stack;
+	event->launch.op = call->op;
 	call->followed = true;
 }
 

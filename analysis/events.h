@@ -20,7 +20,7 @@
 struct gt_events_call {
 	uint32_t correlation; /* 0: slot not used */
 	uint32_t tid;
-	uint64_t start;
+	uint64_t start, op;
 	const struct gt_stack *stack;
 	bool followed; /* by work of the GPU */
 };

@@ -88,6 +88,21 @@ static void triple(const struct gt_record *record, const char *key, uint32_t *re
 			ret_v[i] = (uint32_t)value;
 }
 
+static bool is_named(const struct gt_span *span, const char *text)
+{
+	return span->kind == GT_SPAN_STRING && gt_span_is(span, text, strlen(text));
+}
+
+/* A value as it stands in the file, which JSON it is. */
+static const struct gt_string *raw(struct gt_events_json *json, const struct gt_record *record,
+				   const char *key)
+{
+	struct gt_span span;
+
+	return find(record, key, &span) ? gt_intern_get(json->events->strings, span.text, span.len)
+					: NULL;
+}
+
 /* ---- GPU work ---- */
 
 static void make_kernel(struct gt_events_json *json, const struct gt_record *r,
@@ -204,6 +219,7 @@ static int give_api(struct gt_events_json *json, const struct gt_record *r, bool
 		.domain = is_driver ? GT_API_DRIVER : GT_API_RUNTIME,
 		.cbid = (uint32_t)number(r, "cbid"),
 		.result = (int32_t)number(r, "result"),
+		.op = number(r, "External id"),
 		/* a call that starts none says who made it in words */
 		.enqueues = json->has_gpu_work && !has(r, "launched by") &&
 			    (event->stack || gt_events_json_has_arrow(json, event->correlation)),
@@ -225,6 +241,10 @@ static int give_range(struct gt_events_json *json, const struct gt_record *r,
 					       .category = string(json, r, "category"),
 					       .id = number(r, "External id"),
 					       .unfinished = has(r, "unfinished"),
+					       .is_operator = is_named(&r->cat, "cpu_op"),
+					       .has_sequence = has(r, "Sequence number"),
+					       .sequence = number(r, "Sequence number"),
+					       .dims = raw(json, r, "Input Dims"),
 					       .on_gpu = on_gpu,
 					       .detached = !on_gpu && row};
 	if (color)
@@ -388,33 +408,28 @@ static int take_name(struct gt_events_json *json, const struct gt_record *r)
 	return gt_events_give(json->events, &event);
 }
 
-static bool is(const struct gt_span *span, const char *text)
-{
-	return span->kind == GT_SPAN_STRING && gt_span_is(span, text, strlen(text));
-}
-
 static int take_slice(struct gt_events_json *json, const struct gt_record *r,
 		      struct gt_event *event)
 {
 	const struct gt_span *cat = &r->cat;
 
-	if (is(cat, "cuda_runtime") || is(cat, "cuda_driver"))
-		return give_api(json, r, is(cat, "cuda_driver"), event);
-	if (is(cat, "kernel"))
+	if (is_named(cat, "cuda_runtime") || is_named(cat, "cuda_driver"))
+		return give_api(json, r, is_named(cat, "cuda_driver"), event);
+	if (is_named(cat, "kernel"))
 		return give_gpu(json, r, GT_EVENT_KERNEL, event);
-	if (is(cat, "gpu_memcpy"))
+	if (is_named(cat, "gpu_memcpy"))
 		return give_gpu(json, r, GT_EVENT_MEMCPY, event);
-	if (is(cat, "gpu_memset"))
+	if (is_named(cat, "gpu_memset"))
 		return give_gpu(json, r, GT_EVENT_MEMSET, event);
-	if (is(cat, "cuda_sync"))
+	if (is_named(cat, "cuda_sync"))
 		return give_gpu(json, r, GT_EVENT_SYNC, event);
-	if (is(cat, "user_annotation"))
+	if (is_named(cat, "user_annotation") || is_named(cat, "cpu_op"))
 		return give_range(json, r, GT_EVENT_RANGE, false, event);
-	if (is(cat, "gpu_user_annotation"))
+	if (is_named(cat, "gpu_user_annotation"))
 		return give_range(json, r, GT_EVENT_RANGE, true, event);
-	if (is(cat, "call_stack"))
+	if (is_named(cat, "call_stack"))
 		return give_frame(json, r, event);
-	if (is(cat, "overhead"))
+	if (is_named(cat, "overhead"))
 		return give_overhead(json, r, event);
 	json->events->strange++;
 	return 0;
@@ -425,12 +440,12 @@ static int take_instant(struct gt_events_json *json, const struct gt_record *r,
 {
 	struct gt_span scope = {0};
 
-	if (is(&r->name, GT_PF_LEDGER_NAME))
+	if (is_named(&r->name, GT_PF_LEDGER_NAME))
 		return 0;
-	if (is(&r->cat, "user_annotation"))
+	if (is_named(&r->cat, "user_annotation"))
 		return give_range(json, r, GT_EVENT_MARK, false, event);
 	gt_span_member(&r->raw, "s", &scope);
-	return give_note(json, r, is(&scope, "p"), event);
+	return give_note(json, r, is_named(&scope, "p"), event);
 }
 
 int gt_events_json_take(struct gt_events_json *json, const struct gt_record *r)

@@ -272,6 +272,7 @@ static void make_api(struct gt_pftrace *pf, const struct track_event *e, struct 
 		.cbid = cbid_of(pf, e),
 		.result = (int32_t)e->notes[GT_PF_NOTE_RESULT].number,
 		.enqueues = e->enqueues,
+		.op = e->notes[GT_PF_NOTE_RANGE].number,
 		.name = e->name};
 }
 
@@ -288,7 +289,11 @@ static void make_range(const struct track_event *e, struct gt_event *event)
 					.id = notes[GT_PF_NOTE_RANGE].number,
 					.color = (uint32_t)notes[GT_PF_NOTE_COLOR].number,
 					.unfinished = notes[GT_PF_NOTE_UNFINISHED].number != 0,
-					.detached = notes[GT_PF_NOTE_DETACHED].number != 0};
+					.detached = notes[GT_PF_NOTE_DETACHED].number != 0,
+					.is_operator = e->category == GT_PF_CATEGORY_OPERATOR,
+					.has_sequence = notes[GT_PF_NOTE_SEQUENCE].given,
+					.sequence = notes[GT_PF_NOTE_SEQUENCE].number,
+					.dims = notes[GT_PF_NOTE_DIMS].text};
 	if (payload)
 		snprintf(event->range.payload, sizeof(event->range.payload), "%s", payload->text);
 }
@@ -332,6 +337,7 @@ static bool make_slice(struct gt_pftrace *pf, const struct track_event *e, struc
 		make_api(pf, e, event);
 		return true;
 	case GT_PF_CATEGORY_ANNOTATION:
+	case GT_PF_CATEGORY_OPERATOR:
 		make_range(e, event);
 		return true;
 	case GT_PF_CATEGORY_STACK:

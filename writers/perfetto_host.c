@@ -124,6 +124,8 @@ void gt_perfetto_put_api(struct gt_perfetto *pf, const struct gt_event *event)
 	put_correlation(batch, event);
 	if (cbid_is_news(pf, &event->api))
 		put_uint(batch, GT_PF_NOTE_CBID, event->api.cbid);
+	if (event->api.op)
+		put_uint(batch, GT_PF_NOTE_RANGE, event->api.op);
 	if (event->api.result)
 		put_int(batch, GT_PF_NOTE_RESULT, event->api.result);
 	end_event(pf, at, packet);
@@ -133,7 +135,7 @@ void gt_perfetto_put_api(struct gt_perfetto *pf, const struct gt_event *event)
 /* ---- ranges ---- */
 
 struct range_iids {
-	uint64_t name, domain, category, stack;
+	uint64_t name, domain, category, dims, stack;
 };
 
 static struct range_iids intern_range(struct gt_perfetto *pf, const struct gt_event *event)
@@ -146,6 +148,8 @@ static struct range_iids intern_range(struct gt_perfetto *pf, const struct gt_ev
 		iids.domain = gt_perfetto_value(pf, range->domain, false);
 	if (range->category)
 		iids.category = gt_perfetto_value(pf, range->category, false);
+	if (range->dims)
+		iids.dims = gt_perfetto_value(pf, range->dims, false);
 	gt_perfetto_put_names(pf);
 	return iids;
 }
@@ -153,7 +157,8 @@ static struct range_iids intern_range(struct gt_perfetto *pf, const struct gt_ev
 static void put_range_args(struct gt_proto *batch, const struct gt_range_event *range,
 			   const struct range_iids *iids)
 {
-	gt_proto_uint(batch, GT_PF_EVENT_CATEGORY, GT_PF_CATEGORY_ANNOTATION);
+	gt_proto_uint(batch, GT_PF_EVENT_CATEGORY,
+		      range->is_operator ? GT_PF_CATEGORY_OPERATOR : GT_PF_CATEGORY_ANNOTATION);
 	gt_proto_uint(batch, GT_PF_EVENT_NAME_IID, iids->name);
 	if (iids->stack)
 		gt_proto_uint(batch, GT_PF_EVENT_CALLSTACK, iids->stack);
@@ -167,6 +172,10 @@ static void put_range_args(struct gt_proto *batch, const struct gt_range_event *
 		put_uint(batch, GT_PF_NOTE_COLOR, range->color);
 	if (range->payload[0])
 		put_text(batch, GT_PF_NOTE_PAYLOAD, range->payload);
+	if (range->has_sequence)
+		put_uint(batch, GT_PF_NOTE_SEQUENCE, range->sequence);
+	if (iids->dims)
+		put_iid(batch, GT_PF_NOTE_DIMS, iids->dims);
 	if (range->unfinished)
 		put_uint(batch, GT_PF_NOTE_UNFINISHED, 1);
 	if (range->detached)

@@ -129,6 +129,12 @@ static void fill_range(struct trace *t, struct gt_event *e)
 	if (e->kind == GT_EVENT_RANGE)
 		e->range.on_gpu = any(3) == 0;
 	e->range.detached = e->kind == GT_EVENT_RANGE && !e->range.on_gpu && any(2);
+	e->range.is_operator = e->kind == GT_EVENT_RANGE && !e->range.on_gpu && any(3) == 0;
+	if (e->range.is_operator) {
+		e->range.has_sequence = any(2);
+		e->range.sequence = e->range.has_sequence ? any(50) : 0;
+		e->range.dims = any(2) ? trace_string(t, "[[64, 64], []]") : NULL;
+	}
 	e->stack = !e->range.on_gpu && any(3) == 0 ? stacks[any(2)] : NULL;
 }
 
@@ -220,10 +226,15 @@ static struct gt_event any_call(struct trace *t, uint32_t i, struct gt_launch *l
 				     .enqueues = true}};
 
 	e.end = e.start + any(900);
+	e.api.op = any(3) ? 0 : 1 + any(90);
 	e.api.domain = any(2) ? GT_API_DRIVER : GT_API_RUNTIME;
 	e.api.name = trace_string(t, any(2) ? "cudaLaunchKernel" : "cuLaunchKernel");
-	launches[*count] = (struct gt_launch){
-		.known = true, .first = true, .tid = e.tid, .start = e.start, .stack = e.stack};
+	launches[*count] = (struct gt_launch){.known = true,
+					      .first = true,
+					      .tid = e.tid,
+					      .start = e.start,
+					      .stack = e.stack,
+					      .op = e.api.op};
 	return e;
 }
 
