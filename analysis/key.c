@@ -123,15 +123,14 @@ uint32_t gt_key_step(const struct gt_model *model, const struct gt_op *op)
 
 /* The frame that --by=line, function and module speak of: the nearest whose source line is known,
  * else the nearest. NULL: no stack. */
-static const char *nearest(const struct gt_model *model, const struct gt_op *op,
-			   struct gt_frame *ret_frame)
+static const char *nearest(const struct gt_model *model, uint32_t stack, struct gt_frame *ret_frame)
 {
 	const struct gt_frames *frames;
 	const char *text;
 
-	if (op->stack >= model->stacks.count || !model->stacks.at[op->stack].count)
+	if (stack >= model->stacks.count || !model->stacks.at[stack].count)
 		return NULL;
-	frames = &model->stacks.at[op->stack];
+	frames = &model->stacks.at[stack];
 	for (uint32_t i = 0; i < frames->count; i++) {
 		text = gt_model_name(model, frames->frame[i]);
 		gt_frame_parse(text, ret_frame);
@@ -159,26 +158,46 @@ static const char *nearest_range(const struct gt_model *model, const struct gt_o
 	return text;
 }
 
+static void put_frame(const struct gt_frame *frame, const char *text, enum gt_key key, char *out,
+		      size_t size)
+{
+	if (key == GT_KEY_LINE && frame->line)
+		snprintf(out, size, "%.*s:%ld", (int)frame->file_len, frame->file, frame->line);
+	else if (key == GT_KEY_MODULE && frame->module_len)
+		snprintf(out, size, "%.*s", (int)frame->module_len, frame->module);
+	else if (key == GT_KEY_MODULE && frame->file_len)
+		snprintf(out, size, "%.*s", (int)frame->file_len, frame->file);
+	else if (key == GT_KEY_FUNCTION)
+		snprintf(out, size, "%.*s", (int)frame->function_len, frame->function);
+	else
+		snprintf(out, size, "%s", text);
+}
+
 static void code_key(const struct gt_model *model, const struct gt_op *op, enum gt_key key,
 		     char *out, size_t size)
 {
 	struct gt_frame frame;
-	const char *text = nearest(model, op, &frame);
+	const char *text = nearest(model, op->stack, &frame);
 
 	if (!text)
 		text = nearest_range(model, op, &frame);
 	if (!text)
 		snprintf(out, size, "(no call stack)");
-	else if (key == GT_KEY_LINE && frame.line)
-		snprintf(out, size, "%.*s:%ld", (int)frame.file_len, frame.file, frame.line);
-	else if (key == GT_KEY_MODULE && frame.module_len)
-		snprintf(out, size, "%.*s", (int)frame.module_len, frame.module);
-	else if (key == GT_KEY_MODULE && frame.file_len)
-		snprintf(out, size, "%.*s", (int)frame.file_len, frame.file);
-	else if (key == GT_KEY_FUNCTION)
-		snprintf(out, size, "%.*s", (int)frame.function_len, frame.function);
 	else
-		snprintf(out, size, "%s", text);
+		put_frame(&frame, text, key, out, size);
+}
+
+bool gt_key_of_frame(const struct gt_model *model, uint32_t stack, uint32_t at, enum gt_key key,
+		     char *out, size_t size)
+{
+	const char *text = gt_model_name(model, model->stacks.at[stack].frame[at]);
+	struct gt_frame frame, launching;
+
+	gt_frame_parse(text, &frame);
+	if (key == GT_KEY_LINE && !frame.line && nearest(model, stack, &launching) != text)
+		return false;
+	put_frame(&frame, text, key, out, size);
+	return true;
 }
 
 static void stack_key(const struct gt_model *model, const struct gt_op *op, char *out, size_t size)

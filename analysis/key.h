@@ -32,6 +32,11 @@ extern const char *const gt_key_names[GT_KEY_COUNT_];
 void gt_key_of_op(const struct gt_model *model, const struct gt_op *op, enum gt_key key, char *out,
 		  size_t size);
 
+/* The text of LINE, FUNCTION or MODULE for frame @at of @stack, both in the model. False: it has none, a
+ * frame without a source line that is not the launching one. */
+bool gt_key_of_frame(const struct gt_model *model, uint32_t stack, uint32_t at, enum gt_key key,
+		     char *out, size_t size);
+
 /* A call stack in one line, root first when @root_first, frames between @gap. Returns its length,
  * 0 when nothing is known. */
 size_t gt_key_stack(const struct gt_model *model, uint32_t stack, bool root_first, const char *gap,

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "analysis/group.h"
+#include "analysis/stats_inside.h"
 #include "analysis/stats_join.h"
 
 #define KEY_TEXT 16384
@@ -44,6 +45,20 @@ static const struct gt_column copy_short[] =
 	SUM_COLUMNS(HIDDEN, "Count", GT_COLUMN_TEXT, "Operation");
 static const struct gt_column by_columns[] =
 	SUM_COLUMNS(SHOWN, "Instances", GT_COLUMN_CODE, "Name");
+
+/* total: launched there; inside: launched there or by what was called from there. */
+static const struct gt_column code_columns[] = {
+	{"share", "Time (%)", "share", GT_COLUMN_PERCENT},
+	{"total", "Total Time (ns)", "total", GT_COLUMN_TIME},
+	{"inside", "Inside Time (ns)", "inside", GT_COLUMN_TIME},
+	{"count", "Instances", "count", GT_COLUMN_COUNT},
+	{"mean", "Avg (ns)", "mean", GT_COLUMN_MEAN},
+	{"median", "Med (ns)", "median", GT_COLUMN_MEAN},
+	{"min", "Min (ns)", "min", GT_COLUMN_TIME},
+	{"max", "Max (ns)", "max", GT_COLUMN_TIME},
+	{"stddev", "StdDev (ns)", "stddev", GT_COLUMN_MEAN},
+	{"name", "Name", "name", GT_COLUMN_CODE},
+};
 
 static const struct gt_column size_columns[] = {
 	{"total", "Total (MB)", "total", GT_COLUMN_BYTES},
@@ -272,6 +287,44 @@ const struct gt_report *gt_report_find(const char *name, size_t len)
 	return NULL;
 }
 
+static void fill_code(struct gt_table *table, struct gt_groups *groups)
+{
+	double total = grand_total(groups);
+
+	for (size_t i = 0; i < groups->list.count; i++) {
+		struct gt_group *group = &groups->list.at[i];
+		struct gt_moments m = gt_dist_moments(&group->value);
+
+		gt_table_number(table, total > 0 ? (double)m.total * 100 / total : 0);
+		gt_table_number(table, (double)m.total);
+		gt_table_number(table, (double)group->tag[GT_TAG_INSIDE]);
+		gt_table_number(table, (double)m.count);
+		gt_table_number(table, m.mean);
+		gt_table_number(table, m.median);
+		gt_table_number(table, (double)m.min);
+		gt_table_number(table, (double)m.max);
+		gt_table_number(table, m.stddev);
+		gt_table_text(table, gt_group_name(groups, group));
+	}
+	gt_table_sort(table, "total");
+}
+
+static int code_table(const struct gt_job *job, const struct gt_filter *filter, enum gt_key key,
+		      struct gt_table *table)
+{
+	struct gt_groups groups;
+	int rc = gt_groups_init(&groups);
+
+	if (!rc)
+		rc = group_ops(job, filter, (struct pick){.kinds = ~0u}, key, &groups);
+	if (!rc)
+		rc = gt_stats_inside(job, filter, key, &groups);
+	if (!rc)
+		fill_code(table, &groups);
+	gt_groups_fini(&groups);
+	return rc;
+}
+
 int gt_stats_by(const struct gt_job *job, const struct gt_filter *filter, enum gt_key key,
 		struct gt_table *ret_table)
 {
@@ -291,6 +344,11 @@ int gt_stats_by(const struct gt_job *job, const struct gt_filter *filter, enum g
 		[GT_KEY_NVTX] = {"gpu_by_nvtx", "GPU time by NVTX range"},
 	};
 
+	if (gt_stats_has_inside(key)) {
+		gt_table_init(ret_table, titles[key].name, titles[key].title, code_columns,
+			      sizeof(code_columns) / sizeof(code_columns[0]));
+		return code_table(job, filter, key, ret_table);
+	}
 	gt_table_init(ret_table, titles[key].name, titles[key].title, by_columns, SUM_WIDTH);
 	return op_table(job, filter, (struct pick){.kinds = ~0u}, key, ret_table);
 }

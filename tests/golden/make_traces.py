@@ -21,6 +21,13 @@ STACKS = {
     4: ["ncclAllReduce (libnccl.so.2)", "sync_grads (/src/train/train.cu:20)", "step (/src/train/train.cu:14)",
         "main (/src/train/train.cu:30)"],
     5: ["step (/src/train/train.cu:16)", "main (/src/train/train.cu:30)"],
+    # Python: two lines of one function, a recursion, what a C extension launches
+    6: ["Block.forward (/src/net.py:12)", "Net.forward (/src/net.py:30)", "step (/src/train.py:7)",
+        "<module> (/src/train.py:20)"],
+    7: ["Block.forward (/src/net.py:13)", "Net.forward (/src/net.py:30)", "step (/src/train.py:7)",
+        "<module> (/src/train.py:20)"],
+    8: ["fuse_launch (/opt/fuse.so+0x1a2b)", "Tree.walk (/src/tree.py:5)", "Tree.walk (/src/tree.py:6)",
+        "Tree.walk (/src/tree.py:6)", "step (/src/train.py:8)", "<module> (/src/train.py:20)"],
 }
 GEMM = "void gemm_kernel<float, 128, 64>(float const*, float const*, float*, int)"
 RELU = "relu(float*, int)"
@@ -80,7 +87,9 @@ class Trace:
 
     def launch(self, call, kind, name, ts, call_ns, gpu_ts, gpu_ns, stack, stream=7, **more):
         corr = self.call(call, ts, call_ns, stack)
-        args = {"device": 0, "context": 1, "stream": stream, "correlation": corr, "stack": stack}
+        args = {"device": 0, "context": 1, "stream": stream, "correlation": corr}
+        if stack:
+            args["stack"] = stack
         if kind == "kernel":
             args = dict({"queued": 0}, **args, **{"registers per thread": 32, "shared memory": 0,
                         "blocks per SM": 1.5, "warps per SM": 12.0, "grid": [64, 1, 1], "block": [256, 1, 1],
@@ -89,7 +98,8 @@ class Trace:
         else:
             self.counts["memcpys" if kind == "gpu_memcpy" else "memsets"] += 1
         args.update(more)
-        args["launched by"] = " < ".join(f.replace("/src/train/", "") for f in STACKS[stack])
+        if stack:
+            args["launched by"] = " < ".join(f.replace("/src/train/", "") for f in STACKS[stack])
         self.raw('{"ph": "s", "id": %d, "pid": %d, "tid": %d, "ts": %s, "cat": "ac2g", "name": "ac2g"}'
                  % (corr, self.pid, self.pid, us(ts)))
         self.slice(kind, name, 0, stream, gpu_ts, gpu_ns, args)
@@ -154,6 +164,20 @@ def train(trace, steps=3, gemm_ns=200_000, load_ns=300_000):
     return trace
 
 
+def python_program():
+    """Python frames, operators, a range, and launches of which something is not known."""
+    trace, t = Trace(), BASE + 1_000_000
+    trace.slice("cpu_op", "aten::linear", trace.pid, trace.pid, t, 50_000, {"External id": 1})
+    trace.slice("cpu_op", "aten::addmm", trace.pid, trace.pid, t + 1_000, 20_000, {"External id": 2})
+    trace.range("forward", t, 100_000)
+    for i, (stack, gpu_ns) in enumerate(((6, 10_000), (7, 20_000), (8, 40_000), (None, 5_000), (6, 25_000))):
+        operator = {0: 2, 1: 1}.get(i)
+        trace.launch("cudaLaunchKernel", "kernel", "kernel_%d" % (i % 3), t + 5_000 + i * 40_000, 2_000,
+                     t + 10_000 + i * 50_000, gpu_ns, stack, **({"External id": operator} if operator else {}),
+                     **({"nvtx": "forward"} if i < 3 else {}))
+    return trace
+
+
 def lossy():
     trace = train(Trace(), steps=1)
     trace.raw('{"ph": "i", "s": "t", "cat": "gputrace", "name": "LOST", "pid": 4100, "tid": 4100, "ts": %s,'
@@ -188,6 +212,7 @@ def main():
     for rank in range(2):
         write(folder, "ranks/rank%d_n3_41%02d.1.pt.trace.json" % (rank, rank),
               train(Trace(rank, 2, 4100 + rank), gemm_ns=200_000 + rank * 50_000).closed())
+    write(folder, "python.json", python_program().closed())
     write(folder, "slow_kernel.json", train(Trace(), gemm_ns=260_000).closed())
     write(folder, "slow_loader.json", train(Trace(), load_ns=2_300_000).closed())
     write(folder, "one_step.json", train(Trace(), steps=1).closed())
