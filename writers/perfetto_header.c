@@ -10,9 +10,12 @@
 #include "core/text.h"
 
 static const char *const categories[GT_PF_CATEGORY_END_] = {
-	[GT_PF_CATEGORY_RUNTIME] = "cuda_runtime",       [GT_PF_CATEGORY_DRIVER] = "cuda_driver",
-	[GT_PF_CATEGORY_ANNOTATION] = "user_annotation", [GT_PF_CATEGORY_OVERHEAD] = "overhead",
-	[GT_PF_CATEGORY_GPUTRACE] = "gputrace",          [GT_PF_CATEGORY_STACK] = "call_stack",
+	[GT_PF_CATEGORY_RUNTIME] = "cuda_runtime",
+	[GT_PF_CATEGORY_DRIVER] = "cuda_driver",
+	[GT_PF_CATEGORY_ANNOTATION] = "user_annotation",
+	[GT_PF_CATEGORY_OVERHEAD] = "overhead",
+	[GT_PF_CATEGORY_GPUTRACE] = "gputrace",
+	[GT_PF_CATEGORY_STACK] = "call_stack",
 	[GT_PF_CATEGORY_OPERATOR] = "cpu_op",
 };
 

@@ -341,7 +341,18 @@ def lint(arguments, path, failures):
         failures.add("lint: %s", (result.stdout + result.stderr).strip())
 
 
+def convert(arguments, folder, failures):
+    """Traces in Perfetto's form become JSON, by which they are judged."""
+    for path in sorted(glob.glob(os.path.join(folder, "**", "*.pftrace"), recursive=True)):
+        result = subprocess.run([os.path.join(arguments.build, "cli", "gputrace-cli"), "convert",
+                                 path, path[:-len(".pftrace")] + ".pt.trace.json"],
+                                capture_output=True, text=True, check=False)
+        if result.returncode or result.stderr:
+            failures.add("convert: %s", result.stderr.strip())
+
+
 def check_trace(arguments, folder, stdout, failures):
+    convert(arguments, os.path.join(folder, "out"), failures)
     paths = trace_file.find(os.path.join(folder, "out"))
     if len(paths) != 1:
         failures.add("%d trace files instead of one: %s", len(paths), paths)
