@@ -50,6 +50,8 @@ struct gt_launch {
 	const struct gt_string *nvtx; /* innermost range open at the call, or NULL */
 	uint64_t range;               /* that range's id, 0: none */
 	uint64_t op;                  /* id of the innermost framework operator, 0: none */
+	const struct gt_stack
+		*forward; /* of the operator for which that one runs backward, or NULL */
 };
 
 /* Where on the GPU. */
@@ -162,6 +164,7 @@ struct gt_range_event { /* RANGE and MARK */
 	bool on_gpu;      /* the shadow of the range on a stream: place is valid */
 	bool detached;    /* need not nest with the thread's other slices */
 	bool is_operator; /* of a framework; the others are the program's own */
+	bool is_backward; /* run by a framework's autograd engine */
 	bool has_sequence;
 	uint64_t sequence;            /* ties a forward operator to what runs backward */
 	const struct gt_string *dims; /* shapes of the operator's inputs as JSON, or NULL */

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#define BACKWARD "autograd::engine::evaluate_function"
+
 struct text {
 	const char *at, *end;
 };
@@ -115,6 +117,7 @@ bool gt_operator_name_parse(const char *text, size_t length, struct gt_operator_
 			name.length = (size_t)(comma - text);
 	}
 	rest = (struct text){text, text + name.length};
+	name.is_backward = take(&(struct text){text, text + name.length}, BACKWARD);
 	*ret_name = name;
 	return name.length && (name.has_sequence || has_namespace(rest));
 }

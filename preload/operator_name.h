@@ -14,7 +14,8 @@
 #include <stdint.h>
 
 struct gt_operator_name {
-	size_t length; /* of the name alone, at the beginning of the text */
+	size_t length;    /* of the name alone, at the beginning of the text */
+	bool is_backward; /* the engine's range around what runs backward */
 	bool has_sequence;
 	uint64_t sequence; /* ties a forward operator to what runs backward */
 	const char *dims;  /* "[[8], [4, 16]]", JSON, or NULL */

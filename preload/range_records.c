@@ -156,6 +156,7 @@ static bool describe_operator(struct gt_session *s, const struct gt_nvtx_record 
 		.id = ret_event->id,
 		.name = keep(s, record->data, name.length),
 		.is_operator = is_operator,
+		.is_backward = name.is_backward,
 		.has_sequence = name.has_sequence,
 		.sequence = name.sequence,
 		.dims = name.dims ? keep(s, name.dims, name.dims_length) : NULL,

@@ -18,15 +18,35 @@
 #define SETTLE_EVERY_NS (200 * MS_NS)
 #define SETTLE_FORCED   1024u
 
-/* Operators have no shadows: there are many, and each kernel tells its own. */
-static uint64_t innermost_operator(struct gt_ranges *ranges, struct gt_range *range)
+/* What runs backward is tied to its forward operator by the sequence number that both have. */
+static void tie_backward(struct gt_ranges *ranges, struct gt_launch *launch, uint64_t sequence,
+			 bool backward)
 {
+	struct gt_range_forward *forward = &ranges->forwards[sequence % GT_RANGE_FORWARDS];
+
+	if (!backward && launch->stack)
+		*forward = (struct gt_range_forward){sequence, launch->stack};
+	else if (backward && forward->stack && forward->sequence == sequence)
+		launch->forward = forward->stack;
+}
+
+/* Operators have no shadows: there are many, and each kernel tells its own. */
+static void find_operator(struct gt_ranges *ranges, struct gt_range *range,
+			  struct gt_launch *launch)
+{
+	const struct gt_range_event *numbered = NULL;
+	bool backward = false;
+
 	for (uint32_t i = 0; range && i < GT_RANGE_CHAIN_MAX; i++) {
-		if (range->event.is_operator)
-			return range->event.id;
+		if (range->event.is_operator && !launch->op)
+			launch->op = range->event.id;
+		if (range->event.has_sequence && !numbered)
+			numbered = &range->event;
+		backward |= range->event.is_backward;
 		range = gt_range_outer(ranges, range);
 	}
-	return 0;
+	if (numbered)
+		tie_backward(ranges, launch, numbered->sequence, backward);
 }
 
 void gt_ranges_launch(struct gt_session *session, struct gt_launch *launch, bool expects)
@@ -34,7 +54,7 @@ void gt_ranges_launch(struct gt_session *session, struct gt_launch *launch, bool
 	struct gt_ranges *ranges = session->ranges;
 	struct gt_range *range = gt_range_innermost(ranges, launch->tid);
 
-	launch->op = innermost_operator(ranges, range);
+	find_operator(ranges, range, launch);
 	while (range && range->event.is_operator)
 		range = gt_range_outer(ranges, range);
 	if (!range)

@@ -54,9 +54,17 @@ struct gt_range_end {
 	uint32_t rounds;           /* that it has been waiting */
 };
 
-#define GT_RANGE_ENDS    1024u
-#define GT_RANGE_BUCKETS 1024u
-#define GT_RANGE_IDS     (1u << 17)
+/* Where an operator of the forward pass launched something. */
+struct gt_range_forward {
+	uint64_t sequence;
+	const struct gt_stack *stack; /* NULL: none yet */
+};
+
+#define GT_RANGE_FORWARDS (1u << 16)
+
+#define GT_RANGE_ENDS     1024u
+#define GT_RANGE_BUCKETS  1024u
+#define GT_RANGE_IDS      (1u << 17)
 
 struct gt_ranges {
 	struct gt_arena arena;
@@ -76,6 +84,7 @@ struct gt_ranges {
 	size_t string_bytes; /* that names of ranges take */
 	const char *step_range;
 	bool operators; /* of PyTorch are told by their names */
+	struct gt_range_forward forwards[GT_RANGE_FORWARDS]; /* by sequence modulo their number */
 };
 
 /* ---- ranges.c ---- */

@@ -250,6 +250,10 @@ static void put_gpu_args(struct gt_chrome *chrome, const struct gt_event *event)
 	if (!event->launch.known)
 		return;
 	gt_chrome_put_stack(chrome, event->launch.stack, true);
+	if (event->launch.forward) {
+		gt_json_key(json, "forward by");
+		gt_chrome_put_launched_by(&chrome->texts, json, event->launch.forward);
+	}
 	if (event->launch.op)
 		gt_json_member_u64(json, "External id", event->launch.op);
 	if (event->launch.nvtx) {

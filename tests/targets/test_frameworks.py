@@ -107,6 +107,11 @@ class Frameworks(unittest.TestCase):
                 self.assertGreaterEqual(trace.start(operator) + trace.duration(operator),
                                         trace.start(call) + trace.duration(call))
             got[(operators[name]["name"] if name else "")] += 1
+            # what runs backward tells where its forward operator launched
+            forward = kernel["args"].get("forward by", "")
+            backward = bool(name) and operators[name]["name"] == "ScaleBackward"
+            self.assertEqual("Scale.forward (torch_operators.py:" in forward
+                             or "forward (torch_operators.py:" in forward, backward, kernel)
             self.assertNotIn("nvtx", kernel["args"])
         self.assertEqual(got, collections.Counter(row[0] for row in expected))
         self.assertEqual([e for e in trace.slices if e["cat"] == "gpu_user_annotation"], [])

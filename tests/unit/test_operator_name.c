@@ -42,6 +42,16 @@ Test(operator_name, operators)
 	       "autograd::engine::evaluate_function: MmBackward0", -1, NULL);
 }
 
+Test(operator_name, backward)
+{
+	static const char engine[] = "autograd::engine::evaluate_function: MmBackward0";
+	struct gt_operator_name name;
+
+	cr_assert(gt_operator_name_parse(engine, strlen(engine), &name) && name.is_backward);
+	cr_assert(gt_operator_name_parse("aten::mm", 8, &name) && !name.is_backward);
+	cr_assert(gt_operator_name_parse("autograd::engine", 16, &name) && !name.is_backward);
+}
+
 Test(operator_name, ranges_of_the_program)
 {
 	expect("forward", false, "forward", -1, NULL);
