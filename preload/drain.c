@@ -19,6 +19,7 @@
 #include "collectors/call.h"
 #include "collectors/nvtx.h"
 #include "collectors/nvtx_early.h"
+#include "core/forkgate.h"
 #include "core/forkguard.h"
 #include "core/futex.h"
 #include "core/log.h"
@@ -158,7 +159,10 @@ static uint64_t drain_once(struct gt_session *s)
 	uint64_t work = 0, records = 0;
 	bool more;
 
-	gt_modules_refresh(s->modules); /* addresses that come now were in what is loaded now */
+	if (gt_forkgate_try()) {
+		gt_modules_refresh(s->modules); /* addresses that come now were in what is loaded */
+		gt_forkgate_leave();
+	}
 	do {
 		work += gt_calls_drain(s);
 		if (s->graph_nodes)

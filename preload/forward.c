@@ -22,6 +22,7 @@
 #include <driver_types.h>
 
 #include "collectors/cuda_api.h"
+#include "core/forkgate.h"
 #include "preload/scope.h"
 
 #define MAX_CALLERS    256
@@ -332,7 +333,9 @@ static struct answer find_out(enum gt_hook hook, uintptr_t address)
 	int saved = errno;
 
 	count(&walks);
+	gt_forkgate_enter();
 	dl_iterate_phdr(enter_and_answer, &question);
+	gt_forkgate_leave();
 	errno = saved;
 	return question.answer;
 }
