@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Makes calls and nothing else: run under callgrind with two numbers of calls, the difference is what
+ * one call costs in instructions (tests/targets/test_instructions.py).
+ *
+ *   call_instructions CALLS STACK-DEPTH FRAMES
+ */
+#include <stdlib.h>
+
+#include "collectors/call.h"
+#include "collectors/unwind.h"
+#include "core/forkguard.h"
+#include "core/thread.h"
+
+#define CBID_LAUNCH 211
+
+static void empty_ring(void)
+{
+	struct gt_thread *self = gt_thread_get();
+	const struct gt_record *record;
+
+	while ((record = gt_ring_next(&self->ring)))
+		gt_ring_release(&self->ring, record);
+}
+
+static __attribute__((noinline)) int make_calls(int calls)
+{
+	for (int i = 0; i < calls; i++) {
+		gt_call_enter(GT_API_RUNTIME, CBID_LAUNCH, (uint32_t)i + 1);
+		gt_call_exit(GT_API_RUNTIME, CBID_LAUNCH, 0);
+		if (i % 1000 == 999)
+			empty_ring();
+	}
+	return calls;
+}
+
+static __attribute__((noinline)) int descend(int frames, int calls)
+{
+	int made = frames > 0 ? descend(frames - 1, calls) : make_calls(calls);
+
+	__asm__ volatile("" ::: "memory");
+	return made;
+}
+
+int main(int argc, char **argv)
+{
+	struct gt_thread_limits limits = {
+		.ring_bytes = 1 << 20, .extra_bytes = gt_call_state_bytes(), .max_bytes = 64 << 20};
+
+	if (argc != 4)
+		return 2;
+	gt_forkguard_arm();
+	gt_threads_start(&limits);
+	gt_unwind_start();
+	gt_call_configure((uint32_t)atoi(argv[2]));
+	return descend(atoi(argv[3]), atoi(argv[1])) == atoi(argv[1]) ? 0 : 1;
+}

@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Instructions of one recorded call on the application's thread, counted by callgrind: the same on any
+machine at any load. The bounds are about twice what was measured when they were set."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM = os.environ["TARGET_INSTRUCTIONS"]
+FEW, MANY = 2000, 12000
+
+
+def count(calls, depth, frames):
+    with tempfile.TemporaryDirectory() as folder:
+        result = subprocess.run(
+            ["valgrind", "--tool=callgrind", "--callgrind-out-file=" + os.path.join(folder, "out"),
+             PROGRAM, str(calls), str(depth), str(frames)],
+            capture_output=True, text=True, timeout=100, check=True)
+    # the unwinder's start has a helper process of its own, which ends early
+    return max(int(n) for n in re.findall(r"Collected : (\d+)", result.stderr))
+
+
+def per_call(depth, frames):
+    return (count(MANY, depth, frames) - count(FEW, depth, frames)) / (MANY - FEW)
+
+
+class Instructions(unittest.TestCase):
+    def check(self, depth, frames, bound):
+        instructions = per_call(depth, frames)
+        print("depth %d, %d frames: %.0f instructions a call" % (depth, frames, instructions))
+        self.assertLess(instructions, bound)
+        self.assertGreater(instructions, 20, "nothing was recorded")
+
+    def test_without_a_stack(self):
+        self.check(0, 36, 500)
+
+    def test_with_a_known_stack(self):
+        self.check(64, 36, 1500)
+
+
+if __name__ == "__main__":
+    if not shutil.which("valgrind"):
+        print("valgrind is not installed")
+        sys.exit(77)
+    unittest.main()
