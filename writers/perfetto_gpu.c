@@ -229,10 +229,10 @@ static uint32_t find_queue(struct gt_perfetto *pf, const struct gt_event *event)
 	char name[64];
 	size_t length;
 	bool fresh;
-	uint32_t iid = gt_perfetto_number(&pf->names, GT_PERFETTO_QUEUE,
-					  (uint64_t)place->context << 32 | place->stream,
-					  (uint64_t)(uint8_t)suffix[1] << 32 | place->device,
-					  &pf->names.specifications, &fresh);
+	uint32_t iid = gt_perfetto_number(
+		&pf->names, GT_PERFETTO_QUEUE, (uint64_t)place->context << 32 | place->stream,
+		(uint64_t)(uint8_t)(*suffix ? suffix[1] : 0) << 32 | place->device,
+		&pf->names.specifications, &fresh);
 
 	if (!fresh)
 		return iid;
