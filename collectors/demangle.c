@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/forkgate.h"
 #include "core/memory.h"
 
 typedef char *demangle_fn(const char *, char *, size_t *, int *);
@@ -42,11 +43,16 @@ void gt_demangle_free(struct gt_demangle *demangle)
 static demangle_fn *find_demangler(void)
 {
 	const char *name = "libstdc++.so.6";
-	void *handle = dlopen(name, RTLD_NOW | RTLD_NOLOAD | RTLD_LOCAL);
+	demangle_fn *found;
+	void *handle;
 
+	gt_forkgate_enter();
+	handle = dlopen(name, RTLD_NOW | RTLD_NOLOAD | RTLD_LOCAL);
 	if (!handle)
 		handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-	return handle ? dlsym(handle, "__cxa_demangle") : NULL;
+	found = handle ? dlsym(handle, "__cxa_demangle") : NULL;
+	gt_forkgate_leave();
+	return found;
 }
 
 /* The place of the answer for the string with @id. NULL: no memory. */
