@@ -56,6 +56,14 @@ static unsigned int count_members(const char *path)
 	return members;
 }
 
+/* --details=few leaves the arrows out. */
+static bool is_arrowless(const struct gt_verify *v)
+{
+	const char *metadata = gt_header_find(&v->reading.header, "metadata");
+
+	return metadata && strstr(metadata, "details=few") && !v->arrows;
+}
+
 void gt_verify_file_form(struct gt_verify *v)
 {
 	const char *slash = strrchr(v->path, '/'), *name = slash ? slash + 1 : v->path;
@@ -80,6 +88,7 @@ void gt_verify_file_form(struct gt_verify *v)
 		gt_verify_find(v, GT_CHECK_GZIP, 0,
 			       "more than one gzip member: speedscope refuses it");
 	v->repaired = gt_header_find(&reading->header, "repaired");
+	v->arrowless = is_arrowless(v);
 	v->ours = gt_header_find(&reading->header, "ledger") ||
 		  (gt_header_find(&reading->header, "metadata") &&
 		   strstr(gt_header_find(&reading->header, "metadata"), "\"gputrace_version\""));

@@ -63,6 +63,7 @@ struct gt_verify {
 	uint64_t notes;   /* LOST and other gputrace instants */
 	bool ended;       /* the last event was Record Window End */
 	bool ours;        /* written by gputrace: has its metadata */
+	bool arrowless;   /* written with --details=few */
 	bool repaired;    /* the process died: its last arrows may miss an end */
 };
 

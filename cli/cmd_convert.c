@@ -98,8 +98,10 @@ static int take_facts(const struct gt_facts *facts, void *data)
 {
 	struct conversion *c = data;
 
-	if (!c->sink)
+	if (!c->sink) {
+		c->options.few_details = strstr(facts->options, "details=few") != NULL;
 		return open_output(c, facts);
+	}
 	c->writer->ops->facts(c->writer, facts);
 	return 0;
 }

@@ -25,6 +25,7 @@ struct gt_command {
 
 /* One per file. */
 extern const struct gt_command gt_command_check_option;
+extern const struct gt_command gt_command_compress;
 extern const struct gt_command gt_command_convert;
 extern const struct gt_command gt_command_diff;
 extern const struct gt_command gt_command_doctor;

@@ -20,6 +20,7 @@ const struct gt_command *const gt_commands[] = {
 	&gt_command_diff,
 	&gt_command_export,
 	&gt_command_convert,
+	&gt_command_compress,
 	&gt_command_merge,
 	&gt_command_open,
 	&gt_command_report,

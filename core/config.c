@@ -152,6 +152,38 @@ void gt_config_init(struct gt_config *config)
 		gt_config_set(config, (enum gt_option_id)id, gt_options[id].initial);
 }
 
+static const struct {
+	enum gt_option_id id;
+	const char *minimal, *full;
+} levels[] = {
+#define GT_LEVEL(id, minimal, full) {GT_CONFIG_##id, minimal, full},
+#include "core/levels.def"
+#undef GT_LEVEL
+};
+
+const char *gt_config_of_level(const char *level, enum gt_option_id id)
+{
+	bool is_minimal = !strcmp(level, "minimal");
+
+	for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
+		if (levels[i].id == id && (is_minimal || !strcmp(level, "full")))
+			return is_minimal ? levels[i].minimal : levels[i].full;
+	return NULL;
+}
+
+int gt_config_set_level(struct gt_config *config, const char *level)
+{
+	int error = gt_config_set(config, GT_CONFIG_LEVEL, level);
+
+	for (int id = 0; !error && id < GT_CONFIG_COUNT_; id++) {
+		const char *text = gt_config_of_level(level, (enum gt_option_id)id);
+
+		if (text)
+			error = gt_config_set(config, (enum gt_option_id)id, text);
+	}
+	return error;
+}
+
 int gt_config_find(const char *name, size_t length)
 {
 	for (int id = 0; id < GT_CONFIG_COUNT_; id++) {
@@ -214,9 +246,21 @@ static void take_variable(struct gt_config *config, const char *variable,
 		complain_unknown(variable, complain);
 }
 
+/* What is wrong with it is told when it comes to be read like the others. */
+static void take_level(struct gt_config *config, char *const *environ)
+{
+	static const char prefix[] = ENV_PREFIX "LEVEL=";
+
+	for (; environ && *environ; environ++) {
+		if (!strncmp(*environ, prefix, sizeof(prefix) - 1))
+			gt_config_set_level(config, *environ + sizeof(prefix) - 1);
+	}
+}
+
 void gt_config_from_env(struct gt_config *config, char *const *environ,
 			void (*complain)(const char *line))
 {
+	take_level(config, environ);
 	for (; environ && *environ; environ++) {
 		if (!strncmp(*environ, ENV_PREFIX, ENV_PREFIX_LEN))
 			take_variable(config, *environ, complain);

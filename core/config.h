@@ -50,6 +50,13 @@ struct gt_config {
 /* All defaults. */
 void gt_config_init(struct gt_config *config);
 
+/* Sets what the level says (core/levels.def) and the level itself. -EINVAL: there is no such level,
+ * nothing changed. Comes before the options that are given by themselves. */
+int gt_config_set_level(struct gt_config *config, const char *level);
+
+/* What @level sets of option @id, NULL: nothing. */
+const char *gt_config_of_level(const char *level, enum gt_option_id id);
+
 /* Index of the option called @name ("max-size") of @length bytes, or -ENOENT. */
 int gt_config_find(const char *name, size_t length);
 
@@ -61,7 +68,7 @@ int gt_config_set(struct gt_config *config, enum gt_option_id id, const char *te
 void gt_config_explain(enum gt_option_id id, const char *text, char *ret_line, size_t size);
 
 /*
- * Reads every GPUTRACE_* variable of @environ. A wrong value or unknown name is reported through
+ * Reads every GPUTRACE_* variable of @environ, the level before all others. A wrong value or unknown name is reported through
  * @complain (one line each, may be NULL) and otherwise ignored: the program must run.
  */
 void gt_config_from_env(struct gt_config *config, char *const *environ,

@@ -75,8 +75,11 @@ static void set_nvtx_injection(void)
 {
 	const char *current = secure_getenv(NVTX_INJECTION);
 	const char *when = secure_getenv("GPUTRACE_NVTX");
+	const char *level = secure_getenv("GPUTRACE_LEVEL");
 	const char *own = own_path();
 
+	if (!when && level)
+		when = gt_config_of_level(level, GT_CONFIG_NVTX);
 	if (!own || (when && !strcmp(when, "off")) || (current && !strcmp(current, own)))
 		return;
 	if (is_unset(current) || is_gputrace(current) || (when && !strcmp(when, "force")))

@@ -103,6 +103,7 @@ static int open_writer(struct gt_output *output, const struct gt_config *config,
 	struct gt_writer_options options = {
 		.full_stacks = !strcmp(gt_config_text(config, GT_CONFIG_STACKS), "full"),
 		.sync_lanes = gt_config_bool(config, GT_CONFIG_SYNC),
+		.few_details = !strcmp(gt_config_text(config, GT_CONFIG_DETAILS), "few"),
 	};
 
 	return output->writer->ops->open(output->writer, output->sink, facts, &options);

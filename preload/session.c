@@ -52,6 +52,9 @@ static void read_config(struct gt_session *s)
 	else if (gt_config_bool(&s->config, GT_CONFIG_VERBOSE))
 		gt_log_set_level(GT_LOG_VERBOSE);
 	gt_config_from_env(&s->config, environ, complain);
+	if (strcmp(gt_config_text(&s->config, GT_CONFIG_COMPRESS), "off"))
+		gt_log_say("the trace stays plain: it is packed by gputrace run, or afterwards by "
+			   "gputrace compress FILE");
 }
 
 static void fill_facts(struct gt_session *s)

@@ -22,6 +22,8 @@ static int print_event(struct gt_chrome *chrome, const struct gt_event *event,
 		chrome->last = event->end;
 	chrome->tally = (struct gt_chrome_tally){.key = GT_LEDGER_COUNT_, .events = 1};
 	put(chrome, event);
+	if (chrome->options.few_details)
+		gt_json_tighten(&file->batch, begin);
 	return gt_chrome_file_commit(file, begin, &chrome->tally);
 }
 

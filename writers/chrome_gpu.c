@@ -36,7 +36,7 @@ static void put_graph(struct gt_chrome *chrome, uint32_t graph, uint64_t node,
 	struct gt_json *json = &chrome->file.batch;
 	bool first;
 
-	if (graph) {
+	if (graph && !chrome->options.few_details) {
 		gt_json_member_u64(json, "graph id", graph);
 		gt_json_member_u64(json, "graph node id", (uint32_t)node);
 	}
@@ -117,13 +117,10 @@ static void put_queue(const struct gt_chrome *chrome, struct gt_json *json,
 		gt_json_member_us(json, "queue delay (us)", event->start - kernel->queued);
 }
 
-static void put_kernel_args(struct gt_chrome *chrome, const struct gt_event *event)
+static void put_configuration(struct gt_json *json, const struct gt_event *event)
 {
-	struct gt_json *json = &chrome->file.batch;
 	const struct gt_kernel_event *kernel = &event->kernel;
 
-	put_queue(chrome, json, event);
-	put_place(json, event);
 	gt_json_member_u64(json, "registers per thread", kernel->registers);
 	put_shared_memory(json, kernel);
 	put_occupancy(json, kernel);
@@ -133,6 +130,19 @@ static void put_kernel_args(struct gt_chrome *chrome, const struct gt_event *eve
 	put_triple(json, kernel->block);
 	put_occupancy_percent(json, kernel);
 	put_kernel_extras(json, event);
+}
+
+static void put_kernel_args(struct gt_chrome *chrome, const struct gt_event *event)
+{
+	struct gt_json *json = &chrome->file.batch;
+	const struct gt_kernel_event *kernel = &event->kernel;
+	bool all = !chrome->options.few_details;
+
+	if (all)
+		put_queue(chrome, json, event);
+	put_place(json, event);
+	if (all)
+		put_configuration(json, event);
 	put_graph(chrome, kernel->graph_id, kernel->graph_node_id, kernel->created);
 }
 
@@ -146,13 +156,10 @@ static uint64_t bandwidth_micro(const struct gt_event *event)
 	return (uint64_t)(((unsigned __int128)event->memory.bytes * 1000000 + ns / 2) / ns);
 }
 
-static void put_memory_args(struct gt_chrome *chrome, const struct gt_event *event)
+static void put_transfer(struct gt_json *json, const struct gt_event *event)
 {
-	struct gt_json *json = &chrome->file.batch;
 	const struct gt_memory_event *memory = &event->memory;
 
-	put_place(json, event);
-	gt_json_member_u64(json, "bytes", memory->bytes);
 	gt_json_key(json, "memory bandwidth (GB/s)");
 	gt_json_micro(json, bandwidth_micro(event));
 	if (event->kind == GT_EVENT_MEMSET)
@@ -163,6 +170,17 @@ static void put_memory_args(struct gt_chrome *chrome, const struct gt_event *eve
 	}
 	if (event->place.has_channel)
 		gt_json_member_u64(json, "channel", event->place.channel);
+}
+
+static void put_memory_args(struct gt_chrome *chrome, const struct gt_event *event)
+{
+	struct gt_json *json = &chrome->file.batch;
+	const struct gt_memory_event *memory = &event->memory;
+
+	put_place(json, event);
+	gt_json_member_u64(json, "bytes", memory->bytes);
+	if (!chrome->options.few_details)
+		put_transfer(json, event);
 	put_graph(chrome, memory->graph_id, memory->graph_node_id, memory->created);
 }
 
@@ -293,7 +311,8 @@ static void put_arrows(struct gt_chrome *chrome, const struct gt_event *event, u
 {
 	struct gt_json *json = &chrome->file.batch;
 
-	if (!event->launch.known || !event->correlation || event->kind == GT_EVENT_SYNC)
+	if (!event->launch.known || !event->correlation || event->kind == GT_EVENT_SYNC ||
+	    chrome->options.few_details)
 		return;
 	if (begins_arrow(chrome, event)) {
 		chrome->tally.arrows++;

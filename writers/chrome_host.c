@@ -60,7 +60,7 @@ void gt_chrome_put_api(struct gt_chrome *chrome, const struct gt_event *event)
 	gt_json_key(json, "name");
 	gt_chrome_put_string(&chrome->texts, json, event->api.name);
 	put_host_slice(chrome, event, event->tid);
-	if (event->api.cbid)
+	if (event->api.cbid && !chrome->options.few_details)
 		gt_json_member_u64(json, "cbid", event->api.cbid);
 	if (event->correlation)
 		gt_json_member_u64(json, "correlation", event->correlation);

@@ -60,6 +60,9 @@ static inline void gt_json_comma(struct gt_json *json)
 		gt_json_raw(json, ", ", 2);
 }
 
+/* Takes the blanks between the tokens from @begin on away. */
+void gt_json_tighten(struct gt_json *json, size_t begin);
+
 /* {"key": in front of a value; @key is a literal without anything to escape. */
 #define gt_json_key(json, key)                                                                     \
 	do {                                                                                       \

@@ -143,7 +143,8 @@ static void describe(struct gt_perfetto *pf, const struct gt_event *event,
 	set_place(k, event);
 	if (event->kind == GT_EVENT_KERNEL) {
 		k->name = event->kernel.name;
-		set_kernel(k, event);
+		if (!pf->options.few_details)
+			set_kernel(k, event);
 		set_graph(pf, k, event->kernel.graph_id, event->kernel.graph_node_id,
 			  event->kernel.created);
 	} else if (event->kind == GT_EVENT_SYNC) {

@@ -19,6 +19,7 @@ struct gt_writer;
 struct gt_writer_options {
 	bool full_stacks; /* --stacks=full: "frames" on every slice */
 	bool sync_lanes;  /* --sync: cuda_sync slices are wanted */
+	bool few_details; /* --details=few: times, places and ids only */
 };
 
 struct gt_writer_ops {

@@ -57,6 +57,7 @@ class Lint:
         self.header = {}
         self.ledger = None
         self.missed_end = False
+        self.few = False  # written with --details=few: no arrows, no launch configurations
         self.unfinished = running  # running, or repaired after it died: what comes last may be missing
 
     def say(self, line, rule, text):
@@ -178,6 +179,7 @@ class Lint:
     # ---- header ----
 
     def check_header(self, line, header, wanted):
+        self.few = "details=few" in header.get("metadata", {}).get("options", "")
         keys = [key for key in header if key in HEADER_KEYS]
         for key in wanted:
             if key not in header and key not in OPTIONAL_HEADER_KEYS:
@@ -276,10 +278,10 @@ class Lint:
                 self.say(number, "args", f"{key} is {args.get(key)!r} on {category}")
         if args.get("device") != event.get("pid"):
             self.say(number, "args", "device is not the pid")
-        if category == "kernel":
+        if category == "kernel" and not self.few:
             self.check_kernel(number, args)
         if category in ("gpu_memcpy", "gpu_memset"):
-            for key in ("bytes", "memory bandwidth (GB/s)"):
+            for key in ("bytes",) if self.few else ("bytes", "memory bandwidth (GB/s)"):
                 if not isinstance(args.get(key), (int, float)):
                     self.say(number, "args", f"{key} is {args.get(key)!r}")
         if category == "gpu_memcpy" and not COPY.match(event["name"]):

@@ -107,6 +107,59 @@ Test(config, reads_the_environment_and_names_what_is_wrong)
 	cr_assert(strstr(complaint, "GPUTRACE_STAKCS"));
 }
 
+/* The row of a level in the environment, in front of and behind an option of its own. */
+Test(config, an_option_counts_more_than_the_level_wherever_it_stands)
+{
+	char level[] = "GPUTRACE_LEVEL=minimal", stacks[] = "GPUTRACE_STACKS=full";
+	char *const orders[][3] = {{level, stacks, NULL}, {stacks, level, NULL}};
+
+	for (int i = 0; i < 2; i++) {
+		gt_config_init(&config);
+		gt_config_from_env(&config, orders[i], complain);
+		gt_config_from_env(&config, orders[i], complain); /* as a session does */
+		cr_assert_str_eq(gt_config_text(&config, GT_CONFIG_STACKS), "full");
+		cr_assert_str_eq(gt_config_text(&config, GT_CONFIG_DETAILS), "few");
+		cr_assert_str_eq(gt_config_text(&config, GT_CONFIG_NVTX), "off");
+		cr_assert_str_eq(gt_config_text(&config, GT_CONFIG_API), "default");
+	}
+	cr_assert_eq(complaints, 0);
+}
+
+Test(config, levels_are_made_of_values_that_their_options_take)
+{
+	static const char *const names[] = {"minimal", "full"};
+	struct gt_config plain;
+
+	for (int i = 0; i < 2; i++) {
+		gt_config_init(&config);
+		cr_assert_eq(gt_config_set_level(&config, names[i]), 0);
+		for (int id = 0; id < GT_CONFIG_COUNT_; id++) {
+			const char *text = gt_config_of_level(names[i], (enum gt_option_id)id);
+
+			if (text)
+				cr_assert_str_eq(gt_config_text(&config, (enum gt_option_id)id),
+						 text);
+		}
+	}
+	gt_config_init(&config);
+	plain = config;
+	cr_assert_eq(gt_config_set_level(&config, "default"), 0);
+	cr_assert_str_eq(gt_config_text(&config, GT_CONFIG_STACKS),
+			 gt_config_text(&plain, GT_CONFIG_STACKS));
+	cr_assert_eq(gt_config_set_level(&config, "huge"), -EINVAL);
+}
+
+Test(config, a_wrong_level_is_told_once)
+{
+	char level[] = "GPUTRACE_LEVEL=huge";
+	char *const environment[] = {level, NULL};
+
+	gt_config_from_env(&config, environment, complain);
+	cr_assert_eq(complaints, 1);
+	cr_assert(strstr(complaint, "minimal|default|full"));
+	cr_assert_str_eq(gt_config_text(&config, GT_CONFIG_LEVEL), "default");
+}
+
 Test(config, explains_what_an_option_takes)
 {
 	char line[128];

@@ -32,6 +32,20 @@ Test(json, integers)
 	EXPECT("\"0xff00\"", gt_json_hex(&json, 0xff00));
 }
 
+static void tightened(struct gt_json *json, const char *text, size_t begin)
+{
+	gt_json_raw(json, text, strlen(text));
+	gt_json_tighten(json, begin);
+}
+
+Test(json, blanks_between_tokens_go)
+{
+	EXPECT("x, {\"a b\":[1,2]}\n", tightened(&json, "x, {\"a b\": [1, 2]}\n", 3));
+	EXPECT("{\"c\\\"  d\":\" \\\\\",\"e\":\"\"}",
+	       tightened(&json, "{\"c\\\"  d\": \" \\\\\", \"e\": \"\"}", 0));
+	EXPECT("\"unfinished ", tightened(&json, "\"unfinished ", 0));
+}
+
 Test(json, integers_like_printf)
 {
 	uint64_t state = 88172645463325252u;

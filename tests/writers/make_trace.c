@@ -12,6 +12,8 @@
  *     fsize=N      RLIMIT_FSIZE while writing: a disk that is full from there on
  *     sync=1       synchronization rows
  *     full=1       frames on every slice
+ *     few=1        as --details=few
+ *     perfetto=1   the other form
  *     rank=N world=N pid=N devices=N
  *
  * Prints the path of the file, then "key value" of every ledger key. Exit 0, or 1 with the errno
@@ -34,8 +36,8 @@
 struct settings {
 	const char *directory;
 	uint64_t steps;
-	uint64_t seed, overlap, hostile, close, max_size, fsize, sync, full, rank, world, pid,
-		devices;
+	uint64_t seed, overlap, hostile, close, max_size, fsize, sync, full, few, perfetto, rank,
+		world, pid, devices;
 };
 
 struct maker {
@@ -284,6 +286,8 @@ static void make_facts(struct maker *m)
 				     .mode = "cupti",
 				     .unwinder = "libunwind rules",
 				     .device_count = (uint32_t)m->set.devices};
+	if (m->set.few)
+		snprintf(m->facts.options, sizeof(m->facts.options), "details=few");
 	for (uint32_t i = 0; i < m->set.devices; i++)
 		m->facts.devices[i] = (struct gt_device_event){.id = i,
 							       .name = string(m, "NVIDIA H200"),
@@ -327,19 +331,20 @@ static int finish(struct maker *m, struct gt_sink *sink)
 
 static int run(struct maker *m)
 {
-	struct gt_writer_options options = {.full_stacks = m->set.full, .sync_lanes = m->set.sync};
+	struct gt_writer_options options = {
+		.full_stacks = m->set.full, .sync_lanes = m->set.sync, .few_details = m->set.few};
 	char name[64];
 	struct gt_sink_options where = {.directory = m->set.directory,
 					.fallback = m->set.directory,
 					.name = name,
-					.suffix = ".pt.trace.json",
+					.suffix = m->set.perfetto ? ".pftrace" : ".pt.trace.json",
 					.max_size = m->set.max_size};
 	struct gt_sink *sink;
 	int error = 0, failed;
 
 	snprintf(name, sizeof(name), "rank%d_n3_%u.1782967788123", m->facts.rank, m->facts.pid);
 	sink = gt_sink_open(&where, &error);
-	m->writer = gt_writer_new("chrome");
+	m->writer = gt_writer_new(m->set.perfetto ? "perfetto" : "chrome");
 	if (!sink || !m->writer) {
 		fprintf(stderr, "make_trace: cannot open %s: error %d\n", m->set.directory, -error);
 		return 2;
@@ -369,6 +374,7 @@ static bool parse(struct settings *set, int argc, char **argv)
 		{"close=", &set->close}, {"max_size=", &set->max_size}, {"fsize=", &set->fsize},
 		{"sync=", &set->sync},   {"full=", &set->full},         {"rank=", &set->rank},
 		{"world=", &set->world}, {"pid=", &set->pid},           {"devices=", &set->devices},
+		{"few=", &set->few},     {"perfetto=", &set->perfetto},
 	};
 
 	if (argc < 3)

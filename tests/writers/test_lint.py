@@ -2,10 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The lint finds nothing in good files and the right thing in each kind of broken one."""
 
+import json
 import os
 import re
+import subprocess
+import sys
 
 import files
+
+CLI = sys.argv[2]
 
 WHERE = files.folder()
 GOOD, _ = files.make(WHERE, 20, sync=1, devices=2)
@@ -38,6 +43,27 @@ def good_files():
     assert files.lint(files.make(files.folder(), 60, overlap=1, hostile=1, devices=3)[0]) == []
     assert files.lint(files.make(files.folder(), 5, full=1, pid=3, rank=1, world=4)[0]) == []
     assert files.lint(files.make(files.folder(), 0)[0]) == []
+
+
+def few_details():
+    """Only what ids, times and places need; no blank between tokens, no arrow."""
+    path, ledger = files.make(files.folder(), 20, few=1, devices=2)
+    assert files.lint(path) == []
+    assert ledger["arrows_written"] == 0 and ledger["kernels_written"] > 0
+    done = subprocess.run([CLI, "verify", path], stdout=subprocess.PIPE, text=True, check=False)
+    assert "arrow" not in done.stdout, done.stdout
+    lines = [line for line in files.read(path).decode().splitlines() if line.startswith(',{"ph":"X"')]
+    assert lines and b'"ph": "X"' not in files.read(path)
+    for line in lines:
+        event = json.loads(line[1:])
+        assert len(line) - 1 == len(json.dumps(event, separators=(",", ":"), ensure_ascii=False)) + \
+            trailing_zeros(line), line
+        assert not {"grid", "queued", "registers per thread", "cbid"} & event["args"].keys(), line
+
+
+def trailing_zeros(line):
+    """Times have three decimals, Python leaves zeros at their end out."""
+    return sum(len(text) - len(repr(float(text))) for text in re.findall(r'"(?:ts|dur)":([0-9.]+)', line))
 
 
 def header_rules():
@@ -101,5 +127,5 @@ def ledger_rules():
     broken(matching(r'"kernels_written": \d+', '"kernels_written": 3'), "ledger")
 
 
-files.main([good_files, header_rules, form_rules, event_rules, arrow_rules, row_rules, stack_rules,
+files.main([good_files, few_details, header_rules, form_rules, event_rules, arrow_rules, row_rules, stack_rules,
             ledger_rules])

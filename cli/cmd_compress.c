@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * gputrace compress: finished traces as gzip, each in its place.
+ */
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analysis/compress.h"
+#include "cli/cmdline.h"
+
+static const struct gt_cmdline_option options[] = {
+	{"quiet", NULL, NULL, "print nothing about files that were packed"},
+	{NULL, NULL, NULL, NULL},
+};
+
+static volatile sig_atomic_t stopped;
+
+static void stop(int number)
+{
+	stopped = 1;
+}
+
+/* What lies half packed is taken away before the command ends. */
+static void watch_signals(void)
+{
+	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+	struct sigaction action = {.sa_handler = stop};
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		sigaction(numbers[i], &action, NULL);
+}
+
+/* A line that is overwritten, on a terminal only. */
+static bool show(void *context, int percent)
+{
+	static int shown = -1;
+	const char *path = context, *slash = strrchr(path, '/');
+
+	if (percent != shown && isatty(STDERR_FILENO)) {
+		fprintf(stderr, "\rgputrace: packing %s: %d %%%s", slash ? slash + 1 : path,
+			percent, percent == 100 ? "\r\033[K" : "");
+		shown = percent;
+	}
+	return !stopped;
+}
+
+static int run_compress(const struct gt_cmdline *args)
+{
+	bool quiet = gt_cmdline_get(args, "quiet") != NULL;
+	int rc = GT_EXIT_OK;
+
+	watch_signals();
+	for (size_t i = 0; i < args->input_count && !stopped; i++) {
+		char *path = args->inputs[i];
+		struct gt_compress packed;
+
+		if (gt_compress_file(path, show, path, &packed) < 0) {
+			gt_cmdline_complain(packed.error);
+			rc = GT_EXIT_FAILED;
+		} else if (packed.was_packed && !quiet) {
+			printf("%s: packed already\n", path);
+		} else if (!quiet) {
+			printf("%s: %" PRIu64 " of %" PRIu64 " bytes\n", packed.path, packed.to,
+			       packed.from);
+		}
+	}
+	return rc;
+}
+
+static const struct gt_cmdline_spec spec = {
+	.command = &gt_command_compress,
+	.details = "FILE.gz takes the place of FILE, as one gzip member, when it lies whole on the "
+		   "disk; until then, and when anything fails, FILE stays as it is. All commands "
+		   "and Perfetto read the packed files. A JSON trace whose process died is closed "
+		   "by `gputrace repair` first. `gputrace run --compress=gzip` does this by itself "
+		   "when the program has ended.",
+	.example = "gputrace compress gputrace-out/run/*.pt.trace.json",
+	.options = options,
+	.min_inputs = 1,
+	.max_inputs = SIZE_MAX,
+	.run = run_compress,
+};
+
+static int run(int argc, char **argv)
+{
+	return gt_cmdline_main(&spec, argc, argv);
+}
+
+const struct gt_command gt_command_compress = {
+	.name = "compress",
+	.arguments = "FILE...",
+	.help = "pack finished traces with gzip, each in its place",
+	.run = run,
+};
