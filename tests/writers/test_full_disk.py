@@ -5,6 +5,7 @@
 import json
 import os
 import subprocess
+import sys
 
 import files
 
@@ -68,4 +69,51 @@ def full_disk():
     check_closed(os.path.join(kept, os.path.basename(name)), ledger, "disk full", 1 << 20)
 
 
-files.main([full_disk, size_limit, file_size_resource_limit, no_room_for_anything])
+PFTRACE = totals(files.make(files.folder(), 400, perfetto=1)[1])
+
+
+def converted(path):
+    """What the reader makes of a .pftrace: the JSON's ledger, its events, what it complained about."""
+    target = os.path.join(files.folder(), "out.json")
+    done = subprocess.run([sys.argv[2], "convert", path, target], stderr=subprocess.PIPE, text=True,
+                          timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    whole = json.loads(files.read(target))
+    return whole["ledger"], whole["traceEvents"], done.stderr
+
+
+def check_pftrace(path, ledger, limit):
+    """Closed with its books behind the last whole packet; the reader takes every slice."""
+    assert len(files.read(path)) <= limit
+    assert ledger["events_lost_disk"] > 0
+    assert totals(ledger) + ledger["events_lost_disk"] == PFTRACE, ledger
+    read, events, told = converted(path)
+    assert told == "" and totals(read) == totals(ledger), (told, read, ledger)
+    assert read["events_lost_disk"] == ledger["events_lost_disk"]
+    lost = [e for e in events if e["name"] == "LOST"]
+    assert [e["args"] for e in lost] == [{"cause": "size limit", "events": ledger["events_lost_disk"]}]
+
+
+def pftrace_on_a_full_disk():
+    """The disk refuses in the middle of a batch, at many places."""
+    for limit in range(40000, 140000, 7777):
+        path, ledger = files.make(files.folder(), 400, perfetto=1, fsize=limit)
+        check_pftrace(path, ledger, limit)
+
+
+def pftrace_with_a_size_limit():
+    for limit in (20000, 65537, 100000):
+        check_pftrace(*files.make(files.folder(), 400, perfetto=1, max_size=limit), limit)
+
+
+def pftrace_without_room_for_its_end():
+    """The first packets fit and the books do not: the reader takes what is there and says so."""
+    empty = len(files.read(files.make(files.folder(), 0, perfetto=1)[0]))
+    path, ledger = files.make(files.folder(), 20, expect=1, perfetto=1, fsize=empty * 6 // 10)
+    assert ledger["events_lost_disk"] == totals(files.make(files.folder(), 20, perfetto=1)[1])
+    _, events, told = converted(path)
+    assert "the file was cut" in told and not [e for e in events if e["ph"] == "X"], told
+
+
+files.main([full_disk, size_limit, file_size_resource_limit, no_room_for_anything,
+            pftrace_on_a_full_disk, pftrace_with_a_size_limit, pftrace_without_room_for_its_end])
