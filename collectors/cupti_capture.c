@@ -10,19 +10,19 @@
 #include <unistd.h>
 
 #include "collectors/cupti_layout.h"
+#include "core/descriptor.h"
 
 #define BUFFER_BYTES 65536
 
-static int capture_fd = -1;
+static struct gt_descriptor capture = {.fd = -1};
 static unsigned char buffer[BUFFER_BYTES];
 static size_t used;
 
 static void write_out(void)
 {
-	if (capture_fd >= 0 && write(capture_fd, buffer, used) != (ssize_t)used) {
-		close(capture_fd);
-		capture_fd = -1;
-	}
+	if (capture.fd >= 0 &&
+	    (!gt_descriptor_is_ours(&capture) || write(capture.fd, buffer, used) != (ssize_t)used))
+		gt_descriptor_close(&capture);
 	used = 0;
 }
 
@@ -51,7 +51,7 @@ void gt_cupti_capture_start(uint32_t cupti_version)
 
 	if (!path || !*path)
 		return;
-	capture_fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	gt_descriptor_open(&capture, AT_FDCWD, path, O_WRONLY | O_CREAT | O_EXCL, 0600);
 	used = 0;
 	put(&header, sizeof(header));
 	write_out();
@@ -59,7 +59,7 @@ void gt_cupti_capture_start(uint32_t cupti_version)
 
 int gt_cupti_capture_on(void)
 {
-	return capture_fd >= 0;
+	return capture.fd >= 0;
 }
 
 static const char *name_in(const void *record)

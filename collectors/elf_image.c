@@ -7,10 +7,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "collectors/modules.h"
+#include "core/descriptor.h"
+#include "core/memory.h"
+
+/* What is read of one file at most: beyond that it has no names. */
+#define LOAD_MAX ((uint64_t)512 << 20)
 
 static uint64_t align4(uint64_t n)
 {
@@ -71,46 +75,123 @@ int gt_elf_image_init(struct gt_elf_image *elf, const void *image, size_t size)
 	return 0;
 }
 
-/* Returns the size, or negative errno. */
-static off_t map_file(int fd, void **ret_image)
+/* Reads the bytes from @offset on to the same place of the image. A file that was cut meanwhile is
+ * an error, where a mapping would end the program with SIGBUS. */
+static int load(struct gt_elf_image *elf, int fd, uint64_t offset, uint64_t size)
 {
-	off_t size = lseek(fd, 0, SEEK_END); /* fstat has a symbol version of its own since 2.33 */
-	void *image;
+	uint8_t *to = (uint8_t *)elf->data;
+
+	if (!is_inside(elf, offset, size) || elf->loaded + size > LOAD_MAX)
+		return -ENOEXEC;
+	elf->loaded += size;
+	while (size) {
+		ssize_t n = pread(fd, to + offset, size, (off_t)offset);
+
+		if (n <= 0 && (n == 0 || errno != EINTR))
+			return n == 0 ? -ENOEXEC : -errno;
+		offset += n > 0 ? (uint64_t)n : 0;
+		size -= n > 0 ? (uint64_t)n : 0;
+	}
+	return 0;
+}
+
+static int load_section(struct gt_elf_image *elf, int fd, uint32_t index)
+{
+	const Elf64_Shdr *section = index < elf->section_count ? &elf->sections[index] : NULL;
+
+	if (!section || !is_readable(elf, section))
+		return 0; /* the file is damaged there, and says so when it is asked */
+	return load(elf, fd, section->sh_offset, section->sh_size);
+}
+
+/* The table of symbols that is asked for: the whole one, else the public one. */
+static uint32_t wanted_table(const struct gt_elf_image *elf)
+{
+	uint32_t table = 0;
+
+	for (uint32_t i = 0; i < elf->section_count; i++) {
+		if (elf->sections[i].sh_type == SHT_SYMTAB)
+			return i;
+		if (elf->sections[i].sh_type == SHT_DYNSYM && !table)
+			table = i;
+	}
+	return table;
+}
+
+static int load_names(struct gt_elf_image *elf, int fd)
+{
+	const Elf64_Ehdr *head = (const void *)elf->data;
+	uint32_t table = wanted_table(elf);
+	const Elf64_Shdr *link;
+	int error = load_section(elf, fd, head->e_shstrndx);
+
+	for (uint32_t i = 0; !error && i < elf->section_count; i++)
+		if (elf->sections[i].sh_type == SHT_NOTE)
+			error = load_section(elf, fd, i);
+	link = error ? NULL : gt_elf_image_find_name(elf, ".gnu_debuglink");
+	if (link)
+		error = load_section(elf, fd, (uint32_t)(link - elf->sections));
+	if (!error && table)
+		error = load_section(elf, fd, table);
+	if (!error && table)
+		error = load_section(elf, fd, elf->sections[table].sh_link);
+	return error;
+}
+
+/* The section table first, as gt_elf_image_init looks at it. */
+static int load_parts(struct gt_elf_image *elf, int fd)
+{
+	const Elf64_Ehdr *head = (const void *)elf->data;
+	uint64_t loaded;
+	size_t size = elf->size;
+	uint8_t *data = (uint8_t *)elf->data;
+	int error = load(elf, fd, 0, sizeof(*head));
+
+	if (!error && head->e_shentsize == sizeof(Elf64_Shdr) &&
+	    is_inside(elf, head->e_shoff, (uint64_t)head->e_shnum * sizeof(Elf64_Shdr)))
+		error = load(elf, fd, head->e_shoff, (uint64_t)head->e_shnum * sizeof(Elf64_Shdr));
+	if (error)
+		return error;
+	loaded = elf->loaded;
+	error = gt_elf_image_init(elf, data, size);
+	elf->owned = true;
+	elf->loaded = loaded;
+	return error ? error : load_names(elf, fd);
+}
+
+static int load_file(struct gt_elf_image *elf, int fd)
+{
+	off_t size = lseek(fd, 0, SEEK_END);
+	int error;
 
 	if (size <= 0)
 		return size < 0 ? -errno : -ENOEXEC;
-	image = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (image == MAP_FAILED)
-		return -errno;
-	*ret_image = image;
-	return size;
+	*elf = (struct gt_elf_image){.data = gt_memory_map((size_t)size), .size = (size_t)size};
+	if (!elf->data)
+		return -ENOMEM;
+	elf->owned = true;
+	error = load_parts(elf, fd);
+	if (error)
+		gt_elf_image_close(elf);
+	return error;
 }
 
 int gt_elf_image_open(struct gt_elf_image *elf, const char *path)
 {
-	void *image = NULL;
-	off_t size;
-	int error;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct gt_descriptor file;
+	int error = gt_descriptor_open(&file, AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
 
-	if (fd < 0)
-		return -errno;
-	size = map_file(fd, &image);
-	close(fd);
-	if (size < 0)
-		return (int)size;
-	error = gt_elf_image_init(elf, image, (size_t)size);
-	if (error < 0)
-		munmap(image, (size_t)size);
-	else
-		elf->is_mapped = true;
+	if (error)
+		return error;
+	error = S_ISREG(file.mode) ? load_file(elf, file.fd) : -ENOEXEC;
+	gt_descriptor_close(&file);
 	return error;
 }
 
 void gt_elf_image_close(struct gt_elf_image *elf)
 {
-	if (elf->is_mapped)
-		munmap((void *)elf->data, elf->size);
+	if (elf->owned)
+		gt_memory_unmap((void *)elf->data, elf->size);
 	*elf = (struct gt_elf_image){0};
 }
 

@@ -15,7 +15,8 @@
 struct gt_elf_image {
 	const uint8_t *data;
 	size_t size;
-	bool is_mapped; /* by gt_elf_image_open */
+	bool owned;      /* memory of gt_elf_image_open */
+	uint64_t loaded; /* bytes of the file that are in it */
 	const Elf64_Shdr *sections;
 	uint32_t section_count;
 };
@@ -23,7 +24,10 @@ struct gt_elf_image {
 /* The build-id in the notes at @notes. Copies at most 32 bytes; returns how many, 0: none. */
 uint32_t gt_elf_image_note_build_id(const void *notes, size_t size, uint8_t *ret_id);
 
-/* Maps the file at @path. Negative errno: not there, not a regular file, not such an ELF file. */
+/* Reads what is asked for below of the file at @path: names of sections, notes, the link to a debug
+ * file, the table of symbols. All else of the image is zero. It is not mapped: a file that somebody
+ * cuts would end the program with SIGBUS, a file that the loader mapped is the program's own risk.
+ * Negative errno: not there, not a regular file, not such an ELF file. */
 int gt_elf_image_open(struct gt_elf_image *elf, const char *path);
 
 /* An image that is in memory already and stays there. -ENOEXEC. */

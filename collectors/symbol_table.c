@@ -200,6 +200,11 @@ const char *gt_symbol_table_name(const struct gt_symbol_table *table, uint32_t s
 	return gt_elf_image_string(&table->elf, table->strings, symbol_at(table, symbol)->st_name);
 }
 
+size_t gt_symbol_table_memory(const struct gt_symbol_table *table)
+{
+	return table->bytes + table->elf.loaded;
+}
+
 static int collect(struct gt_symbol_table *table, size_t max_bytes)
 {
 	uint64_t symbols = table->symbols->sh_size / sizeof(Elf64_Sym);
@@ -211,7 +216,7 @@ static int collect(struct gt_symbol_table *table, size_t max_bytes)
 	table->bytes = table->count * sizeof(*table->sorted);
 	if (table->count == 0)
 		return -ENOENT;
-	if (table->bytes > max_bytes)
+	if (gt_symbol_table_memory(table) > max_bytes)
 		return -ENOMEM;
 	table->sorted = gt_memory_map(table->bytes);
 	if (!table->sorted)

@@ -28,6 +28,9 @@ struct gt_symbol_table {
 int gt_symbol_table_open(struct gt_symbol_table *table, const struct gt_module *module,
 			 size_t max_bytes);
 
+/* Bytes that the table takes. */
+size_t gt_symbol_table_memory(const struct gt_symbol_table *table);
+
 /* Also of a zeroed struct. */
 void gt_symbol_table_close(struct gt_symbol_table *table);
 

@@ -67,8 +67,9 @@ static void open_names(struct gt_symbols *symbols, struct names *names,
 	if (gt_symbol_table_open(&names->table, module, room) < 0)
 		return;
 	names->is_open = true;
-	gt_kernel_stubs_init(&names->stubs, &names->table, room - names->table.bytes);
-	symbols->table_bytes += names->table.bytes + names->stubs.bytes;
+	gt_kernel_stubs_init(&names->stubs, &names->table,
+			     room - gt_symbol_table_memory(&names->table));
+	symbols->table_bytes += gt_symbol_table_memory(&names->table) + names->stubs.bytes;
 	symbols->arena.max_bytes = symbols->max_bytes - symbols->table_bytes;
 }
 

@@ -36,6 +36,13 @@ int gt_sys_lstat(const char *path, struct stat *ret_stat)
 			 saved_errno);
 }
 
+int gt_sys_fstatat(int folder, const char *path, struct stat *ret_stat, int flags)
+{
+	int saved_errno = errno;
+
+	return result_of(syscall(SYS_newfstatat, folder, path, ret_stat, flags), saved_errno);
+}
+
 int gt_sys_dup_high(int fd, int minimum)
 {
 	int saved_errno = errno;

@@ -8,9 +8,10 @@
 
 #include <sys/stat.h>
 
-/* As fstat and lstat; 0 or negative errno, *ret_stat untouched on failure. */
+/* As fstat, lstat and fstatat; 0 or negative errno, *ret_stat untouched on failure. */
 int gt_sys_fstat(int fd, struct stat *ret_stat);
 int gt_sys_lstat(const char *path, struct stat *ret_stat);
+int gt_sys_fstatat(int folder, const char *path, struct stat *ret_stat, int flags);
 
 /* A close-on-exec copy of @fd, numbered @minimum or higher. Negative errno on failure. */
 int gt_sys_dup_high(int fd, int minimum);

@@ -4,14 +4,13 @@
  */
 #include "preload/calls.h"
 
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "collectors/call.h"
 #include "collectors/cuda_api.h"
 #include "collectors/nvtx_record.h"
 #include "collectors/records.h"
+#include "core/descriptor.h"
 #include "core/text.h"
 #include "core/thread.h"
 #include "preload/ranges.h"
@@ -69,21 +68,17 @@ static const struct gt_string *thread_name(struct gt_session *s, uint32_t tid)
 {
 	const struct gt_string *told = gt_ranges_thread_name(s, tid);
 	char path[64], name[64];
-	ssize_t n;
-	int fd;
+	size_t n;
 
 	if (told)
 		return told;
 	gt_text_format(path, sizeof(path), "/proc/self/task/%u/comm", tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? 0 : read(fd, name, sizeof(name));
-	if (fd >= 0)
-		close(fd);
+	n = gt_descriptor_read_file(path, name, sizeof(name));
 	while (n > 0 && name[n - 1] == '\n')
 		n--;
-	if (n <= 0) /* gone already */
-		n = (ssize_t)gt_text_format(name, sizeof(name), "thread %u", tid);
-	return gt_intern_get(s->strings, name, (size_t)n);
+	if (n == 0) /* gone already */
+		n = gt_text_format(name, sizeof(name), "thread %u", tid);
+	return gt_intern_get(s->strings, name, n);
 }
 
 static void see_thread(struct gt_session *s, uint32_t tid)

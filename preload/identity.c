@@ -4,12 +4,12 @@
  */
 #include "preload/identity.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "core/descriptor.h"
 #include "core/text.h"
 
 /* Launchers in the order of precedence: torchrun and its kind, Open MPI, MPICH/Intel, PMIx, Slurm. */
@@ -60,20 +60,10 @@ static void fill_rank(struct gt_facts *facts)
 	}
 }
 
-/* The first bytes of a small file. Returns how many, 0 when it cannot be read. */
-static size_t read_file(const char *path, char *ret_text, size_t size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? 0 : read(fd, ret_text, size);
-
-	if (fd >= 0)
-		close(fd);
-	return n > 0 ? (size_t)n : 0;
-}
-
 void gt_identity_fill_command(struct gt_facts *facts)
 {
-	size_t n = read_file("/proc/self/cmdline", facts->command, sizeof(facts->command) - 1);
+	size_t n = gt_descriptor_read_file("/proc/self/cmdline", facts->command,
+					   sizeof(facts->command) - 1);
 
 	while (n > 0 && facts->command[n - 1] == 0)
 		n--;
@@ -86,7 +76,8 @@ void gt_identity_fill_command(struct gt_facts *facts)
 
 static void fill_process(struct gt_facts *facts)
 {
-	size_t n = read_file("/proc/self/comm", facts->process, sizeof(facts->process) - 1);
+	size_t n = gt_descriptor_read_file("/proc/self/comm", facts->process,
+					   sizeof(facts->process) - 1);
 
 	while (n > 0 && facts->process[n - 1] == '\n')
 		n--;

@@ -5,10 +5,10 @@
 #include "preload/output.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "core/descriptor.h"
 #include "core/log.h"
 #include "core/text.h"
 #include "preload/identity.h"
@@ -39,15 +39,11 @@ static uint64_t start_ticks(int pid)
 	char path[64], text[1024];
 	const char *p, *end;
 	uint64_t ticks = 0;
-	ssize_t n;
-	int fd;
+	size_t n;
 
 	gt_text_format(path, sizeof(path), "/proc/%d/stat", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = 0;
+	n = gt_descriptor_read_file(path, text, sizeof(text) - 1);
+	text[n] = 0;
 	p = strrchr(text, ')');
 	for (int field = 2; p && field < 22; field++)
 		p = strchr(p + 1, ' ');

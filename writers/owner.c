@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/sys.h"
+#include "core/descriptor.h"
 #include "core/text.h"
 
 static void claim_name(const char *key, char *ret_name, size_t size)
@@ -50,41 +50,41 @@ static bool is_stale(int folder, int fd)
 
 static bool take_over(int folder, const char *name)
 {
-	int fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	struct gt_descriptor claim;
 	bool taken;
 
-	if (fd < 0)
+	if (gt_descriptor_open(&claim, folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0) < 0)
 		return false;
-	taken = !flock(fd, LOCK_EX | LOCK_NB) && is_stale(folder, fd) && !ftruncate(fd, 0);
-	close(fd);
+	taken = !flock(claim.fd, LOCK_EX | LOCK_NB) && is_stale(folder, claim.fd) &&
+		!ftruncate(claim.fd, 0);
+	gt_descriptor_close(&claim);
 	return taken;
 }
 
 bool gt_owner_claim(int folder, const char *key)
 {
+	struct gt_descriptor claim;
 	char name[NAME_MAX];
-	int fd;
+	int error;
 
 	claim_name(key, name, sizeof(name));
-	fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd >= 0) {
-		close(fd);
-		return true;
-	}
-	return errno != EEXIST || take_over(folder, name);
+	error = gt_descriptor_open(&claim, folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW,
+				   0600);
+	gt_descriptor_close(&claim);
+	return error != -EEXIST || take_over(folder, name);
 }
 
 void gt_owner_tell(int folder, const char *key, const char *trace)
 {
+	struct gt_descriptor claim;
 	char name[NAME_MAX];
-	int fd;
 
 	claim_name(key, name, sizeof(name));
-	fd = openat(folder, name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
+	if (gt_descriptor_open(&claim, folder, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK, 0) < 0)
 		return;
 	/* a claim that cannot be named (disk full) stays an empty one, which holds */
-	if (pwrite(fd, trace, strlen(trace), 0) != (ssize_t)strlen(trace))
-		ftruncate(fd, 0);
-	close(fd);
+	if (pwrite(claim.fd, trace, strlen(trace), 0) != (ssize_t)strlen(trace) ||
+	    ftruncate(claim.fd, (off_t)strlen(trace)) < 0)
+		ftruncate(claim.fd, 0);
+	gt_descriptor_close(&claim);
 }

@@ -10,28 +10,25 @@
 #include <limits.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/descriptor.h"
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/sys.h"
 #include "core/text.h"
 #include "writers/owner.h"
 
-#define HIGH_DESCRIPTOR    700 /* above what programs close in loops or compare against */
 #define NAME_TRIES         1000u
 #define STREAM_PATIENCE_MS 2000 /* how long the reader of a pipe may take to read on */
 
 struct gt_sink {
-	int fd;
+	struct gt_descriptor file;
 	int lost; /* negative errno once the file cannot be had back */
 	bool stream;
 	bool failure_said;
 	uint64_t max_size;
-	dev_t device; /* what the descriptor must still be */
-	ino_t inode;
 	char path[PATH_MAX];
 };
 
@@ -91,67 +88,31 @@ static int make_folders(const char *directory)
 
 /* Anybody may not be able to take our file away. A folder of one other user is fine: a container's root
  * writes into what belongs to a user outside, and O_EXCL with O_NOFOLLOW never opens what was planted. */
-static int check_folder(int fd)
+static bool is_private(mode_t mode)
 {
-	struct stat st;
-	int error = gt_sys_fstat(fd, &st);
-
-	if (error < 0)
-		return error;
-	if ((st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX))
-		return -EPERM;
-	return 0;
+	return !(mode & S_IWOTH) || (mode & S_ISVTX);
 }
 
-static int open_folder(const char *directory)
+static int open_folder(struct gt_descriptor *folder, int above, const char *directory)
 {
-	int error = make_folders(directory);
-	int fd;
+	int error = gt_descriptor_open(folder, above, directory,
+				       O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
 
-	if (error < 0 && error != -EROFS && error != -EACCES)
-		return error;
-	fd = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	error = check_folder(fd);
-	if (error < 0) {
-		close(fd);
-		return error;
-	}
-	return fd;
-}
-
-/* Moves a descriptor out of the way of programs that count theirs from 3. */
-static int move_high(int fd)
-{
-	struct rlimit limit;
-	int high = gt_sys_dup_high(fd, HIGH_DESCRIPTOR);
-
-	if (high < 0 && getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur > 64)
-		high = gt_sys_dup_high(fd, (int)(limit.rlim_cur < HIGH_DESCRIPTOR + 64
-							 ? limit.rlim_cur - 32
-							 : HIGH_DESCRIPTOR));
-	if (high < 0)
-		return fd;
-	close(fd);
-	return high;
-}
-
-/* Takes over @fd when it is what it should be. */
-static int adopt(struct gt_sink *sink, int fd)
-{
-	struct stat st;
-	int error = gt_sys_fstat(fd, &st);
-
-	if (!error && !sink->stream && !S_ISREG(st.st_mode))
+	if (!error && !is_private(folder->mode)) {
+		gt_descriptor_close(folder);
 		error = -EPERM;
-	if (error < 0) {
-		close(fd);
-		return error;
 	}
-	sink->fd = move_high(fd);
-	sink->device = st.st_dev;
-	sink->inode = st.st_ino;
+	return error;
+}
+
+/* Takes over @file when it is what it should be. */
+static int adopt(struct gt_sink *sink, struct gt_descriptor *file)
+{
+	if (!sink->stream && !S_ISREG(file->mode)) {
+		gt_descriptor_close(file);
+		return -EPERM;
+	}
+	sink->file = *file;
 	return 0;
 }
 
@@ -176,7 +137,8 @@ static int create_in(struct gt_sink *sink, int folder, const char *directory,
 	size_t base = folder_path(folder, directory, sink->path, sizeof(sink->path));
 	char *name = sink->path + base;
 	size_t room = sizeof(sink->path) - base;
-	int fd;
+	struct gt_descriptor file;
+	int error;
 
 	if (room < strlen(options->name) + strlen(options->suffix) + 16)
 		return -ENAMETOOLONG;
@@ -185,12 +147,14 @@ static int create_in(struct gt_sink *sink, int folder, const char *directory,
 			gt_text_format(name, room, "/%s%s", options->name, options->suffix);
 		else
 			gt_text_format(name, room, "/%s.%u%s", options->name, i, options->suffix);
-		fd = openat(folder, name + 1, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-			    0600);
-		if (fd >= 0)
-			return adopt(sink, fd);
-		if (errno != EEXIST)
-			return -errno;
+		error = gt_descriptor_open(&file, folder, name + 1,
+					   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+		if (!error)
+			return adopt(sink, &file);
+		if (error == -ESTALE) /* created, and the number was lost before it was ours */
+			unlinkat(folder, name + 1, 0);
+		else if (error != -EEXIST)
+			return error;
 	}
 	return -EEXIST;
 }
@@ -199,7 +163,8 @@ static int create_in(struct gt_sink *sink, int folder, const char *directory,
 static int create_where_due(struct gt_sink *sink, int folder, const char *directory,
 			    const struct gt_sink_options *options)
 {
-	int own, error;
+	struct gt_descriptor own;
+	int error;
 
 	if (!options->owner)
 		return create_in(sink, folder, directory, options);
@@ -211,13 +176,10 @@ static int create_where_due(struct gt_sink *sink, int folder, const char *direct
 	}
 	if (mkdirat(folder, options->aside, 0777) < 0 && errno != EEXIST)
 		return -errno;
-	own = openat(folder, options->aside, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (own < 0)
-		return -errno;
-	error = check_folder(own);
+	error = open_folder(&own, folder, options->aside);
 	if (!error)
-		error = create_in(sink, own, directory, options);
-	close(own);
+		error = create_in(sink, own.fd, directory, options);
+	gt_descriptor_close(&own);
 	return error;
 }
 
@@ -226,7 +188,8 @@ static int open_in_folder(struct gt_sink *sink, const char *directory,
 {
 	char trimmed[PATH_MAX];
 	size_t length = strlen(directory);
-	int folder, error;
+	struct gt_descriptor folder;
+	int error;
 
 	/* a slash at the end would make open() follow a link */
 	while (length > 1 && directory[length - 1] == '/')
@@ -235,11 +198,14 @@ static int open_in_folder(struct gt_sink *sink, const char *directory,
 		return length ? -ENAMETOOLONG : -ENOENT;
 	memcpy(trimmed, directory, length);
 	trimmed[length] = '\0';
-	folder = open_folder(trimmed);
-	if (folder < 0)
-		return folder;
-	error = create_where_due(sink, folder, trimmed, options);
-	close(folder);
+	error = make_folders(trimmed);
+	if (error < 0 && error != -EROFS && error != -EACCES)
+		return error;
+	error = open_folder(&folder, AT_FDCWD, trimmed);
+	if (error < 0)
+		return error;
+	error = create_where_due(sink, folder.fd, trimmed, options);
+	gt_descriptor_close(&folder);
 	return error;
 }
 
@@ -257,13 +223,15 @@ static bool is_stream(const char *path)
 
 static int open_stream(struct gt_sink *sink, const char *path)
 {
-	int fd = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct gt_descriptor file;
+	int error = gt_descriptor_open(&file, AT_FDCWD, path,
+				       O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
 
-	if (fd < 0)
-		return -errno;
+	if (error)
+		return error;
 	sink->stream = true;
 	gt_text_format(sink->path, sizeof(sink->path), "%s", path);
-	return adopt(sink, fd);
+	return adopt(sink, &file);
 }
 
 static int open_somewhere(struct gt_sink *sink, const struct gt_sink_options *options)
@@ -298,7 +266,7 @@ struct gt_sink *gt_sink_open(const struct gt_sink_options *options, int *ret_err
 		*ret_error = -ENOMEM;
 		return NULL;
 	}
-	sink->fd = -1;
+	sink->file = GT_DESCRIPTOR_NONE;
 	sink->max_size = options->max_size;
 	error = open_somewhere(sink, options);
 	if (error < 0) {
@@ -309,28 +277,20 @@ struct gt_sink *gt_sink_open(const struct gt_sink_options *options, int *ret_err
 	return sink;
 }
 
-static bool is_ours(const struct gt_sink *sink, int fd)
-{
-	struct stat st;
-
-	return gt_sys_fstat(fd, &st) == 0 && st.st_dev == sink->device && st.st_ino == sink->inode;
-}
-
 /* The program closed our descriptor, or its number is something of the program's by now: the number
  * is left alone and the file opened again, if it is still the same file. */
 static int recover(struct gt_sink *sink)
 {
-	int fd = -1;
+	struct gt_descriptor again = GT_DESCRIPTOR_NONE;
 
 	if (!sink->stream)
-		fd = open(sink->path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd >= 0 && is_ours(sink, fd)) {
-		sink->fd = move_high(fd);
+		gt_descriptor_open(&again, AT_FDCWD, sink->path, O_WRONLY | O_NOFOLLOW, 0);
+	if (again.fd >= 0 && again.device == sink->file.device && again.inode == sink->file.inode) {
+		sink->file = again;
 		return 0;
 	}
-	if (fd >= 0)
-		close(fd);
-	sink->fd = -1;
+	gt_descriptor_close(&again);
+	sink->file.fd = -1;
 	sink->lost = -EBADF;
 	return -EBADF;
 }
@@ -339,13 +299,13 @@ static int make_sure(struct gt_sink *sink)
 {
 	if (sink->lost)
 		return sink->lost;
-	return is_ours(sink, sink->fd) ? 0 : recover(sink);
+	return gt_descriptor_is_ours(&sink->file) ? 0 : recover(sink);
 }
 
 /* Waits until a stream's reader has made room. */
 static int wait_for_reader(const struct gt_sink *sink)
 {
-	struct pollfd wait = {.fd = sink->fd, .events = POLLOUT};
+	struct pollfd wait = {.fd = sink->file.fd, .events = POLLOUT};
 
 	return poll(&wait, 1, STREAM_PATIENCE_MS) == 0 ? -EAGAIN : 0;
 }
@@ -357,9 +317,9 @@ static int write_all(struct gt_sink *sink, uint64_t offset, const char *data, si
 
 	while (size && !error) {
 		if (sink->stream)
-			n = write(sink->fd, data, size);
+			n = write(sink->file.fd, data, size);
 		else
-			n = pwrite(sink->fd, data, size, (off_t)offset);
+			n = pwrite(sink->file.fd, data, size, (off_t)offset);
 		if (n > 0) {
 			data += n;
 			offset += (uint64_t)n;
@@ -401,7 +361,7 @@ int gt_sink_truncate(struct gt_sink *sink, uint64_t size)
 {
 	int error = sink->stream ? -ESPIPE : make_sure(sink);
 
-	return error ? error : error_of(ftruncate(sink->fd, (off_t)size));
+	return error ? error : error_of(ftruncate(sink->file.fd, (off_t)size));
 }
 
 bool gt_sink_can_patch(const struct gt_sink *sink)
@@ -425,8 +385,7 @@ void gt_sink_close(struct gt_sink *sink)
 {
 	if (!sink)
 		return;
-	if (sink->fd >= 0 && is_ours(sink, sink->fd))
-		close(sink->fd);
+	gt_descriptor_close(&sink->file);
 	gt_memory_unmap(sink, sizeof(*sink));
 }
 
@@ -434,8 +393,8 @@ void gt_sink_discard(struct gt_sink *sink)
 {
 	struct stat st;
 
-	if (!sink->stream && !gt_sys_lstat(sink->path, &st) && st.st_dev == sink->device &&
-	    st.st_ino == sink->inode)
+	if (!sink->stream && !gt_sys_lstat(sink->path, &st) && st.st_dev == sink->file.device &&
+	    st.st_ino == sink->file.inode)
 		unlink(sink->path);
 	gt_sink_close(sink);
 }
