@@ -2,7 +2,8 @@
  *
  * Foreground execution. Every signal is blocked and taken with sigwaitinfo, so there is no handler
  * and no race. What the terminal sends (si_code SI_KERNEL) goes to the whole process group and has
- * reached the program already; what a process sent is passed on.
+ * reached the program already, as has what a process sent to the group; what was sent to this process
+ * alone is passed on.
  */
 #include "cli/exec.h"
 
@@ -14,6 +15,8 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "cli/witness.h"
 
 /* What a launcher asked for in case it dies holds for the program too; fork drops it. */
 static void keep_death_signal(int number)
@@ -41,11 +44,13 @@ static _Noreturn void become_program(char *const *argv, char *const *environment
 }
 
 /* Passes on what was sent to this process alone. */
-static void pass_on(const struct gt_exec *exec, const siginfo_t *info)
+static void pass_on(const struct gt_exec *exec, struct gt_witness *witness, const siginfo_t *info)
 {
 	bool from_terminal = info->si_code == SI_KERNEL;
 	bool from_program = info->si_pid == exec->child && info->si_code <= 0;
 
+	if (info->si_code == SI_USER && gt_witness_saw(witness, info->si_signo))
+		return;
 	if (from_terminal || from_program)
 		return;
 	if (info->si_code == SI_QUEUE)
@@ -71,7 +76,7 @@ static bool reap(struct gt_exec *exec)
 	return false;
 }
 
-static void attend(struct gt_exec *exec, const sigset_t *all)
+static void attend(struct gt_exec *exec, struct gt_witness *witness, const sigset_t *all)
 {
 	siginfo_t info;
 
@@ -79,7 +84,7 @@ static void attend(struct gt_exec *exec, const sigset_t *all)
 		if (sigwaitinfo(all, &info) < 0)
 			continue;
 		if (info.si_signo != SIGCHLD)
-			pass_on(exec, &info);
+			pass_on(exec, witness, &info);
 	}
 }
 
@@ -108,6 +113,7 @@ static void block_signals(struct gt_exec *exec, sigset_t *ret_all)
 int gt_exec_run(char *const *argv, char *const *environment, struct gt_exec *ret_exec)
 {
 	struct gt_exec exec = {0};
+	struct gt_witness witness;
 	sigset_t all;
 	int fds[2];
 
@@ -130,7 +136,9 @@ int gt_exec_run(char *const *argv, char *const *environment, struct gt_exec *ret
 	close(fds[1]);
 	exec.error = read_exec_error(fds[0]);
 	close(fds[0]);
-	attend(&exec, &all);
+	gt_witness_start(&witness);
+	attend(&exec, &witness, &all);
+	gt_witness_end(&witness);
 	*ret_exec = exec;
 	return 0;
 }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """One trace against what its program said it did: counts, links, time stamps, losses."""
+import decimal
 import collections
 import json
 
@@ -73,5 +74,5 @@ class Trace:
 
 
 def nanoseconds(microseconds):
-    """Exact for the 3 decimals of the format up to 2**53 / 1000 us after the base."""
-    return round(microseconds * 1000)
+    """Exact for the 3 decimals of the format; the product of two floats is not."""
+    return round(decimal.Decimal(repr(microseconds)) * 1000)

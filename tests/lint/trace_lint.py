@@ -13,6 +13,7 @@ Needs nothing but Python's standard library; shares no code with the writer.
 """
 
 import collections
+import decimal
 import json
 import re
 import sys
@@ -43,6 +44,11 @@ TIME = re.compile(r'"(ts|dur)": ([^,}]*)')
 STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 ESCAPE = re.compile(r'\\(.)(?:(?<=u)(....))?')
 LIMIT = 2 ** 53
+
+
+def nanoseconds(microseconds):
+    """Exact: a time of 2^42 us, 51 days after the base, times 1000 as a float may be off by one."""
+    return round(decimal.Decimal(repr(microseconds)) * 1000)
 
 
 class Lint:
@@ -390,9 +396,9 @@ class Lint:
         rows = collections.defaultdict(list)
         for number, event in self.events:
             if event.get("ph") == "X" and isinstance(event.get("dur"), (int, float)):
-                start = round(event["ts"] * 1000)
+                start = nanoseconds(event["ts"])
                 rows[(event["pid"], event["tid"])].append(
-                    (start, -(start + round(event["dur"] * 1000)), number, event))
+                    (start, -(start + nanoseconds(event["dur"])), number, event))
         for row, slices in rows.items():
             slices.sort(key=lambda s: s[:3])
             open_ends = []

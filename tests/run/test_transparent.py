@@ -122,6 +122,7 @@ class TestSignals(RunTest):
         process.stdin.write(b"end\n")
         process.stdin.close()
         self.assertEqual(process.wait(60), 7)
+        self.assertEqual(process.stdout.read(), b"")
         process.stdout.close()
 
     def test_signals_reach_the_program(self):
@@ -129,6 +130,28 @@ class TestSignals(RunTest):
         for name in ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGALRM"):
             process.send_signal(getattr(signal, name))
             self.assertEqual(process.stdout.readline(), name.encode() + b"\n")
+        self.finish(process)
+
+    def test_signal_to_the_group_arrives_once(self):
+        process = self.start(start_new_session=True)
+        for name in ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGALRM") * 5:
+            os.killpg(process.pid, getattr(signal, name))
+            self.assertEqual(process.stdout.readline(), name.encode() + b"\n")
+            time.sleep(0.02)
+        process.send_signal(signal.SIGTERM) # and the one that is for the wrapper alone still comes
+        self.assertEqual(process.stdout.readline(), b"SIGTERM\n")
+        self.finish(process)
+
+    def test_signal_to_the_group_after_a_stop(self):
+        process = self.start(start_new_session=True)
+        child = program_of(process.pid)
+        os.killpg(process.pid, signal.SIGSTOP)
+        self.assertTrue(wait_for(lambda: state(process.pid) == "T" and state(child) == "T"))
+        # the wrapper alone, which stops once more for the stop of the program that it hears of
+        self.assertTrue(wait_for(lambda: os.kill(process.pid, signal.SIGCONT) or
+                                 state(child) == "S"))
+        os.kill(process.pid, signal.SIGUSR1)
+        self.assertEqual(process.stdout.readline(), b"SIGUSR1\n")
         self.finish(process)
 
     def test_default_action_ends_both(self):
@@ -142,7 +165,7 @@ class TestSignals(RunTest):
 
     def test_stop_and_continue(self):
         process = self.start(start_new_session=True)
-        child = children(process.pid)[0]
+        child = program_of(process.pid)
         os.killpg(process.pid, signal.SIGSTOP)
         self.assertTrue(wait_for(lambda: state(process.pid) == "T" and state(child) == "T"))
         os.killpg(process.pid, signal.SIGCONT)
@@ -159,13 +182,17 @@ def children(pid):
         return [int(word) for word in listing.read().split()]
 
 
+def program_of(pid):
+    """The older one of the wrapper's two children."""
+    return children(pid)[0]
+
+
 def child_is(pid, name):
     """True once the process has become the wrapper's last part and its child the named program."""
     try:
-        [child] = children(pid)
-        with open(f"/proc/{child}/comm", encoding="ascii") as comm:
+        with open(f"/proc/{program_of(pid)}/comm", encoding="ascii") as comm:
             return comm.read().strip() == name
-    except (OSError, ValueError):
+    except (OSError, IndexError):
         return False
 
 

@@ -74,7 +74,7 @@ static int descriptor_of(const struct gt_sink *sink)
 	struct stat want, have;
 
 	cr_assert_eq(gt_sys_lstat(gt_sink_path(sink), &want), 0);
-	for (int fd = 0; fd < 4096; fd++)
+	for (int fd = 0; fd < 8192; fd++)
 		if (gt_sys_fstat(fd, &have) == 0 && have.st_ino == want.st_ino &&
 		    have.st_dev == want.st_dev)
 			return fd;
