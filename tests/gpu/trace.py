@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One trace against what its program said it did: counts, links, time stamps, losses."""
-import decimal
 import collections
+import decimal
 import json
 
 GPU_CATEGORIES = {"kernel": "kernels", "gpu_memcpy": "memcpys", "gpu_memset": "memsets"}
