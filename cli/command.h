@@ -24,6 +24,7 @@ struct gt_command {
 };
 
 /* One per file. */
+extern const struct gt_command gt_command_bench;
 extern const struct gt_command gt_command_check_option;
 extern const struct gt_command gt_command_compress;
 extern const struct gt_command gt_command_convert;

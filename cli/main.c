@@ -15,6 +15,7 @@ const struct gt_command *const gt_commands[] = {
 	&gt_command_repair,
 	&gt_command_verify,
 	&gt_command_doctor,
+	&gt_command_bench,
 	&gt_command_stacks,
 	&gt_command_gaps,
 	&gt_command_diff,

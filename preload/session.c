@@ -181,6 +181,8 @@ static int start(struct gt_session *s)
 	int error;
 
 	read_config(s);
+	if (!strcmp(gt_config_text(&s->config, GT_CONFIG_MODE), "off"))
+		return -ECANCELED;
 	gt_clock_init(&s->clock);
 	fill_facts(s);
 	error = gt_forkguard_arm();
@@ -232,7 +234,9 @@ void gt_session_start(bool from_hook)
 		return;
 	error = start(&gt_session);
 	if (error) {
-		gt_log_say("cannot start: %s; the program runs on untraced", strerror(-error));
+		if (error != -ECANCELED)
+			gt_log_say("cannot start: %s; the program runs on untraced",
+				   strerror(-error));
 		atomic_store(&gt_session_state, GT_SESSION_OFF);
 	} else {
 		gt_process_watch_end();

@@ -28,9 +28,8 @@ def resident_kib(pid):
 
 def run(arguments, folder, traced):
     command = [os.path.join(arguments.source, "scripts", "simcuda"), "--build=" + arguments.build,
-               "--virtual", "--kernel-ns=100", os.path.join(arguments.build, "tests", "bench",
-                                                           "launch_loop"),
-               "driver", str(arguments.launches), "36", str(arguments.threads)]
+               "--virtual", "--kernel-ns=100", os.path.join(arguments.build, "bench", "gputrace-workload"),
+               {1: "loop", 4: "loop4", 16: "loop16"}[arguments.threads], "1", str(arguments.launches), "30"]
     environment = dict(os.environ, GPUTRACE_OUTPUT=folder, GPUTRACE_FORMAT=arguments.format,
                        GPUTRACE_VERBOSE="1")
     if traced:
@@ -56,7 +55,7 @@ def main():
     parser.add_argument("--source", default=os.path.dirname(os.path.dirname(os.path.dirname(
         os.path.abspath(__file__)))))
     parser.add_argument("--launches", type=int, default=5000000)
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--threads", type=int, choices=(1, 4, 16), default=1)
     parser.add_argument("--format", default="null")
     arguments = parser.parse_args()
     arguments.build = os.path.abspath(arguments.build)

@@ -87,6 +87,12 @@ class TestReport(TracedTest):
         self.assertEqual((done.returncode, done.stderr), (0, b""))
         self.assertEqual(list(self.scratch.iterdir()), [])
 
+    def test_mode_off_records_nothing(self):
+        done = self.run_it("--mode=off", PIPELINE, env=simulated())
+        self.assertEqual((done.returncode, done.stdout, done.stderr),
+                         (0, b"8 chunks on 2 streams, 5 replays of a graph: done\n", b""))
+        self.assertEqual(list(self.scratch.iterdir()), [])
+
     def test_ranks(self):
         for rank in ("0", "1"):
             done = self.run_it("--output=out", PIPELINE, text=True,

@@ -21,11 +21,12 @@ MAY_INCLUDE = {
     "preload": {"core", "collectors", "writers", "preload"},
     "analysis": {"core", "analysis"},
     "cli": {"core", "writers", "analysis", "cli"},
+    "bench": {"core", "collectors", "bench"},
 }
 GUEST = {"core", "collectors", "writers", "preload"}  # what runs inside somebody's process
 VENDOR = re.compile(r"(cuda|cupti|driver_types|generated_cuda|nvtx|nvml|nccl)")
 # cli/trial.c is doctor's trial run: it asks the driver as a program would.
-MAY_SEE_VENDOR = {"collectors", "preload", "tests", "cli/trial.c"}
+MAY_SEE_VENDOR = {"collectors", "preload", "tests", "bench", "cli/trial.c"}
 
 # A guest does not end the process, wait, print, or use the program's allocator.
 BANNED_CALLS = """

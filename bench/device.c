@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Loading of driver and runtime, see the header. Main thread.
+ */
+#include "bench/device.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+/* Old enough for every driver; it is compiled for the device when it is loaded. */
+static const char image[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
+			    ".visible .entry empty() { ret; }\n";
+
+static int load_driver(struct gt_bench_device *device)
+{
+	void **const fields[] = {
+#define GT_BENCH_CU(field, function, symbol) (void **)&device->cu.field,
+		GT_BENCH_CUS
+#undef GT_BENCH_CU
+	};
+	static const char *const symbols[] = {
+#define GT_BENCH_CU(field, function, symbol) symbol,
+		GT_BENCH_CUS
+#undef GT_BENCH_CU
+	};
+
+	device->failed = "libcuda.so.1";
+	if (!dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL))
+		return -1;
+	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
+		device->failed = symbols[i];
+		*fields[i] = dlsym(RTLD_DEFAULT, symbols[i]);
+		if (!*fields[i])
+			return -1;
+	}
+	return 0;
+}
+
+static bool is_simulated(const struct gt_bench_device *device)
+{
+	Dl_info info;
+
+	return dladdr((const void *)(size_t)device->cu.init, &info) &&
+	       strstr(info.dli_fname, "/simcuda/");
+}
+
+/* True when the call failed, which is then told. */
+#define FAILS(call) (device->failed = #call, (error = (int)(device->cu.call)) != 0)
+
+int gt_bench_device_open(struct gt_bench_device *device, size_t bytes)
+{
+	CUmodule module;
+	CUdevice first;
+	int error = load_driver(device);
+
+	if (error || FAILS(init(0)) || FAILS(device_get(&first, 0)) ||
+	    FAILS(device_name(device->name, sizeof(device->name), first)) ||
+	    FAILS(context_retain(&device->context, first)) || FAILS(context_set(device->context)) ||
+	    FAILS(module_load(&module, image)) ||
+	    FAILS(module_function(&device->kernel, module, "empty")) ||
+	    FAILS(allocate(&device->memory, bytes)) || FAILS(allocate_host(&device->host, bytes)))
+		return error;
+	device->simulated = is_simulated(device);
+	return 0;
+}
+
+int gt_bench_device_runtime(struct gt_bench_device *device)
+{
+	static const char *const names[] = {"libcudart.so.13", "libcudart.so.12",
+					    "libcudart.so.11.0", "libcudart.so"};
+	void *library = NULL;
+
+	for (size_t i = 0; !library && i < sizeof(names) / sizeof(names[0]); i++)
+		library = dlopen(names[i], RTLD_NOW | RTLD_GLOBAL);
+	device->failed = "libcudart is not there";
+	*(void **)&device->memset_async = library ? dlsym(RTLD_DEFAULT, "cudaMemsetAsync") : NULL;
+	return device->memset_async ? 0 : -1;
+}
+
+int gt_bench_device_graph(struct gt_bench_device *device, int nodes)
+{
+	CUstream stream;
+	CUgraph graph;
+	int error = 0;
+
+	if (FAILS(stream_create(&stream, CU_STREAM_NON_BLOCKING)) ||
+	    FAILS(capture_begin(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)))
+		return error;
+	for (int i = 0; !error && i < nodes; i++)
+		FAILS(launch(device->kernel, 1, 1, 1, 32, 1, 1, 0, stream, NULL, NULL));
+	if (error || FAILS(capture_end(stream, &graph)) ||
+	    FAILS(graph_instantiate(&device->graph, graph, 0)))
+		return error;
+	return 0;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The driver and the runtime as the workload needs them, loaded at run time. Functions are looked for
+ * in the program's global scope first, so that a preloaded hook is met as in a linked program.
+ */
+#ifndef GT_BENCH_DEVICE_H
+#define GT_BENCH_DEVICE_H
+
+#include <cuda.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* GT_BENCH_CU(field, function of cuda.h, its symbol) */
+#define GT_BENCH_CUS                                                                               \
+	GT_BENCH_CU(init, cuInit, "cuInit")                                                        \
+	GT_BENCH_CU(device_get, cuDeviceGet, "cuDeviceGet")                                        \
+	GT_BENCH_CU(device_name, cuDeviceGetName, "cuDeviceGetName")                               \
+	GT_BENCH_CU(context_retain, cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain")          \
+	GT_BENCH_CU(context_set, cuCtxSetCurrent, "cuCtxSetCurrent")                               \
+	GT_BENCH_CU(module_load, cuModuleLoadData, "cuModuleLoadData")                             \
+	GT_BENCH_CU(module_function, cuModuleGetFunction, "cuModuleGetFunction")                   \
+	GT_BENCH_CU(allocate, cuMemAlloc, "cuMemAlloc_v2")                                         \
+	GT_BENCH_CU(allocate_host, cuMemAllocHost, "cuMemAllocHost_v2")                            \
+	GT_BENCH_CU(stream_create, cuStreamCreate, "cuStreamCreate")                               \
+	GT_BENCH_CU(stream_synchronize, cuStreamSynchronize, "cuStreamSynchronize")                \
+	GT_BENCH_CU(launch, cuLaunchKernel, "cuLaunchKernel")                                      \
+	GT_BENCH_CU(copy_to_device, cuMemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2")                     \
+	GT_BENCH_CU(capture_begin, cuStreamBeginCapture, "cuStreamBeginCapture_v2")                \
+	GT_BENCH_CU(capture_end, cuStreamEndCapture, "cuStreamEndCapture")                         \
+	GT_BENCH_CU(graph_instantiate, cuGraphInstantiateWithFlags, "cuGraphInstantiateWithFlags") \
+	GT_BENCH_CU(graph_launch, cuGraphLaunch, "cuGraphLaunch")
+
+struct gt_bench_device {
+	struct {
+#define GT_BENCH_CU(field, function, symbol) __typeof__(function) *field;
+		GT_BENCH_CUS
+#undef GT_BENCH_CU
+	} cu;
+	int (*memset_async)(void *memory, int value, size_t size, CUstream stream);
+	CUcontext context;
+	CUfunction kernel;
+	CUdeviceptr memory;
+	void *host;
+	CUgraphExec graph;
+	char name[128];
+	bool simulated;     /* tests/simcuda of this repository */
+	const char *failed; /* the step that did not work */
+};
+
+/* The first device with its primary context, an empty kernel and @bytes on both sides. 0, or CUDA's
+ * error (-1: no such library or function) with device->failed set. Never closed. */
+int gt_bench_device_open(struct gt_bench_device *device, size_t bytes);
+
+/* The runtime's cudaMemsetAsync, of any CUDA version that is on the machine. */
+int gt_bench_device_runtime(struct gt_bench_device *device);
+
+/* A graph of @nodes empty kernels. */
+int gt_bench_device_graph(struct gt_bench_device *device, int nodes);
+
+#endif

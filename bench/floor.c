@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The bare minimum of a CUPTI tool, to compare with (CUDA_INJECTION64_PATH): the calls, kinds and
+ * attributes of the tracer are enabled, callbacks only count, buffers go round and nobody reads them.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "collectors/cuda_api.h"
+#include "collectors/cupti_load.h"
+
+#define BUFFER_BYTES ((size_t)4 << 20)
+#define BUFFERS_MAX  64
+
+static struct gt_cupti_api api;
+static __thread unsigned long count;
+
+static struct {
+	pthread_mutex_t lock;
+	uint8_t *free[BUFFERS_MAX];
+	int count;
+} buffers = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void CUPTIAPI on_callback(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
+				 const void *data)
+{
+	count++;
+}
+
+static void CUPTIAPI on_request(uint8_t **buffer, size_t *size, size_t *records)
+{
+	pthread_mutex_lock(&buffers.lock);
+	*buffer = buffers.count ? buffers.free[--buffers.count] : NULL;
+	pthread_mutex_unlock(&buffers.lock);
+	if (!*buffer)
+		*buffer = aligned_alloc(8, BUFFER_BYTES);
+	*size = *buffer ? BUFFER_BYTES : 0;
+	*records = 0;
+}
+
+static void CUPTIAPI on_complete(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size,
+				 size_t valid)
+{
+	bool kept;
+
+	pthread_mutex_lock(&buffers.lock);
+	kept = buffers.count < BUFFERS_MAX;
+	if (kept)
+		buffers.free[buffers.count++] = buffer;
+	pthread_mutex_unlock(&buffers.lock);
+	if (!kept)
+		free(buffer);
+}
+
+static void enable_calls(CUpti_SubscriberHandle subscriber)
+{
+	static const CUpti_CallbackDomain domains[GT_API_DOMAIN_COUNT_] = {
+		[GT_API_RUNTIME] = CUPTI_CB_DOMAIN_RUNTIME_API,
+		[GT_API_DRIVER] = CUPTI_CB_DOMAIN_DRIVER_API,
+	};
+	struct gt_cuda_set wanted;
+
+	gt_cuda_set_init(&wanted, GT_CUDA_DEFAULT | GT_CUDA_FLUSH_BEFORE);
+	for (int domain = 0; domain < GT_API_DOMAIN_COUNT_; domain++)
+		for (uint32_t cbid = 1; cbid < gt_cuda_api_end((enum gt_api_domain)domain); cbid++)
+			if (gt_cuda_set_has(&wanted, (enum gt_api_domain)domain, cbid))
+				api.cuptiEnableCallback(1, subscriber, domains[domain], cbid);
+}
+
+/* As collectors/cupti.c sets them. */
+static void set_attributes(void)
+{
+	static const struct {
+		CUpti_ActivityAttribute attribute;
+		uint8_t value;
+	} rows[] = {
+		{CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, 0},
+		{CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER, 0},
+	};
+
+	for (size_t i = 0; api.cuptiActivitySetAttribute && i < 2; i++) {
+		uint8_t value = rows[i].value;
+		size_t size = sizeof(value);
+
+		api.cuptiActivitySetAttribute(rows[i].attribute, &size, &value);
+	}
+}
+
+__attribute__((visibility("default"))) int InitializeInjection(void);
+
+int InitializeInjection(void)
+{
+	static const CUpti_ActivityKind kinds[] = {
+		CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
+		CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET,
+		CUPTI_ACTIVITY_KIND_OVERHEAD};
+	CUpti_SubscriberHandle subscriber;
+	char why[256] = "cuptiSubscribe was refused";
+
+	if (gt_cupti_load("", &api, why, sizeof(why)) ||
+	    api.cuptiSubscribe(&subscriber, on_callback, NULL) != CUPTI_SUCCESS) {
+		fprintf(stderr, "floor: no CUPTI: %s\n", why);
+		return 0;
+	}
+	set_attributes();
+	api.cuptiActivityRegisterCallbacks(on_request, on_complete);
+	enable_calls(subscriber);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		api.cuptiActivityEnable(kinds[i]);
+	return 1;
+}

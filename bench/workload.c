@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What `gputrace bench` measures under each tracer: small pieces of CUDA work whose host time a launch
+ * is told on stdout, one "key value" a line. Links nothing of CUDA's: the driver and, where it is
+ * there, the runtime are loaded at run time; the kernel is PTX text.
+ *
+ *   workload NAME PARTS LAUNCHES DEPTH
+ *
+ * PARTS times LAUNCHES launches a thread, DEPTH own frames deep; the figure is the median over the
+ * parts, once by the clock on the wall and once by the thread's processor time, which what else the
+ * machine does leaves alone. Between parts, which is not measured, the tracer has time to write what it has. Each launch
+ * stands inside an NVTX range, which is two jumps while no tool listens.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <nvtx3/nvToolsExt.h>
+
+#include "bench/device.h"
+#include "bench/process.h"
+
+#define MAX_PARTS     1000
+#define MAX_RATE_PART 100000
+#define MAX_THREADS   16
+#define GRAPH_NODES   100
+#define STEP_KERNELS  300
+#define COPY_BYTES    4096
+#define PAUSE_NS      10000000
+
+struct workload {
+	const char *name;
+	int threads;
+	int per_call; /* launches that one call of op starts */
+	int (*op)(CUstream stream);
+	long rate;      /* launches a second; 0: as fast as it goes */
+	int sync_every; /* calls; 0: after each part, which is not measured */
+	bool needs_runtime, needs_graph;
+};
+
+static struct gt_bench_device device;
+static const struct workload *chosen;
+static long parts, launches;
+static int depth;
+
+static double read_clock(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (double)ts.tv_sec * 1e9 + (double)ts.tv_nsec;
+}
+
+static double now(void)
+{
+	return read_clock(CLOCK_MONOTONIC);
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static double median(double *values, long count)
+{
+	qsort(values, (size_t)count, sizeof(*values), compare);
+	return count ? values[count / 2] : 0;
+}
+
+/* ---- what is launched ---- */
+
+static int launch_kernel(CUstream stream)
+{
+	return (int)device.cu.launch(device.kernel, 1, 1, 1, 32, 1, 1, 0, stream, NULL, NULL);
+}
+
+static int copy(CUstream stream)
+{
+	return (int)device.cu.copy_to_device(device.memory, device.host, COPY_BYTES, stream);
+}
+
+static int set(CUstream stream)
+{
+	return device.memset_async((void *)(uintptr_t)device.memory, 0, COPY_BYTES, stream);
+}
+
+static int replay(CUstream stream)
+{
+	return (int)device.cu.graph_launch(device.graph, stream);
+}
+
+static const struct workload workloads[] = {
+	/* name, threads, launches a call, call, rate, synchronise every */
+	{"loop", 1, 1, launch_kernel, 0, 0, false, false},
+	{"loop4", 4, 1, launch_kernel, 0, 0, false, false},
+	{"loop16", 16, 1, launch_kernel, 0, 0, false, false},
+	{"sets", 1, 1, set, 0, 0, true, false},
+	{"rate1k", 1, 1, launch_kernel, 1000, 0, false, false},
+	{"rate10k", 1, 1, launch_kernel, 10000, 0, false, false},
+	{"rate100k", 1, 1, launch_kernel, 100000, 0, false, false},
+	{"rate200k", 1, 1, launch_kernel, 200000, 0, false, false},
+	{"rate300k", 1, 1, launch_kernel, 300000, 0, false, false},
+	{"graph", 1, GRAPH_NODES, replay, 0, 0, false, true},
+	{"copies", 1, 1, copy, 0, 0, false, false},
+	{"decode", 1, 1, launch_kernel, 0, STEP_KERNELS, false, false},
+};
+
+static const struct workload *find(const char *name)
+{
+	for (size_t i = 0; i < sizeof(workloads) / sizeof(workloads[0]); i++)
+		if (!strcmp(workloads[i].name, name))
+			return &workloads[i];
+	return NULL;
+}
+
+/* ---- one thread ---- */
+
+struct job {
+	CUstream stream;
+	double ns, cpu_ns; /* a launch */
+	int failed;
+};
+
+static void one(struct job *job)
+{
+	nvtxRangePushA("launch");
+	job->failed |= chosen->op(job->stream);
+	nvtxRangePop();
+}
+
+struct part {
+	double ns, cpu_ns;
+};
+
+static struct part part_at_full_speed(struct job *job)
+{
+	long calls = launches / chosen->per_call;
+	double each = (double)(calls * chosen->per_call);
+	double cpu = read_clock(CLOCK_THREAD_CPUTIME_ID), start = now();
+	struct part part;
+
+	for (long i = 1; i <= calls; i++) {
+		one(job);
+		if (chosen->sync_every && i % chosen->sync_every == 0)
+			job->failed |= (int)device.cu.stream_synchronize(job->stream);
+	}
+	part.ns = (now() - start) / each;
+	part.cpu_ns = (read_clock(CLOCK_THREAD_CPUTIME_ID) - cpu) / each;
+	job->failed |= (int)device.cu.stream_synchronize(job->stream);
+	return part;
+}
+
+/* Each call when its time has come; what is told is the median call, one reading of the clock included:
+ * the thread's processor time cannot be had so finely. */
+static struct part part_at_a_rate(struct job *job)
+{
+	static double inside[MAX_RATE_PART];
+	double period = 1e9 / (double)chosen->rate, next = now(), start, ns;
+
+	for (long i = 0; i < launches; i++) {
+		while ((start = now()) < next)
+			;
+		one(job);
+		inside[i] = now() - start;
+		next += period;
+	}
+	job->failed |= (int)device.cu.stream_synchronize(job->stream);
+	ns = median(inside, launches);
+	return (struct part){ns, ns};
+}
+
+static __attribute__((noinline)) void measure(struct job *job)
+{
+	static const struct timespec pause = {0, PAUSE_NS};
+	double ns[MAX_PARTS], cpu_ns[MAX_PARTS];
+
+	for (long i = 0; i < parts; i++) {
+		struct part part = chosen->rate ? part_at_a_rate(job) : part_at_full_speed(job);
+
+		ns[i] = part.ns;
+		cpu_ns[i] = part.cpu_ns;
+		if (!chosen->rate)
+			nanosleep(&pause, NULL);
+	}
+	job->ns = median(ns, parts);
+	job->cpu_ns = median(cpu_ns, parts);
+}
+
+/* Frames of different functions, as a program has them. */
+#define FRAME(name, next)                                                                          \
+	static __attribute__((noinline)) void name(int left, struct job *job)                      \
+	{                                                                                          \
+		if (left > 0)                                                                      \
+			next(left - 1, job);                                                       \
+		else                                                                               \
+			measure(job);                                                              \
+		__asm__ volatile("" ::: "memory");                                                 \
+	}
+static void frame_a(int left, struct job *job);
+FRAME(frame_d, frame_a)
+FRAME(frame_c, frame_d)
+FRAME(frame_b, frame_c)
+FRAME(frame_a, frame_b)
+
+/* The first call of a thread is made before anything is measured. */
+static void *run(void *argument)
+{
+	struct job *job = argument;
+
+	job->failed = (int)device.cu.context_set(device.context) |
+		      (int)device.cu.stream_create(&job->stream, CU_STREAM_NON_BLOCKING);
+	if (!job->failed) {
+		one(job);
+		frame_a(depth, job);
+	}
+	return NULL;
+}
+
+/* ---- all of it ---- */
+
+static int run_threads(struct part *ret_part)
+{
+	struct job jobs[MAX_THREADS] = {0};
+	pthread_t ids[MAX_THREADS];
+	double ns[MAX_THREADS], cpu_ns[MAX_THREADS];
+	int failed = 0;
+
+	for (int i = 1; i < chosen->threads; i++)
+		if (pthread_create(&ids[i], NULL, run, &jobs[i]))
+			return EAGAIN;
+	run(&jobs[0]); /* on this thread: under Python its frames are below */
+	for (int i = 1; i < chosen->threads; i++)
+		pthread_join(ids[i], NULL);
+	for (int i = 0; i < chosen->threads; i++) {
+		ns[i] = jobs[i].ns;
+		cpu_ns[i] = jobs[i].cpu_ns;
+		failed |= jobs[i].failed;
+	}
+	ret_part->ns = median(ns, chosen->threads);
+	ret_part->cpu_ns = median(cpu_ns, chosen->threads);
+	return failed;
+}
+
+static double clock_read(void)
+{
+	double start = now();
+
+	for (int i = 0; i < 100000; i++)
+		now();
+	return (now() - start) / 100000;
+}
+
+static int fail(const char *what, int error)
+{
+	printf("failed %s (%d)\n", what, error);
+	return 1;
+}
+
+static int prepare(void)
+{
+	int error = gt_bench_device_open(&device, COPY_BYTES);
+
+	if (!error && chosen->needs_runtime)
+		error = gt_bench_device_runtime(&device);
+	if (!error && chosen->needs_graph)
+		error = gt_bench_device_graph(&device, GRAPH_NODES);
+	return error;
+}
+
+static void tell(const struct part *part, double wall, double drain)
+{
+	printf("device %s\nsimulated %d\n", device.name, device.simulated);
+	printf("ns %.1f\ncpu_ns %.1f\nlaunches %ld\n", part->ns, part->cpu_ns,
+	       parts * (launches / chosen->per_call) * chosen->per_call * chosen->threads);
+	printf("wall_ns %.0f\ndrain_ns %.0f\nclock_ns %.1f\nrss_kib %ld\n", wall, drain,
+	       clock_read(), gt_bench_peak_rss());
+}
+
+int gt_bench_workload(int argc, char **argv);
+
+__attribute__((visibility("default"))) int gt_bench_workload(int argc, char **argv)
+{
+	struct part part = {0};
+	double start, drain;
+	int error;
+
+	chosen = argc == 5 ? find(argv[1]) : NULL;
+	parts = chosen ? strtol(argv[2], NULL, 10) : 0;
+	launches = chosen ? strtol(argv[3], NULL, 10) : 0;
+	depth = chosen ? (int)strtol(argv[4], NULL, 10) : 0;
+	if (!chosen || parts < 1 || parts > MAX_PARTS || launches < chosen->per_call ||
+	    (chosen->rate && launches > MAX_RATE_PART))
+		return fail("usage: workload NAME PARTS LAUNCHES DEPTH", EINVAL);
+	error = prepare();
+	if (error)
+		return fail(device.failed ? device.failed : "?", error);
+	start = now();
+	drain = gt_bench_thread_cpu("gputrace-w");
+	error = run_threads(&part);
+	if (error)
+		return fail("a launch", error);
+	tell(&part, now() - start, gt_bench_thread_cpu("gputrace-w") - drain);
+	fflush(stdout);
+	return 0;
+}

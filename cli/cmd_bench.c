@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * gputrace bench: what tracing costs on this machine, by level and by cause.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/bench.h"
+#include "cli/cmdline.h"
+
+#define REPETITIONS       5
+#define REPETITIONS_QUICK 3
+
+static const struct gt_cmdline_option options[] = {
+	{"workloads", "A,B,...", NULL,
+	 "only these: loop, loop4, loop16, sets, rate1k to rate300k, "
+	 "graph, copies, decode"},
+	{"levels", "A,B,...", NULL,
+	 "only these: none, preload, floor, hooks, kernels, minimal, calls, "
+	 "stacks, python, nvtx, full, pftrace"},
+	{"repetitions", "N", "1..31", "of each run, one after the other through all (5)"},
+	{"quick", NULL, NULL, "fewer and shorter runs, for a first look"},
+	{"peers", NULL, NULL, "torch.profiler and nsys too, where they are on the machine"},
+	{"clock", "WHICH", "wall|cpu",
+	 "wall (default), or cpu: the launching thread's processor time, "
+	 "for a machine that does other things too"},
+	{"format", "NAME", "table|json|markdown",
+	 "table (default), json (with every run), markdown"},
+	{"library", "FILE", NULL, "libgputrace.so (gputrace sets it)"},
+	{"parts", "FOLDER", NULL, "folder of the workloads (gputrace sets it)"},
+	{NULL, NULL, NULL, NULL},
+};
+
+/* ---- what is wanted ---- */
+
+static const char *level_name(size_t i)
+{
+	return i < gt_bench_level_count ? gt_bench_levels[i].name : NULL;
+}
+
+static const char *workload_name(size_t i)
+{
+	return i < gt_bench_workload_count ? gt_bench_workloads[i].name : NULL;
+}
+
+/* Marks the names of a list with commas. Returns the first that is none, NULL: all are. */
+static const char *mark(const char *list, const char *(*name_of)(size_t), bool *ret_wanted)
+{
+	for (const char *word = list; *word; word += *word == ',') {
+		size_t length = strcspn(word, ","), i = 0;
+
+		while (name_of(i) &&
+		       (strlen(name_of(i)) != length || strncmp(name_of(i), word, length) != 0))
+			i++;
+		if (!name_of(i))
+			return word;
+		ret_wanted[i] = true;
+		word += length;
+	}
+	return NULL;
+}
+
+static int choose(const struct gt_cmdline *args, struct gt_bench *bench)
+{
+	const char *workloads = gt_cmdline_get(args, "workloads");
+	const char *levels = gt_cmdline_get(args, "levels"), *wrong = NULL;
+
+	for (size_t i = 0; i < gt_bench_workload_count; i++)
+		bench->wanted_workload[i] =
+			!workloads && (!bench->quick || gt_bench_workloads[i].quick);
+	for (size_t i = 0; i < gt_bench_level_count; i++)
+		bench->wanted_level[i] = gt_bench_levels[i].peer ? bench->peers : !levels;
+	if (workloads)
+		wrong = mark(workloads, workload_name, bench->wanted_workload);
+	if (!wrong && levels)
+		wrong = mark(levels, level_name, bench->wanted_level);
+	return wrong ? gt_cmdline_wrong(args,
+					"'%.*s' is not one of them; see gputrace bench --help",
+					(int)strcspn(wrong, ","), wrong)
+		     : GT_EXIT_OK;
+}
+
+/* ---- the runs ---- */
+
+static void show(const struct gt_bench *bench, size_t repetition, size_t workload, size_t level)
+{
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "\r\033[Kgputrace: repetition %zu of %zu: %s, %s", repetition + 1,
+			bench->repetitions, gt_bench_workloads[workload].title,
+			gt_bench_levels[level].title);
+}
+
+static void note_obstacles(struct gt_bench *bench)
+{
+	for (size_t l = 0; l < gt_bench_level_count; l++) {
+		const char *why = bench->wanted_level[l] ? gt_bench_obstacle(bench, l) : "";
+
+		for (size_t w = 0; w < gt_bench_workload_count; w++)
+			snprintf(bench->runs[w][l].missing, sizeof(bench->runs[w][l].missing), "%s",
+				 why);
+	}
+}
+
+/* Repetition by repetition, so that what else the machine does falls on all of them. */
+static void run_all(struct gt_bench *bench)
+{
+	for (size_t i = 0; i < bench->repetitions; i++)
+		for (size_t w = 0; w < gt_bench_workload_count; w++)
+			for (size_t l = 0; l < gt_bench_level_count; l++)
+				if (bench->wanted_workload[w] && bench->wanted_level[l]) {
+					show(bench, i, w, l);
+					gt_bench_run(bench, w, l);
+				}
+	if (isatty(STDERR_FILENO))
+		fputs("\r\033[K", stderr);
+}
+
+/* The first run of all tells whether anything can be run. */
+static bool can_run(struct gt_bench *bench)
+{
+	struct gt_bench_runs *first = &bench->runs[0][0];
+	char line[512];
+
+	gt_bench_run(bench, 0, 0);
+	if (first->count) {
+		first->count = 0;
+		return true;
+	}
+	snprintf(line, sizeof(line),
+		 "nothing can be measured here: %s; without a GPU: scripts/simcuda gputrace bench",
+		 first->missing);
+	gt_cmdline_complain(line);
+	return false;
+}
+
+static int measure(struct gt_bench *bench, const struct gt_cmdline *args)
+{
+	struct gt_print how = gt_cmdline_print(args);
+
+	snprintf(bench->folder, sizeof(bench->folder), "%s/gputrace-bench-XXXXXX",
+		 getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+	if (!mkdtemp(bench->folder)) {
+		gt_cmdline_complain("no scratch folder can be made; name another place by TMPDIR");
+		return GT_EXIT_FAILED;
+	}
+	if (!can_run(bench)) {
+		gt_bench_clean(bench);
+		return GT_EXIT_FAILED;
+	}
+	note_obstacles(bench);
+	run_all(bench);
+	gt_bench_clean(bench);
+	how.whole_names = true;
+	gt_bench_print(bench, &how, stdout);
+	return GT_EXIT_OK;
+}
+
+static int run_bench(const struct gt_cmdline *args)
+{
+	static struct gt_bench bench;
+	int rc;
+
+	bench.quick = gt_cmdline_get(args, "quick") != NULL;
+	bench.peers = gt_cmdline_get(args, "peers") != NULL;
+	bench.by_cpu =
+		gt_cmdline_get(args, "clock") && !strcmp(gt_cmdline_get(args, "clock"), "cpu");
+	bench.library = gt_cmdline_get(args, "library");
+	bench.parts = gt_cmdline_get(args, "parts");
+	bench.repetitions = (size_t)gt_cmdline_number(
+		args, "repetitions", bench.quick ? REPETITIONS_QUICK : REPETITIONS);
+	if (!bench.library || !bench.parts)
+		return gt_cmdline_wrong(args, "start it as gputrace bench: that knows where its "
+					      "parts are");
+	rc = choose(args, &bench);
+	return rc ? rc : measure(&bench, args);
+}
+
+static const struct gt_cmdline_spec spec = {
+	.command = &gt_command_bench,
+	.details =
+		"Small pieces of CUDA work, each under no tracer, under the least that any CUPTI "
+		"tool costs (the floor), and under gputrace by how much it records. Told are "
+		"nanoseconds of host time a launch, what is added to no tracer and by whom "
+		"(CUPTI, callback, unwinding, Python, NVTX), the tracer's own thread, bytes of "
+		"file a launch, what was lost, resident memory. Works on a GPU and on the "
+		"simulated device, and says which; figures of the simulated one say nothing of "
+		"CUPTI's own cost.",
+	.example = "gputrace bench --quick",
+	.options = options,
+	.run = run_bench,
+};
+
+static int run(int argc, char **argv)
+{
+	return gt_cmdline_main(&spec, argc, argv);
+}
+
+const struct gt_command gt_command_bench = {
+	.name = "bench",
+	.arguments = "[--option...]",
+	.help = "what tracing costs on this machine, by level and by cause",
+	.run = run,
+};

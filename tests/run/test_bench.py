@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""gputrace bench on the simulated device: every level is measured, what cannot be is told. No figure is
+held against a bound."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import unittest
+
+from harness import BUILD, CLI, LIBRARY, ROOT, SCRIPT, RunTest, environment
+from test_traced import simulated
+
+OWN = ["none", "preload", "floor", "hooks", "kernels", "minimal", "calls", "stacks", "python", "nvtx", "full",
+       "pftrace"]
+FAKE_NSYS = """#!/bin/sh
+[ "$1" != --version ] || exit 0
+while [ "$1" != --output ]; do shift; done
+echo report >"$2.nsys-rep"
+shift 2
+exec "$@"
+"""
+FAKE_TORCH = {
+    "__init__.py": "from . import cuda, profiler\n",
+    "cuda.py": "def init(): pass\n",
+    "profiler.py": "class ProfilerActivity:\n    CPU = CUDA = 0\n"
+                   "class profile:\n"
+                   "    def __init__(self, activities, with_stack): self.stack = with_stack\n"
+                   "    def __enter__(self): return self\n"
+                   "    def __exit__(self, *what): pass\n"
+                   "    def export_chrome_trace(self, path):\n"
+                   "        open(path, 'w').write('x' * (2000 if self.stack else 1000))\n",
+}
+
+
+class BenchTest(RunTest):
+    def bench(self, *words, script=SCRIPT, **variables):
+        env = simulated(SIMCUDA_TIME="virtual", TMPDIR=self.scratch, **variables)
+        return subprocess.run(["sh", str(script), "bench", "--repetitions=1", "--quick", *words],
+                              capture_output=True, text=True, check=False, env=env, timeout=240)
+
+    def measure(self, *words, **options):
+        done = self.bench("--format=json", *words, **options)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual([p for p in self.scratch.iterdir() if "gputrace-bench" in p.name], [])
+        return json.loads(done.stdout)
+
+    @staticmethod
+    def levels(told, workload):
+        [found] = [w for w in told["workloads"] if w["name"] == workload]
+        return {level["name"]: level for level in found["levels"]}
+
+
+class TestBench(BenchTest):
+    def test_every_level(self):
+        told = self.measure("--workloads=sets,graph")
+        self.assertIs(told["simulated"], True)
+        self.assertEqual([w["name"] for w in told["workloads"]], ["sets", "graph"])
+        for workload in ("sets", "graph"):
+            levels = self.levels(told, workload)
+            self.assertEqual(list(levels), OWN)
+            for name, level in levels.items():
+                self.assertNotIn("not measured", level, name)
+                self.assertEqual(len(level["ns_per_launch"]["runs"]), 1)
+                self.assertGreater(level["ns_per_launch"]["median"], 0)
+            for name in ("none", "preload", "floor"):
+                self.assertEqual(levels[name]["bytes_per_launch"]["median"], 0, name)
+            for name in ("minimal", "stacks", "full"):
+                self.assertGreater(levels[name]["drain_ns_per_launch"]["median"], 0, name)
+            sizes = [levels[n]["bytes_per_launch"]["median"] for n in ("pftrace", "minimal", "stacks", "full")]
+            self.assertEqual(sizes, sorted(sizes))
+        self.assertEqual(self.levels(told, "graph")["hooks"]["bytes_per_launch"]["median"], 0)
+        self.assertGreater(self.levels(told, "sets")["hooks"]["bytes_per_launch"]["median"], 100)
+        self.assertEqual(set(told["workloads"][0]["split"]),
+                         {"hook", "record", "cupti", "callback", "unwinding", "python", "nvtx", "ring"})
+
+    def test_every_workload(self):
+        names = "loop,loop4,loop16,sets,rate1k,rate10k,rate100k,rate200k,rate300k,graph,copies,decode"
+        told = self.measure("--levels=none,stacks", "--workloads=" + names, "--clock=cpu")
+        for name in names.split(","):
+            for level in self.levels(told, name).values():
+                self.assertNotIn("not measured", level, name)
+                self.assertGreater(level["ns_per_launch"]["median"], 0)
+
+    def test_tables(self):
+        for form, words in (("table", "x floor"), ("markdown", "|---|")):
+            done = self.bench("--workloads=loop", "--levels=none,floor,stacks", "--format=" + form)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            for wanted in (words, "simulated", "no tracer", "floor: CUPTI alone", "Unwind"):
+                self.assertIn(wanted, done.stdout)
+            self.assertNotIn("--level=full", done.stdout)
+
+    def test_wrong_names(self):
+        for words in ("--workloads=loop,nope", "--levels=nope"):
+            done = self.bench(words)
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1))
+            self.assertIn("'nope'", done.stderr)
+
+    def test_without_a_driver(self):
+        done = subprocess.run(["sh", str(SCRIPT), "bench"], capture_output=True, text=True, check=False,
+                              env=environment(LD_LIBRARY_PATH=""), timeout=60)
+        if "libcuda.so.1" not in done.stderr:
+            self.skipTest("there is a driver here")
+        self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (1, "", 1))
+        self.assertIn("scripts/simcuda", done.stderr)
+
+    def test_not_by_the_program_alone(self):
+        done = subprocess.run([str(CLI), "bench"], capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1))
+
+    def test_installed(self):
+        """The parts are found beside an installed command."""
+        prefix = self.scratch / "prefix"
+        for source, target in ((SCRIPT, "bin"), (CLI, "bin"), (LIBRARY, "lib/x86_64-linux-gnu"),
+                               (BUILD / "bench" / "gputrace-workload", "libexec/gputrace"),
+                               (BUILD / "bench" / "libgputrace-workload.so", "libexec/gputrace"),
+                               (BUILD / "bench" / "libgputrace-floor.so", "libexec/gputrace")):
+            (prefix / target).mkdir(parents=True, exist_ok=True)
+            shutil.copy(source, prefix / target)
+        told = self.measure("--workloads=loop", "--levels=floor,stacks,python", script=prefix / "bin" / "gputrace")
+        for level in self.levels(told, "loop").values():
+            self.assertNotIn("not measured", level)
+
+
+class TestPeers(BenchTest):
+    PEERS = ["torch", "torch-stack", "nsys", "nsys-stack"]
+
+    def test_absent_ones_are_named(self):
+        # a PATH with nothing but what the command itself needs
+        tools = self.scratch / "tools"
+        tools.mkdir()
+        for name in ("sh", "readlink", "sed", "cut", "tr"):
+            os.symlink(shutil.which(name), tools / name)
+        told = self.measure("--workloads=loop", "--levels=none", "--peers", PATH=tools)
+        levels = self.levels(told, "loop")
+        self.assertEqual(list(levels), ["none"] + self.PEERS)
+        self.assertIn("nsys is not on this machine", levels["nsys"]["not measured"])
+        self.assertIn("no torch", levels["torch"]["not measured"])
+
+    def test_present_ones_are_measured(self):
+        tools, torch = self.scratch / "tools", self.scratch / "site" / "torch"
+        tools.mkdir()
+        torch.mkdir(parents=True)
+        pathlib.Path(tools, "nsys").write_text(FAKE_NSYS, encoding="utf-8")
+        pathlib.Path(tools, "nsys").chmod(0o755)
+        for name, text in FAKE_TORCH.items():
+            (torch / name).write_text(text, encoding="utf-8")
+        told = self.measure("--workloads=loop", "--levels=none", "--peers", PYTHONPATH=torch.parent,
+                            PATH=f"{tools}:{os.environ['PATH']}")
+        levels = self.levels(told, "loop")
+        sizes = {}
+        for name in self.PEERS:
+            self.assertNotIn("not measured", levels[name])
+            self.assertGreater(levels[name]["ns_per_launch"]["median"], 0)
+            sizes[name] = levels[name]["bytes_per_launch"]["median"]
+        self.assertGreater(sizes["torch-stack"], sizes["torch"])
+        self.assertGreater(sizes["nsys"], 0)
+
+
+if __name__ == "__main__":
+    if not (LIBRARY.exists() and (BUILD / "bench" / "gputrace-workload").exists()):
+        print(f"{LIBRARY} or the workload is not built")
+        sys.exit(77)
+    unittest.main()
