@@ -14,6 +14,7 @@
  *   nvtx_registry.c  what the program registers
  *   nvtx_payload.c   payloads and schemas copied at the call
  *   nvtx_decode.c    payloads as text, on the drain thread
+ *   nvtx_value.c     one value of a payload as text
  *   nvtx_number.c    numbers of the payload types
  *   nvtx_text.c      bounded lengths, wide characters
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Payloads as text, see the header. Drain thread. Every place is checked against the bytes that
+ * Payloads by their schemas as text, see the header. Drain thread. Every place is checked against the bytes that
  * were copied, every loop against a limit: neither the schema nor the data is trusted.
  */
 #include "collectors/nvtx_payload.h"
@@ -9,17 +9,11 @@
 
 #include "collectors/nvtx_number.h"
 #include "collectors/nvtx_registry.h"
-#include "collectors/nvtx_text.h"
-#include "core/text.h"
+#include "collectors/nvtx_value.h"
 
 #define DEPTH_MAX 4u
 #define ARRAY_MAX 16u
-#define HEX_MAX   64u
 #define STEPS_MAX 4096u /* values looked at in one event, however deep */
-
-struct out {
-	char *begin, *at, *end;
-};
 
 /* One payload and what is known about it. */
 struct view {
@@ -31,123 +25,6 @@ struct view {
 	struct gt_nvtx_decoded *decoded;
 	uint32_t *steps; /* left */
 };
-
-static void put(struct out *out, const char *text, size_t length)
-{
-	size_t room = (size_t)(out->end - out->at);
-
-	if (length > room)
-		length = room;
-	memcpy(out->at, text, length);
-	out->at += length;
-}
-
-static void put_cstr(struct out *out, const char *text)
-{
-	put(out, text, strlen(text));
-}
-
-static bool is_full(const struct out *out)
-{
-	return out->at == out->end;
-}
-
-static void put_unsigned(struct out *out, uint64_t value)
-{
-	char text[24];
-
-	put(out, text, gt_text_decimal(text, value));
-}
-
-static void put_signed(struct out *out, int64_t value)
-{
-	if (value < 0)
-		put_cstr(out, "-");
-	put_unsigned(out, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
-}
-
-static void put_hex(struct out *out, const char *data, size_t size)
-{
-	static const char digits[] = "0123456789abcdef";
-
-	put_cstr(out, "0x");
-	for (size_t i = 0; i < size && i < HEX_MAX; i++) {
-		unsigned char byte = (unsigned char)data[i];
-		char pair[2] = {digits[byte >> 4], digits[byte & 15]};
-
-		put(out, pair, 2);
-	}
-}
-
-static void put_address(struct out *out, uint64_t address)
-{
-	char text[24] = "0x";
-
-	put(out, text, 2 + gt_text_hex(text + 2, address));
-}
-
-static void put_registered(struct out *out, uint64_t handle)
-{
-	const struct gt_nvtx_object *object =
-		gt_nvtx_check((const void *)(uintptr_t)handle, GT_NVTX_STRING);
-
-	if (object)
-		put(out, object->text, object->length);
-	else
-		put_address(out, handle);
-}
-
-/* One value of a predefined type; @data has its bytes. */
-static void put_scalar(struct out *out, uint64_t type, const char *data)
-{
-	size_t size = gt_nvtx_type_size(type);
-	char text[32];
-	double real;
-
-	if (size > 8)
-		put_hex(out, data, size);
-	else if (gt_nvtx_load_real(type, data, &real))
-		put(out, text, gt_text_real(text, real));
-	else if (type == NVTX_PAYLOAD_ENTRY_TYPE_NVTX_REGISTERED_STRING_HANDLE)
-		put_registered(out, gt_nvtx_load(data, size));
-	else if (type == NVTX_PAYLOAD_ENTRY_TYPE_ADDRESS || type == NVTX_PAYLOAD_ENTRY_TYPE_BYTE ||
-		 type == NVTX_PAYLOAD_ENTRY_TYPE_COLOR_ARGB)
-		put_address(out, gt_nvtx_load(data, size));
-	else if (type == NVTX_PAYLOAD_ENTRY_TYPE_CHAR || type == NVTX_PAYLOAD_ENTRY_TYPE_CHAR8)
-		put(out, data, *data ? 1 : 0);
-	else if (gt_nvtx_is_signed(type))
-		put_signed(out, gt_nvtx_load_signed(data, size));
-	else
-		put_unsigned(out, gt_nvtx_load(data, size));
-}
-
-static void put_enum(struct out *out, const struct gt_nvtx_enum *e, uint64_t value)
-{
-	uint64_t rest = value;
-	bool any = false;
-
-	for (uint32_t i = 0; i < e->count; i++)
-		if (!e->entries[i].is_flag && e->entries[i].value == value) {
-			put_cstr(out, e->entries[i].name);
-			return;
-		}
-	for (uint32_t i = 0; i < e->count; i++) {
-		uint64_t flag = e->entries[i].value;
-
-		if (!e->entries[i].is_flag || !flag || (rest & flag) != flag)
-			continue;
-		if (any)
-			put_cstr(out, "|");
-		put_cstr(out, e->entries[i].name);
-		rest &= ~flag;
-		any = true;
-	}
-	if (rest || !any) {
-		if (any)
-			put_cstr(out, "|");
-		put_unsigned(out, rest);
-	}
-}
 
 /* ---- places ---- */
 
@@ -178,39 +55,8 @@ static size_t alignment_of(const struct view *view, const struct gt_nvtx_schema 
 	return align && align <= 16 && !(align & (align - 1)) ? align : 1;
 }
 
-static bool is_text(uint64_t type)
-{
-	return type >= NVTX_PAYLOAD_ENTRY_TYPE_CSTRING &&
-	       type <= NVTX_PAYLOAD_ENTRY_TYPE_CSTRING_UTF32;
-}
-
-static size_t text_unit(uint64_t type)
-{
-	if (type == NVTX_PAYLOAD_ENTRY_TYPE_CSTRING_UTF16)
-		return 2;
-	return type == NVTX_PAYLOAD_ENTRY_TYPE_CSTRING_UTF32 ? 4 : 1;
-}
-
-static void put_units(struct out *out, uint64_t type, const char *data, size_t units)
-{
-	size_t unit = text_unit(type);
-	char bytes[4];
-
-	if (unit == 1) {
-		put(out, data, strnlen(data, units));
-		return;
-	}
-	for (size_t i = 0; i < units && !is_full(out); i++) {
-		uint64_t c = gt_nvtx_load(data + i * unit, unit);
-
-		if (!c)
-			return;
-		put(out, bytes, gt_nvtx_text_put(bytes, (uint32_t)c));
-	}
-}
-
 /* The string that was copied beside the payload for the pointer at @place. */
-static bool put_pointed(struct out *out, const struct view *view, size_t place)
+static bool put_pointed(struct gt_nvtx_out *out, const struct view *view, size_t place)
 {
 	size_t at = 0;
 	uint16_t head[2];
@@ -221,7 +67,7 @@ static bool put_pointed(struct out *out, const struct view *view, size_t place)
 		if (head[1] > view->string_bytes - at)
 			return false;
 		if (head[0] == place) {
-			put(out, view->strings + at, head[1]);
+			gt_nvtx_put(out, view->strings + at, head[1]);
 			return true;
 		}
 		at += head[1];
@@ -240,7 +86,7 @@ struct walk {
 	size_t place[GT_NVTX_ENTRIES_MAX]; /* of the entries so far */
 };
 
-static void put_schema(struct out *out, const struct view *view,
+static void put_schema(struct gt_nvtx_out *out, const struct view *view,
 		       const struct gt_nvtx_schema *schema, size_t base, uint32_t depth,
 		       size_t *ret_end);
 
@@ -263,7 +109,7 @@ static bool number_of(const struct walk *walk, uint64_t index, uint32_t current,
 	return true;
 }
 
-static void put_value(struct out *out, struct walk *walk, uint64_t type, size_t *at)
+static void put_value(struct gt_nvtx_out *out, struct walk *walk, uint64_t type, size_t *at)
 {
 	const struct view *view = walk->view;
 	const struct gt_nvtx_enum *e = gt_nvtx_enum_find(view->domain, type);
@@ -277,23 +123,23 @@ static void put_value(struct out *out, struct walk *walk, uint64_t type, size_t 
 	if (schema && walk->depth < DEPTH_MAX) {
 		size_t end = *at;
 
-		put_cstr(out, "{");
+		gt_nvtx_put_cstr(out, "{");
 		put_schema(out, view, schema, *at, walk->depth + 1, &end);
-		put_cstr(out, "}");
+		gt_nvtx_put_cstr(out, "}");
 		*at = schema->static_size ? *at + schema->static_size : end;
 		return;
 	}
 	if (!width || !fits(view, *at, width)) {
-		put_cstr(out, "?");
+		gt_nvtx_put_cstr(out, "?");
 		*at = view->size;
 		return;
 	}
 	if (e)
-		put_enum(out, e, gt_nvtx_load(view->data + *at, width));
+		gt_nvtx_put_enum(out, e, gt_nvtx_load(view->data + *at, width));
 	else if (gt_nvtx_type_size(type))
-		put_scalar(out, type, view->data + *at);
+		gt_nvtx_put_scalar(out, type, view->data + *at);
 	else
-		put_hex(out, view->data + *at, width);
+		gt_nvtx_put_hex(out, view->data + *at, width);
 	*at += width;
 }
 
@@ -323,40 +169,40 @@ static bool is_zero(const struct walk *walk, uint64_t type, size_t at)
 	return gt_nvtx_load(walk->view->data + at, width) == 0;
 }
 
-static void put_array(struct out *out, struct walk *walk, uint32_t i, size_t *at)
+static void put_array(struct gt_nvtx_out *out, struct walk *walk, uint32_t i, size_t *at)
 {
 	const struct gt_nvtx_entry *entry = &walk->schema->entries[i];
 	size_t width = width_of(walk->view, entry->type);
 	uint64_t length = 0, n;
 
-	put_cstr(out, "[");
+	gt_nvtx_put_cstr(out, "[");
 	if (!length_of(walk, i, &length))
 		length = 0;
 	for (n = 0; n < length && n < ARRAY_MAX && *at < walk->view->size; n++) {
 		if (length == UINT64_MAX && is_zero(walk, entry->type, *at))
 			break;
 		if (n)
-			put_cstr(out, ",");
+			gt_nvtx_put_cstr(out, ",");
 		put_value(out, walk, entry->type, at);
 	}
 	if (n < length && length != UINT64_MAX) {
-		put_cstr(out, n ? ",..." : "...");
+		gt_nvtx_put_cstr(out, n ? ",..." : "...");
 		if (width && length - n < (walk->view->size - *at) / width)
 			*at += (length - n) * width;
 	}
-	put_cstr(out, "]");
+	gt_nvtx_put_cstr(out, "]");
 }
 
 /* Embedded, with a length of some kind. */
-static void put_text(struct out *out, struct walk *walk, uint32_t i, size_t *at)
+static void put_text(struct gt_nvtx_out *out, struct walk *walk, uint32_t i, size_t *at)
 {
 	const struct gt_nvtx_entry *entry = &walk->schema->entries[i];
-	size_t unit = text_unit(entry->type);
+	size_t unit = gt_nvtx_text_unit(entry->type);
 	uint64_t length = 0, most = (walk->view->size - *at) / unit;
 
 	if (!length_of(walk, i, &length) || length > most)
 		length = most;
-	put_units(out, entry->type, walk->view->data + *at, length);
+	gt_nvtx_put_units(out, entry->type, walk->view->data + *at, length);
 	if (NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_TYPE(entry->flags) ==
 	    NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_ZERO_TERMINATED)
 		for (uint64_t n = 0; n < length; n++)
@@ -365,15 +211,15 @@ static void put_text(struct out *out, struct walk *walk, uint32_t i, size_t *at)
 	*at += length * unit;
 }
 
-static void put_pointer(struct out *out, struct walk *walk, size_t *at)
+static void put_pointer(struct gt_nvtx_out *out, struct walk *walk, size_t *at)
 {
 	if (!fits(walk->view, *at, sizeof(uint64_t))) {
-		put_cstr(out, "?");
+		gt_nvtx_put_cstr(out, "?");
 		*at = walk->view->size;
 		return;
 	}
 	if (!put_pointed(out, walk->view, *at))
-		put_address(out, gt_nvtx_load(walk->view->data + *at, sizeof(uint64_t)));
+		gt_nvtx_put_address(out, gt_nvtx_load(walk->view->data + *at, sizeof(uint64_t)));
 	*at += sizeof(uint64_t);
 }
 
@@ -386,7 +232,7 @@ static const struct gt_nvtx_schema *union_of(const struct walk *walk, uint32_t i
 }
 
 /* The member that another entry selects. */
-static void put_union(struct out *out, struct walk *walk, uint32_t i, size_t *at)
+static void put_union(struct gt_nvtx_out *out, struct walk *walk, uint32_t i, size_t *at)
 {
 	const struct gt_nvtx_schema *members = union_of(walk, i);
 	size_t inside = *at;
@@ -395,11 +241,11 @@ static void put_union(struct out *out, struct walk *walk, uint32_t i, size_t *at
 	if (number_of(walk, walk->schema->entries[i].detail, i, &member) && member < members->count)
 		put_value(out, walk, members->entries[member].type, &inside);
 	else
-		put_cstr(out, "?");
+		gt_nvtx_put_cstr(out, "?");
 	*at += members->static_size;
 }
 
-static void put_entry_value(struct out *out, struct walk *walk, uint32_t i, size_t *at)
+static void put_entry_value(struct gt_nvtx_out *out, struct walk *walk, uint32_t i, size_t *at)
 {
 	const struct gt_nvtx_entry *entry = &walk->schema->entries[i];
 	uint64_t array = NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_TYPE(entry->flags);
@@ -407,9 +253,9 @@ static void put_entry_value(struct out *out, struct walk *walk, uint32_t i, size
 	if (entry->flags &
 		    (NVTX_PAYLOAD_ENTRY_FLAG_POINTER | NVTX_PAYLOAD_ENTRY_FLAG_OFFSET_FROM_BASE |
 		     NVTX_PAYLOAD_ENTRY_FLAG_OFFSET_FROM_HERE) ||
-	    (is_text(entry->type) && !array && !entry->detail))
+	    (gt_nvtx_is_text(entry->type) && !array && !entry->detail))
 		put_pointer(out, walk, at);
-	else if (is_text(entry->type))
+	else if (gt_nvtx_is_text(entry->type))
 		put_text(out, walk, i, at);
 	else if (array)
 		put_array(out, walk, i, at);
@@ -427,7 +273,7 @@ static size_t place_of(const struct walk *walk, uint32_t i)
 	if (entry->offset)
 		return entry->offset < walk->view->size - walk->base ? walk->base + entry->offset
 								     : walk->view->size;
-	if (is_text(entry->type) && !entry->detail && !entry->flags)
+	if (gt_nvtx_is_text(entry->type) && !entry->detail && !entry->flags)
 		align = walk->schema->pack ? 1 : sizeof(void *);
 	return walk->base + ((walk->at - walk->base + align - 1) & ~(align - 1));
 }
@@ -454,8 +300,8 @@ static bool take_message(struct walk *walk, uint32_t i, size_t *at)
 {
 	struct gt_nvtx_decoded *decoded = walk->view->decoded;
 	uint64_t flags = walk->schema->entries[i].flags;
-	struct out out = {decoded->message, decoded->message,
-			  decoded->message + sizeof(decoded->message) - 1};
+	struct gt_nvtx_out out = {decoded->message, decoded->message,
+				  decoded->message + sizeof(decoded->message) - 1};
 
 	/* TIMESTAMP is the bit beside it */
 	if (!(flags & NVTX_PAYLOAD_ENTRY_FLAG_EVENT_MESSAGE) || *decoded->message)
@@ -465,7 +311,7 @@ static bool take_message(struct walk *walk, uint32_t i, size_t *at)
 	return true;
 }
 
-static void put_entry(struct out *out, struct walk *walk, uint32_t i, bool *any)
+static void put_entry(struct gt_nvtx_out *out, struct walk *walk, uint32_t i, bool *any)
 {
 	const struct gt_nvtx_entry *entry = &walk->schema->entries[i];
 
@@ -473,17 +319,17 @@ static void put_entry(struct out *out, struct walk *walk, uint32_t i, bool *any)
 	if (take_message(walk, i, &walk->at))
 		return;
 	if (*any)
-		put_cstr(out, " ");
+		gt_nvtx_put_cstr(out, " ");
 	*any = true;
 	if (*entry->name) {
-		put_cstr(out, entry->name);
-		put_cstr(out, "=");
+		gt_nvtx_put_cstr(out, entry->name);
+		gt_nvtx_put_cstr(out, "=");
 	}
 	put_entry_value(out, walk, i, &walk->at);
 }
 
 /* Where the number of the selected member stands in a union with an inner selector. */
-static void put_inner_union(struct out *out, struct walk *walk)
+static void put_inner_union(struct gt_nvtx_out *out, struct walk *walk)
 {
 	const struct gt_nvtx_schema *schema = walk->schema;
 	uint64_t member = schema->count;
@@ -495,14 +341,14 @@ static void put_inner_union(struct out *out, struct walk *walk)
 			member = gt_nvtx_load(
 				walk->view->data + walk->base + schema->entries[i].offset, 4);
 	if (member >= schema->count || schema->entries[member].offset > walk->view->size - at) {
-		put_cstr(out, "?");
+		gt_nvtx_put_cstr(out, "?");
 		return;
 	}
 	at += schema->entries[member].offset;
 	put_value(out, walk, schema->entries[member].type, &at);
 }
 
-static void put_schema(struct out *out, const struct view *view,
+static void put_schema(struct gt_nvtx_out *out, const struct view *view,
 		       const struct gt_nvtx_schema *schema, size_t base, uint32_t depth,
 		       size_t *ret_end)
 {
@@ -523,7 +369,7 @@ static void put_schema(struct out *out, const struct view *view,
 		walk.place[i] = walk.at;
 		if (schema->entries[i].flags & NVTX_PAYLOAD_ENTRY_FLAG_HIDE) {
 			char none[1];
-			struct out nowhere = {none, none, none};
+			struct gt_nvtx_out nowhere = {none, none, none};
 
 			put_entry_value(&nowhere, &walk, i, &walk.at);
 			continue;
@@ -556,7 +402,7 @@ static bool next_blob(const char *data, size_t size, size_t *at, struct gt_nvtx_
 	return true;
 }
 
-static void put_blob(struct out *out, const struct view *view, uint64_t id)
+static void put_blob(struct gt_nvtx_out *out, const struct view *view, uint64_t id)
 {
 	const struct gt_nvtx_schema *schema = gt_nvtx_schema_find(view->domain, id);
 	const struct gt_nvtx_enum *e = gt_nvtx_enum_find(view->domain, id);
@@ -566,14 +412,14 @@ static void put_blob(struct out *out, const struct view *view, uint64_t id)
 		return;
 	if (schema)
 		put_schema(out, view, schema, 0, 0, &end);
-	else if (is_text(id))
-		put_units(out, id, view->data, view->size / text_unit(id));
+	else if (gt_nvtx_is_text(id))
+		gt_nvtx_put_units(out, id, view->data, view->size / gt_nvtx_text_unit(id));
 	else if (e && width && width <= view->size)
-		put_enum(out, e, gt_nvtx_load(view->data, width));
+		gt_nvtx_put_enum(out, e, gt_nvtx_load(view->data, width));
 	else if (width && width <= view->size)
-		put_scalar(out, id, view->data);
+		gt_nvtx_put_scalar(out, id, view->data);
 	else
-		put_hex(out, view->data, view->size);
+		gt_nvtx_put_hex(out, view->data, view->size);
 }
 
 static const char *name_of(uint32_t domain, uint64_t id)
@@ -589,7 +435,7 @@ void gt_nvtx_decode(uint32_t domain, const char *data, size_t size,
 		    struct gt_nvtx_decoded *ret_decoded)
 {
 	struct gt_nvtx_decoded *d = ret_decoded;
-	struct out out = {d->text, d->text, d->text + sizeof(d->text) - 1};
+	struct gt_nvtx_out out = {d->text, d->text, d->text + sizeof(d->text) - 1};
 	uint32_t steps = STEPS_MAX;
 	struct view view = {.domain = domain, .decoded = d, .steps = &steps};
 	struct gt_nvtx_blob blob;
@@ -598,7 +444,7 @@ void gt_nvtx_decode(uint32_t domain, const char *data, size_t size,
 	*d = (struct gt_nvtx_decoded){0};
 	while (next_blob(data, size, &at, &blob, &view)) {
 		if (out.at != out.begin)
-			put_cstr(&out, " ");
+			gt_nvtx_put_cstr(&out, " ");
 		else
 			d->schema_name = name_of(domain, blob.schema);
 		put_blob(&out, &view, blob.schema);
