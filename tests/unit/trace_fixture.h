@@ -41,6 +41,11 @@ static const struct gt_string *trace_string(struct trace *t, const char *text)
 	return gt_intern_cstr(t->strings, text);
 }
 
+static inline bool trace_begins(const char *text, const char *with)
+{
+	return strncmp(text, with, strlen(with)) == 0;
+}
+
 static void trace_facts(struct trace *t)
 {
 	t->facts = (struct gt_facts){.version = "0.1.0",
@@ -153,7 +158,8 @@ static void trace_end(struct trace *t)
 	cr_assert_eq(system(command), 0);
 }
 
-static struct gt_stack *trace_stack(uint32_t id, const struct gt_frame *frames, uint32_t count)
+static inline struct gt_stack *trace_stack(uint32_t id, const struct gt_frame *frames,
+					   uint32_t count)
 {
 	struct gt_stack *stack = calloc(1, sizeof(*stack) + count * sizeof(stack->frames[0]));
 
