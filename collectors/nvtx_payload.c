@@ -203,9 +203,9 @@ static size_t on_first_page(const void *at, size_t size)
 static size_t read_foreign(void *out, const void *from, size_t size)
 {
 	size_t first = on_first_page(from, size);
-	char *base = (char *)(uintptr_t)from;
+	uintptr_t base = (uintptr_t)from; /* a number: it may lie on the last page that there is */
 	struct iovec local = {out, size};
-	struct iovec remote[2] = {{base, first}, {base + first, size - first}};
+	struct iovec remote[2] = {{(void *)base, first}, {(void *)(base + first), size - first}};
 	ssize_t n = process_vm_readv(getpid(), &local, 1, remote, first < size ? 2 : 1, 0);
 
 	return n > 0 ? (size_t)n : 0;
