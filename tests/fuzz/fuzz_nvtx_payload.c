@@ -7,13 +7,12 @@
  *   name; the rest is the payload
  */
 #include "collectors/nvtx_payload.h"
-#include "collectors/nvtx_registry.h"
 #include "tests/fuzz/fuzz.h"
 
-#include <stdlib.h>
-#include <string.h>
+/* The table itself, to empty it between inputs: a process has one that only grows. */
+#include "collectors/nvtx_registry.c"
 
-#define SCHEMAS_MAX 20000u
+#include <stdlib.h>
 
 static uint64_t
 	inner[4]; /* two schemas, one of which contains the other, a union, an enumeration */
@@ -35,6 +34,15 @@ static uint64_t add(uint64_t type, const nvtxPayloadSchemaEntry_t *entries, size
 	return gt_nvtx_schema_add(0, &attributes);
 }
 
+static void empty_registry(void)
+{
+	struct registry *r = get();
+
+	memset(r->bucket, 0, sizeof(r->bucket));
+	memset(r->arena, 0, r->used);
+	r->used = ALIGNMENT;
+}
+
 static void add_inner(void)
 {
 	nvtxPayloadSchemaEntry_t entries[2] = {{.type = NVTX_PAYLOAD_ENTRY_TYPE_INT32, .name = "a"},
@@ -51,6 +59,7 @@ static void add_inner(void)
 
 	if (gt_nvtx_registry_start())
 		abort();
+	empty_registry();
 	inner[0] = add(NVTX_PAYLOAD_SCHEMA_TYPE_STATIC, entries, 2, 8);
 	entries[0].type = inner[0];
 	inner[1] = add(NVTX_PAYLOAD_SCHEMA_TYPE_DYNAMIC, entries, 2, 0);
@@ -93,26 +102,39 @@ static void decode(const char *blobs, size_t size)
 	gt_nvtx_decode_numbers(0, blobs, size, ignore_number, &sum);
 }
 
+/* As the program would have it: exactly @size bytes, or, where it does not say how many there are, as
+ * many as its schema or a terminated string may need. The caller frees. */
+static char *place_payload(const uint8_t *data, size_t size, bool has_size)
+{
+	char *place = calloc(1, (has_size ? 0 : GT_NVTX_BLOB_MAX) + size + 1);
+
+	if (!place)
+		abort();
+	memcpy(place, data, size);
+	return has_size ? realloc(place, size ? size : 1) : place;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	nvtxPayloadSchemaEntry_t entries[64] = {0};
 	_Alignas(8) char blobs[GT_NVTX_PAYLOAD_MAX];
 	nvtxPayloadData_t payload = {0};
 	size_t count, used;
-	static unsigned int schemas;
+	char *place;
 
-	if (!inner[0])
-		add_inner();
-	if (size < 4 || schemas++ > SCHEMAS_MAX) /* the arena is not endless */
+	if (size < 4)
 		return 0;
+	add_inner();
 	count = 1 + data[1] % 64;
 	used = 4 + read_entries(data + 4, size - 4, entries, count);
 	payload.schemaId = add(data[0] % 6, entries, count, data[2] & 1 ? size - used : 0);
-	payload.payload = data + used;
+	place = place_payload(data + used, size - used, !(data[3] & 1));
+	payload.payload = place;
 	payload.size = data[3] & 1 ? SIZE_MAX : size - used;
 	if (data[3] & 2) /* no schema at all: a predefined type, or raw */
 		payload.schemaId = data[3];
 	used = gt_nvtx_payload_copy(0, &payload, 1, blobs, sizeof(blobs));
+	free(place);
 	decode(blobs, used);
 	/* and what never was a blob */
 	used = size < sizeof(blobs) ? size : sizeof(blobs);
