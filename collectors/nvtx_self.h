@@ -18,6 +18,10 @@
 /* Domains in which one thread can have ranges open at the same time. */
 #define GT_NVTX_STACKS  16u
 
+/* Levels of one thread and domain that are recorded. Deeper ranges are lost, and counted: a program that
+ * never pops does not fill the memory. */
+#define GT_NVTX_LEVELS  60000u
+
 /* Threads that annotate at the same time. */
 #define GT_NVTX_THREADS 4096u
 

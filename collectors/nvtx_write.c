@@ -6,6 +6,7 @@
  * Application threads: no lock, no allocation, no system call once the thread has a ring.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -20,8 +21,6 @@
 #include "core/clock.h"
 #include "core/forkguard.h"
 #include "core/thread.h"
-
-#define LEVELS_MAX 60000u
 
 enum moment {
 	EARLY, /* no session yet */
@@ -189,13 +188,16 @@ int gt_nvtx_push(struct gt_nvtx_call *call)
 	struct gt_nvtx_self *self = gt_nvtx_self();
 	struct gt_nvtx_stack *stack = self ? gt_nvtx_self_stack(self, call->domain) : NULL;
 
-	if (!stack || stack->depth >= LEVELS_MAX) {
+	if (!stack || stack->depth == INT_MAX) {
 		count_lost();
 		return NVTX_NO_PUSH_POP_TRACKING;
 	}
 	call->op = GT_NVTX_PUSH;
 	call->id = stack->depth++;
-	write_as(self, call);
+	if (call->id < GT_NVTX_LEVELS)
+		write_as(self, call);
+	else
+		count_lost(); /* the level counts all the same: its pop comes too */
 	return (int)call->id;
 }
 
@@ -210,7 +212,8 @@ int gt_nvtx_pop(struct gt_nvtx_call *call)
 	}
 	call->op = GT_NVTX_POP;
 	call->id = --stack->depth;
-	write_as(self, call);
+	if (call->id < GT_NVTX_LEVELS)
+		write_as(self, call);
 	return (int)call->id;
 }
 

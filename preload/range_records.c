@@ -226,15 +226,18 @@ static struct gt_range *begin(struct gt_session *s, const struct gt_nvtx_record 
 	return range;
 }
 
-/* Ranges at @level and deeper that are still open have lost their end. */
+/* Ranges at @level and deeper that are still open have lost their end. They lie above the others. */
 static void close_from(struct gt_session *s, const struct gt_nvtx_record *record, uint64_t level)
 {
 	struct gt_range *range = gt_range_innermost(s->ranges, record->tid);
 
 	while (range) {
 		struct gt_range *below = range->below;
+		bool pushed = !range->started && range->domain == record->domain;
 
-		if (!range->started && range->domain == record->domain && range->key >= level)
+		if (pushed && range->key < level)
+			return;
+		if (pushed)
 			gt_range_finish(s, range, time_of(s, record->time), true);
 		range = below;
 	}

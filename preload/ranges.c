@@ -215,9 +215,9 @@ struct gt_range *gt_range_find_pushed(const struct gt_ranges *ranges, uint32_t t
 {
 	struct gt_range *range = gt_range_innermost(ranges, tid);
 
-	while (range && (range->started || range->domain != domain || range->key != level))
+	while (range && (range->started || range->domain != domain || range->key > level))
 		range = range->below;
-	return range;
+	return range && range->key == level ? range : NULL; /* levels grow inwards */
 }
 
 void gt_range_close(struct gt_ranges *ranges, struct gt_range *range, uint64_t end)

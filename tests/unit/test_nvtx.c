@@ -24,6 +24,7 @@
 #include "collectors/nvtx_payload.h"
 #include "collectors/nvtx_record.h"
 #include "collectors/nvtx_registry.h"
+#include "collectors/nvtx_self.h"
 #include "collectors/nvtx_text.h"
 #include "collectors/records.h"
 #include "core/forkguard.h"
@@ -159,6 +160,33 @@ Test(nvtx, a_full_ring_loses_ranges_counted_and_levels_stay_right)
 	cr_assert_eq(gt_nvtx_count().lost, 1000 - records);
 	cr_assert_eq(nvtxRangePop(), 999);
 	cr_assert_eq(next()->id, 999);
+}
+
+Test(nvtx, levels_over_the_limit_are_counted_and_pops_still_match)
+{
+	const uint64_t extra = 10;
+	const struct gt_nvtx_record *record;
+
+	start_session(32 << 20);
+	for (uint64_t i = 0; i < GT_NVTX_LEVELS + extra; i++)
+		cr_assert_eq(nvtxRangePushA("deep"), (int)i);
+	cr_assert_eq(gt_nvtx_count().lost, extra);
+	for (uint64_t i = 0; i < GT_NVTX_LEVELS; i++) {
+		record = next();
+		cr_assert_eq(record->id, i);
+	}
+	cr_assert_null(next());
+	for (uint64_t i = GT_NVTX_LEVELS + extra; i-- > 0;)
+		cr_assert_eq(nvtxRangePop(), (int)i);
+	for (uint64_t i = GT_NVTX_LEVELS; i-- > 0;) {
+		record = next();
+		cr_assert_eq(record->head.flags, GT_NVTX_POP);
+		cr_assert_eq(record->id, i);
+	}
+	cr_assert_null(next());
+	cr_assert_eq(nvtxRangePop(), NVTX_NO_PUSH_POP_TRACKING);
+	cr_assert_eq(gt_nvtx_count().wrong, 1);
+	cr_assert_eq(gt_nvtx_count().lost, extra);
 }
 
 Test(nvtx, nothing_happens_in_a_forked_child)
@@ -364,6 +392,9 @@ Test(nvtx, a_payload_that_lies_about_its_size_is_cut_where_memory_ends)
 	cr_assert_str_eq(decode_mark(NVTX_TYPE_PAYLOAD_SCHEMA_RAW, end - 4, SIZE_MAX).text, "");
 	cr_assert_str_eq(decode_mark(schema_of(&entry, 1, 8), &wild, 8).text, "s=0x10");
 	cr_assert_str_eq(decode_mark(12345678901u, &wild, 8).text, "0x1000000000000000");
+	wild = UINT64_MAX; /* the last byte of the last page */
+	cr_assert_str_eq(decode_mark(schema_of(&entry, 1, 8), &wild, 8).text,
+			 "s=0xffffffffffffffff");
 }
 
 Test(nvtx, the_message_of_an_event_comes_from_its_payload)
