@@ -199,6 +199,8 @@ static int give_gpu(struct gt_events_json *json, const struct gt_record *r, enum
 	event->launch.nvtx = string(json, r, "nvtx");
 	/* learnt here when the call itself carries no stack */
 	gt_events_json_stack(json, r, "stack", "frames", "modules");
+	event->launch.forward =
+		gt_events_json_stack(json, r, "forward stack", "forward frames", "forward modules");
 	if (kind == GT_EVENT_KERNEL)
 		make_kernel(json, r, event);
 	else if (kind == GT_EVENT_SYNC)

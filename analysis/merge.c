@@ -101,7 +101,8 @@ static void edit_id(struct merge *m, const struct gt_span *span)
 
 static void edit_args(struct merge *m, const struct gt_record *record)
 {
-	static const enum gt_arg ids[] = {GT_ARG_CORRELATION, GT_ARG_EXTERNAL_ID, GT_ARG_STACK};
+	static const enum gt_arg ids[] = {GT_ARG_CORRELATION, GT_ARG_EXTERNAL_ID, GT_ARG_STACK,
+					  GT_ARG_CREATED_STACK, GT_ARG_FORWARD_STACK};
 	struct gt_span other;
 
 	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
@@ -109,8 +110,6 @@ static void edit_args(struct merge *m, const struct gt_record *record)
 			edit_id(m, &record->arg[ids[i]]);
 	if (record->args.kind != GT_SPAN_OBJECT)
 		return;
-	if (gt_span_member(&record->args, "created stack", &other))
-		edit_id(m, &other);
 	if (gt_span_member(&record->args, "wait_on_cuda_event_record_corr_id", &other))
 		edit_id(m, &other);
 	if (gt_record_has(record, GT_ARG_DEVICE) && record->pid < FIRST_HOST)

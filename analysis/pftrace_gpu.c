@@ -35,9 +35,10 @@ static const struct gt_string *text(struct gt_pftrace *pf, const struct gt_pftra
 	return has(args, arg) ? gt_pftrace_find(pf, GT_PFTRACE_GPU_VALUES, args->value[arg]) : NULL;
 }
 
-static const struct gt_stack *created(struct gt_pftrace *pf, const struct gt_pftrace_args *args)
+static const struct gt_stack *stack(struct gt_pftrace *pf, const struct gt_pftrace_args *args,
+				    enum gt_pf_arg arg)
 {
-	uint64_t id = args->value[GT_PF_ARG_CREATED];
+	uint64_t id = args->value[arg];
 
 	return id ? gt_pftrace_find(pf, GT_PFTRACE_STACKS, id) : NULL;
 }
@@ -64,7 +65,7 @@ static void make_kernel(struct gt_pftrace *pf, const struct stage *stage, struct
 		.warps_per_sm_micro = args->value[GT_PF_ARG_WARPS_PER_SM],
 		.est_occupancy_percent = word(args, GT_PF_ARG_EST_OCCUPANCY),
 		.theoretical_occupancy_percent = word(args, GT_PF_ARG_OCCUPANCY),
-		.created = created(pf, args)};
+		.created = stack(pf, args, GT_PF_ARG_CREATED)};
 	triple(args, GT_PF_ARG_GRID_X, kernel->grid);
 	triple(args, GT_PF_ARG_BLOCK_X, kernel->block);
 	triple(args, GT_PF_ARG_CLUSTER_X, kernel->cluster);
@@ -89,7 +90,7 @@ static void make_memory(struct gt_pftrace *pf, const struct stage *stage, struct
 					 .dst_device = word(args, GT_PF_ARG_DST_DEVICE),
 					 .graph_id = word(args, GT_PF_ARG_GRAPH),
 					 .graph_node_id = args->value[GT_PF_ARG_GRAPH_NODE],
-					 .created = created(pf, args)};
+					 .created = stack(pf, args, GT_PF_ARG_CREATED)};
 }
 
 static void make_sync(const struct stage *stage, struct gt_event *event)
@@ -197,7 +198,8 @@ int gt_pftrace_take_stage(struct gt_pftrace *pf, struct gt_wire wire, uint64_t n
 			  .stream = word(&stage.args, GT_PF_ARG_STREAM),
 			  .channel = word(&stage.args, GT_PF_ARG_CHANNEL),
 			  .has_channel = has(&stage.args, GT_PF_ARG_CHANNEL)},
-		.launch = {.nvtx = text(pf, &stage.args, GT_PF_ARG_NVTX)},
+		.launch = {.nvtx = text(pf, &stage.args, GT_PF_ARG_NVTX),
+			   .forward = stack(pf, &stage.args, GT_PF_ARG_FORWARD)},
 	};
 	if (event.end < event.start || !make(pf, &stage, &event)) {
 		pf->events->strange++;

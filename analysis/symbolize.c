@@ -350,22 +350,30 @@ static void take_modules(struct symbolize *s, const struct gt_span *modules)
 		gt_scan_object(&scan, modules->text, take_module, s);
 }
 
+/* The arguments of the stacks that an event may have. */
+static const struct {
+	enum gt_arg id, line, frames, modules;
+} stack_args[] = {
+	{GT_ARG_STACK, GT_ARG_LAUNCHED_BY, GT_ARG_FRAMES, GT_ARG_MODULES},
+	{GT_ARG_CREATED_STACK, GT_ARG_CREATED_BY, GT_ARG_CREATED_FRAMES, GT_ARG_CREATED_MODULES},
+	{GT_ARG_FORWARD_STACK, GT_ARG_FORWARD_BY, GT_ARG_FORWARD_FRAMES, GT_ARG_FORWARD_MODULES},
+};
+
+#define STACKS_OF_EVENT (sizeof(stack_args) / sizeof(stack_args[0]))
+
 static int gather(const struct gt_record *record, const struct gt_header *header, void *data)
 {
 	struct symbolize *s = data;
 	int rc = 0;
 
 	(void)header;
-	if (gt_record_has(record, GT_ARG_MODULES))
-		take_modules(s, &record->arg[GT_ARG_MODULES]);
-	if (gt_record_has(record, GT_ARG_CREATED_MODULES))
-		take_modules(s, &record->arg[GT_ARG_CREATED_MODULES]);
-	if (gt_record_has(record, GT_ARG_FRAMES))
-		rc = take_stack(s, gt_record_int(record, GT_ARG_STACK, 0),
-				&record->arg[GT_ARG_FRAMES]);
-	if (!rc && gt_record_has(record, GT_ARG_CREATED_FRAMES))
-		rc = take_stack(s, gt_record_int(record, GT_ARG_CREATED_STACK, 0),
-				&record->arg[GT_ARG_CREATED_FRAMES]);
+	for (size_t i = 0; i < STACKS_OF_EVENT; i++)
+		if (gt_record_has(record, stack_args[i].modules))
+			take_modules(s, &record->arg[stack_args[i].modules]);
+	for (size_t i = 0; i < STACKS_OF_EVENT && !rc; i++)
+		if (gt_record_has(record, stack_args[i].frames))
+			rc = take_stack(s, gt_record_int(record, stack_args[i].id, 0),
+					&record->arg[stack_args[i].frames]);
 	return rc;
 }
 
@@ -421,28 +429,22 @@ static int by_place(const void *a, const void *b)
 static size_t find_changes(const struct symbolize *s, const struct gt_record *record,
 			   struct change *ret_changes)
 {
-	static const struct {
-		enum gt_arg id, line, frames;
-	} kinds[] = {
-		{GT_ARG_STACK, GT_ARG_LAUNCHED_BY, GT_ARG_FRAMES},
-		{GT_ARG_CREATED_STACK, GT_ARG_CREATED_BY, GT_ARG_CREATED_FRAMES},
-	};
 	size_t count = 0;
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+	for (size_t i = 0; i < STACKS_OF_EVENT; i++) {
 		const struct stack *stack =
-			gt_record_has(record, kinds[i].id)
-				? find_stack(s, gt_record_int(record, kinds[i].id, 0))
+			gt_record_has(record, stack_args[i].id)
+				? find_stack(s, gt_record_int(record, stack_args[i].id, 0))
 				: NULL;
 
 		if (!stack || !stack->frames)
 			continue;
-		if (gt_record_has(record, kinds[i].line))
+		if (gt_record_has(record, stack_args[i].line))
 			ret_changes[count++] =
-				(struct change){&record->arg[kinds[i].line], stack->line};
-		if (gt_record_has(record, kinds[i].frames))
+				(struct change){&record->arg[stack_args[i].line], stack->line};
+		if (gt_record_has(record, stack_args[i].frames))
 			ret_changes[count++] =
-				(struct change){&record->arg[kinds[i].frames], stack->frames};
+				(struct change){&record->arg[stack_args[i].frames], stack->frames};
 	}
 	qsort(ret_changes, count, sizeof(ret_changes[0]), by_place);
 	return count;
@@ -450,7 +452,7 @@ static size_t find_changes(const struct symbolize *s, const struct gt_record *re
 
 static int rewrite(const struct gt_record *record, const struct gt_header *header, void *data)
 {
-	struct change changes[4];
+	struct change changes[2 * STACKS_OF_EVENT];
 	size_t count = find_changes(data, record, changes);
 	int rc = 0;
 

@@ -29,29 +29,49 @@ static void put_place(struct gt_json *json, const struct gt_event *event)
 	gt_json_member_u64(json, "correlation", event->correlation);
 }
 
+/* The names of a stack's arguments. */
+struct stack_keys {
+	const char *words, *number, *frames, *modules;
+};
+
+static const struct stack_keys created_keys = {"created by", "created stack", "created frames",
+					       "created modules"};
+static const struct stack_keys forward_keys = {"forward by", "forward stack", "forward frames",
+					       "forward modules"};
+
+/* A stack beside that of the launch; with its frames where it stands first in the file. */
+static void put_other_stack(struct gt_chrome *chrome, const struct stack_keys *keys,
+			    const struct gt_stack *stack)
+{
+	struct gt_json *json = &chrome->file.batch;
+	bool first;
+
+	if (!stack)
+		return;
+	gt_json_key_text(json, keys->words);
+	gt_chrome_put_launched_by(&chrome->texts, json, stack);
+	gt_json_key_text(json, keys->number);
+	gt_json_u64(json, stack->id);
+	first = gt_chrome_first_use(&chrome->texts, stack);
+	chrome->tally.stacks += first;
+	if (!first && !chrome->options.full_stacks)
+		return;
+	gt_json_key_text(json, keys->frames);
+	gt_chrome_put_frames(&chrome->texts, json, stack);
+	gt_chrome_put_modules(&chrome->texts, json, keys->modules, stack);
+}
+
 /* Graph nodes: only the low half of the node's id, which is what fits a JSON number. */
 static void put_graph(struct gt_chrome *chrome, uint32_t graph, uint64_t node,
 		      const struct gt_stack *created)
 {
 	struct gt_json *json = &chrome->file.batch;
-	bool first;
 
 	if (graph && !chrome->options.few_details) {
 		gt_json_member_u64(json, "graph id", graph);
 		gt_json_member_u64(json, "graph node id", (uint32_t)node);
 	}
-	if (!created)
-		return;
-	gt_json_key(json, "created by");
-	gt_chrome_put_launched_by(&chrome->texts, json, created);
-	gt_json_member_u64(json, "created stack", created->id);
-	first = gt_chrome_first_use(&chrome->texts, created);
-	chrome->tally.stacks += first;
-	if (!first && !chrome->options.full_stacks)
-		return;
-	gt_json_key(json, "created frames");
-	gt_chrome_put_frames(&chrome->texts, json, created);
-	gt_chrome_put_modules(&chrome->texts, json, "created modules", created);
+	put_other_stack(chrome, &created_keys, created);
 }
 
 static void put_shared_memory(struct gt_json *json, const struct gt_kernel_event *kernel)
@@ -268,10 +288,7 @@ static void put_gpu_args(struct gt_chrome *chrome, const struct gt_event *event)
 	if (!event->launch.known)
 		return;
 	gt_chrome_put_stack(chrome, event->launch.stack, true);
-	if (event->launch.forward) {
-		gt_json_key(json, "forward by");
-		gt_chrome_put_launched_by(&chrome->texts, json, event->launch.forward);
-	}
+	put_other_stack(chrome, &forward_keys, event->launch.forward);
 	if (event->launch.op)
 		gt_json_member_u64(json, "External id", event->launch.op);
 	if (event->launch.nvtx) {

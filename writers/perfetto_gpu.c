@@ -157,8 +157,11 @@ static void describe(struct gt_perfetto *pf, const struct gt_event *event,
 		set_graph(pf, k, event->memory.graph_id, event->memory.graph_node_id,
 			  event->memory.created);
 	}
-	if (event->kind != GT_EVENT_RANGE && event->launch.nvtx)
+	if (event->kind == GT_EVENT_RANGE)
+		return;
+	if (event->launch.nvtx)
 		set(k, GT_PF_ARG_NVTX, gt_perfetto_value(pf, event->launch.nvtx, true));
+	set_if(k, GT_PF_ARG_FORWARD, gt_perfetto_stack(pf, event->launch.forward));
 }
 
 /* ---- writing them ---- */

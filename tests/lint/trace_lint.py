@@ -428,7 +428,8 @@ class Lint:
         framed = {}
         for number, event in self.events:
             args = event.get("args", {})
-            for key, frames in (("stack", "frames"), ("created stack", "created frames")):
+            for key, frames in (("stack", "frames"), ("created stack", "created frames"),
+                                ("forward stack", "forward frames")):
                 if key not in args:
                     continue
                 if frames in args:

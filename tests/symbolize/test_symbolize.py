@@ -54,7 +54,8 @@ def make_trace(stacks, modules):
     for number in range(1, len(stacks) + 1):
         events.append({"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 1000,
                        "dur": 1, "args": {"launched by": "old", "created by": "old",
-                                          "stack": number, "created stack": 1}})
+                                          "forward by": "old", "stack": number,
+                                          "created stack": 1, "forward stack": 1}})
     lines = ",\n".join(json.dumps(event) for event in events)
     return '{"schemaVersion": 1,\n"traceEvents": [\n' + lines + '\n], "ledger": {"a": 1}}\n'
 
@@ -101,7 +102,8 @@ class Symbolize(unittest.TestCase):
                                  {LIBRARY: build_id(LIBRARY)})
         self.assertRegex(events[0]["args"]["frames"][0], r"^touch \(/.*/inlined\.c:\d+\)$")
         self.assertEqual(events[0]["args"]["launched by"], events[2]["args"]["launched by"])
-        self.assertEqual(events[0]["args"]["launched by"], events[3]["args"]["created by"])
+        for key in "created by", "forward by":
+            self.assertEqual(events[0]["args"]["launched by"], events[3]["args"][key])
         self.assertRegex(events[1]["args"]["launched by"], r"\.so\+0x[0-9a-f]+ \(inlined\.c:\d+\)$")
 
     def test_everything_else_stays(self):

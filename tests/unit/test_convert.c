@@ -195,6 +195,7 @@ static struct gt_event any_event(struct trace *t, uint32_t i, struct gt_launch *
 			launches[e.correlation].first = false;
 		}
 		e.launch.nvtx = e.launch.known && any(2) ? trace_string(t, "nn:forward") : NULL;
+		e.launch.forward = e.launch.known && any(3) == 0 ? stacks[any(3)] : NULL;
 		e.place.has_channel = e.kind == GT_EVENT_KERNEL && any(2);
 		e.place.channel = e.place.has_channel ? any(4) : 0;
 	}
