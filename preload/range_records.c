@@ -21,8 +21,6 @@
 /* An end that finds no start in so many rounds over all rings has none. */
 #define END_ROUNDS       4u
 
-#define STEP             "ProfilerStep#"
-
 /* ---- strings ---- */
 
 static const struct gt_string *keep(struct gt_session *s, const char *text, size_t length)
@@ -193,22 +191,8 @@ void gt_range_finish(struct gt_session *session, struct gt_range *range, uint64_
 	event.end = end > range->start ? end : range->start;
 	event.range = range->event;
 	gt_emit_event(session, &event);
+	gt_range_steps_end(session->ranges, range);
 	gt_range_close(session->ranges, range, event.end);
-}
-
-/* The steps that analysers look for. A step inside a step stays what it is. */
-static void rename_step(struct gt_session *s, struct gt_range *range)
-{
-	struct gt_ranges *ranges = s->ranges;
-	char text[48];
-
-	if (!*ranges->step_range || strcmp(range->event.name->text, ranges->step_range) != 0)
-		return;
-	for (struct gt_range *r = range->below; r; r = r->below)
-		if (!strncmp(r->event.name->text, STEP, strlen(STEP)))
-			return;
-	gt_text_format(text, sizeof(text), STEP "%lu", (unsigned long)ranges->steps++);
-	range->event.name = keep(s, text, strlen(text));
 }
 
 static struct gt_range *begin(struct gt_session *s, const struct gt_nvtx_record *record)
@@ -222,7 +206,8 @@ static struct gt_range *begin(struct gt_session *s, const struct gt_nvtx_record 
 	range->label = label_of(s, range->event.domain, range->event.name);
 	range->domain = record->domain;
 	range->key = record->id;
-	rename_step(s, range);
+	range->started = record->head.flags == GT_NVTX_START;
+	gt_range_steps_begin(s, range);
 	return range;
 }
 

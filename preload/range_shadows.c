@@ -49,6 +49,13 @@ static void find_operator(struct gt_ranges *ranges, struct gt_range *range,
 		tie_backward(ranges, launch, numbered->sequence, backward);
 }
 
+static void expect_work(struct gt_range *range, bool will_be_told)
+{
+	range->has_work = true;
+	range->launches += will_be_told;
+	range->pending += will_be_told;
+}
+
 void gt_ranges_launch(struct gt_session *session, struct gt_launch *launch, bool expects)
 {
 	struct gt_ranges *ranges = session->ranges;
@@ -61,13 +68,9 @@ void gt_ranges_launch(struct gt_session *session, struct gt_launch *launch, bool
 		return;
 	launch->nvtx = range->label;
 	launch->range = range->event.id;
-	if (!expects || !session->has_cupti)
-		return;
-	for (uint32_t i = 0; range && i < GT_RANGE_CHAIN_MAX; i++) {
-		if (!range->end && !range->event.is_operator) {
-			range->launches++;
-			range->pending++;
-		}
+	for (uint32_t i = 0; expects && range && i < GT_RANGE_CHAIN_MAX; i++) {
+		if (!range->end && !range->event.is_operator)
+			expect_work(range, session->has_cupti);
 		range = gt_range_outer(ranges, range);
 	}
 }

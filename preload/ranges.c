@@ -24,7 +24,7 @@ struct gt_ranges *gt_ranges_new(const char *step_range, bool operators)
 	gt_arena_init(&ranges->arena, MEMORY_MAX);
 	ranges->closed_last = &ranges->closed_first;
 	ranges->next_id = FIRST_ID;
-	ranges->step_range = step_range;
+	ranges->steps.wanted = step_range;
 	ranges->operators = operators;
 	return ranges;
 }

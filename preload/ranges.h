@@ -6,6 +6,7 @@
  *
  *   ranges.c         which ranges are open on which thread; their lives
  *   range_records.c  records in, events out
+ *   range_steps.c    which ranges are steps
  *   range_shadows.c  GPU operations and shadows
  *
  * A trace begins with the first use of CUDA: ranges that were over by then are counted, those still
@@ -23,7 +24,7 @@ struct gt_session;
 struct gt_ranges;
 struct gt_nvtx_record;
 
-/* NULL: no memory. @step_range: name of the ranges that are steps, or "". @operators: ranges with the
+/* NULL: no memory. @step_range: name of the ranges that are steps, "auto", or "". @operators: ranges with the
  * names that PyTorch gives its operators are operators. */
 struct gt_ranges *gt_ranges_new(const char *step_range, bool operators);
 

@@ -39,6 +39,7 @@ struct gt_range {
 	uint32_t launches;   /* calls inside that start GPU work */
 	uint32_t pending;    /* of these: no operation has come yet */
 	bool started;        /* by START: any thread may end it */
+	bool has_work;       /* something that starts GPU work was called inside */
 	bool settled;        /* its shadows are out */
 };
 
@@ -52,6 +53,20 @@ struct gt_range_thread {
 struct gt_range_end {
 	uint64_t program_id, time; /* MONOTONIC */
 	uint32_t rounds;           /* that it has been waiting */
+};
+
+#define GT_RANGE_CANDIDATES 64u
+
+/* Which ranges are steps, see range_steps.c. */
+struct gt_range_steps {
+	const char *wanted;            /* their name, "auto", or "" */
+	const struct gt_string *found; /* auto: their name, NULL: not known yet */
+	uint64_t count;
+	uint32_t seen_count;
+	struct { /* auto: the newest ranges that would be steps if they came again */
+		uint32_t tid;
+		const struct gt_string *name;
+	} seen[GT_RANGE_CANDIDATES];
 };
 
 /* Where an operator of the forward pass launched something. */
@@ -79,10 +94,9 @@ struct gt_ranges {
 	uint32_t end_count;
 	uint64_t next_id;
 	uint64_t next_settle; /* MONOTONIC ns */
-	uint64_t steps;
 	uint64_t lost;
 	size_t string_bytes; /* that names of ranges take */
-	const char *step_range;
+	struct gt_range_steps steps;
 	bool operators; /* of PyTorch are told by their names */
 	struct gt_range_forward forwards[GT_RANGE_FORWARDS]; /* by sequence modulo their number */
 };
@@ -115,6 +129,14 @@ void gt_range_drop_reference(struct gt_ranges *ranges, struct gt_range *range);
 
 /* Settles the oldest closed ranges without waiting for their work: others need the room. */
 void gt_range_settle_oldest(struct gt_session *session);
+
+/* ---- range_steps.c ---- */
+
+/* A range that begins is renamed if it is a step; its label is not. */
+void gt_range_steps_begin(struct gt_session *session, struct gt_range *range);
+
+/* A range is over. */
+void gt_range_steps_end(struct gt_ranges *ranges, const struct gt_range *range);
 
 /* ---- range_records.c ---- */
 

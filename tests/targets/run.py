@@ -152,8 +152,10 @@ def read_ranges(stdout, step_range):
             continue
         if rest[0] == "step":
             names = [rest[1]] * int(rest[2])
-            if rest[1] == step_range:
+            if step_range in (rest[1], "auto"):
                 names = ["ProfilerStep#%d" % i for i in range(int(rest[2]))]
+            if step_range == "auto":  # the first is a step only because of the second
+                names[0] = rest[1]
             for name in names:
                 rows[("range", name, "")] += 1
                 rows[("shadow", name)] += 1
