@@ -13,6 +13,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "analysis/progress.h"
+
 #define CHUNK ((size_t)256 << 10)
 
 struct packing {
@@ -83,15 +85,14 @@ static int open_files(struct packing *p)
 
 static int copy_all(struct packing *p, gzFile out, char *chunk)
 {
-	uint64_t done = 0, size = (uint64_t)p->before.st_size;
 	ssize_t n;
 
 	while ((n = read(p->from, chunk, CHUNK)) > 0) {
 		errno = EIO;
 		if (gzwrite(out, chunk, (unsigned int)n) != n)
 			return fail(p, -errno, NULL);
-		done += (uint64_t)n;
-		if (p->step && !p->step(p->context, size ? (int)(done * 100 / size) : 100))
+		gt_progress_add(n);
+		if (p->step && !p->step(p->context))
 			return fail(p, -EINTR, "packing was interrupted");
 	}
 	return n < 0 ? fail(p, -errno, NULL) : 0;

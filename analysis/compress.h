@@ -16,8 +16,8 @@ struct gt_compress {
 	char error[4400];  /* one line, when the call failed */
 };
 
-/* Called now and then with 0..100 of the file; false: stop (-EINTR, the original stays alone). */
-typedef bool gt_compress_step(void *context, int percent);
+/* Called now and then; false: stop (-EINTR, the original stays alone). */
+typedef bool gt_compress_step(void *context);
 
 /*
  * Packs @path into "<path>.gz", which must not exist, and removes @path. Refuses a JSON trace that is

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analysis/input.h"
 #include "core/event.h"
 #include "core/facts.h"
 #include "core/intern.h"
@@ -53,6 +54,9 @@ void gt_events_fini(struct gt_events *events);
 
 /* Reads a .pftrace of gputrace's. -EBADMSG: it is something else, or damaged from the start. */
 int gt_events_read_pftrace(struct gt_events *events, const char *path);
+
+/* The same of an input that stands at its beginning. */
+int gt_events_read_pftrace_input(struct gt_events *events, struct gt_input *in);
 
 /* Reads a JSON trace of gputrace's. The same. */
 int gt_events_read_json(struct gt_events *events, const char *path);

@@ -12,25 +12,19 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "analysis/progress.h"
 #include "analysis/scan.h"
 
 #define CHUNK   (256u << 10)
 #define LARGEST (1u << 30)
 
-int gt_input_open(struct gt_input *in, const char *path)
+static int open_file(struct gt_input *in, int fd)
 {
-	int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : dup(STDIN_FILENO);
 	struct stat st;
 
-	*in = (struct gt_input){.path = path};
-	if (fd < 0)
-		return -errno;
-	if (!fstat(fd, &st)) {
-		in->total = (uint64_t)st.st_size;
-		if (S_ISDIR(st.st_mode)) {
-			close(fd);
-			return -EISDIR;
-		}
+	if (!fstat(fd, &st) && S_ISDIR(st.st_mode)) {
+		close(fd);
+		return -EISDIR;
 	}
 	in->gz = gzdopen(fd, "r");
 	in->room = CHUNK * 2;
@@ -47,10 +41,33 @@ int gt_input_open(struct gt_input *in, const char *path)
 	return 0;
 }
 
+int gt_input_open(struct gt_input *in, const char *path)
+{
+	int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : dup(STDIN_FILENO);
+
+	*in = (struct gt_input){.path = path};
+	return fd < 0 ? -errno : open_file(in, fd);
+}
+
+int gt_input_open_fd(struct gt_input *in, const char *path, int fd)
+{
+	*in = (struct gt_input){.path = path, .silent = true};
+	return open_file(in, fd);
+}
+
+/* What was read of a file that is given up will be read again. */
+static void tell_end(struct gt_input *in)
+{
+	if (!in->silent && !in->ended)
+		gt_progress_add(-(int64_t)in->told);
+}
+
 void gt_input_close(struct gt_input *in)
 {
-	if (in->gz)
+	if (in->gz) {
+		tell_end(in);
 		gzclose_r(in->gz);
+	}
 	free(in->buffer);
 	in->gz = NULL;
 	in->buffer = NULL;
@@ -99,6 +116,16 @@ static int make_room(struct gt_input *in)
 	return 0;
 }
 
+static void tell(struct gt_input *in)
+{
+	z_off_t at = in->silent ? 0 : gzoffset(in->gz);
+
+	if (at > 0 && (uint64_t)at > in->told) {
+		gt_progress_add(at - (int64_t)in->told);
+		in->told = (uint64_t)at;
+	}
+}
+
 int gt_input_more(struct gt_input *in)
 {
 	int rc = make_room(in), n, code;
@@ -119,6 +146,7 @@ int gt_input_more(struct gt_input *in)
 			in->damage = code == Z_BUF_ERROR ? "the compressed data breaks off" : text;
 		n = 0;
 	}
+	tell(in);
 	in->size += (size_t)n;
 	memset(in->buffer + in->size, 0, GT_SCAN_PADDING);
 	return rc < 0 ? rc : n > 0;
@@ -129,11 +157,4 @@ void gt_input_position(const struct gt_input *in, size_t offset, uint64_t *ret_l
 {
 	*ret_line = in->lines + count_lines(in->data, offset) + 1;
 	*ret_byte = in->bytes + offset;
-}
-
-int gt_input_percent(const struct gt_input *in)
-{
-	z_off_t at = in->gz ? gzoffset(in->gz) : 0;
-
-	return in->total && at > 0 ? (int)((uint64_t)at * 100 / in->total) : 0;
 }

@@ -25,11 +25,16 @@ struct gt_input {
 	size_t start;   /* of the window in the buffer */
 	uint64_t bytes; /* consumed before the window */
 	uint64_t lines; /* newlines consumed before the window */
-	uint64_t total; /* bytes of the file as it lies on disk */
+	uint64_t told;  /* bytes of the file as it lies on disk, told as progress */
+	bool silent;    /* nothing is told */
 };
 
 /* Opens @path ("-" is the standard input); the string must outlive the input. Negative errno. */
 int gt_input_open(struct gt_input *in, const char *path);
+
+/* The same of an open descriptor, which is the input's from then on, also on failure. Reading is not told as
+ * progress: it is another input's. */
+int gt_input_open_fd(struct gt_input *in, const char *path, int fd);
 void gt_input_close(struct gt_input *in);
 
 /* Forgets the first @n bytes of the window. */
@@ -42,8 +47,5 @@ int gt_input_more(struct gt_input *in);
 /* Where @offset of the window lies in the file (uncompressed): line and byte, counted from 1 and 0. */
 void gt_input_position(const struct gt_input *in, size_t offset, uint64_t *ret_line,
 		       uint64_t *ret_byte);
-
-/* How far reading is, 0 to 100. */
-int gt_input_percent(const struct gt_input *in);
 
 #endif

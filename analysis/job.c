@@ -15,14 +15,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analysis/progress.h"
+
 #define MAX_THREADS 16
-
-static bool ends_with(const char *text, const char *suffix)
-{
-	size_t n = strlen(text), m = strlen(suffix);
-
-	return n >= m && !strcmp(text + n - m, suffix);
-}
 
 static int by_name(const void *a, const void *b)
 {
@@ -41,9 +36,31 @@ static int add_path(struct gt_job *job, const char *folder, const char *name)
 	return -ENOMEM;
 }
 
+/* Endings of traces; in a folder that holds one trace in two forms the first of them counts. */
+static const char *const endings[] = {".json", ".json.gz", ".pftrace", ".pftrace.gz"};
+
+/* The number of the ending of @name, or -1; *ret_stem bytes stand before it and before ".pt.trace". */
+static int ending_of(const char *name, size_t *ret_stem)
+{
+	size_t n = strlen(name);
+
+	for (int i = 0; i < 4; i++) {
+		size_t m = strlen(endings[i]);
+
+		if (n < m || strcmp(name + n - m, endings[i]))
+			continue;
+		n -= m;
+		*ret_stem = n > 9 && !memcmp(name + n - 9, ".pt.trace", 9) ? n - 9 : n;
+		return i;
+	}
+	return -1;
+}
+
 static bool is_trace(const char *name)
 {
-	return name[0] != '.' && (ends_with(name, ".json") || ends_with(name, ".json.gz"));
+	size_t stem;
+
+	return name[0] != '.' && ending_of(name, &stem) >= 0;
 }
 
 static int add_traces(struct gt_job *job, const char *folder)
@@ -83,7 +100,44 @@ static int add_asides(struct gt_job *job, const char *folder)
 	return rc == -EACCES ? 0 : rc;
 }
 
-static int add_folder(struct gt_job *job, const char *folder)
+/* Does @path hold the trace of @other once more, in a later form? */
+static bool repeats(const char *path, const char *other)
+{
+	size_t stem, other_stem;
+	int form = ending_of(path, &stem), other_form = ending_of(other, &other_stem);
+
+	return form > other_form && stem == other_stem && !memcmp(path, other, stem);
+}
+
+/* `gputrace convert` leaves both forms of a trace beside each other: its sums are not to be doubled. */
+static void drop_repeated(struct gt_job *job, size_t first, void (*complain)(const char *line))
+{
+	size_t kept = first, stem;
+	char line[8400];
+
+	for (size_t i = first; i < job->paths.count; i++) {
+		const char *same = NULL;
+
+		if (ending_of(job->paths.at[i], &stem) == 0)
+			continue;
+		for (size_t j = first; !same && j < job->paths.count; j++)
+			if (job->paths.at[j] && repeats(job->paths.at[i], job->paths.at[j]))
+				same = job->paths.at[j];
+		if (!same)
+			continue;
+		snprintf(line, sizeof(line), "%.4096s: left out, it is %.4096s in another form",
+			 job->paths.at[i], same);
+		complain(line);
+		free(job->paths.at[i]);
+		job->paths.at[i] = NULL;
+	}
+	for (size_t i = first; i < job->paths.count; i++)
+		if (job->paths.at[i])
+			job->paths.at[kept++] = job->paths.at[i];
+	job->paths.count = kept;
+}
+
+static int add_folder(struct gt_job *job, const char *folder, void (*complain)(const char *line))
 {
 	size_t before = job->paths.count;
 	int rc = add_traces(job, folder);
@@ -95,6 +149,7 @@ static int add_folder(struct gt_job *job, const char *folder)
 	if (rc)
 		return rc;
 	qsort(job->paths.at + before, job->paths.count - before, sizeof(char *), by_name);
+	drop_repeated(job, before, complain);
 	return 0;
 }
 
@@ -109,10 +164,11 @@ static int add_input(struct gt_job *job, const char *input, void (*complain)(con
 	if (stat(input, &st))
 		rc = -errno;
 	else
-		rc = S_ISDIR(st.st_mode) ? add_folder(job, input) : add_path(job, "", input);
+		rc = S_ISDIR(st.st_mode) ? add_folder(job, input, complain)
+					 : add_path(job, "", input);
 	if (rc < 0) {
 		snprintf(line, sizeof(line), "%.4096s: %s", input,
-			 rc == -ENODATA ? "no trace (*.json, *.json.gz) in this folder"
+			 rc == -ENODATA ? "no trace (*.json, *.json.gz, *.pftrace) in this folder"
 					: strerror(-rc));
 		complain(line);
 	}
@@ -186,6 +242,8 @@ int gt_job_find(struct gt_job *job, char *const *inputs, size_t count,
 	*job = (struct gt_job){0};
 	for (size_t i = 0; !rc && i < count; i++)
 		rc = add_input(job, inputs[i], complain);
+	for (size_t i = 0; !rc && i < job->paths.count; i++)
+		gt_progress_expect_file(job->paths.at[i]);
 	return rc;
 }
 

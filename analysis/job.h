@@ -16,7 +16,8 @@ struct gt_job {
 	size_t count;
 };
 
-/* Fills job->paths: every file of @inputs, of a folder every *.json and *.json.gz in it. -ENOENT: an
+/* Fills job->paths: every file of @inputs, of a folder every *.json, *.json.gz, *.pftrace and
+ * *.pftrace.gz in it, one of each trace. -ENOENT: an
  * input does not exist, -ENODATA: a folder holds no trace; said through @complain. */
 int gt_job_find(struct gt_job *job, char *const *inputs, size_t count,
 		void (*complain)(const char *line));

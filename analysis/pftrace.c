@@ -8,8 +8,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "analysis/input.h"
-
 #define NOT_OURS "not a .pftrace of gputrace"
 
 /* What a packet holds, before any of it is acted on: time comes before content. */
@@ -152,16 +150,23 @@ static int verdict(struct gt_pftrace *pf, int error)
 	return error ? gt_events_fail(events, pf->path, strerror(-error), error) : 0;
 }
 
+int gt_events_read_pftrace_input(struct gt_events *events, struct gt_input *in)
+{
+	struct gt_pftrace pf = {.events = events, .path = in->path};
+	int error = take_packets(&pf, in);
+
+	gt_pftrace_names_fini(&pf);
+	return verdict(&pf, error);
+}
+
 int gt_events_read_pftrace(struct gt_events *events, const char *path)
 {
-	struct gt_pftrace pf = {.events = events, .path = path};
 	struct gt_input in;
 	int error = gt_input_open(&in, path);
 
 	if (error)
 		return gt_events_fail(events, path, strerror(-error), error);
-	error = take_packets(&pf, &in);
+	error = gt_events_read_pftrace_input(events, &in);
 	gt_input_close(&in);
-	gt_pftrace_names_fini(&pf);
-	return verdict(&pf, error);
+	return error;
 }

@@ -13,176 +13,20 @@
 #include <string.h>
 
 #include "analysis/input.h"
-
-#define ARG_SLOTS 128
-
-_Static_assert(GT_ARG_COUNT_ <= 64, "arg_mask is one word");
-
-static const struct {
-	const char *key;
-	uint32_t len;
-} arg_keys[GT_ARG_COUNT_] = {
-#define GT_ARG(id, text) {text, sizeof(text) - 1},
-#include "analysis/args.def"
-#undef GT_ARG
-};
+#include "analysis/reader_take.h"
+#include "analysis/translated.h"
 
 struct reader {
 	struct gt_input in;
 	struct gt_scan scan;
-	struct gt_record record;
+	struct gt_taker taker;
 	struct gt_reading *reading;
 	gt_reader_event event;
 	void *data;
+	char *ledger;     /* out of an event */
 	char *decoded[2]; /* name and category without escapes */
 	size_t decoded_room[2];
-	uint8_t slot[ARG_SLOTS]; /* hash of a key -> enum gt_arg + 1 */
 };
-
-static inline unsigned int arg_hash(const char *key, uint32_t len)
-{
-	return (len * 7u + (unsigned char)key[0] * 3u + (unsigned char)key[len - 1]) % ARG_SLOTS;
-}
-
-static void fill_slots(struct reader *r)
-{
-	for (unsigned int i = 0; i < GT_ARG_COUNT_; i++) {
-		unsigned int h = arg_hash(arg_keys[i].key, arg_keys[i].len);
-
-		while (r->slot[h])
-			h = (h + 1) % ARG_SLOTS;
-		r->slot[h] = (uint8_t)(i + 1);
-	}
-}
-
-static int find_arg(const struct reader *r, const struct gt_span *key)
-{
-	unsigned int h;
-
-	if (!key->len)
-		return -1;
-	for (h = arg_hash(key->text, key->len); r->slot[h]; h = (h + 1) % ARG_SLOTS) {
-		unsigned int i = r->slot[h] - 1u;
-
-		if (gt_span_is(key, arg_keys[i].key, arg_keys[i].len))
-			return (int)i;
-	}
-	return -1;
-}
-
-static const char *arg_member(struct gt_scan *scan, const struct gt_span *key, const char *value,
-			      void *data)
-{
-	struct reader *r = data;
-	struct gt_span span;
-	const char *next = gt_scan_value(scan, value, &span);
-	int arg = next ? find_arg(r, key) : -1;
-
-	if (arg >= 0) {
-		r->record.arg[arg] = span;
-		r->record.arg_mask |= 1ull << arg;
-	}
-	return next;
-}
-
-/* A pid or tid: a number, or a text that stands for one. */
-static bool read_lane(const struct gt_span *span, int64_t *ret_value)
-{
-	uint32_t hash = 2166136261u;
-
-	if (span->kind == GT_SPAN_NUMBER)
-		return gt_span_int(span, ret_value);
-	if (span->kind != GT_SPAN_STRING)
-		return false;
-	for (uint32_t i = 0; i < span->len; i++)
-		hash = (hash ^ (unsigned char)span->text[i]) * 16777619u;
-	*ret_value = -2 - (int64_t)(hash & 0x3fffffff);
-	return true;
-}
-
-static void take_phase(struct gt_record *record, const struct gt_span *span)
-{
-	if (span->kind == GT_SPAN_STRING && span->len == 1)
-		record->ph = *span->text;
-}
-
-static void take_name(struct gt_record *record, const struct gt_span *span)
-{
-	record->name = *span;
-}
-
-static void take_cat(struct gt_record *record, const struct gt_span *span)
-{
-	record->cat = *span;
-}
-
-static void take_pid(struct gt_record *record, const struct gt_span *span)
-{
-	record->pid_text = *span;
-	record->has_pid = read_lane(span, &record->pid);
-}
-
-static void take_tid(struct gt_record *record, const struct gt_span *span)
-{
-	record->tid_text = *span;
-	record->has_tid = read_lane(span, &record->tid);
-}
-
-static void take_ts(struct gt_record *record, const struct gt_span *span)
-{
-	record->ts_text = *span;
-	record->has_ts = gt_span_ns(span, &record->ts);
-}
-
-static void take_dur(struct gt_record *record, const struct gt_span *span)
-{
-	record->dur_text = *span;
-	record->has_dur = gt_span_ns(span, &record->dur);
-}
-
-static void take_id(struct gt_record *record, const struct gt_span *span)
-{
-	record->id_text = *span;
-	record->has_id = span->kind == GT_SPAN_NUMBER && gt_span_int(span, &record->id);
-}
-
-static const struct {
-	const char *key;
-	uint32_t len;
-	void (*take)(struct gt_record *record, const struct gt_span *span);
-} members[] = {
-	{"ph", 2, take_phase}, {"ts", 2, take_ts},   {"id", 2, take_id},   {"pid", 3, take_pid},
-	{"tid", 3, take_tid},  {"cat", 3, take_cat}, {"dur", 3, take_dur}, {"name", 4, take_name},
-};
-
-static const char *event_member(struct gt_scan *scan, const struct gt_span *key, const char *value,
-				void *data)
-{
-	struct reader *r = data;
-	struct gt_span span;
-	const char *next;
-
-	if (gt_span_is(key, "args", 4) && *value == '{') {
-		next = gt_scan_object(scan, value, arg_member, r);
-		if (next)
-			r->record.args = (struct gt_span){.text = value,
-							  .len = (uint32_t)(next - value),
-							  .kind = GT_SPAN_OBJECT};
-		return next;
-	}
-	next = gt_scan_value(scan, value, &span);
-	if (!next)
-		return NULL;
-	if (gt_span_is(key, "args", 4))
-		r->record.args = span;
-	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
-		if (gt_span_is(key, members[i].key, members[i].len)) {
-			members[i].take(&r->record, &span);
-			break;
-		}
-	}
-	return next;
-}
 
 static int decode(struct reader *r, int which, struct gt_span *span)
 {
@@ -295,19 +139,45 @@ static const char *take_member(struct gt_scan *scan, const struct gt_span *key, 
 /* gputrace's first event carries the header of a file that was not closed. */
 static void take_first_event(struct reader *r)
 {
-	const struct gt_span *header = &r->record.arg[GT_ARG_HEADER];
+	const struct gt_span *header = &r->taker.record.arg[GT_ARG_HEADER];
 	struct gt_scan scan;
 
-	if (r->record.ph != 'M' || !gt_record_has(&r->record, GT_ARG_HEADER) ||
+	if (r->taker.record.ph != 'M' || !gt_record_has(&r->taker.record, GT_ARG_HEADER) ||
 	    header->kind != GT_SPAN_OBJECT || r->reading->header.member_count)
 		return;
 	scan = (struct gt_scan){.end = header->text + header->len};
 	gt_scan_object(&scan, header->text, take_member, r);
 }
 
+/* What was written to a pipe has its ledger in the last event, not behind the events. */
+static int keep_ledger(struct reader *r)
+{
+	const struct gt_span *ledger = &r->taker.record.arg[GT_ARG_LEDGER];
+
+	if (r->taker.record.ph != 'i' || !gt_record_has(&r->taker.record, GT_ARG_LEDGER) ||
+	    ledger->kind != GT_SPAN_OBJECT)
+		return 0;
+	free(r->ledger);
+	r->ledger = strndup(ledger->text, ledger->len);
+	return r->ledger ? 0 : -ENOMEM;
+}
+
+static int use_ledger(struct reader *r)
+{
+	static const struct gt_span key = {.text = "ledger", .len = 6, .kind = GT_SPAN_STRING};
+	struct gt_span ledger = {.text = r->ledger, .kind = GT_SPAN_OBJECT};
+	int rc;
+
+	if (!r->ledger || !r->reading->closed || gt_header_find(&r->reading->header, "ledger"))
+		return 0;
+	ledger.len = (uint32_t)strlen(r->ledger);
+	rc = gt_header_add(&r->reading->header, &key, &ledger, true);
+	return rc < 0 ? complain_file(r, rc) : 0;
+}
+
 static int hand_out(struct reader *r, const char *next)
 {
-	struct gt_record *record = &r->record;
+	struct gt_record *record = &r->taker.record;
 	struct gt_reading *reading = r->reading;
 	int rc;
 
@@ -320,7 +190,9 @@ static int hand_out(struct reader *r, const char *next)
 	if (!reading->events)
 		take_first_event(r);
 	reading->events++;
-	rc = r->event ? r->event(record, &reading->header, r->data) : 0;
+	rc = keep_ledger(r);
+	if (!rc && r->event)
+		rc = r->event(record, &reading->header, r->data);
 	if (rc < 0 && !reading->error[0])
 		complain_file(r, rc);
 	return rc;
@@ -336,8 +208,8 @@ static int read_element(struct reader *r)
 
 	for (;;) {
 		if (object) {
-			clear_record(&r->record);
-			next = gt_scan_object(&r->scan, r->in.data, event_member, r);
+			clear_record(&r->taker.record);
+			next = gt_scan_object(&r->scan, r->in.data, gt_taker_member, &r->taker);
 		} else {
 			next = gt_scan_value(&r->scan, r->in.data, &other);
 		}
@@ -547,6 +419,54 @@ static int read_document(struct reader *r)
 	return rc;
 }
 
+/* A file in another form: what is made of it is read, and what is wrong is told of the file. */
+static int read_translated(struct reader *r)
+{
+	struct gt_reading *reading = r->reading;
+	struct gt_translated t;
+	int rc = gt_translated_start(&t, &r->in);
+
+	reading->translated = true;
+	if (rc < 0) {
+		snprintf(reading->error, sizeof(reading->error), "%s", t.outcome.error);
+		return rc;
+	}
+	rc = read_document(r);
+	reading->bytes = r->in.bytes + r->in.size;
+	gt_input_close(&r->in);
+	gt_translated_end(&t);
+	if (t.rc < 0 && (rc >= 0 || rc == -EBADMSG)) {
+		rc = t.rc;
+		snprintf(reading->error, sizeof(reading->error), "%s", t.outcome.error);
+	}
+	reading->compressed = t.in.compressed;
+	reading->closed = t.outcome.closed;
+	reading->mixed = false;
+	reading->form = GT_FORM_OBJECT;
+	reading->strange = t.outcome.strange;
+	snprintf(reading->note, sizeof(reading->note), "%s",
+		 reading->closed ? "" : "the file ends inside a packet or before its last one");
+	snprintf(reading->doubt, sizeof(reading->doubt), "%s", t.outcome.doubt);
+	return rc;
+}
+
+/* The file at r->in, whatever its form. */
+static int read_file(struct reader *r)
+{
+	int rc = gt_input_more(&r->in);
+
+	if (rc < 0)
+		return complain_file(r, rc);
+	if (gt_translated_is_due(&r->in))
+		return read_translated(r);
+	r->scan.end = r->in.data + r->in.size;
+	rc = read_document(r);
+	r->reading->compressed = r->in.compressed;
+	r->reading->bytes = r->in.bytes + r->in.size;
+	gt_input_close(&r->in);
+	return rc;
+}
+
 int gt_reader_read(const char *path, gt_reader_event event, void *data,
 		   struct gt_reading *ret_reading)
 {
@@ -559,17 +479,14 @@ int gt_reader_read(const char *path, gt_reader_event event, void *data,
 	r->reading = ret_reading;
 	r->event = event;
 	r->data = data;
-	fill_slots(r);
+	gt_taker_init(&r->taker);
 	r->in.path = path;
 	rc = gt_input_open(&r->in, path);
-	if (rc < 0) {
-		complain_file(r, rc);
-	} else {
-		rc = read_document(r);
-		ret_reading->compressed = r->in.compressed;
-		ret_reading->bytes = r->in.bytes + r->in.size;
-		gt_input_close(&r->in);
-	}
+	rc = rc < 0 ? complain_file(r, rc) : read_file(r);
+	if (rc >= 0)
+		rc = use_ledger(r);
+	gt_input_close(&r->in);
+	free(r->ledger);
 	free(r->decoded[0]);
 	free(r->decoded[1]);
 	free(r);

@@ -47,14 +47,16 @@ enum gt_form {
 struct gt_reading {
 	enum gt_form form;
 	bool compressed;
-	bool closed; /* false: the file ends before its JSON does ("cut") */
-	bool mixed;  /* array form with the end of an object: killed while closing */
+	bool closed;     /* false: the file ends before its JSON does ("cut") */
+	bool mixed;      /* array form with the end of an object: killed while closing */
+	bool translated; /* the file is no JSON: lines and bytes are those of what was made of it */
 	uint64_t events;
 	uint64_t strange;            /* elements of traceEvents that are not objects */
 	uint64_t end_line, end_byte; /* behind the last whole event */
 	uint64_t bytes;              /* read, uncompressed */
 	char error[512];             /* one line "FILE:LINE: byte N: what", when reading failed */
 	char note[256];              /* why the file counts as cut, else empty */
+	char doubt[256];             /* translated: its books do not fit what it holds */
 	struct gt_header header;
 };
 

@@ -313,6 +313,9 @@ static int repair_read(struct repair *repair)
 	int rc;
 
 	result->events = reading->events;
+	if (reading->translated && !reading->closed)
+		return complain(repair, "is a .pftrace, which is read as it is, cut or not",
+				-EINVAL);
 	if (reading->closed && reading->form == GT_FORM_OBJECT) {
 		result->was_closed = true;
 		return 0;

@@ -198,6 +198,18 @@ static size_t print_odd(const struct gt_model *model, FILE *out)
 	return lines;
 }
 
+static size_t print_cut(const struct gt_reading *reading, FILE *out)
+{
+	if (reading->doubt[0])
+		fprintf(out, "  %s\n", reading->doubt);
+	if (!reading->closed && reading->translated)
+		fprintf(out, "  cut: %s\n", reading->note);
+	else if (!reading->closed)
+		fprintf(out, "  cut at line %" PRIu64 ", byte %" PRIu64 ": %s\n", reading->end_line,
+			reading->end_byte, reading->note);
+	return (reading->doubt[0] != 0) + !reading->closed;
+}
+
 size_t gt_stats_losses(const struct gt_job *job, FILE *out)
 {
 	size_t lines = 0;
@@ -210,12 +222,7 @@ size_t gt_stats_losses(const struct gt_job *job, FILE *out)
 
 		if (!memory)
 			return lines;
-		if (!model->reading.closed) {
-			fprintf(memory, "  cut at line %" PRIu64 ", byte %" PRIu64 ": %s\n",
-				model->reading.end_line, model->reading.end_byte,
-				model->reading.note);
-			here++;
-		}
+		here += print_cut(&model->reading, memory);
 		here += print_ledger(model, memory);
 		here += print_notes(model, memory);
 		here += print_odd(model, memory);

@@ -467,6 +467,12 @@ static int read_all(struct symbolize *s, const char *path, gt_reader_event event
 	struct gt_reading reading;
 	int rc = gt_reader_read(path, event, s, &reading);
 
+	if (!rc && reading.translated) {
+		rc = -EINVAL;
+		snprintf(reading.error, sizeof(reading.error),
+			 "%.400s: is a .pftrace; symbolize what gputrace convert makes of it",
+			 path);
+	}
 	if (rc)
 		snprintf(s->result->error, sizeof(s->result->error), "%s",
 			 reading.error[0] ? reading.error : strerror(-rc));

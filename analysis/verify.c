@@ -23,7 +23,9 @@ void gt_verify_find(struct gt_verify *v, enum gt_check check, uint64_t line, con
 	if (v->result->count[check]++ >= v->options->lines_per_check)
 		return;
 	fputs(v->path, v->out);
-	if (line)
+	if (line && v->reading.translated)
+		fprintf(v->out, " (line %" PRIu64 " of its JSON)", line);
+	else if (line)
 		fprintf(v->out, ":%" PRIu64, line);
 	fputs(": ", v->out);
 	va_start(list, format);

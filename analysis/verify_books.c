@@ -74,7 +74,11 @@ void gt_verify_file_form(struct gt_verify *v)
 			gt_verify_find(v, GT_CHECK_NAME, 0,
 				       "speedscope takes this name for another "
 				       "profiler's");
-	if (!reading->closed)
+	if (reading->doubt[0])
+		gt_verify_find(v, GT_CHECK_LEDGER, 0, "%s", reading->doubt);
+	if (!reading->closed && reading->translated)
+		gt_verify_find(v, GT_CHECK_OPEN, 0, "not closed: %s", reading->note);
+	else if (!reading->closed)
 		gt_verify_find(v, GT_CHECK_OPEN, reading->end_line,
 			       "not closed: %s (gputrace repair closes it)", reading->note);
 	else if (reading->form == GT_FORM_ARRAY)

@@ -4,11 +4,10 @@
  */
 #include <inttypes.h>
 #include <signal.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "analysis/compress.h"
 #include "cli/cmdline.h"
+#include "cli/progress.h"
 
 static const struct gt_cmdline_option options[] = {
 	{"quiet", NULL, NULL, "print nothing about files that were packed"},
@@ -32,17 +31,8 @@ static void watch_signals(void)
 		sigaction(numbers[i], &action, NULL);
 }
 
-/* A line that is overwritten, on a terminal only. */
-static bool show(void *context, int percent)
+static bool go_on(void *context)
 {
-	static int shown = -1;
-	const char *path = context, *slash = strrchr(path, '/');
-
-	if (percent != shown && isatty(STDERR_FILENO)) {
-		fprintf(stderr, "\rgputrace: packing %s: %d %%%s", slash ? slash + 1 : path,
-			percent, percent == 100 ? "\r\033[K" : "");
-		shown = percent;
-	}
 	return !stopped;
 }
 
@@ -52,20 +42,26 @@ static int run_compress(const struct gt_cmdline *args)
 	int rc = GT_EXIT_OK;
 
 	watch_signals();
+	gt_progress_start("packing");
+	for (size_t i = 0; i < args->input_count; i++)
+		gt_progress_expect_file(args->inputs[i]);
 	for (size_t i = 0; i < args->input_count && !stopped; i++) {
 		char *path = args->inputs[i];
 		struct gt_compress packed;
 
-		if (gt_compress_file(path, show, path, &packed) < 0) {
+		if (gt_compress_file(path, go_on, NULL, &packed) < 0) {
 			gt_cmdline_complain(packed.error);
 			rc = GT_EXIT_FAILED;
-		} else if (packed.was_packed && !quiet) {
+		} else if (!quiet && packed.was_packed) {
+			gt_progress_hide();
 			printf("%s: packed already\n", path);
 		} else if (!quiet) {
+			gt_progress_hide();
 			printf("%s: %" PRIu64 " of %" PRIu64 " bytes\n", packed.path, packed.to,
 			       packed.from);
 		}
 	}
+	gt_progress_stop();
 	return rc;
 }
 

@@ -4,6 +4,7 @@
  */
 #include "analysis/export.h"
 #include "cli/cmdline.h"
+#include "cli/progress.h"
 
 static const struct gt_cmdline_option options[] = {
 	{"sqlite", "FILE", NULL, "an SQLite file with the tables and columns of an nsys export"},
@@ -32,10 +33,12 @@ static int run_export(const struct gt_cmdline *args)
 
 	if (!sqlite && !csv)
 		return gt_cmdline_wrong(args, "one of --sqlite=FILE and --csv=FOLDER is needed");
+	gt_progress_start("exporting");
 	rc = gt_job_find(&job, args->inputs, args->input_count, gt_cmdline_complain);
 	rc = rc < 0 ? GT_EXIT_FAILED : export_to(&job, &gt_export_sqlite, sqlite);
 	if (!rc)
 		rc = export_to(&job, &gt_export_csv, csv);
+	gt_progress_stop();
 	gt_job_fini(&job);
 	return rc;
 }

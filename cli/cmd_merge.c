@@ -9,6 +9,7 @@
 
 #include "analysis/merge.h"
 #include "cli/cmdline.h"
+#include "cli/progress.h"
 
 static const struct gt_cmdline_option options[] = {
 	{"output", "FILE", NULL, "write here instead of standard output; must not exist yet"},
@@ -56,10 +57,15 @@ static int merge_to(const struct gt_job *job, const char *path)
 
 static int run_merge(const struct gt_cmdline *args)
 {
+	const char *output = gt_cmdline_get(args, "output");
 	struct gt_job job;
-	int rc = gt_job_find(&job, args->inputs, args->input_count, gt_cmdline_complain);
+	int rc;
 
-	rc = rc < 0 ? GT_EXIT_FAILED : merge_to(&job, gt_cmdline_get(args, "output"));
+	if (output || !isatty(STDOUT_FILENO))
+		gt_progress_start("merging");
+	rc = gt_job_find(&job, args->inputs, args->input_count, gt_cmdline_complain);
+	rc = rc < 0 ? GT_EXIT_FAILED : merge_to(&job, output);
+	gt_progress_stop();
 	gt_job_fini(&job);
 	return rc;
 }

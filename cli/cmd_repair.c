@@ -7,6 +7,7 @@
 
 #include "analysis/repair.h"
 #include "cli/cmdline.h"
+#include "cli/progress.h"
 
 static const struct gt_cmdline_option options[] = {
 	{"quiet", NULL, NULL, "print nothing about files that could be repaired or were closed"},
@@ -26,8 +27,10 @@ static void print(const char *path, const struct gt_repair *repair)
 static int run_repair(const struct gt_cmdline *args)
 {
 	struct gt_job job;
-	int rc = gt_job_find(&job, args->inputs, args->input_count, gt_cmdline_complain);
+	int rc;
 
+	gt_progress_start("repairing");
+	rc = gt_job_find(&job, args->inputs, args->input_count, gt_cmdline_complain);
 	rc = rc < 0 ? GT_EXIT_FAILED : GT_EXIT_OK;
 	for (size_t i = 0; i < job.paths.count; i++) {
 		struct gt_repair repair;
@@ -36,9 +39,11 @@ static int run_repair(const struct gt_cmdline *args)
 			gt_cmdline_complain(repair.error);
 			rc = GT_EXIT_FAILED;
 		} else if (!gt_cmdline_get(args, "quiet")) {
+			gt_progress_hide();
 			print(job.paths.at[i], &repair);
 		}
 	}
+	gt_progress_stop();
 	gt_job_fini(&job);
 	return rc;
 }

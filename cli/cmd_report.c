@@ -8,6 +8,7 @@
 
 #include "analysis/report.h"
 #include "cli/cmdline.h"
+#include "cli/progress.h"
 
 static const struct gt_cmdline_option options[] = {
 	{"output", "FILE", NULL, "the page (default gputrace-report.html; -: standard output)"},
@@ -29,9 +30,11 @@ static int print_to(const struct gt_cmdline *args, const struct gt_job *job,
 		fprintf(stderr, "gputrace report: %s: %s\n", path, strerror(errno));
 		return GT_EXIT_FAILED;
 	}
+	gt_progress_start("writing the page");
 	rc = gt_report_print(job, filter, title ? title : args->inputs[0], out);
 	if ((out == stdout ? fflush(out) : fclose(out)) && !rc)
 		rc = -errno;
+	gt_progress_stop();
 	if (rc) {
 		fprintf(stderr, "gputrace report: %s: %s\n", path, strerror(-rc));
 		return GT_EXIT_FAILED;

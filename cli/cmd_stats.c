@@ -205,9 +205,9 @@ static int run_stats(const struct gt_cmdline *args)
 
 static const struct gt_cmdline_spec spec = {
 	.command = &gt_command_stats,
-	.details = "Reads traces of gputrace, Kineto and torch.profiler, plain or gzip; a folder "
-		   "stands for all "
-		   "traces in it, one per rank. Time shares are of the sum of the table; what a "
+	.details = "Reads traces of gputrace (JSON, .pftrace), Kineto and torch.profiler, plain or "
+		   "gzip; a folder stands for all traces in it, one per rank. Time shares are of "
+		   "the sum of the table; what a "
 		   "device was "
 		   "busy is the union of its operations. Numbers in csv and json are in the units "
 		   "that the "

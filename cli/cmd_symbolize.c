@@ -9,6 +9,7 @@
 
 #include "analysis/symbolize.h"
 #include "cli/cmdline.h"
+#include "cli/progress.h"
 
 static const struct gt_cmdline_option options[] = {
 	{"output", "FILE", NULL, "write here; must not exist yet (default: standard output)"},
@@ -27,8 +28,13 @@ static int run_symbolize(const struct gt_cmdline *args)
 		fprintf(stderr, "gputrace symbolize: %s: %s\n", path, strerror(errno));
 		return GT_EXIT_FAILED;
 	}
+	if (path || !isatty(STDOUT_FILENO))
+		gt_progress_start("symbolizing");
+	gt_progress_expect_file(args->inputs[0]);
+	gt_progress_expect_file(args->inputs[0]); /* it is read twice */
 	rc = gt_symbolize(args->inputs[0], out, gt_cmdline_get(args, "debuginfod") != NULL,
 			  &result);
+	gt_progress_stop();
 	if (path && fclose(out) && !rc) {
 		snprintf(result.error, sizeof(result.error), "%.500s: %s", path, strerror(errno));
 		rc = -EIO;

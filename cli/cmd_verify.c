@@ -3,9 +3,12 @@
  * gputrace verify: does a trace keep to the format, do its books balance?
  */
 #include <inttypes.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "analysis/verify.h"
 #include "cli/cmdline.h"
+#include "cli/progress.h"
 
 static const struct gt_cmdline_option options[] = {
 	{"strict", NULL, NULL, "losses that the ledger accounts for are findings too"},
@@ -15,6 +18,27 @@ static const struct gt_cmdline_option options[] = {
 	{NULL, NULL, NULL, NULL},
 };
 
+/* One file. Findings go out when it has been read: progress may stand on the terminal until then. */
+static int verify(const struct gt_cmdline *args, const char *path,
+		  const struct gt_verify_options *how)
+{
+	struct gt_verify_result result;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = isatty(STDOUT_FILENO) ? open_memstream(&text, &size) : NULL;
+
+	gt_verify_file(path, how, out ? out : stdout, &result);
+	if (out && !fclose(out)) {
+		gt_progress_hide();
+		fputs(text, stdout);
+	}
+	free(text);
+	if (!result.findings && !gt_cmdline_get(args, "quiet"))
+		printf("%s: ok, %" PRIu64 " events%s\n", path, result.events,
+		       result.losses ? ", losses accounted for" : "");
+	return result.findings ? GT_EXIT_FAILED : GT_EXIT_OK;
+}
+
 static int run_verify(const struct gt_cmdline *args)
 {
 	struct gt_verify_options how = {
@@ -22,19 +46,15 @@ static int run_verify(const struct gt_cmdline *args)
 		.strict = gt_cmdline_get(args, "strict"),
 	};
 	struct gt_job job;
-	int rc = gt_job_find(&job, args->inputs, args->input_count, gt_cmdline_complain);
+	int rc;
 
+	gt_progress_start("verifying");
+	rc = gt_job_find(&job, args->inputs, args->input_count, gt_cmdline_complain);
 	rc = rc < 0 ? GT_EXIT_FAILED : GT_EXIT_OK;
-	for (size_t i = 0; i < job.paths.count; i++) {
-		struct gt_verify_result result;
-
-		gt_verify_file(job.paths.at[i], &how, stdout, &result);
-		if (result.findings)
+	for (size_t i = 0; i < job.paths.count; i++)
+		if (verify(args, job.paths.at[i], &how))
 			rc = GT_EXIT_FAILED;
-		else if (!gt_cmdline_get(args, "quiet"))
-			printf("%s: ok, %" PRIu64 " events%s\n", job.paths.at[i], result.events,
-			       result.losses ? ", losses accounted for" : "");
-	}
+	gt_progress_stop();
 	gt_job_fini(&job);
 	return rc;
 }

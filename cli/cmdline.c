@@ -10,6 +10,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "cli/conversion.h"
+#include "cli/progress.h"
+
 int gt_cmdline_wrong(const struct gt_cmdline *args, const char *format, ...)
 {
 	va_list list;
@@ -24,6 +27,7 @@ int gt_cmdline_wrong(const struct gt_cmdline *args, const char *format, ...)
 
 void gt_cmdline_complain(const char *line)
 {
+	gt_progress_hide();
 	fprintf(stderr, "gputrace: %s\n", line);
 }
 
@@ -225,8 +229,11 @@ void gt_cmdline_help(const struct gt_cmdline_spec *spec, FILE *out)
 int gt_cmdline_load(const struct gt_cmdline *args, struct gt_job *job)
 {
 	size_t failures = 0;
-	int rc = gt_job_load(job, args->inputs, args->input_count, gt_cmdline_complain, &failures);
+	int rc;
 
+	gt_progress_start("reading");
+	rc = gt_job_load(job, args->inputs, args->input_count, gt_cmdline_complain, &failures);
+	gt_progress_stop();
 	return rc < 0 || failures ? GT_EXIT_FAILED : GT_EXIT_OK;
 }
 
@@ -331,6 +338,7 @@ int gt_cmdline_main(const struct gt_cmdline_spec *spec, int argc, char **argv)
 	struct gt_cmdline args;
 	int rc = GT_EXIT_OK;
 
+	gt_translate_install();
 	if (argc == 2 && !strcmp(argv[1], "--help=man")) {
 		print_man(spec, stdout);
 		return fflush(stdout) ? GT_EXIT_FAILED : GT_EXIT_OK;

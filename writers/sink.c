@@ -277,6 +277,24 @@ struct gt_sink *gt_sink_open(const struct gt_sink_options *options, int *ret_err
 	return sink;
 }
 
+struct gt_sink *gt_sink_open_pipe(int fd, int *ret_error)
+{
+	struct gt_sink *sink = gt_memory_map(sizeof(*sink));
+	struct stat st;
+
+	*ret_error = sink ? gt_sys_fstat(fd, &st) : -ENOMEM;
+	if (*ret_error) {
+		close(fd);
+		if (sink)
+			gt_memory_unmap(sink, sizeof(*sink));
+		return NULL;
+	}
+	sink->stream = true;
+	sink->file = (struct gt_descriptor){
+		.fd = fd, .device = st.st_dev, .inode = st.st_ino, .mode = st.st_mode};
+	return sink;
+}
+
 /* The program closed our descriptor, or its number is something of the program's by now: the number
  * is left alone and the file opened again, if it is still the same file. */
 static int recover(struct gt_sink *sink)

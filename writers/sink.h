@@ -31,6 +31,10 @@ struct gt_sink;
  * when nothing can be written. The caller closes it. */
 struct gt_sink *gt_sink_open(const struct gt_sink_options *options, int *ret_error);
 
+/* A pipe that the caller opened for a reader in the same program, which is waited for as long as it
+ * takes; @fd belongs to the sink from now on, also when this fails. As gt_sink_open else. */
+struct gt_sink *gt_sink_open_pipe(int fd, int *ret_error);
+
 /* Writes @size bytes at @offset (whole, retrying short writes); a stream appends them. Negative errno
  * when something is missing, also when the descriptor is no longer ours and the file cannot be had
  * back (-EBADF, for ever) or when the file would outgrow its limit (-EFBIG, nothing is written). */

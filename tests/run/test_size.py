@@ -181,12 +181,18 @@ class TestCommand(TracedTest):
     def test_progress_on_a_terminal(self):
         ours, theirs = pty.openpty()
         self.addCleanup(os.close, ours)
-        done = subprocess.run([str(CLI), "compress", str(self.path)], stderr=theirs, stdout=subprocess.DEVNULL,
-                              check=False)
+        part = pathlib.Path(self.scratch, ".trace.json.gz.part")
+        process = subprocess.Popen([str(CLI), "compress", str(self.path)], stderr=theirs,
+                                   stdout=subprocess.DEVNULL, env={**os.environ, "TERM": "xterm"})
         os.close(theirs)
+        while not part.exists() and process.poll() is None:
+            time.sleep(0.001)
+        process.send_signal(signal.SIGSTOP)  # for longer than work goes on without a word
+        time.sleep(1.2)
+        process.send_signal(signal.SIGCONT)
+        self.assertEqual(process.wait(timeout=60), 0)
         told = os.read(ours, 65536)
-        self.assertEqual(done.returncode, 0)
-        self.assertIn(b"packing trace.json: 100 %", told)
+        self.assertRegex(told, rb"gputrace: packing \d+ %, \d+\.\d of \d+\.\d MB")
         self.assertTrue(told.endswith(b"\r\x1b[K"), told)
 
 

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A .pftrace as JSON for the readers of analysis/ (analysis/translated.h): converted into a pipe. One
+ * thread per file.
+ */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "analysis/translated.h"
+#include "cli/conversion.h"
+#include "core/log.h"
+
+struct translation {
+	struct gt_input *in;
+	int fd;
+};
+
+static struct gt_sink *open_pipe(struct gt_conversion *c, int *ret_error)
+{
+	struct translation *t = c->data;
+	int fd = t->fd;
+
+	t->fd = -1;
+	return gt_sink_open_pipe(fd, ret_error);
+}
+
+static int read_pftrace(struct gt_conversion *c, struct gt_events *events)
+{
+	struct translation *t = c->data;
+
+	return gt_events_read_pftrace_input(events, t->in);
+}
+
+static int translate(struct gt_input *in, int fd, struct gt_translation *ret)
+{
+	struct translation t = {.in = in, .fd = fd};
+	struct gt_conversion c = {.format = "chrome",
+				  .options = {.sync_lanes = true},
+				  .open = open_pipe,
+				  .to = in->path,
+				  .data = &t};
+	int rc = gt_conversion_run(&c, read_pftrace);
+
+	*ret = (struct gt_translation){.closed = c.closed, .strange = c.strange};
+	snprintf(ret->error, sizeof(ret->error), "%.500s", c.error);
+	snprintf(ret->doubt, sizeof(ret->doubt), "%s", c.doubt);
+	gt_conversion_fini(&c, false);
+	if (t.fd >= 0)
+		close(t.fd);
+	return rc;
+}
+
+void gt_translate_install(void)
+{
+	gt_log_set_level(GT_LOG_QUIET); /* what goes wrong comes back as words */
+	gt_translated_by(translate);
+}

@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Every command that reads traces takes a .pftrace, and says of it what it says of the same run's JSON."""
+
+import gzip
+import os
+import shutil
+import subprocess
+import sys
+
+import files
+
+CLI = sys.argv[2]
+WHERE = files.folder()
+JSON, _ = files.make(WHERE, 30, hostile=1, sync=1)
+PF = os.path.join(WHERE, "same.pftrace")
+
+
+def run(*words, stdin=None, expect=0):
+    done = subprocess.run([CLI, *words], stdin=stdin, capture_output=True, timeout=60, check=False)
+    assert expect is None or done.returncode == expect, (words, done.returncode, done.stdout[-500:], done.stderr)
+    return done.stdout, done.stderr.decode()
+
+
+run("convert", JSON, PF)
+# another folder: beside each other, one of them would count
+SAME = os.path.join(WHERE, "other", "same.json")
+os.mkdir(os.path.dirname(SAME))
+run("convert", PF, SAME)
+
+COMMANDS = [("stats", "--report=all", "--format=json"), ("stats", "--by=stack", "--format=csv"),
+            ("stacks",), ("stacks", "--weight=count"), ("gaps", "--format=json"),
+            ("verify", "--quiet")]
+
+
+def same_answers():
+    for command in COMMANDS:
+        # the books of an invented trace do not balance: what verify says of one form it says of both
+        of_json, of_pftrace = (run(*command, path, expect=None if command[0] == "verify" else 0)[0]
+                               for path in (SAME, PF))
+        assert of_json.replace(SAME.encode(), b"") == of_pftrace.replace(PF.encode(), b""), \
+            (command, of_json, of_pftrace)
+        assert of_json, command
+
+
+def compressed_and_from_a_pipe():
+    packed = os.path.join(WHERE, "other", "packed.pftrace.gz")
+    with open(PF, "rb") as source, gzip.open(packed, "wb") as target:
+        shutil.copyfileobj(source, target)
+    command = ("stats", "--format=json")
+    want = run(*command, PF)[0]
+    assert run(*command, packed)[0] == want
+    with open(PF, "rb") as source:
+        assert run(*command, "-", stdin=source)[0] == want
+    os.unlink(packed)
+
+
+def export_and_report():
+    tables, pages = [], []
+    for name, path in (("a", SAME), ("b", PF)):
+        folder = os.path.join(WHERE, name)
+        run("export", "--csv=" + folder, path)
+        tables.append({table: files.read(os.path.join(folder, table)).replace(path.encode(), b"")
+                       for table in os.listdir(folder)})
+        page = os.path.join(WHERE, name + ".html")
+        run("report", "--title=x", "--output=" + page, path)
+        pages.append(files.read(page).replace(path.encode(), b""))
+    assert tables[0] == tables[1] and len(tables[0]) >= 5
+    assert pages[0] == pages[1]
+
+
+def merge_and_diff():
+    merged = os.path.join(WHERE, "merged.json")
+    for sources in ([PF], [PF, SAME]):
+        with open(merged, "wb") as file:
+            file.write(run("merge", *sources)[0])
+        assert run("verify", merged, expect=None)[0].count(b"\n") == 1
+    assert b"slower" not in run("diff", "--gate=1%", SAME, PF)[0]
+
+
+def folder_with_both_forms():
+    """One run in two forms is one run."""
+    folder = os.path.join(WHERE, "both")
+    os.mkdir(folder)
+    shutil.copy(PF, os.path.join(folder, "a.pftrace"))
+    alone = run("stats", "--format=json", folder)
+    shutil.copy(SAME, os.path.join(folder, "a.pt.trace.json"))
+    both = run("stats", "--format=json", folder)
+    assert both[0] == alone[0] and alone[1] == "", both
+    assert both[1].count("\n") == 1 and "a.pftrace: left out" in both[1], both
+
+
+def cut():
+    """What stands before the cut counts, and the cut is told; in-place repair is not for this form."""
+    path = os.path.join(WHERE, "other", "cut.pftrace")
+    with open(path, "wb") as file:
+        file.write(files.read(PF)[:os.path.getsize(PF) * 2 // 3])
+    before = files.read(path)
+    assert b"cut: the file ends inside a packet" in run("stats", path)[0]
+    told = run("verify", path, expect=1)[0]
+    assert told.count(b"\n") == 1 and b"not closed" in told and b"repair" not in told, told
+    assert run("repair", path, expect=1)[1].count("\n") == 1
+    assert run("symbolize", PF, expect=1)[1].count("\n") == 1
+    assert files.read(path) == before
+    os.unlink(path)
+
+
+def lying_ledger():
+    """Packets that are gone are missed: the books of the file still tell of them."""
+    data = files.read(PF)
+    at, kept, dropped = 0, bytearray(), 0
+    while at < len(data):  # packets: tag, length, content
+        begin, size, shift = at, 0, 0
+        at += 1
+        while True:
+            byte = data[at]
+            at += 1
+            size |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                break
+        content = data[at:at + size]
+        at += size
+        # a slice of GPU work without interned data and without its own clock: field 53 alone
+        if not dropped and b"\xaa\x03" in content[:12] and size < 40:
+            dropped = 1
+            continue
+        kept += data[begin:at]
+    assert dropped
+    path = os.path.join(WHERE, "other", "lying.pftrace")
+    with open(path, "wb") as file:
+        file.write(kept)
+    told = run("verify", path, expect=1)[0].decode()
+    assert "the ledger says" in told, told
+    assert b"the ledger says" in run("stats", path)[0]
+    os.unlink(path)
+
+
+def foreign():
+    """Another tool's .pftrace is told in one line."""
+    path = os.path.join(WHERE, "other", "foreign.pftrace")
+    with open(path, "wb") as file:
+        file.write(b"\x0a\x04\x50\x02\x40\x01")
+    for command in ("stats", "gaps", "verify", "merge"):
+        out, told = run(command, path, expect=1)
+        text = told + out.decode() if command == "verify" else told
+        assert "not a .pftrace of gputrace" in text and told.count("\n") <= 1, (command, text)
+    os.unlink(path)
+
+
+files.main([same_answers, compressed_and_from_a_pipe, export_and_report, merge_and_diff,
+            folder_with_both_forms, cut, lying_ledger, foreign])
