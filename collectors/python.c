@@ -57,6 +57,12 @@ uint32_t gt_python_version(void)
 	return atomic_load_explicit(&python.on, memory_order_acquire) ? python.runtime.version : 0;
 }
 
+uint64_t gt_python_address(void)
+{
+	return atomic_load_explicit(&python.on, memory_order_acquire) ? python.runtime.code_type
+								      : 0;
+}
+
 /* Where in its code a frame is, in bytes from the first instruction. */
 static int32_t find_offset(const struct gt_python_layout *layout, uint64_t frame, uint64_t code)
 {

@@ -66,6 +66,9 @@ const char *gt_python_start(void);
 /* The interpreter that is read: PY_VERSION_HEX, 0: none. Any thread. */
 uint32_t gt_python_version(void);
 
+/* An address in the module that holds the interpreter, 0: none is read. Any thread. */
+uint64_t gt_python_address(void);
+
 /*
  * The frames of the calling thread, whose state is @thread: at most @max of them, nearest first,
  * valid until its next capture. *ret_key is a hash of them. Returns their number; 0 where there is

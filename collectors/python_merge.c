@@ -13,7 +13,8 @@
 
 struct merge {
 	const struct gt_python_stacks *stacks;
-	const struct gt_string *interpreter; /* the module with the loops; NULL: no loop */
+	const struct gt_string *interpreter; /* the module with the loops; NULL: not known */
+	bool has_loop;                       /* one of them has a name */
 	uint32_t max;
 	uint32_t count;
 	uint32_t next; /* Python frame */
@@ -54,13 +55,25 @@ static bool is_python_file(const struct gt_string *path)
 }
 
 /* C code of the interpreter. In a program that the interpreter was linked into, only what has one of
- * its names. */
+ * its names, or none at all where its loops have none. */
 static bool is_internal(const struct merge *m, const struct gt_frame *frame)
 {
 	if (is_python_file(frame->module))
 		return true;
-	return m->interpreter && frame->module == m->interpreter &&
-	       (has_prefix(frame->function, "Py") || has_prefix(frame->function, "_Py"));
+	if (!m->interpreter || frame->module != m->interpreter)
+		return false;
+	return has_prefix(frame->function, "Py") || has_prefix(frame->function, "_Py") ||
+	       (!m->has_loop && !frame->function);
+}
+
+/* Code in no module with the interpreter on both sides: the trampoline that python -X perf makes for
+ * each function. */
+static bool is_trampoline(const struct merge *m, uint32_t i)
+{
+	const struct gt_frame *const *native = m->stacks->native;
+
+	return native[i]->kind == GT_FRAME_JIT && i > 0 && is_internal(m, native[i - 1]) &&
+	       i + 1 < m->stacks->native_count && is_internal(m, native[i + 1]);
 }
 
 static void put(struct merge *m, const struct gt_frame *frame)
@@ -123,7 +136,7 @@ static void put_native(struct merge *m, const struct gt_frame *frame, bool fits)
 
 	if (is_loop(frame) && fits)
 		put_group(m);
-	else if (is_loop(frame) || (internal && !m->interpreter))
+	else if (is_loop(frame) || (internal && !m->has_loop))
 		put_rest(m);
 	else if (!internal)
 		put(m, frame);
@@ -136,9 +149,11 @@ uint32_t gt_python_merge(const struct gt_python_stacks *stacks, uint32_t max,
 	const struct gt_frame *loop = find_loop(stacks);
 	bool fits = fit(stacks);
 
-	m.interpreter = loop ? loop->module : NULL;
+	m.has_loop = loop != NULL;
+	m.interpreter = loop ? loop->module : stacks->interpreter;
 	for (uint32_t i = 0; i < stacks->native_count; i++)
-		put_native(&m, stacks->native[i], fits);
+		if (!is_trampoline(&m, i))
+			put_native(&m, stacks->native[i], fits);
 	put_rest(&m);
 	return m.count;
 }

@@ -60,6 +60,13 @@ static uint32_t count_ours(uint32_t native)
 	return ours;
 }
 
+static const struct gt_string *find_interpreter(const struct gt_session *s)
+{
+	const struct gt_module *module = gt_modules_find(s->modules, gt_python_address());
+
+	return module ? module->path : NULL;
+}
+
 static const struct gt_stack *merge(struct gt_session *s, const struct gt_call_record *record)
 {
 	uint32_t depth = (uint32_t)gt_config_number(&s->config, GT_CONFIG_STACK_DEPTH);
@@ -71,6 +78,7 @@ static const struct gt_stack *merge(struct gt_session *s, const struct gt_call_r
 		.python = work.python,
 		.python_count = find_python(s, record),
 		.python_cut = record->python_count >= s->captured_frames,
+		.interpreter = find_interpreter(s),
 	};
 
 	count = gt_python_merge(&both, depth, work.merged);

@@ -9,8 +9,10 @@
 #include <stdio.h>
 #if PY_VERSION_HEX < 0x030b0000
 #include <frameobject.h>
-#else
+#elif PY_VERSION_HEX < 0x030e0000
 #include <internal/pycore_frame.h>
+#else
+#include <internal/pycore_interpframe_structs.h>
 #endif
 
 #define PRINT(name, value)        printf("%s %zu\n", name, (size_t)(value))

@@ -89,6 +89,13 @@ static uint32_t make_python(const uint64_t *words, uint32_t count, struct gt_pyt
 	return count;
 }
 
+static const struct gt_string *find_interpreter(void)
+{
+	const struct gt_module *module = gt_modules_find(probe.modules, gt_python_address());
+
+	return module ? module->path : NULL;
+}
+
 static uint32_t make_native(const uint64_t *pcs, uint32_t count, const struct gt_frame **frames)
 {
 	gt_modules_refresh(probe.modules);
@@ -121,6 +128,7 @@ EXPORT int probe_capture(char *out, size_t size, uint32_t depth)
 			.python = frames,
 			.python_count = make_python(words, word_count, frames),
 			.python_cut = word_count == depth,
+			.interpreter = find_interpreter(),
 		},
 		2 * DEPTH, merged);
 	*out = 0;

@@ -35,7 +35,8 @@ def by_headers(about, folder):
     if not (pathlib.Path(include) / "internal").is_dir():
         return None
     program = pathlib.Path(folder) / "layout"
-    subprocess.run(["cc", "-w", f"-I{include}", f"-I{include}/internal", "-o", program,
+    # Debian's pyconfig.h includes another one by its path from the folder above
+    subprocess.run(["cc", "-w", f"-I{include}", f"-I{include}/internal", f"-I{include}/..", "-o", program,
                     HERE / "layout_probe.c"], check=True)
     return table(subprocess.run([program], capture_output=True, text=True, check=True).stdout)
 

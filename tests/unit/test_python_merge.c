@@ -141,6 +141,54 @@ Test(python_merge, an_interpreter_linked_into_a_program)
 		  false, "launch f g main start");
 }
 
+/* Frames are written "name", "-" (no name) or "jit"; all but the first are the interpreter's. */
+static void expect_nameless(const char *native, const char *merged)
+{
+	const struct gt_frame *natives[MAX], *result[2 * MAX];
+	struct gt_python_frame pythons[MAX];
+	struct gt_python_stacks stacks = {.native = natives, .python = pythons};
+	char copy[256], text[512] = "", *save = NULL;
+	uint32_t count;
+
+	strings = gt_intern_new(1 << 20);
+	used = 0;
+	stacks.interpreter = gt_intern_cstr(strings, "/opt/app/simulator");
+	snprintf(copy, sizeof(copy), "%s", native);
+	for (char *word = strtok_r(copy, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
+		bool jit = !strcmp(word, "jit"), first = stacks.native_count == 0;
+		struct gt_frame *frame = new_frame(jit ? GT_FRAME_JIT : GT_FRAME_NATIVE, word,
+						   jit     ? NULL
+						   : first ? "/lib/other.so"
+							   : "/opt/app/simulator");
+
+		if (*word == '-')
+			frame->function = NULL;
+		natives[stacks.native_count++] = frame;
+	}
+	stacks.python_count = parse_python("f g|", pythons);
+	count = gt_python_merge(&stacks, 2 * MAX, result);
+	for (uint32_t i = 0; i < count; i++) {
+		strcat(text, i ? " " : "");
+		strcat(text, result[i]->function ? result[i]->function->text : "-");
+	}
+	cr_expect_str_eq(text, merged, "%s: got %s, not %s", native, text, merged);
+	gt_intern_free(strings);
+}
+
+Test(python_merge, an_interpreter_without_names_in_a_program)
+{
+	expect_nameless("launch - PyVector - main", "launch f g main");
+	expect_nameless("launch app - main", "launch app f g main");
+	expect_nameless("launch eval", "launch eval f g");
+}
+
+Test(python_merge, trampolines_between_frames_of_the_interpreter)
+{
+	expect_nameless("launch - jit - jit - main", "launch f g main");
+	expect_nameless("launch jit - main", "launch jit f g main");
+	expect_nameless("launch _PyEval_EvalFrameDefault jit PyVector main", "launch f g main");
+}
+
 Test(python_merge, no_more_than_asked_for)
 {
 	const struct gt_frame *natives[MAX], *result[MAX];
