@@ -22,6 +22,7 @@ enum symbol {
 	GET_STATE,
 	IS_FINALIZING,     /* from 3.13 on */
 	IS_FINALIZING_OLD, /* to 3.12 */
+	VERSION,           /* from 3.11 on */
 	GET_VERSION,
 	DEBUG_BUILD, /* exists where reference counts are checked */
 	SYMBOL_COUNT_
@@ -35,6 +36,7 @@ static const char *const names[SYMBOL_COUNT_] = {
 	[GET_STATE] = "PyGILState_GetThisThreadState",
 	[IS_FINALIZING] = "Py_IsFinalizing",
 	[IS_FINALIZING_OLD] = "_Py_IsFinalizing",
+	[VERSION] = "Py_Version",
 	[GET_VERSION] = "Py_GetVersion",
 	[DEBUG_BUILD] = "_Py_NegativeRefcount",
 };
@@ -80,24 +82,17 @@ static void set_function(void *pointer, uintptr_t address)
 	memcpy(pointer, &address, sizeof(address));
 }
 
-/* From 3.13 on the version stands in _PyRuntime, whole. */
-static uint32_t read_version(const struct search *search, const uint64_t *debug_offsets)
+/* The function only where there is no number: from 3.11 on it makes its text once, and an interpreter
+ * that starts in this moment could meet a text that is not finished. */
+static uint32_t read_version(const struct search *search)
 {
 	const char *(*get_version)(void) = NULL;
-	uint32_t version;
+	const unsigned long *version = (const unsigned long *)search->found[VERSION];
 
+	if (version)
+		return (uint32_t)*version;
 	set_function(&get_version, search->found[GET_VERSION]);
-	version = get_version ? parse_version(get_version()) : 0;
-	if (version >= 0x030d0000 && (debug_offsets[1] & 0xffffff00) == version)
-		version = (uint32_t)debug_offsets[1];
-	return version;
-}
-
-/* The interpreter's functions are called from now on: it must not be unloaded. */
-static void pin(const char *path)
-{
-	if (*path)
-		dlopen(path, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+	return get_version ? parse_version(get_version()) : 0;
 }
 
 static const char *fill(const struct search *search, struct gt_python_runtime *runtime)
@@ -113,7 +108,7 @@ static const char *fill(const struct search *search, struct gt_python_runtime *r
 	set_function(&runtime->is_finalizing, is_finalizing);
 	if (search->found[DEBUG_BUILD])
 		return "it is a debug build";
-	runtime->version = read_version(search, debug_offsets);
+	runtime->version = read_version(search);
 	if (!runtime->code_type || !runtime->string_type || !runtime->bytes_type ||
 	    !runtime->get_state || !is_finalizing || !runtime->version)
 		return "it does not export what is needed";
@@ -125,12 +120,22 @@ const char *gt_python_runtime_find(struct gt_python_runtime *ret_runtime)
 	struct gt_python_runtime runtime = {0};
 	struct search search = {0};
 	const char *why;
+	void *handle = NULL;
 
 	if (!dl_iterate_phdr(look_in, &search))
 		return "";
+	/* The loader lists what it has not relocated yet: this waits until it has. */
+	if (*search.path) {
+		handle = dlopen(search.path, RTLD_NOW | RTLD_NOLOAD);
+		if (!handle)
+			return "";
+	}
 	why = fill(&search, &runtime);
 	*ret_runtime = runtime;
-	if (!why)
-		pin(search.path);
+	/* its functions are called from now on: it must not be unloaded */
+	if (!why && handle)
+		dlopen(search.path, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+	if (handle)
+		dlclose(handle);
 	return why;
 }

@@ -152,6 +152,16 @@ static void flush_writer(struct gt_session *s, bool everything)
 	output->writer->ops->flush(output->writer, everything ? UINT64_MAX : now - SETTLE_NS);
 }
 
+/* Addresses that come now were in what is loaded. An interpreter may have come. */
+static void refresh_modules(struct gt_session *s)
+{
+	if (!gt_forkgate_try())
+		return;
+	if (gt_modules_refresh(s->modules))
+		gt_stacks_look_for_python(s);
+	gt_forkgate_leave();
+}
+
 /* One round over everything that was delivered. Returns how much there was. The rings come between
  * any two buffers: they are small and their threads do not wait, the buffers are patient. */
 static uint64_t drain_once(struct gt_session *s)
@@ -159,10 +169,7 @@ static uint64_t drain_once(struct gt_session *s)
 	uint64_t work = 0, records = 0;
 	bool more;
 
-	if (gt_forkgate_try()) {
-		gt_modules_refresh(s->modules); /* addresses that come now were in what is loaded */
-		gt_forkgate_leave();
-	}
+	refresh_modules(s);
 	do {
 		work += gt_calls_drain(s);
 		if (s->graph_nodes)

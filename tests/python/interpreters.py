@@ -24,6 +24,17 @@ print(json.dumps({"implementation": platform.python_implementation(),
 """
 
 
+WHERE = """
+import os, sys, sysconfig
+get = sysconfig.get_config_var
+for folder in (get("LIBDIR"), os.path.join(get("LIBDIR") or "", get("MULTIARCH") or "")):
+    path = os.path.join(folder or "", get("INSTSONAME") or "")
+    if get("INSTSONAME") and ".so" in path and os.path.exists(path):
+        print(path, sys.base_prefix, sep=chr(10))
+        break
+"""
+
+
 def ask(path):
     """What the interpreter at path says about itself; None: it is none, or has no ctypes."""
     try:
@@ -37,6 +48,12 @@ def ask(path):
 def is_supported(about):
     return (about["implementation"] == "CPython" and not about["debug"]
             and not about["free_threaded"] and OLDEST <= about["version"][:2] <= NEWEST)
+
+
+def shared_library(about):
+    """[path of libpython, its home], or [] where the interpreter has none."""
+    return subprocess.run([about["path"], "-c", WHERE], capture_output=True, text=True,
+                          check=True).stdout.splitlines()
 
 
 def find():

@@ -14,6 +14,8 @@ import sys
 import threading
 import traceback
 
+import situations
+
 DEPTH = 256
 SIZE = 1 << 20
 
@@ -369,6 +371,14 @@ def has_loop_names():
     return loops.value > 0 or sys.version_info < (3, 14)
 
 
+def odd_situations():
+    for library in cdll, pydll:
+        def here(what):
+            _, expected = library.probe_capture(buffer, SIZE, DEPTH), want()
+            same(what, expected)
+        situations.run(here)
+
+
 def loops_fit_groups():
     """Where nothing was cut, native evaluation loops and groups of Python frames are as many."""
     loops, groups = ctypes.c_uint32(), ctypes.c_uint32()
@@ -492,7 +502,7 @@ def main():
     for case in (plain, three_lines, in_one_expression, loops_and_branches, methods_and_lambdas,
                  recursion, through_c, generators, coroutines, compiled_source, unicode_names,
                  long_function, destructors, threads, other_threads_busy, very_deep, small_depth,
-                 thread_without_state, loops_fit_groups, merged_order, every_line,
+                 thread_without_state, odd_situations, loops_fit_groups, merged_order, every_line,
                  subinterpreters, no_system_calls, forked_child):
         case()
         if failures:

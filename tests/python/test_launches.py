@@ -2,7 +2,7 @@
 """Traces launches.py on the simulated device under every Python on this machine: the trace must name
 the line of each launch.
 
-    test_launches.py BUILD SOURCE
+    test_launches.py BUILD SOURCE LATE_PROGRAM
 """
 import glob
 import json
@@ -17,24 +17,24 @@ import unittest
 import interpreters
 
 HERE = pathlib.Path(__file__).parent
-BUILD, SOURCE = (pathlib.Path(path).resolve() for path in sys.argv[1:3])
-del sys.argv[1:3]
+BUILD, SOURCE, LATE = (pathlib.Path(path).resolve() for path in sys.argv[1:4])
+del sys.argv[1:4]
 LEFT_OUT = "python_stacks_broken", "python_frames_unnamed"
 PROGRAM = HERE / "launches.py"
 
 
-def trace(about, folder, **options):
+def trace(command, folder, **options):
     """(lines of launches that the program printed, the trace)"""
     environment = dict(os.environ, GPUTRACE_OUTPUT=folder,
                        LD_PRELOAD=str(BUILD / "preload" / "libgputrace.so"))
     environment.update({f"GPUTRACE_{name.upper()}": value for name, value in options.items()})
     simulator = [str(SOURCE / "scripts" / "simcuda"), f"--build={BUILD}"]
     preload = environment.pop("LD_PRELOAD")
-    result = subprocess.run([*simulator, "env", f"LD_PRELOAD={preload}", about["path"],
-                             str(PROGRAM)], env=environment, capture_output=True, text=True,
-                            timeout=120, check=False)
+    result = subprocess.run([*simulator, "env", f"LD_PRELOAD={preload}", *command, str(PROGRAM)],
+                            env=environment, capture_output=True, text=True, timeout=120,
+                            check=False)
     if result.returncode:
-        raise AssertionError(result.stdout + result.stderr)
+        raise AssertionError(f"status {result.returncode}: {result.stdout}{result.stderr}")
     files = glob.glob(os.path.join(folder, "*.json"))
     if len(files) != 1:
         raise AssertionError(f"{files}: {result.stderr}")
@@ -75,7 +75,7 @@ class Launches(unittest.TestCase):
     def test_each_launch_has_its_line(self):
         for number, about in enumerate(self.pythons):
             with self.subTest(about["path"]):
-                wanted, document = trace(about, f"{self.folder.name}/{number}")
+                wanted, document = trace([about["path"]], f"{self.folder.name}/{number}")
                 replayed = [e for e in kernels(document) if "created by" in e["args"]]
                 launched = [e for e in kernels(document) if "created by" not in e["args"]]
                 nodes = select(wanted, "created")
@@ -90,8 +90,20 @@ class Launches(unittest.TestCase):
                 self.assertEqual([document["ledger"][key] for key in LEFT_OUT], [0, 0])
                 print("CPython", ".".join(map(str, about["version"])), flush=True)
 
+    def test_interpreter_that_comes_late(self):
+        """Loaded by a program that uses CUDA already."""
+        for number, about in enumerate(self.pythons):
+            library = interpreters.shared_library(about)
+            if not library:
+                continue
+            with self.subTest(about["path"]):
+                wanted, document = trace([str(LATE), *library], f"{self.folder.name}/{number}")
+                launched = [e for e in kernels(document) if "created by" not in e["args"]]
+                self.assertEqual(lines_of(launched), select(wanted, "launched"))
+                print("late CPython", ".".join(map(str, about["version"])), flush=True)
+
     def test_off(self):
-        wanted, document = trace(self.pythons[-1], self.folder.name, python="off")
+        wanted, document = trace([self.pythons[-1]["path"]], self.folder.name, python="off")
         got = [python_frames(event) for event in kernels(document)]
         self.assertTrue(wanted)
         self.assertFalse(any(got))

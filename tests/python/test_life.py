@@ -14,16 +14,6 @@ HERE = pathlib.Path(__file__).parent
 PROBE, EMBED = sys.argv[1:3]
 del sys.argv[1:3]
 
-WHERE = """
-import os, sys, sysconfig
-get = sysconfig.get_config_var
-for folder in (get("LIBDIR"), os.path.join(get("LIBDIR") or "", get("MULTIARCH") or "")):
-    path = os.path.join(folder or "", get("INSTSONAME") or "")
-    if get("INSTSONAME") and ".so" in path and os.path.exists(path):
-        print(path, sys.base_prefix, sep=chr(10))
-        break
-"""
-
 
 class Life(unittest.TestCase):
     def each(self, run):
@@ -42,8 +32,7 @@ class Life(unittest.TestCase):
 
     def test_embedded(self):
         def run(about, name):
-            found = subprocess.run([about["path"], "-c", WHERE], capture_output=True, text=True,
-                                   check=True).stdout.splitlines()
+            found = interpreters.shared_library(about)
             if not found:
                 print(f"{name}: no shared library", flush=True)
                 return
