@@ -16,7 +16,8 @@
 #include "analysis/reader.h"
 #include "analysis/vec.h"
 
-#define GT_NONE UINT32_MAX
+#define GT_NONE      UINT32_MAX
+#define GT_NO_DEVICE UINT16_MAX
 
 enum gt_op_kind { GT_OP_KERNEL, GT_OP_COPY, GT_OP_SET, GT_OP_KIND_COUNT_ };
 
@@ -29,9 +30,9 @@ struct gt_op {               /* on the GPU */
 	uint32_t stack; /* index in stacks, GT_NONE */
 	uint32_t nvtx;  /* name told by the tracer, GT_NAME_NONE */
 	int32_t stream;
-	uint16_t device;
-	uint8_t kind; /* enum gt_op_kind */
-	uint8_t comm; /* a collective */
+	uint16_t device; /* GT_NO_DEVICE: what the file says makes no sense */
+	uint8_t kind;    /* enum gt_op_kind */
+	uint8_t comm;    /* a collective */
 };
 
 struct gt_call { /* CUDA API */
@@ -87,7 +88,8 @@ struct gt_memory_point { /* memory in use on a device */
 
 /* What could not be taken as it stood in the file; shown to the user, never silent. */
 struct gt_odd {
-	uint64_t no_dur, negative_dur, unfinished, no_ts, no_phase, unknown_cat;
+	uint64_t no_dur, negative_dur, unfinished, no_ts, no_phase, no_place, no_bytes, unknown_cat;
+	uint32_t unknown_cats[4]; /* names of the first ones */
 };
 
 struct gt_model {

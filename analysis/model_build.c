@@ -307,11 +307,30 @@ static void close_open(struct gt_builder *b)
 							  : 0;
 }
 
+/* Every sum of the analysis is of some of these, in 64 bits. */
+static bool can_be_added_up(const struct gt_model *model)
+{
+	double ops = 0, bytes = 0, calls = 0, ranges = 0, most = 4e18;
+
+	for (size_t i = 0; i < model->ops.count; i++) {
+		ops += (double)model->ops.at[i].dur;
+		bytes += (double)model->ops.at[i].bytes;
+	}
+	for (size_t i = 0; i < model->calls.count; i++)
+		calls += (double)model->calls.at[i].dur;
+	for (size_t i = 0; i < model->ranges.count; i++)
+		ranges += (double)model->ranges.at[i].dur;
+	return ops < most && bytes < most && calls < most && ranges < most &&
+	       (double)model->last - (double)model->first < most;
+}
+
 int gt_build_finish(struct gt_builder *b)
 {
 	struct gt_model *model = b->model;
 
 	close_open(b);
+	if (!can_be_added_up(model))
+		return -EOVERFLOW;
 	sort(model->ops.at, model->ops.count, sizeof(*model->ops.at), by_start);
 	sort(model->calls.at, model->calls.count, sizeof(*model->calls.at), by_thread);
 	sort(model->ranges.at, model->ranges.count, sizeof(*model->ranges.at), by_kind);
