@@ -58,7 +58,8 @@ struct gt_range { /* on a host thread */
 	uint32_t thread;
 	uint32_t parent;     /* enclosing range of the same kind and thread, GT_NONE */
 	uint32_t stack : 28; /* index in stacks, 0xfffffff: none */
-	uint32_t kind : 4;
+	uint32_t kind : 3;
+	uint32_t data : 1; /* it, or a range around it, loads data: its name says so */
 };
 
 struct gt_thread_lane {

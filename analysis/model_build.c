@@ -267,6 +267,39 @@ static void index_calls(struct gt_model *model)
 	}
 }
 
+static bool is_data(const char *name)
+{
+	static const char *const words[] = {"dataloader", "data_load", "load_data", "dataset",
+					    "next_batch"};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strcasestr(name, words[i]))
+			return true;
+	return false;
+}
+
+/* Ranges that load data, and those in them. A name is looked at once: in a deep stack of a hundred thousand
+ * functions each name stands around most of them. */
+static int mark_data(struct gt_model *model)
+{
+	enum { UNKNOWN, NO, YES };
+	uint8_t *known = calloc(model->names.text.count + 1, 1);
+
+	if (!known)
+		return -ENOMEM;
+	for (size_t i = 0; i < model->ranges.count; i++) {
+		struct gt_range *range = &model->ranges.at[i];
+		uint8_t *name = &known[range->name];
+
+		if (*name == UNKNOWN)
+			*name = is_data(gt_model_name(model, range->name)) ? YES : NO;
+		range->data = *name == YES ||
+			      (range->parent != GT_NONE && model->ranges.at[range->parent].data);
+	}
+	free(known);
+	return 0;
+}
+
 /* The enclosing range of each range; ranges are sorted, so it is the last one still open. */
 static void nest_ranges(struct gt_model *model)
 {
@@ -327,6 +360,7 @@ static bool can_be_added_up(const struct gt_model *model)
 int gt_build_finish(struct gt_builder *b)
 {
 	struct gt_model *model = b->model;
+	int rc;
 
 	close_open(b);
 	if (!can_be_added_up(model))
@@ -336,7 +370,8 @@ int gt_build_finish(struct gt_builder *b)
 	sort(model->ranges.at, model->ranges.count, sizeof(*model->ranges.at), by_kind);
 	index_calls(model);
 	nest_ranges(model);
-	return link_calls(model);
+	rc = mark_data(model);
+	return rc ? rc : link_calls(model);
 }
 
 void gt_build_fini(struct gt_builder *b)
