@@ -22,8 +22,6 @@ static int print_event(struct gt_chrome *chrome, const struct gt_event *event,
 		chrome->last = event->end;
 	chrome->tally = (struct gt_chrome_tally){.key = GT_LEDGER_COUNT_, .events = 1};
 	put(chrome, event);
-	if (chrome->options.few_details)
-		gt_json_tighten(&file->batch, begin);
 	return gt_chrome_file_commit(file, begin, &chrome->tally);
 }
 
@@ -126,6 +124,7 @@ static int chrome_open(struct gt_writer *w, struct gt_sink *sink, const struct g
 	    gt_chrome_texts_init(&chrome->texts) < 0 || gt_chrome_names_init(&chrome->names) < 0)
 		return -ENOMEM;
 	error = gt_chrome_file_open(chrome, sink);
+	chrome->file.batch.tight = options->few_details;
 	if (!error)
 		gt_chrome_name_process(chrome);
 	return error;
