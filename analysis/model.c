@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "analysis/model_build.h"
+#include "analysis/parts.h"
 
 #define NO_STACK_BITS 0xfffffffu
 #define LARGEST_COPY  ((int64_t)1 << 50) /* bytes */
@@ -380,17 +381,33 @@ static int take_record(const struct gt_record *record, const struct gt_header *h
 	}
 }
 
-int gt_model_load(const char *path, struct gt_model *ret_model)
+/* Reads one file into the model. The first one's reading is the model's. */
+static int take_file(struct gt_builder *b, const char *path, bool is_first)
+{
+	struct gt_reading *all = &b->model->reading;
+	struct gt_reading reading;
+	int rc, error;
+
+	if (is_first)
+		return gt_reader_read(path, take_record, b, all);
+	rc = gt_reader_read(path, take_record, b, &reading);
+	if (rc < 0)
+		memcpy(all->error, reading.error, sizeof(all->error));
+	error = gt_parts_add(all, &reading);
+	gt_reading_fini(&reading);
+	return rc < 0 ? rc : error;
+}
+
+int gt_model_load(char *const *paths, size_t count, struct gt_model *ret_model)
 {
 	struct gt_model *model = ret_model;
 	struct gt_builder builder = {.model = model};
 	int rc;
 
-	*model = (struct gt_model){.path = path, .first = INT64_MAX, .last = INT64_MIN};
+	*model = (struct gt_model){.path = paths[0], .first = INT64_MAX, .last = INT64_MIN};
 	rc = gt_names_init(&model->names);
-	if (rc < 0)
-		return rc;
-	rc = gt_reader_read(path, take_record, &builder, &model->reading);
+	for (size_t i = 0; rc >= 0 && i < count; i++)
+		rc = take_file(&builder, paths[i], i == 0);
 	if (rc >= 0)
 		rc = gt_build_finish(&builder);
 	if (rc == -EOVERFLOW)

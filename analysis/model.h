@@ -111,10 +111,11 @@ struct gt_model {
 };
 
 /*
- * Reads @path. 0 or a negative errno; reading.error then holds the line to print. The model must be
- * freed with gt_model_fini in either case.
+ * Reads @paths, the files of one process in the order in which they were written, as one trace. 0 or a
+ * negative errno; reading.error then holds the line to print. The model must be freed with
+ * gt_model_fini in either case. path and header are those of the first file.
  */
-int gt_model_load(const char *path, struct gt_model *ret_model);
+int gt_model_load(char *const *paths, size_t count, struct gt_model *ret_model);
 void gt_model_fini(struct gt_model *model);
 
 static inline const char *gt_model_name(const struct gt_model *model, uint32_t name)

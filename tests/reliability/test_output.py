@@ -57,7 +57,7 @@ class Output(unittest.TestCase):
         self.assertGreater(self.check_file(path)["events_lost_disk"], 0)
 
     def test_size_limit_of_the_trace(self):
-        self.same(folder=self.folder, options=("GPUTRACE_MAX_SIZE=1M",))
+        self.same(folder=self.folder, options=("GPUTRACE_MAX_SIZE=1M", "GPUTRACE_KEEP=1"))
         path = harness.traces(self.folder)[0]
         self.assertLessEqual(os.path.getsize(path), 1 << 20)
         self.assertGreater(self.check_file(path)["events_lost_disk"], 0)
