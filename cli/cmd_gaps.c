@@ -73,7 +73,8 @@ static const struct gt_cmdline_spec spec = {
 		   "stacks before and after have in common. With several ranks: how long "
 		   "collectives ran only "
 		   "because a peer came late.",
-	.example = "gputrace gaps --min=50 --top=10 trace.json",
+	.example = "# idle times of 50 us and more, the ten dearest causes\n"
+		   "gputrace gaps --min=50 --top=10 trace.json",
 	.options = options,
 	.min_inputs = 1,
 	.max_inputs = SIZE_MAX,
