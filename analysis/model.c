@@ -414,7 +414,7 @@ int gt_model_load(char *const *paths, size_t count, struct gt_model *ret_model)
 		snprintf(
 			model->reading.error, sizeof(model->reading.error),
 			"%.400s: its durations or sizes add up to more than 64 bits hold: no trace",
-			path);
+			paths[0]);
 	gt_build_fini(&builder);
 	if (model->first > model->last)
 		model->first = model->last = 0;
