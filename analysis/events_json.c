@@ -297,6 +297,19 @@ static int give_frame(struct gt_events_json *json, const struct gt_record *r,
 	return gt_events_give(json->events, event);
 }
 
+static int give_sample(struct gt_events_json *json, const struct gt_record *r,
+		       struct gt_event *event)
+{
+	const struct gt_events_json_row *row = gt_events_json_row(json, r->pid, r->tid);
+	const struct gt_string *state = string(json, r, "state");
+
+	event->kind = GT_EVENT_SAMPLE;
+	event->tid = row ? row->owner : event->tid;
+	event->stack = gt_events_json_stack(json, r, "stack", "frames", "modules");
+	event->sample.waiting = state && !strcmp(state->text, "waiting");
+	return gt_events_give(json->events, event);
+}
+
 static int give_overhead(struct gt_events_json *json, const struct gt_record *r,
 			 struct gt_event *event)
 {
@@ -446,6 +459,8 @@ static int take_instant(struct gt_events_json *json, const struct gt_record *r,
 		return 0;
 	if (is_named(&r->cat, "user_annotation"))
 		return give_range(json, r, GT_EVENT_MARK, false, event);
+	if (is_named(&r->cat, "cpu_sample"))
+		return give_sample(json, r, event);
 	gt_span_member(&r->raw, "s", &scope);
 	return give_note(json, r, is_named(&scope, "p"), event);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See gaps.h: finding the gaps and summing them up. What explains one is in gaps_explain.c. Pure over
- * constant models; one thread per set.
+ * See gaps.h: finding the gaps, and the use of devices. What explains one gap is in gaps_explain.c, the
+ * table of causes in gaps_causes.c. Pure over constant models; one thread per set.
  */
 #include "analysis/gaps.h"
 
@@ -70,56 +70,6 @@ int gt_gaps_build(const struct gt_job *job, const struct gt_filter *filter, int6
 void gt_gaps_fini(struct gt_gaps *gaps)
 {
 	gt_vec_free(&gaps->list);
-}
-
-static const struct gt_column cause_columns[] = {
-	{"share", "Wall (%)", "of wall", GT_COLUMN_PERCENT},
-	{"total", "Idle Time (ns)", "idle", GT_COLUMN_TIME},
-	{"count", "Gaps", "gaps", GT_COLUMN_COUNT},
-	{"mean", "Avg (ns)", "mean", GT_COLUMN_MEAN},
-	{"max", "Max (ns)", "max", GT_COLUMN_TIME},
-	{"cause", "Cause", "cause", GT_COLUMN_TEXT},
-	{"where", "Where", "while the host was in", GT_COLUMN_TEXT},
-};
-
-static int add_piece(const struct gt_gap *gap, enum gt_cause cause, const char *where, int64_t ns,
-		     void *data)
-{
-	struct gt_groups *groups = data;
-	struct gt_group *group;
-	char key[8192];
-
-	(void)gap;
-	snprintf(key, sizeof(key), "%d%s", (int)cause, where);
-	group = gt_groups_get(groups, key);
-	return group && gt_dist_add(&group->value, ns) ? 0 : -ENOMEM;
-}
-
-int gt_gaps_table(const struct gt_gaps *gaps, struct gt_table *ret_table)
-{
-	struct gt_groups groups;
-	int rc = gt_groups_init(&groups);
-
-	gt_table_init(ret_table, "gpu_idle_causes", "Why the GPU was idle", cause_columns,
-		      sizeof(cause_columns) / sizeof(cause_columns[0]));
-	for (size_t i = 0; !rc && i < gaps->list.count; i++)
-		rc = gt_gaps_explain(&gaps->list.at[i], add_piece, &groups);
-	for (size_t i = 0; !rc && i < groups.list.count; i++) {
-		struct gt_moments m = gt_dist_moments(&groups.list.at[i].value);
-		const char *key = gt_group_name(&groups, &groups.list.at[i]);
-
-		gt_table_number(ret_table,
-				gaps->wall > 0 ? (double)m.total * 100 / (double)gaps->wall : 0);
-		gt_table_number(ret_table, (double)m.total);
-		gt_table_number(ret_table, (double)m.count);
-		gt_table_number(ret_table, m.mean);
-		gt_table_number(ret_table, (double)m.max);
-		gt_table_text(ret_table, gt_cause_names[key[0] - '0']);
-		gt_table_text(ret_table, key + 1);
-	}
-	gt_table_sort(ret_table, "total");
-	gt_groups_fini(&groups);
-	return rc;
 }
 
 static const struct gt_column device_columns[] = {

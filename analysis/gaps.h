@@ -44,14 +44,27 @@ int gt_gaps_build(const struct gt_job *job, const struct gt_filter *filter, int6
 		  struct gt_gaps *ret_gaps);
 void gt_gaps_fini(struct gt_gaps *gaps);
 
-/* A piece of a gap with its cause; @where is valid inside the callback. */
-typedef int (*gt_gap_piece)(const struct gt_gap *gap, enum gt_cause cause, const char *where,
-			    int64_t ns, void *data);
+/* A part of a gap's time. The texts are valid inside the callback. */
+struct gt_piece {
+	enum gt_cause cause;
+	const char *where;
+	int64_t start, ns;
+	uint32_t thread;    /* of the host, when it made no call then: samples tell more. GT_NONE */
+	const char *inside; /* thread and range, for what samples tell */
+};
+
+typedef int (*gt_gap_piece)(const struct gt_gap *gap, const struct gt_piece *piece, void *data);
 
 /* Hands out the pieces of one gap, in order of time. */
 int gt_gaps_explain(const struct gt_gap *gap, gt_gap_piece piece, void *data);
 
-/* One row per cause and place, largest first. */
+/* Where the thread was at a sample: the nearest line of Python, else the nearest function outside the C
+ * library. "" without a stack. *ret_is_data: a function on the stack loads data. */
+void gt_gaps_place(const struct gt_model *model, uint32_t stack, char *out, size_t size,
+		   bool *ret_is_data);
+
+/* One row per cause and place, largest first; with samples (--sample-cpu) a column more, their number:
+ * a host's time is split by them. */
 int gt_gaps_table(const struct gt_gaps *gaps, struct gt_table *ret_table);
 
 /* One row per device: busy, idle, compute, copy, communication, overlap. */

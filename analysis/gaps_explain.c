@@ -7,9 +7,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "analysis/frame.h"
 #include "analysis/gaps.h"
+#include "core/libc_path.h"
 
 #define NAME_WIDTH  60
 #define SHORT_QUEUE 20000 /* ns between two operations that were both queued: GPU scheduling */
@@ -21,11 +23,19 @@ struct explain {
 	gt_gap_piece piece;
 	void *data;
 	char where[4096];
+	char inside[1024]; /* of a time between calls */
 };
 
-static int tell(struct explain *e, enum gt_cause cause, int64_t ns)
+static int tell(struct explain *e, enum gt_cause cause, int64_t start, int64_t ns)
 {
-	return ns > 0 ? e->piece(e->gap, cause, e->where, ns, e->data) : 0;
+	struct gt_piece piece = {.cause = cause,
+				 .where = e->where,
+				 .start = start,
+				 .ns = ns,
+				 .thread = *e->inside ? e->call->thread : GT_NONE,
+				 .inside = e->inside};
+
+	return ns > 0 ? e->piece(e->gap, &piece, e->data) : 0;
 }
 
 static const char *thread_name(const struct explain *e, char *out, size_t size)
@@ -51,6 +61,17 @@ static bool is_sync(const char *name)
 	       !strncmp(name, "cuMemcpyHtoD", 12) || strstr(name, "cudaFree") == name;
 }
 
+static bool is_data(const char *name)
+{
+	static const char *const words[] = {"dataloader", "data_load", "load_data", "dataset",
+					    "next_batch"};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strcasestr(name, words[i]))
+			return true;
+	return false;
+}
+
 /* The nearest frame of a stack, "" when there is none. */
 static void print_nearest(const struct gt_model *model, uint32_t stack, char *out, size_t size)
 {
@@ -59,7 +80,52 @@ static void print_nearest(const struct gt_model *model, uint32_t stack, char *ou
 		gt_frame_print(gt_model_name(model, model->stacks.at[stack].frame[0]), out, size);
 }
 
-static int tell_call(struct explain *e, const struct gt_call *call, int64_t ns)
+static bool is_python(const struct gt_frame *frame)
+{
+	return frame->file_len &&
+	       (*frame->file == '<' ||
+		(frame->file_len > 3 && !memcmp(frame->file + frame->file_len - 3, ".py", 3)));
+}
+
+static bool is_libc(const struct gt_frame *frame)
+{
+	char module[4096];
+
+	if (!frame->module_len || frame->module_len >= sizeof(module))
+		return false;
+	memcpy(module, frame->module, frame->module_len);
+	module[frame->module_len] = 0;
+	return gt_path_is_libc(module);
+}
+
+void gt_gaps_place(const struct gt_model *model, uint32_t stack, char *out, size_t size,
+		   bool *ret_is_data)
+{
+	const struct gt_frames *frames;
+	const char *native = NULL, *python = NULL;
+
+	*out = 0;
+	*ret_is_data = false;
+	if (stack >= model->stacks.count || !model->stacks.at[stack].count)
+		return;
+	frames = &model->stacks.at[stack];
+	for (uint32_t i = 0; i < frames->count; i++) {
+		const char *text = gt_model_name(model, frames->frame[i]);
+		struct gt_frame frame;
+
+		gt_frame_parse(text, &frame);
+		*ret_is_data |= is_data(text);
+		if (!python && is_python(&frame))
+			python = text;
+		else if (!native && !is_libc(&frame))
+			native = text;
+	}
+	if (!python)
+		python = native ? native : gt_model_name(model, frames->frame[0]);
+	gt_frame_print(python, out, size);
+}
+
+static int tell_call(struct explain *e, const struct gt_call *call, int64_t start, int64_t ns)
 {
 	const char *name = gt_model_name(e->model, call->name);
 	enum gt_cause cause = is_sync(name)     ? GT_CAUSE_SYNC
@@ -69,7 +135,7 @@ static int tell_call(struct explain *e, const struct gt_call *call, int64_t ns)
 
 	print_nearest(e->model, call->stack, frame, sizeof(frame));
 	snprintf(e->where, sizeof(e->where), "%s%s%s", name, *frame ? " from " : "", frame);
-	return tell(e, cause, ns);
+	return tell(e, cause, start, ns);
 }
 
 /* First range of a kind on the thread that begins behind @t. */
@@ -187,6 +253,15 @@ static bool is_step(const char *name)
 	return !strncmp(name, "ProfilerStep#", 13);
 }
 
+/* A range or one around it that loads data. */
+static bool is_inside_data(const struct gt_model *model, uint32_t range)
+{
+	for (; range != GT_NONE; range = model->ranges.at[range].parent)
+		if (is_data(gt_model_name(model, model->ranges.at[range].name)))
+			return true;
+	return false;
+}
+
 /* A step is everything: what the stacks say is better, and all steps are one. */
 static enum gt_cause place_by_range(struct explain *e, uint32_t range, int64_t t)
 {
@@ -201,12 +276,14 @@ static enum gt_cause place_by_range(struct explain *e, uint32_t range, int64_t t
 	}
 	snprintf(e->where, sizeof(e->where), "%s: %s", thread_name(e, thread, sizeof(thread)),
 		 is_step(name) ? "ProfilerStep" : name);
-	return e->model->ranges.at[range].data ? GT_CAUSE_DATA : GT_CAUSE_HOST;
+	snprintf(e->inside, sizeof(e->inside), "%.1000s", e->where);
+	return is_inside_data(e->model, range) ? GT_CAUSE_DATA : GT_CAUSE_HOST;
 }
 
 /* [start, end) lies between two calls of the thread. */
 static int tell_host(struct explain *e, int64_t start, int64_t end)
 {
+	char thread[64];
 	int rc = 0;
 
 	while (!rc && start < end) {
@@ -214,15 +291,18 @@ static int tell_host(struct explain *e, int64_t start, int64_t end)
 		uint32_t range = range_around(e, start, &until);
 		enum gt_cause cause = GT_CAUSE_HOST;
 
+		snprintf(e->inside, sizeof(e->inside), "%s",
+			 thread_name(e, thread, sizeof(thread)));
 		if (range == GT_NONE)
 			place_by_stacks(e, start);
 		else
 			cause = place_by_range(e, range, start);
 		if (until <= start)
 			until = end;
-		rc = tell(e, cause, until - start);
+		rc = tell(e, cause, start, until - start);
 		start = until;
 	}
+	*e->inside = 0;
 	return rc;
 }
 
@@ -250,7 +330,7 @@ static int walk_host(struct explain *e, int64_t start, int64_t end)
 		if (call_end > end)
 			call_end = end;
 		if (!rc)
-			rc = tell_call(e, call, call_end - start);
+			rc = tell_call(e, call, start, call_end - start);
 		start = call_end;
 	}
 	return rc ? rc : tell_host(e, start, end);
@@ -266,14 +346,14 @@ static int tell_queued(struct explain *e)
 	char name[1024], other[1024];
 
 	if (call_end > gap->start || gap->end - gap->start <= SHORT_QUEUE)
-		return tell_call(e, e->call, gap->end - gap->start);
+		return tell_call(e, e->call, gap->start, gap->end - gap->start);
 	gt_frame_shorten(gt_model_name(e->model, op->name), NAME_WIDTH, name, sizeof(name));
 	gt_frame_shorten(gt_model_name(e->model, before->name), NAME_WIDTH, other, sizeof(other));
 	snprintf(e->where, sizeof(e->where), "(%s waited behind %s)", name, other);
 	return tell(e,
 		    before->kind == GT_OP_COPY && op->kind == GT_OP_KERNEL ? GT_CAUSE_COPY
 									   : GT_CAUSE_QUEUED,
-		    gap->end - gap->start);
+		    gap->start, gap->end - gap->start);
 }
 
 int gt_gaps_explain(const struct gt_gap *gap, gt_gap_piece piece, void *data)
@@ -285,11 +365,11 @@ int gt_gaps_explain(const struct gt_gap *gap, gt_gap_piece piece, void *data)
 	e.call = gt_model_call_of(gap->model, &gap->model->ops.at[gap->op]);
 	if (!e.call) {
 		snprintf(e.where, sizeof(e.where), "(the call is not in the trace)");
-		return tell(&e, GT_CAUSE_UNKNOWN, gap->end - gap->start);
+		return tell(&e, GT_CAUSE_UNKNOWN, gap->start, gap->end - gap->start);
 	}
 	if (e.call->start <= gap->start)
 		return tell_queued(&e);
 	from = e.call->start < gap->end ? e.call->start : gap->end;
 	rc = walk_host(&e, gap->start, from);
-	return rc ? rc : tell_call(&e, e.call, gap->end - from);
+	return rc ? rc : tell_call(&e, e.call, from, gap->end - from);
 }

@@ -33,7 +33,7 @@ struct gt_group {
 	uint32_t name; /* number in the groups' names */
 	struct gt_dist value;
 	struct gt_dist other[3]; /* what a report needs besides */
-	int64_t tag[3];
+	int64_t tag[4];
 };
 
 struct gt_groups {

@@ -16,8 +16,7 @@
 #include "analysis/reader.h"
 #include "analysis/vec.h"
 
-#define GT_NONE      UINT32_MAX
-#define GT_NO_DEVICE UINT16_MAX
+#define GT_NONE UINT32_MAX
 
 enum gt_op_kind { GT_OP_KERNEL, GT_OP_COPY, GT_OP_SET, GT_OP_KIND_COUNT_ };
 
@@ -30,9 +29,9 @@ struct gt_op {               /* on the GPU */
 	uint32_t stack; /* index in stacks, GT_NONE */
 	uint32_t nvtx;  /* name told by the tracer, GT_NAME_NONE */
 	int32_t stream;
-	uint16_t device; /* GT_NO_DEVICE: what the file says makes no sense */
-	uint8_t kind;    /* enum gt_op_kind */
-	uint8_t comm;    /* a collective */
+	uint16_t device;
+	uint8_t kind; /* enum gt_op_kind */
+	uint8_t comm; /* a collective */
 };
 
 struct gt_call { /* CUDA API */
@@ -58,8 +57,13 @@ struct gt_range { /* on a host thread */
 	uint32_t thread;
 	uint32_t parent;     /* enclosing range of the same kind and thread, GT_NONE */
 	uint32_t stack : 28; /* index in stacks, 0xfffffff: none */
-	uint32_t kind : 3;
-	uint32_t data : 1; /* it, or a range around it, loads data: its name says so */
+	uint32_t kind : 4;
+};
+
+struct gt_sample { /* where a thread was while it made no call */
+	int64_t ts;
+	uint32_t thread;
+	uint32_t stack; /* index in stacks, GT_NONE */
 };
 
 struct gt_thread_lane {
@@ -67,7 +71,7 @@ struct gt_thread_lane {
 	uint32_t name;
 	struct {
 		uint32_t first, count;
-	} range[GT_RANGE_KIND_COUNT_], call;
+	} range[GT_RANGE_KIND_COUNT_], call, sample;
 };
 
 struct gt_frames { /* one call stack: name numbers, nearest frame first */
@@ -89,17 +93,17 @@ struct gt_memory_point { /* memory in use on a device */
 
 /* What could not be taken as it stood in the file; shown to the user, never silent. */
 struct gt_odd {
-	uint64_t no_dur, negative_dur, unfinished, no_ts, no_phase, no_place, no_bytes, unknown_cat;
-	uint32_t unknown_cats[4]; /* names of the first ones */
+	uint64_t no_dur, negative_dur, unfinished, no_ts, no_phase, unknown_cat;
 };
 
 struct gt_model {
 	const char *path;
 	struct gt_reading reading;
 	struct gt_names names;
-	GT_VEC(struct gt_op) ops;       /* by start */
-	GT_VEC(struct gt_call) calls;   /* by thread, then start */
-	GT_VEC(struct gt_range) ranges; /* by kind, thread, start */
+	GT_VEC(struct gt_op) ops;         /* by start */
+	GT_VEC(struct gt_call) calls;     /* by thread, then start */
+	GT_VEC(struct gt_range) ranges;   /* by kind, thread, start */
+	GT_VEC(struct gt_sample) samples; /* by thread, then time */
 	GT_VEC(struct gt_thread_lane) threads;
 	GT_VEC(struct gt_frames) stacks;
 	GT_VEC(struct gt_note) notes;
@@ -111,11 +115,10 @@ struct gt_model {
 };
 
 /*
- * Reads @paths, the files of one process in the order in which they were written, as one trace. 0 or a
- * negative errno; reading.error then holds the line to print. The model must be freed with
- * gt_model_fini in either case. path and header are those of the first file.
+ * Reads @path. 0 or a negative errno; reading.error then holds the line to print. The model must be
+ * freed with gt_model_fini in either case.
  */
-int gt_model_load(char *const *paths, size_t count, struct gt_model *ret_model);
+int gt_model_load(const char *path, struct gt_model *ret_model);
 void gt_model_fini(struct gt_model *model);
 
 static inline const char *gt_model_name(const struct gt_model *model, uint32_t name)
@@ -129,6 +132,9 @@ uint32_t gt_model_range_at(const struct gt_model *model, uint32_t thread, enum g
 
 /* The call of @thread that starts last at or before @t, or GT_NONE. */
 uint32_t gt_model_call_before(const struct gt_model *model, uint32_t thread, int64_t t);
+
+/* Index of the first sample of @thread at or behind @t; the thread's end where there is none. */
+uint32_t gt_model_sample_from(const struct gt_model *model, uint32_t thread, int64_t t);
 
 /* The call that started an operation, or NULL. */
 static inline const struct gt_call *gt_model_call_of(const struct gt_model *model,

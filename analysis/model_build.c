@@ -194,6 +194,15 @@ static int by_kind(const void *a, const void *b)
 				    : (x->dur > y->dur ? -1 : x->dur < y->dur);
 }
 
+static int by_thread_and_time(const void *a, const void *b)
+{
+	const struct gt_sample *x = a, *y = b;
+
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	return x->ts != y->ts ? (x->ts < y->ts ? -1 : 1) : 0;
+}
+
 /* Sorts what is not sorted yet: files mostly are. */
 static void sort(void *at, size_t count, size_t size, int (*compare)(const void *, const void *))
 {
@@ -267,37 +276,14 @@ static void index_calls(struct gt_model *model)
 	}
 }
 
-static bool is_data(const char *name)
+static void index_samples(struct gt_model *model)
 {
-	static const char *const words[] = {"dataloader", "data_load", "load_data", "dataset",
-					    "next_batch"};
+	for (size_t i = 0; i < model->samples.count; i++) {
+		struct gt_thread_lane *lane = &model->threads.at[model->samples.at[i].thread];
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (strcasestr(name, words[i]))
-			return true;
-	return false;
-}
-
-/* Ranges that load data, and those in them. A name is looked at once: in a deep stack of a hundred thousand
- * functions each name stands around most of them. */
-static int mark_data(struct gt_model *model)
-{
-	enum { UNKNOWN, NO, YES };
-	uint8_t *known = calloc(model->names.text.count + 1, 1);
-
-	if (!known)
-		return -ENOMEM;
-	for (size_t i = 0; i < model->ranges.count; i++) {
-		struct gt_range *range = &model->ranges.at[i];
-		uint8_t *name = &known[range->name];
-
-		if (*name == UNKNOWN)
-			*name = is_data(gt_model_name(model, range->name)) ? YES : NO;
-		range->data = *name == YES ||
-			      (range->parent != GT_NONE && model->ranges.at[range->parent].data);
+		if (!lane->sample.count++)
+			lane->sample.first = (uint32_t)i;
 	}
-	free(known);
-	return 0;
 }
 
 /* The enclosing range of each range; ranges are sorted, so it is the last one still open. */
@@ -340,38 +326,20 @@ static void close_open(struct gt_builder *b)
 							  : 0;
 }
 
-/* Every sum of the analysis is of some of these, in 64 bits. */
-static bool can_be_added_up(const struct gt_model *model)
-{
-	double ops = 0, bytes = 0, calls = 0, ranges = 0, most = 4e18;
-
-	for (size_t i = 0; i < model->ops.count; i++) {
-		ops += (double)model->ops.at[i].dur;
-		bytes += (double)model->ops.at[i].bytes;
-	}
-	for (size_t i = 0; i < model->calls.count; i++)
-		calls += (double)model->calls.at[i].dur;
-	for (size_t i = 0; i < model->ranges.count; i++)
-		ranges += (double)model->ranges.at[i].dur;
-	return ops < most && bytes < most && calls < most && ranges < most &&
-	       (double)model->last - (double)model->first < most;
-}
-
 int gt_build_finish(struct gt_builder *b)
 {
 	struct gt_model *model = b->model;
-	int rc;
 
 	close_open(b);
-	if (!can_be_added_up(model))
-		return -EOVERFLOW;
 	sort(model->ops.at, model->ops.count, sizeof(*model->ops.at), by_start);
 	sort(model->calls.at, model->calls.count, sizeof(*model->calls.at), by_thread);
 	sort(model->ranges.at, model->ranges.count, sizeof(*model->ranges.at), by_kind);
+	sort(model->samples.at, model->samples.count, sizeof(*model->samples.at),
+	     by_thread_and_time);
 	index_calls(model);
+	index_samples(model);
 	nest_ranges(model);
-	rc = mark_data(model);
-	return rc ? rc : link_calls(model);
+	return link_calls(model);
 }
 
 void gt_build_fini(struct gt_builder *b)

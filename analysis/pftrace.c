@@ -14,7 +14,7 @@
 struct packet {
 	uint64_t sequence, delta;
 	bool has_time;
-	struct gt_wire_field names, track, event, stage, clocks;
+	struct gt_wire_field names, track, event, sample, stage, clocks;
 };
 
 static bool take_packet(struct gt_wire wire, struct packet *ret_packet)
@@ -33,6 +33,8 @@ static bool take_packet(struct gt_wire wire, struct packet *ret_packet)
 			packet.track = field;
 		else if (field.number == GT_PF_TRACK_EVENT)
 			packet.event = field;
+		else if (field.number == GT_PF_PERF_SAMPLE)
+			packet.sample = field;
 		else if (field.number == GT_PF_RENDER_STAGE)
 			packet.stage = field;
 		else if (field.number == GT_PF_CLOCK_SNAPSHOT)
@@ -84,6 +86,9 @@ static int act_on(struct gt_pftrace *pf, const struct packet *packet)
 	if (!error && packet->event.data)
 		error = gt_pftrace_take_event(pf, gt_wire_inside(&packet->event),
 					      pf->clock[sequence]);
+	if (!error && packet->sample.data)
+		error = gt_pftrace_take_sample(pf, gt_wire_inside(&packet->sample),
+					       pf->clock[sequence]);
 	if (!error && packet->stage.data)
 		error = gt_pftrace_take_stage(pf, gt_wire_inside(&packet->stage),
 					      pf->clock[sequence]);

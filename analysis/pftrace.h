@@ -94,6 +94,7 @@ void gt_pftrace_names_fini(struct gt_pftrace *pf);
 
 int gt_pftrace_take_track(struct gt_pftrace *pf, struct gt_wire track);
 int gt_pftrace_take_event(struct gt_pftrace *pf, struct gt_wire event, uint64_t ns);
+int gt_pftrace_take_sample(struct gt_pftrace *pf, struct gt_wire sample, uint64_t ns);
 int gt_pftrace_take_stage(struct gt_pftrace *pf, struct gt_wire stage, uint64_t ns);
 int gt_pftrace_take_facts(struct gt_pftrace *pf, struct gt_wire event);
 void gt_pftrace_take_ledger(struct gt_pftrace *pf, struct gt_wire event);

@@ -438,3 +438,21 @@ int gt_pftrace_take_event(struct gt_pftrace *pf, struct gt_wire wire, uint64_t n
 	return e.type == GT_PF_TYPE_COUNTER ? counter(pf, &e, track, &event)
 					    : instant(pf, &e, &event);
 }
+
+int gt_pftrace_take_sample(struct gt_pftrace *pf, struct gt_wire wire, uint64_t ns)
+{
+	struct gt_event event = {.kind = GT_EVENT_SAMPLE, .start = ns, .end = ns};
+	struct gt_wire_field field;
+
+	if (!pf->has_facts)
+		return -EBADMSG;
+	while (gt_wire_next(&wire, &field)) {
+		if (field.number == GT_PF_SAMPLE_TID)
+			event.tid = (uint32_t)field.value;
+		else if (field.number == GT_PF_SAMPLE_CALLSTACK)
+			event.stack = gt_pftrace_find(pf, GT_PFTRACE_STACKS, field.value);
+		else if (field.number == GT_PF_SAMPLE_MODE)
+			event.sample.waiting = field.value == GT_PF_MODE_KERNEL;
+	}
+	return gt_events_give(pf->events, &event);
+}

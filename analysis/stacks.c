@@ -12,6 +12,7 @@
 #include "analysis/frame.h"
 #include "analysis/gaps.h"
 #include "analysis/group.h"
+#include "analysis/share.h"
 #include "analysis/table.h"
 
 #define MAX_TEXT 65536
@@ -130,20 +131,74 @@ static int add_calls(struct build *b, const struct gt_model *model, const struct
 	return rc;
 }
 
+struct idle {
+	struct gt_shares shares; /* by the stack of the call that ended the gaps */
+	struct build *b;
+};
+
+/* Time between calls is split by the stacks of samples, the rest is the call's. */
+static int add_idle_piece(const struct gt_gap *gap, const struct gt_piece *piece, void *data)
+{
+	const struct gt_model *model = gap->model;
+	const struct gt_op *op = &model->ops.at[gap->op];
+	const struct gt_thread_lane *lane;
+	struct idle *idle = data;
+	char *base = idle->b->text, *place;
+	size_t size = sizeof(idle->b->text);
+	uint32_t i;
+	int rc;
+
+	put_host(model, op->stack, gt_model_call_of(model, op), base, size);
+	/* in calls and out of calls are two names of the same stack */
+	if (piece->thread != GT_NONE)
+		add_frame(base, size, strlen(base), "");
+	rc = gt_shares_span(&idle->shares, base, piece->ns);
+	if (rc || piece->thread == GT_NONE)
+		return rc;
+	lane = &model->threads.at[piece->thread];
+	place = malloc(MAX_TEXT);
+	if (!place)
+		return -ENOMEM;
+	i = gt_model_sample_from(model, piece->thread, piece->start);
+	for (; !rc && i < lane->sample.first + lane->sample.count &&
+	       model->samples.at[i].ts < piece->start + piece->ns;
+	     i++) {
+		if (model->samples.at[i].stack >= model->stacks.count)
+			continue;
+		put_stack(model, model->samples.at[i].stack, place, MAX_TEXT);
+		rc = gt_shares_sample(&idle->shares, base, place);
+	}
+	free(place);
+	return rc;
+}
+
+static int add_idle_share(const struct gt_share *share, void *data)
+{
+	struct idle *idle = data;
+	char *text = idle->b->text;
+	size_t n =
+		(size_t)snprintf(text, MAX_TEXT, "%s", share->place ? share->place : share->base);
+
+	if (n >= MAX_TEXT)
+		n = MAX_TEXT - 1;
+	if (n && text[n - 1] == ';')
+		text[--n] = 0;
+	return add(idle->b, n, "GPU idle", share->ns);
+}
+
 static int add_idle(struct build *b, const struct gt_job *job, const struct gt_filter *filter)
 {
+	struct idle idle = {.b = b};
 	struct gt_gaps gaps;
 	int rc = gt_gaps_build(job, filter, 0, &gaps);
 
-	for (size_t i = 0; !rc && i < gaps.list.count; i++) {
-		const struct gt_gap *gap = &gaps.list.at[i];
-		const struct gt_model *model = gap->model;
-		const struct gt_op *op = &model->ops.at[gap->op];
-		size_t n = put_host(model, op->stack, gt_model_call_of(model, op), b->text,
-				    sizeof(b->text));
-
-		rc = add(b, n, "GPU idle", gap->end - gap->start);
-	}
+	if (!rc)
+		rc = gt_shares_init(&idle.shares);
+	for (size_t i = 0; !rc && i < gaps.list.count; i++)
+		rc = gt_gaps_explain(&gaps.list.at[i], add_idle_piece, &idle);
+	if (!rc)
+		rc = gt_shares_each(&idle.shares, add_idle_share, &idle);
+	gt_shares_fini(&idle.shares);
 	gt_gaps_fini(&gaps);
 	return rc;
 }

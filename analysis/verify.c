@@ -219,6 +219,7 @@ static int check_event(const struct gt_record *record, const struct gt_header *h
 	gt_verify_text(v, record->raw.text, record->raw.len, record->line);
 	check_common(v, record);
 	v->ended = record->ph == 'i' && gt_span_is(&record->name, "Record Window End", 17);
+	v->samples += record->ph == 'i' && gt_span_is(&record->cat, "cpu_sample", 10);
 	v->notes += record->ph == 'i' && gt_span_is(&record->cat, "gputrace", 8) && !v->ended;
 	switch (record->ph) {
 	case 'M':

@@ -10,7 +10,6 @@
 #include <zlib.h>
 
 #include "analysis/verify_state.h"
-#include "core/facts.h"
 #include "core/ledger.h"
 
 /* File names by which speedscope chooses another importer. */
@@ -94,8 +93,6 @@ void gt_verify_file_form(struct gt_verify *v)
 			       "more than one gzip member: speedscope refuses it");
 	v->repaired = gt_header_find(&reading->header, "repaired");
 	v->arrowless = is_arrowless(v);
-	v->is_part = gt_header_int(&reading->header, "segment", gt_segment_names[GT_SEGMENT_BORDER],
-				   &v->border);
 	v->ours = gt_header_find(&reading->header, "ledger") ||
 		  (gt_header_find(&reading->header, "metadata") &&
 		   strstr(gt_header_find(&reading->header, "metadata"), "\"gputrace_version\""));
@@ -245,6 +242,10 @@ static void check_written(struct gt_verify *v)
 				       "ledger: %s is %" PRId64 ", the file has %" PRIu64,
 				       gt_ledger_rows[rows[i].key].json,
 				       gt_verify_book(v, rows[i].key), v->written[rows[i].role]);
+	if ((uint64_t)gt_verify_book(v, GT_LEDGER_SAMPLES_WRITTEN) != v->samples)
+		gt_verify_find(v, GT_CHECK_LEDGER, 0,
+			       "ledger: samples_written is %" PRId64 ", the file has %" PRIu64,
+			       gt_verify_book(v, GT_LEDGER_SAMPLES_WRITTEN), v->samples);
 	if ((uint64_t)gt_verify_book(v, GT_LEDGER_ARROWS_WRITTEN) != v->arrows)
 		gt_verify_find(v, GT_CHECK_LEDGER, 0,
 			       "ledger: arrows_written is %" PRId64 ", the file has %" PRIu64,
@@ -294,11 +295,14 @@ static void check_sums(struct gt_verify *v)
 		       GT_LEDGER_MEMCPYS_UNTIMED, &missing);
 	check_received(v, GT_LEDGER_RECORDS_MEMSET, GT_LEDGER_MEMSETS_WRITTEN,
 		       GT_LEDGER_MEMSETS_UNTIMED, &missing);
+	check_received(v, GT_LEDGER_SAMPLES_RECEIVED, GT_LEDGER_SAMPLES_WRITTEN, GT_LEDGER_COUNT_,
+		       &missing);
 	if (missing > lost)
-		gt_verify_find(v, GT_CHECK_LEDGER, 0,
-			       "ledger: %" PRId64
-			       " calls and records are neither written nor lost by a cause",
-			       missing - lost);
+		gt_verify_find(
+			v, GT_CHECK_LEDGER, 0,
+			"ledger: %" PRId64
+			" calls, records and samples are neither written nor lost by a cause",
+			missing - lost);
 }
 
 /* Losses that have a cause: no fault of the books, but the reader wants to know. */
@@ -330,6 +334,7 @@ static void tell_losses(struct gt_verify *v)
 		GT_LEDGER_STRINGS_REFUSED,
 		GT_LEDGER_RANGES_LOST,
 		GT_LEDGER_FRAMES_LOST,
+		GT_LEDGER_SAMPLES_LOST,
 		GT_LEDGER_CORRELATION_EVICTED,
 		GT_LEDGER_EVENTS_LOST_DISK,
 		GT_LEDGER_EVENTS_LOST_EARLY,

@@ -57,14 +57,12 @@ struct gt_verify {
 	GT_VEC(struct gt_verify_lane) named;
 	GT_VEC(struct gt_verify_external) externals;
 	uint64_t written[GT_VERIFY_ROLE_COUNT_]; /* slices in the file */
-	uint64_t arrows;
+	uint64_t arrows, samples;
 	int64_t early; /* GPU work before its call that the ledger accounts for and was not met yet */
 	int64_t unlinked; /* the same of GPU work without a call */
 	uint64_t notes;   /* LOST and other gputrace instants */
 	bool ended;       /* the last event was Record Window End */
 	bool ours;        /* written by gputrace: has its metadata */
-	int64_t border;   /* one of several files: calls up to this id may be in an earlier one */
-	bool is_part;     /* one of several files: what belongs together may be in another one */
 	bool arrowless;   /* written with --details=few */
 	bool repaired;    /* the process died: its last arrows may miss an end */
 };

@@ -64,17 +64,16 @@ static int run_gaps(const struct gt_cmdline *args)
 
 static const struct gt_cmdline_spec spec = {
 	.command = &gt_command_gaps,
-	.details = "A gap is a time between the first and the last operation of a device at which "
-		   "none ran. "
-		   "It is put down to what the thread did that started the operation which ended "
-		   "it: its CUDA "
-		   "calls, its NVTX ranges, operators and Python functions, else the function that "
-		   "its call "
-		   "stacks before and after have in common. With several ranks: how long "
-		   "collectives ran only "
-		   "because a peer came late.",
-	.example = "# idle times of 50 us and more, the ten dearest causes\n"
-		   "gputrace gaps --min=50 --top=10 trace.json",
+	.details =
+		"A gap is a time between the first and the last operation of a device at which "
+		"none ran. It is put down to what the thread did that started the operation which "
+		"ended it: its CUDA calls, else what samples of it say (run --sample-cpu), its "
+		"NVTX ranges, operators and Python functions, else the function that its call "
+		"stacks before and after have in common. Gaps without a sample are split like "
+		"those of the same place that have some; of a function that was met at several "
+		"lines the most frequent one is told. With several ranks: how long collectives "
+		"ran only because a peer came late.",
+	.example = "gputrace gaps --min=50 --top=10 trace.json",
 	.options = options,
 	.min_inputs = 1,
 	.max_inputs = SIZE_MAX,

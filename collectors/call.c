@@ -209,3 +209,20 @@ bool gt_call_is_open(const struct gt_thread *thread, uintptr_t frame)
 
 	return state->open && is_nested(state, frame);
 }
+
+/* The owner may be writing: each word is read as it is. */
+__attribute__((no_sanitize("thread"))) bool gt_call_view(const struct gt_thread *thread,
+							 struct gt_call_view *ret_view)
+{
+	const volatile struct call_state *state =
+		(const volatile struct call_state *)(const volatile void *)thread->extra;
+
+	*ret_view = (struct gt_call_view){
+		.depth = state->depth,
+		.frame = state->frame,
+		.stack_low = state->unwind.stack_low,
+		.stack_high = state->unwind.stack_high,
+		.python = &((const struct call_state *)(const void *)thread->extra)->python_thread,
+	};
+	return state->ready;
+}

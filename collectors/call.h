@@ -16,13 +16,17 @@
 #include "core/event.h"
 #include "core/ring.h"
 
+struct gt_python_thread;
 struct gt_thread;
 
 enum gt_call_flag {
 	GT_CALL_CAPTURED = 1, /* a graph node was made during the call: no GPU work comes of it */
+	GT_CALL_WAITING = 2,  /* of a sample: the thread waited in the kernel */
+	GT_CALL_CUT = 4,      /* of a sample: the stack goes on behind the frames */
 };
 
-/* What a finished call leaves in the ring (record type GT_RECORD_CALL). */
+/* What a finished call leaves in the ring (record type GT_RECORD_CALL). A sample (GT_RECORD_SAMPLE,
+ * collectors/sampler.h) has the same form: start is when it was taken; no cbid, result, correlation. */
 struct gt_call_record {
 	struct gt_record head; /* flags: enum gt_call_flag */
 	uint32_t tid;
@@ -67,5 +71,23 @@ void gt_call_mark_captured(void);
 /* True between _enter and _exit of a call of @thread, the calling one, that holds the ring's open
  * slot. @frame: an address in the caller's stack frame. */
 bool gt_call_is_open(const struct gt_thread *thread, uintptr_t frame);
+
+/* What a sampler has to know of a thread. */
+struct gt_call_view {
+	uint32_t depth; /* recorded calls entered and not left */
+	uint64_t frame; /* stack position of the outermost one, or of the last one */
+	uint64_t stack_low, stack_high; /* 0, 0: not known */
+	const struct gt_python_thread *python;
+};
+
+/* Any thread: what it says of another one that runs is already past. Async-signal-safe. False: @thread
+ * has made no call. */
+bool gt_call_view(const struct gt_thread *thread, struct gt_call_view *ret_view);
+
+/* Whether a thread whose stack pointer is @sp is inside a recorded call. */
+static inline bool gt_call_view_is_inside(const struct gt_call_view *view, uint64_t sp)
+{
+	return view->depth > 0 && sp < view->frame;
+}
 
 #endif

@@ -10,14 +10,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "collectors/python_chain.h"
 #include "collectors/python_codes.h"
 #include "collectors/python_runtime.h"
-
-/* _PyInterpreterFrame.owner from here on: a frame of an evaluation loop itself. */
-#define OWNER_INTERPRETER 3
-
-/* What may be set in a pointer to a code object besides the pointer (3.14). */
-#define TAG_BITS          ((uint64_t)3)
 
 enum trust {
 	UNPROVEN, /* no stack has been walked */
@@ -63,30 +58,6 @@ uint64_t gt_python_address(void)
 								      : 0;
 }
 
-/* Where in its code a frame is, in bytes from the first instruction. */
-static int32_t find_offset(const struct gt_python_layout *layout, uint64_t frame, uint64_t code)
-{
-	uint64_t offset;
-
-	if (layout->instruction_unit)
-		return gt_python_int(frame, layout->frame_instruction) * layout->instruction_unit;
-	offset = gt_python_word(frame, layout->frame_instruction) - code - layout->code_adaptive;
-	return (int64_t)offset < 0 || offset > INT32_MAX ? -1 : (int32_t)offset;
-}
-
-static bool is_loop(const struct gt_python_layout *layout, uint64_t frame)
-{
-	return layout->entry == GT_PYTHON_ENTRY_OWNER &&
-	       gt_python_byte(frame, layout->frame_owner) >= OWNER_INTERPRETER;
-}
-
-static bool is_entry(const struct gt_python_layout *layout, uint64_t frame)
-{
-	return layout->entry == GT_PYTHON_ENTRY_ALWAYS ||
-	       (layout->entry == GT_PYTHON_ENTRY_FLAG &&
-		gt_python_byte(frame, layout->frame_entry));
-}
-
 /* The frame of a loop ends the group of Python frames that it runs; one that runs none, because the
  * last has just returned and is being cleared, is delivered as a frame without code. */
 static uint32_t mark_loop(uint64_t *frames, uint32_t count, uint32_t max)
@@ -103,10 +74,11 @@ static uint32_t mark_loop(uint64_t *frames, uint32_t count, uint32_t max)
 static uint64_t pack_frame(const struct gt_python_runtime *runtime, uint64_t frame)
 {
 	const struct gt_python_layout *layout = &runtime->layout;
-	uint64_t code = gt_python_word(frame, layout->frame_code) & ~TAG_BITS;
+	uint64_t code = gt_python_word(frame, layout->frame_code) & ~GT_PYTHON_TAG_BITS;
 
-	return gt_python_pack(gt_python_codes_number(runtime, code), is_entry(layout, frame),
-			      find_offset(layout, frame, code));
+	return gt_python_pack(gt_python_codes_number(runtime, code),
+			      gt_python_frame_is_entry(layout, frame),
+			      gt_python_frame_offset(layout, frame, code));
 }
 
 int gt_python_walk(const struct gt_python_runtime *runtime, uint64_t frame, uint32_t max,
@@ -123,7 +95,7 @@ int gt_python_walk(const struct gt_python_runtime *runtime, uint64_t frame, uint
 			mark = frame;
 		if (frame % sizeof(uint64_t) || !gt_python_can_read(frame, layout->frame_size))
 			return -EFAULT;
-		if (is_loop(layout, frame))
+		if (gt_python_frame_is_loop(layout, frame))
 			count = mark_loop(ret_frames, count, max);
 		else
 			ret_frames[count++] = pack_frame(runtime, frame);
@@ -131,7 +103,7 @@ int gt_python_walk(const struct gt_python_runtime *runtime, uint64_t frame, uint
 	}
 	/* the loop of the last frame that fits */
 	if (frame && layout->entry == GT_PYTHON_ENTRY_OWNER &&
-	    gt_python_can_read(frame, layout->frame_size) && is_loop(layout, frame))
+	    gt_python_can_read(frame, layout->frame_size) && gt_python_frame_is_loop(layout, frame))
 		count = mark_loop(ret_frames, count, count);
 	*ret_count = count;
 	return 0;
@@ -163,7 +135,8 @@ static bool is_own(struct gt_python_thread *thread, uint64_t state)
 	if (!gt_python_can_read(state, layout->thread_id + sizeof(uint64_t)))
 		return false;
 	thread->state = (void *)state;
-	thread->refused = gt_python_word(state, layout->thread_id) != (uint64_t)pthread_self();
+	thread->owner = (uint64_t)pthread_self();
+	thread->refused = gt_python_word(state, layout->thread_id) != thread->owner;
 	if (thread->refused)
 		atomic_fetch_add_explicit(&python.foreign, 1, memory_order_relaxed);
 	return !thread->refused;
@@ -254,6 +227,15 @@ uint32_t gt_python_capture(struct gt_python_thread *thread, uint32_t max,
 	*ret_frames = thread->frames;
 	*ret_key = hash_frames(thread->frames, count);
 	return count;
+}
+
+const struct gt_python_runtime *gt_python_proven(void)
+{
+	if (!atomic_load_explicit(&python.on, memory_order_acquire) ||
+	    atomic_load_explicit(&python.trust, memory_order_relaxed) != PROVEN ||
+	    python.runtime.is_finalizing())
+		return NULL;
+	return &python.runtime;
 }
 
 struct gt_python_counts gt_python_get_counts(void)

@@ -47,6 +47,7 @@ static inline int32_t gt_python_offset_of(uint64_t frame)
 struct gt_python_thread {
 	const void *state; /* the thread state that was looked over */
 	bool refused;      /* and found to be another thread's */
+	uint64_t owner;    /* pthread_self() of the thread that looked it over */
 	uint64_t frames[GT_PYTHON_DEPTH];
 };
 
@@ -81,6 +82,10 @@ uint32_t gt_python_capture(struct gt_python_thread *thread, uint32_t max,
  * made for them. -EFAULT: a pointer that cannot be read, -ELOOP: a circle. */
 int gt_python_walk(const struct gt_python_runtime *runtime, uint64_t frame, uint32_t max,
 		   uint64_t *ret_frames, uint32_t *ret_count);
+
+/* The interpreter whose stacks have been found to be what its version says; NULL: none, or it ends
+ * just now. Any thread; async-signal-safe. */
+const struct gt_python_runtime *gt_python_proven(void);
 
 struct gt_python_counts gt_python_get_counts(void);
 

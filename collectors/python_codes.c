@@ -52,10 +52,22 @@ static uint64_t mix(uint64_t x)
 	return x ^ x >> 29;
 }
 
-static bool is_of_type(uint64_t object, const struct gt_python_layout *layout, uint64_t type)
+/* Room for a copy of the head of an object: all fields that are read. */
+#define HEAD_BYTES 512u
+
+/* Copies the first @size bytes of @object. From then on nobody can take them away. */
+static bool copy_head(uint64_t object, size_t size, uint8_t ret_head[HEAD_BYTES])
 {
-	return gt_python_can_read(object, layout->object_type + sizeof(uint64_t)) &&
-	       gt_python_word(object, layout->object_type) == type;
+	return object % sizeof(uint64_t) == 0 && size <= HEAD_BYTES &&
+	       gt_python_read_copy(object, ret_head, size);
+}
+
+/* As copy_head, of an object that must be of the type whose address is @type. */
+static bool copy_typed(const struct gt_python_layout *layout, uint64_t object, size_t size,
+		       uint64_t type, uint8_t ret_head[HEAD_BYTES])
+{
+	return copy_head(object, size, ret_head) &&
+	       gt_python_word((uint64_t)ret_head, layout->object_type) == type;
 }
 
 /* @size bytes that can be read. Terms do not wait for each other. */
@@ -96,23 +108,66 @@ static uint64_t hash_table(const struct gt_python_runtime *runtime, uint64_t tab
 	       (part < size ? 3 * hash_bytes(end, (uint32_t)part) : 0);
 }
 
-/* A hash of what tells a code object from others that were or will be at its address. 0: it is no
- * code object. Terms do not wait for each other. */
+/* hash_table for a table that may be gone at any moment. */
+static uint64_t hash_table_copy(const struct gt_python_runtime *runtime, uint64_t table)
+{
+	const struct gt_python_layout *layout = &runtime->layout;
+	uint64_t data = table + layout->bytes_data, size, part;
+	uint8_t head[HEAD_BYTES], ends[2][TABLE_HASHED];
+
+	if (!copy_head(table, layout->bytes_data, head))
+		return 0;
+	size = gt_python_word((uint64_t)head, layout->bytes_size);
+	if (size == 0 || size > TABLE_MAX_BYTES)
+		return size;
+	part = size < TABLE_HASHED ? size : TABLE_HASHED;
+	if (!gt_python_read_copy(data, ends[0], part) ||
+	    !gt_python_read_copy(data + size - part, ends[1], part))
+		return size;
+	return size + hash_bytes((uint64_t)ends[0], (uint32_t)part) +
+	       (part < size ? 3 * hash_bytes((uint64_t)ends[1], (uint32_t)part) : 0);
+}
+
+/* A hash of what tells the code object at @object, whose fields are at @head, from others that were or
+ * will be at its address. Never 0. Terms do not wait for each other. */
+static inline __attribute__((always_inline)) uint64_t make_identity(
+	const struct gt_python_layout *layout, uint64_t object, uint64_t head, uint64_t table,
+	uint64_t table_hash)
+{
+	uint64_t identity = mix(object) + 3 * mix(table + table_hash) +
+			    5 * mix(gt_python_word(head, layout->code_name)) +
+			    7 * mix(gt_python_word(head, layout->code_filename)) +
+			    (uint32_t)gt_python_int(head, layout->code_first_line);
+
+	identity = mix(identity);
+	return identity ? identity : 1;
+}
+
+/* 0: it is no code object. */
 static uint64_t identify(const struct gt_python_runtime *runtime, uint64_t object)
 {
 	const struct gt_python_layout *layout = &runtime->layout;
-	uint64_t table, identity;
+	uint64_t table;
 
 	if (object % sizeof(uint64_t) || !gt_python_can_read(object, layout->code_size) ||
 	    gt_python_word(object, layout->object_type) != runtime->code_type)
 		return 0;
 	table = gt_python_word(object, layout->code_table);
-	identity = mix(object) + 3 * mix(table + hash_table(runtime, table)) +
-		   5 * mix(gt_python_word(object, layout->code_name)) +
-		   7 * mix(gt_python_word(object, layout->code_filename)) +
-		   (uint32_t)gt_python_int(object, layout->code_first_line);
-	identity = mix(identity);
-	return identity ? identity : 1;
+	return make_identity(layout, object, object, table, hash_table(runtime, table));
+}
+
+/* The same of an object that may be gone at any moment. */
+static uint64_t identify_copy(const struct gt_python_runtime *runtime, uint64_t object)
+{
+	const struct gt_python_layout *layout = &runtime->layout;
+	uint8_t head[HEAD_BYTES];
+	uint64_t table;
+
+	if (!copy_typed(layout, object, layout->code_size, runtime->code_type, head))
+		return 0;
+	table = gt_python_word((uint64_t)head, layout->code_table);
+	return make_identity(layout, object, (uint64_t)head, table,
+			     hash_table_copy(runtime, table));
 }
 
 /* Room among the copies; never given back. */
@@ -143,14 +198,15 @@ static bool copy_string(const struct gt_python_runtime *runtime, uint64_t object
 			struct gt_python_text *ret_text)
 {
 	const struct gt_python_layout *layout = &runtime->layout;
+	uint8_t head[HEAD_BYTES];
 	uint32_t state, kind;
 	uint64_t length;
 
-	if (!is_of_type(object, layout, runtime->string_type) ||
-	    !gt_python_can_read(object, layout->string_compact))
+	/* a string of one letter and no more may be the last thing on its page: string_ascii */
+	if (!copy_typed(layout, object, layout->string_ascii, runtime->string_type, head))
 		return false;
-	state = (uint32_t)gt_python_int(object, layout->string_state);
-	length = gt_python_word(object, layout->string_length);
+	state = (uint32_t)gt_python_int((uint64_t)head, layout->string_state);
+	length = gt_python_word((uint64_t)head, layout->string_length);
 	kind = state >> 2 & 7;
 	if (!(state >> 5 & 1) || (kind != 1 && kind != 2 && kind != 4))
 		return false;
@@ -168,11 +224,12 @@ static bool copy_table(const struct gt_python_runtime *runtime, uint64_t object,
 		       struct gt_python_code *code)
 {
 	const struct gt_python_layout *layout = &runtime->layout;
+	uint8_t head[HEAD_BYTES];
 	uint64_t size;
 
-	if (!is_of_type(object, layout, runtime->bytes_type))
+	if (!copy_typed(layout, object, layout->bytes_data, runtime->bytes_type, head))
 		return false;
-	size = gt_python_word(object, layout->bytes_size);
+	size = gt_python_word((uint64_t)head, layout->bytes_size);
 	if (size > TABLE_MAX_BYTES)
 		return true;
 	code->table = copy_bytes(object + layout->bytes_data, size);
@@ -181,20 +238,19 @@ static bool copy_table(const struct gt_python_runtime *runtime, uint64_t object,
 }
 
 /* Bytes of instructions: the object's own size counts units of two where they stand inside it. */
-static uint32_t read_length(const struct gt_python_runtime *runtime, uint64_t object)
+static uint32_t read_length(const struct gt_python_runtime *runtime, uint64_t code_head)
 {
 	const struct gt_python_layout *layout = &runtime->layout;
+	uint8_t head[HEAD_BYTES];
 	uint64_t length;
 
-	if (layout->code_bytes == GT_PYTHON_NO_FIELD) {
-		length = gt_python_word(object, layout->bytes_size) * 2;
-	} else {
-		object = gt_python_word(object, layout->code_bytes);
-		if (!is_of_type(object, layout, runtime->bytes_type) ||
-		    !gt_python_can_read(object, layout->bytes_data))
-			return 0;
-		length = gt_python_word(object, layout->bytes_size);
-	}
+	if (layout->code_bytes == GT_PYTHON_NO_FIELD)
+		length = gt_python_word(code_head, layout->bytes_size) * 2;
+	else if (copy_typed(layout, gt_python_word(code_head, layout->code_bytes),
+			    layout->bytes_data, runtime->bytes_type, head))
+		length = gt_python_word((uint64_t)head, layout->bytes_size);
+	else
+		return 0;
 	return length < INT32_MAX ? (uint32_t)length : 0;
 }
 
@@ -203,16 +259,18 @@ static struct gt_python_code *copy_code(const struct gt_python_runtime *runtime,
 {
 	const struct gt_python_layout *layout = &runtime->layout;
 	struct gt_python_code *code = take_room(sizeof(*code));
+	uint8_t bytes[HEAD_BYTES];
+	uint64_t head = (uint64_t)bytes;
 
-	if (!code)
+	if (!code || !copy_head(object, layout->code_size, bytes))
 		return NULL;
 	code->identity = identity;
 	code->format = layout->table;
-	code->first_line = gt_python_int(object, layout->code_first_line);
-	code->length = read_length(runtime, object);
-	if (!copy_string(runtime, gt_python_word(object, layout->code_name), &code->name) ||
-	    !copy_string(runtime, gt_python_word(object, layout->code_filename), &code->filename) ||
-	    !copy_table(runtime, gt_python_word(object, layout->code_table), code))
+	code->first_line = gt_python_int(head, layout->code_first_line);
+	code->length = read_length(runtime, head);
+	if (!copy_string(runtime, gt_python_word(head, layout->code_name), &code->name) ||
+	    !copy_string(runtime, gt_python_word(head, layout->code_filename), &code->filename) ||
+	    !copy_table(runtime, gt_python_word(head, layout->code_table), code))
 		return NULL;
 	return code;
 }
@@ -258,10 +316,9 @@ static uint32_t see_first(const struct gt_python_runtime *runtime, uint64_t obje
 	return code ? publish(code) : refuse();
 }
 
-uint32_t gt_python_codes_number(const struct gt_python_runtime *runtime, uint64_t object)
+static inline __attribute__((always_inline)) uint32_t find_number(
+	const struct gt_python_runtime *runtime, uint64_t object, uint64_t identity)
 {
-	uint64_t identity = identify(runtime, object);
-
 	if (!identity)
 		return refuse();
 	for (uint32_t i = 0;; i++) {
@@ -275,6 +332,16 @@ uint32_t gt_python_codes_number(const struct gt_python_runtime *runtime, uint64_
 		if (there == 0)
 			return see_first(runtime, object, identity);
 	}
+}
+
+uint32_t gt_python_codes_number(const struct gt_python_runtime *runtime, uint64_t object)
+{
+	return find_number(runtime, object, identify(runtime, object));
+}
+
+uint32_t gt_python_codes_number_elsewhere(const struct gt_python_runtime *runtime, uint64_t object)
+{
+	return find_number(runtime, object, identify_copy(runtime, object));
 }
 
 const struct gt_python_code *gt_python_codes_at(uint32_t number)

@@ -46,6 +46,9 @@ int gt_python_codes_start(void);
 /* The number, 1 .., of the code object at @object. 0: none, or no room. Application threads. */
 uint32_t gt_python_codes_number(const struct gt_python_runtime *runtime, uint64_t object);
 
+/* The same for an object of another thread, which may be gone at any moment: system calls each time. */
+uint32_t gt_python_codes_number_elsewhere(const struct gt_python_runtime *runtime, uint64_t object);
+
 /* What is known under a number that gt_python_codes_number gave. NULL: no such. Any thread. */
 const struct gt_python_code *gt_python_codes_at(uint32_t number);
 

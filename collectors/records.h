@@ -8,6 +8,7 @@
 enum gt_record_type {
 	GT_RECORD_CALL = 1, /* struct gt_call_record, collectors/call.h */
 	GT_RECORD_NVTX,     /* struct gt_nvtx_record, collectors/nvtx_record.h */
+	GT_RECORD_SAMPLE,   /* struct gt_call_record too, collectors/sampler.h */
 };
 
 #endif

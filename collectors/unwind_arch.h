@@ -9,6 +9,8 @@
  *   gt_unwind_step(walk, rule)          one frame outwards
  *   gt_unwind_rule_*                    the rules that need no module's unwind tables
  *   gt_unwind_follows_call(bytes, n)    do these bytes, ending at a return address, end in a call?
+ *   gt_unwind_rule_needs_fp, _saves_fp  what a rule does with the frame pointer
+ *   gt_unwind_frame_bytes(...)          the size of a frame by its function's first instructions
  *   gt_unwind_derive(...)               the rule of an address, by libunwind (unwind_<arch>.c)
  *
  * A rule is one word, so that a table entry can be read and replaced without a lock. pc is always

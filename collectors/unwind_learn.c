@@ -56,7 +56,7 @@ static int search_module(struct dl_phdr_info *info, size_t size, void *arg)
 
 	if (!holds_code_at(info, search->pc))
 		return 0;
-	*search->module = (struct gt_unwind_module){0};
+	*search->module = (struct gt_unwind_module){.may_go = search->module->may_go};
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *phdr = &info->dlpi_phdr[i];
 		uint64_t start = info->dlpi_addr + phdr->p_vaddr;
@@ -77,6 +77,10 @@ bool gt_unwind_module_read(const struct gt_unwind_module *module, uint64_t addre
 
 		if (address >= segment->start && address < segment->end &&
 		    segment->end - address >= sizeof(*ret_word)) {
+			if (module->may_go)
+				return gt_unwind_read_checked(address, ret_word,
+							      sizeof(*ret_word)) ==
+				       (long)sizeof(*ret_word);
 			memcpy(ret_word, (const void *)address, sizeof(*ret_word));
 			return true;
 		}
@@ -144,9 +148,8 @@ static uint64_t learn_code(const struct gt_unwind_module *module, uint64_t pc)
 	return gt_unwind_rule_guess;
 }
 
-uint64_t gt_unwind_learn(uint64_t pc)
+static uint64_t learn_in(struct gt_unwind_module module, uint64_t pc)
 {
-	struct gt_unwind_module module;
 	struct search search = {.pc = pc - 1, .module = &module};
 	uint64_t rule;
 
@@ -157,6 +160,42 @@ uint64_t gt_unwind_learn(uint64_t pc)
 	count(&learn.rules);
 	gt_rules_put(pc, rule);
 	return rule;
+}
+
+uint64_t gt_unwind_learn(uint64_t pc)
+{
+	return learn_in((struct gt_unwind_module){0}, pc);
+}
+
+uint64_t gt_unwind_learn_elsewhere(uint64_t pc)
+{
+	return learn_in((struct gt_unwind_module){.may_go = true}, pc);
+}
+
+bool gt_unwind_find_function(uint64_t pc, uint64_t *ret_start)
+{
+	struct gt_unwind_module module = {.may_go = true};
+	struct search search = {.pc = pc - 1, .module = &module};
+	struct gt_unwind_effect effect;
+
+	if (!learn.has_library || !dl_iterate_phdr(search_module, &search) ||
+	    !module.eh_frame_hdr ||
+	    !gt_unwind_library_step(&learn.library, &module, pc - 1, &effect))
+		return false;
+	*ret_start = effect.function;
+	return effect.function != 0;
+}
+
+enum gt_unwind_return gt_unwind_is_return(uint64_t pc, uint64_t function)
+{
+	uint8_t bytes[GT_UNWIND_CALL_BYTES];
+	uint64_t target;
+
+	if (pc < 4096 || !read_before(pc, bytes) || !gt_unwind_follows_call(bytes))
+		return GT_UNWIND_NO_RETURN;
+	return function && gt_unwind_call_target(bytes, pc, &target) && target == function
+		       ? GT_UNWIND_RETURN_FROM_IT
+		       : GT_UNWIND_RETURN;
 }
 
 bool gt_unwind_learn_start(void)

@@ -17,6 +17,7 @@
 /* The loaded module around an address, copied out of the loader's list. */
 struct gt_unwind_module {
 	uint64_t eh_frame_hdr; /* address, 0: none */
+	bool may_go;           /* it may be unloaded meanwhile: read it by system calls */
 	uint32_t segments;
 	struct gt_unwind_segment {
 		uint64_t start, end; /* whole pages, readable */
@@ -33,6 +34,22 @@ long gt_unwind_read_checked(uint64_t address, void *buffer, size_t size);
 
 /* The rule for @pc, put into the table. Never 0. */
 uint64_t gt_unwind_learn(uint64_t pc);
+
+/* The same for an address on another thread's stack, whose module may be unloaded at any moment. */
+uint64_t gt_unwind_learn_elsewhere(uint64_t pc);
+
+/* Where the function begins whose instruction is at @pc - 1; its module may be unloaded meanwhile. */
+bool gt_unwind_find_function(uint64_t pc, uint64_t *ret_start);
+
+enum gt_unwind_return {
+	GT_UNWIND_NO_RETURN,
+	GT_UNWIND_RETURN,         /* a call stands before it */
+	GT_UNWIND_RETURN_FROM_IT, /* a call of the function in question */
+};
+
+/* What stands before @pc, which may be any number. @function: where the function in question begins,
+ * 0: not known. One system call. */
+enum gt_unwind_return gt_unwind_is_return(uint64_t pc, uint64_t function);
 
 /* Opens libunwind. Returns false when it is not there. Session start. */
 bool gt_unwind_learn_start(void);

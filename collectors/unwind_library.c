@@ -32,6 +32,7 @@ struct machine {
 	const struct gt_unwind_module *module;
 	uint64_t ip;
 	bool no_info; /* the module's tables do not cover ip */
+	uint64_t function;
 	uint32_t reads;
 	uint64_t read_at[MACHINE_READS]; /* addresses on the stack that were read */
 };
@@ -145,6 +146,8 @@ static int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t
 	}
 	/* libunwind now tries heuristics of its own; ours are the ones that count */
 	machine->no_info |= error < 0;
+	if (error >= 0)
+		machine->function = info->start_ip;
 	return error;
 }
 
@@ -183,7 +186,7 @@ static bool read_effect(const struct machine *machine, unw_cursor_t *cursor,
 			struct gt_unwind_effect *ret_effect)
 {
 	const struct gt_unwind_library *library = machine->library;
-	struct gt_unwind_effect effect = {0};
+	struct gt_unwind_effect effect = {.function = machine->function};
 	uint64_t ra, fp;
 	int64_t offset;
 	int read;

@@ -38,6 +38,7 @@ struct gt_unwind_effect {
 	int64_t cfa_add;   /* cfa = *cfa_from + cfa_add */
 	uint64_t ra_at;    /* address of the return address */
 	uint64_t fp_at;    /* address of the saved frame pointer, 0: fp is unchanged */
+	uint64_t function; /* where the function begins, 0: not known */
 };
 
 /* True when @value is @symbol + *ret_offset. */

@@ -148,3 +148,159 @@ bool gt_unwind_follows_call(const uint8_t bytes[GT_UNWIND_CALL_BYTES])
 	}
 	return false;
 }
+
+enum prologue_step { PROLOGUE_STOP, PROLOGUE_OTHER, PROLOGUE_PUSH, PROLOGUE_FRAME, PROLOGUE_SUB };
+
+/* Bytes of a ModR/M byte and what follows it; 0: not in @size. */
+static size_t modrm_bytes(const uint8_t *code, size_t size)
+{
+	uint8_t mod, rm;
+	size_t bytes = 1;
+
+	if (size < 2)
+		return 0;
+	mod = code[0] >> 6;
+	rm = code[0] & 7;
+	if (mod != 3 && rm == 4) { /* a SIB byte */
+		bytes++;
+		if (mod == 0 && (code[1] & 7) == 5)
+			bytes += 4;
+	} else if (mod == 0 && rm == 5) {
+		bytes += 4;
+	}
+	return bytes + (mod == 1 ? 1 : mod == 2 ? 4 : 0);
+}
+
+/* Of instructions of the map 0f with a ModR/M byte: those that also have an immediate, or none at all,
+ * or that jump, are not among what is wanted. */
+static bool is_vector(uint8_t opcode)
+{
+	static const uint8_t first_last[][2] = {{0x10, 0x17}, {0x28, 0x2f}, {0x40, 0x6f},
+						{0x74, 0x76}, {0x7e, 0x7f}, {0xaf, 0xaf},
+						{0xb6, 0xb7}, {0xbe, 0xbf}, {0xd0, 0xff}};
+
+	for (size_t i = 0; i < sizeof(first_last) / sizeof(first_last[0]); i++)
+		if (opcode >= first_last[i][0] && opcode <= first_last[i][1])
+			return true;
+	return false;
+}
+
+/* Bytes of an immediate behind the operands of a one-byte opcode; -1: not one that is wanted. */
+static int immediate_bytes(uint8_t opcode)
+{
+	static const struct {
+		uint8_t opcode;
+		int8_t bytes;
+	} wanted[] = {{0x01, 0}, {0x03, 0}, {0x09, 0}, {0x0b, 0}, {0x21, 0}, {0x23, 0}, {0x29, 0},
+		      {0x2b, 0}, {0x31, 0}, {0x33, 0}, {0x38, 0}, {0x39, 0}, {0x3a, 0}, {0x3b, 0},
+		      {0x63, 0}, {0x80, 1}, {0x81, 4}, {0x83, 1}, {0x84, 0}, {0x85, 0}, {0x88, 0},
+		      {0x89, 0}, {0x8a, 0}, {0x8b, 0}, {0x8d, 0}, {0xc6, 1}, {0xc7, 4}};
+
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+		if (wanted[i].opcode == opcode)
+			return wanted[i].bytes;
+	return -1;
+}
+
+/* What compilers put between the pushes: moves, tests, arithmetic, vectors. 0: something else. */
+static size_t other_bytes(const uint8_t *code, size_t size)
+{
+	size_t at = 0, operands;
+	bool wide = false;
+	int immediate = 0;
+
+	if (size > at && (code[at] == 0x66 || code[at] == 0xf2 || code[at] == 0xf3))
+		at++;
+	if (size > at && (code[at] & 0xf0) == 0x40)
+		wide = code[at++] & 8;
+	if (size > at && code[at] >= 0xb8 && code[at] <= 0xbf)
+		return at + (wide ? 9 : 5); /* mov $n, %reg */
+	if (size > at + 1 && code[at] == 0x0f) {
+		at++;
+		immediate = is_vector(code[at]) ? 0 : -1;
+	} else if (size > at + 3 && (code[at] == 0xc5 || code[at] == 0xc4)) { /* VEX */
+		at += code[at] == 0xc5 ? 2 : 3;
+		immediate = is_vector(code[at]) ? 0 : -1;
+	} else if (size > at) {
+		immediate = code[0] == 0x66 && immediate_bytes(code[at]) == 4
+				    ? 2
+				    : immediate_bytes(code[at]);
+	}
+	if (immediate < 0 || size <= at)
+		return 0;
+	operands = modrm_bytes(code + at + 1, size - at - 1);
+	return operands ? at + 1 + operands + (size_t)immediate : 0;
+}
+
+/* One instruction: what it is, how long, and for sub $n, %rsp the number. */
+static enum prologue_step read_prologue(const uint8_t *code, size_t size, size_t *ret_bytes,
+					uint32_t *ret_number)
+{
+	static const uint8_t endbr[4] = {0xf3, 0x0f, 0x1e, 0xfa}, frame[3] = {0x48, 0x89, 0xe5},
+			     sub8[3] = {0x48, 0x83, 0xec}, sub32[3] = {0x48, 0x81, 0xec};
+
+	*ret_bytes = 4;
+	if (size >= 4 && !memcmp(code, endbr, 4))
+		return PROLOGUE_OTHER;
+	if (size >= 4 && !memcmp(code, sub8, 3)) {
+		*ret_number = code[3];
+		return code[3] < 128 ? PROLOGUE_SUB : PROLOGUE_STOP;
+	}
+	*ret_bytes = 7;
+	if (size >= 7 && !memcmp(code, sub32, 3)) {
+		memcpy(ret_number, code + 3, sizeof(*ret_number));
+		return *ret_number <= INT32_MAX ? PROLOGUE_SUB : PROLOGUE_STOP;
+	}
+	*ret_bytes = 3;
+	if (size >= 3 && !memcmp(code, frame, 3))
+		return PROLOGUE_FRAME;
+	*ret_bytes = 1;
+	if (size >= 1 && code[0] >= 0x50 && code[0] <= 0x57)
+		return PROLOGUE_PUSH;
+	*ret_bytes = 2;
+	if (size >= 2 && code[0] == 0x41 && code[1] >= 0x50 && code[1] <= 0x57)
+		return PROLOGUE_PUSH;
+	if (size >= 3 && code[0] == 0x48 && (code[1] == 0x81 || code[1] == 0x83) &&
+	    (code[2] & 7) == 4) /* on the stack pointer: alignment */
+		return PROLOGUE_STOP;
+	*ret_bytes = other_bytes(code, size);
+	return *ret_bytes && *ret_bytes <= size ? PROLOGUE_OTHER : PROLOGUE_STOP;
+}
+
+bool gt_unwind_frame_bytes(const uint8_t *code, size_t size, uint64_t *ret_bytes)
+{
+	uint64_t below = 0;
+	bool has_frame = false;
+	uint32_t number = 0;
+	size_t at = 0, bytes;
+
+	for (;; at += bytes) {
+		enum prologue_step step = read_prologue(code + at, size - at, &bytes, &number);
+
+		if (step == PROLOGUE_STOP)
+			break;
+		if (step == PROLOGUE_FRAME) {
+			has_frame = true;
+			below = 0;
+		} else if (step == PROLOGUE_PUSH) {
+			below += 8;
+		} else if (step == PROLOGUE_SUB) { /* the last thing that a prologue does to it */
+			below += number;
+			break;
+		}
+	}
+	*ret_bytes = below;
+	return has_frame;
+}
+
+bool gt_unwind_call_target(const uint8_t bytes[GT_UNWIND_CALL_BYTES], uint64_t pc,
+			   uint64_t *ret_target)
+{
+	int32_t offset;
+
+	if (bytes[GT_UNWIND_CALL_BYTES - 5] != 0xe8)
+		return false;
+	memcpy(&offset, &bytes[GT_UNWIND_CALL_BYTES - 4], sizeof(offset));
+	*ret_target = pc + (uint64_t)(int64_t)offset;
+	return true;
+}

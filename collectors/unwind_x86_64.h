@@ -124,9 +124,34 @@ gt_unwind_step(struct gt_unwind_walk *walk, uint64_t rule)
 	return gt_unwind_step_to(walk, cfa, fp_offset != 0, cfa + fp_offset);
 }
 
+/* Whether a step by @rule reads the frame pointer; whether it is known after the step. */
+static inline bool gt_unwind_rule_needs_fp(uint64_t rule)
+{
+	return GT_RULE_KIND(rule) == GT_RULE_FP || GT_RULE_KIND(rule) == GT_RULE_GUESS ||
+	       (GT_RULE_KIND(rule) == GT_RULE_INDIRECT && (rule & GT_RULE_BASE_FP));
+}
+
+static inline bool gt_unwind_rule_saves_fp(uint64_t rule)
+{
+	if (GT_RULE_KIND(rule) == GT_RULE_INDIRECT)
+		return rule & GT_RULE_FP_SAVED;
+	return GT_RULE_KIND(rule) == GT_RULE_GUESS || (rule >> 16 & 0xffff) != 0;
+}
+
+/*
+ * How many bytes below its frame pointer the stack pointer of a function is after its first
+ * instructions, of which @code has @size bytes. False: they set up no frame pointer, or do it in
+ * a way that is not known.
+ */
+bool gt_unwind_frame_bytes(const uint8_t *code, size_t size, uint64_t *ret_bytes);
+
 /* Longest call instruction that gt_unwind_follows_call looks for. */
 #define GT_UNWIND_CALL_BYTES 8
 
 bool gt_unwind_follows_call(const uint8_t bytes[GT_UNWIND_CALL_BYTES]);
+
+/* What the direct call before @pc, if it is one, calls. */
+bool gt_unwind_call_target(const uint8_t bytes[GT_UNWIND_CALL_BYTES], uint64_t pc,
+			   uint64_t *ret_target);
 
 #endif

@@ -26,8 +26,9 @@ enum gt_event_kind {
 	GT_EVENT_SYNC,     /* ... up to here */
 	GT_EVENT_OVERHEAD, /* what the tracing itself cost, as CUPTI tells */
 	GT_EVENT_RANGE, /* a named span of a host thread (NVTX, Python function, framework operator) */
-	GT_EVENT_MARK,  /* a named instant of a host thread */
-	GT_EVENT_FRAME, /* a function in the call stacks of a host thread, --stack-lane */
+	GT_EVENT_MARK,   /* a named instant of a host thread */
+	GT_EVENT_FRAME,  /* a function in the call stacks of a host thread, --stack-lane */
+	GT_EVENT_SAMPLE, /* where a host thread was while it made no call, --sample-cpu */
 	GT_EVENT_COUNTER,
 	GT_EVENT_DEVICE, /* facts: once per device, context, stream, thread */
 	GT_EVENT_CONTEXT,
@@ -178,6 +179,10 @@ struct gt_frame_event {
 	uint64_t calls;
 };
 
+struct gt_sample_event {
+	bool waiting; /* in the kernel; else it was running */
+};
+
 struct gt_counter_event {
 	const struct gt_string *name;
 	const struct gt_string *series;
@@ -232,6 +237,7 @@ struct gt_event {
 		struct gt_overhead_event overhead;
 		struct gt_range_event range;
 		struct gt_frame_event frame;
+		struct gt_sample_event sample;
 		struct gt_counter_event counter;
 		struct gt_device_event device;
 		struct gt_stream_event stream;

@@ -19,6 +19,7 @@
 #define GT_PF_SEQUENCE_FLAGS      13u
 #define GT_PF_RENDER_STAGE        53u
 #define GT_PF_DEFAULTS            59u
+#define GT_PF_PERF_SAMPLE         66u
 #define GT_PF_TRACK               60u
 #define GT_PF_GPU_INFO            128u
 
@@ -56,6 +57,14 @@
 #define GT_PF_TYPE_END            2u
 #define GT_PF_TYPE_INSTANT        3u
 #define GT_PF_TYPE_COUNTER        4u
+
+/* PerfSample; a thread that waits is in the mode of the kernel */
+#define GT_PF_SAMPLE_PID          2u
+#define GT_PF_SAMPLE_TID          3u
+#define GT_PF_SAMPLE_CALLSTACK    4u
+#define GT_PF_SAMPLE_MODE         5u
+#define GT_PF_MODE_KERNEL         1u
+#define GT_PF_MODE_USER           2u
 
 /* DebugAnnotation */
 #define GT_PF_NOTE_NAME_IID       1u

@@ -5,6 +5,8 @@
  */
 #include "core/stack.h"
 
+#include "core/intern.h"
+#include "core/libc_path.h"
 #include "core/memory.h"
 
 #define FIRST_ENTRIES 1024u
@@ -283,4 +285,19 @@ uint64_t gt_stacks_refused(const struct gt_stacks *stacks)
 uint32_t gt_stacks_count(const struct gt_stacks *stacks)
 {
 	return stacks->count;
+}
+
+const struct gt_frame *gt_stack_place(const struct gt_stack *stack)
+{
+	const struct gt_frame *native = NULL;
+
+	for (uint32_t i = 0; i < stack->count; i++) {
+		const struct gt_frame *frame = stack->frames[i];
+
+		if (frame->kind == GT_FRAME_PYTHON)
+			return frame;
+		if (!native && (!frame->module || !gt_path_is_libc(frame->module->text)))
+			native = frame;
+	}
+	return native || !stack->count ? native : stack->frames[0];
 }

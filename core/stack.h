@@ -79,6 +79,10 @@ const struct gt_stack *gt_stacks_put(struct gt_stacks *stacks, uint64_t key,
  */
 void gt_stacks_forget(struct gt_stacks *stacks, uint64_t start, uint64_t end);
 
+/* The frame that says best where a stack is: the nearest of Python, else the nearest outside the C
+ * library, else the nearest. NULL: there is none. */
+const struct gt_frame *gt_stack_place(const struct gt_stack *stack);
+
 /* Stacks that were asked for and not given. */
 uint64_t gt_stacks_refused(const struct gt_stacks *stacks);
 

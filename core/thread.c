@@ -123,7 +123,8 @@ struct gt_thread *gt_thread_first_sight(uint32_t percent)
 		}
 	}
 	if (thread) {
-		thread->tid = (uint32_t)syscall(SYS_gettid);
+		/* a sampler may be reading it */
+		__atomic_store_n(&thread->tid, (uint32_t)syscall(SYS_gettid), __ATOMIC_RELAXED);
 		thread->epoch = epoch;
 		if (fresh)
 			push_block(thread);

@@ -14,6 +14,7 @@
 #include "core/text.h"
 #include "core/thread.h"
 #include "preload/ranges.h"
+#include "preload/samples.h"
 #include "preload/session_internal.h"
 #include "preload/stack_lane.h"
 #include "preload/stacks.h"
@@ -129,6 +130,12 @@ static void take_nvtx(struct gt_session *s, const struct gt_nvtx_record *record)
 	gt_ranges_record(s, record);
 }
 
+static void take_sample(struct gt_session *s, const struct gt_call_record *record)
+{
+	see_thread(s, record->tid);
+	gt_samples_take(s, record);
+}
+
 static uint64_t drain_ring(struct gt_session *s, struct gt_thread *thread)
 {
 	uint64_t end = gt_ring_end(&thread->ring); /* its thread may be faster than we are */
@@ -144,6 +151,8 @@ static uint64_t drain_ring(struct gt_session *s, struct gt_thread *thread)
 			emit_call(s, (const struct gt_call_record *)(const void *)record);
 		else if (record->type == GT_RECORD_NVTX)
 			take_nvtx(s, (const struct gt_nvtx_record *)(const void *)record);
+		else if (record->type == GT_RECORD_SAMPLE)
+			take_sample(s, (const struct gt_call_record *)(const void *)record);
 		gt_ring_release(&thread->ring, record);
 	}
 	return count;

@@ -8,12 +8,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "collectors/call.h"
@@ -26,8 +22,10 @@
 #include "core/memory.h"
 #include "core/text.h"
 #include "core/thread.h"
+#include "preload/background.h"
 #include "preload/calls.h"
 #include "preload/ranges.h"
+#include "preload/samples.h"
 #include "preload/session_internal.h"
 #include "preload/stack_lane.h"
 #include "preload/stacks.h"
@@ -49,7 +47,6 @@
 
 static struct {
 	struct gt_session *session;
-	pthread_t thread;
 	_Atomic uint32_t running;  /* 1: there is a thread */
 	_Atomic uint32_t wake;     /* futex: changed to wake the thread */
 	_Atomic uint32_t stop;     /* 1: finish */
@@ -59,16 +56,6 @@ static struct {
 	uint64_t lost_calls_told, refused_told, dropped_told, discarded_told;
 	uint64_t lost_ranges_told, early_ranges_told;
 } drain;
-
-static struct {
-	cpu_set_t processors;
-	bool known;
-} at_load;
-
-void gt_drain_see_processors(void)
-{
-	at_load.known = sched_getaffinity(0, sizeof(at_load.processors), &at_load.processors) == 0;
-}
 
 static bool try_hold(void)
 {
@@ -119,6 +106,7 @@ static void tell_losses(struct gt_session *s)
 	tell_loss(s, gt_threads_refused(), &drain.refused_told, "no thread block", "API calls",
 		  "no memory for more threads: raise --max-memory");
 	tell_ranges(s);
+	gt_samples_tell(s);
 	if (!s->has_cupti)
 		return;
 	gt_cupti_count(ledger);
@@ -149,7 +137,7 @@ static void flush_writer(struct gt_session *s, bool everything)
 
 	if (!output->writer || output->failed)
 		return;
-	gt_output_flush(output, everything ? UINT64_MAX : now - SETTLE_NS);
+	output->writer->ops->flush(output->writer, everything ? UINT64_MAX : now - SETTLE_NS);
 }
 
 /* Addresses that come now were in what is loaded. An interpreter may have come. */
@@ -267,6 +255,7 @@ static void close_ledger(struct gt_session *s)
 		count[GT_LEDGER_GRAPH_NODES_LOST] = gt_graph_nodes_lost(s->graph_nodes);
 	count[GT_LEDGER_STRINGS_REFUSED] = gt_intern_refused(s->strings);
 	close_ranges(s);
+	gt_samples_count(s);
 	if (s->stack_lane)
 		count[GT_LEDGER_FRAMES_LOST] = gt_stack_lane_lost(s->stack_lane);
 }
@@ -284,9 +273,9 @@ static void close_session(struct gt_session *s)
 	if (!s->output.writer && s->emit.early.count)
 		gt_log_verbose("%lu CUDA events and no GPU work: no trace is written",
 			       (unsigned long)s->emit.early.count);
-	flush_writer(s, true); /* files that become full now close with what was counted so far */
 	close_ledger(s);
-	gt_output_close(&s->output, &s->ledger);
+	flush_writer(s, true);
+	gt_output_close(&s->output, &s->facts, &s->ledger);
 }
 
 /* Completed records for as long as launches are outstanding, then forced ones. */
@@ -334,9 +323,7 @@ static void *run(void *argument)
 	struct gt_session *s = argument;
 	uint64_t work = 0, sleep_ns = SLEEP_BUSY_NS;
 
-	prctl(PR_SET_NAME, "gputrace-w", 0, 0, 0);
-	if (at_load.known) /* not with the one that the starting thread was pinned to (REQ-66) */
-		sched_setaffinity(0, sizeof(at_load.processors), &at_load.processors);
+	gt_background_enter("gputrace-w");
 	while (!atomic_load(&drain.stop)) {
 		uint32_t seen = atomic_load(&drain.wake);
 
@@ -350,26 +337,15 @@ static void *run(void *argument)
 	return NULL;
 }
 
-/* No signal of the program may run a handler on our thread; SIGPIPE and SIGXFSZ stay blocked too,
- * so a broken output is an error code (REQ-66, 83). */
 int gt_drain_start(struct gt_session *session)
 {
-	pthread_attr_t attributes;
-	sigset_t all, old;
 	int error;
 
 	memset(&drain, 0, sizeof(drain));
 	drain.session = session;
-	pthread_attr_init(&attributes);
-	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstacksize(&attributes, STACK_BYTES);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	error = pthread_create(&drain.thread, &attributes, run, session);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	pthread_attr_destroy(&attributes);
+	error = gt_background_start(run, session, STACK_BYTES);
 	atomic_store(&drain.running, error == 0);
-	return -error;
+	return error;
 }
 
 /* The thread is stuck inside CUPTI or gone: write what has been delivered. */

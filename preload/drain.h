@@ -11,10 +11,6 @@
 
 struct gt_session;
 
-/* Constructor: remembers the processors that the process may use, before a thread of the program keeps
- * to some of them. One system call. */
-void gt_drain_see_processors(void);
-
 /* Starts the thread, with all signals blocked. A negative errno. */
 int gt_drain_start(struct gt_session *session);
 

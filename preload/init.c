@@ -16,7 +16,7 @@
 #include "collectors/nvtx.h"
 #include "core/config.h"
 #include "core/text.h"
-#include "preload/drain.h"
+#include "preload/background.h"
 #include "preload/session.h"
 
 #define INJECTION      "CUDA_INJECTION64_PATH"
@@ -146,7 +146,7 @@ __attribute__((constructor)) static void on_load(void)
 		gt_nvtx_stop();
 		return;
 	}
-	gt_drain_see_processors();
+	gt_background_see_processors();
 	set_injection();
 	set_nvtx_injection();
 }

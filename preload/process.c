@@ -13,6 +13,7 @@
 #include "core/forkguard.h"
 #include "core/thread.h"
 #include "preload/drain.h"
+#include "preload/samples.h"
 #include "preload/session_internal.h"
 
 #define MS_NS 1000000ull
@@ -24,6 +25,7 @@ static void end_session(void)
 
 	if ((state != GT_SESSION_CUPTI && state != GT_SESSION_HOOKS) || !gt_forkguard_holds())
 		return;
+	gt_samples_stop();
 	gt_drain_finish((uint64_t)gt_config_number(&gt_session.config, GT_CONFIG_EXIT_TIMEOUT) *
 			MS_NS);
 	gt_cupti_stop();

@@ -13,6 +13,7 @@
 #include "collectors/call.h"
 #include "collectors/cupti_load.h"
 #include "collectors/python_frames.h"
+#include "collectors/sampler.h"
 #include "collectors/unwind.h"
 #include "core/forkguard.h"
 #include "core/log.h"
@@ -22,6 +23,7 @@
 #include "preload/identity.h"
 #include "preload/process.h"
 #include "preload/ranges.h"
+#include "preload/samples.h"
 #include "preload/session_internal.h"
 #include "preload/stack_lane.h"
 #include "preload/stacks.h"
@@ -121,7 +123,7 @@ static int start_threads(struct gt_session *s)
 {
 	struct gt_thread_limits limits = {
 		.ring_bytes = (size_t)gt_config_number(&s->config, GT_CONFIG_RING_SIZE),
-		.extra_bytes = gt_call_state_bytes(),
+		.extra_bytes = gt_call_state_bytes() + gt_sampler_state_bytes(),
 		.max_bytes = (size_t)gt_config_number(&s->config, GT_CONFIG_MAX_MEMORY) / 2,
 	};
 
@@ -198,6 +200,8 @@ static int start(struct gt_session *s)
 	error = gt_drain_start(s);
 	if (error)
 		gt_cupti_stop();
+	else
+		gt_samples_start(s);
 	return error;
 }
 

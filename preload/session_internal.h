@@ -50,6 +50,7 @@ struct gt_session {
 	bool has_cupti;
 	struct gt_ranges *ranges;
 	struct gt_stack_lane *stack_lane; /* NULL: not wanted */
+	bool has_sampler, told_signal;
 	struct gt_output output;
 	struct gt_emit emit;
 	struct gt_calls calls;

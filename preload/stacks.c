@@ -67,22 +67,23 @@ static const struct gt_string *find_interpreter(const struct gt_session *s)
 	return module ? module->path : NULL;
 }
 
-static const struct gt_stack *merge(struct gt_session *s, const struct gt_call_record *record)
+/* Leaves the frames in work.merged; returns their number. */
+static uint32_t merge(struct gt_session *s, const struct gt_call_record *record)
 {
 	uint32_t depth = (uint32_t)gt_config_number(&s->config, GT_CONFIG_STACK_DEPTH);
-	uint32_t native = find_native(s, record), ours = count_ours(native), count;
+	uint32_t native = find_native(s, record), ours = count_ours(native);
 	struct gt_python_stacks both = {
 		.native = work.native + ours,
 		.native_count = native - ours,
-		.native_cut = record->frame_count >= s->captured_frames,
+		.native_cut = record->frame_count >= s->captured_frames ||
+			      record->head.flags & GT_CALL_CUT,
 		.python = work.python,
 		.python_count = find_python(s, record),
 		.python_cut = record->python_count >= s->captured_frames,
 		.interpreter = find_interpreter(s),
 	};
 
-	count = gt_python_merge(&both, depth, work.merged);
-	return gt_stacks_put(s->stacks, record->stack_key, work.merged, count);
+	return gt_python_merge(&both, depth, work.merged);
 }
 
 const struct gt_stack *gt_stacks_of_call(struct gt_session *session,
@@ -96,7 +97,35 @@ const struct gt_stack *gt_stacks_of_call(struct gt_session *session,
 		return gt_stacks_get(session->stacks, record->stack_key,
 				     record->frame_count ? record->pcs : NULL, record->frame_count);
 	stack = gt_stacks_find(session->stacks, record->stack_key);
-	return stack ? stack : merge(session, record);
+	return stack ? stack
+		     : gt_stacks_put(session->stacks, record->stack_key, work.merged,
+				     merge(session, record));
+}
+
+static uint64_t key_of(const struct gt_frame *frame)
+{
+	return frame->kind == GT_FRAME_PYTHON
+		       ? (uint64_t)frame->function * 3 + (uint64_t)frame->file * 5 + frame->line
+		       : (uint64_t)frame;
+}
+
+/* Where Python runs, addresses inside the interpreter differ from sample to sample and are merged
+ * away; what is left is the stack. */
+const struct gt_stack *gt_stacks_of_sample(struct gt_session *session,
+					   const struct gt_call_record *record)
+{
+	uint32_t count = record->python_count ? merge(session, record) : 0;
+	uint64_t key = count;
+	const struct gt_stack *stack;
+
+	if (!count)
+		return gt_stacks_of_call(session, record);
+	for (uint32_t i = 0; i < count; i++) {
+		key = (key ^ key_of(work.merged[i])) * 0xd6e8feb86659fd93u;
+		key ^= key >> 32;
+	}
+	stack = gt_stacks_find(session->stacks, key | 1);
+	return stack ? stack : gt_stacks_put(session->stacks, key | 1, work.merged, count);
 }
 
 static void tell_python(struct gt_session *s, const char *why)

@@ -14,6 +14,10 @@ struct gt_stack;
 const struct gt_stack *gt_stacks_of_call(struct gt_session *session,
 					 const struct gt_call_record *record);
 
+/* The same of a sample, which always carries its frames. */
+const struct gt_stack *gt_stacks_of_sample(struct gt_session *session,
+					   const struct gt_call_record *record);
+
 /* Writes what was left out of Python stacks into the ledger. */
 void gt_stacks_count_python(struct gt_session *session);
 

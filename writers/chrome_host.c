@@ -236,6 +236,27 @@ void gt_chrome_put_mark(struct gt_chrome *chrome, const struct gt_event *event)
 	end_line(json);
 }
 
+void gt_chrome_put_sample(struct gt_chrome *chrome, const struct gt_event *event)
+{
+	struct gt_json *json = &chrome->file.batch;
+	uint32_t tid = row_beside(chrome, event, GT_LANE_SAMPLE);
+	const struct gt_frame *place = event->stack ? gt_stack_place(event->stack) : NULL;
+
+	gt_chrome_name_thread(chrome, event->tid);
+	chrome->tally.key = GT_LEDGER_SAMPLES_WRITTEN;
+	begin_instant(json, "t", "cpu_sample");
+	if (place)
+		gt_chrome_put_frame_name(&chrome->texts, json, place, place->line, place->line);
+	else
+		gt_json_cstr(json, "(no stack)");
+	gt_chrome_put_where(chrome, json, gt_chrome_pid(chrome), tid, event->start);
+	gt_json_key(json, "args");
+	gt_json_char(json, '{');
+	gt_json_member_cstr(json, "state", event->sample.waiting ? "waiting" : "running");
+	gt_chrome_put_stack(chrome, event->stack, false);
+	end_line(json);
+}
+
 void gt_chrome_put_counter(struct gt_chrome *chrome, const struct gt_event *event)
 {
 	struct gt_json *json = &chrome->file.batch;
@@ -252,7 +273,7 @@ void gt_chrome_put_counter(struct gt_chrome *chrome, const struct gt_event *even
 	gt_json_key(json, "args");
 	gt_json_char(json, '{');
 	gt_chrome_put_string(&chrome->texts, json, event->counter.series);
-	gt_json_spaced(json, ": ", 2);
+	gt_json_raw(json, ": ", 2);
 	if (event->counter.is_real)
 		gt_json_real(json, event->counter.real);
 	else

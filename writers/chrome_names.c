@@ -237,6 +237,7 @@ static void lane_text(const struct gt_chrome *chrome, const struct gt_lane_reque
 		[GT_LANE_ANNOTATION] = " ranges",
 		[GT_LANE_OVERHEAD] = " tracing overhead",
 		[GT_LANE_RANGE] = " ranges",
+		[GT_LANE_SAMPLE] = " samples",
 		[GT_LANE_STACK] = " call stacks",
 	};
 	const char *owner = gt_lane_is_on_host(request->kind) ? "thread" : "stream";

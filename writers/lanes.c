@@ -20,6 +20,7 @@
 #define OVERHEAD_ROWS 8388608u
 #define RANGE_ROWS    16777216u
 #define STACK_ROWS    25165824u
+#define SAMPLE_ROWS   33554432u
 
 struct row {
 	struct row *next;
@@ -27,7 +28,6 @@ struct row {
 	uint64_t ends[MAX_DEPTH]; /* of the slices that may still be open, outermost first */
 	uint32_t depth;
 	uint32_t tid;
-	uint32_t file; /* which file has its name */
 };
 
 struct group {
@@ -42,7 +42,6 @@ struct gt_lanes {
 	uint32_t slot_count;
 	uint32_t used;
 	uint32_t next_overflow;
-	uint32_t file; /* counts files */
 };
 
 /* Kept as a group so that one table serves: which context came first with a stream of this id. */
@@ -62,7 +61,6 @@ struct gt_lanes *gt_lanes_new(void)
 	}
 	lanes->slot_count = FIRST_SLOTS;
 	lanes->next_overflow = GT_LANE_OVERFLOW;
-	lanes->file = 1;
 	return lanes;
 }
 
@@ -73,11 +71,6 @@ void gt_lanes_free(struct gt_lanes *lanes)
 	gt_arena_fini(&lanes->arena);
 	gt_memory_unmap(lanes->slots, lanes->slot_count * sizeof(*lanes->slots));
 	gt_memory_unmap(lanes, sizeof(*lanes));
-}
-
-void gt_lanes_forget_names(struct gt_lanes *lanes)
-{
-	lanes->file++;
 }
 
 static struct group *slot_of(struct group *slots, uint32_t slot_count, const struct group *key)
@@ -171,6 +164,8 @@ static uint32_t row_number(struct gt_lanes *lanes, const struct gt_lane_request 
 		return RANGE_ROWS + request->stream;
 	if (request->kind == GT_LANE_STACK && k == 0)
 		return STACK_ROWS + request->stream;
+	if (request->kind == GT_LANE_SAMPLE && k == 0)
+		return SAMPLE_ROWS + request->stream;
 	if (block == UINT32_MAX || request->stream >= GT_LANE_BLOCK || context > 32 ||
 	    (foreign && context == 0))
 		return overflow_number(lanes);
@@ -183,7 +178,7 @@ static uint32_t row_number(struct gt_lanes *lanes, const struct gt_lane_request 
 /* Takes the slice when the row is free for it. */
 static bool row_take(struct row *row, const struct gt_lane_request *request)
 {
-	if (request->kind == GT_LANE_STACK)
+	if (request->kind == GT_LANE_STACK || request->kind == GT_LANE_SAMPLE)
 		return true;
 	if (request->start < row->last_start)
 		return false;
@@ -256,24 +251,24 @@ static struct row *find_row(struct gt_lanes *lanes, struct group *group,
 	if (k < MAX_ROWS)
 		*end = row_add(lanes, request, group->foreign, k);
 	ret_lane->k = k;
+	ret_lane->fresh = true;
 	return *end;
 }
 
 void gt_lanes_get(struct gt_lanes *lanes, const struct gt_lane_request *request,
 		  struct gt_lane *ret_lane)
 {
-	bool made;
-	struct group *group = group_of(lanes, request, &made);
+	struct group *group = group_of(lanes, request, &ret_lane->fresh);
 	struct row *row = NULL;
+	bool made = group && ret_lane->fresh;
 
-	*ret_lane = (struct gt_lane){.foreign = group && group->foreign};
-	if (group)
-		row = made ? group->rows : find_row(lanes, group, request, ret_lane);
-	if (!row) {
+	*ret_lane = (struct gt_lane){.foreign = group && group->foreign, .fresh = made};
+	if (made)
+		row = group->rows;
+	else if (group)
+		row = find_row(lanes, group, request, ret_lane);
+	if (row)
+		ret_lane->tid = row->tid;
+	else
 		lone_row(lanes, ret_lane);
-		return;
-	}
-	ret_lane->tid = row->tid;
-	ret_lane->fresh = row->file != lanes->file;
-	row->file = lanes->file;
 }

@@ -19,6 +19,7 @@ enum gt_lane_kind {
 	GT_LANE_ANNOTATION, /* shadows of named ranges; the same */
 	GT_LANE_OVERHEAD,   /* host side, "stream" is the thread; the same */
 	GT_LANE_RANGE,      /* the same: ranges that need not nest with the thread's calls */
+	GT_LANE_SAMPLE,     /* one row a thread, of instants */
 	GT_LANE_STACK, /* one row a thread: its slices are made so that they nest, in any order */
 	GT_LANE_KIND_COUNT_
 };
@@ -39,7 +40,7 @@ struct gt_lane {
 	uint32_t tid;
 	uint32_t k;   /* 0: the first row of its stream */
 	bool foreign; /* another context has a stream of the same id */
-	bool fresh;   /* first slice on this row in the file: it has no name yet */
+	bool fresh;   /* first slice on this row: it has no name yet */
 };
 
 struct gt_lanes;
@@ -47,9 +48,6 @@ struct gt_lanes;
 /* NULL: no memory. */
 struct gt_lanes *gt_lanes_new(void);
 void gt_lanes_free(struct gt_lanes *lanes);
-
-/* Another file begins, where no row has a name yet. */
-void gt_lanes_forget_names(struct gt_lanes *lanes);
 
 /* What a slice has to say to get a row. */
 struct gt_lane_request {

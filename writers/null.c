@@ -23,6 +23,7 @@ static int null_event(struct gt_writer *w, const struct gt_event *event)
 		[GT_EVENT_RANGE] = GT_LEDGER_RANGES_WRITTEN,
 		[GT_EVENT_MARK] = GT_LEDGER_RANGES_WRITTEN,
 		[GT_EVENT_FRAME] = GT_LEDGER_FRAMES_WRITTEN,
+		[GT_EVENT_SAMPLE] = GT_LEDGER_SAMPLES_WRITTEN,
 	};
 
 	if (keys[event->kind])

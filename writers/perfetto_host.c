@@ -235,6 +235,26 @@ void gt_perfetto_put_frame(struct gt_perfetto *pf, const struct gt_event *event)
 	put_end(pf, event->end, track);
 }
 
+/* Viewers draw these as call-stack samples of the thread. */
+void gt_perfetto_put_sample(struct gt_perfetto *pf, const struct gt_event *event)
+{
+	struct gt_proto *batch = &pf->file.batch;
+	uint64_t stack = gt_perfetto_stack(pf, event->stack);
+	size_t packet, at;
+
+	gt_perfetto_thread(pf, event->tid); /* its name */
+	gt_perfetto_put_names(pf);
+	packet = gt_perfetto_begin(pf, GT_PF_SEQUENCE_HOST, event->start);
+	at = gt_proto_begin(batch, GT_PF_PERF_SAMPLE);
+	gt_proto_uint(batch, GT_PF_SAMPLE_PID, pf->facts.pid);
+	gt_proto_uint(batch, GT_PF_SAMPLE_TID, event->tid);
+	if (stack)
+		gt_proto_uint(batch, GT_PF_SAMPLE_CALLSTACK, stack);
+	gt_proto_uint(batch, GT_PF_SAMPLE_MODE,
+		      event->sample.waiting ? GT_PF_MODE_KERNEL : GT_PF_MODE_USER);
+	end_event(pf, at, packet);
+}
+
 void gt_perfetto_put_overhead(struct gt_perfetto *pf, const struct gt_event *event)
 {
 	struct gt_proto *batch = &pf->file.batch;

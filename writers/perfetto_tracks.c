@@ -110,7 +110,7 @@ uint32_t gt_perfetto_beside(struct gt_perfetto *pf, const struct gt_event *event
 	static const char *const names[GT_LANE_KIND_COUNT_] = {
 		[GT_LANE_OVERHEAD] = "tracing overhead",
 		[GT_LANE_RANGE] = "ranges",
-		[GT_LANE_STACK] = "call stacks",
+		[GT_LANE_STACK] = "call stacks", /* samples are packets of their own */
 	};
 	uint32_t thread = gt_perfetto_thread(pf, event->tid), uuid;
 	struct gt_lane lane;

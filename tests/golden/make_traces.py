@@ -29,6 +29,14 @@ STACKS = {
     8: ["fuse_launch (/opt/fuse.so+0x1a2b)", "Tree.walk (/src/tree.py:5)", "Tree.walk (/src/tree.py:6)",
         "Tree.walk (/src/tree.py:6)", "step (/src/train.py:8)", "<module> (/src/train.py:20)"],
 }
+# where samples find the main thread
+STACKS.update({
+    20: ["gen_single_image (/src/dataset.py:41)", "gen_batch (/src/dataset.py:60)", "step (/src/train.py:7)",
+         "<module> (/src/train.py:20)"],
+    21: ["gen_single_image (/src/dataset.py:44)", "gen_batch (/src/dataset.py:60)", "step (/src/train.py:7)",
+         "<module> (/src/train.py:20)"],
+    22: ["read (/usr/lib/libc.so.6+0xf1)", "read_chunk (/opt/io.so+0x12)", "main (/opt/train+0x34)"],
+})
 GEMM = "void gemm_kernel<float, 128, 64>(float const*, float const*, float*, int)"
 RELU = "relu(float*, int)"
 NCCL = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
@@ -122,7 +130,16 @@ class Trace:
             "records_kernel": counts["kernels"], "records_memcpy": counts["memcpys"],
             "records_memset": counts["memsets"], "kernels_written": counts["kernels"],
             "memcpys_written": counts["memcpys"], "memsets_written": counts["memsets"],
-            "arrows_written": counts["arrows"], "ranges_written": counts["ranges"]})
+            "arrows_written": counts["arrows"], "ranges_written": counts["ranges"],
+            **({"samples_received": counts["samples"], "samples_written": counts["samples"],
+                "samples_skipped": 3} if "samples" in counts else {})})
+
+    def sample(self, ts, stack):
+        self.counts["samples"] = self.counts.get("samples", 0) + 1
+        frame = STACKS[stack][0].replace("/src/", "")
+        self.raw('{"ph": "i", "s": "t", "cat": "cpu_sample", "name": %s, "pid": %d, "tid": %d, "ts": %s, "args": %s}'
+                 % (json.dumps(frame), self.pid, 33554432 + self.pid, us(ts),
+                    json.dumps(dict({"state": "running"}, **self.stack_args(stack)))))
 
     def closed(self):
         end = ('{"ph": "i", "s": "g", "cat": "gputrace", "name": "Record Window End", "pid": %d, "tid": %d, "ts": %s,'
@@ -161,6 +178,15 @@ def train(trace, steps=3, gemm_ns=200_000, load_ns=300_000):
                      bytes=4096, **{"memory bandwidth (GB/s)": 0.4096})
         trace.call("cudaStreamSynchronize", t + 390_000, 300_000 + late, 5)
         t += 1_000_000
+    return trace
+
+
+def sampled():
+    """Loading takes 2.3 ms of each step; in the first no sample fell. One comes while the GPU works."""
+    trace, t = train(Trace(), load_ns=2_300_000), BASE + 1_000_000
+    for step in (1, 2):
+        for at, stack in ((200, 20), (700, 20), (1200, 21), (1700, 20), (2200, 22), (2700, 20)):
+            trace.sample(t + step * 3_000_000 + at * 1000, stack)
     return trace
 
 
@@ -215,6 +241,7 @@ def main():
     write(folder, "python.json", python_program().closed())
     write(folder, "slow_kernel.json", train(Trace(), gemm_ns=260_000).closed())
     write(folder, "slow_loader.json", train(Trace(), load_ns=2_300_000).closed())
+    write(folder, "sampled.json", sampled().closed())
     write(folder, "one_step.json", train(Trace(), steps=1).closed())
     write(folder, "lossy.json", lossy())
     write(folder, "running.json", train(Trace(3, 8)).running())

@@ -31,7 +31,7 @@ GPU_ROWS = STREAM_CATEGORIES | {"gpu_user_annotation"}
 API_CATEGORIES = {"cuda_runtime", "cuda_driver"}
 CATEGORIES = GPU_ROWS | API_CATEGORIES | {
     "user_annotation", "overhead", "gputrace", "ac2g", "cpu_op", "python_function",
-    "cpu_instant_event", "call_stack"}
+    "cpu_instant_event", "call_stack", "cpu_sample"}
 NOT_NESTED = GPU_CATEGORIES
 OPERATIONS = API_CATEGORIES | GPU_CATEGORIES   # may name an operator
 EXTERNAL = OPERATIONS | {"cpu_op", "user_annotation", "gpu_user_annotation"}
@@ -464,6 +464,7 @@ class Lint:
         counts = collections.Counter()
         for _, event in self.events:
             counts[event.get("cat") if event.get("ph") == "X" else event.get("ph")] += 1
+            counts["samples"] += event.get("cat") == "cpu_sample"
         for key, have in (("calls_written", counts["cuda_runtime"] + counts["cuda_driver"]),
                           ("kernels_written", counts["kernel"]),
                           ("memcpys_written", counts["gpu_memcpy"]),
@@ -471,6 +472,7 @@ class Lint:
                           ("syncs_written", counts["cuda_sync"]),
                           ("overheads_written", counts["overhead"]),
                           ("stack_lane_slices_written", counts["call_stack"]),
+                          ("samples_written", counts["samples"]),
                           ("arrows_written", counts["s"])):
             if key in self.ledger and self.ledger[key] != have:
                 self.say(0, "ledger", f"{key} is {self.ledger[key]}, the file has {have}")

@@ -70,6 +70,13 @@ class Children(unittest.TestCase):
         traced = self.check([CHILDREN, "storm", FORKS], 1)
         self.assertIn(FORKS + " forks, 0 wrong", traced.stdout)
 
+    def test_storm_with_samples(self):
+        traced = self.check([CHILDREN, "storm", FORKS], 1, options=("GPUTRACE_SAMPLE_CPU=1000",))
+        self.assertIn(FORKS + " forks, 0 wrong", traced.stdout)
+
+    def test_workers_with_samples(self):
+        self.check([CHILDREN, "workers"], 9, options=("GPUTRACE_SAMPLE_CPU=500",))
+
 
 if __name__ == "__main__":
     sys.exit(unittest.main())

@@ -12,21 +12,22 @@ import tempfile
 import unittest
 
 PROGRAM = os.environ["TARGET_INSTRUCTIONS"]
+SAMPLED = os.environ["TARGET_SAMPLE_INSTRUCTIONS"]
 FEW, MANY = 2000, 12000
 
 
-def count(calls, depth, frames):
+def count(program, *arguments):
     with tempfile.TemporaryDirectory() as folder:
         result = subprocess.run(
             ["valgrind", "--tool=callgrind", "--callgrind-out-file=" + os.path.join(folder, "out"),
-             PROGRAM, str(calls), str(depth), str(frames)],
+             program, *map(str, arguments)],
             capture_output=True, text=True, timeout=100, check=True)
     # the unwinder's start has a helper process of its own, which ends early
     return max(int(n) for n in re.findall(r"Collected : (\d+)", result.stderr))
 
 
 def per_call(depth, frames):
-    return (count(MANY, depth, frames) - count(FEW, depth, frames)) / (MANY - FEW)
+    return (count(PROGRAM, MANY, depth, frames) - count(PROGRAM, FEW, depth, frames)) / (MANY - FEW)
 
 
 class Instructions(unittest.TestCase):
@@ -41,6 +42,14 @@ class Instructions(unittest.TestCase):
 
     def test_with_a_known_stack(self):
         self.check(64, 36, 1500)
+
+    def test_sample(self):
+        """Of a thread that runs, on a shallow stack and on one that is more than what is copied."""
+        for frames, bound in ((2, 8000), (100, 50000)):
+            some, more = (count(SAMPLED, samples, frames) for samples in (50, 250))
+            print("%d KiB of stack: %.0f instructions a sample" % (frames, (more - some) / 200))
+            self.assertLess((more - some) / 200, bound)
+            self.assertGreater((more - some) / 200, 100, "nothing was copied")
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@
 
 #include "collectors/python_codes.h"
 #include "collectors/python_frames.h"
+#include "collectors/python_peek.h"
 #include "collectors/python_runtime.h"
 
 #define WORDS 32
@@ -372,4 +373,97 @@ Test(python_walk, words_that_name_no_code, .init = start_3_11)
 	cr_assert_null(gt_python_frames_find(store, UINT64_MAX));
 	gt_python_frames_free(store);
 	gt_intern_free(strings);
+}
+
+/* ---- frames of a thread that may go on meanwhile (collectors/python_peek.h) ---- */
+
+static struct gt_python_raw raw[DEPTH];
+
+static uint32_t peek(uint64_t frame, uint32_t max)
+{
+	static struct gt_python_window window;
+
+	window.page = 0;
+	return gt_python_peek_chain(&runtime.layout, frame, &window, max, raw);
+}
+
+static void peek_finds_what_a_walk_finds(void)
+{
+	union object frame[3];
+	struct code code[3];
+
+	for (int i = 2; i >= 0; i--)
+		make_frame(&frame[i], make_code(&code[i], "f", 7 + i),
+			   i < 2 ? (uint64_t)&frame[i + 1] : 0, 2 * (uint32_t)i);
+	cr_assert_eq(walk((uint64_t)&frame[0], DEPTH), 0);
+	cr_assert_eq(peek((uint64_t)&frame[0], DEPTH), count);
+	cr_assert_eq(count, 3);
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t number = gt_python_codes_number_elsewhere(&runtime, raw[i].code);
+
+		cr_assert_eq(raw[i].word | gt_python_pack(number, false, 0), frames[i], "%u", i);
+	}
+	cr_assert_eq(peek((uint64_t)&frame[0], 2), 2);
+}
+
+Test(python_peek, as_a_walk_3_11, .init = start_3_11)
+{
+	peek_finds_what_a_walk_finds();
+}
+
+Test(python_peek, as_a_walk_3_12, .init = start_3_12)
+{
+	peek_finds_what_a_walk_finds();
+}
+
+Test(python_peek, loops_of_their_own, .init = start_3_12)
+{
+	union object frame[3];
+	struct code code;
+
+	make_frame(&frame[2], 0, 0, 0);
+	frame[2].byte[runtime.layout.frame_owner] = 3;
+	make_frame(&frame[1], make_code(&code, "f", 7), (uint64_t)&frame[2], 2);
+	make_frame(&frame[0], 0, (uint64_t)&frame[1], 0);
+	frame[0].byte[runtime.layout.frame_owner] = 3;
+	cr_assert_eq(peek((uint64_t)&frame[0], DEPTH), 2);
+	cr_assert_eq(raw[0].code, 0);
+	cr_assert(gt_python_is_entry(raw[0].word));
+	cr_assert_eq(raw[1].code, (uint64_t)&code.object);
+	cr_assert(gt_python_is_entry(raw[1].word));
+}
+
+Test(python_peek, pointers_that_lead_nowhere, .init = start_3_11)
+{
+	static const uint64_t wrong[] = {8, 0x7f0000000001, (uint64_t)1 << 60, 0xffffffffffffff00};
+	union object frame;
+	struct code code;
+
+	make_code(&code, "f", 7);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		cr_assert_eq(peek(wrong[i], DEPTH), 0);
+		make_frame(&frame, (uint64_t)&code.object, wrong[i], 2);
+		cr_assert_eq(peek((uint64_t)&frame, DEPTH), 0);
+		cr_assert_eq(gt_python_codes_number_elsewhere(&runtime, wrong[i]), 0);
+	}
+	make_frame(&frame, (uint64_t)&code.object, (uint64_t)&frame, 2);
+	cr_assert_eq(peek((uint64_t)&frame, 5), 5, "a circle");
+}
+
+/* A frame across the end of what is mapped, and one across two pages. */
+Test(python_peek, frames_at_the_end_of_memory, .init = start_3_11)
+{
+	uint8_t *memory =
+		mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	union object frame;
+	struct code code;
+
+	cr_assert(memory != MAP_FAILED);
+	munmap(memory + 8192, 4096);
+	make_frame(&frame, make_code(&code, "f", 7), 0, 2);
+	memcpy(memory + 4096 - 40, &frame, sizeof(frame));
+	cr_assert_eq(peek((uint64_t)memory + 4096 - 40, DEPTH), 1);
+	cr_assert_eq(raw[0].code, (uint64_t)&code.object);
+	memcpy(memory + 8192 - 40, &frame, 40);
+	cr_assert_eq(peek((uint64_t)memory + 8192 - 40, DEPTH), 0);
 }

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See gaps.h: the table of causes. A time in which the host made no call goes to what samples say of
+ * it, if there are any, function by function: of a function that is met at several lines, the line
+ * with the most samples is told. Pure over constant models; one thread per set.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/gaps.h"
+#include "analysis/share.h"
+
+#define KEY_BYTES 8192
+
+static const struct gt_column columns[] =
+	{
+		{"share", "Wall (%)", "of wall", GT_COLUMN_PERCENT},
+		{"total", "Idle Time (ns)", "idle", GT_COLUMN_TIME},
+		{"count", "Gaps", "gaps", GT_COLUMN_COUNT},
+		{"mean", "Avg (ns)", "mean", GT_COLUMN_MEAN},
+		{"max", "Max (ns)", "max", GT_COLUMN_TIME},
+		{"cause", "Cause", "cause", GT_COLUMN_TEXT},
+		{"where", "Where", "while the host was in", GT_COLUMN_TEXT},
+},
+			      sampled_columns[] = {
+				      {"share", "Wall (%)", "of wall", GT_COLUMN_PERCENT},
+				      {"total", "Idle Time (ns)", "idle", GT_COLUMN_TIME},
+				      {"count", "Gaps", "gaps", GT_COLUMN_COUNT},
+				      {"mean", "Avg (ns)", "mean", GT_COLUMN_MEAN},
+				      {"max", "Max (ns)", "max", GT_COLUMN_TIME},
+				      {"samples", "Samples", "samples", GT_COLUMN_COUNT},
+				      {"cause", "Cause", "cause", GT_COLUMN_TEXT},
+				      {"where", "Where", "while the host was in", GT_COLUMN_TEXT},
+};
+
+struct row {
+	int64_t total, samples, max;
+	double count;
+	int64_t best; /* samples of the line that is told */
+	const char *text;
+};
+
+struct causes {
+	struct gt_shares shares; /* names: the cause as a digit, then the place */
+	struct gt_groups rows;   /* the same without a line; index in list: of a row */
+	struct gt_groups lines;  /* with the line; tag[0]: samples, tag[1]: row */
+	GT_VEC(struct row) row;
+	char key[KEY_BYTES];
+};
+
+/* "f (file.py:42)" -> "f (file.py)" */
+static void without_line(const char *text, char *out, size_t size)
+{
+	size_t n = strlen(text), digits = 0;
+
+	snprintf(out, size, "%s", text);
+	if (n >= size || n < 4 || text[n - 1] != ')')
+		return;
+	while (digits + 2 < n && strchr("0123456789", text[n - 2 - digits]))
+		digits++;
+	if (digits && text[n - 2 - digits] == ':')
+		snprintf(out + n - 2 - digits, size - (n - 2 - digits), ")");
+}
+
+static int add_samples(struct causes *c, const struct gt_gap *gap, const struct gt_piece *piece,
+		       const char *base)
+{
+	const struct gt_model *model = gap->model;
+	const struct gt_thread_lane *lane = &model->threads.at[piece->thread];
+	uint32_t i = gt_model_sample_from(model, piece->thread, piece->start);
+	char key[KEY_BYTES], place[2048];
+	int rc = 0;
+
+	for (; !rc && i < lane->sample.first + lane->sample.count &&
+	       model->samples.at[i].ts < piece->start + piece->ns;
+	     i++) {
+		enum gt_cause cause = piece->cause;
+		bool is_data;
+
+		gt_gaps_place(model, model->samples.at[i].stack, place, sizeof(place), &is_data);
+		if (cause == GT_CAUSE_HOST && is_data)
+			cause = GT_CAUSE_DATA;
+		snprintf(key, sizeof(key), "%d%s: %s", (int)cause, piece->inside, place);
+		rc = *place ? gt_shares_sample(&c->shares, base, key) : 0;
+	}
+	return rc;
+}
+
+static int add_piece(const struct gt_gap *gap, const struct gt_piece *piece, void *data)
+{
+	struct causes *c = data;
+	int rc;
+
+	snprintf(c->key, sizeof(c->key), "%d%s", (int)piece->cause, piece->where);
+	rc = gt_shares_span(&c->shares, c->key, piece->ns);
+	return rc || piece->thread == GT_NONE ? rc : add_samples(c, gap, piece, c->key);
+}
+
+static struct row *row_of(struct causes *c, const char *key, size_t *ret_index)
+{
+	struct gt_group *group = gt_groups_get(&c->rows, key);
+
+	if (!group)
+		return NULL;
+	*ret_index = (size_t)(group - c->rows.list.at);
+	if (*ret_index == c->row.count &&
+	    !gt_vec_push(&c->row, ((struct row){.text = gt_group_name(&c->rows, group)})))
+		return NULL;
+	return &c->row.at[*ret_index];
+}
+
+static int add_share(const struct gt_share *share, void *data)
+{
+	const char *place = share->place ? share->place : share->base;
+	struct causes *c = data;
+	struct gt_group *line;
+	struct row *row;
+	size_t index;
+	int64_t most;
+
+	if (share->place)
+		without_line(place, c->key, sizeof(c->key));
+	else
+		snprintf(c->key, sizeof(c->key), "%s", place);
+	row = row_of(c, c->key, &index);
+	line = gt_groups_get(&c->lines, place);
+	if (!row || !line)
+		return -ENOMEM;
+	row->total += share->ns;
+	row->samples += share->samples;
+	row->count += share->place ? (double)share->spans.count * (double)share->samples /
+					     (double)share->of
+				   : (double)share->spans.count;
+	most = share->spans.max < share->ns ? share->spans.max : share->ns;
+	row->max = most > row->max ? most : row->max;
+	line->tag[0] += share->samples;
+	line->tag[1] = (int64_t)index;
+	return 0;
+}
+
+/* The texts of names move while there are new ones: taken when all are there. */
+static void choose_lines(struct causes *c)
+{
+	for (size_t i = 0; i < c->row.count; i++)
+		c->row.at[i].text = gt_group_name(&c->rows, &c->rows.list.at[i]);
+	for (size_t i = 0; i < c->lines.list.count; i++) {
+		const struct gt_group *line = &c->lines.list.at[i];
+		struct row *row = &c->row.at[line->tag[1]];
+
+		if (line->tag[0] > row->best) {
+			row->best = line->tag[0];
+			row->text = gt_group_name(&c->lines, line);
+		}
+	}
+}
+
+static void put_row(struct gt_table *table, const struct row *row, int64_t wall, bool has_samples)
+{
+	double count = row->count < 1 ? 1 : (double)(int64_t)(row->count + 0.5);
+
+	gt_table_number(table, wall > 0 ? (double)row->total * 100 / (double)wall : 0);
+	gt_table_number(table, (double)row->total);
+	gt_table_number(table, count);
+	gt_table_number(table, (double)row->total / count);
+	gt_table_number(table, (double)row->max);
+	if (has_samples)
+		gt_table_number(table, (double)row->samples);
+	gt_table_text(table, gt_cause_names[row->text[0] - '0']);
+	gt_table_text(table, row->text + 1);
+}
+
+static int build(struct causes *c, const struct gt_gaps *gaps)
+{
+	int rc = gt_shares_init(&c->shares);
+
+	if (!rc)
+		rc = gt_groups_init(&c->rows);
+	if (!rc)
+		rc = gt_groups_init(&c->lines);
+	for (size_t i = 0; !rc && i < gaps->list.count; i++)
+		rc = gt_gaps_explain(&gaps->list.at[i], add_piece, c);
+	if (!rc)
+		rc = gt_shares_each(&c->shares, add_share, c);
+	choose_lines(c);
+	return rc;
+}
+
+int gt_gaps_table(const struct gt_gaps *gaps, struct gt_table *ret_table)
+{
+	struct causes *c = calloc(1, sizeof(*c));
+	int rc = c ? build(c, gaps) : -ENOMEM;
+	bool has_samples = false;
+
+	for (size_t i = 0; c && i < c->row.count; i++)
+		has_samples |= c->row.at[i].samples > 0;
+	gt_table_init(ret_table, "gpu_idle_causes", "Why the GPU was idle",
+		      has_samples ? sampled_columns : columns,
+		      has_samples ? sizeof(sampled_columns) / sizeof(sampled_columns[0])
+				  : sizeof(columns) / sizeof(columns[0]));
+	for (size_t i = 0; !rc && i < c->row.count; i++)
+		put_row(ret_table, &c->row.at[i], gaps->wall, has_samples);
+	gt_table_sort(ret_table, "total");
+	if (c) {
+		gt_shares_fini(&c->shares);
+		gt_groups_fini(&c->rows);
+		gt_groups_fini(&c->lines);
+		gt_vec_free(&c->row);
+	}
+	free(c);
+	return rc;
+}

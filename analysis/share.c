@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See share.h. One thread per set.
+ */
+#include "analysis/share.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int gt_shares_init(struct gt_shares *shares)
+{
+	int rc = gt_groups_init(&shares->bases);
+
+	return rc ? rc : gt_groups_init(&shares->places);
+}
+
+void gt_shares_fini(struct gt_shares *shares)
+{
+	gt_groups_fini(&shares->bases);
+	gt_groups_fini(&shares->places);
+}
+
+int gt_shares_span(struct gt_shares *shares, const char *base, int64_t ns)
+{
+	struct gt_group *group = gt_groups_get(&shares->bases, base);
+
+	return group && gt_dist_add(&group->value, ns) ? 0 : -ENOMEM;
+}
+
+int gt_shares_sample(struct gt_shares *shares, const char *base, const char *place)
+{
+	struct gt_group *group = gt_groups_get(&shares->bases, base);
+	size_t at, size = strlen(place) + 24;
+	char *key;
+
+	if (!group)
+		return -ENOMEM;
+	group->tag[0]++;
+	at = (size_t)(group - shares->bases.list.at);
+	key = malloc(size);
+	if (!key)
+		return -ENOMEM;
+	snprintf(key, size, "%zu\n%s", at, place);
+	group = gt_groups_get(&shares->places, key);
+	free(key);
+	if (!group)
+		return -ENOMEM;
+	group->tag[0]++;
+	group->tag[1] = (int64_t)at;
+	return 0;
+}
+
+static struct gt_share share_of(struct gt_shares *shares, size_t base)
+{
+	struct gt_group *group = &shares->bases.list.at[base];
+	struct gt_share share = {.base = gt_group_name(&shares->bases, group),
+				 .spans = gt_dist_moments(&group->value),
+				 .of = group->tag[0]};
+
+	share.ns = share.spans.total;
+	return share;
+}
+
+/* What rounding leaves goes to the last place. */
+static int64_t part_of(struct gt_group *base, int64_t total, int64_t samples)
+{
+	int64_t before = base->tag[1];
+
+	base->tag[1] += samples;
+	return (int64_t)((double)total * (double)base->tag[1] / (double)base->tag[0]) -
+	       (int64_t)((double)total * (double)before / (double)base->tag[0]);
+}
+
+int gt_shares_each(struct gt_shares *shares, gt_share_fn fn, void *data)
+{
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < shares->bases.list.count; i++) {
+		struct gt_share share = share_of(shares, i);
+
+		shares->bases.list.at[i].tag[1] = 0;
+		if (!share.of)
+			rc = fn(&share, data);
+	}
+	for (size_t i = 0; !rc && i < shares->places.list.count; i++) {
+		const struct gt_group *place = &shares->places.list.at[i];
+		size_t base = (size_t)place->tag[1];
+		struct gt_share share = share_of(shares, base);
+
+		share.place = strchr(gt_group_name(&shares->places, place), '\n') + 1;
+		share.samples = place->tag[0];
+		share.ns = part_of(&shares->bases.list.at[base], share.spans.total, share.samples);
+		rc = fn(&share, data);
+	}
+	return rc;
+}

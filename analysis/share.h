@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Time under a name, split by what samples say of it: time that no sample fell into is put down like
+ * the sampled time of the same name, because samples are taken evenly. One thread per set.
+ */
+#ifndef GT_ANALYSIS_SHARE_H
+#define GT_ANALYSIS_SHARE_H
+
+#include "analysis/group.h"
+
+struct gt_shares {
+	struct gt_groups bases;  /* value: spans; tag[0]: samples */
+	struct gt_groups places; /* tag[0]: samples; tag[1]: index of the base */
+};
+
+/* A part of a base's time. */
+struct gt_share {
+	const char *base, *place; /* place NULL: the base has no samples */
+	struct gt_moments spans;  /* of the base */
+	int64_t ns;
+	int64_t samples, of; /* of the base's samples, this place's */
+};
+
+typedef int (*gt_share_fn)(const struct gt_share *share, void *data);
+
+int gt_shares_init(struct gt_shares *shares);
+void gt_shares_fini(struct gt_shares *shares);
+
+/* A span of @ns under @base. -ENOMEM. */
+int gt_shares_span(struct gt_shares *shares, const char *base, int64_t ns);
+
+/* A sample that fell into the span of @base that was added last. -ENOMEM. */
+int gt_shares_sample(struct gt_shares *shares, const char *base, const char *place);
+
+/* Every part, those of one base add up to it. Sorts the spans. Ends with what @fn returns if not 0. */
+int gt_shares_each(struct gt_shares *shares, gt_share_fn fn, void *data);
+
+#endif
