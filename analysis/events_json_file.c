@@ -359,6 +359,15 @@ static void take_clock(const struct gt_span *metadata, struct gt_facts *facts)
 	facts->clock_last.error_ns = member_number(metadata, "clock_last_error_ns");
 }
 
+static void take_segment(const struct gt_header *header, struct gt_facts *facts)
+{
+	int64_t value;
+
+	for (int i = 0; i < GT_SEGMENT_COUNT_; i++)
+		if (gt_header_int(header, "segment", gt_segment_names[i], &value))
+			facts->segment[i] = (uint64_t)value;
+}
+
 static void take_words(struct gt_events_json *json, const struct gt_header *header,
 		       struct gt_facts *facts)
 {
@@ -398,6 +407,7 @@ static int take_header(struct gt_events_json *json, const struct gt_header *head
 	if (gt_header_int(header, "distributedInfo", "local_rank", &local_rank))
 		facts->local_rank = (int32_t)local_rank;
 	take_devices(json, header, facts);
+	take_segment(header, facts);
 	if (member_of(header, "metadata", &copy, &metadata) && metadata.kind == GT_SPAN_OBJECT) {
 		facts->pid = (uint32_t)member_number(&metadata, "pid");
 		take_clock(&metadata, facts);

@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "analysis/frame.h"
 #include "analysis/gaps.h"
@@ -61,17 +60,6 @@ static bool is_sync(const char *name)
 	       !strncmp(name, "cuMemcpyHtoD", 12) || strstr(name, "cudaFree") == name;
 }
 
-static bool is_data(const char *name)
-{
-	static const char *const words[] = {"dataloader", "data_load", "load_data", "dataset",
-					    "next_batch"};
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (strcasestr(name, words[i]))
-			return true;
-	return false;
-}
-
 /* The nearest frame of a stack, "" when there is none. */
 static void print_nearest(const struct gt_model *model, uint32_t stack, char *out, size_t size)
 {
@@ -114,7 +102,7 @@ void gt_gaps_place(const struct gt_model *model, uint32_t stack, char *out, size
 		struct gt_frame frame;
 
 		gt_frame_parse(text, &frame);
-		*ret_is_data |= is_data(text);
+		*ret_is_data |= gt_model_is_data(text);
 		if (!python && is_python(&frame))
 			python = text;
 		else if (!native && !is_libc(&frame))
@@ -253,15 +241,6 @@ static bool is_step(const char *name)
 	return !strncmp(name, "ProfilerStep#", 13);
 }
 
-/* A range or one around it that loads data. */
-static bool is_inside_data(const struct gt_model *model, uint32_t range)
-{
-	for (; range != GT_NONE; range = model->ranges.at[range].parent)
-		if (is_data(gt_model_name(model, model->ranges.at[range].name)))
-			return true;
-	return false;
-}
-
 /* A step is everything: what the stacks say is better, and all steps are one. */
 static enum gt_cause place_by_range(struct explain *e, uint32_t range, int64_t t)
 {
@@ -277,7 +256,7 @@ static enum gt_cause place_by_range(struct explain *e, uint32_t range, int64_t t
 	snprintf(e->where, sizeof(e->where), "%s: %s", thread_name(e, thread, sizeof(thread)),
 		 is_step(name) ? "ProfilerStep" : name);
 	snprintf(e->inside, sizeof(e->inside), "%.1000s", e->where);
-	return is_inside_data(e->model, range) ? GT_CAUSE_DATA : GT_CAUSE_HOST;
+	return e->model->ranges.at[range].data ? GT_CAUSE_DATA : GT_CAUSE_HOST;
 }
 
 /* [start, end) lies between two calls of the thread. */

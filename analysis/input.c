@@ -137,13 +137,14 @@ int gt_input_more(struct gt_input *in)
 	n = gzread(in->gz, in->buffer + in->size, (unsigned int)(in->room - in->size));
 	in->compressed = !gzdirect(in->gz);
 	if (n <= 0) {
-		const char *text = gzerror(in->gz, &code);
+		const char *text = gzerror(in->gz, &code), *what = strstr(text, ">: ");
 
 		in->ended = true;
 		if (code == Z_ERRNO)
 			rc = -errno;
 		else if (code != Z_OK && code != Z_STREAM_END)
-			in->damage = code == Z_BUF_ERROR ? "the compressed data breaks off" : text;
+			in->damage = code == Z_BUF_ERROR ? "the compressed data breaks off"
+							 : (what ? what + 3 : text);
 		n = 0;
 	}
 	tell(in);

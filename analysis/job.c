@@ -15,13 +15,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analysis/parts.h"
 #include "analysis/progress.h"
 
 #define MAX_THREADS 16
 
 static int by_name(const void *a, const void *b)
 {
-	return strcmp(*(char *const *)a, *(char *const *)b);
+	return gt_parts_compare(*(char *const *)a, *(char *const *)b);
 }
 
 static int add_path(struct gt_job *job, const char *folder, const char *name)
@@ -177,6 +178,8 @@ static int add_input(struct gt_job *job, const char *input, void (*complain)(con
 
 struct pool {
 	struct gt_job *job;
+	size_t *first; /* path of each process, and behind them their count */
+	size_t count;  /* processes */
 	int *results;
 	atomic_size_t next;
 };
@@ -186,15 +189,17 @@ static void *work(void *data)
 	struct pool *pool = data;
 	size_t i;
 
-	while ((i = atomic_fetch_add(&pool->next, 1)) < pool->job->paths.count)
-		pool->results[i] = gt_model_load(pool->job->paths.at[i], &pool->job->models[i]);
+	while ((i = atomic_fetch_add(&pool->next, 1)) < pool->count)
+		pool->results[i] =
+			gt_model_load(&pool->job->paths.at[pool->first[i]],
+				      pool->first[i + 1] - pool->first[i], &pool->job->models[i]);
 	return NULL;
 }
 
 static void run_pool(struct pool *pool)
 {
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
-	size_t wanted = pool->job->paths.count, started = 0;
+	size_t wanted = pool->count, started = 0;
 	pthread_t threads[MAX_THREADS];
 
 	if (cores > 0 && wanted > (size_t)cores)
@@ -216,11 +221,13 @@ static int by_rank(const void *a, const void *b)
 }
 
 /* Drops what could not be read, orders the rest. */
-static size_t keep_good(struct gt_job *job, const int *results, void (*complain)(const char *line))
+static size_t keep_good(struct gt_job *job, const struct pool *pool,
+			void (*complain)(const char *line))
 {
+	const int *results = pool->results;
 	size_t failures = 0;
 
-	for (size_t i = 0; i < job->paths.count; i++) {
+	for (size_t i = 0; i < pool->count; i++) {
 		if (results[i] < 0) {
 			complain(job->models[i].reading.error[0] ? job->models[i].reading.error
 								 : strerror(-results[i]));
@@ -232,6 +239,24 @@ static size_t keep_good(struct gt_job *job, const int *results, void (*complain)
 	}
 	qsort(job->models, job->count, sizeof(*job->models), by_rank);
 	return failures;
+}
+
+/* Files of one process become one model. The order is that of the inputs unless there are such. */
+static void find_processes(struct pool *pool)
+{
+	char *const *paths = pool->job->paths.at;
+	size_t count = pool->job->paths.count;
+
+	bool has_parts = false;
+
+	for (size_t i = 0; i < count; i++)
+		has_parts |= gt_parts_number(paths[i]) > 1;
+	if (has_parts)
+		qsort(pool->job->paths.at, count, sizeof(char *), by_name);
+	for (size_t i = 0; i < count; i++)
+		if (i == 0 || !gt_parts_are_of_one(paths[i - 1], paths[i]))
+			pool->first[pool->count++] = i;
+	pool->first[pool->count] = count;
 }
 
 int gt_job_find(struct gt_job *job, char *const *inputs, size_t count,
@@ -257,13 +282,16 @@ int gt_job_load(struct gt_job *job, char *const *inputs, size_t count,
 		return rc;
 	job->models = calloc(job->paths.count + 1, sizeof(*job->models));
 	pool.results = calloc(job->paths.count + 1, sizeof(*pool.results));
-	if (job->models && pool.results) {
+	pool.first = calloc(job->paths.count + 1, sizeof(*pool.first));
+	if (job->models && pool.results && pool.first) {
+		find_processes(&pool);
 		run_pool(&pool);
-		*ret_failures = keep_good(job, pool.results, complain);
+		*ret_failures = keep_good(job, &pool, complain);
 		rc = job->count ? 0 : -EBADMSG;
 	} else {
 		rc = -ENOMEM;
 	}
+	free(pool.first);
 	free(pool.results);
 	return rc;
 }

@@ -12,7 +12,7 @@
 
 struct gt_job {
 	GT_VEC(char *) paths;
-	struct gt_model *models; /* by rank, then name */
+	struct gt_model *models; /* one a process; by rank, then name */
 	size_t count;
 };
 
@@ -23,7 +23,7 @@ int gt_job_find(struct gt_job *job, char *const *inputs, size_t count,
 		void (*complain)(const char *line));
 
 /*
- * gt_job_find, then reads them all. Files that hold no
+ * gt_job_find, then reads them all, several files of one process as one trace. Files that hold no
  * trace are reported through @complain (one line each) and left out. -EBADMSG:
  * nothing could be read.
  * @failures counts the files that were left out.

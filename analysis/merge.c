@@ -11,9 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/parts.h"
 #include "analysis/reader.h"
 #include "analysis/table.h"
 #include "analysis/vec.h"
+#include "core/facts.h"
 #include "core/ledger.h"
 
 #define MAX_EDITS    16
@@ -31,6 +33,14 @@ struct row { /* a process or device of one file -> its number in the merged file
 	int64_t pid, merged;
 };
 
+/* A call of a process whose trace has several files, for arrows to work in a later one. */
+struct call {
+	int64_t id, pid, tid, ts; /* as they stand in its file */
+	bool has_arrow;
+};
+
+#define CALLS ((size_t)1 << 19) /* that are remembered */
+
 struct merge {
 	FILE *out;
 	struct gt_merge_result *result;
@@ -42,6 +52,8 @@ struct merge {
 	bool has_base;
 	struct edit edits[MAX_EDITS];
 	size_t edit_count;
+	struct call *calls; /* by id; NULL: the process has one file */
+	int64_t border;     /* of the file: work of calls up to this id has no arrow in it */
 	struct gt_ledger ledger;
 	bool has_ledger;
 };
@@ -139,6 +151,59 @@ static int by_place(const void *a, const void *b)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
+static bool is_one_of(const struct gt_span *text, const char *const *words)
+{
+	for (; *words; words++)
+		if (gt_span_is(text, *words, strlen(*words)))
+			return true;
+	return false;
+}
+
+static void put_arrow_end(struct merge *m, const char *begin, int64_t id, const struct call *at)
+{
+	int64_t ts = at->ts + m->ts_shift;
+
+	fprintf(m->out,
+		",\n{%s, \"id\": %" PRId64 ", \"pid\": %" PRId64 ", \"tid\": %" PRId64
+		", \"ts\": %" PRId64 ".%03" PRId64 ", \"cat\": \"ac2g\", \"name\": \"ac2g\"}",
+		begin, id + m->id_shift, merged_pid(m, at->pid), at->tid, ts / 1000, ts % 1000);
+	m->result->events++;
+}
+
+/* The arrow to work whose call stands in an earlier file of the process. */
+static void put_arrow(struct merge *m, const struct gt_record *record, int64_t id)
+{
+	struct call *call = &m->calls[(size_t)id % CALLS];
+	const struct call work = {id, record->pid, record->tid, record->ts, true};
+
+	if (id > m->border || call->id != id)
+		return;
+	if (!call->has_arrow) {
+		put_arrow_end(m, "\"ph\": \"s\"", id, call);
+		gt_ledger_add(&m->ledger, GT_LEDGER_ARROWS_WRITTEN, 1);
+	}
+	call->has_arrow = true;
+	put_arrow_end(m, "\"ph\": \"f\", \"bp\": \"e\"", id, &work);
+}
+
+/* Of several files of one process: remembers calls, and draws what neither file could. */
+static void connect_files(struct merge *m, const struct gt_record *record)
+{
+	static const char *const calls[] = {"cuda_runtime", "cuda_driver", NULL};
+	static const char *const work[] = {"kernel", "gpu_memcpy", "gpu_memset", NULL};
+	int64_t id = gt_record_int(record, GT_ARG_CORRELATION, 0);
+
+	if (record->ph == 's' && m->calls[(size_t)record->id % CALLS].id == record->id)
+		m->calls[(size_t)record->id % CALLS].has_arrow = true;
+	if (record->ph != 'X' || id <= 0)
+		return;
+	if (is_one_of(&record->cat, calls))
+		m->calls[(size_t)id % CALLS] =
+			(struct call){id, record->pid, record->tid, record->ts, false};
+	else if (is_one_of(&record->cat, work))
+		put_arrow(m, record, id);
+}
+
 static int copy_event(const struct gt_record *record, const struct gt_header *header, void *data)
 {
 	struct merge *m = data;
@@ -165,6 +230,8 @@ static int copy_event(const struct gt_record *record, const struct gt_header *he
 		p = m->edits[i].at + m->edits[i].len;
 	}
 	fwrite(p, 1, (size_t)(end - p), m->out);
+	if (m->calls)
+		connect_files(m, record);
 	return ferror(m->out) ? -EIO : 0;
 }
 
@@ -179,9 +246,9 @@ static int stop_at_first(const struct gt_record *record, const struct gt_header 
 
 struct source {
 	const char *path;
-	int64_t rank, base;
+	int64_t rank, base, border;
 	bool has_base;
-	char *devices, *metadata;
+	char *devices, *metadata, *segment;
 };
 
 static int read_source(struct source *source, const char *path, struct gt_merge_result *result)
@@ -198,6 +265,10 @@ static int read_source(struct source *source, const char *path, struct gt_merge_
 	source->devices = text ? strdup(text) : NULL;
 	text = gt_header_find(&reading.header, "metadata");
 	source->metadata = text ? strdup(text) : NULL;
+	text = gt_header_find(&reading.header, "segment");
+	source->segment = text ? strdup(text) : NULL;
+	gt_header_int(&reading.header, "segment", gt_segment_names[GT_SEGMENT_BORDER],
+		      &source->border);
 	if (rc < 0 && rc != -ECANCELED)
 		snprintf(result->error, sizeof(result->error), "%s", reading.error);
 	gt_reading_fini(&reading);
@@ -208,7 +279,17 @@ static int by_rank(const void *a, const void *b)
 {
 	const struct source *x = a, *y = b;
 
-	return x->rank != y->rank ? (x->rank < y->rank ? -1 : 1) : strcmp(x->path, y->path);
+	return x->rank != y->rank ? (x->rank < y->rank ? -1 : 1)
+				  : gt_parts_compare(x->path, y->path);
+}
+
+static size_t count_processes(const struct source *sources, size_t count)
+{
+	size_t processes = count ? 1 : 0;
+
+	for (size_t i = 1; i < count; i++)
+		processes += !gt_parts_are_of_one(sources[i - 1].path, sources[i].path);
+	return processes;
 }
 
 static void put_header(struct merge *m, const struct source *sources, size_t count)
@@ -220,9 +301,12 @@ static void put_header(struct merge *m, const struct source *sources, size_t cou
 		metadata = sources[i].metadata ? sources[i].metadata : metadata;
 	}
 	fprintf(m->out, "{\n\"schemaVersion\": 1,\n\"deviceProperties\": %s,\n", devices);
-	fprintf(m->out, "\"distributedInfo\": {\"rank\": 0, \"world_size\": %zu},\n", count);
+	fprintf(m->out, "\"distributedInfo\": {\"rank\": 0, \"world_size\": %zu},\n",
+		count_processes(sources, count));
 	if (metadata)
 		fprintf(m->out, "\"metadata\": %s,\n", metadata);
+	if (sources[0].border) /* what was before is missing */
+		fprintf(m->out, "\"segment\": %s,\n", sources[0].segment);
 	fputs("\"displayTimeUnit\": \"ns\",\n", m->out);
 	if (m->has_base)
 		fprintf(m->out, "\"baseTimeNanoseconds\": %" PRId64 ",\n", m->base);
@@ -265,6 +349,7 @@ static int copy_source(struct merge *m, const struct source *source)
 
 	m->rank = source->rank;
 	m->ts_shift = m->has_base && source->has_base ? source->base - m->base : 0;
+	m->border = source->border;
 	m->result->baseless += m->has_base && !source->has_base;
 	rc = gt_reader_read(source->path, copy_event, m, &reading);
 	if (rc < 0)
@@ -272,10 +357,27 @@ static int copy_source(struct merge *m, const struct source *source)
 	m->result->cut += !reading.closed;
 	add_ledger(m, &reading.header);
 	gt_reading_fini(&reading);
+	return rc;
+}
+
+/* All files of the process that the first of @sources begins. Returns how many, or negative errno. */
+static int copy_process(struct merge *m, const struct source *sources, size_t count)
+{
+	size_t files = 1;
+	int rc = 0;
+
+	while (files < count && gt_parts_are_of_one(sources[0].path, sources[files].path))
+		files++;
+	m->calls = files > 1 ? calloc(CALLS, sizeof(*m->calls)) : NULL;
+	if (files > 1 && !m->calls)
+		return -ENOMEM;
+	for (size_t i = 0; !rc && i < files; i++)
+		rc = copy_source(m, &sources[i]);
+	free(m->calls);
 	m->id_shift += m->largest_id;
 	m->largest_id = 0;
 	m->file++;
-	return rc;
+	return rc < 0 ? rc : (int)files;
 }
 
 int gt_merge(char *const *paths, size_t count, FILE *out, struct gt_merge_result *ret_result)
@@ -295,8 +397,9 @@ int gt_merge(char *const *paths, size_t count, FILE *out, struct gt_merge_result
 	}
 	if (!rc)
 		put_header(&m, sources, count);
-	for (size_t i = 0; !rc && i < count; i++)
-		rc = copy_source(&m, &sources[i]);
+	for (size_t i = 0; rc >= 0 && i < count; i += (size_t)rc)
+		rc = copy_process(&m, &sources[i], count - i);
+	rc = rc < 0 ? rc : 0;
 	if (!rc)
 		put_tail(&m);
 	if (!rc && (fflush(out) || ferror(out))) {
@@ -307,6 +410,7 @@ int gt_merge(char *const *paths, size_t count, FILE *out, struct gt_merge_result
 	for (size_t i = 0; sources && i < count; i++) {
 		free(sources[i].devices);
 		free(sources[i].metadata);
+		free(sources[i].segment);
 	}
 	free(sources);
 	gt_vec_free(&m.rows);

@@ -6,12 +6,15 @@
 #include "analysis/model.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/model_build.h"
+#include "analysis/parts.h"
 
 #define NO_STACK_BITS 0xfffffffu
+#define LARGEST_COPY  ((int64_t)1 << 50) /* bytes */
 
 /* Row of a thread's samples: this and the thread's id (docs/FORMAT.md). */
 #define SAMPLE_ROWS   33554432
@@ -74,8 +77,9 @@ static enum role role_of(const struct gt_span *cat)
 
 static uint32_t put_name(struct gt_model *model, const struct gt_span *span)
 {
-	return span->kind == GT_SPAN_STRING ? gt_names_put(&model->names, span->text, span->len)
-					    : GT_NAME_NONE;
+	return span->kind == GT_SPAN_STRING || span->kind == GT_SPAN_NUMBER
+		       ? gt_names_put(&model->names, span->text, span->len)
+		       : GT_NAME_NONE;
 }
 
 uint32_t gt_build_thread(struct gt_builder *b, int64_t pid, int64_t tid)
@@ -123,6 +127,18 @@ static bool is_collective(const struct gt_record *record)
 	       (name->len >= 10 && memmem(name->text, name->len, "ncclKernel", 10));
 }
 
+/* A number of @record within bounds; another one is counted in *odd and becomes @otherwise. */
+static int64_t bounded(const struct gt_record *record, enum gt_arg arg, int64_t value, int64_t low,
+		       int64_t high, int64_t otherwise, uint64_t *odd)
+{
+	if (gt_record_has(record, arg))
+		value = gt_record_int(record, arg, INT64_MIN);
+	if (value >= low && value <= high)
+		return value;
+	++*odd;
+	return otherwise;
+}
+
 static int take_op(struct gt_builder *b, const struct gt_record *record, enum gt_op_kind kind)
 {
 	struct gt_model *model = b->model;
@@ -130,12 +146,14 @@ static int take_op(struct gt_builder *b, const struct gt_record *record, enum gt
 		.start = record->ts,
 		.dur = slice_dur(b, record),
 		.correlation = gt_record_int(record, GT_ARG_CORRELATION, -1),
-		.bytes = gt_record_int(record, GT_ARG_BYTES, 0),
+		.bytes = bounded(record, GT_ARG_BYTES, 0, 0, LARGEST_COPY, 0, &model->odd.no_bytes),
 		.name = put_name(model, &record->name),
 		.call = GT_NONE,
 		.stack = gt_build_stack(b, record),
-		.stream = (int32_t)gt_record_int(record, GT_ARG_STREAM, record->tid),
-		.device = (uint16_t)gt_record_int(record, GT_ARG_DEVICE, record->pid),
+		.stream = (int32_t)bounded(record, GT_ARG_STREAM, record->tid, INT32_MIN, INT32_MAX,
+					   -1, &model->odd.no_place),
+		.device = (uint16_t)bounded(record, GT_ARG_DEVICE, record->pid, 0, GT_NO_DEVICE - 1,
+					    GT_NO_DEVICE, &model->odd.no_place),
 		.kind = (uint8_t)kind,
 		.comm = kind == GT_OP_KERNEL && is_collective(record),
 	};
@@ -326,6 +344,20 @@ static void take_end(struct gt_builder *b, const struct gt_record *record)
 	b->model->odd.unfinished++;
 }
 
+/* A category that means nothing here is another tool's: fine, but no sums hold it. */
+static void note_unknown(struct gt_model *model, const struct gt_span *cat)
+{
+	struct gt_odd *odd = &model->odd;
+	uint32_t name = put_name(model, cat);
+	size_t i = 0;
+
+	odd->unknown_cat++;
+	while (i < 4 && odd->unknown_cats[i] != name && odd->unknown_cats[i] != GT_NAME_NONE)
+		i++;
+	if (i < 4)
+		odd->unknown_cats[i] = name;
+}
+
 static int take_record(const struct gt_record *record, const struct gt_header *header, void *data)
 {
 	struct gt_builder *b = data;
@@ -345,7 +377,8 @@ static int take_record(const struct gt_record *record, const struct gt_header *h
 	role = role_of(&record->cat);
 	switch (record->ph) {
 	case 'X':
-		model->odd.unknown_cat += role == ROLE_UNKNOWN;
+		if (role == ROLE_UNKNOWN)
+			note_unknown(model, &record->cat);
 		if (role < ROLE_IGNORED)
 			see_extent(model, record->ts,
 				   record->has_dur && record->dur > 0 ? record->dur : 0);
@@ -368,19 +401,40 @@ static int take_record(const struct gt_record *record, const struct gt_header *h
 	}
 }
 
-int gt_model_load(const char *path, struct gt_model *ret_model)
+/* Reads one file into the model. The first one's reading is the model's. */
+static int take_file(struct gt_builder *b, const char *path, bool is_first)
+{
+	struct gt_reading *all = &b->model->reading;
+	struct gt_reading reading;
+	int rc, error;
+
+	if (is_first)
+		return gt_reader_read(path, take_record, b, all);
+	rc = gt_reader_read(path, take_record, b, &reading);
+	if (rc < 0)
+		memcpy(all->error, reading.error, sizeof(all->error));
+	error = gt_parts_add(all, &reading);
+	gt_reading_fini(&reading);
+	return rc < 0 ? rc : error;
+}
+
+int gt_model_load(char *const *paths, size_t count, struct gt_model *ret_model)
 {
 	struct gt_model *model = ret_model;
 	struct gt_builder builder = {.model = model};
 	int rc;
 
-	*model = (struct gt_model){.path = path, .first = INT64_MAX, .last = INT64_MIN};
+	*model = (struct gt_model){.path = paths[0], .first = INT64_MAX, .last = INT64_MIN};
 	rc = gt_names_init(&model->names);
-	if (rc < 0)
-		return rc;
-	rc = gt_reader_read(path, take_record, &builder, &model->reading);
+	for (size_t i = 0; rc >= 0 && i < count; i++)
+		rc = take_file(&builder, paths[i], i == 0);
 	if (rc >= 0)
 		rc = gt_build_finish(&builder);
+	if (rc == -EOVERFLOW)
+		snprintf(
+			model->reading.error, sizeof(model->reading.error),
+			"%.400s: its durations or sizes add up to more than 64 bits hold: no trace",
+			paths[0]);
 	gt_build_fini(&builder);
 	if (model->first > model->last)
 		model->first = model->last = 0;

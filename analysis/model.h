@@ -16,7 +16,8 @@
 #include "analysis/reader.h"
 #include "analysis/vec.h"
 
-#define GT_NONE UINT32_MAX
+#define GT_NONE      UINT32_MAX
+#define GT_NO_DEVICE UINT16_MAX
 
 enum gt_op_kind { GT_OP_KERNEL, GT_OP_COPY, GT_OP_SET, GT_OP_KIND_COUNT_ };
 
@@ -29,9 +30,9 @@ struct gt_op {               /* on the GPU */
 	uint32_t stack; /* index in stacks, GT_NONE */
 	uint32_t nvtx;  /* name told by the tracer, GT_NAME_NONE */
 	int32_t stream;
-	uint16_t device;
-	uint8_t kind; /* enum gt_op_kind */
-	uint8_t comm; /* a collective */
+	uint16_t device; /* GT_NO_DEVICE: what the file says makes no sense */
+	uint8_t kind;    /* enum gt_op_kind */
+	uint8_t comm;    /* a collective */
 };
 
 struct gt_call { /* CUDA API */
@@ -57,7 +58,8 @@ struct gt_range { /* on a host thread */
 	uint32_t thread;
 	uint32_t parent;     /* enclosing range of the same kind and thread, GT_NONE */
 	uint32_t stack : 28; /* index in stacks, 0xfffffff: none */
-	uint32_t kind : 4;
+	uint32_t kind : 3;
+	uint32_t data : 1; /* it, or a range around it, loads data: its name says so */
 };
 
 struct gt_sample { /* where a thread was while it made no call */
@@ -93,7 +95,8 @@ struct gt_memory_point { /* memory in use on a device */
 
 /* What could not be taken as it stood in the file; shown to the user, never silent. */
 struct gt_odd {
-	uint64_t no_dur, negative_dur, unfinished, no_ts, no_phase, unknown_cat;
+	uint64_t no_dur, negative_dur, unfinished, no_ts, no_phase, no_place, no_bytes, unknown_cat;
+	uint32_t unknown_cats[4]; /* names of the first ones */
 };
 
 struct gt_model {
@@ -115,10 +118,11 @@ struct gt_model {
 };
 
 /*
- * Reads @path. 0 or a negative errno; reading.error then holds the line to print. The model must be
- * freed with gt_model_fini in either case.
+ * Reads @paths, the files of one process in the order in which they were written, as one trace. 0 or a
+ * negative errno; reading.error then holds the line to print. The model must be freed with
+ * gt_model_fini in either case. path and header are those of the first file.
  */
-int gt_model_load(const char *path, struct gt_model *ret_model);
+int gt_model_load(char *const *paths, size_t count, struct gt_model *ret_model);
 void gt_model_fini(struct gt_model *model);
 
 static inline const char *gt_model_name(const struct gt_model *model, uint32_t name)
@@ -129,6 +133,9 @@ static inline const char *gt_model_name(const struct gt_model *model, uint32_t n
 /* The innermost range of a kind that covers time @t on a thread, or GT_NONE. */
 uint32_t gt_model_range_at(const struct gt_model *model, uint32_t thread, enum gt_range_kind kind,
 			   int64_t t);
+
+/* Whether a function or range of that name loads data, as far as names tell. */
+bool gt_model_is_data(const char *name);
 
 /* The call of @thread that starts last at or before @t, or GT_NONE. */
 uint32_t gt_model_call_before(const struct gt_model *model, uint32_t thread, int64_t t);

@@ -276,6 +276,39 @@ static void index_calls(struct gt_model *model)
 	}
 }
 
+bool gt_model_is_data(const char *name)
+{
+	static const char *const words[] = {"dataloader", "data_load", "load_data", "dataset",
+					    "next_batch"};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strcasestr(name, words[i]))
+			return true;
+	return false;
+}
+
+/* Ranges that load data, and those in them. A name is looked at once: in a deep stack of a hundred thousand
+ * functions each name stands around most of them. */
+static int mark_data(struct gt_model *model)
+{
+	enum { UNKNOWN, NO, YES };
+	uint8_t *known = calloc(model->names.text.count + 1, 1);
+
+	if (!known)
+		return -ENOMEM;
+	for (size_t i = 0; i < model->ranges.count; i++) {
+		struct gt_range *range = &model->ranges.at[i];
+		uint8_t *name = &known[range->name];
+
+		if (*name == UNKNOWN)
+			*name = gt_model_is_data(gt_model_name(model, range->name)) ? YES : NO;
+		range->data = *name == YES ||
+			      (range->parent != GT_NONE && model->ranges.at[range->parent].data);
+	}
+	free(known);
+	return 0;
+}
+
 static void index_samples(struct gt_model *model)
 {
 	for (size_t i = 0; i < model->samples.count; i++) {
@@ -326,11 +359,31 @@ static void close_open(struct gt_builder *b)
 							  : 0;
 }
 
+/* Every sum of the analysis is of some of these, in 64 bits. */
+static bool can_be_added_up(const struct gt_model *model)
+{
+	double ops = 0, bytes = 0, calls = 0, ranges = 0, most = 4e18;
+
+	for (size_t i = 0; i < model->ops.count; i++) {
+		ops += (double)model->ops.at[i].dur;
+		bytes += (double)model->ops.at[i].bytes;
+	}
+	for (size_t i = 0; i < model->calls.count; i++)
+		calls += (double)model->calls.at[i].dur;
+	for (size_t i = 0; i < model->ranges.count; i++)
+		ranges += (double)model->ranges.at[i].dur;
+	return ops < most && bytes < most && calls < most && ranges < most &&
+	       (double)model->last - (double)model->first < most;
+}
+
 int gt_build_finish(struct gt_builder *b)
 {
 	struct gt_model *model = b->model;
+	int rc;
 
 	close_open(b);
+	if (!can_be_added_up(model))
+		return -EOVERFLOW;
 	sort(model->ops.at, model->ops.count, sizeof(*model->ops.at), by_start);
 	sort(model->calls.at, model->calls.count, sizeof(*model->calls.at), by_thread);
 	sort(model->ranges.at, model->ranges.count, sizeof(*model->ranges.at), by_kind);
@@ -339,7 +392,8 @@ int gt_build_finish(struct gt_builder *b)
 	index_calls(model);
 	index_samples(model);
 	nest_ranges(model);
-	return link_calls(model);
+	rc = mark_data(model);
+	return rc ? rc : link_calls(model);
 }
 
 void gt_build_fini(struct gt_builder *b)

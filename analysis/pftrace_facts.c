@@ -59,6 +59,9 @@ static const struct place numbers[] = {
 	PLACE(gt_facts, "rank", rank),
 	PLACE(gt_facts, "world_size", world_size),
 	PLACE(gt_facts, "local_rank", local_rank),
+#define GT_SEGMENT(id, json, help) PLACE(gt_facts, "segment_" json, segment[GT_SEGMENT_##id]),
+#include "core/segment.def"
+#undef GT_SEGMENT
 };
 
 static const struct place device_numbers[] = {

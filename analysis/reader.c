@@ -318,7 +318,9 @@ static int read_member(struct reader *r, bool *has_events)
 	int rc = read_key(r, &key);
 
 	if (rc > 0 && gt_span_is(&key, "traceEvents", 11)) {
-		if (*r->in.data != '[') {
+		if (*has_events) {
+			rc = complain(r, r->in.data, "traceEvents a second time", -EBADMSG);
+		} else if (*r->in.data != '[') {
 			rc = complain(r, r->in.data, "traceEvents is not an array", -EBADMSG);
 		} else {
 			*has_events = true;
@@ -404,6 +406,9 @@ static int read_document(struct reader *r)
 	if (rc == 0)
 		return complain(r, r->in.data, r->in.damage ? r->in.damage : "the file is empty",
 				-EBADMSG);
+	if (r->in.size > 1 &&
+	    (!r->in.data[0] != !r->in.data[1] || (unsigned char)r->in.data[0] >= 0xfe))
+		return complain(r, r->in.data, "not UTF-8, which JSON has to be", -EBADMSG);
 	if (*r->in.data != '{' && *r->in.data != '[')
 		return complain(r, r->in.data, "not a trace: neither '{' nor '[' begins it",
 				-EBADMSG);

@@ -141,6 +141,7 @@ const char *gt_taker_member(struct gt_scan *scan, const struct gt_span *key, con
 	const char *next;
 
 	if (gt_span_is(key, "args", 4) && *value == '{') {
+		r->record.arg_mask = 0; /* of two the last one counts */
 		next = gt_scan_object(scan, value, arg_member, r);
 		if (next)
 			r->record.args = (struct gt_span){.text = value,

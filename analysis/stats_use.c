@@ -173,6 +173,22 @@ static size_t print_notes(const struct gt_model *model, FILE *out)
 	return model->notes.count;
 }
 
+/* Only told where it may be the reason for empty tables: host slices of all kinds are in every trace. */
+static size_t print_unknown(const struct gt_model *model, FILE *out)
+{
+	const struct gt_odd *odd = &model->odd;
+	const char *gap = "";
+
+	if (!odd->unknown_cat || model->ops.count)
+		return 0;
+	fprintf(out, "  %" PRIu64 " slices of categories that are no GPU work, calls or ranges (",
+		odd->unknown_cat);
+	for (size_t i = 0; i < 4 && odd->unknown_cats[i] != GT_NAME_NONE; i++, gap = ", ")
+		fprintf(out, "%s%s", gap, gt_model_name(model, odd->unknown_cats[i]));
+	fputs(odd->unknown_cats[0] == GT_NAME_NONE ? "none)\n" : ")\n", out);
+	return 1;
+}
+
 static size_t print_odd(const struct gt_model *model, FILE *out)
 {
 	const struct gt_odd *odd = &model->odd;
@@ -185,6 +201,9 @@ static size_t print_odd(const struct gt_model *model, FILE *out)
 		{odd->unfinished, "slices whose begin or end is missing"},
 		{odd->no_ts, "events without a time stamp, left out"},
 		{odd->no_phase, "events without \"ph\", left out"},
+		{odd->no_place, "devices or streams of GPU operations that make no sense, shown "
+				"as GPU 65535 or stream -1"},
+		{odd->no_bytes, "sizes of copies that make no sense, counted as 0"},
 		{model->reading.strange, "elements of traceEvents that are not events, left out"},
 	};
 	size_t lines = 0;
@@ -195,7 +214,7 @@ static size_t print_odd(const struct gt_model *model, FILE *out)
 		fprintf(out, "  %" PRIu64 " %s\n", rows[i].count, rows[i].what);
 		lines++;
 	}
-	return lines;
+	return lines + print_unknown(model, out);
 }
 
 static size_t print_cut(const struct gt_reading *reading, FILE *out)

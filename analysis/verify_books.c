@@ -10,6 +10,7 @@
 #include <zlib.h>
 
 #include "analysis/verify_state.h"
+#include "core/facts.h"
 #include "core/ledger.h"
 
 /* File names by which speedscope chooses another importer. */
@@ -93,6 +94,8 @@ void gt_verify_file_form(struct gt_verify *v)
 			       "more than one gzip member: speedscope refuses it");
 	v->repaired = gt_header_find(&reading->header, "repaired");
 	v->arrowless = is_arrowless(v);
+	v->is_part = gt_header_int(&reading->header, "segment", gt_segment_names[GT_SEGMENT_BORDER],
+				   &v->border);
 	v->ours = gt_header_find(&reading->header, "ledger") ||
 		  (gt_header_find(&reading->header, "metadata") &&
 		   strstr(gt_header_find(&reading->header, "metadata"), "\"gputrace_version\""));

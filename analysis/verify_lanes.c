@@ -182,12 +182,13 @@ static void check_calls(struct gt_verify *v, const struct group *group)
 		if (!is_gpu(slice) || slice->role == GT_VERIFY_SYNC)
 			continue;
 		operations++;
-		if (call && slice->ts + EARLIEST < call->ts && v->early-- <= 0)
+		if (call && slice->ts + EARLIEST < call->ts && !v->is_part && v->early-- <= 0)
 			gt_verify_find(v, GT_CHECK_CLOCK, slice->line,
 				       "GPU work starts %" PRId64 " ns before its call",
 				       call->ts - slice->ts);
 	}
-	if (call && operations > ends && !v->repaired && !v->arrowless)
+	if (call && operations > ends && call->correlation > v->border && !v->repaired &&
+	    !v->arrowless)
 		gt_verify_find(v, GT_CHECK_FLOW, call->line,
 			       "%zu GPU operations of correlation %" PRId64 " have no arrow",
 			       operations - ends, call->correlation);
@@ -196,7 +197,7 @@ static void check_calls(struct gt_verify *v, const struct group *group)
 /* CUPTI has given such records; the ledger must know of them. */
 static void check_without_id(struct gt_verify *v, const struct gt_verify_slice *slice)
 {
-	if (is_gpu(slice) && slice->correlation == 0 && v->unlinked-- <= 0)
+	if (is_gpu(slice) && slice->correlation == 0 && !v->is_part && v->unlinked-- <= 0)
 		gt_verify_find(v, GT_CHECK_CORRELATION, slice->line,
 			       "no correlation id of 1 or more");
 }
@@ -259,7 +260,7 @@ void gt_verify_externals(struct gt_verify *v)
 		if (external->is_operator && operators == 2)
 			gt_verify_find(v, GT_CHECK_EXTERNAL_ID, external->line,
 				       "a second operator with External id %" PRId64, external->id);
-		if (!external->is_operator && !operators && !v->repaired)
+		if (!external->is_operator && !operators && !v->repaired && !v->is_part)
 			gt_verify_find(v, GT_CHECK_EXTERNAL_ID, external->line,
 				       "External id %" PRId64 " names no operator", external->id);
 	}

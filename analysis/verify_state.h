@@ -63,6 +63,8 @@ struct gt_verify {
 	uint64_t notes;   /* LOST and other gputrace instants */
 	bool ended;       /* the last event was Record Window End */
 	bool ours;        /* written by gputrace: has its metadata */
+	int64_t border;   /* one of several files: calls up to this id may be in an earlier one */
+	bool is_part;     /* one of several files: what belongs together may be in another one */
 	bool arrowless;   /* written with --details=few */
 	bool repaired;    /* the process died: its last arrows may miss an end */
 };

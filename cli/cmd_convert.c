@@ -164,6 +164,10 @@ static const struct gt_cmdline_spec spec = {
 	.details =
 		"FROM and TO: a .pftrace of gputrace's, or its JSON (also .json.gz as FROM); the "
 		"name of TO says which form is written. TO must not exist.",
+	.example = "# a tenth of the size, for Perfetto and for gputrace\n"
+		   "gputrace convert trace.json trace.pftrace\n"
+		   "# for readers of PyTorch's traces\n"
+		   "gputrace convert trace.pftrace trace.pt.trace.json",
 	.options = options,
 	.min_inputs = 2,
 	.max_inputs = 2,

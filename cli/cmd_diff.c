@@ -108,7 +108,8 @@ static const struct gt_cmdline_spec spec = {
 		   "none, whole traces are compared and a change is \"cannot tell\"; a gate then "
 		   "holds it "
 		   "against B all the same.",
-	.example = "gputrace diff --gate=5% --format=markdown before.json after.json",
+	.example = "# slower than last week? exit status 3 if so, a table for the pull request\n"
+		   "gputrace diff --gate=5% --format=markdown before.json after.json",
 	.options = options,
 	.min_inputs = 2,
 	.max_inputs = 2,

@@ -45,12 +45,19 @@ static int run_export(const struct gt_cmdline *args)
 
 static const struct gt_cmdline_spec spec = {
 	.command = &gt_command_export,
-	.details = "The tables: CUPTI_ACTIVITY_KIND_KERNEL, _MEMCPY, _MEMSET, _RUNTIME, "
-		   "NVTX_EVENTS, StringIds, "
-		   "TARGET_INFO_GPU, PROCESSES, ThreadNames. Times are nanoseconds, as in the "
-		   "trace. A target "
-		   "that exists is not overwritten.",
-	.example = "gputrace export --sqlite=trace.sqlite trace.json",
+	.details =
+		"The tables: CUPTI_ACTIVITY_KIND_KERNEL, _MEMCPY, _MEMSET, _RUNTIME, "
+		"NVTX_EVENTS, StringIds, "
+		"TARGET_INFO_GPU, PROCESSES, ThreadNames. Times are nanoseconds, as in the "
+		"trace. A target "
+		"that exists is not overwritten. Parquet: Debian 12 has no library that "
+		"writes it from C (no libarrow, no libparquet), DuckDB makes it of the CSV files.",
+	.example = "# an nsys export, for scripts that read those\n"
+		   "gputrace export --sqlite=trace.sqlite trace.json\n"
+		   "# Parquet, by DuckDB\n"
+		   "gputrace export --csv=tables trace.json\n"
+		   "duckdb -c \"COPY (FROM 'tables/CUPTI_ACTIVITY_KIND_KERNEL.csv') TO "
+		   "'kernels.parquet'\"",
 	.options = options,
 	.min_inputs = 1,
 	.max_inputs = SIZE_MAX,

@@ -73,7 +73,8 @@ static const struct gt_cmdline_spec spec = {
 		"those of the same place that have some; of a function that was met at several "
 		"lines the most frequent one is told. With several ranks: how long collectives "
 		"ran only because a peer came late.",
-	.example = "gputrace gaps --min=50 --top=10 trace.json",
+	.example = "# idle times of 50 us and more, the ten dearest causes\n"
+		   "gputrace gaps --min=50 --top=10 trace.json",
 	.options = options,
 	.min_inputs = 1,
 	.max_inputs = SIZE_MAX,

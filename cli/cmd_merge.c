@@ -77,7 +77,8 @@ static const struct gt_cmdline_spec spec = {
 		   "ids stay unique, and files whose baseTimeNanoseconds differ are brought onto "
 		   "one clock. "
 		   "Ledgers are added up.",
-	.example = "gputrace merge --output=all.json gputrace-out/run",
+	.example = "# all ranks of a job side by side\n"
+		   "gputrace merge --output=all.json gputrace-out/run",
 	.options = options,
 	.min_inputs = 1,
 	.max_inputs = SIZE_MAX,

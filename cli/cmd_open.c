@@ -62,7 +62,10 @@ static const struct gt_cmdline_spec spec = {
 		   "127.0.0.1 until "
 		   "it was fetched. From another machine forward the port first: ssh -L "
 		   "9001:127.0.0.1:9001 HOST.",
-	.example = "gputrace open trace.json",
+	.example = "gputrace open trace.json\n"
+		   "# on a cluster node: this on your machine, then the printed address in a "
+		   "browser there\n"
+		   "ssh -L 9001:127.0.0.1:9001 NODE gputrace open trace.json",
 	.options = options,
 	.min_inputs = 1,
 	.max_inputs = 1,

@@ -112,7 +112,10 @@ static const struct gt_cmdline_spec spec = {
 		   "CUDA call. Traces without call stacks show the Python functions, NVTX ranges "
 		   "and operators "
 		   "around each call instead.",
-	.example = "gputrace stacks --weight=gpu --svg=flame.svg trace.json",
+	.example = "# a flame graph of GPU time, as a file that any browser opens\n"
+		   "gputrace stacks --weight=gpu --svg=flame.svg trace.json\n"
+		   "# where the host was when the GPU had nothing to do\n"
+		   "gputrace stacks --weight=idle trace.json | flamegraph.pl > idle.svg",
 	.options = options,
 	.min_inputs = 1,
 	.max_inputs = SIZE_MAX,

@@ -212,8 +212,12 @@ static const struct gt_cmdline_spec spec = {
 		   "busy is the union of its operations. Numbers in csv and json are in the units "
 		   "that the "
 		   "column titles name.",
-	.example =
-		"gputrace stats --by=line --filter=step=ProfilerStep#3 --top=20 gputrace-out/run",
+	.example = "# kernels, calls and copies of all ranks of a run\n"
+		   "gputrace stats gputrace-out/run\n"
+		   "# the lines that asked for the GPU time of one step\n"
+		   "gputrace stats --by=line --filter=step=ProfilerStep#3 --top=20 trace.json\n"
+		   "# a report of nsys by its name, for a script\n"
+		   "gputrace stats --report=cuda_gpu_kern_sum --format=csv trace.pftrace",
 	.options = options,
 	.min_inputs = 1,
 	.max_inputs = SIZE_MAX,

@@ -59,6 +59,7 @@ static const struct gt_cmdline_spec spec = {
 		   "was made, or found by it under /usr/lib/debug; what is not found keeps its "
 		   "module and offset. The network is asked with --debuginfod only.",
 	.example =
+		"# on the machine that has the program, or its debug files\n"
 		"gputrace symbolize --output=lines.json gputrace-out/run/n3_4100.*.pt.trace.json",
 	.options = options,
 	.min_inputs = 1,

@@ -223,7 +223,11 @@ void gt_cmdline_help(const struct gt_cmdline_spec *spec, FILE *out)
 		print_wrapped(option->help, 26, out);
 	}
 	if (spec->example)
-		fprintf(out, "\nexample:\n  %s\n", spec->example);
+		fputs("\nexamples:\n  ", out);
+	for (const char *p = spec->example; p && *p; p++)
+		fprintf(out, "%c%s", *p, *p == '\n' ? "  " : "");
+	if (spec->example)
+		fputc('\n', out);
 }
 
 int gt_cmdline_load(const struct gt_cmdline *args, struct gt_job *job)
@@ -314,7 +318,7 @@ static void print_man(const struct gt_cmdline_spec *spec, FILE *out)
 		fputc('\n', out);
 	}
 	if (spec->example) {
-		fputs("\n.SH EXAMPLE\n.nf\n", out);
+		fputs("\n.SH EXAMPLES\n.nf\n", out);
 		print_roff(spec->example, out);
 		fputs("\n.fi", out);
 	}

@@ -27,7 +27,7 @@ struct gt_cmdline;
 struct gt_cmdline_spec {
 	const struct gt_command *command; /* its name, arguments and one-line help */
 	const char *details;              /* paragraphs for --help and the man page, or NULL */
-	const char *example;              /* one command line, or NULL */
+	const char *example;              /* command lines, with # lines that tell; NULL */
 	const struct gt_cmdline_option *options; /* ended by a NULL name; NULL: none */
 	size_t min_inputs, max_inputs;           /* words that are not options */
 	int (*run)(const struct gt_cmdline *args);

@@ -176,6 +176,16 @@ static uint64_t find_rule(uint64_t pc)
 	return rule;
 }
 
+/* The rule of @pc, taken from frame number @place of the trail when that is at the same address: the
+ * processor goes on with it before the address has come from the stack, whereas the table cannot be
+ * asked earlier. */
+static inline uint64_t guess_rule(const struct gt_unwind_trail *trail, uint32_t place, uint64_t pc)
+{
+	if (place < GT_UNWIND_DEPTH && __builtin_expect(trail->frame[place].regs.pc == pc, 1))
+		return trail->rule[place];
+	return find_rule(pc);
+}
+
 /* Whether the walk continues after a step that was not a plain one: onto another stack behind a
  * signal's frame, or further up a stack of which more was found; then the step is to be repeated. */
 static bool goes_on(const struct gt_unwind_thread *thread, struct gt_unwind_walk *walk,
@@ -195,6 +205,7 @@ GT_UNWIND_UNFENCED static enum walk_end walk_stack(struct gt_unwind_thread *thre
 						   struct gt_unwind_walk *walk, uint32_t *standing,
 						   bool *own)
 {
+	uint32_t nearest = GT_UNWIND_DEPTH - thread->trail.frames;
 	struct gt_unwind_frame *frame = thread->scratch.frame;
 	struct gt_unwind_walk local = *walk; /* in registers */
 	enum gt_unwind_step_result result;
@@ -206,11 +217,12 @@ GT_UNWIND_UNFENCED static enum walk_end walk_stack(struct gt_unwind_thread *thre
 		end = WALK_JOINED;
 		if (joins_trail(&thread->trail, &local.regs, frames, standing))
 			break;
-		rule = find_rule(local.regs.pc);
+		rule = guess_rule(&thread->trail, nearest + frames, local.regs.pc);
 		end = WALK_BROKEN;
 		if (rule == gt_unwind_rule_refused)
 			break;
 		frame[frames].regs = local.regs;
+		thread->scratch.rule[frames] = rule;
 		frame[frames].outer_loads = local.loads; /* inner, until joined */
 		result = gt_unwind_step(&local, rule);
 		end = WALK_CUT;
@@ -238,12 +250,14 @@ static void join_trails(struct gt_unwind_thread *thread, uint32_t standing, uint
 	uint32_t outer = standing ? trail->frame[GT_UNWIND_DEPTH - standing].outer_loads : 0;
 	uint32_t frames = scratch->frames;
 	struct gt_unwind_frame *frame;
-	uint64_t *pc;
+	uint64_t *pc, *rule;
 
 	frame = &trail->frame[GT_UNWIND_DEPTH - standing - frames];
 	pc = &thread->pcs[GT_UNWIND_DEPTH - standing - frames];
+	rule = &trail->rule[GT_UNWIND_DEPTH - standing - frames];
 	for (uint32_t i = 0; i < frames; i++) {
 		frame[i].regs = scratch->frame[i].regs;
+		rule[i] = scratch->rule[i];
 		frame[i].outer_loads = loads - scratch->frame[i].outer_loads + outer;
 		pc[i] = scratch->frame[i].regs.pc;
 	}
@@ -279,14 +293,12 @@ static void forget_trail(struct gt_unwind_thread *thread, uint32_t generation)
 }
 
 /* The outer frames of the trail that a walk from @regs may join. */
-static uint32_t find_standing(struct gt_unwind_thread *thread, const struct gt_unwind_regs *regs)
+static uint32_t find_standing(const struct gt_unwind_thread *thread,
+			      const struct gt_unwind_regs *regs)
 {
-	uint32_t generation = atomic_load_explicit(&gt_rules_generation, memory_order_acquire);
 	const struct gt_unwind_trail *trail = &thread->trail;
 	uint32_t standing;
 
-	if (__builtin_expect(generation != thread->generation, 0))
-		forget_trail(thread, generation);
 	standing = count_standing(thread, regs->sp);
 	/* a trail that was cut says nothing about how a shorter stack goes on */
 	if (!thread->complete && standing != trail->frames)
@@ -297,16 +309,21 @@ static uint32_t find_standing(struct gt_unwind_thread *thread, const struct gt_u
 /* Makes the trail the stack that @walk begins. */
 static void take_trail(struct gt_unwind_thread *thread, struct gt_unwind_walk *walk)
 {
+	uint32_t generation = atomic_load_explicit(&gt_rules_generation, memory_order_acquire);
 	bool own = enter_stack(thread, walk);
-	uint32_t standing = own ? find_standing(thread, &walk->regs) : 0;
+	uint32_t standing;
 	enum walk_end end;
 
+	if (__builtin_expect(generation != thread->generation, 0))
+		forget_trail(thread, generation);
+	standing = own ? find_standing(thread, &walk->regs) : 0;
 	if (!thread->complete && standing &&
 	    !regs_equal(&thread->trail.frame[GT_UNWIND_DEPTH - standing].regs, &walk->regs))
 		standing = 0;
-	end = walk_stack(thread, walk, &standing, &own);
-	if (end == WALK_JOINED && thread->scratch.frames == 0 && standing == thread->trail.frames)
+	if (joins_trail(&thread->trail, &walk->regs, 0, &standing) &&
+	    standing == thread->trail.frames)
 		return;
+	end = walk_stack(thread, walk, &standing, &own);
 	if (end != WALK_JOINED) {
 		standing = 0;
 		thread->complete = end != WALK_CUT;

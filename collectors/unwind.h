@@ -32,10 +32,11 @@ struct gt_unwind_frame {
 struct gt_unwind_trail {
 	uint32_t frames, loads;
 	struct gt_unwind_frame frame[GT_UNWIND_DEPTH];
+	uint64_t rule[GT_UNWIND_DEPTH]; /* of the frames' addresses */
 	struct gt_unwind_load load[GT_UNWIND_DEPTH * GT_UNWIND_LOADS_PER_FRAME];
 };
 
-/* What the unwinder keeps of a thread. Zeroed memory, then gt_unwind_thread_init. About 50 KiB, of
+/* What the unwinder keeps of a thread. Zeroed memory, then gt_unwind_thread_init. About 54 KiB, of
  * which only what deep stacks need is ever touched. */
 struct gt_unwind_thread {
 	uint64_t stack_low, stack_high; /* the thread's own stack; 0, 0: not known */

@@ -16,6 +16,16 @@
 #define GT_FACTS_DEVICES 64
 #define GT_FACTS_REASONS 8
 
+enum gt_segment_key {
+#define GT_SEGMENT(id, json, help) GT_SEGMENT_##id,
+#include "core/segment.def"
+#undef GT_SEGMENT
+	GT_SEGMENT_COUNT_
+};
+
+/* Names, indexed by enum gt_segment_key. */
+extern const char *const gt_segment_names[GT_SEGMENT_COUNT_];
+
 struct gt_facts {
 	const char *version; /* of gputrace */
 	char process[64];    /* short name of the program, /proc/self/comm */
@@ -38,9 +48,10 @@ struct gt_facts {
 	uint32_t device_count; /* devices[] is indexed by device id, holes have id UINT32_MAX */
 	struct gt_device_event devices[GT_FACTS_DEVICES];
 	struct gt_clock_sample clock_first, clock_last;
-	char command[1024];  /* arguments, blanks between them; empty unless asked for */
-	char options[512];   /* options that differ from their default, "name=value ..." */
-	uint32_t generation; /* counts changes */
+	char command[1024]; /* arguments, blanks between them; empty unless asked for */
+	char options[512];  /* options that differ from their default, "name=value ..." */
+	uint64_t segment[GT_SEGMENT_COUNT_]; /* number 0: the only file of the process */
+	uint32_t generation;                 /* counts changes */
 };
 
 #endif

@@ -137,7 +137,7 @@ static void flush_writer(struct gt_session *s, bool everything)
 
 	if (!output->writer || output->failed)
 		return;
-	output->writer->ops->flush(output->writer, everything ? UINT64_MAX : now - SETTLE_NS);
+	gt_output_flush(output, everything ? UINT64_MAX : now - SETTLE_NS);
 }
 
 /* Addresses that come now were in what is loaded. An interpreter may have come. */
@@ -273,9 +273,9 @@ static void close_session(struct gt_session *s)
 	if (!s->output.writer && s->emit.early.count)
 		gt_log_verbose("%lu CUDA events and no GPU work: no trace is written",
 			       (unsigned long)s->emit.early.count);
+	flush_writer(s, true); /* files that become full now close with what was counted so far */
 	close_ledger(s);
-	flush_writer(s, true);
-	gt_output_close(&s->output, &s->facts, &s->ledger);
+	gt_output_close(&s->output, &s->ledger);
 }
 
 /* Completed records for as long as launches are outstanding, then forced ones. */

@@ -74,7 +74,7 @@ static void write_event(struct gt_session *session, const struct gt_event *event
 		return;
 	}
 	update_facts(session);
-	output->writer->ops->event(output->writer, event);
+	gt_output_event(output, event);
 }
 
 void gt_emit_open(struct gt_session *session)
@@ -83,7 +83,7 @@ void gt_emit_open(struct gt_session *session)
 
 	if (session->output.writer || session->output.failed)
 		return;
-	gt_output_open(&session->output, &session->config, &session->facts);
+	gt_output_open(&session->output, &session->config, &session->facts, &session->ledger);
 	for (size_t i = 0; i < early->count; i++)
 		write_event(session, &early->events[i]);
 	waiting_free(early);

@@ -93,20 +93,30 @@ static void worker_name(const struct gt_facts *facts, char *ret_name, size_t siz
 	gt_text_format(ret_name + n, size - n, "%s_%u", host, facts->pid);
 }
 
-static int open_writer(struct gt_output *output, const struct gt_config *config,
-		       const struct gt_facts *facts)
+static struct gt_writer_options writer_options(const struct gt_output *output,
+					       const struct gt_config *config)
 {
-	struct gt_writer_options options = {
+	return (struct gt_writer_options){
 		.full_stacks = !strcmp(gt_config_text(config, GT_CONFIG_STACKS), "full"),
 		.sync_lanes = gt_config_bool(config, GT_CONFIG_SYNC),
 		.few_details = !strcmp(gt_config_text(config, GT_CONFIG_DETAILS), "few"),
+		.has_next = output->segments.possible,
 	};
-
-	return output->writer->ops->open(output->writer, output->sink, facts, &options);
 }
 
-int gt_output_open(struct gt_output *output, const struct gt_config *config,
-		   const struct gt_facts *facts)
+static int open_writer(struct gt_output *output, const struct gt_config *config)
+{
+	bool is_file = output->sink && gt_sink_can_patch(output->sink);
+
+	gt_segments_init(&output->segments, (uint32_t)gt_config_number(config, GT_CONFIG_KEEP),
+			 is_file && gt_config_number(config, GT_CONFIG_MAX_SIZE));
+	output->options = writer_options(output, config);
+	return output->writer->ops->open(output->writer, output->sink, output->facts,
+					 &output->options);
+}
+
+int gt_output_open(struct gt_output *output, const struct gt_config *config, struct gt_facts *facts,
+		   const struct gt_ledger *ledger)
 {
 	char folder[PATH_BYTES], worker[160], name[256], owner[32];
 	struct gt_sink_options options = {
@@ -118,6 +128,8 @@ int gt_output_open(struct gt_output *output, const struct gt_config *config,
 	};
 	int error = 0;
 
+	output->facts = facts;
+	output->ledger = ledger;
 	output->writer = gt_writer_new(gt_config_text(config, GT_CONFIG_FORMAT));
 	if (!output->writer) {
 		output->failed = true;
@@ -133,7 +145,7 @@ int gt_output_open(struct gt_output *output, const struct gt_config *config,
 	if (options.suffix)
 		output->sink = gt_sink_open(&options, &error);
 	if (error == 0)
-		error = open_writer(output, config, facts);
+		error = open_writer(output, config);
 	if (error && output->sink) {
 		gt_sink_discard(output->sink);
 		output->sink = NULL;
@@ -148,13 +160,41 @@ int gt_output_open(struct gt_output *output, const struct gt_config *config,
 	return 0;
 }
 
-void gt_output_close(struct gt_output *output, const struct gt_facts *facts,
-		     struct gt_ledger *ledger)
+static bool is_full(const struct gt_output *output)
 {
-	if (output->writer && !output->failed)
-		output->writer->ops->close(output->writer, facts, ledger);
+	const struct gt_writer *writer = output->writer;
+
+	return output->segments.possible && writer->ops->is_full && writer->ops->is_full(writer);
+}
+
+void gt_output_event(struct gt_output *output, const struct gt_event *event)
+{
+	gt_segments_see(&output->segments, event);
+	output->writer->ops->event(output->writer, event);
+	while (is_full(output))
+		gt_segments_turn(output);
+}
+
+void gt_output_flush(struct gt_output *output, uint64_t settled)
+{
+	output->writer->ops->flush(output->writer, settled);
+	while (is_full(output)) {
+		gt_segments_turn(output);
+		output->writer->ops->flush(output->writer, settled);
+	}
+}
+
+void gt_output_close(struct gt_output *output, struct gt_ledger *ledger)
+{
+	if (output->writer && !output->failed) {
+		gt_segments_rest(&output->segments, ledger);
+		output->facts->segment[GT_SEGMENT_LAST] =
+			output->facts->segment[GT_SEGMENT_NUMBER] != 0;
+		output->writer->ops->close(output->writer, output->facts, ledger);
+	}
 	if (output->writer && output->writer->ops->fini)
 		output->writer->ops->fini(output->writer);
+	gt_segments_fini(&output->segments);
 	gt_writer_free(output->writer);
 	if (output->sink)
 		gt_sink_close(output->sink);

@@ -7,22 +7,33 @@
 
 #include "core/config.h"
 #include "core/facts.h"
+#include "preload/segments.h"
 #include "writers/sink.h"
 #include "writers/writer.h"
 
 struct gt_output {
 	struct gt_writer *writer;
 	struct gt_sink *sink;
-	bool failed; /* tried, could not: events are counted as lost */
+	bool failed;                    /* tried, could not: events are counted as lost */
+	struct gt_facts *facts;         /* the session's, as is the ledger */
+	const struct gt_ledger *ledger; /* what the session has counted so far */
+	struct gt_writer_options options;
+	struct gt_segments segments;
 };
 
 /* Makes folder and file and opens the writer. A negative errno, said once on stderr: the program
  * runs on, nothing is written. */
-int gt_output_open(struct gt_output *output, const struct gt_config *config,
-		   const struct gt_facts *facts);
+int gt_output_open(struct gt_output *output, const struct gt_config *config, struct gt_facts *facts,
+		   const struct gt_ledger *ledger);
 
-/* Closes writer and sink. */
-void gt_output_close(struct gt_output *output, const struct gt_facts *facts,
-		     struct gt_ledger *ledger);
+/* An event for the writer, which counts what it cannot write. Only while open and not failed, as the
+ * next two. */
+void gt_output_event(struct gt_output *output, const struct gt_event *event);
+
+/* As the writer's flush. */
+void gt_output_flush(struct gt_output *output, uint64_t settled);
+
+/* Closes writer and sink, behind a flush of everything; @ledger receives what the writer counted. */
+void gt_output_close(struct gt_output *output, struct gt_ledger *ledger);
 
 #endif

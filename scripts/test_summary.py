@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Adds up the test logs of some build folders: the log of each failure, why each skipped test was
-skipped, and as last line "N passed, N failed, N skipped". Exit 1 when a test failed or none ran."""
+skipped, and as last line "N passed, N failed, N skipped". What a sanitizer wrote into a file of its
+own, meson-logs/sanitizer.PID, is a failure. Exit 1 when a test failed or none ran."""
 import json
 import pathlib
 import sys
@@ -17,7 +18,10 @@ def load(folder):
     if not path.exists():
         return [{"name": "tests", "result": "FAIL", "stdout": f"{path} was not written"}]
     with open(path, encoding="utf-8", errors="replace") as lines:
-        return [json.loads(line) for line in lines if line.strip()]
+        results = [json.loads(line) for line in lines if line.strip()]
+    return results + [{"name": report.name, "result": "FAIL",
+                       "stdout": report.read_text(encoding="utf-8", errors="replace")}
+                      for report in sorted(path.parent.glob("sanitizer.*"))]
 
 
 def show_failure(folder, test):

@@ -8,22 +8,25 @@
 #include <errno.h>
 #include <string.h>
 
+static bool is_full(const struct gt_chrome *chrome)
+{
+	return gt_file_is_full(&chrome->file.books, chrome->file.batch.length);
+}
+
 static int print_event(struct gt_chrome *chrome, const struct gt_event *event,
 		       void (*put)(struct gt_chrome *, const struct gt_event *))
 {
 	struct gt_chrome_file *file = &chrome->file;
 	size_t begin = file->batch.length;
 
-	if (file->error) {
-		file->lost_disk++;
-		return file->error;
+	if (file->books.error) {
+		gt_file_lose(&file->books, 1, file->books.error);
+		return file->books.error;
 	}
 	if (event->end > chrome->last)
 		chrome->last = event->end;
-	chrome->tally = (struct gt_chrome_tally){.key = GT_LEDGER_COUNT_, .events = 1};
+	chrome->tally = (struct gt_file_tally){.key = GT_LEDGER_COUNT_, .events = 1};
 	put(chrome, event);
-	if (chrome->options.few_details)
-		gt_json_tighten(&file->batch, begin);
 	return gt_chrome_file_commit(file, begin, &chrome->tally);
 }
 
@@ -55,7 +58,7 @@ static int release(struct gt_chrome *chrome, uint64_t settled)
 	const struct gt_event *event;
 	int error = 0, failed;
 
-	while ((event = gt_window_pop(chrome->window, settled))) {
+	while (!is_full(chrome) && (event = gt_window_pop(chrome->window, settled))) {
 		failed = print_gpu(chrome, event);
 		error = failed ? failed : error;
 	}
@@ -73,11 +76,11 @@ static int take_name(struct gt_chrome *chrome, const struct gt_event *event)
 		printed = gt_chrome_rename_thread(chrome, event->tid, event->thread.name);
 	else
 		printed = gt_chrome_rename_device(chrome, &event->device);
-	if (!printed || file->error) {
+	if (!printed || file->books.error) {
 		gt_json_cut(&file->batch, begin);
-		return file->error;
+		return file->books.error;
 	}
-	chrome->tally = (struct gt_chrome_tally){.key = GT_LEDGER_COUNT_};
+	chrome->tally = (struct gt_file_tally){.key = GT_LEDGER_COUNT_};
 	return gt_chrome_file_commit(file, begin, &chrome->tally);
 }
 
@@ -125,10 +128,36 @@ static int chrome_open(struct gt_writer *w, struct gt_sink *sink, const struct g
 	if (!chrome->window || !chrome->lanes || !chrome->arrows ||
 	    gt_chrome_texts_init(&chrome->texts) < 0 || gt_chrome_names_init(&chrome->names) < 0)
 		return -ENOMEM;
+	chrome->file.books.has_next = options->has_next;
 	error = gt_chrome_file_open(chrome, sink);
+	chrome->file.batch.tight = options->few_details;
 	if (!error)
 		gt_chrome_name_process(chrome);
 	return error;
+}
+
+static void chrome_follow(struct gt_writer *w, struct gt_writer *before)
+{
+	struct gt_chrome *chrome = w->priv, *full = before->priv;
+	struct gt_window *window = chrome->window;
+	struct gt_lanes *lanes = chrome->lanes;
+
+	chrome->window = full->window;
+	full->window = window;
+	chrome->lanes = full->lanes;
+	full->lanes = lanes;
+	gt_lanes_forget_names(chrome->lanes);
+	gt_file_follow(&chrome->file.books, &full->file.books);
+}
+
+static bool chrome_is_full(const struct gt_writer *w)
+{
+	return is_full(w->priv);
+}
+
+static struct gt_file *chrome_books(struct gt_writer *w)
+{
+	return &((struct gt_chrome *)w->priv)->file.books;
 }
 
 static int chrome_facts(struct gt_writer *w, const struct gt_facts *facts)
@@ -177,6 +206,9 @@ const struct gt_writer_ops gt_chrome_writer = {
 	.private_size = sizeof(struct gt_chrome),
 	.open = chrome_open,
 	.event = chrome_event,
+	.follow = chrome_follow,
+	.is_full = chrome_is_full,
+	.file = chrome_books,
 	.facts = chrome_facts,
 	.flush = chrome_flush,
 	.close = chrome_close,

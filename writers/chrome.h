@@ -3,7 +3,7 @@
  * What the parts of the Chrome JSON writer share. docs/FORMAT.md says what they print:
  *
  *   chrome.c         the writer: takes events, keeps GPU work in order, hands each to its printer
- *   chrome_file.c    the two forms of the file: first block, batches, tail, what a full disk does
+ *   chrome_file.c    the two forms of the file: first block, batches, tail
  *   chrome_header.c  facts as the header of the file
  *   chrome_host.c    lines of host events: calls, ranges, frames, marks, counters, notes, ...
  *   chrome_gpu.c     lines of GPU events and their arrows
@@ -25,6 +25,7 @@
 #include "core/ledger.h"
 #include "core/memory.h"
 #include "core/stack.h"
+#include "writers/file.h"
 #include "writers/json.h"
 #include "writers/lanes.h"
 #include "writers/sink.h"
@@ -33,10 +34,6 @@
 
 /* The first event is padded to this, so that the header can take its place. */
 #define GT_CHROME_BLOCK  ((size_t)16 << 10)
-/* Most bytes of one batch, with its closing bracket; a longer line is a batch of its own. */
-#define GT_CHROME_BATCH  ((size_t)64 << 10)
-/* More than the tail of any closed file needs. */
-#define GT_CHROME_TAIL   ((size_t)8 << 10)
 /* Calls that are remembered for their arrows, a power of two. */
 #define GT_CHROME_ARROWS 65536u
 /* GPU events that wait for their order. */
@@ -44,32 +41,10 @@
 
 /* ---- chrome_file.c ---- */
 
-/* A place in the file behind a batch, and what had been written by then. */
-struct gt_chrome_mark {
-	uint64_t offset;
-	uint64_t events;
-	struct gt_ledger ledger;
-};
-
 struct gt_chrome_file {
-	struct gt_sink *sink;
-	struct gt_json batch;          /* whole lines that are not in the file yet */
-	struct gt_json block;          /* scratch for first block and tail */
-	struct gt_chrome_mark written; /* up to the end of the last batch */
-	struct gt_chrome_mark
-		back[2]; /* earlier places; back[0] is GT_CHROME_TAIL or more before */
-	uint64_t batch_events;
-	struct gt_ledger batch_ledger;
-	uint64_t lost_disk, lost_memory;
-	int error; /* negative errno: no more events are written */
-};
-
-/* What one event adds to the books once it is in the file. */
-struct gt_chrome_tally {
-	enum gt_ledger_key key; /* GT_LEDGER_COUNT_: none */
-	uint32_t events;        /* 0: names only */
-	uint32_t arrows;
-	uint32_t stacks;
+	struct gt_file books;
+	struct gt_json batch; /* whole lines that are not in the file yet */
+	struct gt_json block; /* scratch for first block and tail */
 };
 
 struct gt_chrome;
@@ -82,7 +57,7 @@ int gt_chrome_file_facts(struct gt_chrome *chrome);
 
 /* Keeps the lines from @begin of the batch on as one event, or drops them if they are incomplete. */
 int gt_chrome_file_commit(struct gt_chrome_file *file, size_t begin,
-			  const struct gt_chrome_tally *tally);
+			  const struct gt_file_tally *tally);
 
 /* Writes the batch out. */
 int gt_chrome_file_flush(struct gt_chrome_file *file);
@@ -192,9 +167,9 @@ struct gt_chrome {
 	struct gt_chrome_names names;
 	struct gt_window *window;
 	struct gt_lanes *lanes;
-	uint32_t *arrows;             /* calls whose arrow has begun, the newest per slot */
-	struct gt_chrome_tally tally; /* of the event being printed */
-	uint64_t last;                /* latest end of all events, ns */
+	uint32_t *arrows;           /* calls whose arrow has begun, the newest per slot */
+	struct gt_file_tally tally; /* of the event being printed */
+	uint64_t last;              /* latest end of all events, ns */
 };
 
 /* ns since the base of the file, never negative. */

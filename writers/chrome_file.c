@@ -10,11 +10,6 @@
 
 #include <errno.h>
 
-#include "core/log.h"
-
-/* What the ledger and words of the tail need at most, beside the file's name. */
-_Static_assert(GT_LEDGER_COUNT_ * 64 + 2048 < GT_CHROME_TAIL, "the tail has its room");
-
 /* ---- the first block ---- */
 
 /* {"ph": "M", "name": "process_name", ... "args": {"name": "train"  without the closing braces */
@@ -98,10 +93,11 @@ int gt_chrome_file_open(struct gt_chrome *chrome, struct gt_sink *sink)
 {
 	struct gt_chrome_file *file = &chrome->file;
 	struct gt_json *block = &file->block;
+	size_t size;
 	int error = 0;
 
-	file->sink = sink;
-	if (gt_json_init(&file->batch, 2 * GT_CHROME_BATCH) < 0 ||
+	file->books.sink = sink;
+	if (gt_json_init(&file->batch, 2 * GT_FILE_BATCH) < 0 ||
 	    gt_json_init(block, 2 * GT_CHROME_BLOCK) < 0)
 		return -ENOMEM;
 	if (gt_sink_can_patch(sink))
@@ -110,12 +106,12 @@ int gt_chrome_file_open(struct gt_chrome *chrome, struct gt_sink *sink)
 		make_running(chrome, block, false, 0);
 	if (error || block->failed)
 		return error ? error : -ENOMEM;
-	file->written.offset = block->length;
+	size = block->length;
 	if (gt_sink_can_patch(sink))
 		gt_json_raw(block, "]\n", 2);
-	file->back[0] = file->back[1] = file->written;
 	error = gt_sink_write(sink, 0, block->text, block->length);
-	file->error = error;
+	gt_file_begun(&file->books, size);
+	file->books.error = error;
 	return error;
 }
 
@@ -130,87 +126,44 @@ int gt_chrome_file_facts(struct gt_chrome *chrome)
 	struct gt_chrome_file *file = &chrome->file;
 	int error;
 
-	if (!gt_sink_can_patch(file->sink) || file->error)
-		return file->error;
+	if (!gt_sink_can_patch(file->books.sink) || file->books.error)
+		return file->books.error;
 	error = make_block(chrome, &file->block, false);
-	return error ? error : gt_sink_write(file->sink, 0, file->block.text, GT_CHROME_BLOCK);
-}
-
-static void add_up(struct gt_ledger *to, const struct gt_ledger *from)
-{
-	for (int i = 0; i < GT_LEDGER_COUNT_; i++)
-		to->count[i] += from->count[i];
-}
-
-/* What is in the file by now can be counted, and may be where a full disk sends us back to. */
-static void batch_is_written(struct gt_chrome_file *file, size_t size)
-{
-	file->written.offset += size;
-	file->written.events += file->batch_events;
-	add_up(&file->written.ledger, &file->batch_ledger);
-	file->batch_events = 0;
-	file->batch_ledger = (struct gt_ledger){0};
-	if (file->written.offset - file->back[1].offset >= GT_CHROME_TAIL) {
-		file->back[0] = file->back[1];
-		file->back[1] = file->written;
-	}
+	return error ? error
+		     : gt_sink_write(file->books.sink, 0, file->block.text, GT_CHROME_BLOCK);
 }
 
 /* Puts the closing bracket back behind the last good batch. */
-static void restore_end(struct gt_chrome_file *file)
+static void restore_end(struct gt_file *books)
 {
-	if (!gt_sink_can_patch(file->sink))
+	if (!gt_sink_can_patch(books->sink))
 		return;
-	if (gt_sink_truncate(file->sink, file->written.offset) == 0)
-		gt_sink_write(file->sink, file->written.offset, "]\n", 2);
-}
-
-static int stop(struct gt_chrome_file *file, int error)
-{
-	file->error = error;
-	file->lost_disk += file->batch_events;
-	file->batch_events = 0;
-	file->batch_ledger = (struct gt_ledger){0};
-	return error;
-}
-
-/* Said here and not by the sink, whose own limit is never reached: the tail must still fit. */
-static int stop_at_limit(struct gt_chrome_file *file)
-{
-	gt_log_say("%s: size limit reached, later events are counted only",
-		   gt_sink_path(file->sink));
-	return stop(file, -EFBIG);
+	if (gt_sink_truncate(books->sink, books->written.offset) == 0)
+		gt_sink_write(books->sink, books->written.offset, "]\n", 2);
 }
 
 /* Writes the first @size bytes of the batch, with the bracket behind them. */
 static int write_batch(struct gt_chrome_file *file, size_t size)
 {
 	struct gt_json *batch = &file->batch;
-	bool patch = gt_sink_can_patch(file->sink);
-	size_t bracket = patch ? 2 : 0;
+	size_t bracket = gt_sink_can_patch(file->books.sink) ? 2 : 0;
 	char behind[2];
 	int error;
 
-	if (gt_sink_room(file->sink, file->written.offset) < size + bracket + GT_CHROME_TAIL)
-		return stop_at_limit(file);
 	if (batch->capacity - size < 2 && !gt_json_grow(batch, 2))
-		return stop(file, -ENOMEM);
+		return gt_file_stop(&file->books, -ENOMEM);
 	memcpy(behind, batch->text + size, 2);
-	if (patch)
-		memcpy(batch->text + size, "]\n", 2);
-	error = gt_sink_write(file->sink, file->written.offset, batch->text, size + bracket);
+	memcpy(batch->text + size, "]\n", bracket);
+	error = gt_file_write(&file->books, batch->text, size + bracket, bracket);
 	memcpy(batch->text + size, behind, 2);
-	if (error < 0) {
-		restore_end(file);
-		return stop(file, error);
-	}
-	batch_is_written(file, size);
-	return 0;
+	if (error < 0)
+		restore_end(&file->books);
+	return error;
 }
 
 int gt_chrome_file_flush(struct gt_chrome_file *file)
 {
-	int error = file->error;
+	int error = file->books.error;
 
 	if (!error && file->batch.length)
 		error = write_batch(file, file->batch.length);
@@ -219,42 +172,31 @@ int gt_chrome_file_flush(struct gt_chrome_file *file)
 }
 
 int gt_chrome_file_commit(struct gt_chrome_file *file, size_t begin,
-			  const struct gt_chrome_tally *tally)
+			  const struct gt_file_tally *tally)
 {
 	struct gt_json *batch = &file->batch;
 	int error = 0;
 
 	if (batch->failed) {
 		gt_json_cut(batch, begin);
-		file->lost_memory += tally->events;
+		gt_file_lose(&file->books, tally->events, -ENOMEM);
 		return -ENOMEM;
 	}
-	if (batch->length + 2 > GT_CHROME_BATCH && begin) {
+	if (batch->length + 2 > GT_FILE_BATCH && begin) {
 		error = write_batch(file, begin);
 		memmove(batch->text, batch->text + begin, batch->length - begin);
 		gt_json_cut(batch, batch->length - begin);
 	}
 	if (error) {
-		file->lost_disk += tally->events;
+		gt_file_lose(&file->books, tally->events, error);
 		gt_json_cut(batch, 0);
 		return error;
 	}
-	file->batch_events += tally->events;
-	if (tally->key < GT_LEDGER_COUNT_)
-		file->batch_ledger.count[tally->key]++;
-	file->batch_ledger.count[GT_LEDGER_ARROWS_WRITTEN] += tally->arrows;
-	file->batch_ledger.count[GT_LEDGER_STACKS_WRITTEN] += tally->stacks;
+	gt_file_count(&file->books, tally);
 	return 0;
 }
 
 /* ---- the end ---- */
-
-static const char *cause_of(int error)
-{
-	if (error == -EFBIG)
-		return "size limit";
-	return error == -ENOSPC || error == -EDQUOT ? "disk full" : "write error";
-}
 
 /* One `i` event of the tail, up to its arguments. */
 #define begin_last(chrome, json, scope, name)                                                      \
@@ -272,18 +214,18 @@ static const char *cause_of(int error)
 
 static void put_lost(const struct gt_chrome *chrome, struct gt_json *json)
 {
-	const struct gt_chrome_file *file = &chrome->file;
+	const struct gt_file *books = &chrome->file.books;
 
-	if (file->lost_disk) {
+	if (books->lost_disk) {
 		begin_last(chrome, json, "p", "LOST");
-		gt_json_member_cstr(json, "cause", cause_of(file->error));
-		gt_json_member_u64(json, "events", file->lost_disk);
+		gt_json_member_cstr(json, "cause", gt_file_cause(books));
+		gt_json_member_u64(json, "events", books->lost_disk);
 		gt_json_raw(json, "}}\n", 3);
 	}
-	if (file->lost_memory) {
+	if (books->lost_memory) {
 		begin_last(chrome, json, "p", "LOST");
 		gt_json_literal(json, "cause", "no memory");
-		gt_json_member_u64(json, "events", file->lost_memory);
+		gt_json_member_u64(json, "events", books->lost_memory);
 		gt_json_raw(json, "}}\n", 3);
 	}
 }
@@ -299,25 +241,12 @@ static void put_ledger(struct gt_json *json, const struct gt_ledger *ledger)
 	gt_json_char(json, '}');
 }
 
-/* The ledger as it stands when the file ends at file->written. */
-static struct gt_ledger final_ledger(const struct gt_chrome_file *file,
-				     const struct gt_ledger *session)
-{
-	struct gt_ledger sum = *session;
-
-	add_up(&sum, &file->written.ledger);
-	sum.count[GT_LEDGER_EVENTS_LOST_DISK] += file->lost_disk;
-	sum.count[GT_LEDGER_EVENTS_LOST_MEMORY] += file->lost_memory;
-	sum.count[GT_LEDGER_BYTES_WRITTEN] = file->written.offset;
-	return sum;
-}
-
 static void make_tail(const struct gt_chrome *chrome, struct gt_json *json,
 		      const struct gt_ledger *ledger)
 {
-	const char *path = gt_sink_path(chrome->file.sink);
+	const char *path = gt_sink_path(chrome->file.books.sink);
 	const char *slash = strrchr(path, '/');
-	bool object = gt_sink_can_patch(chrome->file.sink);
+	bool object = gt_sink_can_patch(chrome->file.books.sink);
 
 	gt_json_cut(json, 0);
 	put_lost(chrome, json);
@@ -335,47 +264,33 @@ static void make_tail(const struct gt_chrome *chrome, struct gt_json *json,
 
 static int write_tail(struct gt_chrome *chrome, const struct gt_ledger *session)
 {
-	struct gt_chrome_file *file = &chrome->file;
-	struct gt_ledger ledger = final_ledger(file, session);
+	struct gt_file *books = &chrome->file.books;
+	struct gt_json *block = &chrome->file.block;
+	struct gt_ledger ledger = gt_file_ledger(books, session);
 
-	make_tail(chrome, &file->block, &ledger);
-	if (file->block.failed)
+	make_tail(chrome, block, &ledger);
+	if (block->failed)
 		return -ENOMEM;
-	return gt_sink_write(file->sink, file->written.offset, file->block.text,
-			     file->block.length);
-}
-
-/* No room for the tail: the newest events give up theirs, so that the file can be closed. */
-static int write_tail_earlier(struct gt_chrome *chrome, const struct gt_ledger *session, int error)
-{
-	struct gt_chrome_file *file = &chrome->file;
-
-	if (!gt_sink_can_patch(file->sink) || file->written.offset == file->back[0].offset)
-		return error;
-	file->lost_disk += file->written.events - file->back[0].events;
-	file->written = file->back[0];
-	if (!file->error)
-		file->error = error;
-	error = gt_sink_truncate(file->sink, file->written.offset);
-	return error ? error : write_tail(chrome, session);
+	return gt_sink_write(books->sink, books->written.offset, block->text, block->length);
 }
 
 int gt_chrome_file_close(struct gt_chrome *chrome, struct gt_ledger *ledger)
 {
 	struct gt_chrome_file *file = &chrome->file;
+	struct gt_file *books = &file->books;
 	int error;
 
 	gt_chrome_file_flush(file);
 	error = write_tail(chrome, ledger);
-	if (error)
-		error = write_tail_earlier(chrome, ledger, error);
-	*ledger = final_ledger(file, ledger);
+	if (error && gt_file_give_way(books, error) == 0)
+		error = write_tail(chrome, ledger);
+	*ledger = gt_file_ledger(books, ledger);
 	if (error) {
-		restore_end(file);
+		restore_end(books);
 		return error;
 	}
-	if (!gt_sink_can_patch(file->sink))
+	if (!gt_sink_can_patch(books->sink))
 		return 0;
 	error = make_block(chrome, &file->block, true);
-	return error ? error : gt_sink_write(file->sink, 0, file->block.text, GT_CHROME_BLOCK);
+	return error ? error : gt_sink_write(books->sink, 0, file->block.text, GT_CHROME_BLOCK);
 }

@@ -328,8 +328,8 @@ static void put_arrows(struct gt_chrome *chrome, const struct gt_event *event, u
 {
 	struct gt_json *json = &chrome->file.batch;
 
-	if (!event->launch.known || !event->correlation || event->kind == GT_EVENT_SYNC ||
-	    chrome->options.few_details)
+	if (!event->launch.known || event->correlation <= chrome->options.border ||
+	    event->kind == GT_EVENT_SYNC || chrome->options.few_details)
 		return;
 	if (begins_arrow(chrome, event)) {
 		chrome->tally.arrows++;

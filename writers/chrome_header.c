@@ -143,6 +143,18 @@ static void put_metadata(const struct gt_facts *facts, struct gt_json *json, uns
 	gt_json_char(json, '}');
 }
 
+/* One of several files of the process. */
+static void put_segment(const struct gt_facts *facts, struct gt_json *json)
+{
+	gt_json_key(json, "segment");
+	gt_json_char(json, '{');
+	for (int i = 0; i < GT_SEGMENT_COUNT_; i++) {
+		gt_json_key_text(json, gt_segment_names[i]);
+		gt_json_u64(json, facts->segment[i]);
+	}
+	gt_json_char(json, '}');
+}
+
 void gt_chrome_put_header(const struct gt_chrome *chrome, struct gt_json *json, bool lines,
 			  unsigned int cut)
 {
@@ -158,6 +170,10 @@ void gt_chrome_put_header(const struct gt_chrome *chrome, struct gt_json *json, 
 	put_versions(facts, json);
 	next_line(json, lines);
 	put_metadata(facts, json, cut);
+	if (facts->segment[GT_SEGMENT_NUMBER]) {
+		next_line(json, lines);
+		put_segment(facts, json);
+	}
 	next_line(json, lines);
 	gt_json_literal(json, "displayTimeUnit", "ns");
 	next_line(json, lines);

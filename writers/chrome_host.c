@@ -273,7 +273,7 @@ void gt_chrome_put_counter(struct gt_chrome *chrome, const struct gt_event *even
 	gt_json_key(json, "args");
 	gt_json_char(json, '{');
 	gt_chrome_put_string(&chrome->texts, json, event->counter.series);
-	gt_json_raw(json, ": ", 2);
+	gt_json_spaced(json, ": ", 2);
 	if (event->counter.is_real)
 		gt_json_real(json, event->counter.real);
 	else

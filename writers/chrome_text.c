@@ -267,7 +267,7 @@ void gt_chrome_put_modules(struct gt_chrome_texts *texts, struct gt_json *json, 
 		}
 		gt_json_comma(json);
 		gt_json_string(json, frame->module->text, frame->module->length);
-		gt_json_raw(json, ": ", 2);
+		gt_json_spaced(json, ": ", 2);
 		gt_json_string(json, frame->build_id->text, frame->build_id->length);
 	}
 	if (opened)

@@ -260,32 +260,9 @@ void gt_json_cstr(struct gt_json *json, const char *text)
 	gt_json_string(json, text, strlen(text));
 }
 
-/* Behind the quote that ends the string whose content begins at @at. */
-static const char *end_of_string(const char *at, const char *end)
-{
-	while (at < end && *at != '"')
-		at += *at == '\\' ? 2 : 1;
-	return at < end ? at + 1 : end;
-}
-
-void gt_json_tighten(struct gt_json *json, size_t begin)
-{
-	const char *from = json->text + begin, *end = json->text + json->length, *next;
-	char *to = json->text + begin;
-
-	for (; from < end; from = next) {
-		next = *from == '"' ? end_of_string(from + 1, end) : from + 1;
-		if (*from == ' ')
-			continue;
-		memmove(to, from, (size_t)(next - from));
-		to += next - from;
-	}
-	json->length = (size_t)(to - json->text);
-}
-
 void gt_json_key_text(struct gt_json *json, const char *key)
 {
 	gt_json_comma(json);
 	gt_json_cstr(json, key);
-	gt_json_raw(json, ": ", 2);
+	gt_json_spaced(json, ": ", 2);
 }

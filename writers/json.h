@@ -20,7 +20,8 @@ struct gt_json {
 	char *text;
 	size_t length;
 	size_t capacity;
-	bool failed; /* no memory: something is missing since the last gt_json_cut */
+	uint8_t tight; /* 1: no blank behind commas and colons; 0 */
+	bool failed;   /* no memory: something is missing since the last gt_json_cut */
 };
 
 /* An empty buffer with room for @capacity bytes. -ENOMEM. */
@@ -46,6 +47,15 @@ static inline void gt_json_raw(struct gt_json *json, const char *text, size_t si
 	json->length += size;
 }
 
+/* The same of what ends in a blank, which goes when the buffer is tight. */
+static inline void gt_json_spaced(struct gt_json *json, const char *text, size_t size)
+{
+	if (__builtin_expect(json->capacity - json->length < size, 0) && !gt_json_grow(json, size))
+		return;
+	memcpy(json->text + json->length, text, size);
+	json->length += size - json->tight;
+}
+
 static inline void gt_json_char(struct gt_json *json, char c)
 {
 	gt_json_raw(json, &c, 1);
@@ -57,25 +67,21 @@ static inline void gt_json_comma(struct gt_json *json)
 	char last = json->length ? json->text[json->length - 1] : '{';
 
 	if (last != '{' && last != '[' && last != '\n')
-		gt_json_raw(json, ", ", 2);
+		gt_json_spaced(json, ", ", 2);
 }
-
-/* Takes the blanks between the tokens from @begin on away. */
-void gt_json_tighten(struct gt_json *json, size_t begin);
 
 /* {"key": in front of a value; @key is a literal without anything to escape. */
 #define gt_json_key(json, key)                                                                     \
 	do {                                                                                       \
 		gt_json_comma(json);                                                               \
-		gt_json_raw(json, "\"" key "\": ", sizeof("\"" key "\": ") - 1);                   \
+		gt_json_spaced(json, "\"" key "\": ", sizeof("\"" key "\": ") - 1);                \
 	} while (0)
 
 /* A whole member with a literal string as its value. */
 #define gt_json_literal(json, key, value)                                                          \
 	do {                                                                                       \
-		gt_json_comma(json);                                                               \
-		gt_json_raw(json, "\"" key "\": \"" value "\"",                                    \
-			    sizeof("\"" key "\": \"" value "\"") - 1);                             \
+		gt_json_key(json, key);                                                            \
+		gt_json_raw(json, "\"" value "\"", sizeof("\"" value "\"") - 1);                   \
 	} while (0)
 
 /* A key that is not a literal. */

@@ -28,6 +28,7 @@ struct row {
 	uint64_t ends[MAX_DEPTH]; /* of the slices that may still be open, outermost first */
 	uint32_t depth;
 	uint32_t tid;
+	uint32_t file; /* which file has its name */
 };
 
 struct group {
@@ -42,6 +43,7 @@ struct gt_lanes {
 	uint32_t slot_count;
 	uint32_t used;
 	uint32_t next_overflow;
+	uint32_t file; /* counts files */
 };
 
 /* Kept as a group so that one table serves: which context came first with a stream of this id. */
@@ -61,6 +63,7 @@ struct gt_lanes *gt_lanes_new(void)
 	}
 	lanes->slot_count = FIRST_SLOTS;
 	lanes->next_overflow = GT_LANE_OVERFLOW;
+	lanes->file = 1;
 	return lanes;
 }
 
@@ -71,6 +74,11 @@ void gt_lanes_free(struct gt_lanes *lanes)
 	gt_arena_fini(&lanes->arena);
 	gt_memory_unmap(lanes->slots, lanes->slot_count * sizeof(*lanes->slots));
 	gt_memory_unmap(lanes, sizeof(*lanes));
+}
+
+void gt_lanes_forget_names(struct gt_lanes *lanes)
+{
+	lanes->file++;
 }
 
 static struct group *slot_of(struct group *slots, uint32_t slot_count, const struct group *key)
@@ -251,24 +259,24 @@ static struct row *find_row(struct gt_lanes *lanes, struct group *group,
 	if (k < MAX_ROWS)
 		*end = row_add(lanes, request, group->foreign, k);
 	ret_lane->k = k;
-	ret_lane->fresh = true;
 	return *end;
 }
 
 void gt_lanes_get(struct gt_lanes *lanes, const struct gt_lane_request *request,
 		  struct gt_lane *ret_lane)
 {
-	struct group *group = group_of(lanes, request, &ret_lane->fresh);
+	bool made;
+	struct group *group = group_of(lanes, request, &made);
 	struct row *row = NULL;
-	bool made = group && ret_lane->fresh;
 
-	*ret_lane = (struct gt_lane){.foreign = group && group->foreign, .fresh = made};
-	if (made)
-		row = group->rows;
-	else if (group)
-		row = find_row(lanes, group, request, ret_lane);
-	if (row)
-		ret_lane->tid = row->tid;
-	else
+	*ret_lane = (struct gt_lane){.foreign = group && group->foreign};
+	if (group)
+		row = made ? group->rows : find_row(lanes, group, request, ret_lane);
+	if (!row) {
 		lone_row(lanes, ret_lane);
+		return;
+	}
+	ret_lane->tid = row->tid;
+	ret_lane->fresh = row->file != lanes->file;
+	row->file = lanes->file;
 }

@@ -40,7 +40,7 @@ struct gt_lane {
 	uint32_t tid;
 	uint32_t k;   /* 0: the first row of its stream */
 	bool foreign; /* another context has a stream of the same id */
-	bool fresh;   /* first slice on this row: it has no name yet */
+	bool fresh;   /* first slice on this row in the file: it has no name yet */
 };
 
 struct gt_lanes;
@@ -48,6 +48,9 @@ struct gt_lanes;
 /* NULL: no memory. */
 struct gt_lanes *gt_lanes_new(void);
 void gt_lanes_free(struct gt_lanes *lanes);
+
+/* Another file begins, where no row has a name yet. */
+void gt_lanes_forget_names(struct gt_lanes *lanes);
 
 /* What a slice has to say to get a row. */
 struct gt_lane_request {

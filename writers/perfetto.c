@@ -31,21 +31,12 @@ static const struct printer printers[GT_EVENT_COUNT_] = {
 
 static const struct printer shadow_printer = {gt_perfetto_put_gpu, GT_LEDGER_COUNT_};
 
-static int count_lost(struct gt_perfetto_file *file)
-{
-	if (file->error == -ENOMEM)
-		file->lost_memory++;
-	else
-		file->lost_disk++;
-	return file->error;
-}
-
 static int perfetto_event(struct gt_writer *w, const struct gt_event *event)
 {
 	struct gt_perfetto *pf = w->priv;
 	const struct printer *printer = &printers[event->kind];
 
-	if (event->kind == GT_EVENT_THREAD && !pf->file.error) {
+	if (event->kind == GT_EVENT_THREAD && !pf->file.books.error) {
 		gt_perfetto_rename_thread(pf, event->tid, event->thread.name);
 		return gt_perfetto_file_commit(&pf->file, GT_LEDGER_COUNT_, 0);
 	}
@@ -53,8 +44,10 @@ static int perfetto_event(struct gt_writer *w, const struct gt_event *event)
 		printer = &shadow_printer;
 	if (!printer->put || (event->kind == GT_EVENT_SYNC && !pf->options.sync_lanes))
 		return 0;
-	if (pf->file.error)
-		return count_lost(&pf->file);
+	if (pf->file.books.error) {
+		gt_file_lose(&pf->file.books, 1, pf->file.books.error);
+		return pf->file.books.error;
+	}
 	if (event->end > pf->last)
 		pf->last = event->end;
 	printer->put(pf, event);
@@ -69,16 +62,40 @@ static int perfetto_open(struct gt_writer *w, struct gt_sink *sink, const struct
 	pf->facts = *facts;
 	pf->options = *options;
 	pf->last = facts->start;
-	pf->file.sink = sink;
+	pf->file.books.sink = sink;
+	pf->file.books.has_next = options->has_next;
 	pf->lanes = gt_lanes_new();
 	pf->kernels.slots = gt_memory_map(GT_PERFETTO_KERNELS * sizeof(*pf->kernels.slots));
 	if (!pf->lanes || !pf->kernels.slots || gt_perfetto_names_init(&pf->names) < 0 ||
-	    gt_proto_init(&pf->file.batch, 2 * GT_PERFETTO_BATCH) < 0)
+	    gt_proto_init(&pf->file.batch, 2 * GT_FILE_BATCH) < 0)
 		return -ENOMEM;
 	gt_perfetto_put_start(pf);
 	gt_perfetto_file_flush(&pf->file);
-	pf->file.back[0] = pf->file.back[1] = pf->file.written;
-	return pf->file.error;
+	gt_file_begun(&pf->file.books, pf->file.books.written.offset);
+	return pf->file.books.error;
+}
+
+static void perfetto_follow(struct gt_writer *w, struct gt_writer *before)
+{
+	struct gt_perfetto *pf = w->priv, *full = before->priv;
+	struct gt_lanes *lanes = pf->lanes;
+
+	pf->lanes = full->lanes;
+	full->lanes = lanes;
+	gt_lanes_forget_names(pf->lanes);
+	gt_file_follow(&pf->file.books, &full->file.books);
+}
+
+static bool perfetto_is_full(const struct gt_writer *w)
+{
+	const struct gt_perfetto *pf = w->priv;
+
+	return gt_file_is_full(&pf->file.books, pf->file.batch.length);
+}
+
+static struct gt_file *perfetto_books(struct gt_writer *w)
+{
+	return &((struct gt_perfetto *)w->priv)->file.books;
 }
 
 static int perfetto_facts(struct gt_writer *w, const struct gt_facts *facts)
@@ -86,8 +103,8 @@ static int perfetto_facts(struct gt_writer *w, const struct gt_facts *facts)
 	struct gt_perfetto *pf = w->priv;
 
 	pf->facts = *facts;
-	if (pf->file.error)
-		return pf->file.error;
+	if (pf->file.books.error)
+		return pf->file.books.error;
 	gt_perfetto_put_facts(pf);
 	return gt_perfetto_file_commit(&pf->file, GT_LEDGER_COUNT_, 0);
 }
@@ -127,6 +144,9 @@ const struct gt_writer_ops gt_perfetto_writer = {
 	.private_size = sizeof(struct gt_perfetto),
 	.open = perfetto_open,
 	.event = perfetto_event,
+	.follow = perfetto_follow,
+	.is_full = perfetto_is_full,
+	.file = perfetto_books,
 	.facts = perfetto_facts,
 	.flush = perfetto_flush,
 	.close = perfetto_close,

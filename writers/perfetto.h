@@ -26,36 +26,20 @@
 #include "core/memory.h"
 #include "core/pftrace.h"
 #include "core/stack.h"
+#include "writers/file.h"
 #include "writers/lanes.h"
 #include "writers/proto.h"
 #include "writers/sink.h"
 #include "writers/writer.h"
 
-/* Bytes of packets that are written together. */
-#define GT_PERFETTO_BATCH   ((size_t)64 << 10)
-/* More than the last packets of any closed file need. */
-#define GT_PERFETTO_TAIL    ((size_t)8 << 10)
 /* Kinds of GPU work whose common arguments are remembered, a power of two. */
 #define GT_PERFETTO_KERNELS 16384u
 
 /* ---- perfetto_file.c ---- */
 
-/* A place in the file behind a batch, and what had been written by then. */
-struct gt_perfetto_mark {
-	uint64_t offset;
-	uint64_t events;
-	struct gt_ledger ledger;
-};
-
 struct gt_perfetto_file {
-	struct gt_sink *sink;
+	struct gt_file books;
 	struct gt_proto batch; /* whole packets that are not in the file yet */
-	struct gt_perfetto_mark written;
-	struct gt_perfetto_mark back[2]; /* earlier; back[0] is GT_PERFETTO_TAIL or more before */
-	uint64_t batch_events;
-	struct gt_ledger batch_ledger;
-	uint64_t lost_disk, lost_memory;
-	int error; /* negative errno: no more events are written */
 };
 
 /* Counts what was appended to the batch, and writes the batch when it is full. @events 0: names

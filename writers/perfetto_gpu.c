@@ -420,5 +420,5 @@ void gt_perfetto_put_gpu(struct gt_perfetto *pf, const struct gt_event *event)
 	gt_perfetto_put_names(pf);
 	put_slice(pf, event, &own, shared);
 	if (event->kind != GT_EVENT_RANGE && event->launch.known && event->launch.first)
-		gt_ledger_add(&pf->file.batch_ledger, GT_LEDGER_ARROWS_WRITTEN, 1);
+		gt_ledger_add(&pf->file.books.batch_ledger, GT_LEDGER_ARROWS_WRITTEN, 1);
 }

@@ -199,6 +199,17 @@ static void put_words(struct gt_proto *out, const struct gt_facts *facts)
 		put_text(out, GT_PF_EVENT_ANNOTATION, rows[i].name, rows[i].text);
 }
 
+/* One of several files of the process. */
+static void put_segment(struct gt_proto *out, const struct gt_facts *facts)
+{
+	char name[64];
+
+	for (int i = 0; facts->segment[GT_SEGMENT_NUMBER] && i < GT_SEGMENT_COUNT_; i++) {
+		gt_text_format(name, sizeof(name), "segment_%s", gt_segment_names[i]);
+		put_uint(out, GT_PF_EVENT_ANNOTATION, name, facts->segment[i]);
+	}
+}
+
 static void put_numbers(struct gt_proto *out, const struct gt_facts *facts)
 {
 	const struct {
@@ -223,6 +234,7 @@ static void put_numbers(struct gt_proto *out, const struct gt_facts *facts)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		put_uint(out, GT_PF_EVENT_ANNOTATION, rows[i].name, rows[i].value);
+	put_segment(out, facts);
 	put_int(out, "rank", facts->rank);
 	put_int(out, "world_size", facts->world_size);
 	put_int(out, "local_rank", facts->local_rank);
@@ -282,13 +294,6 @@ void gt_perfetto_put_gpus(struct gt_perfetto *pf)
 
 /* ---- the last packets ---- */
 
-static const char *cause_of(int error)
-{
-	if (error == -EFBIG)
-		return "size limit";
-	return error == -ENOSPC || error == -EDQUOT ? "disk full" : "write error";
-}
-
 static void put_lost(struct gt_perfetto *pf, const char *cause, uint64_t events)
 {
 	struct gt_proto *batch = &pf->file.batch;
@@ -309,13 +314,14 @@ static void put_lost(struct gt_perfetto *pf, const char *cause, uint64_t events)
  */
 void gt_perfetto_put_end(struct gt_perfetto *pf, const struct gt_ledger *ledger)
 {
+	const struct gt_file *books = &pf->file.books;
 	struct gt_proto *batch = &pf->file.batch;
 	size_t packet, at;
 
-	if (pf->file.error)
+	if (books->error || books->lost_disk)
 		put_sequence(pf, GT_PF_SEQUENCE_HOST);
-	put_lost(pf, cause_of(pf->file.error), pf->file.lost_disk);
-	put_lost(pf, "no memory", pf->file.lost_memory);
+	put_lost(pf, gt_file_cause(books), books->lost_disk);
+	put_lost(pf, "no memory", books->lost_memory);
 	at = begin_instant(pf, pf->last, GT_PF_LEDGER_NAME, &packet);
 	for (int i = 0; i < GT_LEDGER_COUNT_; i++)
 		put_uint(batch, GT_PF_EVENT_ANNOTATION, gt_ledger_rows[i].json, ledger->count[i]);

@@ -321,7 +321,7 @@ uint64_t gt_perfetto_stack(struct gt_perfetto *pf, const struct gt_stack *stack)
 		return 0;
 	if (first_stack(&pf->names, stack)) {
 		put_stack(pf, stack);
-		gt_ledger_add(&pf->file.batch_ledger, GT_LEDGER_STACKS_WRITTEN, 1);
+		gt_ledger_add(&pf->file.books.batch_ledger, GT_LEDGER_STACKS_WRITTEN, 1);
 	}
 	return stack->id;
 }

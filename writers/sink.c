@@ -29,6 +29,9 @@ struct gt_sink {
 	bool stream;
 	bool failure_said;
 	uint64_t max_size;
+	size_t name_at, name_length; /* of path: its name without what made it unique, and suffix */
+	const char *suffix;
+	char owner[32]; /* the claim that names this file; empty: none */
 	char path[PATH_MAX];
 };
 
@@ -130,6 +133,21 @@ static size_t folder_path(int folder, const char *directory, char *out, size_t s
 	return (size_t)length;
 }
 
+/* Of "/folder/name.1.pftrace" the part "name.1". */
+static void remember_name(struct gt_sink *sink, size_t base, const struct gt_sink_options *options)
+{
+	sink->name_at = base + 1;
+	sink->name_length = strlen(sink->path) - base - 1 - strlen(options->suffix);
+	sink->suffix = options->suffix;
+}
+
+/* The claim holds as long as the file that it names is there. */
+static void own_claim(struct gt_sink *sink, int folder, const char *owner)
+{
+	gt_text_format(sink->owner, sizeof(sink->owner), "%s", owner);
+	gt_owner_tell(folder, owner, strrchr(sink->path, '/') + 1);
+}
+
 /* Creates the file under the first name that is free. */
 static int create_in(struct gt_sink *sink, int folder, const char *directory,
 		     const struct gt_sink_options *options)
@@ -149,8 +167,10 @@ static int create_in(struct gt_sink *sink, int folder, const char *directory,
 			gt_text_format(name, room, "/%s.%u%s", options->name, i, options->suffix);
 		error = gt_descriptor_open(&file, folder, name + 1,
 					   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
-		if (!error)
+		if (!error) {
+			remember_name(sink, base, options);
 			return adopt(sink, &file);
+		}
 		if (error == -ESTALE) /* created, and the number was lost before it was ours */
 			unlinkat(folder, name + 1, 0);
 		else if (error != -EEXIST)
@@ -171,7 +191,7 @@ static int create_where_due(struct gt_sink *sink, int folder, const char *direct
 	if (gt_owner_claim(folder, options->owner)) {
 		error = create_in(sink, folder, directory, options);
 		if (!error)
-			gt_owner_tell(folder, options->owner, strrchr(sink->path, '/') + 1);
+			own_claim(sink, folder, options->owner);
 		return error;
 	}
 	if (mkdirat(folder, options->aside, 0777) < 0 && errno != EEXIST)
@@ -295,6 +315,48 @@ struct gt_sink *gt_sink_open_pipe(int fd, int *ret_error)
 	return sink;
 }
 
+static int open_next(struct gt_sink *sink, const struct gt_sink *before, unsigned int number)
+{
+	char directory[PATH_MAX], name[NAME_MAX + 1];
+	struct gt_sink_options options = {.name = name, .suffix = before->suffix};
+	struct gt_descriptor folder;
+	size_t length = before->name_at - 1;
+	int error;
+
+	memcpy(directory, before->path, length);
+	directory[length] = 0;
+	/* the name of the first file, behind which the number takes the place of an earlier one */
+	length = before->name_length;
+	memcpy(name, before->path + before->name_at, length);
+	gt_text_format(name + length, sizeof(name) - length, ".part%u", number);
+	error = open_folder(&folder, AT_FDCWD, directory);
+	if (error)
+		return error;
+	error = create_in(sink, folder.fd, directory, &options);
+	if (!error)
+		sink->name_length = length;
+	if (!error && before->owner[0])
+		own_claim(sink, folder.fd, before->owner);
+	gt_descriptor_close(&folder);
+	return error;
+}
+
+struct gt_sink *gt_sink_open_next(const struct gt_sink *before, unsigned int number, int *ret_error)
+{
+	struct gt_sink *sink = before->stream ? NULL : gt_memory_map(sizeof(*sink));
+
+	*ret_error = before->stream ? -ESPIPE : -ENOMEM;
+	if (!sink)
+		return NULL;
+	sink->file = GT_DESCRIPTOR_NONE;
+	sink->max_size = before->max_size;
+	*ret_error = open_next(sink, before, number);
+	if (*ret_error == 0)
+		return sink;
+	gt_memory_unmap(sink, sizeof(*sink));
+	return NULL;
+}
+
 /* The program closed our descriptor, or its number is something of the program's by now: the number
  * is left alone and the file opened again, if it is still the same file. */
 static int recover(struct gt_sink *sink)
@@ -405,6 +467,12 @@ void gt_sink_close(struct gt_sink *sink)
 		return;
 	gt_descriptor_close(&sink->file);
 	gt_memory_unmap(sink, sizeof(*sink));
+}
+
+void gt_sink_rest(struct gt_sink *sink)
+{
+	gt_descriptor_close(&sink->file);
+	sink->lost = -EBADF;
 }
 
 void gt_sink_discard(struct gt_sink *sink)

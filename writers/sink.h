@@ -35,6 +35,16 @@ struct gt_sink *gt_sink_open(const struct gt_sink_options *options, int *ret_err
  * takes; @fd belongs to the sink from now on, also when this fails. As gt_sink_open else. */
 struct gt_sink *gt_sink_open_pipe(int fd, int *ret_error);
 
+/*
+ * The file that follows a full one: in the same folder, "<name>.part<number>" before the suffix. NULL
+ * with -errno in *ret_error when it cannot be made; nothing is said.
+ */
+struct gt_sink *gt_sink_open_next(const struct gt_sink *before, unsigned int number,
+				  int *ret_error);
+
+/* Closes the descriptor. What is left knows its file, for gt_sink_discard, and cannot be written. */
+void gt_sink_rest(struct gt_sink *sink);
+
 /* Writes @size bytes at @offset (whole, retrying short writes); a stream appends them. Negative errno
  * when something is missing, also when the descriptor is no longer ours and the file cannot be had
  * back (-EBADF, for ever) or when the file would outgrow its limit (-EFBIG, nothing is written). */

@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "targets"))
+import preloading  # noqa: E402  pylint: disable=wrong-import-position
 import trace_file  # noqa: E402  pylint: disable=wrong-import-position
 
 BUILD = os.path.realpath(os.environ["RELIABILITY_BUILD"])
@@ -33,6 +34,7 @@ def environment(**changes):
     result = {name: value for name, value in os.environ.items()
               if name not in FOREIGN and not name.startswith(("GPUTRACE_", "SIMCUDA_"))}
     result["GPUTRACE_BUILD"] = BUILD
+    result.update(preloading.without_tracer())
     result.update(changes)
     return result
 
@@ -54,7 +56,8 @@ def command(words, folder=None, fault="", cupti="130000", truth=None, options=()
         result.append("--truth=" + os.path.join(truth, "truth.%p.jsonl"))
     result += before
     if folder:
-        result += ["env", "GPUTRACE_OUTPUT=" + folder, "LD_PRELOAD=" + LIBRARY, *options]
+        result += ["env", "GPUTRACE_OUTPUT=" + folder, "LD_PRELOAD=" + preloading.with_tracer(LIBRARY),
+                   *options]
         result += ["GPUTRACE_CUPTI=" + path for path in older_cupti(cupti)]
     return result + list(words)
 

@@ -39,7 +39,8 @@ class Modules(unittest.TestCase):
         self.assertEqual(len(harness.traces(self.out)), 1)
 
     def test_the_same_when_every_step_of_the_tracer_takes_long(self):
-        self.run_closing(20, options=(f"LD_PRELOAD={SLOW}:{harness.LIBRARY}",))
+        libraries = harness.preloading.with_tracer(f"{SLOW}:{harness.LIBRARY}")
+        self.run_closing(20, options=("LD_PRELOAD=" + libraries,))
 
     def test_file_that_is_cut(self):
         path = self.copies(1)[0]

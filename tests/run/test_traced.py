@@ -158,7 +158,7 @@ class TestDeath(TracedTest):
         self.assertGreater(len(self.kernels(path)), 0)
 
     def test_a_background_process_is_left_alone(self):
-        process = self.start("sh", "-c", f"{LAUNCHES} --count=1000000000 >/dev/null 2>&1 & "
+        process = self.start("--max-size=16M", "--keep=1", "sh", "-c", f"{LAUNCHES} --count=1000000000 >/dev/null 2>&1 & "
                              "sleep 0.1; while ! grep -qs '\"kernel\"' out/*; do sleep 0.1; done")
         _, errors = process.communicate(timeout=120)
         path, pid = self.tracing()

@@ -11,13 +11,15 @@ import unittest
 SUMMARY = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "test_summary.py"
 
 
-def summarise(*logs):
+def summarise(*logs, report=""):
     """Runs the script on one build folder per log; None stands for a folder without a log."""
     with tempfile.TemporaryDirectory() as top:
         folders = []
         for number, log in enumerate(logs):
             folder = pathlib.Path(top) / f"build{number}"
             (folder / "meson-logs").mkdir(parents=True)
+            if report:
+                (folder / "meson-logs" / "sanitizer.17").write_text(report, encoding="utf-8")
             if log is not None:
                 text = "".join(json.dumps(test) + "\n" for test in log)
                 (folder / "meson-logs" / "testlog.json").write_text(text, encoding="utf-8")
@@ -32,6 +34,12 @@ class TestSummary(unittest.TestCase):
                          [{"name": "a", "result": "OK"}])
         self.assertEqual(done.stdout.splitlines()[-1], "2 passed, 0 failed, 1 skipped")
         self.assertEqual(done.returncode, 0)
+
+    def test_report_of_a_sanitizer_is_a_failure(self):
+        done = summarise([{"name": "a", "result": "OK"}], report="WARNING: data race\n")
+        self.assertIn("data race", done.stdout)
+        self.assertEqual(done.stdout.splitlines()[-1], "1 passed, 1 failed, 0 skipped")
+        self.assertEqual(done.returncode, 1)
 
     def test_failure_shows_its_log(self):
         done = summarise([{"name": "a", "result": "OK"},

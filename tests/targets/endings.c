@@ -154,13 +154,34 @@ static void end_by_exit_among_callers(void)
 	exit(11);
 }
 
+/* Says what processors thread `task` has, when it is the tracer's. */
+static int tell_processors(const char *task, const cpu_set_t *all)
+{
+	char path[300], line[256] = "";
+	cpu_set_t its;
+	FILE *comm;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%s/comm", task);
+	comm = fopen(path, "r");
+	if (!comm)
+		return 0;
+	if (!fgets(line, sizeof(line), comm))
+		line[0] = 0;
+	fclose(comm);
+	if (strcmp(line, "gputrace-w\n") || sched_getaffinity(atoi(task), sizeof(its), &its))
+		return 0;
+	printf("the tracer's thread has %s\n",
+	       CPU_EQUAL(&its, all) ? "all processors" : "one processor");
+	return 1;
+}
+
 /* The main thread keeps to one processor, as OpenMP's runtime makes it do; who else has to? */
 static void end_by_pinned(void)
 {
-	char path[300], line[256];
 	struct dirent *entry;
 	DIR *tasks = opendir("/proc/self/task");
 	cpu_set_t one, all;
+	int told = 0;
 
 	sched_getaffinity(0, sizeof(all), &all);
 	CPU_ZERO(&one);
@@ -169,19 +190,10 @@ static void end_by_pinned(void)
 			CPU_SET(i, &one);
 	sched_setaffinity(0, sizeof(one), &one);
 	use_cuda(SETS);
-	while ((entry = readdir(tasks))) {
-		FILE *comm;
-
-		snprintf(path, sizeof(path), "/proc/self/task/%s/comm", entry->d_name);
-		comm = fopen(path, "r");
-		if (!comm || !fgets(line, sizeof(line), comm) || strcmp(line, "gputrace-w\n"))
-			line[0] = 0;
-		if (comm)
-			fclose(comm);
-		if (line[0] && !sched_getaffinity(atoi(entry->d_name), sizeof(one), &one))
-			printf("the tracer's thread has %s\n",
-			       CPU_EQUAL(&one, &all) ? "all processors" : "one processor");
-	}
+	for (int i = 0; i < 200 && !told;
+	     i++, usleep(10000), rewinddir(tasks)) /* it names itself */
+		while ((entry = readdir(tasks)))
+			told |= tell_processors(entry->d_name, &all);
 	exit(0);
 }
 

@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 
+import preloading
 import trace_file
 
 # The trace clock follows CLOCK_MONOTONIC, the device CLOCK_REALTIME: slewing may part them by this.
@@ -54,9 +55,9 @@ def tracer_environment(arguments, output):
     library = os.path.realpath(os.path.join(arguments.build, "preload", "libgputrace.so"))
     environment = {"GPUTRACE_OUTPUT": output}
     if arguments.enter == "preload":
-        environment["LD_PRELOAD"] = library
+        environment["LD_PRELOAD"] = preloading.with_tracer(library)
     elif arguments.enter == "copy":  # preloaded, and the driver loads a second file
-        environment["LD_PRELOAD"] = library
+        environment["LD_PRELOAD"] = preloading.with_tracer(library)
         environment["CUDA_INJECTION64_PATH"] = os.path.join(os.path.dirname(output), "copy.so")
         shutil.copy(library, environment["CUDA_INJECTION64_PATH"])
     elif arguments.enter == "injection":
@@ -84,7 +85,8 @@ def run(arguments, folder, traced):
     command = [os.path.join(arguments.source, "scripts", "simcuda"), "--cupti=" + arguments.cupti]
     if arguments.fault:
         command.append("--fault=" + arguments.fault)
-    environment = dict(os.environ, GPUTRACE_BUILD=os.path.realpath(arguments.build))
+    environment = dict(os.environ, GPUTRACE_BUILD=os.path.realpath(arguments.build),
+                       **preloading.without_tracer())
     environment["SIMCUDA_BUILD"] = environment["GPUTRACE_BUILD"]
     if traced:
         command.append("--truth=" + os.path.join(folder, "truth.%p.jsonl"))

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import unittest
 
+import preloading
 import trace_file
 
 BUILD, SOURCE = (os.path.realpath(path) for path in sys.argv[1:3])
@@ -46,7 +47,7 @@ class Frameworks(unittest.TestCase):
                           "--quiet", "--output=" + folder, "--", python, "-B",
                           os.path.join(HERE, program))
         environment = dict(os.environ, GPUTRACE_BUILD=BUILD, PYTHONPATH=path,
-                           PYTHONDONTWRITEBYTECODE="1")
+                           PYTHONDONTWRITEBYTECODE="1", **preloading.without_tracer())
         result = subprocess.run(command, env=environment, capture_output=True, text=True,
                                 timeout=300, check=False)
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)

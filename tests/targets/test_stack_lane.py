@@ -13,6 +13,7 @@ import sys
 import tempfile
 import unittest
 
+import preloading
 import trace_file
 
 BUILD, SOURCE, PROGRAM = (os.path.realpath(path) for path in sys.argv[1:4])
@@ -27,7 +28,8 @@ def run(folder, *words, options=("--stack-lane",)):
     command = [os.path.join(SOURCE, "scripts", "simcuda"), "--build=" + BUILD,
                os.path.join(SOURCE, "scripts", "gputrace"), "run", "--quiet", *options,
                "--output=" + folder, "--", *words]
-    result = subprocess.run(command, env=dict(os.environ, GPUTRACE_BUILD=BUILD), timeout=120,
+    environment = dict(os.environ, GPUTRACE_BUILD=BUILD, **preloading.without_tracer())
+    result = subprocess.run(command, env=environment, timeout=120,
                             capture_output=True, text=True, check=False)
     if result.returncode:
         raise AssertionError(result.stdout + result.stderr)

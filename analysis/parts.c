@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See parts.h. Any thread.
+ */
+#include "analysis/parts.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/ledger.h"
+
+/* A path without its number. */
+struct parts {
+	size_t base;      /* bytes before the number */
+	const char *rest; /* behind it */
+	unsigned long number;
+};
+
+/* Where the ending begins, at the latest at the end. */
+static const char *find_ending(const char *name)
+{
+	static const char *const endings[] = {".pt.trace.json", ".pftrace"};
+	const char *found = NULL;
+
+	for (size_t i = 0; !found && i < sizeof(endings) / sizeof(endings[0]); i++)
+		found = strstr(name, endings[i]);
+	return found ? found : name + strlen(name);
+}
+
+static struct parts take_apart(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *at = slash ? slash : path, *found = NULL;
+	struct parts parts = {.number = 1};
+	char *end;
+
+	while ((at = strstr(at, ".part"))) {
+		at += 5;
+		if (isdigit((unsigned char)*at))
+			found = at;
+	}
+	if (!found) {
+		at = find_ending(slash ? slash : path);
+		parts.base = (size_t)(at - path);
+		parts.rest = path + parts.base;
+		return parts;
+	}
+	parts.number = strtoul(found, &end, 10);
+	parts.base = (size_t)(found - 5 - path);
+	parts.rest = end;
+	return parts;
+}
+
+unsigned long gt_parts_number(const char *path)
+{
+	return take_apart(path).number;
+}
+
+static int compare_base(const char *a, const struct parts *x, const char *b, const struct parts *y)
+{
+	size_t shorter = x->base < y->base ? x->base : y->base;
+	int order = memcmp(a, b, shorter);
+
+	if (order)
+		return order;
+	return x->base != y->base ? (x->base < y->base ? -1 : 1) : strcmp(x->rest, y->rest);
+}
+
+int gt_parts_compare(const char *a, const char *b)
+{
+	struct parts x = take_apart(a), y = take_apart(b);
+	int order = compare_base(a, &x, b, &y);
+
+	return order || x.number == y.number ? order : x.number < y.number ? -1 : 1;
+}
+
+bool gt_parts_are_of_one(const char *a, const char *b)
+{
+	struct parts x = take_apart(a), y = take_apart(b);
+
+	return x.number != y.number && compare_base(a, &x, b, &y) == 0;
+}
+
+static struct gt_header_member *ledger_of(const struct gt_header *header)
+{
+	for (size_t i = 0; i < header->member_count; i++)
+		if (!strcmp(header->members[i].key, "ledger"))
+			return &header->members[i];
+	return NULL;
+}
+
+/* Each file's ledger tells what is in it; sums are what one file would have told. */
+static int add_ledgers(struct gt_header *all, const struct gt_header *one)
+{
+	struct gt_header_member *sum = ledger_of(all);
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out;
+
+	if (!sum || !ledger_of(one))
+		return 0;
+	out = open_memstream(&text, &size);
+	if (!out)
+		return -ENOMEM;
+	for (int i = 0; i < GT_LEDGER_COUNT_; i++) {
+		int64_t a = 0, b = 0;
+
+		gt_header_int(all, "ledger", gt_ledger_rows[i].json, &a);
+		gt_header_int(one, "ledger", gt_ledger_rows[i].json, &b);
+		fprintf(out, "%s\"%s\": %" PRId64, i ? ", " : "{", gt_ledger_rows[i].json, a + b);
+	}
+	fputc('}', out);
+	if (fclose(out)) {
+		free(text);
+		return -ENOMEM;
+	}
+	free(sum->text);
+	sum->text = text;
+	return 0;
+}
+
+static void take_devices(struct gt_header *all, struct gt_header *one)
+{
+	struct gt_header_device *devices = all->devices;
+	size_t count = all->device_count;
+
+	if (one->device_count < count || (count && all->devices[0].name))
+		return;
+	all->devices = one->devices;
+	all->device_count = one->device_count;
+	one->devices = devices;
+	one->device_count = count;
+}
+
+int gt_parts_add(struct gt_reading *all, struct gt_reading *one)
+{
+	take_devices(&all->header, &one->header);
+	all->events += one->events;
+	all->strange += one->strange;
+	all->bytes += one->bytes;
+	if (all->closed && !one->closed) {
+		all->closed = false;
+		all->mixed = one->mixed;
+		all->end_line = one->end_line;
+		all->end_byte = one->end_byte;
+		memcpy(all->note, one->note, sizeof(all->note));
+	}
+	return add_ledgers(&all->header, &one->header);
+}

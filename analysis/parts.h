@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The files of one process that wrote several (--max-size): "name.pt.trace.json" is the first,
+ * "name.part2.pt.trace.json" the next. Pure functions over paths and readings.
+ */
+#ifndef GT_ANALYSIS_PARTS_H
+#define GT_ANALYSIS_PARTS_H
+
+#include <stdbool.h>
+
+#include "analysis/reader.h"
+
+/* Which file of its process, from 1. */
+unsigned long gt_parts_number(const char *path);
+
+/* Files of one process stand together, in the order in which they were written. */
+int gt_parts_compare(const char *a, const char *b);
+
+/* Whether both belong to one process. */
+bool gt_parts_are_of_one(const char *a, const char *b);
+
+/* Adds the reading of a later file to that of an earlier one: counts, ledger, what was cut; devices,
+ * which the earlier one may have been too early for, are taken out of @one. */
+int gt_parts_add(struct gt_reading *all, struct gt_reading *one);
+
+#endif

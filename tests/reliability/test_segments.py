@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A trace in several files (--max-size, --keep): each is a trace by itself, none is larger than the
+limit, together they hold what one file would hold, and what was removed is counted by kind."""
+
+import collections
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import harness
+
+ROUNDS = 2000
+WORK = [harness.program("workload"), "rounds", str(ROUNDS)]
+OPERATIONS = 3 * 3 * ROUNDS
+LIMIT = 1 << 20
+KINDS = ("calls", "kernels", "memcpys", "memsets")
+
+
+def load(path):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+class Segments(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="gt-segments-")
+        self.addCleanup(folder.cleanup)
+        self.folder = os.path.join(folder.name, "out")
+        self.beside = folder.name
+
+    def trace(self, *options, words=WORK):
+        result = harness.run(words, folder=self.folder,
+                             options=("GPUTRACE_MAX_SIZE=1M", *options))
+        self.assertEqual((result.status, result.stderr), (3, []))
+        return result
+
+    def files(self):
+        """In the order in which they were written."""
+        paths = [os.path.join(self.folder, name) for name in os.listdir(self.folder)
+                 if not name.startswith(".")]
+        for path in paths:
+            self.assertLessEqual(os.path.getsize(path), LIMIT, path)
+        return sorted(paths, key=lambda path: (int(path.split(".part")[1].split(".")[0])
+                                               if ".part" in path else 1))
+
+    def check_each(self):
+        """Each is closed, in the format, balanced. Their headers and ledgers."""
+        loaded = []
+        for path in self.files():
+            self.assertEqual(harness.lint(path), "")
+            status, output = harness.tool("verify", path)
+            self.assertEqual(status, 0, output)
+            loaded.append(load(path))
+        return loaded
+
+    def written(self, loaded):
+        return {kind: sum(trace["ledger"].get(kind + "_written", 0) for trace in loaded)
+                for kind in KINDS}
+
+    def test_all_are_kept(self):
+        self.assertEqual(self.trace("GPUTRACE_KEEP=0").said, [])
+        loaded = self.check_each()
+        self.assertGreater(len(loaded), 5)
+        self.assertEqual([trace["segment"]["number"] for trace in loaded],
+                         list(range(1, len(loaded) + 1)))
+        self.assertEqual([trace["segment"]["last"] for trace in loaded],
+                         [0] * (len(loaded) - 1) + [1])
+        written = self.written(loaded)
+        calls = written.pop("calls")
+        self.assertEqual(sum(written.values()), OPERATIONS)
+        self.assertGreaterEqual(calls, OPERATIONS)
+        self.assertEqual(sum(trace["ledger"]["calls_seen"] for trace in loaded),
+                         calls + sum(trace["ledger"]["calls_nested"] for trace in loaded))
+
+    def test_together_they_are_one_trace(self):
+        """Also where a call stands in one file and its work in another."""
+        self.trace("GPUTRACE_KEEP=0")
+        merged = os.path.join(self.beside, "merged.pt.trace.json")
+        self.assertEqual(harness.tool("merge", "--output=" + merged, self.folder), (0, ""))
+        status, output = harness.tool("verify", merged)
+        self.assertEqual(status, 0, output)
+        arrows = collections.Counter(event["ph"] for event in load(merged)["traceEvents"]
+                                     if event.get("cat") == "ac2g")
+        self.assertEqual(arrows, {"s": OPERATIONS, "f": OPERATIONS})
+        for where in (self.folder, merged):
+            status, output = harness.tool("stats", "--by=kernel", "--format=csv", where)
+            self.assertEqual(status, 0, output)
+            self.assertIn(f",{3 * ROUNDS},", output)
+
+    def test_newest_are_kept(self):
+        result = self.trace("GPUTRACE_KEEP=3")
+        self.assertEqual(len(result.said), 1, result.said)
+        self.assertIn("--keep", result.said[0])
+        loaded = self.check_each()
+        self.assertEqual(len(loaded), 3)
+        told = loaded[-1]["segment"]
+        self.assertEqual(told["files_removed"], told["number"] - 3)
+        written = self.written(loaded)
+        for kind in KINDS[1:]:
+            self.assertEqual(written[kind] + told[kind + "_removed"], 3 * ROUNDS, kind)
+        self.assertEqual(sum(event["args"]["events"] for trace in loaded[-1:]
+                             for event in trace["traceEvents"] if event["name"] == "LOST") > 0,
+                         True)
+
+    def test_one_file_and_no_more(self):
+        result = self.trace("GPUTRACE_KEEP=1")
+        self.assertEqual(len(result.said), 1, result.said)
+        loaded = self.check_each()
+        self.assertEqual(len(loaded), 1)
+        self.assertNotIn("segment", loaded[0])
+        self.assertGreater(loaded[0]["ledger"]["events_lost_disk"], 0)
+
+    def test_perfettos_form(self):
+        self.trace("GPUTRACE_KEEP=0", "GPUTRACE_FORMAT=perfetto")
+        paths = self.files()
+        self.assertGreater(len(paths), 1)
+        operations = 0
+        for number, path in enumerate(paths, 1):
+            other = os.path.join(self.beside, f"{number}.pt.trace.json")
+            self.assertEqual(harness.tool("convert", path, other)[0], 0)
+            trace = load(other)
+            self.assertEqual(trace["segment"]["number"], number)
+            operations += sum(event.get("cat") in harness.trace_file.GPU
+                              for event in trace["traceEvents"])
+        self.assertEqual(operations, OPERATIONS)
+        status, output = harness.tool("stats", "--by=kernel", "--format=csv", self.folder)
+        self.assertEqual(status, 0, output)
+        self.assertIn(f",{3 * ROUNDS},", output)
+
+    def test_killed(self):
+        words = harness.command([harness.program("workload"), "flood"], folder=self.folder,
+                                options=("GPUTRACE_MAX_SIZE=1M", "GPUTRACE_KEEP=4",
+                                         "GPUTRACE_FLUSH_PERIOD=20"))
+        with subprocess.Popen(words, env=harness.environment(), stdout=subprocess.DEVNULL) as process:
+            time.sleep(3)
+            process.send_signal(signal.SIGKILL)
+        paths = self.files()
+        self.assertLessEqual(len(paths), 5) # one may just have begun
+        self.assertGreater(len(paths), 2)
+        for path in paths[:-2]:
+            self.assertEqual(harness.lint(path), "")
+        for path in paths[-2:]:
+            harness.strict_lines(path)
+
+    def test_claim_of_a_rank_follows_the_files(self):
+        """The first file goes, the claim stays: another process of the rank keeps to its own folder."""
+        self.trace("GPUTRACE_KEEP=2", "RANK=0", "WORLD_SIZE=1")
+        with open(os.path.join(self.folder, ".rank0.owner"), encoding="ascii") as file:
+            self.assertEqual(file.read(), os.path.basename(self.files()[-1]))
+
+    def test_planted_names(self):
+        """A link where the next file would be is not followed; the file takes another name."""
+        victim = os.path.join(self.beside, "victim")
+        os.mkdir(self.folder)
+        words = harness.command([harness.program("workload"), "flood"], folder=self.folder,
+                                options=("GPUTRACE_MAX_SIZE=1M", "GPUTRACE_KEEP=0"))
+        with subprocess.Popen(words, env=harness.environment(), stdout=subprocess.DEVNULL) as process:
+            while not harness.traces(self.folder):
+                time.sleep(0.01)
+            base = harness.traces(self.folder)[0].replace(".pt.trace.json", "")
+            for number in range(2, 40):
+                try:
+                    os.symlink(victim, f"{base}.part{number}.pt.trace.json")
+                except FileExistsError:
+                    pass
+            time.sleep(2)
+            process.send_signal(signal.SIGKILL)
+        self.assertFalse(os.path.exists(victim))
+        self.assertTrue(any(name.endswith(".1.pt.trace.json") for name in os.listdir(self.folder)))
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())

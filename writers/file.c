@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Books and limits of a trace file, see the header. Drain thread only.
+ */
+#include "writers/file.h"
+
+#include <errno.h>
+
+#include "core/log.h"
+
+/* Bytes that one event may have for a full file to be left in time. */
+#define NEXT_EVENT (GT_FILE_BATCH * 2)
+
+/* The ledger with its keys, and the notes of what was lost. */
+_Static_assert(GT_LEDGER_COUNT_ * 64 + 2048 < GT_FILE_TAIL, "the end has its room");
+
+static void add_up(struct gt_ledger *to, const struct gt_ledger *from)
+{
+	for (int i = 0; i < GT_LEDGER_COUNT_; i++)
+		to->count[i] += from->count[i];
+}
+
+void gt_file_begun(struct gt_file *file, size_t size)
+{
+	file->written.offset = size;
+	file->back[0] = file->back[1] = file->written;
+}
+
+void gt_file_count(struct gt_file *file, const struct gt_file_tally *tally)
+{
+	file->batch_events += tally->events;
+	if (tally->key < GT_LEDGER_COUNT_)
+		file->batch_ledger.count[tally->key]++;
+	file->batch_ledger.count[GT_LEDGER_ARROWS_WRITTEN] += tally->arrows;
+	file->batch_ledger.count[GT_LEDGER_STACKS_WRITTEN] += tally->stacks;
+}
+
+void gt_file_lose(struct gt_file *file, uint64_t events, int error)
+{
+	if (error == -ENOMEM) {
+		file->lost_memory += events;
+	} else if (events) {
+		file->lost_disk += events;
+		file->cause = error;
+	}
+}
+
+/* What is in the file by now can be counted, and may be where a full disk sends us back to. */
+static void batch_is_written(struct gt_file *file, size_t size)
+{
+	file->written.offset += size;
+	file->written.events += file->batch_events;
+	add_up(&file->written.ledger, &file->batch_ledger);
+	file->batch_events = 0;
+	file->batch_ledger = (struct gt_ledger){0};
+	if (file->written.offset - file->back[1].offset >= GT_FILE_TAIL) {
+		file->back[0] = file->back[1];
+		file->back[1] = file->written;
+	}
+}
+
+int gt_file_stop(struct gt_file *file, int error)
+{
+	file->error = error;
+	gt_file_lose(file, file->batch_events, error);
+	file->batch_events = 0;
+	file->batch_ledger = (struct gt_ledger){0};
+	return error;
+}
+
+/* Said here and not by the sink, whose own limit is never reached: the end must still fit. */
+static int stop_at_limit(struct gt_file *file)
+{
+	if (!file->has_next)
+		gt_log_say("%s: size limit reached, later events are counted only",
+			   gt_sink_path(file->sink));
+	return gt_file_stop(file, -EFBIG);
+}
+
+int gt_file_write(struct gt_file *file, const void *data, size_t size, size_t behind)
+{
+	int error;
+
+	if (gt_sink_room(file->sink, file->written.offset) < size + GT_FILE_TAIL)
+		return stop_at_limit(file);
+	error = gt_sink_write(file->sink, file->written.offset, data, size);
+	if (error < 0) {
+		file->has_next = false; /* the disk, not the limit */
+		return gt_file_stop(file, error);
+	}
+	batch_is_written(file, size - behind);
+	return 0;
+}
+
+bool gt_file_is_full(const struct gt_file *file, size_t pending)
+{
+	if (!file->has_next)
+		return false;
+	return file->error ||
+	       gt_sink_room(file->sink, file->written.offset) < pending + NEXT_EVENT + GT_FILE_TAIL;
+}
+
+void gt_file_follow(struct gt_file *file, struct gt_file *before)
+{
+	file->lost_disk += before->lost_disk;
+	file->lost_memory += before->lost_memory;
+	file->cause = before->cause;
+	before->lost_disk = before->lost_memory = 0;
+}
+
+struct gt_ledger gt_file_ledger(const struct gt_file *file, const struct gt_ledger *session)
+{
+	struct gt_ledger sum = *session;
+
+	add_up(&sum, &file->written.ledger);
+	sum.count[GT_LEDGER_EVENTS_LOST_DISK] += file->lost_disk;
+	sum.count[GT_LEDGER_EVENTS_LOST_MEMORY] += file->lost_memory;
+	sum.count[GT_LEDGER_BYTES_WRITTEN] = file->written.offset;
+	return sum;
+}
+
+int gt_file_give_way(struct gt_file *file, int error)
+{
+	if (!gt_sink_can_patch(file->sink) || file->written.offset == file->back[0].offset)
+		return error;
+	gt_file_lose(file, file->written.events - file->back[0].events,
+		     file->error ? file->error : error);
+	file->written = file->back[0];
+	return gt_sink_truncate(file->sink, file->written.offset);
+}
+
+const char *gt_file_cause(const struct gt_file *file)
+{
+	if (file->cause == -EFBIG)
+		return "size limit";
+	return file->cause == -ENOSPC || file->cause == -EDQUOT ? "disk full" : "write error";
+}
