@@ -380,6 +380,7 @@ static void take_words(struct gt_events_json *json, const struct gt_header *head
 	copy_text(json, header, "mode_reason", facts->mode_reason, sizeof(facts->mode_reason));
 	copy_text(json, header, "python", facts->python, sizeof(facts->python));
 	copy_text(json, header, "options", facts->options, sizeof(facts->options));
+	copy_text(json, header, "command", facts->command, sizeof(facts->command));
 }
 
 /* -EBADMSG: the header is not one of gputrace's. */

@@ -17,6 +17,7 @@
 
 #include "cli/command.h"
 #include "cli/trial.h"
+#include "core/pattern.h"
 
 enum verdict {
 	GOOD,
@@ -232,6 +233,11 @@ static void check_permissions(struct doctor *doctor)
 		fclose(parameters);
 }
 
+static const char *lookup(const char *name)
+{
+	return getenv(name);
+}
+
 /* The folder that a trace would go to, or the nearest one above it that exists. */
 static void check_output(struct doctor *doctor)
 {
@@ -241,7 +247,8 @@ static void check_output(struct doctor *doctor)
 	double gigabytes;
 	char *slash;
 
-	snprintf(folder, sizeof(folder), "%s", wanted && *wanted ? wanted : "gputrace-out");
+	gt_pattern_expand(wanted && *wanted ? wanted : "gputrace-out", lookup, folder,
+			  sizeof(folder));
 	while (access(folder, F_OK) < 0 && (slash = strrchr(folder, '/')) && slash != folder)
 		*slash = 0;
 	if (access(folder, F_OK) < 0)

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
@@ -348,15 +349,46 @@ int gt_drain_start(struct gt_session *session)
 	return error;
 }
 
-/* The thread is stuck inside CUPTI or gone: write what has been delivered. */
+/* Signals that a write may bring upon the thread that makes it, and whose default ends the program. */
+static void hold_write_signals(sigset_t *ret_signals, sigset_t *ret_mask, sigset_t *ret_pending)
+{
+	sigemptyset(ret_signals);
+	sigaddset(ret_signals, SIGXFSZ);
+	sigaddset(ret_signals, SIGPIPE);
+	sigpending(ret_pending);
+	pthread_sigmask(SIG_BLOCK, ret_signals, ret_mask);
+}
+
+/* What our writes have brought is taken away; what was pending before stays the program's. */
+static void let_write_signals(const sigset_t *signals, const sigset_t *mask,
+			      const sigset_t *pending)
+{
+	const struct timespec at_once = {0};
+	sigset_t ours = *signals;
+
+	if (sigismember(pending, SIGXFSZ))
+		sigdelset(&ours, SIGXFSZ);
+	if (sigismember(pending, SIGPIPE))
+		sigdelset(&ours, SIGPIPE);
+	while (sigtimedwait(&ours, NULL, &at_once) > 0)
+		continue;
+	pthread_sigmask(SIG_SETMASK, mask, NULL);
+}
+
+/* The thread is stuck inside CUPTI or gone: write what has been delivered, on a thread of the
+ * program's. */
 static void take_over(struct gt_session *s)
 {
+	sigset_t signals, mask, pending;
+
 	if (!try_hold())
 		return; /* it is at work on the file, e.g. on a slow disk: nothing may touch it */
+	hold_write_signals(&signals, &mask, &pending);
 	s->has_cupti = false;
 	gt_emit_note(s, "LOST", "CUPTI did not return its last records in time", "flush timeout",
 		     NULL, 0);
 	close_session(s);
+	let_write_signals(&signals, &mask, &pending);
 }
 
 void gt_drain_finish(uint64_t timeout_ns)

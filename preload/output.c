@@ -10,6 +10,7 @@
 
 #include "core/descriptor.h"
 #include "core/log.h"
+#include "core/pattern.h"
 #include "core/text.h"
 #include "preload/identity.h"
 
@@ -66,17 +67,16 @@ static void run_name(char *ret_name, size_t size)
 		       (unsigned long)start_ticks((int)getpgrp()));
 }
 
-static void folder_name(const struct gt_config *config, char *ret_path, size_t size)
+static int folder_name(const struct gt_config *config, char *ret_path, size_t size)
 {
 	const char *given = gt_config_text(config, GT_CONFIG_OUTPUT);
 	char run[128];
 
-	if (*given) {
-		gt_text_format(ret_path, size, "%s", given);
-		return;
-	}
+	if (*given)
+		return gt_pattern_expand(given, gt_identity_env, ret_path, size);
 	run_name(run, sizeof(run));
 	gt_text_format(ret_path, size, "gputrace-out/%s", run);
+	return 0;
 }
 
 /* "rank0_host_pid" or "host_pid": the process among all of the job. */
@@ -126,7 +126,7 @@ int gt_output_open(struct gt_output *output, const struct gt_config *config, str
 		.aside = worker,
 		.max_size = (uint64_t)gt_config_number(config, GT_CONFIG_MAX_SIZE),
 	};
-	int error = 0;
+	int error;
 
 	output->facts = facts;
 	output->ledger = ledger;
@@ -135,14 +135,14 @@ int gt_output_open(struct gt_output *output, const struct gt_config *config, str
 		output->failed = true;
 		return -ENOMEM;
 	}
-	folder_name(config, folder, sizeof(folder));
+	error = folder_name(config, folder, sizeof(folder));
 	worker_name(facts, worker, sizeof(worker));
 	gt_text_format(name, sizeof(name), "%s.%lu", worker,
 		       (unsigned long)(facts->start / 1000000u));
 	gt_text_format(owner, sizeof(owner), "rank%d", facts->rank);
 	options.suffix = output->writer->ops->suffix;
 	options.fallback = gt_identity_env("TMPDIR");
-	if (options.suffix)
+	if (options.suffix && !error)
 		output->sink = gt_sink_open(&options, &error);
 	if (error == 0)
 		error = open_writer(output, config);
@@ -151,8 +151,8 @@ int gt_output_open(struct gt_output *output, const struct gt_config *config, str
 		output->sink = NULL;
 	}
 	if (error) {
-		gt_log_say("cannot write a trace into %s: %s; the program runs on untraced", folder,
-			   strerror(-error));
+		if (error == -ENOMEM || error == -ENAMETOOLONG) /* the sink tells all else */
+			gt_log_say("cannot write a trace into %s (error %d)", folder, -error);
 		output->failed = true;
 		return error;
 	}

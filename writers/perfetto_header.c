@@ -193,6 +193,7 @@ static void put_words(struct gt_proto *out, const struct gt_facts *facts)
 		{"python", facts->python},
 		{"unwinder", facts->unwinder},
 		{"options", facts->options},
+		{"command", facts->command},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)

@@ -209,7 +209,7 @@ static int open_in_folder(struct gt_sink *sink, const char *directory,
 	char trimmed[PATH_MAX];
 	size_t length = strlen(directory);
 	struct gt_descriptor folder;
-	int error;
+	int made, error;
 
 	/* a slash at the end would make open() follow a link */
 	while (length > 1 && directory[length - 1] == '/')
@@ -218,12 +218,12 @@ static int open_in_folder(struct gt_sink *sink, const char *directory,
 		return length ? -ENAMETOOLONG : -ENOENT;
 	memcpy(trimmed, directory, length);
 	trimmed[length] = '\0';
-	error = make_folders(trimmed);
-	if (error < 0 && error != -EROFS && error != -EACCES)
-		return error;
+	made = make_folders(trimmed);
+	if (made < 0 && made != -EROFS && made != -EACCES)
+		return made;
 	error = open_folder(&folder, AT_FDCWD, trimmed);
 	if (error < 0)
-		return error;
+		return error == -ENOENT && made < 0 ? made : error;
 	error = create_where_due(sink, folder.fd, trimmed, options);
 	gt_descriptor_close(&folder);
 	return error;

@@ -3,6 +3,7 @@
 """Places that cannot be written, or not for long: the program does not notice, a file that came to
 be is whole, what is missing stands in its ledger, and it is said once."""
 
+import errno
 import json
 import os
 import shutil
@@ -15,6 +16,7 @@ import unittest
 import harness
 
 ROUNDS = "400"
+FAILWRITE = os.path.join(harness.PROGRAMS, "libfailwrite.so")
 WORK = [harness.program("workload"), "rounds", ROUNDS]
 
 
@@ -128,8 +130,138 @@ class Output(unittest.TestCase):
 
     def test_dev_full(self):
         result = self.same(folder="/dev/full")
-        self.assertEqual(len(set(result.said)), len(result.said))
+        self.told_once(result)
         self.assertIn("disk full", result.said[0])
+
+    def failing(self, **variables):
+        """Writes of the tracer that fail; the one trace."""
+        preload = f"LD_PRELOAD={FAILWRITE}:{harness.LIBRARY}"
+        options = [f"{name}={value}" for name, value in variables.items()]
+        result = self.same(folder=self.folder, options=(preload, *options))
+        [path] = harness.traces(self.folder)
+        return result, path
+
+    def test_quota(self):
+        result, path = self.failing(FAILWRITE_ERRNO=errno.EDQUOT, FAILWRITE_FROM=6)
+        self.told_once(result)
+        self.assertIn("quota", result.said[0])
+        self.assertGreater(os.path.getsize(path), 1000)
+        harness.strict_lines(path)
+
+    def test_input_output_error(self):
+        result, path = self.failing(FAILWRITE_ERRNO=errno.EIO, FAILWRITE_FROM=6)
+        self.told_once(result)
+        harness.strict_lines(path)
+
+    def test_nothing_can_be_written(self):
+        preload = f"LD_PRELOAD={FAILWRITE}:{harness.LIBRARY}"
+        result = self.same(folder=self.folder, options=(preload, f"FAILWRITE_ERRNO={errno.EDQUOT}"))
+        self.told_once(result)
+        self.assertEqual(harness.traces(self.folder), [])
+
+    def test_writes_that_take_half(self):
+        result, path = self.failing()
+        self.assertEqual(result.said, [])
+        self.assertEqual(self.check_file(path)["events_lost_disk"], 0)
+
+    def test_size_limit_while_the_exiting_thread_writes(self):
+        """CUPTI hangs, so the program's own thread closes the file, and meets the limit."""
+        result = harness.run(WORK, folder=self.folder, fault="flush=hang",
+                             options=("GPUTRACE_EXIT_TIMEOUT=200",), before=["prlimit", "--fsize=18000"])
+        self.assertEqual(result[:2], self.bare[:2])
+
+    def test_read_only_folder(self):
+        if not has_tmpfs():
+            self.skipTest("no mount namespace of one's own here")
+        script = "mount -t tmpfs -o ro x /mnt && exec \"$@\""
+        result = self.same(folder="/mnt/below", before=["unshare", "--mount", "--map-root-user", "sh",
+                                                        "-c", script, "sh"],
+                           options=("TMPDIR=/mnt",))
+        self.told_once(result)
+        self.assertIn("read-only", result.said[0])
+
+    def test_folder_that_everybody_may_change(self):
+        """Not sticky: somebody could put something else in the file's place."""
+        os.chmod(self.folder, 0o777)
+        other = os.path.join(self.folder, "other")
+        os.mkdir(other, 0o700)
+        result = self.same(folder=self.folder, options=("TMPDIR=" + other,))
+        self.assertIn("open to others", result.said[0])
+        self.check_file(harness.traces(other)[0])
+
+    def test_pipe_in_the_place_of_a_claim(self):
+        os.mkfifo(os.path.join(self.folder, ".rank0.owner"))
+        self.same(folder=self.folder)
+        self.assertEqual(len(harness.traces(self.folder)), 1)
+
+    def test_same_process_number_on_the_same_host(self):
+        """Containers with one folder and one host name: each process is number 1 of its own."""
+        inside = ["unshare", "--pid", "--fork", "--map-root-user"]
+        if subprocess.run([*inside, "true"], capture_output=True, check=False).returncode:
+            self.skipTest("no process namespace of one's own here")
+        words = harness.command(WORK, folder=self.folder, before=inside)
+        crowd = [subprocess.Popen(words, env=harness.environment(), stdout=subprocess.DEVNULL)
+                 for _ in range(6)]
+        self.assertEqual([process.wait(timeout=100) for process in crowd], [3] * 6)
+        paths = harness.traces(self.folder)
+        self.assertEqual(len(paths), 6)
+        for path in paths:
+            self.check_file(path)
+
+    def everything(self):
+        """All bytes below the folder, names included."""
+        data = b""
+        for folder, _, names in os.walk(self.folder):
+            for name in names:
+                with open(os.path.join(folder, name), "rb") as file:
+                    data += name.encode() + file.read()
+        return data
+
+    def test_secrets(self):
+        """Arguments stand in a trace only when they are asked for, the environment never."""
+        words = [*WORK, "--password=argument-5ecret"]
+        planted = ("API_TOKEN=variable-5ecret", "CUDA_NOTE=variable-5ecret")
+        for form in ("chrome", "perfetto"):
+            options = (*planted, "GPUTRACE_FORMAT=" + form)
+            self.assertEqual(harness.run(words, folder=self.folder, options=options).status, 3)
+            data = self.everything()
+            self.assertTrue(b"tick" in data)
+            self.assertFalse(b"5ecret" in data)
+            harness.run(words, folder=self.folder, options=(*options, "GPUTRACE_RECORD_CMDLINE=1"))
+            data = self.everything()
+            self.assertTrue(b"argument-5ecret" in data)
+            self.assertFalse(b"variable-5ecret" in data)
+            shutil.rmtree(self.folder)
+
+    def test_folder_with_a_variable_in_its_name(self):
+        evil = "../../planted/\n$(id)\udcff" + "x" * 5000
+        for value in (evil, "", "...", "/"):
+            out = os.path.join(self.folder, "%q{EVIL}", "%%")
+            self.same(folder=out, options=("EVIL=" + value,))
+        names = sorted(os.listdir(self.folder))
+        self.assertEqual(len(names), 3)
+        self.assertIn("unset", names)
+        for name in names:
+            self.assertRegex(name, r"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}$")
+            self.assertEqual(os.listdir(os.path.join(self.folder, name)), ["%"])
+
+    def test_folder_that_vanishes_under_many_files(self):
+        words = [harness.program("workload"), "rounds", "4000"]
+        out = os.path.join(self.folder, "out")
+        done = threading.Event()
+
+        def remove():
+            while not done.wait(0.001):
+                if os.path.isdir(out) and len(os.listdir(out)) > 3:
+                    shutil.rmtree(out, ignore_errors=True)
+                    return
+
+        thread = threading.Thread(target=remove)
+        thread.start()
+        traced = harness.run(words, folder=out, options=("GPUTRACE_MAX_SIZE=1M", "GPUTRACE_KEEP=0"))
+        done.set()
+        thread.join()
+        self.assertEqual(traced[:3], harness.run(words)[:3])
 
     def test_planted_links(self):
         """Nothing that stands there already is followed or overwritten."""

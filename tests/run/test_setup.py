@@ -154,6 +154,8 @@ class TestOutput(RunTest):
                          f"{self.scratch}/gputrace-out/_._a_b")
         self.assertRegex(self.folder_of(RANK=0, TORCHELASTIC_RUN_ID="none"), r"/\d{8}-\d{6}-\d+$")
         self.assertEqual(self.folder_of(GPUTRACE_OUTPUT="here"), f"{self.scratch}/here")
+        self.assertEqual(self.folder_of(GPUTRACE_OUTPUT="a%%/%q{EVIL}", EVIL="../x"),
+                         f"{self.scratch}/a%%/_x") # doubled: the library expands it once more
 
     @needs_library
     def test_only_rank_0_speaks(self):

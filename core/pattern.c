@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Patterns of names, see the header.
+ */
+#include "core/pattern.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#define NAME_BYTES 128 /* of a variable; a longer one counts as not set */
+
+struct name {
+	char *text;
+	size_t length, size;
+	bool cut;
+};
+
+static void add(struct name *name, const char *text, size_t length)
+{
+	size_t room = name->size - 1 - name->length;
+
+	name->cut |= length > room;
+	length = length < room ? length : room;
+	memcpy(name->text + name->length, text, length);
+	name->length += length;
+}
+
+static bool is_plain(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '.' || c == '_' || c == '-';
+}
+
+void gt_pattern_clean(const char *value, char *ret_name)
+{
+	size_t n = 0;
+
+	while (value && *value == '.')
+		value++;
+	if (!value || !*value)
+		value = "unset";
+	for (; *value && n < GT_PATTERN_VALUE; value++)
+		ret_name[n++] = is_plain(*value) ? *value : '_';
+	ret_name[n] = 0;
+}
+
+static void add_value(struct name *name, const char *value)
+{
+	char clean[GT_PATTERN_VALUE + 1];
+
+	gt_pattern_clean(value, clean);
+	add(name, clean, strlen(clean));
+}
+
+static void add_host(struct name *name)
+{
+	struct utsname host;
+
+	if (uname(&host) < 0)
+		host.nodename[0] = 0;
+	host.nodename[strcspn(host.nodename, ".")] = 0;
+	add_value(name, host.nodename);
+}
+
+/* "%q{NAME}" at @at. Returns its length, 0: it is none. */
+static size_t add_variable(struct name *name, const char *at, gt_pattern_lookup lookup)
+{
+	const char *end = strncmp(at, "%q{", 3) ? NULL : strchr(at, '}');
+	char variable[NAME_BYTES];
+	size_t length;
+
+	if (!end)
+		return 0;
+	length = (size_t)(end - at) - 3;
+	if (length < sizeof(variable)) {
+		memcpy(variable, at + 3, length);
+		variable[length] = 0;
+	}
+	add_value(name, length && length < sizeof(variable) ? lookup(variable) : NULL);
+	return length + 4;
+}
+
+/* The place at @at, which is a %. Returns its length in the pattern. */
+static size_t add_place(struct name *name, const char *at, gt_pattern_lookup lookup)
+{
+	size_t length = add_variable(name, at, lookup);
+
+	if (length)
+		return length;
+	if (at[1] == 'h')
+		add_host(name);
+	else
+		add(name, "%", 1);
+	return at[1] == 'h' || at[1] == '%' ? 2 : 1;
+}
+
+int gt_pattern_expand(const char *pattern, gt_pattern_lookup lookup, char *ret_name, size_t size)
+{
+	struct name name = {.text = ret_name, .size = size};
+
+	while (*pattern) {
+		size_t plain = strcspn(pattern, "%");
+
+		add(&name, pattern, plain);
+		pattern += plain;
+		if (*pattern)
+			pattern += add_place(&name, pattern, lookup);
+	}
+	ret_name[name.length] = 0;
+	return name.cut ? -ENAMETOOLONG : 0;
+}

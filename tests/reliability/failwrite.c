@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Preloaded before the tracer: from the FAILWRITE_FROM-th on its writes into the trace fail with errno
+ * FAILWRITE_ERRNO; without that each write takes half of what it is given.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static _Atomic long asked;
+
+static int is_the_tracer(const void *address)
+{
+	Dl_info info;
+
+	return dladdr(address, &info) && info.dli_fname && strstr(info.dli_fname, "libgputrace.so");
+}
+
+static ssize_t put(const void *caller, int fd, const void *data, size_t size, off_t offset)
+{
+	const char *from = getenv("FAILWRITE_FROM"), *error = getenv("FAILWRITE_ERRNO");
+
+	if (is_the_tracer(caller)) {
+		if (!error) {
+			size = size > 1 ? size / 2 : size;
+		} else if (atomic_fetch_add(&asked, 1) + 1 >= (from ? atol(from) : 1)) {
+			errno = atoi(error);
+			return -1;
+		}
+	}
+	return syscall(SYS_pwrite64, fd, data, size, offset);
+}
+
+/* Both names, whichever of them the headers make of pwrite. */
+#define PUT(c_name, symbol)                                                                        \
+	ssize_t c_name(int, const void *, size_t, off_t) __asm__(symbol);                          \
+	ssize_t c_name(int fd, const void *data, size_t size, off_t offset)                        \
+	{                                                                                          \
+		return put(__builtin_return_address(0), fd, data, size, offset);                   \
+	}
+
+PUT(put_32, "pwrite")
+PUT(put_64, "pwrite64")
