@@ -36,52 +36,92 @@ const struct gt_string *gt_events_json_string(struct gt_events_json *json,
 
 /* ---- arguments ---- */
 
-static bool find(const struct gt_record *record, const char *key, struct gt_span *ret_value)
+static const char *take_arg(struct gt_scan *scan, const struct gt_span *key, const char *value,
+			    void *data)
 {
-	return record->args.kind == GT_SPAN_OBJECT && gt_span_member(&record->args, key, ret_value);
+	struct gt_events_json_args *args = data;
+	struct gt_span span;
+	const char *next = gt_scan_value(scan, value, &span);
+
+	if (next && args->count < GT_EVENTS_JSON_ARGS) {
+		args->key[args->count] = *key;
+		args->value[args->count] = span;
+	}
+	args->count++;
+	return next;
 }
 
-static uint64_t number(const struct gt_record *record, const char *key)
+/* Takes the arguments of a record apart, once: a kernel is asked for thirty of them. */
+static void look_at_args(struct gt_events_json *json, const struct gt_record *record)
+{
+	struct gt_scan scan = {.end = record->args.text + record->args.len};
+
+	json->args.count = 0;
+	json->args.whole = &record->args;
+	if (record->args.kind == GT_SPAN_OBJECT &&
+	    !gt_scan_object(&scan, record->args.text, take_arg, &json->args))
+		json->args.count = 0;
+}
+
+/* Of two with one key the last one counts, as everywhere. */
+bool gt_events_json_arg(const struct gt_events_json *json, const char *key,
+			struct gt_span *ret_value)
+{
+	const struct gt_events_json_args *args = &json->args;
+	size_t len = strlen(key);
+
+	if (args->count > GT_EVENTS_JSON_ARGS)
+		return gt_span_member(args->whole, key, ret_value);
+	for (size_t i = args->count; i-- > 0;) {
+		if (!gt_span_is(&args->key[i], key, len))
+			continue;
+		*ret_value = args->value[i];
+		return true;
+	}
+	return false;
+}
+
+static uint64_t number(const struct gt_events_json *json, const char *key)
 {
 	struct gt_span span;
 	int64_t value;
 
-	return find(record, key, &span) && gt_span_int(&span, &value) ? (uint64_t)value : 0;
+	return gt_events_json_arg(json, key, &span) && gt_span_int(&span, &value) ? (uint64_t)value
+										  : 0;
 }
 
-static bool has(const struct gt_record *record, const char *key)
+static bool has(const struct gt_events_json *json, const char *key)
 {
 	struct gt_span span;
 
-	return find(record, key, &span);
+	return gt_events_json_arg(json, key, &span);
 }
 
-static const struct gt_string *string(struct gt_events_json *json, const struct gt_record *record,
-				      const char *key)
+static const struct gt_string *string(struct gt_events_json *json, const char *key)
 {
 	struct gt_span span;
 
-	return find(record, key, &span) ? gt_events_json_string(json, &span) : NULL;
+	return gt_events_json_arg(json, key, &span) ? gt_events_json_string(json, &span) : NULL;
 }
 
-static uint64_t micro(const struct gt_record *record, const char *key)
+static uint64_t micro(const struct gt_events_json *json, const char *key)
 {
 	struct gt_span span;
 	double value;
 
-	if (!find(record, key, &span) || !gt_span_double(&span, &value) || value < 0 ||
+	if (!gt_events_json_arg(json, key, &span) || !gt_span_double(&span, &value) || value < 0 ||
 	    value > 1e12)
 		return 0;
 	return (uint64_t)(value * 1e6 + 0.5);
 }
 
-static void triple(const struct gt_record *record, const char *key, uint32_t *ret_v)
+static void triple(const struct gt_events_json *json, const char *key, uint32_t *ret_v)
 {
 	struct gt_span array, element;
 	uint32_t position = 0;
 	int64_t value;
 
-	if (!find(record, key, &array) || array.kind != GT_SPAN_ARRAY)
+	if (!gt_events_json_arg(json, key, &array) || array.kind != GT_SPAN_ARRAY)
 		return;
 	for (int i = 0; i < 3 && gt_span_next(&array, &position, &element); i++)
 		if (gt_span_int(&element, &value))
@@ -94,13 +134,13 @@ static bool is_named(const struct gt_span *span, const char *text)
 }
 
 /* A value as it stands in the file, which JSON it is. */
-static const struct gt_string *raw(struct gt_events_json *json, const struct gt_record *record,
-				   const char *key)
+static const struct gt_string *raw(struct gt_events_json *json, const char *key)
 {
 	struct gt_span span;
 
-	return find(record, key, &span) ? gt_intern_get(json->events->strings, span.text, span.len)
-					: NULL;
+	return gt_events_json_arg(json, key, &span)
+		       ? gt_intern_get(json->events->strings, span.text, span.len)
+		       : NULL;
 }
 
 /* ---- GPU work ---- */
@@ -109,33 +149,33 @@ static void make_kernel(struct gt_events_json *json, const struct gt_record *r,
 			struct gt_event *event)
 {
 	struct gt_kernel_event *kernel = &event->kernel;
-	uint64_t base = (uint64_t)json->base, queued = number(r, "queued");
-	uint64_t submitted = number(r, "submitted");
+	uint64_t base = (uint64_t)json->base, queued = number(json, "queued");
+	uint64_t submitted = number(json, "submitted");
 
 	*kernel = (struct gt_kernel_event){
 		.name = gt_events_json_string(json, &r->name),
 		.queued = queued ? queued + base : 0,
 		.submitted = submitted ? submitted + base : 0,
-		.registers = (uint32_t)number(r, "registers per thread"),
-		.static_shared = (uint32_t)number(r, "static shared memory"),
-		.dynamic_shared = (uint32_t)number(r, "dynamic shared memory"),
-		.shared_executed = (uint32_t)number(r, "shared memory executed"),
-		.local_per_thread = (uint32_t)number(r, "local memory per thread"),
-		.graph_id = (uint32_t)number(r, "graph id"),
-		.graph_node_id = number(r, "graph node id"),
-		.cooperative = has(r, "cooperative"),
-		.has_priority = has(r, "priority"),
-		.priority = (int32_t)number(r, "priority"),
-		.has_occupancy = has(r, "blocks per SM"),
-		.blocks_per_sm_micro = micro(r, "blocks per SM"),
-		.warps_per_sm_micro = micro(r, "warps per SM"),
-		.est_occupancy_percent = (uint32_t)number(r, "est. achieved occupancy %"),
-		.theoretical_occupancy_percent = (uint32_t)number(r, "theoretical occupancy %"),
-		.created = gt_events_json_stack(json, r, "created stack", "created frames",
+		.registers = (uint32_t)number(json, "registers per thread"),
+		.static_shared = (uint32_t)number(json, "static shared memory"),
+		.dynamic_shared = (uint32_t)number(json, "dynamic shared memory"),
+		.shared_executed = (uint32_t)number(json, "shared memory executed"),
+		.local_per_thread = (uint32_t)number(json, "local memory per thread"),
+		.graph_id = (uint32_t)number(json, "graph id"),
+		.graph_node_id = number(json, "graph node id"),
+		.cooperative = has(json, "cooperative"),
+		.has_priority = has(json, "priority"),
+		.priority = (int32_t)number(json, "priority"),
+		.has_occupancy = has(json, "blocks per SM"),
+		.blocks_per_sm_micro = micro(json, "blocks per SM"),
+		.warps_per_sm_micro = micro(json, "warps per SM"),
+		.est_occupancy_percent = (uint32_t)number(json, "est. achieved occupancy %"),
+		.theoretical_occupancy_percent = (uint32_t)number(json, "theoretical occupancy %"),
+		.created = gt_events_json_stack(json, "created stack", "created frames",
 						"created modules")};
-	triple(r, "grid", kernel->grid);
-	triple(r, "block", kernel->block);
-	triple(r, "cluster", kernel->cluster);
+	triple(json, "grid", kernel->grid);
+	triple(json, "block", kernel->block);
+	triple(json, "cluster", kernel->cluster);
 }
 
 /* "Memcpy HtoD (Pinned -> Device)", "Memset (Device)" */
@@ -161,14 +201,14 @@ static void make_memory(struct gt_events_json *json, const struct gt_record *r,
 			struct gt_event *event)
 {
 	event->memory = (struct gt_memory_event){
-		.bytes = number(r, "bytes"),
-		.value = (uint32_t)number(r, "value"),
-		.peer = has(r, "fromDevice"),
-		.src_device = (uint32_t)number(r, "fromDevice"),
-		.dst_device = (uint32_t)number(r, "toDevice"),
-		.graph_id = (uint32_t)number(r, "graph id"),
-		.graph_node_id = number(r, "graph node id"),
-		.created = gt_events_json_stack(json, r, "created stack", "created frames",
+		.bytes = number(json, "bytes"),
+		.value = (uint32_t)number(json, "value"),
+		.peer = has(json, "fromDevice"),
+		.src_device = (uint32_t)number(json, "fromDevice"),
+		.dst_device = (uint32_t)number(json, "toDevice"),
+		.graph_id = (uint32_t)number(json, "graph id"),
+		.graph_node_id = number(json, "graph node id"),
+		.created = gt_events_json_stack(json, "created stack", "created frames",
 						"created modules")};
 	memory_kinds(gt_events_json_string(json, &r->name), &event->memory);
 }
@@ -176,14 +216,14 @@ static void make_memory(struct gt_events_json *json, const struct gt_record *r,
 static void make_sync(struct gt_events_json *json, const struct gt_record *r,
 		      struct gt_event *event)
 {
-	const struct gt_string *kind = string(json, r, "cuda_sync_kind");
+	const struct gt_string *kind = string(json, "cuda_sync_kind");
 
 	event->sync = (struct gt_sync_event){
 		.kind = kind ? gt_event_find_sync(kind->text, kind->length) : GT_SYNC_UNKNOWN,
-		.cuda_event = (uint32_t)number(r, "wait_on_cuda_event_id"),
-		.has_wait_on = has(r, "wait_on_stream"),
-		.wait_on_stream = (uint32_t)number(r, "wait_on_stream"),
-		.wait_on_correlation = (uint32_t)number(r, "wait_on_cuda_event_record_corr_id")};
+		.cuda_event = (uint32_t)number(json, "wait_on_cuda_event_id"),
+		.has_wait_on = has(json, "wait_on_stream"),
+		.wait_on_stream = (uint32_t)number(json, "wait_on_stream"),
+		.wait_on_correlation = (uint32_t)number(json, "wait_on_cuda_event_record_corr_id")};
 }
 
 static int give_gpu(struct gt_events_json *json, const struct gt_record *r, enum gt_event_kind kind,
@@ -191,16 +231,16 @@ static int give_gpu(struct gt_events_json *json, const struct gt_record *r, enum
 {
 	event->kind = kind;
 	event->tid = 0;
-	event->place = (struct gt_place){.device = (uint32_t)number(r, "device"),
-					 .context = (uint32_t)number(r, "context"),
-					 .stream = (uint32_t)number(r, "stream"),
-					 .channel = (uint32_t)number(r, "channel"),
-					 .has_channel = has(r, "channel")};
-	event->launch.nvtx = string(json, r, "nvtx");
+	event->place = (struct gt_place){.device = (uint32_t)number(json, "device"),
+					 .context = (uint32_t)number(json, "context"),
+					 .stream = (uint32_t)number(json, "stream"),
+					 .channel = (uint32_t)number(json, "channel"),
+					 .has_channel = has(json, "channel")};
+	event->launch.nvtx = string(json, "nvtx");
 	/* learnt here when the call itself carries no stack */
-	gt_events_json_stack(json, r, "stack", "frames", "modules");
+	gt_events_json_stack(json, "stack", "frames", "modules");
 	event->launch.forward =
-		gt_events_json_stack(json, r, "forward stack", "forward frames", "forward modules");
+		gt_events_json_stack(json, "forward stack", "forward frames", "forward modules");
 	if (kind == GT_EVENT_KERNEL)
 		make_kernel(json, r, event);
 	else if (kind == GT_EVENT_SYNC)
@@ -216,14 +256,14 @@ static int give_api(struct gt_events_json *json, const struct gt_record *r, bool
 		    struct gt_event *event)
 {
 	event->kind = GT_EVENT_API;
-	event->stack = gt_events_json_stack(json, r, "stack", "frames", "modules");
+	event->stack = gt_events_json_stack(json, "stack", "frames", "modules");
 	event->api = (struct gt_api_event){
 		.domain = is_driver ? GT_API_DRIVER : GT_API_RUNTIME,
-		.cbid = (uint32_t)number(r, "cbid"),
-		.result = (int32_t)number(r, "result"),
-		.op = number(r, "External id"),
+		.cbid = (uint32_t)number(json, "cbid"),
+		.result = (int32_t)number(json, "result"),
+		.op = number(json, "External id"),
 		/* a call that starts none says who made it in words */
-		.enqueues = json->has_gpu_work && !has(r, "launched by") &&
+		.enqueues = json->has_gpu_work && !has(json, "launched by") &&
 			    (event->stack || gt_events_json_has_arrow(json, event->correlation)),
 		.name = gt_events_json_string(json, &r->name)};
 	return gt_events_give(json->events, event);
@@ -232,21 +272,21 @@ static int give_api(struct gt_events_json *json, const struct gt_record *r, bool
 static int give_range(struct gt_events_json *json, const struct gt_record *r,
 		      enum gt_event_kind kind, bool on_gpu, struct gt_event *event)
 {
-	const struct gt_string *color = string(json, r, "color");
-	const struct gt_string *payload = string(json, r, "payload");
+	const struct gt_string *color = string(json, "color");
+	const struct gt_string *payload = string(json, "payload");
 	const struct gt_events_json_row *row = gt_events_json_row(json, r->pid, r->tid);
 
 	event->kind = kind;
-	event->stack = gt_events_json_stack(json, r, "stack", "frames", "modules");
+	event->stack = gt_events_json_stack(json, "stack", "frames", "modules");
 	event->range = (struct gt_range_event){.name = gt_events_json_string(json, &r->name),
-					       .domain = string(json, r, "domain"),
-					       .category = string(json, r, "category"),
-					       .id = number(r, "External id"),
-					       .unfinished = has(r, "unfinished"),
+					       .domain = string(json, "domain"),
+					       .category = string(json, "category"),
+					       .id = number(json, "External id"),
+					       .unfinished = has(json, "unfinished"),
 					       .is_operator = is_named(&r->cat, "cpu_op"),
-					       .has_sequence = has(r, "Sequence number"),
-					       .sequence = number(r, "Sequence number"),
-					       .dims = raw(json, r, "Input Dims"),
+					       .has_sequence = has(json, "Sequence number"),
+					       .sequence = number(json, "Sequence number"),
+					       .dims = raw(json, "Input Dims"),
 					       .on_gpu = on_gpu,
 					       .detached = !on_gpu && row};
 	if (color)
@@ -282,13 +322,13 @@ static int give_frame(struct gt_events_json *json, const struct gt_record *r,
 		      struct gt_event *event)
 {
 	const struct gt_events_json_row *row = gt_events_json_row(json, r->pid, r->tid);
-	const struct gt_string *text = string(json, r, "frame");
+	const struct gt_string *text = string(json, "frame");
 
 	event->kind = GT_EVENT_FRAME;
 	event->tid = row ? row->owner : event->tid;
 	event->frame =
 		(struct gt_frame_event){.frame = text ? gt_events_json_frame(json, text) : NULL,
-					.calls = number(r, "calls")};
+					.calls = number(json, "calls")};
 	if (!event->frame.frame) {
 		json->events->strange++;
 		return 0;
@@ -301,11 +341,11 @@ static int give_sample(struct gt_events_json *json, const struct gt_record *r,
 		       struct gt_event *event)
 {
 	const struct gt_events_json_row *row = gt_events_json_row(json, r->pid, r->tid);
-	const struct gt_string *state = string(json, r, "state");
+	const struct gt_string *state = string(json, "state");
 
 	event->kind = GT_EVENT_SAMPLE;
 	event->tid = row ? row->owner : event->tid;
-	event->stack = gt_events_json_stack(json, r, "stack", "frames", "modules");
+	event->stack = gt_events_json_stack(json, "stack", "frames", "modules");
 	event->sample.waiting = state && !strcmp(state->text, "waiting");
 	return gt_events_give(json->events, event);
 }
@@ -391,14 +431,15 @@ static int give_note(struct gt_events_json *json, const struct gt_record *r, boo
 	if (of_process)
 		event->tid = 0;
 	event->note = (struct gt_note_event){.name = text_of(gt_events_json_string(json, &r->name)),
-					     .what = text_of(string(json, r, "what")),
-					     .cause = text_of(string(json, r, "cause"))};
+					     .what = text_of(string(json, "what")),
+					     .cause = text_of(string(json, "cause"))};
 	if (member.found && gt_span_int(&member.value, &value)) {
 		event->note.count = (uint64_t)value;
 		if (!gt_span_is(&member.key, "count", 5))
 			event->note.of_what = text_of(gt_events_json_string(json, &member.key));
 	}
-	if (find(r, "duration (us)", &span) && gt_span_ns(&span, &value) && value > 0)
+	if (gt_events_json_arg(json, "duration (us)", &span) && gt_span_ns(&span, &value) &&
+	    value > 0)
 		event->end = event->start + (uint64_t)value;
 	return gt_events_give(json->events, event);
 }
@@ -408,7 +449,7 @@ static int give_note(struct gt_events_json *json, const struct gt_record *r, boo
 /* "thread_name": of a thread, or of a row that says whose it is. */
 static int take_name(struct gt_events_json *json, const struct gt_record *r)
 {
-	const struct gt_string *name = string(json, r, "name");
+	const struct gt_string *name = string(json, "name");
 	struct gt_event event = {.kind = GT_EVENT_THREAD, .tid = (uint32_t)r->tid};
 	unsigned int thread;
 
@@ -473,6 +514,7 @@ int gt_events_json_take(struct gt_events_json *json, const struct gt_record *r)
 				 .end = start + (r->has_dur && r->dur > 0 ? (uint64_t)r->dur : 0),
 				 .correlation = (uint32_t)gt_record_int(r, GT_ARG_CORRELATION, 0)};
 
+	look_at_args(json, r);
 	switch (r->ph) {
 	case 'M':
 		return take_name(json, r);

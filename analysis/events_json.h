@@ -22,6 +22,15 @@ struct gt_events_json_row {
 	uint32_t context;
 };
 
+#define GT_EVENTS_JSON_ARGS 64
+
+/* The arguments of the record that is being taken. */
+struct gt_events_json_args {
+	const struct gt_span *whole;
+	size_t count; /* beyond GT_EVENTS_JSON_ARGS: they are not all here */
+	struct gt_span key[GT_EVENTS_JSON_ARGS], value[GT_EVENTS_JSON_ARGS];
+};
+
 struct gt_events_json_module {
 	const struct gt_string *path, *build_id;
 };
@@ -31,6 +40,7 @@ struct gt_events_json {
 	const char *path;
 	int64_t base;
 	bool has_facts, has_gpu_work;
+	struct gt_events_json_args args;
 	GT_VEC(struct gt_events_json_row) rows;
 	GT_VEC(struct gt_events_json_module) modules;
 	GT_VEC(struct gt_place) streams;  /* each with the context that first used it */
@@ -45,9 +55,12 @@ int gt_events_json_take(struct gt_events_json *json, const struct gt_record *rec
 const struct gt_string *gt_events_json_string(struct gt_events_json *json,
 					      const struct gt_span *span);
 
+/* An argument of the record that is being taken. False: it has none of that name. */
+bool gt_events_json_arg(const struct gt_events_json *json, const char *key,
+			struct gt_span *ret_value);
+
 /* The stack that the arguments of these names tell; its frames are learnt from where they stand. */
-const struct gt_stack *gt_events_json_stack(struct gt_events_json *json,
-					    const struct gt_record *record, const char *id,
+const struct gt_stack *gt_events_json_stack(struct gt_events_json *json, const char *id,
 					    const char *frames, const char *modules);
 
 /* The frame that such a text in "frames" stands for. NULL: no memory. */

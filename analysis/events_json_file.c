@@ -227,22 +227,21 @@ static struct gt_stack *learn(struct gt_events_json *json, uint32_t id, const st
 	return stack;
 }
 
-const struct gt_stack *gt_events_json_stack(struct gt_events_json *json,
-					    const struct gt_record *record, const char *id_key,
+const struct gt_stack *gt_events_json_stack(struct gt_events_json *json, const char *id_key,
 					    const char *frames_key, const char *modules_key)
 {
 	struct gt_span id, frames, modules = {0};
 	int64_t number;
 
-	if (record->args.kind != GT_SPAN_OBJECT || !gt_span_member(&record->args, id_key, &id) ||
-	    !gt_span_int(&id, &number) || number <= 0 || number >= MAX_STACK)
+	if (!gt_events_json_arg(json, id_key, &id) || !gt_span_int(&id, &number) || number <= 0 ||
+	    number >= MAX_STACK)
 		return NULL;
 	while (json->stacks.count <= (size_t)number)
 		if (!gt_vec_push(&json->stacks, NULL))
 			return NULL;
-	if (!json->stacks.at[number] && gt_span_member(&record->args, frames_key, &frames) &&
+	if (!json->stacks.at[number] && gt_events_json_arg(json, frames_key, &frames) &&
 	    frames.kind == GT_SPAN_ARRAY) {
-		gt_span_member(&record->args, modules_key, &modules);
+		gt_events_json_arg(json, modules_key, &modules);
 		json->stacks.at[number] = learn(json, (uint32_t)number, &frames, &modules);
 	}
 	return json->stacks.at[number];
