@@ -61,6 +61,7 @@ class Children(unittest.TestCase):
         traced = self.check([CHILDREN, "daemon"], 1)
         self.assertIn("the files of the program hold 0 bytes", traced.stdout)
 
+    @unittest.skipIf("tsan" in harness.preloading.RUNTIMES, "its runtime is too late in Python")
     def test_python(self):
         for method in ("fork", "spawn", "forkserver"):
             with self.subTest(method=method):
