@@ -378,6 +378,7 @@ static void take_words(struct gt_events_json *json, const struct gt_header *head
 	copy_text(json, header, "cupti_path", facts->cupti_path, sizeof(facts->cupti_path));
 	copy_text(json, header, "mode_reason", facts->mode_reason, sizeof(facts->mode_reason));
 	copy_text(json, header, "python", facts->python, sizeof(facts->python));
+	copy_text(json, header, "frameworks", facts->frameworks, sizeof(facts->frameworks));
 	copy_text(json, header, "options", facts->options, sizeof(facts->options));
 	copy_text(json, header, "command", facts->command, sizeof(facts->command));
 }

@@ -87,7 +87,7 @@ static const struct place texts[] = {
 	PLACE(gt_facts, "process", process),       PLACE(gt_facts, "hostname", host),
 	PLACE(gt_facts, "cupti_path", cupti_path), PLACE(gt_facts, "mode_reason", mode_reason),
 	PLACE(gt_facts, "python", python),         PLACE(gt_facts, "options", options),
-	PLACE(gt_facts, "command", command),
+	PLACE(gt_facts, "command", command),       PLACE(gt_facts, "frameworks", frameworks),
 };
 
 static const struct place pointers[] = {

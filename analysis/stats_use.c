@@ -189,6 +189,18 @@ static size_t print_unknown(const struct gt_model *model, FILE *out)
 	return 1;
 }
 
+/* --pytorch or --python-functions that came to nothing. */
+static size_t print_frameworks(const struct gt_model *model, FILE *out)
+{
+	char text[400];
+
+	if (!gt_header_text(&model->reading.header, "metadata", "frameworks", text, sizeof(text)) ||
+	    !strstr(text, ": off: "))
+		return 0;
+	fprintf(out, "  frameworks: %s\n", text);
+	return 1;
+}
+
 static size_t print_odd(const struct gt_model *model, FILE *out)
 {
 	const struct gt_odd *odd = &model->odd;
@@ -244,6 +256,7 @@ size_t gt_stats_losses(const struct gt_job *job, FILE *out)
 		here += print_cut(&model->reading, memory);
 		here += print_ledger(model, memory);
 		here += print_notes(model, memory);
+		here += print_frameworks(model, memory);
 		here += print_odd(model, memory);
 		fclose(memory);
 		if (here)

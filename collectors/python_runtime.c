@@ -24,6 +24,8 @@ enum symbol {
 	IS_FINALIZING_OLD, /* to 3.12 */
 	VERSION,           /* from 3.11 on */
 	GET_VERSION,
+	NO_SITE,
+	IGNORE_ENVIRONMENT,
 	DEBUG_BUILD, /* exists where reference counts are checked */
 	SYMBOL_COUNT_
 };
@@ -38,6 +40,8 @@ static const char *const names[SYMBOL_COUNT_] = {
 	[IS_FINALIZING_OLD] = "_Py_IsFinalizing",
 	[VERSION] = "Py_Version",
 	[GET_VERSION] = "Py_GetVersion",
+	[NO_SITE] = "Py_NoSiteFlag",
+	[IGNORE_ENVIRONMENT] = "Py_IgnoreEnvironmentFlag",
 	[DEBUG_BUILD] = "_Py_NegativeRefcount",
 };
 
@@ -138,4 +142,22 @@ const char *gt_python_runtime_find(struct gt_python_runtime *ret_runtime)
 	if (handle)
 		dlclose(handle);
 	return why;
+}
+
+static bool is_set(uintptr_t flag)
+{
+	return flag && *(const volatile int *)flag != 0;
+}
+
+const char *gt_python_runtime_isolation(void)
+{
+	struct search search = {0};
+
+	if (!dl_iterate_phdr(look_in, &search))
+		return NULL;
+	if (is_set(search.found[IGNORE_ENVIRONMENT]))
+		return "off: Python was started with -E or -I, which ignore PYTHONPATH";
+	if (is_set(search.found[NO_SITE]))
+		return "off: Python was started with -S, which leaves sitecustomize out";
+	return "";
 }

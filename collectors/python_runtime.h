@@ -26,4 +26,11 @@ struct gt_python_runtime {
  */
 const char *gt_python_runtime_find(struct gt_python_runtime *ret_runtime);
 
+/*
+ * Why the interpreter of this process leaves out a sitecustomize that PYTHONPATH leads to: "off: " and a
+ * phrase, empty where it does not, NULL where there is no interpreter. Takes the lock of the loader's
+ * list. Not on a hot path.
+ */
+const char *gt_python_runtime_isolation(void);
+
 #endif

@@ -25,6 +25,7 @@
 #include "core/thread.h"
 #include "preload/background.h"
 #include "preload/calls.h"
+#include "preload/frameworks.h"
 #include "preload/ranges.h"
 #include "preload/samples.h"
 #include "preload/session_internal.h"
@@ -214,6 +215,7 @@ static bool work_once(struct gt_session *s, uint64_t *ret_work)
 			return false;
 		*ret_work += drain_once(s);
 		tell_losses(s);
+		gt_frameworks_tell(s);
 		flush_writer(s, false);
 	}
 	let_go();
@@ -252,6 +254,7 @@ static void close_ledger(struct gt_session *s)
 	count[GT_LEDGER_CLOCK_STEPS] = s->clock.steps;
 	count[GT_LEDGER_STACKS_REFUSED] += gt_stacks_refused(s->stacks);
 	gt_stacks_count_python(s);
+	gt_frameworks_tell(s);
 	if (s->graph_nodes)
 		count[GT_LEDGER_GRAPH_NODES_LOST] = gt_graph_nodes_lost(s->graph_nodes);
 	count[GT_LEDGER_STRINGS_REFUSED] = gt_intern_refused(s->strings);

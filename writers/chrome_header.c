@@ -129,6 +129,7 @@ static void put_metadata(const struct gt_facts *facts, struct gt_json *json, uns
 	put_optional(json, "mode", facts->mode);
 	put_optional(json, "unwinder", facts->unwinder);
 	put_optional(json, "python", facts->python);
+	put_optional(json, "frameworks", facts->frameworks);
 	if (cut < 3) {
 		put_optional(json, "mode_reason", facts->mode_reason);
 		put_optional(json, "cupti_path", facts->cupti_path);

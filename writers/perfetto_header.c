@@ -191,6 +191,7 @@ static void put_words(struct gt_proto *out, const struct gt_facts *facts)
 		{"mode", facts->mode},
 		{"mode_reason", facts->mode_reason},
 		{"python", facts->python},
+		{"frameworks", facts->frameworks},
 		{"unwinder", facts->unwinder},
 		{"options", facts->options},
 		{"command", facts->command},

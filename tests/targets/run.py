@@ -337,6 +337,31 @@ def check_ledger(trace, failures):
                    + ledger["calls_open_at_end"])
 
 
+UNKNOWN = {"line": "(no call stack)", "function": "(no call stack)", "stack": "(no call stack)",
+           "op": "(no operator)", "nvtx": "(no range)"}
+
+
+def check_sums(arguments, trace, failures):
+    """However GPU time is told apart, its parts are the whole; what has no name stands under one."""
+    whole = sum(trace.duration(event) for event in trace.gpu)
+    stackless = sum(trace.duration(event) for event in trace.gpu if "stack" not in event["args"])
+    for by, unknown in UNKNOWN.items():
+        result = subprocess.run([os.path.join(arguments.build, "cli", "gputrace-cli"), "stats",
+                                 "--by=" + by, "--format=json", trace.path],
+                                capture_output=True, text=True, check=True)
+        rows = json.loads(result.stdout)["gpu_by_" + by]
+        failures.equal("GPU time by " + by, sum(row["Total Time (ns)"] for row in rows), whole)
+        failures.equal("operations by " + by, sum(row["Instances"] for row in rows),
+                       len(trace.gpu))
+        nameless = sum(row["Total Time (ns)"] for row in rows if row["Name"] == unknown)
+        if by in ("line", "function", "stack"):
+            failures.equal("GPU time of no known " + by, nameless, stackless)
+        for row in rows:
+            if row.get("Inside Time (ns)", whole) > whole or \
+                    row.get("Inside Time (ns)", whole) < row["Total Time (ns)"]:
+                failures.add("by %s: inside %s", by, row)
+
+
 def lint(arguments, path, failures):
     result = subprocess.run([sys.executable,
                              os.path.join(arguments.source, "tests", "lint", "trace_lint.py"), path],
@@ -373,6 +398,7 @@ def check_trace(arguments, folder, stdout, failures):
         failures.equal("mode", trace.root["metadata"]["mode"], "hooks only")
         return
     calls, operations = read_truth(folder)
+    check_sums(arguments, trace, failures)
     check_links(trace, failures)
     check_created(trace, stdout, failures)
     check_truth_gpu(trace, operations, failures)

@@ -40,12 +40,12 @@ class Frameworks(unittest.TestCase):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
 
-    def run_program(self, python, program, *options, path=""):
+    def run_program(self, python, program, *options, path="", flags=()):
         """(what it expects, its other output, its trace); stderr has to be as without the tracer"""
         folder = os.path.join(self.folder.name, str(len(os.listdir(self.folder.name))))
         command = simcuda(os.path.join(SOURCE, "scripts", "gputrace"), "run", *options,
-                          "--quiet", "--output=" + folder, "--", python, "-B",
-                          os.path.join(HERE, program))
+                          "--quiet", "--output=" + folder, "--", *python.split(), "-B",
+                          *flags, os.path.join(HERE, program))
         environment = dict(os.environ, GPUTRACE_BUILD=BUILD, PYTHONPATH=path,
                            PYTHONDONTWRITEBYTECODE="1", **preloading.without_tracer())
         result = subprocess.run(command, env=environment, capture_output=True, text=True,
@@ -89,6 +89,35 @@ class Frameworks(unittest.TestCase):
         _, rest, trace, _ = self.run_program(sys.executable, "python_functions.py")
         self.assertEqual([e for e in trace.slices if e["cat"] == "user_annotation"], [])
         self.assertEqual(rest[0][:3], ["path", "False", "0"])
+
+    # ---- what became of it ----
+
+    def test_what_became_of_it(self):
+        both = "--pytorch", "--python-functions=step"
+        away = "off: PYTHONPATH did not lead to gputrace's sitecustomize"
+        ignored = "off: Python was started with -E or -I, which ignore PYTHONPATH"
+        left_out = "off: Python was started with -S, which leaves sitecustomize out"
+        for python, flags, wanted in (
+                (sys.executable, (), "pytorch: torch was not imported; python-functions: on"),
+                (sys.executable, ("-I",), f"pytorch: {ignored}; python-functions: {ignored}"),
+                (sys.executable, ("-E",), f"pytorch: {ignored}; python-functions: {ignored}"),
+                (sys.executable, ("-S",), f"pytorch: {left_out}; python-functions: {left_out}"),
+                (f"env -u PYTHONPATH {sys.executable}", (),
+                 f"pytorch: torch was not imported; python-functions: {away}")):
+            with self.subTest(flags=flags, python=python):
+                _, _, trace, result = self.run_program(python, "python_functions.py", *both,
+                                                       flags=flags)
+                self.assertEqual(result.stderr, "")
+                self.assertEqual(trace.root["metadata"]["frameworks"], wanted)
+                done = subprocess.run([os.path.join(BUILD, "cli", "gputrace-cli"), "stats",
+                                       "--summary", trace.path], capture_output=True, text=True,
+                                      check=True)
+                self.assertEqual(wanted in done.stdout, ": off: " in wanted)
+        _, _, trace, _ = self.run_program(sys.executable, "torch_operators.py", both[0],
+                                          path=os.path.join(HERE, "fake_torch"))
+        self.assertEqual(trace.root["metadata"]["frameworks"], "pytorch: on")
+        _, _, trace, _ = self.run_program(sys.executable, "python_functions.py")
+        self.assertNotIn("frameworks", trace.root["metadata"])
 
     # ---- --pytorch ----
 

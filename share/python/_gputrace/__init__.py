@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Watches a Python program for gputrace, as far as its environment asks for it."""
-import sys
 
 YES = ("1", "yes", "true", "on")
 
 
-def say(environment, text):
-    if environment.get("GPUTRACE_QUIET", "").lower() not in YES:
-        sys.stderr.write("gputrace: %s\n" % text)
+def tell(option, state):
+    """See library.tell. ctypes is imported when there is something to tell, not before."""
+    from _gputrace import library
+    library.tell(option, state)
 
 
 def start(environment):
-    """Starts what is asked for. A reason why something cannot be had is said on stderr, once."""
+    """Starts what is asked for. What came of it stands in the trace."""
     patterns = environment.get("GPUTRACE_PYTHON_FUNCTIONS", "")
     if patterns:
         from _gputrace import functions
-        functions.start(patterns, lambda text: say(environment, text))
+        functions.start(patterns, lambda state: tell("python-functions", state))
     if environment.get("GPUTRACE_PYTORCH", "").lower() in YES:
         from _gputrace import operators
         shapes = environment.get("GPUTRACE_PYTORCH_SHAPES", "").lower() in YES
-        operators.start(shapes, lambda text: say(environment, text))
+        operators.start(shapes, lambda state: tell("pytorch", state))

@@ -5,27 +5,14 @@ A pattern is one of fnmatch's, compared with "module.qualified_name" and with th
 alone. From CPython 3.12 on sys.monitoring tells which functions begin; those that are not chosen
 are switched off at their first call. Before, sys.setprofile sees every call of the program.
 A generator's range lasts from each resumption to the next yield."""
-import ctypes
 import fnmatch
-import os
 import sys
 import threading
 
+from _gputrace import library
+
 DOMAIN = b"Python"
 MAX_CODES = 1 << 20  # of functions that are remembered
-
-
-def find_library():
-    """libgputrace.so as it is loaded, or None."""
-    for name in (None, os.environ.get("CUDA_INJECTION64_PATH")):
-        try:
-            library = ctypes.PyDLL(name)
-            library.gputrace_range_push.argtypes = (ctypes.c_char_p, ctypes.c_char_p)
-            library.gputrace_range_pop.argtypes = (ctypes.c_char_p,)
-            return library
-        except (OSError, AttributeError):
-            pass
-    return None
 
 
 def qualified_name(code, frame):
@@ -124,12 +111,11 @@ def watch_by_profile(chosen, push, pop):
     sys.setprofile(on_event)
 
 
-def start(patterns, say):
-    library = find_library()
-    if library is None:
-        say("--python-functions: libgputrace.so is not loaded in this process")
+def start(patterns, tell):
+    found = library.find()
+    if found is None:
+        tell("off: libgputrace.so is not loaded in this process")
         return
     watch = watch_by_monitoring if hasattr(sys, "monitoring") else watch_by_profile
-    reason = watch(Chosen(patterns), library.gputrace_range_push, library.gputrace_range_pop)
-    if reason:
-        say("--python-functions: %s" % reason)
+    reason = watch(Chosen(patterns), found.gputrace_range_push, found.gputrace_range_pop)
+    tell("off: %s" % reason if reason else "on")

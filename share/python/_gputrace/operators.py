@@ -54,12 +54,12 @@ class Loader:
 class Operators:
     """The switch of each thread, and what keeps it out of the way of the program's profilers."""
 
-    def __init__(self, torch, shapes, say):
+    def __init__(self, torch, shapes, tell):
         self.profiler = torch.autograd.profiler
         self.own_enable = self.profiler._enable_profiler
         self.own_disable = self.profiler._disable_profiler
         self.shapes = shapes
-        self.say = say
+        self.tell = tell
         self.thread = threading.local()
         self.refused = False
 
@@ -91,7 +91,7 @@ class Operators:
             self.thread.on = True
         except Exception as error:
             self.refused = True
-            self.say("--pytorch: PyTorch refuses: %s" % str(error).splitlines()[0])
+            self.tell("off: PyTorch refuses: %s" % (str(error).splitlines() or ["?"])[0])
 
     def switch_off(self):
         if getattr(self.thread, "on", False):
@@ -105,6 +105,8 @@ class Operators:
         self.follow_threads()
         atexit.register(self.switch_off)
         self.switch_on()
+        if not self.refused:
+            self.tell("on")
 
     def enable_theirs(self, *arguments, **named):
         self.switch_off()
@@ -130,12 +132,12 @@ class Operators:
         threading.Thread._bootstrap_inner = watched
 
 
-def start(shapes, say):
+def start(shapes, tell):
     def ready(torch):
         try:
-            Operators(torch, shapes, say).install()
+            Operators(torch, shapes, tell).install()
         except Exception as error:
-            say("--pytorch: this PyTorch is not known: %r" % (error,))
+            tell("off: this PyTorch is not known: %r" % (error,))
 
     if "torch" in sys.modules:
         ready(sys.modules["torch"])
