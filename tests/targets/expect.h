@@ -15,6 +15,8 @@
  *   expect payload NAME TEXT               what a range carries
  *   expect mark NAME COUNT
  *   expect counter NAME COUNT
+ *   expect unfinished NAME COUNT           ranges of that name that nobody ended
+ *   expect ledger KEY COUNT                what the trace says of losses; ranges_lost is 0 if not told
  *
  * All GPU work must be expected; calls that are not named are allowed.
  */
@@ -82,6 +84,16 @@ static inline void expect_mark(const char *name, int count)
 static inline void expect_counter(const char *name, int count)
 {
 	printf("expect\tcounter\t%s\t%d\n", name, count);
+}
+
+static inline void expect_unfinished(const char *name, int count)
+{
+	printf("expect\tunfinished\t%s\t%d\n", name, count);
+}
+
+static inline void expect_ledger(const char *key, int count)
+{
+	printf("expect\tledger\t%s\t%d\n", key, count);
 }
 
 /* A CUDA error ends the target: the runner then fails on its exit status. */

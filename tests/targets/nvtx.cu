@@ -222,6 +222,7 @@ int main(void)
 	expect_nvtx("bare", "", 1);
 	expect_nvtx("bare", "never closed", 1);
 	expect_range("never closed", "", 1);
+	expect_unfinished("never closed", 1);
 	expect_shadow("open before CUDA", 1);
 	expect_shadow("never closed", 1);
 	expect_kernel("first(int*)", 5, "launch_first(CUstream_st*)");

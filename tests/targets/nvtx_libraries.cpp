@@ -11,11 +11,18 @@
 #define TEXT_OF(name) #name
 #define TEXT(name)    TEXT_OF(name)
 
-extern "C" __attribute__((visibility("default"))) void annotate(void (*inside)(void))
+/* Also in a domain that another library has made; returns one of its own. */
+extern "C" __attribute__((visibility("default"))) nvtxDomainHandle_t annotate(
+	void (*inside)(void), nvtxDomainHandle_t foreign)
 {
+	nvtx3::event_attributes attributes{"in a foreign domain"};
+
 	nvtxRangePushA(TEXT(GT_LIBRARY));
+	nvtxDomainRangePushEx(foreign, attributes.get());
 	inside();
+	nvtxDomainRangePop(foreign);
 	nvtxRangePop();
+	return nvtxDomainCreateA("of a library");
 }
 
 #else
@@ -32,6 +39,8 @@ struct my_domain {
 	static constexpr char const *name{"cpp"};
 };
 
+typedef nvtxDomainHandle_t annotate_fn(void (*)(void), nvtxDomainHandle_t);
+
 static void *buffer;
 
 extern "C" __attribute__((noinline)) void clear(void)
@@ -42,15 +51,18 @@ extern "C" __attribute__((noinline)) void clear(void)
 static void in_library(const char *path)
 {
 	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	void (*annotate)(void (*)(void)) =
-		library ? (void (*)(void (*)(void)))dlsym(library, "annotate") : NULL;
+	annotate_fn *annotate = library ? (annotate_fn *)dlsym(library, "annotate") : NULL;
+	nvtx3::event_attributes attributes{"after its library"};
+	nvtxDomainHandle_t domain;
 
 	if (!annotate) {
 		fprintf(stderr, "%s\n", dlerror());
 		exit(1);
 	}
-	annotate(clear);
+	domain = annotate(clear, nvtxDomainCreateA("of the program"));
 	dlclose(library);
+	nvtxDomainRangePushEx(domain, attributes.get());
+	nvtxDomainRangePop(domain);
 }
 
 static void *annotate_much(void *)
@@ -90,6 +102,9 @@ int main(int argc, char **argv)
 	expect_range("library_1", "", 2);
 	expect_range("library_2", "", 1);
 	expect_range("library_3", "", 1);
+	expect_range("in a foreign domain", "of the program", 4);
+	expect_range("after its library", "of a library", 4);
+	expect_shadow("in a foreign domain", 4);
 	expect_shadow("outer", 1);
 	expect_shadow("inner", 1);
 	expect_shadow("unique", 1);
