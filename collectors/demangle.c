@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectors/mangled.h"
 #include "core/forkgate.h"
 #include "core/memory.h"
 
@@ -82,6 +83,8 @@ static const struct gt_string *make_readable(struct gt_demangle *demangle,
 	char *text;
 	int status;
 
+	if (gt_mangled_expansion(name->text, name->length) > GT_DEMANGLE_TEXT_MAX)
+		return name;
 	if (!demangle->has_looked) {
 		demangle->has_looked = true;
 		demangle->call = find_demangler();

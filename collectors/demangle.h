@@ -13,8 +13,13 @@
 
 #include "core/intern.h"
 
-/* Longer names stay mangled. The demangler needs up to 100 bytes of stack for each byte of a name. */
-#define GT_DEMANGLE_MAX 2048
+/* Longer names stay mangled. The demangler needs up to 100 bytes of stack for each byte of a name.
+ * libstdc++'s own limit is lower: it takes names of at most 1024 bytes (2048 components, two a byte). */
+#define GT_DEMANGLE_MAX      2048
+
+/* So do names that would become longer than this (collectors/mangled.h): there is no telling the
+ * demangler when to stop. */
+#define GT_DEMANGLE_TEXT_MAX (1u << 20)
 
 struct gt_demangle;
 
