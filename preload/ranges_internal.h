@@ -61,6 +61,7 @@ struct gt_range_end {
 struct gt_range_steps {
 	const char *wanted;            /* their name, "auto", or "" */
 	const struct gt_string *found; /* auto: their name, NULL: not known yet */
+	uint32_t tid;                  /* auto: their thread */
 	uint64_t count;
 	uint32_t seen_count;
 	struct { /* auto: the newest ranges that would be steps if they came again */
