@@ -45,6 +45,12 @@ bool gt_coexist_is_due(struct gt_session *s, uint64_t now, bool flushed)
 	return true;
 }
 
+/* What was waited for before the flush began must have come with it. */
+static bool is_unanswered(const struct gt_session *s, uint64_t flush)
+{
+	return s->emit.waited && s->emit.waited < gt_clock_from_monotonic(&s->clock, flush);
+}
+
 struct gt_cupti_signs gt_coexist_signs(const struct gt_session *s, uint64_t now, bool flushed)
 {
 	const uint64_t *count = s->ledger.count;
@@ -54,7 +60,7 @@ struct gt_cupti_signs gt_coexist_signs(const struct gt_session *s, uint64_t now,
 		.calls = gt_threads_sum(GT_THREAD_CALLS_SEEN),
 		.records = count[GT_LEDGER_RECORDS_KERNEL] + count[GT_LEDGER_RECORDS_MEMCPY] +
 			   count[GT_LEDGER_RECORDS_MEMSET],
-		.unanswered = flushed && s->emit.unanswered && s->emit.waited,
+		.unanswered = flushed && is_unanswered(s, now),
 	};
 }
 

@@ -40,7 +40,8 @@ bool gt_coexist_is_due(struct gt_session *session, uint64_t now, bool flushed);
 /* The look itself. Drain thread, NOT holding the session: it calls CUPTI. @now: CLOCK_MONOTONIC ns. */
 void gt_coexist_look(struct gt_session *session, const struct gt_cupti_signs *signs);
 
-/* What the session knows of CUPTI's doings. Drain thread, holding. */
+/* What the session knows of CUPTI's doings. @flushed: what was there at @now has been fetched since. Drain
+ * thread, holding. */
 struct gt_cupti_signs gt_coexist_signs(const struct gt_session *session, uint64_t now,
 				       bool flushed);
 

@@ -126,14 +126,15 @@ static void watch_call(struct gt_emit *emit, const struct gt_event *event,
 {
 	if (what->kernels && what->expects && !what->own_id && !emit->unanswered)
 		emit->unanswered = event->end;
-	else if (what->waits && emit->unanswered && event->start >= emit->unanswered)
-		emit->waited = true;
+	else if (what->waits && emit->unanswered && event->start >= emit->unanswered &&
+		 !emit->waited)
+		emit->waited = event->end;
 }
 
 static void see_record(struct gt_emit *emit)
 {
 	emit->unanswered = 0;
-	emit->waited = false;
+	emit->waited = 0;
 }
 
 void gt_emit_call(struct gt_session *session, const struct gt_event *event,

@@ -29,7 +29,7 @@ struct gt_emit {
 	struct gt_waiting unlinked; /* GPU operations whose call has not returned yet */
 	uint64_t newest;            /* trace ns of the latest end, for what has to be closed */
 	uint64_t unanswered; /* trace ns of the first kernel launch since the last GPU record */
-	bool waited;         /* the program has waited for it */
+	uint64_t waited;     /* trace ns since when the program has waited for it */
 	uint64_t unexpected; /* launches that no record can be joined to */
 };
 
