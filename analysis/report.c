@@ -159,7 +159,9 @@ static int print_timeline(const struct page *page)
 		fprintf(page->out, "<i style=\"background:%s\"></i>%s", strips[s].color,
 			strips[s].name);
 	fprintf(page->out,
-		"</p>\n<svg viewBox=\"0 0 1200 %d\" font-family=\"sans-serif\" "
+		"</p>\n<svg viewBox=\"0 0 1200 %d\" role=\"img\" aria-label=\"how busy each device "
+		"was "
+		"over time\" font-family=\"sans-serif\" "
 		"shape-rendering=\"crispEdges\">\n",
 		shown * 64 + 18);
 	for (int i = 0; !rc && i < shown; i++)
@@ -192,7 +194,9 @@ static void print_overlap(const struct page *page)
 		fprintf(page->out, "<i style=\"background:%s\"></i>%s", parts[p].color,
 			parts[p].name);
 	fprintf(page->out,
-		"</p>\n<svg viewBox=\"0 0 1200 %d\" font-family=\"sans-serif\" font-size=\"11\">\n",
+		"</p>\n<svg viewBox=\"0 0 1200 %d\" role=\"img\" aria-label=\"what the time of "
+		"each "
+		"device went into\" font-family=\"sans-serif\" font-size=\"11\">\n",
 		page->use_count * 22 + 2);
 	for (int i = 0; i < page->use_count; i++) {
 		const struct gt_device_use *use = &page->uses[i];
@@ -234,7 +238,7 @@ static void print_table(const struct gt_table *table, FILE *out)
 	fputs("</h3>\n<table><thead><tr>", out);
 	for (size_t c = 0; c < table->width; c++)
 		if (table->columns[c].brief)
-			fprintf(out, "<th%s>%s</th>",
+			fprintf(out, "<th scope=\"col\" tabindex=\"0\"%s>%s</th>",
 				table->columns[c].kind <= GT_COLUMN_CODE ? " class=\"t\"" : "",
 				table->columns[c].brief);
 	fputs("</tr></thead><tbody>\n", out);
@@ -331,6 +335,7 @@ static int print_flame(const struct page *page)
 static void print_memory_of(const struct page *page, const struct gt_model *model, uint32_t device)
 {
 	int64_t first = INT64_MAX, last = INT64_MIN, most = 1;
+	struct gt_memory_point high = {0};
 	size_t count = 0, step, k = 0;
 	char text[64];
 
@@ -348,17 +353,22 @@ static void print_memory_of(const struct page *page, const struct gt_model *mode
 		return;
 	step = count / MAX_POINTS + 1;
 	fprintf(page->out,
-		"<p>rank %d GPU %u, at most %s</p>\n<svg viewBox=\"0 0 1200 110\"><polyline "
-		"fill=\"none\" "
+		"<p>rank %d GPU %u, at most %s</p>\n<svg viewBox=\"0 0 1200 110\" role=\"img\" "
+		"aria-label=\"memory in use over time\"><polyline fill=\"none\" "
 		"stroke=\"#8a4fbf\" stroke-width=\"1.5\" points=\"",
 		model->rank, device, gt_table_bytes((double)most, text, sizeof(text)));
+	/* of the points that one stands for, the highest: a peak is what the line is for */
 	for (size_t i = 0; i < model->memory.count; i++) {
 		const struct gt_memory_point *point = &model->memory.at[i];
 
-		if (point->device == device && k++ % step == 0)
+		if (point->device != device)
+			continue;
+		if (k++ % step == 0 || point->bytes > high.bytes)
+			high = *point;
+		if (k % step == 0 || k == count)
 			fprintf(page->out, "%.1f,%.1f ",
-				(double)(point->ts - first) * 1200 / (double)(last - first),
-				105 - (double)point->bytes * 100 / (double)most);
+				(double)(high.ts - first) * 1200 / (double)(last - first),
+				105 - (double)high.bytes * 100 / (double)most);
 	}
 	fputs("\"/></svg>\n", page->out);
 }

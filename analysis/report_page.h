@@ -29,7 +29,7 @@ static const char report_style[] =
 	"border-color:#444}"
 	"pre{background:#26272a}svg text{fill:#ddd}svg .box text{fill:#111}}";
 
-/* A click on a column's title sorts by it, numbers falling first. */
+/* A click on a column's title, or Enter, sorts by it, numbers falling first. */
 static const char report_script[] =
 	"document.querySelectorAll('th').forEach(function(th){th.addEventListener('click',function("
 	"){"
@@ -39,6 +39,10 @@ static const char report_script[] =
 	"var down=th.dataset.down!=='1';th.dataset.down=down?'1':'';rows.sort(function(a,b){"
 	"var x=a.cells[i].dataset.v,y=b.cells[i].dataset.v;var d=x===undefined||y===undefined?"
 	"a.cells[i].textContent.localeCompare(b.cells[i].textContent):y-x;return down?d:-d;});"
-	"rows.forEach(function(r){body.appendChild(r);});});});";
+	"rows.forEach(function(r){body.appendChild(r);});"
+	"th.parentNode.querySelectorAll('th').forEach(function(o){o.removeAttribute('aria-sort');})"
+	";"
+	"th.setAttribute('aria-sort',down?'descending':'ascending');});"
+	"th.addEventListener('keydown',function(e){if(e.key==='Enter')th.click();});});";
 
 #endif

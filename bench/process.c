@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 /* The first line of a file of a thread, "" when it is gone. */
 static void read_line(const char *tid, const char *file, char *ret_line, int size)
@@ -45,17 +46,9 @@ double gt_bench_thread_cpu(const char *name)
 	return sum;
 }
 
-/* getrusage's figure would be that of the program before exec too. */
 long gt_bench_peak_rss(void)
 {
-	FILE *status = fopen("/proc/self/status", "re");
-	char line[128];
-	long kib = 0;
+	struct rusage usage;
 
-	while (status && fgets(line, sizeof(line), status))
-		if (sscanf(line, "VmHWM: %ld", &kib) == 1)
-			break;
-	if (status)
-		fclose(status);
-	return kib;
+	return getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_maxrss : 0;
 }
