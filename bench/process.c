@@ -7,7 +7,6 @@
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 
 /* The first line of a file of a thread, "" when it is gone. */
 static void read_line(const char *tid, const char *file, char *ret_line, int size)
@@ -46,9 +45,17 @@ double gt_bench_thread_cpu(const char *name)
 	return sum;
 }
 
+/* getrusage's figure would be that of the program before exec too. */
 long gt_bench_peak_rss(void)
 {
-	struct rusage usage;
+	FILE *status = fopen("/proc/self/status", "re");
+	char line[128];
+	long kib = 0;
 
-	return getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_maxrss : 0;
+	while (status && fgets(line, sizeof(line), status))
+		if (sscanf(line, "VmHWM: %ld", &kib) == 1)
+			break;
+	if (status)
+		fclose(status);
+	return kib;
 }

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -166,6 +167,8 @@ static _Noreturn void become(const struct gt_bench *bench, const struct gt_bench
 	if (errors >= 0)
 		dup2(errors, STDERR_FILENO);
 	set_environment(bench, level, t);
+	signal(SIGINT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
 	alarm(PATIENCE_S);
 	execvp(words->word[0], (char *const *)words->word);
 	_exit(127);

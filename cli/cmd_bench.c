@@ -2,7 +2,7 @@
  *
  * gputrace bench: what tracing costs on this machine, by level and by cause.
  */
-#include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -103,16 +103,43 @@ static void note_obstacles(struct gt_bench *bench)
 	}
 }
 
+/* What was measured so far is told; the run that the signal hit is not. */
+static volatile sig_atomic_t stopped;
+
+static void stop(int number)
+{
+	stopped = 1;
+}
+
+static void run_one(struct gt_bench *bench, size_t repetition, size_t workload, size_t level)
+{
+	struct gt_bench_runs *runs = &bench->runs[workload][level];
+	size_t before = runs->count;
+
+	if (!bench->wanted_workload[workload] || !bench->wanted_level[level] || stopped)
+		return;
+	show(bench, repetition, workload, level);
+	gt_bench_run(bench, workload, level);
+	if (stopped) {
+		runs->count = before;
+		snprintf(runs->missing, sizeof(runs->missing), "%s", before ? "" : "interrupted");
+	}
+}
+
 /* Repetition by repetition, so that what else the machine does falls on all of them. */
 static void run_all(struct gt_bench *bench)
 {
+	signal(SIGINT, stop);
+	signal(SIGTERM, stop);
 	for (size_t i = 0; i < bench->repetitions; i++)
 		for (size_t w = 0; w < gt_bench_workload_count; w++)
 			for (size_t l = 0; l < gt_bench_level_count; l++)
-				if (bench->wanted_workload[w] && bench->wanted_level[l]) {
-					show(bench, i, w, l);
-					gt_bench_run(bench, w, l);
-				}
+				run_one(bench, i, w, l);
+	for (size_t w = 0; stopped && w < gt_bench_workload_count; w++)
+		for (size_t l = 0; l < gt_bench_level_count; l++)
+			if (!bench->runs[w][l].count && !bench->runs[w][l].missing[0])
+				snprintf(bench->runs[w][l].missing,
+					 sizeof(bench->runs[w][l].missing), "interrupted");
 	if (isatty(STDERR_FILENO))
 		fputs("\r\033[K", stderr);
 }
@@ -154,7 +181,7 @@ static int measure(struct gt_bench *bench, const struct gt_cmdline *args)
 	gt_bench_clean(bench);
 	how.whole_names = true;
 	gt_bench_print(bench, &how, stdout);
-	return GT_EXIT_OK;
+	return stopped ? GT_EXIT_FAILED : GT_EXIT_OK;
 }
 
 static int run_bench(const struct gt_cmdline *args)

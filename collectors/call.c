@@ -18,6 +18,7 @@
 struct call_state {
 	bool ready;
 	uint32_t depth;              /* calls entered and not left */
+	uint32_t source;             /* who told of the open one */
 	uintptr_t frame;             /* stack position of the outermost one */
 	struct gt_call_record *open; /* its slot; NULL: the ring was full */
 	uint32_t frames, python;     /* captured into the slot */
@@ -27,6 +28,9 @@ struct call_state {
 
 static uint32_t stack_depth;
 static _Atomic uint32_t own_correlation;
+static _Atomic uint32_t source;
+static void (*_Atomic enter_tag)(uint64_t id);
+static void (*_Atomic leave_tag)(void);
 
 void gt_call_configure(uint32_t depth)
 {
@@ -81,7 +85,13 @@ static void capture_stack(struct call_state *state, struct gt_call_record *recor
 
 static uint32_t next_own_correlation(void)
 {
-	return atomic_fetch_add_explicit(&own_correlation, 1, memory_order_relaxed) + 1;
+	return GT_CALL_OWN_IDS +
+	       atomic_fetch_add_explicit(&own_correlation, 1, memory_order_relaxed);
+}
+
+void gt_call_change_source(void)
+{
+	atomic_fetch_add(&source, 1);
 }
 
 /*
@@ -92,6 +102,30 @@ static uint32_t next_own_correlation(void)
 static bool is_nested(const struct call_state *state, uintptr_t frame)
 {
 	return state->depth > 0 && frame < state->frame;
+}
+
+void gt_call_set_tags(void (*enter)(uint64_t id), void (*leave)(void))
+{
+	atomic_store_explicit(&leave_tag, leave, memory_order_release);
+	atomic_store_explicit(&enter_tag, enter, memory_order_release);
+}
+
+static void tag_call(struct gt_call_record *record)
+{
+	void (*enter)(uint64_t) = atomic_load_explicit(&enter_tag, memory_order_acquire);
+
+	if (!enter)
+		return;
+	record->head.flags |= GT_CALL_TAGGED;
+	enter(record->correlation);
+}
+
+static void untag_call(void)
+{
+	void (*leave)(void) = atomic_load_explicit(&leave_tag, memory_order_acquire);
+
+	if (leave)
+		leave();
 }
 
 static void open_call(struct gt_thread *thread, struct call_state *state, uint16_t domain,
@@ -106,13 +140,34 @@ static void open_call(struct gt_thread *thread, struct call_state *state, uint16
 		gt_thread_count(thread, GT_THREAD_CALLS_LOST);
 		return;
 	}
-	record->head.flags = 0;
+	record->head.flags = correlation ? 0 : GT_CALL_OWN_ID;
 	record->tid = thread->tid;
 	record->domain = domain;
 	record->cbid = cbid;
 	record->correlation = correlation ? correlation : next_own_correlation();
 	capture_stack(state, record);
+	if (!correlation)
+		tag_call(record);
 	record->start = gt_clock_now(); /* last, so that the slice does not contain the unwinding */
+}
+
+/* A hook opened the call, and CUPTI has begun to tell of calls since: its id finds the GPU work. */
+static void adopt_correlation(struct call_state *state, uint32_t correlation)
+{
+	if (!correlation || !state->open || !(state->open->head.flags & GT_CALL_OWN_ID))
+		return;
+	state->open->correlation = correlation;
+	state->open->head.flags &= (uint16_t)~GT_CALL_OWN_ID;
+}
+
+static void forget_other_source(struct call_state *state)
+{
+	uint32_t now = atomic_load_explicit(&source, memory_order_relaxed);
+
+	if (__builtin_expect(state->source == now, 1))
+		return;
+	state->source = now;
+	state->depth = 0;
 }
 
 void gt_call_enter(enum gt_api_domain domain, uint32_t cbid, uint32_t correlation)
@@ -126,8 +181,10 @@ void gt_call_enter(enum gt_api_domain domain, uint32_t cbid, uint32_t correlatio
 		goto out;
 	state = state_of(thread);
 	gt_thread_count(thread, GT_THREAD_CALLS_SEEN);
+	forget_other_source(state);
 	if (is_nested(state, frame)) {
 		state->depth++;
+		adopt_correlation(state, correlation);
 		gt_thread_count(thread, GT_THREAD_CALLS_NESTED);
 		goto out;
 	}
@@ -144,6 +201,8 @@ static void commit_call(struct gt_thread *thread, struct call_state *state, int3
 	size_t size = sizeof(*record) + (state->frames + state->python) * sizeof(record->pcs[0]);
 
 	record->end = gt_clock_now();
+	if (__builtin_expect(record->head.flags & GT_CALL_TAGGED, 0))
+		untag_call();
 	record->result = result;
 	record->frame_count = (uint16_t)state->frames;
 	record->python_count = (uint16_t)state->python;

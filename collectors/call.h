@@ -23,6 +23,8 @@ enum gt_call_flag {
 	GT_CALL_CAPTURED = 1, /* a graph node was made during the call: no GPU work comes of it */
 	GT_CALL_WAITING = 2,  /* of a sample: the thread waited in the kernel */
 	GT_CALL_CUT = 4,      /* of a sample: the stack goes on behind the frames */
+	GT_CALL_OWN_ID = 8,   /* the correlation id is ours: no record of CUPTI's has it */
+	GT_CALL_TAGGED = 16, /* but CUPTI was told it, and will say which of its own goes with it */
 };
 
 /* What a finished call leaves in the ring (record type GT_RECORD_CALL). A sample (GT_RECORD_SAMPLE,
@@ -52,12 +54,23 @@ void gt_call_configure(uint32_t stack_depth);
 /* Bytes of per-thread state that gt_threads_start must reserve for the calls. */
 size_t gt_call_state_bytes(void);
 
+/* Ids of our own begin here: in one trace there may be CUPTI's too, which begin at 1. */
+#define GT_CALL_OWN_IDS 0x40000000u
+
 /* @correlation 0: give it one of our own (hooks-only). A call inside a recorded call is counted, not
- * recorded: the user sees the outermost. errno is kept. */
+ * recorded: the user sees the outermost; an id of CUPTI's replaces one of ours in it. errno is kept. */
 void gt_call_enter(enum gt_api_domain domain, uint32_t cbid, uint32_t correlation);
 
 /* @result: the cudaError_t or CUresult that the call returned. */
 void gt_call_exit(enum gt_api_domain domain, uint32_t cbid, int32_t result);
+
+/* Another source tells of calls from now on: calls that the old one has opened are not waited for, it may
+ * never tell of their end. Any thread. */
+void gt_call_change_source(void);
+
+/* How CUPTI is told the id of ours that the thread is in, and that it has left it; NULL, NULL: it is not.
+ * Both are called on the application's thread. Drain thread. */
+void gt_call_set_tags(void (*enter)(uint64_t id), void (*leave)(void));
 
 /* The open call began at @start, CLOCK_MONOTONIC ns: for the call during which the session started. */
 void gt_call_backdate(uint64_t start);

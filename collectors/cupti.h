@@ -25,11 +25,13 @@ struct gt_cupti_status {
 /*
  * Finds CUPTI, subscribes, enables kinds and callbacks. Session start, inside cuInit or at the first
  * hooked call. @on_init_finished is called once on an application thread when the driver is up
- * (there, and not before, an exit handler runs before the driver's own). 0, or a negative errno
- * with status->why set: then nothing of it is active.
+ * (there, and not before, an exit handler runs before the driver's own); @on_failed when CUPTI reports
+ * a fatal error, inside its callback. 0, or a negative errno
+ * with status->why set: then nothing of it is active. -EBUSY: another tool was first; it may be had
+ * later (collectors/cupti_watch.h). @config and @status are kept.
  */
 int gt_cupti_start(const struct gt_config *config, void (*on_init_finished)(void),
-		   struct gt_cupti_status *ret_status);
+		   void (*on_failed)(void), struct gt_cupti_status *ret_status);
 
 /* Drain thread: translates the oldest completed buffer. False: there is none. */
 bool gt_cupti_read(struct gt_translate *translate, uint64_t *ret_records);
@@ -43,6 +45,9 @@ void gt_cupti_count(struct gt_ledger *ledger);
 
 /* A fatal error that CUPTI reported since the last call, once; NULL: none. */
 const char *gt_cupti_fatal(void);
+
+/* Makes room for another tool: fetches what CUPTI has and unsubscribes. Any thread, not in a callback. */
+void gt_cupti_leave(void);
 
 /* From now on the callbacks do nothing, and no buffer is handed out. */
 void gt_cupti_stop(void);

@@ -29,7 +29,8 @@ struct slot {
 	_Atomic int state;
 	uint8_t *data;
 	size_t valid;
-	uint64_t order; /* of completion */
+	uint64_t order;         /* of completion */
+	_Atomic uint64_t asked; /* the request that it answered */
 };
 
 static struct {
@@ -40,6 +41,7 @@ static struct {
 	bool null_is_safe;
 	_Atomic bool stopped;
 	_Atomic uint64_t next_order;
+	_Atomic uint64_t flushed; /* requests before the newest flush */
 	_Atomic uint64_t requested, completed, foreign, discarded, discarded_bytes;
 } pool;
 
@@ -110,6 +112,8 @@ void gt_cupti_buffers_request(uint8_t **ret_buffer, size_t *ret_size, size_t *re
 	*ret_max_records = 0; /* as many as fit */
 	count(&pool.requested, 1);
 	if (slot) {
+		atomic_store_explicit(&slot->asked, atomic_load(&pool.requested),
+				      memory_order_relaxed);
 		*ret_buffer = slot->data;
 		*ret_size = pool.bytes;
 		return;
@@ -181,20 +185,19 @@ bool gt_cupti_buffers_next(struct gt_cupti_buffer *ret_buffer)
 	return true;
 }
 
-static uint32_t count_spare(void)
+static uint32_t count_in(int state)
 {
-	uint32_t spare = 0;
+	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < pool.slot_count; i++)
-		spare += atomic_load_explicit(&pool.slots[i].state, memory_order_relaxed) ==
-			 SLOT_SPARE;
-	return spare;
+		n += atomic_load_explicit(&pool.slots[i].state, memory_order_relaxed) == state;
+	return n;
 }
 
 /* Nobody else touches a FULL slot: its data may change before its state does. */
 static void recycle_slot(struct slot *slot, size_t dirty)
 {
-	if (count_spare() >= SPARE_KEEP) {
+	if (count_in(SLOT_SPARE) >= SPARE_KEEP) {
 		gt_memory_unmap(slot->data, pool.bytes);
 		slot->data = NULL;
 		atomic_store_explicit(&slot->state, SLOT_UNMAPPED, memory_order_release);
@@ -218,7 +221,7 @@ void gt_cupti_buffers_recycle(const struct gt_cupti_buffer *buffer)
 
 void gt_cupti_buffers_prepare(void)
 {
-	for (uint32_t spare = count_spare(); spare < SPARE_BUFFERS; spare++) {
+	for (uint32_t spare = count_in(SLOT_SPARE); spare < SPARE_BUFFERS; spare++) {
 		struct slot *slot = map_slot(SLOT_BUSY);
 
 		if (!slot)
@@ -226,6 +229,35 @@ void gt_cupti_buffers_prepare(void)
 		memset(slot->data, 0, pool.bytes); /* page faults here, not on the application */
 		atomic_store_explicit(&slot->state, SLOT_SPARE, memory_order_release);
 	}
+}
+
+void gt_cupti_buffers_flushing(void)
+{
+	atomic_store(&pool.flushed, atomic_load(&pool.requested));
+}
+
+/* CUPTI may ask for one while it flushes, for a record of the flush: that one is not missing. */
+static uint32_t count_kept(void)
+{
+	uint64_t flushed = atomic_load(&pool.flushed);
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < pool.slot_count; i++)
+		n += atomic_load(&pool.slots[i].state) == SLOT_CUPTI &&
+		     atomic_load(&pool.slots[i].asked) <= flushed;
+	return n;
+}
+
+void gt_cupti_buffers_tell(struct gt_ledger *ledger)
+{
+	uint64_t *count = ledger->count;
+
+	count[GT_LEDGER_BUFFERS_COMPLETED] = atomic_load(&pool.completed);
+	count[GT_LEDGER_BUFFERS_FOREIGN] = atomic_load(&pool.foreign);
+	count[GT_LEDGER_BUFFERS_DISCARDED] = atomic_load(&pool.discarded);
+	count[GT_LEDGER_BUFFERS_LOST_BYTES] = atomic_load(&pool.discarded_bytes);
+	count[GT_LEDGER_BUFFERS_KEPT] = count_kept();
+	count[GT_LEDGER_BUFFERS_UNREAD] = count_in(SLOT_FULL);
 }
 
 struct gt_cupti_buffer_counts gt_cupti_buffers_count(void)

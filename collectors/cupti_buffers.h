@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/ledger.h"
+
 struct gt_cupti_buffer {
 	uint8_t *data;
 	size_t valid; /* bytes that CUPTI filled */
@@ -43,5 +45,11 @@ struct gt_cupti_buffer_counts {
 };
 
 struct gt_cupti_buffer_counts gt_cupti_buffers_count(void);
+
+/* CUPTI is about to be told to give back what it has. */
+void gt_cupti_buffers_flushing(void);
+
+/* The same, and what has not come back or was not read, as of now. Whoever holds the ledger. */
+void gt_cupti_buffers_tell(struct gt_ledger *ledger);
 
 #endif

@@ -106,6 +106,8 @@ static void on_state(CUpti_CallbackId cbid, const void *data)
 	atomic_store(&gt_cupti.fatal, state && state->notification.message
 					      ? state->notification.message
 					      : "CUPTI reported a fatal error");
+	if (gt_cupti.on_failed)
+		gt_cupti.on_failed();
 }
 
 static void dispatch_resource(CUpti_CallbackId cbid, const void *data)

@@ -5,6 +5,8 @@
  */
 #include "collectors/cupti_translate.h"
 
+#include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "collectors/cupti_layout.h"
@@ -52,8 +54,28 @@ static bool is_realtime(const struct gt_translate *t, uint64_t stamp)
 	return stamp + CLOCK_SLACK_NS >= begin && stamp <= now->realtime + CLOCK_SLACK_NS;
 }
 
-/* A stamp of CUPTI as trace time. Another tool may have switched the clock to the processor's
- * counter (REQ-20). False: it is neither, and must not be written. */
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
+/* The clocks that another tool may have switched CUPTI to (REQ-20): the processor's counter, as Kineto
+ * does, or CLOCK_MONOTONIC. Of two that fit the one that is nearer to now. False: neither fits. */
+static bool from_foreign_clock(const struct gt_translate *t, uint64_t stamp, uint64_t *ret_time)
+{
+	const struct gt_clock_sample *last = &t->clock->samples[t->clock->count - 1];
+	uint64_t now = gt_clock_from_monotonic(t->clock, last->monotonic);
+	uint64_t counter = 0, monotonic = gt_clock_from_monotonic(t->clock, stamp);
+	bool is_counter = gt_clock_from_ticks(t->clock, stamp, &counter) && is_realtime(t, counter);
+	bool is_monotonic = is_realtime(t, monotonic);
+
+	if (is_counter && is_monotonic)
+		is_counter = distance(counter, now) < distance(monotonic, now);
+	*ret_time = is_counter ? counter : monotonic;
+	return is_counter || is_monotonic;
+}
+
+/* A stamp of CUPTI as trace time. False: no known clock gives it, and it must not be written. */
 static bool trace_time(struct gt_translate *t, uint64_t stamp, uint64_t *ret_time)
 {
 	uint64_t ns;
@@ -62,7 +84,7 @@ static bool trace_time(struct gt_translate *t, uint64_t stamp, uint64_t *ret_tim
 		*ret_time = gt_clock_from_realtime(t->clock, stamp);
 		return true;
 	}
-	if (!gt_clock_from_ticks(t->clock, stamp, &ns) || !is_realtime(t, ns))
+	if (!from_foreign_clock(t, stamp, &ns))
 		return false;
 	add(t, GT_LEDGER_TIME_FOREIGN);
 	*ret_time = ns;
@@ -300,6 +322,8 @@ static void translate_sync(struct gt_translate *t, const void *record)
 	t->emit(t->context, &event);
 }
 
+#define OVERHEAD_COMMAND_BUFFER_FULL (6u << 16)
+
 /* Names as Kineto writes them (its cupti_strings.cpp). */
 static const struct {
 	uint32_t kind;
@@ -311,7 +335,7 @@ static const struct {
 	{CUPTI_ACTIVITY_OVERHEAD_CUPTI_RESOURCE, "Resource"},
 	{4u << 16, "Runtime Triggered Module Loading"},
 	{5u << 16, "Lazy Function Loading"},
-	{6u << 16, "Command Buffer Full"},
+	{OVERHEAD_COMMAND_BUFFER_FULL, "Command Buffer Full"},
 	{7u << 16, "Activity Buffer Request"},
 	{8u << 16, "UVM Activity Init"},
 };
@@ -325,12 +349,28 @@ static const char *overhead_name(uint32_t kind)
 	return "Unknown";
 }
 
+/* Since 12.4 this kind of overhead comes with a piece of memory that the client has to free. */
+#define OVERHEAD_DATA_SINCE 22u
+
+static void free_overhead_data(const struct gt_translate *t, const CUpti_ActivityOverhead *record)
+{
+	void *data;
+
+	if (t->version < OVERHEAD_DATA_SINCE ||
+	    (uint32_t)record->overheadKind != OVERHEAD_COMMAND_BUFFER_FULL)
+		return;
+	memcpy(&data, (const char *)record + offsetof(CUpti_ActivityOverhead3, overheadData),
+	       sizeof(data));
+	free(data);
+}
+
 static void translate_overhead(struct gt_translate *t, const void *record)
 {
 	const CUpti_ActivityOverhead *r = record;
 	struct gt_event event = {.kind = GT_EVENT_OVERHEAD};
 
 	add(t, GT_LEDGER_RECORDS_OVERHEAD);
+	free_overhead_data(t, r);
 	if (!set_times(t, &event, r->start, r->end))
 		return;
 	if (r->objectKind == CUPTI_ACTIVITY_OBJECT_THREAD)
@@ -339,8 +379,6 @@ static void translate_overhead(struct gt_translate *t, const void *record)
 	t->emit(t->context, &event);
 }
 
-/* The name is never freed: up to 11.8 all records of a device share one, later ones may free theirs,
- * and the few that a process gets are not worth guessing since when. */
 static void fill_device(struct gt_translate *t, const CUpti_ActivityDevice4 *r,
 			struct gt_device_event *d)
 {
@@ -365,6 +403,11 @@ static void fill_device(struct gt_translate *t, const CUpti_ActivityDevice4 *r,
 		d->compute_major, d->compute_minor, d->shared_per_sm, d->shared_per_block);
 }
 
+/* Up to 11.8 all records of a device share one name, the header of 13.0 has the client free each. Of the
+ * versions between them nothing is known: there the few names stay. Where a leak checker runs, a leak would
+ * be the program's exit status. */
+#define DEVICE_NAME_OWN_SINCE 130000u
+
 static void translate_device(struct gt_translate *t, const void *record)
 {
 	const CUpti_ActivityDevice4 *r = record;
@@ -372,6 +415,8 @@ static void translate_device(struct gt_translate *t, const void *record)
 
 	add(t, GT_LEDGER_RECORDS_FACT);
 	fill_device(t, r, &event.device);
+	if (t->version >= DEVICE_NAME_OWN_SINCE)
+		free((char *)r->name);
 	if (r->id < GT_FACTS_DEVICES)
 		t->devices[r->id] = event.device;
 	t->emit(t->context, &event);
@@ -403,6 +448,16 @@ static void translate_stream(struct gt_translate *t, const void *record)
 	t->emit(t->context, &event);
 }
 
+/* Of our kind only: another tool's ids mean nothing to us. */
+static void translate_tie(struct gt_translate *t, const void *record)
+{
+	const CUpti_ActivityExternalCorrelation *r = record;
+
+	add(t, GT_LEDGER_RECORDS_API);
+	if (t->tie && r->externalKind == CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2)
+		t->tie(t->context, r->correlationId, (uint32_t)r->externalId);
+}
+
 /* API records only come when a CUPTI gives no correlation ids without them; calls are ours. */
 static void skip_api(struct gt_translate *t, const void *record)
 {
@@ -417,6 +472,7 @@ static void (*const by_kind[])(struct gt_translate *, const void *) = {
 	[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL] = translate_kernel,
 	[CUPTI_ACTIVITY_KIND_DRIVER] = skip_api,
 	[CUPTI_ACTIVITY_KIND_RUNTIME] = skip_api,
+	[CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION] = translate_tie,
 	[CUPTI_ACTIVITY_KIND_DEVICE] = translate_device,
 	[CUPTI_ACTIVITY_KIND_CONTEXT] = translate_context,
 	[CUPTI_ACTIVITY_KIND_OVERHEAD] = translate_overhead,

@@ -38,6 +38,8 @@ struct gt_translate {
 	uint32_t context_device[GT_TRANSLATE_CONTEXTS];
 	struct gt_translate_wait waits[GT_TRANSLATE_WAITS];
 	void (*emit)(void *context, const struct gt_event *event);
+	/* the call that has @id of ours has @correlation of CUPTI's; NULL: nobody asks */
+	void (*tie)(void *context, uint32_t correlation, uint32_t id);
 	void *context;
 };
 

@@ -109,6 +109,7 @@ static void emit_call(struct gt_session *s, const struct gt_call_record *record)
 		.correlation = record->correlation,
 		.stack = gt_stacks_of_call(s, record),
 	};
+	struct gt_emit_call what;
 
 	event.api = (struct gt_api_event){
 		.domain = (enum gt_api_domain)record->domain,
@@ -121,7 +122,15 @@ static void emit_call(struct gt_session *s, const struct gt_call_record *record)
 	see_thread(s, record->tid);
 	if (s->stack_lane)
 		gt_stack_lane_call(s->stack_lane, &event);
-	gt_emit_call(s, &event, enqueues, api && api->class == GT_CUDA_GRAPH_LAUNCH);
+	what = (struct gt_emit_call){
+		.expects = enqueues,
+		.many = api && api->class == GT_CUDA_GRAPH_LAUNCH,
+		.kernels = api && api->class == GT_CUDA_LAUNCH,
+		.waits = api && api->flags & GT_CUDA_WAITS && record->result == 0,
+		.own_id =
+			(record->head.flags & (GT_CALL_OWN_ID | GT_CALL_TAGGED)) == GT_CALL_OWN_ID,
+	};
+	gt_emit_call(s, &event, &what);
 }
 
 static void take_nvtx(struct gt_session *s, const struct gt_nvtx_record *record)

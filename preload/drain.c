@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "collectors/call.h"
+#include "collectors/cupti_buffers.h"
 #include "collectors/nvtx.h"
 #include "collectors/nvtx_early.h"
 #include "core/forkgate.h"
@@ -25,6 +26,7 @@
 #include "core/thread.h"
 #include "preload/background.h"
 #include "preload/calls.h"
+#include "preload/coexist.h"
 #include "preload/frameworks.h"
 #include "preload/ranges.h"
 #include "preload/samples.h"
@@ -173,22 +175,28 @@ static uint64_t drain_once(struct gt_session *s)
 	return work;
 }
 
-static void check_fatal(struct gt_session *s)
-{
-	const char *message = s->has_cupti ? gt_cupti_fatal() : NULL;
-
-	if (!message)
-		return;
-	gt_log_say("CUPTI gave up: %s; GPU work is no longer recorded", message);
-	gt_emit_note(s, "capture gap", "CUPTI reported a fatal error", "fatal", NULL, 0);
-}
-
 static bool flush_is_due(struct gt_session *s, uint64_t now)
 {
 	if (now < drain.next_flush)
 		return false;
 	drain.next_flush =
 		now + (uint64_t)gt_config_number(&s->config, GT_CONFIG_FLUSH_PERIOD) * MS_NS;
+	return true;
+}
+
+/* Is CUPTI still ours? False: the exiting thread has taken over. */
+static bool look_for_others(struct gt_session *s, uint64_t now, bool flushed)
+{
+	struct gt_cupti_signs signs;
+
+	if (!gt_coexist_is_due(s, now, flushed))
+		return true;
+	signs = gt_coexist_signs(s, now, flushed);
+	let_go();
+	gt_coexist_look(s, &signs);
+	if (!try_hold())
+		return false;
+	gt_coexist_tell(s);
 	return true;
 }
 
@@ -204,16 +212,22 @@ static bool flush_cupti(struct gt_session *s, bool forced)
 static bool work_once(struct gt_session *s, uint64_t *ret_work)
 {
 	uint64_t now = gt_clock_now();
+	bool flushed;
 
 	if (!try_hold())
 		return false;
 	sample_clock(s, now);
 	*ret_work = drain_once(s);
-	check_fatal(s);
-	if (flush_is_due(s, now)) {
+	gt_coexist_look_for_failure(s, now);
+	flushed = flush_is_due(s, now);
+	if (flushed) {
 		if (!flush_cupti(s, false))
 			return false;
 		*ret_work += drain_once(s);
+	}
+	if (!look_for_others(s, now, flushed))
+		return false;
+	if (flushed) {
 		tell_losses(s);
 		gt_frameworks_tell(s);
 		flush_writer(s, false);
@@ -250,7 +264,8 @@ static void close_ledger(struct gt_session *s)
 				      count[GT_LEDGER_CALLS_LOST_THREAD] -
 				      count[GT_LEDGER_CALLS_RECEIVED];
 	count[GT_LEDGER_CORRELATION_EVICTED] = counts.evicted;
-	count[GT_LEDGER_OPS_IN_FLIGHT] = counts.in_flight;
+	count[GT_LEDGER_OPS_IN_FLIGHT] = counts.in_flight + s->emit.unexpected;
+	gt_cupti_buffers_tell(&s->ledger);
 	count[GT_LEDGER_CLOCK_STEPS] = s->clock.steps;
 	count[GT_LEDGER_STACKS_REFUSED] += gt_stacks_refused(s->stacks);
 	gt_stacks_count_python(s);
@@ -268,7 +283,7 @@ static void close_ledger(struct gt_session *s)
 static void close_session(struct gt_session *s)
 {
 	drain_once(s);
-	check_fatal(s);
+	gt_coexist_look_for_failure(s, gt_clock_now());
 	gt_emit_settle(s, true);
 	gt_ranges_settle(s, true);
 	if (s->stack_lane)
@@ -291,7 +306,7 @@ static bool fetch_last(struct gt_session *s)
 		if (!flush_cupti(s, false))
 			return false;
 		drain_once(s);
-		if (gt_correlate_count(s->emit.calls).in_flight == 0)
+		if (gt_coexist_outstanding(s) == 0)
 			break;
 		let_go();
 		gt_futex_wait(&drain.finished, 0, SLEEP_BUSY_NS);
@@ -387,7 +402,7 @@ static void take_over(struct gt_session *s)
 	if (!try_hold())
 		return; /* it is at work on the file, e.g. on a slow disk: nothing may touch it */
 	hold_write_signals(&signals, &mask, &pending);
-	s->has_cupti = false;
+	s->has_cupti = s->coexist.watches = false;
 	gt_emit_note(s, "LOST", "CUPTI did not return its last records in time", "flush timeout",
 		     NULL, 0);
 	close_session(s);

@@ -113,15 +113,43 @@ static void route(struct gt_session *session, const struct gt_event *event)
 		gt_ledger_add(&session->ledger, GT_LEDGER_EVENTS_LOST_EARLY, 1);
 }
 
-void gt_emit_call(struct gt_session *session, const struct gt_event *event, bool expects, bool many)
+static void count_launch(struct gt_session *session, const struct gt_emit_call *what)
+{
+	gt_ledger_add(&session->ledger, GT_LEDGER_LAUNCHES_SEEN, 1);
+	gt_ledger_add(&session->ledger, GT_LEDGER_LAUNCHES_IN_GAPS, session->coexist.in_gap);
+	session->emit.unexpected += what->own_id;
+}
+
+/* Kernels that were waited for and have no record are what another tool's taking of CUPTI looks like. */
+static void watch_call(struct gt_emit *emit, const struct gt_event *event,
+		       const struct gt_emit_call *what)
+{
+	if (what->kernels && what->expects && !what->own_id && !emit->unanswered)
+		emit->unanswered = event->end;
+	else if (what->waits && emit->unanswered && event->start >= emit->unanswered &&
+		 !emit->waited)
+		emit->waited = event->end;
+}
+
+static void see_record(struct gt_emit *emit)
+{
+	emit->unanswered = 0;
+	emit->waited = 0;
+}
+
+void gt_emit_call(struct gt_session *session, const struct gt_event *event,
+		  const struct gt_emit_call *what)
 {
 	struct gt_launch launch = {.tid = event->tid, .start = event->start, .stack = event->stack};
 	struct gt_event call = *event;
 
-	if (expects)
-		gt_ledger_add(&session->ledger, GT_LEDGER_LAUNCHES_SEEN, 1);
-	gt_ranges_launch(session, &launch, expects);
-	gt_correlate_put(session->emit.calls, event->correlation, &launch, expects, many);
+	if (what->expects)
+		count_launch(session, what);
+	watch_call(&session->emit, event, what);
+	gt_ranges_launch(session, &launch, what->expects);
+	if (!what->own_id)
+		gt_correlate_put(session->emit.calls, event->correlation, &launch, what->expects,
+				 what->many);
 	call.api.op = launch.op;
 	route(session, &call);
 }
@@ -176,15 +204,19 @@ void gt_emit_event(void *context, const struct gt_event *event)
 	struct gt_session *session = context;
 	struct gt_event linked = *event;
 
+	linked.correlation = gt_coexist_id(session, event->correlation);
 	if (event->kind == GT_EVENT_DEVICE)
 		fill_device_fact(session, &event->device);
 	if (!gt_event_is_gpu(event->kind)) {
-		if (event->kind == GT_EVENT_NOTE) /* a record without times: its launch had one */
-			gt_correlate_take(session->emit.calls, event->correlation, &linked.launch);
+		if (event->kind == GT_EVENT_NOTE) { /* a record without times: its launch had one */
+			gt_correlate_take(session->emit.calls, linked.correlation, &linked.launch);
+			see_record(&session->emit);
+		}
 		route(session, event);
 		return;
 	}
-	if (gt_correlate_take(session->emit.calls, event->correlation, &linked.launch))
+	see_record(&session->emit);
+	if (gt_correlate_take(session->emit.calls, linked.correlation, &linked.launch))
 		write_linked(session, &linked);
 	else if (!session->emit.has_calls || !waiting_push(&session->emit.unlinked, event))
 		write_unlinked(session, &linked);
@@ -199,6 +231,7 @@ void gt_emit_settle(struct gt_session *session, bool all)
 	for (size_t i = 0; i < waiting->count; i++) {
 		struct gt_event *event = &waiting->events[i];
 
+		event->correlation = gt_coexist_id(session, event->correlation);
 		if (gt_correlate_take(session->emit.calls, event->correlation, &event->launch))
 			write_linked(session, event);
 		else if (all || event->end + UNLINKED_NS < now)

@@ -28,14 +28,26 @@ struct gt_emit {
 	struct gt_waiting early;    /* before the file: no GPU work has been asked for yet */
 	struct gt_waiting unlinked; /* GPU operations whose call has not returned yet */
 	uint64_t newest;            /* trace ns of the latest end, for what has to be closed */
+	uint64_t unanswered; /* trace ns of the first kernel launch since the last GPU record */
+	uint64_t waited;     /* trace ns since when the program has waited for it */
+	uint64_t unexpected; /* launches that no record can be joined to */
 };
 
 /* @has_calls: calls are recorded, so that GPU operations wait for theirs. -ENOMEM. */
 int gt_emit_init(struct gt_emit *emit, bool has_calls);
 
-/* A finished call. @expects: it started GPU work, @many: perhaps more than one operation. */
-void gt_emit_call(struct gt_session *session, const struct gt_event *event, bool expects,
-		  bool many);
+/* What is known of a finished call. */
+struct gt_emit_call {
+	bool expects; /* it started GPU work */
+	bool many;    /* perhaps more than one operation */
+	bool kernels; /* of kernels */
+	bool waits;   /* it returned when earlier GPU work had ended */
+	bool own_id;  /* its correlation id is not CUPTI's */
+};
+
+/* A finished call. */
+void gt_emit_call(struct gt_session *session, const struct gt_event *event,
+		  const struct gt_emit_call *what);
 
 /* Anything else; the translator's callback has this form. */
 void gt_emit_event(void *session, const struct gt_event *event);

@@ -276,15 +276,8 @@ static struct answer ask(enum gt_hook hook, uintptr_t address)
 	return answer;
 }
 
-struct question {
-	enum gt_hook hook;
-	uintptr_t address;
-	struct answer answer;
-};
-
-static int answer_question(struct dl_phdr_info *info, size_t size, void *context)
+static void bring_up_to_date(const struct dl_phdr_info *info)
 {
-	struct question *question = context;
 	enum gt_scope_change change = gt_scope_refresh(info);
 	uint64_t loaded = info->dlpi_adds - info->dlpi_subs;
 
@@ -293,8 +286,21 @@ static int answer_question(struct dl_phdr_info *info, size_t size, void *context
 	if (watch.adds[0])
 		loaded = *watch.loaded;
 	enter_generation(make_generation(info->dlpi_adds, loaded), change);
-	question->answer = ask(question->hook, question->address);
-	return 1;
+}
+
+struct question {
+	const char *name; /* NULL: that of the hook */
+	enum gt_hook hook;
+	uintptr_t address;
+	struct answer answer;
+};
+
+static void answer_question(struct question *question)
+{
+	if (question->name)
+		question->answer.target = gt_scope_find_any(question->address, question->name);
+	else
+		question->answer = ask(question->hook, question->address);
 }
 
 /* glibc's lock lets one thread at a time into callbacks, but the same thread twice (a signal handler
@@ -318,9 +324,21 @@ static int enter_and_answer(struct dl_phdr_info *info, size_t size, void *contex
 {
 	if (!enter_tables())
 		return 1;
-	answer_question(info, size, context);
+	bring_up_to_date(info);
+	answer_question(context);
 	atomic_store_explicit(&writer, 0, memory_order_release);
 	return 1;
+}
+
+static void walk(struct question *question)
+{
+	int saved = errno;
+
+	count(&walks);
+	gt_forkgate_enter();
+	dl_iterate_phdr(enter_and_answer, question);
+	gt_forkgate_leave();
+	errno = saved;
 }
 
 static struct answer find_out(enum gt_hook hook, uintptr_t address)
@@ -330,13 +348,8 @@ static struct answer find_out(enum gt_hook hook, uintptr_t address)
 		.address = address,
 		.answer = {.target = (uintptr_t)no_runtime, .loose = true},
 	};
-	int saved = errno;
 
-	count(&walks);
-	gt_forkgate_enter();
-	dl_iterate_phdr(enter_and_answer, &question);
-	gt_forkgate_leave();
-	errno = saved;
+	walk(&question);
 	return question.answer;
 }
 
@@ -364,6 +377,14 @@ void *gt_forward_launch(enum gt_hook hook, const void *return_address, const voi
 	if (!answer.target)
 		answer = find_out(hook, (uintptr_t)function);
 	return answer.loose ? target : (void *)answer.target;
+}
+
+void *gt_forward_by_name(const char *name, const void *return_address)
+{
+	struct question question = {.name = name, .address = (uintptr_t)return_address - 1};
+
+	walk(&question);
+	return (void *)question.answer.target;
 }
 
 struct gt_forward_counts gt_forward_counts(void)

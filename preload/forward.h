@@ -37,6 +37,9 @@ void *gt_forward_find(enum gt_hook hook, const void *return_address);
 /* The same for launches of @function, the address of a kernel's host stub (or a handle). */
 void *gt_forward_launch(enum gt_hook hook, const void *return_address, const void *function);
 
+/* The same for any @name, not remembered. NULL: nobody but us defines it. */
+void *gt_forward_by_name(const char *name, const void *return_address);
+
 /* False for the functions that stand for a missing runtime. */
 bool gt_forward_is_real(const void *target);
 

@@ -261,6 +261,17 @@ struct gt_scope_answer gt_scope_find(uintptr_t address, const char *name)
 	return find_in_runtimes(name, version);
 }
 
+uintptr_t gt_scope_find_any(uintptr_t address, const char *name)
+{
+	uintptr_t found = find_in_global_scope(name, NULL);
+
+	if (!found)
+		found = find_in_dependencies(object_at(address), name, NULL);
+	for (size_t i = 0; i < picture.count && !found; i++)
+		found = define(i, name, NULL);
+	return found;
+}
+
 uintptr_t gt_scope_symbol(const char *name, const char *version, uintptr_t *ret_end)
 {
 	for (size_t i = 0; i < picture.count; i++) {

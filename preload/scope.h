@@ -53,6 +53,10 @@ bool gt_scope_extent(uintptr_t address, uintptr_t *ret_start, size_t *ret_size);
  */
 struct gt_scope_answer gt_scope_find(uintptr_t address, const char *name);
 
+/* The same for a @name that is not the runtime's, of whatever version: 1 and 2, then the first object
+ * behind us that defines it. 0: none. */
+uintptr_t gt_scope_find_any(uintptr_t address, const char *name);
+
 /* @name in any object; *ret_end is the end of that object. 0: none. */
 uintptr_t gt_scope_symbol(const char *name, const char *version, uintptr_t *ret_end);
 

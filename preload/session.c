@@ -111,6 +111,7 @@ static int make_stores(struct gt_session *s)
 		.ledger = &s->ledger,
 		.session_start = s->clock.first.realtime,
 		.emit = gt_emit_event,
+		.tie = gt_coexist_tie,
 		.context = s,
 	};
 	s->ranges = gt_ranges_new(gt_config_text(&s->config, GT_CONFIG_STEP_RANGE),
@@ -158,11 +159,14 @@ static void start_cupti(struct gt_session *s)
 {
 	struct gt_facts *facts = &s->facts;
 	bool wanted = strcmp(gt_config_text(&s->config, GT_CONFIG_MODE), "hooks") != 0;
+	int started = -ENOENT;
 
 	if (!wanted)
 		gt_text_format(s->cupti.why, sizeof(s->cupti.why), "--mode=hooks");
 	else
-		s->has_cupti = gt_cupti_start(&s->config, gt_process_watch_end, &s->cupti) == 0;
+		started = gt_cupti_start(&s->config, gt_process_watch_end, gt_coexist_on_failure,
+					 &s->cupti);
+	s->has_cupti = started == 0;
 	facts->mode = s->has_cupti ? "cupti" : "hooks only";
 	facts->cupti_version = s->translate.version = s->cupti.version;
 	facts->driver_version = gt_cupti_driver_version();
@@ -175,6 +179,7 @@ static void start_cupti(struct gt_session *s)
 			   s->cupti.why);
 	else if (s->has_cupti && *s->cupti.refused)
 		gt_log_say("CUPTI refused %s: these are missing in the trace", s->cupti.refused);
+	gt_coexist_start(s, started);
 }
 
 /* What CUPTI writes and reads must exist before it starts; the thread comes last. */

@@ -24,6 +24,7 @@
 #include "core/ledger.h"
 #include "core/stack.h"
 #include "preload/calls.h"
+#include "preload/coexist.h"
 #include "preload/emit.h"
 #include "preload/output.h"
 #include "preload/session.h"
@@ -54,6 +55,7 @@ struct gt_session {
 	struct gt_output output;
 	struct gt_emit emit;
 	struct gt_calls calls;
+	struct gt_coexist coexist;
 };
 
 extern struct gt_session gt_session;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a slow disk does: the trace goes into a FIFO whose reader takes so many bytes a second.
 
-    slow_disk.py BUILD [--format chrome|perfetto] [--seconds N] [--rate 1k|10k|100k|200k|300k] [SPEED...]
+    slow_disk.py BUILD [SPEED...] [--format chrome|perfetto] [--seconds N] [--rate 1k|10k|100k|200k|300k]
 
 On the simulated device with virtual time; SPEED in MB/s. Prints a table: nanoseconds of a launch on the
 launching thread (median), what was lost and counted, largest resident memory, and how much later than

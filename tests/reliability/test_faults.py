@@ -26,7 +26,7 @@ LOSSES = UNTIMED + (
     "launches_without_record", "times_reversed", "gpu_before_launch", "times_ahead",
     "times_unknown_clock", "times_foreign_clock", "clock_steps", "correlation_evicted",
     "events_lost_disk", "events_lost_before_file", "events_lost_memory", "strings_refused",
-    "stacks_refused", "ranges_lost")
+    "stacks_refused", "ranges_lost", "buffers_not_returned", "buffers_unread")
 
 
 class Case:
@@ -116,7 +116,8 @@ def invalid_last(case):
 
 def never_delivered(case):
     lost = OPERATIONS - case.written()
-    return {"written": OPERATIONS - lost, "launches_without_record": lost or "more than 0"}
+    return {"written": OPERATIONS - lost, "launches_without_record": lost or "more than 0",
+            "buffers_not_returned": 1}
 
 
 def fatal(case):

@@ -6,8 +6,10 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
+import time
 import unittest
 
 from harness import BUILD, CLI, LIBRARY, ROOT, SCRIPT, RunTest, environment
@@ -91,6 +93,23 @@ class TestBench(BenchTest):
             for wanted in (words, "simulated", "no tracer", "floor: CUPTI alone", "Unwind"):
                 self.assertIn(wanted, done.stdout)
             self.assertNotIn("--level=full", done.stdout)
+
+    def test_interrupted(self):
+        env = simulated(SIMCUDA_TIME="virtual", TMPDIR=self.scratch)
+        process = subprocess.Popen(["sh", str(SCRIPT), "bench", "--format=json", "--repetitions=31",
+                                    "--workloads=rate1k", "--levels=none,floor,stacks"], env=env, text=True,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.stderr.close)
+        time.sleep(3)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+        told, errors = process.communicate(timeout=60)
+        self.assertEqual((process.returncode, errors), (1, ""))
+        levels = self.levels(json.loads(told), "rate1k")
+        self.assertEqual(list(levels), ["none", "floor", "stacks"])
+        self.assertTrue(all("ns_per_launch" in level or level["not measured"] == "interrupted"
+                            for level in levels.values()), levels)
+        self.assertEqual(list(self.scratch.iterdir()), [])
 
     def test_wrong_names(self):
         for words in ("--workloads=loop,nope", "--levels=nope"):

@@ -33,6 +33,11 @@ def table_names(root):
     return set(re.findall(r"^GT_CUDA_HOOKED(?:_WORDS)?\(\d+, v\d+, (\w+)", rows, re.M))
 
 
+def cupti_names(root):
+    return set(re.findall(r"^GT_CUPTI_HOOK\((\w+)\)", (root / "preload/cupti_hooks.def").read_text(),
+                          re.M))
+
+
 def needed(file, root):
     for name in re.findall(r"\(NEEDED\).*\[(.*)\]", output("readelf", "-dW", file)):
         if not MAY_NEED.match(name):
@@ -55,6 +60,7 @@ def exports(file, root):
     hooks = table_names(root)
     if len(hooks) < 100:
         yield f"the table gave only {len(hooks)} names: this check no longer reads it right"
+    hooks |= cupti_names(root)
     for name in sorted(hooks - got):
         yield f"does not export {name}, which the table says is interposed"
     if "InitializeInjection" not in got:
@@ -81,7 +87,7 @@ def flags(file, root):
 
 def names(file, root):
     allowed = re.compile(r"gt_|gputrace_|__x86\.|__odr_asan|_GLOBAL_OFFSET_TABLE_")
-    hooks = table_names(root) | INJECTION
+    hooks = table_names(root) | INJECTION | cupti_names(root)
     found = 0
     for line in output("nm", "--defined-only", "--extern-only", file).splitlines():
         fields = line.split()

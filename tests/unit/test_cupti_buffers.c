@@ -222,3 +222,26 @@ Test(cupti_buffers, none_is_mapped_once_nobody_reads_any_more)
 	gt_cupti_buffers_stop();
 	cr_assert_null(request(&size), "this CUPTI takes a NULL");
 }
+
+Test(cupti_buffers, what_did_not_come_back_or_was_not_read_is_counted)
+{
+	struct gt_ledger ledger = {0};
+	size_t size;
+	uint8_t *kept, *unread;
+
+	cr_assert_eq(gt_cupti_buffers_start(BYTES, 8 * BYTES, false), 0);
+	kept = request(&size);
+	unread = request(&size);
+	gt_cupti_buffers_tell(&ledger);
+	cr_assert_eq(ledger.count[GT_LEDGER_BUFFERS_KEPT], 0, "nobody has asked for it back");
+	gt_cupti_buffers_flushing();
+	gt_cupti_buffers_complete(unread, 100);
+	request(&size); /* for a record of the flush itself */
+	gt_cupti_buffers_tell(&ledger);
+	cr_assert_eq(ledger.count[GT_LEDGER_BUFFERS_KEPT], 1);
+	cr_assert_eq(ledger.count[GT_LEDGER_BUFFERS_UNREAD], 1);
+	cr_assert_eq(ledger.count[GT_LEDGER_BUFFERS_COMPLETED], 1);
+	gt_cupti_buffers_complete(kept, 100);
+	gt_cupti_buffers_tell(&ledger);
+	cr_assert_eq(ledger.count[GT_LEDGER_BUFFERS_KEPT], 0);
+}

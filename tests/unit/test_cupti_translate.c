@@ -8,6 +8,7 @@
 
 #include <criterion/criterion.h>
 #include <cupti.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -219,6 +220,18 @@ Test(cupti_translate, a_foreign_clock_is_converted_and_counted)
 	cr_assert_eq(ledger.count[GT_LEDGER_TIME_FOREIGN], 2);
 }
 
+Test(cupti_translate, clock_monotonic_is_known_too)
+{
+	CUpti_ActivityKernel8 r = a_kernel();
+
+	r.start = 100 * SECOND + 500;
+	r.end = r.start + 1000;
+	gt_translate_record(&translate, &r);
+	cr_assert_eq(events[0].start, EPOCH + 500);
+	cr_assert_eq(events[0].end - events[0].start, 1000);
+	cr_assert_eq(ledger.count[GT_LEDGER_TIME_FOREIGN], 2);
+}
+
 Test(cupti_translate, unknown_kinds_are_counted)
 {
 	CUpti_Activity r = {.kind = (CUpti_ActivityKind)58};
@@ -336,4 +349,35 @@ Test(cupti_translate, a_clock_that_was_set_back_by_an_hour_is_still_the_same_clo
 	cr_assert_eq(events[0].start, EPOCH + 100 * SECOND + 500);
 	cr_assert_eq(events[0].end - events[0].start, 700);
 	cr_assert_eq(ledger.count[GT_LEDGER_TIME_FOREIGN], 0);
+}
+
+/* Of glibc's malloc; a sanitizer has its own, and finds the leak itself. */
+static size_t bytes_in_use(void)
+{
+	return mallinfo2().uordblks;
+}
+
+Test(cupti_translate, memory_that_comes_with_an_overhead_is_freed)
+{
+	CUpti_ActivityOverhead3 r;
+	size_t before;
+
+	memset(&r, 0, sizeof(r));
+	r.kind = CUPTI_ACTIVITY_KIND_OVERHEAD;
+	r.overheadKind = (CUpti_ActivityOverheadKind)(6 << 16);
+	r.start = EPOCH + 1000;
+	r.end = EPOCH + 2000;
+	translate.version = 22;
+	gt_translate_record(&translate, &r);
+	before = bytes_in_use();
+	for (int i = 0; i < 100; i++) {
+		r.overheadData = malloc(4096);
+		gt_translate_record(&translate, &r);
+	}
+	cr_assert_lt(bytes_in_use(), before + 4096 * 50);
+	/* a CUPTI whose records end before it: what stands there belongs to the next record */
+	translate.version = 18;
+	r.overheadData = &r;
+	gt_translate_record(&translate, &r);
+	cr_assert_eq(ledger.count[GT_LEDGER_RECORDS_OVERHEAD], 102);
 }

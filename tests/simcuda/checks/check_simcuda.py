@@ -174,7 +174,7 @@ class Callbacks(unittest.TestCase):
     def test_second_subscriber_learns_who_was_first(self):
         result = run()
         self.assertEqual(of(result, 'second')[0]['result'], '39')
-        self.assertEqual(of(result, 'owner')[0]['name'], 'unknown')
+        self.assertEqual(of(result, 'owner')[0]['name'], 'CUPTI')
 
     def test_no_cupti(self):
         result = run('--cupti=none')

@@ -166,10 +166,10 @@ CUptiResult CUPTIAPI cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallb
 
 	if (result)
 		return result;
-	for (int kind = 0; kind < CUPTI_KINDS; kind++)
-		if (cupti.kinds[kind])
-			return cupti_fail(CUPTI_ERROR_INVALID_OPERATION);
-	cupti.timestamp = timestamp;
+	if (!timestamp)
+		return cupti_fail(CUPTI_ERROR_INVALID_PARAMETER);
+	/* also in the middle of a session: the header calls it unwise, not refused */
+	cupti_clock_set(timestamp);
 	return CUPTI_SUCCESS;
 }
 
@@ -202,18 +202,25 @@ CUptiResult CUPTIAPI cuptiActivityEnableHWTrace(uint8_t enable)
 	return result || !enable ? result : cupti_fail(CUPTI_ERROR_NOT_SUPPORTED);
 }
 
-/* A wait for the worker and no more: what is subscribed is gone, records are kept. */
+/* "Destroys and cleans up all the resources": whoever was subscribed, registered or had kinds enabled
+ * is so no longer, and is not told. Buffers that were handed out do not come back; who wants them
+ * flushes before. Any later call attaches CUPTI anew. */
 CUptiResult CUPTIAPI cuptiFinalize(void)
 {
 	CUptiResult result = cupti_check();
 
 	if (result)
 		return result;
-	cupti.callback = NULL;
-	cupti.subscribed = false;
+	cupti.table->truth("{\"truth\":\"fault\",\"fault\":\"finalize\"}\n");
+	cupti_unsubscribe_all();
 	for (int kind = 0; kind < CUPTI_KINDS; kind++)
 		cupti.kinds[kind] = false;
 	memset(cupti.api_wanted, 0, sizeof(cupti.api_wanted));
+	cupti_pending_drop();
+	cupti_buffers_drop();
+	cupti.thread_id_type = CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT;
+	cupti.latency = false;
+	cupti_clock_set(NULL);
 	return CUPTI_SUCCESS;
 }
 

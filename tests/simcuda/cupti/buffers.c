@@ -88,15 +88,16 @@ static void steal_when_due(void)
 static struct buffer *buffer_new(void)
 {
 	struct buffer *buffer = calloc(1, sizeof(*buffer));
+	CUpti_BuffersCallbackRequestFunc ask = request;
 
-	if (!buffer || !request) {
+	if (!buffer || !ask) {
 		free(buffer);
 		return NULL;
 	}
 	pthread_mutex_unlock(&mutex);
 	cupti_lock();
 	asked = true;
-	request(&buffer->data, &buffer->size, &buffer->max_records);
+	ask(&buffer->data, &buffer->size, &buffer->max_records);
 	if (buffer->data && cupti.faults.poison)
 		memset(buffer->data, 0xdb, buffer->size);
 	else if (buffer->data && !zeroed)
@@ -217,6 +218,7 @@ static void spoil_last(struct buffer *buffer)
 
 static void deliver(struct buffer *buffer)
 {
+	CUpti_BuffersCallbackCompleteFunc tell = complete;
 	uint64_t start = cupti_time();
 
 	if (cupti.faults.shuffle)
@@ -224,8 +226,8 @@ static void deliver(struct buffer *buffer)
 	if (cupti.faults.invalid_last)
 		spoil_last(buffer);
 	cupti_lock();
-	if (complete)
-		complete(NULL, 0, buffer->data, buffer->size, buffer->used);
+	if (tell)
+		tell(NULL, 0, buffer->data, buffer->size, buffer->used);
 	cupti_unlock();
 	if (cupti.faults.poison_complete)
 		memset(buffer->data, 0xdb, buffer->size);
@@ -270,6 +272,34 @@ CUptiResult cupti_buffers_flush(bool forced)
 		pthread_cond_wait(&delivered, &mutex);
 	pthread_mutex_unlock(&mutex);
 	return CUPTI_SUCCESS;
+}
+
+static void forget(struct slot *slot)
+{
+	free(slot->current);
+	slot->current = NULL;
+}
+
+/* Their memory is the client's, and stays what it is. */
+void cupti_buffers_drop(void)
+{
+	pthread_mutex_lock(&mutex);
+	forget(&shared_slot);
+	for (struct slot *slot = slots; slot; slot = slot->next)
+		forget(slot);
+	while (full) {
+		struct buffer *next = full->next;
+
+		free(full);
+		full = next;
+	}
+	request = NULL;
+	complete = NULL;
+	zeroed = 0;
+	per_thread = SIM_CUPTI_VERSION >= 130000;
+	period_ms = 0;
+	dropped = 0;
+	pthread_mutex_unlock(&mutex);
 }
 
 static void worker_wait(void)

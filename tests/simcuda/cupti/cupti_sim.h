@@ -71,6 +71,7 @@ void cupti_unlock(void);
 uint32_t cupti_thread_id(void);
 uint64_t cupti_time(void);
 uint64_t cupti_gpu_time(uint64_t time);
+void cupti_clock_set(CUpti_TimestampCallbackFunc timestamp);
 bool cupti_fault_due(uint64_t every, _Atomic uint64_t *count);
 
 /* dispatch.c */
@@ -83,6 +84,7 @@ void cupti_buffers_expect(void);
 CUptiResult cupti_buffers_flush(bool forced);
 void cupti_buffers_wake(void);
 void cupti_buffers_start_worker(void);
+void cupti_buffers_drop(void);
 size_t cupti_record_size(uint32_t kind);
 
 /* pending.c: operations whose record waits for their end */
@@ -90,6 +92,10 @@ void cupti_pending_add(const struct sim_op *op);
 void cupti_pending_write(void);
 void cupti_pending_flush(bool forced);
 bool cupti_pending_any(void);
+void cupti_pending_drop(void);
+
+/* subscribe.c */
+void cupti_unsubscribe_all(void);
 
 /* records.c */
 void cupti_record_operation(const struct sim_op *op, bool is_complete);

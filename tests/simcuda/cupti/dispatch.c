@@ -80,10 +80,11 @@ static void on_call_exit(struct sim_call *call)
 {
 	if (wants(call->domain, call->cbid))
 		call_back(call, CUPTI_API_EXIT);
-	if (!call->outer && cupti.kinds[CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION])
-		write_external(call);
-	if (cupti.api_wanted[call->domain][call->cbid] && call->start)
-		cupti_record_api(call);
+	if (!cupti.api_wanted[call->domain][call->cbid] || !call->start)
+		return;
+	if (cupti.kinds[CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION])
+		write_external(call); /* one in front of each API record */
+	cupti_record_api(call);
 }
 
 static void on_operation(const struct sim_op *op)

@@ -171,12 +171,36 @@ uint64_t cupti_time(void)
 	return cupti.timestamp ? cupti.timestamp() : cupti.table->now();
 }
 
+/* When the client's clock was registered, on both clocks. */
+static struct {
+	uint64_t device, client;
+} clock_origin;
+
+void cupti_clock_set(CUpti_TimestampCallbackFunc timestamp)
+{
+	clock_origin.device = timestamp ? cupti.table->now() : 0;
+	clock_origin.client = timestamp ? timestamp() : 0;
+	cupti.timestamp = timestamp;
+}
+
+/* Linear interpolation between the registration and now, as the header has it. The client's clock may
+ * count anything, faster or slower than nanoseconds. */
+static uint64_t client_time(uint64_t time)
+{
+	uint64_t device = cupti.table->now(), client = cupti.timestamp();
+	double rate = device > clock_origin.device ? (double)(client - clock_origin.client) /
+							     (double)(device - clock_origin.device)
+						   : 1;
+
+	return client - (uint64_t)(int64_t)((double)(int64_t)(device - time) * rate);
+}
+
 /* A device time, on the clock that the client chose; tsc: as raw ticks of some counter. */
 uint64_t cupti_gpu_time(uint64_t time)
 {
 	if (cupti.faults.ticks)
 		return time / 2 * 5 % ((uint64_t)1 << 52);
-	return cupti.timestamp ? time - cupti.table->now() + cupti.timestamp() : time;
+	return cupti.timestamp ? client_time(time) : time;
 }
 
 /* True for every so-manyth; 0 is never. */

@@ -111,3 +111,10 @@ bool cupti_pending_any(void)
 	pthread_mutex_unlock(&mutex);
 	return any;
 }
+
+void cupti_pending_drop(void)
+{
+	pthread_mutex_lock(&mutex);
+	count = 0;
+	pthread_mutex_unlock(&mutex);
+}

@@ -4,9 +4,19 @@
  */
 #include "cupti/cupti_sim.h"
 
+#include <stdio.h>
 #include <string.h>
 
-static char owner[64] = "unknown";
+#define PREFIX "CUPTI for "
+
+/* As cuptiSubscribe_v2 tells it to whoever comes second. */
+static char owner[CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN];
+
+static void set_owner(const char *name)
+{
+	snprintf(owner, sizeof(owner), "%s%.*s", name ? PREFIX : "CUPTI",
+		 CUPTI_SUBSCRIBER_NAME_MAX_LEN, name ? name : "");
+}
 
 /* The handle is never read by clients; any address of ours will do. */
 static CUpti_SubscriberHandle handle(void)
@@ -26,6 +36,7 @@ static CUptiResult subscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackF
 	if (cupti.faults.subscribe) {
 		cupti.table->truth("{\"truth\":\"fault\",\"fault\":\"subscribe\",\"result\":%d}\n",
 				   cupti.faults.subscribe);
+		snprintf(owner, sizeof(owner), "simulated tool");
 		return cupti_fail(cupti.faults.subscribe);
 	}
 	if (atomic_exchange(&cupti.subscribed, true))
@@ -40,24 +51,35 @@ static CUptiResult subscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackF
 CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback,
 				    void *user)
 {
-	return subscribe(subscriber, callback, user);
+	CUptiResult result = subscribe(subscriber, callback, user);
+
+	if (!result)
+		set_owner(NULL);
+	return result;
 }
 
 CUptiResult CUPTIAPI cuptiSubscribe_v2(CUpti_SubscriberHandle *subscriber,
 				       CUpti_CallbackFunc callback, void *user,
 				       CUpti_SubscriberParams *params)
 {
-	CUptiResult result = subscribe(subscriber, callback, user);
+	CUptiResult result;
 
-	if (!params)
-		return result;
-	if (!result && params->subscriberName)
-		strncpy(owner, params->subscriberName, sizeof(owner) - 1);
-	if (result && params->oldSubscriberName && params->oldSubscriberSize) {
-		strncpy(params->oldSubscriberName, owner, params->oldSubscriberSize - 1);
-		params->oldSubscriberName[params->oldSubscriberSize - 1] = '\0';
-	}
+	if (params && params->structSize < CUpti_SubscriberParams_STRUCT_SIZE)
+		return cupti_fail(CUPTI_ERROR_INVALID_PARAMETER);
+	result = subscribe(subscriber, callback, user);
+	if (!result)
+		set_owner(params ? params->subscriberName : NULL);
+	if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED && params &&
+	    params->oldSubscriberName && params->oldSubscriberSize)
+		snprintf(params->oldSubscriberName, params->oldSubscriberSize, "%s", owner);
 	return result;
+}
+
+void cupti_unsubscribe_all(void)
+{
+	memset(cupti.callbacks, 0, sizeof(cupti.callbacks));
+	cupti.callback = NULL;
+	cupti.subscribed = false;
 }
 
 CUptiResult CUPTIAPI cuptiUnsubscribe(CUpti_SubscriberHandle subscriber)
@@ -68,9 +90,7 @@ CUptiResult CUPTIAPI cuptiUnsubscribe(CUpti_SubscriberHandle subscriber)
 		return result;
 	if (subscriber != handle() || !cupti.subscribed)
 		return cupti_fail(CUPTI_ERROR_INVALID_PARAMETER);
-	memset(cupti.callbacks, 0, sizeof(cupti.callbacks));
-	cupti.callback = NULL;
-	cupti.subscribed = false;
+	cupti_unsubscribe_all();
 	return CUPTI_SUCCESS;
 }
 

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Other users of CUPTI, see the header. Only words that are set and counted: no lock.
+ */
+#include "collectors/cupti_foreign.h"
+
+#include <stdatomic.h>
+
+#include "collectors/cupti_internal.h"
+#include "core/text.h"
+
+#define NAMES      8u
+#define NAME_BYTES 64u
+
+static struct {
+	_Atomic uint64_t changes, finalized, disabled;
+	_Atomic uint64_t kinds; /* a bit each that it has enabled since it registered */
+	_Atomic bool had_kinds, registered, subscribed, clock;
+	_Atomic(const char *) library;
+	_Atomic uint32_t next_name;
+	char names[NAMES][NAME_BYTES]; /* a name that was given out is not written again soon */
+} foreign;
+
+static void changed(void)
+{
+	atomic_fetch_add(&foreign.changes, 1);
+}
+
+static void remember(const char *library)
+{
+	char *name = foreign.names[atomic_fetch_add(&foreign.next_name, 1) % NAMES];
+
+	gt_text_format(name, NAME_BYTES, "%s", library);
+	atomic_store(&foreign.library, name);
+}
+
+void gt_cupti_foreign_subscribing(const char *library)
+{
+	remember(library);
+}
+
+void gt_cupti_foreign_subscribed(void)
+{
+	atomic_store(&foreign.subscribed, true);
+	changed();
+}
+
+void gt_cupti_foreign_unsubscribed(void)
+{
+	atomic_store(&foreign.subscribed, false);
+	changed();
+}
+
+void gt_cupti_foreign_registering(const char *library)
+{
+	remember(library);
+	gt_cupti_hand_over();
+	atomic_store(&foreign.kinds, 0);
+	atomic_store(&foreign.had_kinds, false);
+	atomic_store(&foreign.registered, true);
+	changed();
+}
+
+static void end_collection(void)
+{
+	if (atomic_load(&foreign.had_kinds) && atomic_load(&foreign.kinds) == 0)
+		atomic_store(&foreign.registered, false);
+}
+
+void gt_cupti_foreign_kind(uint32_t kind, bool enabled)
+{
+	uint64_t bit = kind < 64 ? (uint64_t)1 << kind : 0;
+
+	if (enabled) {
+		atomic_fetch_or(&foreign.kinds, bit);
+		atomic_store(&foreign.had_kinds, true);
+	} else {
+		atomic_fetch_and(&foreign.kinds, ~bit);
+		atomic_fetch_add(&foreign.disabled, 1);
+		end_collection();
+	}
+	changed();
+}
+
+void gt_cupti_foreign_finalizing(const char *library)
+{
+	remember(library);
+	gt_cupti_flush(false);
+}
+
+void gt_cupti_foreign_finalized(void)
+{
+	atomic_store(&foreign.registered, false);
+	atomic_store(&foreign.subscribed, false);
+	atomic_store(&foreign.kinds, 0);
+	atomic_fetch_add(&foreign.finalized, 1);
+	changed();
+}
+
+void gt_cupti_foreign_clock(const char *library)
+{
+	remember(library);
+	atomic_store(&foreign.clock, true);
+	changed();
+}
+
+struct gt_cupti_foreign gt_cupti_foreign_look(void)
+{
+	return (struct gt_cupti_foreign){
+		.changes = atomic_load(&foreign.changes),
+		.finalized = atomic_load(&foreign.finalized),
+		.disabled = atomic_load(&foreign.disabled),
+		.subscribed = atomic_load(&foreign.subscribed),
+		.collects = atomic_load(&foreign.registered),
+		.has_kinds = atomic_load(&foreign.kinds) != 0,
+		.clock = atomic_load(&foreign.clock),
+	};
+}
+
+const char *gt_cupti_foreign_library(void)
+{
+	const char *library = atomic_load(&foreign.library);
+
+	return library ? library : "";
+}

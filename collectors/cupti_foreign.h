@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What other users of CUPTI in this process were seen to do. Those that are linked with libcupti are seen
+ * at the moment of the call (preload/cupti_hooks.c); those that find it by dlopen and dlsym are not, and
+ * are known by what becomes of our own records (collectors/cupti_watch.c).
+ *
+ * Told on application threads, a few times a session of the other tool; asked on the drain thread.
+ */
+#ifndef GT_COLLECTORS_CUPTI_FOREIGN_H
+#define GT_COLLECTORS_CUPTI_FOREIGN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* @library: file name of who calls, remembered for messages. */
+void gt_cupti_foreign_subscribing(const char *library);
+void gt_cupti_foreign_subscribed(void);
+void gt_cupti_foreign_unsubscribed(void);
+
+/* It is about to register its own buffer callbacks: what CUPTI holds of ours is fetched before. */
+void gt_cupti_foreign_registering(const char *library);
+
+/* An activity kind was enabled or disabled. */
+void gt_cupti_foreign_kind(uint32_t kind, bool enabled);
+
+/* It is about to call cuptiFinalize; it has done so. */
+void gt_cupti_foreign_finalizing(const char *library);
+void gt_cupti_foreign_finalized(void);
+
+/* Its clock stamps the records from now on. */
+void gt_cupti_foreign_clock(const char *library);
+
+struct gt_cupti_foreign {
+	uint64_t changes; /* everything above, counted */
+	uint64_t finalized;
+	uint64_t disabled; /* kinds disabled */
+	bool subscribed;
+	bool collects; /* its callbacks are registered, and its kinds are on or were not yet */
+	bool has_kinds;
+	bool clock;
+};
+
+struct gt_cupti_foreign gt_cupti_foreign_look(void);
+
+/* Who was seen last: a file name, or "". Valid for ever. */
+const char *gt_cupti_foreign_library(void);
+
+#endif

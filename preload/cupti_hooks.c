@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The interposed calls of CUPTI: another tool in this process is seen when it takes what we have, and is
+ * given what it asks for. Each calls the function that its caller would have reached without us, with
+ * the same arguments, and returns what that returned. Application threads, a few times a session.
+ *
+ * Our own calls of CUPTI never come here: they go by address (collectors/cupti_load.c). Calls of libcupti
+ * to itself may; they are passed on and mean nothing.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+
+#include <cupti.h>
+
+#include "collectors/cupti_foreign.h"
+#include "preload/coexist.h"
+#include "preload/forward.h"
+
+#define EXPORTED       __attribute__((visibility("default")))
+#define RETURN_ADDRESS __builtin_return_address(0)
+
+/* The function's own name is its symbol; in C it has another, as the toolkit declares that one. */
+#define HOOK(symbol, ...)                                                                          \
+	EXPORTED CUptiResult gt_hook_##symbol(__VA_ARGS__) __asm__(#symbol);                       \
+	CUptiResult gt_hook_##symbol(__VA_ARGS__)
+
+struct call {
+	void *real;
+	const char *caller; /* file name of the library that calls; NULL: libcupti itself */
+};
+
+static const char *file_name(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	if (slash && slash[1])
+		return slash + 1;
+	return path && *path ? path : program_invocation_short_name;
+}
+
+static struct call find(const char *symbol, const void *return_address)
+{
+	struct call call = {.real = gt_forward_by_name(symbol, return_address)};
+	Dl_info from, to;
+
+	if (!call.real || !dladdr(return_address, &from))
+		memset(&from, 0, sizeof(from));
+	if (call.real && from.dli_fbase && dladdr(call.real, &to) && to.dli_fbase == from.dli_fbase)
+		return call;
+	call.caller = file_name(from.dli_fname);
+	return call;
+}
+
+#define FIND(symbol) find(#symbol, RETURN_ADDRESS)
+
+HOOK(cuptiSubscribe, CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback,
+     void *userdata)
+{
+	struct call call = FIND(cuptiSubscribe);
+	CUptiResult (*real)(CUpti_SubscriberHandle *, CUpti_CallbackFunc, void *) = call.real;
+	CUptiResult result;
+
+	if (!real)
+		return CUPTI_ERROR_NOT_INITIALIZED;
+	if (call.caller)
+		gt_coexist_before_subscribe(call.caller);
+	result = real(subscriber, callback, userdata);
+	if (call.caller && result == CUPTI_SUCCESS)
+		gt_cupti_foreign_subscribed();
+	return result;
+}
+
+/* @params: CUpti_SubscriberParams, which older headers lack. */
+HOOK(cuptiSubscribe_v2, CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback,
+     void *userdata, void *params)
+{
+	struct call call = FIND(cuptiSubscribe_v2);
+	CUptiResult (*real)(CUpti_SubscriberHandle *, CUpti_CallbackFunc, void *, void *) =
+		call.real;
+	CUptiResult result;
+
+	if (!real)
+		return CUPTI_ERROR_NOT_INITIALIZED;
+	if (call.caller)
+		gt_coexist_before_subscribe(call.caller);
+	result = real(subscriber, callback, userdata, params);
+	if (call.caller && result == CUPTI_SUCCESS)
+		gt_cupti_foreign_subscribed();
+	return result;
+}
+
+HOOK(cuptiUnsubscribe, CUpti_SubscriberHandle subscriber)
+{
+	struct call call = FIND(cuptiUnsubscribe);
+	CUptiResult (*real)(CUpti_SubscriberHandle) = call.real;
+	CUptiResult result = real ? real(subscriber) : CUPTI_ERROR_NOT_INITIALIZED;
+
+	if (call.caller && result == CUPTI_SUCCESS)
+		gt_cupti_foreign_unsubscribed();
+	return result;
+}
+
+HOOK(cuptiFinalize, void)
+{
+	struct call call = FIND(cuptiFinalize);
+	CUptiResult (*real)(void) = call.real;
+	CUptiResult result;
+
+	if (!real)
+		return CUPTI_ERROR_NOT_INITIALIZED;
+	if (call.caller)
+		gt_cupti_foreign_finalizing(call.caller);
+	result = real();
+	if (call.caller && result == CUPTI_SUCCESS)
+		gt_cupti_foreign_finalized();
+	return result;
+}
+
+HOOK(cuptiActivityRegisterCallbacks, CUpti_BuffersCallbackRequestFunc requested,
+     CUpti_BuffersCallbackCompleteFunc completed)
+{
+	struct call call = FIND(cuptiActivityRegisterCallbacks);
+	CUptiResult (*real)(CUpti_BuffersCallbackRequestFunc, CUpti_BuffersCallbackCompleteFunc) =
+		call.real;
+
+	if (!real)
+		return CUPTI_ERROR_NOT_INITIALIZED;
+	if (call.caller && requested && completed)
+		gt_cupti_foreign_registering(call.caller);
+	return real(requested, completed);
+}
+
+HOOK(cuptiActivityRegisterTimestampCallback, CUpti_TimestampCallbackFunc timestamp)
+{
+	struct call call = FIND(cuptiActivityRegisterTimestampCallback);
+	CUptiResult (*real)(CUpti_TimestampCallbackFunc) = call.real;
+	CUptiResult result = real ? real(timestamp) : CUPTI_ERROR_NOT_INITIALIZED;
+
+	if (call.caller && result == CUPTI_SUCCESS)
+		gt_cupti_foreign_clock(call.caller);
+	return result;
+}
+
+static CUptiResult set_kind(const struct call *call, CUpti_ActivityKind kind, bool enabled)
+{
+	CUptiResult (*real)(CUpti_ActivityKind) = call->real;
+	CUptiResult result = real ? real(kind) : CUPTI_ERROR_NOT_INITIALIZED;
+
+	if (call->caller && result == CUPTI_SUCCESS)
+		gt_cupti_foreign_kind((uint32_t)kind, enabled);
+	return result;
+}
+
+HOOK(cuptiActivityEnable, CUpti_ActivityKind kind)
+{
+	struct call call = FIND(cuptiActivityEnable);
+
+	return set_kind(&call, kind, true);
+}
+
+HOOK(cuptiActivityDisable, CUpti_ActivityKind kind)
+{
+	struct call call = FIND(cuptiActivityDisable);
+
+	return set_kind(&call, kind, false);
+}

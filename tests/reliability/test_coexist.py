@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Another user of CUPTI in the same process, as PyTorch's profiler is one (kineto_like.c): before us,
+inside our trace, twice, with and without being polite. The program ends as without the tracer, the other
+tool gets what docs/reliability.md says, the trace has each gap with its reason, and the books balance
+with the device's own."""
+
+import concurrent.futures
+import os
+import sys
+import tempfile
+import unittest
+
+import harness
+
+KINETO_KEYS = ("kernels", "copies", "sets")
+
+
+def read_numbers(path):
+    with open(path, encoding="utf-8") as file:
+        return {key: int(value) for key, value in (line.split() for line in file)}
+
+
+class Run:
+    """The steps of one program, traced and not."""
+
+    def __init__(self, folder, how, steps, options=(), **environment):
+        words = [harness.program("coexist_" + how)] + steps.split()
+        out = os.path.join(folder, "out")
+        environment["KINETO_CUPTI"] = "libcupti.so.13"
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            alone = os.path.join(folder, "kineto-alone")
+            bare = pool.submit(harness.run, words,
+                               env=harness.environment(KINETO_OUT=alone, **environment))
+            beside = os.path.join(folder, "kineto")
+            self.traced = harness.run(words, truth=folder, folder=out, options=options,
+                                      env=harness.environment(KINETO_OUT=beside, **environment))
+            self.bare = bare.result()
+        self.kineto, self.kineto_alone = read_numbers(beside), read_numbers(alone)
+        self.truth = harness.Truth(folder)
+        self.path = harness.traces(out)[0]
+        self.trace = harness.trace_file.Trace(self.path)
+        self.ledger = self.trace.ledger
+        self.said = self.traced.said
+
+    def notes(self, name):
+        return [e["args"]["what"] for e in self.trace.events
+                if e["ph"] == "i" and e.get("cat") == "gputrace" and e["name"] == name]
+
+    def written(self):
+        return sum(self.ledger[key] for key in
+                   ("kernels_written", "memcpys_written", "memsets_written"))
+
+
+class Coexist(unittest.TestCase):
+    def go(self, how, steps, options=(), **environment):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        run = Run(folder.name, how, steps, options, **environment)
+        self.assertEqual(run.traced[:3], run.bare[:3])
+        self.assertEqual(run.traced.status, 3)
+        self.assertEqual(run.kineto["out"], run.kineto_alone["out"], "its buffers came back")
+        self.assertEqual(harness.lint(run.path), "")
+        status, output = harness.tool("verify", run.path)
+        self.assertEqual(status, 0, output)
+        self.check_books(run)
+        return run
+
+    def check_books(self, run):
+        """What was written happened; what happened, and was seen, is written or counted."""
+        ledger, operations = run.ledger, len(run.truth.operations)
+        self.assertLessEqual(run.written(), operations)
+        # a launch through the driver is not seen by the hooks
+        self.assertLessEqual(run.written() + ledger["launches_without_record"], operations)
+        self.assertEqual(ledger["capture_gaps"], len(run.notes("capture gap")))
+        self.assertLessEqual(ledger["launches_in_gaps"], ledger["launches_without_record"])
+        self.assertEqual(ledger["buffers_unread"], 0)
+
+    def check_gaps(self, run, *reasons, resumed=None):
+        gaps = run.notes("capture gap")
+        self.assertEqual(len(gaps), len(reasons), gaps)
+        for gap, reason in zip(gaps, reasons):
+            self.assertIn(reason, gap)
+        resumed = len(reasons) if resumed is None else resumed
+        self.assertEqual(len(run.notes("capture resumed")), resumed)
+
+    def test_own_keeps_the_subscription(self):
+        """A profiler that asks for a subscription is refused by CUPTI: it has no GPU events, we have all."""
+        run = self.go("linked", "work=400 init start work=400 stop work=400")
+        self.assertEqual(run.kineto["subscribe"], 39)
+        self.assertEqual(run.kineto["kernels"], 0)
+        self.assertEqual(run.kineto_alone["subscribe"], 0)
+        self.check_gaps(run)
+        self.assertEqual(run.written(), len(run.truth.operations))
+        self.assertEqual(run.said, [])
+
+    def test_buffers_taken_by_one_that_is_seen(self):
+        """Two sessions of a tool that is linked with CUPTI and does not care for a subscription."""
+        steps = "work=300 init start work=500 stop work=500 start work=500 stop work=500"
+        run = self.go("linked", steps, KINETO_RUDE="1")
+        self.check_gaps(run, *["libkineto_like_linked.so"] * 2)
+        self.assertEqual(run.kineto["unknown"], 0, "it never got a buffer of ours")
+        self.assertGreater(run.kineto["kernels"], 20)
+        self.assertEqual(run.ledger["buffers_not_returned"], 0)
+        self.assertEqual(len(run.said), 4)
+        both = run.written() + sum(run.kineto[key] for key in KINETO_KEYS)
+        self.assertGreater(both, 0.8 * len(run.truth.operations))
+
+    def test_buffers_taken_by_one_that_is_not_seen(self):
+        """By dlsym: noticed by the missing records; --coexist=yield never takes them back."""
+        run = self.go("dlsym", "work=400 init start work=1800 stop work=800", KINETO_RUDE="1",
+                      options=["GPUTRACE_COEXIST=yield"])
+        self.check_gaps(run, "took CUPTI's activity buffers", resumed=0)
+        self.assertGreater(run.kineto["kernels"], 20)
+        self.assertEqual(run.ledger["buffers_not_returned"], 1)
+
+    def test_buffers_taken_back_after_ten_seconds(self):
+        run = self.go("dlsym", "work=300 init start work=1000 stop work=11500", KINETO_RUDE="1")
+        self.check_gaps(run, "took CUPTI's activity buffers")
+
+    def test_kinds_switched_off(self):
+        for how in ("linked", "dlsym"):
+            with self.subTest(how):
+                run = self.go(how, "work=400 disable work=1800")
+                self.check_gaps(run, "switched activity kinds off")
+                self.assertGreater(run.ledger["kernels_written"], 0)
+
+    def test_finalized(self):
+        """Attached again; until then the hooks tell of the calls that they see."""
+        for how in ("linked", "dlsym"):
+            with self.subTest(how):
+                run = self.go(how, "work=400 finalize work=2500")
+                self.check_gaps(run, "cuptiFinalize")
+                if how == "dlsym":  # the other kind is seen, and the gap over at once
+                    self.assertGreater(run.ledger["launches_in_gaps"], 0)
+                # the driver's calls are seen by CUPTI alone
+                self.assertLess(run.ledger["calls_written"], 4 * len(run.truth.operations))
+
+    def test_foreign_clock(self):
+        """The processor's counter stamps all records: noticed, converted, at most 0.1 ms off."""
+        run = self.go("linked", "work=300 clock work=800")
+        self.assertEqual(len(run.notes("foreign clock")), 1)
+        self.assertEqual(run.written(), len(run.truth.operations))
+        self.check_gaps(run)
+        base = int(run.trace.root["baseTimeNanoseconds"])
+        true = sorted(row["start"] for row in run.truth.operations if row["kind"] == "kernel")
+        told = sorted(int(round(e["ts"] * 1000)) + base for e in run.trace.events
+                      if e.get("cat") == "kernel")
+        off = [abs(a - b) for a, b in zip(true, told)]
+        self.assertLess(sorted(off)[len(off) * 9 // 10], 100000)
+
+    def test_first_come(self):
+        """A tool that subscribed before CUDA was used keeps the subscription: beside its sessions the GPU
+        work is ours, joined to the calls of the hooks; when it has torn down, all of CUPTI is."""
+        run = self.go("linked", "init work=400 start work=400 stop work=400")
+        self.assertEqual(run.kineto, run.kineto | {"subscribe": 0, "refused": 0, "unknown": 0})
+        self.assertGreater(run.kineto["kernels"], 20)
+        self.check_gaps(run, *["libkineto_like_linked.so"] * 2)
+        self.assertIn("another tool holds CUPTI", run.trace.root["metadata"]["mode_reason"])
+        self.check_joined(run)
+        run = self.go("linked", "init start work=500 stop teardown work=1500", TEARDOWN_CUPTI="1")
+        self.check_gaps(run, "libkineto_like_linked.so")
+        self.assertGreater(run.kineto["kernels"], 20)
+        self.assertGreater(run.ledger["kernels_written"], 20)
+
+    def test_yield_gives_the_subscription(self):
+        run = self.go("linked", "work=400 init start work=500 stop work=800",
+                      options=["GPUTRACE_COEXIST=yield"])
+        self.assertEqual(run.kineto, run.kineto | {"subscribe": 0, "refused": 0, "unknown": 0})
+        self.assertGreater(run.kineto["kernels"], 20)
+        self.check_gaps(run, "--coexist=yield")
+        self.check_joined(run)
+
+    def check_joined(self, run):
+        """Copies and sets have the call that asked for them; kernels went through the driver, unseen."""
+        ledger = run.ledger
+        self.assertGreater(ledger["memsets_written"], 50)
+        self.assertLessEqual(ledger["gpu_ops_without_call"], ledger["kernels_written"])
+        calls = {e["args"]["correlation"]: e["name"] for e in run.trace.events
+                 if e.get("cat") == "cuda_runtime"}
+        for event in run.trace.events:
+            if event.get("cat") == "gpu_memset":
+                self.assertEqual(calls[event["args"]["correlation"]], "cudaMemsetAsync")
+            if event.get("cat") == "gpu_memcpy":
+                self.assertEqual(calls[event["args"]["correlation"]], "cudaMemcpyAsync")
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
