@@ -21,6 +21,7 @@
 struct repair {
 	const char *path;
 	struct gt_repair *result;
+	const struct gt_repair_added *added; /* NULL: nothing */
 	struct gt_reading reading;
 	char *first; /* the first event as it stands, and where */
 	uint64_t first_byte, first_size;
@@ -125,6 +126,22 @@ static void put_first(const struct repair *repair, FILE *out)
 	fprintf(out, "\"args\": {\"name\": \"%s\"}}", repair->name ? repair->name : "");
 }
 
+static void put_repaired(const struct repair *repair, FILE *out)
+{
+	const struct gt_repair_added *added = repair->added;
+
+	if (added && added->ledger)
+		fprintf(out, ", \"ledger\": %s", added->ledger);
+	fprintf(out, ", \"repaired\": {\"events\": %" PRIu64 ", \"cut_bytes\": %" PRIu64,
+		repair->reading.events, repair->result->cut);
+	if (added)
+		fprintf(out,
+			", \"recovered_calls\": %" PRIu64 ", \"recovered_operations\": %" PRIu64
+			", \"in_flight\": %" PRIu64,
+			added->calls, added->operations, added->in_flight);
+	fputc('}', out);
+}
+
 /* Everything behind the last event: the ledger if the file had got one, and that this was a repair. */
 static void put_tail(const struct repair *repair, FILE *out)
 {
@@ -136,9 +153,7 @@ static void put_tail(const struct repair *repair, FILE *out)
 	if (ledger)
 		fprintf(out, ", \"ledger\": %s", ledger);
 	else
-		fprintf(out,
-			", \"repaired\": {\"events\": %" PRIu64 ", \"cut_bytes\": %" PRIu64 "}",
-			repair->reading.events, repair->result->cut);
+		put_repaired(repair, out);
 	fprintf(out, ", \"traceName\": %s}\n", name ? name : "\"\"");
 }
 
@@ -335,9 +350,10 @@ static int repair_read(struct repair *repair)
 	return rc ? complain(repair, strerror(-rc), rc) : 0;
 }
 
-int gt_repair_file(const char *path, struct gt_repair *ret_repair)
+int gt_repair_file(const char *path, const struct gt_repair_added *added,
+		   struct gt_repair *ret_repair)
 {
-	struct repair repair = {.path = path, .result = ret_repair};
+	struct repair repair = {.path = path, .result = ret_repair, .added = added};
 	int rc;
 
 	*ret_repair = (struct gt_repair){0};

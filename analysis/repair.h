@@ -19,11 +19,18 @@ struct gt_repair {
 	char error[768]; /* one line, after a failure */
 };
 
+/* What was added to the file from its process's spool (analysis/rejoin.h). */
+struct gt_repair_added {
+	uint64_t calls, operations, in_flight;
+	const char *ledger; /* JSON text or NULL */
+};
+
 /*
- * Repairs @path. 0 (also when it was closed), or a negative errno with ret_repair->error: -EBADMSG:
+ * Repairs @path. @added may be NULL. 0 (also when it was closed), or a negative errno with ret_repair->error: -EBADMSG:
  * wrong JSON in the middle, which no killed process leaves; the file is not touched. A repair that
  * is itself interrupted can be repeated.
  */
-int gt_repair_file(const char *path, struct gt_repair *ret_repair);
+int gt_repair_file(const char *path, const struct gt_repair_added *added,
+		   struct gt_repair *ret_repair);
 
 #endif

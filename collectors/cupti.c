@@ -52,10 +52,21 @@ bool gt_cupti_can_be_asked(void)
 	       gt_cupti_buffers_count().requested != 0;
 }
 
+static void note_length(const CUpti_Activity *record, const uint8_t *end,
+			struct gt_translate_notes *notes)
+{
+	uint32_t kind = (uint32_t)record->kind;
+	size_t bytes = (size_t)(end - (const uint8_t *)record);
+
+	if (notes && kind < GT_TRANSLATE_KINDS && bytes <= UINT16_MAX)
+		notes->bytes[kind] = (uint16_t)bytes;
+}
+
 /* One record; @end is where the next one begins. */
 static void read_record(const CUpti_Activity *record, const uint8_t *end,
 			struct gt_translate *translate)
 {
+	note_length(record, end, translate->notes);
 	if (gt_cupti_capture_on())
 		gt_cupti_capture_add(record, (uint32_t)(end - (const uint8_t *)record));
 	gt_translate_record(translate, record);
@@ -93,7 +104,7 @@ bool gt_cupti_read(struct gt_translate *translate, uint64_t *ret_records)
 	if (found) {
 		translate->now = gt_clock_from_monotonic(translate->clock, gt_clock_now());
 		*ret_records = read_buffer(&buffer, translate);
-		gt_cupti_buffers_recycle(&buffer);
+		gt_cupti_buffers_recycle(&buffer, translate->now);
 	}
 	gt_cupti_buffers_prepare();
 	return found;

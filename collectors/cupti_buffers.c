@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "core/spool_view.h"
 
 #define MAX_SLOTS     1024u
 #define DISCARD_BYTES (256u * 1024u)
@@ -23,6 +24,7 @@ enum slot_state {
 	SLOT_SPARE, /* zeroed, ready */
 	SLOT_CUPTI, /* CUPTI is filling it */
 	SLOT_FULL,  /* completed, waits for the drain thread */
+	SLOT_READ,  /* read, but not all of its work is in the file: kept while there is a spool */
 };
 
 struct slot {
@@ -31,10 +33,11 @@ struct slot {
 	size_t valid;
 	uint64_t order;         /* of completion */
 	_Atomic uint64_t asked; /* the request that it answered */
+	uint64_t read;          /* when, trace ns */
 };
 
 static struct {
-	struct slot slots[MAX_SLOTS];
+	struct slot *slots; /* MAX_SLOTS of them, in the spool if there is one */
 	uint32_t slot_count;
 	size_t bytes; /* of each buffer */
 	uint8_t *discard;
@@ -60,8 +63,12 @@ int gt_cupti_buffers_start(size_t buffer_bytes, size_t max_bytes, bool null_is_s
 	pool.slot_count = (uint32_t)(slots < 2 ? 2 : slots > MAX_SLOTS ? MAX_SLOTS : slots);
 	pool.null_is_safe = null_is_safe;
 	pool.discard = gt_memory_map(DISCARD_BYTES);
-	if (!pool.discard)
+	pool.slots = gt_spool_map(MAX_SLOTS * sizeof(*pool.slots));
+	if (!pool.discard || !pool.slots) {
+		pool.slot_count = 0;
 		return -ENOMEM;
+	}
+	gt_spool_set_root(GT_SPOOL_BUFFERS, pool.slots);
 	gt_cupti_buffers_prepare();
 	return 0;
 }
@@ -91,7 +98,7 @@ static struct slot *map_slot(int state)
 
 	if (!slot)
 		return NULL;
-	slot->data = gt_memory_map(pool.bytes);
+	slot->data = gt_spool_map(pool.bytes);
 	atomic_store(&slot->state, slot->data ? state : SLOT_UNMAPPED);
 	return slot->data ? slot : NULL;
 }
@@ -194,10 +201,11 @@ static uint32_t count_in(int state)
 	return n;
 }
 
-/* Nobody else touches a FULL slot: its data may change before its state does. */
+/* Nobody else touches a FULL or READ slot: its data may change before its state does. Memory of the
+ * spool cannot be given back. */
 static void recycle_slot(struct slot *slot, size_t dirty)
 {
-	if (count_in(SLOT_SPARE) >= SPARE_KEEP) {
+	if (count_in(SLOT_SPARE) >= SPARE_KEEP && !gt_spool_holds(slot->data)) {
 		gt_memory_unmap(slot->data, pool.bytes);
 		slot->data = NULL;
 		atomic_store_explicit(&slot->state, SLOT_UNMAPPED, memory_order_release);
@@ -207,16 +215,48 @@ static void recycle_slot(struct slot *slot, size_t dirty)
 	atomic_store_explicit(&slot->state, SLOT_SPARE, memory_order_release);
 }
 
-void gt_cupti_buffers_recycle(const struct gt_cupti_buffer *buffer)
+void gt_cupti_buffers_recycle(const struct gt_cupti_buffer *buffer, uint64_t now)
 {
 	for (uint32_t i = 0; i < pool.slot_count; i++) {
 		struct slot *slot = &pool.slots[i];
 
 		if (atomic_load(&slot->state) == SLOT_FULL && slot->data == buffer->data) {
-			recycle_slot(slot, buffer->valid);
+			slot->read = now;
+			if (gt_spool_holds(slot->data))
+				atomic_store(&slot->state, SLOT_READ);
+			else
+				recycle_slot(slot, buffer->valid);
 			return;
 		}
 	}
+}
+
+void gt_cupti_buffers_release(uint64_t until)
+{
+	for (uint32_t i = 0; i < pool.slot_count; i++) {
+		struct slot *slot = &pool.slots[i];
+
+		if (atomic_load_explicit(&slot->state, memory_order_relaxed) == SLOT_READ &&
+		    slot->read < until)
+			recycle_slot(slot, slot->valid);
+	}
+}
+
+/* The oldest that was read: better unprotected than no buffer for CUPTI. */
+static bool recycle_oldest(void)
+{
+	struct slot *oldest = NULL;
+
+	for (uint32_t i = 0; i < pool.slot_count; i++) {
+		struct slot *slot = &pool.slots[i];
+
+		if (atomic_load_explicit(&slot->state, memory_order_relaxed) == SLOT_READ &&
+		    (!oldest || slot->order < oldest->order))
+			oldest = slot;
+	}
+	if (oldest)
+		recycle_slot(oldest, oldest->valid);
+	return oldest != NULL;
 }
 
 void gt_cupti_buffers_prepare(void)
@@ -224,6 +264,8 @@ void gt_cupti_buffers_prepare(void)
 	for (uint32_t spare = count_in(SLOT_SPARE); spare < SPARE_BUFFERS; spare++) {
 		struct slot *slot = map_slot(SLOT_BUSY);
 
+		if (!slot && recycle_oldest())
+			continue;
 		if (!slot)
 			return;
 		memset(slot->data, 0, pool.bytes); /* page faults here, not on the application */
@@ -269,4 +311,23 @@ struct gt_cupti_buffer_counts gt_cupti_buffers_count(void)
 		.discarded = atomic_load(&pool.discarded),
 		.discarded_bytes = atomic_load(&pool.discarded_bytes),
 	};
+}
+
+void gt_cupti_buffers_each(const struct gt_spool_view *view,
+			   void (*found)(void *context, const struct gt_cupti_spooled *buffer),
+			   void *context)
+{
+	const struct slot *slots =
+		gt_spool_view_root(view, GT_SPOOL_BUFFERS, MAX_SLOTS * sizeof(*slots));
+
+	for (uint32_t i = 0; slots && i < MAX_SLOTS; i++) {
+		int state = atomic_load(&slots[i].state);
+		struct gt_cupti_spooled buffer = {.valid = slots[i].valid, .order = slots[i].order};
+
+		if (state != SLOT_FULL && state != SLOT_READ)
+			continue;
+		buffer.data = gt_spool_view_at(view, gt_spool_address(slots[i].data), buffer.valid);
+		if (buffer.data)
+			found(context, &buffer);
+	}
 }

@@ -29,12 +29,28 @@ void gt_cupti_buffers_stop(void);
 void gt_cupti_buffers_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_max_records);
 void gt_cupti_buffers_complete(uint8_t *buffer, size_t valid);
 
-/* Drain thread: the oldest completed buffer. False: none. Give it back with _recycle. */
+/* Drain thread: the oldest completed buffer. False: none. Give it back with _recycle, at the trace time @now. */
 bool gt_cupti_buffers_next(struct gt_cupti_buffer *ret_buffer);
-void gt_cupti_buffers_recycle(const struct gt_cupti_buffer *buffer);
+void gt_cupti_buffers_recycle(const struct gt_cupti_buffer *buffer, uint64_t now);
+
+/* Drain thread: all work that was read before @until (trace ns) is in the file. A buffer of the spool
+ * is kept until then, so that recovery finds what was not. */
+void gt_cupti_buffers_release(uint64_t until);
 
 /* Drain thread: maps spare buffers ahead, so that request finds one. */
 void gt_cupti_buffers_prepare(void);
+
+/* For recovery: a completed buffer of a spool. */
+struct gt_cupti_spooled {
+	const uint8_t *data;
+	size_t valid;
+	uint64_t order; /* of completion */
+};
+
+struct gt_spool_view;
+void gt_cupti_buffers_each(const struct gt_spool_view *view,
+			   void (*found)(void *context, const struct gt_cupti_spooled *buffer),
+			   void *context);
 
 struct gt_cupti_buffer_counts {
 	uint64_t requested;

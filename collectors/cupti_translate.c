@@ -155,13 +155,25 @@ static struct gt_place place_of(uint32_t device, uint32_t context, uint32_t stre
 				 .has_channel = channel_type != CUPTI_CHANNEL_TYPE_INVALID};
 }
 
+/* The last meaning of an address is the one that counts. */
+static void note_name(struct gt_translate *t, const char *pointer, const struct gt_string *name)
+{
+	uint64_t address = (uint64_t)(uintptr_t)pointer;
+
+	if (t->notes)
+		*gt_translate_name_slot(t->notes, address) =
+			(struct gt_translate_name){.address = address, .name = name};
+}
+
 /* Readable. The name's content is the key, not its address: CUPTI reuses addresses after a module is
  * reloaded (REQ-15). */
 static const struct gt_string *kernel_name(struct gt_translate *t, const char *mangled)
 {
 	const char *name = mangled ? mangled : "(no name)";
+	const struct gt_string *string = gt_demangle_get(t->demangle, name, strlen(name));
 
-	return gt_demangle_get(t->demangle, name, strlen(name));
+	note_name(t, mangled, string);
+	return string;
 }
 
 static void fill_kernel(struct gt_translate *t, const CUpti_ActivityKernel8 *r,
@@ -415,6 +427,7 @@ static void translate_device(struct gt_translate *t, const void *record)
 
 	add(t, GT_LEDGER_RECORDS_FACT);
 	fill_device(t, r, &event.device);
+	note_name(t, r->name, event.device.name);
 	if (t->version >= DEVICE_NAME_OWN_SINCE)
 		free((char *)r->name);
 	if (r->id < GT_FACTS_DEVICES)
@@ -502,7 +515,9 @@ static bool is_trusted(struct gt_translate *t, uint32_t kind, const void *record
 	return !(t->refused_kinds & bit);
 }
 
-_Static_assert(sizeof(by_kind) / sizeof(by_kind[0]) <= 64, "kinds are bits of a word");
+_Static_assert(sizeof(by_kind) / sizeof(by_kind[0]) <= GT_TRANSLATE_KINDS &&
+		       GT_TRANSLATE_KINDS <= 64,
+	       "kinds are bits of a word");
 
 void gt_translate_record(struct gt_translate *translate, const void *record)
 {

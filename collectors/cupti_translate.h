@@ -24,6 +24,31 @@ struct gt_translate_wait {
 	uint32_t cuda_event, stream, correlation;
 };
 
+/* Kinds of records are below this. */
+#define GT_TRANSLATE_KINDS 64
+#define GT_TRANSLATE_NAMES 16384u
+
+/* A name that a record pointed to. */
+struct gt_translate_name {
+	uint64_t address;
+	const struct gt_string *name; /* demangled */
+};
+
+/* What recovery cannot know of records without CUPTI and its memory; lies in the spool. */
+struct gt_translate_notes {
+	uint16_t bytes[GT_TRANSLATE_KINDS]; /* of a record of the kind; 0: not seen */
+	struct gt_translate_name names[GT_TRANSLATE_NAMES];
+};
+
+/* Where the name at @address is noted, if it still is. */
+static inline struct gt_translate_name *gt_translate_name_slot(
+	const struct gt_translate_notes *notes, uint64_t address)
+{
+	uint64_t slot = address * 0x9e3779b97f4a7c15u >> 32;
+
+	return (struct gt_translate_name *)&notes->names[slot % GT_TRANSLATE_NAMES];
+}
+
 /* What CUPTI's integers mean is the translator's; where an event goes is the caller's. */
 struct gt_translate {
 	const struct gt_clock *clock;
@@ -33,6 +58,7 @@ struct gt_translate {
 	uint64_t session_start;                /* CLOCK_REALTIME ns */
 	uint32_t version;                      /* of CUPTI */
 	uint64_t checked_kinds, refused_kinds; /* bits by kind, of a CUPTI that is too new */
+	struct gt_translate_notes *notes;      /* NULL: there is no spool */
 	uint64_t now; /* trace time when what is translated had arrived; 0: not known */
 	struct gt_device_event devices[GT_FACTS_DEVICES]; /* seen so far, by id */
 	uint32_t context_device[GT_TRANSLATE_CONTEXTS];

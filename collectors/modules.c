@@ -14,6 +14,7 @@
 
 #include "collectors/elf_image.h"
 #include "core/memory.h"
+#include "core/spool_view.h"
 
 /* One entry of the loader's list. */
 struct seen {
@@ -38,7 +39,7 @@ struct gt_modules {
 
 struct gt_modules *gt_modules_new(struct gt_intern *pool, gt_module_gone_fn gone, void *context)
 {
-	struct gt_modules *modules = gt_memory_map(sizeof(*modules));
+	struct gt_modules *modules = gt_spool_map(sizeof(*modules));
 
 	if (!modules)
 		return NULL;
@@ -46,6 +47,8 @@ struct gt_modules *gt_modules_new(struct gt_intern *pool, gt_module_gone_fn gone
 	modules->gone = gone;
 	modules->context = context;
 	gt_arena_init(&modules->arena, 0);
+	modules->arena.survives = true;
+	gt_spool_set_root(GT_SPOOL_MODULES, modules);
 	return modules;
 }
 
@@ -72,6 +75,25 @@ static bool reserve(void **array, uint32_t count, uint32_t *capacity, size_t siz
 		return false;
 	*array = grown;
 	*capacity = more;
+	return true;
+}
+
+/* The list may lie in the spool, where nothing grows in place. */
+static bool reserve_list(struct gt_modules *modules)
+{
+	uint32_t more = modules->capacity ? modules->capacity * 2 : 512;
+	struct gt_module **list;
+
+	if (modules->count < modules->capacity)
+		return true;
+	list = gt_spool_map(more * sizeof(*list));
+	if (!list)
+		return false;
+	if (modules->count)
+		memcpy(list, modules->list, modules->count * sizeof(*list));
+	gt_memory_unmap(modules->list, modules->capacity * sizeof(*list));
+	modules->list = list;
+	modules->capacity = more;
 	return true;
 }
 
@@ -194,8 +216,7 @@ static void add(struct gt_modules *modules, const struct seen *seen)
 
 	if (add_again(modules, seen, path))
 		return;
-	if (!reserve((void **)&modules->list, modules->count, &modules->capacity,
-		     sizeof(*modules->list)))
+	if (!reserve_list(modules))
 		return;
 	module = gt_arena_get(&modules->arena, sizeof(*module));
 	if (!module)
@@ -281,4 +302,51 @@ uint32_t gt_modules_count(const struct gt_modules *modules)
 struct gt_module *gt_modules_at(const struct gt_modules *modules, uint32_t index)
 {
 	return modules->list[index];
+}
+
+static bool restore_module(struct gt_modules *modules, const struct gt_spool_view *view,
+			   const struct gt_module *from)
+{
+	const struct gt_string *path = gt_spool_view_string(view, from->path);
+	const struct gt_string *build_id = gt_spool_view_string(view, from->build_id_text);
+	struct gt_module *module;
+
+	if (!path || !reserve_list(modules))
+		return false;
+	module = gt_arena_get(&modules->arena, sizeof(*module));
+	if (!module)
+		return false;
+	module->path = gt_intern_get(modules->pool, path->text, path->length);
+	module->bias = from->bias;
+	module->start = from->start;
+	module->end = from->end;
+	memcpy(module->build_id, from->build_id, sizeof(module->build_id));
+	module->build_id_size =
+		from->build_id_size <= GT_BUILD_ID_MAX ? from->build_id_size : GT_BUILD_ID_MAX;
+	if (build_id)
+		module->build_id_text =
+			gt_intern_get(modules->pool, build_id->text, build_id->length);
+	module->is_main = gt_spool_bool(&from->is_main);
+	module->is_vdso = false; /* that of this process is another */
+	module->is_loaded = gt_spool_bool(&from->is_loaded) && !gt_spool_bool(&from->is_vdso);
+	module->ours = gt_spool_bool(&from->ours);
+	modules->list[modules->count++] = module;
+	return true;
+}
+
+void gt_modules_restore(struct gt_modules *modules, const struct gt_spool_view *view)
+{
+	const struct gt_modules *from = gt_spool_view_root(view, GT_SPOOL_MODULES, sizeof(*from));
+	struct gt_module *const *list =
+		from ? gt_spool_view_at(view, gt_spool_address(from->list),
+					(uint64_t)from->count * sizeof(void *))
+		     : NULL;
+
+	for (uint32_t i = 0; list && i < from->count; i++) {
+		const struct gt_module *module =
+			gt_spool_view_at(view, gt_spool_address(list[i]), sizeof(*module));
+
+		if (module && !restore_module(modules, view, module))
+			return;
+	}
 }

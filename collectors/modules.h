@@ -40,6 +40,10 @@ void gt_modules_free(struct gt_modules *modules);
 /* Looks at the loader's list if it has changed since the last time. Returns true when it had. */
 bool gt_modules_refresh(struct gt_modules *modules);
 
+/* For recovery: the modules that the process of a spool had. */
+struct gt_spool_view;
+void gt_modules_restore(struct gt_modules *modules, const struct gt_spool_view *view);
+
 /* The module around the address @pc, one that is loaded before one that has gone. NULL: none. */
 struct gt_module *gt_modules_find(const struct gt_modules *modules, uint64_t pc);
 

@@ -49,6 +49,7 @@ struct gt_python_frames *gt_python_frames_new(struct gt_intern *strings, size_t 
 	frames->size = FIRST_ENTRIES;
 	frames->entries = gt_memory_map(frames->size * sizeof(frames->entries[0]));
 	gt_arena_init(&frames->arena, max_bytes);
+	frames->arena.survives = true;
 	if (!frames->entries) {
 		gt_python_frames_free(frames);
 		return NULL;

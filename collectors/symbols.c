@@ -38,6 +38,7 @@ struct gt_symbols *gt_symbols_new(struct gt_modules *modules, struct gt_demangle
 	symbols->demangle = demangle;
 	symbols->max_bytes = max_bytes;
 	gt_arena_init(&symbols->arena, max_bytes);
+	symbols->arena.survives = true;
 	return symbols;
 }
 

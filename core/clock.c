@@ -85,7 +85,8 @@ uint64_t gt_clock_from_realtime(const struct gt_clock *clock, uint64_t ns)
 
 	while (i > 0 && ns < clock->samples[i].realtime)
 		i--;
-	return (uint64_t)((int64_t)ns - offset_of(&clock->samples[i]) + clock->trace_offset);
+	/* unsigned: what is read out of a spool may be anything */
+	return ns - (uint64_t)offset_of(&clock->samples[i]) + (uint64_t)clock->trace_offset;
 }
 
 bool gt_clock_from_ticks(const struct gt_clock *clock, uint64_t ticks, uint64_t *ret_ns)
@@ -98,8 +99,8 @@ bool gt_clock_from_ticks(const struct gt_clock *clock, uint64_t ticks, uint64_t 
 
 	if (span_ns < RATE_MIN_NS || span_ticks == 0)
 		return false;
-	since = (__int128)(int64_t)(ticks - first->ticks) * span_ns / span_ticks;
-	*ret_ns = (uint64_t)((int64_t)first->monotonic + (int64_t)since + clock->trace_offset);
+	since = (__int128)(int64_t)(ticks - first->ticks) * (__int128)span_ns / span_ticks;
+	*ret_ns = first->monotonic + (uint64_t)since + (uint64_t)clock->trace_offset;
 	return true;
 }
 

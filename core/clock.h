@@ -53,7 +53,7 @@ void gt_clock_sample(struct gt_clock *clock, int64_t *ret_step);
 /* MONOTONIC ns -> trace ns. Any thread. */
 static inline uint64_t gt_clock_from_monotonic(const struct gt_clock *clock, uint64_t ns)
 {
-	return (uint64_t)((int64_t)ns + clock->trace_offset);
+	return ns + (uint64_t)clock->trace_offset;
 }
 
 /* CLOCK_REALTIME ns (a CUPTI stamp) -> trace ns through the nearest sample. Drain thread. */

@@ -5,6 +5,7 @@
 #include "core/correlate.h"
 
 #include "core/memory.h"
+#include "core/spool_view.h"
 
 #define FIRST_ENTRIES 4096u
 
@@ -25,17 +26,18 @@ struct gt_correlate {
 
 struct gt_correlate *gt_correlate_new(uint32_t max_entries)
 {
-	struct gt_correlate *table = gt_memory_map(sizeof(*table));
+	struct gt_correlate *table = gt_spool_map(sizeof(*table));
 
 	if (!table)
 		return NULL;
 	table->max = max_entries;
 	table->size = max_entries < FIRST_ENTRIES ? max_entries : FIRST_ENTRIES;
-	table->entries = gt_memory_map(table->size * sizeof(struct entry));
+	table->entries = gt_spool_map(table->size * sizeof(struct entry));
 	if (!table->entries) {
 		gt_memory_unmap(table, sizeof(*table));
 		return NULL;
 	}
+	gt_spool_set_root(GT_SPOOL_CALLS, table);
 	return table;
 }
 
@@ -66,7 +68,7 @@ static bool grow(struct gt_correlate *table)
 
 	if (size > table->max)
 		return false;
-	entries = gt_memory_map(size * sizeof(*entries));
+	entries = gt_spool_map(size * sizeof(*entries));
 	if (!entries)
 		return false;
 	for (uint32_t i = 0; i < table->size; i++) {
@@ -128,4 +130,33 @@ struct gt_correlate_counts gt_correlate_count(const struct gt_correlate *table)
 			counts.in_flight++;
 	}
 	return counts;
+}
+
+void gt_correlate_each(const struct gt_spool_view *view,
+		       void (*found)(void *context, const struct gt_correlate_call *call),
+		       void *context)
+{
+	const struct gt_correlate *table = gt_spool_view_root(view, GT_SPOOL_CALLS, sizeof(*table));
+	const struct entry *entries =
+		table ? gt_spool_view_at(view, gt_spool_address(table->entries),
+					 (uint64_t)table->size * sizeof(*entries))
+		      : NULL;
+
+	for (uint32_t i = 0; entries && i < table->size; i++) {
+		const struct entry *entry = &entries[i];
+
+		if (entry->correlation)
+			found(context,
+			      &(struct gt_correlate_call){.correlation = entry->correlation,
+							  .operations = entry->operations,
+							  .expects = gt_spool_bool(&entry->expects),
+							  .many = gt_spool_bool(&entry->many),
+							  .launch = entry->launch});
+	}
+}
+
+void gt_correlate_restore(struct gt_correlate *table, const struct gt_correlate_call *call)
+{
+	gt_correlate_put(table, call->correlation, &call->launch, call->expects, call->many);
+	slot_of(table->entries, table->size, call->correlation)->operations = call->operations;
 }

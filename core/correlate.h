@@ -29,6 +29,19 @@ void gt_correlate_put(struct gt_correlate *table, uint32_t correlation,
 bool gt_correlate_take(struct gt_correlate *table, uint32_t correlation,
 		       struct gt_launch *ret_launch);
 
+/* For recovery: a call as a spool's table has it; its pointers are addresses in the spool. */
+struct gt_correlate_call {
+	uint32_t correlation, operations;
+	bool expects, many;
+	struct gt_launch launch;
+};
+
+struct gt_spool_view;
+void gt_correlate_each(const struct gt_spool_view *view,
+		       void (*found)(void *context, const struct gt_correlate_call *call),
+		       void *context);
+void gt_correlate_restore(struct gt_correlate *table, const struct gt_correlate_call *call);
+
 struct gt_correlate_counts {
 	uint64_t evicted;   /* calls that may have had operations to come, forgotten for room */
 	uint64_t in_flight; /* expecting calls that got no operation */

@@ -51,6 +51,7 @@ struct gt_facts {
 	struct gt_device_event devices[GT_FACTS_DEVICES];
 	struct gt_clock_sample clock_first, clock_last;
 	char command[1024]; /* arguments, blanks between them; empty unless asked for */
+	char spool[256];    /* file that holds what a killed process has not written; empty: none */
 	char options[512];  /* options that differ from their default, "name=value ..." */
 	uint64_t segment[GT_SEGMENT_COUNT_]; /* number 0: the only file of the process */
 	uint32_t generation;                 /* counts changes */

@@ -21,4 +21,10 @@ static inline bool gt_forkguard_holds(void)
 	return gt_forkguard_page && *gt_forkguard_page;
 }
 
+/* True in a forked child of the process that armed it. */
+static inline bool gt_forkguard_is_child(void)
+{
+	return gt_forkguard_page && !*gt_forkguard_page;
+}
+
 #endif

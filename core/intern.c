@@ -50,6 +50,7 @@ struct gt_intern *gt_intern_new(size_t max_bytes)
 	if (!pool)
 		return NULL;
 	gt_arena_init(&pool->arena, max_bytes);
+	pool->arena.survives = true;
 	pool->slots = gt_memory_map(FIRST_SLOTS * sizeof(*pool->slots));
 	if (!pool->slots) {
 		gt_memory_unmap(pool, sizeof(*pool));

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <sys/mman.h>
 
+#include "core/spool.h"
+
 #define ARENA_BLOCK (256u * 1024u)
 
 struct gt_arena_block {
@@ -24,7 +26,7 @@ void *gt_memory_map(size_t size)
 
 void gt_memory_unmap(void *memory, size_t size)
 {
-	if (memory)
+	if (memory && !gt_spool_holds(memory))
 		munmap(memory, size);
 }
 
@@ -51,7 +53,7 @@ static struct gt_arena_block *add_block(struct gt_arena *arena, size_t need)
 	size = size < ARENA_BLOCK ? ARENA_BLOCK : (size + 4095) & ~(size_t)4095;
 	if (arena->max_bytes && arena->total + size > arena->max_bytes)
 		return NULL;
-	block = gt_memory_map(size);
+	block = arena->survives ? gt_spool_map(size) : gt_memory_map(size);
 	if (!block)
 		return NULL;
 	block->next = arena->blocks;

@@ -7,6 +7,7 @@
 #ifndef GT_CORE_MEMORY_H
 #define GT_CORE_MEMORY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* @size zeroed bytes, page aligned. NULL: no memory. */
@@ -24,6 +25,7 @@ struct gt_arena {
 	size_t used;      /* in the newest block */
 	size_t total;     /* bytes mapped */
 	size_t max_bytes; /* 0: no limit */
+	bool survives;    /* blocks lie in the spool, if there is one (core/spool.h) */
 };
 
 void gt_arena_init(struct gt_arena *arena, size_t max_bytes);

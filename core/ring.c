@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The ring, see the header. reserve/commit: the owning application thread; next/release: the drain
- * thread.
+ * The ring, see the header. reserve/commit: the owning application thread; next/pass/release: the
+ * drain thread.
  */
 #include "core/ring.h"
 
 #include <errno.h>
 
 #include "core/memory.h"
+#include "core/spool_view.h"
 
 #define RECORD_PADDING 0
 
@@ -17,11 +18,11 @@ int gt_ring_init(struct gt_ring *ring, size_t capacity)
 
 	while (size < capacity)
 		size *= 2;
-	ring->data = gt_memory_map(size);
+	ring->data = gt_spool_map(size);
 	if (!ring->data)
 		return -ENOMEM;
 	ring->capacity = size;
-	ring->seen_tail = ring->reserved = 0;
+	ring->seen_tail = ring->reserved = ring->read = 0;
 	atomic_init(&ring->head, 0);
 	atomic_init(&ring->tail, 0);
 	return 0;
@@ -72,23 +73,58 @@ struct gt_record *gt_ring_reserve(struct gt_ring *ring, size_t max)
 
 const struct gt_record *gt_ring_next(struct gt_ring *ring)
 {
-	uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
-
 	/* pairs with the release in gt_ring_commit */
-	while (atomic_load_explicit(&ring->head, memory_order_acquire) != tail) {
-		const struct gt_record *record = record_at(ring, tail);
+	while (atomic_load_explicit(&ring->head, memory_order_acquire) != ring->read) {
+		const struct gt_record *record = record_at(ring, ring->read);
 
 		if (record->type != RECORD_PADDING)
 			return record;
-		tail += record->size;
-		atomic_store_explicit(&ring->tail, tail, memory_order_release);
+		ring->read += record->size;
 	}
 	return NULL;
 }
 
-void gt_ring_release(struct gt_ring *ring, const struct gt_record *record)
+void gt_ring_pass(struct gt_ring *ring, const struct gt_record *record)
 {
-	uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
+	ring->read += record->size;
+}
 
-	atomic_store_explicit(&ring->tail, tail + record->size, memory_order_release);
+void gt_ring_release(struct gt_ring *ring)
+{
+	/* pairs with the acquire in has_room */
+	atomic_store_explicit(&ring->tail, ring->read, memory_order_release);
+}
+
+/* The record at @position of a ring whose bytes may be anything. NULL: it is none. */
+static const struct gt_record *checked_at(const char *data, uint64_t capacity, uint64_t position,
+					  uint64_t head)
+{
+	uint64_t offset = position & (capacity - 1);
+	const struct gt_record *record = (const struct gt_record *)(const void *)(data + offset);
+
+	if (offset % 8 || capacity - offset < sizeof(*record) || record->size < sizeof(*record) ||
+	    record->size % 8 || record->size > capacity - offset || record->size > head - position)
+		return NULL;
+	return record;
+}
+
+uint64_t gt_ring_each(const struct gt_spool_view *view, const struct gt_ring *ring,
+		      void (*found)(void *context, const struct gt_record *record), void *context)
+{
+	uint64_t head = atomic_load(&ring->head), tail = atomic_load(&ring->tail);
+	uint64_t capacity = ring->capacity;
+	const char *data = gt_spool_view_at(view, gt_spool_address(ring->data), capacity);
+
+	if (!data || !capacity || capacity & (capacity - 1) || head - tail > capacity)
+		return 0;
+	while (tail != head) {
+		const struct gt_record *record = checked_at(data, capacity, tail, head);
+
+		if (!record)
+			break;
+		if (record->type != RECORD_PADDING)
+			found(context, record);
+		tail += record->size;
+	}
+	return head - tail;
 }

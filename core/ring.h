@@ -24,7 +24,8 @@ struct gt_record {
 
 struct gt_ring {
 	/* consumer's line */
-	_Alignas(64) _Atomic uint64_t tail; /* bytes consumed so far */
+	_Alignas(64) _Atomic uint64_t tail; /* bytes given back to the producer so far */
+	uint64_t read;                      /* bytes read so far; nobody else looks at it */
 	/* producer's line */
 	_Alignas(64) _Atomic uint64_t head; /* bytes committed so far */
 	uint64_t seen_tail;                 /* the producer's last look at tail */
@@ -60,19 +61,36 @@ static inline uint64_t gt_ring_end(struct gt_ring *ring)
 /* Consumer: whether something that was committed before @end is still to be read. */
 static inline bool gt_ring_has_before(struct gt_ring *ring, uint64_t end)
 {
-	return atomic_load_explicit(&ring->tail, memory_order_relaxed) < end;
+	return ring->read < end;
 }
 
-/* Consumer: the oldest record, or NULL. Stays valid until gt_ring_release. */
+/* Consumer: the oldest record that was not read, or NULL. */
 const struct gt_record *gt_ring_next(struct gt_ring *ring);
 
-/* Consumer: done with the record that gt_ring_next gave. */
-void gt_ring_release(struct gt_ring *ring, const struct gt_record *record);
+/* Consumer: the record that gt_ring_next gave is read. It stays valid until gt_ring_release. */
+void gt_ring_pass(struct gt_ring *ring, const struct gt_record *record);
+
+/* Consumer: what has been read is written, the producer may have its place. */
+void gt_ring_release(struct gt_ring *ring);
+
+/* Consumer: whether more than half of the ring waits for gt_ring_release. */
+static inline bool gt_ring_is_pressed(const struct gt_ring *ring)
+{
+	return ring->read - atomic_load_explicit(&ring->tail, memory_order_relaxed) >
+	       ring->capacity / 2;
+}
+
+/*
+ * For recovery: each record that was not released in a ring of a spool, oldest first. Returns the
+ * bytes that could not be read.
+ */
+struct gt_spool_view;
+uint64_t gt_ring_each(const struct gt_spool_view *view, const struct gt_ring *ring,
+		      void (*found)(void *context, const struct gt_record *record), void *context);
 
 static inline bool gt_ring_is_empty(struct gt_ring *ring)
 {
-	return atomic_load_explicit(&ring->head, memory_order_acquire) ==
-	       atomic_load_explicit(&ring->tail, memory_order_relaxed);
+	return atomic_load_explicit(&ring->head, memory_order_acquire) == ring->read;
 }
 
 #endif

@@ -8,6 +8,7 @@
 #include "core/intern.h"
 #include "core/libc_path.h"
 #include "core/memory.h"
+#include "core/spool_view.h"
 
 #define FIRST_ENTRIES 1024u
 
@@ -55,7 +56,7 @@ static bool map_rebuild(struct map *map, uint32_t size,
 {
 	struct map fresh = {.size = size};
 
-	fresh.entries = gt_memory_map(size * sizeof(*fresh.entries));
+	fresh.entries = gt_spool_map(size * sizeof(*fresh.entries));
 	if (!fresh.entries)
 		return false;
 	for (uint32_t i = 0; i < map->size; i++) {
@@ -110,7 +111,7 @@ static void *arena_get(struct gt_stacks *stacks, size_t size)
 struct gt_stacks *gt_stacks_new(gt_frame_find_fn find, void *context, size_t max_bytes)
 {
 	size_t least = 2 * FIRST_ENTRIES * sizeof(struct entry);
-	struct gt_stacks *stacks = gt_memory_map(sizeof(*stacks));
+	struct gt_stacks *stacks = gt_spool_map(sizeof(*stacks));
 
 	if (!stacks)
 		return NULL;
@@ -118,6 +119,8 @@ struct gt_stacks *gt_stacks_new(gt_frame_find_fn find, void *context, size_t max
 	stacks->context = context;
 	stacks->max_bytes = max_bytes > least ? max_bytes : least + 1;
 	gt_arena_init(&stacks->arena, stacks->max_bytes);
+	stacks->arena.survives = true;
+	gt_spool_set_root(GT_SPOOL_STACKS, stacks);
 	if (!map_rebuild(&stacks->frames, FIRST_ENTRIES, NULL, NULL) ||
 	    !map_rebuild(&stacks->stacks, FIRST_ENTRIES, NULL, NULL)) {
 		gt_stacks_free(stacks);
@@ -300,4 +303,40 @@ const struct gt_frame *gt_stack_place(const struct gt_stack *stack)
 			native = frame;
 	}
 	return native || !stack->count ? native : stack->frames[0];
+}
+
+const struct gt_stack *gt_stacks_restore(struct gt_stacks *stacks, uint64_t key, uint32_t id,
+					 const struct gt_frame *const *frames, uint32_t count)
+{
+	uint32_t made = stacks->count;
+	const struct gt_stack *stack;
+
+	if (!id || gt_stacks_find(stacks, key))
+		return NULL;
+	stacks->count = id - 1;
+	stack = gt_stacks_put(stacks, key, frames, count);
+	if (made > stacks->count || !stack)
+		stacks->count = made;
+	return stack;
+}
+
+void gt_stacks_each(const struct gt_spool_view *view,
+		    void (*found)(void *context, uint64_t key, const struct gt_stack *stack),
+		    void *context)
+{
+	const struct gt_stacks *stacks = gt_spool_view_root(view, GT_SPOOL_STACKS, sizeof(*stacks));
+	const struct map *map = stacks ? &stacks->stacks : NULL;
+	const struct entry *entries = map ? gt_spool_view_at(view, gt_spool_address(map->entries),
+							     (uint64_t)map->size * sizeof(*entries))
+					  : NULL;
+
+	for (uint32_t i = 0; entries && i < map->size; i++) {
+		uint64_t address = gt_spool_address(entries[i].value);
+		const struct gt_stack *stack = gt_spool_view_at(view, address, sizeof(*stack));
+
+		if (entries[i].key && stack &&
+		    gt_spool_view_at(view, address,
+				     sizeof(*stack) + (uint64_t)stack->count * sizeof(void *)))
+			found(context, entries[i].key, stack);
+	}
 }

@@ -86,6 +86,17 @@ const struct gt_frame *gt_stack_place(const struct gt_stack *stack);
 /* Stacks that were asked for and not given. */
 uint64_t gt_stacks_refused(const struct gt_stacks *stacks);
 
+/*
+ * For recovery: the stack @id of a spool under its old number. NULL: no memory, or it is there.
+ * _each hands out what a spool's store holds; frames[] are addresses in the spool.
+ */
+struct gt_spool_view;
+const struct gt_stack *gt_stacks_restore(struct gt_stacks *stacks, uint64_t key, uint32_t id,
+					 const struct gt_frame *const *frames, uint32_t count);
+void gt_stacks_each(const struct gt_spool_view *view,
+		    void (*found)(void *context, uint64_t key, const struct gt_stack *stack),
+		    void *context);
+
 /* Stacks made so far. */
 uint32_t gt_stacks_count(const struct gt_stacks *stacks);
 

@@ -7,8 +7,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "core/descriptor.h"
+#include "core/text.h"
 
 _Static_assert(sizeof(void *) == 8, "struct stat is the kernel's on 64-bit Linux only");
 
@@ -48,4 +52,22 @@ int gt_sys_dup_high(int fd, int minimum)
 	int saved_errno = errno;
 
 	return result_of(syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, minimum), saved_errno);
+}
+
+/* Field 22 of /proc/PID/stat, behind the command's name, which may hold anything but ends at the
+ * last ')'. */
+uint64_t gt_sys_start_ticks(int pid)
+{
+	char path[64], text[1024];
+	const char *p, *end;
+	uint64_t ticks = 0;
+	size_t n;
+
+	gt_text_format(path, sizeof(path), "/proc/%d/stat", pid);
+	n = gt_descriptor_read_file(path, text, sizeof(text) - 1);
+	text[n] = 0;
+	p = strrchr(text, ')');
+	for (int field = 2; p && field < 22; field++)
+		p = strchr(p + 1, ' ');
+	return p && !gt_text_parse_u64(p + 1, &end, &ticks) ? ticks : 0;
 }

@@ -6,6 +6,7 @@
 #ifndef GT_CORE_SYS_H
 #define GT_CORE_SYS_H
 
+#include <stdint.h>
 #include <sys/stat.h>
 
 /* As fstat, lstat and fstatat; 0 or negative errno, *ret_stat untouched on failure. */
@@ -15,5 +16,8 @@ int gt_sys_fstatat(int folder, const char *path, struct stat *ret_stat, int flag
 
 /* A close-on-exec copy of @fd, numbered @minimum or higher. Negative errno on failure. */
 int gt_sys_dup_high(int fd, int minimum);
+
+/* When the process began, in clock ticks since boot: with its pid, which process it is. 0: not known. */
+uint64_t gt_sys_start_ticks(int pid);
 
 #endif

@@ -12,13 +12,23 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "core/forkguard.h"
 #include "core/memory.h"
+#include "core/spool_view.h"
 
 __thread struct gt_thread *gt_thread_self;
 _Atomic uint32_t gt_thread_epoch;
 
+/* The blocks that lie in the spool, for recovery. */
+#define SPOOLED_MAX 1024u
+struct spooled {
+	_Atomic uint32_t count;
+	uint64_t blocks[SPOOLED_MAX];
+};
+
 static struct {
 	struct gt_thread_limits limits;
+	struct spooled *spooled; /* NULL: there is no spool */
 	struct gt_thread *_Atomic first;
 	_Atomic size_t bytes;
 	_Atomic uint64_t refused;
@@ -34,6 +44,8 @@ static void thread_ended(void *block)
 {
 	struct gt_thread *thread = block;
 
+	if (gt_forkguard_is_child()) /* the block is the parent's */
+		return;
 	if (thread->epoch == atomic_load(&gt_thread_epoch))
 		atomic_store_explicit(&thread->life, GT_THREAD_ENDED, memory_order_release);
 	if (gt_thread_self == thread)
@@ -49,6 +61,8 @@ int gt_threads_start(const struct gt_thread_limits *limits)
 	atomic_store(&registry.bytes, 0);
 	atomic_store(&registry.refused, 0);
 	atomic_store(&registry.stopped, false);
+	registry.spooled = gt_spool_is_open() ? gt_spool_map(sizeof(*registry.spooled)) : NULL;
+	gt_spool_set_root(GT_SPOOL_THREADS, registry.spooled);
 	atomic_store(&gt_thread_epoch, ++registry.last_epoch);
 	return 0;
 }
@@ -87,6 +101,18 @@ static void push_block(struct gt_thread *thread)
 	while (!atomic_compare_exchange_weak(&registry.first, &first, thread));
 }
 
+static void note_spooled(const struct gt_thread *thread)
+{
+	struct spooled *spooled = registry.spooled;
+	uint32_t i;
+
+	if (!spooled || !gt_spool_holds(thread))
+		return;
+	i = atomic_fetch_add(&spooled->count, 1);
+	if (i < SPOOLED_MAX)
+		spooled->blocks[i] = gt_spool_address(thread);
+}
+
 static struct gt_thread *map_block(uint32_t percent)
 {
 	size_t size = block_bytes() + registry.limits.ring_bytes;
@@ -95,7 +121,7 @@ static struct gt_thread *map_block(uint32_t percent)
 	if (atomic_fetch_add(&registry.bytes, size) + size >
 	    registry.limits.max_bytes / 100 * percent)
 		goto refused;
-	thread = gt_memory_map(block_bytes());
+	thread = gt_spool_map(block_bytes());
 	if (!thread)
 		goto refused;
 	if (gt_ring_init(&thread->ring, registry.limits.ring_bytes)) {
@@ -126,8 +152,10 @@ struct gt_thread *gt_thread_first_sight(uint32_t percent)
 		/* a sampler may be reading it */
 		__atomic_store_n(&thread->tid, (uint32_t)syscall(SYS_gettid), __ATOMIC_RELAXED);
 		thread->epoch = epoch;
-		if (fresh)
+		if (fresh) {
+			note_spooled(thread);
 			push_block(thread);
+		}
 		if (registry.has_key)
 			pthread_setspecific(registry.key, thread);
 		gt_thread_self = thread;
@@ -158,4 +186,20 @@ uint64_t gt_threads_sum(enum gt_thread_counter which)
 uint64_t gt_threads_refused(void)
 {
 	return atomic_load_explicit(&registry.refused, memory_order_relaxed);
+}
+
+void gt_threads_each(const struct gt_spool_view *view,
+		     void (*found)(void *context, const struct gt_thread *thread), void *context)
+{
+	const struct spooled *spooled =
+		gt_spool_view_root(view, GT_SPOOL_THREADS, sizeof(*spooled));
+	uint32_t count = spooled ? atomic_load(&spooled->count) : 0;
+
+	for (uint32_t i = 0; i < count && i < SPOOLED_MAX; i++) {
+		const struct gt_thread *thread =
+			gt_spool_view_at(view, spooled->blocks[i], sizeof(*thread));
+
+		if (thread)
+			found(context, thread);
+	}
 }

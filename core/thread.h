@@ -110,6 +110,11 @@ struct gt_thread *gt_threads_first(void);
 /* Sum of a counter over all threads, those that ended too. Any thread. */
 uint64_t gt_threads_sum(enum gt_thread_counter which);
 
+/* For recovery: the blocks of a spool. */
+struct gt_spool_view;
+void gt_threads_each(const struct gt_spool_view *view,
+		     void (*found)(void *context, const struct gt_thread *thread), void *context);
+
 /* Calls that found no block: the memory cap, or no memory. */
 uint64_t gt_threads_refused(void);
 

@@ -16,6 +16,7 @@
 #include "preload/ranges.h"
 #include "preload/samples.h"
 #include "preload/session_internal.h"
+#include "preload/spooled.h"
 #include "preload/stack_lane.h"
 #include "preload/stacks.h"
 
@@ -95,7 +96,7 @@ static void see_thread(struct gt_session *s, uint32_t tid)
 	gt_emit_event(s, &event);
 }
 
-static void emit_call(struct gt_session *s, const struct gt_call_record *record)
+void gt_calls_take(struct gt_session *s, const struct gt_call_record *record)
 {
 	const struct gt_cuda_api *api =
 		gt_cuda_api_find((enum gt_api_domain)record->domain, record->cbid);
@@ -157,12 +158,12 @@ static uint64_t drain_ring(struct gt_session *s, struct gt_thread *thread)
 			break;
 		gt_ranges_take_early(s); /* what the thread opened before it had a ring */
 		if (record->type == GT_RECORD_CALL)
-			emit_call(s, (const struct gt_call_record *)(const void *)record);
+			gt_calls_take(s, (const struct gt_call_record *)(const void *)record);
 		else if (record->type == GT_RECORD_NVTX)
 			take_nvtx(s, (const struct gt_nvtx_record *)(const void *)record);
 		else if (record->type == GT_RECORD_SAMPLE)
 			take_sample(s, (const struct gt_call_record *)(const void *)record);
-		gt_ring_release(&thread->ring, record);
+		gt_ring_pass(&thread->ring, record);
 	}
 	return count;
 }
@@ -185,5 +186,6 @@ uint64_t gt_calls_drain(struct gt_session *session)
 		atomic_compare_exchange_strong(&t->life, &ended, GT_THREAD_FREE);
 	}
 	gt_ranges_round(session);
+	gt_spooled_release_rings(session);
 	return count;
 }

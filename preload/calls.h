@@ -24,4 +24,8 @@ struct gt_calls {
 /* Empties every ring and emits its calls. Returns how many records there were. */
 uint64_t gt_calls_drain(struct gt_session *session);
 
+/* One finished call; recovery reads rings by itself. */
+struct gt_call_record;
+void gt_calls_take(struct gt_session *session, const struct gt_call_record *record);
+
 #endif

@@ -22,6 +22,7 @@
 #include "core/futex.h"
 #include "core/log.h"
 #include "core/memory.h"
+#include "core/spool.h"
 #include "core/text.h"
 #include "core/thread.h"
 #include "preload/background.h"
@@ -31,6 +32,7 @@
 #include "preload/ranges.h"
 #include "preload/samples.h"
 #include "preload/session_internal.h"
+#include "preload/spooled.h"
 #include "preload/stack_lane.h"
 #include "preload/stacks.h"
 
@@ -44,10 +46,6 @@
 
 /* The last records: completed ones are awaited this long, then unfinished ones are forced out. */
 #define OUTSTANDING_NS  (500 * MS_NS)
-
-/* GPU operations may be delivered late by this much and still find their place in order. Together
- * with the flush period it is less than the second that a killed process may lose. */
-#define SETTLE_NS       (100 * MS_NS)
 
 static struct {
 	struct gt_session *session;
@@ -141,7 +139,7 @@ static void flush_writer(struct gt_session *s, bool everything)
 
 	if (!output->writer || output->failed)
 		return;
-	gt_output_flush(output, everything ? UINT64_MAX : now - SETTLE_NS);
+	gt_output_flush(output, everything ? UINT64_MAX : now - GT_SPOOLED_SETTLE_NS);
 }
 
 /* Addresses that come now were in what is loaded. An interpreter may have come. */
@@ -172,6 +170,7 @@ static uint64_t drain_once(struct gt_session *s)
 	work += gt_calls_drain(s); /* calls that returned while we read: their records were there */
 	gt_emit_settle(s, false);
 	gt_ranges_settle(s, false);
+	gt_spooled_round(s);
 	return work;
 }
 
@@ -294,7 +293,10 @@ static void close_session(struct gt_session *s)
 			       (unsigned long)s->emit.early.count);
 	flush_writer(s, true); /* files that become full now close with what was counted so far */
 	close_ledger(s);
+	if (*s->facts.spool == '/')
+		*s->facts.spool = 0;
 	gt_output_close(&s->output, &s->ledger);
+	gt_spool_remove();
 }
 
 /* Completed records for as long as launches are outstanding, then forced ones. */

@@ -53,6 +53,14 @@ int gt_emit_init(struct gt_emit *emit, bool has_calls)
 	return emit->calls ? 0 : -ENOMEM;
 }
 
+void gt_emit_fini(struct gt_emit *emit)
+{
+	gt_correlate_free(emit->calls);
+	waiting_free(&emit->early);
+	waiting_free(&emit->unlinked);
+	*emit = (struct gt_emit){0};
+}
+
 /* The writer must know a device before the first event on it. */
 static void update_facts(struct gt_session *session)
 {

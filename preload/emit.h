@@ -36,6 +36,9 @@ struct gt_emit {
 /* @has_calls: calls are recorded, so that GPU operations wait for theirs. -ENOMEM. */
 int gt_emit_init(struct gt_emit *emit, bool has_calls);
 
+/* Also of a zeroed struct. */
+void gt_emit_fini(struct gt_emit *emit);
+
 /* What is known of a finished call. */
 struct gt_emit_call {
 	bool expects; /* it started GPU work */

@@ -11,6 +11,7 @@
 #include "core/descriptor.h"
 #include "core/log.h"
 #include "core/pattern.h"
+#include "core/sys.h"
 #include "core/text.h"
 #include "preload/identity.h"
 
@@ -33,24 +34,6 @@ static void sanitize(char *name)
 		*name++ = '_';
 }
 
-/* Field 22 of /proc/PID/stat, in clock ticks since boot; behind the command's name, which may hold
- * anything but ends at the last ')'. 0: not known. */
-static uint64_t start_ticks(int pid)
-{
-	char path[64], text[1024];
-	const char *p, *end;
-	uint64_t ticks = 0;
-	size_t n;
-
-	gt_text_format(path, sizeof(path), "/proc/%d/stat", pid);
-	n = gt_descriptor_read_file(path, text, sizeof(text) - 1);
-	text[n] = 0;
-	p = strrchr(text, ')');
-	for (int field = 2; p && field < 22; field++)
-		p = strchr(p + 1, ' ');
-	return p && !gt_text_parse_u64(p + 1, &end, &ticks) ? ticks : 0;
-}
-
 /* A job's id, or else the process group and when it began: the same for all members of a pipeline. */
 static void run_name(char *ret_name, size_t size)
 {
@@ -64,10 +47,10 @@ static void run_name(char *ret_name, size_t size)
 		}
 	}
 	gt_text_format(ret_name, size, "%d-%lu", (int)getpgrp(),
-		       (unsigned long)start_ticks((int)getpgrp()));
+		       (unsigned long)gt_sys_start_ticks((int)getpgrp()));
 }
 
-static int folder_name(const struct gt_config *config, char *ret_path, size_t size)
+int gt_output_folder(const struct gt_config *config, char *ret_path, size_t size)
 {
 	const char *given = gt_config_text(config, GT_CONFIG_OUTPUT);
 	char run[128];
@@ -135,7 +118,7 @@ int gt_output_open(struct gt_output *output, const struct gt_config *config, str
 		output->failed = true;
 		return -ENOMEM;
 	}
-	error = folder_name(config, folder, sizeof(folder));
+	error = gt_output_folder(config, folder, sizeof(folder));
 	worker_name(facts, worker, sizeof(worker));
 	gt_text_format(name, sizeof(name), "%s.%lu", worker,
 		       (unsigned long)(facts->start / 1000000u));

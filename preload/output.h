@@ -5,6 +5,8 @@
 #ifndef GT_PRELOAD_OUTPUT_H
 #define GT_PRELOAD_OUTPUT_H
 
+#include <stddef.h>
+
 #include "core/config.h"
 #include "core/facts.h"
 #include "preload/segments.h"
@@ -25,6 +27,10 @@ struct gt_output {
  * runs on, nothing is written. */
 int gt_output_open(struct gt_output *output, const struct gt_config *config, struct gt_facts *facts,
 		   const struct gt_ledger *ledger);
+
+/* The folder that the trace goes into, if it can be written; relative as the user gave it. A negative
+ * errno: its name cannot be made. */
+int gt_output_folder(const struct gt_config *config, char *ret_path, size_t size);
 
 /* An event for the writer, which counts what it cannot write. Only while open and not failed, as the
  * next two. */

@@ -29,6 +29,14 @@ struct gt_ranges *gt_ranges_new(const char *step_range, bool operators)
 	return ranges;
 }
 
+void gt_ranges_free(struct gt_ranges *ranges)
+{
+	if (!ranges)
+		return;
+	gt_arena_fini(&ranges->arena);
+	gt_memory_unmap(ranges, sizeof(*ranges));
+}
+
 uint64_t gt_ranges_lost(const struct gt_ranges *ranges)
 {
 	return ranges->lost;

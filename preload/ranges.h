@@ -27,6 +27,7 @@ struct gt_nvtx_record;
 /* NULL: no memory. @step_range: name of the ranges that are steps, "auto", or "". @operators: ranges with the
  * names that PyTorch gives its operators are operators. */
 struct gt_ranges *gt_ranges_new(const char *step_range, bool operators);
+void gt_ranges_free(struct gt_ranges *ranges);
 
 /* The next record of a thread; to be handed over in the order of its ring. */
 void gt_ranges_record(struct gt_session *session, const struct gt_nvtx_record *record);

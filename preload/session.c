@@ -25,6 +25,7 @@
 #include "preload/ranges.h"
 #include "preload/samples.h"
 #include "preload/session_internal.h"
+#include "preload/spooled.h"
 #include "preload/stack_lane.h"
 #include "preload/stacks.h"
 
@@ -95,7 +96,7 @@ static int make_symbols(struct gt_session *s)
 	return s->stacks ? 0 : -ENOMEM;
 }
 
-static int make_stores(struct gt_session *s)
+int gt_session_make_stores(struct gt_session *s)
 {
 	bool has_calls = strcmp(gt_config_text(&s->config, GT_CONFIG_API), "none") != 0;
 	int error;
@@ -110,6 +111,7 @@ static int make_stores(struct gt_session *s)
 		.demangle = s->demangle,
 		.ledger = &s->ledger,
 		.session_start = s->clock.first.realtime,
+		.notes = gt_spooled_notes(),
 		.emit = gt_emit_event,
 		.tie = gt_coexist_tie,
 		.context = s,
@@ -117,6 +119,17 @@ static int make_stores(struct gt_session *s)
 	s->ranges = gt_ranges_new(gt_config_text(&s->config, GT_CONFIG_STEP_RANGE),
 				  gt_config_bool(&s->config, GT_CONFIG_PYTORCH));
 	return s->ranges ? gt_emit_init(&s->emit, has_calls) : -ENOMEM;
+}
+
+void gt_session_free_stores(struct gt_session *s)
+{
+	gt_emit_fini(&s->emit);
+	gt_ranges_free(s->ranges);
+	gt_stacks_free(s->stacks);
+	gt_symbols_free(s->symbols);
+	gt_demangle_free(s->demangle);
+	gt_modules_free(s->modules);
+	gt_intern_free(s->strings);
 }
 
 /* Half of --max-memory is the rings', half the activity buffers' (collectors/cupti.c). */
@@ -193,8 +206,9 @@ static int start(struct gt_session *s)
 	gt_clock_init(&s->clock);
 	fill_facts(s);
 	error = gt_forkguard_arm();
+	gt_spooled_start(s);
 	if (!error)
-		error = make_stores(s);
+		error = gt_session_make_stores(s);
 	if (!error)
 		error = start_threads(s);
 	if (error)

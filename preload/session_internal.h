@@ -60,4 +60,10 @@ struct gt_session {
 
 extern struct gt_session gt_session;
 
+/* What events are made of and go through: names, stacks, joining. Config and clock are there. */
+int gt_session_make_stores(struct gt_session *session);
+
+/* Frees them; only for a session without threads (recovery). Also of a zeroed struct. */
+void gt_session_free_stores(struct gt_session *session);
+
 #endif

@@ -138,6 +138,7 @@ static void put_metadata(const struct gt_facts *facts, struct gt_json *json, uns
 		put_optional(json, "command", facts->command);
 		put_optional(json, "options", facts->options);
 	}
+	put_optional(json, "spool", facts->spool);
 	put_clock(facts, json);
 	if (cut)
 		gt_json_member_u64(json, "header_cuts", cut);

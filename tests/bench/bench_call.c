@@ -27,7 +27,8 @@ static void empty_ring(void)
 	const struct gt_record *record;
 
 	while ((record = gt_ring_next(&self->ring)))
-		gt_ring_release(&self->ring, record);
+		gt_ring_pass(&self->ring, record);
+	gt_ring_release(&self->ring);
 }
 
 static int compare(const void *a, const void *b)

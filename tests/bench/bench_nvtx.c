@@ -45,7 +45,9 @@ static void empty_ring(void)
 	const struct gt_record *record;
 
 	while (gt_thread_self && (record = gt_ring_next(&gt_thread_self->ring)))
-		gt_ring_release(&gt_thread_self->ring, record);
+		gt_ring_pass(&gt_thread_self->ring, record);
+	if (gt_thread_self)
+		gt_ring_release(&gt_thread_self->ring);
 }
 
 static void measure(const char *what, void (*pair)(void))

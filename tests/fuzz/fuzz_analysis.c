@@ -70,11 +70,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	gt_verify_file(path, &options, null, &verified);
 	gt_merge(paths, 2, null, &merged);
 	gt_symbolize(path, null, false, &symbolized);
-	if (!gt_repair_file(path, &repaired)) {
+	if (!gt_repair_file(path, NULL, &repaired)) {
 		/* what was repaired is closed and holds as many events */
 		uint64_t events = repaired.events;
 
-		if (gt_repair_file(path, &repaired) || !repaired.was_closed ||
+		if (gt_repair_file(path, NULL, &repaired) || !repaired.was_closed ||
 		    repaired.events != events)
 			abort();
 		gt_verify_file(path, &options, null, &verified);

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""SIGKILL at random moments under full load: the file can be read as it is, `repair` makes a strict
-object of it, and every operation that had ended a second before is there.
+"""SIGKILL at random moments under full load: the file can be read as it is, and every operation that
+had ended a second before is there. `repair` makes a strict object of it and adds what the spool holds:
+every call that had returned and every operation of whose end CUPTI had told.
 
 RELIABILITY_KILLS says how often (16; the suite 'long' does 1000), RELIABILITY_KERNEL_NS how long a
 kernel takes, and so how many launches a second there are."""
@@ -26,10 +27,11 @@ SECOND = 1_000_000_000
 KINDS = {"kernel": "kernel", "gpu_memcpy": "memcpy", "gpu_memset": "memset"}
 
 
-def kill_at(folder, delay):
+def kill_at(folder, delay, spool):
     """Runs the flood and kills it; the time of the kill in CLOCK_REALTIME nanoseconds."""
     words = harness.command([harness.program("workload"), "flood"], truth=folder,
-                            folder=os.path.join(folder, "out"))
+                            folder=os.path.join(folder, "out"),
+                            options=["GPUTRACE_SPOOL=" + spool])
     env = harness.environment(SIMCUDA_KERNEL_NS=KERNEL_NS)
     with subprocess.Popen(words, env=env, stdout=subprocess.DEVNULL,
                           stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL) as process:
@@ -39,20 +41,30 @@ def kill_at(folder, delay):
     return process.returncode, killed
 
 
-def truth_of(folder):
-    """(correlation, kind) -> end of each operation; the last line may be cut."""
-    ends = {}
+def truth_rows(folder):
+    """Every whole line of the truth file."""
     for name in os.listdir(folder):
         if not name.startswith("truth."):
             continue
         with open(os.path.join(folder, name), encoding="utf-8") as file:
             for line in file:
-                if not line.endswith("\n"):
-                    break
-                row = json.loads(line) if '"op"' in line else {}
-                if row.get("truth") == "op" and row["kind"] in harness.GPU_KINDS:
-                    ends[row["correlation"], row["kind"]] = row["end"]
-    return ends
+                if line.endswith("\n"):
+                    yield json.loads(line)
+
+
+class Happened:
+    """The device's books: (correlation, kind) -> end of each operation, those whose records CUPTI had
+    handed over, and the calls that had returned."""
+
+    def __init__(self, folder):
+        self.ends, self.delivered, self.calls = {}, set(), {}
+        for row in truth_rows(folder):
+            if row["truth"] == "op" and row["kind"] in harness.GPU_KINDS:
+                self.ends[row["correlation"], row["kind"]] = row["end"]
+            elif row["truth"] == "delivered":
+                self.delivered.update((number, kind) for number, kind in row["work"])
+            elif row["truth"] == "call" and not row["nested"]:
+                self.calls[row["correlation"]] = row["name"]
 
 
 def check_one(number):
@@ -61,10 +73,11 @@ def check_one(number):
     what = f"kill {number} of seed {SEED} after {delay:.3f} s"
     wrong = []
     with tempfile.TemporaryDirectory() as folder:
-        status, killed = kill_at(folder, delay)
+        status, killed = kill_at(folder, delay, "off" if number % 4 == 0 else "on")
         if status != -signal.SIGKILL:
             wrong.append(f"{what}: ended with {status} before it was killed")
-        ends = truth_of(folder)
+        happened = Happened(folder)
+        ends = happened.ends
         old = {key for key, end in ends.items() if end < killed - SECOND}
         paths = harness.traces(os.path.join(folder, "out"))
         if len(paths) > 1 or (old and not paths):
@@ -82,22 +95,45 @@ def check_one(number):
         # the truth is written after the call's enter: a few of the very last may be missing there
         if len(strange) > 8:
             wrong.append(f"{what}: {len(strange)} operations never happened")
-        wrong += check_repaired(what, paths[0], len(seen))
+        wrong += check_repaired(what, paths[0], seen, happened)
         return wrong, len(ends), len(seen)
 
 
-def check_repaired(what, path, operations):
+def check_repaired(what, path, seen, happened):
+    """Whole again: every call that had returned, all work whose record had been handed over."""
     status, output = harness.tool("repair", path)
-    if status:
+    if status or "not recovered" in output:
         return [f"{what}: repair: {output}"]
     with open(path, encoding="utf-8") as file:
         root = json.load(file)
     if not isinstance(root, dict):
         return [f"{what}: not an object after repair"]
-    kept = sum(e["ph"] == "X" and e["cat"] in KINDS for e in root["traceEvents"])
+    slices = [e for e in root["traceEvents"] if e["ph"] == "X"]
+    work = [(e["args"]["correlation"], KINDS[e["cat"]]) for e in slices if e["cat"] in KINDS]
+    calls = [(e["args"]["correlation"], e["name"]) for e in slices
+             if e["cat"] in ("cuda_runtime", "cuda_driver")]
+    recorded = {name for _, name in calls}
     status, output = harness.tool("verify", path)
-    wrong = [] if kept == operations else [f"{what}: repair kept {kept} of {operations}"]
-    return wrong + ([f"{what}: verify: {output}"] if status else [])
+    lint = harness.lint(path)
+    problems = {
+        f"verify: {output}": status,
+        f"lint: {lint[:400]}": lint,
+        "an operation twice": len(work) != len(set(work)),
+        "a call twice": len(calls) != len(set(calls)),
+        "repair lost operations": seen - set(work),
+        f"spool left: {root['metadata'].get('spool')}":
+            os.path.exists(root["metadata"].get("spool", "")),
+    }
+    if root["metadata"].get("spool", "").startswith("/"):
+        lost = happened.delivered - set(work)
+        problems[f"{len(lost)} operations of which it had been told are missing"] = lost
+        lost = {number for number, name in happened.calls.items() if name in recorded}
+        lost -= {number for number, _ in calls}
+        problems[f"{len(lost)} calls that had returned are missing"] = lost
+        in_flight = root["ledger"]["launches_without_record"]
+        if in_flight < len(set(happened.ends) - set(work)) - 8:
+            problems[f"only {in_flight} in flight in the books"] = True
+    return [f"{what}: {text}" for text, is_wrong in problems.items() if is_wrong]
 
 
 class Kill(unittest.TestCase):

@@ -20,7 +20,8 @@ static void empty_ring(void)
 	const struct gt_record *record;
 
 	while ((record = gt_ring_next(&self->ring)))
-		gt_ring_release(&self->ring, record);
+		gt_ring_pass(&self->ring, record);
+	gt_ring_release(&self->ring);
 }
 
 static __attribute__((noinline)) int make_calls(int calls)

@@ -39,10 +39,10 @@ Test(cupti_buffers, come_back_in_the_order_of_completion)
 	cr_assert(gt_cupti_buffers_next(&done));
 	cr_assert_eq(done.data, b);
 	cr_assert_eq(done.valid, 100);
-	gt_cupti_buffers_recycle(&done);
+	gt_cupti_buffers_recycle(&done, 1);
 	cr_assert(gt_cupti_buffers_next(&done));
 	cr_assert_eq(done.data, a);
-	gt_cupti_buffers_recycle(&done);
+	gt_cupti_buffers_recycle(&done, 1);
 	cr_assert_not(gt_cupti_buffers_next(&done));
 }
 
@@ -60,7 +60,7 @@ Test(cupti_buffers, are_zero_when_handed_out_again)
 		memset(buffer, 0xDB, BYTES);
 		gt_cupti_buffers_complete(buffer, BYTES);
 		cr_assert(gt_cupti_buffers_next(&done));
-		gt_cupti_buffers_recycle(&done);
+		gt_cupti_buffers_recycle(&done, 1);
 	}
 }
 
@@ -93,7 +93,7 @@ Test(cupti_buffers, a_foreign_buffer_is_read_as_a_copy_and_not_touched)
 	cr_assert_neq(done.data, foreign);
 	cr_assert_eq(done.valid, sizeof(foreign));
 	cr_assert_eq(memcmp(done.data, foreign, sizeof(foreign)), 0);
-	gt_cupti_buffers_recycle(&done);
+	gt_cupti_buffers_recycle(&done, 1);
 	cr_assert_eq(foreign[0], 7);
 	cr_assert_eq(foreign[63], 7);
 }
@@ -181,7 +181,7 @@ Test(cupti_buffers, many_threads_ask_and_complete_while_one_reads)
 				mixed++;
 			else
 				seen[writer]++;
-			gt_cupti_buffers_recycle(&done);
+			gt_cupti_buffers_recycle(&done, 1);
 		}
 		gt_cupti_buffers_prepare();
 	}

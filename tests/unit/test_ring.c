@@ -56,7 +56,8 @@ static bool take(uint64_t expected)
 	cr_assert_eq(s->number, expected);
 	for (size_t i = 0; i < body_bytes(expected); i++)
 		cr_assert_eq(s->body[i], expected & 0xff);
-	gt_ring_release(&ring, &s->head);
+	gt_ring_pass(&ring, &s->head);
+	gt_ring_release(&ring);
 	return true;
 }
 

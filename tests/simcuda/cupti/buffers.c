@@ -6,8 +6,10 @@
  * client is called; cupti_lock stays held then when the lock switch says so.
  */
 #include "cupti/cupti_sim.h"
+#include "cupti/layouts.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -216,19 +218,79 @@ static void spoil_last(struct buffer *buffer)
 	*last = CUPTI_ACTIVITY_KIND_INVALID;
 }
 
+/* Kind and correlation id of GPU work; false: another record. */
+static bool work_of(const uint8_t *record, const char **ret_kind, uint32_t *ret_correlation)
+{
+	switch (*(const uint32_t *)(const void *)record) {
+	case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+		*ret_kind = "kernel";
+		*ret_correlation = ((const cupti_kernel *)(const void *)record)->correlationId;
+		return true;
+	case CUPTI_ACTIVITY_KIND_MEMCPY:
+		*ret_kind = "memcpy";
+		*ret_correlation = ((const cupti_memcpy *)(const void *)record)->correlationId;
+		return true;
+	case CUPTI_ACTIVITY_KIND_MEMSET:
+		*ret_kind = "memset";
+		*ret_correlation = ((const cupti_memset *)(const void *)record)->correlationId;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* One line of the truth file for all work of the buffer from *@at on that fits into it. */
+static bool list_work(const uint8_t *data, size_t used, size_t *at, char *line, size_t room)
+{
+	size_t length = (size_t)snprintf(line, room, "{\"truth\":\"delivered\",\"work\":[");
+	const char *comma = "", *kind;
+	uint32_t correlation;
+	size_t size;
+
+	for (; *at < used && length + 64 < room; *at += size) {
+		size = cupti_record_size(*(const uint32_t *)(const void *)(data + *at));
+		if (!size) /* a fault made it invalid */
+			size = used - *at;
+		if (!work_of(data + *at, &kind, &correlation))
+			continue;
+		length += (size_t)snprintf(line + length, room - length, "%s[%u,\"%s\"]", comma,
+					   correlation, kind);
+		comma = ",";
+	}
+	snprintf(line + length, room - length, "]}\n");
+	return *comma;
+}
+
+/* The client may use the buffer again at once: what was in it is told from a copy. */
+static void tell_delivered(const uint8_t *copy, size_t used)
+{
+	char line[1800];
+	size_t at = 0;
+
+	while (copy && at < used)
+		if (list_work(copy, used, &at, line, sizeof(line)))
+			cupti.table->truth("%s", line);
+}
+
 static void deliver(struct buffer *buffer)
 {
 	CUpti_BuffersCallbackCompleteFunc tell = complete;
 	uint64_t start = cupti_time();
+	uint8_t *copy;
 
 	if (cupti.faults.shuffle)
 		shuffle(buffer);
 	if (cupti.faults.invalid_last)
 		spoil_last(buffer);
+	copy = malloc(buffer->used + 1);
+	if (copy)
+		memcpy(copy, buffer->data, buffer->used);
 	cupti_lock();
 	if (tell)
 		tell(NULL, 0, buffer->data, buffer->size, buffer->used);
 	cupti_unlock();
+	tell_delivered(copy, buffer->used);
+	free(copy);
 	if (cupti.faults.poison_complete)
 		memset(buffer->data, 0xdb, buffer->size);
 	if (buffer->used)

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Making, sharing out and removing the spool, see the header. The whole file is mapped once; a piece
+ * becomes usable when its pages are reserved, through a descriptor that is open for that moment only
+ * and never while the program forks.
+ */
+#include "core/spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "core/descriptor.h"
+#include "core/forkgate.h"
+#include "core/memory.h"
+#include "core/sys.h"
+#include "core/text.h"
+
+#define TMPFS_TYPE  0x01021994
+#define RAMFS_TYPE  0x858458f6
+#define PATH_BYTES  1024
+#define PAGE_BYTES  4096u
+/* A share of what is free, and not worth it below this: a small /dev/shm is the program's. */
+#define FREE_SHARE  8u
+#define LEAST_BYTES (16u << 20)
+
+static struct {
+	struct gt_spool_header *header; /* NULL: no spool */
+	size_t size;
+	char path[PATH_BYTES];
+	_Atomic bool open; /* gives out memory */
+	_Atomic uint64_t refused;
+} spool;
+
+/* In a forked child: the parent's records are not to be touched, and what still points there must
+ * find memory. Raw calls of mmap are safe here. */
+static void leave_to_parent(void)
+{
+	if (!spool.header)
+		return;
+	atomic_store(&spool.open, false);
+	*spool.path = 0;
+	mmap(spool.header, spool.size, PROT_READ | PROT_WRITE,
+	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}
+
+static void watch_forks(void)
+{
+	static bool watched;
+
+	if (!watched)
+		pthread_atfork(NULL, NULL, leave_to_parent);
+	watched = true;
+}
+
+/* Memory, not a disk and never a network: a write must not wait. */
+static bool is_memory(const struct statfs *fs)
+{
+	return fs->f_type == TMPFS_TYPE || fs->f_type == RAMFS_TYPE;
+}
+
+/* How many bytes a spool in @folder may have. 0: none, *ret_why tells. */
+static size_t room_in(const char *folder, size_t max_bytes, const char **ret_why)
+{
+	struct statfs fs;
+	uint64_t room;
+
+	if (statfs(folder, &fs)) {
+		*ret_why = "is not there";
+		return 0;
+	}
+	if (!is_memory(&fs)) {
+		*ret_why = "is no tmpfs";
+		return 0;
+	}
+	room = (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize / FREE_SHARE;
+	if (room < LEAST_BYTES) {
+		*ret_why = "has too little room";
+		return 0;
+	}
+	return (room < max_bytes ? (size_t)room : max_bytes) & ~(size_t)(PAGE_BYTES - 1);
+}
+
+/* The file's size is set once: reserving inside it is no growth, which a limit on file sizes would
+ * answer with a signal. */
+static int set_size(int fd, size_t size)
+{
+	struct rlimit limit;
+
+	if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur < size)
+		return -EFBIG;
+	return ftruncate(fd, (off_t)size) ? -errno : 0;
+}
+
+/* fallocate without the C library's emulation, which would write. */
+static int reserve(int fd, uint64_t offset, size_t size)
+{
+	return fallocate(fd, 0, (off_t)offset, (off_t)size) ? -errno : 0;
+}
+
+static int make_file(size_t size, void **ret_memory)
+{
+	void *memory = MAP_FAILED;
+	struct gt_descriptor file;
+	int error;
+
+	gt_forkgate_enter();
+	error = gt_descriptor_open(&file, AT_FDCWD, spool.path,
+				   O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+	if (!error) {
+		error = set_size(file.fd, size);
+		if (!error)
+			error = reserve(file.fd, 0, sizeof(struct gt_spool_header));
+		if (!error)
+			memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file.fd, 0);
+		if (!error && memory == MAP_FAILED)
+			error = -errno;
+		if (error)
+			unlink(spool.path);
+	} else if (error == -ESTALE) {
+		unlink(spool.path);
+	}
+	gt_descriptor_close(&file);
+	gt_forkgate_leave();
+	*ret_memory = memory;
+	return error;
+}
+
+static int make_in(const char *folder, const struct gt_spool_options *options, const char **ret_why)
+{
+	size_t size = room_in(folder, options->max_bytes, ret_why);
+	void *memory;
+	int error;
+
+	if (!size)
+		return -ENOSPC;
+	gt_text_format(spool.path, sizeof(spool.path),
+		       "%s/" GT_SPOOL_PREFIX "%d.%lu" GT_SPOOL_SUFFIX, folder, (int)getpid(),
+		       (unsigned long)options->started);
+	error = make_file(size, &memory);
+	if (error) {
+		*ret_why = error == -EACCES || error == -EROFS ? "cannot be written" : "refused it";
+		*spool.path = 0;
+		return error;
+	}
+	spool.header = memory;
+	spool.size = size;
+	return 0;
+}
+
+static void read_boot_id(char *ret_id, size_t size)
+{
+	size_t n = gt_descriptor_read_file("/proc/sys/kernel/random/boot_id", ret_id, size - 1);
+
+	ret_id[n] = 0;
+	ret_id[strcspn(ret_id, "\n")] = 0;
+}
+
+static void fill_header(const struct gt_spool_options *options)
+{
+	struct gt_spool_header *header = spool.header;
+
+	header->version = GT_SPOOL_VERSION;
+	header->pid = (uint32_t)getpid();
+	header->start_ticks = gt_sys_start_ticks((int)getpid());
+	read_boot_id(header->boot_id, sizeof(header->boot_id));
+	gt_text_format(header->build_id, sizeof(header->build_id), "%s", options->build_id);
+	gt_text_format(header->library, sizeof(header->library), "%s", options->library);
+	gt_text_format(header->folder, sizeof(header->folder), "%s", options->folder);
+	header->base = (uint64_t)(uintptr_t)header;
+	header->size = spool.size;
+	atomic_store(&header->used,
+		     (sizeof(*header) + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1));
+	memcpy(header->magic, GT_SPOOL_MAGIC, sizeof(header->magic)); /* last: now it is one */
+}
+
+/* A limit on the address space is the program's to use up. */
+static bool address_space_is_limited(void)
+{
+	struct rlimit limit;
+
+	return !getrlimit(RLIMIT_AS, &limit) && limit.rlim_cur != RLIM_INFINITY;
+}
+
+int gt_spool_start(const struct gt_spool_options *options, char *ret_why, size_t size)
+{
+	const char *folders[] = {"/dev/shm", options->runtime}, *why = "is not there";
+	size_t count = options->runtime ? 2 : 1;
+	int error = -ENOENT;
+
+	memset(&spool, 0, sizeof(spool));
+	if (!strcmp(options->where, "off")) {
+		gt_text_format(ret_why, size, "off");
+		return -ECANCELED;
+	}
+	if (address_space_is_limited()) {
+		gt_text_format(ret_why, size, "the address space is limited");
+		return -ENOMEM;
+	}
+	if (strcmp(options->where, "on") != 0) {
+		folders[0] = options->where;
+		count = 1;
+	}
+	for (size_t i = 0; i < count && error; i++) {
+		error = make_in(folders[i], options, &why);
+		gt_text_format(ret_why, size, "%s %s", folders[i], why);
+	}
+	if (error)
+		return error;
+	*ret_why = 0;
+	fill_header(options);
+	watch_forks();
+	atomic_store(&spool.open, true);
+	return 0;
+}
+
+void gt_spool_remove(void)
+{
+	if (atomic_exchange(&spool.open, false) && *spool.path)
+		unlink(spool.path);
+}
+
+const char *gt_spool_path(void)
+{
+	return spool.path;
+}
+
+bool gt_spool_is_open(void)
+{
+	return atomic_load_explicit(&spool.open, memory_order_acquire);
+}
+
+/* Pages that can be touched from now on, at @offset. */
+static bool reserve_pages(uint64_t offset, size_t size)
+{
+	struct gt_descriptor file;
+	int error;
+
+	gt_forkgate_enter();
+	error = gt_descriptor_open(&file, AT_FDCWD, spool.path, O_RDWR | O_NOFOLLOW, 0);
+	if (!error)
+		error = reserve(file.fd, offset, size);
+	gt_descriptor_close(&file);
+	gt_forkgate_leave();
+	return error == 0;
+}
+
+/* The next @size bytes nobody has; 0: there are not so many left. */
+static uint64_t claim(struct gt_spool_header *header, size_t size)
+{
+	uint64_t offset = atomic_load(&header->used);
+
+	do {
+		if (size > spool.size - offset)
+			return 0;
+	} while (!atomic_compare_exchange_weak(&header->used, &offset, offset + size));
+	return offset;
+}
+
+/* Bytes that were claimed and could not be reserved stay untouched for ever. */
+static void *take(size_t size)
+{
+	uint64_t offset;
+
+	if (!gt_spool_is_open())
+		return NULL;
+	offset = claim(spool.header, size);
+	if (offset && reserve_pages(offset, size))
+		return (char *)spool.header + offset;
+	atomic_fetch_add(&spool.refused, size);
+	return NULL;
+}
+
+void *gt_spool_map(size_t size)
+{
+	int saved = errno;
+	void *memory = take((size + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1));
+
+	errno = saved;
+	return memory ? memory : gt_memory_map(size);
+}
+
+bool gt_spool_holds(const void *memory)
+{
+	const char *start = (const char *)spool.header;
+
+	return start && (const char *)memory >= start && (const char *)memory < start + spool.size;
+}
+
+uint64_t gt_spool_refused(void)
+{
+	return atomic_load(&spool.refused);
+}
+
+void gt_spool_set_root(enum gt_spool_root root, const void *table)
+{
+	if (gt_spool_holds(table) && atomic_load(&spool.open))
+		atomic_store(&spool.header->roots[root], (uint64_t)(uintptr_t)table);
+}
+
+void gt_spool_set_trace(const char *path)
+{
+	if (atomic_load(&spool.open))
+		gt_text_format(spool.header->trace, sizeof(spool.header->trace), "%s", path);
+}

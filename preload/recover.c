@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A session whose sources are a spool, see the header. One thread; the bytes may be anything.
+ */
+#include "preload/recover.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "collectors/call.h"
+#include "collectors/cupti_buffers.h"
+#include "collectors/cupti_replay.h"
+#include "collectors/records.h"
+#include "core/memory.h"
+#include "core/spool_view.h"
+#include "core/sys.h"
+#include "core/thread.h"
+#include "preload/calls.h"
+#include "preload/ranges.h"
+#include "preload/session_internal.h"
+#include "preload/spooled.h"
+
+#define STACK_MAX   4096u      /* frames of a stack, more than any has */
+#define STACKS_MAX  (1u << 20) /* ids that can be found again */
+#define BUFFERS_MAX 1024u
+
+struct recovery {
+	struct gt_spool_view view;
+	const struct gt_spooled *spooled;
+	struct gt_session *session;
+	struct gt_arena frames;
+	const struct gt_stack **by_id; /* STACKS_MAX */
+	struct gt_translate_notes *notes;
+	struct gt_cupti_spooled buffers[BUFFERS_MAX];
+	uint32_t buffer_count;
+	uint64_t counters[GT_THREAD_COUNTERS_];
+	char options[512];
+};
+
+static const struct gt_string *take_string(struct recovery *r, const struct gt_string *pointer)
+{
+	const struct gt_string *string = gt_spool_view_string(&r->view, pointer);
+
+	return string ? gt_intern_get(r->session->strings, string->text, string->length) : NULL;
+}
+
+static const struct gt_frame *take_frame(struct recovery *r, const struct gt_frame *pointer)
+{
+	const struct gt_frame *from =
+		gt_spool_view_at(&r->view, gt_spool_address(pointer), sizeof(*from));
+	struct gt_frame *frame = from ? gt_arena_get(&r->frames, sizeof(*frame)) : NULL;
+	uint32_t kind;
+
+	if (!frame)
+		return NULL;
+	memcpy(&kind, &from->kind, sizeof(kind));
+	frame->kind = kind <= GT_FRAME_JIT ? (enum gt_frame_kind)kind : GT_FRAME_NATIVE;
+	frame->function = take_string(r, from->function);
+	frame->module = take_string(r, from->module);
+	frame->build_id = take_string(r, from->build_id);
+	frame->file = take_string(r, from->file);
+	frame->line = from->line;
+	frame->offset = from->offset;
+	frame->ours = gt_spool_bool(&from->ours);
+	return frame;
+}
+
+/* A stack some of whose frames are not here is not here. */
+static void take_stack(void *context, uint64_t key, const struct gt_stack *from)
+{
+	static const struct gt_frame *frames[STACK_MAX];
+	struct recovery *r = context;
+	const struct gt_stack *stack;
+
+	if (!from->count || from->count > STACK_MAX || from->id >= STACKS_MAX)
+		return;
+	for (uint32_t i = 0; i < from->count; i++) {
+		frames[i] = take_frame(r, from->frames[i]);
+		if (!frames[i])
+			return;
+	}
+	stack = gt_stacks_restore(r->session->stacks, key, from->id, frames, from->count);
+	if (stack)
+		r->by_id[from->id] = stack;
+}
+
+static const struct gt_stack *find_stack(struct recovery *r, const struct gt_stack *pointer)
+{
+	const struct gt_stack *from =
+		gt_spool_view_at(&r->view, gt_spool_address(pointer), sizeof(*from));
+
+	return from && from->id < STACKS_MAX ? r->by_id[from->id] : NULL;
+}
+
+static void take_call(void *context, const struct gt_correlate_call *from)
+{
+	struct recovery *r = context;
+	struct gt_correlate_call call = *from;
+
+	call.launch = (struct gt_launch){
+		.tid = from->launch.tid,
+		.start = from->launch.start,
+		.stack = find_stack(r, from->launch.stack),
+		.nvtx = take_string(r, from->launch.nvtx),
+		.range = from->launch.range,
+		.op = from->launch.op,
+		.forward = find_stack(r, from->launch.forward),
+	};
+	gt_correlate_restore(r->session->emit.calls, &call);
+}
+
+/* ---- the session that was ---- */
+
+/* "name=value name=value", as the tracer describes its options; those that say where and from what
+ * a session records do not concern this one. */
+static void take_options(struct recovery *r)
+{
+	static const int left_out[] = {GT_CONFIG_OUTPUT, GT_CONFIG_SPOOL,  GT_CONFIG_MODE,
+				       GT_CONFIG_CUPTI,  GT_CONFIG_FORMAT, GT_CONFIG_MAX_SIZE};
+	struct gt_config *config = &r->session->config;
+	char *rest = r->options, *word;
+
+	while ((word = strsep(&rest, " "))) {
+		char *value = strchr(word, '=');
+		int id = value ? gt_config_find(word, (size_t)(value - word)) : -1;
+
+		for (size_t i = 0; i < sizeof(left_out) / sizeof(left_out[0]); i++)
+			id = id == left_out[i] ? -1 : id;
+		if (id >= 0)
+			gt_config_set(config, (enum gt_option_id)id, value + 1);
+	}
+}
+
+static void end_text(char *text, size_t size)
+{
+	text[size - 1] = 0;
+}
+
+#define END_TEXT(text) end_text(text, sizeof(text))
+
+/* Pointers in the facts are of another process, texts may have no end. */
+static void take_facts(struct recovery *r)
+{
+	struct gt_facts *facts = &r->session->facts;
+
+	memcpy(facts, &r->spooled->facts, sizeof(*facts));
+	END_TEXT(facts->process);
+	END_TEXT(facts->host);
+	END_TEXT(facts->cupti_path);
+	END_TEXT(facts->mode_reason);
+	END_TEXT(facts->python);
+	END_TEXT(facts->command);
+	END_TEXT(facts->options);
+	facts->spool[0] = 0;
+	facts->has_rank = gt_spool_bool(&r->spooled->facts.has_rank);
+	facts->version = GT_VERSION;
+	facts->mode = r->spooled->has_cupti ? "cupti" : "hooks only";
+	facts->unwinder = NULL;
+	if (facts->device_count > GT_FACTS_DEVICES)
+		facts->device_count = GT_FACTS_DEVICES;
+	for (uint32_t i = 0; i < facts->device_count; i++) {
+		struct gt_device_event *device = &facts->devices[i];
+
+		device->name = take_string(r, device->name);
+		if (!device->name)
+			device->name = gt_intern_cstr(r->session->strings, "GPU");
+		r->session->translate.devices[i] = *device;
+	}
+	facts->generation = 1;
+}
+
+static void take_clock(struct recovery *r)
+{
+	struct gt_clock *clock = &r->session->clock;
+
+	memcpy(clock, &r->spooled->clock, sizeof(*clock));
+	if (clock->count == 0 || clock->count > GT_CLOCK_SAMPLES)
+		clock->count = 1;
+}
+
+static int make_session(struct recovery *r, const char *folder)
+{
+	struct gt_session *s = r->session;
+	int error;
+
+	memset(s, 0, sizeof(*s));
+	gt_config_init(&s->config);
+	memcpy(r->options, r->spooled->facts.options, sizeof(r->options));
+	END_TEXT(r->options);
+	take_options(r);
+	if (folder)
+		gt_config_set(&s->config, GT_CONFIG_OUTPUT, folder);
+	else
+		gt_config_set(&s->config, GT_CONFIG_FORMAT, "null");
+	take_clock(r);
+	error = gt_session_make_stores(s);
+	if (error)
+		return error;
+	take_facts(r);
+	s->has_cupti = r->spooled->has_cupti != 0;
+	memcpy(s->translate.context_device, r->spooled->context_device,
+	       sizeof(s->translate.context_device));
+	s->translate.version = 0; /* what was insane was left out by who read it first */
+	gt_stacks_limit(s->stacks, (uint32_t)gt_config_number(&s->config, GT_CONFIG_STACK_DEPTH));
+	gt_modules_restore(s->modules, &r->view);
+	gt_stacks_each(&r->view, take_stack, r);
+	gt_correlate_each(&r->view, take_call, r);
+	return 0;
+}
+
+/* ---- its records ---- */
+
+static bool call_is_whole(const struct gt_call_record *call)
+{
+	uint64_t frames = (uint64_t)call->frame_count + call->python_count;
+
+	return call->head.size >= sizeof(*call) + frames * sizeof(call->pcs[0]) &&
+	       call->domain < GT_API_DOMAIN_COUNT_;
+}
+
+/* A stack that nobody had named yet keeps its native frames: what the interpreter's words meant is
+ * gone with its memory. */
+static void take_record(void *context, const struct gt_record *record)
+{
+	struct recovery *r = context;
+	const struct gt_call_record *call = (const void *)record;
+	_Alignas(8) static char copy[sizeof(*call) + 1024 * sizeof(call->pcs[0])];
+	struct gt_call_record *mine = (void *)copy;
+
+	if (record->type != GT_RECORD_CALL || record->size < sizeof(*call) ||
+	    record->size > sizeof(copy) || !call_is_whole(call))
+		return;
+	memcpy(copy, record, record->size);
+	mine->python_count = 0;
+	gt_calls_take(r->session, mine);
+}
+
+static void take_thread(void *context, const struct gt_thread *thread)
+{
+	struct recovery *r = context;
+
+	for (int i = 0; i < GT_THREAD_COUNTERS_; i++)
+		r->counters[i] += atomic_load(&thread->counters[i]);
+	gt_ring_each(&r->view, &thread->ring, take_record, r);
+}
+
+static void note_buffer(void *context, const struct gt_cupti_spooled *buffer)
+{
+	struct recovery *r = context;
+
+	if (r->buffer_count < BUFFERS_MAX)
+		r->buffers[r->buffer_count++] = *buffer;
+}
+
+static int by_order(const void *a, const void *b)
+{
+	const struct gt_cupti_spooled *x = a, *y = b;
+
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static void take_buffers(struct recovery *r)
+{
+	gt_cupti_buffers_each(&r->view, note_buffer, r);
+	qsort(r->buffers, r->buffer_count, sizeof(r->buffers[0]), by_order);
+	for (uint32_t i = 0; i < r->buffer_count; i++) {
+		const struct gt_cupti_spooled *buffer = &r->buffers[i];
+		size_t left = gt_cupti_replay(&r->view, buffer->data, buffer->valid, r->notes,
+					      &r->session->translate);
+
+		gt_ledger_add(&r->session->ledger, GT_LEDGER_RECORDS_UNREADABLE_BYTES, left);
+	}
+}
+
+/* What only the process could count stays as it counted it; what came out of the spool was counted
+ * here. Whoever joins the two files counts what is in them. */
+static void close_books(struct recovery *r)
+{
+	static const enum gt_ledger_key counted_here[] = {
+		GT_LEDGER_CALLS_RECEIVED,          GT_LEDGER_LAUNCHES_SEEN,
+		GT_LEDGER_RECORDS_KERNEL,          GT_LEDGER_RECORDS_MEMCPY,
+		GT_LEDGER_RECORDS_MEMSET,          GT_LEDGER_RECORDS_SYNC,
+		GT_LEDGER_RECORDS_OVERHEAD,        GT_LEDGER_KERNELS_UNTIMED,
+		GT_LEDGER_MEMCPYS_UNTIMED,         GT_LEDGER_MEMSETS_UNTIMED,
+		GT_LEDGER_RECORDS_UNREADABLE_BYTES};
+	struct gt_session *s = r->session;
+	struct gt_correlate_counts calls = gt_correlate_count(s->emit.calls);
+	struct gt_ledger here = s->ledger;
+	uint64_t *count = s->ledger.count, told;
+
+	s->ledger = r->spooled->ledger;
+	for (size_t i = 0; i < sizeof(counted_here) / sizeof(counted_here[0]); i++)
+		count[counted_here[i]] = here.count[counted_here[i]];
+	count[GT_LEDGER_CALLS_LOST_THREAD] = r->spooled->threads_refused;
+	count[GT_LEDGER_CALLS_NESTED] = r->counters[GT_THREAD_CALLS_NESTED];
+	count[GT_LEDGER_CALLS_LOST_RING] = r->counters[GT_THREAD_CALLS_LOST];
+	count[GT_LEDGER_CALLS_SEEN] =
+		r->counters[GT_THREAD_CALLS_SEEN] + r->spooled->threads_refused;
+	told = count[GT_LEDGER_CALLS_RECEIVED] + count[GT_LEDGER_CALLS_NESTED] +
+	       count[GT_LEDGER_CALLS_LOST_RING] + count[GT_LEDGER_CALLS_LOST_THREAD];
+	count[GT_LEDGER_CALLS_OPEN] =
+		count[GT_LEDGER_CALLS_SEEN] > told ? count[GT_LEDGER_CALLS_SEEN] - told : 0;
+	count[GT_LEDGER_OPS_IN_FLIGHT] = calls.in_flight;
+	count[GT_LEDGER_CORRELATION_EVICTED] = calls.evicted;
+}
+
+static int replay(struct recovery *r, const char *folder)
+{
+	struct gt_session *s = r->session;
+	int error = make_session(r, folder);
+
+	if (error)
+		return error;
+	if (*gt_spool_view_header(&r->view)->trace)
+		gt_emit_open(s); /* for its books, if for nothing else */
+	gt_threads_each(&r->view, take_thread, r);
+	take_buffers(r);
+	gt_emit_settle(s, true);
+	close_books(r);
+	gt_output_close(&s->output, &s->facts, &s->ledger);
+	return 0;
+}
+
+static bool is_this_build(const struct gt_spool_header *header)
+{
+	char build_id[72];
+
+	gt_spooled_build_id(build_id, sizeof(build_id));
+	return *build_id && !strcmp(build_id, header->build_id);
+}
+
+int gt_recover_bytes(const void *data, unsigned long size, const char *folder)
+{
+	static struct recovery r;
+	int error;
+
+	r = (struct recovery){.session = &gt_session};
+	error = gt_spool_view_init(&r.view, data, size);
+	if (error)
+		return error;
+	r.spooled = gt_spool_view_root(&r.view, GT_SPOOL_SESSION, sizeof(*r.spooled));
+	if (!r.spooled)
+		return 0; /* killed while it began: nothing had happened */
+	r.by_id = gt_memory_map(STACKS_MAX * sizeof(*r.by_id));
+	r.notes = gt_memory_map(sizeof(*r.notes));
+	gt_arena_init(&r.frames, 0);
+	error = -ENOMEM;
+	if (r.by_id && r.notes) {
+		memcpy(r.notes, &r.spooled->notes, sizeof(*r.notes));
+		error = replay(&r, folder);
+	}
+	gt_session_free_stores(r.session);
+	gt_arena_fini(&r.frames);
+	gt_memory_unmap(r.by_id, STACKS_MAX * sizeof(*r.by_id));
+	gt_memory_unmap(r.notes, sizeof(*r.notes));
+	return error;
+}
+
+int gputrace_recover(const char *path, const char *folder)
+{
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), error;
+	struct stat st;
+	void *data;
+
+	if (fd < 0)
+		return -errno;
+	error = gt_sys_fstat(fd, &st);
+	if (!error && (st.st_uid != geteuid() || !S_ISREG(st.st_mode)))
+		error = -EPERM;
+	if (error) {
+		close(fd);
+		return error;
+	}
+	data = st.st_size ? mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0)
+			  : MAP_FAILED;
+	close(fd);
+	if (data == MAP_FAILED)
+		return -EBADMSG;
+	if ((size_t)st.st_size < sizeof(struct gt_spool_header))
+		return -EBADMSG;
+	if (!is_this_build(data))
+		return -ESTALE;
+	return gt_recover_bytes(data, (size_t)st.st_size, folder);
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Keeping the spool, see the header.
+ */
+#include "preload/spooled.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collectors/cupti_buffers.h"
+#include "collectors/elf_image.h"
+#include "core/forkgate.h"
+#include "core/log.h"
+#include "core/spool.h"
+#include "core/text.h"
+#include "core/thread.h"
+#include "preload/identity.h"
+#include "preload/session_internal.h"
+
+/* Rings and buffers have --max-memory for themselves; a spool rarely needs more than a part of it. */
+#define SPOOL_MAX   (256u << 20)
+
+/* GPU work waits at most this long for its call (preload/emit.c). */
+#define UNLINKED_NS (6ull * 1000000000u)
+
+static struct gt_spooled *spooled;
+
+struct own {
+	uint64_t address; /* of our code */
+	uint8_t id[GT_BUILD_ID_MAX];
+	uint32_t size;
+};
+
+static int find_own(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct own *own = context;
+	bool found = false;
+
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *phdr = &info->dlpi_phdr[i];
+		uint64_t start = info->dlpi_addr + phdr->p_vaddr;
+
+		found |= phdr->p_type == PT_LOAD && own->address - start < phdr->p_memsz;
+	}
+	for (int i = 0; found && i < info->dlpi_phnum && !own->size; i++) {
+		const ElfW(Phdr) *phdr = &info->dlpi_phdr[i];
+
+		if (phdr->p_type == PT_NOTE)
+			own->size = gt_elf_image_note_build_id(
+				(const void *)(info->dlpi_addr + phdr->p_vaddr), phdr->p_memsz,
+				own->id);
+	}
+	return found;
+}
+
+void gt_spooled_build_id(char *ret_text, uint32_t size)
+{
+	static const char digits[] = "0123456789abcdef";
+	struct own own = {.address = (uint64_t)(uintptr_t)&gt_spooled_build_id};
+
+	gt_forkgate_enter();
+	dl_iterate_phdr(find_own, &own);
+	gt_forkgate_leave();
+	for (uint32_t i = 0; i < own.size && 2 * i + 2 < size; i++) {
+		*ret_text++ = digits[own.id[i] >> 4];
+		*ret_text++ = digits[own.id[i] & 15];
+	}
+	*ret_text = 0;
+}
+
+static const char *own_path(void)
+{
+	Dl_info info;
+
+	return dladdr((void *)&own_path, &info) && info.dli_fname ? info.dli_fname : "";
+}
+
+/* What a killed process leaves on tmpfs takes memory until somebody removes it: gputrace run does. */
+static const char *find_place(const struct gt_config *config)
+{
+	const char *where = gt_config_text(config, GT_CONFIG_SPOOL);
+
+	if (strcmp(where, "auto") != 0)
+		return where;
+	return gt_identity_env("GPUTRACE_RUN") ? "on" : "off";
+}
+
+static void find_folder(const struct gt_config *config, char *ret_path, size_t size)
+{
+	char folder[512];
+	size_t n = 0;
+
+	gt_output_folder(config, folder, sizeof(folder));
+	if (*folder != '/' && getcwd(ret_path, size - sizeof(folder)))
+		n = strlen(ret_path);
+	if (n)
+		ret_path[n++] = '/';
+	gt_text_format(ret_path + n, size - n, "%s", folder);
+}
+
+void gt_spooled_start(struct gt_session *s)
+{
+	char build_id[72], why[512], folder[1024];
+	struct gt_spool_options options = {
+		.where = find_place(&s->config),
+		.runtime = gt_identity_env("XDG_RUNTIME_DIR"),
+		.build_id = build_id,
+		.library = own_path(),
+		.folder = folder,
+		.max_bytes = SPOOL_MAX,
+		.started = s->facts.start / 1000000u,
+	};
+
+	spooled = NULL;
+	if (strcmp(gt_config_text(&s->config, GT_CONFIG_FORMAT), "chrome") != 0 ||
+	    !strcmp(options.where, "off"))
+		return; /* only this form can be continued */
+	gt_spooled_build_id(build_id, sizeof(build_id));
+	find_folder(&s->config, folder, sizeof(folder));
+	if (gt_spool_start(&options, why, sizeof(why))) {
+		gt_text_format(s->facts.spool, sizeof(s->facts.spool), "none: %s", why);
+		return;
+	}
+	spooled = gt_spool_map(sizeof(*spooled));
+	if (!gt_spool_holds(spooled)) {
+		gt_spool_remove();
+		spooled = NULL;
+		return;
+	}
+	gt_text_format(s->facts.spool, sizeof(s->facts.spool), "%s", gt_spool_path());
+	gt_spooled_round(s);
+	gt_spool_set_root(GT_SPOOL_SESSION, spooled);
+}
+
+struct gt_translate_notes *gt_spooled_notes(void)
+{
+	return spooled ? &spooled->notes : NULL;
+}
+
+static bool can_write(const struct gt_session *s)
+{
+	return s->output.writer && !s->output.failed;
+}
+
+/* While there is no file yet, calls wait in memory and in their rings, until a ring wants its room. */
+void gt_spooled_release_rings(struct gt_session *s)
+{
+	bool keep = spooled && !s->output.writer && !s->output.failed;
+
+	if (spooled && can_write(s))
+		s->output.writer->ops->flush(s->output.writer, 0);
+	for (struct gt_thread *t = gt_threads_first(); t; t = t->next)
+		if (!keep || gt_ring_is_pressed(&t->ring))
+			gt_ring_release(&t->ring);
+}
+
+static void copy_facts(const struct gt_session *s)
+{
+	spooled->has_cupti = s->has_cupti;
+	spooled->clock = s->clock;
+	spooled->ledger = s->ledger;
+	spooled->threads_refused = gt_threads_refused();
+	memcpy(spooled->context_device, s->translate.context_device,
+	       sizeof(spooled->context_device));
+	if (spooled->facts_generation == s->facts.generation + 1)
+		return;
+	spooled->facts = s->facts;
+	spooled->facts_generation = s->facts.generation + 1;
+	if (s->facts.unwinder)
+		gt_text_format(spooled->unwinder, sizeof(spooled->unwinder), "%s",
+			       s->facts.unwinder);
+}
+
+void gt_spooled_round(struct gt_session *s)
+{
+	uint64_t settled;
+
+	if (!spooled)
+		return;
+	if (s->output.sink)
+		gt_spool_set_trace(gt_sink_path(s->output.sink));
+	copy_facts(s);
+	if (!can_write(s))
+		return;
+	settled = gt_clock_from_monotonic(&s->clock, gt_clock_now()) - GT_SPOOLED_SETTLE_NS;
+	s->output.writer->ops->flush(s->output.writer, settled);
+	gt_cupti_buffers_release(s->emit.unlinked.count ? settled - UNLINKED_NS : settled);
+}

@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The spool: made where it may be, given up where not, finished by `gputrace run` and `repair`, and gone
+when nobody needs it. The program never notices."""
+
+import glob
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import harness
+
+WORK = [harness.program("workload"), "rounds", "300"]
+FLOOD = [harness.program("workload"), "flood"]
+GPUTRACE = os.path.join(harness.SOURCE, "scripts", "gputrace")
+
+
+def has_namespaces():
+    words = ["unshare", "--mount", "--map-root-user", "sh", "-c", "mount -t tmpfs x /mnt"]
+    return bool(shutil.which("unshare")) and subprocess.run(
+        words, capture_output=True, check=False).returncode == 0
+
+
+def has_shm():
+    if not os.path.ismount("/dev/shm"):
+        return False
+    status = os.statvfs("/dev/shm")
+    return status.f_bavail * status.f_bsize > 1 << 30
+
+
+def wait_for(found, seconds=30):
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if found():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def in_namespace(mount):
+    """Words that run a command with another /dev/shm."""
+    return ["unshare", "--mount", "--map-root-user", "sh", "-c", mount + ' && exec "$@"', "-"]
+
+
+@unittest.skipUnless(has_shm(), "no /dev/shm with a gigabyte")
+class Spool(unittest.TestCase):
+    def setUp(self):
+        self.folder = os.path.realpath(tempfile.mkdtemp(prefix="gt-spool-"))
+        self.spools = tempfile.mkdtemp(prefix="gt-spool-", dir="/dev/shm")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.addCleanup(shutil.rmtree, self.spools, ignore_errors=True)
+
+    def left(self):
+        return glob.glob(os.path.join(self.spools, "*.spool"))
+
+    def run_work(self, spool=None, **how):
+        bare = harness.run(WORK)
+        options = ("GPUTRACE_SPOOL=" + (spool or self.spools),) + tuple(how.pop("options", ()))
+        result = harness.run(WORK, folder=self.folder, options=options, **how)
+        self.assertEqual(result[:3], bare[:3])
+        path, = harness.traces(self.folder)
+        self.assertEqual(harness.lint(path), "")
+        status, output = harness.tool("verify", path)
+        self.assertEqual(status, 0, output)
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)["metadata"].get("spool", "")
+
+    def start(self, words, before=(), **changes):
+        words = harness.command(words, folder=self.folder,
+                                options=["GPUTRACE_SPOOL=" + self.spools], before=before)
+        environment = harness.environment(SIMCUDA_KERNEL_NS="150000", **changes)
+        return subprocess.Popen(words, env=environment,
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                stdin=subprocess.DEVNULL)
+
+    def check_recovered(self, path):
+        with open(path, encoding="utf-8") as file:
+            root = json.load(file)
+        self.assertIn("recovered_calls", root["repaired"])
+        self.assertGreater(root["ledger"]["calls_written"], 0)
+        self.assertEqual(harness.lint(path), "")
+        status, output = harness.tool("verify", path)
+        self.assertEqual(status, 0, output)
+
+    def test_clean_end_leaves_nothing(self):
+        self.assertEqual(self.run_work(), "")
+        self.assertEqual(self.left(), [])
+
+    def test_off_without_run(self):
+        self.assertEqual(self.run_work("auto"), "")
+
+    def test_no_disk_and_no_network(self):
+        self.assertIn("is no tmpfs", self.run_work(self.folder))
+
+    def test_network_file_system(self):
+        shim = os.path.join(harness.PROGRAMS, "libnetfs.so")
+        spool = self.run_work("on", options=(f"LD_PRELOAD={shim}:{harness.LIBRARY}",))
+        self.assertIn("is no tmpfs", spool)
+
+    @unittest.skipUnless(has_namespaces(), "no mount namespaces")
+    def test_small_shm(self):
+        """That of a container without --shm-size is the program's."""
+        before = in_namespace("mount -t tmpfs -o size=64m x /dev/shm")
+        self.assertIn("too little room", self.run_work("on", before=before))
+
+    @unittest.skipUnless(has_namespaces(), "no mount namespaces")
+    def test_full_shm(self):
+        """Every page that is touched was reserved: a file system that has less than it says is an
+        error of fallocate, never a signal."""
+        shim = os.path.join(harness.PROGRAMS, "libnetfs.so")
+        before = in_namespace("mount -t tmpfs -o size=5m x /dev/shm")
+        spool = self.run_work("on", before=before, options=(
+            f"LD_PRELOAD={shim}:{harness.LIBRARY}", "NETFS_TYPE=0x01021994"))
+        self.assertEqual(spool, "")
+
+    @unittest.skipUnless(has_namespaces(), "no mount namespaces")
+    def test_read_only_shm(self):
+        before = in_namespace("mount -t tmpfs -o ro,size=1g x /dev/shm")
+        self.assertIn("cannot be written", self.run_work("on", before=before))
+
+    def test_limit_of_file_sizes(self):
+        """Growing a file over it would be a signal."""
+        self.assertIn("refused it", self.run_work("on", before=["prlimit", "--fsize=2000000"]))
+
+    def test_limit_of_address_space(self):
+        self.assertIn("address space", self.run_work("on", before=["prlimit", "--as=64000000000"]))
+
+    def test_ranks_in_one_folder(self):
+        """Two killed ranks, one repair of the folder."""
+        processes = [self.start(FLOOD, RANK=str(rank), WORLD_SIZE="2") for rank in range(2)]
+        found = wait_for(lambda: len(harness.traces(self.folder)) == 2)
+        time.sleep(0.3)
+        for process in processes:
+            process.kill()
+            process.wait()
+        self.assertTrue(found)
+        self.assertEqual(len(self.left()), 2)
+        status, output = harness.tool("repair", self.folder)
+        self.assertEqual(status, 0, output)
+        for path in harness.traces(self.folder):
+            self.check_recovered(path)
+        self.assertEqual(self.left(), [])
+
+    def test_running_process_keeps_its_spool(self):
+        process = self.start(FLOOD)
+        found = wait_for(lambda: harness.traces(self.folder) and self.left())
+        copy = os.path.join(self.folder, "copy")
+        shutil.copy(harness.traces(self.folder)[0], copy)
+        harness.tool("repair", copy)
+        left = self.left()
+        process.kill()
+        process.wait()
+        self.assertTrue(found)
+        self.assertEqual(len(left), 1)
+
+    def test_killed_before_there_was_a_file(self):
+        """Then repair of the folder makes one, if anything had happened."""
+        process = self.start(FLOOD)
+        wait_for(self.left)
+        process.kill()
+        process.wait()
+        result = subprocess.run([harness.CLI, "repair", "--begun", self.folder], check=False,
+                                env=harness.environment(GPUTRACE_SPOOL=self.spools))
+        self.assertEqual(result.returncode, 0)
+        for path in harness.traces(self.folder):
+            harness.tool("repair", path)
+            status, output = harness.tool("verify", path)
+            self.assertEqual(status, 0, output)
+        self.assertEqual(self.left(), [])
+
+    def test_damaged_spool(self):
+        """The trace is closed without it, and it stays."""
+        process = self.start(FLOOD)
+        self.assertTrue(wait_for(lambda: harness.traces(self.folder)))
+        process.kill()
+        process.wait()
+        spool, = self.left()
+        with open(spool, "r+b") as file:
+            file.seek(80)
+            file.write(b"another build")
+        status, output = harness.tool("repair", harness.traces(self.folder)[0])
+        self.assertEqual(status, 0, output)
+        self.assertIn("not recovered", output)
+        self.assertEqual(self.left(), [spool])
+
+    def test_run_recovers_by_itself(self):
+        words = [os.path.join(harness.SOURCE, "scripts", "simcuda"), GPUTRACE, "run",
+                 "--output=" + self.folder, "--spool=" + self.spools, "--", "sh", "-c",
+                 '"$@" & sleep 1; kill -9 $!; wait $!; exit 5', "-", *FLOOD]
+        environment = harness.environment(SIMCUDA_KERNEL_NS="150000")
+        result = subprocess.run(words, env=environment, capture_output=True, text=True,
+                                timeout=60, stdin=subprocess.DEVNULL, check=False)
+        self.assertEqual(result.returncode, 5, result.stderr)
+        path, = harness.traces(self.folder)
+        self.check_recovered(path)
+        self.assertEqual(self.left(), [])
+
+    def test_forked_children(self):
+        """They neither touch nor remove it; the parent's trace is whole."""
+        for how in ("before", "after", "vfork", "twice", "workers", "exec", "daemon"):
+            with self.subTest(how=how):
+                words = [harness.program("children"), how]
+                bare = harness.run(words)
+                with tempfile.TemporaryDirectory() as folder:
+                    result = harness.run(words, folder=folder,
+                                         options=["GPUTRACE_SPOOL=" + self.spools])
+                    self.assertEqual(result[:3], bare[:3])
+
+    def test_stopped_process_is_not_dead(self):
+        process = self.start(FLOOD)
+        self.assertTrue(wait_for(lambda: harness.traces(self.folder)))
+        process.send_signal(signal.SIGSTOP)
+        harness.tool("repair", "--begun", self.folder)
+        left = self.left()
+        process.kill()
+        process.wait()
+        self.assertEqual(len(left), 1)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())

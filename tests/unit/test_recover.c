@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The spool and what is got out of it: what a killed process had not written becomes a trace.
+ */
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/spool_view.h"
+#include "preload/recover.h"
+#include "tests/unit/spool_template.h"
+
+static char folder[] = "/tmp/gt-recover-XXXXXX";
+
+static void setup(void)
+{
+	cr_assert(mkdtemp(folder));
+}
+
+static void teardown(void)
+{
+	char command[128];
+
+	gt_spool_remove();
+	snprintf(command, sizeof(command), "rm -rf %s", folder);
+	cr_assert_eq(system(command), 0);
+}
+
+TestSuite(recover, .init = setup, .fini = teardown);
+
+/* The one trace in the folder, as text; free(). */
+static char *read_trace(void)
+{
+	char path[4096] = "", *text = calloc(1, 1 << 20);
+	DIR *entries = opendir(folder);
+	struct dirent *entry;
+	FILE *file;
+
+	while ((entry = readdir(entries)))
+		if (strstr(entry->d_name, ".pt.trace.json"))
+			snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+	closedir(entries);
+	if (!*path)
+		return text;
+	file = fopen(path, "rb");
+	cr_assert(file && fread(text, 1, (1 << 20) - 1, file) > 0);
+	fclose(file);
+	return text;
+}
+
+static int count(const char *text, const char *what)
+{
+	int found = 0;
+
+	for (; (text = strstr(text, what)); text++)
+		found++;
+	return found;
+}
+
+static char *recover(void)
+{
+	size_t size;
+	void *data = template_read(&size);
+
+	cr_assert_eq(gt_recover_bytes(data, size, folder), 0);
+	free(data);
+	return read_trace();
+}
+
+Test(recover, makes_events_of_rings_and_buffers)
+{
+	char *text;
+
+	if (!template_begin())
+		cr_skip("no tmpfs with enough room");
+	template_calls(1);
+	template_kernels(2, "_Z5scalePffi");
+	gt_spooled_round(&gt_session);
+	text = recover();
+	cr_assert_eq(count(text, "\"cat\": \"cuda_runtime\""), TEMPLATE_CALLS, "%s", text);
+	cr_assert_eq(count(text, "\"cat\": \"kernel\""), 2);
+	cr_assert_eq(count(text, "\"ph\": \"f\""), 2);
+	cr_assert(strstr(text, "\"launches_without_record\": 1"));
+	cr_assert(strstr(text, "(name not recovered)"), "nobody had read the name");
+	free(text);
+}
+
+Test(recover, knows_names_that_were_read_in_time)
+{
+	static const char mangled[] = "_Z5scalePffi";
+	char *text;
+
+	if (!template_begin())
+		cr_skip("no tmpfs with enough room");
+	template_calls(1);
+	*gt_translate_name_slot(gt_spooled_notes(), (uint64_t)(uintptr_t)mangled) =
+		(struct gt_translate_name){(uint64_t)(uintptr_t)mangled,
+					   gt_intern_cstr(gt_session.strings, "scale(float*)")};
+	template_kernels(1, mangled);
+	gt_spooled_round(&gt_session);
+	text = recover();
+	cr_assert(strstr(text, "\"name\": \"scale(float*)\""), "%s", text);
+	free(text);
+}
+
+Test(recover, leaves_out_what_was_released)
+{
+	const struct gt_record *record;
+	char *text;
+
+	if (!template_begin())
+		cr_skip("no tmpfs with enough room");
+	template_calls(1);
+	while ((record = gt_ring_next(&gt_thread_self->ring)))
+		gt_ring_pass(&gt_thread_self->ring, record);
+	gt_ring_release(&gt_thread_self->ring);
+	template_calls(10);
+	gt_spooled_round(&gt_session);
+	text = recover();
+	cr_assert_eq(count(text, "\"correlation\": 1,"), 0);
+	cr_assert_eq(count(text, "\"cat\": \"cuda_runtime\""), TEMPLATE_CALLS);
+	free(text);
+}
+
+Test(recover, refuses_what_is_no_spool)
+{
+	static _Alignas(8) char bytes[sizeof(struct gt_spool_header)];
+
+	cr_assert_eq(gt_recover_bytes(bytes, sizeof(bytes), folder), -EBADMSG);
+	cr_assert_eq(gt_recover_bytes(bytes, 3, folder), -EBADMSG);
+	cr_assert_eq(gputrace_recover("/nowhere", folder), -ENOENT);
+}
+
+Test(recover, checks_every_address)
+{
+	struct gt_spool_view view = {
+		.data = (const uint8_t *)folder, .size = 4096, .base = 1 << 20};
+
+	cr_assert_not_null(gt_spool_view_at(&view, 1 << 20, 4096));
+	cr_assert_null(gt_spool_view_at(&view, 1 << 20, 4097));
+	cr_assert_null(gt_spool_view_at(&view, (1 << 20) + 8, 4096));
+	cr_assert_null(gt_spool_view_at(&view, (1 << 20) + 4, 8), "not aligned");
+	cr_assert_null(gt_spool_view_at(&view, 8, 8));
+	cr_assert_null(gt_spool_view_at(&view, 0, UINT64_MAX));
+	cr_assert_null(gt_spool_view_at(&view, UINT64_MAX - 7, 16));
+}
+
+/* ---- the spool ---- */
+
+static int start_spool(const char *where, size_t max_bytes, char *why, size_t size)
+{
+	struct gt_spool_options options = {.where = where,
+					   .build_id = "00",
+					   .library = "",
+					   .folder = "",
+					   .max_bytes = max_bytes,
+					   .started = 1};
+
+	return gt_spool_start(&options, why, size);
+}
+
+Test(recover, takes_no_disk)
+{
+	char why[256];
+
+	cr_assert_lt(start_spool("/proc", 64 << 20, why, sizeof(why)), 0);
+	cr_assert(strstr(why, "is no tmpfs"), "%s", why);
+	cr_assert_lt(start_spool("/nowhere", 64 << 20, why, sizeof(why)), 0);
+	cr_assert(strstr(why, "is not there"), "%s", why);
+	cr_assert_not(gt_spool_holds(gt_spool_map(100)));
+}
+
+Test(recover, gives_anonymous_memory_when_it_is_full)
+{
+	char why[256];
+	void *first;
+
+	if (start_spool("on", 1 << 20, why, sizeof(why)))
+		cr_skip("no tmpfs with enough room");
+	first = gt_spool_map(600000);
+	cr_assert(gt_spool_holds(first));
+	memset(first, 1, 600000);
+	cr_assert_not(gt_spool_holds(gt_spool_map(600000)));
+	cr_assert_eq(gt_spool_refused(), 602112);
+	cr_assert(gt_spool_holds(gt_spool_map(100000)), "there is room for less");
+}
+
+Test(recover, is_the_parents_alone_after_fork)
+{
+	char why[256];
+	uint32_t *word;
+	int status;
+
+	if (start_spool("on", 1 << 20, why, sizeof(why)))
+		cr_skip("no tmpfs with enough room");
+	word = gt_spool_map(4096);
+	*word = 1;
+	if (fork() == 0) {
+		*word = 2;
+		gt_spool_remove();
+		_exit(gt_spool_is_open() || *gt_spool_path());
+	}
+	wait(&status);
+	cr_assert_eq(status, 0);
+	cr_assert_eq(*word, 1);
+	cr_assert_eq(access(gt_spool_path(), F_OK), 0);
+	gt_spool_remove();
+	cr_assert_neq(access(gt_spool_path(), F_OK), 0);
+	*word = 3; /* the memory stays */
+}
