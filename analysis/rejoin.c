@@ -7,10 +7,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "analysis/reader.h"
@@ -188,6 +190,17 @@ static int see_trace(const struct gt_record *record, const struct gt_header *hea
 	return 0;
 }
 
+/* Rows are named in each file anew. */
+static int see_previous(const struct gt_record *record, const struct gt_header *header, void *data)
+{
+	struct rejoin *r = data;
+
+	(void)header;
+	if (record->ph == 'M' || record->ts < r->first)
+		return 0;
+	return map_get(&r->have, key_of(record)) ? 0 : -ENOMEM;
+}
+
 /* Puts another row into the text of an event. */
 static void put_on_row(FILE *out, const struct item *item, uint32_t row)
 {
@@ -314,6 +327,38 @@ static int read_trace(struct rejoin *r, const char *path, uint64_t *ret_end)
 	return rc;
 }
 
+/* Of a trace in several files: what stands in the one before need not stand in the last one again. */
+static int read_previous(struct rejoin *r, const char *trace)
+{
+	const char *slash = strrchr(trace, '/'), *name = slash ? slash + 1 : trace;
+	const char *host_end = strchr(name, '.');
+	size_t stem = host_end ? (size_t)(host_end - trace) + 1 + strcspn(host_end + 1, ".") : 0;
+	struct gt_reading reading;
+	char *pattern = NULL, *newest = NULL;
+	struct stat st;
+	time_t when = 0;
+	glob_t found;
+	int rc = 0;
+
+	if (!stem || asprintf(&pattern, "%.*s.*pt.trace.json", (int)stem, trace) < 0)
+		return 0;
+	if (glob(pattern, 0, NULL, &found) == 0) {
+		for (size_t i = 0; i < found.gl_pathc; i++)
+			if (strcmp(found.gl_pathv[i], trace) && !stat(found.gl_pathv[i], &st) &&
+			    st.st_mtime >= when) {
+				newest = found.gl_pathv[i];
+				when = st.st_mtime;
+			}
+		if (newest) {
+			rc = gt_reader_read(newest, see_previous, r, &reading);
+			gt_reading_fini(&reading);
+		}
+		globfree(&found);
+	}
+	free(pattern);
+	return rc == -ENOMEM ? rc : 0;
+}
+
 static int join_files(struct rejoin *r, const char *trace, const char *recovered)
 {
 	struct gt_rejoin_books books = {0};
@@ -322,6 +367,8 @@ static int join_files(struct rejoin *r, const char *trace, const char *recovered
 
 	if (rc >= 0)
 		rc = read_trace(r, trace, &end);
+	if (rc >= 0)
+		rc = read_previous(r, trace);
 	if (rc < 0)
 		return rc;
 	rc = append(r, trace, end);

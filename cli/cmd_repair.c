@@ -46,13 +46,27 @@ static int stop_reading(const struct gt_record *record, const struct gt_header *
 	return -ECANCELED;
 }
 
-/* The spool that the header of the trace @path names. False: none, or it is not there. */
+/* The running form, which alone can go on. */
+static bool is_open_form(const char *path)
+{
+	FILE *file = fopen(path, "rb");
+	int first = file ? fgetc(file) : EOF;
+
+	if (file)
+		fclose(file);
+	return first == '[';
+}
+
+/* The spool that the header of the trace @path names. False: none, or it is not there. Of a trace in
+ * several files only the last one has the running form. */
 static bool find_spool(const char *path, struct gt_left_spool *ret_spool)
 {
 	struct gt_reading reading;
 	char spool[1024];
 	bool found;
 
+	if (!is_open_form(path))
+		return false;
 	gt_reader_read(path, stop_reading, NULL, &reading);
 	found = gt_header_text(&reading.header, "metadata", "spool", spool, sizeof(spool)) &&
 		*spool == '/' && gt_spool_look(spool, ret_spool);

@@ -11,6 +11,7 @@
 #include "core/descriptor.h"
 #include "core/log.h"
 #include "core/pattern.h"
+#include "core/spool.h"
 #include "core/sys.h"
 #include "core/text.h"
 #include "preload/identity.h"
@@ -139,6 +140,8 @@ int gt_output_open(struct gt_output *output, const struct gt_config *config, str
 		output->failed = true;
 		return error;
 	}
+	if (output->sink)
+		gt_spool_set_trace(gt_sink_path(output->sink));
 	gt_log_verbose("writing %s", output->sink ? gt_sink_path(output->sink) : "nothing");
 	return 0;
 }

@@ -156,6 +156,7 @@ static void take_facts(struct recovery *r)
 	END_TEXT(facts->command);
 	END_TEXT(facts->options);
 	facts->spool[0] = 0;
+	memset(facts->segment, 0, sizeof(facts->segment));
 	facts->has_rank = gt_spool_bool(&r->spooled->facts.has_rank);
 	facts->version = GT_VERSION;
 	facts->mode = r->spooled->has_cupti ? "cupti" : "hooks only";
@@ -298,8 +299,10 @@ static void close_books(struct recovery *r)
 	count[GT_LEDGER_CALLS_LOST_THREAD] = r->spooled->threads_refused;
 	count[GT_LEDGER_CALLS_NESTED] = r->counters[GT_THREAD_CALLS_NESTED];
 	count[GT_LEDGER_CALLS_LOST_RING] = r->counters[GT_THREAD_CALLS_LOST];
-	count[GT_LEDGER_CALLS_SEEN] =
-		r->counters[GT_THREAD_CALLS_SEEN] + r->spooled->threads_refused;
+	/* of a trace in several files the last one alone is completed: no sum of all fits it */
+	if (!r->spooled->facts.segment[GT_SEGMENT_NUMBER])
+		count[GT_LEDGER_CALLS_SEEN] =
+			r->counters[GT_THREAD_CALLS_SEEN] + r->spooled->threads_refused;
 	told = count[GT_LEDGER_CALLS_RECEIVED] + count[GT_LEDGER_CALLS_NESTED] +
 	       count[GT_LEDGER_CALLS_LOST_RING] + count[GT_LEDGER_CALLS_LOST_THREAD];
 	count[GT_LEDGER_CALLS_OPEN] =
@@ -321,7 +324,7 @@ static int replay(struct recovery *r, const char *folder)
 	take_buffers(r);
 	gt_emit_settle(s, true);
 	close_books(r);
-	gt_output_close(&s->output, &s->facts, &s->ledger);
+	gt_output_close(&s->output, &s->ledger);
 	return 0;
 }
 

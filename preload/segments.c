@@ -9,6 +9,7 @@
 
 #include "core/log.h"
 #include "core/memory.h"
+#include "core/spool.h"
 #include "preload/output.h"
 #include "writers/file.h"
 
@@ -250,6 +251,7 @@ void gt_segments_turn(struct gt_output *output)
 	next->ops->follow(next, full);
 	output->writer = next;
 	output->sink = sink;
+	gt_spool_set_trace(gt_sink_path(sink));
 	close_full(output, full, full_sink);
 	memcpy(told, after, sizeof(after));
 	for (uint32_t i = 0; i < segments->named_count; i++)

@@ -151,7 +151,7 @@ void gt_spooled_release_rings(struct gt_session *s)
 	bool keep = spooled && !s->output.writer && !s->output.failed;
 
 	if (spooled && can_write(s))
-		s->output.writer->ops->flush(s->output.writer, 0);
+		gt_output_flush(&s->output, 0);
 	for (struct gt_thread *t = gt_threads_first(); t; t = t->next)
 		if (!keep || gt_ring_is_pressed(&t->ring))
 			gt_ring_release(&t->ring);
@@ -180,12 +180,10 @@ void gt_spooled_round(struct gt_session *s)
 
 	if (!spooled)
 		return;
-	if (s->output.sink)
-		gt_spool_set_trace(gt_sink_path(s->output.sink));
 	copy_facts(s);
 	if (!can_write(s))
 		return;
 	settled = gt_clock_from_monotonic(&s->clock, gt_clock_now()) - GT_SPOOLED_SETTLE_NS;
-	s->output.writer->ops->flush(s->output.writer, settled);
+	gt_output_flush(&s->output, settled);
 	gt_cupti_buffers_release(s->emit.unlinked.count ? settled - UNLINKED_NS : settled);
 }
