@@ -153,6 +153,7 @@ static void take_facts(struct recovery *r)
 	END_TEXT(facts->cupti_path);
 	END_TEXT(facts->mode_reason);
 	END_TEXT(facts->python);
+	END_TEXT(facts->frameworks);
 	END_TEXT(facts->command);
 	END_TEXT(facts->options);
 	facts->spool[0] = 0;

@@ -93,7 +93,8 @@ static void find_folder(const struct gt_config *config, char *ret_path, size_t s
 	char folder[512];
 	size_t n = 0;
 
-	gt_output_folder(config, folder, sizeof(folder));
+	if (gt_output_folder(config, folder, sizeof(folder)))
+		*folder = 0;
 	if (*folder != '/' && getcwd(ret_path, size - sizeof(folder)))
 		n = strlen(ret_path);
 	if (n)
