@@ -168,7 +168,11 @@ class Coexist(unittest.TestCase):
                       options=["GPUTRACE_COEXIST=yield"])
         self.assertEqual(run.kineto, run.kineto | {"subscribe": 0, "refused": 0, "unknown": 0})
         self.assertGreater(run.kineto["kernels"], 20)
-        self.check_gaps(run, "--coexist=yield")
+        # between the other tool's subscribing and its start the buffers may be ours for a moment
+        gaps = run.notes("capture gap")
+        self.assertIn("--coexist=yield", gaps[0])
+        self.check_gaps(run, *[""] * len(gaps))
+        self.assertLessEqual(len(gaps), 2)
         self.check_joined(run)
 
     def check_joined(self, run):
