@@ -55,7 +55,7 @@ def functions():
     for about in filter(interpreters.is_supported, interpreters.find()):
         program = [about["path"], os.path.join(HERE, "function_loop.py")]
         found = interleave({"bare": (program, (None,), ""),
-                            "on": (program, ("--python-functions=chosen",), "null")}, 3)
+                            "on": (program, ("--python-functions=chosen", "--ring-size=64M"), "null")}, 3)
         least = {name: [min(numbers[i] for numbers, _, _ in runs) for i in range(3)]
                  for name, runs in found.items()}
         print("| %s | %.0f, builtin %.0f | %.0f | %.0f | %.0f |" % (
@@ -82,7 +82,7 @@ def pytorch():
     cupti = glob.glob(subprocess.run(simcuda("--print-path"), capture_output=True, text=True,
                                      check=True).stdout.strip() + "/libcupti.so.13")[0]
     program = [python, os.path.join(HERE, "torch_loop.py")]
-    on = ("--pytorch", "--cupti=" + cupti)
+    on = ("--pytorch", "--ring-size=64M", "--cupti=" + cupti)
     found = interleave({"untraced": (program, (None,), ""),
                         "--pytorch": (program, on, "null"),
                         "--pytorch --pytorch-shapes": (program, (*on, "--pytorch-shapes"), "null"),
