@@ -83,6 +83,8 @@ static int load(struct gt_elf_image *elf, int fd, uint64_t offset, uint64_t size
 
 	if (!is_inside(elf, offset, size) || elf->loaded + size > LOAD_MAX)
 		return -ENOEXEC;
+	if (!gt_memory_take(size))
+		return -ENOMEM;
 	elf->loaded += size;
 	while (size) {
 		ssize_t n = pread(fd, to + offset, size, (off_t)offset);
@@ -166,7 +168,7 @@ static int load_file(struct gt_elf_image *elf, int fd)
 
 	if (size <= 0)
 		return size < 0 ? -errno : -ENOEXEC;
-	*elf = (struct gt_elf_image){.data = gt_memory_map((size_t)size), .size = (size_t)size};
+	*elf = (struct gt_elf_image){.data = gt_memory_reserve((size_t)size), .size = (size_t)size};
 	if (!elf->data)
 		return -ENOMEM;
 	elf->owned = true;
@@ -190,8 +192,10 @@ int gt_elf_image_open(struct gt_elf_image *elf, const char *path)
 
 void gt_elf_image_close(struct gt_elf_image *elf)
 {
-	if (elf->owned)
-		gt_memory_unmap((void *)elf->data, elf->size);
+	if (elf->owned) {
+		gt_memory_unreserve((void *)elf->data, elf->size);
+		gt_memory_give(elf->loaded);
+	}
 	*elf = (struct gt_elf_image){0};
 }
 

@@ -5,6 +5,7 @@
 #include "collectors/symbols.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@ struct gt_symbols {
 	struct gt_arena arena;
 	size_t max_bytes;
 	size_t table_bytes;
+	uint64_t refused; /* modules whose table finds no room */
 };
 
 /* What hangs on a module once it has been asked for a name. */
@@ -42,6 +44,11 @@ struct gt_symbols *gt_symbols_new(struct gt_modules *modules, struct gt_demangle
 	return symbols;
 }
 
+uint64_t gt_symbols_refused(const struct gt_symbols *symbols)
+{
+	return symbols->refused;
+}
+
 void gt_symbols_free(struct gt_symbols *symbols)
 {
 	if (!symbols)
@@ -64,8 +71,11 @@ static void open_names(struct gt_symbols *symbols, struct names *names,
 {
 	size_t used = symbols->arena.total + symbols->table_bytes;
 	size_t room = used < symbols->max_bytes ? symbols->max_bytes - used : 0;
+	uint64_t before = gt_memory_count().refused;
+	int error = gt_symbol_table_open(&names->table, module, room);
 
-	if (gt_symbol_table_open(&names->table, module, room) < 0)
+	symbols->refused += error == -ENOMEM || (error && gt_memory_count().refused != before);
+	if (error)
 		return;
 	names->is_open = true;
 	gt_kernel_stubs_init(&names->stubs, &names->table,

@@ -4,6 +4,7 @@
  */
 #include "core/memory.h"
 
+#include <stdatomic.h>
 #include <stdint.h>
 #include <sys/mman.h>
 
@@ -16,7 +17,45 @@ struct gt_arena_block {
 	size_t size;
 };
 
-void *gt_memory_map(size_t size)
+static struct {
+	_Atomic size_t limit, now, peak;
+	_Atomic uint64_t refused;
+} memory;
+
+void gt_memory_limit(size_t bytes)
+{
+	atomic_store(&memory.limit, bytes);
+}
+
+struct gt_memory_counts gt_memory_count(void)
+{
+	return (struct gt_memory_counts){.now = atomic_load(&memory.now),
+					 .peak = atomic_load(&memory.peak),
+					 .refused = atomic_load(&memory.refused)};
+}
+
+bool gt_memory_take(size_t bytes)
+{
+	size_t limit = atomic_load(&memory.limit);
+	size_t now = atomic_fetch_add(&memory.now, bytes) + bytes;
+	size_t peak = atomic_load(&memory.peak);
+
+	if (limit && now > limit) {
+		atomic_fetch_sub(&memory.now, bytes);
+		atomic_fetch_add(&memory.refused, 1);
+		return false;
+	}
+	while (now > peak && !atomic_compare_exchange_weak(&memory.peak, &peak, now))
+		continue;
+	return true;
+}
+
+void gt_memory_give(size_t bytes)
+{
+	atomic_fetch_sub(&memory.now, bytes);
+}
+
+void *gt_memory_reserve(size_t size)
 {
 	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -24,20 +63,44 @@ void *gt_memory_map(size_t size)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-void gt_memory_unmap(void *memory, size_t size)
+void gt_memory_unreserve(void *reserved, size_t size)
 {
-	if (memory && !gt_spool_holds(memory))
-		munmap(memory, size);
+	munmap(reserved, size);
 }
 
-void *gt_memory_grow(void *memory, size_t old_size, size_t new_size)
+void *gt_memory_map(size_t size)
 {
 	void *p;
 
-	if (!memory)
+	if (!gt_memory_take(size))
+		return NULL;
+	p = gt_memory_reserve(size);
+	if (!p)
+		gt_memory_give(size);
+	return p;
+}
+
+void gt_memory_unmap(void *mapped, size_t size)
+{
+	if (!mapped || gt_spool_holds(mapped)) /* which stays where it is */
+		return;
+	munmap(mapped, size);
+	gt_memory_give(size);
+}
+
+void *gt_memory_grow(void *mapped, size_t old_size, size_t new_size)
+{
+	void *p;
+
+	if (!mapped)
 		return gt_memory_map(new_size);
-	p = mremap(memory, old_size, new_size, MREMAP_MAYMOVE);
-	return p == MAP_FAILED ? NULL : p;
+	if (!gt_memory_take(new_size - old_size))
+		return NULL;
+	p = mremap(mapped, old_size, new_size, MREMAP_MAYMOVE);
+	if (p != MAP_FAILED)
+		return p;
+	gt_memory_give(new_size - old_size);
+	return NULL;
 }
 
 void gt_arena_init(struct gt_arena *arena, size_t max_bytes)

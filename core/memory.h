@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* @size zeroed bytes, page aligned. NULL: no memory. */
 void *gt_memory_map(size_t size);
@@ -18,6 +19,22 @@ void gt_memory_unmap(void *memory, size_t size);
 
 /* Grows a mapping, which may move; the new part is zeroed. NULL: no memory, the old one stays. */
 void *gt_memory_grow(void *memory, size_t old_size, size_t new_size);
+
+/* What all mappings together may take (--max-rss); 0: no limit. Beyond it the next one is refused. What
+ * is mapped counts, touched or not, so less than this is resident. */
+void gt_memory_limit(size_t bytes);
+
+struct gt_memory_counts {
+	size_t now, peak; /* bytes */
+	uint64_t refused; /* mappings, by the limit */
+};
+struct gt_memory_counts gt_memory_count(void);
+
+/* Address space of which little will be used: only what gt_memory_take takes counts. */
+void *gt_memory_reserve(size_t size);
+void gt_memory_unreserve(void *memory, size_t size);
+bool gt_memory_take(size_t bytes); /* false: over the limit */
+void gt_memory_give(size_t bytes);
 
 /* An arena hands out pieces that live until the arena ends: for interned strings and stacks. */
 struct gt_arena {

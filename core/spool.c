@@ -278,11 +278,18 @@ static void *take(size_t size)
 
 void *gt_spool_map(size_t size)
 {
+	size_t pages = (size + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1);
 	int saved = errno;
-	void *memory = take((size + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1));
+	void *memory;
 
+	if (!gt_memory_take(pages))
+		return NULL;
+	memory = take(pages);
 	errno = saved;
-	return memory ? memory : gt_memory_map(size);
+	if (memory)
+		return memory;
+	gt_memory_give(pages);
+	return gt_memory_map(size);
 }
 
 bool gt_spool_holds(const void *memory)

@@ -56,7 +56,7 @@ static struct {
 	_Atomic int busy;          /* 1: somebody holds the session's parts */
 	uint64_t next_flush, next_clock;
 	uint64_t lost_calls_told, refused_told, dropped_told, discarded_told;
-	uint64_t lost_ranges_told, early_ranges_told;
+	uint64_t lost_ranges_told, early_ranges_told, memory_told;
 } drain;
 
 static bool try_hold(void)
@@ -107,6 +107,8 @@ static void tell_losses(struct gt_session *s)
 		  "API calls", "a thread's ring was full: raise --ring-size");
 	tell_loss(s, gt_threads_refused(), &drain.refused_told, "no thread block", "API calls",
 		  "no memory for more threads: raise --max-memory");
+	tell_loss(s, gt_memory_count().refused, &drain.memory_told, "--max-rss", "pieces of memory",
+		  "all memory is taken: raise --max-rss");
 	tell_ranges(s);
 	gt_samples_tell(s);
 	if (!s->has_cupti)
@@ -271,6 +273,9 @@ static void close_ledger(struct gt_session *s)
 	gt_frameworks_tell(s);
 	if (s->graph_nodes)
 		count[GT_LEDGER_GRAPH_NODES_LOST] = gt_graph_nodes_lost(s->graph_nodes);
+	count[GT_LEDGER_MEMORY_PEAK] = gt_memory_count().peak;
+	count[GT_LEDGER_MEMORY_REFUSED] = gt_memory_count().refused;
+	count[GT_LEDGER_MODULES_UNREAD] = gt_symbols_refused(s->symbols);
 	count[GT_LEDGER_STRINGS_REFUSED] = gt_intern_refused(s->strings);
 	close_ranges(s);
 	gt_samples_count(s);

@@ -17,6 +17,7 @@
 #include "collectors/unwind.h"
 #include "core/forkguard.h"
 #include "core/log.h"
+#include "core/memory.h"
 #include "core/text.h"
 #include "core/thread.h"
 #include "preload/drain.h"
@@ -29,12 +30,15 @@
 #include "preload/stack_lane.h"
 #include "preload/stacks.h"
 
-#define STRINGS_MAX (64u << 20)
-#define STACKS_MAX  (64u << 20)
-#define SYMBOLS_MAX (256u << 20)
-#define GRAPH_NODES (1u << 20)
-#define PYTHON_MAX  (16u << 20)
-#define LANES_MAX   (16u << 20)
+/* What each store may take of --max-rss, of which half is for rings and buffers; at most what it has
+ * of 1 GiB. */
+#define WHOLE_MEMORY ((size_t)1 << 30)
+#define STRINGS_MAX  ((size_t)64 << 20)
+#define STACKS_MAX   ((size_t)64 << 20)
+#define SYMBOLS_MAX  ((size_t)256 << 20)
+#define GRAPH_NODES  ((size_t)1 << 20)
+#define PYTHON_MAX   ((size_t)16 << 20)
+#define LANES_MAX    ((size_t)16 << 20)
 
 _Atomic int gt_session_state = GT_SESSION_IDLE;
 
@@ -83,16 +87,33 @@ static void on_module_gone(void *context, const struct gt_module *module)
 	gt_stacks_forget(s->stacks, module->start, module->end);
 }
 
+static size_t share_of(const struct gt_session *s, size_t whole)
+{
+	size_t limit = (size_t)gt_config_number(&s->config, GT_CONFIG_MAX_RSS);
+
+	return limit >= WHOLE_MEMORY ? whole : (size_t)((double)whole / WHOLE_MEMORY * limit);
+}
+
+/* Before anything is made. */
+static void limit_memory(struct gt_session *s)
+{
+	int64_t limit = gt_config_number(&s->config, GT_CONFIG_MAX_RSS);
+
+	if (gt_config_number(&s->config, GT_CONFIG_MAX_MEMORY) > limit / 2)
+		s->config.value[GT_CONFIG_MAX_MEMORY].number = limit / 2;
+	gt_memory_limit((size_t)limit);
+}
+
 static int make_symbols(struct gt_session *s)
 {
 	s->modules = gt_modules_new(s->strings, on_module_gone, s);
 	s->demangle = gt_demangle_new(s->strings);
 	if (!s->modules || !s->demangle)
 		return -ENOMEM;
-	s->symbols = gt_symbols_new(s->modules, s->demangle, SYMBOLS_MAX);
+	s->symbols = gt_symbols_new(s->modules, s->demangle, share_of(s, SYMBOLS_MAX));
 	if (!s->symbols)
 		return -ENOMEM;
-	s->stacks = gt_stacks_new(gt_symbols_find_frame, s->symbols, STACKS_MAX);
+	s->stacks = gt_stacks_new(gt_symbols_find_frame, s->symbols, share_of(s, STACKS_MAX));
 	return s->stacks ? 0 : -ENOMEM;
 }
 
@@ -101,7 +122,7 @@ int gt_session_make_stores(struct gt_session *s)
 	bool has_calls = strcmp(gt_config_text(&s->config, GT_CONFIG_API), "none") != 0;
 	int error;
 
-	s->strings = gt_intern_new(STRINGS_MAX);
+	s->strings = gt_intern_new(share_of(s, STRINGS_MAX));
 	error = s->strings ? make_symbols(s) : -ENOMEM;
 	if (error)
 		return error;
@@ -158,10 +179,10 @@ static void start_stacks(struct gt_session *s)
 
 	s->facts.unwinder = off ? "off" : gt_unwind_start();
 	if (!off && !strcmp(gt_config_text(&s->config, GT_CONFIG_PYTHON), "auto"))
-		s->python = gt_python_frames_new(s->strings, PYTHON_MAX);
+		s->python = gt_python_frames_new(s->strings, share_of(s, PYTHON_MAX));
 	gt_stacks_look_for_python(s);
 	if (!off && gt_config_bool(&s->config, GT_CONFIG_STACK_LANE))
-		s->stack_lane = gt_stack_lane_new(depth, LANES_MAX, gt_emit_event, s);
+		s->stack_lane = gt_stack_lane_new(depth, share_of(s, LANES_MAX), gt_emit_event, s);
 	gt_stacks_limit(s->stacks, depth);
 	s->captured_frames = off ? 0 : captured_frames(depth);
 	gt_call_configure(s->captured_frames);
@@ -201,6 +222,7 @@ static int start(struct gt_session *s)
 	int error;
 
 	read_config(s);
+	limit_memory(s);
 	if (!strcmp(gt_config_text(&s->config, GT_CONFIG_MODE), "off"))
 		return -ECANCELED;
 	gt_clock_init(&s->clock);
@@ -214,7 +236,7 @@ static int start(struct gt_session *s)
 	if (error)
 		return error;
 	start_stacks(s);
-	s->graph_nodes = gt_graph_nodes_start(GRAPH_NODES);
+	s->graph_nodes = gt_graph_nodes_start((uint32_t)share_of(s, GRAPH_NODES));
 	start_cupti(s);
 	error = gt_drain_start(s);
 	if (error)

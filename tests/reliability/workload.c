@@ -5,6 +5,7 @@
  *
  *   workload rounds N    N rounds on each of three threads, exit status 3
  *   workload flood       rounds for ever
+ *   workload threads N   N threads at once, ten rounds on each
  *   workload slow N      N rounds, one a millisecond
  */
 #include <fcntl.h>
@@ -39,6 +40,31 @@ static void *flood(void *unused)
 		check((int)cudaStreamSynchronize(device.stream), "cudaStreamSynchronize");
 	}
 	return NULL;
+}
+
+static pthread_barrier_t all_there;
+
+static void *meet(void *unused)
+{
+	(void)unused;
+	check((int)cudaFree(NULL), "cudaFree");
+	for (int i = 0; i < 10; i++)
+		one_round(&device);
+	pthread_barrier_wait(&all_there);
+	return NULL;
+}
+
+static void on_many_threads(int count)
+{
+	pthread_t *threads = calloc((size_t)count, sizeof(*threads));
+
+	check(threads == NULL || pthread_barrier_init(&all_there, NULL, (unsigned int)count),
+	      "init");
+	for (int i = 0; i < count; i++)
+		check(pthread_create(&threads[i], NULL, meet, NULL), "pthread_create");
+	for (int i = 0; i < count; i++)
+		pthread_join(threads[i], NULL);
+	free(threads);
 }
 
 static void on_threads(void *(*run)(void *))
@@ -81,6 +107,8 @@ int main(int argc, char **argv)
 	open_device(&device);
 	if (!strcmp(how, "flood"))
 		on_threads(flood);
+	if (!strcmp(how, "threads"))
+		on_many_threads(rounds);
 	if (!strcmp(how, "rounds"))
 		on_threads(work);
 	for (int i = 0; !strcmp(how, "slow") && i < rounds; i++) {
