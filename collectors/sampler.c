@@ -54,11 +54,6 @@ static struct {
 	struct target targets[GT_SAMPLER_THREADS];
 } sampler;
 
-size_t gt_sampler_state_bytes(void)
-{
-	return sizeof(struct gt_sample_mailbox);
-}
-
 /* In a forked child: what the parent's sampler had open. */
 static void forget_parent(void)
 {
@@ -67,7 +62,7 @@ static void forget_parent(void)
 			gt_sample_proc_close(&sampler.targets[i].proc);
 }
 
-void gt_sampler_configure(uint32_t hz, uint32_t frames, size_t offset)
+void gt_sampler_configure(uint32_t hz, uint32_t frames)
 {
 	forget_parent();
 	memset(&sampler, 0, sizeof(sampler));
@@ -75,7 +70,7 @@ void gt_sampler_configure(uint32_t hz, uint32_t frames, size_t offset)
 	sampler.frames = frames < GT_UNWIND_DEPTH ? frames : GT_UNWIND_DEPTH;
 	sampler.random = gt_clock_now() | 1;
 	atomic_store(&sampler.running, 1);
-	atomic_store(&sampler.has_signal, gt_sample_signal_start(offset));
+	atomic_store(&sampler.has_signal, gt_sample_signal_start());
 }
 
 static void count(_Atomic uint64_t *counter)
@@ -209,7 +204,8 @@ static bool has_room(const struct gt_call_view *view)
 
 static bool may_interrupt(const struct target *target, const struct gt_call_view *view)
 {
-	if (view->depth > 0 || !has_room(view) || !atomic_load(&sampler.has_signal))
+	if (view->depth > 0 || !has_room(view) || gt_forkgate_is_closed() ||
+	    !atomic_load(&sampler.has_signal))
 		return false;
 	if (!gt_sample_signal_is_ours()) {
 		atomic_store(&sampler.has_signal, false);
@@ -222,7 +218,7 @@ static bool may_interrupt(const struct target *target, const struct gt_call_view
  * be woken, and some calls do not go on sleeping after a signal. */
 static void ask_running(struct target *target, const struct gt_call_view *view)
 {
-	struct gt_sample_mailbox *mailbox = gt_sample_mailbox(target->thread);
+	void *_Atomic *mailbox = &target->thread->mailbox;
 	char text[GT_SAMPLE_TEXT];
 	uint64_t pc, sp;
 
@@ -236,16 +232,16 @@ static void ask_running(struct target *target, const struct gt_call_view *view)
 	}
 	target->missed = 0;
 	atomic_store(&target->slot->state, GT_SAMPLE_ASKED);
-	atomic_store(&mailbox->slot, target->slot);
+	atomic_store(mailbox, target->slot);
 	if (syscall(SYS_tgkill, getpid(), target->tid, GT_SAMPLE_SIGNAL) &&
-	    atomic_exchange(&mailbox->slot, NULL))
+	    atomic_exchange(mailbox, NULL))
 		atomic_store(&target->slot->state, GT_SAMPLE_IDLE);
 }
 
 /* Takes the question back. False: the thread is answering. */
 static bool take_back(struct target *target)
 {
-	if (atomic_exchange(&gt_sample_mailbox(target->thread)->slot, NULL) != target->slot)
+	if (atomic_exchange(&target->thread->mailbox, NULL) != target->slot)
 		return false;
 	atomic_store(&target->slot->state, GT_SAMPLE_IDLE);
 	atomic_fetch_add_explicit(&sampler.lost, 1 + target->missed, memory_order_relaxed);

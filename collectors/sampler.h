@@ -16,7 +16,6 @@
 #define GT_COLLECTORS_SAMPLER_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 /* Threads that are looked at; the time of others is counted as lost. */
@@ -28,12 +27,9 @@ struct gt_sampler_counts {
 	bool has_signal;  /* false: the program uses SIGURG, threads that run are not seen */
 };
 
-/* Bytes of per-thread state, which lies behind that of the calls (@offset in gt_thread's extra). */
-size_t gt_sampler_state_bytes(void);
-
 /* Sets the rate, and takes SIGURG if the program does not use it. Once a session, before
  * gt_sampler_run. @frames: most frames of a sample. */
-void gt_sampler_configure(uint32_t hz, uint32_t frames, size_t offset);
+void gt_sampler_configure(uint32_t hz, uint32_t frames);
 
 /* The work of the sampler's thread, which blocks all signals; returns when gt_sampler_stop is called. */
 void *gt_sampler_run(void *unused);

@@ -17,15 +17,7 @@
 #include "core/forkguard.h"
 #include "core/thread.h"
 
-static struct {
-	size_t offset;
-	struct sigaction before;
-} sample_signal;
-
-struct gt_sample_mailbox *gt_sample_mailbox(struct gt_thread *thread)
-{
-	return (struct gt_sample_mailbox *)(void *)(thread->extra + sample_signal.offset);
-}
+static struct sigaction before;
 
 struct line {
 	uint64_t word[8];
@@ -104,7 +96,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
 
 	if (!self || !gt_forkguard_holds() || !gt_thread_is_known(self))
 		return;
-	slot = atomic_exchange(&gt_sample_mailbox(self)->slot, NULL);
+	slot = atomic_exchange(&self->mailbox, NULL);
 	if (slot) {
 		fill(slot, self, context);
 		/* pairs with the acquire in the sampler: the slot is whole */
@@ -127,16 +119,14 @@ static bool is_in_use(const struct sigaction *action)
 	       (action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN);
 }
 
-bool gt_sample_signal_start(size_t offset)
+bool gt_sample_signal_start(void)
 {
 	struct sigaction action = {.sa_sigaction = on_signal,
 				   .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
 
-	sample_signal.offset = offset;
 	if (gt_sample_signal_is_ours()) /* in a forked child */
 		return true;
-	if (sigaction(GT_SAMPLE_SIGNAL, NULL, &sample_signal.before) ||
-	    is_in_use(&sample_signal.before))
+	if (sigaction(GT_SAMPLE_SIGNAL, NULL, &before) || is_in_use(&before))
 		return false;
 	sigfillset(&action.sa_mask);
 	return sigaction(GT_SAMPLE_SIGNAL, &action, NULL) == 0;
@@ -145,5 +135,5 @@ bool gt_sample_signal_start(size_t offset)
 void gt_sample_signal_stop(void)
 {
 	if (gt_sample_signal_is_ours())
-		sigaction(GT_SAMPLE_SIGNAL, &sample_signal.before, NULL);
+		sigaction(GT_SAMPLE_SIGNAL, &before, NULL);
 }

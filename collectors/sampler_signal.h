@@ -15,8 +15,6 @@
 #include "collectors/python_peek.h"
 #include "collectors/unwind_arch.h"
 
-struct gt_thread;
-
 #define GT_SAMPLE_SIGNAL      SIGURG
 #define GT_SAMPLE_STACK_BYTES (32u << 10)
 #define GT_SAMPLE_STACK_WORDS (GT_SAMPLE_STACK_BYTES / sizeof(uint64_t))
@@ -42,21 +40,15 @@ struct gt_sample_slot {
 	uint64_t stack[GT_SAMPLE_STACK_WORDS]; /* from sp, rounded down to 8, on */
 };
 
-/* What the sampler and a thread share: lies in the thread's block. */
-struct gt_sample_mailbox {
-	struct gt_sample_slot *_Atomic slot; /* to be filled by the thread's next signal */
-};
-
-/* Installs the handler unless the program has one. @offset: of the mailbox in gt_thread's extra. */
-bool gt_sample_signal_start(size_t offset);
+/* Installs the handler unless the program has one. The slot to be filled at a thread's next signal lies
+ * in its gt_thread's mailbox. */
+bool gt_sample_signal_start(void);
 
 /* Whether the handler is still there: the program may have put its own in its place. */
 bool gt_sample_signal_is_ours(void);
 
 /* Puts back what was there before, if the handler is still there. */
 void gt_sample_signal_stop(void);
-
-struct gt_sample_mailbox *gt_sample_mailbox(struct gt_thread *thread);
 
 /* Copies up to a slot's room of the stack from slot->regs.sp on. [@low, @high): the bounds of the
  * calling thread's own stack, which are then read directly; 0, 0: by a system call. Async-signal-safe. */

@@ -78,3 +78,8 @@ void gt_forkgate_leave(void)
 {
 	atomic_fetch_sub(&in_loader, 1);
 }
+
+bool gt_forkgate_is_closed(void)
+{
+	return atomic_load(&forks) != 0;
+}

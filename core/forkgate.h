@@ -20,4 +20,8 @@ void gt_forkgate_enter(void);
 
 void gt_forkgate_leave(void);
 
+/* Whether the program is forking just now. A fork that a signal comes to begins anew, on older kernels
+ * each time. */
+bool gt_forkgate_is_closed(void);
+
 #endif

@@ -84,7 +84,7 @@ static struct gt_thread *reuse_block(void)
 		int expected = GT_THREAD_FREE;
 
 		if (atomic_load_explicit(&t->life, memory_order_relaxed) == GT_THREAD_FREE &&
-		    atomic_compare_exchange_strong(&t->life, &expected, GT_THREAD_LIVE)) {
+		    atomic_compare_exchange_strong(&t->life, &expected, GT_THREAD_TAKEN)) {
 			memset(t->extra, 0, registry.limits.extra_bytes);
 			return t;
 		}
@@ -152,6 +152,8 @@ struct gt_thread *gt_thread_first_sight(uint32_t percent)
 		/* a sampler may be reading it */
 		__atomic_store_n(&thread->tid, (uint32_t)syscall(SYS_gettid), __ATOMIC_RELAXED);
 		thread->epoch = epoch;
+		/* pairs with the acquire of a sampler: what it finds is this thread's */
+		atomic_store_explicit(&thread->life, GT_THREAD_LIVE, memory_order_release);
 		if (fresh) {
 			note_spooled(thread);
 			push_block(thread);

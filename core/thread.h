@@ -30,6 +30,7 @@ enum gt_thread_life {
 	GT_THREAD_LIVE,
 	GT_THREAD_ENDED, /* its thread is gone, its ring may hold records */
 	GT_THREAD_FREE,  /* drained, may serve another thread */
+	GT_THREAD_TAKEN, /* by another thread, which is not ready to be looked at */
 };
 
 struct gt_thread {
@@ -38,7 +39,8 @@ struct gt_thread {
 	uint32_t epoch;   /* of the registry that made it: a forked child's blocks are stale */
 	_Atomic int life; /* enum gt_thread_life */
 	_Atomic uint64_t counters[GT_THREAD_COUNTERS_];
-	struct gt_thread *next;             /* in the registry, set once */
+	struct gt_thread *next; /* in the registry, set once */
+	void *_Atomic mailbox;  /* the sampler's, which clears it: outlives the thread */
 	_Alignas(64) unsigned char extra[]; /* collectors' state, zeroed for each new thread */
 };
 

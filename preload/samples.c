@@ -29,7 +29,7 @@ void gt_samples_start(struct gt_session *session)
 
 	if (hz == 0 || session->captured_frames == 0)
 		return;
-	gt_sampler_configure(hz, session->captured_frames, gt_call_state_bytes());
+	gt_sampler_configure(hz, session->captured_frames);
 	session->has_sampler = gt_background_start(run, NULL, STACK_BYTES) == 0;
 	if (!session->has_sampler)
 		gt_log_say("--sample-cpu is off: no thread could be started");

@@ -13,7 +13,6 @@
 #include "collectors/call.h"
 #include "collectors/cupti_load.h"
 #include "collectors/python_frames.h"
-#include "collectors/sampler.h"
 #include "collectors/unwind.h"
 #include "core/forkguard.h"
 #include "core/log.h"
@@ -158,7 +157,7 @@ static int start_threads(struct gt_session *s)
 {
 	struct gt_thread_limits limits = {
 		.ring_bytes = (size_t)gt_config_number(&s->config, GT_CONFIG_RING_SIZE),
-		.extra_bytes = gt_call_state_bytes() + gt_sampler_state_bytes(),
+		.extra_bytes = gt_call_state_bytes(),
 		.max_bytes = (size_t)gt_config_number(&s->config, GT_CONFIG_MAX_MEMORY) / 2,
 	};
 

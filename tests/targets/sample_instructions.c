@@ -25,14 +25,14 @@ static __attribute__((noinline)) void make_room(void)
 
 static int take_samples(int samples)
 {
-	struct gt_sample_mailbox *mailbox = gt_sample_mailbox(gt_thread_get());
+	struct gt_thread *self = gt_thread_get();
 	struct gt_sample_slot *slot = gt_memory_map(sizeof(*slot));
 	int filled = 0;
 
 	make_room();
 	for (int i = 0; i < samples; i++) {
 		atomic_store(&slot->state, GT_SAMPLE_ASKED);
-		atomic_store(&mailbox->slot, slot);
+		atomic_store(&self->mailbox, slot);
 		raise(GT_SAMPLE_SIGNAL);
 		filled += atomic_load(&slot->state) == GT_SAMPLE_FILLED && !slot->inside &&
 			  slot->words > 0;
@@ -50,10 +50,8 @@ static __attribute__((noinline)) int descend(int frames, int samples)
 
 int main(int argc, char **argv)
 {
-	struct gt_thread_limits limits = {.ring_bytes = 1 << 20,
-					  .extra_bytes =
-						  gt_call_state_bytes() + gt_sampler_state_bytes(),
-					  .max_bytes = 64 << 20};
+	struct gt_thread_limits limits = {
+		.ring_bytes = 1 << 20, .extra_bytes = gt_call_state_bytes(), .max_bytes = 64 << 20};
 
 	if (argc != 3)
 		return 2;
@@ -62,6 +60,6 @@ int main(int argc, char **argv)
 	gt_call_configure(64);
 	gt_call_enter(GT_API_RUNTIME, 211, 1);
 	gt_call_exit(GT_API_RUNTIME, 211, 0);
-	gt_sampler_configure(100, 64, gt_call_state_bytes());
+	gt_sampler_configure(100, 64);
 	return descend(atoi(argv[2]), atoi(argv[1])) == atoi(argv[1]) ? 0 : 1;
 }
