@@ -201,7 +201,7 @@ void gt_threads_each(const struct gt_spool_view *view,
 		const struct gt_thread *thread =
 			gt_spool_view_at(view, spooled->blocks[i], sizeof(*thread));
 
-		if (thread)
+		if (thread && (uintptr_t)thread % _Alignof(struct gt_thread) == 0)
 			found(context, thread);
 	}
 }

@@ -49,11 +49,13 @@
 
 static struct {
 	struct gt_session *session;
-	_Atomic uint32_t running;  /* 1: there is a thread */
-	_Atomic uint32_t wake;     /* futex: changed to wake the thread */
-	_Atomic uint32_t stop;     /* 1: finish */
-	_Atomic uint32_t finished; /* futex: 1: the file is closed */
-	_Atomic int busy;          /* 1: somebody holds the session's parts */
+	_Atomic uint32_t running;                   /* 1: there is a thread */
+	_Atomic uint32_t wake;                      /* futex: changed to wake the thread */
+	_Atomic uint32_t stop;                      /* 1: finish */
+	_Atomic uint32_t finished;                  /* futex: 1: the file is closed */
+	const struct gt_drain_crash *_Atomic crash; /* to be answered */
+	_Atomic uint32_t crashes;                   /* futex: answered so far */
+	_Atomic int busy;                           /* 1: somebody holds the session's parts */
 	uint64_t next_flush, next_clock;
 	uint64_t lost_calls_told, refused_told, dropped_told, discarded_told;
 	uint64_t lost_ranges_told, early_ranges_told, memory_told;
@@ -334,6 +336,50 @@ static void finish(struct gt_session *s)
 	gt_futex_wake(&drain.finished);
 }
 
+static void emit_crash(struct gt_session *s, const struct gt_drain_crash *crash)
+{
+	struct gt_event event = {.kind = GT_EVENT_NOTE, .tid = crash->tid};
+
+	event.start = event.end = gt_clock_from_monotonic(&s->clock, gt_clock_now());
+	event.note =
+		(struct gt_note_event){.name = "crash", .what = crash->what, .cause = crash->cause};
+	gt_emit_event(s, &event);
+}
+
+/* The calls first: reading buffers is a call of CUPTI. False: the file is closed. */
+static bool write_crash(struct gt_session *s, const struct gt_drain_crash *crash)
+{
+	gt_calls_drain(s);
+	flush_writer(s, false);
+	drain_once(s);
+	emit_crash(s, crash);
+	flush_writer(s, true);
+	if (!crash->is_last)
+		return true;
+	s->has_cupti = false; /* nothing is asked for any more */
+	close_session(s);
+	atomic_store(&drain.finished, 1);
+	return false;
+}
+
+/* False: the thread has nothing more to do. */
+static bool answer_crash(struct gt_session *s)
+{
+	const struct gt_drain_crash *crash = atomic_exchange(&drain.crash, NULL);
+	bool goes_on;
+
+	if (!crash)
+		return true;
+	if (!try_hold())
+		return false;
+	goes_on = write_crash(s, crash);
+	if (goes_on)
+		let_go();
+	atomic_fetch_add(&drain.crashes, 1);
+	gt_futex_wake(&drain.crashes);
+	return goes_on;
+}
+
 /* Awake in time before a ring fills: a full one of 2 MiB takes 35 000 calls. */
 static uint64_t next_sleep(uint64_t work, uint64_t last)
 {
@@ -353,7 +399,7 @@ static void *run(void *argument)
 	while (!atomic_load(&drain.stop)) {
 		uint32_t seen = atomic_load(&drain.wake);
 
-		if (!work_once(s, &work))
+		if (!answer_crash(s) || !work_once(s, &work))
 			return NULL;
 		sleep_ns = next_sleep(work, sleep_ns);
 		if (!atomic_load(&drain.stop))
@@ -430,4 +476,19 @@ void gt_drain_finish(uint64_t timeout_ns)
 		gt_futex_wait(&drain.finished, 0, until - now);
 	if (!atomic_load(&drain.finished))
 		take_over(drain.session);
+}
+
+void gt_drain_crash(const struct gt_drain_crash *crash, uint64_t timeout_ns)
+{
+	uint64_t until = gt_clock_now() + timeout_ns;
+	uint32_t seen = atomic_load(&drain.crashes);
+	uint64_t now;
+
+	if (!atomic_load(&drain.running) || atomic_load(&drain.stop))
+		return;
+	atomic_store(&drain.crash, crash);
+	atomic_fetch_add(&drain.wake, 1);
+	gt_futex_wake(&drain.wake);
+	while (atomic_load(&drain.crashes) == seen && (now = gt_clock_now()) < until)
+		gt_futex_wait(&drain.crashes, seen, until - now);
 }

@@ -7,6 +7,7 @@
 #ifndef GT_PRELOAD_DRAIN_H
 #define GT_PRELOAD_DRAIN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct gt_session;
@@ -20,5 +21,18 @@ int gt_drain_start(struct gt_session *session);
  * has been delivered. Any thread that may block; returns at once when there is no drain thread.
  */
 void gt_drain_finish(uint64_t timeout_ns);
+
+/* What a crash handler has to say. */
+struct gt_drain_crash {
+	uint32_t tid;
+	const char *cause, *what; /* as of a note in the trace */
+	bool is_last;             /* nothing comes behind it: the file can be closed */
+};
+
+/*
+ * The thread writes what was recorded and delivered so far; CUPTI is not asked for more, its locks may
+ * be held by who crashed. Waits at most @timeout_ns; @crash must stay for ever. Async-signal-safe.
+ */
+void gt_drain_crash(const struct gt_drain_crash *crash, uint64_t timeout_ns);
 
 #endif

@@ -19,6 +19,7 @@
 #include "core/memory.h"
 #include "core/text.h"
 #include "core/thread.h"
+#include "preload/crash.h"
 #include "preload/drain.h"
 #include "preload/identity.h"
 #include "preload/process.h"
@@ -284,6 +285,7 @@ void gt_session_start(bool from_hook)
 		atomic_store(&gt_session_state, GT_SESSION_OFF);
 	} else {
 		gt_process_watch_end();
+		gt_crash_start(&gt_session);
 		atomic_store_explicit(&gt_session_state,
 				      gt_session.has_cupti ? GT_SESSION_CUPTI : GT_SESSION_HOOKS,
 				      memory_order_release);

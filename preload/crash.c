@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Crash handlers, see the header. What runs in a handler is atomics, futexes and the system calls
+ * named here: async-signal-safe, and little stack is used.
+ */
+#include "preload/crash.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core/forkguard.h"
+#include "core/futex.h"
+#include "core/text.h"
+#include "preload/drain.h"
+#include "preload/session_internal.h"
+
+#define MS_NS 1000000ull
+
+static const struct {
+	int number;
+	const char *name;
+} signals[] = {{SIGSEGV, "SIGSEGV"},
+	       {SIGABRT, "SIGABRT"},
+	       {SIGBUS, "SIGBUS"},
+	       {SIGFPE, "SIGFPE"},
+	       {SIGILL, "SIGILL"}};
+
+#define SIGNALS (sizeof(signals) / sizeof(signals[0]))
+
+static struct {
+	struct sigaction old[SIGNALS];
+	uint64_t timeout_ns;
+	_Atomic uint32_t busy;      /* tid of the thread whose crash is being written */
+	struct gt_drain_crash note; /* belongs to that thread */
+	char text[96];
+} crash;
+
+static size_t slot_of(int number)
+{
+	size_t i = 0;
+
+	while (i < SIGNALS - 1 && signals[i].number != number)
+		i++;
+	return i;
+}
+
+/* A handler of the program may mend what is broken, and the program goes on. */
+static bool is_last(const struct sigaction *old)
+{
+	return !(old->sa_flags & SA_SIGINFO) && old->sa_handler == SIG_DFL;
+}
+
+static void write_out(size_t slot, const siginfo_t *info, uint32_t tid)
+{
+	if (info->si_code > 0)
+		gt_text_format(crash.text, sizeof(crash.text), "%s at address 0x%lx",
+			       signals[slot].name, (unsigned long)info->si_addr);
+	else
+		gt_text_format(crash.text, sizeof(crash.text), "%s sent by process %d",
+			       signals[slot].name, (int)info->si_pid);
+	crash.note = (struct gt_drain_crash){.tid = tid,
+					     .cause = signals[slot].name,
+					     .what = crash.text,
+					     .is_last = is_last(&crash.old[slot])};
+	gt_drain_crash(&crash.note, crash.timeout_ns);
+}
+
+/* Threads that crash at the same time wait for the first, as its end would be theirs. A crash in here
+ * is passed on. */
+static void tell(size_t slot, const siginfo_t *info)
+{
+	uint32_t tid = (uint32_t)syscall(SYS_gettid), other = 0;
+
+	if (!gt_forkguard_holds())
+		return;
+	if (atomic_compare_exchange_strong(&crash.busy, &other, tid)) {
+		write_out(slot, info, tid);
+		atomic_store(&crash.busy, 0);
+		gt_futex_wake(&crash.busy);
+	} else if (other != tid) {
+		gt_futex_wait(&crash.busy, other, crash.timeout_ns);
+	}
+}
+
+/* The default: a fault comes again when its instruction does, now without a handler; what was sent is
+ * sent again, by whoever it was, and comes when this handler is left. */
+static void end_by_default(int number, siginfo_t *info, const struct sigaction *old)
+{
+	sigaction(number, old, NULL);
+	if (info->si_code <= 0)
+		syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), number, info);
+}
+
+static void pass_on(int number, siginfo_t *info, void *context, size_t slot)
+{
+	struct sigaction old = crash.old[slot], initial = {.sa_handler = SIG_DFL};
+
+	if (is_last(&old)) {
+		end_by_default(number, info, &old);
+		return;
+	}
+	if (old.sa_flags & (int)SA_RESETHAND) {
+		crash.old[slot] = initial;
+		sigaction(number, &initial, NULL);
+	}
+	if (old.sa_flags & SA_SIGINFO)
+		old.sa_sigaction(number, info, context);
+	else
+		old.sa_handler(number);
+}
+
+static void on_signal(int number, siginfo_t *info, void *context)
+{
+	size_t slot = slot_of(number);
+	int saved = errno;
+
+	tell(slot, info);
+	errno = saved;
+	pass_on(number, info, context, slot);
+}
+
+/* With the flags and the mask of the handler that it stands before; before none, on the alternate
+ * stack if the thread has one, for the other may be what broke. */
+static void take_over(size_t slot)
+{
+	struct sigaction *old = &crash.old[slot], ours = {0};
+
+	if (sigaction(signals[slot].number, NULL, old))
+		return;
+	if (!(old->sa_flags & SA_SIGINFO) && old->sa_handler == SIG_IGN)
+		return;
+	ours.sa_sigaction = on_signal;
+	ours.sa_mask = old->sa_mask;
+	ours.sa_flags = is_last(old) ? SA_ONSTACK : old->sa_flags & ~(int)SA_RESETHAND;
+	ours.sa_flags |= SA_SIGINFO;
+	sigaction(signals[slot].number, &ours, NULL);
+}
+
+void gt_crash_start(struct gt_session *session)
+{
+	struct sigaction now;
+
+	if (!gt_config_bool(&session->config, GT_CONFIG_ON_CRASH))
+		return;
+	crash.timeout_ns =
+		(uint64_t)gt_config_number(&session->config, GT_CONFIG_EXIT_TIMEOUT) * MS_NS;
+	for (size_t i = 0; i < SIGNALS; i++) {
+		/* a forked child that starts a session of its own has them already */
+		if (!sigaction(signals[i].number, NULL, &now) && now.sa_sigaction == on_signal)
+			continue;
+		take_over(i);
+	}
+}

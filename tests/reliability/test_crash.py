@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""--on-crash: what was recorded is in the file, and the program ends, or goes on, as it would have."""
+
+import json
+import os
+import sys
+import tempfile
+import unittest
+
+import harness
+
+# so late that nothing is written by its own time
+OPTIONS = ("GPUTRACE_ON_CRASH=1", "GPUTRACE_FLUSH_PERIOD=60000")
+CALLS = 300
+
+
+class Crash(unittest.TestCase):
+    def run_both(self, how, handler, folder, options=OPTIONS):
+        words = [harness.program("crash"), how, handler]
+        bare = harness.run(words)
+        result = harness.run(words, folder=folder, options=options)
+        self.assertEqual(result[:3], bare[:3])
+        return bare.status
+
+    def check(self, how, handler):
+        with self.subTest(how=how, handler=handler), tempfile.TemporaryDirectory() as folder:
+            status = self.run_both(how, handler, folder)
+            path, = harness.traces(folder)
+            events = harness.strict_lines(path)
+            launches = [e for e in events if e["ph"] == "X" and e["name"] in
+                        ("cuLaunchKernel", "cudaMemsetAsync", "cudaMemcpyAsync")]
+            crashes = [e for e in events if e["ph"] == "i" and e["name"] == "crash"]
+            self.assertEqual(len(launches), CALLS)
+            self.assertGreater(len(crashes), 0)
+            status_of_repair, output = harness.tool("repair", path)
+            self.assertEqual(status_of_repair, 0, output)
+            self.assertEqual(harness.lint(path), "")
+            status_of_verify, output = harness.tool("verify", path)
+            self.assertEqual(status_of_verify, 0, output)
+            with open(path, encoding="utf-8") as file:
+                root = json.load(file)
+            return status, crashes, root
+
+    def test_default_action(self):
+        """The process ends by the same signal; its file is closed, ledger and all."""
+        for how, number in (("segv", -11), ("abort", -6), ("fpe", -8), ("ill", -4), ("bus", -7),
+                            ("sent", -11), ("all", -11)):
+            status, crashes, root = self.check(how, "none")
+            self.assertEqual(status, number)
+            self.assertEqual(len(crashes), 1)
+            self.assertIn("ledger", root)
+            self.assertNotIn("repaired", root)
+
+    def test_handler_of_the_program(self):
+        """It gets what it would have got; set before the first use of CUDA."""
+        for how in ("segv", "abort", "fpe", "ill", "sent"):
+            status, crashes, _ = self.check(how, "exit")
+            self.assertEqual(status, 7)
+            self.assertEqual(len(crashes), 1)
+
+    def test_handler_that_goes_on(self):
+        status, crashes, _ = self.check("segv", "jump")
+        self.assertEqual(status, 3)
+        self.assertEqual(len(crashes), 5)
+
+    def test_ignored(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(self.run_both("sent", "ignore", folder), 3)
+
+    def test_off(self):
+        for how in ("segv", "abort"):
+            with self.subTest(how=how), tempfile.TemporaryDirectory() as folder:
+                self.run_both(how, "none", folder, ("GPUTRACE_FLUSH_PERIOD=60000",))
+                for path in harness.traces(folder):
+                    names = {e["name"] for e in harness.strict_lines(path)}
+                    self.assertNotIn("crash", names)
+
+    def test_with_a_spool(self):
+        """The file was closed: nothing is left to recover."""
+        with tempfile.TemporaryDirectory(dir="/dev/shm") as spools, \
+                tempfile.TemporaryDirectory() as folder:
+            self.run_both("segv", "none", folder, OPTIONS + ("GPUTRACE_SPOOL=" + spools,))
+            self.assertEqual(os.listdir(spools), [])
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
