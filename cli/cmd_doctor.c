@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/recover.h"
 #include "cli/trial.h"
 #include "core/pattern.h"
 
@@ -263,6 +264,17 @@ static void check_output(struct doctor *doctor)
 	    folder, gigabytes);
 }
 
+/* What killed processes left on tmpfs takes memory until somebody takes it up. */
+static void see_spool(const struct gt_left_spool *spool, void *context)
+{
+	if (spool->running)
+		return;
+	say(context, NOTE, "spool", "%s: %.1f MB of process %d, which was killed", spool->path,
+	    (double)spool->bytes / 1e6, spool->pid);
+	printf("                -> gputrace repair %s\n",
+	       *spool->trace ? spool->trace : spool->folder);
+}
+
 static int examine(struct doctor *doctor)
 {
 	struct gt_trial trial;
@@ -280,6 +292,7 @@ static int examine(struct doctor *doctor)
 	check_unwinder(doctor, &trial);
 	check_permissions(doctor);
 	check_output(doctor);
+	gt_spools_each(see_spool, doctor);
 	printf(doctor->bad ? "\n%d thing%s in the way of a trace.\n" : "\nAll is well.\n",
 	       doctor->bad, doctor->bad == 1 ? "" : "s");
 	return doctor->bad ? GT_EXIT_FAILED : GT_EXIT_OK;

@@ -72,8 +72,9 @@ def check_one(number):
     delay = random.Random(SEED * 1000 + number).uniform(0.05, 2.0)
     what = f"kill {number} of seed {SEED} after {delay:.3f} s"
     wrong = []
-    with tempfile.TemporaryDirectory() as folder:
-        status, killed = kill_at(folder, delay, "off" if number % 4 == 0 else "on")
+    shm = "/dev/shm" if os.path.ismount("/dev/shm") else None
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory(dir=shm) as spools:
+        status, killed = kill_at(folder, delay, "off" if number % 4 == 0 else spools)
         if status != -signal.SIGKILL:
             wrong.append(f"{what}: ended with {status} before it was killed")
         happened = Happened(folder)
