@@ -48,7 +48,8 @@ struct gt_session {
 	struct gt_python_frames *python;    /* NULL: Python stacks are not wanted */
 	struct gt_translate translate;
 	struct gt_cupti_status cupti;
-	bool has_cupti;
+	_Atomic bool
+		has_cupti; /* the exiting thread may take it from a drain thread that is stuck */
 	struct gt_ranges *ranges;
 	struct gt_stack_lane *stack_lane; /* NULL: not wanted */
 	bool has_sampler, told_signal;

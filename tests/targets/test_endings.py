@@ -128,7 +128,8 @@ class Endings(unittest.TestCase):
         """Faster than anybody can write: the file is closed all the same, and its books are right."""
         for cupti in ("130000", "none"):
             with self.subTest(cupti=cupti), tempfile.TemporaryDirectory() as folder:
-                with unittest.mock.patch.dict(os.environ, GPUTRACE_API="all"):
+                with unittest.mock.patch.dict(os.environ, GPUTRACE_API="all",
+                                              GPUTRACE_EXIT_TIMEOUT="30000"):
                     status, _, _ = run("exit_among_callers", "cuda", cupti, folder)
                 self.assertEqual(status, 11)
                 books = ledger_of(trace_file.find(folder)[0])
