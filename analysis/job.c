@@ -7,6 +7,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <glob.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -154,10 +155,26 @@ static int add_folder(struct gt_job *job, const char *folder, void (*complain)(c
 	return 0;
 }
 
+/* Into @ret what is wrong with a folder that holds no trace, and what to name instead. */
+static void explain_empty(const char *folder, char *ret, size_t size)
+{
+	char pattern[4200];
+	glob_t found;
+	int rc = GLOB_NOMATCH;
+
+	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings) && rc; i++) {
+		snprintf(pattern, sizeof(pattern), "%.4096s/*/*%s", folder, endings[i]);
+		rc = glob(pattern, 0, NULL, &found);
+		globfree(&found);
+	}
+	snprintf(ret, size, "no trace (*.json, *.json.gz, *.pftrace) in this folder%s",
+		 rc ? "" : "; each folder in it is a run of its own: name one of them");
+}
+
 static int add_input(struct gt_job *job, const char *input, void (*complain)(const char *line))
 {
 	struct stat st;
-	char line[4400];
+	char line[4400], why[200];
 	int rc;
 
 	if (!strcmp(input, "-"))
@@ -168,9 +185,10 @@ static int add_input(struct gt_job *job, const char *input, void (*complain)(con
 		rc = S_ISDIR(st.st_mode) ? add_folder(job, input, complain)
 					 : add_path(job, "", input);
 	if (rc < 0) {
+		if (rc == -ENODATA)
+			explain_empty(input, why, sizeof(why));
 		snprintf(line, sizeof(line), "%.4096s: %s", input,
-			 rc == -ENODATA ? "no trace (*.json, *.json.gz, *.pftrace) in this folder"
-					: strerror(-rc));
+			 rc == -ENODATA ? why : strerror(-rc));
 		complain(line);
 	}
 	return rc;

@@ -248,6 +248,20 @@ static char *join_line(struct line *line)
 	return out && fclose(out) == 0 ? made : NULL;
 }
 
+/* Of the functions that were inlined where a kernel is launched, those that nvcc made: a stub, and the
+ * function with the kernel's name, whose body is a call of the stub (collectors/kernel_stubs.h). Who
+ * wrote <<<>>> comes behind them. */
+static size_t count_stubs(const struct gt_source_line *lines, size_t count)
+{
+	size_t n = 0;
+
+	while (n < count && lines[n].function &&
+	       (!strncmp(lines[n].function, "__device_stub_", 14) ||
+		!strncmp(lines[n].function, "__wrapper__device_stub_", 23)))
+		n++;
+	return n && n < count ? n + 1 : n;
+}
+
 /* One element of "frames" into the new array. Returns whether a position was found. */
 static bool take_frame(struct symbolize *s, const struct gt_span *frame, FILE *out,
 		       struct line *line)
@@ -270,7 +284,7 @@ static bool take_frame(struct symbolize *s, const struct gt_span *frame, FILE *o
 		return false;
 	}
 	s->result->found++;
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = line->count ? 0 : count_stubs(lines, count); i < count; i++) {
 		fputs(line->count ? ", \"" : "\"", out);
 		put_frame(out, &lines[i], frame->text, &place, true);
 		fputc('"', out);

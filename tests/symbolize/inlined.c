@@ -5,6 +5,7 @@
  */
 int touch(volatile int *at);
 int outer(volatile int *at, int times);
+int launch(volatile int *at);
 
 static inline __attribute__((always_inline)) int innermost(volatile int *at)
 {
@@ -30,4 +31,21 @@ __attribute__((noinline)) int outer(volatile int *at, int times)
 	for (int i = 0; i < times; i++)
 		sum += middle(at);
 	return sum;
+}
+
+/* What nvcc makes of kernel<<<>>>() in launch(). */
+static inline __attribute__((always_inline)) int __device_stub__Z6kernelPi(volatile int *at)
+{
+	*at += 5;
+	return touch(at);
+}
+
+static inline __attribute__((always_inline)) int kernel(volatile int *at)
+{
+	return __device_stub__Z6kernelPi(at);
+}
+
+__attribute__((noinline)) int launch(volatile int *at)
+{
+	return kernel(at) + 1;
 }

@@ -96,6 +96,21 @@ class Symbolize(unittest.TestCase):
                 seen.add(len(wanted))
             self.assertTrue({1, 3} <= seen, f"inlined functions of depths {seen} only")
 
+    def test_stubs_of_nvcc_are_left_out(self):
+        """What is inlined below them is who launched; further out the same names are the user's."""
+        start, size = addresses(LIBRARY, "launch")
+        offsets = [offset for offset in range(start, start + size)
+                   if by_addr2line(LIBRARY, offset)[0][0].startswith("__device_stub_")]
+        self.assertTrue(offsets)
+        frame = [f"launch ({LIBRARY}+{offset:#x})" for offset in offsets]
+        events = self.symbolized([[text, text] for text in frame], {LIBRARY: build_id(LIBRARY)})
+        for event, offset in zip(events, offsets):
+            every = [f"{name} ({file}:{line})"
+                     for name, file, line in by_addr2line(LIBRARY, offset)]
+            self.assertEqual([name.split()[0] for name in every],
+                             ["__device_stub__Z6kernelPi", "kernel", "launch"])
+            self.assertEqual(event["args"]["launched by"], " < ".join(every[2:] + every))
+
     def test_slices_that_name_the_stack_only(self):
         start, _ = addresses(LIBRARY, "touch")
         events = self.symbolized([[f"touch ({LIBRARY}+{start:#x})"], [f"{LIBRARY}+{start:#x}"]],
