@@ -130,10 +130,10 @@ static void cut(const char *path)
 	plugin_fn first = load(path, "plugin_first"), second = load(path, "plugin_second");
 
 	first(launch, &device);
-	usleep(500000);
+	usleep(1500000);
 	check(truncate(path, end_of_load(path)), "truncate");
 	second(launch, &device);
-	usleep(500000);
+	usleep(1500000);
 }
 
 int main(int argc, char **argv)
