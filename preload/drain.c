@@ -17,7 +17,6 @@
 #include "collectors/cupti_buffers.h"
 #include "collectors/nvtx.h"
 #include "collectors/nvtx_early.h"
-#include "core/forkgate.h"
 #include "core/forkguard.h"
 #include "core/futex.h"
 #include "core/log.h"
@@ -146,16 +145,6 @@ static void flush_writer(struct gt_session *s, bool everything)
 	gt_output_flush(output, everything ? UINT64_MAX : now - GT_SPOOLED_SETTLE_NS);
 }
 
-/* Addresses that come now were in what is loaded. An interpreter may have come. */
-static void refresh_modules(struct gt_session *s)
-{
-	if (!gt_forkgate_try())
-		return;
-	if (gt_modules_refresh(s->modules))
-		gt_stacks_look_for_python(s);
-	gt_forkgate_leave();
-}
-
 /* One round over everything that was delivered. Returns how much there was. The rings come between
  * any two buffers: they are small and their threads do not wait, the buffers are patient. */
 static uint64_t drain_once(struct gt_session *s)
@@ -163,7 +152,7 @@ static uint64_t drain_once(struct gt_session *s)
 	uint64_t work = 0, records = 0;
 	bool more;
 
-	refresh_modules(s);
+	gt_stacks_refresh_modules(s);
 	do {
 		work += gt_calls_drain(s);
 		if (s->graph_nodes)
@@ -456,6 +445,7 @@ static void take_over(struct gt_session *s)
 		return; /* it is at work on the file, e.g. on a slow disk: nothing may touch it */
 	hold_write_signals(&signals, &mask, &pending);
 	s->has_cupti = s->coexist.watches = false;
+	s->modules_seen = UINT64_MAX; /* who is stuck may hold the loader */
 	gt_emit_note(s, "LOST", "CUPTI did not return its last records in time", "flush timeout",
 		     NULL, 0);
 	close_session(s);

@@ -209,6 +209,7 @@ static int make_session(struct recovery *r, const char *folder)
 	s->translate.version = 0; /* what was insane was left out by who read it first */
 	gt_stacks_limit(s->stacks, (uint32_t)gt_config_number(&s->config, GT_CONFIG_STACK_DEPTH));
 	gt_modules_restore(s->modules, &r->view);
+	s->modules_seen = UINT64_MAX; /* what this process has loaded is another's */
 	gt_stacks_each(&r->view, take_stack, r);
 	gt_correlate_each(&r->view, take_call, r);
 	return 0;

@@ -41,6 +41,7 @@ struct gt_session {
 	struct gt_intern *strings;
 	struct gt_demangle *demangle;
 	struct gt_modules *modules;
+	uint64_t modules_seen; /* CLOCK_MONOTONIC ns: what was loaded by then is known */
 	struct gt_symbols *symbols;
 	struct gt_stacks *stacks;
 	uint32_t captured_frames;           /* most addresses that a call delivers; 0: no stacks */

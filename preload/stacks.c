@@ -12,6 +12,8 @@
 #include "collectors/python_frames.h"
 #include "collectors/python_merge.h"
 #include "collectors/unwind.h"
+#include "core/clock.h"
+#include "core/forkgate.h"
 #include "core/log.h"
 #include "core/text.h"
 #include "preload/session_internal.h"
@@ -86,6 +88,18 @@ static uint32_t merge(struct gt_session *s, const struct gt_call_record *record)
 	return gt_python_merge(&both, depth, work.merged);
 }
 
+void gt_stacks_refresh_modules(struct gt_session *session)
+{
+	uint64_t now = gt_clock_now();
+
+	if (!gt_forkgate_try())
+		return;
+	if (gt_modules_refresh(session->modules))
+		gt_stacks_look_for_python(session);
+	gt_forkgate_leave();
+	session->modules_seen = now;
+}
+
 const struct gt_stack *gt_stacks_of_call(struct gt_session *session,
 					 const struct gt_call_record *record)
 {
@@ -93,6 +107,9 @@ const struct gt_stack *gt_stacks_of_call(struct gt_session *session,
 
 	if (!record->stack_key)
 		return NULL;
+	/* a module may have been loaded, and have launched, since this round began */
+	if (record->frame_count && record->start > session->modules_seen)
+		gt_stacks_refresh_modules(session);
 	if (!record->python_count)
 		return gt_stacks_get(session->stacks, record->stack_key,
 				     record->frame_count ? record->pcs : NULL, record->frame_count);

@@ -21,7 +21,10 @@ const struct gt_stack *gt_stacks_of_sample(struct gt_session *session,
 /* Writes what was left out of Python stacks into the ledger. */
 void gt_stacks_count_python(struct gt_session *session);
 
-/* Modules have come or gone: an interpreter may be among them. */
+/* Takes note of modules that have come or gone: an interpreter may be among them. */
+void gt_stacks_refresh_modules(struct gt_session *session);
+
+/* An interpreter may have come. */
 void gt_stacks_look_for_python(struct gt_session *session);
 
 #endif
