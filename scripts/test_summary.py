@@ -10,6 +10,8 @@ import sys
 PASSED = {"OK", "EXPECTEDFAIL"}
 SKIPPED = {"SKIP", "IGNORED"}
 LOG_LINES = 200
+# Of a sanitizer; it also warns of what it cannot follow, such as swapcontext.
+FINDINGS = ("ERROR: ", "SUMMARY: ", "runtime error: ", "WARNING: ThreadSanitizer")
 
 
 def load(folder):
@@ -19,9 +21,11 @@ def load(folder):
         return [{"name": "tests", "result": "FAIL", "stdout": f"{path} was not written"}]
     with open(path, encoding="utf-8", errors="replace") as lines:
         results = [json.loads(line) for line in lines if line.strip()]
-    return results + [{"name": report.name, "result": "FAIL",
-                       "stdout": report.read_text(encoding="utf-8", errors="replace")}
-                      for report in sorted(path.parent.glob("sanitizer.*"))]
+    for report in sorted(path.parent.glob("sanitizer.*")):
+        text = report.read_text(encoding="utf-8", errors="replace")
+        if any(word in text for word in FINDINGS):
+            results.append({"name": report.name, "result": "FAIL", "stdout": text})
+    return results
 
 
 def show_failure(folder, test):

@@ -135,7 +135,7 @@ class Output(unittest.TestCase):
 
     def failing(self, **variables):
         """Writes of the tracer that fail; the one trace."""
-        preload = f"LD_PRELOAD={FAILWRITE}:{harness.LIBRARY}"
+        preload = "LD_PRELOAD=" + harness.preloading.with_tracer(f"{FAILWRITE}:{harness.LIBRARY}")
         options = [f"{name}={value}" for name, value in variables.items()]
         result = self.same(folder=self.folder, options=(preload, *options))
         [path] = harness.traces(self.folder)
@@ -154,7 +154,7 @@ class Output(unittest.TestCase):
         harness.strict_lines(path)
 
     def test_nothing_can_be_written(self):
-        preload = f"LD_PRELOAD={FAILWRITE}:{harness.LIBRARY}"
+        preload = "LD_PRELOAD=" + harness.preloading.with_tracer(f"{FAILWRITE}:{harness.LIBRARY}")
         result = self.same(folder=self.folder, options=(preload, f"FAILWRITE_ERRNO={errno.EDQUOT}"))
         self.told_once(result)
         self.assertEqual(harness.traces(self.folder), [])

@@ -36,10 +36,14 @@ class TestSummary(unittest.TestCase):
         self.assertEqual(done.returncode, 0)
 
     def test_report_of_a_sanitizer_is_a_failure(self):
-        done = summarise([{"name": "a", "result": "OK"}], report="WARNING: data race\n")
+        done = summarise([{"name": "a", "result": "OK"}], report="WARNING: ThreadSanitizer: data race\n")
         self.assertIn("data race", done.stdout)
         self.assertEqual(done.stdout.splitlines()[-1], "1 passed, 1 failed, 0 skipped")
         self.assertEqual(done.returncode, 1)
+
+    def test_warning_of_a_sanitizer_is_none(self):
+        done = summarise([{"name": "a", "result": "OK"}], report="==1==WARNING: ASan ignores it\n")
+        self.assertEqual(done.stdout.splitlines()[-1], "1 passed, 0 failed, 0 skipped")
 
     def test_failure_shows_its_log(self):
         done = summarise([{"name": "a", "result": "OK"},
