@@ -181,7 +181,7 @@ class TestCommand(TracedTest):
 
     def test_progress_on_a_terminal(self):
         with open(self.path, "wb") as file:
-            for _ in range(30):  # long enough to be stopped in
+            for _ in range(150):  # long enough to be stopped in
                 file.write(TEXT)
         ours, theirs = pty.openpty()
         self.addCleanup(os.close, ours)
