@@ -85,10 +85,10 @@ bool gt_parts_are_of_one(const char *a, const char *b)
 	return x.number != y.number && compare_base(a, &x, b, &y) == 0;
 }
 
-static struct gt_header_member *ledger_of(const struct gt_header *header)
+static struct gt_header_member *find_member(const struct gt_header *header, const char *key)
 {
 	for (size_t i = 0; i < header->member_count; i++)
-		if (!strcmp(header->members[i].key, "ledger"))
+		if (!strcmp(header->members[i].key, key))
 			return &header->members[i];
 	return NULL;
 }
@@ -96,12 +96,12 @@ static struct gt_header_member *ledger_of(const struct gt_header *header)
 /* Each file's ledger tells what is in it; sums are what one file would have told. */
 static int add_ledgers(struct gt_header *all, const struct gt_header *one)
 {
-	struct gt_header_member *sum = ledger_of(all);
+	struct gt_header_member *sum = find_member(all, "ledger");
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out;
 
-	if (!sum || !ledger_of(one))
+	if (!sum || !find_member(one, "ledger"))
 		return 0;
 	out = open_memstream(&text, &size);
 	if (!out)
@@ -136,9 +136,24 @@ static void take_devices(struct gt_header *all, struct gt_header *one)
 	one->device_count = count;
 }
 
+/* The later file's, which knows of all that was removed before it. */
+static void take_segment(struct gt_header *all, struct gt_header *one)
+{
+	struct gt_header_member *earlier = find_member(all, "segment");
+	struct gt_header_member *later = find_member(one, "segment");
+	char *text;
+
+	if (!earlier || !later)
+		return;
+	text = earlier->text;
+	earlier->text = later->text;
+	later->text = text;
+}
+
 int gt_parts_add(struct gt_reading *all, struct gt_reading *one)
 {
 	take_devices(&all->header, &one->header);
+	take_segment(&all->header, &one->header);
 	all->events += one->events;
 	all->strange += one->strange;
 	all->bytes += one->bytes;

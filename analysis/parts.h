@@ -20,7 +20,7 @@ int gt_parts_compare(const char *a, const char *b);
 bool gt_parts_are_of_one(const char *a, const char *b);
 
 /* Adds the reading of a later file to that of an earlier one: counts, ledger, what was cut; devices,
- * which the earlier one may have been too early for, are taken out of @one. */
+ * which the earlier one may have been too early for, and "segment" are taken out of @one. */
 int gt_parts_add(struct gt_reading *all, struct gt_reading *one);
 
 #endif

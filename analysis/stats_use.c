@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/facts.h"
 #include "core/ledger.h"
 
 /* The sets of time that one device's use is made of. */
@@ -165,16 +166,56 @@ static size_t print_ledger(const struct gt_model *model, FILE *out)
 	return lines;
 }
 
+/* What --keep removed. The newest file knows of all, its notes only of what went before it began. */
+static size_t print_removed(const struct gt_model *model, FILE *out)
+{
+	static const struct {
+		enum gt_segment_key key;
+		const char *what;
+	} rows[] = {
+		{GT_SEGMENT_CALLS_REMOVED, "calls"},    {GT_SEGMENT_KERNELS_REMOVED, "kernels"},
+		{GT_SEGMENT_MEMCPYS_REMOVED, "copies"}, {GT_SEGMENT_MEMSETS_REMOVED, "sets"},
+		{GT_SEGMENT_SYNCS_REMOVED, "waits"},    {GT_SEGMENT_RANGES_REMOVED, "ranges"},
+		{GT_SEGMENT_OTHERS_REMOVED, "others"},
+	};
+	const char *comma = "";
+	int64_t files;
+
+	if (!gt_header_int(&model->reading.header, "segment",
+			   gt_segment_names[GT_SEGMENT_FILES_REMOVED], &files) ||
+	    !files)
+		return 0;
+	fprintf(out, "  %" PRId64 " older %s removed by --keep: ", files,
+		files == 1 ? "file" : "files");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		int64_t count;
+
+		if (!gt_header_int(&model->reading.header, "segment", gt_segment_names[rows[i].key],
+				   &count) ||
+		    !count)
+			continue;
+		fprintf(out, "%s%" PRId64 " %s", comma, count, rows[i].what);
+		comma = ", ";
+	}
+	fputs(comma[0] ? "\n" : "nothing\n", out);
+	return 1;
+}
+
 /* A file without a ledger tells its losses as notes. */
 static size_t print_notes(const struct gt_model *model, FILE *out)
 {
+	size_t lines = 0;
+
 	for (size_t i = 0; i < model->notes.count; i++) {
 		const struct gt_note *note = &model->notes.at[i];
 
+		if (!strcmp(gt_model_name(model, note->cause), "--keep"))
+			continue; /* see print_removed */
 		fprintf(out, "  %s %s\n", gt_model_name(model, note->name),
 			gt_model_name(model, note->text));
+		lines++;
 	}
-	return model->notes.count;
+	return lines;
 }
 
 /* Only told where it may be the reason for empty tables: host slices of all kinds are in every trace. */
@@ -259,6 +300,7 @@ size_t gt_stats_losses(const struct gt_job *job, FILE *out)
 			return lines;
 		here += print_cut(&model->reading, memory);
 		here += print_ledger(model, memory);
+		here += print_removed(model, memory);
 		here += print_notes(model, memory);
 		here += print_frameworks(model, memory);
 		here += print_odd(model, memory);

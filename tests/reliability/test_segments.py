@@ -108,6 +108,11 @@ class Segments(unittest.TestCase):
         self.assertEqual(sum(event["args"]["events"] for trace in loaded[-1:]
                              for event in trace["traceEvents"] if event["name"] == "LOST") > 0,
                          True)
+        status, output = harness.tool("stats", self.folder)
+        self.assertEqual(status, 0, output)
+        self.assertIn(f"{told['files_removed']} older files removed by --keep: "
+                      f"{told['calls_removed']} calls, {told['kernels_removed']} kernels", output)
+        self.assertNotIn("LOST", output)
 
     def test_one_file_and_no_more(self):
         result = self.trace("GPUTRACE_KEEP=1")
