@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/text.h"
+
 const char *gt_scan_fail(struct gt_scan *scan, const char *p, const char *why)
 {
 	scan->at = p < scan->end ? p : scan->end;
@@ -481,30 +483,6 @@ bool gt_span_double(const struct gt_span *span, double *ret_value)
 	return true;
 }
 
-static size_t put_utf8(char *out, uint32_t c)
-{
-	if (c < 0x80) {
-		out[0] = (char)c;
-		return 1;
-	}
-	if (c < 0x800) {
-		out[0] = (char)(0xc0 | c >> 6);
-		out[1] = (char)(0x80 | (c & 0x3f));
-		return 2;
-	}
-	if (c < 0x10000) {
-		out[0] = (char)(0xe0 | c >> 12);
-		out[1] = (char)(0x80 | (c >> 6 & 0x3f));
-		out[2] = (char)(0x80 | (c & 0x3f));
-		return 3;
-	}
-	out[0] = (char)(0xf0 | c >> 18);
-	out[1] = (char)(0x80 | (c >> 12 & 0x3f));
-	out[2] = (char)(0x80 | (c >> 6 & 0x3f));
-	out[3] = (char)(0x80 | (c & 0x3f));
-	return 4;
-}
-
 static uint32_t four_hex(const char *p)
 {
 	uint32_t value = 0;
@@ -550,7 +528,7 @@ size_t gt_span_decode(const struct gt_span *span, char *out)
 		if (p[1] == 'u') {
 			p += 2;
 			p += decode_unicode(p, end, &code);
-			out += put_utf8(out, code);
+			out += gt_text_utf8(out, code);
 		} else {
 			*out++ = special ? to[special - from] : p[1];
 			p += 2;

@@ -6,8 +6,9 @@
 
 #include <string.h>
 
-#define REPLACEMENT 0xfffdu
-#define UTF8_MAX    4u
+#include "core/text.h"
+
+#define UTF8_MAX 4u
 
 size_t gt_nvtx_text_length(const char *text, size_t max, bool *ret_cut)
 {
@@ -25,32 +26,6 @@ size_t gt_nvtx_text_length(const char *text, size_t max, bool *ret_cut)
 	return ((unsigned char)text[length] & 0xc0) == 0x80 ? max : length;
 }
 
-size_t gt_nvtx_text_put(char *out, uint32_t c)
-{
-	if (c >= 0x110000 || (c >= 0xd800 && c < 0xe000))
-		c = REPLACEMENT;
-	if (c < 0x80) {
-		out[0] = (char)c;
-		return 1;
-	}
-	if (c < 0x800) {
-		out[0] = (char)(0xc0 | c >> 6);
-		out[1] = (char)(0x80 | (c & 0x3f));
-		return 2;
-	}
-	if (c < 0x10000) {
-		out[0] = (char)(0xe0 | c >> 12);
-		out[1] = (char)(0x80 | (c >> 6 & 0x3f));
-		out[2] = (char)(0x80 | (c & 0x3f));
-		return 3;
-	}
-	out[0] = (char)(0xf0 | c >> 18);
-	out[1] = (char)(0x80 | (c >> 12 & 0x3f));
-	out[2] = (char)(0x80 | (c >> 6 & 0x3f));
-	out[3] = (char)(0x80 | (c & 0x3f));
-	return 4;
-}
-
 size_t gt_nvtx_text_from_wide(const wchar_t *text, char *out, size_t max, bool *ret_cut)
 {
 	size_t length = 0;
@@ -58,7 +33,7 @@ size_t gt_nvtx_text_from_wide(const wchar_t *text, char *out, size_t max, bool *
 	*ret_cut = false;
 	for (; *text; text++) {
 		char bytes[UTF8_MAX];
-		size_t n = gt_nvtx_text_put(bytes, (uint32_t)*text);
+		size_t n = gt_text_utf8(bytes, (uint32_t)*text);
 
 		if (length + n > max) {
 			*ret_cut = true;

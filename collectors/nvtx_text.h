@@ -18,7 +18,4 @@ size_t gt_nvtx_text_length(const char *text, size_t max, bool *ret_cut);
  * @max. *ret_cut: it was longer. */
 size_t gt_nvtx_text_from_wide(const wchar_t *text, char *out, size_t max, bool *ret_cut);
 
-/* One code point as UTF-8 (1 to 4 bytes). */
-size_t gt_nvtx_text_put(char *out, uint32_t code_point);
-
 #endif

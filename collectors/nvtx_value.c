@@ -8,7 +8,6 @@
 
 #include "collectors/nvtx_number.h"
 #include "collectors/nvtx_registry.h"
-#include "collectors/nvtx_text.h"
 #include "core/text.h"
 
 #define HEX_MAX 64u
@@ -156,6 +155,6 @@ void gt_nvtx_put_units(struct gt_nvtx_out *out, uint64_t type, const char *data,
 
 		if (!c)
 			return;
-		gt_nvtx_put(out, bytes, gt_nvtx_text_put(bytes, (uint32_t)c));
+		gt_nvtx_put(out, bytes, gt_text_utf8(bytes, (uint32_t)c));
 	}
 }

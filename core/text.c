@@ -9,6 +9,8 @@
 #include <float.h>
 #include <string.h>
 
+#define REPLACEMENT 0xfffdu
+
 struct out {
 	char *at, *end; /* end: one before the terminating zero */
 };
@@ -45,6 +47,32 @@ size_t gt_text_hex(char *out, uint64_t value)
 	for (size_t i = 0; i < n; i++)
 		out[i] = "0123456789abcdef"[value >> (4 * (n - 1 - i)) & 15];
 	return n;
+}
+
+size_t gt_text_utf8(char *out, uint32_t c)
+{
+	if (c >= 0x110000 || (c >= 0xd800 && c < 0xe000))
+		c = REPLACEMENT;
+	if (c < 0x80) {
+		out[0] = (char)c;
+		return 1;
+	}
+	if (c < 0x800) {
+		out[0] = (char)(0xc0 | c >> 6);
+		out[1] = (char)(0x80 | (c & 0x3f));
+		return 2;
+	}
+	if (c < 0x10000) {
+		out[0] = (char)(0xe0 | c >> 12);
+		out[1] = (char)(0x80 | (c >> 6 & 0x3f));
+		out[2] = (char)(0x80 | (c & 0x3f));
+		return 3;
+	}
+	out[0] = (char)(0xf0 | c >> 18);
+	out[1] = (char)(0x80 | (c >> 12 & 0x3f));
+	out[2] = (char)(0x80 | (c >> 6 & 0x3f));
+	out[3] = (char)(0x80 | (c & 0x3f));
+	return 4;
 }
 
 static void put_signed(struct out *out, int64_t value)

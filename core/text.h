@@ -19,6 +19,9 @@ size_t gt_text_hex(char *out, uint64_t value);
  * not JSON. 24 bytes are always enough. Returns how many. */
 size_t gt_text_real(char *out, double value);
 
+/* @code_point as UTF-8, 1 to 4 bytes; what is no character becomes U+FFFD. Returns how many. */
+size_t gt_text_utf8(char *out, uint32_t code_point);
+
 /*
  * The subset of snprintf that the tracer needs: %s %d %u %ld %lu %lx %x %c %%, no widths. Always
  * zero-terminates when @size > 0. Returns the length written (cut, not what it would have been).
