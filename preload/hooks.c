@@ -34,9 +34,12 @@
 #define FIND_GRAPH(symbol)        FIND(symbol)
 #define FIND_CONTEXT(symbol)      FIND(symbol)
 
-/* The call that starts CUDA starts the session somewhere inside: known only when it has returned. */
+/* The call that starts CUDA starts the session somewhere inside: known only when it has returned. One
+ * that fails and has started none met no driver. */
 static void record_first(uint32_t cbid, uint64_t start, cudaError_t result)
 {
+	if (result != cudaSuccess && gt_session_is_idle())
+		gt_session_start(true);
 	if (atomic_load_explicit(&gt_session_state, memory_order_acquire) != GT_SESSION_HOOKS)
 		return;
 	gt_call_enter(GT_API_RUNTIME, cbid, 0);
