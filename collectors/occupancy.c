@@ -44,6 +44,25 @@ static cudaOccDeviceProp properties_of(const struct gt_device_event *device)
 	return prop;
 }
 
+/* Far beyond what any GPU has, and what the calculator's ints can still be multiplied with: records
+ * may say anything. */
+#define THREADS_MAX   (1u << 16)
+#define REGISTERS_MAX (1u << 20) /* of an SM */
+#define REGISTERS_OF  (1u << 10) /* a thread */
+#define WARP_MAX      (1u << 8)
+#define SHARED_MAX    (1u << 26)
+
+static bool is_plausible(const struct gt_device_event *device, const struct gt_kernel_event *kernel)
+{
+	return device->warp_size <= WARP_MAX && device->max_threads_per_block <= THREADS_MAX &&
+	       device->max_threads_per_sm <= THREADS_MAX &&
+	       device->registers_per_block <= REGISTERS_MAX &&
+	       device->registers_per_sm <= REGISTERS_MAX &&
+	       device->shared_per_block <= SHARED_MAX && device->shared_per_sm <= SHARED_MAX &&
+	       device->shared_per_block_optin <= SHARED_MAX && kernel->registers <= REGISTERS_OF &&
+	       kernel->static_shared <= SHARED_MAX && kernel->dynamic_shared <= SHARED_MAX;
+}
+
 /* Blocks that an SM can hold at once, or -1. */
 static int active_blocks(const struct gt_device_event *device, const struct gt_kernel_event *kernel,
 			 uint64_t threads)
@@ -62,7 +81,7 @@ static int active_blocks(const struct gt_device_event *device, const struct gt_k
 	function.partitionedGCConfig = PARTITIONED_GC_OFF;
 	function.shmemLimitConfig = FUNC_SHMEM_LIMIT_OPTIN;
 	function.maxDynamicSharedSizeBytes = kernel->dynamic_shared;
-	if (threads > INT_MAX ||
+	if (threads > THREADS_MAX || !is_plausible(device, kernel) ||
 	    cudaOccMaxActiveBlocksPerMultiprocessor(&result, &prop, &function, &state, (int)threads,
 						    kernel->dynamic_shared) != CUDA_OCC_SUCCESS)
 		return -1;

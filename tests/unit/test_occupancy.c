@@ -117,3 +117,22 @@ Test(occupancy, optin_shared_memory_follows_the_compute_capability)
 	cr_assert_eq(gt_occupancy_shared_optin(7, 5, 65536, 49152), 65536);
 	cr_assert_eq(gt_occupancy_shared_optin(6, 1, 98304, 49152), 49152);
 }
+
+/* A record may say anything: what no device is like is not given to the calculator, whose ints it would overflow. */
+Test(occupancy, facts_of_no_device)
+{
+	static const struct gt_kernel_event launch = {
+		.grid = {1, 1, 1}, .block = {256, 1, 1}, .registers = 122};
+	struct gt_device_event warps = h200, registers = h200, shared = h200;
+	const struct gt_device_event *devices[] = {&warps, &registers, &shared};
+
+	warps.warp_size = 1u << 26;
+	registers.registers_per_sm = registers.registers_per_block = UINT32_MAX;
+	shared.shared_per_sm = UINT32_MAX;
+	for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
+		struct gt_kernel_event k = launch;
+
+		gt_occupancy_fill(devices[i], &k);
+		cr_assert_not(k.has_occupancy, "%zu", i);
+	}
+}
