@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fnmatch.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,10 +29,13 @@ static bool parse_time(const char *text, size_t len, int64_t *ret_ns)
 	if (end == copy)
 		return false;
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		if (!strcmp(end, units[i].unit)) {
-			*ret_ns = (int64_t)(value * units[i].ns);
-			return true;
-		}
+		if (strcmp(end, units[i].unit))
+			continue;
+		value *= units[i].ns;
+		if (!(fabs(value) < 0x1p63)) /* nor is what is no number */
+			return false;
+		*ret_ns = (int64_t)value;
+		return true;
 	}
 	return false;
 }

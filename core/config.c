@@ -194,6 +194,14 @@ int gt_config_find(const char *name, size_t length)
 	return -ENOENT;
 }
 
+/* What comes from outside stays one line, and tells a terminal nothing. */
+static void make_plain(char *line)
+{
+	for (; *line; line++)
+		if ((unsigned char)*line < 0x20 || *line == 0x7f)
+			*line = '?';
+}
+
 void gt_config_explain(enum gt_option_id id, const char *text, char *ret_line, size_t size)
 {
 	static const char *const wants[] = {
@@ -205,6 +213,7 @@ void gt_config_explain(enum gt_option_id id, const char *text, char *ret_line, s
 
 	gt_text_format(ret_line, size, "'%s' is no value for --%s: it takes %s%s", text,
 		       option->name, wants[option->type], option->values);
+	make_plain(ret_line);
 }
 
 static void complain_unknown(const char *variable, void (*complain)(const char *line))
@@ -221,6 +230,7 @@ static void complain_unknown(const char *variable, void (*complain)(const char *
 	memcpy(name, variable, length);
 	name[length] = 0;
 	gt_text_format(line, sizeof(line), "%s is no variable of gputrace, ignored", name);
+	make_plain(line);
 	complain(line);
 }
 
