@@ -143,6 +143,16 @@ static uint64_t row_of(int64_t pid, int64_t tid)
 	return ((uint64_t)pid << 32 | (uint32_t)tid) + 1;
 }
 
+/* Behind the last moment of an event, which may say anything. */
+static int64_t end_of(const struct gt_record *record)
+{
+	int64_t end;
+
+	if (!record->has_dur)
+		return record->ts;
+	return __builtin_add_overflow(record->ts, record->dur, &end) ? INT64_MAX : end;
+}
+
 static int see_recovered(const struct gt_record *record, const struct gt_header *header, void *data)
 {
 	struct rejoin *r = data;
@@ -153,14 +163,14 @@ static int see_recovered(const struct gt_record *record, const struct gt_header 
 	    gt_span_is(&record->name, "Record Window End", 17))
 		return 0;
 	item.ts = record->has_ts ? record->ts : 0;
-	item.end = item.ts + (record->has_dur ? record->dur : 0);
+	item.end = end_of(record);
 	item.key = key_of(record);
-	item.on_gpu = is_gpu_slice(record);
 	item.row = row_of(record->pid, record->tid);
 	if (record->has_tid && record->tid_text.text) {
 		item.tid_at = (uint32_t)(record->tid_text.text - record->raw.text);
 		item.tid_len = record->tid_text.len;
 	}
+	item.on_gpu = is_gpu_slice(record) && item.tid_len;
 	item.text = strndup(record->raw.text, record->raw.len);
 	if (!item.text || !gt_vec_push(&r->items, item))
 		return -ENOMEM;
@@ -173,7 +183,7 @@ static int see_trace(const struct gt_record *record, const struct gt_header *hea
 {
 	struct rejoin *r = data;
 	struct map_entry *row;
-	int64_t end = record->ts + (record->has_dur ? record->dur : 0);
+	int64_t end = end_of(record);
 
 	(void)header;
 	if (record->ph != 'M' && record->ts < r->first)
@@ -226,8 +236,8 @@ static void put_spare_row(struct rejoin *r, FILE *out, const struct item *item)
 
 static bool follows_moved(const struct rejoin *r, const struct item *item)
 {
-	return item->ph == 'f' && item->pid == r->moved.pid && item->tid == r->moved.tid &&
-	       item->ts == r->moved.ts;
+	return item->ph == 'f' && item->tid_len && item->pid == r->moved.pid &&
+	       item->tid == r->moved.tid && item->ts == r->moved.ts;
 }
 
 static void count_item(struct gt_rejoin *result, const struct item *item)
