@@ -15,6 +15,7 @@
 #include "analysis/input.h"
 #include "analysis/reader_take.h"
 #include "analysis/translated.h"
+#include "analysis/utf8.h"
 
 struct reader {
 	struct gt_input in;
@@ -81,6 +82,13 @@ static int read_on(struct reader *r)
 	return rc;
 }
 
+/* A value was taken that is no strict JSON. */
+static void note_loose(struct reader *r)
+{
+	if (r->scan.loose)
+		r->reading->loose = "NaN or an infinity";
+}
+
 /* Skips blanks, reading on as needed. 1: *ret_p is at a byte; 0: end of file. */
 static int next_byte(struct reader *r)
 {
@@ -131,7 +139,8 @@ static const char *take_member(struct gt_scan *scan, const struct gt_span *key, 
 	struct gt_span span;
 	const char *next = gt_scan_value(scan, value, &span);
 
-	if (next)
+	/* the events are where they are */
+	if (next && !key->escaped && !gt_span_is(key, "traceEvents", 11))
 		gt_header_add(&r->reading->header, key, &span, false);
 	return next;
 }
@@ -207,6 +216,7 @@ static int read_element(struct reader *r)
 	int rc;
 
 	for (;;) {
+		r->scan.loose = false;
 		if (object) {
 			clear_record(&r->taker.record);
 			next = gt_scan_object(&r->scan, r->in.data, gt_taker_member, &r->taker);
@@ -219,8 +229,11 @@ static int read_element(struct reader *r)
 		if (rc <= 0)
 			return rc;
 	}
+	note_loose(r);
 	rc = object ? hand_out(r, next) : 0;
 	r->reading->strange += !object;
+	if (!object && !gt_utf8_is_valid(r->in.data, (size_t)(next - r->in.data)))
+		r->reading->loose = "text that is not UTF-8";
 	gt_input_consume(&r->in, (size_t)(next - r->in.data));
 	r->reading->end_line = r->in.lines + 1;
 	r->reading->end_byte = r->in.bytes;
@@ -243,12 +256,14 @@ static int read_events(struct reader *r)
 			break;
 		if (*r->in.data == ',') {
 			/* one comma may stand before the closing bracket, as tracers leave it */
+			r->reading->comma_byte = r->in.bytes;
 			gt_input_consume(&r->in, 1);
 			if (!need_comma)
 				return complain(r, r->in.data, "an event was expected", -EBADMSG);
 			need_comma = false;
 			continue;
 		}
+		r->reading->comma_byte = 0;
 		if (need_comma) {
 			gt_scan_fail(&r->scan, r->in.data, "',' or ']' expected behind an event");
 			return after_failure(r);
@@ -296,6 +311,7 @@ static int read_header_value(struct reader *r, const struct gt_span *key)
 	int rc;
 
 	for (;;) {
+		r->scan.loose = false;
 		next = gt_scan_value(&r->scan, r->in.data, &value);
 		/* a number may go on behind the window */
 		if (next)
@@ -304,6 +320,7 @@ static int read_header_value(struct reader *r, const struct gt_span *key)
 		if (rc <= 0)
 			return rc;
 	}
+	note_loose(r);
 	rc = gt_header_add(&r->reading->header, key, &value, r->reading->events > 0);
 	if (rc < 0)
 		return complain_file(r, rc);
@@ -398,6 +415,7 @@ static int read_document(struct reader *r)
 	int rc = next_byte(r);
 
 	if (rc > 0 && r->in.size >= 3 && !memcmp(r->in.data, "\xef\xbb\xbf", 3)) {
+		r->reading->loose = "a byte order mark";
 		gt_input_consume(&r->in, 3);
 		rc = next_byte(r);
 	}

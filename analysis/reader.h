@@ -50,6 +50,8 @@ struct gt_reading {
 	bool closed;     /* false: the file ends before its JSON does ("cut") */
 	bool mixed;      /* array form with the end of an object: killed while closing */
 	bool translated; /* the file is no JSON: lines and bytes are those of what was made of it */
+	const char *loose;   /* what in it strict JSON does not allow, NULL: nothing was seen */
+	uint64_t comma_byte; /* of a comma behind the last event of all, 0: there is none */
 	uint64_t events;
 	uint64_t strange;            /* elements of traceEvents that are not objects */
 	uint64_t end_line, end_byte; /* behind the last whole event */

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "analysis/reader.h"
+#include "analysis/utf8.h"
 
 #define COPY_CHUNK ((size_t)1 << 20)
 
@@ -29,6 +30,7 @@ struct repair {
 	int64_t pid;
 	char ts[32];
 	bool padded;
+	bool not_utf8; /* text of some event */
 };
 
 static int see_event(const struct gt_record *record, const struct gt_header *header, void *data)
@@ -37,14 +39,17 @@ static int see_event(const struct gt_record *record, const struct gt_header *hea
 	struct gt_span name;
 
 	(void)header;
+	if (!repair->not_utf8)
+		repair->not_utf8 = !gt_utf8_is_valid(record->raw.text, record->raw.len);
 	if (repair->first)
 		return 0;
 	repair->first = strndup(record->raw.text, record->raw.len);
 	repair->first_byte = record->byte;
 	repair->first_size = record->raw.len;
 	repair->pid = record->pid;
-	snprintf(repair->ts, sizeof(repair->ts), "%.*s", (int)record->ts_text.len,
-		 record->ts_text.text ? record->ts_text.text : "");
+	if (record->has_ts && record->ts_text.kind == GT_SPAN_NUMBER &&
+	    record->ts_text.len < sizeof(repair->ts))
+		memcpy(repair->ts, record->ts_text.text, record->ts_text.len);
 	repair->padded =
 		record->ph == 'M' && gt_record_has(record, GT_ARG_HEADER) && record->has_pid;
 	if (repair->padded && gt_span_member(&record->args, "name", &name) &&
@@ -74,8 +79,15 @@ static const struct {
 	{"metadata", NULL},      {"displayTimeUnit", "\"ns\""},  {"baseTimeNanoseconds", NULL},
 };
 
-static bool is_wanted(const char *key)
+/* Members of the end. */
+static const char *const behind_events[] = {"ledger", "repaired", "traceName"};
+
+/* Has the member a place of its own? */
+static bool is_placed(const char *key)
 {
+	for (size_t i = 0; i < sizeof(behind_events) / sizeof(behind_events[0]); i++)
+		if (!strcmp(behind_events[i], key))
+			return true;
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
 		if (!strcmp(wanted[i].key, key))
 			return true;
@@ -107,7 +119,7 @@ static void put_header(const struct gt_header *header, FILE *out)
 			put_member(wanted[i].key, text ? text : wanted[i].otherwise, out);
 	}
 	for (size_t i = 0; i < header->member_count; i++)
-		if (!header->members[i].behind && !is_wanted(header->members[i].key))
+		if (!header->members[i].behind && !is_placed(header->members[i].key))
 			put_member(header->members[i].key, header->members[i].text, out);
 	fputs("\"traceEvents\": [\n", out);
 }
@@ -217,16 +229,18 @@ static int rewrite_in_place(const struct repair *repair, char *head, size_t head
 	return rc;
 }
 
-/* The beginning is an object's already: only the end is missing. */
-static int append_tail(const struct repair *repair, const char *tail, size_t tail_size)
+/* The beginning is an object's already: only the end is missing, or it is one comma too long. */
+static int mend_end(const struct repair *repair, const char *tail, size_t tail_size)
 {
+	bool closed = repair->reading.closed;
 	int fd = open(repair->path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
 	int rc;
 
 	if (fd < 0)
 		return -errno;
-	rc = write_all(fd, tail, tail_size, repair->reading.end_byte);
-	if (!rc && ftruncate(fd, (off_t)(repair->reading.end_byte + tail_size)))
+	rc = closed ? write_all(fd, " ", 1, repair->reading.comma_byte)
+		    : write_all(fd, tail, tail_size, repair->reading.end_byte);
+	if (!rc && !closed && ftruncate(fd, (off_t)(repair->reading.end_byte + tail_size)))
 		rc = -errno;
 	if (close(fd) && !rc)
 		rc = -errno;
@@ -302,7 +316,7 @@ static int close_file(struct repair *repair)
 	}
 	if (repair->reading.form == GT_FORM_OBJECT) {
 		repair->result->in_place = true;
-		rc = append_tail(repair, tail, tail_size);
+		rc = mend_end(repair, tail, tail_size);
 	} else if (repair->padded && head_size <= repair->first_byte + repair->first_size) {
 		repair->result->in_place = true;
 		rc = rewrite_in_place(repair, head, head_size, tail, tail_size);
@@ -321,8 +335,28 @@ static int complain(struct repair *repair, const char *what, int rc)
 	return rc;
 }
 
+/* What was read and would stay although strict JSON does not allow it. NULL: nothing. */
+static const char *find_loose(const struct repair *repair)
+{
+	const struct gt_header *header = &repair->reading.header;
+	bool not_utf8 = repair->not_utf8;
+
+	for (size_t i = 0; i < header->member_count; i++)
+		not_utf8 |=
+			!gt_utf8_is_valid(header->members[i].key, strlen(header->members[i].key)) ||
+			!gt_utf8_is_valid(header->members[i].text, strlen(header->members[i].text));
+	return not_utf8 ? "text that is not UTF-8" : repair->reading.loose;
+}
+
+/* The object is there, with its end. */
+static bool is_whole(const struct gt_reading *reading)
+{
+	return reading->closed && reading->form == GT_FORM_OBJECT;
+}
+
 static int repair_read(struct repair *repair)
 {
+	const char *loose = find_loose(repair);
 	const struct gt_reading *reading = &repair->reading;
 	struct gt_repair *result = repair->result;
 	int rc;
@@ -331,7 +365,12 @@ static int repair_read(struct repair *repair)
 	if (reading->translated && !reading->closed)
 		return complain(repair, "is a .pftrace, which is read as it is, cut or not",
 				-EINVAL);
-	if (reading->closed && reading->form == GT_FORM_OBJECT) {
+	if (loose) {
+		snprintf(result->error, sizeof(result->error),
+			 "%s: holds %s, which is no JSON (not touched)", repair->path, loose);
+		return -EBADMSG;
+	}
+	if (is_whole(reading) && !reading->comma_byte) {
 		result->was_closed = true;
 		return 0;
 	}
@@ -345,7 +384,9 @@ static int repair_read(struct repair *repair)
 	if (!reading->closed && !reading->mixed)
 		result->cut = reading->bytes - reading->end_byte;
 	snprintf(result->why, sizeof(result->why), "%s",
-		 reading->closed ? "the process ended without closing the file" : reading->note);
+		 is_whole(reading) ? "a comma stands before the end of its events"
+		 : reading->closed ? "the process ended without closing the file"
+				   : reading->note);
 	rc = close_file(repair);
 	return rc ? complain(repair, strerror(-rc), rc) : 0;
 }

@@ -27,7 +27,8 @@ struct gt_repair_added {
 
 /*
  * Repairs @path. @added may be NULL. 0 (also when it was closed), or a negative errno with ret_repair->error: -EBADMSG:
- * wrong JSON in the middle, which no killed process leaves; the file is not touched. A repair that
+ * wrong JSON in the middle, which no killed process leaves, or what is JSON to some readers only (NaN, text
+ * that is not UTF-8); the file is not touched. A repair that
  * is itself interrupted can be repeated.
  */
 int gt_repair_file(const char *path, const struct gt_repair_added *added,

@@ -152,6 +152,7 @@ static const char *scan_scalar(struct gt_scan *scan, const char *p, struct gt_sp
 				continue;
 			p = scan_word(scan, p, words[i].word);
 			ret_value->kind = words[i].kind;
+			scan->loose |= words[i].kind == GT_SPAN_NUMBER;
 			break;
 		}
 		if (p == start)

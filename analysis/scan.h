@@ -40,6 +40,7 @@ struct gt_scan {
 	const char *end; /* first byte behind the input; GT_SCAN_PADDING zero bytes follow */
 	const char *at;  /* where the scan failed */
 	const char *why; /* what was wrong there; NULL: the input ended too early */
+	bool loose;      /* NaN or an infinity was taken, which are no JSON; the caller resets it */
 };
 
 /* First byte at or after @p that is not JSON white space. */

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "analysis/utf8.h"
 #include "analysis/verify_state.h"
 #include "core/facts.h"
 #include "core/ledger.h"
@@ -161,35 +162,12 @@ void gt_verify_header(struct gt_verify *v)
 		gt_verify_find(v, GT_CHECK_HEADER, 0, "no baseTimeNanoseconds in the header");
 }
 
-/* Length of the UTF-8 character at @p, or 0. */
-static size_t utf8_length(const unsigned char *p, size_t left)
-{
-	size_t n = p[0] < 0x80       ? 1
-		   : p[0] >> 5 == 6  ? 2
-		   : p[0] >> 4 == 14 ? 3
-		   : p[0] >> 3 == 30 ? 4
-				     : 0;
-	uint32_t code;
-
-	if (!n || n > left)
-		return 0;
-	code = n == 1 ? p[0] : p[0] & (0x7f >> n);
-	for (size_t i = 1; i < n; i++) {
-		if (p[i] >> 6 != 2)
-			return 0;
-		code = code << 6 | (p[i] & 0x3f);
-	}
-	if ((n == 2 && code < 0x80) || (n == 3 && code < 0x800) || (n == 4 && code < 0x10000))
-		return 0;
-	return code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff) ? 0 : n;
-}
-
 void gt_verify_text(struct gt_verify *v, const char *text, size_t len, uint64_t line)
 {
 	const unsigned char *p = (const unsigned char *)text;
 
 	for (size_t i = 0, n; i < len; i += n) {
-		n = p[i] < 0x80 ? 1 : utf8_length(p + i, len - i);
+		n = p[i] < 0x80 ? 1 : gt_utf8_length(p + i, len - i);
 		if (!n) {
 			gt_verify_find(v, GT_CHECK_UTF8, line, "text is not UTF-8");
 			return;

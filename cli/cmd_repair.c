@@ -235,8 +235,8 @@ static const struct gt_cmdline_spec spec = {
 		"which Perfetto opens as it is and other readers do not. Repair makes it the "
 		"closed object, in place, without what was cut in the middle of an event, and "
 		"adds what the process had not written, out of its spool (--spool), which is "
-		"then removed. Closed files are left alone; a file with wrong JSON in the middle "
-		"is not touched (exit 1).",
+		"then removed. Closed files are left alone; a file with wrong JSON in the middle, "
+		"NaN or text that is not UTF-8 is not touched (exit 1).",
 	.example = "gputrace repair gputrace-out/run",
 	.options = options,
 	.min_inputs = 1,

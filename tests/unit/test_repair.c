@@ -168,3 +168,57 @@ Test(repair, wrong_json_in_the_middle_is_not_touched)
 	fclose(file);
 	cr_assert_str_eq(before, after);
 }
+
+/* Readers take these, strict JSON does not: neither is such a file mended, nor called closed. */
+Test(repair, what_is_no_strict_json_is_not_touched)
+{
+	static const char *const texts[] = {
+		"{\"traceEvents\": [" KERNEL ", {\"ph\": \"X\", \"args\": {\"a\": NaN}}]}",
+		"{\"traceEvents\": [" KERNEL "], \"x\": -Infinity}",
+		"[" KERNEL ", {\"ph\": \"X\", \"name\": \"\xff\"}",
+		"{\"\xc0\x80\": 1, \"traceEvents\": [" KERNEL,
+		"[1, \"\xed\xa0\x80\", " KERNEL,
+		"\xef\xbb\xbf{\"traceEvents\": [" KERNEL "]}",
+	};
+	struct gt_repair repair;
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		char after[512];
+		FILE *file;
+
+		put(texts[i], "", "", 0);
+		cr_assert_eq(gt_repair_file(path, NULL, &repair), -EBADMSG, "%zu", i);
+		cr_assert_not_null(strstr(repair.error, "no JSON (not touched)"));
+		file = fopen(path, "r");
+		after[fread(after, 1, sizeof(after) - 1, file)] = 0;
+		fclose(file);
+		cr_assert_str_eq(after, texts[i]);
+	}
+}
+
+Test(repair, a_comma_before_the_end_of_the_events)
+{
+	put("{\"distributedInfo\": {\"rank\": 3}, \"traceEvents\": [" KERNEL ",\n], \"x\": 7}", "",
+	    "", 0);
+	repair_and_check("comma", 0, 1, false);
+}
+
+/* What a first event may say of itself without being one of ours. */
+Test(repair, strange_words_in_the_first_event)
+{
+	static const char *const stamps[] = {"\"soon\"", "1.0000000000000000000000000000000e1",
+					     "{\"a\": 1}"};
+	char head[2048];
+
+	for (size_t i = 0; i < sizeof(stamps) / sizeof(stamps[0]); i++) {
+		snprintf(head, sizeof(head),
+			 "[{\"ph\": \"M\", \"name\": \"process_name\", \"pid\": 1, \"ts\": %s, "
+			 "\"args\": {\"name\": \"t\", \"header\": {" FACTS(
+				 "") ", \"traceEvents\": "
+				     "[], \"traceName\": \"x\"}, \"pad\": \"" BLANKS BLANKS BLANKS
+					     BLANKS BLANKS BLANKS "\"}}",
+			 stamps[i]);
+		put(head, events, "", 0);
+		repair_and_check(stamps[i], 0, 3, false);
+	}
+}
