@@ -363,19 +363,23 @@ static int give_overhead(struct gt_events_json *json, const struct gt_record *r,
 
 struct member {
 	struct gt_span key, value;
-	bool found;
+	bool found, of_note;
 };
 
-/* The first member of the arguments that is none of a note's own. */
+/* The first member of the arguments, of a note the first that is none of its own. */
 static const char *skip_value(struct gt_scan *scan, const struct gt_span *key, const char *value,
 			      void *data)
 {
+	static const char *const own[] = {"cause", "what",   "duration (us)",
+					  "stack", "frames", "modules"};
 	struct member *member = data;
 	struct gt_span span;
 	const char *behind = gt_scan_value(scan, value, &span);
+	bool is_own = false;
 
-	if (!member->found && !gt_span_is(key, "cause", 5) && !gt_span_is(key, "what", 4) &&
-	    !gt_span_is(key, "duration (us)", 13)) {
+	for (size_t i = 0; member->of_note && i < sizeof(own) / sizeof(own[0]); i++)
+		is_own |= gt_span_is(key, own[i], strlen(own[i]));
+	if (!member->found && !is_own) {
 		member->key = *key;
 		member->value = span;
 		member->found = true;
@@ -383,10 +387,10 @@ static const char *skip_value(struct gt_scan *scan, const struct gt_span *key, c
 	return behind;
 }
 
-static struct member first_member(const struct gt_record *r)
+static struct member first_member(const struct gt_record *r, bool of_note)
 {
 	struct gt_scan scan = {.end = r->args.text + r->args.len};
-	struct member member = {0};
+	struct member member = {.of_note = of_note};
 
 	if (r->args.kind == GT_SPAN_OBJECT)
 		gt_scan_object(&scan, r->args.text, skip_value, &member);
@@ -396,7 +400,7 @@ static struct member first_member(const struct gt_record *r)
 static int give_counter(struct gt_events_json *json, const struct gt_record *r,
 			struct gt_event *event)
 {
-	struct member member = first_member(r);
+	struct member member = first_member(r, false);
 	struct gt_counter_event *counter = &event->counter;
 
 	event->kind = GT_EVENT_COUNTER;
@@ -423,13 +427,14 @@ static const char *text_of(const struct gt_string *string)
 static int give_note(struct gt_events_json *json, const struct gt_record *r, bool of_process,
 		     struct gt_event *event)
 {
-	struct member member = first_member(r);
+	struct member member = first_member(r, true);
 	struct gt_span span;
 	int64_t value = 0;
 
 	event->kind = GT_EVENT_NOTE;
 	if (of_process)
 		event->tid = 0;
+	event->stack = gt_events_json_stack(json, "stack", "frames", "modules");
 	event->note = (struct gt_note_event){.name = text_of(gt_events_json_string(json, &r->name)),
 					     .what = text_of(string(json, "what")),
 					     .cause = text_of(string(json, "cause"))};

@@ -13,10 +13,10 @@
 
 #include "collectors/call.h"
 #include "collectors/records.h"
+#include "collectors/sample_record.h"
 #include "collectors/sampler_proc.h"
 #include "collectors/sampler_signal.h"
 #include "collectors/unwind.h"
-#include "collectors/unwind_copy.h"
 #include "core/clock.h"
 #include "core/forkgate.h"
 #include "core/forkguard.h"
@@ -80,49 +80,10 @@ static void count(_Atomic uint64_t *counter)
 
 /* ---- one sample ---- */
 
-static uint64_t hash_words(uint64_t key, const uint64_t *words, uint32_t count)
-{
-	for (uint32_t i = 0; i < count; i++) {
-		key = (key ^ words[i]) * 0xd6e8feb86659fd93u;
-		key ^= key >> 32;
-	}
-	return key;
-}
-
-/* Addresses that are new take a lock of the loader: not while the program forks. */
-static uint32_t unwind(struct gt_sample_slot *slot, uint64_t *pcs, bool *ret_cut)
-{
-	struct gt_unwind_copy copy = {.regs = slot->regs,
-				      .has_fp = slot->has_fp,
-				      .words = slot->stack,
-				      .count = slot->words};
-	uint32_t frames;
-
-	if (!slot->words || !gt_forkgate_try())
-		return 0;
-	frames = gt_unwind_copy(&copy, sampler.frames, pcs, ret_cut);
-	gt_forkgate_leave();
-	return frames;
-}
-
-static uint32_t name_python(const struct gt_sample_slot *slot, uint64_t *words)
-{
-	uint32_t n = slot->python_count < sampler.frames ? slot->python_count : sampler.frames;
-
-	for (uint32_t i = 0; i < n; i++)
-		words[i] = gt_python_peek_pack(&slot->python[i]);
-	return n;
-}
-
-static size_t record_bytes(uint32_t frames)
-{
-	return sizeof(struct gt_call_record) + frames * sizeof(uint64_t);
-}
-
 /* The same once more for the rounds in which the thread had no processor. */
 static void repeat(const struct target *target, const struct gt_call_record *first)
 {
-	size_t size = record_bytes(first->frame_count + (uint32_t)first->python_count);
+	size_t size = gt_sample_record_bytes(first->frame_count + (uint32_t)first->python_count);
 
 	for (uint32_t i = 0; i < target->missed; i++) {
 		struct gt_call_record *record = (void *)gt_ring_reserve(&sampler.self->ring, size);
@@ -141,32 +102,16 @@ static void repeat(const struct target *target, const struct gt_call_record *fir
 static void deliver(const struct target *target, struct gt_sample_slot *slot)
 {
 	struct gt_call_record *record;
-	uint32_t frames, python;
-	bool cut = false;
 
-	record = (void *)gt_ring_reserve(&sampler.self->ring, record_bytes(2 * sampler.frames));
-	if (!record) {
-		count(&sampler.lost);
+	record = (void *)gt_ring_reserve(&sampler.self->ring,
+					 gt_sample_record_bytes(2 * sampler.frames));
+	if (!record || !gt_sample_record_fill(slot, sampler.frames, record)) {
+		count(&sampler.lost); /* a reservation is given up by not committing it */
 		return;
 	}
-	frames = unwind(slot, record->pcs, &cut);
-	python = name_python(slot, record->pcs + frames);
-	if (!frames && !python) {
-		count(&sampler.lost); /* the reservation is given up by not committing it */
-		return;
-	}
-	record->head.flags =
-		(uint16_t)((slot->waiting ? GT_CALL_WAITING : 0) | (cut ? GT_CALL_CUT : 0));
 	record->tid = target->tid;
-	record->correlation = record->cbid = 0;
-	record->domain = 0;
-	record->result = 0;
-	record->frame_count = (uint16_t)frames;
-	record->python_count = (uint16_t)python;
-	record->start = record->end = slot->time;
-	record->stack_key =
-		hash_words(frames + ((uint64_t)python << 32) + 1, record->pcs, frames + python) | 1;
-	gt_ring_commit(&sampler.self->ring, &record->head, record_bytes(frames + python),
+	gt_ring_commit(&sampler.self->ring, &record->head,
+		       gt_sample_record_bytes(record->frame_count + (uint32_t)record->python_count),
 		       GT_RECORD_SAMPLE);
 	repeat(target, record);
 }

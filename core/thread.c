@@ -14,6 +14,7 @@
 
 #include "core/forkguard.h"
 #include "core/memory.h"
+#include "core/signal_stack.h"
 #include "core/spool_view.h"
 
 __thread struct gt_thread *gt_thread_self;
@@ -31,7 +32,7 @@ static struct {
 	struct spooled *spooled; /* NULL: there is no spool */
 	struct gt_thread *_Atomic first;
 	_Atomic size_t bytes;
-	_Atomic uint64_t refused;
+	_Atomic uint64_t refused, unspooled;
 	_Atomic bool stopped;
 	uint32_t last_epoch;
 	pthread_key_t key; /* its destructor tells us that a thread ends */
@@ -46,8 +47,10 @@ static void thread_ended(void *block)
 
 	if (gt_forkguard_is_child()) /* the block is the parent's */
 		return;
-	if (thread->epoch == atomic_load(&gt_thread_epoch))
+	if (thread->epoch == atomic_load(&gt_thread_epoch)) {
+		gt_signal_stack_take_back(&thread->signal_stack); /* before others take the block */
 		atomic_store_explicit(&thread->life, GT_THREAD_ENDED, memory_order_release);
+	}
 	if (gt_thread_self == thread)
 		gt_thread_self = NULL;
 }
@@ -60,6 +63,7 @@ int gt_threads_start(const struct gt_thread_limits *limits)
 	atomic_store(&registry.first, NULL);
 	atomic_store(&registry.bytes, 0);
 	atomic_store(&registry.refused, 0);
+	atomic_store(&registry.unspooled, 0);
 	atomic_store(&registry.stopped, false);
 	registry.spooled = gt_spool_is_open() ? gt_spool_map(sizeof(*registry.spooled)) : NULL;
 	gt_spool_set_root(GT_SPOOL_THREADS, registry.spooled);
@@ -104,13 +108,16 @@ static void push_block(struct gt_thread *thread)
 static void note_spooled(const struct gt_thread *thread)
 {
 	struct spooled *spooled = registry.spooled;
-	uint32_t i;
+	uint32_t i = SPOOLED_MAX;
 
-	if (!spooled || !gt_spool_holds(thread))
+	if (!spooled)
 		return;
-	i = atomic_fetch_add(&spooled->count, 1);
+	if (gt_spool_holds(thread))
+		i = atomic_fetch_add(&spooled->count, 1);
 	if (i < SPOOLED_MAX)
 		spooled->blocks[i] = gt_spool_address(thread);
+	if (i >= SPOOLED_MAX || !gt_spool_holds(thread->ring.data))
+		atomic_fetch_add(&registry.unspooled, 1);
 }
 
 static struct gt_thread *map_block(uint32_t percent)
@@ -160,6 +167,8 @@ struct gt_thread *gt_thread_first_sight(uint32_t percent)
 		}
 		if (registry.has_key)
 			pthread_setspecific(registry.key, thread);
+		if (registry.limits.signal_stacks)
+			gt_signal_stack_lend(&thread->signal_stack);
 		gt_thread_self = thread;
 	}
 	errno = saved;
@@ -183,6 +192,11 @@ uint64_t gt_threads_sum(enum gt_thread_counter which)
 	for (struct gt_thread *t = gt_threads_first(); t; t = t->next)
 		sum += atomic_load_explicit(&t->counters[which], memory_order_acquire);
 	return sum;
+}
+
+uint64_t gt_threads_unspooled(void)
+{
+	return atomic_load_explicit(&registry.unspooled, memory_order_relaxed);
 }
 
 uint64_t gt_threads_refused(void)

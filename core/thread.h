@@ -41,6 +41,7 @@ struct gt_thread {
 	_Atomic uint64_t counters[GT_THREAD_COUNTERS_];
 	struct gt_thread *next; /* in the registry, set once */
 	void *_Atomic mailbox;  /* the sampler's, which clears it: outlives the thread */
+	void *signal_stack;     /* lent to the thread (core/signal_stack.h), or NULL */
 	_Alignas(64) unsigned char extra[]; /* collectors' state, zeroed for each new thread */
 };
 
@@ -49,6 +50,7 @@ struct gt_thread_limits {
 	size_t ring_bytes;
 	size_t extra_bytes;
 	size_t max_bytes;
+	bool signal_stacks; /* threads without a signal stack get one */
 };
 
 /* Starts (or, in a forked child, restarts) the registry. Not while threads are in gt_thread_get. */
@@ -119,5 +121,8 @@ void gt_threads_each(const struct gt_spool_view *view,
 
 /* Calls that found no block: the memory cap, or no memory. */
 uint64_t gt_threads_refused(void);
+
+/* Blocks whose ring is not in the spool, though there is one. */
+uint64_t gt_threads_unspooled(void);
 
 #endif

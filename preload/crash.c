@@ -10,15 +10,21 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "core/forkguard.h"
 #include "core/futex.h"
+#include "core/signal_stack.h"
 #include "core/text.h"
+#include "core/thread.h"
 #include "preload/drain.h"
 #include "preload/session_internal.h"
 
-#define MS_NS 1000000ull
+#define MS_NS      1000000ull
+
+/* A stack has run over when what could not be touched lies this near to where it stood. */
+#define OVER_BYTES (64u << 10)
 
 static const struct {
 	int number;
@@ -54,7 +60,37 @@ static bool is_last(const struct sigaction *old)
 	return !(old->sa_flags & SA_SIGINFO) && old->sa_handler == SIG_DFL;
 }
 
-static void write_out(size_t slot, const siginfo_t *info, uint32_t tid)
+/* The calling thread's block. NULL: it has none. */
+static const struct gt_thread *known_thread(void)
+{
+	const struct gt_thread *self = gt_thread_self;
+
+	return self && gt_thread_is_known(self) ? self : NULL;
+}
+
+/* pc in the form of a return address. */
+static struct gt_unwind_regs regs_of(const ucontext_t *context)
+{
+	const greg_t *regs = context->uc_mcontext.gregs;
+
+	return (struct gt_unwind_regs){.pc = (uint64_t)regs[REG_RIP] + 1,
+				       .sp = (uint64_t)regs[REG_RSP],
+				       .fp = (uint64_t)regs[REG_RBP]};
+}
+
+/* On a stack that ran over, and with no signal stack but the one that we lent, no handler of the program
+ * could run: the kernel would end it. */
+static bool only_ours_can_run(const siginfo_t *info, const ucontext_t *context)
+{
+	const struct gt_thread *self = known_thread();
+	uint64_t sp = regs_of(context).sp, address = (uint64_t)info->si_addr;
+
+	return self && info->si_code > 0 && info->si_signo == SIGSEGV &&
+	       gt_signal_stack_holds(self->signal_stack, __builtin_frame_address(0)) &&
+	       address - sp + OVER_BYTES < 2 * OVER_BYTES;
+}
+
+static void write_out(size_t slot, const siginfo_t *info, const ucontext_t *context, uint32_t tid)
 {
 	if (info->si_code > 0)
 		gt_text_format(crash.text, sizeof(crash.text), "%s at address 0x%lx",
@@ -65,20 +101,23 @@ static void write_out(size_t slot, const siginfo_t *info, uint32_t tid)
 	crash.note = (struct gt_drain_crash){.tid = tid,
 					     .cause = signals[slot].name,
 					     .what = crash.text,
-					     .is_last = is_last(&crash.old[slot])};
+					     .is_last = is_last(&crash.old[slot]) ||
+							only_ours_can_run(info, context),
+					     .regs = regs_of(context),
+					     .thread = known_thread()};
 	gt_drain_crash(&crash.note, crash.timeout_ns);
 }
 
 /* Threads that crash at the same time wait for the first, as its end would be theirs. A crash in here
  * is passed on. */
-static void tell(size_t slot, const siginfo_t *info)
+static void tell(size_t slot, const siginfo_t *info, const ucontext_t *context)
 {
 	uint32_t tid = (uint32_t)syscall(SYS_gettid), other = 0;
 
 	if (!gt_forkguard_holds())
 		return;
 	if (atomic_compare_exchange_strong(&crash.busy, &other, tid)) {
-		write_out(slot, info, tid);
+		write_out(slot, info, context, tid);
 		atomic_store(&crash.busy, 0);
 		gt_futex_wake(&crash.busy);
 	} else if (other != tid) {
@@ -99,8 +138,8 @@ static void pass_on(int number, siginfo_t *info, void *context, size_t slot)
 {
 	struct sigaction old = crash.old[slot], initial = {.sa_handler = SIG_DFL};
 
-	if (is_last(&old)) {
-		end_by_default(number, info, &old);
+	if (is_last(&old) || only_ours_can_run(info, context)) {
+		end_by_default(number, info, is_last(&old) ? &old : &initial);
 		return;
 	}
 	if (old.sa_flags & (int)SA_RESETHAND) {
@@ -118,7 +157,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
 	size_t slot = slot_of(number);
 	int saved = errno;
 
-	tell(slot, info);
+	tell(slot, info, context);
 	errno = saved;
 	pass_on(number, info, context, slot);
 }

@@ -27,6 +27,7 @@
 #include "preload/background.h"
 #include "preload/calls.h"
 #include "preload/coexist.h"
+#include "preload/crash_stack.h"
 #include "preload/frameworks.h"
 #include "preload/ranges.h"
 #include "preload/samples.h"
@@ -57,7 +58,7 @@ static struct {
 	_Atomic int busy;                           /* 1: somebody holds the session's parts */
 	uint64_t next_flush, next_clock;
 	uint64_t lost_calls_told, refused_told, dropped_told, discarded_told;
-	uint64_t lost_ranges_told, early_ranges_told, memory_told;
+	uint64_t lost_ranges_told, early_ranges_told, memory_told, unspooled_told;
 } drain;
 
 static bool try_hold(void)
@@ -73,13 +74,20 @@ static void let_go(void)
 	atomic_store(&drain.busy, 0);
 }
 
-/* A loss since the last look becomes a LOST instant with its count (never silent). */
+/* What was counted since the last look becomes an instant with its count. */
+static void tell_more(struct gt_session *s, const char *name, uint64_t now_total, uint64_t *told,
+		      const char *cause, const char *of_what, const char *what)
+{
+	if (now_total > *told)
+		gt_emit_note(s, name, what, cause, of_what, now_total - *told);
+	*told = now_total;
+}
+
+/* A loss (never silent). */
 static void tell_loss(struct gt_session *s, uint64_t now_total, uint64_t *told, const char *cause,
 		      const char *of_what, const char *what)
 {
-	if (now_total > *told)
-		gt_emit_note(s, "LOST", what, cause, of_what, now_total - *told);
-	*told = now_total;
+	tell_more(s, "LOST", now_total, told, cause, of_what, what);
 }
 
 static uint64_t lost_ranges(const struct gt_session *s)
@@ -110,6 +118,8 @@ static void tell_losses(struct gt_session *s)
 		  "no memory for more threads: raise --max-memory");
 	tell_loss(s, gt_memory_count().refused, &drain.memory_told, "--max-rss", "pieces of memory",
 		  "all memory is taken: raise --max-rss");
+	tell_more(s, "spool full", gt_spool_refused(), &drain.unspooled_told, "--spool", "bytes",
+		  "a kill loses what stands there");
 	tell_ranges(s);
 	gt_samples_tell(s);
 	if (!s->has_cupti)
@@ -330,17 +340,20 @@ static void emit_crash(struct gt_session *s, const struct gt_drain_crash *crash)
 	struct gt_event event = {.kind = GT_EVENT_NOTE, .tid = crash->tid};
 
 	event.start = event.end = gt_clock_from_monotonic(&s->clock, gt_clock_now());
+	event.stack = gt_crash_stack(s, &crash->regs, crash->thread);
 	event.note =
 		(struct gt_note_event){.name = "crash", .what = crash->what, .cause = crash->cause};
 	gt_emit_event(s, &event);
 }
 
-/* The calls first: reading buffers is a call of CUPTI. False: the file is closed. */
+/* The calls first: reading buffers is a call of CUPTI. The stack last, for which the loader is asked:
+ * by then all else is in the file. False: the file is closed. */
 static bool write_crash(struct gt_session *s, const struct gt_drain_crash *crash)
 {
 	gt_calls_drain(s);
 	flush_writer(s, false);
 	drain_once(s);
+	flush_writer(s, true);
 	emit_crash(s, crash);
 	flush_writer(s, true);
 	if (!crash->is_last)

@@ -10,7 +10,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "collectors/unwind_arch.h"
+
 struct gt_session;
+struct gt_thread;
 
 /* Starts the thread, with all signals blocked. A negative errno. */
 int gt_drain_start(struct gt_session *session);
@@ -25,8 +28,10 @@ void gt_drain_finish(uint64_t timeout_ns);
 /* What a crash handler has to say. */
 struct gt_drain_crash {
 	uint32_t tid;
-	const char *cause, *what; /* as of a note in the trace */
-	bool is_last;             /* nothing comes behind it: the file can be closed */
+	const char *cause, *what;       /* as of a note in the trace */
+	bool is_last;                   /* nothing comes behind it: the file can be closed */
+	struct gt_unwind_regs regs;     /* where it broke */
+	const struct gt_thread *thread; /* its block, or NULL */
 };
 
 /*

@@ -160,6 +160,7 @@ static int start_threads(struct gt_session *s)
 		.ring_bytes = (size_t)gt_config_number(&s->config, GT_CONFIG_RING_SIZE),
 		.extra_bytes = gt_call_state_bytes(),
 		.max_bytes = (size_t)gt_config_number(&s->config, GT_CONFIG_MAX_MEMORY) / 2,
+		.signal_stacks = gt_config_bool(&s->config, GT_CONFIG_ON_CRASH),
 	};
 
 	return gt_threads_start(&limits);

@@ -69,11 +69,12 @@ static const struct gt_string *find_interpreter(const struct gt_session *s)
 	return module ? module->path : NULL;
 }
 
-/* Leaves the frames in work.merged; returns their number. */
-static uint32_t merge(struct gt_session *s, const struct gt_call_record *record)
+/* Leaves the frames in work.merged; returns their number. @whole: with those at the near end that are
+ * ours. */
+static uint32_t merge(struct gt_session *s, const struct gt_call_record *record, bool whole)
 {
 	uint32_t depth = (uint32_t)gt_config_number(&s->config, GT_CONFIG_STACK_DEPTH);
-	uint32_t native = find_native(s, record), ours = count_ours(native);
+	uint32_t native = find_native(s, record), ours = whole ? 0 : count_ours(native);
 	struct gt_python_stacks both = {
 		.native = work.native + ours,
 		.native_count = native - ours,
@@ -116,7 +117,7 @@ const struct gt_stack *gt_stacks_of_call(struct gt_session *session,
 	stack = gt_stacks_find(session->stacks, record->stack_key);
 	return stack ? stack
 		     : gt_stacks_put(session->stacks, record->stack_key, work.merged,
-				     merge(session, record));
+				     merge(session, record, false));
 }
 
 static uint64_t key_of(const struct gt_frame *frame)
@@ -131,7 +132,7 @@ static uint64_t key_of(const struct gt_frame *frame)
 const struct gt_stack *gt_stacks_of_sample(struct gt_session *session,
 					   const struct gt_call_record *record)
 {
-	uint32_t count = record->python_count ? merge(session, record) : 0;
+	uint32_t count = record->python_count ? merge(session, record, false) : 0;
 	uint64_t key = count;
 	const struct gt_stack *stack;
 
@@ -143,6 +144,19 @@ const struct gt_stack *gt_stacks_of_sample(struct gt_session *session,
 	}
 	stack = gt_stacks_find(session->stacks, key | 1);
 	return stack ? stack : gt_stacks_put(session->stacks, key | 1, work.merged, count);
+}
+
+const struct gt_stack *gt_stacks_of_crash(struct gt_session *session,
+					  const struct gt_call_record *record)
+{
+	uint64_t key = ~record->stack_key | 1; /* not that of the same stack, cut */
+	const struct gt_stack *stack;
+
+	gt_stacks_refresh_modules(session);
+	stack = gt_stacks_find(session->stacks, key);
+	return stack ? stack
+		     : gt_stacks_put(session->stacks, key, work.merged,
+				     merge(session, record, true));
 }
 
 static void tell_python(struct gt_session *s, const char *why)

@@ -18,6 +18,10 @@ const struct gt_stack *gt_stacks_of_call(struct gt_session *session,
 const struct gt_stack *gt_stacks_of_sample(struct gt_session *session,
 					   const struct gt_call_record *record);
 
+/* The same of a thread that broke, with the frames at its near end that are ours. */
+const struct gt_stack *gt_stacks_of_crash(struct gt_session *session,
+					  const struct gt_call_record *record);
+
 /* Writes what was left out of Python stacks into the ledger. */
 void gt_stacks_count_python(struct gt_session *session);
 

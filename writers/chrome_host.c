@@ -307,5 +307,6 @@ void gt_chrome_put_note(struct gt_chrome *chrome, const struct gt_event *event)
 		gt_json_member_us(json, "duration (us)", event->end - event->start);
 	if (note->what)
 		gt_json_member_cstr(json, "what", note->what);
+	gt_chrome_put_stack(chrome, event->stack, false);
 	end_line(json);
 }

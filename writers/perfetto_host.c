@@ -288,10 +288,15 @@ void gt_perfetto_put_note(struct gt_perfetto *pf, const struct gt_event *event)
 	struct gt_proto *batch = &pf->file.batch;
 	const struct gt_note_event *note = &event->note;
 	uint32_t track = event->tid ? gt_perfetto_thread(pf, event->tid) : GT_PF_TRACK_OF_PROCESS;
-	size_t packet, at = begin_event(pf, event->start, GT_PF_TYPE_INSTANT, track, &packet);
+	uint64_t stack = gt_perfetto_stack(pf, event->stack);
+	size_t packet, at;
 
+	gt_perfetto_put_names(pf);
+	at = begin_event(pf, event->start, GT_PF_TYPE_INSTANT, track, &packet);
 	gt_proto_uint(batch, GT_PF_EVENT_CATEGORY, GT_PF_CATEGORY_GPUTRACE);
 	gt_proto_cstr(batch, GT_PF_EVENT_NAME, note->name);
+	if (stack)
+		gt_proto_uint(batch, GT_PF_EVENT_CALLSTACK, stack);
 	if (note->cause)
 		put_text(batch, GT_PF_NOTE_CAUSE, note->cause);
 	if (note->count)

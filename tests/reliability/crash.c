@@ -2,14 +2,18 @@
  *
  * Launches, then breaks:  crash HOW [HANDLER]
  *
- *   HOW      segv, bus, fpe, ill: a fault; abort; sent: SIGSEGV from outside; all: two threads at once
+ *   HOW      segv, bus, fpe, ill: a fault; abort; sent: SIGSEGV from outside; all: two threads at once;
+ *            null: a call of no function; over: a stack that runs over; thread: that of another thread
  *   HANDLER  none; exit: a handler that says so and leaves with 7; jump: one that goes on, 5 times;
- *            ignore: the signal is ignored; later: the handler is set after the first use of CUDA
+ *            ignore: the signal is ignored; later: the handler is set after the first use of CUDA;
+ *            onstack: as exit, for a signal stack that nobody has made; own: for one that the program
+ *            makes after the first use of CUDA
  */
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -41,11 +45,12 @@ static void jump(int number)
 static void set_handler(const char *what)
 {
 	static const int numbers[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-	struct sigaction action = {.sa_flags = SA_SIGINFO};
+	bool on_stack = !strcmp(what, "onstack") || !strcmp(what, "own");
+	struct sigaction action = {.sa_flags = SA_SIGINFO | (on_stack ? SA_ONSTACK : 0)};
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
 		action.sa_sigaction = leave;
-		if (!strcmp(what, "exit") || !strcmp(what, "later"))
+		if (!strcmp(what, "exit") || !strcmp(what, "later") || on_stack)
 			sigaction(numbers[i], &action, NULL);
 		else if (!strcmp(what, "jump"))
 			signal(numbers[i], jump);
@@ -56,13 +61,55 @@ static void set_handler(const char *what)
 
 static volatile uintptr_t nowhere = 8; /* or the compiler sees what it is */
 
-static void *touch(void *address)
+__attribute__((noinline)) static void *touch(void *address)
 {
 	return (void *)(uintptr_t) * (volatile int *)address;
 }
 
-static void break_here(void)
+__attribute__((noinline)) static int run_over(int depth)
 {
+	volatile char room[512];
+
+	room[0] = (char)depth;
+	return nowhere ? run_over(depth + 1) + room[0] : 0;
+}
+
+/* A thread of CUDA's users like any other. */
+static void *run_over_there(void *unused)
+{
+	check((int)cudaFree(NULL), "cudaFree");
+	return (void *)(intptr_t)run_over((int)(intptr_t)unused);
+}
+
+static void *come_and_go(void *unused)
+{
+	check((int)cudaFree(unused), "cudaFree");
+	return NULL;
+}
+
+/* Threads that come and go have had their signal stacks before. */
+static void run_over_on_thread(void)
+{
+	pthread_t thread;
+
+	for (int i = 0; i < 20; i++)
+		if (!pthread_create(&thread, NULL, come_and_go, NULL))
+			pthread_join(thread, NULL);
+	if (!pthread_create(&thread, NULL, run_over_there, NULL))
+		pthread_join(thread, NULL);
+}
+
+static void make_signal_stack(void)
+{
+	static char memory[64 << 10];
+	stack_t stack = {.ss_sp = memory, .ss_size = sizeof(memory)};
+
+	sigaltstack(&stack, NULL);
+}
+
+__attribute__((noinline)) static void break_here(void)
+{
+	void (*volatile no_function)(void) = NULL;
 	volatile int zero = 0;
 	pthread_t other;
 
@@ -73,6 +120,12 @@ static void break_here(void)
 			   1 << 30));
 	else if (!strcmp(how, "fpe"))
 		exit(1000 / zero); /* of 1 the compiler makes a comparison */
+	else if (!strcmp(how, "null"))
+		no_function();
+	else if (!strcmp(how, "over"))
+		run_over(0);
+	else if (!strcmp(how, "thread"))
+		run_over_on_thread();
 	else if (!strcmp(how, "ill"))
 		__builtin_trap();
 	else if (!strcmp(how, "abort"))
@@ -81,6 +134,7 @@ static void break_here(void)
 		kill(getpid(), SIGSEGV);
 	else if (!strcmp(how, "all") && !pthread_create(&other, NULL, touch, (void *)nowhere))
 		touch((void *)nowhere);
+	__asm__ volatile(""); /* none of them is called in the place of this function */
 }
 
 int main(int argc, char **argv)
@@ -95,6 +149,8 @@ int main(int argc, char **argv)
 	open_device(&device);
 	if (!strcmp(handler, "later"))
 		set_handler(handler);
+	if (!strcmp(handler, "own"))
+		make_signal_stack();
 	for (int i = 0; i < ROUNDS; i++)
 		one_round(&device);
 	sigsetjmp(back, 1);

@@ -33,6 +33,8 @@ class Crash(unittest.TestCase):
             crashes = [e for e in events if e["ph"] == "i" and e["name"] == "crash"]
             self.assertEqual(len(launches), CALLS)
             self.assertGreater(len(crashes), 0)
+            self.check_place(crashes[0], how)
+            self.assertEqual({e["args"]["stack"] for e in crashes}, {crashes[0]["args"]["stack"]})
             status_of_repair, output = harness.tool("repair", path)
             self.assertEqual(status_of_repair, 0, output)
             self.assertEqual(harness.lint(path), "")
@@ -42,10 +44,26 @@ class Crash(unittest.TestCase):
                 root = json.load(file)
             return status, crashes, root
 
+    def check_place(self, event, how):
+        """The stack shows where it broke: our own handler is not on it."""
+        frames = [frame.split(" (")[0].replace(".cold", "") for frame in event["args"]["frames"]]
+        if how in ("over", "thread"):
+            self.assertEqual(set(frames[:50]), {"run_over"})
+        elif how == "all":
+            self.assertEqual(frames[0], "touch")
+        else:
+            self.assertIn("break_here", frames)
+            self.assertIn("main", frames)
+        if how in ("segv", "bus"):
+            self.assertEqual(frames[:2], ["touch", "break_here"])
+        if how == "null":
+            self.assertEqual(frames[0], "break_here")
+
     def test_default_action(self):
         """The process ends by the same signal; its file is closed, ledger and all."""
         for how, number in (("segv", -11), ("abort", -6), ("fpe", -8), ("ill", -4), ("bus", -7),
-                            ("sent", -11), ("all", -11)):
+                            ("sent", -11), ("all", -11), ("null", -11), ("over", -11),
+                            ("thread", -11)):
             status, crashes, root = self.check(how, "none")
             self.assertEqual(status, number)
             self.assertEqual(len(crashes), 1)
@@ -58,6 +76,17 @@ class Crash(unittest.TestCase):
             status, crashes, _ = self.check(how, "exit")
             self.assertEqual(status, 7)
             self.assertEqual(len(crashes), 1)
+
+    def test_stack_that_ran_over(self):
+        """No handler of the program can run but on a signal stack of its own."""
+        for how in ("over", "thread"):
+            status, crashes, root = self.check(how, "onstack")
+            self.assertEqual((status, len(crashes)), (-11, 1))
+            self.assertIn("ledger", root)
+            with tempfile.TemporaryDirectory() as folder:
+                self.assertEqual(self.run_both(how, "exit", folder), -11)
+        status, crashes, _ = self.check("over", "own")
+        self.assertEqual((status, len(crashes)), (7, 1))
 
     def test_handler_that_goes_on(self):
         status, crashes, _ = self.check("segv", "jump")
