@@ -37,7 +37,12 @@ static const struct {
 	{'X', "cpu_op", NULL, GT_LEDGER_RANGES_WRITTEN},
 	{'i', "user_annotation", NULL, GT_LEDGER_RANGES_WRITTEN},
 	{'X', "call_stack", NULL, GT_LEDGER_FRAMES_WRITTEN},
+	{'X', "gpu_user_annotation", NULL, GT_LEDGER_SHADOWS_WRITTEN},
+	{'i', "cpu_sample", NULL, GT_LEDGER_SAMPLES_WRITTEN},
 	{'s', "ac2g", NULL, GT_LEDGER_ARROWS_WRITTEN},
+	{'C', NULL, NULL, GT_LEDGER_COUNTERS_WRITTEN},
+	{'M', NULL, NULL, GT_LEDGER_NAMES_WRITTEN},
+	{'i', "gputrace", NULL, GT_LEDGER_NOTES_WRITTEN},
 	{'i', "gputrace", "kernel (untimed)", GT_LEDGER_KERNELS_UNTIMED},
 	{'i', "gputrace", "memcpy (untimed)", GT_LEDGER_MEMCPYS_UNTIMED},
 	{'i', "gputrace", "memset (untimed)", GT_LEDGER_MEMSETS_UNTIMED},
@@ -53,6 +58,8 @@ static int count_record(const struct gt_record *record, const struct gt_header *
 	struct gt_rejoin_books *books = data;
 
 	(void)header;
+	if (matches(&record->name, "Record Window End"))
+		return 0;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (record->ph == rows[i].ph && matches(&record->cat, rows[i].category) &&
 		    matches(&record->name, rows[i].name))
@@ -72,6 +79,7 @@ static void balance(uint64_t *count)
 		count[GT_LEDGER_MEMCPYS_WRITTEN] + count[GT_LEDGER_MEMCPYS_UNTIMED];
 	count[GT_LEDGER_RECORDS_MEMSET] =
 		count[GT_LEDGER_MEMSETS_WRITTEN] + count[GT_LEDGER_MEMSETS_UNTIMED];
+	count[GT_LEDGER_SAMPLES_RECEIVED] = count[GT_LEDGER_SAMPLES_WRITTEN];
 	told = count[GT_LEDGER_CALLS_RECEIVED] + count[GT_LEDGER_CALLS_NESTED] +
 	       count[GT_LEDGER_CALLS_LOST_RING] + count[GT_LEDGER_CALLS_LOST_THREAD];
 	count[GT_LEDGER_CALLS_OPEN] =

@@ -148,6 +148,8 @@ static const enum gt_ledger_key losses[] = {
 	GT_LEDGER_EVENTS_LOST_DISK,
 	GT_LEDGER_EVENTS_LOST_EARLY,
 	GT_LEDGER_EVENTS_LOST_MEMORY,
+	GT_LEDGER_SPOOL_REFUSED,
+	GT_LEDGER_SPOOL_THREADS,
 };
 
 static size_t print_ledger(const struct gt_model *model, FILE *out)

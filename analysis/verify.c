@@ -46,11 +46,17 @@ static const struct {
 	const char *cat;
 	enum gt_verify_role role;
 } roles[] = {
-	{"cuda_runtime", GT_VERIFY_CALL}, {"cuda_driver", GT_VERIFY_CALL},
-	{"kernel", GT_VERIFY_KERNEL},     {"gpu_memcpy", GT_VERIFY_COPY},
-	{"gpu_memset", GT_VERIFY_SET},    {"cuda_sync", GT_VERIFY_SYNC},
-	{"overhead", GT_VERIFY_OVERHEAD}, {"user_annotation", GT_VERIFY_RANGE},
+	{"cuda_runtime", GT_VERIFY_CALL},
+	{"cuda_driver", GT_VERIFY_CALL},
+	{"kernel", GT_VERIFY_KERNEL},
+	{"gpu_memcpy", GT_VERIFY_COPY},
+	{"gpu_memset", GT_VERIFY_SET},
+	{"cuda_sync", GT_VERIFY_SYNC},
+	{"overhead", GT_VERIFY_OVERHEAD},
+	{"user_annotation", GT_VERIFY_RANGE},
 	{"call_stack", GT_VERIFY_FRAME},
+	{"cpu_op", GT_VERIFY_RANGE},
+	{"gpu_user_annotation", GT_VERIFY_SHADOW},
 };
 
 static enum gt_verify_role role_of(const struct gt_span *cat)
@@ -211,6 +217,18 @@ static int check_flow(struct gt_verify *v, const struct gt_record *record)
 	return gt_vec_push(&v->flows, flow) ? 0 : -ENOMEM;
 }
 
+/* What is not counted as a slice or an arrow. */
+static void count_event(struct gt_verify *v, const struct gt_record *record)
+{
+	bool is_instant = record->ph == 'i';
+
+	v->counters += record->ph == 'C';
+	v->names += record->ph == 'M';
+	v->samples += is_instant && gt_span_is(&record->cat, "cpu_sample", 10);
+	v->marks += is_instant && gt_span_is(&record->cat, "user_annotation", 15);
+	v->notes += is_instant && gt_span_is(&record->cat, "gputrace", 8) && !v->ended;
+}
+
 static int check_event(const struct gt_record *record, const struct gt_header *header, void *data)
 {
 	struct gt_verify *v = data;
@@ -219,8 +237,7 @@ static int check_event(const struct gt_record *record, const struct gt_header *h
 	gt_verify_text(v, record->raw.text, record->raw.len, record->line);
 	check_common(v, record);
 	v->ended = record->ph == 'i' && gt_span_is(&record->name, "Record Window End", 17);
-	v->samples += record->ph == 'i' && gt_span_is(&record->cat, "cpu_sample", 10);
-	v->notes += record->ph == 'i' && gt_span_is(&record->cat, "gputrace", 8) && !v->ended;
+	count_event(v, record);
 	switch (record->ph) {
 	case 'M':
 		check_metadata(v, record);

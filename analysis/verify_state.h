@@ -21,6 +21,7 @@ enum gt_verify_role { /* what a slice's category makes of it */
 		      GT_VERIFY_OVERHEAD,
 		      GT_VERIFY_RANGE,
 		      GT_VERIFY_FRAME,
+		      GT_VERIFY_SHADOW,
 		      GT_VERIFY_ROLE_COUNT_
 };
 
@@ -57,7 +58,7 @@ struct gt_verify {
 	GT_VEC(struct gt_verify_lane) named;
 	GT_VEC(struct gt_verify_external) externals;
 	uint64_t written[GT_VERIFY_ROLE_COUNT_]; /* slices in the file */
-	uint64_t arrows, samples;
+	uint64_t arrows, samples, marks, counters, names;
 	int64_t early; /* GPU work before its call that the ledger accounts for and was not met yet */
 	int64_t unlinked; /* the same of GPU work without a call */
 	uint64_t notes;   /* LOST and other gputrace instants */

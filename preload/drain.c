@@ -278,6 +278,7 @@ static void close_ledger(struct gt_session *s)
 	count[GT_LEDGER_MEMORY_REFUSED] = gt_memory_count().refused;
 	count[GT_LEDGER_MODULES_UNREAD] = gt_symbols_refused(s->symbols);
 	count[GT_LEDGER_STRINGS_REFUSED] = gt_intern_refused(s->strings);
+	gt_spooled_count(s);
 	close_ranges(s);
 	gt_samples_count(s);
 	if (s->stack_lane)

@@ -158,8 +158,15 @@ void gt_spooled_release_rings(struct gt_session *s)
 			gt_ring_release(&t->ring);
 }
 
-static void copy_facts(const struct gt_session *s)
+void gt_spooled_count(struct gt_session *s)
 {
+	s->ledger.count[GT_LEDGER_SPOOL_REFUSED] = gt_spool_refused();
+	s->ledger.count[GT_LEDGER_SPOOL_THREADS] = gt_threads_unspooled();
+}
+
+static void copy_facts(struct gt_session *s)
+{
+	gt_spooled_count(s);
 	spooled->has_cupti = s->has_cupti;
 	spooled->clock = s->clock;
 	spooled->ledger = s->ledger;

@@ -49,6 +49,9 @@ void gt_spooled_release_rings(struct gt_session *session);
  * facts brought up to date. Does nothing without a spool. */
 void gt_spooled_round(struct gt_session *session);
 
+/* What found no room in the spool, into the session's ledger. */
+void gt_spooled_count(struct gt_session *session);
+
 /* Bytes of the build-id of this library as hexadecimal text. */
 void gt_spooled_build_id(char *ret_text, uint32_t size);
 

@@ -131,6 +131,7 @@ static int chrome_open(struct gt_writer *w, struct gt_sink *sink, const struct g
 	chrome->file.books.has_next = options->has_next;
 	error = gt_chrome_file_open(chrome, sink);
 	chrome->file.batch.tight = options->few_details;
+	chrome->tally = (struct gt_file_tally){.key = GT_LEDGER_COUNT_};
 	if (!error)
 		gt_chrome_name_process(chrome);
 	return error;

@@ -110,7 +110,7 @@ int gt_chrome_file_open(struct gt_chrome *chrome, struct gt_sink *sink)
 	if (gt_sink_can_patch(sink))
 		gt_json_raw(block, "]\n", 2);
 	error = gt_sink_write(sink, 0, block->text, block->length);
-	gt_file_begun(&file->books, size);
+	gt_file_begun(&file->books, size, 1);
 	file->books.error = error;
 	return error;
 }

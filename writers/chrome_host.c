@@ -199,6 +199,7 @@ void gt_chrome_put_gpu_range(struct gt_chrome *chrome, const struct gt_event *ev
 	gt_lanes_get(chrome->lanes, &request, &lane);
 	gt_chrome_name_device(chrome, event->place.device);
 	gt_chrome_name_lane(chrome, &request, &lane);
+	chrome->tally.key = GT_LEDGER_SHADOWS_WRITTEN;
 	gt_chrome_begin(json, "X", "gpu_user_annotation");
 	gt_json_key(json, "name");
 	gt_chrome_put_string(&chrome->texts, json, event->range.name);
@@ -266,6 +267,7 @@ void gt_chrome_put_counter(struct gt_chrome *chrome, const struct gt_event *even
 		pid = event->place.device;
 		gt_chrome_name_device(chrome, pid);
 	}
+	chrome->tally.key = GT_LEDGER_COUNTERS_WRITTEN;
 	gt_chrome_begin(json, "C", "gputrace");
 	gt_json_key(json, "name");
 	gt_chrome_put_string(&chrome->texts, json, event->counter.name);
@@ -287,6 +289,7 @@ void gt_chrome_put_note(struct gt_chrome *chrome, const struct gt_event *event)
 	const struct gt_note_event *note = &event->note;
 	uint32_t tid = event->tid ? event->tid : gt_chrome_pid(chrome);
 
+	chrome->tally.key = GT_LEDGER_NOTES_WRITTEN;
 	if (event->tid) {
 		gt_chrome_name_thread(chrome, event->tid);
 		begin_instant(json, "t", "gputrace");

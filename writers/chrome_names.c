@@ -30,6 +30,7 @@ void gt_chrome_names_fini(struct gt_chrome_names *names)
 /* ,{"ph": "M", "name": NAME, "pid": P, "tid": T, "ts": TS, "args": {  and at the end }} */
 #define begin_metadata(chrome, json, name, pid, tid)                                               \
 	do {                                                                                       \
+		(chrome)->tally.names++;                                                           \
 		gt_json_raw(json, ",{", 2);                                                        \
 		gt_json_literal(json, "ph", "M");                                                  \
 		gt_json_literal(json, "name", name);                                               \
@@ -59,6 +60,7 @@ void gt_chrome_name_process(struct gt_chrome *chrome)
 	end_metadata(json);
 	begin_metadata(chrome, json, "process_sort_index", pid, 0);
 	put_sort_index(json, pid);
+	gt_file_count(&chrome->file.books, &chrome->tally);
 }
 
 static struct gt_chrome_thread *slot_of(struct gt_chrome_thread *threads, uint32_t slots,

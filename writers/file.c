@@ -20,9 +20,10 @@ static void add_up(struct gt_ledger *to, const struct gt_ledger *from)
 		to->count[i] += from->count[i];
 }
 
-void gt_file_begun(struct gt_file *file, size_t size)
+void gt_file_begun(struct gt_file *file, size_t size, uint32_t names)
 {
 	file->written.offset = size;
+	file->written.ledger.count[GT_LEDGER_NAMES_WRITTEN] = names;
 	file->back[0] = file->back[1] = file->written;
 }
 
@@ -33,6 +34,7 @@ void gt_file_count(struct gt_file *file, const struct gt_file_tally *tally)
 		file->batch_ledger.count[tally->key]++;
 	file->batch_ledger.count[GT_LEDGER_ARROWS_WRITTEN] += tally->arrows;
 	file->batch_ledger.count[GT_LEDGER_STACKS_WRITTEN] += tally->stacks;
+	file->batch_ledger.count[GT_LEDGER_NAMES_WRITTEN] += tally->names;
 }
 
 void gt_file_lose(struct gt_file *file, uint64_t events, int error)
@@ -116,6 +118,8 @@ struct gt_ledger gt_file_ledger(const struct gt_file *file, const struct gt_ledg
 	sum.count[GT_LEDGER_EVENTS_LOST_DISK] += file->lost_disk;
 	sum.count[GT_LEDGER_EVENTS_LOST_MEMORY] += file->lost_memory;
 	sum.count[GT_LEDGER_BYTES_WRITTEN] = file->written.offset;
+	/* the end itself tells of them */
+	sum.count[GT_LEDGER_NOTES_WRITTEN] += (file->lost_disk > 0) + (file->lost_memory > 0);
 	return sum;
 }
 

@@ -45,10 +45,11 @@ struct gt_file_tally {
 	uint32_t events;        /* 0: names only */
 	uint32_t arrows;
 	uint32_t stacks;
+	uint32_t names;
 };
 
-/* The beginning of the file, @size bytes, has been written. */
-void gt_file_begun(struct gt_file *file, size_t size);
+/* The beginning of the file, @size bytes with @names of its rows, has been written. */
+void gt_file_begun(struct gt_file *file, size_t size, uint32_t names);
 
 /* An event is whole in the batch. */
 void gt_file_count(struct gt_file *file, const struct gt_file_tally *tally);

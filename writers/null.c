@@ -24,6 +24,8 @@ static int null_event(struct gt_writer *w, const struct gt_event *event)
 		[GT_EVENT_MARK] = GT_LEDGER_RANGES_WRITTEN,
 		[GT_EVENT_FRAME] = GT_LEDGER_FRAMES_WRITTEN,
 		[GT_EVENT_SAMPLE] = GT_LEDGER_SAMPLES_WRITTEN,
+		[GT_EVENT_COUNTER] = GT_LEDGER_COUNTERS_WRITTEN,
+		[GT_EVENT_NOTE] = GT_LEDGER_NOTES_WRITTEN,
 	};
 
 	if (keys[event->kind])

@@ -25,11 +25,11 @@ static const struct printer printers[GT_EVENT_COUNT_] = {
 	[GT_EVENT_FRAME] = {gt_perfetto_put_frame, GT_LEDGER_FRAMES_WRITTEN},
 	[GT_EVENT_SAMPLE] = {gt_perfetto_put_sample, GT_LEDGER_SAMPLES_WRITTEN},
 	[GT_EVENT_MARK] = {gt_perfetto_put_mark, GT_LEDGER_RANGES_WRITTEN},
-	[GT_EVENT_COUNTER] = {gt_perfetto_put_counter, GT_LEDGER_COUNT_},
-	[GT_EVENT_NOTE] = {gt_perfetto_put_note, GT_LEDGER_COUNT_},
+	[GT_EVENT_COUNTER] = {gt_perfetto_put_counter, GT_LEDGER_COUNTERS_WRITTEN},
+	[GT_EVENT_NOTE] = {gt_perfetto_put_note, GT_LEDGER_NOTES_WRITTEN},
 };
 
-static const struct printer shadow_printer = {gt_perfetto_put_gpu, GT_LEDGER_COUNT_};
+static const struct printer shadow_printer = {gt_perfetto_put_gpu, GT_LEDGER_SHADOWS_WRITTEN};
 
 static int perfetto_event(struct gt_writer *w, const struct gt_event *event)
 {
@@ -71,7 +71,7 @@ static int perfetto_open(struct gt_writer *w, struct gt_sink *sink, const struct
 		return -ENOMEM;
 	gt_perfetto_put_start(pf);
 	gt_perfetto_file_flush(&pf->file);
-	gt_file_begun(&pf->file.books, pf->file.books.written.offset);
+	gt_file_begun(&pf->file.books, pf->file.books.written.offset, 0);
 	return pf->file.books.error;
 }
 

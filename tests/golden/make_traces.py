@@ -193,6 +193,7 @@ def sampled():
 def python_program():
     """Python frames, operators, a range, and launches of which something is not known."""
     trace, t = Trace(), BASE + 1_000_000
+    trace.counts["ranges"] += 2
     trace.slice("cpu_op", "aten::linear", trace.pid, trace.pid, t, 50_000, {"External id": 1})
     trace.slice("cpu_op", "aten::addmm", trace.pid, trace.pid, t + 1_000, 20_000, {"External id": 2})
     trace.range("forward", t, 100_000)

@@ -465,6 +465,9 @@ class Lint:
         for _, event in self.events:
             counts[event.get("cat") if event.get("ph") == "X" else event.get("ph")] += 1
             counts["samples"] += event.get("cat") == "cpu_sample"
+            counts["marks"] += event.get("ph") == "i" and event.get("cat") == "user_annotation"
+            counts["notes"] += (event.get("ph") == "i" and event.get("cat") == "gputrace"
+                                and event.get("name") != "Record Window End")
         for key, have in (("calls_written", counts["cuda_runtime"] + counts["cuda_driver"]),
                           ("kernels_written", counts["kernel"]),
                           ("memcpys_written", counts["gpu_memcpy"]),
@@ -473,6 +476,12 @@ class Lint:
                           ("overheads_written", counts["overhead"]),
                           ("stack_lane_slices_written", counts["call_stack"]),
                           ("samples_written", counts["samples"]),
+                          ("ranges_written",
+                           counts["user_annotation"] + counts["cpu_op"] + counts["marks"]),
+                          ("range_shadows_written", counts["gpu_user_annotation"]),
+                          ("counters_written", counts["C"]),
+                          ("notes_written", counts["notes"]),
+                          ("names_written", counts["M"]),
                           ("arrows_written", counts["s"])):
             if key in self.ledger and self.ledger[key] != have:
                 self.say(0, "ledger", f"{key} is {self.ledger[key]}, the file has {have}")

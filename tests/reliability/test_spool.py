@@ -69,11 +69,13 @@ class Spool(unittest.TestCase):
         status, output = harness.tool("verify", path)
         self.assertEqual(status, 0, output)
         with open(path, encoding="utf-8") as file:
-            return json.load(file)["metadata"].get("spool", "")
+            self.trace = json.load(file)
+        self.said = output + harness.tool("stats", path)[1]
+        return self.trace["metadata"].get("spool", "")
 
-    def start(self, words, before=(), **changes):
-        words = harness.command(words, folder=self.folder,
-                                options=["GPUTRACE_SPOOL=" + self.spools], before=before)
+    def start(self, words, before=(), options=(), **changes):
+        words = harness.command(words, folder=self.folder, before=before,
+                                options=["GPUTRACE_SPOOL=" + self.spools, *options])
         environment = harness.environment(SIMCUDA_KERNEL_NS="150000", **changes)
         return subprocess.Popen(words, env=environment,
                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -118,6 +120,38 @@ class Spool(unittest.TestCase):
         spool = self.run_work("on", before=before, options=(
             f"LD_PRELOAD={shim}:{harness.LIBRARY}", "NETFS_TYPE=0x01021994"))
         self.assertEqual(spool, "")
+
+    def check_refused(self, trace, said):
+        """What found no room is in the books, and people are told."""
+        ledger = trace["ledger"]
+        for key in ("spool_refused_bytes", "spool_refused_threads"):
+            self.assertGreater(ledger[key], 0)
+            self.assertEqual(said.count(key), 2, said)
+        told = [event["args"]["bytes"] for event in trace["traceEvents"]
+                if event["name"] == "spool full"]
+        self.assertEqual(sum(told), ledger["spool_refused_bytes"])
+
+    def test_no_room_left(self):
+        """Other files have taken the room since the spool began."""
+        shim = os.path.join(harness.PROGRAMS, "libnetfs.so")
+        self.run_work("on", options=(f"LD_PRELOAD={shim}:{harness.LIBRARY}", "NETFS_ROOM=2000000",
+                                     "NETFS_TYPE=0x01021994"))
+        self.check_refused(self.trace, self.said)
+
+    def test_killed_without_room(self):
+        shim = os.path.join(harness.PROGRAMS, "libnetfs.so")
+        process = self.start(FLOOD, before=["env", "NETFS_ROOM=2000000", "NETFS_TYPE=0x01021994"],
+                             options=[f"LD_PRELOAD={shim}:{harness.LIBRARY}"])
+        self.assertTrue(wait_for(self.begun))
+        process.kill()
+        process.wait()
+        path, = harness.traces(self.folder)
+        self.assertEqual(harness.tool("repair", path)[0], 0)
+        self.check_recovered(path)
+        with open(path, encoding="utf-8") as file:
+            ledger = json.load(file)["ledger"]
+        self.assertGreater(ledger["spool_refused_bytes"], 0)
+        self.assertGreater(ledger["spool_refused_threads"], 0)
 
     @unittest.skipUnless(has_namespaces(), "no mount namespaces")
     def test_read_only_shm(self):
