@@ -129,8 +129,6 @@ static void run_one(struct gt_bench *bench, size_t repetition, size_t workload, 
 /* Repetition by repetition, so that what else the machine does falls on all of them. */
 static void run_all(struct gt_bench *bench)
 {
-	signal(SIGINT, stop);
-	signal(SIGTERM, stop);
 	for (size_t i = 0; i < bench->repetitions; i++)
 		for (size_t w = 0; w < gt_bench_workload_count; w++)
 			for (size_t l = 0; l < gt_bench_level_count; l++)
@@ -151,8 +149,9 @@ static bool can_run(struct gt_bench *bench)
 	char line[512];
 
 	gt_bench_run(bench, 0, 0);
-	if (first->count) {
+	if (first->count || stopped) {
 		first->count = 0;
+		first->missing[0] = 0;
 		return true;
 	}
 	snprintf(line, sizeof(line),
@@ -168,6 +167,8 @@ static int measure(struct gt_bench *bench, const struct gt_cmdline *args)
 
 	snprintf(bench->folder, sizeof(bench->folder), "%s/gputrace-bench-XXXXXX",
 		 getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+	signal(SIGINT, stop); /* before there is something to be taken away */
+	signal(SIGTERM, stop);
 	if (!mkdtemp(bench->folder)) {
 		gt_cmdline_complain("no scratch folder can be made; name another place by TMPDIR");
 		return GT_EXIT_FAILED;

@@ -9,11 +9,10 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 import unittest
 
 from harness import BUILD, CLI, LIBRARY, ROOT, SCRIPT, RunTest, environment
-from test_traced import simulated
+from test_traced import simulated, wait_for
 
 OWN = ["none", "preload", "floor", "hooks", "kernels", "minimal", "calls", "stacks", "python", "nvtx", "full",
        "pftrace"]
@@ -95,15 +94,21 @@ class TestBench(BenchTest):
             self.assertNotIn("--level=full", done.stdout)
 
     def test_interrupted(self):
+        """When the level behind the one without a file has begun, and before anything was measured."""
+        for begun in ("gputrace-bench-*/out/*.json", "gputrace-bench-*"):
+            with self.subTest(begun):
+                self.interrupt(begun)
+
+    def interrupt(self, begun):
         env = simulated(SIMCUDA_TIME="virtual", TMPDIR=self.scratch)
         process = subprocess.Popen(["sh", str(SCRIPT), "bench", "--format=json", "--repetitions=31",
                                     "--workloads=rate1k", "--levels=none,floor,stacks"], env=env, text=True,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.stderr.close)
-        time.sleep(3)
+        self.assertTrue(wait_for(lambda: list(self.scratch.glob(begun))))
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does
-        told, errors = process.communicate(timeout=60)
+        told, errors = process.communicate(timeout=200)
         self.assertEqual((process.returncode, errors), (1, ""))
         levels = self.levels(json.loads(told), "rate1k")
         self.assertEqual(list(levels), ["none", "floor", "stacks"])
