@@ -22,7 +22,7 @@ TIMEOUT = 180
 
 def clean_environment():
     return {name: value for name, value in os.environ.items()
-            if not name.startswith("GPUTRACE_")
+            if (not name.startswith("GPUTRACE_") or name == "GPUTRACE_EXIT_TIMEOUT")
             and name not in ("LD_PRELOAD", "CUDA_INJECTION64_PATH")} | {"GPUTRACE_BUILD": str(BUILD)}
 
 

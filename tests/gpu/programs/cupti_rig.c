@@ -2,6 +2,7 @@
 #include "cupti_rig.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,9 @@
 #define SKIP         77
 
 struct rig rig;
+
+/* CUPTI calls back on whatever thread it likes, and on two at once. */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static const char ptx[] = ".version 6.4\n.target sm_75\n.address_size 64\n"
 			  ".visible .entry probe_kernel(.param .u64 data)\n{\n\tret;\n}\n";
@@ -44,8 +48,10 @@ static void CUPTIAPI request_buffer(uint8_t **ret_buffer, size_t *ret_size, size
 	*ret_buffer = NULL;
 	*ret_size = 0;
 	*ret_max = 0;
-	rig.request_tid = thread_id();
-	rig.requests++;
+	pthread_mutex_lock(&mutex);
+	if (rig.requests++ == 0)
+		rig.request_tid = thread_id();
+	pthread_mutex_unlock(&mutex);
 	if (!rig.refuse_buffers) {
 		*ret_buffer = aligned_alloc(8, BUFFER_BYTES);
 		*ret_size = BUFFER_BYTES;
@@ -53,17 +59,10 @@ static void CUPTIAPI request_buffer(uint8_t **ret_buffer, size_t *ret_size, size
 	}
 }
 
-static void CUPTIAPI complete_buffer(CUcontext context, uint32_t stream, uint8_t *buffer,
-				     size_t size, size_t valid)
+static void read_buffer(uint8_t *buffer, size_t size, size_t valid)
 {
 	CUpti_Activity *record = NULL, *before = NULL;
 
-	(void)context;
-	(void)stream;
-	rig.complete_tid = thread_id();
-	rig.completions++;
-	if (!buffer || !valid)
-		return;
 	rig.zeroed = valid < size && buffer[valid] == 0 && buffer[size - 1] == 0;
 	if (rig.read_copies) {
 		uint8_t *copy = aligned_alloc(8, BUFFER_BYTES);
@@ -80,6 +79,17 @@ static void CUPTIAPI complete_buffer(CUcontext context, uint32_t stream, uint8_t
 		if (rig.record_count < RIG_RECORDS)
 			rig.records[rig.record_count++] = record;
 	}
+}
+
+static void CUPTIAPI complete_buffer(CUcontext context, uint32_t stream, uint8_t *buffer,
+				     size_t size, size_t valid)
+{
+	(void)context;
+	(void)stream;
+	pthread_mutex_lock(&mutex);
+	if (buffer && valid)
+		read_buffer(buffer, size, valid);
+	pthread_mutex_unlock(&mutex);
 }
 
 static void see_resource(CUpti_CallbackId id, const CUpti_ResourceData *data,

@@ -39,9 +39,9 @@ struct rig {
 	CUfunction kernel;
 	CUdeviceptr memory;
 	CUstream stream;
-	bool refuse_buffers;             /* the next requests get none */
-	pid_t request_tid, complete_tid; /* of the last buffer */
-	unsigned requests, completions;
+	bool refuse_buffers; /* the next requests get none */
+	pid_t request_tid;   /* that asked for the first buffer */
+	unsigned requests;
 	CUptiResult end_of_buffer;            /* what cuptiActivityGetNextRecord ended with */
 	size_t kernel_stride;                 /* bytes from a kernel record to the next one */
 	bool zeroed;                          /* the last buffer, behind its records */
