@@ -274,7 +274,8 @@ class Faults(unittest.TestCase):
 
     def test_invalid_last(self):
         result = run('--fault=invalid_last', kinds='10')
-        self.assertEqual({b['result'] for b in of(result, 'buffer')}, {'21'})
+        # a thread's first buffer may come back unused: the worker had written the records
+        self.assertEqual({b['result'] for b in of(result, 'buffer') if b['valid'] != '0'}, {'21'})
         self.assertEqual(len(of(result, 'kernel')) + len(faults(result, 'invalid_last')), 9)
 
     def test_shuffle(self):

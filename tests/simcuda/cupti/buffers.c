@@ -318,10 +318,22 @@ static void deliver_full(void)
 	}
 }
 
+/* Caller holds mutex. */
+static void wait_for_deliveries(void)
+{
+	while (delivering)
+		pthread_cond_wait(&delivered, &mutex);
+}
+
+/* A delivery leaves a record of itself in the buffer of its thread: one that has begun before is over
+ * first, or that buffer would come after the flush. */
 CUptiResult cupti_buffers_flush(bool forced)
 {
 	while (cupti.faults.flush_hangs || (cupti.faults.unused_flush_hangs && !asked))
 		pause();
+	pthread_mutex_lock(&mutex);
+	wait_for_deliveries();
+	pthread_mutex_unlock(&mutex);
 	cupti_lock();
 	cupti_pending_flush(forced);
 	pthread_mutex_lock(&mutex);
@@ -330,8 +342,7 @@ CUptiResult cupti_buffers_flush(bool forced)
 		retire(slot);
 	deliver_full();
 	cupti_unlock();
-	while (delivering)
-		pthread_cond_wait(&delivered, &mutex);
+	wait_for_deliveries();
 	pthread_mutex_unlock(&mutex);
 	return CUPTI_SUCCESS;
 }

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define EARLY_NS 20000000000u
+
 static const size_t sizes[CUPTI_KINDS] = {
 	[CUPTI_ACTIVITY_KIND_KERNEL] = sizeof(cupti_kernel),
 	[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL] = sizeof(cupti_kernel),
@@ -214,8 +216,8 @@ static void spoil_times(struct sim_op *op)
 	}
 	if (cupti_fault_due(f->early, &early)) {
 		play("early", op);
-		op->start -= 5000000;
-		op->end -= 5000000;
+		op->start -= EARLY_NS;
+		op->end -= EARLY_NS;
 	}
 	if (cupti_fault_due(f->reverse, &reversals)) {
 		uint64_t start = op->start;
