@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A C program that uses CUDA, waits until the tracer has looked around, loads an interpreter and runs
- * a script in it.
+ * A C program that uses CUDA, gives the tracer time to look around, loads an interpreter and runs
+ * scripts in it.
  *
- *   late LIBPYTHON HOME SCRIPT
+ *   late LIBPYTHON HOME SCRIPT...
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -46,10 +46,10 @@ int main(int argc, char **argv)
 {
 	void (*initialize)(int), *library;
 	int (*run)(const char *, void *);
-	int (*finalize)(void), error;
+	int (*finalize)(void), error = 0;
 	char text[4096];
 
-	if (argc != 4)
+	if (argc < 4)
 		return 2;
 	use_cuda();
 	usleep(300000);
@@ -58,10 +58,11 @@ int main(int argc, char **argv)
 	find(library, "PyRun_SimpleStringFlags", &run);
 	find(library, "Py_FinalizeEx", &finalize);
 	setenv("PYTHONHOME", argv[2], 1);
-	snprintf(text, sizeof(text), "exec(compile(open('%s').read(), '%s', 'exec'))", argv[3],
-		 argv[3]);
 	initialize(0);
-	usleep(1500000); /* on a busy machine the tracer's thread comes to look late */
-	error = run(text, NULL);
+	for (int i = 3; i < argc; i++) {
+		snprintf(text, sizeof(text), "exec(compile(open('%s').read(), '%s', 'exec'))",
+			 argv[i], argv[i]);
+		error |= run(text, NULL);
+	}
 	return finalize() || error;
 }

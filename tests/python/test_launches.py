@@ -97,7 +97,9 @@ class Launches(unittest.TestCase):
             if not library:
                 continue
             with self.subTest(about["path"]):
-                wanted, document = trace([str(LATE), *library], f"{self.folder.name}/{number}")
+                wanted, document = trace(
+                    [str(LATE), *library, str(HERE / "until_seen.py")],
+                    f"{self.folder.name}/{number}")
                 launched = [e for e in kernels(document) if "created by" not in e["args"]]
                 self.assertEqual(lines_of(launched), select(wanted, "launched"))
                 print("late CPython", ".".join(map(str, about["version"])), flush=True)

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/gate.h"
 #include "tests/reliability/device.h"
 
 #define ROUNDS  10
@@ -181,7 +182,7 @@ static void daemonize(void)
 static void by_exec(void)
 {
 	use_cuda();
-	usleep(1200000); /* older than a flush period: it is on disk */
+	wait_at_gate(1); /* until it is in the file */
 	execl(self, self, "leaf", (char *)NULL);
 	exit(94);
 }

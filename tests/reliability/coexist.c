@@ -2,9 +2,9 @@
  *
  * GPU work and a second user of CUPTI, step by step as the arguments say:
  *
- *   work=MS                 a round of three operations and a wait, each millisecond
+ *   work=MS                 a round of three operations and a wait, each millisecond, MS/10 rounds at least
+ *   work-until, rest-until  the same, or nothing, until the next gate opens (tests/gate.h)
  *   init clock start stop teardown finalize disable    see kineto_like.h
- *   sleep=MS
  *
  * The device is opened at the first work. Exit status 3.
  */
@@ -13,11 +13,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/gate.h"
 #include "tests/reliability/device.h"
 #include "tests/reliability/kineto_like.h"
 
 static struct device device;
-static unsigned int rounds;
 
 static uint64_t now_ms(void)
 {
@@ -27,18 +27,38 @@ static uint64_t now_ms(void)
 	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
+static void work_once(void)
+{
+	if (!device.kernel)
+		open_device(&device);
+	one_round(&device);
+	check((int)cudaStreamSynchronize(device.stream), "cudaStreamSynchronize");
+	usleep(1000);
+}
+
 static void work(unsigned int ms)
 {
 	uint64_t until = now_ms() + ms;
 
-	if (!device.kernel)
-		open_device(&device);
-	while (now_ms() < until) {
-		one_round(&device);
-		check((int)cudaStreamSynchronize(device.stream), "cudaStreamSynchronize");
-		rounds++;
-		usleep(1000);
-	}
+	for (unsigned int rounds = 0; now_ms() < until || rounds < ms / 10; rounds++)
+		work_once();
+}
+
+static int gates;
+
+static void work_until(void)
+{
+	uint64_t patience = now_ms() + GATE_PATIENCE_MS;
+
+	gates++;
+	do
+		work_once();
+	while (!gate_is_open(gates) && now_ms() < patience);
+}
+
+static void rest_until(void)
+{
+	wait_at_gate(++gates);
 }
 
 static const struct {
@@ -47,15 +67,13 @@ static const struct {
 } steps[] = {
 	{"init", kineto_init},       {"clock", kineto_clock},       {"start", kineto_start},
 	{"stop", kineto_stop},       {"teardown", kineto_teardown}, {"finalize", kineto_finalize},
-	{"disable", kineto_disable},
+	{"disable", kineto_disable}, {"work-until", work_until},    {"rest-until", rest_until},
 };
 
 static void step(const char *word)
 {
 	if (!strncmp(word, "work=", 5))
 		work((unsigned int)atoi(word + 5));
-	if (!strncmp(word, "sleep=", 6))
-		usleep((unsigned int)atoi(word + 6) * 1000);
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 		if (!strcmp(word, steps[i].name))
 			steps[i].run();

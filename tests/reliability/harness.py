@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "targets"))
+import gate  # noqa: E402  pylint: disable=wrong-import-position
 import preloading  # noqa: E402  pylint: disable=wrong-import-position
 import trace_file  # noqa: E402  pylint: disable=wrong-import-position
 
@@ -57,16 +58,16 @@ def command(words, folder=None, fault="", cupti="130000", truth=None, options=()
     result += before
     if folder:
         result += ["env", "GPUTRACE_OUTPUT=" + folder, "LD_PRELOAD=" + preloading.with_tracer(LIBRARY),
+                   "GPUTRACE_EXIT_TIMEOUT=60000",  # a busy machine loses nothing
                    *options]
         result += ["GPUTRACE_CUPTI=" + path for path in older_cupti(cupti)]
     return result + list(words)
 
 
-def run(words, timeout=60, env=None, stdout=subprocess.PIPE, **how):
-    """Ends in bounded time or raises. What the tracer said is kept apart."""
-    result = subprocess.run(command(words, **how), env=env or environment(), stdout=stdout,
-                            stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True,
-                            timeout=timeout, check=False)
+def run(words, timeout=300, env=None, stdout=subprocess.PIPE, gates=(), **how):
+    """Ends in bounded time or raises. What the tracer said is kept apart. @gates: see gate.run."""
+    result = gate.run(command(words, **how), gates, env or environment(), timeout=timeout,
+                      stdout=stdout, stderr=subprocess.PIPE)
     lines = result.stderr.splitlines()
     return Result(result.returncode, result.stdout,
                   [line for line in lines if not line.startswith("gputrace: ")],
@@ -99,14 +100,14 @@ def traces(folder):
 
 def tool(*words):
     """gputrace-cli: status and output."""
-    result = subprocess.run([CLI, *words], capture_output=True, text=True, timeout=60, check=False)
+    result = subprocess.run([CLI, *words], capture_output=True, text=True, timeout=300, check=False)
     return result.returncode, result.stdout + result.stderr
 
 
 def lint(path):
     """Lines of the format lint; empty when the file keeps to the format."""
     result = subprocess.run([sys.executable, os.path.join(SOURCE, "tests", "lint", "trace_lint.py"),
-                             path], capture_output=True, text=True, timeout=60, check=False)
+                             path], capture_output=True, text=True, timeout=300, check=False)
     return (result.stdout + result.stderr).strip() if result.returncode else ""
 
 

@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/gate.h"
 #include "tests/reliability/device.h"
 #include "tests/reliability/plugin.h"
 
@@ -130,10 +131,10 @@ static void cut(const char *path)
 	plugin_fn first = load(path, "plugin_first"), second = load(path, "plugin_second");
 
 	first(launch, &device);
-	usleep(1500000);
+	wait_at_gate(1); /* until its names have been read */
 	check(truncate(path, end_of_load(path)), "truncate");
 	second(launch, &device);
-	usleep(1500000);
+	wait_at_gate(2); /* until it has been looked up too */
 }
 
 int main(int argc, char **argv)

@@ -15,8 +15,10 @@ PYTHON = os.path.join(os.path.dirname(os.path.abspath(__file__)), "multiprocess.
 FORKS = os.environ.get("RELIABILITY_FORKS", "100")
 
 
-def used(stdout):
-    return stdout.splitlines().count("used cuda")
+def has_work(folder, processes):
+    """Whether the sets of so many processes have come into their files."""
+    wanted = [text for text in harness.gate.texts(folder) if text.count('"cat": "gpu_memset"') >= 10]
+    return len(wanted) >= processes
 
 
 class Children(unittest.TestCase):
@@ -35,10 +37,12 @@ class Children(unittest.TestCase):
         others = [name for name in os.listdir(folder) if name.endswith((".json", ".gz"))]
         self.assertEqual(len(others), 1, others)
 
-    def check(self, words, processes, options=(), ours=0):
+    def check(self, words, processes, options=(), ours=0, at_gate=0):
+        """@at_gate: so many of the processes wait until their work is in the file."""
         with tempfile.TemporaryDirectory() as folder:
             folder = os.path.realpath(folder)
-            traced = harness.run(words, folder=folder, options=options)
+            traced = harness.run(words, folder=folder, options=options,
+                                 gates=[lambda: has_work(folder, at_gate)])
             bare = harness.run(words)
             self.assertEqual((traced.status, sorted(traced.stdout.splitlines()), traced.stderr),
                              (bare.status, sorted(bare.stdout.splitlines()), bare.stderr))
@@ -51,7 +55,7 @@ class Children(unittest.TestCase):
         for way, processes in (("before", 2), ("after", 1), ("vfork", 2), ("spawn", 2),
                                ("twice", 2), ("workers", 9), ("exec", 2)):
             with self.subTest(way=way):
-                self.check([CHILDREN, way], processes)
+                self.check([CHILDREN, way], processes, at_gate=way == "exec")
 
     def test_workers_of_one_rank(self):
         """They inherit RANK: HolisticTraceAnalysis would take each file of the folder for rank 3."""
@@ -65,7 +69,7 @@ class Children(unittest.TestCase):
     def test_python(self):
         for method in ("fork", "spawn", "forkserver"):
             with self.subTest(method=method):
-                self.check([sys.executable, PYTHON, method, "3"], 4)
+                self.check([sys.executable, PYTHON, method, "3"], 4, at_gate=3)
 
     def test_storm(self):
         traced = self.check([CHILDREN, "storm", FORKS], 1)

@@ -34,6 +34,9 @@ class Modules(unittest.TestCase):
         result = harness.run(words, folder=self.out, options=options)
         self.assertEqual((result.status, result.stderr), (3, []))
 
+    def kernels(self):
+        return harness.gate.count(self.out, '"cat": "kernel"')
+
     def test_program_that_closes_everything(self):
         self.run_closing(60)
         self.assertEqual(len(harness.traces(self.out)), 1)
@@ -45,7 +48,9 @@ class Modules(unittest.TestCase):
     def test_file_that_is_cut(self):
         path = self.copies(1)[0]
         size = os.path.getsize(path)
-        result = harness.run([harness.program("modules"), "cut", path], folder=self.out,
+        gates = [lambda: harness.gate.count(self.out, "plugin_first (") > 0,
+                 lambda: self.kernels() >= 2]
+        result = harness.run([harness.program("modules"), "cut", path], folder=self.out, gates=gates,
                              options=("GPUTRACE_FLUSH_PERIOD=10",))
         self.assertEqual((result.status, result.stderr), (3, []))
         self.assertLess(os.path.getsize(path), size)

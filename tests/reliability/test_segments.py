@@ -4,6 +4,7 @@
 limit, together they hold what one file would hold, and what was removed is counted by kind."""
 
 import collections
+import glob
 import json
 import os
 import re
@@ -11,7 +12,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
 import harness
@@ -26,6 +26,19 @@ KINDS = ("calls", "kernels", "memcpys", "memsets")
 def load(path):
     with open(path, encoding="utf-8") as file:
         return json.load(file)
+
+
+def number_of(path):
+    return int(path.split(".part")[1].split(".")[0]) if ".part" in path else 1
+
+
+def is_stopped(pid):
+    """All its threads, which a stop reaches one after the other."""
+    states = []
+    for path in glob.glob(f"/proc/{pid}/task/*/stat"):
+        with open(path, encoding="ascii", errors="replace") as stat:
+            states.append(stat.read().rsplit(")", 1)[1].split()[0])
+    return set(states) == {"T"}
 
 
 class Segments(unittest.TestCase):
@@ -47,8 +60,11 @@ class Segments(unittest.TestCase):
                  if not name.startswith(".")]
         for path in paths:
             self.assertLessEqual(os.path.getsize(path), LIMIT, path)
-        return sorted(paths, key=lambda path: (int(path.split(".part")[1].split(".")[0])
-                                               if ".part" in path else 1))
+        return sorted(paths, key=number_of)
+
+    def numbers(self):
+        """Of the files that are there now, in order."""
+        return sorted(map(number_of, harness.traces(self.folder)))
 
     def check_each(self):
         """Each is closed, in the format, balanced. Their headers and ledgers."""
@@ -144,7 +160,7 @@ class Segments(unittest.TestCase):
                                 options=("GPUTRACE_MAX_SIZE=1M", "GPUTRACE_KEEP=4",
                                          "GPUTRACE_FLUSH_PERIOD=20"))
         with subprocess.Popen(words, env=harness.environment(), stdout=subprocess.DEVNULL) as process:
-            time.sleep(3)
+            harness.gate.wait_for(lambda: self.numbers()[-1:] > [6])
             process.send_signal(signal.SIGKILL)
         paths = self.files()
         self.assertLessEqual(len(paths), 5) # one may just have begun
@@ -167,17 +183,15 @@ class Segments(unittest.TestCase):
         words = harness.command([harness.program("workload"), "flood"], folder=self.folder,
                                 options=("GPUTRACE_MAX_SIZE=1M", "GPUTRACE_KEEP=0"))
         with subprocess.Popen(words, env=harness.environment(), stdout=subprocess.DEVNULL) as process:
-            while not harness.traces(self.folder):
-                time.sleep(0.01)
+            harness.gate.wait_for(self.numbers)
+            process.send_signal(signal.SIGSTOP)
+            harness.gate.wait_for(lambda: is_stopped(process.pid))
             base = re.sub(r"(\.part\d+)?\.pt\.trace\.json$", "", harness.traces(self.folder)[0])
-            for number in range(2, 40):
-                try:
-                    os.symlink(victim, f"{base}.part{number}.pt.trace.json")
-                except FileExistsError:
-                    pass
-            deadline = time.monotonic() + 60
-            while not self.has_evasive_name() and time.monotonic() < deadline:
-                time.sleep(0.05)
+            newest = self.numbers()[-1]
+            for number in range(newest + 1, newest + 4):
+                os.symlink(victim, f"{base}.part{number}.pt.trace.json")
+            process.send_signal(signal.SIGCONT)
+            harness.gate.wait_for(self.has_evasive_name)
             process.send_signal(signal.SIGKILL)
         self.assertFalse(os.path.exists(victim))
         self.assertTrue(self.has_evasive_name(), os.listdir(self.folder))

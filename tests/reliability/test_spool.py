@@ -11,13 +11,13 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
 import harness
 
 WORK = [harness.program("workload"), "rounds", "300"]
 FLOOD = [harness.program("workload"), "flood"]
+wait_for = harness.gate.wait_for
 GPUTRACE = os.path.join(harness.SOURCE, "scripts", "gputrace")
 
 
@@ -32,15 +32,6 @@ def has_shm():
         return False
     status = os.statvfs("/dev/shm")
     return status.f_bavail * status.f_bsize > 1 << 30
-
-
-def wait_for(found, seconds=30):
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        if found():
-            return True
-        time.sleep(0.02)
-    return False
 
 
 def in_namespace(mount):
@@ -168,8 +159,8 @@ class Spool(unittest.TestCase):
     def test_ranks_in_one_folder(self):
         """Two killed ranks, one repair of the folder."""
         processes = [self.start(FLOOD, RANK=str(rank), WORLD_SIZE="2") for rank in range(2)]
-        found = wait_for(lambda: len(harness.traces(self.folder)) == 2)
-        time.sleep(0.3)
+        found = wait_for(lambda: [text for text in harness.gate.texts(self.folder)
+                                  if '"cat": "kernel"' in text][1:])
         for process in processes:
             process.kill()
             process.wait()
@@ -228,12 +219,14 @@ class Spool(unittest.TestCase):
         self.assertEqual(self.left(), [spool])
 
     def test_run_recovers_by_itself(self):
+        script = (f""""$@" & until grep -qs '"cat": "kernel"' '{self.folder}'/*.json; do sleep 0.1; done; """
+                  "kill -9 $!; wait $!; exit 5")
         words = [os.path.join(harness.SOURCE, "scripts", "simcuda"), GPUTRACE, "run",
                  "--output=" + self.folder, "--spool=" + self.spools, "--", "sh", "-c",
-                 '"$@" & sleep 1; kill -9 $!; wait $!; exit 5', "-", *FLOOD]
+                 script, "-", *FLOOD]
         environment = harness.environment(SIMCUDA_KERNEL_NS="150000")
         result = subprocess.run(words, env=environment, capture_output=True, text=True,
-                                timeout=60, stdin=subprocess.DEVNULL, check=False)
+                                timeout=300, stdin=subprocess.DEVNULL, check=False)
         self.assertEqual(result.returncode, 5, result.stderr)
         path, = harness.traces(self.folder)
         self.check_recovered(path)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Ends in the way that its first argument names, after some GPU work that is older than the flush
- * period ("cuda"), or without having called CUDA at all ("none"). For tests/targets/test_endings.py.
+ * Ends in the way that its first argument names, after some GPU work that has been flushed
+ * ("cuda"), or without having called CUDA at all ("none"). For tests/targets/test_endings.py.
  */
 #include <cuda_runtime_api.h>
 #include <dirent.h>
@@ -14,6 +14,8 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "tests/gate.h"
 
 #define SETS 50
 
@@ -245,7 +247,7 @@ int main(int argc, char **argv)
 
 	if (with_cuda) {
 		use_cuda(SETS);
-		usleep(1000000); /* older than a flush period: it must be in the file, whatever comes */
+		wait_at_gate(1); /* until it is in the file: there it stays, whatever comes */
 	}
 	printf("about to end\n");
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
