@@ -40,7 +40,7 @@ class RunTest(unittest.TestCase):
 
     def run_it(self, *words, shell="sh", script=SCRIPT, env=None, **options):
         options.setdefault("capture_output", True)
-        options.setdefault("timeout", 60)
+        options.setdefault("timeout", 300)
         return subprocess.run(self.command(*words, shell=shell, script=script), check=False,
                               cwd=self.scratch, env=env or environment(), **options)
 

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import unittest
 
-from harness import BUILD, CLI, ROOT
+from harness import BUILD, CLI, ROOT, environment
 
 
 def ask(*words):
@@ -43,7 +43,8 @@ class TestPages(unittest.TestCase):
     @unittest.skipUnless(shutil.which("man"), "man is not installed")
     def test_man_page_has_no_warning(self):
         done = subprocess.run(["man", "--warnings", "-l", str(BUILD / "docs" / "gputrace.1")],
-                              capture_output=True, text=True, check=False)
+                              capture_output=True, text=True, check=False,
+                              env={**environment(), "LC_ALL": "C.UTF-8", "MANWIDTH": "80", "MANPAGER": "cat"})
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         for name in ("--stack-depth=N", "GPUTRACE_STACK_DEPTH", "stats"):
             self.assertIn(name, done.stdout)

@@ -153,19 +153,23 @@ class TestCommand(TracedTest):
         self.assertEqual(self.path.read_bytes(), content)
         self.assertEqual([p.name for p in self.scratch.iterdir()], ["trace.json"])
 
-    def stopped_by(self, number):
-        """Signal @number while a file is packed that takes seconds."""
+    def make_long(self, size):
+        """A file whose packing takes time; most of it is a hole."""
         with open(self.path, "wb") as file:
-            for _ in range(60):
-                file.write(TEXT)
-        size = self.path.stat().st_size
+            file.write(b"{")
+            file.truncate(size)
+
+    def stopped_by(self, number):
+        """Signal @number while a file is packed that takes a minute."""
+        size = 64 << 30
+        self.make_long(size)
         part = pathlib.Path(self.scratch, ".trace.json.gz.part")
         process = subprocess.Popen([str(CLI), "compress", str(self.path)], stderr=subprocess.PIPE)
         self.addCleanup(process.stderr.close)
         while not part.exists() and process.poll() is None:
             time.sleep(0.001)
         process.send_signal(number)
-        process.wait(timeout=60)
+        process.wait(timeout=200)
         self.assertNotEqual(process.returncode, 0, "it was too fast to be stopped")
         self.assertEqual(self.path.stat().st_size, size)
         self.assertFalse(self.packed.exists())
@@ -175,14 +179,13 @@ class TestCommand(TracedTest):
         self.assertFalse(self.stopped_by(signal.SIGINT).exists())
 
     def test_killed_and_done_again(self):
-        self.stopped_by(signal.SIGKILL)
+        self.assertTrue(self.stopped_by(signal.SIGKILL).exists())
+        self.path.write_bytes(TEXT)
         self.assertEqual(self.compress(), (0, ""))
         self.assertEqual([p.name for p in self.scratch.iterdir()], ["trace.json.gz"])
 
     def test_progress_on_a_terminal(self):
-        with open(self.path, "wb") as file:
-            for _ in range(150):  # long enough to be stopped in
-                file.write(TEXT)
+        self.make_long(1 << 30)  # enough to be stopped in
         ours, theirs = pty.openpty()
         self.addCleanup(os.close, ours)
         part = pathlib.Path(self.scratch, ".trace.json.gz.part")
@@ -193,7 +196,7 @@ class TestCommand(TracedTest):
         process.send_signal(signal.SIGSTOP)  # for longer than work goes on without a word
         time.sleep(1.2)
         process.send_signal(signal.SIGCONT)
-        self.assertEqual(process.wait(timeout=60), 0)
+        self.assertEqual(process.wait(timeout=200), 0)
         told = b""
         while select.select([ours], [], [], 5)[0] and not told.endswith(b"\x1b[K"):
             told += os.read(ours, 65536)

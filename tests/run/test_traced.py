@@ -168,6 +168,9 @@ class TestDeath(TracedTest):
             self.assertEqual(process.returncode, 0)
         finally:
             os.kill(pid, signal.SIGKILL)
+            self.assertTrue(wait_for(lambda: not os.path.exists(f"/proc/{pid}")))
+            subprocess.run([str(CLI), "repair", str(path)], check=False, capture_output=True,
+                           env=environment())  # takes its spool away
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ while True:
 """
 
 
-def wait_for(condition, seconds=20):
+def wait_for(condition, seconds=100):
     """Polls until the condition holds; False when it never did."""
     for _ in range(int(seconds * 100)):
         if condition():
@@ -137,7 +137,7 @@ class TestSignals(RunTest):
         for name in ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGALRM") * 5:
             os.killpg(process.pid, getattr(signal, name))
             self.assertEqual(process.stdout.readline(), name.encode() + b"\n")
-            time.sleep(0.02)
+            self.assertTrue(wait_for(lambda: has_attended(process.pid)))
         process.send_signal(signal.SIGTERM) # and the one that is for the wrapper alone still comes
         self.assertEqual(process.stdout.readline(), b"SIGTERM\n")
         self.finish(process)
@@ -175,6 +175,18 @@ class TestSignals(RunTest):
         os.kill(process.pid, signal.SIGCONT)
         self.assertTrue(wait_for(lambda: state(process.pid) == "S" and state(child) == "S"))
         self.finish(process)
+
+
+def pending(pid):
+    """Signals that wait for the process, as a mask."""
+    with open(f"/proc/{pid}/status", encoding="ascii") as status:
+        return sum(int(line.split()[1], 16) for line in status
+                   if line.startswith(("SigPnd:", "ShdPnd:")))
+
+
+def has_attended(pid):
+    """The wrapper and its witness have taken every signal that they got, and sleep."""
+    return all(pending(one) == 0 and state(one) == "S" for one in (pid, children(pid)[1]))
 
 
 def children(pid):

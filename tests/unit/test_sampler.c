@@ -20,9 +20,10 @@
 #include "core/forkguard.h"
 #include "core/thread.h"
 
-#define HZ        1000
-#define SECOND_NS 1000000000ull
-#define STEP_NS   2000000
+#define HZ          1000
+#define SECOND_NS   1000000000ull
+#define STEP_NS     2000000
+#define PATIENCE_NS (100 * SECOND_NS)
 
 static pthread_t sampler;
 static _Atomic bool done;
@@ -44,7 +45,7 @@ static void start(void)
 
 static void stop(void)
 {
-	gt_sampler_stop(10 * SECOND_NS);
+	gt_sampler_stop(PATIENCE_NS);
 	pthread_join(sampler, NULL);
 }
 
@@ -113,7 +114,7 @@ static bool has_both(void)
 
 Test(sampler, threads_that_run_and_sleep)
 {
-	uint64_t until = gt_clock_now() + 30 * SECOND_NS;
+	uint64_t until = gt_clock_now() + PATIENCE_NS;
 	pthread_t threads[3];
 
 	start();
@@ -136,10 +137,11 @@ Test(sampler, threads_that_run_and_sleep)
 
 Test(sampler, threads_that_come_and_go)
 {
+	uint64_t until = gt_clock_now() + PATIENCE_NS;
 	pthread_t threads[4];
 
 	start();
-	for (int round = 0; round < 15; round++) {
+	for (int round = 0; round < 15 || (!waiting && gt_clock_now() < until); round++) {
 		for (int i = 0; i < 4; i++)
 			pthread_create(&threads[i], NULL, work, (void *)2);
 		for (int i = 0; i < 4; i++)

@@ -76,7 +76,7 @@ static enum gt_sample_where await(const struct gt_sample_proc *proc, enum gt_sam
 	char text[GT_SAMPLE_TEXT];
 	enum gt_sample_where where = GT_SAMPLE_UNKNOWN;
 
-	for (int i = 0; i < 2000 && where != wanted; i++) {
+	for (int i = 0; i < 60000 && where != wanted; i++) {
 		where = gt_sample_proc_look(proc, text, &pc, &sp);
 		usleep(1000);
 	}
