@@ -25,13 +25,13 @@ PROGRAM = HERE / "launches.py"
 
 def trace(command, folder, **options):
     """(lines of launches that the program printed, the trace)"""
-    environment = dict(os.environ, GPUTRACE_OUTPUT=folder,
+    environment = dict(os.environ, GPUTRACE_OUTPUT=folder, GPUTRACE_EXIT_TIMEOUT="60000",
                        LD_PRELOAD=str(BUILD / "preload" / "libgputrace.so"))
     environment.update({f"GPUTRACE_{name.upper()}": value for name, value in options.items()})
     simulator = [str(SOURCE / "scripts" / "simcuda"), f"--build={BUILD}"]
     preload = environment.pop("LD_PRELOAD")
     result = subprocess.run([*simulator, "env", f"LD_PRELOAD={preload}", *command, str(PROGRAM)],
-                            env=environment, capture_output=True, text=True, timeout=120,
+                            env=environment, capture_output=True, text=True, timeout=400,
                             check=False)
     if result.returncode:
         raise AssertionError(f"status {result.returncode}: {result.stdout}{result.stderr}")

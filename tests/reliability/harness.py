@@ -58,8 +58,7 @@ def command(words, folder=None, fault="", cupti="130000", truth=None, options=()
     result += before
     if folder:
         result += ["env", "GPUTRACE_OUTPUT=" + folder, "LD_PRELOAD=" + preloading.with_tracer(LIBRARY),
-                   "GPUTRACE_EXIT_TIMEOUT=60000",  # a busy machine loses nothing
-                   *options]
+                   *(f"{name}={value}" for name, value in preloading.PATIENT.items()), *options]
         result += ["GPUTRACE_CUPTI=" + path for path in older_cupti(cupti)]
     return result + list(words)
 

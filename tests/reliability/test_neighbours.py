@@ -38,6 +38,7 @@ class Neighbours(unittest.TestCase):
         """@preload stands in front of the tracer, @behind after it."""
         variables = [f"{name}={value}" for name, value in variables.items()]
         ours = [f"GPUTRACE_OUTPUT={self.out}"]
+        ours += [f"{name}={value}" for name, value in harness.preloading.PATIENT.items()]
         with_us = [*preload, harness.LIBRARY, *behind] if enter == "LD_PRELOAD" else preload
         if enter != "LD_PRELOAD":
             ours.append(f"{enter}={harness.LIBRARY}")

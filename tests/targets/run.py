@@ -53,7 +53,7 @@ def parse_arguments():
 
 def tracer_environment(arguments, output):
     library = os.path.realpath(os.path.join(arguments.build, "preload", "libgputrace.so"))
-    environment = {"GPUTRACE_OUTPUT": output}
+    environment = {"GPUTRACE_OUTPUT": output, **preloading.PATIENT}
     if arguments.enter == "preload":
         environment["LD_PRELOAD"] = preloading.with_tracer(library)
     elif arguments.enter == "copy":  # preloaded, and the driver loads a second file
@@ -95,7 +95,7 @@ def run(arguments, folder, traced):
             command += [os.path.join(arguments.source, "scripts", "gputrace"), "run", "--quiet",
                         "--"]
     result = subprocess.run(command + arguments.command, env=environment, capture_output=True,
-                            text=True, timeout=120, check=False, stdin=subprocess.DEVNULL)
+                            text=True, timeout=400, check=False, stdin=subprocess.DEVNULL)
     return result.returncode, result.stdout, result.stderr
 
 

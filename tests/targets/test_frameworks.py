@@ -47,7 +47,8 @@ class Frameworks(unittest.TestCase):
                           "--quiet", "--output=" + folder, "--", *python.split(), "-B",
                           *flags, os.path.join(HERE, program))
         environment = dict(os.environ, GPUTRACE_BUILD=BUILD, PYTHONPATH=path,
-                           PYTHONDONTWRITEBYTECODE="1", **preloading.without_tracer())
+                           PYTHONDONTWRITEBYTECODE="1", **preloading.PATIENT,
+                           **preloading.without_tracer())
         result = subprocess.run(command, env=environment, capture_output=True, text=True,
                                 timeout=300, check=False)
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import unittest
 
+import preloading
 import trace_file
 
 BUILD, SOURCE, CLIENT, OTHER, NVTX = sys.argv[1:6]
@@ -31,7 +32,7 @@ class Options(unittest.TestCase):
         environment = {key: value for key, value in os.environ.items()
                        if key not in ("NVTX_INJECTION64_PATH", "CUDA_INJECTION64_PATH")}
         environment.update({"GPUTRACE_" + key.upper(): value for key, value in options.items()},
-                           GPUTRACE_OUTPUT=output, GPUTRACE_BUILD=BUILD)
+                           GPUTRACE_OUTPUT=output, GPUTRACE_BUILD=BUILD, **preloading.PATIENT)
         if tool:
             environment["NVTX_INJECTION64_PATH"] = tool
         words = ["env", "LD_PRELOAD=" + LIBRARY]
@@ -39,7 +40,7 @@ class Options(unittest.TestCase):
             words = [os.path.join(SOURCE, "scripts", "gputrace"), "run", "--quiet", "--"]
         done = subprocess.run([os.path.join(SOURCE, "scripts", "simcuda"), "--build=" + BUILD, *words,
                                program], env=environment, capture_output=True, text=True,
-                              timeout=120, check=True)
+                              timeout=400, check=True)
         path, = trace_file.find(output)
         ranges = [e for e in trace_file.Trace(path).events
                   if e.get("cat") in ("user_annotation", "gpu_user_annotation")]

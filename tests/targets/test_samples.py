@@ -13,6 +13,7 @@ import sys
 import tempfile
 import unittest
 
+import preloading
 import trace_file
 
 BUILD, SOURCE, PROGRAM = (os.path.realpath(path) for path in sys.argv[1:4])
@@ -26,8 +27,9 @@ LONG_STEPS = ["20", "20000", "20000"]  # 20 ms of burning and 20 ms of sleep
 
 def on_device(*words):
     command = [os.path.join(SOURCE, "scripts", "simcuda"), "--build=" + BUILD, *words]
-    result = subprocess.run(command, env=dict(os.environ, GPUTRACE_BUILD=BUILD), timeout=150,
-                            capture_output=True, text=True, check=False)
+    environment = dict(os.environ, GPUTRACE_BUILD=BUILD, **preloading.PATIENT)
+    result = subprocess.run(command, env=environment, timeout=400, capture_output=True, text=True,
+                            check=False)
     if result.returncode:
         raise AssertionError(result.stdout + result.stderr)
     return result

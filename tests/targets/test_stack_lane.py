@@ -28,8 +28,9 @@ def run(folder, *words, options=("--stack-lane",)):
     command = [os.path.join(SOURCE, "scripts", "simcuda"), "--build=" + BUILD,
                os.path.join(SOURCE, "scripts", "gputrace"), "run", "--quiet", *options,
                "--output=" + folder, "--", *words]
-    environment = dict(os.environ, GPUTRACE_BUILD=BUILD, **preloading.without_tracer())
-    result = subprocess.run(command, env=environment, timeout=120,
+    environment = dict(os.environ, GPUTRACE_BUILD=BUILD, **preloading.PATIENT,
+                       **preloading.without_tracer())
+    result = subprocess.run(command, env=environment, timeout=400,
                             capture_output=True, text=True, check=False)
     if result.returncode:
         raise AssertionError(result.stdout + result.stderr)
