@@ -6,7 +6,9 @@
  *   work-until, rest-until  the same, or nothing, until the next gate opens (tests/gate.h)
  *   init clock start stop teardown finalize disable    see kineto_like.h
  *
- * The device is opened at the first work. Exit status 3.
+ *   open                    the device, which else is opened at the first work
+ *
+ * Exit status 3.
  */
 #include <stdint.h>
 #include <string.h>
@@ -27,10 +29,15 @@ static uint64_t now_ms(void)
 	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
-static void work_once(void)
+static void open_once(void)
 {
 	if (!device.kernel)
 		open_device(&device);
+}
+
+static void work_once(void)
+{
+	open_once();
 	one_round(&device);
 	check((int)cudaStreamSynchronize(device.stream), "cudaStreamSynchronize");
 	usleep(1000);
@@ -67,7 +74,8 @@ static const struct {
 } steps[] = {
 	{"init", kineto_init},       {"clock", kineto_clock},       {"start", kineto_start},
 	{"stop", kineto_stop},       {"teardown", kineto_teardown}, {"finalize", kineto_finalize},
-	{"disable", kineto_disable}, {"work-until", work_until},    {"rest-until", rest_until},
+	{"disable", kineto_disable}, {"open", open_once},           {"work-until", work_until},
+	{"rest-until", rest_until},
 };
 
 static void step(const char *word)
