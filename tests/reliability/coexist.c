@@ -5,7 +5,6 @@
  *   work=MS                 a round of three operations and a wait, each millisecond, MS/10 rounds at least
  *   work-until, rest-until  the same, or nothing, until the next gate opens (tests/gate.h)
  *   init clock start stop teardown finalize disable    see kineto_like.h
- *
  *   open                    the device, which else is opened at the first work
  *
  * Exit status 3.

@@ -164,7 +164,8 @@ class Coexist(unittest.TestCase):
     def test_first_come(self):
         """A tool that subscribed before CUDA was used keeps the subscription: beside its sessions the GPU
         work is ours, joined to the calls of the hooks; when it has torn down, all of CUPTI is."""
-        run = self.go("linked", "init open rest-until work=400 start work=400 work-until stop rest-until work=400",
+        run = self.go("linked", "init open rest-until work=400 start work=400 work-until stop "
+                      "rest-until work=400",
                       "capture resumed=1", "capture gap=2", "capture resumed=2")
         self.assertEqual(run.kineto, run.kineto | {"subscribe": 0, "refused": 0, "unknown": 0})
         self.assertGreater(run.kineto["kernels"], 20)
@@ -185,7 +186,8 @@ class Coexist(unittest.TestCase):
         self.assertLessEqual(len(run.notes("capture gap")), 2)
 
     def test_yield_has_the_buffers_beside_its_sessions(self):
-        run = self.go("linked", "work=400 init rest-until work=400 start work=400 work-until stop rest-until work=400",
+        run = self.go("linked", "work=400 init rest-until work=400 start work=400 work-until stop "
+                      "rest-until work=400",
                       "capture resumed=1", "capture gap=2", "capture resumed=2",
                       options=["GPUTRACE_COEXIST=yield"])
         self.check_given(run)
