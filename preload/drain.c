@@ -347,8 +347,18 @@ static void emit_crash(struct gt_session *s, const struct gt_drain_crash *crash)
 	gt_emit_event(s, &event);
 }
 
-/* The calls first: reading buffers is a call of CUPTI. The stack last, for which the loader is asked:
- * by then all else is in the file. False: the file is closed. */
+/* Whoever broke inside a call may hold locks of CUPTI's; so may a thread that has never made one, which
+ * may be CUPTI's own. */
+static bool may_ask_cupti(const struct gt_drain_crash *crash)
+{
+	struct gt_call_view view;
+
+	return crash->thread && gt_call_view(crash->thread, &view) && !view.depth;
+}
+
+/* The calls first: reading buffers is a call of CUPTI. Then the stack, for which the loader is asked,
+ * and what CUPTI still has: by then all else is in the file. False: the file is closed, or the exiting
+ * thread has taken over. */
 static bool write_crash(struct gt_session *s, const struct gt_drain_crash *crash)
 {
 	gt_calls_drain(s);
@@ -357,6 +367,12 @@ static bool write_crash(struct gt_session *s, const struct gt_drain_crash *crash
 	flush_writer(s, true);
 	emit_crash(s, crash);
 	flush_writer(s, true);
+	if (may_ask_cupti(crash)) {
+		if (!flush_cupti(s, false))
+			return false;
+		drain_once(s);
+		flush_writer(s, true);
+	}
 	if (!crash->is_last)
 		return true;
 	s->has_cupti = false; /* nothing is asked for any more */

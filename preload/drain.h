@@ -35,8 +35,8 @@ struct gt_drain_crash {
 };
 
 /*
- * The thread writes what was recorded and delivered so far; CUPTI is not asked for more, its locks may
- * be held by who crashed. Waits at most @timeout_ns; @crash must stay for ever. Async-signal-safe.
+ * The thread writes what was recorded and delivered so far; CUPTI is asked for the rest only when
+ * @crash->thread is in no call, or its locks may be held. Waits at most @timeout_ns; @crash must stay for ever. Async-signal-safe.
  */
 void gt_drain_crash(const struct gt_drain_crash *crash, uint64_t timeout_ns);
 

@@ -3,7 +3,8 @@
  * Launches, then breaks:  crash HOW [HANDLER]
  *
  *   HOW      segv, bus, fpe, ill: a fault; abort; sent: SIGSEGV from outside; all: two threads at once;
- *            null: a call of no function; over: a stack that runs over; thread: that of another thread
+ *            synced: a fault when all work is done; null: a call of no function; over: a stack that
+ *            runs over; thread: that of another thread
  *   HANDLER  none; exit: a handler that says so and leaves with 7; jump: one that goes on, 5 times;
  *            ignore: the signal is ignored; later: the handler is set after the first use of CUDA;
  *            onstack: as exit, for a signal stack that nobody has made; own: for one that the program
@@ -113,7 +114,7 @@ __attribute__((noinline)) static void break_here(void)
 	volatile int zero = 0;
 	pthread_t other;
 
-	if (!strcmp(how, "segv"))
+	if (!strcmp(how, "segv") || !strcmp(how, "synced"))
 		touch((void *)nowhere);
 	else if (!strcmp(how, "bus"))
 		touch(mmap(NULL, 4096, PROT_READ, MAP_SHARED, open("/proc/self/exe", O_RDONLY),
@@ -153,6 +154,8 @@ int main(int argc, char **argv)
 		make_signal_stack();
 	for (int i = 0; i < ROUNDS; i++)
 		one_round(&device);
+	if (!strcmp(how, "synced"))
+		check((int)cudaDeviceSynchronize(), "cudaDeviceSynchronize");
 	sigsetjmp(back, 1);
 	if (times++ < 5)
 		break_here();

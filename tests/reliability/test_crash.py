@@ -70,6 +70,25 @@ class Crash(unittest.TestCase):
             self.assertIn("ledger", root)
             self.assertNotIn("repaired", root)
 
+    def test_finished_work_is_there(self):
+        """Also what CUPTI had not handed over: the thread that broke was in no call."""
+        _, _, root = self.check("synced", "none")
+        self.assertEqual(sum(event.get("cat") in harness.trace_file.GPU
+                             for event in root["traceEvents"]), CALLS)
+
+    def test_inside_a_call(self):
+        """CUPTI is not asked for more: its locks are held. Nobody waits for it either."""
+        for fault in ("die:segv=50", "die:abort=50"):
+            with self.subTest(fault=fault), tempfile.TemporaryDirectory() as folder:
+                words = [harness.program("crash"), "segv", "none"]
+                bare = harness.run(words, fault=fault)
+                result = harness.run(words, folder=folder, fault=fault,
+                                     options=OPTIONS + ("GPUTRACE_EXIT_TIMEOUT=600000",))
+                self.assertEqual(result[:3], bare[:3])
+                path, = harness.traces(folder)
+                self.assertEqual(sum(event["name"] == "crash"
+                                     for event in harness.strict_lines(path)), 1)
+
     def test_handler_of_the_program(self):
         """It gets what it would have got; set before the first use of CUDA."""
         for how in ("segv", "abort", "fpe", "ill", "sent"):
