@@ -66,6 +66,23 @@ static bool is_arrowless(const struct gt_verify *v)
 	return metadata && strstr(metadata, "details=few") && !v->arrows;
 }
 
+/* What readers take although it is no JSON, and the header's text. */
+static void check_strict(struct gt_verify *v, const struct gt_reading *reading)
+{
+	for (size_t i = 0; i < reading->header.member_count; i++) {
+		const struct gt_header_member *member = &reading->header.members[i];
+
+		gt_verify_text(v, member->key, strlen(member->key), 0);
+		gt_verify_text(v, member->text, strlen(member->text), 0);
+	}
+	if (reading->loose)
+		gt_verify_find(v, GT_CHECK_JSON, 0, "%s, which readers take and is no JSON",
+			       reading->loose);
+	if (reading->closed && reading->comma_byte)
+		gt_verify_find(v, GT_CHECK_JSON, 0,
+			       "a comma behind the last event (gputrace repair takes it out)");
+}
+
 void gt_verify_file_form(struct gt_verify *v)
 {
 	const char *slash = strrchr(v->path, '/'), *name = slash ? slash + 1 : v->path;
@@ -90,6 +107,7 @@ void gt_verify_file_form(struct gt_verify *v)
 		gt_verify_find(v, GT_CHECK_PHASE, 0,
 			       "%" PRIu64 " elements of traceEvents are no events",
 			       reading->strange);
+	check_strict(v, reading);
 	if (reading->compressed && strcmp(v->path, "-") && count_members(v->path) != 1)
 		gt_verify_find(v, GT_CHECK_GZIP, 0,
 			       "more than one gzip member: speedscope refuses it");
