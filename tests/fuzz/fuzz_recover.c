@@ -26,21 +26,30 @@ static void make_template(void)
 	gt_spooled_round(&gt_session);
 	whole.words = template_read(&whole.size);
 	whole.changed = aligned_alloc(4096, whole.size);
+	if (!whole.changed)
+		abort();
+	memcpy(whole.changed, whole.words, whole.size);
 	gt_spool_remove();
 	for (uint32_t i = 0; i < whole.size / 8 && whole.count < WORDS_MAX; i++)
 		if (whole.words[i])
 			whole.used[whole.count++] = i;
 }
 
-static void change(uint64_t *words, const uint8_t *data)
+/* The word that a change of the input is about. */
+static size_t word_of(const uint8_t *data)
 {
-	uint64_t *word, value;
 	uint32_t which;
 
 	memcpy(&which, data, sizeof(which));
-	memcpy(&value, data + sizeof(which), sizeof(value));
-	word = &words[whole.used[(which & INT32_MAX) % whole.count]];
-	*word = which >> 31 ? *word + value : value;
+	return whole.used[(which & INT32_MAX) % whole.count];
+}
+
+static void change(const uint8_t *data)
+{
+	uint64_t *word = &whole.changed[word_of(data)], value;
+
+	memcpy(&value, data + sizeof(uint32_t), sizeof(value));
+	*word = data[3] & 0x80 ? *word + value : value;
 }
 
 static void recover_input(const uint8_t *data, size_t size)
@@ -65,9 +74,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		recover_input(data, size);
 		return 0;
 	}
-	memcpy(whole.changed, whole.words, whole.size);
-	for (; size >= 12; data += 12, size -= 12)
-		change(whole.changed, data);
+	for (size_t at = 0; at + 12 <= size; at += 12)
+		change(data + at);
 	gt_recover_bytes(whole.changed, whole.size, NULL);
+	for (size_t at = 0; at + 12 <= size; at += 12)
+		whole.changed[word_of(data + at)] = whole.words[word_of(data + at)];
 	return 0;
 }
