@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "core/free_guard.h"
 #include "core/memory.h"
 #include "core/spool_view.h"
 
@@ -29,7 +30,7 @@ enum slot_state {
 
 struct slot {
 	_Atomic int state;
-	uint8_t *data;
+	uint8_t *data; /* behind its guard */
 	size_t valid;
 	uint64_t order;         /* of completion */
 	_Atomic uint64_t asked; /* the request that it answered */
@@ -48,6 +49,12 @@ static struct {
 	_Atomic uint64_t requested, completed, foreign, discarded, discarded_bytes;
 } pool;
 
+/* CUPTI may hand a buffer to a tool that frees whatever it is given: see core/free_guard.h. */
+static uint8_t *guarded(void *memory)
+{
+	return memory ? gt_free_guard(memory) : NULL;
+}
+
 static void count(_Atomic uint64_t *counter, uint64_t n)
 {
 	atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
@@ -62,7 +69,7 @@ int gt_cupti_buffers_start(size_t buffer_bytes, size_t max_bytes, bool null_is_s
 	pool.bytes = buffer_bytes;
 	pool.slot_count = (uint32_t)(slots < 2 ? 2 : slots > MAX_SLOTS ? MAX_SLOTS : slots);
 	pool.null_is_safe = null_is_safe;
-	pool.discard = gt_memory_map(DISCARD_BYTES);
+	pool.discard = guarded(gt_memory_map(DISCARD_BYTES + GT_FREE_GUARD_BYTES));
 	pool.slots = gt_spool_map(MAX_SLOTS * sizeof(*pool.slots));
 	if (!pool.discard || !pool.slots) {
 		pool.slot_count = 0;
@@ -98,7 +105,7 @@ static struct slot *map_slot(int state)
 
 	if (!slot)
 		return NULL;
-	slot->data = gt_spool_map(pool.bytes);
+	slot->data = guarded(gt_spool_map(pool.bytes + GT_FREE_GUARD_BYTES));
 	atomic_store(&slot->state, slot->data ? state : SLOT_UNMAPPED);
 	return slot->data ? slot : NULL;
 }
@@ -206,7 +213,7 @@ static uint32_t count_in(int state)
 static void recycle_slot(struct slot *slot, size_t dirty)
 {
 	if (count_in(SLOT_SPARE) >= SPARE_KEEP && !gt_spool_holds(slot->data)) {
-		gt_memory_unmap(slot->data, pool.bytes);
+		gt_memory_unmap(slot->data - GT_FREE_GUARD_BYTES, pool.bytes + GT_FREE_GUARD_BYTES);
 		slot->data = NULL;
 		atomic_store_explicit(&slot->state, SLOT_UNMAPPED, memory_order_release);
 		return;
