@@ -13,9 +13,10 @@
 #define NAME_BYTES 64u
 
 static struct {
-	_Atomic uint64_t changes, finalized, disabled;
-	_Atomic uint64_t kinds; /* a bit each that it has enabled since it registered */
-	_Atomic bool had_kinds, registered, subscribed, clock;
+	_Atomic uint64_t changes, disabled, detached;
+	_Atomic uint64_t kinds;     /* a bit each that it has enabled since it registered */
+	_Atomic(void *) subscriber; /* NULL: it is not subscribed */
+	_Atomic bool had_kinds, registered, clock;
 	_Atomic(const char *) library;
 	_Atomic uint32_t next_name;
 	char names[NAMES][NAME_BYTES]; /* a name that was given out is not written again soon */
@@ -39,15 +40,15 @@ void gt_cupti_foreign_subscribing(const char *library)
 	remember(library);
 }
 
-void gt_cupti_foreign_subscribed(void)
+void gt_cupti_foreign_subscribed(void *subscriber)
 {
-	atomic_store(&foreign.subscribed, true);
+	atomic_store(&foreign.subscriber, subscriber);
 	changed();
 }
 
 void gt_cupti_foreign_unsubscribed(void)
 {
-	atomic_store(&foreign.subscribed, false);
+	atomic_store(&foreign.subscriber, NULL);
 	changed();
 }
 
@@ -82,19 +83,30 @@ void gt_cupti_foreign_kind(uint32_t kind, bool enabled)
 	changed();
 }
 
-void gt_cupti_foreign_finalizing(const char *library)
-{
-	remember(library);
-	gt_cupti_flush(false);
-}
-
 void gt_cupti_foreign_finalized(void)
 {
 	atomic_store(&foreign.registered, false);
-	atomic_store(&foreign.subscribed, false);
+	atomic_store(&foreign.subscriber, NULL);
 	atomic_store(&foreign.kinds, 0);
-	atomic_fetch_add(&foreign.finalized, 1);
+	atomic_store(&foreign.clock, false);
 	changed();
+}
+
+bool gt_cupti_foreign_finalizing(const char *library)
+{
+	struct gt_cupti_other other = {
+		.subscriber = atomic_load(&foreign.subscriber),
+		.kinds = atomic_load(&foreign.kinds),
+		.registered = atomic_load(&foreign.registered),
+		.clock = atomic_load(&foreign.clock),
+	};
+
+	remember(library);
+	if (!gt_cupti_detach(&other))
+		return false;
+	atomic_fetch_add(&foreign.detached, 1);
+	gt_cupti_foreign_finalized();
+	return true;
 }
 
 void gt_cupti_foreign_clock(const char *library)
@@ -108,9 +120,9 @@ struct gt_cupti_foreign gt_cupti_foreign_look(void)
 {
 	return (struct gt_cupti_foreign){
 		.changes = atomic_load(&foreign.changes),
-		.finalized = atomic_load(&foreign.finalized),
 		.disabled = atomic_load(&foreign.disabled),
-		.subscribed = atomic_load(&foreign.subscribed),
+		.detached = atomic_load(&foreign.detached),
+		.subscribed = atomic_load(&foreign.subscriber) != NULL,
 		.collects = atomic_load(&foreign.registered),
 		.has_kinds = atomic_load(&foreign.kinds) != 0,
 		.clock = atomic_load(&foreign.clock),

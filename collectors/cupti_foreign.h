@@ -14,7 +14,7 @@
 
 /* @library: file name of who calls, remembered for messages. */
 void gt_cupti_foreign_subscribing(const char *library);
-void gt_cupti_foreign_subscribed(void);
+void gt_cupti_foreign_subscribed(void *subscriber); /* the handle that it was given */
 void gt_cupti_foreign_unsubscribed(void);
 
 /* It is about to register its own buffer callbacks: what CUPTI holds of ours is fetched before. */
@@ -23,17 +23,21 @@ void gt_cupti_foreign_registering(const char *library);
 /* An activity kind was enabled or disabled. */
 void gt_cupti_foreign_kind(uint32_t kind, bool enabled);
 
-/* It is about to call cuptiFinalize; it has done so. */
-void gt_cupti_foreign_finalizing(const char *library);
+/*
+ * It calls cuptiFinalize, which would end what we have in CUPTI too, on its thread while ours may be inside
+ * CUPTI (REQ-21). True: it alone was detached, CUPTI must not be. False: nothing of ours is in CUPTI, so the
+ * call is passed on; _finalized tells that it has succeeded.
+ */
+bool gt_cupti_foreign_finalizing(const char *library);
 void gt_cupti_foreign_finalized(void);
 
 /* Its clock stamps the records from now on. */
 void gt_cupti_foreign_clock(const char *library);
 
 struct gt_cupti_foreign {
-	uint64_t changes; /* everything above, counted */
-	uint64_t finalized;
+	uint64_t changes;  /* everything above, counted */
 	uint64_t disabled; /* kinds disabled */
+	uint64_t detached; /* times that one was, and CUPTI was not */
 	bool subscribed;
 	bool collects; /* its callbacks are registered, and its kinds are on or were not yet */
 	bool has_kinds;

@@ -52,6 +52,18 @@ int gt_cupti_take_buffers(struct gt_cupti_status *status);
  * thread, inside its call. */
 void gt_cupti_hand_over(void);
 
+/* What another tool was seen to have in CUPTI. */
+struct gt_cupti_other {
+	CUpti_SubscriberHandle subscriber; /* NULL: none */
+	uint64_t kinds;                    /* a bit each, of the first 64 */
+	bool registered;                   /* the buffer callbacks are its own */
+	bool clock;                        /* so is the clock */
+};
+
+/* In place of cuptiFinalize: CUPTI will not call that tool any more, nor write to a buffer of its. On its
+ * thread, inside its call. False: we have never had anything in CUPTI, or no longer; nothing was done. */
+bool gt_cupti_detach(const struct gt_cupti_other *other);
+
 /* Buffers and kinds are ours, the subscription is not: from now on CUPTI's records say which of its
  * correlation ids belongs to which call of the hooks. Once more with false: no longer. */
 void gt_cupti_share(bool shared);

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 
 #include "collectors/call.h"
 #include "collectors/cuda_api.h"
@@ -14,6 +15,7 @@
 #include "collectors/cupti_foreign.h"
 #include "collectors/cupti_internal.h"
 #include "collectors/cupti_quirks.h"
+#include "core/forkguard.h"
 #include "core/text.h"
 
 /* Why subscribing or enabling failed, in words that name the remedy (REQ-11). */
@@ -165,6 +167,63 @@ void gt_cupti_hand_over(void)
 	gt_cupti_share(false);
 	gt_cupti_flush(false);
 	atomic_store(&gt_cupti.away, true);
+}
+
+static bool is_ours(CUpti_ActivityKind kind)
+{
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (kinds[i].kind == kind)
+			return true;
+	}
+	return false;
+}
+
+/* Those of the other tool; one that we want too stays on while the records come to us. */
+static void disable_kinds(uint64_t others, bool ours_too)
+{
+	bool hangs = gt_cupti_has_quirk(gt_cupti.api.version, GT_QUIRK_DISABLE_HANGS);
+
+	for (uint32_t i = 0; i < 64; i++) {
+		CUpti_ActivityKind kind = (CUpti_ActivityKind)i;
+
+		if (others >> i & 1 && (ours_too || !is_ours(kind)) &&
+		    (!hangs || kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL))
+			gt_cupti.api.cuptiActivityDisable(kind);
+	}
+}
+
+/* What CUPTI stamps by itself. */
+static uint64_t CUPTIAPI own_clock(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Its buffers come to our callbacks, where they are read and left alone: after a real cuptiFinalize it would not
+ * see them again, and may call that one under a lock which its own callback takes. */
+static void take_its_buffers(void)
+{
+	gt_cupti.api.cuptiActivityRegisterCallbacks(on_request, on_complete);
+	if (gt_cupti_buffers_count().requested) /* else CUPTI has none, and a flush may hang */
+		gt_cupti.api.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+}
+
+bool gt_cupti_detach(const struct gt_cupti_other *other)
+{
+	const struct gt_cupti_api *api = &gt_cupti.api;
+
+	if (!gt_forkguard_holds() || !atomic_load(&gt_cupti.active) || atomic_load(&gt_cupti.dead))
+		return false;
+	if (other->subscriber && !atomic_load(&gt_cupti.subscribed))
+		api->cuptiUnsubscribe(other->subscriber);
+	disable_kinds(other->kinds, other->registered);
+	if (other->registered)
+		take_its_buffers();
+	if (other->clock && api->cuptiActivityRegisterTimestampCallback)
+		api->cuptiActivityRegisterTimestampCallback(own_clock);
+	return true;
 }
 
 /* A kind of external ids that is left to the tools' own use; PyTorch's profiler takes the first two. */

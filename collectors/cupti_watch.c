@@ -59,7 +59,6 @@ bool gt_cupti_watch_start(struct gt_cupti_watch *watch, const struct gt_config *
 		.pause = FIRST_PAUSE,
 		.next_try = now + FIRST_PAUSE,
 		.changes = others.changes,
-		.finalized = others.finalized,
 		.disabled = others.disabled,
 	};
 	return started == 0 || started == -EBUSY;
@@ -106,23 +105,19 @@ static bool buffers_are_ours(void)
 }
 
 /* No callback since the last look: the program is idle, or they no longer come. */
-static bool is_detached(struct gt_cupti_watch *watch, const struct gt_cupti_signs *signs,
-			const struct gt_cupti_foreign *others)
+static bool is_detached(struct gt_cupti_watch *watch, const struct gt_cupti_signs *signs)
 {
 	bool quiet = signs->calls == watch->calls;
-	bool finalized = others->finalized != watch->finalized;
 
 	watch->calls = signs->calls;
-	watch->finalized = others->finalized;
-	return finalized || (quiet && !gt_cupti_is_subscribed());
+	return quiet && !gt_cupti_is_subscribed();
 }
 
-static void look_at_subscription(struct gt_cupti_watch *watch, const struct gt_cupti_signs *signs,
-				 const struct gt_cupti_foreign *others)
+static void look_at_subscription(struct gt_cupti_watch *watch, const struct gt_cupti_signs *signs)
 {
 	if (watch->hold == GT_CUPTI_OURS && !atomic_load(&gt_cupti.subscribed))
 		lose(watch, GT_CUPTI_GIVEN, signs->now);
-	if (gt_cupti_watch_has_calls(watch) && is_detached(watch, signs, others)) {
+	if (gt_cupti_watch_has_calls(watch) && is_detached(watch, signs)) {
 		atomic_store(&gt_cupti.subscribed, false);
 		atomic_store(&gt_cupti.away, true);
 		lose(watch, GT_CUPTI_DETACHED, signs->now);
@@ -225,7 +220,6 @@ static void recover(struct gt_cupti_watch *watch, uint64_t now,
 		return;
 	watch->since = now;
 	watch->unanswered = 0;
-	watch->finalized = others->finalized;
 	watch->disabled = others->disabled;
 }
 
@@ -244,7 +238,7 @@ void gt_cupti_watch_look(struct gt_cupti_watch *watch, const struct gt_cupti_sig
 	gt_cupti_watch_look_for_failure(watch, signs->now);
 	if (watch->hold == GT_CUPTI_FAILED)
 		return;
-	look_at_subscription(watch, signs, &others);
+	look_at_subscription(watch, signs);
 	look_at_records(watch, signs, &others);
 	if (watch->hold != GT_CUPTI_OURS)
 		recover(watch, signs->now, &others);

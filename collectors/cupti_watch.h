@@ -21,7 +21,7 @@ enum gt_cupti_hold {
 	GT_CUPTI_GIVEN,         /* we unsubscribed for another tool */
 	GT_CUPTI_BUFFERS_TAKEN, /* another tool registered its own buffer callbacks */
 	GT_CUPTI_KINDS_OFF,     /* another tool disabled the activity kinds */
-	GT_CUPTI_DETACHED,      /* another tool called cuptiFinalize */
+	GT_CUPTI_DETACHED,      /* another tool, unseen, called cuptiFinalize */
 	GT_CUPTI_FAILED,        /* a fatal error inside CUPTI */
 	GT_CUPTI_HOLD_COUNT_
 };
@@ -46,7 +46,7 @@ struct gt_cupti_watch {
 	bool doubted;            /* CUPTI was taken back for want of records, and gave none since */
 	uint64_t calls, records; /* at the last look, at the last doubt */
 	uint64_t unanswered;     /* looks in a row */
-	uint64_t changes, finalized, disabled; /* of the others, as far as considered */
+	uint64_t changes, disabled; /* of the others, as far as considered */
 };
 
 /* @started: what gt_cupti_start returned. False: there is no CUPTI to watch. */

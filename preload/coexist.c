@@ -157,12 +157,30 @@ static void tell_clock(struct gt_session *s)
 		     "other tool", NULL, 0);
 }
 
+/* Who has asked for cuptiFinalize got it for itself. */
+static void tell_detached(struct gt_session *s)
+{
+	struct gt_coexist *c = &s->coexist;
+	uint64_t detached = gt_cupti_foreign_look().detached;
+	char text[256];
+
+	if (detached == c->detached)
+		return;
+	c->detached = detached;
+	gt_text_format(text, sizeof(text), "cuptiFinalize detached %s alone",
+		       gt_cupti_foreign_library());
+	gt_log_say("%s: CUPTI is in use", text);
+	gt_emit_note(s, "CUPTI kept", gt_intern_cstr(s->strings, text)->text, "other tool", NULL,
+		     0);
+}
+
 void gt_coexist_tell(struct gt_session *s)
 {
 	struct gt_coexist *c = &s->coexist;
 	const struct gt_cupti_watch *watch = &c->watch;
 
 	tell_clock(s);
+	tell_detached(s);
 	if (watch->gaps != c->gaps ||
 	    (watch->hold != c->hold && !gt_cupti_watch_has_records(watch)))
 		begin_gap(s, watch->reason);

@@ -23,6 +23,7 @@ struct gt_coexist {
 	bool watches; /* false: no CUPTI, and none to come */
 	bool in_gap;  /* CUPTI is not ours, as far as the trace has been told */
 	bool clock_told;
+	uint64_t detached; /* tools that have asked for cuptiFinalize, told so far */
 	enum gt_cupti_hold hold;
 	uint64_t gaps;               /* told so far */
 	struct gt_tie *ties;         /* ids of CUPTI's to ids of ours; NULL: there were none */

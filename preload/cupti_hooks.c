@@ -2,12 +2,12 @@
  *
  * The interposed calls of CUPTI: another tool in this process is seen when it takes what we have, and is
  * given what it asks for. Each calls the function that its caller would have reached without us, with
- * the same arguments, and returns what that returned. Application threads, a few times a session.
+ * the same arguments, and returns what that returned; but cuptiFinalize, which ends what everybody has in
+ * CUPTI, ends what its caller has there. Application threads, a few times a session.
  *
  * Our own calls of CUPTI never come here: they go by address (collectors/cupti_load.c). Calls of libcupti
  * to itself may; they are passed on and mean nothing.
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
 
@@ -41,15 +41,10 @@ static const char *file_name(const char *path)
 
 static struct call find(const char *symbol, const void *return_address)
 {
-	struct call call = {.real = gt_forward_by_name(symbol, return_address)};
-	Dl_info from, to;
+	struct gt_forward_named found = gt_forward_by_name(symbol, return_address);
 
-	if (!call.real || !dladdr(return_address, &from))
-		memset(&from, 0, sizeof(from));
-	if (call.real && from.dli_fbase && dladdr(call.real, &to) && to.dli_fbase == from.dli_fbase)
-		return call;
-	call.caller = file_name(from.dli_fname);
-	return call;
+	return (struct call){.real = found.target,
+			     .caller = found.own ? NULL : file_name(found.caller)};
 }
 
 #define FIND(symbol) find(#symbol, RETURN_ADDRESS)
@@ -67,7 +62,7 @@ HOOK(cuptiSubscribe, CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc call
 		gt_coexist_before_subscribe(call.caller);
 	result = real(subscriber, callback, userdata);
 	if (call.caller && result == CUPTI_SUCCESS)
-		gt_cupti_foreign_subscribed();
+		gt_cupti_foreign_subscribed(*subscriber);
 	return result;
 }
 
@@ -86,7 +81,7 @@ HOOK(cuptiSubscribe_v2, CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc c
 		gt_coexist_before_subscribe(call.caller);
 	result = real(subscriber, callback, userdata, params);
 	if (call.caller && result == CUPTI_SUCCESS)
-		gt_cupti_foreign_subscribed();
+		gt_cupti_foreign_subscribed(*subscriber);
 	return result;
 }
 
@@ -109,8 +104,8 @@ HOOK(cuptiFinalize, void)
 
 	if (!real)
 		return CUPTI_ERROR_NOT_INITIALIZED;
-	if (call.caller)
-		gt_cupti_foreign_finalizing(call.caller);
+	if (call.caller && gt_cupti_foreign_finalizing(call.caller))
+		return CUPTI_SUCCESS;
 	result = real();
 	if (call.caller && result == CUPTI_SUCCESS)
 		gt_cupti_foreign_finalized();

@@ -293,12 +293,22 @@ struct question {
 	enum gt_hook hook;
 	uintptr_t address;
 	struct answer answer;
+	struct gt_forward_named named;
 };
+
+static struct gt_forward_named name_caller(uintptr_t address, const char *name)
+{
+	uintptr_t target = gt_scope_find_any(address, name);
+
+	return (struct gt_forward_named){.target = (void *)target,
+					 .caller = gt_scope_path(address),
+					 .own = gt_scope_same(address, target)};
+}
 
 static void answer_question(struct question *question)
 {
 	if (question->name)
-		question->answer.target = gt_scope_find_any(question->address, question->name);
+		question->named = name_caller(question->address, question->name);
 	else
 		question->answer = ask(question->hook, question->address);
 }
@@ -379,12 +389,12 @@ void *gt_forward_launch(enum gt_hook hook, const void *return_address, const voi
 	return answer.loose ? target : (void *)answer.target;
 }
 
-void *gt_forward_by_name(const char *name, const void *return_address)
+struct gt_forward_named gt_forward_by_name(const char *name, const void *return_address)
 {
 	struct question question = {.name = name, .address = (uintptr_t)return_address - 1};
 
 	walk(&question);
-	return (void *)question.answer.target;
+	return question.named;
 }
 
 struct gt_forward_counts gt_forward_counts(void)

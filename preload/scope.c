@@ -179,6 +179,20 @@ bool gt_scope_extent(uintptr_t address, uintptr_t *ret_start, size_t *ret_size)
 	return true;
 }
 
+const char *gt_scope_path(uintptr_t address)
+{
+	size_t index = object_at(address);
+
+	return index == NONE ? NULL : picture.objects[index].path;
+}
+
+bool gt_scope_same(uintptr_t one, uintptr_t other)
+{
+	size_t index = object_at(one);
+
+	return index != NONE && index == object_at(other);
+}
+
 /* Only what stands behind this library can be what it took the place of. */
 static uintptr_t define(size_t index, const char *name, const char *version)
 {

@@ -57,6 +57,12 @@ struct gt_scope_answer gt_scope_find(uintptr_t address, const char *name);
  * behind us that defines it. 0: none. */
 uintptr_t gt_scope_find_any(uintptr_t address, const char *name);
 
+/* The path that the object at @address was loaded by, "" of the program; valid as long as it is mapped. NULL: in none. */
+const char *gt_scope_path(uintptr_t address);
+
+/* Whether both lie in one object. */
+bool gt_scope_same(uintptr_t one, uintptr_t other);
+
 /* @name in any object; *ret_end is the end of that object. 0: none. */
 uintptr_t gt_scope_symbol(const char *name, const char *version, uintptr_t *ret_end);
 

@@ -6,10 +6,15 @@
  *   work-until, rest-until  the same, or nothing, until the next gate opens (tests/gate.h)
  *   init clock start stop teardown finalize disable    see kineto_like.h
  *   open                    the device, which else is opened at the first work
+ *   loading=LIBRARY         "disable", on another thread while the library's constructor waits for it
  *
  * Exit status 3.
  */
+#include <dlfcn.h>
+#include <pthread.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -67,6 +72,33 @@ static void rest_until(void)
 	wait_at_gate(++gates);
 }
 
+static void *disable(void *unused)
+{
+	kineto_disable();
+	return unused;
+}
+
+/* Called by the constructor, with the loader's lock held. */
+static void while_loading(void)
+{
+	struct timespec until;
+	pthread_t thread;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += GATE_PATIENCE_MS / 1000;
+	check(pthread_create(&thread, NULL, disable, NULL), "pthread_create");
+	check(pthread_timedjoin_np(thread, NULL, &until), "a call of CUPTI waits for the loader");
+}
+
+static void load(const char *library)
+{
+	char address[32];
+
+	snprintf(address, sizeof(address), "%p", (void *)(uintptr_t)while_loading);
+	setenv("CONSTRUCTOR_CALLS", address, 1);
+	check(!dlopen(library, RTLD_NOW), "dlopen");
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -81,6 +113,8 @@ static void step(const char *word)
 {
 	if (!strncmp(word, "work=", 5))
 		work((unsigned int)atoi(word + 5));
+	if (!strncmp(word, "loading=", 8))
+		load(word + 8);
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 		if (!strcmp(word, steps[i].name))
 			steps[i].run();

@@ -42,6 +42,15 @@ static uint8_t *buffers[BUFFERS]; /* handed out */
 static unsigned int completed, unknown, refused, kernels, copies, sets;
 static uint64_t clock_first, clock_last;
 static _Atomic bool tear_down;
+static _Atomic bool gone;     /* it has called cuptiFinalize: CUPTI knows nothing of it */
+static __thread bool leaving; /* and is inside that call */
+static _Atomic unsigned int late, late_ticks; /* calls that came all the same */
+
+static void see_late(void)
+{
+	if (leaving || atomic_load(&gone))
+		atomic_fetch_add(&late, 1);
+}
 
 static void check_status(CUptiResult result)
 {
@@ -50,6 +59,7 @@ static void check_status(CUptiResult result)
 
 static void on_request(uint8_t **buffer, size_t *size, size_t *max_records)
 {
+	see_late();
 	pthread_mutex_lock(&mutex);
 	*buffer = aligned_alloc(8, BUFFER_BYTES);
 	*size = BUFFER_BYTES;
@@ -84,7 +94,7 @@ static void read_buffer(uint8_t *buffer, size_t valid)
 	}
 }
 
-/* A buffer that it did not hand out is left alone. */
+/* A buffer that it did not hand out is left alone; KINETO_FREES: freed as if it had, as NVIDIA's samples do. */
 static void on_complete(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size,
 			size_t valid)
 {
@@ -93,6 +103,7 @@ static void on_complete(CUcontext context, uint32_t stream, uint8_t *buffer, siz
 	(void)context;
 	(void)stream;
 	(void)size;
+	see_late();
 	pthread_mutex_lock(&mutex);
 	for (int i = 0; i < BUFFERS && !known; i++) {
 		known = buffers[i] == buffer;
@@ -101,11 +112,34 @@ static void on_complete(CUcontext context, uint32_t stream, uint8_t *buffer, siz
 	}
 	completed += known;
 	unknown += !known;
-	if (known) {
+	if (known)
 		read_buffer(buffer, valid);
+	if (known || getenv("KINETO_FREES"))
 		free(buffer);
+	pthread_mutex_unlock(&mutex);
+}
+
+/* Buffers that CUPTI still had are not given back, and not written to any more. */
+static void forget_buffers(void)
+{
+	pthread_mutex_lock(&mutex);
+	for (int i = 0; i < BUFFERS; i++) {
+		if (buffers[i])
+			memset(buffers[i], 0xdb, BUFFER_BYTES);
+		free(buffers[i]);
+		buffers[i] = NULL;
 	}
 	pthread_mutex_unlock(&mutex);
+}
+
+static void finalize(void)
+{
+	leaving = true;
+	check_status(CALL(cuptiFinalize)());
+	leaving = false;
+	atomic_store(&gone, true);
+	forget_buffers();
+	subscribed = CUPTI_ERROR_UNKNOWN;
 }
 
 /* The end of CUPTI comes inside the exit of a CUDA call, as NVIDIA advises. */
@@ -116,17 +150,18 @@ static void on_callback(void *user, CUpti_CallbackDomain domain, CUpti_CallbackI
 
 	(void)user;
 	(void)cbid;
+	see_late();
 	if (domain != CUPTI_CB_DOMAIN_RUNTIME_API && domain != CUPTI_CB_DOMAIN_DRIVER_API)
 		return;
 	if (call->callbackSite != CUPTI_API_EXIT || !atomic_exchange(&tear_down, false))
 		return;
 	check_status(CALL(cuptiUnsubscribe)(subscriber));
-	check_status(CALL(cuptiFinalize)());
-	subscribed = CUPTI_ERROR_UNKNOWN;
+	finalize();
 }
 
 void kineto_init(void)
 {
+	atomic_store(&gone, false);
 	subscribed = CALL(cuptiSubscribe)(&subscriber, on_callback, NULL);
 	if (subscribed == CUPTI_SUCCESS)
 		check_status(CALL(cuptiEnableCallback)(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE,
@@ -135,6 +170,8 @@ void kineto_init(void)
 
 static uint64_t ticks(void)
 {
+	if (atomic_load(&gone))
+		atomic_fetch_add(&late_ticks, 1);
 	return __builtin_ia32_rdtsc();
 }
 
@@ -156,6 +193,7 @@ void kineto_start(void)
 		kineto_init(); /* lazy re-initialisation after a teardown */
 	if (!has_gpu())
 		return;
+	atomic_store(&gone, false);
 	check_status(CALL(cuptiActivityRegisterCallbacks)(on_request, on_complete));
 	for (size_t i = 0; i < KINDS; i++)
 		check_status(CALL(cuptiActivityEnable)(kinds[i]));
@@ -192,7 +230,7 @@ void kineto_teardown(void)
 
 void kineto_finalize(void)
 {
-	check_status(CALL(cuptiFinalize)());
+	finalize();
 }
 
 void kineto_report(void)
@@ -208,5 +246,6 @@ void kineto_report(void)
 	fprintf(file, "subscribe %d\nrefused %u\n", (int)subscribed, refused);
 	fprintf(file, "buffers %u\nunknown %u\nout %u\n", completed, unknown, out);
 	fprintf(file, "kernels %u\ncopies %u\nsets %u\n", kernels, copies, sets);
+	fprintf(file, "late %u\nlate_ticks %u\n", atomic_load(&late), atomic_load(&late_ticks));
 	fclose(file);
 }

@@ -19,7 +19,8 @@ void kineto_stop(void);
 /* TEARDOWN_CUPTI=1: all API callbacks on, and cuptiFinalize in the exit of the next CUDA call. */
 void kineto_teardown(void);
 
-/* As a tool that has a right to nothing: cuptiFinalize at once; kinds off at once. */
+/* As a tool that has a right to nothing: cuptiFinalize at once, then its buffers are memory that it uses for
+ * something else; kinds off at once. */
 void kineto_finalize(void);
 void kineto_disable(void);
 

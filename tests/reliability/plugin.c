@@ -4,6 +4,18 @@
  */
 #include "tests/reliability/plugin.h"
 
+#include <stdint.h>
+#include <stdlib.h>
+
+/* The program's function while the module is being loaded, if it says one. */
+static void __attribute__((constructor)) construct(void)
+{
+	const char *address = getenv("CONSTRUCTOR_CALLS");
+
+	if (address)
+		((void (*)(void))(uintptr_t)strtoull(address, NULL, 16))();
+}
+
 static void __attribute__((noinline)) inner(void (*launch)(void *), void *data)
 {
 	launch(data);

@@ -8,10 +8,12 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 
 #include "collectors/cupti_buffers.h"
 #include "collectors/cupti_foreign.h"
 #include "collectors/cupti_internal.h"
+#include "core/forkguard.h"
 
 #define SECOND 1000000000ull
 
@@ -19,7 +21,8 @@ static struct {
 	CUptiResult subscribe;
 	uint32_t callback_enabled;
 	bool buffers_are_ours; /* a dumped record comes to our callbacks */
-	int subscribed, registered, enabled;
+	int subscribed, registered, enabled, unsubscribed, clocks, flushes;
+	uint64_t disabled; /* a bit each */
 } fake;
 
 static struct gt_config config;
@@ -40,6 +43,28 @@ static CUptiResult subscribe(CUpti_SubscriberHandle *handle, CUpti_CallbackFunc 
 static CUptiResult unsubscribe(CUpti_SubscriberHandle handle)
 {
 	(void)handle;
+	fake.unsubscribed++;
+	return CUPTI_SUCCESS;
+}
+
+static CUptiResult disable_kind(CUpti_ActivityKind kind)
+{
+	fake.disabled |= (uint64_t)1 << kind;
+	return CUPTI_SUCCESS;
+}
+
+static CUptiResult flush(uint32_t flag)
+{
+	fake.flushes += fake.registered && flag == CUPTI_ACTIVITY_FLAG_FLUSH_FORCED;
+	return CUPTI_SUCCESS;
+}
+
+static CUptiResult register_clock(CUpti_TimestampCallbackFunc timestamp)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	fake.clocks += timestamp() / SECOND - (uint64_t)ts.tv_sec < 100;
 	return CUPTI_SUCCESS;
 }
 
@@ -96,6 +121,7 @@ static void start(int started, const char *coexist)
 {
 	memset(&gt_cupti, 0, sizeof(gt_cupti));
 	memset(&fake, 0, sizeof(fake));
+	cr_assert_eq(gt_forkguard_arm(), 0);
 	fake.callback_enabled = 1;
 	gt_cupti.api.version = 130001;
 	gt_cupti.api.cuptiSubscribe = subscribe;
@@ -104,6 +130,9 @@ static void start(int started, const char *coexist)
 	gt_cupti.api.cuptiEnableCallback = enable_callback;
 	gt_cupti.api.cuptiActivityRegisterCallbacks = register_callbacks;
 	gt_cupti.api.cuptiActivityEnable = enable_kind;
+	gt_cupti.api.cuptiActivityDisable = disable_kind;
+	gt_cupti.api.cuptiActivityFlushAll = flush;
+	gt_cupti.api.cuptiActivityRegisterTimestampCallback = register_clock;
 	gt_cupti.api.cuptiActivityEnableAndDump = dump_kind;
 	gt_config_init(&config);
 	cr_assert_eq(gt_config_set(&config, GT_CONFIG_COEXIST, coexist), 0);
@@ -234,4 +263,67 @@ Test(cupti_watch, a_fatal_error_is_the_end)
 	for (int i = 0; i < 100; i++)
 		cr_assert_eq(look(500, (uint64_t)i, 0, true), GT_CUPTI_FAILED);
 	cr_assert_eq(fake.subscribed + fake.registered, 0);
+}
+
+/* As if CUPTI had asked us for a buffer once. */
+static void have_asked(void)
+{
+	uint8_t *buffer;
+	size_t size, records;
+
+	gt_cupti_buffers_request(&buffer, &size, &records);
+}
+
+static uint64_t bit(CUpti_ActivityKind kind)
+{
+	return (uint64_t)1 << kind;
+}
+
+Test(cupti_watch, who_calls_finalize_is_detached_alone)
+{
+	start(0, "own");
+	gt_cupti.active = true;
+	have_asked();
+	gt_cupti_foreign_kind(CUPTI_ACTIVITY_KIND_MEMCPY, true);
+	gt_cupti_foreign_kind(CUPTI_ACTIVITY_KIND_DRIVER, true);
+	gt_cupti_foreign_clock("libother.so");
+	cr_assert(gt_cupti_foreign_finalizing("libother.so"));
+	cr_assert_eq(fake.disabled, bit(CUPTI_ACTIVITY_KIND_DRIVER), "we want the other, too");
+	cr_assert_eq(fake.clocks, 1);
+	cr_assert_eq(fake.registered + fake.flushes + fake.unsubscribed, 0, "those are ours");
+	cr_assert_eq(look(500, 1, 0, false), GT_CUPTI_OURS);
+	cr_assert_eq(watch.gaps, 0);
+	cr_assert_eq(gt_cupti_foreign_look().detached, 1);
+	cr_assert(gt_cupti_foreign_finalizing("libother.so"));
+	cr_assert_eq(fake.clocks, 1, "it has none any more");
+}
+
+Test(cupti_watch, all_that_it_had_is_taken_from_who_calls_finalize)
+{
+	int its_own;
+
+	start(-EBUSY, "own");
+	gt_cupti.active = true;
+	have_asked();
+	gt_cupti_foreign_subscribed(&its_own);
+	gt_cupti_foreign_registering("libother.so");
+	fake.disabled = 0;
+	gt_cupti_foreign_kind(CUPTI_ACTIVITY_KIND_MEMCPY, true);
+	cr_assert_eq(look(500, 1, 0, false), GT_CUPTI_REFUSED);
+	cr_assert(gt_cupti_foreign_finalizing("libother.so"));
+	cr_assert_eq(fake.unsubscribed, 1);
+	cr_assert_eq(fake.disabled, bit(CUPTI_ACTIVITY_KIND_MEMCPY));
+	cr_assert_eq(fake.registered, 1);
+	cr_assert_eq(fake.flushes, 1, "with our callbacks registered");
+	cr_assert_eq(look(1, 2, 0, false), GT_CUPTI_OURS, "at once");
+}
+
+Test(cupti_watch, finalize_is_passed_on_while_we_have_nothing)
+{
+	start(-EBUSY, "own");
+	cr_assert_not(gt_cupti_foreign_finalizing("libother.so"), "never had");
+	gt_cupti.active = true;
+	gt_cupti.dead = true;
+	cr_assert_not(gt_cupti_foreign_finalizing("libother.so"), "after a fatal error");
+	cr_assert_eq(gt_cupti_foreign_look().detached, 0);
 }
