@@ -5,9 +5,9 @@
  */
 #include "analysis/rejoin.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,19 +15,24 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analysis/parts.h"
 #include "analysis/reader.h"
 #include "analysis/rejoin_books.h"
 #include "analysis/vec.h"
+#include "core/facts.h"
 #include "core/intern.h"
 
 #define GPU_PIDS  64
 /* Rows without a meaning of their own (docs/FORMAT.md); the writer begins at the first of them. */
 #define SPARE_ROW 2147400000u
 
+/* The clock of the trace and that of the file system may differ by this much. */
+#define MARGIN_NS 10000000000
+
 struct item {
 	char *text;
 	uint64_t key, row;
-	int64_t pid, tid, ts, end;
+	int64_t pid, tid, ts, end, id;
 	uint32_t tid_at, tid_len; /* in text */
 	char ph;
 	bool on_gpu;
@@ -48,6 +53,8 @@ struct rejoin {
 	struct map have;  /* events of the trace */
 	struct map taken; /* row -> end of the last slice on it */
 	int64_t first;    /* ts of the earliest recovered event */
+	int64_t base;     /* of the times, ns since the epoch; 0: not known */
+	int64_t border; /* calls up to this id stand in earlier files of the process, with their arrows */
 	uint32_t spare_rows;
 	bool slice_put; /* the last slice was new: so is its arrow's end */
 	struct {
@@ -164,6 +171,7 @@ static int see_recovered(const struct gt_record *record, const struct gt_header 
 		return 0;
 	item.ts = record->has_ts ? record->ts : 0;
 	item.end = end_of(record);
+	item.id = record->has_id ? record->id : INT64_MAX;
 	item.key = key_of(record);
 	item.row = row_of(record->pid, record->tid);
 	if (record->has_tid && record->tid_text.text) {
@@ -179,17 +187,12 @@ static int see_recovered(const struct gt_record *record, const struct gt_header 
 	return 0;
 }
 
-static int see_trace(const struct gt_record *record, const struct gt_header *header, void *data)
+/* How far the row of a slice is taken. */
+static int note_row(struct rejoin *r, const struct gt_record *record)
 {
-	struct rejoin *r = data;
-	struct map_entry *row;
 	int64_t end = end_of(record);
+	struct map_entry *row;
 
-	(void)header;
-	if (record->ph != 'M' && record->ts < r->first)
-		return 0;
-	if (!map_get(&r->have, key_of(record)))
-		return -ENOMEM;
 	if (!is_gpu_slice(record))
 		return 0;
 	row = map_get(&r->taken, row_of(record->pid, record->tid));
@@ -200,15 +203,22 @@ static int see_trace(const struct gt_record *record, const struct gt_header *hea
 	return 0;
 }
 
-/* Rows are named in each file anew. */
-static int see_previous(const struct gt_record *record, const struct gt_header *header, void *data)
+static int see_trace(const struct gt_record *record, const struct gt_header *header, void *data)
 {
 	struct rejoin *r = data;
 
 	(void)header;
-	if (record->ph == 'M' || record->ts < r->first)
+	if (record->ph != 'M' && record->ts < r->first)
 		return 0;
-	return map_get(&r->have, key_of(record)) ? 0 : -ENOMEM;
+	if (!map_get(&r->have, key_of(record)))
+		return -ENOMEM;
+	return note_row(r, record);
+}
+
+/* Rows are named in each file anew. */
+static int see_previous(const struct gt_record *record, const struct gt_header *header, void *data)
+{
+	return record->ph == 'M' ? 0 : see_trace(record, header, data);
 }
 
 /* Puts another row into the text of an event. */
@@ -250,6 +260,12 @@ static void count_item(struct gt_rejoin *result, const struct item *item)
 		result->calls++;
 }
 
+/* The call where the arrow begins stands in another file. */
+static bool is_cut_off(const struct rejoin *r, const struct item *item)
+{
+	return (item->ph == 's' || item->ph == 'f') && item->id <= r->border;
+}
+
 /* One event, unless the trace has it. A slice whose row is taken at its time goes beside it. */
 static int put_item(struct rejoin *r, FILE *out, const struct item *item)
 {
@@ -258,7 +274,7 @@ static int put_item(struct rejoin *r, FILE *out, const struct item *item)
 
 	if (item->on_gpu)
 		r->slice_put = !known;
-	if (known)
+	if (known || is_cut_off(r, item))
 		return 0;
 	if (!map_get(&r->have, item->key))
 		return -ENOMEM;
@@ -319,6 +335,7 @@ static int read_recovered(struct rejoin *r, const char *path, struct gt_rejoin_b
 		fail(r, &reading, path, rc);
 	else
 		gt_rejoin_books_begin(books, &reading.header);
+	r->base = reading.header.has_base ? reading.header.base_ns : 0;
 	gt_reading_fini(&reading);
 	return rc;
 }
@@ -333,40 +350,66 @@ static int read_trace(struct rejoin *r, const char *path, uint64_t *ret_end)
 	else if (reading.form != GT_FORM_ARRAY || reading.mixed || !reading.events)
 		rc = -EALREADY; /* all was written before it began to close the file */
 	*ret_end = reading.end_byte;
+	gt_header_int(&reading.header, "segment", gt_segment_names[GT_SEGMENT_BORDER], &r->border);
 	gt_reading_fini(&reading);
 	return rc;
 }
 
-/* Of a trace in several files: what stands in the one before need not stand in the last one again. */
-static int read_previous(struct rejoin *r, const char *trace)
+/* Was the file still written when the first of the recovered events happened? */
+static bool may_have_them(const struct rejoin *r, const char *path)
 {
-	const char *slash = strrchr(trace, '/'), *name = slash ? slash + 1 : trace;
-	const char *host_end = strchr(name, '.');
-	size_t stem = host_end ? (size_t)(host_end - trace) + 1 + strcspn(host_end + 1, ".") : 0;
-	struct gt_reading reading;
-	char *pattern = NULL, *newest = NULL;
 	struct stat st;
-	time_t when = 0;
-	glob_t found;
+	int64_t changed;
+
+	if (stat(path, &st) || !S_ISREG(st.st_mode))
+		return false;
+	changed = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+	return r->first != INT64_MAX && (!r->base || changed >= r->base + r->first - MARGIN_NS);
+}
+
+/* What cannot be read has nothing to tell. */
+static int read_previous(struct rejoin *r, const char *path, struct gt_rejoin_books *books)
+{
+	struct gt_reading reading;
 	int rc = 0;
 
-	if (!stem || asprintf(&pattern, "%.*s.*pt.trace.json", (int)stem, trace) < 0)
-		return 0;
-	if (glob(pattern, 0, NULL, &found) == 0) {
-		for (size_t i = 0; i < found.gl_pathc; i++)
-			if (strcmp(found.gl_pathv[i], trace) && !stat(found.gl_pathv[i], &st) &&
-			    st.st_mtime >= when) {
-				newest = found.gl_pathv[i];
-				when = st.st_mtime;
-			}
-		if (newest) {
-			rc = gt_reader_read(newest, see_previous, r, &reading);
-			gt_reading_fini(&reading);
-		}
-		globfree(&found);
+	if (may_have_them(r, path)) {
+		rc = gt_reader_read(path, see_previous, r, &reading);
+		gt_reading_fini(&reading);
 	}
-	free(pattern);
+	if (rc != -ENOMEM && (int64_t)gt_parts_number(path) >= books->first_untold)
+		rc = gt_rejoin_books_leave(books, path);
 	return rc == -ENOMEM ? rc : 0;
+}
+
+/* Of a trace in several files: what stands in an earlier one does not stand in the last one again. */
+static int read_all_previous(struct rejoin *r, const char *trace, struct gt_rejoin_books *books)
+{
+	const char *slash = strrchr(trace, '/');
+	int length = slash ? (int)(slash - trace) + 1 : 0, rc = 0;
+	char *folder = NULL, *path = NULL;
+	struct dirent *entry;
+	DIR *entries;
+
+	if (gt_parts_number(trace) < 2)
+		return 0;
+	if (asprintf(&folder, "%.*s.", length, trace) < 0)
+		return -ENOMEM;
+	entries = opendir(folder);
+	while (entries && !rc && (entry = readdir(entries))) {
+		if (asprintf(&path, "%.*s%s", length, trace, entry->d_name) < 0) {
+			rc = -ENOMEM;
+			break;
+		}
+		if (gt_parts_are_of_one(path, trace) &&
+		    gt_parts_number(path) < gt_parts_number(trace))
+			rc = read_previous(r, path, books);
+		free(path);
+	}
+	if (entries)
+		closedir(entries);
+	free(folder);
+	return rc;
 }
 
 static int join_files(struct rejoin *r, const char *trace, const char *recovered)
@@ -378,7 +421,7 @@ static int join_files(struct rejoin *r, const char *trace, const char *recovered
 	if (rc >= 0)
 		rc = read_trace(r, trace, &end);
 	if (rc >= 0)
-		rc = read_previous(r, trace);
+		rc = read_all_previous(r, trace, &books);
 	if (rc < 0)
 		return rc;
 	rc = append(r, trace, end);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analysis/reader.h"
+#include "core/facts.h"
 
 void gt_rejoin_books_begin(struct gt_rejoin_books *books, const struct gt_header *recovered)
 {
@@ -18,6 +19,9 @@ void gt_rejoin_books_begin(struct gt_rejoin_books *books, const struct gt_header
 		gt_header_int(recovered, "ledger", gt_ledger_rows[i].json, &count);
 		books->ledger.count[i] = count > 0 ? (uint64_t)count : 0;
 	}
+	books->first_untold = 1;
+	gt_header_int(recovered, "segment", gt_segment_names[GT_SEGMENT_NUMBER],
+		      &books->first_untold);
 }
 
 /* What a slice of this category, or an instant of this name, adds to. */
@@ -64,6 +68,28 @@ static int count_record(const struct gt_record *record, const struct gt_header *
 		if (record->ph == rows[i].ph && matches(&record->cat, rows[i].category) &&
 		    matches(&record->name, rows[i].name))
 			books->ledger.count[rows[i].key]++;
+	return 0;
+}
+
+int gt_rejoin_books_leave(struct gt_rejoin_books *books, const char *path)
+{
+	struct gt_rejoin_books other = {0};
+	struct gt_reading reading;
+	int rc = gt_reader_read(path, count_record, &other, &reading);
+
+	if (rc >= 0 && gt_header_find(&reading.header, "ledger"))
+		gt_rejoin_books_begin(&other, &reading.header);
+	else
+		other.ledger.count[GT_LEDGER_CALLS_SEEN] =
+			other.ledger.count[GT_LEDGER_CALLS_WRITTEN];
+	gt_reading_fini(&reading);
+	if (rc < 0)
+		return rc;
+	for (int i = 0; i < GT_LEDGER_COUNT_; i++) {
+		uint64_t *count = &books->ledger.count[i], told = other.ledger.count[i];
+
+		*count -= told < *count ? told : *count;
+	}
 	return 0;
 }
 

@@ -6,15 +6,22 @@
 #ifndef GT_ANALYSIS_REJOIN_BOOKS_H
 #define GT_ANALYSIS_REJOIN_BOOKS_H
 
+#include <stdint.h>
+
 #include "analysis/header.h"
 #include "core/ledger.h"
 
 struct gt_rejoin_books {
 	struct gt_ledger ledger;
+	int64_t first_untold; /* number of the first file whose ledger is not taken off yet, from 1 */
 };
 
 /* Takes the ledger out of the recovered part's header. */
 void gt_rejoin_books_begin(struct gt_rejoin_books *books, const struct gt_header *recovered);
+
+/* @path is an earlier file of the same process: what its ledger says, or, when it has none, the calls
+ * that it holds, are not told again. Negative errno: it cannot be read, nothing was taken off. */
+int gt_rejoin_books_leave(struct gt_rejoin_books *books, const char *path);
 
 /* Counts @trace. The ledger as JSON text, free(); NULL: it cannot be read, or no memory. */
 char *gt_rejoin_books_close(struct gt_rejoin_books *books, const char *trace);

@@ -372,6 +372,7 @@ static int repair_read(struct repair *repair)
 	}
 	if (is_whole(reading) && !reading->comma_byte) {
 		result->was_closed = true;
+		result->has_ledger = gt_header_find(&reading->header, "ledger");
 		return 0;
 	}
 	if (reading->compressed)

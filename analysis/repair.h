@@ -13,6 +13,7 @@
 struct gt_repair {
 	bool was_closed; /* nothing was done */
 	bool in_place;
+	bool has_ledger; /* of a file that was closed */
 	uint64_t events; /* kept */
 	uint64_t cut;    /* bytes behind the last whole event that were given up */
 	char why[256];   /* what was wrong with the file */

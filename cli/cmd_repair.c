@@ -9,12 +9,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analysis/mend.h"
 #include "analysis/reader.h"
 #include "analysis/rejoin.h"
 #include "analysis/repair.h"
 #include "cli/cmdline.h"
 #include "cli/progress.h"
 #include "cli/recover.h"
+#include "cli/writer_of.h"
+#include "core/spool.h"
 
 static const struct gt_cmdline_option options[] = {
 	{"quiet", NULL, NULL, "print nothing about files that could be repaired or were closed"},
@@ -38,6 +41,15 @@ static void complain_about(const struct gt_left_spool *spool, const char *why)
 	gt_cmdline_complain(line);
 }
 
+/* ---- whose trace it is ---- */
+
+/* What the beginning of a file tells. */
+struct beginning {
+	bool is_open;     /* not closed by its process, or that cannot be told */
+	int64_t pid;      /* 0: not known */
+	char spool[1024]; /* empty: none */
+};
+
 static int stop_reading(const struct gt_record *record, const struct gt_header *header, void *data)
 {
 	(void)record;
@@ -46,87 +58,219 @@ static int stop_reading(const struct gt_record *record, const struct gt_header *
 	return -ECANCELED;
 }
 
-/* The running form, which alone can go on. */
-static bool is_open_form(const char *path)
+static bool begins_as_object(const char *path)
 {
 	FILE *file = fopen(path, "rb");
 	int first = file ? fgetc(file) : EOF;
 
 	if (file)
 		fclose(file);
-	return first == '[';
+	return first == '{';
 }
 
-/* The spool that the header of the trace @path names. False: none, or it is not there. Of a trace in
- * several files only the last one has the running form. */
-static bool find_spool(const char *path, struct gt_left_spool *ret_spool)
+static void look(const char *path, struct beginning *ret_beginning)
 {
+	struct gt_mend_name name;
 	struct gt_reading reading;
-	char spool[1024];
-	bool found;
 
-	if (!is_open_form(path))
-		return false;
+	*ret_beginning = (struct beginning){0};
+	ret_beginning->is_open = !begins_as_object(path) || gt_mend_is_due(path);
+	if (!ret_beginning->is_open)
+		return;
+	gt_mend_name(path, &name);
 	gt_reader_read(path, stop_reading, NULL, &reading);
-	found = gt_header_text(&reading.header, "metadata", "spool", spool, sizeof(spool)) &&
-		*spool == '/' && gt_spool_look(spool, ret_spool);
+	if (!gt_header_int(&reading.header, "metadata", "pid", &ret_beginning->pid))
+		ret_beginning->pid = name.pid;
+	gt_header_text(&reading.header, "metadata", "spool", ret_beginning->spool,
+		       sizeof(ret_beginning->spool));
 	gt_reading_fini(&reading);
-	return found;
 }
 
-/* Puts what the spool holds into its trace. A failure is said; the trace is then closed without. */
-static bool join_spool(const char *path, const struct gt_left_spool *spool,
-		       struct gt_rejoin *ret_rejoin)
+static const char *base_name(const char *path)
 {
-	char folder[PATH_MAX], recovered[PATH_MAX], why[256] = "";
-	int rc = gt_recover(spool, folder, recovered, why, sizeof(why));
+	const char *slash = strrchr(path, '/');
 
+	return slash ? slash + 1 : path;
+}
+
+/* The process was killed between creating its file and saying so: the names tell pid and time. */
+static bool is_begun(const struct gt_left_spool *spool, const char *path, const struct stat *st)
+{
+	const char *name = base_name(spool->path) + strlen(GT_SPOOL_PREFIX);
+	char both[80];
+
+	snprintf(both, sizeof(both), "_%.*s.", (int)(strlen(name) - strlen(GT_SPOOL_SUFFIX)), name);
+	return st->st_size == 0 && strstr(base_name(path), both);
+}
+
+/* Of several files of a process the spool belongs to the last one. The file may have been moved. */
+static bool belongs(const struct gt_left_spool *spool, const char *path)
+{
+	struct stat mine, told;
+
+	if (stat(path, &mine))
+		return false;
+	if (!*spool->trace)
+		return is_begun(spool, path, &mine);
+	if (!stat(spool->trace, &told))
+		return mine.st_ino == told.st_ino && mine.st_dev == told.st_dev;
+	return !strcmp(base_name(spool->trace), base_name(path));
+}
+
+struct search {
+	const char *path;
+	struct gt_left_spool *spool;
+	bool is_found;
+};
+
+static void see_spool(const struct gt_left_spool *spool, void *context)
+{
+	struct search *search = context;
+
+	if (search->is_found || !belongs(spool, search->path))
+		return;
+	*search->spool = *spool;
+	search->is_found = true;
+}
+
+/* The header may name it; it may be torn. */
+static bool find_spool(const char *path, const struct beginning *beginning,
+		       struct gt_left_spool *ret_spool)
+{
+	struct search search = {.path = path, .spool = ret_spool};
+
+	if (*beginning->spool == '/' && gt_spool_look(beginning->spool, ret_spool) &&
+	    belongs(ret_spool, path))
+		return true;
+	gt_spools_each(see_spool, &search);
+	return search.is_found;
+}
+
+/* ---- one file ---- */
+
+struct work {
+	const char *path;
+	struct gt_left_spool spool;
+	bool has_spool, is_joined;
+	char folder[PATH_MAX], recovered[PATH_MAX]; /* what the spool holds, as a trace */
+	struct gt_mend mend;
+	struct gt_rejoin rejoin;
+	struct gt_repair repair;
+};
+
+static bool is_written(const struct work *w, const struct beginning *beginning)
+{
+	if (w->has_spool && w->spool.running)
+		return true;
+	return beginning->is_open && beginning->pid > 0 && gt_writer_lives(w->path, beginning->pid);
+}
+
+static void complain_of_writer(const char *path, int64_t pid)
+{
+	char line[PATH_MAX + 128];
+
+	snprintf(line, sizeof(line), "%s: process %" PRId64 " still writes it: not touched", path,
+		 pid);
+	gt_cmdline_complain(line);
+}
+
+/* A failure is said; the trace is then closed without. */
+static void get_recovered(struct work *w)
+{
+	char why[256] = "";
+	int rc = gt_recover(&w->spool, w->folder, w->recovered, why, sizeof(why));
+
+	w->is_joined = rc == 0;
 	if (rc)
-		complain_about(spool, why);
-	else if (*recovered && (rc = gt_rejoin(path, recovered, ret_rejoin)) && rc != -EALREADY)
-		gt_cmdline_complain(ret_rejoin->error);
-	gt_recover_forget(folder);
-	return rc == 0 || rc == -EALREADY;
+		complain_about(&w->spool, why);
 }
 
-static void print(const char *path, const struct gt_repair *repair, const struct gt_rejoin *rejoin)
+/* Puts what the spool holds into its trace. */
+static void join(struct work *w)
 {
+	int rc = gt_rejoin(w->path, w->recovered, &w->rejoin);
+
+	w->is_joined = rc == 0 || rc == -EALREADY;
+	if (!w->is_joined)
+		gt_cmdline_complain(w->rejoin.error);
+}
+
+static void print(const struct work *w)
+{
+	const struct gt_repair *repair = &w->repair;
+
+	gt_progress_hide();
 	if (repair->was_closed) {
-		printf("%s: closed already\n", path);
+		printf("%s: closed already\n", w->path);
 		return;
 	}
-	printf("%s: closed (%s); %" PRIu64 " events kept, %" PRIu64 " bytes cut\n", path,
+	if (w->mend.was_torn)
+		printf("%s: %s when its process was killed; made anew\n", w->path,
+		       w->mend.was_empty ? "nothing had been written" : "its header was cut");
+	printf("%s: closed (%s); %" PRIu64 " events kept, %" PRIu64 " bytes cut\n", w->path,
 	       repair->why, repair->events, repair->cut);
-	if (rejoin->events)
+	if (w->rejoin.events)
 		printf("%s: %" PRIu64 " calls and %" PRIu64
 		       " GPU operations recovered that the process had not written\n",
-		       path, rejoin->calls, rejoin->operations);
+		       w->path, w->rejoin.calls, w->rejoin.operations);
+}
+
+static int close_file(struct work *w, bool quiet)
+{
+	struct gt_repair_added added = {.calls = w->rejoin.calls,
+					.operations = w->rejoin.operations,
+					.in_flight = w->rejoin.in_flight,
+					.ledger = w->rejoin.ledger};
+	int rc = gt_repair_file(w->path, w->rejoin.ledger ? &added : NULL, &w->repair);
+
+	if (rc < 0)
+		gt_cmdline_complain(w->repair.error);
+	else if (!quiet)
+		print(w);
+	return rc;
+}
+
+/* Killed behind the last byte: the spool has nothing that the file lacks. */
+static bool is_complete(const struct work *w)
+{
+	return w->is_joined || (w->repair.was_closed && w->repair.has_ledger);
+}
+
+static int repair_work(struct work *w, bool is_open, bool quiet)
+{
+	int rc;
+
+	if (w->has_spool && is_open)
+		get_recovered(w);
+	rc = gt_mend_file(w->path, *w->recovered ? w->recovered : NULL, &w->mend);
+	if (rc < 0) {
+		gt_cmdline_complain(w->mend.error);
+		return rc;
+	}
+	if (*w->recovered)
+		join(w);
+	rc = close_file(w, quiet);
+	if (rc >= 0 && w->has_spool && is_complete(w))
+		unlink(w->spool.path);
+	return rc;
 }
 
 static int repair_one(const char *path, bool quiet)
 {
-	struct gt_left_spool spool = {0};
-	struct gt_rejoin rejoin = {0};
-	struct gt_repair_added added;
-	struct gt_repair repair;
-	bool has_spool = find_spool(path, &spool) && !spool.running;
-	bool joined = has_spool && join_spool(path, &spool, &rejoin);
+	static struct work w;
+	struct beginning beginning;
 	int rc;
 
-	added = (struct gt_repair_added){.calls = rejoin.calls,
-					 .operations = rejoin.operations,
-					 .in_flight = rejoin.in_flight,
-					 .ledger = rejoin.ledger};
-	rc = gt_repair_file(path, rejoin.ledger ? &added : NULL, &repair);
-	if (rc < 0)
-		gt_cmdline_complain(repair.error);
-	if (rc >= 0 && !quiet) {
-		gt_progress_hide();
-		print(path, &repair, &rejoin);
+	w = (struct work){.path = path};
+	look(path, &beginning);
+	w.has_spool = find_spool(path, &beginning, &w.spool);
+	if (is_written(&w, &beginning)) {
+		complain_of_writer(path, w.has_spool ? w.spool.pid : beginning.pid);
+		return -EBUSY;
 	}
-	if (rc >= 0 && joined)
-		unlink(spool.path);
-	free(rejoin.ledger);
+	rc = repair_work(&w, beginning.is_open, quiet);
+	gt_recover_forget(w.folder);
+	free(w.rejoin.ledger);
 	return rc;
 }
 
@@ -143,16 +287,21 @@ static bool is_below(const char *path, const char *folder)
 	return !strncmp(path, real, length) && (path[length] == 0 || path[length] == '/');
 }
 
-/* By copy where the folders lie on different file systems. */
+/* By copy where the folders lie on different file systems. What the process had created of its file
+ * is empty. */
 static int move_file(const char *from, const char *to)
 {
 	char buffer[65536];
+	struct stat st;
 	FILE *in, *out;
 	size_t n;
 	int rc;
 
+	if (!lstat(to, &st) && st.st_size)
+		return -EEXIST;
 	if (!rename(from, to))
 		return 0;
+	unlink(to);
 	in = fopen(from, "rb");
 	out = in ? fopen(to, "wbx") : NULL;
 	rc = out ? fchmod(fileno(out), 0600) : -errno;
@@ -235,8 +384,10 @@ static const struct gt_cmdline_spec spec = {
 		"which Perfetto opens as it is and other readers do not. Repair makes it the "
 		"closed object, in place, without what was cut in the middle of an event, and "
 		"adds what the process had not written, out of its spool (--spool), which is "
-		"then removed. Closed files are left alone; a file with wrong JSON in the middle, "
-		"NaN or text that is not UTF-8 is not touched (exit 1).",
+		"then removed. A header that was cut is made anew of what can be read, of the "
+		"spool and of the file's name; header_unknown lists what nobody knows. Closed "
+		"files are left alone. A file that its process still writes, and one with wrong "
+		"JSON in the middle, NaN or text that is not UTF-8, is not touched (exit 1).",
 	.example = "gputrace repair gputrace-out/run",
 	.options = options,
 	.min_inputs = 1,

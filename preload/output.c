@@ -128,10 +128,13 @@ int gt_output_open(struct gt_output *output, const struct gt_config *config, str
 	options.fallback = gt_identity_env("TMPDIR");
 	if (options.suffix && !error)
 		output->sink = gt_sink_open(&options, &error);
+	if (output->sink)
+		gt_spool_set_trace(gt_sink_path(output->sink)); /* before a byte is in it */
 	if (error == 0)
 		error = open_writer(output, config);
 	if (error && output->sink) {
 		gt_sink_discard(output->sink);
+		gt_spool_set_trace("");
 		output->sink = NULL;
 	}
 	if (error) {
@@ -140,8 +143,6 @@ int gt_output_open(struct gt_output *output, const struct gt_config *config, str
 		output->failed = true;
 		return error;
 	}
-	if (output->sink)
-		gt_spool_set_trace(gt_sink_path(output->sink));
 	gt_log_verbose("writing %s", output->sink ? gt_sink_path(output->sink) : "nothing");
 	return 0;
 }

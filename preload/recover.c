@@ -35,6 +35,7 @@ struct recovery {
 	struct gt_arena frames;
 	const struct gt_stack **by_id; /* STACKS_MAX */
 	struct gt_translate_notes *notes;
+	const struct gt_spooled_claims *claims;
 	struct gt_cupti_spooled buffers[BUFFERS_MAX];
 	uint32_t buffer_count;
 	uint64_t counters[GT_THREAD_COUNTERS_];
@@ -158,6 +159,9 @@ static void take_facts(struct recovery *r)
 	END_TEXT(facts->options);
 	facts->spool[0] = 0;
 	memset(facts->segment, 0, sizeof(facts->segment));
+	/* the first file that has not told its books: who joins the files looks at it */
+	if (r->claims->files)
+		facts->segment[GT_SEGMENT_NUMBER] = r->claims->files + 1;
 	facts->has_rank = gt_spool_bool(&r->spooled->facts.has_rank);
 	facts->version = GT_VERSION;
 	facts->mode = r->spooled->has_cupti ? "cupti" : "hooks only";
@@ -173,6 +177,17 @@ static void take_facts(struct recovery *r)
 		r->session->translate.devices[i] = *device;
 	}
 	facts->generation = 1;
+}
+
+/* Of a trace in several files, the event that has a stack's frames may stand in an earlier one: each
+ * has them then. */
+static void choose_stacks(struct recovery *r)
+{
+	struct gt_config *config = &r->session->config;
+
+	if (strstr(gt_spool_view_header(&r->view)->trace, ".part") &&
+	    strcmp(gt_config_text(config, GT_CONFIG_STACKS), "off") != 0)
+		gt_config_set(config, GT_CONFIG_STACKS, "full");
 }
 
 static void take_clock(struct recovery *r)
@@ -194,6 +209,7 @@ static int make_session(struct recovery *r, const char *folder)
 	memcpy(r->options, r->spooled->facts.options, sizeof(r->options));
 	END_TEXT(r->options);
 	take_options(r);
+	choose_stacks(r);
 	if (folder)
 		gt_config_set(&s->config, GT_CONFIG_OUTPUT, folder);
 	else
@@ -279,17 +295,35 @@ static void take_buffers(struct recovery *r)
 	}
 }
 
+static const enum gt_ledger_key counted_here[] = {
+	GT_LEDGER_CALLS_RECEIVED,   GT_LEDGER_LAUNCHES_SEEN,           GT_LEDGER_RECORDS_KERNEL,
+	GT_LEDGER_RECORDS_MEMCPY,   GT_LEDGER_RECORDS_MEMSET,          GT_LEDGER_RECORDS_SYNC,
+	GT_LEDGER_RECORDS_OVERHEAD, GT_LEDGER_KERNELS_UNTIMED,         GT_LEDGER_MEMCPYS_UNTIMED,
+	GT_LEDGER_MEMSETS_UNTIMED,  GT_LEDGER_RECORDS_UNREADABLE_BYTES};
+
+static bool is_counted_here(enum gt_ledger_key key)
+{
+	for (size_t i = 0; i < sizeof(counted_here) / sizeof(counted_here[0]); i++)
+		if (counted_here[i] == key)
+			return true;
+	return false;
+}
+
+/* Closed files tell their part themselves. What came out of the spool is in none of these sums. */
+static void leave_to_closed_files(const struct recovery *r, uint64_t *count)
+{
+	for (int i = 0; i < GT_LEDGER_COUNT_; i++) {
+		uint64_t claimed = r->claims->ledger.count[i];
+
+		if (!is_counted_here((enum gt_ledger_key)i))
+			count[i] -= claimed < count[i] ? claimed : count[i];
+	}
+}
+
 /* What only the process could count stays as it counted it; what came out of the spool was counted
  * here. Whoever joins the two files counts what is in them. */
 static void close_books(struct recovery *r)
 {
-	static const enum gt_ledger_key counted_here[] = {
-		GT_LEDGER_CALLS_RECEIVED,          GT_LEDGER_LAUNCHES_SEEN,
-		GT_LEDGER_RECORDS_KERNEL,          GT_LEDGER_RECORDS_MEMCPY,
-		GT_LEDGER_RECORDS_MEMSET,          GT_LEDGER_RECORDS_SYNC,
-		GT_LEDGER_RECORDS_OVERHEAD,        GT_LEDGER_KERNELS_UNTIMED,
-		GT_LEDGER_MEMCPYS_UNTIMED,         GT_LEDGER_MEMSETS_UNTIMED,
-		GT_LEDGER_RECORDS_UNREADABLE_BYTES};
 	struct gt_session *s = r->session;
 	struct gt_correlate_counts calls = gt_correlate_count(s->emit.calls);
 	struct gt_ledger here = s->ledger;
@@ -301,10 +335,9 @@ static void close_books(struct recovery *r)
 	count[GT_LEDGER_CALLS_LOST_THREAD] = r->spooled->threads_refused;
 	count[GT_LEDGER_CALLS_NESTED] = r->counters[GT_THREAD_CALLS_NESTED];
 	count[GT_LEDGER_CALLS_LOST_RING] = r->counters[GT_THREAD_CALLS_LOST];
-	/* of a trace in several files the last one alone is completed: no sum of all fits it */
-	if (!r->spooled->facts.segment[GT_SEGMENT_NUMBER])
-		count[GT_LEDGER_CALLS_SEEN] =
-			r->counters[GT_THREAD_CALLS_SEEN] + r->spooled->threads_refused;
+	count[GT_LEDGER_CALLS_SEEN] =
+		r->counters[GT_THREAD_CALLS_SEEN] + r->spooled->threads_refused;
+	leave_to_closed_files(r, count);
 	told = count[GT_LEDGER_CALLS_RECEIVED] + count[GT_LEDGER_CALLS_NESTED] +
 	       count[GT_LEDGER_CALLS_LOST_RING] + count[GT_LEDGER_CALLS_LOST_THREAD];
 	count[GT_LEDGER_CALLS_OPEN] =
@@ -350,6 +383,7 @@ int gt_recover_bytes(const void *data, unsigned long size, const char *folder)
 	r.spooled = gt_spool_view_root(&r.view, GT_SPOOL_SESSION, sizeof(*r.spooled));
 	if (!r.spooled)
 		return 0; /* killed while it began: nothing had happened */
+	r.claims = &r.spooled->claims[atomic_load(&r.spooled->claim) & 1];
 	r.by_id = gt_memory_map(STACKS_MAX * sizeof(*r.by_id));
 	r.notes = gt_memory_map(sizeof(*r.notes));
 	gt_arena_init(&r.frames, 0);

@@ -11,6 +11,7 @@
 #include "core/memory.h"
 #include "core/spool.h"
 #include "preload/output.h"
+#include "preload/spooled.h"
 #include "writers/file.h"
 
 #define NAMED_FIRST 256u
@@ -184,6 +185,7 @@ static void close_full(struct gt_output *output, struct gt_writer *full, struct 
 	full->ops->close(full, output->facts, &ledger);
 	for (int i = 0; i < GT_LEDGER_COUNT_; i++)
 		segments->claimed.count[i] += claim.count[i];
+	gt_spooled_claim(output->facts->segment[GT_SEGMENT_NUMBER], &segments->claimed);
 	full->ops->fini(full);
 	gt_writer_free(full);
 	keep_closed(segments, sink, &ledger);

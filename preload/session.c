@@ -239,6 +239,7 @@ static int start(struct gt_session *s)
 	start_stacks(s);
 	s->graph_nodes = gt_graph_nodes_start((uint32_t)share_of(s, GRAPH_NODES));
 	start_cupti(s);
+	gt_spooled_begun(s);
 	error = gt_drain_start(s);
 	if (error)
 		gt_cupti_stop();

@@ -182,6 +182,14 @@ static void copy_facts(struct gt_session *s)
 			       s->facts.unwinder);
 }
 
+void gt_spooled_begun(struct gt_session *s)
+{
+	if (!spooled)
+		return;
+	spooled->facts_generation = 0;
+	copy_facts(s);
+}
+
 void gt_spooled_round(struct gt_session *s)
 {
 	uint64_t settled;
@@ -194,4 +202,16 @@ void gt_spooled_round(struct gt_session *s)
 	settled = gt_clock_from_monotonic(&s->clock, gt_clock_now()) - GT_SPOOLED_SETTLE_NS;
 	gt_output_flush(&s->output, settled);
 	gt_cupti_buffers_release(s->emit.unlinked.count ? settled - UNLINKED_NS : settled);
+}
+
+void gt_spooled_claim(uint64_t files, const struct gt_ledger *claimed)
+{
+	uint32_t other;
+
+	if (!spooled)
+		return;
+	other = !atomic_load(&spooled->claim);
+	spooled->claims[other].files = files;
+	spooled->claims[other].ledger = *claimed;
+	atomic_store(&spooled->claim, other);
 }

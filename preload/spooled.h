@@ -9,6 +9,7 @@
 #ifndef GT_PRELOAD_SPOOLED_H
 #define GT_PRELOAD_SPOOLED_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -23,6 +24,12 @@ struct gt_session;
  * with the flush period it is less than the second that a process without a spool may lose. */
 #define GT_SPOOLED_SETTLE_NS 100000000u
 
+/* What the closed files of a trace in several say in their ledgers, all together. */
+struct gt_spooled_claims {
+	uint64_t files; /* how many of them, from the first on */
+	struct gt_ledger ledger;
+};
+
 /* As it lies in the spool; pointers in it are addresses of the dead process. */
 struct gt_spooled {
 	uint32_t has_cupti;
@@ -33,11 +40,16 @@ struct gt_spooled {
 	struct gt_clock clock;
 	struct gt_facts facts;
 	struct gt_ledger ledger;
+	struct gt_spooled_claims claims[2];
+	_Atomic uint32_t claim; /* which of the two is whole */
 	struct gt_translate_notes notes;
 };
 
 /* Makes the spool, if it is wanted and can be had. Before the stores, which lie in it. */
 void gt_spooled_start(struct gt_session *session);
+
+/* What the session has learned while it started is kept too. Before its first round. */
+void gt_spooled_begun(struct gt_session *session);
 
 /* Where the translator leaves its notes; NULL: there is no spool. */
 struct gt_translate_notes *gt_spooled_notes(void);
@@ -51,6 +63,9 @@ void gt_spooled_round(struct gt_session *session);
 
 /* What found no room in the spool, into the session's ledger. */
 void gt_spooled_count(struct gt_session *session);
+
+/* The first @files files are closed; @claimed is the sum of their ledgers. */
+void gt_spooled_claim(uint64_t files, const struct gt_ledger *claimed);
 
 /* Bytes of the build-id of this library as hexadecimal text. */
 void gt_spooled_build_id(char *ret_text, uint32_t size);

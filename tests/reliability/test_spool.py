@@ -184,6 +184,42 @@ class Spool(unittest.TestCase):
         self.assertTrue(found)
         self.assertEqual(len(left), 1)
 
+    def test_running_process_is_left_alone(self):
+        """With a spool and without: repair says who writes the file, which goes on."""
+        for spools in (self.spools, "off"):
+            with self.subTest(spool=spools):
+                shutil.rmtree(self.folder)
+                process = self.start(FLOOD, options=["GPUTRACE_SPOOL=" + spools])
+                found = wait_for(self.begun)
+                path = harness.traces(self.folder)[0]
+                status, output = harness.tool("repair", self.folder)
+                with open(path, "rb") as file:
+                    still = file.read(1)
+                process.kill()
+                process.wait()
+                self.assertTrue(found)
+                self.assertEqual((status, output.count("\n"), still), (1, 1, b"["), output)
+                self.assertIn("still writes it", output)
+                status, output = harness.tool("repair", self.folder)
+                self.assertEqual(status, 0, output)
+                self.assertEqual(harness.lint(path), "")
+
+    def test_copy_of_another_name(self):
+        """The spool is the file's that the process wrote: a copy is closed without it."""
+        process = self.start(FLOOD)
+        self.assertTrue(wait_for(self.begun))
+        process.kill()
+        process.wait()
+        path = harness.traces(self.folder)[0]
+        with tempfile.TemporaryDirectory() as folder:
+            copy = os.path.join(folder, os.path.basename(path))
+            shutil.copy(path, copy)
+            status, output = harness.tool("repair", copy)
+            self.assertEqual((status, len(self.left())), (0, 1), output)
+        harness.tool("repair", path)
+        self.check_recovered(path)
+        self.assertEqual(self.left(), [])
+
     def test_killed_before_there_was_a_file(self):
         """Then repair of the folder makes one, if anything had happened."""
         process = self.start(FLOOD)

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See the header. A process that was killed and not yet waited for has no files any more.
+ */
+#include "cli/writer_of.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What process @process is called where it lives: the last number of its NSpid. */
+static int64_t own_number(const char *process)
+{
+	char path[300], line[512];
+	int64_t number = -1;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%s/status", process);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file)) {
+		char *last = strncmp(line, "NSpid:", 6) ? NULL : strrchr(line, '\t');
+
+		if (last)
+			number = strtoll(last, NULL, 10);
+	}
+	if (file)
+		fclose(file);
+	return number;
+}
+
+static bool has_open(const char *process, const struct stat *trace)
+{
+	char path[300];
+	struct dirent *entry;
+	struct stat st;
+	bool found = false;
+	DIR *entries;
+
+	snprintf(path, sizeof(path), "/proc/%s/fd", process);
+	entries = opendir(path);
+	while (entries && !found && (entry = readdir(entries)))
+		found = !fstatat(dirfd(entries), entry->d_name, &st, 0) &&
+			st.st_ino == trace->st_ino && st.st_dev == trace->st_dev;
+	if (entries)
+		closedir(entries);
+	return found;
+}
+
+bool gt_writer_lives(const char *path, int64_t pid)
+{
+	struct dirent *entry;
+	struct stat trace;
+	bool found = false;
+	DIR *processes = stat(path, &trace) ? NULL : opendir("/proc");
+
+	while (processes && !found && (entry = readdir(processes)))
+		found = isdigit((unsigned char)*entry->d_name) &&
+			own_number(entry->d_name) == pid && has_open(entry->d_name, &trace);
+	if (processes)
+		closedir(processes);
+	return found;
+}

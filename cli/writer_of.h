@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Whether somebody still writes a trace. Any thread; reads /proc.
+ */
+#ifndef GT_CLI_WRITER_OF_H
+#define GT_CLI_WRITER_OF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* True when the process that calls itself @pid (in its own container) has @path open. A child that was
+ * forked from it has the file open too and never writes it: its number is another. False also when
+ * the process belongs to somebody else. */
+bool gt_writer_lives(const char *path, int64_t pid);
+
+#endif

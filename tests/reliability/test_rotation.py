@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""SIGKILL while a trace goes on in its next file (--max-size): inside the last write of the full one, inside
+the first of the next one, between any two. `repair` of the folder makes each file a strict object, and
+together they hold every call that had returned and all work that CUPTI had told of, each once.
+
+RELIABILITY_KILLS says how often (12), RELIABILITY_SEED repeats the moments of a run."""
+
+import collections
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import harness
+from test_kill import Happened, KINDS
+
+KILLS = int(os.environ.get("RELIABILITY_KILLS", "12"))
+SEED = int(os.environ.get("RELIABILITY_SEED", str(random.SystemRandom().randrange(1 << 30))))
+KILLWRITE = os.path.join(harness.PROGRAMS, "libkillwrite.so")
+FLOOD = [harness.program("workload"), "flood"]
+PARTS = (0, 1, 300, 4096, 8192, 12288, 16383, 16384, -1)
+
+
+def has_shm():
+    return os.path.ismount("/dev/shm") and os.statvfs("/dev/shm").f_bavail * \
+        os.statvfs("/dev/shm").f_bsize > 1 << 30
+
+
+def moment(number):
+    """Which write, and how much of it: in turn one that closes a file, the first of a file, any."""
+    rng = random.Random(SEED * 1000 + number)
+    first, highest = (("{", 4), ("[", 12), ("", 200))[number % 3]
+    lowest = 40 if first == "" else 2 if first == "[" else 1
+    return first, rng.randint(lowest, highest), rng.choice(PARTS)
+
+
+def kill(folder, spools, first, at, size):
+    """Status of the program, which was killed by itself or, if that write never came, by us."""
+    options = [f"LD_PRELOAD={KILLWRITE}:{harness.LIBRARY}", f"KILLWRITE_AT={at}",
+               f"KILLWRITE_BYTES={size}", "GPUTRACE_SPOOL=" + spools, "GPUTRACE_MAX_SIZE=1M",
+               "GPUTRACE_KEEP=0", "GPUTRACE_FLUSH_PERIOD=20"]
+    if first:
+        options.append("KILLWRITE_FIRST=" + first)
+    words = harness.command(FLOOD, folder=os.path.join(folder, "out"), truth=folder,
+                            options=options)
+    with subprocess.Popen(words, env=harness.environment(SIMCUDA_KERNEL_NS="20000"),
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                          stdin=subprocess.DEVNULL) as process:
+        try:
+            process.wait(60)
+        except subprocess.TimeoutExpired:
+            process.kill()
+
+
+def number_of(path):
+    return int(path.rsplit(".part", 1)[1].split(".", 1)[0]) if ".part" in path else 1
+
+
+def check_books(roots):
+    """The sums of all ledgers are those that one file would have."""
+    ledgers = [root["ledger"] for root in roots if "ledger" in root]
+    slices = [event for root in roots if "ledger" in root for event in root["traceEvents"]
+              if event["ph"] == "X"]
+    calls = sum(event["cat"] in ("cuda_runtime", "cuda_driver") for event in slices)
+    seen = sum(ledger["calls_seen"] for ledger in ledgers)
+    told = sum(ledger[key] for ledger in ledgers for key in
+               ("calls_nested", "calls_lost_ring_full", "calls_lost_no_thread", "calls_open_at_end"))
+    opened = sum(ledger["calls_open_at_end"] for ledger in ledgers)
+    return {f"the books say {seen} calls, {calls} and {told} are there": seen != calls + told,
+            # one a thread, and what the program did while the process died
+            f"{opened} calls are said to be open": opened > 50}
+
+
+def check(folder, spools):
+    """What is wrong, how many operations happened, how many files there were."""
+    out = os.path.join(folder, "out")
+    status, output = harness.tool("repair", out)
+    if status or "not recovered" in output:
+        return [f"repair: {output}"], 0, 0
+    paths = sorted(harness.traces(out), key=number_of)
+    roots, wrong = [], []
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            roots.append(json.load(file))
+        status, output = harness.tool("verify", path)
+        if status or harness.lint(path):
+            wrong.append(f"{os.path.basename(path)}: {output} {harness.lint(path)}")
+    happened = Happened(folder)
+    slices = [event for root in roots for event in root["traceEvents"] if event["ph"] == "X"]
+    work = collections.Counter((event["args"]["correlation"], KINDS[event["cat"]])
+                               for event in slices if event["cat"] in KINDS)
+    calls = collections.Counter((event["args"]["correlation"], event["name"]) for event in slices
+                                if event["cat"] in ("cuda_runtime", "cuda_driver"))
+    recorded = {name for _, name in calls}
+    returned = {number for number, name in happened.calls.items() if name in recorded}
+    problems = {
+        "an operation twice": [key for key, count in work.items() if count > 1],
+        "a call twice": [key for key, count in calls.items() if count > 1],
+        "operations are missing of which it had been told": happened.delivered - set(work),
+        "calls are missing that had returned": returned - {number for number, _ in calls},
+        "a spool is left": os.listdir(spools),
+    }
+    wrong += [f"{what}: {len(rows)}: {sorted(rows)[:5]}" for what, rows in problems.items() if rows]
+    wrong += [what for what, is_wrong in check_books(roots).items() if is_wrong]
+    before = [os.path.getmtime(path) for path in paths]
+    harness.tool("repair", out)
+    if before != [os.path.getmtime(path) for path in paths]:
+        wrong.append("a second repair changes something")
+    return wrong, len(happened.ends), len(paths)
+
+
+@unittest.skipUnless(has_shm(), "no /dev/shm with a gigabyte")
+class Rotation(unittest.TestCase):
+    def test_at_random_moments(self):
+        operations = files = 0
+        for number in range(KILLS):
+            how = moment(number)
+            folder = tempfile.mkdtemp(prefix="gt-rotation-")
+            spools = tempfile.mkdtemp(prefix="gt-rotation-", dir="/dev/shm")
+            try:
+                with self.subTest(kill=number, seed=SEED, how=how):
+                    kill(folder, spools, *how)
+                    wrong, happened, parts = check(folder, spools)
+                    self.assertEqual(wrong, [])
+                    operations += happened
+                    files += parts
+            finally:
+                shutil.rmtree(folder, ignore_errors=True)
+                shutil.rmtree(spools, ignore_errors=True)
+        print(f"{KILLS} kills, seed {SEED}: {operations} operations in {files} files")
+        self.assertGreater(files, KILLS)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
