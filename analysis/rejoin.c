@@ -358,13 +358,14 @@ static int read_trace(struct rejoin *r, const char *path, uint64_t *ret_end)
 /* Was the file still written when the first of the recovered events happened? */
 static bool may_have_them(const struct rejoin *r, const char *path)
 {
+	int64_t changed, happened;
 	struct stat st;
-	int64_t changed;
 
-	if (stat(path, &st) || !S_ISREG(st.st_mode))
+	if (r->first == INT64_MAX || stat(path, &st) || !S_ISREG(st.st_mode))
 		return false;
 	changed = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
-	return r->first != INT64_MAX && (!r->base || changed >= r->base + r->first - MARGIN_NS);
+	return !r->base || __builtin_add_overflow(r->base, r->first, &happened) ||
+	       changed / 2 + MARGIN_NS >= happened / 2;
 }
 
 /* What cannot be read has nothing to tell. */

@@ -379,15 +379,14 @@ static int run_repair(const struct gt_cmdline *args)
 
 static const struct gt_cmdline_spec spec = {
 	.command = &gt_command_repair,
-	.details =
-		"A traced process that is killed leaves its file as an array without an end, "
-		"which Perfetto opens as it is and other readers do not. Repair makes it the "
-		"closed object, in place, without what was cut in the middle of an event, and "
-		"adds what the process had not written, out of its spool (--spool), which is "
-		"then removed. A header that was cut is made anew of what can be read, of the "
-		"spool and of the file's name; header_unknown lists what nobody knows. Closed "
-		"files are left alone. A file that its process still writes, and one with wrong "
-		"JSON in the middle, NaN or text that is not UTF-8, is not touched (exit 1).",
+	.details = "A traced process that is killed leaves its file as an array without an end, "
+		   "which Perfetto opens as it is and other readers do not. Repair makes it the "
+		   "closed object, in place, without what was cut in the middle of an event, and "
+		   "adds what the process had not written, out of its spool (--spool), which is "
+		   "then removed. A header that was cut is made anew of what can be read, of the "
+		   "spool and of the file's name; header_unknown lists what nobody knows. Closed "
+		   "files are left alone. A file that its process still writes, and one with wrong "
+		   "JSON in the middle, NaN or text that is not UTF-8, is not touched (exit 1).",
 	.example = "gputrace repair gputrace-out/run",
 	.options = options,
 	.min_inputs = 1,

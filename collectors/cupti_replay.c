@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Records without CUPTI, see the header. Where the length of a kind was not noted (its first record
- * was not read in time), the shortest one is taken behind which another record, or the end, stands:
- * records of one kind are all equally long, and buffers were zero before CUPTI filled them.
+ * was not read in time), lengths are tried until the records lead from one to the next up to the end of
+ * the buffer: records of one kind are all equally long. A single look behind a record is not enough,
+ * for what a newer CUPTI has appended may look like the kind of another one.
  */
 #include "collectors/cupti_replay.h"
 
@@ -14,6 +15,8 @@
 /* Newer CUPTIs append to what 11.8 had; twice what any has appended so far. */
 #define GROWTH_MAX   96u
 #define RECORD_BYTES 1024u
+/* Whatever the bytes are, trying comes to an end. */
+#define STEPS_MAX    (1u << 20)
 
 /* Of CUPTI 11.8, the least that a record of the kind has. */
 static const uint16_t least_bytes[GT_TRANSLATE_KINDS] = {
@@ -42,28 +45,81 @@ static uint32_t kind_at(const uint8_t *data)
 	return kind < GT_TRANSLATE_KINDS && least_bytes[kind] ? kind : 0;
 }
 
-static bool fits(const uint8_t *data, size_t left, size_t bytes)
+/* Lengths of kinds, 0: not known, and how far they lead. */
+struct guess {
+	const uint8_t *data;
+	size_t left;
+	uint32_t steps;
+	uint16_t bytes[GT_TRANSLATE_KINDS];
+	uint16_t best[GT_TRANSLATE_KINDS]; /* those that lead furthest */
+	size_t best_at;
+};
+
+static bool leads_on(struct guess *guess, size_t at);
+
+/* The record at @at is of a kind whose length is not known. */
+static bool try_lengths(struct guess *guess, size_t at, uint32_t kind)
 {
-	return bytes == left || (bytes + sizeof(uint32_t) <= left && kind_at(data + bytes));
+	for (size_t bytes = least_bytes[kind]; bytes <= least_bytes[kind] + GROWTH_MAX;
+	     bytes += 8) {
+		if (bytes > guess->left - at)
+			break;
+		guess->bytes[kind] = (uint16_t)bytes;
+		if (leads_on(guess, at + bytes))
+			return true;
+	}
+	guess->bytes[kind] = 0;
+	return false;
+}
+
+/* From @at to the end, with what is known so far; calls itself once for each kind at most. */
+static bool leads_on(struct guess *guess, size_t at)
+{
+	while (guess->left - at >= sizeof(uint32_t) && guess->steps < STEPS_MAX) {
+		uint32_t kind = kind_at(guess->data + at);
+
+		guess->steps++;
+		if (kind && !guess->bytes[kind])
+			return try_lengths(guess, at, kind);
+		if (!kind || guess->bytes[kind] > guess->left - at)
+			break;
+		at += guess->bytes[kind];
+	}
+	if (at > guess->best_at) {
+		guess->best_at = at;
+		memcpy(guess->best, guess->bytes, sizeof(guess->best));
+	}
+	return at == guess->left;
+}
+
+static bool is_known(const struct gt_translate_notes *notes, uint32_t kind)
+{
+	return notes->bytes[kind] >= least_bytes[kind] && notes->bytes[kind] <= RECORD_BYTES;
+}
+
+/* Notes the lengths that lead furthest through @left bytes at @data. */
+static void find_lengths(const uint8_t *data, size_t left, struct gt_translate_notes *notes)
+{
+	struct guess guess = {.data = data, .left = left};
+
+	for (uint32_t kind = 0; kind < GT_TRANSLATE_KINDS; kind++)
+		if (is_known(notes, kind))
+			guess.bytes[kind] = notes->bytes[kind];
+	leads_on(&guess, 0);
+	for (uint32_t kind = 0; kind < GT_TRANSLATE_KINDS; kind++)
+		if (guess.best[kind])
+			notes->bytes[kind] = guess.best[kind];
 }
 
 static size_t record_bytes(const uint8_t *data, size_t left, struct gt_translate_notes *notes)
 {
 	uint32_t kind = left >= sizeof(kind) ? kind_at(data) : 0;
-	size_t bytes;
 
 	if (!kind)
 		return 0;
-	bytes = notes->bytes[kind];
-	if (bytes >= least_bytes[kind] && bytes <= RECORD_BYTES)
-		return bytes <= left ? bytes : 0;
-	for (bytes = least_bytes[kind]; bytes <= least_bytes[kind] + GROWTH_MAX; bytes += 8) {
-		if (bytes > left || !fits(data, left, bytes))
-			continue;
-		notes->bytes[kind] = (uint16_t)bytes;
-		return bytes;
-	}
-	return 0;
+	if (!is_known(notes, kind))
+		find_lengths(data, left, notes);
+	return is_known(notes, kind) && notes->bytes[kind] <= left ? notes->bytes[kind] : 0;
 }
 
 /* The name that stood at the address @pointer, out of the notes. */

@@ -190,6 +190,20 @@ static void choose_stacks(struct recovery *r)
 		gt_config_set(config, GT_CONFIG_STACKS, "full");
 }
 
+/* The process may have been busy for long when it died: its last look at the clocks does not bound the
+ * times of its records, one of now does. Not when the machine was started anew or its clock set back. */
+static void look_again(struct gt_clock *clock)
+{
+	const struct gt_clock_sample *last = &clock->samples[clock->count - 1], *now;
+	struct gt_clock later = *clock;
+	int64_t step;
+
+	gt_clock_sample(&later, &step);
+	now = &later.samples[later.count - 1];
+	if (!step && now->realtime > last->realtime && now->monotonic > last->monotonic)
+		*clock = later;
+}
+
 static void take_clock(struct recovery *r)
 {
 	struct gt_clock *clock = &r->session->clock;
@@ -197,6 +211,7 @@ static void take_clock(struct recovery *r)
 	memcpy(clock, &r->spooled->clock, sizeof(*clock));
 	if (clock->count == 0 || clock->count > GT_CLOCK_SAMPLES)
 		clock->count = 1;
+	look_again(clock);
 }
 
 static int make_session(struct recovery *r, const char *folder)

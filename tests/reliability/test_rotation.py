@@ -43,7 +43,7 @@ def kill(folder, spools, first, at, size):
     """Status of the program, which was killed by itself or, if that write never came, by us."""
     options = [f"LD_PRELOAD={KILLWRITE}:{harness.LIBRARY}", f"KILLWRITE_AT={at}",
                f"KILLWRITE_BYTES={size}", "GPUTRACE_SPOOL=" + spools, "GPUTRACE_MAX_SIZE=1M",
-               "GPUTRACE_KEEP=0", "GPUTRACE_FLUSH_PERIOD=20"]
+               "GPUTRACE_KEEP=0", "GPUTRACE_FLUSH_PERIOD=100", "GPUTRACE_BUFFER_SIZE=1M"]
     if first:
         options.append("KILLWRITE_FIRST=" + first)
     words = harness.command(FLOOD, folder=os.path.join(folder, "out"), truth=folder,

@@ -90,6 +90,68 @@ Test(recover, makes_events_of_rings_and_buffers)
 	free(text);
 }
 
+/* The last look at the clocks may be long ago: the process was busy when it died. */
+Test(recover, takes_times_behind_the_last_look_at_the_clock)
+{
+	struct gt_clock_sample *look;
+	char *text;
+
+	if (!template_begin())
+		cr_skip("no tmpfs with enough room");
+	template_calls(1);
+	template_kernels(2, "_Z5scalePffi");
+	gt_session.clock.count = 1;
+	look = &gt_session.clock.samples[0];
+	look->realtime -= 60000000000u;
+	look->monotonic -= 60000000000u;
+	gt_session.clock.first = *look;
+	gt_spooled_round(&gt_session);
+	text = recover();
+	cr_assert_eq(count(text, "\"cat\": \"kernel\""), 2, "%s", text);
+	cr_assert_eq(count(text, "untimed"), 3, "in the ledger alone");
+	free(text);
+}
+
+/* Of a CUPTI that appended to its records, and what it appended looks like the kind of a record. */
+Test(recover, finds_the_lengths_of_records)
+{
+	static const CUpti_ActivityKernel8 kernel = {.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL};
+	static const CUpti_ActivityMemset4 set = {.kind = CUPTI_ACTIVITY_KIND_MEMSET};
+	uint32_t appended[6] = {CUPTI_ACTIVITY_KIND_MEMCPY, 0, CUPTI_ACTIVITY_KIND_MEMSET, 7};
+	uint8_t *buffer, *end;
+	size_t size, records;
+	char *text;
+
+	if (!template_begin())
+		cr_skip("no tmpfs with enough room");
+	template_calls(1);
+	gt_cupti_buffers_request(&buffer, &size, &records);
+	end = buffer;
+	for (uint32_t i = 0; i < 6; i++) {
+		CUpti_ActivityKernel8 a = kernel;
+		CUpti_ActivityMemset4 b = set;
+
+		a.start = b.start = gt_session.clock.first.realtime + 1000 * (i + 1);
+		a.end = b.end = a.start + 500;
+		a.correlationId = b.correlationId = i + 1;
+		appended[2] = i ? 0 : CUPTI_ACTIVITY_KIND_MEMSET;
+		appended[0] = i ? 100 : CUPTI_ACTIVITY_KIND_MEMCPY;
+		memcpy(end, &a, sizeof(a));
+		memcpy(end + sizeof(a), appended, sizeof(appended));
+		end += sizeof(a) + sizeof(appended);
+		memcpy(end, &b, sizeof(b));
+		memcpy(end + sizeof(b), appended, 8);
+		end += sizeof(b) + 8;
+	}
+	gt_cupti_buffers_complete(buffer, (size_t)(end - buffer));
+	gt_spooled_round(&gt_session);
+	text = recover();
+	cr_assert_eq(count(text, "\"cat\": \"kernel\""), 6, "%s", text);
+	cr_assert_eq(count(text, "\"cat\": \"gpu_memset\""), 6, "%s", text);
+	cr_assert(strstr(text, "\"unreadable_bytes\": 0"));
+	free(text);
+}
+
 Test(recover, knows_names_that_were_read_in_time)
 {
 	static const char mangled[] = "_Z5scalePffi";
