@@ -133,7 +133,9 @@ class Spool(unittest.TestCase):
         shim = os.path.join(harness.PROGRAMS, "libnetfs.so")
         process = self.start(FLOOD, before=["env", "NETFS_ROOM=2000000", "NETFS_TYPE=0x01021994"],
                              options=[f"LD_PRELOAD={shim}:{harness.LIBRARY}"])
-        self.assertTrue(wait_for(self.begun))
+        found = wait_for(lambda: [text for text in harness.gate.texts(self.folder)
+                                  if '"cat": "kernel"' in text])  # a round is over
+        self.assertTrue(found)
         process.kill()
         process.wait()
         path, = harness.traces(self.folder)
