@@ -25,7 +25,7 @@ class Life(unittest.TestCase):
         def run(about, name):
             for _ in range(5):
                 result = subprocess.run([about["path"], str(HERE / "ending.py"), PROBE],
-                                        capture_output=True, text=True, timeout=60, check=False)
+                                        capture_output=True, text=True, timeout=300, check=False)
                 self.assertEqual((result.returncode, result.stdout), (0, ""), result.stderr)
             print(f"{name}: ends", flush=True)
         self.each(run)
@@ -37,7 +37,7 @@ class Life(unittest.TestCase):
                 print(f"{name}: no shared library", flush=True)
                 return
             result = subprocess.run([EMBED, PROBE, *found], capture_output=True, text=True,
-                                    timeout=60, check=False)
+                                    timeout=300, check=False)
             self.assertEqual((result.returncode, result.stdout), (0, "ok\n"), result.stderr)
             print(f"{name}: embedded", flush=True)
         self.each(run)

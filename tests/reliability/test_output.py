@@ -114,7 +114,7 @@ class Output(unittest.TestCase):
         with open(os.path.join(self.folder, "read"), "wb") as file, \
                 subprocess.Popen(["cat", pipe], stdout=file) as reader:
             self.same(folder=pipe)
-            reader.wait(timeout=30)
+            reader.wait(timeout=300)
         gpu = [e for e in harness.strict_lines(file.name)
                if e.get("cat") in harness.trace_file.GPU]
         self.assertEqual(len(gpu), 3 * 3 * int(ROUNDS))
@@ -207,7 +207,7 @@ class Output(unittest.TestCase):
         words = harness.command(WORK, folder=self.folder, before=inside)
         crowd = [subprocess.Popen(words, env=harness.environment(), stdout=subprocess.DEVNULL)
                  for _ in range(6)]
-        self.assertEqual([process.wait(timeout=100) for process in crowd], [3] * 6)
+        self.assertEqual([process.wait(timeout=300) for process in crowd], [3] * 6)
         paths = harness.traces(self.folder)
         self.assertEqual(len(paths), 6)
         for path in paths:
@@ -289,7 +289,7 @@ class Output(unittest.TestCase):
         words = harness.command(WORK, folder=self.folder, options=options)
         pair = [subprocess.Popen(words, env=harness.environment(), stdout=subprocess.DEVNULL)
                 for _ in range(2)]
-        self.assertEqual([process.wait(timeout=60) for process in pair], [3, 3])
+        self.assertEqual([process.wait(timeout=300) for process in pair], [3, 3])
         paths = harness.traces(self.folder)
         self.assertEqual(len(paths), 2)
         self.assertEqual(sum(os.path.dirname(path) == self.folder for path in paths), 1)

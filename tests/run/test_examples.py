@@ -62,7 +62,7 @@ class TestExamples(RunTest):
         for command, wanted in examples():
             if command.split()[1] in NOT_RUN:
                 continue
-            done = subprocess.run(["sh", "-c", command], cwd=work, env=env, timeout=60, check=False,
+            done = subprocess.run(["sh", "-c", command], cwd=work, env=env, timeout=300, check=False,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
             self.assertTrue(fits(wanted, done.stdout.splitlines()), f"{command}\n{done.stdout}")
             self.assertEqual(done.returncode, 3 if "--gate" in command else 0, command)

@@ -21,7 +21,7 @@ def count(program, *arguments):
         result = subprocess.run(
             ["valgrind", "--tool=callgrind", "--callgrind-out-file=" + os.path.join(folder, "out"),
              program, *map(str, arguments)],
-            capture_output=True, text=True, timeout=100, check=True)
+            capture_output=True, text=True, timeout=400, check=True)
     # the unwinder's start has a helper process of its own, which ends early
     return max(int(n) for n in re.findall(r"Collected : (\d+)", result.stderr))
 

@@ -18,7 +18,7 @@ def convert(source, target):
     if os.path.exists(target):
         os.unlink(target)
     done = subprocess.run([CLI, "convert", source, target], stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+                          stderr=subprocess.PIPE, text=True, timeout=300, check=False)
     return done.returncode, done.stderr
 
 

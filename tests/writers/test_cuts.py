@@ -50,7 +50,7 @@ def every_cut_is_repaired_to_a_good_file():
         with open(path, "wb") as file:
             file.write(data[:cut])
         done = subprocess.run([sys.argv[2], "repair", path], capture_output=True, text=True,
-                              timeout=60, check=False)
+                              timeout=300, check=False)
         assert done.returncode == 0, (cut, done.stderr)
         assert files.lint(path) == [], (cut, files.lint(path)[:3])
 

@@ -13,7 +13,7 @@ SCRIPT = os.path.join(files.ROOT, "scripts", "trace-fields")
 
 def table(path):
     """launches, bytes each, {(event, field): bytes a launch}"""
-    done = subprocess.run([sys.executable, SCRIPT, path], stdout=subprocess.PIPE, text=True, timeout=60,
+    done = subprocess.run([sys.executable, SCRIPT, path], stdout=subprocess.PIPE, text=True, timeout=300,
                           check=True)
     launches, each = re.match(r"(\d+) launches, ([\d.]+) bytes each", done.stdout).groups()
     rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \| ([\d.]+) \| ([\d.]+) \|$", done.stdout, re.MULTILINE)
@@ -35,7 +35,7 @@ def every_byte_once():
 
 def no_launch():
     path = files.make(files.folder(), 0)[0]
-    done = subprocess.run([sys.executable, SCRIPT, path], stderr=subprocess.PIPE, text=True, timeout=60,
+    done = subprocess.run([sys.executable, SCRIPT, path], stderr=subprocess.PIPE, text=True, timeout=300,
                           check=False)
     assert (done.returncode, done.stderr.count("\n")) == (1, 1), done
 

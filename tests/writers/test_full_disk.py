@@ -76,7 +76,7 @@ def converted(path):
     """What the reader makes of a .pftrace: the JSON's ledger, its events, what it complained about."""
     target = os.path.join(files.folder(), "out.json")
     done = subprocess.run([sys.argv[2], "convert", path, target], stderr=subprocess.PIPE, text=True,
-                          timeout=60, check=False)
+                          timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     whole = json.loads(files.read(target))
     return whole["ledger"], whole["traceEvents"], done.stderr

@@ -17,7 +17,7 @@ PF = os.path.join(WHERE, "same.pftrace")
 
 
 def run(*words, stdin=None, expect=0):
-    done = subprocess.run([CLI, *words], stdin=stdin, capture_output=True, timeout=60, check=False)
+    done = subprocess.run([CLI, *words], stdin=stdin, capture_output=True, timeout=300, check=False)
     assert expect is None or done.returncode == expect, (words, done.returncode, done.stdout[-500:], done.stderr)
     return done.stdout, done.stderr.decode()
 

@@ -50,7 +50,7 @@ def run(*options, kinds='1,2,10', program=PROGRAM, arguments=(), env=None, injec
             environment['CUDA_INJECTION64_PATH'] = inject
         done = subprocess.run([SCRIPT, f'--build={BUILD}', f'--truth={truth}', *options, program,
                                *arguments], env=environment, capture_output=True, text=True,
-                              timeout=60)
+                              timeout=300)
         lines = [parse(line) for line in told.read_text().splitlines()] if told.exists() else []
         facts = [json.loads(line) for line in truth.read_text().splitlines()]
     return Run(done.returncode, done.stdout + done.stderr, lines, facts)
@@ -329,7 +329,7 @@ class Faults(unittest.TestCase):
 class Script(unittest.TestCase):
     def fails_with(self, *arguments):
         done = subprocess.run([SCRIPT, f'--build={BUILD}', *arguments], capture_output=True, text=True,
-                              timeout=20)
+                              timeout=300)
         self.assertEqual(done.returncode, 2)
         return done.stderr
 
