@@ -63,8 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct gt_repair repaired;
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/gputrace-fuzz-XXXXXX",
-		 access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
+	snprintf(path, sizeof(path), "%s/gputrace-fuzz-XXXXXX", fuzz_folder());
 	fd = mkstemp(path);
 	if (fd < 0 || !null || write(fd, data, size) != (ssize_t)size)
 		abort();

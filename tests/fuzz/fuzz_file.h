@@ -15,6 +15,8 @@
 #include <yajl/yajl_parse.h>
 #include <yajl/yajl_tree.h>
 
+#include "tests/fuzz/fuzz.h"
+
 static inline void need(bool truth)
 {
 	if (!truth)
@@ -31,7 +33,8 @@ static inline void fuzz_file_make(struct fuzz_file *file, const uint8_t *data, s
 {
 	int fd;
 
-	*file = (struct fuzz_file){.path = "/dev/shm/gputrace-fuzz-XXXXXX"};
+	*file = (struct fuzz_file){0};
+	snprintf(file->path, sizeof(file->path), "%s/gputrace-fuzz-XXXXXX", fuzz_folder());
 	fd = mkstemp(file->path);
 	need(fd >= 0 && write(fd, data, size) == (ssize_t)size);
 	close(fd);

@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -24,7 +25,7 @@ static void need(bool truth)
 		abort();
 }
 
-static char path[] = "/dev/shm/gputrace-fuzz-XXXXXX";
+static char path[64];
 static int folder = -1;
 
 static void put(const char *name, const void *data, size_t size)
@@ -45,6 +46,7 @@ static void remove_folder(void)
 
 static void make_folder(void)
 {
+	snprintf(path, sizeof(path), "%s/gputrace-fuzz-XXXXXX", fuzz_folder());
 	need(mkdtemp(path) != NULL);
 	folder = open(path, O_RDONLY | O_DIRECTORY);
 	put("trace.json", "", 0);
