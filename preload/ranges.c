@@ -12,8 +12,9 @@
 
 #define MEMORY_MAX (48u << 20)
 
-/* External ids of ranges begin here, away from those that frameworks give. */
+/* External ids of ranges begin here, away from those that frameworks give; in recovery behind them. */
 #define FIRST_ID   1000000000u
+#define MORE_IDS   1000000000000u
 
 struct gt_ranges *gt_ranges_new(const char *step_range, bool operators)
 {
@@ -35,6 +36,16 @@ void gt_ranges_free(struct gt_ranges *ranges)
 		return;
 	gt_arena_fini(&ranges->arena);
 	gt_memory_unmap(ranges, sizeof(*ranges));
+}
+
+uint32_t gt_ranges_open(const struct gt_ranges *ranges)
+{
+	return ranges->open_count;
+}
+
+void gt_ranges_new_ids(struct gt_ranges *ranges)
+{
+	ranges->next_id += MORE_IDS;
 }
 
 uint64_t gt_ranges_lost(const struct gt_ranges *ranges)
@@ -170,6 +181,7 @@ struct gt_range *gt_range_open(struct gt_session *session, uint32_t tid, uint64_
 	if (range->outer)
 		range->outer->references++;
 	thread->open = range;
+	ranges->open_count++;
 	return range;
 }
 
@@ -231,6 +243,7 @@ struct gt_range *gt_range_find_pushed(const struct gt_ranges *ranges, uint32_t t
 void gt_range_close(struct gt_ranges *ranges, struct gt_range *range, uint64_t end)
 {
 	remove_from_thread(ranges, range);
+	ranges->open_count--;
 	if (range->started)
 		remove_from_started(ranges, range);
 	range->end = end > range->start ? end : range->start;

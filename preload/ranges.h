@@ -55,6 +55,12 @@ void gt_ranges_settle(struct gt_session *session, bool all);
 /* The name that the program gave to a thread, or NULL. */
 const struct gt_string *gt_ranges_thread_name(struct gt_session *session, uint32_t tid);
 
+/* Ranges that have begun and not ended: they are written when they end. */
+uint32_t gt_ranges_open(const struct gt_ranges *ranges);
+
+/* For recovery: ids of ranges from now on are none of those that the dead process gave. */
+void gt_ranges_new_ids(struct gt_ranges *ranges);
+
 /* Ranges, marks and samples that are missing in the trace for lack of room. */
 uint64_t gt_ranges_lost(const struct gt_ranges *ranges);
 

@@ -93,6 +93,7 @@ struct gt_ranges {
 	struct gt_range *closed_first, **closed_last;      /* not settled, in order of their end */
 	struct gt_range_end ends[GT_RANGE_ENDS];
 	uint32_t end_count;
+	uint32_t open_count;
 	uint64_t next_id;
 	uint64_t next_settle; /* MONOTONIC ns */
 	uint64_t lost;

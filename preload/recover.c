@@ -14,6 +14,8 @@
 #include "collectors/call.h"
 #include "collectors/cupti_buffers.h"
 #include "collectors/cupti_replay.h"
+#include "collectors/nvtx_record.h"
+#include "collectors/nvtx_registry.h"
 #include "collectors/records.h"
 #include "core/memory.h"
 #include "core/spool_view.h"
@@ -21,6 +23,7 @@
 #include "core/thread.h"
 #include "preload/calls.h"
 #include "preload/ranges.h"
+#include "preload/samples.h"
 #include "preload/session_internal.h"
 #include "preload/spooled.h"
 
@@ -39,6 +42,7 @@ struct recovery {
 	struct gt_cupti_spooled buffers[BUFFERS_MAX];
 	uint32_t buffer_count;
 	uint64_t counters[GT_THREAD_COUNTERS_];
+	uint64_t ranges_lost; /* records of NVTX that mean nothing without the process's memory */
 	char options[512];
 };
 
@@ -233,6 +237,7 @@ static int make_session(struct recovery *r, const char *folder)
 	error = gt_session_make_stores(s);
 	if (error)
 		return error;
+	gt_ranges_new_ids(s->ranges);
 	take_facts(r);
 	s->has_cupti = r->spooled->has_cupti != 0;
 	memcpy(s->translate.context_device, r->spooled->context_device,
@@ -258,19 +263,70 @@ static bool call_is_whole(const struct gt_call_record *call)
 
 /* A stack that nobody had named yet keeps its native frames: what the interpreter's words meant is
  * gone with its memory. */
-static void take_record(void *context, const struct gt_record *record)
+static void take_call_record(struct recovery *r, const struct gt_record *record)
 {
-	struct recovery *r = context;
 	const struct gt_call_record *call = (const void *)record;
 	_Alignas(8) static char copy[sizeof(*call) + 1024 * sizeof(call->pcs[0])];
 	struct gt_call_record *mine = (void *)copy;
 
-	if (record->type != GT_RECORD_CALL || record->size < sizeof(*call) ||
-	    record->size > sizeof(copy) || !call_is_whole(call))
+	if (record->size < sizeof(*call) || record->size > sizeof(copy) || !call_is_whole(call))
 		return;
 	memcpy(copy, record, record->size);
 	mine->python_count = 0;
-	gt_calls_take(r->session, mine);
+	if (record->type == GT_RECORD_SAMPLE)
+		gt_samples_take(r->session, mine);
+	else
+		gt_calls_take(r->session, mine);
+}
+
+/* What these records mean stands in the record. */
+static const bool is_told[] = {
+	[GT_NVTX_PUSH] = true,        [GT_NVTX_POP] = true,          [GT_NVTX_START] = true,
+	[GT_NVTX_END] = true,         [GT_NVTX_MARK] = true,         [GT_NVTX_NAME_THREAD] = true,
+	[GT_NVTX_NAME_DEVICE] = true, [GT_NVTX_NAME_CONTEXT] = true, [GT_NVTX_NAME_STREAM] = true,
+};
+
+static bool range_is_whole(const struct gt_nvtx_record *range)
+{
+	return range->head.size >= sizeof(*range) && range->text_length <= GT_NVTX_NAME_MAX &&
+	       range->head.size >= sizeof(*range) + range->text_length &&
+	       range->head.flags < sizeof(is_told) / sizeof(is_told[0]) &&
+	       is_told[range->head.flags];
+}
+
+/* Registered names, domains and the schemas of payloads are gone with the memory of the process. */
+static void take_range_record(struct recovery *r, const struct gt_record *record)
+{
+	static const char unknown[] = "(name not recovered)";
+	const struct gt_nvtx_record *range = (const void *)record;
+	_Alignas(8) static char copy[sizeof(*range) + GT_NVTX_NAME_MAX];
+	struct gt_nvtx_record *mine = (void *)copy;
+
+	if (!range_is_whole(range)) {
+		r->ranges_lost++;
+		return;
+	}
+	memcpy(copy, record, sizeof(*range) + range->text_length);
+	mine->cut = gt_spool_bool(&range->cut);
+	mine->payload_length = 0;
+	if (mine->string) {
+		mine->string = 0;
+		mine->text_length = sizeof(unknown) - 1;
+		memcpy(mine->data, unknown, mine->text_length);
+	}
+	gt_ranges_record(r->session, mine);
+}
+
+static void (*const takers[])(struct recovery *r, const struct gt_record *record) = {
+	[GT_RECORD_CALL] = take_call_record,
+	[GT_RECORD_NVTX] = take_range_record,
+	[GT_RECORD_SAMPLE] = take_call_record,
+};
+
+static void take_record(void *context, const struct gt_record *record)
+{
+	if (record->type < sizeof(takers) / sizeof(takers[0]) && takers[record->type])
+		takers[record->type](context, record);
 }
 
 static void take_thread(void *context, const struct gt_thread *thread)
@@ -352,6 +408,8 @@ static void close_books(struct recovery *r)
 	count[GT_LEDGER_CALLS_LOST_RING] = r->counters[GT_THREAD_CALLS_LOST];
 	count[GT_LEDGER_CALLS_SEEN] =
 		r->counters[GT_THREAD_CALLS_SEEN] + r->spooled->threads_refused;
+	count[GT_LEDGER_RANGES_LOST] =
+		r->counters[GT_THREAD_RANGES_LOST] + r->ranges_lost + r->spooled->open_ranges;
 	leave_to_closed_files(r, count);
 	told = count[GT_LEDGER_CALLS_RECEIVED] + count[GT_LEDGER_CALLS_NESTED] +
 	       count[GT_LEDGER_CALLS_LOST_RING] + count[GT_LEDGER_CALLS_LOST_THREAD];
@@ -373,6 +431,7 @@ static int replay(struct recovery *r, const char *folder)
 	gt_threads_each(&r->view, take_thread, r);
 	take_buffers(r);
 	gt_emit_settle(s, true);
+	gt_ranges_settle(s, true);
 	close_books(r);
 	gt_output_close(&s->output, &s->ledger);
 	return 0;

@@ -17,6 +17,7 @@
 #include "core/text.h"
 #include "core/thread.h"
 #include "preload/identity.h"
+#include "preload/ranges.h"
 #include "preload/session_internal.h"
 
 /* Rings and buffers have --max-memory for themselves; a spool rarely needs more than a part of it. */
@@ -153,6 +154,8 @@ void gt_spooled_release_rings(struct gt_session *s)
 
 	if (spooled && can_write(s))
 		gt_output_flush(&s->output, 0);
+	if (spooled)
+		spooled->open_ranges = keep ? 0 : gt_ranges_open(s->ranges);
 	for (struct gt_thread *t = gt_threads_first(); t; t = t->next)
 		if (!keep || gt_ring_is_pressed(&t->ring))
 			gt_ring_release(&t->ring);

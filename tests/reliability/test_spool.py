@@ -222,6 +222,21 @@ class Spool(unittest.TestCase):
         self.check_recovered(path)
         self.assertEqual(self.left(), [])
 
+    def test_samples(self):
+        """Those that lie in the sampler's ring are written too; the books fit."""
+        process = self.start(FLOOD, options=["GPUTRACE_SAMPLE_CPU=500"])
+        found = wait_for(lambda: [text for text in harness.gate.texts(self.folder)
+                                  if '"cat": "cpu_sample"' in text])
+        process.kill()
+        process.wait()
+        self.assertTrue(found)
+        path, = harness.traces(self.folder)
+        self.assertEqual(harness.tool("repair", path)[0], 0)
+        self.check_recovered(path)
+        with open(path, encoding="utf-8") as file:
+            self.assertGreater(json.load(file)["ledger"]["samples_written"], 0)
+        self.assertEqual(self.left(), [])
+
     def test_killed_before_there_was_a_file(self):
         """Then repair of the folder makes one, if anything had happened."""
         process = self.start(FLOOD)

@@ -11,7 +11,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collectors/nvtx_record.h"
+#include "collectors/records.h"
 #include "core/spool_view.h"
+#include "preload/ranges.h"
 #include "preload/recover.h"
 #include "tests/unit/spool_template.h"
 
@@ -167,6 +170,89 @@ Test(recover, knows_names_that_were_read_in_time)
 	gt_spooled_round(&gt_session);
 	text = recover();
 	cr_assert(strstr(text, "\"name\": \"scale(float*)\""), "%s", text);
+	free(text);
+}
+
+static void put_range(uint16_t op, uint64_t level, const char *name, uint32_t string)
+{
+	size_t size = sizeof(struct gt_nvtx_record) + strlen(name);
+	struct gt_nvtx_record *record = (void *)gt_ring_reserve(&gt_thread_self->ring, size);
+
+	memset(record, 0, sizeof(*record));
+	record->head.flags = op;
+	record->time = gt_clock_now();
+	record->id = level;
+	record->tid = gt_thread_self->tid;
+	record->string = string;
+	record->text_length = (uint16_t)strlen(name);
+	memcpy(record->data, name, strlen(name));
+	gt_ring_commit(&gt_thread_self->ring, &record->head, size, GT_RECORD_NVTX);
+}
+
+Test(recover, has_the_ranges_of_the_rings)
+{
+	char *text;
+
+	if (!template_begin())
+		cr_skip("no tmpfs with enough room");
+	template_calls(1);
+	put_range(GT_NVTX_PUSH, 0, "epoch", 0);
+	put_range(GT_NVTX_PUSH, 1, "step", 0);
+	put_range(GT_NVTX_POP, 1, "", 0);
+	put_range(GT_NVTX_POP, 0, "", 0);
+	put_range(GT_NVTX_MARK, 0, "", 5);
+	put_range(GT_NVTX_SAMPLE, 0, "", 6);
+	put_range(GT_NVTX_PUSH, 0, "left open", 0);
+	gt_spooled_round(&gt_session);
+	text = recover();
+	cr_assert_eq(count(text, "\"cat\": \"user_annotation\""), 4, "%s", text);
+	cr_assert(strstr(text, "\"name\": \"epoch\"") && strstr(text, "\"name\": \"step\""));
+	cr_assert(strstr(strstr(text, "\"name\": \"left open\""), "unfinished"), "%s", text);
+	cr_assert(strstr(text, "\"name\": \"(name not recovered)\""), "it was registered");
+	cr_assert(strstr(text, "\"ranges_lost\": 1"), "a counter: %s", text);
+	free(text);
+}
+
+Test(recover, counts_ranges_whose_beginning_is_gone)
+{
+	const struct gt_record *record;
+	char *text;
+
+	if (!template_begin())
+		cr_skip("no tmpfs with enough room");
+	gt_session.output.failed = true; /* records need not wait for a file */
+	template_calls(1);
+	put_range(GT_NVTX_PUSH, 0, "epoch", 0);
+	while ((record = gt_ring_next(&gt_thread_self->ring))) {
+		if (record->type == GT_RECORD_NVTX)
+			gt_ranges_record(&gt_session, (const void *)record);
+		gt_ring_pass(&gt_thread_self->ring, record);
+	}
+	gt_spooled_release_rings(&gt_session);
+	template_calls(4);
+	put_range(GT_NVTX_POP, 0, "", 0);
+	gt_spooled_round(&gt_session);
+	text = recover();
+	cr_assert(strstr(text, "\"ranges_lost\": 1"), "%s", text);
+	free(text);
+}
+
+Test(recover, has_the_samples_of_the_rings)
+{
+	struct gt_call_record *record;
+	char *text;
+
+	if (!template_begin())
+		cr_skip("no tmpfs with enough room");
+	template_calls(1);
+	record = (void *)gt_ring_reserve(&gt_thread_self->ring, sizeof(*record));
+	memset(record, 0, sizeof(*record));
+	record->tid = gt_thread_self->tid;
+	record->start = gt_clock_now();
+	gt_ring_commit(&gt_thread_self->ring, &record->head, sizeof(*record), GT_RECORD_SAMPLE);
+	gt_spooled_round(&gt_session);
+	text = recover();
+	cr_assert_eq(count(text, "\"cat\": \"cpu_sample\""), 1, "%s", text);
 	free(text);
 }
 
