@@ -27,6 +27,10 @@ def system_library(pattern):
     return found[0] if found else None
 
 
+def without_sanitizer(why):
+    return unittest.skipIf(harness.preloading.RUNTIMES, "in a build with a sanitizer: " + why)
+
+
 class Neighbours(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -51,6 +55,7 @@ class Neighbours(unittest.TestCase):
 
     @staticmethod
     def preload(libraries):
+        libraries = [*harness.preloading.RUNTIMES.split(), *libraries]
         return ["LD_PRELOAD=" + ":".join(libraries)] if libraries else []
 
     def check_trace(self, operations=OPERATIONS, calls=True):
@@ -82,6 +87,7 @@ class Neighbours(unittest.TestCase):
             self.compare(words, preload=[runtime])
             self.check_trace()
 
+    @without_sanitizer("its allocator stands in front of any other")
     def test_other_allocator(self):
         allocator = system_library("libjemalloc.so.2")
         if not allocator:
@@ -100,10 +106,12 @@ class Neighbours(unittest.TestCase):
                 self.check_trace()
                 self.assertEqual(self.read_neighbour(), 3 * ROUNDS)
 
+    @without_sanitizer("its runtime wants to be loaded before the auditor")
     def test_auditor(self):
         self.compare(WORK, LD_AUDIT=library("neighbour_audit"))
         self.check_trace()
 
+    @without_sanitizer("its runtime refuses RTLD_DEEPBIND")
     def test_deepbind(self):
         self.compare([harness.program("deepbind"), library("neighbour_plugin")])
         self.check_trace(3 * 20)
