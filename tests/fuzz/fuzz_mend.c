@@ -15,7 +15,7 @@
 #define TAIL  4u     /* what ends it */
 #define ROOM  (1u << 17)
 
-static char folder[] = "/dev/shm/gputrace-fuzz-XXXXXX";
+static char folder[40];
 static struct fuzz_file file; /* with the name of a trace */
 static char bytes[ROOM];
 
@@ -27,6 +27,7 @@ static void remove_folder(void)
 
 static void make_folder(void)
 {
+	snprintf(folder, sizeof(folder), "%s/gputrace-fuzz-XXXXXX", fuzz_folder());
 	need(mkdtemp(folder) != NULL);
 	need(snprintf(file.path, sizeof(file.path), "%s/r_70.1782967790123.json", folder) <
 	     (int)sizeof(file.path));
