@@ -78,7 +78,7 @@ static void check_strict(struct gt_verify *v, const struct gt_reading *reading)
 	if (reading->loose)
 		gt_verify_find(v, GT_CHECK_JSON, 0, "%s, which readers take and is no JSON",
 			       reading->loose);
-	if (reading->closed && reading->comma_byte)
+	if (reading->closed && reading->form == GT_FORM_OBJECT && reading->comma_byte)
 		gt_verify_find(v, GT_CHECK_JSON, 0,
 			       "a comma behind the last event (gputrace repair takes it out)");
 }
