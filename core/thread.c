@@ -20,6 +20,12 @@
 __thread struct gt_thread *gt_thread_self;
 _Atomic uint32_t gt_thread_epoch;
 
+/* Rings are whole in the first quarter of the memory; then one has at most this part of what is left,
+ * and at least so many bytes. */
+#define RING_WHOLE  4
+#define RING_SHARE  64
+#define RING_LEAST  (32u << 10)
+
 /* The blocks that lie in the spool, for recovery. */
 #define SPOOLED_MAX 1024u
 struct spooled {
@@ -32,7 +38,7 @@ static struct {
 	struct spooled *spooled; /* NULL: there is no spool */
 	struct gt_thread *_Atomic first;
 	_Atomic size_t bytes;
-	_Atomic uint64_t refused, unspooled;
+	_Atomic uint64_t refused, unspooled, thinned;
 	_Atomic bool stopped;
 	uint32_t last_epoch;
 	pthread_key_t key; /* its destructor tells us that a thread ends */
@@ -64,6 +70,7 @@ int gt_threads_start(const struct gt_thread_limits *limits)
 	atomic_store(&registry.bytes, 0);
 	atomic_store(&registry.refused, 0);
 	atomic_store(&registry.unspooled, 0);
+	atomic_store(&registry.thinned, 0);
 	atomic_store(&registry.stopped, false);
 	registry.spooled = gt_spool_is_open() ? gt_spool_map(sizeof(*registry.spooled)) : NULL;
 	gt_spool_set_root(GT_SPOOL_THREADS, registry.spooled);
@@ -120,21 +127,37 @@ static void note_spooled(const struct gt_thread *thread)
 		atomic_fetch_add(&registry.unspooled, 1);
 }
 
+/* The first threads have whole rings. As memory gets short, the others get smaller ones instead of none
+ * at all. */
+static size_t affordable_ring(size_t taken, size_t max)
+{
+	size_t bytes = registry.limits.ring_bytes, left = taken < max ? max - taken : 0;
+
+	if (taken + bytes <= max / RING_WHOLE)
+		return bytes;
+	while (bytes / 2 >= RING_LEAST && bytes > left / RING_SHARE)
+		bytes /= 2;
+	return bytes;
+}
+
 static struct gt_thread *map_block(uint32_t percent)
 {
-	size_t size = block_bytes() + registry.limits.ring_bytes;
+	size_t max = registry.limits.max_bytes / 100 * percent;
+	size_t ring = affordable_ring(atomic_load(&registry.bytes), max);
+	size_t size = block_bytes() + ring;
 	struct gt_thread *thread;
 
-	if (atomic_fetch_add(&registry.bytes, size) + size >
-	    registry.limits.max_bytes / 100 * percent)
+	if (atomic_fetch_add(&registry.bytes, size) + size > max)
 		goto refused;
 	thread = gt_spool_map(block_bytes());
 	if (!thread)
 		goto refused;
-	if (gt_ring_init(&thread->ring, registry.limits.ring_bytes)) {
+	if (gt_ring_init(&thread->ring, ring)) {
 		gt_memory_unmap(thread, block_bytes());
 		goto refused;
 	}
+	if (ring < registry.limits.ring_bytes)
+		atomic_fetch_add_explicit(&registry.thinned, 1, memory_order_relaxed);
 	return thread;
 refused:
 	atomic_fetch_sub(&registry.bytes, size);
@@ -192,6 +215,11 @@ uint64_t gt_threads_sum(enum gt_thread_counter which)
 	for (struct gt_thread *t = gt_threads_first(); t; t = t->next)
 		sum += atomic_load_explicit(&t->counters[which], memory_order_acquire);
 	return sum;
+}
+
+uint64_t gt_threads_thinned(void)
+{
+	return atomic_load_explicit(&registry.thinned, memory_order_relaxed);
 }
 
 uint64_t gt_threads_unspooled(void)

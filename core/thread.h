@@ -122,6 +122,9 @@ void gt_threads_each(const struct gt_spool_view *view,
 /* Calls that found no block: the memory cap, or no memory. */
 uint64_t gt_threads_refused(void);
 
+/* Blocks whose ring is smaller than wanted, as memory is short. */
+uint64_t gt_threads_thinned(void);
+
 /* Blocks whose ring is not in the spool, though there is one. */
 uint64_t gt_threads_unspooled(void);
 

@@ -59,6 +59,7 @@ static struct {
 	uint64_t next_flush, next_clock;
 	uint64_t lost_calls_told, refused_told, dropped_told, discarded_told;
 	uint64_t lost_ranges_told, early_ranges_told, memory_told, unspooled_told;
+	uint64_t thinned_told[5];
 } drain;
 
 static bool try_hold(void)
@@ -108,6 +109,29 @@ static void tell_ranges(struct gt_session *s)
 	drain.early_ranges_told = early;
 }
 
+/* What is left out, or made smaller, so that calls and GPU work still find room. */
+static void tell_thinned(struct gt_session *s)
+{
+	const struct {
+		uint64_t now;
+		const char *of_what, *what;
+	} rows[] = {
+		{gt_threads_thinned(), "rings", "threads have smaller rings: raise --max-memory"},
+		{gt_stacks_refused(s->stacks), "call stacks", "calls without their new stacks"},
+		{gt_intern_refused(s->strings), "names", "what has them stands without"},
+		{gt_symbols_refused(s->symbols), "modules", "frames in them have no names"},
+		{s->graph_nodes ? gt_graph_nodes_lost(s->graph_nodes) : 0, "graph nodes",
+		 "their kernels do not tell where they were made"},
+	};
+
+	_Static_assert(sizeof(rows) / sizeof(rows[0]) ==
+			       sizeof(drain.thinned_told) / sizeof(drain.thinned_told[0]),
+		       "a place for each");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		tell_more(s, "thinned", rows[i].now, &drain.thinned_told[i], "--max-rss",
+			  rows[i].of_what, rows[i].what);
+}
+
 static void tell_losses(struct gt_session *s)
 {
 	struct gt_ledger *ledger = &s->ledger;
@@ -118,6 +142,7 @@ static void tell_losses(struct gt_session *s)
 		  "no memory for more threads: raise --max-memory");
 	tell_loss(s, gt_memory_count().refused, &drain.memory_told, "--max-rss", "pieces of memory",
 		  "all memory is taken: raise --max-rss");
+	tell_thinned(s);
 	tell_more(s, "spool full", gt_spool_refused(), &drain.unspooled_told, "--spool", "bytes",
 		  "a kill loses what stands there");
 	tell_ranges(s);
@@ -276,6 +301,7 @@ static void close_ledger(struct gt_session *s)
 		count[GT_LEDGER_GRAPH_NODES_LOST] = gt_graph_nodes_lost(s->graph_nodes);
 	count[GT_LEDGER_MEMORY_PEAK] = gt_memory_count().peak;
 	count[GT_LEDGER_MEMORY_REFUSED] = gt_memory_count().refused;
+	count[GT_LEDGER_RINGS_THINNED] = gt_threads_thinned();
 	count[GT_LEDGER_MODULES_UNREAD] = gt_symbols_refused(s->symbols);
 	count[GT_LEDGER_STRINGS_REFUSED] = gt_intern_refused(s->strings);
 	gt_spooled_count(s);

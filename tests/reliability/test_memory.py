@@ -13,13 +13,15 @@ import unittest
 import harness
 
 LIMIT = 64 << 20
-THREADS = 100
-WORK = [harness.program("workload"), "threads", str(THREADS)]
 
 
-def resident(folder=None, options=()):
+def work(threads):
+    return [harness.program("workload"), "threads", str(threads)]
+
+
+def resident(words, folder=None, options=()):
     """Status, output, and the most that was resident, in bytes."""
-    with subprocess.Popen(harness.command(WORK, folder=folder, options=options),
+    with subprocess.Popen(harness.command(words, folder=folder, options=options),
                           env=harness.environment(), stdout=subprocess.PIPE, text=True) as process:
         output = process.stdout.read()
         _, status, usage = os.wait4(process.pid, 0)
@@ -28,23 +30,41 @@ def resident(folder=None, options=()):
 
 
 class Memory(unittest.TestCase):
-    def test_many_threads(self):
-        bare = resident()
+    def check(self, threads):
+        """(ledger, causes and counts of the notes by kind)"""
+        bare = resident(work(threads))
         with tempfile.TemporaryDirectory() as folder:
-            traced = resident(folder, options=(f"GPUTRACE_MAX_RSS={LIMIT}",))
+            traced = resident(work(threads), folder, options=(f"GPUTRACE_MAX_RSS={LIMIT}",))
             self.assertEqual(traced[:2], bare[:2])
             self.assertLess(traced[2] - bare[2], LIMIT)
             [path] = harness.traces(folder)
-            self.assertEqual(harness.tool("verify", path)[0], 0)
+            self.assertEqual(harness.lint(path), "")
+            status, self.said = harness.tool("verify", path)
+            self.assertEqual(status, 0, self.said)
             with open(path, encoding="utf-8") as file:
                 trace = json.load(file)
         ledger = trace["ledger"]
         self.assertLessEqual(ledger["memory_peak_bytes"], LIMIT)
-        self.assertEqual(ledger["kernels_written"], 10 * THREADS)
-        self.assertGreater(ledger["calls_lost_no_thread"], 0)
+        self.assertEqual(ledger["kernels_written"], 10 * threads)
         self.assertGreaterEqual(ledger["calls_written"] + ledger["calls_lost_no_thread"],
-                                3 * 10 * THREADS)
-        lost = [event["args"]["cause"] for event in trace["traceEvents"] if event["name"] == "LOST"]
+                                3 * 10 * threads)
+        return ledger, [event for event in trace["traceEvents"] if event["ph"] == "i"]
+
+    def test_many_threads(self):
+        """Each wants a ring: they get smaller ones, and no call is lost."""
+        ledger, notes = self.check(100)
+        self.assertEqual(ledger["calls_lost_no_thread"] + ledger["calls_lost_ring_full"], 0)
+        self.assertGreater(ledger["rings_thinned"], 0)
+        self.assertIn("rings_thinned", self.said)
+        told = [event["args"]["rings"] for event in notes if event["name"] == "thinned"]
+        self.assertEqual(sum(told), ledger["rings_thinned"])
+
+    def test_too_many_threads(self):
+        """There are too many even for the smallest rings: what is lost is counted."""
+        ledger, notes = self.check(500)
+        self.assertGreater(ledger["calls_lost_no_thread"], 0)
+        self.assertGreater(ledger["rings_thinned"], 100)
+        lost = [event["args"]["cause"] for event in notes if event["name"] == "LOST"]
         self.assertIn("no thread block", lost)
 
 
