@@ -34,7 +34,6 @@ static struct {
 	size_t size;
 	char path[PATH_BYTES];
 	_Atomic bool open; /* gives out memory */
-	_Atomic uint64_t refused;
 } spool;
 
 /* In a forked child: the parent's records are not to be touched, and what still points there must
@@ -272,7 +271,7 @@ static void *take(size_t size)
 	offset = claim(spool.header, size);
 	if (offset && reserve_pages(offset, size))
 		return (char *)spool.header + offset;
-	atomic_fetch_add(&spool.refused, size);
+	atomic_fetch_add(&spool.header->refused, size);
 	return NULL;
 }
 
@@ -301,7 +300,18 @@ bool gt_spool_holds(const void *memory)
 
 uint64_t gt_spool_refused(void)
 {
-	return atomic_load(&spool.refused);
+	return spool.header ? atomic_load(&spool.header->refused) : 0;
+}
+
+uint64_t gt_spool_refused_threads(void)
+{
+	return spool.header ? atomic_load(&spool.header->threads_refused) : 0;
+}
+
+void gt_spool_refuse_thread(void)
+{
+	if (spool.header)
+		atomic_fetch_add(&spool.header->threads_refused, 1);
 }
 
 void gt_spool_set_root(enum gt_spool_root root, const void *table)

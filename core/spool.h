@@ -45,6 +45,7 @@ struct gt_spool_header {
 	char trace[1024];    /* the trace file, empty until there is one */
 	uint64_t base, size; /* where the file was mapped, and how much of it */
 	_Atomic uint64_t used;
+	_Atomic uint64_t refused, threads_refused;    /* as gt_spool_refused tells */
 	_Atomic uint64_t roots[GT_SPOOL_ROOT_COUNT_]; /* addresses; 0: not there */
 };
 
@@ -76,8 +77,13 @@ bool gt_spool_is_open(void);
 /* True for memory of the spool. */
 bool gt_spool_holds(const void *memory);
 
-/* Bytes that were asked for and had no room in the spool. */
+/* Bytes that were asked for and had no room in the spool, and threads whose ring had none; 0 where there
+ * is no spool. */
 uint64_t gt_spool_refused(void);
+uint64_t gt_spool_refused_threads(void);
+
+/* Counts such a thread. Any thread. */
+void gt_spool_refuse_thread(void);
 
 /* Tells recovery where a table is. Ignored when @table is not in the spool. */
 void gt_spool_set_root(enum gt_spool_root root, const void *table);

@@ -20,7 +20,7 @@
 __thread struct gt_thread *gt_thread_self;
 _Atomic uint32_t gt_thread_epoch;
 
-/* Rings are whole in the first quarter of the memory; then one has at most this part of what is left,
+/* Rings are whole in the first quarter of the memory, the first one where three quarters hold it; then one has at most this part of what is left,
  * and at least so many bytes. */
 #define RING_WHOLE  4
 #define RING_SHARE  64
@@ -38,7 +38,7 @@ static struct {
 	struct spooled *spooled; /* NULL: there is no spool */
 	struct gt_thread *_Atomic first;
 	_Atomic size_t bytes;
-	_Atomic uint64_t refused, unspooled, thinned;
+	_Atomic uint64_t refused, thinned;
 	_Atomic bool stopped;
 	uint32_t last_epoch;
 	pthread_key_t key; /* its destructor tells us that a thread ends */
@@ -69,7 +69,6 @@ int gt_threads_start(const struct gt_thread_limits *limits)
 	atomic_store(&registry.first, NULL);
 	atomic_store(&registry.bytes, 0);
 	atomic_store(&registry.refused, 0);
-	atomic_store(&registry.unspooled, 0);
 	atomic_store(&registry.thinned, 0);
 	atomic_store(&registry.stopped, false);
 	registry.spooled = gt_spool_is_open() ? gt_spool_map(sizeof(*registry.spooled)) : NULL;
@@ -124,7 +123,7 @@ static void note_spooled(const struct gt_thread *thread)
 	if (i < SPOOLED_MAX)
 		spooled->blocks[i] = gt_spool_address(thread);
 	if (i >= SPOOLED_MAX || !gt_spool_holds(thread->ring.data))
-		atomic_fetch_add(&registry.unspooled, 1);
+		gt_spool_refuse_thread();
 }
 
 /* The first threads have whole rings. As memory gets short, the others get smaller ones instead of none
@@ -133,7 +132,7 @@ static size_t affordable_ring(size_t taken, size_t max)
 {
 	size_t bytes = registry.limits.ring_bytes, left = taken < max ? max - taken : 0;
 
-	if (taken + bytes <= max / RING_WHOLE)
+	if (taken + bytes <= max / RING_WHOLE || (!taken && bytes <= max / RING_WHOLE * 3))
 		return bytes;
 	while (bytes / 2 >= RING_LEAST && bytes > left / RING_SHARE)
 		bytes /= 2;
@@ -220,11 +219,6 @@ uint64_t gt_threads_sum(enum gt_thread_counter which)
 uint64_t gt_threads_thinned(void)
 {
 	return atomic_load_explicit(&registry.thinned, memory_order_relaxed);
-}
-
-uint64_t gt_threads_unspooled(void)
-{
-	return atomic_load_explicit(&registry.unspooled, memory_order_relaxed);
 }
 
 uint64_t gt_threads_refused(void)

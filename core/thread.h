@@ -125,7 +125,4 @@ uint64_t gt_threads_refused(void);
 /* Blocks whose ring is smaller than wanted, as memory is short. */
 uint64_t gt_threads_thinned(void);
 
-/* Blocks whose ring is not in the spool, though there is one. */
-uint64_t gt_threads_unspooled(void);
-
 #endif

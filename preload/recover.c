@@ -395,6 +395,7 @@ static void leave_to_closed_files(const struct recovery *r, uint64_t *count)
  * here. Whoever joins the two files counts what is in them. */
 static void close_books(struct recovery *r)
 {
+	const struct gt_spool_header *header = gt_spool_view_header(&r->view);
 	struct gt_session *s = r->session;
 	struct gt_correlate_counts calls = gt_correlate_count(s->emit.calls);
 	struct gt_ledger here = s->ledger;
@@ -403,6 +404,8 @@ static void close_books(struct recovery *r)
 	s->ledger = r->spooled->ledger;
 	for (size_t i = 0; i < sizeof(counted_here) / sizeof(counted_here[0]); i++)
 		count[counted_here[i]] = here.count[counted_here[i]];
+	count[GT_LEDGER_SPOOL_REFUSED] = atomic_load(&header->refused);
+	count[GT_LEDGER_SPOOL_THREADS] = atomic_load(&header->threads_refused);
 	count[GT_LEDGER_CALLS_LOST_THREAD] = r->spooled->threads_refused;
 	count[GT_LEDGER_CALLS_NESTED] = r->counters[GT_THREAD_CALLS_NESTED];
 	count[GT_LEDGER_CALLS_LOST_RING] = r->counters[GT_THREAD_CALLS_LOST];

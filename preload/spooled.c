@@ -164,7 +164,7 @@ void gt_spooled_release_rings(struct gt_session *s)
 void gt_spooled_count(struct gt_session *s)
 {
 	s->ledger.count[GT_LEDGER_SPOOL_REFUSED] = gt_spool_refused();
-	s->ledger.count[GT_LEDGER_SPOOL_THREADS] = gt_threads_unspooled();
+	s->ledger.count[GT_LEDGER_SPOOL_THREADS] = gt_spool_refused_threads();
 }
 
 static void copy_facts(struct gt_session *s)
