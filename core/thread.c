@@ -20,11 +20,11 @@
 __thread struct gt_thread *gt_thread_self;
 _Atomic uint32_t gt_thread_epoch;
 
-/* Rings are whole in the first quarter of the memory, the first one where three quarters hold it; then one has at most this part of what is left,
- * and at least so many bytes. */
-#define RING_WHOLE  4
+/* Rings are whole in the first half of the memory, the first one where three quarters hold it; then one
+ * has at most this part of what is left, and at least so many bytes. */
+#define RING_WHOLE  2
 #define RING_SHARE  64
-#define RING_LEAST  (32u << 10)
+#define RING_LEAST  (16u << 10)
 
 /* The blocks that lie in the spool, for recovery. */
 #define SPOOLED_MAX 1024u
@@ -132,7 +132,7 @@ static size_t affordable_ring(size_t taken, size_t max)
 {
 	size_t bytes = registry.limits.ring_bytes, left = taken < max ? max - taken : 0;
 
-	if (taken + bytes <= max / RING_WHOLE || (!taken && bytes <= max / RING_WHOLE * 3))
+	if (taken + bytes <= max / RING_WHOLE || (!taken && bytes <= max / 4 * 3))
 		return bytes;
 	while (bytes / 2 >= RING_LEAST && bytes > left / RING_SHARE)
 		bytes /= 2;
