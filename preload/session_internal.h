@@ -53,7 +53,8 @@ struct gt_session {
 		has_cupti; /* the exiting thread may take it from a drain thread that is stuck */
 	struct gt_ranges *ranges;
 	struct gt_stack_lane *stack_lane; /* NULL: not wanted */
-	bool has_sampler, told_signal;
+	_Atomic bool has_sampler;         /* set when the drain thread runs already */
+	bool told_signal;
 	struct gt_output output;
 	struct gt_emit emit;
 	struct gt_calls calls;
