@@ -8,7 +8,16 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core/descriptor.h"
+#include "core/text.h"
+
+#define STAT_STATE   3 /* fields of /proc/self/stat, from 1: proc(5) */
+#define STAT_THREADS 20
 
 static struct {
 	cpu_set_t processors;
@@ -45,4 +54,36 @@ void gt_background_enter(const char *name)
 	prctl(PR_SET_NAME, name, 0, 0, 0);
 	if (at_load.known) /* not with the one that the starting thread was pinned to (REQ-66) */
 		sched_setaffinity(0, sizeof(at_load.processors), &at_load.processors);
+}
+
+/* A thread's list of robust mutexes is there from its start to its exit. A main thread that has exited
+ * stays as a zombie while there are others. */
+static bool main_thread_is_gone(void)
+{
+	void *list = NULL;
+	size_t size;
+
+	return syscall(SYS_get_robust_list, getpid(), &list, &size) == 0 && !list;
+}
+
+/* Threads of the process, a main one that is gone among them; 0: not known. */
+static uint64_t count_threads(void)
+{
+	char text[512];
+	size_t length = gt_descriptor_read_file("/proc/self/stat", text, sizeof(text) - 1);
+	const char *at, *end;
+	uint64_t count;
+
+	text[length] = 0;
+	at = strrchr(text, ')'); /* the second field may hold anything */
+	for (int field = STAT_STATE; at && field <= STAT_THREADS; field++) {
+		at = strchr(at, ' ');
+		at = at ? at + 1 : NULL;
+	}
+	return at && !gt_text_parse_u64(at, &end, &count) ? count : 0;
+}
+
+bool gt_background_is_alone(uint32_t ours)
+{
+	return main_thread_is_gone() && count_threads() == ours + 1;
 }

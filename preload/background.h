@@ -5,7 +5,9 @@
 #ifndef GT_PRELOAD_BACKGROUND_H
 #define GT_PRELOAD_BACKGROUND_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Constructor: remembers the processors that the process may use, before a thread of the program keeps
  * to some of them. One system call. */
@@ -16,5 +18,10 @@ int gt_background_start(void *(*run)(void *), void *argument, size_t stack_bytes
 
 /* First thing that the new thread does. @name: at most 15 characters. */
 void gt_background_enter(const char *name);
+
+/* Whether the program's threads have all ended, the main one by pthread_exit, and only the @ours of the
+ * tracer keep the process from its end: the last one to return ends it with status 0, as the program's would
+ * have. One system call while the main thread is there. The tracer's threads. */
+bool gt_background_is_alone(uint32_t ours);
 
 #endif

@@ -425,6 +425,18 @@ static bool answer_crash(struct gt_session *s)
 	return goes_on;
 }
 
+/* The program's last thread would have ended the process. What runs at exit now runs on this thread,
+ * which blocks signals no longer. */
+static void end_in_its_place(struct gt_session *s)
+{
+	sigset_t none;
+
+	gt_samples_stop();
+	finish(s);
+	sigemptyset(&none);
+	pthread_sigmask(SIG_SETMASK, &none, NULL);
+}
+
 /* Awake in time before a ring fills: a full one of 2 MiB takes 35 000 calls. */
 static uint64_t next_sleep(uint64_t work, uint64_t last)
 {
@@ -446,6 +458,10 @@ static void *run(void *argument)
 
 		if (!answer_crash(s) || !work_once(s, &work))
 			return NULL;
+		if (!work && gt_background_is_alone(1 + s->has_sampler)) {
+			end_in_its_place(s);
+			return NULL;
+		}
 		sleep_ns = next_sleep(work, sleep_ns);
 		if (!atomic_load(&drain.stop))
 			gt_futex_wait(&drain.wake, seen, sleep_ns);

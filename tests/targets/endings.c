@@ -91,6 +91,22 @@ static void end_by_exec(void)
 	execlp("sh", "sh", "-c", "echo after exec; exit 8", (char *)NULL);
 }
 
+static void *return_after_main(void *unused)
+{
+	usleep(100000);
+	printf("the last thread returns\n");
+	return unused;
+}
+
+static void end_by_last_return(void)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, return_after_main, NULL);
+	pthread_detach(thread);
+	pthread_exit(NULL);
+}
+
 static void end_by_main_pthread_exit(void)
 {
 	pthread_t thread;
@@ -233,6 +249,7 @@ static const struct {
 	{"sigsegv", end_by_sigsegv},
 	{"exec", end_by_exec},
 	{"main_pthread_exit", end_by_main_pthread_exit},
+	{"last_return", end_by_last_return},
 	{"device_reset", end_by_device_reset},
 	{"reset_first", end_by_reset_first},
 	{"fork", end_by_fork},

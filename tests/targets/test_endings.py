@@ -102,6 +102,16 @@ class Endings(unittest.TestCase):
                 with self.subTest(way=way):
                     self.check(way, "none", "130000")
 
+    def test_last_thread_returns(self):
+        """The tracer's threads do not keep the process. A worker of CUPTI's would, as the driver's do."""
+        for hertz in ("0", "100"):
+            with self.subTest(hertz=hertz), tempfile.TemporaryDirectory() as folder, \
+                    unittest.mock.patch.dict(os.environ, GPUTRACE_SAMPLE_CPU=hertz):
+                self.assertEqual(run("last_return", "cuda", "none", folder),
+                                 run("last_return", "cuda", "none"))
+                with open(trace_file.find(folder)[0], encoding="utf-8") as file:
+                    self.assertIn("ledger", json.load(file))
+
     def test_reset_before_there_was_a_record(self):
         """A flush then has been seen to hang: CUPTI without the kinds that tell of it at once."""
         faults = "flush=unused,enable:8=14,enable:9=14,enable:37=14,enable:17=14"
