@@ -12,6 +12,7 @@
 #include "collectors/call.h"
 #include "collectors/cuda_signatures.h"
 #include "core/clock.h"
+#include "preload/first_call.h"
 #include "preload/forward.h"
 #include "preload/session.h"
 
@@ -38,6 +39,7 @@
  * that fails and has started none met no driver. */
 static void record_first(uint32_t cbid, uint64_t start, cudaError_t result)
 {
+	gt_first_call_returned();
 	if (result != cudaSuccess && gt_session_is_idle())
 		gt_session_start(true);
 	if (atomic_load_explicit(&gt_session_state, memory_order_acquire) != GT_SESSION_HOOKS)

@@ -21,6 +21,7 @@
 #include "core/thread.h"
 #include "preload/crash.h"
 #include "preload/drain.h"
+#include "preload/first_call.h"
 #include "preload/identity.h"
 #include "preload/process.h"
 #include "preload/ranges.h"
@@ -255,30 +256,20 @@ void gt_session_expect_driver(bool expected)
 	driver_is_expected = expected;
 }
 
-/* The first hooked call is left to the driver; a second one that finds no session shows that this
- * driver does not inject. */
-static bool driver_will_call(void)
-{
-	static _Atomic int hooked_calls;
-
-	return driver_is_expected && atomic_fetch_add(&hooked_calls, 1) == 0;
-}
-
 void gt_session_start(bool from_hook)
 {
-	static _Atomic int starting;
 	int saved = errno;
 	int error;
 
 	if (gt_process_is_forked_child()) { /* its own CUDA: begin anew, the parent's parts stay */
 		memset(&gt_session, 0, sizeof(gt_session));
-		atomic_store(&starting, 0);
+		gt_first_call_forget();
 		atomic_store(&gt_session_state, GT_SESSION_IDLE);
 	}
-	if (from_hook && driver_will_call())
-		return;
-	if (atomic_load(&gt_session_state) != GT_SESSION_IDLE || atomic_exchange(&starting, 1))
-		return;
+	if (from_hook && !gt_first_call_may_start(driver_is_expected))
+		goto out;
+	if (atomic_load(&gt_session_state) != GT_SESSION_IDLE || !gt_first_call_claim())
+		goto out;
 	error = start(&gt_session);
 	if (error) {
 		if (error != -ECANCELED)
@@ -292,5 +283,7 @@ void gt_session_start(bool from_hook)
 				      gt_session.has_cupti ? GT_SESSION_CUPTI : GT_SESSION_HOOKS,
 				      memory_order_release);
 	}
+	gt_first_call_started();
+out:
 	errno = saved;
 }

@@ -107,6 +107,35 @@ static void end_by_last_return(void)
 	pthread_exit(NULL);
 }
 
+#define FIRST_CALLERS 40
+
+static pthread_barrier_t all_there;
+
+static void *make_first_calls(void *unused)
+{
+	void *own = NULL;
+
+	pthread_barrier_wait(&all_there);
+	cudaMalloc(&own, 256);
+	cudaMemset(own, 1, 256);
+	cudaMemset(own, 2, 256);
+	return unused;
+}
+
+/* Many threads meet CUDA at the same moment. */
+static void end_by_first_calls(void)
+{
+	pthread_t threads[FIRST_CALLERS];
+
+	pthread_barrier_init(&all_there, NULL, FIRST_CALLERS);
+	for (int i = 0; i < FIRST_CALLERS; i++)
+		pthread_create(&threads[i], NULL, make_first_calls, NULL);
+	for (int i = 0; i < FIRST_CALLERS; i++)
+		pthread_join(threads[i], NULL);
+	cudaDeviceSynchronize();
+	exit(12);
+}
+
 static void end_by_main_pthread_exit(void)
 {
 	pthread_t thread;
@@ -250,6 +279,7 @@ static const struct {
 	{"exec", end_by_exec},
 	{"main_pthread_exit", end_by_main_pthread_exit},
 	{"last_return", end_by_last_return},
+	{"first_calls", end_by_first_calls},
 	{"device_reset", end_by_device_reset},
 	{"reset_first", end_by_reset_first},
 	{"fork", end_by_fork},

@@ -21,6 +21,7 @@ PROGRAM = os.environ["TARGET_ENDINGS"]
 LIBRARY = os.path.join(BUILD, "preload", "libgputrace.so")
 
 SETS = 50
+FIRST_CALLERS = 40
 AFTER = {"device_reset": SETS, "fork": SETS}  # sets that come after the gate
 CLOSED = ("return", "exit", "quick_exit", "main_pthread_exit", "device_reset", "fork")
 BROKEN_OFF = ("_exit", "abort", "sigterm", "sigkill", "sigsegv", "exec")
@@ -101,6 +102,19 @@ class Endings(unittest.TestCase):
             if way not in AFTER:
                 with self.subTest(way=way):
                     self.check(way, "none", "130000")
+
+    def test_first_calls_of_many_threads(self):
+        """Whoever starts the session, the others' first calls are in it."""
+        for cupti in ("130000", "none") * 5:
+            with self.subTest(cupti=cupti), tempfile.TemporaryDirectory() as folder:
+                self.assertEqual(run("first_calls", "none", cupti, folder),
+                                 run("first_calls", "none", cupti))
+                with open(trace_file.find(folder)[0], encoding="utf-8") as file:
+                    events = json.load(file)["traceEvents"]
+                calls = [event for event in events if event.get("name") == "cudaMemset"]
+                self.assertEqual(len(calls), 2 * FIRST_CALLERS)
+                if cupti != "none":
+                    self.assertEqual(sets_in(trace_file.find(folder)[0]), 2 * FIRST_CALLERS)
 
     def test_last_thread_returns(self):
         """The tracer's threads do not keep the process. A worker of CUPTI's would, as the driver's do."""
