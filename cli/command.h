@@ -34,6 +34,7 @@ extern const struct gt_command gt_command_exec;
 extern const struct gt_command gt_command_export;
 extern const struct gt_command gt_command_gaps;
 extern const struct gt_command gt_command_inspect;
+extern const struct gt_command gt_command_is_running;
 extern const struct gt_command gt_command_output_folder;
 extern const struct gt_command gt_command_merge;
 extern const struct gt_command gt_command_open;

@@ -30,6 +30,7 @@ const struct gt_command *const gt_commands[] = {
 	&gt_command_check_option,
 	&gt_command_exec,
 	&gt_command_inspect,
+	&gt_command_is_running,
 	&gt_command_output_folder,
 	NULL,
 	/* clang-format on */

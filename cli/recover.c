@@ -16,27 +16,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/life.h"
 #include "core/spool_view.h"
 #include "core/sys.h"
 
 #define STALE 100 /* exit status of the child: written by another build */
-
-/* The character behind the command's name: a zombie has ended. */
-static bool has_ended(int pid)
-{
-	char path[64], text[1024] = "", *end;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return true;
-	if (read(fd, text, sizeof(text) - 1) < 0)
-		*text = 0;
-	close(fd);
-	end = strrchr(text, ')');
-	return end && end[1] && strchr("ZX", end[2]);
-}
 
 static bool is_running(const struct gt_spool_header *header)
 {
@@ -48,8 +32,9 @@ static bool is_running(const struct gt_spool_header *header)
 	if (fd >= 0)
 		close(fd);
 	boot_id[strcspn(boot_id, "\n")] = 0;
-	return !strcmp(boot_id, header->boot_id) && !has_ended((int)header->pid) &&
-	       gt_sys_start_ticks((int)header->pid) == header->start_ticks;
+	return !strcmp(boot_id, header->boot_id) &&
+	       gt_sys_start_ticks((int)header->pid) == header->start_ticks &&
+	       gt_process_lives((int64_t)header->pid);
 }
 
 bool gt_spool_look(const char *path, struct gt_left_spool *ret_spool)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See the header. A process that was killed and not yet waited for has no files any more.
+ * See the header. The files tell who writes, cli/life.h whether it will write any more.
  */
 #include "cli/writer_of.h"
 
@@ -12,6 +12,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "cli/life.h"
 
 /* What process @process is called where it lives: the last number of its NSpid. */
 static int64_t own_number(const char *process)
@@ -33,21 +35,38 @@ static int64_t own_number(const char *process)
 	return number;
 }
 
-static bool has_open(const char *process, const struct stat *trace)
+static bool thread_has_open(const char *process, const char *thread, const struct stat *trace)
 {
-	char path[300];
+	char path[600];
 	struct dirent *entry;
 	struct stat st;
 	bool found = false;
 	DIR *entries;
 
-	snprintf(path, sizeof(path), "/proc/%s/fd", process);
+	snprintf(path, sizeof(path), "/proc/%s/task/%s/fd", process, thread);
 	entries = opendir(path);
 	while (entries && !found && (entry = readdir(entries)))
 		found = !fstatat(dirfd(entries), entry->d_name, &st, 0) &&
 			st.st_ino == trace->st_ino && st.st_dev == trace->st_dev;
 	if (entries)
 		closedir(entries);
+	return found;
+}
+
+/* The first thread may have ended before the others: it then has no files. */
+static bool has_open(const char *process, const struct stat *trace)
+{
+	char path[300];
+	struct dirent *entry;
+	bool found = false;
+	DIR *threads;
+
+	snprintf(path, sizeof(path), "/proc/%s/task", process);
+	threads = opendir(path);
+	while (threads && !found && (entry = readdir(threads)))
+		found = *entry->d_name != '.' && thread_has_open(process, entry->d_name, trace);
+	if (threads)
+		closedir(threads);
 	return found;
 }
 
@@ -60,7 +79,8 @@ bool gt_writer_lives(const char *path, int64_t pid)
 
 	while (processes && !found && (entry = readdir(processes)))
 		found = isdigit((unsigned char)*entry->d_name) &&
-			own_number(entry->d_name) == pid && has_open(entry->d_name, &trace);
+			own_number(entry->d_name) == pid && has_open(entry->d_name, &trace) &&
+			gt_process_lives(strtoll(entry->d_name, NULL, 10));
 	if (processes)
 		closedir(processes);
 	return found;

@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 /* True when the process that calls itself @pid (in its own container) has @path open. A child that was
- * forked from it has the file open too and never writes it: its number is another. False also when
- * the process belongs to somebody else. */
+ * forked from it has the file open too and never writes it: its number is another. One that
+ * is dying is waited for (cli/life.h). False also when the process belongs to somebody else. */
 bool gt_writer_lives(const char *path, int64_t pid);
 
 #endif

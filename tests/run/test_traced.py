@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`gputrace run` with a CUDA program on the simulated device: the trace, what is said afterwards, what
 becomes of the trace when the program dies or lives on in the background."""
+import ctypes
 import json
 import os
 import signal
@@ -31,6 +32,13 @@ def wait_for(condition, seconds=60):
             return True
         time.sleep(0.01)
     return False
+
+
+def adopt_orphans(yes=1):
+    """From now on processes whose parents have ended are this one's children."""
+    set_child_subreaper = 36
+    if ctypes.CDLL(None).prctl(set_child_subreaper, yes, 0, 0, 0):
+        raise OSError("prctl")
 
 
 class TracedTest(RunTest):
@@ -157,6 +165,20 @@ class TestDeath(TracedTest):
         self.assertEqual(process.returncode, -signal.SIGKILL)
         self.assertIn("repaired", errors)
         self.assertGreater(len(self.kernels(path)), 0)
+
+    def test_a_killed_grandchild_is_repaired(self):
+        """Nobody asks how it ended, as under a launcher that was killed with it."""
+        adopt_orphans()
+        self.addCleanup(adopt_orphans, 0)
+        process = self.start("sh", "-c", f"{LAUNCHES} --count=1000000000 >/dev/null 2>&1 & "
+                             "while ! grep -qs '\"kernel\"' out/*; do sleep 0.1; done; "
+                             "kill -KILL $!; exec true")
+        _, errors = process.communicate(timeout=120)
+        path, pid = self.tracing()
+        os.waitpid(pid, 0)
+        self.assertEqual(process.returncode, 0)
+        self.assertIn("repaired", errors)
+        self.check_complete(path)
 
     def test_a_background_process_is_left_alone(self):
         process = self.start("--max-size=16M", "--keep=1", "sh", "-c", f"{LAUNCHES} --count=1000000000 >/dev/null 2>&1 & "

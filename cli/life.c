@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See the header. The memory goes first, then the files, then only the number is left.
+ */
+#include "cli/life.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define STEP_MS     20
+#define PATIENCE_MS 10000
+
+/* What the lines of a thread's status told so far. */
+struct signs {
+	bool has_ended, has_memory, is_killed;
+};
+
+static void see_state(struct signs *signs, const char *value)
+{
+	signs->has_ended = strchr("ZX", *value);
+}
+
+static void see_memory(struct signs *signs, const char *value)
+{
+	(void)value;
+	signs->has_memory = true;
+}
+
+static void see_pending(struct signs *signs, const char *value)
+{
+	signs->is_killed |= strtoull(value, NULL, 16) >> (SIGKILL - 1) & 1;
+}
+
+static const struct {
+	const char *key;
+	void (*see)(struct signs *signs, const char *value);
+} lines[] = {
+	{"State:\t", see_state},
+	{"VmSize:\t", see_memory},
+	{"SigPnd:\t", see_pending},
+	{"ShdPnd:\t", see_pending},
+};
+
+static void see_line(struct signs *signs, const char *line)
+{
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+		size_t length = strlen(lines[i].key);
+
+		if (!strncmp(line, lines[i].key, length))
+			lines[i].see(signs, line + length);
+	}
+}
+
+static enum gt_life life_of_thread(const char *status)
+{
+	FILE *file = fopen(status, "re");
+	struct signs signs = {.has_ended = !file};
+	char line[256];
+
+	while (file && fgets(line, sizeof(line), file))
+		see_line(&signs, line);
+	if (file)
+		fclose(file);
+	if (signs.has_ended)
+		return GT_LIFE_ENDED;
+	return signs.has_memory && !signs.is_killed ? GT_LIFE_LIVES : GT_LIFE_DYING;
+}
+
+enum gt_life gt_life_of(const char *proc, int64_t pid)
+{
+	enum gt_life life = GT_LIFE_ENDED, thread;
+	struct dirent *entry;
+	char path[4096];
+	DIR *threads;
+
+	snprintf(path, sizeof(path), "%.3000s/%" PRId64 "/task", proc, pid);
+	threads = opendir(path);
+	while (threads && (entry = readdir(threads))) {
+		if (*entry->d_name == '.')
+			continue;
+		snprintf(path, sizeof(path), "%.3000s/%" PRId64 "/task/%s/status", proc, pid,
+			 entry->d_name);
+		thread = life_of_thread(path);
+		if (thread > life)
+			life = thread;
+	}
+	if (threads)
+		closedir(threads);
+	return life;
+}
+
+bool gt_life_lasts(const char *proc, int64_t pid, int *patience_ms)
+{
+	const struct timespec step = {.tv_nsec = STEP_MS * 1000000L};
+	enum gt_life life;
+
+	while ((life = gt_life_of(proc, pid)) == GT_LIFE_DYING && *patience_ms > 0) {
+		nanosleep(&step, NULL);
+		*patience_ms -= STEP_MS;
+	}
+	return life != GT_LIFE_ENDED;
+}
+
+bool gt_process_lives(int64_t pid)
+{
+	static int patience_ms = PATIENCE_MS;
+
+	return gt_life_lasts("/proc", pid, &patience_ms);
+}
