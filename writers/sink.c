@@ -21,6 +21,7 @@
 #include "writers/owner.h"
 
 #define NAME_TRIES         1000u
+#define RIGHTS             0600 /* traces tell of what a program does: its owner's matter */
 #define STREAM_PATIENCE_MS 2000 /* how long the reader of a pipe may take to read on */
 
 struct gt_sink {
@@ -166,8 +167,9 @@ static int create_in(struct gt_sink *sink, int folder, const char *directory,
 		else
 			gt_text_format(name, room, "/%s.%u%s", options->name, i, options->suffix);
 		error = gt_descriptor_open(&file, folder, name + 1,
-					   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+					   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, RIGHTS);
 		if (!error) {
+			fchmod(file.fd, RIGHTS); /* the program's umask may leave none */
 			remember_name(sink, base, options);
 			return adopt(sink, &file);
 		}

@@ -107,6 +107,15 @@ class Output(unittest.TestCase):
         thread.join()
         self.assertEqual(traced[:3], harness.run(words)[:3])
 
+    def test_umask_of_nothing(self):
+        """The owner can read the trace all the same, and nobody else."""
+        words = ["sh", "-c", 'umask 0777; exec "$@"', "sh", harness.program("workload"), "rounds", "3"]
+        os.mkdir(self.folder + "/out")
+        traced = harness.run(words, folder=self.folder + "/out")
+        self.assertEqual(traced[:3], harness.run(words)[:3])
+        path, = harness.traces(self.folder + "/out")
+        self.assertEqual(os.stat(path).st_mode & 0o7777, 0o600)
+
     def test_fifo(self):
         """A pipe in the folder's place is streamed to; without a reader there is nothing to write."""
         pipe = os.path.join(self.folder, "pipe")
