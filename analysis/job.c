@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analysis/mend.h"
 #include "analysis/parts.h"
 #include "analysis/progress.h"
 
@@ -111,10 +112,26 @@ static bool repeats(const char *path, const char *other)
 	return form > other_form && stem == other_stem && !memcmp(path, other, stem);
 }
 
+static void drop(struct gt_job *job, size_t i)
+{
+	free(job->paths.at[i]);
+	job->paths.at[i] = NULL;
+}
+
+static void close_gaps(struct gt_job *job, size_t first)
+{
+	size_t kept = first;
+
+	for (size_t i = first; i < job->paths.count; i++)
+		if (job->paths.at[i])
+			job->paths.at[kept++] = job->paths.at[i];
+	job->paths.count = kept;
+}
+
 /* `gputrace convert` leaves both forms of a trace beside each other: its sums are not to be doubled. */
 static void drop_repeated(struct gt_job *job, size_t first, void (*complain)(const char *line))
 {
-	size_t kept = first, stem;
+	size_t stem;
 	char line[8400];
 
 	for (size_t i = first; i < job->paths.count; i++) {
@@ -130,16 +147,54 @@ static void drop_repeated(struct gt_job *job, size_t first, void (*complain)(con
 		snprintf(line, sizeof(line), "%.4096s: left out, it is %.4096s in another form",
 			 job->paths.at[i], same);
 		complain(line);
-		free(job->paths.at[i]);
-		job->paths.at[i] = NULL;
+		drop(job, i);
 	}
-	for (size_t i = first; i < job->paths.count; i++)
-		if (job->paths.at[i])
-			job->paths.at[kept++] = job->paths.at[i];
-	job->paths.count = kept;
+	close_gaps(job, first);
 }
 
-static int add_folder(struct gt_job *job, const char *folder, void (*complain)(const char *line))
+static int stop_reading(const struct gt_record *record, const struct gt_header *header, void *data)
+{
+	(void)record;
+	(void)header;
+	(void)data;
+	return -ECANCELED;
+}
+
+static bool can_begin(const char *path)
+{
+	struct gt_reading reading;
+	int rc = gt_reader_read(path, stop_reading, NULL, &reading);
+
+	gt_reading_fini(&reading);
+	return rc >= 0 || rc == -ECANCELED;
+}
+
+/* A process that was killed as it began a file must not keep the others of its job from being read. */
+static int drop_unreadable(struct gt_job *job, const char *folder, size_t first,
+			   void (*complain)(const char *line))
+{
+	struct stat st;
+	char line[8400];
+
+	for (size_t i = first; i < job->paths.count; i++) {
+		const char *path = job->paths.at[i];
+		bool is_torn = gt_mend_is_due(path), is_empty = !stat(path, &st) && !st.st_size;
+
+		if ((!is_torn && !is_empty) || can_begin(path))
+			continue;
+		snprintf(line, sizeof(line), "%.4096s: left out, %s%s%.4000s%s", path,
+			 is_empty ? "it is empty" : "its process died in the first lines",
+			 is_torn ? "; `gputrace repair " : "", is_torn ? folder : "",
+			 is_torn ? "` makes a trace of it" : "");
+		complain(line);
+		drop(job, i);
+	}
+	close_gaps(job, first);
+	return job->paths.count > first ? 0 : -EBADMSG;
+}
+
+static int add_folder(struct gt_job *job, const char *folder, bool readable,
+		      void (*complain)(const char *line))
 {
 	size_t before = job->paths.count;
 	int rc = add_traces(job, folder);
@@ -152,11 +207,11 @@ static int add_folder(struct gt_job *job, const char *folder, void (*complain)(c
 		return rc;
 	qsort(job->paths.at + before, job->paths.count - before, sizeof(char *), by_name);
 	drop_repeated(job, before, complain);
-	return 0;
+	return readable ? drop_unreadable(job, folder, before, complain) : 0;
 }
 
 /* Into @ret what is wrong with a folder that holds no trace, and what to name instead. */
-static void explain_empty(const char *folder, char *ret, size_t size)
+static void explain_no_trace(const char *folder, char *ret, size_t size)
 {
 	char pattern[4200];
 	glob_t found;
@@ -171,7 +226,17 @@ static void explain_empty(const char *folder, char *ret, size_t size)
 		 rc ? "" : "; each folder in it is a run of its own: name one of them");
 }
 
-static int add_input(struct gt_job *job, const char *input, void (*complain)(const char *line))
+static void explain(const char *input, int rc, char *ret, size_t size)
+{
+	if (rc == -ENODATA)
+		explain_no_trace(input, ret, size);
+	else
+		snprintf(ret, size, "%s",
+			 rc == -EBADMSG ? "nothing is left of this folder" : strerror(-rc));
+}
+
+static int add_input(struct gt_job *job, const char *input, bool readable,
+		     void (*complain)(const char *line))
 {
 	struct stat st;
 	char line[4400], why[200];
@@ -182,13 +247,11 @@ static int add_input(struct gt_job *job, const char *input, void (*complain)(con
 	if (stat(input, &st))
 		rc = -errno;
 	else
-		rc = S_ISDIR(st.st_mode) ? add_folder(job, input, complain)
+		rc = S_ISDIR(st.st_mode) ? add_folder(job, input, readable, complain)
 					 : add_path(job, "", input);
 	if (rc < 0) {
-		if (rc == -ENODATA)
-			explain_empty(input, why, sizeof(why));
-		snprintf(line, sizeof(line), "%.4096s: %s", input,
-			 rc == -ENODATA ? why : strerror(-rc));
+		explain(input, rc, why, sizeof(why));
+		snprintf(line, sizeof(line), "%.4096s: %s", input, why);
 		complain(line);
 	}
 	return rc;
@@ -277,24 +340,36 @@ static void find_processes(struct pool *pool)
 	pool->first[pool->count] = count;
 }
 
-int gt_job_find(struct gt_job *job, char *const *inputs, size_t count,
+static int find(struct gt_job *job, char *const *inputs, size_t count, bool readable,
 		void (*complain)(const char *line))
 {
 	int rc = 0;
 
 	*job = (struct gt_job){0};
 	for (size_t i = 0; !rc && i < count; i++)
-		rc = add_input(job, inputs[i], complain);
+		rc = add_input(job, inputs[i], readable, complain);
 	for (size_t i = 0; !rc && i < job->paths.count; i++)
 		gt_progress_expect_file(job->paths.at[i]);
 	return rc;
+}
+
+int gt_job_find(struct gt_job *job, char *const *inputs, size_t count,
+		void (*complain)(const char *line))
+{
+	return find(job, inputs, count, false, complain);
+}
+
+int gt_job_find_readable(struct gt_job *job, char *const *inputs, size_t count,
+			 void (*complain)(const char *line))
+{
+	return find(job, inputs, count, true, complain);
 }
 
 int gt_job_load(struct gt_job *job, char *const *inputs, size_t count,
 		void (*complain)(const char *line), size_t *ret_failures)
 {
 	struct pool pool = {.job = job};
-	int rc = gt_job_find(job, inputs, count, complain);
+	int rc = gt_job_find_readable(job, inputs, count, complain);
 
 	if (rc < 0)
 		return rc;

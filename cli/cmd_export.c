@@ -34,7 +34,7 @@ static int run_export(const struct gt_cmdline *args)
 	if (!sqlite && !csv)
 		return gt_cmdline_wrong(args, "one of --sqlite=FILE and --csv=FOLDER is needed");
 	gt_progress_start("exporting");
-	rc = gt_job_find(&job, args->inputs, args->input_count, gt_cmdline_complain);
+	rc = gt_job_find_readable(&job, args->inputs, args->input_count, gt_cmdline_complain);
 	rc = rc < 0 ? GT_EXIT_FAILED : export_to(&job, &gt_export_sqlite, sqlite);
 	if (!rc)
 		rc = export_to(&job, &gt_export_csv, csv);

@@ -63,7 +63,7 @@ static int run_merge(const struct gt_cmdline *args)
 
 	if (output || !isatty(STDOUT_FILENO))
 		gt_progress_start("merging");
-	rc = gt_job_find(&job, args->inputs, args->input_count, gt_cmdline_complain);
+	rc = gt_job_find_readable(&job, args->inputs, args->input_count, gt_cmdline_complain);
 	rc = rc < 0 ? GT_EXIT_FAILED : merge_to(&job, output);
 	gt_progress_stop();
 	gt_job_fini(&job);
