@@ -29,6 +29,7 @@
 #include "preload/coexist.h"
 #include "preload/crash_stack.h"
 #include "preload/frameworks.h"
+#include "preload/identity.h"
 #include "preload/ranges.h"
 #include "preload/samples.h"
 #include "preload/session_internal.h"
@@ -56,6 +57,7 @@ static struct {
 	const struct gt_drain_crash *_Atomic crash; /* to be answered */
 	_Atomic uint32_t crashes;                   /* futex: answered so far */
 	_Atomic int busy;                           /* 1: somebody holds the session's parts */
+	bool is_repaired;                           /* afterwards, by gputrace run */
 	uint64_t next_flush, next_clock;
 	uint64_t lost_calls_told, refused_told, dropped_told, discarded_told;
 	uint64_t lost_ranges_told, early_ranges_told, memory_told, unspooled_told;
@@ -476,6 +478,8 @@ int gt_drain_start(struct gt_session *session)
 
 	memset(&drain, 0, sizeof(drain));
 	drain.session = session;
+	drain.is_repaired = gt_identity_env("GPUTRACE_RUN") != NULL;
+	gt_output_set_name("");
 	error = gt_background_start(run, session, STACK_BYTES);
 	atomic_store(&drain.running, error == 0);
 	return error;
@@ -507,15 +511,30 @@ static void let_write_signals(const sigset_t *signals, const sigset_t *mask,
 	pthread_sigmask(SIG_SETMASK, mask, NULL);
 }
 
+/* gputrace run repairs the file and says so itself. */
+static void tell_unclosed(uint64_t timeout_ns)
+{
+	const char *name = gt_output_name();
+
+	if (*name && !drain.is_repaired)
+		gt_log_say("%s was left unclosed after %lu ms (--exit-timeout): gputrace repair "
+			   "closes it",
+			   name, (unsigned long)(timeout_ns / 1000000u));
+}
+
 /* The thread is stuck inside CUPTI or gone: write what has been delivered, on a thread of the
  * program's. */
-static void take_over(struct gt_session *s)
+static void take_over(struct gt_session *s, uint64_t timeout_ns)
 {
 	sigset_t signals, mask, pending;
 
-	if (!try_hold())
-		return; /* it is at work on the file, e.g. on a slow disk: nothing may touch it */
 	hold_write_signals(&signals, &mask, &pending);
+	if (!try_hold()) {
+		/* it is at work on the file, e.g. on a slow disk: nothing may touch it */
+		tell_unclosed(timeout_ns);
+		let_write_signals(&signals, &mask, &pending);
+		return;
+	}
 	s->has_cupti = s->coexist.watches = false;
 	s->modules_seen = UINT64_MAX; /* who is stuck may hold the loader */
 	gt_emit_note(s, "LOST", "CUPTI did not return its last records in time", "flush timeout",
@@ -537,7 +556,7 @@ void gt_drain_finish(uint64_t timeout_ns)
 	while (!atomic_load(&drain.finished) && (now = gt_clock_now()) < until)
 		gt_futex_wait(&drain.finished, 0, until - now);
 	if (!atomic_load(&drain.finished))
-		take_over(drain.session);
+		take_over(drain.session, timeout_ns);
 }
 
 void gt_drain_crash(const struct gt_drain_crash *crash, uint64_t timeout_ns)

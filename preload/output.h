@@ -32,6 +32,11 @@ int gt_output_open(struct gt_output *output, const struct gt_config *config, str
  * errno: its name cannot be made. */
 int gt_output_folder(const struct gt_config *config, char *ret_path, size_t size);
 
+/* The name of the file that is being written, for the drain thread to tell and for any thread to read:
+ * the sink itself may be freed meanwhile. Empty: there is none. */
+void gt_output_set_name(const char *path);
+const char *gt_output_name(void);
+
 /* An event for the writer, which counts what it cannot write. Only while open and not failed, as the
  * next two. */
 void gt_output_event(struct gt_output *output, const struct gt_event *event);

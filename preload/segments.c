@@ -9,7 +9,6 @@
 
 #include "core/log.h"
 #include "core/memory.h"
-#include "core/spool.h"
 #include "preload/output.h"
 #include "preload/spooled.h"
 #include "writers/file.h"
@@ -254,7 +253,7 @@ void gt_segments_turn(struct gt_output *output)
 	next->ops->follow(next, full);
 	output->writer = next;
 	output->sink = sink;
-	gt_spool_set_trace(gt_sink_path(sink));
+	gt_output_set_name(gt_sink_path(sink));
 	close_full(output, full, full_sink);
 	memcpy(told, after, sizeof(after));
 	for (uint32_t i = 0; i < segments->named_count; i++)

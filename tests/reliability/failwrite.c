@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Preloaded before the tracer: from the FAILWRITE_FROM-th on its writes into the trace fail with errno
- * FAILWRITE_ERRNO; without that each write takes half of what it is given.
+ * FAILWRITE_ERRNO, or make the file FAILWRITE_HANG and never return; without either each write takes half
+ * of what it is given.
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -20,17 +23,29 @@ static int is_the_tracer(const void *address)
 	return dladdr(address, &info) && info.dli_fname && strstr(info.dli_fname, "libgputrace.so");
 }
 
+static void hang(const char *mark)
+{
+	close(open(mark, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+	for (;;)
+		pause();
+}
+
 static ssize_t put(const void *caller, int fd, const void *data, size_t size, off_t offset)
 {
 	const char *from = getenv("FAILWRITE_FROM"), *error = getenv("FAILWRITE_ERRNO");
+	const char *mark = getenv("FAILWRITE_HANG");
 
 	if (is_the_tracer(caller)) {
-		if (!error) {
-			size = size > 1 ? size / 2 : size;
-		} else if (atomic_fetch_add(&asked, 1) + 1 >= (from ? atol(from) : 1)) {
+		bool is_due = atomic_fetch_add(&asked, 1) + 1 >= (from ? atol(from) : 1);
+
+		if (mark && is_due)
+			hang(mark);
+		if (error && is_due) {
 			errno = atoi(error);
 			return -1;
 		}
+		if (!mark && !error)
+			size = size > 1 ? size / 2 : size;
 	}
 	return syscall(SYS_pwrite64, fd, data, size, offset);
 }

@@ -4,6 +4,7 @@
 be is whole, what is missing stands in its ledger, and it is said once."""
 
 import errno
+import glob
 import json
 import os
 import shutil
@@ -183,6 +184,30 @@ class Output(unittest.TestCase):
         result = harness.run(WORK, folder=self.folder, fault="flush=hang",
                              options=("GPUTRACE_EXIT_TIMEOUT=200",), before=["prlimit", "--fsize=18000"])
         self.assertEqual(result[:2], self.bare[:2])
+
+    def left_unclosed(self, **variables):
+        """A disk that never answers: the program ends without its trace's end. What is said."""
+        if harness.preloading.RUNTIMES:
+            self.skipTest("the sanitizer's own write() is in front")
+        folder = tempfile.mkdtemp(dir=self.folder)
+        hangs = os.path.join(folder, "hangs")
+        options = [f"LD_PRELOAD={FAILWRITE}:{harness.LIBRARY}", "FAILWRITE_HANG=" + hangs,
+                   "FAILWRITE_FROM=2", "GPUTRACE_EXIT_TIMEOUT=200", *(f"{name}={value}" for name, value in variables.items())]
+        result = harness.run([harness.program("coexist_linked"), "work-until"], folder=folder,
+                             gates=[lambda: os.path.exists(hangs)], options=options)
+        self.assertEqual((result.status, result.stderr), (3, []))
+        return result.said
+
+    def test_file_left_unclosed(self):
+        [said] = self.left_unclosed()
+        path, = glob.glob(os.path.join(self.folder, "*", "*.pt.trace.json"))
+        self.assertIn(path + " was left unclosed after 200 ms (--exit-timeout)", said)
+        self.assertIn("gputrace repair", said)
+
+    def test_file_left_unclosed_is_not_told(self):
+        """Not when nothing shall be said, and not under gputrace run, which repairs it by itself."""
+        self.assertEqual(self.left_unclosed(GPUTRACE_QUIET="yes"), [])
+        self.assertEqual(self.left_unclosed(GPUTRACE_RUN="1", GPUTRACE_SPOOL="off"), [])
 
     def test_read_only_folder(self):
         if not has_tmpfs():
