@@ -48,6 +48,13 @@ static int complain(struct mend *m, const char *what, int rc)
 
 /* ---- the name ---- */
 
+static bool ends_in(const char *text, const char *ending)
+{
+	size_t length = strlen(text), size = strlen(ending);
+
+	return length >= size && !strcmp(text + length - size, ending);
+}
+
 void gt_mend_name(const char *path, struct gt_mend_name *ret_name)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -64,7 +71,7 @@ void gt_mend_name(const char *path, struct gt_mend_name *ret_name)
 	if (end != dot)
 		return;
 	ret_name->started = strtoll(dot + 1, &end, 10);
-	ret_name->is_ours = *end == '.';
+	ret_name->is_ours = *end == '.' && ends_in(end, ".json");
 	if (!strncmp(name, "rank", 4) && isdigit((unsigned char)name[4])) {
 		ret_name->rank = strtoll(name + 4, &end, 10);
 		ret_name->has_rank = *end == '_';

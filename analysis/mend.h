@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What the name of a trace file tells: "[rank3_]host_PID.MILLISECONDS[.partN]...". */
+/* What the name of a trace file tells: "[rank3_]host_PID.MILLISECONDS[.partN]....json". */
 struct gt_mend_name {
 	bool is_ours;
 	bool has_rank;

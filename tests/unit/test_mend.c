@@ -170,6 +170,8 @@ Test(mend, reads_names)
 	cr_assert_not(name.is_ours);
 	gt_mend_name("x_y.1.json", &name);
 	cr_assert_not(name.is_ours);
+	gt_mend_name("n_4100.1782967788123.pftrace", &name); /* no JSON is put into it */
+	cr_assert_not(name.is_ours);
 }
 
 Test(mend, somebody_elses_file)
