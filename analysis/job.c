@@ -178,8 +178,13 @@ static int drop_unreadable(struct gt_job *job, const char *folder, size_t first,
 
 	for (size_t i = first; i < job->paths.count; i++) {
 		const char *path = job->paths.at[i];
-		bool is_torn = gt_mend_is_due(path), is_empty = !stat(path, &st) && !st.st_size;
+		bool is_torn, is_empty;
 
+		/* who looks into a pipe takes out of it */
+		if (stat(path, &st) || !S_ISREG(st.st_mode))
+			continue;
+		is_torn = gt_mend_is_due(path);
+		is_empty = !st.st_size;
 		if ((!is_torn && !is_empty) || can_begin(path))
 			continue;
 		snprintf(line, sizeof(line), "%.4096s: left out, %s%s%.4000s%s", path,

@@ -144,16 +144,19 @@ static bool is_ours(const struct mend *m)
 
 static int read_block(struct mend *m)
 {
-	int fd = open(m->path, O_RDONLY | O_CLOEXEC), rc = 0;
 	struct stat st;
+	int fd, rc = 0;
 	ssize_t n;
 
+	if (stat(m->path, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode)) /* a pipe would be waited for */
+		return -EINVAL;
+	fd = open(m->path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	if (fstat(fd, &st))
 		rc = -errno;
-	else if (!S_ISREG(st.st_mode))
-		rc = -EINVAL;
 	m->bytes = rc ? 0 : (uint64_t)st.st_size;
 	while (!rc && m->size <= BLOCK && m->size < m->bytes) {
 		n = pread(fd, m->text + m->size, BLOCK + 1 - m->size, (off_t)m->size);
