@@ -116,6 +116,7 @@ class Endings(unittest.TestCase):
                 if cupti != "none":
                     self.assertEqual(sets_in(trace_file.find(folder)[0]), 2 * FIRST_CALLERS)
 
+    @unittest.skipIf("tsan" in preloading.RUNTIMES, "a thread of the sanitizer's own stays")
     def test_last_thread_returns(self):
         """The tracer's threads do not keep the process. A worker of CUPTI's would, as the driver's do."""
         for hertz in ("0", "100"):
