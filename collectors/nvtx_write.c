@@ -54,8 +54,7 @@ struct gt_nvtx_counts gt_nvtx_count(void)
 
 static enum moment moment(void)
 {
-	if (atomic_load_explicit(&stopped, memory_order_relaxed) ||
-	    (gt_forkguard_page && !gt_forkguard_holds()))
+	if (atomic_load_explicit(&stopped, memory_order_relaxed) || gt_forkguard_is_child())
 		return OVER;
 	return atomic_load_explicit(&gt_thread_epoch, memory_order_acquire) ? ACTIVE : EARLY;
 }

@@ -17,7 +17,7 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-const volatile uint64_t *gt_forkguard_page;
+const volatile uint64_t *_Atomic gt_forkguard_page;
 
 static uint64_t *page;
 
@@ -37,6 +37,6 @@ int gt_forkguard_arm(void)
 			pthread_atfork(NULL, NULL, wipe_in_child);
 	}
 	*page = GUARD_MAGIC;
-	gt_forkguard_page = page;
+	atomic_store_explicit(&gt_forkguard_page, page, memory_order_release);
 	return 0;
 }

@@ -7,10 +7,12 @@
 #ifndef GT_CORE_FORKGUARD_H
 #define GT_CORE_FORKGUARD_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-extern const volatile uint64_t *gt_forkguard_page;
+/* NULL until the guard is armed, which other threads may see while it happens. */
+extern const volatile uint64_t *_Atomic gt_forkguard_page;
 
 /* Arms the guard for the calling process. -ENOMEM. */
 int gt_forkguard_arm(void);
@@ -18,13 +20,19 @@ int gt_forkguard_arm(void);
 /* True in the process that armed the guard; false in a forked child and before arming. */
 static inline bool gt_forkguard_holds(void)
 {
-	return gt_forkguard_page && *gt_forkguard_page;
+	const volatile uint64_t *page =
+		atomic_load_explicit(&gt_forkguard_page, memory_order_acquire);
+
+	return page && *page;
 }
 
 /* True in a forked child of the process that armed it. */
 static inline bool gt_forkguard_is_child(void)
 {
-	return gt_forkguard_page && !*gt_forkguard_page;
+	const volatile uint64_t *page =
+		atomic_load_explicit(&gt_forkguard_page, memory_order_acquire);
+
+	return page && !*page;
 }
 
 #endif

@@ -41,7 +41,7 @@ void gt_process_watch_end(void)
 
 bool gt_process_is_forked_child(void)
 {
-	return gt_forkguard_page && !gt_forkguard_holds();
+	return gt_forkguard_is_child();
 }
 
 /* The fallback when no exit handler ran (unusual libc, handlers exhausted). */
