@@ -160,26 +160,35 @@ static struct slot *copy_foreign(const uint8_t *buffer, size_t valid)
 	return slot;
 }
 
-void gt_cupti_buffers_complete(uint8_t *buffer, size_t valid)
+static void discard(uint8_t *buffer, size_t valid)
 {
-	struct slot *slot = slot_of(buffer);
+	count(&pool.discarded_bytes, valid);
+	memset(buffer, 0, valid < DISCARD_BYTES ? valid : DISCARD_BYTES);
+}
 
-	if (buffer && buffer == pool.discard) {
-		count(&pool.discarded_bytes, valid);
-		memset(buffer, 0, valid < DISCARD_BYTES ? valid : DISCARD_BYTES);
-		return;
-	}
-	if (!slot && buffer) {
-		count(&pool.foreign, 1);
-		slot = copy_foreign(buffer, valid);
-	}
-	if (!slot)
-		return;
+static void fill(struct slot *slot, size_t valid)
+{
 	slot->valid = valid < pool.bytes ? valid : pool.bytes;
 	slot->order = atomic_fetch_add(&pool.next_order, 1);
 	count(&pool.completed, 1);
 	/* pairs with the acquire in gt_cupti_buffers_next: records before the state */
 	atomic_store_explicit(&slot->state, SLOT_FULL, memory_order_release);
+}
+
+bool gt_cupti_buffers_complete(uint8_t *buffer, size_t valid)
+{
+	struct slot *slot = slot_of(buffer);
+	bool ours = slot || !buffer || buffer == pool.discard;
+
+	if (buffer && buffer == pool.discard)
+		discard(buffer, valid);
+	if (!ours) {
+		count(&pool.foreign, 1);
+		slot = copy_foreign(buffer, valid);
+	}
+	if (slot)
+		fill(slot, valid);
+	return ours;
 }
 
 bool gt_cupti_buffers_next(struct gt_cupti_buffer *ret_buffer)

@@ -25,9 +25,10 @@ int gt_cupti_buffers_start(size_t buffer_bytes, size_t max_bytes, bool null_is_s
 /* Nobody will read any more: from now on every request is answered as if the cap was reached. */
 void gt_cupti_buffers_stop(void);
 
-/* CUPTI's callbacks: lock-free, no call of CUPTI, no allocation but a rare mmap when no spare is left. */
+/* CUPTI's callbacks: lock-free, no call of CUPTI, no allocation but a rare mmap when no spare is left.
+ * _complete is false for a buffer that was not handed out here: it was read, and is still its owner's. */
 void gt_cupti_buffers_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_max_records);
-void gt_cupti_buffers_complete(uint8_t *buffer, size_t valid);
+bool gt_cupti_buffers_complete(uint8_t *buffer, size_t valid);
 
 /* Drain thread: the oldest completed buffer. False: none. Give it back with _recycle, at the trace time @now. */
 bool gt_cupti_buffers_next(struct gt_cupti_buffer *ret_buffer);

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 
 #include "collectors/cupti_internal.h"
+#include "core/memory.h"
 #include "core/text.h"
 
 #define NAMES      8u
@@ -16,6 +17,7 @@ static struct {
 	_Atomic uint64_t changes, disabled, detached;
 	_Atomic uint64_t kinds;     /* a bit each that it has enabled since it registered */
 	_Atomic(void *) subscriber; /* NULL: it is not subscribed */
+	_Atomic(CUpti_BuffersCallbackCompleteFunc) completed; /* NULL: it has no buffers in CUPTI */
 	_Atomic bool had_kinds, registered, clock;
 	_Atomic(const char *) library;
 	_Atomic uint32_t next_name;
@@ -52,14 +54,24 @@ void gt_cupti_foreign_unsubscribed(void)
 	changed();
 }
 
-void gt_cupti_foreign_registering(const char *library)
+void gt_cupti_foreign_registering(const char *library, CUpti_BuffersCallbackCompleteFunc completed)
 {
 	remember(library);
 	gt_cupti_hand_over();
+	atomic_store(&foreign.completed, completed);
 	atomic_store(&foreign.kinds, 0);
 	atomic_store(&foreign.had_kinds, false);
 	atomic_store(&foreign.registered, true);
 	changed();
+}
+
+void gt_cupti_foreign_give_back(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size,
+				size_t valid)
+{
+	CUpti_BuffersCallbackCompleteFunc completed = atomic_load(&foreign.completed);
+
+	if (gt_memory_is_readable((const void *)(uintptr_t)completed)) /* else it is unloaded */
+		completed(context, stream, buffer, size, valid);
 }
 
 static void end_collection(void)
@@ -86,6 +98,7 @@ void gt_cupti_foreign_kind(uint32_t kind, bool enabled)
 void gt_cupti_foreign_finalized(void)
 {
 	atomic_store(&foreign.registered, false);
+	atomic_store(&foreign.completed, NULL);
 	atomic_store(&foreign.subscriber, NULL);
 	atomic_store(&foreign.kinds, 0);
 	atomic_store(&foreign.clock, false);
@@ -94,6 +107,7 @@ void gt_cupti_foreign_finalized(void)
 
 bool gt_cupti_foreign_finalizing(const char *library)
 {
+	CUpti_BuffersCallbackCompleteFunc completed = atomic_exchange(&foreign.completed, NULL);
 	struct gt_cupti_other other = {
 		.subscriber = atomic_load(&foreign.subscriber),
 		.kinds = atomic_load(&foreign.kinds),
@@ -102,8 +116,10 @@ bool gt_cupti_foreign_finalizing(const char *library)
 	};
 
 	remember(library);
-	if (!gt_cupti_detach(&other))
+	if (!gt_cupti_detach(&other)) {
+		atomic_store(&foreign.completed, completed);
 		return false;
+	}
 	atomic_fetch_add(&foreign.detached, 1);
 	gt_cupti_foreign_finalized();
 	return true;

@@ -12,13 +12,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <cupti.h>
+
 /* @library: file name of who calls, remembered for messages. */
 void gt_cupti_foreign_subscribing(const char *library);
 void gt_cupti_foreign_subscribed(void *subscriber); /* the handle that it was given */
 void gt_cupti_foreign_unsubscribed(void);
 
-/* It is about to register its own buffer callbacks: what CUPTI holds of ours is fetched before. */
-void gt_cupti_foreign_registering(const char *library);
+/* It is about to register its own buffer callbacks, @completed one of them: what CUPTI holds of ours is
+ * fetched before. */
+void gt_cupti_foreign_registering(const char *library, CUpti_BuffersCallbackCompleteFunc completed);
+
+/* A buffer that is not ours was completed after the callbacks became ours again: with its last kind off a
+ * tool looks done, and only then flushes. Nothing happens when nobody was seen to register, or was
+ * detached. Whichever thread CUPTI completes buffers on. */
+void gt_cupti_foreign_give_back(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size,
+				size_t valid);
 
 /* An activity kind was enabled or disabled. */
 void gt_cupti_foreign_kind(uint32_t kind, bool enabled);

@@ -4,21 +4,11 @@
  */
 #include "collectors/cupti_sanity.h"
 
-#include <sys/uio.h>
-#include <unistd.h>
-
 #include "collectors/cupti_layout.h"
+#include "core/memory.h"
 
 #define MAX_DEVICE  1024u
 #define MAX_THREADS 1024u
-
-static bool is_readable(const void *address)
-{
-	char byte;
-	struct iovec here = {&byte, 1}, there = {(void *)(uintptr_t)address, 1};
-
-	return address && process_vm_readv(getpid(), &here, 1, &there, 1, 0) == 1;
-}
 
 static bool times_are_sane(uint64_t start, uint64_t end)
 {
@@ -32,7 +22,7 @@ static bool kernel_is_sane(const void *record)
 
 	return times_are_sane(r->start, r->end) && r->deviceId < MAX_DEVICE && r->gridX > 0 &&
 	       r->gridY > 0 && r->gridZ > 0 && threads > 0 && threads <= MAX_THREADS &&
-	       is_readable(r->name);
+	       gt_memory_is_readable(r->name);
 }
 
 static bool memcpy_is_sane(const void *record)
@@ -54,7 +44,8 @@ static bool device_is_sane(const void *record)
 {
 	const CUpti_ActivityDevice4 *r = record;
 
-	return r->id < MAX_DEVICE && r->computeCapabilityMajor < 100 && is_readable(r->name);
+	return r->id < MAX_DEVICE && r->computeCapabilityMajor < 100 &&
+	       gt_memory_is_readable(r->name);
 }
 
 static bool (*const by_kind[])(const void *) = {

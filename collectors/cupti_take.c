@@ -90,10 +90,8 @@ static void CUPTIAPI on_request(uint8_t **buffer, size_t *size, size_t *max_reco
 static void CUPTIAPI on_complete(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size,
 				 size_t valid)
 {
-	(void)context;
-	(void)stream;
-	(void)size;
-	gt_cupti_buffers_complete(buffer, valid);
+	if (!gt_cupti_buffers_complete(buffer, valid))
+		gt_cupti_foreign_give_back(context, stream, buffer, size, valid);
 }
 
 static const uint32_t resource_cbids[] = {

@@ -7,6 +7,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include "core/spool.h"
 
@@ -101,6 +103,14 @@ void *gt_memory_grow(void *mapped, size_t old_size, size_t new_size)
 		return p;
 	gt_memory_give(new_size - old_size);
 	return NULL;
+}
+
+bool gt_memory_is_readable(const void *address)
+{
+	char byte;
+	struct iovec here = {&byte, 1}, there = {(void *)(uintptr_t)address, 1};
+
+	return address && process_vm_readv(getpid(), &here, 1, &there, 1, 0) == 1;
 }
 
 void gt_arena_init(struct gt_arena *arena, size_t max_bytes)

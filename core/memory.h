@@ -36,6 +36,9 @@ void gt_memory_unreserve(void *memory, size_t size);
 bool gt_memory_take(size_t bytes); /* false: over the limit */
 void gt_memory_give(size_t bytes);
 
+/* Whether a byte is there to be read, by the kernel's word. NULL is not. */
+bool gt_memory_is_readable(const void *address);
+
 /* An arena hands out pieces that live until the arena ends: for interned strings and stacks. */
 struct gt_arena {
 	struct gt_arena_block *blocks;

@@ -122,7 +122,7 @@ HOOK(cuptiActivityRegisterCallbacks, CUpti_BuffersCallbackRequestFunc requested,
 	if (!real)
 		return CUPTI_ERROR_NOT_INITIALIZED;
 	if (call.caller && requested && completed)
-		gt_cupti_foreign_registering(call.caller);
+		gt_cupti_foreign_registering(call.caller, completed);
 	return real(requested, completed);
 }
 

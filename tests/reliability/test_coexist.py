@@ -249,6 +249,15 @@ class Coexist(unittest.TestCase):
         self.check_gaps(run, "--coexist=yield", "libkineto_like_linked.so")
         self.check_joined(run)
 
+    def test_its_last_buffer_comes_back(self):
+        """A tool that is seen to be done, its kinds are off, fetches what CUPTI still has of its records."""
+        run = self.go("linked", "work=400 init rest-until work=400 start work=400 disable rest-until stop "
+                      "work=400",
+                      "capture resumed=1", "capture resumed=2", options=["GPUTRACE_COEXIST=yield"])
+        self.check_given(run)
+        self.assertEqual(run.kineto["kernels"], run.kineto["copies"])
+        self.assertGreater(run.ledger["buffers_foreign"], 0)
+
     def check_given(self, run):
         self.assertEqual(run.kineto, run.kineto | {"subscribe": 0, "refused": 0, "unknown": 0})
         self.assertGreater(run.kineto["kernels"], 20)

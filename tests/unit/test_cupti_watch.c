@@ -20,8 +20,9 @@
 static struct {
 	CUptiResult subscribe;
 	uint32_t callback_enabled;
-	bool buffers_are_ours; /* a dumped record comes to our callbacks */
-	int subscribed, registered, enabled, unsubscribed, clocks, flushes;
+	bool buffers_are_ours;                       /* a dumped record comes to our callbacks */
+	CUpti_BuffersCallbackCompleteFunc completed; /* registered by us */
+	int subscribed, registered, enabled, unsubscribed, clocks, flushes, given_back;
 	uint64_t disabled; /* a bit each */
 } fake;
 
@@ -92,7 +93,7 @@ static CUptiResult register_callbacks(CUpti_BuffersCallbackRequestFunc requested
 				      CUpti_BuffersCallbackCompleteFunc completed)
 {
 	(void)requested;
-	(void)completed;
+	fake.completed = completed;
 	fake.registered++;
 	return CUPTI_SUCCESS;
 }
@@ -115,6 +116,14 @@ static CUptiResult dump_kind(CUpti_ActivityKind kind)
 	gt_cupti_buffers_request(&buffer, &size, &records);
 	gt_cupti_buffers_complete(buffer, 8);
 	return CUPTI_SUCCESS;
+}
+
+static void its_complete(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size,
+			 size_t valid)
+{
+	(void)context;
+	(void)stream;
+	fake.given_back += buffer && size == 64 && valid == 8;
 }
 
 static void start(int started, const char *coexist)
@@ -241,7 +250,7 @@ Test(cupti_watch, a_subscription_that_cupti_forgot_is_made_anew)
 Test(cupti_watch, a_collection_that_is_seen_is_waited_for)
 {
 	start(0, "own");
-	gt_cupti_foreign_registering("libother.so");
+	gt_cupti_foreign_registering("libother.so", its_complete);
 	gt_cupti_foreign_kind(CUPTI_ACTIVITY_KIND_MEMCPY, true);
 	gt_cupti_foreign_kind(CUPTI_ACTIVITY_KIND_MEMSET, true);
 	for (int i = 0; i < 100; i++)
@@ -252,6 +261,21 @@ Test(cupti_watch, a_collection_that_is_seen_is_waited_for)
 	cr_assert_eq(look(1, 201, 0, false), GT_CUPTI_OURS);
 	cr_assert_str_eq(gt_cupti_foreign_library(), "libother.so");
 	cr_assert_eq(watch.gaps, 1);
+}
+
+Test(cupti_watch, a_buffer_that_comes_late_is_given_back)
+{
+	uint8_t buffer[64] = {0};
+
+	start(0, "own");
+	gt_cupti_foreign_registering("libother.so", its_complete);
+	gt_cupti_foreign_kind(CUPTI_ACTIVITY_KIND_MEMCPY, true);
+	look(500, 1, 0, false);
+	gt_cupti_foreign_kind(CUPTI_ACTIVITY_KIND_MEMCPY, false);
+	cr_assert_eq(look(1, 2, 0, false), GT_CUPTI_OURS);
+	fake.completed(NULL, 0, buffer, sizeof(buffer), 8);
+	cr_assert_eq(fake.given_back, 1);
+	cr_assert_eq(gt_cupti_buffers_count().foreign, 1, "and read");
 }
 
 Test(cupti_watch, a_fatal_error_is_the_end)
@@ -300,13 +324,14 @@ Test(cupti_watch, who_calls_finalize_is_detached_alone)
 
 Test(cupti_watch, all_that_it_had_is_taken_from_who_calls_finalize)
 {
+	uint8_t buffer[64] = {0};
 	int its_own;
 
 	start(-EBUSY, "own");
 	gt_cupti.active = true;
 	have_asked();
 	gt_cupti_foreign_subscribed(&its_own);
-	gt_cupti_foreign_registering("libother.so");
+	gt_cupti_foreign_registering("libother.so", its_complete);
 	fake.disabled = 0;
 	gt_cupti_foreign_kind(CUPTI_ACTIVITY_KIND_MEMCPY, true);
 	cr_assert_eq(look(500, 1, 0, false), GT_CUPTI_REFUSED);
@@ -315,6 +340,8 @@ Test(cupti_watch, all_that_it_had_is_taken_from_who_calls_finalize)
 	cr_assert_eq(fake.disabled, bit(CUPTI_ACTIVITY_KIND_MEMCPY));
 	cr_assert_eq(fake.registered, 1);
 	cr_assert_eq(fake.flushes, 1, "with our callbacks registered");
+	fake.completed(NULL, 0, buffer, sizeof(buffer), 8);
+	cr_assert_eq(fake.given_back, 0, "CUPTI would not call it either");
 	cr_assert_eq(look(1, 2, 0, false), GT_CUPTI_OURS, "at once");
 }
 
