@@ -15,6 +15,9 @@
 #include "core/forkguard.h"
 #include "core/text.h"
 
+/* Some tenths of a millisecond's work: a ring of 2 MiB fills in ten. */
+#define PART_RECORDS 1024
+
 struct gt_cupti gt_cupti;
 
 int gt_cupti_start(const struct gt_config *config, void (*on_init_finished)(void),
@@ -72,42 +75,52 @@ static void read_record(const CUpti_Activity *record, const uint8_t *end,
 	gt_translate_record(translate, record);
 }
 
-/* One buffer, record by record; what follows an invalid record cannot be read (REQ-33). */
-static uint64_t read_buffer(const struct gt_cupti_buffer *buffer, struct gt_translate *translate)
+bool gt_cupti_read_begin(struct gt_cupti_reading *ret_reading)
 {
-	const uint8_t *end = buffer->data + buffer->valid;
-	CUpti_Activity *record = NULL, *last = NULL;
-	uint64_t records = 0;
-	CUptiResult result;
-
-	while ((result = gt_cupti.api.cuptiActivityGetNextRecord(buffer->data, buffer->valid,
-								 &record)) == CUPTI_SUCCESS) {
-		if (last)
-			read_record(last, (const uint8_t *)record, translate);
-		last = record;
-		records++;
-	}
-	if (last)
-		read_record(last, end, translate);
-	if (result != CUPTI_ERROR_MAX_LIMIT_REACHED)
-		gt_ledger_add(translate->ledger, GT_LEDGER_RECORDS_UNREADABLE_BYTES,
-			      (uint64_t)(end - (last ? (const uint8_t *)last : buffer->data)));
-	return records;
+	*ret_reading = (struct gt_cupti_reading){.last = NULL};
+	if (gt_cupti_buffers_next(&ret_reading->buffer))
+		return true;
+	gt_cupti_buffers_prepare();
+	return false;
 }
 
-bool gt_cupti_read(struct gt_translate *translate, uint64_t *ret_records)
+/* What follows an invalid record cannot be read (REQ-33). */
+static void end_buffer(struct gt_cupti_reading *reading, struct gt_translate *translate,
+		       CUptiResult why)
 {
-	struct gt_cupti_buffer buffer;
-	bool found = gt_cupti_buffers_next(&buffer);
+	const struct gt_cupti_buffer *buffer = &reading->buffer;
+	const uint8_t *end = buffer->data + buffer->valid;
+	const uint8_t *last = reading->last ? (const uint8_t *)reading->last : buffer->data;
 
-	*ret_records = 0;
-	if (found) {
-		translate->now = gt_clock_from_monotonic(translate->clock, gt_clock_now());
-		*ret_records = read_buffer(&buffer, translate);
-		gt_cupti_buffers_recycle(&buffer, translate->now);
-	}
+	if (reading->last)
+		read_record(reading->last, end, translate);
+	if (why != CUPTI_ERROR_MAX_LIMIT_REACHED)
+		gt_ledger_add(translate->ledger, GT_LEDGER_RECORDS_UNREADABLE_BYTES,
+			      (uint64_t)(end - last));
+	gt_cupti_buffers_recycle(buffer, translate->now);
 	gt_cupti_buffers_prepare();
-	return found;
+}
+
+bool gt_cupti_read_part(struct gt_cupti_reading *reading, struct gt_translate *translate,
+			uint64_t *records)
+{
+	CUpti_Activity *record = reading->last;
+
+	translate->now = gt_clock_from_monotonic(translate->clock, gt_clock_now());
+	for (int i = 0; i < PART_RECORDS; i++) {
+		CUptiResult result = gt_cupti.api.cuptiActivityGetNextRecord(
+			reading->buffer.data, reading->buffer.valid, &record);
+
+		if (result != CUPTI_SUCCESS) {
+			end_buffer(reading, translate, result);
+			return false;
+		}
+		if (reading->last)
+			read_record(reading->last, (const uint8_t *)record, translate);
+		reading->last = record;
+		++*records;
+	}
+	return true;
 }
 
 void gt_cupti_flush(bool forced)

@@ -10,6 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <cupti.h>
+
+#include "collectors/cupti_buffers.h"
 #include "core/config.h"
 #include "core/ledger.h"
 
@@ -33,8 +36,18 @@ struct gt_cupti_status {
 int gt_cupti_start(const struct gt_config *config, void (*on_init_finished)(void),
 		   void (*on_failed)(void), struct gt_cupti_status *ret_status);
 
-/* Drain thread: translates the oldest completed buffer. False: there is none. */
-bool gt_cupti_read(struct gt_translate *translate, uint64_t *ret_records);
+/* A completed buffer that is being read. */
+struct gt_cupti_reading {
+	struct gt_cupti_buffer buffer;
+	CUpti_Activity *last; /* its end is known when the next one is: not translated yet */
+};
+
+/* Drain thread: begins with the oldest completed buffer, which is then read in parts until it is over: others
+ * want to be looked after meanwhile. _begin is false when there is none, _part when that was the last of its
+ * buffer. @records counts up. */
+bool gt_cupti_read_begin(struct gt_cupti_reading *ret_reading);
+bool gt_cupti_read_part(struct gt_cupti_reading *reading, struct gt_translate *translate,
+			uint64_t *records);
 
 /* Asks CUPTI for its completed buffers (@forced: also unfinished records; only at the end). May block
  * inside CUPTI; hold no lock of ours. Not from buffer or resource callbacks. */

@@ -217,6 +217,11 @@ static uint32_t count_in(int state)
 	return n;
 }
 
+uint32_t gt_cupti_buffers_waiting(void)
+{
+	return count_in(SLOT_FULL);
+}
+
 /* Nobody else touches a FULL or READ slot: its data may change before its state does. Memory of the
  * spool cannot be given back. */
 static void recycle_slot(struct slot *slot, size_t dirty)
@@ -315,7 +320,7 @@ void gt_cupti_buffers_tell(struct gt_ledger *ledger)
 	count[GT_LEDGER_BUFFERS_DISCARDED] = atomic_load(&pool.discarded);
 	count[GT_LEDGER_BUFFERS_LOST_BYTES] = atomic_load(&pool.discarded_bytes);
 	count[GT_LEDGER_BUFFERS_KEPT] = count_kept();
-	count[GT_LEDGER_BUFFERS_UNREAD] = count_in(SLOT_FULL);
+	count[GT_LEDGER_BUFFERS_UNREAD] = gt_cupti_buffers_waiting();
 }
 
 struct gt_cupti_buffer_counts gt_cupti_buffers_count(void)

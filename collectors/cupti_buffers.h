@@ -34,6 +34,9 @@ bool gt_cupti_buffers_complete(uint8_t *buffer, size_t valid);
 bool gt_cupti_buffers_next(struct gt_cupti_buffer *ret_buffer);
 void gt_cupti_buffers_recycle(const struct gt_cupti_buffer *buffer, uint64_t now);
 
+/* How many completed buffers wait to be read. */
+uint32_t gt_cupti_buffers_waiting(void);
+
 /* Drain thread: all work that was read before @until (trace ns) is in the file. A buffer of the spool
  * is kept until then, so that recovery finds what was not. */
 void gt_cupti_buffers_release(uint64_t until);

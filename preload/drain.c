@@ -45,6 +45,10 @@
 #define CLOCK_SECOND_NS (20 * MS_NS)    /* two samples tell the rate of the processor's counter */
 #define STACK_BYTES     (1024u * 1024u) /* the demangler is deeply recursive */
 
+/* Some tenths of a second's work, then the clock, the file, other tools and a crash have their turn: without
+ * an end a program that is faster than we are would keep us here. */
+#define ROUND_BUFFERS   4u
+
 /* The last records: completed ones are awaited this long, then unfinished ones are forced out. */
 #define OUTSTANDING_NS  (500 * MS_NS)
 
@@ -182,26 +186,45 @@ static void flush_writer(struct gt_session *s, bool everything)
 	gt_output_flush(output, everything ? UINT64_MAX : now - GT_SPOOLED_SETTLE_NS);
 }
 
-/* One round over everything that was delivered. Returns how much there was. The rings come between
- * any two buffers: they are small and their threads do not wait, the buffers are patient. */
-static uint64_t drain_once(struct gt_session *s)
+/* One buffer. The rings come between any two parts of it: they are small and their threads do not wait,
+ * the buffers are patient. */
+static uint64_t read_buffer(struct gt_session *s, struct gt_cupti_reading *reading)
 {
-	uint64_t work = 0, records = 0;
-	bool more;
+	uint64_t work = 0;
+
+	while (gt_cupti_read_part(reading, &s->translate, &work))
+		work += gt_calls_drain(s);
+	return work;
+}
+
+static uint64_t drain_calls(struct gt_session *s)
+{
+	uint64_t work = gt_calls_drain(s);
+
+	return work + (s->graph_nodes ? gt_graph_nodes_drain(s->graph_nodes) : 0);
+}
+
+/* One round over what was delivered, up to @buffers of it. Returns how much there was. */
+static uint64_t drain_once(struct gt_session *s, uint32_t buffers)
+{
+	struct gt_cupti_reading reading;
+	uint64_t work = 0;
 
 	gt_stacks_refresh_modules(s);
-	do {
-		work += gt_calls_drain(s);
-		if (s->graph_nodes)
-			work += gt_graph_nodes_drain(s->graph_nodes);
-		more = s->has_cupti && gt_cupti_read(&s->translate, &records);
-		work += records;
-	} while (more);
+	work += drain_calls(s);
+	for (; buffers && s->has_cupti && gt_cupti_read_begin(&reading); buffers--)
+		work += read_buffer(s, &reading) + drain_calls(s);
 	work += gt_calls_drain(s); /* calls that returned while we read: their records were there */
 	gt_emit_settle(s, false);
 	gt_ranges_settle(s, false);
 	gt_spooled_round(s);
 	return work;
+}
+
+/* What was delivered until now: threads that go on launching while the file is closed have no end. */
+static void drain_all(struct gt_session *s)
+{
+	drain_once(s, s->has_cupti ? gt_cupti_buffers_waiting() : 0);
 }
 
 static bool flush_is_due(struct gt_session *s, uint64_t now)
@@ -246,13 +269,13 @@ static bool work_once(struct gt_session *s, uint64_t *ret_work)
 	if (!try_hold())
 		return false;
 	sample_clock(s, now);
-	*ret_work = drain_once(s);
+	*ret_work = drain_once(s, ROUND_BUFFERS);
 	gt_coexist_look_for_failure(s, now);
 	flushed = flush_is_due(s, now);
 	if (flushed) {
 		if (!flush_cupti(s, false))
 			return false;
-		*ret_work += drain_once(s);
+		*ret_work += drain_once(s, ROUND_BUFFERS);
 	}
 	if (!look_for_others(s, now, flushed))
 		return false;
@@ -316,7 +339,7 @@ static void close_ledger(struct gt_session *s)
 /* Everything that was delivered goes into the file, and the file is closed. Caller holds. */
 static void close_session(struct gt_session *s)
 {
-	drain_once(s);
+	drain_all(s);
 	gt_coexist_look_for_failure(s, gt_clock_now());
 	gt_emit_settle(s, true);
 	gt_ranges_settle(s, true);
@@ -342,7 +365,7 @@ static bool fetch_last(struct gt_session *s)
 	do {
 		if (!flush_cupti(s, false))
 			return false;
-		drain_once(s);
+		drain_once(s, ROUND_BUFFERS);
 		if (gt_coexist_outstanding(s) == 0)
 			break;
 		let_go();
@@ -391,14 +414,14 @@ static bool write_crash(struct gt_session *s, const struct gt_drain_crash *crash
 {
 	gt_calls_drain(s);
 	flush_writer(s, false);
-	drain_once(s);
+	drain_all(s);
 	flush_writer(s, true);
 	emit_crash(s, crash);
 	flush_writer(s, true);
 	if (may_ask_cupti(crash)) {
 		if (!flush_cupti(s, false))
 			return false;
-		drain_once(s);
+		drain_all(s);
 		flush_writer(s, true);
 	}
 	if (!crash->is_last)

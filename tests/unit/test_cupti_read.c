@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Buffers are read in parts: nothing of them is left out or comes twice, and what cannot be read is counted.
+ */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "collectors/cupti.h"
+#include "collectors/cupti_buffers.h"
+#include "collectors/cupti_internal.h"
+#include "collectors/cupti_translate.h"
+
+#define BYTES   (1u << 20)
+#define KIND    60000 /* of a CUPTI to come: counted, nothing else */
+#define RECORDS 2500
+#define SPOILED 7 /* and nothing can be read from here on */
+
+static struct gt_clock trace_clock;
+static struct gt_ledger ledger;
+static struct gt_translate translate;
+
+/* As cuptiActivityGetNextRecord, of records that are all 8 bytes. */
+static CUptiResult next_record(uint8_t *buffer, size_t valid, CUpti_Activity **record)
+{
+	uint8_t *next = *record ? (uint8_t *)*record + 8 : buffer;
+
+	if (next >= buffer + valid)
+		return CUPTI_ERROR_MAX_LIMIT_REACHED;
+	*record = (CUpti_Activity *)(void *)next;
+	return (uint32_t)(*record)->kind == SPOILED ? CUPTI_ERROR_INVALID_KIND : CUPTI_SUCCESS;
+}
+
+static void complete(uint32_t records, uint32_t spoiled)
+{
+	size_t size, max;
+	uint8_t *buffer;
+
+	gt_cupti_buffers_request(&buffer, &size, &max);
+	cr_assert_geq(size, (size_t)records * 8);
+	for (uint32_t i = 0; i < records; i++)
+		memcpy(buffer + (size_t)i * 8, &(uint32_t){i == spoiled ? SPOILED : KIND}, 4);
+	cr_assert(gt_cupti_buffers_complete(buffer, (size_t)records * 8));
+}
+
+static void setup(void)
+{
+	memset(&gt_cupti, 0, sizeof(gt_cupti));
+	gt_cupti.api.cuptiActivityGetNextRecord = next_record;
+	gt_clock_init(&trace_clock);
+	ledger = (struct gt_ledger){0};
+	translate = (struct gt_translate){.clock = &trace_clock, .ledger = &ledger};
+	cr_assert_eq(gt_cupti_buffers_start(BYTES, 8 * BYTES, true), 0);
+}
+
+TestSuite(cupti_read, .init = setup);
+
+/* Returns how many parts the oldest buffer has. */
+static int read_one(uint64_t *records)
+{
+	struct gt_cupti_reading reading;
+	int parts = 1;
+
+	*records = 0;
+	cr_assert(gt_cupti_read_begin(&reading));
+	while (gt_cupti_read_part(&reading, &translate, records))
+		parts++;
+	return parts;
+}
+
+static uint64_t count(enum gt_ledger_key key)
+{
+	return ledger.count[key];
+}
+
+Test(cupti_read, a_large_buffer_is_read_in_parts_and_whole)
+{
+	struct gt_cupti_reading reading;
+	uint64_t records;
+
+	complete(RECORDS, UINT32_MAX);
+	complete(1, UINT32_MAX);
+	cr_assert_eq(gt_cupti_buffers_waiting(), 2);
+	cr_assert_gt(read_one(&records), 2);
+	cr_assert_eq(records, RECORDS);
+	cr_assert_eq(gt_cupti_buffers_waiting(), 1);
+	cr_assert_eq(read_one(&records), 1);
+	cr_assert_eq(records, 1);
+	cr_assert_not(gt_cupti_read_begin(&reading));
+	cr_assert_eq(count(GT_LEDGER_RECORDS_UNKNOWN), RECORDS + 1);
+	cr_assert_eq(count(GT_LEDGER_RECORDS_UNREADABLE_BYTES), 0);
+}
+
+Test(cupti_read, parts_end_where_the_buffer_does)
+{
+	uint64_t records;
+
+	for (uint32_t size = 0; size < 8; size++) {
+		complete(1024 * (size / 2) + size % 2, UINT32_MAX);
+		read_one(&records);
+		cr_assert_eq(records, 1024 * (size / 2) + size % 2);
+	}
+	cr_assert_eq(count(GT_LEDGER_RECORDS_UNKNOWN), 2 * 1024 * 6 + 4);
+}
+
+Test(cupti_read, what_follows_an_invalid_record_is_counted)
+{
+	uint64_t records;
+
+	complete(RECORDS, 2000);
+	read_one(&records);
+	cr_assert_eq(records, 2000);
+	cr_assert_eq(count(GT_LEDGER_RECORDS_UNKNOWN), 2000);
+	cr_assert_eq(count(GT_LEDGER_RECORDS_UNREADABLE_BYTES), (RECORDS - 1999) * 8);
+	complete(RECORDS, 0);
+	read_one(&records);
+	cr_assert_eq(records, 0);
+	cr_assert_eq(count(GT_LEDGER_RECORDS_UNREADABLE_BYTES), (RECORDS - 1999 + RECORDS) * 8);
+}
