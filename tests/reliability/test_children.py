@@ -12,6 +12,8 @@ import harness
 
 CHILDREN = harness.program("children")
 PYTHON = os.path.join(os.path.dirname(os.path.abspath(__file__)), "multiprocess.py")
+# and no more, however many forks there are and however long they take; it says when that is full
+ONE_FILE = ("GPUTRACE_MAX_SIZE=64M", "GPUTRACE_KEEP=1", "GPUTRACE_QUIET=1")
 FORKS = os.environ.get("RELIABILITY_FORKS", "100")
 
 
@@ -72,11 +74,11 @@ class Children(unittest.TestCase):
                 self.check([sys.executable, PYTHON, method, "3"], 4, at_gate=3)
 
     def test_storm(self):
-        traced = self.check([CHILDREN, "storm", FORKS], 1)
+        traced = self.check([CHILDREN, "storm", FORKS], 1, options=ONE_FILE)
         self.assertIn(FORKS + " forks, 0 wrong", traced.stdout)
 
     def test_storm_with_samples(self):
-        traced = self.check([CHILDREN, "storm", FORKS], 1, options=("GPUTRACE_SAMPLE_CPU=1000",))
+        traced = self.check([CHILDREN, "storm", FORKS], 1, options=ONE_FILE + ("GPUTRACE_SAMPLE_CPU=1000",))
         self.assertIn(FORKS + " forks, 0 wrong", traced.stdout)
 
     def test_workers_with_samples(self):
