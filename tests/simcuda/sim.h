@@ -205,7 +205,7 @@ struct sim_client {
 
 /* The private table. */
 struct sim_table {
-	const unsigned int *watching; /* nonzero: calls must be announced */
+	const _Atomic unsigned int *watching; /* nonzero: calls must be announced */
 	void (*call_enter)(struct sim_call *call);
 	int (*call_exit)(struct sim_call *call, int result);
 	const char *(*symbol_of)(CUfunction function);

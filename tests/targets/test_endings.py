@@ -103,7 +103,6 @@ class Endings(unittest.TestCase):
                 with self.subTest(way=way):
                     self.check(way, "none", "130000")
 
-    @unittest.skipIf("tsan" in preloading.RUNTIMES, "the simulated runtime's own start is full of races")
     def test_first_calls_of_many_threads(self):
         """Whoever starts the session, the others' first calls are in it."""
         for cupti in ("130000", "none") * 5:

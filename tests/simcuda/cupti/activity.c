@@ -5,8 +5,6 @@
  */
 #include "cupti/cupti_sim.h"
 
-#include <string.h>
-
 static bool is_kind(uint32_t kind)
 {
 	if (kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL || kind == CUPTI_ACTIVITY_KIND_NAME)
@@ -63,7 +61,7 @@ static CUptiResult set_kind(uint32_t kind, bool on)
 	cupti.kinds[kind] = on;
 	if (domain_of(kind)) {
 		cupti.table->want_call_times();
-		memset(cupti.api_wanted[domain_of(kind)], on, SIM_MAX_CBID);
+		cupti_switch_all(cupti.api_wanted[domain_of(kind)], SIM_MAX_CBID, on);
 	}
 	if (on)
 		cupti_buffers_start_worker();
@@ -215,7 +213,7 @@ CUptiResult CUPTIAPI cuptiFinalize(void)
 	cupti_unsubscribe_all();
 	for (int kind = 0; kind < CUPTI_KINDS; kind++)
 		cupti.kinds[kind] = false;
-	memset(cupti.api_wanted, 0, sizeof(cupti.api_wanted));
+	cupti_switch_all(cupti.api_wanted[0], sizeof(cupti.api_wanted), false);
 	cupti_pending_drop();
 	cupti_buffers_drop();
 	cupti.thread_id_type = CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT;

@@ -91,6 +91,7 @@ static struct buffer *buffer_new(void)
 {
 	struct buffer *buffer = calloc(1, sizeof(*buffer));
 	CUpti_BuffersCallbackRequestFunc ask = request;
+	bool clear = !zeroed;
 
 	if (!buffer || !ask) {
 		free(buffer);
@@ -102,7 +103,7 @@ static struct buffer *buffer_new(void)
 	ask(&buffer->data, &buffer->size, &buffer->max_records);
 	if (buffer->data && cupti.faults.poison)
 		memset(buffer->data, 0xdb, buffer->size);
-	else if (buffer->data && !zeroed)
+	else if (buffer->data && clear)
 		memset(buffer->data, 0, buffer->size);
 	cupti_unlock();
 	pthread_mutex_lock(&mutex);
@@ -272,9 +273,8 @@ static void tell_delivered(const uint8_t *copy, size_t used)
 			cupti.table->truth("%s", line);
 }
 
-static void deliver(struct buffer *buffer)
+static void deliver(struct buffer *buffer, CUpti_BuffersCallbackCompleteFunc tell)
 {
-	CUpti_BuffersCallbackCompleteFunc tell = complete;
 	uint64_t start = cupti_time();
 	uint8_t *copy;
 
@@ -308,10 +308,11 @@ static void deliver_full(void)
 		while ((*last)->next)
 			last = &(*last)->next;
 		struct buffer *oldest = *last;
+		CUpti_BuffersCallbackCompleteFunc tell = complete;
 		*last = NULL;
 		delivering++;
 		pthread_mutex_unlock(&mutex);
-		deliver(oldest);
+		deliver(oldest, tell);
 		pthread_mutex_lock(&mutex);
 		delivering--;
 		pthread_cond_broadcast(&delivered);
@@ -460,13 +461,21 @@ CUptiResult CUPTIAPI cuptiActivityGetNumDroppedRecords(CUcontext context, uint32
 	return CUPTI_SUCCESS;
 }
 
+static bool are_registered(void)
+{
+	pthread_mutex_lock(&mutex);
+	bool are = request != NULL;
+	pthread_mutex_unlock(&mutex);
+	return are;
+}
+
 CUptiResult CUPTIAPI cuptiActivityFlushAll(uint32_t flag)
 {
 	CUptiResult result = cupti_check();
 
 	if (result)
 		return result;
-	if (!request)
+	if (!are_registered())
 		return cupti_fail(CUPTI_ERROR_INVALID_OPERATION);
 	return cupti_buffers_flush(flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 }
@@ -517,10 +526,12 @@ CUptiResult CUPTIAPI cuptiActivitySetAttribute(CUpti_ActivityAttribute which, si
 		return cupti_fail(CUPTI_ERROR_INVALID_PARAMETER);
 	if (*size < (byte ? 1 : sizeof(size_t)))
 		return cupti_fail(CUPTI_ERROR_PARAMETER_SIZE_NOT_SUFFICIENT);
+	pthread_mutex_lock(&mutex);
 	if (byte)
 		*byte = *(uint8_t *)value;
 	else
 		attribute_values[which] = *(size_t *)value;
+	pthread_mutex_unlock(&mutex);
 	return CUPTI_SUCCESS;
 }
 
@@ -537,7 +548,9 @@ CUptiResult CUPTIAPI cuptiActivityGetAttribute(CUpti_ActivityAttribute which, si
 		return cupti_fail(CUPTI_ERROR_INVALID_PARAMETER);
 	if (*size < needed)
 		return cupti_fail(CUPTI_ERROR_PARAMETER_SIZE_NOT_SUFFICIENT);
+	pthread_mutex_lock(&mutex);
 	memcpy(value, byte ? (void *)byte : &attribute_values[which], needed);
+	pthread_mutex_unlock(&mutex);
 	*size = needed;
 	return CUPTI_SUCCESS;
 }

@@ -48,13 +48,12 @@ struct cupti_state {
 	const struct sim_table *table; /* NULL without a driver */
 	struct cupti_faults faults;
 	_Atomic bool subscribed;
-	CUpti_CallbackFunc callback;
-	void *user;
-	uint8_t callbacks[CUPTI_CB_DOMAIN_SIZE][SIM_MAX_CBID];
+	_Atomic(CUpti_CallbackFunc) callback;
+	void *_Atomic user;
+	_Atomic bool callbacks[CUPTI_CB_DOMAIN_SIZE][SIM_MAX_CBID];
 	_Atomic bool kinds[CUPTI_KINDS];
-	uint8_t api_wanted[3][SIM_MAX_CBID]; /* per domain and id; follows the kinds */
-	CUpti_ActivityThreadIdType thread_id_type;
-	CUpti_TimestampCallbackFunc timestamp;
+	_Atomic bool api_wanted[3][SIM_MAX_CBID]; /* per domain and id; follows the kinds */
+	_Atomic CUpti_ActivityThreadIdType thread_id_type;
 	_Atomic bool latency;
 	_Atomic bool dead; /* after a fatal error or cuptiFinalize */
 };
@@ -72,6 +71,7 @@ uint32_t cupti_thread_id(void);
 uint64_t cupti_time(void);
 uint64_t cupti_gpu_time(uint64_t time);
 void cupti_clock_set(CUpti_TimestampCallbackFunc timestamp);
+void cupti_switch_all(_Atomic bool *switches, size_t count, bool on);
 bool cupti_fault_due(uint64_t every, _Atomic uint64_t *count);
 
 /* dispatch.c */

@@ -15,12 +15,17 @@ static __thread struct {
 
 static void call_subscriber(CUpti_CallbackDomain domain, uint32_t cbid, const void *data)
 {
-	CUpti_CallbackFunc callback = cupti.callback;
+	CUpti_CallbackFunc callback;
+	void *user;
 
+	do { /* the two of one subscriber: in between there is none */
+		callback = cupti.callback;
+		user = cupti.user;
+	} while (callback != cupti.callback);
 	if (!callback)
 		return;
 	cupti_lock();
-	callback(cupti.user, domain, cbid, data);
+	callback(user, domain, cbid, data);
 	cupti_unlock();
 }
 

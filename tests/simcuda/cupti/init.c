@@ -166,31 +166,44 @@ uint32_t cupti_thread_id(void)
 	return tid;
 }
 
+/* A client's clock, and when it was registered on both clocks. Stays what it is, and stays: another
+ * thread may be making a record with it. */
+struct client_clock {
+	CUpti_TimestampCallbackFunc now;
+	uint64_t device, client;
+	struct client_clock *before;
+};
+
+static struct client_clock *_Atomic client_clock; /* NULL: the device's */
+
 uint64_t cupti_time(void)
 {
-	return cupti.timestamp ? cupti.timestamp() : cupti.table->now();
-}
+	struct client_clock *clock = client_clock;
 
-/* When the client's clock was registered, on both clocks. */
-static struct {
-	uint64_t device, client;
-} clock_origin;
+	return clock && clock->now ? clock->now() : cupti.table->now();
+}
 
 void cupti_clock_set(CUpti_TimestampCallbackFunc timestamp)
 {
-	clock_origin.device = timestamp ? cupti.table->now() : 0;
-	clock_origin.client = timestamp ? timestamp() : 0;
-	cupti.timestamp = timestamp;
+	struct client_clock *clock = calloc(1, sizeof(*clock));
+
+	if (!clock)
+		return;
+	clock->now = timestamp;
+	clock->device = timestamp ? cupti.table->now() : 0;
+	clock->client = timestamp ? timestamp() : 0;
+	clock->before = client_clock;
+	client_clock = clock;
 }
 
 /* Linear interpolation between the registration and now, as the header has it. The client's clock may
  * count anything, faster or slower than nanoseconds. */
-static uint64_t client_time(uint64_t time)
+static uint64_t client_time(const struct client_clock *clock, uint64_t time)
 {
-	uint64_t device = cupti.table->now(), client = cupti.timestamp();
-	double rate = device > clock_origin.device ? (double)(client - clock_origin.client) /
-							     (double)(device - clock_origin.device)
-						   : 1;
+	uint64_t device = cupti.table->now(), client = clock->now();
+	double rate = device > clock->device
+			      ? (double)(client - clock->client) / (double)(device - clock->device)
+			      : 1;
 
 	return client - (uint64_t)(int64_t)((double)(int64_t)(device - time) * rate);
 }
@@ -198,9 +211,17 @@ static uint64_t client_time(uint64_t time)
 /* A device time, on the clock that the client chose; tsc: as raw ticks of some counter. */
 uint64_t cupti_gpu_time(uint64_t time)
 {
+	const struct client_clock *clock = client_clock;
+
 	if (cupti.faults.ticks)
 		return time / 2 * 5 % ((uint64_t)1 << 52);
-	return cupti.timestamp ? client_time(time) : time;
+	return clock && clock->now ? client_time(clock, time) : time;
+}
+
+void cupti_switch_all(_Atomic bool *switches, size_t count, bool on)
+{
+	for (size_t i = 0; i < count; i++)
+		atomic_store_explicit(&switches[i], on, memory_order_relaxed);
 }
 
 /* True for every so-manyth; 0 is never. */

@@ -9,7 +9,7 @@
 
 #include <cupti_result.h>
 
-int cupti_missing(const char *name, int *said)
+int cupti_missing(const char *name, _Atomic int *said)
 {
 	if (!*said)
 		dprintf(STDERR_FILENO, "simcuda: %s is not simulated\n", name);

@@ -6,13 +6,13 @@
 #ifndef SIMCUDA_CUPTI_STUB_H
 #define SIMCUDA_CUPTI_STUB_H
 
-int cupti_missing(const char *name, int *said);
+int cupti_missing(const char *name, _Atomic int *said);
 
 #define CUPTI_STUB(name_)                                                                          \
 	int name_(void);                                                                           \
 	__attribute__((weak)) int name_(void)                                                      \
 	{                                                                                          \
-		static int said;                                                                   \
+		static _Atomic int said;                                                           \
 		return cupti_missing(#name_, &said);                                               \
 	}
 

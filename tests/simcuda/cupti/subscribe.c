@@ -5,17 +5,30 @@
 #include "cupti/cupti_sim.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #define PREFIX "CUPTI for "
 
 /* As cuptiSubscribe_v2 tells it to whoever comes second. */
+static pthread_mutex_t owner_mutex = PTHREAD_MUTEX_INITIALIZER;
 static char owner[CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN];
 
-static void set_owner(const char *name)
+static void set_owner(const char *prefix, const char *name)
 {
-	snprintf(owner, sizeof(owner), "%s%.*s", name ? PREFIX : "CUPTI",
-		 CUPTI_SUBSCRIBER_NAME_MAX_LEN, name ? name : "");
+	pthread_mutex_lock(&owner_mutex);
+	snprintf(owner, sizeof(owner), "%s%.*s", prefix, CUPTI_SUBSCRIBER_NAME_MAX_LEN, name);
+	pthread_mutex_unlock(&owner_mutex);
+}
+
+static void tell_owner(const CUpti_SubscriberParams *params)
+{
+	pthread_mutex_lock(&owner_mutex);
+	snprintf(params->oldSubscriberName, params->oldSubscriberSize, "%s", owner);
+	pthread_mutex_unlock(&owner_mutex);
+}
+
+static void switch_callbacks(bool on)
+{
+	cupti_switch_all(cupti.callbacks[0], sizeof(cupti.callbacks), on);
 }
 
 /* The handle is never read by clients; any address of ours will do. */
@@ -36,12 +49,12 @@ static CUptiResult subscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackF
 	if (cupti.faults.subscribe) {
 		cupti.table->truth("{\"truth\":\"fault\",\"fault\":\"subscribe\",\"result\":%d}\n",
 				   cupti.faults.subscribe);
-		snprintf(owner, sizeof(owner), "simulated tool");
+		set_owner("simulated tool", "");
 		return cupti_fail(cupti.faults.subscribe);
 	}
 	if (atomic_exchange(&cupti.subscribed, true))
 		return cupti_fail(CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
-	memset(cupti.callbacks, 0, sizeof(cupti.callbacks));
+	switch_callbacks(false);
 	cupti.user = user;
 	cupti.callback = callback;
 	*subscriber = handle();
@@ -54,7 +67,7 @@ CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle *subscriber, CUpti_Ca
 	CUptiResult result = subscribe(subscriber, callback, user);
 
 	if (!result)
-		set_owner(NULL);
+		set_owner("CUPTI", "");
 	return result;
 }
 
@@ -67,17 +80,19 @@ CUptiResult CUPTIAPI cuptiSubscribe_v2(CUpti_SubscriberHandle *subscriber,
 	if (params && params->structSize < CUpti_SubscriberParams_STRUCT_SIZE)
 		return cupti_fail(CUPTI_ERROR_INVALID_PARAMETER);
 	result = subscribe(subscriber, callback, user);
-	if (!result)
-		set_owner(params ? params->subscriberName : NULL);
+	if (!result && params && params->subscriberName)
+		set_owner(PREFIX, params->subscriberName);
+	else if (!result)
+		set_owner("CUPTI", "");
 	if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED && params &&
 	    params->oldSubscriberName && params->oldSubscriberSize)
-		snprintf(params->oldSubscriberName, params->oldSubscriberSize, "%s", owner);
+		tell_owner(params);
 	return result;
 }
 
 void cupti_unsubscribe_all(void)
 {
-	memset(cupti.callbacks, 0, sizeof(cupti.callbacks));
+	switch_callbacks(false);
 	cupti.callback = NULL;
 	cupti.subscribed = false;
 }
@@ -125,7 +140,7 @@ CUptiResult CUPTIAPI cuptiEnableDomain(uint32_t enable, CUpti_SubscriberHandle s
 	CUptiResult result = check(subscriber, domain);
 
 	if (!result)
-		memset(cupti.callbacks[domain], enable != 0, SIM_MAX_CBID);
+		cupti_switch_all(cupti.callbacks[domain], SIM_MAX_CBID, enable != 0);
 	return result;
 }
 
@@ -134,7 +149,7 @@ CUptiResult CUPTIAPI cuptiEnableAllDomains(uint32_t enable, CUpti_SubscriberHand
 	CUptiResult result = check(subscriber, CUPTI_CB_DOMAIN_DRIVER_API);
 
 	if (!result)
-		memset(cupti.callbacks, enable != 0, sizeof(cupti.callbacks));
+		switch_callbacks(enable != 0);
 	return result;
 }
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 __thread struct sim_thread sim_self;
-unsigned int sim_watching;
+_Atomic unsigned int sim_watching;
 const struct sim_client *_Atomic sim_client;
 
 static _Atomic uint32_t last_correlation;
@@ -121,7 +121,7 @@ const char *sim_symbol_of(const void *function)
 /* Says once per function that it is not simulated. */
 int sim_missing(const char *name)
 {
-	static const char *said[256];
+	static const char *_Atomic said[256];
 	static _Atomic int count;
 	char line[160] = "simcuda: ";
 

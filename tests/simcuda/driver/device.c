@@ -9,7 +9,7 @@
 #include <string.h>
 
 struct sim_device sim_devices[SIM_MAX_DEVICES];
-int sim_device_count;
+_Atomic int sim_device_count;
 
 static const struct sim_device_facts models[] = {
 	{.name = "NVIDIA H200",

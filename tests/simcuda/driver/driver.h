@@ -45,20 +45,20 @@ struct sim_device {
 	const struct sim_device_facts *facts;
 	struct sim_engine engines[SIM_ENGINES];
 	_Atomic uint64_t used_bytes;
-	struct CUctx_st *primary;
-	unsigned int primary_flags;
-	int primary_references;
-	struct CUmemPoolHandle_st *default_pool;
-	struct CUmemPoolHandle_st *current_pool;
+	struct CUctx_st *_Atomic primary;
+	_Atomic unsigned int primary_flags;
+	_Atomic int primary_references;
+	struct CUmemPoolHandle_st *_Atomic default_pool;
+	struct CUmemPoolHandle_st *_Atomic current_pool;
 };
 
 struct CUctx_st {
-	uint32_t magic;
+	_Atomic uint32_t magic;
 	uint32_t id;
 	unsigned int flags;
 	struct sim_device *device;
-	pthread_mutex_t mutex; /* guards the list of streams */
-	struct CUstream_st *streams;
+	pthread_mutex_t mutex; /* of who changes the list of streams */
+	struct CUstream_st *_Atomic streams;
 	struct CUstream_st *legacy;
 	uint32_t next_stream_id;
 	_Atomic uint64_t legacy_tail;   /* what blocking streams wait for */
@@ -69,7 +69,7 @@ struct CUctx_st {
 };
 
 struct CUstream_st {
-	uint32_t magic;
+	_Atomic uint32_t magic;
 	uint32_t id;
 	unsigned int flags;
 	int priority;
@@ -79,23 +79,23 @@ struct CUstream_st {
 	struct sim_lock lock;
 	uint64_t tail;              /* when all of it is done */
 	_Atomic int host_functions; /* still to run */
-	struct sim_capture *capture;
+	struct sim_capture *_Atomic capture;
 	CUgraphNode *capture_tail; /* the nodes that the next captured one depends on */
 	size_t capture_tail_count;
 	CUstreamAttrValue attributes[SIM_STREAM_ATTRIBUTES];
-	struct CUstream_st *next;
+	struct CUstream_st *_Atomic next;
 };
 
 struct CUevent_st {
-	uint32_t magic;
+	_Atomic uint32_t magic;
 	uint32_t id;
 	unsigned int flags;
-	uint32_t sync_id;
+	_Atomic uint32_t sync_id;
 	struct CUctx_st *context;
-	struct CUstream_st *stream; /* of the last record */
-	bool recorded;
+	struct CUstream_st *_Atomic stream; /* of the last record */
+	_Atomic bool recorded;
 	_Atomic uint64_t time;
-	struct sim_capture *capture; /* recorded while that capture ran */
+	struct sim_capture *_Atomic capture; /* recorded while that capture ran */
 	CUgraphNode *captured;
 	size_t captured_count;
 };
@@ -108,7 +108,7 @@ struct CUfunc_st {
 	uint32_t registers;
 	uint32_t static_shared;
 	uint32_t local_per_thread;
-	int max_dynamic_shared;
+	_Atomic int max_dynamic_shared;
 	struct CUfunc_st *next;
 };
 
@@ -207,7 +207,7 @@ struct sim_thread {
 };
 
 extern __thread struct sim_thread sim_self;
-extern unsigned int sim_watching;
+extern _Atomic unsigned int sim_watching;
 extern const struct sim_client *_Atomic sim_client;
 extern const int sim_driver_version;
 
@@ -243,8 +243,8 @@ void sim_announce_init(void);
 struct sim_options {
 	int devices;
 	const struct sim_device_facts *facts;
-	bool virtual_time;
-	uint64_t kernel_ns; /* 0: the grid decides */
+	_Atomic bool virtual_time; /* asked by a tool before cuInit as well */
+	uint64_t kernel_ns;        /* 0: the grid decides */
 	uint64_t latency_ns;
 	uint64_t up_gbs;
 	uint64_t down_gbs;
@@ -260,7 +260,7 @@ void sim_kernel_facts_of(struct CUfunc_st *function);
 
 /* device.c */
 extern struct sim_device sim_devices[SIM_MAX_DEVICES];
-extern int sim_device_count;
+extern _Atomic int sim_device_count;
 void sim_devices_init(void);
 struct sim_device *sim_device_find(CUdevice ordinal);
 const struct sim_device_facts *sim_device_model(const char *name);
@@ -337,7 +337,7 @@ struct CUmod_st *sim_module_new(const void *image, struct CUctx_st *context);
 struct CUfunc_st *sim_module_function(struct CUmod_st *module, const char *name);
 
 /* truth.c */
-extern bool sim_truth_on;
+extern _Atomic bool sim_truth_on;
 void sim_truth_open(void);
 void sim_truth(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void sim_truth_call(const struct sim_call *call);

@@ -13,11 +13,11 @@
 struct CUmemPoolHandle_st {
 	struct sim_device *device;
 	pthread_mutex_t mutex;
-	uint64_t used;
-	uint64_t used_high;
-	uint64_t reserved;
-	uint64_t reserved_high;
-	uint64_t threshold;
+	_Atomic uint64_t used;
+	_Atomic uint64_t used_high;
+	_Atomic uint64_t reserved;
+	_Atomic uint64_t reserved_high;
+	_Atomic uint64_t threshold;
 };
 
 static pthread_mutex_t pools_mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -195,7 +195,7 @@ CUresult sim_cuMemPoolTrimTo(CUmemoryPool pool, size_t keep)
 	return CUDA_SUCCESS;
 }
 
-static uint64_t *attribute(CUmemoryPool pool, CUmemPool_attribute which)
+static _Atomic uint64_t *attribute(CUmemoryPool pool, CUmemPool_attribute which)
 {
 	switch ((int)which) {
 	case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
@@ -215,7 +215,7 @@ static uint64_t *attribute(CUmemoryPool pool, CUmemPool_attribute which)
 
 CUresult sim_cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute which, void *value)
 {
-	uint64_t *at = pool ? attribute(pool, which) : NULL;
+	_Atomic uint64_t *at = pool ? attribute(pool, which) : NULL;
 
 	if (!pool || !value)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -228,7 +228,7 @@ CUresult sim_cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute which,
 
 CUresult sim_cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute which, void *value)
 {
-	uint64_t *at = pool ? attribute(pool, which) : NULL;
+	_Atomic uint64_t *at = pool ? attribute(pool, which) : NULL;
 
 	if (!pool || !value)
 		return CUDA_ERROR_INVALID_VALUE;

@@ -109,7 +109,7 @@ static void unlink_stream(struct CUstream_st *stream)
 	struct CUctx_st *context = stream->context;
 
 	pthread_mutex_lock(&context->mutex);
-	struct CUstream_st **at = &context->streams;
+	struct CUstream_st *_Atomic *at = &context->streams;
 	while (*at && *at != stream)
 		at = &(*at)->next;
 	if (*at)

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-bool sim_truth_on;
+_Atomic bool sim_truth_on;
 
 static char path[1024];
 static _Atomic int truth_fd = -1;

@@ -11,18 +11,20 @@
 #include <string.h>
 #include <unistd.h>
 
+#define CONTEXTS 16
+
 struct rt_driver rt_cu;
 const struct sim_table *rt_table;
 __thread struct rt_thread rt_self;
 _Atomic bool rt_is_ready;
 _Atomic unsigned int rt_generation = 1;
 
-static const unsigned int nobody;
-const unsigned int *rt_watching = &nobody;
+static const _Atomic unsigned int nobody;
+const _Atomic unsigned int *_Atomic rt_watching = &nobody;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static cudaError_t start_error;
-static CUcontext contexts[16];
+static CUcontext _Atomic contexts[CONTEXTS];
 
 static void find_driver(void)
 {
@@ -75,10 +77,13 @@ cudaError_t rt_bind(void)
 		rt_self.bound = generation;
 		return cudaSuccess;
 	}
-	if (!contexts[device])
-		error = RT_PLAIN(cuDevicePrimaryCtxRetain, &contexts[device], device);
+	current = contexts[device];
+	if (!current) {
+		error = RT_PLAIN(cuDevicePrimaryCtxRetain, &current, device);
+		contexts[device] = current;
+	}
 	if (!error)
-		error = RT_PLAIN(cuCtxSetCurrent, contexts[device]);
+		error = RT_PLAIN(cuCtxSetCurrent, current);
 	if (!error)
 		rt_self.bound = generation;
 	return error;
@@ -86,7 +91,8 @@ cudaError_t rt_bind(void)
 
 void rt_unbind_all(void)
 {
-	memset(contexts, 0, sizeof(contexts));
+	for (int i = 0; i < CONTEXTS; i++)
+		contexts[i] = NULL;
 	rt_generation++;
 }
 

@@ -240,7 +240,7 @@ struct rt_thread {
 
 extern struct rt_driver rt_cu;
 extern const struct sim_table *rt_table;
-extern const unsigned int *rt_watching;
+extern const _Atomic unsigned int *_Atomic rt_watching;
 extern __thread struct rt_thread rt_self;
 extern _Atomic bool rt_is_ready;
 extern _Atomic unsigned int rt_generation; /* grows when contexts are reset */
