@@ -187,6 +187,7 @@ void gt_range_finish(struct gt_session *session, struct gt_range *range, uint64_
 {
 	struct gt_event event = {.kind = GT_EVENT_RANGE, .tid = range->tid, .start = range->start};
 
+	gt_range_uncross(session->ranges, range);
 	range->event.unfinished = unfinished;
 	event.end = end > range->start ? end : range->start;
 	event.range = range->event;

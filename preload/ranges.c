@@ -240,6 +240,23 @@ struct gt_range *gt_range_find_pushed(const struct gt_ranges *ranges, uint32_t t
 	return range && range->key == level ? range : NULL; /* levels grow inwards */
 }
 
+/* Each domain has a stack of its own. What began later gives way, but an operator never: readers look
+ * for those on their thread, and as they are of one domain no two of them cross. */
+void gt_range_uncross(const struct gt_ranges *ranges, struct gt_range *range)
+{
+	struct gt_range *const top = gt_range_innermost(ranges, range->tid);
+
+	if (range->event.detached)
+		return;
+	for (struct gt_range *inner = top; inner && inner != range; inner = inner->below)
+		if (inner->event.is_operator)
+			range->event.detached = true;
+	if (range->event.detached)
+		return;
+	for (struct gt_range *inner = top; inner && inner != range; inner = inner->below)
+		inner->event.detached = true;
+}
+
 void gt_range_close(struct gt_ranges *ranges, struct gt_range *range, uint64_t end)
 {
 	remove_from_thread(ranges, range);

@@ -108,6 +108,9 @@ struct gt_ranges {
 /* A range that begins on @tid, on top of what is open there. NULL: no room, counted. */
 struct gt_range *gt_range_open(struct gt_session *session, uint32_t tid, uint64_t start);
 
+/* @range is about to end: of pushed ranges that then have crossed, one is marked detached. */
+void gt_range_uncross(const struct gt_ranges *ranges, struct gt_range *range);
+
 /* It is over: no longer open anywhere, waiting for its work. */
 void gt_range_close(struct gt_ranges *ranges, struct gt_range *range, uint64_t end);
 

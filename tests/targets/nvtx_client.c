@@ -63,6 +63,29 @@ static void in_domain(void)
 	expect_shadow("in a domain", 1);
 }
 
+/* Each domain has a stack of its own: what ends first need not have begun last. */
+static void crossing(void)
+{
+	nvtxEventAttributes_t attributes = named("crossed");
+
+	nvtxRangePushA("around both");
+	nvtxDomainRangePushEx(domain, &attributes);
+	nvtxRangePushA("test::crosses");
+	clear();
+	nvtxDomainRangePop(domain);
+	nvtxRangePushA("in what crosses");
+	nvtxRangePop();
+	nvtxRangePop();
+	nvtxRangePop();
+	expect_range("around both", "", 1);
+	expect_range("crossed", "old and new", 1);
+	expect_range("test::crosses", "", 1);
+	expect_range("in what crosses", "", 1);
+	expect_shadow("around both", 1);
+	expect_shadow("crossed", 1);
+	expect_shadow("test::crosses", 1);
+}
+
 static void *end_it(void *id)
 {
 	nvtxNameOsThreadA(0, "not this one");
@@ -115,6 +138,7 @@ int main(void)
 	nvtxMarkA("mark");
 	nvtxRangePop();
 	in_domain();
+	crossing();
 	across_threads();
 	payload();
 	CHECK(cudaDeviceSynchronize());
@@ -123,7 +147,7 @@ int main(void)
 	expect_shadow("outer", 1);
 	expect_shadow("wide \u00e4\u20ac", 1);
 	expect_mark("mark", 1);
-	expect_memset(64, 3, "*");
-	expect_call("cudaMemset", 3);
+	expect_memset(64, 4, "*");
+	expect_call("cudaMemset", 4);
 	return 0;
 }

@@ -54,6 +54,22 @@ class Options(unittest.TestCase):
                     self.assertTrue(ranges)
                     self.assertEqual(stderr, "")
 
+    def rows_of_crossing(self, **options):
+        """name -> row of the ranges that cross, counted from that of their thread"""
+        path, _, _ = self.trace(CLIENT, **options)
+        rows = {e["name"]: e["tid"] for e in trace_file.Trace(path).slices
+                if e["cat"] in ("user_annotation", "cpu_op")}
+        return {name: rows[name] - rows["outer"]
+                for name in ("around both", "crossed", "test::crosses", "in what crosses")}
+
+    def test_what_crosses_stands_beside_the_thread(self):
+        self.assertEqual(self.rows_of_crossing(),
+                         {"around both": 0, "crossed": 0, "test::crosses": 16777216, "in what crosses": 0})
+
+    def test_operators_stay_on_the_thread(self):
+        self.assertEqual(self.rows_of_crossing(pytorch="yes"),
+                         {"around both": 0, "crossed": 16777216, "test::crosses": 0, "in what crosses": 0})
+
     def test_off(self):
         for way in WAYS:
             with self.subTest(way=way):
