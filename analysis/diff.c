@@ -197,6 +197,19 @@ static void hold_gate(struct compare *c, const char *name, enum gt_verdict verdi
 static const struct gt_column text_columns[] = DIFF_COLUMNS("name", GT_COLUMN_TEXT);
 static const struct gt_column code_columns[] = DIFF_COLUMNS("name", GT_COLUMN_CODE);
 
+/* How much of A the change is: no number where A has nothing, a word where all of it is new or gone. */
+static void add_percent(struct gt_table *table, enum gt_verdict verdict, double a, double change)
+{
+	if (verdict == GT_VERDICT_GONE && a > 0)
+		gt_table_word(table, -100, verdicts[verdict]);
+	else if (verdict == GT_VERDICT_NEW || verdict == GT_VERDICT_GONE)
+		gt_table_absent(table, verdicts[verdict]);
+	else if (a <= 0 && change > 0)
+		gt_table_absent(table, "");
+	else
+		gt_table_number(table, a > 0 ? change * 100 / a : 0);
+}
+
 static void add_row(struct compare *c, struct gt_table *table, const struct gt_groups *groups,
 		    const struct gt_group *group, double total)
 {
@@ -209,7 +222,7 @@ static void add_row(struct compare *c, struct gt_table *table, const struct gt_g
 	hold_gate(c, name, verdict, &a, &b, total);
 	gt_table_text(table, verdicts[verdict]);
 	gt_table_number(table, change);
-	gt_table_number(table, a.mean > 0 ? change * 100 / a.mean : 0);
+	add_percent(table, verdict, a.mean, change);
 	gt_table_number(table, a.mean);
 	gt_table_number(table, b.mean);
 	gt_table_number(table, noise > 0 ? noise : 0);

@@ -48,6 +48,21 @@ bool gt_table_number(struct gt_table *table, double number)
 	return add_cell(table, (struct gt_cell){.number = number});
 }
 
+bool gt_table_word(struct gt_table *table, double number, const char *word)
+{
+	return add_cell(table, (struct gt_cell){.text = strdup(word), .number = number});
+}
+
+bool gt_table_absent(struct gt_table *table, const char *word)
+{
+	return add_cell(table, (struct gt_cell){.text = strdup(word), .is_absent = true});
+}
+
+static bool is_text(enum gt_column_kind kind)
+{
+	return kind == GT_COLUMN_TEXT || kind == GT_COLUMN_CODE;
+}
+
 struct order {
 	const struct gt_table *table;
 	size_t column;
@@ -59,7 +74,7 @@ static int compare_rows(const void *a, const void *b, void *data)
 	const struct gt_cell *x = a, *y = b;
 	const struct gt_cell *p = x + order->column, *q = y + order->column;
 
-	if (p->text && q->text)
+	if (p->text && q->text && is_text(order->table->columns[order->column].kind))
 		return strcmp(p->text, q->text);
 	if (p->number != q->number)
 		return p->number > q->number ? -1 : 1;
@@ -181,11 +196,6 @@ static char *human_number(const struct gt_column *column, double number, char *o
 	}
 }
 
-static bool is_text(enum gt_column_kind kind)
-{
-	return kind == GT_COLUMN_TEXT || kind == GT_COLUMN_CODE;
-}
-
 static void csv_text(const char *text, FILE *out)
 {
 	if (!text[strcspn(text, ",\"\n\r")]) {
@@ -223,7 +233,7 @@ static void print_csv(const struct gt_table *table, FILE *out)
 		gap = ",";
 		if (is_text(column->kind))
 			csv_text(table->cells.at[i].text ? table->cells.at[i].text : "", out);
-		else
+		else if (!table->cells.at[i].is_absent)
 			fputs(machine_number(column, table->cells.at[i].number, number,
 					     sizeof(number)),
 			      out);
@@ -254,6 +264,8 @@ static void print_json(const struct gt_table *table, FILE *out)
 		fputs(": ", out);
 		if (is_text(column->kind))
 			gt_table_json_string(cell->text ? cell->text : "", out);
+		else if (cell->is_absent)
+			fputs("null", out);
 		else
 			fputs(machine_number(column, cell->number, number, sizeof(number)), out);
 	}
@@ -288,7 +300,7 @@ static const char *human_cell(const struct gt_table *table, size_t i, const stru
 	const struct gt_cell *cell = &table->cells.at[i];
 
 	if (!is_text(column->kind))
-		return human_number(column, cell->number, out, size);
+		return cell->text ? cell->text : human_number(column, cell->number, out, size);
 	if (column->kind == GT_COLUMN_TEXT || how->whole_names)
 		return cell->text ? cell->text : "";
 	if (!short_name(table, i, name_width, out, size))

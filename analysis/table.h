@@ -35,6 +35,7 @@ struct gt_column {
 struct gt_cell {
 	const char *text; /* owned by the table; NULL: empty or a number */
 	double number;
+	bool is_absent; /* there is no such number: text says why, csv and json have nothing */
 };
 
 struct gt_table {
@@ -68,6 +69,10 @@ void gt_table_fini(struct gt_table *table);
 /* Adds cells in the order of the columns; a row is complete after width of them. */
 bool gt_table_text(struct gt_table *table, const char *text);
 bool gt_table_number(struct gt_table *table, double number);
+
+/* The same for a number that people read a word for (copied), and for one that does not exist. */
+bool gt_table_word(struct gt_table *table, double number, const char *word);
+bool gt_table_absent(struct gt_table *table, const char *word);
 
 /* Sorts rows by a column, numbers falling, texts rising. -ENOENT: no such column. */
 int gt_table_sort(struct gt_table *table, const char *column_id);
