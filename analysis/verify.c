@@ -119,6 +119,14 @@ static void check_common(struct gt_verify *v, const struct gt_record *record)
 				       (int)record->arg[arg].len, record->arg[arg].text);
 }
 
+static void take_name(struct gt_verify *v, const struct gt_record *record, int64_t tid)
+{
+	struct gt_verify_lane lane = {record->pid, tid, record->line};
+
+	if (!gt_vec_push(&v->named, lane))
+		gt_verify_find(v, GT_CHECK_LANE_NAME, 0, "out of memory");
+}
+
 static void check_metadata(struct gt_verify *v, const struct gt_record *record)
 {
 	static const char *const names[] = {"process_name",       "process_labels",
@@ -128,9 +136,10 @@ static void check_metadata(struct gt_verify *v, const struct gt_record *record)
 	if (!is_one_of(&record->name, names))
 		gt_verify_find(v, GT_CHECK_META, record->line, "metadata \"%.*s\" ends TraceLens",
 			       (int)record->name.len, record->name.text);
-	if (gt_span_is(&record->name, "thread_name", 11) &&
-	    !gt_vec_push(&v->named, ((struct gt_verify_lane){record->pid, record->tid})))
-		gt_verify_find(v, GT_CHECK_LANE_NAME, 0, "out of memory");
+	if (gt_span_is(&record->name, "thread_name", 11))
+		take_name(v, record, record->tid);
+	else if (gt_span_is(&record->name, "process_name", 12))
+		take_name(v, record, GT_VERIFY_PROCESS);
 }
 
 static void check_rows(struct gt_verify *v, const struct gt_record *record,
@@ -164,6 +173,28 @@ static void take_external(struct gt_verify *v, const struct gt_record *record,
 	external.id = gt_record_int(record, GT_ARG_EXTERNAL_ID, 0);
 	if (!gt_vec_push(&v->externals, external))
 		gt_verify_find(v, GT_CHECK_EXTERNAL_ID, 0, "out of memory");
+}
+
+static void take_stacks(struct gt_verify *v, const struct gt_record *record)
+{
+	static const struct {
+		enum gt_arg stack, frames;
+	} keys[] = {
+		{GT_ARG_STACK, GT_ARG_FRAMES},
+		{GT_ARG_CREATED_STACK, GT_ARG_CREATED_FRAMES},
+		{GT_ARG_FORWARD_STACK, GT_ARG_FORWARD_FRAMES},
+	};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		struct gt_verify_stack stack = {
+			.id = gt_record_int(record, keys[i].stack, 0),
+			.line = record->line,
+			.has_frames = gt_record_has(record, keys[i].frames),
+		};
+
+		if (gt_record_has(record, keys[i].stack) && !gt_vec_push(&v->stacks, stack))
+			gt_verify_find(v, GT_CHECK_ORDER, 0, "out of memory");
+	}
 }
 
 static int check_slice(struct gt_verify *v, const struct gt_record *record)
@@ -238,6 +269,7 @@ static int check_event(const struct gt_record *record, const struct gt_header *h
 	check_common(v, record);
 	v->ended = record->ph == 'i' && gt_span_is(&record->name, "Record Window End", 17);
 	count_event(v, record);
+	take_stacks(v, record);
 	switch (record->ph) {
 	case 'M':
 		check_metadata(v, record);
@@ -276,8 +308,10 @@ static void check_whole(struct gt_verify *v)
 	gt_verify_lanes(v);
 	gt_verify_flows(v);
 	gt_verify_externals(v);
-	if (v->ours)
+	if (v->ours) {
+		gt_verify_stacks(v);
 		gt_verify_books(v);
+	}
 }
 
 int gt_verify_file(const char *path, const struct gt_verify_options *options, FILE *out,
@@ -301,6 +335,7 @@ int gt_verify_file(const char *path, const struct gt_verify_options *options, FI
 	gt_vec_free(&v.flows);
 	gt_vec_free(&v.named);
 	gt_vec_free(&v.externals);
+	gt_vec_free(&v.stacks);
 	gt_reading_fini(&v.reading);
 	return rc;
 }

@@ -38,20 +38,76 @@ static int by_name(const void *a, const void *b)
 	return 0;
 }
 
+static int by_name_and_line(const void *a, const void *b)
+{
+	const struct gt_verify_lane *x = a, *y = b;
+	int order = by_name(a, b);
+
+	if (!order)
+		ORDER(x->line, y->line);
+	return order;
+}
+
+/* Of lanes named more than once only the first name counts. */
+static void sort_names(struct gt_verify *v)
+{
+	size_t kept = 0;
+
+	if (v->named.count)
+		qsort(v->named.at, v->named.count, sizeof(*v->named.at), by_name_and_line);
+	for (size_t i = 0; i < v->named.count; i++)
+		if (!i || by_name(&v->named.at[kept - 1], &v->named.at[i]))
+			v->named.at[kept++] = v->named.at[i];
+	v->named.count = kept;
+}
+
+static const struct gt_verify_lane *name_of(const struct gt_verify *v, int64_t pid, int64_t tid)
+{
+	struct gt_verify_lane lane = {.pid = pid, .tid = tid};
+
+	return v->named.count ? bsearch(&lane, v->named.at, v->named.count, sizeof(lane), by_name)
+			      : NULL;
+}
+
 static bool is_gpu(const struct gt_verify_slice *slice)
 {
 	return slice->role >= GT_VERIFY_KERNEL && slice->role <= GT_VERIFY_SYNC;
 }
 
-static void check_lane_name(struct gt_verify *v, const struct gt_verify_slice *slice)
+/* Of @slice, the first one of its lane by time, and @first, the first one in the file. */
+static void check_lane_name(struct gt_verify *v, const struct gt_verify_slice *slice,
+			    const struct gt_verify_slice *first)
 {
-	struct gt_verify_lane lane = {slice->pid, slice->tid};
+	const struct gt_verify_lane *lane = name_of(v, slice->pid, slice->tid);
+	const struct gt_verify_lane *process = name_of(v, slice->pid, GT_VERIFY_PROCESS);
 
-	if (is_gpu(slice) && (!v->named.count ||
-			      !bsearch(&lane, v->named.at, v->named.count, sizeof(lane), by_name)))
+	if (is_gpu(slice) && !lane)
 		gt_verify_find(v, GT_CHECK_LANE_NAME, slice->line,
 			       "lane %" PRId64 " of GPU %" PRId64 " has no name", slice->tid,
 			       slice->pid);
+	if (v->ours && lane && first->line < lane->line)
+		gt_verify_find(v, GT_CHECK_ORDER, first->line,
+			       "slice of lane %" PRId64 ", whose name comes later (line %" PRIu64
+			       ")",
+			       slice->tid, lane->line);
+	if (v->ours && process && first->line < process->line)
+		gt_verify_find(v, GT_CHECK_ORDER, first->line,
+			       "slice of process %" PRId64 ", whose name comes later (line %" PRIu64
+			       ")",
+			       slice->pid, process->line);
+}
+
+/* The slices of a lane begin at @i. Returns that of them which stands first in the file. */
+static const struct gt_verify_slice *first_of_lane(const struct gt_verify *v, size_t i)
+{
+	const struct gt_verify_slice *slice = &v->slices.at[i], *first = slice;
+
+	for (; i < v->slices.count && v->slices.at[i].pid == slice->pid &&
+	       v->slices.at[i].tid == slice->tid;
+	     i++)
+		if (v->slices.at[i].line < first->line)
+			first = &v->slices.at[i];
+	return first;
 }
 
 static void check_nesting(struct gt_verify *v, const struct gt_verify_slice *slice, int64_t *ends,
@@ -81,14 +137,13 @@ void gt_verify_lanes(struct gt_verify *v)
 	if (!v->slices.count)
 		return;
 	qsort(v->slices.at, v->slices.count, sizeof(*v->slices.at), by_lane);
-	if (v->named.count)
-		qsort(v->named.at, v->named.count, sizeof(*v->named.at), by_name);
+	sort_names(v);
 	for (size_t i = 0; i < v->slices.count; i++) {
 		const struct gt_verify_slice *slice = &v->slices.at[i];
 
 		if (!i || slice[-1].pid != slice->pid || slice[-1].tid != slice->tid) {
 			depth = 0;
-			check_lane_name(v, slice);
+			check_lane_name(v, slice, first_of_lane(v, i));
 		}
 		check_nesting(v, slice, ends, &depth);
 	}
@@ -263,5 +318,29 @@ void gt_verify_externals(struct gt_verify *v)
 		if (!external->is_operator && !operators && !v->repaired && !v->is_part)
 			gt_verify_find(v, GT_CHECK_EXTERNAL_ID, external->line,
 				       "External id %" PRId64 " names no operator", external->id);
+	}
+}
+
+static int by_stack(const void *a, const void *b)
+{
+	const struct gt_verify_stack *x = a, *y = b;
+
+	ORDER(x->id, y->id);
+	ORDER(x->line, y->line);
+	ORDER(!x->has_frames, !y->has_frames);
+	return 0;
+}
+
+void gt_verify_stacks(struct gt_verify *v)
+{
+	if (v->stacks.count)
+		qsort(v->stacks.at, v->stacks.count, sizeof(*v->stacks.at), by_stack);
+	for (size_t i = 0; i < v->stacks.count; i++) {
+		const struct gt_verify_stack *stack = &v->stacks.at[i];
+
+		if ((!i || stack[-1].id != stack->id) && !stack->has_frames)
+			gt_verify_find(v, GT_CHECK_ORDER, stack->line,
+				       "stack %" PRId64 " is used before its frames are told",
+				       stack->id);
 	}
 }

@@ -37,8 +37,17 @@ struct gt_verify_flow {
 	bool is_start;
 };
 
-struct gt_verify_lane { /* that has a thread_name */
+#define GT_VERIFY_PROCESS (-1) /* as a tid: the process as a whole */
+
+struct gt_verify_lane { /* that has a thread_name, or process that has a name */
 	int64_t pid, tid;
+	uint64_t line;
+};
+
+struct gt_verify_stack { /* a call stack on an event */
+	int64_t id;
+	uint64_t line;
+	bool has_frames;
 };
 
 struct gt_verify_external { /* External id on a call, GPU work or an operator */
@@ -57,6 +66,7 @@ struct gt_verify {
 	GT_VEC(struct gt_verify_flow) flows;
 	GT_VEC(struct gt_verify_lane) named;
 	GT_VEC(struct gt_verify_external) externals;
+	GT_VEC(struct gt_verify_stack) stacks;
 	uint64_t written[GT_VERIFY_ROLE_COUNT_]; /* slices in the file */
 	uint64_t arrows, samples, marks, counters, names;
 	int64_t early; /* GPU work before its call that the ledger accounts for and was not met yet */
@@ -80,6 +90,7 @@ int64_t gt_verify_book(const struct gt_verify *v, enum gt_ledger_key key);
 void gt_verify_lanes(struct gt_verify *v);
 void gt_verify_flows(struct gt_verify *v);
 void gt_verify_externals(struct gt_verify *v);
+void gt_verify_stacks(struct gt_verify *v);
 void gt_verify_books(struct gt_verify *v);
 void gt_verify_header(struct gt_verify *v);
 void gt_verify_file_form(struct gt_verify *v);
