@@ -5,6 +5,7 @@ becomes of the trace when the program dies or lives on in the background."""
 import ctypes
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -115,6 +116,70 @@ class TestReport(TracedTest):
         self.assertEqual((done.returncode, done.stdout),
                          (0, "8 chunks on 2 streams, 5 replays of a graph: done\n"))
         self.assertIn("/proc/nowhere", done.stderr)
+
+    def test_trace_in_the_other_folder(self):
+        """Where no folder can be made the library writes beside other temporary files: told, and no other."""
+        temporary = self.scratch / "temporary folder"
+        temporary.mkdir()
+        (self.scratch / "file").touch()
+        for options in ((), ("--format=perfetto",), ("--compress=gzip",)):
+            with self.subTest(options=options):
+                for name in ("else", "out"):  # the first run's stays out of what the second one tells
+                    done = self.run_it(f"--output=file/{name}", *options, PIPELINE, text=True,
+                                       env=simulated(TMPDIR=temporary))
+                    [path] = temporary.glob(f"*_{self.pid_of_trace(done)}.*")
+                    self.assertIn(f"gputrace: trace: {path}\n", done.stderr)
+                    self.assertIn("Kernels", done.stderr)
+                    self.assertNotIn("no trace", done.stderr)
+                    self.assertEqual(path.suffix == ".gz", "--compress=gzip" in options)
+
+    def pid_of_trace(self, done):
+        line = next(line for line in done.stderr.splitlines() if "writing to " in line)
+        return line.split(" instead")[0].rsplit("/", 1)[1].split(".")[0].rsplit("_", 1)[1]
+
+    def test_foreign_traces_in_the_other_folder(self):
+        """Of another output folder, however new they are."""
+        done = self.run_it("--output=out/put", PIPELINE, env=simulated(TMPDIR=self.scratch), text=True)
+        [path] = self.traces()
+        stranger = self.scratch / path.name.replace(".", ".9", 1)
+        stranger.write_bytes(path.read_bytes())
+        done = self.run_it("--output=out", "true", env=simulated(TMPDIR=self.scratch), text=True)
+        self.assertNotIn(stranger.name, done.stderr)
+        self.assertIn("no trace", done.stderr)
+
+    def test_full_disk(self):
+        """The reason is told again, not guessed."""
+        alone = ["unshare", "--mount", "--map-root-user", "sh", "-c"]
+        if not shutil.which("unshare") or subprocess.run([*alone, "mount -t tmpfs x /mnt"], check=False,
+                                                         capture_output=True).returncode:
+            self.skipTest("no mount namespace of one's own here")
+        script = 'mount -t tmpfs -o size=8k x /mnt && exec "$@"'
+        done = subprocess.run([*alone, script, "-", *self.command("--output=/mnt/out", PIPELINE)],
+                              check=False, cwd=self.scratch, env=simulated(), text=True,
+                              capture_output=True, timeout=300)
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("disk full", done.stderr)
+        self.assertIn("no trace: '/mnt/out' does not take one: No space left on device", done.stderr)
+        self.assertNotIn("no work", done.stderr)
+
+    def test_pipe(self):
+        """It is no folder that cannot be made, and has no trace to look for."""
+        pipe = self.scratch / "pipe"
+        os.mkfifo(pipe)
+        with open(self.scratch / "read", "wb") as file, subprocess.Popen(["cat", pipe], stdout=file) as reader:
+            done = self.run_it("--output=pipe", PIPELINE, env=simulated(), text=True)
+            try:  # a reader that nobody has written to waits for ever
+                os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
+            except OSError:
+                pass
+            reader.wait(timeout=300)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn(b'"kernel"', (self.scratch / "read").read_bytes())
+
+    def test_nothing_to_trace(self):
+        done = self.run_it("--output=out", "true", env=simulated(), text=True)
+        self.assertIn("gave the GPU no work", done.stderr)
+        self.assertEqual(list(self.scratch.iterdir()), [])
 
     def test_doctor(self):
         done = subprocess.run([str(ROOT / "scripts" / "gputrace"), "doctor"], capture_output=True,
