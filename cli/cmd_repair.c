@@ -255,12 +255,28 @@ static int repair_work(struct work *w, bool is_open, bool quiet)
 	return rc;
 }
 
+/* Who opens a pipe may wait for ever, and nothing in it can be written anew. */
+static bool can_be_rewritten(const char *path)
+{
+	char line[PATH_MAX + 128];
+	struct stat st;
+
+	if (strcmp(path, "-") != 0 && (stat(path, &st) || S_ISREG(st.st_mode)))
+		return true;
+	snprintf(line, sizeof(line), "%s: no file: what comes through a pipe cannot be repaired",
+		 path);
+	gt_cmdline_complain(line);
+	return false;
+}
+
 static int repair_one(const char *path, bool quiet)
 {
 	static struct work w;
 	struct beginning beginning;
 	int rc;
 
+	if (!can_be_rewritten(path))
+		return -ESPIPE;
 	w = (struct work){.path = path};
 	look(path, &beginning);
 	w.has_spool = find_spool(path, &beginning, &w.spool);
