@@ -46,6 +46,8 @@ class Spool(unittest.TestCase):
         self.spools = tempfile.mkdtemp(prefix="gt-spool-", dir="/dev/shm")
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.addCleanup(shutil.rmtree, self.spools, ignore_errors=True)
+        os.environ["GPUTRACE_SPOOL"] = self.spools  # where repair looks when a file has no header yet
+        self.addCleanup(os.environ.pop, "GPUTRACE_SPOOL")
 
     def left(self):
         return glob.glob(os.path.join(self.spools, "*.spool"))
@@ -251,9 +253,21 @@ class Spool(unittest.TestCase):
         wait_for(self.left_with_header)
         process.kill()
         process.wait()
-        result = subprocess.run([harness.CLI, "repair", "--begun", self.folder], check=False,
-                                env=harness.environment(GPUTRACE_SPOOL=self.spools))
-        self.assertEqual(result.returncode, 0)
+        self.finish_begun()
+
+    def test_killed_before_the_first_line(self):
+        """The file is there and empty: only the spool tells whose it is."""
+        shim = os.path.join(harness.PROGRAMS, "libkillwrite.so")
+        process = self.start(FLOOD, options=[f"LD_PRELOAD={shim}:{harness.LIBRARY}", "KILLWRITE_FIRST=[",
+                                             "KILLWRITE_AT=1", "KILLWRITE_BYTES=0"])
+        self.assertEqual(process.wait(timeout=300), -signal.SIGKILL)
+        path, = harness.traces(self.folder)
+        self.assertEqual(os.path.getsize(path), 0)
+        self.finish_begun()
+
+    def finish_begun(self):
+        status, output = harness.tool("repair", "--begun", self.folder)
+        self.assertEqual(status, 0, output)
         for path in harness.traces(self.folder):
             harness.tool("repair", path)
             status, output = harness.tool("verify", path)
