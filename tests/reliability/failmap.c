@@ -3,24 +3,17 @@
  * Preloaded before the tracer: every mapping that the tracer asks for from the FAILMAP_FROM-th on (and
  * FAILMAP_COUNT of them) fails, nobody else's. Says at the end on descriptor 2 how many it asked for.
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "shim.h"
+
 static _Atomic long asked;
-
-static int is_the_tracer(const void *address)
-{
-	Dl_info info;
-
-	return dladdr(address, &info) && info.dli_fname && strstr(info.dli_fname, "libgputrace.so");
-}
 
 static int must_fail(const void *caller)
 {

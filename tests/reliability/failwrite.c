@@ -4,24 +4,17 @@
  * FAILWRITE_ERRNO, or make the file FAILWRITE_HANG and never return; without either each write takes half
  * of what it is given.
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "shim.h"
+
 static _Atomic long asked;
-
-static int is_the_tracer(const void *address)
-{
-	Dl_info info;
-
-	return dladdr(address, &info) && info.dli_fname && strstr(info.dli_fname, "libgputrace.so");
-}
 
 static void hang(const char *mark)
 {
@@ -50,13 +43,4 @@ static ssize_t put(const void *caller, int fd, const void *data, size_t size, of
 	return syscall(SYS_pwrite64, fd, data, size, offset);
 }
 
-/* Both names, whichever of them the headers make of pwrite. */
-#define PUT(c_name, symbol)                                                                        \
-	ssize_t c_name(int, const void *, size_t, off_t) __asm__(symbol);                          \
-	ssize_t c_name(int fd, const void *data, size_t size, off_t offset)                        \
-	{                                                                                          \
-		return put(__builtin_return_address(0), fd, data, size, offset);                   \
-	}
-
-PUT(put_32, "pwrite")
-PUT(put_64, "pwrite64")
+SHIM_PWRITE(put)

@@ -5,18 +5,18 @@
  */
 #include <dlfcn.h>
 #include <stdarg.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "shim.h"
+
 static void wait_for_the_program(const void *caller)
 {
 	struct timespec pause = {.tv_nsec = 3000000};
-	Dl_info info;
 
-	if (dladdr(caller, &info) && info.dli_fname && strstr(info.dli_fname, "libgputrace.so"))
+	if (is_the_tracer(caller))
 		nanosleep(&pause, NULL);
 }
 
