@@ -366,7 +366,7 @@ static int build_table(struct compare *c, enum gt_diff_table which)
 			rc = group_ops(c, GT_KEY_KERNEL, NULL, &groups);
 			break;
 		case GT_DIFF_LINES:
-			rc = group_ops(c, GT_KEY_LINE, "(no call stack)", &groups);
+			rc = group_ops(c, GT_KEY_LINE, GT_KEY_UNKNOWN, &groups);
 			break;
 		case GT_DIFF_OPS:
 			rc = group_ops(c, GT_KEY_OP, "(no operator)", &groups);

@@ -182,7 +182,7 @@ static void code_key(const struct gt_model *model, const struct gt_op *op, enum 
 	if (!text)
 		text = nearest_range(model, op, &frame);
 	if (!text)
-		snprintf(out, size, "(no call stack)");
+		snprintf(out, size, "%s", GT_KEY_UNKNOWN);
 	else
 		put_frame(&frame, text, key, out, size);
 }
@@ -207,7 +207,7 @@ static void stack_key(const struct gt_model *model, const struct gt_op *op, char
 	if (gt_key_stack(model, op->stack, false, " < ", out, size))
 		return;
 	if (!call || !gt_key_ranges(model, call->thread, call->start, " > ", out, size))
-		snprintf(out, size, "(no call stack)");
+		snprintf(out, size, "%s", GT_KEY_UNKNOWN);
 }
 
 static void range_key(const struct gt_model *model, const struct gt_op *op, enum gt_range_kind kind,

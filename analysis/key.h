@@ -25,6 +25,9 @@ enum gt_key {
 	GT_KEY_COUNT_
 };
 
+/* What GPU time that no line, function, module or stack can be told for stands under. */
+#define GT_KEY_UNKNOWN "unknown (no call stack)"
+
 /* As written behind --by=, indexed by enum gt_key. */
 extern const char *const gt_key_names[GT_KEY_COUNT_];
 

@@ -340,7 +340,8 @@ def check_ledger(trace, failures):
                    + ledger["calls_open_at_end"])
 
 
-UNKNOWN = {"line": "(no call stack)", "function": "(no call stack)", "stack": "(no call stack)",
+NO_STACK = "unknown (no call stack)"
+UNKNOWN = {"line": NO_STACK, "function": NO_STACK, "stack": NO_STACK,
            "op": "(no operator)", "nvtx": "(no range)"}
 
 
