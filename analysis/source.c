@@ -211,11 +211,10 @@ static bool find_call(struct gt_sources *sources, Dwarf_Die *cu, Dwarf_Die *inli
 	    dwarf_formudata(dwarf_attr(inlined, DW_AT_call_line, &attribute), &line) ||
 	    dwarf_getsrcfiles(cu, &files, NULL))
 		return false;
-	ret_line->function = NULL;
+	*ret_line = (struct gt_source_line){.line = (int)line};
 	ret_line->file =
 		make_whole(sources, dwarf_formstring(dwarf_attr(cu, DW_AT_comp_dir, &folder)),
 			   dwarf_filesrc(files, file, NULL, NULL));
-	ret_line->line = (int)line;
 	return ret_line->file != NULL;
 }
 
@@ -231,6 +230,42 @@ static int find_scopes(Dwarf_Die *cu, Dwarf_Addr address, Dwarf_Die **ret_scopes
 	return count;
 }
 
+/* Does a call that DWARF tells of (DW_TAG_call_site) return to @address? */
+static bool returns_to(Dwarf_Die *call, Dwarf_Addr address)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Addr behind;
+
+	switch (dwarf_tag(call)) {
+	case DW_TAG_call_site:
+		return !dwarf_formaddr(dwarf_attr(call, DW_AT_call_return_pc, &attribute),
+				       &behind) &&
+		       behind == address;
+	case DW_TAG_GNU_call_site: /* before DWARF 5 */
+		return !dwarf_lowpc(call, &behind) && behind == address;
+	default:
+		return false;
+	}
+}
+
+/* What the call in @scope calls that returns to @address. NULL: not known, as for a pointer. */
+static const char *find_callee(Dwarf_Die *scope, Dwarf_Addr address)
+{
+	Dwarf_Die call, callee;
+	Dwarf_Attribute origin;
+	int rc;
+
+	for (rc = dwarf_child(scope, &call); rc == 0; rc = dwarf_siblingof(&call, &call)) {
+		if (!returns_to(&call, address))
+			continue;
+		if (!dwarf_attr(&call, DW_AT_call_origin, &origin) &&
+		    !dwarf_attr(&call, DW_AT_abstract_origin, &origin))
+			return NULL;
+		return dwarf_formref_die(&origin, &callee) ? dwarf_diename(&callee) : NULL;
+	}
+	return NULL;
+}
+
 /* The innermost position is @lines[0]; each inlined function around it gives its name to the position
  * so far and the place of its call as the next one. */
 static size_t add_inlined(struct gt_sources *sources, Dwfl_Module *module, Dwarf_Addr address,
@@ -242,6 +277,8 @@ static size_t add_inlined(struct gt_sources *sources, Dwfl_Module *module, Dwarf
 	int count = cu ? find_scopes(cu, address - bias, &scopes) : 0;
 	size_t lines_count = 1;
 
+	if (count > 0) /* a frame's address is the last byte of its call */
+		lines[0].calls = find_callee(&scopes[0], address - bias + 1);
 	for (int i = 0; i < count && lines_count < GT_SOURCE_DEPTH; i++) {
 		int tag = dwarf_tag(&scopes[i]);
 

@@ -18,6 +18,7 @@ struct gt_source_line {
 	const char *function; /* of an inlined one; NULL: the function of the frame itself */
 	const char *file;
 	int line;
+	const char *calls; /* of the innermost: what is called there; NULL: not known */
 };
 
 struct gt_sources;

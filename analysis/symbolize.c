@@ -248,18 +248,62 @@ static char *join_line(struct line *line)
 	return out && fclose(out) == 0 ? made : NULL;
 }
 
-/* Of the functions that were inlined where a kernel is launched, those that nvcc made: a stub, and the
- * function with the kernel's name, whose body is a call of the stub (collectors/kernel_stubs.h). Who
- * wrote <<<>>> comes behind them. */
-static size_t count_stubs(const struct gt_source_line *lines, size_t count)
+static bool has_prefix(const char *text, const char *prefix)
 {
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+static bool is_stub(const char *function)
+{
+	return function && (has_prefix(function, "__device_stub_") ||
+			    has_prefix(function, "__wrapper__device_stub_"));
+}
+
+/* A function that the CUDA toolkit brings: the stub of a kernel, __cudaLaunchKernel_helper, and what
+ * cuda_runtime.h makes of it, a template or a lambda in one. */
+static bool is_toolkit(const struct gt_source_line *line)
+{
+	return !strcmp(base_name(line->file), "cuda_runtime.h") || is_stub(line->function) ||
+	       (line->function && has_prefix(line->function, "__cuda"));
+}
+
+/* Is @function, "app::scale<float>(float*)" of @len bytes, the one that the stub @stub is made for? clang
+ * makes stubs too, and calls them where <<<>>> stands. */
+static bool is_kernel_of(const char *function, size_t len, const char *stub)
+{
+	char name[256];
+	size_t from = 0, n = 0;
+
+	while (n < len && !strchr("<(", function[n])) {
+		if (function[n] == ':' || function[n] == ' ')
+			from = n + 1;
+		n++;
+	}
+	if (n == from || n - from >= sizeof(name))
+		return false;
+	snprintf(name, sizeof(name), "%.*s", (int)(n - from), function + from);
+	return strstr(stub, name) != NULL;
+}
+
+/* Of the functions at the place where a kernel is launched, those that the user did not write: the
+ * toolkit's, and the function with the kernel's name, whose body is a call of the stub
+ * (collectors/kernel_stubs.h). Who wrote <<<>>> comes behind them. */
+static size_t count_stubs(const struct gt_source_line *lines, size_t count, const char *text,
+			  const struct place *place)
+{
+	const char *stub = is_stub(lines[0].calls) ? lines[0].calls : NULL, *function;
 	size_t n = 0;
 
-	while (n < count && lines[n].function &&
-	       (!strncmp(lines[n].function, "__device_stub_", 14) ||
-		!strncmp(lines[n].function, "__wrapper__device_stub_", 23)))
+	while (n < count && is_toolkit(&lines[n])) {
+		if (is_stub(lines[n].function))
+			stub = lines[n].function;
 		n++;
-	return n && n < count ? n + 1 : n;
+	}
+	if (!stub || n == count)
+		return n;
+	function = lines[n].function;
+	return n + (function ? is_kernel_of(function, strlen(function), stub)
+			     : is_kernel_of(text, place->function_len, stub));
 }
 
 /* One element of "frames" into the new array. Returns whether a position was found. */
@@ -284,7 +328,8 @@ static bool take_frame(struct symbolize *s, const struct gt_span *frame, FILE *o
 		return false;
 	}
 	s->result->found++;
-	for (size_t i = line->count ? 0 : count_stubs(lines, count); i < count; i++) {
+	for (size_t i = line->count ? 0 : count_stubs(lines, count, frame->text, &place); i < count;
+	     i++) {
 		fputs(line->count ? ", \"" : "\"", out);
 		put_frame(out, &lines[i], frame->text, &place, true);
 		fputc('"', out);
@@ -312,6 +357,7 @@ static int make_stack(struct symbolize *s, const struct gt_span *frames, struct 
 	while (gt_span_next(frames, &position, &frame))
 		found |= take_frame(s, &frame, out, &line);
 	fputc(']', out);
+	found &= line.count > 0; /* nothing but the toolkit's: as it was */
 	made.line = join_line(&line);
 	if (fclose(out) == 0 && made.line && found) {
 		*stack = made;
