@@ -264,8 +264,9 @@ static int add_input(struct gt_job *job, const char *input, bool readable,
 
 struct pool {
 	struct gt_job *job;
-	size_t *first; /* path of each process, and behind them their count */
-	size_t count;  /* processes */
+	size_t *first;            /* path of each process, and behind them their count */
+	size_t count;             /* processes */
+	struct gt_models *loaded; /* of each process */
 	int *results;
 	atomic_size_t next;
 };
@@ -278,7 +279,7 @@ static void *work(void *data)
 	while ((i = atomic_fetch_add(&pool->next, 1)) < pool->count)
 		pool->results[i] =
 			gt_model_load(&pool->job->paths.at[pool->first[i]],
-				      pool->first[i + 1] - pool->first[i], &pool->job->models[i]);
+				      pool->first[i + 1] - pool->first[i], &pool->loaded[i]);
 	return NULL;
 }
 
@@ -306,24 +307,47 @@ static int by_rank(const void *a, const void *b)
 	return x->rank != y->rank ? (x->rank < y->rank ? -1 : 1) : strcmp(x->path, y->path);
 }
 
+/* Takes over what could be read. */
+static int take_models(struct gt_job *job, struct gt_models *loaded)
+{
+	size_t count = job->count + loaded->count;
+	struct gt_model *models = realloc(job->models, count * sizeof(*models));
+
+	if (!models)
+		return -ENOMEM;
+	memcpy(models + job->count, loaded->at, loaded->count * sizeof(*models));
+	job->models = models;
+	job->count = count;
+	gt_vec_free(loaded);
+	return 0;
+}
+
+static void complain_of(const struct gt_models *loaded, int rc, void (*complain)(const char *line))
+{
+	const char *error = loaded->count ? loaded->at[0].reading.error : "";
+
+	complain(*error ? error : strerror(-rc));
+}
+
 /* Drops what could not be read, orders the rest. */
 static size_t keep_good(struct gt_job *job, const struct pool *pool,
 			void (*complain)(const char *line))
 {
-	const int *results = pool->results;
 	size_t failures = 0;
 
 	for (size_t i = 0; i < pool->count; i++) {
-		if (results[i] < 0) {
-			complain(job->models[i].reading.error[0] ? job->models[i].reading.error
-								 : strerror(-results[i]));
-			gt_model_fini(&job->models[i]);
+		int rc = pool->results[i];
+
+		if (!rc)
+			rc = take_models(job, &pool->loaded[i]);
+		if (rc < 0) {
+			complain_of(&pool->loaded[i], rc, complain);
 			failures++;
-			continue;
 		}
-		job->models[job->count++] = job->models[i];
+		gt_models_fini(&pool->loaded[i]);
 	}
-	qsort(job->models, job->count, sizeof(*job->models), by_rank);
+	if (job->count)
+		qsort(job->models, job->count, sizeof(*job->models), by_rank);
 	return failures;
 }
 
@@ -378,10 +402,10 @@ int gt_job_load(struct gt_job *job, char *const *inputs, size_t count,
 
 	if (rc < 0)
 		return rc;
-	job->models = calloc(job->paths.count + 1, sizeof(*job->models));
+	pool.loaded = calloc(job->paths.count + 1, sizeof(*pool.loaded));
 	pool.results = calloc(job->paths.count + 1, sizeof(*pool.results));
 	pool.first = calloc(job->paths.count + 1, sizeof(*pool.first));
-	if (job->models && pool.results && pool.first) {
+	if (pool.loaded && pool.results && pool.first) {
 		find_processes(&pool);
 		run_pool(&pool);
 		*ret_failures = keep_good(job, &pool, complain);
@@ -391,6 +415,7 @@ int gt_job_load(struct gt_job *job, char *const *inputs, size_t count,
 	}
 	free(pool.first);
 	free(pool.results);
+	free(pool.loaded);
 	return rc;
 }
 

@@ -50,6 +50,8 @@ struct merge {
 	int64_t id_shift, largest_id; /* correlation, flow, stack and operator ids */
 	int64_t base, ts_shift;
 	bool has_base;
+	int64_t now;        /* ns, of the event in hand */
+	uint64_t row_names; /* that were added */
 	struct edit edits[MAX_EDITS];
 	size_t edit_count;
 	struct call *calls; /* by id; NULL: the process has one file */
@@ -66,6 +68,25 @@ static bool is_taken(const struct merge *m, int64_t merged)
 	return false;
 }
 
+/* Says whose a row is, before its first event: analysis/model_load.c takes the ranks apart by it. */
+static void put_row(struct merge *m, const struct row *row)
+{
+	char device[32] = "";
+
+	if (row->pid < 0) /* a text */
+		return;
+	if (row->pid < FIRST_HOST)
+		snprintf(device, sizeof(device), " GPU %" PRId64, row->pid);
+	fprintf(m->out,
+		"%s{\"ph\": \"M\", \"name\": \"process_labels\", \"pid\": %" PRId64
+		", \"tid\": 0, \"ts\": %" PRId64 ".%03" PRId64
+		", \"args\": {\"labels\": \"rank %" PRId64 "%s\", \"rank\": %" PRId64
+		", \"merged process\": %zu, \"merged pid\": %" PRId64 "}}",
+		m->result->events++ ? ",\n" : "", row->merged, m->now / 1000, m->now % 1000,
+		m->rank, device, m->rank, row->file, row->pid);
+	m->row_names++;
+}
+
 /* The row of a pid: its own number if it is free, else the next one of its kind. */
 static int64_t merged_pid(struct merge *m, int64_t pid)
 {
@@ -76,7 +97,10 @@ static int64_t merged_pid(struct merge *m, int64_t pid)
 			return m->rows.at[i].merged;
 	while (is_taken(m, row.merged))
 		row.merged += pid < FIRST_HOST ? 1 : HOST_PID_GAP;
-	return gt_vec_push(&m->rows, row) ? row.merged : pid;
+	if (!gt_vec_push(&m->rows, row))
+		return pid;
+	put_row(m, &row);
+	return row.merged;
 }
 
 static struct edit *new_edit(struct merge *m, const struct gt_span *span)
@@ -212,6 +236,7 @@ static int copy_event(const struct gt_record *record, const struct gt_header *he
 
 	(void)header;
 	m->edit_count = 0;
+	m->now = record->has_ts ? record->ts + m->ts_shift : 0;
 	if (record->has_pid)
 		edit_int(m, &record->pid_text, merged_pid(m, record->pid));
 	if (record->has_id)
@@ -328,6 +353,8 @@ static void put_tail(struct merge *m)
 	const char *gap = "";
 
 	fputs("\n]", m->out);
+	if (m->ledger.count[GT_LEDGER_NAMES_WRITTEN])
+		gt_ledger_add(&m->ledger, GT_LEDGER_NAMES_WRITTEN, m->row_names);
 	if (m->has_ledger) {
 		fputs(", \"ledger\": {", m->out);
 		for (int i = 0; i < GT_LEDGER_COUNT_; i++) {

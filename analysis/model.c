@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See model.h. Builds the arrays while the reader runs, then sorts and links them. One thread while
- * loading.
+ * See model.h. Builds the arrays while the reader runs. One thread while loading.
  */
 #include "analysis/model.h"
 
@@ -11,7 +10,6 @@
 #include <string.h>
 
 #include "analysis/model_build.h"
-#include "analysis/parts.h"
 
 #define NO_STACK_BITS 0xfffffffu
 #define LARGEST_COPY  ((int64_t)1 << 50) /* bytes */
@@ -358,13 +356,11 @@ static void note_unknown(struct gt_model *model, const struct gt_span *cat)
 		odd->unknown_cats[i] = name;
 }
 
-static int take_record(const struct gt_record *record, const struct gt_header *header, void *data)
+int gt_build_record(struct gt_builder *b, const struct gt_record *record)
 {
-	struct gt_builder *b = data;
 	struct gt_model *model = b->model;
 	enum role role;
 
-	(void)header;
 	if (record->ph == 's' || record->ph == 'f' || record->ph == 't')
 		return 0;
 	if (record->ph == 'M')
@@ -401,47 +397,6 @@ static int take_record(const struct gt_record *record, const struct gt_header *h
 	}
 }
 
-/* Reads one file into the model. The first one's reading is the model's. */
-static int take_file(struct gt_builder *b, const char *path, bool is_first)
-{
-	struct gt_reading *all = &b->model->reading;
-	struct gt_reading reading;
-	int rc, error;
-
-	if (is_first)
-		return gt_reader_read(path, take_record, b, all);
-	rc = gt_reader_read(path, take_record, b, &reading);
-	if (rc < 0)
-		memcpy(all->error, reading.error, sizeof(all->error));
-	error = gt_parts_add(all, &reading);
-	gt_reading_fini(&reading);
-	return rc < 0 ? rc : error;
-}
-
-int gt_model_load(char *const *paths, size_t count, struct gt_model *ret_model)
-{
-	struct gt_model *model = ret_model;
-	struct gt_builder builder = {.model = model};
-	int rc;
-
-	*model = (struct gt_model){.path = paths[0], .first = INT64_MAX, .last = INT64_MIN};
-	rc = gt_names_init(&model->names);
-	for (size_t i = 0; rc >= 0 && i < count; i++)
-		rc = take_file(&builder, paths[i], i == 0);
-	if (rc >= 0)
-		rc = gt_build_finish(&builder);
-	if (rc == -EOVERFLOW)
-		snprintf(
-			model->reading.error, sizeof(model->reading.error),
-			"%.400s: its durations or sizes add up to more than 64 bits hold: no trace",
-			paths[0]);
-	gt_build_fini(&builder);
-	if (model->first > model->last)
-		model->first = model->last = 0;
-	model->rank = (int)model->reading.header.rank;
-	return rc;
-}
-
 void gt_model_fini(struct gt_model *model)
 {
 	for (size_t i = 0; i < model->stacks.count; i++)
@@ -456,6 +411,7 @@ void gt_model_fini(struct gt_model *model)
 	gt_vec_free(&model->memory);
 	gt_names_fini(&model->names);
 	gt_reading_fini(&model->reading);
+	free(model->own_path);
 }
 
 uint32_t gt_model_range_at(const struct gt_model *model, uint32_t thread, enum gt_range_kind kind,

@@ -100,7 +100,8 @@ struct gt_odd {
 };
 
 struct gt_model {
-	const char *path;
+	const char *path; /* and the rank, of a file that has several processes */
+	char *own_path;   /* path, when it is the model's own */
 	struct gt_reading reading;
 	struct gt_names names;
 	GT_VEC(struct gt_op) ops;         /* by start */
@@ -117,12 +118,19 @@ struct gt_model {
 	uint32_t process; /* name of the process */
 };
 
+struct gt_models {
+	struct gt_model *at;
+	size_t count, room;
+};
+
 /*
- * Reads @paths, the files of one process in the order in which they were written, as one trace. 0 or a
- * negative errno; reading.error then holds the line to print. The model must be freed with
- * gt_model_fini in either case. path and header are those of the first file.
+ * Reads @paths, the files of one process in the order in which they were written, as one trace: one model, but
+ * one a process of a file that `gputrace merge` wrote, with the numbers that its rows had before. 0 or a
+ * negative errno; reading.error of the first model then holds the line to print. The models must be freed
+ * with gt_models_fini in either case. path and header are those of the first file.
  */
-int gt_model_load(char *const *paths, size_t count, struct gt_model *ret_model);
+int gt_model_load(char *const *paths, size_t count, struct gt_models *ret_models);
+void gt_models_fini(struct gt_models *models);
 void gt_model_fini(struct gt_model *model);
 
 static inline const char *gt_model_name(const struct gt_model *model, uint32_t name)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Inside of analysis/model.c: what exists only while a model is being loaded.
+ * Inside of analysis/model*.c: what exists only while a model is being loaded.
  */
 #ifndef GT_ANALYSIS_MODEL_BUILD_H
 #define GT_ANALYSIS_MODEL_BUILD_H
@@ -36,6 +36,9 @@ struct gt_builder {
 	char *text; /* for decoding */
 	size_t text_room;
 };
+
+/* Takes in an event. 0 or -ENOMEM. */
+int gt_build_record(struct gt_builder *b, const struct gt_record *record);
 
 /* Index of a thread, made when new. */
 uint32_t gt_build_thread(struct gt_builder *b, int64_t pid, int64_t tid);
