@@ -5,6 +5,7 @@
 #include "analysis/parts.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -83,6 +84,35 @@ bool gt_parts_are_of_one(const char *a, const char *b)
 	struct parts x = take_apart(a), y = take_apart(b);
 
 	return x.number != y.number && compare_base(a, &x, b, &y) == 0;
+}
+
+int gt_parts_before(const char *trace, int (*see)(const char *path, void *data), void *data)
+{
+	const char *slash = strrchr(trace, '/');
+	int length = slash ? (int)(slash - trace) + 1 : 0, rc = 0;
+	char *folder = NULL, *path = NULL;
+	struct dirent *entry;
+	DIR *entries;
+
+	if (gt_parts_number(trace) < 2)
+		return 0;
+	if (asprintf(&folder, "%.*s.", length, trace) < 0)
+		return -ENOMEM;
+	entries = opendir(folder);
+	while (entries && !rc && (entry = readdir(entries))) {
+		if (asprintf(&path, "%.*s%s", length, trace, entry->d_name) < 0) {
+			rc = -ENOMEM;
+			break;
+		}
+		if (gt_parts_are_of_one(path, trace) &&
+		    gt_parts_number(path) < gt_parts_number(trace))
+			rc = see(path, data);
+		free(path);
+	}
+	if (entries)
+		closedir(entries);
+	free(folder);
+	return rc;
 }
 
 static struct gt_header_member *find_member(const struct gt_header *header, const char *key)

@@ -19,6 +19,10 @@ int gt_parts_compare(const char *a, const char *b);
 /* Whether both belong to one process. */
 bool gt_parts_are_of_one(const char *a, const char *b);
 
+/* Calls @see with each earlier file of the process that wrote @trace, in no order, until one call does
+ * not return 0, which is returned. -ENOMEM. */
+int gt_parts_before(const char *trace, int (*see)(const char *path, void *data), void *data);
+
 /* Adds the reading of a later file to that of an earlier one: counts, ledger, what was cut; devices,
  * which the earlier one may have been too early for, and "segment" are taken out of @one. */
 int gt_parts_add(struct gt_reading *all, struct gt_reading *one);

@@ -5,7 +5,6 @@
  */
 #include "analysis/rejoin.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -15,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analysis/keymap.h"
 #include "analysis/parts.h"
 #include "analysis/reader.h"
 #include "analysis/rejoin_books.h"
@@ -38,22 +38,13 @@ struct item {
 	bool on_gpu;
 };
 
-/* A set of non-zero keys, each with a number. */
-struct map {
-	struct map_entry {
-		uint64_t key;
-		int64_t value;
-	} * at;
-	size_t size, used;
-};
-
 struct rejoin {
 	struct gt_rejoin *result;
 	GT_VEC(struct item) items;
-	struct map have;  /* events of the trace */
-	struct map taken; /* row -> end of the last slice on it */
-	int64_t first;    /* ts of the earliest recovered event */
-	int64_t base;     /* of the times, ns since the epoch; 0: not known */
+	struct gt_keymap have;  /* events of the trace */
+	struct gt_keymap taken; /* row -> end of the last slice on it */
+	int64_t first;          /* ts of the earliest recovered event */
+	int64_t base;           /* of the times, ns since the epoch; 0: not known */
 	int64_t border; /* calls up to this id stand in earlier files of the process, with their arrows */
 	uint32_t spare_rows;
 	bool slice_put; /* the last slice was new: so is its arrow's end */
@@ -62,49 +53,6 @@ struct rejoin {
 		uint32_t row;
 	} moved; /* the last slice that got another row: its arrow follows */
 };
-
-static struct map_entry *map_slot(const struct map *map, uint64_t key)
-{
-	size_t i = (size_t)(key * 0x9e3779b97f4a7c15u >> 20);
-
-	while (map->at[i & (map->size - 1)].key && map->at[i & (map->size - 1)].key != key)
-		i++;
-	return &map->at[i & (map->size - 1)];
-}
-
-static bool map_grow(struct map *map)
-{
-	struct map bigger = {.size = map->size ? map->size * 2 : 4096, .used = map->used};
-
-	bigger.at = calloc(bigger.size, sizeof(*bigger.at));
-	if (!bigger.at)
-		return false;
-	for (size_t i = 0; i < map->size; i++)
-		if (map->at[i].key)
-			*map_slot(&bigger, map->at[i].key) = map->at[i];
-	free(map->at);
-	*map = bigger;
-	return true;
-}
-
-/* The place of @key, made if it is not there. NULL: no memory. */
-static struct map_entry *map_get(struct map *map, uint64_t key)
-{
-	struct map_entry *entry;
-
-	if (map->used >= map->size / 2 && !map_grow(map))
-		return NULL;
-	entry = map_slot(map, key);
-	if (!entry->key)
-		map->used++;
-	entry->key = key;
-	return entry;
-}
-
-static bool map_has(const struct map *map, uint64_t key)
-{
-	return map->size && map_slot(map, key)->key == key;
-}
 
 static uint64_t join_hash(uint64_t hash, uint64_t word)
 {
@@ -191,11 +139,11 @@ static int see_recovered(const struct gt_record *record, const struct gt_header 
 static int note_row(struct rejoin *r, const struct gt_record *record)
 {
 	int64_t end = end_of(record);
-	struct map_entry *row;
+	struct gt_keymap_entry *row;
 
 	if (!is_gpu_slice(record))
 		return 0;
-	row = map_get(&r->taken, row_of(record->pid, record->tid));
+	row = gt_keymap_get(&r->taken, row_of(record->pid, record->tid));
 	if (!row)
 		return -ENOMEM;
 	if (row->value < end)
@@ -210,7 +158,7 @@ static int see_trace(const struct gt_record *record, const struct gt_header *hea
 	(void)header;
 	if (record->ph != 'M' && record->ts < r->first)
 		return 0;
-	if (!map_get(&r->have, key_of(record)))
+	if (!gt_keymap_get(&r->have, key_of(record)))
 		return -ENOMEM;
 	return note_row(r, record);
 }
@@ -269,21 +217,21 @@ static bool is_cut_off(const struct rejoin *r, const struct item *item)
 /* One event, unless the trace has it. A slice whose row is taken at its time goes beside it. */
 static int put_item(struct rejoin *r, FILE *out, const struct item *item)
 {
-	bool known = item->ph == 'f' ? !r->slice_put : map_has(&r->have, item->key);
-	struct map_entry *row;
+	bool known = item->ph == 'f' ? !r->slice_put : gt_keymap_has(&r->have, item->key);
+	struct gt_keymap_entry *row;
 
 	if (item->on_gpu)
 		r->slice_put = !known;
 	if (known || is_cut_off(r, item))
 		return 0;
-	if (!map_get(&r->have, item->key))
+	if (!gt_keymap_get(&r->have, item->key))
 		return -ENOMEM;
 	count_item(r->result, item);
 	if (follows_moved(r, item)) {
 		put_on_row(out, item, r->moved.row);
 		return 0;
 	}
-	row = item->on_gpu ? map_get(&r->taken, item->row) : NULL;
+	row = item->on_gpu ? gt_keymap_get(&r->taken, item->row) : NULL;
 	if (item->on_gpu && !row)
 		return -ENOMEM;
 	if (row && item->ts < row->value) {
@@ -368,61 +316,39 @@ static bool may_have_them(const struct rejoin *r, const char *path)
 	       changed / 2 + MARGIN_NS >= happened / 2;
 }
 
-/* What cannot be read has nothing to tell. */
-static int read_previous(struct rejoin *r, const char *path, struct gt_rejoin_books *books)
+struct previous {
+	struct rejoin *r;
+	struct gt_rejoin_books *books;
+};
+
+/* Of a trace in several files: what stands in an earlier one does not stand in the last one again. What
+ * cannot be read has nothing to tell. */
+static int read_previous(const char *path, void *data)
 {
+	const struct previous *previous = data;
 	struct gt_reading reading;
 	int rc = 0;
 
-	if (may_have_them(r, path)) {
-		rc = gt_reader_read(path, see_previous, r, &reading);
+	if (may_have_them(previous->r, path)) {
+		rc = gt_reader_read(path, see_previous, previous->r, &reading);
 		gt_reading_fini(&reading);
 	}
-	if (rc != -ENOMEM && (int64_t)gt_parts_number(path) >= books->first_untold)
-		rc = gt_rejoin_books_leave(books, path);
+	if (rc != -ENOMEM && (int64_t)gt_parts_number(path) >= previous->books->first_untold)
+		rc = gt_rejoin_books_leave(previous->books, path);
 	return rc == -ENOMEM ? rc : 0;
-}
-
-/* Of a trace in several files: what stands in an earlier one does not stand in the last one again. */
-static int read_all_previous(struct rejoin *r, const char *trace, struct gt_rejoin_books *books)
-{
-	const char *slash = strrchr(trace, '/');
-	int length = slash ? (int)(slash - trace) + 1 : 0, rc = 0;
-	char *folder = NULL, *path = NULL;
-	struct dirent *entry;
-	DIR *entries;
-
-	if (gt_parts_number(trace) < 2)
-		return 0;
-	if (asprintf(&folder, "%.*s.", length, trace) < 0)
-		return -ENOMEM;
-	entries = opendir(folder);
-	while (entries && !rc && (entry = readdir(entries))) {
-		if (asprintf(&path, "%.*s%s", length, trace, entry->d_name) < 0) {
-			rc = -ENOMEM;
-			break;
-		}
-		if (gt_parts_are_of_one(path, trace) &&
-		    gt_parts_number(path) < gt_parts_number(trace))
-			rc = read_previous(r, path, books);
-		free(path);
-	}
-	if (entries)
-		closedir(entries);
-	free(folder);
-	return rc;
 }
 
 static int join_files(struct rejoin *r, const char *trace, const char *recovered)
 {
 	struct gt_rejoin_books books = {0};
+	struct previous previous = {.r = r, .books = &books};
 	uint64_t end;
 	int rc = read_recovered(r, recovered, &books);
 
 	if (rc >= 0)
 		rc = read_trace(r, trace, &end);
 	if (rc >= 0)
-		rc = read_all_previous(r, trace, &books);
+		rc = gt_parts_before(trace, read_previous, &previous);
 	if (rc < 0)
 		return rc;
 	rc = append(r, trace, end);
@@ -443,7 +369,7 @@ int gt_rejoin(const char *trace, const char *recovered, struct gt_rejoin *ret_re
 	for (size_t i = 0; i < r.items.count; i++)
 		free(r.items.at[i].text);
 	gt_vec_free(&r.items);
-	free(r.have.at);
-	free(r.taken.at);
+	gt_keymap_fini(&r.have);
+	gt_keymap_fini(&r.taken);
 	return rc;
 }

@@ -71,6 +71,15 @@ static int count_record(const struct gt_record *record, const struct gt_header *
 	return 0;
 }
 
+void gt_rejoin_books_take_off(struct gt_rejoin_books *books, const struct gt_ledger *told)
+{
+	for (int i = 0; i < GT_LEDGER_COUNT_; i++) {
+		uint64_t *count = &books->ledger.count[i];
+
+		*count -= told->count[i] < *count ? told->count[i] : *count;
+	}
+}
+
 int gt_rejoin_books_leave(struct gt_rejoin_books *books, const char *path)
 {
 	struct gt_rejoin_books other = {0};
@@ -85,18 +94,14 @@ int gt_rejoin_books_leave(struct gt_rejoin_books *books, const char *path)
 	gt_reading_fini(&reading);
 	if (rc < 0)
 		return rc;
-	for (int i = 0; i < GT_LEDGER_COUNT_; i++) {
-		uint64_t *count = &books->ledger.count[i], told = other.ledger.count[i];
-
-		*count -= told < *count ? told : *count;
-	}
+	gt_rejoin_books_take_off(books, &other.ledger);
 	return 0;
 }
 
 /* All that was received and not lost stands in the file, for what is lost has a cause. */
-static void balance(uint64_t *count)
+void gt_rejoin_books_balance(struct gt_ledger *ledger)
 {
-	uint64_t told;
+	uint64_t *count = ledger->count, told;
 
 	count[GT_LEDGER_CALLS_RECEIVED] = count[GT_LEDGER_CALLS_WRITTEN];
 	count[GT_LEDGER_RECORDS_KERNEL] =
@@ -141,6 +146,6 @@ char *gt_rejoin_books_close(struct gt_rejoin_books *books, const char *trace)
 	gt_reading_fini(&reading);
 	if (rc < 0)
 		return NULL;
-	balance(books->ledger.count);
+	gt_rejoin_books_balance(&books->ledger);
 	return print(&books->ledger);
 }

@@ -23,6 +23,12 @@ void gt_rejoin_books_begin(struct gt_rejoin_books *books, const struct gt_header
  * that it holds, are not told again. Negative errno: it cannot be read, nothing was taken off. */
 int gt_rejoin_books_leave(struct gt_rejoin_books *books, const char *path);
 
+/* The same of an earlier file that was counted already. */
+void gt_rejoin_books_take_off(struct gt_rejoin_books *books, const struct gt_ledger *told);
+
+/* What was received and seen, from what is written and lost. */
+void gt_rejoin_books_balance(struct gt_ledger *ledger);
+
 /* Counts @trace. The ledger as JSON text, free(); NULL: it cannot be read, or no memory. */
 char *gt_rejoin_books_close(struct gt_rejoin_books *books, const char *trace);
 
