@@ -26,11 +26,15 @@ struct gt_events_call {
 	bool followed; /* by work of the GPU */
 };
 
+struct gt_pftrace_track;
+
 struct gt_events {
 	/* what is called for each thing; a negative return ends the reading with it */
 	int (*take_facts)(const struct gt_facts *facts,
 			  void *data); /* before any event, and changed */
 	int (*take_event)(const struct gt_event *event, void *data);
+	/* .pftrace, if not NULL: each track that is described, again when it is described again */
+	int (*take_track)(uint64_t uuid, const struct gt_pftrace_track *track, void *data);
 	void *data;
 
 	/* what the reading came to */
@@ -39,7 +43,10 @@ struct gt_events {
 	bool closed;             /* false: the file was cut, events before the cut came */
 	uint64_t count;          /* events handed out */
 	uint64_t strange;        /* parts of the file that no event was made of */
-	char error[512];         /* "FILE: what", when it failed */
+	uint64_t end_byte; /* .pftrace: behind the last whole event; a slice has two packets */
+	bool torn;         /* .pftrace: it failed, being cut before the facts stood in it */
+	bool tells_gpus;   /* .pftrace: the devices have been described to Perfetto */
+	char error[512];   /* "FILE: what", when it failed */
 
 	/* private */
 	struct gt_intern *strings;

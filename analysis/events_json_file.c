@@ -437,6 +437,26 @@ static void take_ledger(struct gt_events *events, const struct gt_header *header
 			events->ledger.count[i] = (uint64_t)value;
 }
 
+static void take_repaired(struct gt_facts_repaired *repaired, const struct gt_header *header)
+{
+	const struct {
+		const char *key;
+		uint64_t *value;
+	} rows[] = {
+		{"events", &repaired->events},
+		{"cut_bytes", &repaired->cut_bytes},
+		{"recovered_calls", &repaired->calls},
+		{"recovered_operations", &repaired->operations},
+		{"in_flight", &repaired->in_flight},
+	};
+	int64_t value;
+
+	repaired->done = gt_header_find(header, "repaired");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (gt_header_int(header, "repaired", rows[i].key, &value))
+			*rows[i].value = (uint64_t)value;
+}
+
 static int read_once(struct gt_events_json *json, gt_reader_event take)
 {
 	struct gt_events *events = json->events;
@@ -446,8 +466,10 @@ static int read_once(struct gt_events_json *json, gt_reader_event take)
 	if (error && !events->error[0])
 		snprintf(events->error, sizeof(events->error), "%s", reading.error);
 	events->closed = reading.closed;
-	if (!error)
+	if (!error) {
 		take_ledger(events, &reading.header);
+		take_repaired(&events->facts.repaired, &reading.header);
+	}
 	gt_reading_fini(&reading);
 	return error;
 }

@@ -13,7 +13,7 @@
 /* What a packet holds, before any of it is acted on: time comes before content. */
 struct packet {
 	uint64_t sequence, delta;
-	bool has_time;
+	bool has_time, cleared, tells_gpus;
 	struct gt_wire_field names, track, event, sample, stage, clocks;
 };
 
@@ -39,6 +39,10 @@ static bool take_packet(struct gt_wire wire, struct packet *ret_packet)
 			packet.stage = field;
 		else if (field.number == GT_PF_CLOCK_SNAPSHOT)
 			packet.clocks = field;
+		else if (field.number == GT_PF_SEQUENCE_FLAGS)
+			packet.cleared = field.value & GT_PF_STATE_CLEARED;
+		else if (field.number == GT_PF_GPU_INFO)
+			packet.tells_gpus = true;
 	}
 	*ret_packet = packet;
 	return !wire.bad;
@@ -73,6 +77,8 @@ static int act_on(struct gt_pftrace *pf, const struct packet *packet)
 
 	if (sequence == 0 || sequence > GT_PF_SEQUENCE_GPU)
 		return -EBADMSG;
+	if (packet->cleared)
+		gt_pftrace_forget_names(pf, sequence);
 	if (packet->clocks.data)
 		take_clocks(pf, sequence, gt_wire_inside(&packet->clocks));
 	if (!pf->has_clock[sequence])
@@ -122,6 +128,7 @@ static int take_packets(struct gt_pftrace *pf, struct gt_input *in)
 {
 	struct packet packet;
 	struct gt_wire wire;
+	uint64_t at = 0;
 	size_t size;
 	int found, error = 0;
 
@@ -139,6 +146,10 @@ static int take_packets(struct gt_pftrace *pf, struct gt_input *in)
 		if (error)
 			return error;
 		gt_input_consume(in, size);
+		at += size;
+		if (!pf->is_open)
+			pf->events->end_byte = at;
+		pf->events->tells_gpus |= packet.tells_gpus;
 	}
 }
 
@@ -148,6 +159,7 @@ static int verdict(struct gt_pftrace *pf, int error)
 
 	if (events->error[0])
 		return error;
+	events->torn = !pf->has_facts && !error;
 	if (!pf->has_facts && (!error || error == -EBADMSG))
 		return gt_events_fail(events, pf->path, NOT_OURS, -EBADMSG);
 	if (error == -EBADMSG)

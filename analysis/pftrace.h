@@ -84,6 +84,8 @@ struct gt_pftrace {
 void *gt_pftrace_find(const struct gt_pftrace *pf, enum gt_pftrace_names table, uint64_t iid);
 /* -EBADMSG: the number is out of range. -ENOMEM. */
 int gt_pftrace_store(struct gt_pftrace *pf, enum gt_pftrace_names table, uint64_t iid, void *thing);
+/* The sequence begins anew: none of its numbers means anything any more. */
+void gt_pftrace_forget_names(struct gt_pftrace *pf, uint64_t sequence);
 int gt_pftrace_take_names(struct gt_pftrace *pf, uint64_t sequence, struct gt_wire data);
 /* One ExtraComputeArg into @args. */
 void gt_pftrace_take_arg(struct gt_pftrace *pf, struct gt_wire arg, struct gt_pftrace_args *args);

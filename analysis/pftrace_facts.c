@@ -59,6 +59,12 @@ static const struct place numbers[] = {
 	PLACE(gt_facts, "rank", rank),
 	PLACE(gt_facts, "world_size", world_size),
 	PLACE(gt_facts, "local_rank", local_rank),
+	PLACE(gt_facts, "repaired", repaired.done),
+	PLACE(gt_facts, "repaired_events", repaired.events),
+	PLACE(gt_facts, "repaired_cut_bytes", repaired.cut_bytes),
+	PLACE(gt_facts, "recovered_calls", repaired.calls),
+	PLACE(gt_facts, "recovered_operations", repaired.operations),
+	PLACE(gt_facts, "in_flight", repaired.in_flight),
 #define GT_SEGMENT(id, json, help) PLACE(gt_facts, "segment_" json, segment[GT_SEGMENT_##id]),
 #include "core/segment.def"
 #undef GT_SEGMENT
@@ -88,6 +94,7 @@ static const struct place texts[] = {
 	PLACE(gt_facts, "cupti_path", cupti_path), PLACE(gt_facts, "mode_reason", mode_reason),
 	PLACE(gt_facts, "python", python),         PLACE(gt_facts, "options", options),
 	PLACE(gt_facts, "command", command),       PLACE(gt_facts, "frameworks", frameworks),
+	PLACE(gt_facts, "spool", spool),
 };
 
 static const struct place pointers[] = {

@@ -106,6 +106,8 @@ int gt_pftrace_take_track(struct gt_pftrace *pf, struct gt_wire wire)
 		return -ENOMEM;
 	fill_track(pf, &d, track);
 	error = gt_pftrace_store(pf, GT_PFTRACE_TRACKS, d.uuid, track);
+	if (!error && pf->events->take_track)
+		error = pf->events->take_track(d.uuid, track, pf->events->data);
 	if (error || !d.is_thread || !d.thread_name || !pf->has_facts)
 		return error;
 	return give_thread_name(pf, &d);

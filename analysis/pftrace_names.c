@@ -58,6 +58,24 @@ void gt_pftrace_names_fini(struct gt_pftrace *pf)
 	free(pf->cbids);
 }
 
+static bool is_of_gpu(int table)
+{
+	return table == GT_PFTRACE_GPU_VALUES || table == GT_PFTRACE_STAGES ||
+	       table == GT_PFTRACE_KERNELS;
+}
+
+void gt_pftrace_forget_names(struct gt_pftrace *pf, uint64_t sequence)
+{
+	bool on_gpu = sequence == GT_PF_SEQUENCE_GPU;
+
+	for (int i = 0; i < GT_PFTRACE_NAMES_COUNT_; i++)
+		if (i != GT_PFTRACE_TRACKS && is_of_gpu(i) == on_gpu && pf->tables[i].count)
+			memset(pf->tables[i].rows, 0,
+			       pf->tables[i].count * sizeof(*pf->tables[i].rows));
+	if (!on_gpu && pf->cbid_count)
+		memset(pf->cbids, 0, pf->cbid_count * sizeof(*pf->cbids));
+}
+
 const struct gt_string *gt_pftrace_text(struct gt_pftrace *pf, const struct gt_wire_field *field)
 {
 	const char *text = field->data ? (const char *)field->data : "";

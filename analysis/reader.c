@@ -24,7 +24,8 @@ struct reader {
 	struct gt_reading *reading;
 	gt_reader_event event;
 	void *data;
-	char *ledger;     /* out of an event */
+	char *ledger; /* out of an event, as the next one */
+	char *repaired;
 	char *decoded[2]; /* name and category without escapes */
 	size_t decoded_room[2];
 };
@@ -162,25 +163,38 @@ static void take_first_event(struct reader *r)
 static int keep_ledger(struct reader *r)
 {
 	const struct gt_span *ledger = &r->taker.record.arg[GT_ARG_LEDGER];
+	struct gt_span repaired;
 
 	if (r->taker.record.ph != 'i' || !gt_record_has(&r->taker.record, GT_ARG_LEDGER) ||
 	    ledger->kind != GT_SPAN_OBJECT)
 		return 0;
 	free(r->ledger);
 	r->ledger = strndup(ledger->text, ledger->len);
-	return r->ledger ? 0 : -ENOMEM;
+	if (!r->ledger || !gt_span_member(&r->taker.record.args, "repaired", &repaired) ||
+	    repaired.kind != GT_SPAN_OBJECT)
+		return r->ledger ? 0 : -ENOMEM;
+	free(r->repaired);
+	r->repaired = strndup(repaired.text, repaired.len);
+	return r->repaired ? 0 : -ENOMEM;
+}
+
+static int use(struct reader *r, const char *name, const char *text)
+{
+	struct gt_span key = {.text = name, .len = (uint32_t)strlen(name), .kind = GT_SPAN_STRING};
+	struct gt_span object = {.text = text, .kind = GT_SPAN_OBJECT};
+
+	if (!text || !r->reading->closed || gt_header_find(&r->reading->header, name))
+		return 0;
+	object.len = (uint32_t)strlen(text);
+	return gt_header_add(&r->reading->header, &key, &object, true);
 }
 
 static int use_ledger(struct reader *r)
 {
-	static const struct gt_span key = {.text = "ledger", .len = 6, .kind = GT_SPAN_STRING};
-	struct gt_span ledger = {.text = r->ledger, .kind = GT_SPAN_OBJECT};
-	int rc;
+	int rc = use(r, "ledger", r->ledger);
 
-	if (!r->ledger || !r->reading->closed || gt_header_find(&r->reading->header, "ledger"))
-		return 0;
-	ledger.len = (uint32_t)strlen(r->ledger);
-	rc = gt_header_add(&r->reading->header, &key, &ledger, true);
+	if (rc >= 0)
+		rc = use(r, "repaired", r->repaired);
 	return rc < 0 ? complain_file(r, rc) : 0;
 }
 
@@ -510,6 +524,7 @@ int gt_reader_read(const char *path, gt_reader_event event, void *data,
 		rc = use_ledger(r);
 	gt_input_close(&r->in);
 	free(r->ledger);
+	free(r->repaired);
 	free(r->decoded[0]);
 	free(r->decoded[1]);
 	free(r);

@@ -26,6 +26,14 @@ enum gt_segment_key {
 /* Names, indexed by enum gt_segment_key. */
 extern const char *const gt_segment_names[GT_SEGMENT_COUNT_];
 
+/* What `gputrace repair` did to the file of a process that died. */
+struct gt_facts_repaired {
+	bool done;
+	uint64_t events, cut_bytes; /* kept; given up */
+	uint64_t calls, operations; /* added out of its spool */
+	uint64_t in_flight;         /* launches whose work is not known */
+};
+
 struct gt_facts {
 	const char *version; /* of gputrace */
 	char process[64];    /* short name of the program, /proc/self/comm */
@@ -54,7 +62,8 @@ struct gt_facts {
 	char spool[256];    /* file that holds what a killed process has not written; empty: none */
 	char options[512];  /* options that differ from their default, "name=value ..." */
 	uint64_t segment[GT_SEGMENT_COUNT_]; /* number 0: the only file of the process */
-	uint32_t generation;                 /* counts changes */
+	struct gt_facts_repaired repaired;
+	uint32_t generation; /* counts changes */
 };
 
 #endif

@@ -241,6 +241,28 @@ static void put_ledger(struct gt_json *json, const struct gt_ledger *ledger)
 	gt_json_char(json, '}');
 }
 
+/* Of a file that its process did not close and that came here from another form. */
+static void put_repaired(struct gt_json *json, const struct gt_facts_repaired *repaired)
+{
+	if (!repaired->done)
+		return;
+	gt_json_key(json, "repaired");
+	gt_json_char(json, '{');
+	gt_json_member_u64(json, "events", repaired->events);
+	gt_json_member_u64(json, "cut_bytes", repaired->cut_bytes);
+	gt_json_member_u64(json, "recovered_calls", repaired->calls);
+	gt_json_member_u64(json, "recovered_operations", repaired->operations);
+	gt_json_member_u64(json, "in_flight", repaired->in_flight);
+	gt_json_char(json, '}');
+}
+
+static void put_books(const struct gt_chrome *chrome, struct gt_json *json,
+		      const struct gt_ledger *ledger)
+{
+	put_ledger(json, ledger);
+	put_repaired(json, &chrome->facts.repaired);
+}
+
 static void make_tail(const struct gt_chrome *chrome, struct gt_json *json,
 		      const struct gt_ledger *ledger)
 {
@@ -252,10 +274,10 @@ static void make_tail(const struct gt_chrome *chrome, struct gt_json *json,
 	put_lost(chrome, json);
 	begin_last(chrome, json, "g", "Record Window End");
 	if (!object)
-		put_ledger(json, ledger);
+		put_books(chrome, json, ledger);
 	gt_json_raw(json, "}}\n]", 4);
 	if (object) {
-		put_ledger(json, ledger);
+		put_books(chrome, json, ledger);
 		gt_json_member_cstr(json, "traceName", slash ? slash + 1 : path);
 		gt_json_char(json, '}');
 	}

@@ -31,17 +31,29 @@ static const struct printer printers[GT_EVENT_COUNT_] = {
 
 static const struct printer shadow_printer = {gt_perfetto_put_gpu, GT_LEDGER_SHADOWS_WRITTEN};
 
+static const struct printer *printer_of(const struct gt_event *event)
+{
+	if (event->kind == GT_EVENT_RANGE && event->range.on_gpu)
+		return &shadow_printer;
+	return &printers[event->kind];
+}
+
+enum gt_ledger_key gt_perfetto_book(const struct gt_event *event)
+{
+	const struct printer *printer = printer_of(event);
+
+	return printer->put ? printer->key : GT_LEDGER_COUNT_;
+}
+
 static int perfetto_event(struct gt_writer *w, const struct gt_event *event)
 {
 	struct gt_perfetto *pf = w->priv;
-	const struct printer *printer = &printers[event->kind];
+	const struct printer *printer = printer_of(event);
 
 	if (event->kind == GT_EVENT_THREAD && !pf->file.books.error) {
 		gt_perfetto_rename_thread(pf, event->tid, event->thread.name);
 		return gt_perfetto_file_commit(&pf->file, GT_LEDGER_COUNT_, 0);
 	}
-	if (event->kind == GT_EVENT_RANGE && event->range.on_gpu)
-		printer = &shadow_printer;
 	if (!printer->put || (event->kind == GT_EVENT_SYNC && !pf->options.sync_lanes))
 		return 0;
 	if (pf->file.books.error) {
@@ -52,6 +64,25 @@ static int perfetto_event(struct gt_writer *w, const struct gt_event *event)
 		pf->last = event->end;
 	printer->put(pf, event);
 	return gt_perfetto_file_commit(&pf->file, printer->key, 1);
+}
+
+static void go_on(struct gt_perfetto *pf, const struct gt_perfetto_past *past)
+{
+	struct gt_perfetto_names *names = &pf->names;
+
+	pf->gpus_written = past->gpus_written;
+	if (pf->last < past->last)
+		pf->last = past->last;
+	pf->file.books.written.offset = past->offset;
+	for (size_t i = 0; i < past->track_count; i++) {
+		const struct gt_perfetto_entry *track = &past->tracks[i];
+		uint32_t last = track->number - 1;
+		bool fresh;
+
+		gt_perfetto_number(names, track->kind, track->a, track->b, &last, &fresh);
+		if (names->tracks < track->number)
+			names->tracks = track->number;
+	}
 }
 
 static int perfetto_open(struct gt_writer *w, struct gt_sink *sink, const struct gt_facts *facts,
@@ -69,6 +100,8 @@ static int perfetto_open(struct gt_writer *w, struct gt_sink *sink, const struct
 	if (!pf->lanes || !pf->kernels.slots || gt_perfetto_names_init(&pf->names) < 0 ||
 	    gt_proto_init(&pf->file.batch, 2 * GT_FILE_BATCH) < 0)
 		return -ENOMEM;
+	if (options->past)
+		go_on(pf, options->past);
 	gt_perfetto_put_start(pf);
 	gt_perfetto_file_flush(&pf->file);
 	gt_file_begun(&pf->file.books, pf->file.books.written.offset, 0);

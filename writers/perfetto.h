@@ -119,6 +119,21 @@ struct gt_perfetto_string *gt_perfetto_string(struct gt_perfetto_names *names,
 /* Moves pending interned data into the batch, each in a packet of its own. */
 void gt_perfetto_put_names(struct gt_perfetto *pf);
 
+/*
+ * What stands in a file that is gone on with. Both sequences begin anew, with their clocks and interned
+ * data; the numbers of tracks are those of the file.
+ */
+struct gt_perfetto_past {
+	uint64_t offset;                        /* bytes of it */
+	uint64_t last;                          /* latest end of its events */
+	bool gpus_written;                      /* gt_perfetto_put_gpus */
+	const struct gt_perfetto_entry *tracks; /* each with its number */
+	size_t track_count;
+};
+
+/* The book that the event is counted in; GT_LEDGER_COUNT_: none. */
+enum gt_ledger_key gt_perfetto_book(const struct gt_event *event);
+
 /* ---- perfetto_gpu.c ---- */
 
 /* GPU work that is alike in everything but its time: one interned kernel. */

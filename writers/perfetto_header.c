@@ -195,6 +195,7 @@ static void put_words(struct gt_proto *out, const struct gt_facts *facts)
 		{"unwinder", facts->unwinder},
 		{"options", facts->options},
 		{"command", facts->command},
+		{"spool", facts->spool},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
@@ -210,6 +211,19 @@ static void put_segment(struct gt_proto *out, const struct gt_facts *facts)
 		gt_text_format(name, sizeof(name), "segment_%s", gt_segment_names[i]);
 		put_uint(out, GT_PF_EVENT_ANNOTATION, name, facts->segment[i]);
 	}
+}
+
+/* Of a file that its process did not close. */
+static void put_repaired(struct gt_proto *out, const struct gt_facts_repaired *repaired)
+{
+	if (!repaired->done)
+		return;
+	put_uint(out, GT_PF_EVENT_ANNOTATION, "repaired", 1);
+	put_uint(out, GT_PF_EVENT_ANNOTATION, "repaired_events", repaired->events);
+	put_uint(out, GT_PF_EVENT_ANNOTATION, "repaired_cut_bytes", repaired->cut_bytes);
+	put_uint(out, GT_PF_EVENT_ANNOTATION, "recovered_calls", repaired->calls);
+	put_uint(out, GT_PF_EVENT_ANNOTATION, "recovered_operations", repaired->operations);
+	put_uint(out, GT_PF_EVENT_ANNOTATION, "in_flight", repaired->in_flight);
 }
 
 static void put_numbers(struct gt_proto *out, const struct gt_facts *facts)
@@ -237,6 +251,7 @@ static void put_numbers(struct gt_proto *out, const struct gt_facts *facts)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		put_uint(out, GT_PF_EVENT_ANNOTATION, rows[i].name, rows[i].value);
 	put_segment(out, facts);
+	put_repaired(out, &facts->repaired);
 	put_int(out, "rank", facts->rank);
 	put_int(out, "world_size", facts->world_size);
 	put_int(out, "local_rank", facts->local_rank);

@@ -15,6 +15,7 @@
 #include "core/ledger.h"
 
 struct gt_file;
+struct gt_perfetto_past;
 struct gt_sink;
 struct gt_writer;
 
@@ -25,6 +26,8 @@ struct gt_writer_options {
 	uint64_t
 		border; /* calls up to this correlation id stand in earlier files: no arrows to them */
 	bool few_details; /* --details=few: times, places and ids only */
+	/* perfetto: what stands in the file already, behind which the sink writes. NULL: a new file */
+	const struct gt_perfetto_past *past;
 };
 
 struct gt_writer_ops {
