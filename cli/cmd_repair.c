@@ -14,6 +14,7 @@
 #include "analysis/rejoin.h"
 #include "analysis/repair.h"
 #include "cli/cmdline.h"
+#include "cli/complete.h"
 #include "cli/progress.h"
 #include "cli/recover.h"
 #include "cli/writer_of.h"
@@ -255,6 +256,60 @@ static int repair_work(struct work *w, bool is_open, bool quiet)
 	return rc;
 }
 
+/* ---- one file of the other form ---- */
+
+static void print_completed(const char *path, const struct gt_complete *complete)
+{
+	gt_progress_hide();
+	if (complete->was_closed) {
+		printf("%s: closed already\n", path);
+		return;
+	}
+	if (complete->was_torn)
+		printf("%s: its header was cut when its process was killed; made anew\n", path);
+	printf("%s: closed; %" PRIu64 " events kept, %" PRIu64 " bytes cut\n", path,
+	       complete->events, complete->cut);
+	printf("%s: %" PRIu64 " calls and %" PRIu64
+	       " GPU operations recovered that the process had not written\n",
+	       path, complete->calls, complete->operations);
+}
+
+/* Without a spool there is nothing that it could be given: it is read as it is. */
+static int look_only(const char *path, bool quiet)
+{
+	struct gt_complete complete;
+	int rc = gt_complete_look(path, &complete);
+
+	if (rc)
+		gt_cmdline_complain(complete.error);
+	else if (!quiet && complete.was_closed)
+		print_completed(path, &complete);
+	else if (!quiet)
+		printf("%s: read as it is, cut or not: nothing to add\n", path);
+	return rc;
+}
+
+static int complete_work(struct work *w, bool quiet)
+{
+	struct gt_complete complete;
+	int rc;
+
+	if (w->has_spool)
+		get_recovered(w);
+	if (!*w->recovered)
+		return look_only(w->path, quiet);
+	rc = gt_complete(w->path, w->recovered, w->spool.path, &complete);
+	if (rc)
+		gt_cmdline_complain(complete.error);
+	else if (!quiet)
+		print_completed(w->path, &complete);
+	if (!rc)
+		unlink(w->spool.path);
+	return rc;
+}
+
+/* ---- any file ---- */
+
 /* Who opens a pipe may wait for ever, and nothing in it can be written anew. */
 static bool can_be_rewritten(const char *path)
 {
@@ -284,7 +339,8 @@ static int repair_one(const char *path, bool quiet)
 		complain_of_writer(path, w.has_spool ? w.spool.pid : beginning.pid);
 		return -EBUSY;
 	}
-	rc = repair_work(&w, beginning.is_open, quiet);
+	rc = gt_complete_is_due(path) ? complete_work(&w, quiet)
+				      : repair_work(&w, beginning.is_open, quiet);
 	gt_recover_forget(w.folder);
 	free(w.rejoin.ledger);
 	return rc;
@@ -395,14 +451,16 @@ static int run_repair(const struct gt_cmdline *args)
 
 static const struct gt_cmdline_spec spec = {
 	.command = &gt_command_repair,
-	.details = "A traced process that is killed leaves its file as an array without an end, "
-		   "which Perfetto opens as it is and other readers do not. Repair makes it the "
-		   "closed object, in place, without what was cut in the middle of an event, and "
-		   "adds what the process had not written, out of its spool (--spool), which is "
-		   "then removed. A header that was cut is made anew of what can be read, of the "
-		   "spool and of the file's name; header_unknown lists what nobody knows. Closed "
-		   "files are left alone. A file that its process still writes, and one with wrong "
-		   "JSON in the middle, NaN or text that is not UTF-8, is not touched (exit 1).",
+	.details =
+		"A traced process that is killed leaves its file as an array without an end, "
+		"which Perfetto opens as it is and other readers do not. Repair makes it the "
+		"closed object, in place, without what was cut in the middle of an event, and "
+		"adds what the process had not written, out of its spool (--spool), which is "
+		"then removed. A header that was cut is made anew of what can be read, of the "
+		"spool and of the file's name; header_unknown lists what nobody knows. A .pftrace, "
+		"which is read as it is, is given what its spool holds. Closed "
+		"files are left alone. A file that its process still writes, and one with wrong "
+		"JSON in the middle, NaN or text that is not UTF-8, is not touched (exit 1).",
 	.example = "gputrace repair gputrace-out/run",
 	.options = options,
 	.min_inputs = 1,

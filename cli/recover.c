@@ -141,7 +141,7 @@ static int find_trace(const char *path, const struct stat *st, int type, struct 
 {
 	(void)st;
 	(void)ftw;
-	if (type == FTW_F && has_suffix(path, ".pt.trace.json"))
+	if (type == FTW_F && (has_suffix(path, ".pt.trace.json") || has_suffix(path, ".pftrace")))
 		snprintf(found_trace, sizeof(found_trace), "%s", path);
 	return 0;
 }

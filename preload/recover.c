@@ -124,8 +124,8 @@ static void take_call(void *context, const struct gt_correlate_call *from)
  * a session records do not concern this one. */
 static void take_options(struct recovery *r)
 {
-	static const int left_out[] = {GT_CONFIG_OUTPUT, GT_CONFIG_SPOOL,  GT_CONFIG_MODE,
-				       GT_CONFIG_CUPTI,  GT_CONFIG_FORMAT, GT_CONFIG_MAX_SIZE};
+	static const int left_out[] = {GT_CONFIG_OUTPUT, GT_CONFIG_SPOOL, GT_CONFIG_MODE,
+				       GT_CONFIG_CUPTI, GT_CONFIG_MAX_SIZE};
 	struct gt_config *config = &r->session->config;
 	char *rest = r->options, *word;
 
@@ -162,6 +162,7 @@ static void take_facts(struct recovery *r)
 	END_TEXT(facts->command);
 	END_TEXT(facts->options);
 	facts->spool[0] = 0;
+	facts->repaired = (struct gt_facts_repaired){0};
 	memset(facts->segment, 0, sizeof(facts->segment));
 	/* the first file that has not told its books: who joins the files looks at it */
 	if (r->claims->files)
@@ -181,6 +182,16 @@ static void take_facts(struct recovery *r)
 		r->session->translate.devices[i] = *device;
 	}
 	facts->generation = 1;
+}
+
+/* The form of the trace that it completes; of one that was never begun, the options tell it. */
+static void choose_form(struct recovery *r)
+{
+	const char *trace = gt_spool_view_header(&r->view)->trace, *ending = strrchr(trace, '.');
+
+	if (ending)
+		gt_config_set(&r->session->config, GT_CONFIG_FORMAT,
+			      strcmp(ending, ".pftrace") ? "chrome" : "perfetto");
 }
 
 /* Of a trace in several files, the event that has a stack's frames may stand in an earlier one: each
@@ -228,6 +239,7 @@ static int make_session(struct recovery *r, const char *folder)
 	memcpy(r->options, r->spooled->facts.options, sizeof(r->options));
 	END_TEXT(r->options);
 	take_options(r);
+	choose_form(r);
 	choose_stacks(r);
 	if (folder)
 		gt_config_set(&s->config, GT_CONFIG_OUTPUT, folder);

@@ -117,9 +117,9 @@ void gt_spooled_start(struct gt_session *s)
 	};
 
 	spooled = NULL;
-	if (strcmp(gt_config_text(&s->config, GT_CONFIG_FORMAT), "chrome") != 0 ||
+	if (!strcmp(gt_config_text(&s->config, GT_CONFIG_FORMAT), "null") ||
 	    !strcmp(options.where, "off"))
-		return; /* only this form can be continued */
+		return;
 	gt_spooled_build_id(build_id, sizeof(build_id));
 	find_folder(&s->config, folder, sizeof(folder));
 	if (gt_spool_start(&options, why, sizeof(why))) {

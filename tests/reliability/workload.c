@@ -7,12 +7,14 @@
  *   workload flood       rounds for ever
  *   workload threads N   N threads at once, ten rounds on each
  *   workload slow N      N rounds, one a millisecond
+ *   workload held N      N rounds on one thread, says so and waits at a gate
  */
 #include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/gate.h"
 #include "tests/reliability/device.h"
 
 #define THREADS     3
@@ -104,6 +106,15 @@ static void print_descriptors(void)
 	printf("descriptors %s\n", now);
 }
 
+static void hold(void)
+{
+	work(NULL);
+	check((int)cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+	puts("held");
+	fflush(stdout);
+	wait_at_gate(1);
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "";
@@ -121,6 +132,8 @@ int main(int argc, char **argv)
 		one_round(&device);
 		usleep(1000);
 	}
+	if (!strcmp(how, "held"))
+		hold();
 	check((int)cudaDeviceSynchronize(), "cudaDeviceSynchronize");
 	print_descriptors();
 	return 3;

@@ -1,0 +1,288 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A process that writes a .pftrace is killed inside one of its writes, at any byte of it: with what its
+spool holds the file has every call that had returned and all work that CUPTI had told of, each once, and its
+ledger; a second repair changes nothing. Whatever beginning of what repair appends is in the file when
+repair itself is killed, the next repair makes the same of it."""
+
+import collections
+import glob
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import harness
+from test_kill import Happened, KINDS
+
+KILLWRITE = os.path.join(harness.PROGRAMS, "libkillwrite.so")
+FLOOD = [harness.program("workload"), "flood"]
+wait_for = harness.gate.wait_for
+
+
+def has_shm():
+    return os.path.ismount("/dev/shm") and os.statvfs("/dev/shm").f_bavail * \
+        os.statvfs("/dev/shm").f_bsize > 1 << 30
+
+
+def number_of(path):
+    return int(path.rsplit(".part", 1)[1].split(".", 1)[0]) if ".part" in path else 1
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def as_json(path):
+    """The file in the other form, and what was said of it."""
+    with tempfile.TemporaryDirectory() as folder:
+        converted = os.path.join(folder, "converted.pt.trace.json")
+        status, output = harness.tool("convert", path, converted)
+        if status:
+            return None, output
+        with open(converted, encoding="utf-8") as file:
+            return json.load(file), output
+
+
+def slices(root):
+    return [event for event in root["traceEvents"] if event["ph"] == "X"]
+
+
+def calls_of(root):
+    return collections.Counter((event["args"]["correlation"], event["name"]) for event in slices(root)
+                               if event["cat"] in ("cuda_runtime", "cuda_driver"))
+
+
+def work_of(root):
+    return collections.Counter((event["args"]["correlation"], KINDS[event["cat"]])
+                               for event in slices(root) if event["cat"] in KINDS)
+
+
+@unittest.skipUnless(has_shm(), "no /dev/shm with a gigabyte")
+class Pftrace(unittest.TestCase):
+    def setUp(self):
+        self.folder = os.path.realpath(tempfile.mkdtemp(prefix="gt-pftrace-"))
+        self.spools = tempfile.mkdtemp(prefix="gt-pftrace-", dir="/dev/shm")
+        self.out = os.path.join(self.folder, "out")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.addCleanup(shutil.rmtree, self.spools, ignore_errors=True)
+        os.environ["GPUTRACE_SPOOL"] = self.spools  # where repair looks when no header tells
+        self.addCleanup(os.environ.pop, "GPUTRACE_SPOOL")
+
+    def forget(self):
+        for folder in (self.folder, self.spools):
+            shutil.rmtree(folder)
+            os.mkdir(folder)
+
+    def traces(self):
+        return sorted(glob.glob(os.path.join(self.out, "**", "*.pftrace"), recursive=True),
+                      key=number_of)
+
+    def start(self, words, options=(), form="perfetto", **how):
+        options = ["GPUTRACE_SPOOL=" + self.spools, "GPUTRACE_FORMAT=" + form,
+                   "GPUTRACE_FLUSH_PERIOD=100", *options]
+        words = harness.command(words, folder=self.out, truth=self.folder, options=options)
+        environment = harness.environment(SIMCUDA_KERNEL_NS="20000", **how.pop("env", {}))
+        return subprocess.Popen(words, env=environment, stderr=subprocess.DEVNULL,
+                                stdin=subprocess.DEVNULL, **how)
+
+    def kill_in_write(self, at, size, options=()):
+        """In the at-th write, when that many bytes of it stand in the file."""
+        options = [f"LD_PRELOAD={KILLWRITE}:{harness.LIBRARY}", f"KILLWRITE_AT={at}",
+                   f"KILLWRITE_BYTES={size}", "KILLWRITE_FIRST=\n", "GPUTRACE_BUFFER_SIZE=1M", *options]
+        with self.start(FLOOD, options, stdout=subprocess.DEVNULL) as process:
+            try:
+                process.wait(harness.gate.PATIENCE)
+            except subprocess.TimeoutExpired:  # that write never came
+                process.kill()
+        self.assertTrue(self.traces())
+
+    def problems(self, roots):
+        """Against the device's books."""
+        happened = Happened(self.folder)
+        work, calls = (sum((what(root) for root in roots), collections.Counter())
+                       for what in (work_of, calls_of))
+        recorded = {name for _, name in calls}
+        returned = {number for number, name in happened.calls.items() if name in recorded}
+        found = {
+            "an operation twice": [key for key, count in work.items() if count > 1],
+            "a call twice": [key for key, count in calls.items() if count > 1],
+            "operations are missing of which it had been told": happened.delivered - set(work),
+            "calls are missing that had returned": returned - {number for number, _ in calls},
+        }
+        return [f"{what}: {len(rows)}: {sorted(rows)[:5]}" for what, rows in found.items() if rows]
+
+    def repair(self, where):
+        status, output = harness.tool("repair", where)
+        self.assertEqual(status, 0, output)
+        self.assertNotIn("not recovered", output)
+
+    def check(self):
+        """Repaired, whole, and the same after a second repair: all files as JSON. Of several, one is completed:
+        the last, or, when the process was killed before it said that it goes on in that one, the one before."""
+        self.repair(self.out)
+        roots = []
+        for path in self.traces():
+            status, output = harness.tool("verify", path)
+            root, said = as_json(path)
+            self.assertIsNotNone(root, said)
+            roots.append(root)
+            if "repaired" in root or "not closed" not in output:
+                self.assertEqual((status, said), (0, ""), output)
+        self.assertEqual(self.problems(roots), [])
+        completed, = [root for root in roots if "repaired" in root]
+        self.assertIn("recovered_calls", completed["repaired"])
+        self.assertGreater(completed["ledger"]["calls_seen"], 0)
+        self.assertEqual(os.listdir(self.spools), [])
+        before = [read(path) for path in self.traces()]
+        self.repair(self.out)
+        self.assertEqual([read(path) for path in self.traces()], before)
+        return roots
+
+    def test_killed_in_a_write(self):
+        for at, size in ((1, 0), (1, 1), (1, 70), (1, 1500), (1, -1), (2, 1), (3, 333), (6, 4096),
+                         (12, 1001), (12, -1)):
+            with self.subTest(write=at, bytes=size):
+                self.forget()
+                self.kill_in_write(at, size)
+                root, = self.check()
+                self.assertEqual(root["metadata"]["mode"], "cupti")
+                self.assertGreater(len(slices(root)), 0)
+
+    def check_parts(self):
+        """The last one is completed, and nothing of it stands in an earlier one."""
+        roots = self.check()
+        self.assertEqual([root["segment"]["number"] for root in roots[1:]],
+                         list(range(2, len(roots) + 1)))
+
+    def test_several_files(self):
+        for at, size in ((40, 5), (80, -1), (120, 4097)):
+            with self.subTest(write=at, bytes=size):
+                self.forget()
+                self.kill_in_write(at, size, ["GPUTRACE_MAX_SIZE=1M", "GPUTRACE_KEEP=0"])
+                self.check_parts()
+
+    def test_third_of_several_files(self):
+        with self.start(FLOOD, ["GPUTRACE_MAX_SIZE=1M", "GPUTRACE_KEEP=0"],
+                        stdout=subprocess.DEVNULL) as process:
+            self.assertTrue(wait_for(lambda: any(number_of(path) == 3 for path in self.traces())))
+            process.kill()
+        self.check_parts()
+
+    def test_repair_is_killed(self):
+        """It only appends: every beginning of its file is a state that it may leave."""
+        self.kill_in_write(8, 500)
+        path, = self.traces()
+        spool, = glob.glob(os.path.join(self.spools, "*.spool"))
+        before, kept = read(path), read(spool)
+        first, = self.check()
+        whole = read(path)
+        places = {len(before), len(whole) - 1, len(whole) - 3000}
+        places |= {len(before) + (len(whole) - len(before)) * part // 7 for part in range(7)}
+        for size in sorted(places):
+            with self.subTest(bytes=size):
+                with open(path, "r+b") as file:
+                    file.write(whole)
+                    file.truncate(size)
+                with open(spool, "wb") as file:
+                    os.fchmod(file.fileno(), 0o600)
+                    file.write(kept)
+                root, = self.check()
+                self.assertEqual(calls_of(root), calls_of(first))
+                self.assertEqual(work_of(root), work_of(first))
+                for key, count in first["ledger"].items():
+                    if key != "bytes_written":
+                        self.assertEqual((key, root["ledger"][key]), (key, count))
+
+    def test_damaged_spool(self):
+        """The trace stays as it is, and so does the spool."""
+        self.kill_in_write(6, 100)
+        path, = self.traces()
+        before = read(path)
+        spool, = glob.glob(os.path.join(self.spools, "*.spool"))
+        with open(spool, "r+b") as file:
+            file.seek(80)
+            file.write(b"another build")
+        status, output = harness.tool("repair", path)
+        self.assertEqual(status, 0, output)
+        self.assertIn("not recovered", output)
+        self.assertEqual(read(path), before)
+        self.assertTrue(os.path.exists(spool))
+
+    def test_without_a_spool(self):
+        """There is nothing to add, which is no failure."""
+        self.kill_in_write(6, 100, ["GPUTRACE_SPOOL=off"])
+        path, = self.traces()
+        before = read(path)
+        status, output = harness.tool("repair", path)
+        self.assertEqual(status, 0, output)
+        self.assertIn("nothing to add", output)
+        self.assertEqual(read(path), before)
+
+    def test_killed_before_there_was_a_file(self):
+        """Then repair of the folder makes one in the form that was asked for."""
+        os.mkdir(self.out)
+        with self.start(FLOOD, stdout=subprocess.DEVNULL) as process:
+            self.assertTrue(wait_for(lambda: glob.glob(os.path.join(self.spools, "*.spool"))))
+            process.kill()
+        status, output = harness.tool("repair", "--begun", self.out)
+        self.assertEqual(status, 0, output)
+        self.assertEqual(harness.traces(self.out), [])
+        for path in self.traces():
+            self.assertEqual(harness.tool("verify", path)[0], 0)
+
+    def is_begun(self):
+        return any(os.path.getsize(path) for path in self.traces() + harness.traces(self.out))
+
+    def hold(self, form):
+        """The one trace of a program that was killed when its rounds were over, repaired, as JSON."""
+        self.forget()
+        with self.start([harness.program("workload"), "held", "40"], form=form,
+                        stdout=subprocess.PIPE, env={"GATE": os.path.join(self.folder, "gate")}) as process:
+            self.assertTrue(process.stdout.readline().startswith(b"descriptors"))
+            self.assertEqual(process.stdout.readline(), b"held\n")
+            self.assertTrue(wait_for(self.is_begun))
+            process.kill()
+        if form == "perfetto":
+            return self.check()[0]
+        self.repair(self.out)
+        path, = harness.traces(self.out)
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+
+    def test_as_the_other_form(self):
+        """A run that is killed at the same place, recovered as JSON."""
+        json_form, pftrace = self.hold("chrome"), self.hold("perfetto")
+        self.assertEqual(calls_of(pftrace), calls_of(json_form))
+        self.assertGreater(sum(calls_of(pftrace).values()), 100)
+        for root in (json_form, pftrace):
+            ledger = root["ledger"]
+            self.assertEqual(ledger["calls_seen"] - ledger["calls_open_at_end"] - ledger["calls_nested"],
+                             ledger["calls_written"])
+        self.assertEqual(pftrace["ledger"]["calls_seen"], json_form["ledger"]["calls_seen"])
+        self.assertEqual(set(pftrace["repaired"]), set(json_form["repaired"]))
+
+    def test_run_recovers_by_itself(self):
+        script = (f""""$@" & until grep -qs . '{self.out}'/*.pftrace; do sleep 0.1; done; """
+                  "kill -9 $!; wait $!; exit 5")
+        words = [os.path.join(harness.SOURCE, "scripts", "simcuda"),
+                 "--truth=" + os.path.join(self.folder, "truth.%p.jsonl"),
+                 os.path.join(harness.SOURCE, "scripts", "gputrace"), "run", "--output=" + self.out,
+                 "--format=perfetto", "--spool=" + self.spools, "--", "sh", "-c", script, "-", *FLOOD]
+        result = subprocess.run(words, env=harness.environment(SIMCUDA_KERNEL_NS="150000"),
+                                capture_output=True, text=True, timeout=300,
+                                stdin=subprocess.DEVNULL, check=False)
+        self.assertEqual(result.returncode, 5, result.stderr)
+        self.assertIn("repaired", result.stderr)
+        path, = self.traces()
+        before = read(path)
+        self.check()
+        self.assertEqual(read(path), before)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
