@@ -91,7 +91,8 @@ uint32_t gt_build_thread(struct gt_builder *b, int64_t pid, int64_t tid)
 	for (uint32_t i = 0; i < model->threads.count; i++)
 		if (model->threads.at[i].pid == pid && model->threads.at[i].tid == tid)
 			return b->last_thread = i;
-	if (!gt_vec_push(&model->threads, ((struct gt_thread_lane){.pid = pid, .tid = tid})))
+	if (!gt_vec_push(&model->threads,
+			 ((struct gt_thread_lane){.pid = pid, .tid = tid, .beside = GT_NONE})))
 		return 0;
 	return b->last_thread = (uint32_t)model->threads.count - 1;
 }
@@ -189,6 +190,8 @@ static int take_range(struct gt_builder *b, const struct gt_record *record, enum
 		.kind = kind,
 	};
 
+	if (gt_record_has(record, GT_ARG_DOMAIN))
+		range.domain = gt_build_text(b, &record->arg[GT_ARG_DOMAIN]);
 	return gt_vec_push(&b->model->ranges, range) ? 0 : -ENOMEM;
 }
 

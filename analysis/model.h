@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A finished trace in memory, small: GPU operations, CUDA calls and host ranges as arrays of numbers
- * (56, 40 and 32 bytes each), strings and stacks once. Everything that the analysis answers is a
+ * (56, 40 and 40 bytes each), strings and stacks once. Everything that the analysis answers is a
  * function of this. gt_model_load reads one file; after it the model is constant and may be read
  * from any thread.
  */
@@ -55,6 +55,7 @@ enum gt_range_kind {
 struct gt_range { /* on a host thread */
 	int64_t start, dur;
 	uint32_t name;
+	uint32_t domain; /* name of it, GT_NAME_NONE: the global one */
 	uint32_t thread;
 	uint32_t parent;     /* enclosing range of the same kind and thread, GT_NONE */
 	uint32_t stack : 28; /* index in stacks, 0xfffffff: none */
@@ -71,6 +72,8 @@ struct gt_sample { /* where a thread was while it made no call */
 struct gt_thread_lane {
 	int64_t pid, tid;
 	uint32_t name;
+	bool is_beside;  /* a row of ranges that need not nest with the thread's calls */
+	uint32_t beside; /* the next such row of the thread, GT_NONE */
 	struct {
 		uint32_t first, count;
 	} range[GT_RANGE_KIND_COUNT_], call, sample;

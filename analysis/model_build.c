@@ -6,6 +6,7 @@
 #include "analysis/model_build.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -319,6 +320,35 @@ static void index_samples(struct gt_model *model)
 	}
 }
 
+static struct gt_thread_lane *find_lane(struct gt_model *model, int64_t pid, int64_t tid)
+{
+	for (size_t i = 0; i < model->threads.count; i++)
+		if (model->threads.at[i].pid == pid && model->threads.at[i].tid == tid)
+			return &model->threads.at[i];
+	return NULL;
+}
+
+/* Rows that are called "thread 4100 ranges" are hung on their thread. */
+static void link_rows(struct gt_model *model)
+{
+	for (uint32_t i = 0; i < model->threads.count; i++) {
+		struct gt_thread_lane *lane = &model->threads.at[i], *owner;
+		unsigned int tid;
+		int read = 0;
+
+		if (sscanf(gt_model_name(model, lane->name), "thread %u ranges%n", &tid, &read) !=
+			    1 ||
+		    !read)
+			continue;
+		lane->is_beside = true;
+		owner = find_lane(model, lane->pid, tid);
+		if (!owner || owner == lane)
+			continue;
+		lane->beside = owner->beside;
+		owner->beside = i;
+	}
+}
+
 /* The enclosing range of each range; ranges are sorted, so it is the last one still open. */
 static void nest_ranges(struct gt_model *model)
 {
@@ -391,6 +421,7 @@ int gt_build_finish(struct gt_builder *b)
 	     by_thread_and_time);
 	index_calls(model);
 	index_samples(model);
+	link_rows(model);
 	nest_ranges(model);
 	rc = mark_data(model);
 	return rc ? rc : link_calls(model);

@@ -106,21 +106,21 @@ static double grand_total(const struct gt_groups *groups)
 	return total;
 }
 
-/* One row per group, largest total first; @style: the extra column of nvtx_sum, or NULL. */
-static void fill_sum(struct gt_table *table, struct gt_groups *groups, bool share,
-		     const char *style)
+/* One row per group, largest total first; @ranges: their names have the style in front. */
+static void fill_sum(struct gt_table *table, struct gt_groups *groups, bool share, bool ranges)
 {
 	double total = grand_total(groups);
 
 	for (size_t i = 0; i < groups->list.count; i++) {
 		struct gt_moments m = gt_dist_moments(&groups->list.at[i].value);
+		const char *name = gt_group_name(groups, &groups->list.at[i]);
 
 		if (share)
 			gt_table_number(table, total > 0 ? (double)m.total * 100 / total : 0);
 		add_moments(table, &m);
-		if (style)
-			gt_table_text(table, style);
-		gt_table_text(table, gt_group_name(groups, &groups->list.at[i]));
+		if (ranges)
+			gt_table_text(table, gt_stats_range_style(name));
+		gt_table_text(table, ranges ? gt_stats_range_name(name) : name);
 	}
 	gt_table_sort(table, "total");
 }
@@ -167,7 +167,7 @@ static int op_table(const struct gt_job *job, const struct gt_filter *filter, st
 	if (!rc)
 		rc = group_ops(job, filter, pick, key, &groups);
 	if (!rc)
-		fill_sum(table, &groups, !pick.bytes, NULL);
+		fill_sum(table, &groups, !pick.bytes, false);
 	gt_groups_fini(&groups);
 	return rc;
 }
@@ -228,7 +228,7 @@ static int build_api(const struct gt_report *report, const struct gt_job *job,
 		}
 	}
 	if (!rc)
-		fill_sum(table, &groups, true, NULL);
+		fill_sum(table, &groups, true, false);
 	gt_groups_fini(&groups);
 	return rc;
 }
@@ -237,6 +237,7 @@ static int build_nvtx(const struct gt_report *report, const struct gt_job *job,
 		      const struct gt_filter *filter, struct gt_table *table)
 {
 	struct gt_groups groups;
+	char text[KEY_TEXT];
 	int rc = gt_groups_init(&groups);
 
 	gt_table_init(table, report->name, report->title, nvtx_columns,
@@ -250,13 +251,14 @@ static int build_nvtx(const struct gt_report *report, const struct gt_job *job,
 
 			if (range->kind != GT_RANGE_NVTX || !gt_filter_range(filter, model, range))
 				continue;
-			group = gt_groups_get(&groups, gt_model_name(model, range->name));
+			gt_stats_range_key(model, range, text, sizeof(text));
+			group = gt_groups_get(&groups, text);
 			if (!group || !gt_dist_add(&group->value, range->dur))
 				rc = -ENOMEM;
 		}
 	}
 	if (!rc)
-		fill_sum(table, &groups, true, "PushPop");
+		fill_sum(table, &groups, true, true);
 	gt_groups_fini(&groups);
 	return rc;
 }

@@ -44,14 +44,32 @@ static const struct gt_column projection_columns[] = {
 
 #define PROJECTION_WIDTH (sizeof(projection_columns) / sizeof(projection_columns[0]))
 
-static void project_op(const struct gt_model *model, const struct gt_op *op, struct projection *all)
+void gt_stats_range_key(const struct gt_model *model, const struct gt_range *range, char *ret,
+			size_t size)
 {
-	const struct gt_call *call = gt_model_call_of(model, op);
-	uint32_t range;
+	const char *domain = gt_model_name(model, range->domain);
 
-	if (!call)
-		return;
-	range = gt_model_range_at(model, call->thread, GT_RANGE_NVTX, call->start);
+	snprintf(ret, size, "%s %s%s%s",
+		 model->threads.at[range->thread].is_beside ? "StartEnd" : "PushPop", domain,
+		 *domain ? ":" : "", gt_model_name(model, range->name));
+}
+
+const char *gt_stats_range_style(const char *key)
+{
+	return *key == 'S' ? "StartEnd" : "PushPop";
+}
+
+const char *gt_stats_range_name(const char *key)
+{
+	return strchr(key, ' ') + 1;
+}
+
+/* The ranges of one row that were open at the call. */
+static void project_on_row(const struct gt_model *model, uint32_t row, const struct gt_call *call,
+			   const struct gt_op *op, struct projection *all)
+{
+	uint32_t range = gt_model_range_at(model, row, GT_RANGE_NVTX, call->start);
+
 	for (; range != GT_NONE; range = model->ranges.at[range].parent) {
 		struct projection *p = &all[range];
 
@@ -62,6 +80,15 @@ static void project_op(const struct gt_model *model, const struct gt_op *op, str
 		if (op->start + op->dur > p->end)
 			p->end = op->start + op->dur;
 	}
+}
+
+static void project_op(const struct gt_model *model, const struct gt_op *op, struct projection *all)
+{
+	const struct gt_call *call = gt_model_call_of(model, op);
+	uint32_t row = call ? call->thread : GT_NONE;
+
+	for (; row != GT_NONE; row = model->threads.at[row].beside)
+		project_on_row(model, row, call, op, all);
 }
 
 static void place_ranges(const struct gt_model *model, struct projection *all)
@@ -81,6 +108,7 @@ static int project_model(const struct gt_model *model, const struct gt_filter *f
 {
 	struct projection *all = calloc(model->ranges.count + 1, sizeof(*all));
 	int rc = all ? 0 : -ENOMEM;
+	char text[8192];
 
 	if (rc)
 		return rc;
@@ -95,7 +123,8 @@ static int project_model(const struct gt_model *model, const struct gt_filter *f
 		if (!all[i].ops || range->kind != GT_RANGE_NVTX ||
 		    !gt_filter_range(filter, model, range))
 			continue;
-		group = gt_groups_get(groups, gt_model_name(model, range->name));
+		gt_stats_range_key(model, range, text, sizeof(text));
+		group = gt_groups_get(groups, text);
 		if (!group || !gt_dist_add(&group->value, all[i].end - all[i].start) ||
 		    !gt_dist_add(&group->other[0], range->dur)) {
 			rc = -ENOMEM;
@@ -120,8 +149,8 @@ static void add_projection(struct gt_table *table, const struct gt_groups *group
 		(double)gpu.max,   gpu.stddev,         (double)group->tag[TAG_OPS],
 	};
 
-	gt_table_text(table, gt_group_name(groups, group));
-	gt_table_text(table, "PushPop");
+	gt_table_text(table, gt_stats_range_name(gt_group_name(groups, group)));
+	gt_table_text(table, gt_stats_range_style(gt_group_name(groups, group)));
 	for (size_t i = 0; i < sizeof(cells) / sizeof(cells[0]); i++)
 		gt_table_number(table, cells[i]);
 	for (int tag = TAG_OPS; tag <= TAG_CHILDREN; tag++)

@@ -5,6 +5,8 @@
 
 NVTX is the target nvtx.cu, or "none" where it could not be built."""
 
+import csv
+import io
 import json
 import os
 import subprocess
@@ -89,6 +91,17 @@ class Options(unittest.TestCase):
                 _, ranges, stderr = self.trace(CLIENT, way, OTHER, nvtx="force")
                 self.assertTrue(ranges)
                 self.assertEqual(stderr, "")
+
+    def rows_of_report(self, path, report):
+        text = self.cli("stats", "--report=" + report, "--format=csv", path)
+        return {(row["Style"], row["Range"]) for row in csv.DictReader(io.StringIO(text))}
+
+    def test_reports_tell_domain_and_style(self):
+        path, _, _ = self.trace(CLIENT)
+        with_work = {("PushPop", "outer"), ("PushPop", "old and new:in a domain"), ("StartEnd", "across")}
+        self.assertLessEqual({*with_work, ("StartEnd", "old and new:registered")},
+                             self.rows_of_report(path, "nvtx_sum"))
+        self.assertLessEqual(with_work, self.rows_of_report(path, "nvtx_gpu_proj_sum"))
 
     # ---- steps that were found ----
 
