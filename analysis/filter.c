@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/frame.h"
 #include "analysis/key.h"
 
 /* "1.5ms" of @len bytes as nanoseconds; without a unit: ms. */
@@ -125,6 +126,20 @@ static bool in_step(const struct gt_filter_term *term, const struct gt_model *mo
 	       !fnmatch(term->glob, gt_model_name(model, model->ranges.at[step].name), 0);
 }
 
+/* The whole name, or one of the short ones that tables show. */
+static bool is_kernel(const char *glob, const char *name)
+{
+	char brief[4096];
+
+	if (!fnmatch(glob, name, 0))
+		return true;
+	gt_frame_shorten(name, 0, brief, sizeof(brief));
+	if (!fnmatch(glob, brief, 0))
+		return true;
+	gt_frame_shorten_less(name, 0, brief, sizeof(brief));
+	return !fnmatch(glob, brief, 0);
+}
+
 static bool op_passes(const struct gt_filter_term *term, const struct gt_model *model,
 		      const struct gt_op *op)
 {
@@ -132,7 +147,7 @@ static bool op_passes(const struct gt_filter_term *term, const struct gt_model *
 
 	switch (term->kind) {
 	case GT_FILTER_KERNEL:
-		return !fnmatch(term->glob, gt_model_name(model, op->name), 0);
+		return is_kernel(term->glob, gt_model_name(model, op->name));
 	case GT_FILTER_STEP:
 		return in_step(term, model, call ? call->start : op->start);
 	case GT_FILTER_STREAM:
