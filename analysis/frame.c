@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define KEPT_TEMPLATE 16 /* template arguments up to this length stay */
+#define FRAME_TEXT    4096
 
 /* "file:12" between @p and @end: where the colon stands, or NULL. */
 static const char *line_colon(const char *p, const char *end)
@@ -131,6 +132,13 @@ static size_t collapse(const char *name, size_t kept, char *out, size_t size)
 			p = end;
 			continue;
 		}
+		if (*p == '{' && (end = behind(p, '{', '}'))) { /* {lambda(int)#1} */
+			n += (size_t)snprintf(out + n, size - n, "%.*s", (int)(end - p), p);
+			if (n >= size)
+				n = size - 1;
+			p = end;
+			continue;
+		}
 		if (*p == '(' && p > name && strncmp(p, "(anonymous", 10) &&
 		    !(p - name >= 8 && !memcmp(p - 8, "operator", 8))) {
 			end = behind(p, '(', ')');
@@ -159,18 +167,89 @@ static bool is_inside(char c)
 	return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-static void shorten(const char *name, size_t width, size_t kept, char *out, size_t size)
+/* Is there no bracket or pointer, as there is in the types of parameters? */
+static bool is_place(const char *p, const char *end)
 {
-	size_t n, head, tail;
+	if (line_colon(p, end) || offset_mark(p, end) != end)
+		return true;
+	for (const char *at = p; at < end; at++)
+		if (strchr("()<>*&,", *at))
+			return false;
+	return p < end;
+}
+
+/* " (file.cu:42)" or " (module+0x1a2b)" at the end of a frame's text; NULL: none. */
+static const char *place_of(const char *name)
+{
+	const char *end = name + strlen(name), *open;
+
+	if (end == name || *--end != ')')
+		return NULL;
+	for (open = end - 1; open > name; open--)
+		if (open[0] == '(' && open[-1] == ' ')
+			return open - 1 > name && is_place(open + 1, end) ? open - 1 : NULL;
+	return NULL;
+}
+
+/* The place of a frame, without its folder. */
+static size_t put_place(const char *place, char *out, size_t size)
+{
+	const char *slash = strrchr(place, '/');
+	int n = slash ? snprintf(out, size, " (%s", slash + 1) : snprintf(out, size, "%s", place);
+
+	return n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1;
+}
+
+/* One name, or one frame. */
+static size_t shorten_one(const char *name, size_t kept, char *out, size_t size)
+{
+	const char *place;
+	size_t n;
 
 	if (!strncmp(name, "void ", 5))
 		name += 5;
-	if (is_code(name) || !strncmp(name, "(anonymous", 10)) {
-		n = collapse(name, kept, out, size);
-	} else {
+	if (!is_code(name) && strncmp(name, "(anonymous", 10)) {
 		n = (size_t)snprintf(out, size, "%s", name);
-		n = n < size ? n : size - 1;
+		return n < size ? n : size - 1;
 	}
+	n = collapse(name, kept, out, size);
+	place = place_of(name);
+	return place ? n + put_place(place, out + n, size - n) : n;
+}
+
+/* The " < " behind the first frame of a stack, or NULL. */
+static const char *next_frame(const char *stack)
+{
+	const char *gap = stack;
+
+	while ((gap = strstr(gap, " < "))) {
+		if (gap > stack && (gap[-1] == ')' || isxdigit((unsigned char)gap[-1])))
+			return gap;
+		gap += 3;
+	}
+	return NULL;
+}
+
+static size_t shorten_all(const char *name, size_t kept, char *out, size_t size)
+{
+	char frame[FRAME_TEXT];
+	const char *gap;
+	size_t n = 0;
+
+	while ((gap = next_frame(name)) && n + sizeof(" < ") < size) {
+		snprintf(frame, sizeof(frame), "%.*s", (int)(gap - name), name);
+		n += shorten_one(frame, kept, out + n, size - n - sizeof(" < "));
+		memcpy(out + n, " < ", 3);
+		n += 3;
+		name = gap + 3;
+	}
+	return n + shorten_one(name, kept, out + n, size - n);
+}
+
+static void shorten(const char *name, size_t width, size_t kept, char *out, size_t size)
+{
+	size_t n = shorten_all(name, kept, out, size), head, tail;
+
 	if (!width || n <= width || width < 8)
 		return;
 	head = (width - 3) * 2 / 5;

@@ -26,8 +26,9 @@ size_t gt_frame_print(const char *text, char *out, size_t size);
 
 /*
  * Shortens a demangled name: no return type "void", no parameters, long template arguments become
- * "<...>", and what is still longer than @width (0: no limit) loses its middle. @out holds @size
- * bytes, terminated. Other names come out as they are.
+ * "<...>", and what is still longer than @width (0: no limit) loses its middle. Behind a frame's stays
+ * its place, without the folder; of a stack each frame. @out holds @size bytes, terminated. Other
+ * names come out as they are.
  */
 void gt_frame_shorten(const char *name, size_t width, char *out, size_t size);
 

@@ -274,22 +274,97 @@ static void print_json(const struct gt_table *table, FILE *out)
 
 #define COMPARED 200 /* rows among which equal short names are looked for */
 
-/* The short form of a name; false when another row near the top has the same. */
-static bool short_name(const struct gt_table *table, size_t i, size_t width, char *out, size_t size)
+/* The forms of a name, shortest first. */
+enum form {
+	FORM_SHORT,
+	FORM_TEMPLATES, /* with their arguments */
+	FORM_LONG,      /* and without a limit */
+	FORM_WHOLE,
+	FORM_COUNT_,
+};
+
+static void write_form(const struct gt_cell *cell, enum form form, size_t width, char *out,
+		       size_t size)
 {
+	const char *text = cell->text ? cell->text : "";
+
+	if (form == FORM_SHORT)
+		gt_frame_shorten(text, width, out, size);
+	else if (form == FORM_WHOLE)
+		snprintf(out, size, "%s", text);
+	else
+		gt_frame_shorten_less(text, form == FORM_LONG ? 0 : width, out, size);
+}
+
+/* Is there one among the first @rows with another name that reads so in the same form? */
+static bool is_taken(const struct gt_table *table, size_t i, size_t rows, enum form form,
+		     size_t width, const char *text)
+{
+	const struct gt_cell *cells = table->cells.at;
 	char other[CELL];
 
-	gt_frame_shorten(table->cells.at[i].text ? table->cells.at[i].text : "", width, out, size);
-	for (size_t k = i % table->width; k < table->cells.count && k < COMPARED * table->width;
-	     k += table->width) {
-		if (k == i)
+	for (size_t k = i % table->width; k < rows * table->width; k += table->width) {
+		if (k == i || !cells[k].text || !cells[i].text ||
+		    !strcmp(cells[k].text, cells[i].text))
 			continue;
-		gt_frame_shorten(table->cells.at[k].text ? table->cells.at[k].text : "", width,
-				 other, sizeof(other));
-		if (!strcmp(other, out))
-			return false;
+		write_form(&cells[k], form, width, other, sizeof(other));
+		if (!strcmp(other, text))
+			return true;
 	}
-	return true;
+	return false;
+}
+
+/* Is there one among the first @rows with the same name and another number in the column @c? */
+static bool is_split(const struct gt_table *table, size_t i, size_t rows, size_t c)
+{
+	const struct gt_cell *cells = table->cells.at;
+	size_t own = i - i % table->width, name = i % table->width;
+
+	for (size_t row = 0; row < rows * table->width; row += table->width)
+		if (cells[i].text && cells[row + name].text &&
+		    !strcmp(cells[row + name].text, cells[i].text) &&
+		    cells[row + c].number != cells[own + c].number)
+			return true;
+	return false;
+}
+
+/* What tells rows of one name apart in columns that people do not get: " TID 12". */
+static void add_hidden(const struct gt_table *table, size_t i, size_t rows, char *out, size_t size)
+{
+	const struct gt_cell *own = &table->cells.at[i - i % table->width];
+
+	for (size_t c = 0; c < table->width; c++) {
+		const struct gt_column *column = &table->columns[c];
+		size_t n = strlen(out);
+
+		if (column->kind == GT_COLUMN_COUNT && column->title && !column->brief &&
+		    is_split(table, i, rows, c))
+			snprintf(out + n, size - n, " %s %.0f", column->title, own[c].number);
+	}
+}
+
+/* The shortest form of a name that tells it from the others. */
+static void short_name(const struct gt_table *table, size_t i, size_t rows, size_t width, char *out,
+		       size_t size)
+{
+	for (enum form form = FORM_SHORT; form < FORM_COUNT_; form++) {
+		write_form(&table->cells.at[i], form, width, out, size);
+		if (!is_taken(table, i, rows, form, width, out))
+			break;
+	}
+	add_hidden(table, i, rows, out, size);
+}
+
+static size_t shown_rows(const struct gt_table *table, const struct gt_print *how)
+{
+	return how->top && how->top < table->rows ? how->top : table->rows;
+}
+
+static size_t compared_rows(const struct gt_table *table, const struct gt_print *how)
+{
+	size_t rows = shown_rows(table, how);
+
+	return rows < COMPARED ? rows : COMPARED;
 }
 
 /* A cell as people see it. */
@@ -303,8 +378,7 @@ static const char *human_cell(const struct gt_table *table, size_t i, const stru
 		return cell->text ? cell->text : human_number(column, cell->number, out, size);
 	if (column->kind == GT_COLUMN_TEXT || how->whole_names)
 		return cell->text ? cell->text : "";
-	if (!short_name(table, i, name_width, out, size))
-		gt_frame_shorten_less(cell->text ? cell->text : "", name_width, out, size);
+	short_name(table, i, compared_rows(table, how), name_width, out, size);
 	return out;
 }
 
@@ -312,11 +386,6 @@ const char *gt_table_cell(const struct gt_table *table, size_t i, const struct g
 			  char *out, size_t size)
 {
 	return human_cell(table, i, how, NAME_WIDTH, out, size);
-}
-
-static size_t shown_rows(const struct gt_table *table, const struct gt_print *how)
-{
-	return how->top && how->top < table->rows ? how->top : table->rows;
 }
 
 /* Characters, not bytes, of a UTF-8 text. */

@@ -158,8 +158,23 @@ Test(frame, short_names)
 	check_short("Memcpy HtoD (Pinned -> Device)", 0, "Memcpy HtoD (Pinned -> Device)");
 	check_short("nccl:all_reduce", 0, "nccl:all_reduce");
 	check_short("abcdefghijklmnopqrstuvwxyz", 13, "abcd...uvwxyz");
+	check_short("main::{lambda(int)#2}::operator()(int) const", 0,
+		    "main::{lambda(int)#2}::operator()");
 	check_short("broken<name", 0, "broken<name");
+	check_short("broken{name", 0, "broken{name");
 	check_short("", 10, "");
+}
+
+Test(frame, short_names_keep_their_place)
+{
+	check_short("both(int) (/a/b/two+0x1328)", 0, "both (two+0x1328)");
+	check_short("void s<float>(float*) (/a/two.cu:12)", 0, "s<float> (two.cu:12)");
+	check_short("both(int) (libtwo.so)", 0, "both (libtwo.so)");
+	check_short("call(int (*)(int))", 0, "call");
+	check_short("call(void (int))", 0, "call");
+	check_short("f(int) (/a/two+0x1) < g(char) (/a/two+0x2) < main (/a/two+0x3)", 0,
+		    "f (two+0x1) < g (two+0x2) < main (/a/two+0x3)");
+	check_short("f (a.py:1) < g (b/c.py:2)", 0, "f (a.py:1) < g (b/c.py:2)");
 }
 
 Test(filter, terms)
