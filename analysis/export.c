@@ -17,6 +17,12 @@
 
 #define NVTX_MARK            34
 #define NVTX_PUSH_POP        59
+#define NVTX_START_END       60
+
+/* Host rows from here on stand beside a thread, those of ranges from there (docs/FORMAT.md). */
+#define BESIDE_ROWS          8388608
+#define RANGE_ROWS           16777216
+
 #define CLASS_RUNTIME        0
 #define CLASS_DRIVER         1
 
@@ -52,11 +58,12 @@ static const struct gt_export_column memcpy_columns[] = {
 };
 
 static const struct gt_export_column memset_columns[] = {
-	{"start", GT_EXPORT_INT},     {"end", GT_EXPORT_INT},
-	{"deviceId", GT_EXPORT_INT},  {"contextId", GT_EXPORT_INT},
-	{"streamId", GT_EXPORT_INT},  {"correlationId", GT_EXPORT_INT},
-	{"globalPid", GT_EXPORT_INT}, {"bytes", GT_EXPORT_INT},
-	{"memKind", GT_EXPORT_INT},   {"graphNodeId", GT_EXPORT_INT},
+	{"start", GT_EXPORT_INT},       {"end", GT_EXPORT_INT},
+	{"deviceId", GT_EXPORT_INT},    {"contextId", GT_EXPORT_INT},
+	{"streamId", GT_EXPORT_INT},    {"correlationId", GT_EXPORT_INT},
+	{"globalPid", GT_EXPORT_INT},   {"value", GT_EXPORT_INT},
+	{"bytes", GT_EXPORT_INT},       {"memKind", GT_EXPORT_INT},
+	{"graphNodeId", GT_EXPORT_INT},
 };
 
 static const struct gt_export_column runtime_columns[] = {
@@ -108,7 +115,8 @@ const struct gt_export_table gt_export_tables[GT_EXPORT_TABLE_COUNT_] = {
 struct export
 {
 	struct gt_export_sink *sink;
-	int64_t pid; /* of the process, once a host row was seen */
+	int64_t pid;  /* of the process, once a host row was seen */
+	bool is_ours; /* the numbers of rows have a meaning */
 	struct gt_export_value row[GT_EXPORT_WIDTH];
 	size_t filled;
 };
@@ -248,8 +256,14 @@ static int export_set(struct export *e, const struct gt_record *record)
 {
 	const char *open = memchr(record->name.text, '(', record->name.len);
 	size_t rest = open ? record->name.len - (size_t)(open - record->name.text) : 0;
+	struct gt_span span;
+	int64_t value;
 
 	put_gpu_row(e, record);
+	if (gt_span_member(&record->args, "value", &span) && gt_span_int(&span, &value))
+		put_int(e, value);
+	else
+		put_none(e);
 	put_int(e, gt_record_int(record, GT_ARG_BYTES, 0));
 	put_int(e, rest > 2 ? memory_kind(open + 1, rest - 2) : 0);
 	put_arg(e, record, GT_ARG_GRAPH_NODE);
@@ -282,7 +296,9 @@ static int export_nvtx(struct export *e, const struct gt_record *record)
 		put_int(e, record->ts + (record->has_dur ? record->dur : 0));
 	else
 		put_none(e);
-	put_int(e, record->ph == 'X' ? NVTX_PUSH_POP : NVTX_MARK);
+	put_int(e, record->ph != 'X'                         ? NVTX_MARK
+		   : e->is_ours && record->tid >= RANGE_ROWS ? NVTX_START_END
+							     : NVTX_PUSH_POP);
 	put_text(e, record->name.text, record->name.len);
 	put_int(e, GLOBAL_TID(record->pid, record->tid));
 	put_none(e); /* textId: the text stands in the row */
@@ -295,11 +311,19 @@ static int export_thread(struct export *e, const struct gt_record *record)
 	const struct gt_span *name = &record->arg[GT_ARG_NAME];
 
 	if (!gt_record_has(record, GT_ARG_NAME) || !gt_span_is(&record->name, "thread_name", 11) ||
-	    record->pid < 64 || name->escaped)
+	    record->pid < 64 || name->escaped || (e->is_ours && record->tid >= BESIDE_ROWS))
 		return 0;
 	put_text(e, name->text, name->len);
 	put_int(e, GLOBAL_TID(record->pid, record->tid));
 	return end_row(e, GT_EXPORT_THREAD);
+}
+
+/* Other tools have threads of any number. */
+static bool is_ours(const struct gt_header *header)
+{
+	char text[64];
+
+	return gt_header_text(header, "metadata", "gputrace_version", text, sizeof(text));
 }
 
 static int export_event(const struct gt_record *record, const struct gt_header *header, void *data)
@@ -307,7 +331,8 @@ static int export_event(const struct gt_record *record, const struct gt_header *
 	struct export *e = data;
 	const struct gt_span *cat = &record->cat;
 
-	(void)header;
+	if (!e->is_ours)
+		e->is_ours = is_ours(header);
 	if (record->ph == 'M')
 		return export_thread(e, record);
 	if (!record->has_ts)

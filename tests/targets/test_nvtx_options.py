@@ -5,10 +5,12 @@
 
 NVTX is the target nvtx.cu, or "none" where it could not be built."""
 
+import contextlib
 import csv
 import io
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -102,6 +104,17 @@ class Options(unittest.TestCase):
         self.assertLessEqual({*with_work, ("StartEnd", "old and new:registered")},
                              self.rows_of_report(path, "nvtx_sum"))
         self.assertLessEqual(with_work, self.rows_of_report(path, "nvtx_gpu_proj_sum"))
+
+    def test_export_tells_style_and_value(self):
+        path, _, _ = self.trace(CLIENT)
+        target = os.path.join(self.folder.name, "trace.sqlite")
+        self.cli("export", "--sqlite=" + target, path)
+        with contextlib.closing(sqlite3.connect(target)) as base:
+            styles = dict(base.execute("select text, eventType from NVTX_EVENTS"))
+            self.assertEqual([styles[name] for name in ("outer", "across", "registered", "mark")], [59, 60, 60, 34])
+            self.assertEqual({value for value, in base.execute("select value from CUPTI_ACTIVITY_KIND_MEMSET")}, {0})
+            self.assertEqual(base.execute("select count(*), count(distinct globalTid) from ThreadNames").fetchall(),
+                             [(1, 1)])
 
     # ---- steps that were found ----
 
