@@ -60,21 +60,6 @@ static bool is_sync(const char *name)
 	       !strncmp(name, "cuMemcpyHtoD", 12) || strstr(name, "cudaFree") == name;
 }
 
-/* The nearest frame of a stack, "" when there is none. */
-static void print_nearest(const struct gt_model *model, uint32_t stack, char *out, size_t size)
-{
-	*out = 0;
-	if (stack < model->stacks.count && model->stacks.at[stack].count)
-		gt_frame_print(gt_model_name(model, model->stacks.at[stack].frame[0]), out, size);
-}
-
-static bool is_python(const struct gt_frame *frame)
-{
-	return frame->file_len &&
-	       (*frame->file == '<' ||
-		(frame->file_len > 3 && !memcmp(frame->file + frame->file_len - 3, ".py", 3)));
-}
-
 static bool is_libc(const struct gt_frame *frame)
 {
 	char module[4096];
@@ -84,6 +69,56 @@ static bool is_libc(const struct gt_frame *frame)
 	memcpy(module, frame->module, frame->module_len);
 	module[frame->module_len] = 0;
 	return gt_path_is_libc(module);
+}
+
+/* What stands between a program and its calls, and tells nothing: libc and Python's ctypes. */
+static bool is_machinery(const char *text)
+{
+	struct gt_frame frame;
+	const char *name;
+
+	gt_frame_parse(text, &frame);
+	if (!frame.module_len)
+		return false;
+	name = memrchr(frame.module, '/', frame.module_len);
+	name = name ? name + 1 : frame.module;
+	return is_libc(&frame) || !strncmp(name, "libffi.so", 9) || !strncmp(name, "_ctypes.", 8);
+}
+
+/* The frame @depth below the root. */
+static const char *frame_at(const struct gt_model *model, const struct gt_frames *frames,
+			    uint32_t depth)
+{
+	return gt_model_name(model, frames->frame[frames->count - 1 - depth]);
+}
+
+/* The innermost telling frame of the first @depth ones; the innermost of all where none tells; else NULL. */
+static const char *telling(const struct gt_model *model, const struct gt_frames *frames,
+			   uint32_t depth)
+{
+	for (uint32_t n = depth; n; n--)
+		if (!is_machinery(frame_at(model, frames, n - 1)))
+			return frame_at(model, frames, n - 1);
+	return depth ? frame_at(model, frames, depth - 1) : NULL;
+}
+
+/* The nearest telling frame of a stack, "" when there is none. */
+static void print_nearest(const struct gt_model *model, uint32_t stack, char *out, size_t size)
+{
+	const struct gt_frames *frames =
+		stack < model->stacks.count ? &model->stacks.at[stack] : NULL;
+	const char *text = frames ? telling(model, frames, frames->count) : NULL;
+
+	*out = 0;
+	if (text)
+		gt_frame_print(text, out, size);
+}
+
+static bool is_python(const struct gt_frame *frame)
+{
+	return frame->file_len &&
+	       (*frame->file == '<' ||
+		(frame->file_len > 3 && !memcmp(frame->file + frame->file_len - 3, ".py", 3)));
 }
 
 void gt_gaps_place(const struct gt_model *model, uint32_t stack, char *out, size_t size,
@@ -168,37 +203,54 @@ static uint32_t range_around(const struct explain *e, int64_t t, int64_t *ret_un
 	return found;
 }
 
-/* Are two frames the same function? Lines of calls differ inside one. */
+static bool same_text(const char *a, size_t a_len, const char *b, size_t b_len)
+{
+	return a_len == b_len && (!a_len || !memcmp(a, b, a_len));
+}
+
+/* Are two frames the same function? Their places in it may differ. */
 static bool same_function(const char *a, const char *b)
 {
 	struct gt_frame x, y;
 
 	gt_frame_parse(a, &x);
 	gt_frame_parse(b, &y);
-	return x.function_len == y.function_len && !memcmp(x.function, y.function, x.function_len);
+	return same_text(x.function, x.function_len, y.function, y.function_len) &&
+	       same_text(x.file, x.file_len, y.file, y.file_len) &&
+	       same_text(x.module, x.module_len, y.module, y.module_len);
 }
 
-/* Frames from the root on that two stacks share. */
+/*
+ * How many frames, from the root on, the host was in all the time between two stacks of its thread.
+ *
+ * A frame's text names the function and the place of its call (return address or line). From the root
+ * on, frames of equal places are the same activation, as far as anybody can tell. At the first frame
+ * of another place there are two cases. The function is the same: it went on from one place to the
+ * other, so its callee had returned, and the time is its own (it is counted in). It is another one: the
+ * frame above it called both, and the time is the caller's. Where all places are equal, the very same
+ * call was made again: the innermost frame made it and contains the loop, or was called by what does.
+ * Recursion needs no care: each activation is a frame. Frames without a symbol are functions of
+ * their own at each place: the time goes to the caller.
+ */
 static uint32_t common_depth(const struct gt_model *model, const struct gt_frames *a,
 			     const struct gt_frames *b)
 {
-	uint32_t n = 0;
+	uint32_t n = 0, least = a->count < b->count ? a->count : b->count;
 
-	while (n < a->count && n < b->count &&
-	       same_function(gt_model_name(model, a->frame[a->count - 1 - n]),
-			     gt_model_name(model, b->frame[b->count - 1 - n])))
+	while (n < least && !strcmp(frame_at(model, a, n), frame_at(model, b, n)))
 		n++;
-	return n;
+	return n < least && same_function(frame_at(model, a, n), frame_at(model, b, n)) ? n + 1 : n;
 }
 
-/* The frame @depth below the root, "" when the stack ends above it. */
+/* The frame that was called from the first @depth ones, without machinery; "" where there is none. */
 static void print_below(const struct gt_model *model, const struct gt_frames *frames,
 			uint32_t depth, char *out, size_t size)
 {
 	*out = 0;
+	while (depth < frames->count && is_machinery(frame_at(model, frames, depth)))
+		depth++;
 	if (depth < frames->count)
-		gt_frame_print(gt_model_name(model, frames->frame[frames->count - 1 - depth]), out,
-			       size);
+		gt_frame_print(frame_at(model, frames, depth), out, size);
 }
 
 /* Between two stacks of the same thread the host was in the function that they have in common, or in
@@ -207,16 +259,36 @@ static void place_between(struct explain *e, const struct gt_frames *last,
 			  const struct gt_frames *next)
 {
 	uint32_t depth = common_depth(e->model, last, next);
+	const char *common = telling(e->model, next, depth);
 	char in[1024], from[1024], to[1024], thread[64];
+	bool both;
 
 	*in = 0;
-	if (depth)
-		print_below(e->model, next, depth - 1, in, sizeof(in));
+	if (common)
+		gt_frame_print(common, in, sizeof(in));
 	print_below(e->model, last, depth, from, sizeof(from));
 	print_below(e->model, next, depth, to, sizeof(to));
+	both = *from && !strcmp(from, to);
+	if (both)
+		*to = 0;
 	snprintf(e->where, sizeof(e->where), "%s%s%s%s%s%s",
 		 *in ? in : thread_name(e, thread, sizeof(thread)), *from || *to ? "," : "",
-		 *from ? " after a call in " : "", from, *to ? " up to a call in " : "", to);
+		 both    ? " between calls in "
+		 : *from ? " after a call in "
+			 : "",
+		 from, *to ? " up to a call in " : "", to);
+}
+
+/* The stack of the thread's first call behind @before, else that of the call that ended the gap. */
+static uint32_t next_stack(const struct explain *e, uint32_t before)
+{
+	const struct gt_thread_lane *lane = &e->model->threads.at[e->call->thread];
+	uint32_t next = before == GT_NONE ? lane->call.first : before + 1;
+	uint32_t stack = next < lane->call.first + lane->call.count ? e->model->calls.at[next].stack
+								    : GT_NONE;
+
+	return stack < e->model->stacks.count && e->model->stacks.at[stack].count ? stack
+										  : e->call->stack;
 }
 
 /* What the stacks of the calls before and after @t say where there are no ranges. */
@@ -225,11 +297,12 @@ static void place_by_stacks(struct explain *e, int64_t t)
 	const struct gt_model *model = e->model;
 	uint32_t before = gt_model_call_before(model, e->call->thread, t);
 	uint32_t last = before == GT_NONE ? GT_NONE : model->calls.at[before].stack;
+	uint32_t next = next_stack(e, before);
 	char thread[64], frame[1024];
 
-	print_nearest(model, e->call->stack, frame, sizeof(frame));
+	print_nearest(model, next, frame, sizeof(frame));
 	if (last < model->stacks.count && *frame)
-		place_between(e, &model->stacks.at[last], &model->stacks.at[e->call->stack]);
+		place_between(e, &model->stacks.at[last], &model->stacks.at[next]);
 	else
 		snprintf(e->where, sizeof(e->where), "%s, up to %s",
 			 thread_name(e, thread, sizeof(thread)),

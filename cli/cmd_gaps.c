@@ -68,8 +68,9 @@ static const struct gt_cmdline_spec spec = {
 		"A gap is a time between the first and the last operation of a device at which "
 		"none ran. It is put down to what the thread did that started the operation which "
 		"ended it: its CUDA calls, else what samples of it say (run --sample-cpu), its "
-		"NVTX ranges, operators and Python functions, else the function that its call "
-		"stacks before and after have in common. Gaps without a sample are split like "
+		"NVTX ranges, operators and Python functions, else the innermost function in which "
+		"it stayed, by the call stacks before and after: it went on from one place to "
+		"another there, or made the same call again. Gaps without a sample are split like "
 		"those of the same place that have some; of a function that was met at several "
 		"lines the most frequent one is told. With several ranks: how long collectives "
 		"ran only because a peer came late.",

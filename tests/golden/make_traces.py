@@ -37,6 +37,19 @@ STACKS.update({
          "<module> (/src/train.py:20)"],
     22: ["read (/usr/lib/libc.so.6+0xf1)", "read_chunk (/opt/io.so+0x12)", "main (/opt/train+0x34)"],
 })
+# one caller at two places, loops, a recursion, code without names, two functions of one name, ctypes
+STACKS.update({
+    30: ["step (/opt/idle+0x10f5)", "main (/opt/idle+0x1200)"],
+    31: ["step (/opt/idle+0x10f5)", "main (/opt/idle+0x1234)"],
+    32: ["walk (/src/walk.c:9)", "walk (/src/walk.c:7)", "walk (/src/walk.c:7)", "main (/src/walk.c:20)"],
+    33: ["walk (/src/walk.c:9)", "walk (/src/walk.c:7)", "main (/src/walk.c:20)"],
+    34: ["/opt/bare+0x10", "/opt/bare+0x20", "run (/opt/bare+0x30)"],
+    35: ["/opt/bare+0x10", "/opt/bare+0x28", "run (/opt/bare+0x30)"],
+    36: ["forward (/src/a.py:3)", "train (/src/train.py:30)"],
+    37: ["forward (/src/b.py:3)", "train (/src/train.py:30)"],
+    38: ["/usr/lib/libffi.so.8.1.2+0x6f79", "ask (/src/q.py:5)", "<module> (/src/q.py:20)"],
+    39: ["/usr/lib/libffi.so.8.1.2+0x6f79", "ask (/src/q.py:5)", "<module> (/src/q.py:23)"],
+})
 GEMM = "void gemm_kernel<float, 128, 64>(float const*, float const*, float*, int)"
 RELU = "relu(float*, int)"
 NCCL = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
@@ -205,6 +218,15 @@ def python_program():
     return trace
 
 
+def places():
+    """Launches whose call stacks say where the host was between them: 1 ms, 2 ms, ... of idle time."""
+    trace, t = Trace(), BASE + 1_000_000
+    for i, stack in enumerate((30, 31, 31, 32, 33, 34, 35, 36, 37, 38, 39, 39)):
+        t += i * 1_000_000
+        trace.launch("cudaLaunchKernel", "kernel", "kernel", t, 2_000, t + 2_000, 10_000, stack)
+    return trace
+
+
 def lossy():
     trace = train(Trace(), steps=1)
     trace.raw('{"ph": "i", "s": "t", "cat": "gputrace", "name": "LOST", "pid": 4100, "tid": 4100, "ts": %s,'
@@ -240,6 +262,7 @@ def main():
         write(folder, "ranks/rank%d_n3_41%02d.1.pt.trace.json" % (rank, rank),
               train(Trace(rank, 2, 4100 + rank), gemm_ns=200_000 + rank * 50_000).closed())
     write(folder, "python.json", python_program().closed())
+    write(folder, "places.json", places().closed())
     write(folder, "slow_kernel.json", train(Trace(), gemm_ns=260_000).closed())
     write(folder, "slow_loader.json", train(Trace(), load_ns=2_300_000).closed())
     write(folder, "sampled.json", sampled().closed())
