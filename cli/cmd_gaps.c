@@ -9,7 +9,8 @@
 
 static const struct gt_cmdline_option options[] = {
 	{"min", "US", "0..1000000000", "only gaps of so many microseconds or more (default 0)"},
-	{"top", "N", "0..1000000000", "rows of the table of causes (0: all; default 15)"},
+	{"top", "N", "0..1000000000",
+	 "rows of the table of causes (0: all; default 15, in csv and json all)"},
 	GT_CMDLINE_FILTER_OPTION,
 	GT_CMDLINE_FORMAT_OPTION,
 	{NULL, NULL, NULL, NULL},
@@ -37,7 +38,9 @@ static int print(const struct gt_cmdline *args, const struct gt_job *job,
 		rc = gt_gaps_devices(job, filter, &tables[DEVICES]);
 	if (!rc)
 		rc = gt_gaps_peers(job, &tables[PEERS]);
-	if (!rc && how.format != GT_FORMAT_TABLE && how.top)
+	if (!rc && how.top &&
+	    (how.format == GT_FORMAT_MARKDOWN ||
+	     (how.format != GT_FORMAT_TABLE && gt_cmdline_get(args, "top"))))
 		gt_table_cut(&tables[CAUSES], how.top);
 	if (!rc)
 		gt_table_print(tables, tables[PEERS].rows ? TABLES : PEERS, &how, stdout);
