@@ -7,9 +7,11 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/reader.h"
+#include "analysis/stats.h"
 
 /* nsys packs process and thread into one number. */
 #define GLOBAL_PID(pid)      ((pid) << 24)
@@ -370,7 +372,21 @@ static int export_devices(struct export *e, const struct gt_header *header)
 	return rc;
 }
 
-static int export_file(struct gt_export_sink *sink, const char *path, bool first)
+static void tell_losses(const char *path, const struct gt_reading *reading, FILE *out)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *memory = open_memstream(&text, &size);
+	size_t lines = memory ? gt_stats_reading_losses(reading, memory) : 0;
+
+	if (memory)
+		fclose(memory);
+	if (lines)
+		fprintf(out, "%s:\n%s", path, text);
+	free(text);
+}
+
+static int export_file(struct gt_export_sink *sink, const char *path, bool first, FILE *losses)
 {
 	struct export e = {.sink = sink, .pid = -1};
 	struct gt_reading reading;
@@ -378,6 +394,8 @@ static int export_file(struct gt_export_sink *sink, const char *path, bool first
 
 	if (rc < 0 && !sink->error[0])
 		snprintf(sink->error, sizeof(sink->error), "%s", reading.error);
+	if (!rc)
+		tell_losses(path, &reading, losses);
 	if (!rc && first)
 		rc = export_devices(&e, &reading.header);
 	if (!rc && e.pid >= 0) {
@@ -393,13 +411,13 @@ static int export_file(struct gt_export_sink *sink, const char *path, bool first
 }
 
 int gt_export(char *const *paths, size_t count, const struct gt_export_sink *kind,
-	      const char *target, char *ret_error, size_t error_size)
+	      const char *target, FILE *losses, char *ret_error, size_t error_size)
 {
 	struct gt_export_sink sink = *kind;
 	int rc = sink.open(&sink, target), closed;
 
 	for (size_t i = 0; !rc && i < count; i++)
-		rc = export_file(&sink, paths[i], i == 0);
+		rc = export_file(&sink, paths[i], i == 0, losses);
 	if (sink.priv) {
 		closed = sink.close(&sink, rc != 0);
 		rc = rc ? rc : closed;

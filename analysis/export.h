@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum gt_export_kind {
 	GT_EXPORT_INT,  /* may be absent */
@@ -67,8 +68,9 @@ struct gt_export_sink {
 
 extern const struct gt_export_sink gt_export_sqlite, gt_export_csv;
 
-/* Exports all files of @paths to @target. -EEXIST: it is there already. ret_error: one line. */
+/* Exports all files of @paths to @target. -EEXIST: it is there already. ret_error: one line. What the
+ * files do not hold is written to @losses, as gt_stats_losses does. */
 int gt_export(char *const *paths, size_t count, const struct gt_export_sink *kind,
-	      const char *target, char *ret_error, size_t error_size);
+	      const char *target, FILE *losses, char *ret_error, size_t error_size);
 
 #endif

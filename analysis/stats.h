@@ -54,4 +54,11 @@ int gt_stats_devices(const struct gt_job *job, const struct gt_filter *filter,
  * Returns the number of lines written. */
 size_t gt_stats_losses(const struct gt_job *job, FILE *out);
 
+/* The same of one file that was read without a model: its cut and its books. */
+size_t gt_stats_reading_losses(const struct gt_reading *reading, FILE *out);
+
+/* Do sums of these traces hold all that happened? false: a file is cut, or calls, records or ranges
+ * were lost, so that a comparison may find less than there was. */
+bool gt_stats_whole(const struct gt_job *job);
+
 #endif

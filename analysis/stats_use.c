@@ -154,7 +154,7 @@ static const enum gt_ledger_key losses[] = {
 	GT_LEDGER_SPOOL_THREADS,
 };
 
-static size_t print_ledger(const struct gt_model *model, FILE *out)
+static size_t print_ledger(const struct gt_reading *reading, FILE *out)
 {
 	size_t lines = 0;
 	int64_t count;
@@ -162,7 +162,7 @@ static size_t print_ledger(const struct gt_model *model, FILE *out)
 	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++) {
 		const struct gt_ledger_row *row = &gt_ledger_rows[losses[i]];
 
-		if (!gt_header_int(&model->reading.header, "ledger", row->json, &count) || !count)
+		if (!gt_header_int(&reading->header, "ledger", row->json, &count) || !count)
 			continue;
 		fprintf(out, "  %" PRId64 " %s: %s\n", count, row->json, row->help);
 		lines++;
@@ -171,7 +171,7 @@ static size_t print_ledger(const struct gt_model *model, FILE *out)
 }
 
 /* What --keep removed. The newest file knows of all, its notes only of what went before it began. */
-static size_t print_removed(const struct gt_model *model, FILE *out)
+static size_t print_removed(const struct gt_reading *reading, FILE *out)
 {
 	static const struct {
 		enum gt_segment_key key;
@@ -185,8 +185,8 @@ static size_t print_removed(const struct gt_model *model, FILE *out)
 	const char *comma = "";
 	int64_t files;
 
-	if (!gt_header_int(&model->reading.header, "segment",
-			   gt_segment_names[GT_SEGMENT_FILES_REMOVED], &files) ||
+	if (!gt_header_int(&reading->header, "segment", gt_segment_names[GT_SEGMENT_FILES_REMOVED],
+			   &files) ||
 	    !files)
 		return 0;
 	fprintf(out, "  %" PRId64 " older %s removed by --keep: ", files,
@@ -194,7 +194,7 @@ static size_t print_removed(const struct gt_model *model, FILE *out)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		int64_t count;
 
-		if (!gt_header_int(&model->reading.header, "segment", gt_segment_names[rows[i].key],
+		if (!gt_header_int(&reading->header, "segment", gt_segment_names[rows[i].key],
 				   &count) ||
 		    !count)
 			continue;
@@ -290,6 +290,47 @@ static size_t print_cut(const struct gt_reading *reading, FILE *out)
 	return (reading->doubt[0] != 0) + !reading->closed;
 }
 
+size_t gt_stats_reading_losses(const struct gt_reading *reading, FILE *out)
+{
+	return print_cut(reading, out) + print_ledger(reading, out) + print_removed(reading, out);
+}
+
+bool gt_stats_whole(const struct gt_job *job)
+{
+	/* Those of the list above without which sums are too small; a stack that is not there, or a kernel
+	 * that still ran at the end, is no reason to trust none. */
+	static const enum gt_ledger_key holes[] = {
+		GT_LEDGER_CALLS_LOST_RING,    GT_LEDGER_CALLS_LOST_THREAD,
+		GT_LEDGER_RECORDS_UNKNOWN,    GT_LEDGER_RECORDS_INSANE,
+		GT_LEDGER_RECORDS_DROPPED,    GT_LEDGER_RECORDS_UNREADABLE_BYTES,
+		GT_LEDGER_BUFFERS_DISCARDED,  GT_LEDGER_BUFFERS_LOST_BYTES,
+		GT_LEDGER_BUFFERS_KEPT,       GT_LEDGER_BUFFERS_UNREAD,
+		GT_LEDGER_CAPTURE_GAPS,       GT_LEDGER_LAUNCHES_IN_GAPS,
+		GT_LEDGER_KERNELS_UNTIMED,    GT_LEDGER_MEMCPYS_UNTIMED,
+		GT_LEDGER_MEMSETS_UNTIMED,    GT_LEDGER_RANGES_LOST,
+		GT_LEDGER_EVENTS_LOST_DISK,   GT_LEDGER_EVENTS_LOST_EARLY,
+		GT_LEDGER_EVENTS_LOST_MEMORY,
+	};
+
+	for (size_t f = 0; f < job->count; f++) {
+		const struct gt_reading *reading = &job->models[f].reading;
+		int64_t count;
+
+		if (!reading->closed || reading->doubt[0])
+			return false;
+		if (gt_header_int(&reading->header, "segment",
+				  gt_segment_names[GT_SEGMENT_FILES_REMOVED], &count) &&
+		    count)
+			return false;
+		for (size_t i = 0; i < sizeof(holes) / sizeof(holes[0]); i++)
+			if (gt_header_int(&reading->header, "ledger", gt_ledger_rows[holes[i]].json,
+					  &count) &&
+			    count)
+				return false;
+	}
+	return true;
+}
+
 size_t gt_stats_losses(const struct gt_job *job, FILE *out)
 {
 	size_t lines = 0;
@@ -302,9 +343,7 @@ size_t gt_stats_losses(const struct gt_job *job, FILE *out)
 
 		if (!memory)
 			return lines;
-		here += print_cut(&model->reading, memory);
-		here += print_ledger(model, memory);
-		here += print_removed(model, memory);
+		here += gt_stats_reading_losses(&model->reading, memory);
 		here += print_notes(model, memory);
 		here += print_frameworks(model, memory);
 		here += print_odd(model, memory);

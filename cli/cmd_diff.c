@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/diff.h"
+#include "analysis/stats.h"
 #include "cli/cmdline.h"
 
 static const struct gt_cmdline_option options[] = {
@@ -65,11 +66,19 @@ static int compare(const struct gt_cmdline *args, const struct gt_job *a, const 
 
 	if (!rc) {
 		print(args, &diff);
+		gt_cmdline_losses(a, gt_cmdline_print(args).format);
+		gt_cmdline_losses(b, gt_cmdline_print(args).format);
 		fflush(stdout);
 		if (diff.regressions) {
 			fprintf(stderr, "gputrace diff: slower by more than %g %%: %s\n", gate,
 				diff.worst);
 			rc = GT_EXIT_GATE;
+		} else if (gate >= 0 && !(gt_stats_whole(a) && gt_stats_whole(b))) {
+			fprintf(stderr,
+				"gputrace diff: --gate: no verdict, a trace is not whole: "
+				"%s\n",
+				gt_stats_whole(a) ? args->inputs[1] : args->inputs[0]);
+			rc = GT_EXIT_FAILED;
 		}
 	} else {
 		rc = GT_EXIT_FAILED;
@@ -107,7 +116,9 @@ static const struct gt_cmdline_spec spec = {
 		   "single step, or "
 		   "none, whole traces are compared and a change is \"cannot tell\"; a gate then "
 		   "holds it "
-		   "against B all the same.",
+		   "against B all the same. What was lost or cut may hide a change: where nothing "
+		   "became slower but a trace is not whole, a gate gives no verdict and the exit "
+		   "status is 1.",
 	.example = "# slower than last week? exit status 3 if so, a table for the pull request\n"
 		   "gputrace diff --gate=5% --format=markdown before.json after.json",
 	.options = options,

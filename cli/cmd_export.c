@@ -15,14 +15,24 @@ static const struct gt_cmdline_option options[] = {
 static int export_to(const struct gt_job *job, const struct gt_export_sink *sink,
 		     const char *target)
 {
-	char error[1024];
+	char error[1024], *text = NULL;
+	size_t size;
+	FILE *losses;
+	int rc;
 
 	if (!target)
 		return GT_EXIT_OK;
-	if (!gt_export(job->paths.at, job->paths.count, sink, target, error, sizeof(error)))
-		return GT_EXIT_OK;
-	gt_cmdline_complain(error);
-	return GT_EXIT_FAILED;
+	losses = open_memstream(&text, &size);
+	if (!losses)
+		return GT_EXIT_FAILED;
+	rc = gt_export(job->paths.at, job->paths.count, sink, target, losses, error, sizeof(error));
+	fclose(losses);
+	if (rc)
+		gt_cmdline_complain(error);
+	else
+		gt_cmdline_tell_losses(text, GT_FORMAT_CSV);
+	free(text);
+	return rc ? GT_EXIT_FAILED : GT_EXIT_OK;
 }
 
 static int run_export(const struct gt_cmdline *args)

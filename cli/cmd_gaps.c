@@ -42,8 +42,10 @@ static int print(const struct gt_cmdline *args, const struct gt_job *job,
 	    (how.format == GT_FORMAT_MARKDOWN ||
 	     (how.format != GT_FORMAT_TABLE && gt_cmdline_get(args, "top"))))
 		gt_table_cut(&tables[CAUSES], how.top);
-	if (!rc)
+	if (!rc) {
 		gt_table_print(tables, tables[PEERS].rows ? TABLES : PEERS, &how, stdout);
+		gt_cmdline_losses(job, how.format);
+	}
 	for (int i = 0; i < TABLES; i++)
 		gt_table_fini(&tables[i]);
 	gt_gaps_fini(&gaps);

@@ -161,18 +161,7 @@ static void print_all(const struct gt_cmdline *args, const struct gt_job *job,
 		putchar('\n');
 	}
 	gt_table_print(out->tables, out->count, &how, stdout);
-	if (how.format == GT_FORMAT_TABLE) {
-		char *text = NULL;
-		size_t size;
-		FILE *memory = open_memstream(&text, &size);
-		size_t lost = memory ? gt_stats_losses(job, memory) : 0;
-
-		if (memory)
-			fclose(memory);
-		if (lost)
-			printf("\nNot in the trace, or not whole:\n%s", text);
-		free(text);
-	}
+	gt_cmdline_losses(job, how.format);
 }
 
 static int run_stats(const struct gt_cmdline *args)

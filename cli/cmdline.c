@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "analysis/stats.h"
 #include "cli/conversion.h"
 #include "cli/progress.h"
 
@@ -239,6 +240,30 @@ int gt_cmdline_load(const struct gt_cmdline *args, struct gt_job *job)
 	rc = gt_job_load(job, args->inputs, args->input_count, gt_cmdline_complain, &failures);
 	gt_progress_stop();
 	return rc < 0 || failures ? GT_EXIT_FAILED : GT_EXIT_OK;
+}
+
+void gt_cmdline_tell_losses(const char *text, enum gt_format format)
+{
+	if (format != GT_FORMAT_TABLE)
+		gt_progress_hide();
+	if (*text)
+		fprintf(format == GT_FORMAT_TABLE ? stdout : stderr,
+			"%sNot in the trace, or not whole:\n%s",
+			format == GT_FORMAT_TABLE ? "\n" : "", text);
+}
+
+void gt_cmdline_losses(const struct gt_job *job, enum gt_format format)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *memory = open_memstream(&text, &size);
+
+	if (!memory)
+		return;
+	gt_stats_losses(job, memory);
+	fclose(memory);
+	gt_cmdline_tell_losses(text, format);
+	free(text);
 }
 
 int gt_cmdline_filter(const struct gt_cmdline *args, struct gt_filter *filter)

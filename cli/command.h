@@ -10,7 +10,7 @@
 /* Exit statuses of every command. */
 enum gt_exit {
 	GT_EXIT_OK = 0,
-	GT_EXIT_FAILED = 1, /* the answer is no, or a file could not be read */
+	GT_EXIT_FAILED = 1, /* the answer is no, or a file could not be read or is not whole */
 	GT_EXIT_USAGE = 2,  /* wrong option or value: one line on stderr names it */
 	GT_EXIT_GATE = 3,   /* diff --gate: something became slower */
 };
