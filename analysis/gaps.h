@@ -67,7 +67,13 @@ void gt_gaps_place(const struct gt_model *model, uint32_t stack, char *out, size
  * a host's time is split by them. */
 int gt_gaps_table(const struct gt_gaps *gaps, struct gt_table *ret_table);
 
-/* One row per device: busy, idle, compute, copy, communication, overlap. */
+/* Did two processes of one host and rank use a device of the same number at the same time? Then what is idle
+ * in one may be the other's work: a trace tells a device's number among those that its process saw, not
+ * which one it is. */
+bool gt_gaps_shared(const struct gt_job *job, const struct gt_filter *filter);
+
+/* One row per process and device: busy, idle, compute, copy, communication, overlap. Processes of the
+ * same rank are told apart by their ids. */
 int gt_gaps_devices(const struct gt_job *job, const struct gt_filter *filter,
 		    struct gt_table *ret_table);
 

@@ -23,6 +23,17 @@ enum {
 	TABLES,
 };
 
+static void tell_shared(const struct gt_job *job, const struct gt_filter *filter,
+			enum gt_format format)
+{
+	if (gt_gaps_shared(job, filter))
+		fprintf(format == GT_FORMAT_TABLE ? stdout : stderr,
+			"%sProcesses of one host used a GPU of the same number at the same time. "
+			"If it is "
+			"one GPU, what is idle for one may be another's work.\n",
+			format == GT_FORMAT_TABLE ? "\n" : "");
+}
+
 static int print(const struct gt_cmdline *args, const struct gt_job *job,
 		 const struct gt_filter *filter)
 {
@@ -44,6 +55,7 @@ static int print(const struct gt_cmdline *args, const struct gt_job *job,
 		gt_table_cut(&tables[CAUSES], how.top);
 	if (!rc) {
 		gt_table_print(tables, tables[PEERS].rows ? TABLES : PEERS, &how, stdout);
+		tell_shared(job, filter, how.format);
 		gt_cmdline_losses(job, how.format);
 	}
 	for (int i = 0; i < TABLES; i++)
@@ -78,7 +90,9 @@ static const struct gt_cmdline_spec spec = {
 		"another there, or made the same call again. Gaps without a sample are split like "
 		"those of the same place that have some; of a function that was met at several "
 		"lines the most frequent one is told. With several ranks: how long collectives "
-		"ran only because a peer came late.",
+		"ran only because a peer came late. Each process has its own row and gaps, also "
+		"where two share a GPU: "
+		"what is idle for one may be the other's work then, and a line says so.",
 	.example = "# idle times of 50 us and more, the ten dearest causes\n"
 		   "gputrace gaps --min=50 --top=10 trace.json",
 	.options = options,

@@ -261,6 +261,8 @@ def main():
     for rank in range(2):
         write(folder, "ranks/rank%d_n3_41%02d.1.pt.trace.json" % (rank, rank),
               train(Trace(rank, 2, 4100 + rank), gemm_ns=200_000 + rank * 50_000).closed())
+    for pid in (4100, 4200):
+        write(folder, "shared/n3_%d.1.pt.trace.json" % pid, train(Trace(pid=pid)).closed())
     write(folder, "python.json", python_program().closed())
     write(folder, "places.json", places().closed())
     write(folder, "slow_kernel.json", train(Trace(), gemm_ns=260_000).closed())
