@@ -164,6 +164,29 @@ static void print_all(const struct gt_cmdline *args, const struct gt_job *job,
 	gt_cmdline_losses(job, how.format);
 }
 
+/* Is there a row of GPU time that names a place in a module, where a source line was asked for? */
+static bool lacks_lines(const struct gt_table *table)
+{
+	for (size_t i = table->width - 1; i < table->cells.count; i += table->width) {
+		const struct gt_cell *name = &table->cells.at[i];
+
+		if (name->text && strstr(name->text, "+0x") &&
+		    table->cells.at[i + 1 - table->width].number > 0)
+			return true;
+	}
+	return false;
+}
+
+static void hint(const struct gt_cmdline *args, const struct output *out)
+{
+	const char *by = gt_cmdline_get(args, "by");
+
+	if (by && !strcmp(by, "line") && gt_cmdline_print(args).format == GT_FORMAT_TABLE &&
+	    lacks_lines(&out->tables[out->count - 1]))
+		gt_cmdline_complain("some places have no source line: gputrace symbolize looks "
+				    "for them in the debug information (-g) of the programs");
+}
+
 static int run_stats(const struct gt_cmdline *args)
 {
 	const char *reports = gt_cmdline_get(args, "report");
@@ -180,8 +203,10 @@ static int run_stats(const struct gt_cmdline *args)
 			built = build_tables(args, &job, &filter, &out);
 			if (!built)
 				built = sort_tables(args, &out);
-			if (!built)
+			if (!built) {
 				print_all(args, &job, &filter, &out);
+				hint(args, &out);
+			}
 			rc = built ? built : rc;
 		}
 	}
