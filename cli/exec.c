@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/witness.h"
@@ -59,20 +60,42 @@ static void pass_on(const struct gt_exec *exec, struct gt_witness *witness, cons
 		kill(exec->child, info->si_signo);
 }
 
-/* True when the program has ended. When it was stopped we stop too, so that the shell sees it; the
- * SIGCONT that wakes us may have been for us alone. */
-static bool reap(struct gt_exec *exec)
+/*
+ * Stands still as the program does, whoever stopped it: a shell sees only us, and a program that takes
+ * the terminal's ^Z itself stops with SIGSTOP in the end. Whoever wakes us, the shell or the witness, does
+ * so with a SIGCONT of ours, which is pending afterwards and no news for the program.
+ */
+static void stop_too(struct gt_witness *witness)
 {
+	const struct timespec at_once = {0};
+	sigset_t one;
+
+	sigemptyset(&one);
+	sigaddset(&one, SIGCONT);
+	gt_witness_watch(witness);
+	raise(SIGSTOP);
+	sigtimedwait(&one, NULL, &at_once);
+	gt_witness_saw(witness, SIGCONT);
+}
+
+/* True when the program has ended. What woke us from a stop may have been for us alone: a program
+ * that did not go on then, or before, is continued. */
+static bool reap(struct gt_exec *exec, struct gt_witness *witness)
+{
+	bool is_stopped = false;
 	int status;
 
-	while (waitpid(exec->child, &status, WNOHANG | WUNTRACED) == exec->child) {
-		if (!WIFSTOPPED(status)) {
+	while (waitpid(exec->child, &status, WNOHANG | WUNTRACED | WCONTINUED) == exec->child) {
+		is_stopped = WIFSTOPPED(status);
+		if (is_stopped) {
+			stop_too(witness);
+		} else if (!WIFCONTINUED(status)) {
 			exec->wait_status = status;
 			return true;
 		}
-		raise(SIGSTOP);
-		kill(exec->child, SIGCONT);
 	}
+	if (is_stopped)
+		kill(exec->child, SIGCONT);
 	return false;
 }
 
@@ -80,7 +103,7 @@ static void attend(struct gt_exec *exec, struct gt_witness *witness, const sigse
 {
 	siginfo_t info;
 
-	while (!reap(exec)) {
+	while (!reap(exec, witness)) {
 		if (sigwaitinfo(all, &info) < 0)
 			continue;
 		if (info.si_signo != SIGCHLD)
@@ -136,7 +159,7 @@ int gt_exec_run(char *const *argv, char *const *environment, struct gt_exec *ret
 	close(fds[1]);
 	exec.error = read_exec_error(fds[0]);
 	close(fds[0]);
-	gt_witness_start(&witness);
+	gt_witness_start(&witness, exec.child);
 	attend(&exec, &witness, &all);
 	gt_witness_end(&witness);
 	*ret_exec = exec;

@@ -17,12 +17,13 @@
 
 /* What the lines of a thread's status told so far. */
 struct signs {
-	bool has_ended, has_memory, is_killed;
+	bool has_ended, has_memory, is_killed, is_stopped;
 };
 
 static void see_state(struct signs *signs, const char *value)
 {
 	signs->has_ended = strchr("ZX", *value);
+	signs->is_stopped = strchr("Tt", *value);
 }
 
 static void see_memory(struct signs *signs, const char *value)
@@ -56,7 +57,7 @@ static void see_line(struct signs *signs, const char *line)
 	}
 }
 
-static enum gt_life life_of_thread(const char *status)
+static struct signs signs_of_thread(const char *status)
 {
 	FILE *file = fopen(status, "re");
 	struct signs signs = {.has_ended = !file};
@@ -66,32 +67,57 @@ static enum gt_life life_of_thread(const char *status)
 		see_line(&signs, line);
 	if (file)
 		fclose(file);
-	if (signs.has_ended)
-		return GT_LIFE_ENDED;
-	return signs.has_memory && !signs.is_killed ? GT_LIFE_LIVES : GT_LIFE_DYING;
+	return signs;
 }
 
-enum gt_life gt_life_of(const char *proc, int64_t pid)
+static enum gt_life life_of_thread(const struct signs *signs)
 {
-	enum gt_life life = GT_LIFE_ENDED, thread;
+	if (signs->has_ended)
+		return GT_LIFE_ENDED;
+	return signs->has_memory && !signs->is_killed ? GT_LIFE_LIVES : GT_LIFE_DYING;
+}
+
+/* What lives most of all threads; *ret_stopped: one of them stands still. */
+static enum gt_life look(const char *proc, int64_t pid, bool *ret_stopped)
+{
+	enum gt_life life = GT_LIFE_ENDED;
 	struct dirent *entry;
 	char path[4096];
 	DIR *threads;
 
 	snprintf(path, sizeof(path), "%.3000s/%" PRId64 "/task", proc, pid);
 	threads = opendir(path);
+	*ret_stopped = false;
 	while (threads && (entry = readdir(threads))) {
+		struct signs signs;
+
 		if (*entry->d_name == '.')
 			continue;
 		snprintf(path, sizeof(path), "%.3000s/%" PRId64 "/task/%s/status", proc, pid,
 			 entry->d_name);
-		thread = life_of_thread(path);
-		if (thread > life)
-			life = thread;
+		signs = signs_of_thread(path);
+		*ret_stopped |= signs.is_stopped;
+		if (life_of_thread(&signs) > life)
+			life = life_of_thread(&signs);
 	}
 	if (threads)
 		closedir(threads);
 	return life;
+}
+
+enum gt_life gt_life_of(const char *proc, int64_t pid)
+{
+	bool is_stopped;
+
+	return look(proc, pid, &is_stopped);
+}
+
+bool gt_life_is_stopped(const char *proc, int64_t pid)
+{
+	bool is_stopped;
+
+	look(proc, pid, &is_stopped);
+	return is_stopped;
 }
 
 bool gt_life_lasts(const char *proc, int64_t pid, int *patience_ms)

@@ -20,6 +20,10 @@ enum gt_life {
  * need not be the first. */
 enum gt_life gt_life_of(const char *proc, int64_t pid);
 
+/* Whether a signal or a debugger made @pid stand still. A process stops as a whole, but a thread that has
+ * ended, which the first one may, shows nothing of it. */
+bool gt_life_is_stopped(const char *proc, int64_t pid);
+
 /* Waits while @pid is dying, takes the time from *patience_ms. False when it has ended; true when it
  * lives, which costs no time, and when it is dying still. */
 bool gt_life_lasts(const char *proc, int64_t pid, int *patience_ms);

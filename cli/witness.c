@@ -12,7 +12,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/life.h"
+
 #define PATIENCE_MS 1000
+#define LOOK_MS     100 /* between two looks at a stopped program: nothing tells that one goes on */
+#define WATCH       0   /* in place of a signal's number; has no answer */
 
 /* Nobody may have to wait for us to close a pipe. */
 static void close_all_but(int fd)
@@ -22,8 +26,19 @@ static void close_all_but(int fd)
 		close(other);
 }
 
+/* The one who asked is about to stop, or has. */
+static void watch(pid_t program)
+{
+	struct pollfd next = {.fd = 0, .events = POLLIN};
+
+	while (poll(&next, 1, LOOK_MS) <= 0) {
+		if (gt_life_is_stopped("/proc", getppid()) && !gt_life_is_stopped("/proc", program))
+			kill(getppid(), SIGCONT);
+	}
+}
+
 /* Answers which signals came, until the one who asks is gone. */
-static _Noreturn void be_witness(int fd)
+static _Noreturn void be_witness(int fd, pid_t program)
 {
 	const struct timespec at_once = {0};
 	sigset_t one;
@@ -32,6 +47,10 @@ static _Noreturn void be_witness(int fd)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	close_all_but(fd);
 	while (read(0, &number, sizeof(number)) == (ssize_t)sizeof(number)) {
+		if (number == WATCH) {
+			watch(program);
+			continue;
+		}
 		sigemptyset(&one);
 		sigaddset(&one, number);
 		seen = sigtimedwait(&one, NULL, &at_once) == number;
@@ -41,7 +60,7 @@ static _Noreturn void be_witness(int fd)
 	_exit(0);
 }
 
-void gt_witness_start(struct gt_witness *witness)
+void gt_witness_start(struct gt_witness *witness, pid_t program)
 {
 	int fds[2];
 
@@ -50,7 +69,7 @@ void gt_witness_start(struct gt_witness *witness)
 		return;
 	witness->pid = fork();
 	if (witness->pid == 0)
-		be_witness(fds[1]);
+		be_witness(fds[1], program);
 	close(fds[1]);
 	witness->fd = fds[0];
 	if (witness->pid < 0)
@@ -95,6 +114,14 @@ bool gt_witness_saw(struct gt_witness *witness, int number)
 	if (seen < 0)
 		witness->pid = 0;
 	return seen > 0;
+}
+
+void gt_witness_watch(const struct gt_witness *witness)
+{
+	const int number = WATCH;
+
+	if (witness->pid > 0)
+		send(witness->fd, &number, sizeof(number), MSG_NOSIGNAL);
 }
 
 void gt_witness_end(struct gt_witness *witness)

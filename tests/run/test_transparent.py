@@ -4,6 +4,7 @@
 job control. Each case in every shell that can be /bin/sh here."""
 import os
 import pty
+import shlex
 import shutil
 import signal
 import subprocess
@@ -29,6 +30,17 @@ threading.Thread(target=wait_for_end, daemon=True).start()
 os.write(1, b"ready\\n")
 while True:
     os.write(1, signal.Signals(signal.sigwait(signals)).name.encode() + b"\\n")
+"""
+
+# Takes the suspend key as full-screen programs do, and stops by itself.
+SUSPENDING = """
+import os, signal, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTSTP})
+os.write(1, b"ready\\n")
+signal.sigwait({signal.SIGTSTP})
+os.kill(os.getpid(), signal.SIGSTOP)
+sys.stdin.readline()
+os._exit(7)
 """
 
 
@@ -176,6 +188,28 @@ class TestSignals(RunTest):
         self.assertTrue(wait_for(lambda: state(process.pid) == "S" and state(child) == "S"))
         self.finish(process)
 
+    def test_continued_by_another(self):
+        process = self.start(start_new_session=True)
+        child = program_of(process.pid)
+        for _ in range(2):
+            os.kill(child, signal.SIGSTOP)
+            self.assertTrue(wait_for(lambda: state(process.pid) == "T"))
+            os.kill(child, signal.SIGCONT)
+            self.assertTrue(wait_for(lambda: state(process.pid) == "S" and state(child) == "S"))
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.stdout.readline(), b"SIGTERM\n")
+        self.finish(process)
+
+    def test_ended_while_stopped(self):
+        process = self.start(start_new_session=True)
+        child = program_of(process.pid)
+        os.kill(child, signal.SIGSTOP)
+        self.assertTrue(wait_for(lambda: state(process.pid) == "T"))
+        os.kill(child, signal.SIGKILL)
+        self.assertEqual(process.wait(100), -signal.SIGKILL)
+        process.stdin.close()
+        process.stdout.close()
+
 
 def pending(pid):
     """Signals that wait for the process, as a mask."""
@@ -215,6 +249,15 @@ def end(process):
             os.kill(child, signal.SIGKILL)
         process.kill()
         process.wait()
+
+
+def end_job(shell):
+    """Ends a shell and what it started, all of the terminal's session."""
+    if os.waitpid(shell, os.WNOHANG)[0] == 0:
+        for child in children(shell):
+            os.killpg(child, signal.SIGKILL)
+        os.kill(shell, signal.SIGKILL)
+        os.waitpid(shell, 0)
 
 
 class TestTerminal(RunTest):
@@ -268,6 +311,51 @@ class TestTerminal(RunTest):
         self.assertTrue(wait_for(lambda: child_is(pid, "sleep")))
         os.write(terminal, b"\x03")
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), -signal.SIGINT)
+
+    def job(self, shell, *words):
+        """Words traced as a job of a shell, which says when it halts and goes on with it after a line."""
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.chdir(self.scratch)
+            traced = " ".join(map(shlex.quote, self.command("--quiet", *words)))
+            script = f"{traced}; echo halted:$?; read go; fg; echo ended:$?"
+            os.execvpe(shell, [shell, "-mc", script], environment())
+        self.addCleanup(os.close, terminal)
+        self.addCleanup(end_job, pid)
+        return pid, terminal
+
+    def test_suspend_key(self):
+        for (shell,) in SHELLS:
+            for listener in (LISTENER, SUSPENDING):
+                with self.subTest(shell=shell):
+                    pid, terminal = self.job(shell, *self.python(listener))
+                    self.read_until(terminal, b"ready")
+                    wrapper = program_of(pid)
+                    child = program_of(wrapper)
+                    os.write(terminal, b"\x1a")
+                    self.read_until(terminal, b"halted:")
+                    time.sleep(0.5)  # nobody wakes them
+                    self.assertEqual((state(wrapper), state(child)), ("T", "T"))
+                    os.write(terminal, b"go\n")
+                    self.assertTrue(wait_for(lambda: state(wrapper) == "S" and state(child) == "S"))
+                    os.write(terminal, b"end\n")
+                    self.read_until(terminal, b"ended:7")
+
+    def test_continued_by_another_after_the_suspend_key(self):
+        for (shell,) in SHELLS:
+            with self.subTest(shell=shell):
+                pid, terminal = self.job(shell, "sleep", "1000")
+                self.assertTrue(wait_for(lambda: children(pid) and
+                                         child_is(program_of(pid), "sleep")))
+                wrapper = program_of(pid)
+                child = program_of(wrapper)
+                os.write(terminal, b"\x1a")
+                self.read_until(terminal, b"halted:")
+                os.kill(child, signal.SIGCONT)
+                self.assertTrue(wait_for(lambda: state(wrapper) == "S" and state(child) == "S"))
+                os.write(terminal, b"go\n")
+                os.kill(child, signal.SIGTERM)
+                self.read_until(terminal, b"ended:%d" % (128 + signal.SIGTERM))
 
 
 if __name__ == "__main__":

@@ -90,6 +90,18 @@ Test(life, lasts_as_long_as_a_thread)
 	cr_assert_eq(gt_life_of(proc, PID), GT_LIFE_ENDED);
 }
 
+Test(life, stands_still_as_long_as_a_thread)
+{
+	cr_assert_not(gt_life_is_stopped(proc, PID));
+	write_thread(PID, "State:\tZ (zombie)\n");
+	write_thread(PID + 1, "State:\tS (sleeping)\n" ALIVE);
+	cr_assert_not(gt_life_is_stopped(proc, PID));
+	write_thread(PID + 1, "State:\tT (stopped)\n" ALIVE);
+	cr_assert(gt_life_is_stopped(proc, PID));
+	write_thread(PID + 1, "State:\tt (tracing stop)\n" ALIVE);
+	cr_assert(gt_life_is_stopped(proc, PID));
+}
+
 static void *end_it(void *data)
 {
 	(void)data;
