@@ -13,6 +13,7 @@
 #include "analysis/translated.h"
 #include "cli/cmdline.h"
 #include "cli/conversion.h"
+#include "cli/output.h"
 #include "cli/progress.h"
 
 static const struct gt_cmdline_option options[] = {
@@ -152,10 +153,8 @@ static int run_convert(const struct gt_cmdline *args)
 					"the form of %s is not known: it must end in "
 					".pftrace or .json",
 					request.to);
-	if (access(request.to, F_OK) == 0) {
-		complain_of(request.to, "exists, and is not overwritten");
+	if (gt_output_is_taken(request.to))
 		return GT_EXIT_FAILED;
-	}
 	return convert(&request, format, stacks && !strcmp(stacks, "full"));
 }
 

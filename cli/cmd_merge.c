@@ -2,13 +2,12 @@
  *
  * gputrace merge: the ranks of a job as one trace.
  */
-#include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "analysis/merge.h"
 #include "cli/cmdline.h"
+#include "cli/output.h"
 #include "cli/progress.h"
 
 static const struct gt_cmdline_option options[] = {
@@ -32,27 +31,17 @@ static void warn(const struct gt_merge_result *result)
 
 static int merge_to(const struct gt_job *job, const char *path)
 {
-	FILE *out = path ? fopen(path, "wx") : stdout;
 	struct gt_merge_result result;
+	struct gt_output out;
 	int rc;
 
-	if (!out) {
-		fprintf(stderr, "gputrace merge: %s: %s\n", path, strerror(errno));
+	if (gt_output_open(&out, path))
 		return GT_EXIT_FAILED;
-	}
-	rc = gt_merge(job->paths.at, job->paths.count, out, &result);
-	if (path && fclose(out) && !rc) {
-		snprintf(result.error, sizeof(result.error), "%.500s: %s", path, strerror(errno));
-		rc = -EIO;
-	}
-	if (rc) {
-		gt_cmdline_complain(result.error);
-		if (path)
-			unlink(path);
-		return GT_EXIT_FAILED;
-	}
-	warn(&result);
-	return GT_EXIT_OK;
+	rc = gt_merge(job->paths.at, job->paths.count, out.file, &result);
+	rc = gt_output_close(&out, rc, result.error);
+	if (!rc)
+		warn(&result);
+	return rc;
 }
 
 static int run_merge(const struct gt_cmdline *args)

@@ -2,16 +2,16 @@
  *
  * gputrace report: everything on one HTML page.
  */
-#include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "analysis/report.h"
 #include "cli/cmdline.h"
+#include "cli/output.h"
 #include "cli/progress.h"
 
 static const struct gt_cmdline_option options[] = {
-	{"output", "FILE", NULL, "the page (default gputrace-report.html; -: standard output)"},
+	{"output", "FILE", NULL,
+	 "the page, must not exist yet (default gputrace-report.html; -: standard output)"},
 	{"title", "TEXT", NULL, "heading of the page (default: the first trace's name)"},
 	GT_CMDLINE_FILTER_OPTION,
 	{NULL, NULL, NULL, NULL},
@@ -21,27 +21,19 @@ static int print_to(const struct gt_cmdline *args, const struct gt_job *job,
 		    const struct gt_filter *filter)
 {
 	const char *path = gt_cmdline_get(args, "output"), *title = gt_cmdline_get(args, "title");
-	FILE *out;
+	struct gt_output out;
 	int rc;
 
 	path = path ? path : "gputrace-report.html";
-	out = strcmp(path, "-") ? fopen(path, "w") : stdout;
-	if (!out) {
-		fprintf(stderr, "gputrace report: %s: %s\n", path, strerror(errno));
+	if (gt_output_open(&out, path))
 		return GT_EXIT_FAILED;
-	}
 	gt_progress_start("writing the page");
-	rc = gt_report_print(job, filter, title ? title : args->inputs[0], out);
-	if ((out == stdout ? fflush(out) : fclose(out)) && !rc)
-		rc = -errno;
+	rc = gt_report_print(job, filter, title ? title : args->inputs[0], out.file);
 	gt_progress_stop();
-	if (rc) {
-		fprintf(stderr, "gputrace report: %s: %s\n", path, strerror(-rc));
-		return GT_EXIT_FAILED;
-	}
-	if (out != stdout)
+	rc = gt_output_close(&out, rc, NULL);
+	if (!rc && strcmp(path, "-"))
 		printf("%s\n", path);
-	return GT_EXIT_OK;
+	return rc;
 }
 
 static int run_report(const struct gt_cmdline *args)

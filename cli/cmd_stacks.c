@@ -2,19 +2,20 @@
  *
  * gputrace stacks: call stacks with weights, for flame graphs.
  */
-#include <errno.h>
 #include <string.h>
 
 #include "analysis/stacks.h"
 #include "cli/cmdline.h"
+#include "cli/output.h"
 
 static const struct gt_cmdline_option options[] = {
 	{"weight", "WHAT", "gpu|cpu|bytes|count|idle",
 	 "gpu: time on the GPU (default), cpu: time of the calls, bytes: copied or set, count: "
 	 "operations, "
 	 "idle: time the GPU waited for them"},
-	{"svg", "FILE", NULL, "write a clickable flame graph, one file (-: standard output)"},
-	{"speedscope", "FILE", NULL, "write speedscope's own format (-: standard output)"},
+	{"svg", "FILE", NULL,
+	 "write a clickable flame graph, a file that must not exist yet (-: standard output)"},
+	{"speedscope", "FILE", NULL, "write speedscope's own format, the same way"},
 	GT_CMDLINE_FILTER_OPTION,
 	{NULL, NULL, NULL, NULL},
 };
@@ -28,34 +29,13 @@ static enum gt_weight weight_of(const char *name)
 	return weight;
 }
 
-/* Opens @path, "-" is standard output. */
-static FILE *open_output(const char *path)
-{
-	FILE *out = strcmp(path, "-") ? fopen(path, "w") : stdout;
-
-	if (!out)
-		fprintf(stderr, "gputrace stacks: %s: %s\n", path, strerror(errno));
-	return out;
-}
-
-static int close_output(FILE *out, const char *path)
-{
-	bool failed = ferror(out);
-
-	if (out != stdout)
-		failed |= fclose(out) != 0;
-	if (failed)
-		fprintf(stderr, "gputrace stacks: %s: could not be written\n", path);
-	return failed ? GT_EXIT_FAILED : GT_EXIT_OK;
-}
-
 static int print(const struct gt_cmdline *args, const struct gt_stacks *stacks,
 		 enum gt_weight weight)
 {
 	const char *svg = gt_cmdline_get(args, "svg"), *scope = gt_cmdline_get(args, "speedscope");
 	int rc = GT_EXIT_OK;
 	char title[128];
-	FILE *out;
+	struct gt_output out;
 
 	snprintf(title, sizeof(title), "gputrace: call stacks by %s",
 		 weight == GT_WEIGHT_GPU    ? "time on the GPU"
@@ -63,18 +43,16 @@ static int print(const struct gt_cmdline *args, const struct gt_stacks *stacks,
 		 : weight == GT_WEIGHT_IDLE ? "time the GPU was idle before them"
 					    : gt_weight_names[weight]);
 	if (svg) {
-		out = open_output(svg);
-		if (!out)
+		if (gt_output_open(&out, svg))
 			return GT_EXIT_FAILED;
-		gt_stacks_print_svg(stacks, weight, title, false, out);
-		rc = close_output(out, svg);
+		gt_stacks_print_svg(stacks, weight, title, false, out.file);
+		rc = gt_output_close(&out, 0, NULL);
 	}
 	if (scope && !rc) {
-		out = open_output(scope);
-		if (!out)
+		if (gt_output_open(&out, scope))
 			return GT_EXIT_FAILED;
-		gt_stacks_print_speedscope(stacks, weight, args->inputs[0], out);
-		rc = close_output(out, scope);
+		gt_stacks_print_speedscope(stacks, weight, args->inputs[0], out.file);
+		rc = gt_output_close(&out, 0, NULL);
 	}
 	if (!svg && !scope)
 		gt_stacks_print_folded(stacks, stdout);

@@ -2,13 +2,12 @@
  *
  * gputrace symbolize: source positions for the native frames of a trace.
  */
-#include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "analysis/symbolize.h"
 #include "cli/cmdline.h"
+#include "cli/output.h"
 #include "cli/progress.h"
 
 static const struct gt_cmdline_option options[] = {
@@ -20,31 +19,21 @@ static const struct gt_cmdline_option options[] = {
 static int run_symbolize(const struct gt_cmdline *args)
 {
 	const char *path = gt_cmdline_get(args, "output");
-	FILE *out = path ? fopen(path, "wx") : stdout;
 	struct gt_symbolize result;
+	struct gt_output out;
 	int rc;
 
-	if (!out) {
-		fprintf(stderr, "gputrace symbolize: %s: %s\n", path, strerror(errno));
+	if (gt_output_open(&out, path))
 		return GT_EXIT_FAILED;
-	}
 	if (path || !isatty(STDOUT_FILENO))
 		gt_progress_start("symbolizing");
 	gt_progress_expect_file(args->inputs[0]);
 	gt_progress_expect_file(args->inputs[0]); /* it is read twice */
-	rc = gt_symbolize(args->inputs[0], out, gt_cmdline_get(args, "debuginfod") != NULL,
+	rc = gt_symbolize(args->inputs[0], out.file, gt_cmdline_get(args, "debuginfod") != NULL,
 			  &result);
 	gt_progress_stop();
-	if (path && fclose(out) && !rc) {
-		snprintf(result.error, sizeof(result.error), "%.500s: %s", path, strerror(errno));
-		rc = -EIO;
-	}
-	if (rc) {
-		gt_cmdline_complain(result.error[0] ? result.error : strerror(-rc));
-		if (path)
-			unlink(path);
+	if (gt_output_close(&out, rc, result.error))
 		return GT_EXIT_FAILED;
-	}
 	fprintf(stderr,
 		"gputrace symbolize: %" PRIu64 " of %" PRIu64 " native frames have a source line; "
 		"%" PRIu64 " modules are not here as they were\n",

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * stdio does not keep the reason of a write that failed, so the stream is one of our own.
+ */
+#include "cli/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/cmdline.h"
+
+static void complain_of(const char *path, const char *what)
+{
+	char text[8192];
+
+	snprintf(text, sizeof(text), "%s: %s", path, what);
+	gt_cmdline_complain(text);
+}
+
+bool gt_output_is_taken(const char *path)
+{
+	struct stat status;
+
+	if (lstat(path, &status) < 0)
+		return false;
+	complain_of(path, "exists, and is not overwritten");
+	return true;
+}
+
+static ssize_t write_all(void *cookie, const char *data, size_t size)
+{
+	struct gt_output *out = cookie;
+	size_t done = 0;
+
+	while (done < size && !out->error) {
+		ssize_t n = write(out->fd, data + done, size - done);
+
+		if (n > 0)
+			done += (size_t)n;
+		else if (n == 0 || errno != EINTR)
+			out->error = n ? errno : EIO;
+	}
+	return done == size ? (ssize_t)size : 0;
+}
+
+/* A device, a FIFO: nothing of it is lost. */
+static bool holds_nothing(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 && (S_ISCHR(status.st_mode) || S_ISFIFO(status.st_mode));
+}
+
+static int open_file(struct gt_output *out)
+{
+	out->fd = open(out->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	out->is_new = out->fd >= 0;
+	if (out->fd < 0 && errno == EEXIST) {
+		if (!holds_nothing(out->path) && gt_output_is_taken(out->path))
+			return -EEXIST;
+		out->fd = open(out->path, O_WRONLY | O_CLOEXEC);
+	}
+	if (out->fd >= 0)
+		return 0;
+	complain_of(out->path, strerror(errno));
+	return -errno;
+}
+
+int gt_output_open(struct gt_output *out, const char *path)
+{
+	const cookie_io_functions_t functions = {.write = write_all};
+	bool is_standard = !path || !strcmp(path, "-");
+	int error = 0;
+
+	*out = (struct gt_output){.path = is_standard ? "standard output" : path,
+				  .fd = STDOUT_FILENO};
+	if (!is_standard)
+		error = open_file(out);
+	if (error)
+		return error;
+	out->file = fopencookie(out, "w", functions);
+	if (out->file)
+		return 0;
+	gt_output_close(out, -ENOMEM, NULL);
+	return -ENOMEM;
+}
+
+int gt_output_close(struct gt_output *out, int rc, const char *words)
+{
+	if (out->file)
+		fclose(out->file);
+	if (out->fd != STDOUT_FILENO && close(out->fd) < 0 && !out->error)
+		out->error = errno;
+	if (!rc && !out->error)
+		return GT_EXIT_OK;
+	if (out->error)
+		complain_of(out->path, strerror(out->error));
+	else
+		gt_cmdline_complain(words && *words ? words : strerror(-rc));
+	if (out->is_new)
+		unlink(out->path);
+	return GT_EXIT_FAILED;
+}

@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The files that commands write: never over one that exists, gone again when they are not whole."""
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import unittest
+
+from harness import CLI, ROOT, RunTest, environment
+
+TRACE = ROOT / "examples" / "traces" / "train.json.gz"
+COMMANDS = [["report", "--output={}"], ["stacks", "--svg={}"], ["stacks", "--speedscope={}"],
+            ["merge", "--output={}"], ["symbolize", "--output={}"]]
+TO_STANDARD_OUTPUT = [["report", "--output=-"], ["stacks", "--svg=-"], ["merge"], ["symbolize"]]
+
+
+def let_files_be_small():
+    """A disk that is full after a KiB."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024))
+
+
+class TestOutputs(RunTest):
+    def cli(self, words, target=None, **options):
+        words = [word.format(target) for word in words]
+        return subprocess.run([CLI, *words, "trace.json.gz"], cwd=self.scratch, check=False,
+                              stderr=subprocess.PIPE, text=True, timeout=300, env=environment(),
+                              **{"stdout": subprocess.PIPE, **options})
+
+    def setUp(self):
+        super().setUp()
+        shutil.copy(TRACE, self.scratch / "trace.json.gz")
+
+    def each(self, commands):
+        for words in commands:
+            with self.subTest(words=words):
+                yield words
+
+    def test_no_file_is_overwritten(self):
+        os.symlink("trace.json.gz", self.scratch / "link")
+        (self.scratch / "other").write_text("mine", encoding="ascii")
+        for words in self.each(COMMANDS):
+            for target in ("trace.json.gz", "link", "other"):
+                done = self.cli(words, target)
+                self.assertEqual(done.returncode, 1)
+                self.assertEqual(done.stderr, f"gputrace: {target}: exists, and is not overwritten\n")
+        self.assertEqual((self.scratch / "trace.json.gz").read_bytes(), TRACE.read_bytes())
+        self.assertEqual((self.scratch / "other").read_text(encoding="ascii"), "mine")
+
+    def test_a_full_device(self):
+        for words in self.each(COMMANDS):
+            done = self.cli(words, "/dev/full")
+            self.assertEqual(done.returncode, 1)
+            self.assertEqual(done.stderr, "gputrace: /dev/full: No space left on device\n")
+            self.assertEqual(done.stdout, "")
+        self.assertTrue(os.path.exists("/dev/full"))
+
+    def test_standard_output_is_full(self):
+        for words in self.each(TO_STANDARD_OUTPUT):
+            with open("/dev/full", "wb") as full:
+                done = self.cli(words, stdout=full)
+            self.assertEqual(done.returncode, 1)
+            self.assertEqual(done.stderr, "gputrace: standard output: No space left on device\n")
+
+    def test_half_a_file_is_removed(self):
+        for words in self.each(COMMANDS):
+            done = self.cli(words, "new", preexec_fn=let_files_be_small)
+            self.assertEqual(done.returncode, 1)
+            self.assertEqual(done.stderr, "gputrace: new: File too large\n")
+            self.assertEqual(os.listdir(self.scratch), ["trace.json.gz"])
+
+    def test_what_is_whole_stays(self):
+        for words in self.each(COMMANDS):
+            done = self.cli(words, "new")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            (self.scratch / "new").unlink()
+
+
+if __name__ == "__main__":
+    unittest.main()
