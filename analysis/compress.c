@@ -14,6 +14,8 @@
 #include <zlib.h>
 
 #include "analysis/progress.h"
+#include "analysis/scan.h"
+#include "analysis/translated.h"
 
 #define CHUNK ((size_t)256 << 10)
 
@@ -46,19 +48,27 @@ static int make_names(struct packing *p)
 										   : 0;
 }
 
+/* A .pftrace begins with the length of a field, JSON with a bracket behind blanks. */
+static bool is_trace(const char *head, size_t size)
+{
+	struct gt_input in = {.data = head, .size = size};
+
+	return gt_translated_is_due(&in) || *gt_scan_blanks(head) == '{';
+}
+
 /* 1: to be packed, 0: packed already. */
 static int look_at(struct packing *p)
 {
-	unsigned char head[2] = {0};
-	ssize_t n = pread(p->from, head, sizeof(head), 0);
+	char head[4096 + 1] = "";
+	ssize_t n = pread(p->from, head, sizeof(head) - 1, 0);
 
 	if (n < 0)
 		return fail(p, -errno, NULL);
-	if (n == 2 && head[0] == 0x1f && head[1] == 0x8b)
+	if (n >= 2 && !memcmp(head, "\x1f\x8b", 2))
 		return 0;
 	if (head[0] == '[')
 		return fail(p, -EBUSY, "not closed yet (gputrace repair closes it)");
-	return 1;
+	return is_trace(head, (size_t)n) ? 1 : fail(p, -EINVAL, n ? "no trace" : "empty");
 }
 
 static int open_files(struct packing *p)

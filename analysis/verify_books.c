@@ -99,7 +99,8 @@ void gt_verify_file_form(struct gt_verify *v)
 		gt_verify_find(v, GT_CHECK_OPEN, 0, "not closed: %s", reading->note);
 	else if (!reading->closed)
 		gt_verify_find(v, GT_CHECK_OPEN, reading->end_line,
-			       "not closed: %s (gputrace repair closes it)", reading->note);
+			       "not closed: %s (%sgputrace repair closes it)", reading->note,
+			       reading->compressed ? "gunzip it first, then " : "");
 	else if (reading->form == GT_FORM_ARRAY)
 		gt_verify_find(v, GT_CHECK_OPEN, 0,
 			       "the array form of a running process (gputrace repair closes it)");
@@ -108,7 +109,7 @@ void gt_verify_file_form(struct gt_verify *v)
 			       "%" PRIu64 " elements of traceEvents are no events",
 			       reading->strange);
 	check_strict(v, reading);
-	if (reading->compressed && strcmp(v->path, "-") && count_members(v->path) != 1)
+	if (reading->compressed && strcmp(v->path, "-") && count_members(v->path) > 1)
 		gt_verify_find(v, GT_CHECK_GZIP, 0,
 			       "more than one gzip member: speedscope refuses it");
 	v->repaired = gt_header_find(&reading->header, "repaired");

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/cmdline.h"
@@ -35,13 +36,24 @@ static int serve(const struct gt_cmdline *args, struct gt_server *server)
 	return rc ? GT_EXIT_FAILED : GT_EXIT_OK;
 }
 
+/* With EISDIR in errno. */
+static bool is_folder(const char *path)
+{
+	struct stat status;
+
+	if (stat(path, &status) < 0 || !S_ISDIR(status.st_mode))
+		return false;
+	errno = EISDIR;
+	return true;
+}
+
 static int run_open(const struct gt_cmdline *args)
 {
 	const char *path = args->inputs[0];
 	struct gt_server server;
 	int rc;
 
-	if (access(path, R_OK)) {
+	if (access(path, R_OK) || is_folder(path)) {
 		fprintf(stderr, "gputrace open: %s: %s\n", path, strerror(errno));
 		return GT_EXIT_FAILED;
 	}

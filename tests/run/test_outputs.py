@@ -71,6 +71,20 @@ class TestOutputs(RunTest):
             self.assertEqual(done.stderr, "gputrace: new: File too large\n")
             self.assertEqual(os.listdir(self.scratch), ["trace.json.gz"])
 
+    def test_a_cut_gzip_file_is_called_that(self):
+        path = self.scratch / "trace.json.gz"
+        path.write_bytes(TRACE.read_bytes()[:-100])
+        done = self.cli(["verify"])
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("gunzip it first, then gputrace repair closes it", done.stdout)
+        self.assertNotIn("member", done.stdout)
+
+    def test_a_folder_is_not_served(self):
+        done = subprocess.run([CLI, "open", "--port=0", "--timeout=1", self.scratch], check=False,
+                              capture_output=True, text=True, timeout=300, env=environment())
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("Is a directory", done.stderr)
+
     def test_what_is_whole_stays(self):
         for words in self.each(COMMANDS):
             done = self.cli(words, "new")

@@ -138,6 +138,11 @@ class TestCommand(TracedTest):
         self.path.write_bytes(b"[{}\n")
         self.refused("not closed", b"[{}\n")
 
+    def test_what_is_no_trace_is_refused(self):
+        for content, words in ((b"", "empty"), (b"\n", "no trace"), (b"a text\n", "no trace")):
+            self.path.write_bytes(content)
+            self.refused(words, content)
+
     def test_a_name_that_is_taken(self):
         self.packed.write_bytes(b"mine")
         self.refused("exists already", TEXT)
@@ -146,7 +151,7 @@ class TestCommand(TracedTest):
     @unittest.skipUnless(pathlib.Path("/dev/full").exists(), "no /dev/full")
     def test_a_full_disk(self):
         limit = f"ulimit -f 1; trap '' XFSZ; exec '{CLI}' compress trace.json"
-        self.path.write_bytes(os.urandom(1 << 20))
+        self.path.write_bytes(b"{" + os.urandom(1 << 20))
         content = self.path.read_bytes()
         done = subprocess.run(["sh", "-c", limit], cwd=self.scratch, capture_output=True, text=True, check=False)
         self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1), done.stderr)
