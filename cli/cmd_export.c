@@ -59,8 +59,8 @@ static const struct gt_cmdline_spec spec = {
 		"The tables: CUPTI_ACTIVITY_KIND_KERNEL, _MEMCPY, _MEMSET, _RUNTIME, "
 		"NVTX_EVENTS, StringIds, "
 		"TARGET_INFO_GPU, PROCESSES, ThreadNames. Times are nanoseconds, as in the "
-		"trace. What a trace does not tell is not there: shortName and mangledName are the "
-		"demangled name, domainId is 0. A target "
+		"trace. shortName and mangledName hold the demangled name, domainId is 0; what a "
+		"trace does not tell is not there. A target "
 		"that exists is not overwritten. Parquet: Debian 12 has no library that "
 		"writes it from C (no libarrow, no libparquet), DuckDB makes it of the CSV files.",
 	.example = "# an nsys export, for scripts that read those\n"

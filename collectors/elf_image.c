@@ -107,24 +107,17 @@ static int load_section(struct gt_elf_image *elf, int fd, uint32_t index)
 }
 
 /* The table of symbols that is asked for: the whole one, else the public one. */
-static uint32_t wanted_table(const struct gt_elf_image *elf)
+static const Elf64_Shdr *wanted_table(const struct gt_elf_image *elf)
 {
-	uint32_t table = 0;
+	const Elf64_Shdr *table = gt_elf_image_find_type(elf, SHT_SYMTAB);
 
-	for (uint32_t i = 0; i < elf->section_count; i++) {
-		if (elf->sections[i].sh_type == SHT_SYMTAB)
-			return i;
-		if (elf->sections[i].sh_type == SHT_DYNSYM && !table)
-			table = i;
-	}
-	return table;
+	return table ? table : gt_elf_image_find_type(elf, SHT_DYNSYM);
 }
 
 static int load_names(struct gt_elf_image *elf, int fd)
 {
 	const Elf64_Ehdr *head = (const void *)elf->data;
-	uint32_t table = wanted_table(elf);
-	const Elf64_Shdr *link;
+	const Elf64_Shdr *table = wanted_table(elf), *link;
 	int error = load_section(elf, fd, head->e_shstrndx);
 
 	for (uint32_t i = 0; !error && i < elf->section_count; i++)
@@ -134,9 +127,9 @@ static int load_names(struct gt_elf_image *elf, int fd)
 	if (link)
 		error = load_section(elf, fd, (uint32_t)(link - elf->sections));
 	if (!error && table)
-		error = load_section(elf, fd, table);
+		error = load_section(elf, fd, (uint32_t)(table - elf->sections));
 	if (!error && table)
-		error = load_section(elf, fd, elf->sections[table].sh_link);
+		error = load_section(elf, fd, table->sh_link);
 	return error;
 }
 

@@ -61,13 +61,15 @@ void gt_clock_sample(struct gt_clock *clock, int64_t *ret_step)
 {
 	const struct gt_clock_sample *last = &clock->samples[clock->count - 1];
 	struct gt_clock_sample now = take_sample();
-	int64_t step = offset_of(&now) - offset_of(last);
+	/* unsigned: what is read out of a spool may be anything */
+	uint64_t step = (uint64_t)offset_of(&now) - (uint64_t)offset_of(last);
+	uint64_t distance = step >> 63 ? -step : step;
 	/* what two readings on a busy machine may differ by is no step */
-	int64_t least = GT_CLOCK_STEP_NS + (int64_t)(now.error_ns + last->error_ns) / 2;
-	bool stepped = step > least || step < -least;
+	uint64_t least = GT_CLOCK_STEP_NS + (now.error_ns + last->error_ns) / 2;
+	bool stepped = distance > least;
 
 	clock->steps += stepped;
-	*ret_step = stepped ? step : 0;
+	*ret_step = stepped ? (int64_t)step : 0;
 	if (clock->count == GT_CLOCK_SAMPLES) {
 		clock->count--;
 		memmove(&clock->samples[0], &clock->samples[1],

@@ -94,3 +94,21 @@ Test(clock, a_reading_that_was_interrupted_is_no_step)
 	cr_assert_eq(step, 0);
 	cr_assert_eq(clock.steps, 0);
 }
+
+Test(clock, a_sample_out_of_a_spool_may_be_anything)
+{
+	static const uint64_t words[] = {0, 1, 1ull << 63, UINT64_MAX / 2, UINT64_MAX};
+	const size_t count = sizeof(words) / sizeof(words[0]);
+	struct gt_clock clock;
+	int64_t step;
+
+	for (size_t i = 0; i < count * count * count; i++) {
+		gt_clock_init(&clock);
+		clock.samples[0] = (struct gt_clock_sample){.monotonic = words[i % count],
+							    .realtime = words[i / count % count],
+							    .error_ns = words[i / count / count]};
+		gt_clock_sample(&clock, &step);
+		cr_assert_eq(clock.count, 2);
+		cr_assert_eq(clock.steps, step != 0);
+	}
+}
