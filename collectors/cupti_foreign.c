@@ -134,12 +134,15 @@ void gt_cupti_foreign_clock(const char *library)
 
 struct gt_cupti_foreign gt_cupti_foreign_look(void)
 {
+	/* first: whoever is seen to be done has all its kinds in the count of those that went off */
+	bool collects = atomic_load(&foreign.registered);
+
 	return (struct gt_cupti_foreign){
 		.changes = atomic_load(&foreign.changes),
 		.disabled = atomic_load(&foreign.disabled),
 		.detached = atomic_load(&foreign.detached),
 		.subscribed = atomic_load(&foreign.subscriber) != NULL,
-		.collects = atomic_load(&foreign.registered),
+		.collects = collects,
 		.has_kinds = atomic_load(&foreign.kinds) != 0,
 		.clock = atomic_load(&foreign.clock),
 	};
