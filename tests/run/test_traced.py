@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`gputrace run` with a CUDA program on the simulated device: the trace, what is said afterwards, what
 becomes of the trace when the program dies or lives on in the background."""
+import contextlib
 import ctypes
 import json
 import os
@@ -232,15 +233,22 @@ class TestDeath(TracedTest):
         self.assertGreater(len(self.kernels(path)), 0)
 
     def test_a_killed_grandchild_is_repaired(self):
-        """Nobody asks how it ended, as under a launcher that was killed with it."""
+        """Nobody asks how it ended, as under a launcher that was killed with it, or its parent does."""
         adopt_orphans()
         self.addCleanup(adopt_orphans, 0)
+        for end in ("exec true", "wait; true"):
+            with self.subTest(end):
+                self.end_of_a_grandchild(end)
+                shutil.rmtree(self.scratch / "out")
+
+    def end_of_a_grandchild(self, end):
         process = self.start("sh", "-c", f"{LAUNCHES} --count=1000000000 >/dev/null 2>&1 & "
                              "while ! grep -qs '\"kernel\"' out/*; do sleep 0.1; done; "
-                             "kill -KILL $!; exec true")
+                             f"kill -KILL $!; {end}")
         _, errors = process.communicate(timeout=120)
         path, pid = self.tracing()
-        os.waitpid(pid, 0)
+        with contextlib.suppress(ChildProcessError):  # a shell may ask without being told to
+            os.waitpid(pid, 0)
         self.assertEqual(process.returncode, 0)
         self.assertIn("repaired", errors)
         self.check_complete(path)
