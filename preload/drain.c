@@ -211,10 +211,11 @@ static uint64_t drain_once(struct gt_session *s, uint32_t buffers)
 	uint64_t work = 0;
 
 	gt_stacks_refresh_modules(s);
-	work += drain_calls(s);
-	for (; buffers && s->has_cupti && gt_cupti_read_begin(&reading); buffers--)
-		work += read_buffer(s, &reading) + drain_calls(s);
-	work += gt_calls_drain(s); /* calls that returned while we read: their records were there */
+	for (; buffers && s->has_cupti && gt_cupti_read_begin(&reading); buffers--) {
+		work += drain_calls(s); /* what returned before the buffer was full */
+		work += read_buffer(s, &reading);
+	}
+	work += drain_calls(s); /* calls that returned while we read: their records were there */
 	gt_emit_settle(s, false);
 	gt_ranges_settle(s, false);
 	gt_spooled_round(s);
