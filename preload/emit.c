@@ -16,7 +16,8 @@
 #define WAITING_FIRST    256u
 #define WAITING_MAX      (1u << 16)
 
-/* How long a GPU operation waits for its call to return before it is written without. */
+/* How long a record waits for its call to return before it is written without. Counted from its arrival:
+ * its stamps may be of any time. */
 #define UNLINKED_NS      (5ull * 1000000000u)
 
 /* A GPU slice that starts this long before its call means that the clocks disagree. */
@@ -26,18 +27,19 @@ static bool waiting_push(struct gt_waiting *waiting, const struct gt_event *even
 {
 	if (waiting->count == waiting->capacity) {
 		size_t capacity = waiting->capacity ? waiting->capacity * 2 : WAITING_FIRST;
-		struct gt_event *events;
+		struct gt_waiting_event *events;
 
 		if (capacity > WAITING_MAX)
 			return false;
-		events = gt_memory_grow(waiting->events, waiting->capacity * sizeof(*event),
-					capacity * sizeof(*event));
+		events = gt_memory_grow(waiting->events, waiting->capacity * sizeof(*events),
+					capacity * sizeof(*events));
 		if (!events)
 			return false;
 		waiting->events = events;
 		waiting->capacity = capacity;
 	}
-	waiting->events[waiting->count++] = *event;
+	waiting->events[waiting->count++] =
+		(struct gt_waiting_event){.event = *event, .since = gt_clock_now()};
 	return true;
 }
 
@@ -93,7 +95,7 @@ void gt_emit_open(struct gt_session *session)
 		return;
 	gt_output_open(&session->output, &session->config, &session->facts, &session->ledger);
 	for (size_t i = 0; i < early->count; i++)
-		write_event(session, &early->events[i]);
+		write_event(session, &early->events[i].event);
 	waiting_free(early);
 }
 
@@ -179,20 +181,27 @@ static void fill_origin(struct gt_session *session, struct gt_event *event)
 		event->memory.created = find_origin(session, event->memory.graph_node_id);
 }
 
-static void write_linked(struct gt_session *session, struct gt_event *event)
+static void write_record(struct gt_session *session, struct gt_event *event, bool linked)
 {
-	if (event->start + BEFORE_LAUNCH_NS < event->launch.start)
+	if (!gt_event_is_gpu(event->kind)) {
+		route(session, event);
+		return;
+	}
+	if (!linked)
+		gt_ledger_add(&session->ledger, GT_LEDGER_OPS_UNLINKED, 1);
+	else if (event->start + BEFORE_LAUNCH_NS < event->launch.start)
 		gt_ledger_add(&session->ledger, GT_LEDGER_GPU_BEFORE_LAUNCH, 1);
 	fill_origin(session, event);
-	gt_ranges_operation(session, event);
+	if (linked)
+		gt_ranges_operation(session, event);
 	route(session, event);
 }
 
-static void write_unlinked(struct gt_session *session, struct gt_event *event)
+/* Another tool's id becomes ours, which may be known only when the call has returned. */
+static bool join(struct gt_session *session, struct gt_event *event)
 {
-	gt_ledger_add(&session->ledger, GT_LEDGER_OPS_UNLINKED, 1);
-	fill_origin(session, event);
-	route(session, event);
+	event->correlation = gt_coexist_id(session, event->correlation);
+	return gt_correlate_take(session->emit.calls, event->correlation, &event->launch);
 }
 
 static void fill_device_fact(struct gt_session *session, const struct gt_device_event *device)
@@ -207,45 +216,45 @@ static void fill_device_fact(struct gt_session *session, const struct gt_device_
 	facts->generation++;
 }
 
+/* A record of GPU work; one without usable times is a note. */
+static bool is_of_call(const struct gt_event *event)
+{
+	return gt_event_is_gpu(event->kind) || event->kind == GT_EVENT_NOTE;
+}
+
 void gt_emit_event(void *context, const struct gt_event *event)
 {
 	struct gt_session *session = context;
-	struct gt_event linked = *event;
+	struct gt_event record = *event;
+	bool linked;
 
-	linked.correlation = gt_coexist_id(session, event->correlation);
 	if (event->kind == GT_EVENT_DEVICE)
 		fill_device_fact(session, &event->device);
-	if (!gt_event_is_gpu(event->kind)) {
-		if (event->kind == GT_EVENT_NOTE) { /* a record without times: its launch had one */
-			gt_correlate_take(session->emit.calls, linked.correlation, &linked.launch);
-			see_record(&session->emit);
-		}
+	if (!is_of_call(event)) {
 		route(session, event);
 		return;
 	}
 	see_record(&session->emit);
-	if (gt_correlate_take(session->emit.calls, linked.correlation, &linked.launch))
-		write_linked(session, &linked);
-	else if (!session->emit.has_calls || !waiting_push(&session->emit.unlinked, event))
-		write_unlinked(session, &linked);
+	linked = join(session, &record);
+	if (linked || !event->correlation || !session->emit.has_calls ||
+	    !waiting_push(&session->emit.unlinked, event))
+		write_record(session, &record, linked);
 }
 
 void gt_emit_settle(struct gt_session *session, bool all)
 {
 	struct gt_waiting *waiting = &session->emit.unlinked;
-	uint64_t now = gt_clock_from_monotonic(&session->clock, gt_clock_now());
+	uint64_t now = waiting->count ? gt_clock_now() : 0;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < waiting->count; i++) {
-		struct gt_event *event = &waiting->events[i];
+		struct gt_waiting_event *record = &waiting->events[i];
+		bool linked = join(session, &record->event);
 
-		event->correlation = gt_coexist_id(session, event->correlation);
-		if (gt_correlate_take(session->emit.calls, event->correlation, &event->launch))
-			write_linked(session, event);
-		else if (all || event->end + UNLINKED_NS < now)
-			write_unlinked(session, event);
+		if (linked || all || record->since + UNLINKED_NS < now)
+			write_record(session, &record->event, linked);
 		else
-			waiting->events[kept++] = *event;
+			waiting->events[kept++] = *record;
 	}
 	waiting->count = kept;
 }

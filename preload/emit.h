@@ -15,18 +15,21 @@
 
 struct gt_session;
 
-/* A growable array of events that wait for something. */
+/* A growable array of events that wait for something, in the order in which they came. */
 struct gt_waiting {
-	struct gt_event *events;
+	struct gt_waiting_event {
+		struct gt_event event;
+		uint64_t since; /* gt_clock_now() when it began to wait */
+	} * events;
 	size_t count, capacity;
 };
 
 struct gt_emit {
 	struct gt_correlate *calls;
-	bool has_calls;             /* false: no operation waits for one */
+	bool has_calls;             /* false: no record waits for one */
 	uint32_t facts_written;     /* generation of the facts that the writer has */
 	struct gt_waiting early;    /* before the file: no GPU work has been asked for yet */
-	struct gt_waiting unlinked; /* GPU operations whose call has not returned yet */
+	struct gt_waiting unlinked; /* records whose call has not returned yet */
 	uint64_t newest;            /* trace ns of the latest end, for what has to be closed */
 	uint64_t unanswered; /* trace ns of the first kernel launch since the last GPU record */
 	uint64_t waited;     /* trace ns since when the program has waited for it */

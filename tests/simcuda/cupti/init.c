@@ -80,6 +80,11 @@ static bool read_bool(const char *name)
 	return false;
 }
 
+static bool is_of_the_driver(const char *name)
+{
+	return !strncmp(name, "die:", 4) || !strcmp(name, "linger");
+}
+
 static void read_fault(char *word)
 {
 	struct cupti_faults *f = &cupti.faults;
@@ -87,7 +92,7 @@ static void read_fault(char *word)
 
 	if (value)
 		*value++ = '\0';
-	if (read_number(word, value) || read_bool(word) || !strncmp(word, "die:", 4))
+	if (read_number(word, value) || read_bool(word) || is_of_the_driver(word))
 		return;
 	if (!strcmp(word, "subscribe") && value)
 		f->subscribe = (CUptiResult)atoi(value);

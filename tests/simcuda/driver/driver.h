@@ -253,6 +253,7 @@ struct sim_options {
 	uint64_t queue_depth_ns;
 	uint64_t die_after;
 	int die_how; /* 'a'bort, 'e'xit, 'k'ill, 's'egv */
+	uint64_t linger_in;
 };
 extern struct sim_options sim_options;
 void sim_options_read(void);

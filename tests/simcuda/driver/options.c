@@ -69,14 +69,16 @@ static void read_script(const char *path)
 		fclose(file);
 }
 
-/* die:abort=N and its sisters; the other faults are CUPTI's (cupti/fault.c). */
+/* Those that happen in a launch; the other faults are CUPTI's (cupti/init.c). */
 static void read_faults(const char *text)
 {
 	const char *die = text ? strstr(text, "die:") : NULL;
 	const char *equals = die ? strchr(die, '=') : NULL;
+	const char *linger = text ? strstr(text, "linger=") : NULL;
 
 	sim_options.die_how = equals ? die[4] : 0;
 	sim_options.die_after = equals ? strtoull(equals + 1, NULL, 0) : 0;
+	sim_options.linger_in = linger ? strtoull(strchr(linger, '=') + 1, NULL, 0) : 0;
 }
 
 void sim_options_read(void)

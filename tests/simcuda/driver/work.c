@@ -11,6 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Longer than any tool waits before it fetches its records. */
+#define LINGER_SECONDS 2
+
 static _Atomic uint64_t grid_ids;
 static _Atomic uint64_t launches;
 
@@ -29,6 +32,16 @@ static void die(void)
 	default:
 		raise(SIGKILL);
 	}
+}
+
+static void misbehave(void)
+{
+	uint64_t launch = atomic_fetch_add(&launches, 1) + 1;
+
+	if (launch == sim_options.die_after)
+		die();
+	if (launch == sim_options.linger_in)
+		sleep(LINGER_SECONDS);
 }
 
 static void move_bytes(const struct sim_copy *copy)
@@ -109,9 +122,9 @@ static uint64_t run_device_work(struct CUstream_st *stream, struct sim_work *wor
 		describe(stream, work, &op);
 		tell(&op);
 	}
-	if (sim_unlikely(sim_options.die_after) && work->kind == SIM_WORK_KERNEL &&
-	    atomic_fetch_add(&launches, 1) + 1 == sim_options.die_after)
-		die();
+	if (sim_unlikely(sim_options.die_after || sim_options.linger_in) &&
+	    work->kind == SIM_WORK_KERNEL)
+		misbehave();
 	return op.end;
 }
 
