@@ -53,7 +53,8 @@ const struct gt_string *gt_spool_view_string(const struct gt_spool_view *view,
 	uint64_t address = gt_spool_address(pointer);
 	const struct gt_string *string = gt_spool_view_at(view, address, sizeof(*string));
 
-	if (!string)
-		return NULL;
-	return gt_spool_view_at(view, address, sizeof(*string) + (uint64_t)string->length + 1);
+	if (string)
+		string = gt_spool_view_at(view, address,
+					  sizeof(*string) + (uint64_t)string->length + 1);
+	return string && !string->text[string->length] ? string : NULL;
 }

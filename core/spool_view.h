@@ -44,7 +44,7 @@ static inline int gt_spool_bool(const void *byte)
 	return *(const uint8_t *)byte != 0;
 }
 
-/* The interned string that lay at @pointer, whole. NULL: it is not here. */
+/* The interned string that lay at @pointer, whole and zero-terminated. NULL: it is not here. */
 const struct gt_string *gt_spool_view_string(const struct gt_spool_view *view,
 					     const struct gt_string *pointer);
 
