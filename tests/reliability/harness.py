@@ -97,6 +97,18 @@ def traces(folder):
     return trace_file.find(folder)
 
 
+def number_of(path):
+    """Of the file among those of one process, 1 for the first."""
+    return int(path.rsplit(".part", 1)[1].split(".", 1)[0]) if ".part" in path else 1
+
+
+def has_shm():
+    if not os.path.ismount("/dev/shm"):
+        return False
+    status = os.statvfs("/dev/shm")
+    return status.f_bavail * status.f_bsize > 1 << 30
+
+
 def tool(*words):
     """gputrace-cli: status and output."""
     result = subprocess.run([CLI, *words], capture_output=True, text=True, timeout=300, check=False)

@@ -5,7 +5,6 @@ spool holds the file has every call that had returned and all work that CUPTI ha
 ledger; a second repair changes nothing. Whatever beginning of what repair appends is in the file when
 repair itself is killed, the next repair makes the same of it."""
 
-import collections
 import glob
 import json
 import os
@@ -16,20 +15,11 @@ import tempfile
 import unittest
 
 import harness
-from test_kill import Happened, KINDS
+from happened import Happened, calls_of, work_of
 
 KILLWRITE = os.path.join(harness.PROGRAMS, "libkillwrite.so")
 FLOOD = [harness.program("workload"), "flood"]
 wait_for = harness.gate.wait_for
-
-
-def has_shm():
-    return os.path.ismount("/dev/shm") and os.statvfs("/dev/shm").f_bavail * \
-        os.statvfs("/dev/shm").f_bsize > 1 << 30
-
-
-def number_of(path):
-    return int(path.rsplit(".part", 1)[1].split(".", 1)[0]) if ".part" in path else 1
 
 
 def read(path):
@@ -52,17 +42,7 @@ def slices(root):
     return [event for event in root["traceEvents"] if event["ph"] == "X"]
 
 
-def calls_of(root):
-    return collections.Counter((event["args"]["correlation"], event["name"]) for event in slices(root)
-                               if event["cat"] in ("cuda_runtime", "cuda_driver"))
-
-
-def work_of(root):
-    return collections.Counter((event["args"]["correlation"], KINDS[event["cat"]])
-                               for event in slices(root) if event["cat"] in KINDS)
-
-
-@unittest.skipUnless(has_shm(), "no /dev/shm with a gigabyte")
+@unittest.skipUnless(harness.has_shm(), "no /dev/shm with a gigabyte")
 class Pftrace(unittest.TestCase):
     def setUp(self):
         self.folder = os.path.realpath(tempfile.mkdtemp(prefix="gt-pftrace-"))
@@ -80,7 +60,7 @@ class Pftrace(unittest.TestCase):
 
     def traces(self):
         return sorted(glob.glob(os.path.join(self.out, "**", "*.pftrace"), recursive=True),
-                      key=number_of)
+                      key=harness.number_of)
 
     def start(self, words, options=(), form="perfetto", **how):
         options = ["GPUTRACE_SPOOL=" + self.spools, "GPUTRACE_FORMAT=" + form,
@@ -101,21 +81,6 @@ class Pftrace(unittest.TestCase):
                 process.kill()
         self.assertTrue(self.traces())
 
-    def problems(self, roots):
-        """Against the device's books."""
-        happened = Happened(self.folder)
-        work, calls = (sum((what(root) for root in roots), collections.Counter())
-                       for what in (work_of, calls_of))
-        recorded = {name for _, name in calls}
-        returned = {number for number, name in happened.calls.items() if name in recorded}
-        found = {
-            "an operation twice": [key for key, count in work.items() if count > 1],
-            "a call twice": [key for key, count in calls.items() if count > 1],
-            "operations are missing of which it had been told": happened.delivered - set(work),
-            "calls are missing that had returned": returned - {number for number, _ in calls},
-        }
-        return [f"{what}: {len(rows)}: {sorted(rows)[:5]}" for what, rows in found.items() if rows]
-
     def repair(self, where):
         status, output = harness.tool("repair", where)
         self.assertEqual(status, 0, output)
@@ -133,7 +98,8 @@ class Pftrace(unittest.TestCase):
             roots.append(root)
             if "repaired" in root or "not closed" not in output:
                 self.assertEqual((status, said), (0, ""), output)
-        self.assertEqual(self.problems(roots), [])
+        events = [event for root in roots for event in root["traceEvents"]]
+        self.assertEqual(Happened(self.folder).wrong_in(events), [])
         completed, = [root for root in roots if "repaired" in root]
         self.assertIn("recovered_calls", completed["repaired"])
         self.assertGreater(completed["ledger"]["calls_seen"], 0)
@@ -169,7 +135,8 @@ class Pftrace(unittest.TestCase):
     def test_third_of_several_files(self):
         with self.start(FLOOD, ["GPUTRACE_MAX_SIZE=1M", "GPUTRACE_KEEP=0"],
                         stdout=subprocess.DEVNULL) as process:
-            self.assertTrue(wait_for(lambda: any(number_of(path) == 3 for path in self.traces())))
+            self.assertTrue(wait_for(
+                lambda: any(harness.number_of(path) == 3 for path in self.traces())))
             process.kill()
         self.check_parts()
 
@@ -192,8 +159,8 @@ class Pftrace(unittest.TestCase):
                     os.fchmod(file.fileno(), 0o600)
                     file.write(kept)
                 root, = self.check()
-                self.assertEqual(calls_of(root), calls_of(first))
-                self.assertEqual(work_of(root), work_of(first))
+                self.assertEqual(calls_of(root["traceEvents"]), calls_of(first["traceEvents"]))
+                self.assertEqual(work_of(root["traceEvents"]), work_of(first["traceEvents"]))
                 for key, count in first["ledger"].items():
                     if key != "bytes_written":
                         self.assertEqual((key, root["ledger"][key]), (key, count))
@@ -257,8 +224,8 @@ class Pftrace(unittest.TestCase):
     def test_as_the_other_form(self):
         """A run that is killed at the same place, recovered as JSON."""
         json_form, pftrace = self.hold("chrome"), self.hold("perfetto")
-        self.assertEqual(calls_of(pftrace), calls_of(json_form))
-        self.assertGreater(sum(calls_of(pftrace).values()), 100)
+        self.assertEqual(calls_of(pftrace["traceEvents"]), calls_of(json_form["traceEvents"]))
+        self.assertGreater(sum(calls_of(pftrace["traceEvents"]).values()), 100)
         for root in (json_form, pftrace):
             ledger = root["ledger"]
             self.assertEqual(ledger["calls_seen"] - ledger["calls_open_at_end"] - ledger["calls_nested"],

@@ -6,7 +6,6 @@ together they hold every call that had returned and all work that CUPTI had told
 
 RELIABILITY_KILLS says how often (12), RELIABILITY_SEED repeats the moments of a run."""
 
-import collections
 import json
 import os
 import random
@@ -17,18 +16,13 @@ import tempfile
 import unittest
 
 import harness
-from test_kill import Happened, KINDS
+from happened import Happened
 
 KILLS = int(os.environ.get("RELIABILITY_KILLS", "12"))
 SEED = int(os.environ.get("RELIABILITY_SEED", str(random.SystemRandom().randrange(1 << 30))))
 KILLWRITE = os.path.join(harness.PROGRAMS, "libkillwrite.so")
 FLOOD = [harness.program("workload"), "flood"]
 PARTS = (0, 1, 300, 4096, 8192, 12288, 16383, 16384, -1)
-
-
-def has_shm():
-    return os.path.ismount("/dev/shm") and os.statvfs("/dev/shm").f_bavail * \
-        os.statvfs("/dev/shm").f_bsize > 1 << 30
 
 
 def moment(number):
@@ -57,10 +51,6 @@ def kill(folder, spools, first, at, size):
             process.kill()
 
 
-def number_of(path):
-    return int(path.rsplit(".part", 1)[1].split(".", 1)[0]) if ".part" in path else 1
-
-
 def check_books(roots):
     """The sums of all ledgers are those that one file would have."""
     ledgers = [root["ledger"] for root in roots if "ledger" in root]
@@ -83,7 +73,7 @@ def check(folder, spools):
     status, output = harness.tool("repair", out)
     if status or "not recovered" in output:
         return [f"repair: {output}"], 0, 0
-    paths = sorted(harness.traces(out), key=number_of)
+    paths = sorted(harness.traces(out), key=harness.number_of)
     roots, wrong = [], []
     for path in paths:
         with open(path, encoding="utf-8") as file:
@@ -92,21 +82,9 @@ def check(folder, spools):
         if status or harness.lint(path):
             wrong.append(f"{os.path.basename(path)}: {output} {harness.lint(path)}")
     happened = Happened(folder)
-    slices = [event for root in roots for event in root["traceEvents"] if event["ph"] == "X"]
-    work = collections.Counter((event["args"]["correlation"], KINDS[event["cat"]])
-                               for event in slices if event["cat"] in KINDS)
-    calls = collections.Counter((event["args"]["correlation"], event["name"]) for event in slices
-                                if event["cat"] in ("cuda_runtime", "cuda_driver"))
-    recorded = {name for _, name in calls}
-    returned = {number for number, name in happened.calls.items() if name in recorded}
-    problems = {
-        "an operation twice": [key for key, count in work.items() if count > 1],
-        "a call twice": [key for key, count in calls.items() if count > 1],
-        "operations are missing of which it had been told": happened.delivered - set(work),
-        "calls are missing that had returned": returned - {number for number, _ in calls},
-        "a spool is left": os.listdir(spools),
-    }
-    wrong += [f"{what}: {len(rows)}: {sorted(rows)[:5]}" for what, rows in problems.items() if rows]
+    wrong += happened.wrong_in([event for root in roots for event in root["traceEvents"]])
+    if os.listdir(spools):
+        wrong.append(f"a spool is left: {os.listdir(spools)}")
     wrong += [what for what, is_wrong in check_books(roots).items() if is_wrong]
     before = [os.path.getmtime(path) for path in paths]
     harness.tool("repair", out)
@@ -115,7 +93,7 @@ def check(folder, spools):
     return wrong, len(happened.ends), len(paths)
 
 
-@unittest.skipUnless(has_shm(), "no /dev/shm with a gigabyte")
+@unittest.skipUnless(harness.has_shm(), "no /dev/shm with a gigabyte")
 class Rotation(unittest.TestCase):
     def test_at_random_moments(self):
         self.addCleanup(os.environ.pop, "GPUTRACE_SPOOL", None)

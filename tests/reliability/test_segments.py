@@ -28,10 +28,6 @@ def load(path):
         return json.load(file)
 
 
-def number_of(path):
-    return int(path.split(".part")[1].split(".")[0]) if ".part" in path else 1
-
-
 def is_stopped(pid):
     """All its threads, which a stop reaches one after the other."""
     states = []
@@ -60,11 +56,11 @@ class Segments(unittest.TestCase):
                  if not name.startswith(".")]
         for path in paths:
             self.assertLessEqual(os.path.getsize(path), LIMIT, path)
-        return sorted(paths, key=number_of)
+        return sorted(paths, key=harness.number_of)
 
     def numbers(self):
         """Of the files that are there now, in order."""
-        return sorted(map(number_of, harness.traces(self.folder)))
+        return sorted(map(harness.number_of, harness.traces(self.folder)))
 
     def check_each(self):
         """Each is closed, in the format, balanced. Their headers and ledgers."""

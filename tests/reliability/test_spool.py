@@ -27,19 +27,12 @@ def has_namespaces():
         words, capture_output=True, check=False).returncode == 0
 
 
-def has_shm():
-    if not os.path.ismount("/dev/shm"):
-        return False
-    status = os.statvfs("/dev/shm")
-    return status.f_bavail * status.f_bsize > 1 << 30
-
-
 def in_namespace(mount):
     """Words that run a command with another /dev/shm."""
     return ["unshare", "--mount", "--map-root-user", "sh", "-c", mount + ' && exec "$@"', "-"]
 
 
-@unittest.skipUnless(has_shm(), "no /dev/shm with a gigabyte")
+@unittest.skipUnless(harness.has_shm(), "no /dev/shm with a gigabyte")
 class Spool(unittest.TestCase):
     def setUp(self):
         self.folder = os.path.realpath(tempfile.mkdtemp(prefix="gt-spool-"))

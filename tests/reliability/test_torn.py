@@ -19,11 +19,6 @@ WORK = [harness.program("workload"), "rounds", "300"]
 CUTS = (0, 1, 60, 1000, 4096, 16384, 16385, -1)
 
 
-def has_shm():
-    return os.path.ismount("/dev/shm") and os.statvfs("/dev/shm").f_bavail * \
-        os.statvfs("/dev/shm").f_bsize > 1 << 30
-
-
 class Torn(unittest.TestCase):
     def kill(self, folder, first, at, size, spool="off"):
         """The one file that is left."""
@@ -69,7 +64,7 @@ class Torn(unittest.TestCase):
             self.assertGreater(root["baseTimeNanoseconds"], 1_700_000_000 * 10**9)
             self.assertGreater(root["traceEvents"][0]["pid"], 0)
 
-    @unittest.skipUnless(has_shm(), "no /dev/shm with a gigabyte")
+    @unittest.skipUnless(harness.has_shm(), "no /dev/shm with a gigabyte")
     def test_first_block_with_a_spool(self):
         spools = tempfile.mkdtemp(prefix="gt-torn-", dir="/dev/shm")
         self.addCleanup(shutil.rmtree, spools, ignore_errors=True)
