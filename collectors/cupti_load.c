@@ -73,31 +73,40 @@ uint32_t gt_cupti_cuda_major(void)
 	return gt_cupti_driver_version() / 1000;
 }
 
-/* One attempt. The path is what the loader says, so that the trace names the file really used. */
-static void *try_open(const char *name, int extra, struct gt_cupti_api *api)
+struct search {
+	char path[PATH_BYTES];        /* of what was loaded, as the loader says it */
+	char refused[PATH_BYTES * 2]; /* what the loader said of the last file that is there */
+};
+
+/* One attempt. @there: the loader's refusal is not only that there is no such file. */
+static void *try_open(const char *name, int extra, bool there, struct search *search)
 {
 	void *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL | extra);
+	const char *error = handle ? NULL : dlerror();
 	struct link_map *map = NULL;
 
-	if (!handle)
+	if (!handle) {
+		if (there && error)
+			gt_text_format(search->refused, sizeof(search->refused), "%s", error);
 		return NULL;
+	}
 	if (dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map && map->l_name)
-		gt_text_format(api->path, sizeof(api->path), "%s", map->l_name);
+		gt_text_format(search->path, sizeof(search->path), "%s", map->l_name);
 	else
-		gt_text_format(api->path, sizeof(api->path), "%s", name);
+		gt_text_format(search->path, sizeof(search->path), "%s", name);
 	return handle;
 }
 
-static void *try_in(const char *folder, const char *soname, struct gt_cupti_api *api)
+static void *try_in(const char *folder, const char *soname, struct search *search)
 {
 	char path[PATH_BYTES * 2];
 
 	gt_text_format(path, sizeof(path), "%s/%s", folder, soname);
-	return access(path, R_OK) == 0 ? try_open(path, 0, api) : NULL;
+	return access(path, R_OK) == 0 ? try_open(path, 0, true, search) : NULL;
 }
 
 /* Folders relative to where libcudart lies: pip's layouts before and since CUDA 13, conda, toolkit. */
-static void *try_beside_cudart(const char *soname, struct gt_cupti_api *api)
+static void *try_beside_cudart(const char *soname, struct search *search)
 {
 	static const char *const relative[] = {".", "../../cuda_cupti/lib", "../cuda_cupti/lib",
 					       "../../cu13/lib", "../extras/CUPTI/lib64"};
@@ -111,7 +120,7 @@ static void *try_beside_cudart(const char *soname, struct gt_cupti_api *api)
 	*slash = 0;
 	for (size_t i = 0; !handle && i < sizeof(relative) / sizeof(relative[0]); i++) {
 		gt_text_format(folder, sizeof(folder), "%s/%s", cudart.path, relative[i]);
-		handle = try_in(folder, soname, api);
+		handle = try_in(folder, soname, search);
 	}
 	return handle;
 }
@@ -132,7 +141,7 @@ static const struct {
 	{NULL, "/usr/lib/aarch64-linux-gnu"},
 };
 
-static void *try_folders(const char *soname, struct gt_cupti_api *api)
+static void *try_folders(const char *soname, struct search *search)
 {
 	char folder[PATH_BYTES * 2];
 	void *handle = NULL;
@@ -144,40 +153,42 @@ static void *try_folders(const char *soname, struct gt_cupti_api *api)
 			continue;
 		gt_text_format(folder, sizeof(folder), "%s%s%s", value, *value ? "/" : "",
 			       folders[i].rest);
-		handle = try_in(folder, soname, api);
+		handle = try_in(folder, soname, search);
 	}
 	return handle;
 }
 
-static void *find_for_major(uint32_t major, struct gt_cupti_api *api)
+static void *find_for_major(uint32_t major, struct search *search)
 {
 	char soname[64];
 	void *handle;
 
 	gt_text_format(soname, sizeof(soname), major == 11 ? "libcupti.so.11.8" : "libcupti.so.%u",
 		       major);
-	handle = try_open(soname, 0, api); /* by name: shared with who asks for it later */
+	/* by name: shared with who asks for it later */
+	handle = try_open(soname, 0, false, search);
 	if (!handle)
-		handle = try_beside_cudart(soname, api);
+		handle = try_beside_cudart(soname, search);
 	if (!handle)
-		handle = try_folders(soname, api);
+		handle = try_folders(soname, search);
 	return handle;
 }
 
-static void *find(const char *forced, struct gt_cupti_api *api)
+static void *find(const char *forced, struct search *search)
 {
 	struct mapped mapped;
 	uint32_t major;
 	void *handle = NULL;
 
 	if (*forced)
-		return try_open(forced, 0, api);
+		return try_open(forced, 0, true, search);
 	if (find_mapped("libcupti.so", &mapped))
-		return try_open(*mapped.path ? mapped.path : mapped.soname, RTLD_NOLOAD, api);
+		return try_open(*mapped.path ? mapped.path : mapped.soname, RTLD_NOLOAD, true,
+				search);
 	/* an older CUPTI serves under a newer driver, a newer one under an older driver does not */
 	major = gt_cupti_cuda_major();
 	for (uint32_t m = major ? major : NEWEST_MAJOR; !handle && m >= OLDEST_MAJOR; m--)
-		handle = find_for_major(m, api);
+		handle = find_for_major(m, search);
 	return handle;
 }
 
@@ -195,23 +206,32 @@ static const char *resolve(void *handle, struct gt_cupti_api *api)
 	return missing;
 }
 
+static void explain(const char *forced, const struct search *search, char *ret_why, size_t size)
+{
+	if (*forced)
+		gt_text_format(ret_why, size, "cannot load %s, given by --cupti: %s", forced,
+			       search->refused);
+	else if (*search->refused)
+		gt_text_format(ret_why, size, "CUPTI cannot be loaded: %s", search->refused);
+	else
+		gt_text_format(ret_why, size,
+			       "libcupti.so.%u was not found: install CUPTI of that CUDA, or "
+			       "name the file with --cupti",
+			       gt_cupti_cuda_major());
+}
+
 int gt_cupti_load(const char *forced, struct gt_cupti_api *ret_api, char *ret_why, size_t size)
 {
 	struct gt_cupti_api api = {0};
-	void *handle = find(forced, &api);
+	struct search search = {0};
+	void *handle = find(forced, &search);
 	const char *missing;
 
 	if (!handle) {
-		if (*forced)
-			gt_text_format(ret_why, size, "cannot load %s, given by --cupti", forced);
-		else
-			gt_text_format(
-				ret_why, size,
-				"libcupti.so.%u was not found: install CUPTI of that CUDA, or "
-				"name the file with --cupti",
-				gt_cupti_cuda_major());
+		explain(forced, &search, ret_why, size);
 		return -ENOENT;
 	}
+	memcpy(api.path, search.path, sizeof(api.path));
 	missing = resolve(handle, &api);
 	if (missing || api.cuptiGetVersion(&api.version) != CUPTI_SUCCESS) {
 		gt_text_format(ret_why, size, "%s lacks %s", api.path,

@@ -226,6 +226,18 @@ class Faults(unittest.TestCase):
     def test_no_cupti(self):
         self.check("", hooks_only, "none")
 
+    def test_a_cupti_that_cannot_be_loaded(self):
+        """The loader's reason is told, once."""
+        with tempfile.TemporaryDirectory() as folder:
+            damaged = os.path.join(folder, "libcupti.so.13")
+            with open(damaged, "w", encoding="utf-8") as file:
+                file.write("no library")
+            traced = harness.run(WORK, options=("GPUTRACE_CUPTI=" + damaged,),
+                                 folder=os.path.join(folder, "out"))
+            self.assertEqual(traced[:3], self.bare("", "130000")[:3])
+            said, = traced.said
+            self.assertIn(f"given by --cupti: {damaged}: file too short", said)
+
     def test_no_device(self):
         """The driver finds no GPU: the program sees its error, nothing is written."""
         env = harness.environment(SIMCUDA_DEVICES="0")

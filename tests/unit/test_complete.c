@@ -37,6 +37,16 @@ static void make_stacks(struct trace *t)
 	stacks[1] = trace_stack(2, frames + 1, 1);
 }
 
+/* write_file() has ended the writer. */
+static void end(struct trace *t)
+{
+	free(stacks[0]);
+	free(stacks[1]);
+	t->writer = NULL;
+	t->sink = NULL;
+	trace_end(t);
+}
+
 static struct gt_event make(struct trace *t, uint32_t i, enum what what)
 {
 	struct gt_event e = {.start = AT_OF(i) + what * 200u, .end = AT_OF(i) + what * 200u + 100};
@@ -309,11 +319,7 @@ Test(complete, cut_at_any_byte)
 	free(data);
 	free(path);
 	free(recovered);
-	free(stacks[0]);
-	free(stacks[1]);
-	t.writer = NULL;
-	t.sink = NULL;
-	trace_end(&t);
+	end(&t);
 }
 
 Test(complete, leaves_what_it_cannot_read)
@@ -338,9 +344,5 @@ Test(complete, leaves_what_it_cannot_read)
 	free(data);
 	free(path);
 	free(recovered);
-	free(stacks[0]);
-	free(stacks[1]);
-	t.writer = NULL;
-	t.sink = NULL;
-	trace_end(&t);
+	end(&t);
 }
