@@ -6,7 +6,11 @@
  *   its stub                  _ZL38__device_stub__ZN3app5scaleIfEEvPT_S1_Pff
  *
  * The stub's name is that of the kernel, without the L that marks a name as local to its file,
- * followed by the types of the parameters.
+ * followed by the types of the parameters. The stub of an extern "C" kernel is that of a C++ kernel, the
+ * kernel's host function is named as it is written:
+ *
+ *   kernel's host function    scale
+ *   its stub                  _Z24__device_stub__Z5scalePfiPfi
  */
 #include "collectors/kernel_stubs.h"
 
@@ -16,8 +20,10 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "core/text.h"
 
-#define STUB "__device_stub_"
+#define STUB       "__device_stub_"
+#define NAME_BYTES 256
 
 /* The kernel's name, with what follows it, in the mangled name of a stub. NULL: not a stub. */
 static const char *kernel_of(const char *name)
@@ -151,13 +157,43 @@ static bool have_same_parameters(struct gt_demangle *demangle, const char *a, co
 	return x && y && strcmp(x, y) == 0;
 }
 
+/* Has a function a mangled name that begins with @beginning, as a C++ kernel's host function has? */
+static bool has_function(const struct gt_symbol_table *table, const char *beginning)
+{
+	for (uint32_t i = 0; i < table->count; i++) {
+		const char *name = gt_symbol_table_name(table, gt_symbol_table_symbol(table, i));
+
+		if (name && compare_prefix(beginning, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The host's side of an extern "C" kernel @name; a C function beside a C++ kernel of that name is none. */
+static bool is_c_kernel(const struct gt_kernel_stubs *stubs, const struct gt_symbol_table *table,
+			const char *name)
+{
+	char mangled[NAME_BYTES];
+	uint32_t i;
+
+	if (strlen(name) > NAME_BYTES - 16)
+		return false;
+	gt_text_format(mangled, sizeof(mangled), "_Z%lu%s", (unsigned long)strlen(name), name);
+	i = find_first(stubs, table, mangled);
+	return i < stubs->count &&
+	       compare_prefix(mangled, kernel_of(stub_at(stubs, table, i))) == 0 &&
+	       !has_function(table, mangled);
+}
+
 /* A host function scale(float *) is not the kernel scale(float *, int), though its mangled name
  * begins like the stub's: the parameters decide. */
 bool gt_kernel_stubs_has(const struct gt_kernel_stubs *stubs, const struct gt_symbol_table *table,
 			 struct gt_demangle *demangle, const char *name)
 {
-	if (stubs->count == 0 || strncmp(name, "_Z", 2) != 0)
+	if (stubs->count == 0)
 		return false;
+	if (strncmp(name, "_Z", 2) != 0)
+		return is_c_kernel(stubs, table, name);
 	if (kernel_of(name))
 		return true;
 	for (uint32_t i = find_first(stubs, table, name); i < stubs->count; i++) {

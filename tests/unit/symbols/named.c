@@ -18,6 +18,9 @@ FUNCTION(_ZL25__device_stub__Z5scalePfiPfi)
 FUNCTION(_Z5scalePf)
 FUNCTION(_ZN3appL4fillIfEEvPT_S1_)
 FUNCTION(_ZL37__device_stub__ZN3app4fillIfEEvPT_S1_Pff)
+FUNCTION(unmangled)
+FUNCTION(_ZL28__device_stub__Z9unmangledPfiPfi)
+FUNCTION(scale)
 FUNCTION(cudaLaunchKernel)
 FUNCTION(cudacheck)
 FUNCTION(_Z10cudaMallocIfE9cudaErrorPPT_m)
@@ -35,6 +38,9 @@ void (*plugin_function(int which))(void)
 		_Z5scalePf,
 		_ZN3appL4fillIfEEvPT_S1_,
 		_ZL37__device_stub__ZN3app4fillIfEEvPT_S1_Pff,
+		unmangled,
+		_ZL28__device_stub__Z9unmangledPfiPfi,
+		scale,
 		cudaLaunchKernel,
 		cudacheck,
 		_Z10cudaMallocIfE9cudaErrorPPT_m,

@@ -73,6 +73,9 @@ enum {
 	OVERLOAD,
 	TEMPLATE,
 	TEMPLATE_STUB,
+	C_KERNEL,
+	C_STUB,
+	C_LOOKALIKE,
 	RUNTIME,
 	LOOKALIKE,
 	TEMPLATE_CALL,
@@ -188,6 +191,9 @@ Test(symbols, what_the_toolkit_made_is_ours)
 	cr_assert(frame_of(function(STUB))->ours);
 	cr_assert(frame_of(function(TEMPLATE))->ours);
 	cr_assert(frame_of(function(TEMPLATE_STUB))->ours);
+	cr_assert(frame_of(function(C_KERNEL))->ours);
+	cr_assert(frame_of(function(C_STUB))->ours);
+	cr_assert_not(frame_of(function(C_LOOKALIKE))->ours, "the kernel of that name is C++");
 	cr_assert(frame_of(function(RUNTIME))->ours);
 	cr_assert(frame_of(function(LAUNCH))->ours);
 	cr_assert(frame_of(function(TEMPLATE_CALL))->ours);
