@@ -249,22 +249,6 @@ const struct gt_stack *gt_events_json_stack(struct gt_events_json *json, const c
 
 /* ---- the header ---- */
 
-/* A whole member as a span that can be searched; free *ret_copy. False: no such member. */
-static bool member_of(const struct gt_header *header, const char *key, char **ret_copy,
-		      struct gt_span *ret_span)
-{
-	const char *text = gt_header_find(header, key);
-	size_t size = text ? strlen(text) : 0;
-	struct gt_scan scan;
-
-	*ret_copy = text ? calloc(1, size + GT_SCAN_PADDING) : NULL;
-	if (!*ret_copy)
-		return false;
-	memcpy(*ret_copy, text, size);
-	scan = (struct gt_scan){.end = *ret_copy + size};
-	return gt_scan_value(&scan, *ret_copy, ret_span) != NULL;
-}
-
 static uint64_t member_number(const struct gt_span *object, const char *key)
 {
 	struct gt_span span;
@@ -310,7 +294,7 @@ static void take_devices(struct gt_events_json *json, const struct gt_header *he
 	uint32_t position = 0;
 	char *copy;
 
-	if (member_of(header, "deviceProperties", &copy, &array) && array.kind == GT_SPAN_ARRAY)
+	if (gt_header_span(header, "deviceProperties", &copy, &array) && array.kind == GT_SPAN_ARRAY)
 		while (gt_span_next(&array, &position, &element))
 			if (element.kind == GT_SPAN_OBJECT)
 				take_device(json, &element, facts);
@@ -409,7 +393,7 @@ static int take_header(struct gt_events_json *json, const struct gt_header *head
 		facts->local_rank = (int32_t)local_rank;
 	take_devices(json, header, facts);
 	take_segment(header, facts);
-	if (member_of(header, "metadata", &copy, &metadata) && metadata.kind == GT_SPAN_OBJECT) {
+	if (gt_header_span(header, "metadata", &copy, &metadata) && metadata.kind == GT_SPAN_OBJECT) {
 		facts->pid = (uint32_t)member_number(&metadata, "pid");
 		take_clock(&metadata, facts);
 	}

@@ -155,6 +155,21 @@ static bool find_inside(const struct gt_header *header, const char *member, cons
 	return gt_span_member(&object, key, ret_value);
 }
 
+bool gt_header_span(const struct gt_header *header, const char *key, char **ret_copy,
+		    struct gt_span *ret_span)
+{
+	const char *text = gt_header_find(header, key);
+	size_t size = text ? strlen(text) : 0;
+	struct gt_scan scan;
+
+	*ret_copy = text ? calloc(1, size + GT_SCAN_PADDING) : NULL;
+	if (!*ret_copy)
+		return false;
+	memcpy(*ret_copy, text, size);
+	scan = (struct gt_scan){.end = *ret_copy + size};
+	return gt_scan_value(&scan, *ret_copy, ret_span) != NULL;
+}
+
 bool gt_header_int(const struct gt_header *header, const char *member, const char *key,
 		   int64_t *ret_value)
 {

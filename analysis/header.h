@@ -46,6 +46,11 @@ int gt_header_add(struct gt_header *header, const struct gt_span *key, const str
 /* The JSON text of a member, or NULL. */
 const char *gt_header_find(const struct gt_header *header, const char *key);
 
+/* A whole member as a span that can be searched; free *ret_copy, which it points into. False: no such
+ * member, no memory. */
+bool gt_header_span(const struct gt_header *header, const char *key, char **ret_copy,
+		    struct gt_span *ret_span);
+
 /* An integer inside a member that is an object ("ledger", "calls_seen"). */
 bool gt_header_int(const struct gt_header *header, const char *member, const char *key,
 		   int64_t *ret_value);

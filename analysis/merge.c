@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/merge_devices.h"
 #include "analysis/parts.h"
 #include "analysis/reader.h"
 #include "analysis/table.h"
@@ -20,7 +21,7 @@
 
 #define MAX_EDITS    16
 #define HOST_PID_GAP ((int64_t)1 << 22) /* larger than any pid */
-#define FIRST_HOST   64                 /* rows below are GPUs */
+#define FIRST_HOST   GT_MERGE_DEVICES   /* rows below are GPUs */
 
 struct edit {
 	const char *at; /* in the event */
@@ -31,6 +32,7 @@ struct edit {
 struct row { /* a process or device of one file -> its number in the merged file */
 	size_t file;
 	int64_t pid, merged;
+	bool is_told; /* in the merged file */
 };
 
 /* A call of a process whose trace has several files, for arrows to work in a later one. */
@@ -45,6 +47,7 @@ struct merge {
 	FILE *out;
 	struct gt_merge_result *result;
 	GT_VEC(struct row) rows;
+	struct gt_merge_devices devices;
 	size_t file;
 	int64_t rank;
 	int64_t id_shift, largest_id; /* correlation, flow, stack and operator ids */
@@ -87,20 +90,29 @@ static void put_row(struct merge *m, const struct row *row)
 	m->row_names++;
 }
 
-/* The row of a pid: its own number if it is free, else the next one of its kind. */
-static int64_t merged_pid(struct merge *m, int64_t pid)
+/* The row of a pid: its own number if it is free, else the next one of its kind. NULL: no memory. */
+static struct row *find_row(struct merge *m, int64_t pid)
 {
 	struct row row = {.file = m->file, .pid = pid, .merged = pid};
 
 	for (size_t i = m->rows.count; i-- > 0;)
 		if (m->rows.at[i].file == m->file && m->rows.at[i].pid == pid)
-			return m->rows.at[i].merged;
+			return &m->rows.at[i];
 	while (is_taken(m, row.merged))
 		row.merged += pid < FIRST_HOST ? 1 : HOST_PID_GAP;
-	if (!gt_vec_push(&m->rows, row))
+	return gt_vec_push(&m->rows, row) ? &m->rows.at[m->rows.count - 1] : NULL;
+}
+
+static int64_t merged_pid(struct merge *m, int64_t pid)
+{
+	struct row *row = find_row(m, pid);
+
+	if (!row)
 		return pid;
-	put_row(m, &row);
-	return row.merged;
+	if (!row->is_told)
+		put_row(m, row);
+	row->is_told = true;
+	return row->merged;
 }
 
 static struct edit *new_edit(struct merge *m, const struct gt_span *span)
@@ -274,6 +286,7 @@ struct source {
 	int64_t rank, base, border;
 	bool has_base;
 	char *devices, *metadata, *segment;
+	struct gt_span device_list;
 };
 
 static int read_source(struct source *source, const char *path, struct gt_merge_result *result)
@@ -286,8 +299,7 @@ static int read_source(struct source *source, const char *path, struct gt_merge_
 	source->rank = reading.header.rank;
 	source->has_base = reading.header.has_base;
 	source->base = reading.header.base_ns;
-	text = gt_header_find(&reading.header, "deviceProperties");
-	source->devices = text ? strdup(text) : NULL;
+	gt_header_span(&reading.header, "deviceProperties", &source->devices, &source->device_list);
 	text = gt_header_find(&reading.header, "metadata");
 	source->metadata = text ? strdup(text) : NULL;
 	text = gt_header_find(&reading.header, "segment");
@@ -317,15 +329,35 @@ static size_t count_processes(const struct source *sources, size_t count)
 	return processes;
 }
 
+/* The number of a device in the merged file, given before its first event. */
+static int64_t number_device(void *merge, int64_t id)
+{
+	const struct row *row = find_row(merge, id);
+
+	return row ? row->merged : id;
+}
+
+/* All processes, in the order in which they are copied. */
+static int find_devices(struct merge *m, const struct source *sources, size_t count)
+{
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < count; i++) {
+		m->file += i && !gt_parts_are_of_one(sources[i - 1].path, sources[i].path);
+		rc = gt_merge_devices_take(&m->devices, &sources[i].device_list, number_device, m);
+	}
+	m->file = 0;
+	return rc;
+}
+
 static void put_header(struct merge *m, const struct source *sources, size_t count)
 {
-	const char *devices = "[]", *metadata = NULL;
+	const char *metadata = NULL;
 
-	for (size_t i = count; i-- > 0;) {
-		devices = sources[i].devices ? sources[i].devices : devices;
+	for (size_t i = count; i-- > 0;)
 		metadata = sources[i].metadata ? sources[i].metadata : metadata;
-	}
-	fprintf(m->out, "{\n\"schemaVersion\": 1,\n\"deviceProperties\": %s,\n", devices);
+	fputs("{\n\"schemaVersion\": 1,\n", m->out);
+	gt_merge_devices_put(&m->devices, m->out);
 	fprintf(m->out, "\"distributedInfo\": {\"rank\": 0, \"world_size\": %zu},\n",
 		count_processes(sources, count));
 	if (metadata)
@@ -423,6 +455,8 @@ int gt_merge(char *const *paths, size_t count, FILE *out, struct gt_merge_result
 		m.base = sources[i].base;
 	}
 	if (!rc)
+		rc = find_devices(&m, sources, count);
+	if (!rc)
 		put_header(&m, sources, count);
 	for (size_t i = 0; rc >= 0 && i < count; i += (size_t)rc)
 		rc = copy_process(&m, &sources[i], count - i);
@@ -441,5 +475,6 @@ int gt_merge(char *const *paths, size_t count, FILE *out, struct gt_merge_result
 	}
 	free(sources);
 	gt_vec_free(&m.rows);
+	gt_vec_free(&m.devices.list);
 	return rc;
 }
