@@ -66,8 +66,8 @@ static int compare(const struct gt_cmdline *args, const struct gt_job *a, const 
 
 	if (!rc) {
 		print(args, &diff);
-		gt_cmdline_losses(a, gt_cmdline_print(args).format);
-		gt_cmdline_losses(b, gt_cmdline_print(args).format);
+		gt_cmdline_losses((const struct gt_job *const[]){a, b}, 2,
+				  gt_cmdline_print(args).format);
 		fflush(stdout);
 		if (diff.regressions) {
 			fprintf(stderr, "gputrace diff: slower by more than %g %%: %s\n", gate,

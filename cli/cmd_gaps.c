@@ -56,7 +56,7 @@ static int print(const struct gt_cmdline *args, const struct gt_job *job,
 	if (!rc) {
 		gt_table_print(tables, tables[PEERS].rows ? TABLES : PEERS, &how, stdout);
 		tell_shared(job, filter, how.format);
-		gt_cmdline_losses(job, how.format);
+		gt_cmdline_losses(&job, 1, how.format);
 	}
 	for (int i = 0; i < TABLES; i++)
 		gt_table_fini(&tables[i]);

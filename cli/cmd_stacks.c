@@ -73,7 +73,7 @@ static int run_stacks(const struct gt_cmdline *args)
 		printed = gt_stacks_build(&job, &filter, weight, &stacks)
 				  ? GT_EXIT_FAILED
 				  : print(args, &stacks, weight);
-		gt_cmdline_losses(&job, GT_FORMAT_CSV);
+		gt_cmdline_losses((const struct gt_job *const[]){&job}, 1, GT_FORMAT_CSV);
 		rc = printed ? printed : rc;
 	}
 	gt_stacks_fini(&stacks);

@@ -161,7 +161,7 @@ static void print_all(const struct gt_cmdline *args, const struct gt_job *job,
 		putchar('\n');
 	}
 	gt_table_print(out->tables, out->count, &how, stdout);
-	gt_cmdline_losses(job, how.format);
+	gt_cmdline_losses(&job, 1, how.format);
 }
 
 /* Is there a row of GPU time that names a place in a module, where a source line was asked for? */

@@ -252,7 +252,7 @@ void gt_cmdline_tell_losses(const char *text, enum gt_format format)
 			format == GT_FORMAT_TABLE ? "\n" : "", text);
 }
 
-void gt_cmdline_losses(const struct gt_job *job, enum gt_format format)
+void gt_cmdline_losses(const struct gt_job *const *jobs, size_t count, enum gt_format format)
 {
 	char *text = NULL;
 	size_t size;
@@ -260,7 +260,8 @@ void gt_cmdline_losses(const struct gt_job *job, enum gt_format format)
 
 	if (!memory)
 		return;
-	gt_stats_losses(job, memory);
+	for (size_t i = 0; i < count; i++)
+		gt_stats_losses(jobs[i], memory);
 	fclose(memory);
 	gt_cmdline_tell_losses(text, format);
 	free(text);

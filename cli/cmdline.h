@@ -78,7 +78,7 @@ int gt_cmdline_load(const struct gt_cmdline *args, struct gt_job *job);
 
 /* Says what the traces do not hold, if anything: behind tables on standard output, else on stderr, where
  * it is in nobody's way. */
-void gt_cmdline_losses(const struct gt_job *job, enum gt_format format);
+void gt_cmdline_losses(const struct gt_job *const *jobs, size_t count, enum gt_format format);
 
 /* The same of a text that is gathered already. */
 void gt_cmdline_tell_losses(const char *text, enum gt_format format);
