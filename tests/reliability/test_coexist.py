@@ -188,7 +188,7 @@ class Coexist(unittest.TestCase):
         self.check_detached(run)
         self.check_gaps(run, "libkineto_like_linked.so")
         self.assertGreater(run.ledger["buffers_foreign"], 0)
-        run = self.go("linked", f"init open rest-until {session}", "capture resumed=1",
+        run = self.go("linked", f"init work=20 rest-until {session}", "capture resumed=1",
                       "capture resumed=2")
         self.check_detached(run)
         self.check_gaps(run, *["libkineto_like_linked.so"] * 2)
