@@ -63,6 +63,28 @@ struct merge {
 	bool has_ledger;
 };
 
+/* The time on the clock of the merged file; one that no number holds becomes the nearest that one does. */
+static int64_t shifted(const struct merge *m, int64_t ns)
+{
+	int64_t sum;
+
+	if (__builtin_add_overflow(ns, m->ts_shift, &sum))
+		return m->ts_shift < 0 ? INT64_MIN : INT64_MAX;
+	return sum;
+}
+
+#define US_SIZE 32
+
+/* Microseconds, as a "ts" has them; into @text of US_SIZE bytes. */
+static const char *us_text(int64_t ns, char *text)
+{
+	uint64_t size = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
+
+	snprintf(text, US_SIZE, "%s%" PRIu64 ".%03" PRIu64, ns < 0 ? "-" : "", size / 1000,
+		 size % 1000);
+	return text;
+}
+
 static bool is_taken(const struct merge *m, int64_t merged)
 {
 	for (size_t i = 0; i < m->rows.count; i++)
@@ -74,7 +96,7 @@ static bool is_taken(const struct merge *m, int64_t merged)
 /* Says whose a row is, before its first event: analysis/model_load.c takes the ranks apart by it. */
 static void put_row(struct merge *m, const struct row *row)
 {
-	char device[32] = "";
+	char device[32] = "", us[US_SIZE];
 
 	if (row->pid < 0) /* a text */
 		return;
@@ -82,11 +104,11 @@ static void put_row(struct merge *m, const struct row *row)
 		snprintf(device, sizeof(device), " GPU %" PRId64, row->pid);
 	fprintf(m->out,
 		"%s{\"ph\": \"M\", \"name\": \"process_labels\", \"pid\": %" PRId64
-		", \"tid\": 0, \"ts\": %" PRId64 ".%03" PRId64
-		", \"args\": {\"labels\": \"rank %" PRId64 "%s\", \"rank\": %" PRId64
-		", \"merged process\": %zu, \"merged pid\": %" PRId64 "}}",
-		m->result->events++ ? ",\n" : "", row->merged, m->now / 1000, m->now % 1000,
-		m->rank, device, m->rank, row->file, row->pid);
+		", \"tid\": 0, \"ts\": %s, \"args\": {\"labels\": \"rank %" PRId64
+		"%s\", \"rank\": %" PRId64 ", \"merged process\": %zu, \"merged pid\": %" PRId64
+		"}}",
+		m->result->events++ ? ",\n" : "", row->merged, us_text(m->now, us), m->rank, device,
+		m->rank, row->file, row->pid);
 	m->row_names++;
 }
 
@@ -197,12 +219,13 @@ static bool is_one_of(const struct gt_span *text, const char *const *words)
 
 static void put_arrow_end(struct merge *m, const char *begin, int64_t id, const struct call *at)
 {
-	int64_t ts = at->ts + m->ts_shift;
+	char us[US_SIZE];
 
 	fprintf(m->out,
 		",\n{%s, \"id\": %" PRId64 ", \"pid\": %" PRId64 ", \"tid\": %" PRId64
-		", \"ts\": %" PRId64 ".%03" PRId64 ", \"cat\": \"ac2g\", \"name\": \"ac2g\"}",
-		begin, id + m->id_shift, merged_pid(m, at->pid), at->tid, ts / 1000, ts % 1000);
+		", \"ts\": %s, \"cat\": \"ac2g\", \"name\": \"ac2g\"}",
+		begin, id + m->id_shift, merged_pid(m, at->pid), at->tid,
+		us_text(shifted(m, at->ts), us));
 	m->result->events++;
 }
 
@@ -248,14 +271,13 @@ static int copy_event(const struct gt_record *record, const struct gt_header *he
 
 	(void)header;
 	m->edit_count = 0;
-	m->now = record->has_ts ? record->ts + m->ts_shift : 0;
+	m->now = record->has_ts ? shifted(m, record->ts) : 0;
 	if (record->has_pid)
 		edit_int(m, &record->pid_text, merged_pid(m, record->pid));
 	if (record->has_id)
 		edit_id(m, &record->id_text);
 	if (m->ts_shift && record->has_ts && (edit = new_edit(m, &record->ts_text)))
-		snprintf(edit->text, sizeof(edit->text), "%" PRId64 ".%03" PRId64,
-			 (record->ts + m->ts_shift) / 1000, (record->ts + m->ts_shift) % 1000);
+		us_text(m->now, edit->text);
 	edit_args(m, record);
 	edit_process_name(m, record);
 	if (m->edit_count)
@@ -407,7 +429,10 @@ static int copy_source(struct merge *m, const struct source *source)
 	int rc;
 
 	m->rank = source->rank;
-	m->ts_shift = m->has_base && source->has_base ? source->base - m->base : 0;
+	if (!m->has_base || !source->has_base)
+		m->ts_shift = 0;
+	else if (__builtin_sub_overflow(source->base, m->base, &m->ts_shift))
+		m->ts_shift = INT64_MAX;
 	m->border = source->border;
 	m->result->baseless += m->has_base && !source->has_base;
 	rc = gt_reader_read(source->path, copy_event, m, &reading);
@@ -439,6 +464,17 @@ static int copy_process(struct merge *m, const struct source *sources, size_t co
 	return rc < 0 ? rc : (int)files;
 }
 
+/* The smallest: no time of the merged file comes to stand before it. */
+static void find_base(struct merge *m, const struct source *sources, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (!sources[i].has_base || (m->has_base && m->base <= sources[i].base))
+			continue;
+		m->has_base = true;
+		m->base = sources[i].base;
+	}
+}
+
 int gt_merge(char *const *paths, size_t count, FILE *out, struct gt_merge_result *ret_result)
 {
 	struct source *sources = calloc(count + 1, sizeof(*sources));
@@ -450,10 +486,8 @@ int gt_merge(char *const *paths, size_t count, FILE *out, struct gt_merge_result
 		rc = read_source(&sources[i], paths[i], ret_result);
 	if (!rc)
 		qsort(sources, count, sizeof(*sources), by_rank);
-	for (size_t i = 0; !rc && i < count && !m.has_base; i++) {
-		m.has_base = sources[i].has_base;
-		m.base = sources[i].base;
-	}
+	if (!rc)
+		find_base(&m, sources, count);
 	if (!rc)
 		rc = find_devices(&m, sources, count);
 	if (!rc)

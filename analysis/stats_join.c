@@ -72,12 +72,14 @@ static void project_on_row(const struct gt_model *model, uint32_t row, const str
 
 	for (; range != GT_NONE; range = model->ranges.at[range].parent) {
 		struct projection *p = &all[range];
+		bool is_first = !p->ops;
 
 		if (model->ranges.at[range].start + model->ranges.at[range].dur <= call->start)
 			continue;
-		if (!p->ops++ || op->start < p->start)
+		p->ops++;
+		if (is_first || op->start < p->start)
 			p->start = op->start;
-		if (op->start + op->dur > p->end)
+		if (is_first || op->start + op->dur > p->end)
 			p->end = op->start + op->dur;
 	}
 }

@@ -247,6 +247,14 @@ null,
 ]
 """
 
+# times before the clock's zero: a call at -50.5 us, its kernel at -20.25 us, a range around the call
+BEFORE = """{"schemaVersion": 1, "distributedInfo": {"rank": 0, "world_size": 1}, "baseTimeNanoseconds": 1782967788000000000, "traceEvents": [
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 100, "tid": 100, "ts": -50.5, "dur": 2, "args": {"correlation": 1}},
+{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": -20.25, "dur": 5, "args": {"device": 0, "stream": 7, "correlation": 1}},
+{"ph": "X", "cat": "user_annotation", "name": "r", "pid": 100, "tid": 100, "ts": -60, "dur": 30, "args": {}}
+]}
+"""
+
 
 def write(folder, name, text):
     path = os.path.join(folder, name)
@@ -273,6 +281,7 @@ def main():
     write(folder, "running.json", train(Trace(3, 8)).running())
     write(folder, "cut.json", train(Trace(3, 8)).running()[:-150])
     write(folder, "foreign.json", FOREIGN)
+    write(folder, "before.json", BEFORE)
     write(folder, "wrong.json", '{"traceEvents": [\n{"ph": "X"},\n{"ph" "X"}\n]}\n')
     write(folder, "empty.json", "")
     write(folder, "no_gpu.json", '{"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "f", "pid": 1, "tid": 1, "ts": 1, "dur": 2}]}')
