@@ -294,7 +294,8 @@ static void take_devices(struct gt_events_json *json, const struct gt_header *he
 	uint32_t position = 0;
 	char *copy;
 
-	if (gt_header_span(header, "deviceProperties", &copy, &array) && array.kind == GT_SPAN_ARRAY)
+	if (gt_header_span(header, "deviceProperties", &copy, &array) &&
+	    array.kind == GT_SPAN_ARRAY)
 		while (gt_span_next(&array, &position, &element))
 			if (element.kind == GT_SPAN_OBJECT)
 				take_device(json, &element, facts);
@@ -393,7 +394,8 @@ static int take_header(struct gt_events_json *json, const struct gt_header *head
 		facts->local_rank = (int32_t)local_rank;
 	take_devices(json, header, facts);
 	take_segment(header, facts);
-	if (gt_header_span(header, "metadata", &copy, &metadata) && metadata.kind == GT_SPAN_OBJECT) {
+	if (gt_header_span(header, "metadata", &copy, &metadata) &&
+	    metadata.kind == GT_SPAN_OBJECT) {
 		facts->pid = (uint32_t)member_number(&metadata, "pid");
 		take_clock(&metadata, facts);
 	}

@@ -14,6 +14,7 @@
 
 #define dladdr                    gt_compat_dladdr
 #define dlclose                   gt_compat_dlclose
+#define dlerror                   gt_compat_dlerror
 #define dlinfo                    gt_compat_dlinfo
 #define dlopen                    gt_compat_dlopen
 #define dlsym                     gt_compat_dlsym

@@ -79,6 +79,7 @@ Test(glibc_compat, opens_libraries)
 	cr_assert_not_null(library);
 	cr_assert_not_null(gt_compat_dlsym(library, "cos"));
 	cr_assert_null(gt_compat_dlsym(library, "no_such_function"));
+	cr_assert_not_null(strstr(gt_compat_dlerror(), "no_such_function"));
 	cr_assert_eq(gt_compat_dlinfo(library, RTLD_DI_ORIGIN, origin), 0);
 	cr_assert_eq(origin[0], '/');
 	cr_assert_neq(gt_compat_dladdr(gt_compat_dlsym(library, "cos"), &info), 0);
