@@ -27,7 +27,7 @@ static int serve(const struct gt_cmdline *args, struct gt_server *server)
 	bool served = false;
 	int rc = 0;
 
-	printf("%s/#!/?url=http://127.0.0.1:%d/%s\n", ORIGIN, server->port, server->name);
+	gt_server_print(server, stdout);
 	fflush(stdout);
 	while (!rc && (!served || gt_cmdline_get(args, "keep")))
 		rc = gt_server_answer(server, timeout ? (int)(timeout * 1000) : -1, &served);

@@ -5,19 +5,20 @@
 #include "cli/serve.h"
 
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define REQUEST_MAX 8192
-#define PATIENCE_S  10 /* for a client that says nothing */
+#define PIECE       65536
+#define PATIENCE_MS 10000
 
 int gt_server_open(struct gt_server *server, const char *path, const char *origin, int port)
 {
@@ -26,8 +27,10 @@ int gt_server_open(struct gt_server *server, const char *path, const char *origi
 	const char *slash = strrchr(path, '/');
 	int on = 1, rc;
 
-	*server = (struct gt_server){
-		.path = path, .name = slash ? slash + 1 : path, .origin = origin};
+	*server = (struct gt_server){.path = path,
+				     .name = slash ? slash + 1 : path,
+				     .origin = origin,
+				     .patience_ms = PATIENCE_MS};
 	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	server->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (server->fd < 0)
@@ -46,6 +49,21 @@ int gt_server_open(struct gt_server *server, const char *path, const char *origi
 void gt_server_close(struct gt_server *server)
 {
 	close(server->fd);
+}
+
+/* Bytes that a URL has as they are, wherever they stand. */
+static bool is_plain(unsigned char c)
+{
+	return isalnum(c) || strchr("-._~", c);
+}
+
+/* The name is escaped in the file's URL, which is escaped once more as it is a value in the page's. */
+void gt_server_print(const struct gt_server *server, FILE *out)
+{
+	fprintf(out, "%s/#!/?url=http://127.0.0.1:%d/", server->origin, server->port);
+	for (const char *c = server->name; *c; c++)
+		fprintf(out, is_plain((unsigned char)*c) ? "%c" : "%%25%02X", (unsigned char)*c);
+	fputc('\n', out);
 }
 
 /* Reads up to the blank line behind the headers. */
@@ -96,10 +114,25 @@ static int send_head(const struct gt_server *server, int fd, const char *status,
 	return send_all(fd, head, (size_t)n);
 }
 
+/* Not sendfile(): to a client that is gone it would end us, it knows no MSG_NOSIGNAL. */
+static int send_bytes(int fd, int file, off_t left)
+{
+	char piece[PIECE];
+
+	while (left) {
+		ssize_t n = read(file, piece, left < PIECE ? (size_t)left : PIECE);
+		int rc = n > 0 ? send_all(fd, piece, (size_t)n) : n ? -errno : -EIO;
+
+		if (rc && rc != -EINTR)
+			return rc;
+		left -= n > 0 ? n : 0;
+	}
+	return 0;
+}
+
 static int send_file(const struct gt_server *server, int fd, bool with_body)
 {
 	int file = open(server->path, O_RDONLY | O_CLOEXEC), rc;
-	off_t offset = 0;
 	struct stat st;
 
 	if (file < 0 || fstat(file, &st)) {
@@ -110,26 +143,44 @@ static int send_file(const struct gt_server *server, int fd, bool with_body)
 		return rc;
 	}
 	rc = send_head(server, fd, "200 OK", (long long)st.st_size);
-	while (!rc && with_body && offset < st.st_size) {
-		ssize_t n = sendfile(fd, file, &offset, (size_t)(st.st_size - offset));
-
-		if (n < 0 && errno != EINTR)
-			rc = -errno;
-		else if (n == 0)
-			rc = -EIO;
-	}
+	if (!rc && with_body)
+		rc = send_bytes(fd, file, st.st_size);
 	close(file);
 	return rc;
 }
 
-/* Is the request for our file? Percent-escapes of the name are not needed: it is compared as printed. */
+static int hex(char c)
+{
+	static const char digits[] = "0123456789abcdef";
+	const char *at = c ? strchr(digits, tolower((unsigned char)c)) : NULL;
+
+	return at ? (int)(at - digits) : -1;
+}
+
+/* The next byte of a path, percent-escape or not. */
+static char next_byte(const char **path)
+{
+	const char *p = *path;
+
+	if (*p != '%' || hex(p[1]) < 0 || hex(p[2]) < 0) {
+		++*path;
+		return *p;
+	}
+	*path += 3;
+	return (char)(hex(p[1]) << 4 | hex(p[2]));
+}
+
+/* Is the request for our file? */
 static bool asks_for(const char *request, const char *name)
 {
 	const char *path = strchr(request, ' ');
-	size_t n = strlen(name);
 
-	return path && path[1] == '/' && !strncmp(path + 2, name, n) &&
-	       (path[2 + n] == ' ' || path[2 + n] == '?');
+	if (!path || path[1] != '/')
+		return false;
+	for (path += 2; *name; name++)
+		if (next_byte(&path) != *name)
+			return false;
+	return *path == ' ' || *path == '?';
 }
 
 static int answer(struct gt_server *server, int fd, bool *ret_served)
@@ -155,7 +206,8 @@ static int answer(struct gt_server *server, int fd, bool *ret_served)
 int gt_server_answer(struct gt_server *server, int timeout_ms, bool *ret_served)
 {
 	struct pollfd wait = {.fd = server->fd, .events = POLLIN};
-	struct timeval patience = {.tv_sec = PATIENCE_S};
+	struct timeval patience = {.tv_sec = server->patience_ms / 1000,
+				   .tv_usec = server->patience_ms % 1000 * 1000};
 	int fd, ready;
 
 	*ret_served = false;
@@ -166,6 +218,7 @@ int gt_server_answer(struct gt_server *server, int timeout_ms, bool *ret_served)
 	if (fd < 0)
 		return -errno;
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	/* what goes wrong with one client is no reason to stop */
 	answer(server, fd, ret_served);
 	shutdown(fd, SHUT_WR);
