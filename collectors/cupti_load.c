@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "core/elf_lookup.h"
+#include "core/forkgate.h"
 #include "core/text.h"
 
 #define PATH_BYTES   256
@@ -42,22 +43,30 @@ static int match_mapped(struct dl_phdr_info *info, size_t size, void *context)
 
 static bool find_mapped(const char *prefix, struct mapped *ret_mapped)
 {
+	int found;
+
 	*ret_mapped = (struct mapped){.prefix = prefix};
-	return dl_iterate_phdr(match_mapped, ret_mapped) == 1;
+	gt_forkgate_enter();
+	found = dl_iterate_phdr(match_mapped, ret_mapped);
+	gt_forkgate_leave();
+	return found == 1;
 }
 
 uint32_t gt_cupti_driver_version(void)
 {
-	void *cuda = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY | RTLD_LOCAL);
 	CUresult (*get_version)(int *) = NULL;
 	int version = 0;
+	void *cuda;
 
-	if (!cuda)
-		return 0;
-	*(void **)&get_version = dlsym(cuda, "cuDriverGetVersion");
+	gt_forkgate_enter();
+	cuda = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY | RTLD_LOCAL);
+	if (cuda) {
+		*(void **)&get_version = dlsym(cuda, "cuDriverGetVersion");
+		dlclose(cuda); /* our reference only: the driver stays mapped by who loaded it */
+	}
+	gt_forkgate_leave();
 	if (!get_version || get_version(&version) != CUDA_SUCCESS)
 		version = 0;
-	dlclose(cuda); /* drops our reference only: the driver stays mapped by who loaded it */
 	return (uint32_t)version;
 }
 
@@ -81,11 +90,15 @@ struct search {
 /* One attempt. @there: the loader's refusal is not only that there is no such file. */
 static void *try_open(const char *name, int extra, bool there, struct search *search)
 {
-	void *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL | extra);
-	const char *error = handle ? NULL : dlerror();
 	struct link_map *map = NULL;
+	const char *error;
+	void *handle;
 
+	gt_forkgate_enter();
+	handle = dlopen(name, RTLD_NOW | RTLD_LOCAL | extra);
+	gt_forkgate_leave();
 	if (!handle) {
+		error = dlerror();
 		if (there && error)
 			gt_text_format(search->refused, sizeof(search->refused), "%s", error);
 		return NULL;

@@ -16,6 +16,7 @@
 #include "collectors/unwind_arch.h"
 #include "collectors/unwind_library.h"
 #include "collectors/unwind_rules.h"
+#include "core/forkgate.h"
 
 static struct {
 	struct gt_unwind_library library; /* written once, before the first capture */
@@ -164,7 +165,12 @@ static uint64_t learn_in(struct gt_unwind_module module, uint64_t pc)
 
 uint64_t gt_unwind_learn(uint64_t pc)
 {
-	return learn_in((struct gt_unwind_module){0}, pc);
+	uint64_t rule;
+
+	gt_forkgate_enter(); /* the search takes locks of the loader */
+	rule = learn_in((struct gt_unwind_module){0}, pc);
+	gt_forkgate_leave();
+	return rule;
 }
 
 uint64_t gt_unwind_learn_elsewhere(uint64_t pc)
@@ -200,8 +206,10 @@ enum gt_unwind_return gt_unwind_is_return(uint64_t pc, uint64_t function)
 
 bool gt_unwind_learn_start(void)
 {
+	gt_forkgate_enter();
 	if (!learn.has_library)
 		learn.has_library = gt_unwind_library_open(&learn.library) == 0;
+	gt_forkgate_leave();
 	return learn.has_library;
 }
 

@@ -14,6 +14,7 @@
 #include "collectors/cupti_load.h"
 #include "collectors/python_frames.h"
 #include "collectors/unwind.h"
+#include "core/forkgate.h"
 #include "core/forkguard.h"
 #include "core/log.h"
 #include "core/memory.h"
@@ -182,7 +183,9 @@ static void start_stacks(struct gt_session *s)
 	s->facts.unwinder = off ? "off" : gt_unwind_start();
 	if (!off && !strcmp(gt_config_text(&s->config, GT_CONFIG_PYTHON), "auto"))
 		s->python = gt_python_frames_new(s->strings, share_of(s, PYTHON_MAX));
+	gt_forkgate_enter();
 	gt_stacks_look_for_python(s);
+	gt_forkgate_leave();
 	if (!off && gt_config_bool(&s->config, GT_CONFIG_STACK_LANE))
 		s->stack_lane = gt_stack_lane_new(depth, share_of(s, LANES_MAX), gt_emit_event, s);
 	gt_stacks_limit(s->stacks, depth);

@@ -6,10 +6,13 @@
  */
 #include <dirent.h>
 #include <fcntl.h>
+#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -187,7 +190,7 @@ static void by_exec(void)
 	exit(94);
 }
 
-static void *load(void *unused)
+static void *load_as_ever(void *unused)
 {
 	(void)unused;
 	check((int)cudaFree(NULL), "cudaFree");
@@ -198,8 +201,52 @@ static void *load(void *unused)
 	return NULL;
 }
 
-/* Forks while other threads launch: the child may hold no lock of ours, and must end. */
-static void storm(int forks)
+static void wait_for_stream(void)
+{
+	check((int)cudaStreamSynchronize(device.stream), "cudaStreamSynchronize");
+}
+
+/* A function that calls its first argument, within a frame. */
+#ifdef __aarch64__
+static const uint32_t caller[] = {0xa9bf7bfd, 0xd63f0000, 0xa8c17bfd, 0xd65f03c0};
+#else
+static const uint8_t caller[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3};
+#endif
+#define CALLERS ((size_t)1 << 15)
+
+/* Calls out of code that is new each time, as that of a just-in-time compiler is: the tracer looks each place up
+ * on this thread. */
+static void *load_anew(void *unused)
+{
+	(void)unused;
+	check((int)cudaFree(NULL), "cudaFree");
+	while (!stop) {
+		const size_t size = CALLERS * sizeof(caller);
+		char *code = mmap(NULL, size, PROT_READ | PROT_WRITE | PROT_EXEC,
+				  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		check(code == MAP_FAILED, "mmap");
+		for (size_t i = 0; i < CALLERS; i++)
+			memcpy(code + i * sizeof(caller), caller, sizeof(caller));
+		__builtin___clear_cache(code, code + size);
+		for (size_t i = 0; i < CALLERS && !stop; i++)
+			((void (*)(void (*)(void)))(void *)(code + i * sizeof(caller)))(
+				wait_for_stream);
+		munmap(code, size);
+	}
+	return NULL;
+}
+
+static int see(struct dl_phdr_info *info, size_t size, void *unused)
+{
+	(void)info;
+	(void)size;
+	return unused != NULL;
+}
+
+/* Forks while other threads @load: the child may hold no lock of ours or, through us, of the loader, and must
+ * end. */
+static void storm(int forks, void *(*load)(void *))
 {
 	pthread_t threads[2];
 	int wrong = 0;
@@ -212,6 +259,8 @@ static void storm(int forks)
 		int status;
 
 		if (!child) {
+			alarm(60);
+			dl_iterate_phdr(see, NULL);
 			if (i % 3 == 0)
 				_exit(threads_here() != 1);
 			if (i % 3 == 1)
@@ -242,6 +291,8 @@ int main(int argc, char **argv)
 			ways[i].run();
 	}
 	if (argc > 2 && !strcmp(argv[1], "storm"))
-		storm(atoi(argv[2]));
+		storm(atoi(argv[2]), load_as_ever);
+	if (argc > 2 && !strcmp(argv[1], "storm-anew"))
+		storm(atoi(argv[2]), load_anew);
 	return 0;
 }

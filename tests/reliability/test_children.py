@@ -79,6 +79,11 @@ class Children(unittest.TestCase):
         traced = self.check([CHILDREN, "storm", FORKS], 1, options=ONE_FILE)
         self.assertIn(FORKS + " forks, 0 wrong", traced.stdout)
 
+    def test_storm_while_stacks_are_learned(self):
+        """A child that inherits a lock of the loader, taken for our sake, hangs when it needs it."""
+        traced = self.check([CHILDREN, "storm-anew", FORKS], 1, options=ONE_FILE)
+        self.assertIn(FORKS + " forks, 0 wrong", traced.stdout)
+
     def test_storm_with_samples(self):
         traced = self.check([CHILDREN, "storm", FORKS], 1, options=ONE_FILE + ("GPUTRACE_SAMPLE_CPU=1000",))
         self.assertIn(FORKS + " forks, 0 wrong", traced.stdout)
