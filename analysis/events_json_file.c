@@ -66,12 +66,29 @@ static int note_stream(struct gt_events_json *json, const struct gt_record *reco
 	return gt_vec_push(&json->streams, place) ? 0 : -ENOMEM;
 }
 
+/* Does gputrace merge say here that a second process begins? Events have no place for whose they are. */
+static bool begins_another(const struct gt_record *record)
+{
+	struct gt_span span;
+	int64_t process;
+
+	return record->ph == 'M' && gt_span_is(&record->name, "process_labels", 14) &&
+	       record->args.kind == GT_SPAN_OBJECT &&
+	       gt_span_member(&record->args, "merged process", &span) &&
+	       gt_span_int(&span, &process) && process > 0;
+}
+
 /* The reading before the real one: what later lines tell about earlier ones. */
 static int look_ahead(const struct gt_record *record, const struct gt_header *header, void *data)
 {
 	struct gt_events_json *json = data;
 	size_t byte = (size_t)record->id / 8;
 
+	if (begins_another(record))
+		return gt_events_fail(json->events, json->path,
+				      "holds several processes, as gputrace merge wrote them; "
+				      "convert the file of each",
+				      -EINVAL);
 	if (record->ph == 'X' && gt_record_has(record, GT_ARG_STREAM))
 		return note_stream(json, record);
 	if (record->ph != 's' || !record->has_id || record->id <= 0 || record->id > UINT32_MAX)

@@ -43,6 +43,19 @@ struct call {
 
 #define CALLS ((size_t)1 << 19) /* that are remembered */
 
+/* Numbers that mean something in their own process only. Each kind is shifted by itself: operators are
+ * counted from 1000000000 on, and stacks must not become as large. */
+enum id_kind {
+	ID_CALL, /* correlation, arrows */
+	ID_EXTERNAL,
+	ID_STACK,
+	ID_KIND_COUNT_,
+};
+
+struct ids {
+	int64_t shift, largest; /* of the process in hand */
+};
+
 struct merge {
 	FILE *out;
 	struct gt_merge_result *result;
@@ -50,7 +63,7 @@ struct merge {
 	struct gt_merge_devices devices;
 	size_t file;
 	int64_t rank;
-	int64_t id_shift, largest_id; /* correlation, flow, stack and operator ids */
+	struct ids ids[ID_KIND_COUNT_];
 	int64_t base, ts_shift;
 	bool has_base;
 	int64_t now;        /* ns, of the event in hand */
@@ -157,31 +170,53 @@ static void edit_int(struct merge *m, const struct gt_span *span, int64_t value)
 		snprintf(edit->text, sizeof(edit->text), "%" PRId64, value);
 }
 
-static void edit_id(struct merge *m, const struct gt_span *span)
+/* The sum of two ids; beyond what a number holds it begins anew. */
+static int64_t id_sum(int64_t a, int64_t b)
 {
+	return (int64_t)(((uint64_t)a + (uint64_t)b) & INT64_MAX);
+}
+
+static void edit_id(struct merge *m, const struct gt_span *span, enum id_kind kind)
+{
+	struct ids *ids = &m->ids[kind];
 	int64_t id;
 
 	if (span->kind != GT_SPAN_NUMBER || !gt_span_int(span, &id) || id <= 0)
 		return;
-	if (id > m->largest_id)
-		m->largest_id = id;
-	if (m->id_shift)
-		edit_int(m, span, id + m->id_shift);
+	if (id > ids->largest)
+		ids->largest = id;
+	if (ids->shift)
+		edit_int(m, span, id_sum(id, ids->shift));
+}
+
+/* Behind the last file of a process: the next one's ids follow. */
+static void shift_ids(struct merge *m)
+{
+	for (int kind = 0; kind < ID_KIND_COUNT_; kind++) {
+		m->ids[kind].shift = id_sum(m->ids[kind].shift, m->ids[kind].largest);
+		m->ids[kind].largest = 0;
+	}
 }
 
 static void edit_args(struct merge *m, const struct gt_record *record)
 {
-	static const enum gt_arg ids[] = {GT_ARG_CORRELATION, GT_ARG_EXTERNAL_ID, GT_ARG_STACK,
-					  GT_ARG_CREATED_STACK, GT_ARG_FORWARD_STACK};
+	static const struct {
+		enum gt_arg arg;
+		enum id_kind kind;
+	} ids[] = {
+		{GT_ARG_CORRELATION, ID_CALL},    {GT_ARG_EXTERNAL_ID, ID_EXTERNAL},
+		{GT_ARG_STACK, ID_STACK},         {GT_ARG_CREATED_STACK, ID_STACK},
+		{GT_ARG_FORWARD_STACK, ID_STACK},
+	};
 	struct gt_span other;
 
 	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
-		if (gt_record_has(record, ids[i]))
-			edit_id(m, &record->arg[ids[i]]);
+		if (gt_record_has(record, ids[i].arg))
+			edit_id(m, &record->arg[ids[i].arg], ids[i].kind);
 	if (record->args.kind != GT_SPAN_OBJECT)
 		return;
 	if (gt_span_member(&record->args, "wait_on_cuda_event_record_corr_id", &other))
-		edit_id(m, &other);
+		edit_id(m, &other, ID_CALL);
 	if (gt_record_has(record, GT_ARG_DEVICE) && record->pid < FIRST_HOST)
 		edit_int(m, &record->arg[GT_ARG_DEVICE], merged_pid(m, record->pid));
 }
@@ -224,7 +259,7 @@ static void put_arrow_end(struct merge *m, const char *begin, int64_t id, const 
 	fprintf(m->out,
 		",\n{%s, \"id\": %" PRId64 ", \"pid\": %" PRId64 ", \"tid\": %" PRId64
 		", \"ts\": %s, \"cat\": \"ac2g\", \"name\": \"ac2g\"}",
-		begin, id + m->id_shift, merged_pid(m, at->pid), at->tid,
+		begin, id_sum(id, m->ids[ID_CALL].shift), merged_pid(m, at->pid), at->tid,
 		us_text(shifted(m, at->ts), us));
 	m->result->events++;
 }
@@ -275,7 +310,7 @@ static int copy_event(const struct gt_record *record, const struct gt_header *he
 	if (record->has_pid)
 		edit_int(m, &record->pid_text, merged_pid(m, record->pid));
 	if (record->has_id)
-		edit_id(m, &record->id_text);
+		edit_id(m, &record->id_text, ID_CALL);
 	if (m->ts_shift && record->has_ts && (edit = new_edit(m, &record->ts_text)))
 		us_text(m->now, edit->text);
 	edit_args(m, record);
@@ -305,7 +340,7 @@ static int stop_at_first(const struct gt_record *record, const struct gt_header 
 
 struct source {
 	const char *path;
-	int64_t rank, base, border;
+	int64_t rank, world_size, base, border;
 	bool has_base;
 	char *devices, *metadata, *segment;
 	struct gt_span device_list;
@@ -319,6 +354,7 @@ static int read_source(struct source *source, const char *path, struct gt_merge_
 
 	source->path = path;
 	source->rank = reading.header.rank;
+	source->world_size = reading.header.world_size;
 	source->has_base = reading.header.has_base;
 	source->base = reading.header.base_ns;
 	gt_header_span(&reading.header, "deviceProperties", &source->devices, &source->device_list);
@@ -374,14 +410,17 @@ static int find_devices(struct merge *m, const struct source *sources, size_t co
 
 static void put_header(struct merge *m, const struct source *sources, size_t count)
 {
+	int64_t processes = (int64_t)count_processes(sources, count);
+	bool is_one = processes == 1 && sources[0].world_size > 0;
 	const char *metadata = NULL;
 
 	for (size_t i = count; i-- > 0;)
 		metadata = sources[i].metadata ? sources[i].metadata : metadata;
 	fputs("{\n\"schemaVersion\": 1,\n", m->out);
 	gt_merge_devices_put(&m->devices, m->out);
-	fprintf(m->out, "\"distributedInfo\": {\"rank\": 0, \"world_size\": %zu},\n",
-		count_processes(sources, count));
+	fprintf(m->out,
+		"\"distributedInfo\": {\"rank\": %" PRId64 ", \"world_size\": %" PRId64 "},\n",
+		is_one ? sources[0].rank : 0, is_one ? sources[0].world_size : processes);
 	if (metadata)
 		fprintf(m->out, "\"metadata\": %s,\n", metadata);
 	if (sources[0].border) /* what was before is missing */
@@ -458,8 +497,7 @@ static int copy_process(struct merge *m, const struct source *sources, size_t co
 	for (size_t i = 0; !rc && i < files; i++)
 		rc = copy_source(m, &sources[i]);
 	free(m->calls);
-	m->id_shift += m->largest_id;
-	m->largest_id = 0;
+	shift_ids(m);
 	m->file++;
 	return rc < 0 ? rc : (int)files;
 }

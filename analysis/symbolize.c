@@ -11,18 +11,16 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "analysis/keymap.h"
 #include "analysis/reader.h"
 #include "analysis/source.h"
 #include "analysis/vec.h"
 
 /* "launched by", as the tracer writes it. */
-#define LINE_FRAMES  8
-#define LINE_BYTES   400
+#define LINE_FRAMES 8
+#define LINE_BYTES  400
 
-#define PATH_BYTES   4096
-
-/* The tracer counts stacks from 1; a larger id is not its. */
-#define STACK_ID_MAX (1 << 24)
+#define PATH_BYTES  4096
 
 struct stack {
 	char *frames; /* a JSON array */
@@ -43,29 +41,36 @@ struct place {
 struct symbolize {
 	struct gt_sources *sources;
 	struct gt_symbolize *result;
-	GT_VEC(struct stack) stacks; /* by id; frames NULL: not told, or as they were */
+	GT_VEC(struct stack) stacks; /* frames NULL: as they were */
+	struct gt_keymap ids;        /* of a stack -> its place in stacks */
 	GT_VEC(struct module) modules;
 	gzFile in; /* second reading */
 	FILE *out;
 	uint64_t copied; /* bytes of the file that are in out, or stand in it changed */
 };
 
-static const struct stack *find_stack(const struct symbolize *s, int64_t id)
+/* NULL: the file has not told its frames. */
+static const struct stack *find_stack(struct symbolize *s, int64_t id)
 {
-	return id >= 0 && (uint64_t)id < s->stacks.count ? &s->stacks.at[id] : NULL;
+	struct gt_keymap_entry *entry = NULL;
+
+	if (id > 0 && gt_keymap_has(&s->ids, (uint64_t)id))
+		entry = gt_keymap_get(&s->ids, (uint64_t)id);
+	return entry ? &s->stacks.at[entry->value] : NULL;
 }
 
-/* The place of a stack that is not known yet. NULL: no such id, or no memory. */
+/* The place of a stack that is not known yet. NULL: no memory. */
 static struct stack *add_stack(struct symbolize *s, int64_t id)
 {
-	if (id <= 0 || id > STACK_ID_MAX)
+	struct gt_keymap_entry *entry;
+
+	if (!gt_vec_push(&s->stacks, (struct stack){0}))
 		return NULL;
-	while (s->stacks.count <= (uint64_t)id) {
-		if (!gt_vec_grow(&s->stacks))
-			return NULL;
-		s->stacks.at[s->stacks.count++] = (struct stack){0};
-	}
-	return &s->stacks.at[id];
+	entry = gt_keymap_get(&s->ids, (uint64_t)id);
+	if (!entry)
+		return NULL;
+	entry->value = (int64_t)s->stacks.count - 1;
+	return &s->stacks.at[entry->value];
 }
 
 /* The newest one told under this path. */
@@ -372,10 +377,10 @@ static int take_stack(struct symbolize *s, int64_t id, const struct gt_span *fra
 {
 	struct stack *stack;
 
-	if (frames->kind != GT_SPAN_ARRAY || (find_stack(s, id) && find_stack(s, id)->frames))
+	if (frames->kind != GT_SPAN_ARRAY || id <= 0 || find_stack(s, id))
 		return 0;
 	stack = add_stack(s, id);
-	return stack ? make_stack(s, frames, stack) : 0;
+	return stack ? make_stack(s, frames, stack) : -ENOMEM;
 }
 
 /* The scanner of one "modules" object. */
@@ -572,6 +577,7 @@ static void fini(struct symbolize *s)
 	}
 	free(s->stacks.at);
 	free(s->modules.at);
+	gt_keymap_fini(&s->ids);
 	gt_sources_free(s->sources);
 }
 

@@ -162,7 +162,9 @@ static const struct gt_cmdline_spec spec = {
 	.command = &gt_command_convert,
 	.details =
 		"FROM and TO: a .pftrace of gputrace's, or its JSON (also .json.gz as FROM); the "
-		"name of TO says which form is written. TO must not exist.",
+		"name of TO says which form is written. TO must not exist. A file that gputrace "
+		"merge "
+		"made of several processes stays JSON: convert the file of each.",
 	.example = "# a tenth of the size, for Perfetto and for gputrace\n"
 		   "gputrace convert trace.json trace.pftrace\n"
 		   "# for readers of PyTorch's traces\n"
