@@ -491,7 +491,7 @@ static int by_place(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
-static size_t find_changes(const struct symbolize *s, const struct gt_record *record,
+static size_t find_changes(struct symbolize *s, const struct gt_record *record,
 			   struct change *ret_changes)
 {
 	size_t count = 0;
