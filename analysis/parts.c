@@ -187,6 +187,7 @@ int gt_parts_add(struct gt_reading *all, struct gt_reading *one)
 	all->events += one->events;
 	all->strange += one->strange;
 	all->bytes += one->bytes;
+	all->bookless |= one->bookless;
 	if (all->closed && !one->closed) {
 		all->closed = false;
 		all->mixed = one->mixed;

@@ -504,6 +504,16 @@ static int read_file(struct reader *r)
 	return rc;
 }
 
+/* The form of a running process, also after repair where there was no spool. Other tools' arrays have no header. */
+static bool is_bookless(const struct gt_reading *reading)
+{
+	const struct gt_header *header = &reading->header;
+
+	return reading->closed && !gt_header_find(header, "ledger") &&
+	       (gt_header_find(header, "repaired") ||
+		(reading->form == GT_FORM_ARRAY && header->member_count));
+}
+
 int gt_reader_read(const char *path, gt_reader_event event, void *data,
 		   struct gt_reading *ret_reading)
 {
@@ -522,6 +532,7 @@ int gt_reader_read(const char *path, gt_reader_event event, void *data,
 	rc = rc < 0 ? complain_file(r, rc) : read_file(r);
 	if (rc >= 0)
 		rc = use_ledger(r);
+	ret_reading->bookless = is_bookless(ret_reading);
 	gt_input_close(&r->in);
 	free(r->ledger);
 	free(r->repaired);

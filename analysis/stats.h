@@ -57,8 +57,9 @@ size_t gt_stats_losses(const struct gt_job *job, FILE *out);
 /* The same of one file that was read without a model: its cut and its books. */
 size_t gt_stats_reading_losses(const struct gt_reading *reading, FILE *out);
 
-/* Do sums of these traces hold all that happened? false: a file is cut, or calls, records or ranges
- * were lost, so that a comparison may find less than there was. */
+/* Do sums of these traces hold all that happened? false: a file is cut, or its process did not close it and
+ * no ledger tells what is missing; calls, records or ranges were lost; times cannot be right; more than
+ * 1 % of the launches have no GPU work, or of the calls no end. A comparison may find less than there was. */
 bool gt_stats_whole(const struct gt_job *job);
 
 #endif

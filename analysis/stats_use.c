@@ -4,6 +4,7 @@
  */
 #include "analysis/stats.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -121,48 +122,78 @@ int gt_stats_devices(const struct gt_job *job, const struct gt_filter *filter,
 	return (int)count;
 }
 
-/* Keys of the ledger that speak of something missing. */
-static const enum gt_ledger_key losses[] = {
-	GT_LEDGER_CALLS_LOST_RING,
-	GT_LEDGER_CALLS_LOST_THREAD,
-	GT_LEDGER_CALLS_OPEN,
-	GT_LEDGER_RECORDS_UNKNOWN,
-	GT_LEDGER_RECORDS_INSANE,
-	GT_LEDGER_RECORDS_DROPPED,
-	GT_LEDGER_RECORDS_UNREADABLE_BYTES,
-	GT_LEDGER_BUFFERS_DISCARDED,
-	GT_LEDGER_BUFFERS_LOST_BYTES,
-	GT_LEDGER_BUFFERS_KEPT,
-	GT_LEDGER_BUFFERS_UNREAD,
-	GT_LEDGER_CAPTURE_GAPS,
-	GT_LEDGER_LAUNCHES_IN_GAPS,
-	GT_LEDGER_KERNELS_UNTIMED,
-	GT_LEDGER_MEMCPYS_UNTIMED,
-	GT_LEDGER_MEMSETS_UNTIMED,
-	GT_LEDGER_OPS_UNLINKED,
-	GT_LEDGER_OPS_IN_FLIGHT,
-	GT_LEDGER_STACKS_REFUSED,
-	GT_LEDGER_STRINGS_REFUSED,
-	GT_LEDGER_RINGS_THINNED,
-	GT_LEDGER_MODULES_UNREAD,
-	GT_LEDGER_RANGES_LOST,
-	GT_LEDGER_CORRELATION_EVICTED,
-	GT_LEDGER_EVENTS_LOST_DISK,
-	GT_LEDGER_EVENTS_LOST_EARLY,
-	GT_LEDGER_EVENTS_LOST_MEMORY,
-	GT_LEDGER_SPOOL_REFUSED,
-	GT_LEDGER_SPOOL_THREADS,
+#define MOST_NOTES     64 /* lines */
+
+/* What was under way when a process ended may be one part in this many of all, as for `diff --gate` less
+ * is nothing that matters. */
+#define UNDER_WAY_PART 100
+
+/* What a loss does to sums. */
+enum loss_kind {
+	LOSS_ASIDE, /* nothing: what is missing is no work, or stands elsewhere */
+	LOSS_HOLE,  /* they are too small, or wrong */
+	LOSS_LAUNCHES, /* too small by what was under way at the end: bearable as long as it is little */
+	LOSS_CALLS,
 };
+
+/* Keys of the ledger that speak of something missing or wrong. */
+static const struct {
+	enum gt_ledger_key key;
+	enum loss_kind kind;
+} losses[] = {
+	{GT_LEDGER_CALLS_LOST_RING, LOSS_HOLE},
+	{GT_LEDGER_CALLS_LOST_THREAD, LOSS_HOLE},
+	{GT_LEDGER_CALLS_OPEN, LOSS_CALLS},
+	{GT_LEDGER_RECORDS_UNKNOWN, LOSS_HOLE},
+	{GT_LEDGER_RECORDS_INSANE, LOSS_HOLE},
+	{GT_LEDGER_RECORDS_DROPPED, LOSS_HOLE},
+	{GT_LEDGER_RECORDS_UNREADABLE_BYTES, LOSS_HOLE},
+	{GT_LEDGER_BUFFERS_DISCARDED, LOSS_HOLE},
+	{GT_LEDGER_BUFFERS_LOST_BYTES, LOSS_HOLE},
+	{GT_LEDGER_BUFFERS_KEPT, LOSS_HOLE},
+	{GT_LEDGER_BUFFERS_UNREAD, LOSS_HOLE},
+	{GT_LEDGER_CAPTURE_GAPS, LOSS_HOLE},
+	{GT_LEDGER_LAUNCHES_IN_GAPS, LOSS_HOLE},
+	{GT_LEDGER_KERNELS_UNTIMED, LOSS_HOLE},
+	{GT_LEDGER_MEMCPYS_UNTIMED, LOSS_HOLE},
+	{GT_LEDGER_MEMSETS_UNTIMED, LOSS_HOLE},
+	{GT_LEDGER_TIME_UNKNOWN, LOSS_HOLE},
+	{GT_LEDGER_TIME_REVERSED, LOSS_HOLE},
+	{GT_LEDGER_TIME_AHEAD, LOSS_HOLE},
+	{GT_LEDGER_GPU_BEFORE_LAUNCH, LOSS_HOLE},
+	{GT_LEDGER_OPS_UNLINKED, LOSS_ASIDE},
+	{GT_LEDGER_OPS_IN_FLIGHT, LOSS_LAUNCHES},
+	{GT_LEDGER_STACKS_REFUSED, LOSS_ASIDE},
+	{GT_LEDGER_STRINGS_REFUSED, LOSS_ASIDE},
+	{GT_LEDGER_RINGS_THINNED, LOSS_ASIDE},
+	{GT_LEDGER_MODULES_UNREAD, LOSS_ASIDE},
+	{GT_LEDGER_RANGES_LOST, LOSS_HOLE},
+	{GT_LEDGER_CORRELATION_EVICTED, LOSS_ASIDE},
+	{GT_LEDGER_EVENTS_LOST_DISK, LOSS_HOLE},
+	{GT_LEDGER_EVENTS_LOST_EARLY, LOSS_HOLE},
+	{GT_LEDGER_EVENTS_LOST_MEMORY, LOSS_HOLE},
+	{GT_LEDGER_SPOOL_REFUSED, LOSS_ASIDE},
+	{GT_LEDGER_SPOOL_THREADS, LOSS_ASIDE},
+};
+
+/* 0 too where the ledger does not tell. */
+static int64_t count_of(const struct gt_reading *reading, enum gt_ledger_key key)
+{
+	int64_t count = 0;
+
+	gt_header_int(&reading->header, "ledger", gt_ledger_rows[key].json, &count);
+	return count;
+}
 
 static size_t print_ledger(const struct gt_reading *reading, FILE *out)
 {
 	size_t lines = 0;
-	int64_t count;
 
 	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++) {
-		const struct gt_ledger_row *row = &gt_ledger_rows[losses[i]];
+		const struct gt_ledger_row *row = &gt_ledger_rows[losses[i].key];
+		int64_t count = count_of(reading, losses[i].key);
 
-		if (!gt_header_int(&reading->header, "ledger", row->json, &count) || !count)
+		if (!count)
 			continue;
 		fprintf(out, "  %" PRId64 " %s: %s\n", count, row->json, row->help);
 		lines++;
@@ -205,21 +236,90 @@ static size_t print_removed(const struct gt_reading *reading, FILE *out)
 	return 1;
 }
 
-/* A file without a ledger tells its losses as notes. */
+/* Notes that differ in nothing but their count. */
+struct same_notes {
+	uint32_t name;
+	const char *text, *number; /* of the first; number: where its count stands, or its end */
+	uint64_t sum, times;
+};
+
+/* The count in a note's arguments: their first whole number, unless that is the number of a stack. */
+static const char *find_count(const char *text)
+{
+	static const char stack[] = "\"stack\":";
+	bool quoted = false;
+	const char *p = text;
+
+	for (; *p && (quoted || !isdigit((unsigned char)*p)); p++) {
+		if (!quoted && !strncmp(p, stack, sizeof(stack) - 1))
+			return p + strlen(p);
+		if (quoted && *p == '\\' && p[1])
+			p++;
+		else if (*p == '"')
+			quoted = !quoted;
+	}
+	return p[strspn(p, "0123456789")] == '.' ? p + strlen(p) : p;
+}
+
+static const char *behind_count(const char *number)
+{
+	return number + strspn(number, "0123456789");
+}
+
+static bool is_same(const struct same_notes *a, const struct same_notes *b)
+{
+	return a->name == b->name && a->number - a->text == b->number - b->text &&
+	       !memcmp(a->text, b->text, (size_t)(a->number - a->text)) &&
+	       !strcmp(behind_count(a->number), behind_count(b->number));
+}
+
+static void print_same(const struct gt_model *model, const struct same_notes *same, FILE *out)
+{
+	fprintf(out, "  %s %.*s", gt_model_name(model, same->name),
+		(int)(same->number - same->text), same->text);
+	if (*same->number)
+		fprintf(out, "%" PRIu64 "%s", same->sum, behind_count(same->number));
+	if (same->times > 1)
+		fprintf(out, " (%" PRIu64 " times)", same->times);
+	fputc('\n', out);
+}
+
+static bool add_note(struct same_notes *lines, size_t *count, const struct same_notes *one)
+{
+	for (size_t i = 0; i < *count; i++) {
+		if (is_same(&lines[i], one)) {
+			lines[i].sum += one->sum;
+			lines[i].times++;
+			return true;
+		}
+	}
+	if (*count == MOST_NOTES)
+		return false;
+	lines[(*count)++] = *one;
+	return true;
+}
+
+/* What happened again and again is one line with the sum: an operation without times is a note of its own. */
 static size_t print_notes(const struct gt_model *model, FILE *out)
 {
-	size_t lines = 0;
+	struct same_notes lines[MOST_NOTES];
+	uint64_t more = 0;
+	size_t count = 0;
 
 	for (size_t i = 0; i < model->notes.count; i++) {
 		const struct gt_note *note = &model->notes.at[i];
+		const char *text = gt_model_name(model, note->text), *number = find_count(text);
+		struct same_notes one = {note->name, text, number, strtoull(number, NULL, 10), 1};
 
 		if (!strcmp(gt_model_name(model, note->cause), "--keep"))
 			continue; /* see print_removed */
-		fprintf(out, "  %s %s\n", gt_model_name(model, note->name),
-			gt_model_name(model, note->text));
-		lines++;
+		more += !add_note(lines, &count, &one);
 	}
-	return lines;
+	for (size_t i = 0; i < count; i++)
+		print_same(model, &lines[i], out);
+	if (more)
+		fprintf(out, "  ... and %" PRIu64 " more notes\n", more);
+	return count + (more != 0);
 }
 
 /* Only told where it may be the reason for empty tables: host slices of all kinds are in every trace. */
@@ -287,7 +387,12 @@ static size_t print_cut(const struct gt_reading *reading, FILE *out)
 	else if (!reading->closed)
 		fprintf(out, "  cut at line %" PRIu64 ", byte %" PRIu64 ": %s\n", reading->end_line,
 			reading->end_byte, reading->note);
-	return (reading->doubt[0] != 0) + !reading->closed;
+	if (reading->bookless)
+		fputs("  no ledger: its process has not closed the file, what it had not written "
+		      "is "
+		      "not known\n",
+		      out);
+	return (reading->doubt[0] != 0) + !reading->closed + reading->bookless;
 }
 
 size_t gt_stats_reading_losses(const struct gt_reading *reading, FILE *out)
@@ -295,39 +400,38 @@ size_t gt_stats_reading_losses(const struct gt_reading *reading, FILE *out)
 	return print_cut(reading, out) + print_ledger(reading, out) + print_removed(reading, out);
 }
 
+static bool is_bearable(const struct gt_model *model, enum gt_ledger_key key, enum loss_kind kind)
+{
+	int64_t count = count_of(&model->reading, key);
+	size_t of = kind == LOSS_CALLS ? model->calls.count : model->ops.count;
+
+	if (kind == LOSS_LAUNCHES || kind == LOSS_CALLS)
+		return count <= (int64_t)(of / UNDER_WAY_PART);
+	return kind == LOSS_ASIDE || !count;
+}
+
+static bool is_whole(const struct gt_model *model)
+{
+	const struct gt_reading *reading = &model->reading;
+	int64_t files;
+
+	if (!reading->closed || reading->bookless || reading->doubt[0])
+		return false;
+	if (gt_header_int(&reading->header, "segment", gt_segment_names[GT_SEGMENT_FILES_REMOVED],
+			  &files) &&
+	    files)
+		return false;
+	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++)
+		if (!is_bearable(model, losses[i].key, losses[i].kind))
+			return false;
+	return true;
+}
+
 bool gt_stats_whole(const struct gt_job *job)
 {
-	/* Those of the list above without which sums are too small; a stack that is not there, or a kernel
-	 * that still ran at the end, is no reason to trust none. */
-	static const enum gt_ledger_key holes[] = {
-		GT_LEDGER_CALLS_LOST_RING,    GT_LEDGER_CALLS_LOST_THREAD,
-		GT_LEDGER_RECORDS_UNKNOWN,    GT_LEDGER_RECORDS_INSANE,
-		GT_LEDGER_RECORDS_DROPPED,    GT_LEDGER_RECORDS_UNREADABLE_BYTES,
-		GT_LEDGER_BUFFERS_DISCARDED,  GT_LEDGER_BUFFERS_LOST_BYTES,
-		GT_LEDGER_BUFFERS_KEPT,       GT_LEDGER_BUFFERS_UNREAD,
-		GT_LEDGER_CAPTURE_GAPS,       GT_LEDGER_LAUNCHES_IN_GAPS,
-		GT_LEDGER_KERNELS_UNTIMED,    GT_LEDGER_MEMCPYS_UNTIMED,
-		GT_LEDGER_MEMSETS_UNTIMED,    GT_LEDGER_RANGES_LOST,
-		GT_LEDGER_EVENTS_LOST_DISK,   GT_LEDGER_EVENTS_LOST_EARLY,
-		GT_LEDGER_EVENTS_LOST_MEMORY,
-	};
-
-	for (size_t f = 0; f < job->count; f++) {
-		const struct gt_reading *reading = &job->models[f].reading;
-		int64_t count;
-
-		if (!reading->closed || reading->doubt[0])
+	for (size_t f = 0; f < job->count; f++)
+		if (!is_whole(&job->models[f]))
 			return false;
-		if (gt_header_int(&reading->header, "segment",
-				  gt_segment_names[GT_SEGMENT_FILES_REMOVED], &count) &&
-		    count)
-			return false;
-		for (size_t i = 0; i < sizeof(holes) / sizeof(holes[0]); i++)
-			if (gt_header_int(&reading->header, "ledger", gt_ledger_rows[holes[i]].json,
-					  &count) &&
-			    count)
-				return false;
-	}
 	return true;
 }
 

@@ -110,15 +110,19 @@ static int run_diff(const struct gt_cmdline *args)
 
 static const struct gt_cmdline_spec spec = {
 	.command = &gt_command_diff,
-	.details = "A and B are traces or folders of ranks. Steps (ProfilerStep#N ranges) are "
-		   "compared with each "
-		   "other, and their spread is the noise: a change within it is \"same\". With a "
-		   "single step, or "
-		   "none, whole traces are compared and a change is \"cannot tell\"; a gate then "
-		   "holds it "
-		   "against B all the same. What was lost or cut may hide a change: where nothing "
-		   "became slower but a trace is not whole, a gate gives no verdict and the exit "
-		   "status is 1.",
+	.details =
+		"A and B are traces or folders of ranks. Steps (ProfilerStep#N ranges) are "
+		"compared with each "
+		"other, and their spread is the noise: a change within it is \"same\". With a "
+		"single step, or "
+		"none, whole traces are compared and a change is \"cannot tell\"; a gate then "
+		"holds it "
+		"against B all the same. Where nothing became slower but a trace is not whole, a "
+		"gate gives no verdict and the exit status is 1: the file is cut, or its process "
+		"was killed and no spool told what was missing; calls, GPU records or ranges were "
+		"lost; time stamps cannot be right. What was under way when a process ended is no "
+		"reason as long as it is little: GPU work of 1 % of the launches. Whether a "
+		"program did all its work, its exit status tells and not its trace.",
 	.example = "# slower than last week? exit status 3 if so, a table for the pull request\n"
 		   "gputrace diff --gate=5% --format=markdown before.json after.json",
 	.options = options,

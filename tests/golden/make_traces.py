@@ -235,6 +235,32 @@ def lossy():
     return text.replace('"calls_seen": 6', '"calls_seen": 18, "calls_lost_ring_full": 12')
 
 
+def with_books(trace, **more):
+    """What else the ledger tells, beside the sums."""
+    return trace.closed().replace('"ledger": {', '"ledger": {' + json.dumps(more)[1:-1] + ", ")
+
+
+def note(trace, name, **args):
+    trace.raw('{"ph": "i", "s": "t", "cat": "gputrace", "name": "%s", "pid": 4100, "tid": 4100, "ts": %s, "args": %s}'
+              % (name, us(BASE + 1_500_000), json.dumps(args)))
+
+
+def noted():
+    """The same losses again and again, and more different ones than anybody reads."""
+    trace = train(Trace(), steps=1)
+    for i in range(1000):
+        note(trace, "kernel (untimed)", cause="no timestamp", count=1, what="CUPTI gave no usable time stamps")
+        note(trace, "LOST", cause="ring full", **{"API calls": i, "what": "raise --ring-size"})
+        note(trace, "LOST", cause="ring full", **{"NVTX ranges": 2, "what": "raise --ring-size"})
+    for what in ("at address 0x8", "at address 0x8", 'said "7"'):
+        note(trace, "crash", cause="SIGSEGV", what=what, stack=9)
+    note(trace, "span", **{"duration (us)": 1.5})
+    note(trace, "span", **{"duration (us)": 1.5})
+    for i in range(70):
+        note(trace, "odd", cause="cause %d" % i)
+    return with_books(trace, kernels_untimed=1000)
+
+
 FOREIGN = """[
 {"ph": "B", "cat": "kernel", "name": "k1", "pid": 0, "tid": 7, "ts": 10, "args": {"device": 0, "stream": 7}},
 {"ph": "E", "pid": 0, "tid": 7, "ts": 35.5},
@@ -278,6 +304,13 @@ def main():
     write(folder, "sampled.json", sampled().closed())
     write(folder, "one_step.json", train(Trace(), steps=1).closed())
     write(folder, "lossy.json", lossy())
+    write(folder, "noted.json", noted())
+    for key in ("times_reversed", "times_ahead", "times_unknown_clock", "gpu_before_launch", "stacks_refused"):
+        write(folder, "books/%s.json" % key, with_books(train(Trace()), **{key: 1}))
+    for key in ("launches_without_record", "calls_open_at_end"):
+        for count in (1, 2):  # of 125 operations and 150 calls
+            write(folder, "books/%s-%d.json" % (key, count), with_books(train(Trace(), steps=25), **{key: count}))
+    write(folder, "books/none.json", train(Trace(), steps=25).closed())
     write(folder, "running.json", train(Trace(3, 8)).running())
     write(folder, "cut.json", train(Trace(3, 8)).running()[:-150])
     write(folder, "foreign.json", FOREIGN)
