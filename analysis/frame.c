@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/libc_path.h"
+
 #define KEPT_TEMPLATE 16 /* template arguments up to this length stay */
 #define FRAME_TEXT    4096
 
@@ -270,6 +272,14 @@ void gt_frame_shorten(const char *name, size_t width, char *out, size_t size)
 void gt_frame_shorten_less(const char *name, size_t width, char *out, size_t size)
 {
 	shorten(name, width, size, out, size);
+}
+
+bool gt_frame_is_machinery(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	return gt_path_is_libc(path) || !strncmp(name, "libffi.so", 9) ||
+	       !strncmp(name, "_ctypes.", 8);
 }
 
 size_t gt_frame_print(const char *text, char *out, size_t size)

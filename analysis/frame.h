@@ -6,6 +6,7 @@
 #ifndef GT_ANALYSIS_FRAME_H
 #define GT_ANALYSIS_FRAME_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct gt_frame { /* pieces of the frame's text, not terminated; len 0: not known */
@@ -19,6 +20,10 @@ struct gt_frame { /* pieces of the frame's text, not terminated; len 0: not know
  * "file.py(12): function" (Kineto).
  */
 void gt_frame_parse(const char *text, struct gt_frame *ret_frame);
+
+/* Whether code of the module @path stands between a program and its calls and tells nothing of it: libc, libffi and
+ * Python's ctypes. */
+bool gt_frame_is_machinery(const char *path);
 
 /* A frame for people: "function (module)" without the module's folder and the offset in it, so that
  * all calls out of a function are one; with a source line as it is. Returns the length. */

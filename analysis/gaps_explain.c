@@ -60,7 +60,8 @@ static bool is_sync(const char *name)
 	       !strncmp(name, "cuMemcpyHtoD", 12) || strstr(name, "cudaFree") == name;
 }
 
-static bool is_libc(const struct gt_frame *frame)
+/* Whether the frame's module is known, and what @is says of it. */
+static bool check_module(const struct gt_frame *frame, bool (*is)(const char *path))
 {
 	char module[4096];
 
@@ -68,21 +69,15 @@ static bool is_libc(const struct gt_frame *frame)
 		return false;
 	memcpy(module, frame->module, frame->module_len);
 	module[frame->module_len] = 0;
-	return gt_path_is_libc(module);
+	return is(module);
 }
 
-/* What stands between a program and its calls, and tells nothing: libc and Python's ctypes. */
 static bool is_machinery(const char *text)
 {
 	struct gt_frame frame;
-	const char *name;
 
 	gt_frame_parse(text, &frame);
-	if (!frame.module_len)
-		return false;
-	name = memrchr(frame.module, '/', frame.module_len);
-	name = name ? name + 1 : frame.module;
-	return is_libc(&frame) || !strncmp(name, "libffi.so", 9) || !strncmp(name, "_ctypes.", 8);
+	return check_module(&frame, gt_frame_is_machinery);
 }
 
 /* The frame @depth below the root. */
@@ -140,7 +135,7 @@ void gt_gaps_place(const struct gt_model *model, uint32_t stack, char *out, size
 		*ret_is_data |= gt_model_is_data(text);
 		if (!python && is_python(&frame))
 			python = text;
-		else if (!native && !is_libc(&frame))
+		else if (!native && !check_module(&frame, gt_path_is_libc))
 			native = text;
 	}
 	if (!python)

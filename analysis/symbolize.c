@@ -11,6 +11,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "analysis/frame.h"
 #include "analysis/keymap.h"
 #include "analysis/reader.h"
 #include "analysis/source.h"
@@ -320,7 +321,8 @@ static bool take_frame(struct symbolize *s, const struct gt_span *frame, FILE *o
 	const char *build_id;
 	size_t count = 0;
 
-	if (parse_place(frame->text, frame->len, &place)) {
+	/* with its lines the C library's code would be the nearest of a program that has none */
+	if (parse_place(frame->text, frame->len, &place) && !gt_frame_is_machinery(place.path)) {
 		s->result->frames++;
 		build_id = find_build_id(s, place.path);
 		if (build_id)

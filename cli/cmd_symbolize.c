@@ -43,10 +43,12 @@ static int run_symbolize(const struct gt_cmdline *args)
 
 static const struct gt_cmdline_spec spec = {
 	.command = &gt_command_symbolize,
-	.details = "Frames become \"function (file.cu:42)\", with what the compiler inlined there "
-		   "in front. A module is used only with the build-id that it had when the trace "
-		   "was made, or found by it under /usr/lib/debug; what is not found keeps its "
-		   "module and offset. The network is asked with --debuginfod only.",
+	.details =
+		"Frames become \"function (file.cu:42)\", with what the compiler inlined there "
+		"in front. A module is used only with the build-id that it had when the trace "
+		"was made, or found by it under /usr/lib/debug; what is not found keeps its "
+		"module and offset, and so does libc, which would be the nearest line of a program "
+		"built without -g. The network is asked with --debuginfod only.",
 	.example =
 		"# on the machine that has the program, or its debug files\n"
 		"gputrace symbolize --output=lines.json gputrace-out/run/n3_4100.*.pt.trace.json",

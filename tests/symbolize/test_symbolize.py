@@ -129,6 +129,17 @@ class Symbolize(unittest.TestCase):
         result = self.run_it(text)
         self.assertEqual((result.returncode, result.stdout), (0, text), result.stderr)
 
+    def test_what_stands_around_a_program_keeps_its_module(self):
+        """With lines libc's code would be the nearest of a program without any, and nobody launches there."""
+        start, _ = addresses(LIBRARY, "touch")
+        for name in "libc.so.6", "libffi.so.8", "_ctypes.cpython-312.so":
+            module = str(self.folder / name)
+            shutil.copy(LIBRARY, module)
+            text = make_trace([["run (/opt/app+0x12)", f"touch ({module}+{start:#x})"]],
+                              {module: build_id(module)})
+            result = self.run_it(text)
+            self.assertEqual((result.returncode, result.stdout), (0, text), name)
+
     def test_a_module_that_was_replaced(self):
         start, _ = addresses(LIBRARY, "touch")
         for wrong in "00" * 20, "", "zz", "ab" * 200:
