@@ -11,6 +11,7 @@
 
 #include "collectors/modules.h"
 #include "core/descriptor.h"
+#include "core/elf_lookup.h"
 #include "core/memory.h"
 
 /* What is read of one file at most: beyond that it has no names. */
@@ -45,6 +46,24 @@ uint32_t gt_elf_image_note_build_id(const void *notes, size_t size, uint8_t *ret
 		size -= length;
 	}
 	return 0;
+}
+
+uint32_t gt_elf_image_loaded_build_id(const struct dl_phdr_info *info, uint8_t *ret_id)
+{
+	uint32_t found = 0;
+
+	for (int i = 0; i < info->dlpi_phnum && !found; i++) {
+		const ElfW(Phdr) *phdr = &info->dlpi_phdr[i];
+		uintptr_t start = info->dlpi_addr + phdr->p_vaddr;
+		size_t room =
+			gt_elf_room(info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum, start);
+
+		if (phdr->p_type == PT_NOTE)
+			found = gt_elf_image_note_build_id(
+				(const void *)start, room < phdr->p_memsz ? room : phdr->p_memsz,
+				ret_id);
+	}
+	return found;
 }
 
 static bool is_inside(const struct gt_elf_image *elf, uint64_t offset, uint64_t size)

@@ -2,12 +2,13 @@
  *
  * Reading 64-bit ELF files of this machine: symbol tables, build-ids, the name of a debug file.
  * Every offset out of the file is checked against its size: files may be cut or hostile.
- * Drain thread only, except gt_elf_image_note_build_id.
+ * Drain thread only, except the first two.
  */
 #ifndef GT_COLLECTORS_ELF_IMAGE_H
 #define GT_COLLECTORS_ELF_IMAGE_H
 
 #include <elf.h>
+#include <link.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,6 +24,10 @@ struct gt_elf_image {
 
 /* The build-id in the notes at @notes. Copies at most 32 bytes; returns how many, 0: none. */
 uint32_t gt_elf_image_note_build_id(const void *notes, size_t size, uint8_t *ret_id);
+
+/* As gt_elf_image_note_build_id, of an object that is loaded: inside a dl_iterate_phdr callback. Notes
+ * that lie in no readable PT_LOAD are not mapped and not looked at. */
+uint32_t gt_elf_image_loaded_build_id(const struct dl_phdr_info *info, uint8_t *ret_id);
 
 /* Reads what is asked for below of the file at @path: names of sections, notes, the link to a debug
  * file, the table of symbols. All else of the image is zero. It is not mapped: a file that somebody

@@ -106,9 +106,6 @@ static void look_at_segments(struct seen *seen, const struct dl_phdr_info *info)
 		const ElfW(Phdr) *phdr = &info->dlpi_phdr[i];
 		uint64_t start = info->dlpi_addr + phdr->p_vaddr;
 
-		if (phdr->p_type == PT_NOTE && seen->build_id_size == 0)
-			seen->build_id_size = gt_elf_image_note_build_id(
-				(const void *)start, phdr->p_memsz, seen->build_id);
 		if (phdr->p_type != PT_LOAD)
 			continue;
 		seen->start = start < seen->start ? start : seen->start;
@@ -136,6 +133,7 @@ static int look(struct dl_phdr_info *info, size_t size, void *arg)
 	seen->bias = info->dlpi_addr;
 	seen->is_main = modules->seen_count == 1;
 	look_at_segments(seen, info);
+	seen->build_id_size = gt_elf_image_loaded_build_id(info, seen->build_id);
 	strncpy(seen->name, info->dlpi_name, sizeof(seen->name) - 1);
 	return 0;
 }

@@ -16,18 +16,22 @@
 #define VERSION_INDEX  0x7fffu
 #define BITS_PER_WORD  (8 * sizeof(ElfW(Addr)))
 
-/* Bytes that can be read at @address: to the end of its readable segment. */
-static size_t room(const struct gt_elf *elf, uintptr_t address)
+size_t gt_elf_room(uintptr_t bias, const ElfW(Phdr) *segments, size_t count, uintptr_t address)
 {
-	for (size_t i = 0; i < elf->segment_count; i++) {
-		const ElfW(Phdr) *segment = &elf->segments[i];
-		uintptr_t start = elf->bias + segment->p_vaddr;
+	for (size_t i = 0; i < count; i++) {
+		const ElfW(Phdr) *segment = &segments[i];
+		uintptr_t start = bias + segment->p_vaddr;
 
 		if (segment->p_type == PT_LOAD && (segment->p_flags & PF_R) && address >= start &&
 		    address - start < segment->p_memsz)
 			return segment->p_memsz - (address - start);
 	}
 	return 0;
+}
+
+static size_t room(const struct gt_elf *elf, uintptr_t address)
+{
+	return gt_elf_room(elf->bias, elf->segments, elf->segment_count, address);
 }
 
 /* ld.so of glibc relocates the addresses of the dynamic section in place, others do not. */

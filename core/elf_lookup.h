@@ -45,6 +45,10 @@ struct gt_elf {
 /* Looks an object over. -EINVAL: no usable dynamic section (a static program, the vDSO of some). */
 int gt_elf_open(uintptr_t bias, const ElfW(Phdr) *segments, size_t count, struct gt_elf *ret_elf);
 
+/* Bytes that can be read at @address of the object that lies at @bias: to the end of its readable
+ * PT_LOAD, 0: in none. Other segments may lie where nothing is mapped. */
+size_t gt_elf_room(uintptr_t bias, const ElfW(Phdr) *segments, size_t count, uintptr_t address);
+
 /* True when @address lies in a segment of the object. */
 bool gt_elf_contains(const struct gt_elf *elf, uintptr_t address);
 

@@ -46,14 +46,8 @@ static int find_own(struct dl_phdr_info *info, size_t size, void *context)
 
 		found |= phdr->p_type == PT_LOAD && own->address - start < phdr->p_memsz;
 	}
-	for (int i = 0; found && i < info->dlpi_phnum && !own->size; i++) {
-		const ElfW(Phdr) *phdr = &info->dlpi_phdr[i];
-
-		if (phdr->p_type == PT_NOTE)
-			own->size = gt_elf_image_note_build_id(
-				(const void *)(info->dlpi_addr + phdr->p_vaddr), phdr->p_memsz,
-				own->id);
-	}
+	if (found)
+		own->size = gt_elf_image_loaded_build_id(info, own->id);
 	return found;
 }
 

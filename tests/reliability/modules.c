@@ -7,6 +7,7 @@
  *                                    number from 3 to 1023 and opens files of its own, for ever
  *   modules cut PLUGIN               cuts the plugin's file behind what is loaded of it, between two
  *                                    launches from different functions
+ *   modules load PLUGIN              launches from the plugin and waits
  */
 #include <dlfcn.h>
 #include <elf.h>
@@ -137,14 +138,22 @@ static void cut(const char *path)
 	wait_at_gate(2); /* until it has been looked up too */
 }
 
+static void load_only(const char *path)
+{
+	load(path, "plugin_first")(launch, &device);
+	wait_at_gate(1); /* until the launch is in the trace */
+}
+
 int main(int argc, char **argv)
 {
 	open_device(&device);
 	folder = argv[2];
 	if (!strcmp(argv[1], "close"))
 		close_while_loading(argv + 3, argc - 3);
-	else
+	else if (!strcmp(argv[1], "cut"))
 		cut(argv[2]);
+	else
+		load_only(argv[2]);
 	check((int)cudaDeviceSynchronize(), "cudaDeviceSynchronize");
 	return 3;
 }

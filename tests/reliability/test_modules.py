@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The files of the program's modules, which the tracer reads for their names: a program that closes
-every descriptor keeps those that it opens itself, and a file that is cut harms nobody."""
+every descriptor keeps those that it opens itself, and a file that is cut or crooked harms nobody."""
 
 import os
 import shutil
+import struct
 import sys
 import tempfile
 import unittest
@@ -12,7 +13,25 @@ import unittest
 import harness
 
 PLUGIN = os.path.join(harness.PROGRAMS, "libreliability_plugin.so")
+PT_NOTE = 4
+NOWHERE = 1 << 46  # no address of a program lies so far behind a module
 SLOW = os.path.join(harness.PROGRAMS, "libslowfiles.so")
+
+
+def move_notes(path, address):
+    """Says in the file's program headers that its notes will lie there, where nothing is loaded."""
+    with open(path, "r+b") as file:
+        head = file.read(64)
+        at, = struct.unpack_from("<Q", head, 32)
+        size, count = struct.unpack_from("<HH", head, 54)
+        moved = 0
+        for place in range(at, at + size * count, size):
+            file.seek(place)
+            if struct.unpack("<I", file.read(4))[0] == PT_NOTE:
+                file.seek(place + 16)  # p_vaddr
+                file.write(struct.pack("<Q", address))
+                moved += 1
+    return moved
 
 
 class Modules(unittest.TestCase):
@@ -58,6 +77,18 @@ class Modules(unittest.TestCase):
         self.assertEqual(harness.lint(trace), "")
         with open(trace, encoding="utf-8") as file:
             self.assertIn("plugin_first (", file.read())
+
+    def test_notes_that_are_not_loaded(self):
+        path = self.copies(1)[0]
+        self.assertGreater(move_notes(path, NOWHERE), 0)
+        result = harness.run([harness.program("modules"), "load", path], folder=self.out,
+                             gates=[lambda: self.kernels() >= 1],
+                             options=("GPUTRACE_FLUSH_PERIOD=10",))
+        self.assertEqual((result.status, result.stderr), (3, []))
+        trace = harness.traces(self.out)[0]
+        self.assertEqual(harness.lint(trace), "")
+        with open(trace, encoding="utf-8") as file:
+            self.assertIn(os.path.basename(path), file.read())
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@
 #include <criterion/criterion.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -353,6 +354,36 @@ Test(symbols, what_is_no_elf_file_is_refused)
 	cr_assert_not_null(gt_elf_image_find_name(&elf, ".text"));
 	cr_assert_null(gt_elf_image_find_name(&elf, ".nothing"));
 	gt_elf_image_close(&elf);
+}
+
+/* An object at the address of a note of 24 bytes: name, and eight bytes of build-id. */
+static uint32_t loaded_build_id(uint32_t flags, uint64_t loaded, uint64_t place, uint64_t size)
+{
+	static const struct {
+		Elf64_Nhdr head;
+		char name[4], id[8];
+	} note = {{4, 8, NT_GNU_BUILD_ID}, "GNU", "01234567"};
+	const Elf64_Phdr segments[] = {
+		{.p_type = PT_NOTE, .p_flags = PF_R, .p_vaddr = place, .p_memsz = size},
+		{.p_type = PT_LOAD, .p_flags = flags, .p_memsz = loaded},
+	};
+	const struct dl_phdr_info info = {
+		.dlpi_addr = (uintptr_t)&note, .dlpi_phdr = segments, .dlpi_phnum = 2};
+	uint8_t id[GT_BUILD_ID_MAX];
+	uint32_t found = gt_elf_image_loaded_build_id(&info, id);
+
+	cr_assert(!found || memcmp(id, note.id, found) == 0);
+	return found;
+}
+
+Test(symbols, notes_are_read_only_where_the_object_is_loaded)
+{
+	cr_assert_eq(loaded_build_id(PF_R, 24, 0, 24), 8);
+	cr_assert_eq(loaded_build_id(PF_R, 24, 0, (uint64_t)1 << 40), 8);
+	cr_assert_eq(loaded_build_id(PF_R, 23, 0, 24), 0);
+	cr_assert_eq(loaded_build_id(PF_X, 24, 0, 24), 0);
+	cr_assert_eq(loaded_build_id(PF_R, 24, (uint64_t)1 << 46, 24), 0);
+	cr_assert_eq(loaded_build_id(PF_R, 24, (uint64_t)-8, 24), 0);
 }
 
 static const char *demangled(const char *name)
