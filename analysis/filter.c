@@ -107,13 +107,39 @@ static bool in_window(const struct gt_filter_term *term, const struct gt_model *
 	return t - model->first >= term->from && t - model->first <= term->to;
 }
 
-static bool in_nvtx(const struct gt_filter_term *term, const struct gt_model *model,
-		    uint32_t thread, int64_t t)
+/* The name of a range alone, or as tables show it. */
+static bool is_range(const char *glob, const struct gt_model *model, const struct gt_range *range)
 {
-	uint32_t range = gt_model_range_at(model, thread, GT_RANGE_NVTX, t);
+	char name[8192];
 
-	for (; range != GT_NONE; range = model->ranges.at[range].parent)
-		if (!fnmatch(term->glob, gt_model_name(model, model->ranges.at[range].name), 0))
+	if (!fnmatch(glob, gt_model_name(model, range->name), 0))
+		return true;
+	gt_key_of_range(model, range, name, sizeof(name));
+	return range->domain != GT_NAME_NONE && !fnmatch(glob, name, 0);
+}
+
+/* Is a range of that name open on the row from @from to @until? */
+static bool in_range_of(const struct gt_filter_term *term, const struct gt_model *model,
+			uint32_t row, int64_t from, int64_t until)
+{
+	uint32_t i = gt_model_range_at(model, row, GT_RANGE_NVTX, from);
+
+	for (; i != GT_NONE; i = gt_model_range_around(model, i, from)) {
+		const struct gt_range *range = &model->ranges.at[i];
+
+		if (range->start + range->dur >= until && is_range(term->glob, model, range))
+			return true;
+	}
+	return false;
+}
+
+static bool in_nvtx(const struct gt_filter_term *term, const struct gt_model *model,
+		    uint32_t thread, int64_t from, int64_t until)
+{
+	uint32_t row = model->threads.at[thread].owner;
+
+	for (; row != GT_NONE; row = model->threads.at[row].beside)
+		if (in_range_of(term, model, row, from, until))
 			return true;
 	return false;
 }
@@ -160,7 +186,7 @@ static bool op_passes(const struct gt_filter_term *term, const struct gt_model *
 		if (op->nvtx != GT_NAME_NONE &&
 		    !fnmatch(term->glob, gt_model_name(model, op->nvtx), 0))
 			return true;
-		return call && in_nvtx(term, model, call->thread, call->start);
+		return call && in_nvtx(term, model, call->thread, call->start, call->start);
 	default:
 		return call && !fnmatch(term->glob, gt_model_name(model, call->name), 0);
 	}
@@ -184,7 +210,7 @@ static bool call_passes(const struct gt_filter_term *term, const struct gt_model
 	case GT_FILTER_TIME:
 		return in_window(term, model, call->start);
 	case GT_FILTER_NVTX:
-		return in_nvtx(term, model, call->thread, call->start);
+		return in_nvtx(term, model, call->thread, call->start, call->start);
 	case GT_FILTER_STEP:
 		return in_step(term, model, call->start);
 	default:
@@ -208,8 +234,8 @@ static bool range_passes(const struct gt_filter_term *term, const struct gt_mode
 	case GT_FILTER_TIME:
 		return in_window(term, model, range->start);
 	case GT_FILTER_NVTX:
-		return !fnmatch(term->glob, gt_model_name(model, range->name), 0) ||
-		       in_nvtx(term, model, range->thread, range->start);
+		return is_range(term->glob, model, range) ||
+		       in_nvtx(term, model, range->thread, range->start, range->start + range->dur);
 	case GT_FILTER_STEP:
 		return in_step(term, model, range->start);
 	default:

@@ -9,7 +9,7 @@
 
 #include "analysis/frame.h"
 
-#define MAX_NESTED 128 /* ranges around one moment that are shown */
+#define MAX_NESTED 256 /* ranges around one moment that are shown */
 
 const char *const gt_key_names[GT_KEY_COUNT_] = {
 	[GT_KEY_KERNEL] = "kernel",     [GT_KEY_STACK] = "stack",   [GT_KEY_LINE] = "line",
@@ -49,51 +49,80 @@ size_t gt_key_stack(const struct gt_model *model, uint32_t stack, bool root_firs
 	return n;
 }
 
-/* Ranges of one kind around @t, innermost first. */
-static uint32_t collect(const struct gt_model *model, uint32_t thread, enum gt_range_kind kind,
-			int64_t t, uint32_t *ranges, uint32_t room)
-{
-	uint32_t n = 0, range = gt_model_range_at(model, thread, kind, t);
+/* Ranges around a moment, innermost first. */
+struct nest {
+	uint32_t range[MAX_NESTED], count;
+};
 
-	for (; range != GT_NONE && n < room; range = model->ranges.at[range].parent)
-		ranges[n++] = range;
-	return n;
+/* Is range @a drawn inside @b? The one that began later is, of two that began together the shorter one. */
+static bool is_inside(const struct gt_model *model, uint32_t a, uint32_t b)
+{
+	const struct gt_range *x = &model->ranges.at[a], *y = &model->ranges.at[b];
+
+	if (x->start != y->start)
+		return x->start > y->start;
+	return x->dur != y->dur ? x->dur < y->dur : a > b;
 }
 
-/* Merges two innermost-first lists by start; the later start is the inner one. */
-static uint32_t merge(const struct gt_model *model, uint32_t *a, uint32_t na, const uint32_t *b,
-		      uint32_t nb, uint32_t *out)
+/* False: there is no room for it, nor for what is further out. */
+static bool put_inside(const struct gt_model *model, uint32_t range, struct nest *nest)
 {
-	uint32_t n = 0, i = 0, j = 0;
+	uint32_t at = nest->count;
 
-	while (i < na || j < nb) {
-		if (j >= nb ||
-		    (i < na && model->ranges.at[a[i]].start > model->ranges.at[b[j]].start))
-			out[n++] = a[i++];
-		else
-			out[n++] = b[j++];
+	while (at && is_inside(model, range, nest->range[at - 1]))
+		at--;
+	if (at == MAX_NESTED)
+		return false;
+	nest->count += nest->count < MAX_NESTED;
+	memmove(&nest->range[at + 1], &nest->range[at],
+		(nest->count - at - 1) * sizeof(nest->range[0]));
+	nest->range[at] = range;
+	return true;
+}
+
+/* Adds the ranges of a kind that are open on a thread and the rows beside it. */
+static void collect(const struct gt_model *model, uint32_t thread, enum gt_range_kind kind,
+		    int64_t t, struct nest *nest)
+{
+	for (uint32_t row = thread; row != GT_NONE; row = model->threads.at[row].beside) {
+		uint32_t range = gt_model_range_at(model, row, kind, t);
+
+		while (range != GT_NONE && put_inside(model, range, nest))
+			range = gt_model_range_around(model, range, t);
 	}
-	return n;
 }
 
 size_t gt_key_ranges(const struct gt_model *model, uint32_t thread, int64_t t, const char *gap,
 		     char *out, size_t size)
 {
-	uint32_t nvtx[MAX_NESTED], ops[MAX_NESTED], all[2 * MAX_NESTED], count;
+	struct nest nest = {.count = 0};
 	size_t n = 0;
 
 	*out = 0;
-	count = collect(model, thread, GT_RANGE_PYTHON, t, all, MAX_NESTED);
-	if (!count) {
-		uint32_t nn = collect(model, thread, GT_RANGE_NVTX, t, nvtx, MAX_NESTED);
-		uint32_t no = collect(model, thread, GT_RANGE_OP, t, ops, MAX_NESTED);
-
-		count = merge(model, nvtx, nn, ops, no, all);
+	collect(model, thread, GT_RANGE_PYTHON, t, &nest);
+	if (!nest.count) {
+		collect(model, thread, GT_RANGE_NVTX, t, &nest);
+		collect(model, thread, GT_RANGE_OP, t, &nest);
 	}
-	while (count)
+	while (nest.count)
 		n = append(out, size, n, gap,
-			   gt_model_name(model, model->ranges.at[all[--count]].name));
+			   gt_model_name(model, model->ranges.at[nest.range[--nest.count]].name));
 	return n;
+}
+
+/* The innermost range of a kind around a call, on whichever row of its thread. */
+static uint32_t innermost(const struct gt_model *model, const struct gt_call *call,
+			  enum gt_range_kind kind)
+{
+	uint32_t best = GT_NONE, row = call ? call->thread : GT_NONE;
+
+	for (; row != GT_NONE; row = model->threads.at[row].beside) {
+		uint32_t range = gt_model_range_at(model, row, kind, call->start);
+
+		if (range != GT_NONE && (best == GT_NONE || is_inside(model, range, best)))
+			best = range;
+	}
+	return best;
 }
 
 static bool is_step(const struct gt_model *model, const struct gt_range *range)
@@ -107,7 +136,7 @@ uint32_t gt_key_step_at(const struct gt_model *model, int64_t t)
 	for (uint32_t thread = 0; thread < model->threads.count; thread++) {
 		uint32_t range = gt_model_range_at(model, thread, GT_RANGE_NVTX, t);
 
-		for (; range != GT_NONE; range = model->ranges.at[range].parent)
+		for (; range != GT_NONE; range = gt_model_range_around(model, range, t))
 			if (is_step(model, &model->ranges.at[range]))
 				return range;
 	}
@@ -146,9 +175,7 @@ static const char *nearest(const struct gt_model *model, uint32_t stack, struct 
 static const char *nearest_range(const struct gt_model *model, const struct gt_op *op,
 				 struct gt_frame *ret_frame)
 {
-	const struct gt_call *call = gt_model_call_of(model, op);
-	uint32_t range = call ? gt_model_range_at(model, call->thread, GT_RANGE_PYTHON, call->start)
-			      : GT_NONE;
+	uint32_t range = innermost(model, gt_model_call_of(model, op), GT_RANGE_PYTHON);
 	const char *text;
 
 	if (range == GT_NONE)
@@ -210,18 +237,26 @@ static void stack_key(const struct gt_model *model, const struct gt_op *op, char
 		snprintf(out, size, "%s", GT_KEY_UNKNOWN);
 }
 
+void gt_key_of_range(const struct gt_model *model, const struct gt_range *range, char *out,
+		     size_t size)
+{
+	const char *domain = gt_model_name(model, range->domain);
+
+	snprintf(out, size, "%s%s%s", domain, *domain ? ":" : "",
+		 gt_model_name(model, range->name));
+}
+
 static void range_key(const struct gt_model *model, const struct gt_op *op, enum gt_range_kind kind,
 		      char *out, size_t size)
 {
-	const struct gt_call *call = gt_model_call_of(model, op);
-	uint32_t range = call ? gt_model_range_at(model, call->thread, kind, call->start) : GT_NONE;
+	uint32_t range = innermost(model, gt_model_call_of(model, op), kind);
 
 	if (kind == GT_RANGE_NVTX && op->nvtx != GT_NAME_NONE)
 		snprintf(out, size, "%s", gt_model_name(model, op->nvtx));
 	else if (range == GT_NONE)
 		snprintf(out, size, kind == GT_RANGE_OP ? "(no operator)" : "(no range)");
 	else
-		snprintf(out, size, "%s", gt_model_name(model, model->ranges.at[range].name));
+		gt_key_of_range(model, &model->ranges.at[range], out, size);
 }
 
 void gt_key_of_op(const struct gt_model *model, const struct gt_op *op, enum gt_key key, char *out,

@@ -35,6 +35,10 @@ extern const char *const gt_key_names[GT_KEY_COUNT_];
 void gt_key_of_op(const struct gt_model *model, const struct gt_op *op, enum gt_key key, char *out,
 		  size_t size);
 
+/* The name of a range, behind its domain and a colon when it has one. */
+void gt_key_of_range(const struct gt_model *model, const struct gt_range *range, char *out,
+		     size_t size);
+
 /* The text of LINE, FUNCTION or MODULE for frame @at of @stack, both in the model. False: it has none, a
  * frame without a source line that is not the launching one. */
 bool gt_key_of_frame(const struct gt_model *model, uint32_t stack, uint32_t at, enum gt_key key,
@@ -45,8 +49,8 @@ bool gt_key_of_frame(const struct gt_model *model, uint32_t stack, uint32_t at, 
 size_t gt_key_stack(const struct gt_model *model, uint32_t stack, bool root_first, const char *gap,
 		    char *out, size_t size);
 
-/* The ranges around a moment on a host thread, outermost first, as if they were a stack: Python
- * functions if there are any, else NVTX ranges and operators. Returns the length written. */
+/* The ranges around a moment on a host thread and the rows beside it, outermost first, as if they were a stack:
+ * Python functions if there are any, else NVTX ranges and operators. Returns the length written. */
 size_t gt_key_ranges(const struct gt_model *model, uint32_t thread, int64_t t, const char *gap,
 		     char *out, size_t size);
 

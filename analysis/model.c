@@ -186,6 +186,7 @@ static int take_range(struct gt_builder *b, const struct gt_record *record, enum
 		.name = put_name(b->model, &record->name),
 		.thread = gt_build_thread(b, record->pid, record->tid),
 		.parent = GT_NONE,
+		.before = GT_NONE,
 		.stack = stack < NO_STACK_BITS ? stack : NO_STACK_BITS,
 		.kind = kind,
 	};
@@ -417,11 +418,19 @@ void gt_model_fini(struct gt_model *model)
 	free(model->own_path);
 }
 
+/* The last range up to @range that is open at @t: those between a range and its parent end before it. */
+static uint32_t open_at(const struct gt_model *model, uint32_t range, int64_t t)
+{
+	while (range != GT_NONE && model->ranges.at[range].start + model->ranges.at[range].dur <= t)
+		range = model->ranges.at[range].parent;
+	return range;
+}
+
 uint32_t gt_model_range_at(const struct gt_model *model, uint32_t thread, enum gt_range_kind kind,
 			   int64_t t)
 {
 	const struct gt_thread_lane *lane = &model->threads.at[thread];
-	uint32_t low = lane->range[kind].first, high = low + lane->range[kind].count, found;
+	uint32_t low = lane->range[kind].first, high = low + lane->range[kind].count;
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
@@ -431,12 +440,12 @@ uint32_t gt_model_range_at(const struct gt_model *model, uint32_t thread, enum g
 		else
 			high = middle;
 	}
-	if (low == lane->range[kind].first)
-		return GT_NONE;
-	for (found = low - 1; found != GT_NONE; found = model->ranges.at[found].parent)
-		if (model->ranges.at[found].start + model->ranges.at[found].dur > t)
-			return found;
-	return GT_NONE;
+	return low == lane->range[kind].first ? GT_NONE : open_at(model, low - 1, t);
+}
+
+uint32_t gt_model_range_around(const struct gt_model *model, uint32_t range, int64_t t)
+{
+	return open_at(model, model->ranges.at[range].before, t);
 }
 
 uint32_t gt_model_call_before(const struct gt_model *model, uint32_t thread, int64_t t)

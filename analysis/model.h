@@ -57,7 +57,9 @@ struct gt_range { /* on a host thread */
 	uint32_t name;
 	uint32_t domain; /* name of it, GT_NAME_NONE: the global one */
 	uint32_t thread;
-	uint32_t parent;     /* enclosing range of the same kind and thread, GT_NONE */
+	uint32_t
+		parent; /* innermost of the same kind and row that is open for its whole time, GT_NONE */
+	uint32_t before;     /* of those that are open when it begins the last one, GT_NONE */
 	uint32_t stack : 28; /* index in stacks, 0xfffffff: none */
 	uint32_t kind : 3;
 	uint32_t data : 1; /* it, or a range around it, loads data: its name says so */
@@ -74,6 +76,7 @@ struct gt_thread_lane {
 	uint32_t name;
 	bool is_beside;  /* a row of ranges that need not nest with the thread's calls */
 	uint32_t beside; /* the next such row of the thread, GT_NONE */
+	uint32_t owner;  /* the thread of such a row; any other row's is itself */
 	struct {
 		uint32_t first, count;
 	} range[GT_RANGE_KIND_COUNT_], call, sample;
@@ -141,9 +144,13 @@ static inline const char *gt_model_name(const struct gt_model *model, uint32_t n
 	return gt_names_get(&model->names, name);
 }
 
-/* The innermost range of a kind that covers time @t on a thread, or GT_NONE. */
+/* The innermost range of a kind that is open at time @t on a row, or GT_NONE. Where ranges overlap, the one that
+ * began last is the inner one. */
 uint32_t gt_model_range_at(const struct gt_model *model, uint32_t thread, enum gt_range_kind kind,
 			   int64_t t);
+
+/* Of the ranges of its row that are open at @t, as @range is, the next one outwards, or GT_NONE. */
+uint32_t gt_model_range_around(const struct gt_model *model, uint32_t range, int64_t t);
 
 /* Whether a function or range of that name loads data, as far as names tell. */
 bool gt_model_is_data(const char *name);

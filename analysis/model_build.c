@@ -336,6 +336,7 @@ static void link_rows(struct gt_model *model)
 		unsigned int tid;
 		int read = 0;
 
+		lane->owner = i;
 		if (sscanf(gt_model_name(model, lane->name), "thread %u ranges%n", &tid, &read) !=
 			    1 ||
 		    !read)
@@ -344,29 +345,36 @@ static void link_rows(struct gt_model *model)
 		owner = find_lane(model, lane->pid, tid);
 		if (!owner || owner == lane)
 			continue;
+		lane->owner = (uint32_t)(owner - model->threads.at);
 		lane->beside = owner->beside;
 		owner->beside = i;
 	}
 }
 
-/* The enclosing range of each range; ranges are sorted, so it is the last one still open. */
+static int64_t end_of(const struct gt_model *model, uint32_t range)
+{
+	return model->ranges.at[range].start + model->ranges.at[range].dur;
+}
+
+/* What is open around each range. They are sorted: what began before one stands before it, and behind its parent
+ * stand only ranges that ended before it. */
 static void nest_ranges(struct gt_model *model)
 {
 	for (uint32_t i = 0; i < model->ranges.count; i++) {
-		struct gt_range *range = &model->ranges.at[i], *before = range - 1;
+		struct gt_range *range = &model->ranges.at[i];
 		struct gt_thread_lane *lane = &model->threads.at[range->thread];
-		uint32_t parent;
+		uint32_t at = i - 1;
 
 		if (!lane->range[range->kind].count++) {
 			lane->range[range->kind].first = i;
 			continue;
 		}
-		parent = (uint32_t)(before - model->ranges.at);
-		while (parent != GT_NONE &&
-		       model->ranges.at[parent].start + model->ranges.at[parent].dur <=
-			       range->start)
-			parent = model->ranges.at[parent].parent;
-		range->parent = parent;
+		while (at != GT_NONE && end_of(model, at) <= range->start)
+			at = model->ranges.at[at].parent;
+		range->before = at;
+		while (at != GT_NONE && end_of(model, at) < end_of(model, i))
+			at = model->ranges.at[at].parent;
+		range->parent = at;
 	}
 }
 

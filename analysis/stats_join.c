@@ -47,11 +47,10 @@ static const struct gt_column projection_columns[] = {
 void gt_stats_range_key(const struct gt_model *model, const struct gt_range *range, char *ret,
 			size_t size)
 {
-	const char *domain = gt_model_name(model, range->domain);
+	int n = snprintf(ret, size, "%s ",
+			 model->threads.at[range->thread].is_beside ? "StartEnd" : "PushPop");
 
-	snprintf(ret, size, "%s %s%s%s",
-		 model->threads.at[range->thread].is_beside ? "StartEnd" : "PushPop", domain,
-		 *domain ? ":" : "", gt_model_name(model, range->name));
+	gt_key_of_range(model, range, ret + n, size - (size_t)n);
 }
 
 const char *gt_stats_range_style(const char *key)
@@ -70,12 +69,10 @@ static void project_on_row(const struct gt_model *model, uint32_t row, const str
 {
 	uint32_t range = gt_model_range_at(model, row, GT_RANGE_NVTX, call->start);
 
-	for (; range != GT_NONE; range = model->ranges.at[range].parent) {
+	for (; range != GT_NONE; range = gt_model_range_around(model, range, call->start)) {
 		struct projection *p = &all[range];
 		bool is_first = !p->ops;
 
-		if (model->ranges.at[range].start + model->ranges.at[range].dur <= call->start)
-			continue;
 		p->ops++;
 		if (is_first || op->start < p->start)
 			p->start = op->start;

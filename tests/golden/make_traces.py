@@ -273,6 +273,25 @@ null,
 ]
 """
 
+
+def overlapping():
+    """Requests that overlap on the row beside thread 100, all inside "whole"; A, B and C on thread 101. A kernel is
+    named by the ranges that are open at its launch; no event says which they are."""
+    def event(cat, name, tid, ts, dur, **args):
+        return {"ph": "X", "cat": cat, "name": name, "pid": 0 if cat == "kernel" else 100, "tid": tid, "ts": ts, "dur": dur, "args": args}
+    beside = 16777216 + 100
+    events = [{"ph": "M", "name": "thread_name", "pid": 100, "tid": beside, "ts": 0, "args": {"name": "thread 100 ranges"}},
+              event("user_annotation", "whole", beside, 0, 400)]
+    events += [event("user_annotation", "req%d" % i, beside, i * 100, 150, domain="web") for i in range(3)]
+    events += [event("user_annotation", name, tid, ts, dur) for name, tid, ts, dur in
+               (("push", 100, 110, 30), ("A", 101, 0, 100), ("B", 101, 50, 100), ("C", 101, 120, 50))]
+    for i, (name, tid, ts) in enumerate((("whole_req0", 100, 60), ("whole_req0_req1_push", 100, 120), ("whole_req2", 100, 260),
+                                         ("B_C", 101, 130), ("none", 101, 300))):
+        events.append(event("cuda_runtime", "cudaLaunchKernel", tid, ts, 2, correlation=i + 1))
+        events.append(event("kernel", name, 7, ts + 10, 5, device=0, stream=7, correlation=i + 1))
+    return json.dumps({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "X"}], "traceEvents": events})
+
+
 # times before the clock's zero: a call at -50.5 us, its kernel at -20.25 us, a range around the call
 BEFORE = """{"schemaVersion": 1, "distributedInfo": {"rank": 0, "world_size": 1}, "baseTimeNanoseconds": 1782967788000000000, "traceEvents": [
 {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 100, "tid": 100, "ts": -50.5, "dur": 2, "args": {"correlation": 1}},
@@ -315,6 +334,7 @@ def main():
     write(folder, "cut.json", train(Trace(3, 8)).running()[:-150])
     write(folder, "foreign.json", FOREIGN)
     write(folder, "before.json", BEFORE)
+    write(folder, "overlapping.json", overlapping())
     write(folder, "wrong.json", '{"traceEvents": [\n{"ph": "X"},\n{"ph" "X"}\n]}\n')
     write(folder, "empty.json", "")
     write(folder, "no_gpu.json", '{"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "f", "pid": 1, "tid": 1, "ts": 1, "dur": 2}]}')

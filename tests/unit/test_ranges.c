@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which ranges of a row are open around a moment and around each other, where they nest and where they
+ * overlap: compared with a search through all of them, and with so many that a search would not end.
+ */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analysis/key.h"
+#include "analysis/model_build.h"
+
+static struct gt_model model;
+static struct gt_builder builder = {.model = &model};
+
+static void setup(void)
+{
+	cr_assert_eq(gt_names_init(&model.names), 0);
+}
+
+static void teardown(void)
+{
+	gt_build_fini(&builder);
+	gt_model_fini(&model);
+}
+
+TestSuite(ranges, .init = setup, .fini = teardown);
+
+static void add(uint32_t thread, int64_t start, int64_t end)
+{
+	cr_assert(gt_vec_push(&model.ranges, ((struct gt_range){.start = start,
+								.dur = end - start,
+								.thread = thread,
+								.parent = GT_NONE,
+								.before = GT_NONE})));
+}
+
+static int64_t end_of(uint32_t range)
+{
+	return model.ranges.at[range].start + model.ranges.at[range].dur;
+}
+
+/* What is open on a row at @t, innermost first, is what a search backwards finds. */
+static void check_open(uint32_t thread, int64_t t)
+{
+	uint32_t first = model.threads.at[thread].range[GT_RANGE_NVTX].first;
+	uint32_t count = model.threads.at[thread].range[GT_RANGE_NVTX].count;
+	uint32_t found = gt_model_range_at(&model, thread, GT_RANGE_NVTX, t);
+
+	for (uint32_t i = first + count; i-- > first;) {
+		if (model.ranges.at[i].start > t || end_of(i) <= t)
+			continue;
+		cr_assert_eq(found, i);
+		found = gt_model_range_around(&model, i, t);
+	}
+	cr_assert_eq(found, GT_NONE);
+}
+
+static void check_parent(uint32_t i)
+{
+	uint32_t expected = GT_NONE, thread = model.ranges.at[i].thread;
+
+	for (uint32_t k = model.threads.at[thread].range[GT_RANGE_NVTX].first; k < i; k++)
+		if (end_of(k) > model.ranges.at[i].start && end_of(k) >= end_of(i))
+			expected = k;
+	cr_assert_eq(model.ranges.at[i].parent, expected);
+}
+
+static void check_random(unsigned int *seed)
+{
+	uint32_t length = 1 + (uint32_t)rand_r(seed) % 40;
+
+	model.ranges.count = model.threads.count = 0;
+	for (int64_t tid = 0; tid < 2; tid++)
+		gt_build_thread(&builder, 1, tid);
+	for (uint32_t i = 0; i < length; i++) {
+		int64_t start = rand_r(seed) % 30;
+
+		add((uint32_t)rand_r(seed) % 2, start, start + rand_r(seed) % 20);
+	}
+	cr_assert_eq(gt_build_finish(&builder), 0);
+	for (int64_t t = -1; t < 60; t++)
+		for (uint32_t thread = 0; thread < 2; thread++)
+			check_open(thread, t);
+	for (uint32_t i = 0; i < length; i++)
+		check_parent(i);
+}
+
+Test(ranges, as_a_search_finds_them)
+{
+	unsigned int seed = 1;
+
+	for (int i = 0; i < 3000; i++)
+		check_random(&seed);
+}
+
+/* Requests one behind the other, of which two are open at a time, all inside one range. */
+Test(ranges, many_that_overlap)
+{
+	const uint32_t count = 1000000;
+
+	gt_build_thread(&builder, 1, 1);
+	add(0, 0, (count + 1) * 100ll);
+	for (uint32_t i = 0; i < count; i++)
+		add(0, i * 100ll, i * 100ll + 150);
+	cr_assert_eq(gt_build_finish(&builder), 0);
+	for (uint32_t i = 1; i <= count; i++) {
+		int64_t early = model.ranges.at[i].start + 10;
+		uint32_t next = gt_model_range_around(&model, i, early);
+
+		cr_assert_eq(gt_model_range_at(&model, 0, GT_RANGE_NVTX, early), i);
+		cr_assert_eq(next, i - 1);
+		cr_assert_eq(gt_model_range_around(&model, i, early + 60), 0);
+		cr_assert_eq(model.ranges.at[i].parent, 0);
+	}
+}
+
+/* More than are shown are open on a row and on one beside it: the innermost stay, in their order. */
+Test(ranges, as_a_stack)
+{
+	char name[16], text[65536], expected[65536] = "";
+	size_t n = 0;
+
+	gt_build_thread(&builder, 1, 1);
+	gt_build_thread(&builder, 1, 2);
+	model.threads.at[1].name = gt_names_put(&model.names, "thread 1 ranges", 15);
+	for (uint32_t i = 0; i < 1000; i++) {
+		int length = snprintf(name, sizeof(name), "r%u", i);
+
+		add(i % 3 == 0, i, 5000 - i);
+		model.ranges.at[i].name = gt_names_put(&model.names, name, (size_t)length);
+	}
+	for (uint32_t i = 1000 - 256; i < 1000; i++)
+		n += (size_t)snprintf(expected + n, sizeof(expected) - n, "%sr%u", n ? ";" : "", i);
+	cr_assert_eq(gt_build_finish(&builder), 0);
+	cr_assert_eq(gt_key_ranges(&model, 0, 2000, ";", text, sizeof(text)), n);
+	cr_assert_str_eq(text, expected);
+}
