@@ -6,11 +6,39 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "core/sys.h"
 #include "core/text.h"
 
 static enum gt_log_level log_level = GT_LOG_NORMAL;
+
+static struct {
+	bool is_known, was_open;
+	dev_t device;
+	ino_t inode;
+} first_stderr;
+
+void gt_log_remember_stderr(void)
+{
+	struct stat now = {0};
+
+	first_stderr.was_open = gt_sys_fstat(STDERR_FILENO, &now) == 0;
+	first_stderr.device = now.st_dev;
+	first_stderr.inode = now.st_ino;
+	first_stderr.is_known = true;
+}
+
+static bool is_first_stderr(void)
+{
+	struct stat now;
+
+	return !first_stderr.is_known ||
+	       (first_stderr.was_open && gt_sys_fstat(STDERR_FILENO, &now) == 0 &&
+		now.st_dev == first_stderr.device && now.st_ino == first_stderr.inode);
+}
 
 void gt_log_set_level(enum gt_log_level level)
 {
@@ -22,12 +50,11 @@ static void say(const char *format, va_list args)
 	char line[512];
 	int saved = errno;
 	size_t n = gt_text_format(line, sizeof(line) - 1, "gputrace: ");
-	ssize_t done;
 
 	n += gt_text_vformat(line + n, sizeof(line) - 1 - n, format, args);
 	line[n++] = '\n';
-	done = write(STDERR_FILENO, line, n);
-	(void)done; /* nowhere to report that stderr is gone */
+	if (is_first_stderr()) /* when it cannot be written there is nowhere to say so */
+		syscall(SYS_write, STDERR_FILENO, line, n);
 	errno = saved;
 }
 

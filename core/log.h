@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What the tracer says on the program's stderr: one line, prefixed, by write(2), each message once.
- * Off the application's hot path; never stdio, never an allocation.
+ * Off the application's hot path; never stdio, never an allocation, no cancellation point.
  */
 #ifndef GT_CORE_LOG_H
 #define GT_CORE_LOG_H
@@ -14,6 +14,10 @@ enum gt_log_level {
 
 /* Set once by the session. */
 void gt_log_set_level(enum gt_log_level level);
+
+/* Remembers what descriptor 2 is now. When the program has put something else there, which may be a file of
+ * its data, nothing is said. Before the program runs; without this call all is said. */
+void gt_log_remember_stderr(void);
 
 /* "gputrace: <text>\n". Supports %s %d %u %lu %lx %% only (own formatter, async-signal-safe).
  * errno is kept. Any thread. */

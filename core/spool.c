@@ -20,6 +20,7 @@
 #include "core/memory.h"
 #include "core/sys.h"
 #include "core/text.h"
+#include "core/uncancelled.h"
 
 #define TMPFS_TYPE  0x01021994
 #define RAMFS_TYPE  0x858458f6
@@ -237,6 +238,7 @@ bool gt_spool_is_open(void)
 /* Pages that can be touched from now on, at @offset. */
 static bool reserve_pages(uint64_t offset, size_t size)
 {
+	int cancelled = gt_uncancelled_begin();
 	struct gt_descriptor file;
 	int error;
 
@@ -246,6 +248,7 @@ static bool reserve_pages(uint64_t offset, size_t size)
 		error = reserve(file.fd, offset, size);
 	gt_descriptor_close(&file);
 	gt_forkgate_leave();
+	gt_uncancelled_end(cancelled);
 	return error == 0;
 }
 

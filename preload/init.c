@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The constructor and the driver's entry. The constructor runs in every program that inherits the
- * environment, most of which never use CUDA: it looks at the environment and the processors and,
+ * environment, most of which never use CUDA: it looks at the environment, the processors and stderr and,
  * without `gputrace run`, sets two variables. No thread, no file, no dlopen (REQ-4).
  */
 #include "preload/init.h"
@@ -15,6 +15,7 @@
 
 #include "collectors/nvtx.h"
 #include "core/config.h"
+#include "core/log.h"
 #include "core/text.h"
 #include "preload/background.h"
 #include "preload/session.h"
@@ -140,6 +141,7 @@ __attribute__((constructor)) static void on_load(void)
 		atomic_store(&gt_session_state, GT_SESSION_OFF);
 		return;
 	}
+	gt_log_remember_stderr();
 	claim_instance();
 	if (first_copy) {
 		atomic_store(&gt_session_state, GT_SESSION_OFF);

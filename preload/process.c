@@ -12,6 +12,7 @@
 #include "collectors/nvtx.h"
 #include "core/forkguard.h"
 #include "core/thread.h"
+#include "core/uncancelled.h"
 #include "preload/drain.h"
 #include "preload/samples.h"
 #include "preload/session_internal.h"
@@ -22,15 +23,18 @@
 static void end_session(void)
 {
 	int state = atomic_exchange(&gt_session_state, GT_SESSION_OFF);
+	int cancelled;
 
 	if ((state != GT_SESSION_CUPTI && state != GT_SESSION_HOOKS) || !gt_forkguard_holds())
 		return;
+	cancelled = gt_uncancelled_begin();
 	gt_samples_stop();
 	gt_drain_finish((uint64_t)gt_config_number(&gt_session.config, GT_CONFIG_EXIT_TIMEOUT) *
 			MS_NS);
 	gt_cupti_stop();
 	gt_nvtx_stop();
 	gt_threads_stop();
+	gt_uncancelled_end(cancelled);
 }
 
 void gt_process_watch_end(void)

@@ -6,6 +6,8 @@
 #include "preload/session.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,6 +22,7 @@
 #include "core/memory.h"
 #include "core/text.h"
 #include "core/thread.h"
+#include "core/uncancelled.h"
 #include "preload/crash.h"
 #include "preload/drain.h"
 #include "preload/first_call.h"
@@ -252,6 +255,29 @@ static int start(struct gt_session *s)
 	return error;
 }
 
+/* Signals that no thread is asked about: they come from what it does itself. */
+static const int synchronous[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
+
+/*
+ * On a thread of the program that neither a signal handler nor pthread_cancel interrupts, and with the
+ * mask that CUPTI's own threads inherit: one that a signal can be given to would take it from the program,
+ * which may block it later in all the threads that it knows of.
+ */
+static int start_undisturbed(struct gt_session *s)
+{
+	int cancelled = gt_uncancelled_begin(), error;
+	sigset_t most, old;
+
+	sigfillset(&most);
+	for (size_t i = 0; i < sizeof(synchronous) / sizeof(synchronous[0]); i++)
+		sigdelset(&most, synchronous[i]);
+	pthread_sigmask(SIG_BLOCK, &most, &old);
+	error = start(s);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	gt_uncancelled_end(cancelled);
+	return error;
+}
+
 static bool driver_is_expected;
 
 void gt_session_expect_driver(bool expected)
@@ -273,7 +299,7 @@ void gt_session_start(bool from_hook)
 		goto out;
 	if (atomic_load(&gt_session_state) != GT_SESSION_IDLE || !gt_first_call_claim())
 		goto out;
-	error = start(&gt_session);
+	error = start_undisturbed(&gt_session);
 	if (error) {
 		if (error != -ECANCELED)
 			gt_log_say("cannot start: %s; the program runs on untraced",

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What programs do with their threads, signals and descriptors that a tracer can disturb:
+ *
+ *   guest cancelled    threads are cancelled in their first calls of CUDA and after them
+ *   guest signalled    a signal that is blocked once CUDA is used, and waited for
+ *   guest stderr FILE  descriptor 2 becomes a file of data
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/reliability/device.h"
+
+static struct device device;
+
+static void use_cuda(void)
+{
+	open_device(&device);
+	one_round(&device);
+	check((int)cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+}
+
+static void *begin(void *unused)
+{
+	check((int)cudaFree(NULL),
+	      "cudaFree"); /* nothing else here is a place to be cancelled at */
+	for (;;) {
+		check((int)cudaStreamSynchronize(NULL), "cudaStreamSynchronize");
+		pthread_testcancel();
+	}
+	return unused;
+}
+
+/* The first one's call starts everything; the request is there before it. */
+static int cancelled(const char *unused)
+{
+	pthread_t thread;
+	void *result;
+
+	(void)unused;
+	for (int i = 0; i < 20; i++) {
+		check(pthread_create(&thread, NULL, begin, NULL), "pthread_create");
+		check(pthread_cancel(thread), "pthread_cancel");
+		check(pthread_join(thread, &result), "pthread_join");
+		if (result != PTHREAD_CANCELED)
+			return 1;
+	}
+	use_cuda();
+	puts("all of them");
+	return 0;
+}
+
+static int signalled(const char *unused)
+{
+	sigset_t set;
+	int which = 0;
+
+	(void)unused;
+	use_cuda();
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	check(pthread_sigmask(SIG_BLOCK, &set, NULL), "pthread_sigmask");
+	for (int i = 0; i < 50; i++) { /* the kernel asks its threads in turn */
+		check(kill(getpid(), SIGTERM), "kill");
+		check(sigwait(&set, &which), "sigwait");
+	}
+	printf("asked to end by %d\n", which);
+	return 0;
+}
+
+static int with_data(const char *path)
+{
+	close(STDERR_FILENO);
+	if (open(path, O_WRONLY | O_CREAT, 0600) != STDERR_FILENO)
+		return 1;
+	use_cuda();
+	return write(STDERR_FILENO, "data", 4) != 4;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		int (*run)(const char *argument);
+	} ways[] = {{"cancelled", cancelled}, {"signalled", signalled}, {"stderr", with_data}};
+
+	for (size_t i = 0; argc > 1 && i < sizeof(ways) / sizeof(ways[0]); i++)
+		if (!strcmp(argv[1], ways[i].name))
+			return ways[i].run(argc > 2 ? argv[2] : NULL);
+	return 2;
+}
