@@ -6,27 +6,25 @@
 #include "analysis/export.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/export_processes.h"
 #include "analysis/reader.h"
 #include "analysis/stats.h"
 
-/* nsys packs process and thread into one number. */
-#define GLOBAL_PID(pid)      ((pid) << 24)
-#define GLOBAL_TID(pid, tid) (((pid) << 24) + ((tid)&0xffffff))
-
-#define NVTX_MARK            34
-#define NVTX_PUSH_POP        59
-#define NVTX_START_END       60
+#define NVTX_MARK      34
+#define NVTX_PUSH_POP  59
+#define NVTX_START_END 60
 
 /* Host rows from here on stand beside a thread, those of ranges from there (docs/FORMAT.md). */
-#define BESIDE_ROWS          8388608
-#define RANGE_ROWS           16777216
+#define BESIDE_ROWS    8388608
+#define RANGE_ROWS     16777216
 
-#define CLASS_RUNTIME        0
-#define CLASS_DRIVER         1
+#define CLASS_RUNTIME  0
+#define CLASS_DRIVER   1
 
 static const struct gt_export_column kernel_columns[] = {
 	{"start", GT_EXPORT_INT},
@@ -117,7 +115,7 @@ const struct gt_export_table gt_export_tables[GT_EXPORT_TABLE_COUNT_] = {
 struct export
 {
 	struct gt_export_sink *sink;
-	int64_t pid;  /* of the process, once a host row was seen */
+	struct gt_export_processes *processes;
 	bool is_ours; /* the numbers of rows have a meaning */
 	struct gt_export_value row[GT_EXPORT_WIDTH];
 	size_t filled;
@@ -175,14 +173,16 @@ static int end_row(struct export *e, enum gt_export_table_id table)
 
 static void put_gpu_row(struct export *e, const struct gt_record *record)
 {
+	int64_t global_pid;
+
 	put_int(e, record->ts);
 	put_int(e, record->ts + (record->has_dur ? record->dur : 0));
 	put_int(e, gt_record_int(record, GT_ARG_DEVICE, record->pid));
 	put_arg(e, record, GT_ARG_CONTEXT);
 	put_int(e, gt_record_int(record, GT_ARG_STREAM, record->tid));
 	put_arg(e, record, GT_ARG_CORRELATION);
-	if (e->pid >= 0)
-		put_int(e, GLOBAL_PID(e->pid));
+	if (gt_export_gpu_pid(e->processes, record->pid, &global_pid))
+		put_int(e, global_pid);
 	else
 		put_none(e); /* the sink fills it in when the process is known */
 }
@@ -277,14 +277,12 @@ static int export_call(struct export *e, const struct gt_record *record, bool dr
 	struct gt_span result;
 	int64_t code = 0;
 
-	if (e->pid < 0)
-		e->pid = record->pid;
 	if (gt_span_member(&record->args, "result", &result))
 		gt_span_int(&result, &code);
 	put_int(e, record->ts);
 	put_int(e, record->ts + (record->has_dur ? record->dur : 0));
 	put_int(e, driver ? CLASS_DRIVER : CLASS_RUNTIME);
-	put_int(e, GLOBAL_TID(record->pid, record->tid));
+	put_int(e, gt_export_global_tid(e->processes, record->pid, record->tid));
 	put_arg(e, record, GT_ARG_CORRELATION);
 	put_text(e, record->name.text, record->name.len);
 	put_int(e, code);
@@ -302,7 +300,7 @@ static int export_nvtx(struct export *e, const struct gt_record *record)
 		   : e->is_ours && record->tid >= RANGE_ROWS ? NVTX_START_END
 							     : NVTX_PUSH_POP);
 	put_text(e, record->name.text, record->name.len);
-	put_int(e, GLOBAL_TID(record->pid, record->tid));
+	put_int(e, gt_export_global_tid(e->processes, record->pid, record->tid));
 	put_none(e); /* textId: the text stands in the row */
 	put_int(e, 0);
 	return end_row(e, GT_EXPORT_NVTX);
@@ -316,7 +314,7 @@ static int export_thread(struct export *e, const struct gt_record *record)
 	    record->pid < 64 || name->escaped || (e->is_ours && record->tid >= BESIDE_ROWS))
 		return 0;
 	put_text(e, name->text, name->len);
-	put_int(e, GLOBAL_TID(record->pid, record->tid));
+	put_int(e, gt_export_global_tid(e->processes, record->pid, record->tid));
 	return end_row(e, GT_EXPORT_THREAD);
 }
 
@@ -332,7 +330,10 @@ static int export_event(const struct gt_record *record, const struct gt_header *
 {
 	struct export *e = data;
 	const struct gt_span *cat = &record->cat;
+	int rc = gt_export_processes_see(e->processes, record, header);
 
+	if (rc)
+		return rc;
 	if (!e->is_ours)
 		e->is_ours = is_ours(header);
 	if (record->ph == 'M')
@@ -386,26 +387,58 @@ static void tell_losses(const char *path, const struct gt_reading *reading, FILE
 	free(text);
 }
 
-static int export_file(struct gt_export_sink *sink, const char *path, bool first, FILE *losses)
+static int export_process(struct export *e, struct gt_export_process *process)
 {
-	struct export e = {.sink = sink, .pid = -1};
-	struct gt_reading reading;
-	int rc = gt_reader_read(path, export_event, &e, &reading);
+	char *name = NULL;
+	int rc;
 
+	if (process->pid < 0 || process->is_told)
+		return 0;
+	process->is_told = true;
+	if (e->processes->count > 1 &&
+	    asprintf(&name, "%s (rank %" PRId64 ")", process->path, process->rank) < 0)
+		return -ENOMEM;
+	put_int(e, gt_export_global_pid(process));
+	put_int(e, process->pid);
+	put_text(e, name ? name : process->path, strlen(name ? name : process->path));
+	rc = end_row(e, GT_EXPORT_PROCESS);
+	free(name);
+	return rc;
+}
+
+/* Behind the events of a file. */
+static int export_processes(struct export *e)
+{
+	struct gt_export_processes *all = e->processes;
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < all->count; i++)
+		rc = export_process(e, &all->list.at[all->first + i]);
+	if (rc)
+		return rc;
+	/* rows that do not say whose they are; of several processes nobody knows */
+	return e->sink->process(
+		e->sink, all->count > 1 ? 0 : gt_export_global_pid(&all->list.at[all->first]));
+}
+
+static int export_file(struct gt_export_sink *sink, struct gt_export_processes *processes,
+		       const char *path, bool first, FILE *losses)
+{
+	struct export e = {.sink = sink, .processes = processes};
+	struct gt_reading reading;
+	int rc = gt_export_processes_begin(processes, path);
+
+	if (rc)
+		return rc;
+	rc = gt_reader_read(path, export_event, &e, &reading);
 	if (rc < 0 && !sink->error[0])
 		snprintf(sink->error, sizeof(sink->error), "%s", reading.error);
 	if (!rc)
 		tell_losses(path, &reading, losses);
 	if (!rc && first)
 		rc = export_devices(&e, &reading.header);
-	if (!rc && e.pid >= 0) {
-		put_int(&e, GLOBAL_PID(e.pid));
-		put_int(&e, e.pid);
-		put_text(&e, path, strlen(path));
-		rc = end_row(&e, GT_EXPORT_PROCESS);
-	}
 	if (!rc)
-		rc = sink->process(sink, GLOBAL_PID(e.pid < 0 ? 0 : e.pid));
+		rc = export_processes(&e);
 	gt_reading_fini(&reading);
 	return rc;
 }
@@ -413,16 +446,18 @@ static int export_file(struct gt_export_sink *sink, const char *path, bool first
 int gt_export(char *const *paths, size_t count, const struct gt_export_sink *kind,
 	      const char *target, FILE *losses, char *ret_error, size_t error_size)
 {
+	struct gt_export_processes processes = {0};
 	struct gt_export_sink sink = *kind;
 	int rc = sink.open(&sink, target), closed;
 
 	for (size_t i = 0; !rc && i < count; i++)
-		rc = export_file(&sink, paths[i], i == 0, losses);
+		rc = export_file(&sink, &processes, paths[i], i == 0, losses);
+	gt_export_processes_fini(&processes);
 	if (sink.priv) {
 		closed = sink.close(&sink, rc != 0);
 		rc = rc ? rc : closed;
 	}
 	if (rc)
-		snprintf(ret_error, error_size, "%s", sink.error);
+		snprintf(ret_error, error_size, "%s", sink.error[0] ? sink.error : strerror(-rc));
 	return rc;
 }

@@ -60,7 +60,10 @@ static const struct gt_cmdline_spec spec = {
 		"NVTX_EVENTS, StringIds, "
 		"TARGET_INFO_GPU, PROCESSES, ThreadNames. Times are nanoseconds, as in the "
 		"trace. shortName and mangledName hold the demangled name, domainId is 0; what a "
-		"trace does not tell is not there. A target "
+		"trace does not tell is not there. globalPid and globalTid are packed as nsys does "
+		"it; "
+		"of processes with one pid the second and later ones count as on other machines. A "
+		"target "
 		"that exists is not overwritten. Parquet: Debian 12 has no library that "
 		"writes it from C (no libarrow, no libparquet), DuckDB makes it of the CSV files.",
 	.example = "# an nsys export, for scripts that read those\n"
