@@ -20,8 +20,10 @@
 #include "collectors/unwind_learn.h"
 #include "collectors/unwind_rules.h"
 
-/* A thread's stack is believed to reach down this far at most, whatever its limit says. */
-#define STACK_MAX   ((uint64_t)1 << 30)
+/* The main stack is believed to reach down this far at most, whatever its limit says: that may be raised
+ * while the program runs, but what is mapped, stacks of coroutines for one, then lies as near as 128 MiB,
+ * less 6 MiB of arguments. */
+#define STACK_MAX   ((uint64_t)120 << 20)
 
 /* How far up a stack of unknown bounds is looked at: pages of 4 KiB in one system call, and bytes
  * at all. */

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <ucontext.h>
 
 #include "compare.h"
@@ -300,13 +301,18 @@ static void run_coroutine(void)
 	shapes_o2(&run, 24);
 }
 
-static void compare_in_coroutine(void *stack, size_t size)
+static void make_coroutine(void *stack, size_t size)
 {
 	getcontext(&coroutine);
 	coroutine.uc_stack.ss_sp = stack;
 	coroutine.uc_stack.ss_size = size;
 	coroutine.uc_link = &outside;
 	makecontext(&coroutine, run_coroutine, 0);
+}
+
+static void compare_in_coroutine(void *stack, size_t size)
+{
+	make_coroutine(stack, size);
 	swapcontext(&outside, &coroutine);
 }
 
@@ -330,6 +336,57 @@ Test(unwind, in_a_coroutine)
 	compare_check(&comparison);
 	cr_assert_gt(gt_unwind_get_counts().probed, 0);
 }
+
+#ifdef __x86_64__
+/* The kernel leaves 128 MiB between the start of the main stack and what it maps without an address.
+ * Arguments and environment, 6 MiB at most, are above what counts as the stack here. */
+#define NEAREST_MAPPING ((size_t)122 << 20)
+
+/* Memory as near below the main stack as the kernel puts it, with the limit of that stack raised as far
+ * as may be. NULL: the limit is too low for this, or something else is there. */
+static char *map_near_main_stack(size_t size)
+{
+	struct rlimit limit;
+	char *place, *memory;
+
+	getrlimit(RLIMIT_STACK, &limit);
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_STACK, &limit);
+	if (limit.rlim_max < 2 * NEAREST_MAPPING)
+		return NULL;
+	place = (char *)(((uintptr_t)&limit & ~(uintptr_t)4095) - NEAREST_MAPPING - size);
+	memory = mmap(place, size, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	return memory == place ? memory : NULL;
+}
+
+/* As other libraries for coroutines do, whose stacks lead nowhere. */
+static void compare_in_rootless_coroutine(void *stack, size_t size)
+{
+	make_coroutine(stack, size);
+	coroutine.uc_mcontext.gregs[REG_RBP] = 0;
+	swapcontext(&outside, &coroutine);
+}
+
+/* Its stack could be more of the thread's own, but for that it may be unmapped. */
+Test(unwind, in_a_coroutine_near_the_main_stack)
+{
+	const size_t size = 256 << 10;
+	struct comparison comparison = {0};
+	char *memory = map_near_main_stack(2 * size);
+
+	if (!memory)
+		cr_skip_test("no room below the main stack");
+	gt_unwind_start();
+	comparison.thread = new_unwind_thread();
+	inside = &comparison;
+	compare_in_rootless_coroutine(memory + size, size);
+	munmap(memory + size, size);
+	compare_in_rootless_coroutine(memory, size);
+	compare_here(&comparison);
+	compare_check(&comparison);
+}
+#endif
 
 struct capture {
 	uint64_t key;
