@@ -19,7 +19,8 @@
 #define BINS       600
 #define MAX_STRIPS 64 /* devices in the timeline */
 #define TABLE_ROWS 25
-#define MAX_POINTS 2000 /* of a memory line */
+#define MAX_POINTS 2000                         /* of a memory line */
+#define JOB_NS     (366ll * 86400 * 1000000000) /* clocks further apart are not those of one job */
 
 enum strip { STRIP_COMPUTE, STRIP_COMM, STRIP_COPY, STRIP_COUNT_ };
 
@@ -36,7 +37,8 @@ struct page {
 	const struct gt_filter *filter;
 	struct gt_device_use *uses;
 	int use_count;
-	int64_t first, last; /* over all devices */
+	int64_t base;        /* of the earliest clock, 0: they cannot be compared */
+	int64_t first, last; /* over all devices, by that clock */
 	FILE *out;
 };
 
@@ -105,14 +107,20 @@ static enum strip strip_of(const struct gt_op *op)
 	return op->kind != GT_OP_KERNEL ? STRIP_COPY : op->comm ? STRIP_COMM : STRIP_COMPUTE;
 }
 
-static void print_strip(const struct page *page, const struct gt_intervals *set, enum strip strip,
-			double y)
+/* What a model's times are behind the earliest clock. */
+static int64_t shift_of(const struct page *page, const struct gt_model *model)
+{
+	return page->base ? model->reading.header.base_ns - page->base : 0;
+}
+
+/* @first: the beginning of the page by the clock of @set. */
+static void print_strip(const struct page *page, const struct gt_intervals *set, int64_t first,
+			enum strip strip, double y)
 {
 	double bin = (double)(page->last - page->first) / BINS;
 
 	for (int i = 0; i < BINS && set->count; i++) {
-		int64_t from = page->first + (int64_t)(i * bin),
-			to = page->first + (int64_t)((i + 1) * bin);
+		int64_t from = first + (int64_t)(i * bin), to = first + (int64_t)((i + 1) * bin);
 		double share =
 			to > from ? (double)gt_intervals_within(set, from, to) / (double)(to - from)
 				  : 0;
@@ -143,7 +151,8 @@ static int print_device(const struct page *page, const struct gt_device_use *use
 	fputs("</text>\n", page->out);
 	for (int s = 0; s < STRIP_COUNT_; s++) {
 		gt_intervals_merge(&sets[s]);
-		print_strip(page, &sets[s], (enum strip)s, y + 15 + s * 14);
+		print_strip(page, &sets[s], page->first - shift_of(page, use->model), (enum strip)s,
+			    y + 15 + s * 14);
 		gt_intervals_fini(&sets[s]);
 	}
 	return rc;
@@ -415,15 +424,43 @@ static void print_losses(const struct page *page)
 	free(text);
 }
 
+/* The base that a device's times count from; 0 where there is none, or they leave no room for another. */
+static int64_t base_of(const struct gt_device_use *use)
+{
+	const struct gt_header *header = &use->model->reading.header;
+
+	return header->has_base && header->base_ns > 0 && use->first > INT64_MIN + JOB_NS &&
+			       use->last < INT64_MAX - JOB_NS
+		       ? header->base_ns
+		       : 0;
+}
+
+/* Each file has a base of its own. */
+static void see_clocks(struct page *page)
+{
+	int64_t first = INT64_MAX, last = 0;
+
+	for (int i = 0; i < page->use_count; i++) {
+		int64_t base = base_of(&page->uses[i]);
+
+		first = base < first ? base : first;
+		last = base > last ? base : last;
+	}
+	page->base = page->use_count && last - first < JOB_NS ? first : 0;
+}
+
 static void see_devices(struct page *page)
 {
 	page->first = INT64_MAX;
 	page->last = INT64_MIN;
+	see_clocks(page);
 	for (int i = 0; i < page->use_count; i++) {
-		if (page->uses[i].first < page->first)
-			page->first = page->uses[i].first;
-		if (page->uses[i].last > page->last)
-			page->last = page->uses[i].last;
+		int64_t shift = shift_of(page, page->uses[i].model);
+
+		if (page->uses[i].first + shift < page->first)
+			page->first = page->uses[i].first + shift;
+		if (page->uses[i].last + shift > page->last)
+			page->last = page->uses[i].last + shift;
 	}
 	if (page->first > page->last)
 		page->first = page->last = 0;

@@ -314,6 +314,8 @@ def main():
     for rank in range(2):
         write(folder, "ranks/rank%d_n3_41%02d.1.pt.trace.json" % (rank, rank),
               train(Trace(rank, 2, 4100 + rank), gemm_ns=200_000 + rank * 50_000).closed())
+    for rank, base in ((0, "1782967788000000000"), (1, "1782967788005000000")):
+        write(folder, "clocks/rank%d.json" % rank, train(Trace(rank, 2, 4100 + rank)).closed().replace("1782967788000000000", base))
     for pid in (4100, 4200):
         write(folder, "shared/n3_%d.1.pt.trace.json" % pid, train(Trace(pid=pid)).closed())
     write(folder, "python.json", python_program().closed())
