@@ -47,14 +47,22 @@ static const char *thread_name(const struct explain *e, char *out, size_t size)
 	return out;
 }
 
+/* cuMemcpyHtoDAsync_v2, cudaMemset2DAsync, ... */
+static bool is_memory_work(const char *name)
+{
+	return strstr(name, "Memcpy") || strstr(name, "Memset");
+}
+
 static bool is_launch(const char *name)
 {
-	return strstr(name, "Launch") || strstr(name, "MemcpyAsync") || strstr(name, "MemsetAsync");
+	return strstr(name, "Launch") || (strstr(name, "Async") && is_memory_work(name));
 }
 
 /* Calls that return when GPU work is done. */
 static bool is_sync(const char *name)
 {
+	if (strstr(name, "Async"))
+		return false;
 	return strstr(name, "Synchronize") || !strcmp(name, "cudaMemcpy") ||
 	       !strcmp(name, "cudaMemset") || !strncmp(name, "cuMemcpyDtoH", 12) ||
 	       !strncmp(name, "cuMemcpyHtoD", 12) || strstr(name, "cudaFree") == name;
@@ -360,8 +368,7 @@ static int walk_host(struct explain *e, int64_t start, int64_t end)
 	uint32_t i = gt_model_call_before(e->model, e->call->thread, start);
 	int rc = 0;
 
-	if (i == GT_NONE)
-		i = lane->call.first;
+	i = i == GT_NONE ? lane->call.first : i - e->model->calls.at[i].back;
 	for (; !rc && i < lane->call.first + lane->call.count && start < end; i++) {
 		const struct gt_call *call = &e->model->calls.at[i];
 		int64_t call_end = call->start + call->dur;

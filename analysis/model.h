@@ -41,7 +41,9 @@ struct gt_call { /* CUDA API */
 	uint32_t name;
 	uint32_t thread; /* index in threads */
 	uint32_t stack;
-	uint32_t driver; /* 1: cu..., 0: cuda... */
+	uint32_t driver : 1; /* 1: cu..., 0: cuda... */
+	uint32_t
+		back : 31; /* so many calls before it is the first that it lies in; 0: it lies in none */
 };
 
 enum gt_range_kind {

@@ -277,6 +277,27 @@ static void index_calls(struct gt_model *model)
 	}
 }
 
+/* Calls lie inside each other where a tool records the runtime's and the driver's. Of calls that cross, all are
+ * told of the first. */
+static void nest_calls(struct gt_model *model)
+{
+	int64_t end = 0;
+	uint32_t outer = 0;
+
+	for (uint32_t i = 0; i < model->calls.count; i++) {
+		struct gt_call *call = &model->calls.at[i];
+		int64_t call_end = call->start + call->dur;
+
+		if (!i || call->thread != call[-1].thread || call->start >= end) {
+			outer = i;
+			end = call_end;
+		}
+		if (call_end > end)
+			end = call_end;
+		call->back = i - outer;
+	}
+}
+
 bool gt_model_is_data(const char *name)
 {
 	static const char *const words[] = {"dataloader", "data_load", "load_data", "dataset",
@@ -428,6 +449,7 @@ int gt_build_finish(struct gt_builder *b)
 	sort(model->samples.at, model->samples.count, sizeof(*model->samples.at),
 	     by_thread_and_time);
 	index_calls(model);
+	nest_calls(model);
 	index_samples(model);
 	link_rows(model);
 	nest_ranges(model);

@@ -227,6 +227,30 @@ def places():
     return trace
 
 
+def asynchronous():
+    """What looks like calls that wait and does not, each 1 ms long before its copy or kernel; and calls that do."""
+    trace, t = Trace(), BASE + 1_000_000
+    for name in ("cudaLaunchKernel", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cudaMemcpy2DAsync", "cuMemsetD8Async"):
+        trace.launch(name, "kernel", "work", t, 1_000_000, t + 990_000, 10_000, None)
+        t += 1_000_000
+    for name in ("cudaFreeAsync", "cudaFree", "cudaStreamSynchronize"):
+        trace.call(name, t, 900_000)
+        trace.launch("cudaLaunchKernel", "kernel", "work", t + 900_000, 5_000, t + 904_000, 10_000, None)
+        t += 1_000_000
+    return trace
+
+
+def nested():
+    """Calls inside calls: the outer one is where the host was, before, between and behind the inner ones."""
+    trace, t = Trace(), BASE + 1_000_000
+    trace.launch("cudaLaunchKernel", "kernel", "work", t, 2_000, t + 1_000, 10_000, None)
+    trace.call("cudaDeviceSynchronize", t + 5_000, 985_000)
+    trace.call("cuCtxGetCurrent", t + 6_000, 1_000)
+    trace.call("cuCtxSynchronize", t + 100_000, 300_000)
+    trace.launch("cudaLaunchKernel", "kernel", "work", t + 1_000_000, 5_000, t + 1_010_000, 10_000, None)
+    return trace
+
+
 def lossy():
     trace = train(Trace(), steps=1)
     trace.raw('{"ph": "i", "s": "t", "cat": "gputrace", "name": "LOST", "pid": 4100, "tid": 4100, "ts": %s,'
@@ -326,6 +350,8 @@ def main():
     write(folder, "one_step.json", train(Trace(), steps=1).closed())
     write(folder, "lossy.json", lossy())
     write(folder, "noted.json", noted())
+    write(folder, "asynchronous.json", asynchronous().closed())
+    write(folder, "nested.json", nested().closed())
     for key in ("times_reversed", "times_ahead", "times_unknown_clock", "gpu_before_launch", "stacks_refused"):
         write(folder, "books/%s.json" % key, with_books(train(Trace()), **{key: 1}))
     for key in ("launches_without_record", "calls_open_at_end"):
