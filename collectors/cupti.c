@@ -107,6 +107,7 @@ bool gt_cupti_read_part(struct gt_cupti_reading *reading, struct gt_translate *t
 	CUpti_Activity *record = reading->last;
 
 	translate->now = gt_clock_from_monotonic(translate->clock, gt_clock_now());
+	translate->borrowed = reading->buffer.foreign;
 	for (int i = 0; i < PART_RECORDS; i++) {
 		CUptiResult result = gt_cupti.api.cuptiActivityGetNextRecord(
 			reading->buffer.data, reading->buffer.valid, &record);

@@ -35,6 +35,7 @@ struct slot {
 	uint64_t order;         /* of completion */
 	_Atomic uint64_t asked; /* the request that it answered */
 	uint64_t read;          /* when, trace ns */
+	bool foreign;           /* a copy of another tool's buffer */
 };
 
 static struct {
@@ -166,8 +167,9 @@ static void discard(uint8_t *buffer, size_t valid)
 	memset(buffer, 0, valid < DISCARD_BYTES ? valid : DISCARD_BYTES);
 }
 
-static void fill(struct slot *slot, size_t valid)
+static void fill(struct slot *slot, size_t valid, bool foreign)
 {
+	slot->foreign = foreign;
 	slot->valid = valid < pool.bytes ? valid : pool.bytes;
 	slot->order = atomic_fetch_add(&pool.next_order, 1);
 	count(&pool.completed, 1);
@@ -187,7 +189,7 @@ bool gt_cupti_buffers_complete(uint8_t *buffer, size_t valid)
 		slot = copy_foreign(buffer, valid);
 	}
 	if (slot)
-		fill(slot, valid);
+		fill(slot, valid, !ours);
 	return ours;
 }
 
@@ -204,7 +206,7 @@ bool gt_cupti_buffers_next(struct gt_cupti_buffer *ret_buffer)
 	}
 	if (!oldest)
 		return false;
-	*ret_buffer = (struct gt_cupti_buffer){oldest->data, oldest->valid};
+	*ret_buffer = (struct gt_cupti_buffer){oldest->data, oldest->valid, oldest->foreign};
 	return true;
 }
 
@@ -222,8 +224,8 @@ uint32_t gt_cupti_buffers_waiting(void)
 	return count_in(SLOT_FULL);
 }
 
-/* Nobody else touches a FULL or READ slot: its data may change before its state does. Memory of the
- * spool cannot be given back. */
+/* Nobody else touches a FULL or READ slot, but recovery reads one if we are killed here: the state changes
+ * before the data does. Memory of the spool cannot be given back. */
 static void recycle_slot(struct slot *slot, size_t dirty)
 {
 	if (count_in(SLOT_SPARE) >= SPARE_KEEP && !gt_spool_holds(slot->data)) {
@@ -232,6 +234,7 @@ static void recycle_slot(struct slot *slot, size_t dirty)
 		atomic_store_explicit(&slot->state, SLOT_UNMAPPED, memory_order_release);
 		return;
 	}
+	atomic_store(&slot->state, SLOT_BUSY);
 	memset(slot->data, 0, dirty); /* we promised CUPTI zeroed buffers */
 	atomic_store_explicit(&slot->state, SLOT_SPARE, memory_order_release);
 }
@@ -343,7 +346,9 @@ void gt_cupti_buffers_each(const struct gt_spool_view *view,
 
 	for (uint32_t i = 0; slots && i < MAX_SLOTS; i++) {
 		int state = atomic_load(&slots[i].state);
-		struct gt_cupti_spooled buffer = {.valid = slots[i].valid, .order = slots[i].order};
+		struct gt_cupti_spooled buffer = {.valid = slots[i].valid,
+						  .order = slots[i].order,
+						  .foreign = gt_spool_bool(&slots[i].foreign)};
 
 		if (state != SLOT_FULL && state != SLOT_READ)
 			continue;

@@ -16,6 +16,7 @@
 struct gt_cupti_buffer {
 	uint8_t *data;
 	size_t valid; /* bytes that CUPTI filled */
+	bool foreign; /* a copy of another tool's, which has what its records point to */
 };
 
 /* @buffer_bytes of each, @max_bytes of all together. @null_is_safe: this CUPTI survives a NULL
@@ -49,6 +50,7 @@ struct gt_cupti_spooled {
 	const uint8_t *data;
 	size_t valid;
 	uint64_t order; /* of completion */
+	bool foreign;   /* as above */
 };
 
 struct gt_spool_view;

@@ -44,14 +44,24 @@ static void add(struct gt_translate *t, enum gt_ledger_key key)
 	gt_ledger_add(t->ledger, key, 1);
 }
 
+/* From the newest sample of the clock until what is translated had arrived: a disk may have held us up. */
+static uint64_t since_sample(const struct gt_translate *t, const struct gt_clock_sample *newest)
+{
+	uint64_t then = gt_clock_from_monotonic(t->clock, newest->monotonic);
+
+	return t->now > then ? t->now - then : 0;
+}
+
 /* CUPTI stamps CLOCK_REALTIME. What lies far before the session or after now is of another clock,
  * unless it was this clock that somebody set back to before the session. */
 static bool is_realtime(const struct gt_translate *t, uint64_t stamp)
 {
-	const struct gt_clock_sample *now = &t->clock->samples[t->clock->count - 1];
-	uint64_t begin = now->realtime < t->session_start ? now->realtime : t->session_start;
+	const struct gt_clock_sample *newest = &t->clock->samples[t->clock->count - 1];
+	uint64_t begin = newest->realtime < t->session_start ? newest->realtime : t->session_start;
 
-	return stamp + CLOCK_SLACK_NS >= begin && stamp <= now->realtime + CLOCK_SLACK_NS;
+	return stamp + CLOCK_SLACK_NS >= begin &&
+	       (stamp <= newest->realtime + CLOCK_SLACK_NS ||
+		stamp <= newest->realtime + CLOCK_SLACK_NS + since_sample(t, newest));
 }
 
 static uint64_t distance(uint64_t a, uint64_t b)
@@ -368,7 +378,7 @@ static void free_overhead_data(const struct gt_translate *t, const CUpti_Activit
 {
 	void *data;
 
-	if (t->version < OVERHEAD_DATA_SINCE ||
+	if (t->borrowed || t->version < OVERHEAD_DATA_SINCE ||
 	    (uint32_t)record->overheadKind != OVERHEAD_COMMAND_BUFFER_FULL)
 		return;
 	memcpy(&data, (const char *)record + offsetof(CUpti_ActivityOverhead3, overheadData),
@@ -420,19 +430,38 @@ static void fill_device(struct gt_translate *t, const CUpti_ActivityDevice4 *r,
  * be the program's exit status. */
 #define DEVICE_NAME_OWN_SINCE 130000u
 
-static void translate_device(struct gt_translate *t, const void *record)
+static void take_device(struct gt_translate *t, const CUpti_ActivityDevice4 *r)
 {
-	const CUpti_ActivityDevice4 *r = record;
 	struct gt_event event = {.kind = GT_EVENT_DEVICE};
 
-	add(t, GT_LEDGER_RECORDS_FACT);
 	fill_device(t, r, &event.device);
 	note_name(t, r->name, event.device.name);
-	if (t->version >= DEVICE_NAME_OWN_SINCE)
-		free((char *)r->name);
 	if (r->id < GT_FACTS_DEVICES)
 		t->devices[r->id] = event.device;
 	t->emit(t->context, &event);
+}
+
+/* Another tool's copy, whose name it may have freed by now: for a device of which we have no record. */
+static void take_borrowed_device(struct gt_translate *t, CUpti_ActivityDevice4 record)
+{
+	if (record.id < GT_FACTS_DEVICES && t->devices[record.id].name)
+		return;
+	record.name = NULL;
+	take_device(t, &record);
+}
+
+static void translate_device(struct gt_translate *t, const void *record)
+{
+	const CUpti_ActivityDevice4 *r = record;
+
+	add(t, GT_LEDGER_RECORDS_FACT);
+	if (t->borrowed) {
+		take_borrowed_device(t, *r);
+		return;
+	}
+	take_device(t, r);
+	if (t->version >= DEVICE_NAME_OWN_SINCE)
+		free((char *)r->name);
 }
 
 static void translate_context(struct gt_translate *t, const void *record)

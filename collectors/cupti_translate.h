@@ -6,6 +6,7 @@
 #ifndef GT_COLLECTORS_CUPTI_TRANSLATE_H
 #define GT_COLLECTORS_CUPTI_TRANSLATE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -59,7 +60,8 @@ struct gt_translate {
 	uint32_t version;                      /* of CUPTI */
 	uint64_t checked_kinds, refused_kinds; /* bits by kind, of a CUPTI that is too new */
 	struct gt_translate_notes *notes;      /* NULL: there is no spool */
-	uint64_t now; /* trace time when what is translated had arrived; 0: not known */
+	bool borrowed; /* what is translated is another tool's, too: its pointers are not ours */
+	uint64_t now;  /* trace time when what is translated had arrived; 0: not known */
 	struct gt_device_event devices[GT_FACTS_DEVICES]; /* seen so far, by id */
 	uint32_t context_device[GT_TRANSLATE_CONTEXTS];
 	struct gt_translate_wait waits[GT_TRANSLATE_WAITS];

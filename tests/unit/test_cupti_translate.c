@@ -232,6 +232,22 @@ Test(cupti_translate, clock_monotonic_is_known_too)
 	cr_assert_eq(ledger.count[GT_LEDGER_TIME_FOREIGN], 2);
 }
 
+Test(cupti_translate, stamps_since_a_sample_that_is_minutes_old)
+{
+	CUpti_ActivityKernel8 r = a_kernel();
+
+	r.start = EPOCH + 200 * SECOND;
+	r.end = r.start + 1000;
+	translate.now = EPOCH + 201 * SECOND;
+	gt_translate_record(&translate, &r);
+	cr_assert_eq(events[0].kind, GT_EVENT_KERNEL);
+	cr_assert_eq(events[0].start, r.start);
+	cr_assert_eq(ledger.count[GT_LEDGER_TIME_UNKNOWN], 0);
+	translate.now = EPOCH + 100 * SECOND;
+	gt_translate_record(&translate, &r);
+	cr_assert_eq(ledger.count[GT_LEDGER_TIME_UNKNOWN], 1);
+}
+
 Test(cupti_translate, unknown_kinds_are_counted)
 {
 	CUpti_Activity r = {.kind = (CUpti_ActivityKind)58};
@@ -268,6 +284,31 @@ Test(cupti_translate, a_device_gives_occupancy_to_its_kernels)
 	cr_assert_eq(events[0].device.shared_per_block_optin, 232448);
 	cr_assert(events[1].kernel.has_occupancy);
 	cr_assert_eq(events[1].kernel.theoretical_occupancy_percent, 25);
+}
+
+/* Its owner frees the name, perhaps before we read the record. */
+Test(cupti_translate, a_device_of_another_tool)
+{
+	CUpti_ActivityDevice5 device;
+	char *name = strdup("NVIDIA H200");
+
+	memset(&device, 0, sizeof(device));
+	device.kind = CUPTI_ACTIVITY_KIND_DEVICE;
+	device.numMultiprocessors = 132;
+	device.name = name;
+	translate.version = 130000;
+	translate.borrowed = true;
+	gt_translate_record(&translate, &device);
+	cr_assert_str_eq(events[0].device.name->text, "GPU");
+	cr_assert_eq(events[0].device.sm_count, 132);
+	cr_assert_str_eq(name, "NVIDIA H200");
+	translate.borrowed = false;
+	gt_translate_record(&translate, &device); /* this one is freed */
+	cr_assert_str_eq(events[1].device.name->text, "NVIDIA H200");
+	translate.borrowed = true;
+	device.name = (const char *)8;
+	gt_translate_record(&translate, &device);
+	cr_assert_eq(event_count, 2, "it is known already");
 }
 
 Test(cupti_translate, a_wait_names_the_record_it_waits_for)
