@@ -52,15 +52,15 @@ int gt_shares_sample(struct gt_shares *shares, const char *base, const char *pla
 	return 0;
 }
 
-static struct gt_share share_of(struct gt_shares *shares, size_t base)
+static struct gt_share share_of(const struct gt_shares *shares, size_t base,
+				const struct gt_moments *spans)
 {
-	struct gt_group *group = &shares->bases.list.at[base];
-	struct gt_share share = {.base = gt_group_name(&shares->bases, group),
-				 .spans = gt_dist_moments(&group->value),
-				 .of = group->tag[0]};
+	const struct gt_group *group = &shares->bases.list.at[base];
 
-	share.ns = share.spans.total;
-	return share;
+	return (struct gt_share){.base = gt_group_name(&shares->bases, group),
+				 .spans = spans[base],
+				 .ns = spans[base].total,
+				 .of = group->tag[0]};
 }
 
 /* What rounding leaves goes to the last place. */
@@ -73,26 +73,49 @@ static int64_t part_of(struct gt_group *base, int64_t total, int64_t samples)
 	       (int64_t)((double)total * (double)before / (double)base->tag[0]);
 }
 
-int gt_shares_each(struct gt_shares *shares, gt_share_fn fn, void *data)
+static int each_base(struct gt_shares *shares, struct gt_moments *ret_spans, gt_share_fn fn,
+		     void *data)
 {
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < shares->bases.list.count; i++) {
-		struct gt_share share = share_of(shares, i);
+		struct gt_group *base = &shares->bases.list.at[i];
+		struct gt_share share;
 
-		shares->bases.list.at[i].tag[1] = 0;
+		base->tag[1] = 0;
+		ret_spans[i] = gt_dist_moments(&base->value);
+		share = share_of(shares, i, ret_spans);
 		if (!share.of)
 			rc = fn(&share, data);
 	}
+	return rc;
+}
+
+static int each_place(struct gt_shares *shares, const struct gt_moments *spans, gt_share_fn fn,
+		      void *data)
+{
+	int rc = 0;
+
 	for (size_t i = 0; !rc && i < shares->places.list.count; i++) {
 		const struct gt_group *place = &shares->places.list.at[i];
 		size_t base = (size_t)place->tag[1];
-		struct gt_share share = share_of(shares, base);
+		struct gt_share share = share_of(shares, base, spans);
 
 		share.place = strchr(gt_group_name(&shares->places, place), '\n') + 1;
 		share.samples = place->tag[0];
 		share.ns = part_of(&shares->bases.list.at[base], share.spans.total, share.samples);
 		rc = fn(&share, data);
 	}
+	return rc;
+}
+
+int gt_shares_each(struct gt_shares *shares, gt_share_fn fn, void *data)
+{
+	struct gt_moments *spans = calloc(shares->bases.list.count + 1, sizeof(*spans));
+	int rc = spans ? each_base(shares, spans, fn, data) : -ENOMEM;
+
+	if (!rc)
+		rc = each_place(shares, spans, fn, data);
+	free(spans);
 	return rc;
 }

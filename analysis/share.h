@@ -32,7 +32,7 @@ int gt_shares_span(struct gt_shares *shares, const char *base, int64_t ns);
 /* A sample that fell into the span of @base that was added last. -ENOMEM. */
 int gt_shares_sample(struct gt_shares *shares, const char *base, const char *place);
 
-/* Every part, those of one base add up to it. Sorts the spans. Ends with what @fn returns if not 0. */
+/* Every part, those of one base add up to it. Sorts the spans. Ends with what @fn returns if not 0; -ENOMEM. */
 int gt_shares_each(struct gt_shares *shares, gt_share_fn fn, void *data);
 
 #endif

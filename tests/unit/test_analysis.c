@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The small parts under the analysis: names, groups, intervals, frames, filters.
+ * The small parts under the analysis: names, groups, shares, intervals, frames, filters.
  */
 #include "analysis/frame.h"
 #include "analysis/group.h"
 #include "analysis/intervals.h"
 #include "analysis/key.h"
 #include "analysis/names.h"
+#include "analysis/share.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -70,6 +71,54 @@ Test(group, moments)
 	cr_assert_float_eq(m.stddev, 0, 1e-12);
 	cr_assert_float_eq(m.median, 7, 1e-12);
 	gt_groups_fini(&groups);
+}
+
+struct shared {
+	int parts;
+	int64_t sampled, alone;
+};
+
+static int add_share(const struct gt_share *share, void *data)
+{
+	struct shared *shared = data;
+
+	shared->parts++;
+	if (!share->place) {
+		shared->alone += share->ns;
+		return 0;
+	}
+	cr_assert_str_eq(share->base, "sampled");
+	cr_assert(share->samples == 1 && share->of == 4000);
+	cr_assert(share->spans.count == 1000000 && share->spans.max == 1000006);
+	shared->sampled += share->ns;
+	return 0;
+}
+
+/* So many spans that they cannot be sorted for each place. */
+Test(share, many_places_of_many_spans)
+{
+	struct shared shared = {0};
+	struct gt_shares shares;
+	int64_t total = 0;
+	char place[16];
+
+	cr_assert_eq(gt_shares_init(&shares), 0);
+	for (int64_t i = 0; i < 1000000; i++) {
+		int64_t ns = i * 7919 % 1000003 + 4;
+
+		cr_assert_eq(gt_shares_span(&shares, "sampled", ns), 0);
+		total += ns;
+	}
+	cr_assert_eq(gt_shares_span(&shares, "alone", 5), 0);
+	for (int i = 0; i < 4000; i++) {
+		snprintf(place, sizeof(place), "place %d", i);
+		cr_assert_eq(gt_shares_sample(&shares, "sampled", place), 0);
+	}
+	cr_assert_eq(gt_shares_each(&shares, add_share, &shared), 0);
+	cr_assert_eq(shared.parts, 4001);
+	cr_assert_eq(shared.sampled, total);
+	cr_assert_eq(shared.alone, 5);
+	gt_shares_fini(&shares);
 }
 
 Test(intervals, union_and_intersection)
