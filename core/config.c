@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Option parsing from the one table. No allocation. Called by the constructor's thread in the traced
- * process and by the command.
+ * Option parsing from the one table. Called by the constructor's thread and the one that starts the
+ * session in the traced process, and by the command.
  */
 #include "core/config.h"
 
@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "core/memory.h"
 #include "core/text.h"
 
 #define ENV_PREFIX     "GPUTRACE_"
@@ -275,6 +276,25 @@ void gt_config_from_env(struct gt_config *config, char *const *environ,
 		if (!strncmp(*environ, ENV_PREFIX, ENV_PREFIX_LEN))
 			take_variable(config, *environ, complain);
 	}
+}
+
+int gt_config_keep(struct gt_config *config)
+{
+	size_t length = 0;
+	char *copy;
+
+	for (int id = 0; id < GT_CONFIG_COUNT_; id++)
+		length += strlen(config->value[id].text) + 1;
+	copy = gt_memory_map(length);
+	if (!copy)
+		return -ENOMEM;
+	for (int id = 0; id < GT_CONFIG_COUNT_; id++) {
+		size_t size = strlen(config->value[id].text) + 1;
+
+		config->value[id].text = memcpy(copy, config->value[id].text, size);
+		copy += size;
+	}
+	return 0;
 }
 
 size_t gt_config_describe(const struct gt_config *config, char *ret_text, size_t size)

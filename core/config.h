@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The options of core/config.def: parsed from GPUTRACE_* by the tracer, from --name=value by the
- * command, both through gt_config_set. No allocation; strings point at the caller's memory (the
- * environment), which must outlive the config.
+ * command, both through gt_config_set. Strings point at the caller's memory (the environment), which
+ * must outlive the config or be copied by gt_config_keep.
  */
 #ifndef GT_CORE_CONFIG_H
 #define GT_CORE_CONFIG_H
@@ -73,6 +73,10 @@ void gt_config_explain(enum gt_option_id id, const char *text, char *ret_line, s
  */
 void gt_config_from_env(struct gt_config *config, char *const *environ,
 			void (*complain)(const char *line));
+
+/* Copies every text into memory of our own, for the life of the process: a program that sets its title
+ * moves its environment and overwrites the old one. -ENOMEM: nothing changed. */
+int gt_config_keep(struct gt_config *config);
 
 /* "name=value name=value" of what differs from the defaults. Returns the length written. */
 size_t gt_config_describe(const struct gt_config *config, char *ret_text, size_t size);

@@ -54,6 +54,19 @@ int gt_sys_dup_high(int fd, int minimum)
 	return result_of(syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, minimum), saved_errno);
 }
 
+void gt_sys_absolute(const char *path, char *ret_path, size_t size)
+{
+	size_t length = strlen(path), folder = 0;
+	int saved_errno = errno;
+
+	if (*path != '/' && length + 2 < size && getcwd(ret_path, size - length - 1)) {
+		folder = strlen(ret_path);
+		ret_path[folder++] = '/';
+	}
+	gt_text_format(ret_path + folder, size - folder, "%s", path);
+	errno = saved_errno;
+}
+
 /* Field 22 of /proc/PID/stat, behind the command's name, which may hold anything but ends at the
  * last ')'. */
 uint64_t gt_sys_start_ticks(int pid)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Names of folder and file (trace-format: "<worker>.<unix ms>.pt.trace.json"). Drain thread.
+ * Names of folder and file (trace-format: "<worker>.<unix ms>.pt.trace.json").
  */
 #include "preload/output.h"
 
@@ -58,7 +58,7 @@ static void run_name(char *ret_name, size_t size)
 		       (unsigned long)gt_sys_start_ticks((int)getpgrp()));
 }
 
-int gt_output_folder(const struct gt_config *config, char *ret_path, size_t size)
+static int folder_name(const struct gt_config *config, char *ret_path, size_t size)
 {
 	const char *given = gt_config_text(config, GT_CONFIG_OUTPUT);
 	char run[128];
@@ -68,6 +68,17 @@ int gt_output_folder(const struct gt_config *config, char *ret_path, size_t size
 	run_name(run, sizeof(run));
 	gt_text_format(ret_path, size, "gputrace-out/%s", run);
 	return 0;
+}
+
+void gt_output_find(struct gt_output *output, const struct gt_config *config)
+{
+	const char *temporary = gt_identity_env("TMPDIR");
+	char name[sizeof(output->folder)];
+
+	output->folder_error = folder_name(config, name, sizeof(name));
+	gt_sys_absolute(name, output->folder, sizeof(output->folder));
+	if (temporary)
+		gt_sys_absolute(temporary, output->fallback, sizeof(output->fallback));
 }
 
 /* "rank0_host_pid" or "host_pid": the process among all of the job. */
@@ -109,15 +120,16 @@ static int open_writer(struct gt_output *output, const struct gt_config *config)
 int gt_output_open(struct gt_output *output, const struct gt_config *config, struct gt_facts *facts,
 		   const struct gt_ledger *ledger)
 {
-	char folder[PATH_BYTES], worker[160], name[256], owner[32];
+	char worker[160], name[256], owner[32];
 	struct gt_sink_options options = {
-		.directory = folder,
+		.directory = output->folder,
+		.fallback = output->fallback,
 		.name = name,
 		.owner = owner,
 		.aside = worker,
 		.max_size = (uint64_t)gt_config_number(config, GT_CONFIG_MAX_SIZE),
 	};
-	int error;
+	int error = output->folder_error;
 
 	output->facts = facts;
 	output->ledger = ledger;
@@ -126,13 +138,11 @@ int gt_output_open(struct gt_output *output, const struct gt_config *config, str
 		output->failed = true;
 		return -ENOMEM;
 	}
-	error = gt_output_folder(config, folder, sizeof(folder));
 	worker_name(facts, worker, sizeof(worker));
 	gt_text_format(name, sizeof(name), "%s.%lu", worker,
 		       (unsigned long)(facts->start / 1000000u));
 	gt_text_format(owner, sizeof(owner), "rank%d", facts->rank);
 	options.suffix = output->writer->ops->suffix;
-	options.fallback = gt_identity_env("TMPDIR");
 	if (options.suffix && !error)
 		output->sink = gt_sink_open(&options, &error);
 	if (output->sink)
@@ -146,7 +156,8 @@ int gt_output_open(struct gt_output *output, const struct gt_config *config, str
 	}
 	if (error) {
 		if (error == -ENOMEM || error == -ENAMETOOLONG) /* the sink tells all else */
-			gt_log_say("cannot write a trace into %s (error %d)", folder, -error);
+			gt_log_say("cannot write a trace into %s (error %d)", output->folder,
+				   -error);
 		output->failed = true;
 		return error;
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where the trace of this process goes: folder, file name, sink. Drain thread, once.
+ * Where the trace of this process goes: folder, file name, sink. Drain thread, once, but for the folder:
+ * that is found when the session starts.
  */
 #ifndef GT_PRELOAD_OUTPUT_H
 #define GT_PRELOAD_OUTPUT_H
@@ -14,6 +15,9 @@
 #include "writers/writer.h"
 
 struct gt_output {
+	char folder[1024];   /* absolute, unless the working folder of the start had no name */
+	char fallback[1024]; /* $TMPDIR likewise; empty: not set */
+	int folder_error;    /* negative errno: its name cannot be made */
 	struct gt_writer *writer;
 	struct gt_sink *sink;
 	bool failed;                    /* tried, could not: events are counted as lost */
@@ -23,14 +27,14 @@ struct gt_output {
 	struct gt_segments segments;
 };
 
+/* Finds the folder that the trace goes into, if it can be written, before the program changes its
+ * environment or its working folder. Session start. */
+void gt_output_find(struct gt_output *output, const struct gt_config *config);
+
 /* Makes folder and file and opens the writer. A negative errno, said once on stderr: the program
  * runs on, nothing is written. */
 int gt_output_open(struct gt_output *output, const struct gt_config *config, struct gt_facts *facts,
 		   const struct gt_ledger *ledger);
-
-/* The folder that the trace goes into, if it can be written; relative as the user gave it. A negative
- * errno: its name cannot be made. */
-int gt_output_folder(const struct gt_config *config, char *ret_path, size_t size);
 
 /* The name of the file that is being written, for the drain thread to tell and for any thread to read:
  * the sink itself may be freed meanwhile. Empty: there is none. */

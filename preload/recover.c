@@ -245,6 +245,7 @@ static int make_session(struct recovery *r, const char *folder)
 		gt_config_set(&s->config, GT_CONFIG_OUTPUT, folder);
 	else
 		gt_config_set(&s->config, GT_CONFIG_FORMAT, "null");
+	gt_output_find(&s->output, &s->config);
 	take_clock(r);
 	error = gt_session_make_stores(s);
 	if (error)

@@ -235,7 +235,10 @@ static int start(struct gt_session *s)
 		return -ECANCELED;
 	gt_clock_init(&s->clock);
 	fill_facts(s);
-	error = gt_forkguard_arm();
+	gt_output_find(&s->output, &s->config);
+	error = gt_config_keep(&s->config);
+	if (!error)
+		error = gt_forkguard_arm();
 	gt_spooled_start(s);
 	if (!error)
 		error = gt_session_make_stores(s);

@@ -7,7 +7,6 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "collectors/cupti_buffers.h"
 #include "collectors/elf_image.h"
@@ -83,29 +82,15 @@ static const char *find_place(const struct gt_config *config)
 	return gt_identity_env("GPUTRACE_RUN") ? "on" : "off";
 }
 
-static void find_folder(const struct gt_config *config, char *ret_path, size_t size)
-{
-	char folder[512];
-	size_t n = 0;
-
-	if (gt_output_folder(config, folder, sizeof(folder)))
-		*folder = 0;
-	if (*folder != '/' && getcwd(ret_path, size - sizeof(folder)))
-		n = strlen(ret_path);
-	if (n)
-		ret_path[n++] = '/';
-	gt_text_format(ret_path + n, size - n, "%s", folder);
-}
-
 void gt_spooled_start(struct gt_session *s)
 {
-	char build_id[72], why[512], folder[1024];
+	char build_id[72], why[512];
 	struct gt_spool_options options = {
 		.where = find_place(&s->config),
 		.runtime = gt_identity_env("XDG_RUNTIME_DIR"),
 		.build_id = build_id,
 		.library = own_path(),
-		.folder = folder,
+		.folder = s->output.folder,
 		.max_bytes = SPOOL_MAX,
 		.started = s->facts.start / 1000000u,
 	};
@@ -115,7 +100,6 @@ void gt_spooled_start(struct gt_session *s)
 	    !strcmp(options.where, "off"))
 		return;
 	gt_spooled_build_id(build_id, sizeof(build_id));
-	find_folder(&s->config, folder, sizeof(folder));
 	if (gt_spool_start(&options, why, sizeof(why))) {
 		gt_text_format(s->facts.spool, sizeof(s->facts.spool), "none: %s", why);
 		return;

@@ -108,6 +108,25 @@ class Output(unittest.TestCase):
         thread.join()
         self.assertEqual(traced[:3], harness.run(words)[:3])
 
+    def test_program_that_sets_its_title(self):
+        """Its environment moves after the session began: every option counts as it was given."""
+        steps, default = self.folder + "/steps", self.folder + "/default"
+        os.makedirs(default)
+        into = ["sh", "-c", 'cd "$1" && shift && exec "$@"', "sh"]
+        for options, before, ending, where in (
+                (("GPUTRACE_OUTPUT=" + steps, "GPUTRACE_FORMAT=perfetto", "GPUTRACE_STACKS=full"),
+                 [], ".pftrace", steps),
+                (("GPUTRACE_OUTPUT=", "SLURM_JOB_ID=my_job"), [*into, default], ".pt.trace.json",
+                 default + "/gputrace-out/my_job"),
+                (("TMPDIR=" + self.folder, "GPUTRACE_OUTPUT=/dev/null/below"), [], ".pt.trace.json",
+                 self.folder)):
+            with self.subTest(options=options):
+                traced = harness.run([harness.program("workload"), "titled", "3"],
+                                     folder=self.folder, options=options, before=before)
+                self.assertEqual(traced[:3], harness.run([WORK[0], "rounds", "3"])[:3])
+                names = [name for name in os.listdir(where) if name.endswith(ending)]
+                self.assertEqual(len(names), 1, traced.said)
+
     def test_umask_of_nothing(self):
         """The owner can read the trace all the same, and nobody else."""
         words = ["sh", "-c", 'umask 0777; exec "$@"', "sh", harness.program("workload"), "rounds", "3"]

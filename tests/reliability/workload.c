@@ -4,6 +4,7 @@
  * tracer's can be told.
  *
  *   workload rounds N    N rounds on each of three threads, exit status 3
+ *   workload titled N    the same, after it overwrote its environment as programs do that set their title
  *   workload flood       rounds for ever
  *   workload threads N   N threads at once, ten rounds on each
  *   workload slow N      N rounds, one a millisecond
@@ -106,6 +107,24 @@ static void print_descriptors(void)
 	printf("descriptors %s\n", now);
 }
 
+/* The kernel shows argv and, behind it, the environment as the title: that moves away. */
+static void set_title(char **argv)
+{
+	size_t count = 0;
+	char **moved, *end = argv[0];
+
+	while (environ[count])
+		count++;
+	moved = calloc(count + 1, sizeof(*moved));
+	check(moved == NULL, "calloc");
+	for (size_t i = 0; i < count; i++) {
+		end = environ[i] > end ? environ[i] + strlen(environ[i]) : end;
+		moved[i] = strdup(environ[i]);
+	}
+	environ = moved;
+	memset(argv[0], 'x', (size_t)(end - argv[0]));
+}
+
 static void hold(void)
 {
 	work(NULL);
@@ -126,6 +145,10 @@ int main(int argc, char **argv)
 		on_threads(flood);
 	if (!strcmp(how, "threads"))
 		on_many_threads(rounds);
+	if (!strcmp(how, "titled")) {
+		how = "rounds";
+		set_title(argv);
+	}
 	if (!strcmp(how, "rounds"))
 		on_threads(work);
 	for (int i = 0; !strcmp(how, "slow") && i < rounds; i++) {

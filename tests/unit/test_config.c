@@ -168,6 +168,22 @@ Test(config, explains_what_an_option_takes)
 	cr_assert_str_eq(line, "'x' is no value for --stacks: it takes one of off|short|full");
 }
 
+/* As a program does with its environment when it sets its title. */
+Test(config, what_is_kept_does_not_change_with_the_environment)
+{
+	char folder[] = "GPUTRACE_OUTPUT=/somewhere", format[] = "GPUTRACE_FORMAT=perfetto";
+	char *const environment[] = {folder, format, NULL};
+
+	gt_config_from_env(&config, environment, complain);
+	cr_assert_eq(gt_config_keep(&config), 0);
+	memset(folder, 'x', sizeof(folder));
+	memset(format, 'x', sizeof(format));
+	cr_assert_str_eq(gt_config_text(&config, GT_CONFIG_OUTPUT), "/somewhere");
+	cr_assert_str_eq(gt_config_text(&config, GT_CONFIG_FORMAT), "perfetto");
+	cr_assert_str_eq(gt_config_text(&config, GT_CONFIG_STACKS), "short");
+	cr_assert_str_eq(gt_config_text(&config, GT_CONFIG_STEP_RANGE), "");
+}
+
 Test(config, describes_what_differs)
 {
 	char text[128];
