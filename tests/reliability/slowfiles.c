@@ -49,6 +49,8 @@ __attribute__((no_sanitize("address"))) long syscall(long number, ...)
 	for (int i = 0; i < 6; i++)
 		a[i] = va_arg(list, long);
 	va_end(list);
+	if (!real_syscall) /* called by the constructor of a library behind this one */
+		find_real();
 	if (number == SYS_fstat || number == SYS_newfstatat || number == SYS_fcntl)
 		wait_for_the_program(__builtin_return_address(0));
 	return real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
