@@ -8,11 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "analysis/export.h"
 
 struct folder {
+	const char *path;
+	bool is_new;
 	FILE *file[GT_EXPORT_TABLE_COUNT_];
+	bool is_ours[GT_EXPORT_TABLE_COUNT_]; /* not somebody else's file that was there */
 };
 
 static int failed(struct gt_export_sink *sink, const char *path)
@@ -23,16 +27,22 @@ static int failed(struct gt_export_sink *sink, const char *path)
 	return rc;
 }
 
-static int open_table(struct gt_export_sink *sink, const char *folder, enum gt_export_table_id id)
+static void path_of(const struct folder *f, int id, char *out, size_t size)
+{
+	snprintf(out, size, "%s/%s.csv", f->path, gt_export_tables[id].name);
+}
+
+static int open_table(struct gt_export_sink *sink, int id)
 {
 	const struct gt_export_table *table = &gt_export_tables[id];
 	struct folder *f = sink->priv;
 	char path[4096];
 
-	snprintf(path, sizeof(path), "%s/%s.csv", folder, table->name);
+	path_of(f, id, path, sizeof(path));
 	f->file[id] = fopen(path, "wx");
 	if (!f->file[id])
 		return failed(sink, path);
+	f->is_ours[id] = true;
 	for (size_t i = 0; i < table->width; i++)
 		fprintf(f->file[id], "%s%s", table->columns[i].name,
 			i + 1 < table->width ? "," : "\n");
@@ -41,15 +51,19 @@ static int open_table(struct gt_export_sink *sink, const char *folder, enum gt_e
 
 static int open_folder(struct gt_export_sink *sink, const char *path)
 {
+	bool is_new = !mkdir(path, 0777);
+	struct folder *f;
 	int rc = 0;
 
-	if (mkdir(path, 0777) && errno != EEXIST)
+	if (!is_new && errno != EEXIST)
 		return failed(sink, path);
-	sink->priv = calloc(1, sizeof(struct folder));
-	if (!sink->priv)
+	f = sink->priv = calloc(1, sizeof(*f));
+	if (!f)
 		return -ENOMEM;
+	f->path = path;
+	f->is_new = is_new;
 	for (int i = 0; !rc && i < GT_EXPORT_TABLE_COUNT_; i++)
-		rc = open_table(sink, path, (enum gt_export_table_id)i);
+		rc = open_table(sink, i);
 	return rc;
 }
 
@@ -89,15 +103,30 @@ static int name_process(struct gt_export_sink *sink, int64_t global_pid)
 	return 0;
 }
 
+/* Nothing half written stays: another try would find it and stop. */
+static void remove_tables(const struct folder *f)
+{
+	char path[4096];
+
+	for (int i = 0; i < GT_EXPORT_TABLE_COUNT_; i++) {
+		path_of(f, i, path, sizeof(path));
+		if (f->is_ours[i])
+			unlink(path);
+	}
+	if (f->is_new)
+		rmdir(f->path);
+}
+
 static int close_folder(struct gt_export_sink *sink, bool was_failed)
 {
 	struct folder *f = sink->priv;
 	int rc = 0;
 
-	(void)was_failed;
 	for (int i = 0; i < GT_EXPORT_TABLE_COUNT_; i++)
-		if (f->file[i] && (ferror(f->file[i]) | fclose(f->file[i])))
+		if (f->file[i] && (ferror(f->file[i]) | fclose(f->file[i])) && !was_failed)
 			rc = failed(sink, gt_export_tables[i].name);
+	if (was_failed || rc)
+		remove_tables(f);
 	free(f);
 	sink->priv = NULL;
 	return rc;
