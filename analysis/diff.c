@@ -36,12 +36,6 @@ struct compare {
 	double worst;
 };
 
-static bool is_step(const struct gt_model *model, uint32_t range)
-{
-	return model->ranges.at[range].kind == GT_RANGE_NVTX &&
-	       !strncmp(gt_model_name(model, model->ranges.at[range].name), "ProfilerStep#", 13);
-}
-
 static int find_steps(struct side *side)
 {
 	side->sample_of_range = calloc(side->job->count + 1, sizeof(*side->sample_of_range));
@@ -54,7 +48,7 @@ static int find_steps(struct side *side)
 		if (!side->sample_of_range[f])
 			return -ENOMEM;
 		for (uint32_t i = 0; i < model->ranges.count; i++)
-			if (is_step(model, i))
+			if (gt_model_is_step(model, &model->ranges.at[i]))
 				side->sample_of_range[f][i] = (uint32_t)++side->samples;
 	}
 	return 0;

@@ -125,19 +125,15 @@ static uint32_t innermost(const struct gt_model *model, const struct gt_call *ca
 	return best;
 }
 
-static bool is_step(const struct gt_model *model, const struct gt_range *range)
-{
-	return range->kind == GT_RANGE_NVTX &&
-	       !strncmp(gt_model_name(model, range->name), "ProfilerStep#", 13);
-}
-
 uint32_t gt_key_step_at(const struct gt_model *model, int64_t t)
 {
-	for (uint32_t thread = 0; thread < model->threads.count; thread++) {
-		uint32_t range = gt_model_range_at(model, thread, GT_RANGE_NVTX, t);
+	uint32_t row = model->first_with_steps;
+
+	for (; row != GT_NONE; row = model->threads.at[row].next_with_steps) {
+		uint32_t range = gt_model_range_at(model, row, GT_RANGE_NVTX, t);
 
 		for (; range != GT_NONE; range = gt_model_range_around(model, range, t))
-			if (is_step(model, &model->ranges.at[range]))
+			if (gt_model_is_step(model, &model->ranges.at[range]))
 				return range;
 	}
 	return GT_NONE;

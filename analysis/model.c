@@ -443,6 +443,12 @@ uint32_t gt_model_range_at(const struct gt_model *model, uint32_t thread, enum g
 	return low == lane->range[kind].first ? GT_NONE : open_at(model, low - 1, t);
 }
 
+bool gt_model_is_step(const struct gt_model *model, const struct gt_range *range)
+{
+	return range->kind == GT_RANGE_NVTX &&
+	       !strncmp(gt_model_name(model, range->name), "ProfilerStep#", 13);
+}
+
 uint32_t gt_model_range_around(const struct gt_model *model, uint32_t range, int64_t t)
 {
 	return open_at(model, model->ranges.at[range].before, t);

@@ -76,9 +76,10 @@ struct gt_sample { /* where a thread was while it made no call */
 struct gt_thread_lane {
 	int64_t pid, tid;
 	uint32_t name;
-	bool is_beside;  /* a row of ranges that need not nest with the thread's calls */
-	uint32_t beside; /* the next such row of the thread, GT_NONE */
-	uint32_t owner;  /* the thread of such a row; any other row's is itself */
+	bool is_beside;           /* a row of ranges that need not nest with the thread's calls */
+	uint32_t beside;          /* the next such row of the thread, GT_NONE */
+	uint32_t owner;           /* the thread of such a row; any other row's is itself */
+	uint32_t next_with_steps; /* the next row with steps, GT_NONE */
 	struct {
 		uint32_t first, count;
 	} range[GT_RANGE_KIND_COUNT_], call, sample;
@@ -123,7 +124,8 @@ struct gt_model {
 	struct gt_odd odd;
 	int64_t first, last; /* ns: from the first to the last slice */
 	int rank;
-	uint32_t process; /* name of the process */
+	uint32_t process;          /* name of the process */
+	uint32_t first_with_steps; /* the first row with steps, GT_NONE */
 };
 
 struct gt_models {
@@ -153,6 +155,9 @@ uint32_t gt_model_range_at(const struct gt_model *model, uint32_t thread, enum g
 
 /* Of the ranges of its row that are open at @t, as @range is, the next one outwards, or GT_NONE. */
 uint32_t gt_model_range_around(const struct gt_model *model, uint32_t range, int64_t t);
+
+/* Whether a range is a training step: ProfilerStep#N. */
+bool gt_model_is_step(const struct gt_model *model, const struct gt_range *range);
 
 /* Whether a function or range of that name loads data, as far as names tell. */
 bool gt_model_is_data(const char *name);

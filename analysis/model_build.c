@@ -399,6 +399,23 @@ static void nest_ranges(struct gt_model *model)
 	}
 }
 
+/* Ranges of one kind stand by their rows. */
+static void link_steps(struct gt_model *model)
+{
+	uint32_t *next = &model->first_with_steps, last = GT_NONE;
+
+	*next = GT_NONE;
+	for (size_t i = 0; i < model->ranges.count; i++) {
+		const struct gt_range *range = &model->ranges.at[i];
+
+		if (range->thread == last || !gt_model_is_step(model, range))
+			continue;
+		last = *next = range->thread;
+		next = &model->threads.at[last].next_with_steps;
+		*next = GT_NONE;
+	}
+}
+
 /* A 'B' without 'E' lasts to the end of the trace. */
 static void close_open(struct gt_builder *b)
 {
@@ -453,6 +470,7 @@ int gt_build_finish(struct gt_builder *b)
 	index_samples(model);
 	link_rows(model);
 	nest_ranges(model);
+	link_steps(model);
 	rc = mark_data(model);
 	return rc ? rc : link_calls(model);
 }

@@ -251,6 +251,18 @@ def nested():
     return trace
 
 
+def steps_elsewhere():
+    """One thread launches, two others tell of steps: where both do, that of the first of them counts."""
+    trace, t = Trace(), BASE + 1_000_000
+    for i in range(4):
+        trace.launch("cudaLaunchKernel", "kernel", "work", t + i * 100_000, 2_000, t + i * 100_000 + 1_000, 10_000, None)
+    for tid, name, first, count in ((4200, "other", 0, 4), (4300, "ProfilerStep#7", 1, 3), (4400, "ProfilerStep#8", 0, 2)):
+        trace.counts["ranges"] += 1
+        trace.slice("user_annotation", name, trace.pid, tid, t + first * 100_000 - 1_000, count * 100_000,
+                    {"External id": 900000 + tid})
+    return trace
+
+
 def lossy():
     trace = train(Trace(), steps=1)
     trace.raw('{"ph": "i", "s": "t", "cat": "gputrace", "name": "LOST", "pid": 4100, "tid": 4100, "ts": %s,'
@@ -350,6 +362,7 @@ def main():
     write(folder, "one_step.json", train(Trace(), steps=1).closed())
     write(folder, "lossy.json", lossy())
     write(folder, "noted.json", noted())
+    write(folder, "steps.json", steps_elsewhere().closed())
     write(folder, "asynchronous.json", asynchronous().closed())
     write(folder, "nested.json", nested().closed())
     for key in ("times_reversed", "times_ahead", "times_unknown_clock", "gpu_before_launch", "stacks_refused"):
