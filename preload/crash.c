@@ -13,6 +13,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "core/forkguard.h"
 #include "core/futex.h"
 #include "core/signal_stack.h"
@@ -108,6 +109,16 @@ static void write_out(size_t slot, const siginfo_t *info, const ucontext_t *cont
 	gt_drain_crash(&crash.note, crash.timeout_ns);
 }
 
+/* Until the crash of thread @other is written. Signals that come meanwhile, a profiler's for example, end
+ * single waits. */
+static void wait_for(uint32_t other)
+{
+	uint64_t until = gt_clock_now() + crash.timeout_ns, now;
+
+	while (atomic_load(&crash.busy) == other && (now = gt_clock_now()) < until)
+		gt_futex_wait(&crash.busy, other, until - now);
+}
+
 /* Threads that crash at the same time wait for the first, as its end would be theirs. A crash in here
  * is passed on. */
 static void tell(size_t slot, const siginfo_t *info, const ucontext_t *context)
@@ -121,7 +132,7 @@ static void tell(size_t slot, const siginfo_t *info, const ucontext_t *context)
 		atomic_store(&crash.busy, 0);
 		gt_futex_wake(&crash.busy);
 	} else if (other != tid) {
-		gt_futex_wait(&crash.busy, other, crash.timeout_ns);
+		wait_for(other);
 	}
 }
 

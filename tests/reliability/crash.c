@@ -3,6 +3,7 @@
  * Launches, then breaks:  crash HOW [HANDLER]
  *
  *   HOW      segv, bus, fpe, ill: a fault; abort; sent: SIGSEGV from outside; all: two threads at once;
+ *            ticked: the same while both get signals, as a profiler sends them;
  *            synced: a fault when all work is done; null: a call of no function; over: a stack that
  *            runs over; thread: that of another thread
  *   HANDLER  none; exit: a handler that says so and leaves with 7; jump: one that goes on, 5 times;
@@ -108,6 +109,45 @@ static void make_signal_stack(void)
 	sigaltstack(&stack, NULL);
 }
 
+static pthread_t broken[2];
+static _Atomic bool ticking;
+
+static void on_tick(int number)
+{
+	(void)number;
+}
+
+static void *tick(void *unused)
+{
+	(void)unused;
+	for (;;) {
+		for (int i = 0; i < 2; i++)
+			check(pthread_kill(broken[i], SIGUSR1), "pthread_kill");
+		ticking = true;
+		usleep(100);
+	}
+	return NULL;
+}
+
+static void *touch_when_ticking(void *address)
+{
+	while (!ticking)
+		;
+	return touch(address);
+}
+
+static void break_ticked(void)
+{
+	pthread_t ticker;
+
+	signal(SIGUSR1, on_tick);
+	broken[0] = pthread_self();
+	check(pthread_create(&broken[1], NULL, touch_when_ticking, (void *)nowhere),
+	      "pthread_create");
+	check(pthread_create(&ticker, NULL, tick, NULL), "pthread_create");
+	touch_when_ticking((void *)nowhere);
+}
+
 __attribute__((noinline)) static void break_here(void)
 {
 	void (*volatile no_function)(void) = NULL;
@@ -133,6 +173,8 @@ __attribute__((noinline)) static void break_here(void)
 		abort();
 	else if (!strcmp(how, "sent"))
 		kill(getpid(), SIGSEGV);
+	else if (!strcmp(how, "ticked"))
+		break_ticked();
 	else if (!strcmp(how, "all") && !pthread_create(&other, NULL, touch, (void *)nowhere))
 		touch((void *)nowhere);
 	__asm__ volatile(""); /* none of them is called in the place of this function */

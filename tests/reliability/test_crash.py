@@ -49,7 +49,7 @@ class Crash(unittest.TestCase):
         frames = [frame.split(" (")[0].replace(".cold", "") for frame in event["args"]["frames"]]
         if how in ("over", "thread"):
             self.assertEqual(set(frames[:50]), {"run_over"})
-        elif how == "all":
+        elif how in ("all", "ticked"):
             self.assertEqual(frames[0], "touch")
         else:
             self.assertIn("break_here", frames)
@@ -62,7 +62,7 @@ class Crash(unittest.TestCase):
     def test_default_action(self):
         """The process ends by the same signal; its file is closed, ledger and all."""
         for how, number in (("segv", -11), ("abort", -6), ("fpe", -8), ("ill", -4), ("bus", -7),
-                            ("sent", -11), ("all", -11), ("null", -11), ("over", -11),
+                            ("sent", -11), ("all", -11), ("ticked", -11), ("null", -11), ("over", -11),
                             ("thread", -11)):
             status, crashes, root = self.check(how, "none")
             self.assertEqual(status, number)
