@@ -2,8 +2,8 @@
  *
  * Foreground execution. Every signal is blocked and taken with sigwaitinfo, so there is no handler
  * and no race. What the terminal sends (si_code SI_KERNEL) goes to the whole process group and has
- * reached the program already, as has what a process sent to the group; what was sent to this process
- * alone is passed on.
+ * reached the program already, but for a hang-up, as has what a process sent to the group; what was
+ * sent to this process alone is passed on.
  */
 #include "cli/exec.h"
 
@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,6 +27,23 @@ static void keep_death_signal(int number)
 		prctl(PR_SET_PDEATHSIG, number);
 }
 
+/* Takes the timers that who started us has set (alarm before exec); fork drops them. */
+static void take_timers(struct itimerval *timers)
+{
+	const struct itimerval none = {0};
+
+	setitimer(ITIMER_REAL, &none, &timers[ITIMER_REAL]);
+	setitimer(ITIMER_VIRTUAL, &none, &timers[ITIMER_VIRTUAL]);
+	setitimer(ITIMER_PROF, &none, &timers[ITIMER_PROF]);
+}
+
+static void give_timers(const struct itimerval *timers)
+{
+	setitimer(ITIMER_REAL, &timers[ITIMER_REAL], NULL);
+	setitimer(ITIMER_VIRTUAL, &timers[ITIMER_VIRTUAL], NULL);
+	setitimer(ITIMER_PROF, &timers[ITIMER_PROF], NULL);
+}
+
 /* The child: nothing of ours is left but the environment that was asked for. */
 static _Noreturn void become_program(char *const *argv, char *const *environment,
 				     const struct gt_exec *exec, int error_fd)
@@ -37,6 +55,7 @@ static _Noreturn void become_program(char *const *argv, char *const *environment
 		putenv(*environment);
 	sigaction(SIGCHLD, &exec->old_child_action, NULL);
 	sigprocmask(SIG_SETMASK, &exec->old_mask, NULL);
+	give_timers(exec->timers);
 	execvp(argv[0], argv);
 	error = errno;
 	if (write(error_fd, &error, sizeof(error)) != (ssize_t)sizeof(error))
@@ -44,10 +63,18 @@ static _Noreturn void become_program(char *const *argv, char *const *environment
 	_exit(error == ENOENT ? 127 : 126);
 }
 
+/* A hang-up goes to the leader of the session alone, with a SIGCONT; a timer's signal to whose it is. */
+static bool kernel_tells_us_alone(int number)
+{
+	if (number == SIGHUP || number == SIGCONT)
+		return getsid(0) == getpid();
+	return number == SIGALRM || number == SIGVTALRM || number == SIGPROF;
+}
+
 /* Passes on what was sent to this process alone. */
 static void pass_on(const struct gt_exec *exec, struct gt_witness *witness, const siginfo_t *info)
 {
-	bool from_terminal = info->si_code == SI_KERNEL;
+	bool from_terminal = info->si_code == SI_KERNEL && !kernel_tells_us_alone(info->si_signo);
 	bool from_program = info->si_pid == exec->child && info->si_code <= 0;
 
 	if (info->si_code == SI_USER && gt_witness_saw(witness, info->si_signo))
@@ -145,6 +172,7 @@ int gt_exec_run(char *const *argv, char *const *environment, struct gt_exec *ret
 	fflush(NULL);
 	prctl(PR_GET_PDEATHSIG, &exec.death_signal);
 	block_signals(&exec, &all);
+	take_timers(exec.timers);
 	exec.child = fork();
 	if (exec.child < 0) {
 		int error = errno;

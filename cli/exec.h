@@ -11,6 +11,7 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/time.h>
 #include <sys/types.h>
 
 struct gt_exec {
@@ -20,6 +21,8 @@ struct gt_exec {
 	int death_signal; /* PR_GET_PDEATHSIG of this process */
 	sigset_t old_mask;
 	struct sigaction old_child_action;
+	struct itimerval
+		timers[ITIMER_PROF + 1]; /* the program's, by ITIMER_*, set before its start */
 };
 
 /*

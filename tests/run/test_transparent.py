@@ -43,6 +43,16 @@ sys.stdin.readline()
 os._exit(7)
 """
 
+# Tells by its status that a hang-up came whole.
+HUNG_UP = """
+import os, signal
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP, signal.SIGCONT})
+os.write(1, b"ready")
+signal.sigwait({signal.SIGHUP})
+signal.sigwait({signal.SIGCONT})
+os._exit(7)
+"""
+
 
 def wait_for(condition, seconds=100):
     """Polls until the condition holds; False when it never did."""
@@ -51,6 +61,12 @@ def wait_for(condition, seconds=100):
             return True
         time.sleep(0.01)
     return False
+
+
+def ended(pid):
+    """The status of a child in a list, once there is one."""
+    found, status = os.waitpid(pid, os.WNOHANG)
+    return [status] if found else []
 
 
 def state(pid):
@@ -175,6 +191,16 @@ class TestSignals(RunTest):
         process.terminate()
         self.assertEqual(process.wait(60), -signal.SIGTERM)
 
+    def test_timers_that_ran_already_run_in_the_program(self):
+        timers = "(signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)"
+        show = f"import signal; print([round(signal.getitimer(t)[1]) for t in {timers}])"
+        result = self.run_it("--quiet", *self.python(show), preexec_fn=set_timers)
+        self.assertEqual(result.stdout, b"[2000, 2001, 2002]\n")
+
+    def test_alarm_ends_both(self):
+        result = self.run_it("--quiet", "sleep", "1000", preexec_fn=lambda: signal.alarm(3))
+        self.assertEqual(result.returncode, -signal.SIGALRM)
+
     def test_stop_and_continue(self):
         process = self.start(start_new_session=True)
         child = program_of(process.pid)
@@ -209,6 +235,11 @@ class TestSignals(RunTest):
         self.assertEqual(process.wait(100), -signal.SIGKILL)
         process.stdin.close()
         process.stdout.close()
+
+
+def set_timers():
+    for after, which in enumerate((signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)):
+        signal.setitimer(which, 1000, 2000 + after)
 
 
 def pending(pid):
@@ -282,6 +313,26 @@ class TestTerminal(RunTest):
                 self.fail(f"{end!r} never came, only {text!r}")
             text += data
         return text
+
+    def hang_up(self, *words):
+        """The exit code of a program that has said "ready", once its terminal is gone."""
+        pid, terminal = self.spawn("--quiet", *words)
+        self.read_until(terminal, b"ready")
+        with open(os.devnull, "rb") as null:
+            os.dup2(null.fileno(), terminal)
+        status = []
+        if not wait_for(lambda: status or status.extend(ended(pid))):
+            os.killpg(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            self.fail("it goes on")
+        return os.waitstatus_to_exitcode(status[0])
+
+    def test_hang_up_ends_both(self):
+        ready = "os.write(1, b'ready'); time.sleep(1000)"
+        self.assertEqual(self.hang_up(*self.python(f"import os, time; {ready}")), -signal.SIGHUP)
+
+    def test_hang_up_reaches_the_program(self):
+        self.assertEqual(self.hang_up(*self.python(HUNG_UP)), 7)
 
     def test_reads_from_the_terminal(self):
         pid, terminal = self.spawn("--quiet", "sh", "-c",
