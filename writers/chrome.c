@@ -72,6 +72,7 @@ static int take_name(struct gt_chrome *chrome, const struct gt_event *event)
 	size_t begin = file->batch.length;
 	bool printed;
 
+	chrome->tally = (struct gt_file_tally){.key = GT_LEDGER_COUNT_};
 	if (event->kind == GT_EVENT_THREAD)
 		printed = gt_chrome_rename_thread(chrome, event->tid, event->thread.name);
 	else
@@ -80,7 +81,6 @@ static int take_name(struct gt_chrome *chrome, const struct gt_event *event)
 		gt_json_cut(&file->batch, begin);
 		return file->books.error;
 	}
-	chrome->tally = (struct gt_file_tally){.key = GT_LEDGER_COUNT_};
 	return gt_chrome_file_commit(file, begin, &chrome->tally);
 }
 

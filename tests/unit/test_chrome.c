@@ -470,6 +470,15 @@ Test(chrome, without_gpu_records_the_calls_say_who_made_them)
 	trace_end(&t);
 }
 
+static uint64_t count_text(const char *text, const char *what)
+{
+	uint64_t found = 0;
+
+	for (; (text = strstr(text, what)); text++)
+		found++;
+	return found;
+}
+
 Test(chrome, names_that_come_late_are_printed_again)
 {
 	struct trace t;
@@ -489,5 +498,6 @@ Test(chrome, names_that_come_late_are_printed_again)
 	cr_assert_not_null(strstr(t.text, "\"tid\": 4177, \"ts\": 5000000000012.345, "
 					  "\"args\": {\"name\": \"loader \\u0001\"}}\n"));
 	cr_assert_null(strstr(t.text, "4178"));
+	cr_assert_eq(t.ledger.count[GT_LEDGER_NAMES_WRITTEN], count_text(t.text, "\"ph\": \"M\""));
 	trace_end(&t);
 }

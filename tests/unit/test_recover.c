@@ -253,6 +253,7 @@ Test(recover, has_the_samples_of_the_rings)
 	gt_spooled_round(&gt_session);
 	text = recover();
 	cr_assert_eq(count(text, "\"cat\": \"cpu_sample\""), 1, "%s", text);
+	cr_assert(strstr(text, "\"samples_received\": 1"), "%s", text);
 	free(text);
 }
 
