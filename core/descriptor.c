@@ -13,16 +13,20 @@
 #include "core/sys.h"
 
 #define HIGHEST 4096 /* the kernel's table of a process grows with the highest number */
-#define SPARE   32   /* numbers below the limit, for the copies that are open at the same time */
+
+/* Numbers below the limit: --sample-cpu keeps 128 of them, the others are for what is open for a moment. */
+#define SPARE   160
 
 /* The lowest number for a copy: above what programs count, close in loops or give to select. */
 static int high_number(void)
 {
 	struct rlimit limit;
+	rlim_t spare;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= HIGHEST + SPARE)
 		return HIGHEST;
-	return limit.rlim_cur > 2 * SPARE ? (int)limit.rlim_cur - SPARE : 0;
+	spare = limit.rlim_cur / 4 < SPARE ? limit.rlim_cur / 4 : SPARE;
+	return (int)(limit.rlim_cur - spare);
 }
 
 static bool is_same(const struct stat *a, const struct stat *b)

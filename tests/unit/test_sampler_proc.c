@@ -10,8 +10,11 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "collectors/sampler.h"
 
 static uint64_t pc, sp;
 
@@ -128,6 +131,38 @@ Test(sampler_proc, a_descriptor_of_the_program_is_left_alone)
 	cr_assert_eq(gt_sample_proc_look(&proc, text, &pc, &sp), GT_SAMPLE_UNKNOWN);
 	gt_sample_proc_close(&proc);
 	cr_assert_eq(read(own, text, 8), 8, "nothing was taken out of it, and it is open");
+}
+
+static int lowest_free(void)
+{
+	int fd = open("/dev/null", O_RDONLY);
+
+	close(fd);
+	return fd;
+}
+
+/* Also where a process may have no more than 1024. */
+Test(sampler_proc, descriptors_of_many_threads_are_all_high)
+{
+	struct rlimit limit;
+	struct gt_descriptor further;
+	int lowest = lowest_free();
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	if (limit.rlim_max < 1024)
+		cr_skip_test("the limit of descriptors is too low");
+	limit.rlim_cur = 1024;
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	for (uint32_t i = 0; i < GT_SAMPLER_THREADS; i++) {
+		struct gt_sample_proc proc;
+
+		cr_assert(gt_sample_proc_open(&proc, (uint32_t)syscall(SYS_gettid)));
+		cr_assert_geq(proc.syscall.fd, 700);
+		cr_assert_geq(proc.status.fd, 700);
+	}
+	cr_assert_eq(gt_descriptor_open(&further, AT_FDCWD, "/dev/null", O_RDONLY, 0), 0);
+	cr_assert_geq(further.fd, 700);
+	cr_assert_eq(lowest_free(), lowest);
 }
 
 Test(sampler_proc, no_such_thread)
