@@ -134,14 +134,15 @@ static int make_file(size_t size, void **ret_memory)
 static int make_in(const char *folder, const struct gt_spool_options *options, const char **ret_why)
 {
 	size_t size = room_in(folder, options->max_bytes, ret_why);
+	char given[PATH_BYTES];
 	void *memory;
 	int error;
 
 	if (!size)
 		return -ENOSPC;
-	gt_text_format(spool.path, sizeof(spool.path),
-		       "%s/" GT_SPOOL_PREFIX "%d.%lu" GT_SPOOL_SUFFIX, folder, (int)getpid(),
-		       (unsigned long)options->started);
+	gt_text_format(given, sizeof(given), "%s/" GT_SPOOL_PREFIX "%d.%lu" GT_SPOOL_SUFFIX, folder,
+		       (int)getpid(), (unsigned long)options->started);
+	gt_sys_absolute(given, spool.path, sizeof(spool.path)); /* the program may go elsewhere */
 	error = make_file(size, &memory);
 	if (error) {
 		*ret_why = error == -EACCES || error == -EROFS ? "cannot be written" : "refused it";

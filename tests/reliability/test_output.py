@@ -127,6 +127,15 @@ class Output(unittest.TestCase):
                 names = [name for name in os.listdir(where) if name.endswith(ending)]
                 self.assertEqual(len(names), 1, traced.said)
 
+    def test_program_that_changes_its_folder(self):
+        """A relative one is meant from where the program began."""
+        into = ["sh", "-c", 'cd "$1" && shift && exec "$@"', "sh", self.folder]
+        traced = harness.run([harness.program("workload"), "moved", "3"], folder="below", before=into)
+        self.assertEqual(traced[:3], harness.run([WORK[0], "rounds", "3"])[:3])
+        self.assertEqual(traced.said, [])
+        path, = harness.traces(os.path.join(self.folder, "below"))
+        self.check_file(path)
+
     def test_umask_of_nothing(self):
         """The owner can read the trace all the same, and nobody else."""
         words = ["sh", "-c", 'umask 0777; exec "$@"', "sh", harness.program("workload"), "rounds", "3"]

@@ -88,6 +88,17 @@ class Spool(unittest.TestCase):
         self.assertEqual(self.run_work(), "")
         self.assertEqual(self.left(), [])
 
+    def test_program_that_changes_its_folder(self):
+        """A relative folder: the spool grows and goes all the same."""
+        into = ["sh", "-c", 'cd "$1" && shift && exec "$@"', "sh", self.spools]
+        result = harness.run([WORK[0], "moved", "300"], folder=self.folder, before=into,
+                             options=["GPUTRACE_SPOOL=."])
+        self.assertEqual(result[:3], harness.run(WORK)[:3])
+        path, = harness.traces(self.folder)
+        with open(path, encoding="utf-8") as file:
+            self.assertEqual(json.load(file)["ledger"]["spool_refused_bytes"], 0)
+        self.assertEqual(self.left(), [])
+
     def test_off_without_run(self):
         self.assertEqual(self.run_work("auto"), "")
 

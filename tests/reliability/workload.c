@@ -5,6 +5,7 @@
  *
  *   workload rounds N    N rounds on each of three threads, exit status 3
  *   workload titled N    the same, after it overwrote its environment as programs do that set their title
+ *   workload moved N     the same, after it went to another working folder, in which nothing can be made
  *   workload flood       rounds for ever
  *   workload threads N   N threads at once, ten rounds on each
  *   workload slow N      N rounds, one a millisecond
@@ -12,6 +13,7 @@
  */
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -137,6 +139,7 @@ static void hold(void)
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "";
+	bool on_three = !strcmp(how, "rounds") || !strcmp(how, "titled") || !strcmp(how, "moved");
 
 	rounds = argc > 2 ? atoi(argv[2]) : 0;
 	print_descriptors();
@@ -145,11 +148,11 @@ int main(int argc, char **argv)
 		on_threads(flood);
 	if (!strcmp(how, "threads"))
 		on_many_threads(rounds);
-	if (!strcmp(how, "titled")) {
-		how = "rounds";
+	if (!strcmp(how, "titled"))
 		set_title(argv);
-	}
-	if (!strcmp(how, "rounds"))
+	else if (!strcmp(how, "moved"))
+		check(chdir("/proc"), "chdir");
+	if (on_three)
 		on_threads(work);
 	for (int i = 0; !strcmp(how, "slow") && i < rounds; i++) {
 		one_round(&device);
