@@ -214,10 +214,11 @@ static int add_execution(struct gt_groups *groups, const struct gt_model *model,
 	const struct gt_call *call = gt_model_call_of(model, op);
 	int64_t queue = op->start - (call->start + call->dur);
 	struct gt_group *group;
-	char key[8192];
+	char key[80];
 
-	snprintf(key, sizeof(key), "%zu %u %u %s %s", file, call->thread, op->device,
-		 gt_model_name(model, call->name), gt_model_name(model, op->name));
+	/* names by their numbers in the model: kernels' may be longer than any buffer */
+	snprintf(key, sizeof(key), "%zu %u %u %u %u", file, call->thread, op->device, call->name,
+		 op->name);
 	group = gt_groups_get(groups, key);
 	if (!group)
 		return -ENOMEM;
