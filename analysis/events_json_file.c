@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analysis/events_json.h"
+#include "analysis/input.h"
 
 #define MAX_STACK  (1u << 24)
 #define MAX_FRAMES 256u
@@ -482,7 +483,7 @@ int gt_events_read_json(struct gt_events *events, const char *path)
 	struct gt_events_json json = {.events = events, .path = path};
 	int error;
 
-	if (!strcmp(path, "-"))
+	if (gt_input_is_stream(path))
 		return gt_events_fail(events, path, "JSON is read twice and must be a file",
 				      -ESPIPE);
 	error = read_once(&json, look_ahead);

@@ -41,6 +41,15 @@ static int open_file(struct gt_input *in, int fd)
 	return 0;
 }
 
+bool gt_input_is_stream(const char *path)
+{
+	struct stat st;
+
+	if (!strcmp(path, "-"))
+		return true;
+	return !stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
 int gt_input_open(struct gt_input *in, const char *path)
 {
 	int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : dup(STDIN_FILENO);

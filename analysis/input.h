@@ -29,6 +29,9 @@ struct gt_input {
 	bool silent;    /* nothing is told */
 };
 
+/* Whether @path can be read once only: "-", a pipe, a device. */
+bool gt_input_is_stream(const char *path);
+
 /* Opens @path ("-" is the standard input); the string must outlive the input. Negative errno. */
 int gt_input_open(struct gt_input *in, const char *path);
 

@@ -35,6 +35,9 @@ static int merge_to(const struct gt_job *job, const char *path)
 	struct gt_output out;
 	int rc;
 
+	for (size_t i = 0; i < job->paths.count; i++)
+		if (!gt_cmdline_can_read_twice(job->paths.at[i]))
+			return GT_EXIT_FAILED;
 	if (gt_output_open(&out, path))
 		return GT_EXIT_FAILED;
 	rc = gt_merge(job->paths.at, job->paths.count, out.file, &result);

@@ -23,7 +23,7 @@ static int run_symbolize(const struct gt_cmdline *args)
 	struct gt_output out;
 	int rc;
 
-	if (gt_output_open(&out, path))
+	if (!gt_cmdline_can_read_twice(args->inputs[0]) || gt_output_open(&out, path))
 		return GT_EXIT_FAILED;
 	if (path || !isatty(STDOUT_FILENO))
 		gt_progress_start("symbolizing");

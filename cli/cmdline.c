@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "analysis/input.h"
 #include "analysis/stats.h"
 #include "cli/conversion.h"
 #include "cli/progress.h"
@@ -30,6 +31,17 @@ void gt_cmdline_complain(const char *line)
 {
 	gt_progress_hide();
 	fprintf(stderr, "gputrace: %s\n", line);
+}
+
+bool gt_cmdline_can_read_twice(const char *path)
+{
+	char line[4400];
+
+	if (!gt_input_is_stream(path))
+		return true;
+	snprintf(line, sizeof(line), "%.4096s: it is read twice and must be a file", path);
+	gt_cmdline_complain(line);
+	return false;
 }
 
 static size_t find_option(const struct gt_cmdline_spec *spec, const char *name, size_t len)

@@ -67,6 +67,9 @@ int gt_cmdline_wrong(const struct gt_cmdline *args, const char *format, ...)
 /* One line on stderr, "gputrace: ...". */
 void gt_cmdline_complain(const char *line);
 
+/* Whether @path is a file that can be read twice, or nothing is there; else that it is not one is said on stderr. */
+bool gt_cmdline_can_read_twice(const char *path);
+
 void gt_cmdline_help(const struct gt_cmdline_spec *spec, FILE *out);
 
 /* A whole command: --help, the parser, spec->run, and whether standard output took everything.
