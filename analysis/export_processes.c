@@ -5,8 +5,8 @@
 #include "analysis/export_processes.h"
 
 #include <errno.h>
-#include <sys/stat.h>
 
+#include "analysis/input.h"
 #include "analysis/parts.h"
 #include "analysis/progress.h"
 
@@ -122,10 +122,9 @@ static int look(const struct gt_record *record, const struct gt_header *header, 
 static int look_through(struct gt_export_processes *all, const char *path)
 {
 	struct gt_reading reading;
-	struct stat file;
 	int rc;
 
-	if (stat(path, &file) || !S_ISREG(file.st_mode))
+	if (gt_input_is_stream(path))
 		return 0;
 	rc = gt_reader_read(path, look, all, &reading);
 	gt_reading_fini(&reading);

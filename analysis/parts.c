@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/ledger.h"
 
@@ -61,14 +62,28 @@ unsigned long gt_parts_number(const char *path)
 	return take_apart(path).number;
 }
 
+/* Without the ending of a packed file: of the files of a process some may have been packed already. */
+static size_t unpacked_length(const char *name)
+{
+	size_t length = strlen(name);
+
+	return length > 3 && !strcmp(name + length - 3, ".gz") ? length - 3 : length;
+}
+
+static int compare_text(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+	int order = memcmp(a, b, a_length < b_length ? a_length : b_length);
+
+	return order || a_length == b_length ? order : a_length < b_length ? -1 : 1;
+}
+
 static int compare_base(const char *a, const struct parts *x, const char *b, const struct parts *y)
 {
-	size_t shorter = x->base < y->base ? x->base : y->base;
-	int order = memcmp(a, b, shorter);
+	int order = compare_text(a, x->base, b, y->base);
 
-	if (order)
-		return order;
-	return x->base != y->base ? (x->base < y->base ? -1 : 1) : strcmp(x->rest, y->rest);
+	return order ? order
+		     : compare_text(x->rest, unpacked_length(x->rest), y->rest,
+				    unpacked_length(y->rest));
 }
 
 int gt_parts_compare(const char *a, const char *b)
@@ -76,7 +91,9 @@ int gt_parts_compare(const char *a, const char *b)
 	struct parts x = take_apart(a), y = take_apart(b);
 	int order = compare_base(a, &x, b, &y);
 
-	return order || x.number == y.number ? order : x.number < y.number ? -1 : 1;
+	if (order || x.number == y.number)
+		return order ? order : strcmp(x.rest, y.rest);
+	return x.number < y.number ? -1 : 1;
 }
 
 bool gt_parts_are_of_one(const char *a, const char *b)
@@ -84,6 +101,17 @@ bool gt_parts_are_of_one(const char *a, const char *b)
 	struct parts x = take_apart(a), y = take_apart(b);
 
 	return x.number != y.number && compare_base(a, &x, b, &y) == 0;
+}
+
+/* One that was packed and not removed yet is there twice. */
+static bool is_there_unpacked(const char *path)
+{
+	size_t length = unpacked_length(path);
+	char *plain = path[length] ? strndup(path, length) : NULL;
+	bool is = plain && access(plain, F_OK) == 0;
+
+	free(plain);
+	return is;
 }
 
 int gt_parts_before(const char *trace, int (*see)(const char *path, void *data), void *data)
@@ -105,7 +133,7 @@ int gt_parts_before(const char *trace, int (*see)(const char *path, void *data),
 			break;
 		}
 		if (gt_parts_are_of_one(path, trace) &&
-		    gt_parts_number(path) < gt_parts_number(trace))
+		    gt_parts_number(path) < gt_parts_number(trace) && !is_there_unpacked(path))
 			rc = see(path, data);
 		free(path);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The files of one process that wrote several (--max-size): "name.pt.trace.json" is the first,
- * "name.part2.pt.trace.json" the next. Pure functions over paths and readings.
+ * "name.part2.pt.trace.json" the next, each plain or packed. Pure functions over paths and readings.
  */
 #ifndef GT_ANALYSIS_PARTS_H
 #define GT_ANALYSIS_PARTS_H
