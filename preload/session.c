@@ -20,6 +20,7 @@
 #include "core/forkguard.h"
 #include "core/log.h"
 #include "core/memory.h"
+#include "core/spool.h"
 #include "core/text.h"
 #include "core/thread.h"
 #include "core/uncancelled.h"
@@ -225,6 +226,26 @@ static void start_cupti(struct gt_session *s)
 }
 
 /* What CUPTI writes and reads must exist before it starts; the thread comes last. */
+static int start_parts(struct gt_session *s)
+{
+	int error = gt_session_make_stores(s);
+
+	if (!error)
+		error = start_threads(s);
+	if (error)
+		return error;
+	start_stacks(s);
+	s->graph_nodes = gt_graph_nodes_start((uint32_t)share_of(s, GRAPH_NODES));
+	start_cupti(s);
+	gt_spooled_begun(s);
+	error = gt_drain_start(s);
+	if (error)
+		gt_cupti_stop();
+	else
+		gt_samples_start(s);
+	return error;
+}
+
 static int start(struct gt_session *s)
 {
 	int error;
@@ -239,22 +260,12 @@ static int start(struct gt_session *s)
 	error = gt_config_keep(&s->config);
 	if (!error)
 		error = gt_forkguard_arm();
-	gt_spooled_start(s);
-	if (!error)
-		error = gt_session_make_stores(s);
-	if (!error)
-		error = start_threads(s);
 	if (error)
 		return error;
-	start_stacks(s);
-	s->graph_nodes = gt_graph_nodes_start((uint32_t)share_of(s, GRAPH_NODES));
-	start_cupti(s);
-	gt_spooled_begun(s);
-	error = gt_drain_start(s);
+	gt_spooled_start(s);
+	error = start_parts(s);
 	if (error)
-		gt_cupti_stop();
-	else
-		gt_samples_start(s);
+		gt_spool_remove(); /* there is nothing in it, and nobody else would */
 	return error;
 }
 

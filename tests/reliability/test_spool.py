@@ -99,6 +99,16 @@ class Spool(unittest.TestCase):
             self.assertEqual(json.load(file)["ledger"]["spool_refused_bytes"], 0)
         self.assertEqual(self.left(), [])
 
+    def test_session_that_cannot_start(self):
+        """Without a thread of the tracer's nobody would remove it."""
+        shim = os.path.join(harness.PROGRAMS, "libnothread.so")
+        result = harness.run(WORK, folder=self.folder, options=[
+            "GPUTRACE_SPOOL=" + self.spools, f"LD_PRELOAD={shim}:{harness.LIBRARY}"])
+        self.assertEqual(result[:3], harness.run(WORK)[:3])
+        self.assertIn("the program runs on untraced", result.said[0])
+        self.assertEqual(self.left(), [])
+        self.assertEqual(harness.traces(self.folder), [])
+
     def test_off_without_run(self):
         self.assertEqual(self.run_work("auto"), "")
 
