@@ -38,9 +38,17 @@ static _Atomic uint64_t head; /* next to fill */
 static uint64_t tail;         /* next to read */
 static _Atomic uint64_t dropped;
 
+static uint32_t power_of_two_within(uint32_t most)
+{
+	while (most & (most - 1))
+		most &= most - 1;
+	return most;
+}
+
 struct gt_graph_nodes *gt_graph_nodes_start(uint32_t max_nodes)
 {
 	struct gt_graph_nodes *nodes = gt_memory_map(sizeof(*nodes));
+	uint32_t size = power_of_two_within(max_nodes);
 
 	queue = gt_memory_map(QUEUE_ENTRIES * sizeof(*queue));
 	if (!nodes || !queue)
@@ -50,8 +58,8 @@ struct gt_graph_nodes *gt_graph_nodes_start(uint32_t max_nodes)
 	atomic_store(&head, 0);
 	atomic_store(&dropped, 0);
 	tail = 0;
-	nodes->origins = gt_memory_map((size_t)max_nodes * sizeof(*nodes->origins));
-	nodes->size = max_nodes;
+	nodes->origins = gt_memory_map((size_t)size * sizeof(*nodes->origins));
+	nodes->size = size;
 	return nodes->origins ? nodes : NULL;
 }
 

@@ -12,8 +12,8 @@
 
 struct gt_graph_nodes;
 
-/* Session start. @max_nodes: power of two; over it the nodes made first are forgotten (counted).
- * Returns NULL on lack of memory: then nodes have no origin. */
+/* Session start. Over @max_nodes, or the power of two below it, the nodes made first are forgotten
+ * (counted). Returns NULL on lack of memory: then nodes have no origin. */
 struct gt_graph_nodes *gt_graph_nodes_start(uint32_t max_nodes);
 
 /* Application threads, in the driver's callbacks: lock-free, no allocation, dropped (and counted)

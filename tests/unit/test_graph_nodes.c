@@ -50,6 +50,21 @@ Test(graph_nodes, over_the_bound_old_nodes_are_forgotten_and_counted)
 	cr_assert_eq(gt_graph_nodes_find(nodes, 1000), 1000);
 }
 
+/* As --max-rss=513M makes it. */
+Test(graph_nodes, a_bound_that_is_no_power_of_two_has_room_for_half_of_it)
+{
+	struct gt_graph_nodes *nodes = gt_graph_nodes_start((1 << 19) + (1 << 10));
+	uint64_t known = 0;
+
+	for (uint64_t node = 1; node <= 20000; node++)
+		gt_graph_nodes_created(node, node);
+	cr_assert_eq(gt_graph_nodes_drain(nodes), 20000);
+	for (uint64_t node = 1; node <= 20000; node++)
+		known += gt_graph_nodes_find(nodes, node) == node;
+	cr_assert_eq(known, 20000);
+	cr_assert_eq(gt_graph_nodes_lost(nodes), 0);
+}
+
 Test(graph_nodes, a_full_queue_drops_and_counts)
 {
 	struct gt_graph_nodes *nodes = gt_graph_nodes_start(1 << 20);
