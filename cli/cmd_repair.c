@@ -3,6 +3,7 @@
  * gputrace repair: closes the files of processes that died, with what their spools hold.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 #include "cli/recover.h"
 #include "cli/writer_of.h"
 #include "core/spool.h"
+#include "writers/owner.h"
 
 static const struct gt_cmdline_option options[] = {
 	{"quiet", NULL, NULL, "print nothing about files that could be repaired or were closed"},
@@ -386,20 +388,82 @@ static int move_file(const char *from, const char *to)
 	return rc;
 }
 
+struct place {
+	char path[PATH_MAX + 1100], aside[PATH_MAX + 1100], owner[32];
+	int folder;      /* -1: none */
+	bool is_claimed; /* the trace will be the one of its rank in the folder itself */
+};
+
+/* As a process names them: in the folder, or in one named like the file up to its first dot. */
+static void name_places(const struct gt_left_spool *spool, const char *name,
+			struct place *ret_place)
+{
+	struct gt_mend_name parts;
+
+	gt_mend_name(name, &parts);
+	snprintf(ret_place->owner, sizeof(ret_place->owner), "rank%" PRId64,
+		 parts.has_rank ? parts.rank : 0);
+	snprintf(ret_place->path, sizeof(ret_place->path), "%s/%s", spool->folder, name);
+	snprintf(ret_place->aside, sizeof(ret_place->aside), "%s/%.*s", spool->folder,
+		 (int)strcspn(name, "."), name);
+}
+
+/* Where the process had created its file, else where it would have: readers take every trace of a folder
+ * itself as a rank of its own. */
+static int choose_place(const struct gt_left_spool *spool, const char *name,
+			struct place *ret_place)
+{
+	struct stat st;
+	size_t length;
+
+	*ret_place = (struct place){.folder = -1};
+	name_places(spool, name, ret_place);
+	if (!lstat(ret_place->path, &st))
+		return 0;
+	ret_place->folder = open(spool->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (ret_place->folder < 0)
+		return -errno;
+	length = strlen(ret_place->aside);
+	snprintf(ret_place->aside + length, sizeof(ret_place->aside) - length, "/%s", name);
+	ret_place->is_claimed =
+		lstat(ret_place->aside, &st) && gt_owner_claim(ret_place->folder, ret_place->owner);
+	if (ret_place->is_claimed)
+		return 0;
+	memcpy(ret_place->path, ret_place->aside, sizeof(ret_place->path));
+	ret_place->aside[length] = 0;
+	return mkdir(ret_place->aside, 0777) && errno != EEXIST ? -errno : 0;
+}
+
+/* Into the folder of its process. */
+static int put_trace(const struct gt_left_spool *spool, const char *recovered,
+		     struct place *ret_place)
+{
+	const char *name = base_name(recovered);
+	int rc = choose_place(spool, name, ret_place);
+
+	if (!rc)
+		rc = move_file(recovered, ret_place->path);
+	if (!rc && ret_place->is_claimed)
+		gt_owner_tell(ret_place->folder, ret_place->owner, name);
+	if (ret_place->folder >= 0)
+		close(ret_place->folder);
+	return rc;
+}
+
 static int make_trace(const struct gt_left_spool *spool, bool quiet)
 {
-	char folder[PATH_MAX], recovered[PATH_MAX], path[PATH_MAX + 1100], why[256] = "";
+	static struct place place;
+	char folder[PATH_MAX], recovered[PATH_MAX], why[256] = "";
 	int rc = gt_recover(spool, folder, recovered, why, sizeof(why));
 
 	if (rc)
 		complain_about(spool, why);
 	if (!rc && *recovered) {
-		snprintf(path, sizeof(path), "%s/%s", spool->folder, strrchr(recovered, '/') + 1);
-		rc = move_file(recovered, path);
+		rc = put_trace(spool, recovered, &place);
 		if (rc)
 			complain_about(spool, strerror(-rc));
 		else if (!quiet)
-			printf("%s: made of what the process had not written\n", path);
+			printf("%s: made of what the process had not written\n", place.path);
 	}
 	gt_recover_forget(folder);
 	if (!rc)

@@ -279,6 +279,47 @@ class Spool(unittest.TestCase):
         self.assertEqual(os.path.getsize(path), 0)
         self.finish_begun()
 
+    def kill_before_a_file(self):
+        """A process whose work is done and that has not looked for records yet, if all goes well."""
+        words = harness.command([harness.program("workload"), "held", "4"], folder=self.folder,
+                                options=["GPUTRACE_SPOOL=" + self.spools, "GPUTRACE_FLUSH_PERIOD=60000"])
+        environment = harness.environment(GATE=os.path.join(self.spools, "gate"))
+        with subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                              stdin=subprocess.DEVNULL) as process:
+            process.stdout.readline()
+            self.assertEqual(process.stdout.readline(), b"held\n")
+            process.kill()
+
+    def test_killed_processes_of_one_rank(self):
+        """One trace of a rank is in the folder itself, as if they had lived."""
+        for _ in range(3):
+            self.kill_before_a_file()
+        self.finish_begun()
+        paths = harness.traces(self.folder)
+        self.assertEqual(len(paths), 3, paths)
+        top = [path for path in paths if os.path.dirname(path) == self.folder]
+        self.assertEqual(len(top), 1, paths)
+        with open(os.path.join(self.folder, ".rank0.owner"), encoding="utf-8") as claim:
+            self.assertEqual(claim.read(), os.path.basename(top[0]))
+
+    def test_killed_with_an_empty_file_aside(self):
+        """What the process had created is what gets its events, wherever that is."""
+        self.kill_before_a_file()
+        spool, = self.left()
+        os.link(spool, spool + ".kept")
+        self.finish_begun()
+        path, = harness.traces(self.folder)
+        os.remove(path)
+        os.rename(spool + ".kept", spool)
+        aside = os.path.join(self.folder, os.path.basename(path).split(".", 1)[0])
+        os.mkdir(aside)
+        with open(os.path.join(aside, os.path.basename(path)), "wb"):
+            pass
+        self.finish_begun()
+        self.assertEqual(harness.traces(self.folder), [os.path.join(aside, os.path.basename(path))])
+        with open(os.path.join(aside, os.path.basename(path)), encoding="utf-8") as file:
+            self.assertGreater(json.load(file)["ledger"]["calls_written"], 0)
+
     def finish_begun(self):
         status, output = harness.tool("repair", "--begun", self.folder)
         self.assertEqual(status, 0, output)
