@@ -297,6 +297,7 @@ class TestTerminal(RunTest):
     def spawn(self, *words):
         pid, terminal = pty.fork()
         if pid == 0:
+            signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it, for its children too
             os.chdir(self.scratch)
             os.execvpe("sh", self.command(*words), environment())
         self.addCleanup(os.close, terminal)
