@@ -30,7 +30,7 @@ enum slot_state {
 
 struct slot {
 	_Atomic int state;
-	uint8_t *data; /* behind its guard */
+	uint8_t *_Atomic data; /* behind its guard; who looks for his own reads it */
 	size_t valid;
 	uint64_t order;         /* of completion */
 	_Atomic uint64_t asked; /* the request that it answered */
