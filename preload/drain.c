@@ -186,15 +186,19 @@ static void flush_writer(struct gt_session *s, bool everything)
 	gt_output_flush(output, everything ? UINT64_MAX : now - GT_SPOOLED_SETTLE_NS);
 }
 
-/* One buffer. The rings come between any two parts of it: they are small and their threads do not wait,
- * the buffers are patient. */
+/*
+ * One buffer. The rings come between any two parts of it: they are small and their threads do not wait,
+ * the buffers are patient. But for each call that is taken a record is read before the rings' next turn: when
+ * there is more than we can take, calls alone would keep us busy, and be forgotten before their records are read.
+ */
 static uint64_t read_buffer(struct gt_session *s, struct gt_cupti_reading *reading)
 {
-	uint64_t work = 0;
+	uint64_t records = 0, calls = 0;
 
-	while (gt_cupti_read_part(reading, &s->translate, &work))
-		work += gt_calls_drain(s);
-	return work;
+	while (gt_cupti_read_part(reading, &s->translate, &records))
+		if (records >= calls)
+			calls += gt_calls_drain(s);
+	return records + calls;
 }
 
 static uint64_t drain_calls(struct gt_session *s)
