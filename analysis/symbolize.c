@@ -265,8 +265,7 @@ static bool is_stub(const char *function)
 			    has_prefix(function, "__wrapper__device_stub_"));
 }
 
-/* A function that the CUDA toolkit brings: the stub of a kernel, __cudaLaunchKernel_helper, and what
- * cuda_runtime.h makes of it, a template or a lambda in one. */
+/* The toolkit's: the stub of a kernel, __cudaLaunchKernel_helper, templates and lambdas of cuda_runtime.h. */
 static bool is_toolkit(const struct gt_source_line *line)
 {
 	return !strcmp(base_name(line->file), "cuda_runtime.h") || is_stub(line->function) ||
@@ -291,9 +290,8 @@ static bool is_kernel_of(const char *function, size_t len, const char *stub)
 	return strstr(stub, name) != NULL;
 }
 
-/* Of the functions at the place where a kernel is launched, those that the user did not write: the
- * toolkit's, and the function with the kernel's name, whose body is a call of the stub
- * (collectors/kernel_stubs.h). Who wrote <<<>>> comes behind them. */
+/* Of the functions at the place of a launch those that the user did not write: the toolkit's, and the one with
+ * the kernel's name, which calls the stub (collectors/kernel_stubs.h). Who wrote <<<>>> comes behind them. */
 static size_t count_stubs(const struct gt_source_line *lines, size_t count, const char *text,
 			  const struct place *place)
 {

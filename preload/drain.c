@@ -45,8 +45,7 @@
 #define CLOCK_SECOND_NS (20 * MS_NS)    /* two samples tell the rate of the processor's counter */
 #define STACK_BYTES     (1024u * 1024u) /* the demangler is deeply recursive */
 
-/* Some tenths of a second's work, then the clock, the file, other tools and a crash have their turn: without
- * an end a program that is faster than we are would keep us here. */
+/* Some tenths of a second's work, however much there is: the clock, the file and a crash want their turn. */
 #define ROUND_BUFFERS   4u
 
 /* The last records: completed ones are awaited this long, then unfinished ones are forced out. */
@@ -90,7 +89,6 @@ static void tell_more(struct gt_session *s, const char *name, uint64_t now_total
 	*told = now_total;
 }
 
-/* A loss (never silent). */
 static void tell_loss(struct gt_session *s, uint64_t now_total, uint64_t *told, const char *cause,
 		      const char *of_what, const char *what)
 {
@@ -186,11 +184,9 @@ static void flush_writer(struct gt_session *s, bool everything)
 	gt_output_flush(output, everything ? UINT64_MAX : now - GT_SPOOLED_SETTLE_NS);
 }
 
-/*
- * One buffer. The rings come between any two parts of it: they are small and their threads do not wait,
- * the buffers are patient. But for each call that is taken a record is read before the rings' next turn: when
- * there is more than we can take, calls alone would keep us busy, and be forgotten before their records are read.
- */
+/* One buffer. The rings come between its parts: they are small and their threads do not wait. But for each
+ * call that is taken a record is read first: calls alone, more than we can take, would keep us busy and be
+ * forgotten before their records are read. */
 static uint64_t read_buffer(struct gt_session *s, struct gt_cupti_reading *reading)
 {
 	uint64_t records = 0, calls = 0;
