@@ -65,6 +65,10 @@ int gt_events_read_pftrace(struct gt_events *events, const char *path);
 /* The same of an input that stands at its beginning. */
 int gt_events_read_pftrace_input(struct gt_events *events, struct gt_input *in);
 
+/* Of the .pftrace at @path, which can be read twice, the facts only; those that stand last, and count, are
+ * left in events->facts. -ENODATA: it holds none; another negative errno: it could not be read to its end. */
+int gt_events_last_facts(struct gt_events *events, const char *path);
+
 /* Reads a JSON trace of gputrace's. The same. */
 int gt_events_read_json(struct gt_events *events, const char *path);
 

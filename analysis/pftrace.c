@@ -6,6 +6,7 @@
 #include "analysis/pftrace.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 #define NOT_OURS "not a .pftrace of gputrace"
@@ -123,10 +124,35 @@ static int find_packet(const struct gt_input *in, struct gt_wire *ret_packet, si
 	return 1;
 }
 
+/* Facts name themselves in place; they are never as short as most events. */
+static bool may_be_facts(const struct gt_wire *wire)
+{
+	size_t size = (size_t)(wire->end - wire->at);
+
+	return size > 128 && memmem(wire->at, size, GT_PF_HEADER_NAME, strlen(GT_PF_HEADER_NAME));
+}
+
+static int take_whole(struct gt_pftrace *pf, struct gt_wire wire)
+{
+	struct packet packet;
+	int error;
+
+	if (pf->facts_only && !may_be_facts(&wire))
+		return 0;
+	if (!take_packet(wire, &packet))
+		return -EBADMSG;
+	if (pf->facts_only && !packet.event.data)
+		return 0;
+	if (pf->facts_only)
+		return gt_pftrace_take_event(pf, gt_wire_inside(&packet.event), 0);
+	error = act_on(pf, &packet);
+	pf->events->tells_gpus |= packet.tells_gpus && !error;
+	return error;
+}
+
 /* All packets that are whole. A cut inside the last one is no error. */
 static int take_packets(struct gt_pftrace *pf, struct gt_input *in)
 {
-	struct packet packet;
 	struct gt_wire wire;
 	uint64_t at = 0;
 	size_t size;
@@ -140,16 +166,13 @@ static int take_packets(struct gt_pftrace *pf, struct gt_input *in)
 				return found;
 			continue;
 		}
-		if (found < 0 || !take_packet(wire, &packet))
-			return -EBADMSG;
-		error = act_on(pf, &packet);
+		error = found < 0 ? -EBADMSG : take_whole(pf, wire);
 		if (error)
 			return error;
 		gt_input_consume(in, size);
 		at += size;
 		if (!pf->is_open)
 			pf->events->end_byte = at;
-		pf->events->tells_gpus |= packet.tells_gpus;
 	}
 }
 
@@ -174,6 +197,25 @@ int gt_events_read_pftrace_input(struct gt_events *events, struct gt_input *in)
 
 	gt_pftrace_names_fini(&pf);
 	return verdict(&pf, error);
+}
+
+int gt_events_last_facts(struct gt_events *events, const char *path)
+{
+	struct gt_pftrace pf = {.events = events, .path = path, .facts_only = true};
+	int error, fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct gt_input in;
+
+	if (fd < 0)
+		return -errno;
+	error = gt_input_open_fd(&in, path, fd);
+	if (error)
+		return error;
+	error = take_packets(&pf, &in);
+	gt_input_close(&in);
+	gt_pftrace_names_fini(&pf);
+	if (!error && !pf.has_facts)
+		error = -ENODATA;
+	return error;
 }
 
 int gt_events_read_pftrace(struct gt_events *events, const char *path)

@@ -240,6 +240,16 @@ static void take_field(struct gt_pftrace *pf, const struct gt_wire_field *field,
 	}
 }
 
+static struct track_event read_event(struct gt_pftrace *pf, struct gt_wire wire)
+{
+	struct track_event e = {.track = DEFAULT_TRACK};
+	struct gt_wire_field field;
+
+	while (gt_wire_next(&wire, &field))
+		take_field(pf, &field, &e);
+	return e;
+}
+
 /* ---- as events ---- */
 
 /* The number of a call is told when it is another one than with this name before. */
@@ -412,20 +422,18 @@ static bool is_named(const struct track_event *e, const char *name)
 int gt_pftrace_take_event(struct gt_pftrace *pf, struct gt_wire wire, uint64_t ns)
 {
 	static const struct gt_pftrace_track none;
-	struct track_event e = {.track = DEFAULT_TRACK};
-	struct gt_wire whole = wire;
+	struct track_event e = read_event(pf, wire);
 	const struct gt_pftrace_track *track;
 	struct gt_event event = {.start = ns, .end = ns};
-	struct gt_wire_field field;
 
-	while (gt_wire_next(&wire, &field))
-		take_field(pf, &field, &e);
 	if (is_named(&e, GT_PF_HEADER_NAME))
-		return gt_pftrace_take_facts(pf, whole);
+		return gt_pftrace_take_facts(pf, wire);
+	if (pf->facts_only)
+		return 0;
 	if (!pf->has_facts)
 		return -EBADMSG;
 	if (is_named(&e, GT_PF_LEDGER_NAME)) {
-		gt_pftrace_take_ledger(pf, whole);
+		gt_pftrace_take_ledger(pf, wire);
 		return 0;
 	}
 	track = gt_pftrace_find(pf, GT_PFTRACE_TRACKS, e.track);

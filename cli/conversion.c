@@ -33,6 +33,8 @@ static int take_facts(const struct gt_facts *facts, void *data)
 	struct gt_conversion *c = data;
 	int error = 0;
 
+	if (c->last)
+		facts = c->last;
 	if (c->sink) {
 		c->writer->ops->facts(c->writer, facts);
 		return 0;

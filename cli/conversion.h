@@ -19,6 +19,8 @@ struct gt_conversion {
 	struct gt_sink *(*open)(struct gt_conversion *c, int *ret_error);
 	const char *to; /* name of the output, for messages */
 	void *data;     /* the caller's */
+	/* what the input ends with, for an output that cannot be mended at its end, or NULL */
+	const struct gt_facts *last;
 
 	/* what it came to */
 	char error[1024]; /* one line, when it failed */

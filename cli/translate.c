@@ -31,6 +31,23 @@ static int read_pftrace(struct gt_conversion *c, struct gt_events *events)
 	return gt_events_read_pftrace_input(events, t->in);
 }
 
+static int no_facts(const struct gt_facts *facts, void *data)
+{
+	(void)facts;
+	(void)data;
+	return 0;
+}
+
+/* What a file ends with: a pipe's first bytes cannot be written again as the tracer writes those of a
+ * file, and devices, versions and clock are known only after the first event. */
+static const struct gt_facts *read_last(struct gt_events *events, const char *path)
+{
+	*events = (struct gt_events){.take_facts = no_facts};
+	if (gt_input_is_stream(path) || gt_events_init(events))
+		return NULL;
+	return gt_events_last_facts(events, path) ? NULL : &events->facts;
+}
+
 static int translate(struct gt_input *in, int fd, struct gt_translation *ret)
 {
 	struct translation t = {.in = in, .fd = fd};
@@ -39,8 +56,12 @@ static int translate(struct gt_input *in, int fd, struct gt_translation *ret)
 				  .open = open_pipe,
 				  .to = in->path,
 				  .data = &t};
-	int rc = gt_conversion_run(&c, read_pftrace);
+	struct gt_events before;
+	int rc;
 
+	c.last = read_last(&before, in->path);
+	rc = gt_conversion_run(&c, read_pftrace);
+	gt_events_fini(&before);
 	*ret = (struct gt_translation){.closed = c.closed, .strange = c.strange};
 	snprintf(ret->error, sizeof(ret->error), "%.500s", c.error);
 	snprintf(ret->doubt, sizeof(ret->doubt), "%s", c.doubt);

@@ -233,6 +233,22 @@ class Pftrace(unittest.TestCase):
         self.assertEqual(pftrace["ledger"]["calls_seen"], json_form["ledger"]["calls_seen"])
         self.assertEqual(set(pftrace["repaired"]), set(json_form["repaired"]))
 
+    def test_facts_that_came_late(self):
+        """Devices and clock are known after the first event: commands that read it once tell them, too."""
+        with self.start([harness.program("workload"), "slow", "40"], stdout=subprocess.DEVNULL) as process:
+            process.wait(harness.gate.PATIENCE)
+        path, = self.traces()
+        converted, said = as_json(path)
+        self.assertEqual(said, "")
+        status, output = harness.tool("merge", path)
+        self.assertEqual(status, 0, output)
+        device, = converted["deviceProperties"]
+        self.assertEqual(device["name"], "NVIDIA H200")
+        self.assertEqual(json.loads(output)["deviceProperties"], converted["deviceProperties"])
+        tables = os.path.join(self.folder, "tables")
+        self.assertEqual(harness.tool("export", "--csv=" + tables, path)[0], 0)
+        self.assertIn("NVIDIA H200", "".join(read(found).decode() for found in glob.glob(tables + "/*")))
+
     def test_run_recovers_by_itself(self):
         script = (f""""$@" & until grep -qs . '{self.out}'/*.pftrace; do sleep 0.1; done; """
                   "kill -9 $!; wait $!; exit 5")
