@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -61,7 +62,7 @@ static bool take_over(int folder, const char *name)
 	return taken;
 }
 
-bool gt_owner_claim(int folder, const char *key)
+int gt_owner_claim(int folder, const char *key)
 {
 	struct gt_descriptor claim;
 	char name[NAME_MAX];
@@ -71,7 +72,17 @@ bool gt_owner_claim(int folder, const char *key)
 	error = gt_descriptor_open(&claim, folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW,
 				   0600);
 	gt_descriptor_close(&claim);
-	return error != -EEXIST || take_over(folder, name);
+	if (error == -EEXIST)
+		return take_over(folder, name);
+	return error && error != -ESTALE ? error : 1; /* created, though its number was lost */
+}
+
+void gt_owner_release(int folder, const char *key)
+{
+	char name[NAME_MAX];
+
+	claim_name(key, name, sizeof(name));
+	unlinkat(folder, name, 0);
 }
 
 void gt_owner_tell(int folder, const char *key, const char *trace)

@@ -7,14 +7,15 @@
 #ifndef GT_WRITERS_OWNER_H
 #define GT_WRITERS_OWNER_H
 
-#include <stdbool.h>
-
 /*
- * True when this process may write into @folder: nobody has claimed @key there ("rank0"), or the
- * trace of whoever did is gone. The claim is a file ".<key>.owner"; when none can be made there the
- * answer is true, and creating the trace will fail with the same reason.
+ * 1: this process may write into @folder, as nobody has claimed @key there ("rank0"), or the trace of
+ * whoever did is gone. 0: another one does. The claim is a file ".<key>.owner". A negative errno: none
+ * can be made there, and creating the trace will fail with the same reason.
  */
-bool gt_owner_claim(int folder, const char *key);
+int gt_owner_claim(int folder, const char *key);
+
+/* Takes back a claim for which no trace could be created. */
+void gt_owner_release(int folder, const char *key);
 
 /* Tells later processes which trace stands for the claim. */
 void gt_owner_tell(int folder, const char *key, const char *trace);

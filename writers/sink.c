@@ -21,6 +21,7 @@
 #include "writers/owner.h"
 
 #define NAME_TRIES         1000u
+#define CLOSED_TRIES       100u
 #define RIGHTS             0600 /* traces tell of what a program does: its owner's matter */
 #define STREAM_PATIENCE_MS 2000 /* how long the reader of a pipe may take to read on */
 
@@ -51,7 +52,7 @@ static const char *reason_of(int error)
 		{-EROFS, "read-only"},
 		{-ENOENT, "not there"},
 		{-ENOTDIR, "not a folder"},
-		{-ELOOP, "a symbolic link"},
+		{-ELOOP, "a symbolic link of somebody else"},
 		{-EBADF, "the program closed it"},
 		{-EPIPE, "nobody reads it"},
 		{-ENXIO, "nobody reads it"},
@@ -97,16 +98,29 @@ static bool is_private(mode_t mode)
 	return !(mode & S_IWOTH) || (mode & S_ISVTX);
 }
 
-static int open_folder(struct gt_descriptor *folder, int above, const char *directory)
+static int open_folder(struct gt_descriptor *folder, int above, const char *directory, int flags)
 {
-	int error = gt_descriptor_open(folder, above, directory,
-				       O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+	int error = gt_descriptor_open(folder, above, directory, O_RDONLY | O_DIRECTORY | flags, 0);
 
 	if (!error && !is_private(folder->mode)) {
 		gt_descriptor_close(folder);
 		error = -EPERM;
 	}
 	return error;
+}
+
+/* A link in the folder's place is followed when the user made it, or root, as where homes lie elsewhere:
+ * nobody else can have planted it. */
+static int open_given_folder(struct gt_descriptor *folder, const char *directory)
+{
+	struct stat st;
+
+	*folder = GT_DESCRIPTOR_NONE;
+	if (gt_sys_lstat(directory, &st) || !S_ISLNK(st.st_mode))
+		return open_folder(folder, AT_FDCWD, directory, O_NOFOLLOW);
+	if (st.st_uid != geteuid() && st.st_uid != 0)
+		return -ELOOP;
+	return open_folder(folder, AT_FDCWD, directory, 0);
 }
 
 /* Takes over @file when it is what it should be. */
@@ -181,27 +195,63 @@ static int create_in(struct gt_sink *sink, int folder, const char *directory,
 	return -EEXIST;
 }
 
-/* In the folder itself, or, when another process of the rank writes there, in one of our own. */
-static int create_where_due(struct gt_sink *sink, int folder, const char *directory,
-			    const struct gt_sink_options *options)
+static int create_aside(struct gt_sink *sink, int folder, const char *directory,
+			const struct gt_sink_options *options)
 {
 	struct gt_descriptor own;
 	int error;
 
-	if (!options->owner)
-		return create_in(sink, folder, directory, options);
-	if (gt_owner_claim(folder, options->owner)) {
-		error = create_in(sink, folder, directory, options);
-		if (!error)
-			own_claim(sink, folder, options->owner);
-		return error;
-	}
 	if (mkdirat(folder, options->aside, 0777) < 0 && errno != EEXIST)
 		return -errno;
-	error = open_folder(&own, folder, options->aside);
+	error = open_folder(&own, folder, options->aside, O_NOFOLLOW);
 	if (!error)
 		error = create_in(sink, own.fd, directory, options);
 	gt_descriptor_close(&own);
+	return error;
+}
+
+/* In the folder itself, or, when another process of the rank writes there, in one of our own. *@claimed
+ * stays when the program closed the folder before the file was there. */
+static int create_where_due(struct gt_sink *sink, const struct gt_descriptor *folder,
+			    const char *directory, const struct gt_sink_options *options,
+			    bool *claimed)
+{
+	int error, claim = 1;
+
+	if (options->owner && !*claimed)
+		claim = gt_owner_claim(folder->fd, options->owner);
+	if (claim == 0)
+		return create_aside(sink, folder->fd, directory, options);
+	error = create_in(sink, folder->fd, directory, options);
+	if (!options->owner)
+		return error;
+	*claimed = claim > 0;
+	if (!error) {
+		own_claim(sink, folder->fd, options->owner);
+	} else if (*claimed && gt_descriptor_is_ours(folder)) {
+		gt_owner_release(folder->fd, options->owner);
+		*claimed = false;
+	}
+	return error;
+}
+
+/* A program that closes all numbers may do so at any moment: then once more. */
+static int open_and_create(struct gt_sink *sink, const char *directory,
+			   const struct gt_sink_options *options)
+{
+	struct gt_descriptor folder;
+	bool claimed = false, is_lost = true;
+	int error = -EBADF;
+
+	for (unsigned int i = 0; is_lost && i < CLOSED_TRIES; i++) {
+		error = open_given_folder(&folder, directory);
+		is_lost = error == -ESTALE;
+		if (!error) {
+			error = create_where_due(sink, &folder, directory, options, &claimed);
+			is_lost = error && !gt_descriptor_is_ours(&folder);
+		}
+		gt_descriptor_close(&folder);
+	}
 	return error;
 }
 
@@ -210,7 +260,6 @@ static int open_in_folder(struct gt_sink *sink, const char *directory,
 {
 	char trimmed[PATH_MAX];
 	size_t length = strlen(directory);
-	struct gt_descriptor folder;
 	int made, error;
 
 	/* a slash at the end would make open() follow a link */
@@ -223,12 +272,8 @@ static int open_in_folder(struct gt_sink *sink, const char *directory,
 	made = make_folders(trimmed);
 	if (made < 0 && made != -EROFS && made != -EACCES)
 		return made;
-	error = open_folder(&folder, AT_FDCWD, trimmed);
-	if (error < 0)
-		return error == -ENOENT && made < 0 ? made : error;
-	error = create_where_due(sink, folder.fd, trimmed, options);
-	gt_descriptor_close(&folder);
-	return error;
+	error = open_and_create(sink, trimmed, options);
+	return error == -ENOENT && made < 0 ? made : error;
 }
 
 /* A FIFO or device in the place of the folder, given by the user to stream to. */
@@ -331,7 +376,7 @@ static int open_next(struct gt_sink *sink, const struct gt_sink *before, unsigne
 	length = before->name_length;
 	memcpy(name, before->path + before->name_at, length);
 	gt_text_format(name + length, sizeof(name) - length, ".part%u", number);
-	error = open_folder(&folder, AT_FDCWD, directory);
+	error = open_folder(&folder, AT_FDCWD, directory, O_NOFOLLOW);
 	if (error)
 		return error;
 	error = create_in(sink, folder.fd, directory, &options);

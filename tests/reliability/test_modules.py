@@ -52,13 +52,13 @@ class Modules(unittest.TestCase):
         words = [harness.program("modules"), "close", self.folder, *self.copies(count)]
         result = harness.run(words, folder=self.out, options=options)
         self.assertEqual((result.status, result.stderr), (3, []))
+        self.assertEqual(len(harness.traces(self.out)), 1, result)  # and not elsewhere
 
     def kernels(self):
         return harness.gate.count(self.out, '"cat": "kernel"')
 
     def test_program_that_closes_everything(self):
         self.run_closing(60)
-        self.assertEqual(len(harness.traces(self.out)), 1)
 
     def test_the_same_when_every_step_of_the_tracer_takes_long(self):
         libraries = harness.preloading.with_tracer(f"{SLOW}:{harness.LIBRARY}")

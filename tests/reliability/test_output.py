@@ -339,11 +339,24 @@ class Output(unittest.TestCase):
         os.mkdir(out)
         os.symlink(victim, os.path.join(out, ".rank0.owner"))
         self.same(folder=out)
-        link = os.path.join(self.folder, "link")
-        os.symlink(out, link)
-        self.same(folder=link)
         with open(victim, encoding="utf-8") as file:
             self.assertEqual(file.read(), "keep")
+
+    def test_link_in_the_place_of_the_folder(self):
+        """The user's own is followed, somebody else's is not."""
+        out, link = (os.path.join(self.folder, name) for name in ("out", "link"))
+        os.mkdir(out)
+        os.symlink(out, link)
+        self.assertEqual(self.same(folder=link).said, [])
+        self.assertEqual(len(harness.traces(out)), 1)
+        if os.geteuid():
+            self.skipTest("only root can make a link that is another user's")
+        os.lchown(link, 65534, 65534)
+        other = os.path.join(self.folder, "other")
+        os.mkdir(other)
+        result = self.same(folder=link, options=("TMPDIR=" + other,))
+        self.assertIn("a symbolic link of somebody else", result.said[0])
+        self.assertEqual((len(harness.traces(out)), len(harness.traces(other))), (1, 1))
 
     def test_one_rank_twice(self):
         """Two processes of a rank in one folder, at once: one beside, one in a folder of its own."""
