@@ -71,7 +71,7 @@ struct gt_pftrace {
 	uint64_t clock[3];
 	bool has_clock[3];
 	bool has_facts;
-	bool facts_only; /* events are passed over */
+	bool facts_only;      /* events are passed over */
 	struct gt_event open; /* a slice whose end has not come */
 	uint64_t open_track;
 	bool is_open;
