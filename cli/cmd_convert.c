@@ -80,35 +80,39 @@ static struct gt_sink *open_output(struct gt_conversion *c, int *ret_error)
 
 /* ---- the input ---- */
 
-/* JSON begins with a bracket behind blanks. 1, 0, or a negative errno. */
-static int is_json(const char *path)
+/* JSON begins with a bracket behind blanks. */
+static bool is_json(const struct gt_input *in)
 {
-	struct gt_input in;
-	int error = gt_input_open(&in, path);
+	const char *p = gt_scan_blanks(in->data);
 
-	if (error)
-		return error;
-	error = gt_input_more(&in);
-	if (error >= 0) {
-		const char *p = gt_scan_blanks(in.data);
+	return !gt_translated_is_due(in) && (*p == '{' || *p == '[');
+}
 
-		error = !gt_translated_is_due(&in) && (*p == '{' || *p == '[');
-	}
-	gt_input_close(&in);
-	return error;
+static int read_open(struct gt_input *in, struct gt_events *events)
+{
+	int rc = gt_input_more(in);
+
+	if (rc < 0)
+		return gt_events_fail(events, in->path, strerror(-rc), rc);
+	if (!is_json(in))
+		return gt_events_read_pftrace_input(events, in);
+	gt_progress_expect_file(in->path); /* it is read twice */
+	return gt_events_read_json(events, in->path);
 }
 
 static int read_input(struct gt_conversion *c, struct gt_events *events)
 {
 	const char *from = ((const struct request *)c->data)->from;
-	int json = is_json(from);
+	struct gt_input in;
+	int rc;
 
-	if (json < 0)
-		return gt_events_fail(events, from, strerror(-json), json);
 	gt_progress_expect_file(from);
-	if (json)
-		gt_progress_expect_file(from); /* it is read twice */
-	return json ? gt_events_read_json(events, from) : gt_events_read_pftrace(events, from);
+	rc = gt_input_open(&in, from);
+	if (rc)
+		return gt_events_fail(events, from, strerror(-rc), rc);
+	rc = read_open(&in, events);
+	gt_input_close(&in);
+	return rc;
 }
 
 static void tell(const char *from, const struct gt_conversion *c)

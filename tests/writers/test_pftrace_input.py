@@ -52,6 +52,12 @@ def compressed_and_from_a_pipe():
     assert run(*command, packed)[0] == want
     with open(PF, "rb") as source:
         assert run(*command, "-", stdin=source)[0] == want
+    for path in (PF, packed):
+        back = os.path.join(WHERE, "same.json")  # its own name stands in it
+        with subprocess.Popen(["cat", path], stdout=subprocess.PIPE) as pipe:
+            run("convert", "-", back, stdin=pipe.stdout)
+        assert files.read(back) == files.read(SAME)
+        os.unlink(back)
     os.unlink(packed)
 
 
