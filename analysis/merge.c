@@ -65,9 +65,9 @@ struct merge {
 	int64_t rank;
 	struct ids ids[ID_KIND_COUNT_];
 	int64_t base, ts_shift;
-	bool has_base;
-	int64_t now;        /* ns, of the event in hand */
-	uint64_t row_names; /* that were added */
+	bool has_base, is_ours; /* a file of gputrace's */
+	int64_t now;            /* ns, of the event in hand */
+	uint64_t row_names;     /* that were added */
 	struct edit edits[MAX_EDITS];
 	size_t edit_count;
 	struct call *calls; /* by id; NULL: the process has one file */
@@ -221,6 +221,21 @@ static void edit_args(struct merge *m, const struct gt_record *record)
 		edit_int(m, &record->arg[GT_ARG_DEVICE], merged_pid(m, record->pid));
 }
 
+/* Times among the arguments, in ns (--latency); 0: not measured. Kineto's are of another clock. */
+static void edit_times(struct merge *m, const struct gt_record *record)
+{
+	static const char *const names[] = {"queued", "submitted"};
+	struct gt_span time;
+	int64_t ns;
+
+	if (!m->ts_shift || !m->is_ours || !gt_span_is(&record->cat, "kernel", 6))
+		return;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (gt_span_member(&record->args, names[i], &time) && time.kind == GT_SPAN_NUMBER &&
+		    gt_span_int(&time, &ns) && ns)
+			edit_int(m, &time, shifted(m, ns));
+}
+
 /* Host processes are told apart by their rank. */
 static void edit_process_name(struct merge *m, const struct gt_record *record)
 {
@@ -314,6 +329,7 @@ static int copy_event(const struct gt_record *record, const struct gt_header *he
 	if (m->ts_shift && record->has_ts && (edit = new_edit(m, &record->ts_text)))
 		us_text(m->now, edit->text);
 	edit_args(m, record);
+	edit_times(m, record);
 	edit_process_name(m, record);
 	if (m->edit_count)
 		qsort(m->edits, m->edit_count, sizeof(m->edits[0]), by_place);
@@ -441,7 +457,15 @@ static void add_ledger(struct merge *m, const struct gt_header *header)
 			gt_ledger_add(&m->ledger, (enum gt_ledger_key)i, (uint64_t)count);
 }
 
-static void put_tail(struct merge *m)
+/* What is not known of the inputs is not known of the merged file (analysis/reader.h, bookless). */
+static void put_unknown(struct merge *m, size_t files)
+{
+	if (m->result->bookless)
+		fprintf(m->out, ", \"merged\": {\"files\": %zu, \"without_ledger\": %" PRIu64 "}",
+			files, m->result->bookless);
+}
+
+static void put_tail(struct merge *m, size_t files)
 {
 	const char *gap = "";
 
@@ -459,6 +483,7 @@ static void put_tail(struct merge *m)
 		}
 		fputc('}', m->out);
 	}
+	put_unknown(m, files);
 	fputs(", \"traceName\": \"merged\"}\n", m->out);
 }
 
@@ -468,6 +493,7 @@ static int copy_source(struct merge *m, const struct source *source)
 	int rc;
 
 	m->rank = source->rank;
+	m->is_ours = source->metadata && strstr(source->metadata, "\"gputrace_version\"");
 	if (!m->has_base || !source->has_base)
 		m->ts_shift = 0;
 	else if (__builtin_sub_overflow(source->base, m->base, &m->ts_shift))
@@ -478,6 +504,7 @@ static int copy_source(struct merge *m, const struct source *source)
 	if (rc < 0)
 		snprintf(m->result->error, sizeof(m->result->error), "%s", reading.error);
 	m->result->cut += !reading.closed;
+	m->result->bookless += !reading.closed || reading.bookless;
 	add_ledger(m, &reading.header);
 	gt_reading_fini(&reading);
 	return rc;
@@ -534,7 +561,7 @@ int gt_merge(char *const *paths, size_t count, FILE *out, struct gt_merge_result
 		rc = copy_process(&m, &sources[i], count - i);
 	rc = rc < 0 ? rc : 0;
 	if (!rc)
-		put_tail(&m);
+		put_tail(&m, count);
 	if (!rc && (fflush(out) || ferror(out))) {
 		rc = -EIO;
 		snprintf(ret_result->error, sizeof(ret_result->error),

@@ -504,11 +504,15 @@ static int read_file(struct reader *r)
 	return rc;
 }
 
-/* The form of a running process, also after repair where there was no spool. Other tools' arrays have no header. */
+/* The form of a running process, also after repair where there was no spool, and what merge made of such
+ * files. Other tools' arrays have no header. */
 static bool is_bookless(const struct gt_reading *reading)
 {
 	const struct gt_header *header = &reading->header;
+	int64_t without;
 
+	if (gt_header_int(header, "merged", "without_ledger", &without) && without)
+		return true;
 	return reading->closed && !gt_header_find(header, "ledger") &&
 	       (gt_header_find(header, "repaired") ||
 		(reading->form == GT_FORM_ARRAY && header->member_count));

@@ -47,8 +47,8 @@ enum gt_form {
 struct gt_reading {
 	enum gt_form form;
 	bool compressed;
-	bool closed;     /* false: the file ends before its JSON does ("cut") */
-	bool bookless;   /* closed, but not by its process, and no ledger tells what is missing */
+	bool closed; /* false: the file ends before its JSON does ("cut") */
+	bool bookless; /* closed, but not by its process, or merged of such files: no ledger tells what is missing */
 	bool mixed;      /* array form with the end of an object: killed while closing */
 	bool translated; /* the file is no JSON: lines and bytes are those of what was made of it */
 	const char *loose;   /* what in it strict JSON does not allow, NULL: nothing was seen */

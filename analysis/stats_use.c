@@ -378,6 +378,24 @@ static size_t print_odd(const struct gt_model *model, FILE *out)
 	return lines + print_unknown(model, out);
 }
 
+/* Of a merged file some of its inputs, else the file itself. */
+static void print_bookless(const struct gt_reading *reading, FILE *out)
+{
+	int64_t files = 0, without = 0;
+
+	if (gt_header_int(&reading->header, "merged", "files", &files) &&
+	    gt_header_int(&reading->header, "merged", "without_ledger", &without))
+		fprintf(out,
+			"  no ledger of %" PRId64 " of the %" PRId64
+			" files that were merged: what they had not written is not known\n",
+			without, files);
+	else
+		fputs("  no ledger: its process has not closed the file, what it had not written "
+		      "is "
+		      "not known\n",
+		      out);
+}
+
 static size_t print_cut(const struct gt_reading *reading, FILE *out)
 {
 	if (reading->doubt[0])
@@ -388,10 +406,7 @@ static size_t print_cut(const struct gt_reading *reading, FILE *out)
 		fprintf(out, "  cut at line %" PRIu64 ", byte %" PRIu64 ": %s\n", reading->end_line,
 			reading->end_byte, reading->note);
 	if (reading->bookless)
-		fputs("  no ledger: its process has not closed the file, what it had not written "
-		      "is "
-		      "not known\n",
-		      out);
+		print_bookless(reading, out);
 	return (reading->doubt[0] != 0) + !reading->closed + reading->bookless;
 }
 

@@ -140,7 +140,7 @@ static void check_devices(struct gt_verify *v)
 
 static void check_member(struct gt_verify *v, const struct gt_header_member *member)
 {
-	static const char *const behind[] = {"ledger", "traceName", "repaired"};
+	static const char *const behind[] = {"ledger", "traceName", "repaired", "merged"};
 	bool may_be_behind = false;
 
 	for (size_t i = 0; i < sizeof(behind) / sizeof(behind[0]); i++)
@@ -274,7 +274,8 @@ static void check_received(struct gt_verify *v, enum gt_ledger_key received,
 static void check_sums(struct gt_verify *v)
 {
 	int64_t missing = 0, lost = gt_verify_book(v, GT_LEDGER_EVENTS_LOST_DISK) +
-				    gt_verify_book(v, GT_LEDGER_EVENTS_LOST_EARLY);
+				    gt_verify_book(v, GT_LEDGER_EVENTS_LOST_EARLY) +
+				    gt_verify_book(v, GT_LEDGER_EVENTS_LOST_MEMORY);
 	enum gt_ledger_key arrived = has_book(v, GT_LEDGER_CALLS_RECEIVED)
 					     ? GT_LEDGER_CALLS_RECEIVED
 					     : GT_LEDGER_CALLS_WRITTEN;
@@ -346,6 +347,9 @@ static void tell_losses(struct gt_verify *v)
 		GT_LEDGER_CORRELATION_EVICTED,
 		GT_LEDGER_EVENTS_LOST_DISK,
 		GT_LEDGER_EVENTS_LOST_EARLY,
+		GT_LEDGER_EVENTS_LOST_MEMORY,
+		GT_LEDGER_GRAPH_NODES_LOST,
+		GT_LEDGER_RANGE_NAMES_REFUSED,
 		GT_LEDGER_SPOOL_REFUSED,
 		GT_LEDGER_SPOOL_THREADS,
 	};
@@ -372,7 +376,13 @@ void gt_verify_books(struct gt_verify *v)
 			gt_verify_find(v, GT_CHECK_LEDGER, 0, "no ledger behind the events");
 		return;
 	}
-	check_written(v);
-	check_sums(v);
+	if (v->reading.bookless) {
+		gt_verify_find(v, GT_CHECK_LEDGER, 0,
+			       "files were merged that have no ledger: what they had not written "
+			       "is not known");
+	} else {
+		check_written(v);
+		check_sums(v);
+	}
 	tell_losses(v);
 }
