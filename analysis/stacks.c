@@ -14,6 +14,7 @@
 #include "analysis/group.h"
 #include "analysis/share.h"
 #include "analysis/table.h"
+#include "core/text.h"
 
 #define MAX_TEXT 65536
 
@@ -26,15 +27,7 @@ struct build {
 	char text[MAX_TEXT];
 };
 
-/* A ';' inside a frame would be read as the next frame. */
-static void mend(char *text, size_t len)
-{
-	for (size_t i = 0; i < len; i++)
-		if (text[i] == '\n' || text[i] == '\r')
-			text[i] = ' ';
-}
-
-/* A frame's text as one element: ';' becomes ':'. */
+/* A frame's text as one element: a ';' in it would be read as the next one. */
 static size_t add_frame(char *out, size_t size, size_t n, const char *frame)
 {
 	if (n && n + 1 < size)
@@ -86,7 +79,7 @@ static int add(struct build *b, size_t n, const char *leaf, int64_t weight)
 	if (weight <= 0)
 		return 0;
 	n = add_frame(b->text, sizeof(b->text), n, leaf);
-	mend(b->text, n);
+	gt_text_clean(b->text, n, ' '); /* one line a stack */
 	group = gt_groups_get(&b->groups, b->text);
 	if (!group)
 		return -ENOMEM;

@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include "analysis/frame.h"
+#include "analysis/utf8.h"
+#include "core/text.h"
 
 #define NAME_WIDTH 60
 #define CELL       4096
@@ -401,9 +403,12 @@ static size_t text_width(const char *text)
 static void markdown_text(const char *text, FILE *out)
 {
 	for (; *text; text++) {
+		size_t control = gt_text_control(text);
+
 		if (strchr("|<>*_`", *text))
 			fputc('\\', out);
-		fputc(*text == '\n' ? ' ' : *text, out);
+		fputc(control ? ' ' : *text, out);
+		text += control > 1;
 	}
 }
 
@@ -470,7 +475,7 @@ static void print_row(const struct gt_table *table, size_t row, const size_t *wi
 		last_text = is_text(column->kind) && c == last_shown(table);
 		if (!is_text(column->kind))
 			pad(out, widths[c] - n);
-		fputs(text, out);
+		gt_utf8_show(text, out);
 		if (is_text(column->kind) && !last_text)
 			pad(out, widths[c] - n);
 	}

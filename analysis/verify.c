@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/utf8.h"
 #include "analysis/verify_state.h"
 
 #define LARGEST_INT ((int64_t)1 << 53)
@@ -17,20 +18,22 @@
 void gt_verify_find(struct gt_verify *v, enum gt_check check, uint64_t line, const char *format,
 		    ...)
 {
+	char text[1024];
 	va_list list;
 
 	v->result->findings++;
 	if (v->result->count[check]++ >= v->options->lines_per_check)
 		return;
-	fputs(v->path, v->out);
+	gt_utf8_show(v->path, v->out);
 	if (line && v->reading.translated)
 		fprintf(v->out, " (line %" PRIu64 " of its JSON)", line);
 	else if (line)
 		fprintf(v->out, ":%" PRIu64, line);
 	fputs(": ", v->out);
 	va_start(list, format);
-	vfprintf(v->out, format, list);
+	vsnprintf(text, sizeof(text), format, list);
 	va_end(list);
+	gt_utf8_show(text, v->out);
 	fputc('\n', v->out);
 }
 

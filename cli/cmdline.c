@@ -12,6 +12,7 @@
 
 #include "analysis/input.h"
 #include "analysis/stats.h"
+#include "analysis/utf8.h"
 #include "cli/conversion.h"
 #include "cli/progress.h"
 
@@ -30,7 +31,9 @@ int gt_cmdline_wrong(const struct gt_cmdline *args, const char *format, ...)
 void gt_cmdline_complain(const char *line)
 {
 	gt_progress_hide();
-	fprintf(stderr, "gputrace: %s\n", line);
+	fputs("gputrace: ", stderr);
+	gt_utf8_show(line, stderr);
+	fputc('\n', stderr);
 }
 
 bool gt_cmdline_can_read_twice(const char *path)

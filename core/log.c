@@ -52,6 +52,7 @@ static void say(const char *format, va_list args)
 	size_t n = gt_text_format(line, sizeof(line) - 1, "gputrace: ");
 
 	n += gt_text_vformat(line + n, sizeof(line) - 1 - n, format, args);
+	gt_text_clean(line, n, '?'); /* paths and values are somebody else's words */
 	line[n++] = '\n';
 	if (is_first_stderr()) /* when it cannot be written there is nowhere to say so */
 		syscall(SYS_write, STDERR_FILENO, line, n);

@@ -30,6 +30,25 @@ size_t gt_text_format(char *out, size_t size, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 size_t gt_text_vformat(char *out, size_t size, const char *format, va_list args);
 
+/* Bytes of the control character at @text, which a terminal would act on (C0, DEL; C1 in UTF-8); 0: none
+ * stands there. */
+static inline size_t gt_text_control(const char *text)
+{
+	unsigned char c = (unsigned char)text[0];
+
+	if (c == 0xc2 && (unsigned char)text[1] >> 5 == 4)
+		return 2;
+	return (c < ' ' && c) || c == 0x7f;
+}
+
+/* Puts @mark for each byte of them in @text, zero-terminated behind @size bytes. */
+static inline void gt_text_clean(char *text, size_t size, char mark)
+{
+	for (size_t i = 0; i < size; i++)
+		for (size_t n = gt_text_control(text + i); n; n--)
+			text[i + n - 1] = mark;
+}
+
 /* Unsigned decimal at @text, up to @ret_end. -EINVAL: no digit; -ERANGE: over uint64. */
 int gt_text_parse_u64(const char *text, const char **ret_end, uint64_t *ret_value);
 

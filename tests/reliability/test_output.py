@@ -81,8 +81,9 @@ class Output(unittest.TestCase):
         blocked = os.path.join(self.folder, "file")
         with open(blocked, "w", encoding="utf-8"):
             pass
-        result = self.same(folder=os.path.join(blocked, "below"))
+        result = self.same(folder=os.path.join(blocked, "be\nlow\x1b[2J"))
         self.assertEqual(len(result.said), 2, result.said)
+        self.assertIn("file/be?low?[2J (", result.said[0])  # a terminal would act on it
         self.assertIn("instead", result.said[1])
         path = result.said[1].split("writing to ")[1].split(" instead")[0]
         self.addCleanup(os.unlink, path)
