@@ -34,13 +34,16 @@ static void flush_before(enum gt_api_domain domain, uint32_t cbid)
 static void on_api(CUpti_CallbackDomain cupti_domain, uint32_t cbid, const CUpti_CallbackData *data)
 {
 	enum gt_api_domain domain = domain_of(cupti_domain);
+	bool is_entry = data->callbackSite == CUPTI_API_ENTER;
 
-	if (data->callbackSite == CUPTI_API_ENTER) {
+	if (is_entry)
 		flush_before(domain, cbid);
+	if (atomic_load_explicit(&gt_cupti.silent, memory_order_relaxed))
+		return;
+	if (is_entry)
 		gt_call_enter(domain, cbid, data->correlationId);
-	} else {
+	else
 		gt_call_exit(domain, cbid, result_of(data));
-	}
 }
 
 static void on_init_finished(void)

@@ -22,6 +22,7 @@ struct gt_cupti {
 	_Atomic bool active;     /* callbacks do something */
 	_Atomic bool away;       /* the buffer callbacks are another tool's, or nobody's */
 	_Atomic bool shared;     /* external ids stand for the callbacks that we do not have */
+	_Atomic bool silent;     /* callbacks of calls flush where it is due, and record nothing */
 	bool has_buffers;
 	void (*on_init_finished)(void);
 	void (*on_failed)(void);

@@ -115,13 +115,14 @@ static void enable_callbacks(const struct gt_config *config)
 		[GT_API_DRIVER] = CUPTI_CB_DOMAIN_DRIVER_API,
 	};
 	static const unsigned int flags_of[] = {GT_CUDA_DEFAULT, GT_CUDA_KNOWN, 0};
+	unsigned int flags = flags_of[gt_config_number(config, GT_CONFIG_API)];
 	struct gt_cuda_set wanted;
 
+	atomic_store(&gt_cupti.silent, !flags);
 	for (size_t i = 0; i < sizeof(resource_cbids) / sizeof(resource_cbids[0]); i++)
 		enable_callback(CUPTI_CB_DOMAIN_RESOURCE, resource_cbids[i]);
 	enable_callback(CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_FATAL_ERROR);
-	gt_cuda_set_init(&wanted,
-			 flags_of[gt_config_number(config, GT_CONFIG_API)] | GT_CUDA_FLUSH_BEFORE);
+	gt_cuda_set_init(&wanted, flags | GT_CUDA_FLUSH_BEFORE);
 	for (int domain = 0; domain < GT_API_DOMAIN_COUNT_; domain++) {
 		for (uint32_t cbid = 1; cbid < gt_cuda_api_end((enum gt_api_domain)domain);
 		     cbid++) {

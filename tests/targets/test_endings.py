@@ -149,6 +149,17 @@ class Endings(unittest.TestCase):
                 run("sigkill", "cuda", "130000", folder)
             self.assertEqual(sets_in(trace_file.find(folder)[0]), SETS)
 
+    def test_reset_without_calls(self):
+        """What CUPTI holds is fetched before it is lost, and the call that loses it is not recorded."""
+        with tempfile.TemporaryDirectory() as folder:
+            with unittest.mock.patch.dict(os.environ, GPUTRACE_API="none"):
+                run("device_reset", "cuda", "130000", folder)
+            path, = trace_file.find(folder)
+            with open(path, encoding="utf-8") as file:
+                events = json.load(file)["traceEvents"]
+            self.assertEqual([e["name"] for e in events if e.get("cat") in ("cuda_runtime", "cuda_driver")], [])
+            self.assertEqual(sets_in(path), SETS + AFTER["device_reset"])
+
     def test_a_child_that_starts_anew_keeps_nothing_of_its_parent(self):
         with tempfile.TemporaryDirectory() as folder:
             run("fork_again", "cuda", "none", folder)
