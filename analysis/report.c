@@ -12,6 +12,7 @@
 #include "analysis/gaps.h"
 #include "analysis/intervals.h"
 #include "analysis/report_page.h"
+#include "analysis/short_names.h"
 #include "analysis/stacks.h"
 #include "analysis/stats.h"
 #include "analysis/table.h"
@@ -239,9 +240,10 @@ static void print_overlap(const struct page *page)
 
 static void print_table(const struct gt_table *table, FILE *out)
 {
-	struct gt_print how = {.format = GT_FORMAT_TABLE};
+	struct gt_short_names names;
 	char text[4096];
 
+	gt_short_names_make(&names, table, TABLE_ROWS, GT_TABLE_NAME_WIDTH);
 	fputs("<h3>", out);
 	gt_stacks_xml(table->title, out);
 	fputs("</h3>\n<table><thead><tr>", out);
@@ -266,7 +268,7 @@ static void print_table(const struct gt_table *table, FILE *out)
 		else if (column->brief)
 			fprintf(out, "<td data-v=\"%.3f\">", table->cells.at[i].number);
 		if (column->brief) {
-			gt_stacks_xml(gt_table_cell(table, i, &how, text, sizeof(text)), out);
+			gt_stacks_xml(gt_table_cell(table, i, &names, text, sizeof(text)), out);
 			fputs("</td>", out);
 		}
 		if ((i + 1) % table->width == 0)
@@ -275,6 +277,7 @@ static void print_table(const struct gt_table *table, FILE *out)
 	fputs("</tbody></table>\n", out);
 	if (table->rows > TABLE_ROWS)
 		fprintf(out, "<p class=\"quiet\">%zu more rows</p>\n", table->rows - TABLE_ROWS);
+	gt_short_names_fini(&names);
 }
 
 static int print_stats(const struct page *page)

@@ -10,12 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/frame.h"
+#include "analysis/short_names.h"
 #include "analysis/utf8.h"
 #include "core/text.h"
 
-#define NAME_WIDTH 60
-#define CELL       4096
+#define CELL 4096
 
 void gt_table_init(struct gt_table *table, const char *name, const char *title,
 		   const struct gt_column *columns, size_t width)
@@ -274,120 +273,32 @@ static void print_json(const struct gt_table *table, FILE *out)
 	fputs(table->rows ? "}\n]" : "]", out);
 }
 
-#define COMPARED 200 /* rows among which equal short names are looked for */
-
-/* The forms of a name, shortest first. */
-enum form {
-	FORM_SHORT,
-	FORM_TEMPLATES, /* with their arguments */
-	FORM_LONG,      /* and without a limit */
-	FORM_WHOLE,
-	FORM_COUNT_,
-};
-
-static void write_form(const struct gt_cell *cell, enum form form, size_t width, char *out,
-		       size_t size)
-{
-	const char *text = cell->text ? cell->text : "";
-
-	if (form == FORM_SHORT)
-		gt_frame_shorten(text, width, out, size);
-	else if (form == FORM_WHOLE)
-		snprintf(out, size, "%s", text);
-	else
-		gt_frame_shorten_less(text, form == FORM_LONG ? 0 : width, out, size);
-}
-
-/* Is there one among the first @rows with another name that reads so in the same form? */
-static bool is_taken(const struct gt_table *table, size_t i, size_t rows, enum form form,
-		     size_t width, const char *text)
-{
-	const struct gt_cell *cells = table->cells.at;
-	char other[CELL];
-
-	for (size_t k = i % table->width; k < rows * table->width; k += table->width) {
-		if (k == i || !cells[k].text || !cells[i].text ||
-		    !strcmp(cells[k].text, cells[i].text))
-			continue;
-		write_form(&cells[k], form, width, other, sizeof(other));
-		if (!strcmp(other, text))
-			return true;
-	}
-	return false;
-}
-
-/* Is there one among the first @rows with the same name and another number in the column @c? */
-static bool is_split(const struct gt_table *table, size_t i, size_t rows, size_t c)
-{
-	const struct gt_cell *cells = table->cells.at;
-	size_t own = i - i % table->width, name = i % table->width;
-
-	for (size_t row = 0; row < rows * table->width; row += table->width)
-		if (cells[i].text && cells[row + name].text &&
-		    !strcmp(cells[row + name].text, cells[i].text) &&
-		    cells[row + c].number != cells[own + c].number)
-			return true;
-	return false;
-}
-
-/* What tells rows of one name apart in columns that people do not get: " TID 12". */
-static void add_hidden(const struct gt_table *table, size_t i, size_t rows, char *out, size_t size)
-{
-	const struct gt_cell *own = &table->cells.at[i - i % table->width];
-
-	for (size_t c = 0; c < table->width; c++) {
-		const struct gt_column *column = &table->columns[c];
-		size_t n = strlen(out);
-
-		if (column->kind == GT_COLUMN_COUNT && column->title && !column->brief &&
-		    is_split(table, i, rows, c))
-			snprintf(out + n, size - n, " %s %.0f", column->title, own[c].number);
-	}
-}
-
-/* The shortest form of a name that tells it from the others. */
-static void short_name(const struct gt_table *table, size_t i, size_t rows, size_t width, char *out,
-		       size_t size)
-{
-	for (enum form form = FORM_SHORT; form < FORM_COUNT_; form++) {
-		write_form(&table->cells.at[i], form, width, out, size);
-		if (!is_taken(table, i, rows, form, width, out))
-			break;
-	}
-	add_hidden(table, i, rows, out, size);
-}
-
 static size_t shown_rows(const struct gt_table *table, const struct gt_print *how)
 {
 	return how->top && how->top < table->rows ? how->top : table->rows;
 }
 
-static size_t compared_rows(const struct gt_table *table, const struct gt_print *how)
-{
-	size_t rows = shown_rows(table, how);
-
-	return rows < COMPARED ? rows : COMPARED;
-}
-
-/* A cell as people see it. */
-static const char *human_cell(const struct gt_table *table, size_t i, const struct gt_print *how,
-			      size_t name_width, char *out, size_t size)
+const char *gt_table_cell(const struct gt_table *table, size_t i,
+			  const struct gt_short_names *names, char *out, size_t size)
 {
 	const struct gt_column *column = &table->columns[i % table->width];
 	const struct gt_cell *cell = &table->cells.at[i];
+	const char *name = gt_short_names_get(names, i);
 
-	if (!is_text(column->kind))
-		return cell->text ? cell->text : human_number(column, cell->number, out, size);
-	if (column->kind == GT_COLUMN_TEXT || how->whole_names)
-		return cell->text ? cell->text : "";
-	short_name(table, i, compared_rows(table, how), name_width, out, size);
-	return out;
+	if (!is_text(column->kind) && !cell->text)
+		return human_number(column, cell->number, out, size);
+	return name ? name : cell->text ? cell->text : "";
 }
 
-const char *gt_table_cell(const struct gt_table *table, size_t i, const struct gt_print *how,
-			  char *out, size_t size)
+/* None of them is made when names are wanted whole. */
+static struct gt_short_names short_names(const struct gt_table *table, const struct gt_print *how,
+					 size_t name_width)
 {
-	return human_cell(table, i, how, NAME_WIDTH, out, size);
+	struct gt_short_names names = {0};
+
+	if (!how->whole_names)
+		gt_short_names_make(&names, table, shown_rows(table, how), name_width);
+	return names;
 }
 
 /* Characters, not bytes, of a UTF-8 text. */
@@ -414,6 +325,7 @@ static void markdown_text(const char *text, FILE *out)
 
 static void print_markdown(const struct gt_table *table, const struct gt_print *how, FILE *out)
 {
+	struct gt_short_names names = short_names(table, how, GT_TABLE_NAME_WIDTH);
 	char cell[CELL];
 
 	fprintf(out, "### %s\n\n", table->title);
@@ -428,8 +340,7 @@ static void print_markdown(const struct gt_table *table, const struct gt_print *
 	for (size_t i = 0; i < shown_rows(table, how) * table->width; i++) {
 		if (table->columns[i % table->width].brief) {
 			fputs("| ", out);
-			markdown_text(human_cell(table, i, how, NAME_WIDTH, cell, sizeof(cell)),
-				      out);
+			markdown_text(gt_table_cell(table, i, &names, cell, sizeof(cell)), out);
 			fputc(' ', out);
 		}
 		if ((i + 1) % table->width == 0)
@@ -437,6 +348,7 @@ static void print_markdown(const struct gt_table *table, const struct gt_print *
 	}
 	if (shown_rows(table, how) < table->rows)
 		fprintf(out, "\n%zu more rows\n", table->rows - shown_rows(table, how));
+	gt_short_names_fini(&names);
 }
 
 static void pad(FILE *out, size_t n)
@@ -455,7 +367,7 @@ static size_t last_shown(const struct gt_table *table)
 }
 
 static void print_row(const struct gt_table *table, size_t row, const size_t *widths,
-		      const struct gt_print *how, size_t name_width, FILE *out)
+		      const struct gt_short_names *names, FILE *out)
 {
 	bool last_text;
 	char cell[CELL];
@@ -468,8 +380,8 @@ static void print_row(const struct gt_table *table, size_t row, const size_t *wi
 		if (!column->brief)
 			continue;
 		text = row == SIZE_MAX ? column->brief
-				       : human_cell(table, row * table->width + c, how, name_width,
-						    cell, sizeof(cell));
+				       : gt_table_cell(table, row * table->width + c, names, cell,
+						       sizeof(cell));
 		n = text_width(text);
 		fputs("  ", out);
 		last_text = is_text(column->kind) && c == last_shown(table);
@@ -482,43 +394,50 @@ static void print_row(const struct gt_table *table, size_t row, const size_t *wi
 	fputc('\n', out);
 }
 
-static void measure(const struct gt_table *table, size_t rows, const struct gt_print *how,
-		    size_t name_width, size_t *widths)
+static void measure(const struct gt_table *table, size_t rows, const struct gt_short_names *names,
+		    size_t *widths)
 {
 	char cell[CELL];
 
 	for (size_t c = 0; c < table->width; c++)
 		widths[c] = table->columns[c].brief ? text_width(table->columns[c].brief) : 0;
 	for (size_t i = 0; i < rows * table->width; i++) {
-		size_t n = text_width(human_cell(table, i, how, name_width, cell, sizeof(cell)));
+		size_t n = text_width(gt_table_cell(table, i, names, cell, sizeof(cell)));
 
 		if (n > widths[i % table->width])
 			widths[i % table->width] = n;
 	}
 }
 
-static void print_human(const struct gt_table *table, const struct gt_print *how, FILE *out)
+static void print_rows(const struct gt_table *table, const struct gt_print *how, FILE *out)
 {
-	size_t rows = shown_rows(table, how), name_width = NAME_WIDTH, widths[32];
+	size_t rows = shown_rows(table, how), name_width = GT_TABLE_NAME_WIDTH, widths[32];
+	struct gt_short_names names;
 
 	if (how->columns > 100)
 		name_width += how->columns - 100;
-	fprintf(out, "%s%s%s\n", how->color ? "\033[1m" : "", table->title,
-		how->color ? "\033[0m" : "");
-	if (!table->rows) {
-		fputs("  none\n", out);
-		return;
-	}
-	measure(table, rows, how, name_width, widths);
+	names = short_names(table, how, name_width);
+	measure(table, rows, &names, widths);
 	if (how->color)
 		fputs("\033[2m", out);
-	print_row(table, SIZE_MAX, widths, how, name_width, out);
+	print_row(table, SIZE_MAX, widths, &names, out);
 	if (how->color)
 		fputs("\033[0m", out);
 	for (size_t row = 0; row < rows; row++)
-		print_row(table, row, widths, how, name_width, out);
-	if (rows < table->rows)
-		fprintf(out, "  ... and %zu more\n", table->rows - rows);
+		print_row(table, row, widths, &names, out);
+	gt_short_names_fini(&names);
+}
+
+static void print_human(const struct gt_table *table, const struct gt_print *how, FILE *out)
+{
+	fprintf(out, "%s%s%s\n", how->color ? "\033[1m" : "", table->title,
+		how->color ? "\033[0m" : "");
+	if (table->rows)
+		print_rows(table, how, out);
+	else
+		fputs("  none\n", out);
+	if (shown_rows(table, how) < table->rows)
+		fprintf(out, "  ... and %zu more\n", table->rows - shown_rows(table, how));
 }
 
 void gt_table_print(const struct gt_table *tables, size_t count, const struct gt_print *how,

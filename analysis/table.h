@@ -54,6 +54,10 @@ enum gt_format {
 	GT_FORMAT_MARKDOWN,
 };
 
+#define GT_TABLE_NAME_WIDTH 60 /* characters of a short name */
+
+struct gt_short_names;
+
 struct gt_print {
 	enum gt_format format;
 	bool color;
@@ -84,9 +88,9 @@ void gt_table_cut(struct gt_table *table, size_t top);
 void gt_table_print(const struct gt_table *tables, size_t count, const struct gt_print *how,
 		    FILE *out);
 
-/* Cell number @i (row after row) as people see it: a text of the table, or @out. */
-const char *gt_table_cell(const struct gt_table *table, size_t i, const struct gt_print *how,
-			  char *out, size_t size);
+/* Cell number @i (row after row) as people see it: a text of the table, one of @names, or @out. */
+const char *gt_table_cell(const struct gt_table *table, size_t i,
+			  const struct gt_short_names *names, char *out, size_t size);
 
 /* "12.345 ms", "1.5 GB" into @out. Returns @out. */
 char *gt_table_time(double ns, char *out, size_t size);
