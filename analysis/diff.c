@@ -26,6 +26,7 @@ struct side {
 	const struct gt_job *job;
 	size_t samples;
 	uint32_t **sample_of_range; /* per model: range -> sample + 1 */
+	int64_t *sample_of_model;   /* without steps; -1: none */
 };
 
 struct compare {
@@ -54,8 +55,30 @@ static int find_steps(struct side *side)
 	return 0;
 }
 
-static void free_steps(struct side *side)
+/* Each process that used the GPU; a helper that only looked for one would halve all means. */
+static int number_models(struct side *side)
 {
+	size_t count = side->job->count;
+	bool on_gpu = false;
+
+	side->samples = 0;
+	side->sample_of_model = calloc(count + 1, sizeof(*side->sample_of_model));
+	if (!side->sample_of_model)
+		return -ENOMEM;
+	for (size_t f = 0; f < count; f++)
+		on_gpu |= side->job->models[f].ops.count > 0;
+	for (size_t f = 0; f < count; f++) {
+		const struct gt_model *model = &side->job->models[f];
+		bool counts = on_gpu ? model->ops.count > 0 : model->calls.count > 0;
+
+		side->sample_of_model[f] = counts ? (int64_t)side->samples++ : -1;
+	}
+	return 0;
+}
+
+static void free_samples(struct side *side)
+{
+	free(side->sample_of_model);
 	for (size_t f = 0; side->sample_of_range && f < side->job->count; f++)
 		free(side->sample_of_range[f]);
 	free(side->sample_of_range);
@@ -67,7 +90,7 @@ static int64_t sample_at(const struct compare *c, int s, size_t f, int64_t t)
 	uint32_t range;
 
 	if (!c->stepped)
-		return (int64_t)f;
+		return c->side[s].sample_of_model[f];
 	range = gt_key_step_at(&c->side[s].job->models[f], t);
 	return range == GT_NONE ? -1 : (int64_t)c->side[s].sample_of_range[f][range] - 1;
 }
@@ -226,12 +249,12 @@ static void add_row(struct compare *c, struct gt_table *table, const struct gt_g
 	gt_table_number(table, fabs(change));
 }
 
-/* Mean of all groups' sums on the larger side: what a share is a share of. */
-static double total_of(const struct compare *c, const struct gt_groups *groups)
+/* Mean of the first @count groups' sums on the larger side: what a share is a share of. */
+static double total_of(const struct compare *c, const struct gt_groups *groups, size_t count)
 {
 	double total[2] = {0, 0};
 
-	for (size_t i = 0; i < groups->list.count; i++)
+	for (size_t i = 0; i < count && i < groups->list.count; i++)
 		for (int s = 0; s < 2; s++)
 			total[s] +=
 				spread_of(&groups->list.at[i].other[s], c->side[s].samples).mean;
@@ -240,7 +263,8 @@ static double total_of(const struct compare *c, const struct gt_groups *groups)
 
 static void fill(struct compare *c, enum gt_diff_table which, const struct gt_groups *groups)
 {
-	double total = which == GT_DIFF_OVERVIEW ? 0 : total_of(c, groups);
+	/* the overview's first row is the time that the others share */
+	double total = total_of(c, groups, which == GT_DIFF_OVERVIEW ? 1 : groups->list.count);
 
 	for (size_t i = 0; i < groups->list.count; i++)
 		add_row(c, &c->diff->tables[which], groups, &groups->list.at[i], total);
@@ -322,8 +346,8 @@ static int overview_of(struct compare *c, struct gt_groups *groups, int s, size_
 			rc = -ENOMEM;
 	gt_intervals_merge(&busy);
 	if (!c->stepped && busy.count)
-		rc = add_interval(c, groups, s, (int64_t)f, &busy, busy.at[0].start,
-				  busy.at[busy.count - 1].end);
+		rc = add_interval(c, groups, s, c->side[s].sample_of_model[f], &busy,
+				  busy.at[0].start, busy.at[busy.count - 1].end);
 	for (uint32_t i = 0; !rc && c->stepped && i < model->ranges.count; i++) {
 		const struct gt_range *range = &model->ranges.at[i];
 
@@ -407,16 +431,16 @@ int gt_diff_build(const struct gt_job *a, const struct gt_job *b, double gate_pe
 		rc = find_steps(&c.side[1]);
 	c.stepped = c.side[0].samples && c.side[1].samples;
 	for (int s = 0; s < 2; s++) {
-		if (!c.stepped)
-			c.side[s].samples = c.side[s].job->count;
+		if (!rc && !c.stepped)
+			rc = number_models(&c.side[s]);
 		ret_diff->samples[s] = c.side[s].samples;
 	}
 	ret_diff->stepped = c.stepped;
 	init_tables(ret_diff);
 	for (int i = 0; !rc && i < GT_DIFF_COUNT_; i++)
 		rc = build_table(&c, (enum gt_diff_table)i);
-	free_steps(&c.side[0]);
-	free_steps(&c.side[1]);
+	free_samples(&c.side[0]);
+	free_samples(&c.side[1]);
 	return rc;
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See export.h: events as rows. Numbers of kinds and types are CUPTI's and nsys's. One thread per
- * export.
+ * See export.h: events as rows. Numbers of kinds and types are nsys's. One thread per export.
  */
 #include "analysis/export.h"
 
@@ -14,6 +13,7 @@
 #include "analysis/export_processes.h"
 #include "analysis/reader.h"
 #include "analysis/stats.h"
+#include "analysis/vec.h"
 
 #define NVTX_MARK      34
 #define NVTX_PUSH_POP  59
@@ -112,11 +112,17 @@ const struct gt_export_table gt_export_tables[GT_EXPORT_TABLE_COUNT_] = {
 	[GT_EXPORT_THREAD] = TABLE("ThreadNames", thread_columns),
 };
 
+struct device_ids {
+	int64_t *at;
+	size_t count, room;
+};
+
 struct export
 {
 	struct gt_export_sink *sink;
 	struct gt_export_processes *processes;
-	bool is_ours; /* the numbers of rows have a meaning */
+	struct device_ids *devices; /* that are told */
+	bool is_ours;               /* the numbers of rows have a meaning */
 	struct gt_export_value row[GT_EXPORT_WIDTH];
 	size_t filled;
 };
@@ -211,22 +217,23 @@ static int export_kernel(struct export *e, const struct gt_record *record)
 	return end_row(e, GT_EXPORT_KERNEL);
 }
 
-static int64_t index_of(const char *const *words, const char *text, size_t len)
+static int64_t index_of(const char *const *words, const char *text, size_t len, int64_t otherwise)
 {
 	for (int64_t i = 0; words[i]; i++)
 		if (strlen(words[i]) == len && !memcmp(words[i], text, len))
 			return i;
-	return 0;
+	return otherwise;
 }
 
-/* CUpti_ActivityMemoryKind by the words that stand in the names. */
+#define MEMORY_UNKNOWN 7
+
+/* nsys's numbers (ENUM_CUDA_MEM_KIND; CUPTI's are others) by the words that stand in the names. */
 static int64_t memory_kind(const char *text, size_t len)
 {
-	static const char *const kinds[] = {"Unknown",       "Pageable",       "Pinned",
-					    "Device",        "Array",          "Managed",
-					    "Device Static", "Managed Static", NULL};
+	static const char *const kinds[] = {"Pageable", "Pinned",        "Device",         "Array",
+					    "Managed",  "Device Static", "Managed Static", NULL};
 
-	return index_of(kinds, text, len);
+	return index_of(kinds, text, len, MEMORY_UNKNOWN);
 }
 
 /* "Memcpy HtoD (Pinned -> Device)" */
@@ -245,11 +252,12 @@ static int export_copy(struct export *e, const struct gt_record *record)
 	close = strrchr(name, ')');
 	put_gpu_row(e, record);
 	put_int(e, gt_record_int(record, GT_ARG_BYTES, 0));
-	put_int(e, strlen(name) > 10 ? index_of(kinds, name + 7, 4) : 0);
-	put_int(e, open && arrow ? memory_kind(open + 1, (size_t)(arrow - open - 1)) : 0);
+	put_int(e, strlen(name) > 10 ? index_of(kinds, name + 7, 4, 0) : 0);
+	put_int(e,
+		open && arrow ? memory_kind(open + 1, (size_t)(arrow - open - 1)) : MEMORY_UNKNOWN);
 	put_int(e, arrow && close && close > arrow
 			   ? memory_kind(arrow + 4, (size_t)(close - arrow - 4))
-			   : 0);
+			   : MEMORY_UNKNOWN);
 	put_arg(e, record, GT_ARG_GRAPH_NODE);
 	return end_row(e, GT_EXPORT_MEMCPY);
 }
@@ -267,7 +275,7 @@ static int export_set(struct export *e, const struct gt_record *record)
 	else
 		put_none(e);
 	put_int(e, gt_record_int(record, GT_ARG_BYTES, 0));
-	put_int(e, rest > 2 ? memory_kind(open + 1, rest - 2) : 0);
+	put_int(e, rest > 2 ? memory_kind(open + 1, rest - 2) : MEMORY_UNKNOWN);
 	put_arg(e, record, GT_ARG_GRAPH_NODE);
 	return end_row(e, GT_EXPORT_MEMSET);
 }
@@ -355,6 +363,19 @@ static int export_event(const struct gt_record *record, const struct gt_header *
 	return 0;
 }
 
+/* Ranks name the GPUs that they used; the same number is the same GPU, as in the rows of its work. */
+static bool is_new_device(struct export *e, const struct gt_header_device *device)
+{
+	int64_t id = device->id;
+
+	if (!strcmp(device->name, "unknown"))
+		return false;
+	for (size_t i = 0; i < e->devices->count; i++)
+		if (e->devices->at[i] == id)
+			return false;
+	return gt_vec_push(e->devices, id);
+}
+
 static int export_devices(struct export *e, const struct gt_header *header)
 {
 	int rc = 0;
@@ -362,6 +383,8 @@ static int export_devices(struct export *e, const struct gt_header *header)
 	for (size_t i = 0; !rc && i < header->device_count; i++) {
 		const struct gt_header_device *device = &header->devices[i];
 
+		if (!is_new_device(e, device))
+			continue;
 		put_int(e, device->id);
 		put_text(e, device->name, strlen(device->name));
 		put_int(e, device->memory);
@@ -422,9 +445,9 @@ static int export_processes(struct export *e)
 }
 
 static int export_file(struct gt_export_sink *sink, struct gt_export_processes *processes,
-		       const char *path, bool first, FILE *losses)
+		       struct device_ids *devices, const char *path, FILE *losses)
 {
-	struct export e = {.sink = sink, .processes = processes};
+	struct export e = {.sink = sink, .processes = processes, .devices = devices};
 	struct gt_reading reading;
 	int rc = gt_export_processes_begin(processes, path);
 
@@ -435,7 +458,7 @@ static int export_file(struct gt_export_sink *sink, struct gt_export_processes *
 		snprintf(sink->error, sizeof(sink->error), "%s", reading.error);
 	if (!rc)
 		tell_losses(path, &reading, losses);
-	if (!rc && first)
+	if (!rc)
 		rc = export_devices(&e, &reading.header);
 	if (!rc)
 		rc = export_processes(&e);
@@ -447,12 +470,14 @@ int gt_export(char *const *paths, size_t count, const struct gt_export_sink *kin
 	      const char *target, FILE *losses, char *ret_error, size_t error_size)
 {
 	struct gt_export_processes processes = {0};
+	struct device_ids devices = {0};
 	struct gt_export_sink sink = *kind;
 	int rc = sink.open(&sink, target), closed;
 
 	for (size_t i = 0; !rc && i < count; i++)
-		rc = export_file(&sink, &processes, paths[i], i == 0, losses);
+		rc = export_file(&sink, &processes, &devices, paths[i], losses);
 	gt_export_processes_fini(&processes);
+	gt_vec_free(&devices);
 	if (sink.priv) {
 		closed = sink.close(&sink, rc != 0);
 		rc = rc ? rc : closed;

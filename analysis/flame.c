@@ -9,6 +9,7 @@
 #include "analysis/frame.h"
 #include "analysis/stacks.h"
 #include "analysis/table.h"
+#include "analysis/utf8.h"
 
 #define WIDTH     1200.0
 #define ROW       17
@@ -39,7 +40,15 @@ const char gt_stacks_svg_script[] =
 
 void gt_stacks_xml(const char *text, FILE *out)
 {
-	for (; *text; text++) {
+	size_t left = strlen(text), n;
+
+	for (; left; text += n, left -= n) {
+		n = gt_utf8_length((const unsigned char *)text, left);
+		if (n != 1) {
+			fprintf(out, "%.*s", (int)(n ? n : 3), n ? text : "\357\277\275");
+			n = n ? n : 1;
+			continue;
+		}
 		switch (*text) {
 		case '&':
 			fputs("&amp;", out);
@@ -143,10 +152,10 @@ static void print_box(struct flame *flame, const char *name, size_t len, bool le
 		w > 0.6 ? w - 0.5 : w, ROW - 1);
 	print_color(name, len, leaf, flame->out);
 	fprintf(flame->out, "\"/><text x=\"%.3f\" y=\"%u\">", x + 3, 34 + depth * ROW + 12);
-	if (w > 30)
-		gt_stacks_xml((snprintf(whole, sizeof(whole), "%.*s", (int)((w - 6) / 6.6), brief),
-			       whole),
-			      flame->out);
+	if (w > 30) {
+		brief[gt_utf8_prefix(brief, (size_t)((w - 6) / 6.6))] = 0;
+		gt_stacks_xml(brief, flame->out);
+	}
 	fputs("</text></g>\n", flame->out);
 }
 

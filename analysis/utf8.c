@@ -66,3 +66,18 @@ void gt_utf8_show(const char *text, FILE *out)
 		text += control > 1;
 	}
 }
+
+size_t gt_utf8_prefix(const char *text, size_t characters)
+{
+	size_t at = 0, left = strlen(text);
+
+	for (; left && characters; characters--) {
+		size_t n = gt_utf8_length((const unsigned char *)text + at, left);
+
+		if (!n)
+			break;
+		at += n;
+		left -= n;
+	}
+	return at;
+}

@@ -12,6 +12,9 @@
 /* Bytes of the character at @p, of which @left can be read, at least one; 0: it is none. */
 size_t gt_utf8_length(const unsigned char *p, size_t left);
 
+/* Bytes of the first @characters of @text that are whole, or of all of it when it has fewer. */
+size_t gt_utf8_prefix(const char *text, size_t characters);
+
 /* For people: '?' stands for what a terminal would act on, line breaks among them. */
 void gt_utf8_show(const char *text, FILE *out);
 

@@ -28,7 +28,7 @@ static const struct gt_cmdline_option options[] = {
 };
 
 struct output {
-	struct gt_table tables[MAX_TABLES];
+	struct gt_table tables[MAX_TABLES + 1]; /* reports, and --by */
 	size_t count;
 };
 
