@@ -12,8 +12,9 @@
 #include "analysis/gaps.h"
 #include "core/libc_path.h"
 
-#define NAME_WIDTH  60
-#define SHORT_QUEUE 20000 /* ns between two operations that were both queued: GPU scheduling */
+#define NAME_WIDTH 60
+#define SHORT_QUEUE                                                                                \
+	20000 /* ns between two queued operations, or from a launch to its work: GPU scheduling */
 
 struct explain {
 	const struct gt_gap *gap;
@@ -63,9 +64,9 @@ static bool is_sync(const char *name)
 {
 	if (strstr(name, "Async"))
 		return false;
-	return strstr(name, "Synchronize") || !strcmp(name, "cudaMemcpy") ||
-	       !strcmp(name, "cudaMemset") || !strncmp(name, "cuMemcpyDtoH", 12) ||
-	       !strncmp(name, "cuMemcpyHtoD", 12) || strstr(name, "cudaFree") == name;
+	return strstr(name, "Synchronize") || !strcmp(name, "cudaMemset") ||
+	       !strncmp(name, "cudaMemcpy", 10) || !strncmp(name, "cuMemcpy", 8) ||
+	       !strncmp(name, "cudaFree", 8) || !strncmp(name, "cuMemFree", 9);
 }
 
 /* Whether the frame's module is known, and what @is says of it. */
@@ -390,24 +391,49 @@ static int walk_host(struct explain *e, int64_t start, int64_t end)
 	return rc ? rc : tell_host(e, start, end);
 }
 
-/* The operation was asked for before the gap began. */
-static int tell_queued(struct explain *e)
+/* Its call had returned, and it did not begin. */
+static int tell_wait(struct explain *e, int64_t start)
 {
 	const struct gt_gap *gap = e->gap;
 	const struct gt_op *op = &e->model->ops.at[gap->op],
 			   *before = &e->model->ops.at[gap->before];
-	int64_t call_end = e->call->start + e->call->dur;
+	bool behind = e->call->start + e->call->dur <= gap->start; /* then @before held it up */
 	char name[1024], other[1024];
 
-	if (call_end > gap->start || gap->end - gap->start <= SHORT_QUEUE)
-		return tell_call(e, e->call, gap->start, gap->end - gap->start);
 	gt_frame_shorten(gt_model_name(e->model, op->name), NAME_WIDTH, name, sizeof(name));
 	gt_frame_shorten(gt_model_name(e->model, before->name), NAME_WIDTH, other, sizeof(other));
-	snprintf(e->where, sizeof(e->where), "(%s waited behind %s)", name, other);
+	if (behind)
+		snprintf(e->where, sizeof(e->where), "(%s waited behind %s)", name, other);
+	else
+		snprintf(e->where, sizeof(e->where), "(%s waited after its launch)", name);
 	return tell(e,
-		    before->kind == GT_OP_COPY && op->kind == GT_OP_KERNEL ? GT_CAUSE_COPY
-									   : GT_CAUSE_QUEUED,
-		    gap->start, gap->end - gap->start);
+		    behind && before->kind == GT_OP_COPY && op->kind == GT_OP_KERNEL
+			    ? GT_CAUSE_COPY
+			    : GT_CAUSE_QUEUED,
+		    start, gap->end - start);
+}
+
+/* What remains of the gap is the call's, until the GPU could have begun, and then a wait. */
+static int tell_launch(struct explain *e, int64_t from)
+{
+	int64_t left = e->gap->end - from, ns = e->call->start + e->call->dur - from;
+	int rc;
+
+	if (ns < 0)
+		ns = 0;
+	ns = left - ns > SHORT_QUEUE ? ns + SHORT_QUEUE : left;
+	rc = tell_call(e, e->call, from, ns);
+	return rc ? rc : tell_wait(e, from + ns);
+}
+
+/* The operation was asked for before the gap began. */
+static int tell_queued(struct explain *e)
+{
+	const struct gt_gap *gap = e->gap;
+
+	if (e->call->start + e->call->dur > gap->start || gap->end - gap->start <= SHORT_QUEUE)
+		return tell_launch(e, gap->start);
+	return tell_wait(e, gap->start);
 }
 
 int gt_gaps_explain(const struct gt_gap *gap, gt_gap_piece piece, void *data)
@@ -425,5 +451,5 @@ int gt_gaps_explain(const struct gt_gap *gap, gt_gap_piece piece, void *data)
 		return tell_queued(&e);
 	from = e.call->start < gap->end ? e.call->start : gap->end;
 	rc = walk_host(&e, gap->start, from);
-	return rc ? rc : tell_call(&e, e.call, from, gap->end - from);
+	return rc ? rc : tell_launch(&e, from);
 }

@@ -171,7 +171,7 @@ class Trace:
         return "[" + line % (self.pid, us(BASE), json.dumps(facts)) + "\n," + "\n,".join(self.lines[1:]) + "\n"
 
 
-def train(trace, steps=3, gemm_ns=200_000, load_ns=300_000):
+def train(trace, steps=3, gemm_ns=200_000, load_ns=300_000, late_ns=0):
     """Each step lasts 1 ms and what it loads longer than 300 us."""
     t = BASE + 1_000_000
     for step in range(steps):
@@ -185,7 +185,7 @@ def train(trace, steps=3, gemm_ns=200_000, load_ns=300_000):
         trace.range("forward", t + 320_000, 40_000)
         trace.launch("cudaLaunchKernel", "kernel", GEMM, t + 325_000, 4_000, t + 355_000, gemm_ns + step * 1000, 1)
         trace.launch("cudaLaunchKernel", "kernel", RELU, t + 335_000, 4_000, t + 560_000 + late, 50_000, 2)
-        trace.launch("cudaLaunchKernelExC", "kernel", NCCL, t + 370_000, 6_000, t + 400_000, 250_000, 4, stream=20,
+        trace.launch("cudaLaunchKernelExC", "kernel", NCCL, t + 370_000, 6_000, t + 400_000 + late_ns, 250_000 - late_ns, 4, stream=20,
                      **{"Collective name": "allreduce", "Group size": 2})
         trace.launch("cudaMemsetAsync", "gpu_memset", "Memset (Device)", t + 380_000, 2_000, t + 660_000 + late, 10_000, 5,
                      bytes=4096, **{"memory bandwidth (GB/s)": 0.4096})
@@ -248,6 +248,28 @@ def nested():
     trace.call("cuCtxGetCurrent", t + 6_000, 1_000)
     trace.call("cuCtxSynchronize", t + 100_000, 300_000)
     trace.launch("cudaLaunchKernel", "kernel", "work", t + 1_000_000, 5_000, t + 1_010_000, 10_000, None)
+    return trace
+
+
+def waiting():
+    """Kernels that begin 20 ms after their launch returned: it began in the gap, or before it and ended in it. And calls that wait."""
+    trace, t = Trace(), BASE + 1_000_000
+    trace.launch("cudaLaunchKernel", "kernel", "first", t, 5_000, t + 5_000, 10_000, None)
+    trace.launch("cudaLaunchKernel", "kernel", "late", t + 20_000, 5_000, t + 20_025_000, 10_000, None)
+    trace.launch("cudaLaunchKernel", "kernel", "slow", t + 20_030_000, 10_000, t + 40_040_000, 10_000, None)
+    t += 41_000_000
+    for name in ("cuMemFree_v2", "cudaMemcpy2D", "cudaMemcpyToSymbol", "cuMemFreeAsync"):
+        trace.call(name, t, 900_000)
+        trace.launch("cudaLaunchKernel", "kernel", "work", t + 900_000, 5_000, t + 904_000, 10_000, None)
+        t += 1_000_000
+    return trace
+
+
+def mixed():
+    """gemm 100 us, relu 1 ms, gemm 100 us without a hole; 50 us of nothing, gemm; 30 us of nothing, relu."""
+    trace, t = Trace(), BASE + 1_000_000
+    for name, at, dur in (("gemm", 0, 100), ("relu", 100, 1000), ("gemm", 1100, 100), ("gemm", 1250, 100), ("relu", 1380, 100)):
+        trace.launch("cudaLaunchKernel", "kernel", name, t + at * 1000 - 4_000, 2_000, t + at * 1000, dur * 1000, None)
     return trace
 
 
@@ -352,6 +374,12 @@ def main():
               train(Trace(rank, 2, 4100 + rank), gemm_ns=200_000 + rank * 50_000).closed())
     for rank, base in ((0, "1782967788000000000"), (1, "1782967788005000000")):
         write(folder, "clocks/rank%d.json" % rank, train(Trace(rank, 2, 4100 + rank)).closed().replace("1782967788000000000", base))
+    # rank 1 comes 50 us late to each collective; the clock of its host is 5 ms ahead
+    late = train(Trace(1, 2, 4101), late_ns=50_000).closed()
+    for name, text in (("hosts/rank0.json", train(Trace(0, 2, 4100)).closed()),
+                       ("hosts/rank1.json", late.replace("hostname\": \"n3", "hostname\": \"n4").replace("788000000000", "788005000000")),
+                       ("hosts/helper.json", Trace(0, 2, 4102).closed())):
+        write(folder, name, text)
     for pid in (4100, 4200):
         write(folder, "shared/n3_%d.1.pt.trace.json" % pid, train(Trace(pid=pid)).closed())
     write(folder, "python.json", python_program().closed())
@@ -365,6 +393,8 @@ def main():
     write(folder, "steps.json", steps_elsewhere().closed())
     write(folder, "asynchronous.json", asynchronous().closed())
     write(folder, "nested.json", nested().closed())
+    write(folder, "waiting.json", waiting().closed())
+    write(folder, "mixed.json", mixed().closed())
     for key in ("times_reversed", "times_ahead", "times_unknown_clock", "gpu_before_launch", "stacks_refused"):
         write(folder, "books/%s.json" % key, with_books(train(Trace()), **{key: 1}))
     for key in ("launches_without_record", "calls_open_at_end"):
