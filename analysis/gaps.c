@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * See gaps.h: finding the gaps, and the use of devices. What explains one gap is in gaps_explain.c, the
- * table of causes in gaps_causes.c. Pure over constant models; one thread per set.
+ * table of causes in gaps_causes.c, that of collectives in gaps_peers.c. Pure over constant models; one
+ * thread per set.
  */
 #include "analysis/gaps.h"
 
@@ -21,37 +22,31 @@ const char *const gt_cause_names[GT_CAUSE_COUNT_] = {
 	[GT_CAUSE_QUEUED] = "queued",         [GT_CAUSE_UNKNOWN] = "unknown",
 };
 
-static int find_gaps(const struct gt_model *model, uint16_t device, const struct gt_filter *filter,
+/* Other work than what the filter lets pass is no gap: a gap ends with what it lets pass. */
+static int find_gaps(const struct gt_device_use *use, const struct gt_filter *filter,
 		     int64_t min_ns, struct gt_gaps *gaps)
 {
-	int64_t first = 0, last = 0;
+	const struct gt_model *model = use->model;
 	uint32_t latest = GT_NONE;
+	int64_t last = 0;
 
 	for (uint32_t i = 0; i < model->ops.count; i++) {
 		const struct gt_op *op = &model->ops.at[i];
-		int64_t end = op->start + op->dur;
 
-		if (op->device != device || !gt_filter_op(filter, model, op))
+		if (op->device != use->device)
 			continue;
-		if (latest == GT_NONE) {
-			first = op->start;
-			last = end;
-			latest = i;
-			continue;
-		}
-		if (op->start > last) {
-			gaps->idle += op->start - last;
-			if (op->start - last >= min_ns &&
-			    !gt_vec_push(&gaps->list, ((struct gt_gap){model, last, op->start, i,
-								       latest, device})))
-				return -ENOMEM;
-		}
-		if (end >= last) {
-			last = end;
+		if (latest != GT_NONE && op->start > last && op->start - last >= min_ns &&
+		    op->start > use->first && gt_filter_op(filter, model, op) &&
+		    !gt_vec_push(&gaps->list,
+				 ((struct gt_gap){model, last, op->start, i, latest, use->device})))
+			return -ENOMEM;
+		if (latest == GT_NONE || op->start + op->dur >= last) {
+			last = op->start + op->dur;
 			latest = i;
 		}
 	}
-	gaps->wall += last - first;
+	gaps->wall += use->last - use->first;
+	gaps->idle += use->idle;
 	return 0;
 }
 
@@ -63,7 +58,7 @@ int gt_gaps_build(const struct gt_job *job, const struct gt_filter *filter, int6
 
 	*ret_gaps = (struct gt_gaps){0};
 	for (int i = 0; !rc && i < count; i++)
-		rc = find_gaps(uses[i].model, uses[i].device, filter, min_ns, ret_gaps);
+		rc = find_gaps(&uses[i], filter, min_ns, ret_gaps);
 	free(uses);
 	return rc;
 }
@@ -164,8 +159,8 @@ int gt_gaps_devices(const struct gt_job *job, const struct gt_filter *filter,
 			wall,
 			busy,
 			wall > 0 ? busy * 100 / wall : 0,
-			wall - busy,
-			wall > 0 ? (wall - busy) * 100 / wall : 0,
+			(double)use->idle,
+			wall > 0 ? (double)use->idle * 100 / wall : 0,
 			(double)use->kernel,
 			(double)use->copy,
 			(double)use->comm,
@@ -180,100 +175,4 @@ int gt_gaps_devices(const struct gt_job *job, const struct gt_filter *filter,
 	}
 	free(uses);
 	return count < 0 ? count : 0;
-}
-
-static const struct gt_column peer_columns[] = {
-	{"rank", "Rank", "rank", GT_COLUMN_TEXT},
-	{"count", "Collectives", "collectives", GT_COLUMN_COUNT},
-	{"comm", "Time (ns)", "time", GT_COLUMN_TIME},
-	{"wait", "Waiting For Peers (ns)", "waiting for peers", GT_COLUMN_TIME},
-	{"share", "Waiting (%)", "share", GT_COLUMN_PERCENT},
-	{"last", "Was Last", "was last", GT_COLUMN_COUNT},
-};
-
-/* The collectives of one rank in order of time. */
-struct rank {
-	GT_VEC(const struct gt_op *) ops;
-	int64_t total, wait;
-	uint64_t last;
-};
-
-static int64_t absolute(const struct gt_model *model, const struct gt_op *op)
-{
-	return op->start + (model->reading.header.has_base ? model->reading.header.base_ns : 0);
-}
-
-/* The @nth collective of all ranks: who waited for whom. */
-static void compare_ranks(const struct gt_job *job, struct rank *ranks, size_t nth)
-{
-	int64_t latest = INT64_MIN, earliest = INT64_MAX;
-	size_t last = 0;
-
-	for (size_t r = 0; r < job->count; r++) {
-		int64_t start = absolute(&job->models[r], ranks[r].ops.at[nth]);
-
-		if (start > latest) {
-			latest = start;
-			last = r;
-		}
-		if (start < earliest)
-			earliest = start;
-	}
-	ranks[last].last += latest > earliest;
-	for (size_t r = 0; r < job->count; r++) {
-		const struct gt_op *op = ranks[r].ops.at[nth];
-		int64_t wait = latest - absolute(&job->models[r], op);
-
-		ranks[r].total += op->dur;
-		ranks[r].wait += wait < op->dur ? wait : op->dur;
-	}
-}
-
-/* Do all ranks have the same collectives in the same order? */
-static bool match_ranks(const struct gt_job *job, const struct rank *ranks)
-{
-	for (size_t r = 1; r < job->count; r++) {
-		if (ranks[r].ops.count != ranks[0].ops.count)
-			return false;
-		for (size_t i = 0; i < ranks[r].ops.count; i++)
-			if (strcmp(gt_model_name(&job->models[r], ranks[r].ops.at[i]->name),
-				   gt_model_name(&job->models[0], ranks[0].ops.at[i]->name)))
-				return false;
-	}
-	return true;
-}
-
-int gt_gaps_peers(const struct gt_job *job, struct gt_table *ret_table)
-{
-	struct rank *ranks = calloc(job->count + 1, sizeof(*ranks));
-	char text[32];
-	int rc = ranks ? 0 : -ENOMEM;
-
-	gt_table_init(ret_table, "peer_wait", "Collectives: waiting for the last peer",
-		      peer_columns, sizeof(peer_columns) / sizeof(peer_columns[0]));
-	for (size_t r = 0; !rc && r < job->count; r++)
-		for (size_t i = 0; !rc && i < job->models[r].ops.count; i++)
-			if (job->models[r].ops.at[i].comm &&
-			    !gt_vec_push(&ranks[r].ops, &job->models[r].ops.at[i]))
-				rc = -ENOMEM;
-	if (!rc && job->count > 1 && match_ranks(job, ranks)) {
-		for (size_t i = 0; i < ranks[0].ops.count; i++)
-			compare_ranks(job, ranks, i);
-		for (size_t r = 0; r < job->count && ranks[0].ops.count; r++) {
-			snprintf(text, sizeof(text), "rank %d", job->models[r].rank);
-			gt_table_text(ret_table, text);
-			gt_table_number(ret_table, (double)ranks[r].ops.count);
-			gt_table_number(ret_table, (double)ranks[r].total);
-			gt_table_number(ret_table, (double)ranks[r].wait);
-			gt_table_number(ret_table, ranks[r].total > 0
-							   ? (double)ranks[r].wait * 100 /
-								     (double)ranks[r].total
-							   : 0);
-			gt_table_number(ret_table, (double)ranks[r].last);
-		}
-	}
-	for (size_t r = 0; ranks && r < job->count; r++)
-		gt_vec_free(&ranks[r].ops);
-	free(ranks);
-	return rc;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Why was the GPU idle? Every moment between the first and the last operation of a device at which
- * none ran, put down to what the host was doing then on the thread that started the next one.
+ * none ran, put down to what the host was doing then on the thread that started the next one. With a
+ * filter: of those moments between the first and the last that it lets pass which one of these ended.
  * The pieces of a gap add up to the gap. Pure over constant models; one thread per set.
  */
 #ifndef GT_ANALYSIS_GAPS_H
@@ -12,13 +13,13 @@
 #include "analysis/table.h"
 
 enum gt_cause {
-	GT_CAUSE_LAUNCH,  /* the launch was under way: CPU and driver latency */
-	GT_CAUSE_SYNC,    /* the host was still in a synchronising call */
-	GT_CAUSE_API,     /* in another CUDA call: allocation, module load, ... */
-	GT_CAUSE_DATA,    /* loading data */
-	GT_CAUSE_HOST,    /* other host work */
-	GT_CAUSE_COPY,    /* the work was queued, behind a copy */
-	GT_CAUSE_QUEUED,  /* the work was queued, behind an event or another stream */
+	GT_CAUSE_LAUNCH, /* the launch was under way, or just over: CPU and driver latency */
+	GT_CAUSE_SYNC,   /* the host was still in a synchronising call */
+	GT_CAUSE_API,    /* in another CUDA call: allocation, module load, ... */
+	GT_CAUSE_DATA,   /* loading data */
+	GT_CAUSE_HOST,   /* other host work */
+	GT_CAUSE_COPY,   /* the work was queued, behind a copy */
+	GT_CAUSE_QUEUED, /* the work was queued, behind an event, a host function, another stream or process */
 	GT_CAUSE_UNKNOWN, /* its call is not in the trace */
 	GT_CAUSE_COUNT_
 };
@@ -77,7 +78,14 @@ bool gt_gaps_shared(const struct gt_job *job, const struct gt_filter *filter);
 int gt_gaps_devices(const struct gt_job *job, const struct gt_filter *filter,
 		    struct gt_table *ret_table);
 
-/* One row per rank: how long its collectives ran before the last peer's began. Empty for one rank. */
-int gt_gaps_peers(const struct gt_job *job, struct gt_table *ret_table);
+/* What is said where gt_gaps_peers has no table because the ranks differ. */
+#define GT_GAPS_DIFFER                                                                             \
+	"No table of collectives: the ranks do not have the same ones in the same order."
+
+/* One row per process with collectives: how long they ran before the last peer's began. The clock of
+ * another host than the first one's is set right by when they ended. Empty for one such process, and where they
+ * have not the same ones in the same order (*ret_differ). */
+int gt_gaps_peers(const struct gt_job *job, const struct gt_filter *filter,
+		  struct gt_table *ret_table, bool *ret_differ);
 
 #endif

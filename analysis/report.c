@@ -217,7 +217,7 @@ static void print_overlap(const struct page *page)
 			(double)use->compute_comm,
 			(double)(use->comm - use->compute_comm),
 			(double)(use->busy - use->kernel),
-			wall - (double)use->busy,
+			(double)use->idle,
 		};
 
 		fprintf(page->out, "<text x=\"2\" y=\"%d\">rank %d GPU %u</text>\n", i * 22 + 15,
@@ -308,6 +308,7 @@ static int print_gaps(const struct page *page)
 {
 	struct gt_table causes = {0}, devices = {0}, peers = {0};
 	struct gt_gaps gaps;
+	bool differ = false;
 	int rc = gt_gaps_build(page->job, page->filter, 0, &gaps);
 
 	fputs("<h2>Why was the GPU idle?</h2>\n", page->out);
@@ -316,12 +317,14 @@ static int print_gaps(const struct page *page)
 	if (!rc)
 		rc = gt_gaps_devices(page->job, page->filter, &devices);
 	if (!rc)
-		rc = gt_gaps_peers(page->job, &peers);
+		rc = gt_gaps_peers(page->job, page->filter, &peers, &differ);
 	if (!rc) {
 		print_table(&causes, page->out);
 		print_table(&devices, page->out);
 		if (peers.rows)
 			print_table(&peers, page->out);
+		if (differ)
+			fputs("<p class=\"quiet\">" GT_GAPS_DIFFER "</p>\n", page->out);
 	}
 	gt_table_fini(&causes);
 	gt_table_fini(&devices);

@@ -19,12 +19,17 @@ struct sets {
 	struct gt_intervals all, kernel, copy, comm, compute;
 };
 
+static bool is_used(const struct gt_device_use *use)
+{
+	return use->count[GT_OP_KERNEL] || use->count[GT_OP_COPY] || use->count[GT_OP_SET];
+}
+
 static bool add_op(struct sets *sets, struct gt_device_use *use, const struct gt_op *op)
 {
 	int64_t end = op->start + op->dur;
 	bool copy = op->kind != GT_OP_KERNEL;
 
-	if (!use->count[0] && !use->count[1] && !use->count[2]) {
+	if (!is_used(use)) {
 		use->first = op->start;
 		use->last = end;
 	}
@@ -40,15 +45,23 @@ static bool add_op(struct sets *sets, struct gt_device_use *use, const struct gt
 
 static int use_of(const struct gt_filter *filter, struct gt_device_use *use)
 {
+	int64_t last = INT64_MAX; /* end of what ran before, chosen or not */
 	struct sets sets = {0};
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < use->model->ops.count; i++) {
 		const struct gt_op *op = &use->model->ops.at[i];
 
-		if (op->device == use->device && gt_filter_op(filter, use->model, op) &&
-		    !add_op(&sets, use, op))
-			rc = -ENOMEM;
+		if (op->device != use->device)
+			continue;
+		if (gt_filter_op(filter, use->model, op)) {
+			if (is_used(use) && op->start > last)
+				use->idle += op->start - last;
+			if (!add_op(&sets, use, op))
+				rc = -ENOMEM;
+		}
+		if (last == INT64_MAX || op->start + op->dur > last)
+			last = op->start + op->dur;
 	}
 	gt_intervals_merge(&sets.all);
 	gt_intervals_merge(&sets.kernel);

@@ -23,15 +23,12 @@ enum {
 	TABLES,
 };
 
-static void tell_shared(const struct gt_job *job, const struct gt_filter *filter,
-			enum gt_format format)
+/* A line below the tables; not in what a program reads. */
+static void tell(bool is_so, const char *line, enum gt_format format)
 {
-	if (gt_gaps_shared(job, filter))
-		fprintf(format == GT_FORMAT_TABLE ? stdout : stderr,
-			"%sProcesses of one host used a GPU of the same number at the same time. "
-			"If it is "
-			"one GPU, what is idle for one may be another's work.\n",
-			format == GT_FORMAT_TABLE ? "\n" : "");
+	if (is_so)
+		fprintf(format == GT_FORMAT_TABLE ? stdout : stderr, "%s%s\n",
+			format == GT_FORMAT_TABLE ? "\n" : "", line);
 }
 
 static int print(const struct gt_cmdline *args, const struct gt_job *job,
@@ -40,6 +37,7 @@ static int print(const struct gt_cmdline *args, const struct gt_job *job,
 	struct gt_print how = gt_cmdline_print(args);
 	struct gt_table tables[TABLES] = {0};
 	struct gt_gaps gaps;
+	bool differ = false;
 	int rc = gt_gaps_build(job, filter, gt_cmdline_number(args, "min", 0) * 1000L, &gaps);
 
 	how.top = (size_t)gt_cmdline_number(args, "top", 15);
@@ -48,14 +46,18 @@ static int print(const struct gt_cmdline *args, const struct gt_job *job,
 	if (!rc)
 		rc = gt_gaps_devices(job, filter, &tables[DEVICES]);
 	if (!rc)
-		rc = gt_gaps_peers(job, &tables[PEERS]);
+		rc = gt_gaps_peers(job, filter, &tables[PEERS], &differ);
 	if (!rc && how.top &&
 	    (how.format == GT_FORMAT_MARKDOWN ||
 	     (how.format != GT_FORMAT_TABLE && gt_cmdline_get(args, "top"))))
 		gt_table_cut(&tables[CAUSES], how.top);
 	if (!rc) {
 		gt_table_print(tables, tables[PEERS].rows ? TABLES : PEERS, &how, stdout);
-		tell_shared(job, filter, how.format);
+		tell(differ, GT_GAPS_DIFFER, how.format);
+		tell(gt_gaps_shared(job, filter),
+		     "Processes of one host used a GPU of the same number at the same time. If it "
+		     "is one GPU, what is idle for one may be another's work.",
+		     how.format);
 		gt_cmdline_losses(&job, 1, how.format);
 	}
 	for (int i = 0; i < TABLES; i++)
@@ -89,8 +91,12 @@ static const struct gt_cmdline_spec spec = {
 		"it stayed, by the call stacks before and after: it went on from one place to "
 		"another there, or made the same call again. Gaps without a sample are split like "
 		"those of the same place that have some; of a function that was met at several "
-		"lines the most frequent one is told. With several ranks: how long collectives "
-		"ran only because a peer came late. Each process has its own row and gaps, also "
+		"lines the most frequent one is told. What waited although its launch had "
+		"returned is \"queued\". With several ranks: how long collectives ran only because "
+		"a peer came late; clocks of other hosts are set right by when collectives ended. "
+		"With --filter idle time is what ended with an operation that passes, between the "
+		"first and the last of these: other work counts neither as busy nor as idle. Each "
+		"process has its own row and gaps, also "
 		"where two share a GPU: "
 		"what is idle for one may be the other's work then, and a line says so.",
 	.example = "# idle times of 50 us and more, the ten dearest causes\n"
