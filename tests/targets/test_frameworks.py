@@ -120,6 +120,25 @@ class Frameworks(unittest.TestCase):
         _, _, trace, _ = self.run_program(sys.executable, "python_functions.py")
         self.assertNotIn("frameworks", trace.root["metadata"])
 
+    def test_torch_that_cannot_be_imported(self):
+        with tempfile.TemporaryDirectory() as broken:
+            for name, text in (("torch", "raise ImportError('broken')"),
+                               ("sitecustomize", "try:\n  import torch\nexcept ImportError:\n  pass")):
+                with open(os.path.join(broken, name + ".py"), "w", encoding="utf-8") as file:
+                    file.write(text + "\n")
+            _, _, trace, _ = self.run_program(sys.executable, "python_functions.py", "--pytorch",
+                                              path=broken)
+        self.assertEqual(trace.root["metadata"]["frameworks"],
+                         "pytorch: off: torch could not be imported")
+
+    def test_watching(self):
+        for about in filter(interpreters.is_supported, interpreters.find()):
+            with self.subTest(about["path"]):
+                result = subprocess.run([about["path"], "-B", os.path.join(HERE, "watching.py"),
+                                         os.path.join(SOURCE, "share", "python")],
+                                        capture_output=True, text=True, timeout=60, check=False)
+                self.assertEqual((result.returncode, result.stderr), (0, ""))
+
     # ---- --pytorch ----
 
     def check_operators(self, expected, trace):

@@ -4,8 +4,12 @@
 (fake_torch/) alike. It knows nothing of gputrace."""
 
 import ctypes
+import importlib.util
 import sys
 import threading
+
+if importlib.util.find_spec("torch") is None:  # many libraries ask so before they import it
+    sys.exit("no torch")
 
 import torch
 

@@ -6,7 +6,10 @@ YES = ("1", "yes", "true", "on")
 
 def tell(option, state):
     """See library.tell. ctypes is imported when there is something to tell, not before."""
-    from _gputrace import library
+    try:
+        from _gputrace import library
+    except ImportError:  # a Python without ctypes; the program's own errors go on
+        return
     library.tell(option, state)
 
 

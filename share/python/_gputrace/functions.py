@@ -8,26 +8,35 @@ A generator's range lasts from each resumption to the next yield."""
 import fnmatch
 import sys
 import threading
+import types
 
 from _gputrace import library
 
 DOMAIN = b"Python"
 MAX_CODES = 1 << 20  # of functions that are remembered
 
+HOLDS_FUNCTION = (staticmethod, classmethod, types.MethodType)
+
+# as object has them, whatever the program's own classes say
+bases_of = type.__dict__["__mro__"].__get__
+names_of = type.__dict__["__dict__"].__get__
+
 
 def qualified_name(code, frame):
-    """As the function has it; before 3.11 looked up, since its code does not know it."""
+    """As the function has it; before 3.11 looked up, since its code does not know it. Any object may
+    have that name, so nothing is asked of it that code of the program would answer."""
     if hasattr(code, "co_qualname"):
         return code.co_qualname
     holders = [frame.f_globals]
     if code.co_argcount:
         first = frame.f_locals.get(code.co_varnames[0])
-        kind = first if isinstance(first, type) else type(first)
-        holders += [base.__dict__ for base in kind.__mro__]
+        kind = first if issubclass(type(first), type) else type(first)
+        holders += [names_of(base) for base in bases_of(kind)]
     for holder in holders:
         function = holder.get(code.co_name)
-        function = getattr(function, "__func__", function)
-        if getattr(function, "__code__", None) is code:
+        if type(function) in HOLDS_FUNCTION:
+            function = function.__func__
+        if type(function) is types.FunctionType and function.__code__ is code:
             return function.__qualname__
     return code.co_name
 
@@ -35,9 +44,10 @@ def qualified_name(code, frame):
 class Chosen:
     """The functions that the patterns choose: their names by the identity of their code."""
 
-    def __init__(self, patterns):
+    def __init__(self, patterns, remember_all):
         self.patterns = [pattern.strip() for pattern in patterns.split(",") if pattern.strip()]
         self.known = {}  # id of a code -> (name or None, the code, so that its id stays its own)
+        self.remember_all = remember_all  # also those that no pattern chooses, which come again
 
     def look(self, code, frame):
         """The name of a function seen for the first time, or None."""
@@ -47,7 +57,7 @@ class Chosen:
         if any(fnmatch.fnmatchcase(text, pattern) for pattern in self.patterns
                for text in (whole, qualified)):
             name = whole.encode("utf-8", "replace")
-        if name or len(self.known) < MAX_CODES:
+        if name or (self.remember_all and len(self.known) < MAX_CODES):
             self.known[id(code)] = (name, code)
         return name
 
@@ -117,5 +127,6 @@ def start(patterns, tell):
         tell("off: libgputrace.so is not loaded in this process")
         return
     watch = watch_by_monitoring if hasattr(sys, "monitoring") else watch_by_profile
-    reason = watch(Chosen(patterns), found.gputrace_range_push, found.gputrace_range_pop)
+    chosen = Chosen(patterns, watch is watch_by_profile)
+    reason = watch(chosen, found.gputrace_range_push, found.gputrace_range_pop)
     tell("off: %s" % reason if reason else "on")

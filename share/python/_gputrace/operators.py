@@ -11,33 +11,49 @@ import threading
 
 
 class Finder:
-    """Stands in sys.meta_path until torch is imported."""
+    """Stands in sys.meta_path and waits until torch is loaded, which may be long after it was looked
+    for, and not at the first try. It stays there, since another thread may be going through the list."""
 
-    def __init__(self, name, ready):
-        self.name = name
+    def __init__(self, name, ready, failed):
+        self.name = name  # None: loaded
         self.ready = ready
+        self.failed = failed
+        self.thread = threading.local()
 
     def find_spec(self, name, path=None, target=None):
-        if name != self.name:
+        """As the others find it."""
+        if name != self.name or getattr(self.thread, "asks", False):
             return None
-        sys.meta_path.remove(self)
-        for finder in sys.meta_path:
+        self.thread.asks = True
+        try:
+            spec = self.ask_others(name, path, target)
+        finally:
+            self.thread.asks = False
+        if spec is not None and spec.loader is not None:
+            spec.loader = Loader(spec.loader, self)
+        return spec
+
+    @staticmethod
+    def ask_others(name, path, target):
+        for finder in list(sys.meta_path):
             find = getattr(finder, "find_spec", None)
             spec = find(name, path, target) if find else None
             if spec is not None:
-                if spec.loader is not None:
-                    spec.loader = Loader(spec.loader, self.ready)
                 return spec
-        sys.meta_path.insert(0, self)  # not there: another try may find it
         return None
+
+    def loaded(self, module):
+        if self.name is not None:
+            self.name = None
+            self.ready(module)
 
 
 class Loader:
-    """Loads a module by its true loader, which takes this one's place, and tells when it is ready."""
+    """Loads a module by its true loader, which takes this one's place, and tells how it went."""
 
-    def __init__(self, loader, ready):
+    def __init__(self, loader, finder):
         self.loader = loader
-        self.ready = ready
+        self.finder = finder
 
     def __getattr__(self, name):
         return getattr(self.loader, name)
@@ -47,8 +63,12 @@ class Loader:
 
     def exec_module(self, module):
         module.__spec__.loader = module.__loader__ = self.loader
-        self.loader.exec_module(module)
-        self.ready(module)
+        try:
+            self.loader.exec_module(module)
+        except BaseException:
+            self.finder.failed()
+            raise
+        self.finder.loaded(module)
 
 
 class Operators:
@@ -139,7 +159,10 @@ def start(shapes, tell):
         except Exception as error:
             tell("off: this PyTorch is not known: %r" % (error,))
 
+    def failed():
+        tell("off: torch could not be imported")
+
     if "torch" in sys.modules:
         ready(sys.modules["torch"])
     else:
-        sys.meta_path.insert(0, Finder("torch", ready))
+        sys.meta_path.insert(0, Finder("torch", ready, failed))
