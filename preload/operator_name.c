@@ -65,15 +65,28 @@ static bool take_list(struct text *text, unsigned int depth)
 	return take(text, "]");
 }
 
-/* "aten::mm", "torch::autograd::AccumulateGrad": words with :: between the first two. */
+static bool take_word(struct text *text)
+{
+	const char *begin = text->at;
+
+	while (text->at < text->end && is_word(*text->at))
+		text->at++;
+	return text->at > begin;
+}
+
+/* "aten::mm", "aten::add_.Tensor", "torch::autograd::AccumulateGrad": words with :: between the first
+ * two, and nothing but :: and dots between the others. */
 static bool has_namespace(struct text text)
 {
-	const char *begin = text.at;
-
-	while (text.at < text.end && is_word(*text.at))
-		text.at++;
-	return text.at > begin && !is_digit(*begin) && take(&text, "::") && text.at < text.end &&
-	       is_word(*text.at);
+	if (text.at == text.end || is_digit(*text.at) || !take_word(&text) || !take(&text, "::"))
+		return false;
+	while (take_word(&text)) {
+		if (text.at == text.end)
+			return true;
+		if (!take(&text, "::") && !take(&text, "."))
+			return false;
+	}
+	return false;
 }
 
 static void take_sequence(struct text *text, struct gt_operator_name *name)
@@ -100,24 +113,35 @@ static void take_dims(struct text *text, struct gt_operator_name *name)
 	name->dims_length = (size_t)(text->at - begin);
 }
 
+/* The length of the name: up to what PyTorch puts behind it. Names may have commas too. */
+static size_t find_end(const char *text, size_t length)
+{
+	struct gt_operator_name unused = {0};
+	const char *end = text + length, *comma = text;
+
+	while ((comma = memmem(comma, (size_t)(end - comma), ", ", 2))) {
+		struct text rest = {comma, end};
+
+		take_sequence(&rest, &unused);
+		if (rest.at != comma || take(&rest, ", op_id = ") || take(&rest, ", sizes = "))
+			return (size_t)(comma - text);
+		comma += 2;
+	}
+	return length;
+}
+
 bool gt_operator_name_parse(const char *text, size_t length, struct gt_operator_name *ret_name)
 {
-	struct text rest = {text, text + length};
-	struct gt_operator_name name = {.length = length};
-	const char *comma = memmem(text, length, ", ", 2);
+	struct gt_operator_name name = {.length = find_end(text, length)};
+	struct text rest = {text + name.length, text + length};
 	uint64_t number;
 
-	if (comma) {
-		rest.at = comma;
-		take_sequence(&rest, &name);
-		if (take(&rest, ", op_id = "))
-			take_number(&rest, &number);
-		take_dims(&rest, &name);
-		if (rest.at != comma)
-			name.length = (size_t)(comma - text);
-	}
+	take_sequence(&rest, &name);
+	if (take(&rest, ", op_id = "))
+		take_number(&rest, &number);
+	take_dims(&rest, &name);
 	rest = (struct text){text, text + name.length};
-	name.is_backward = take(&(struct text){text, text + name.length}, BACKWARD);
+	name.is_backward = take(&rest, BACKWARD);
 	*ret_name = name;
-	return name.length && (name.has_sequence || has_namespace(rest));
+	return name.length && (name.has_sequence || name.is_backward || has_namespace(rest));
 }

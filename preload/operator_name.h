@@ -22,8 +22,9 @@ struct gt_operator_name {
 	size_t dims_length;
 };
 
-/* Takes @text apart. True when it is the name of an operator: in a namespace ("aten::mm"), or with a
- * sequence number. What is not (record_function of the program) is a range like any other. */
+/* Takes @text apart. True when it is the name of an operator: in a namespace ("aten::mm"), with a
+ * sequence number, or of the engine. What is not (record_function of the program) is a range like any
+ * other. */
 bool gt_operator_name_parse(const char *text, size_t length, struct gt_operator_name *ret_name);
 
 #endif

@@ -38,6 +38,13 @@ Test(operator_name, operators)
 	       true, "aten::addmm", 1, "[[8], [4, -1], []]");
 	expect("aten::mm, op_id = 34, sizes = [[2, 3]]", true, "aten::mm", -1, "[[2, 3]]");
 	expect("aten::mm, op_id = 34, input_op_ids = [(3,0)]", true, "aten::mm", -1, NULL);
+	expect("aten::add_.Tensor, op_id = 2", true, "aten::add_.Tensor", -1, NULL);
+	expect("torch::autograd::AccumulateGrad", true, "torch::autograd::AccumulateGrad", -1,
+	       NULL);
+	expect("CppNode<Foo<int, 2>>, seq = 7", true, "CppNode<Foo<int, 2>>", 7, NULL);
+	expect("A<int, 2>, seq = 7, op_id = 9, sizes = [[2]]", true, "A<int, 2>", 7, "[[2]]");
+	expect("autograd::engine::evaluate_function: CppNode<Foo<int, 2>>, op_id = 3", true,
+	       "autograd::engine::evaluate_function: CppNode<Foo<int, 2>>", -1, NULL);
 	expect("autograd::engine::evaluate_function: MmBackward0", true,
 	       "autograd::engine::evaluate_function: MmBackward0", -1, NULL);
 }
@@ -56,6 +63,12 @@ Test(operator_name, ranges_of_the_program)
 {
 	expect("forward", false, "forward", -1, NULL);
 	expect("forward, op_id = 5", false, "forward", -1, NULL);
+	expect("epoch 3, step, op_id = 8123", false, "epoch 3, step", -1, NULL);
+	expect("load, decode, op_id = 5", false, "load, decode", -1, NULL);
+	expect("solver::run for all", false, "solver::run for all", -1, NULL);
+	expect("std::vector<int>", false, "std::vector<int>", -1, NULL);
+	expect("a::b::", false, "a::b::", -1, NULL);
+	expect("a::b.", false, "a::b.", -1, NULL);
 	expect("load, decode", false, "load, decode", -1, NULL);
 	expect("a::", false, "a::", -1, NULL);
 	expect("::a", false, "::a", -1, NULL);

@@ -49,7 +49,7 @@ def operator(name):
     """Tells NVTX of an operator while the thread's profiler is that one."""
     state, shapes = getattr(active, "config", None) or (None, False)
     if state == NVTX and hasattr(library, "gputrace_range_push"):
-        library.gputrace_range_push(None, (name if shapes else name.split(", op_id")[0]).encode())
+        library.gputrace_range_push(None, (name if shapes else name.split(", sizes")[0]).encode())
         try:
             yield
         finally:
