@@ -22,6 +22,11 @@
 #define NAME_MAX_CHARS  4096u
 #define TABLE_MAX_BYTES (256u << 10)
 
+/* Where a type has its flags, the same in all versions, and what they say. */
+#define TYPE_FLAGS      168
+#define BYTES_SUBCLASS  (UINT64_C(1) << 27)
+#define STRING_SUBCLASS (UINT64_C(1) << 28)
+
 /* Of a line table, at each end, what tells it from others. */
 #define TABLE_HASHED    256u
 
@@ -68,6 +73,20 @@ static bool copy_typed(const struct gt_python_layout *layout, uint64_t object, s
 {
 	return copy_head(object, size, ret_head) &&
 	       gt_python_word((uint64_t)ret_head, layout->object_type) == type;
+}
+
+/* As copy_typed; an object of a type derived from it, which has @flag, serves as well: a program may
+ * compile its source with a file name of a type of its own. */
+static bool copy_derived(const struct gt_python_layout *layout, uint64_t object, size_t size,
+			 uint64_t type, uint64_t flag, uint8_t ret_head[HEAD_BYTES])
+{
+	uint64_t own, flags;
+
+	if (!copy_head(object, size, ret_head))
+		return false;
+	own = gt_python_word((uint64_t)ret_head, layout->object_type);
+	return own == type ||
+	       (gt_python_read_copy(own + TYPE_FLAGS, &flags, sizeof(flags)) && (flags & flag));
 }
 
 /* @size bytes that can be read. Terms do not wait for each other. */
@@ -193,29 +212,34 @@ static const uint8_t *copy_bytes(uint64_t from, size_t size)
 	return to;
 }
 
-/* state: interned 2 bits, kind 3, compact 1, ascii 1 */
+/* state: interned 2 bits, kind 3, compact 1, ascii 1. Characters that do not follow the object itself
+ * (in a type derived from str) are pointed to where those of a compact one would begin. */
 static bool copy_string(const struct gt_python_runtime *runtime, uint64_t object,
 			struct gt_python_text *ret_text)
 {
 	const struct gt_python_layout *layout = &runtime->layout;
 	uint8_t head[HEAD_BYTES];
 	uint32_t state, kind;
-	uint64_t length;
+	uint64_t length, text;
 
 	/* a string of one letter and no more may be the last thing on its page: string_ascii */
-	if (!copy_typed(layout, object, layout->string_ascii, runtime->string_type, head))
+	if (!copy_derived(layout, object, layout->string_ascii, runtime->string_type,
+			  STRING_SUBCLASS, head))
 		return false;
 	state = (uint32_t)gt_python_int((uint64_t)head, layout->string_state);
 	length = gt_python_word((uint64_t)head, layout->string_length);
 	kind = state >> 2 & 7;
-	if (!(state >> 5 & 1) || (kind != 1 && kind != 2 && kind != 4))
+	if (kind != 1 && kind != 2 && kind != 4)
+		return false;
+	text = object + (state >> 6 & 1 ? layout->string_ascii : layout->string_compact);
+	if (!(state >> 5 & 1) &&
+	    !gt_python_read_copy(object + layout->string_compact, &text, sizeof(text)))
 		return false;
 	*ret_text = (struct gt_python_text){
 		.count = length < NAME_MAX_CHARS ? (uint32_t)length : NAME_MAX_CHARS,
 		.width = kind,
 	};
-	object += state >> 6 & 1 ? layout->string_ascii : layout->string_compact;
-	ret_text->bytes = copy_bytes(object, (size_t)ret_text->count * kind);
+	ret_text->bytes = copy_bytes(text, (size_t)ret_text->count * kind);
 	return ret_text->bytes != NULL;
 }
 
@@ -227,7 +251,8 @@ static bool copy_table(const struct gt_python_runtime *runtime, uint64_t object,
 	uint8_t head[HEAD_BYTES];
 	uint64_t size;
 
-	if (!copy_typed(layout, object, layout->bytes_data, runtime->bytes_type, head))
+	if (!copy_derived(layout, object, layout->bytes_data, runtime->bytes_type, BYTES_SUBCLASS,
+			  head))
 		return false;
 	size = gt_python_word((uint64_t)head, layout->bytes_size);
 	if (size > TABLE_MAX_BYTES)

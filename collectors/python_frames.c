@@ -5,6 +5,8 @@
  */
 #include "collectors/python_frames.h"
 
+#include <string.h>
+
 #include "collectors/python.h"
 #include "collectors/python_codes.h"
 #include "collectors/python_lines.h"
@@ -141,12 +143,25 @@ static const struct gt_string *intern_text(struct gt_python_frames *frames,
 	return gt_intern_get(frames->strings, frames->name, used);
 }
 
+/* What CPython puts below an __init__ that it calls without C (from 3.12 on) is no function of the
+ * program: it has the name "__init__" for a file too. */
+static bool is_shim(const struct gt_python_code *code)
+{
+	return code->first_line == 0 && code->name.count == code->filename.count &&
+	       code->name.width == code->filename.width &&
+	       !memcmp(code->name.bytes, code->filename.bytes,
+		       (size_t)code->name.count * code->name.width);
+}
+
 static const struct gt_frame *make_frame(struct gt_python_frames *frames, uint64_t word)
 {
 	const struct gt_python_code *code = gt_python_codes_at(gt_python_code_of(word));
-	struct gt_frame *frame = code ? gt_arena_get(&frames->arena, sizeof(*frame)) : NULL;
 	int32_t offset = gt_python_offset_of(word);
+	struct gt_frame *frame;
 
+	if (!code || is_shim(code))
+		return NULL;
+	frame = gt_arena_get(&frames->arena, sizeof(*frame));
 	if (!frame)
 		return NULL;
 	if (!code->table || (offset >= 0 && (uint32_t)offset >= code->length))

@@ -26,15 +26,13 @@ static bool has_prefix(const struct gt_string *string, const char *prefix)
 	return string && strncmp(string->text, prefix, strlen(prefix)) == 0;
 }
 
-/* The loop, the parts of it that compilers split off (.cold), and, where each instruction is a
- * function (3.14 with tail calls), those. */
+/* The loop and the parts of it that compilers split off (.cold). */
 static bool is_loop(const struct gt_frame *frame)
 {
 	static const char loop[] = "_PyEval_EvalFrameDefault";
 
-	if (has_prefix(frame->function, loop))
-		return !isalnum((unsigned char)frame->function->text[sizeof(loop) - 1]);
-	return has_prefix(frame->function, "_TAIL_CALL_");
+	return has_prefix(frame->function, loop) &&
+	       !isalnum((unsigned char)frame->function->text[sizeof(loop) - 1]);
 }
 
 static const struct gt_frame *find_loop(const struct gt_python_stacks *stacks)
@@ -55,7 +53,8 @@ static bool is_python_file(const struct gt_string *path)
 }
 
 /* C code of the interpreter. In a program that the interpreter was linked into, only what has one of
- * its names, or none at all where its loops have none. */
+ * its names, or none at all where its loops have none. The loop runs each instruction in a function
+ * of its own where it was built with tail calls (3.14). */
 static bool is_internal(const struct merge *m, const struct gt_frame *frame)
 {
 	if (is_python_file(frame->module))
@@ -63,7 +62,7 @@ static bool is_internal(const struct merge *m, const struct gt_frame *frame)
 	if (!m->interpreter || frame->module != m->interpreter)
 		return false;
 	return has_prefix(frame->function, "Py") || has_prefix(frame->function, "_Py") ||
-	       (!m->has_loop && !frame->function);
+	       has_prefix(frame->function, "_TAIL_CALL_") || (!m->has_loop && !frame->function);
 }
 
 /* Code in no module with the interpreter on both sides: the trampoline that python -X perf makes for

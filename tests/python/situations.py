@@ -138,6 +138,16 @@ def classes(here):
     return reference
 
 
+def constructors(here):
+    """From the third call or so on, newer interpreters call __init__ without C in between."""
+    class Small:
+        def __init__(self):
+            here("__init__ that is called often")
+
+    for _ in range(100):
+        Small()
+
+
 def called_by_c(here):
     list(filter(lambda _: here("filter"), [1]))
     sorted([2, 1], key=lambda x: here("key of sorted") or x)
@@ -266,6 +276,17 @@ def far_lines(here):
     exec(compile(source, "tuple.py", "exec"), {"here": here})
 
 
+def file_names_of_their_own(here):
+    """The file name of a code object may be of a type derived from str."""
+    class Name(str):
+        pass
+
+    codes = [compile("here('derived file name')\n", Name(name), "exec")
+             for name in ("derived.py", "größe.py", "名前.py", "𝔘.py")]
+    for code in codes:
+        exec(code, {"here": here})
+
+
 def greenlets(here):
     """Stacks that are switched under the thread; where the package is installed."""
     try:
@@ -288,6 +309,7 @@ def greenlets(here):
 
 
 def run(here):
-    for situation in (spread_over_lines, decorated, classes, called_by_c, exceptions, generators,
-                      coroutines, while_watched, newer_syntax, far_lines, greenlets):
+    for situation in (spread_over_lines, decorated, classes, constructors, called_by_c, exceptions,
+                      generators, coroutines, while_watched, newer_syntax, far_lines,
+                      file_names_of_their_own, greenlets):
         situation(here)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Interpreters that end, and interpreters that a C program loads, ends, starts again and unloads.
+"""Interpreters that end, that may not look at memory, and interpreters that a C program loads, ends,
+starts again and unloads.
 
     test_life.py PROBE_LIBRARY EMBED_PROGRAM
 """
@@ -28,6 +29,15 @@ class Life(unittest.TestCase):
                                         capture_output=True, text=True, timeout=300, check=False)
                 self.assertEqual((result.returncode, result.stdout), (0, ""), result.stderr)
             print(f"{name}: ends", flush=True)
+        self.each(run)
+
+    def test_refused(self):
+        def run(about, name):
+            result = subprocess.run([about["path"], str(HERE / "refused.py"), PROBE],
+                                    capture_output=True, text=True, timeout=300, check=False)
+            self.assertIn(result.stdout, ("process_vm_readv is refused here (seccomp)\n",
+                                          "no seccomp\n"), result.stderr)
+            print(f"{name}: {result.stdout.strip()}", flush=True)
         self.each(run)
 
     def test_embedded(self):

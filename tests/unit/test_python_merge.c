@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Stacks are written as words: "eval" is an evaluation loop, "Py..." another function of the
- * interpreter, anything else is not the interpreter's; of Python frames the last of a loop ends in
+ * Stacks are written as words: "eval" is an evaluation loop, "Py..." and "_..." other functions of
+ * the interpreter, anything else is not the interpreter's; of Python frames the last of a loop ends in
  * a bar, and a bar alone is a loop without a frame.
  */
 #include "collectors/python_merge.h"
@@ -37,7 +37,8 @@ static uint32_t parse_native(const char *text, const char *interpreter,
 	snprintf(copy, sizeof(copy), "%s", text);
 	for (char *word = strtok_r(copy, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
 		bool eval = !strcmp(word, "eval");
-		bool internal = eval || !strncmp(word, "Py", 2) || !strcmp(word, "main");
+		bool internal =
+			eval || !strncmp(word, "Py", 2) || *word == '_' || !strcmp(word, "main");
 
 		ret_frames[count++] =
 			new_frame(GT_FRAME_NATIVE, eval ? "_PyEval_EvalFrameDefault" : word,
@@ -135,8 +136,16 @@ Test(python_merge, cut_stacks)
 	expect_in(python, "launch ext", true, "f| g|", false, "launch ext f g");
 }
 
+Test(python_merge, a_function_for_each_instruction_runs_on_its_loop)
+{
+	expect("launch _TAIL_CALL_CALL eval PyVector ext _TAIL_CALL_CALL_KW eval main start",
+	       "f| g|", "launch f ext g start");
+}
+
 Test(python_merge, an_interpreter_linked_into_a_program)
 {
+	expect_in("/opt/app/simulator", "launch _TAIL_CALL_CALL eval PyVector eval main start",
+		  false, "f| g|", false, "launch f g main start");
 	expect_in("/opt/app/simulator", "launch eval PyVector eval main start", false, "f| g|",
 		  false, "launch f g main start");
 }
@@ -213,7 +222,7 @@ Test(python_merge, parts_of_the_loop)
 	natives[0] =
 		new_frame(GT_FRAME_NATIVE, "_PyEval_EvalFrameDefault.cold", "/usr/bin/python3");
 	natives[1] = new_frame(GT_FRAME_NATIVE, "_PyEval_EvalFrameDefaultish", "/lib/other.so");
-	natives[2] = new_frame(GT_FRAME_NATIVE, "_TAIL_CALL_CALL", "/usr/bin/python3");
+	natives[2] = new_frame(GT_FRAME_NATIVE, "_PyEval_EvalFrameDefault", "/usr/bin/python3");
 	stacks.python_count = parse_python("f| g|", pythons);
 	cr_assert_eq(gt_python_merge(&stacks, MAX, result), 3);
 	cr_assert_str_eq(result[0]->function->text, "f");
