@@ -42,19 +42,6 @@ static size_t width_of(const struct view *view, uint64_t type)
 	return schema ? schema->static_size : 0;
 }
 
-static size_t alignment_of(const struct view *view, const struct gt_nvtx_schema *schema,
-			   uint64_t type)
-{
-	size_t width = width_of(view, type);
-	size_t align = type < NVTX_PAYLOAD_SCHEMA_ID_STATIC_START ? width : 8;
-
-	if (width && width < 8 && type >= NVTX_PAYLOAD_SCHEMA_ID_STATIC_START)
-		align = width;
-	if (schema->pack && align > schema->pack)
-		align = schema->pack;
-	return align && align <= 16 && !(align & (align - 1)) ? align : 1;
-}
-
 /* The string that was copied beside the payload for the pointer at @place. */
 static bool put_pointed(struct gt_nvtx_out *out, const struct view *view, size_t place)
 {
@@ -169,6 +156,23 @@ static bool is_zero(const struct walk *walk, uint64_t type, size_t at)
 	return gt_nvtx_load(walk->view->data + at, width) == 0;
 }
 
+/* Behind the elements that are not shown; what is behind those that were not copied is not there. */
+static size_t pass_elements(const struct view *view, size_t width, uint64_t count, size_t at)
+{
+	return width && at < view->size && count <= (view->size - at) / width ? at + count * width
+									      : view->size;
+}
+
+/* Behind the zero that ends an array. */
+static size_t pass_terminator(const struct walk *walk, uint64_t type, size_t at)
+{
+	size_t width = width_of(walk->view, type);
+
+	while (!is_zero(walk, type, at))
+		at += width;
+	return width && width <= 8 && fits(walk->view, at, width) ? at + width : walk->view->size;
+}
+
 static void put_array(struct gt_nvtx_out *out, struct walk *walk, uint32_t i, size_t *at)
 {
 	const struct gt_nvtx_entry *entry = &walk->schema->entries[i];
@@ -187,9 +191,10 @@ static void put_array(struct gt_nvtx_out *out, struct walk *walk, uint32_t i, si
 	}
 	if (n < length && length != UINT64_MAX) {
 		gt_nvtx_put_cstr(out, n ? ",..." : "...");
-		if (width && length - n < (walk->view->size - *at) / width)
-			*at += (length - n) * width;
+		*at = pass_elements(walk->view, width, length - n, *at);
 	}
+	if (length == UINT64_MAX)
+		*at = pass_terminator(walk, entry->type, *at);
 	gt_nvtx_put_cstr(out, "]");
 }
 
@@ -250,10 +255,7 @@ static void put_entry_value(struct gt_nvtx_out *out, struct walk *walk, uint32_t
 	const struct gt_nvtx_entry *entry = &walk->schema->entries[i];
 	uint64_t array = NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_TYPE(entry->flags);
 
-	if (entry->flags &
-		    (NVTX_PAYLOAD_ENTRY_FLAG_POINTER | NVTX_PAYLOAD_ENTRY_FLAG_OFFSET_FROM_BASE |
-		     NVTX_PAYLOAD_ENTRY_FLAG_OFFSET_FROM_HERE) ||
-	    (gt_nvtx_is_text(entry->type) && !array && !entry->detail))
+	if (gt_nvtx_is_pointer(entry))
 		put_pointer(out, walk, at);
 	else if (gt_nvtx_is_text(entry->type))
 		put_text(out, walk, i, at);
@@ -268,13 +270,11 @@ static void put_entry_value(struct gt_nvtx_out *out, struct walk *walk, uint32_t
 static size_t place_of(const struct walk *walk, uint32_t i)
 {
 	const struct gt_nvtx_entry *entry = &walk->schema->entries[i];
-	size_t align = alignment_of(walk->view, walk->schema, entry->type);
+	size_t align = gt_nvtx_alignment(walk->view->domain, walk->schema, entry);
 
 	if (entry->offset)
 		return entry->offset < walk->view->size - walk->base ? walk->base + entry->offset
 								     : walk->view->size;
-	if (gt_nvtx_is_text(entry->type) && !entry->detail && !entry->flags)
-		align = walk->schema->pack ? 1 : sizeof(void *);
 	return walk->base + ((walk->at - walk->base + align - 1) & ~(align - 1));
 }
 
@@ -371,7 +371,7 @@ static void put_schema(struct gt_nvtx_out *out, const struct view *view,
 			char none[1];
 			struct gt_nvtx_out nowhere = {none, none, none};
 
-			put_entry_value(&nowhere, &walk, i, &walk.at);
+			put_entry(&nowhere, &walk, i, &(bool){false});
 			continue;
 		}
 		put_entry(out, &walk, i, &any);
@@ -457,20 +457,23 @@ static void each_of_schema(const struct view *view, const struct gt_nvtx_schema 
 {
 	struct walk walk = {.view = view, .schema = schema};
 	struct gt_nvtx_number number;
+	char none[1];
 
 	for (uint32_t i = 0; i < schema->count; i++) {
 		const struct gt_nvtx_entry *entry = &schema->entries[i];
+		struct gt_nvtx_out nowhere = {none, none, none};
 
 		walk.at = place_of(&walk, i);
 		if (walk.at >= view->size)
 			return;
+		walk.place[i] = walk.at;
 		number.name = entry->name;
 		if (!NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_TYPE(entry->flags) &&
 		    !(entry->flags & NVTX_PAYLOAD_ENTRY_FLAG_TIMESTAMP) &&
 		    gt_nvtx_decode_number(entry->type, view->data + walk.at, view->size - walk.at,
 					  &number))
 			each(context, &number);
-		walk.at += width_of(view, entry->type);
+		put_entry_value(&nowhere, &walk, i, &walk.at);
 	}
 }
 
@@ -478,7 +481,9 @@ void gt_nvtx_decode_numbers(uint32_t domain, const char *data, size_t size,
 			    void (*each)(void *context, const struct gt_nvtx_number *number),
 			    void *context)
 {
-	struct view view = {.domain = domain};
+	struct gt_nvtx_decoded unused = {0};
+	uint32_t steps = STEPS_MAX;
+	struct view view = {.domain = domain, .decoded = &unused, .steps = &steps};
 	struct gt_nvtx_number number = {.name = ""};
 	struct gt_nvtx_blob blob;
 	size_t at = 0;

@@ -91,6 +91,37 @@ static bool points_to_string(const struct gt_nvtx_entry *entry)
 	return !NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_TYPE(entry->flags) && !entry->detail;
 }
 
+bool gt_nvtx_is_pointer(const struct gt_nvtx_entry *entry)
+{
+	return entry->flags &
+		       (NVTX_PAYLOAD_ENTRY_FLAG_POINTER | NVTX_PAYLOAD_ENTRY_FLAG_OFFSET_FROM_BASE |
+			NVTX_PAYLOAD_ENTRY_FLAG_OFFSET_FROM_HERE) ||
+	       (is_string_type(entry->type) && !entry->detail &&
+		!NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_TYPE(entry->flags));
+}
+
+/* Of a value of that type, by itself. */
+static size_t natural_alignment(uint32_t domain, uint64_t type)
+{
+	const struct gt_nvtx_schema *schema = gt_nvtx_schema_find(domain, type);
+	const struct gt_nvtx_enum *e = gt_nvtx_enum_find(domain, type);
+
+	if (schema)
+		return schema->align;
+	return e ? e->size : gt_nvtx_type_size(type);
+}
+
+size_t gt_nvtx_alignment(uint32_t domain, const struct gt_nvtx_schema *schema,
+			 const struct gt_nvtx_entry *entry)
+{
+	size_t align =
+		gt_nvtx_is_pointer(entry) ? sizeof(void *) : natural_alignment(domain, entry->type);
+
+	if (schema->pack && align > schema->pack)
+		align = schema->pack;
+	return align && align <= 16 && !(align & (align - 1)) ? align : 1;
+}
+
 static void copy_entry(struct gt_nvtx_entry *to, const nvtxPayloadSchemaEntry_t *from)
 {
 	*to = (struct gt_nvtx_entry){
@@ -107,7 +138,7 @@ static uint32_t bounded(size_t count)
 	return count > GT_NVTX_ENTRIES_MAX ? GT_NVTX_ENTRIES_MAX : (uint32_t)count;
 }
 
-static struct gt_nvtx_schema *copy_schema(const nvtxPayloadSchemaAttr_t *a)
+static struct gt_nvtx_schema *copy_schema(uint32_t domain, const nvtxPayloadSchemaAttr_t *a)
 {
 	uint32_t count = bounded(a->numEntries);
 	struct gt_nvtx_schema *schema =
@@ -123,9 +154,16 @@ static struct gt_nvtx_schema *copy_schema(const nvtxPayloadSchemaAttr_t *a)
 		schema->static_size = a->payloadStaticSize;
 	if (a->fieldMask & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ALIGNMENT)
 		schema->pack = a->packAlign;
+	schema->align = 1;
 	for (uint32_t i = 0; i < count; i++) {
-		copy_entry(&schema->entries[i], &a->entries[i]);
-		schema->has_pointers |= points_to_string(&schema->entries[i]);
+		struct gt_nvtx_entry *entry = &schema->entries[i];
+		size_t align;
+
+		copy_entry(entry, &a->entries[i]);
+		schema->has_pointers |= points_to_string(entry);
+		align = gt_nvtx_alignment(domain, schema, entry);
+		if (align > schema->align)
+			schema->align = align;
 	}
 	return schema;
 }
@@ -153,7 +191,7 @@ uint64_t gt_nvtx_schema_add(uint32_t domain, const nvtxPayloadSchemaAttr_t *a)
 		return id;
 	return add(GT_NVTX_SCHEMA, domain, id,
 		   a->fieldMask & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NAME ? a->name : NULL,
-		   copy_schema(a));
+		   copy_schema(domain, a));
 }
 
 static struct gt_nvtx_enum *copy_enum(const nvtxPayloadEnumAttr_t *a)

@@ -35,6 +35,7 @@ struct gt_nvtx_schema {
 	size_t pack;        /* 0: natural alignment */
 	uint32_t count;
 	bool has_pointers; /* to strings, which are copied too */
+	size_t align;      /* of its widest entry, 1 .. 16 */
 	struct gt_nvtx_entry entries[];
 };
 
@@ -68,6 +69,13 @@ uint64_t gt_nvtx_enum_add(uint32_t domain, const nvtxPayloadEnumAttr_t *attribut
 /* NULL: not registered. Any thread. */
 const struct gt_nvtx_schema *gt_nvtx_schema_find(uint32_t domain, uint64_t id);
 const struct gt_nvtx_enum *gt_nvtx_enum_find(uint32_t domain, uint64_t id);
+
+/* True of what is a pointer or an offset in the payload. Any thread. */
+bool gt_nvtx_is_pointer(const struct gt_nvtx_entry *entry);
+
+/* The alignment, 1 .. 16, of an entry of @schema. Any thread. */
+size_t gt_nvtx_alignment(uint32_t domain, const struct gt_nvtx_schema *schema,
+			 const struct gt_nvtx_entry *entry);
 
 /* Copies payloads to @out as blobs. Returns the bytes used, a multiple of 8, at most @room.
  * Application threads; a system call only for strings that a payload points to, and where nothing

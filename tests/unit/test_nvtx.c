@@ -6,6 +6,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -378,6 +379,99 @@ Test(nvtx, arrays_take_their_length_from_an_entry)
 			 "n=4294967295 shape=[10,20,30,...]");
 }
 
+static void add_number(void *context, const struct gt_nvtx_number *number)
+{
+	char *text = context;
+
+	sprintf(text + strlen(text), "%s=%ld ", number->name, (long)number->integer);
+}
+
+static void expect_numbers(uint64_t schema, const void *data, size_t size, const char *wanted)
+{
+	nvtxPayloadData_t payload = {schema, size, data};
+	const struct gt_nvtx_record *record;
+	char text[256] = "";
+
+	nvtxMarkPayload(NULL, &payload, 1);
+	record = next();
+	gt_nvtx_decode_numbers(0, record->data + gt_nvtx_payload_offset(record->text_length),
+			       record->payload_length, add_number, text);
+	cr_assert_str_eq(text, wanted);
+}
+
+#define SHOWN "[5,5,5,5,5,5,5,5,5,5,5,5,5,5,5,5"
+
+Test(nvtx, what_follows_an_array_is_not_read_from_inside_it)
+{
+	uint32_t values[300];
+	nvtxPayloadSchemaEntry_t entries[] = {
+		{.type = NVTX_PAYLOAD_ENTRY_TYPE_UINT32, .name = "n"},
+		{.type = NVTX_PAYLOAD_ENTRY_TYPE_UINT32,
+		 .name = "shape",
+		 .flags = NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_LENGTH_INDEX,
+		 .arrayOrUnionDetail = 0},
+		{.type = NVTX_PAYLOAD_ENTRY_TYPE_UINT32, .name = "after"},
+	};
+	uint64_t schema;
+
+	start_session(1 << 16);
+	schema = schema_of(entries, 3, 0);
+	for (int i = 0; i < 300; i++)
+		values[i] = 5;
+	values[0] = 298; /* more than is copied */
+	cr_assert_str_eq(decode_mark(schema, values, sizeof(values)).text,
+			 "n=298 shape=" SHOWN ",...]");
+	expect_numbers(schema, values, sizeof(values), "n=298 ");
+	values[0] = 20;
+	values[21] = 9;
+	cr_assert_str_eq(decode_mark(schema, values, 22 * 4).text,
+			 "n=20 shape=" SHOWN ",...] after=9");
+	expect_numbers(schema, values, 22 * 4, "n=20 after=9 ");
+	entries[1].flags = NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_ZERO_TERMINATED;
+	schema = schema_of(entries, 3, 0);
+	values[20] = 0;
+	cr_assert_str_eq(decode_mark(schema, values, 22 * 4).text, "n=20 shape=" SHOWN "] after=9");
+	values[2] = 0;
+	values[3] = 7;
+	cr_assert_str_eq(decode_mark(schema, values, 22 * 4).text, "n=20 shape=[5] after=7");
+}
+
+Test(nvtx, entries_without_a_place_lie_where_c_puts_them)
+{
+	struct {
+		char tag;
+		struct {
+			uint16_t x, y;
+		} pair;
+		char other;
+		void *pointer;
+		char last;
+		const char *name;
+	} values = {1, {2, 3}, 4, (void *)0x50, 6, (const char *)0x70};
+	nvtxPayloadSchemaEntry_t pair[] = {
+		{.type = NVTX_PAYLOAD_ENTRY_TYPE_UINT16, .name = "x"},
+		{.type = NVTX_PAYLOAD_ENTRY_TYPE_UINT16, .name = "y"},
+	};
+	nvtxPayloadSchemaEntry_t entries[] = {
+		{.type = NVTX_PAYLOAD_ENTRY_TYPE_UINT8, .name = "tag"},
+		{.name = "pair"},
+		{.type = NVTX_PAYLOAD_ENTRY_TYPE_UINT8, .name = "other"},
+		{.type = NVTX_PAYLOAD_ENTRY_TYPE_UINT16,
+		 .name = "pointer",
+		 .flags = NVTX_PAYLOAD_ENTRY_FLAG_POINTER},
+		{.type = NVTX_PAYLOAD_ENTRY_TYPE_UINT8, .name = "last"},
+		{.type = NVTX_PAYLOAD_ENTRY_TYPE_CSTRING,
+		 .flags = NVTX_PAYLOAD_ENTRY_FLAG_EVENT_MESSAGE},
+	};
+	struct gt_nvtx_decoded decoded;
+
+	start_session(1 << 16);
+	entries[1].type = schema_of(pair, 2, sizeof(values.pair));
+	decoded = decode_mark(schema_of(entries, 6, sizeof(values)), &values, sizeof(values));
+	cr_assert_str_eq(decoded.text, "tag=1 pair={x=2 y=3} other=4 pointer=0x50 last=6");
+	cr_assert_str_eq(decoded.message, "0x70");
+}
+
 /* The page behind the payload is not there. */
 Test(nvtx, a_payload_that_lies_about_its_size_is_cut_where_memory_ends)
 {
@@ -413,6 +507,31 @@ Test(nvtx, the_message_of_an_event_comes_from_its_payload)
 	decoded = decode_mark(schema_of(entries, 2, 5), "name\007", 5);
 	cr_assert_str_eq(decoded.message, "name");
 	cr_assert_str_eq(decoded.text, "n=7");
+}
+
+Test(nvtx, what_is_hidden_still_names_and_times_its_event)
+{
+	struct {
+		int64_t time;
+		char name[4];
+		uint32_t n;
+	} values = {77, "name", 7};
+	nvtxPayloadSchemaEntry_t entries[] = {
+		{.type = NVTX_PAYLOAD_ENTRY_TYPE_INT64,
+		 .name = "time",
+		 .flags = NVTX_PAYLOAD_ENTRY_FLAG_TIMESTAMP | NVTX_PAYLOAD_ENTRY_FLAG_HIDE},
+		{.type = NVTX_PAYLOAD_ENTRY_TYPE_CSTRING,
+		 .flags = NVTX_PAYLOAD_ENTRY_FLAG_EVENT_MESSAGE | NVTX_PAYLOAD_ENTRY_FLAG_HIDE,
+		 .arrayOrUnionDetail = 4},
+		{.type = NVTX_PAYLOAD_ENTRY_TYPE_UINT32, .name = "n"},
+	};
+	struct gt_nvtx_decoded decoded;
+
+	start_session(1 << 16);
+	decoded = decode_mark(schema_of(entries, 3, sizeof(values)), &values, sizeof(values));
+	cr_assert_str_eq(decoded.message, "name");
+	cr_assert_str_eq(decoded.text, "n=7");
+	cr_assert(decoded.has_times && decoded.begin == 77);
 }
 
 Test(nvtx, domains_are_enabled_and_counters_known)
