@@ -104,12 +104,16 @@ class Asking:
 
     def __init__(self, name):
         self.name = name
+        self.asks = False
 
     def find_spec(self, name, _path=None, _target=None):
-        if name != self.name:
+        if name != self.name or self.asks or name in sys.modules:
             return None
-        sys.meta_path.remove(self)
-        return importlib.util.find_spec(name)
+        self.asks = True
+        try:
+            return importlib.util.find_spec(name)
+        finally:
+            self.asks = False
 
 
 with tempfile.TemporaryDirectory() as place:
