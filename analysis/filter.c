@@ -66,8 +66,8 @@ static bool parse_number(struct gt_filter_term *term, const char *text)
 
 static bool parse_glob(struct gt_filter_term *term, const char *text)
 {
-	return *text &&
-	       (size_t)snprintf(term->glob, sizeof(term->glob), "%s", text) < sizeof(term->glob);
+	term->glob = text;
+	return *text;
 }
 
 static const struct {
@@ -104,7 +104,7 @@ void gt_filter_fini(struct gt_filter *filter)
 /* Does the window contain @t? */
 static bool in_window(const struct gt_filter_term *term, const struct gt_model *model, int64_t t)
 {
-	return t - model->first >= term->from && t - model->first <= term->to;
+	return t - model->origin >= term->from && t - model->origin <= term->to;
 }
 
 /* The name of a range alone, or as tables show it. */

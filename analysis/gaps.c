@@ -7,8 +7,6 @@
 #include "analysis/gaps.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,32 +80,10 @@ static const struct gt_column device_columns[] = {
 	{"compute_comm", "Compute And Communication (ns)", "compute+comm.", GT_COLUMN_TIME},
 };
 
-static int64_t pid_of(const struct gt_model *model)
-{
-	int64_t pid = -1;
-
-	if (!gt_header_int(&model->reading.header, "metadata", "pid", &pid) && model->threads.count)
-		pid = model->threads.at[0].pid;
-	return pid;
-}
-
 /* Two processes that rank and device do not tell apart. */
 static bool same_place(const struct gt_device_use *a, const struct gt_device_use *b)
 {
 	return a->model != b->model && a->model->rank == b->model->rank && a->device == b->device;
-}
-
-static void print_device(const struct gt_device_use *uses, int count, int i, char *out, size_t size)
-{
-	const struct gt_device_use *use = &uses[i];
-	size_t n = (size_t)snprintf(out, size, "rank %d GPU %u", use->model->rank, use->device);
-
-	for (int k = 0; k < count; k++) {
-		if (!same_place(use, &uses[k]))
-			continue;
-		snprintf(out + n, size - n, " pid %" PRId64, pid_of(use->model));
-		return;
-	}
 }
 
 static bool same_host(const struct gt_model *a, const struct gt_model *b)
@@ -168,7 +144,7 @@ int gt_gaps_devices(const struct gt_job *job, const struct gt_filter *filter,
 			(double)use->compute_comm,
 		};
 
-		print_device(uses, count, i, text, sizeof(text));
+		gt_key_of_device(use->model, use->device, text, sizeof(text));
 		gt_table_text(ret_table, text);
 		for (size_t k = 0; k < sizeof(cells) / sizeof(cells[0]); k++)
 			gt_table_number(ret_table, cells[k]);

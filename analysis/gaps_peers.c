@@ -4,7 +4,6 @@
  * thread per table.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -127,7 +126,7 @@ static int collect(const struct gt_job *job, const struct gt_filter *filter, str
 
 static int fill(const struct ranks *ranks, struct gt_table *table)
 {
-	char text[32];
+	char text[64];
 	int rc = 0;
 
 	for (size_t r = 1; !rc && r < ranks->count; r++)
@@ -137,7 +136,7 @@ static int fill(const struct ranks *ranks, struct gt_table *table)
 	for (size_t r = 0; !rc && r < ranks->count; r++) {
 		const struct rank *rank = &ranks->at[r];
 
-		snprintf(text, sizeof(text), "rank %d", rank->model->rank);
+		gt_key_of_place(rank->model, "", text, sizeof(text));
 		gt_table_text(table, text);
 		gt_table_number(table, (double)rank->ops.count);
 		gt_table_number(table, (double)rank->total);

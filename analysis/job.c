@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "analysis/mend.h"
+#include "analysis/job_compare.h"
 #include "analysis/parts.h"
 #include "analysis/progress.h"
 
@@ -409,7 +410,7 @@ int gt_job_load(struct gt_job *job, char *const *inputs, size_t count,
 		find_processes(&pool);
 		run_pool(&pool);
 		*ret_failures = keep_good(job, &pool, complain);
-		rc = job->count ? 0 : -EBADMSG;
+		rc = job->count ? gt_job_compare(job) : -EBADMSG;
 	} else {
 		rc = -ENOMEM;
 	}

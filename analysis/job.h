@@ -10,6 +10,8 @@
 
 #include "analysis/model.h"
 
+#define GT_JOB_NS (366ll * 86400 * 1000000000) /* clocks further apart are not those of one job */
+
 struct gt_job {
 	GT_VEC(char *) paths;
 	struct gt_model *models; /* one a process; by rank, then name */
@@ -28,7 +30,7 @@ int gt_job_find_readable(struct gt_job *job, char *const *inputs, size_t count,
 			 void (*complain)(const char *line));
 
 /*
- * gt_job_find_readable, then reads them all, several files of one process as one trace. Files that hold no
+ * gt_job_find_readable, then reads them all, several files of one process as one trace, and compares them. Files that hold no
  * trace are reported through @complain (one line each) and left out. -EBADMSG:
  * nothing could be read.
  * @failures counts the files that were left out.

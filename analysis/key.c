@@ -4,6 +4,7 @@
  */
 #include "analysis/key.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -255,6 +256,30 @@ static void range_key(const struct gt_model *model, const struct gt_op *op, enum
 		gt_key_of_range(model, &model->ranges.at[range], out, size);
 }
 
+void gt_key_of_place(const struct gt_model *model, const char *what, char *out, size_t size)
+{
+	if (model->is_twin)
+		snprintf(out, size, "rank %d%s pid %" PRId64, model->rank, what, model->pid);
+	else
+		snprintf(out, size, "rank %d%s", model->rank, what);
+}
+
+void gt_key_of_device(const struct gt_model *model, uint32_t device, char *out, size_t size)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), " GPU %u", device);
+	gt_key_of_place(model, text, out, size);
+}
+
+static void stream_key(const struct gt_model *model, const struct gt_op *op, char *out, size_t size)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), " GPU %u stream %d", op->device, op->stream);
+	gt_key_of_place(model, text, out, size);
+}
+
 void gt_key_of_op(const struct gt_model *model, const struct gt_op *op, enum gt_key key, char *out,
 		  size_t size)
 {
@@ -282,11 +307,10 @@ void gt_key_of_op(const struct gt_model *model, const struct gt_op *op, enum gt_
 					 : gt_model_name(model, model->ranges.at[step].name));
 		return;
 	case GT_KEY_STREAM:
-		snprintf(out, size, "rank %d GPU %u stream %d", model->rank, op->device,
-			 op->stream);
+		stream_key(model, op, out, size);
 		return;
 	case GT_KEY_DEVICE:
-		snprintf(out, size, "rank %d GPU %u", model->rank, op->device);
+		gt_key_of_device(model, op->device, out, size);
 		return;
 	case GT_KEY_RANK:
 		snprintf(out, size, "rank %d", model->rank);

@@ -35,6 +35,13 @@ extern const char *const gt_key_names[GT_KEY_COUNT_];
 void gt_key_of_op(const struct gt_model *model, const struct gt_op *op, enum gt_key key, char *out,
 		  size_t size);
 
+/* "rank 0" and @what, " GPU 1" or another place in it; with its process id where that does not tell a process of
+ * the job from another. */
+void gt_key_of_place(const struct gt_model *model, const char *what, char *out, size_t size);
+
+/* gt_key_of_place of a device. */
+void gt_key_of_device(const struct gt_model *model, uint32_t device, char *out, size_t size);
+
 /* The name of a range, behind its domain and a colon when it has one. */
 void gt_key_of_range(const struct gt_model *model, const struct gt_range *range, char *out,
 		     size_t size);
@@ -73,8 +80,8 @@ enum gt_filter_kind {
 
 struct gt_filter_term {
 	enum gt_filter_kind kind;
-	char glob[256];
-	int64_t from, to; /* the number, or the window in ns behind the first event */
+	const char *glob;
+	int64_t from, to; /* the number, or the window in ns behind the job's first slice */
 };
 
 struct gt_filter {
@@ -83,7 +90,8 @@ struct gt_filter {
 
 /*
  * Adds "kernel=GLOB", "api=GLOB", "nvtx=GLOB", "step=GLOB", "stream=N", "device=N" or "time=FROM..TO" (numbers
- * with ns, us, ms or s; either end may be missing). -EINVAL: none of these.
+ * with ns, us, ms or s; either end may be missing). @text must live as long as the filter. -EINVAL: none of
+ * these.
  */
 int gt_filter_add(struct gt_filter *filter, const char *text);
 void gt_filter_fini(struct gt_filter *filter);

@@ -123,7 +123,10 @@ struct gt_model {
 	GT_VEC(struct gt_memory_point) memory;
 	struct gt_odd odd;
 	int64_t first, last; /* ns: from the first to the last slice */
+	int64_t origin;      /* what a window of time counts from: the job's first slice */
+	int64_t pid;         /* -1: not known */
 	int rank;
+	bool is_twin; /* another process of the job has this rank and a GPU of the same number */
 	uint32_t process;          /* name of the process */
 	uint32_t first_with_steps; /* the first row with steps, GT_NONE */
 };

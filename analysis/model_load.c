@@ -210,6 +210,7 @@ static int give(struct load *load, struct gt_models *ret_models)
 		gt_build_fini(b);
 		if (b->model->first > b->model->last)
 			b->model->first = b->model->last = 0;
+		b->model->origin = b->model->first;
 		if (!gt_vec_push(ret_models, *b->model)) {
 			gt_model_fini(b->model);
 			rc = -ENOMEM;

@@ -17,11 +17,11 @@
 #include "analysis/stats.h"
 #include "analysis/table.h"
 
-#define BINS       600
-#define MAX_STRIPS 64 /* devices in the timeline */
-#define TABLE_ROWS 25
-#define MAX_POINTS 2000                         /* of a memory line */
-#define JOB_NS     (366ll * 86400 * 1000000000) /* clocks further apart are not those of one job */
+#define BINS        600
+#define MAX_STRIPS  64 /* devices in the timeline */
+#define TABLE_ROWS  25
+#define LABEL_WIDTH 180
+#define MAX_POINTS  2000 /* of a memory line */
 
 enum strip { STRIP_COMPUTE, STRIP_COMM, STRIP_COPY, STRIP_COUNT_ };
 
@@ -137,6 +137,7 @@ static void print_strip(const struct page *page, const struct gt_intervals *set,
 static int print_device(const struct page *page, const struct gt_device_use *use, double y)
 {
 	struct gt_intervals sets[STRIP_COUNT_] = {0};
+	char label[64];
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < use->model->ops.count; i++) {
@@ -146,8 +147,8 @@ static int print_device(const struct page *page, const struct gt_device_use *use
 		    !gt_intervals_add(&sets[strip_of(op)], op->start, op->start + op->dur))
 			rc = -ENOMEM;
 	}
-	fprintf(page->out, "<text x=\"2\" y=\"%.0f\" font-size=\"11\">rank %d GPU %u ", y + 11,
-		use->model->rank, use->device);
+	gt_key_of_device(use->model, use->device, label, sizeof(label));
+	fprintf(page->out, "<text x=\"2\" y=\"%.0f\" font-size=\"11\">%s ", y + 11, label);
 	gt_stacks_xml(use->name, page->out);
 	fputs("</text>\n", page->out);
 	for (int s = 0; s < STRIP_COUNT_; s++) {
@@ -198,6 +199,7 @@ static void print_overlap(const struct page *page)
 		     {"communication only", "#e08a1e"},
 		     {"copies only", "#3b7dd8"},
 		     {"idle", "#d9d9d9"}};
+	char label[64];
 
 	fputs("<h2>Overlap</h2>\n<p class=\"key\">", page->out);
 	for (size_t p = 0; p < sizeof(parts) / sizeof(parts[0]); p++)
@@ -210,7 +212,7 @@ static void print_overlap(const struct page *page)
 		page->use_count * 22 + 2);
 	for (int i = 0; i < page->use_count; i++) {
 		const struct gt_device_use *use = &page->uses[i];
-		double wall = (double)(use->last - use->first), x = 130;
+		double wall = (double)(use->last - use->first), x = LABEL_WIDTH;
 		double compute = (double)(use->kernel - use->comm + use->compute_comm);
 		const double values[] = {
 			compute - (double)use->compute_comm,
@@ -220,10 +222,10 @@ static void print_overlap(const struct page *page)
 			(double)use->idle,
 		};
 
-		fprintf(page->out, "<text x=\"2\" y=\"%d\">rank %d GPU %u</text>\n", i * 22 + 15,
-			use->model->rank, use->device);
+		gt_key_of_device(use->model, use->device, label, sizeof(label));
+		fprintf(page->out, "<text x=\"2\" y=\"%d\">%s</text>\n", i * 22 + 15, label);
 		for (size_t p = 0; wall > 0 && p < sizeof(values) / sizeof(values[0]); p++) {
-			double w = values[p] * 1060 / wall;
+			double w = values[p] * (1190 - LABEL_WIDTH) / wall;
 
 			fprintf(page->out,
 				"<rect x=\"%.2f\" y=\"%d\" width=\"%.2f\" height=\"18\" "
@@ -352,7 +354,7 @@ static void print_memory_of(const struct page *page, const struct gt_model *mode
 	int64_t first = INT64_MAX, last = INT64_MIN, most = 1;
 	struct gt_memory_point high = {0};
 	size_t count = 0, step, k = 0;
-	char text[64];
+	char text[64], label[64];
 
 	for (size_t i = 0; i < model->memory.count; i++) {
 		const struct gt_memory_point *point = &model->memory.at[i];
@@ -367,11 +369,12 @@ static void print_memory_of(const struct page *page, const struct gt_model *mode
 	if (count < 2 || last == first)
 		return;
 	step = count / MAX_POINTS + 1;
+	gt_key_of_device(model, device, label, sizeof(label));
 	fprintf(page->out,
-		"<p>rank %d GPU %u, at most %s</p>\n<svg viewBox=\"0 0 1200 110\" role=\"img\" "
+		"<p>%s, at most %s</p>\n<svg viewBox=\"0 0 1200 110\" role=\"img\" "
 		"aria-label=\"memory in use over time\"><polyline fill=\"none\" "
 		"stroke=\"#8a4fbf\" stroke-width=\"1.5\" points=\"",
-		model->rank, device, gt_table_bytes((double)most, text, sizeof(text)));
+		label, gt_table_bytes((double)most, text, sizeof(text)));
 	/* of the points that one stands for, the highest: a peak is what the line is for */
 	for (size_t i = 0; i < model->memory.count; i++) {
 		const struct gt_memory_point *point = &model->memory.at[i];
@@ -435,8 +438,8 @@ static int64_t base_of(const struct gt_device_use *use)
 {
 	const struct gt_header *header = &use->model->reading.header;
 
-	return header->has_base && header->base_ns > 0 && use->first > INT64_MIN + JOB_NS &&
-			       use->last < INT64_MAX - JOB_NS
+	return header->has_base && header->base_ns > 0 && use->first > INT64_MIN + GT_JOB_NS &&
+			       use->last < INT64_MAX - GT_JOB_NS
 		       ? header->base_ns
 		       : 0;
 }
@@ -452,7 +455,7 @@ static void see_clocks(struct page *page)
 		first = base < first ? base : first;
 		last = base > last ? base : last;
 	}
-	page->base = page->use_count && last - first < JOB_NS ? first : 0;
+	page->base = page->use_count && last - first < GT_JOB_NS ? first : 0;
 }
 
 static void see_devices(struct page *page)

@@ -109,16 +109,16 @@ static void print_devices(const struct gt_job *job, const struct gt_filter *filt
 {
 	struct gt_device_use *uses = NULL;
 	int count = gt_stats_devices(job, filter, &uses);
-	char span[32], busy[32];
+	char span[32], busy[32], device[64];
 
 	for (int i = 0; i < count; i++) {
 		const struct gt_device_use *use = &uses[i];
 		int64_t length = use->last - use->first;
 
-		printf("rank %d GPU %u: busy %s of %s (%.1f %%), %" PRIu64 " kernels, %" PRIu64
+		gt_key_of_device(use->model, use->device, device, sizeof(device));
+		printf("%s: busy %s of %s (%.1f %%), %" PRIu64 " kernels, %" PRIu64
 		       " copies, %" PRIu64 " sets%s%s\n",
-		       use->model->rank, use->device,
-		       gt_table_time((double)use->busy, busy, sizeof(busy)),
+		       device, gt_table_time((double)use->busy, busy, sizeof(busy)),
 		       gt_table_time((double)length, span, sizeof(span)),
 		       length > 0 ? (double)use->busy * 100 / (double)length : 0.0,
 		       use->count[GT_OP_KERNEL], use->count[GT_OP_COPY], use->count[GT_OP_SET],

@@ -101,7 +101,8 @@ struct gt_print gt_cmdline_print(const struct gt_cmdline *args);
 	{                                                                                          \
 		"filter", "KEY=VALUE", NULL,                                                       \
 			"only kernel=GLOB, api=GLOB, nvtx=GLOB, step=GLOB, stream=N, device=N or " \
-			"time=FROM..TO; may be repeated"                                           \
+			"time=FROM..TO (0: the first slice of the whole job; ms, or with a "       \
+			"unit); may be repeated"                                                   \
 	}
 
 #endif
