@@ -14,8 +14,8 @@
 #include "analysis/group.h"
 #include "analysis/intervals.h"
 #include "analysis/key.h"
+#include "analysis/key_group.h"
 
-#define KEY_TEXT   16384
 #define SMALLEST   0.5 /* %: a change below is "same" however small the noise */
 #define GATE_SHARE 1.0 /* % of the table's total below which a gate does not look */
 
@@ -95,11 +95,10 @@ static int64_t sample_at(const struct compare *c, int s, size_t f, int64_t t)
 	return range == GT_NONE ? -1 : (int64_t)c->side[s].sample_of_range[f][range] - 1;
 }
 
-/* Adds to the sum of one name in one sample; sums begin as zeros. */
-static int add(const struct compare *c, struct gt_groups *groups, const char *name, int s,
-	       int64_t sample, int64_t value)
+/* Adds to the sum of one group in one sample; sums begin as zeros. */
+static int add_to(const struct compare *c, struct gt_group *group, int s, int64_t sample,
+		  int64_t value)
 {
-	struct gt_group *group = gt_groups_get(groups, name);
 	struct gt_dist *sums;
 
 	if (!group)
@@ -111,6 +110,12 @@ static int add(const struct compare *c, struct gt_groups *groups, const char *na
 	sums->at[sample] += value;
 	group->tag[s]++;
 	return 0;
+}
+
+static int add(const struct compare *c, struct gt_groups *groups, const char *name, int s,
+	       int64_t sample, int64_t value)
+{
+	return add_to(c, gt_groups_get(groups, name), s, sample, value);
 }
 
 struct spread {
@@ -275,25 +280,28 @@ static void fill(struct compare *c, enum gt_diff_table which, const struct gt_gr
 static int group_ops(struct compare *c, enum gt_key key, const char *nothing,
 		     struct gt_groups *groups)
 {
-	char text[KEY_TEXT];
 	bool something = false;
 	int rc = 0;
 
 	for (int s = 0; s < 2; s++)
 		for (size_t f = 0; !rc && f < c->side[s].job->count; f++) {
 			const struct gt_model *model = &c->side[s].job->models[f];
+			struct gt_keymap known = {0};
 
 			for (size_t i = 0; !rc && i < model->ops.count; i++) {
 				const struct gt_op *op = &model->ops.at[i];
 				const struct gt_call *call = gt_model_call_of(model, op);
 				int64_t sample = sample_at(c, s, f, call ? call->start : op->start);
+				struct gt_group *group;
 
 				if (sample < 0)
 					continue;
-				gt_key_of_op(model, op, key, text, sizeof(text));
-				something |= !nothing || strcmp(text, nothing);
-				rc = add(c, groups, text, s, sample, op->dur);
+				group = gt_key_group(model, op, key, &known, groups);
+				something |= !nothing || !group ||
+					     strcmp(gt_group_name(groups, group), nothing);
+				rc = add_to(c, group, s, sample, op->dur);
 			}
+			gt_keymap_fini(&known);
 		}
 	return rc ? rc : something;
 }

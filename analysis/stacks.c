@@ -12,6 +12,7 @@
 #include "analysis/frame.h"
 #include "analysis/gaps.h"
 #include "analysis/group.h"
+#include "analysis/key_group.h"
 #include "analysis/share.h"
 #include "analysis/table.h"
 #include "core/text.h"
@@ -24,6 +25,7 @@ const char *const gt_weight_units[GT_WEIGHT_COUNT_] = {"nanoseconds", "nanosecon
 
 struct build {
 	struct gt_groups groups; /* value[0] is the sum */
+	struct gt_keymap known;  /* groups of the model in hand, by stack and name */
 	char text[MAX_TEXT];
 };
 
@@ -72,17 +74,42 @@ static size_t put_host(const struct gt_model *model, uint32_t stack, const struc
 	return add_frame(out, size, 0, lane->name ? gt_model_name(model, lane->name) : thread);
 }
 
+/* The group of the stack in b->text and what stands on it. */
+static struct gt_group *group_of(struct build *b, size_t n, const char *leaf)
+{
+	n = add_frame(b->text, sizeof(b->text), n, leaf);
+	gt_text_clean(b->text, n, ' '); /* one line a stack */
+	return gt_groups_get(&b->groups, b->text);
+}
+
 static int add(struct build *b, size_t n, const char *leaf, int64_t weight)
 {
+	struct gt_group *group = weight > 0 ? group_of(b, n, leaf) : NULL;
+
+	if (group)
+		group->tag[0] += weight;
+	return group || weight <= 0 ? 0 : -ENOMEM;
+}
+
+/* Work of a name that was started with a stack, or else by a call. */
+static int add_work(struct build *b, const struct gt_model *model, uint32_t stack,
+		    const struct gt_call *call, uint32_t name, int64_t weight)
+{
+	struct gt_keymap_entry *entry;
 	struct gt_group *group;
 
 	if (weight <= 0)
 		return 0;
-	n = add_frame(b->text, sizeof(b->text), n, leaf);
-	gt_text_clean(b->text, n, ' '); /* one line a stack */
-	group = gt_groups_get(&b->groups, b->text);
+	entry = gt_key_known(model, stack, name, &b->known);
+	if (entry && entry->value)
+		group = &b->groups.list.at[entry->value - 1];
+	else
+		group = group_of(b, put_host(model, stack, call, b->text, sizeof(b->text)),
+				 gt_model_name(model, name));
 	if (!group)
 		return -ENOMEM;
+	if (entry)
+		entry->value = group - b->groups.list.at + 1;
 	group->tag[0] += weight;
 	return 0;
 }
@@ -94,16 +121,12 @@ static int add_ops(struct build *b, const struct gt_model *model, const struct g
 
 	for (size_t i = 0; !rc && i < model->ops.count; i++) {
 		const struct gt_op *op = &model->ops.at[i];
-		size_t n;
 
-		if (!gt_filter_op(filter, model, op))
-			continue;
-		n = put_host(model, op->stack, gt_model_call_of(model, op), b->text,
-			     sizeof(b->text));
-		rc = add(b, n, gt_model_name(model, op->name),
-			 weight == GT_WEIGHT_GPU     ? op->dur
-			 : weight == GT_WEIGHT_BYTES ? op->bytes
-						     : 1);
+		if (gt_filter_op(filter, model, op))
+			rc = add_work(b, model, op->stack, gt_model_call_of(model, op), op->name,
+				      weight == GT_WEIGHT_GPU     ? op->dur
+				      : weight == GT_WEIGHT_BYTES ? op->bytes
+								  : 1);
 	}
 	return rc;
 }
@@ -114,12 +137,9 @@ static int add_calls(struct build *b, const struct gt_model *model, const struct
 
 	for (size_t i = 0; !rc && i < model->calls.count; i++) {
 		const struct gt_call *call = &model->calls.at[i];
-		size_t n;
 
-		if (!gt_filter_call(filter, model, call))
-			continue;
-		n = put_host(model, call->stack, call, b->text, sizeof(b->text));
-		rc = add(b, n, gt_model_name(model, call->name), call->dur);
+		if (gt_filter_call(filter, model, call))
+			rc = add_work(b, model, call->stack, call, call->name, call->dur);
 	}
 	return rc;
 }
@@ -229,9 +249,11 @@ int gt_stacks_build(const struct gt_job *job, const struct gt_filter *filter, en
 	*ret_stacks = (struct gt_stacks){0};
 	if (!rc && weight == GT_WEIGHT_IDLE)
 		rc = add_idle(b, job, filter);
-	for (size_t f = 0; !rc && weight != GT_WEIGHT_IDLE && f < job->count; f++)
+	for (size_t f = 0; !rc && weight != GT_WEIGHT_IDLE && f < job->count; f++) {
 		rc = weight == GT_WEIGHT_CPU ? add_calls(b, &job->models[f], filter)
 					     : add_ops(b, &job->models[f], filter, weight);
+		gt_keymap_fini(&b->known);
+	}
 	if (!rc)
 		rc = finish(b, ret_stacks);
 	if (b)

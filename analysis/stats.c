@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "analysis/group.h"
+#include "analysis/key_group.h"
 #include "analysis/stats_inside.h"
 #include "analysis/stats_join.h"
 
@@ -134,28 +135,25 @@ struct pick {
 static int group_ops(const struct gt_job *job, const struct gt_filter *filter, struct pick pick,
 		     enum gt_key key, struct gt_groups *groups)
 {
-	char text[KEY_TEXT];
+	int rc = 0;
 
 	for (size_t f = 0; f < job->count; f++) {
 		const struct gt_model *model = &job->models[f];
+		struct gt_keymap known = {0};
 
-		for (size_t i = 0; i < model->ops.count; i++) {
+		for (size_t i = 0; !rc && i < model->ops.count; i++) {
 			const struct gt_op *op = &model->ops.at[i];
-			const char *name = gt_model_name(model, op->name);
 			struct gt_group *group;
 
 			if (!(pick.kinds >> op->kind & 1) || !gt_filter_op(filter, model, op))
 				continue;
-			if (key != GT_KEY_KERNEL) {
-				gt_key_of_op(model, op, key, text, sizeof(text));
-				name = text;
-			}
-			group = gt_groups_get(groups, name);
+			group = gt_key_group(model, op, key, &known, groups);
 			if (!group || !gt_dist_add(&group->value, pick.bytes ? op->bytes : op->dur))
-				return -ENOMEM;
+				rc = -ENOMEM;
 		}
+		gt_keymap_fini(&known);
 	}
-	return 0;
+	return rc;
 }
 
 static int op_table(const struct gt_job *job, const struct gt_filter *filter, struct pick pick,
