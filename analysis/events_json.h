@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "analysis/events.h"
+#include "analysis/keymap.h"
 #include "analysis/reader.h"
 #include "analysis/vec.h"
 #include "core/pftrace.h"
@@ -42,6 +43,7 @@ struct gt_events_json {
 	bool has_facts, has_gpu_work;
 	struct gt_events_json_args args;
 	GT_VEC(struct gt_events_json_row) rows;
+	struct gt_keymap row_of; /* pid and tid -> index in rows */
 	GT_VEC(struct gt_events_json_module) modules;
 	GT_VEC(struct gt_place) streams;  /* each with the context that first used it */
 	GT_VEC(struct gt_stack *) stacks; /* by id */

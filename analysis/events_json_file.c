@@ -16,11 +16,28 @@
 
 /* ---- rows ---- */
 
+/* Of odd numbers several may have one key. */
+static uint64_t row_key(int64_t pid, int64_t tid)
+{
+	uint64_t key = (uint64_t)pid << 32 ^ (uint64_t)tid;
+
+	return key ? key : UINT64_MAX;
+}
+
+static bool is_row(const struct gt_events_json_row *row, int64_t pid, int64_t tid)
+{
+	return row->pid == pid && row->tid == tid;
+}
+
 const struct gt_events_json_row *gt_events_json_row(const struct gt_events_json *json, int64_t pid,
 						    int64_t tid)
 {
-	for (size_t i = 0; i < json->rows.count; i++)
-		if (json->rows.at[i].pid == pid && json->rows.at[i].tid == tid)
+	const struct gt_keymap_entry *entry = gt_keymap_find(&json->row_of, row_key(pid, tid));
+
+	if (entry && is_row(&json->rows.at[entry->value], pid, tid))
+		return &json->rows.at[entry->value];
+	for (size_t i = 0; entry && i < json->rows.count; i++)
+		if (is_row(&json->rows.at[i], pid, tid))
 			return &json->rows.at[i];
 	return NULL;
 }
@@ -30,13 +47,20 @@ int gt_events_json_name_row(struct gt_events_json *json, int64_t pid, int64_t ti
 {
 	struct gt_events_json_row row = {.pid = pid, .tid = tid};
 	const char *context = strstr(name, "(context ");
+	struct gt_keymap_entry *entry;
 
 	if (sscanf(name, "thread %u", &row.owner) != 1 &&
 	    sscanf(name, "stream %u", &row.owner) != 1)
 		return 0;
 	if (context)
 		sscanf(context, "(context %u)", &row.context);
-	return gt_vec_push(&json->rows, row) ? 0 : -ENOMEM;
+	if (gt_events_json_row(json, pid, tid))
+		return 0;
+	entry = gt_keymap_get(&json->row_of, row_key(pid, tid));
+	if (!entry || !gt_vec_push(&json->rows, row))
+		return -ENOMEM;
+	entry->value = (int64_t)json->rows.count - 1;
+	return 0;
 }
 
 /* ---- arrows ---- */
@@ -492,6 +516,7 @@ int gt_events_read_json(struct gt_events *events, const char *path)
 	if (!error && !json.has_facts)
 		error = gt_events_fail(events, path, "holds no event", -EBADMSG);
 	gt_vec_free(&json.rows);
+	gt_keymap_fini(&json.row_of);
 	gt_vec_free(&json.stacks);
 	gt_vec_free(&json.streams);
 	gt_vec_free(&json.modules);

@@ -334,6 +334,28 @@ static bool is_ours(const struct gt_header *header)
 	return gt_header_text(header, "metadata", "gputrace_version", text, sizeof(text));
 }
 
+static int export_runtime(struct export *e, const struct gt_record *record)
+{
+	return export_call(e, record, false);
+}
+
+static int export_driver(struct export *e, const struct gt_record *record)
+{
+	return export_call(e, record, true);
+}
+
+/* The last ones are Kineto's of old. */
+static const struct {
+	const char *cat;
+	int (*take)(struct export *e, const struct gt_record *record);
+} slices[] = {
+	{"kernel", export_kernel},      {"gpu_memcpy", export_copy},
+	{"gpu_memset", export_set},     {"cuda_runtime", export_runtime},
+	{"cuda_driver", export_driver}, {"Kernel", export_kernel},
+	{"Memcpy", export_copy},        {"Memset", export_set},
+	{"Runtime", export_runtime},
+};
+
 static int export_event(const struct gt_record *record, const struct gt_header *header, void *data)
 {
 	struct export *e = data;
@@ -348,16 +370,9 @@ static int export_event(const struct gt_record *record, const struct gt_header *
 		return export_thread(e, record);
 	if (!record->has_ts)
 		return 0;
-	if (record->ph == 'X' && gt_span_is(cat, "kernel", 6))
-		return export_kernel(e, record);
-	if (record->ph == 'X' && gt_span_is(cat, "gpu_memcpy", 10))
-		return export_copy(e, record);
-	if (record->ph == 'X' && gt_span_is(cat, "gpu_memset", 10))
-		return export_set(e, record);
-	if (record->ph == 'X' && gt_span_is(cat, "cuda_runtime", 12))
-		return export_call(e, record, false);
-	if (record->ph == 'X' && gt_span_is(cat, "cuda_driver", 11))
-		return export_call(e, record, true);
+	for (size_t i = 0; record->ph == 'X' && i < sizeof(slices) / sizeof(slices[0]); i++)
+		if (gt_span_is(cat, slices[i].cat, strlen(slices[i].cat)))
+			return slices[i].take(e, record);
 	if ((record->ph == 'X' || record->ph == 'i') && gt_span_is(cat, "user_annotation", 15))
 		return export_nvtx(e, record);
 	return 0;

@@ -5,6 +5,7 @@
 #include "analysis/export_processes.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "analysis/input.h"
 #include "analysis/parts.h"
@@ -41,13 +42,40 @@ static void set_pid(struct gt_export_processes *all, size_t process, int64_t pid
 	all->list.at[process].machine = machine % MACHINES;
 }
 
+/* The place in rows of that number, or where it would be. */
+static size_t row_place(const struct gt_export_processes *all, int64_t pid)
+{
+	size_t low = 0, high = all->rows.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (all->rows.at[middle].pid < pid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 static const struct gt_export_process_row *find_row(const struct gt_export_processes *all,
 						    int64_t pid)
 {
-	for (size_t i = 0; i < all->rows.count; i++)
-		if (all->rows.at[i].pid == pid)
-			return &all->rows.at[i];
-	return NULL;
+	size_t place = row_place(all, pid);
+
+	return place < all->rows.count && all->rows.at[place].pid == pid ? &all->rows.at[place]
+									 : NULL;
+}
+
+static int add_row(struct gt_export_processes *all, const struct gt_export_process_row *row)
+{
+	size_t place = row_place(all, row->pid), behind = all->rows.count - place;
+
+	if (!gt_vec_push(&all->rows, *row))
+		return -ENOMEM;
+	memmove(&all->rows.at[place + 1], &all->rows.at[place], behind * sizeof(*row));
+	all->rows.at[place] = *row;
+	return 0;
 }
 
 static bool member(const struct gt_record *record, const char *key, int64_t *ret_value)
@@ -78,13 +106,14 @@ static int take_label(struct gt_export_processes *all, const struct gt_record *r
 	all->list.at[row.process].is_merged = true;
 	if (row.was >= FIRST_HOST && all->list.at[row.process].pid < 0)
 		set_pid(all, row.process, row.was);
-	return gt_vec_push(&all->rows, row) ? 0 : -ENOMEM;
+	return add_row(all, &row);
 }
 
 static bool is_call(const struct gt_record *record)
 {
 	return record->ph == 'X' && (gt_span_is(&record->cat, "cuda_runtime", 12) ||
-				     gt_span_is(&record->cat, "cuda_driver", 11));
+				     gt_span_is(&record->cat, "cuda_driver", 11) ||
+				     gt_span_is(&record->cat, "Runtime", 7));
 }
 
 /* The header says whose file it is, or else the first call does. */

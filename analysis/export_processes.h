@@ -26,7 +26,7 @@ struct gt_export_process_row { /* of a file that gputrace merge wrote */
 
 struct gt_export_processes {
 	GT_VEC(struct gt_export_process) list;
-	GT_VEC(struct gt_export_process_row) rows; /* of the file in hand */
+	GT_VEC(struct gt_export_process_row) rows; /* of the file in hand, by pid */
 	size_t first, count;                       /* in list: of the file in hand */
 };
 

@@ -43,9 +43,16 @@ struct gt_keymap_entry *gt_keymap_get(struct gt_keymap *map, uint64_t key)
 	return entry;
 }
 
+const struct gt_keymap_entry *gt_keymap_find(const struct gt_keymap *map, uint64_t key)
+{
+	const struct gt_keymap_entry *entry = map->size ? slot_of(map, key) : NULL;
+
+	return entry && entry->key == key ? entry : NULL;
+}
+
 bool gt_keymap_has(const struct gt_keymap *map, uint64_t key)
 {
-	return map->size && slot_of(map, key)->key == key;
+	return gt_keymap_find(map, key);
 }
 
 void gt_keymap_fini(struct gt_keymap *map)

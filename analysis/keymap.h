@@ -23,6 +23,9 @@ struct gt_keymap {
 /* The place of @key, made if it is not there, until the next one is made. NULL: no memory. */
 struct gt_keymap_entry *gt_keymap_get(struct gt_keymap *map, uint64_t key);
 
+/* The place of @key, or NULL: it is not there. */
+const struct gt_keymap_entry *gt_keymap_find(const struct gt_keymap *map, uint64_t key);
+
 bool gt_keymap_has(const struct gt_keymap *map, uint64_t key);
 
 void gt_keymap_fini(struct gt_keymap *map);
