@@ -262,6 +262,8 @@ static int append(struct rejoin *r, const char *path, uint64_t at)
 	fputs("\n]\n", out);
 	if (!rc && (fflush(out) || ftruncate(fd, ftello(out))))
 		rc = -errno;
+	if (!rc && ferror(out)) /* of an earlier piece */
+		rc = -EIO;
 	if (fclose(out) && !rc)
 		rc = -errno;
 	return rc;

@@ -177,8 +177,9 @@ static void complain_of_writer(const char *path, int64_t pid)
 	gt_cmdline_complain(line);
 }
 
-/* A failure is said; the trace is then closed without. */
-static void get_recovered(struct work *w)
+/* A failure is said; of a spool that can never be read the trace is then closed without. What failed for
+ * want of room may be done another time: a negative errno, for a closed trace is given nothing more. */
+static int get_recovered(struct work *w)
 {
 	char why[256] = "";
 	int rc = gt_recover(&w->spool, w->folder, w->recovered, why, sizeof(why));
@@ -186,16 +187,23 @@ static void get_recovered(struct work *w)
 	w->is_joined = rc == 0;
 	if (rc)
 		complain_about(&w->spool, why);
+	return rc == -EBADMSG ? 0 : rc;
 }
 
-/* Puts what the spool holds into its trace. */
-static void join(struct work *w)
+static bool is_want_of_room(int rc)
+{
+	return rc == -ENOSPC || rc == -EDQUOT || rc == -EFBIG || rc == -EIO || rc == -ENOMEM;
+}
+
+/* Puts what the spool holds into its trace. As get_recovered(). */
+static int join(struct work *w)
 {
 	int rc = gt_rejoin(w->path, w->recovered, &w->rejoin);
 
 	w->is_joined = rc == 0 || rc == -EALREADY;
 	if (!w->is_joined)
 		gt_cmdline_complain(w->rejoin.error);
+	return is_want_of_room(rc) ? rc : 0;
 }
 
 static void print(const struct work *w)
@@ -241,17 +249,18 @@ static bool is_complete(const struct work *w)
 
 static int repair_work(struct work *w, bool is_open, bool quiet)
 {
-	int rc;
+	int rc = w->has_spool && is_open ? get_recovered(w) : 0;
 
-	if (w->has_spool && is_open)
-		get_recovered(w);
+	if (rc)
+		return rc;
 	rc = gt_mend_file(w->path, *w->recovered ? w->recovered : NULL, &w->mend);
 	if (rc < 0) {
 		gt_cmdline_complain(w->mend.error);
 		return rc;
 	}
-	if (*w->recovered)
-		join(w);
+	rc = *w->recovered ? join(w) : 0;
+	if (rc)
+		return rc;
 	rc = close_file(w, quiet);
 	if (rc >= 0 && w->has_spool && is_complete(w))
 		unlink(w->spool.path);
@@ -294,10 +303,10 @@ static int look_only(const char *path, bool quiet)
 static int complete_work(struct work *w, bool quiet)
 {
 	struct gt_complete complete;
-	int rc;
+	int rc = w->has_spool ? get_recovered(w) : 0;
 
-	if (w->has_spool)
-		get_recovered(w);
+	if (rc)
+		return rc;
 	if (!*w->recovered)
 		return look_only(w->path, quiet);
 	rc = gt_complete(w->path, w->recovered, w->spool.path, &complete);

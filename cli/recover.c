@@ -20,7 +20,9 @@
 #include "core/spool_view.h"
 #include "core/sys.h"
 
-#define STALE 100 /* exit status of the child: written by another build */
+/* Exit statuses of the child. */
+#define STALE     100 /* written by another build */
+#define UNWRITTEN 101 /* there was no room for its trace */
 
 static bool is_running(const struct gt_spool_header *header)
 {
@@ -117,6 +119,8 @@ static _Noreturn void recover_here(const char *path, const char *folder)
 	if (library)
 		*(void **)&recover = dlsym(library, "gputrace_recover");
 	error = recover ? recover(path, folder) : -ESTALE;
+	if (error == -EIO || error == -ENOSPC)
+		_exit(UNWRITTEN);
 	_exit(error == -ESTALE ? STALE : error ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
@@ -128,6 +132,10 @@ static int wait_for(pid_t child, char *ret_why, size_t size)
 		return -errno;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS)
 		return 0;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == UNWRITTEN) {
+		snprintf(ret_why, size, "no room for its trace in the temporary folder (TMPDIR)");
+		return -ENOSPC;
+	}
 	if (WIFEXITED(status) && WEXITSTATUS(status) == STALE)
 		snprintf(ret_why, size, "the libgputrace.so that wrote it is gone or was replaced");
 	else

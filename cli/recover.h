@@ -29,7 +29,8 @@ bool gt_spool_look(const char *path, struct gt_left_spool *ret_spool);
 /*
  * Makes a trace of what the spool holds, in a new folder @ret_folder (PATH_MAX bytes; remove it with
  * gt_recover_forget), and tells its path in @ret_trace, empty when nothing was in it. A negative
- * errno with one phrase in @ret_why.
+ * errno with one phrase in @ret_why: -EBADMSG when the spool can never be read, any other when it may
+ * be another time.
  */
 int gt_recover(const struct gt_left_spool *spool, char *ret_folder, char *ret_trace, char *ret_why,
 	       size_t size);

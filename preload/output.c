@@ -203,13 +203,15 @@ void gt_output_flush(struct gt_output *output, uint64_t settled)
 	}
 }
 
-void gt_output_close(struct gt_output *output, struct gt_ledger *ledger)
+int gt_output_close(struct gt_output *output, struct gt_ledger *ledger)
 {
+	int error = 0;
+
 	if (output->writer && !output->failed) {
 		gt_segments_rest(&output->segments, ledger);
 		output->facts->segment[GT_SEGMENT_LAST] =
 			output->facts->segment[GT_SEGMENT_NUMBER] != 0;
-		output->writer->ops->close(output->writer, output->facts, ledger);
+		error = output->writer->ops->close(output->writer, output->facts, ledger);
 	}
 	if (output->writer && output->writer->ops->fini)
 		output->writer->ops->fini(output->writer);
@@ -218,4 +220,5 @@ void gt_output_close(struct gt_output *output, struct gt_ledger *ledger)
 	if (output->sink)
 		gt_sink_close(output->sink);
 	memset(output, 0, sizeof(*output));
+	return error;
 }

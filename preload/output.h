@@ -48,7 +48,8 @@ void gt_output_event(struct gt_output *output, const struct gt_event *event);
 /* As the writer's flush. */
 void gt_output_flush(struct gt_output *output, uint64_t settled);
 
-/* Closes writer and sink, behind a flush of everything; @ledger receives what the writer counted. */
-void gt_output_close(struct gt_output *output, struct gt_ledger *ledger);
+/* Closes writer and sink, behind a flush of everything; @ledger receives what the writer counted. A
+ * negative errno: the file has no end. */
+int gt_output_close(struct gt_output *output, struct gt_ledger *ledger);
 
 #endif

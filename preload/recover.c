@@ -239,6 +239,7 @@ static int make_session(struct recovery *r, const char *folder)
 	memcpy(r->options, r->spooled->facts.options, sizeof(r->options));
 	END_TEXT(r->options);
 	take_options(r);
+	gt_config_set(&s->config, GT_CONFIG_MAX_SIZE, "1024G"); /* one file, whatever is in it */
 	choose_form(r);
 	choose_stacks(r);
 	if (folder)
@@ -439,6 +440,18 @@ static void close_books(struct recovery *r)
 	count[GT_LEDGER_CORRELATION_EVICTED] = calls.evicted;
 }
 
+/* What could not all be written is none: the spool, which has it, is kept for another time. */
+static int close_output(struct gt_session *s)
+{
+	bool failed = s->output.failed;
+	uint64_t *lost = &s->ledger.count[GT_LEDGER_EVENTS_LOST_DISK], before = *lost;
+	int error = gt_output_close(&s->output, &s->ledger);
+
+	if (error || failed)
+		return -EIO;
+	return *lost > before ? -ENOSPC : 0;
+}
+
 static int replay(struct recovery *r, const char *folder)
 {
 	struct gt_session *s = r->session;
@@ -453,8 +466,7 @@ static int replay(struct recovery *r, const char *folder)
 	gt_emit_settle(s, true);
 	gt_ranges_settle(s, true);
 	close_books(r);
-	gt_output_close(&s->output, &s->ledger);
-	return 0;
+	return close_output(s);
 }
 
 static bool is_this_build(const struct gt_spool_header *header)

@@ -109,9 +109,10 @@ def has_shm():
     return status.f_bavail * status.f_bsize > 1 << 30
 
 
-def tool(*words):
+def tool(*words, before=(), **changes):
     """gputrace-cli: status and output."""
-    result = subprocess.run([CLI, *words], capture_output=True, text=True, timeout=300, check=False)
+    result = subprocess.run([*before, CLI, *words], capture_output=True, text=True, timeout=300, check=False,
+                            env=dict(os.environ, **changes))
     return result.returncode, result.stdout + result.stderr
 
 

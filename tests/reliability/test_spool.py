@@ -348,6 +348,49 @@ class Spool(unittest.TestCase):
         self.assertIn("not recovered", output)
         self.assertEqual(self.left(), [spool])
 
+    def check_kept(self, path, **how):
+        """Repair that has no room for what it recovers changes nothing, and does its work later."""
+        spool, = self.left()
+        with open(path, "rb") as file:
+            before = file.read()
+        for folder in (False, True):
+            status, output = harness.tool("repair", self.folder if folder else path, **how)
+            self.assertEqual(status, 1, output)
+            self.assertIn("not recovered", output)
+        with open(path, "rb") as file:
+            self.assertEqual(file.read(), before)
+        self.assertEqual(self.left(), [spool])
+
+    def test_repair_without_a_temporary_folder(self):
+        for ending, form in (("json", "chrome"), ("pftrace", "perfetto")):
+            with self.subTest(form=form):
+                shutil.rmtree(self.folder)
+                process = self.start(FLOOD, options=["GPUTRACE_FORMAT=" + form])
+                pattern = os.path.join(self.folder, "*." + ending)
+                found = wait_for(lambda pattern=pattern: [
+                    path for path in glob.glob(pattern) if os.path.getsize(path)])
+                process.kill()
+                process.wait()
+                self.assertTrue(found)
+                path, = glob.glob(pattern)
+                self.check_kept(path, TMPDIR=self.spools + "/nowhere")
+                status, output = harness.tool("repair", path)
+                self.assertEqual((status, self.left()), (0, []), output)
+                status, output = harness.tool("verify", path)
+                self.assertEqual(status, 0, output)
+
+    @unittest.skipUnless(has_namespaces(), "no mount namespaces")
+    def test_repair_with_a_full_temporary_folder(self):
+        process = self.start(FLOOD)
+        self.assertTrue(wait_for(self.begun))
+        process.kill()
+        process.wait()
+        path, = harness.traces(self.folder)
+        self.check_kept(path, before=in_namespace("mount -t tmpfs -o size=4k x /mnt"), TMPDIR="/mnt")
+        self.assertEqual(harness.tool("repair", path)[0], 0)
+        self.check_recovered(path)
+        self.assertEqual(self.left(), [])
+
     def test_run_recovers_by_itself(self):
         script = (f""""$@" & until grep -qs '"cat": "kernel"' '{self.folder}'/*.json; do sleep 0.1; done; """
                   "kill -9 $!; wait $!; exit 5")

@@ -6,7 +6,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -274,6 +276,37 @@ Test(recover, leaves_out_what_was_released)
 	cr_assert_eq(count(text, "\"correlation\": 1,"), 0);
 	cr_assert_eq(count(text, "\"cat\": \"cuda_runtime\""), TEMPLATE_CALLS);
 	free(text);
+}
+
+/* What a full disk left of it is not taken for all that the spool holds. */
+Test(recover, tells_that_its_trace_could_not_be_written)
+{
+	static const rlim_t sizes[] = {0, 20000};
+	char *text;
+	void *data;
+	size_t size;
+
+	if (!template_begin())
+		cr_skip("no tmpfs with enough room");
+	for (uint32_t i = 0; i < 10; i++)
+		template_calls(1 + i * TEMPLATE_CALLS);
+	gt_spooled_round(&gt_session);
+	data = template_read(&size);
+	signal(SIGXFSZ, SIG_IGN);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		struct rlimit limit, before;
+
+		getrlimit(RLIMIT_FSIZE, &before);
+		limit = (struct rlimit){.rlim_cur = sizes[i], .rlim_max = before.rlim_max};
+		setrlimit(RLIMIT_FSIZE, &limit);
+		cr_expect_lt(gt_recover_bytes(data, size, folder), 0, "%u bytes",
+			     (unsigned)sizes[i]);
+		setrlimit(RLIMIT_FSIZE, &before);
+	}
+	cr_assert_eq(gt_recover_bytes(data, size, folder), 0);
+	text = read_trace();
+	free(text);
+	free(data);
 }
 
 Test(recover, refuses_what_is_no_spool)
