@@ -83,7 +83,8 @@ static const struct gt_string *thread_name(struct gt_session *s, uint32_t tid)
 	return gt_intern_get(s->strings, name, n);
 }
 
-static void see_thread(struct gt_session *s, uint32_t tid)
+/* @time: of the first record of it, monotonic. What is recovered later has no time of its own. */
+static void see_thread(struct gt_session *s, uint32_t tid, uint64_t time)
 {
 	struct gt_event event = {.kind = GT_EVENT_THREAD, .tid = tid};
 	uint32_t *named = &s->calls.threads[tid % GT_CALLS_THREADS];
@@ -91,7 +92,7 @@ static void see_thread(struct gt_session *s, uint32_t tid)
 	if (*named == tid)
 		return;
 	*named = tid;
-	event.start = event.end = gt_clock_from_monotonic(&s->clock, gt_clock_now());
+	event.start = event.end = gt_clock_from_monotonic(&s->clock, time);
 	event.thread.name = thread_name(s, tid);
 	gt_emit_event(s, &event);
 }
@@ -120,7 +121,7 @@ void gt_calls_take(struct gt_session *s, const struct gt_call_record *record)
 		.name = call_name(s, (enum gt_api_domain)record->domain, record->cbid),
 	};
 	gt_ledger_add(&s->ledger, GT_LEDGER_CALLS_RECEIVED, 1);
-	see_thread(s, record->tid);
+	see_thread(s, record->tid, record->start);
 	if (s->stack_lane)
 		gt_stack_lane_call(s->stack_lane, &event);
 	what = (struct gt_emit_call){
@@ -136,13 +137,13 @@ void gt_calls_take(struct gt_session *s, const struct gt_call_record *record)
 
 static void take_nvtx(struct gt_session *s, const struct gt_nvtx_record *record)
 {
-	see_thread(s, record->tid);
+	see_thread(s, record->tid, record->time);
 	gt_ranges_record(s, record);
 }
 
 static void take_sample(struct gt_session *s, const struct gt_call_record *record)
 {
-	see_thread(s, record->tid);
+	see_thread(s, record->tid, record->start);
 	gt_samples_take(s, record);
 }
 

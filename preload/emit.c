@@ -183,7 +183,9 @@ static void fill_origin(struct gt_session *session, struct gt_event *event)
 
 static void write_record(struct gt_session *session, struct gt_event *event, bool linked)
 {
-	if (!gt_event_is_gpu(event->kind)) {
+	if (!gt_event_is_gpu(event->kind)) { /* work without times: when it was launched is known */
+		if (linked)
+			event->start = event->end = event->launch.start;
 		route(session, event);
 		return;
 	}

@@ -215,6 +215,69 @@ Test(recover, has_the_ranges_of_the_rings)
 	free(text);
 }
 
+/* Of the last event with @what in it, in microseconds. */
+static double end_of(const char *text, const char *what)
+{
+	const char *last = NULL;
+	double ts, duration;
+
+	while ((text = strstr(text, what)))
+		last = text++;
+	cr_assert_not_null(last, "%s", what);
+	cr_assert_eq(sscanf(strstr(last, "\"ts\""), "\"ts\": %lf, \"dur\": %lf", &ts, &duration),
+		     2);
+	return ts + duration;
+}
+
+/* Not with this process's looking at them. */
+Test(recover, ends_open_ranges_with_the_last_record)
+{
+	char *text;
+
+	if (!template_begin())
+		cr_skip("no tmpfs with enough room");
+	template_calls(1);
+	put_range(GT_NVTX_PUSH, 0, "left open", 0);
+	template_calls(1 + TEMPLATE_CALLS);
+	gt_spooled_round(&gt_session);
+	text = recover();
+	cr_assert_leq(end_of(text, "\"name\": \"left open\""),
+		      end_of(text, "\"cat\": \"cuda_runtime\"") + 0.01, "%s", text);
+	free(text);
+}
+
+static double start_of(const char *text, const char *what)
+{
+	const char *at = strstr(text, what);
+	double ts;
+
+	cr_assert(at && (at = strstr(at, "\"ts\"")) && sscanf(at, "\"ts\": %lf", &ts) == 1, "%s",
+		  what);
+	return ts;
+}
+
+Test(recover, puts_work_without_times_at_its_launch)
+{
+	CUpti_ActivityKernel8 *record;
+	uint8_t *buffer;
+	size_t size, records;
+	char *text;
+
+	if (!template_begin())
+		cr_skip("no tmpfs with enough room");
+	template_calls(1);
+	gt_cupti_buffers_request(&buffer, &size, &records);
+	record = (void *)buffer;
+	*record = (CUpti_ActivityKernel8){.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+					  .correlationId = 1};
+	gt_cupti_buffers_complete(buffer, sizeof(*record));
+	gt_spooled_round(&gt_session);
+	text = recover();
+	cr_assert_eq(start_of(text, "\"name\": \"kernel (untimed)\""),
+		     start_of(text, "\"cat\": \"cuda_runtime\""), "%s", text);
+	free(text);
+}
+
 Test(recover, counts_ranges_whose_beginning_is_gone)
 {
 	const struct gt_record *record;
