@@ -478,8 +478,11 @@ int gt_sink_write(struct gt_sink *sink, uint64_t offset, const void *data, size_
 
 	if (!error && size > gt_sink_room(sink, offset))
 		error = -EFBIG;
-	if (!error)
+	if (!error) {
 		error = write_all(sink, offset, data, size);
+		if (error && sink->stream) /* half of it may be there: no more behind that */
+			sink->lost = error;
+	}
 	errno = saved_errno;
 	return report(sink, error);
 }

@@ -311,6 +311,26 @@ Test(sink, pipe_is_appended_to, .init = make_folder, .fini = remove_folder)
 	gt_sink_close(sink);
 }
 
+/* Its reader got half of something: what follows would stand in the middle of it. */
+Test(sink, pipe_whose_reader_stopped_gets_no_more, .init = make_folder, .fini = remove_folder)
+{
+	static char much[1 << 20];
+	struct gt_sink *sink;
+	int reader;
+
+	gt_log_set_level(GT_LOG_QUIET);
+	cr_assert_eq(mkfifo(in_folder("pipe"), 0600), 0);
+	reader = open(path, O_RDONLY | O_NONBLOCK);
+	sink = open_at(path, folder, 0);
+	cr_assert_eq(gt_sink_write(sink, 0, much, sizeof(much)), -EAGAIN);
+	while (read(reader, much, sizeof(much)) > 0)
+		;
+	cr_assert_eq(gt_sink_write(sink, 0, "x", 1), -EAGAIN);
+	cr_assert_lt(read(reader, much, 1), 0);
+	close(reader);
+	gt_sink_close(sink);
+}
+
 Test(sink, errno_of_the_program_is_kept, .init = make_folder, .fini = remove_folder)
 {
 	struct gt_sink *sink = open_at(folder, folder, 0);
