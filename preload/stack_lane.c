@@ -133,8 +133,7 @@ static uint32_t count_common(const struct lane_thread *thread, const struct gt_s
 	return depth;
 }
 
-/* Ends the levels from @depth on. The outer one first: of two slices with the same times readers take
- * the one that stands first in the file for the outer one. */
+/* Ends the levels from @depth on, the outer one first: see begin_levels(). */
 static void end_levels(struct gt_stack_lane *lane, struct lane_thread *thread, uint32_t depth)
 {
 	for (uint32_t i = depth; i < thread->count; i++) {
@@ -154,6 +153,9 @@ static void end_levels(struct gt_stack_lane *lane, struct lane_thread *thread, u
 	thread->count = depth;
 }
 
+/* An inner level begins a nanosecond behind the one around it, as far as the call is that long: it may
+ * be over, and in the file, before that one, and of two slices with the same time readers take the one
+ * that stands first for the outer one. */
 static void begin_levels(struct gt_stack_lane *lane, struct lane_thread *thread,
 			 const struct gt_event *call)
 {
@@ -170,6 +172,7 @@ static void begin_levels(struct gt_stack_lane *lane, struct lane_thread *thread,
 			.first_line = frame->line,
 			.last_line = frame->line,
 		};
+		start += start < call->end;
 	}
 }
 

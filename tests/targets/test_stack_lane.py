@@ -87,7 +87,8 @@ class StackLane(unittest.TestCase):
         self.assertGreater(len(calls), 3)
         for call in calls:
             begin, end = trace.start(call), trace.start(call) + trace.duration(call)
-            around = [e for e in rows[call["tid"]] if trace.start(e) <= begin
+            # inner ones begin a nanosecond later each
+            around = [e for e in rows[call["tid"]] if trace.start(e) < max(begin + 1, end)
                       and end <= trace.start(e) + trace.duration(e)]
             functions = [e["args"]["frame"].rsplit(" (", 1)[0] for e in around]
             wanted = [f.rsplit(" (", 1)[0] for f in reversed(frames[call["args"]["stack"]])]

@@ -97,16 +97,31 @@ Test(stack_lane, common_frames_share_a_slice)
 	call(lane, 1, 20, 22, stack_of("main:1 step:5 forward:8"));
 	call(lane, 1, 30, 33, stack_of("main:1 step:6 backward:9"));
 	cr_assert_eq(got.count, 1);
-	expect(0, "forward", 10, 22, 2);
+	expect(0, "forward", 11, 22, 2);
 	cr_assert_eq(got.events[0].frame.first_line, 7);
 	cr_assert_eq(got.events[0].frame.last_line, 8);
 	gt_stack_lane_finish(lane);
 	cr_assert_eq(got.count, 4);
 	expect(1, "main", 10, 33, 3);
-	expect(2, "step", 10, 33, 3);
+	expect(2, "step", 11, 33, 3);
 	expect(3, "backward", 30, 33, 1);
 	cr_assert_eq(got.events[2].frame.first_line, 5);
 	cr_assert_eq(got.events[2].frame.last_line, 6);
+	gt_stack_lane_free(lane);
+}
+
+/* An inner slice that is over first stands before the outer one in the file. */
+Test(stack_lane, inner_slices_begin_later)
+{
+	struct gt_stack_lane *lane = make(64, 1 << 20);
+
+	call(lane, 1, 100, 110, stack_of("main:1 step:5 forward:7"));
+	call(lane, 1, 120, 130, stack_of("main:1 step:6 backward:7"));
+	gt_stack_lane_finish(lane);
+	expect(0, "forward", 102, 110, 1);
+	expect(1, "main", 100, 130, 2);
+	expect(2, "step", 101, 130, 2);
+	expect(3, "backward", 120, 130, 1);
 	gt_stack_lane_free(lane);
 }
 
@@ -118,7 +133,7 @@ Test(stack_lane, another_line_outside_is_another_activation_inside)
 	call(lane, 1, 20, 21, stack_of("main:2 step:5"));
 	gt_stack_lane_finish(lane);
 	cr_assert_eq(got.count, 3);
-	expect(0, "step", 10, 11, 1);
+	expect(0, "step", 11, 11, 1);
 	expect(1, "main", 10, 21, 2);
 	expect(2, "step", 20, 21, 1);
 	gt_stack_lane_free(lane);
@@ -147,7 +162,7 @@ Test(stack_lane, nothing_in_common)
 	call(lane, 1, 10, 11, stack_of("main:1 step:5"));
 	call(lane, 1, 12, 13, stack_of("other:1 step:5"));
 	expect(0, "main", 10, 11, 1);
-	expect(1, "step", 10, 11, 1);
+	expect(1, "step", 11, 11, 1);
 	gt_stack_lane_finish(lane);
 	cr_assert_eq(got.count, 4);
 	gt_stack_lane_free(lane);
@@ -196,7 +211,7 @@ Test(stack_lane, times_out_of_order_are_put_in_order)
 	call(lane, 1, 10, 20, stack_of("main:1 a:1"));
 	call(lane, 1, 15, 18, stack_of("main:1 b:1"));
 	gt_stack_lane_finish(lane);
-	expect(0, "a", 10, 20, 1);
+	expect(0, "a", 11, 20, 1);
 	expect(1, "main", 10, 20, 2);
 	expect(2, "b", 20, 20, 1);
 	gt_stack_lane_free(lane);
@@ -211,7 +226,7 @@ Test(stack_lane, deeper_than_the_row)
 	gt_stack_lane_finish(lane);
 	cr_assert_eq(got.count, 2);
 	expect(0, "main", 10, 13, 2);
-	expect(1, "a", 10, 13, 2);
+	expect(1, "a", 11, 13, 2);
 	gt_stack_lane_free(lane);
 }
 
