@@ -2,12 +2,22 @@
  *
  * gputrace compress: finished traces as gzip, each in its place.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "analysis/compress.h"
+#include "analysis/mend.h"
 #include "cli/cmdline.h"
+#include "cli/complete.h"
 #include "cli/progress.h"
+#include "cli/recover.h"
+#include "cli/writer_of.h"
+#include "core/pftrace.h"
 
 static const struct gt_cmdline_option options[] = {
 	{"quiet", NULL, NULL, "print nothing about files that were packed"},
@@ -36,6 +46,66 @@ static bool go_on(void *context)
 	return !stopped;
 }
 
+/* ---- may more come into it? ---- */
+
+/* More than the end of a closed .pftrace has. */
+#define END_BYTES 8192
+
+static bool has_end(const char *path)
+{
+	static char text[END_BYTES];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	off_t size = fd < 0 ? 0 : lseek(fd, 0, SEEK_END);
+	ssize_t n =
+		fd < 0 ? 0 : pread(fd, text, END_BYTES, size > END_BYTES ? size - END_BYTES : 0);
+
+	if (fd >= 0)
+		close(fd);
+	return n > 0 && memmem(text, (size_t)n, GT_PF_LEDGER_NAME, strlen(GT_PF_LEDGER_NAME));
+}
+
+struct search {
+	struct stat trace;
+	bool is_found;
+};
+
+static void see_spool(const struct gt_left_spool *spool, void *context)
+{
+	struct search *search = context;
+	struct stat told;
+
+	if (*spool->trace && !stat(spool->trace, &told) && told.st_ino == search->trace.st_ino &&
+	    told.st_dev == search->trace.st_dev)
+		search->is_found = true;
+}
+
+/* JSON says by itself that it is not closed. A .pftrace without an end may have got all that it ever
+ * gets: not when its process still writes it, or a spool has more. */
+static const char *why_not(const char *path)
+{
+	struct gt_mend_name name;
+	struct search search = {0};
+
+	if (!gt_complete_is_due(path) || has_end(path) || stat(path, &search.trace))
+		return NULL;
+	gt_mend_name(path, &name);
+	if (name.pid > 0 && gt_writer_lives(path, name.pid))
+		return "its process still writes it";
+	gt_spools_each(see_spool, &search);
+	return search.is_found ? "not closed yet (gputrace repair closes it)" : NULL;
+}
+
+static int compress_one(const char *path, struct gt_compress *ret_packed)
+{
+	const char *why = why_not(path);
+
+	if (!why)
+		return gt_compress_file(path, go_on, NULL, ret_packed);
+	snprintf(ret_packed->error, sizeof(ret_packed->error), "%s: %s; it stays as it is", path,
+		 why);
+	return -EBUSY;
+}
+
 static int run_compress(const struct gt_cmdline *args)
 {
 	bool quiet = gt_cmdline_get(args, "quiet") != NULL;
@@ -49,7 +119,7 @@ static int run_compress(const struct gt_cmdline *args)
 		char *path = args->inputs[i];
 		struct gt_compress packed;
 
-		if (gt_compress_file(path, go_on, NULL, &packed) < 0) {
+		if (compress_one(path, &packed) < 0) {
 			gt_cmdline_complain(packed.error);
 			rc = GT_EXIT_FAILED;
 		} else if (!quiet && packed.was_packed) {
@@ -69,8 +139,9 @@ static const struct gt_cmdline_spec spec = {
 	.command = &gt_command_compress,
 	.details = "FILE.gz takes the place of FILE, as one gzip member, when it lies whole on the "
 		   "disk; until then, and when anything fails, FILE stays as it is. All commands "
-		   "and Perfetto read the packed files. A JSON trace whose process died is closed "
-		   "by `gputrace repair` first. `gputrace run --compress=gzip` does this by itself "
+		   "and Perfetto read the packed files. A trace whose process died is closed by "
+		   "`gputrace repair` first, where there is something to close. `gputrace run "
+		   "--compress=gzip` does this by itself "
 		   "when the program has ended.",
 	.example = "gputrace compress gputrace-out/run/*.pt.trace.json",
 	.options = options,

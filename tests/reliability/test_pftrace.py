@@ -189,6 +189,26 @@ class Pftrace(unittest.TestCase):
         self.assertEqual(status, 0, output)
         self.assertIn("nothing to add", output)
         self.assertEqual(read(path), before)
+        status, output = harness.tool("compress", path)
+        self.assertEqual(status, 0, output)
+
+    def test_not_packed_before_it_is_whole(self):
+        """Not while its process writes it, nor before repair has given it what the spool holds."""
+        with self.start([harness.program("workload"), "held", "40"], stdout=subprocess.PIPE,
+                        env={"GATE": os.path.join(self.folder, "gate")}) as process:
+            process.stdout.readline()
+            self.assertEqual(process.stdout.readline(), b"held\n")
+            self.assertTrue(wait_for(self.is_begun))
+            path, = self.traces()
+            while_it_runs = harness.tool("compress", path)
+            process.kill()
+        self.assertEqual(while_it_runs[0], 1)
+        self.assertIn("still writes it", while_it_runs[1])
+        status, output = harness.tool("compress", path)
+        self.assertEqual(status, 1)
+        self.assertIn("gputrace repair closes it", output)
+        self.check()
+        self.assertEqual(harness.tool("compress", path)[0], 0)
 
     def test_killed_before_there_was_a_file(self):
         """Then repair of the folder makes one in the form that was asked for."""
