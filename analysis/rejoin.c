@@ -41,7 +41,7 @@ struct item {
 struct rejoin {
 	struct gt_rejoin *result;
 	GT_VEC(struct item) items;
-	struct gt_keymap have;  /* events of the trace */
+	struct gt_keymap have;  /* events of the trace, how many of each */
 	struct gt_keymap taken; /* row -> end of the last slice on it */
 	int64_t first;          /* ts of the earliest recovered event */
 	int64_t base;           /* of the times, ns since the epoch; 0: not known */
@@ -154,12 +154,15 @@ static int note_row(struct rejoin *r, const struct gt_record *record)
 static int see_trace(const struct gt_record *record, const struct gt_header *header, void *data)
 {
 	struct rejoin *r = data;
+	struct gt_keymap_entry *have;
 
 	(void)header;
 	if (record->ph != 'M' && record->ts < r->first)
 		return 0;
-	if (!gt_keymap_get(&r->have, key_of(record)))
+	have = gt_keymap_get(&r->have, key_of(record));
+	if (!have)
 		return -ENOMEM;
+	have->value++;
 	return note_row(r, record);
 }
 
@@ -214,18 +217,39 @@ static bool is_cut_off(const struct rejoin *r, const struct item *item)
 	return (item->ph == 's' || item->ph == 'f') && item->id <= r->border;
 }
 
+/* 1: the trace has it. Names and arrows are there once, of what else has the same key - ranges around
+ * the same work, notes of one moment - as many as there were. Negative errno. */
+static int is_known(struct rejoin *r, const struct item *item)
+{
+	bool is_single = item->ph == 'M' || item->ph == 's';
+	struct gt_keymap_entry *have;
+	bool known;
+
+	if (item->ph == 'f')
+		return !r->slice_put;
+	have = gt_keymap_get(&r->have, item->key);
+	if (!have)
+		return -ENOMEM;
+	known = have->value > 0;
+	if (is_single)
+		have->value = 1;
+	else if (known)
+		have->value--;
+	return known;
+}
+
 /* One event, unless the trace has it. A slice whose row is taken at its time goes beside it. */
 static int put_item(struct rejoin *r, FILE *out, const struct item *item)
 {
-	bool known = item->ph == 'f' ? !r->slice_put : gt_keymap_has(&r->have, item->key);
+	int known = is_known(r, item);
 	struct gt_keymap_entry *row;
 
+	if (known < 0)
+		return known;
 	if (item->on_gpu)
 		r->slice_put = !known;
 	if (known || is_cut_off(r, item))
 		return 0;
-	if (!gt_keymap_get(&r->have, item->key))
-		return -ENOMEM;
 	count_item(r->result, item);
 	if (follows_moved(r, item)) {
 		put_on_row(out, item, r->moved.row);

@@ -34,7 +34,7 @@ struct complete {
 	struct gt_facts facts;
 	uint64_t last;                   /* end of the latest event that is there */
 	uint64_t first;                  /* start of the earliest recovered event */
-	struct gt_keymap have;           /* events that are there */
+	struct gt_keymap have;           /* events that are there, how many of each */
 	struct gt_keymap stacks, arrows; /* numbers of stacks, and of calls that GPU work follows */
 	struct gt_ledger count;          /* of what is there */
 	struct gt_rejoin_books books;
@@ -206,6 +206,15 @@ static bool is_late(const struct complete *c, const struct gt_event *event)
 	return event->kind == GT_EVENT_THREAD || event->start >= c->first;
 }
 
+static bool note_event(struct complete *c, const struct gt_event *event)
+{
+	struct gt_keymap_entry *have = gt_keymap_get(&c->have, key_of(event));
+
+	if (have)
+		have->value++;
+	return have;
+}
+
 static int see_trace(const struct gt_event *event, void *data)
 {
 	struct complete *c = data;
@@ -213,8 +222,7 @@ static int see_trace(const struct gt_event *event, void *data)
 	count_into(event, &c->count);
 	if (event->end > c->last)
 		c->last = event->end;
-	if (!note_references(c, event) ||
-	    (is_late(c, event) && !gt_keymap_get(&c->have, key_of(event))))
+	if (!note_references(c, event) || (is_late(c, event) && !note_event(c, event)))
 		return -ENOMEM;
 	return 0;
 }
@@ -323,7 +331,7 @@ static int see_previous(const struct gt_event *event, void *data)
 
 	count_into(event, &previous->count);
 	if (previous->may_have_them && event->kind != GT_EVENT_THREAD && is_late(c, event) &&
-	    !gt_keymap_get(&c->have, key_of(event)))
+	    !note_event(c, event))
 		return -ENOMEM;
 	return 0;
 }
@@ -418,14 +426,21 @@ static int open_writer(struct complete *c)
 	return rc ? rc : c->writer->ops->open(c->writer, c->sink, &c->facts, &options);
 }
 
+/* A thread has its name once; what else has the same key - ranges around the same work, notes of one
+ * moment - is there as often as it happened. */
 static int see_missing(const struct gt_event *event, void *data)
 {
 	struct complete *c = data;
-	uint64_t key = key_of(event);
+	struct gt_keymap_entry *have = gt_keymap_get(&c->have, key_of(event));
 
-	if (gt_keymap_has(&c->have, key))
+	if (!have)
+		return -ENOMEM;
+	if (have->value > 0) {
+		have->value -= event->kind != GT_EVENT_THREAD;
 		return 0;
-	if (!gt_keymap_get(&c->have, key) || !note_references(c, event))
+	}
+	have->value = event->kind == GT_EVENT_THREAD;
+	if (!note_references(c, event))
 		return -ENOMEM;
 	count_into(event, &c->count);
 	c->result->calls += event->kind == GT_EVENT_API;

@@ -82,9 +82,9 @@ static struct gt_event make(struct trace *t, uint32_t i, enum what what)
 	return e;
 }
 
-/* Events from @first to before @end into a new file; its path, free(). */
-static char *write_file(struct trace *t, const char *name, uint32_t first, uint32_t end,
-			bool closed)
+/* A new file with what @put puts into it; its path, free(). */
+static char *write_with(struct trace *t, const char *name, uint32_t first, uint32_t end,
+			bool closed, void (*put)(struct trace *t, struct gt_writer *w, uint32_t i))
 {
 	struct gt_sink_options options = {
 		.directory = t->folder, .fallback = t->folder, .name = name, .suffix = ".pftrace"};
@@ -97,11 +97,7 @@ static char *write_file(struct trace *t, const char *name, uint32_t first, uint3
 
 	cr_assert_eq(w->ops->open(w, sink, &t->facts, &how), 0);
 	for (uint32_t i = first; i < end; i++)
-		for (unsigned int what = 0; what < WHATS; what++) {
-			struct gt_event e = make(t, i, what);
-
-			cr_assert_eq(w->ops->event(w, &e), 0);
-		}
+		put(t, w, i);
 	ledger.count[GT_LEDGER_CALLS_SEEN] = ALL;
 	ledger.count[GT_LEDGER_OPS_IN_FLIGHT] = 2;
 	cr_assert_eq(closed ? w->ops->close(w, &t->facts, &ledger) : w->ops->flush(w, 0), 0);
@@ -109,6 +105,22 @@ static char *write_file(struct trace *t, const char *name, uint32_t first, uint3
 	gt_writer_free(w);
 	gt_sink_close(sink);
 	return path;
+}
+
+static void put_all_kinds(struct trace *t, struct gt_writer *w, uint32_t i)
+{
+	for (unsigned int what = 0; what < WHATS; what++) {
+		struct gt_event e = make(t, i, what);
+
+		cr_assert_eq(w->ops->event(w, &e), 0);
+	}
+}
+
+/* Events from @first to before @end into a new file; its path, free(). */
+static char *write_file(struct trace *t, const char *name, uint32_t first, uint32_t end,
+			bool closed)
+{
+	return write_with(t, name, first, end, closed, put_all_kinds);
 }
 
 #define TRACKS 64u
@@ -123,6 +135,11 @@ struct found {
 };
 
 static int take_facts(const struct gt_facts *facts, void *data)
+{
+	return 0;
+}
+
+static int take_any(const struct gt_event *event, void *data)
 {
 	return 0;
 }
@@ -317,6 +334,45 @@ Test(complete, cut_at_any_byte)
 	}
 	free(whole);
 	free(data);
+	free(path);
+	free(recovered);
+	end(&t);
+}
+
+/* The shadow of one more range around the same work, and one more operation without times. */
+static void put_alike(struct trace *t, struct gt_writer *w, uint32_t i)
+{
+	struct gt_event shadow = {.kind = GT_EVENT_RANGE, .start = AT_OF(1), .end = AT_OF(2)};
+	struct gt_event note = {.kind = GT_EVENT_NOTE, .start = AT_OF(1), .end = AT_OF(1)};
+
+	shadow.place = (struct gt_place){.context = 1, .stream = 7};
+	shadow.range = (struct gt_range_event){
+		.name = trace_string(t, names[i]), .id = i + 1, .on_gpu = true};
+	note.note = (struct gt_note_event){.name = "kernel (untimed)", .count = 1};
+	cr_assert_eq(w->ops->event(w, &shadow), 0);
+	cr_assert_eq(w->ops->event(w, &note), 0);
+}
+
+Test(complete, has_all_that_look_alike)
+{
+	struct gt_complete complete;
+	struct gt_events events;
+	struct trace t;
+	char *path, *recovered;
+
+	trace_prepare(&t);
+	make_stacks(&t);
+	path = write_with(&t, "cut", 0, 1, false, put_alike);
+	recovered = write_with(&t, "recovered", 0, 3, true, put_alike);
+	cr_assert_eq(gt_complete(path, recovered, "/dev/shm/it", &complete), 0, "%s",
+		     complete.error);
+	events = (struct gt_events){.take_facts = take_facts, .take_event = take_any};
+	cr_assert_eq(gt_events_init(&events), 0);
+	cr_assert_eq(gt_events_read_pftrace(&events, path), 0, "%s", events.error);
+	cr_assert_eq(events.ledger.count[GT_LEDGER_SHADOWS_WRITTEN], 3);
+	cr_assert_eq(events.ledger.count[GT_LEDGER_NOTES_WRITTEN], 3);
+	cr_assert_eq(events.count, 6);
+	gt_events_fini(&events);
 	free(path);
 	free(recovered);
 	end(&t);

@@ -14,6 +14,7 @@
 #include <yajl/yajl_tree.h>
 
 #include "analysis/reader.h"
+#include "analysis/rejoin.h"
 
 #define FACTS(blank)                                                                               \
 	"\"schemaVersion\": 1, \"distributedInfo\": {\"rank\":" blank "3, \"world_size\": 8}, "    \
@@ -221,4 +222,32 @@ Test(repair, strange_words_in_the_first_event)
 		put(head, events, "", 0);
 		repair_and_check(stamps[i], 0, 3, false);
 	}
+}
+
+#define NOTE                                                                                       \
+	"{\"ph\": \"i\", \"s\": \"p\", \"cat\": \"gputrace\", \"name\": \"kernel (untimed)\", "    \
+	"\"pid\": "                                                                                \
+	"1, \"tid\": 1, \"ts\": 2.000, \"args\": {}}"
+
+/* As of ranges around the same work, or of operations without times at one moment. */
+Test(repair, joins_all_that_look_alike)
+{
+	char recovered[] = "/tmp/gputrace-repair-XXXXXX", text[8192];
+	struct gt_rejoin joined;
+	FILE *file = fdopen(mkstemp(recovered), "w");
+
+	fprintf(file, "%s\n,%s\n,%s\n,%s%s", object_head, NOTE, NOTE, NOTE, closed_tail);
+	fclose(file);
+	put(array_head, "\n," NOTE, running_tail, strlen(running_tail));
+	cr_assert_eq(gt_rejoin(path, recovered, &joined), 0, "%s", joined.error);
+	cr_assert_eq(joined.events, 2);
+	free(joined.ledger);
+	cr_assert_eq(gt_rejoin(path, recovered, &joined), 0, "%s", joined.error);
+	cr_assert_eq(joined.events, 0, "they are there now");
+	free(joined.ledger);
+	unlink(recovered);
+	file = fopen(path, "r");
+	text[fread(text, 1, sizeof(text) - 1, file)] = 0;
+	fclose(file);
+	cr_assert_eq(text[strlen(text) - 2], ']');
 }
