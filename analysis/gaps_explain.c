@@ -59,10 +59,10 @@ static bool is_launch(const char *name)
 	return strstr(name, "Launch") || (strstr(name, "Async") && is_memory_work(name));
 }
 
-/* Calls that return when GPU work is done. */
+/* Calls that return when GPU work is done; copies from device to device need not. */
 static bool is_sync(const char *name)
 {
-	if (strstr(name, "Async"))
+	if (strstr(name, "Async") || strstr(name, "DtoD") || strstr(name, "Peer"))
 		return false;
 	return strstr(name, "Synchronize") || !strcmp(name, "cudaMemset") ||
 	       !strncmp(name, "cudaMemcpy", 10) || !strncmp(name, "cuMemcpy", 8) ||

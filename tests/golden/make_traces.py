@@ -258,7 +258,7 @@ def waiting():
     trace.launch("cudaLaunchKernel", "kernel", "late", t + 20_000, 5_000, t + 20_025_000, 10_000, None)
     trace.launch("cudaLaunchKernel", "kernel", "slow", t + 20_030_000, 10_000, t + 40_040_000, 10_000, None)
     t += 41_000_000
-    for name in ("cuMemFree_v2", "cudaMemcpy2D", "cudaMemcpyToSymbol", "cuMemFreeAsync"):
+    for name in ("cuMemFree_v2", "cudaMemcpy2D", "cudaMemcpyToSymbol", "cuMemFreeAsync", "cuMemcpyDtoD_v2"):
         trace.call(name, t, 900_000)
         trace.launch("cudaLaunchKernel", "kernel", "work", t + 900_000, 5_000, t + 904_000, 10_000, None)
         t += 1_000_000
