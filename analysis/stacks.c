@@ -24,8 +24,11 @@ const char *const gt_weight_units[GT_WEIGHT_COUNT_] = {"nanoseconds", "nanosecon
 						       "none", "nanoseconds"};
 
 struct build {
-	struct gt_groups groups; /* value[0] is the sum */
-	struct gt_keymap known;  /* groups of the model in hand, by stack and name */
+	struct gt_groups groups;      /* value[0] is the sum */
+	struct gt_keymap known;       /* groups of the model in hand, by stack and name */
+	const struct gt_model *model; /* the one in hand */
+	struct gt_keymap text_of;     /* its stacks -> number in texts */
+	struct gt_names texts;
 	char text[MAX_TEXT];
 };
 
@@ -40,7 +43,7 @@ static size_t add_frame(char *out, size_t size, size_t n, const char *frame)
 	return n;
 }
 
-static size_t put_stack(const struct gt_model *model, uint32_t stack, char *out, size_t size)
+static size_t make_stack(const struct gt_model *model, uint32_t stack, char *out, size_t size)
 {
 	const struct gt_frames *frames = &model->stacks.at[stack];
 	char text[4096];
@@ -53,9 +56,31 @@ static size_t put_stack(const struct gt_model *model, uint32_t stack, char *out,
 	return n;
 }
 
+/* A stack in one text, which is made once. */
+static size_t put_stack(struct build *b, const struct gt_model *model, uint32_t stack, char *out,
+			size_t size)
+{
+	struct gt_keymap_entry *entry;
+	size_t n;
+
+	if (b->model != model)
+		gt_keymap_fini(&b->text_of);
+	b->model = model;
+	entry = gt_key_known(model, stack, 0, &b->text_of);
+	if (entry && entry->value) {
+		n = (size_t)snprintf(out, size, "%s",
+				     gt_names_get(&b->texts, (uint32_t)entry->value));
+		return n < size ? n : size - 1;
+	}
+	n = make_stack(model, stack, out, size);
+	if (entry)
+		entry->value = gt_names_put(&b->texts, out, n);
+	return n;
+}
+
 /* The host side of an operation or call: its stack, else the ranges around it, else its thread. */
-static size_t put_host(const struct gt_model *model, uint32_t stack, const struct gt_call *call,
-		       char *out, size_t size)
+static size_t put_host(struct build *b, const struct gt_model *model, uint32_t stack,
+		       const struct gt_call *call, char *out, size_t size)
 {
 	const struct gt_thread_lane *lane;
 	char thread[64];
@@ -63,7 +88,7 @@ static size_t put_host(const struct gt_model *model, uint32_t stack, const struc
 
 	*out = 0;
 	if (stack < model->stacks.count && model->stacks.at[stack].count)
-		return put_stack(model, stack, out, size);
+		return put_stack(b, model, stack, out, size);
 	if (!call)
 		return add_frame(out, size, 0, "(no call)");
 	n = gt_key_ranges(model, call->thread, call->start, ";", out, size);
@@ -104,7 +129,7 @@ static int add_work(struct build *b, const struct gt_model *model, uint32_t stac
 	if (entry && entry->value)
 		group = &b->groups.list.at[entry->value - 1];
 	else
-		group = group_of(b, put_host(model, stack, call, b->text, sizeof(b->text)),
+		group = group_of(b, put_host(b, model, stack, call, b->text, sizeof(b->text)),
 				 gt_model_name(model, name));
 	if (!group)
 		return -ENOMEM;
@@ -161,7 +186,7 @@ static int add_idle_piece(const struct gt_gap *gap, const struct gt_piece *piece
 	uint32_t i;
 	int rc;
 
-	put_host(model, op->stack, gt_model_call_of(model, op), base, size);
+	put_host(idle->b, model, op->stack, gt_model_call_of(model, op), base, size);
 	/* in calls and out of calls are two names of the same stack */
 	if (piece->thread != GT_NONE)
 		add_frame(base, size, strlen(base), "");
@@ -178,7 +203,7 @@ static int add_idle_piece(const struct gt_gap *gap, const struct gt_piece *piece
 	     i++) {
 		if (model->samples.at[i].stack >= model->stacks.count)
 			continue;
-		put_stack(model, model->samples.at[i].stack, place, MAX_TEXT);
+		put_stack(idle->b, model, model->samples.at[i].stack, place, MAX_TEXT);
 		rc = gt_shares_sample(&idle->shares, base, place);
 	}
 	free(place);
@@ -247,6 +272,8 @@ int gt_stacks_build(const struct gt_job *job, const struct gt_filter *filter, en
 	int rc = b ? gt_groups_init(&b->groups) : -ENOMEM;
 
 	*ret_stacks = (struct gt_stacks){0};
+	if (!rc)
+		rc = gt_names_init(&b->texts);
 	if (!rc && weight == GT_WEIGHT_IDLE)
 		rc = add_idle(b, job, filter);
 	for (size_t f = 0; !rc && weight != GT_WEIGHT_IDLE && f < job->count; f++) {
@@ -256,8 +283,11 @@ int gt_stacks_build(const struct gt_job *job, const struct gt_filter *filter, en
 	}
 	if (!rc)
 		rc = finish(b, ret_stacks);
-	if (b)
+	if (b) {
 		gt_groups_fini(&b->groups);
+		gt_names_fini(&b->texts);
+		gt_keymap_fini(&b->text_of);
+	}
 	free(b);
 	return rc;
 }
