@@ -280,7 +280,7 @@ static void check_filter(const struct gt_cmdline *args)
 	for (size_t i = 0; i < filter.terms.count; i++) {
 		const struct gt_filter_term *term = &filter.terms.at[i];
 
-		need(memchr(term->glob, 0, sizeof(term->glob)) != NULL);
+		need(!term->glob || *term->glob);
 		/* INT64_MIN: a number that did not fit */
 		if (term->kind == GT_FILTER_TIME)
 			need(term->from != INT64_MIN && term->to != INT64_MIN);
