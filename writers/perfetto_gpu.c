@@ -29,6 +29,15 @@ static const enum gt_pf_type types[GT_PF_ARG_COUNT_] = {
 
 _Static_assert(GT_PF_ARG_COUNT_ <= 64, "a bit per argument");
 
+/* Nodes of graphs are shared by their replays while all kinds of work find room in the table. Then the
+ * replays of large graphs would push each other out, and each slice would bring a kind of its own. */
+static uint64_t own_mask(const struct gt_perfetto_kernels *kernels)
+{
+	uint64_t node = kernels->last < GT_PERFETTO_KERNELS ? 0 : 1;
+
+	return own_args | node << GT_PF_ARG_GRAPH_NODE;
+}
+
 /* ---- arguments of an event ---- */
 
 static void set(struct gt_perfetto_kernel *k, enum gt_pf_arg arg, uint64_t value)
@@ -321,24 +330,25 @@ static void put_kernel(struct gt_perfetto *pf, const struct gt_perfetto_kernel *
 	size_t at = gt_proto_begin(data, GT_PF_KERNELS);
 
 	gt_proto_uint(data, GT_PF_IID, k->iid);
-	put_args(data, GT_PF_KERNEL_ARG, k, ~own_args, NULL);
+	put_args(data, GT_PF_KERNEL_ARG, k, k->mask, NULL);
 	gt_proto_end(data, at);
 }
 
 /* ---- the table of kernels ---- */
 
-static uint64_t hash_of(const struct gt_perfetto_kernel *k)
+static uint64_t hash_of(const struct gt_perfetto_kernel *k, uint64_t own)
 {
 	uint64_t hash = (k->mask ^ (uintptr_t)k->name) * 0x9e3779b97f4a7c15u;
 
-	for (uint64_t mask = k->mask & ~own_args; mask; mask &= mask - 1)
+	for (uint64_t mask = k->mask & ~own; mask; mask &= mask - 1)
 		hash = (hash ^ hash >> 32 ^ k->arg[__builtin_ctzll(mask)]) * 0xbf58476d1ce4e5b9u;
 	return hash ^ hash >> 29;
 }
 
-static bool is_same(const struct gt_perfetto_kernel *slot, const struct gt_perfetto_kernel *k)
+static bool is_same(const struct gt_perfetto_kernel *slot, const struct gt_perfetto_kernel *k,
+		    uint64_t own)
 {
-	if (slot->name != k->name || slot->mask != (k->mask & ~own_args))
+	if (slot->name != k->name || slot->mask != (k->mask & ~own))
 		return false;
 	for (uint64_t mask = slot->mask; mask; mask &= mask - 1) {
 		int arg = __builtin_ctzll(mask);
@@ -351,14 +361,14 @@ static bool is_same(const struct gt_perfetto_kernel *slot, const struct gt_perfe
 
 /* The slot of such a kernel, or an empty one, or one that has to make room. */
 static struct gt_perfetto_kernel *find_slot(struct gt_perfetto_kernels *kernels,
-					    const struct gt_perfetto_kernel *k)
+					    const struct gt_perfetto_kernel *k, uint64_t own)
 {
-	uint32_t first = (uint32_t)hash_of(k) & (GT_PERFETTO_KERNELS - 1) & ~(SET_SIZE - 1);
+	uint32_t first = (uint32_t)hash_of(k, own) & (GT_PERFETTO_KERNELS - 1) & ~(SET_SIZE - 1);
 
 	for (uint32_t i = first; i < first + SET_SIZE; i++) {
 		struct gt_perfetto_kernel *slot = &kernels->slots[i];
 
-		if (!slot->mask || is_same(slot, k))
+		if (!slot->mask || is_same(slot, k, own))
 			return slot;
 	}
 	return &kernels->slots[first + kernels->clock++ % SET_SIZE];
@@ -366,14 +376,15 @@ static struct gt_perfetto_kernel *find_slot(struct gt_perfetto_kernels *kernels,
 
 static const struct gt_perfetto_kernel *intern_kernel(struct gt_perfetto *pf,
 						      const struct gt_event *event,
-						      const struct gt_perfetto_kernel *k)
+						      const struct gt_perfetto_kernel *k,
+						      uint64_t own)
 {
-	struct gt_perfetto_kernel *slot = find_slot(&pf->kernels, k);
+	struct gt_perfetto_kernel *slot = find_slot(&pf->kernels, k, own);
 
-	if (slot->mask && is_same(slot, k))
+	if (slot->mask && is_same(slot, k, own))
 		return slot;
 	*slot = *k;
-	slot->mask &= ~own_args;
+	slot->mask &= ~own;
 	slot->iid = ++pf->kernels.last;
 	slot->stage = find_stage(pf, event, k->name);
 	slot->queue = find_queue(pf, event);
@@ -399,9 +410,9 @@ static void put_slice(struct gt_perfetto *pf, const struct gt_event *event,
 	gt_proto_uint(batch, GT_PF_STAGE_QUEUE, shared->queue);
 	gt_proto_uint(batch, GT_PF_STAGE_STAGE, shared->stage);
 	gt_proto_uint(batch, GT_PF_STAGE_KERNEL, shared->iid);
-	if (own->mask & own_args) {
+	if (own->mask & ~shared->mask) {
 		launch = gt_proto_begin(batch, GT_PF_STAGE_LAUNCH);
-		put_args(batch, GT_PF_LAUNCH_ARG, own, own_args,
+		put_args(batch, GT_PF_LAUNCH_ARG, own, ~shared->mask,
 			 event->kind == GT_EVENT_RANGE ? event->range.payload : NULL);
 		gt_proto_end(batch, launch);
 	}
@@ -416,7 +427,7 @@ void gt_perfetto_put_gpu(struct gt_perfetto *pf, const struct gt_event *event)
 
 	gt_perfetto_put_gpus(pf);
 	describe(pf, event, &own);
-	shared = intern_kernel(pf, event, &own);
+	shared = intern_kernel(pf, event, &own, own_mask(&pf->kernels));
 	gt_perfetto_put_names(pf);
 	put_slice(pf, event, &own, shared);
 	if (event->kind != GT_EVENT_RANGE && event->launch.known && event->launch.first)

@@ -374,3 +374,58 @@ Test(convert, both_writers_tell_the_same)
 	t.sink = NULL;
 	trace_end(&t);
 }
+
+#define NODES   20000u /* more than there are kinds of work that a file remembers */
+#define REPLAYS 10u
+
+static int take_node(const struct gt_event *event, void *data)
+{
+	uint32_t *found = data;
+
+	if (event->kind != GT_EVENT_KERNEL)
+		return 0;
+	cr_assert_eq(event->kernel.graph_node_id, (1ull << 32) + *found % NODES);
+	cr_assert_eq(event->kernel.registers, 16);
+	(*found)++;
+	return 0;
+}
+
+/* Each slice of a large graph would bring a kind of its own, until the numbers of them run out. */
+Test(convert, nodes_of_large_graphs_share_kinds)
+{
+	struct gt_events events = {.take_facts = take_facts, .take_event = take_node};
+	uint32_t found = 0;
+	struct stat st;
+	struct side pf;
+	struct trace t;
+
+	trace_prepare(&t);
+	side_open(&pf, &t, "perfetto", "graph", &t.facts);
+	for (uint32_t i = 0; i < NODES * REPLAYS; i++) {
+		struct gt_event e = {.kind = GT_EVENT_KERNEL,
+				     .start = AT(1000000 + i * 1000ull),
+				     .end = AT(1000500 + i * 1000ull),
+				     .correlation = 1 + i / NODES,
+				     .place = {.context = 1, .stream = 7}};
+
+		e.kernel = (struct gt_kernel_event){.name = trace_string(&t, "k"),
+						    .grid = {1, 1, 1},
+						    .block = {32, 1, 1},
+						    .registers = 16,
+						    .graph_id = 1,
+						    .graph_node_id = (1ull << 32) + i % NODES};
+		cr_assert_eq(pf.writer->ops->event(pf.writer, &e), 0);
+	}
+	side_close(&pf, &t.facts);
+	cr_assert_eq(stat(gt_sink_path(pf.sink), &st), 0);
+	cr_assert_lt(st.st_size, 50ull * NODES * REPLAYS, "%ld", (long)st.st_size);
+	events.data = &found;
+	cr_assert_eq(gt_events_init(&events), 0);
+	cr_assert_eq(gt_events_read_pftrace(&events, gt_sink_path(pf.sink)), 0, "%s", events.error);
+	cr_assert_eq(found, NODES * REPLAYS);
+	gt_events_fini(&events);
+	gt_sink_close(pf.sink);
+	t.sink = NULL;
+	t.writer = NULL;
+	trace_end(&t);
+}
