@@ -5,6 +5,7 @@
 #include "analysis/pftrace.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,6 +98,38 @@ static int take_text(struct gt_pftrace *pf, enum gt_pftrace_names table, struct 
 			text = gt_pftrace_text(pf, &field);
 	}
 	return text ? gt_pftrace_store(pf, table, iid, (void *)text) : -EBADMSG;
+}
+
+/* Of earlier files it is text: as good as never are bytes all digits of that. */
+static bool is_hexadecimal(const struct gt_wire_field *field)
+{
+	for (size_t i = 0; i < field->size; i++)
+		if (!memchr("0123456789abcdef", field->data[i], 16))
+			return false;
+	return true;
+}
+
+static int take_build_id(struct gt_pftrace *pf, struct gt_wire entry)
+{
+	const struct gt_string *text = NULL;
+	struct gt_wire_field field;
+	char digits[129];
+	uint64_t iid = 0;
+
+	while (gt_wire_next(&entry, &field)) {
+		if (field.number == GT_PF_IID)
+			iid = field.value;
+		if (field.number != GT_PF_TEXT || !field.data)
+			continue;
+		if (is_hexadecimal(&field) || field.size > sizeof(digits) / 2) {
+			text = gt_pftrace_text(pf, &field);
+			continue;
+		}
+		for (size_t i = 0; i < field.size; i++)
+			snprintf(digits + 2 * i, 3, "%02x", field.data[i]);
+		text = gt_intern_get(pf->events->strings, digits, 2 * field.size);
+	}
+	return text ? gt_pftrace_store(pf, GT_PFTRACE_BUILD_IDS, iid, (void *)text) : -EBADMSG;
 }
 
 static int take_module(struct gt_pftrace *pf, struct gt_wire entry)
@@ -259,7 +292,7 @@ static int take_entry(struct gt_pftrace *pf, bool on_gpu, const struct gt_wire_f
 	case GT_PF_FUNCTIONS:
 		return take_text(pf, GT_PFTRACE_FUNCTIONS, inside);
 	case GT_PF_BUILD_IDS:
-		return take_text(pf, GT_PFTRACE_BUILD_IDS, inside);
+		return take_build_id(pf, inside);
 	case GT_PF_MAPPING_PATHS:
 		return take_text(pf, GT_PFTRACE_PATHS, inside);
 	case GT_PF_SOURCES:

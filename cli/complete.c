@@ -166,7 +166,8 @@ static bool note_references(struct complete *c, const struct gt_event *event)
 		good = good && note_stack(c, event->kernel.created);
 	if (event->kind == GT_EVENT_MEMCPY || event->kind == GT_EVENT_MEMSET)
 		good = good && note_stack(c, event->memory.created);
-	if (gt_event_is_gpu(event->kind) && event->launch.known)
+	if (gt_event_is_gpu(event->kind) && event->kind != GT_EVENT_SYNC && event->launch.known &&
+	    event->correlation > c->events.facts.segment[GT_SEGMENT_BORDER])
 		good = good && note_number(&c->arrows, event->correlation);
 	return good;
 }
@@ -407,6 +408,11 @@ static int open_sink(struct complete *c)
 	return rc;
 }
 
+static bool has_few_details(const struct complete *c)
+{
+	return strstr(c->facts.options, "details=few");
+}
+
 static int open_writer(struct complete *c)
 {
 	struct gt_perfetto_past past = {.offset = c->events.end_byte,
@@ -414,9 +420,8 @@ static int open_writer(struct complete *c)
 					.gpus_written = c->events.tells_gpus,
 					.tracks = c->tracks.at,
 					.track_count = c->tracks.count};
-	struct gt_writer_options options = {.sync_lanes = true,
-					    .few_details = strstr(c->facts.options, "details=few"),
-					    .past = &past};
+	struct gt_writer_options options = {
+		.sync_lanes = true, .few_details = has_few_details(c), .past = &past};
 	int rc;
 
 	c->writer = gt_writer_new("perfetto");
@@ -476,7 +481,7 @@ static struct gt_ledger make_ledger(struct complete *c)
 	const struct gt_file *file = c->writer->ops->file(c->writer);
 	struct gt_ledger *ledger = &c->books.ledger, rest;
 
-	c->count.count[GT_LEDGER_ARROWS_WRITTEN] = c->arrows.used;
+	c->count.count[GT_LEDGER_ARROWS_WRITTEN] = has_few_details(c) ? 0 : c->arrows.used;
 	c->count.count[GT_LEDGER_STACKS_WRITTEN] = c->stacks.used;
 	for (size_t i = 0; i < sizeof(counted) / sizeof(counted[0]); i++)
 		ledger->count[counted[i]] = c->count.count[counted[i]];

@@ -71,8 +71,8 @@ static struct gt_event *place_of_name(struct gt_segments *segments, const struct
 		if (is_same_name(&segments->named[i], event))
 			return &segments->named[i];
 	if (segments->named_count == segments->named_capacity) {
-		if (more > NAMED_MAX)
-			return NULL;
+		if (more > NAMED_MAX) /* the oldest one's thread has most likely ended */
+			return &segments->named[segments->named_next++ % NAMED_MAX];
 		grown = gt_memory_grow(segments->named, segments->named_capacity * sizeof(*grown),
 				       more * sizeof(*grown));
 		if (!grown)

@@ -29,6 +29,7 @@ struct gt_segments {
 	struct gt_ledger claimed; /* what closed files say in their ledgers */
 	struct gt_event *named;   /* names of threads and streams, which each file tells again */
 	uint32_t named_count, named_capacity;
+	uint32_t named_next; /* whose place the next one gets when there are as many as may be */
 	struct gt_segment *closed; /* a ring of keep - 1, the oldest at closed_at */
 	uint32_t closed_at, closed_count;
 };

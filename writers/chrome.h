@@ -137,6 +137,7 @@ struct gt_chrome_names {
 	uint32_t thread_slots;
 	uint32_t thread_count;
 	uint64_t devices_printed; /* bit per device */
+	uint64_t models_printed;  /* of them, those with what the GPU is */
 };
 
 int gt_chrome_names_init(struct gt_chrome_names *names);

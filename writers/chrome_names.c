@@ -161,6 +161,8 @@ static void put_device_name(struct gt_chrome *chrome, uint32_t device,
 	struct gt_json *json = &chrome->file.batch;
 	char text[256];
 
+	if (model)
+		chrome->names.models_printed |= (uint64_t)1 << device;
 	gt_text_format(text, sizeof(text), "GPU %u%s%s (rank %d, %s)", device, model ? " " : "",
 		       model ? model->text : "", chrome->facts.rank, chrome->facts.process);
 	begin_metadata(chrome, json, "process_name", device, 0);
@@ -195,8 +197,10 @@ void gt_chrome_name_device(struct gt_chrome *chrome, uint32_t device)
 
 bool gt_chrome_rename_device(struct gt_chrome *chrome, const struct gt_device_event *device)
 {
-	if (device->id >= 64 || !(chrome->names.devices_printed & (uint64_t)1 << device->id) ||
-	    model_of(&chrome->facts, device->id))
+	const struct gt_chrome_names *names = &chrome->names;
+
+	if (device->id >= 64 ||
+	    !(names->devices_printed & ~names->models_printed & (uint64_t)1 << device->id))
 		return false;
 	put_device_name(chrome, device->id, device->name);
 	return true;

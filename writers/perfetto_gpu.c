@@ -420,6 +420,14 @@ static void put_slice(struct gt_perfetto *pf, const struct gt_event *event,
 	gt_proto_end(batch, packet);
 }
 
+/* As the other form counts them: one for each call of this file whose work is in it. */
+static bool begins_arrow(const struct gt_perfetto *pf, const struct gt_event *event)
+{
+	return event->kind != GT_EVENT_RANGE && event->kind != GT_EVENT_SYNC &&
+	       event->launch.known && event->launch.first &&
+	       event->correlation > pf->options.border && !pf->options.few_details;
+}
+
 void gt_perfetto_put_gpu(struct gt_perfetto *pf, const struct gt_event *event)
 {
 	const struct gt_perfetto_kernel *shared;
@@ -430,6 +438,6 @@ void gt_perfetto_put_gpu(struct gt_perfetto *pf, const struct gt_event *event)
 	shared = intern_kernel(pf, event, &own, own_mask(&pf->kernels));
 	gt_perfetto_put_names(pf);
 	put_slice(pf, event, &own, shared);
-	if (event->kind != GT_EVENT_RANGE && event->launch.known && event->launch.first)
+	if (begins_arrow(pf, event))
 		gt_ledger_add(&pf->file.books.batch_ledger, GT_LEDGER_ARROWS_WRITTEN, 1);
 }

@@ -211,22 +211,52 @@ uint64_t gt_perfetto_value(struct gt_perfetto *pf, const struct gt_string *strin
 
 /* ---- call stacks ---- */
 
+static int digit_of(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Perfetto wants the bytes. False: it is no build id. */
+static bool put_build_id(struct gt_proto *data, const struct gt_string *build_id)
+{
+	uint8_t bytes[64];
+	uint32_t count = build_id ? build_id->length / 2 : 0;
+	size_t at;
+
+	if (count == 0 || count > sizeof(bytes) || build_id->length % 2)
+		return false;
+	for (uint32_t i = 0; i < count; i++) {
+		int high = digit_of(build_id->text[2 * i]),
+		    low = digit_of(build_id->text[2 * i + 1]);
+
+		if (high < 0 || low < 0)
+			return false;
+		bytes[i] = (uint8_t)(high << 4 | low);
+	}
+	at = gt_proto_begin(data, GT_PF_BUILD_IDS);
+	gt_proto_uint(data, GT_PF_IID, build_id->id);
+	gt_proto_bytes(data, GT_PF_TEXT, bytes, count);
+	gt_proto_end(data, at);
+	return true;
+}
+
 /* The mapping of a module has the same number as the string that is its path. */
 static uint64_t put_module(struct gt_perfetto *pf, const struct gt_string *module,
 			   const struct gt_string *build_id)
 {
 	struct gt_proto *data = &pf->names.host;
+	bool has_build_id;
 	size_t at;
 
 	if (!first_in(pf, module, TABLE_MODULE))
 		return module->id;
 	gt_perfetto_put_text(data, GT_PF_MAPPING_PATHS, module->id, module->text, module->length);
-	if (build_id)
-		gt_perfetto_put_text(data, GT_PF_BUILD_IDS, build_id->id, build_id->text,
-				     build_id->length);
+	has_build_id = put_build_id(data, build_id);
 	at = gt_proto_begin(data, GT_PF_MAPPINGS);
 	gt_proto_uint(data, GT_PF_IID, module->id);
-	if (build_id)
+	if (has_build_id)
 		gt_proto_uint(data, GT_PF_MAPPING_BUILD_ID, build_id->id);
 	gt_proto_uint(data, GT_PF_MAPPING_PATH, module->id);
 	gt_proto_end(data, at);

@@ -501,3 +501,32 @@ Test(chrome, names_that_come_late_are_printed_again)
 	cr_assert_eq(t.ledger.count[GT_LEDGER_NAMES_WRITTEN], count_text(t.text, "\"ph\": \"M\""));
 	trace_end(&t);
 }
+
+/* The facts of a GPU come behind its first work: the writer is told of them, then that they came. */
+Test(chrome, gpu_whose_facts_come_late)
+{
+	struct trace t;
+	struct gt_event event = {.kind = GT_EVENT_KERNEL,
+				 .start = AT(1000),
+				 .end = AT(2000),
+				 .correlation = 1,
+				 .place = {.context = 1, .stream = 7}};
+
+	trace_prepare(&t);
+	t.facts.device_count = 0;
+	trace_open_in(&t, t.folder, 0, NULL);
+	event.kernel.name = trace_string(&t, "k");
+	trace_event(&t, &event);
+	cr_assert_eq(t.writer->ops->flush(t.writer, UINT64_MAX), 0);
+	t.facts.device_count = 1;
+	event = (struct gt_event){.kind = GT_EVENT_DEVICE, .device = t.facts.devices[0]};
+	for (int i = 0; i < 2; i++) {
+		t.writer->ops->facts(t.writer, &t.facts);
+		trace_event(&t, &event);
+	}
+	trace_close(&t);
+	trace_read(&t);
+	cr_assert(strstr(t.text, "\"name\": \"GPU 0 (rank 0, train)\""), "%s", t.text);
+	cr_assert(strstr(t.text, "\"name\": \"GPU 0 NVIDIA H200 (rank 0, train)\""), "%s", t.text);
+	trace_end(&t);
+}

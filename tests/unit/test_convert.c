@@ -18,11 +18,10 @@ struct side { /* a file that is being written */
 	struct gt_ledger ledger;
 };
 
-static void side_open(struct side *side, struct trace *t, const char *format, const char *name,
-		      const struct gt_facts *facts)
+static void side_open_with(struct side *side, struct trace *t, const char *format, const char *name,
+			   const struct gt_facts *facts, const struct gt_writer_options *options)
 {
 	struct gt_sink_options sink = {.directory = t->folder, .fallback = t->folder, .name = name};
-	struct gt_writer_options options = {.sync_lanes = true};
 	int error = 0;
 
 	memset(side, 0, sizeof(*side));
@@ -31,7 +30,15 @@ static void side_open(struct side *side, struct trace *t, const char *format, co
 	sink.suffix = side->writer->ops->suffix;
 	side->sink = gt_sink_open(&sink, &error);
 	cr_assert_not_null(side->sink, "error %d", error);
-	cr_assert_eq(side->writer->ops->open(side->writer, side->sink, facts, &options), 0);
+	cr_assert_eq(side->writer->ops->open(side->writer, side->sink, facts, options), 0);
+}
+
+static void side_open(struct side *side, struct trace *t, const char *format, const char *name,
+		      const struct gt_facts *facts)
+{
+	struct gt_writer_options options = {.sync_lanes = true};
+
+	side_open_with(side, t, format, name, facts, &options);
 }
 
 static void side_close(struct side *side, const struct gt_facts *facts)
@@ -424,6 +431,78 @@ Test(convert, nodes_of_large_graphs_share_kinds)
 	cr_assert_eq(gt_events_read_pftrace(&events, gt_sink_path(pf.sink)), 0, "%s", events.error);
 	cr_assert_eq(found, NODES * REPLAYS);
 	gt_events_fini(&events);
+	gt_sink_close(pf.sink);
+	t.sink = NULL;
+	t.writer = NULL;
+	trace_end(&t);
+}
+
+/* One for each call of the file whose work is in it, as the other form has them. */
+Test(convert, arrows_are_counted_as_in_json)
+{
+	static const struct {
+		enum gt_event_kind kind;
+		uint32_t correlation;
+		bool first;
+	} rows[] = {{GT_EVENT_KERNEL, 5, true},
+		    {GT_EVENT_KERNEL, 11, true},
+		    {GT_EVENT_KERNEL, 11, false},
+		    {GT_EVENT_SYNC, 12, true}};
+	static const char *const formats[] = {"chrome", "perfetto"};
+	struct gt_writer_options options = {.sync_lanes = true, .border = 10};
+	struct trace t;
+
+	trace_prepare(&t);
+	for (size_t i = 0; i < 4; i++) {
+		struct side side;
+
+		options.few_details = i > 1;
+		side_open_with(&side, &t, formats[i % 2], "arrows", &t.facts, &options);
+		for (size_t k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
+			struct gt_event e = {.kind = rows[k].kind,
+					     .start = AT(1000000 + k * 1000),
+					     .end = AT(1000500 + k * 1000),
+					     .correlation = rows[k].correlation,
+					     .launch = {.known = true, .first = rows[k].first}};
+
+			if (e.kind == GT_EVENT_KERNEL)
+				e.kernel.name = trace_string(&t, "k");
+			cr_assert_eq(side.writer->ops->event(side.writer, &e), 0);
+		}
+		side_close(&side, &t.facts);
+		cr_assert_eq(side.ledger.count[GT_LEDGER_ARROWS_WRITTEN], i < 2, "%s, %zu",
+			     formats[i % 2], i);
+		gt_sink_close(side.sink);
+	}
+	t.sink = NULL;
+	t.writer = NULL;
+	trace_end(&t);
+}
+
+/* What Perfetto looks symbols up by. */
+Test(convert, build_ids_are_bytes)
+{
+	struct gt_event e = {.kind = GT_EVENT_API, .tid = 4100, .start = AT(1), .end = AT(2)};
+	struct gt_frame frame = {.offset = 16};
+	struct side pf;
+	struct trace t;
+	struct stat st;
+	char *text;
+
+	trace_prepare(&t);
+	frame.module = trace_string(&t, "/opt/app/train");
+	frame.build_id = trace_string(&t, "abcdef0123");
+	e.stack = stacks[0] = trace_stack(1, &frame, 1);
+	e.api.name = trace_string(&t, "cudaFree");
+	side_open(&pf, &t, "perfetto", "ids", &t.facts);
+	cr_assert_eq(pf.writer->ops->event(pf.writer, &e), 0);
+	side_close(&pf, &t.facts);
+	cr_assert_eq(stat(gt_sink_path(pf.sink), &st), 0);
+	text = slurp(gt_sink_path(pf.sink));
+	cr_assert_not_null(memmem(text, (size_t)st.st_size, "\xab\xcd\xef\x01\x23", 5));
+	cr_assert_null(memmem(text, (size_t)st.st_size, "abcdef", 6));
+	free(text);
+	free(stacks[0]);
 	gt_sink_close(pf.sink);
 	t.sink = NULL;
 	t.writer = NULL;
