@@ -37,11 +37,12 @@ enum gt_cuda_class {
 };
 
 enum gt_cuda_flags {
-	GT_CUDA_DEFAULT = 1 << 0,      /* in the default whitelist */
-	GT_CUDA_ENQUEUES = 1 << 1,     /* starts work that CUPTI reports as a GPU operation */
-	GT_CUDA_FLUSH_BEFORE = 1 << 2, /* fetch all records when it is entered */
-	GT_CUDA_WAITS = 1 << 3,        /* the host waits in it until earlier GPU work has ended */
-	GT_CUDA_KNOWN = 1 << 7,        /* set in every row; clear where cbids have holes */
+	GT_CUDA_DEFAULT = 1 << 0,       /* in the default whitelist */
+	GT_CUDA_ENQUEUES = 1 << 1,      /* starts work that CUPTI reports as a GPU operation */
+	GT_CUDA_FLUSH_BEFORE = 1 << 2,  /* fetch all records when it is entered */
+	GT_CUDA_WAITS = 1 << 3,         /* the host waits in it until earlier GPU work has ended */
+	GT_CUDA_WAITS_FOR_ALL = 1 << 4, /* ... of all streams of the device */
+	GT_CUDA_KNOWN = 1 << 7,         /* set in every row; clear where cbids have holes */
 };
 
 struct gt_cuda_api {

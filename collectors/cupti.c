@@ -55,6 +55,7 @@ bool gt_cupti_can_be_asked(void)
 	       gt_cupti_buffers_count().requested != 0;
 }
 
+/* Of the last record before one that is invalid nobody knows where it ends. */
 static void note_length(const CUpti_Activity *record, const uint8_t *end,
 			struct gt_translate_notes *notes)
 {
@@ -92,8 +93,10 @@ static void end_buffer(struct gt_cupti_reading *reading, struct gt_translate *tr
 	const uint8_t *end = buffer->data + buffer->valid;
 	const uint8_t *last = reading->last ? (const uint8_t *)reading->last : buffer->data;
 
-	if (reading->last)
+	if (reading->last && why == CUPTI_ERROR_MAX_LIMIT_REACHED)
 		read_record(reading->last, end, translate);
+	else if (reading->last)
+		gt_translate_record(translate, reading->last);
 	if (why != CUPTI_ERROR_MAX_LIMIT_REACHED)
 		gt_ledger_add(translate->ledger, GT_LEDGER_RECORDS_UNREADABLE_BYTES,
 			      (uint64_t)(end - last));
@@ -132,6 +135,13 @@ void gt_cupti_flush(bool forced)
 	gt_cupti.api.cuptiActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
 }
 
+void gt_cupti_fetch(void)
+{
+	gt_cupti_flush(false);
+	if (gt_cupti_buffers_kept())
+		gt_cupti_flush(true);
+}
+
 void gt_cupti_count(struct gt_ledger *ledger)
 {
 	size_t dropped = 0;
@@ -151,7 +161,7 @@ const char *gt_cupti_fatal(void)
 
 void gt_cupti_leave(void)
 {
-	gt_cupti_flush(false);
+	gt_cupti_fetch();
 	gt_cupti_give();
 }
 

@@ -49,9 +49,13 @@ bool gt_cupti_read_begin(struct gt_cupti_reading *ret_reading);
 bool gt_cupti_read_part(struct gt_cupti_reading *reading, struct gt_translate *translate,
 			uint64_t *records);
 
-/* Asks CUPTI for its completed buffers (@forced: also unfinished records; only at the end). May block
- * inside CUPTI; hold no lock of ours. Not from buffer or resource callbacks. */
+/* Asks CUPTI for its buffers, but for one with work that is under way: that one stays with it (cupti_activity.h,
+ * cuptiActivityFlushAll). @forced: all, and the records of that work are lost. May block inside CUPTI; hold no
+ * lock of ours. Not from buffer or resource callbacks. */
 void gt_cupti_flush(bool forced);
+
+/* The same, forced only if a buffer stayed there: when what CUPTI has will not be ours to fetch any more. */
+void gt_cupti_fetch(void);
 
 /* Drain thread: adds what CUPTI and the buffers dropped to the ledger's keys. */
 void gt_cupti_count(struct gt_ledger *ledger);

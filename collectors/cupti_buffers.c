@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "core/clock.h"
 #include "core/free_guard.h"
 #include "core/memory.h"
 #include "core/spool_view.h"
@@ -18,6 +19,12 @@
 
 /* Spare buffers beyond this go back to the system: a burst does not stay resident. */
 #define SPARE_KEEP    4u
+
+/* How long CUPTI should take to fill one. It keeps a buffer with work that is under way whatever it is told
+ * (gt_cupti_flush), and on a busy GPU there is always some: then records come when a buffer is full. */
+#define FILL_NS       250000000u
+#define FIRST_BYTES   (16u * 1024u)
+#define LEAST_BYTES   (8u * 1024u)
 
 enum slot_state {
 	SLOT_UNMAPPED,
@@ -41,7 +48,9 @@ struct slot {
 static struct {
 	struct slot *slots; /* MAX_SLOTS of them, in the spool if there is one */
 	uint32_t slot_count;
-	size_t bytes; /* of each buffer */
+	size_t bytes;              /* of each buffer, all of which CUPTI need not get */
+	_Atomic size_t given;      /* how many bytes it got the last time */
+	_Atomic uint64_t given_at; /* CLOCK_MONOTONIC ns */
 	uint8_t *discard;
 	bool null_is_safe;
 	_Atomic bool stopped;
@@ -68,6 +77,7 @@ int gt_cupti_buffers_start(size_t buffer_bytes, size_t max_bytes, bool null_is_s
 	memset(&pool, 0,
 	       sizeof(pool)); /* in a forked child: what its parent received is not its own */
 	pool.bytes = buffer_bytes;
+	pool.given = buffer_bytes < FIRST_BYTES ? buffer_bytes : FIRST_BYTES;
 	pool.slot_count = (uint32_t)(slots < 2 ? 2 : slots > MAX_SLOTS ? MAX_SLOTS : slots);
 	pool.null_is_safe = null_is_safe;
 	pool.discard = guarded(gt_memory_map(DISCARD_BYTES + GT_FREE_GUARD_BYTES));
@@ -118,6 +128,25 @@ static struct slot *take_slot(void)
 	return slot ? slot : map_slot(SLOT_CUPTI);
 }
 
+/* More when the one before was full at once, fewer when it took long. */
+static size_t size_to_give(void)
+{
+	uint64_t now = gt_clock_now(), before = atomic_exchange(&pool.given_at, now);
+	uint64_t took = before ? now - before : FILL_NS;
+	size_t size = atomic_load(&pool.given);
+
+	if (took < FILL_NS / 2)
+		size *= 2;
+	else if (took > FILL_NS * 2ull)
+		size = (size_t)((double)size * FILL_NS / (double)took) & ~(size_t)1023;
+	if (size < LEAST_BYTES)
+		size = LEAST_BYTES;
+	if (size > pool.bytes)
+		size = pool.bytes;
+	atomic_store(&pool.given, size);
+	return size;
+}
+
 void gt_cupti_buffers_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_max_records)
 {
 	struct slot *slot = NULL;
@@ -130,7 +159,7 @@ void gt_cupti_buffers_request(uint8_t **ret_buffer, size_t *ret_size, size_t *re
 		atomic_store_explicit(&slot->asked, atomic_load(&pool.requested),
 				      memory_order_relaxed);
 		*ret_buffer = slot->data;
-		*ret_size = pool.bytes;
+		*ret_size = slot->valid = size_to_give();
 		return;
 	}
 	count(&pool.discarded, 1);
@@ -314,6 +343,16 @@ static uint32_t count_kept(void)
 	return n;
 }
 
+bool gt_cupti_buffers_kept(void)
+{
+	return count_kept() > 0;
+}
+
+size_t gt_cupti_buffers_given(void)
+{
+	return atomic_load(&pool.given);
+}
+
 void gt_cupti_buffers_tell(struct gt_ledger *ledger)
 {
 	uint64_t *count = ledger->count;
@@ -348,10 +387,15 @@ void gt_cupti_buffers_each(const struct gt_spool_view *view,
 		int state = atomic_load(&slots[i].state);
 		struct gt_cupti_spooled buffer = {.valid = slots[i].valid,
 						  .order = slots[i].order,
-						  .foreign = gt_spool_bool(&slots[i].foreign)};
+						  .foreign = gt_spool_bool(&slots[i].foreign),
+						  .unfinished = state == SLOT_CUPTI};
 
-		if (state != SLOT_FULL && state != SLOT_READ)
+		if (state != SLOT_FULL && state != SLOT_READ && state != SLOT_CUPTI)
 			continue;
+		if (buffer.unfinished) { /* what it was before */
+			buffer.order = UINT64_MAX;
+			buffer.foreign = false;
+		}
 		buffer.data = gt_spool_view_at(view, gt_spool_address(slots[i].data), buffer.valid);
 		if (buffer.data)
 			found(context, &buffer);

@@ -45,12 +45,13 @@ void gt_cupti_buffers_release(uint64_t until);
 /* Drain thread: maps spare buffers ahead, so that request finds one. */
 void gt_cupti_buffers_prepare(void);
 
-/* For recovery: a completed buffer of a spool. */
+/* For recovery: a buffer of a spool. */
 struct gt_cupti_spooled {
 	const uint8_t *data;
 	size_t valid;
-	uint64_t order; /* of completion */
-	bool foreign;   /* as above */
+	uint64_t order;  /* of completion */
+	bool foreign;    /* as above */
+	bool unfinished; /* CUPTI still had it: @valid bytes at most, zero behind its records */
 };
 
 struct gt_spool_view;
@@ -71,7 +72,13 @@ struct gt_cupti_buffer_counts gt_cupti_buffers_count(void);
 /* CUPTI is about to be told to give back what it has. */
 void gt_cupti_buffers_flushing(void);
 
-/* The same, and what has not come back or was not read, as of now. Whoever holds the ledger. */
+/* After that: has it kept one, for work that is under way? Any thread. */
+bool gt_cupti_buffers_kept(void);
+
+/* Bytes of the buffer that CUPTI got last: what it can hold without asking for another one. */
+size_t gt_cupti_buffers_given(void);
+
+/* Counts so far, and what has not come back or was not read, as of now. Whoever holds the ledger. */
 void gt_cupti_buffers_tell(struct gt_ledger *ledger);
 
 #endif

@@ -28,7 +28,7 @@ static void flush_before(enum gt_api_domain domain, uint32_t cbid)
 	const struct gt_cuda_api *api = gt_cuda_api_find(domain, cbid);
 
 	if (api && api->flags & GT_CUDA_FLUSH_BEFORE)
-		gt_cupti_flush(false);
+		gt_cupti_fetch();
 }
 
 static void on_api(CUpti_CallbackDomain cupti_domain, uint32_t cbid, const CUpti_CallbackData *data)

@@ -9,7 +9,9 @@
 
 #include <string.h>
 
+#include "collectors/cupti_buffers.h"
 #include "collectors/cupti_layout.h"
+#include "core/memory.h"
 #include "core/spool_view.h"
 
 /* Newer CUPTIs append to what 11.8 had; twice what any has appended so far. */
@@ -49,6 +51,7 @@ static uint32_t kind_at(const uint8_t *data)
 struct guess {
 	const uint8_t *data;
 	size_t left;
+	size_t end; /* where the last record ends, at least: of an unfinished buffer behind what is not zero */
 	uint32_t steps;
 	uint16_t bytes[GT_TRANSLATE_KINDS];
 	uint16_t best[GT_TRANSLATE_KINDS]; /* those that lead furthest */
@@ -75,7 +78,8 @@ static bool try_lengths(struct guess *guess, size_t at, uint32_t kind)
 /* From @at to the end, with what is known so far; calls itself once for each kind at most. */
 static bool leads_on(struct guess *guess, size_t at)
 {
-	while (guess->left - at >= sizeof(uint32_t) && guess->steps < STEPS_MAX) {
+	while (at < guess->end && guess->left - at >= sizeof(uint32_t) &&
+	       guess->steps < STEPS_MAX) {
 		uint32_t kind = kind_at(guess->data + at);
 
 		guess->steps++;
@@ -89,7 +93,7 @@ static bool leads_on(struct guess *guess, size_t at)
 		guess->best_at = at;
 		memcpy(guess->best, guess->bytes, sizeof(guess->best));
 	}
-	return at == guess->left;
+	return at >= guess->end;
 }
 
 static bool is_known(const struct gt_translate_notes *notes, uint32_t kind)
@@ -98,10 +102,13 @@ static bool is_known(const struct gt_translate_notes *notes, uint32_t kind)
 }
 
 /* Notes the lengths that lead furthest through @left bytes at @data. */
-static void find_lengths(const uint8_t *data, size_t left, struct gt_translate_notes *notes)
+static void find_lengths(const uint8_t *data, size_t left, bool unfinished,
+			 struct gt_translate_notes *notes)
 {
-	struct guess guess = {.data = data, .left = left};
+	struct guess guess = {.data = data, .left = left, .end = left};
 
+	while (unfinished && guess.end && !data[guess.end - 1])
+		guess.end--;
 	for (uint32_t kind = 0; kind < GT_TRANSLATE_KINDS; kind++)
 		if (is_known(notes, kind))
 			guess.bytes[kind] = notes->bytes[kind];
@@ -111,14 +118,15 @@ static void find_lengths(const uint8_t *data, size_t left, struct gt_translate_n
 			notes->bytes[kind] = guess.best[kind];
 }
 
-static size_t record_bytes(const uint8_t *data, size_t left, struct gt_translate_notes *notes)
+static size_t record_bytes(const uint8_t *data, size_t left, bool unfinished,
+			   struct gt_translate_notes *notes)
 {
 	uint32_t kind = left >= sizeof(kind) ? kind_at(data) : 0;
 
 	if (!kind)
 		return 0;
 	if (!is_known(notes, kind))
-		find_lengths(data, left, notes);
+		find_lengths(data, left, unfinished, notes);
 	return is_known(notes, kind) && notes->bytes[kind] <= left ? notes->bytes[kind] : 0;
 }
 
@@ -130,34 +138,73 @@ static const char *name_of(const struct gt_spool_view *view, const struct gt_tra
 	const struct gt_translate_name *note = gt_translate_name_slot(notes, address);
 	const struct gt_string *name;
 
-	if (!pointer)
-		return NULL;
+	if (!pointer || !view)
+		return pointer;
 	name = note->address == address ? gt_spool_view_string(view, note->name) : NULL;
 	return name && strlen(name->text) == name->length ? name->text : "(name not recovered)";
 }
 
-size_t gt_cupti_replay(const struct gt_spool_view *view, const uint8_t *data, size_t valid,
-		       struct gt_translate_notes *notes, struct gt_translate *translate)
+/* Work that had not ended: its launch is told of as in flight. */
+static bool is_under_way(const uint8_t *record, uint32_t kind)
+{
+	switch (kind) {
+	case CUPTI_ACTIVITY_KIND_KERNEL:
+	case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+		return !((const CUpti_ActivityKernel8 *)(const void *)record)->end;
+	case CUPTI_ACTIVITY_KIND_MEMCPY:
+		return !((const CUpti_ActivityMemcpy5 *)(const void *)record)->end;
+	case CUPTI_ACTIVITY_KIND_MEMCPY2:
+		return !((const CUpti_ActivityMemcpyPtoP4 *)(const void *)record)->end;
+	case CUPTI_ACTIVITY_KIND_MEMSET:
+		return !((const CUpti_ActivityMemset4 *)(const void *)record)->end;
+	default:
+		return false;
+	}
+}
+
+static void replay_record(const struct gt_cupti_replay *how, uint8_t *record, uint32_t kind)
+{
+	if (how->unfinished && is_under_way(record, kind))
+		return;
+	if (kind == CUPTI_ACTIVITY_KIND_KERNEL || kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) {
+		CUpti_ActivityKernel8 *kernel = (void *)record;
+
+		kernel->name = name_of(how->view, how->notes, kernel->name);
+	} else if (kind == CUPTI_ACTIVITY_KIND_DEVICE) {
+		CUpti_ActivityDevice4 *device = (void *)record;
+
+		device->name = name_of(how->view, how->notes, device->name);
+	}
+	gt_translate_record(how->translate, (const CUpti_Activity *)(const void *)record);
+}
+
+size_t gt_cupti_replay(const struct gt_cupti_replay *how, const uint8_t *data, size_t valid)
 {
 	_Alignas(8) uint8_t record[RECORD_BYTES];
 	size_t at = 0, bytes;
 
-	while (at < valid && (bytes = record_bytes(data + at, valid - at, notes))) {
-		uint32_t kind = kind_at(data + at);
-
+	while (at < valid &&
+	       (bytes = record_bytes(data + at, valid - at, how->unfinished, how->notes))) {
 		memcpy(record, data + at, bytes);
-		if (kind == CUPTI_ACTIVITY_KIND_KERNEL ||
-		    kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) {
-			CUpti_ActivityKernel8 *kernel = (void *)record;
-
-			kernel->name = name_of(view, notes, kernel->name);
-		} else if (kind == CUPTI_ACTIVITY_KIND_DEVICE) {
-			CUpti_ActivityDevice4 *device = (void *)record;
-
-			device->name = name_of(view, notes, device->name);
-		}
-		gt_translate_record(translate, record);
+		replay_record(how, record, kind_at(data + at));
 		at += bytes;
 	}
 	return valid - at;
+}
+
+void gt_cupti_replay_delivered(struct gt_translate *translate)
+{
+	struct gt_translate_notes *notes = translate->notes;
+	struct gt_cupti_replay how = {.translate = translate};
+	struct gt_cupti_buffer buffer;
+
+	how.notes = notes ? notes : gt_memory_map(sizeof(*notes));
+	while (how.notes && gt_cupti_buffers_next(&buffer)) {
+		translate->borrowed = buffer.foreign;
+		gt_ledger_add(translate->ledger, GT_LEDGER_RECORDS_UNREADABLE_BYTES,
+			      gt_cupti_replay(&how, buffer.data, buffer.valid));
+		gt_cupti_buffers_recycle(&buffer, translate->now);
+	}
+	if (how.notes && !notes)
+		gt_memory_unmap(how.notes, sizeof(*how.notes));
 }

@@ -10,34 +10,27 @@
 #define MAX_DEVICE  1024u
 #define MAX_THREADS 1024u
 
-static bool times_are_sane(uint64_t start, uint64_t end)
-{
-	return start <= end && (start == 0) == (end == 0);
-}
-
 static bool kernel_is_sane(const void *record)
 {
 	const CUpti_ActivityKernel8 *r = record;
 	uint64_t threads = (uint64_t)r->blockX * (uint64_t)r->blockY * (uint64_t)r->blockZ;
 
-	return times_are_sane(r->start, r->end) && r->deviceId < MAX_DEVICE && r->gridX > 0 &&
-	       r->gridY > 0 && r->gridZ > 0 && threads > 0 && threads <= MAX_THREADS &&
-	       gt_memory_is_readable(r->name);
+	return r->deviceId < MAX_DEVICE && r->gridX > 0 && r->gridY > 0 && r->gridZ > 0 &&
+	       threads > 0 && threads <= MAX_THREADS && gt_memory_is_readable(r->name);
 }
 
 static bool memcpy_is_sane(const void *record)
 {
 	const CUpti_ActivityMemcpy5 *r = record;
 
-	return times_are_sane(r->start, r->end) && r->deviceId < MAX_DEVICE &&
-	       r->copyKind <= CUPTI_ACTIVITY_MEMCPY_KIND_PTOP;
+	return r->deviceId < MAX_DEVICE && r->copyKind <= CUPTI_ACTIVITY_MEMCPY_KIND_PTOP;
 }
 
 static bool memset_is_sane(const void *record)
 {
 	const CUpti_ActivityMemset4 *r = record;
 
-	return times_are_sane(r->start, r->end) && r->deviceId < MAX_DEVICE;
+	return r->deviceId < MAX_DEVICE;
 }
 
 static bool device_is_sane(const void *record)

@@ -164,7 +164,7 @@ void gt_cupti_hand_over(void)
 			gt_cupti.api.cuptiActivityDisable(kinds[i].kind);
 	}
 	gt_cupti_share(false);
-	gt_cupti_flush(false);
+	gt_cupti_fetch();
 	atomic_store(&gt_cupti.away, true);
 }
 

@@ -430,14 +430,19 @@ static void fill_device(struct gt_translate *t, const CUpti_ActivityDevice4 *r,
  * be the program's exit status. */
 #define DEVICE_NAME_OWN_SINCE 130000u
 
+/* One that CUDA_VISIBLE_DEVICES hides does not take the place of one with the same number that is used. */
 static void take_device(struct gt_translate *t, const CUpti_ActivityDevice4 *r)
 {
 	struct gt_event event = {.kind = GT_EVENT_DEVICE};
 
+	if (r->id < GT_FACTS_DEVICES && !r->isCudaVisible && t->visible[r->id])
+		return;
 	fill_device(t, r, &event.device);
 	note_name(t, r->name, event.device.name);
-	if (r->id < GT_FACTS_DEVICES)
+	if (r->id < GT_FACTS_DEVICES) {
 		t->devices[r->id] = event.device;
+		t->visible[r->id] = r->isCudaVisible;
+	}
 	t->emit(t->context, &event);
 }
 

@@ -63,6 +63,7 @@ struct gt_translate {
 	bool borrowed; /* what is translated is another tool's, too: its pointers are not ours */
 	uint64_t now;  /* trace time when what is translated had arrived; 0: not known */
 	struct gt_device_event devices[GT_FACTS_DEVICES]; /* seen so far, by id */
+	bool visible[GT_FACTS_DEVICES];                   /* CUDA sees the device */
 	uint32_t context_device[GT_TRANSLATE_CONTEXTS];
 	struct gt_translate_wait waits[GT_TRANSLATE_WAITS];
 	void (*emit)(void *context, const struct gt_event *event);

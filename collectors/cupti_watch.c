@@ -84,12 +84,18 @@ static void lose(struct gt_cupti_watch *watch, enum gt_cupti_hold hold, uint64_t
 	watch->next_try = now + FIRST_PAUSE;
 }
 
-/* What another tool's callbacks get from now on is not ours to fetch. */
+/* Nobody was seen to do it: flushes go on, and a record that comes after all tells better. */
 static void lose_to_unseen(struct gt_cupti_watch *watch, uint64_t now)
 {
 	lose(watch, GT_CUPTI_BUFFERS_TAKEN, now);
 	watch->unseen = true;
-	atomic_store(&gt_cupti.away, true);
+}
+
+static void find_again(struct gt_cupti_watch *watch)
+{
+	watch->hold = gt_cupti_watch_has_calls(watch) ? GT_CUPTI_OURS : GT_CUPTI_SHARED;
+	watch->unseen = false;
+	watch->unanswered = 0;
 }
 
 /* Makes CUPTI write a record that needs no GPU work. True: it came to us, so the callbacks are ours. */
@@ -128,7 +134,11 @@ static void look_at_subscription(struct gt_cupti_watch *watch, const struct gt_c
  * tell for other reasons would be a gap at each look. */
 static bool records_are_missing(struct gt_cupti_watch *watch, const struct gt_cupti_signs *signs)
 {
-	watch->unanswered = signs->unanswered ? watch->unanswered + 1 : 0;
+	uint64_t requested = gt_cupti_buffers_count().requested;
+	bool asked = requested != watch->requested; /* us: the callbacks are ours */
+
+	watch->requested = requested;
+	watch->unanswered = signs->unanswered && !asked ? watch->unanswered + 1 : 0;
 	if (signs->records != watch->records)
 		watch->doubted = false;
 	watch->records = signs->records;
@@ -141,10 +151,13 @@ static bool records_are_missing(struct gt_cupti_watch *watch, const struct gt_cu
 static void look_at_records(struct gt_cupti_watch *watch, const struct gt_cupti_signs *signs,
 			    const struct gt_cupti_foreign *others)
 {
+	bool came = signs->records != watch->records;
 	bool missing = records_are_missing(watch, signs);
 	bool disabled = others->disabled != watch->disabled;
 
 	watch->disabled = others->disabled;
+	if (watch->unseen && came)
+		find_again(watch);
 	if (!gt_cupti_watch_has_records(watch))
 		return;
 	if (others->collects)

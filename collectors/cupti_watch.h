@@ -46,6 +46,7 @@ struct gt_cupti_watch {
 	bool doubted;            /* CUPTI was taken back for want of records, and gave none since */
 	uint64_t calls, records; /* at the last look, at the last doubt */
 	uint64_t unanswered;     /* looks in a row */
+	uint64_t requested;      /* buffers, at the last look */
 	uint64_t changes, disabled; /* of the others, as far as considered */
 };
 

@@ -85,10 +85,11 @@ static bool grow(struct gt_correlate *table)
 
 static void count_evicted(struct gt_correlate_counts *counts, const struct entry *entry)
 {
-	if (is_done(entry))
+	if (is_done(entry) ||
+	    entry->operations) /* a graph's further ones are told as without a call */
 		return;
 	counts->evicted++;
-	counts->in_flight += entry->operations == 0;
+	counts->in_flight++;
 }
 
 void gt_correlate_put(struct gt_correlate *table, uint32_t correlation,

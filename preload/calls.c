@@ -129,6 +129,7 @@ void gt_calls_take(struct gt_session *s, const struct gt_call_record *record)
 		.many = api && api->class == GT_CUDA_GRAPH_LAUNCH,
 		.kernels = api && api->class == GT_CUDA_LAUNCH,
 		.waits = api && api->flags & GT_CUDA_WAITS && record->result == 0,
+		.waits_for_all = api && api->flags & GT_CUDA_WAITS_FOR_ALL && record->result == 0,
 		.own_id =
 			(record->head.flags & (GT_CALL_OWN_ID | GT_CALL_TAGGED)) == GT_CALL_OWN_ID,
 	};

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "collectors/call.h"
+#include "collectors/cupti_buffers.h"
 #include "collectors/cupti_foreign.h"
 #include "core/forkguard.h"
 #include "core/log.h"
@@ -45,10 +46,17 @@ bool gt_coexist_is_due(struct gt_session *s, uint64_t now, bool flushed)
 	return true;
 }
 
-/* What was waited for before the flush began must have come with it. */
+#define LEAST_RECORD 144u /* bytes of a kernel's, CUpti_ActivityKernel8 */
+
+/* What was waited for before the flush began must have come with it, unless CUPTI keeps its buffer for work
+ * that is under way: when there may be some, more than fits into a buffer must be missing. */
 static bool is_unanswered(const struct gt_session *s, uint64_t flush)
 {
-	return s->emit.waited && s->emit.waited < gt_clock_from_monotonic(&s->clock, flush);
+	const struct gt_emit *emit = &s->emit;
+
+	if (!emit->waited || emit->waited >= gt_clock_from_monotonic(&s->clock, flush))
+		return false;
+	return emit->idle || emit->launched > gt_cupti_buffers_given() / LEAST_RECORD;
 }
 
 struct gt_cupti_signs gt_coexist_signs(const struct gt_session *s, uint64_t now, bool flushed)

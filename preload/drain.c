@@ -15,6 +15,7 @@
 
 #include "collectors/call.h"
 #include "collectors/cupti_buffers.h"
+#include "collectors/cupti_replay.h"
 #include "collectors/nvtx.h"
 #include "collectors/nvtx_early.h"
 #include "core/forkguard.h"
@@ -546,8 +547,7 @@ static void tell_unclosed(uint64_t timeout_ns)
 			   name, (unsigned long)(timeout_ns / 1000000u));
 }
 
-/* The thread is stuck inside CUPTI or gone: write what has been delivered, on a thread of the
- * program's. */
+/* The thread is stuck inside CUPTI or gone: write what was delivered, on a thread of the program's. */
 static void take_over(struct gt_session *s, uint64_t timeout_ns)
 {
 	sigset_t signals, mask, pending;
@@ -560,6 +560,7 @@ static void take_over(struct gt_session *s, uint64_t timeout_ns)
 		return;
 	}
 	s->has_cupti = s->coexist.watches = false;
+	gt_cupti_replay_delivered(&s->translate);
 	s->modules_seen = UINT64_MAX; /* who is stuck may hold the loader */
 	gt_emit_note(s, "LOST", "CUPTI did not return its last records in time", "flush timeout",
 		     NULL, 0);

@@ -134,6 +134,8 @@ static void count_launch(struct gt_session *session, const struct gt_emit_call *
 static void watch_call(struct gt_emit *emit, const struct gt_event *event,
 		       const struct gt_emit_call *what)
 {
+	emit->idle = (emit->idle && !what->expects) || what->waits_for_all;
+	emit->launched += what->kernels && what->expects && !what->own_id;
 	if (what->kernels && what->expects && !what->own_id && !emit->unanswered)
 		emit->unanswered = event->end;
 	else if (what->waits && emit->unanswered && event->start >= emit->unanswered &&
@@ -144,6 +146,7 @@ static void watch_call(struct gt_emit *emit, const struct gt_event *event,
 static void see_record(struct gt_emit *emit)
 {
 	emit->unanswered = 0;
+	emit->launched = 0;
 	emit->waited = 0;
 }
 

@@ -32,7 +32,9 @@ struct gt_emit {
 	struct gt_waiting unlinked; /* records whose call has not returned yet */
 	uint64_t newest;            /* trace ns of the latest end, for what has to be closed */
 	uint64_t unanswered; /* trace ns of the first kernel launch since the last GPU record */
+	uint64_t launched;   /* kernel launches since then */
 	uint64_t waited;     /* trace ns since when the program has waited for it */
+	bool idle;           /* the program has waited for all work, and asked for none since */
 	uint64_t unexpected; /* launches that no record can be joined to */
 };
 
@@ -44,11 +46,12 @@ void gt_emit_fini(struct gt_emit *emit);
 
 /* What is known of a finished call. */
 struct gt_emit_call {
-	bool expects; /* it started GPU work */
-	bool many;    /* perhaps more than one operation */
-	bool kernels; /* of kernels */
-	bool waits;   /* it returned when earlier GPU work had ended */
-	bool own_id;  /* its correlation id is not CUPTI's */
+	bool expects;       /* it started GPU work */
+	bool many;          /* perhaps more than one operation */
+	bool kernels;       /* of kernels */
+	bool waits;         /* it returned when earlier GPU work had ended */
+	bool waits_for_all; /* ... of the whole device */
+	bool own_id;        /* its correlation id is not CUPTI's */
 };
 
 /* A finished call. */

@@ -373,12 +373,17 @@ static void take_buffers(struct recovery *r)
 	qsort(r->buffers, r->buffer_count, sizeof(r->buffers[0]), by_order);
 	for (uint32_t i = 0; i < r->buffer_count; i++) {
 		const struct gt_cupti_spooled *buffer = &r->buffers[i];
+		const struct gt_cupti_replay how = {.view = &r->view,
+						    .notes = r->notes,
+						    .translate = &r->session->translate,
+						    .unfinished = buffer->unfinished};
 		size_t left;
 
 		r->session->translate.borrowed = buffer->foreign;
-		left = gt_cupti_replay(&r->view, buffer->data, buffer->valid, r->notes,
-				       &r->session->translate);
-		gt_ledger_add(&r->session->ledger, GT_LEDGER_RECORDS_UNREADABLE_BYTES, left);
+		left = gt_cupti_replay(&how, buffer->data, buffer->valid);
+		if (!buffer->unfinished)
+			gt_ledger_add(&r->session->ledger, GT_LEDGER_RECORDS_UNREADABLE_BYTES,
+				      left);
 	}
 }
 

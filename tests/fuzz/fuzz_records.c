@@ -56,7 +56,7 @@ static const struct form {
 	{CUPTI_ACTIVITY_KIND_MEMCPY2, {96, 96, 96, 96}, 0, GT_LEDGER_RECORDS_MEMCPY, 1, 1},
 	{CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, {40, 40, 56, 56}, 0, GT_LEDGER_RECORDS_SYNC, 0, 1},
 	{CUPTI_ACTIVITY_KIND_OVERHEAD, {40, 56, 56, 56}, 0, GT_LEDGER_RECORDS_OVERHEAD, 0, 1},
-	{CUPTI_ACTIVITY_KIND_DEVICE, {176, 184, 184, 184}, DEVICE_AT, GT_LEDGER_RECORDS_FACT, 1, 1},
+	{CUPTI_ACTIVITY_KIND_DEVICE, {176, 184, 184, 184}, DEVICE_AT, GT_LEDGER_RECORDS_FACT, 0, 1},
 	{CUPTI_ACTIVITY_KIND_CONTEXT, {16, 24, 32, 32}, 0, GT_LEDGER_RECORDS_FACT, 1, 1},
 	{CUPTI_ACTIVITY_KIND_STREAM, {24, 24, 24, 24}, 0, GT_LEDGER_RECORDS_FACT, 1, 1},
 	{CUPTI_ACTIVITY_KIND_CUDA_EVENT, {24, 24, 56, 56}, 0, GT_LEDGER_RECORDS_FACT, 0, 0},
@@ -315,20 +315,22 @@ static void replay_buffer(const uint8_t *data, size_t size)
 	uint8_t *buffer =
 		malloc(size ? size : 1); /* of its own, so that a read behind it is seen */
 	struct gt_spool_view view = {.data = buffer, .size = size, .base = VIEW_BASE};
+	const struct gt_cupti_replay how = {
+		.view = &view, .notes = &notes, .translate = &translate};
 	uint64_t records;
 	size_t left;
 	int count;
 
 	need(buffer != NULL);
 	memcpy(buffer, data, size);
-	left = gt_cupti_replay(&view, buffer, size, &notes, &translate);
+	left = gt_cupti_replay(&how, buffer, size);
 	need(left <= size);
 	count = event_count;
 	records = records_counted();
 	need((left < size) == (records > 0) && (uint64_t)count <= records);
 	/* the lengths that were found out are those that it was read by */
 	event_count = 0;
-	need(gt_cupti_replay(&view, buffer, size, &notes, &translate) == left);
+	need(gt_cupti_replay(&how, buffer, size) == left);
 	need(event_count == count && records_counted() == 2 * records);
 	free(buffer);
 }

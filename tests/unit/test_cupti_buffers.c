@@ -32,7 +32,7 @@ Test(cupti_buffers, come_back_in_the_order_of_completion)
 	cr_assert_eq(gt_cupti_buffers_start(BYTES, 8 * BYTES, false), 0);
 	a = request(&size);
 	b = request(&size);
-	cr_assert_eq(size, BYTES);
+	cr_assert_leq(size, BYTES);
 	cr_assert_eq((uintptr_t)a % 8, 0);
 	gt_cupti_buffers_complete(b, 100);
 	gt_cupti_buffers_complete(a, 200);

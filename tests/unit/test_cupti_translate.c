@@ -311,6 +311,25 @@ Test(cupti_translate, a_device_of_another_tool)
 	cr_assert_eq(event_count, 2, "it is known already");
 }
 
+Test(cupti_translate, a_hidden_device_does_not_replace_one_that_is_used)
+{
+	CUpti_ActivityDevice4 device;
+
+	memset(&device, 0, sizeof(device));
+	device.kind = CUPTI_ACTIVITY_KIND_DEVICE;
+	device.name = "NVIDIA H200";
+	device.isCudaVisible = 1;
+	translate.version = 18;
+	gt_translate_record(&translate, &device);
+	device.name = "NVIDIA T4";
+	device.isCudaVisible = 0;
+	gt_translate_record(&translate, &device);
+	cr_assert_eq(event_count, 1);
+	device.isCudaVisible = 1;
+	gt_translate_record(&translate, &device);
+	cr_assert_eq(event_count, 2, "named anew");
+}
+
 Test(cupti_translate, a_wait_names_the_record_it_waits_for)
 {
 	CUpti_ActivityCudaEvent record;

@@ -4,6 +4,9 @@
  * record; handed back full by the worker thread, or by a flush on the thread that flushes. One
  * buffer for all, or one per thread (the default from 13.0 on). One mutex, released while the
  * client is called; cupti_lock stays held then when the lock switch says so.
+ *
+ * Work of the GPU has its place in a buffer from its launch on. A default flush "doesn't return buffers
+ * which have one or more incomplete records" (cuptiActivityFlushAll in cupti_activity.h); a forced one does.
  */
 #include "cupti/cupti_sim.h"
 #include "cupti/layouts.h"
@@ -22,6 +25,8 @@ struct buffer {
 	uint8_t *data;
 	size_t size;
 	size_t used;
+	size_t reserved; /* bytes for the records of work that is under way */
+	size_t open;     /* how many */
 	size_t records;
 	size_t max_records;
 	struct buffer *next;
@@ -38,6 +43,8 @@ static pthread_cond_t work = PTHREAD_COND_INITIALIZER;
 static pthread_cond_t delivered = PTHREAD_COND_INITIALIZER;
 static int delivering;      /* buffers that the client is being given right now */
 static struct buffer *full; /* newest first */
+static struct buffer *held; /* no room is left, and a record is incomplete */
+static __thread struct cupti_place *destination;
 static struct slot *slots;
 static struct slot shared_slot;
 static __thread struct slot *own_slot;
@@ -126,17 +133,36 @@ static struct slot *slot_here(void)
 
 static bool has_room(const struct buffer *buffer, size_t size)
 {
-	return buffer && buffer->size - buffer->used >= size &&
-	       (!buffer->max_records || buffer->records < buffer->max_records);
+	return buffer && buffer->size - buffer->used - buffer->reserved >= size &&
+	       (!buffer->max_records || buffer->records + buffer->open < buffer->max_records);
+}
+
+static void push(struct buffer **list, struct buffer *buffer)
+{
+	buffer->next = *list;
+	*list = buffer;
 }
 
 static void retire(struct slot *slot)
 {
 	if (!slot->current)
 		return;
-	slot->current->next = full;
-	full = slot->current;
+	push(slot->current->open ? &held : &full, slot->current);
 	slot->current = NULL;
+	pthread_cond_signal(&work);
+}
+
+/* Its last record is complete: of those that are held it can go. */
+static void let_go(struct buffer *buffer)
+{
+	struct buffer **at = &held;
+
+	while (*at && *at != buffer)
+		at = &(*at)->next;
+	if (!*at)
+		return;
+	*at = buffer->next;
+	push(&full, buffer);
 	pthread_cond_signal(&work);
 }
 
@@ -152,8 +178,7 @@ static struct buffer *buffer_for(size_t size)
 		if (!slot->current) {
 			slot->current = fresh;
 		} else if (fresh) { /* another thread was faster: the spare goes back empty */
-			fresh->next = full;
-			full = fresh;
+			push(&full, fresh);
 		}
 		if (!fresh && !slot->current)
 			return NULL;
@@ -161,26 +186,81 @@ static struct buffer *buffer_for(size_t size)
 	return slot->current;
 }
 
-/* CUPTI asks for the first buffer when the first record is foreseen, not when it is written. */
-void cupti_buffers_expect(void)
+struct cupti_place cupti_buffers_reserve(size_t size)
 {
+	struct cupti_place place = {.size = size};
+
 	pthread_mutex_lock(&mutex);
-	if (!slot_here()->current)
-		buffer_for(MIN_RECORD);
+	place.buffer = buffer_for(size);
+	if (place.buffer) {
+		place.buffer->reserved += size;
+		place.buffer->open++;
+	} else {
+		dropped++;
+	}
 	pthread_mutex_unlock(&mutex);
+	return place;
+}
+
+/* Caller holds mutex. */
+static void append(struct buffer *buffer, const void *record, size_t size)
+{
+	memcpy(buffer->data + buffer->used, record, size);
+	buffer->used += size;
+	buffer->records++;
+}
+
+/* The record at @place is complete, or will never be. */
+void cupti_buffers_release(struct cupti_place *place)
+{
+	struct buffer *buffer = place->buffer;
+
+	if (!buffer)
+		return;
+	pthread_mutex_lock(&mutex);
+	buffer->reserved -= place->size;
+	if (--buffer->open == 0)
+		let_go(buffer);
+	pthread_mutex_unlock(&mutex);
+	place->buffer = NULL;
+}
+
+void cupti_buffers_begin(struct cupti_place *place)
+{
+	destination = place;
+}
+
+void cupti_buffers_end(struct cupti_place *place)
+{
+	destination = NULL;
+	cupti_buffers_release(place);
+}
+
+/* The first record of the operation goes where its place is. */
+static bool put_in_place(const void *record, size_t size)
+{
+	struct cupti_place *place = destination;
+
+	if (!place || size != place->size)
+		return false;
+	destination = NULL;
+	if (place->buffer)
+		append(place->buffer, record, size);
+	return true;
 }
 
 void cupti_buffers_put(const void *record, size_t size)
 {
+	struct buffer *buffer;
+
 	pthread_mutex_lock(&mutex);
 	steal_when_due();
-	struct buffer *buffer = buffer_for(size);
-	if (buffer) {
-		memcpy(buffer->data + buffer->used, record, size);
-		buffer->used += size;
-		buffer->records++;
-	} else {
-		dropped++;
+	if (!put_in_place(record, size)) {
+		buffer = buffer_for(size);
+		if (buffer)
+			append(buffer, record, size);
+		else
+			dropped++;
 	}
 	pthread_mutex_unlock(&mutex);
 }
@@ -326,6 +406,12 @@ static void wait_for_deliveries(void)
 		pthread_cond_wait(&delivered, &mutex);
 }
 
+static void retire_complete(struct slot *slot)
+{
+	if (slot->current && !slot->current->open)
+		retire(slot);
+}
+
 /* A delivery leaves a record of itself in the buffer of its thread: one that has begun before is over
  * first, or that buffer would come after the flush. */
 CUptiResult cupti_buffers_flush(bool forced)
@@ -338,9 +424,9 @@ CUptiResult cupti_buffers_flush(bool forced)
 	cupti_lock();
 	cupti_pending_flush(forced);
 	pthread_mutex_lock(&mutex);
-	retire(&shared_slot);
+	retire_complete(&shared_slot);
 	for (struct slot *slot = slots; slot; slot = slot->next)
-		retire(slot);
+		retire_complete(slot);
 	deliver_full();
 	cupti_unlock();
 	wait_for_deliveries();
@@ -354,6 +440,16 @@ static void forget(struct slot *slot)
 	slot->current = NULL;
 }
 
+static void forget_list(struct buffer **list)
+{
+	while (*list) {
+		struct buffer *next = (*list)->next;
+
+		free(*list);
+		*list = next;
+	}
+}
+
 /* Their memory is the client's, and stays what it is. */
 void cupti_buffers_drop(void)
 {
@@ -361,12 +457,8 @@ void cupti_buffers_drop(void)
 	forget(&shared_slot);
 	for (struct slot *slot = slots; slot; slot = slot->next)
 		forget(slot);
-	while (full) {
-		struct buffer *next = full->next;
-
-		free(full);
-		full = next;
-	}
+	forget_list(&full);
+	forget_list(&held);
 	request = NULL;
 	complete = NULL;
 	zeroed = 0;

@@ -80,7 +80,15 @@ void cupti_dump(CUpti_ActivityKind kind);
 
 /* buffers.c */
 void cupti_buffers_put(const void *record, size_t size);
-void cupti_buffers_expect(void);
+/* Room for one record; between _begin and _end the first of that size that this thread puts goes there. */
+struct cupti_place {
+	struct buffer *buffer; /* NULL: the client refused */
+	size_t size;
+};
+struct cupti_place cupti_buffers_reserve(size_t size);
+void cupti_buffers_begin(struct cupti_place *place);
+void cupti_buffers_end(struct cupti_place *place);
+void cupti_buffers_release(struct cupti_place *place);
 CUptiResult cupti_buffers_flush(bool forced);
 void cupti_buffers_wake(void);
 void cupti_buffers_start_worker(void);
@@ -99,6 +107,7 @@ void cupti_unsubscribe_all(void);
 
 /* records.c */
 void cupti_record_operation(const struct sim_op *op, bool is_complete);
+size_t cupti_operation_size(const struct sim_op *op);
 void cupti_record_api(const struct sim_call *call);
 void cupti_record_context(const struct sim_resource *what);
 void cupti_record_stream(const struct sim_resource *what);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Operations whose end is still to come. A record is written once its operation is done: when a
- * host thread synchronises, on a flush, by the worker, or when too many wait. Any thread.
+ * Operations whose end is still to come. The record has its place in a buffer from the launch on, and is
+ * written there once its operation is done: when a host thread synchronises, on a flush, by the worker, or
+ * when too many wait. Any thread.
  */
 #include "cupti/cupti_sim.h"
 
@@ -10,23 +11,28 @@
 
 #define ENOUGH 256
 
+struct pending {
+	struct sim_op op;
+	struct cupti_place place; /* of its record */
+};
+
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER; /* taken first */
-static struct sim_op *waiting;
+static struct pending *waiting;
 static size_t count;
 static size_t room;
 static size_t next_look; /* look through the list when it is that long */
 
 /* Moves what is done to the end of the list; returns how many are not. Caller holds mutex. */
-static size_t take_done(struct sim_op **ret_done, size_t *ret_count, bool all, uint64_t until)
+static size_t take_done(struct pending **ret_done, size_t *ret_count, bool all, uint64_t until)
 {
 	size_t kept = 0, taken = 0;
-	struct sim_op *done = malloc(count * sizeof(*done));
+	struct pending *done = malloc(count * sizeof(*done));
 
 	if (!done)
 		return count;
 	for (size_t i = 0; i < count; i++) {
-		if (all || waiting[i].end <= until)
+		if (all || waiting[i].op.end <= until)
 			done[taken++] = waiting[i];
 		else
 			waiting[kept++] = waiting[i];
@@ -36,21 +42,28 @@ static size_t take_done(struct sim_op **ret_done, size_t *ret_count, bool all, u
 	return kept;
 }
 
-static void write_all(const struct sim_op *ops, size_t taken, uint64_t until)
+static void write_one(struct pending *one, bool is_complete)
+{
+	cupti_buffers_begin(&one->place);
+	cupti_record_operation(&one->op, is_complete);
+	cupti_buffers_end(&one->place);
+}
+
+static void write_all(struct pending *all, size_t taken, uint64_t until)
 {
 	for (size_t i = 0; i < taken; i++)
-		if (ops[i].end <= until)
-			cupti_record_operation(&ops[i], true);
+		if (all[i].op.end <= until)
+			write_one(&all[i], true);
 	for (size_t i = 0; i < taken; i++)
-		if (ops[i].end > until)
-			cupti_record_operation(&ops[i], false);
+		if (all[i].op.end > until)
+			write_one(&all[i], false);
 }
 
 /* Caller holds writing. */
 static void write_done(bool forced)
 {
 	uint64_t until = cupti.table->done_until();
-	struct sim_op *done = NULL;
+	struct pending *done = NULL;
 	size_t taken = 0;
 
 	pthread_mutex_lock(&mutex);
@@ -81,23 +94,25 @@ void cupti_pending_flush(bool forced)
 
 void cupti_pending_add(const struct sim_op *op)
 {
+	struct pending one = {.op = *op, .place = cupti_buffers_reserve(cupti_operation_size(op))};
+
 	pthread_mutex_lock(&mutex);
 	if (count == room) {
 		size_t bigger = room ? room * 2 : 1024;
-		struct sim_op *grown = realloc(waiting, bigger * sizeof(*grown));
+		struct pending *grown = realloc(waiting, bigger * sizeof(*grown));
 
 		if (!grown) {
 			pthread_mutex_unlock(&mutex);
+			cupti_buffers_release(&one.place);
 			return;
 		}
 		waiting = grown;
 		room = bigger;
 	}
-	waiting[count++] = *op;
+	waiting[count++] = one;
 	bool look = count >= (next_look ? next_look : ENOUGH);
 	bool first = count == 1;
 	pthread_mutex_unlock(&mutex);
-	cupti_buffers_expect();
 	if (look)
 		cupti_pending_write();
 	if (first)
@@ -115,6 +130,8 @@ bool cupti_pending_any(void)
 void cupti_pending_drop(void)
 {
 	pthread_mutex_lock(&mutex);
+	for (size_t i = 0; i < count; i++)
+		cupti_buffers_release(&waiting[i].place);
 	count = 0;
 	pthread_mutex_unlock(&mutex);
 }

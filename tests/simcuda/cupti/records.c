@@ -231,16 +231,23 @@ static void spoil_times(struct sim_op *op)
 	}
 }
 
-/* An operation that is not done has a record that cannot be read: kind 0, error 21. */
-static void put_incomplete(const struct sim_op *op)
+size_t cupti_operation_size(const struct sim_op *op)
 {
 	static const uint32_t kinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
 					 CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMSET,
 					 CUPTI_ACTIVITY_KIND_GRAPH_TRACE};
+	bool is_peer = op->kind == SIM_OP_MEMCPY && op->copy.peer;
+
+	return sizes[is_peer ? CUPTI_ACTIVITY_KIND_MEMCPY2 : kinds[op->kind]];
+}
+
+/* An operation that is not done has a record that cannot be read: kind 0, error 21. */
+static void put_incomplete(const struct sim_op *op)
+{
 	uint8_t nothing[sizeof(cupti_kernel)] = {0};
 
 	play("incomplete", op);
-	cupti_buffers_put(nothing, sizes[kinds[op->kind]]);
+	cupti_buffers_put(nothing, cupti_operation_size(op));
 }
 
 /* Plays all faults on one operation; under a lock, so that "every third" means the same third

@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""CUPTI keeps a buffer while work of which it has a place for the record is under way, and on a busy GPU some
+always is: records come all the same, nobody is suspected of having taken CUPTI, and what was in that buffer
+when the process was killed is recovered."""
+
+import glob
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import harness
+
+BUSY = [harness.program("busy")]
+FIRST = 20  # kernels that were waited for when the program says so
+
+
+def load(path):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def kernels_of(trace):
+    return [event for event in trace["traceEvents"] if event.get("cat") == "kernel"]
+
+
+class Busy(unittest.TestCase):
+    def setUp(self):
+        self.folder = os.path.realpath(tempfile.mkdtemp(prefix="gt-busy-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.out = os.path.join(self.folder, "out")
+
+    def test_records_come_while_work_is_under_way(self):
+        enough = [lambda: harness.gate.count(self.out, '"cat": "kernel"') >= 500]
+        result = harness.run(BUSY, folder=self.out, gates=enough, options=("GPUTRACE_FLUSH_PERIOD=50",))
+        self.assertEqual((result.status, result.said), (3, []))
+        path, = harness.traces(self.out)
+        self.assertEqual(harness.tool("repair", path)[0], 0)
+        trace = load(path)
+        self.assertGreaterEqual(len(kernels_of(trace)), 500)
+        self.assertNotIn("capture gap", [event["name"] for event in trace["traceEvents"]])
+
+    @unittest.skipUnless(harness.has_shm(), "no /dev/shm with a gigabyte")
+    def test_killed_with_a_buffer_that_cupti_keeps(self):
+        spools = tempfile.mkdtemp(prefix="gt-busy-", dir="/dev/shm")
+        self.addCleanup(shutil.rmtree, spools, ignore_errors=True)
+        words = harness.command(BUSY, folder=self.out, options=("GPUTRACE_SPOOL=" + spools,))
+        environment = harness.environment(GATE=os.path.join(self.folder, "gate"), GPUTRACE_SPOOL=spools)
+        with subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                              stdin=subprocess.DEVNULL) as process:
+            self.assertEqual(process.stdout.readline(), b"first\n")
+            self.assertTrue(harness.gate.wait_for(lambda: harness.gate.count(self.out, "cuLaunchKernel") > 0))
+            process.kill()
+        os.environ["GPUTRACE_SPOOL"] = spools  # where repair looks
+        self.addCleanup(os.environ.pop, "GPUTRACE_SPOOL")
+        status, output = harness.tool("repair", self.out)
+        self.assertEqual(status, 0, output)
+        trace = load(harness.traces(self.out)[0])
+        self.assertGreaterEqual(len(kernels_of(trace)), FIRST)
+        self.assertEqual(glob.glob(spools + "/*"), [])
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
