@@ -12,8 +12,10 @@
 #include <string.h>
 #include <time.h>
 
-#define STEP_MS     20
-#define PATIENCE_MS 10000
+#define STEP_MS       20
+#define PATIENCE_MS   10000
+
+#define KERNEL_THREAD 0x00200000u /* PF_KTHREAD of the kernel's sched.h */
 
 /* What the lines of a thread's status told so far. */
 struct signs {
@@ -77,6 +79,24 @@ static enum gt_life life_of_thread(const struct signs *signs)
 	return signs->has_memory && !signs->is_killed ? GT_LIFE_LIVES : GT_LIFE_DYING;
 }
 
+/* Kernel threads have no memory either: the number has gone to one, or was another process's in a container. */
+static bool is_of_the_kernel(const char *proc, int64_t pid)
+{
+	char path[4096], line[512] = "";
+	unsigned int flags = 0;
+	const char *behind;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%.3000s/%" PRId64 "/stat", proc, pid);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	behind = fgets(line, sizeof(line), file) ? strrchr(line, ')') : NULL;
+	fclose(file);
+	return behind && sscanf(behind, ") %*c %*d %*d %*d %*d %*d %u", &flags) == 1 &&
+	       flags & KERNEL_THREAD;
+}
+
 /* What lives most of all threads; *ret_stopped: one of them stands still. */
 static enum gt_life look(const char *proc, int64_t pid, bool *ret_stopped)
 {
@@ -102,7 +122,7 @@ static enum gt_life look(const char *proc, int64_t pid, bool *ret_stopped)
 	}
 	if (threads)
 		closedir(threads);
-	return life;
+	return life == GT_LIFE_DYING && is_of_the_kernel(proc, pid) ? GT_LIFE_ENDED : life;
 }
 
 enum gt_life gt_life_of(const char *proc, int64_t pid)

@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <unistd.h>
 
 #define BYTES 65536
 
@@ -244,4 +245,20 @@ Test(cupti_buffers, what_did_not_come_back_or_was_not_read_is_counted)
 	gt_cupti_buffers_complete(kept, 100);
 	gt_cupti_buffers_tell(&ledger);
 	cr_assert_eq(ledger.count[GT_LEDGER_BUFFERS_KEPT], 0);
+}
+
+Test(cupti_buffers, are_as_large_as_what_comes_in_a_moment)
+{
+	size_t size, largest = 0;
+
+	gt_cupti_buffers_start(1u << 20, 64u << 20, true);
+	for (int i = 0; i < 12; i++) {
+		gt_cupti_buffers_complete(request(&size), 8);
+		cr_assert_geq(size, largest, "full at once: more the next time");
+		largest = size;
+	}
+	cr_assert_eq(largest, 1u << 20);
+	usleep(1100000); /* at least */
+	gt_cupti_buffers_complete(request(&size), 8);
+	cr_assert_leq(size, 512u << 10);
 }

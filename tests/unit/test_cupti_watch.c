@@ -213,6 +213,30 @@ Test(cupti_watch, who_yields_does_not_take_buffers_back)
 	cr_assert_eq(fake.registered, 0);
 }
 
+Test(cupti_watch, who_asks_for_buffers_has_our_callbacks)
+{
+	uint8_t *buffer;
+	size_t size, records;
+
+	start(0, "own");
+	for (uint64_t i = 1; i < 20; i++) {
+		gt_cupti_buffers_request(&buffer, &size, &records);
+		cr_assert_eq(look(500, i, 0, true), GT_CUPTI_OURS,
+			     "work under way keeps the buffer");
+	}
+}
+
+Test(cupti_watch, a_record_that_comes_after_all_ends_the_suspicion)
+{
+	start(0, "yield");
+	look(500, 1, 0, true);
+	cr_assert_eq(look(500, 2, 0, true), GT_CUPTI_BUFFERS_TAKEN);
+	cr_assert_not(gt_cupti.away, "flushes go on");
+	cr_assert_eq(look(500, 3, 0, true), GT_CUPTI_BUFFERS_TAKEN);
+	cr_assert_eq(look(500, 4, 1, false), GT_CUPTI_OURS);
+	cr_assert_eq(fake.registered, 0, "nothing had to be taken back");
+}
+
 Test(cupti_watch, work_without_records_though_the_buffers_come_is_kinds_off)
 {
 	start(0, "yield");

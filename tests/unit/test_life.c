@@ -79,6 +79,20 @@ Test(life, of_one_thread)
 	}
 }
 
+Test(life, a_thread_of_the_kernel_is_no_process)
+{
+	char path[256];
+	FILE *file;
+
+	write_thread(PID, "State:\tS (sleeping)\nSigPnd:\t0000000000000000\n");
+	cr_assert_eq(gt_life_of(proc, PID), GT_LIFE_DYING);
+	snprintf(path, sizeof(path), "%s/%d/stat", proc, PID);
+	file = fopen(path, "w");
+	cr_assert(file && fputs("77 (a) b) S 0 0 0 0 -1 2129984 0 0 0\n", file) >= 0 &&
+		  !fclose(file));
+	cr_assert_eq(gt_life_of(proc, PID), GT_LIFE_ENDED);
+}
+
 Test(life, lasts_as_long_as_a_thread)
 {
 	write_thread(PID, "State:\tZ (zombie)\n");
