@@ -33,11 +33,28 @@ struct ranks {
 	size_t count;
 };
 
+/* Of what a broken file tells the sum may be anything. */
+static int64_t plus(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
+static int64_t minus(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a - (uint64_t)b);
+}
+
 static int64_t start_of(const struct rank *rank, size_t nth)
 {
 	const struct gt_header *header = &rank->model->reading.header;
+	int64_t base = header->has_base ? header->base_ns : 0;
 
-	return rank->ops.at[nth]->start + (header->has_base ? header->base_ns : 0) + rank->shift;
+	return plus(plus(rank->ops.at[nth]->start, base), rank->shift);
+}
+
+static int64_t end_of(const struct rank *rank, size_t nth)
+{
+	return plus(start_of(rank, nth), rank->ops.at[nth]->dur);
 }
 
 static bool other_host(const struct gt_model *a, const struct gt_model *b)
@@ -58,11 +75,10 @@ static int set_clock(const struct rank *first, struct rank *rank)
 	if (!other_host(first->model, rank->model))
 		return 0;
 	for (size_t i = 0; !rc && i < rank->ops.count; i++)
-		if (!gt_dist_add(&off, start_of(first, i) + first->ops.at[i]->dur -
-					       start_of(rank, i) - rank->ops.at[i]->dur))
+		if (!gt_dist_add(&off, minus(end_of(first, i), end_of(rank, i))))
 			rc = -ENOMEM;
 	if (!rc)
-		rank->shift = (int64_t)gt_dist_moments(&off).median;
+		rank->shift = gt_dist_middle(&off);
 	gt_dist_fini(&off);
 	return rc;
 }
@@ -86,10 +102,10 @@ static void compare(const struct ranks *ranks, size_t nth)
 	ranks->at[last].last += latest > earliest;
 	for (size_t r = 0; r < ranks->count; r++) {
 		struct rank *rank = &ranks->at[r];
-		int64_t wait = latest - start_of(rank, nth), dur = rank->ops.at[nth]->dur;
+		int64_t wait = minus(latest, start_of(rank, nth)), dur = rank->ops.at[nth]->dur;
 
 		rank->total += dur;
-		rank->wait += wait < dur ? wait : dur;
+		rank->wait += wait < 0 ? 0 : wait < dur ? wait : dur;
 	}
 }
 

@@ -25,6 +25,14 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+int64_t gt_dist_middle(struct gt_dist *dist)
+{
+	if (!dist->count)
+		return 0;
+	qsort(dist->at, dist->count, sizeof(*dist->at), by_value);
+	return dist->at[dist->count / 2];
+}
+
 struct gt_moments gt_dist_moments(struct gt_dist *dist)
 {
 	struct gt_moments m = {.count = dist->count};

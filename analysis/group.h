@@ -29,6 +29,9 @@ void gt_dist_fini(struct gt_dist *dist);
 /* Sorts the values. */
 struct gt_moments gt_dist_moments(struct gt_dist *dist);
 
+/* The value in the middle, of two the greater one, 0 of none. Sorts the values. */
+int64_t gt_dist_middle(struct gt_dist *dist);
+
 struct gt_group {
 	uint32_t name; /* number in the groups' names */
 	struct gt_dist value;

@@ -35,12 +35,13 @@ static void mark_twins(struct gt_model *models, size_t count, size_t *user)
 		}
 }
 
-/* By the clock that all have in common; false: it has none, or no slice. */
+/* By the clock that all have in common; false: it has none, or no slice, or no time in which others could be. */
 static bool first_of(const struct gt_model *model, int64_t *ret_first)
 {
 	const struct gt_header *header = &model->reading.header;
 
 	return header->has_base && model->last > model->first &&
+	       model->first > INT64_MIN + GT_JOB_NS &&
 	       !__builtin_add_overflow(model->first, header->base_ns, ret_first);
 }
 
