@@ -7,6 +7,8 @@
  */
 #include "writers/perfetto.h"
 
+#include <string.h>
+
 #include "core/event_names.h"
 #include "core/text.h"
 
@@ -195,7 +197,7 @@ static void put_arg(struct gt_proto *data, uint32_t field, unsigned int arg, uin
 		gt_proto_uint(data, GT_PF_ARG_STRING_IID, value);
 		break;
 	case GT_PF_TYPE_TEXT:
-		gt_proto_cstr(data, GT_PF_ARG_STRING, text);
+		gt_perfetto_put_clean(data, GT_PF_ARG_STRING, text, strlen(text));
 		break;
 	}
 	gt_proto_end(data, at);

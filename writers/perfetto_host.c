@@ -6,6 +6,8 @@
  */
 #include "writers/perfetto.h"
 
+#include <string.h>
+
 /* Begins packet and track event. @track 0: the first thread's, which is the default. */
 static size_t begin_event(struct gt_perfetto *pf, uint64_t ns, uint32_t type, uint32_t track,
 			  size_t *ret_packet)
@@ -62,7 +64,7 @@ static void put_text(struct gt_proto *batch, enum gt_pf_note note, const char *t
 {
 	size_t at = begin_note(batch, note);
 
-	gt_proto_cstr(batch, GT_PF_NOTE_STRING, text);
+	gt_perfetto_put_clean(batch, GT_PF_NOTE_STRING, text, strlen(text));
 	gt_proto_end(batch, at);
 }
 

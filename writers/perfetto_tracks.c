@@ -6,6 +6,8 @@
  */
 #include "writers/perfetto.h"
 
+#include <string.h>
+
 #include "core/text.h"
 
 static size_t begin_track(struct gt_perfetto *pf, uint32_t uuid, uint32_t parent,
@@ -32,13 +34,14 @@ static void end_track(struct gt_perfetto *pf, size_t at, size_t packet)
 void gt_perfetto_put_process(struct gt_perfetto *pf)
 {
 	struct gt_proto *batch = &pf->file.batch;
+	const char *name = pf->facts.process[0] ? pf->facts.process : "?";
 	size_t packet, at, process;
 	char label[32];
 
 	at = begin_track(pf, GT_PF_TRACK_OF_PROCESS, 0, &packet);
 	process = gt_proto_begin(batch, GT_PF_TRACK_PROCESS);
 	gt_proto_uint(batch, GT_PF_PROCESS_PID, pf->facts.pid);
-	gt_proto_cstr(batch, GT_PF_PROCESS_NAME, pf->facts.process[0] ? pf->facts.process : "?");
+	gt_perfetto_put_clean(batch, GT_PF_PROCESS_NAME, name, strlen(name));
 	if (pf->facts.has_rank) {
 		gt_text_format(label, sizeof(label), "rank %d", pf->facts.rank);
 		gt_proto_cstr(batch, GT_PF_PROCESS_LABELS, label);
@@ -57,7 +60,7 @@ static void put_thread(struct gt_perfetto *pf, uint32_t uuid, uint32_t tid,
 	gt_proto_uint(batch, GT_PF_THREAD_PID, pf->facts.pid);
 	gt_proto_uint(batch, GT_PF_THREAD_TID, tid);
 	if (name)
-		gt_proto_bytes(batch, GT_PF_THREAD_NAME, name->text, name->length);
+		gt_perfetto_put_clean(batch, GT_PF_THREAD_NAME, name->text, name->length);
 	gt_proto_end(batch, thread);
 	end_track(pf, at, packet);
 }
@@ -91,9 +94,10 @@ static void put_child(struct gt_perfetto *pf, uint32_t uuid, uint32_t parent, co
 	struct gt_proto *batch = &pf->file.batch;
 	size_t packet, at = begin_track(pf, uuid, parent, &packet);
 
-	gt_proto_cstr(batch, GT_PF_TRACK_NAME, name);
+	gt_perfetto_put_clean(batch, GT_PF_TRACK_NAME, name, strlen(name));
 	if (description)
-		gt_proto_cstr(batch, GT_PF_TRACK_DESCRIPTION, description);
+		gt_perfetto_put_clean(batch, GT_PF_TRACK_DESCRIPTION, description,
+				      strlen(description));
 	if (counter)
 		gt_proto_end(batch, gt_proto_begin(batch, GT_PF_TRACK_COUNTER));
 	end_track(pf, at, packet);

@@ -508,3 +508,57 @@ Test(convert, build_ids_are_bytes)
 	t.writer = NULL;
 	trace_end(&t);
 }
+
+static uint32_t count_bytes(const char *text, size_t size, const char *bytes)
+{
+	const char *at = text;
+	uint32_t count = 0;
+
+	while ((at = memmem(at, size - (size_t)(at - text), bytes, strlen(bytes)))) {
+		count++;
+		at++;
+	}
+	return count;
+}
+
+/* A string of Perfetto's is UTF-8: one that is not costs the packet that it stands in. */
+Test(convert, all_text_is_utf8)
+{
+	static const char broken[] = "not \xff it";
+	struct gt_event thread = {.kind = GT_EVENT_THREAD, .tid = 4100},
+			counter = {.kind = GT_EVENT_COUNTER, .tid = 4100},
+			range = {.kind = GT_EVENT_RANGE, .tid = 4100}, shadow;
+	const struct gt_event *events[] = {&thread, &counter, &range, &shadow};
+	struct side pf;
+	struct trace t;
+	struct stat st;
+	char *text;
+
+	trace_prepare(&t);
+	strcpy(t.facts.process, broken);
+	thread.thread.name = trace_string(&t, broken);
+	counter.counter = (struct gt_counter_event){.name = trace_string(&t, broken),
+						    .series = trace_string(&t, broken)};
+	range.range.name = trace_string(&t, "name");
+	strcpy(range.range.payload, broken);
+	shadow = range;
+	shadow.range.on_gpu = true;
+	side_open(&pf, &t, "perfetto", "texts", &t.facts);
+	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+		struct gt_event e = *events[i];
+
+		e.start = e.end = AT(1000 + i);
+		cr_assert_eq(pf.writer->ops->event(pf.writer, &e), 0);
+	}
+	side_close(&pf, &t.facts);
+	cr_assert_eq(stat(gt_sink_path(pf.sink), &st), 0);
+	text = slurp(gt_sink_path(pf.sink));
+	cr_assert_eq(count_bytes(text, (size_t)st.st_size, broken), 0);
+	/* the facts at both ends, process, thread, counter with its series alone, payloads */
+	cr_assert_eq(count_bytes(text, (size_t)st.st_size, "not \xef\xbf\xbd it"), 9);
+	free(text);
+	gt_sink_close(pf.sink);
+	t.sink = NULL;
+	t.writer = NULL;
+	trace_end(&t);
+}
