@@ -45,6 +45,27 @@ static bool flush_delivers(void)
 		    rig_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
 }
 
+/* A kernel of a second or so, and one beside it that was waited for. */
+static bool busy_buffer_is_kept(void)
+{
+	void *arguments[] = {&rig.memory};
+	unsigned int before;
+	CUstream other;
+
+	rig_start();
+	if (cuStreamCreate(&other, CU_STREAM_NON_BLOCKING) ||
+	    cuLaunchKernel(rig.kernel, 0x7fffffff, 1, 1, 32, 1, 1, 0, other, arguments, NULL))
+		return seen(false, "the long kernel was refused");
+	rig_launch();
+	cuStreamSynchronize(rig.stream);
+	rig.cupti.cuptiActivityFlushAll(0);
+	before = rig_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+	rig_flush(0);
+	return seen(before == 0 && rig_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) == 2,
+		    "%u kernel records while one ran, %u afterwards", before,
+		    rig_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+}
+
 static bool second_subscriber(void)
 {
 	CUpti_SubscriberHandle other;
@@ -337,6 +358,8 @@ static const struct {
 } probes[] = {
 	{"flush-delivers", "after a wait, FlushAll(0) delivers the kernel's record",
 	 flush_delivers},
+	{"busy-buffer-is-kept", "FlushAll(0) keeps a buffer with work under way",
+	 busy_buffer_is_kept},
 	{"second-subscriber", "a second cuptiSubscribe is refused with 39", second_subscriber},
 	{"callbacks-on-caller", "enter and exit come on the calling thread with one id",
 	 callbacks_on_caller},
