@@ -12,6 +12,7 @@
 
 #include "core/sys.h"
 #include "core/text.h"
+#include "core/write_signals.h"
 
 static enum gt_log_level log_level = GT_LOG_NORMAL;
 
@@ -45,6 +46,16 @@ void gt_log_set_level(enum gt_log_level level)
 	log_level = level;
 }
 
+/* When it cannot be written there is nowhere to say so; nor may the program hear of it. */
+static void write_line(const char *line, size_t length)
+{
+	struct gt_write_signals before;
+
+	gt_write_signals_hold(&before);
+	syscall(SYS_write, STDERR_FILENO, line, length);
+	gt_write_signals_let(&before);
+}
+
 static void say(const char *format, va_list args)
 {
 	char line[512];
@@ -54,8 +65,8 @@ static void say(const char *format, va_list args)
 	n += gt_text_vformat(line + n, sizeof(line) - 1 - n, format, args);
 	gt_text_clean(line, n, '?'); /* paths and values are somebody else's words */
 	line[n++] = '\n';
-	if (is_first_stderr()) /* when it cannot be written there is nowhere to say so */
-		syscall(SYS_write, STDERR_FILENO, line, n);
+	if (is_first_stderr())
+		write_line(line, n);
 	errno = saved;
 }
 

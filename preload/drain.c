@@ -25,6 +25,7 @@
 #include "core/spool.h"
 #include "core/text.h"
 #include "core/thread.h"
+#include "core/write_signals.h"
 #include "preload/background.h"
 #include "preload/calls.h"
 #include "preload/coexist.h"
@@ -510,32 +511,6 @@ int gt_drain_start(struct gt_session *session)
 	return error;
 }
 
-/* Signals that a write may bring upon the thread that makes it, and whose default ends the program. */
-static void hold_write_signals(sigset_t *ret_signals, sigset_t *ret_mask, sigset_t *ret_pending)
-{
-	sigemptyset(ret_signals);
-	sigaddset(ret_signals, SIGXFSZ);
-	sigaddset(ret_signals, SIGPIPE);
-	sigpending(ret_pending);
-	pthread_sigmask(SIG_BLOCK, ret_signals, ret_mask);
-}
-
-/* What our writes have brought is taken away; what was pending before stays the program's. */
-static void let_write_signals(const sigset_t *signals, const sigset_t *mask,
-			      const sigset_t *pending)
-{
-	const struct timespec at_once = {0};
-	sigset_t ours = *signals;
-
-	if (sigismember(pending, SIGXFSZ))
-		sigdelset(&ours, SIGXFSZ);
-	if (sigismember(pending, SIGPIPE))
-		sigdelset(&ours, SIGPIPE);
-	while (sigtimedwait(&ours, NULL, &at_once) > 0)
-		continue;
-	pthread_sigmask(SIG_SETMASK, mask, NULL);
-}
-
 /* gputrace run repairs the file and says so itself. */
 static void tell_unclosed(uint64_t timeout_ns)
 {
@@ -550,13 +525,13 @@ static void tell_unclosed(uint64_t timeout_ns)
 /* The thread is stuck inside CUPTI or gone: write what was delivered, on a thread of the program's. */
 static void take_over(struct gt_session *s, uint64_t timeout_ns)
 {
-	sigset_t signals, mask, pending;
+	struct gt_write_signals before;
 
-	hold_write_signals(&signals, &mask, &pending);
+	gt_write_signals_hold(&before);
 	if (!try_hold()) {
 		/* it is at work on the file, e.g. on a slow disk: nothing may touch it */
 		tell_unclosed(timeout_ns);
-		let_write_signals(&signals, &mask, &pending);
+		gt_write_signals_let(&before);
 		return;
 	}
 	s->has_cupti = s->coexist.watches = false;
@@ -565,7 +540,7 @@ static void take_over(struct gt_session *s, uint64_t timeout_ns)
 	gt_emit_note(s, "LOST", "CUPTI did not return its last records in time", "flush timeout",
 		     NULL, 0);
 	close_session(s);
-	let_write_signals(&signals, &mask, &pending);
+	gt_write_signals_let(&before);
 }
 
 void gt_drain_finish(uint64_t timeout_ns)
