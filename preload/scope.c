@@ -10,8 +10,11 @@
 
 #include "core/elf_lookup.h"
 
-#define MAX_OBJECTS 2048
-#define NONE        SIZE_MAX
+/* Of more than these only the runtimes are kept. Memory that is not touched costs nothing. */
+#ifndef MAX_OBJECTS
+#define MAX_OBJECTS 16384
+#endif
+#define NONE SIZE_MAX
 
 struct object {
 	struct gt_elf elf;
@@ -23,6 +26,7 @@ struct object {
 static struct {
 	struct object objects[MAX_OBJECTS];
 	size_t count;
+	size_t mapped; /* count, and those for which there is no room */
 	unsigned long long adds, subs;
 	size_t behind;     /* the first object behind this library, 0: not seen */
 	size_t global_end; /* behind the last object that was loaded with the program */
@@ -33,7 +37,7 @@ static struct {
 static struct {
 	uint16_t queue[MAX_OBJECTS];
 	size_t head, tail;
-	uint64_t seen[MAX_OBJECTS / 64];
+	uint64_t seen[(MAX_OBJECTS + 63) / 64];
 } walk;
 
 static const char *base_name(const char *path)
@@ -48,18 +52,38 @@ static bool begins(const char *text, const char *prefix)
 	return !strncmp(text, prefix, strlen(prefix));
 }
 
-static void add_object(const struct dl_phdr_info *info)
+static void look_at(const struct dl_phdr_info *info, struct object *object)
 {
-	struct object *object = &picture.objects[picture.count++];
-
 	object->path = info->dlpi_name ? info->dlpi_name : "";
 	object->usable =
 		!gt_elf_open(info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum, &object->elf);
 	object->runtime = object->usable && (begins(object->elf.soname, "libcudart") ||
 					     begins(base_name(object->path), "libcudart"));
 	picture.runtimes += object->runtime;
+}
+
+static void add_object(const struct dl_phdr_info *info)
+{
+	struct object *object = &picture.objects[picture.count++];
+
+	look_at(info, object);
 	if (object->usable && gt_elf_contains(&object->elf, (uintptr_t)&picture))
 		picture.behind = picture.count;
+}
+
+/* There is no room: a runtime takes the place of the last object that is none. */
+static void add_runtime(const struct dl_phdr_info *info)
+{
+	struct object object;
+	size_t last = picture.count;
+
+	look_at(info, &object);
+	while (object.runtime && last-- > 0) {
+		if (picture.objects[last].runtime)
+			continue;
+		picture.objects[last] = object;
+		break;
+	}
 }
 
 /* Adds what is not in the picture yet. @context: how many were seen in this round. */
@@ -67,8 +91,13 @@ static int see(struct dl_phdr_info *info, size_t size, void *context)
 {
 	size_t *seen = context;
 
-	if ((*seen)++ >= picture.count && picture.count < MAX_OBJECTS)
+	if ((*seen)++ < picture.mapped)
+		return 0;
+	picture.mapped++;
+	if (picture.count < MAX_OBJECTS)
 		add_object(info);
+	else
+		add_runtime(info);
 	return 0;
 }
 
@@ -137,7 +166,7 @@ enum gt_scope_change gt_scope_refresh(const struct dl_phdr_info *info)
 	if (picture.count && info->dlpi_adds == picture.adds && info->dlpi_subs == picture.subs)
 		return GT_SCOPE_SAME;
 	if (!picture.count || info->dlpi_subs != picture.subs) {
-		picture.count = picture.runtimes = 0;
+		picture.count = picture.mapped = picture.runtimes = 0;
 		picture.behind = 0;
 		change = GT_SCOPE_SHRANK;
 	}
@@ -151,7 +180,7 @@ enum gt_scope_change gt_scope_refresh(const struct dl_phdr_info *info)
 
 size_t gt_scope_count(void)
 {
-	return picture.count;
+	return picture.mapped;
 }
 
 size_t gt_scope_runtimes(void)

@@ -411,6 +411,25 @@ static void many_plugins(void)
 	}
 }
 
+/* More objects than there is room for: a runtime that comes behind them is found, and calls through it
+ * cost no more than through another. */
+static void crowded(void)
+{
+	enum { COPIES = 80 };
+	unsigned long walks;
+	void *p12;
+
+	for (int i = 0; i < COPIES; i++)
+		open_copy("libplugin_none.so", i);
+	p12 = open_plugin("libplugin_12.so");
+	CHECK_EQ(call(p12, "plugin_malloc"), 12);
+	CHECK_EQ(call(p12, "plugin_launch"), 12);
+	walks = hooks_count("gputrace_test_walks");
+	for (int i = 0; i < 1000; i++)
+		call(p12, "plugin_malloc");
+	CHECK_EQ(hooks_count("gputrace_test_walks") - walks, 0);
+}
+
 /* A child of fork inherits what was remembered and may look for more, whatever threads were doing. */
 static void forked(void)
 {
@@ -466,6 +485,7 @@ static const struct {
 	{"late_start", late_start},
 	{"passing", passing},
 	{"many_plugins", many_plugins},
+	{"crowded", crowded},
 };
 
 int main(int argc, char **argv)
