@@ -4,6 +4,7 @@
  */
 #include "preload/background.h"
 
+#include <link.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include "core/descriptor.h"
+#include "core/forkgate.h"
 #include "core/text.h"
 
 #define STAT_STATE   3 /* fields of /proc/self/stat, from 1: proc(5) */
@@ -29,6 +31,26 @@ void gt_background_see_processors(void)
 	at_load.known = sched_getaffinity(0, sizeof(at_load.processors), &at_load.processors) == 0;
 }
 
+static int add_thread_locals(struct dl_phdr_info *info, size_t size, void *sum)
+{
+	for (int i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_TLS)
+			*(size_t *)sum += info->dlpi_phdr[i].p_memsz + info->dlpi_phdr[i].p_align;
+	return 0;
+}
+
+/* glibc takes the thread's variables, those of the program and its libraries, out of the stack that a new
+ * thread asks for. At most so many bytes. */
+static size_t thread_local_bytes(void)
+{
+	size_t sum = 0;
+
+	gt_forkgate_enter();
+	dl_iterate_phdr(add_thread_locals, &sum);
+	gt_forkgate_leave();
+	return sum;
+}
+
 /* No signal of the program may run a handler on our thread; SIGPIPE and SIGXFSZ stay blocked too,
  * so a broken output is an error code (REQ-66, 83). */
 int gt_background_start(void *(*run)(void *), void *argument, size_t stack_bytes)
@@ -40,7 +62,7 @@ int gt_background_start(void *(*run)(void *), void *argument, size_t stack_bytes
 
 	pthread_attr_init(&attributes);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstacksize(&attributes, stack_bytes);
+	pthread_attr_setstacksize(&attributes, stack_bytes + thread_local_bytes());
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	error = pthread_create(&thread, &attributes, run, argument);
@@ -49,9 +71,21 @@ int gt_background_start(void *(*run)(void *), void *argument, size_t stack_bytes
 	return -error;
 }
 
+/* The program's first CUDA call may come from a thread that is never to wait for another: ours, which
+ * work long at a stretch, are not to keep the processor from it. */
+static void leave_realtime(void)
+{
+	const struct sched_param none = {0};
+	int policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
+
+	if (policy == SCHED_FIFO || policy == SCHED_RR)
+		sched_setscheduler(0, SCHED_OTHER, &none);
+}
+
 void gt_background_enter(const char *name)
 {
 	prctl(PR_SET_NAME, name, 0, 0, 0);
+	leave_realtime();
 	if (at_load.known) /* not with the one that the starting thread was pinned to (REQ-66) */
 		sched_setaffinity(0, sizeof(at_load.processors), &at_load.processors);
 }
