@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -97,10 +98,18 @@ static int set_size(int fd, size_t size)
 	return ftruncate(fd, (off_t)size) ? -errno : 0;
 }
 
-/* fallocate without the C library's emulation, which would write. */
+/* fallocate without the C library's emulation, which would write. A signal would have it give back all that
+ * it has reserved. */
 static int reserve(int fd, uint64_t offset, size_t size)
 {
-	return fallocate(fd, 0, (off_t)offset, (off_t)size) ? -errno : 0;
+	sigset_t all, old;
+	int error;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	error = fallocate(fd, 0, (off_t)offset, (off_t)size) ? -errno : 0;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return error;
 }
 
 static int make_file(size_t size, void **ret_memory)

@@ -5,6 +5,8 @@
  */
 #include "core/stack.h"
 
+#include <string.h>
+
 #include "core/intern.h"
 #include "core/libc_path.h"
 #include "core/memory.h"
@@ -21,6 +23,8 @@ struct map {
 	struct entry *entries;
 	uint32_t size; /* power of two, at most half full */
 	uint32_t used;
+	uint32_t spare_size;
+	struct entry *spare; /* what the spool gave before, which takes nothing back; NULL: none */
 };
 
 struct gt_stacks {
@@ -50,13 +54,33 @@ static const void *map_find(const struct map *map, uint64_t key)
 	return map_slot(map, key)->value;
 }
 
+/* Empty places, those that are spare if they are as many. */
+static struct entry *map_places(const struct map *map, uint32_t size)
+{
+	if (!map->spare || map->spare_size != size)
+		return gt_spool_map(size * sizeof(*map->spare));
+	memset(map->spare, 0, size * sizeof(*map->spare));
+	return map->spare;
+}
+
+/* Takes over from @old, whose places the next one may have. */
+static void map_replace(struct map *map, struct map fresh)
+{
+	if (gt_spool_holds(map->entries)) {
+		fresh.spare = map->entries;
+		fresh.spare_size = map->size;
+	}
+	gt_memory_unmap(map->entries, map->size * sizeof(*map->entries));
+	*map = fresh;
+}
+
 /* Makes the map anew with @size places and the entries that @keeps wants (NULL: all). */
 static bool map_rebuild(struct map *map, uint32_t size,
 			bool (*keeps)(const struct entry *, const void *), const void *context)
 {
 	struct map fresh = {.size = size};
 
-	fresh.entries = gt_spool_map(size * sizeof(*fresh.entries));
+	fresh.entries = map_places(map, size);
 	if (!fresh.entries)
 		return false;
 	for (uint32_t i = 0; i < map->size; i++) {
@@ -67,8 +91,7 @@ static bool map_rebuild(struct map *map, uint32_t size,
 		*map_slot(&fresh, entry->key) = *entry;
 		fresh.used++;
 	}
-	gt_memory_unmap(map->entries, map->size * sizeof(*map->entries));
-	*map = fresh;
+	map_replace(map, fresh);
 	return true;
 }
 
