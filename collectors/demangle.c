@@ -76,12 +76,30 @@ static const struct gt_string **answer_of(struct gt_demangle *demangle, uint32_t
 	return &demangle->readable[id];
 }
 
+/* The program's allocator may have a lock that a child would inherit as it is. */
+static char *call_demangler(const struct gt_demangle *demangle, const char *name)
+{
+	int status;
+	char *text;
+
+	gt_forkgate_enter();
+	text = demangle->call(name, NULL, NULL, &status);
+	gt_forkgate_leave();
+	return text;
+}
+
+static void free_text(char *text)
+{
+	gt_forkgate_enter();
+	free(text);
+	gt_forkgate_leave();
+}
+
 static const struct gt_string *make_readable(struct gt_demangle *demangle,
 					     const struct gt_string *name)
 {
 	const struct gt_string *readable;
 	char *text;
-	int status;
 
 	if (gt_mangled_expansion(name->text, name->length) > GT_DEMANGLE_TEXT_MAX)
 		return name;
@@ -91,11 +109,11 @@ static const struct gt_string *make_readable(struct gt_demangle *demangle,
 	}
 	if (!demangle->call)
 		return name;
-	text = demangle->call(name->text, NULL, NULL, &status);
+	text = call_demangler(demangle, name->text);
 	if (!text)
 		return name;
 	readable = gt_intern_cstr(demangle->pool, text);
-	free(text);
+	free_text(text);
 	return readable;
 }
 

@@ -16,7 +16,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/memory.h"
@@ -59,14 +58,44 @@ static int compare_prefix(const char *a, const char *b)
 	return x ? x - y : 0;
 }
 
-static int compare_stubs(const void *a, const void *b, void *context)
+static bool is_before(const struct gt_symbol_table *table, uint32_t a, uint32_t b)
 {
-	const struct gt_symbol_table *table = context;
-	const char *x = kernel_of(gt_symbol_table_name(table, *(const uint32_t *)a));
-	const char *y = kernel_of(gt_symbol_table_name(table, *(const uint32_t *)b));
+	const char *x = kernel_of(gt_symbol_table_name(table, a));
+	const char *y = kernel_of(gt_symbol_table_name(table, b));
 	int order = compare_prefix(x, y);
 
-	return order ? order : compare_prefix(y, x) ? -1 : 0;
+	return order < 0 || (order == 0 && compare_prefix(y, x) != 0);
+}
+
+/* Moves what is on @top of a heap of @count, the last of all first, down to its place. */
+static void sift_down(const struct gt_symbol_table *table, uint32_t *heap, uint32_t top,
+		      uint32_t count)
+{
+	uint32_t moved = heap[top], below;
+
+	for (; (below = 2 * top + 1) < count; top = below) {
+		if (below + 1 < count && is_before(table, heap[below], heap[below + 1]))
+			below++;
+		if (!is_before(table, moved, heap[below]))
+			break;
+		heap[top] = heap[below];
+	}
+	heap[top] = moved;
+}
+
+/* In place: qsort asks the program's allocator. */
+static void sort_stubs(const struct gt_symbol_table *table, uint32_t *symbols, uint32_t count)
+{
+	uint32_t last;
+
+	for (uint32_t top = count / 2; top-- > 0;)
+		sift_down(table, symbols, top, count);
+	while (count > 1) {
+		last = symbols[--count];
+		symbols[count] = symbols[0];
+		symbols[0] = last;
+		sift_down(table, symbols, 0, count);
+	}
 }
 
 static uint32_t find_stubs(const struct gt_symbol_table *table, uint32_t *ret_symbols)
@@ -100,8 +129,7 @@ int gt_kernel_stubs_init(struct gt_kernel_stubs *stubs, const struct gt_symbol_t
 		return -ENOMEM;
 	}
 	find_stubs(table, stubs->symbols);
-	qsort_r(stubs->symbols, stubs->count, sizeof(*stubs->symbols), compare_stubs,
-		(void *)table);
+	sort_stubs(table, stubs->symbols, stubs->count);
 	return 0;
 }
 

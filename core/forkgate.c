@@ -66,6 +66,14 @@ bool gt_forkgate_try(void)
 	return false;
 }
 
+bool gt_forkgate_wait(void)
+{
+	if (gt_forkgate_try())
+		return true;
+	wait_for_zero(&forks);
+	return gt_forkgate_try();
+}
+
 void gt_forkgate_enter(void)
 {
 	if (gt_forkgate_try())
@@ -76,7 +84,11 @@ void gt_forkgate_enter(void)
 
 void gt_forkgate_leave(void)
 {
-	atomic_fetch_sub(&in_loader, 1);
+	uint32_t seen = atomic_load(&in_loader);
+
+	/* 0: this is the child of a fork that did not wait so long */
+	while (seen && !atomic_compare_exchange_weak(&in_loader, &seen, seen - 1))
+		continue;
 }
 
 bool gt_forkgate_is_closed(void)

@@ -10,9 +10,12 @@
 
 #include <stdbool.h>
 
-/* Around every call that takes a lock of the loader. The drain thread: false means that the program
+/* Around every call that takes a lock of the loader, or of the program's allocator. The drain thread: false means that the program
  * is forking, come back later. The first call of a process registers the handlers around fork. */
 bool gt_forkgate_try(void);
+
+/* The same, but a running fork is waited for, at most 0.2 s. The drain thread. */
+bool gt_forkgate_wait(void);
 
 /* The same for application threads at first sight of something: waits for a running fork, at most
  * 0.2 s. */

@@ -89,16 +89,29 @@ static uint32_t merge(struct gt_session *s, const struct gt_call_record *record,
 	return gt_python_merge(&both, depth, work.merged);
 }
 
-void gt_stacks_refresh_modules(struct gt_session *session)
+static bool refresh_modules(struct gt_session *session, bool (*enter)(void))
 {
 	uint64_t now = gt_clock_now();
 
-	if (!gt_forkgate_try())
-		return;
+	if (!enter())
+		return false;
 	if (gt_modules_refresh(session->modules))
 		gt_stacks_look_for_python(session);
 	gt_forkgate_leave();
 	session->modules_seen = now;
+	return true;
+}
+
+/* A fork that takes so long is not waited for again by the calls that are there already. */
+static void await_modules(struct gt_session *session)
+{
+	if (!refresh_modules(session, gt_forkgate_wait))
+		session->modules_seen = gt_clock_now();
+}
+
+void gt_stacks_refresh_modules(struct gt_session *session)
+{
+	refresh_modules(session, gt_forkgate_try);
 }
 
 const struct gt_stack *gt_stacks_of_call(struct gt_session *session,
@@ -108,9 +121,10 @@ const struct gt_stack *gt_stacks_of_call(struct gt_session *session,
 
 	if (!record->stack_key)
 		return NULL;
-	/* a module may have been loaded, and have launched, since this round began */
+	/* a module may have been loaded, and have launched, since this round began: addresses in one that
+	 * is not known would stay without a name */
 	if (record->frame_count && record->start > session->modules_seen)
-		gt_stacks_refresh_modules(session);
+		await_modules(session);
 	if (!record->python_count)
 		return gt_stacks_get(session->stacks, record->stack_key,
 				     record->frame_count ? record->pcs : NULL, record->frame_count);
