@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "collectors/call.h"
 #include "core/log.h"
 #include "core/memory.h"
 #include "preload/output.h"
@@ -15,6 +16,7 @@
 
 #define NAMED_FIRST 256u
 #define NAMED_MAX   4096u
+#define NEIGHBOURS  (GT_CALL_OWN_IDS / 2)
 
 /* How a removed file's ledger is summed up, by kind. */
 static const struct {
@@ -83,6 +85,16 @@ static struct gt_event *place_of_name(struct gt_segments *segments, const struct
 	return &segments->named[segments->named_count++];
 }
 
+/*
+ * Whether a call with the id @id came after that with @newest. Ids go up, but for neighbours on other
+ * threads, and go round; far away are those of another source, which numbers on its own: CUPTI's and
+ * ours take turns.
+ */
+static bool is_newer(uint32_t id, uint32_t newest)
+{
+	return newest - id >= NEIGHBOURS;
+}
+
 void gt_segments_see(struct gt_segments *segments, const struct gt_event *event)
 {
 	struct gt_event *place;
@@ -91,7 +103,8 @@ void gt_segments_see(struct gt_segments *segments, const struct gt_event *event)
 		return;
 	if (event->end > segments->newest)
 		segments->newest = event->end;
-	if (event->kind == GT_EVENT_API && event->correlation > segments->newest_call)
+	if (event->kind == GT_EVENT_API && event->correlation &&
+	    is_newer(event->correlation, (uint32_t)segments->newest_call))
 		segments->newest_call = event->correlation;
 	if (event->kind != GT_EVENT_THREAD && event->kind != GT_EVENT_STREAM)
 		return;
