@@ -105,6 +105,8 @@ static int load(struct gt_elf_image *elf, int fd, uint64_t offset, uint64_t size
 	if (!gt_memory_take(size))
 		return -ENOMEM;
 	elf->loaded += size;
+	if (!gt_memory_make_writable(to + offset, size))
+		return -ENOMEM;
 	while (size) {
 		ssize_t n = pread(fd, to + offset, size, (off_t)offset);
 
@@ -180,7 +182,8 @@ static int load_file(struct gt_elf_image *elf, int fd)
 
 	if (size <= 0)
 		return size < 0 ? -errno : -ENOEXEC;
-	*elf = (struct gt_elf_image){.data = gt_memory_reserve((size_t)size), .size = (size_t)size};
+	*elf = (struct gt_elf_image){.data = gt_memory_reserve_blank((size_t)size),
+				     .size = (size_t)size};
 	if (!elf->data)
 		return -ENOMEM;
 	elf->owned = true;

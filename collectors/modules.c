@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "collectors/elf_image.h"
+#include "collectors/mapped_path.h"
 #include "core/memory.h"
 #include "core/spool_view.h"
 
@@ -134,7 +135,7 @@ static int look(struct dl_phdr_info *info, size_t size, void *arg)
 	seen->is_main = modules->seen_count == 1;
 	look_at_segments(seen, info);
 	seen->build_id_size = gt_elf_image_loaded_build_id(info, seen->build_id);
-	strncpy(seen->name, info->dlpi_name, sizeof(seen->name) - 1);
+	strncpy(seen->name, info->dlpi_name ? info->dlpi_name : "", sizeof(seen->name) - 1);
 	return 0;
 }
 
@@ -148,7 +149,11 @@ static const struct gt_string *find_path(struct gt_modules *modules, const struc
 		if (length > 0)
 			return gt_intern_get(modules->pool, path, (size_t)length);
 	}
-	if (strchr(seen->name, '/') && realpath(seen->name, path))
+	/* a relative name is one from the folder that the program was in then */
+	if (seen->name[0] && seen->name[0] != '/' &&
+	    gt_mapped_path(seen->start, path, sizeof(path)))
+		return gt_intern_cstr(modules->pool, path);
+	if (seen->name[0] == '/' && realpath(seen->name, path))
 		return gt_intern_cstr(modules->pool, path);
 	return gt_intern_cstr(modules->pool, seen->name[0] ? seen->name : "(no name)");
 }

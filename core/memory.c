@@ -65,6 +65,21 @@ void *gt_memory_reserve(size_t size)
 	return p == MAP_FAILED ? NULL : p;
 }
 
+void *gt_memory_reserve_blank(size_t size)
+{
+	void *p = mmap(NULL, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+bool gt_memory_make_writable(void *blank, size_t size)
+{
+	uintptr_t start = (uintptr_t)blank & ~(uintptr_t)4095;
+
+	return mprotect((void *)start, (uintptr_t)blank + size - start, PROT_READ | PROT_WRITE) ==
+	       0;
+}
+
 void gt_memory_unreserve(void *reserved, size_t size)
 {
 	munmap(reserved, size);

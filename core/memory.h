@@ -33,6 +33,12 @@ struct gt_memory_counts gt_memory_count(void);
 /* Address space of which little will be used: only what gt_memory_take takes counts. */
 void *gt_memory_reserve(size_t size);
 void gt_memory_unreserve(void *memory, size_t size);
+
+/* The same, only readable: a locked process does not fill it, one without overcommit does not count it. The
+ * pages that the @size bytes at @blank lie in become writable; false: no memory. */
+void *gt_memory_reserve_blank(size_t size);
+bool gt_memory_make_writable(void *blank, size_t size);
+
 bool gt_memory_take(size_t bytes); /* false: over the limit */
 void gt_memory_give(size_t bytes);
 

@@ -123,6 +123,62 @@ Test(symbols, functions_of_the_program_and_of_libc)
 	stop();
 }
 
+/* Bytes of the image that a write may change, which may cost memory though none is written. */
+static size_t writable_bytes(const struct gt_elf_image *elf)
+{
+	uint64_t low = (uint64_t)elf->data, high = low + elf->size, start, end;
+	FILE *maps = fopen("/proc/self/maps", "r");
+	char line[4096], can_write;
+	size_t sum = 0;
+
+	cr_assert_not_null(maps);
+	while (fgets(line, sizeof(line), maps))
+		if (sscanf(line, "%lx-%lx r%c", &start, &end, &can_write) == 3 &&
+		    can_write == 'w' && start < high && end > low)
+			sum += (end < high ? end : high) - (start > low ? start : low);
+	fclose(maps);
+	return sum;
+}
+
+Test(symbols, of_a_large_file_little_is_in_memory)
+{
+	char path[] = "/tmp/gputrace-test-symbols-XXXXXX", command[9000];
+	struct gt_elf_image elf;
+
+	cr_assert_geq(mkstemp(path), 0);
+	snprintf(command, sizeof(command), "cp '%s' %s", getenv("GT_TEST_NAMED_PLUGIN"), path);
+	cr_assert_eq(system(command), 0);
+	cr_assert_eq(truncate(path, 256 << 20), 0);
+	cr_assert_eq(gt_elf_image_open(&elf, path), 0);
+	unlink(path);
+	cr_assert_eq(elf.size, 256u << 20);
+	cr_assert_not_null(gt_elf_image_find_type(&elf, SHT_SYMTAB));
+	cr_assert_lt(writable_bytes(&elf), 1u << 20);
+	gt_elf_image_close(&elf);
+}
+
+Test(symbols, a_library_that_was_loaded_by_a_relative_path)
+{
+	const char *path = getenv("GT_TEST_NAMED_PLUGIN");
+	char folder[4096], name[4096];
+	const struct gt_frame *frame;
+	void *handle;
+
+	snprintf(folder, sizeof(folder), "%.*s", (int)(strrchr(path, '/') - path), path);
+	snprintf(name, sizeof(name), ".%s", strrchr(path, '/'));
+	start(64 << 20);
+	cr_assert_eq(chdir(folder), 0);
+	handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+	cr_assert_not_null(handle, "%s", dlerror());
+	cr_assert_eq(chdir("/"), 0);
+	gt_modules_refresh(names.modules);
+	frame = frame_of(((void *(*)(int))dlsym(handle, "plugin_function"))(LOCAL));
+	cr_assert_eq(frame->module->text[0], '/');
+	cr_assert(ends_with(frame->module, strrchr(path, '/')));
+	cr_assert_not_null(frame->function);
+	stop();
+}
+
 Test(symbols, functions_of_the_vdso)
 {
 	start(64 << 20);
