@@ -38,6 +38,8 @@ static struct {
 	_Atomic uint64_t broken, probed;
 } unwind;
 
+static pid_t first_process; /* that loaded this library */
+
 const char *gt_unwind_start(void)
 {
 	return gt_unwind_learn_start() ? "libunwind rules" : "frame pointers";
@@ -70,13 +72,27 @@ static void find_thread_stack(struct gt_unwind_thread *thread)
 	pthread_attr_destroy(&attributes);
 }
 
+__attribute__((constructor)) static void note_process(void)
+{
+	first_process = getpid();
+}
+
+/* The first thread of a forked child is any of its parent's, on that one's stack. */
+static bool has_another_stack(const struct gt_unwind_thread *thread)
+{
+	uint64_t sp = (uint64_t)__builtin_frame_address(0);
+
+	return getpid() != first_process && (sp < thread->stack_low || sp >= thread->stack_high);
+}
+
 void gt_unwind_thread_init(struct gt_unwind_thread *thread)
 {
 	int saved_errno = errno;
+	bool is_first = syscall(SYS_gettid) == getpid();
 
-	if (syscall(SYS_gettid) == getpid())
+	if (is_first)
 		find_main_stack(thread);
-	else
+	if (!is_first || has_another_stack(thread))
 		find_thread_stack(thread);
 	errno = saved_errno;
 }

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "collectors/unwind_learn.h"
 #include "collectors/unwind_rules.h"
@@ -129,6 +131,37 @@ Test(unwind_odd, a_destroyed_stack_harms_nobody_without_bounds)
 	for (int i = 0; i < 2000; i++)
 		cr_assert_geq(walk_at_depth((int)(next(&random) % 20) + 12, &random), 1);
 	cr_assert_geq(gt_unwind_get_counts().probed, 2000);
+}
+
+/* 0 when the stack's bounds were found, and nothing was looked for at a capture. */
+static int capture_in_child(void)
+{
+	self = new_unwind_thread();
+	return count_frames() < 3 || gt_unwind_get_counts().probed;
+}
+
+static void *fork_here(void *ret_status)
+{
+	pid_t child = fork();
+
+	if (!child)
+		_exit(capture_in_child());
+	waitpid(child, ret_status, 0);
+	return NULL;
+}
+
+/* Its main thread is then on another stack than the parent's. */
+Test(unwind_odd, a_child_that_a_thread_forked_knows_its_stack)
+{
+	int status = -1;
+	pthread_t thread;
+
+	gt_unwind_start();
+	fork_here(&status);
+	cr_assert_eq(status, 0);
+	pthread_create(&thread, NULL, fork_here, &status);
+	pthread_join(thread, NULL);
+	cr_assert_eq(status, 0);
 }
 
 #ifdef __x86_64__
