@@ -22,10 +22,14 @@
 #include "preload/drain.h"
 #include "preload/session_internal.h"
 
-#define MS_NS      1000000ull
+#define MS_NS        1000000ull
+
+/* A program that goes on after each, as runtimes do that turn a fault into an exception of their language,
+ * would wait for the drain thread at every one. */
+#define SURVIVED_MAX 16u
 
 /* A stack has run over when what could not be touched lies this near to where it stood. */
-#define OVER_BYTES (64u << 10)
+#define OVER_BYTES   (64u << 10)
 
 static const struct {
 	int number;
@@ -41,9 +45,10 @@ static const struct {
 static struct {
 	struct sigaction old[SIGNALS];
 	uint64_t timeout_ns;
+	_Atomic uint32_t survived;  /* signals after which the program may go on */
 	_Atomic uint32_t busy;      /* tid of the thread whose crash is being written */
 	struct gt_drain_crash note; /* belongs to that thread */
-	char text[96];
+	char text[128];
 } crash;
 
 static size_t slot_of(int number)
@@ -91,19 +96,32 @@ static bool only_ours_can_run(const siginfo_t *info, const ucontext_t *context)
 	       address - sp + OVER_BYTES < 2 * OVER_BYTES;
 }
 
+static bool ends_program(size_t slot, const siginfo_t *info, const ucontext_t *context)
+{
+	return is_last(&crash.old[slot]) || only_ours_can_run(info, context);
+}
+
+static void describe(size_t slot, const siginfo_t *info)
+{
+	const char *more = atomic_load(&crash.survived) == SURVIVED_MAX
+				   ? "; the next that the program survives are left out"
+				   : "";
+
+	if (info->si_code > 0)
+		gt_text_format(crash.text, sizeof(crash.text), "%s at address 0x%lx%s",
+			       signals[slot].name, (unsigned long)info->si_addr, more);
+	else
+		gt_text_format(crash.text, sizeof(crash.text), "%s sent by process %d%s",
+			       signals[slot].name, (int)info->si_pid, more);
+}
+
 static void write_out(size_t slot, const siginfo_t *info, const ucontext_t *context, uint32_t tid)
 {
-	if (info->si_code > 0)
-		gt_text_format(crash.text, sizeof(crash.text), "%s at address 0x%lx",
-			       signals[slot].name, (unsigned long)info->si_addr);
-	else
-		gt_text_format(crash.text, sizeof(crash.text), "%s sent by process %d",
-			       signals[slot].name, (int)info->si_pid);
+	describe(slot, info);
 	crash.note = (struct gt_drain_crash){.tid = tid,
 					     .cause = signals[slot].name,
 					     .what = crash.text,
-					     .is_last = is_last(&crash.old[slot]) ||
-							only_ours_can_run(info, context),
+					     .is_last = ends_program(slot, info, context),
 					     .regs = regs_of(context),
 					     .thread = known_thread()};
 	gt_drain_crash(&crash.note, crash.timeout_ns);
@@ -119,13 +137,22 @@ static void wait_for(uint32_t other)
 		gt_futex_wait(&crash.busy, other, until - now);
 }
 
+static bool is_one_of_many(size_t slot, const siginfo_t *info, const ucontext_t *context)
+{
+	if (ends_program(slot, info, context))
+		return false;
+	if (atomic_load_explicit(&crash.survived, memory_order_relaxed) >= SURVIVED_MAX)
+		return true;
+	return atomic_fetch_add(&crash.survived, 1) >= SURVIVED_MAX;
+}
+
 /* Threads that crash at the same time wait for the first, as its end would be theirs. A crash in here
  * is passed on. */
 static void tell(size_t slot, const siginfo_t *info, const ucontext_t *context)
 {
 	uint32_t tid = (uint32_t)syscall(SYS_gettid), other = 0;
 
-	if (!gt_forkguard_holds())
+	if (!gt_forkguard_holds() || is_one_of_many(slot, info, context))
 		return;
 	if (atomic_compare_exchange_strong(&crash.busy, &other, tid)) {
 		write_out(slot, info, context, tid);
@@ -149,7 +176,7 @@ static void pass_on(int number, siginfo_t *info, void *context, size_t slot)
 {
 	struct sigaction old = crash.old[slot], initial = {.sa_handler = SIG_DFL};
 
-	if (is_last(&old) || only_ours_can_run(info, context)) {
+	if (ends_program(slot, info, context)) {
 		end_by_default(number, info, is_last(&old) ? &old : &initial);
 		return;
 	}
@@ -196,6 +223,7 @@ void gt_crash_start(struct gt_session *session)
 
 	if (!gt_config_bool(&session->config, GT_CONFIG_ON_CRASH))
 		return;
+	atomic_store(&crash.survived, 0);
 	crash.timeout_ns =
 		(uint64_t)gt_config_number(&session->config, GT_CONFIG_EXIT_TIMEOUT) * MS_NS;
 	for (size_t i = 0; i < SIGNALS; i++) {

@@ -5,7 +5,7 @@
  *   HOW      segv, bus, fpe, ill: a fault; abort; sent: SIGSEGV from outside; all: two threads at once;
  *            ticked: the same while both get signals, as a profiler sends them;
  *            synced: a fault when all work is done; null: a call of no function; over: a stack that
- *            runs over; thread: that of another thread
+ *            runs over; thread: that of another thread; often: as segv, 40 times where it goes on
  *   HANDLER  none; exit: a handler that says so and leaves with 7; jump: one that goes on, 5 times;
  *            ignore: the signal is ignored; later: the handler is set after the first use of CUDA;
  *            onstack: as exit, for a signal stack that nobody has made; own: for one that the program
@@ -154,7 +154,7 @@ __attribute__((noinline)) static void break_here(void)
 	volatile int zero = 0;
 	pthread_t other;
 
-	if (!strcmp(how, "segv") || !strcmp(how, "synced"))
+	if (!strcmp(how, "segv") || !strcmp(how, "synced") || !strcmp(how, "often"))
 		touch((void *)nowhere);
 	else if (!strcmp(how, "bus"))
 		touch(mmap(NULL, 4096, PROT_READ, MAP_SHARED, open("/proc/self/exe", O_RDONLY),
@@ -199,7 +199,7 @@ int main(int argc, char **argv)
 	if (!strcmp(how, "synced"))
 		check((int)cudaDeviceSynchronize(), "cudaDeviceSynchronize");
 	sigsetjmp(back, 1);
-	if (times++ < 5)
+	if (times++ < (strcmp(how, "often") ? 5 : 40))
 		break_here();
 	check((int)cudaDeviceSynchronize(), "cudaDeviceSynchronize");
 	return 3;

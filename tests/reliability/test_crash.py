@@ -112,6 +112,13 @@ class Crash(unittest.TestCase):
         self.assertEqual(status, 3)
         self.assertEqual(len(crashes), 5)
 
+    def test_handler_that_goes_on_for_ever(self):
+        """Of a runtime that turns faults into exceptions: it does not wait for each to be written."""
+        status, crashes, _ = self.check("often", "jump")
+        self.assertEqual(status, 3)
+        self.assertEqual(len(crashes), 16)
+        self.assertEqual([i for i, e in enumerate(crashes) if "left out" in e["args"]["what"]], [15])
+
     def test_ignored(self):
         with tempfile.TemporaryDirectory() as folder:
             self.assertEqual(self.run_both("sent", "ignore", folder), 3)
