@@ -46,10 +46,15 @@ struct gt_nvtx_counts gt_nvtx_count(void)
 {
 	return (struct gt_nvtx_counts){
 		.lost = atomic_load_explicit(&lost, memory_order_relaxed) +
-			gt_nvtx_early_count().lost,
+			gt_threads_sum(GT_THREAD_RANGES_LOST) + gt_nvtx_early_count().lost,
 		.wrong = atomic_load_explicit(&wrong, memory_order_relaxed),
 		.refused = gt_nvtx_registry_refused(),
 	};
+}
+
+static void count_lost(void)
+{
+	atomic_fetch_add_explicit(&lost, 1, memory_order_relaxed);
 }
 
 static enum moment moment(void)
@@ -77,15 +82,12 @@ static void fill(struct gt_nvtx_record *record, const struct gt_nvtx_call *call,
 	};
 }
 
-static bool write_ring(const struct gt_nvtx_call *call)
+static bool write_into(struct gt_thread *thread, const struct gt_nvtx_call *call)
 {
 	uint32_t offset = gt_nvtx_payload_offset(call->text_length);
 	size_t room = call->payload_count ? GT_NVTX_PAYLOAD_MAX : 0;
-	struct gt_thread *thread = gt_thread_find();
 	struct gt_nvtx_record *record;
 
-	if (!thread)
-		return false;
 	if (gt_call_is_open(thread, (uintptr_t)__builtin_frame_address(0)))
 		return false; /* its slot is the ring's open one */
 	record = (void *)gt_ring_reserve(&thread->ring, sizeof(*record) + offset + room);
@@ -103,6 +105,17 @@ static bool write_ring(const struct gt_nvtx_call *call)
 			       record->payload_length,
 		       GT_RECORD_NVTX);
 	return true;
+}
+
+/* A loss is counted where recovery finds it. */
+static void write_ring(const struct gt_nvtx_call *call)
+{
+	struct gt_thread *thread = gt_thread_find();
+
+	if (!thread)
+		count_lost();
+	else if (!write_into(thread, call))
+		gt_thread_count(thread, GT_THREAD_RANGES_LOST);
 }
 
 static uint32_t own_tid(struct gt_nvtx_self *self)
@@ -144,19 +157,14 @@ static bool write_early(const struct gt_nvtx_call *call, uint32_t tid)
 	}
 }
 
-static void count_lost(void)
-{
-	atomic_fetch_add_explicit(&lost, 1, memory_order_relaxed);
-}
-
 static void write_now(struct gt_nvtx_self *self, const struct gt_nvtx_call *call)
 {
 	enum moment when = moment();
 
 	if (when == EARLY && write_early(call, own_tid(self)))
 		return;
-	if (when != OVER && !write_ring(call))
-		count_lost();
+	if (when != OVER)
+		write_ring(call);
 }
 
 static void write_as(struct gt_nvtx_self *self, struct gt_nvtx_call *call)

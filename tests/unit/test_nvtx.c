@@ -161,6 +161,7 @@ Test(nvtx, a_full_ring_loses_ranges_counted_and_levels_stay_right)
 	while (next())
 		records++;
 	cr_assert_eq(gt_nvtx_count().lost, 1000 - records);
+	cr_assert_eq(gt_threads_sum(GT_THREAD_RANGES_LOST), 1000 - records, "recovery finds it");
 	cr_assert_eq(nvtxRangePop(), 999);
 	cr_assert_eq(next()->id, 999);
 }
