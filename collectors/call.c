@@ -216,6 +216,7 @@ void gt_call_exit(enum gt_api_domain domain, uint32_t cbid, int32_t result)
 {
 	struct gt_thread *thread = gt_thread_self;
 	struct call_state *state;
+	int saved = errno;
 
 	if (!thread || !gt_forkguard_holds() ||
 	    thread->epoch != atomic_load_explicit(&gt_thread_epoch, memory_order_relaxed))
@@ -225,6 +226,7 @@ void gt_call_exit(enum gt_api_domain domain, uint32_t cbid, int32_t result)
 		return;
 	if (state->open)
 		commit_call(thread, state, result);
+	errno = saved;
 }
 
 /* The slot of the calling thread's open call, NULL: none. */

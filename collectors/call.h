@@ -61,7 +61,7 @@ size_t gt_call_state_bytes(void);
  * recorded: the user sees the outermost; an id of CUPTI's replaces one of ours in it. errno is kept. */
 void gt_call_enter(enum gt_api_domain domain, uint32_t cbid, uint32_t correlation);
 
-/* @result: the cudaError_t or CUresult that the call returned. */
+/* @result: the cudaError_t or CUresult that the call returned. errno is kept. */
 void gt_call_exit(enum gt_api_domain domain, uint32_t cbid, int32_t result);
 
 /* Another source tells of calls from now on: calls that the old one has opened are not waited for, it may

@@ -23,9 +23,10 @@ struct gt_symbols *gt_symbols_new(struct gt_modules *modules, struct gt_demangle
 				  size_t max_bytes);
 
 /* Before gt_modules_free. The frames go with it. */
+void gt_symbols_free(struct gt_symbols *symbols);
+
 /* Modules whose names are not read: over @max_bytes. */
 uint64_t gt_symbols_refused(const struct gt_symbols *symbols);
-void gt_symbols_free(struct gt_symbols *symbols);
 
 /* The frame of the return address @pc: a gt_frame_find_fn, @context is the struct gt_symbols. */
 const struct gt_frame *gt_symbols_find_frame(void *context, uint64_t pc);

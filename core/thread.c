@@ -53,12 +53,12 @@ static void thread_ended(void *block)
 
 	if (gt_forkguard_is_child()) /* the block is the parent's */
 		return;
+	if (gt_thread_self == thread) /* before others take the block */
+		gt_thread_self = NULL;
 	if (thread->epoch == atomic_load(&gt_thread_epoch)) {
-		gt_signal_stack_take_back(&thread->signal_stack); /* before others take the block */
+		gt_signal_stack_take_back(&thread->signal_stack);
 		atomic_store_explicit(&thread->life, GT_THREAD_ENDED, memory_order_release);
 	}
-	if (gt_thread_self == thread)
-		gt_thread_self = NULL;
 }
 
 int gt_threads_start(const struct gt_thread_limits *limits)
