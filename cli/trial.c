@@ -185,15 +185,14 @@ static void take_trace(const char *path, struct gt_trial *trial)
 static void take_folder(const char *folder, struct gt_trial *trial)
 {
 	DIR *entries = opendir(folder);
-	char path[PATH_MAX];
+	char path[PATH_MAX + 300];
 	struct dirent *entry;
 
 	while (entries && (entry = readdir(entries))) {
-		if (entry->d_name[0] == '.')
-			continue;
 		snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
-		take_trace(path, trial);
-		unlink(path);
+		if (entry->d_name[0] != '.')
+			take_trace(path, trial);
+		unlink(path); /* the claim of the rank too; fails for "." and ".." */
 	}
 	if (entries)
 		closedir(entries);
@@ -201,10 +200,13 @@ static void take_folder(const char *folder, struct gt_trial *trial)
 
 int gt_trial_run(const char *self, const char *library, struct gt_trial *ret_trial)
 {
-	char folder[] = "/tmp/gputrace-doctor-XXXXXX";
+	const char *temporary = getenv("TMPDIR");
+	char folder[PATH_MAX];
 	int error;
 
 	memset(ret_trial, 0, sizeof(*ret_trial));
+	snprintf(folder, sizeof(folder), "%s/gputrace-doctor-XXXXXX",
+		 temporary && *temporary ? temporary : "/tmp");
 	if (!mkdtemp(folder))
 		return -errno;
 	error = run_child(self, library, folder, ret_trial);

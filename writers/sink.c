@@ -23,6 +23,7 @@
 #define NAME_TRIES         1000u
 #define CLOSED_TRIES       100u
 #define RIGHTS             0600 /* traces tell of what a program does: its owner's matter */
+#define FOLDER_RIGHTS      0775 /* a folder that anybody may write into is refused */
 #define STREAM_PATIENCE_MS 2000 /* how long the reader of a pipe may take to read on */
 
 struct gt_sink {
@@ -84,11 +85,12 @@ static int make_folders(const char *directory)
 	memcpy(path, directory, length + 1);
 	for (char *slash = path + 1; (slash = strchr(slash, '/')); slash++) {
 		*slash = '\0';
-		if (mkdir(path, 0777) < 0 && errno != EEXIST && errno != EROFS && errno != EACCES)
+		if (mkdir(path, FOLDER_RIGHTS) < 0 && errno != EEXIST && errno != EROFS &&
+		    errno != EACCES)
 			return -errno;
 		*slash = '/';
 	}
-	return mkdir(path, 0777) < 0 && errno != EEXIST ? -errno : 0;
+	return mkdir(path, FOLDER_RIGHTS) < 0 && errno != EEXIST ? -errno : 0;
 }
 
 /* Anybody may not be able to take our file away. A folder of one other user is fine: a container's root
@@ -201,7 +203,7 @@ static int create_aside(struct gt_sink *sink, int folder, const char *directory,
 	struct gt_descriptor own;
 	int error;
 
-	if (mkdirat(folder, options->aside, 0777) < 0 && errno != EEXIST)
+	if (mkdirat(folder, options->aside, FOLDER_RIGHTS) < 0 && errno != EEXIST)
 		return -errno;
 	error = open_folder(&own, folder, options->aside, O_NOFOLLOW);
 	if (!error)
