@@ -150,6 +150,22 @@ static int read_exec_error(int fd)
 	return n == (ssize_t)sizeof(error) ? error : 0;
 }
 
+/* While the program runs nobody may have to wait for us to close what it has closed; stderr is for what
+ * comes afterwards. */
+static void let_go(int kept)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	for (int fd = 0; fd < 1024; fd++) {
+		if (fd == kept || fd == null || fd == STDERR_FILENO)
+			continue;
+		if (fd > STDERR_FILENO || dup2(null, fd) < 0)
+			close(fd);
+	}
+	if (null > STDERR_FILENO)
+		close(null);
+}
+
 static void block_signals(struct gt_exec *exec, sigset_t *ret_all)
 {
 	struct sigaction standard = {.sa_handler = SIG_DFL};
@@ -188,6 +204,7 @@ int gt_exec_run(char *const *argv, char *const *environment, struct gt_exec *ret
 	exec.error = read_exec_error(fds[0]);
 	close(fds[0]);
 	gt_witness_start(&witness, exec.child);
+	let_go(witness.fd);
 	attend(&exec, &witness, &all);
 	gt_witness_end(&witness);
 	*ret_exec = exec;

@@ -4,6 +4,7 @@
 job control. Each case in every shell that can be /bin/sh here."""
 import os
 import pty
+import select
 import shlex
 import shutil
 import signal
@@ -135,6 +136,26 @@ class TestStreams(RunTest):
                                 capture_output=True, check=True, stdin=subprocess.DEVNULL,
                                 cwd=self.scratch, env=environment())
         self.assertEqual(traced.stdout, plain.stdout)
+
+    def test_what_the_program_closes_is_closed(self):
+        """Who reads its output sees the end of it while the program runs on."""
+        there, go_on = os.pipe()
+        other, theirs = os.pipe()
+        code = f"import os; os.close(0); os.close(1); os.close({theirs}); os.read({there}, 1); os._exit(7)"
+        with subprocess.Popen(self.command("--quiet", *self.python(code)), cwd=self.scratch,
+                              env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              pass_fds=(there, theirs)) as process:
+            os.close(there)
+            os.close(theirs)
+            try:
+                for end in (process.stdin.fileno(), process.stdout.fileno(), other):
+                    poll = select.poll()
+                    poll.register(end, 0)
+                    self.assertTrue(poll.poll(60000), "somebody else has it open")
+            finally:
+                os.close(go_on)
+                os.close(other)
+            self.assertEqual(process.wait(60), 7)
 
 
 class TestSignals(RunTest):
