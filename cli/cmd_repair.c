@@ -50,6 +50,7 @@ static void complain_about(const struct gt_left_spool *spool, const char *why)
 struct beginning {
 	bool is_open;     /* not closed by its process, or that cannot be told */
 	int64_t pid;      /* 0: not known */
+	char host[80];    /* empty: not known */
 	char spool[1024]; /* empty: none */
 };
 
@@ -84,6 +85,8 @@ static void look(const char *path, struct beginning *ret_beginning)
 	gt_reader_read(path, stop_reading, NULL, &reading);
 	if (!gt_header_int(&reading.header, "metadata", "pid", &ret_beginning->pid))
 		ret_beginning->pid = name.pid;
+	gt_header_text(&reading.header, "metadata", "hostname", ret_beginning->host,
+		       sizeof(ret_beginning->host));
 	gt_header_text(&reading.header, "metadata", "spool", ret_beginning->spool,
 		       sizeof(ret_beginning->spool));
 	gt_reading_fini(&reading);
@@ -174,6 +177,23 @@ static void complain_of_writer(const char *path, int64_t pid)
 
 	snprintf(line, sizeof(line), "%s: process %" PRId64 " still writes it: not touched", path,
 		 pid);
+	gt_cmdline_complain(line);
+}
+
+/* A spool that is here tells of a process that was. */
+static bool may_be_written_elsewhere(const struct work *w, const struct beginning *beginning)
+{
+	return beginning->is_open && !w->has_spool && !gt_complete_is_due(w->path) &&
+	       gt_writer_may_live_elsewhere(w->path, beginning->host);
+}
+
+static void complain_of_host(const char *path, const char *host)
+{
+	char line[PATH_MAX + 256];
+
+	snprintf(line, sizeof(line),
+		 "%s: written on %s a moment ago: not touched; repair it there, or in a minute",
+		 path, *host ? host : "another host");
 	gt_cmdline_complain(line);
 }
 
@@ -350,6 +370,10 @@ static int repair_one(const char *path, bool quiet)
 		complain_of_writer(path, w.has_spool ? w.spool.pid : beginning.pid);
 		return -EBUSY;
 	}
+	if (may_be_written_elsewhere(&w, &beginning)) {
+		complain_of_host(path, beginning.host);
+		return -EBUSY;
+	}
 	rc = gt_complete_is_due(path) ? complete_work(&w, quiet)
 				      : repair_work(&w, beginning.is_open, quiet);
 	gt_recover_forget(w.folder);
@@ -440,7 +464,7 @@ static int choose_place(const struct gt_left_spool *spool, const char *name,
 		return 0;
 	memcpy(ret_place->path, ret_place->aside, sizeof(ret_place->path));
 	ret_place->aside[length] = 0;
-	return mkdir(ret_place->aside, 0777) && errno != EEXIST ? -errno : 0;
+	return mkdir(ret_place->aside, 0775) && errno != EEXIST ? -errno : 0;
 }
 
 /* Into the folder of its process. */

@@ -11,9 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/life.h"
+#include "core/pattern.h"
+
+#define YOUNG_S 60 /* a tracer writes each half second while there is something to write */
 
 /* What process @process is called where it lives: the last number of its NSpid. */
 static int64_t own_number(const char *process)
@@ -84,4 +89,36 @@ bool gt_writer_lives(const char *path, int64_t pid)
 	if (processes)
 		closedir(processes);
 	return found;
+}
+
+/* "[rank3_]host_PID.MILLISECONDS...": the host as a name has it. */
+static bool is_named_after(const char *path, const char *host)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	size_t length = strlen(host);
+
+	if (!strncmp(name, "rank", 4) && isdigit((unsigned char)name[4]) && strchr(name, '_'))
+		name = strchr(name, '_') + 1;
+	return !strncmp(name, host, length) && name[length] == '_';
+}
+
+static bool is_from_here(const char *path, const char *host)
+{
+	struct utsname here;
+	char name[GT_PATTERN_VALUE + 1];
+
+	if (uname(&here))
+		return true;
+	if (*host)
+		return !strcmp(host, here.nodename);
+	here.nodename[strcspn(here.nodename, ".")] = 0;
+	gt_pattern_clean(here.nodename, name);
+	return is_named_after(path, name);
+}
+
+bool gt_writer_may_live_elsewhere(const char *path, const char *host)
+{
+	struct stat st;
+
+	return !stat(path, &st) && st.st_mtime > time(NULL) - YOUNG_S && !is_from_here(path, host);
 }

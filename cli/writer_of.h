@@ -13,4 +13,8 @@
  * is dying is waited for (cli/life.h). False also when the process belongs to somebody else. */
 bool gt_writer_lives(const char *path, int64_t pid);
 
+/* True when @path was written on another host, or in another container, less than a minute ago: nothing here tells
+ * whether it still is. @host: as its header has it, "" when that is not known; its name tells then. */
+bool gt_writer_may_live_elsewhere(const char *path, const char *host);
+
 #endif
