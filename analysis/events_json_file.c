@@ -402,6 +402,7 @@ static void take_words(struct gt_events_json *json, const struct gt_header *head
 	facts->unwinder = metadata_text(json, header, "unwinder");
 	copy_text(json, header, "process", facts->process, sizeof(facts->process));
 	copy_text(json, header, "hostname", facts->host, sizeof(facts->host));
+	copy_text(json, header, "run", facts->run, sizeof(facts->run));
 	copy_text(json, header, "cupti_path", facts->cupti_path, sizeof(facts->cupti_path));
 	copy_text(json, header, "mode_reason", facts->mode_reason, sizeof(facts->mode_reason));
 	copy_text(json, header, "python", facts->python, sizeof(facts->python));

@@ -94,7 +94,7 @@ static const struct place texts[] = {
 	PLACE(gt_facts, "cupti_path", cupti_path), PLACE(gt_facts, "mode_reason", mode_reason),
 	PLACE(gt_facts, "python", python),         PLACE(gt_facts, "options", options),
 	PLACE(gt_facts, "command", command),       PLACE(gt_facts, "frameworks", frameworks),
-	PLACE(gt_facts, "spool", spool),
+	PLACE(gt_facts, "spool", spool),           PLACE(gt_facts, "run", run),
 };
 
 static const struct place pointers[] = {

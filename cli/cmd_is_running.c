@@ -1,24 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * is-running: tells scripts/gputrace whether a process lives; one that is dying is waited for.
+ * is-running: tells scripts/gputrace whether the process that a trace is named after still writes it; one
+ * that is dying is waited for.
  */
 #include <stdio.h>
-#include <stdlib.h>
 
+#include "analysis/mend.h"
 #include "cli/command.h"
-#include "cli/life.h"
+#include "cli/writer_of.h"
 
 static int run(int argc, char **argv)
 {
+	struct gt_mend_name name;
+
 	if (argc != 2) {
-		fprintf(stderr, "usage: gputrace-cli is-running PID\n");
+		fprintf(stderr, "usage: gputrace-cli is-running FILE\n");
 		return GT_EXIT_USAGE;
 	}
-	return gt_process_lives(strtoll(argv[1], NULL, 10)) ? GT_EXIT_OK : GT_EXIT_FAILED;
+	gt_mend_name(argv[1], &name);
+	return gt_writer_lives(argv[1], name.pid) ? GT_EXIT_OK : GT_EXIT_FAILED;
 }
 
 const struct gt_command gt_command_is_running = {
 	.name = "is-running",
-	.arguments = "PID",
+	.arguments = "FILE",
 	.run = run,
 };

@@ -38,6 +38,7 @@ struct gt_facts {
 	const char *version; /* of gputrace */
 	char process[64];    /* short name of the program, /proc/self/comm */
 	char host[65];
+	char run[256]; /* what gputrace run, and those around it, call the run; empty: none */
 	uint32_t pid;
 	int32_t rank;             /* 0 without a launcher */
 	int32_t world_size;       /* 1 without a launcher */

@@ -42,22 +42,43 @@ static int32_t env_number(const char *name, int32_t otherwise)
 	return (int32_t)number;
 }
 
-static void fill_rank(struct gt_facts *facts)
+/* The first launcher's rank. What it does not tell comes from one around it that gives the same rank, as
+ * srun does around PMIx. @ret_world: 0 when nobody tells. */
+static int32_t find_rank(int32_t *ret_world, int32_t *ret_local)
 {
-	facts->rank = 0;
-	facts->world_size = 1;
-	facts->local_rank = -1;
+	int32_t found = -1;
+
+	*ret_world = 0;
+	*ret_local = -1;
 	for (size_t i = 0; i < sizeof(launchers) / sizeof(launchers[0]); i++) {
 		int32_t rank = env_number(launchers[i].rank, -1);
 
-		if (rank < 0)
+		if (rank < 0 || (found >= 0 && rank != found))
 			continue;
-		facts->has_rank = true;
-		facts->rank = rank;
-		facts->world_size = env_number(launchers[i].world, rank + 1);
-		facts->local_rank = env_number(launchers[i].local, -1);
-		return;
+		found = rank;
+		if (*ret_world <= rank)
+			*ret_world = env_number(launchers[i].world, 0);
+		if (*ret_local < 0)
+			*ret_local = env_number(launchers[i].local, -1);
 	}
+	return found;
+}
+
+bool gt_identity_is_alone(void)
+{
+	int32_t world, local;
+
+	return find_rank(&world, &local) == 0 && world == 1;
+}
+
+static void fill_rank(struct gt_facts *facts)
+{
+	int32_t rank = find_rank(&facts->world_size, &facts->local_rank);
+
+	facts->has_rank = rank >= 0;
+	facts->rank = rank > 0 ? rank : 0;
+	if (facts->world_size <= facts->rank)
+		facts->world_size = facts->rank + 1;
 }
 
 void gt_identity_fill_command(struct gt_facts *facts)
@@ -95,5 +116,8 @@ void gt_identity_fill(struct gt_facts *facts)
 	fill_process(facts);
 	gt_text_format(facts->host, sizeof(facts->host), "%s",
 		       uname(&name) == 0 ? name.nodename : "host");
+	if (gt_identity_env("GPUTRACE_RUN"))
+		gt_text_format(facts->run, sizeof(facts->run), "%s",
+			       gt_identity_env("GPUTRACE_RUN"));
 	fill_rank(facts);
 }

@@ -5,10 +5,15 @@
 #ifndef GT_PRELOAD_IDENTITY_H
 #define GT_PRELOAD_IDENTITY_H
 
+#include <stdbool.h>
+
 #include "core/facts.h"
 
-/* Fills process, host, pid, rank, world size, local rank. */
+/* Fills process, host, pid, run, rank, world size, local rank. */
 void gt_identity_fill(struct gt_facts *facts);
+
+/* True when a launcher tells that there is one rank only. */
+bool gt_identity_is_alone(void);
 
 /* Fills command: only on request, arguments may hold secrets (REQ-88). */
 void gt_identity_fill_command(struct gt_facts *facts);

@@ -42,13 +42,17 @@ static void sanitize(char *name)
 		*name++ = '_';
 }
 
-/* A job's id, or else the process group and when it began: the same for all members of a pipeline. */
+/* A job's id, or else the process group and when it began: the same for all members of a pipeline. A lone
+ * rank has nobody to agree with on a folder, and its job may run several such in turn. */
 static void run_name(char *ret_name, size_t size)
 {
-	for (size_t i = 0; i < sizeof(job_variables) / sizeof(job_variables[0]); i++) {
+	size_t count =
+		gt_identity_is_alone() ? 0 : sizeof(job_variables) / sizeof(job_variables[0]);
+
+	for (size_t i = 0; i < count; i++) {
 		const char *value = gt_identity_env(job_variables[i]);
 
-		if (value) {
+		if (value && strcmp(value, "none") != 0) { /* what torchrun calls all its runs */
 			gt_text_format(ret_name, size < 64 ? size : 64, "%s", value);
 			sanitize(ret_name);
 			return;

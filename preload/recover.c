@@ -155,6 +155,7 @@ static void take_facts(struct recovery *r)
 	memcpy(facts, &r->spooled->facts, sizeof(*facts));
 	END_TEXT(facts->process);
 	END_TEXT(facts->host);
+	END_TEXT(facts->run);
 	END_TEXT(facts->cupti_path);
 	END_TEXT(facts->mode_reason);
 	END_TEXT(facts->python);

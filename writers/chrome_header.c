@@ -124,6 +124,7 @@ static void put_metadata(const struct gt_facts *facts, struct gt_json *json, uns
 	gt_json_char(json, '{');
 	put_optional(json, "gputrace_version", facts->version);
 	put_optional(json, "hostname", facts->host);
+	put_optional(json, "run", facts->run);
 	put_optional(json, "process", facts->process);
 	gt_json_member_u64(json, "pid", facts->pid);
 	put_optional(json, "mode", facts->mode);

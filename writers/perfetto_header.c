@@ -187,6 +187,7 @@ static void put_words(struct gt_proto *out, const struct gt_facts *facts)
 		{"gputrace_version", facts->version},
 		{"process", facts->process},
 		{"hostname", facts->host},
+		{"run", facts->run},
 		{"cupti_path", facts->cupti_path},
 		{"mode", facts->mode},
 		{"mode_reason", facts->mode_reason},

@@ -15,6 +15,10 @@ needs_library = unittest.skipUnless(LIBRARY.exists(), f"{LIBRARY} is not built")
 
 
 class TestOptions(RunTest):
+    def test_switch_without_a_value(self):
+        """It means yes, for the wrapper as for the library."""
+        self.assertEqual(self.run_it("true", env=environment(GPUTRACE_QUIET="")).stderr, b"")
+
     def check_refused(self, *words, needle):
         done = self.run_it(*words, "--", "touch", "started")
         self.assertEqual(done.returncode, 2)
@@ -31,6 +35,7 @@ class TestOptions(RunTest):
         self.check_refused("--stack-depth=0", needle="1..256")
         self.check_refused("--output", needle="--output=DIR")
         self.check_refused("-x", needle="-x")
+        self.check_refused("--output=~/traces", needle='--output="$HOME/traces"')
 
     def test_no_command(self):
         done = self.run_it()
@@ -125,7 +130,27 @@ class TestEnvironment(RunTest):
         self.assertNotIn(b"ERROR: ld.so", done.stderr.split(b"untraced")[0])
 
 
+    def test_a_command_that_cannot_start(self):
+        """A container without its libraries: the program runs all the same."""
+        script = self.install("image", b"")
+        (script.parent / "gputrace-cli").write_text(
+            "#!/bin/sh\necho 'gputrace-cli: libyajl.so.2: no such file' >&2\nexit 127\n", encoding="ascii")
+        done = self.run_it("--stacks=full", "--sync", "--", "sh", "-c", "echo ran; exit 5", script=script)
+        self.assertEqual((done.stdout, done.returncode), (b"ran\n", 5))
+        self.assertEqual(done.stderr.count(b"\n"), 1, done.stderr)
+        self.assertIn(b"untraced: gputrace-cli: libyajl.so.2", done.stderr)
+        self.assertEqual(self.run_it("--sync", script=script).returncode, 2)
+
+
 class TestOutput(RunTest):
+    @needs_library
+    def test_folder_is_closed_to_others(self):
+        """The library refuses one that anybody may write into."""
+        words = self.command("--output=above/out", "stat", "-c", "%a", "above", "above/out")
+        done = subprocess.run(["sh", "-c", 'umask 0; exec "$@"', "sh", *words], check=False, timeout=300,
+                              cwd=self.scratch, env=environment(), capture_output=True)
+        self.assertEqual(done.stdout, b"775\n775\n")
+
     def test_unwritable_output(self):
         for folder in ("/dev/null/x", "/proc/nowhere"):
             done = self.run_it(f"--output={folder}", "sh", "-c", "echo ran; exit 6")
@@ -153,6 +178,11 @@ class TestOutput(RunTest):
         self.assertEqual(self.folder_of(RANK=0, TORCHELASTIC_RUN_ID="../a b"),
                          f"{self.scratch}/gputrace-out/_._a_b")
         self.assertRegex(self.folder_of(RANK=0, TORCHELASTIC_RUN_ID="none"), r"/\d{8}-\d{6}-\d+$")
+        for world, name in (("1", r"\d{8}-\d{6}-\d+"), ("2", "77")):
+            self.assertRegex(self.folder_of(SLURM_PROCID=0, SLURM_NTASKS=world, SLURM_JOB_ID="77"),
+                             f"/{name}$")
+            self.assertRegex(self.folder_of(RANK=0, WORLD_SIZE=world, SLURM_PROCID=0, SLURM_NTASKS=3,
+                                            SLURM_JOB_ID="77"), f"/{name}$")
         self.assertEqual(self.folder_of(GPUTRACE_OUTPUT="here"), f"{self.scratch}/here")
         self.assertEqual(self.folder_of(GPUTRACE_OUTPUT="a%%/%q{EVIL}", EVIL="../x"),
                          f"{self.scratch}/a%%/_x") # doubled: the library expands it once more

@@ -93,6 +93,68 @@ class TestReport(TracedTest):
         self.assertEqual(len(self.traces()), 2)
         self.assertNotIn(first.name, done.stderr)
 
+    def test_output_is_a_link(self):
+        (self.scratch / "disk").mkdir()
+        (self.scratch / "out").symlink_to("disk")
+        done = self.run_it("--output=out", PIPELINE, env=simulated(), text=True)
+        self.assertEqual(len(self.traces()), 1)
+        self.assertIn("gputrace: trace: ", done.stderr)
+
+    def test_ranks_below_the_wrapper(self):
+        """It has a rank of its own in a batch script; the launcher below it gives others."""
+        ranks = f"for r in 0 1; do RANK=$r WORLD_SIZE=2 {PIPELINE} & done; wait"
+        done = self.run_it("--output=out", "--compress=gzip", "sh", "-c", ranks, text=True,
+                           env=simulated(SLURM_PROCID=0, SLURM_NTASKS=1))
+        self.assertIn("2 traces", done.stderr)
+        self.assertEqual(self.traces(), [])  # both are packed
+        self.assertEqual([path.name[:6] for path in sorted(self.scratch.rglob("*.gz"))], ["rank0_", "rank1_"])
+
+    def test_a_rank_below_the_wrapper_that_is_killed(self):
+        script = (f"RANK=5 {LAUNCHES} --count=1000000000 >/dev/null 2>&1 & "
+                  "while ! grep -qs '\"kernel\"' out/*; do sleep 0.1; done; kill -KILL $!; wait; true")
+        done = self.run_it("--output=out", "sh", "-c", script, text=True, env=simulated(SLURM_PROCID=0))
+        self.assertIn("repaired", done.stderr)
+        [path] = self.traces()
+        self.check_complete(path)
+
+    def test_another_run_in_the_same_folder(self):
+        """Two nodes of a job: each wrapper tells of its own."""
+        for form in ("chrome", "perfetto"):
+            with self.subTest(form):
+                waiting = ["sh", "-c", "echo started; read -r line"]
+                with subprocess.Popen(self.command("--output=out", *waiting), cwd=self.scratch, text=True,
+                                      env=simulated(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                      stderr=subprocess.PIPE) as first:
+                    self.assertEqual(first.stdout.readline(), "started\n")
+                    second = self.run_it("--output=out", f"--format={form}", PIPELINE, env=simulated(),
+                                         text=True)
+                    errors = first.communicate("go on\n", timeout=300)[1]
+                self.assertIn("gputrace: trace: ", second.stderr)
+                self.assertIn("no trace", errors)
+
+    def test_a_run_within_a_run(self):
+        """The outer one tells of both."""
+        inner = " ".join(self.command("--quiet", PIPELINE))
+        done = self.run_it("--output=out", "sh", "-c", f"{inner}; {PIPELINE}", env=simulated(), text=True)
+        self.assertIn("2 traces", done.stderr)
+
+    def test_a_process_that_knows_only_where_to_write(self):
+        """Launchers pass on what they are told to."""
+        done = self.run_it("--output=out", "env", "-u", "GPUTRACE_RUN", PIPELINE, env=simulated(), text=True)
+        self.assertIn("gputrace: trace: ", done.stderr)
+
+    def test_a_process_in_a_container(self):
+        """Its number is another there, and it is seen to be done."""
+        alone = ["unshare", "--map-root-user", "--pid", "--fork", "--mount-proc"]
+        if not shutil.which("unshare") or subprocess.run([*alone, "true"], check=False,
+                                                         capture_output=True).returncode:
+            self.skipTest("no namespace of processes here")
+        script = (f"{LAUNCHES} --count=1000000000 >/dev/null 2>&1 & "
+                  "while ! grep -qs '\"kernel\"' out/*; do sleep 0.1; done; kill -KILL $!; wait; true")
+        done = self.run_it("--output=out", *alone, "sh", "-c", script, env=simulated(), text=True)
+        self.assertNotIn("still being written", done.stderr)
+        self.assertIn("repaired", done.stderr)
+
     def test_null_format_writes_nothing(self):
         done = self.run_it("--format=null", PIPELINE, env=simulated())
         self.assertEqual((done.returncode, done.stderr), (0, b""))
@@ -184,7 +246,8 @@ class TestReport(TracedTest):
 
     def test_doctor(self):
         done = subprocess.run([str(ROOT / "scripts" / "gputrace"), "doctor"], capture_output=True,
-                              text=True, check=False, cwd=self.scratch, env=simulated())
+                              text=True, check=False, cwd=self.scratch,
+                              env=simulated(TMPDIR=self.scratch))
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         for words in ("libcupti.so", "arrived in a trace", "All is well"):
             self.assertIn(words, done.stdout)
@@ -199,6 +262,28 @@ class TestOtherWaysIn(TracedTest):
         [path] = self.traces()
         self.check_complete(path)
         self.assertEqual(len(self.kernels(path)), 26)
+
+    def test_ranks_of_launchers(self):
+        """One launcher's rank; what it does not tell, from the one around it. A lone rank has a folder of its own."""
+        slurm = {"SLURM_PROCID": 1, "SLURM_NTASKS": 4, "SLURM_LOCALID": 0, "SLURM_JOB_ID": 77}
+        lone = dict(slurm, SLURM_PROCID=0, SLURM_NTASKS=1)
+        for number, (variables, info, folder) in enumerate((
+                (dict(slurm, PMIX_RANK=1), {"rank": 1, "world_size": 4, "local_rank": 0}, "77"),
+                (dict(slurm, RANK=1, WORLD_SIZE=2, LOCAL_RANK=1), {"rank": 1, "world_size": 2, "local_rank": 1}, "77"),
+                (dict(slurm, RANK=2, WORLD_SIZE=8), {"rank": 2, "world_size": 8}, "77"),
+                ({"RANK": 3}, {"rank": 3, "world_size": 4}, r"\d+-\d+"),
+                (dict(lone, RANK=0, WORLD_SIZE=2), {"rank": 0, "world_size": 2, "local_rank": 0}, "77"),
+                (lone, {"rank": 0, "world_size": 1, "local_rank": 0}, r"\d+-\d+"),
+                ({"RANK": 0, "WORLD_SIZE": 2, "TORCHELASTIC_RUN_ID": "none"}, {"rank": 0, "world_size": 2},
+                 r"\d+-\d+"))):
+            with self.subTest(variables):
+                place = self.scratch / str(number)
+                place.mkdir()
+                subprocess.run([str(PIPELINE)], check=True, cwd=place, capture_output=True,
+                               env=simulated(LD_PRELOAD=LIBRARY, **variables))
+                [path] = place.rglob("*.pt.trace.json")
+                self.assertEqual(self.load(path)["distributedInfo"], info)
+                self.assertRegex(path.parent.name, f"^{folder}$")
 
     def test_preload_alone(self):
         self.check(LD_PRELOAD=LIBRARY)
