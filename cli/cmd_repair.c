@@ -183,7 +183,8 @@ static void complain_of_writer(const char *path, int64_t pid)
 /* A spool that is here tells of a process that was. */
 static bool may_be_written_elsewhere(const struct work *w, const struct beginning *beginning)
 {
-	return beginning->is_open && !w->has_spool && !gt_complete_is_due(w->path) &&
+	return beginning->is_open && beginning->pid > 0 && !w->has_spool &&
+	       !gt_complete_is_due(w->path) &&
 	       gt_writer_may_live_elsewhere(w->path, beginning->host);
 }
 
