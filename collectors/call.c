@@ -97,11 +97,15 @@ void gt_call_change_source(void)
 /*
  * A call that was entered and never left (longjmp, an exception through C) would make every later
  * one look nested. The stack grows down: a call whose frame is not below the open one's proves
- * that the open one is gone.
+ * that the open one is gone, unless it has the same id, as a runtime call and the driver's inside it have:
+ * frames are those of CUPTI's callbacks, and the way to them is not equally deep for the two.
  */
-static bool is_nested(const struct call_state *state, uintptr_t frame)
+static bool is_nested(const struct call_state *state, uintptr_t frame, uint32_t correlation)
 {
-	return state->depth > 0 && frame < state->frame;
+	if (state->depth == 0)
+		return false;
+	return frame < state->frame ||
+	       (correlation && state->open && state->open->correlation == correlation);
 }
 
 void gt_call_set_tags(void (*enter)(uint64_t id), void (*leave)(void))
@@ -182,7 +186,7 @@ void gt_call_enter(enum gt_api_domain domain, uint32_t cbid, uint32_t correlatio
 	state = state_of(thread);
 	gt_thread_count(thread, GT_THREAD_CALLS_SEEN);
 	forget_other_source(state);
-	if (is_nested(state, frame)) {
+	if (is_nested(state, frame, correlation)) {
 		state->depth++;
 		adopt_correlation(state, correlation);
 		gt_thread_count(thread, GT_THREAD_CALLS_NESTED);
@@ -268,7 +272,7 @@ bool gt_call_is_open(const struct gt_thread *thread, uintptr_t frame)
 {
 	const struct call_state *state = (const struct call_state *)(const void *)thread->extra;
 
-	return state->open && is_nested(state, frame);
+	return state->open && is_nested(state, frame, 0);
 }
 
 /* The owner may be writing: each word is read as it is. */

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Calls inside calls, as CUPTI's callbacks tell of them: what belongs to the outer one, and what shows that the
+ * outer one was never left.
+ */
+#include "collectors/call.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "collectors/unwind.h"
+#include "core/forkguard.h"
+#include "core/thread.h"
+
+#define LAUNCH 211 /* cudaLaunchKernel */
+#define DRIVER 307 /* cuLaunchKernel */
+
+static void setup(void)
+{
+	struct gt_thread_limits limits = {.ring_bytes = 1 << 20,
+					  .extra_bytes = gt_call_state_bytes(),
+					  .max_bytes = 256 << 20};
+
+	gt_forkguard_arm();
+	gt_threads_start(&limits);
+	gt_unwind_start();
+	gt_call_configure(0);
+}
+
+TestSuite(call, .init = setup);
+
+/* From a frame far below the caller's. */
+static __attribute__((noinline)) void enter_below(enum gt_api_domain domain, uint32_t cbid,
+						  uint32_t id)
+{
+	volatile char way[4096];
+
+	way[0] = 1;
+	gt_call_enter(domain, cbid, id);
+	way[1] = way[0];
+}
+
+/* The next finished call; NULL: none. */
+static const struct gt_call_record *next_call(void)
+{
+	struct gt_thread *self = gt_thread_get();
+	const struct gt_record *record = gt_ring_next(&self->ring);
+
+	if (record)
+		gt_ring_pass(&self->ring, record);
+	return (const void *)record;
+}
+
+static void expect_one(enum gt_api_domain domain, uint32_t id, uint64_t nested)
+{
+	const struct gt_call_record *call = next_call();
+
+	cr_assert_not_null(call);
+	cr_assert_eq(call->domain, domain);
+	cr_assert_eq(call->correlation, id);
+	cr_assert_null(next_call());
+	cr_assert_eq(gt_threads_sum(GT_THREAD_CALLS_NESTED), nested);
+}
+
+Test(call, inside_another_one)
+{
+	gt_call_enter(GT_API_RUNTIME, LAUNCH, 7);
+	enter_below(GT_API_DRIVER, DRIVER, 7);
+	gt_call_exit(GT_API_DRIVER, DRIVER, 0);
+	gt_call_exit(GT_API_RUNTIME, LAUNCH, 0);
+	expect_one(GT_API_RUNTIME, 7, 1);
+}
+
+Test(call, inside_another_one_though_its_way_is_shorter)
+{
+	enter_below(GT_API_RUNTIME, LAUNCH, 7);
+	gt_call_enter(GT_API_DRIVER, DRIVER, 7);
+	gt_call_exit(GT_API_DRIVER, DRIVER, 0);
+	gt_call_exit(GT_API_RUNTIME, LAUNCH, 0);
+	expect_one(GT_API_RUNTIME, 7, 1);
+}
+
+Test(call, behind_one_that_was_never_left)
+{
+	enter_below(GT_API_RUNTIME, LAUNCH, 7);
+	gt_call_enter(GT_API_RUNTIME, LAUNCH, 8);
+	gt_call_exit(GT_API_RUNTIME, LAUNCH, 0);
+	expect_one(GT_API_RUNTIME, 8, 0);
+}
