@@ -164,7 +164,9 @@ Test(symbols, a_library_that_was_loaded_by_a_relative_path)
 	const struct gt_frame *frame;
 	void *handle;
 
-	snprintf(folder, sizeof(folder), "%.*s", (int)(strrchr(path, '/') - path), path);
+	cr_assert_not_null(path);
+	snprintf(folder, sizeof(folder), "%s", path);
+	*strrchr(folder, '/') = 0;
 	snprintf(name, sizeof(name), ".%s", strrchr(path, '/'));
 	start(64 << 20);
 	cr_assert_eq(chdir(folder), 0);
