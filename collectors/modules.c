@@ -149,11 +149,12 @@ static const struct gt_string *find_path(struct gt_modules *modules, const struc
 		if (length > 0)
 			return gt_intern_get(modules->pool, path, (size_t)length);
 	}
-	/* a relative name is one from the folder that the program was in then */
+	if (strchr(seen->name, '/') && realpath(seen->name, path))
+		return gt_intern_cstr(modules->pool, path);
+	/* a relative name is one from the folder that the program was in then; if another file has it by
+	 * now, its build-id tells */
 	if (seen->name[0] && seen->name[0] != '/' &&
 	    gt_mapped_path(seen->start, path, sizeof(path)))
-		return gt_intern_cstr(modules->pool, path);
-	if (seen->name[0] == '/' && realpath(seen->name, path))
 		return gt_intern_cstr(modules->pool, path);
 	return gt_intern_cstr(modules->pool, seen->name[0] ? seen->name : "(no name)");
 }
