@@ -244,8 +244,11 @@ static bool put_in_place(const void *record, size_t size)
 	if (!place || size != place->size)
 		return false;
 	destination = NULL;
-	if (place->buffer)
+	if (place->buffer) {
+		place->buffer->reserved -= size; /* what it kept room for is there */
+		place->size = 0;
 		append(place->buffer, record, size);
+	}
 	return true;
 }
 
