@@ -98,3 +98,19 @@ Test(correlate, finished_calls_make_room_without_growth_or_loss)
 	cr_assert_eq(gt_correlate_count(table).in_flight, 0);
 	gt_correlate_free(table);
 }
+
+Test(correlate, a_graph_launch_whose_work_came_is_not_told_as_forgotten)
+{
+	struct gt_correlate *table = gt_correlate_new(1024);
+	struct gt_correlate_counts counts;
+	struct gt_launch launch;
+
+	for (uint32_t id = 1; id <= 3000; id++) {
+		put(table, id, true, true);
+		cr_assert(gt_correlate_take(table, id, &launch));
+	}
+	counts = gt_correlate_count(table);
+	cr_assert_eq(counts.evicted, 0);
+	cr_assert_eq(counts.in_flight, 0);
+	gt_correlate_free(table);
+}
