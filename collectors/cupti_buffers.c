@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "collectors/cupti_pace.h"
 #include "core/clock.h"
 #include "core/free_guard.h"
 #include "core/memory.h"
@@ -20,11 +21,7 @@
 /* Spare buffers beyond this go back to the system: a burst does not stay resident. */
 #define SPARE_KEEP    4u
 
-/* How long CUPTI should take to fill one. It keeps a buffer with work that is under way whatever it is told
- * (gt_cupti_flush), and on a busy GPU there is always some: then records come when a buffer is full. */
-#define FILL_NS       250000000u
-#define FIRST_BYTES   (16u * 1024u)
-#define LEAST_BYTES   (8u * 1024u)
+#define PAGE_BYTES    ((size_t)4096)
 
 enum slot_state {
 	SLOT_UNMAPPED,
@@ -37,8 +34,10 @@ enum slot_state {
 
 struct slot {
 	_Atomic int state;
-	uint8_t *_Atomic data; /* behind its guard; who looks for his own reads it */
-	size_t valid;
+	uint8_t *_Atomic data;  /* behind its guard; who looks for his own reads it */
+	_Atomic size_t bytes;   /* there */
+	_Atomic size_t valid;   /* what CUPTI got of them, then what it filled */
+	uint64_t given_at;      /* CLOCK_MONOTONIC ns */
 	uint64_t order;         /* of completion */
 	_Atomic uint64_t asked; /* the request that it answered */
 	uint64_t read;          /* when, trace ns */
@@ -46,11 +45,11 @@ struct slot {
 };
 
 static struct {
-	struct slot *slots; /* MAX_SLOTS of them, in the spool if there is one */
-	uint32_t slot_count;
-	size_t bytes;              /* of each buffer, all of which CUPTI need not get */
-	_Atomic size_t given;      /* how many bytes it got the last time */
-	_Atomic uint64_t given_at; /* CLOCK_MONOTONIC ns */
+	struct slot *slots;    /* MAX_SLOTS of them, in the spool if there is one */
+	_Atomic uint32_t used; /* slots behind these were never mapped */
+	_Atomic size_t mapped; /* bytes of all */
+	size_t max_bytes;      /* that they may have */
+	struct gt_cupti_pace pace;
 	uint8_t *discard;
 	bool null_is_safe;
 	_Atomic bool stopped;
@@ -70,20 +69,28 @@ static void count(_Atomic uint64_t *counter, uint64_t n)
 	atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
 }
 
+static size_t smaller(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* What is mapped for a buffer of @size bytes. */
+static size_t with_guard(size_t size)
+{
+	return (size + GT_FREE_GUARD_BYTES + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
+}
+
 int gt_cupti_buffers_start(size_t buffer_bytes, size_t max_bytes, bool null_is_safe)
 {
-	size_t slots = max_bytes / buffer_bytes;
-
 	memset(&pool, 0,
 	       sizeof(pool)); /* in a forked child: what its parent received is not its own */
-	pool.bytes = buffer_bytes;
-	pool.given = buffer_bytes < FIRST_BYTES ? buffer_bytes : FIRST_BYTES;
-	pool.slot_count = (uint32_t)(slots < 2 ? 2 : slots > MAX_SLOTS ? MAX_SLOTS : slots);
+	pool.max_bytes = max_bytes;
+	gt_cupti_pace_start(&pool.pace, smaller(buffer_bytes, max_bytes / 2 - PAGE_BYTES));
 	pool.null_is_safe = null_is_safe;
 	pool.discard = guarded(gt_memory_map(DISCARD_BYTES + GT_FREE_GUARD_BYTES));
 	pool.slots = gt_spool_map(MAX_SLOTS * sizeof(*pool.slots));
 	if (!pool.discard || !pool.slots) {
-		pool.slot_count = 0;
+		pool.max_bytes = 0;
 		return -ENOMEM;
 	}
 	gt_spool_set_root(GT_SPOOL_BUFFERS, pool.slots);
@@ -96,70 +103,118 @@ void gt_cupti_buffers_stop(void)
 	atomic_store(&pool.stopped, true);
 }
 
-/* Moves one slot from @from to @to; NULL when there is none in that state. */
-static struct slot *claim(int from, int to)
+static bool claim(struct slot *slot, int from)
 {
-	for (uint32_t i = 0; i < pool.slot_count; i++) {
-		int expected = from;
+	return atomic_load_explicit(&slot->state, memory_order_relaxed) == from &&
+	       atomic_compare_exchange_strong(&slot->state, &from, SLOT_BUSY);
+}
 
-		if (atomic_load_explicit(&pool.slots[i].state, memory_order_relaxed) == from &&
-		    atomic_compare_exchange_strong(&pool.slots[i].state, &expected, to))
-			return &pool.slots[i];
+/* Makes one of at least @size bytes BUSY; NULL: there is none. */
+static struct slot *claim_spare(size_t size)
+{
+	uint32_t used = atomic_load(&pool.used);
+
+	for (uint32_t i = 0; i < used; i++) {
+		struct slot *slot = &pool.slots[i];
+
+		if (atomic_load_explicit(&slot->bytes, memory_order_relaxed) < size ||
+		    !claim(slot, SLOT_SPARE))
+			continue;
+		if (atomic_load_explicit(&slot->bytes, memory_order_relaxed) >= size)
+			return slot;
+		atomic_store(&slot->state, SLOT_SPARE); /* it became another one meanwhile */
 	}
 	return NULL;
 }
 
-/* Maps an unmapped slot and leaves it in @state. NULL: the cap, or no memory. */
-static struct slot *map_slot(int state)
+static struct slot *claim_unmapped(void)
 {
-	struct slot *slot = claim(SLOT_UNMAPPED, SLOT_BUSY);
+	for (uint32_t i = 0; i < MAX_SLOTS; i++) {
+		uint32_t used = i;
+
+		if (!claim(&pool.slots[i], SLOT_UNMAPPED))
+			continue;
+		while (used <= i && !atomic_compare_exchange_weak(&pool.used, &used, i + 1))
+			continue;
+		return &pool.slots[i];
+	}
+	return NULL;
+}
+
+static bool take_room(size_t bytes)
+{
+	if (atomic_fetch_add(&pool.mapped, bytes) + bytes <= pool.max_bytes)
+		return true;
+	atomic_fetch_sub(&pool.mapped, bytes);
+	return false;
+}
+
+static void give_room(size_t bytes)
+{
+	atomic_fetch_sub(&pool.mapped, bytes);
+}
+
+/* Maps @size bytes, which are BUSY then. NULL: the cap, or no memory. */
+static struct slot *map_slot(size_t size)
+{
+	size_t bytes = with_guard(size);
+	struct slot *slot;
+
+	if (!take_room(bytes))
+		return NULL;
+	slot = claim_unmapped();
+	if (slot) {
+		slot->data = guarded(gt_spool_map(bytes));
+		slot->bytes = bytes - GT_FREE_GUARD_BYTES;
+		if (slot->data)
+			return slot;
+		atomic_store(&slot->state, SLOT_UNMAPPED);
+	}
+	give_room(bytes);
+	return NULL;
+}
+
+static void unmap_slot(struct slot *slot)
+{
+	size_t bytes = slot->bytes + GT_FREE_GUARD_BYTES;
+
+	gt_memory_unmap(slot->data - GT_FREE_GUARD_BYTES, bytes);
+	give_room(bytes);
+	slot->data = NULL;
+	atomic_store_explicit(&slot->state, SLOT_UNMAPPED, memory_order_release);
+}
+
+/* @size bytes, or fewer if there is no room for so many; BUSY. */
+static struct slot *take_slot(size_t size)
+{
+	struct slot *slot = claim_spare(size);
 
 	if (!slot)
-		return NULL;
-	slot->data = guarded(gt_spool_map(pool.bytes + GT_FREE_GUARD_BYTES));
-	atomic_store(&slot->state, slot->data ? state : SLOT_UNMAPPED);
-	return slot->data ? slot : NULL;
+		slot = map_slot(size);
+	return slot ? slot : claim_spare(1);
 }
 
-static struct slot *take_slot(void)
+static void give_slot(struct slot *slot, size_t size)
 {
-	struct slot *slot = claim(SLOT_SPARE, SLOT_CUPTI);
-
-	return slot ? slot : map_slot(SLOT_CUPTI);
-}
-
-/* More when the one before was full at once, fewer when it took long. */
-static size_t size_to_give(void)
-{
-	uint64_t now = gt_clock_now(), before = atomic_exchange(&pool.given_at, now);
-	uint64_t took = before ? now - before : FILL_NS;
-	size_t size = atomic_load(&pool.given);
-
-	if (took < FILL_NS / 2)
-		size *= 2;
-	else if (took > FILL_NS * 2ull)
-		size = (size_t)((double)size * FILL_NS / (double)took) & ~(size_t)1023;
-	if (size < LEAST_BYTES)
-		size = LEAST_BYTES;
-	if (size > pool.bytes)
-		size = pool.bytes;
-	atomic_store(&pool.given, size);
-	return size;
+	slot->valid = smaller(size, slot->bytes);
+	slot->given_at = gt_clock_now();
+	atomic_store(&slot->asked, atomic_load(&pool.requested));
+	atomic_store(&slot->state, SLOT_CUPTI);
 }
 
 void gt_cupti_buffers_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_max_records)
 {
+	size_t size = atomic_load_explicit(&pool.pace.bytes, memory_order_relaxed);
 	struct slot *slot = NULL;
 
 	if (!atomic_load_explicit(&pool.stopped, memory_order_relaxed))
-		slot = take_slot();
+		slot = take_slot(size);
 	*ret_max_records = 0; /* as many as fit */
 	count(&pool.requested, 1);
 	if (slot) {
-		atomic_store_explicit(&slot->asked, atomic_load(&pool.requested),
-				      memory_order_relaxed);
+		give_slot(slot, size);
 		*ret_buffer = slot->data;
-		*ret_size = slot->valid = size_to_give();
+		*ret_size = slot->valid;
 		return;
 	}
 	count(&pool.discarded, 1);
@@ -169,7 +224,9 @@ void gt_cupti_buffers_request(uint8_t **ret_buffer, size_t *ret_size, size_t *re
 
 static struct slot *slot_of(const uint8_t *buffer)
 {
-	for (uint32_t i = 0; i < pool.slot_count; i++) {
+	uint32_t used = atomic_load(&pool.used);
+
+	for (uint32_t i = 0; i < used; i++) {
 		if (atomic_load(&pool.slots[i].state) == SLOT_CUPTI && pool.slots[i].data == buffer)
 			return &pool.slots[i];
 	}
@@ -179,14 +236,12 @@ static struct slot *slot_of(const uint8_t *buffer)
 /* Another tool's buffer, asked for before the callbacks became ours: read, never freed (REQ-18). */
 static struct slot *copy_foreign(const uint8_t *buffer, size_t valid)
 {
-	struct slot *slot = claim(SLOT_SPARE, SLOT_CUPTI);
+	struct slot *slot = take_slot(smaller(valid, pool.pace.most));
+	size_t fits = slot ? smaller(valid, slot->bytes) : 0;
 
-	if (!slot)
-		slot = map_slot(SLOT_CUPTI);
 	if (slot)
-		memcpy(slot->data, buffer, valid < pool.bytes ? valid : pool.bytes);
-	if (!slot || valid > pool.bytes)
-		count(&pool.discarded_bytes, slot ? valid - pool.bytes : valid);
+		memcpy(slot->data, buffer, fits);
+	count(&pool.discarded_bytes, valid - fits);
 	return slot;
 }
 
@@ -199,7 +254,7 @@ static void discard(uint8_t *buffer, size_t valid)
 static void fill(struct slot *slot, size_t valid, bool foreign)
 {
 	slot->foreign = foreign;
-	slot->valid = valid < pool.bytes ? valid : pool.bytes;
+	slot->valid = smaller(valid, slot->bytes);
 	slot->order = atomic_fetch_add(&pool.next_order, 1);
 	count(&pool.completed, 1);
 	/* pairs with the acquire in gt_cupti_buffers_next: records before the state */
@@ -217,6 +272,8 @@ bool gt_cupti_buffers_complete(uint8_t *buffer, size_t valid)
 		count(&pool.foreign, 1);
 		slot = copy_foreign(buffer, valid);
 	}
+	if (slot && ours)
+		gt_cupti_pace_note(&pool.pace, valid, gt_clock_now() - slot->given_at);
 	if (slot)
 		fill(slot, valid, !ours);
 	return ours;
@@ -224,9 +281,10 @@ bool gt_cupti_buffers_complete(uint8_t *buffer, size_t valid)
 
 bool gt_cupti_buffers_next(struct gt_cupti_buffer *ret_buffer)
 {
+	uint32_t used = atomic_load(&pool.used);
 	const struct slot *oldest = NULL;
 
-	for (uint32_t i = 0; i < pool.slot_count; i++) {
+	for (uint32_t i = 0; i < used; i++) {
 		const struct slot *slot = &pool.slots[i];
 
 		if (atomic_load_explicit(&slot->state, memory_order_acquire) == SLOT_FULL &&
@@ -239,28 +297,52 @@ bool gt_cupti_buffers_next(struct gt_cupti_buffer *ret_buffer)
 	return true;
 }
 
-static uint32_t count_in(int state)
+/* Those of at least @size bytes. */
+static uint32_t count_in(int state, size_t size)
 {
-	uint32_t n = 0;
+	uint32_t n = 0, used = atomic_load(&pool.used);
 
-	for (uint32_t i = 0; i < pool.slot_count; i++)
-		n += atomic_load_explicit(&pool.slots[i].state, memory_order_relaxed) == state;
+	for (uint32_t i = 0; i < used; i++)
+		n += atomic_load_explicit(&pool.slots[i].state, memory_order_relaxed) == state &&
+		     atomic_load_explicit(&pool.slots[i].bytes, memory_order_relaxed) >= size;
 	return n;
 }
 
-uint32_t gt_cupti_buffers_waiting(void)
+/* The valid bytes of those. */
+static size_t bytes_in(int state)
 {
-	return count_in(SLOT_FULL);
+	uint32_t used = atomic_load(&pool.used);
+	size_t bytes = 0;
+
+	for (uint32_t i = 0; i < used; i++)
+		if (atomic_load_explicit(&pool.slots[i].state, memory_order_relaxed) == state)
+			bytes += pool.slots[i].valid;
+	return bytes;
+}
+
+size_t gt_cupti_buffers_waiting(void)
+{
+	return bytes_in(SLOT_FULL) + count_in(SLOT_FULL, 0);
+}
+
+/* The next one may have to be twice as large. */
+static size_t spare_bytes(void)
+{
+	return smaller(atomic_load(&pool.pace.bytes) * 2, pool.pace.most);
+}
+
+/* A few, and none that is too small for what comes now. */
+static bool is_worth_keeping(const struct slot *slot)
+{
+	return slot->bytes >= atomic_load(&pool.pace.bytes) && count_in(SLOT_SPARE, 0) < SPARE_KEEP;
 }
 
 /* Nobody else touches a FULL or READ slot, but recovery reads one if we are killed here: the state changes
  * before the data does. Memory of the spool cannot be given back. */
 static void recycle_slot(struct slot *slot, size_t dirty)
 {
-	if (count_in(SLOT_SPARE) >= SPARE_KEEP && !gt_spool_holds(slot->data)) {
-		gt_memory_unmap(slot->data - GT_FREE_GUARD_BYTES, pool.bytes + GT_FREE_GUARD_BYTES);
-		slot->data = NULL;
-		atomic_store_explicit(&slot->state, SLOT_UNMAPPED, memory_order_release);
+	if (!gt_spool_holds(slot->data) && !is_worth_keeping(slot)) {
+		unmap_slot(slot);
 		return;
 	}
 	atomic_store(&slot->state, SLOT_BUSY);
@@ -270,7 +352,7 @@ static void recycle_slot(struct slot *slot, size_t dirty)
 
 void gt_cupti_buffers_recycle(const struct gt_cupti_buffer *buffer, uint64_t now)
 {
-	for (uint32_t i = 0; i < pool.slot_count; i++) {
+	for (uint32_t i = 0, used = atomic_load(&pool.used); i < used; i++) {
 		struct slot *slot = &pool.slots[i];
 
 		if (atomic_load(&slot->state) == SLOT_FULL && slot->data == buffer->data) {
@@ -286,7 +368,7 @@ void gt_cupti_buffers_recycle(const struct gt_cupti_buffer *buffer, uint64_t now
 
 void gt_cupti_buffers_release(uint64_t until)
 {
-	for (uint32_t i = 0; i < pool.slot_count; i++) {
+	for (uint32_t i = 0, used = atomic_load(&pool.used); i < used; i++) {
 		struct slot *slot = &pool.slots[i];
 
 		if (atomic_load_explicit(&slot->state, memory_order_relaxed) == SLOT_READ &&
@@ -300,7 +382,7 @@ static bool recycle_oldest(void)
 {
 	struct slot *oldest = NULL;
 
-	for (uint32_t i = 0; i < pool.slot_count; i++) {
+	for (uint32_t i = 0, used = atomic_load(&pool.used); i < used; i++) {
 		struct slot *slot = &pool.slots[i];
 
 		if (atomic_load_explicit(&slot->state, memory_order_relaxed) == SLOT_READ &&
@@ -312,17 +394,20 @@ static bool recycle_oldest(void)
 	return oldest != NULL;
 }
 
+/* Once there is no room for more of the right size, spare ones of any size will do. */
 void gt_cupti_buffers_prepare(void)
 {
-	for (uint32_t spare = count_in(SLOT_SPARE); spare < SPARE_BUFFERS; spare++) {
-		struct slot *slot = map_slot(SLOT_BUSY);
+	size_t size = spare_bytes();
 
-		if (!slot && recycle_oldest())
-			continue;
-		if (!slot)
+	for (uint32_t spare = count_in(SLOT_SPARE, size); spare < SPARE_BUFFERS; spare++) {
+		struct slot *slot = map_slot(size);
+
+		if (slot) {
+			memset(slot->data, 0, size); /* page faults here, not on the application */
+			atomic_store_explicit(&slot->state, SLOT_SPARE, memory_order_release);
+		} else if (count_in(SLOT_SPARE, 0) >= SPARE_BUFFERS || !recycle_oldest()) {
 			return;
-		memset(slot->data, 0, pool.bytes); /* page faults here, not on the application */
-		atomic_store_explicit(&slot->state, SLOT_SPARE, memory_order_release);
+		}
 	}
 }
 
@@ -337,7 +422,7 @@ static uint32_t count_kept(void)
 	uint64_t flushed = atomic_load(&pool.flushed);
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < pool.slot_count; i++)
+	for (uint32_t i = 0, used = atomic_load(&pool.used); i < used; i++)
 		n += atomic_load(&pool.slots[i].state) == SLOT_CUPTI &&
 		     atomic_load(&pool.slots[i].asked) <= flushed;
 	return n;
@@ -350,7 +435,9 @@ bool gt_cupti_buffers_kept(void)
 
 size_t gt_cupti_buffers_given(void)
 {
-	return atomic_load(&pool.given);
+	size_t bytes = bytes_in(SLOT_CUPTI), next = atomic_load(&pool.pace.bytes);
+
+	return bytes > next ? bytes : next;
 }
 
 void gt_cupti_buffers_tell(struct gt_ledger *ledger)
@@ -362,7 +449,7 @@ void gt_cupti_buffers_tell(struct gt_ledger *ledger)
 	count[GT_LEDGER_BUFFERS_DISCARDED] = atomic_load(&pool.discarded);
 	count[GT_LEDGER_BUFFERS_LOST_BYTES] = atomic_load(&pool.discarded_bytes);
 	count[GT_LEDGER_BUFFERS_KEPT] = count_kept();
-	count[GT_LEDGER_BUFFERS_UNREAD] = gt_cupti_buffers_waiting();
+	count[GT_LEDGER_BUFFERS_UNREAD] = count_in(SLOT_FULL, 0);
 }
 
 struct gt_cupti_buffer_counts gt_cupti_buffers_count(void)

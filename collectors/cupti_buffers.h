@@ -2,7 +2,8 @@
  *
  * The activity buffers: a fixed set of slots with an atomic state each, so that CUPTI's two buffer
  * callbacks (application threads, CUPTI's locks held: REQ-24) only change a state. The drain thread
- * reads completed buffers in the order of completion, zeroes them and keeps spare ones mapped.
+ * reads completed buffers in the order of completion, zeroes them and keeps spare ones mapped, of the
+ * size that the pace of the records asks for (collectors/cupti_pace.h).
  */
 #ifndef GT_COLLECTORS_CUPTI_BUFFERS_H
 #define GT_COLLECTORS_CUPTI_BUFFERS_H
@@ -19,7 +20,7 @@ struct gt_cupti_buffer {
 	bool foreign; /* a copy of another tool's, which has what its records point to */
 };
 
-/* @buffer_bytes of each, @max_bytes of all together. @null_is_safe: this CUPTI survives a NULL
+/* At most @buffer_bytes of each, and at most half of the @max_bytes of all together. @null_is_safe: this CUPTI survives a NULL
  * buffer (12.9 and later). -ENOMEM. Session start. */
 int gt_cupti_buffers_start(size_t buffer_bytes, size_t max_bytes, bool null_is_safe);
 
@@ -35,8 +36,8 @@ bool gt_cupti_buffers_complete(uint8_t *buffer, size_t valid);
 bool gt_cupti_buffers_next(struct gt_cupti_buffer *ret_buffer);
 void gt_cupti_buffers_recycle(const struct gt_cupti_buffer *buffer, uint64_t now);
 
-/* How many completed buffers wait to be read. */
-uint32_t gt_cupti_buffers_waiting(void);
+/* Bytes that wait to be read, and one for each buffer. */
+size_t gt_cupti_buffers_waiting(void);
 
 /* Drain thread: all work that was read before @until (trace ns) is in the file. A buffer of the spool
  * is kept until then, so that recovery finds what was not. */
@@ -75,7 +76,7 @@ void gt_cupti_buffers_flushing(void);
 /* After that: has it kept one, for work that is under way? Any thread. */
 bool gt_cupti_buffers_kept(void);
 
-/* Bytes of the buffer that CUPTI got last: what it can hold without asking for another one. */
+/* Bytes of the buffers that CUPTI has, at least one: what it can hold without asking for another one. */
 size_t gt_cupti_buffers_given(void);
 
 /* Counts so far, and what has not come back or was not read, as of now. Whoever holds the ledger. */

@@ -48,7 +48,7 @@
 #define STACK_BYTES     (1024u * 1024u) /* the demangler is deeply recursive */
 
 /* Some tenths of a second's work, however much there is: the clock, the file and a crash want their turn. */
-#define ROUND_BUFFERS   4u
+#define ROUND_BYTES     ((size_t)16 << 20)
 
 /* The last records: completed ones are awaited this long, then unfinished ones are forced out. */
 #define OUTSTANDING_NS  (500 * MS_NS)
@@ -206,14 +206,15 @@ static uint64_t drain_calls(struct gt_session *s)
 	return work + (s->graph_nodes ? gt_graph_nodes_drain(s->graph_nodes) : 0);
 }
 
-/* One round over what was delivered, up to @buffers of it. Returns how much there was. */
-static uint64_t drain_once(struct gt_session *s, uint32_t buffers)
+/* One round over what was delivered, about @bytes of it. Returns how much there was. */
+static uint64_t drain_once(struct gt_session *s, size_t bytes)
 {
 	struct gt_cupti_reading reading;
 	uint64_t work = 0;
 
 	gt_stacks_refresh_modules(s);
-	for (; buffers && s->has_cupti && gt_cupti_read_begin(&reading); buffers--) {
+	while (bytes && s->has_cupti && gt_cupti_read_begin(&reading)) {
+		bytes -= bytes > reading.buffer.valid ? reading.buffer.valid + 1 : bytes;
 		work += drain_calls(s); /* what returned before the buffer was full */
 		work += read_buffer(s, &reading);
 	}
@@ -272,13 +273,13 @@ static bool work_once(struct gt_session *s, uint64_t *ret_work)
 	if (!try_hold())
 		return false;
 	sample_clock(s, now);
-	*ret_work = drain_once(s, ROUND_BUFFERS);
+	*ret_work = drain_once(s, ROUND_BYTES);
 	gt_coexist_look_for_failure(s, now);
 	flushed = flush_is_due(s, now);
 	if (flushed) {
 		if (!flush_cupti(s, false))
 			return false;
-		*ret_work += drain_once(s, ROUND_BUFFERS);
+		*ret_work += drain_once(s, ROUND_BYTES);
 	}
 	if (!look_for_others(s, now, flushed))
 		return false;
@@ -368,7 +369,7 @@ static bool fetch_last(struct gt_session *s)
 	do {
 		if (!flush_cupti(s, false))
 			return false;
-		drain_once(s, ROUND_BUFFERS);
+		drain_once(s, ROUND_BYTES);
 		if (gt_coexist_outstanding(s) == 0)
 			break;
 		let_go();

@@ -10,7 +10,6 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <unistd.h>
 
 #define BYTES 65536
 
@@ -22,6 +21,20 @@ static uint8_t *request(size_t *size)
 	gt_cupti_buffers_request(&buffer, size, &records);
 	cr_assert_eq(records, 0);
 	return buffer;
+}
+
+/* Asks until there is no more of @cap bytes, of which at least half must have been given. */
+static void use_up(size_t cap)
+{
+	size_t size, sum = 0;
+
+	while (gt_cupti_buffers_count().discarded == 0) {
+		request(&size);
+		if (gt_cupti_buffers_count().discarded == 0)
+			sum += size;
+	}
+	cr_assert_leq(sum, cap);
+	cr_assert_geq(sum, cap / 2);
 }
 
 Test(cupti_buffers, come_back_in_the_order_of_completion)
@@ -57,9 +70,9 @@ Test(cupti_buffers, are_zero_when_handed_out_again)
 	for (int round = 0; round < 5; round++) {
 		uint8_t *buffer = request(&size);
 
-		cr_assert_eq(memcmp(buffer, zero, BYTES), 0);
-		memset(buffer, 0xDB, BYTES);
-		gt_cupti_buffers_complete(buffer, BYTES);
+		cr_assert_eq(memcmp(buffer, zero, size), 0);
+		memset(buffer, 0xDB, size);
+		gt_cupti_buffers_complete(buffer, size);
 		cr_assert(gt_cupti_buffers_next(&done));
 		gt_cupti_buffers_recycle(&done, 1);
 	}
@@ -71,12 +84,11 @@ Test(cupti_buffers, over_the_cap_a_discard_buffer_is_given_and_counted)
 	uint8_t *discard;
 
 	gt_cupti_buffers_start(BYTES, 2 * BYTES, false);
-	request(&size);
-	request(&size);
+	use_up(2 * BYTES);
 	discard = request(&size);
 	cr_assert_not_null(discard);
 	gt_cupti_buffers_complete(discard, 64);
-	cr_assert_eq(gt_cupti_buffers_count().discarded, 1);
+	cr_assert_eq(gt_cupti_buffers_count().discarded, 2);
 	cr_assert_eq(gt_cupti_buffers_count().discarded_bytes, 64);
 	cr_assert_eq(gt_cupti_buffers_count().completed, 0);
 }
@@ -101,12 +113,10 @@ Test(cupti_buffers, a_foreign_buffer_is_read_as_a_copy_and_not_touched)
 
 Test(cupti_buffers, a_foreign_buffer_over_the_cap_is_counted)
 {
-	uint8_t foreign[64] = {0};
-	size_t size;
+	static uint8_t foreign[BYTES / 2];
 
 	gt_cupti_buffers_start(BYTES, 2 * BYTES, true);
-	request(&size);
-	request(&size);
+	use_up(2 * BYTES);
 	gt_cupti_buffers_complete(foreign, sizeof(foreign));
 	cr_assert_eq(gt_cupti_buffers_count().foreign, 1);
 	cr_assert_eq(gt_cupti_buffers_count().discarded_bytes, sizeof(foreign));
@@ -249,16 +259,54 @@ Test(cupti_buffers, what_did_not_come_back_or_was_not_read_is_counted)
 
 Test(cupti_buffers, are_as_large_as_what_comes_in_a_moment)
 {
+	struct gt_cupti_buffer done;
 	size_t size, largest = 0;
 
 	gt_cupti_buffers_start(1u << 20, 64u << 20, true);
 	for (int i = 0; i < 12; i++) {
-		gt_cupti_buffers_complete(request(&size), 8);
+		uint8_t *buffer = request(&size);
+
 		cr_assert_geq(size, largest, "full at once: more the next time");
+		gt_cupti_buffers_complete(buffer, size);
+		cr_assert(gt_cupti_buffers_next(&done));
+		gt_cupti_buffers_recycle(&done, 1);
+		gt_cupti_buffers_prepare();
 		largest = size;
 	}
 	cr_assert_eq(largest, 1u << 20);
-	usleep(1100000); /* at least */
-	gt_cupti_buffers_complete(request(&size), 8);
-	cr_assert_leq(size, 512u << 10);
+	for (int i = 0; i < 3; i++)
+		gt_cupti_buffers_complete(request(&size), 8);
+	cr_assert_leq(size, 512u << 10, "flushed when there was little in it");
+}
+
+/* A burst of flushes, each of which brings a little: they take what they need of the cap, not the most that a
+ * buffer may have. */
+Test(cupti_buffers, that_hold_little_take_little_of_the_cap)
+{
+	size_t size;
+
+	gt_cupti_buffers_start(4u << 20, 16u << 20, true);
+	for (int i = 0; i < 300; i++)
+		gt_cupti_buffers_complete(request(&size), 200);
+	cr_assert_eq(gt_cupti_buffers_count().discarded, 0);
+	cr_assert_eq(gt_cupti_buffers_count().completed, 300);
+	cr_assert_eq(gt_cupti_buffers_waiting(), 300 * 201);
+}
+
+Test(cupti_buffers, may_be_smaller_where_the_cap_has_no_room_for_more)
+{
+	size_t size, most = 0, discarded;
+
+	gt_cupti_buffers_start(1u << 20, 2u << 20, true);
+	do {
+		uint8_t *buffer = request(&size);
+
+		discarded = gt_cupti_buffers_count().discarded;
+		if (!discarded)
+			gt_cupti_buffers_complete(buffer, size);
+		most = size > most ? size : most;
+	} while (!discarded);
+	cr_assert_lt(gt_cupti_buffers_waiting(), 2u << 20);
+	cr_assert_geq(most, 256u << 10);
+	cr_assert_geq(gt_cupti_buffers_count().completed, 6);
 }

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See the header. At most twice or half of the one before: one moment says little about the next.
+ */
+#include "collectors/cupti_pace.h"
+
+#define FILL_NS     250000000u /* how long CUPTI should take to fill one */
+#define LEAST_NS    10000000u  /* a shorter time says nothing about the pace */
+#define FIRST_BYTES (16u * 1024u)
+#define LEAST_BYTES (8u * 1024u)
+
+static size_t smaller(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+void gt_cupti_pace_start(struct gt_cupti_pace *pace, size_t most)
+{
+	pace->most = most;
+	pace->least = smaller(LEAST_BYTES, most);
+	atomic_store(&pace->bytes, smaller(FIRST_BYTES, most));
+}
+
+void gt_cupti_pace_note(struct gt_cupti_pace *pace, size_t valid, uint64_t took)
+{
+	size_t bytes = atomic_load_explicit(&pace->bytes, memory_order_relaxed);
+	double wanted = (double)valid * FILL_NS / (double)(took > LEAST_NS ? took : LEAST_NS);
+
+	if (wanted >= (double)bytes * 2)
+		bytes = smaller(bytes * 2, pace->most);
+	else if (wanted <= (double)bytes / 2 && bytes / 2 >= pace->least)
+		bytes /= 2;
+	atomic_store_explicit(&pace->bytes, bytes, memory_order_relaxed);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The size of the next buffer follows the pace of the records, by at most a factor of two at a time.
+ */
+#include "collectors/cupti_pace.h"
+
+#include <criterion/criterion.h>
+
+#define MS   1000000ull
+#define KIB  1024u
+#define MOST (4096u * KIB)
+
+Test(cupti_pace, full_at_once_is_twice_as_large_until_the_most)
+{
+	struct gt_cupti_pace pace;
+
+	gt_cupti_pace_start(&pace, MOST);
+	cr_assert_eq(pace.bytes, 16 * KIB);
+	for (size_t bytes = 16 * KIB; bytes < MOST; bytes *= 2) {
+		cr_assert_eq(pace.bytes, bytes);
+		gt_cupti_pace_note(&pace, bytes, 0);
+	}
+	gt_cupti_pace_note(&pace, MOST, 0);
+	cr_assert_eq(pace.bytes, MOST);
+}
+
+Test(cupti_pace, stays_while_one_is_full_after_a_quarter_of_a_second)
+{
+	struct gt_cupti_pace pace;
+
+	gt_cupti_pace_start(&pace, MOST);
+	gt_cupti_pace_note(&pace, 16 * KIB, 250 * MS);
+	cr_assert_eq(pace.bytes, 16 * KIB);
+	gt_cupti_pace_note(&pace, 16 * KIB, 130 * MS);
+	cr_assert_eq(pace.bytes, 16 * KIB);
+	gt_cupti_pace_note(&pace, 16 * KIB, 120 * MS);
+	cr_assert_eq(pace.bytes, 32 * KIB);
+}
+
+Test(cupti_pace, full_late_or_nearly_empty_is_half_as_large_down_to_the_least)
+{
+	struct gt_cupti_pace pace;
+
+	gt_cupti_pace_start(&pace, MOST);
+	gt_cupti_pace_note(&pace, 16 * KIB, 600 * MS);
+	cr_assert_eq(pace.bytes, 8 * KIB);
+	gt_cupti_pace_note(&pace, 0, 10000 * MS);
+	cr_assert_eq(pace.bytes, 8 * KIB);
+}
+
+/* The program waits for its work after each launch, and each wait has CUPTI deliver one record. */
+Test(cupti_pace, many_that_hold_little_do_not_ask_for_more)
+{
+	struct gt_cupti_pace pace;
+
+	gt_cupti_pace_start(&pace, MOST);
+	for (int i = 0; i < 1000; i++)
+		gt_cupti_pace_note(&pace, 200, MS / 100);
+	cr_assert_leq(pace.bytes, 16 * KIB);
+}
+
+Test(cupti_pace, the_most_may_be_little)
+{
+	struct gt_cupti_pace pace;
+
+	gt_cupti_pace_start(&pace, 4 * KIB);
+	cr_assert_eq(pace.bytes, 4 * KIB);
+	gt_cupti_pace_note(&pace, 4 * KIB, 0);
+	cr_assert_eq(pace.bytes, 4 * KIB);
+	gt_cupti_pace_note(&pace, 0, 1000 * MS);
+	cr_assert_eq(pace.bytes, 4 * KIB);
+}
