@@ -9,10 +9,8 @@
  * which have one or more incomplete records" (cuptiActivityFlushAll in cupti_activity.h); a forced one does.
  */
 #include "cupti/cupti_sim.h"
-#include "cupti/layouts.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -54,19 +52,8 @@ static size_t dropped;
 static bool worker_runs;
 static uint32_t period_ms;
 static pid_t worker_pid;
-static uint8_t zeroed;
 static _Atomic bool asked; /* for a buffer, ever */
-static uint8_t per_thread = SIM_CUPTI_VERSION >= 130000;
 static uint64_t records_made;
-static size_t attribute_values[16] = {
-	[CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE] = 3200000,
-	[CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE_CDP] = 8388608,
-	[CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT] = 250,
-	[CUPTI_ACTIVITY_ATTR_PROFILING_SEMAPHORE_POOL_SIZE] = 25000,
-	[CUPTI_ACTIVITY_ATTR_PROFILING_SEMAPHORE_POOL_LIMIT] = 250,
-	[CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_PRE_ALLOCATE_VALUE] = 3,
-};
-
 /* The thief of the steal switch: a second client that registered its own callbacks. As Kineto does,
  * it leaves a buffer alone that it did not hand out; its own are told by their size. */
 static void thief_request(uint8_t **data, size_t *size, size_t *max_records)
@@ -98,7 +85,7 @@ static struct buffer *buffer_new(void)
 {
 	struct buffer *buffer = calloc(1, sizeof(*buffer));
 	CUpti_BuffersCallbackRequestFunc ask = request;
-	bool clear = !zeroed;
+	bool clear = !cupti_attribute_zeroed();
 
 	if (!buffer || !ask) {
 		free(buffer);
@@ -122,7 +109,7 @@ static struct buffer *buffer_new(void)
 
 static struct slot *slot_here(void)
 {
-	if (!per_thread)
+	if (!cupti_attribute_per_thread())
 		return &shared_slot;
 	if (!own_slot && (own_slot = calloc(1, sizeof(*own_slot)))) {
 		own_slot->next = slots;
@@ -268,103 +255,15 @@ void cupti_buffers_put(const void *record, size_t size)
 	pthread_mutex_unlock(&mutex);
 }
 
-/* Exchanges neighbours, so that nobody relies on an order that CUPTI does not promise. */
-static void shuffle(struct buffer *buffer)
-{
-	uint8_t *copy = malloc(buffer->used), *to = buffer->data;
-	size_t at = 0;
-
-	if (!copy)
-		return;
-	memcpy(copy, buffer->data, buffer->used);
-	while (at < buffer->used) {
-		size_t one = cupti_record_size(*(uint32_t *)(copy + at));
-		size_t two = at + one < buffer->used
-				     ? cupti_record_size(*(uint32_t *)(copy + at + one))
-				     : 0;
-		memcpy(to, copy + at + one, two);
-		memcpy(to + two, copy + at, one);
-		to += one + two;
-		at += one + two;
-	}
-	free(copy);
-}
-
-static void spoil_last(struct buffer *buffer)
-{
-	uint32_t *last = NULL;
-
-	for (size_t at = 0; at < buffer->used; at += cupti_record_size(*last))
-		last = (uint32_t *)(buffer->data + at);
-	if (!last)
-		return;
-	cupti.table->truth("{\"truth\":\"fault\",\"fault\":\"invalid_last\",\"kind\":%u}\n", *last);
-	*last = CUPTI_ACTIVITY_KIND_INVALID;
-}
-
-/* Kind and correlation id of GPU work; false: another record. */
-static bool work_of(const uint8_t *record, const char **ret_kind, uint32_t *ret_correlation)
-{
-	switch (*(const uint32_t *)(const void *)record) {
-	case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
-		*ret_kind = "kernel";
-		*ret_correlation = ((const cupti_kernel *)(const void *)record)->correlationId;
-		return true;
-	case CUPTI_ACTIVITY_KIND_MEMCPY:
-		*ret_kind = "memcpy";
-		*ret_correlation = ((const cupti_memcpy *)(const void *)record)->correlationId;
-		return true;
-	case CUPTI_ACTIVITY_KIND_MEMSET:
-		*ret_kind = "memset";
-		*ret_correlation = ((const cupti_memset *)(const void *)record)->correlationId;
-		return true;
-	default:
-		return false;
-	}
-}
-
-/* One line of the truth file for all work of the buffer from *@at on that fits into it. */
-static bool list_work(const uint8_t *data, size_t used, size_t *at, char *line, size_t room)
-{
-	size_t length = (size_t)snprintf(line, room, "{\"truth\":\"delivered\",\"work\":[");
-	const char *comma = "", *kind;
-	uint32_t correlation;
-	size_t size;
-
-	for (; *at < used && length + 64 < room; *at += size) {
-		size = cupti_record_size(*(const uint32_t *)(const void *)(data + *at));
-		if (!size) /* a fault made it invalid */
-			size = used - *at;
-		if (!work_of(data + *at, &kind, &correlation))
-			continue;
-		length += (size_t)snprintf(line + length, room - length, "%s[%u,\"%s\"]", comma,
-					   correlation, kind);
-		comma = ",";
-	}
-	snprintf(line + length, room - length, "]}\n");
-	return *comma;
-}
-
-/* The client may use the buffer again at once: what was in it is told from a copy. */
-static void tell_delivered(const uint8_t *copy, size_t used)
-{
-	char line[1800];
-	size_t at = 0;
-
-	while (copy && at < used)
-		if (list_work(copy, used, &at, line, sizeof(line)))
-			cupti.table->truth("%s", line);
-}
-
 static void deliver(struct buffer *buffer, CUpti_BuffersCallbackCompleteFunc tell)
 {
 	uint64_t start = cupti_time();
 	uint8_t *copy;
 
 	if (cupti.faults.shuffle)
-		shuffle(buffer);
+		cupti_contents_shuffle(buffer->data, buffer->used);
 	if (cupti.faults.invalid_last)
-		spoil_last(buffer);
+		cupti_contents_spoil_last(buffer->data, buffer->used);
 	copy = malloc(buffer->used + 1);
 	if (copy)
 		memcpy(copy, buffer->data, buffer->used);
@@ -372,7 +271,7 @@ static void deliver(struct buffer *buffer, CUpti_BuffersCallbackCompleteFunc tel
 	if (tell)
 		tell(NULL, 0, buffer->data, buffer->size, buffer->used);
 	cupti_unlock();
-	tell_delivered(copy, buffer->used);
+	cupti_contents_tell(copy, buffer->used);
 	free(copy);
 	if (cupti.faults.poison_complete)
 		memset(buffer->data, 0xdb, buffer->size);
@@ -464,11 +363,10 @@ void cupti_buffers_drop(void)
 	forget_list(&held);
 	request = NULL;
 	complete = NULL;
-	zeroed = 0;
-	per_thread = SIM_CUPTI_VERSION >= 130000;
 	period_ms = 0;
 	dropped = 0;
 	pthread_mutex_unlock(&mutex);
+	cupti_attributes_reset();
 }
 
 static void worker_wait(void)
@@ -590,62 +488,5 @@ CUptiResult CUPTIAPI cuptiActivityFlushPeriod(uint32_t ms)
 	period_ms = ms;
 	pthread_cond_signal(&work);
 	pthread_mutex_unlock(&mutex);
-	return CUPTI_SUCCESS;
-}
-
-static uint8_t *byte_attribute(CUpti_ActivityAttribute which)
-{
-	if (which == CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER)
-		return &zeroed;
-	if (which == CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER && SIM_CUPTI_VERSION >= 21)
-		return &per_thread;
-	return NULL;
-}
-
-static bool is_attribute(CUpti_ActivityAttribute which)
-{
-	return which <= CUPTI_ACTIVITY_ATTR_MEM_ALLOCATION_TYPE_HOST_PINNED ||
-	       (SIM_CUPTI_VERSION >= 21 &&
-		which <= CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE_DEVICE_GRAPHS);
-}
-
-CUptiResult CUPTIAPI cuptiActivitySetAttribute(CUpti_ActivityAttribute which, size_t *size,
-					       void *value)
-{
-	CUptiResult result = cupti_check();
-	uint8_t *byte = byte_attribute(which);
-
-	if (result)
-		return result;
-	if (!size || !value || !is_attribute(which))
-		return cupti_fail(CUPTI_ERROR_INVALID_PARAMETER);
-	if (*size < (byte ? 1 : sizeof(size_t)))
-		return cupti_fail(CUPTI_ERROR_PARAMETER_SIZE_NOT_SUFFICIENT);
-	pthread_mutex_lock(&mutex);
-	if (byte)
-		*byte = *(uint8_t *)value;
-	else
-		attribute_values[which] = *(size_t *)value;
-	pthread_mutex_unlock(&mutex);
-	return CUPTI_SUCCESS;
-}
-
-CUptiResult CUPTIAPI cuptiActivityGetAttribute(CUpti_ActivityAttribute which, size_t *size,
-					       void *value)
-{
-	CUptiResult result = cupti_check();
-	uint8_t *byte = byte_attribute(which);
-	size_t needed = byte ? 1 : sizeof(size_t);
-
-	if (result)
-		return result;
-	if (!size || !value || !is_attribute(which))
-		return cupti_fail(CUPTI_ERROR_INVALID_PARAMETER);
-	if (*size < needed)
-		return cupti_fail(CUPTI_ERROR_PARAMETER_SIZE_NOT_SUFFICIENT);
-	pthread_mutex_lock(&mutex);
-	memcpy(value, byte ? (void *)byte : &attribute_values[which], needed);
-	pthread_mutex_unlock(&mutex);
-	*size = needed;
 	return CUPTI_SUCCESS;
 }

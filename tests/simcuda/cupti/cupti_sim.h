@@ -95,6 +95,16 @@ void cupti_buffers_start_worker(void);
 void cupti_buffers_drop(void);
 size_t cupti_record_size(uint32_t kind);
 
+/* contents.c */
+void cupti_contents_shuffle(uint8_t *data, size_t used);
+void cupti_contents_spoil_last(uint8_t *data, size_t used);
+void cupti_contents_tell(const uint8_t *copy, size_t used);
+
+/* attributes.c: what a client asked for. May be called with the mutex of buffers.c. */
+bool cupti_attribute_zeroed(void);
+bool cupti_attribute_per_thread(void);
+void cupti_attributes_reset(void);
+
 /* pending.c: operations whose record waits for their end */
 void cupti_pending_add(const struct sim_op *op);
 void cupti_pending_write(void);

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What is in a buffer that the client is about to get: two faults, and the line of the truth file.
+ */
+#include "cupti/cupti_sim.h"
+#include "cupti/layouts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Exchanges neighbours, so that nobody relies on an order that CUPTI does not promise. */
+void cupti_contents_shuffle(uint8_t *data, size_t used)
+{
+	uint8_t *copy = malloc(used), *to = data;
+	size_t at = 0;
+
+	if (!copy)
+		return;
+	memcpy(copy, data, used);
+	while (at < used) {
+		size_t one = cupti_record_size(*(uint32_t *)(copy + at));
+		size_t two =
+			at + one < used ? cupti_record_size(*(uint32_t *)(copy + at + one)) : 0;
+		memcpy(to, copy + at + one, two);
+		memcpy(to + two, copy + at, one);
+		to += one + two;
+		at += one + two;
+	}
+	free(copy);
+}
+
+void cupti_contents_spoil_last(uint8_t *data, size_t used)
+{
+	uint32_t *last = NULL;
+
+	for (size_t at = 0; at < used; at += cupti_record_size(*last))
+		last = (uint32_t *)(data + at);
+	if (!last)
+		return;
+	cupti.table->truth("{\"truth\":\"fault\",\"fault\":\"invalid_last\",\"kind\":%u}\n", *last);
+	*last = CUPTI_ACTIVITY_KIND_INVALID;
+}
+
+/* Kind and correlation id of GPU work; false: another record. */
+static bool work_of(const uint8_t *record, const char **ret_kind, uint32_t *ret_correlation)
+{
+	switch (*(const uint32_t *)(const void *)record) {
+	case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+		*ret_kind = "kernel";
+		*ret_correlation = ((const cupti_kernel *)(const void *)record)->correlationId;
+		return true;
+	case CUPTI_ACTIVITY_KIND_MEMCPY:
+		*ret_kind = "memcpy";
+		*ret_correlation = ((const cupti_memcpy *)(const void *)record)->correlationId;
+		return true;
+	case CUPTI_ACTIVITY_KIND_MEMSET:
+		*ret_kind = "memset";
+		*ret_correlation = ((const cupti_memset *)(const void *)record)->correlationId;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* One line of the truth file for all work of the buffer from *@at on that fits into it. */
+static bool list_work(const uint8_t *data, size_t used, size_t *at, char *line, size_t room)
+{
+	size_t length = (size_t)snprintf(line, room, "{\"truth\":\"delivered\",\"work\":[");
+	const char *comma = "", *kind;
+	uint32_t correlation;
+	size_t size;
+
+	for (; *at < used && length + 64 < room; *at += size) {
+		size = cupti_record_size(*(const uint32_t *)(const void *)(data + *at));
+		if (!size) /* a fault made it invalid */
+			size = used - *at;
+		if (!work_of(data + *at, &kind, &correlation))
+			continue;
+		length += (size_t)snprintf(line + length, room - length, "%s[%u,\"%s\"]", comma,
+					   correlation, kind);
+		comma = ",";
+	}
+	snprintf(line + length, room - length, "]}\n");
+	return *comma;
+}
+
+/* The client may use the buffer again at once: what was in it is told from a copy. */
+void cupti_contents_tell(const uint8_t *copy, size_t used)
+{
+	char line[1800];
+	size_t at = 0;
+
+	while (copy && at < used)
+		if (list_work(copy, used, &at, line, sizeof(line)))
+			cupti.table->truth("%s", line);
+}
