@@ -234,7 +234,10 @@ class Coexist(unittest.TestCase):
         self.check_joined(run)
         run = self.go("linked", "init start work=500 stop teardown work-until work=400",
                       "capture resumed=1", TEARDOWN_CUPTI="1")
-        self.check_gaps(run, "libkineto_like_linked.so")
+        # we subscribe as soon as the tool has left: its cuptiFinalize may still come after that, and takes us with it
+        again = len(run.notes("capture gap")) - 1
+        self.assertLessEqual(again, 1)
+        self.check_gaps(run, "libkineto_like_linked.so", *["detached CUPTI"] * again)
         self.assertGreater(run.kineto["kernels"], 20)
         self.assertGreater(run.ledger["kernels_written"], 20)
 
