@@ -224,7 +224,7 @@ class Coexist(unittest.TestCase):
     def test_first_come(self):
         """A tool that subscribed before CUDA was used keeps the subscription: beside its sessions the GPU
         work is ours, joined to the calls of the hooks; when it has torn down, all of CUPTI is."""
-        run = self.go("linked", "init open rest-until work=400 start work=400 work-until stop "
+        run = self.go("linked", "init work=20 rest-until work=400 start work=400 work-until stop "
                       "rest-until work=400",
                       "capture resumed=1", "capture gap=2", "capture resumed=2")
         self.assertEqual(run.kineto, run.kineto | {"subscribe": 0, "refused": 0, "unknown": 0})
