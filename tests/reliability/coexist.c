@@ -3,6 +3,7 @@
  * GPU work and a second user of CUPTI, step by step as the arguments say:
  *
  *   work=MS                 a round of three operations and a wait, each millisecond, MS/10 rounds at least
+ *   once                    one round of it
  *   work-until, rest-until  the same, or nothing, until the next gate opens (tests/gate.h)
  *   init clock start stop teardown finalize disable    see kineto_like.h
  *   open                    the device, which else is opened at the first work
@@ -106,7 +107,7 @@ static const struct {
 	{"init", kineto_init},       {"clock", kineto_clock},       {"start", kineto_start},
 	{"stop", kineto_stop},       {"teardown", kineto_teardown}, {"finalize", kineto_finalize},
 	{"disable", kineto_disable}, {"open", open_once},           {"work-until", work_until},
-	{"rest-until", rest_until},
+	{"rest-until", rest_until},  {"once", work_once},
 };
 
 static void step(const char *word)

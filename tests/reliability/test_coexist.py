@@ -224,14 +224,14 @@ class Coexist(unittest.TestCase):
     def test_first_come(self):
         """A tool that subscribed before CUDA was used keeps the subscription: beside its sessions the GPU
         work is ours, joined to the calls of the hooks; when it has torn down, all of CUPTI is."""
-        run = self.go("linked", "init work=20 rest-until work=400 start work=400 work-until stop "
+        run = self.go("linked", "init once rest-until work=400 start work=400 work-until stop "
                       "rest-until work=400",
                       "capture resumed=1", "capture gap=2", "capture resumed=2")
         self.assertEqual(run.kineto, run.kineto | {"subscribe": 0, "refused": 0, "unknown": 0})
         self.assertGreater(run.kineto["kernels"], 20)
         self.check_gaps(run, *["libkineto_like_linked.so"] * 2)
         self.assertIn("another tool holds CUPTI", run.trace.root["metadata"]["mode_reason"])
-        self.check_joined(run)
+        self.check_joined(run, unseen=2)
         run = self.go("linked", "init start work=500 stop teardown work-until work=400",
                       "capture resumed=1", TEARDOWN_CUPTI="1")
         # we subscribe as soon as the tool has left: its cuptiFinalize may still come after that, and takes us with it
@@ -271,19 +271,20 @@ class Coexist(unittest.TestCase):
         self.assertGreater(run.kineto["kernels"], 20)
         self.assertIn("--coexist=yield", run.notes("capture gap")[0])
 
-    def check_joined(self, run):
+    def check_joined(self, run, unseen=0):
         """Copies and sets have the call that asked for them; kernels went through the driver, unseen. What
-        is launched at the moment in which the buffers change hands may have none: then the program rests."""
+        is launched at the moment in which the buffers change hands may have none: then the program rests, or
+        launches @unseen copies and sets."""
         ledger = run.ledger
         self.assertGreater(ledger["memsets_written"], 50)
-        self.assertLessEqual(ledger["gpu_ops_without_call"], ledger["kernels_written"])
+        self.assertLessEqual(ledger["gpu_ops_without_call"], ledger["kernels_written"] + unseen)
         calls = {e["args"]["correlation"]: e["name"] for e in run.trace.events
                  if e.get("cat") == "cuda_runtime"}
-        for event in run.trace.events:
-            if event.get("cat") == "gpu_memset":
-                self.assertEqual(calls[event["args"]["correlation"]], "cudaMemsetAsync")
-            if event.get("cat") == "gpu_memcpy":
-                self.assertEqual(calls[event["args"]["correlation"]], "cudaMemcpyAsync")
+        asked = {"gpu_memset": "cudaMemsetAsync", "gpu_memcpy": "cudaMemcpyAsync"}
+        wrong = [event for event in run.trace.events if event.get("cat") in asked
+                 and calls.get(event["args"]["correlation"]) != asked[event["cat"]]]
+        self.assertLessEqual(len(wrong), unseen, wrong)
+        self.assertEqual([event for event in wrong if event["args"]["correlation"] in calls], [])
 
 
 if __name__ == "__main__":
