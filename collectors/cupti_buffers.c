@@ -8,25 +8,21 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "collectors/cupti_blocks.h"
 #include "collectors/cupti_pace.h"
 #include "core/clock.h"
 #include "core/free_guard.h"
 #include "core/memory.h"
 #include "core/spool_view.h"
 
-#define MAX_SLOTS     1024u
 #define DISCARD_BYTES (256u * 1024u)
-#define SPARE_BUFFERS 2u
-
-/* Spare buffers beyond this go back to the system: a burst does not stay resident. */
-#define SPARE_KEEP    4u
-
-#define PAGE_BYTES    ((size_t)4096)
+#define BLOCK_LEAST   ((size_t)1 << 20)
+#define READY_BLOCKS  2u
+#define RETRY_NS      1000000000u /* no block was to be had */
 
 enum slot_state {
-	SLOT_UNMAPPED,
-	SLOT_BUSY,  /* being mapped or recycled */
-	SLOT_SPARE, /* zeroed, ready */
+	SLOT_FREE,
+	SLOT_BUSY,  /* being filled in or given back */
 	SLOT_CUPTI, /* CUPTI is filling it */
 	SLOT_FULL,  /* completed, waits for the drain thread */
 	SLOT_READ,  /* read, but not all of its work is in the file: kept while there is a spool */
@@ -34,8 +30,9 @@ enum slot_state {
 
 struct slot {
 	_Atomic int state;
+	uint32_t block;
 	uint8_t *_Atomic data;  /* behind its guard; who looks for his own reads it */
-	_Atomic size_t bytes;   /* there */
+	size_t bytes;           /* there */
 	_Atomic size_t valid;   /* what CUPTI got of them, then what it filled */
 	uint64_t given_at;      /* CLOCK_MONOTONIC ns */
 	uint64_t order;         /* of completion */
@@ -45,24 +42,18 @@ struct slot {
 };
 
 static struct {
-	struct slot *slots;    /* MAX_SLOTS of them, in the spool if there is one */
-	_Atomic uint32_t used; /* slots behind these were never mapped */
-	_Atomic size_t mapped; /* bytes of all */
-	size_t max_bytes;      /* that they may have */
+	struct slot *slots;    /* in the spool if there is one; NULL: no memory */
+	_Atomic uint32_t used; /* slots behind these were never used */
 	struct gt_cupti_pace pace;
 	uint8_t *discard;
 	bool null_is_safe;
 	_Atomic bool stopped;
+	uint64_t next_try; /* for more blocks, CLOCK_MONOTONIC ns */
 	_Atomic uint64_t next_order;
-	_Atomic uint64_t flushed; /* requests before the newest flush */
+	_Atomic uint64_t flushed;   /* requests before the newest flush */
+	_Atomic uint64_t forgotten; /* requests whose buffers may be another tool's by now */
 	_Atomic uint64_t requested, completed, foreign, discarded, discarded_bytes;
 } pool;
-
-/* CUPTI may hand a buffer to a tool that frees whatever it is given: see core/free_guard.h. */
-static uint8_t *guarded(void *memory)
-{
-	return memory ? gt_free_guard(memory) : NULL;
-}
 
 static void count(_Atomic uint64_t *counter, uint64_t n)
 {
@@ -74,25 +65,29 @@ static size_t smaller(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* What is mapped for a buffer of @size bytes. */
-static size_t with_guard(size_t size)
+/* A block has room for the largest buffer, also for another tool's of that size with its guard. */
+static void start_blocks(size_t buffer_bytes, size_t max_bytes)
 {
-	return (size + GT_FREE_GUARD_BYTES + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
+	size_t bytes = buffer_bytes > BLOCK_LEAST ? buffer_bytes : BLOCK_LEAST;
+
+	bytes = smaller(bytes, max_bytes / 2);
+	gt_cupti_pace_start(&pool.pace, smaller(buffer_bytes, bytes));
+	gt_cupti_blocks_start(bytes + GT_CUPTI_PAGE_BYTES, max_bytes / bytes);
 }
 
 int gt_cupti_buffers_start(size_t buffer_bytes, size_t max_bytes, bool null_is_safe)
 {
+	uint8_t *memory;
+
 	memset(&pool, 0,
 	       sizeof(pool)); /* in a forked child: what its parent received is not its own */
-	pool.max_bytes = max_bytes;
-	gt_cupti_pace_start(&pool.pace, smaller(buffer_bytes, max_bytes / 2 - PAGE_BYTES));
+	start_blocks(buffer_bytes, max_bytes);
 	pool.null_is_safe = null_is_safe;
-	pool.discard = guarded(gt_memory_map(DISCARD_BYTES + GT_FREE_GUARD_BYTES));
-	pool.slots = gt_spool_map(MAX_SLOTS * sizeof(*pool.slots));
-	if (!pool.discard || !pool.slots) {
-		pool.max_bytes = 0;
+	memory = gt_memory_map(DISCARD_BYTES + GT_FREE_GUARD_BYTES);
+	pool.discard = memory ? gt_free_guard(memory) : NULL;
+	pool.slots = gt_spool_map(GT_CUPTI_BUFFERS_MAX * sizeof(*pool.slots));
+	if (!pool.discard || !pool.slots)
 		return -ENOMEM;
-	}
 	gt_spool_set_root(GT_SPOOL_BUFFERS, pool.slots);
 	gt_cupti_buffers_prepare();
 	return 0;
@@ -103,100 +98,51 @@ void gt_cupti_buffers_stop(void)
 	atomic_store(&pool.stopped, true);
 }
 
-static bool claim(struct slot *slot, int from)
-{
-	return atomic_load_explicit(&slot->state, memory_order_relaxed) == from &&
-	       atomic_compare_exchange_strong(&slot->state, &from, SLOT_BUSY);
-}
-
-/* Makes one of at least @size bytes BUSY; NULL: there is none. */
-static struct slot *claim_spare(size_t size)
+static void count_used(uint32_t index)
 {
 	uint32_t used = atomic_load(&pool.used);
 
-	for (uint32_t i = 0; i < used; i++) {
-		struct slot *slot = &pool.slots[i];
-
-		if (atomic_load_explicit(&slot->bytes, memory_order_relaxed) < size ||
-		    !claim(slot, SLOT_SPARE))
-			continue;
-		if (atomic_load_explicit(&slot->bytes, memory_order_relaxed) >= size)
-			return slot;
-		atomic_store(&slot->state, SLOT_SPARE); /* it became another one meanwhile */
-	}
-	return NULL;
+	while (used <= index && !atomic_compare_exchange_weak(&pool.used, &used, index + 1))
+		continue;
 }
 
-static struct slot *claim_unmapped(void)
+/* Makes a free slot BUSY. NULL: there is none. */
+static struct slot *claim_slot(void)
 {
-	for (uint32_t i = 0; i < MAX_SLOTS; i++) {
-		uint32_t used = i;
+	for (uint32_t i = 0; pool.slots && i < GT_CUPTI_BUFFERS_MAX; i++) {
+		int expected = SLOT_FREE;
 
-		if (!claim(&pool.slots[i], SLOT_UNMAPPED))
+		if (atomic_load_explicit(&pool.slots[i].state, memory_order_relaxed) != expected ||
+		    !atomic_compare_exchange_strong(&pool.slots[i].state, &expected, SLOT_BUSY))
 			continue;
-		while (used <= i && !atomic_compare_exchange_weak(&pool.used, &used, i + 1))
-			continue;
+		count_used(i);
 		return &pool.slots[i];
 	}
 	return NULL;
 }
 
-static bool take_room(size_t bytes)
+/* A slot with memory for @bytes, or for at least @least; BUSY. CUPTI may hand a buffer to a tool that frees whatever
+ * it is given: see core/free_guard.h. NULL: there is none. */
+static struct slot *take_slot(size_t bytes, size_t least)
 {
-	if (atomic_fetch_add(&pool.mapped, bytes) + bytes <= pool.max_bytes)
-		return true;
-	atomic_fetch_sub(&pool.mapped, bytes);
-	return false;
-}
-
-static void give_room(size_t bytes)
-{
-	atomic_fetch_sub(&pool.mapped, bytes);
-}
-
-/* Maps @size bytes, which are BUSY then. NULL: the cap, or no memory. */
-static struct slot *map_slot(size_t size)
-{
-	size_t bytes = with_guard(size);
-	struct slot *slot;
-
-	if (!take_room(bytes))
-		return NULL;
-	slot = claim_unmapped();
-	if (slot) {
-		slot->data = guarded(gt_spool_map(bytes));
-		slot->bytes = bytes - GT_FREE_GUARD_BYTES;
-		if (slot->data)
-			return slot;
-		atomic_store(&slot->state, SLOT_UNMAPPED);
-	}
-	give_room(bytes);
-	return NULL;
-}
-
-static void unmap_slot(struct slot *slot)
-{
-	size_t bytes = slot->bytes + GT_FREE_GUARD_BYTES;
-
-	gt_memory_unmap(slot->data - GT_FREE_GUARD_BYTES, bytes);
-	give_room(bytes);
-	slot->data = NULL;
-	atomic_store_explicit(&slot->state, SLOT_UNMAPPED, memory_order_release);
-}
-
-/* @size bytes, or fewer if there is no room for so many; BUSY. */
-static struct slot *take_slot(size_t size)
-{
-	struct slot *slot = claim_spare(size);
+	struct slot *slot = claim_slot();
+	struct gt_cupti_piece piece;
 
 	if (!slot)
-		slot = map_slot(size);
-	return slot ? slot : claim_spare(1);
+		return NULL;
+	if (!gt_cupti_blocks_cut(bytes, least, &piece)) {
+		atomic_store(&slot->state, SLOT_FREE);
+		return NULL;
+	}
+	slot->block = piece.block;
+	slot->data = gt_free_guard(piece.memory);
+	slot->bytes = piece.bytes - GT_FREE_GUARD_BYTES;
+	return slot;
 }
 
-static void give_slot(struct slot *slot, size_t size)
+static void give_slot(struct slot *slot)
 {
-	slot->valid = smaller(size, slot->bytes);
+	slot->valid = slot->bytes;
 	slot->given_at = gt_clock_now();
 	atomic_store(&slot->asked, atomic_load(&pool.requested));
 	atomic_store(&slot->state, SLOT_CUPTI);
@@ -204,17 +150,17 @@ static void give_slot(struct slot *slot, size_t size)
 
 void gt_cupti_buffers_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_max_records)
 {
-	size_t size = atomic_load_explicit(&pool.pace.bytes, memory_order_relaxed);
+	size_t bytes = atomic_load_explicit(&pool.pace.bytes, memory_order_relaxed);
 	struct slot *slot = NULL;
 
 	if (!atomic_load_explicit(&pool.stopped, memory_order_relaxed))
-		slot = take_slot(size);
+		slot = take_slot(bytes, pool.pace.least);
 	*ret_max_records = 0; /* as many as fit */
 	count(&pool.requested, 1);
 	if (slot) {
-		give_slot(slot, size);
+		give_slot(slot);
 		*ret_buffer = slot->data;
-		*ret_size = slot->valid;
+		*ret_size = slot->bytes;
 		return;
 	}
 	count(&pool.discarded, 1);
@@ -233,15 +179,17 @@ static struct slot *slot_of(const uint8_t *buffer)
 	return NULL;
 }
 
-/* Another tool's buffer, asked for before the callbacks became ours: read, never freed (REQ-18). */
+/* Another tool's buffer, asked for before the callbacks became ours: read, never freed (REQ-18). All of it or
+ * nothing: a record that is cut off would be read beyond its end. */
 static struct slot *copy_foreign(const uint8_t *buffer, size_t valid)
 {
-	struct slot *slot = take_slot(smaller(valid, pool.pace.most));
-	size_t fits = slot ? smaller(valid, slot->bytes) : 0;
+	size_t bytes = valid + GT_FREE_GUARD_BYTES;
+	struct slot *slot = take_slot(bytes, bytes);
 
 	if (slot)
-		memcpy(slot->data, buffer, fits);
-	count(&pool.discarded_bytes, valid - fits);
+		memcpy(slot->data, buffer, valid);
+	else
+		count(&pool.discarded_bytes, valid);
 	return slot;
 }
 
@@ -297,57 +245,34 @@ bool gt_cupti_buffers_next(struct gt_cupti_buffer *ret_buffer)
 	return true;
 }
 
-/* Those of at least @size bytes. */
-static uint32_t count_in(int state, size_t size)
+static uint32_t count_in(int state)
 {
 	uint32_t n = 0, used = atomic_load(&pool.used);
 
 	for (uint32_t i = 0; i < used; i++)
-		n += atomic_load_explicit(&pool.slots[i].state, memory_order_relaxed) == state &&
-		     atomic_load_explicit(&pool.slots[i].bytes, memory_order_relaxed) >= size;
+		n += atomic_load_explicit(&pool.slots[i].state, memory_order_relaxed) == state;
 	return n;
-}
-
-/* The valid bytes of those. */
-static size_t bytes_in(int state)
-{
-	uint32_t used = atomic_load(&pool.used);
-	size_t bytes = 0;
-
-	for (uint32_t i = 0; i < used; i++)
-		if (atomic_load_explicit(&pool.slots[i].state, memory_order_relaxed) == state)
-			bytes += pool.slots[i].valid;
-	return bytes;
 }
 
 size_t gt_cupti_buffers_waiting(void)
 {
-	return bytes_in(SLOT_FULL) + count_in(SLOT_FULL, 0);
-}
+	uint32_t used = atomic_load(&pool.used);
+	size_t cost = 0;
 
-/* The next one may have to be twice as large. */
-static size_t spare_bytes(void)
-{
-	return smaller(atomic_load(&pool.pace.bytes) * 2, pool.pace.most);
-}
-
-/* A few, and none that is too small for what comes now. */
-static bool is_worth_keeping(const struct slot *slot)
-{
-	return slot->bytes >= atomic_load(&pool.pace.bytes) && count_in(SLOT_SPARE, 0) < SPARE_KEEP;
+	for (uint32_t i = 0; i < used; i++)
+		if (atomic_load_explicit(&pool.slots[i].state, memory_order_relaxed) == SLOT_FULL)
+			cost += gt_cupti_buffer_cost(pool.slots[i].valid);
+	return cost;
 }
 
 /* Nobody else touches a FULL or READ slot, but recovery reads one if we are killed here: the state changes
- * before the data does. Memory of the spool cannot be given back. */
-static void recycle_slot(struct slot *slot, size_t dirty)
+ * before the data may. */
+static void free_slot(struct slot *slot)
 {
-	if (!gt_spool_holds(slot->data) && !is_worth_keeping(slot)) {
-		unmap_slot(slot);
-		return;
-	}
-	atomic_store(&slot->state, SLOT_BUSY);
-	memset(slot->data, 0, dirty); /* we promised CUPTI zeroed buffers */
-	atomic_store_explicit(&slot->state, SLOT_SPARE, memory_order_release);
+	uint32_t block = slot->block;
+
+	atomic_store(&slot->state, SLOT_FREE);
+	gt_cupti_blocks_return(block);
 }
 
 void gt_cupti_buffers_recycle(const struct gt_cupti_buffer *buffer, uint64_t now)
@@ -360,7 +285,7 @@ void gt_cupti_buffers_recycle(const struct gt_cupti_buffer *buffer, uint64_t now
 			if (gt_spool_holds(slot->data))
 				atomic_store(&slot->state, SLOT_READ);
 			else
-				recycle_slot(slot, buffer->valid);
+				free_slot(slot);
 			return;
 		}
 	}
@@ -373,12 +298,12 @@ void gt_cupti_buffers_release(uint64_t until)
 
 		if (atomic_load_explicit(&slot->state, memory_order_relaxed) == SLOT_READ &&
 		    slot->read < until)
-			recycle_slot(slot, slot->valid);
+			free_slot(slot);
 	}
 }
 
 /* The oldest that was read: better unprotected than no buffer for CUPTI. */
-static bool recycle_oldest(void)
+static bool free_oldest(void)
 {
 	struct slot *oldest = NULL;
 
@@ -390,25 +315,30 @@ static bool recycle_oldest(void)
 			oldest = slot;
 	}
 	if (oldest)
-		recycle_slot(oldest, oldest->valid);
+		free_slot(oldest);
 	return oldest != NULL;
 }
 
-/* Once there is no room for more of the right size, spare ones of any size will do. */
+/* Where memory was refused it is not asked for again at once: each refusal is counted. */
+static bool add_block(void)
+{
+	uint64_t now = gt_clock_now();
+
+	if (now < pool.next_try)
+		return false;
+	if (gt_cupti_blocks_add())
+		return true;
+	pool.next_try = now + RETRY_NS;
+	return false;
+}
+
 void gt_cupti_buffers_prepare(void)
 {
-	size_t size = spare_bytes();
+	uint32_t wanted = atomic_load(&pool.pace.bytes) < pool.pace.most / 4 ? 1 : READY_BLOCKS;
 
-	for (uint32_t spare = count_in(SLOT_SPARE, size); spare < SPARE_BUFFERS; spare++) {
-		struct slot *slot = map_slot(size);
-
-		if (slot) {
-			memset(slot->data, 0, size); /* page faults here, not on the application */
-			atomic_store_explicit(&slot->state, SLOT_SPARE, memory_order_release);
-		} else if (count_in(SLOT_SPARE, 0) >= SPARE_BUFFERS || !recycle_oldest()) {
+	while (gt_cupti_blocks_reclaim() < wanted)
+		if (!add_block() && !free_oldest())
 			return;
-		}
-	}
 }
 
 void gt_cupti_buffers_flushing(void)
@@ -433,10 +363,21 @@ bool gt_cupti_buffers_kept(void)
 	return count_kept() > 0;
 }
 
+void gt_cupti_buffers_forget(void)
+{
+	atomic_store(&pool.forgotten, atomic_load(&pool.requested));
+}
+
 size_t gt_cupti_buffers_given(void)
 {
-	size_t bytes = bytes_in(SLOT_CUPTI), next = atomic_load(&pool.pace.bytes);
+	uint64_t forgotten = atomic_load(&pool.forgotten);
+	uint32_t used = atomic_load(&pool.used);
+	size_t bytes = 0, next = atomic_load(&pool.pace.bytes);
 
+	for (uint32_t i = 0; i < used; i++)
+		if (atomic_load(&pool.slots[i].state) == SLOT_CUPTI &&
+		    atomic_load(&pool.slots[i].asked) > forgotten)
+			bytes += pool.slots[i].valid;
 	return bytes > next ? bytes : next;
 }
 
@@ -449,7 +390,7 @@ void gt_cupti_buffers_tell(struct gt_ledger *ledger)
 	count[GT_LEDGER_BUFFERS_DISCARDED] = atomic_load(&pool.discarded);
 	count[GT_LEDGER_BUFFERS_LOST_BYTES] = atomic_load(&pool.discarded_bytes);
 	count[GT_LEDGER_BUFFERS_KEPT] = count_kept();
-	count[GT_LEDGER_BUFFERS_UNREAD] = count_in(SLOT_FULL, 0);
+	count[GT_LEDGER_BUFFERS_UNREAD] = count_in(SLOT_FULL);
 }
 
 struct gt_cupti_buffer_counts gt_cupti_buffers_count(void)
@@ -468,9 +409,9 @@ void gt_cupti_buffers_each(const struct gt_spool_view *view,
 			   void *context)
 {
 	const struct slot *slots =
-		gt_spool_view_root(view, GT_SPOOL_BUFFERS, MAX_SLOTS * sizeof(*slots));
+		gt_spool_view_root(view, GT_SPOOL_BUFFERS, GT_CUPTI_BUFFERS_MAX * sizeof(*slots));
 
-	for (uint32_t i = 0; slots && i < MAX_SLOTS; i++) {
+	for (uint32_t i = 0; slots && i < GT_CUPTI_BUFFERS_MAX; i++) {
 		int state = atomic_load(&slots[i].state);
 		struct gt_cupti_spooled buffer = {.valid = slots[i].valid,
 						  .order = slots[i].order,

@@ -2,8 +2,8 @@
  *
  * The activity buffers: a fixed set of slots with an atomic state each, so that CUPTI's two buffer
  * callbacks (application threads, CUPTI's locks held: REQ-24) only change a state. The drain thread
- * reads completed buffers in the order of completion, zeroes them and keeps spare ones mapped, of the
- * size that the pace of the records asks for (collectors/cupti_pace.h).
+ * reads completed buffers in the order of completion. Their size is what the pace of the records asks for
+ * (collectors/cupti_pace.h), their memory comes from collectors/cupti_blocks.h.
  */
 #ifndef GT_COLLECTORS_CUPTI_BUFFERS_H
 #define GT_COLLECTORS_CUPTI_BUFFERS_H
@@ -13,6 +13,9 @@
 #include <stdint.h>
 
 #include "core/ledger.h"
+
+/* More than CUPTI has, and wait to be read, at any time: they are small only while records come slowly. */
+#define GT_CUPTI_BUFFERS_MAX 2048u
 
 struct gt_cupti_buffer {
 	uint8_t *data;
@@ -36,14 +39,20 @@ bool gt_cupti_buffers_complete(uint8_t *buffer, size_t valid);
 bool gt_cupti_buffers_next(struct gt_cupti_buffer *ret_buffer);
 void gt_cupti_buffers_recycle(const struct gt_cupti_buffer *buffer, uint64_t now);
 
-/* Bytes that wait to be read, and one for each buffer. */
+/* What a buffer with @valid bytes costs to read, in bytes: that of looking for it is worth some. */
+static inline size_t gt_cupti_buffer_cost(size_t valid)
+{
+	return valid + 4096;
+}
+
+/* That of all that wait to be read. */
 size_t gt_cupti_buffers_waiting(void);
 
 /* Drain thread: all work that was read before @until (trace ns) is in the file. A buffer of the spool
  * is kept until then, so that recovery finds what was not. */
 void gt_cupti_buffers_release(uint64_t until);
 
-/* Drain thread: maps spare buffers ahead, so that request finds one. */
+/* Drain thread: has memory ready, so that request finds some. */
 void gt_cupti_buffers_prepare(void);
 
 /* For recovery: a buffer of a spool. */
@@ -76,8 +85,11 @@ void gt_cupti_buffers_flushing(void);
 /* After that: has it kept one, for work that is under way? Any thread. */
 bool gt_cupti_buffers_kept(void);
 
-/* Bytes of the buffers that CUPTI has, at least one: what it can hold without asking for another one. */
+/* Bytes of the buffers that CUPTI has, at least of one: what it can hold without asking for another one. */
 size_t gt_cupti_buffers_given(void);
+
+/* Those that CUPTI has had so far may have gone to another tool, and no longer count there. */
+void gt_cupti_buffers_forget(void);
 
 /* Counts so far, and what has not come back or was not read, as of now. Whoever holds the ledger. */
 void gt_cupti_buffers_tell(struct gt_ledger *ledger);

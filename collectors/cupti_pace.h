@@ -13,7 +13,7 @@
 
 struct gt_cupti_pace {
 	size_t least, most;   /* bytes */
-	_Atomic size_t bytes; /* of the next one: a power of two, or @most */
+	_Atomic size_t bytes; /* of the next one */
 };
 
 /* @most: bytes of the largest one. */

@@ -367,6 +367,7 @@ static int register_buffers(struct gt_cupti_status *status)
 
 	if (error)
 		return error;
+	gt_cupti_buffers_forget();
 	result = gt_cupti.api.cuptiActivityRegisterCallbacks(on_request, on_complete);
 	if (result == CUPTI_SUCCESS)
 		return 0;

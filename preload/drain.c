@@ -211,10 +211,12 @@ static uint64_t drain_once(struct gt_session *s, size_t bytes)
 {
 	struct gt_cupti_reading reading;
 	uint64_t work = 0;
+	size_t cost;
 
 	gt_stacks_refresh_modules(s);
 	while (bytes && s->has_cupti && gt_cupti_read_begin(&reading)) {
-		bytes -= bytes > reading.buffer.valid ? reading.buffer.valid + 1 : bytes;
+		cost = gt_cupti_buffer_cost(reading.buffer.valid);
+		bytes -= bytes > cost ? cost : bytes;
 		work += drain_calls(s); /* what returned before the buffer was full */
 		work += read_buffer(s, &reading);
 	}

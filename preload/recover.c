@@ -29,7 +29,6 @@
 
 #define STACK_MAX   4096u      /* frames of a stack, more than any has */
 #define STACKS_MAX  (1u << 20) /* ids that can be found again */
-#define BUFFERS_MAX 1024u
 
 struct recovery {
 	struct gt_spool_view view;
@@ -39,7 +38,7 @@ struct recovery {
 	const struct gt_stack **by_id; /* STACKS_MAX */
 	struct gt_translate_notes *notes;
 	const struct gt_spooled_claims *claims;
-	struct gt_cupti_spooled buffers[BUFFERS_MAX];
+	struct gt_cupti_spooled buffers[GT_CUPTI_BUFFERS_MAX];
 	uint32_t buffer_count;
 	uint64_t counters[GT_THREAD_COUNTERS_];
 	uint64_t ranges_lost; /* records of NVTX that mean nothing without the process's memory */
@@ -357,7 +356,7 @@ static void note_buffer(void *context, const struct gt_cupti_spooled *buffer)
 {
 	struct recovery *r = context;
 
-	if (r->buffer_count < BUFFERS_MAX)
+	if (r->buffer_count < GT_CUPTI_BUFFERS_MAX)
 		r->buffers[r->buffer_count++] = *buffer;
 }
 

@@ -252,6 +252,8 @@ static void storm(int forks, void *(*load)(void *))
 	int wrong = 0;
 
 	use_cuda();
+	wait_at_gate(
+		1); /* until it is in the file, which the calls of the storm may fill before their work comes */
 	for (int i = 0; i < 2; i++)
 		check(pthread_create(&threads[i], NULL, load, NULL), "pthread_create");
 	for (int i = 0; i < forks; i++) {

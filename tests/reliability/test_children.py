@@ -76,16 +76,17 @@ class Children(unittest.TestCase):
                 self.check([sys.executable, PYTHON, method, "3"], 4, at_gate=3)
 
     def test_storm(self):
-        traced = self.check([CHILDREN, "storm", FORKS], 1, options=ONE_FILE)
+        traced = self.check([CHILDREN, "storm", FORKS], 1, options=ONE_FILE, at_gate=1)
         self.assertIn(FORKS + " forks, 0 wrong", traced.stdout)
 
     def test_storm_while_stacks_are_learned(self):
         """A child that inherits a lock of the loader, taken for our sake, hangs when it needs it."""
-        traced = self.check([CHILDREN, "storm-anew", FORKS], 1, options=ONE_FILE)
+        traced = self.check([CHILDREN, "storm-anew", FORKS], 1, options=ONE_FILE, at_gate=1)
         self.assertIn(FORKS + " forks, 0 wrong", traced.stdout)
 
     def test_storm_with_samples(self):
-        traced = self.check([CHILDREN, "storm", FORKS], 1, options=ONE_FILE + ("GPUTRACE_SAMPLE_CPU=1000",))
+        traced = self.check([CHILDREN, "storm", FORKS], 1, options=ONE_FILE + ("GPUTRACE_SAMPLE_CPU=1000",),
+                            at_gate=1)
         self.assertIn(FORKS + " forks, 0 wrong", traced.stdout)
 
     def test_workers_with_samples(self):

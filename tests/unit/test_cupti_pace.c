@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The size of the next buffer follows the pace of the records, by at most a factor of two at a time.
+ * The size of the next buffer follows the pace of the records, by at most a factor of two at a time, or at once when
+ * a long time tells what it is.
  */
 #include "collectors/cupti_pace.h"
 
@@ -44,8 +45,32 @@ Test(cupti_pace, full_late_or_nearly_empty_is_half_as_large_down_to_the_least)
 	gt_cupti_pace_start(&pace, MOST);
 	gt_cupti_pace_note(&pace, 16 * KIB, 600 * MS);
 	cr_assert_eq(pace.bytes, 8 * KIB);
-	gt_cupti_pace_note(&pace, 0, 10000 * MS);
+	gt_cupti_pace_note(&pace, 8, 10000 * MS);
 	cr_assert_eq(pace.bytes, 8 * KIB);
+}
+
+/* The GPU was fast, now it is slow and always busy: nothing comes until a buffer is full. */
+Test(cupti_pace, after_a_long_time_the_size_is_right_at_once)
+{
+	struct gt_cupti_pace pace;
+
+	gt_cupti_pace_start(&pace, MOST);
+	for (int i = 0; i < 10; i++)
+		gt_cupti_pace_note(&pace, pace.bytes, 0);
+	gt_cupti_pace_note(&pace, MOST, 21000 * MS); /* 200 kB/s */
+	cr_assert_eq(pace.bytes, 32 * KIB);
+}
+
+Test(cupti_pace, one_that_came_back_unused_says_nothing)
+{
+	struct gt_cupti_pace pace;
+
+	gt_cupti_pace_start(&pace, MOST);
+	for (size_t bytes = 16 * KIB; bytes < MOST; bytes *= 2) {
+		cr_assert_eq(pace.bytes, bytes);
+		gt_cupti_pace_note(&pace, bytes, MS);
+		gt_cupti_pace_note(&pace, 0, MS);
+	}
 }
 
 /* The program waits for its work after each launch, and each wait has CUPTI deliver one record. */
@@ -67,6 +92,6 @@ Test(cupti_pace, the_most_may_be_little)
 	cr_assert_eq(pace.bytes, 4 * KIB);
 	gt_cupti_pace_note(&pace, 4 * KIB, 0);
 	cr_assert_eq(pace.bytes, 4 * KIB);
-	gt_cupti_pace_note(&pace, 0, 1000 * MS);
+	gt_cupti_pace_note(&pace, 8, 1000 * MS);
 	cr_assert_eq(pace.bytes, 4 * KIB);
 }
