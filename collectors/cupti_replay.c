@@ -11,6 +11,7 @@
 
 #include "collectors/cupti_buffers.h"
 #include "collectors/cupti_layout.h"
+#include "core/clock.h"
 #include "core/memory.h"
 #include "core/spool_view.h"
 
@@ -198,6 +199,7 @@ void gt_cupti_replay_delivered(struct gt_translate *translate)
 	struct gt_cupti_replay how = {.translate = translate};
 	struct gt_cupti_buffer buffer;
 
+	translate->now = gt_clock_from_monotonic(translate->clock, gt_clock_now());
 	how.notes = notes ? notes : gt_memory_map(sizeof(*notes));
 	while (how.notes && gt_cupti_buffers_next(&buffer)) {
 		translate->borrowed = buffer.foreign;

@@ -61,6 +61,7 @@ static struct {
 	_Atomic uint32_t finished;                  /* futex: 1: the file is closed */
 	const struct gt_drain_crash *_Atomic crash; /* to be answered */
 	_Atomic uint32_t crashes;                   /* futex: answered so far */
+	_Atomic bool leaves_cupti;                  /* who ends the process may hold its locks */
 	_Atomic int busy;                           /* 1: somebody holds the session's parts */
 	bool is_repaired;                           /* afterwards, by gputrace run */
 	uint64_t next_flush, next_clock;
@@ -386,7 +387,7 @@ static void finish(struct gt_session *s)
 {
 	if (!try_hold())
 		return;
-	if (s->has_cupti && !fetch_last(s))
+	if (s->has_cupti && !atomic_load(&drain.leaves_cupti) && !fetch_last(s))
 		return;
 	close_session(s); /* and stays busy: nobody may follow */
 	atomic_store(&drain.finished, 1);
@@ -546,20 +547,38 @@ static void take_over(struct gt_session *s, uint64_t timeout_ns)
 	gt_write_signals_let(&before);
 }
 
-void gt_drain_finish(uint64_t timeout_ns)
+/* Has the thread finish, and waits for it. False: it has not, in time. */
+static bool await_finish(uint64_t timeout_ns)
 {
 	uint64_t until = gt_clock_now() + timeout_ns;
 	uint64_t now;
 
-	if (!atomic_exchange(&drain.running, 0) || !gt_forkguard_holds())
-		return;
 	atomic_store(&drain.stop, 1);
 	atomic_fetch_add(&drain.wake, 1);
 	gt_futex_wake(&drain.wake);
 	while (!atomic_load(&drain.finished) && (now = gt_clock_now()) < until)
 		gt_futex_wait(&drain.finished, 0, until - now);
-	if (!atomic_load(&drain.finished))
+	return atomic_load(&drain.finished);
+}
+
+/* Only one caller is told so. */
+static bool may_finish(void)
+{
+	return atomic_exchange(&drain.running, 0) && gt_forkguard_holds();
+}
+
+void gt_drain_finish(uint64_t timeout_ns)
+{
+	if (may_finish() && !await_finish(timeout_ns))
 		take_over(drain.session, timeout_ns);
+}
+
+void gt_drain_finish_abruptly(uint64_t timeout_ns, bool ask_cupti)
+{
+	if (!may_finish())
+		return;
+	atomic_store(&drain.leaves_cupti, !ask_cupti);
+	await_finish(timeout_ns);
 }
 
 void gt_drain_crash(const struct gt_drain_crash *crash, uint64_t timeout_ns)

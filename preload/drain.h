@@ -25,6 +25,12 @@ int gt_drain_start(struct gt_session *session);
  */
 void gt_drain_finish(uint64_t timeout_ns);
 
+/*
+ * The same for a caller that may not do more than wait: what the thread has not done in time stays undone.
+ * @ask_cupti: false when the caller may hold locks of CUPTI's. Async-signal-safe.
+ */
+void gt_drain_finish_abruptly(uint64_t timeout_ns, bool ask_cupti);
+
 /* What a crash handler has to say. */
 struct gt_drain_crash {
 	uint32_t tid;

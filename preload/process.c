@@ -8,6 +8,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "collectors/call.h"
 #include "collectors/cupti.h"
 #include "collectors/nvtx.h"
 #include "core/forkguard.h"
@@ -17,7 +18,17 @@
 #include "preload/samples.h"
 #include "preload/session_internal.h"
 
-#define MS_NS 1000000ull
+#define MS_NS      1000000ull
+
+/* The drain thread may wait for a lock of CUPTI's that the caller will never give back. */
+#define IN_CALL_NS (500 * MS_NS)
+
+static _Atomic pid_t owner; /* of the session */
+
+static uint64_t exit_timeout(void)
+{
+	return (uint64_t)gt_config_number(&gt_session.config, GT_CONFIG_EXIT_TIMEOUT) * MS_NS;
+}
 
 /* All ends come together here; later ones find the session OFF. */
 static void end_session(void)
@@ -29,16 +40,44 @@ static void end_session(void)
 		return;
 	cancelled = gt_uncancelled_begin();
 	gt_samples_stop();
-	gt_drain_finish((uint64_t)gt_config_number(&gt_session.config, GT_CONFIG_EXIT_TIMEOUT) *
-			MS_NS);
+	gt_drain_finish(exit_timeout());
 	gt_cupti_stop();
 	gt_nvtx_stop();
 	gt_threads_stop();
 	gt_uncancelled_end(cancelled);
 }
 
+/* A signal handler may have broken into a call. */
+static bool is_in_call(void)
+{
+	struct gt_call_view view;
+
+	return gt_thread_self && (!gt_call_view(gt_thread_self, &view) || view.depth);
+}
+
+/* A child of vfork has our memory, and another pid. */
+void gt_process_end_abruptly(void)
+{
+	int state = atomic_load(&gt_session_state);
+	uint64_t timeout;
+	bool in_call;
+
+	if ((state != GT_SESSION_CUPTI && state != GT_SESSION_HOOKS) || !gt_forkguard_holds() ||
+	    getpid() != atomic_load(&owner))
+		return;
+	if (atomic_exchange(&gt_session_state, GT_SESSION_OFF) != state)
+		return;
+	gt_samples_stop();
+	in_call = is_in_call();
+	timeout = exit_timeout();
+	if (in_call && timeout > IN_CALL_NS)
+		timeout = IN_CALL_NS;
+	gt_drain_finish_abruptly(timeout, !in_call);
+}
+
 void gt_process_watch_end(void)
 {
+	atomic_store(&owner, getpid());
 	atexit(end_session);
 	at_quick_exit(end_session);
 }

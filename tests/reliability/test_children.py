@@ -3,6 +3,7 @@
 """Children of every kind: one trace for each process that used CUDA, no two with one rank in one
 folder, no child that hangs or keeps a thread of ours, nothing of the program's files touched."""
 
+import json
 import os
 import sys
 import tempfile
@@ -39,8 +40,16 @@ class Children(unittest.TestCase):
         others = [name for name in os.listdir(folder) if name.endswith((".json", ".gz"))]
         self.assertEqual(len(others), 1, others)
 
-    def check(self, words, processes, options=(), ours=0, at_gate=0):
-        """@at_gate: so many of the processes wait until their work is in the file."""
+    def check_worker(self, path):
+        """However short it lived: its work, with the Python line that asked for it."""
+        with open(path, encoding="utf-8") as file:
+            root = json.load(file)
+        self.assertEqual(root["ledger"]["memsets_written"], 10, path)
+        sets = [e for e in root["traceEvents"] if e.get("cat") == "gpu_memset"]
+        self.assertEqual([e for e in sets if "multiprocess.py:" not in e["args"]["launched by"]], [])
+
+    def check(self, words, processes, options=(), ours=0, at_gate=0, each=None):
+        """@at_gate: so many of the processes wait until their work is in the file. @each looks at each file."""
         with tempfile.TemporaryDirectory() as folder:
             folder = os.path.realpath(folder)
             traced = harness.run(words, folder=folder, options=options,
@@ -51,6 +60,8 @@ class Children(unittest.TestCase):
             self.assertEqual(bare.status, 0, bare)
             self.assertEqual(len(traced.said), ours, traced.said)
             self.check_traces(folder, processes)
+            for path in harness.traces(folder) if each else ():
+                each(path)
             return traced
 
     def test_ways(self):
@@ -73,7 +84,7 @@ class Children(unittest.TestCase):
     def test_python(self):
         for method in ("fork", "spawn", "forkserver"):
             with self.subTest(method=method):
-                self.check([sys.executable, PYTHON, method, "3"], 4, at_gate=3)
+                self.check([sys.executable, PYTHON, method, "3"], 4, each=self.check_worker)
 
     def test_storm(self):
         traced = self.check([CHILDREN, "storm", FORKS], 1, options=ONE_FILE, at_gate=1)

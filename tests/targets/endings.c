@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -53,6 +54,44 @@ static void end_by__exit(void)
 {
 	fflush(stdout);
 	_exit(4);
+}
+
+static void end_by__Exit(void)
+{
+	fflush(stdout);
+	_Exit(13);
+}
+
+static void leave(int number)
+{
+	(void)number;
+	_exit(12);
+}
+
+/* In the middle of whatever the thread does. */
+static void end_by_handler(void)
+{
+	const struct itimerval soon = {.it_value = {.tv_usec = 30000}};
+
+	fflush(stdout);
+	signal(SIGALRM, leave);
+	setitimer(ITIMER_REAL, &soon, NULL);
+	for (;;)
+		cudaMemset(buffer, 0, 16);
+}
+
+/* A child that has our memory ends; the parent goes on. */
+static void end_by_vfork(void)
+{
+	fflush(stdout);
+	for (int i = 0; i < 3; i++) {
+		pid_t child = vfork();
+
+		if (child == 0)
+			_exit(0);
+		waitpid(child, NULL, 0);
+	}
+	use_cuda(SETS);
 }
 
 static void end_by_quick_exit(void)
@@ -271,6 +310,9 @@ static const struct {
 	{"return", end_by_return},
 	{"exit", end_by_exit},
 	{"_exit", end_by__exit},
+	{"_Exit", end_by__Exit},
+	{"handler", end_by_handler},
+	{"vfork", end_by_vfork},
 	{"quick_exit", end_by_quick_exit},
 	{"abort", end_by_abort},
 	{"sigterm", end_by_sigterm},

@@ -22,9 +22,9 @@ LIBRARY = os.path.join(BUILD, "preload", "libgputrace.so")
 
 SETS = 50
 FIRST_CALLERS = 40
-AFTER = {"device_reset": SETS, "fork": SETS}  # sets that come after the gate
-CLOSED = ("return", "exit", "quick_exit", "main_pthread_exit", "device_reset", "fork")
-BROKEN_OFF = ("_exit", "abort", "sigterm", "sigkill", "sigsegv", "exec")
+AFTER = {"device_reset": SETS, "fork": SETS, "vfork": SETS}  # sets that come after the gate
+CLOSED = ("return", "exit", "_exit", "_Exit", "quick_exit", "main_pthread_exit", "device_reset", "fork", "vfork")
+BROKEN_OFF = ("abort", "sigterm", "sigkill", "sigsegv", "exec")
 
 
 def has_sets(folder, cupti):
@@ -102,6 +102,21 @@ class Endings(unittest.TestCase):
             if way not in AFTER:
                 with self.subTest(way=way):
                     self.check(way, "none", "130000")
+
+    def test_a_handler_that_ends_the_process(self):
+        """Wherever it broke in, in a call of CUDA's as a rule: in bounded time, and what was there before is in the
+        file, which is closed unless the tracer's thread waits for a lock that the call held."""
+        for cupti in ("130000", "none") * 3:
+            with self.subTest(cupti=cupti), tempfile.TemporaryDirectory() as folder:
+                self.assertEqual(run("handler", "cuda", cupti, folder), run("handler", "cuda", cupti))
+                path, = trace_file.find(folder)
+                with open(path, encoding="utf-8") as file:
+                    root = json.load(file)
+                if cupti != "none":
+                    self.assertGreaterEqual(sets_in(path), SETS)
+                if isinstance(root, dict):
+                    self.assertGreater(root["ledger"]["calls_written"], SETS)
+                    self.assertLessEqual(root["ledger"]["calls_open_at_end"], 1)
 
     def test_first_calls_of_many_threads(self):
         """Whoever starts the session, the others' first calls are in it."""

@@ -8,6 +8,8 @@
 #include "collectors/cupti.h"
 #include "collectors/cupti_buffers.h"
 #include "collectors/cupti_internal.h"
+#include "collectors/cupti_layout.h"
+#include "collectors/cupti_replay.h"
 #include "collectors/cupti_translate.h"
 
 #define BYTES   (1u << 20)
@@ -132,4 +134,29 @@ Test(cupti_read, what_follows_an_invalid_record_is_counted)
 	read_one(&records);
 	cr_assert_eq(records, 0);
 	cr_assert_eq(count(GT_LEDGER_RECORDS_UNREADABLE_BYTES), (RECORDS - 1999 + RECORDS) * 8);
+}
+
+static void ignore(void *context, const struct gt_event *event)
+{
+}
+
+/* The drain thread has hung in CUPTI since it last looked at the clock; the exiting thread reads what came since. */
+Test(cupti_read, what_came_meanwhile_is_not_ahead_of_its_time)
+{
+	CUpti_ActivityMemset4 record = {.kind = CUPTI_ACTIVITY_KIND_MEMSET, .correlationId = 1};
+	uint64_t now = gt_clock_from_monotonic(&trace_clock, gt_clock_now());
+	size_t size, max;
+	uint8_t *buffer;
+
+	translate.now = now - 10000000000u;
+	translate.session_start = trace_clock.first.realtime;
+	translate.emit = ignore;
+	record.start = trace_clock.first.realtime;
+	record.end = record.start + 1000;
+	gt_cupti_buffers_request(&buffer, &size, &max);
+	memcpy(buffer, &record, sizeof(record));
+	gt_cupti_buffers_complete(buffer, sizeof(record));
+	gt_cupti_replay_delivered(&translate);
+	cr_assert_eq(count(GT_LEDGER_RECORDS_MEMSET), 1);
+	cr_assert_eq(count(GT_LEDGER_TIME_AHEAD), 0);
 }
