@@ -27,8 +27,8 @@
 #include "preload/session_internal.h"
 #include "preload/spooled.h"
 
-#define STACK_MAX   4096u      /* frames of a stack, more than any has */
-#define STACKS_MAX  (1u << 20) /* ids that can be found again */
+#define STACK_MAX  4096u      /* frames of a stack, more than any has */
+#define STACKS_MAX (1u << 20) /* ids that can be found again */
 
 struct recovery {
 	struct gt_spool_view view;
