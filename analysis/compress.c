@@ -13,15 +13,20 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "analysis/events.h"
+#include "analysis/mend.h"
 #include "analysis/progress.h"
+#include "analysis/reader.h"
 #include "analysis/scan.h"
 #include "analysis/translated.h"
 
-#define CHUNK ((size_t)256 << 10)
+#define CHUNK   ((size_t)256 << 10)
+#define NOT_YET "not closed yet (gputrace repair closes it)"
 
 struct packing {
 	const char *path;
 	char part[4096]; /* hidden, and no name that a reader of folders takes */
+	bool is_json;
 	struct stat before;
 	int from, to;
 	gt_compress_step *step;
@@ -31,8 +36,8 @@ struct packing {
 
 static int fail(struct packing *p, int error, const char *what)
 {
-	snprintf(p->ret->error, sizeof(p->ret->error), "%s: %s; it stays as it is", p->path,
-		 what ? what : strerror(-error));
+	snprintf(p->ret->error, sizeof(p->ret->error), "%s: %s%s", p->path,
+		 what ? what : strerror(-error), p->from < 0 ? "" : "; it stays as it is");
 	return error;
 }
 
@@ -49,11 +54,12 @@ static int make_names(struct packing *p)
 }
 
 /* A .pftrace begins with the length of a field, JSON with a bracket behind blanks. */
-static bool is_trace(const char *head, size_t size)
+static bool is_trace(struct packing *p, const char *head, size_t size)
 {
 	struct gt_input in = {.data = head, .size = size};
 
-	return gt_translated_is_due(&in) || *gt_scan_blanks(head) == '{';
+	p->is_json = !gt_translated_is_due(&in);
+	return !p->is_json || *gt_scan_blanks(head) == '{';
 }
 
 /* 1: to be packed, 0: packed already. */
@@ -67,8 +73,8 @@ static int look_at(struct packing *p)
 	if (n >= 2 && !memcmp(head, "\x1f\x8b", 2))
 		return 0;
 	if (head[0] == '[')
-		return fail(p, -EBUSY, "not closed yet (gputrace repair closes it)");
-	return is_trace(head, (size_t)n) ? 1 : fail(p, -EINVAL, n ? "no trace" : "empty");
+		return fail(p, -EBUSY, NOT_YET);
+	return is_trace(p, head, (size_t)n) ? 1 : fail(p, -EINVAL, n ? "no trace" : "empty");
 }
 
 static int open_files(struct packing *p)
@@ -128,6 +134,79 @@ static int pack(struct packing *p)
 	return error;
 }
 
+/* ---- what was packed is read back: is it a trace, and whole? ---- */
+
+/* "FILE:LINE: what": what a reader says of the packed file is true of the one that was packed. */
+static int fail_as_read(struct packing *p, int error, const char *said)
+{
+	size_t n = strlen(p->part);
+
+	if (strncmp(said, p->part, n) != 0)
+		return fail(p, error, *said ? said : NULL);
+	snprintf(p->ret->error, sizeof(p->ret->error), "%s%s; it stays as it is", p->path,
+		 said + n);
+	return error;
+}
+
+static int see_record(const struct gt_record *record, const struct gt_header *header, void *data)
+{
+	struct packing *p = data;
+
+	(void)record;
+	(void)header;
+	return p->step && !p->step(p->context) ? -EINTR : 0;
+}
+
+static int check_json(struct packing *p)
+{
+	struct gt_reading reading;
+	int error = gt_reader_read(p->part, see_record, p, &reading);
+
+	if (error == -EINTR)
+		fail(p, error, "packing was interrupted");
+	else if (error ? gt_mend_is_due(p->path) : !reading.closed)
+		error = fail(p, -EBUSY, NOT_YET);
+	else if (error)
+		fail_as_read(p, error, reading.error);
+	gt_reading_fini(&reading);
+	return error;
+}
+
+static int see_facts(const struct gt_facts *facts, void *data)
+{
+	(void)facts;
+	(void)data;
+	return 0;
+}
+
+static int see_event(const struct gt_event *event, void *data)
+{
+	(void)event;
+	return see_record(NULL, NULL, data);
+}
+
+/* Cut or not: without a spool, which the caller looks for, nothing more can come into it. */
+static int check_pftrace(struct packing *p)
+{
+	struct gt_events events = {.take_facts = see_facts, .take_event = see_event, .data = p};
+	int error = gt_events_init(&events);
+
+	if (!error)
+		error = gt_events_read_pftrace(&events, p->part);
+	if (error == -EINTR)
+		fail(p, error, "packing was interrupted");
+	else if (error)
+		fail_as_read(p, error, events.error);
+	gt_events_fini(&events);
+	return error;
+}
+
+static int read_back(struct packing *p)
+{
+	gt_progress_expect_file(p->part);
+	return p->is_json ? check_json(p) : check_pftrace(p);
+}
+
 static int check_unchanged(struct packing *p)
 {
 	struct stat now;
@@ -170,6 +249,8 @@ static int run(struct packing *p)
 	error = pack(p);
 	if (!error)
 		error = check_unchanged(p);
+	if (!error)
+		error = read_back(p);
 	if (!error)
 		error = put_in_place(p);
 	if (error)

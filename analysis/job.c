@@ -370,6 +370,64 @@ static void find_processes(struct pool *pool)
 	pool->first[pool->count] = count;
 }
 
+/* One line, however many there are. */
+static void tell_same(const char *path, const char *same, size_t others,
+		      void (*complain)(const char *line))
+{
+	char line[8400], more[64] = "";
+
+	if (others)
+		snprintf(more, sizeof(more), " (and %zu more)", others);
+	if (strcmp(path, same))
+		snprintf(line, sizeof(line), "%.4096s: the same file as %.4096s, taken once%s",
+			 path, same, more);
+	else
+		snprintf(line, sizeof(line), "%.4096s: given twice, taken once%s", path, more);
+	complain(line);
+}
+
+/* What is no file, as a pipe, is another one each time. */
+static void look_at(const char *path, struct stat *ret_file)
+{
+	if (stat(path, ret_file) || !S_ISREG(ret_file->st_mode))
+		*ret_file = (struct stat){0};
+}
+
+/* The first of the files 0 to @i that is the file @i. */
+static size_t find_same(const struct stat *files, size_t i)
+{
+	size_t j = 0;
+
+	while (files[i].st_ino &&
+	       (files[j].st_ino != files[i].st_ino || files[j].st_dev != files[i].st_dev))
+		j++;
+	return files[i].st_ino ? j : i;
+}
+
+/* A folder and a file in it, or one file under two names: its sums are not to be doubled. */
+static int drop_same(struct gt_job *job, void (*complain)(const char *line))
+{
+	size_t count = job->paths.count, left_out = 0, first = 0;
+	struct stat *files = calloc(count + 1, sizeof(*files));
+
+	if (!files)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		look_at(job->paths.at[i], &files[i]);
+		if (find_same(files, i) != i && !left_out++)
+			first = i;
+	}
+	if (left_out)
+		tell_same(job->paths.at[first], job->paths.at[find_same(files, first)],
+			  left_out - 1, complain);
+	for (size_t i = first; left_out && i < count; i++)
+		if (find_same(files, i) != i)
+			drop(job, i);
+	close_gaps(job, 0);
+	free(files);
+	return 0;
+}
+
 static int find(struct gt_job *job, char *const *inputs, size_t count, bool readable,
 		void (*complain)(const char *line))
 {
@@ -378,6 +436,8 @@ static int find(struct gt_job *job, char *const *inputs, size_t count, bool read
 	*job = (struct gt_job){0};
 	for (size_t i = 0; !rc && i < count; i++)
 		rc = add_input(job, inputs[i], readable, complain);
+	if (!rc)
+		rc = drop_same(job, complain);
 	for (size_t i = 0; !rc && i < job->paths.count; i++)
 		gt_progress_expect_file(job->paths.at[i]);
 	return rc;

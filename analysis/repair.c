@@ -138,14 +138,13 @@ static void put_first(const struct repair *repair, FILE *out)
 	fprintf(out, "\"args\": {\"name\": \"%s\"}}", repair->name ? repair->name : "");
 }
 
-static void put_repaired(const struct repair *repair, FILE *out)
+static void put_repaired(const struct gt_reading *reading, uint64_t cut,
+			 const struct gt_repair_added *added, FILE *out)
 {
-	const struct gt_repair_added *added = repair->added;
-
 	if (added && added->ledger)
 		fprintf(out, ", \"ledger\": %s", added->ledger);
 	fprintf(out, ", \"repaired\": {\"events\": %" PRIu64 ", \"cut_bytes\": %" PRIu64,
-		repair->reading.events, repair->result->cut);
+		reading->events, cut);
 	if (added)
 		fprintf(out,
 			", \"recovered_calls\": %" PRIu64 ", \"recovered_operations\": %" PRIu64
@@ -155,18 +154,23 @@ static void put_repaired(const struct repair *repair, FILE *out)
 }
 
 /* Everything behind the last event: the ledger if the file had got one, and that this was a repair. */
-static void put_tail(const struct repair *repair, FILE *out)
+void gt_repair_put_end(const struct gt_reading *reading, uint64_t cut,
+		       const struct gt_repair_added *added, FILE *out)
 {
-	const struct gt_header *header = &repair->reading.header;
-	const char *ledger = gt_header_find(header, "ledger"),
-		   *name = gt_header_find(header, "traceName");
+	const char *ledger = gt_header_find(&reading->header, "ledger"),
+		   *name = gt_header_find(&reading->header, "traceName");
 
 	fputs("\n]", out);
 	if (ledger)
 		fprintf(out, ", \"ledger\": %s", ledger);
 	else
-		put_repaired(repair, out);
+		put_repaired(reading, cut, added, out);
 	fprintf(out, ", \"traceName\": %s}\n", name ? name : "\"\"");
+}
+
+static void put_tail(const struct repair *repair, FILE *out)
+{
+	gt_repair_put_end(&repair->reading, repair->result->cut, repair->added, out);
 }
 
 static int write_all(int fd, const char *data, size_t size, uint64_t offset)

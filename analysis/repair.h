@@ -9,6 +9,9 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+
+#include "analysis/reader.h"
 
 struct gt_repair {
 	bool was_closed; /* nothing was done */
@@ -34,5 +37,10 @@ struct gt_repair_added {
  */
 int gt_repair_file(const char *path, const struct gt_repair_added *added,
 		   struct gt_repair *ret_repair);
+
+/* Writes what closes the object form behind the last event of a file that was read: its ledger, if it has one, else
+ * that it was repaired, @cut bytes given up, with @added or NULL. */
+void gt_repair_put_end(const struct gt_reading *reading, uint64_t cut,
+		       const struct gt_repair_added *added, FILE *out);
 
 #endif

@@ -13,7 +13,9 @@
 
 #include "analysis/frame.h"
 #include "analysis/keymap.h"
+#include "analysis/launch_stubs.h"
 #include "analysis/reader.h"
+#include "analysis/repair.h"
 #include "analysis/source.h"
 #include "analysis/vec.h"
 
@@ -254,62 +256,6 @@ static char *join_line(struct line *line)
 	return out && fclose(out) == 0 ? made : NULL;
 }
 
-static bool has_prefix(const char *text, const char *prefix)
-{
-	return strncmp(text, prefix, strlen(prefix)) == 0;
-}
-
-static bool is_stub(const char *function)
-{
-	return function && (has_prefix(function, "__device_stub_") ||
-			    has_prefix(function, "__wrapper__device_stub_"));
-}
-
-/* The toolkit's: the stub of a kernel, __cudaLaunchKernel_helper, templates and lambdas of cuda_runtime.h. */
-static bool is_toolkit(const struct gt_source_line *line)
-{
-	return !strcmp(base_name(line->file), "cuda_runtime.h") || is_stub(line->function) ||
-	       (line->function && has_prefix(line->function, "__cuda"));
-}
-
-/* Is @function, "app::scale<float>(float*)" of @len bytes, the one that the stub @stub is made for? clang
- * makes stubs too, and calls them where <<<>>> stands. */
-static bool is_kernel_of(const char *function, size_t len, const char *stub)
-{
-	char name[256];
-	size_t from = 0, n = 0;
-
-	while (n < len && !strchr("<(", function[n])) {
-		if (function[n] == ':' || function[n] == ' ')
-			from = n + 1;
-		n++;
-	}
-	if (n == from || n - from >= sizeof(name))
-		return false;
-	snprintf(name, sizeof(name), "%.*s", (int)(n - from), function + from);
-	return strstr(stub, name) != NULL;
-}
-
-/* Of the functions at the place of a launch those that the user did not write: the toolkit's, and the one with
- * the kernel's name, which calls the stub (collectors/kernel_stubs.h). Who wrote <<<>>> comes behind them. */
-static size_t count_stubs(const struct gt_source_line *lines, size_t count, const char *text,
-			  const struct place *place)
-{
-	const char *stub = is_stub(lines[0].calls) ? lines[0].calls : NULL, *function;
-	size_t n = 0;
-
-	while (n < count && is_toolkit(&lines[n])) {
-		if (is_stub(lines[n].function))
-			stub = lines[n].function;
-		n++;
-	}
-	if (!stub || n == count)
-		return n;
-	function = lines[n].function;
-	return n + (function ? is_kernel_of(function, strlen(function), stub)
-			     : is_kernel_of(text, place->function_len, stub));
-}
-
 /* One element of "frames" into the new array. Returns whether a position was found. */
 static bool take_frame(struct symbolize *s, const struct gt_span *frame, FILE *out,
 		       struct line *line)
@@ -333,8 +279,10 @@ static bool take_frame(struct symbolize *s, const struct gt_span *frame, FILE *o
 		return false;
 	}
 	s->result->found++;
-	for (size_t i = line->count ? 0 : count_stubs(lines, count, frame->text, &place); i < count;
-	     i++) {
+	for (size_t i = line->count
+				? 0
+				: gt_launch_stubs(lines, count, frame->text, place.function_len);
+	     i < count; i++) {
 		fputs(line->count ? ", \"" : "\"", out);
 		put_frame(out, &lines[i], frame->text, &place, true);
 		fputc('"', out);
@@ -527,11 +475,30 @@ static int rewrite(const struct gt_record *record, const struct gt_header *heade
 	return rc;
 }
 
-static int read_all(struct symbolize *s, const char *path, gt_reader_event event)
+/* Behind the last whole event: as it stands there, or, of a file that was cut, what closes it. */
+static int write_end(struct symbolize *s, const struct gt_reading *reading)
+{
+	int rc;
+
+	s->result->cut = !reading->closed || reading->mixed;
+	if (!s->result->cut)
+		return copy_until(s, UINT64_MAX);
+	rc = copy_until(s, reading->end_byte);
+	if (!rc && reading->form == GT_FORM_ARRAY)
+		fputs("\n]\n", s->out);
+	else if (!rc)
+		gt_repair_put_end(reading, reading->bytes - reading->end_byte, NULL, s->out);
+	return rc;
+}
+
+static int read_all(struct symbolize *s, const char *path, gt_reader_event event,
+		    int (*end)(struct symbolize *s, const struct gt_reading *reading))
 {
 	struct gt_reading reading;
 	int rc = gt_reader_read(path, event, s, &reading);
 
+	if (!rc && !reading.translated && end)
+		rc = end(s, &reading);
 	if (!rc && reading.translated) {
 		rc = -EINVAL;
 		snprintf(reading.error, sizeof(reading.error),
@@ -555,9 +522,7 @@ static int write_again(struct symbolize *s, const char *path)
 			 strerror(errno));
 		return -errno;
 	}
-	rc = read_all(s, path, rewrite);
-	if (!rc)
-		rc = copy_until(s, UINT64_MAX);
+	rc = read_all(s, path, rewrite, write_end);
 	if (rc && !s->result->error[0])
 		snprintf(s->result->error, sizeof(s->result->error), "%.500s: %s", path,
 			 strerror(-rc));
@@ -590,7 +555,7 @@ int gt_symbolize(const char *path, FILE *out, bool debuginfod, struct gt_symboli
 	s.sources = gt_sources_new(debuginfod);
 	if (!s.sources)
 		return -ENOMEM;
-	rc = read_all(&s, path, gather);
+	rc = read_all(&s, path, gather, NULL);
 	if (!rc)
 		rc = write_again(&s, path);
 	ret_result->missing = gt_sources_missing(s.sources);

@@ -2,7 +2,8 @@
  *
  * A trace with source positions: in "frames", "created frames" and the lines made of them, a native
  * frame whose module has DWARF becomes "function (file.cu:42)", with the functions that were inlined
- * there in front of it. Everything else of the file stays byte by byte. One thread per call.
+ * there in front of it. Everything else of the file stays byte by byte, but a file that was cut ends behind its
+ * last whole event, and is closed there. One thread per call.
  */
 #ifndef GT_ANALYSIS_SYMBOLIZE_H
 #define GT_ANALYSIS_SYMBOLIZE_H
@@ -16,6 +17,7 @@ struct gt_symbolize {
 	uint64_t frames;  /* native ones, each stack counted once */
 	uint64_t found;   /* of these: now with a position */
 	uint64_t missing; /* modules that are not here as they were when the trace was made */
+	bool cut;         /* the file ends before its JSON does */
 	char error[768];  /* one line, after a failure */
 };
 

@@ -138,9 +138,10 @@ static int run_compress(const struct gt_cmdline *args)
 static const struct gt_cmdline_spec spec = {
 	.command = &gt_command_compress,
 	.details = "FILE.gz takes the place of FILE, as one gzip member, when it lies whole on the "
-		   "disk; until then, and when anything fails, FILE stays as it is. All commands "
-		   "and Perfetto read the packed files. A trace whose process died is closed by "
-		   "`gputrace repair` first, where there is something to close. `gputrace run "
+		   "disk and was read back; until then, and when anything fails, FILE stays as it "
+		   "is. All commands and Perfetto read the packed files. A trace whose process "
+		   "died is closed by `gputrace repair` first, where there is something to close; "
+		   "what is no trace is not packed. `gputrace run "
 		   "--compress=gzip` does this by itself "
 		   "when the program has ended.",
 	.example = "gputrace compress gputrace-out/run/*.pt.trace.json",

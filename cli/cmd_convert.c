@@ -17,7 +17,8 @@
 #include "cli/progress.h"
 
 static const struct gt_cmdline_option options[] = {
-	{"stacks", "short|full", "short", "full: JSON with the frames on every slice"},
+	{"stacks", "WHAT", "short|full",
+	 "short (default), or full: JSON with the frames on every slice"},
 	{NULL, NULL, NULL, NULL},
 };
 

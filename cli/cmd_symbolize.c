@@ -16,6 +16,15 @@ static const struct gt_cmdline_option options[] = {
 	{NULL, NULL, NULL, NULL},
 };
 
+static void tell_cut(const char *path)
+{
+	char line[4400];
+
+	snprintf(line, sizeof(line),
+		 "%.4096s: the file was cut; what stands before the cut is symbolized", path);
+	gt_cmdline_complain(line);
+}
+
 static int run_symbolize(const struct gt_cmdline *args)
 {
 	const char *path = gt_cmdline_get(args, "output");
@@ -34,6 +43,8 @@ static int run_symbolize(const struct gt_cmdline *args)
 	gt_progress_stop();
 	if (gt_output_close(&out, rc, result.error))
 		return GT_EXIT_FAILED;
+	if (result.cut)
+		tell_cut(args->inputs[0]);
 	fprintf(stderr,
 		"gputrace symbolize: %" PRIu64 " of %" PRIu64 " native frames have a source line; "
 		"%" PRIu64 " modules are not here as they were\n",

@@ -143,6 +143,20 @@ class TestCommand(TracedTest):
             self.path.write_bytes(content)
             self.refused(words, content)
 
+    def test_what_is_not_whole_is_refused(self):
+        for content, words in ((TEXT[:60000], "gputrace repair closes it"), (TEXT[:10], "gputrace repair closes it"),
+                               (b'{"a":1}\n', "no traceEvents"), (TEXT.replace(b"{}]", b"{]]"), "byte"),
+                               (b"\n\x05\x01\x02", "not a .pftrace")):
+            self.path.write_bytes(content)
+            self.refused(words, content)
+        self.path.write_bytes(TEXT[:60000])
+        subprocess.run([str(CLI), "repair", "--quiet", str(self.path)], check=True)
+        self.assertEqual(self.compress(), (0, ""))
+
+    def test_a_missing_file(self):
+        self.assertEqual(self.compress("nothing.json"),
+                         (1, "gputrace: nothing.json: No such file or directory\n"))
+
     def test_a_name_that_is_taken(self):
         self.packed.write_bytes(b"mine")
         self.refused("exists already", TEXT)
@@ -201,13 +215,13 @@ class TestCommand(TracedTest):
         process.send_signal(signal.SIGSTOP)  # for longer than work goes on without a word
         time.sleep(1.2)
         process.send_signal(signal.SIGCONT)
-        self.assertEqual(process.wait(timeout=200), 0)
+        self.assertEqual(process.wait(timeout=200), 1)  # packed, and then seen to be no trace
         told = b""
-        while select.select([ours], [], [], 5)[0] and not told.endswith(b"\x1b[K"):
+        while select.select([ours], [], [], 5)[0] and b"as it is\r\n" not in told:
             told += os.read(ours, 65536)
         os.close(theirs)  # not before: what is unread may go with the last one who can write
         self.assertRegex(told, rb"gputrace: packing \d+ %, \d+\.\d of \d+\.\d MB")
-        self.assertTrue(told.endswith(b"\r\x1b[K"), told)
+        self.assertRegex(told, rb"\r\x1b\[Kgputrace: [^\r\x1b]*; it stays as it is\r\n")
 
 
 if __name__ == "__main__":
