@@ -203,7 +203,8 @@ static void hold_gate(struct compare *c, const char *name, enum gt_verdict verdi
 		 percent);
 }
 
-#define DIFF_COLUMNS(brief, kind)                                                                  \
+/* @title tells the tables apart in csv. */
+#define DIFF_COLUMNS(title, kind)                                                                  \
 	{                                                                                          \
 		{"verdict", "Verdict", "verdict", GT_COLUMN_TEXT},                                 \
 			{"change", "Change (ns)", "change", GT_COLUMN_DELTA},                      \
@@ -213,11 +214,14 @@ static void hold_gate(struct compare *c, const char *name, enum gt_verdict verdi
 			{"noise", "Noise (ns)", "noise", GT_COLUMN_MEAN},                          \
 			{"count_a", "Instances A", NULL, GT_COLUMN_COUNT},                         \
 			{"count_b", "Instances B", NULL, GT_COLUMN_COUNT},                         \
-			{"name", "Name", brief, kind}, {"order", NULL, NULL, GT_COLUMN_MEAN},      \
+			{"name", title, "name", kind}, {"order", NULL, NULL, GT_COLUMN_MEAN},      \
 	}
 
-static const struct gt_column text_columns[] = DIFF_COLUMNS("name", GT_COLUMN_TEXT);
-static const struct gt_column code_columns[] = DIFF_COLUMNS("name", GT_COLUMN_CODE);
+static const struct gt_column overview_columns[] = DIFF_COLUMNS("Measure", GT_COLUMN_TEXT);
+static const struct gt_column kernel_columns[] = DIFF_COLUMNS("Operation", GT_COLUMN_CODE);
+static const struct gt_column line_columns[] = DIFF_COLUMNS("Line", GT_COLUMN_TEXT);
+static const struct gt_column op_columns[] = DIFF_COLUMNS("Operator", GT_COLUMN_TEXT);
+static const struct gt_column call_columns[] = DIFF_COLUMNS("Call", GT_COLUMN_TEXT);
 
 /* How much of A the change is: no number where A has nothing, a word where all of it is new or gone. */
 static void add_percent(struct gt_table *table, enum gt_verdict verdict, double a, double change)
@@ -247,7 +251,10 @@ static void add_row(struct compare *c, struct gt_table *table, const struct gt_g
 	add_percent(table, verdict, a.mean, change);
 	gt_table_number(table, a.mean);
 	gt_table_number(table, b.mean);
-	gt_table_number(table, noise > 0 ? noise : 0);
+	if (noise < 0)
+		gt_table_absent(table, "-");
+	else
+		gt_table_number(table, noise);
 	gt_table_number(table, (double)group->tag[0]);
 	gt_table_number(table, (double)group->tag[1]);
 	gt_table_text(table, name);
@@ -412,18 +419,18 @@ static void init_tables(struct gt_diff *diff)
 		const char *name, *step_title, *title;
 		const struct gt_column *columns;
 	} rows[GT_DIFF_COUNT_] = {
-		{"overview", "Per step", "Whole trace", text_columns},
-		{"kernels", "GPU operations, time per step", "GPU operations", code_columns},
+		{"overview", "Per step", "Whole trace", overview_columns},
+		{"kernels", "GPU operations, time per step", "GPU operations", kernel_columns},
 		{"lines", "GPU time per step by launching line", "GPU time by launching line",
-		 text_columns},
-		{"ops", "GPU time per step by operator", "GPU time by operator", text_columns},
-		{"calls", "CUDA calls, time per step", "CUDA calls", text_columns},
+		 line_columns},
+		{"ops", "GPU time per step by operator", "GPU time by operator", op_columns},
+		{"calls", "CUDA calls, time per step", "CUDA calls", call_columns},
 	};
 
 	for (int i = 0; i < GT_DIFF_COUNT_; i++)
 		gt_table_init(&diff->tables[i], rows[i].name,
 			      diff->stepped ? rows[i].step_title : rows[i].title, rows[i].columns,
-			      sizeof(text_columns) / sizeof(text_columns[0]));
+			      sizeof(call_columns) / sizeof(call_columns[0]));
 }
 
 int gt_diff_build(const struct gt_job *a, const struct gt_job *b, double gate_percent,

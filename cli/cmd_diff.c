@@ -14,7 +14,7 @@ static const struct gt_cmdline_option options[] = {
 	 "exit with 3 when something that matters (1 % of all or more) became slower by more than "
 	 "this "
 	 "and more than the noise"},
-	{"top", "N", "0..1000000000", "rows per table (0: all; default 10)"},
+	{"top", "N", "0..1000000000", "rows per table (0: all; default 10, in csv and json all)"},
 	GT_CMDLINE_FORMAT_OPTION,
 	{NULL, NULL, NULL, NULL},
 };
@@ -34,27 +34,40 @@ static int read_gate(const struct gt_cmdline *args, double *ret_gate)
 	return 0;
 }
 
-static void print(const struct gt_cmdline *args, const struct gt_diff *diff)
+static void print_side(const struct gt_cmdline *args, const struct gt_diff *diff, int side,
+		       const char *end)
+{
+	printf("%c: %s (%zu %s%s)%s\n", 'A' + side, args->inputs[side], diff->samples[side],
+	       diff->stepped ? "step" : "trace", diff->samples[side] == 1 ? "" : "s", end);
+}
+
+static void print_sides(const struct gt_cmdline *args, const struct gt_diff *diff, bool markdown)
+{
+	print_side(args, diff, 0, markdown ? "  " : "");
+	print_side(args, diff, 1, "");
+	if (diff->samples[0] < 2 || diff->samples[1] < 2)
+		puts("\nThe noise is not known: it takes two steps (ProfilerStep#N) on both "
+		     "sides.");
+	putchar('\n');
+}
+
+static void print(const struct gt_cmdline *args, struct gt_diff *diff)
 {
 	struct gt_print how = gt_cmdline_print(args);
 	struct gt_table shown[GT_DIFF_COUNT_];
+	bool markdown = how.format == GT_FORMAT_MARKDOWN;
+	bool for_people = how.format == GT_FORMAT_TABLE || markdown;
 	size_t count = 0;
 
-	how.top = (size_t)gt_cmdline_number(args, "top", 10);
-	for (int i = 0; i < GT_DIFF_COUNT_; i++)
+	how.top = (size_t)gt_cmdline_number(args, "top", for_people ? 10 : 0);
+	for (int i = 0; i < GT_DIFF_COUNT_; i++) {
+		if (how.top && !for_people)
+			gt_table_cut(&diff->tables[i], how.top);
 		if (diff->tables[i].rows)
 			shown[count++] = diff->tables[i];
-	if (how.format == GT_FORMAT_TABLE || how.format == GT_FORMAT_MARKDOWN) {
-		const char *unit = diff->stepped ? "steps" : "traces";
-
-		printf("A: %s (%zu %s)%s\nB: %s (%zu %s)\n", args->inputs[0], diff->samples[0],
-		       unit, how.format == GT_FORMAT_MARKDOWN ? "  " : "", args->inputs[1],
-		       diff->samples[1], unit);
-		if (diff->samples[0] < 2 || diff->samples[1] < 2)
-			puts("\nThe noise is not known: it takes two steps (ProfilerStep#N) on "
-			     "both sides.");
-		putchar('\n');
 	}
+	if (for_people)
+		print_sides(args, diff, markdown);
 	gt_table_print(shown, count, &how, stdout);
 }
 
