@@ -14,6 +14,9 @@
 
 #define KEPT_TEMPLATE 16 /* template arguments up to this length stay */
 #define FRAME_TEXT    4096
+#define LEAST_WIDTH   8        /* of what has lost its middle */
+#define MORE          " < ..." /* frames that are left out of a stack */
+#define MORE_LEN      (sizeof(MORE) - 1)
 
 /* "file:12" between @p and @end: where the colon stands, or NULL. */
 static const char *line_colon(const char *p, const char *end)
@@ -210,12 +213,14 @@ static size_t shorten_one(const char *name, size_t kept, char *out, size_t size)
 
 	if (!strncmp(name, "void ", 5))
 		name += 5;
-	if (!is_code(name) && strncmp(name, "(anonymous", 10)) {
-		n = (size_t)snprintf(out, size, "%s", name);
-		return n < size ? n : size - 1;
-	}
-	n = collapse(name, kept, out, size);
 	place = place_of(name);
+	if (is_code(name) || !strncmp(name, "(anonymous", 10)) {
+		n = collapse(name, kept, out, size);
+	} else {
+		n = (size_t)snprintf(out, size, "%.*s",
+				     (int)(place ? (size_t)(place - name) : strlen(name)), name);
+		n = n < size ? n : size - 1;
+	}
 	return place ? n + put_place(place, out + n, size - n) : n;
 }
 
@@ -232,6 +237,17 @@ static const char *next_frame(const char *stack)
 	return NULL;
 }
 
+/* The frame from @start to @gap, NULL: to the end. */
+static void take_frame(const char *start, const char *gap, char frame[FRAME_TEXT])
+{
+	size_t len = gap ? (size_t)(gap - start) : strlen(start);
+
+	if (len >= FRAME_TEXT)
+		len = FRAME_TEXT - 1;
+	memcpy(frame, start, len);
+	frame[len] = 0;
+}
+
 static size_t shorten_all(const char *name, size_t kept, char *out, size_t size)
 {
 	char frame[FRAME_TEXT];
@@ -239,7 +255,7 @@ static size_t shorten_all(const char *name, size_t kept, char *out, size_t size)
 	size_t n = 0;
 
 	while ((gap = next_frame(name)) && n + sizeof(" < ") < size) {
-		snprintf(frame, sizeof(frame), "%.*s", (int)(gap - name), name);
+		take_frame(name, gap, frame);
 		n += shorten_one(frame, kept, out + n, size - n - sizeof(" < "));
 		memcpy(out + n, " < ", 3);
 		n += 3;
@@ -248,30 +264,98 @@ static size_t shorten_all(const char *name, size_t kept, char *out, size_t size)
 	return n + shorten_one(name, kept, out + n, size - n);
 }
 
-static void shorten(const char *name, size_t width, size_t kept, char *out, size_t size)
+/* Takes the middle out of @n bytes of text. Returns what is left of them. */
+static size_t cut_middle(char *text, size_t n, size_t width)
 {
-	size_t n = shorten_all(name, kept, out, size), head, tail;
+	size_t head, tail;
 
-	if (!width || n <= width || width < 8)
-		return;
+	if (n <= width || width < LEAST_WIDTH)
+		return n;
 	head = (width - 3) * 2 / 5;
 	tail = n - (width - 3 - head);
-	while (head && is_inside(out[head]))
+	while (head && is_inside(text[head]))
 		head--;
-	while (is_inside(out[tail]))
+	while (is_inside(text[tail]))
 		tail++;
-	memmove(out + head + 3, out + tail, n - tail + 1);
-	memcpy(out + head, "...", 3);
+	memmove(text + head + 3, text + tail, n - tail + 1);
+	memcpy(text + head, "...", 3);
+	return head + 3 + n - tail;
+}
+
+/* Of a stack the innermost frame, "..." for the others before frame @from, that one when frames are left out before
+ * it, and of the rest what there is room for. */
+static void shorten_stack(const char *name, size_t from, size_t width, size_t kept, char *out,
+			  size_t size)
+{
+	const char *gap = next_frame(name);
+	char frame[FRAME_TEXT], text[FRAME_TEXT];
+	size_t n, len;
+
+	take_frame(name, gap, frame);
+	n = shorten_one(frame, kept, out, size);
+	n = cut_middle(out, n, width > MORE_LEN + LEAST_WIDTH ? width - MORE_LEN : LEAST_WIDTH);
+	for (size_t i = 1; gap; i++) {
+		bool parts = i == from && from > 1;
+
+		name = gap + 3;
+		gap = next_frame(name);
+		if (i < from)
+			continue;
+		take_frame(name, gap, frame);
+		len = 3 + shorten_one(frame, kept, text, sizeof(text));
+		if (n + len + 2 * MORE_LEN >= size ||
+		    (!parts && n + len + (gap ? MORE_LEN : 0) > width))
+			break;
+		n += (size_t)snprintf(out + n, size - n, "%s < %s", parts ? MORE : "", text);
+		if (!gap)
+			return;
+	}
+	snprintf(out + n, size - n, MORE);
+}
+
+static void shorten(const char *name, size_t from, size_t width, size_t kept, char *out,
+		    size_t size)
+{
+	size_t n = shorten_all(name, kept, out, size);
+
+	if (!width || n <= width || width < LEAST_WIDTH)
+		return;
+	if (next_frame(name))
+		shorten_stack(name, from, width, kept, out, size);
+	else
+		cut_middle(out, n, width);
 }
 
 void gt_frame_shorten(const char *name, size_t width, char *out, size_t size)
 {
-	shorten(name, width, KEPT_TEMPLATE, out, size);
+	shorten(name, 1, width, KEPT_TEMPLATE, out, size);
+}
+
+void gt_frame_shorten_branch(const char *stack, size_t common, size_t width, char *out, size_t size)
+{
+	shorten(stack, common, width, KEPT_TEMPLATE, out, size);
+}
+
+size_t gt_frame_common(const char *a, const char *b)
+{
+	size_t common = 0;
+
+	while (a && b) {
+		const char *x = next_frame(a), *y = next_frame(b);
+		size_t len = x ? (size_t)(x - a) : strlen(a);
+
+		if (len != (y ? (size_t)(y - b) : strlen(b)) || memcmp(a, b, len))
+			break;
+		common++;
+		a = x ? x + 3 : NULL;
+		b = y ? y + 3 : NULL;
+	}
+	return common;
 }
 
 void gt_frame_shorten_less(const char *name, size_t width, char *out, size_t size)
 {
-	shorten(name, width, size, out, size);
+	shorten(name, 1, width, size, out, size);
 }
 
 bool gt_frame_is_machinery(const char *path)

@@ -32,10 +32,18 @@ size_t gt_frame_print(const char *text, char *out, size_t size);
 /*
  * Shortens a demangled name: no return type "void", no parameters, long template arguments become
  * "<...>", and what is still longer than @width (0: no limit) loses its middle. Behind a frame's stays
- * its place, without the folder; of a stack each frame. @out holds @size bytes, terminated. Other
- * names come out as they are.
+ * its place, without the folder; of a stack each frame, and what is too long loses its outermost frames.
+ * @out holds @size bytes, terminated. Other names come out as they are.
  */
 void gt_frame_shorten(const char *name, size_t width, char *out, size_t size);
+
+/* The same for stacks that have their first @common frames in common: where the width does not allow all, of those
+ * only the innermost is kept, and the first that they do not have in common, even if it is too long. */
+void gt_frame_shorten_branch(const char *stack, size_t common, size_t width, char *out,
+			     size_t size);
+
+/* How many frames two stacks have in common, from the innermost on. */
+size_t gt_frame_common(const char *a, const char *b);
 
 /* The same with all template arguments: for names that the short form makes equal. */
 void gt_frame_shorten_less(const char *name, size_t width, char *out, size_t size);

@@ -18,6 +18,7 @@
 /* The forms of a name, shortest first. */
 enum form {
 	FORM_SHORT,
+	FORM_BRANCH,    /* of stacks the frames where they part */
 	FORM_TEMPLATES, /* with their arguments */
 	FORM_LONG,      /* and without a limit */
 	FORM_WHOLE,
@@ -27,17 +28,21 @@ enum form {
 struct name {
 	size_t cell;
 	const char *whole;
-	char *shown; /* owned */
+	char *shown;   /* owned */
+	size_t common; /* frames of a stack that all which read alike have in common */
 };
 
-static void write_form(const char *text, enum form form, size_t width, char *out, size_t size)
+static void write_form(const struct name *name, enum form form, size_t width, char *out,
+		       size_t size)
 {
 	if (form == FORM_SHORT)
-		gt_frame_shorten(text, width, out, size);
+		gt_frame_shorten(name->whole, width, out, size);
+	else if (form == FORM_BRANCH)
+		gt_frame_shorten_branch(name->whole, name->common, width, out, size);
 	else if (form == FORM_WHOLE)
-		snprintf(out, size, "%s", text);
+		snprintf(out, size, "%s", name->whole);
 	else
-		gt_frame_shorten_less(text, form == FORM_LONG ? 0 : width, out, size);
+		gt_frame_shorten_less(name->whole, form == FORM_LONG ? 0 : width, out, size);
 }
 
 static int by_shown(const void *a, const void *b)
@@ -71,7 +76,7 @@ static bool show(struct name *names, size_t count, enum form form, size_t width)
 	char text[LONGEST];
 
 	for (size_t i = 0; i < count; i++) {
-		write_form(names[i].whole, form, width, text, sizeof(text));
+		write_form(&names[i], form, width, text, sizeof(text));
 		free(names[i].shown);
 		names[i].shown = strdup(text);
 		if (!names[i].shown)
@@ -79,6 +84,15 @@ static bool show(struct name *names, size_t count, enum form form, size_t width)
 	}
 	qsort(names, count, sizeof(*names), by_shown);
 	return true;
+}
+
+/* Those of one group are sorted, so the first and the last are as far apart as any two. */
+static void find_common(struct name *group, size_t count)
+{
+	size_t common = gt_frame_common(group[0].whole, group[count - 1].whole);
+
+	for (size_t i = 0; i < count; i++)
+		group[i].common = common;
 }
 
 /* Moves those that read alike and are not to the front. Returns how many. */
@@ -90,6 +104,7 @@ static size_t keep_ambiguous(struct name *names, size_t count)
 		end = end_of_group(names, i, count, true);
 		if (!strcmp(names[i].whole, names[end - 1].whole))
 			continue;
+		find_common(names + i, end - i);
 		for (size_t k = i; k < end; k++, kept++) {
 			struct name moved = names[kept];
 

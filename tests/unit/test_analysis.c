@@ -222,8 +222,47 @@ Test(frame, short_names_keep_their_place)
 	check_short("call(int (*)(int))", 0, "call");
 	check_short("call(void (int))", 0, "call");
 	check_short("f(int) (/a/two+0x1) < g(char) (/a/two+0x2) < main (/a/two+0x3)", 0,
-		    "f (two+0x1) < g (two+0x2) < main (/a/two+0x3)");
-	check_short("f (a.py:1) < g (b/c.py:2)", 0, "f (a.py:1) < g (b/c.py:2)");
+		    "f (two+0x1) < g (two+0x2) < main (two+0x3)");
+	check_short("f (a.py:1) < g (b/c.py:2)", 0, "f (a.py:1) < g (c.py:2)");
+	check_short("main (/a/b/two+0x1328)", 0, "main (two+0x1328)");
+	check_short("Memcpy DtoD (a/b -> c)", 0, "Memcpy DtoD (a/b -> c)");
+}
+
+Test(frame, short_stacks_lose_their_outermost_frames)
+{
+	static const char stack[] = "f(int) (/a/two+0x1) < g(char) (/a/two+0x2) < main (/a/two+0x3)";
+
+	check_short(stack, 43, "f (two+0x1) < g (two+0x2) < main (two+0x3)");
+	check_short(stack, 41, "f (two+0x1) < g (two+0x2) < ...");
+	check_short(stack, 31, "f (two+0x1) < g (two+0x2) < ...");
+	check_short(stack, 30, "f (two+0x1) < ...");
+	check_short(stack, 17, "f (two+0x1) < ...");
+	check_short("longer_than_that(int) (/a/two+0x1) < main (/a/two+0x3)", 26,
+		    "longer...t (two+0x1) < ...");
+}
+
+static void check_branch(const char *stack, size_t common, size_t width, const char *expected)
+{
+	char out[256];
+
+	gt_frame_shorten_branch(stack, common, width, out, sizeof(out));
+	cr_assert_str_eq(out, expected);
+}
+
+Test(frame, short_stacks_show_where_they_part)
+{
+	static const char stack[] = "f(int) (a+0x1) < g(int) (a+0x2) < h(int) (a+0x3) < main (a+0x4)";
+
+	cr_assert_eq(gt_frame_common(stack, "f(int) (a+0x1) < g(int) (a+0x2) < i (a+0x3)"), 2);
+	cr_assert_eq(gt_frame_common(stack, "f(int) (a+0x1)"), 1);
+	cr_assert_eq(gt_frame_common(stack, stack), 4);
+	cr_assert_eq(gt_frame_common(stack, "e (a+0x1) < g(int) (a+0x2)"), 0);
+	check_branch(stack, 2, 40, "f (a+0x1) < ... < h (a+0x3) < ...");
+	check_branch(stack, 2, 20, "f (a+0x1) < ... < h (a+0x3) < ...");
+	check_branch(stack, 3, 40, "f (a+0x1) < ... < main (a+0x4)");
+	check_branch(stack, 1, 40, "f (a+0x1) < g (a+0x2) < h (a+0x3) < ...");
+	check_branch(stack, 2, 0, "f (a+0x1) < g (a+0x2) < h (a+0x3) < main (a+0x4)");
+	check_branch("f(int)", 0, 40, "f");
 }
 
 Test(filter, terms)
