@@ -217,6 +217,8 @@ static void hold_gate(struct compare *c, const char *name, enum gt_verdict verdi
 			{"name", title, "name", kind}, {"order", NULL, NULL, GT_COLUMN_MEAN},      \
 	}
 
+#define UP_TO_B 5 /* of these columns */
+
 static const struct gt_column overview_columns[] = DIFF_COLUMNS("Measure", GT_COLUMN_TEXT);
 static const struct gt_column kernel_columns[] = DIFF_COLUMNS("Operation", GT_COLUMN_CODE);
 static const struct gt_column line_columns[] = DIFF_COLUMNS("Line", GT_COLUMN_TEXT);
@@ -427,10 +429,12 @@ static void init_tables(struct gt_diff *diff)
 		{"calls", "CUDA calls, time per step", "CUDA calls", call_columns},
 	};
 
-	for (int i = 0; i < GT_DIFF_COUNT_; i++)
+	for (int i = 0; i < GT_DIFF_COUNT_; i++) {
 		gt_table_init(&diff->tables[i], rows[i].name,
 			      diff->stepped ? rows[i].step_title : rows[i].title, rows[i].columns,
 			      sizeof(call_columns) / sizeof(call_columns[0]));
+		diff->tables[i].kept = UP_TO_B;
+	}
 }
 
 int gt_diff_build(const struct gt_job *a, const struct gt_job *b, double gate_percent,

@@ -336,6 +336,35 @@ void gt_frame_shorten_branch(const char *stack, size_t common, size_t width, cha
 	shorten(stack, common, width, KEPT_TEMPLATE, out, size);
 }
 
+/* Copies @text without the folders in " (/folder/file.cu:12)" and " (/folder/module+0x12)". Returns the length. */
+static size_t drop_folders(const char *text, char *out, size_t size)
+{
+	size_t n = 0;
+
+	while (*text && n + 1 < size) {
+		const char *end = text[0] == ' ' && text[1] == '(' ? strchr(text, ')') : NULL;
+		const char *slash = end ? memrchr(text, '/', (size_t)(end - text)) : NULL;
+
+		if (slash && n + 3 < size && is_place(slash + 1, end)) {
+			memcpy(out + n, " (", 2);
+			n += 2;
+			text = slash + 1;
+		} else {
+			out[n++] = *text++;
+		}
+	}
+	out[n] = 0;
+	return n;
+}
+
+void gt_frame_fit(const char *text, size_t width, char *out, size_t size)
+{
+	if (strlen(text) <= width)
+		snprintf(out, size, "%s", text);
+	else
+		cut_middle(out, drop_folders(text, out, size), width);
+}
+
 size_t gt_frame_common(const char *a, const char *b)
 {
 	size_t common = 0;

@@ -42,6 +42,9 @@ void gt_frame_shorten(const char *name, size_t width, char *out, size_t size);
 void gt_frame_shorten_branch(const char *stack, size_t common, size_t width, char *out,
 			     size_t size);
 
+/* A text with frames in it, for @width characters: what is longer loses the folders of its places, then its middle. */
+void gt_frame_fit(const char *text, size_t width, char *out, size_t size);
+
 /* How many frames two stacks have in common, from the innermost on. */
 size_t gt_frame_common(const char *a, const char *b);
 

@@ -245,7 +245,7 @@ static void print_table(const struct gt_table *table, FILE *out)
 	struct gt_short_names names;
 	char text[4096];
 
-	gt_short_names_make(&names, table, TABLE_ROWS, GT_TABLE_NAME_WIDTH);
+	gt_short_names_make(&names, table, TABLE_ROWS, GT_TABLE_NAME_WIDTH, false);
 	fputs("<h3>", out);
 	gt_stacks_xml(table->title, out);
 	fputs("</h3>\n<table><thead><tr>", out);

@@ -23,6 +23,7 @@ enum form {
 	FORM_LONG,      /* and without a limit */
 	FORM_WHOLE,
 	FORM_COUNT_,
+	FORM_FIT, /* of a text that is no name */
 };
 
 struct name {
@@ -41,6 +42,8 @@ static void write_form(const struct name *name, enum form form, size_t width, ch
 		gt_frame_shorten_branch(name->whole, name->common, width, out, size);
 	else if (form == FORM_WHOLE)
 		snprintf(out, size, "%s", name->whole);
+	else if (form == FORM_FIT)
+		gt_frame_fit(name->whole, width, out, size);
 	else
 		gt_frame_shorten_less(name->whole, form == FORM_LONG ? 0 : width, out, size);
 }
@@ -115,6 +118,13 @@ static size_t keep_ambiguous(struct name *names, size_t count)
 	return kept;
 }
 
+/* Texts that would read alike are not cut. */
+static bool fit(struct name *names, size_t count, size_t width)
+{
+	return show(names, count, FORM_FIT, width) &&
+	       show(names, keep_ambiguous(names, count), FORM_WHOLE, 0);
+}
+
 static bool shorten(struct name *names, size_t count, size_t width)
 {
 	size_t left = count;
@@ -185,7 +195,10 @@ static void shorten_column(struct gt_short_names *names, const struct gt_table *
 		list[row].cell = row * table->width + column;
 		list[row].whole = cell->text ? cell->text : "";
 	}
-	done = shorten(list, rows, width) && add_hidden(table, list, rows);
+	if (table->columns[column].kind == GT_COLUMN_CODE)
+		done = shorten(list, rows, width) && add_hidden(table, list, rows);
+	else
+		done = fit(list, rows, width);
 	for (size_t row = 0; row < rows; row++) {
 		if (done)
 			names->text[list[row].cell] = list[row].shown;
@@ -196,7 +209,7 @@ static void shorten_column(struct gt_short_names *names, const struct gt_table *
 }
 
 void gt_short_names_make(struct gt_short_names *ret_names, const struct gt_table *table,
-			 size_t rows, size_t width)
+			 size_t rows, size_t width, bool fit_text)
 {
 	size_t cells = (rows < table->rows ? rows : table->rows) * table->width;
 
@@ -205,7 +218,9 @@ void gt_short_names_make(struct gt_short_names *ret_names, const struct gt_table
 		return;
 	ret_names->count = cells;
 	for (size_t c = 0; c < table->width; c++)
-		if (table->columns[c].kind == GT_COLUMN_CODE)
+		if (table->columns[c].kind == GT_COLUMN_CODE ||
+		    (fit_text && table->columns[c].kind == GT_COLUMN_TEXT &&
+		     c == gt_table_last_shown(table)))
 			shorten_column(ret_names, table, cells / table->width, width, c);
 }
 

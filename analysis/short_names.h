@@ -6,6 +6,7 @@
 #ifndef GT_ANALYSIS_SHORT_NAMES_H
 #define GT_ANALYSIS_SHORT_NAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct gt_table;
@@ -15,10 +16,10 @@ struct gt_short_names {
 	size_t count;
 };
 
-/* Those of the first @rows rows of @table, of @width characters where that is possible. Without memory they
- * stay as they are. The table must not change while they are used. */
+/* Those of the first @rows rows of @table, of @width characters where that is possible; with @fit_text those of a last
+ * column that is text too. Without memory they stay as they are. The table must not change while they are used. */
 void gt_short_names_make(struct gt_short_names *ret_names, const struct gt_table *table,
-			 size_t rows, size_t width);
+			 size_t rows, size_t width, bool fit_text);
 void gt_short_names_fini(struct gt_short_names *names);
 
 /* The name in cell @i, or NULL. */

@@ -11,10 +11,9 @@
 #include <string.h>
 
 #include "analysis/short_names.h"
+#include "analysis/table_fit.h"
 #include "analysis/utf8.h"
 #include "core/text.h"
-
-#define CELL 4096
 
 void gt_table_init(struct gt_table *table, const char *name, const char *title,
 		   const struct gt_column *columns, size_t width)
@@ -278,6 +277,15 @@ static size_t shown_rows(const struct gt_table *table, const struct gt_print *ho
 	return how->top && how->top < table->rows ? how->top : table->rows;
 }
 
+size_t gt_table_last_shown(const struct gt_table *table)
+{
+	size_t c = table->width;
+
+	while (c && !table->columns[c - 1].brief)
+		c--;
+	return c ? c - 1 : 0;
+}
+
 const char *gt_table_cell(const struct gt_table *table, size_t i,
 			  const struct gt_short_names *names, char *out, size_t size)
 {
@@ -288,27 +296,6 @@ const char *gt_table_cell(const struct gt_table *table, size_t i,
 	if (!is_text(column->kind) && !cell->text)
 		return human_number(column, cell->number, out, size);
 	return name ? name : cell->text ? cell->text : "";
-}
-
-/* None of them is made when names are wanted whole. */
-static struct gt_short_names short_names(const struct gt_table *table, const struct gt_print *how,
-					 size_t name_width)
-{
-	struct gt_short_names names = {0};
-
-	if (!how->whole_names)
-		gt_short_names_make(&names, table, shown_rows(table, how), name_width);
-	return names;
-}
-
-/* Characters, not bytes, of a UTF-8 text. */
-static size_t text_width(const char *text)
-{
-	size_t n = 0;
-
-	for (; *text; text++)
-		n += ((unsigned char)*text & 0xc0) != 0x80;
-	return n;
 }
 
 static void markdown_text(const char *text, FILE *out)
@@ -325,9 +312,12 @@ static void markdown_text(const char *text, FILE *out)
 
 static void print_markdown(const struct gt_table *table, const struct gt_print *how, FILE *out)
 {
-	struct gt_short_names names = short_names(table, how, GT_TABLE_NAME_WIDTH);
-	char cell[CELL];
+	struct gt_short_names names = {0};
+	char cell[GT_TABLE_CELL];
 
+	if (!how->whole_names)
+		gt_short_names_make(&names, table, shown_rows(table, how), GT_TABLE_NAME_WIDTH,
+				    false);
 	fprintf(out, "### %s\n\n", table->title);
 	for (size_t c = 0; c < table->width; c++)
 		if (table->columns[c].brief)
@@ -356,76 +346,63 @@ static void pad(FILE *out, size_t n)
 	fprintf(out, "%*s", (int)n, "");
 }
 
-/* The last column for people: nothing pads it. */
-static size_t last_shown(const struct gt_table *table)
+/* Row SIZE_MAX is the header. Without a line break: the header has something before it. */
+static void print_row(const struct gt_table *table, size_t row, const struct gt_table_fit *fit,
+		      FILE *out)
 {
-	size_t c = table->width;
-
-	while (c && !table->columns[c - 1].brief)
-		c--;
-	return c ? c - 1 : 0;
-}
-
-static void print_row(const struct gt_table *table, size_t row, const size_t *widths,
-		      const struct gt_short_names *names, FILE *out)
-{
-	bool last_text;
-	char cell[CELL];
+	char cell[GT_TABLE_CELL];
 
 	for (size_t c = 0; c < table->width; c++) {
 		const struct gt_column *column = &table->columns[c];
 		const char *text;
-		size_t n;
+		size_t padding;
 
-		if (!column->brief)
+		if (!fit->shows[c])
 			continue;
 		text = row == SIZE_MAX ? column->brief
-				       : gt_table_cell(table, row * table->width + c, names, cell,
-						       sizeof(cell));
-		n = text_width(text);
+				       : gt_table_cell(table, row * table->width + c, &fit->names,
+						       cell, sizeof(cell));
+		padding = fit->widths[c] - gt_table_text_width(text);
 		fputs("  ", out);
-		last_text = is_text(column->kind) && c == last_shown(table);
 		if (!is_text(column->kind))
-			pad(out, widths[c] - n);
+			pad(out, padding);
 		gt_utf8_show(text, out);
-		if (is_text(column->kind) && !last_text)
-			pad(out, widths[c] - n);
+		if (is_text(column->kind) && c != gt_table_last_shown(table))
+			pad(out, padding);
 	}
-	fputc('\n', out);
 }
 
-static void measure(const struct gt_table *table, size_t rows, const struct gt_short_names *names,
-		    size_t *widths)
+static void print_left_out(const struct gt_table *table, const struct gt_table_fit *fit, FILE *out)
 {
-	char cell[CELL];
+	const char *gap = "  no room for ";
 
-	for (size_t c = 0; c < table->width; c++)
-		widths[c] = table->columns[c].brief ? text_width(table->columns[c].brief) : 0;
-	for (size_t i = 0; i < rows * table->width; i++) {
-		size_t n = text_width(gt_table_cell(table, i, names, cell, sizeof(cell)));
+	for (size_t c = 0; c < table->width; c++) {
+		const char *brief = table->columns[c].brief;
 
-		if (n > widths[i % table->width])
-			widths[i % table->width] = n;
+		if (brief && *brief && !fit->shows[c]) {
+			fprintf(out, "%s%s", gap, brief);
+			gap = ", ";
+		}
 	}
+	if (*gap == ',')
+		fputc('\n', out);
 }
 
 static void print_rows(const struct gt_table *table, const struct gt_print *how, FILE *out)
 {
-	size_t rows = shown_rows(table, how), name_width = GT_TABLE_NAME_WIDTH, widths[32];
-	struct gt_short_names names;
+	size_t rows = shown_rows(table, how);
+	struct gt_table_fit fit;
 
-	if (how->columns > 100)
-		name_width += how->columns - 100;
-	names = short_names(table, how, name_width);
-	measure(table, rows, &names, widths);
-	if (how->color)
-		fputs("\033[2m", out);
-	print_row(table, SIZE_MAX, widths, &names, out);
-	if (how->color)
-		fputs("\033[0m", out);
-	for (size_t row = 0; row < rows; row++)
-		print_row(table, row, widths, &names, out);
-	gt_short_names_fini(&names);
+	gt_table_fit_make(&fit, table, rows, how);
+	fputs(how->color ? "\033[2m" : "", out);
+	print_row(table, SIZE_MAX, &fit, out);
+	fputs(how->color ? "\033[0m\n" : "\n", out);
+	for (size_t row = 0; row < rows; row++) {
+		print_row(table, row, &fit, out);
+		fputc('\n', out);
+	}
+	print_left_out(table, &fit, out);
+	gt_table_fit_fini(&fit);
 }
 
 static void print_human(const struct gt_table *table, const struct gt_print *how, FILE *out)

@@ -43,6 +43,7 @@ struct gt_table {
 	const char *title; /* one line for people */
 	const struct gt_column *columns;
 	size_t width;
+	size_t kept; /* first columns that a narrow terminal gets too; 0: two */
 	GT_VEC(struct gt_cell) cells; /* row after row */
 	size_t rows;
 };
@@ -91,6 +92,9 @@ void gt_table_print(const struct gt_table *tables, size_t count, const struct gt
 /* Cell number @i (row after row) as people see it: a text of the table, one of @names, or @out. */
 const char *gt_table_cell(const struct gt_table *table, size_t i,
 			  const struct gt_short_names *names, char *out, size_t size);
+
+/* The last column for people: nothing pads it. */
+size_t gt_table_last_shown(const struct gt_table *table);
 
 /* "12.345 ms", "1.5 GB" into @out. Returns @out. */
 char *gt_table_time(double ns, char *out, size_t size);

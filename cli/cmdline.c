@@ -297,12 +297,23 @@ int gt_cmdline_filter(const struct gt_cmdline *args, struct gt_filter *filter)
 	return 0;
 }
 
+/* Columns of the terminal that is standard output, 0: not known. The variable is meant where it is set. */
+static size_t terminal_columns(void)
+{
+	const char *variable = getenv("COLUMNS");
+	long number = variable ? strtol(variable, NULL, 10) : 0;
+	struct winsize size;
+
+	if (number > 0)
+		return (size_t)number;
+	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? 0 : size.ws_col;
+}
+
 struct gt_print gt_cmdline_print(const struct gt_cmdline *args)
 {
 	static const char *const names[] = {"table", "csv", "json", "markdown"};
 	const char *format = gt_cmdline_get(args, "format");
 	struct gt_print how = {.format = GT_FORMAT_TABLE};
-	struct winsize size;
 
 	for (int i = 0; format && i < 4; i++)
 		if (!strcmp(format, names[i]))
@@ -311,8 +322,7 @@ struct gt_print gt_cmdline_print(const struct gt_cmdline *args)
 		const char *no_color = getenv("NO_COLOR");
 
 		how.color = !(no_color && *no_color);
-		if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size))
-			how.columns = size.ws_col;
+		how.columns = terminal_columns();
 	}
 	return how;
 }

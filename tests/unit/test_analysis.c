@@ -241,6 +241,25 @@ Test(frame, short_stacks_lose_their_outermost_frames)
 		    "longer...t (two+0x1) < ...");
 }
 
+static void check_fit(const char *text, size_t width, const char *expected)
+{
+	char out[256];
+
+	gt_frame_fit(text, width, out, sizeof(out));
+	cr_assert_str_eq(out, expected);
+}
+
+Test(frame, fit)
+{
+	static const char text[] = "step (/a/b.cu:10), up to a call in load (c/d.py:2)";
+
+	check_fit(text, 50, text);
+	check_fit(text, 49, "step (b.cu:10), up to a call in load (d.py:2)");
+	check_fit(text, 20, "step (...ad (d.py:2)");
+	check_fit("f (a/b -> c)", 8, "f ... c)");
+	check_fit("", 8, "");
+}
+
 static void check_branch(const char *stack, size_t common, size_t width, const char *expected)
 {
 	char out[256];

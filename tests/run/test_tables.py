@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tables on a terminal: no line is longer than it is wide, rows stay apart, and what is left out is said. Elsewhere
+nothing of that."""
+import fcntl
+import json
+import os
+import pty
+import re
+import struct
+import subprocess
+import termios
+import unittest
+
+from harness import CLI, ROOT, RunTest, environment
+
+TRACES = ROOT / "examples" / "traces"
+
+
+def shown(*words, columns=80, env=None):
+    """What a command writes on a terminal of that many columns."""
+    master, other = pty.openpty()
+    fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 25, columns, 0, 0))
+    surroundings = environment(TERM="xterm")
+    surroundings.pop("COLUMNS", None)
+    process = subprocess.Popen([str(CLI), *map(str, words)], stdin=subprocess.DEVNULL, stdout=other,
+                               stderr=subprocess.DEVNULL, env={**surroundings, **(env or {})})
+    os.close(other)
+    data = b""
+    try:
+        while piece := os.read(master, 65536):
+            data += piece
+    except OSError:
+        pass  # that is how a terminal ends
+    os.close(master)
+    if process.wait(timeout=300):
+        raise AssertionError(f"{words}: {process.returncode}: {data}")
+    return data.decode().replace("\r\n", "\n")
+
+
+def plain(text):
+    return re.sub(r"\033\[\d*m", "", text)
+
+
+def trace_of_stacks(path):
+    """Two call stacks, long and alike at first."""
+    inner = ["launch_axpy(CUstream_st*, float*) (/opt/bin/streams+0x2505)", "step(Job&) (/opt/bin/streams+0x3000)"]
+    outer = [f"worker(Pool&) (/opt/bin/streams+0x{i}000)" for i in range(4, 9)] + ["main (/opt/bin/streams+0x9952)"]
+    stacks = [inner + outer, inner + ["eval(Model const&) (/opt/bin/streams+0x7777)"] + outer]
+    events = []
+    for i, frames in enumerate(stacks, 1):
+        events.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": i * 10,
+                       "dur": 1, "args": {"correlation": i, "stack": i, "frames": frames}})
+        events.append({"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": i * 10 + 2, "dur": i,
+                       "args": {"device": 0, "stream": 7, "correlation": i}})
+    path.write_text(json.dumps({"traceEvents": events}), encoding="utf-8")
+
+
+class TestTables(RunTest):
+    def check_width(self, text, columns):
+        for line in plain(text).splitlines():
+            self.assertLessEqual(len(line), columns, line)
+
+    def test_they_fit_the_terminal(self):
+        for columns in (70, 80, 100, 132):
+            for words in (("stats", "--by=line", TRACES / "train.json.gz"), ("stats", "--by=kernel", TRACES / "train.json.gz"),
+                          ("gaps", TRACES / "slow-loader.json.gz"),
+                          ("diff", TRACES / "train.json.gz", TRACES / "slow-kernel.json.gz")):
+                with self.subTest(words=words, columns=columns):
+                    tables = [line for line in plain(shown(*words, columns=columns)).splitlines()
+                              if line.startswith("  ")]
+                    self.assertGreater(len(tables), 2)
+                    self.check_width("\n".join(tables), columns)
+
+    def test_stacks_fit_and_stay_apart(self):
+        trace = self.scratch / "stacks.json"
+        trace_of_stacks(trace)
+        text = plain(shown("stats", "--by=stack", trace, columns=100))
+        self.check_width(text, 100)
+        names = [line.split("launch_axpy", 1)[1] for line in text.splitlines() if "launch_axpy" in line]
+        self.assertEqual(len(set(names)), 2, text)
+        self.assertIn("eval (streams+0x7777)", text)
+
+    def test_what_is_left_out_is_said(self):
+        text = plain(shown("stats", "--by=line", TRACES / "train.json.gz"))
+        said = re.search(r"^  no room for (.*)$", text, re.M).group(1).split(", ")
+        header = text.splitlines()[1].split()
+        self.assertEqual(said, ["median", "min", "max", "stddev"])
+        self.assertEqual(header[:2] + header[-1:], ["share", "total", "name"])
+        self.assertFalse(set(said) & set(header))
+        self.assertNotIn("no room", shown("stats", "--by=line", TRACES / "train.json.gz", columns=200))
+
+    def test_both_sides_of_a_comparison_stay(self):
+        text = plain(shown("diff", TRACES / "train.json.gz", TRACES / "slow-kernel.json.gz", columns=70))
+        self.assertEqual(len(re.findall(r"  A +B +(?:noise +)?name$", text, re.M)), 4, text)
+
+    def test_the_variable_counts_more(self):
+        words = ("stats", "--by=line", TRACES / "train.json.gz")
+        self.assertEqual(shown(*words, columns=80, env={"COLUMNS": "132"}), shown(*words, columns=132))
+        self.assertEqual(shown(*words, columns=80, env={"COLUMNS": "wide"}), shown(*words, columns=80))
+
+    def test_elsewhere_the_width_means_nothing(self):
+        words = [str(CLI), "stats", "--by=line", str(TRACES / "train.json.gz")]
+        texts = {subprocess.run(words, capture_output=True, text=True, check=True,
+                                env=environment(COLUMNS=columns)).stdout for columns in ("40", "80", "200")}
+        self.assertEqual(len(texts), 1)
+        self.assertIn("stddev", texts.pop())
+
+    def test_colours_end_with_their_line(self):
+        for line in shown("stats", "--by=line", TRACES / "train.json.gz").splitlines():
+            self.assertFalse(line.startswith("\033[0m"), repr(line))
+            self.assertEqual(line.count("\033[") % 2, 0, repr(line))
+
+
+if __name__ == "__main__":
+    unittest.main()
