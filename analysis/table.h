@@ -43,7 +43,7 @@ struct gt_table {
 	const char *title; /* one line for people */
 	const struct gt_column *columns;
 	size_t width;
-	size_t kept; /* first columns that a narrow terminal gets too; 0: two */
+	size_t kept;                  /* first columns that a narrow terminal gets too; 0: two */
 	GT_VEC(struct gt_cell) cells; /* row after row */
 	size_t rows;
 };

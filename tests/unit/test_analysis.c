@@ -230,7 +230,8 @@ Test(frame, short_names_keep_their_place)
 
 Test(frame, short_stacks_lose_their_outermost_frames)
 {
-	static const char stack[] = "f(int) (/a/two+0x1) < g(char) (/a/two+0x2) < main (/a/two+0x3)";
+	static const char stack[] =
+		"f(int) (/a/two+0x1) < g(char) (/a/two+0x2) < main (/a/two+0x3)";
 
 	check_short(stack, 43, "f (two+0x1) < g (two+0x2) < main (two+0x3)");
 	check_short(stack, 41, "f (two+0x1) < g (two+0x2) < ...");
@@ -270,7 +271,8 @@ static void check_branch(const char *stack, size_t common, size_t width, const c
 
 Test(frame, short_stacks_show_where_they_part)
 {
-	static const char stack[] = "f(int) (a+0x1) < g(int) (a+0x2) < h(int) (a+0x3) < main (a+0x4)";
+	static const char stack[] =
+		"f(int) (a+0x1) < g(int) (a+0x2) < h(int) (a+0x3) < main (a+0x4)";
 
 	cr_assert_eq(gt_frame_common(stack, "f(int) (a+0x1) < g(int) (a+0x2) < i (a+0x3)"), 2);
 	cr_assert_eq(gt_frame_common(stack, "f(int) (a+0x1)"), 1);
