@@ -30,6 +30,12 @@ bool gt_cupti_blocks_cut(size_t bytes, size_t least, struct gt_cupti_piece *ret_
 /* Nobody reads or writes a piece of @block any more. Any thread. */
 void gt_cupti_blocks_return(uint32_t block);
 
+/* How many pieces of @block have not come back. */
+uint32_t gt_cupti_blocks_pieces(uint32_t block);
+
+/* So many more blocks than there might be until now: those before may hold pieces that never come back. */
+void gt_cupti_blocks_allow(uint32_t more);
+
 /* Drain thread: zeroes the blocks that came back whole. Returns how many are ready for _cut. */
 uint32_t gt_cupti_blocks_reclaim(void);
 

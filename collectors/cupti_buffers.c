@@ -18,7 +18,7 @@
 #define DISCARD_BYTES (256u * 1024u)
 #define BLOCK_LEAST   ((size_t)1 << 20)
 #define READY_BLOCKS  2u
-#define RETRY_NS      1000000000u /* no block was to be had */
+#define FREE_SLOTS    64u
 
 enum slot_state {
 	SLOT_FREE,
@@ -48,7 +48,6 @@ static struct {
 	uint8_t *discard;
 	bool null_is_safe;
 	_Atomic bool stopped;
-	uint64_t next_try; /* for more blocks, CLOCK_MONOTONIC ns */
 	_Atomic uint64_t next_order;
 	_Atomic uint64_t flushed;   /* requests before the newest flush */
 	_Atomic uint64_t forgotten; /* requests whose buffers may be another tool's by now */
@@ -302,8 +301,8 @@ void gt_cupti_buffers_release(uint64_t until)
 	}
 }
 
-/* The oldest that was read: better unprotected than no buffer for CUPTI. */
-static bool free_oldest(void)
+/* A buffer that was read: better unprotected than no buffer for CUPTI. The oldest one of those for which @may. */
+static struct slot *oldest_read(bool (*may)(const struct slot *slot))
 {
 	struct slot *oldest = NULL;
 
@@ -311,33 +310,65 @@ static bool free_oldest(void)
 		struct slot *slot = &pool.slots[i];
 
 		if (atomic_load_explicit(&slot->state, memory_order_relaxed) == SLOT_READ &&
-		    (!oldest || slot->order < oldest->order))
+		    (!oldest || slot->order < oldest->order) && may(slot))
 			oldest = slot;
 	}
-	if (oldest)
-		free_slot(oldest);
-	return oldest != NULL;
+	return oldest;
 }
 
-/* Where memory was refused it is not asked for again at once: each refusal is counted. */
-static bool add_block(void)
+/* Calls @each for the read ones of @block. Returns how many there are. */
+static uint32_t each_read(uint32_t block, void (*each)(struct slot *slot))
 {
-	uint64_t now = gt_clock_now();
+	uint32_t n = 0;
 
-	if (now < pool.next_try)
-		return false;
-	if (gt_cupti_blocks_add())
-		return true;
-	pool.next_try = now + RETRY_NS;
-	return false;
+	for (uint32_t i = 0, used = atomic_load(&pool.used); i < used; i++) {
+		struct slot *slot = &pool.slots[i];
+
+		if (atomic_load_explicit(&slot->state, memory_order_relaxed) != SLOT_READ ||
+		    slot->block != block)
+			continue;
+		n++;
+		if (each)
+			each(slot);
+	}
+	return n;
+}
+
+/* Its block would come back. */
+static bool is_in_the_way(const struct slot *slot)
+{
+	return each_read(slot->block, NULL) == gt_cupti_blocks_pieces(slot->block);
+}
+
+static bool free_block(void)
+{
+	struct slot *oldest = oldest_read(is_in_the_way);
+
+	return oldest && each_read(oldest->block, free_slot) > 0;
+}
+
+static bool is_any(const struct slot *slot)
+{
+	return slot != NULL;
+}
+
+/* Many small ones may take all slots before they take all blocks. */
+static void free_slots(void)
+{
+	struct slot *oldest;
+
+	if (atomic_load(&pool.used) <= GT_CUPTI_BUFFERS_MAX - FREE_SLOTS)
+		return;
+	for (uint32_t n = count_in(SLOT_FREE); n < FREE_SLOTS && (oldest = oldest_read(is_any));
+	     n++)
+		free_slot(oldest);
 }
 
 void gt_cupti_buffers_prepare(void)
 {
-	uint32_t wanted = atomic_load(&pool.pace.bytes) < pool.pace.most / 4 ? 1 : READY_BLOCKS;
-
-	while (gt_cupti_blocks_reclaim() < wanted)
-		if (!add_block() && !free_oldest())
+	free_slots();
+	while (gt_cupti_blocks_reclaim() < READY_BLOCKS)
+		if (!gt_cupti_blocks_add() && !free_block())
 			return;
 }
 
@@ -365,7 +396,14 @@ bool gt_cupti_buffers_kept(void)
 
 void gt_cupti_buffers_forget(void)
 {
+	uint64_t before = atomic_load(&pool.forgotten);
+	uint32_t n = 0, used = atomic_load(&pool.used);
+
 	atomic_store(&pool.forgotten, atomic_load(&pool.requested));
+	for (uint32_t i = 0; i < used; i++)
+		n += atomic_load(&pool.slots[i].state) == SLOT_CUPTI &&
+		     atomic_load(&pool.slots[i].asked) > before;
+	gt_cupti_blocks_allow(n);
 }
 
 size_t gt_cupti_buffers_given(void)

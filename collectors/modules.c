@@ -330,8 +330,7 @@ static bool restore_module(struct gt_modules *modules, const struct gt_spool_vie
 	if (build_id)
 		module->build_id_text =
 			gt_intern_get(modules->pool, build_id->text, build_id->length);
-	module->is_main = gt_spool_bool(&from->is_main);
-	module->is_vdso = false; /* that of this process is another */
+	module->is_main = module->is_vdso = false; /* those of this process are others */
 	module->is_loaded = gt_spool_bool(&from->is_loaded) && !gt_spool_bool(&from->is_vdso);
 	module->ours = gt_spool_bool(&from->ours);
 	modules->list[modules->count++] = module;

@@ -237,6 +237,8 @@ static int start_parts(struct gt_session *s)
 	start_stacks(s);
 	s->graph_nodes = gt_graph_nodes_start((uint32_t)share_of(s, GRAPH_NODES));
 	start_cupti(s);
+	if (gt_spool_is_open()) /* recovery needs them, however early the process is killed */
+		gt_stacks_refresh_modules(s);
 	gt_spooled_begun(s);
 	error = gt_drain_start(s);
 	if (error)

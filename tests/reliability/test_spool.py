@@ -290,6 +290,22 @@ class Spool(unittest.TestCase):
             self.assertEqual(process.stdout.readline(), b"held\n")
             process.kill()
 
+    def test_killed_at_once(self):
+        """Before the tracer's thread has looked at anything: the stacks are there, with the program's functions."""
+        for _ in range(3):
+            result = harness.run([WORK[0], "killed", "4"], folder=self.folder,
+                                 options=["GPUTRACE_SPOOL=" + self.spools])
+            self.assertEqual(result.status, -signal.SIGKILL)
+        self.finish_begun()
+        for path in harness.traces(self.folder):
+            self.check_recovered(path)
+            with open(path, encoding="utf-8") as file:
+                events = json.load(file)["traceEvents"]
+            sets = [e["args"] for e in events if e.get("cat") == "gpu_memset"]
+            self.assertEqual(len(sets), 4)
+            self.assertEqual([args for args in sets if "work (" not in args["launched by"] or
+                              "main (" not in args["launched by"]], [])
+
     def test_killed_processes_of_one_rank(self):
         """One trace of a rank is in the folder itself, as if they had lived."""
         for _ in range(3):

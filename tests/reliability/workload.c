@@ -10,9 +10,11 @@
  *   workload threads N   N threads at once, ten rounds on each
  *   workload slow N      N rounds, one a millisecond
  *   workload held N      N rounds on one thread, says so and waits at a gate
+ *   workload killed N    N rounds on one thread, and it is dead
  */
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
@@ -136,6 +138,13 @@ static void hold(void)
 	wait_at_gate(1);
 }
 
+static void die(void)
+{
+	work(NULL);
+	check((int)cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+	kill(getpid(), SIGKILL);
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "";
@@ -160,6 +169,8 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(how, "held"))
 		hold();
+	if (!strcmp(how, "killed"))
+		die();
 	check((int)cudaDeviceSynchronize(), "cudaDeviceSynchronize");
 	print_descriptors();
 	return 3;
