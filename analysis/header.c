@@ -178,6 +178,34 @@ bool gt_header_int(const struct gt_header *header, const char *member, const cha
 	return find_inside(header, member, key, &value) && gt_span_int(&value, ret_value);
 }
 
+/* The option as metadata.options has it. */
+static bool has_option(const struct gt_header *header, const char *option)
+{
+	char text[4096], *rest = text, *word;
+
+	if (!gt_header_text(header, "metadata", "options", text, sizeof(text)))
+		return false;
+	while ((word = strtok_r(rest, " ", &rest)))
+		if (!strcmp(word, option))
+			return true;
+	return false;
+}
+
+bool gt_header_is_asked_for(const struct gt_header *header, enum gt_ledger_key key)
+{
+	static const struct {
+		enum gt_ledger_key key;
+		const char *option;
+	} rows[] = {
+		{GT_LEDGER_OPS_UNLINKED, "api=none"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i].key == key && has_option(header, rows[i].option))
+			return true;
+	return false;
+}
+
 bool gt_header_text(const struct gt_header *header, const char *member, const char *key,
 		    char *ret_text, size_t size)
 {

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "analysis/scan.h"
+#include "core/ledger.h"
 
 struct gt_header_device {
 	int64_t id;
@@ -58,5 +59,8 @@ bool gt_header_int(const struct gt_header *header, const char *member, const cha
 /* A text inside a member that is an object, decoded; @size must exceed its length. */
 bool gt_header_text(const struct gt_header *header, const char *member, const char *key,
 		    char *ret_text, size_t size);
+
+/* Whether what a key of the ledger counts is absent because the options of the trace say so: no loss. */
+bool gt_header_is_asked_for(const struct gt_header *header, enum gt_ledger_key key);
 
 #endif

@@ -206,7 +206,7 @@ static size_t print_ledger(const struct gt_reading *reading, FILE *out)
 		const struct gt_ledger_row *row = &gt_ledger_rows[losses[i].key];
 		int64_t count = count_of(reading, losses[i].key);
 
-		if (!count)
+		if (!count || gt_header_is_asked_for(&reading->header, losses[i].key))
 			continue;
 		fprintf(out, "  %" PRId64 " %s: %s\n", count, row->json, row->help);
 		lines++;
