@@ -218,11 +218,51 @@ static bool call_passes(const struct gt_filter_term *term, const struct gt_model
 	}
 }
 
-bool gt_filter_call(const struct gt_filter *filter, const struct gt_model *model,
-		    const struct gt_call *call)
+static bool chooses_ops(const struct gt_filter *filter)
 {
+	for (size_t i = 0; i < filter->terms.count; i++) {
+		enum gt_filter_kind kind = filter->terms.at[i].kind;
+
+		if (kind == GT_FILTER_KERNEL || kind == GT_FILTER_STREAM ||
+		    kind == GT_FILTER_DEVICE)
+			return true;
+	}
+	return false;
+}
+
+int gt_filter_calls_init(struct gt_filter_calls *ret_calls, const struct gt_filter *filter,
+			 const struct gt_model *model)
+{
+	*ret_calls = (struct gt_filter_calls){.filter = filter, .model = model};
+	if (!chooses_ops(filter))
+		return 0;
+	ret_calls->launched = calloc(model->calls.count + 1, sizeof(bool));
+	if (!ret_calls->launched)
+		return -ENOMEM;
+	for (size_t i = 0; i < model->ops.count; i++) {
+		const struct gt_op *op = &model->ops.at[i];
+		const struct gt_call *call = gt_model_call_of(model, op);
+
+		if (call && gt_filter_op(filter, model, op))
+			ret_calls->launched[call - model->calls.at] = true;
+	}
+	return 0;
+}
+
+void gt_filter_calls_fini(struct gt_filter_calls *calls)
+{
+	free(calls->launched);
+	*calls = (struct gt_filter_calls){0};
+}
+
+bool gt_filter_call(const struct gt_filter_calls *calls, const struct gt_call *call)
+{
+	const struct gt_filter *filter = calls->filter;
+
+	if (calls->launched && !calls->launched[call - calls->model->calls.at])
+		return false;
 	for (size_t i = 0; i < filter->terms.count; i++)
-		if (!call_passes(&filter->terms.at[i], model, call))
+		if (!call_passes(&filter->terms.at[i], calls->model, call))
 			return false;
 	return true;
 }

@@ -96,11 +96,22 @@ struct gt_filter {
 int gt_filter_add(struct gt_filter *filter, const char *text);
 void gt_filter_fini(struct gt_filter *filter);
 
-/* Whether all terms that concern GPU operations, calls or ranges let one pass. */
+/* The calls of a model that pass: all terms that concern calls let them, and where a term chooses GPU work (kernel,
+ * stream, device) they launched some that passes. The filter and the model must not change meanwhile. */
+struct gt_filter_calls {
+	const struct gt_filter *filter;
+	const struct gt_model *model;
+	bool *launched; /* by number of the call; NULL: no term chooses GPU work */
+};
+
+int gt_filter_calls_init(struct gt_filter_calls *ret_calls, const struct gt_filter *filter,
+			 const struct gt_model *model); /* -ENOMEM */
+void gt_filter_calls_fini(struct gt_filter_calls *calls);
+bool gt_filter_call(const struct gt_filter_calls *calls, const struct gt_call *call);
+
+/* Whether all terms that concern GPU operations or ranges let one pass. */
 bool gt_filter_op(const struct gt_filter *filter, const struct gt_model *model,
 		  const struct gt_op *op);
-bool gt_filter_call(const struct gt_filter *filter, const struct gt_model *model,
-		    const struct gt_call *call);
 bool gt_filter_range(const struct gt_filter *filter, const struct gt_model *model,
 		     const struct gt_range *range);
 

@@ -158,14 +158,16 @@ static int add_ops(struct build *b, const struct gt_model *model, const struct g
 
 static int add_calls(struct build *b, const struct gt_model *model, const struct gt_filter *filter)
 {
-	int rc = 0;
+	struct gt_filter_calls chosen;
+	int rc = gt_filter_calls_init(&chosen, filter, model);
 
 	for (size_t i = 0; !rc && i < model->calls.count; i++) {
 		const struct gt_call *call = &model->calls.at[i];
 
-		if (gt_filter_call(filter, model, call))
+		if (gt_filter_call(&chosen, call))
 			rc = add_work(b, model, call->stack, call, call->name, call->dur);
 	}
+	gt_filter_calls_fini(&chosen);
 	return rc;
 }
 

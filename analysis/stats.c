@@ -203,6 +203,26 @@ static int build_copy_size(const struct gt_report *report, const struct gt_job *
 			table);
 }
 
+static int group_calls(const struct gt_model *model, const struct gt_filter *filter,
+		       struct gt_groups *groups)
+{
+	struct gt_filter_calls chosen;
+	int rc = gt_filter_calls_init(&chosen, filter, model);
+
+	for (size_t i = 0; !rc && i < model->calls.count; i++) {
+		const struct gt_call *call = &model->calls.at[i];
+		struct gt_group *group;
+
+		if (!gt_filter_call(&chosen, call))
+			continue;
+		group = gt_groups_get(groups, gt_model_name(model, call->name));
+		if (!group || !gt_dist_add(&group->value, call->dur))
+			rc = -ENOMEM;
+	}
+	gt_filter_calls_fini(&chosen);
+	return rc;
+}
+
 static int build_api(const struct gt_report *report, const struct gt_job *job,
 		     const struct gt_filter *filter, struct gt_table *table)
 {
@@ -211,20 +231,8 @@ static int build_api(const struct gt_report *report, const struct gt_job *job,
 
 	gt_table_init(table, report->name, report->title,
 		      is_short(report) ? api_short : api_columns, SUM_WIDTH);
-	for (size_t f = 0; !rc && f < job->count; f++) {
-		const struct gt_model *model = &job->models[f];
-
-		for (size_t i = 0; !rc && i < model->calls.count; i++) {
-			const struct gt_call *call = &model->calls.at[i];
-			struct gt_group *group;
-
-			if (!gt_filter_call(filter, model, call))
-				continue;
-			group = gt_groups_get(&groups, gt_model_name(model, call->name));
-			if (!group || !gt_dist_add(&group->value, call->dur))
-				rc = -ENOMEM;
-		}
-	}
+	for (size_t f = 0; !rc && f < job->count; f++)
+		rc = group_calls(&job->models[f], filter, &groups);
 	if (!rc)
 		fill_sum(table, &groups, true, false);
 	gt_groups_fini(&groups);

@@ -102,7 +102,8 @@ struct gt_print gt_cmdline_print(const struct gt_cmdline *args);
 		"filter", "KEY=VALUE", NULL,                                                       \
 			"only kernel=GLOB, api=GLOB, nvtx=GLOB, step=GLOB, stream=N, device=N or " \
 			"time=FROM..TO (0: the first slice of the whole job; ms, or with a "       \
-			"unit); may be repeated"                                                   \
+			"unit); may be repeated. With kernel, stream or device: of calls only "    \
+			"those that launched such work"                                            \
 	}
 
 #endif
