@@ -13,7 +13,7 @@
 #include "analysis/key.h"
 
 /* "1.5ms" of @len bytes as nanoseconds; without a unit: ms. */
-static bool parse_time(const char *text, size_t len, int64_t *ret_ns)
+static bool read_time(const char *text, size_t len, int64_t *ret_ns)
 {
 	static const struct {
 		const char *unit;
@@ -41,8 +41,22 @@ static bool parse_time(const char *text, size_t len, int64_t *ret_ns)
 	return false;
 }
 
+/* Keeps what is wrong in the text. */
+static bool refuse(struct gt_filter *filter, const char *text, size_t len, const char *what)
+{
+	snprintf(filter->wrong, sizeof(filter->wrong), "\"%.*s\" %s", (int)(len < 40 ? len : 40),
+		 text, what);
+	return false;
+}
+
+static bool parse_time(struct gt_filter *filter, const char *text, size_t len, int64_t *ret_ns)
+{
+	return read_time(text, len, ret_ns) ||
+	       refuse(filter, text, len, "is no time (a number, with ns, us, ms or s)");
+}
+
 /* "FROM..TO", either may be missing. */
-static bool parse_window(struct gt_filter_term *term, const char *text)
+static bool parse_window(struct gt_filter *filter, struct gt_filter_term *term, const char *text)
 {
 	const char *dots = strstr(text, "..");
 
@@ -50,22 +64,27 @@ static bool parse_window(struct gt_filter_term *term, const char *text)
 	term->to = INT64_MAX;
 	if (!dots)
 		return false;
-	if (dots != text && !parse_time(text, (size_t)(dots - text), &term->from))
+	if (dots != text && !parse_time(filter, text, (size_t)(dots - text), &term->from))
 		return false;
-	return !dots[2] || parse_time(dots + 2, strlen(dots + 2), &term->to);
+	if (dots[2] && !parse_time(filter, dots + 2, strlen(dots + 2), &term->to))
+		return false;
+	return term->from <= term->to ||
+	       refuse(filter, text, strlen(text), "ends before it begins");
 }
 
-static bool parse_number(struct gt_filter_term *term, const char *text)
+static bool parse_number(struct gt_filter *filter, struct gt_filter_term *term, const char *text)
 {
 	char *end;
 
 	errno = 0;
 	term->from = strtoll(text, &end, 10);
-	return end != text && !*end && !errno;
+	return (end != text && !*end && !errno) ||
+	       refuse(filter, text, strlen(text), "is no whole number");
 }
 
-static bool parse_glob(struct gt_filter_term *term, const char *text)
+static bool parse_glob(struct gt_filter *filter, struct gt_filter_term *term, const char *text)
 {
+	(void)filter;
 	term->glob = text;
 	return *text;
 }
@@ -73,7 +92,7 @@ static bool parse_glob(struct gt_filter_term *term, const char *text)
 static const struct {
 	const char *key;
 	enum gt_filter_kind kind;
-	bool (*parse)(struct gt_filter_term *term, const char *text);
+	bool (*parse)(struct gt_filter *filter, struct gt_filter_term *term, const char *text);
 } terms[] = {
 	{"kernel=", GT_FILTER_KERNEL, parse_glob},   {"api=", GT_FILTER_API, parse_glob},
 	{"nvtx=", GT_FILTER_NVTX, parse_glob},       {"step=", GT_FILTER_STEP, parse_glob},
@@ -83,13 +102,14 @@ static const struct {
 
 int gt_filter_add(struct gt_filter *filter, const char *text)
 {
+	*filter->wrong = 0;
 	for (size_t i = 0; i < sizeof(terms) / sizeof(terms[0]); i++) {
 		size_t n = strlen(terms[i].key);
 		struct gt_filter_term term = {.kind = terms[i].kind};
 
 		if (strncmp(text, terms[i].key, n))
 			continue;
-		if (!terms[i].parse(&term, text + n))
+		if (!terms[i].parse(filter, &term, text + n))
 			return -EINVAL;
 		return gt_vec_push(&filter->terms, term) ? 0 : -ENOMEM;
 	}
@@ -290,4 +310,34 @@ bool gt_filter_range(const struct gt_filter *filter, const struct gt_model *mode
 		if (!range_passes(&filter->terms.at[i], model, range))
 			return false;
 	return true;
+}
+
+/* Of kinds, as bits. */
+#define BIT(kind) (1u << (kind))
+#define ONLY_OPS  (BIT(GT_FILTER_KERNEL) | BIT(GT_FILTER_STREAM) | BIT(GT_FILTER_DEVICE))
+
+static unsigned int kinds_of(const struct gt_filter *filter)
+{
+	unsigned int kinds = 0;
+
+	for (size_t i = 0; i < filter->terms.count; i++)
+		kinds |= BIT(filter->terms.at[i].kind);
+	return kinds;
+}
+
+bool gt_filter_any(const struct gt_filter *filter, const struct gt_model *model)
+{
+	unsigned int kinds = kinds_of(filter);
+
+	for (size_t i = 0; i < model->ops.count; i++)
+		if (gt_filter_op(filter, model, &model->ops.at[i]))
+			return true;
+	for (size_t i = 0; !(kinds & ONLY_OPS) && i < model->calls.count; i++)
+		if (gt_filter_call(filter, model, &model->calls.at[i]))
+			return true;
+	for (size_t i = 0; !(kinds & (ONLY_OPS | BIT(GT_FILTER_API))) && i < model->ranges.count;
+	     i++)
+		if (gt_filter_range(filter, model, &model->ranges.at[i]))
+			return true;
+	return false;
 }

@@ -86,12 +86,14 @@ struct gt_filter_term {
 
 struct gt_filter {
 	GT_VEC(struct gt_filter_term) terms;
+	char wrong
+		[128]; /* in the text that gt_filter_add refused; empty: nothing of it was known */
 };
 
 /*
  * Adds "kernel=GLOB", "api=GLOB", "nvtx=GLOB", "step=GLOB", "stream=N", "device=N" or "time=FROM..TO" (numbers
  * with ns, us, ms or s; either end may be missing). @text must live as long as the filter. -EINVAL: none of
- * these.
+ * these, or a number or window that cannot be: filter->wrong.
  */
 int gt_filter_add(struct gt_filter *filter, const char *text);
 void gt_filter_fini(struct gt_filter *filter);
@@ -114,5 +116,8 @@ bool gt_filter_op(const struct gt_filter *filter, const struct gt_model *model,
 		  const struct gt_op *op);
 bool gt_filter_range(const struct gt_filter *filter, const struct gt_model *model,
 		     const struct gt_range *range);
+
+/* Whether an operation, or a call or range that the terms concern, passes at all. */
+bool gt_filter_any(const struct gt_filter *filter, const struct gt_model *model);
 
 #endif

@@ -46,6 +46,7 @@ static int run_report(const struct gt_cmdline *args)
 		rc = gt_cmdline_load(args, &job);
 	if (job.count && print_to(args, &job, &filter))
 		rc = GT_EXIT_FAILED;
+	gt_cmdline_tell_filter(&job, &filter);
 	gt_job_fini(&job);
 	gt_filter_fini(&filter);
 	return rc;

@@ -74,6 +74,7 @@ static int run_stacks(const struct gt_cmdline *args)
 				  ? GT_EXIT_FAILED
 				  : print(args, &stacks, weight);
 		gt_cmdline_losses((const struct gt_job *const[]){&job}, 1, GT_FORMAT_CSV);
+		gt_cmdline_tell_filter(&job, &filter);
 		rc = printed ? printed : rc;
 	}
 	gt_stacks_fini(&stacks);

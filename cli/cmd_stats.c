@@ -53,16 +53,30 @@ static int build_reports(const struct gt_cmdline *args, const struct gt_job *job
 	return 0;
 }
 
+/* The reports that there are, each behind a comma. */
+static void list_reports(char *out, size_t size)
+{
+	size_t n = 0;
+
+	*out = 0;
+	for (const struct gt_report *report = gt_reports; report->name && n < size; report++)
+		n += (size_t)snprintf(out + n, size - n, "%s, ", report->name);
+}
+
 static int check_reports(const struct gt_cmdline *args, const char *list)
 {
+	char all[512];
+
 	if (!strcmp(list, "all"))
 		return 0;
 	do {
 		size_t n = strcspn(list, ",");
 
-		if (!gt_report_find(list, n))
-			return gt_cmdline_wrong(args, "--report=%.*s: no such report", (int)n,
-						list);
+		if (!gt_report_find(list, n)) {
+			list_reports(all, sizeof(all));
+			return gt_cmdline_wrong(args, "--report=%.*s: must be one of %sall", (int)n,
+						list, all);
+		}
 		list += n + (list[n] == ',');
 	} while (*list);
 	return 0;
@@ -93,16 +107,43 @@ static int build_tables(const struct gt_cmdline *args, const struct gt_job *job,
 	return rc;
 }
 
+/* Is a column of that name in a table before @table, or before @column in it? */
+static bool is_listed(const struct output *out, const struct gt_table *table, size_t column)
+{
+	const char *id = table->columns[column].id;
+
+	for (const struct gt_table *t = out->tables; t <= table; t++)
+		for (size_t i = 0; i < (t == table ? column : t->width); i++)
+			if (!strcmp(t->columns[i].id, id))
+				return true;
+	return false;
+}
+
+/* The columns of the tables, each once. */
+static void list_columns(const struct output *out, char *text, size_t size)
+{
+	size_t n = 0;
+
+	*text = 0;
+	for (size_t i = 0; i < out->count; i++)
+		for (size_t c = 0; c < out->tables[i].width && n < size; c++)
+			if (out->tables[i].columns[c].title && !is_listed(out, &out->tables[i], c))
+				n += (size_t)snprintf(text + n, size - n, "%s%s", n ? ", " : "",
+						      out->tables[i].columns[c].id);
+}
+
 static int sort_tables(const struct gt_cmdline *args, struct output *out)
 {
 	const char *column = gt_cmdline_get(args, "sort");
 	bool found = !column;
+	char all[512];
 
 	for (size_t i = 0; column && i < out->count; i++)
 		found |= !gt_table_sort(&out->tables[i], column);
-	if (!found)
-		return gt_cmdline_wrong(args, "--sort=%s: no such column", column);
-	return 0;
+	if (found)
+		return 0;
+	list_columns(out, all, sizeof(all));
+	return gt_cmdline_wrong(args, "--sort=%s: must be one of %s", column, all);
 }
 
 static void print_devices(const struct gt_job *job, const struct gt_filter *filter)
@@ -206,6 +247,7 @@ static int run_stats(const struct gt_cmdline *args)
 			if (!built) {
 				print_all(args, &job, &filter, &out);
 				hint(args, &out);
+				gt_cmdline_tell_filter(&job, &filter);
 			}
 			rc = built ? built : rc;
 		}

@@ -290,11 +290,20 @@ int gt_cmdline_filter(const struct gt_cmdline *args, struct gt_filter *filter)
 	while ((text = gt_cmdline_next(args, "filter", &position)))
 		if (gt_filter_add(filter, text))
 			return gt_cmdline_wrong(
-				args,
-				"--filter=%s: not kernel=, api=, nvtx=, step=, stream=, "
-				"device= or time= with a value",
-				text);
+				args, "--filter=%s: %s", text,
+				*filter->wrong ? filter->wrong
+					       : "not kernel=, api=, nvtx=, step=, stream=, "
+						 "device= or time= with a value");
 	return 0;
+}
+
+void gt_cmdline_tell_filter(const struct gt_job *job, const struct gt_filter *filter)
+{
+	for (size_t i = 0; i < job->count; i++)
+		if (!filter->terms.count || gt_filter_any(filter, &job->models[i]))
+			return;
+	if (job->count)
+		gt_cmdline_complain("--filter: nothing in the traces passes");
 }
 
 /* Columns of the terminal that is standard output, 0: not known. The variable is meant where it is set. */

@@ -89,6 +89,9 @@ void gt_cmdline_tell_losses(const char *text, enum gt_format format);
 /* Takes all --filter options. An exit status; the caller frees the filter in any case. */
 int gt_cmdline_filter(const struct gt_cmdline *args, struct gt_filter *filter);
 
+/* Says so on stderr when nothing in the traces passes the filter. */
+void gt_cmdline_tell_filter(const struct gt_job *job, const struct gt_filter *filter);
+
 /* How tables are to be printed: --format, the terminal, NO_COLOR. */
 struct gt_print gt_cmdline_print(const struct gt_cmdline *args);
 

@@ -302,7 +302,11 @@ Test(filter, terms)
 	cr_assert_eq(gt_filter_add(&filter, "time=5"), -EINVAL);
 	cr_assert_eq(gt_filter_add(&filter, "time=1h..2h"), -EINVAL);
 	cr_assert_eq(gt_filter_add(&filter, "stream=x"), -EINVAL);
+	cr_assert_str_eq(filter.wrong, "\"x\" is no whole number");
+	cr_assert_eq(gt_filter_add(&filter, "time=5..1"), -EINVAL);
+	cr_assert_str_eq(filter.wrong, "\"5..1\" ends before it begins");
 	cr_assert_eq(gt_filter_add(&filter, "colour=red"), -EINVAL);
+	cr_assert_str_empty(filter.wrong);
 	cr_assert_eq(gt_filter_add(&filter, "kernel="), -EINVAL);
 	gt_filter_fini(&filter);
 }
