@@ -503,7 +503,8 @@ static int copy_source(struct merge *m, const struct source *source)
 	rc = gt_reader_read(source->path, copy_event, m, &reading);
 	if (rc < 0)
 		snprintf(m->result->error, sizeof(m->result->error), "%s", reading.error);
-	m->result->cut += !reading.closed;
+	if (!reading.closed && !m->result->cut++)
+		m->result->cut_path = source->path;
 	m->result->bookless += !reading.closed || reading.bookless;
 	add_ledger(m, &reading.header);
 	gt_reading_fini(&reading);

@@ -17,11 +17,15 @@ static const struct gt_cmdline_option options[] = {
 
 static void warn(const struct gt_merge_result *result)
 {
-	if (result->cut)
+	if (result->cut == 1)
 		fprintf(stderr,
-			"gputrace merge: %" PRIu64
-			" of the files are cut: what was before is merged\n",
-			result->cut);
+			"gputrace: %s: the file was cut; what stands before the cut is merged\n",
+			result->cut_path);
+	else if (result->cut)
+		fprintf(stderr,
+			"gputrace: %s and %" PRIu64
+			" more were cut; what stands before the cuts is merged\n",
+			result->cut_path, result->cut - 1);
 	if (result->baseless)
 		fprintf(stderr,
 			"gputrace merge: %" PRIu64

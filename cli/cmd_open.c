@@ -7,7 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analysis/input.h"
+#include "analysis/reader.h"
 #include "cli/cmdline.h"
+#include "cli/complete.h"
 #include "cli/serve.h"
 
 #define ORIGIN "https://ui.perfetto.dev"
@@ -16,7 +19,8 @@ static const struct gt_cmdline_option options[] = {
 	{"port", "N", "0..65535",
 	 "port on 127.0.0.1 (default 9001, the one that ui.perfetto.dev may use; 0: any)"},
 	{"timeout", "SECONDS", "0..1000000",
-	 "give up after so long without a request (default 0: never)"},
+	 "give up, with exit status 1, after so long without a request (default 0: never); with "
+	 "--keep that is the end"},
 	{"keep", NULL, NULL, "go on serving after the file was fetched once"},
 	{NULL, NULL, NULL, NULL},
 };
@@ -31,8 +35,11 @@ static int serve(const struct gt_cmdline *args, struct gt_server *server)
 	fflush(stdout);
 	while (!rc && (!served || gt_cmdline_get(args, "keep")))
 		rc = gt_server_answer(server, timeout ? (int)(timeout * 1000) : -1, &served);
+	if (rc == -ETIMEDOUT && gt_cmdline_get(args, "keep"))
+		return GT_EXIT_OK;
 	if (rc == -ETIMEDOUT)
-		return gt_cmdline_get(args, "keep") ? GT_EXIT_OK : GT_EXIT_FAILED;
+		fprintf(stderr, "gputrace open: %s: nobody fetched it in %ld s\n", args->inputs[0],
+			timeout);
 	return rc ? GT_EXIT_FAILED : GT_EXIT_OK;
 }
 
@@ -47,6 +54,30 @@ static bool is_folder(const char *path)
 	return true;
 }
 
+static int stop_reading(const struct gt_record *record, const struct gt_header *header, void *data)
+{
+	(void)record;
+	(void)header;
+	(void)data;
+	return -ECANCELED;
+}
+
+/* Does it begin as a trace? Else that is said. The page reads other tools' .pftrace too, and who looks into
+ * a pipe takes out of it. */
+static bool begins_as_trace(const char *path)
+{
+	struct gt_reading reading;
+	int rc;
+
+	if (gt_input_is_stream(path) || gt_complete_is_due(path))
+		return true;
+	rc = gt_reader_read(path, stop_reading, NULL, &reading);
+	if (rc < 0 && rc != -ECANCELED)
+		gt_cmdline_complain(reading.error);
+	gt_reading_fini(&reading);
+	return rc >= 0 || rc == -ECANCELED;
+}
+
 static int run_open(const struct gt_cmdline *args)
 {
 	const char *path = args->inputs[0];
@@ -57,6 +88,8 @@ static int run_open(const struct gt_cmdline *args)
 		fprintf(stderr, "gputrace open: %s: %s\n", path, strerror(errno));
 		return GT_EXIT_FAILED;
 	}
+	if (!begins_as_trace(path))
+		return GT_EXIT_FAILED;
 	rc = gt_server_open(&server, path, ORIGIN, (int)gt_cmdline_number(args, "port", 9001));
 	if (rc < 0) {
 		fprintf(stderr, "gputrace open: port %ld: %s\n",

@@ -86,7 +86,7 @@ static int complain(const char *name)
 	return GT_EXIT_USAGE;
 }
 
-int main(int argc, char **argv)
+static int answer(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "help";
 	const struct gt_command *command = find_command(name);
@@ -100,4 +100,15 @@ int main(int argc, char **argv)
 		return GT_EXIT_OK;
 	}
 	return complain(name);
+}
+
+/* What did not reach standard output is a failure; a command may have told it already. */
+int main(int argc, char **argv)
+{
+	int rc = answer(argc, argv);
+
+	if ((!fflush(stdout) && !ferror(stdout)) || rc == GT_EXIT_FAILED)
+		return rc;
+	perror("gputrace: standard output");
+	return GT_EXIT_FAILED;
 }
