@@ -4,6 +4,7 @@
  */
 #include "cli/cmdline.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -355,10 +356,10 @@ static void print_man(const struct gt_cmdline_spec *spec, FILE *out)
 {
 	const struct gt_command *command = spec->command;
 
-	fprintf(out,
-		".\\\" SPDX-License-Identifier: Apache-2.0\n.TH GPUTRACE-%s 1 \"\" \"gputrace %s\" "
-		"\"User Commands\"\n",
-		command->name, GT_VERSION);
+	fputs(".\\\" SPDX-License-Identifier: Apache-2.0\n.TH GPUTRACE\\-", out);
+	for (const char *p = command->name; *p; p++)
+		fputc(toupper((unsigned char)*p), out);
+	fprintf(out, " 1 \"\" \"gputrace %s\" \"User Commands\"\n", GT_VERSION);
 	fprintf(out, ".SH NAME\ngputrace-%s \\- ", command->name);
 	print_roff(command->help, out);
 	fprintf(out, "\n.SH SYNOPSIS\n.B gputrace %s\n.RI [ option ...]\n.I ", command->name);

@@ -3,7 +3,7 @@
 """Makes the man page and the bash completion out of what gputrace-cli tells of itself, so that the
 option table in core/config.def and the command table in cli/main.c are the only lists.
 
-usage: generate.py man|completion CLI VERSION TEMPLATE"""
+usage: generate.py man|completion CLI VERSION DOCS TEMPLATE    DOCS: the folder that README.md is installed in"""
 import re
 import subprocess
 import sys
@@ -32,17 +32,23 @@ def man_commands(cli):
                    for name, arguments, text in commands(cli))
 
 
-def main(kind, cli, version, template):
+def man_pages(cli):
+    """References to the pages of single commands; run and doctor stand in this one."""
+    names = sorted(name for name, _, _ in commands(cli) if name not in ("run", "doctor"))
+    return ",\n".join(f".BR {roff('gputrace-' + name)} (1)" for name in names)
+
+
+def main(kind, cli, version, docs, template):
     with open(template, encoding="utf-8") as page:
         text = page.read()
     if kind == "man":
         values = {"OPTIONS": ask(cli, "options", "--format=man").rstrip("\n"),
-                  "COMMANDS": man_commands(cli).rstrip("\n")}
+                  "COMMANDS": man_commands(cli).rstrip("\n"), "PAGES": man_pages(cli)}
     else:
         values = {"OPTIONS": " ".join(ask(cli, "options", "--format=words").split()),
                   "COMMANDS": " ".join(name for name, _, _ in commands(cli))}
-    values["VERSION"] = version
-    sys.stdout.write(re.sub(r"@(OPTIONS|COMMANDS|VERSION)@", lambda m: values[m.group(1)], text))
+    values.update(VERSION=version, DOCS=roff(docs))
+    sys.stdout.write(re.sub(r"@(OPTIONS|COMMANDS|PAGES|VERSION|DOCS)@", lambda m: values[m.group(1)], text))
 
 
 if __name__ == "__main__":

@@ -49,6 +49,21 @@ class TestPages(unittest.TestCase):
         for name in ("--stack-depth=N", "GPUTRACE_STACK_DEPTH", "stats"):
             self.assertIn(name, done.stdout)
 
+    def test_man_pages_name_each_other(self):
+        page = (BUILD / "docs" / "gputrace.1").read_text(encoding="utf-8")
+        named = set(re.findall(r"^\.BR gputrace\\-(\w+) \(1\)", page, re.M))
+        commands = set(re.findall(r"^  (\S+) ", ask("--help"), re.MULTILINE))
+        self.assertEqual(named, commands - {"run", "doctor"})
+        for name in named:
+            self.assertIn(f"\n.TH GPUTRACE\\-{name.upper()} 1 ", ask(name, "--help=man"))
+
+    def test_man_page_tells_where_the_format_is_and_how_doctor_ends(self):
+        page = (BUILD / "docs" / "gputrace.1").read_text(encoding="utf-8")
+        self.assertRegex(page, r"\n\.I /\S*/doc/gputrace/docs/FORMAT\.md\n")
+        status = page.partition(".SH EXIT STATUS")[2].partition(".SH ")[0]
+        self.assertIn(".B doctor", status)
+        self.assertNotRegex(page, r"@[A-Z]+@")
+
     def test_completion_of_options(self):
         self.assertIn("--stacks=off", complete("gputrace run --stacks"))
         self.assertEqual(sorted(complete("gputrace run --stacks=")), ["full", "off", "short"])
