@@ -238,23 +238,24 @@ static bool call_passes(const struct gt_filter_term *term, const struct gt_model
 	}
 }
 
-static bool chooses_ops(const struct gt_filter *filter)
-{
-	for (size_t i = 0; i < filter->terms.count; i++) {
-		enum gt_filter_kind kind = filter->terms.at[i].kind;
+/* Of kinds, as bits. */
+#define BIT(kind) (1u << (kind))
+#define ONLY_OPS  (BIT(GT_FILTER_KERNEL) | BIT(GT_FILTER_STREAM) | BIT(GT_FILTER_DEVICE))
 
-		if (kind == GT_FILTER_KERNEL || kind == GT_FILTER_STREAM ||
-		    kind == GT_FILTER_DEVICE)
-			return true;
-	}
-	return false;
+static unsigned int kinds_of(const struct gt_filter *filter)
+{
+	unsigned int kinds = 0;
+
+	for (size_t i = 0; i < filter->terms.count; i++)
+		kinds |= BIT(filter->terms.at[i].kind);
+	return kinds;
 }
 
 int gt_filter_calls_init(struct gt_filter_calls *ret_calls, const struct gt_filter *filter,
 			 const struct gt_model *model)
 {
 	*ret_calls = (struct gt_filter_calls){.filter = filter, .model = model};
-	if (!chooses_ops(filter))
+	if (!(kinds_of(filter) & ONLY_OPS))
 		return 0;
 	ret_calls->launched = calloc(model->calls.count + 1, sizeof(bool));
 	if (!ret_calls->launched)
@@ -312,28 +313,16 @@ bool gt_filter_range(const struct gt_filter *filter, const struct gt_model *mode
 	return true;
 }
 
-/* Of kinds, as bits. */
-#define BIT(kind) (1u << (kind))
-#define ONLY_OPS  (BIT(GT_FILTER_KERNEL) | BIT(GT_FILTER_STREAM) | BIT(GT_FILTER_DEVICE))
-
-static unsigned int kinds_of(const struct gt_filter *filter)
-{
-	unsigned int kinds = 0;
-
-	for (size_t i = 0; i < filter->terms.count; i++)
-		kinds |= BIT(filter->terms.at[i].kind);
-	return kinds;
-}
-
 bool gt_filter_any(const struct gt_filter *filter, const struct gt_model *model)
 {
+	const struct gt_filter_calls calls = {.filter = filter, .model = model};
 	unsigned int kinds = kinds_of(filter);
 
 	for (size_t i = 0; i < model->ops.count; i++)
 		if (gt_filter_op(filter, model, &model->ops.at[i]))
 			return true;
 	for (size_t i = 0; !(kinds & ONLY_OPS) && i < model->calls.count; i++)
-		if (gt_filter_call(filter, model, &model->calls.at[i]))
+		if (gt_filter_call(&calls, &model->calls.at[i]))
 			return true;
 	for (size_t i = 0; !(kinds & (ONLY_OPS | BIT(GT_FILTER_API))) && i < model->ranges.count;
 	     i++)
