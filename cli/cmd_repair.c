@@ -497,7 +497,8 @@ static int make_trace(const struct gt_left_spool *spool, bool quiet)
 		if (rc)
 			complain_about(spool, strerror(-rc));
 		else if (!quiet)
-			printf("%s: made of what a process that died had not written\n", place.path);
+			printf("%s: made of what a process that died had not written\n",
+			       place.path);
 	}
 	gt_recover_forget(folder);
 	if (!rc)
