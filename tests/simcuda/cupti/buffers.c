@@ -369,6 +369,39 @@ void cupti_buffers_drop(void)
 	cupti_attributes_reset();
 }
 
+/* Caller holds mutex. */
+static size_t lose_from(struct buffer *list, uint32_t context)
+{
+	size_t all = 0, lost;
+
+	for (; list; list = list->next, all += lost) {
+		lost = cupti_contents_lose(list->data, &list->used, context);
+		list->records -= lost;
+	}
+	return all;
+}
+
+/* What of a context that is about to go was not delivered. */
+void cupti_buffers_lose(uint32_t context)
+{
+	pthread_mutex_lock(&mutex);
+	size_t lost = lose_from(full, context) + lose_from(held, context) +
+		      lose_from(shared_slot.current, context);
+	for (struct slot *slot = slots; slot; slot = slot->next)
+		lost += lose_from(slot->current, context);
+	pthread_mutex_unlock(&mutex);
+	if (lost)
+		cupti.table->truth(
+			"{\"truth\":\"fault\",\"fault\":\"context_gone\",\"records\":%zu}\n", lost);
+}
+
+void cupti_buffers_count_dropped(void)
+{
+	pthread_mutex_lock(&mutex);
+	dropped++;
+	pthread_mutex_unlock(&mutex);
+}
+
 static void worker_wait(void)
 {
 	struct timespec until;

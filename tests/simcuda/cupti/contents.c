@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is in a buffer that the client is about to get: two faults, and the line of the truth file.
+ * What is in a buffer that the client is about to get: two faults, what is lost with a context, and the line of
+ * the truth file.
  */
 #include "cupti/cupti_sim.h"
 #include "cupti/layouts.h"
@@ -61,6 +62,46 @@ static bool work_of(const uint8_t *record, const char **ret_kind, uint32_t *ret_
 	default:
 		return false;
 	}
+}
+
+/* Of a record of GPU work; 0: another record. */
+static uint32_t context_of(const uint8_t *record)
+{
+	switch (*(const uint32_t *)(const void *)record) {
+	case CUPTI_ACTIVITY_KIND_KERNEL:
+	case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+		return ((const cupti_kernel *)(const void *)record)->contextId;
+	case CUPTI_ACTIVITY_KIND_MEMCPY:
+		return ((const cupti_memcpy *)(const void *)record)->contextId;
+	case CUPTI_ACTIVITY_KIND_MEMCPY2:
+		return ((const cupti_memcpy_peer *)(const void *)record)->contextId;
+	case CUPTI_ACTIVITY_KIND_MEMSET:
+		return ((const cupti_memset *)(const void *)record)->contextId;
+	case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
+		return ((const cupti_graph_trace *)(const void *)record)->contextId;
+	default:
+		return 0;
+	}
+}
+
+/* Takes the GPU work of @context out; returns how many records that were. */
+size_t cupti_contents_lose(uint8_t *data, size_t *used, uint32_t context)
+{
+	size_t kept = 0, lost = 0, size;
+
+	for (size_t at = 0; at < *used; at += size) {
+		size = cupti_record_size(*(const uint32_t *)(const void *)(data + at));
+		if (!size) /* that of unfinished work */
+			size = *used - at;
+		if (context_of(data + at) == context) {
+			lost++;
+			continue;
+		}
+		memmove(data + kept, data + at, size);
+		kept += size;
+	}
+	*used = kept;
+	return lost;
 }
 
 /* One line of the truth file for all work of the buffer from *@at on that fits into it. */

@@ -26,6 +26,7 @@ struct cupti_faults {
 	CUptiResult subscribe;
 	CUptiResult enable[CUPTI_KINDS];
 	uint64_t drop;
+	uint64_t dropped;
 	uint64_t zero;
 	uint64_t reverse;
 	uint64_t early;
@@ -93,11 +94,14 @@ CUptiResult cupti_buffers_flush(bool forced);
 void cupti_buffers_wake(void);
 void cupti_buffers_start_worker(void);
 void cupti_buffers_drop(void);
+void cupti_buffers_lose(uint32_t context);
+void cupti_buffers_count_dropped(void);
 size_t cupti_record_size(uint32_t kind);
 
 /* contents.c */
 void cupti_contents_shuffle(uint8_t *data, size_t used);
 void cupti_contents_spoil_last(uint8_t *data, size_t used);
+size_t cupti_contents_lose(uint8_t *data, size_t *used, uint32_t context);
 void cupti_contents_tell(const uint8_t *copy, size_t used);
 
 /* attributes.c: what a client asked for. May be called with the mutex of buffers.c. */
@@ -111,6 +115,7 @@ void cupti_pending_write(void);
 void cupti_pending_flush(bool forced);
 bool cupti_pending_any(void);
 void cupti_pending_drop(void);
+void cupti_pending_lose(uint32_t context);
 
 /* subscribe.c */
 void cupti_unsubscribe_all(void);

@@ -46,6 +46,7 @@ static bool read_number(const char *name, const char *value)
 {
 	struct cupti_faults *f = &cupti.faults;
 	const struct number_switch switches[] = {{"drop", &f->drop},
+						 {"dropped", &f->dropped},
 						 {"zero_ts", &f->zero},
 						 {"reverse_ts", &f->reverse},
 						 {"early", &f->early},

@@ -135,3 +135,21 @@ void cupti_pending_drop(void)
 	count = 0;
 	pthread_mutex_unlock(&mutex);
 }
+
+/* Their records will never be written: the context is about to go. */
+void cupti_pending_lose(uint32_t context)
+{
+	size_t kept = 0;
+
+	pthread_mutex_lock(&writing);
+	pthread_mutex_lock(&mutex);
+	for (size_t i = 0; i < count; i++) {
+		if (waiting[i].op.context == context)
+			cupti_buffers_release(&waiting[i].place);
+		else
+			waiting[kept++] = waiting[i];
+	}
+	count = kept;
+	pthread_mutex_unlock(&mutex);
+	pthread_mutex_unlock(&writing);
+}

@@ -250,18 +250,32 @@ static void put_incomplete(const struct sim_op *op)
 	cupti_buffers_put(nothing, cupti_operation_size(op));
 }
 
+/* Without a word, or told by cuptiActivityGetNumDroppedRecords. */
+static bool lose_one(const struct sim_op *op)
+{
+	static _Atomic uint64_t silent, counted;
+
+	if (cupti_fault_due(cupti.faults.drop, &silent)) {
+		play("drop", op);
+		return true;
+	}
+	if (!cupti_fault_due(cupti.faults.dropped, &counted))
+		return false;
+	play("dropped", op);
+	cupti_buffers_count_dropped();
+	return true;
+}
+
 /* Plays all faults on one operation; under a lock, so that "every third" means the same third
  * whichever threads make the records. False: the record is lost. */
 static bool play_faults(struct sim_op *op, bool *ret_add_unknown)
 {
 	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-	static _Atomic uint64_t drops, nulls, unknowns;
+	static _Atomic uint64_t nulls, unknowns;
 
 	pthread_mutex_lock(&mutex);
-	bool is_lost = cupti_fault_due(cupti.faults.drop, &drops);
-	if (is_lost)
-		play("drop", op);
-	else
+	bool is_lost = lose_one(op);
+	if (!is_lost)
 		spoil_times(op);
 	if (!is_lost && cupti_fault_due(cupti.faults.null_correlation, &nulls)) {
 		play("null_corr", op);

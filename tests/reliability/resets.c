@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ *   resets WAY N    N times: a context, work in it that is waited for, a kernel that is not, and the context's end by
+ *                   cudaDeviceReset ("device"), cuDevicePrimaryCtxReset ("primary"), the last
+ *                   cuDevicePrimaryCtxRelease ("release") or cuCtxDestroy ("destroy")
+ */
+#include <dlfcn.h>
+#include <string.h>
+
+#include "tests/reliability/device.h"
+
+static const char late_image[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
+				 ".visible .entry late(.param .u64 p) { ret; }\n";
+
+static void begin_runtime(CUcontext *unused)
+{
+	(void)unused;
+	check((int)cudaFree(NULL), "cudaFree");
+}
+
+static void end_runtime(CUcontext unused)
+{
+	(void)unused;
+	check((int)cudaDeviceReset(), "cudaDeviceReset");
+}
+
+static void begin_primary(CUcontext *ret_context)
+{
+	check((int)cuDevicePrimaryCtxRetain(ret_context, 0), "cuDevicePrimaryCtxRetain");
+	check((int)cuCtxSetCurrent(*ret_context), "cuCtxSetCurrent");
+}
+
+static void end_primary(CUcontext unused)
+{
+	(void)unused;
+	check((int)cuDevicePrimaryCtxReset(0), "cuDevicePrimaryCtxReset");
+}
+
+static void end_release(CUcontext unused)
+{
+	(void)unused;
+	check((int)cuDevicePrimaryCtxRelease(0), "cuDevicePrimaryCtxRelease");
+}
+
+/* cuda.h gives cuCtxCreate another form in 13.0. */
+static void begin_created(CUcontext *ret_context)
+{
+	CUresult (*create)(CUcontext *, unsigned int, CUdevice);
+
+	*(void **)&create = dlsym(RTLD_DEFAULT, "cuCtxCreate_v2");
+	check(!create || create(ret_context, 0, 0), "cuCtxCreate_v2");
+}
+
+static void end_created(CUcontext context)
+{
+	check((int)cuCtxDestroy(context), "cuCtxDestroy");
+}
+
+static const struct {
+	const char *name;
+	void (*begin)(CUcontext *ret_context);
+	void (*end)(CUcontext context);
+} ways[] = {{"device", begin_runtime, end_runtime},
+	    {"primary", begin_primary, end_primary},
+	    {"release", begin_primary, end_release},
+	    {"destroy", begin_created, end_created}};
+
+/* The kernel that still runs keeps CUPTI from giving the buffer away, in which those before it are. */
+static void work(void)
+{
+	struct device device;
+	CUfunction late;
+	CUmodule module;
+	CUstream other;
+	CUdeviceptr data;
+	void *arguments[] = {&data};
+
+	check((int)cuModuleLoadData(&module, image), "cuModuleLoadData");
+	check((int)cuModuleGetFunction(&device.kernel, module, "tick"), "cuModuleGetFunction");
+	check((int)cuModuleLoadData(&module, late_image), "cuModuleLoadData");
+	check((int)cuModuleGetFunction(&late, module, "late"), "cuModuleGetFunction");
+	check((int)cuMemAlloc(&data, BYTES), "cuMemAlloc");
+	check((int)cuStreamCreate(&device.stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+	check((int)cuStreamCreate(&other, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+	device.data = (void *)data;
+	for (int i = 0; i < 5; i++)
+		one_round(&device);
+	check((int)cuLaunchKernel(late, 1, 1, 1, 1, 1, 1, 0, other, arguments, NULL),
+	      "cuLaunchKernel");
+	one_round(&device);
+	check((int)cuStreamSynchronize(device.stream), "cuStreamSynchronize");
+}
+
+int main(int argc, char **argv)
+{
+	int times = argc > 2 ? atoi(argv[2]) : 0;
+
+	check((int)cuInit(0), "cuInit");
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		for (int n = 0; argc > 2 && !strcmp(argv[1], ways[i].name) && n < times; n++) {
+			CUcontext context = NULL;
+
+			ways[i].begin(&context);
+			work();
+			ways[i].end(context);
+		}
+	}
+	printf("%d contexts\n", times);
+	return 3;
+}
