@@ -45,6 +45,7 @@ struct maker {
 	struct gt_intern *strings;
 	struct gt_facts facts;
 	struct gt_writer *writer;
+	struct gt_ledger ledger; /* what the collectors would count; the writer adds its own */
 	struct gt_frame frames[6];
 	struct gt_stack *stacks[4];
 	uint64_t now;            /* of the host thread */
@@ -68,6 +69,15 @@ static const struct gt_string *string(struct maker *m, const char *text)
 
 static void put(struct maker *m, const struct gt_event *event)
 {
+	static const enum gt_ledger_key received[GT_EVENT_COUNT_] = {
+		[GT_EVENT_API] = GT_LEDGER_CALLS_RECEIVED,
+		[GT_EVENT_KERNEL] = GT_LEDGER_RECORDS_KERNEL,
+		[GT_EVENT_MEMCPY] = GT_LEDGER_RECORDS_MEMCPY,
+		[GT_EVENT_MEMSET] = GT_LEDGER_RECORDS_MEMSET,
+	};
+
+	if (received[event->kind])
+		gt_ledger_add(&m->ledger, received[event->kind], 1);
 	m->writer->ops->event(m->writer, event);
 }
 
@@ -313,17 +323,18 @@ static void fill_disk_at(uint64_t bytes)
 
 static int finish(struct maker *m, struct gt_sink *sink)
 {
-	struct gt_ledger ledger = {0};
+	struct gt_ledger *ledger = &m->ledger;
 	int error = 0;
 
+	ledger->count[GT_LEDGER_CALLS_SEEN] = ledger->count[GT_LEDGER_CALLS_RECEIVED];
 	if (m->set.close)
-		error = m->writer->ops->close(m->writer, &m->facts, &ledger);
+		error = m->writer->ops->close(m->writer, &m->facts, ledger);
 	else
 		m->writer->ops->flush(m->writer, UINT64_MAX);
 	m->writer->ops->fini(m->writer);
 	puts(gt_sink_path(sink));
 	for (int i = 0; i < GT_LEDGER_COUNT_; i++)
-		printf("%s %lu\n", gt_ledger_rows[i].json, (unsigned long)ledger.count[i]);
+		printf("%s %lu\n", gt_ledger_rows[i].json, (unsigned long)ledger->count[i]);
 	if (error)
 		fprintf(stderr, "close: error %d\n", -error);
 	return error ? 1 : 0;

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The lint finds nothing in good files and the right thing in each kind of broken one."""
+"""The lint finds nothing in good files and the right thing in each kind of broken one; so does `gputrace verify`, whose
+words are its own."""
 
 import json
 import os
@@ -17,16 +18,41 @@ GOOD, _ = files.make(WHERE, 20, sync=1, devices=2)
 RUNNING, _ = files.make(WHERE, 20, close=0)
 
 
-def broken(change, rule, *options, source=GOOD):
-    """A copy of a good file with `change` applied must give a finding of that rule."""
+def changed(change, source=GOOD):
+    """Path of a copy of a good file with `change` applied."""
     before = files.read(source).decode()
     after = change(before)
     assert after != before, "the change changed nothing"
     path = os.path.join(files.folder(), "rank0_n3_4100.1.pt.trace.json")
     with open(path, "w", encoding="utf-8", newline="", errors="surrogateescape") as file:
         file.write(after)
+    return path
+
+
+def verify(path):
+    """Exit status and output of `gputrace verify`."""
+    done = subprocess.run([CLI, "verify", "--top=1000", path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          timeout=240, check=False)
+    return done.returncode, done.stdout
+
+
+def broken(change, rule, *options, source=GOOD, words=""):
+    """It must give a finding of that rule, and one of `verify` with those words where it looks for such a thing."""
+    path = changed(change, source)
     rules = {line.split(": ")[1] for line in files.lint(path, *options)}
     assert rule in rules, (rule, rules)
+    if words:
+        found_in(path, words)
+
+
+def found(change, words, source=GOOD):
+    """`verify` must say so."""
+    found_in(changed(change, source), words)
+
+
+def found_in(path, words):
+    status, output = verify(path)
+    assert status == 1 and words in output, (words, status, output)
 
 
 def replacing(old, new, count=1):
@@ -39,6 +65,7 @@ def matching(pattern, new):
 
 def good_files():
     assert files.lint(GOOD) == []
+    assert verify(GOOD)[0] == 0, verify(GOOD)
     assert files.lint(RUNNING, "--running") == []
     assert files.lint(files.make(files.folder(), 60, overlap=1, hostile=1, devices=3)[0]) == []
     assert files.lint(files.make(files.folder(), 5, full=1, pid=3, rank=1, world=4)[0]) == []
@@ -67,65 +94,159 @@ def trailing_zeros(line):
 
 
 def header_rules():
-    broken(replacing('"rank": 0', '"rank": "0"'), "header")
-    broken(replacing('"rank": 0', '"rank":0'), "header")
-    broken(replacing('"displayTimeUnit": "ns"', '"displayTimeUnit": "us"'), "header")
-    broken(replacing('"schemaVersion": 1,\n', ""), "header")
-    broken(replacing('"metadata": {', '"stackFrames": {}, "metadata": {'), "header")
-    broken(replacing('"id": 1, "name": "NVIDIA', '"id": 7, "name": "NVIDIA'), "header")
+    broken(replacing('"rank": 0', '"rank": "0"'), "header", words="no distributedInfo with a rank in the header")
+    broken(replacing('"rank": 0', '"rank":0'), "header", words='"rank": needs a blank behind it')
+    broken(replacing('"displayTimeUnit": "ns"', '"displayTimeUnit": "us"'), "header", words='displayTimeUnit is neither "ns" nor "ms"')
+    broken(replacing('"schemaVersion": 1,\n', ""), "header", words="no schemaVersion in the header")
+    broken(replacing('"metadata": {', '"stackFrames": {}, "metadata": {'), "header", words="stackFrames makes readers ignore the events")
+    broken(replacing('"id": 1, "name": "NVIDIA', '"id": 7, "name": "NVIDIA'), "header", words="deviceProperties[1] is device 7")
 
 
 def form_rules():
-    broken(replacing('"ledger": ', '"books": '), "ledger")
-    broken(replacing("Record Window End", "Finish"), "last event")
-    broken(lambda text: text[:-40], "json")
+    broken(replacing('"ledger": ', '"books": '), "ledger", words="no ledger behind the events")
+    broken(replacing("Record Window End", "Finish"), "last event", words='the last event is not "Record Window End"')
+    broken(lambda text: text[:-40], "json", words="not closed: the file ends inside an event")
     broken(replacing("\n,{", ",{"), "lines")
     broken(replacing("Record Window End", "Record \ud83d Window End".encode(
-        "utf-8", "surrogatepass").decode("utf-8", "surrogateescape")), "utf-8")
+        "utf-8", "surrogatepass").decode("utf-8", "surrogateescape")), "utf-8", words="text is not UTF-8")
     broken(lambda text: text.replace('"pad": "', '"pad": " '), "block", "--running", source=RUNNING)
 
 
 def event_rules():
-    broken(matching(r'"ts": (\d+)\.\d{3}', r'"ts": \1'), "numbers")
-    broken(matching(r'"ts": \d+\.\d{3}', '"ts": -1.000'), "ts")
-    broken(matching(r'"tid": 4100, "ts"', '"tid": "4100", "ts"'), "tid")
-    broken(replacing('"ph": "X"', '"ph": "B"'), "ph")
-    broken(replacing('"name": "cudaMemcpyAsync"', '"name": ""'), "name")
-    broken(replacing('"cat": "cuda_runtime"', '"cat": "strange"'), "cat")
-    broken(replacing('"args": {"cbid"', '"args": {"stream": 7, "cbid"'), "args")
-    broken(replacing('"name": "thread_name"', '"name": "gpu_name"'), "metadata")
+    broken(matching(r'"ts": (\d+)\.\d{3}', r'"ts": \1'), "numbers", words="is not microseconds with three decimals")
+    broken(matching(r'"ts": \d+\.\d{3}', '"ts": -1.000'), "ts", words="ts -1.000 is not microseconds")
+    broken(matching(r'"tid": 4100, "ts"', '"tid": "4100", "ts"'), "tid", words="tid is not a whole number of 32 bits")
+    broken(replacing('"ph": "X"', '"ph": "B"'), "ph", words='ph "B" is not one of X M i C s f')
+    broken(replacing('"name": "cudaMemcpyAsync"', '"name": ""'), "name", words="event without a name")
+    broken(replacing('"cat": "cuda_runtime"', '"cat": "strange"'), "cat", words="calls_written is 280, the file has 279")
+    broken(replacing('"args": {"cbid"', '"args": {"stream": 7, "cbid"'), "args", words="argument stream on what is not GPU work")
+    broken(replacing('"name": "thread_name"', '"name": "gpu_name"'), "metadata", words='metadata "gpu_name" ends TraceLens')
     broken(replacing("Memcpy HtoD (", "Copy HtoD ("), "name")
     broken(replacing('"bytes": 1048576', '"size": 1048576'), "args")
     broken(replacing('"grid": [64, 8, 1]', '"grid": [64, 8]'), "args")
     broken(replacing('"blocks per SM": 3.878788', '"blocks per SM": 0.0'), "args")
-    broken(replacing('"bytes": 1048576', '"bytes": 9007199254740992'), "numbers")
+    broken(replacing('"bytes": 1048576', '"bytes": 9007199254740992'), "numbers", words="argument 9007199254740992 is 2^53 or more")
     broken(replacing("cudaMemsetAsync", "cuda\\/Memset"), "escapes")
-    broken(replacing("cudaMemsetAsync", "cuda\\ud83d\\ude00"), "escapes")
-    broken(replacing('"args": {"cbid"', '"args": {"External id": 5, "cbid"'), "External id")
+    broken(replacing("cudaMemsetAsync", "cuda\\ud83d\\ude00"), "escapes", words="Perfetto refuses a file with surrogates")
+    broken(replacing('"args": {"cbid"', '"args": {"External id": 5, "cbid"'), "External id", words="External id 5 names no operator")
 
 
 def arrow_rules():
-    broken(matching(r',\{"ph": "s", "id": (\d+)', r',{"ph": "s", "id": "\1"'), "arrow")
-    broken(matching(r',\{"ph": "s"[^\n]*\n', ""), "arrow")
-    broken(matching(r',\{"ph": "f"[^\n]*\n', ""), "arrow")
-    broken(replacing(', "bp": "e"', ""), "arrow")
-    broken(matching(r'("ph": "f", "id": \d+, "pid": 0, "tid": )\d+', r"\g<1>99"), "arrow")
-    broken(matching(r'("args": \{"cbid": 41, "correlation": )\d+', r"\g<1>2"), "correlation")
+    broken(matching(r',\{"ph": "s", "id": (\d+)', r',{"ph": "s", "id": "\1"'), "arrow", words="arrow whose id is not a whole number")
+    broken(matching(r',\{"ph": "s"[^\n]*\n', ""), "arrow", words="arrow 1 has no beginning")
+    broken(matching(r',\{"ph": "f"[^\n]*\n', ""), "arrow", words="1 GPU operations of correlation 1 have no arrow")
+    broken(replacing(', "bp": "e"', ""), "arrow", words='end of an arrow without bp "e"')
+    broken(matching(r'("ph": "f", "id": \d+, "pid": 0, "tid": )\d+', r"\g<1>99"), "arrow", words="arrow 1 ends where no GPU work of this id is")
+    broken(matching(r'("args": \{"cbid": 41, "correlation": )\d+', r"\g<1>2"), "correlation", words="correlation 2 has a second call")
 
 
 def row_rules():
     broken(matching(r'("cat": "kernel"[^\n]*"dur": )\d+\.\d{3}', r"\g<1>99999.000"), "overlap")
-    broken(matching(r',\{"ph": "M", "name": "thread_name"[^\n]*\n', ""), "names")
+    broken(matching(r',\{"ph": "M", "name": "thread_name"[^\n]*\n', ""), "names", words="names_written is 23, the file has 22")
 
 
 def stack_rules():
-    broken(matching(r', "frames": \[[^]]*\]', ""), "frames")
+    broken(matching(r', "frames": \[[^]]*\]', ""), "frames", words="stack 2 is used before its frames are told")
     broken(matching(r'("launched by": ")', r"\1" + "x" * 500), "launched by")
 
 
 def ledger_rules():
-    broken(matching(r'"kernels_written": \d+', '"kernels_written": 3'), "ledger")
+    broken(matching(r'"kernels_written": \d+', '"kernels_written": 3'), "ledger", words="kernels_written is 3, the file has 280")
+
+
+def book(key, change):
+    """The ledger's number under that key is another one."""
+    return lambda text: re.sub(rf'("{key}": )(\d+)', lambda found: found[1] + str(int(found[2]) + change), text, count=1)
+
+
+def on_event(choose, change):
+    """Changes the first event of a file that is chosen."""
+    def apply(text):
+        lines = text.splitlines(keepends=True)
+        for number, line in enumerate(lines):
+            if line.startswith(',{"ph"') and choose(json.loads(line[1:])):
+                lines[number] = "," + change(line[1:])
+                return "".join(lines)
+        raise AssertionError("no such event")
+    return apply
+
+
+def is_a(category):
+    return lambda event: event.get("cat") == category
+
+
+def setting(key, value):
+    return lambda line: re.sub(rf'"{key}": [^,}}]+', f'"{key}": {value}', line, count=1)
+
+
+def crossing(text):
+    """A kernel that ends in the middle of the next one of its row."""
+    last = {}
+    for line in text.splitlines():
+        event = json.loads(line[1:]) if line.startswith(',{"ph": "X"') else {}
+        row = event.get("pid"), event.get("tid")
+        if event.get("cat") == "kernel" and row in last:
+            before, at = last[row]
+            length = event["ts"] + event["dur"] / 2 - at["ts"]
+            return text.replace(before, setting("dur", f"{length:.3f}")(before), 1)
+        last[row] = line, event
+    raise AssertionError("no two on a row")
+
+
+def early(text):
+    """GPU work two milliseconds in front of its call."""
+    calls = {}
+    for line in text.splitlines():
+        event = json.loads(line[1:]) if line.startswith(',{"ph": "X"') else {}
+        if event.get("cat") == "cuda_runtime":
+            calls[event["args"]["correlation"]] = event["ts"]
+    return on_event(is_a("kernel"), lambda line: setting(
+        "ts", f'{calls[json.loads(line)["args"]["correlation"]] - 2000:.3f}')(line))(text)
+
+
+def moved_behind(pattern):
+    """The line of that pattern comes last."""
+    def apply(text):
+        line = re.search(pattern, text)[0]
+        return text.replace(line, "", 1).replace(',{"ph": "i", "s": "g"', line + ',{"ph": "i", "s": "g"', 1)
+    return apply
+
+
+def doubled_operator(text):
+    operator = ('{"ph": "X", "cat": "cpu_op", "name": "op", "pid": 4100, "tid": 4100, "ts": 5000000012.500, "dur": 0.001, '
+                '"args": {"External id": 77}}\n')
+    return text.replace(',{"ph": "i", "s": "g"', f',{operator},{operator},{{"ph": "i", "s": "g"', 1)
+
+
+def verify_rules():
+    """What it finds on rows, in calls and in times."""
+    found(crossing, "ns before another of its lane ends, and ends after it")
+    found(early, "GPU work starts 2000000 ns before its call")
+    found(on_event(is_a("cuda_runtime"), setting("correlation", 2)), "correlation 2 has a second call")
+    found(on_event(is_a("cuda_runtime"), setting("correlation", 0)), "no correlation id of 1 or more")
+    found(on_event(is_a("kernel"), setting("correlation", 0)), "no correlation id of 1 or more")
+    found(on_event(is_a("kernel"), setting("device", 3)), "GPU work whose pid is not its device")
+    found(on_event(is_a("cuda_runtime"), setting("pid", 3)), "host pid 3 is a GPU's row")
+    found(on_event(is_a("cuda_runtime"), setting("dur", "-1.000")), "negative duration")
+    found(on_event(is_a("cuda_runtime"), lambda line: re.sub(r' "dur": [^,]+,', "", line)), "slice without a duration")
+    found(on_event(is_a("cuda_runtime"), lambda line: line.replace('"cat": "cuda_runtime"', '"cat": ""')),
+          "slice without a category")
+    found(on_event(is_a("kernel"), lambda line: re.sub(r' "ts": [^,]+,', "", line)), "event without ts")
+    found(matching(r',\{"ph": "M", "name": "thread_name", "pid": 0[^\n]*\n', ""), "of GPU 0 has no name")
+    found(moved_behind(r',\{"ph": "M", "name": "thread_name", "pid": 4100[^\n]*\n'), "whose name comes later")
+    found(doubled_operator, "a second operator with External id 77")
+
+
+def verify_books():
+    """What its sums tell."""
+    found(book("calls_seen", 1), "of 281 calls seen 280 are told of")
+    found(book("calls_received", -1), "calls_received is 1 less than what was written")
+    found(book("records_kernel", -1), "records_kernel is 1 less than what was written")
+    found(book("records_memcpy", 2), "2 calls, records and samples are neither written nor lost by a cause")
+    lost = changed(lambda text: book("calls_lost_ring_full", 4)(book("calls_seen", 4)(text)))
+    status, output = verify(lost)
+    assert status == 0 and "lost: 4 calls_lost_ring_full: " in output, (status, output)
 
 
 files.main([good_files, few_details, header_rules, form_rules, event_rules, arrow_rules, row_rules, stack_rules,
-            ledger_rules])
+            ledger_rules, verify_rules, verify_books])
