@@ -190,6 +190,39 @@ static void by_exec(void)
 	exit(94);
 }
 
+static char lister[] = "ls", descriptors[] = "/proc/self/fd";
+static char *list[] = {lister, descriptors, NULL};
+
+/* What a program finds open that was started by another, in three ways. */
+static void list_descriptors(void)
+{
+	pid_t child;
+
+	use_cuda();
+	wait_at_gate(1); /* until it is in the file: the file is open */
+	if (posix_spawnp(&child, lister, NULL, NULL, list, environ))
+		exit(93);
+	wait_for(child);
+	child = fork_or_die();
+	if (child)
+		wait_for(child);
+	execvp(lister, list);
+	_exit(92);
+}
+
+/* It ends as any program does, with the handlers that ran in its parent too. */
+static void idle(void)
+{
+	pid_t child;
+
+	use_cuda();
+	wait_at_gate(1);
+	child = fork_or_die();
+	if (!child)
+		exit(0);
+	wait_for(child);
+}
+
 static void *load_as_ever(void *unused)
 {
 	(void)unused;
@@ -283,9 +316,10 @@ int main(int argc, char **argv)
 	const struct {
 		const char *name;
 		void (*run)(void);
-	} ways[] = {{"leaf", use_cuda},   {"before", before},    {"after", after},
-		    {"vfork", by_vfork},  {"spawn", by_spawn},   {"twice", twice},
-		    {"workers", workers}, {"daemon", daemonize}, {"exec", by_exec}};
+	} ways[] = {{"leaf", use_cuda},         {"before", before},    {"after", after},
+		    {"vfork", by_vfork},        {"spawn", by_spawn},   {"twice", twice},
+		    {"workers", workers},       {"daemon", daemonize}, {"exec", by_exec},
+		    {"list", list_descriptors}, {"idle", idle}};
 
 	self = argv[0];
 	for (size_t i = 0; argc > 1 && i < sizeof(ways) / sizeof(ways[0]); i++) {

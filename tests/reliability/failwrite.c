@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Preloaded before the tracer: from the FAILWRITE_FROM-th on its writes into the trace fail with errno
- * FAILWRITE_ERRNO, or make the file FAILWRITE_HANG and never return; without either each write takes half
- * of what it is given.
+ * FAILWRITE_ERRNO, or make the file FAILWRITE_HANG and never return, or with FAILWRITE_GATE=N wait at the program's
+ * Nth gate; without any of them each write takes half of what it is given.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "shim.h"
+#include "tests/gate.h"
 
 static _Atomic long asked;
 
@@ -26,18 +27,20 @@ static void hang(const char *mark)
 static ssize_t put(const void *caller, int fd, const void *data, size_t size, off_t offset)
 {
 	const char *from = getenv("FAILWRITE_FROM"), *error = getenv("FAILWRITE_ERRNO");
-	const char *mark = getenv("FAILWRITE_HANG");
+	const char *mark = getenv("FAILWRITE_HANG"), *gate = getenv("FAILWRITE_GATE");
 
 	if (is_the_tracer(caller)) {
 		bool is_due = atomic_fetch_add(&asked, 1) + 1 >= (from ? atol(from) : 1);
 
 		if (mark && is_due)
 			hang(mark);
+		if (gate && is_due)
+			wait_at_gate(atoi(gate));
 		if (error && is_due) {
 			errno = atoi(error);
 			return -1;
 		}
-		if (!mark && !error)
+		if (!mark && !error && !gate)
 			size = size > 1 ? size / 2 : size;
 	}
 	return syscall(SYS_pwrite64, fd, data, size, offset);

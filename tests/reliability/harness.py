@@ -77,7 +77,7 @@ class Truth:
     """The simulated device's own books."""
 
     def __init__(self, folder):
-        self.operations, self.faults = [], collections.Counter()
+        self.operations, self.calls, self.faults = [], [], collections.Counter()
         self.fault_rows = []
         for path in sorted(glob.glob(os.path.join(folder, "truth.*"))):
             self.read(path)
@@ -88,6 +88,8 @@ class Truth:
                 row = json.loads(line)
                 if row["truth"] == "op" and row["kind"] in GPU_KINDS:
                     self.operations.append(row)
+                elif row["truth"] == "call":
+                    self.calls.append(row)
                 elif row["truth"] == "fault":
                     self.faults[row["fault"]] += 1
                     self.fault_rows.append(row)

@@ -80,6 +80,27 @@ class Children(unittest.TestCase):
         traced = self.check([CHILDREN, "daemon"], 1)
         self.assertIn("the files of the program hold 0 bytes", traced.stdout)
 
+    @unittest.skipIf("tsan" in harness.preloading.RUNTIMES, "libunwind's pipe stays: collectors/unwind_library.c")
+    def test_no_descriptor_for_a_program_that_is_started(self):
+        for options in ((), ("GPUTRACE_SAMPLE_CPU=200", "GPUTRACE_SPOOL=on", "GPUTRACE_ON_CRASH=1")):
+            with self.subTest(options=options):
+                traced = self.check([CHILDREN, "list"], 1, options=options, at_gate=1)
+                open_there = traced.stdout.replace("used cuda\n", "")
+                self.assertEqual(open_there, "0\n1\n2\n3\n" * 3)  # the last is the folder that is listed
+
+    def test_no_call_in_a_forked_child(self):
+        """Of ours: CUPTI is asked nothing there, and CUDA what the program asks."""
+        for way in ("idle", "after"):
+            with self.subTest(way=way), tempfile.TemporaryDirectory() as folder:
+                out, bare = os.path.join(folder, "out"), os.path.join(folder, "bare")
+                os.mkdir(bare)
+                traced = harness.run([CHILDREN, way], folder=out, truth=folder, gates=[lambda: has_work(out, 1)])
+                self.assertEqual((traced.status, traced.said), (0, []))
+                self.assertEqual(harness.run([CHILDREN, way], truth=bare).status, 0)
+                faults, without = harness.Truth(folder).faults, harness.Truth(bare).faults
+                self.assertEqual(faults, without)
+                self.assertEqual(way == "after", faults["cuda_in_child"] > 0)  # that it is noted
+
     @unittest.skipIf("tsan" in harness.preloading.RUNTIMES, "its runtime is too late in Python")
     def test_python(self):
         for method in ("fork", "spawn", "forkserver"):

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every misbehaviour of CUPTI that the simulated device can play, one after another: the program's
 output, status and descriptors are as without the tracer, it ends, the trace is readable, and the
-ledger says what was lost and why, as the device's truth file has it."""
+ledger says what was lost and why, as the device's truth file has it. So it does of calls for which a ring
+had no room."""
 
+import collections
 import os
 import sys
 import tempfile
@@ -62,6 +64,14 @@ def hooks_only(case):
             "mode": "hooks only"}
 
 
+def held_by_another(case):
+    """From 13.0 on CUPTI can be asked who that is."""
+    name = ": simulated tool" if case.cupti == "130000" else ""
+    return {**hooks_only(case), "gap notes": 1,
+            "gap": "cuptiSubscribe failed with 39: another tool holds CUPTI in this process "
+                   "(nsys, ncu, cuda-gdb, torch.profiler)" + name}
+
+
 def kinds_missing(*kinds):
     def expect(case):
         lost = sum(row["kind"] in kinds for row in case.truth.operations)
@@ -72,6 +82,11 @@ def kinds_missing(*kinds):
 def dropped(case):
     return {"written": OPERATIONS - case.faults("drop"),
             "launches_without_record": case.faults("drop")}
+
+
+def dropped_and_counted(case):
+    return {"written": OPERATIONS - case.faults("dropped"), "records_dropped_by_cupti": case.faults("dropped"),
+            "launches_without_record": case.faults("dropped"), "told as dropped": case.faults("dropped")}
 
 
 def zeroed(case):
@@ -138,7 +153,7 @@ def mixture(case):
 
 MATRIX = [
     ("", nothing_lost),
-    ("subscribe=39", hooks_only),
+    ("subscribe=39", held_by_another),
     ("subscribe=35", hooks_only),
     ("subscribe=15", hooks_only),
     ("subscribe=999", hooks_only),
@@ -146,6 +161,7 @@ MATRIX = [
     ("enable:1=999", kinds_missing("memcpy")),
     ("enable:2=35", kinds_missing("memset")),
     ("drop=7", dropped),
+    ("dropped=7", dropped_and_counted),
     ("zero_ts=7", zeroed),
     ("reverse_ts=7", reversed_times),
     ("early=7", early),
@@ -177,8 +193,16 @@ def found(case, key):
               "said": lambda: len(case.said),
               "mode": lambda: case.trace.root["metadata"]["mode"],
               "notes of untimed": lambda: sum(e["name"].endswith("(untimed)") for e in case.notes),
-              "gap notes": lambda: sum(e["name"] == "capture gap" for e in case.notes)}
+              "gap notes": lambda: sum(e["name"] == "capture gap" for e in case.notes),
+              "gap": lambda: "".join(e["args"]["what"] for e in case.notes if e["name"] == "capture gap"),
+              "told as dropped": lambda: sum(e["args"]["GPU records"] for e in case.notes
+                                             if e["args"].get("cause") == "dropped by CUPTI")}
     return values[key]() if key in values else case.ledger[key]
+
+
+def has_word(path, word):
+    with open(path, encoding="utf-8") as file:
+        return word in file.read()
 
 
 class Faults(unittest.TestCase):
@@ -220,7 +244,7 @@ class Faults(unittest.TestCase):
 
     def test_an_old_cupti(self):
         for fault, expect in MATRIX:
-            if fault in ("", "drop=7", "zero_ts=7", "tsc", "invalid_last", "shuffle"):
+            if fault in ("", "subscribe=39", "drop=7", "dropped=7", "zero_ts=7", "tsc", "invalid_last", "shuffle"):
                 with self.subTest(fault=fault or "none"):
                     self.check(fault, expect, "18")
 
@@ -238,6 +262,60 @@ class Faults(unittest.TestCase):
             self.assertEqual(traced[:3], self.bare("", "130000")[:3])
             said, = traced.said
             self.assertIn(f"given by --cupti: {damaged}: file too short", said)
+
+    @unittest.skipIf(harness.preloading.RUNTIMES, "the sanitizer's own write() is in front")
+    def test_calls_faster_than_they_are_taken(self):
+        """While the tracer's thread waits for its disk a ring of the least size runs over. Each call is written or
+        counted, as the device's books have them."""
+        work = [harness.program("workload"), "held", "1000"]
+        shim = os.path.join(harness.PROGRAMS, "libfailwrite.so")
+        options = (f"LD_PRELOAD={shim}:{harness.LIBRARY}", "FAILWRITE_FROM=2", "FAILWRITE_GATE=1", "GPUTRACE_RING_SIZE=16K")
+        with tempfile.TemporaryDirectory() as folder:
+            told, out = os.path.join(folder, "told"), os.path.join(folder, "out")
+            with open(told, "w+", encoding="utf-8") as file:
+                traced = harness.run(work, folder=out, truth=folder, options=options, stdout=file,
+                                     gates=[lambda: has_word(told, "held")])
+                file.seek(0)
+                self.assertEqual((traced.status, file.read(), traced.stderr), harness.run(work)[:3])
+            path, = harness.traces(out)
+            self.check_calls(harness.trace_file.Trace(path), harness.Truth(folder))
+            status, output = harness.tool("verify", path)
+            self.assertEqual(status, 0, output)
+            self.assertIn("calls_lost_ring_full", output)
+            self.assertEqual(harness.lint(path), "")
+
+    def check_calls(self, trace, truth):
+        lost = trace.ledger["calls_lost_ring_full"]
+        there = collections.Counter(call["name"] for call in trace.calls)
+        made = collections.Counter(call["name"] for call in truth.calls if not call["nested"])
+        of_those = {*there, "cudaDeviceSynchronize"}  # others are not recorded
+        self.assertGreater(lost, 0)
+        self.assertEqual(sum(made[name] - there[name] for name in of_those), lost)
+        notes = [e["args"] for e in trace.events if e["name"] == "LOST"]
+        self.assertEqual({note["cause"] for note in notes}, {"ring full"})
+        self.assertEqual(sum(note["API calls"] for note in notes), lost)
+        self.assertEqual(len(trace.gpu), len(truth.operations))
+
+    def test_kernel_that_never_ends(self):
+        """The program ends all the same, at the latest after the default --exit-timeout: what was waited for is there, the
+        kernel is counted."""
+        work = [harness.program("workload"), "unending", str(ROUNDS)]
+        for cupti in ("130000", "18"):
+            with self.subTest(cupti=cupti), tempfile.TemporaryDirectory() as folder:
+                out = os.path.join(folder, "out")
+                traced = harness.run(work, folder=out, truth=folder, cupti=cupti, options=("GPUTRACE_EXIT_TIMEOUT=2000",))
+                self.assertEqual(traced[:3], harness.run(work, cupti=cupti)[:3])
+                self.assertEqual(traced.status, 3)
+                path, = harness.traces(out)
+                status, output = harness.tool("repair", path)
+                self.assertEqual(status, 0, output)
+                trace, truth = harness.trace_file.Trace(path), harness.Truth(folder)
+                self.assertEqual((len(trace.gpu), len(truth.operations)), (3 * ROUNDS, 3 * ROUNDS + 1))
+                self.assertEqual(trace.ledger["launches_without_record"], 1)
+                self.assertEqual(harness.lint(path), "")
+                status, output = harness.tool("verify", path)
+                self.assertEqual(status, 0, output)
+                self.assertIn("1 launches_without_record", output)
 
     def test_no_device(self):
         """The driver finds no GPU: the program sees its error, nothing is written."""

@@ -7,6 +7,7 @@ import errno
 import glob
 import json
 import os
+import select
 import shutil
 import subprocess
 import sys
@@ -26,6 +27,29 @@ def has_tmpfs():
     words = ["unshare", "--mount", "--map-root-user", "sh", "-c", "mount -t tmpfs -o size=64k x /mnt"]
     return bool(shutil.which("unshare")) and subprocess.run(
         words, capture_output=True, check=False).returncode == 0
+
+
+class Reader:
+    """Of a pipe: there before the writer is, and gone when it has seen enough."""
+
+    def __init__(self, path):
+        os.mkfifo(path)
+        self.fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+
+    def leave_after(self, size):
+        while size:
+            select.select([self.fd], [], [])
+            size -= len(os.read(self.fd, size))
+        os.close(self.fd)
+
+    def leave_when(self, told, word):
+        """Without having read anything; soon after the first bytes are there, if they are."""
+        with open(told, encoding="utf-8") as file:
+            if word not in file.read():
+                return False
+        select.select([self.fd], [], [], 2)
+        os.close(self.fd)
+        return True
 
 
 class Output(unittest.TestCase):
@@ -149,10 +173,11 @@ class Output(unittest.TestCase):
     def test_fifo(self):
         """A pipe in the folder's place is streamed to; without a reader there is nothing to write."""
         pipe = os.path.join(self.folder, "pipe")
-        os.mkfifo(pipe)
+        first = Reader(pipe)  # cat may be slow to come
         with open(os.path.join(self.folder, "read"), "wb") as file, \
                 subprocess.Popen(["cat", pipe], stdout=file) as reader:
             self.same(folder=pipe)
+            os.close(first.fd)
             reader.wait(timeout=300)
         gpu = [e for e in harness.strict_lines(file.name)
                if e.get("cat") in harness.trace_file.GPU]
@@ -166,6 +191,29 @@ class Output(unittest.TestCase):
         for line in result.said:
             if "instead" in line:
                 os.unlink(line.split("writing to ")[1].split(" instead")[0])
+
+    def test_fifo_whose_reader_leaves(self):
+        """SIGPIPE would end the program, whose own default it is."""
+        for form in ("chrome", "perfetto"):
+            pipe = os.path.join(self.folder, form)
+            reader = threading.Thread(target=Reader(pipe).leave_after, args=(4096,), daemon=True)
+            reader.start()
+            result = self.same(folder=pipe, options=("GPUTRACE_FORMAT=" + form,))
+            reader.join(harness.gate.PATIENCE)
+            self.told_once(result)
+            self.assertIn(pipe + ": cannot write (nobody reads it", result.said[0])
+
+    def test_fifo_whose_reader_leaves_while_the_program_exits(self):
+        """CUPTI hangs, so that the program's own thread writes."""
+        reader, told = Reader(os.path.join(self.folder, "pipe")), os.path.join(self.folder, "told")
+        words = [harness.program("workload"), "held", "100"]
+        with open(told, "w+", encoding="utf-8") as file:
+            result = harness.run(words, folder=os.path.join(self.folder, "pipe"), fault="flush=hang", stdout=file,
+                                 gates=[lambda: reader.leave_when(told, "held")],
+                                 options=("GPUTRACE_EXIT_TIMEOUT=200", "TMPDIR=" + self.folder))
+            file.seek(0)
+            self.assertEqual((result.status, file.read(), result.stderr), harness.run(words)[:3])
+        self.assertIn("nobody reads it", "".join(result.said))
 
     def test_dev_full(self):
         result = self.same(folder="/dev/full")

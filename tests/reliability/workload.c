@@ -11,8 +11,10 @@
  *   workload slow N      N rounds, one a millisecond
  *   workload held N      N rounds on one thread, says so and waits at a gate
  *   workload killed N    N rounds on one thread, and it is dead
+ *   workload unending N  N rounds on one thread, and the program ends while a kernel beside them runs for hours
  */
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -145,6 +147,20 @@ static void die(void)
 	kill(getpid(), SIGKILL);
 }
 
+static void leave_one_running(void)
+{
+	void *arguments[] = {&device.data};
+	cudaStream_t other;
+
+	check((int)cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking), "cudaStreamCreate");
+	check((int)cuLaunchKernel(device.kernel, INT_MAX, 65535, 1, 64, 1, 1, 0, other, arguments,
+				  NULL),
+	      "cuLaunchKernel");
+	work(NULL);
+	check((int)cudaStreamSynchronize(device.stream), "cudaStreamSynchronize");
+	exit(3);
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "";
@@ -171,6 +187,8 @@ int main(int argc, char **argv)
 		hold();
 	if (!strcmp(how, "killed"))
 		die();
+	if (!strcmp(how, "unending"))
+		leave_one_running();
 	check((int)cudaDeviceSynchronize(), "cudaDeviceSynchronize");
 	print_descriptors();
 	return 3;

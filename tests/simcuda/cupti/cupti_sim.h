@@ -47,6 +47,7 @@ struct cupti_faults {
 
 struct cupti_state {
 	const struct sim_table *table; /* NULL without a driver */
+	pid_t pid;                     /* of who called first */
 	struct cupti_faults faults;
 	_Atomic bool subscribed;
 	_Atomic(CUpti_CallbackFunc) callback;

@@ -127,12 +127,22 @@ static void start(void)
 	CUresult (*get)(const void **, const CUuuid *) = NULL;
 
 	read_faults();
+	cupti.pid = getpid();
 	cupti.thread_id_type = CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT;
 	if (driver)
 		*(void **)&get = dlsym(driver, "cuGetExportTable");
 	if (!get || get((const void **)&cupti.table, &id))
 		return;
 	cupti.table->set_client(&cupti_client);
+}
+
+/* Whatever a real one does there: CUDA does not survive fork. */
+static void tell_of_child(void)
+{
+	if (cupti.pid != getpid())
+		cupti.table->truth(
+			"{\"truth\":\"fault\",\"fault\":\"cupti_in_child\",\"pid\":%d}\n",
+			(int)getpid());
 }
 
 /* Without a driver CUPTI answers 999, not 15; after a fatal error, or once the driver's atexit
@@ -142,6 +152,7 @@ CUptiResult cupti_check(void)
 	pthread_once(&once, start);
 	if (!cupti.table)
 		return cupti_fail(CUPTI_ERROR_UNKNOWN);
+	tell_of_child();
 	if (cupti.dead || cupti.table->driver_gone())
 		return cupti_fail(CUPTI_ERROR_NOT_INITIALIZED);
 	return CUPTI_SUCCESS;

@@ -107,6 +107,9 @@ CUresult sim_check_ready(void)
 {
 	if (sim_likely(state == READY) || sim_self.in_init)
 		return CUDA_SUCCESS;
+	if (state == FORKED)
+		sim_truth("{\"truth\":\"fault\",\"fault\":\"cuda_in_child\",\"pid\":%d}\n",
+			  (int)getpid());
 	return state == GONE ? CUDA_ERROR_DEINITIALIZED : CUDA_ERROR_NOT_INITIALIZED;
 }
 
