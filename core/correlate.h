@@ -40,6 +40,7 @@ struct gt_spool_view;
 void gt_correlate_each(const struct gt_spool_view *view,
 		       void (*found)(void *context, const struct gt_correlate_call *call),
 		       void *context);
+/* Nothing that stood in the spool's table is forgotten for another of its calls. */
 void gt_correlate_restore(struct gt_correlate *table, const struct gt_correlate_call *call);
 
 struct gt_correlate_counts {

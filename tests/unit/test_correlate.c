@@ -114,3 +114,26 @@ Test(correlate, a_graph_launch_whose_work_came_is_not_told_as_forgotten)
 	cr_assert_eq(counts.in_flight, 0);
 	gt_correlate_free(table);
 }
+
+/* A dead process's table, read place by place: the newest calls may have the first places. */
+Test(correlate, all_calls_of_a_dead_process_are_there_again)
+{
+	const uint32_t places = 1 << 14, newest = (1 << 14) + 3000;
+	struct gt_correlate *table = gt_correlate_new(1 << 16);
+	struct gt_launch launch;
+
+	for (uint32_t place = 0; place < places; place++) {
+		struct gt_correlate_call call = {.correlation =
+							 place > 3000 ? place : places + place,
+						 .operations = 1,
+						 .expects = true};
+
+		call.launch = launch_of(call.correlation);
+		gt_correlate_restore(table, &call);
+	}
+	for (uint32_t id = newest - places + 1; id <= newest; id++) {
+		cr_assert(gt_correlate_take(table, id, &launch), "%u is not there", id);
+		cr_assert_eq(launch.tid, id);
+	}
+	gt_correlate_free(table);
+}
