@@ -301,7 +301,8 @@ void gt_cupti_buffers_release(uint64_t until)
 	}
 }
 
-/* A buffer that was read: better unprotected than no buffer for CUPTI. The oldest one of those for which @may. */
+/* A buffer that was read: better unprotected than no buffer for CUPTI. The oldest one, of those for which
+ * @may (NULL: of all). */
 static struct slot *oldest_read(bool (*may)(const struct slot *slot))
 {
 	struct slot *oldest = NULL;
@@ -310,7 +311,7 @@ static struct slot *oldest_read(bool (*may)(const struct slot *slot))
 		struct slot *slot = &pool.slots[i];
 
 		if (atomic_load_explicit(&slot->state, memory_order_relaxed) == SLOT_READ &&
-		    (!oldest || slot->order < oldest->order) && may(slot))
+		    (!oldest || slot->order < oldest->order) && (!may || may(slot)))
 			oldest = slot;
 	}
 	return oldest;
@@ -347,11 +348,6 @@ static bool free_block(void)
 	return oldest && each_read(oldest->block, free_slot) > 0;
 }
 
-static bool is_any(const struct slot *slot)
-{
-	return slot != NULL;
-}
-
 /* Many small ones may take all slots before they take all blocks. */
 static void free_slots(void)
 {
@@ -359,8 +355,7 @@ static void free_slots(void)
 
 	if (atomic_load(&pool.used) <= GT_CUPTI_BUFFERS_MAX - FREE_SLOTS)
 		return;
-	for (uint32_t n = count_in(SLOT_FREE); n < FREE_SLOTS && (oldest = oldest_read(is_any));
-	     n++)
+	for (uint32_t n = count_in(SLOT_FREE); n < FREE_SLOTS && (oldest = oldest_read(NULL)); n++)
 		free_slot(oldest);
 }
 

@@ -5,6 +5,7 @@
  */
 #include "collectors/cupti_buffers.h"
 #include "core/free_guard.h"
+#include "core/spool.h"
 
 #include <criterion/criterion.h>
 #include <pthread.h>
@@ -344,6 +345,24 @@ Test(cupti_buffers, may_be_smaller_where_the_cap_has_no_room_for_more)
 	cr_assert_geq(sum, (2u << 20) - (64u << 10), "to the last page but a few");
 }
 
+/* @count buffers one after another, each given, filled with @valid bytes at most and read. Returns the size of the
+ * last one. */
+static size_t turn_over(int count, size_t valid)
+{
+	struct gt_cupti_buffer done;
+	size_t size = 0;
+
+	for (int i = 0; i < count; i++) {
+		uint8_t *buffer = request(&size);
+
+		gt_cupti_buffers_complete(buffer, valid < size ? valid : size);
+		cr_assert(gt_cupti_buffers_next(&done), "%d", i);
+		gt_cupti_buffers_recycle(&done, 1);
+		gt_cupti_buffers_prepare();
+	}
+	return size;
+}
+
 /* After a fast phase, small ones find all the room that large ones had; and the other way round. */
 Test(cupti_buffers, of_any_size_have_all_of_the_cap)
 {
@@ -351,13 +370,7 @@ Test(cupti_buffers, of_any_size_have_all_of_the_cap)
 	size_t size, large;
 
 	gt_cupti_buffers_start(4u << 20, 16u << 20, true);
-	for (int i = 0; i < 40; i++) {
-		gt_cupti_buffers_complete(request(&size), size);
-		cr_assert(gt_cupti_buffers_next(&done));
-		gt_cupti_buffers_recycle(&done, 1);
-		gt_cupti_buffers_prepare();
-	}
-	large = size;
+	large = turn_over(40, SIZE_MAX);
 	cr_assert_eq(large, (4u << 20) - GT_FREE_GUARD_BYTES);
 	for (int i = 0; i < 300; i++)
 		gt_cupti_buffers_complete(request(&size), 200);
@@ -365,12 +378,45 @@ Test(cupti_buffers, of_any_size_have_all_of_the_cap)
 	while (gt_cupti_buffers_next(&done))
 		gt_cupti_buffers_recycle(&done, 1);
 	gt_cupti_buffers_prepare();
-	for (int i = 0; i < 40; i++) {
-		gt_cupti_buffers_complete(request(&size), size);
-		cr_assert(gt_cupti_buffers_next(&done));
-		gt_cupti_buffers_recycle(&done, 1);
-		gt_cupti_buffers_prepare();
-	}
-	cr_assert_eq(size, large);
+	cr_assert_eq(turn_over(40, SIZE_MAX), large);
+	cr_assert_eq(gt_cupti_buffers_count().discarded, 0);
+}
+
+static void start_spool(void)
+{
+	const struct gt_spool_options options = {.where = "on",
+						 .build_id = "00",
+						 .library = "/lib",
+						 .folder = "/tmp",
+						 .max_bytes = 64u << 20,
+						 .started = 3};
+	char why[256];
+
+	if (gt_spool_start(&options, why, sizeof(why)))
+		cr_skip("no tmpfs with enough room");
+}
+
+/* What was read is kept for recovery, but not where CUPTI would get no buffer: large ones take all blocks, */
+Test(cupti_buffers, that_are_kept_for_recovery_give_way, .fini = gt_spool_remove)
+{
+	uint8_t *kept;
+	size_t size;
+
+	start_spool();
+	gt_cupti_buffers_start(4u << 20, 16u << 20, true);
+	kept = request(&size); /* CUPTI's, all the time: its block does not come back */
+	turn_over(60, SIZE_MAX);
+	turn_over(500, 200);
+	turn_over(60, SIZE_MAX);
+	cr_assert_eq(gt_cupti_buffers_count().discarded, 0);
+	gt_cupti_buffers_complete(kept, 8);
+}
+
+/* and small ones take all slots. */
+Test(cupti_buffers, that_are_many_give_way_too, .fini = gt_spool_remove)
+{
+	start_spool();
+	gt_cupti_buffers_start(4u << 20, 48u << 20, true);
+	turn_over(2 * GT_CUPTI_BUFFERS_MAX, 200);
 	cr_assert_eq(gt_cupti_buffers_count().discarded, 0);
 }
