@@ -8,6 +8,9 @@ import os
 import harness
 
 KINDS = {"kernel": "kernel", "gpu_memcpy": "memcpy", "gpu_memset": "memset"}
+LAUNCHES = ("cuLaunchKernel", "cudaMemsetAsync", "cudaMemcpyAsync")  # of device.h; hooks see the runtime's
+
+Call = collections.namedtuple("Call", "name tid end")
 
 
 def truth_rows(folder):
@@ -27,17 +30,32 @@ def work_of(events):
                                for event in events if event["ph"] == "X" and event["cat"] in KINDS)
 
 
+def call_events(events):
+    return [event for event in events
+            if event["ph"] == "X" and event["cat"] in ("cuda_runtime", "cuda_driver")]
+
+
 def calls_of(events):
     """How often (correlation, name)."""
-    return collections.Counter((event["args"]["correlation"], event["name"]) for event in events
-                               if event["ph"] == "X" and event["cat"] in ("cuda_runtime", "cuda_driver"))
+    return collections.Counter((event["args"]["correlation"], event["name"]) for event in call_events(events))
+
+
+def without_caller(events, function):
+    """Launches, and GPU work whose launch had returned, in whose stack the function does not stand."""
+    events = [event for event in events if event["ph"] == "X"]
+    frames = {event["args"]["stack"]: event["args"]["frames"] for event in events if "frames" in event["args"]}
+    knows = {stack for stack, lines in frames.items() if any(line.startswith(function + " (") for line in lines)}
+    launches = {event["args"]["correlation"] for event in call_events(events) if event["name"] in LAUNCHES}
+    return [event for event in events if (event["cat"] in KINDS or event["name"] in LAUNCHES)
+            and event["args"]["correlation"] in launches and event["args"].get("stack") not in knows]
 
 
 class Happened:
     """The device's books: (correlation, kind) -> end of each operation, those whose records CUPTI had
-    handed over, and the calls that had returned."""
+    handed over, and the calls that had returned, by correlation."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, hooks=False):
+        self.launches = tuple(name for name in LAUNCHES if name.startswith("cuda") or not hooks)
         self.ends, self.delivered, self.calls = {}, set(), {}
         for row in truth_rows(folder):
             if row["truth"] == "op" and row["kind"] in harness.GPU_KINDS:
@@ -45,16 +63,29 @@ class Happened:
             elif row["truth"] == "delivered":
                 self.delivered.update((number, kind) for number, kind in row["work"])
             elif row["truth"] == "call" and not row["nested"]:
-                self.calls[row["correlation"]] = row["name"]
+                self.calls[row["correlation"]] = Call(row["name"], row["tid"], row["end"])
+
+    def missing_calls(self, events, until=None):
+        """Calls that had returned, before a time or at all, and do not stand there. Names of which there is
+        none may be such as nobody asked for. Without CUPTI calls have other numbers: they are counted for
+        each name and thread."""
+        seen = call_events(events)
+        names = {event["name"] for event in seen}.union(self.launches)
+        wanted = {number: call for number, call in self.calls.items()
+                  if call.name in names and (until is None or call.end < until)}
+        numbers = {event["args"].get("correlation") for event in seen}
+        if numbers.isdisjoint(self.calls):
+            there = collections.Counter((event["name"], event["tid"]) for event in seen)
+            wanted = collections.Counter((call.name, call.tid) for call in wanted.values())
+            return list((wanted - there).elements())
+        return [number for number in wanted if number not in numbers]
 
     def wrong_in(self, events, has_spool=True):
         """What is wrong in a repaired trace of it, in lines. Without a spool it may end earlier."""
         work, calls = work_of(events), calls_of(events)
-        recorded = {name for _, name in calls}
-        returned = {number for number, name in self.calls.items() if name in recorded}
         found = {"an operation twice": [key for key, count in work.items() if count > 1],
                  "a call twice": [key for key, count in calls.items() if count > 1]}
         if has_spool:
             found["operations are missing of which it had been told"] = self.delivered - set(work)
-            found["calls are missing that had returned"] = returned - {number for number, _ in calls}
+            found["calls are missing that had returned"] = self.missing_calls(events)
         return [f"{what}: {len(rows)}: {sorted(rows)[:5]}" for what, rows in found.items() if rows]

@@ -1,42 +1,69 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Children of every kind: one trace for each process that used CUDA, no two with one rank in one
-folder, no child that hangs or keeps a thread of ours, nothing of the program's files touched."""
+"""Children of every kind: one trace for each process that used CUDA, with the work of that process as the
+device's books have it and of no other, no two with one rank in one folder, no child that hangs or keeps a
+thread of ours, nothing of the program's files touched."""
 
+import collections
+import glob
 import json
 import os
+import re
 import sys
 import tempfile
 import unittest
 
 import harness
+from happened import work_of
 
 CHILDREN = harness.program("children")
 PYTHON = os.path.join(os.path.dirname(os.path.abspath(__file__)), "multiprocess.py")
 # and no more, however many forks there are and however long they take; it says when that is full
 ONE_FILE = ("GPUTRACE_MAX_SIZE=64M", "GPUTRACE_KEEP=1", "GPUTRACE_QUIET=1")
+WORK = 30  # operations that a process of CHILDREN does at a time
 FORKS = os.environ.get("RELIABILITY_FORKS", "100")
 
 
-def has_work(folder, processes):
-    """Whether the sets of so many processes have come into their files."""
-    wanted = [text for text in harness.gate.texts(folder) if text.count('"cat": "gpu_memset"') >= 10]
-    return len(wanted) >= processes
+def has_work(folder, processes, operations):
+    """Whether so many processes have that much of their work in their files."""
+    kinds = [f'"cat": "{kind}"' for kind in harness.trace_file.GPU]
+    return sum(sum(map(text.count, kinds)) >= operations for text in harness.gate.texts(folder)) >= processes
+
+
+def pid_of(path):
+    """A trace's name says whose it is: HOST_PID or rankN_HOST_PID."""
+    return int(re.search(r"_([0-9]+)\.", os.path.basename(path)).group(1))
+
+
+def work_by_process(folder):
+    """Of the device's books: for each process that had work, how often (correlation, kind)."""
+    found = collections.defaultdict(collections.Counter)
+    for path in glob.glob(os.path.join(folder, "truth.*")):
+        with open(path, encoding="utf-8") as file:
+            for row in map(json.loads, file):
+                if row["truth"] == "op" and row["kind"] in harness.GPU_KINDS:
+                    found[row["pid"]][row["correlation"], row["kind"]] += 1
+    return dict(found)
 
 
 class Children(unittest.TestCase):
-    def check_traces(self, folder, processes):
-        """As many files as processes, each whole; one of them in the folder itself."""
+    def check_traces(self, folder, processes, truth):
+        """As many files as processes, each whole; one of them in the folder itself. In the files of a process,
+        two when it went on with another program, stands its own work and all of it."""
         paths = harness.traces(folder)
         self.assertEqual(len(paths), processes, paths)
         beside = [path for path in paths if os.path.dirname(path) == folder]
         self.assertEqual(len(beside), 1, paths)
+        written = collections.defaultdict(collections.Counter)
         for path in paths:
             events = harness.strict_lines(path)
             gpu = [e for e in events if e.get("cat") in harness.trace_file.GPU]
             keys = {(e["args"]["correlation"], e["cat"], e["ts"]) for e in gpu}
             self.assertEqual(len(keys), len(gpu), "an operation stands there twice")
             self.assertTrue(gpu, path)
+            written[pid_of(path)] += work_of(events)
+        if truth:
+            self.assertEqual(dict(written), work_by_process(truth))
         others = [name for name in os.listdir(folder) if name.endswith((".json", ".gz"))]
         self.assertEqual(len(others), 1, others)
 
@@ -48,18 +75,19 @@ class Children(unittest.TestCase):
         sets = [e for e in root["traceEvents"] if e.get("cat") == "gpu_memset"]
         self.assertEqual([e for e in sets if "multiprocess.py:" not in e["args"]["launched by"]], [])
 
-    def check(self, words, processes, options=(), ours=0, at_gate=0, each=None):
-        """@at_gate: so many of the processes wait until their work is in the file. @each looks at each file."""
-        with tempfile.TemporaryDirectory() as folder:
+    def check(self, words, processes, options=(), at_gate=(), has_truth=True, each=None):
+        """@at_gate: so many of the processes wait until so many operations are in the file. A storm's work is
+        more than its file holds, and than the device's books should. @each looks at each file."""
+        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as truth:
             folder = os.path.realpath(folder)
-            traced = harness.run(words, folder=folder, options=options,
-                                 gates=[lambda: has_work(folder, at_gate)])
+            traced = harness.run(words, folder=folder, options=options, truth=truth if has_truth else None,
+                                 gates=[lambda: has_work(folder, *at_gate)] if at_gate else ())
             bare = harness.run(words)
             self.assertEqual((traced.status, sorted(traced.stdout.splitlines()), traced.stderr),
                              (bare.status, sorted(bare.stdout.splitlines()), bare.stderr))
             self.assertEqual(bare.status, 0, bare)
-            self.assertEqual(len(traced.said), ours, traced.said)
-            self.check_traces(folder, processes)
+            self.assertEqual(traced.said, [])
+            self.check_traces(folder, processes, truth if has_truth else None)
             for path in harness.traces(folder) if each else ():
                 each(path)
             return traced
@@ -70,7 +98,7 @@ class Children(unittest.TestCase):
             with self.subTest(way=way):
                 if way == "after" and "tsan" in harness.preloading.RUNTIMES:
                     self.skipTest("a child of a single thread has one of the sanitizer's own")
-                self.check([CHILDREN, way], processes, at_gate=way == "exec")
+                self.check([CHILDREN, way], processes, at_gate=(1, WORK) if way == "exec" else ())
 
     def test_workers_of_one_rank(self):
         """They inherit RANK: HolisticTraceAnalysis would take each file of the folder for rank 3."""
@@ -108,17 +136,18 @@ class Children(unittest.TestCase):
                 self.check([sys.executable, PYTHON, method, "3"], 4, each=self.check_worker)
 
     def test_storm(self):
-        traced = self.check([CHILDREN, "storm", FORKS], 1, options=ONE_FILE, at_gate=1)
+        traced = self.check([CHILDREN, "storm", FORKS], 1, options=ONE_FILE, at_gate=(1, WORK), has_truth=False)
         self.assertIn(FORKS + " forks, 0 wrong", traced.stdout)
 
     def test_storm_while_stacks_are_learned(self):
         """A child that inherits a lock of the loader, taken for our sake, hangs when it needs it."""
-        traced = self.check([CHILDREN, "storm-anew", FORKS], 1, options=ONE_FILE, at_gate=1)
+        traced = self.check([CHILDREN, "storm-anew", FORKS], 1, options=ONE_FILE, at_gate=(1, WORK),
+                            has_truth=False)
         self.assertIn(FORKS + " forks, 0 wrong", traced.stdout)
 
     def test_storm_with_samples(self):
-        traced = self.check([CHILDREN, "storm", FORKS], 1, options=ONE_FILE + ("GPUTRACE_SAMPLE_CPU=1000",),
-                            at_gate=1)
+        traced = self.check([CHILDREN, "storm", FORKS], 1, at_gate=(1, WORK), has_truth=False,
+                            options=ONE_FILE + ("GPUTRACE_SAMPLE_CPU=1000",))
         self.assertIn(FORKS + " forks, 0 wrong", traced.stdout)
 
     def test_workers_with_samples(self):

@@ -3,7 +3,7 @@
  * The truth file: what really happened, one JSON object a line, to be compared with a trace. One
  * write(2) a line on a descriptor opened O_APPEND and kept high, so that nothing is lost by
  * _exit or SIGKILL and that a program which closes and reuses low descriptors does not hit it.
- * Opened anew when somebody closed it. Any thread.
+ * Opened anew when somebody closed it, also when its number is another file's by then. Any thread.
  */
 #include "driver/driver.h"
 
@@ -13,12 +13,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 _Atomic bool sim_truth_on;
 
 static char path[1024];
 static _Atomic int truth_fd = -1;
+static dev_t truth_device;
+static ino_t truth_inode;
 
 static int open_high(void)
 {
@@ -28,6 +31,17 @@ static int open_high(void)
 	if (high >= 0)
 		close(low);
 	return high >= 0 ? high : low;
+}
+
+static bool remember(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return false;
+	truth_device = st.st_dev;
+	truth_inode = st.st_ino;
+	return true;
 }
 
 /* SIMCUDA_TRUTH=path; %p in it is the process id. */
@@ -44,7 +58,7 @@ void sim_truth_open(void)
 	else
 		snprintf(path, sizeof(path), "%s", name);
 	truth_fd = open_high();
-	sim_truth_on = truth_fd >= 0;
+	sim_truth_on = truth_fd >= 0 && remember(truth_fd);
 	if (!sim_truth_on)
 		return;
 	sim_watching |= 1;
@@ -54,11 +68,18 @@ void sim_truth_open(void)
 		  sim_options.virtual_time ? "true" : "false");
 }
 
+/* A program that closes all descriptors and takes the numbers for itself has files there that nobody may write. */
+static bool is_ours(int fd)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && st.st_ino == truth_inode && st.st_dev == truth_device;
+}
+
 static void put(const char *line, size_t length)
 {
-	if (write(truth_fd, line, length) >= 0 || errno != EBADF)
-		return;
-	truth_fd = open_high();
+	if (!is_ours(truth_fd))
+		truth_fd = open_high();
 	if (write(truth_fd, line, length) < 0)
 		sim_truth_on = false;
 }
