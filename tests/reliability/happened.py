@@ -8,7 +8,6 @@ import os
 import harness
 
 KINDS = {"kernel": "kernel", "gpu_memcpy": "memcpy", "gpu_memset": "memset"}
-LAUNCHES = ("cuLaunchKernel", "cudaMemsetAsync", "cudaMemcpyAsync")  # of device.h; hooks see the runtime's
 
 Call = collections.namedtuple("Call", "name tid end")
 
@@ -45,8 +44,8 @@ def without_caller(events, function):
     events = [event for event in events if event["ph"] == "X"]
     frames = {event["args"]["stack"]: event["args"]["frames"] for event in events if "frames" in event["args"]}
     knows = {stack for stack, lines in frames.items() if any(line.startswith(function + " (") for line in lines)}
-    launches = {event["args"]["correlation"] for event in call_events(events) if event["name"] in LAUNCHES}
-    return [event for event in events if (event["cat"] in KINDS or event["name"] in LAUNCHES)
+    launches = {event["args"]["correlation"] for event in call_events(events) if event["name"] in harness.LAUNCHES}
+    return [event for event in events if (event["cat"] in KINDS or event["name"] in harness.LAUNCHES)
             and event["args"]["correlation"] in launches and event["args"].get("stack") not in knows]
 
 
@@ -55,7 +54,7 @@ class Happened:
     handed over, and the calls that had returned, by correlation."""
 
     def __init__(self, folder, hooks=False):
-        self.launches = tuple(name for name in LAUNCHES if name.startswith("cuda") or not hooks)
+        self.launches = tuple(name for name in harness.LAUNCHES if name.startswith("cuda") or not hooks)
         self.ends, self.delivered, self.calls = {}, set(), {}
         for row in truth_rows(folder):
             if row["truth"] == "op" and row["kind"] in harness.GPU_KINDS:

@@ -23,6 +23,7 @@ FOREIGN = ("LD_PRELOAD", "CUDA_INJECTION64_PATH", "RANK", "SLURM_PROCID", "OMPI_
            "PMI_RANK", "PMIX_RANK")
 
 GPU_KINDS = ("kernel", "memcpy", "memset")
+LAUNCHES = ("cuLaunchKernel", "cudaMemsetAsync", "cudaMemcpyAsync")  # of device.h; hooks see the runtime's
 
 Result = collections.namedtuple("Result", "status stdout stderr said")
 
@@ -78,21 +79,31 @@ class Truth:
 
     def __init__(self, folder):
         self.operations, self.calls, self.faults = [], [], collections.Counter()
-        self.fault_rows = []
+        self.fault_rows, self.delivered = [], set()
+        self.launches = []  # names; the faults stand among them
         for path in sorted(glob.glob(os.path.join(folder, "truth.*"))):
             self.read(path)
 
     def read(self, path):
         with open(path, encoding="utf-8") as file:
-            for line in file:
-                row = json.loads(line)
+            for row in map(json.loads, file):
                 if row["truth"] == "op" and row["kind"] in GPU_KINDS:
                     self.operations.append(row)
                 elif row["truth"] == "call":
                     self.calls.append(row)
+                elif row["truth"] == "delivered":
+                    self.delivered.update(map(tuple, row["work"]))
                 elif row["truth"] == "fault":
                     self.faults[row["fault"]] += 1
                     self.fault_rows.append(row)
+                    self.launches.append(row["fault"])
+                elif row["truth"] == "call" and row["name"] in LAUNCHES and not row["nested"]:
+                    self.launches.append(row["name"])
+
+    def launches_before(self, fault):
+        """How many there were before it, and the names of those that came later."""
+        at = self.launches.index(fault)
+        return at, self.launches[at + 1:]
 
 
 def traces(folder):

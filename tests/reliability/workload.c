@@ -12,6 +12,7 @@
  *   workload held N      N rounds on one thread, says so and waits at a gate
  *   workload killed N    N rounds on one thread, and it is dead
  *   workload unending N  N rounds on one thread, and the program ends while a kernel beside them runs for hours
+ *   workload again N     the same, and N rounds after it
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -183,12 +184,14 @@ int main(int argc, char **argv)
 		one_round(&device);
 		usleep(1000);
 	}
-	if (!strcmp(how, "held"))
+	if (!strcmp(how, "held") || !strcmp(how, "again"))
 		hold();
 	if (!strcmp(how, "killed"))
 		die();
 	if (!strcmp(how, "unending"))
 		leave_one_running();
+	if (!strcmp(how, "again"))
+		work(NULL);
 	check((int)cudaDeviceSynchronize(), "cudaDeviceSynchronize");
 	print_descriptors();
 	return 3;
