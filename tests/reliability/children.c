@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/descriptors.h"
 #include "tests/gate.h"
 #include "tests/reliability/device.h"
 
@@ -28,6 +30,7 @@ extern char **environ;
 static char *self;
 static struct device device;
 static _Atomic int stop;
+static bool has_own_files; /* under numbers that others had */
 
 static void use_cuda(void)
 {
@@ -36,6 +39,8 @@ static void use_cuda(void)
 		one_round(&device);
 	check((int)cudaDeviceSynchronize(), "cudaDeviceSynchronize");
 	printf("used cuda\n");
+	if (!has_own_files)
+		print_descriptors();
 	fflush(stdout);
 }
 
@@ -165,6 +170,7 @@ static void daemonize(void)
 	use_cuda();
 	usleep(500000); /* the tracer has read what it reads of new modules: docs, "Limits" */
 	keep = 1;
+	has_own_files = true;
 	getrlimit(RLIMIT_NOFILE, &limit);
 	for (int fd = 0; fd < (int)(limit.rlim_cur < 4096 ? limit.rlim_cur : 4096); fd++)
 		if (fd != keep)
@@ -321,6 +327,7 @@ int main(int argc, char **argv)
 		    {"workers", workers},       {"daemon", daemonize}, {"exec", by_exec},
 		    {"list", list_descriptors}, {"idle", idle}};
 
+	note_descriptors();
 	self = argv[0];
 	for (size_t i = 0; argc > 1 && i < sizeof(ways) / sizeof(ways[0]); i++) {
 		if (!strcmp(argv[1], ways[i].name))

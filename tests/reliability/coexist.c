@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/descriptors.h"
 #include "tests/gate.h"
 #include "tests/reliability/device.h"
 #include "tests/reliability/kineto_like.h"
@@ -124,11 +125,13 @@ static void step(const char *word)
 
 int main(int argc, char **argv)
 {
+	note_descriptors();
 	for (int i = 1; i < argc; i++)
 		step(argv[i]);
 	if (device.kernel)
 		check((int)cudaDeviceSynchronize(), "cudaDeviceSynchronize");
 	kineto_report();
 	puts("done");
+	print_descriptors();
 	return 3;
 }

@@ -21,6 +21,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "tests/descriptors.h"
 #include "tests/reliability/device.h"
 
 #define ROUNDS 100
@@ -186,6 +187,7 @@ int main(int argc, char **argv)
 	volatile int times = 0;
 	struct device device;
 
+	note_descriptors();
 	how = argc > 1 ? argv[1] : "segv";
 	if (strcmp(handler, "later") != 0)
 		set_handler(handler);
@@ -194,7 +196,10 @@ int main(int argc, char **argv)
 		set_handler(handler);
 	if (!strcmp(handler, "own"))
 		make_signal_stack();
-	for (int i = 0; i < ROUNDS; i++)
+	for (int i = 0; i < ROUNDS / 2; i++)
+		one_round(&device);
+	print_descriptors();
+	for (int i = 0; i < ROUNDS / 2; i++)
 		one_round(&device);
 	if (!strcmp(how, "synced"))
 		check((int)cudaDeviceSynchronize(), "cudaDeviceSynchronize");

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/descriptors.h"
 #include "tests/reliability/device.h"
 
 static struct device device;
@@ -50,6 +51,7 @@ static int cancelled(const char *unused)
 	}
 	use_cuda();
 	puts("all of them");
+	print_descriptors();
 	return 0;
 }
 
@@ -68,6 +70,7 @@ static int signalled(const char *unused)
 		check(sigwait(&set, &which), "sigwait");
 	}
 	printf("asked to end by %d\n", which);
+	print_descriptors();
 	return 0;
 }
 
@@ -87,6 +90,7 @@ int main(int argc, char **argv)
 		int (*run)(const char *argument);
 	} ways[] = {{"cancelled", cancelled}, {"signalled", signalled}, {"stderr", with_data}};
 
+	note_descriptors();
 	for (size_t i = 0; argc > 1 && i < sizeof(ways) / sizeof(ways[0]); i++)
 		if (!strcmp(argv[1], ways[i].name))
 			return ways[i].run(argc > 2 ? argv[2] : NULL);

@@ -89,16 +89,16 @@ class Truth:
             for row in map(json.loads, file):
                 if row["truth"] == "op" and row["kind"] in GPU_KINDS:
                     self.operations.append(row)
-                elif row["truth"] == "call":
-                    self.calls.append(row)
                 elif row["truth"] == "delivered":
                     self.delivered.update(map(tuple, row["work"]))
                 elif row["truth"] == "fault":
                     self.faults[row["fault"]] += 1
                     self.fault_rows.append(row)
                     self.launches.append(row["fault"])
-                elif row["truth"] == "call" and row["name"] in LAUNCHES and not row["nested"]:
-                    self.launches.append(row["name"])
+                elif row["truth"] == "call":
+                    self.calls.append(row)
+                    if row["name"] in LAUNCHES and not row["nested"]:
+                        self.launches.append(row["name"])
 
     def launches_before(self, fault):
         """How many there were before it, and the names of those that came later."""

@@ -10,11 +10,10 @@
  *   workload threads N   N threads at once, ten rounds on each
  *   workload slow N      N rounds, one a millisecond
  *   workload held N      N rounds on one thread, says so and waits at a gate
+ *   workload again N     the same, and N rounds after it
  *   workload killed N    N rounds on one thread, and it is dead
  *   workload unending N  N rounds on one thread, and the program ends while a kernel beside them runs for hours
- *   workload again N     the same, and N rounds after it
  */
-#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
@@ -22,17 +21,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/descriptors.h"
 #include "tests/gate.h"
 #include "tests/reliability/device.h"
 
-#define THREADS     3
-#define DESCRIPTORS 64
-
-#ifdef __SANITIZE_THREAD__
-#define LISTED 3 /* the others may be libunwind's: collectors/unwind_library.c */
-#else
-#define LISTED DESCRIPTORS
-#endif
+#define THREADS 3
 
 static struct device device;
 static int rounds;
@@ -93,27 +86,6 @@ static void on_threads(void *(*run)(void *))
 		pthread_join(threads[i], NULL);
 }
 
-static void list_descriptors(char *ret_list)
-{
-	for (int fd = 0; fd < DESCRIPTORS; fd++)
-		ret_list[fd] = fcntl(fd, F_GETFD) >= 0 ? 'x' : '-';
-	ret_list[LISTED] = 0;
-}
-
-/* What stays open: another thread may hold one for the moment that it reads a file. */
-static void print_descriptors(void)
-{
-	char now[DESCRIPTORS + 1], before[DESCRIPTORS + 1] = "";
-
-	list_descriptors(now);
-	for (int same = 0; same < 20; same = strcmp(now, before) ? 0 : same + 1) {
-		memcpy(before, now, sizeof(now));
-		usleep(5000);
-		list_descriptors(now);
-	}
-	printf("descriptors %s\n", now);
-}
-
 /* The kernel shows argv and, behind it, the environment as the title: that moves away. */
 static void set_title(char **argv)
 {
@@ -168,6 +140,7 @@ int main(int argc, char **argv)
 	bool on_three = !strcmp(how, "rounds") || !strcmp(how, "titled") || !strcmp(how, "moved");
 
 	rounds = argc > 2 ? atoi(argv[2]) : 0;
+	note_descriptors();
 	print_descriptors();
 	open_device(&device);
 	if (!strcmp(how, "flood"))

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/descriptors.h"
 #include "tests/gate.h"
 
 #define SETS 50
@@ -334,11 +335,13 @@ int main(int argc, char **argv)
 {
 	int with_cuda = argc > 2 && !strcmp(argv[2], "cuda");
 
+	note_descriptors();
 	if (with_cuda) {
 		use_cuda(SETS);
 		wait_at_gate(1); /* until it is in the file: there it stays, whatever comes */
 	}
 	printf("about to end\n");
+	print_descriptors();
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		if (argc > 1 && !strcmp(argv[1], ways[i].name))
 			ways[i].end();
