@@ -54,6 +54,7 @@ class Happened:
     handed over, and the calls that had returned, by correlation."""
 
     def __init__(self, folder, hooks=False):
+        self.hooks = hooks
         self.launches = tuple(name for name in harness.LAUNCHES if name.startswith("cuda") or not hooks)
         self.ends, self.delivered, self.calls = {}, set(), {}
         for row in truth_rows(folder):
@@ -66,18 +67,23 @@ class Happened:
 
     def missing_calls(self, events, until=None):
         """Calls that had returned, before a time or at all, and do not stand there. Names of which there is
-        none may be such as nobody asked for. Without CUPTI calls have other numbers: they are counted for
-        each name and thread."""
+        none may be such as nobody asked for."""
         seen = call_events(events)
         names = {event["name"] for event in seen}.union(self.launches)
         wanted = {number: call for number, call in self.calls.items()
                   if call.name in names and (until is None or call.end < until)}
-        numbers = {event["args"].get("correlation") for event in seen}
-        if numbers.isdisjoint(self.calls):
-            there = collections.Counter((event["name"], event["tid"]) for event in seen)
-            wanted = collections.Counter((call.name, call.tid) for call in wanted.values())
-            return list((wanted - there).elements())
+        if self.hooks:
+            return self.missing_of_hooks(wanted.values(), seen)
+        numbers = {event["args"]["correlation"] for event in seen}
         return [number for number in wanted if number not in numbers]
+
+    def missing_of_hooks(self, wanted, seen):
+        """They give other numbers, so calls are counted for each name and thread; and they record a call after
+        the device has told of it, so the latest of each thread may not have come so far."""
+        latest = {call.tid: call for call in sorted(self.calls.values(), key=lambda call: call.end)}
+        wanted = collections.Counter((call.name, call.tid) for call in wanted if call != latest[call.tid])
+        there = collections.Counter((event["name"], event["tid"]) for event in seen)
+        return list((wanted - there).elements())
 
     def wrong_in(self, events, has_spool=True):
         """What is wrong in a repaired trace of it, in lines. Without a spool it may end earlier."""

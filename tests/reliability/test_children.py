@@ -75,14 +75,15 @@ class Children(unittest.TestCase):
         sets = [e for e in root["traceEvents"] if e.get("cat") == "gpu_memset"]
         self.assertEqual([e for e in sets if "multiprocess.py:" not in e["args"]["launched by"]], [])
 
-    def check(self, words, processes, options=(), at_gate=(), has_truth=True, each=None):
+    def check(self, words, processes, options=(), at_gate=(), has_truth=True, fault="", each=None):
         """@at_gate: so many of the processes wait until so many operations are in the file. A storm's work is
         more than its file holds, and than the device's books should. @each looks at each file."""
         with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as truth:
             folder = os.path.realpath(folder)
-            traced = harness.run(words, folder=folder, options=options, truth=truth if has_truth else None,
+            traced = harness.run(words, folder=folder, options=options, fault=fault,
+                                 truth=truth if has_truth else None,
                                  gates=[lambda: has_work(folder, *at_gate)] if at_gate else ())
-            bare = harness.run(words)
+            bare = harness.run(words, fault=fault)
             self.assertEqual((traced.status, sorted(traced.stdout.splitlines()), traced.stderr),
                              (bare.status, sorted(bare.stdout.splitlines()), bare.stderr))
             self.assertEqual(bare.status, 0, bare)
@@ -99,6 +100,12 @@ class Children(unittest.TestCase):
                 if way == "after" and "tsan" in harness.preloading.RUNTIMES:
                     self.skipTest("a child of a single thread has one of the sanitizer's own")
                 self.check([CHILDREN, way], processes, at_gate=(1, WORK) if way == "exec" else ())
+
+    def test_ways_while_a_lock_is_held(self):
+        """CUPTI holds a lock while it calls us, which its flush takes too: who waits there hangs."""
+        for way, processes in (("before", 2), ("vfork", 2), ("spawn", 2), ("twice", 2), ("workers", 9), ("exec", 2)):
+            with self.subTest(way=way):
+                self.check([CHILDREN, way], processes, at_gate=(1, WORK) if way == "exec" else (), fault="lock")
 
     def test_workers_of_one_rank(self):
         """They inherit RANK: HolisticTraceAnalysis would take each file of the folder for rank 3."""

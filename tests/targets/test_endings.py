@@ -92,6 +92,13 @@ class Endings(unittest.TestCase):
             with self.subTest(way=way):
                 self.check(way, "cuda", "130000")
 
+    def test_while_a_lock_is_held(self):
+        """CUPTI holds a lock while it calls us, which its flush takes too: who waits there hangs."""
+        with unittest.mock.patch.dict(os.environ, SIMCUDA_FAULT="lock"):
+            for way in CLOSED + BROKEN_OFF:
+                with self.subTest(way=way):
+                    self.check(way, "cuda", "130000")
+
     def test_hooks_only(self):
         for way in CLOSED + BROKEN_OFF:
             with self.subTest(way=way):
