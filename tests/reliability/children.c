@@ -200,7 +200,7 @@ static char lister[] = "ls", descriptors[] = "/proc/self/fd";
 static char *list[] = {lister, descriptors, NULL};
 
 /* What a program finds open that was started by another, in three ways. */
-static void list_descriptors(void)
+static void start_listers(void)
 {
 	pid_t child;
 
@@ -322,10 +322,10 @@ int main(int argc, char **argv)
 	const struct {
 		const char *name;
 		void (*run)(void);
-	} ways[] = {{"leaf", use_cuda},         {"before", before},    {"after", after},
-		    {"vfork", by_vfork},        {"spawn", by_spawn},   {"twice", twice},
-		    {"workers", workers},       {"daemon", daemonize}, {"exec", by_exec},
-		    {"list", list_descriptors}, {"idle", idle}};
+	} ways[] = {{"leaf", use_cuda},      {"before", before},    {"after", after},
+		    {"vfork", by_vfork},     {"spawn", by_spawn},   {"twice", twice},
+		    {"workers", workers},    {"daemon", daemonize}, {"exec", by_exec},
+		    {"list", start_listers}, {"idle", idle}};
 
 	note_descriptors();
 	self = argv[0];
