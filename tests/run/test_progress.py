@@ -2,43 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Progress of long work: on a terminal, after a second, gone at the end; never elsewhere."""
 import os
-import pty
 import re
-import select
 import subprocess
 import time
 import unittest
 
 from harness import CLI, RunTest, environment
+from terminal import PATIENCE, Terminal
 
 EVENT = ('{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 1.0, "dur": 2.0, '
          '"args": {"device": 0, "stream": 7}}')
 ERASE = b"\r\x1b[K"
-PATIENCE = 100
-
-
-class Terminal:
-    """A pseudo terminal. Its other end stays open until all was read: what is unread may go with the last
-    one who can write."""
-
-    def __init__(self):
-        self.master, self.other = pty.openpty()
-        self.shown = b""
-
-    def read(self, pattern=None, seconds=PATIENCE):
-        """What has come so far, or, at the latest after so many seconds, what came until it holds the
-        pattern."""
-        until = time.monotonic() + (seconds if pattern else 0)
-        while not (pattern and re.search(pattern, self.shown)):
-            wait = max(0, until - time.monotonic())
-            if not select.select([self.master], [], [], wait)[0]:
-                break
-            self.shown += os.read(self.master, 65536)
-        return self.shown
-
-    def close(self):
-        os.close(self.master)
-        os.close(self.other)
 
 
 class TestProgress(RunTest):

@@ -2,40 +2,32 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables on a terminal: no line is longer than it is wide, rows stay apart, and what is left out is said. Elsewhere
 nothing of that."""
-import fcntl
 import json
-import os
-import pty
 import re
-import struct
+import shlex
 import subprocess
-import termios
 import unittest
 
 from harness import CLI, ROOT, RunTest, environment
+from terminal import Terminal
 
 TRACES = ROOT / "examples" / "traces"
 
 
 def shown(*words, columns=80, env=None):
     """What a command writes on a terminal of that many columns."""
-    master, other = pty.openpty()
-    fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 25, columns, 0, 0))
+    terminal = Terminal(columns)
     surroundings = environment(TERM="xterm")
     surroundings.pop("COLUMNS", None)
-    process = subprocess.Popen([str(CLI), *map(str, words)], stdin=subprocess.DEVNULL, stdout=other,
-                               stderr=subprocess.DEVNULL, env={**surroundings, **(env or {})})
-    os.close(other)
-    data = b""
-    try:
-        while piece := os.read(master, 65536):
-            data += piece
-    except OSError:
-        pass  # that is how a terminal ends
-    os.close(master)
-    if process.wait(timeout=300):
-        raise AssertionError(f"{words}: {process.returncode}: {data}")
-    return data.decode().replace("\r\n", "\n")
+    line = f"{shlex.join(map(str, (CLI, *words)))} 2>/dev/null; echo ended $?"
+    with subprocess.Popen(["sh", "-c", line], stdin=subprocess.DEVNULL, stdout=terminal.other,
+                          env={**surroundings, **(env or {})}):
+        text = terminal.read(rb"ended \d+\r\n$").decode().replace("\r\n", "\n")
+    terminal.close()
+    text, status = text.rsplit("ended ", 1)
+    if int(status):
+        raise AssertionError(f"{words}: {status}{text}")
+    return text
 
 
 def plain(text):

@@ -123,7 +123,8 @@ class Endings(unittest.TestCase):
                     self.assertGreaterEqual(sets_in(path), SETS)
                 if isinstance(root, dict):
                     self.assertGreater(root["ledger"]["calls_written"], SETS)
-                    self.assertLessEqual(root["ledger"]["calls_open_at_end"], 1)
+                    # the call, and the driver's inside it in the moment before it is known to be that
+                    self.assertLessEqual(root["ledger"]["calls_open_at_end"], 2)
 
     def test_first_calls_of_many_threads(self):
         """Whoever starts the session, the others' first calls are in it."""
