@@ -74,6 +74,14 @@ def run(words, timeout=300, env=None, stdout=subprocess.PIPE, gates=(), **how):
                   [line for line in lines if line.startswith("gputrace: ")])
 
 
+def run_into(path, words, **how):
+    """A run whose stdout is a file, so that a gate can wait for a word of it."""
+    with open(path, "w+", encoding="utf-8") as file:
+        result = run(words, stdout=file, **how)
+        file.seek(0)
+        return result._replace(stdout=file.read())
+
+
 class Truth:
     """The simulated device's own books."""
 

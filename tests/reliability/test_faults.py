@@ -8,7 +8,6 @@ had no room."""
 import collections
 import json
 import os
-import pathlib
 import sys
 import tempfile
 import unittest
@@ -283,14 +282,9 @@ class Faults(unittest.TestCase):
         options = (f"LD_PRELOAD={shim}:{harness.LIBRARY}", "FAILWRITE_FROM=2", "FAILWRITE_GATE=1", "GPUTRACE_RING_SIZE=16K")
         with tempfile.TemporaryDirectory() as folder:
             told, out = os.path.join(folder, "told"), os.path.join(folder, "out")
-            with open(told, "w+", encoding="utf-8") as file:
-                bare = harness.run(work, stdout=file), pathlib.Path(told).read_text(encoding="utf-8")
-                file.seek(0)
-                file.truncate()
-                traced = harness.run(work, folder=out, truth=folder, options=options, stdout=file,
-                                     gates=[lambda: has_word(told, "held")])
-                self.assertEqual(traced[:3], bare[0][:3])
-                self.assertEqual(pathlib.Path(told).read_text(encoding="utf-8"), bare[1])
+            traced = harness.run_into(told, work, folder=out, truth=folder, options=options,
+                                      gates=[lambda: has_word(told, "held")])
+            self.assertEqual(traced[:3], harness.run_into(told, work)[:3])
             path, = harness.traces(out)
             self.check_calls(harness.trace_file.Trace(path), harness.Truth(folder))
             status, output = harness.tool("verify", path)

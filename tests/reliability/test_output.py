@@ -207,12 +207,10 @@ class Output(unittest.TestCase):
         """CUPTI hangs, so that the program's own thread writes."""
         reader, told = Reader(os.path.join(self.folder, "pipe")), os.path.join(self.folder, "told")
         words = [harness.program("workload"), "held", "100"]
-        with open(told, "w+", encoding="utf-8") as file:
-            result = harness.run(words, folder=os.path.join(self.folder, "pipe"), fault="flush=hang", stdout=file,
-                                 gates=[lambda: reader.leave_when(told, "held")],
-                                 options=("GPUTRACE_EXIT_TIMEOUT=200", "TMPDIR=" + self.folder))
-            file.seek(0)
-            self.assertEqual((result.status, file.read(), result.stderr), harness.run(words)[:3])
+        result = harness.run_into(told, words, folder=os.path.join(self.folder, "pipe"), fault="flush=hang",
+                                  gates=[lambda: reader.leave_when(told, "held")],
+                                  options=("GPUTRACE_EXIT_TIMEOUT=200", "TMPDIR=" + self.folder))
+        self.assertEqual(result[:3], harness.run_into(told, words)[:3])
         self.assertIn("nobody reads it", "".join(result.said))
 
     def test_dev_full(self):
