@@ -390,6 +390,25 @@ static void print_man(const struct gt_cmdline_spec *spec, FILE *out)
 	      out);
 }
 
+/* What a completion offers: "--format=csv" for each value that is listed, "--top=" where the value is free. */
+static void print_words(const struct gt_cmdline_spec *spec, FILE *out)
+{
+	for (size_t i = 0; spec->options && spec->options[i].name; i++) {
+		const struct gt_cmdline_option *option = &spec->options[i];
+		const char *value = option->values;
+
+		if (!option->argument || !value || strstr(value, "..")) {
+			fprintf(out, "--%s%s\n", option->name, option->argument ? "=" : "");
+			continue;
+		}
+		for (size_t n; *value; value += value[n] ? n + 1 : n) {
+			n = strcspn(value, "|");
+			fprintf(out, "--%s=%.*s\n", option->name, (int)n, value);
+		}
+	}
+	fputs("--help\n", out);
+}
+
 static bool wants_help(int argc, char **argv)
 {
 	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
@@ -398,14 +417,25 @@ static bool wants_help(int argc, char **argv)
 	return false;
 }
 
+/* "--help=man", "--help=words": for docs/generate.py, not told in the help. */
+static void (*generated_page(int argc, char **argv))(const struct gt_cmdline_spec *, FILE *)
+{
+	if (argc != 2)
+		return NULL;
+	if (!strcmp(argv[1], "--help=man"))
+		return print_man;
+	return strcmp(argv[1], "--help=words") ? NULL : print_words;
+}
+
 int gt_cmdline_main(const struct gt_cmdline_spec *spec, int argc, char **argv)
 {
+	void (*page)(const struct gt_cmdline_spec *, FILE *) = generated_page(argc, argv);
 	struct gt_cmdline args;
 	int rc = GT_EXIT_OK;
 
 	gt_translate_install();
-	if (argc == 2 && !strcmp(argv[1], "--help=man")) {
-		print_man(spec, stdout);
+	if (page) {
+		page(spec, stdout);
 		return fflush(stdout) ? GT_EXIT_FAILED : GT_EXIT_OK;
 	}
 	if (wants_help(argc, argv))

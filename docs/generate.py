@@ -38,6 +38,15 @@ def man_pages(cli):
     return ",\n".join(f".BR {roff('gputrace-' + name)} (1)" for name in names)
 
 
+def completions(cli):
+    """The words of each command, as an associative array of bash takes them."""
+    words = {"run": ask(cli, "options", "--format=words") + "--help", "doctor": "--help"}
+    for name, _, _ in commands(cli):
+        if name not in words:
+            words[name] = ask(cli, name, "--help=words")
+    return "\n".join(f'[{name}]="{" ".join(text.split())}"' for name, text in words.items())
+
+
 def main(kind, cli, version, docs, template):
     with open(template, encoding="utf-8") as page:
         text = page.read()
@@ -45,7 +54,7 @@ def main(kind, cli, version, docs, template):
         values = {"OPTIONS": ask(cli, "options", "--format=man").rstrip("\n"),
                   "COMMANDS": man_commands(cli).rstrip("\n"), "PAGES": man_pages(cli)}
     else:
-        values = {"OPTIONS": " ".join(ask(cli, "options", "--format=words").split()),
+        values = {"OPTIONS": completions(cli),
                   "COMMANDS": " ".join(name for name, _, _ in commands(cli))}
     values.update(VERSION=version, DOCS=roff(docs))
     sys.stdout.write(re.sub(r"@(OPTIONS|COMMANDS|PAGES|VERSION|DOCS)@", lambda m: values[m.group(1)], text))

@@ -69,6 +69,27 @@ class TestPages(unittest.TestCase):
         self.assertEqual(sorted(complete("gputrace run --stacks=")), ["full", "off", "short"])
         self.assertEqual(complete("gputrace run --quiet --max-m"), ["--max-memory="])
 
+    def test_completion_of_a_command_s_options(self):
+        self.assertEqual(sorted(complete("gputrace stats --format=")), ["csv", "json", "markdown", "table"])
+        self.assertEqual(complete("gputrace stats --format=c"), ["csv"])
+        self.assertIn("--gate=", complete("gputrace diff a.json b.json --g"))
+        self.assertEqual(complete("gputrace doctor --h"), ["--help"])
+        for name in set(re.findall(r"^  (\S+) ", ask("--help"), re.MULTILINE)):
+            offered = {word.partition("=")[0] for word in complete(f"gputrace {name} --")}
+            told = set(re.findall(r"^  (--[\w-]+)", ask(*(("options",) if name == "run" else (name, "--help"))), re.M))
+            self.assertEqual(offered, told | {"--help"})
+
+    def test_completion_of_files(self):
+        trace = str(ROOT / "examples" / "traces" / "train.json.gz")
+        self.assertEqual(complete(f"gputrace stats {trace[:-6]}"), [trace])
+        self.assertEqual(complete(f"gputrace export --sqlite={trace[:-6]}"), [trace])
+
+    def test_it_is_whole_where_a_function_reads_it(self):
+        """As bash-completion does."""
+        script = f"read_it() {{ . '{BUILD}/docs/gputrace'; }}; read_it; printf '%s' \"${{_gputrace_options[stats]}}\""
+        done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
+        self.assertIn("--format=csv", done.stdout)
+
     def test_completion_of_commands(self):
         self.assertIn("run", complete("gputrace r"))
         self.assertIn("stats", complete("gputrace st"))
