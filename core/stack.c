@@ -120,8 +120,10 @@ static bool map_reserve(struct gt_stacks *stacks, struct map *map)
 
 static void map_put(struct map *map, uint64_t key, const void *value)
 {
-	*map_slot(map, key) = (struct entry){.key = key, .value = value};
-	map->used++;
+	struct entry *slot = map_slot(map, key);
+
+	map->used += slot->key == 0;
+	*slot = (struct entry){.key = key, .value = value};
 }
 
 static void *arena_get(struct gt_stacks *stacks, size_t size)
@@ -199,7 +201,7 @@ static struct gt_stack *new_stack(struct gt_stacks *stacks, uint32_t count)
 
 	stack = arena_get(stacks, sizeof(*stack) + count * sizeof(stack->frames[0]));
 	if (stack)
-		stack->count = count;
+		*stack = (struct gt_stack){.count = count};
 	return stack;
 }
 
@@ -224,18 +226,25 @@ static const struct gt_stack *keep_stack(struct gt_stacks *stacks, uint64_t key,
 	return stack;
 }
 
-const struct gt_stack *gt_stacks_find(const struct gt_stacks *stacks, uint64_t key)
+const struct gt_stack *gt_stacks_last(const struct gt_stacks *stacks, uint64_t key)
 {
 	return map_find(&stacks->stacks, key);
+}
+
+const struct gt_stack *gt_stacks_find(const struct gt_stacks *stacks, uint64_t key)
+{
+	const struct gt_stack *stack = gt_stacks_last(stacks, key);
+
+	return stack && !stack->gone ? stack : NULL;
 }
 
 const struct gt_stack *gt_stacks_get(struct gt_stacks *stacks, uint64_t key, const uint64_t *pcs,
 				     uint32_t count)
 {
-	const struct gt_stack *known = map_find(&stacks->stacks, key);
+	const struct gt_stack *known = gt_stacks_last(stacks, key);
 	struct gt_stack *stack = NULL;
 
-	if (known)
+	if (known && (!pcs || !known->gone))
 		return known;
 	if (pcs && count && map_reserve(stacks, &stacks->stacks))
 		stack = new_stack(stacks, count);
@@ -263,7 +272,6 @@ const struct gt_stack *gt_stacks_put(struct gt_stacks *stacks, uint64_t key,
 
 struct gone {
 	uint64_t start, end;
-	const struct gt_string *module;
 };
 
 static bool is_gone(const struct gone *gone, uint64_t pc)
@@ -276,21 +284,18 @@ static bool frame_stays(const struct entry *entry, const void *context)
 	return !is_gone(context, entry->key);
 }
 
-static bool stack_stays(const struct entry *entry, const void *context)
+static bool leads_through(const struct gt_stack *stack, const struct gt_string *module)
 {
-	const struct gone *gone = context;
-	const struct gt_stack *stack = entry->value;
-
 	for (uint32_t i = 0; i < stack->count; i++)
-		if (stack->frames[i]->module == gone->module)
-			return false;
-	return true;
+		if (stack->frames[i]->module == module)
+			return true;
+	return false;
 }
 
 /* All frames of the range belong to one module, whose name then tells the stacks. */
 void gt_stacks_forget(struct gt_stacks *stacks, uint64_t start, uint64_t end)
 {
-	struct gone gone = {.start = start, .end = end};
+	const struct gone gone = {.start = start, .end = end};
 	const struct gt_frame *frame = NULL;
 
 	for (uint32_t i = 0; i < stacks->frames.size && !frame; i++)
@@ -298,9 +303,13 @@ void gt_stacks_forget(struct gt_stacks *stacks, uint64_t start, uint64_t end)
 			frame = stacks->frames.entries[i].value;
 	if (!frame)
 		return;
-	gone.module = frame->module;
 	map_rebuild(&stacks->frames, stacks->frames.size, frame_stays, &gone);
-	map_rebuild(&stacks->stacks, stacks->stacks.size, stack_stays, &gone);
+	for (uint32_t i = 0; i < stacks->stacks.size; i++) {
+		struct gt_stack *stack = (struct gt_stack *)stacks->stacks.entries[i].value;
+
+		if (stack && leads_through(stack, frame->module))
+			stack->gone = true;
+	}
 }
 
 uint64_t gt_stacks_refused(const struct gt_stacks *stacks)

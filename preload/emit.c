@@ -171,7 +171,7 @@ static const struct gt_stack *find_origin(struct gt_session *session, uint64_t n
 {
 	uint64_t key = session->graph_nodes ? gt_graph_nodes_find(session->graph_nodes, node) : 0;
 
-	return key ? gt_stacks_find(session->stacks, key) : NULL;
+	return key ? gt_stacks_last(session->stacks, key) : NULL;
 }
 
 /* What a graph replays also says where its node was made. */
