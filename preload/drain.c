@@ -171,6 +171,7 @@ static void sample_clock(struct gt_session *s, uint64_t now)
 		return;
 	drain.next_clock = now + (s->clock.count == 1 ? CLOCK_SECOND_NS : CLOCK_EVERY_NS);
 	gt_clock_sample(&s->clock, &step);
+	gt_spooled_clock(s);
 	s->facts.clock_last = s->clock.samples[s->clock.count - 1];
 	if (step)
 		gt_emit_note(s, "clock step", "CLOCK_REALTIME was set", "clock step", "ns",

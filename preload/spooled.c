@@ -149,7 +149,6 @@ static void copy_facts(struct gt_session *s)
 {
 	gt_spooled_count(s);
 	spooled->has_cupti = s->has_cupti;
-	spooled->clock = s->clock;
 	spooled->ledger = s->ledger;
 	spooled->threads_refused = gt_threads_refused();
 	memcpy(spooled->context_device, s->translate.context_device,
@@ -163,10 +162,17 @@ static void copy_facts(struct gt_session *s)
 			       s->facts.unwinder);
 }
 
+void gt_spooled_clock(const struct gt_session *s)
+{
+	if (spooled)
+		spooled->clock = s->clock;
+}
+
 void gt_spooled_begun(struct gt_session *s)
 {
 	if (!spooled)
 		return;
+	gt_spooled_clock(s);
 	spooled->facts_generation = 0;
 	copy_facts(s);
 }

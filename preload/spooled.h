@@ -52,6 +52,10 @@ void gt_spooled_start(struct gt_session *session);
 /* What the session has learned while it started is kept too. Before its first round. */
 void gt_spooled_begun(struct gt_session *session);
 
+/* After each look at the clocks, before anything is converted by it: an event that was written is known again by its
+ * times when it comes out of the spool. */
+void gt_spooled_clock(const struct gt_session *session);
+
 /* Where the translator leaves its notes; NULL: there is no spool. */
 struct gt_translate_notes *gt_spooled_notes(void);
 
