@@ -83,6 +83,7 @@ static bool template_begin(void)
 	if (gt_session_make_stores(s) || gt_threads_start(&limits) ||
 	    gt_cupti_buffers_start(65536, 1 << 20, true))
 		abort();
+	gt_spooled_begun(s);
 	return true;
 }
 

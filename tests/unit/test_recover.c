@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -110,10 +111,34 @@ Test(recover, takes_times_behind_the_last_look_at_the_clock)
 	look->realtime -= 60000000000u;
 	look->monotonic -= 60000000000u;
 	gt_session.clock.first = *look;
+	gt_spooled_clock(&gt_session);
 	gt_spooled_round(&gt_session);
 	text = recover();
 	cr_assert_eq(count(text, "\"cat\": \"kernel\""), 2, "%s", text);
 	cr_assert_eq(count(text, "untimed"), 3, "in the ledger alone");
+	free(text);
+}
+
+/* Killed in the round that began with a look at the clocks: what it has written has these times. */
+Test(recover, takes_times_by_the_look_at_the_clock_that_the_file_has)
+{
+	struct gt_clock *clock = &gt_session.clock;
+	char *text, start[64];
+	uint64_t time;
+
+	if (!template_begin())
+		cr_skip("no tmpfs with enough room");
+	gt_spooled_round(&gt_session);
+	clock->samples[clock->count] = clock->first;
+	clock->samples[clock->count++].realtime += 500;
+	gt_spooled_clock(&gt_session);
+	template_calls(1);
+	template_kernels(1, "_Z5scalePffi");
+	time = gt_clock_from_realtime(clock, clock->first.realtime + 1000) - gt_session.facts.base;
+	snprintf(start, sizeof(start), "\"ts\": %" PRIu64 ".%03" PRIu64 ", \"dur\": 0.500,",
+		 time / 1000, time % 1000);
+	text = recover();
+	cr_assert_eq(count(text, start), 1, "%s not in %s", start, text);
 	free(text);
 }
 
