@@ -34,7 +34,7 @@ static int check(const char *argument)
 	size_t length = strcspn(argument, "=");
 	int id = gt_config_find(argument, length);
 	struct gt_config config;
-	char line[512];
+	char line[512], source[64];
 
 	if (id < 0)
 		return complain_unknown(argument, length);
@@ -46,7 +46,8 @@ static int check(const char *argument)
 	argument = argument[length] ? argument + length + 1 : "yes";
 	gt_config_init(&config);
 	if (gt_config_set(&config, (enum gt_option_id)id, argument)) {
-		gt_config_explain((enum gt_option_id)id, argument, line, sizeof(line));
+		snprintf(source, sizeof(source), "--%s", gt_options[id].name);
+		gt_config_explain((enum gt_option_id)id, source, argument, line, sizeof(line));
 		fprintf(stderr, "gputrace: %s\n", line);
 		return GT_EXIT_USAGE;
 	}

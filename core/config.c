@@ -203,7 +203,8 @@ static void make_plain(char *line)
 			*line = '?';
 }
 
-void gt_config_explain(enum gt_option_id id, const char *text, char *ret_line, size_t size)
+void gt_config_explain(enum gt_option_id id, const char *source, const char *text, char *ret_line,
+		       size_t size)
 {
 	static const char *const wants[] = {
 		[GT_OPTION_BOOL] = "yes or no",   [GT_OPTION_INT] = "a number in ",
@@ -212,8 +213,8 @@ void gt_config_explain(enum gt_option_id id, const char *text, char *ret_line, s
 	};
 	const struct gt_option *option = &gt_options[id];
 
-	gt_text_format(ret_line, size, "'%s' is no value for --%s: it takes %s%s", text,
-		       option->name, wants[option->type], option->values);
+	gt_text_format(ret_line, size, "'%s' is no value for %s: it takes %s%s", text, source,
+		       wants[option->type], option->values);
 	make_plain(ret_line);
 }
 
@@ -247,8 +248,8 @@ static void take_variable(struct gt_config *config, const char *variable,
 			continue;
 		if (gt_config_set(config, (enum gt_option_id)id, variable + length + 1) &&
 		    complain) {
-			gt_config_explain((enum gt_option_id)id, variable + length + 1, line,
-					  sizeof(line));
+			gt_config_explain((enum gt_option_id)id, gt_options[id].env,
+					  variable + length + 1, line, sizeof(line));
 			complain(line);
 		}
 		return;

@@ -64,8 +64,10 @@ int gt_config_find(const char *name, size_t length);
  * value stays. */
 int gt_config_set(struct gt_config *config, enum gt_option_id id, const char *text);
 
-/* Writes one line that says what is wrong with @text as a value of @id, naming what would be right. */
-void gt_config_explain(enum gt_option_id id, const char *text, char *ret_line, size_t size);
+/* Writes one line that says what is wrong with @text as a value of @id, naming what would be right. @source: where
+ * it was given, "--level" or "GPUTRACE_LEVEL". */
+void gt_config_explain(enum gt_option_id id, const char *source, const char *text, char *ret_line,
+		       size_t size);
 
 /*
  * Reads every GPUTRACE_* variable of @environ, the level before all others. A wrong value or unknown name is reported through
