@@ -18,6 +18,8 @@
 /* Newer CUPTIs append to what 11.8 had; twice what any has appended so far. */
 #define GROWTH_MAX   96u
 #define RECORD_BYTES 1024u
+/* No work takes a day. */
+#define WORK_MAX_NS  (86400ull * 1000000000u)
 /* Whatever the bytes are, trying comes to an end. */
 #define STEPS_MAX    (1u << 20)
 
@@ -46,6 +48,47 @@ static uint32_t kind_at(const uint8_t *data)
 
 	memcpy(&kind, data, sizeof(kind));
 	return kind < GT_TRANSLATE_KINDS && least_bytes[kind] ? kind : 0;
+}
+
+/* The times of a record of GPU work. False: it is none. */
+static bool times_of(const uint8_t *record, uint32_t kind, uint64_t *ret_start, uint64_t *ret_end)
+{
+	size_t start, end;
+
+	switch (kind) {
+	case CUPTI_ACTIVITY_KIND_KERNEL:
+	case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+		start = offsetof(CUpti_ActivityKernel8, start);
+		end = offsetof(CUpti_ActivityKernel8, end);
+		break;
+	case CUPTI_ACTIVITY_KIND_MEMCPY:
+		start = offsetof(CUpti_ActivityMemcpy5, start);
+		end = offsetof(CUpti_ActivityMemcpy5, end);
+		break;
+	case CUPTI_ACTIVITY_KIND_MEMCPY2:
+		start = offsetof(CUpti_ActivityMemcpyPtoP4, start);
+		end = offsetof(CUpti_ActivityMemcpyPtoP4, end);
+		break;
+	case CUPTI_ACTIVITY_KIND_MEMSET:
+		start = offsetof(CUpti_ActivityMemset4, start);
+		end = offsetof(CUpti_ActivityMemset4, end);
+		break;
+	default:
+		return false;
+	}
+	memcpy(ret_start, record + start, sizeof(*ret_start));
+	memcpy(ret_end, record + end, sizeof(*ret_end));
+	return true;
+}
+
+/* What begins in the middle of another record rarely has two times of one clock. */
+static bool may_be_record(const uint8_t *record, uint32_t kind)
+{
+	uint64_t start, end;
+
+	if (!times_of(record, kind, &start, &end) || !end)
+		return true;
+	return start && (start < end ? end - start : start - end) < WORK_MAX_NS;
 }
 
 /* Lengths of kinds, 0: not known, and how far they lead. */
@@ -86,7 +129,8 @@ static bool leads_on(struct guess *guess, size_t at)
 		guess->steps++;
 		if (kind && !guess->bytes[kind])
 			return try_lengths(guess, at, kind);
-		if (!kind || guess->bytes[kind] > guess->left - at)
+		if (!kind || guess->bytes[kind] > guess->left - at ||
+		    !may_be_record(guess->data + at, kind))
 			break;
 		at += guess->bytes[kind];
 	}
@@ -148,19 +192,9 @@ static const char *name_of(const struct gt_spool_view *view, const struct gt_tra
 /* Work that had not ended: its launch is told of as in flight. */
 static bool is_under_way(const uint8_t *record, uint32_t kind)
 {
-	switch (kind) {
-	case CUPTI_ACTIVITY_KIND_KERNEL:
-	case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
-		return !((const CUpti_ActivityKernel8 *)(const void *)record)->end;
-	case CUPTI_ACTIVITY_KIND_MEMCPY:
-		return !((const CUpti_ActivityMemcpy5 *)(const void *)record)->end;
-	case CUPTI_ACTIVITY_KIND_MEMCPY2:
-		return !((const CUpti_ActivityMemcpyPtoP4 *)(const void *)record)->end;
-	case CUPTI_ACTIVITY_KIND_MEMSET:
-		return !((const CUpti_ActivityMemset4 *)(const void *)record)->end;
-	default:
-		return false;
-	}
+	uint64_t start, end;
+
+	return times_of(record, kind, &start, &end) && !end;
 }
 
 static void replay_record(const struct gt_cupti_replay *how, uint8_t *record, uint32_t kind)
