@@ -50,34 +50,28 @@ static uint32_t kind_at(const uint8_t *data)
 	return kind < GT_TRANSLATE_KINDS && least_bytes[kind] ? kind : 0;
 }
 
-/* The times of a record of GPU work. False: it is none. */
+/* Where the times of GPU work stand, of which none is the first in its record. */
+#define TIMES(type)                                                                                \
+	{                                                                                          \
+		offsetof(type, start), offsetof(type, end)                                         \
+	}
+static const struct {
+	uint16_t start, end;
+} times_at[GT_TRANSLATE_KINDS] = {
+	[CUPTI_ACTIVITY_KIND_KERNEL] = TIMES(CUpti_ActivityKernel8),
+	[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL] = TIMES(CUpti_ActivityKernel8),
+	[CUPTI_ACTIVITY_KIND_MEMCPY] = TIMES(CUpti_ActivityMemcpy5),
+	[CUPTI_ACTIVITY_KIND_MEMCPY2] = TIMES(CUpti_ActivityMemcpyPtoP4),
+	[CUPTI_ACTIVITY_KIND_MEMSET] = TIMES(CUpti_ActivityMemset4),
+};
+
+/* False: it is no record of GPU work. */
 static bool times_of(const uint8_t *record, uint32_t kind, uint64_t *ret_start, uint64_t *ret_end)
 {
-	size_t start, end;
-
-	switch (kind) {
-	case CUPTI_ACTIVITY_KIND_KERNEL:
-	case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
-		start = offsetof(CUpti_ActivityKernel8, start);
-		end = offsetof(CUpti_ActivityKernel8, end);
-		break;
-	case CUPTI_ACTIVITY_KIND_MEMCPY:
-		start = offsetof(CUpti_ActivityMemcpy5, start);
-		end = offsetof(CUpti_ActivityMemcpy5, end);
-		break;
-	case CUPTI_ACTIVITY_KIND_MEMCPY2:
-		start = offsetof(CUpti_ActivityMemcpyPtoP4, start);
-		end = offsetof(CUpti_ActivityMemcpyPtoP4, end);
-		break;
-	case CUPTI_ACTIVITY_KIND_MEMSET:
-		start = offsetof(CUpti_ActivityMemset4, start);
-		end = offsetof(CUpti_ActivityMemset4, end);
-		break;
-	default:
+	if (!times_at[kind].end)
 		return false;
-	}
-	memcpy(ret_start, record + start, sizeof(*ret_start));
-	memcpy(ret_end, record + end, sizeof(*ret_end));
+	memcpy(ret_start, record + times_at[kind].start, sizeof(*ret_start));
+	memcpy(ret_end, record + times_at[kind].end, sizeof(*ret_end));
 	return true;
 }
 

@@ -160,3 +160,29 @@ Test(cupti_read, what_came_meanwhile_is_not_ahead_of_its_time)
 	cr_assert_eq(count(GT_LEDGER_RECORDS_MEMSET), 1);
 	cr_assert_eq(count(GT_LEDGER_TIME_AHEAD), 0);
 }
+
+/* What a newer CUPTI appends to a copy looks like the kind of a copy, and two copies would fill the buffer. */
+Test(cupti_read, a_record_that_begins_inside_another_is_refused_by_its_times)
+{
+	CUpti_ActivityMemcpy5 copy = {.kind = CUPTI_ACTIVITY_KIND_MEMCPY, .correlationId = 1};
+	CUpti_ActivityMemset4 set = {
+		.kind = CUPTI_ACTIVITY_KIND_MEMSET, .bytes = 64, .correlationId = 2};
+	const uint64_t appended[2] = {0, CUPTI_ACTIVITY_KIND_MEMCPY};
+	size_t size, max;
+	uint8_t *buffer;
+
+	_Static_assert(sizeof(set) == sizeof(copy), "else two copies do not fill the buffer");
+	translate.session_start = trace_clock.first.realtime;
+	translate.emit = ignore;
+	copy.start = set.start = trace_clock.first.realtime;
+	copy.end = set.end = copy.start + 1000;
+	gt_cupti_buffers_request(&buffer, &size, &max);
+	memcpy(buffer, &copy, sizeof(copy));
+	memcpy(buffer + sizeof(copy), appended, sizeof(appended));
+	memcpy(buffer + sizeof(copy) + sizeof(appended), &set, sizeof(set));
+	gt_cupti_buffers_complete(buffer, sizeof(copy) + sizeof(appended) + sizeof(set));
+	gt_cupti_replay_delivered(&translate);
+	cr_assert_eq(count(GT_LEDGER_RECORDS_MEMCPY), 1);
+	cr_assert_eq(count(GT_LEDGER_RECORDS_MEMSET), 1);
+	cr_assert_eq(count(GT_LEDGER_MEMCPYS_UNTIMED), 0);
+}
