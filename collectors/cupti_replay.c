@@ -50,7 +50,7 @@ static uint32_t kind_at(const uint8_t *data)
 	return kind < GT_TRANSLATE_KINDS && least_bytes[kind] ? kind : 0;
 }
 
-/* Where the times of GPU work stand, of which none is the first in its record. */
+/* Where the times of GPU work stand. 0: a kind that is none, for each record begins with its kind. */
 #define TIMES(type)                                                                                \
 	{                                                                                          \
 		offsetof(type, start), offsetof(type, end)                                         \
