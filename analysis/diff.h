@@ -8,8 +8,8 @@
 #ifndef GT_ANALYSIS_DIFF_H
 #define GT_ANALYSIS_DIFF_H
 
-#include "analysis/job.h"
-#include "analysis/table.h"
+#include "analysis/table/table.h"
+#include "trace/job.h"
 
 enum gt_verdict {
 	GT_VERDICT_SAME,

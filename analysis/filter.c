@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/frame.h"
 #include "analysis/key.h"
+#include "trace/frame.h"
 
 /* "1.5ms" of @len bytes as nanoseconds; without a unit: ms. */
 static bool read_time(const char *text, size_t len, int64_t *ret_ns)

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/frame.h"
 #include "analysis/stacks.h"
-#include "analysis/table.h"
-#include "analysis/utf8.h"
+#include "analysis/table/table.h"
+#include "readers/utf8.h"
+#include "trace/frame.h"
 
 #define WIDTH     1200.0
 #define ROW       17

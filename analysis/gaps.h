@@ -8,9 +8,9 @@
 #ifndef GT_ANALYSIS_GAPS_H
 #define GT_ANALYSIS_GAPS_H
 
-#include "analysis/job.h"
 #include "analysis/key.h"
-#include "analysis/table.h"
+#include "analysis/table/table.h"
+#include "trace/job.h"
 
 enum gt_cause {
 	GT_CAUSE_LAUNCH, /* the launch was under way, or just over: CPU and driver latency */

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/frame.h"
 #include "analysis/gaps.h"
-#include "core/libc_path.h"
+#include "core/guest/libc_path.h"
+#include "trace/frame.h"
 
 #define NAME_WIDTH 60
 #define SHORT_QUEUE                                                                                \

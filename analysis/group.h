@@ -8,8 +8,8 @@
 
 #include <stdint.h>
 
-#include "analysis/names.h"
-#include "analysis/vec.h"
+#include "readers/vec.h"
+#include "trace/names.h"
 
 struct gt_dist { /* all values, so that the median is exact */
 	int64_t *at;

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "analysis/vec.h"
+#include "readers/vec.h"
 
 struct gt_interval {
 	int64_t start, end;

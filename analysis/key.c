@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/frame.h"
+#include "trace/frame.h"
 
 #define MAX_NESTED 256 /* ranges around one moment that are shown */
 

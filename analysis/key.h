@@ -7,8 +7,8 @@
 #ifndef GT_ANALYSIS_KEY_H
 #define GT_ANALYSIS_KEY_H
 
-#include "analysis/job.h"
-#include "analysis/model.h"
+#include "trace/job.h"
+#include "trace/model.h"
 
 enum gt_key {
 	GT_KEY_KERNEL,

@@ -8,7 +8,7 @@
 
 #include "analysis/group.h"
 #include "analysis/key.h"
-#include "analysis/keymap.h"
+#include "readers/keymap.h"
 
 /* The group of an operation, new or old, as gt_groups_get. @known: of one model, key and set of groups, empty at
  * first. */

@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/frame.h"
 #include "analysis/gaps.h"
 #include "analysis/group.h"
 #include "analysis/key_group.h"
 #include "analysis/share.h"
-#include "analysis/table.h"
-#include "core/text.h"
+#include "analysis/table/table.h"
+#include "core/guest/text.h"
+#include "trace/frame.h"
 
 #define MAX_TEXT 65536
 

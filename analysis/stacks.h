@@ -10,8 +10,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "analysis/job.h"
 #include "analysis/key.h"
+#include "trace/job.h"
 
 enum gt_weight {
 	GT_WEIGHT_GPU,   /* ns on the GPU */

@@ -7,9 +7,9 @@
 #define GT_ANALYSIS_STATS_H
 
 #include "analysis/intervals.h"
-#include "analysis/job.h"
 #include "analysis/key.h"
-#include "analysis/table.h"
+#include "analysis/table/table.h"
+#include "trace/job.h"
 
 struct gt_report {
 	const char *name; /* as written behind --report= */

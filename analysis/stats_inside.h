@@ -7,8 +7,8 @@
 #define GT_ANALYSIS_STATS_INSIDE_H
 
 #include "analysis/group.h"
-#include "analysis/job.h"
 #include "analysis/key.h"
+#include "trace/job.h"
 
 /* Number of struct gt_group's tag that holds the time, ns. */
 #define GT_TAG_INSIDE 0

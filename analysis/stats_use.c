@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/facts.h"
-#include "core/ledger.h"
+#include "core/schema/facts.h"
+#include "core/schema/ledger.h"
 
 /* The sets of time that one device's use is made of. */
 struct sets {

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "collectors/cuda_api.h"
-#include "collectors/cupti_load.h"
+#include "collectors/cupti/load.h"
+#include "core/schema/cuda_api.h"
 
 #define BUFFER_BYTES ((size_t)4 << 20)
 #define BUFFERS_MAX  64
@@ -68,7 +68,7 @@ static void enable_calls(CUpti_SubscriberHandle subscriber)
 				api.cuptiEnableCallback(1, subscriber, domains[domain], cbid);
 }
 
-/* As collectors/cupti.c sets them. */
+/* As collectors/cupti/cupti.c sets them. */
 static void set_attributes(void)
 {
 	static const struct {

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/bench.h"
+#include "cli/bench/bench.h"
 #include "cli/cmdline.h"
 
 #define REPETITIONS       5

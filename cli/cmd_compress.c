@@ -10,14 +10,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analysis/compress.h"
-#include "analysis/mend.h"
 #include "cli/cmdline.h"
-#include "cli/complete.h"
 #include "cli/progress.h"
-#include "cli/recover.h"
-#include "cli/writer_of.h"
-#include "core/pftrace.h"
+#include "core/schema/pftrace.h"
+#include "recover/complete.h"
+#include "recover/recover.h"
+#include "recover/writer_of.h"
+#include "trace/file_name.h"
+#include "transform/compress.h"
 
 static const struct gt_cmdline_option options[] = {
 	{"quiet", NULL, NULL, "print nothing about files that were packed"},
@@ -83,12 +83,12 @@ static void see_spool(const struct gt_left_spool *spool, void *context)
  * gets: not when its process still writes it, or a spool has more. */
 static const char *why_not(const char *path)
 {
-	struct gt_mend_name name;
+	struct gt_file_name name;
 	struct search search = {0};
 
 	if (!gt_complete_is_due(path) || has_end(path) || stat(path, &search.trace))
 		return NULL;
-	gt_mend_name(path, &name);
+	gt_file_name_parse(path, &name);
 	if (name.pid > 0 && gt_writer_lives(path, name.pid))
 		return "its process still writes it";
 	gt_spools_each(see_spool, &search);

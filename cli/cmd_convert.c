@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * gputrace convert: a trace in the other form. The events are read back (analysis/events.h) and given
+ * gputrace convert: a trace in the other form. The events are read back (readers/events.h) and given
  * to the same writer that the tracer uses, so the result is the file that the tracer would have written.
  */
 #include <errno.h>
@@ -9,12 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analysis/scan.h"
-#include "analysis/translated.h"
 #include "cli/cmdline.h"
-#include "cli/conversion.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "readers/chrome/scan.h"
+#include "readers/translated.h"
+#include "transform/conversion.h"
 
 static const struct gt_cmdline_option options[] = {
 	{"stacks", "WHAT", "short|full",

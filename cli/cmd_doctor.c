@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * doctor: what would work here, each line with its remedy. Looks at files and variables, then lets the
- * tracer into a small process that uses the GPU and reads what came of it (cli/trial.h). Exit 1 when
+ * tracer into a small process that uses the GPU and reads what came of it (cli/run/trial.h). Exit 1 when
  * something stands in the way of a trace.
  */
 #include <dlfcn.h>
@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "cli/recover.h"
-#include "cli/trial.h"
+#include "cli/run/trial.h"
 #include "core/pattern.h"
+#include "recover/recover.h"
 
 enum verdict {
 	GOOD,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * exec: the delicate half of `gputrace run` (cli/exec.h says why it is not shell). Plumbing:
+ * exec: the delicate half of `gputrace run` (cli/run/exec.h says why it is not shell). Plumbing:
  *
  *   gputrace-cli exec [--env=NAME=VALUE]... [--after=WORD]... -- CMD [ARG...]
  *
@@ -17,7 +17,7 @@
 #include <time.h>
 
 #include "cli/command.h"
-#include "cli/exec.h"
+#include "cli/run/exec.h"
 
 #define MAX_WORDS 64
 

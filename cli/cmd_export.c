@@ -2,9 +2,9 @@
  *
  * gputrace export: traces as an SQLite file of nsys's form, or as CSV files.
  */
-#include "analysis/export.h"
 #include "cli/cmdline.h"
 #include "cli/progress.h"
+#include "transform/export.h"
 
 static const struct gt_cmdline_option options[] = {
 	{"sqlite", "FILE", NULL, "an SQLite file with the tables and columns of an nsys export"},

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "cli/command.h"
-#include "cli/target.h"
+#include "cli/run/target.h"
 
 static void print_obstacles(const struct gt_target *target)
 {

@@ -5,19 +5,19 @@
  */
 #include <stdio.h>
 
-#include "analysis/mend.h"
 #include "cli/command.h"
-#include "cli/writer_of.h"
+#include "recover/writer_of.h"
+#include "trace/file_name.h"
 
 static int run(int argc, char **argv)
 {
-	struct gt_mend_name name;
+	struct gt_file_name name;
 
 	if (argc != 2) {
 		fprintf(stderr, "usage: gputrace-cli is-running FILE\n");
 		return GT_EXIT_USAGE;
 	}
-	gt_mend_name(argv[1], &name);
+	gt_file_name_parse(argv[1], &name);
 	return gt_writer_lives(argv[1], name.pid) ? GT_EXIT_OK : GT_EXIT_FAILED;
 }
 

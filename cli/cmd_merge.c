@@ -5,10 +5,10 @@
 #include <inttypes.h>
 #include <unistd.h>
 
-#include "analysis/merge.h"
 #include "cli/cmdline.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "transform/merge.h"
 
 static const struct gt_cmdline_option options[] = {
 	{"output", "FILE", NULL, "write here instead of standard output; must not exist yet"},

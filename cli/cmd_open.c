@@ -7,11 +7,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analysis/input.h"
-#include "analysis/reader.h"
 #include "cli/cmdline.h"
-#include "cli/complete.h"
 #include "cli/serve.h"
+#include "readers/chrome/reader.h"
+#include "readers/input.h"
+#include "recover/complete.h"
 
 #define ORIGIN "https://ui.perfetto.dev"
 

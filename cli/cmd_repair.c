@@ -10,16 +10,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analysis/mend.h"
-#include "analysis/reader.h"
-#include "analysis/rejoin.h"
-#include "analysis/repair.h"
 #include "cli/cmdline.h"
-#include "cli/complete.h"
 #include "cli/progress.h"
-#include "cli/recover.h"
-#include "cli/writer_of.h"
 #include "core/spool.h"
+#include "readers/chrome/reader.h"
+#include "recover/complete.h"
+#include "recover/mend.h"
+#include "recover/recover.h"
+#include "recover/rejoin.h"
+#include "recover/repair.h"
+#include "recover/writer_of.h"
+#include "trace/file_name.h"
+#include "trace/first_block.h"
 #include "writers/owner.h"
 
 static const struct gt_cmdline_option options[] = {
@@ -74,14 +76,14 @@ static bool begins_as_object(const char *path)
 
 static void look(const char *path, struct beginning *ret_beginning)
 {
-	struct gt_mend_name name;
+	struct gt_file_name name;
 	struct gt_reading reading;
 
 	*ret_beginning = (struct beginning){0};
-	ret_beginning->is_open = !begins_as_object(path) || gt_mend_is_due(path);
+	ret_beginning->is_open = !begins_as_object(path) || gt_first_block_file_is_torn(path);
 	if (!ret_beginning->is_open)
 		return;
-	gt_mend_name(path, &name);
+	gt_file_name_parse(path, &name);
 	gt_reader_read(path, stop_reading, NULL, &reading);
 	if (!gt_header_int(&reading.header, "metadata", "pid", &ret_beginning->pid))
 		ret_beginning->pid = name.pid;
@@ -432,9 +434,9 @@ struct place {
 static void name_places(const struct gt_left_spool *spool, const char *name,
 			struct place *ret_place)
 {
-	struct gt_mend_name parts;
+	struct gt_file_name parts;
 
-	gt_mend_name(name, &parts);
+	gt_file_name_parse(name, &parts);
 	snprintf(ret_place->owner, sizeof(ret_place->owner), "rank%" PRId64,
 		 parts.has_rank ? parts.rank : 0);
 	snprintf(ret_place->path, sizeof(ret_place->path), "%s/%s", spool->folder, name);

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "analysis/report.h"
+#include "analysis/report/report.h"
 #include "cli/cmdline.h"
 #include "cli/output.h"
 #include "cli/progress.h"

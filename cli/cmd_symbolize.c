@@ -5,10 +5,10 @@
 #include <inttypes.h>
 #include <unistd.h>
 
-#include "analysis/symbolize.h"
 #include "cli/cmdline.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "transform/symbolize.h"
 
 static const struct gt_cmdline_option options[] = {
 	{"output", "FILE", NULL, "write here; must not exist yet (default: standard output)"},

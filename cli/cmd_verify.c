@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "analysis/verify.h"
+#include "analysis/verify/verify.h"
 #include "cli/cmdline.h"
 #include "cli/progress.h"
 

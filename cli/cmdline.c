@@ -11,11 +11,11 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "analysis/input.h"
 #include "analysis/stats.h"
-#include "analysis/utf8.h"
-#include "cli/conversion.h"
 #include "cli/progress.h"
+#include "readers/input.h"
+#include "readers/utf8.h"
+#include "transform/conversion.h"
 
 int gt_cmdline_wrong(const struct gt_cmdline *args, const char *format, ...)
 {

@@ -10,10 +10,10 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "analysis/job.h"
 #include "analysis/key.h"
-#include "analysis/table.h"
+#include "analysis/table/table.h"
 #include "cli/command.h"
+#include "trace/job.h"
 
 struct gt_cmdline_option {
 	const char *name;     /* "format", written --format=... */

@@ -9,9 +9,9 @@
 
 #include <stddef.h>
 
-#include "analysis/progress.h"
+#include "readers/progress.h"
 
-/* From here to gt_progress_stop work is shown, as analysis/progress.h tells it. Nothing may be printed
+/* From here to gt_progress_stop work is shown, as readers/progress.h tells it. Nothing may be printed
  * on the terminal in between but through gt_progress_hide. */
 void gt_progress_start(const char *what);
 void gt_progress_stop(void);

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "core/memory.h"
-#include "core/text.h"
+#include "core/guest/memory.h"
+#include "core/guest/text.h"
 
 #define ENV_PREFIX     "GPUTRACE_"
 #define ENV_PREFIX_LEN (sizeof(ENV_PREFIX) - 1)

@@ -4,7 +4,7 @@
  */
 #include "core/correlate.h"
 
-#include "core/memory.h"
+#include "core/guest/memory.h"
 #include "core/spool_view.h"
 
 #define FIRST_ENTRIES 4096u

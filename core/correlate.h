@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/event.h"
+#include "core/schema/event.h"
 
 struct gt_correlate;
 

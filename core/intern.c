@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "core/memory.h"
+#include "core/guest/memory.h"
 
 #define FIRST_SLOTS 1024u
 

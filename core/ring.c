@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-#include "core/memory.h"
+#include "core/guest/memory.h"
 #include "core/spool_view.h"
 
 #define RECORD_PADDING 0

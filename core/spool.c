@@ -16,12 +16,12 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "core/descriptor.h"
-#include "core/forkgate.h"
-#include "core/memory.h"
-#include "core/sys.h"
-#include "core/text.h"
-#include "core/uncancelled.h"
+#include "core/guest/descriptor.h"
+#include "core/guest/forkgate.h"
+#include "core/guest/memory.h"
+#include "core/guest/sys.h"
+#include "core/guest/text.h"
+#include "core/guest/uncancelled.h"
 
 #define TMPFS_TYPE  0x01021994
 #define RAMFS_TYPE  0x858458f6
@@ -197,6 +197,8 @@ static bool address_space_is_limited(void)
 	return !getrlimit(RLIMIT_AS, &limit) && limit.rlim_cur != RLIM_INFINITY;
 }
 
+static const struct gt_memory_survivor survivor = {.map = gt_spool_map, .holds = gt_spool_holds};
+
 int gt_spool_start(const struct gt_spool_options *options, char *ret_why, size_t size)
 {
 	const char *folders[] = {"/dev/shm", options->runtime}, *why = "is not there";
@@ -225,6 +227,7 @@ int gt_spool_start(const struct gt_spool_options *options, char *ret_why, size_t
 	*ret_why = 0;
 	fill_header(options);
 	watch_forks();
+	gt_memory_set_survivor(&survivor);
 	atomic_store(&spool.open, true);
 	return 0;
 }

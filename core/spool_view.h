@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Reading the spool of a process that is gone. Whatever its bytes are, nothing outside them is
- * touched: each address is checked before it is followed. Recovery only (preload/recover.c).
+ * touched: each address is checked before it is followed. Recovery only (pipeline/replay.c).
  */
 #ifndef GT_CORE_SPOOL_VIEW_H
 #define GT_CORE_SPOOL_VIEW_H

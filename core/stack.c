@@ -7,9 +7,9 @@
 
 #include <string.h>
 
+#include "core/guest/libc_path.h"
+#include "core/guest/memory.h"
 #include "core/intern.h"
-#include "core/libc_path.h"
-#include "core/memory.h"
 #include "core/spool_view.h"
 
 #define FIRST_ENTRIES 1024u

@@ -12,9 +12,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "core/forkguard.h"
-#include "core/memory.h"
-#include "core/signal_stack.h"
+#include "core/guest/forkguard.h"
+#include "core/guest/memory.h"
+#include "core/guest/signal_stack.h"
 #include "core/spool_view.h"
 
 __thread struct gt_thread *gt_thread_self;

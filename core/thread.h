@@ -41,7 +41,7 @@ struct gt_thread {
 	_Atomic uint64_t counters[GT_THREAD_COUNTERS_];
 	struct gt_thread *next; /* in the registry, set once */
 	void *_Atomic mailbox;  /* the sampler's, which clears it: outlives the thread */
-	void *signal_stack;     /* lent to the thread (core/signal_stack.h), or NULL */
+	void *signal_stack;     /* lent to the thread (core/guest/signal_stack.h), or NULL */
 	_Alignas(64) unsigned char extra[]; /* collectors' state, zeroed for each new thread */
 };
 

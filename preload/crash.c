@@ -13,14 +13,14 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "core/clock.h"
-#include "core/forkguard.h"
-#include "core/futex.h"
-#include "core/signal_stack.h"
-#include "core/text.h"
+#include "core/guest/clock.h"
+#include "core/guest/forkguard.h"
+#include "core/guest/futex.h"
+#include "core/guest/signal_stack.h"
+#include "core/guest/text.h"
 #include "core/thread.h"
-#include "preload/drain.h"
-#include "preload/session_internal.h"
+#include "pipeline/drain.h"
+#include "pipeline/session.h"
 
 #define MS_NS        1000000ull
 

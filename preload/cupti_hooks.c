@@ -5,7 +5,7 @@
  * the same arguments, and returns what that returned; but cuptiFinalize, which ends what everybody has in
  * CUPTI, ends what its caller has there. Application threads, a few times a session.
  *
- * Our own calls of CUPTI never come here: they go by address (collectors/cupti_load.c). Calls of libcupti
+ * Our own calls of CUPTI never come here: they go by address (collectors/cupti/load.c). Calls of libcupti
  * to itself may; they are passed on and mean nothing.
  */
 #include <errno.h>
@@ -13,8 +13,8 @@
 
 #include <cupti.h>
 
-#include "collectors/cupti_foreign.h"
-#include "preload/coexist.h"
+#include "collectors/cupti/foreign.h"
+#include "pipeline/coexist.h"
 #include "preload/forward.h"
 
 #define EXPORTED       __attribute__((visibility("default")))

@@ -9,8 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "core/clock.h"
-#include "core/futex.h"
+#include "core/guest/clock.h"
+#include "core/guest/futex.h"
 
 /* cuInit takes seconds on a machine with many GPUs; without us the thread would wait inside it. */
 #define WAIT_MAX_NS 5000000000ull

@@ -21,8 +21,8 @@
 
 #include <driver_types.h>
 
-#include "collectors/cuda_api.h"
-#include "core/forkgate.h"
+#include "core/guest/forkgate.h"
+#include "core/schema/cuda_api.h"
 #include "preload/scope.h"
 
 #define MAX_CALLERS    256
@@ -67,7 +67,7 @@ static _Atomic uint64_t walks, guesses, missing;
 
 static const uint16_t cbids[GT_HOOK_COUNT_] = {
 #define GT_CUDA_HOOKED(cbid, version, symbol, class, flags, signature) [GT_HOOK_##symbol] = cbid,
-#include "collectors/cuda_api.def"
+#include "core/schema/cuda_api.def"
 };
 
 /* What libcudart answers where there is no CUDA. Called with anything, as all hooked calls return an

@@ -27,7 +27,7 @@
 /* The interposed names, in the order of the table. */
 enum gt_hook {
 #define GT_CUDA_HOOKED(cbid, version, symbol, class, flags, signature) GT_HOOK_##symbol,
-#include "collectors/cuda_api.def"
+#include "core/schema/cuda_api.def"
 	GT_HOOK_COUNT_
 };
 

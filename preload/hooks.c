@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The interposed calls of the CUDA runtime, one function each, all made of collectors/cuda_api.def.
+ * The interposed calls of the CUDA runtime, one function each, all made of core/schema/cuda_api.def.
  * While CUPTI records they only pass through: find the real function, jump. Without CUPTI they
- * record the call as CUPTI's callback would (collectors/call.h). Application threads.
+ * record the call as CUPTI's callback would (collectors/call/call.h). Application threads.
  *
  * The functions have names of their own in C and the runtime's name as symbol, so that the toolkit's
  * declarations can be compared with ours without being redefined.
  */
 #include <cuda_runtime_api.h>
 
-#include "collectors/call.h"
-#include "collectors/cuda_signatures.h"
-#include "core/clock.h"
+#include "collectors/call/call.h"
+#include "core/guest/clock.h"
+#include "preload/cuda_signatures.h"
 #include "preload/first_call.h"
 #include "preload/forward.h"
-#include "preload/session.h"
+#include "preload/start.h"
 
 #define EXPORTED                  __attribute__((visibility("default")))
 #define RETURN_ADDRESS            __builtin_return_address(0)
@@ -72,7 +72,7 @@ static void record_first(uint32_t cbid, uint64_t start, cudaError_t result)
 		record_first(cbid, start, result);                                                 \
 		return result;                                                                     \
 	}
-#include "collectors/cuda_api.def"
+#include "core/schema/cuda_api.def"
 
 /* Our signatures are the toolkit's; _WORDS rows differ from them on purpose. */
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
@@ -81,4 +81,4 @@ static void record_first(uint32_t cbid, uint64_t start, cudaError_t result)
 		__builtin_types_compatible_p(__typeof__(signature), __typeof__(gt_hook_##symbol)), \
 		#symbol);
 #define GT_CUDA_HOOKED_WORDS(cbid, version, symbol, class, flags, signature)
-#include "collectors/cuda_api.def"
+#include "core/schema/cuda_api.def"

@@ -13,12 +13,12 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "collectors/nvtx.h"
+#include "collectors/nvtx/nvtx.h"
 #include "core/config.h"
-#include "core/log.h"
-#include "core/text.h"
-#include "preload/background.h"
-#include "preload/session.h"
+#include "core/guest/log.h"
+#include "core/guest/text.h"
+#include "pipeline/background.h"
+#include "preload/start.h"
 
 #define INJECTION      "CUDA_INJECTION64_PATH"
 #define NVTX_INJECTION "NVTX_INJECTION64_PATH"

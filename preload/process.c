@@ -8,15 +8,15 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include "collectors/call.h"
-#include "collectors/cupti.h"
-#include "collectors/nvtx.h"
-#include "core/forkguard.h"
+#include "collectors/call/call.h"
+#include "collectors/cupti/cupti.h"
+#include "collectors/nvtx/nvtx.h"
+#include "core/guest/forkguard.h"
+#include "core/guest/uncancelled.h"
 #include "core/thread.h"
-#include "core/uncancelled.h"
-#include "preload/drain.h"
-#include "preload/samples.h"
-#include "preload/session_internal.h"
+#include "pipeline/drain.h"
+#include "pipeline/samples.h"
+#include "pipeline/session.h"
 
 #define MS_NS      1000000ull
 

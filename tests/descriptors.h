@@ -15,7 +15,7 @@
 
 /* Those that a program meets; the tracer's own one has a high number. */
 #ifdef __SANITIZE_THREAD__
-#define DESCRIPTORS_LISTED 3 /* the others may be libunwind's: collectors/unwind_library.c */
+#define DESCRIPTORS_LISTED 3 /* the others may be libunwind's: collectors/unwind/library.c */
 #else
 #define DESCRIPTORS_LISTED 64
 #endif

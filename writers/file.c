@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-#include "core/log.h"
+#include "core/guest/log.h"
 
 /* Bytes that one event may have for a full file to be left in time. */
 #define NEXT_EVENT (GT_FILE_BATCH * 2)

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/ledger.h"
+#include "core/schema/ledger.h"
 #include "writers/sink.h"
 
 /* Most bytes that are written together; what is longer by itself is a batch of its own. */

@@ -7,8 +7,8 @@
 
 #include <errno.h>
 
-#include "core/memory.h"
-#include "core/text.h"
+#include "core/guest/memory.h"
+#include "core/guest/text.h"
 
 int gt_json_init(struct gt_json *json, size_t capacity)
 {

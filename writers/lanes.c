@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "core/memory.h"
+#include "core/guest/memory.h"
 
 #define FIRST_SLOTS   256u
 #define MAX_SLOTS     131072u /* at most half of them used */

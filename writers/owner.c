@@ -15,8 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/descriptor.h"
-#include "core/text.h"
+#include "core/guest/descriptor.h"
+#include "core/guest/text.h"
 
 static void claim_name(const char *key, char *ret_name, size_t size)
 {

@@ -13,11 +13,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/descriptor.h"
-#include "core/log.h"
-#include "core/memory.h"
-#include "core/sys.h"
-#include "core/text.h"
+#include "core/guest/descriptor.h"
+#include "core/guest/log.h"
+#include "core/guest/memory.h"
+#include "core/guest/sys.h"
+#include "core/guest/text.h"
 #include "writers/owner.h"
 
 #define NAME_TRIES         1000u

@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "core/memory.h"
+#include "core/guest/memory.h"
 
 struct key {
 	uint64_t start, end;

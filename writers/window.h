@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/event.h"
+#include "core/schema/event.h"
 
 struct gt_window;
 

@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/event.h"
-#include "core/facts.h"
-#include "core/ledger.h"
+#include "core/schema/event.h"
+#include "core/schema/facts.h"
+#include "core/schema/ledger.h"
 
 struct gt_file;
 struct gt_perfetto_past;

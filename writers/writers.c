@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "core/memory.h"
+#include "core/guest/memory.h"
 
 extern const struct gt_writer_ops gt_chrome_writer;
 extern const struct gt_writer_ops gt_null_writer;

@@ -9,10 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "collectors/call.h"
-#include "collectors/unwind.h"
-#include "core/clock.h"
-#include "core/forkguard.h"
+#include "collectors/call/call.h"
+#include "collectors/unwind/unwind.h"
+#include "core/guest/clock.h"
+#include "core/guest/forkguard.h"
 #include "core/thread.h"
 
 #define PARTS       301

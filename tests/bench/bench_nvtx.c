@@ -10,10 +10,10 @@
 #include <nvtx3/nvToolsExtPayload.h>
 #include <nvtx3/nvToolsExtCounters.h>
 
-#include "collectors/call.h"
-#include "collectors/nvtx.h"
-#include "core/clock.h"
-#include "core/forkguard.h"
+#include "collectors/call/call.h"
+#include "collectors/nvtx/nvtx.h"
+#include "core/guest/clock.h"
+#include "core/guest/forkguard.h"
 #include "core/thread.h"
 
 #define ROUNDS 200

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/memory.h"
+#include "core/guest/memory.h"
 #include "core/ring.h"
 #include "core/spool.h"
 

@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "collectors/unwind.h"
-#include "core/memory.h"
+#include "collectors/unwind/unwind.h"
+#include "core/guest/memory.h"
 
 #define ROUNDS 25
 #define STACKS 50000

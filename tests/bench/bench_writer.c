@@ -14,8 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/guest/log.h"
 #include "core/intern.h"
-#include "core/log.h"
 #include "core/stack.h"
 #include "writers/sink.h"
 #include "writers/writer.h"

@@ -10,14 +10,14 @@
 #include <unistd.h>
 
 #include "analysis/diff.h"
-#include "analysis/merge.h"
-#include "analysis/repair.h"
-#include "analysis/report.h"
+#include "analysis/report/report.h"
 #include "analysis/stacks.h"
 #include "analysis/stats.h"
-#include "analysis/symbolize.h"
-#include "analysis/verify.h"
+#include "analysis/verify/verify.h"
+#include "recover/repair.h"
 #include "tests/fuzz/fuzz.h"
+#include "transform/merge.h"
+#include "transform/symbolize.h"
 
 static void ignore(const char *line)
 {

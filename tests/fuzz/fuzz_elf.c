@@ -3,7 +3,7 @@
  * Arbitrary bytes as the ELF file of a module. It is read in parts, and as an image that is in memory
  * whole: where the parts are taken, both hold the same sections, symbols and build-id.
  */
-#include "collectors/elf_image.h"
+#include "collectors/symbols/elf_image.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdbool.h>

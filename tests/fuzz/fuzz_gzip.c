@@ -4,7 +4,7 @@
  * bytes say where it is divided into members and how much of the packed end is missing: whole it
  * reads as the plain bytes do, cut it never holds more than they do.
  */
-#include "analysis/reader.h"
+#include "readers/chrome/reader.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/fuzz_file.h"
 

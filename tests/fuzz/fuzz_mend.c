@@ -4,10 +4,11 @@
  * blanks that fill the block up. Either nothing is touched, or the block is one event now, what stood
  * behind it is as it was, and there is nothing to mend any more.
  */
-#include "analysis/mend.h"
-#include "analysis/reader.h"
+#include "readers/chrome/reader.h"
+#include "recover/mend.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/fuzz_file.h"
+#include "trace/first_block.h"
 
 #include <fcntl.h>
 
@@ -69,7 +70,7 @@ static void check_mended(size_t size)
 	gt_reader_read(file.path, NULL, NULL, &reading);
 	need(reading.form == GT_FORM_ARRAY && reading.events >= 1);
 	gt_reading_fini(&reading);
-	need(!gt_mend_is_due(file.path));
+	need(!gt_first_block_file_is_torn(file.path));
 	need(!gt_mend_file(file.path, NULL, &again) && !again.was_torn);
 }
 

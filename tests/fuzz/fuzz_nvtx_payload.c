@@ -6,11 +6,11 @@
  *   then 6 bytes an entry: flags (2), type (1, over 200: a schema registered before), detail, offset,
  *   name; the rest is the payload
  */
-#include "collectors/nvtx_payload.h"
+#include "collectors/nvtx/payload.h"
 #include "tests/fuzz/fuzz.h"
 
 /* The table itself, to empty it between inputs: a process has one that only grows. */
-#include "collectors/nvtx_registry.c"
+#include "collectors/nvtx/registry.c"
 
 #include <stdlib.h>
 

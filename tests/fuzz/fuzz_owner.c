@@ -3,8 +3,8 @@
  * Arbitrary bytes as the claim of another process on a folder. It is taken over only when it names a
  * file of that folder that is gone; an empty one holds, and so does one that leads elsewhere.
  */
-#include "writers/owner.h"
 #include "tests/fuzz/fuzz.h"
+#include "writers/owner.h"
 
 #include <fcntl.h>
 #include <limits.h>

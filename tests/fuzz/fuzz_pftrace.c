@@ -3,8 +3,8 @@
  * Arbitrary bytes as a .pftrace: whatever the reader answers, it must answer, and what it hands out
  * must be whole.
  */
-#include "analysis/events.h"
 #include "core/stack.h"
+#include "readers/events.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * Arbitrary bytes as a line table: the first says its format, the next four where to look, four more
  * the first line. An answer is a line or none, the same each time.
  */
-#include "collectors/python_lines.h"
+#include "collectors/python/lines.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdlib.h>

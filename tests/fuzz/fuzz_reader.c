@@ -2,7 +2,7 @@
  *
  * Arbitrary bytes as a trace file: whatever the reader answers, it must answer.
  */
-#include "analysis/reader.h"
+#include "readers/chrome/reader.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdio.h>

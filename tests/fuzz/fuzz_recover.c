@@ -4,7 +4,7 @@
  * a change: the number of a word among those that are not zero (4 bytes; the highest bit: add instead
  * of replacing) and the value (8). Where there is no tmpfs the input itself is the spool.
  */
-#include "preload/recover.h"
+#include "pipeline/replay.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/spool_template.h"
 

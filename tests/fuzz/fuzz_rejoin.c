@@ -4,9 +4,9 @@
  * the file still is a trace that runs on, with all that it held and what was added; joining it once more
  * adds nothing, and repair makes a strict JSON object of it.
  */
-#include "analysis/reader.h"
-#include "analysis/rejoin.h"
-#include "analysis/repair.h"
+#include "readers/chrome/reader.h"
+#include "recover/rejoin.h"
+#include "recover/repair.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/fuzz_file.h"
 

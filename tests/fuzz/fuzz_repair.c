@@ -4,8 +4,8 @@
  * strict JSON object afterwards that holds every event, and a second repair changes nothing. What is
  * refused for its JSON is no sound file to verify either.
  */
-#include "analysis/repair.h"
-#include "analysis/verify.h"
+#include "analysis/verify/verify.h"
+#include "recover/repair.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/fuzz_file.h"
 

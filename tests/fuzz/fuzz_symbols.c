@@ -4,9 +4,9 @@
  * first byte is not that of an ELF file, as the name of one symbol. A name that is found lies in the
  * image, and what is made of it is a string.
  */
-#include "collectors/demangle.h"
-#include "collectors/mangled.h"
-#include "collectors/symbol_table.h"
+#include "collectors/symbols/demangle.h"
+#include "collectors/symbols/mangled.h"
+#include "collectors/symbols/table.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdlib.h>

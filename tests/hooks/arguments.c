@@ -108,7 +108,7 @@ int main(void)
 	void *runtime = dlopen("libcudart.so.13", RTLD_NOW | RTLD_NOLOAD);
 	static const char *const names[] = {
 #define GT_CUDA_HOOKED(cbid, version, symbol, class, flags, signature) #symbol,
-#include "collectors/cuda_api.def"
+#include "core/schema/cuda_api.def"
 	};
 	int failures = !runtime;
 

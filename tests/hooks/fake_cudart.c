@@ -5,7 +5,7 @@
  */
 #include <cuda_runtime_api.h>
 
-#include "collectors/cuda_signatures.h"
+#include "preload/cuda_signatures.h"
 #include "tests/hooks/call_log.h"
 
 #define PUT(argument)      call_log_put(&(argument), sizeof(argument));
@@ -29,4 +29,4 @@
 		APPLY(PUT_ALL, GT_CUDA_ARGS_##signature)                                           \
 		return RUNTIME;                                                                    \
 	}
-#include "collectors/cuda_api.def"
+#include "core/schema/cuda_api.def"

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectors/call.h"
-#include "core/clock.h"
+#include "collectors/call/call.h"
+#include "core/guest/clock.h"
 #include "preload/forward.h"
-#include "preload/session.h"
+#include "preload/start.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 

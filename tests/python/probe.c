@@ -18,17 +18,17 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collectors/demangle.h"
-#include "collectors/modules.h"
-#include "collectors/python.h"
-#include "collectors/python_codes.h"
-#include "collectors/python_frames.h"
-#include "collectors/python_layout.h"
-#include "collectors/python_lines.h"
-#include "collectors/python_merge.h"
-#include "collectors/python_runtime.h"
-#include "collectors/symbols.h"
-#include "collectors/unwind.h"
+#include "collectors/python/codes.h"
+#include "collectors/python/frames.h"
+#include "collectors/python/layout.h"
+#include "collectors/python/lines.h"
+#include "collectors/python/merge.h"
+#include "collectors/python/python.h"
+#include "collectors/python/runtime.h"
+#include "collectors/symbols/demangle.h"
+#include "collectors/symbols/modules.h"
+#include "collectors/symbols/symbols.h"
+#include "collectors/unwind/unwind.h"
 #include "core/intern.h"
 #include "core/stack.h"
 

@@ -117,7 +117,7 @@ class Children(unittest.TestCase):
         traced = self.check([CHILDREN, "daemon"], 1)
         self.assertIn("the files of the program hold 0 bytes", traced.stdout)
 
-    @unittest.skipIf("tsan" in harness.preloading.RUNTIMES, "libunwind's pipe stays: collectors/unwind_library.c")
+    @unittest.skipIf("tsan" in harness.preloading.RUNTIMES, "libunwind's pipe stays: collectors/unwind/library.c")
     def test_no_descriptor_for_a_program_that_is_started(self):
         for options in ((), ("GPUTRACE_SAMPLE_CPU=200", "GPUTRACE_SPOOL=on", "GPUTRACE_ON_CRASH=1")):
             with self.subTest(options=options):

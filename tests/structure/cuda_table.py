@@ -39,11 +39,11 @@ def compare(kind, table, toolkit, newest):
 
 def main():
     root, folders = pathlib.Path(sys.argv[1]), sys.argv[2:]
-    runtime = rows(root / "collectors/cuda_runtime.def",
+    runtime = rows(root / "core/schema/cuda_runtime.def",
                    r"^GT_CUDA_(?:RUNTIME|HOOKED|HOOKED_WORDS)\((\d+), (v\d+), (\w+),")
     runtime = {"_".join((name.split("_", 1)[1], name.split("_", 1)[0])): number
                for name, number in runtime.items()}
-    driver = rows(root / "collectors/cuda_driver.def", r"^GT_CUDA_DRIVER\((\d+), (\w+),")
+    driver = rows(root / "core/schema/cuda_driver.def", r"^GT_CUDA_DRIVER\((\d+), (\w+),")
     complaints = list(compare("runtime", runtime, enumerators(
         folders, "cupti_runtime_cbid.h", "CUPTI_RUNTIME_TRACE_CBID_"), max(runtime.values())))
     complaints += compare("driver", driver, enumerators(

@@ -29,7 +29,7 @@ def dynamic_symbols(file):
 
 
 def table_names(root):
-    rows = (root / "collectors/cuda_runtime.def").read_text()
+    rows = (root / "core/schema/cuda_runtime.def").read_text()
     return set(re.findall(r"^GT_CUDA_HOOKED(?:_WORDS)?\(\d+, v\d+, (\w+)", rows, re.M))
 
 
@@ -52,7 +52,7 @@ def versions(file, root):
         if not version.startswith("GLIBC_") or version == "GLIBC_PRIVATE":
             yield f"needs {name} of {version}"
         elif number > NEWEST_GLIBC:
-            yield f"needs {name} of {version}: core/glibc_compat.def or core/sys.c must cover it"
+            yield f"needs {name} of {version}: core/guest/glibc_compat.def or core/guest/sys.c must cover it"
 
 
 def exports(file, root):

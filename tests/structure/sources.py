@@ -2,9 +2,11 @@
 #
 # Laws that the sources keep (docs/ARCHITECTURE.md).   sources.py CHECK SOURCE_ROOT
 #   includes   which folder may include which, own header first, no "../", guards, licence line
+#   folders    how many files a folder has, its README
 #   words      calls and words that have no place in a guest, or in a finished file
 #   headers    every header compiles alone (needs CC and CFLAGS in the environment)
 #   format     clang-format has nothing to change (exit 77: not installed)
+import collections
 import concurrent.futures
 import os
 import pathlib
@@ -14,19 +16,54 @@ import shutil
 import subprocess
 import sys
 
+GUEST_CORE = {"core", "core/guest", "core/schema"}
+COLLECTORS = {f"collectors/{name}" for name in
+              ("call", "cupti", "nvtx", "python", "sampler", "symbols", "unwind")}
+READERS = {"readers", "readers/chrome", "readers/perfetto"}
+
+# The law (docs/ARCHITECTURE.md): what each folder may include besides itself. No circles.
 MAY_INCLUDE = {
-    "core": {"core"},
-    "collectors": {"core", "collectors"},
-    "writers": {"core", "writers"},
-    "preload": {"core", "collectors", "writers", "preload"},
-    "analysis": {"core", "analysis"},
-    "cli": {"core", "writers", "analysis", "cli"},
-    "bench": {"core", "collectors", "bench"},
+    "core/guest": set(),
+    "core/schema": {"core/guest"},
+    "core": {"core/guest", "core/schema"},
+    "collectors/python": GUEST_CORE,
+    "collectors/symbols": GUEST_CORE,
+    "collectors/unwind": GUEST_CORE,
+    "collectors/call": GUEST_CORE | {"collectors/python", "collectors/unwind"},
+    "collectors/cupti": GUEST_CORE | {"collectors/call", "collectors/symbols"},
+    "collectors/nvtx": GUEST_CORE | {"collectors/call", "collectors/cupti"},
+    "collectors/sampler": GUEST_CORE | {"collectors/call", "collectors/python", "collectors/unwind"},
+    "writers": GUEST_CORE,
+    "writers/chrome": GUEST_CORE | {"writers"},
+    "writers/perfetto": GUEST_CORE | {"writers"},
+    "pipeline/ranges": GUEST_CORE | {"collectors/nvtx", "pipeline"},
+    "pipeline": GUEST_CORE | COLLECTORS | {"writers", "pipeline/ranges"},
+    "preload": GUEST_CORE | COLLECTORS | {"pipeline", "pipeline/ranges"},
+    "readers": GUEST_CORE,
+    "readers/chrome": GUEST_CORE | {"readers"},
+    "readers/perfetto": GUEST_CORE | {"readers"},
+    "trace": GUEST_CORE | READERS,
+    "analysis/table": GUEST_CORE | READERS | {"trace"},
+    "analysis": GUEST_CORE | READERS | {"trace", "analysis/table"},
+    "analysis/report": GUEST_CORE | {"trace", "analysis", "analysis/table"},
+    "analysis/verify": GUEST_CORE | READERS,
+    "recover": GUEST_CORE | READERS | {"trace", "writers", "writers/chrome", "writers/perfetto"},
+    "transform": GUEST_CORE | READERS | {"trace", "analysis", "analysis/table", "recover", "writers"},
+    "cli/run": GUEST_CORE | READERS | {"trace", "recover"},
+    "cli/bench": GUEST_CORE | READERS | {"analysis/table"},
+    "cli": GUEST_CORE | READERS | {"trace", "analysis", "analysis/report", "analysis/table",
+                                   "analysis/verify", "recover", "transform", "writers",
+                                   "cli/bench", "cli/run"},
+    "bench": GUEST_CORE | COLLECTORS,
 }
-GUEST = {"core", "collectors", "writers", "preload"}  # what runs inside somebody's process
+# Tied to each other for now by struct gt_session.
+TIED = {("pipeline", "pipeline/ranges")}
+GUEST = ("core", "collectors", "writers", "pipeline", "preload")  # runs inside somebody's process
+MOST_FILES = 40  # of one folder
+MOST_LINES = 15  # of its README
 VENDOR = re.compile(r"(cuda|cupti|driver_types|generated_cuda|nvtx|nvml|nccl)")
-# cli/trial.c is doctor's trial run: it asks the driver as a program would.
-MAY_SEE_VENDOR = {"collectors", "preload", "tests", "bench", "cli/trial.c"}
+# cli/run/trial.c is doctor's trial run: it asks the driver as a program would.
+MAY_SEE_VENDOR = {"collectors", "preload", "tests", "bench", "cli/run/trial.c"}
 
 # A guest does not end the process, wait, print, or use the program's allocator.
 BANNED_CALLS = """
@@ -38,14 +75,14 @@ BANNED_CALLS = """
 """.split()
 # (file, call): why it may.
 EXCEPTIONS = {
-    ("collectors/cupti_translate.c", "free"): "CUPTI mallocs a device's name and leaves it to us",
-    ("collectors/demangle.c", "free"): "__cxa_demangle mallocs; drain thread",
-    ("preload/output.c", "strerror"): "said once, when no trace can be written",
-    ("preload/session.c", "strerror"): "said once, when the session cannot start",
+    ("collectors/cupti/translate.c", "free"): "CUPTI mallocs a device's name and leaves it to us",
+    ("collectors/symbols/demangle.c", "free"): "__cxa_demangle mallocs; drain thread",
+    ("pipeline/output.c", "strerror"): "said once, when no trace can be written",
+    ("preload/start.c", "strerror"): "said once, when the session cannot start",
 }
 
 # Headers that are the end of another one and never included by themselves.
-PARTS = {"collectors/unwind_x86_64.h"}
+PARTS = {"collectors/unwind/x86_64.h"}
 
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK|for now|placeholder|not implemented)\b", re.I)
 PRIVATE = re.compile(r"(/home/[a-z]|/root\b)")
@@ -70,30 +107,72 @@ def code_only(text):
                   flags=re.S)
 
 
+def folder_of(path):
+    return str(path.parent)
+
+
+def circles():
+    """Folders that may include each other, directly or by way of others."""
+    order, rest = [], {folder: set(others) for folder, others in MAY_INCLUDE.items()}
+    for above, below in TIED:
+        rest[below].discard(above)
+    while rest:
+        free = [folder for folder, others in rest.items() if not others & set(rest)]
+        if not free:
+            yield f"tests/structure/sources.py: a circle in the law: {', '.join(sorted(rest))}"
+            return
+        order += free
+        for folder in free:
+            del rest[folder]
+
+
+def own_form(root, path, text):
+    """The licence, the guard, the own header first."""
+    if "SPDX-License-Identifier: Apache-2.0" not in text.split("\n", 1)[0]:
+        yield f"{path}: the first line is not the licence"
+    if path.suffix == ".h" and folder_of(path) in MAY_INCLUDE:
+        guard = "GT_" + re.sub(r"\W", "_", str(path)).upper()
+        if f"#ifndef {guard}\n#define {guard}\n" not in text:
+            yield f"{path}: the guard is not {guard}"
+    names = re.findall(r'^\s*#\s*include\s+["<]([^">]+)[">]', text, re.M)
+    own = str(path.with_suffix(".h"))
+    if path.suffix == ".c" and own in names and names[0] != own:
+        yield f"{path}: does not include {own} first"
+
+
+def may_see_vendor(path):
+    return path.parts[0] in MAY_SEE_VENDOR or str(path) in MAY_SEE_VENDOR
+
+
 def includes(root):
-    for path in tracked(root, "*.c", "*.h"):
-        text = (root / path).read_text()
-        folder = path.parts[0]
-        if "SPDX-License-Identifier: Apache-2.0" not in text.split("\n", 1)[0]:
-            yield f"{path}: the first line is not the licence"
-        if path.suffix == ".h" and folder in MAY_INCLUDE:
-            guard = "GT_" + re.sub(r"\W", "_", str(path)).upper()
-            if f"#ifndef {guard}\n#define {guard}\n" not in text:
-                yield f"{path}: the guard is not {guard}"
-        found = re.findall(r'^\s*#\s*include\s+(["<])([^">]+)[">]', text, re.M)
-        own = str(path.with_suffix(".h"))
-        names = [name for _, name in found]
-        if path.suffix == ".c" and own in names and names[0] != own:
-            yield f"{path}: does not include {own} first"
-        for kind, name in found:
+    yield from circles()
+    for path in tracked(root, "*.c", "*.h", "*.def"):
+        text, folder = (root / path).read_text(), folder_of(path)
+        if path.suffix != ".def":
+            yield from own_form(root, path, text)
+        if path.parts[0] not in ("tests", "examples") and folder not in MAY_INCLUDE:
+            yield f"{path}: {folder}/ is not in the law"
+            continue
+        for kind, name in re.findall(r'^\s*#\s*include\s+(["<])([^">]+)[">]', text, re.M):
             if ".." in pathlib.PurePath(name).parts:
                 yield f"{path}: includes {name}"
-            other = name.split("/")[0]
-            if kind == '"' and folder in MAY_INCLUDE and other not in MAY_INCLUDE[folder]:
+            other = folder_of(pathlib.PurePath(name))
+            if kind == '"' and folder in MAY_INCLUDE and other not in MAY_INCLUDE[folder] | {folder}:
                 yield f"{path}: {folder}/ may not include {name}"
-            if (kind == "<" and VENDOR.match(name) and folder not in MAY_SEE_VENDOR
-                    and str(path) not in MAY_SEE_VENDOR):
+            if kind == "<" and VENDOR.match(name) and not may_see_vendor(path):
                 yield f"{path}: {folder}/ may not know {name}"
+
+
+def folders(root):
+    files = collections.Counter(folder_of(path) for path in tracked(root))
+    for folder in MAY_INCLUDE:
+        if files[folder] > MOST_FILES:
+            yield f"{folder}/ has {files[folder]} files: more than {MOST_FILES}"
+        readme = root / folder / "README.md"
+        if not readme.is_file():
+            yield f"{folder}/ has no README.md"
+        elif len(readme.read_text().splitlines()) > MOST_LINES:
+            yield f"{folder}/README.md has more than {MOST_LINES} lines"
 
 
 def words(root):
@@ -132,7 +211,7 @@ def headers(root):
         return f"{path}: does not compile alone\n{run.stderr}" if run.returncode else None
 
     alone = [path for path in tracked(root, "*.h")
-             if path.parts[0] in MAY_INCLUDE and str(path) not in PARTS]
+             if folder_of(path) in MAY_INCLUDE and str(path) not in PARTS]
     if len(alone) < 20:
         yield f"only {len(alone)} headers found: this check no longer finds them"
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -154,7 +233,7 @@ def formatting(root):
 
 def main():
     check, root = sys.argv[1], pathlib.Path(sys.argv[2]).resolve()
-    complaints = list({"includes": includes, "words": words, "headers": headers,
+    complaints = list({"includes": includes, "folders": folders, "words": words, "headers": headers,
                        "format": formatting}[check](root))
     for complaint in complaints:
         print(complaint)

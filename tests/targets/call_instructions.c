@@ -7,9 +7,9 @@
  */
 #include <stdlib.h>
 
-#include "collectors/call.h"
-#include "collectors/unwind.h"
-#include "core/forkguard.h"
+#include "collectors/call/call.h"
+#include "collectors/unwind/unwind.h"
+#include "core/guest/forkguard.h"
 #include "core/thread.h"
 
 #define CBID_LAUNCH 211

@@ -14,8 +14,8 @@
 
 #include "tests/targets/expect.h"
 
-#define NAME_MAX_BYTES 1000  /* collectors/nvtx_registry.h */
-#define LEVELS         60000 /* collectors/nvtx_self.h */
+#define NAME_MAX_BYTES 1000  /* collectors/nvtx/registry.h */
+#define LEVELS         60000 /* collectors/nvtx/self.h */
 #define TOO_DEEP       10
 
 static void *data;

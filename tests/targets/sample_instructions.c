@@ -7,11 +7,11 @@
  */
 #include <stdlib.h>
 
-#include "collectors/call.h"
-#include "collectors/sampler.h"
-#include "collectors/sampler_signal.h"
-#include "core/forkguard.h"
-#include "core/memory.h"
+#include "collectors/call/call.h"
+#include "collectors/sampler/sampler.h"
+#include "collectors/sampler/signal.h"
+#include "core/guest/forkguard.h"
+#include "core/guest/memory.h"
 #include "core/thread.h"
 
 /* valgrind does not grow the stack for a signal. */

@@ -11,13 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectors/call.h"
-#include "collectors/cupti_buffers.h"
-#include "core/forkguard.h"
+#include "collectors/call/call.h"
+#include "collectors/cupti/buffers.h"
+#include "core/guest/forkguard.h"
 #include "core/spool.h"
 #include "core/thread.h"
-#include "preload/session_internal.h"
-#include "preload/spooled.h"
+#include "pipeline/session.h"
+#include "pipeline/spooled.h"
 
 #define TEMPLATE_CALLS  3u
 #define TEMPLATE_LAUNCH 211 /* cudaLaunchKernel */

@@ -2,12 +2,12 @@
  *
  * The small parts under the analysis: names, groups, shares, intervals, frames, filters.
  */
-#include "analysis/frame.h"
 #include "analysis/group.h"
 #include "analysis/intervals.h"
 #include "analysis/key.h"
-#include "analysis/names.h"
 #include "analysis/share.h"
+#include "trace/frame.h"
+#include "trace/names.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

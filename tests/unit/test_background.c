@@ -2,14 +2,14 @@
  *
  * Threads of ours in programs that leave little to a new thread.
  */
-#include "preload/background.h"
+#include "pipeline/background.h"
 
 #include <criterion/criterion.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 
-#include "core/futex.h"
+#include "core/guest/futex.h"
 
 #define STACK_BYTES (1u << 20)
 #define USED_BYTES  (900u << 10)

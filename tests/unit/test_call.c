@@ -3,13 +3,13 @@
  * Calls inside calls, as CUPTI's callbacks tell of them: what belongs to the outer one, and what shows that the
  * outer one was never left.
  */
-#include "collectors/call.h"
+#include "collectors/call/call.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "collectors/unwind.h"
-#include "core/forkguard.h"
+#include "collectors/unwind/unwind.h"
+#include "core/guest/forkguard.h"
 #include "core/thread.h"
 
 #define LAUNCH 211 /* cudaLaunchKernel */

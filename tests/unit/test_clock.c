@@ -2,7 +2,7 @@
  *
  * Clock conversion on made-up samples: steps of CLOCK_REALTIME do not reach the trace clock.
  */
-#include "core/clock.h"
+#include "core/guest/clock.h"
 
 #include <criterion/criterion.h>
 

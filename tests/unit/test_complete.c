@@ -7,8 +7,8 @@
 
 #include <errno.h>
 
-#include "analysis/pftrace.h"
-#include "cli/complete.h"
+#include "readers/perfetto/pftrace.h"
+#include "recover/complete.h"
 #include "tests/unit/trace_fixture.h"
 
 #define WRITTEN  40u /* events of each kind in the file */

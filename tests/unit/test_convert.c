@@ -4,7 +4,7 @@
  * that is read back and written as JSON. Both files must be the same, byte for byte but for their end.
  * And back: a .pftrace made of the JSON, made JSON again. Events are random, of all kinds.
  */
-#include "analysis/events.h"
+#include "readers/events.h"
 #include "tests/unit/trace_fixture.h"
 
 #define EVENTS 3000u

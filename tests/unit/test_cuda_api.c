@@ -8,7 +8,7 @@
 #include <criterion/criterion.h>
 #include <cupti.h>
 
-#include "collectors/cuda_api.h"
+#include "core/schema/cuda_api.h"
 
 static unsigned int flags_of(enum gt_api_domain domain, uint32_t cbid)
 {

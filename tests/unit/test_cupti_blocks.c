@@ -2,7 +2,7 @@
  *
  * Blocks: pieces do not overlap, are zeroed, and all room comes back whatever their sizes were.
  */
-#include "collectors/cupti_blocks.h"
+#include "collectors/cupti/blocks.h"
 
 #include <criterion/criterion.h>
 #include <pthread.h>

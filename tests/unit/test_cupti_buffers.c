@@ -3,8 +3,8 @@
  * Activity buffers: aligned and zeroed, read in the order of completion, foreign ones copied,
  * a cap that ends in counted discards and never in a NULL that an old CUPTI cannot stand.
  */
-#include "collectors/cupti_buffers.h"
-#include "core/free_guard.h"
+#include "collectors/cupti/buffers.h"
+#include "core/guest/free_guard.h"
 #include "core/spool.h"
 
 #include <criterion/criterion.h>

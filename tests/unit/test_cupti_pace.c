@@ -3,7 +3,7 @@
  * The size of the next buffer follows the pace of the records, by at most a factor of two at a time, or at once when
  * a long time tells what it is.
  */
-#include "collectors/cupti_pace.h"
+#include "collectors/cupti/pace.h"
 
 #include <criterion/criterion.h>
 

@@ -5,12 +5,12 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "collectors/cupti.h"
-#include "collectors/cupti_buffers.h"
-#include "collectors/cupti_internal.h"
-#include "collectors/cupti_layout.h"
-#include "collectors/cupti_replay.h"
-#include "collectors/cupti_translate.h"
+#include "collectors/cupti/buffers.h"
+#include "collectors/cupti/cupti.h"
+#include "collectors/cupti/internal.h"
+#include "collectors/cupti/layout.h"
+#include "collectors/cupti/replay.h"
+#include "collectors/cupti/translate.h"
 
 #define BYTES   (1u << 20)
 #define KIND    60000 /* of a CUPTI to come: counted, nothing else */

@@ -4,7 +4,7 @@
  * lies behind the oldest form is filled with garbage and must not matter. Then clocks, missing and
  * reversed stamps, unknown kinds.
  */
-#include "collectors/cupti_translate.h"
+#include "collectors/cupti/translate.h"
 
 #include <criterion/criterion.h>
 #include <cupti.h>

@@ -3,17 +3,17 @@
  * The watch over CUPTI with a CUPTI made of a few words: what is noticed, when it is taken again, and what
  * is left alone.
  */
-#include "collectors/cupti_watch.h"
+#include "collectors/cupti/watch.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <string.h>
 #include <time.h>
 
-#include "collectors/cupti_buffers.h"
-#include "collectors/cupti_foreign.h"
-#include "collectors/cupti_internal.h"
-#include "core/forkguard.h"
+#include "collectors/cupti/buffers.h"
+#include "collectors/cupti/foreign.h"
+#include "collectors/cupti/internal.h"
+#include "core/guest/forkguard.h"
 
 #define SECOND 1000000000ull
 

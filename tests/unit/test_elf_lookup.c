@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * core/elf_lookup.c against what the dynamic loader itself says of the libraries in this process, and
+ * core/guest/elf_lookup.c against what the dynamic loader itself says of the libraries in this process, and
  * against images of them that were damaged.
  */
 #include <dlfcn.h>
@@ -11,7 +11,7 @@
 
 #include <criterion/criterion.h>
 
-#include "core/elf_lookup.h"
+#include "core/guest/elf_lookup.h"
 
 struct query {
 	const char *soname;

@@ -2,7 +2,7 @@
  *
  * The gate between fork and the loader: who asks while a fork runs, and what a child finds.
  */
-#include "core/forkgate.h"
+#include "core/guest/forkgate.h"
 
 #include <criterion/criterion.h>
 #include <pthread.h>
@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/futex.h"
+#include "core/guest/futex.h"
 
 static sem_t waiting, over; /* the thread waits for the fork; the fork is over */
 static pthread_t thread;

@@ -2,7 +2,7 @@
  *
  * Memory that free() leaves alone: before and after, twice, and while the allocator is used.
  */
-#include "core/free_guard.h"
+#include "core/guest/free_guard.h"
 
 #include <criterion/criterion.h>
 #include <stdint.h>

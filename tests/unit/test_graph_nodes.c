@@ -3,7 +3,7 @@
  * Origins of graph nodes: through clones of clones, from several threads, bounded, nothing forgotten
  * in silence.
  */
-#include "collectors/graph_nodes.h"
+#include "collectors/cupti/graph_nodes.h"
 
 #include <criterion/criterion.h>
 #include <pthread.h>

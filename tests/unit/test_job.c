@@ -3,10 +3,10 @@
  * A folder of ranks, read by several threads at once, JSON and .pftrace mixed: every rank comes to be
  * there once, in order, with its own sums. What the sanitizer builds are for.
  */
-#include "analysis/job.h"
-#include "analysis/progress.h"
-#include "cli/conversion.h"
+#include "readers/progress.h"
 #include "tests/unit/trace_fixture.h"
+#include "trace/job.h"
+#include "transform/conversion.h"
 
 #define RANKS 24
 

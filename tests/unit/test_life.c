@@ -14,8 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/life.h"
-#include "cli/writer_of.h"
+#include "recover/life.h"
+#include "recover/writer_of.h"
 
 #define PID   77
 #define ALIVE "VmSize:\t    6000 kB\nSigPnd:\t0000000000000000\nShdPnd:\t0000000000000000\n"

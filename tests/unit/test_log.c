@@ -2,7 +2,7 @@
  *
  * What is said on a stderr that cannot be written: no signal reaches the program for it.
  */
-#include "core/log.h"
+#include "core/guest/log.h"
 
 #include <criterion/criterion.h>
 #include <signal.h>

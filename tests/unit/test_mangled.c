@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectors/demangle.h"
-#include "collectors/mangled.h"
+#include "collectors/symbols/demangle.h"
+#include "collectors/symbols/mangled.h"
 
 static struct gt_intern *pool;
 static struct gt_demangle *demangle;

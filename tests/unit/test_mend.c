@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * analysis/mend.h: a first block that is cut at any byte, with nothing behind it or with what stood there
+ * recover/mend.h: a first block that is cut at any byte, with nothing behind it or with what stood there
  * before, becomes one that repair can close.
  */
-#include "analysis/mend.h"
+#include "recover/mend.h"
+#include "trace/file_name.h"
+#include "trace/first_block.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -13,7 +15,7 @@
 #include <unistd.h>
 #include <yajl/yajl_tree.h>
 
-#include "analysis/repair.h"
+#include "recover/repair.h"
 
 #define BLOCK 16384u
 
@@ -78,7 +80,7 @@ static size_t repair(size_t cut, bool is_torn)
 	size_t count;
 	FILE *file;
 
-	cr_assert_eq(gt_mend_is_due(path), is_torn, "%zu", cut);
+	cr_assert_eq(gt_first_block_file_is_torn(path), is_torn, "%zu", cut);
 	cr_assert_eq(gt_mend_file(path, NULL, &mend), 0, "%zu: %s", cut, mend.error);
 	cr_assert_eq(mend.was_torn, is_torn, "%zu", cut);
 	cr_assert_eq(gt_repair_file(path, NULL, &result), 0, "%zu: %s", cut, result.error);
@@ -93,7 +95,7 @@ static size_t repair(size_t cut, bool is_torn)
 		     "%zu: %.900s", cut, text);
 	count = yajl_tree_get(tree, (const char **)events, yajl_t_array)->u.array.len;
 	yajl_tree_free(tree);
-	cr_assert_not(gt_mend_is_due(path), "%zu: once is enough", cut);
+	cr_assert_not(gt_first_block_file_is_torn(path), "%zu: once is enough", cut);
 	return count;
 }
 
@@ -156,21 +158,21 @@ Test(mend, tells_what_nobody_knows)
 
 Test(mend, reads_names)
 {
-	struct gt_mend_name name;
+	struct gt_file_name name;
 
-	gt_mend_name("/a.b/rank12_n3_4100.1782967788123.1.part3.pt.trace.json", &name);
+	gt_file_name_parse("/a.b/rank12_n3_4100.1782967788123.1.part3.pt.trace.json", &name);
 	cr_assert(name.is_ours && name.has_rank);
 	cr_assert_eq(name.rank, 12);
 	cr_assert_eq(name.pid, 4100);
 	cr_assert_eq(name.started, 1782967788123);
 	cr_assert_eq(name.part, 3);
-	gt_mend_name("n_3_4100.1782967788123.pt.trace.json", &name);
+	gt_file_name_parse("n_3_4100.1782967788123.pt.trace.json", &name);
 	cr_assert(name.is_ours && !name.has_rank && name.pid == 4100 && name.part == 1);
-	gt_mend_name("some.json", &name);
+	gt_file_name_parse("some.json", &name);
 	cr_assert_not(name.is_ours);
-	gt_mend_name("x_y.1.json", &name);
+	gt_file_name_parse("x_y.1.json", &name);
 	cr_assert_not(name.is_ours);
-	gt_mend_name("n_4100.1782967788123.pftrace", &name); /* no JSON is put into it */
+	gt_file_name_parse("n_4100.1782967788123.pftrace", &name); /* no JSON is put into it */
 	cr_assert_not(name.is_ours);
 }
 
@@ -180,7 +182,7 @@ Test(mend, somebody_elses_file)
 
 	snprintf(path, sizeof(path), "%s/other.json", folder);
 	put("[{\"a\": 1, \"b", 12, "");
-	cr_assert_not(gt_mend_is_due(path));
+	cr_assert_not(gt_first_block_file_is_torn(path));
 	cr_assert_eq(gt_mend_file(path, NULL, &mend), 0);
 	cr_assert_not(mend.was_torn);
 	put("", 0, "");

@@ -19,17 +19,17 @@
 #include <nvtx3/nvToolsExtPayload.h>
 #include <nvtx3/nvToolsExtCounters.h>
 
-#include "collectors/call.h"
-#include "collectors/nvtx.h"
-#include "collectors/nvtx_early.h"
-#include "collectors/nvtx_payload.h"
-#include "collectors/nvtx_record.h"
-#include "collectors/nvtx_registry.h"
-#include "collectors/nvtx_self.h"
-#include "collectors/nvtx_text.h"
-#include "collectors/records.h"
-#include "core/forkguard.h"
-#include "core/text.h"
+#include "collectors/call/call.h"
+#include "collectors/call/records.h"
+#include "collectors/nvtx/early.h"
+#include "collectors/nvtx/nvtx.h"
+#include "collectors/nvtx/payload.h"
+#include "collectors/nvtx/record.h"
+#include "collectors/nvtx/registry.h"
+#include "collectors/nvtx/self.h"
+#include "collectors/nvtx/text.h"
+#include "core/guest/forkguard.h"
+#include "core/guest/text.h"
 #include "core/thread.h"
 
 __attribute__((constructor)) static void attach(void)

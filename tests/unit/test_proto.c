@@ -5,7 +5,7 @@
  */
 #include <criterion/criterion.h>
 
-#include "writers/proto.h"
+#include "writers/perfetto/proto.h"
 
 static void expect(const struct gt_proto *proto, const void *bytes, size_t size)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collectors/python_layout.h"
+#include "collectors/python/layout.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

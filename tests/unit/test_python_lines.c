@@ -2,7 +2,7 @@
  *
  * Line tables of one function as CPython 3.9, 3.10 and 3.12 compiled it, and tables that are wrong.
  */
-#include "collectors/python_lines.h"
+#include "collectors/python/lines.h"
 
 #include <criterion/criterion.h>
 

@@ -4,7 +4,7 @@
  * the interpreter, anything else is not the interpreter's; of Python frames the last of a loop ends in
  * a bar, and a bar alone is a loop without a frame.
  */
-#include "collectors/python_merge.h"
+#include "collectors/python/merge.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collectors/python_read.h"
+#include "collectors/python/read.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
  *
  * Stacks of an interpreter that is not there: its objects are made by hand, right and wrong.
  */
-#include "collectors/python.h"
+#include "collectors/python/python.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -10,10 +10,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "collectors/python_codes.h"
-#include "collectors/python_frames.h"
-#include "collectors/python_peek.h"
-#include "collectors/python_runtime.h"
+#include "collectors/python/codes.h"
+#include "collectors/python/frames.h"
+#include "collectors/python/peek.h"
+#include "collectors/python/runtime.h"
 
 #define WORDS 32
 #define DEPTH 64
@@ -375,7 +375,7 @@ Test(python_walk, words_that_name_no_code, .init = start_3_11)
 	gt_intern_free(strings);
 }
 
-/* ---- frames of a thread that may go on meanwhile (collectors/python_peek.h) ---- */
+/* ---- frames of a thread that may go on meanwhile (collectors/python/peek.h) ---- */
 
 static struct gt_python_raw raw[DEPTH];
 

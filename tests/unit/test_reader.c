@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * analysis/reader.h: both forms, cut files, gzip, and errors that name line and byte.
+ * readers/chrome/reader.h: both forms, cut files, gzip, and errors that name line and byte.
  */
-#include "analysis/reader.h"
+#include "readers/chrome/reader.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -14,11 +14,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collectors/nvtx_record.h"
-#include "collectors/records.h"
+#include "collectors/call/records.h"
+#include "collectors/nvtx/record.h"
 #include "core/spool_view.h"
-#include "preload/ranges.h"
-#include "preload/recover.h"
+#include "pipeline/ranges/ranges.h"
+#include "pipeline/replay.h"
 #include "tests/unit/spool_template.h"
 
 static char folder[] = "/tmp/gt-recover-XXXXXX";

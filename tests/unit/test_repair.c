@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * analysis/repair.h: every combination of old and new beginning and end, cut at every byte, becomes
+ * recover/repair.h: every combination of old and new beginning and end, cut at every byte, becomes
  * one strict JSON object that holds every whole event.
  */
-#include "analysis/repair.h"
+#include "recover/repair.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -13,8 +13,8 @@
 #include <unistd.h>
 #include <yajl/yajl_tree.h>
 
-#include "analysis/reader.h"
-#include "analysis/rejoin.h"
+#include "readers/chrome/reader.h"
+#include "recover/rejoin.h"
 
 #define FACTS(blank)                                                                               \
 	"\"schemaVersion\": 1, \"distributedInfo\": {\"rank\":" blank "3, \"world_size\": 8}, "    \

@@ -3,7 +3,7 @@
  * The sampler beside threads that it looks at: they run, sleep, make calls, end, and are followed by
  * others. What it delivers is read out of its ring as the drain thread does it.
  */
-#include "collectors/sampler.h"
+#include "collectors/sampler/sampler.h"
 
 #include <criterion/criterion.h>
 #include <pthread.h>
@@ -12,12 +12,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collectors/call.h"
-#include "collectors/records.h"
-#include "collectors/sampler_signal.h"
-#include "collectors/unwind.h"
-#include "core/clock.h"
-#include "core/forkguard.h"
+#include "collectors/call/call.h"
+#include "collectors/call/records.h"
+#include "collectors/sampler/signal.h"
+#include "collectors/unwind/unwind.h"
+#include "core/guest/clock.h"
+#include "core/guest/forkguard.h"
 #include "core/thread.h"
 
 #define HZ          1000

@@ -2,7 +2,7 @@
  *
  * What the kernel tells of threads: its texts, and real threads that sleep, run and end.
  */
-#include "collectors/sampler_proc.h"
+#include "collectors/sampler/proc.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "collectors/sampler.h"
+#include "collectors/sampler/sampler.h"
 
 static uint64_t pc, sp;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * analysis/scan.h: values, numbers, strings, and what is refused where.
+ * readers/chrome/scan.h: values, numbers, strings, and what is refused where.
  */
-#include "analysis/scan.h"
+#include "readers/chrome/scan.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 /* @text with the zero bytes behind it that the scanner wants. */
 static char *padded(const char *text)
 {
-	char *copy = calloc(1, strlen(text) + GT_SCAN_PADDING);
+	char *copy = calloc(1, strlen(text) + GT_INPUT_PADDING);
 
 	memcpy(copy, text, strlen(text));
 	return copy;
@@ -98,7 +98,7 @@ Test(scan, refusals)
 
 Test(scan, depth_is_bounded)
 {
-	char text[1000 + GT_SCAN_PADDING] = {0};
+	char text[1000 + GT_INPUT_PADDING] = {0};
 	struct gt_scan scan = {.end = text + 1000};
 	struct gt_span span;
 

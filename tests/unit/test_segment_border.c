@@ -2,12 +2,12 @@
  *
  * What a file that follows another is told of it.
  */
-#include "preload/segments.h"
+#include "pipeline/segments.h"
 
 #include <criterion/criterion.h>
 
-#include "collectors/call.h"
-#include "core/event.h"
+#include "collectors/call/call.h"
+#include "core/schema/event.h"
 
 static struct gt_segments segments;
 

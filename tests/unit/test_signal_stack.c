@@ -2,7 +2,7 @@
  *
  * Signal stacks that are lent to threads: only where there is none, and one memory for one thread at a time.
  */
-#include "core/signal_stack.h"
+#include "core/guest/signal_stack.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -15,8 +15,8 @@
 
 #include <criterion/criterion.h>
 
-#include "core/log.h"
-#include "core/sys.h"
+#include "core/guest/log.h"
+#include "core/guest/sys.h"
 #include "writers/sink.h"
 
 static char folder[64];

@@ -15,8 +15,8 @@
 
 #include <criterion/criterion.h>
 
+#include "core/guest/log.h"
 #include "core/intern.h"
-#include "core/log.h"
 #include "core/stack.h"
 #include "writers/sink.h"
 #include "writers/writer.h"

@@ -25,8 +25,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "core/guest/log.h"
 #include "core/intern.h"
-#include "core/log.h"
 #include "core/stack.h"
 #include "writers/sink.h"
 #include "writers/writer.h"

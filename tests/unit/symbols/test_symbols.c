@@ -3,7 +3,7 @@
  * From address to name: modules that come and go, symbol tables in every place where they may be,
  * damaged files, demangling, and what belongs to the toolkit.
  */
-#include "collectors/symbols.h"
+#include "collectors/symbols/symbols.h"
 
 #include <criterion/criterion.h>
 #include <dlfcn.h>
@@ -16,8 +16,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "collectors/elf_image.h"
-#include "collectors/symbol_table.h"
+#include "collectors/symbols/elf_image.h"
+#include "collectors/symbols/table.h"
 
 static struct {
 	struct gt_intern *pool;

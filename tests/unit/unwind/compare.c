@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <sys/mman.h>
 
-#include "collectors/unwind_rules.h"
+#include "collectors/unwind/rules.h"
 
 struct gt_unwind_thread *new_unwind_thread(void)
 {

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "collectors/unwind.h"
+#include "collectors/unwind/unwind.h"
 
 struct comparison {
 	struct gt_unwind_thread *thread;

@@ -3,14 +3,14 @@
  * Stacks out of copies are those that the thread itself finds: with all registers, as a signal's
  * handler has them, and without the frame pointer, as the kernel tells them of a thread that waits.
  */
-#include "collectors/unwind_copy.h"
+#include "collectors/unwind/copy.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectors/unwind.h"
-#include "collectors/unwind_learn.h"
+#include "collectors/unwind/learn.h"
+#include "collectors/unwind/unwind.h"
 #include "compare.h"
 #include "shapes.h"
 

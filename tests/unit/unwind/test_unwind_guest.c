@@ -2,7 +2,7 @@
  *
  * What a capture must leave alone: descriptors, the heap, the kernel, errno.
  */
-#include "collectors/unwind.h"
+#include "collectors/unwind/unwind.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>

@@ -2,7 +2,7 @@
  *
  * Stacks that are not as they should be: destroyed, through code without tables, without libunwind.
  */
-#include "collectors/unwind.h"
+#include "collectors/unwind/unwind.h"
 
 #include <criterion/criterion.h>
 #include <pthread.h>
@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collectors/unwind_learn.h"
-#include "collectors/unwind_rules.h"
+#include "collectors/unwind/learn.h"
+#include "collectors/unwind/rules.h"
 #include "compare.h"
 #include "shapes.h"
 

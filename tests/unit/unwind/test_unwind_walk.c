@@ -3,7 +3,7 @@
  * Stacks are those that libunwind finds step by step: for every shape of frame, at every instruction,
  * on all kinds of stacks, in signal handlers, threads and constructors.
  */
-#include "collectors/unwind.h"
+#include "collectors/unwind/unwind.h"
 
 #include <criterion/criterion.h>
 #include <dlfcn.h>

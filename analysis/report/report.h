@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A job as one HTML page that needs nothing else: summary, timeline, tables, gaps, flame graph,
+ * memory, overlap, losses. Pure over constant models; one thread per page.
+ */
+#ifndef GT_ANALYSIS_REPORT_REPORT_H
+#define GT_ANALYSIS_REPORT_REPORT_H
+
+#include <stdio.h>
+
+#include "analysis/key.h"
+#include "trace/job.h"
+
+/* Writes the page. 0 or negative errno. */
+int gt_report_print(const struct gt_job *job, const struct gt_filter *filter, const char *title,
+		    FILE *out);
+
+#endif

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See fit.h. One thread per table.
+ */
+#include "analysis/table/fit.h"
+
+#include <string.h>
+
+#define GAP         2  /* before each column */
+#define LEAST_NAMES 36 /* characters of a last column for which numbers are left out */
+#define ENOUGH      50 /* the same of one that is far longer, as call stacks are */
+#define LEAST_WIDTH 12 /* of what is shortened */
+#define KEPT_FIRST  2  /* columns that are never left out */
+
+size_t gt_table_text_width(const char *text)
+{
+	size_t n = 0;
+
+	for (; *text; text++)
+		n += ((unsigned char)*text & 0xc0) != 0x80;
+	return n;
+}
+
+static bool is_text(const struct gt_table *table, size_t column)
+{
+	return table->columns[column].kind == GT_COLUMN_TEXT ||
+	       table->columns[column].kind == GT_COLUMN_CODE;
+}
+
+static void measure_column(struct gt_table_fit *fit, const struct gt_table *table, size_t rows,
+			   size_t column)
+{
+	char cell[GT_TABLE_CELL];
+
+	fit->widths[column] = gt_table_text_width(table->columns[column].brief);
+	for (size_t row = 0; row < rows; row++) {
+		size_t n = gt_table_text_width(gt_table_cell(table, row * table->width + column,
+							     &fit->names, cell, sizeof(cell)));
+
+		if (n > fit->widths[column])
+			fit->widths[column] = n;
+	}
+}
+
+/* Of what is shown, but for column @except. */
+static size_t whole_width(const struct gt_table_fit *fit, const struct gt_table *table,
+			  size_t except)
+{
+	size_t sum = 0;
+
+	for (size_t c = 0; c < table->width; c++)
+		if (c != except && fit->shows[c])
+			sum += GAP + fit->widths[c];
+	return sum;
+}
+
+/* Leaves the rightmost column of numbers out. False: there is none that may go. */
+static bool leave_one_out(struct gt_table_fit *fit, const struct gt_table *table)
+{
+	size_t found = SIZE_MAX, kept = table->kept ? table->kept : KEPT_FIRST;
+
+	for (size_t c = kept; c < table->width; c++)
+		if (fit->shows[c] && !is_text(table, c))
+			found = c;
+	if (found != SIZE_MAX)
+		fit->shows[found] = false;
+	return found != SIZE_MAX;
+}
+
+/* Shortens the last column for what the others leave of @columns. */
+static void shorten_last(struct gt_table_fit *fit, const struct gt_table *table, size_t rows,
+			 size_t columns)
+{
+	size_t last = gt_table_last_shown(table);
+	size_t others = whole_width(fit, table, last) + GAP;
+
+	gt_short_names_fini(&fit->names);
+	gt_short_names_make(&fit->names, table, rows,
+			    columns > others + LEAST_WIDTH ? columns - others : LEAST_WIDTH, true);
+	measure_column(fit, table, rows, last);
+}
+
+static bool fits(const struct gt_table_fit *fit, const struct gt_table *table, size_t columns)
+{
+	return whole_width(fit, table, SIZE_MAX) <= columns;
+}
+
+/* Names that must not read alike may need more room than they have: more numbers are left out if that helps. */
+static void give_more_room(struct gt_table_fit *fit, const struct gt_table *table, size_t rows,
+			   size_t columns)
+{
+	bool shows[GT_TABLE_MAX_COLUMNS];
+
+	memcpy(shows, fit->shows, sizeof(shows));
+	while (!fits(fit, table, columns) && leave_one_out(fit, table))
+		shorten_last(fit, table, rows, columns);
+	if (fits(fit, table, columns))
+		return;
+	memcpy(fit->shows, shows, sizeof(shows));
+	shorten_last(fit, table, rows, columns);
+}
+
+/* What the last column should have at least. */
+static size_t least_names(size_t whole)
+{
+	if (whole > 2 * LEAST_NAMES)
+		return ENOUGH;
+	return whole < LEAST_NAMES ? whole : LEAST_NAMES;
+}
+
+static void fit_into(struct gt_table_fit *fit, const struct gt_table *table, size_t rows,
+		     size_t columns)
+{
+	size_t last = gt_table_last_shown(table), whole = fit->widths[last];
+
+	if (is_text(table, last))
+		fit->widths[last] = least_names(whole);
+	while (!fits(fit, table, columns) && leave_one_out(fit, table))
+		;
+	fit->widths[last] = whole;
+	if (fits(fit, table, columns) || !is_text(table, last))
+		return;
+	shorten_last(fit, table, rows, columns);
+	give_more_room(fit, table, rows, columns);
+}
+
+void gt_table_fit_make(struct gt_table_fit *ret_fit, const struct gt_table *table, size_t rows,
+		       const struct gt_print *how)
+{
+	*ret_fit = (struct gt_table_fit){0};
+	if (!how->whole_names)
+		gt_short_names_make(&ret_fit->names, table, rows,
+				    how->columns ? how->columns : GT_TABLE_NAME_WIDTH,
+				    how->columns > 0);
+	for (size_t c = 0; c < table->width; c++) {
+		ret_fit->shows[c] = table->columns[c].brief;
+		if (ret_fit->shows[c])
+			measure_column(ret_fit, table, rows, c);
+	}
+	if (how->columns && !how->whole_names)
+		fit_into(ret_fit, table, rows, how->columns);
+}
+
+void gt_table_fit_fini(struct gt_table_fit *fit)
+{
+	gt_short_names_fini(&fit->names);
+}

@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See table.h. One thread per table.
+ */
+#include "analysis/table/table.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/table/fit.h"
+#include "analysis/table/short_names.h"
+#include "core/guest/text.h"
+#include "readers/utf8.h"
+
+void gt_table_init(struct gt_table *table, const char *name, const char *title,
+		   const struct gt_column *columns, size_t width)
+{
+	*table =
+		(struct gt_table){.name = name, .title = title, .columns = columns, .width = width};
+}
+
+void gt_table_fini(struct gt_table *table)
+{
+	for (size_t i = 0; i < table->cells.count; i++)
+		free((char *)table->cells.at[i].text);
+	gt_vec_free(&table->cells);
+	table->rows = 0;
+}
+
+static bool add_cell(struct gt_table *table, struct gt_cell cell)
+{
+	if (!gt_vec_push(&table->cells, cell))
+		return false;
+	table->rows = table->cells.count / table->width;
+	return true;
+}
+
+bool gt_table_text(struct gt_table *table, const char *text)
+{
+	return add_cell(table, (struct gt_cell){.text = strdup(text)});
+}
+
+bool gt_table_number(struct gt_table *table, double number)
+{
+	return add_cell(table, (struct gt_cell){.number = number});
+}
+
+bool gt_table_word(struct gt_table *table, double number, const char *word)
+{
+	return add_cell(table, (struct gt_cell){.text = strdup(word), .number = number});
+}
+
+bool gt_table_absent(struct gt_table *table, const char *word)
+{
+	return add_cell(table, (struct gt_cell){.text = strdup(word), .is_absent = true});
+}
+
+static bool is_text(enum gt_column_kind kind)
+{
+	return kind == GT_COLUMN_TEXT || kind == GT_COLUMN_CODE;
+}
+
+struct order {
+	const struct gt_table *table;
+	size_t column;
+};
+
+static int compare_rows(const void *a, const void *b, void *data)
+{
+	const struct order *order = data;
+	const struct gt_cell *x = a, *y = b;
+	const struct gt_cell *p = x + order->column, *q = y + order->column;
+
+	if (p->text && q->text && is_text(order->table->columns[order->column].kind))
+		return strcmp(p->text, q->text);
+	if (p->number != q->number)
+		return p->number > q->number ? -1 : 1;
+	/* equal numbers: by the texts of the row, so that the order is always the same */
+	for (size_t i = 0; i < order->table->width; i++)
+		if (x[i].text && y[i].text && strcmp(x[i].text, y[i].text))
+			return strcmp(x[i].text, y[i].text);
+	return 0;
+}
+
+int gt_table_sort(struct gt_table *table, const char *column_id)
+{
+	struct order order = {.table = table};
+
+	while (order.column < table->width && strcmp(table->columns[order.column].id, column_id))
+		order.column++;
+	if (order.column == table->width)
+		return -ENOENT;
+	if (table->rows)
+		qsort_r(table->cells.at, table->rows, table->width * sizeof(struct gt_cell),
+			compare_rows, &order);
+	return 0;
+}
+
+void gt_table_cut(struct gt_table *table, size_t top)
+{
+	while (table->rows > top) {
+		for (size_t i = 0; i < table->width; i++)
+			free((char *)table->cells.at[--table->cells.count].text);
+		table->rows--;
+	}
+}
+
+char *gt_table_time(double ns, char *out, size_t size)
+{
+	double size_of = fabs(ns);
+
+	if (size_of < 1000)
+		snprintf(out, size, "%.0f ns", ns);
+	else if (size_of < 1e6)
+		snprintf(out, size, "%.3f us", ns / 1e3);
+	else if (size_of < 1e9)
+		snprintf(out, size, "%.3f ms", ns / 1e6);
+	else
+		snprintf(out, size, "%.3f s", ns / 1e9);
+	return out;
+}
+
+char *gt_table_bytes(double bytes, char *out, size_t size)
+{
+	static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
+	size_t unit = 0;
+
+	while (fabs(bytes) >= 1000 && unit + 1 < sizeof(units) / sizeof(units[0])) {
+		bytes /= 1000;
+		unit++;
+	}
+	snprintf(out, size, unit ? "%.3f %s" : "%.0f %s", bytes, units[unit]);
+	return out;
+}
+
+void gt_table_json_string(const char *text, FILE *out)
+{
+	fputc('"', out);
+	for (; *text; text++) {
+		if (*text == '"' || *text == '\\')
+			fprintf(out, "\\%c", *text);
+		else if ((unsigned char)*text < 0x20)
+			fprintf(out, "\\u%04x", (unsigned char)*text);
+		else
+			fputc(*text, out);
+	}
+	fputc('"', out);
+}
+
+/* A number as csv and json have it. */
+static char *machine_number(const struct gt_column *column, double number, char *out, size_t size)
+{
+	switch (column->kind) {
+	case GT_COLUMN_COUNT:
+	case GT_COLUMN_TIME:
+		snprintf(out, size, "%.0f", number);
+		break;
+	case GT_COLUMN_MEAN:
+	case GT_COLUMN_PERCENT:
+	case GT_COLUMN_DELTA:
+	case GT_COLUMN_CHANGE:
+		snprintf(out, size, "%.1f", number);
+		break;
+	case GT_COLUMN_BYTES:
+		snprintf(out, size, "%.6f", number / 1e6);
+		break;
+	default:
+		snprintf(out, size, "%.3f", number);
+	}
+	return out;
+}
+
+static char *human_number(const struct gt_column *column, double number, char *out, size_t size)
+{
+	switch (column->kind) {
+	case GT_COLUMN_TIME:
+	case GT_COLUMN_MEAN:
+		return gt_table_time(number, out, size);
+	case GT_COLUMN_BYTES:
+		return gt_table_bytes(number, out, size);
+	case GT_COLUMN_DELTA:
+		*out = number < 0 ? '-' : '+';
+		gt_table_time(fabs(number), out + 1, size - 1);
+		return out;
+	case GT_COLUMN_CHANGE:
+		snprintf(out, size, "%+.1f %%", number);
+		return out;
+	case GT_COLUMN_PERCENT:
+		snprintf(out, size, "%.1f %%", number);
+		return out;
+	default:
+		return machine_number(column, number, out, size);
+	}
+}
+
+static void csv_text(const char *text, FILE *out)
+{
+	if (!text[strcspn(text, ",\"\n\r")]) {
+		fputs(text, out);
+		return;
+	}
+	fputc('"', out);
+	for (; *text; text++) {
+		if (*text == '"')
+			fputc('"', out);
+		fputc(*text, out);
+	}
+	fputc('"', out);
+}
+
+static void print_csv(const struct gt_table *table, FILE *out)
+{
+	const char *gap = "";
+	char number[64];
+
+	for (size_t c = 0; c < table->width; c++) {
+		if (!table->columns[c].title)
+			continue;
+		fprintf(out, "%s%s", gap, table->columns[c].title);
+		gap = ",";
+	}
+	for (size_t i = 0; i < table->cells.count; i++) {
+		const struct gt_column *column = &table->columns[i % table->width];
+
+		if (i % table->width == 0)
+			gap = "\n";
+		if (!column->title)
+			continue;
+		fputs(gap, out);
+		gap = ",";
+		if (is_text(column->kind))
+			csv_text(table->cells.at[i].text ? table->cells.at[i].text : "", out);
+		else if (!table->cells.at[i].is_absent)
+			fputs(machine_number(column, table->cells.at[i].number, number,
+					     sizeof(number)),
+			      out);
+	}
+	fputc('\n', out);
+}
+
+static void print_json(const struct gt_table *table, FILE *out)
+{
+	const char *gap = "";
+	char number[64];
+
+	gt_table_json_string(table->name, out);
+	fputs(": [", out);
+	for (size_t i = 0; i < table->cells.count; i++) {
+		const struct gt_column *column = &table->columns[i % table->width];
+		const struct gt_cell *cell = &table->cells.at[i];
+
+		if (i % table->width == 0) {
+			fputs(i ? "},\n  {" : "\n  {", out);
+			gap = "";
+		}
+		if (!column->title)
+			continue;
+		fputs(gap, out);
+		gap = ", ";
+		gt_table_json_string(column->title, out);
+		fputs(": ", out);
+		if (is_text(column->kind))
+			gt_table_json_string(cell->text ? cell->text : "", out);
+		else if (cell->is_absent)
+			fputs("null", out);
+		else
+			fputs(machine_number(column, cell->number, number, sizeof(number)), out);
+	}
+	fputs(table->rows ? "}\n]" : "]", out);
+}
+
+static size_t shown_rows(const struct gt_table *table, const struct gt_print *how)
+{
+	return how->top && how->top < table->rows ? how->top : table->rows;
+}
+
+size_t gt_table_last_shown(const struct gt_table *table)
+{
+	size_t c = table->width;
+
+	while (c && !table->columns[c - 1].brief)
+		c--;
+	return c ? c - 1 : 0;
+}
+
+const char *gt_table_cell(const struct gt_table *table, size_t i,
+			  const struct gt_short_names *names, char *out, size_t size)
+{
+	const struct gt_column *column = &table->columns[i % table->width];
+	const struct gt_cell *cell = &table->cells.at[i];
+	const char *name = gt_short_names_get(names, i);
+
+	if (!is_text(column->kind) && !cell->text)
+		return human_number(column, cell->number, out, size);
+	return name ? name : cell->text ? cell->text : "";
+}
+
+static void markdown_text(const char *text, FILE *out)
+{
+	for (; *text; text++) {
+		size_t control = gt_text_control(text);
+
+		if (strchr("|<>*_`", *text))
+			fputc('\\', out);
+		fputc(control ? ' ' : *text, out);
+		text += control > 1;
+	}
+}
+
+static void print_markdown(const struct gt_table *table, const struct gt_print *how, FILE *out)
+{
+	struct gt_short_names names = {0};
+	char cell[GT_TABLE_CELL];
+
+	if (!how->whole_names)
+		gt_short_names_make(&names, table, shown_rows(table, how), GT_TABLE_NAME_WIDTH,
+				    false);
+	fprintf(out, "### %s\n\n", table->title);
+	for (size_t c = 0; c < table->width; c++)
+		if (table->columns[c].brief)
+			fprintf(out, "| %s ", table->columns[c].brief);
+	fputs("|\n", out);
+	for (size_t c = 0; c < table->width; c++)
+		if (table->columns[c].brief)
+			fputs(is_text(table->columns[c].kind) ? "|---" : "|---:", out);
+	fputs("|\n", out);
+	for (size_t i = 0; i < shown_rows(table, how) * table->width; i++) {
+		if (table->columns[i % table->width].brief) {
+			fputs("| ", out);
+			markdown_text(gt_table_cell(table, i, &names, cell, sizeof(cell)), out);
+			fputc(' ', out);
+		}
+		if ((i + 1) % table->width == 0)
+			fputs("|\n", out);
+	}
+	if (shown_rows(table, how) < table->rows)
+		fprintf(out, "\n%zu more rows\n", table->rows - shown_rows(table, how));
+	gt_short_names_fini(&names);
+}
+
+static void pad(FILE *out, size_t n)
+{
+	fprintf(out, "%*s", (int)n, "");
+}
+
+/* Row SIZE_MAX is the header. Without a line break: the header has something before it. */
+static void print_row(const struct gt_table *table, size_t row, const struct gt_table_fit *fit,
+		      FILE *out)
+{
+	char cell[GT_TABLE_CELL];
+
+	for (size_t c = 0; c < table->width; c++) {
+		const struct gt_column *column = &table->columns[c];
+		const char *text;
+		size_t padding;
+
+		if (!fit->shows[c])
+			continue;
+		text = row == SIZE_MAX ? column->brief
+				       : gt_table_cell(table, row * table->width + c, &fit->names,
+						       cell, sizeof(cell));
+		padding = fit->widths[c] - gt_table_text_width(text);
+		fputs("  ", out);
+		if (!is_text(column->kind))
+			pad(out, padding);
+		gt_utf8_show(text, out);
+		if (is_text(column->kind) && c != gt_table_last_shown(table))
+			pad(out, padding);
+	}
+}
+
+static void print_left_out(const struct gt_table *table, const struct gt_table_fit *fit, FILE *out)
+{
+	const char *gap = "  no room for ";
+
+	for (size_t c = 0; c < table->width; c++) {
+		const char *brief = table->columns[c].brief;
+
+		if (brief && *brief && !fit->shows[c]) {
+			fprintf(out, "%s%s", gap, brief);
+			gap = ", ";
+		}
+	}
+	if (*gap == ',')
+		fputc('\n', out);
+}
+
+static void print_rows(const struct gt_table *table, const struct gt_print *how, FILE *out)
+{
+	size_t rows = shown_rows(table, how);
+	struct gt_table_fit fit;
+
+	gt_table_fit_make(&fit, table, rows, how);
+	fputs(how->color ? "\033[2m" : "", out);
+	print_row(table, SIZE_MAX, &fit, out);
+	fputs(how->color ? "\033[0m\n" : "\n", out);
+	for (size_t row = 0; row < rows; row++) {
+		print_row(table, row, &fit, out);
+		fputc('\n', out);
+	}
+	print_left_out(table, &fit, out);
+	gt_table_fit_fini(&fit);
+}
+
+static void print_human(const struct gt_table *table, const struct gt_print *how, FILE *out)
+{
+	fprintf(out, "%s%s%s\n", how->color ? "\033[1m" : "", table->title,
+		how->color ? "\033[0m" : "");
+	if (table->rows)
+		print_rows(table, how, out);
+	else
+		fputs("  none\n", out);
+	if (shown_rows(table, how) < table->rows)
+		fprintf(out, "  ... and %zu more\n", table->rows - shown_rows(table, how));
+}
+
+void gt_table_print(const struct gt_table *tables, size_t count, const struct gt_print *how,
+		    FILE *out)
+{
+	if (how->format == GT_FORMAT_JSON)
+		fputc('{', out);
+	for (size_t i = 0; i < count; i++) {
+		switch (how->format) {
+		case GT_FORMAT_CSV:
+			fputs(i ? "\n" : "", out);
+			print_csv(&tables[i], out);
+			break;
+		case GT_FORMAT_JSON:
+			fputs(i ? ",\n" : "", out);
+			print_json(&tables[i], out);
+			break;
+		case GT_FORMAT_MARKDOWN:
+			fputs(i ? "\n" : "", out);
+			print_markdown(&tables[i], how, out);
+			break;
+		default:
+			fputs(i ? "\n" : "", out);
+			print_human(&tables[i], how, out);
+		}
+	}
+	if (how->format == GT_FORMAT_JSON)
+		fputs("}\n", out);
+}

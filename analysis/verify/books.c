@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The checks of analysis/verify/verify.c on the file as a whole: its form, its header, its ledger. One thread.
+ */
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "analysis/verify/state.h"
+#include "core/schema/facts.h"
+#include "core/schema/ledger.h"
+#include "readers/utf8.h"
+
+/* File names by which speedscope chooses another importer. */
+static const char *const foreign_names[] = {
+	"*Trace-[0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9]T[0-9][0-9][0-9][0-9][0-9][0-9]*",
+	"*Profile-[0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9]T[0-9][0-9][0-9][0-9][0-9][0-9]*",
+	"*.chrome.json",
+	"*-recording.json",
+};
+
+/* Members of the top-level object that make readers take the file for something else. */
+static const char *const forbidden[] = {"samples", "stackFrames", "systemTraceEvents"};
+
+/* gzip members in a file; 0: it could not be read. */
+static unsigned int count_members(const char *path)
+{
+	unsigned char in[65536], out[65536];
+	unsigned int members = 0;
+	FILE *file = fopen(path, "rb");
+	z_stream z = {0};
+	size_t size;
+	int rc = Z_OK;
+
+	if (!file || inflateInit2(&z, 15 + 16) != Z_OK) {
+		if (file)
+			fclose(file);
+		return 0;
+	}
+	while ((rc == Z_OK || rc == Z_BUF_ERROR) && (size = fread(in, 1, sizeof(in), file)) > 0) {
+		z.next_in = in;
+		z.avail_in = (uInt)size;
+		while ((rc == Z_OK || rc == Z_BUF_ERROR) && z.avail_in) {
+			z.next_out = out;
+			z.avail_out = sizeof(out);
+			rc = inflate(&z, Z_NO_FLUSH);
+			if (rc == Z_STREAM_END) {
+				members++;
+				rc = inflateReset(&z);
+			}
+		}
+	}
+	inflateEnd(&z);
+	fclose(file);
+	return members;
+}
+
+/* --details=few leaves the arrows out. */
+static bool is_arrowless(const struct gt_verify *v)
+{
+	const char *metadata = gt_header_find(&v->reading.header, "metadata");
+
+	return metadata && strstr(metadata, "details=few") && !v->arrows;
+}
+
+/* What readers take although it is no JSON, and the header's text. */
+static void check_strict(struct gt_verify *v, const struct gt_reading *reading)
+{
+	for (size_t i = 0; i < reading->header.member_count; i++) {
+		const struct gt_header_member *member = &reading->header.members[i];
+
+		gt_verify_text(v, member->key, strlen(member->key), 0);
+		gt_verify_text(v, member->text, strlen(member->text), 0);
+	}
+	if (reading->loose)
+		gt_verify_find(v, GT_CHECK_JSON, 0, "%s, which readers take and is no JSON",
+			       reading->loose);
+	if (reading->closed && reading->form == GT_FORM_OBJECT && reading->comma_byte)
+		gt_verify_find(v, GT_CHECK_JSON, 0,
+			       "a comma behind the last event (gputrace repair takes it out)");
+}
+
+void gt_verify_file_form(struct gt_verify *v)
+{
+	const char *slash = strrchr(v->path, '/'), *name = slash ? slash + 1 : v->path;
+	const struct gt_reading *reading = &v->reading;
+
+	for (size_t i = 0; i < sizeof(foreign_names) / sizeof(foreign_names[0]); i++)
+		if (!fnmatch(foreign_names[i], name, 0))
+			gt_verify_find(v, GT_CHECK_NAME, 0,
+				       "speedscope takes this name for another "
+				       "profiler's");
+	if (reading->doubt[0])
+		gt_verify_find(v, GT_CHECK_LEDGER, 0, "%s", reading->doubt);
+	if (!reading->closed && reading->translated)
+		gt_verify_find(v, GT_CHECK_OPEN, 0, "not closed: %s", reading->note);
+	else if (!reading->closed)
+		gt_verify_find(v, GT_CHECK_OPEN, reading->end_line,
+			       "not closed: %s (%sgputrace repair closes it)", reading->note,
+			       reading->compressed ? "gunzip it first, then " : "");
+	else if (reading->form == GT_FORM_ARRAY)
+		gt_verify_find(v, GT_CHECK_OPEN, 0,
+			       "the array form of a running process (gputrace repair closes it)");
+	if (reading->strange)
+		gt_verify_find(v, GT_CHECK_PHASE, 0,
+			       "%" PRIu64 " elements of traceEvents are no events",
+			       reading->strange);
+	check_strict(v, reading);
+	if (reading->compressed && strcmp(v->path, "-") && count_members(v->path) > 1)
+		gt_verify_find(v, GT_CHECK_GZIP, 0,
+			       "more than one gzip member: speedscope refuses it");
+	v->repaired = gt_header_find(&reading->header, "repaired");
+	v->arrowless = is_arrowless(v);
+	v->is_part = gt_header_int(&reading->header, "segment", gt_segment_names[GT_SEGMENT_BORDER],
+				   &v->border);
+	v->ours = gt_header_find(&reading->header, "ledger") ||
+		  (gt_header_find(&reading->header, "metadata") &&
+		   strstr(gt_header_find(&reading->header, "metadata"), "\"gputrace_version\""));
+	if (v->ours && !v->ended && !v->repaired)
+		gt_verify_find(v, GT_CHECK_END, reading->end_line,
+			       "the last event is not \"Record Window End\"");
+}
+
+static void check_devices(struct gt_verify *v)
+{
+	const struct gt_header *header = &v->reading.header;
+
+	if (!gt_header_find(header, "deviceProperties"))
+		gt_verify_find(v, GT_CHECK_HEADER, 0, "no deviceProperties in the header");
+	for (size_t i = 0; i < header->device_count; i++)
+		if (header->devices[i].id != (int64_t)i)
+			gt_verify_find(v, GT_CHECK_HEADER, 0,
+				       "deviceProperties[%zu] is device %" PRId64
+				       ": readers index by position",
+				       i, header->devices[i].id);
+}
+
+static void check_member(struct gt_verify *v, const struct gt_header_member *member)
+{
+	static const char *const behind[] = {"ledger", "traceName", "repaired", "merged"};
+	bool may_be_behind = false;
+
+	for (size_t i = 0; i < sizeof(behind) / sizeof(behind[0]); i++)
+		may_be_behind |= !strcmp(member->key, behind[i]);
+	if (member->behind && !may_be_behind)
+		gt_verify_find(v, GT_CHECK_HEADER, 0,
+			       "%s stands behind the events: HTA does not see it", member->key);
+	for (size_t i = 0; i < sizeof(forbidden) / sizeof(forbidden[0]); i++)
+		if (!strcmp(member->key, forbidden[i]))
+			gt_verify_find(v, GT_CHECK_HEADER, 0, "%s makes readers ignore the events",
+				       member->key);
+	gt_verify_text(v, member->text, strlen(member->text), 0);
+}
+
+void gt_verify_header(struct gt_verify *v)
+{
+	const struct gt_header *header = &v->reading.header;
+	const char *info = gt_header_find(header, "distributedInfo");
+	const char *unit = gt_header_find(header, "displayTimeUnit");
+
+	for (size_t i = 0; i < header->member_count; i++)
+		check_member(v, &header->members[i]);
+	if (v->reading.form == GT_FORM_ARRAY)
+		return;
+	check_devices(v);
+	if (!gt_header_find(header, "schemaVersion"))
+		gt_verify_find(v, GT_CHECK_HEADER, 0, "no schemaVersion in the header");
+	if (!info || !header->has_rank)
+		gt_verify_find(v, GT_CHECK_HEADER, 0,
+			       "no distributedInfo with a rank in the header");
+	else if (!strstr(info, "\"rank\": "))
+		gt_verify_find(v, GT_CHECK_HEADER, 0,
+			       "\"rank\": needs a blank behind it: HTA takes the file for rank 0");
+	if (!unit || (strcmp(unit, "\"ns\"") && strcmp(unit, "\"ms\"")))
+		gt_verify_find(v, GT_CHECK_HEADER, 0,
+			       "displayTimeUnit is neither \"ns\" nor \"ms\"");
+	if (!header->has_base)
+		gt_verify_find(v, GT_CHECK_HEADER, 0, "no baseTimeNanoseconds in the header");
+}
+
+void gt_verify_text(struct gt_verify *v, const char *text, size_t len, uint64_t line)
+{
+	const unsigned char *p = (const unsigned char *)text;
+
+	for (size_t i = 0, n; i < len; i += n) {
+		n = p[i] < 0x80 ? 1 : gt_utf8_length(p + i, len - i);
+		if (!n) {
+			gt_verify_find(v, GT_CHECK_UTF8, line, "text is not UTF-8");
+			return;
+		}
+		if (p[i] == '\\') {
+			/* an escape was scanned already: it is whole */
+			if (p[i + 1] == 'u' && memcmp(p + i + 2, "00", 2)) {
+				gt_verify_find(
+					v, GT_CHECK_UTF8, line,
+					"escape %.6s: Perfetto refuses a file with surrogates",
+					text + i);
+				return;
+			}
+			n = 2;
+		}
+	}
+}
+
+int64_t gt_verify_book(const struct gt_verify *v, enum gt_ledger_key key)
+{
+	int64_t count = 0;
+
+	gt_header_int(&v->reading.header, "ledger", gt_ledger_rows[key].json, &count);
+	return count;
+}
+
+static bool has_book(const struct gt_verify *v, enum gt_ledger_key key)
+{
+	int64_t count;
+
+	return gt_header_int(&v->reading.header, "ledger", gt_ledger_rows[key].json, &count);
+}
+
+/* What the file has of each kind against what the ledger says of it. Older ledgers lack some keys. */
+static void check_written(struct gt_verify *v)
+{
+	const uint64_t *slices = v->written;
+	const struct {
+		enum gt_ledger_key key;
+		uint64_t found;
+	} rows[] = {
+		{GT_LEDGER_CALLS_WRITTEN, slices[GT_VERIFY_CALL]},
+		{GT_LEDGER_KERNELS_WRITTEN, slices[GT_VERIFY_KERNEL]},
+		{GT_LEDGER_MEMCPYS_WRITTEN, slices[GT_VERIFY_COPY]},
+		{GT_LEDGER_MEMSETS_WRITTEN, slices[GT_VERIFY_SET]},
+		{GT_LEDGER_SYNCS_WRITTEN, slices[GT_VERIFY_SYNC]},
+		{GT_LEDGER_OVERHEADS_WRITTEN, slices[GT_VERIFY_OVERHEAD]},
+		{GT_LEDGER_FRAMES_WRITTEN, slices[GT_VERIFY_FRAME]},
+		{GT_LEDGER_RANGES_WRITTEN, slices[GT_VERIFY_RANGE] + v->marks},
+		{GT_LEDGER_SHADOWS_WRITTEN, slices[GT_VERIFY_SHADOW]},
+		{GT_LEDGER_SAMPLES_WRITTEN, v->samples},
+		{GT_LEDGER_ARROWS_WRITTEN, v->arrows},
+		{GT_LEDGER_COUNTERS_WRITTEN, v->counters},
+		{GT_LEDGER_NOTES_WRITTEN, v->notes},
+		{GT_LEDGER_NAMES_WRITTEN, v->names},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (has_book(v, rows[i].key) &&
+		    (uint64_t)gt_verify_book(v, rows[i].key) != rows[i].found)
+			gt_verify_find(v, GT_CHECK_LEDGER, 0,
+				       "ledger: %s is %" PRId64 ", the file has %" PRIu64,
+				       gt_ledger_rows[rows[i].key].json,
+				       gt_verify_book(v, rows[i].key), rows[i].found);
+}
+
+/* What was received against what was written: the difference must have a cause. */
+static void check_received(struct gt_verify *v, enum gt_ledger_key received,
+			   enum gt_ledger_key written, enum gt_ledger_key untimed,
+			   int64_t *ret_missing)
+{
+	int64_t missing = gt_verify_book(v, received) - gt_verify_book(v, written) -
+			  (untimed == GT_LEDGER_COUNT_ ? 0 : gt_verify_book(v, untimed));
+
+	if (!has_book(v, received))
+		return;
+	if (missing < 0)
+		gt_verify_find(v, GT_CHECK_LEDGER, 0,
+			       "ledger: %s is %" PRId64 " less than what was written",
+			       gt_ledger_rows[received].json, -missing);
+	else
+		*ret_missing += missing;
+}
+
+static void check_sums(struct gt_verify *v)
+{
+	int64_t missing = 0, lost = gt_verify_book(v, GT_LEDGER_EVENTS_LOST_DISK) +
+				    gt_verify_book(v, GT_LEDGER_EVENTS_LOST_EARLY) +
+				    gt_verify_book(v, GT_LEDGER_EVENTS_LOST_MEMORY);
+	enum gt_ledger_key arrived = has_book(v, GT_LEDGER_CALLS_RECEIVED)
+					     ? GT_LEDGER_CALLS_RECEIVED
+					     : GT_LEDGER_CALLS_WRITTEN;
+	int64_t seen = gt_verify_book(v, GT_LEDGER_CALLS_SEEN);
+	int64_t told = gt_verify_book(v, arrived) + gt_verify_book(v, GT_LEDGER_CALLS_NESTED) +
+		       gt_verify_book(v, GT_LEDGER_CALLS_LOST_RING) +
+		       gt_verify_book(v, GT_LEDGER_CALLS_LOST_THREAD) +
+		       gt_verify_book(v, GT_LEDGER_CALLS_OPEN);
+
+	if (seen != told)
+		gt_verify_find(v, GT_CHECK_LEDGER, 0,
+			       "ledger: of %" PRId64 " calls seen %" PRId64 " are told of", seen,
+			       told);
+	check_received(v, GT_LEDGER_CALLS_RECEIVED, GT_LEDGER_CALLS_WRITTEN, GT_LEDGER_COUNT_,
+		       &missing);
+	check_received(v, GT_LEDGER_RECORDS_KERNEL, GT_LEDGER_KERNELS_WRITTEN,
+		       GT_LEDGER_KERNELS_UNTIMED, &missing);
+	check_received(v, GT_LEDGER_RECORDS_MEMCPY, GT_LEDGER_MEMCPYS_WRITTEN,
+		       GT_LEDGER_MEMCPYS_UNTIMED, &missing);
+	check_received(v, GT_LEDGER_RECORDS_MEMSET, GT_LEDGER_MEMSETS_WRITTEN,
+		       GT_LEDGER_MEMSETS_UNTIMED, &missing);
+	check_received(v, GT_LEDGER_SAMPLES_RECEIVED, GT_LEDGER_SAMPLES_WRITTEN, GT_LEDGER_COUNT_,
+		       &missing);
+	if (missing > lost)
+		gt_verify_find(
+			v, GT_CHECK_LEDGER, 0,
+			"ledger: %" PRId64
+			" calls, records and samples are neither written nor lost by a cause",
+			missing - lost);
+}
+
+/* Losses that have a cause: no fault of the books, but the reader wants to know. */
+static void tell_losses(struct gt_verify *v)
+{
+	static const enum gt_ledger_key keys[] = {
+		GT_LEDGER_CALLS_LOST_RING,
+		GT_LEDGER_CALLS_LOST_THREAD,
+		GT_LEDGER_CALLS_OPEN,
+		GT_LEDGER_RECORDS_UNKNOWN,
+		GT_LEDGER_RECORDS_INSANE,
+		GT_LEDGER_RECORDS_DROPPED,
+		GT_LEDGER_RECORDS_UNREADABLE_BYTES,
+		GT_LEDGER_BUFFERS_FOREIGN,
+		GT_LEDGER_BUFFERS_DISCARDED,
+		GT_LEDGER_BUFFERS_LOST_BYTES,
+		GT_LEDGER_BUFFERS_KEPT,
+		GT_LEDGER_BUFFERS_UNREAD,
+		GT_LEDGER_CAPTURE_GAPS,
+		GT_LEDGER_LAUNCHES_IN_GAPS,
+		GT_LEDGER_KERNELS_UNTIMED,
+		GT_LEDGER_MEMCPYS_UNTIMED,
+		GT_LEDGER_MEMSETS_UNTIMED,
+		GT_LEDGER_OPS_UNLINKED,
+		GT_LEDGER_OPS_IN_FLIGHT,
+		GT_LEDGER_TIME_REVERSED,
+		GT_LEDGER_GPU_BEFORE_LAUNCH,
+		GT_LEDGER_TIME_AHEAD,
+		GT_LEDGER_TIME_UNKNOWN,
+		GT_LEDGER_TIME_FOREIGN,
+		GT_LEDGER_CLOCK_STEPS,
+		GT_LEDGER_STACKS_REFUSED,
+		GT_LEDGER_STRINGS_REFUSED,
+		GT_LEDGER_RINGS_THINNED,
+		GT_LEDGER_MODULES_UNREAD,
+		GT_LEDGER_MEMORY_REFUSED,
+		GT_LEDGER_RANGES_LOST,
+		GT_LEDGER_FRAMES_LOST,
+		GT_LEDGER_SAMPLES_LOST,
+		GT_LEDGER_CORRELATION_EVICTED,
+		GT_LEDGER_EVENTS_LOST_DISK,
+		GT_LEDGER_EVENTS_LOST_EARLY,
+		GT_LEDGER_EVENTS_LOST_MEMORY,
+		GT_LEDGER_GRAPH_NODES_LOST,
+		GT_LEDGER_RANGE_NAMES_REFUSED,
+		GT_LEDGER_SPOOL_REFUSED,
+		GT_LEDGER_SPOOL_THREADS,
+	};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		int64_t count = gt_verify_book(v, keys[i]);
+
+		if (!count || gt_header_is_asked_for(&v->reading.header, keys[i]))
+			continue;
+		v->result->losses++;
+		if (v->options->strict)
+			gt_verify_find(v, GT_CHECK_LEDGER, 0, "lost: %" PRId64 " %s: %s", count,
+				       gt_ledger_rows[keys[i]].json, gt_ledger_rows[keys[i]].help);
+		else
+			fprintf(v->out, "%s: lost: %" PRId64 " %s: %s\n", v->path, count,
+				gt_ledger_rows[keys[i]].json, gt_ledger_rows[keys[i]].help);
+	}
+}
+
+void gt_verify_books(struct gt_verify *v)
+{
+	if (!gt_header_find(&v->reading.header, "ledger")) {
+		if (!v->repaired && v->reading.closed && v->reading.form == GT_FORM_OBJECT)
+			gt_verify_find(v, GT_CHECK_LEDGER, 0, "no ledger behind the events");
+		return;
+	}
+	if (v->reading.bookless) {
+		gt_verify_find(v, GT_CHECK_LEDGER, 0,
+			       "files were merged that have no ledger: what they had not written "
+			       "is not known");
+	} else {
+		check_written(v);
+		check_sums(v);
+	}
+	tell_losses(v);
+}

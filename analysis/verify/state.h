@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Inside of analysis/verify/verify.c: what is collected while a file is read, for the checks that need all
+ * of it. One thread per file.
+ */
+#ifndef GT_ANALYSIS_VERIFY_STATE_H
+#define GT_ANALYSIS_VERIFY_STATE_H
+
+#include "analysis/verify/verify.h"
+#include "core/schema/ledger.h"
+#include "readers/chrome/reader.h"
+#include "readers/vec.h"
+
+enum gt_verify_role { /* what a slice's category makes of it */
+		      GT_VERIFY_HOST,
+		      GT_VERIFY_CALL,
+		      GT_VERIFY_KERNEL,
+		      GT_VERIFY_COPY,
+		      GT_VERIFY_SET,
+		      GT_VERIFY_SYNC,
+		      GT_VERIFY_OVERHEAD,
+		      GT_VERIFY_RANGE,
+		      GT_VERIFY_FRAME,
+		      GT_VERIFY_SHADOW,
+		      GT_VERIFY_ROLE_COUNT_
+};
+
+struct gt_verify_slice {
+	int64_t pid, tid, ts, dur, correlation;
+	uint64_t line;
+	uint32_t role;
+};
+
+struct gt_verify_flow {
+	int64_t id, pid, tid, ts;
+	uint64_t line;
+	bool is_start;
+};
+
+#define GT_VERIFY_PROCESS (-1) /* as a tid: the process as a whole */
+
+struct gt_verify_lane { /* that has a thread_name, or process that has a name */
+	int64_t pid, tid;
+	uint64_t line;
+};
+
+struct gt_verify_stack { /* a call stack on an event */
+	int64_t id;
+	uint64_t line;
+	bool has_frames;
+};
+
+struct gt_verify_external { /* External id on a call, GPU work or an operator */
+	int64_t id;
+	uint64_t line;
+	bool is_operator;
+};
+
+struct gt_verify {
+	const char *path;
+	const struct gt_verify_options *options;
+	FILE *out;
+	struct gt_verify_result *result;
+	struct gt_reading reading;
+	GT_VEC(struct gt_verify_slice) slices;
+	GT_VEC(struct gt_verify_flow) flows;
+	GT_VEC(struct gt_verify_lane) named;
+	GT_VEC(struct gt_verify_external) externals;
+	GT_VEC(struct gt_verify_stack) stacks;
+	uint64_t written[GT_VERIFY_ROLE_COUNT_]; /* slices in the file */
+	uint64_t arrows, samples, marks, counters, names;
+	int64_t early; /* GPU work before its call that the ledger accounts for and was not met yet */
+	int64_t unlinked; /* the same of GPU work without a call */
+	uint64_t notes;   /* LOST and other gputrace instants */
+	bool ended;       /* the last event was Record Window End */
+	bool ours;        /* written by gputrace: has its metadata */
+	int64_t border;   /* one of several files: calls up to this id may be in an earlier one */
+	bool is_part;     /* one of several files: what belongs together may be in another one */
+	bool arrowless;   /* written with --details=few */
+	bool repaired;    /* the process died: its last arrows may miss an end */
+};
+
+/* One finding at @line (0: the file as a whole). */
+void gt_verify_find(struct gt_verify *v, enum gt_check check, uint64_t line, const char *format,
+		    ...) __attribute__((format(printf, 4, 5)));
+
+/* What the ledger of the file says; 0 without one. */
+int64_t gt_verify_book(const struct gt_verify *v, enum gt_ledger_key key);
+
+void gt_verify_lanes(struct gt_verify *v);
+void gt_verify_flows(struct gt_verify *v);
+void gt_verify_externals(struct gt_verify *v);
+void gt_verify_stacks(struct gt_verify *v);
+void gt_verify_books(struct gt_verify *v);
+void gt_verify_header(struct gt_verify *v);
+void gt_verify_file_form(struct gt_verify *v);
+
+/* Well-formed UTF-8 without other escapes than those that every reader takes. */
+void gt_verify_text(struct gt_verify *v, const char *text, size_t len, uint64_t line);
+
+#endif

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See verify.h: the checks that need one event only, and the order of the others. One thread per file.
+ */
+#include "analysis/verify/verify.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/verify/state.h"
+#include "readers/utf8.h"
+
+#define LARGEST_INT ((int64_t)1 << 53)
+
+void gt_verify_find(struct gt_verify *v, enum gt_check check, uint64_t line, const char *format,
+		    ...)
+{
+	char text[1024];
+	va_list list;
+
+	v->result->findings++;
+	if (v->result->count[check]++ >= v->options->lines_per_check)
+		return;
+	gt_utf8_show(v->path, v->out);
+	if (line && v->reading.translated)
+		fprintf(v->out, " (line %" PRIu64 " of its JSON)", line);
+	else if (line)
+		fprintf(v->out, ":%" PRIu64, line);
+	fputs(": ", v->out);
+	va_start(list, format);
+	vsnprintf(text, sizeof(text), format, list);
+	va_end(list);
+	gt_utf8_show(text, v->out);
+	fputc('\n', v->out);
+}
+
+static bool is_one_of(const struct gt_span *span, const char *const *words)
+{
+	for (; *words; words++)
+		if (gt_span_is(span, *words, strlen(*words)))
+			return true;
+	return false;
+}
+
+static const struct {
+	const char *cat;
+	enum gt_verify_role role;
+} roles[] = {
+	{"cuda_runtime", GT_VERIFY_CALL},
+	{"cuda_driver", GT_VERIFY_CALL},
+	{"kernel", GT_VERIFY_KERNEL},
+	{"gpu_memcpy", GT_VERIFY_COPY},
+	{"gpu_memset", GT_VERIFY_SET},
+	{"cuda_sync", GT_VERIFY_SYNC},
+	{"overhead", GT_VERIFY_OVERHEAD},
+	{"user_annotation", GT_VERIFY_RANGE},
+	{"call_stack", GT_VERIFY_FRAME},
+	{"cpu_op", GT_VERIFY_RANGE},
+	{"gpu_user_annotation", GT_VERIFY_SHADOW},
+};
+
+static enum gt_verify_role role_of(const struct gt_span *cat)
+{
+	for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++)
+		if (gt_span_is(cat, roles[i].cat, strlen(roles[i].cat)))
+			return roles[i].role;
+	return GT_VERIFY_HOST;
+}
+
+static bool is_gpu(enum gt_verify_role role)
+{
+	return role >= GT_VERIFY_KERNEL && role <= GT_VERIFY_SYNC;
+}
+
+static bool is_lane_id(bool known, const struct gt_span *text, int64_t value)
+{
+	return known && text->kind == GT_SPAN_NUMBER && value >= 0 && value <= UINT32_MAX &&
+	       !memchr(text->text, '.', text->len);
+}
+
+/* "12.345": digits, a point, three digits. */
+static bool is_plain_time(const struct gt_span *text)
+{
+	const char *point;
+
+	if (text->kind != GT_SPAN_NUMBER || text->len < 5)
+		return false;
+	point = text->text + text->len - 4;
+	return *point == '.' && strspn(text->text, "0123456789") == (size_t)(point - text->text) &&
+	       strspn(point + 1, "0123456789") >= 3;
+}
+
+static void check_common(struct gt_verify *v, const struct gt_record *record)
+{
+	uint64_t line = record->line;
+
+	if (!record->ph || !strchr("XMiCsf", record->ph))
+		gt_verify_find(v, GT_CHECK_PHASE, line, "ph \"%c\" is not one of X M i C s f",
+			       record->ph ? record->ph : '?');
+	if (!record->name.len)
+		gt_verify_find(v, GT_CHECK_NAMELESS, line, "event without a name");
+	if (!is_lane_id(record->has_pid, &record->pid_text, record->pid))
+		gt_verify_find(v, GT_CHECK_LANE_ID, line, "pid is not a whole number of 32 bits");
+	if (!is_lane_id(record->has_tid, &record->tid_text, record->tid))
+		gt_verify_find(v, GT_CHECK_LANE_ID, line, "tid is not a whole number of 32 bits");
+	if (!record->has_ts)
+		gt_verify_find(v, GT_CHECK_TIME, line, "event without ts");
+	else if (!is_plain_time(&record->ts_text))
+		gt_verify_find(v, GT_CHECK_TIME, line,
+			       "ts %.*s is not microseconds with three decimals",
+			       (int)record->ts_text.len, record->ts_text.text);
+	if (record->args.kind != GT_SPAN_OBJECT && record->args.kind != GT_SPAN_NONE)
+		gt_verify_find(v, GT_CHECK_ARGS, line, "args is not an object");
+	for (int arg = 0; arg < GT_ARG_COUNT_; arg++)
+		if (gt_record_has(record, (enum gt_arg)arg) &&
+		    record->arg[arg].kind == GT_SPAN_NUMBER &&
+		    llabs(gt_record_int(record, (enum gt_arg)arg, 0)) >= LARGEST_INT)
+			gt_verify_find(v, GT_CHECK_ARGS, line, "argument %.*s is 2^53 or more",
+				       (int)record->arg[arg].len, record->arg[arg].text);
+}
+
+static void take_name(struct gt_verify *v, const struct gt_record *record, int64_t tid)
+{
+	struct gt_verify_lane lane = {record->pid, tid, record->line};
+
+	if (!gt_vec_push(&v->named, lane))
+		gt_verify_find(v, GT_CHECK_LANE_NAME, 0, "out of memory");
+}
+
+static void check_metadata(struct gt_verify *v, const struct gt_record *record)
+{
+	static const char *const names[] = {"process_name",       "process_labels",
+					    "process_sort_index", "thread_name",
+					    "thread_sort_index",  NULL};
+
+	if (!is_one_of(&record->name, names))
+		gt_verify_find(v, GT_CHECK_META, record->line, "metadata \"%.*s\" ends TraceLens",
+			       (int)record->name.len, record->name.text);
+	if (gt_span_is(&record->name, "thread_name", 11))
+		take_name(v, record, record->tid);
+	else if (gt_span_is(&record->name, "process_name", 12))
+		take_name(v, record, GT_VERIFY_PROCESS);
+}
+
+static void check_rows(struct gt_verify *v, const struct gt_record *record,
+		       enum gt_verify_role role)
+{
+	if (gt_record_has(record, GT_ARG_STREAM) && !is_gpu(role))
+		gt_verify_find(v, GT_CHECK_STREAM_ARG, record->line,
+			       "argument stream on what is not GPU work: readers count it as such");
+	if (is_gpu(role) && gt_record_int(record, GT_ARG_DEVICE, record->pid) != record->pid)
+		gt_verify_find(v, GT_CHECK_DEVICE, record->line,
+			       "GPU work whose pid is not its device");
+	if (role == GT_VERIFY_CALL && record->pid < 64)
+		gt_verify_find(v, GT_CHECK_DEVICE, record->line,
+			       "host pid %" PRId64 " is a GPU's row", record->pid);
+	/* GPU work of id 0 may be accounted for: gt_verify_flows */
+	if ((role == GT_VERIFY_CALL || is_gpu(role)) &&
+	    gt_record_int(record, GT_ARG_CORRELATION, -1) < (is_gpu(role) ? 0 : 1))
+		gt_verify_find(v, GT_CHECK_CORRELATION, record->line,
+			       "no correlation id of 1 or more");
+}
+
+static void take_external(struct gt_verify *v, const struct gt_record *record,
+			  enum gt_verify_role role)
+{
+	bool is_operator = gt_span_is(&record->cat, "cpu_op", 6);
+	struct gt_verify_external external = {.line = record->line, .is_operator = is_operator};
+
+	if (!gt_record_has(record, GT_ARG_EXTERNAL_ID) ||
+	    (!is_operator && role != GT_VERIFY_CALL && !is_gpu(role)))
+		return;
+	external.id = gt_record_int(record, GT_ARG_EXTERNAL_ID, 0);
+	if (!gt_vec_push(&v->externals, external))
+		gt_verify_find(v, GT_CHECK_EXTERNAL_ID, 0, "out of memory");
+}
+
+static void take_stacks(struct gt_verify *v, const struct gt_record *record)
+{
+	static const struct {
+		enum gt_arg stack, frames;
+	} keys[] = {
+		{GT_ARG_STACK, GT_ARG_FRAMES},
+		{GT_ARG_CREATED_STACK, GT_ARG_CREATED_FRAMES},
+		{GT_ARG_FORWARD_STACK, GT_ARG_FORWARD_FRAMES},
+	};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		struct gt_verify_stack stack = {
+			.id = gt_record_int(record, keys[i].stack, 0),
+			.line = record->line,
+			.has_frames = gt_record_has(record, keys[i].frames),
+		};
+
+		if (gt_record_has(record, keys[i].stack) && !gt_vec_push(&v->stacks, stack))
+			gt_verify_find(v, GT_CHECK_ORDER, 0, "out of memory");
+	}
+}
+
+static int check_slice(struct gt_verify *v, const struct gt_record *record)
+{
+	enum gt_verify_role role = role_of(&record->cat);
+	struct gt_verify_slice slice = {
+		.pid = record->pid,
+		.tid = record->tid,
+		.ts = record->ts,
+		.dur = record->dur > 0 ? record->dur : 0,
+		.correlation = gt_record_int(record, GT_ARG_CORRELATION, -1),
+		.line = record->line,
+		.role = role,
+	};
+
+	if (!record->cat.len)
+		gt_verify_find(v, GT_CHECK_NAMELESS, record->line, "slice without a category");
+	if (!record->has_dur)
+		gt_verify_find(v, GT_CHECK_NAMELESS, record->line, "slice without a duration");
+	else if (record->dur < 0)
+		gt_verify_find(v, GT_CHECK_TIME, record->line, "negative duration");
+	else if (!is_plain_time(&record->dur_text))
+		gt_verify_find(v, GT_CHECK_TIME, record->line,
+			       "dur %.*s is not microseconds with three decimals",
+			       (int)record->dur_text.len, record->dur_text.text);
+	check_rows(v, record, role);
+	take_external(v, record, role);
+	v->written[role]++;
+	return gt_vec_push(&v->slices, slice) ? 0 : -ENOMEM;
+}
+
+static int check_flow(struct gt_verify *v, const struct gt_record *record)
+{
+	struct gt_verify_flow flow = {.id = record->id,
+				      .pid = record->pid,
+				      .tid = record->tid,
+				      .ts = record->ts,
+				      .line = record->line,
+				      .is_start = record->ph == 's'};
+	struct gt_span bp;
+
+	if (!gt_span_is(&record->cat, "ac2g", 4))
+		return 0;
+	if (!record->has_id)
+		gt_verify_find(v, GT_CHECK_FLOW, record->line,
+			       "arrow whose id is not a whole number");
+	if (!flow.is_start &&
+	    (!gt_span_member(&record->raw, "bp", &bp) || !gt_span_is(&bp, "e", 1)))
+		gt_verify_find(v, GT_CHECK_FLOW, record->line, "end of an arrow without bp \"e\"");
+	v->arrows += flow.is_start;
+	return gt_vec_push(&v->flows, flow) ? 0 : -ENOMEM;
+}
+
+/* What is not counted as a slice or an arrow. */
+static void count_event(struct gt_verify *v, const struct gt_record *record)
+{
+	bool is_instant = record->ph == 'i';
+
+	v->counters += record->ph == 'C';
+	v->names += record->ph == 'M';
+	v->samples += is_instant && gt_span_is(&record->cat, "cpu_sample", 10);
+	v->marks += is_instant && gt_span_is(&record->cat, "user_annotation", 15);
+	v->notes += is_instant && gt_span_is(&record->cat, "gputrace", 8) && !v->ended;
+}
+
+static int check_event(const struct gt_record *record, const struct gt_header *header, void *data)
+{
+	struct gt_verify *v = data;
+
+	(void)header;
+	gt_verify_text(v, record->raw.text, record->raw.len, record->line);
+	check_common(v, record);
+	v->ended = record->ph == 'i' && gt_span_is(&record->name, "Record Window End", 17);
+	count_event(v, record);
+	take_stacks(v, record);
+	switch (record->ph) {
+	case 'M':
+		check_metadata(v, record);
+		return 0;
+	case 'X':
+		return check_slice(v, record);
+	case 's':
+	case 'f':
+		return check_flow(v, record);
+	default:
+		if (gt_record_has(record, GT_ARG_STREAM))
+			gt_verify_find(v, GT_CHECK_STREAM_ARG, record->line,
+				       "argument stream on what is not GPU work");
+		return 0;
+	}
+}
+
+static void print_rest(struct gt_verify *v)
+{
+	static const char *const help[GT_CHECK_COUNT_] = {
+#define GT_CHECK(id, kind, text) text,
+#include "analysis/verify/verify.def"
+#undef GT_CHECK
+	};
+
+	for (int check = 0; check < GT_CHECK_COUNT_; check++)
+		if (v->result->count[check] > v->options->lines_per_check)
+			fprintf(v->out, "%s: %" PRIu64 " more against: %s\n", v->path,
+				v->result->count[check] - v->options->lines_per_check, help[check]);
+}
+
+static void check_whole(struct gt_verify *v)
+{
+	gt_verify_file_form(v);
+	gt_verify_header(v);
+	gt_verify_lanes(v);
+	gt_verify_flows(v);
+	gt_verify_externals(v);
+	if (v->ours) {
+		gt_verify_stacks(v);
+		gt_verify_books(v);
+	}
+}
+
+int gt_verify_file(const char *path, const struct gt_verify_options *options, FILE *out,
+		   struct gt_verify_result *ret_result)
+{
+	struct gt_verify v = {.path = path, .options = options, .out = out, .result = ret_result};
+	int rc;
+
+	*ret_result = (struct gt_verify_result){0};
+	rc = gt_reader_read(path, check_event, &v, &v.reading);
+	ret_result->events = v.reading.events;
+	if (rc < 0) {
+		fprintf(out, "%s\n", v.reading.error);
+		ret_result->findings++;
+		ret_result->count[GT_CHECK_JSON]++;
+	} else {
+		check_whole(&v);
+	}
+	print_rest(&v);
+	gt_vec_free(&v.slices);
+	gt_vec_free(&v.flows);
+	gt_vec_free(&v.named);
+	gt_vec_free(&v.externals);
+	gt_vec_free(&v.stacks);
+	gt_reading_fini(&v.reading);
+	return rc;
+}

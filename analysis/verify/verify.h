@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Does a trace keep to docs/FORMAT.md, and do its books balance? Each check is a row of
+ * analysis/verify/verify.def; what it finds is printed as "FILE:LINE: what". One thread per file.
+ */
+#ifndef GT_ANALYSIS_VERIFY_VERIFY_H
+#define GT_ANALYSIS_VERIFY_VERIFY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum gt_check {
+#define GT_CHECK(id, kind, help) GT_CHECK_##id,
+#include "analysis/verify/verify.def"
+#undef GT_CHECK
+	GT_CHECK_COUNT_
+};
+
+struct gt_verify_options {
+	uint64_t lines_per_check; /* findings printed of each check, the rest is counted */
+	bool strict;              /* losses that the ledger accounts for are findings too */
+};
+
+struct gt_verify_result {
+	uint64_t findings; /* of all checks */
+	uint64_t losses;   /* lines about accounted losses */
+	uint64_t count[GT_CHECK_COUNT_];
+	uint64_t events;
+};
+
+/* Prints findings to @out. 0, or a negative errno when the file could not be read to its end (that is
+ * printed as a finding too). */
+int gt_verify_file(const char *path, const struct gt_verify_options *options, FILE *out,
+		   struct gt_verify_result *ret_result);
+
+#endif

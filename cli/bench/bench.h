@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the parts of `gputrace bench` share:
+ *
+ *   tables.c  workloads, levels (tracers and how much they record)
+ *   run.c     one run of one workload under one level
+ *   report.c  medians, what was added, the split; table, json, markdown
+ *   cmd_bench.c     the command: which runs, in which order
+ *
+ * One thread.
+ */
+#ifndef GT_CLI_BENCH_BENCH_H
+#define GT_CLI_BENCH_BENCH_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "analysis/table/table.h"
+
+/* How a level gets into the process. */
+enum gt_bench_way {
+	GT_BENCH_PLAIN,   /* not at all */
+	GT_BENCH_PRELOAD, /* LD_PRELOAD, without the driver's injection */
+	GT_BENCH_FLOOR,   /* the minimal CUPTI tool */
+	GT_BENCH_INJECT,  /* as gputrace run: both */
+	GT_BENCH_TORCH,   /* another profiler, of --peers */
+	GT_BENCH_NSYS,
+};
+
+struct gt_bench_level {
+	const char *name;
+	const char *title;
+	enum gt_bench_way way;
+	bool python;                 /* the workload runs below ten Python frames */
+	bool peer;                   /* only with --peers */
+	const char *const *settings; /* "GPUTRACE_...=..."; of a peer: its own words. NULL-ended */
+};
+
+struct gt_bench_workload {
+	const char *name;
+	const char *title;
+	uint32_t launches; /* a thread and part; 0: by the rate */
+	uint32_t parts;
+	uint32_t rate;
+	bool quick;   /* also with --quick */
+	bool runtime; /* calls of the runtime, which is what hooks see */
+};
+
+extern const struct gt_bench_level gt_bench_levels[];
+extern const size_t gt_bench_level_count;
+extern const struct gt_bench_workload gt_bench_workloads[];
+extern const size_t gt_bench_workload_count;
+
+#define GT_BENCH_MAX_LEVELS    20
+#define GT_BENCH_MAX_WORKLOADS 16
+#define GT_BENCH_MAX_RUNS      31
+
+/* The figures of one run. A NaN: not told. */
+enum gt_bench_figure {
+	GT_BENCH_NS,   /* of a launch, on the thread that makes it */
+	GT_BENCH_WALL, /* the two times of which one is NS */
+	GT_BENCH_CPU,
+	GT_BENCH_BYTES, /* of file, a launch */
+	GT_BENCH_DROPS, /* calls, records and events that the trace says were lost */
+	GT_BENCH_DRAIN, /* ns of processor of the tracer's thread, a launch */
+	GT_BENCH_SHARE, /* of one processor that this thread took, % */
+	GT_BENCH_RSS,   /* MiB, largest */
+	GT_BENCH_CLOCK, /* ns of one reading of the clock */
+	GT_BENCH_FIGURES_
+};
+
+struct gt_bench_runs {
+	double figure[GT_BENCH_FIGURES_][GT_BENCH_MAX_RUNS];
+	size_t count;
+	char missing[256]; /* why there is no figure, "": there is */
+};
+
+struct gt_bench {
+	const char *library;   /* libgputrace.so */
+	const char *parts;     /* folder of workload and floor */
+	char folder[PATH_MAX]; /* scratch, for traces */
+	bool quick, peers, by_cpu;
+	size_t repetitions;
+	bool wanted_workload[GT_BENCH_MAX_WORKLOADS], wanted_level[GT_BENCH_MAX_LEVELS];
+	char device[128];
+	bool simulated;
+	struct gt_bench_runs runs[GT_BENCH_MAX_WORKLOADS][GT_BENCH_MAX_LEVELS];
+};
+
+/* Runs @workload once under @level and adds its figures, or why there are none. */
+void gt_bench_run(struct gt_bench *bench, size_t workload, size_t level);
+
+/* Removes the scratch folder. */
+void gt_bench_clean(const struct gt_bench *bench);
+
+/* "" when the level can run here, else why not. */
+const char *gt_bench_obstacle(const struct gt_bench *bench, size_t level);
+
+/* Median, least and largest of what was told; false: nothing was. */
+struct gt_bench_spread {
+	double median, least, largest;
+};
+bool gt_bench_spread(const struct gt_bench *bench, size_t workload, size_t level,
+		     enum gt_bench_figure figure, struct gt_bench_spread *ret);
+
+void gt_bench_print(const struct gt_bench *bench, const struct gt_print *how, FILE *out);
+
+#endif

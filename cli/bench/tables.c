@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What is measured, and under what. bench/workload.c holds the work of each name.
+ */
+#include "cli/bench/bench.h"
+
+#define SETTINGS(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define NONE          ((const char *const[]){NULL})
+
+const struct gt_bench_workload gt_bench_workloads[] = {
+	/* name, title, launches a part, parts, rate, quick, runtime */
+	{"loop", "empty kernels, 1 thread", 5000, 20, 0, true, false},
+	{"loop4", "empty kernels, 4 threads", 2000, 20, 0, false, false},
+	{"loop16", "empty kernels, 16 threads", 500, 20, 0, false, false},
+	{"sets", "cudaMemsetAsync, 1 thread", 5000, 20, 0, true, true},
+	{"rate1k", "1 000 launches a second", 0, 4, 1000, false, false},
+	{"rate10k", "10 000 launches a second", 0, 4, 10000, false, false},
+	{"rate100k", "100 000 launches a second", 0, 4, 100000, false, false},
+	{"rate200k", "200 000 launches a second", 0, 4, 200000, false, false},
+	{"rate300k", "300 000 launches a second", 0, 4, 300000, false, false},
+	{"graph", "graph of 100 nodes", 5000, 20, 0, true, false},
+	{"copies", "4 KiB to the device", 5000, 20, 0, false, false},
+	{"decode", "300 kernels, one wait", 3000, 20, 0, true, false},
+};
+const size_t gt_bench_workload_count = sizeof(gt_bench_workloads) / sizeof(gt_bench_workloads[0]);
+
+/* NVTX is off where it is not what is measured. The order is that of the split: what is subtracted from
+ * what stands in report.c. */
+const struct gt_bench_level gt_bench_levels[] = {
+	{"none", "no tracer", GT_BENCH_PLAIN, false, false, NONE},
+	{"preload", "preloaded, off", GT_BENCH_PRELOAD, false, false,
+	 SETTINGS("GPUTRACE_MODE=off", "GPUTRACE_NVTX=off")},
+	{"floor", "floor: CUPTI alone", GT_BENCH_FLOOR, false, false, NONE},
+	{"hooks", "calls by hooks, no CUPTI", GT_BENCH_PRELOAD, false, false,
+	 SETTINGS("GPUTRACE_MODE=hooks", "GPUTRACE_STACKS=off", "GPUTRACE_NVTX=off")},
+	{"kernels", "GPU work alone", GT_BENCH_INJECT, false, false,
+	 SETTINGS("GPUTRACE_API=none", "GPUTRACE_STACKS=off", "GPUTRACE_NVTX=off")},
+	{"minimal", "--level=minimal", GT_BENCH_INJECT, false, false,
+	 SETTINGS("GPUTRACE_LEVEL=minimal")},
+	{"calls", "GPU work and calls", GT_BENCH_INJECT, false, false,
+	 SETTINGS("GPUTRACE_STACKS=off", "GPUTRACE_NVTX=off")},
+	{"stacks", "+ native stacks", GT_BENCH_INJECT, false, false, SETTINGS("GPUTRACE_NVTX=off")},
+	{"python", "+ Python stacks", GT_BENCH_INJECT, true, false, SETTINGS("GPUTRACE_NVTX=off")},
+	{"nvtx", "native stacks + NVTX", GT_BENCH_INJECT, false, false, NONE},
+	{"full", "--level=full, Python", GT_BENCH_INJECT, true, false,
+	 SETTINGS("GPUTRACE_LEVEL=full")},
+	{"pftrace", "native stacks, .pftrace", GT_BENCH_INJECT, false, false,
+	 SETTINGS("GPUTRACE_NVTX=off", "GPUTRACE_FORMAT=perfetto")},
+	{"torch", "torch.profiler", GT_BENCH_TORCH, true, true, SETTINGS("False")},
+	{"torch-stack", "torch.profiler with_stack", GT_BENCH_TORCH, true, true, SETTINGS("True")},
+	{"nsys", "nsys profile", GT_BENCH_NSYS, false, true, SETTINGS("--sample=none")},
+	{"nsys-stack", "nsys with backtraces", GT_BENCH_NSYS, false, true,
+	 SETTINGS("--sample=process-tree", "--cudabacktrace=all:0")},
+};
+const size_t gt_bench_level_count = sizeof(gt_bench_levels) / sizeof(gt_bench_levels[0]);
+
+_Static_assert(sizeof(gt_bench_levels) / sizeof(gt_bench_levels[0]) <= GT_BENCH_MAX_LEVELS, "room");
+_Static_assert(sizeof(gt_bench_workloads) / sizeof(gt_bench_workloads[0]) <= GT_BENCH_MAX_WORKLOADS,
+	       "room");

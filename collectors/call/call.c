@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The hot path of an API call, see the header. Application threads only, but for _configure. Must not call anything that locks, allocates, or enters the kernel.
+ */
+#include "collectors/call/call.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "collectors/call/records.h"
+#include "collectors/python/python.h"
+#include "collectors/unwind/unwind.h"
+#include "core/guest/clock.h"
+#include "core/guest/forkguard.h"
+#include "core/thread.h"
+
+struct call_state {
+	bool ready;
+	uint32_t depth;              /* calls entered and not left */
+	uint32_t source;             /* who told of the open one */
+	uintptr_t frame;             /* stack position of the outermost one */
+	struct gt_call_record *open; /* its slot; NULL: the ring was full */
+	uint32_t frames, python;     /* captured into the slot */
+	struct gt_unwind_thread unwind;
+	struct gt_python_thread python_thread;
+};
+
+static uint32_t stack_depth;
+static _Atomic uint32_t own_correlation;
+static _Atomic uint32_t source;
+static void (*_Atomic enter_tag)(uint64_t id);
+static void (*_Atomic leave_tag)(void);
+
+void gt_call_configure(uint32_t depth)
+{
+	stack_depth = depth;
+}
+
+size_t gt_call_state_bytes(void)
+{
+	return sizeof(struct call_state);
+}
+
+static struct call_state *state_of(struct gt_thread *thread)
+{
+	struct call_state *state = (struct call_state *)(void *)thread->extra;
+
+	if (__builtin_expect(!state->ready, 0)) {
+		gt_unwind_thread_init(&state->unwind);
+		state->ready = true;
+	}
+	return state;
+}
+
+static uint64_t join_keys(uint64_t native, uint64_t python)
+{
+	uint64_t key = (native ^ (python << 1 | python >> 63)) * 0x9e3779b97f4a7c15u;
+
+	return key ? key : 1;
+}
+
+/* The addresses, and behind them the Python frames, go into the slot only when this thread has not
+ * delivered them before. */
+static void capture_stack(struct call_state *state, struct gt_call_record *record)
+{
+	const uint64_t *pcs, *frames;
+	uint64_t python_key;
+
+	record->stack_key = 0;
+	state->frames = state->python = 0;
+	if (!stack_depth)
+		return;
+	state->frames = gt_unwind_capture(&state->unwind, stack_depth, &pcs, &record->stack_key);
+	state->python = gt_python_capture(&state->python_thread, stack_depth, &frames, &python_key);
+	if (state->python)
+		record->stack_key = join_keys(record->stack_key, python_key);
+	if (gt_unwind_is_delivered(&state->unwind, record->stack_key))
+		state->frames = state->python = 0;
+	if (state->frames)
+		memcpy(record->pcs, pcs, state->frames * sizeof(pcs[0]));
+	if (state->python)
+		memcpy(record->pcs + state->frames, frames, state->python * sizeof(frames[0]));
+}
+
+static uint32_t next_own_correlation(void)
+{
+	return GT_CALL_OWN_IDS +
+	       atomic_fetch_add_explicit(&own_correlation, 1, memory_order_relaxed);
+}
+
+void gt_call_change_source(void)
+{
+	atomic_fetch_add(&source, 1);
+}
+
+/*
+ * A call that was entered and never left (longjmp, an exception through C) would make every later
+ * one look nested. The stack grows down: a call whose frame is not below the open one's proves
+ * that the open one is gone, unless it has the same id, as a runtime call and the driver's inside it have:
+ * frames are those of CUPTI's callbacks, and the way to them is not equally deep for the two.
+ */
+static bool is_nested(const struct call_state *state, uintptr_t frame, uint32_t correlation)
+{
+	if (state->depth == 0)
+		return false;
+	return frame < state->frame ||
+	       (correlation && state->open && state->open->correlation == correlation);
+}
+
+void gt_call_set_tags(void (*enter)(uint64_t id), void (*leave)(void))
+{
+	atomic_store_explicit(&leave_tag, leave, memory_order_release);
+	atomic_store_explicit(&enter_tag, enter, memory_order_release);
+}
+
+static void tag_call(struct gt_call_record *record)
+{
+	void (*enter)(uint64_t) = atomic_load_explicit(&enter_tag, memory_order_acquire);
+
+	if (!enter)
+		return;
+	record->head.flags |= GT_CALL_TAGGED;
+	enter(record->correlation);
+}
+
+static void untag_call(void)
+{
+	void (*leave)(void) = atomic_load_explicit(&leave_tag, memory_order_acquire);
+
+	if (leave)
+		leave();
+}
+
+static void open_call(struct gt_thread *thread, struct call_state *state, uint16_t domain,
+		      uint32_t cbid, uint32_t correlation)
+{
+	struct gt_call_record *record;
+
+	record = (void *)gt_ring_reserve(
+		&thread->ring, sizeof(*record) + 2 * stack_depth * sizeof(record->pcs[0]));
+	state->open = record;
+	if (!record) {
+		gt_thread_count(thread, GT_THREAD_CALLS_LOST);
+		return;
+	}
+	record->head.flags = correlation ? 0 : GT_CALL_OWN_ID;
+	record->tid = thread->tid;
+	record->domain = domain;
+	record->cbid = cbid;
+	record->correlation = correlation ? correlation : next_own_correlation();
+	capture_stack(state, record);
+	if (!correlation)
+		tag_call(record);
+	record->start = gt_clock_now(); /* last, so that the slice does not contain the unwinding */
+}
+
+/* A hook opened the call, and CUPTI has begun to tell of calls since: its id finds the GPU work. */
+static void adopt_correlation(struct call_state *state, uint32_t correlation)
+{
+	if (!correlation || !state->open || !(state->open->head.flags & GT_CALL_OWN_ID))
+		return;
+	state->open->correlation = correlation;
+	state->open->head.flags &= (uint16_t)~GT_CALL_OWN_ID;
+}
+
+static void forget_other_source(struct call_state *state)
+{
+	uint32_t now = atomic_load_explicit(&source, memory_order_relaxed);
+
+	if (__builtin_expect(state->source == now, 1))
+		return;
+	state->source = now;
+	state->depth = 0;
+}
+
+void gt_call_enter(enum gt_api_domain domain, uint32_t cbid, uint32_t correlation)
+{
+	uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
+	struct gt_thread *thread;
+	struct call_state *state;
+	int saved = errno;
+
+	if (!gt_forkguard_holds() || !(thread = gt_thread_get()))
+		goto out;
+	state = state_of(thread);
+	gt_thread_count(thread, GT_THREAD_CALLS_SEEN);
+	forget_other_source(state);
+	if (is_nested(state, frame, correlation)) {
+		state->depth++;
+		adopt_correlation(state, correlation);
+		gt_thread_count(thread, GT_THREAD_CALLS_NESTED);
+		goto out;
+	}
+	state->depth = 1;
+	state->frame = frame;
+	open_call(thread, state, (uint16_t)domain, cbid, correlation);
+out:
+	errno = saved;
+}
+
+static void commit_call(struct gt_thread *thread, struct call_state *state, int32_t result)
+{
+	struct gt_call_record *record = state->open;
+	size_t size = sizeof(*record) + (state->frames + state->python) * sizeof(record->pcs[0]);
+
+	record->end = gt_clock_now();
+	if (__builtin_expect(record->head.flags & GT_CALL_TAGGED, 0))
+		untag_call();
+	record->result = result;
+	record->frame_count = (uint16_t)state->frames;
+	record->python_count = (uint16_t)state->python;
+	gt_ring_commit(&thread->ring, &record->head, size, GT_RECORD_CALL);
+	if (state->frames || state->python)
+		gt_unwind_set_delivered(&state->unwind, record->stack_key);
+	state->open = NULL;
+}
+
+void gt_call_exit(enum gt_api_domain domain, uint32_t cbid, int32_t result)
+{
+	struct gt_thread *thread = gt_thread_self;
+	struct call_state *state;
+	int saved = errno;
+
+	if (!thread || !gt_forkguard_holds() ||
+	    thread->epoch != atomic_load_explicit(&gt_thread_epoch, memory_order_relaxed))
+		return;
+	state = state_of(thread);
+	if (state->depth == 0 || --state->depth > 0)
+		return;
+	if (state->open)
+		commit_call(thread, state, result);
+	errno = saved;
+}
+
+/* The slot of the calling thread's open call, NULL: none. */
+static struct gt_call_record *open_record(void)
+{
+	struct gt_thread *thread = gt_thread_self;
+	struct call_state *state;
+
+	if (!thread || !gt_forkguard_holds())
+		return NULL;
+	state = (struct call_state *)(void *)thread->extra;
+	return state->depth ? state->open : NULL;
+}
+
+void gt_call_backdate(uint64_t start)
+{
+	struct gt_call_record *record = open_record();
+
+	if (record)
+		record->start = start;
+}
+
+uint64_t gt_call_open_stack(void)
+{
+	const struct gt_call_record *record = open_record();
+
+	return record ? record->stack_key : 0;
+}
+
+void gt_call_mark_captured(void)
+{
+	struct gt_call_record *record = open_record();
+
+	if (record)
+		record->head.flags |= GT_CALL_CAPTURED;
+}
+
+bool gt_call_is_open(const struct gt_thread *thread, uintptr_t frame)
+{
+	const struct call_state *state = (const struct call_state *)(const void *)thread->extra;
+
+	return state->open && is_nested(state, frame, 0);
+}
+
+/* The owner may be writing: each word is read as it is. */
+__attribute__((no_sanitize("thread"))) bool gt_call_view(const struct gt_thread *thread,
+							 struct gt_call_view *ret_view)
+{
+	const volatile struct call_state *state =
+		(const volatile struct call_state *)(const volatile void *)thread->extra;
+
+	*ret_view = (struct gt_call_view){
+		.depth = state->depth,
+		.frame = state->frame,
+		.stack_low = state->unwind.stack_low,
+		.stack_high = state->unwind.stack_high,
+		.python = &((const struct call_state *)(const void *)thread->extra)->python_thread,
+	};
+	return state->ready;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Types of the records in the threads' rings; the structs stand with the collectors that make them.
+ */
+#ifndef GT_COLLECTORS_CALL_RECORDS_H
+#define GT_COLLECTORS_CALL_RECORDS_H
+
+enum gt_record_type {
+	GT_RECORD_CALL = 1, /* struct gt_call_record, collectors/call/call.h */
+	GT_RECORD_NVTX,     /* struct gt_nvtx_record, collectors/nvtx/record.h */
+	GT_RECORD_SAMPLE,   /* struct gt_call_record too, collectors/sampler/sampler.h */
+};
+
+#endif

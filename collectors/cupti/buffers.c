@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Activity buffer slots, see the header for who may call what.
+ */
+#include "collectors/cupti/buffers.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "collectors/cupti/blocks.h"
+#include "collectors/cupti/pace.h"
+#include "core/guest/clock.h"
+#include "core/guest/free_guard.h"
+#include "core/guest/memory.h"
+#include "core/spool_view.h"
+
+#define DISCARD_BYTES (256u * 1024u)
+#define BLOCK_LEAST   ((size_t)1 << 20)
+#define READY_BLOCKS  2u
+#define FREE_SLOTS    64u
+
+enum slot_state {
+	SLOT_FREE,
+	SLOT_BUSY,  /* being filled in or given back */
+	SLOT_CUPTI, /* CUPTI is filling it */
+	SLOT_FULL,  /* completed, waits for the drain thread */
+	SLOT_READ,  /* read, but not all of its work is in the file: kept while there is a spool */
+};
+
+struct slot {
+	_Atomic int state;
+	uint32_t block;
+	uint8_t *_Atomic data;  /* behind its guard; who looks for his own reads it */
+	size_t bytes;           /* there */
+	_Atomic size_t valid;   /* what CUPTI got of them, then what it filled */
+	uint64_t given_at;      /* CLOCK_MONOTONIC ns */
+	uint64_t order;         /* of completion */
+	_Atomic uint64_t asked; /* the request that it answered */
+	uint64_t read;          /* when, trace ns */
+	bool foreign;           /* a copy of another tool's buffer */
+};
+
+static struct {
+	struct slot *slots;    /* in the spool if there is one; NULL: no memory */
+	_Atomic uint32_t used; /* slots behind these were never used */
+	struct gt_cupti_pace pace;
+	uint8_t *discard;
+	bool null_is_safe;
+	_Atomic bool stopped;
+	_Atomic uint64_t next_order;
+	_Atomic uint64_t flushed;   /* requests before the newest flush */
+	_Atomic uint64_t forgotten; /* requests whose buffers may be another tool's by now */
+	_Atomic uint64_t requested, completed, foreign, discarded, discarded_bytes;
+} pool;
+
+static void count(_Atomic uint64_t *counter, uint64_t n)
+{
+	atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
+}
+
+static size_t smaller(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* A block has room for the largest buffer, also for another tool's of that size with its guard. */
+static void start_blocks(size_t buffer_bytes, size_t max_bytes)
+{
+	size_t bytes = buffer_bytes > BLOCK_LEAST ? buffer_bytes : BLOCK_LEAST;
+
+	bytes = smaller(bytes, max_bytes / 2);
+	gt_cupti_pace_start(&pool.pace, smaller(buffer_bytes, bytes));
+	gt_cupti_blocks_start(bytes + GT_CUPTI_PAGE_BYTES, max_bytes / bytes);
+}
+
+int gt_cupti_buffers_start(size_t buffer_bytes, size_t max_bytes, bool null_is_safe)
+{
+	uint8_t *memory;
+
+	memset(&pool, 0,
+	       sizeof(pool)); /* in a forked child: what its parent received is not its own */
+	start_blocks(buffer_bytes, max_bytes);
+	pool.null_is_safe = null_is_safe;
+	memory = gt_memory_map(DISCARD_BYTES + GT_FREE_GUARD_BYTES);
+	pool.discard = memory ? gt_free_guard(memory) : NULL;
+	pool.slots = gt_spool_map(GT_CUPTI_BUFFERS_MAX * sizeof(*pool.slots));
+	if (!pool.discard || !pool.slots)
+		return -ENOMEM;
+	gt_spool_set_root(GT_SPOOL_BUFFERS, pool.slots);
+	gt_cupti_buffers_prepare();
+	return 0;
+}
+
+void gt_cupti_buffers_stop(void)
+{
+	atomic_store(&pool.stopped, true);
+}
+
+static void count_used(uint32_t index)
+{
+	uint32_t used = atomic_load(&pool.used);
+
+	while (used <= index && !atomic_compare_exchange_weak(&pool.used, &used, index + 1))
+		continue;
+}
+
+/* Makes a free slot BUSY. NULL: there is none. */
+static struct slot *claim_slot(void)
+{
+	for (uint32_t i = 0; pool.slots && i < GT_CUPTI_BUFFERS_MAX; i++) {
+		int expected = SLOT_FREE;
+
+		if (atomic_load_explicit(&pool.slots[i].state, memory_order_relaxed) != expected ||
+		    !atomic_compare_exchange_strong(&pool.slots[i].state, &expected, SLOT_BUSY))
+			continue;
+		count_used(i);
+		return &pool.slots[i];
+	}
+	return NULL;
+}
+
+/* A slot with memory for @bytes, or for at least @least; BUSY. CUPTI may hand a buffer to a tool that frees whatever
+ * it is given: see core/guest/free_guard.h. NULL: there is none. */
+static struct slot *take_slot(size_t bytes, size_t least)
+{
+	struct slot *slot = claim_slot();
+	struct gt_cupti_piece piece;
+
+	if (!slot)
+		return NULL;
+	if (!gt_cupti_blocks_cut(bytes, least, &piece)) {
+		atomic_store(&slot->state, SLOT_FREE);
+		return NULL;
+	}
+	slot->block = piece.block;
+	slot->data = gt_free_guard(piece.memory);
+	slot->bytes = piece.bytes - GT_FREE_GUARD_BYTES;
+	return slot;
+}
+
+static void give_slot(struct slot *slot)
+{
+	slot->valid = slot->bytes;
+	slot->given_at = gt_clock_now();
+	atomic_store(&slot->asked, atomic_load(&pool.requested));
+	atomic_store(&slot->state, SLOT_CUPTI);
+}
+
+void gt_cupti_buffers_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_max_records)
+{
+	size_t bytes = atomic_load_explicit(&pool.pace.bytes, memory_order_relaxed);
+	struct slot *slot = NULL;
+
+	if (!atomic_load_explicit(&pool.stopped, memory_order_relaxed))
+		slot = take_slot(bytes, pool.pace.least);
+	*ret_max_records = 0; /* as many as fit */
+	count(&pool.requested, 1);
+	if (slot) {
+		give_slot(slot);
+		*ret_buffer = slot->data;
+		*ret_size = slot->bytes;
+		return;
+	}
+	count(&pool.discarded, 1);
+	*ret_buffer = pool.null_is_safe ? NULL : pool.discard;
+	*ret_size = pool.null_is_safe ? 0 : DISCARD_BYTES;
+}
+
+static struct slot *slot_of(const uint8_t *buffer)
+{
+	uint32_t used = atomic_load(&pool.used);
+
+	for (uint32_t i = 0; i < used; i++) {
+		if (atomic_load(&pool.slots[i].state) == SLOT_CUPTI && pool.slots[i].data == buffer)
+			return &pool.slots[i];
+	}
+	return NULL;
+}
+
+/* Another tool's buffer, asked for before the callbacks became ours: read, never freed (REQ-18). All of it or
+ * nothing: a record that is cut off would be read beyond its end. */
+static struct slot *copy_foreign(const uint8_t *buffer, size_t valid)
+{
+	size_t bytes = valid + GT_FREE_GUARD_BYTES;
+	struct slot *slot = take_slot(bytes, bytes);
+
+	if (slot)
+		memcpy(slot->data, buffer, valid);
+	else
+		count(&pool.discarded_bytes, valid);
+	return slot;
+}
+
+static void discard(uint8_t *buffer, size_t valid)
+{
+	count(&pool.discarded_bytes, valid);
+	memset(buffer, 0, valid < DISCARD_BYTES ? valid : DISCARD_BYTES);
+}
+
+static void fill(struct slot *slot, size_t valid, bool foreign)
+{
+	slot->foreign = foreign;
+	slot->valid = smaller(valid, slot->bytes);
+	slot->order = atomic_fetch_add(&pool.next_order, 1);
+	count(&pool.completed, 1);
+	/* pairs with the acquire in gt_cupti_buffers_next: records before the state */
+	atomic_store_explicit(&slot->state, SLOT_FULL, memory_order_release);
+}
+
+bool gt_cupti_buffers_complete(uint8_t *buffer, size_t valid)
+{
+	struct slot *slot = slot_of(buffer);
+	bool ours = slot || !buffer || buffer == pool.discard;
+
+	if (buffer && buffer == pool.discard)
+		discard(buffer, valid);
+	if (!ours) {
+		count(&pool.foreign, 1);
+		slot = copy_foreign(buffer, valid);
+	}
+	if (slot && ours)
+		gt_cupti_pace_note(&pool.pace, valid, gt_clock_now() - slot->given_at);
+	if (slot)
+		fill(slot, valid, !ours);
+	return ours;
+}
+
+bool gt_cupti_buffers_next(struct gt_cupti_buffer *ret_buffer)
+{
+	uint32_t used = atomic_load(&pool.used);
+	const struct slot *oldest = NULL;
+
+	for (uint32_t i = 0; i < used; i++) {
+		const struct slot *slot = &pool.slots[i];
+
+		if (atomic_load_explicit(&slot->state, memory_order_acquire) == SLOT_FULL &&
+		    (!oldest || slot->order < oldest->order))
+			oldest = slot;
+	}
+	if (!oldest)
+		return false;
+	*ret_buffer = (struct gt_cupti_buffer){oldest->data, oldest->valid, oldest->foreign};
+	return true;
+}
+
+static uint32_t count_in(int state)
+{
+	uint32_t n = 0, used = atomic_load(&pool.used);
+
+	for (uint32_t i = 0; i < used; i++)
+		n += atomic_load_explicit(&pool.slots[i].state, memory_order_relaxed) == state;
+	return n;
+}
+
+size_t gt_cupti_buffers_waiting(void)
+{
+	uint32_t used = atomic_load(&pool.used);
+	size_t cost = 0;
+
+	for (uint32_t i = 0; i < used; i++)
+		if (atomic_load_explicit(&pool.slots[i].state, memory_order_relaxed) == SLOT_FULL)
+			cost += gt_cupti_buffer_cost(pool.slots[i].valid);
+	return cost;
+}
+
+/* Nobody else touches a FULL or READ slot, but recovery reads one if we are killed here: the state changes
+ * before the data may. */
+static void free_slot(struct slot *slot)
+{
+	uint32_t block = slot->block;
+
+	atomic_store(&slot->state, SLOT_FREE);
+	gt_cupti_blocks_return(block);
+}
+
+void gt_cupti_buffers_recycle(const struct gt_cupti_buffer *buffer, uint64_t now)
+{
+	for (uint32_t i = 0, used = atomic_load(&pool.used); i < used; i++) {
+		struct slot *slot = &pool.slots[i];
+
+		if (atomic_load(&slot->state) == SLOT_FULL && slot->data == buffer->data) {
+			slot->read = now;
+			if (gt_spool_holds(slot->data))
+				atomic_store(&slot->state, SLOT_READ);
+			else
+				free_slot(slot);
+			return;
+		}
+	}
+}
+
+void gt_cupti_buffers_release(uint64_t until)
+{
+	for (uint32_t i = 0, used = atomic_load(&pool.used); i < used; i++) {
+		struct slot *slot = &pool.slots[i];
+
+		if (atomic_load_explicit(&slot->state, memory_order_relaxed) == SLOT_READ &&
+		    slot->read < until)
+			free_slot(slot);
+	}
+}
+
+/* A buffer that was read: better unprotected than no buffer for CUPTI. The oldest one, of those for which
+ * @may (NULL: of all). */
+static struct slot *oldest_read(bool (*may)(const struct slot *slot))
+{
+	struct slot *oldest = NULL;
+
+	for (uint32_t i = 0, used = atomic_load(&pool.used); i < used; i++) {
+		struct slot *slot = &pool.slots[i];
+
+		if (atomic_load_explicit(&slot->state, memory_order_relaxed) == SLOT_READ &&
+		    (!oldest || slot->order < oldest->order) && (!may || may(slot)))
+			oldest = slot;
+	}
+	return oldest;
+}
+
+/* Calls @each for the read ones of @block. Returns how many there are. */
+static uint32_t each_read(uint32_t block, void (*each)(struct slot *slot))
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0, used = atomic_load(&pool.used); i < used; i++) {
+		struct slot *slot = &pool.slots[i];
+
+		if (atomic_load_explicit(&slot->state, memory_order_relaxed) != SLOT_READ ||
+		    slot->block != block)
+			continue;
+		n++;
+		if (each)
+			each(slot);
+	}
+	return n;
+}
+
+/* Its block would come back. */
+static bool is_in_the_way(const struct slot *slot)
+{
+	return each_read(slot->block, NULL) == gt_cupti_blocks_pieces(slot->block);
+}
+
+static bool free_block(void)
+{
+	struct slot *oldest = oldest_read(is_in_the_way);
+
+	return oldest && each_read(oldest->block, free_slot) > 0;
+}
+
+/* Many small ones may take all slots before they take all blocks. */
+static void free_slots(void)
+{
+	struct slot *oldest;
+
+	if (atomic_load(&pool.used) <= GT_CUPTI_BUFFERS_MAX - FREE_SLOTS)
+		return;
+	for (uint32_t n = count_in(SLOT_FREE); n < FREE_SLOTS && (oldest = oldest_read(NULL)); n++)
+		free_slot(oldest);
+}
+
+void gt_cupti_buffers_prepare(void)
+{
+	free_slots();
+	while (gt_cupti_blocks_reclaim() < READY_BLOCKS)
+		if (!gt_cupti_blocks_add() && !free_block())
+			return;
+}
+
+void gt_cupti_buffers_flushing(void)
+{
+	atomic_store(&pool.flushed, atomic_load(&pool.requested));
+}
+
+/* CUPTI may ask for one while it flushes, for a record of the flush: that one is not missing. */
+static uint32_t count_kept(void)
+{
+	uint64_t flushed = atomic_load(&pool.flushed);
+	uint32_t n = 0;
+
+	for (uint32_t i = 0, used = atomic_load(&pool.used); i < used; i++)
+		n += atomic_load(&pool.slots[i].state) == SLOT_CUPTI &&
+		     atomic_load(&pool.slots[i].asked) <= flushed;
+	return n;
+}
+
+bool gt_cupti_buffers_kept(void)
+{
+	return count_kept() > 0;
+}
+
+void gt_cupti_buffers_forget(void)
+{
+	uint64_t before = atomic_load(&pool.forgotten);
+	uint32_t n = 0, used = atomic_load(&pool.used);
+
+	atomic_store(&pool.forgotten, atomic_load(&pool.requested));
+	for (uint32_t i = 0; i < used; i++)
+		n += atomic_load(&pool.slots[i].state) == SLOT_CUPTI &&
+		     atomic_load(&pool.slots[i].asked) > before;
+	gt_cupti_blocks_allow(n);
+}
+
+size_t gt_cupti_buffers_given(void)
+{
+	uint64_t forgotten = atomic_load(&pool.forgotten);
+	uint32_t used = atomic_load(&pool.used);
+	size_t bytes = 0, next = atomic_load(&pool.pace.bytes);
+
+	for (uint32_t i = 0; i < used; i++)
+		if (atomic_load(&pool.slots[i].state) == SLOT_CUPTI &&
+		    atomic_load(&pool.slots[i].asked) > forgotten)
+			bytes += pool.slots[i].valid;
+	return bytes > next ? bytes : next;
+}
+
+void gt_cupti_buffers_tell(struct gt_ledger *ledger)
+{
+	uint64_t *count = ledger->count;
+
+	count[GT_LEDGER_BUFFERS_COMPLETED] = atomic_load(&pool.completed);
+	count[GT_LEDGER_BUFFERS_FOREIGN] = atomic_load(&pool.foreign);
+	count[GT_LEDGER_BUFFERS_DISCARDED] = atomic_load(&pool.discarded);
+	count[GT_LEDGER_BUFFERS_LOST_BYTES] = atomic_load(&pool.discarded_bytes);
+	count[GT_LEDGER_BUFFERS_KEPT] = count_kept();
+	count[GT_LEDGER_BUFFERS_UNREAD] = count_in(SLOT_FULL);
+}
+
+struct gt_cupti_buffer_counts gt_cupti_buffers_count(void)
+{
+	return (struct gt_cupti_buffer_counts){
+		.requested = atomic_load(&pool.requested),
+		.completed = atomic_load(&pool.completed),
+		.foreign = atomic_load(&pool.foreign),
+		.discarded = atomic_load(&pool.discarded),
+		.discarded_bytes = atomic_load(&pool.discarded_bytes),
+	};
+}
+
+void gt_cupti_buffers_each(const struct gt_spool_view *view,
+			   void (*found)(void *context, const struct gt_cupti_spooled *buffer),
+			   void *context)
+{
+	const struct slot *slots =
+		gt_spool_view_root(view, GT_SPOOL_BUFFERS, GT_CUPTI_BUFFERS_MAX * sizeof(*slots));
+
+	for (uint32_t i = 0; slots && i < GT_CUPTI_BUFFERS_MAX; i++) {
+		int state = atomic_load(&slots[i].state);
+		struct gt_cupti_spooled buffer = {.valid = slots[i].valid,
+						  .order = slots[i].order,
+						  .foreign = gt_spool_bool(&slots[i].foreign),
+						  .unfinished = state == SLOT_CUPTI};
+
+		if (state != SLOT_FULL && state != SLOT_READ && state != SLOT_CUPTI)
+			continue;
+		if (buffer.unfinished) { /* what it was before */
+			buffer.order = UINT64_MAX;
+			buffer.foreign = false;
+		}
+		buffer.data = gt_spool_view_at(view, gt_spool_address(slots[i].data), buffer.valid);
+		if (buffer.data)
+			found(context, &buffer);
+	}
+}

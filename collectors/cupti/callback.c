@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * CUPTI's callback, on application threads, often with locks of the driver held. An API callback
+ * becomes gt_call_enter or gt_call_exit; the others are few and rare. No CUPTI call here but the
+ * flush before a context goes away, which CUPTI allows in API callbacks.
+ */
+#include "collectors/call/call.h"
+#include "collectors/cupti/cupti.h"
+#include "collectors/cupti/graph_nodes.h"
+#include "collectors/cupti/internal.h"
+#include "core/guest/forkguard.h"
+#include "core/schema/cuda_api.h"
+
+static enum gt_api_domain domain_of(CUpti_CallbackDomain domain)
+{
+	return domain == CUPTI_CB_DOMAIN_RUNTIME_API ? GT_API_RUNTIME : GT_API_DRIVER;
+}
+
+/* Both result types are 32-bit enums with 0 for success. */
+static int32_t result_of(const CUpti_CallbackData *data)
+{
+	return data->functionReturnValue ? *(const int32_t *)data->functionReturnValue : 0;
+}
+
+/* All records of a context are lost with it (REQ-39). */
+static void flush_before(enum gt_api_domain domain, uint32_t cbid)
+{
+	const struct gt_cuda_api *api = gt_cuda_api_find(domain, cbid);
+
+	if (api && api->flags & GT_CUDA_FLUSH_BEFORE)
+		gt_cupti_fetch();
+}
+
+static void on_api(CUpti_CallbackDomain cupti_domain, uint32_t cbid, const CUpti_CallbackData *data)
+{
+	enum gt_api_domain domain = domain_of(cupti_domain);
+	bool is_entry = data->callbackSite == CUPTI_API_ENTER;
+
+	if (is_entry)
+		flush_before(domain, cbid);
+	if (atomic_load_explicit(&gt_cupti.silent, memory_order_relaxed))
+		return;
+	if (is_entry)
+		gt_call_enter(domain, cbid, data->correlationId);
+	else
+		gt_call_exit(domain, cbid, result_of(data));
+}
+
+static void on_init_finished(void)
+{
+	if (!atomic_exchange(&gt_cupti.init_finished, true) && gt_cupti.on_init_finished)
+		gt_cupti.on_init_finished();
+}
+
+/* CUPTI's id of a node, as the records of its replays carry it; 0: not to be had. */
+static uint64_t node_id(CUgraphNode node)
+{
+	uint64_t id = 0;
+
+	if (!node || !gt_cupti.api.cuptiGetGraphNodeId ||
+	    gt_cupti.api.cuptiGetGraphNodeId(node, &id) != CUPTI_SUCCESS)
+		return 0;
+	return id;
+}
+
+static const CUpti_GraphData *graph_of(const CUpti_ResourceData *data)
+{
+	return data ? data->resourceDescriptor : NULL;
+}
+
+/* Also comes while a graph is cloned or instantiated: then the original's stack is the better one. */
+static void on_node_created(const CUpti_ResourceData *data)
+{
+	const CUpti_GraphData *graph = graph_of(data);
+
+	gt_call_mark_captured();
+	if (graph)
+		gt_graph_nodes_created(node_id(graph->node), gt_call_open_stack());
+}
+
+static void on_node_cloned(const CUpti_ResourceData *data)
+{
+	const CUpti_GraphData *graph = graph_of(data);
+
+	if (graph)
+		gt_graph_nodes_cloned(node_id(graph->node), node_id(graph->originalNode));
+}
+
+static void on_initialised(const CUpti_ResourceData *data)
+{
+	(void)data;
+	on_init_finished();
+}
+
+static void (*const on_resource[CUPTI_CBID_RESOURCE_SIZE])(const CUpti_ResourceData *) = {
+	[CUPTI_CBID_RESOURCE_CU_INIT_FINISHED] = on_initialised,
+	[CUPTI_CBID_RESOURCE_CONTEXT_CREATED] = on_initialised, /* where the former does not come */
+	[CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED] = on_node_created,
+	[CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED] = on_node_cloned,
+};
+
+static void on_state(CUpti_CallbackId cbid, const void *data)
+{
+	const CUpti_StateData *state = data;
+
+	if (cbid != CUPTI_CBID_STATE_FATAL_ERROR)
+		return;
+	atomic_store(&gt_cupti.dead, true);
+	atomic_store(&gt_cupti.fatal, state && state->notification.message
+					      ? state->notification.message
+					      : "CUPTI reported a fatal error");
+	if (gt_cupti.on_failed)
+		gt_cupti.on_failed();
+}
+
+static void dispatch_resource(CUpti_CallbackId cbid, const void *data)
+{
+	if (cbid < CUPTI_CBID_RESOURCE_SIZE && on_resource[cbid])
+		on_resource[cbid](data);
+}
+
+void CUPTIAPI gt_cupti_callback(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
+				const void *data)
+{
+	(void)user;
+	if (!gt_forkguard_holds() || !atomic_load_explicit(&gt_cupti.active, memory_order_relaxed))
+		return;
+	if (domain == CUPTI_CB_DOMAIN_RUNTIME_API || domain == CUPTI_CB_DOMAIN_DRIVER_API)
+		on_api(domain, cbid, data);
+	else if (domain == CUPTI_CB_DOMAIN_RESOURCE)
+		dispatch_resource(cbid, data);
+	else if (domain == CUPTI_CB_DOMAIN_STATE)
+		on_state(cbid, data);
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * CUPTI's life, see the header.
+ */
+#include "collectors/cupti/cupti.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "collectors/cupti/buffers.h"
+#include "collectors/cupti/capture.h"
+#include "collectors/cupti/internal.h"
+#include "collectors/cupti/quirks.h"
+#include "collectors/cupti/translate.h"
+#include "core/guest/forkguard.h"
+#include "core/guest/text.h"
+
+/* Some tenths of a millisecond's work: a ring of 2 MiB fills in ten. */
+#define PART_RECORDS 1024
+
+struct gt_cupti gt_cupti;
+
+int gt_cupti_start(const struct gt_config *config, void (*on_init_finished)(void),
+		   void (*on_failed)(void), struct gt_cupti_status *ret_status)
+{
+	struct gt_cupti_status *status = ret_status;
+	int error;
+
+	memset(status, 0, sizeof(*status));
+	memset(&gt_cupti, 0, sizeof(gt_cupti));
+	error = gt_cupti_load(gt_config_text(config, GT_CONFIG_CUPTI), &gt_cupti.api, status->why,
+			      sizeof(status->why));
+	if (error)
+		return error;
+	status->version = gt_cupti.api.version;
+	memcpy(status->path, gt_cupti.api.path, sizeof(status->path));
+	if (gt_cupti_has_quirk(status->version, GT_QUIRK_LAYOUT_TOO_OLD)) {
+		gt_text_format(status->why, sizeof(status->why), "%s: %s", status->path,
+			       gt_cupti_quirk_text(GT_QUIRK_LAYOUT_TOO_OLD));
+		return -ENOTSUP;
+	}
+	gt_cupti.config = config;
+	gt_cupti.on_init_finished = on_init_finished;
+	gt_cupti.on_failed = on_failed;
+	gt_cupti_capture_start(status->version);
+	return gt_cupti_take(status);
+}
+
+/* Not when it was never asked for anything: FlushAll has been seen to hang then (REQ-25). Not while another
+ * tool collects: flushes and drop counts are of the whole process. */
+bool gt_cupti_can_be_asked(void)
+{
+	return gt_forkguard_holds() && atomic_load(&gt_cupti.active) &&
+	       !atomic_load(&gt_cupti.dead) && !atomic_load(&gt_cupti.away) &&
+	       gt_cupti_buffers_count().requested != 0;
+}
+
+/* Of the last record before one that is invalid nobody knows where it ends. */
+static void note_length(const CUpti_Activity *record, const uint8_t *end,
+			struct gt_translate_notes *notes)
+{
+	uint32_t kind = (uint32_t)record->kind;
+	size_t bytes = (size_t)(end - (const uint8_t *)record);
+
+	if (notes && kind < GT_TRANSLATE_KINDS && bytes <= UINT16_MAX)
+		notes->bytes[kind] = (uint16_t)bytes;
+}
+
+/* One record; @end is where the next one begins. */
+static void read_record(const CUpti_Activity *record, const uint8_t *end,
+			struct gt_translate *translate)
+{
+	note_length(record, end, translate->notes);
+	if (gt_cupti_capture_on())
+		gt_cupti_capture_add(record, (uint32_t)(end - (const uint8_t *)record));
+	gt_translate_record(translate, record);
+}
+
+bool gt_cupti_read_begin(struct gt_cupti_reading *ret_reading)
+{
+	*ret_reading = (struct gt_cupti_reading){.last = NULL};
+	if (gt_cupti_buffers_next(&ret_reading->buffer))
+		return true;
+	gt_cupti_buffers_prepare();
+	return false;
+}
+
+/* What follows an invalid record cannot be read (REQ-33). */
+static void end_buffer(struct gt_cupti_reading *reading, struct gt_translate *translate,
+		       CUptiResult why)
+{
+	const struct gt_cupti_buffer *buffer = &reading->buffer;
+	const uint8_t *end = buffer->data + buffer->valid;
+	const uint8_t *last = reading->last ? (const uint8_t *)reading->last : buffer->data;
+
+	if (reading->last && why == CUPTI_ERROR_MAX_LIMIT_REACHED)
+		read_record(reading->last, end, translate);
+	else if (reading->last)
+		gt_translate_record(translate, reading->last);
+	if (why != CUPTI_ERROR_MAX_LIMIT_REACHED)
+		gt_ledger_add(translate->ledger, GT_LEDGER_RECORDS_UNREADABLE_BYTES,
+			      (uint64_t)(end - last));
+	gt_cupti_buffers_recycle(buffer, translate->now);
+	gt_cupti_buffers_prepare();
+}
+
+bool gt_cupti_read_part(struct gt_cupti_reading *reading, struct gt_translate *translate,
+			uint64_t *records)
+{
+	CUpti_Activity *record = reading->last;
+
+	translate->now = gt_clock_from_monotonic(translate->clock, gt_clock_now());
+	translate->borrowed = reading->buffer.foreign;
+	for (int i = 0; i < PART_RECORDS; i++) {
+		CUptiResult result = gt_cupti.api.cuptiActivityGetNextRecord(
+			reading->buffer.data, reading->buffer.valid, &record);
+
+		if (result != CUPTI_SUCCESS) {
+			end_buffer(reading, translate, result);
+			return false;
+		}
+		if (reading->last)
+			read_record(reading->last, (const uint8_t *)record, translate);
+		reading->last = record;
+		++*records;
+	}
+	return true;
+}
+
+void gt_cupti_flush(bool forced)
+{
+	if (!gt_cupti_can_be_asked())
+		return;
+	gt_cupti_buffers_flushing();
+	gt_cupti.api.cuptiActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
+}
+
+void gt_cupti_fetch(void)
+{
+	gt_cupti_flush(false);
+	if (gt_cupti_buffers_kept())
+		gt_cupti_flush(true);
+}
+
+void gt_cupti_count(struct gt_ledger *ledger)
+{
+	size_t dropped = 0;
+
+	gt_cupti_buffers_tell(ledger);
+	if (!gt_cupti_can_be_asked())
+		return;
+	/* resets to zero on reading */
+	if (gt_cupti.api.cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped) == CUPTI_SUCCESS)
+		gt_ledger_add(ledger, GT_LEDGER_RECORDS_DROPPED, dropped);
+}
+
+const char *gt_cupti_fatal(void)
+{
+	return atomic_exchange(&gt_cupti.fatal, NULL);
+}
+
+void gt_cupti_leave(void)
+{
+	gt_cupti_fetch();
+	gt_cupti_give();
+}
+
+void gt_cupti_stop(void)
+{
+	atomic_store(&gt_cupti.active, false);
+	gt_cupti_buffers_stop();
+}
+
+const char *gt_cupti_call_name(int domain, uint32_t cbid)
+{
+	const char *name = NULL;
+	CUpti_CallbackDomain cupti_domain =
+		domain == GT_API_RUNTIME ? CUPTI_CB_DOMAIN_RUNTIME_API : CUPTI_CB_DOMAIN_DRIVER_API;
+
+	if (!gt_cupti.api.cuptiGetCallbackName ||
+	    gt_cupti.api.cuptiGetCallbackName(cupti_domain, cbid, &name) != CUPTI_SUCCESS)
+		return NULL;
+	return name;
+}
+
+int gt_cupti_find_stream(void *handle, uint32_t *ret_device, uint32_t *ret_stream)
+{
+	const struct gt_cupti_api *api = &gt_cupti.api;
+	uint32_t device, stream;
+
+	if (!atomic_load(&gt_cupti.active) || atomic_load(&gt_cupti.dead) ||
+	    !api->cuptiGetDeviceId || !api->cuptiGetStreamIdEx ||
+	    api->cuptiGetDeviceId(NULL, &device) != CUPTI_SUCCESS ||
+	    api->cuptiGetStreamIdEx(NULL, handle, 0, &stream) != CUPTI_SUCCESS)
+		return -ENOENT;
+	*ret_device = device;
+	*ret_stream = stream;
+	return 0;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Other users of CUPTI, see the header. Only words that are set and counted: no lock.
+ */
+#include "collectors/cupti/foreign.h"
+
+#include <stdatomic.h>
+
+#include "collectors/cupti/internal.h"
+#include "core/guest/memory.h"
+#include "core/guest/text.h"
+
+#define NAMES      8u
+#define NAME_BYTES 64u
+
+static struct {
+	_Atomic uint64_t changes, disabled, detached;
+	_Atomic uint64_t kinds;     /* a bit each that it has enabled since it registered */
+	_Atomic(void *) subscriber; /* NULL: it is not subscribed */
+	_Atomic(CUpti_BuffersCallbackCompleteFunc) completed; /* NULL: it has no buffers in CUPTI */
+	_Atomic bool had_kinds, registered, clock;
+	_Atomic(const char *) library;
+	_Atomic uint32_t next_name;
+	char names[NAMES][NAME_BYTES]; /* a name that was given out is not written again soon */
+} foreign;
+
+static void changed(void)
+{
+	atomic_fetch_add(&foreign.changes, 1);
+}
+
+static void remember(const char *library)
+{
+	char *name = foreign.names[atomic_fetch_add(&foreign.next_name, 1) % NAMES];
+
+	gt_text_format(name, NAME_BYTES, "%s", library);
+	atomic_store(&foreign.library, name);
+}
+
+void gt_cupti_foreign_subscribing(const char *library)
+{
+	remember(library);
+}
+
+void gt_cupti_foreign_subscribed(void *subscriber)
+{
+	atomic_store(&foreign.subscriber, subscriber);
+	changed();
+}
+
+void gt_cupti_foreign_unsubscribed(void)
+{
+	atomic_store(&foreign.subscriber, NULL);
+	changed();
+}
+
+void gt_cupti_foreign_registering(const char *library, CUpti_BuffersCallbackCompleteFunc completed)
+{
+	remember(library);
+	gt_cupti_hand_over();
+	atomic_store(&foreign.completed, completed);
+	atomic_store(&foreign.kinds, 0);
+	atomic_store(&foreign.had_kinds, false);
+	atomic_store(&foreign.registered, true);
+	changed();
+}
+
+void gt_cupti_foreign_give_back(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size,
+				size_t valid)
+{
+	CUpti_BuffersCallbackCompleteFunc completed = atomic_load(&foreign.completed);
+
+	if (gt_memory_is_readable((const void *)(uintptr_t)completed)) /* else it is unloaded */
+		completed(context, stream, buffer, size, valid);
+}
+
+static void end_collection(void)
+{
+	if (atomic_load(&foreign.had_kinds) && atomic_load(&foreign.kinds) == 0)
+		atomic_store(&foreign.registered, false);
+}
+
+void gt_cupti_foreign_kind(uint32_t kind, bool enabled)
+{
+	uint64_t bit = kind < 64 ? (uint64_t)1 << kind : 0;
+
+	if (enabled) {
+		atomic_fetch_or(&foreign.kinds, bit);
+		atomic_store(&foreign.had_kinds, true);
+	} else {
+		atomic_fetch_and(&foreign.kinds, ~bit);
+		atomic_fetch_add(&foreign.disabled, 1);
+		end_collection();
+	}
+	changed();
+}
+
+void gt_cupti_foreign_finalized(void)
+{
+	atomic_store(&foreign.registered, false);
+	atomic_store(&foreign.completed, NULL);
+	atomic_store(&foreign.subscriber, NULL);
+	atomic_store(&foreign.kinds, 0);
+	atomic_store(&foreign.clock, false);
+	changed();
+}
+
+bool gt_cupti_foreign_finalizing(const char *library)
+{
+	CUpti_BuffersCallbackCompleteFunc completed = atomic_exchange(&foreign.completed, NULL);
+	struct gt_cupti_other other = {
+		.subscriber = atomic_load(&foreign.subscriber),
+		.kinds = atomic_load(&foreign.kinds),
+		.registered = atomic_load(&foreign.registered),
+		.clock = atomic_load(&foreign.clock),
+	};
+
+	remember(library);
+	if (!gt_cupti_detach(&other)) {
+		atomic_store(&foreign.completed, completed);
+		return false;
+	}
+	atomic_fetch_add(&foreign.detached, 1);
+	gt_cupti_foreign_finalized();
+	return true;
+}
+
+void gt_cupti_foreign_clock(const char *library)
+{
+	remember(library);
+	atomic_store(&foreign.clock, true);
+	changed();
+}
+
+struct gt_cupti_foreign gt_cupti_foreign_look(void)
+{
+	/* first: whoever is seen to be done has all its kinds in the count of those that went off */
+	bool collects = atomic_load(&foreign.registered);
+
+	return (struct gt_cupti_foreign){
+		.changes = atomic_load(&foreign.changes),
+		.disabled = atomic_load(&foreign.disabled),
+		.detached = atomic_load(&foreign.detached),
+		.subscribed = atomic_load(&foreign.subscriber) != NULL,
+		.collects = collects,
+		.has_kinds = atomic_load(&foreign.kinds) != 0,
+		.clock = atomic_load(&foreign.clock),
+	};
+}
+
+const char *gt_cupti_foreign_library(void)
+{
+	const char *library = atomic_load(&foreign.library);
+
+	return library ? library : "";
+}

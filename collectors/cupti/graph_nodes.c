@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A bounded queue from the application's threads (many producers, one consumer: each entry has a
+ * sequence number that says whose turn it is), and a table by node id on the drain thread.
+ */
+#include "collectors/cupti/graph_nodes.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+#include "core/guest/memory.h"
+
+#define QUEUE_ENTRIES 65536u /* power of two */
+#define PROBES        8u
+
+struct entry {
+	_Atomic uint64_t sequence; /* position: free for it; position + 1: filled */
+	uint64_t node;
+	uint64_t value; /* key of a stack, or the original node */
+	bool is_clone;
+};
+
+struct origin {
+	uint64_t node; /* 0: empty */
+	uint64_t stack_key;
+	uint64_t age;
+};
+
+struct gt_graph_nodes {
+	struct origin *origins;
+	uint32_t size; /* power of two */
+	uint64_t age;
+	uint64_t forgotten;
+};
+
+static struct entry *queue;
+static _Atomic uint64_t head; /* next to fill */
+static uint64_t tail;         /* next to read */
+static _Atomic uint64_t dropped;
+
+static uint32_t power_of_two_within(uint32_t most)
+{
+	while (most & (most - 1))
+		most &= most - 1;
+	return most;
+}
+
+struct gt_graph_nodes *gt_graph_nodes_start(uint32_t max_nodes)
+{
+	struct gt_graph_nodes *nodes = gt_memory_map(sizeof(*nodes));
+	uint32_t size = power_of_two_within(max_nodes);
+
+	queue = gt_memory_map(QUEUE_ENTRIES * sizeof(*queue));
+	if (!nodes || !queue)
+		return NULL;
+	for (uint64_t i = 0; i < QUEUE_ENTRIES; i++)
+		atomic_init(&queue[i].sequence, i);
+	atomic_store(&head, 0);
+	atomic_store(&dropped, 0);
+	tail = 0;
+	nodes->origins = gt_memory_map((size_t)size * sizeof(*nodes->origins));
+	nodes->size = size;
+	return nodes->origins ? nodes : NULL;
+}
+
+/* Takes the next place if it is free: the consumer sets its sequence when it has read it. */
+static struct entry *claim(uint64_t *ret_position)
+{
+	uint64_t position = atomic_load_explicit(&head, memory_order_relaxed);
+
+	for (;;) {
+		struct entry *entry = &queue[position & (QUEUE_ENTRIES - 1)];
+		uint64_t sequence = atomic_load_explicit(&entry->sequence, memory_order_acquire);
+
+		if (sequence < position)
+			return NULL; /* full */
+		if (sequence > position)
+			position = atomic_load_explicit(&head, memory_order_relaxed);
+		else if (atomic_compare_exchange_weak(&head, &position, position + 1)) {
+			*ret_position = position;
+			return entry;
+		}
+	}
+}
+
+static void tell(uint64_t node, uint64_t value, bool is_clone)
+{
+	uint64_t position;
+	struct entry *entry = queue ? claim(&position) : NULL;
+
+	if (!entry) {
+		atomic_fetch_add_explicit(&dropped, 1, memory_order_relaxed);
+		return;
+	}
+	entry->node = node;
+	entry->value = value;
+	entry->is_clone = is_clone;
+	/* pairs with the acquire in gt_graph_nodes_drain */
+	atomic_store_explicit(&entry->sequence, position + 1, memory_order_release);
+}
+
+void gt_graph_nodes_created(uint64_t node, uint64_t stack_key)
+{
+	tell(node, stack_key, false);
+}
+
+void gt_graph_nodes_cloned(uint64_t node, uint64_t original)
+{
+	tell(node, original, true);
+}
+
+static uint32_t place_of(const struct gt_graph_nodes *nodes, uint64_t node)
+{
+	return (uint32_t)((node * 0x9e3779b97f4a7c15u) >> 32) & (nodes->size - 1);
+}
+
+/* The node's own place, an empty one, or the oldest of the few that it may have. */
+static struct origin *slot_for(struct gt_graph_nodes *nodes, uint64_t node)
+{
+	uint32_t place = place_of(nodes, node);
+	struct origin *oldest = NULL;
+
+	for (uint32_t i = 0; i < PROBES; i++) {
+		struct origin *origin = &nodes->origins[(place + i) & (nodes->size - 1)];
+
+		if (origin->node == node || origin->node == 0)
+			return origin;
+		if (!oldest || origin->age < oldest->age)
+			oldest = origin;
+	}
+	nodes->forgotten++;
+	return oldest;
+}
+
+static void remember(struct gt_graph_nodes *nodes, uint64_t node, uint64_t stack_key)
+{
+	struct origin *origin;
+
+	if (!node || !stack_key)
+		return;
+	origin = slot_for(nodes, node);
+	*origin = (struct origin){.node = node, .stack_key = stack_key, .age = ++nodes->age};
+}
+
+uint64_t gt_graph_nodes_drain(struct gt_graph_nodes *nodes)
+{
+	uint64_t count = 0;
+
+	for (;; count++, tail++) {
+		struct entry *entry = &queue[tail & (QUEUE_ENTRIES - 1)];
+
+		if (atomic_load_explicit(&entry->sequence, memory_order_acquire) != tail + 1)
+			return count;
+		remember(nodes, entry->node,
+			 entry->is_clone ? gt_graph_nodes_find(nodes, entry->value) : entry->value);
+		atomic_store_explicit(&entry->sequence, tail + QUEUE_ENTRIES, memory_order_release);
+	}
+}
+
+uint64_t gt_graph_nodes_find(const struct gt_graph_nodes *nodes, uint64_t node)
+{
+	uint32_t place = place_of(nodes, node);
+
+	for (uint32_t i = 0; node && i < PROBES; i++) {
+		const struct origin *origin = &nodes->origins[(place + i) & (nodes->size - 1)];
+
+		if (origin->node == node)
+			return origin->stack_key;
+	}
+	return 0;
+}
+
+uint64_t gt_graph_nodes_lost(const struct gt_graph_nodes *nodes)
+{
+	return nodes->forgotten + atomic_load(&dropped);
+}

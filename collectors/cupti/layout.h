@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The record layouts that we read: those of CUPTI 11.8, the oldest supported. Records only ever grow
+ * at their end, and every newer CUPTI keeps these offsets (measured over 11.8, 12.4, 12.9, 13.0;
+ * docs/ARCHITECTURE.md, "One binary for every CUPTI"). The asserts hold the toolkit that compiles us
+ * to it; what came later is read behind a version gate in translate.c.
+ */
+#ifndef GT_COLLECTORS_CUPTI_LAYOUT_H
+#define GT_COLLECTORS_CUPTI_LAYOUT_H
+
+#include <stddef.h>
+
+#include <cupti.h>
+
+#define GT_AT(type, field, offset)                                                                 \
+	_Static_assert(offsetof(type, field) == (offset), #type "." #field " has moved")
+
+GT_AT(CUpti_ActivityKernel8, registersPerThread, 6);
+GT_AT(CUpti_ActivityKernel8, start, 16);
+GT_AT(CUpti_ActivityKernel8, end, 24);
+GT_AT(CUpti_ActivityKernel8, deviceId, 40);
+GT_AT(CUpti_ActivityKernel8, contextId, 44);
+GT_AT(CUpti_ActivityKernel8, streamId, 48);
+GT_AT(CUpti_ActivityKernel8, gridX, 52);
+GT_AT(CUpti_ActivityKernel8, blockX, 64);
+GT_AT(CUpti_ActivityKernel8, staticSharedMemory, 76);
+GT_AT(CUpti_ActivityKernel8, dynamicSharedMemory, 80);
+GT_AT(CUpti_ActivityKernel8, localMemoryPerThread, 84);
+GT_AT(CUpti_ActivityKernel8, correlationId, 92);
+GT_AT(CUpti_ActivityKernel8, name, 104);
+GT_AT(CUpti_ActivityKernel8, queued, 120);
+GT_AT(CUpti_ActivityKernel8, submitted, 128);
+GT_AT(CUpti_ActivityKernel8, launchType, 136);
+GT_AT(CUpti_ActivityKernel8, sharedMemoryExecuted, 140);
+GT_AT(CUpti_ActivityKernel8, graphNodeId, 144);
+GT_AT(CUpti_ActivityKernel8, graphId, 156);
+GT_AT(CUpti_ActivityKernel8, channelID, 168);
+GT_AT(CUpti_ActivityKernel8, channelType, 172);
+GT_AT(CUpti_ActivityKernel8, clusterX, 176);
+GT_AT(CUpti_ActivityMemcpy5, copyKind, 4);
+GT_AT(CUpti_ActivityMemcpy5, bytes, 8);
+GT_AT(CUpti_ActivityMemcpy5, start, 16);
+GT_AT(CUpti_ActivityMemcpy5, deviceId, 32);
+GT_AT(CUpti_ActivityMemcpy5, correlationId, 44);
+GT_AT(CUpti_ActivityMemcpy5, graphNodeId, 64);
+GT_AT(CUpti_ActivityMemcpy5, graphId, 72);
+GT_AT(CUpti_ActivityMemcpy5, channelID, 76);
+GT_AT(CUpti_ActivityMemcpyPtoP4, bytes, 8);
+GT_AT(CUpti_ActivityMemcpyPtoP4, srcDeviceId, 44);
+GT_AT(CUpti_ActivityMemcpyPtoP4, dstDeviceId, 52);
+GT_AT(CUpti_ActivityMemcpyPtoP4, correlationId, 60);
+GT_AT(CUpti_ActivityMemcpyPtoP4, graphNodeId, 72);
+GT_AT(CUpti_ActivityMemcpyPtoP4, channelID, 84);
+GT_AT(CUpti_ActivityMemset4, value, 4);
+GT_AT(CUpti_ActivityMemset4, bytes, 8);
+GT_AT(CUpti_ActivityMemset4, correlationId, 44);
+GT_AT(CUpti_ActivityMemset4, memoryKind, 50);
+GT_AT(CUpti_ActivityMemset4, graphNodeId, 64);
+GT_AT(CUpti_ActivityMemset4, channelID, 76);
+GT_AT(CUpti_ActivitySynchronization, type, 4);
+GT_AT(CUpti_ActivitySynchronization, start, 8);
+GT_AT(CUpti_ActivitySynchronization, correlationId, 24);
+GT_AT(CUpti_ActivitySynchronization, cudaEventId, 36);
+GT_AT(CUpti_ActivityOverhead, overheadKind, 4);
+GT_AT(CUpti_ActivityOverhead, objectId, 12);
+GT_AT(CUpti_ActivityOverhead, start, 24);
+GT_AT(CUpti_ActivityDevice4, globalMemorySize, 16);
+GT_AT(CUpti_ActivityDevice4, numMultiprocessors, 44);
+GT_AT(CUpti_ActivityDevice4, computeCapabilityMajor, 104);
+GT_AT(CUpti_ActivityDevice4, id, 112);
+GT_AT(CUpti_ActivityDevice4, name, 136);
+GT_AT(CUpti_ActivityContext, contextId, 4);
+GT_AT(CUpti_ActivityContext, nullStreamId, 14);
+GT_AT(CUpti_ActivityStream, streamId, 8);
+GT_AT(CUpti_ActivityStream, priority, 12);
+GT_AT(CUpti_ActivityCudaEvent, eventId, 16);
+
+#undef GT_AT
+
+#endif

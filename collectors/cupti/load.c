@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The search for libcupti, see the header. Two libcupti in one process would both hook the driver
+ * and one of them would get nothing, so a mapped one wins, and a name that the loader will share
+ * with later users comes before any path.
+ */
+#include "collectors/cupti/load.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/guest/elf_lookup.h"
+#include "core/guest/forkgate.h"
+#include "core/guest/text.h"
+
+#define PATH_BYTES   256
+#define NEWEST_MAJOR 13u
+#define OLDEST_MAJOR 11u
+
+/* The first mapped object whose soname begins with @prefix. */
+struct mapped {
+	const char *prefix;
+	char soname[64];
+	char path[PATH_BYTES];
+};
+
+static int match_mapped(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct mapped *mapped = context;
+	struct gt_elf elf;
+
+	if (gt_elf_open(info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum, &elf) < 0 ||
+	    strncmp(elf.soname, mapped->prefix, strlen(mapped->prefix)))
+		return 0;
+	gt_text_format(mapped->soname, sizeof(mapped->soname), "%s", elf.soname);
+	gt_text_format(mapped->path, sizeof(mapped->path), "%s", info->dlpi_name);
+	return 1;
+}
+
+static bool find_mapped(const char *prefix, struct mapped *ret_mapped)
+{
+	int found;
+
+	*ret_mapped = (struct mapped){.prefix = prefix};
+	gt_forkgate_enter();
+	found = dl_iterate_phdr(match_mapped, ret_mapped);
+	gt_forkgate_leave();
+	return found == 1;
+}
+
+uint32_t gt_cupti_driver_version(void)
+{
+	CUresult (*get_version)(int *) = NULL;
+	int version = 0;
+	void *cuda;
+
+	gt_forkgate_enter();
+	cuda = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY | RTLD_LOCAL);
+	if (cuda) {
+		*(void **)&get_version = dlsym(cuda, "cuDriverGetVersion");
+		dlclose(cuda); /* our reference only: the driver stays mapped by who loaded it */
+	}
+	gt_forkgate_leave();
+	if (!get_version || get_version(&version) != CUDA_SUCCESS)
+		version = 0;
+	return (uint32_t)version;
+}
+
+uint32_t gt_cupti_cuda_major(void)
+{
+	struct mapped cudart;
+	const char *end;
+	uint64_t major = 0;
+
+	if (find_mapped("libcudart.so.", &cudart) &&
+	    !gt_text_parse_u64(cudart.soname + strlen("libcudart.so."), &end, &major))
+		return (uint32_t)major;
+	return gt_cupti_driver_version() / 1000;
+}
+
+struct search {
+	char path[PATH_BYTES];        /* of what was loaded, as the loader says it */
+	char refused[PATH_BYTES * 2]; /* what the loader said of the last file that is there */
+};
+
+/* One attempt. @there: the loader's refusal is not only that there is no such file. */
+static void *try_open(const char *name, int extra, bool there, struct search *search)
+{
+	struct link_map *map = NULL;
+	const char *error;
+	void *handle;
+
+	gt_forkgate_enter();
+	handle = dlopen(name, RTLD_NOW | RTLD_LOCAL | extra);
+	gt_forkgate_leave();
+	if (!handle) {
+		error = dlerror();
+		if (there && error)
+			gt_text_format(search->refused, sizeof(search->refused), "%s", error);
+		return NULL;
+	}
+	if (dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map && map->l_name)
+		gt_text_format(search->path, sizeof(search->path), "%s", map->l_name);
+	else
+		gt_text_format(search->path, sizeof(search->path), "%s", name);
+	return handle;
+}
+
+static void *try_in(const char *folder, const char *soname, struct search *search)
+{
+	char path[PATH_BYTES * 2];
+
+	gt_text_format(path, sizeof(path), "%s/%s", folder, soname);
+	return access(path, R_OK) == 0 ? try_open(path, 0, true, search) : NULL;
+}
+
+/* Folders relative to where libcudart lies: pip's layouts before and since CUDA 13, conda, toolkit. */
+static void *try_beside_cudart(const char *soname, struct search *search)
+{
+	static const char *const relative[] = {".", "../../cuda_cupti/lib", "../cuda_cupti/lib",
+					       "../../cu13/lib", "../extras/CUPTI/lib64"};
+	struct mapped cudart;
+	char folder[PATH_BYTES * 2];
+	void *handle = NULL;
+	char *slash;
+
+	if (!find_mapped("libcudart.so.", &cudart) || !(slash = strrchr(cudart.path, '/')))
+		return NULL;
+	*slash = 0;
+	for (size_t i = 0; !handle && i < sizeof(relative) / sizeof(relative[0]); i++) {
+		gt_text_format(folder, sizeof(folder), "%s/%s", cudart.path, relative[i]);
+		handle = try_in(folder, soname, search);
+	}
+	return handle;
+}
+
+/* $VARIABLE/rest, or an absolute folder. */
+static const struct {
+	const char *variable;
+	const char *rest;
+} folders[] = {
+	{"CONDA_PREFIX", "lib"},
+	{"CUDA_HOME", "extras/CUPTI/lib64"},
+	{"CUDA_HOME", "lib64"},
+	{"CUDA_PATH", "extras/CUPTI/lib64"},
+	{"NVHPC_CUDA_HOME", "extras/CUPTI/lib64"},
+	{NULL, "/usr/local/cuda/extras/CUPTI/lib64"},
+	{NULL, "/usr/local/cuda/lib64"},
+	{NULL, "/usr/lib/x86_64-linux-gnu"},
+	{NULL, "/usr/lib/aarch64-linux-gnu"},
+};
+
+static void *try_folders(const char *soname, struct search *search)
+{
+	char folder[PATH_BYTES * 2];
+	void *handle = NULL;
+
+	for (size_t i = 0; !handle && i < sizeof(folders) / sizeof(folders[0]); i++) {
+		const char *value = folders[i].variable ? secure_getenv(folders[i].variable) : "";
+
+		if (!value || (folders[i].variable && !*value))
+			continue;
+		gt_text_format(folder, sizeof(folder), "%s%s%s", value, *value ? "/" : "",
+			       folders[i].rest);
+		handle = try_in(folder, soname, search);
+	}
+	return handle;
+}
+
+static void *find_for_major(uint32_t major, struct search *search)
+{
+	char soname[64];
+	void *handle;
+
+	gt_text_format(soname, sizeof(soname), major == 11 ? "libcupti.so.11.8" : "libcupti.so.%u",
+		       major);
+	/* by name: shared with who asks for it later */
+	handle = try_open(soname, 0, false, search);
+	if (!handle)
+		handle = try_beside_cudart(soname, search);
+	if (!handle)
+		handle = try_folders(soname, search);
+	return handle;
+}
+
+static void *find(const char *forced, struct search *search)
+{
+	struct mapped mapped;
+	uint32_t major;
+	void *handle = NULL;
+
+	if (*forced)
+		return try_open(forced, 0, true, search);
+	if (find_mapped("libcupti.so", &mapped))
+		return try_open(*mapped.path ? mapped.path : mapped.soname, RTLD_NOLOAD, true,
+				search);
+	/* an older CUPTI serves under a newer driver, a newer one under an older driver does not */
+	major = gt_cupti_cuda_major();
+	for (uint32_t m = major ? major : NEWEST_MAJOR; !handle && m >= OLDEST_MAJOR; m--)
+		handle = find_for_major(m, search);
+	return handle;
+}
+
+/* Returns the name of the first required function that is missing, or NULL. */
+static const char *resolve(void *handle, struct gt_cupti_api *api)
+{
+	const char *missing = NULL;
+
+#define GT_CUPTI(name, required, parameters)                                                       \
+	*(void **)&api->name = dlsym(handle, #name);                                               \
+	if (required && !api->name && !missing)                                                    \
+		missing = #name;
+#include "collectors/cupti/api.def"
+#undef GT_CUPTI
+	return missing;
+}
+
+static void explain(const char *forced, const struct search *search, char *ret_why, size_t size)
+{
+	if (*forced)
+		gt_text_format(ret_why, size, "cannot load %s, given by --cupti: %s", forced,
+			       search->refused);
+	else if (*search->refused)
+		gt_text_format(ret_why, size, "CUPTI cannot be loaded: %s", search->refused);
+	else
+		gt_text_format(ret_why, size,
+			       "libcupti.so.%u was not found: install CUPTI of that CUDA, or "
+			       "name the file with --cupti",
+			       gt_cupti_cuda_major());
+}
+
+int gt_cupti_load(const char *forced, struct gt_cupti_api *ret_api, char *ret_why, size_t size)
+{
+	struct gt_cupti_api api = {0};
+	struct search search = {0};
+	void *handle = find(forced, &search);
+	const char *missing;
+
+	if (!handle) {
+		explain(forced, &search, ret_why, size);
+		return -ENOENT;
+	}
+	memcpy(api.path, search.path, sizeof(api.path));
+	missing = resolve(handle, &api);
+	if (missing || api.cuptiGetVersion(&api.version) != CUPTI_SUCCESS) {
+		gt_text_format(ret_why, size, "%s lacks %s", api.path,
+			       missing ? missing : "a version");
+		return -ENOSYS;
+	}
+	*ret_api = api;
+	return 0;
+}

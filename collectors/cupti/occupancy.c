@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Occupancy by the toolkit's calculator, see the header. Integer results: percent and millionths.
+ */
+#include "collectors/cupti/occupancy.h"
+
+#include <limits.h>
+#include <string.h>
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-function"
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+#pragma GCC diagnostic ignored "-Wshadow"
+#include <cuda_occupancy.h>
+#pragma GCC diagnostic pop
+
+#define MICRO 1000000u
+
+uint32_t gt_occupancy_shared_optin(uint32_t compute_major, uint32_t compute_minor,
+				   uint32_t shared_per_sm, uint32_t shared_per_block)
+{
+	if (compute_major >= 8)
+		return shared_per_sm > 1024 ? shared_per_sm - 1024 : shared_per_sm;
+	return compute_major == 7 ? shared_per_sm : shared_per_block;
+}
+
+static cudaOccDeviceProp properties_of(const struct gt_device_event *device)
+{
+	cudaOccDeviceProp prop;
+
+	memset(&prop, 0, sizeof(prop));
+	prop.computeMajor = (int)device->compute_major;
+	prop.computeMinor = (int)device->compute_minor;
+	prop.maxThreadsPerBlock = (int)device->max_threads_per_block;
+	prop.maxThreadsPerMultiprocessor = (int)device->max_threads_per_sm;
+	prop.regsPerBlock = (int)device->registers_per_block;
+	prop.regsPerMultiprocessor = (int)device->registers_per_sm;
+	prop.warpSize = (int)device->warp_size;
+	prop.sharedMemPerBlock = device->shared_per_block;
+	prop.sharedMemPerMultiprocessor = device->shared_per_sm;
+	prop.numSms = (int)device->sm_count;
+	prop.sharedMemPerBlockOptin = device->shared_per_block_optin;
+	prop.reservedSharedMemPerBlock = device->compute_major >= 8 ? 1024 : 0;
+	return prop;
+}
+
+/* Far beyond what any GPU has, and what the calculator's ints can still be multiplied with: records
+ * may say anything. */
+#define THREADS_MAX   (1u << 16)
+#define REGISTERS_MAX (1u << 20) /* of an SM */
+#define REGISTERS_OF  (1u << 10) /* a thread */
+#define WARP_MAX      (1u << 8)
+#define SHARED_MAX    (1u << 26)
+
+static bool is_plausible(const struct gt_device_event *device, const struct gt_kernel_event *kernel)
+{
+	return device->warp_size <= WARP_MAX && device->max_threads_per_block <= THREADS_MAX &&
+	       device->max_threads_per_sm <= THREADS_MAX &&
+	       device->registers_per_block <= REGISTERS_MAX &&
+	       device->registers_per_sm <= REGISTERS_MAX &&
+	       device->shared_per_block <= SHARED_MAX && device->shared_per_sm <= SHARED_MAX &&
+	       device->shared_per_block_optin <= SHARED_MAX && kernel->registers <= REGISTERS_OF &&
+	       kernel->static_shared <= SHARED_MAX && kernel->dynamic_shared <= SHARED_MAX;
+}
+
+/* Blocks that an SM can hold at once, or -1. */
+static int active_blocks(const struct gt_device_event *device, const struct gt_kernel_event *kernel,
+			 uint64_t threads)
+{
+	cudaOccDeviceProp prop = properties_of(device);
+	cudaOccDeviceState state;
+	cudaOccFuncAttributes function;
+	cudaOccResult result;
+
+	memset(&state, 0, sizeof(state));
+	state.carveoutConfig = SHAREDMEM_CARVEOUT_DEFAULT;
+	memset(&function, 0, sizeof(function));
+	function.maxThreadsPerBlock = INT_MAX;
+	function.numRegs = (int)kernel->registers;
+	function.sharedSizeBytes = kernel->static_shared;
+	function.partitionedGCConfig = PARTITIONED_GC_OFF;
+	function.shmemLimitConfig = FUNC_SHMEM_LIMIT_OPTIN;
+	function.maxDynamicSharedSizeBytes = kernel->dynamic_shared;
+	if (threads > THREADS_MAX || !is_plausible(device, kernel) ||
+	    cudaOccMaxActiveBlocksPerMultiprocessor(&result, &prop, &function, &state, (int)threads,
+						    kernel->dynamic_shared) != CUDA_OCC_SUCCESS)
+		return -1;
+	return result.activeBlocksPerMultiprocessor;
+}
+
+void gt_occupancy_fill(const struct gt_device_event *device, struct gt_kernel_event *kernel)
+{
+	uint64_t threads = (uint64_t)kernel->block[0] * kernel->block[1] * kernel->block[2];
+	uint64_t blocks = (uint64_t)kernel->grid[0] * kernel->grid[1] * kernel->grid[2];
+	uint64_t resident;
+	int active;
+
+	if (!device->sm_count || !device->warp_size || !device->max_threads_per_sm || !threads)
+		return;
+	kernel->blocks_per_sm_micro = blocks * MICRO / device->sm_count;
+	kernel->warps_per_sm_micro = kernel->blocks_per_sm_micro * threads / device->warp_size;
+	active = active_blocks(device, kernel, threads);
+	if (active < 0)
+		return;
+	/* Kineto: min(blocks per SM, active blocks) * threads / threads per SM, rounded */
+	resident = kernel->blocks_per_sm_micro < (uint64_t)active * MICRO
+			   ? kernel->blocks_per_sm_micro
+			   : (uint64_t)active * MICRO;
+	kernel->est_occupancy_percent =
+		(uint32_t)((resident * threads * 100 / device->max_threads_per_sm + MICRO / 2) /
+			   MICRO);
+	kernel->theoretical_occupancy_percent =
+		(uint32_t)(((uint64_t)active * threads * 100 + device->max_threads_per_sm / 2) /
+			   device->max_threads_per_sm);
+	kernel->has_occupancy = true;
+}

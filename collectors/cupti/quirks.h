@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Known faults of CUPTI versions as data (REQ-12). Pure; any thread.
+ */
+#ifndef GT_COLLECTORS_CUPTI_QUIRKS_H
+#define GT_COLLECTORS_CUPTI_QUIRKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum gt_cupti_quirk {
+#define GT_QUIRK(id, first, fixed, text) GT_QUIRK_##id,
+#include "collectors/cupti/quirks.def"
+#undef GT_QUIRK
+	GT_QUIRK_COUNT_
+};
+
+/* Whether the CUPTI of @version has the quirk. A version newer than all we know has none. */
+bool gt_cupti_has_quirk(uint32_t version, enum gt_cupti_quirk quirk);
+
+/* What a user of that CUPTI must know because of the quirk, or "". */
+const char *gt_cupti_quirk_text(enum gt_cupti_quirk quirk);
+
+#endif

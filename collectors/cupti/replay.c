@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Records without CUPTI, see the header. Where the length of a kind was not noted (its first record
+ * was not read in time), lengths are tried until the records lead from one to the next up to the end of
+ * the buffer: records of one kind are all equally long. A single look behind a record is not enough,
+ * for what a newer CUPTI has appended may look like the kind of another one.
+ */
+#include "collectors/cupti/replay.h"
+
+#include <string.h>
+
+#include "collectors/cupti/buffers.h"
+#include "collectors/cupti/layout.h"
+#include "core/guest/clock.h"
+#include "core/guest/memory.h"
+#include "core/spool_view.h"
+
+/* Newer CUPTIs append to what 11.8 had; twice what any has appended so far. */
+#define GROWTH_MAX   96u
+#define RECORD_BYTES 1024u
+/* No work takes a day. */
+#define WORK_MAX_NS  (86400ull * 1000000000u)
+/* Whatever the bytes are, trying comes to an end. */
+#define STEPS_MAX    (1u << 20)
+
+/* Of CUPTI 11.8, the least that a record of the kind has. */
+static const uint16_t least_bytes[GT_TRANSLATE_KINDS] = {
+	[CUPTI_ACTIVITY_KIND_MEMCPY] = sizeof(CUpti_ActivityMemcpy5),
+	[CUPTI_ACTIVITY_KIND_MEMSET] = sizeof(CUpti_ActivityMemset4),
+	[CUPTI_ACTIVITY_KIND_KERNEL] = sizeof(CUpti_ActivityKernel8),
+	[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL] = sizeof(CUpti_ActivityKernel8),
+	[CUPTI_ACTIVITY_KIND_DRIVER] = sizeof(CUpti_ActivityAPI),
+	[CUPTI_ACTIVITY_KIND_RUNTIME] = sizeof(CUpti_ActivityAPI),
+	[CUPTI_ACTIVITY_KIND_DEVICE] = sizeof(CUpti_ActivityDevice4),
+	[CUPTI_ACTIVITY_KIND_CONTEXT] = sizeof(CUpti_ActivityContext),
+	[CUPTI_ACTIVITY_KIND_OVERHEAD] = sizeof(CUpti_ActivityOverhead),
+	[CUPTI_ACTIVITY_KIND_MEMCPY2] = sizeof(CUpti_ActivityMemcpyPtoP4),
+	[CUPTI_ACTIVITY_KIND_CUDA_EVENT] = sizeof(CUpti_ActivityCudaEvent),
+	[CUPTI_ACTIVITY_KIND_STREAM] = sizeof(CUpti_ActivityStream),
+	[CUPTI_ACTIVITY_KIND_SYNCHRONIZATION] = sizeof(CUpti_ActivitySynchronization),
+	[CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API] = sizeof(CUpti_ActivityAPI),
+};
+
+/* 0: not a kind that can be read here. */
+static uint32_t kind_at(const uint8_t *data)
+{
+	uint32_t kind;
+
+	memcpy(&kind, data, sizeof(kind));
+	return kind < GT_TRANSLATE_KINDS && least_bytes[kind] ? kind : 0;
+}
+
+/* Where the times of GPU work stand. 0: a kind that is none, for each record begins with its kind. */
+#define TIMES(type)                                                                                \
+	{                                                                                          \
+		offsetof(type, start), offsetof(type, end)                                         \
+	}
+static const struct {
+	uint16_t start, end;
+} times_at[GT_TRANSLATE_KINDS] = {
+	[CUPTI_ACTIVITY_KIND_KERNEL] = TIMES(CUpti_ActivityKernel8),
+	[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL] = TIMES(CUpti_ActivityKernel8),
+	[CUPTI_ACTIVITY_KIND_MEMCPY] = TIMES(CUpti_ActivityMemcpy5),
+	[CUPTI_ACTIVITY_KIND_MEMCPY2] = TIMES(CUpti_ActivityMemcpyPtoP4),
+	[CUPTI_ACTIVITY_KIND_MEMSET] = TIMES(CUpti_ActivityMemset4),
+};
+
+/* False: it is no record of GPU work. */
+static bool times_of(const uint8_t *record, uint32_t kind, uint64_t *ret_start, uint64_t *ret_end)
+{
+	if (!times_at[kind].end)
+		return false;
+	memcpy(ret_start, record + times_at[kind].start, sizeof(*ret_start));
+	memcpy(ret_end, record + times_at[kind].end, sizeof(*ret_end));
+	return true;
+}
+
+/* What begins in the middle of another record rarely has two times of one clock. */
+static bool may_be_record(const uint8_t *record, uint32_t kind)
+{
+	uint64_t start, end;
+
+	if (!times_of(record, kind, &start, &end) || !end)
+		return true;
+	return start && (start < end ? end - start : start - end) < WORK_MAX_NS;
+}
+
+/* Lengths of kinds, 0: not known, and how far they lead. */
+struct guess {
+	const uint8_t *data;
+	size_t left;
+	size_t end; /* where the last record ends, at least: of an unfinished buffer behind what is not zero */
+	uint32_t steps;
+	uint16_t bytes[GT_TRANSLATE_KINDS];
+	uint16_t best[GT_TRANSLATE_KINDS]; /* those that lead furthest */
+	size_t best_at;
+};
+
+static bool leads_on(struct guess *guess, size_t at);
+
+/* The record at @at is of a kind whose length is not known. */
+static bool try_lengths(struct guess *guess, size_t at, uint32_t kind)
+{
+	for (size_t bytes = least_bytes[kind]; bytes <= least_bytes[kind] + GROWTH_MAX;
+	     bytes += 8) {
+		if (bytes > guess->left - at)
+			break;
+		guess->bytes[kind] = (uint16_t)bytes;
+		if (leads_on(guess, at + bytes))
+			return true;
+	}
+	guess->bytes[kind] = 0;
+	return false;
+}
+
+/* From @at to the end, with what is known so far; calls itself once for each kind at most. */
+static bool leads_on(struct guess *guess, size_t at)
+{
+	while (at < guess->end && guess->left - at >= sizeof(uint32_t) &&
+	       guess->steps < STEPS_MAX) {
+		uint32_t kind = kind_at(guess->data + at);
+
+		guess->steps++;
+		if (kind && !guess->bytes[kind])
+			return try_lengths(guess, at, kind);
+		if (!kind || guess->bytes[kind] > guess->left - at ||
+		    !may_be_record(guess->data + at, kind))
+			break;
+		at += guess->bytes[kind];
+	}
+	if (at > guess->best_at) {
+		guess->best_at = at;
+		memcpy(guess->best, guess->bytes, sizeof(guess->best));
+	}
+	return at >= guess->end;
+}
+
+static bool is_known(const struct gt_translate_notes *notes, uint32_t kind)
+{
+	return notes->bytes[kind] >= least_bytes[kind] && notes->bytes[kind] <= RECORD_BYTES;
+}
+
+/* Notes the lengths that lead furthest through @left bytes at @data. */
+static void find_lengths(const uint8_t *data, size_t left, bool unfinished,
+			 struct gt_translate_notes *notes)
+{
+	struct guess guess = {.data = data, .left = left, .end = left};
+
+	while (unfinished && guess.end && !data[guess.end - 1])
+		guess.end--;
+	for (uint32_t kind = 0; kind < GT_TRANSLATE_KINDS; kind++)
+		if (is_known(notes, kind))
+			guess.bytes[kind] = notes->bytes[kind];
+	leads_on(&guess, 0);
+	for (uint32_t kind = 0; kind < GT_TRANSLATE_KINDS; kind++)
+		if (guess.best[kind])
+			notes->bytes[kind] = guess.best[kind];
+}
+
+static size_t record_bytes(const uint8_t *data, size_t left, bool unfinished,
+			   struct gt_translate_notes *notes)
+{
+	uint32_t kind = left >= sizeof(kind) ? kind_at(data) : 0;
+
+	if (!kind)
+		return 0;
+	if (!is_known(notes, kind))
+		find_lengths(data, left, unfinished, notes);
+	return is_known(notes, kind) && notes->bytes[kind] <= left ? notes->bytes[kind] : 0;
+}
+
+/* The name that stood at the address @pointer, out of the notes. */
+static const char *name_of(const struct gt_spool_view *view, const struct gt_translate_notes *notes,
+			   const char *pointer)
+{
+	uint64_t address = gt_spool_address(pointer);
+	const struct gt_translate_name *note = gt_translate_name_slot(notes, address);
+	const struct gt_string *name;
+
+	if (!pointer || !view)
+		return pointer;
+	name = note->address == address ? gt_spool_view_string(view, note->name) : NULL;
+	return name && strlen(name->text) == name->length ? name->text : "(name not recovered)";
+}
+
+/* Work that had not ended: its launch is told of as in flight. */
+static bool is_under_way(const uint8_t *record, uint32_t kind)
+{
+	uint64_t start, end;
+
+	return times_of(record, kind, &start, &end) && !end;
+}
+
+static void replay_record(const struct gt_cupti_replay *how, uint8_t *record, uint32_t kind)
+{
+	if (how->unfinished && is_under_way(record, kind))
+		return;
+	if (kind == CUPTI_ACTIVITY_KIND_KERNEL || kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) {
+		CUpti_ActivityKernel8 *kernel = (void *)record;
+
+		kernel->name = name_of(how->view, how->notes, kernel->name);
+	} else if (kind == CUPTI_ACTIVITY_KIND_DEVICE) {
+		CUpti_ActivityDevice4 *device = (void *)record;
+
+		device->name = name_of(how->view, how->notes, device->name);
+	}
+	gt_translate_record(how->translate, (const CUpti_Activity *)(const void *)record);
+}
+
+size_t gt_cupti_replay(const struct gt_cupti_replay *how, const uint8_t *data, size_t valid)
+{
+	_Alignas(8) uint8_t record[RECORD_BYTES];
+	size_t at = 0, bytes;
+
+	while (at < valid &&
+	       (bytes = record_bytes(data + at, valid - at, how->unfinished, how->notes))) {
+		memcpy(record, data + at, bytes);
+		replay_record(how, record, kind_at(data + at));
+		at += bytes;
+	}
+	return valid - at;
+}
+
+void gt_cupti_replay_delivered(struct gt_translate *translate)
+{
+	struct gt_translate_notes *notes = translate->notes;
+	struct gt_cupti_replay how = {.translate = translate};
+	struct gt_cupti_buffer buffer;
+
+	translate->now = gt_clock_from_monotonic(translate->clock, gt_clock_now());
+	how.notes = notes ? notes : gt_memory_map(sizeof(*notes));
+	while (how.notes && gt_cupti_buffers_next(&buffer)) {
+		translate->borrowed = buffer.foreign;
+		gt_ledger_add(translate->ledger, GT_LEDGER_RECORDS_UNREADABLE_BYTES,
+			      gt_cupti_replay(&how, buffer.data, buffer.valid));
+		gt_cupti_buffers_recycle(&buffer, translate->now);
+	}
+	if (how.notes && !notes)
+		gt_memory_unmap(how.notes, sizeof(*how.notes));
+}

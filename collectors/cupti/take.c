@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Subscribing, and the settings, buffers, callbacks and kinds that come after it in the fixed order of
+ * REQ-5: several settings are silently ignored when they come too late. At the session's start, and again
+ * when another tool is done with CUPTI (collectors/cupti/watch.c).
+ */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "collectors/call/call.h"
+#include "collectors/cupti/buffers.h"
+#include "collectors/cupti/cupti.h"
+#include "collectors/cupti/foreign.h"
+#include "collectors/cupti/internal.h"
+#include "collectors/cupti/quirks.h"
+#include "core/guest/forkguard.h"
+#include "core/guest/text.h"
+#include "core/schema/cuda_api.h"
+
+/* Why subscribing or enabling failed, in words that name the remedy (REQ-11). */
+static const struct {
+	int result;
+	const char *text;
+} reasons[] = {
+	{CUPTI_ERROR_NOT_INITIALIZED, "the driver is too old for this CUPTI: update the driver or "
+				      "use the CUPTI of its CUDA version (--cupti)"},
+	{CUPTI_ERROR_INSUFFICIENT_PRIVILEGES,
+	 "the driver does not let this user profile: see ERR_NVGPUCTRPERM at NVIDIA"},
+	{CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED,
+	 "another tool holds CUPTI in this process (nsys, ncu, cuda-gdb, torch.profiler)"},
+	{CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED, "this virtual GPU does not allow profiling"},
+	{CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED,
+	 "confidential computing mode does not allow profiling"},
+	{CUPTI_ERROR_CMP_DEVICE_NOT_SUPPORTED, "this GPU model does not allow profiling"},
+	{CUPTI_ERROR_UNKNOWN, "CUPTI gives no reason (error 999): there may be no usable driver"},
+};
+
+static void explain(const char *step, int result, char *ret_why, size_t size)
+{
+	const char *text = "see cupti_result.h";
+
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+		if (reasons[i].result == result)
+			text = reasons[i].text;
+	}
+	gt_text_format(ret_why, size, "%s failed with %d: %s", step, result, text);
+}
+
+/* What was refused without ending everything: noted for the trace. */
+static void note_refused(struct gt_cupti_status *status, const char *what, int result)
+{
+	size_t used = strlen(status->refused);
+
+	if (result != CUPTI_SUCCESS)
+		gt_text_format(status->refused + used, sizeof(status->refused) - used, "%s%s=%d",
+			       used ? " " : "", what, result);
+}
+
+static void set_attribute(struct gt_cupti_status *status, const char *name,
+			  CUpti_ActivityAttribute attribute, uint8_t value)
+{
+	size_t size = sizeof(value);
+
+	if (gt_cupti.api.cuptiActivitySetAttribute)
+		note_refused(status, name,
+			     gt_cupti.api.cuptiActivitySetAttribute(attribute, &size, &value));
+}
+
+/* Per-thread buffers (the default since 13.0) would take a buffer for each thread, most of them
+ * nearly empty; zeroed buffers spare the application's thread a memset of megabytes (REQ-28, 29). */
+static void set_attributes(const struct gt_config *config, struct gt_cupti_status *status)
+{
+	set_attribute(status, "ZEROED_OUT_ACTIVITY_BUFFER",
+		      CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, 1);
+	if (!gt_cupti_has_quirk(status->version, GT_QUIRK_NO_PER_THREAD_ATTRIBUTE))
+		set_attribute(status, "PER_THREAD_ACTIVITY_BUFFER",
+			      CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER, 0);
+	if (gt_config_bool(config, GT_CONFIG_LATENCY) &&
+	    gt_cupti.api.cuptiActivityEnableLatencyTimestamps)
+		note_refused(status, "LATENCY_TIMESTAMPS",
+			     gt_cupti.api.cuptiActivityEnableLatencyTimestamps(1));
+}
+
+static void CUPTIAPI on_request(uint8_t **buffer, size_t *size, size_t *max_records)
+{
+	gt_cupti_buffers_request(buffer, size, max_records);
+}
+
+static void CUPTIAPI on_complete(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size,
+				 size_t valid)
+{
+	if (!gt_cupti_buffers_complete(buffer, valid))
+		gt_cupti_foreign_give_back(context, stream, buffer, size, valid);
+}
+
+static const uint32_t resource_cbids[] = {
+	CUPTI_CBID_RESOURCE_CU_INIT_FINISHED,
+	CUPTI_CBID_RESOURCE_CONTEXT_CREATED,
+	CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
+	CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
+};
+
+static void enable_callback(CUpti_CallbackDomain domain, uint32_t cbid)
+{
+	/* a cbid that this CUPTI does not have is refused, and then nobody can call it */
+	gt_cupti.api.cuptiEnableCallback(1, gt_cupti.subscriber, domain, cbid);
+}
+
+/* Only what is wanted (REQ-53): each enabled call costs the application two callbacks. */
+static void enable_callbacks(const struct gt_config *config)
+{
+	static const CUpti_CallbackDomain domains[GT_API_DOMAIN_COUNT_] = {
+		[GT_API_RUNTIME] = CUPTI_CB_DOMAIN_RUNTIME_API,
+		[GT_API_DRIVER] = CUPTI_CB_DOMAIN_DRIVER_API,
+	};
+	static const unsigned int flags_of[] = {GT_CUDA_DEFAULT, GT_CUDA_KNOWN, 0};
+	unsigned int flags = flags_of[gt_config_number(config, GT_CONFIG_API)];
+	struct gt_cuda_set wanted;
+
+	atomic_store(&gt_cupti.silent, !flags);
+	for (size_t i = 0; i < sizeof(resource_cbids) / sizeof(resource_cbids[0]); i++)
+		enable_callback(CUPTI_CB_DOMAIN_RESOURCE, resource_cbids[i]);
+	enable_callback(CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_FATAL_ERROR);
+	gt_cuda_set_init(&wanted, flags | GT_CUDA_FLUSH_BEFORE);
+	for (int domain = 0; domain < GT_API_DOMAIN_COUNT_; domain++) {
+		for (uint32_t cbid = 1; cbid < gt_cuda_api_end((enum gt_api_domain)domain);
+		     cbid++) {
+			if (gt_cuda_set_has(&wanted, (enum gt_api_domain)domain, cbid))
+				enable_callback(domains[domain], cbid);
+		}
+	}
+}
+
+enum wanted_when { ALWAYS, WITH_SYNC };
+
+static const struct {
+	CUpti_ActivityKind kind;
+	const char *name;
+	enum wanted_when when;
+	bool dump; /* those that exist already are wanted too */
+} kinds[] = {
+	{CUPTI_ACTIVITY_KIND_DEVICE, "DEVICE", ALWAYS, true},
+	{CUPTI_ACTIVITY_KIND_CONTEXT, "CONTEXT", ALWAYS, true},
+	{CUPTI_ACTIVITY_KIND_STREAM, "STREAM", ALWAYS, true},
+	{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, "CONCURRENT_KERNEL", ALWAYS, false},
+	{CUPTI_ACTIVITY_KIND_MEMCPY, "MEMCPY", ALWAYS, false},
+	{CUPTI_ACTIVITY_KIND_MEMCPY2, "MEMCPY2", ALWAYS, false},
+	{CUPTI_ACTIVITY_KIND_MEMSET, "MEMSET", ALWAYS, false},
+	{CUPTI_ACTIVITY_KIND_OVERHEAD, "OVERHEAD", ALWAYS, false},
+	{CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, "SYNCHRONIZATION", WITH_SYNC, false},
+	{CUPTI_ACTIVITY_KIND_CUDA_EVENT, "CUDA_EVENT", WITH_SYNC, false},
+};
+
+/* With our kinds off a flush leaves CUPTI without any buffer of ours: what comes then is the other tool's. */
+void gt_cupti_hand_over(void)
+{
+	bool hangs = gt_cupti_has_quirk(gt_cupti.api.version, GT_QUIRK_DISABLE_HANGS);
+
+	if (!gt_cupti_can_be_asked())
+		return;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (!hangs || kinds[i].kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
+			gt_cupti.api.cuptiActivityDisable(kinds[i].kind);
+	}
+	gt_cupti_share(false);
+	gt_cupti_fetch();
+	atomic_store(&gt_cupti.away, true);
+}
+
+static bool is_ours(CUpti_ActivityKind kind)
+{
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (kinds[i].kind == kind)
+			return true;
+	}
+	return false;
+}
+
+/* Those of the other tool; one that we want too stays on while the records come to us. */
+static void disable_kinds(uint64_t others, bool ours_too)
+{
+	bool hangs = gt_cupti_has_quirk(gt_cupti.api.version, GT_QUIRK_DISABLE_HANGS);
+
+	for (uint32_t i = 0; i < 64; i++) {
+		CUpti_ActivityKind kind = (CUpti_ActivityKind)i;
+
+		if (others >> i & 1 && (ours_too || !is_ours(kind)) &&
+		    (!hangs || kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL))
+			gt_cupti.api.cuptiActivityDisable(kind);
+	}
+}
+
+/* What CUPTI stamps by itself. */
+static uint64_t CUPTIAPI own_clock(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Its buffers come to our callbacks, where they are read and left alone: after a real cuptiFinalize it would not
+ * see them again, and may call that one under a lock which its own callback takes. */
+static void take_its_buffers(void)
+{
+	gt_cupti.api.cuptiActivityRegisterCallbacks(on_request, on_complete);
+	if (gt_cupti_buffers_count().requested) /* else CUPTI has none, and a flush may hang */
+		gt_cupti.api.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+}
+
+bool gt_cupti_detach(const struct gt_cupti_other *other)
+{
+	const struct gt_cupti_api *api = &gt_cupti.api;
+
+	if (!gt_forkguard_holds() || !atomic_load(&gt_cupti.active) || atomic_load(&gt_cupti.dead))
+		return false;
+	if (other->subscriber && !atomic_load(&gt_cupti.subscribed))
+		api->cuptiUnsubscribe(other->subscriber);
+	disable_kinds(other->kinds, other->registered);
+	if (other->registered)
+		take_its_buffers();
+	if (other->clock && api->cuptiActivityRegisterTimestampCallback)
+		api->cuptiActivityRegisterTimestampCallback(own_clock);
+	return true;
+}
+
+/* A kind of external ids that is left to the tools' own use; PyTorch's profiler takes the first two. */
+#define EXTERNAL_KIND CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2
+
+static void enter_external(uint64_t id)
+{
+	gt_cupti.api.cuptiActivityPushExternalCorrelationId(EXTERNAL_KIND, id);
+}
+
+static void leave_external(void)
+{
+	gt_cupti.api.cuptiActivityPopExternalCorrelationId(EXTERNAL_KIND, NULL);
+}
+
+void gt_cupti_share(bool shared)
+{
+	static const CUpti_ActivityKind extra[] = {CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
+						   CUPTI_ACTIVITY_KIND_RUNTIME};
+	const struct gt_cupti_api *api = &gt_cupti.api;
+
+	if (!api->cuptiActivityPushExternalCorrelationId ||
+	    !api->cuptiActivityPopExternalCorrelationId ||
+	    atomic_exchange(&gt_cupti.shared, shared) == shared)
+		return;
+	gt_call_set_tags(shared ? enter_external : NULL, leave_external);
+	for (size_t i = 0; i < sizeof(extra) / sizeof(extra[0]); i++) {
+		if (shared)
+			api->cuptiActivityEnable(extra[i]);
+		else
+			api->cuptiActivityDisable(extra[i]);
+	}
+}
+
+static CUptiResult enable_kind(CUpti_ActivityKind kind, bool dump)
+{
+	if (dump && gt_cupti.api.cuptiActivityEnableAndDump &&
+	    gt_cupti.api.cuptiActivityEnableAndDump(kind) == CUPTI_SUCCESS)
+		return CUPTI_SUCCESS;
+	return gt_cupti.api.cuptiActivityEnable(kind);
+}
+
+static void enable_kinds(const struct gt_config *config, struct gt_cupti_status *status)
+{
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (kinds[i].when == WITH_SYNC && !gt_config_bool(config, GT_CONFIG_SYNC))
+			continue;
+		note_refused(status, kinds[i].name, enable_kind(kinds[i].kind, kinds[i].dump));
+	}
+	if (gt_cupti_has_quirk(status->version, GT_QUIRK_KERNELS_NEED_API_KIND))
+		note_refused(status, "RUNTIME",
+			     gt_cupti.api.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_RUNTIME));
+}
+
+/* CUPTI's CUpti_SubscriberParams, which headers before 13.0 lack. */
+struct subscriber_params {
+	size_t size;
+	const char *name;
+	char *other;
+	size_t other_size;
+};
+
+#ifdef CUPTI_SUBSCRIBER_NAME_MAX_LEN
+_Static_assert(sizeof(struct subscriber_params) == CUpti_SubscriberParams_STRUCT_SIZE, "params");
+#endif
+
+static CUptiResult subscribe_unnamed(void)
+{
+	return gt_cupti.api.cuptiSubscribe(&gt_cupti.subscriber, gt_cupti_callback, NULL);
+}
+
+/*
+ * Asks CUPTI who was first. The named form of subscribing is used for the question only: a subscriber of
+ * that form may not mix with the activity functions that we call (CUPTI 13.3).
+ */
+static void ask_name(char *ret_name, size_t size)
+{
+	struct subscriber_params params = {
+		.size = sizeof(params), .other = ret_name, .other_size = size};
+	CUpti_SubscriberHandle handle = NULL;
+
+	*ret_name = 0;
+	if (gt_cupti.api.cuptiSubscribe_v2 &&
+	    gt_cupti.api.cuptiSubscribe_v2(&handle, gt_cupti_callback, NULL, &params) ==
+		    CUPTI_SUCCESS)
+		gt_cupti.api.cuptiUnsubscribe(handle); /* it left between the two calls */
+}
+
+/* The name that CUPTI knows and the library that was seen to subscribe, as far as either is known. */
+static void name_other(char *ret_name, size_t size)
+{
+	char name[GT_CUPTI_NAME_BYTES];
+	const char *library = gt_cupti_foreign_library();
+
+	ask_name(name, sizeof(name));
+	if (!*library)
+		gt_text_format(ret_name, size, "%s", name);
+	else if (!*name)
+		gt_text_format(ret_name, size, "%s", library);
+	else
+		gt_text_format(ret_name, size, "%s (%s)", library, name);
+}
+
+static int subscribe(struct gt_cupti_status *status)
+{
+	CUptiResult result = subscribe_unnamed();
+	char other[GT_CUPTI_NAME_BYTES * 2];
+	size_t used;
+
+	if (result == CUPTI_SUCCESS)
+		return 0;
+	explain("cuptiSubscribe", result, status->why, sizeof(status->why));
+	if (result != CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
+		return -EIO;
+	name_other(other, sizeof(other));
+	used = strlen(status->why);
+	if (*other)
+		gt_text_format(status->why + used, sizeof(status->why) - used, ": %s", other);
+	return -EBUSY;
+}
+
+static int make_buffers(struct gt_cupti_status *status)
+{
+	int error;
+
+	if (gt_cupti.has_buffers)
+		return 0;
+	error = gt_cupti_buffers_start(
+		(size_t)gt_config_number(gt_cupti.config, GT_CONFIG_BUFFER_SIZE),
+		(size_t)gt_config_number(gt_cupti.config, GT_CONFIG_MAX_MEMORY) / 2,
+		!gt_cupti_has_quirk(status->version, GT_QUIRK_NULL_BUFFER_CRASHES));
+	if (error)
+		gt_text_format(status->why, sizeof(status->why), "no memory for activity buffers");
+	gt_cupti.has_buffers = error == 0;
+	return error;
+}
+
+static int register_buffers(struct gt_cupti_status *status)
+{
+	int error = make_buffers(status);
+	CUptiResult result;
+
+	if (error)
+		return error;
+	gt_cupti_buffers_forget();
+	result = gt_cupti.api.cuptiActivityRegisterCallbacks(on_request, on_complete);
+	if (result == CUPTI_SUCCESS)
+		return 0;
+	explain("cuptiActivityRegisterCallbacks", result, status->why, sizeof(status->why));
+	return -EIO;
+}
+
+/* Not before the subscription is ours: these settings are of the whole process. */
+static int prepare(struct gt_cupti_status *status)
+{
+	int error;
+
+	status->refused[0] = 0;
+	if (gt_cupti.api.cuptiSetThreadIdType)
+		note_refused(
+			status, "THREAD_ID_TYPE",
+			gt_cupti.api.cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM));
+	set_attributes(gt_cupti.config, status);
+	error = register_buffers(status);
+	if (error)
+		return error;
+	atomic_store(&gt_cupti.away, false);
+	atomic_store(&gt_cupti.active, true);
+	return 0;
+}
+
+int gt_cupti_take_buffers(struct gt_cupti_status *status)
+{
+	int error = prepare(status);
+
+	if (!error)
+		enable_kinds(gt_cupti.config, status);
+	return error;
+}
+
+int gt_cupti_take(struct gt_cupti_status *status)
+{
+	int error = subscribe(status);
+
+	if (error)
+		return error;
+	atomic_store(&gt_cupti.subscribed, true);
+	error = prepare(status);
+	if (error) {
+		gt_cupti_give();
+		return error;
+	}
+	gt_cupti_share(false);
+	enable_callbacks(gt_cupti.config);
+	enable_kinds(gt_cupti.config, status);
+	return 0;
+}
+
+void gt_cupti_give(void)
+{
+	if (atomic_exchange(&gt_cupti.subscribed, false))
+		gt_cupti.api.cuptiUnsubscribe(gt_cupti.subscriber);
+}
+
+bool gt_cupti_is_subscribed(void)
+{
+	uint32_t enabled = 0;
+
+	/* a callback that hardly any other tool asks for: CUPTI may give two clients one handle */
+	return !gt_cupti.api.cuptiGetCallbackState ||
+	       (gt_cupti.api.cuptiGetCallbackState(
+			&enabled, gt_cupti.subscriber, CUPTI_CB_DOMAIN_RESOURCE,
+			CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED) == CUPTI_SUCCESS &&
+		enabled);
+}

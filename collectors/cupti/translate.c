@@ -1,0 +1,566 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Activity record -> struct gt_event, see the header. Drain thread only. One small function per kind;
+ * the table at the end is the dispatcher.
+ */
+#include "collectors/cupti/translate.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectors/cupti/layout.h"
+#include "collectors/cupti/occupancy.h"
+#include "collectors/cupti/sanity.h"
+#include "core/guest/log.h"
+
+/* How far a stamp of CLOCK_REALTIME may lie outside the session: a step of that clock, work that
+ * began before. */
+#define CLOCK_SLACK_NS (60ull * 1000000000u)
+
+/* A record that ends this long after it was received means that the clocks disagree. */
+#define AHEAD_NS       1000000u
+
+/* Our enums follow CUPTI's numbers, so that a translation is a bounds check. */
+_Static_assert((int)GT_COPY_PTOP == (int)CUPTI_ACTIVITY_MEMCPY_KIND_PTOP, "copy kinds");
+_Static_assert((int)GT_COPY_DTOD == (int)CUPTI_ACTIVITY_MEMCPY_KIND_DTOD, "copy kinds");
+_Static_assert((int)GT_MEMORY_MANAGED_STATIC == (int)CUPTI_ACTIVITY_MEMORY_KIND_MANAGED_STATIC,
+	       "memory kinds");
+_Static_assert((int)GT_SYNC_CONTEXT == (int)CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE,
+	       "synchronization kinds");
+
+static enum gt_copy_kind copy_kind(uint8_t kind)
+{
+	return kind < GT_COPY_KIND_COUNT_ ? (enum gt_copy_kind)kind : GT_COPY_UNKNOWN;
+}
+
+static enum gt_memory_kind memory_kind(uint16_t kind)
+{
+	return kind < GT_MEMORY_KIND_COUNT_ ? (enum gt_memory_kind)kind : GT_MEMORY_UNKNOWN;
+}
+
+static void add(struct gt_translate *t, enum gt_ledger_key key)
+{
+	gt_ledger_add(t->ledger, key, 1);
+}
+
+/* From the newest sample of the clock until what is translated had arrived: a disk may have held us up. */
+static uint64_t since_sample(const struct gt_translate *t, const struct gt_clock_sample *newest)
+{
+	uint64_t then = gt_clock_from_monotonic(t->clock, newest->monotonic);
+
+	return t->now > then ? t->now - then : 0;
+}
+
+/* CUPTI stamps CLOCK_REALTIME. What lies far before the session or after now is of another clock,
+ * unless it was this clock that somebody set back to before the session. */
+static bool is_realtime(const struct gt_translate *t, uint64_t stamp)
+{
+	const struct gt_clock_sample *newest = &t->clock->samples[t->clock->count - 1];
+	uint64_t begin = newest->realtime < t->session_start ? newest->realtime : t->session_start;
+
+	return stamp + CLOCK_SLACK_NS >= begin &&
+	       (stamp <= newest->realtime + CLOCK_SLACK_NS ||
+		stamp <= newest->realtime + CLOCK_SLACK_NS + since_sample(t, newest));
+}
+
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
+/* The clocks that another tool may have switched CUPTI to (REQ-20): the processor's counter, as Kineto
+ * does, or CLOCK_MONOTONIC. Of two that fit the one that is nearer to now. False: neither fits. */
+static bool from_foreign_clock(const struct gt_translate *t, uint64_t stamp, uint64_t *ret_time)
+{
+	const struct gt_clock_sample *last = &t->clock->samples[t->clock->count - 1];
+	uint64_t now = gt_clock_from_monotonic(t->clock, last->monotonic);
+	uint64_t counter = 0, monotonic = gt_clock_from_monotonic(t->clock, stamp);
+	bool is_counter = gt_clock_from_ticks(t->clock, stamp, &counter) && is_realtime(t, counter);
+	bool is_monotonic = is_realtime(t, monotonic);
+
+	if (is_counter && is_monotonic)
+		is_counter = distance(counter, now) < distance(monotonic, now);
+	*ret_time = is_counter ? counter : monotonic;
+	return is_counter || is_monotonic;
+}
+
+/* A stamp of CUPTI as trace time. False: no known clock gives it, and it must not be written. */
+static bool trace_time(struct gt_translate *t, uint64_t stamp, uint64_t *ret_time)
+{
+	uint64_t ns;
+
+	if (is_realtime(t, stamp)) {
+		*ret_time = gt_clock_from_realtime(t->clock, stamp);
+		return true;
+	}
+	if (!from_foreign_clock(t, stamp, &ns))
+		return false;
+	add(t, GT_LEDGER_TIME_FOREIGN);
+	*ret_time = ns;
+	return true;
+}
+
+static uint64_t time_or_none(struct gt_translate *t, uint64_t stamp)
+{
+	uint64_t time = 0;
+
+	if (stamp)
+		trace_time(t, stamp, &time);
+	return time;
+}
+
+/*
+ * Sets start and end. A duration is taken over as it is: the clocks may drift between its ends, the
+ * GPU's counter does not. An end before its start becomes a duration of 0, counted; so is an end
+ * that is still to come. False: stamps that no known clock gives.
+ */
+static bool set_times(struct gt_translate *t, struct gt_event *event, uint64_t start, uint64_t end)
+{
+	if (!trace_time(t, start, &event->start) || !trace_time(t, end, &event->end)) {
+		add(t, GT_LEDGER_TIME_UNKNOWN);
+		return false;
+	}
+	if (is_realtime(t, start) && end >= start)
+		event->end = event->start + (end - start);
+	if (event->end < event->start) {
+		event->end = event->start;
+		add(t, GT_LEDGER_TIME_REVERSED);
+	}
+	if (t->now && event->end > t->now + AHEAD_NS)
+		add(t, GT_LEDGER_TIME_AHEAD);
+	return true;
+}
+
+/* No stamps, or none that mean anything: never a slice (REQ-31), but an instant, so that the launch
+ * still shows its work. */
+static void emit_untimed(struct gt_translate *t, const char *what, uint32_t correlation,
+			 enum gt_ledger_key counter)
+{
+	const struct gt_clock_sample *now = &t->clock->samples[t->clock->count - 1];
+	struct gt_event event = {.kind = GT_EVENT_NOTE, .correlation = correlation};
+
+	add(t, counter);
+	event.start = event.end = gt_clock_from_monotonic(t->clock, now->monotonic);
+	event.note = (struct gt_note_event){
+		.name = what,
+		.what = "CUPTI gave no usable time stamps for this operation",
+		.cause = "no timestamp",
+		.count = 1};
+	t->emit(t->context, &event);
+}
+
+static bool is_untimed(uint64_t start, uint64_t end)
+{
+	return start == 0 && end == 0;
+}
+
+static struct gt_place place_of(uint32_t device, uint32_t context, uint32_t stream,
+				uint32_t channel, int channel_type)
+{
+	return (struct gt_place){.device = device,
+				 .context = context,
+				 .stream = stream,
+				 .channel = channel,
+				 .has_channel = channel_type != CUPTI_CHANNEL_TYPE_INVALID};
+}
+
+/* The last meaning of an address is the one that counts. */
+static void note_name(struct gt_translate *t, const char *pointer, const struct gt_string *name)
+{
+	uint64_t address = (uint64_t)(uintptr_t)pointer;
+
+	if (t->notes)
+		*gt_translate_name_slot(t->notes, address) =
+			(struct gt_translate_name){.address = address, .name = name};
+}
+
+/* Readable. The name's content is the key, not its address: CUPTI reuses addresses after a module is
+ * reloaded (REQ-15). */
+static const struct gt_string *kernel_name(struct gt_translate *t, const char *mangled)
+{
+	const char *name = mangled ? mangled : "(no name)";
+	const struct gt_string *string = gt_demangle_get(t->demangle, name, strlen(name));
+
+	note_name(t, mangled, string);
+	return string;
+}
+
+static void fill_kernel(struct gt_translate *t, const CUpti_ActivityKernel8 *r,
+			struct gt_kernel_event *k)
+{
+	*k = (struct gt_kernel_event){
+		.name = kernel_name(t, r->name),
+		.queued = time_or_none(t, r->queued),
+		.submitted = time_or_none(t, r->submitted),
+		.grid = {(uint32_t)r->gridX, (uint32_t)r->gridY, (uint32_t)r->gridZ},
+		.block = {(uint32_t)r->blockX, (uint32_t)r->blockY, (uint32_t)r->blockZ},
+		.cluster = {r->clusterX, r->clusterY, r->clusterZ},
+		.registers = r->registersPerThread,
+		.static_shared = (uint32_t)r->staticSharedMemory,
+		.dynamic_shared = (uint32_t)r->dynamicSharedMemory,
+		.shared_executed = r->sharedMemoryExecuted,
+		.local_per_thread = r->localMemoryPerThread,
+		.graph_id = r->graphId,
+		.graph_node_id = r->graphNodeId,
+		.cooperative =
+			r->launchType == CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_SINGLE_DEVICE ||
+			r->launchType == CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_MULTI_DEVICE,
+	};
+	if (r->deviceId < GT_FACTS_DEVICES)
+		gt_occupancy_fill(&t->devices[r->deviceId], k);
+}
+
+/* What is the same of all GPU work: counted, timed, or told without a time. */
+static const struct {
+	enum gt_ledger_key records, untimed;
+	const char *without_time;
+} work_kinds[] = {
+	[GT_EVENT_KERNEL] = {GT_LEDGER_RECORDS_KERNEL, GT_LEDGER_KERNELS_UNTIMED,
+			     "kernel (untimed)"},
+	[GT_EVENT_MEMCPY] = {GT_LEDGER_RECORDS_MEMCPY, GT_LEDGER_MEMCPYS_UNTIMED,
+			     "memcpy (untimed)"},
+	[GT_EVENT_MEMSET] = {GT_LEDGER_RECORDS_MEMSET, GT_LEDGER_MEMSETS_UNTIMED,
+			     "memset (untimed)"},
+};
+
+/* Counts the record and sets the event's times. False: it has none, and that was told. */
+static bool begin_work(struct gt_translate *t, struct gt_event *event, uint64_t start, uint64_t end)
+{
+	add(t, work_kinds[event->kind].records);
+	if (!is_untimed(start, end) && set_times(t, event, start, end))
+		return true;
+	emit_untimed(t, work_kinds[event->kind].without_time, event->correlation,
+		     work_kinds[event->kind].untimed);
+	return false;
+}
+
+static void translate_kernel(struct gt_translate *t, const void *record)
+{
+	const CUpti_ActivityKernel8 *r = record;
+	struct gt_event event = {.kind = GT_EVENT_KERNEL, .correlation = r->correlationId};
+
+	if (!begin_work(t, &event, r->start, r->end))
+		return;
+	event.place =
+		place_of(r->deviceId, r->contextId, r->streamId, r->channelID, (int)r->channelType);
+	fill_kernel(t, r, &event.kernel);
+	t->emit(t->context, &event);
+}
+
+static void translate_memcpy(struct gt_translate *t, const void *record)
+{
+	const CUpti_ActivityMemcpy5 *r = record;
+	struct gt_event event = {.kind = GT_EVENT_MEMCPY, .correlation = r->correlationId};
+
+	if (!begin_work(t, &event, r->start, r->end))
+		return;
+	event.place =
+		place_of(r->deviceId, r->contextId, r->streamId, r->channelID, (int)r->channelType);
+	event.memory = (struct gt_memory_event){.bytes = r->bytes,
+						.copy = copy_kind(r->copyKind),
+						.src = memory_kind(r->srcKind),
+						.dst = memory_kind(r->dstKind),
+						.graph_id = r->graphId,
+						.graph_node_id = r->graphNodeId};
+	t->emit(t->context, &event);
+}
+
+static void translate_memcpy_peer(struct gt_translate *t, const void *record)
+{
+	const CUpti_ActivityMemcpyPtoP4 *r = record;
+	struct gt_event event = {.kind = GT_EVENT_MEMCPY, .correlation = r->correlationId};
+
+	if (!begin_work(t, &event, r->start, r->end))
+		return;
+	event.place =
+		place_of(r->deviceId, r->contextId, r->streamId, r->channelID, (int)r->channelType);
+	event.memory = (struct gt_memory_event){.bytes = r->bytes,
+						.copy = copy_kind(r->copyKind),
+						.src = memory_kind(r->srcKind),
+						.dst = memory_kind(r->dstKind),
+						.peer = true,
+						.src_device = r->srcDeviceId,
+						.dst_device = r->dstDeviceId,
+						.graph_id = r->graphId,
+						.graph_node_id = r->graphNodeId};
+	t->emit(t->context, &event);
+}
+
+static void translate_memset(struct gt_translate *t, const void *record)
+{
+	const CUpti_ActivityMemset4 *r = record;
+	struct gt_event event = {.kind = GT_EVENT_MEMSET, .correlation = r->correlationId};
+
+	if (!begin_work(t, &event, r->start, r->end))
+		return;
+	event.place =
+		place_of(r->deviceId, r->contextId, r->streamId, r->channelID, (int)r->channelType);
+	event.memory = (struct gt_memory_event){.bytes = r->bytes,
+						.dst = memory_kind(r->memoryKind),
+						.value = r->value,
+						.graph_id = r->graphId,
+						.graph_node_id = r->graphNodeId};
+	t->emit(t->context, &event);
+}
+
+static struct gt_translate_wait *wait_slot(struct gt_translate *t, uint32_t cuda_event)
+{
+	return &t->waits[cuda_event % GT_TRANSLATE_WAITS];
+}
+
+/* cudaEventRecord: remembered, so that a later wait can name what it waits for. */
+static void translate_cuda_event(struct gt_translate *t, const void *record)
+{
+	const CUpti_ActivityCudaEvent *r = record;
+
+	add(t, GT_LEDGER_RECORDS_FACT);
+	*wait_slot(t, r->eventId) = (struct gt_translate_wait){
+		.cuda_event = r->eventId, .stream = r->streamId, .correlation = r->correlationId};
+}
+
+static void translate_sync(struct gt_translate *t, const void *record)
+{
+	const CUpti_ActivitySynchronization *r = record;
+	struct gt_event event = {.kind = GT_EVENT_SYNC, .correlation = r->correlationId};
+	const struct gt_translate_wait *wait = wait_slot(t, r->cudaEventId);
+
+	add(t, GT_LEDGER_RECORDS_SYNC);
+	if (!set_times(t, &event, r->start, r->end))
+		return;
+	event.place.context = r->contextId;
+	event.place.stream = r->streamId;
+	if (r->contextId < GT_TRANSLATE_CONTEXTS)
+		event.place.device = t->context_device[r->contextId];
+	event.sync.kind = (uint32_t)r->type < GT_SYNC_KIND_COUNT_ ? (enum gt_sync_kind)r->type
+								  : GT_SYNC_UNKNOWN;
+	event.sync.cuda_event = r->cudaEventId;
+	if (event.sync.kind == GT_SYNC_STREAM_WAIT_EVENT && wait->correlation &&
+	    wait->cuda_event == r->cudaEventId) {
+		event.sync.has_wait_on = true;
+		event.sync.wait_on_stream = wait->stream;
+		event.sync.wait_on_correlation = wait->correlation;
+	}
+	t->emit(t->context, &event);
+}
+
+#define OVERHEAD_COMMAND_BUFFER_FULL (6u << 16)
+
+/* Names as Kineto writes them (its cupti_strings.cpp). */
+static const struct {
+	uint32_t kind;
+	const char *name;
+} overhead_names[] = {
+	{CUPTI_ACTIVITY_OVERHEAD_DRIVER_COMPILER, "Driver Compiler"},
+	{CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH, "Buffer Flush"},
+	{CUPTI_ACTIVITY_OVERHEAD_CUPTI_INSTRUMENTATION, "Instrumentation"},
+	{CUPTI_ACTIVITY_OVERHEAD_CUPTI_RESOURCE, "Resource"},
+	{4u << 16, "Runtime Triggered Module Loading"},
+	{5u << 16, "Lazy Function Loading"},
+	{OVERHEAD_COMMAND_BUFFER_FULL, "Command Buffer Full"},
+	{7u << 16, "Activity Buffer Request"},
+	{8u << 16, "UVM Activity Init"},
+};
+
+static const char *overhead_name(uint32_t kind)
+{
+	for (size_t i = 0; i < sizeof(overhead_names) / sizeof(overhead_names[0]); i++) {
+		if (overhead_names[i].kind == kind)
+			return overhead_names[i].name;
+	}
+	return "Unknown";
+}
+
+/* Since 12.4 this kind of overhead comes with a piece of memory that the client has to free. */
+#define OVERHEAD_DATA_SINCE 22u
+
+static void free_overhead_data(const struct gt_translate *t, const CUpti_ActivityOverhead *record)
+{
+	void *data;
+
+	if (t->borrowed || t->version < OVERHEAD_DATA_SINCE ||
+	    (uint32_t)record->overheadKind != OVERHEAD_COMMAND_BUFFER_FULL)
+		return;
+	memcpy(&data, (const char *)record + offsetof(CUpti_ActivityOverhead3, overheadData),
+	       sizeof(data));
+	free(data);
+}
+
+static void translate_overhead(struct gt_translate *t, const void *record)
+{
+	const CUpti_ActivityOverhead *r = record;
+	struct gt_event event = {.kind = GT_EVENT_OVERHEAD};
+
+	add(t, GT_LEDGER_RECORDS_OVERHEAD);
+	free_overhead_data(t, r);
+	if (!set_times(t, &event, r->start, r->end))
+		return;
+	if (r->objectKind == CUPTI_ACTIVITY_OBJECT_THREAD)
+		event.tid = r->objectId.pt.threadId;
+	event.overhead.name = gt_intern_cstr(t->strings, overhead_name((uint32_t)r->overheadKind));
+	t->emit(t->context, &event);
+}
+
+static void fill_device(struct gt_translate *t, const CUpti_ActivityDevice4 *r,
+			struct gt_device_event *d)
+{
+	*d = (struct gt_device_event){
+		.id = r->id,
+		.name = gt_intern_cstr(t->strings, r->name ? r->name : "GPU"),
+		.total_memory = r->globalMemorySize,
+		.compute_major = r->computeCapabilityMajor,
+		.compute_minor = r->computeCapabilityMinor,
+		.sm_count = r->numMultiprocessors,
+		.warp_size = r->numThreadsPerWarp,
+		.max_threads_per_block = r->maxThreadsPerBlock,
+		.max_threads_per_sm = r->maxWarpsPerMultiprocessor * r->numThreadsPerWarp,
+		.max_warps_per_sm = r->maxWarpsPerMultiprocessor,
+		.max_blocks_per_sm = r->maxBlocksPerMultiprocessor,
+		.registers_per_block = r->maxRegistersPerBlock,
+		.registers_per_sm = r->maxRegistersPerMultiprocessor,
+		.shared_per_block = r->maxSharedMemoryPerBlock,
+		.shared_per_sm = r->maxSharedMemoryPerMultiprocessor,
+	};
+	d->shared_per_block_optin = gt_occupancy_shared_optin(
+		d->compute_major, d->compute_minor, d->shared_per_sm, d->shared_per_block);
+}
+
+/* Up to 11.8 all records of a device share one name, the header of 13.0 has the client free each. Of the
+ * versions between them nothing is known: there the few names stay. Where a leak checker runs, a leak would
+ * be the program's exit status. */
+#define DEVICE_NAME_OWN_SINCE 130000u
+
+/* One that CUDA_VISIBLE_DEVICES hides does not take the place of one with the same number that is used. */
+static void take_device(struct gt_translate *t, const CUpti_ActivityDevice4 *r)
+{
+	struct gt_event event = {.kind = GT_EVENT_DEVICE};
+
+	if (r->id < GT_FACTS_DEVICES && !r->isCudaVisible && t->visible[r->id])
+		return;
+	fill_device(t, r, &event.device);
+	note_name(t, r->name, event.device.name);
+	if (r->id < GT_FACTS_DEVICES) {
+		t->devices[r->id] = event.device;
+		t->visible[r->id] = r->isCudaVisible;
+	}
+	t->emit(t->context, &event);
+}
+
+/* Another tool's copy, whose name it may have freed by now: for a device of which we have no record. */
+static void take_borrowed_device(struct gt_translate *t, CUpti_ActivityDevice4 record)
+{
+	if (record.id < GT_FACTS_DEVICES && t->devices[record.id].name)
+		return;
+	record.name = NULL;
+	take_device(t, &record);
+}
+
+static void translate_device(struct gt_translate *t, const void *record)
+{
+	const CUpti_ActivityDevice4 *r = record;
+
+	add(t, GT_LEDGER_RECORDS_FACT);
+	if (t->borrowed) {
+		take_borrowed_device(t, *r);
+		return;
+	}
+	take_device(t, r);
+	if (t->version >= DEVICE_NAME_OWN_SINCE)
+		free((char *)r->name);
+}
+
+static void translate_context(struct gt_translate *t, const void *record)
+{
+	const CUpti_ActivityContext *r = record;
+	struct gt_event event = {.kind = GT_EVENT_CONTEXT};
+
+	add(t, GT_LEDGER_RECORDS_FACT);
+	event.place =
+		place_of(r->deviceId, r->contextId, r->nullStreamId, 0, CUPTI_CHANNEL_TYPE_INVALID);
+	if (r->contextId < GT_TRANSLATE_CONTEXTS)
+		t->context_device[r->contextId] = r->deviceId;
+	t->emit(t->context, &event);
+}
+
+static void translate_stream(struct gt_translate *t, const void *record)
+{
+	const CUpti_ActivityStream *r = record;
+	struct gt_event event = {.kind = GT_EVENT_STREAM};
+
+	add(t, GT_LEDGER_RECORDS_FACT);
+	event.place = place_of(0, r->contextId, r->streamId, 0, CUPTI_CHANNEL_TYPE_INVALID);
+	if (r->contextId < GT_TRANSLATE_CONTEXTS)
+		event.place.device = t->context_device[r->contextId];
+	event.stream.priority = (int32_t)r->priority;
+	t->emit(t->context, &event);
+}
+
+/* Of our kind only: another tool's ids mean nothing to us. */
+static void translate_tie(struct gt_translate *t, const void *record)
+{
+	const CUpti_ActivityExternalCorrelation *r = record;
+
+	add(t, GT_LEDGER_RECORDS_API);
+	if (t->tie && r->externalKind == CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2)
+		t->tie(t->context, r->correlationId, (uint32_t)r->externalId);
+}
+
+/* API records only come when a CUPTI gives no correlation ids without them; calls are ours. */
+static void skip_api(struct gt_translate *t, const void *record)
+{
+	(void)record;
+	add(t, GT_LEDGER_RECORDS_API);
+}
+
+static void (*const by_kind[])(struct gt_translate *, const void *) = {
+	[CUPTI_ACTIVITY_KIND_MEMCPY] = translate_memcpy,
+	[CUPTI_ACTIVITY_KIND_MEMSET] = translate_memset,
+	[CUPTI_ACTIVITY_KIND_KERNEL] = translate_kernel,
+	[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL] = translate_kernel,
+	[CUPTI_ACTIVITY_KIND_DRIVER] = skip_api,
+	[CUPTI_ACTIVITY_KIND_RUNTIME] = skip_api,
+	[CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION] = translate_tie,
+	[CUPTI_ACTIVITY_KIND_DEVICE] = translate_device,
+	[CUPTI_ACTIVITY_KIND_CONTEXT] = translate_context,
+	[CUPTI_ACTIVITY_KIND_OVERHEAD] = translate_overhead,
+	[CUPTI_ACTIVITY_KIND_MEMCPY2] = translate_memcpy_peer,
+	[CUPTI_ACTIVITY_KIND_CUDA_EVENT] = translate_cuda_event,
+	[CUPTI_ACTIVITY_KIND_STREAM] = translate_stream,
+	[CUPTI_ACTIVITY_KIND_SYNCHRONIZATION] = translate_sync,
+	[CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API] = skip_api,
+};
+
+/* The first record of a kind decides about the kind, when its CUPTI is newer than all we know. */
+static bool is_trusted(struct gt_translate *t, uint32_t kind, const void *record)
+{
+	uint64_t bit = 1ull << kind;
+
+	if (t->version <= GT_CUPTI_NEWEST_KNOWN)
+		return true;
+	if (!(t->checked_kinds & bit)) {
+		t->checked_kinds |= bit;
+		if (!gt_cupti_is_sane(record)) {
+			t->refused_kinds |= bit;
+			gt_log_say("CUPTI %u is newer than this gputrace, and its records of kind "
+				   "%u look wrong: they are left out",
+				   t->version, kind);
+		}
+	}
+	return !(t->refused_kinds & bit);
+}
+
+_Static_assert(sizeof(by_kind) / sizeof(by_kind[0]) <= GT_TRANSLATE_KINDS &&
+		       GT_TRANSLATE_KINDS <= 64,
+	       "kinds are bits of a word");
+
+void gt_translate_record(struct gt_translate *translate, const void *record)
+{
+	uint32_t kind = (uint32_t)((const CUpti_Activity *)record)->kind;
+
+	if (kind >= sizeof(by_kind) / sizeof(by_kind[0]) || !by_kind[kind])
+		add(translate, GT_LEDGER_RECORDS_UNKNOWN);
+	else if (is_trusted(translate, kind, record))
+		by_kind[kind](translate, record);
+	else
+		add(translate, GT_LEDGER_RECORDS_INSANE);
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The watch over CUPTI, see the header. Each state but the last two has one way back:
+ *
+ *   REFUSED, GIVEN, DETACHED   subscribe again, at growing intervals and whenever another tool was seen
+ *                              to do something; CUPTI refuses for as long as that tool is subscribed
+ *   BUFFERS_TAKEN              register again, when the other tool was seen to be done; of a tool that
+ *                              cannot be seen --coexist=own assumes it after PATIENCE_NS
+ *   KINDS_OFF                  enable again, at once
+ *
+ * When it is another tool that is subscribed, and it is seen not to collect, the buffers alone are taken:
+ * SHARED. GPU work is recorded then, and calls are the hooks' business.
+ */
+#include "collectors/cupti/watch.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "collectors/cupti/buffers.h"
+#include "collectors/cupti/foreign.h"
+#include "collectors/cupti/internal.h"
+
+#define SECOND_NS        1000000000ull
+#define FIRST_PAUSE      (1 * SECOND_NS)
+#define LONGEST_PAUSE    (16 * SECOND_NS)
+#define PATIENCE_NS      (10 * SECOND_NS)
+
+/* Looks in a row at work without records, before CUPTI is asked why: a flush lies between any two. */
+#define UNANSWERED_LOOKS 2u
+
+static const char *const texts[GT_CUPTI_HOLD_COUNT_] = {
+	[GT_CUPTI_OURS] = "CUPTI is ours",
+	[GT_CUPTI_SHARED] = "another tool is subscribed to CUPTI, its buffers are ours",
+	[GT_CUPTI_REFUSED] = "another tool was subscribed to CUPTI before",
+	[GT_CUPTI_GIVEN] = "CUPTI was given to another tool (--coexist=yield)",
+	[GT_CUPTI_BUFFERS_TAKEN] = "another tool took CUPTI's activity buffers",
+	[GT_CUPTI_KINDS_OFF] = "another tool switched activity kinds off",
+	[GT_CUPTI_DETACHED] = "another tool detached CUPTI (cuptiFinalize)",
+	[GT_CUPTI_FAILED] = "CUPTI reported a fatal error",
+};
+
+const char *gt_cupti_hold_text(enum gt_cupti_hold hold)
+{
+	return texts[hold];
+}
+
+bool gt_cupti_watch_start(struct gt_cupti_watch *watch, const struct gt_config *config,
+			  struct gt_cupti_status *status, int started, uint64_t now)
+{
+	struct gt_cupti_foreign others = gt_cupti_foreign_look();
+
+	*watch = (struct gt_cupti_watch){
+		.config = config,
+		.status = status,
+		.hold = started == 0 ? GT_CUPTI_OURS : GT_CUPTI_REFUSED,
+		.reason = GT_CUPTI_REFUSED,
+		.since = now,
+		.gaps = started != 0,
+		.pause = FIRST_PAUSE,
+		.next_try = now + FIRST_PAUSE,
+		.changes = others.changes,
+		.disabled = others.disabled,
+	};
+	return started == 0 || started == -EBUSY;
+}
+
+bool gt_cupti_watch_has_calls(const struct gt_cupti_watch *watch)
+{
+	return watch->hold != GT_CUPTI_FAILED && atomic_load(&gt_cupti.subscribed);
+}
+
+bool gt_cupti_watch_has_records(const struct gt_cupti_watch *watch)
+{
+	return watch->hold == GT_CUPTI_OURS || watch->hold == GT_CUPTI_SHARED;
+}
+
+static void lose(struct gt_cupti_watch *watch, enum gt_cupti_hold hold, uint64_t now)
+{
+	watch->gaps += gt_cupti_watch_has_records(watch);
+	watch->hold = watch->reason = hold;
+	watch->since = now;
+	watch->unseen = false;
+	watch->pause = FIRST_PAUSE;
+	watch->next_try = now + FIRST_PAUSE;
+}
+
+/* Nobody was seen to do it: flushes go on, and a record that comes after all tells better. */
+static void lose_to_unseen(struct gt_cupti_watch *watch, uint64_t now)
+{
+	lose(watch, GT_CUPTI_BUFFERS_TAKEN, now);
+	watch->unseen = true;
+}
+
+static void find_again(struct gt_cupti_watch *watch)
+{
+	watch->hold = gt_cupti_watch_has_calls(watch) ? GT_CUPTI_OURS : GT_CUPTI_SHARED;
+	watch->unseen = false;
+	watch->unanswered = 0;
+}
+
+/* Makes CUPTI write a record that needs no GPU work. True: it came to us, so the callbacks are ours. */
+static bool buffers_are_ours(void)
+{
+	uint64_t completed = gt_cupti_buffers_count().completed;
+
+	if (!gt_cupti.api.cuptiActivityEnableAndDump)
+		return false;
+	gt_cupti.api.cuptiActivityEnableAndDump(CUPTI_ACTIVITY_KIND_DEVICE);
+	gt_cupti_flush(false);
+	return gt_cupti_buffers_count().completed != completed;
+}
+
+/* No callback since the last look: the program is idle, or they no longer come. */
+static bool is_detached(struct gt_cupti_watch *watch, const struct gt_cupti_signs *signs)
+{
+	bool quiet = signs->calls == watch->calls;
+
+	watch->calls = signs->calls;
+	return quiet && !gt_cupti_is_subscribed();
+}
+
+static void look_at_subscription(struct gt_cupti_watch *watch, const struct gt_cupti_signs *signs)
+{
+	if (watch->hold == GT_CUPTI_OURS && !atomic_load(&gt_cupti.subscribed))
+		lose(watch, GT_CUPTI_GIVEN, signs->now);
+	if (gt_cupti_watch_has_calls(watch) && is_detached(watch, signs)) {
+		atomic_store(&gt_cupti.subscribed, false);
+		atomic_store(&gt_cupti.away, true);
+		lose(watch, GT_CUPTI_DETACHED, signs->now);
+	}
+}
+
+/* GPU work that was waited for, and flushes since, and no record. Once is enough: what CUPTI does not
+ * tell for other reasons would be a gap at each look. */
+static bool records_are_missing(struct gt_cupti_watch *watch, const struct gt_cupti_signs *signs)
+{
+	uint64_t requested = gt_cupti_buffers_count().requested;
+	bool asked = requested != watch->requested; /* us: the callbacks are ours */
+
+	watch->requested = requested;
+	watch->unanswered = signs->unanswered && !asked ? watch->unanswered + 1 : 0;
+	if (signs->records != watch->records)
+		watch->doubted = false;
+	watch->records = signs->records;
+	if (watch->unanswered < UNANSWERED_LOOKS || watch->doubted)
+		return false;
+	watch->doubted = true;
+	return true;
+}
+
+static void look_at_records(struct gt_cupti_watch *watch, const struct gt_cupti_signs *signs,
+			    const struct gt_cupti_foreign *others)
+{
+	bool came = signs->records != watch->records;
+	bool missing = records_are_missing(watch, signs);
+	bool disabled = others->disabled != watch->disabled;
+
+	watch->disabled = others->disabled;
+	if (watch->unseen && came)
+		find_again(watch);
+	if (!gt_cupti_watch_has_records(watch))
+		return;
+	if (others->collects)
+		lose(watch, GT_CUPTI_BUFFERS_TAKEN, signs->now);
+	else if (disabled)
+		lose(watch, GT_CUPTI_KINDS_OFF, signs->now);
+	else if (missing && buffers_are_ours())
+		lose(watch, GT_CUPTI_KINDS_OFF, signs->now);
+	else if (missing)
+		lose_to_unseen(watch, signs->now);
+}
+
+/* Nobody can ask CUPTI whether the other tool still collects: see the head of the file. */
+static bool other_is_done(const struct gt_cupti_watch *watch, uint64_t now,
+			  const struct gt_cupti_foreign *others)
+{
+	bool owns = !strcmp(gt_config_text(watch->config, GT_CONFIG_COEXIST), "own");
+
+	if (!watch->unseen && !others->collects)
+		return true;
+	return owns && !others->has_kinds && now >= watch->since + PATIENCE_NS;
+}
+
+static bool subscription_is_due(struct gt_cupti_watch *watch, uint64_t now,
+				const struct gt_cupti_foreign *others)
+{
+	bool something_happened = others->changes != watch->changes;
+
+	watch->changes = others->changes;
+	return !others->collects && (something_happened || now >= watch->next_try);
+}
+
+static void subscribe_again(struct gt_cupti_watch *watch, uint64_t now)
+{
+	if (gt_cupti_take(watch->status) == 0) {
+		watch->hold = GT_CUPTI_OURS;
+		return;
+	}
+	watch->next_try = now + watch->pause;
+	if (watch->pause < LONGEST_PAUSE)
+		watch->pause *= 2;
+}
+
+/* Whether the buffers can be had now, with or without the subscription. */
+static bool buffers_are_free(const struct gt_cupti_watch *watch, uint64_t now,
+			     const struct gt_cupti_foreign *others)
+{
+	if (watch->hold == GT_CUPTI_KINDS_OFF)
+		return true;
+	if (watch->hold == GT_CUPTI_BUFFERS_TAKEN)
+		return other_is_done(watch, now, others);
+	return !gt_cupti_watch_has_records(watch) && others->subscribed && !others->collects;
+}
+
+static void take_buffers(struct gt_cupti_watch *watch)
+{
+	bool has_calls = gt_cupti_watch_has_calls(watch);
+
+	if (gt_cupti_take_buffers(watch->status))
+		return;
+	gt_cupti_share(!has_calls);
+	watch->hold = has_calls ? GT_CUPTI_OURS : GT_CUPTI_SHARED;
+}
+
+static void recover(struct gt_cupti_watch *watch, uint64_t now,
+		    const struct gt_cupti_foreign *others)
+{
+	if (!gt_cupti_watch_has_calls(watch) && subscription_is_due(watch, now, others))
+		subscribe_again(watch, now);
+	if (watch->hold != GT_CUPTI_OURS && buffers_are_free(watch, now, others))
+		take_buffers(watch);
+	if (!gt_cupti_watch_has_records(watch))
+		return;
+	watch->since = now;
+	watch->unanswered = 0;
+	watch->disabled = others->disabled;
+}
+
+bool gt_cupti_watch_look_for_failure(struct gt_cupti_watch *watch, uint64_t now)
+{
+	if (watch->hold == GT_CUPTI_FAILED || !atomic_load(&gt_cupti.dead))
+		return false;
+	lose(watch, GT_CUPTI_FAILED, now);
+	return true;
+}
+
+void gt_cupti_watch_look(struct gt_cupti_watch *watch, const struct gt_cupti_signs *signs)
+{
+	struct gt_cupti_foreign others = gt_cupti_foreign_look();
+
+	gt_cupti_watch_look_for_failure(watch, signs->now);
+	if (watch->hold == GT_CUPTI_FAILED)
+		return;
+	look_at_subscription(watch, signs);
+	look_at_records(watch, signs, &others);
+	if (watch->hold != GT_CUPTI_OURS)
+		recover(watch, signs->now, &others);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Numbers in payloads, by the predefined types of the payload extension. Any thread.
+ */
+#ifndef GT_COLLECTORS_NVTX_NUMBER_H
+#define GT_COLLECTORS_NVTX_NUMBER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collectors/nvtx/headers.h"
+
+/* One number out of a payload. */
+struct gt_nvtx_number {
+	const char *name; /* of its entry */
+	bool is_real;
+	int64_t integer;
+	double real;
+};
+
+/* Bytes of one value of a predefined type, 0: not one. */
+size_t gt_nvtx_type_size(uint64_t type);
+
+bool gt_nvtx_is_signed(uint64_t type);
+
+/* The @size bytes (at most 8) at @data. */
+uint64_t gt_nvtx_load(const char *data, size_t size);
+int64_t gt_nvtx_load_signed(const char *data, size_t size);
+
+/* False: not a type of real numbers. */
+bool gt_nvtx_load_real(uint64_t type, const char *data, double *ret_value);
+
+/* The value of a predefined number type at @data. False: not a number, or cut. */
+bool gt_nvtx_decode_number(uint64_t type, const char *data, size_t size,
+			   struct gt_nvtx_number *ret_number);
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Blocks of the annotating threads, see the header. Taken and given back by one flag each.
+ */
+#include "collectors/nvtx/self.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "core/guest/memory.h"
+
+__thread struct gt_nvtx_self *gt_nvtx_self_known;
+
+static struct pool {
+	pthread_key_t key; /* its destructor tells that a thread ends */
+	_Atomic uint32_t hint;
+	struct gt_nvtx_self blocks[GT_NVTX_THREADS];
+} * _Atomic pool;
+
+static void give_back(void *block)
+{
+	struct gt_nvtx_self *self = block;
+
+	if (gt_nvtx_self_known == self)
+		gt_nvtx_self_known = NULL;
+	atomic_store_explicit(&self->taken, false, memory_order_release);
+}
+
+int gt_nvtx_self_start(void)
+{
+	struct pool *expected = NULL;
+	struct pool *fresh;
+
+	if (atomic_load(&pool))
+		return 0;
+	fresh = gt_memory_map(sizeof(*fresh));
+	if (!fresh)
+		return -ENOMEM;
+	if (pthread_key_create(&fresh->key, give_back)) {
+		gt_memory_unmap(fresh, sizeof(*fresh));
+		return -ENOMEM;
+	}
+	if (!atomic_compare_exchange_strong(&pool, &expected, fresh)) { /* another was first */
+		pthread_key_delete(fresh->key);
+		gt_memory_unmap(fresh, sizeof(*fresh));
+	}
+	return 0;
+}
+
+static struct gt_nvtx_self *take_block(struct pool *p)
+{
+	uint32_t hint = atomic_fetch_add_explicit(&p->hint, 1, memory_order_relaxed);
+
+	for (uint32_t i = 0; i < GT_NVTX_THREADS; i++) {
+		struct gt_nvtx_self *self = &p->blocks[(hint + i) % GT_NVTX_THREADS];
+		bool expected = false;
+
+		if (!atomic_load_explicit(&self->taken, memory_order_relaxed) &&
+		    atomic_compare_exchange_strong(&self->taken, &expected, true))
+			return self;
+	}
+	return NULL;
+}
+
+struct gt_nvtx_self *gt_nvtx_self_first_sight(void)
+{
+	struct pool *p = atomic_load_explicit(&pool, memory_order_acquire);
+	struct gt_nvtx_self *self = p ? take_block(p) : NULL;
+	int saved = errno;
+
+	if (!self)
+		return NULL;
+	self->busy = false;
+	self->tid = self->generation = 0;
+	memset(self->stacks, 0, sizeof(self->stacks));
+	pthread_setspecific(p->key, self);
+	gt_nvtx_self_known = self;
+	errno = saved;
+	return self;
+}
+
+struct gt_nvtx_stack *gt_nvtx_self_stack(struct gt_nvtx_self *self, uint32_t domain)
+{
+	struct gt_nvtx_stack *unused = NULL;
+
+	for (uint32_t i = 0; i < GT_NVTX_STACKS; i++) {
+		struct gt_nvtx_stack *stack = &self->stacks[i];
+
+		if (stack->depth && stack->domain == domain)
+			return stack;
+		if (!stack->depth && !unused)
+			unused = stack;
+	}
+	if (unused)
+		unused->domain = domain;
+	return unused;
+}

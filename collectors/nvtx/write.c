@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From a call to a record, see collectors/nvtx/internal.h. Each record carries the level of its range,
+ * so that the drain thread can put the stacks right again when records were lost.
+ *
+ * Application threads: no lock, no allocation, no system call once the thread has a ring.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "collectors/call/call.h"
+#include "collectors/call/records.h"
+#include "collectors/nvtx/early.h"
+#include "collectors/nvtx/internal.h"
+#include "collectors/nvtx/payload.h"
+#include "collectors/nvtx/self.h"
+#include "core/guest/clock.h"
+#include "core/guest/forkguard.h"
+#include "core/thread.h"
+
+enum moment {
+	EARLY, /* no session yet */
+	ACTIVE,
+	OVER, /* it has ended, or this is a forked child */
+};
+
+static _Atomic bool stopped;
+static _Atomic uint64_t lost, wrong;
+static _Atomic uint64_t last_id;
+
+void gt_nvtx_stop(void)
+{
+	atomic_store(&stopped, true);
+}
+
+void gt_nvtx_count_wrong(void)
+{
+	atomic_fetch_add_explicit(&wrong, 1, memory_order_relaxed);
+}
+
+struct gt_nvtx_counts gt_nvtx_count(void)
+{
+	return (struct gt_nvtx_counts){
+		.lost = atomic_load_explicit(&lost, memory_order_relaxed) +
+			gt_threads_sum(GT_THREAD_RANGES_LOST) + gt_nvtx_early_count().lost,
+		.wrong = atomic_load_explicit(&wrong, memory_order_relaxed),
+		.refused = gt_nvtx_registry_refused(),
+	};
+}
+
+static void count_lost(void)
+{
+	atomic_fetch_add_explicit(&lost, 1, memory_order_relaxed);
+}
+
+static enum moment moment(void)
+{
+	if (atomic_load_explicit(&stopped, memory_order_relaxed) || gt_forkguard_is_child())
+		return OVER;
+	return atomic_load_explicit(&gt_thread_epoch, memory_order_acquire) ? ACTIVE : EARLY;
+}
+
+static void fill(struct gt_nvtx_record *record, const struct gt_nvtx_call *call, uint32_t tid)
+{
+	*record = (struct gt_nvtx_record){
+		.head.flags = (uint16_t)call->op,
+		.time = call->time,
+		.id = call->id,
+		.value = call->value,
+		.tid = tid,
+		.domain = call->domain,
+		.string = call->string,
+		.category = call->category,
+		.color = call->color,
+		.text_length = call->text_length,
+		.value_type = (uint8_t)call->value_type,
+		.cut = call->cut,
+	};
+}
+
+static bool write_into(struct gt_thread *thread, const struct gt_nvtx_call *call)
+{
+	uint32_t offset = gt_nvtx_payload_offset(call->text_length);
+	size_t room = call->payload_count ? GT_NVTX_PAYLOAD_MAX : 0;
+	struct gt_nvtx_record *record;
+
+	if (gt_call_is_open(thread, (uintptr_t)__builtin_frame_address(0)))
+		return false; /* its slot is the ring's open one */
+	record = (void *)gt_ring_reserve(&thread->ring, sizeof(*record) + offset + room);
+	if (!record)
+		return false;
+	fill(record, call, thread->tid);
+	if (call->text_length)
+		memcpy(record->data, call->text, call->text_length);
+	if (room)
+		record->payload_length = (uint16_t)gt_nvtx_payload_copy(
+			call->domain, call->payloads, call->payload_count, record->data + offset,
+			room);
+	gt_ring_commit(&thread->ring, &record->head,
+		       __builtin_offsetof(struct gt_nvtx_record, data) + offset +
+			       record->payload_length,
+		       GT_RECORD_NVTX);
+	return true;
+}
+
+/* A loss is counted where recovery finds it. */
+static void write_ring(const struct gt_nvtx_call *call)
+{
+	struct gt_thread *thread = gt_thread_find();
+
+	if (!thread)
+		count_lost();
+	else if (!write_into(thread, call))
+		gt_thread_count(thread, GT_THREAD_RANGES_LOST);
+}
+
+static uint32_t own_tid(struct gt_nvtx_self *self)
+{
+	uint32_t generation = gt_nvtx_early_generation();
+
+	if (self->generation != generation) {
+		self->tid = (uint32_t)syscall(SYS_gettid);
+		self->generation = generation;
+	}
+	return self->tid;
+}
+
+/* False: the session has started meanwhile. */
+static bool write_early(const struct gt_nvtx_call *call, uint32_t tid)
+{
+	struct gt_nvtx_record record;
+
+	switch (call->op) {
+	case GT_NVTX_PUSH:
+		fill(&record, call, tid);
+		gt_nvtx_early_open(gt_nvtx_early_key_of_push(tid, call->domain, call->id), &record,
+				   call->text);
+		return true;
+	case GT_NVTX_START:
+		fill(&record, call, tid);
+		gt_nvtx_early_open(gt_nvtx_early_key_of_start(call->id), &record, call->text);
+		return true;
+	case GT_NVTX_POP:
+		return gt_nvtx_early_close(
+			       gt_nvtx_early_key_of_push(tid, call->domain, call->id)) ||
+		       moment() == EARLY;
+	case GT_NVTX_END:
+		return gt_nvtx_early_close(gt_nvtx_early_key_of_start(call->id)) ||
+		       moment() == EARLY;
+	default:
+		gt_nvtx_early_pass();
+		return true;
+	}
+}
+
+static void write_now(struct gt_nvtx_self *self, const struct gt_nvtx_call *call)
+{
+	enum moment when = moment();
+
+	if (when == EARLY && write_early(call, own_tid(self)))
+		return;
+	if (when != OVER)
+		write_ring(call);
+}
+
+static void write_as(struct gt_nvtx_self *self, struct gt_nvtx_call *call)
+{
+	int saved = errno;
+
+	if (!self || self->busy) {
+		count_lost();
+		return;
+	}
+	self->busy = true;
+	atomic_signal_fence(memory_order_seq_cst);
+	if (!call->time)
+		call->time = gt_clock_now();
+	write_now(self, call);
+	atomic_signal_fence(memory_order_seq_cst);
+	self->busy = false;
+	errno = saved;
+}
+
+void gt_nvtx_write(struct gt_nvtx_call *call)
+{
+	write_as(gt_nvtx_self(), call);
+}
+
+int gt_nvtx_push(struct gt_nvtx_call *call)
+{
+	struct gt_nvtx_self *self = gt_nvtx_self();
+	struct gt_nvtx_stack *stack = self ? gt_nvtx_self_stack(self, call->domain) : NULL;
+
+	if (!stack || stack->depth == INT_MAX) {
+		count_lost();
+		return NVTX_NO_PUSH_POP_TRACKING;
+	}
+	call->op = GT_NVTX_PUSH;
+	call->id = stack->depth++;
+	if (call->id < GT_NVTX_LEVELS)
+		write_as(self, call);
+	else
+		count_lost(); /* the level counts all the same: its pop comes too */
+	return (int)call->id;
+}
+
+int gt_nvtx_pop(struct gt_nvtx_call *call)
+{
+	struct gt_nvtx_self *self = gt_nvtx_self();
+	struct gt_nvtx_stack *stack = self ? gt_nvtx_self_stack(self, call->domain) : NULL;
+
+	if (!stack || !stack->depth) {
+		gt_nvtx_count_wrong();
+		return NVTX_NO_PUSH_POP_TRACKING;
+	}
+	call->op = GT_NVTX_POP;
+	call->id = --stack->depth;
+	if (call->id < GT_NVTX_LEVELS)
+		write_as(self, call);
+	return (int)call->id;
+}
+
+nvtxRangeId_t gt_nvtx_start(struct gt_nvtx_call *call)
+{
+	call->op = GT_NVTX_START;
+	call->id = atomic_fetch_add_explicit(&last_id, 1, memory_order_relaxed) + 1;
+	gt_nvtx_write(call);
+	return call->id;
+}
+
+void gt_nvtx_end(struct gt_nvtx_call *call, nvtxRangeId_t id)
+{
+	if (!id) {
+		gt_nvtx_count_wrong();
+		return;
+	}
+	call->op = GT_NVTX_END;
+	call->id = id;
+	gt_nvtx_write(call);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The code objects that have been seen on stacks. An application thread that meets one for the first
+ * time copies its names and line table, for it may be gone when the drain thread asks; from then on
+ * it is one look into a table that all threads share. Entries are never changed or removed: the
+ * interpreter reuses addresses, so an entry is found by what the object holds, not by where it is.
+ *
+ * No lock, no allocation; system calls at first sight only (collectors/python/read.h).
+ */
+#ifndef GT_COLLECTORS_PYTHON_CODES_H
+#define GT_COLLECTORS_PYTHON_CODES_H
+
+#include <stdint.h>
+
+#include "collectors/python/runtime.h"
+
+/* Code objects that can be told apart in one process. */
+#define GT_PYTHON_CODES_MAX 32768u
+
+/* Characters as the interpreter has them: 1, 2 or 4 bytes each (Latin-1, UCS-2, UCS-4). */
+struct gt_python_text {
+	const uint8_t *bytes;
+	uint32_t count;
+	uint32_t width;
+};
+
+/* What was copied of a code object. */
+struct gt_python_code {
+	uint64_t identity;
+	int32_t first_line;
+	uint32_t length; /* of its instructions, bytes */
+	enum gt_python_table format;
+	uint32_t table_size;
+	const uint8_t *table;
+	struct gt_python_text name, filename;
+};
+
+struct gt_python_code_counts {
+	uint64_t seen;    /* different code objects */
+	uint64_t refused; /* times that one could not be kept: no room, or not a code object */
+};
+
+/* Reserves the table; what was there stays. Before the first capture. -ENOMEM. */
+int gt_python_codes_start(void);
+
+/* The number, 1 .., of the code object at @object. 0: none, or no room. Application threads. */
+uint32_t gt_python_codes_number(const struct gt_python_runtime *runtime, uint64_t object);
+
+/* The same for an object of another thread, which may be gone at any moment: system calls each time. */
+uint32_t gt_python_codes_number_elsewhere(const struct gt_python_runtime *runtime, uint64_t object);
+
+/* What is known under a number that gt_python_codes_number gave. NULL: no such. Any thread. */
+const struct gt_python_code *gt_python_codes_at(uint32_t number);
+
+/* Any thread. */
+struct gt_python_code_counts gt_python_codes_count(void);
+
+#endif

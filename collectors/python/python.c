@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Walking the interpreter's frames, see the header. Nothing is believed: pages are tried before
+ * they are read, code objects are known by their type, a chain has an end or is given up, and the
+ * first stack of all must make sense from end to end or the whole collector is switched off.
+ */
+#include "collectors/python/python.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "collectors/python/chain.h"
+#include "collectors/python/codes.h"
+#include "collectors/python/runtime.h"
+
+enum trust {
+	UNPROVEN, /* no stack has been walked */
+	PROVEN,
+	REFUTED,
+};
+
+static struct {
+	struct gt_python_runtime runtime; /* written before `on` */
+	_Atomic bool on;
+	_Atomic int trust;
+	_Atomic uint64_t broken, foreign;
+} python;
+
+const char *gt_python_start(void)
+{
+	struct gt_python_runtime runtime;
+	const char *why;
+	uint8_t byte;
+
+	if (atomic_load_explicit(&python.trust, memory_order_relaxed) == REFUTED)
+		return "the interpreter is not laid out as its version says";
+	if (atomic_load_explicit(&python.on, memory_order_relaxed))
+		return NULL;
+	why = gt_python_runtime_find(&runtime);
+	if (why)
+		return *why ? why : NULL;
+	if (!gt_python_read_copy((uint64_t)&python, &byte, sizeof(byte)))
+		return "process_vm_readv is refused here (seccomp)";
+	if (gt_python_codes_start())
+		return "there is no memory";
+	python.runtime = runtime;
+	/* pairs with the acquire in gt_python_capture */
+	atomic_store_explicit(&python.on, true, memory_order_release);
+	return NULL;
+}
+
+uint32_t gt_python_version(void)
+{
+	return atomic_load_explicit(&python.on, memory_order_acquire) ? python.runtime.version : 0;
+}
+
+uint64_t gt_python_address(void)
+{
+	return atomic_load_explicit(&python.on, memory_order_acquire) ? python.runtime.code_type
+								      : 0;
+}
+
+/* The frame of a loop ends the group of Python frames that it runs; one that runs none, because the
+ * last has just returned and is being cleared, is delivered as a frame without code. */
+static uint32_t mark_loop(uint64_t *frames, uint32_t count, uint32_t max)
+{
+	if (count > 0 && !gt_python_is_entry(frames[count - 1])) {
+		frames[count - 1] |= gt_python_pack(0, true, 0);
+		return count;
+	}
+	if (count < max)
+		frames[count++] = gt_python_pack(0, true, 0);
+	return count;
+}
+
+static uint64_t pack_frame(const struct gt_python_runtime *runtime, uint64_t frame)
+{
+	const struct gt_python_layout *layout = &runtime->layout;
+	uint64_t code = gt_python_word(frame, layout->frame_code) & ~GT_PYTHON_TAG_BITS;
+
+	return gt_python_pack(gt_python_codes_number(runtime, code),
+			      gt_python_frame_is_entry(layout, frame),
+			      gt_python_frame_offset(layout, frame, code));
+}
+
+int gt_python_walk(const struct gt_python_runtime *runtime, uint64_t frame, uint32_t max,
+		   uint64_t *ret_frames, uint32_t *ret_count)
+{
+	const struct gt_python_layout *layout = &runtime->layout;
+	uint64_t mark = 0; /* a frame passed before; it moves on at powers of two */
+	uint32_t count = 0;
+
+	for (uint32_t steps = 1; frame && count < max; steps++) {
+		if (frame == mark)
+			return -ELOOP;
+		if ((steps & (steps - 1)) == 0)
+			mark = frame;
+		if (frame % sizeof(uint64_t) || !gt_python_can_read(frame, layout->frame_size))
+			return -EFAULT;
+		if (gt_python_frame_is_loop(layout, frame))
+			count = mark_loop(ret_frames, count, max);
+		else
+			ret_frames[count++] = pack_frame(runtime, frame);
+		frame = gt_python_word(frame, layout->frame_previous);
+	}
+	/* the loop of the last frame that fits */
+	if (frame && layout->entry == GT_PYTHON_ENTRY_OWNER &&
+	    gt_python_can_read(frame, layout->frame_size) && gt_python_frame_is_loop(layout, frame))
+		count = mark_loop(ret_frames, count, count);
+	*ret_count = count;
+	return 0;
+}
+
+static int find_frame(const struct gt_python_layout *layout, uint64_t state, uint64_t *ret_frame)
+{
+	uint64_t frame;
+
+	if (!gt_python_can_read(state, layout->thread_id + sizeof(uint64_t)))
+		return -EFAULT;
+	frame = gt_python_word(state, layout->thread_frame);
+	if (layout->cframe_frame != GT_PYTHON_NO_FIELD) {
+		if (frame && !gt_python_can_read(frame, layout->cframe_frame + sizeof(frame)))
+			return -EFAULT;
+		frame = frame ? gt_python_word(frame, layout->cframe_frame) : 0;
+	}
+	*ret_frame = frame;
+	return 0;
+}
+
+/* A state that this thread has not shown before must say that it is this thread's. */
+static bool is_own(struct gt_python_thread *thread, uint64_t state)
+{
+	const struct gt_python_layout *layout = &python.runtime.layout;
+
+	if (thread->state == (void *)state)
+		return !thread->refused;
+	if (!gt_python_can_read(state, layout->thread_id + sizeof(uint64_t)))
+		return false;
+	thread->state = (void *)state;
+	thread->owner = (uint64_t)pthread_self();
+	thread->refused = gt_python_word(state, layout->thread_id) != thread->owner;
+	if (thread->refused)
+		atomic_fetch_add_explicit(&python.foreign, 1, memory_order_relaxed);
+	return !thread->refused;
+}
+
+/* The first stack of all: each frame has a code object, each instruction lies in its code. */
+static bool makes_sense(const uint64_t *frames, uint32_t count)
+{
+	const struct gt_python_code *code;
+	bool has_code = false;
+
+	for (uint32_t i = 0; i < count; i++) {
+		int32_t offset = gt_python_offset_of(frames[i]);
+
+		if (frames[i] == gt_python_pack(0, true, 0))
+			continue;
+		code = gt_python_codes_at(gt_python_code_of(frames[i]));
+		if (!code || (offset >= 0 && (uint32_t)offset >= code->length))
+			return false;
+		has_code = true;
+	}
+	return has_code;
+}
+
+static bool is_proven(const uint64_t *frames, uint32_t count)
+{
+	int unproven = UNPROVEN;
+	bool sense;
+
+	if (atomic_load_explicit(&python.trust, memory_order_relaxed) == PROVEN)
+		return true;
+	sense = makes_sense(frames, count);
+	if (atomic_compare_exchange_strong(&python.trust, &unproven, sense ? PROVEN : REFUTED) &&
+	    !sense)
+		atomic_store(&python.on, false);
+	return sense;
+}
+
+static uint64_t hash_frames(const uint64_t *frames, uint32_t count)
+{
+	uint64_t sum = count;
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t x = (frames[i] + i * 0x9e3779b97f4a7c15u) * 0xd6e8feb86659fd93u;
+
+		sum += (x ^ x >> 32) * 0xd6e8feb86659fd93u;
+	}
+	return sum ^ sum >> 29;
+}
+
+static uint32_t walk_thread(struct gt_python_thread *thread, uint32_t max)
+{
+	const struct gt_python_runtime *runtime = &python.runtime;
+	void *state = runtime->get_state();
+	uint32_t count = 0;
+	uint64_t frame;
+	int error;
+
+	/* while it ends, the interpreter frees the states of threads that still run */
+	if (!state || runtime->is_finalizing() || !is_own(thread, (uint64_t)state))
+		return 0;
+	error = find_frame(&runtime->layout, (uint64_t)state, &frame);
+	if (!error)
+		error = gt_python_walk(runtime, frame, max, thread->frames, &count);
+	if (error)
+		atomic_fetch_add_explicit(&python.broken, 1, memory_order_relaxed);
+	if (error && atomic_load_explicit(&python.trust, memory_order_relaxed) == PROVEN)
+		return 0;
+	if (!error && count == 0)
+		return 0;
+	return is_proven(thread->frames, error ? 0 : count) ? count : 0;
+}
+
+uint32_t gt_python_capture(struct gt_python_thread *thread, uint32_t max,
+			   const uint64_t **ret_frames, uint64_t *ret_key)
+{
+	uint32_t count;
+	int saved;
+
+	/* pairs with the release in gt_python_start */
+	if (!atomic_load_explicit(&python.on, memory_order_acquire))
+		return 0;
+	saved = errno;
+	count = walk_thread(thread, max < GT_PYTHON_DEPTH ? max : GT_PYTHON_DEPTH);
+	errno = saved;
+	if (count == 0)
+		return 0;
+	*ret_frames = thread->frames;
+	*ret_key = hash_frames(thread->frames, count);
+	return count;
+}
+
+const struct gt_python_runtime *gt_python_proven(void)
+{
+	if (!atomic_load_explicit(&python.on, memory_order_acquire) ||
+	    atomic_load_explicit(&python.trust, memory_order_relaxed) != PROVEN ||
+	    python.runtime.is_finalizing())
+		return NULL;
+	return &python.runtime;
+}
+
+struct gt_python_counts gt_python_get_counts(void)
+{
+	return (struct gt_python_counts){
+		.broken = atomic_load_explicit(&python.broken, memory_order_relaxed),
+		.foreign = atomic_load_explicit(&python.foreign, memory_order_relaxed),
+	};
+}

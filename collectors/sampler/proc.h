@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the kernel tells of a thread of this process, through descriptors that are opened once a
+ * thread, above the numbers that programs use. The sampler's thread only.
+ */
+#ifndef GT_COLLECTORS_SAMPLER_PROC_H
+#define GT_COLLECTORS_SAMPLER_PROC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/guest/descriptor.h"
+
+#define GT_SAMPLE_TEXT 256u
+
+struct gt_sample_proc {
+	struct gt_descriptor syscall, status;
+};
+
+enum gt_sample_where {
+	GT_SAMPLE_GONE,    /* the thread has ended */
+	GT_SAMPLE_UNKNOWN, /* the kernel does not tell */
+	GT_SAMPLE_RUNNING,
+	GT_SAMPLE_WAITING, /* pc, sp */
+};
+
+/* False: not to be had. */
+bool gt_sample_proc_open(struct gt_sample_proc *proc, uint32_t tid);
+
+/* Closes what is still ours. */
+void gt_sample_proc_close(struct gt_sample_proc *proc);
+
+/* @text: what the kernel wrote, to be compared with what it writes a moment later: when both are the
+ * same, the thread has not gone on. */
+enum gt_sample_where gt_sample_proc_look(const struct gt_sample_proc *proc,
+					 char text[GT_SAMPLE_TEXT], uint64_t *ret_pc,
+					 uint64_t *ret_sp);
+
+/* Whether the thread blocks @signal; true when that cannot be told. */
+bool gt_sample_proc_blocks(const struct gt_sample_proc *proc, int signal);
+
+/* The text of the kernel's two files; for tests. */
+enum gt_sample_where gt_sample_proc_parse(const char *text, uint64_t *ret_pc, uint64_t *ret_sp);
+bool gt_sample_proc_parse_mask(const char *text, uint64_t *ret_mask);
+
+#endif

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The sampler's thread, see the header. All that it keeps of a thread is its own; with the thread it
+ * shares a mailbox. Nothing here runs on application threads.
+ */
+#include "collectors/sampler/sampler.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "collectors/call/call.h"
+#include "collectors/call/records.h"
+#include "collectors/sampler/proc.h"
+#include "collectors/sampler/sample_record.h"
+#include "collectors/sampler/signal.h"
+#include "collectors/unwind/unwind.h"
+#include "core/guest/clock.h"
+#include "core/guest/forkgate.h"
+#include "core/guest/forkguard.h"
+#include "core/guest/futex.h"
+#include "core/guest/memory.h"
+#include "core/thread.h"
+
+/* Looks at a thread that wakes and sleeps again all the time, before it is given up. */
+#define LOOKS       3
+
+/* A stack that is smaller is not interrupted: a signal's frame and the handler need some of it. */
+#define SMALL_STACK (96u << 10)
+
+/* Rounds in which a thread may wait for a processor and its answer still counts for all of them. */
+#define MISSED      64u
+
+struct target {
+	struct gt_thread *thread; /* NULL: free */
+	uint32_t tid;
+	bool seen;       /* in this round */
+	uint32_t missed; /* rounds since it was asked: it has not run since, so its answer holds */
+	uint64_t missed_at[MISSED];
+	struct gt_sample_proc proc;
+	struct gt_sample_slot *slot;
+};
+
+static struct {
+	uint64_t period;
+	uint32_t frames;
+	uint64_t random;
+	_Atomic uint32_t stop, finished, running;
+	_Atomic uint64_t skipped, lost;
+	_Atomic bool has_signal;
+	struct gt_thread *self;
+	struct target targets[GT_SAMPLER_THREADS];
+} sampler;
+
+/* In a forked child: what the parent's sampler had open. */
+static void forget_parent(void)
+{
+	for (uint32_t i = 0; i < GT_SAMPLER_THREADS; i++)
+		if (sampler.targets[i].thread)
+			gt_sample_proc_close(&sampler.targets[i].proc);
+}
+
+void gt_sampler_configure(uint32_t hz, uint32_t frames)
+{
+	forget_parent();
+	memset(&sampler, 0, sizeof(sampler));
+	sampler.period = 1000000000u / hz;
+	sampler.frames = frames < GT_UNWIND_DEPTH ? frames : GT_UNWIND_DEPTH;
+	sampler.random = gt_clock_now() | 1;
+	atomic_store(&sampler.running, 1);
+	atomic_store(&sampler.has_signal, gt_sample_signal_start());
+}
+
+static void count(_Atomic uint64_t *counter)
+{
+	atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+}
+
+/* ---- one sample ---- */
+
+/* The same once more for the rounds in which the thread had no processor. */
+static void repeat(const struct target *target, const struct gt_call_record *first)
+{
+	size_t size = gt_sample_record_bytes(first->frame_count + (uint32_t)first->python_count);
+
+	for (uint32_t i = 0; i < target->missed; i++) {
+		struct gt_call_record *record = (void *)gt_ring_reserve(&sampler.self->ring, size);
+
+		if (!record) {
+			count(&sampler.lost);
+			continue;
+		}
+		memcpy(record, first, size);
+		record->start = record->end = target->missed_at[i];
+		gt_ring_commit(&sampler.self->ring, &record->head, size, GT_RECORD_SAMPLE);
+	}
+}
+
+/* Makes records of what stands in the slot. */
+static void deliver(const struct target *target, struct gt_sample_slot *slot)
+{
+	struct gt_call_record *record;
+
+	record = (void *)gt_ring_reserve(&sampler.self->ring,
+					 gt_sample_record_bytes(2 * sampler.frames));
+	if (!record || !gt_sample_record_fill(slot, sampler.frames, record)) {
+		count(&sampler.lost); /* a reservation is given up by not committing it */
+		return;
+	}
+	record->tid = target->tid;
+	gt_ring_commit(&sampler.self->ring, &record->head,
+		       gt_sample_record_bytes(record->frame_count + (uint32_t)record->python_count),
+		       GT_RECORD_SAMPLE);
+	repeat(target, record);
+}
+
+/* The thread may wake while it is read: then what was read is no stack. */
+static void take_waiting(struct target *target, const struct gt_call_view *view, const char *text,
+			 uint64_t pc, uint64_t sp)
+{
+	struct gt_sample_slot *slot = target->slot;
+	char again[GT_SAMPLE_TEXT];
+
+	slot->time = gt_clock_now();
+	slot->regs = (struct gt_unwind_regs){.pc = pc, .sp = sp};
+	slot->has_fp = false;
+	slot->waiting = true;
+	for (int i = 0; i < LOOKS; i++) {
+		gt_sample_copy_stack(slot, 0, 0);
+		slot->python_count =
+			gt_python_peek(view->python, &slot->window, GT_PYTHON_DEPTH, slot->python);
+		if (gt_sample_proc_look(&target->proc, again, &pc, &sp) == GT_SAMPLE_WAITING &&
+		    !strcmp(text, again)) {
+			deliver(target, slot);
+			return;
+		}
+	}
+	count(&sampler.lost);
+}
+
+/* A coroutine's stack may be too small for a signal; so may a thread's. */
+static bool has_room(const struct gt_call_view *view)
+{
+	return view->stack_high - view->stack_low >= SMALL_STACK &&
+	       view->frame >= view->stack_low && view->frame < view->stack_high;
+}
+
+static bool may_interrupt(const struct target *target, const struct gt_call_view *view)
+{
+	if (view->depth > 0 || !has_room(view) || gt_forkgate_is_closed() ||
+	    !atomic_load(&sampler.has_signal))
+		return false;
+	if (!gt_sample_signal_is_ours()) {
+		atomic_store(&sampler.has_signal, false);
+		return false;
+	}
+	return !gt_sample_proc_blocks(&target->proc, GT_SAMPLE_SIGNAL);
+}
+
+/* The last look comes right before the signal: a thread that has gone to sleep since the first would
+ * be woken, and some calls do not go on sleeping after a signal. */
+static void ask_running(struct target *target, const struct gt_call_view *view)
+{
+	void *_Atomic *mailbox = &target->thread->mailbox;
+	char text[GT_SAMPLE_TEXT];
+	uint64_t pc, sp;
+
+	if (!may_interrupt(target, view)) {
+		count(&sampler.skipped);
+		return;
+	}
+	if (gt_sample_proc_look(&target->proc, text, &pc, &sp) == GT_SAMPLE_WAITING) {
+		take_waiting(target, view, text, pc, sp);
+		return;
+	}
+	target->missed = 0;
+	atomic_store(&target->slot->state, GT_SAMPLE_ASKED);
+	atomic_store(mailbox, target->slot);
+	if (syscall(SYS_tgkill, getpid(), target->tid, GT_SAMPLE_SIGNAL) &&
+	    atomic_exchange(mailbox, NULL))
+		atomic_store(&target->slot->state, GT_SAMPLE_IDLE);
+}
+
+/* Takes the question back. False: the thread is answering. */
+static bool take_back(struct target *target)
+{
+	if (atomic_exchange(&target->thread->mailbox, NULL) != target->slot)
+		return false;
+	atomic_store(&target->slot->state, GT_SAMPLE_IDLE);
+	atomic_fetch_add_explicit(&sampler.lost, 1 + target->missed, memory_order_relaxed);
+	target->missed = 0;
+	return true;
+}
+
+/* It was asked and is silent: it waits for a processor, or has blocked the signal in the meantime. */
+static void miss(struct target *target)
+{
+	if (target->missed == MISSED || gt_sample_proc_blocks(&target->proc, GT_SAMPLE_SIGNAL))
+		take_back(target);
+	else
+		target->missed_at[target->missed++] = gt_clock_now();
+}
+
+/* What the thread has answered since the last round. False: it has been asked and is silent. */
+static bool take_answer(struct target *target)
+{
+	struct gt_sample_slot *slot = target->slot;
+	/* pairs with the release in the handler */
+	int state = atomic_load_explicit(&slot->state, memory_order_acquire);
+
+	if (state == GT_SAMPLE_ASKED)
+		return false;
+	if (state == GT_SAMPLE_FILLED) {
+		atomic_store(&slot->state, GT_SAMPLE_IDLE);
+		if (slot->inside)
+			atomic_fetch_add_explicit(&sampler.skipped, 1 + target->missed,
+						  memory_order_relaxed);
+		else
+			deliver(target, slot);
+		target->missed = 0;
+	}
+	return true;
+}
+
+/* ---- threads ---- */
+
+/* A slot that a thread may still be filling is not given back. */
+static void drop(struct target *target)
+{
+	struct gt_sample_slot *slot = target->slot;
+	char text[GT_SAMPLE_TEXT];
+	uint64_t pc, sp;
+
+	if (atomic_load(&slot->state) != GT_SAMPLE_ASKED || take_back(target) ||
+	    gt_sample_proc_look(&target->proc, text, &pc, &sp) == GT_SAMPLE_GONE)
+		gt_memory_unmap(slot, sizeof(*slot));
+	gt_sample_proc_close(&target->proc);
+	*target = (struct target){0};
+}
+
+static struct target *add(struct gt_thread *thread, uint32_t tid)
+{
+	for (uint32_t i = 0; i < GT_SAMPLER_THREADS; i++) {
+		struct target *target = &sampler.targets[i];
+
+		if (target->thread)
+			continue;
+		target->slot = gt_memory_map(sizeof(*target->slot));
+		if (!target->slot)
+			return NULL;
+		if (!gt_sample_proc_open(&target->proc, tid)) {
+			gt_memory_unmap(target->slot, sizeof(*target->slot));
+			target->slot = NULL;
+			return NULL;
+		}
+		target->thread = thread;
+		target->tid = tid;
+		return target;
+	}
+	return NULL;
+}
+
+/* What is kept of a thread. Its block may serve another thread now. */
+static struct target *find(struct gt_thread *thread)
+{
+	uint32_t tid = __atomic_load_n(&thread->tid, __ATOMIC_RELAXED);
+
+	for (uint32_t i = 0; i < GT_SAMPLER_THREADS; i++) {
+		struct target *target = &sampler.targets[i];
+
+		if (target->thread != thread)
+			continue;
+		if (target->tid == tid)
+			return target;
+		drop(target);
+		break;
+	}
+	return add(thread, tid);
+}
+
+static bool launches(const struct gt_thread *thread)
+{
+	return thread != sampler.self &&
+	       atomic_load_explicit(&thread->life, memory_order_acquire) == GT_THREAD_LIVE &&
+	       atomic_load_explicit(&thread->counters[GT_THREAD_CALLS_SEEN], memory_order_relaxed) >
+		       0;
+}
+
+static void look_at(struct gt_thread *thread)
+{
+	struct target *target = find(thread);
+	struct gt_call_view view;
+	char text[GT_SAMPLE_TEXT];
+	enum gt_sample_where where;
+	uint64_t pc, sp;
+
+	if (!target || !gt_call_view(thread, &view)) {
+		count(&sampler.lost);
+		return;
+	}
+	target->seen = true;
+	where = gt_sample_proc_look(&target->proc, text, &pc, &sp);
+	if (!take_answer(target)) {
+		if (where == GT_SAMPLE_RUNNING) {
+			miss(target);
+			return;
+		}
+		if (!take_back(target) && where != GT_SAMPLE_GONE)
+			return;
+	}
+	if (where == GT_SAMPLE_WAITING && gt_call_view_is_inside(&view, sp))
+		count(&sampler.skipped);
+	else if (where == GT_SAMPLE_WAITING)
+		take_waiting(target, &view, text, pc, sp);
+	else if (where == GT_SAMPLE_RUNNING)
+		ask_running(target, &view);
+	else if (where == GT_SAMPLE_UNKNOWN)
+		count(&sampler.lost);
+	if (where == GT_SAMPLE_GONE || where == GT_SAMPLE_UNKNOWN)
+		drop(target);
+}
+
+static void forget_unseen(void)
+{
+	for (uint32_t i = 0; i < GT_SAMPLER_THREADS; i++) {
+		struct target *target = &sampler.targets[i];
+
+		if (target->thread && !target->seen)
+			drop(target);
+		target->seen = false;
+	}
+}
+
+/* ---- the thread ---- */
+
+static void round_once(void)
+{
+	for (struct gt_thread *t = gt_threads_first(); t; t = t->next)
+		if (launches(t) && !atomic_load(&sampler.stop))
+			look_at(t);
+	forget_unseen();
+}
+
+/* Three quarters to five quarters of the period: a loop of the program's does not keep step. */
+static uint64_t next_period(void)
+{
+	uint64_t x = sampler.random;
+
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	sampler.random = x;
+	return sampler.period / 4 * 3 + x % (sampler.period / 2 + 1);
+}
+
+static void take_last_answers(void)
+{
+	for (uint32_t i = 0; i < GT_SAMPLER_THREADS; i++) {
+		struct target *target = &sampler.targets[i];
+
+		if (!target->thread)
+			continue;
+		take_answer(target);
+		drop(target);
+	}
+}
+
+void *gt_sampler_run(void *unused)
+{
+	uint64_t now, next = gt_clock_now();
+
+	sampler.self = gt_thread_find();
+	while (sampler.self && !atomic_load(&sampler.stop)) {
+		round_once();
+		now = gt_clock_now();
+		next += next_period();
+		if (next < now) /* late: the rounds that were missed are not made up for */
+			next = now + next_period();
+		gt_futex_wait(&sampler.stop, 0, next - now);
+	}
+	take_last_answers();
+	atomic_store(&sampler.finished, 1);
+	gt_futex_wake(&sampler.finished);
+	return NULL;
+}
+
+void gt_sampler_stop(uint64_t timeout_ns)
+{
+	uint64_t until = gt_clock_now() + timeout_ns, now;
+
+	if (!atomic_exchange(&sampler.running, 0) || !gt_forkguard_holds())
+		return;
+	atomic_store(&sampler.stop, 1);
+	gt_futex_wake(&sampler.stop);
+	while (!atomic_load(&sampler.finished) && (now = gt_clock_now()) < until)
+		gt_futex_wait(&sampler.finished, 0, until - now);
+	gt_sample_signal_stop();
+}
+
+struct gt_sampler_counts gt_sampler_count(void)
+{
+	return (struct gt_sampler_counts){
+		.skipped = atomic_load_explicit(&sampler.skipped, memory_order_relaxed),
+		.lost = atomic_load_explicit(&sampler.lost, memory_order_relaxed),
+		.has_signal = atomic_load(&sampler.has_signal),
+	};
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The handler, see the header. It runs on application threads at any place of their code: nothing but
+ * loads, stores, the clock, and system calls that cannot fail for the program. It takes no lock,
+ * touches no ring, and leaves errno as it was.
+ */
+#include "collectors/sampler/signal.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "collectors/call/call.h"
+#include "core/guest/clock.h"
+#include "core/guest/forkguard.h"
+#include "core/thread.h"
+
+static struct sigaction before;
+
+struct line {
+	uint64_t word[8];
+} __attribute__((may_alias));
+
+GT_UNWIND_UNFENCED static void copy_words(uint64_t *to, uint64_t from, uint32_t words)
+{
+	const uint64_t *source = (const uint64_t *)from;
+	uint32_t i = 0;
+
+	for (; i + 8 <= words; i += 8)
+		*(struct line *)(void *)&to[i] = *(const struct line *)(const void *)&source[i];
+	for (; i < words; i++)
+		to[i] = ((const volatile uint64_t *)source)[i];
+}
+
+/* Page by page: the copy ends before the first page that is not there. */
+static uint32_t copy_pages(uint64_t *to, uint64_t from)
+{
+	struct iovec here = {.iov_base = to, .iov_len = GT_SAMPLE_STACK_BYTES};
+	struct iovec there[GT_SAMPLE_STACK_PAGES + 1];
+	uint64_t end = from + GT_SAMPLE_STACK_BYTES;
+	unsigned long pages = 0;
+	ssize_t got;
+
+	for (uint64_t at = from; at < end; pages++) {
+		uint64_t next = (at & ~(uint64_t)4095) + 4096;
+
+		next = next < end ? next : end;
+		there[pages] = (struct iovec){.iov_base = (void *)at, .iov_len = next - at};
+		at = next;
+	}
+	got = process_vm_readv(getpid(), &here, 1, there, pages, 0);
+	return got > 0 ? (uint32_t)((size_t)got / sizeof(uint64_t)) : 0;
+}
+
+void gt_sample_copy_stack(struct gt_sample_slot *slot, uint64_t low, uint64_t high)
+{
+	uint64_t from = slot->regs.sp & ~(uint64_t)7;
+	uint64_t words = (high - from) / sizeof(uint64_t);
+
+	if (from < low || from >= high) {
+		slot->words = copy_pages(slot->stack, from);
+		return;
+	}
+	slot->words = words < GT_SAMPLE_STACK_WORDS ? (uint32_t)words : GT_SAMPLE_STACK_WORDS;
+	copy_words(slot->stack, from, slot->words);
+}
+
+/* pc in the form of a return address: plus one. */
+static void fill(struct gt_sample_slot *slot, struct gt_thread *self, const ucontext_t *context)
+{
+	const greg_t *regs = context->uc_mcontext.gregs;
+	struct gt_call_view view;
+
+	slot->time = gt_clock_now();
+	slot->regs = (struct gt_unwind_regs){.pc = (uint64_t)regs[REG_RIP] + 1,
+					     .sp = (uint64_t)regs[REG_RSP],
+					     .fp = (uint64_t)regs[REG_RBP]};
+	slot->has_fp = true;
+	slot->waiting = false;
+	slot->inside = !gt_call_view(self, &view) || gt_call_view_is_inside(&view, slot->regs.sp);
+	if (slot->inside)
+		return;
+	gt_sample_copy_stack(slot, view.stack_low, view.stack_high);
+	slot->python_count =
+		gt_python_peek(view.python, &slot->window, GT_PYTHON_DEPTH, slot->python);
+}
+
+/* A signal that somebody else sent, or that comes when nobody waits for it any more, finds no slot. */
+static void on_signal(int number, siginfo_t *info, void *context)
+{
+	struct gt_thread *self = gt_thread_self;
+	struct gt_sample_slot *slot;
+	int saved = errno;
+
+	if (!self || !gt_forkguard_holds() || !gt_thread_is_known(self))
+		return;
+	slot = atomic_exchange(&self->mailbox, NULL);
+	if (slot) {
+		fill(slot, self, context);
+		/* pairs with the acquire in the sampler: the slot is whole */
+		atomic_store_explicit(&slot->state, GT_SAMPLE_FILLED, memory_order_release);
+	}
+	errno = saved;
+}
+
+bool gt_sample_signal_is_ours(void)
+{
+	struct sigaction now;
+
+	return sigaction(GT_SAMPLE_SIGNAL, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) &&
+	       now.sa_sigaction == on_signal;
+}
+
+static bool is_in_use(const struct sigaction *action)
+{
+	return (action->sa_flags & SA_SIGINFO) ||
+	       (action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN);
+}
+
+bool gt_sample_signal_start(void)
+{
+	struct sigaction action = {.sa_sigaction = on_signal,
+				   .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+
+	if (gt_sample_signal_is_ours()) /* in a forked child */
+		return true;
+	if (sigaction(GT_SAMPLE_SIGNAL, NULL, &before) || is_in_use(&before))
+		return false;
+	sigfillset(&action.sa_mask);
+	return sigaction(GT_SAMPLE_SIGNAL, &action, NULL) == 0;
+}
+
+void gt_sample_signal_stop(void)
+{
+	if (gt_sample_signal_is_ours())
+		sigaction(GT_SAMPLE_SIGNAL, &before, NULL);
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Demangling through a borrowed libstdc++, see the header. Drain thread only.
+ */
+#include "collectors/symbols/demangle.h"
+
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectors/symbols/mangled.h"
+#include "core/guest/forkgate.h"
+#include "core/guest/memory.h"
+
+typedef char *demangle_fn(const char *, char *, size_t *, int *);
+
+struct gt_demangle {
+	struct gt_intern *pool;
+	demangle_fn *call; /* NULL: not looked for, or not there */
+	bool has_looked;
+	const struct gt_string **readable; /* by id of the mangled string, NULL: not asked yet */
+	uint32_t size;
+};
+
+struct gt_demangle *gt_demangle_new(struct gt_intern *pool)
+{
+	struct gt_demangle *demangle = gt_memory_map(sizeof(*demangle));
+
+	if (demangle)
+		demangle->pool = pool;
+	return demangle;
+}
+
+void gt_demangle_free(struct gt_demangle *demangle)
+{
+	if (!demangle)
+		return;
+	gt_memory_unmap(demangle->readable, demangle->size * sizeof(*demangle->readable));
+	gt_memory_unmap(demangle, sizeof(*demangle));
+}
+
+static demangle_fn *find_demangler(void)
+{
+	const char *name = "libstdc++.so.6";
+	demangle_fn *found;
+	void *handle;
+
+	gt_forkgate_enter();
+	handle = dlopen(name, RTLD_NOW | RTLD_NOLOAD | RTLD_LOCAL);
+	if (!handle)
+		handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+	found = handle ? dlsym(handle, "__cxa_demangle") : NULL;
+	gt_forkgate_leave();
+	return found;
+}
+
+/* The place of the answer for the string with @id. NULL: no memory. */
+static const struct gt_string **answer_of(struct gt_demangle *demangle, uint32_t id)
+{
+	uint32_t size = demangle->size ? demangle->size : 1024;
+	void *grown;
+
+	while (size <= id)
+		size *= 2;
+	if (size != demangle->size) {
+		grown = gt_memory_grow(demangle->readable,
+				       demangle->size * sizeof(*demangle->readable),
+				       size * sizeof(*demangle->readable));
+		if (!grown)
+			return NULL;
+		demangle->readable = grown;
+		demangle->size = size;
+	}
+	return &demangle->readable[id];
+}
+
+/* The program's allocator may have a lock that a child would inherit as it is. */
+static char *call_demangler(const struct gt_demangle *demangle, const char *name)
+{
+	int status;
+	char *text;
+
+	gt_forkgate_enter();
+	text = demangle->call(name, NULL, NULL, &status);
+	gt_forkgate_leave();
+	return text;
+}
+
+static void free_text(char *text)
+{
+	gt_forkgate_enter();
+	free(text);
+	gt_forkgate_leave();
+}
+
+static const struct gt_string *make_readable(struct gt_demangle *demangle,
+					     const struct gt_string *name)
+{
+	const struct gt_string *readable;
+	char *text;
+
+	if (gt_mangled_expansion(name->text, name->length) > GT_DEMANGLE_TEXT_MAX)
+		return name;
+	if (!demangle->has_looked) {
+		demangle->has_looked = true;
+		demangle->call = find_demangler();
+	}
+	if (!demangle->call)
+		return name;
+	text = call_demangler(demangle, name->text);
+	if (!text)
+		return name;
+	readable = gt_intern_cstr(demangle->pool, text);
+	free_text(text);
+	return readable;
+}
+
+const struct gt_string *gt_demangle_get(struct gt_demangle *demangle, const char *name,
+					size_t length)
+{
+	const struct gt_string *mangled = gt_intern_get(demangle->pool, name, length);
+	const struct gt_string **answer;
+
+	if (mangled->length > GT_DEMANGLE_MAX || strncmp(mangled->text, "_Z", 2) != 0)
+		return mangled;
+	answer = answer_of(demangle, mangled->id);
+	if (!answer)
+		return mangled;
+	if (!*answer)
+		*answer = make_readable(demangle, mangled);
+	return *answer;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See the header. A line: 7f10-7f20 r-xp 00000000 08:01 1234   /usr/lib/libx.so
+ */
+#include "collectors/symbols/mapped_path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/guest/descriptor.h"
+
+#define GONE " (deleted)"
+
+struct lines {
+	int fd;
+	size_t length, at; /* of what was read, and where the next line begins */
+	char text[8192];   /* longer than any line */
+};
+
+static bool read_more(struct lines *lines)
+{
+	ssize_t got;
+
+	lines->length -= lines->at;
+	memmove(lines->text, lines->text + lines->at, lines->length);
+	lines->at = 0;
+	do
+		got = read(lines->fd, lines->text + lines->length,
+			   sizeof(lines->text) - lines->length);
+	while (got < 0 && errno == EINTR);
+	lines->length += got > 0 ? (size_t)got : 0;
+	return got > 0;
+}
+
+/* NULL: that was the last. */
+static char *next_line(struct lines *lines)
+{
+	char *line, *end;
+
+	do {
+		line = lines->text + lines->at;
+		end = memchr(line, '\n', lines->length - lines->at);
+	} while (!end && read_more(lines));
+	if (!end)
+		return NULL;
+	*end = 0;
+	lines->at = (size_t)(end + 1 - lines->text);
+	return line;
+}
+
+/* Hexadecimal digits, and what stands behind them. */
+static uint64_t take_address(const char **text)
+{
+	static const char digits[] = "0123456789abcdef";
+	const char *digit;
+	uint64_t value = 0;
+
+	for (; **text && (digit = strchr(digits, **text)); (*text)++)
+		value = value << 4 | (uint64_t)(digit - digits);
+	*text += **text != 0;
+	return value;
+}
+
+static bool holds(const char *line, uint64_t address)
+{
+	uint64_t start = take_address(&line);
+
+	return address >= start && address < take_address(&line);
+}
+
+static bool take_path(const char *line, char *ret_path, size_t size)
+{
+	const char *path = strchr(line, '/');
+	size_t length = path ? strlen(path) : 0, gone = strlen(GONE);
+
+	if (length > gone && !strcmp(path + length - gone, GONE))
+		length -= gone;
+	if (!length || length >= size)
+		return false;
+	memcpy(ret_path, path, length);
+	ret_path[length] = 0;
+	return true;
+}
+
+bool gt_mapped_path(uint64_t address, char *ret_path, size_t size)
+{
+	struct lines lines = {.at = 0};
+	struct gt_descriptor maps;
+	const char *line;
+	bool found;
+
+	if (gt_descriptor_open(&maps, AT_FDCWD, "/proc/self/maps", O_RDONLY, 0))
+		return false;
+	lines.fd = maps.fd;
+	while ((line = next_line(&lines)) && !holds(line, address))
+		continue;
+	found = line && take_path(line, ret_path, size);
+	gt_descriptor_close(&maps);
+	return found;
+}

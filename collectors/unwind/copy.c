@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See the header. The words of the copy that point into the stack are moved to where the copy is;
+ * then the copy is a stack like any other, and the rules of frames hold on it.
+ *
+ * A thread that sleeps in the kernel tells its pc and sp, not its frame pointer. It is not needed
+ * until a frame asks for it; if no frame before has saved it, it is still the one that this frame's
+ * function set up at its beginning, so that its instructions tell how far from sp it is.
+ */
+#include "collectors/unwind/copy.h"
+
+#include "collectors/unwind/learn.h"
+#include "collectors/unwind/rules.h"
+
+/* How far up a frame's own part of the stack is searched where its instructions do not tell. */
+#define SEARCH_BYTES   4096u
+
+/* Instructions at the beginning of a function that are looked at. */
+#define PROLOGUE_BYTES 128u
+
+struct walk {
+	struct gt_unwind_walk at;
+	bool has_fp;
+	struct gt_unwind_load loads[GT_UNWIND_LOADS_PER_FRAME];
+};
+
+static void relocate(struct gt_unwind_copy *copy, struct gt_unwind_walk *at)
+{
+	uint64_t from = copy->regs.sp & ~(uint64_t)7, size = copy->count * sizeof(uint64_t);
+	uint64_t delta = (uint64_t)copy->words - from;
+
+	for (uint32_t i = 0; i < copy->count; i++)
+		if (copy->words[i] - from < size)
+			copy->words[i] += delta;
+	*at = (struct gt_unwind_walk){
+		.regs = copy->regs,
+		.low = (uint64_t)copy->words,
+		.high = (uint64_t)copy->words + size,
+	};
+	at->regs.sp += delta;
+	if (at->regs.fp - from < size)
+		at->regs.fp += delta;
+}
+
+static uint64_t find_rule(uint64_t pc)
+{
+	uint64_t rule = gt_rules_find_far(pc);
+
+	return rule ? rule : gt_unwind_learn_elsewhere(pc);
+}
+
+static uint64_t word_at(uint64_t address)
+{
+	return *(const uint64_t *)address;
+}
+
+/* A frame pointer has the caller's at it and the return address behind it. */
+static enum gt_unwind_return look_at_fp(const struct gt_unwind_walk *at, uint64_t fp,
+					uint64_t function)
+{
+	if (fp % sizeof(uint64_t) || fp < at->regs.sp || fp + 16 > at->high)
+		return GT_UNWIND_NO_RETURN;
+	return gt_unwind_is_return(word_at(fp + 8), function);
+}
+
+/* By what the function does at its beginning. */
+static bool find_fp_by_code(const struct gt_unwind_walk *at, uint64_t function, uint64_t *ret_fp)
+{
+	uint64_t size = at->regs.pc - function, bytes;
+	uint8_t code[PROLOGUE_BYTES];
+
+	size = size < sizeof(code) ? size : sizeof(code);
+	if (gt_unwind_read_checked(function, code, size) != (long)size ||
+	    !gt_unwind_frame_bytes(code, size, &bytes))
+		return false;
+	*ret_fp = at->regs.sp + bytes;
+	return look_at_fp(at, *ret_fp, function) != GT_UNWIND_NO_RETURN;
+}
+
+/* The nearest place behind which a call of this function returns to, else the nearest that looks like
+ * one: that may be what a function left there which has returned. */
+static bool find_fp_by_looks(const struct gt_unwind_walk *at, uint64_t function, uint64_t *ret_fp)
+{
+	uint64_t end = at->regs.sp + SEARCH_BYTES;
+	bool found = false;
+
+	for (uint64_t fp = at->regs.sp; fp < end && fp + 16 <= at->high; fp += 8) {
+		uint64_t outer = word_at(fp);
+		enum gt_unwind_return seen;
+
+		if (outer <= fp || outer >= at->high)
+			continue;
+		seen = look_at_fp(at, fp, function);
+		if (seen == GT_UNWIND_NO_RETURN || (found && seen == GT_UNWIND_RETURN))
+			continue;
+		*ret_fp = fp;
+		found = true;
+		if (seen == GT_UNWIND_RETURN_FROM_IT)
+			break;
+	}
+	return found;
+}
+
+static bool find_fp(struct walk *walk)
+{
+	uint64_t function = 0, fp;
+
+	if (walk->at.regs.sp % sizeof(uint64_t))
+		return false;
+	if (!gt_unwind_find_function(walk->at.regs.pc, &function) || function >= walk->at.regs.pc)
+		function = 0;
+	if (!(function && find_fp_by_code(&walk->at, function, &fp)) &&
+	    !find_fp_by_looks(&walk->at, function, &fp))
+		return false;
+	walk->at.regs.fp = fp;
+	walk->has_fp = true;
+	return true;
+}
+
+/* One frame outwards; false: there is none, or it is not in the copy. */
+static bool step(struct walk *walk, uint64_t rule, bool *ret_end)
+{
+	enum gt_unwind_step_result result;
+
+	if (gt_unwind_rule_needs_fp(rule) && !walk->has_fp && !find_fp(walk))
+		return false;
+	walk->at.load = walk->loads;
+	walk->at.loads = 0;
+	result = gt_unwind_step(&walk->at, rule);
+	walk->has_fp |= gt_unwind_rule_saves_fp(rule);
+	*ret_end = result == GT_UNWIND_STEP_END;
+	/* behind a signal's frame the stack may be another one, of which there is no copy */
+	return (result == GT_UNWIND_STEP_OK || result == GT_UNWIND_STEP_SWITCHED) &&
+	       walk->at.regs.sp > walk->at.low && walk->at.regs.sp <= walk->at.high;
+}
+
+uint32_t gt_unwind_copy(struct gt_unwind_copy *copy, uint32_t max, uint64_t *ret_pcs, bool *ret_cut)
+{
+	struct walk walk = {.has_fp = copy->has_fp};
+	bool end = false;
+	uint32_t count = 0;
+
+	relocate(copy, &walk.at);
+	while (count < max) {
+		uint64_t rule = find_rule(walk.at.regs.pc);
+
+		if (rule == gt_unwind_rule_refused)
+			break;
+		ret_pcs[count++] = walk.at.regs.pc;
+		if (!step(&walk, rule, &end))
+			break;
+	}
+	*ret_cut = !end;
+	return count;
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * First sight of an address, see the header. A module whose code stands on the caller's stack
+ * cannot be unloaded meanwhile, so its tables may be read without holding the loader's lock.
+ */
+#include "collectors/unwind/learn.h"
+
+#include <errno.h>
+#include <link.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "collectors/unwind/arch.h"
+#include "collectors/unwind/library.h"
+#include "collectors/unwind/rules.h"
+#include "collectors/unwind/unwind.h"
+#include "core/guest/forkgate.h"
+
+static struct {
+	struct gt_unwind_library library; /* written once, before the first capture */
+	bool has_library;
+	_Atomic uint64_t rules, guessed, jit, refused;
+} learn;
+
+struct search {
+	uint64_t pc;
+	struct gt_unwind_module *module;
+};
+
+static bool holds_code_at(const struct dl_phdr_info *info, uint64_t pc)
+{
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *phdr = &info->dlpi_phdr[i];
+
+		if (phdr->p_type == PT_LOAD && (phdr->p_flags & PF_X) &&
+		    pc - (info->dlpi_addr + phdr->p_vaddr) < phdr->p_memsz)
+			return true;
+	}
+	return false;
+}
+
+static void add_segment(struct gt_unwind_module *module, uint64_t start, uint64_t size)
+{
+	const uint64_t page = 4096;
+
+	if (module->segments == GT_UNWIND_SEGMENTS)
+		return;
+	module->segment[module->segments++] = (struct gt_unwind_segment){
+		.start = start & ~(page - 1), .end = (start + size + page - 1) & ~(page - 1)};
+}
+
+static int search_module(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct search *search = arg;
+
+	if (!holds_code_at(info, search->pc))
+		return 0;
+	*search->module = (struct gt_unwind_module){.may_go = search->module->may_go};
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *phdr = &info->dlpi_phdr[i];
+		uint64_t start = info->dlpi_addr + phdr->p_vaddr;
+
+		if (phdr->p_type == PT_LOAD && (phdr->p_flags & PF_R))
+			add_segment(search->module, start, phdr->p_filesz);
+		else if (phdr->p_type == PT_GNU_EH_FRAME)
+			search->module->eh_frame_hdr = start;
+	}
+	return 1;
+}
+
+bool gt_unwind_module_read(const struct gt_unwind_module *module, uint64_t address,
+			   uint64_t *ret_word)
+{
+	for (uint32_t i = 0; i < module->segments; i++) {
+		const struct gt_unwind_segment *segment = &module->segment[i];
+
+		if (address >= segment->start && address < segment->end &&
+		    segment->end - address >= sizeof(*ret_word)) {
+			if (module->may_go)
+				return gt_unwind_read_checked(address, ret_word,
+							      sizeof(*ret_word)) ==
+				       (long)sizeof(*ret_word);
+			memcpy(ret_word, (const void *)address, sizeof(*ret_word));
+			return true;
+		}
+	}
+	return false;
+}
+
+long gt_unwind_read_checked(uint64_t address, void *buffer, size_t size)
+{
+	struct iovec to = {.iov_base = buffer, .iov_len = size};
+	struct iovec from = {.iov_base = (void *)address, .iov_len = size};
+
+	return process_vm_readv(getpid(), &to, 1, &from, 1, 0);
+}
+
+static void count(_Atomic uint64_t *counter)
+{
+	atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+}
+
+/* The bytes before @pc, zeros for those that cannot be read. */
+static bool read_before(uint64_t pc, uint8_t bytes[GT_UNWIND_CALL_BYTES])
+{
+	uint64_t in_page = pc % 4096;
+	uint64_t size = GT_UNWIND_CALL_BYTES;
+
+	memset(bytes, 0, size);
+	if (gt_unwind_read_checked(pc - size, bytes, size) == (long)size)
+		return true;
+	if (in_page == 0 || in_page >= size) /* code may begin with its page */
+		return false;
+	return gt_unwind_read_checked(pc - in_page, bytes + size - in_page, in_page) ==
+	       (long)in_page;
+}
+
+/* Where a sandbox does not let us ask, code gets the benefit of the doubt. */
+static bool is_forbidden(int error)
+{
+	return error == EPERM || error == ENOSYS;
+}
+
+/* Outside of all modules: code of a just-in-time compiler if a call stands before it. */
+static uint64_t learn_jit(uint64_t pc)
+{
+	uint8_t bytes[GT_UNWIND_CALL_BYTES];
+
+	errno = 0;
+	if (!(read_before(pc, bytes) ? gt_unwind_follows_call(bytes) : is_forbidden(errno))) {
+		count(&learn.refused);
+		return gt_unwind_rule_refused;
+	}
+	count(&learn.jit);
+	return gt_unwind_rule_guess;
+}
+
+static uint64_t learn_code(const struct gt_unwind_module *module, uint64_t pc)
+{
+	uint64_t rule = 0;
+
+	if (learn.has_library && module->eh_frame_hdr)
+		rule = gt_unwind_derive(&learn.library, module, pc);
+	if (rule)
+		return rule;
+	count(&learn.guessed);
+	return gt_unwind_rule_guess;
+}
+
+static uint64_t learn_in(struct gt_unwind_module module, uint64_t pc)
+{
+	struct search search = {.pc = pc - 1, .module = &module};
+	uint64_t rule;
+
+	if (dl_iterate_phdr(search_module, &search))
+		rule = learn_code(&module, pc);
+	else
+		rule = learn_jit(pc);
+	count(&learn.rules);
+	gt_rules_put(pc, rule);
+	return rule;
+}
+
+uint64_t gt_unwind_learn(uint64_t pc)
+{
+	uint64_t rule;
+
+	gt_forkgate_enter(); /* the search takes locks of the loader */
+	rule = learn_in((struct gt_unwind_module){0}, pc);
+	gt_forkgate_leave();
+	return rule;
+}
+
+uint64_t gt_unwind_learn_elsewhere(uint64_t pc)
+{
+	return learn_in((struct gt_unwind_module){.may_go = true}, pc);
+}
+
+bool gt_unwind_find_function(uint64_t pc, uint64_t *ret_start)
+{
+	struct gt_unwind_module module = {.may_go = true};
+	struct search search = {.pc = pc - 1, .module = &module};
+	struct gt_unwind_effect effect;
+
+	if (!learn.has_library || !dl_iterate_phdr(search_module, &search) ||
+	    !module.eh_frame_hdr ||
+	    !gt_unwind_library_step(&learn.library, &module, pc - 1, &effect))
+		return false;
+	*ret_start = effect.function;
+	return effect.function != 0;
+}
+
+enum gt_unwind_return gt_unwind_is_return(uint64_t pc, uint64_t function)
+{
+	uint8_t bytes[GT_UNWIND_CALL_BYTES];
+	uint64_t target;
+
+	if (pc < 4096 || !read_before(pc, bytes) || !gt_unwind_follows_call(bytes))
+		return GT_UNWIND_NO_RETURN;
+	return function && gt_unwind_call_target(bytes, pc, &target) && target == function
+		       ? GT_UNWIND_RETURN_FROM_IT
+		       : GT_UNWIND_RETURN;
+}
+
+bool gt_unwind_learn_start(void)
+{
+	gt_forkgate_enter();
+	if (!learn.has_library)
+		learn.has_library = gt_unwind_library_open(&learn.library) == 0;
+	gt_forkgate_leave();
+	return learn.has_library;
+}
+
+void gt_unwind_learn_counts(struct gt_unwind_counts *counts)
+{
+	counts->rules = atomic_load_explicit(&learn.rules, memory_order_relaxed);
+	counts->guessed = atomic_load_explicit(&learn.guessed, memory_order_relaxed);
+	counts->jit = atomic_load_explicit(&learn.jit, memory_order_relaxed);
+	counts->refused = atomic_load_explicit(&learn.refused, memory_order_relaxed);
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * libunwind's remote interface over a machine of symbols, see the header. Opening: session start.
+ * Stepping: application threads, first sight of an address; the caller's stack is all it writes to.
+ */
+#include "collectors/unwind/library.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <sched.h>
+#include <stddef.h>
+#include <sys/wait.h>
+
+#include "collectors/unwind/arch.h"
+#include "core/guest/memory.h"
+
+#define STRING_(x)     #x
+#define STRING(x)      STRING_(x)
+
+/* libunwind has no header for this one, though its own remote clients need it. */
+#define TABLE_SEARCH   STRING(UNW_OBJ(dwarf_search_unwind_table))
+
+#define SYMBOL_READ(n) (0x4000000000000000u + ((uint64_t)(n) << 40))
+#define SYMBOL_OTHER   0x3000000000000000u
+
+#define MACHINE_READS  8
+#define SET_UP_STACK   ((size_t)256 << 10)
+
+/* The machine that libunwind looks at through the accessors. */
+struct machine {
+	const struct gt_unwind_library *library;
+	const struct gt_unwind_module *module;
+	uint64_t ip;
+	bool no_info; /* the module's tables do not cover ip */
+	uint64_t function;
+	uint32_t reads;
+	uint64_t read_at[MACHINE_READS]; /* addresses on the stack that were read */
+};
+
+bool gt_symbol_is_near(uint64_t value, uint64_t symbol, int64_t *ret_offset)
+{
+	int64_t offset = (int64_t)(value - symbol);
+
+	if (offset < INT32_MIN || offset > INT32_MAX)
+		return false;
+	*ret_offset = offset;
+	return true;
+}
+
+/* The read whose answer @value is made of; -1: none. */
+static int find_read(const struct machine *machine, uint64_t value, int64_t *ret_offset)
+{
+	for (uint32_t i = 0; i < machine->reads; i++)
+		if (gt_symbol_is_near(value, SYMBOL_READ(i), ret_offset))
+			return (int)i;
+	return -1;
+}
+
+static int read_stack(struct machine *machine, uint64_t address, unw_word_t *ret_word)
+{
+	uint32_t i = 0;
+
+	while (i < machine->reads && machine->read_at[i] != address)
+		i++;
+	if (i == MACHINE_READS)
+		return -UNW_EINVAL;
+	if (i == machine->reads)
+		machine->read_at[machine->reads++] = address;
+	*ret_word = SYMBOL_READ(i);
+	return 0;
+}
+
+static int access_mem(unw_addr_space_t space, unw_word_t address, unw_word_t *word, int write,
+		      void *arg)
+{
+	struct machine *machine = arg;
+
+	if (write)
+		return -UNW_EINVAL;
+	if (address >> 60)
+		return read_stack(machine, address, word);
+	return gt_unwind_module_read(machine->module, address, word) ? 0 : -UNW_EINVAL;
+}
+
+static int access_reg(unw_addr_space_t space, unw_regnum_t reg, unw_word_t *word, int write,
+		      void *arg)
+{
+	const struct machine *machine = arg;
+
+	if (write)
+		return -UNW_EREADONLYREG;
+	if (reg == UNW_REG_IP)
+		*word = machine->ip;
+	else if (reg == UNW_REG_SP)
+		*word = GT_SYMBOL_SP;
+	else if (reg == GT_UNWIND_FP_REGNUM)
+		*word = GT_SYMBOL_FP;
+	else
+		*word = SYMBOL_OTHER;
+	return 0;
+}
+
+static int access_fpreg(unw_addr_space_t space, unw_regnum_t reg, unw_fpreg_t *value, int write,
+			void *arg)
+{
+	return -UNW_EBADREG;
+}
+
+/* The head of .eh_frame_hdr in the one form that linkers write: a sorted table of 32-bit pairs. */
+struct eh_frame_hdr {
+	uint8_t version, frame_encoding, count_encoding, table_encoding;
+	int32_t frame;
+	uint32_t count;
+	uint32_t padding;
+};
+
+static bool read_hdr(const struct gt_unwind_module *module, struct eh_frame_hdr *ret_hdr)
+{
+	uint64_t words[2] = {0, 0};
+
+	if (!gt_unwind_module_read(module, module->eh_frame_hdr, &words[0]) ||
+	    !gt_unwind_module_read(module, module->eh_frame_hdr + 8, &words[1]))
+		return false;
+	memcpy(ret_hdr, words, sizeof(words));
+	/* pcrel sdata4, udata4, datarel sdata4 */
+	return ret_hdr->version == 1 && (ret_hdr->frame_encoding & 0x0f) == 0x0b &&
+	       ret_hdr->count_encoding == 0x03 && ret_hdr->table_encoding == 0x3b;
+}
+
+static int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t *info,
+			  int need_unwind_info, void *arg)
+{
+	struct machine *machine = arg;
+	uint64_t start = machine->module->eh_frame_hdr;
+	struct eh_frame_hdr hdr;
+	unw_dyn_info_t table = {.start_ip = 0, .end_ip = UINT64_MAX};
+	int error = -UNW_ENOINFO;
+
+	if (read_hdr(machine->module, &hdr)) {
+		table.format = UNW_INFO_FORMAT_REMOTE_TABLE;
+		table.u.rti.segbase = start;
+		table.u.rti.table_data = start + offsetof(struct eh_frame_hdr, padding);
+		table.u.rti.table_len = hdr.count;
+		error = machine->library->search_table(space, ip, &table, info, need_unwind_info,
+						       arg);
+	}
+	/* libunwind now tries heuristics of its own; ours are the ones that count */
+	machine->no_info |= error < 0;
+	if (error >= 0)
+		machine->function = info->start_ip;
+	return error;
+}
+
+static void put_unwind_info(unw_addr_space_t space, unw_proc_info_t *info, void *arg)
+{
+}
+
+static int get_dyn_info_list_addr(unw_addr_space_t space, unw_word_t *address, void *arg)
+{
+	return -UNW_ENOINFO;
+}
+
+static int resume(unw_addr_space_t space, unw_cursor_t *cursor, void *arg)
+{
+	return -UNW_EINVAL;
+}
+
+static int get_proc_name(unw_addr_space_t space, unw_word_t ip, char *buffer, size_t size,
+			 unw_word_t *offset, void *arg)
+{
+	return -UNW_ENOINFO;
+}
+
+static unw_accessors_t accessors = {
+	.find_proc_info = find_proc_info,
+	.put_unwind_info = put_unwind_info,
+	.get_dyn_info_list_addr = get_dyn_info_list_addr,
+	.access_mem = access_mem,
+	.access_reg = access_reg,
+	.access_fpreg = access_fpreg,
+	.resume = resume,
+	.get_proc_name = get_proc_name,
+};
+
+static bool read_effect(const struct machine *machine, unw_cursor_t *cursor,
+			struct gt_unwind_effect *ret_effect)
+{
+	const struct gt_unwind_library *library = machine->library;
+	struct gt_unwind_effect effect = {.function = machine->function};
+	uint64_t ra, fp;
+	int64_t offset;
+	int read;
+
+	if (library->get_reg(cursor, UNW_REG_SP, &effect.cfa) < 0 ||
+	    library->get_reg(cursor, UNW_REG_IP, &ra) < 0)
+		return false;
+	read = find_read(machine, effect.cfa, &effect.cfa_add);
+	if (read >= 0)
+		effect.cfa_from = machine->read_at[read];
+	read = find_read(machine, ra, &offset);
+	if (read < 0 || offset != 0)
+		return false;
+	effect.ra_at = machine->read_at[read];
+	/* an undefined register cannot be asked for: the outer frames do not need it */
+	if (library->get_reg(cursor, GT_UNWIND_FP_REGNUM, &fp) == 0 && fp != GT_SYMBOL_FP) {
+		read = find_read(machine, fp, &offset);
+		if (read < 0 || offset != 0)
+			return false;
+		effect.fp_at = machine->read_at[read];
+	}
+	*ret_effect = effect;
+	return true;
+}
+
+bool gt_unwind_library_step(const struct gt_unwind_library *library,
+			    const struct gt_unwind_module *module, uint64_t ip,
+			    struct gt_unwind_effect *ret_effect)
+{
+	struct machine machine = {.library = library, .module = module, .ip = ip};
+	unw_cursor_t cursor;
+	int result;
+
+	if (library->init_remote(&cursor, library->space, &machine) < 0)
+		return false;
+	result = library->step(&cursor);
+	if (machine.no_info || result < 0)
+		return false;
+	if (result == 0) {
+		*ret_effect = (struct gt_unwind_effect){.is_end = true};
+		return true;
+	}
+	return read_effect(&machine, &cursor, ret_effect);
+}
+
+/* ThreadSanitizer would mark the memory as a forked child's and allow no more threads. */
+#ifdef __SANITIZE_THREAD__
+#define TAKES_CLONE_FOR_FORK true
+#else
+#define TAKES_CLONE_FOR_FORK false
+#endif
+
+struct opening {
+	struct gt_unwind_library *library;
+	unw_addr_space_t (*create)(unw_accessors_t *, int);
+	int (*set_caching)(unw_addr_space_t, unw_caching_policy_t);
+};
+
+/* What makes libunwind set itself up, which includes a pipe for walks over the process itself. */
+static int set_up(void *arg)
+{
+	const struct opening *opening = arg;
+	struct gt_unwind_library *library = opening->library;
+	struct gt_unwind_module nothing = {0};
+	struct gt_unwind_effect effect;
+
+	library->space = opening->create(&accessors, 0);
+	if (!library->space)
+		return 0;
+	opening->set_caching(library->space, UNW_CACHE_NONE);
+	gt_unwind_library_step(library, &nothing, 0, &effect);
+	return 0;
+}
+
+/*
+ * That pipe would take descriptors that the program counts on, and nobody would ever use it. So
+ * libunwind is set up by a process that shares the memory but has descriptors of its own, and ends
+ * at once. (unshare(CLONE_FILES) in a thread does the same; containers forbid it.) It ends without a
+ * signal and only __WCLONE sees it: no waiting parent is disturbed. Without memory for its stack
+ * there is no libunwind: the pipe would stay in the program.
+ */
+static void set_up_aside(struct opening *opening)
+{
+	char *stack = gt_memory_map(SET_UP_STACK);
+	pid_t pid = -1;
+
+	if (!stack)
+		return;
+	if (!TAKES_CLONE_FOR_FORK)
+		pid = clone(set_up, stack + SET_UP_STACK, CLONE_VM | CLONE_VFORK, opening);
+	if (pid >= 0)
+		waitpid(pid, NULL, __WCLONE);
+	else
+		set_up(opening);
+	gt_memory_unmap(stack, SET_UP_STACK);
+}
+
+int gt_unwind_library_open(struct gt_unwind_library *library)
+{
+	const char *soname = "libunwind-" STRING(UNW_TARGET) ".so.8";
+	void *handle = dlopen(soname, RTLD_NOW | RTLD_LOCAL);
+	struct opening opening = {.library = library};
+
+	if (!handle)
+		return -ENOENT;
+	opening.create = dlsym(handle, STRING(unw_create_addr_space));
+	opening.set_caching = dlsym(handle, STRING(unw_set_caching_policy));
+	library->init_remote = dlsym(handle, STRING(unw_init_remote));
+	library->step = dlsym(handle, STRING(unw_step));
+	library->get_reg = dlsym(handle, STRING(unw_get_reg));
+	library->search_table = dlsym(handle, TABLE_SEARCH);
+	if (!opening.create || !opening.set_caching || !library->init_remote || !library->step ||
+	    !library->get_reg || !library->search_table)
+		return -ENOENT; /* the handle stays: closing libraries is no business of a guest */
+	set_up_aside(&opening);
+	return library->space ? 0 : -ENOENT;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One header per architecture with the same names. A new one adds its file and its line here.
+ */
+#ifndef GT_CORE_GUEST_ARCH_H
+#define GT_CORE_GUEST_ARCH_H
+
+#if defined(__x86_64__)
+#include "core/guest/arch_x86_64.h"
+#else
+#error "gputrace has no port to this processor yet: add core/arch_<name>.h"
+#endif
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The trace clock: CLOCK_REALTIME at the start of the session plus CLOCK_MONOTONIC since. It looks
+ * like wall time, agrees between ranks, and never steps. Application threads stamp
+ * gt_clock_now() (CLOCK_MONOTONIC, one vDSO read); CUPTI stamps CLOCK_REALTIME, converted through
+ * a table of (MONOTONIC, REALTIME) pairs that the drain thread samples.
+ */
+#ifndef GT_CORE_GUEST_CLOCK_H
+#define GT_CORE_GUEST_CLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+/* ns of CLOCK_MONOTONIC. Any thread, no system call where the vDSO serves. */
+static inline uint64_t gt_clock_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* One simultaneous reading of both clocks; error_ns is the width of the bracket. */
+struct gt_clock_sample {
+	uint64_t monotonic;
+	uint64_t realtime;
+	uint64_t error_ns;
+	uint64_t ticks; /* of the processor's counter, to convert a foreign clock (REQ-20) */
+};
+
+#define GT_CLOCK_SAMPLES 64
+
+struct gt_clock {
+	int64_t trace_offset; /* trace time = MONOTONIC + this */
+	uint32_t count;
+	struct gt_clock_sample first;
+	struct gt_clock_sample samples[GT_CLOCK_SAMPLES]; /* the newest, oldest first */
+	uint64_t steps;                                   /* times REALTIME was seen to step */
+};
+
+/* Step of CLOCK_REALTIME above which it is reported, ns (REQ-45). */
+#define GT_CLOCK_STEP_NS 50000
+
+/* Takes the first sample and fixes the offset. */
+void gt_clock_init(struct gt_clock *clock);
+
+/* Adds a sample (best of 5). *ret_step is how far REALTIME stepped against MONOTONIC since the last
+ * one, ns, when that is more than GT_CLOCK_STEP_NS and what the readings are uncertain by, else 0.
+ * Drain thread. */
+void gt_clock_sample(struct gt_clock *clock, int64_t *ret_step);
+
+/* MONOTONIC ns -> trace ns. Any thread. */
+static inline uint64_t gt_clock_from_monotonic(const struct gt_clock *clock, uint64_t ns)
+{
+	return ns + (uint64_t)clock->trace_offset;
+}
+
+/* CLOCK_REALTIME ns (a CUPTI stamp) -> trace ns through the nearest sample. Drain thread. */
+uint64_t gt_clock_from_realtime(const struct gt_clock *clock, uint64_t ns);
+
+/* Ticks of the processor's counter -> trace ns, by the rate between the first and the newest sample.
+ * False: too little time has passed to know the rate. Another tool may have switched CUPTI to
+ * this clock (Kineto does). Drain thread. */
+bool gt_clock_from_ticks(const struct gt_clock *clock, uint64_t ticks, uint64_t *ret_ns);
+
+/* The base that Kineto subtracts: REALTIME floored to 7889238 s (trace-format, "Base"). */
+uint64_t gt_clock_base(uint64_t realtime_ns);
+
+#endif

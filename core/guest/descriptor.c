@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Between any two system calls here another thread may close a number and open something else under
+ * it; each step therefore looks again at what the number leads to.
+ */
+#include "core/guest/descriptor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "core/guest/sys.h"
+
+#define HIGHEST 4096 /* the kernel's table of a process grows with the highest number */
+
+/* Numbers below the limit: --sample-cpu keeps 128 of them, the others are for what is open for a moment. */
+#define SPARE   160
+
+/* The lowest number for a copy: above what programs count, close in loops or give to select. */
+static int high_number(void)
+{
+	struct rlimit limit;
+	rlim_t spare;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= HIGHEST + SPARE)
+		return HIGHEST;
+	spare = limit.rlim_cur / 4 < SPARE ? limit.rlim_cur / 4 : SPARE;
+	return (int)(limit.rlim_cur - spare);
+}
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+static void close_if(int fd, const struct stat *expected)
+{
+	struct stat now;
+
+	if (gt_sys_fstat(fd, &now) == 0 && is_same(&now, expected))
+		close(fd);
+}
+
+/* Whether @st is what the path leads to; a file that has gone from there is believed. */
+static bool is_named(int folder, const char *path, int flags, const struct stat *st)
+{
+	struct stat named;
+	int error =
+		gt_sys_fstatat(folder, path, &named, flags & O_NOFOLLOW ? AT_SYMLINK_NOFOLLOW : 0);
+
+	return error == -ENOENT || (error == 0 && is_same(&named, st));
+}
+
+/* The copy of @low is looked at, not @low itself: of that number the program may have made
+ * something else meanwhile, and then it must stay open. */
+static int take_copy(struct gt_descriptor *descriptor, int low, int high, int folder,
+		     const char *path, int flags)
+{
+	struct stat st;
+
+	if (gt_sys_fstat(high, &st) < 0 || !is_named(folder, path, flags, &st)) {
+		if (high != low)
+			close(high);
+		return -ESTALE;
+	}
+	if (high != low)
+		close_if(low, &st);
+	*descriptor = (struct gt_descriptor){
+		.fd = high, .device = st.st_dev, .inode = st.st_ino, .mode = st.st_mode};
+	return 0;
+}
+
+int gt_descriptor_open(struct gt_descriptor *ret_descriptor, int folder, const char *path,
+		       int flags, mode_t rights)
+{
+	int saved_errno = errno;
+	int minimum = high_number();
+	int low = openat(folder, path, flags | O_CLOEXEC, rights);
+	int high, error;
+
+	*ret_descriptor = GT_DESCRIPTOR_NONE;
+	error = low < 0 ? -errno : 0;
+	if (!error) {
+		high = low < minimum ? gt_sys_dup_high(low, minimum) : low;
+		error = take_copy(ret_descriptor, low, high < 0 ? low : high, folder, path, flags);
+	}
+	errno = saved_errno;
+	return error;
+}
+
+bool gt_descriptor_is_ours(const struct gt_descriptor *descriptor)
+{
+	struct stat st;
+
+	return descriptor->fd >= 0 && gt_sys_fstat(descriptor->fd, &st) == 0 &&
+	       st.st_dev == descriptor->device && st.st_ino == descriptor->inode;
+}
+
+void gt_descriptor_close(struct gt_descriptor *descriptor)
+{
+	int saved_errno = errno;
+
+	if (gt_descriptor_is_ours(descriptor))
+		close(descriptor->fd);
+	descriptor->fd = -1;
+	errno = saved_errno;
+}
+
+size_t gt_descriptor_read_file(const char *path, char *ret_text, size_t size)
+{
+	int saved_errno = errno;
+	struct gt_descriptor file;
+	ssize_t n = 0;
+
+	if (gt_descriptor_open(&file, AT_FDCWD, path, O_RDONLY, 0) == 0)
+		n = read(file.fd, ret_text, size);
+	gt_descriptor_close(&file);
+	errno = saved_errno;
+	return n > 0 ? (size_t)n : 0;
+}

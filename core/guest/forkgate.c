@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Two counters, each raised before the other is read: a fork that comes while somebody is in the
+ * loader waits, who comes while a fork runs turns back. The handlers run on the application's
+ * threads, at fork only; every wait is bounded, the loader's lists are short.
+ */
+#include "core/guest/forkgate.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "core/guest/clock.h"
+#include "core/guest/futex.h"
+
+#define WAIT_MAX_NS 200000000u
+#define WAIT_NS     50000u
+
+static _Atomic uint32_t forks;     /* running now */
+static _Atomic uint32_t in_loader; /* threads that are */
+
+/* Sleeps in short steps until @counter is 0 or the time is up. */
+static void wait_for_zero(_Atomic uint32_t *counter)
+{
+	uint64_t until = gt_clock_now() + WAIT_MAX_NS;
+	uint32_t seen;
+
+	while ((seen = atomic_load(counter)) != 0 && gt_clock_now() < until)
+		gt_futex_wait(counter, seen, WAIT_NS);
+}
+
+static void before_fork(void)
+{
+	atomic_fetch_add(&forks, 1);
+	wait_for_zero(&in_loader);
+}
+
+static void after_fork(void)
+{
+	atomic_fetch_sub(&forks, 1);
+}
+
+/* Nobody else is here: what the parent's other threads do is not ours to wait for. */
+static void after_fork_in_child(void)
+{
+	atomic_store(&forks, 0);
+	atomic_store(&in_loader, 0);
+}
+
+static void register_handlers(void)
+{
+	static _Atomic bool registered;
+
+	if (!atomic_load_explicit(&registered, memory_order_relaxed) &&
+	    !atomic_exchange(&registered, true))
+		pthread_atfork(before_fork, after_fork, after_fork_in_child);
+}
+
+bool gt_forkgate_try(void)
+{
+	register_handlers();
+	atomic_fetch_add(&in_loader, 1);
+	if (atomic_load(&forks) == 0)
+		return true;
+	atomic_fetch_sub(&in_loader, 1);
+	return false;
+}
+
+bool gt_forkgate_wait(void)
+{
+	if (gt_forkgate_try())
+		return true;
+	wait_for_zero(&forks);
+	return gt_forkgate_try();
+}
+
+void gt_forkgate_enter(void)
+{
+	if (gt_forkgate_try())
+		return;
+	wait_for_zero(&forks);
+	atomic_fetch_add(&in_loader, 1);
+}
+
+void gt_forkgate_leave(void)
+{
+	uint32_t seen = atomic_load(&in_loader);
+
+	/* 0: this is the child of a fork that did not wait so long */
+	while (seen && !atomic_compare_exchange_weak(&in_loader, &seen, seen - 1))
+		continue;
+}
+
+bool gt_forkgate_is_closed(void)
+{
+	return atomic_load(&forks) != 0;
+}

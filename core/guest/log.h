@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the tracer says on the program's stderr: one line, prefixed, by write(2), each message once.
+ * Off the application's hot path; never stdio, never an allocation, no cancellation point.
+ */
+#ifndef GT_CORE_GUEST_LOG_H
+#define GT_CORE_GUEST_LOG_H
+
+enum gt_log_level {
+	GT_LOG_QUIET,   /* nothing */
+	GT_LOG_NORMAL,  /* what costs the user data */
+	GT_LOG_VERBOSE, /* what the tracer does */
+};
+
+/* Set once by the session. */
+void gt_log_set_level(enum gt_log_level level);
+
+/* Remembers what descriptor 2 is now. When the program has put something else there, which may be a file of
+ * its data, nothing is said. Before the program runs; without this call all is said. */
+void gt_log_remember_stderr(void);
+
+/* "gputrace: <text>\n". Supports %s %d %u %lu %lx %% only (own formatter, async-signal-safe).
+ * errno is kept. Any thread. */
+void gt_log_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void gt_log_verbose(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * mmap-backed memory, see the header. Any thread for the mappings; an arena belongs to one thread.
+ */
+#include "core/guest/memory.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define ARENA_BLOCK (256u * 1024u)
+
+struct gt_arena_block {
+	struct gt_arena_block *next;
+	size_t size;
+};
+
+static struct {
+	_Atomic size_t limit, now, peak;
+	_Atomic uint64_t refused;
+} memory;
+
+static _Atomic(const struct gt_memory_survivor *) survivor;
+
+void gt_memory_set_survivor(const struct gt_memory_survivor *source)
+{
+	atomic_store(&survivor, source);
+}
+
+/* Of the source that outlives the process, if there is one. */
+static bool survives(const void *mapped)
+{
+	const struct gt_memory_survivor *source = atomic_load(&survivor);
+
+	return source && source->holds(mapped);
+}
+
+static void *map_surviving(size_t size)
+{
+	const struct gt_memory_survivor *source = atomic_load(&survivor);
+
+	return source ? source->map(size) : gt_memory_map(size);
+}
+
+void gt_memory_limit(size_t bytes)
+{
+	atomic_store(&memory.limit, bytes);
+}
+
+struct gt_memory_counts gt_memory_count(void)
+{
+	return (struct gt_memory_counts){.now = atomic_load(&memory.now),
+					 .peak = atomic_load(&memory.peak),
+					 .refused = atomic_load(&memory.refused)};
+}
+
+bool gt_memory_take(size_t bytes)
+{
+	size_t limit = atomic_load(&memory.limit);
+	size_t now = atomic_fetch_add(&memory.now, bytes) + bytes;
+	size_t peak = atomic_load(&memory.peak);
+
+	if (limit && now > limit) {
+		atomic_fetch_sub(&memory.now, bytes);
+		atomic_fetch_add(&memory.refused, 1);
+		return false;
+	}
+	while (now > peak && !atomic_compare_exchange_weak(&memory.peak, &peak, now))
+		continue;
+	return true;
+}
+
+void gt_memory_give(size_t bytes)
+{
+	atomic_fetch_sub(&memory.now, bytes);
+}
+
+void *gt_memory_reserve(size_t size)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+void *gt_memory_reserve_blank(size_t size)
+{
+	void *p = mmap(NULL, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+bool gt_memory_make_writable(void *blank, size_t size)
+{
+	uintptr_t start = (uintptr_t)blank & ~(uintptr_t)4095;
+
+	return mprotect((void *)start, (uintptr_t)blank + size - start, PROT_READ | PROT_WRITE) ==
+	       0;
+}
+
+void gt_memory_unreserve(void *reserved, size_t size)
+{
+	munmap(reserved, size);
+}
+
+void *gt_memory_map(size_t size)
+{
+	void *p;
+
+	if (!gt_memory_take(size))
+		return NULL;
+	p = gt_memory_reserve(size);
+	if (!p)
+		gt_memory_give(size);
+	return p;
+}
+
+void gt_memory_unmap(void *mapped, size_t size)
+{
+	if (!mapped || survives(mapped)) /* which stays where it is */
+		return;
+	munmap(mapped, size);
+	gt_memory_give(size);
+}
+
+void *gt_memory_grow(void *mapped, size_t old_size, size_t new_size)
+{
+	void *p;
+
+	if (!mapped)
+		return gt_memory_map(new_size);
+	if (!gt_memory_take(new_size - old_size))
+		return NULL;
+	p = mremap(mapped, old_size, new_size, MREMAP_MAYMOVE);
+	if (p != MAP_FAILED)
+		return p;
+	gt_memory_give(new_size - old_size);
+	return NULL;
+}
+
+bool gt_memory_is_readable(const void *address)
+{
+	char byte;
+	struct iovec here = {&byte, 1}, there = {(void *)(uintptr_t)address, 1};
+
+	return address && process_vm_readv(getpid(), &here, 1, &there, 1, 0) == 1;
+}
+
+void gt_arena_init(struct gt_arena *arena, size_t max_bytes)
+{
+	*arena = (struct gt_arena){.max_bytes = max_bytes};
+}
+
+static struct gt_arena_block *add_block(struct gt_arena *arena, size_t need)
+{
+	size_t size = need + sizeof(struct gt_arena_block);
+	struct gt_arena_block *block;
+
+	size = size < ARENA_BLOCK ? ARENA_BLOCK : (size + 4095) & ~(size_t)4095;
+	if (arena->max_bytes && arena->total + size > arena->max_bytes)
+		return NULL;
+	block = arena->survives ? map_surviving(size) : gt_memory_map(size);
+	if (!block)
+		return NULL;
+	block->next = arena->blocks;
+	block->size = size;
+	arena->blocks = block;
+	arena->total += size;
+	arena->used = sizeof(*block);
+	return block;
+}
+
+void *gt_arena_get(struct gt_arena *arena, size_t size)
+{
+	struct gt_arena_block *block = arena->blocks;
+	void *piece;
+
+	size = (size + 7) & ~(size_t)7;
+	if (!block || block->size - arena->used < size)
+		block = add_block(arena, size);
+	if (!block)
+		return NULL;
+	piece = (char *)block + arena->used;
+	arena->used += size;
+	return piece;
+}
+
+void gt_arena_fini(struct gt_arena *arena)
+{
+	while (arena->blocks) {
+		struct gt_arena_block *next = arena->blocks->next;
+
+		gt_memory_unmap(arena->blocks, arena->blocks->size);
+		arena->blocks = next;
+	}
+	arena->total = arena->used = 0;
+}

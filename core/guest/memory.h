@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Memory of the tracer comes from mmap, never from the program's malloc: an application may have
+ * replaced that one, may hold its lock, or may call CUDA from inside it.
+ * Any thread; costs a system call.
+ */
+#ifndef GT_CORE_GUEST_MEMORY_H
+#define GT_CORE_GUEST_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* @size zeroed bytes, page aligned. NULL: no memory. */
+void *gt_memory_map(size_t size);
+
+/* Gives back what gt_memory_map gave. NULL is fine. */
+void gt_memory_unmap(void *memory, size_t size);
+
+/* Grows a mapping, which may move; the new part is zeroed. NULL: no memory, the old one stays. */
+void *gt_memory_grow(void *memory, size_t old_size, size_t new_size);
+
+/* Memory that outlives the process (core/spool.h): its bytes stay where they are when they are unmapped.
+ * Set once, before any arena that survives is used; @source must stay for ever. Any thread. */
+struct gt_memory_survivor {
+	void *(*map)(size_t size); /* as gt_memory_map */
+	bool (*holds)(const void *memory);
+};
+void gt_memory_set_survivor(const struct gt_memory_survivor *source);
+
+/* What all mappings together may take (--max-rss); 0: no limit. Beyond it the next one is refused. What
+ * is mapped counts, touched or not, so less than this is resident. */
+void gt_memory_limit(size_t bytes);
+
+struct gt_memory_counts {
+	size_t now, peak; /* bytes */
+	uint64_t refused; /* mappings, by the limit */
+};
+struct gt_memory_counts gt_memory_count(void);
+
+/* Address space of which little will be used: only what gt_memory_take takes counts. */
+void *gt_memory_reserve(size_t size);
+void gt_memory_unreserve(void *memory, size_t size);
+
+/* The same, only readable: a locked process does not fill it, one without overcommit does not count it. The
+ * pages that the @size bytes at @blank lie in become writable; false: no memory. */
+void *gt_memory_reserve_blank(size_t size);
+bool gt_memory_make_writable(void *blank, size_t size);
+
+bool gt_memory_take(size_t bytes); /* false: over the limit */
+void gt_memory_give(size_t bytes);
+
+/* Whether a byte is there to be read, by the kernel's word. NULL is not. */
+bool gt_memory_is_readable(const void *address);
+
+/* An arena hands out pieces that live until the arena ends: for interned strings and stacks. */
+struct gt_arena {
+	struct gt_arena_block *blocks;
+	size_t used;      /* in the newest block */
+	size_t total;     /* bytes mapped */
+	size_t max_bytes; /* 0: no limit */
+	bool survives;    /* blocks lie in the spool, if there is one (core/spool.h) */
+};
+
+void gt_arena_init(struct gt_arena *arena, size_t max_bytes);
+
+/* @size bytes aligned to 8, zeroed. NULL: no memory or over the limit. */
+void *gt_arena_get(struct gt_arena *arena, size_t size);
+
+void gt_arena_fini(struct gt_arena *arena);
+
+#endif

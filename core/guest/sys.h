@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * System calls whose libc wrapper is newer than GLIBC_2.17 (fstat is GLIBC_2.33, fcntl64 2.28):
+ * called by number, so that no such symbol is needed. Any thread; errno is kept.
+ */
+#ifndef GT_CORE_GUEST_SYS_H
+#define GT_CORE_GUEST_SYS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+/* As fstat, lstat and fstatat; 0 or negative errno, *ret_stat untouched on failure. */
+int gt_sys_fstat(int fd, struct stat *ret_stat);
+int gt_sys_lstat(const char *path, struct stat *ret_stat);
+int gt_sys_fstatat(int folder, const char *path, struct stat *ret_stat, int flags);
+
+/* A close-on-exec copy of @fd, numbered @minimum or higher. Negative errno on failure. */
+int gt_sys_dup_high(int fd, int minimum);
+
+/* @path as it is found from every working folder: a relative one behind that of now. As it is given where
+ * that folder has no name or @size is too small for both. */
+void gt_sys_absolute(const char *path, char *ret_path, size_t size);
+
+/* When the process began, in clock ticks since boot: with its pid, which process it is. 0: not known. */
+uint64_t gt_sys_start_ticks(int pid);
+
+#endif

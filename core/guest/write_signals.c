@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See the header.
+ */
+#include "core/guest/write_signals.h"
+
+#include <pthread.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define KERNEL_SIGSET_BYTES 8
+
+static void fill(sigset_t *signals)
+{
+	sigemptyset(signals);
+	sigaddset(signals, SIGXFSZ);
+	sigaddset(signals, SIGPIPE);
+}
+
+void gt_write_signals_hold(struct gt_write_signals *ret_before)
+{
+	sigset_t signals;
+
+	fill(&signals);
+	sigpending(&ret_before->pending);
+	pthread_sigmask(SIG_BLOCK, &signals, &ret_before->mask);
+}
+
+/* What our writes have brought is taken away. */
+void gt_write_signals_let(const struct gt_write_signals *before)
+{
+	const struct timespec at_once = {0};
+	sigset_t ours;
+
+	fill(&ours);
+	if (sigismember(&before->pending, SIGXFSZ))
+		sigdelset(&ours, SIGXFSZ);
+	if (sigismember(&before->pending, SIGPIPE))
+		sigdelset(&ours, SIGPIPE);
+	while (syscall(SYS_rt_sigtimedwait, &ours, NULL, &at_once, KERNEL_SIGSET_BYTES) > 0)
+		continue;
+	pthread_sigmask(SIG_SETMASK, &before->mask, NULL);
+}

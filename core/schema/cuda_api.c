@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The table of core/schema/cuda_api.def as arrays indexed by cbid. Names lie in one string of strings
+ * and rows hold offsets, so that the dynamic loader has nothing to relocate here.
+ */
+#include "core/schema/cuda_api.h"
+
+#include <string.h>
+
+/* One char array per name; offsetof() of it is what a row holds. */
+struct name_pool {
+#define GT_CUDA_RUNTIME(cbid, version, symbol, class, flags) char runtime_##cbid[sizeof(#symbol)];
+#define GT_CUDA_DRIVER(cbid, symbol, class, flags)           char driver_##cbid[sizeof(#symbol)];
+#include "core/schema/cuda_api.def"
+};
+
+static const struct name_pool names = {
+#define GT_CUDA_RUNTIME(cbid, version, symbol, class, flags) #symbol,
+#define GT_CUDA_DRIVER(cbid, symbol, class, flags)           #symbol,
+#include "core/schema/cuda_api.def"
+};
+
+_Static_assert(sizeof(struct name_pool) <= UINT16_MAX, "gt_cuda_api.name is too narrow");
+
+#define ROW(domain, cbid, kind, bits)                                                              \
+	[cbid] = {.name = offsetof(struct name_pool, domain##_##cbid),                             \
+		  .class = GT_CUDA_##kind,                                                         \
+		  .flags = GT_CUDA_KNOWN | (bits)},
+
+static const struct gt_cuda_api runtime_rows[] = {
+#define GT_CUDA_RUNTIME(cbid, version, symbol, class, flags) ROW(runtime, cbid, class, flags)
+#include "core/schema/cuda_api.def"
+};
+
+static const struct gt_cuda_api driver_rows[] = {
+#define GT_CUDA_DRIVER(cbid, symbol, class, flags) ROW(driver, cbid, class, flags)
+#include "core/schema/cuda_api.def"
+};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+_Static_assert(COUNT(runtime_rows) <= GT_CUDA_SET_BITS, "struct gt_cuda_set is too small");
+_Static_assert(COUNT(driver_rows) <= GT_CUDA_SET_BITS, "struct gt_cuda_set is too small");
+
+uint32_t gt_cuda_api_end(enum gt_api_domain domain)
+{
+	return domain == GT_API_RUNTIME ? COUNT(runtime_rows) : COUNT(driver_rows);
+}
+
+const struct gt_cuda_api *gt_cuda_api_find(enum gt_api_domain domain, uint32_t cbid)
+{
+	const struct gt_cuda_api *row;
+
+	if (cbid >= gt_cuda_api_end(domain))
+		return NULL;
+	row = domain == GT_API_RUNTIME ? &runtime_rows[cbid] : &driver_rows[cbid];
+	return row->flags & GT_CUDA_KNOWN ? row : NULL;
+}
+
+const char *gt_cuda_api_symbol(const struct gt_cuda_api *api)
+{
+	return (const char *)&names + api->name;
+}
+
+const char *gt_cuda_api_name(const struct gt_cuda_api *api)
+{
+	const char *name = gt_cuda_api_symbol(api);
+
+	return name[0] == '_' ? name + 2 : name;
+}
+
+void gt_cuda_set_init(struct gt_cuda_set *set, unsigned int flags)
+{
+	memset(set, 0, sizeof(*set));
+	for (int domain = 0; domain < GT_API_DOMAIN_COUNT_; domain++) {
+		for (uint32_t cbid = 0; cbid < gt_cuda_api_end(domain); cbid++) {
+			const struct gt_cuda_api *api = gt_cuda_api_find(domain, cbid);
+
+			if (api && (api->flags & flags))
+				set->bits[domain][cbid / 64] |= UINT64_C(1) << (cbid % 64);
+		}
+	}
+}

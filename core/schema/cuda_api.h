@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What is known of each CUDA call (core/schema/cuda_api.def): its name, what kind of call it is,
+ * whether it is recorded by default. Constant data without relocations: a process that never uses
+ * CUDA pays nothing for it. Any thread, no lock, no allocation.
+ */
+#ifndef GT_CORE_SCHEMA_CUDA_API_H
+#define GT_CORE_SCHEMA_CUDA_API_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/schema/event.h"
+
+enum gt_cuda_class {
+	GT_CUDA_LAUNCH, /* of a kernel */
+	GT_CUDA_GRAPH_LAUNCH,
+	GT_CUDA_HOST_FUNC, /* a host function put into a stream */
+	GT_CUDA_COPY,
+	GT_CUDA_SET,
+	GT_CUDA_PREFETCH, /* managed memory moved, discarded, decompressed in stream order */
+	GT_CUDA_SYNC,     /* host or stream waits, or signals a waiter */
+	GT_CUDA_ALLOC,    /* memory obtained, mapped, registered, imported; pools */
+	GT_CUDA_FREE,
+	GT_CUDA_STREAM,
+	GT_CUDA_EVENT,
+	GT_CUDA_GRAPH, /* capture, building, instantiation */
+	GT_CUDA_CONTEXT,
+	GT_CUDA_DEVICE,
+	GT_CUDA_MODULE, /* modules, libraries, functions */
+	GT_CUDA_MEMORY, /* attributes of memory, pools, arrays */
+	GT_CUDA_TEXTURE,
+	GT_CUDA_INTEROP, /* OpenGL, EGL, VDPAU, external semaphores */
+	GT_CUDA_TOOL,    /* errors, occupancy, profiler control, entry points */
+	GT_CUDA_CLASS_COUNT_
+};
+
+enum gt_cuda_flags {
+	GT_CUDA_DEFAULT = 1 << 0,       /* in the default whitelist */
+	GT_CUDA_ENQUEUES = 1 << 1,      /* starts work that CUPTI reports as a GPU operation */
+	GT_CUDA_FLUSH_BEFORE = 1 << 2,  /* fetch all records when it is entered */
+	GT_CUDA_WAITS = 1 << 3,         /* the host waits in it until earlier GPU work has ended */
+	GT_CUDA_WAITS_FOR_ALL = 1 << 4, /* ... of all streams of the device */
+	GT_CUDA_KNOWN = 1 << 7,         /* set in every row; clear where cbids have holes */
+};
+
+struct gt_cuda_api {
+	uint16_t name; /* see gt_cuda_api_name */
+	uint8_t class; /* enum gt_cuda_class */
+	uint8_t flags; /* enum gt_cuda_flags */
+};
+
+/* The row of a call, or NULL when this build does not know the cbid. O(1). */
+const struct gt_cuda_api *gt_cuda_api_find(enum gt_api_domain domain, uint32_t cbid);
+
+/* The name as users know it: "cudaLaunchKernel" also for the __cudaLaunchKernel of nvcc 13. */
+const char *gt_cuda_api_name(const struct gt_cuda_api *api);
+
+/* The name as the library exports it. */
+const char *gt_cuda_api_symbol(const struct gt_cuda_api *api);
+
+/* First cbid behind the table's last: the bound for loops over all calls of a domain. */
+uint32_t gt_cuda_api_end(enum gt_api_domain domain);
+
+/* A set of calls, one bit each: what a callback may look at. */
+#define GT_CUDA_SET_BITS 1024
+
+struct gt_cuda_set {
+	uint64_t bits[GT_API_DOMAIN_COUNT_][GT_CUDA_SET_BITS / 64];
+};
+
+/* Every known call that has one of @flags: GT_CUDA_DEFAULT, GT_CUDA_ENQUEUES, GT_CUDA_KNOWN = all. */
+void gt_cuda_set_init(struct gt_cuda_set *set, unsigned int flags);
+
+static inline bool gt_cuda_set_has(const struct gt_cuda_set *set, enum gt_api_domain domain,
+				   uint32_t cbid)
+{
+	return cbid < GT_CUDA_SET_BITS && (set->bits[domain][cbid / 64] >> (cbid % 64) & 1);
+}
+
+#endif

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What happened, in the words of this project: one struct gt_event per finished thing (an API call,
+ * a kernel, a copy, a loss). Collectors make them, writers print them, nothing here knows CUDA or JSON.
+ *
+ * All times are nanoseconds since the Unix epoch on the trace clock (core/guest/clock.h): CLOCK_REALTIME
+ * at the start of the session plus CLOCK_MONOTONIC since, so they never step. Strings are interned
+ * (core/intern.h) and live as long as the session. Events live on the stack of the drain thread;
+ * a writer that keeps one copies it.
+ */
+#ifndef GT_CORE_SCHEMA_EVENT_H
+#define GT_CORE_SCHEMA_EVENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct gt_string;
+struct gt_frame;
+struct gt_stack;
+
+enum gt_event_kind {
+	GT_EVENT_API,    /* a CUDA call of the host */
+	GT_EVENT_KERNEL, /* GPU operations ... */
+	GT_EVENT_MEMCPY,
+	GT_EVENT_MEMSET,
+	GT_EVENT_SYNC,     /* ... up to here */
+	GT_EVENT_OVERHEAD, /* what the tracing itself cost, as CUPTI tells */
+	GT_EVENT_RANGE, /* a named span of a host thread (NVTX, Python function, framework operator) */
+	GT_EVENT_MARK,   /* a named instant of a host thread */
+	GT_EVENT_FRAME,  /* a function in the call stacks of a host thread, --stack-lane */
+	GT_EVENT_SAMPLE, /* where a host thread was while it made no call, --sample-cpu */
+	GT_EVENT_COUNTER,
+	GT_EVENT_DEVICE, /* facts: once per device, context, stream, thread */
+	GT_EVENT_CONTEXT,
+	GT_EVENT_STREAM,
+	GT_EVENT_THREAD,
+	GT_EVENT_NOTE, /* LOST, capture gap, clock step, option changed */
+	GT_EVENT_COUNT_
+};
+
+enum gt_api_domain { GT_API_RUNTIME, GT_API_DRIVER, GT_API_DOMAIN_COUNT_ };
+
+/* The call that asked for a GPU operation: what the arrow and "launched by" are made of. By value in
+ * each event, so that a writer may keep events for a while (lanes need order) without a lifetime. */
+struct gt_launch {
+	bool known; /* false: the call is not in the trace, no arrow */
+	bool first; /* this is the first operation of its call: the arrow starts */
+	uint32_t tid;
+	uint64_t start;
+	const struct gt_stack *stack; /* NULL: not captured */
+	const struct gt_string *nvtx; /* innermost range open at the call, or NULL */
+	uint64_t range;               /* that range's id, 0: none */
+	uint64_t op;                  /* id of the innermost framework operator, 0: none */
+	const struct gt_stack
+		*forward; /* of the operator for which that one runs backward, or NULL */
+};
+
+/* Where on the GPU. */
+struct gt_place {
+	uint32_t device;
+	uint32_t context;
+	uint32_t stream;
+	uint32_t channel;
+	bool has_channel;
+};
+
+struct gt_api_event {
+	enum gt_api_domain domain;
+	uint32_t cbid;
+	int32_t result; /* cudaError_t or CUresult; 0 is success */
+	bool enqueues;  /* starts GPU work: the stack is shown on the GPU operation instead */
+	uint64_t op;    /* id of the innermost framework operator around it, 0: none */
+	const struct gt_string *name;
+};
+
+struct gt_kernel_event {
+	const struct gt_string *name; /* demangled */
+	uint64_t queued, submitted;   /* ns, 0: not measured */
+	uint32_t grid[3], block[3], cluster[3];
+	uint32_t registers;                                      /* per thread */
+	uint32_t static_shared, dynamic_shared, shared_executed; /* bytes */
+	uint32_t local_per_thread;                               /* bytes */
+	uint32_t graph_id;                                       /* 0: not from a graph */
+	uint64_t graph_node_id;
+	bool cooperative;
+	bool has_priority;
+	int32_t priority;
+	/* Derived from the DEVICE record (collectors/cupti/occupancy.h); has_occupancy false without one. */
+	bool has_occupancy;
+	uint64_t blocks_per_sm_micro; /* millionths */
+	uint64_t warps_per_sm_micro;
+	uint32_t est_occupancy_percent;
+	uint32_t theoretical_occupancy_percent;
+	/* Where the graph node was captured or added. */
+	const struct gt_stack *created;
+};
+
+enum gt_memory_kind {
+	GT_MEMORY_UNKNOWN,
+	GT_MEMORY_PAGEABLE,
+	GT_MEMORY_PINNED,
+	GT_MEMORY_DEVICE,
+	GT_MEMORY_ARRAY,
+	GT_MEMORY_MANAGED,
+	GT_MEMORY_DEVICE_STATIC,
+	GT_MEMORY_MANAGED_STATIC,
+	GT_MEMORY_KIND_COUNT_
+};
+
+enum gt_copy_kind {
+	GT_COPY_UNKNOWN,
+	GT_COPY_HTOD,
+	GT_COPY_DTOH,
+	GT_COPY_HTOA,
+	GT_COPY_ATOH,
+	GT_COPY_ATOA,
+	GT_COPY_ATOD,
+	GT_COPY_DTOA,
+	GT_COPY_DTOD,
+	GT_COPY_HTOH,
+	GT_COPY_PTOP,
+	GT_COPY_KIND_COUNT_
+};
+
+struct gt_memory_event { /* MEMCPY and MEMSET */
+	uint64_t bytes;
+	enum gt_copy_kind copy;       /* MEMCPY */
+	enum gt_memory_kind src, dst; /* MEMSET: dst only */
+	uint32_t value;               /* MEMSET */
+	bool peer;                    /* MEMCPY between devices: */
+	uint32_t src_device, dst_device;
+	uint32_t graph_id;
+	uint64_t graph_node_id;
+	const struct gt_stack *created;
+};
+
+enum gt_sync_kind {
+	GT_SYNC_UNKNOWN,
+	GT_SYNC_EVENT,
+	GT_SYNC_STREAM_WAIT_EVENT,
+	GT_SYNC_STREAM,
+	GT_SYNC_CONTEXT,
+	GT_SYNC_KIND_COUNT_
+};
+
+struct gt_sync_event {
+	enum gt_sync_kind kind;
+	uint32_t cuda_event; /* id, 0: none */
+	bool has_wait_on;    /* STREAM_WAIT_EVENT whose cudaEventRecord was seen: */
+	uint32_t wait_on_stream;
+	uint32_t wait_on_correlation; /* of the cudaEventRecord */
+};
+
+struct gt_overhead_event {
+	const struct gt_string *name; /* "Buffer Flush", ... */
+};
+
+struct gt_range_event { /* RANGE and MARK */
+	const struct gt_string *name;
+	const struct gt_string *domain;   /* NULL: the global one */
+	const struct gt_string *category; /* NULL: none */
+	uint64_t id;                      /* unique per range */
+	uint32_t color;                   /* ARGB, 0: none */
+	bool unfinished;
+	bool on_gpu;      /* the shadow of the range on a stream: place is valid */
+	bool detached;    /* need not nest with the thread's other slices */
+	bool is_operator; /* of a framework; the others are the program's own */
+	bool is_backward; /* run by a framework's autograd engine */
+	bool has_sequence;
+	uint64_t sequence;            /* ties a forward operator to what runs backward */
+	const struct gt_string *dims; /* shapes of the operator's inputs as JSON, or NULL */
+	char payload[96];             /* what the program attached, as text; "": nothing */
+};
+
+/* A function that consecutive calls of the thread have in their stacks. */
+struct gt_frame_event {
+	const struct gt_frame *frame;   /* as the newest of these calls has it */
+	uint32_t first_line, last_line; /* smallest and largest that was executing, 0: not known */
+	uint64_t calls;
+};
+
+struct gt_sample_event {
+	bool waiting; /* in the kernel; else it was running */
+};
+
+struct gt_counter_event {
+	const struct gt_string *name;
+	const struct gt_string *series;
+	int64_t value;
+	double real; /* instead of value when is_real */
+	bool is_real;
+	bool on_gpu; /* of the device in place, else of the process */
+};
+
+struct gt_device_event {
+	uint32_t id;
+	const struct gt_string *name;
+	uint64_t total_memory;
+	uint32_t compute_major, compute_minor;
+	uint32_t sm_count, warp_size;
+	uint32_t max_threads_per_block, max_threads_per_sm, max_warps_per_sm, max_blocks_per_sm;
+	uint32_t registers_per_block, registers_per_sm;
+	uint32_t shared_per_block, shared_per_block_optin,
+		shared_per_sm; /* bytes; optin 0: unknown */
+};
+
+struct gt_stream_event { /* CONTEXT: stream is the null stream's id */
+	int32_t priority;
+	const struct gt_string *name; /* given by the program, or NULL */
+};
+
+struct gt_thread_event {
+	const struct gt_string *name;
+};
+
+struct gt_note_event {
+	const char *name;    /* "LOST", "capture gap", ... a literal */
+	const char *what;    /* one line for people, or NULL */
+	const char *cause;   /* machine-readable cause, a literal, e.g. "ring full" */
+	uint64_t count;      /* how many, 0: not a count */
+	const char *of_what; /* "API calls", "kernels", or NULL */
+};
+
+struct gt_event {
+	enum gt_event_kind kind;
+	uint32_t tid;                 /* host thread; 0 on GPU operations */
+	uint64_t start, end;          /* ns on the trace clock; end >= start always */
+	uint32_t correlation;         /* 0: none */
+	struct gt_place place;        /* GPU operations, facts */
+	const struct gt_stack *stack; /* host events; GPU operations carry launch.stack */
+	struct gt_launch launch;      /* GPU operations: the call that asked */
+	union {
+		struct gt_api_event api;
+		struct gt_kernel_event kernel;
+		struct gt_memory_event memory;
+		struct gt_sync_event sync;
+		struct gt_overhead_event overhead;
+		struct gt_range_event range;
+		struct gt_frame_event frame;
+		struct gt_sample_event sample;
+		struct gt_counter_event counter;
+		struct gt_device_event device;
+		struct gt_stream_event stream;
+		struct gt_thread_event thread;
+		struct gt_note_event note;
+	};
+};
+
+/* True for what runs on the GPU and therefore has a place and a lane. */
+static inline bool gt_event_is_gpu(enum gt_event_kind kind)
+{
+	return kind >= GT_EVENT_KERNEL && kind <= GT_EVENT_SYNC;
+}
+
+#endif

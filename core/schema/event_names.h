@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the enumerators of core/schema/event.h are called in a trace: readers sort copies by these words.
+ * Pure functions, any thread.
+ */
+#ifndef GT_CORE_SCHEMA_EVENT_NAMES_H
+#define GT_CORE_SCHEMA_EVENT_NAMES_H
+
+#include <stddef.h>
+
+#include "core/schema/event.h"
+
+/* "HtoD", "Pinned", "Stream Wait Event". A value outside the enumeration has the name of UNKNOWN. */
+const char *gt_event_name_copy(enum gt_copy_kind kind);
+const char *gt_event_name_memory(enum gt_memory_kind kind);
+const char *gt_event_name_sync(enum gt_sync_kind kind);
+
+/* The way back; UNKNOWN for anything else. @length bytes at @name. */
+enum gt_copy_kind gt_event_find_copy(const char *name, size_t length);
+enum gt_memory_kind gt_event_find_memory(const char *name, size_t length);
+enum gt_sync_kind gt_event_find_sync(const char *name, size_t length);
+
+/* "Memcpy HtoD (Pinned -> Device)", "Memset (Device)", cut to @size. Returns the length. */
+size_t gt_event_name_memcpy(const struct gt_memory_event *memory, char *out, size_t size);
+size_t gt_event_name_memset(const struct gt_memory_event *memory, char *out, size_t size);
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What is true of the whole trace and stands in its header: who ran where, with which libraries,
+ * under which clock. Filled by the session step by step; writers print what is known so far and
+ * rewrite it when it changed. Drain thread only.
+ */
+#ifndef GT_CORE_SCHEMA_FACTS_H
+#define GT_CORE_SCHEMA_FACTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/guest/clock.h"
+#include "core/schema/event.h"
+
+#define GT_FACTS_DEVICES 64
+#define GT_FACTS_REASONS 8
+
+enum gt_segment_key {
+#define GT_SEGMENT(id, json, help) GT_SEGMENT_##id,
+#include "core/schema/segment.def"
+#undef GT_SEGMENT
+	GT_SEGMENT_COUNT_
+};
+
+/* Names, indexed by enum gt_segment_key. */
+extern const char *const gt_segment_names[GT_SEGMENT_COUNT_];
+
+/* What `gputrace repair` did to the file of a process that died. */
+struct gt_facts_repaired {
+	bool done;
+	uint64_t events, cut_bytes; /* kept; given up */
+	uint64_t calls, operations; /* added out of its spool */
+	uint64_t in_flight;         /* launches whose work is not known */
+};
+
+struct gt_facts {
+	const char *version; /* of gputrace */
+	char process[64];    /* short name of the program, /proc/self/comm */
+	char host[65];
+	char run[256]; /* what gputrace run, and those around it, call the run; empty: none */
+	uint32_t pid;
+	int32_t rank;             /* 0 without a launcher */
+	int32_t world_size;       /* 1 without a launcher */
+	int32_t local_rank;       /* -1: not known */
+	bool has_rank;            /* a launcher told the rank */
+	uint64_t base;            /* ns, subtracted from every time stamp written */
+	uint64_t start;           /* trace clock ns of the start of the session */
+	uint32_t cupti_version;   /* 0: no CUPTI */
+	uint32_t runtime_version; /* 13000, 0: not known */
+	uint32_t driver_version;
+	char cupti_path[256];
+	const char *mode;      /* "cupti", "hooks only" */
+	char mode_reason[256]; /* why hooks only, empty otherwise */
+	char python[96];       /* "3.12.1", "off: why", empty: no interpreter was seen */
+	char frameworks
+		[320]; /* what became of --pytorch and --python-functions; empty: not wanted */
+	const char *unwinder;  /* "libunwind rules", "frame pointers", "off" */
+	uint32_t device_count; /* devices[] is indexed by device id, holes have id UINT32_MAX */
+	struct gt_device_event devices[GT_FACTS_DEVICES];
+	struct gt_clock_sample clock_first, clock_last;
+	char command[1024]; /* arguments, blanks between them; empty unless asked for */
+	char spool[256];    /* file that holds what a killed process has not written; empty: none */
+	char options[512];  /* options that differ from their default, "name=value ..." */
+	uint64_t segment[GT_SEGMENT_COUNT_]; /* number 0: the only file of the process */
+	struct gt_facts_repaired repaired;
+	uint32_t generation; /* counts changes */
+};
+
+#endif

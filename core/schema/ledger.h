@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The books of one trace (core/schema/ledger.def). The drain thread owns the ledger; what application
+ * threads count lives in their thread block (core/thread.h) and is added in when the ledger is read.
+ */
+#ifndef GT_CORE_SCHEMA_LEDGER_H
+#define GT_CORE_SCHEMA_LEDGER_H
+
+#include <stdint.h>
+
+enum gt_ledger_key {
+#define GT_LEDGER(id, json, help) GT_LEDGER_##id,
+#include "core/schema/ledger.def"
+#undef GT_LEDGER
+	GT_LEDGER_COUNT_
+};
+
+struct gt_ledger {
+	uint64_t count[GT_LEDGER_COUNT_];
+};
+
+struct gt_ledger_row {
+	const char *json;
+	const char *help;
+};
+
+/* Names and meanings, indexed by enum gt_ledger_key. */
+extern const struct gt_ledger_row gt_ledger_rows[GT_LEDGER_COUNT_];
+
+static inline void gt_ledger_add(struct gt_ledger *ledger, enum gt_ledger_key key, uint64_t n)
+{
+	ledger->count[key] += n;
+}
+
+#endif

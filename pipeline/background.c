@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See the header.
+ */
+#include "pipeline/background.h"
+
+#include <link.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core/guest/descriptor.h"
+#include "core/guest/forkgate.h"
+#include "core/guest/text.h"
+
+#define STAT_STATE   3 /* fields of /proc/self/stat, from 1: proc(5) */
+#define STAT_THREADS 20
+
+static struct {
+	cpu_set_t processors;
+	bool known;
+} at_load;
+
+void gt_background_see_processors(void)
+{
+	at_load.known = sched_getaffinity(0, sizeof(at_load.processors), &at_load.processors) == 0;
+}
+
+static int add_thread_locals(struct dl_phdr_info *info, size_t size, void *sum)
+{
+	for (int i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_TLS)
+			*(size_t *)sum += info->dlpi_phdr[i].p_memsz + info->dlpi_phdr[i].p_align;
+	return 0;
+}
+
+/* glibc takes the thread's variables, those of the program and its libraries, out of the stack that a new
+ * thread asks for. At most so many bytes. */
+static size_t thread_local_bytes(void)
+{
+	size_t sum = 0;
+
+	gt_forkgate_enter();
+	dl_iterate_phdr(add_thread_locals, &sum);
+	gt_forkgate_leave();
+	return sum;
+}
+
+/* No signal of the program may run a handler on our thread; SIGPIPE and SIGXFSZ stay blocked too,
+ * so a broken output is an error code (REQ-66, 83). */
+int gt_background_start(void *(*run)(void *), void *argument, size_t stack_bytes)
+{
+	pthread_attr_t attributes;
+	sigset_t all, old;
+	pthread_t thread;
+	int error;
+
+	pthread_attr_init(&attributes);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attributes, stack_bytes + thread_local_bytes());
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	error = pthread_create(&thread, &attributes, run, argument);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&attributes);
+	return -error;
+}
+
+/* The program's first CUDA call may come from a thread that is never to wait for another: ours, which
+ * work long at a stretch, are not to keep the processor from it. */
+static void leave_realtime(void)
+{
+	const struct sched_param none = {0};
+	int policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
+
+	if (policy == SCHED_FIFO || policy == SCHED_RR)
+		sched_setscheduler(0, SCHED_OTHER, &none);
+}
+
+void gt_background_enter(const char *name)
+{
+	prctl(PR_SET_NAME, name, 0, 0, 0);
+	leave_realtime();
+	if (at_load.known) /* not with the one that the starting thread was pinned to (REQ-66) */
+		sched_setaffinity(0, sizeof(at_load.processors), &at_load.processors);
+}
+
+/* A thread's list of robust mutexes is there from its start to its exit. A main thread that has exited
+ * stays as a zombie while there are others. */
+static bool main_thread_is_gone(void)
+{
+	void *list = NULL;
+	size_t size;
+
+	return syscall(SYS_get_robust_list, getpid(), &list, &size) == 0 && !list;
+}
+
+/* Threads of the process, a main one that is gone among them; 0: not known. */
+static uint64_t count_threads(void)
+{
+	char text[512];
+	size_t length = gt_descriptor_read_file("/proc/self/stat", text, sizeof(text) - 1);
+	const char *at, *end;
+	uint64_t count;
+
+	text[length] = 0;
+	at = strrchr(text, ')'); /* the second field may hold anything */
+	for (int field = STAT_STATE; at && field <= STAT_THREADS; field++) {
+		at = strchr(at, ' ');
+		at = at ? at + 1 : NULL;
+	}
+	return at && !gt_text_parse_u64(at, &end, &count) ? count : 0;
+}
+
+bool gt_background_is_alone(uint32_t ours)
+{
+	return main_thread_is_gone() && count_threads() == ours + 1;
+}

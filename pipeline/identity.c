@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Identity from /proc and from what launchers put into the environment. Session start only.
+ */
+#include "pipeline/identity.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "core/guest/descriptor.h"
+#include "core/guest/text.h"
+
+/* Launchers in the order of precedence: torchrun and its kind, Open MPI, MPICH/Intel, PMIx, Slurm. */
+static const struct {
+	const char *rank, *world, *local;
+} launchers[] = {
+	{"RANK", "WORLD_SIZE", "LOCAL_RANK"},
+	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
+	{"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"},
+	{"PMIX_RANK", "OMPI_COMM_WORLD_SIZE", "PMIX_LOCAL_RANK"},
+	{"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"},
+};
+
+const char *gt_identity_env(const char *name)
+{
+	const char *value = secure_getenv(name);
+
+	return value && *value ? value : NULL;
+}
+
+/* A small non-negative number, or @otherwise. */
+static int32_t env_number(const char *name, int32_t otherwise)
+{
+	const char *value = gt_identity_env(name);
+	const char *end;
+	uint64_t number;
+
+	if (!value || gt_text_parse_u64(value, &end, &number) || *end || number > INT32_MAX)
+		return otherwise;
+	return (int32_t)number;
+}
+
+/* The first launcher's rank. What it does not tell comes from one around it that gives the same rank, as
+ * srun does around PMIx. @ret_world: 0 when nobody tells. */
+static int32_t find_rank(int32_t *ret_world, int32_t *ret_local)
+{
+	int32_t found = -1;
+
+	*ret_world = 0;
+	*ret_local = -1;
+	for (size_t i = 0; i < sizeof(launchers) / sizeof(launchers[0]); i++) {
+		int32_t rank = env_number(launchers[i].rank, -1);
+
+		if (rank < 0 || (found >= 0 && rank != found))
+			continue;
+		found = rank;
+		if (*ret_world <= rank)
+			*ret_world = env_number(launchers[i].world, 0);
+		if (*ret_local < 0)
+			*ret_local = env_number(launchers[i].local, -1);
+	}
+	return found;
+}
+
+bool gt_identity_is_alone(void)
+{
+	int32_t world, local;
+
+	return find_rank(&world, &local) == 0 && world == 1;
+}
+
+static void fill_rank(struct gt_facts *facts)
+{
+	int32_t rank = find_rank(&facts->world_size, &facts->local_rank);
+
+	facts->has_rank = rank >= 0;
+	facts->rank = rank > 0 ? rank : 0;
+	if (facts->world_size <= facts->rank)
+		facts->world_size = facts->rank + 1;
+}
+
+void gt_identity_fill_command(struct gt_facts *facts)
+{
+	size_t n = gt_descriptor_read_file("/proc/self/cmdline", facts->command,
+					   sizeof(facts->command) - 1);
+
+	while (n > 0 && facts->command[n - 1] == 0)
+		n--;
+	for (size_t i = 0; i < n; i++) {
+		if (facts->command[i] == 0)
+			facts->command[i] = ' ';
+	}
+	facts->command[n] = 0;
+}
+
+static void fill_process(struct gt_facts *facts)
+{
+	size_t n = gt_descriptor_read_file("/proc/self/comm", facts->process,
+					   sizeof(facts->process) - 1);
+
+	while (n > 0 && facts->process[n - 1] == '\n')
+		n--;
+	if (n > 0)
+		facts->process[n] = 0;
+	else
+		gt_text_format(facts->process, sizeof(facts->process), "process");
+}
+
+void gt_identity_fill(struct gt_facts *facts)
+{
+	struct utsname name;
+
+	facts->pid = (uint32_t)getpid();
+	fill_process(facts);
+	gt_text_format(facts->host, sizeof(facts->host), "%s",
+		       uname(&name) == 0 ? name.nodename : "host");
+	if (gt_identity_env("GPUTRACE_RUN"))
+		gt_text_format(facts->run, sizeof(facts->run), "%s",
+			       gt_identity_env("GPUTRACE_RUN"));
+	fill_rank(facts);
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the files behind pipeline/ranges/ranges.h share. Drain thread.
+ */
+#ifndef GT_PIPELINE_RANGES_INTERNAL_H
+#define GT_PIPELINE_RANGES_INTERNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/guest/memory.h"
+#include "core/schema/event.h"
+#include "pipeline/ranges/ranges.h"
+
+/* Longest chain of ranges around a launch that is looked at. */
+#define GT_RANGE_CHAIN_MAX 64u
+
+/* The part of a stream that a range covers. */
+struct gt_shadow {
+	struct gt_shadow *next;
+	struct gt_place place;
+	uint64_t first, last; /* trace ns */
+};
+
+struct gt_range {
+	struct gt_range *outer; /* innermost other range when it began; holds a reference */
+	struct gt_range *below; /* next older one in its thread's list of open ranges */
+	struct gt_range *chain; /* in its bucket of started ranges, or in the list of closed ones */
+	struct gt_shadow *shadows;
+	struct gt_range_event event;
+	const struct gt_string *label; /* "domain:name" */
+	uint64_t key;                  /* PUSH: level; START: the program's id */
+	uint64_t start, end;           /* trace ns; end 0: open */
+	uint64_t touched;              /* MONOTONIC ns of the last thing that happened to it */
+	uint32_t domain;               /* reference, not the name: two may have one name */
+	uint32_t tid;
+	uint32_t references; /* inner ranges, and one for being open or closed and not settled */
+	uint32_t launches;   /* calls inside that start GPU work */
+	uint32_t pending;    /* of these: no operation has come yet */
+	bool started;        /* by START: any thread may end it */
+	bool has_work;       /* something that starts GPU work was called inside */
+	bool settled;        /* its shadows are out */
+};
+
+struct gt_range_thread {
+	struct gt_range_thread *next; /* in its bucket */
+	struct gt_range *open;        /* innermost first */
+	uint32_t tid;
+};
+
+/* An END whose START lies in a ring that has not been read yet. */
+struct gt_range_end {
+	uint64_t program_id, time; /* MONOTONIC */
+	uint32_t rounds;           /* that it has been waiting */
+};
+
+#define GT_RANGE_CANDIDATES 64u
+
+/* Which ranges are steps, see steps.c. */
+struct gt_range_steps {
+	const char *wanted;            /* their name, "auto", or "" */
+	const struct gt_string *found; /* auto: their name, NULL: not known yet */
+	uint32_t tid;                  /* auto: their thread */
+	uint64_t count;
+	uint32_t seen_count;
+	struct { /* auto: the newest ranges that would be steps if they came again */
+		uint32_t tid;
+		const struct gt_string *name;
+	} seen[GT_RANGE_CANDIDATES];
+};
+
+/* Where an operator of the forward pass launched something. */
+struct gt_range_forward {
+	uint64_t sequence;
+	const struct gt_stack *stack; /* NULL: none yet */
+};
+
+#define GT_RANGE_FORWARDS (1u << 16)
+
+#define GT_RANGE_ENDS     1024u
+#define GT_RANGE_BUCKETS  1024u
+#define GT_RANGE_IDS      (1u << 17)
+
+struct gt_ranges {
+	struct gt_arena arena;
+	struct gt_range *free_ranges;
+	struct gt_shadow *free_shadows;
+	struct gt_range_thread *free_threads;
+	struct gt_range_thread *threads[GT_RANGE_BUCKETS]; /* by tid */
+	struct gt_range *started[GT_RANGE_BUCKETS];        /* open ones, by the program's id */
+	struct gt_range *by_id[GT_RANGE_IDS];              /* by event.id modulo the size */
+	struct gt_range *closed_first, **closed_last;      /* not settled, in order of their end */
+	struct gt_range_end ends[GT_RANGE_ENDS];
+	uint32_t end_count;
+	uint32_t open_count;
+	uint64_t next_id;
+	uint64_t next_settle; /* MONOTONIC ns */
+	uint64_t lost;
+	size_t string_bytes; /* that names of ranges take */
+	struct gt_range_steps steps;
+	bool operators; /* of PyTorch are told by their names */
+	struct gt_range_forward forwards[GT_RANGE_FORWARDS]; /* by sequence modulo their number */
+};
+
+/* ---- ranges.c ---- */
+
+/* A range that begins on @tid, on top of what is open there. NULL: no room, counted. */
+struct gt_range *gt_range_open(struct gt_session *session, uint32_t tid, uint64_t start);
+
+/* @range is about to end: of pushed ranges that then have crossed, one is marked detached. */
+void gt_range_uncross(const struct gt_ranges *ranges, struct gt_range *range);
+
+/* It is over: no longer open anywhere, waiting for its work. */
+void gt_range_close(struct gt_ranges *ranges, struct gt_range *range, uint64_t end);
+
+struct gt_range *gt_range_find_pushed(const struct gt_ranges *ranges, uint32_t tid, uint32_t domain,
+				      uint64_t level);
+struct gt_range *gt_range_find_started(const struct gt_ranges *ranges, uint64_t program_id);
+void gt_range_add_started(struct gt_ranges *ranges, struct gt_range *range);
+
+/* Innermost open range of a thread, or NULL. */
+struct gt_range *gt_range_innermost(const struct gt_ranges *ranges, uint32_t tid);
+
+/* The range with this id if it still lives. */
+struct gt_range *gt_range_find(const struct gt_ranges *ranges, uint64_t id);
+
+/* The next range outwards; settled ones are left out for good. */
+struct gt_range *gt_range_outer(struct gt_ranges *ranges, struct gt_range *range);
+
+void gt_range_drop_reference(struct gt_ranges *ranges, struct gt_range *range);
+
+/* ---- shadows.c ---- */
+
+/* Settles the oldest closed ranges without waiting for their work: others need the room. */
+void gt_range_settle_oldest(struct gt_session *session);
+
+/* ---- steps.c ---- */
+
+/* A range that begins is renamed if it is a step; its label is not. */
+void gt_range_steps_begin(struct gt_session *session, struct gt_range *range);
+
+/* A range is over. */
+void gt_range_steps_end(struct gt_ranges *ranges, const struct gt_range *range);
+
+/* ---- records.c ---- */
+
+/* Closes and writes a range. @unfinished: nobody ended it. */
+void gt_range_finish(struct gt_session *session, struct gt_range *range, uint64_t end,
+		     bool unfinished);
+
+#endif

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Lives of ranges, see the header: open on a thread, then closed and waiting for the GPU work that
+ * was launched inside, then settled, then free once no inner range refers to it.
+ */
+#include "pipeline/ranges/internal.h"
+
+#include <string.h>
+
+#include "core/guest/clock.h"
+#include "pipeline/session.h"
+
+#define MEMORY_MAX (48u << 20)
+
+/* External ids of ranges begin here, away from those that frameworks give; in recovery behind them. */
+#define FIRST_ID   1000000000u
+#define MORE_IDS   1000000000000u
+
+struct gt_ranges *gt_ranges_new(const char *step_range, bool operators)
+{
+	struct gt_ranges *ranges = gt_memory_map(sizeof(*ranges));
+
+	if (!ranges)
+		return NULL;
+	gt_arena_init(&ranges->arena, MEMORY_MAX);
+	ranges->closed_last = &ranges->closed_first;
+	ranges->next_id = FIRST_ID;
+	ranges->steps.wanted = step_range;
+	ranges->operators = operators;
+	return ranges;
+}
+
+void gt_ranges_free(struct gt_ranges *ranges)
+{
+	if (!ranges)
+		return;
+	gt_arena_fini(&ranges->arena);
+	gt_memory_unmap(ranges, sizeof(*ranges));
+}
+
+uint32_t gt_ranges_open(const struct gt_ranges *ranges)
+{
+	return ranges->open_count;
+}
+
+void gt_ranges_new_ids(struct gt_ranges *ranges)
+{
+	ranges->next_id += MORE_IDS;
+}
+
+uint64_t gt_ranges_lost(const struct gt_ranges *ranges)
+{
+	return ranges->lost;
+}
+
+static struct gt_range_thread **thread_slot(const struct gt_ranges *ranges, uint32_t tid)
+{
+	struct gt_range_thread **slot =
+		(struct gt_range_thread **)&ranges->threads[tid % GT_RANGE_BUCKETS];
+
+	while (*slot && (*slot)->tid != tid)
+		slot = &(*slot)->next;
+	return slot;
+}
+
+static struct gt_range_thread *get_thread(struct gt_ranges *ranges, uint32_t tid)
+{
+	struct gt_range_thread **slot = thread_slot(ranges, tid);
+	struct gt_range_thread *thread = *slot;
+
+	if (thread)
+		return thread;
+	thread = ranges->free_threads;
+	if (thread)
+		ranges->free_threads = thread->next;
+	else
+		thread = gt_arena_get(&ranges->arena, sizeof(*thread));
+	if (!thread)
+		return NULL;
+	*thread = (struct gt_range_thread){.tid = tid};
+	*slot = thread;
+	return thread;
+}
+
+struct gt_range *gt_range_innermost(const struct gt_ranges *ranges, uint32_t tid)
+{
+	const struct gt_range_thread *thread = *thread_slot(ranges, tid);
+
+	return thread ? thread->open : NULL;
+}
+
+struct gt_range *gt_range_find(const struct gt_ranges *ranges, uint64_t id)
+{
+	struct gt_range *range = ranges->by_id[id % GT_RANGE_IDS];
+
+	return range && range->event.id == id ? range : NULL;
+}
+
+/* Ids whose place is taken by a range that lives very long are left out. */
+static uint64_t new_id(struct gt_ranges *ranges)
+{
+	for (uint32_t i = 0; i < GT_RANGE_IDS; i++) {
+		uint64_t id = ranges->next_id++;
+
+		if (!ranges->by_id[id % GT_RANGE_IDS])
+			return id;
+	}
+	return 0;
+}
+
+static struct gt_range *get_room(struct gt_session *session)
+{
+	struct gt_ranges *ranges = session->ranges;
+	struct gt_range *range;
+
+	if (!ranges->free_ranges) {
+		range = gt_arena_get(&ranges->arena, sizeof(*range));
+		if (range)
+			return range;
+		gt_range_settle_oldest(session);
+	}
+	range = ranges->free_ranges;
+	if (range)
+		ranges->free_ranges = range->chain;
+	return range;
+}
+
+static struct gt_range *new_range(struct gt_session *session)
+{
+	struct gt_ranges *ranges = session->ranges;
+	uint64_t id = new_id(ranges);
+	struct gt_range *range = id ? get_room(session) : NULL;
+
+	if (!range)
+		return NULL;
+	memset(range, 0, sizeof(*range));
+	range->event.id = id;
+	range->references = 1;
+	ranges->by_id[id % GT_RANGE_IDS] = range;
+	return range;
+}
+
+void gt_range_drop_reference(struct gt_ranges *ranges, struct gt_range *range)
+{
+	while (range && --range->references == 0) {
+		struct gt_range *outer = range->outer;
+
+		ranges->by_id[range->event.id % GT_RANGE_IDS] = NULL;
+		range->chain = ranges->free_ranges;
+		ranges->free_ranges = range;
+		range = outer;
+	}
+}
+
+struct gt_range *gt_range_outer(struct gt_ranges *ranges, struct gt_range *range)
+{
+	while (range->outer && range->outer->settled) {
+		struct gt_range *settled = range->outer;
+
+		range->outer = settled->outer;
+		if (range->outer)
+			range->outer->references++;
+		gt_range_drop_reference(ranges, settled);
+	}
+	return range->outer;
+}
+
+struct gt_range *gt_range_open(struct gt_session *session, uint32_t tid, uint64_t start)
+{
+	struct gt_ranges *ranges = session->ranges;
+	struct gt_range_thread *thread = get_thread(ranges, tid);
+	struct gt_range *range = thread ? new_range(session) : NULL;
+
+	if (!range) {
+		ranges->lost++;
+		return NULL;
+	}
+	range->tid = tid;
+	range->start = start;
+	range->outer = range->below = thread->open;
+	if (range->outer)
+		range->outer->references++;
+	thread->open = range;
+	ranges->open_count++;
+	return range;
+}
+
+static void remove_from_thread(struct gt_ranges *ranges, struct gt_range *range)
+{
+	struct gt_range_thread *thread = *thread_slot(ranges, range->tid);
+	struct gt_range **at = thread ? &thread->open : NULL;
+
+	while (at && *at && *at != range)
+		at = &(*at)->below;
+	if (at && *at)
+		*at = range->below;
+	range->below = NULL;
+}
+
+static struct gt_range **started_bucket(const struct gt_ranges *ranges, uint64_t program_id)
+{
+	return (struct gt_range **)&ranges->started[program_id % GT_RANGE_BUCKETS];
+}
+
+void gt_range_add_started(struct gt_ranges *ranges, struct gt_range *range)
+{
+	struct gt_range **bucket = started_bucket(ranges, range->key);
+
+	range->started = true;
+	range->chain = *bucket;
+	*bucket = range;
+}
+
+struct gt_range *gt_range_find_started(const struct gt_ranges *ranges, uint64_t program_id)
+{
+	struct gt_range *range = *started_bucket(ranges, program_id);
+
+	while (range && range->key != program_id)
+		range = range->chain;
+	return range;
+}
+
+static void remove_from_started(struct gt_ranges *ranges, struct gt_range *range)
+{
+	struct gt_range **at = started_bucket(ranges, range->key);
+
+	while (*at && *at != range)
+		at = &(*at)->chain;
+	if (*at)
+		*at = range->chain;
+}
+
+struct gt_range *gt_range_find_pushed(const struct gt_ranges *ranges, uint32_t tid, uint32_t domain,
+				      uint64_t level)
+{
+	struct gt_range *range = gt_range_innermost(ranges, tid);
+
+	while (range && (range->started || range->domain != domain || range->key > level))
+		range = range->below;
+	return range && range->key == level ? range : NULL; /* levels grow inwards */
+}
+
+/* Each domain has a stack of its own. What began later gives way, but an operator never: readers look
+ * for those on their thread, and as they are of one domain no two of them cross. */
+void gt_range_uncross(const struct gt_ranges *ranges, struct gt_range *range)
+{
+	struct gt_range *const top = gt_range_innermost(ranges, range->tid);
+
+	if (range->event.detached)
+		return;
+	for (struct gt_range *inner = top; inner && inner != range; inner = inner->below)
+		if (inner->event.is_operator)
+			range->event.detached = true;
+	if (range->event.detached)
+		return;
+	for (struct gt_range *inner = top; inner && inner != range; inner = inner->below)
+		inner->event.detached = true;
+}
+
+void gt_range_close(struct gt_ranges *ranges, struct gt_range *range, uint64_t end)
+{
+	remove_from_thread(ranges, range);
+	ranges->open_count--;
+	if (range->started)
+		remove_from_started(ranges, range);
+	range->end = end > range->start ? end : range->start;
+	range->touched = gt_clock_now();
+	range->chain = NULL;
+	if (range->launches) {
+		*ranges->closed_last = range;
+		ranges->closed_last = &range->chain;
+	} else {
+		range->settled = true; /* nothing can come */
+		gt_range_drop_reference(ranges, range);
+	}
+}
+
+static void free_thread(struct gt_ranges *ranges, uint32_t tid)
+{
+	struct gt_range_thread **slot = thread_slot(ranges, tid);
+	struct gt_range_thread *thread = *slot;
+
+	if (!thread || thread->open)
+		return;
+	*slot = thread->next;
+	thread->next = ranges->free_threads;
+	ranges->free_threads = thread;
+}
+
+void gt_ranges_thread_ended(struct gt_session *session, uint32_t tid)
+{
+	struct gt_ranges *ranges = session->ranges;
+	struct gt_range *range = gt_range_innermost(ranges, tid);
+
+	while (range) {
+		struct gt_range *below = range->below;
+
+		if (range->started) /* another thread may end it */
+			remove_from_thread(ranges, range);
+		else
+			gt_range_finish(session, range, session->emit.newest, true);
+		range = below;
+	}
+	free_thread(ranges, tid);
+}

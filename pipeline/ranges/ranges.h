@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Named ranges: the NVTX records of the threads become slices of the host, marks and counters; each
+ * launch learns the innermost range that was open, and each range gets a shadow on every stream on
+ * which work launched inside it ran, from its first to its last operation there.
+ *
+ *   ranges.c         which ranges are open on which thread; their lives
+ *   records.c  records in, events out
+ *   steps.c    which ranges are steps
+ *   shadows.c  GPU operations and shadows
+ *
+ * A trace begins with the first use of CUDA: ranges that were over by then are counted, those still
+ * open are in the trace from their true start. Drain thread.
+ */
+#ifndef GT_PIPELINE_RANGES_RANGES_H
+#define GT_PIPELINE_RANGES_RANGES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/schema/event.h"
+
+struct gt_session;
+struct gt_ranges;
+struct gt_nvtx_record;
+
+/* NULL: no memory. @step_range: name of the ranges that are steps, "auto", or "". @operators: ranges with the
+ * names that PyTorch gives its operators are operators. */
+struct gt_ranges *gt_ranges_new(const char *step_range, bool operators);
+void gt_ranges_free(struct gt_ranges *ranges);
+
+/* The next record of a thread; to be handed over in the order of its ring. */
+void gt_ranges_record(struct gt_session *session, const struct gt_nvtx_record *record);
+
+/* Takes ranges that were open before the session began. Before each record of a ring: one load. */
+void gt_ranges_take_early(struct gt_session *session);
+
+/* A call of thread launch->tid: sets launch->nvtx and launch->range. @expects: it starts
+ * GPU work. */
+void gt_ranges_launch(struct gt_session *session, struct gt_launch *launch, bool expects);
+
+/* A GPU operation that has been joined to its launch; corrects launch.nvtx when it is known by now
+ * that the range had ended before the launch. */
+void gt_ranges_operation(struct gt_session *session, struct gt_event *event);
+
+/* All rings have been emptied: ends that were told by other threads than the starts can be joined. */
+void gt_ranges_round(struct gt_session *session);
+
+/* The thread is gone and its ring is empty: what it left open is closed as unfinished. */
+void gt_ranges_thread_ended(struct gt_session *session, uint32_t tid);
+
+/* Emits the shadows of closed ranges whose work has come in; @all: of every range, the end. */
+void gt_ranges_settle(struct gt_session *session, bool all);
+
+/* The name that the program gave to a thread, or NULL. */
+const struct gt_string *gt_ranges_thread_name(struct gt_session *session, uint32_t tid);
+
+/* Ranges that have begun and not ended: they are written when they end. */
+uint32_t gt_ranges_open(const struct gt_ranges *ranges);
+
+/* For recovery: ids of ranges from now on are none of those that the dead process gave. */
+void gt_ranges_new_ids(struct gt_ranges *ranges);
+
+/* Ranges, marks and samples that are missing in the trace for lack of room. */
+uint64_t gt_ranges_lost(const struct gt_ranges *ranges);
+
+#endif

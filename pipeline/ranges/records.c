@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * NVTX records -> ranges, marks, counters, names; see pipeline/ranges/ranges.h. Records tell levels, so that
+ * a stack finds its order again after records were lost.
+ */
+#include <string.h>
+
+#include "collectors/nvtx/early.h"
+#include "collectors/nvtx/payload.h"
+#include "collectors/nvtx/record.h"
+#include "collectors/nvtx/registry.h"
+#include "core/guest/text.h"
+#include "pipeline/operator_name.h"
+#include "pipeline/ranges/internal.h"
+#include "pipeline/session.h"
+
+/* Names of ranges may fill this much of the session's strings, so that one name per range does not
+ * leave the kernels without names. */
+#define STRING_BYTES_MAX (24u << 20)
+
+/* An end that finds no start in so many rounds over all rings has none. */
+#define END_ROUNDS       4u
+
+/* ---- strings ---- */
+
+static const struct gt_string *keep(struct gt_session *s, const char *text, size_t length)
+{
+	struct gt_ranges *ranges = s->ranges;
+	const struct gt_string *string = gt_intern_find(s->strings, text, length);
+
+	if (string)
+		return string;
+	if (ranges->string_bytes > STRING_BYTES_MAX) {
+		gt_ledger_add(&s->ledger, GT_LEDGER_RANGE_NAMES_REFUSED, 1);
+		return gt_intern_cstr(s->strings, "(range names over the limit)");
+	}
+	ranges->string_bytes += length + sizeof(*string);
+	return gt_intern_get(s->strings, text, length);
+}
+
+static const struct gt_string *string_of(struct gt_session *s, uint32_t reference)
+{
+	const struct gt_nvtx_object *object = gt_nvtx_at(reference);
+
+	return object ? keep(s, object->text, object->length) : NULL;
+}
+
+static const struct gt_string *domain_of(struct gt_session *s, const struct gt_nvtx_record *record)
+{
+	return string_of(s, record->domain);
+}
+
+static const struct gt_string *category_of(struct gt_session *s,
+					   const struct gt_nvtx_record *record)
+{
+	struct gt_nvtx_key key = {.kind = GT_NVTX_CATEGORY,
+				  .domain = record->domain,
+				  .number = record->category,
+				  .text = ""};
+	const struct gt_nvtx_object *object;
+	char text[24];
+
+	if (!record->category)
+		return NULL;
+	object = gt_nvtx_find(&key);
+	if (object)
+		return keep(s, object->text, object->length);
+	return keep(s, text, gt_text_decimal(text, record->category));
+}
+
+static void decode(const struct gt_nvtx_record *record, struct gt_nvtx_decoded *ret_decoded)
+{
+	gt_nvtx_decode(record->domain, record->data + gt_nvtx_payload_offset(record->text_length),
+		       record->payload_length, ret_decoded);
+}
+
+static const struct gt_string *name_of(struct gt_session *s, const struct gt_nvtx_record *record,
+				       const struct gt_nvtx_decoded *decoded)
+{
+	if (record->cut)
+		gt_ledger_add(&s->ledger, GT_LEDGER_RANGE_NAMES_CUT, 1);
+	if (record->string && gt_nvtx_at(record->string))
+		return string_of(s, record->string);
+	if (record->text_length)
+		return keep(s, record->data, record->text_length);
+	if (*decoded->message)
+		return keep(s, decoded->message, strlen(decoded->message));
+	if (decoded->schema_name)
+		return keep(s, decoded->schema_name, strlen(decoded->schema_name));
+	return gt_intern_cstr(s->strings, "(no name)");
+}
+
+static const struct gt_string *label_of(struct gt_session *s, const struct gt_string *domain,
+					const struct gt_string *name)
+{
+	char text[GT_NVTX_NAME_MAX * 2 + 2];
+
+	if (!domain)
+		return name;
+	return keep(s, text, gt_text_format(text, sizeof(text), "%s:%s", domain->text, name->text));
+}
+
+static void put_value(const struct gt_nvtx_record *record, char *out)
+{
+	double real;
+	size_t n;
+
+	switch (record->value_type) {
+	case GT_NVTX_UNSIGNED:
+		n = gt_text_decimal(out, record->value);
+		break;
+	case GT_NVTX_SIGNED:
+		n = gt_text_format(out, 24, "%ld", (long)record->value);
+		break;
+	case GT_NVTX_REAL:
+		memcpy(&real, &record->value, sizeof(real));
+		n = gt_text_real(out, real);
+		break;
+	default:
+		return;
+	}
+	out[n] = 0;
+}
+
+/* What both ends of a range attached, one behind the other. */
+static void add_payload(struct gt_range_event *event, const struct gt_nvtx_record *record,
+			const struct gt_nvtx_decoded *decoded)
+{
+	size_t used = strlen(event->payload), room = sizeof(event->payload) - used;
+	char value[32] = "";
+	const char *text = value;
+
+	put_value(record, value);
+	if (*decoded->text)
+		text = decoded->text;
+	if (*text)
+		gt_text_format(event->payload + used, room, "%s%s", used ? " " : "", text);
+}
+
+/* With --pytorch, the text that PyTorch gives an operator is its name and more. */
+static bool describe_operator(struct gt_session *s, const struct gt_nvtx_record *record,
+			      struct gt_range_event *ret_event)
+{
+	struct gt_operator_name name;
+
+	bool is_operator;
+
+	if (!s->ranges->operators || record->domain || record->string || !record->text_length)
+		return false;
+	is_operator = gt_operator_name_parse(record->data, record->text_length, &name);
+	if (!is_operator && name.length == record->text_length)
+		return false;
+	*ret_event = (struct gt_range_event){
+		.id = ret_event->id,
+		.name = keep(s, record->data, name.length),
+		.is_operator = is_operator,
+		.is_backward = name.is_backward,
+		.has_sequence = name.has_sequence,
+		.sequence = name.sequence,
+		.dims = name.dims ? keep(s, name.dims, name.dims_length) : NULL,
+	};
+	return true;
+}
+
+static void describe(struct gt_session *s, const struct gt_nvtx_record *record,
+		     struct gt_range_event *ret_event)
+{
+	struct gt_nvtx_decoded decoded;
+
+	decode(record, &decoded);
+	ret_event->name = name_of(s, record, &decoded);
+	ret_event->domain = domain_of(s, record);
+	ret_event->category = category_of(s, record);
+	ret_event->color = record->color;
+	add_payload(ret_event, record, &decoded);
+}
+
+/* ---- ranges ---- */
+
+static uint64_t time_of(struct gt_session *s, uint64_t monotonic)
+{
+	return gt_clock_from_monotonic(&s->clock, monotonic);
+}
+
+void gt_range_finish(struct gt_session *session, struct gt_range *range, uint64_t end,
+		     bool unfinished)
+{
+	struct gt_event event = {.kind = GT_EVENT_RANGE, .tid = range->tid, .start = range->start};
+
+	gt_range_uncross(session->ranges, range);
+	range->event.unfinished = unfinished;
+	event.end = end > range->start ? end : range->start;
+	event.range = range->event;
+	gt_emit_event(session, &event);
+	gt_range_steps_end(session->ranges, range);
+	gt_range_close(session->ranges, range, event.end);
+}
+
+static struct gt_range *begin(struct gt_session *s, const struct gt_nvtx_record *record)
+{
+	struct gt_range *range = gt_range_open(s, record->tid, time_of(s, record->time));
+
+	if (!range)
+		return NULL;
+	if (!describe_operator(s, record, &range->event))
+		describe(s, record, &range->event);
+	range->label = label_of(s, range->event.domain, range->event.name);
+	range->domain = record->domain;
+	range->key = record->id;
+	range->started = record->head.flags == GT_NVTX_START;
+	gt_range_steps_begin(s, range);
+	return range;
+}
+
+/* Ranges at @level and deeper that are still open have lost their end. They lie above the others. */
+static void close_from(struct gt_session *s, const struct gt_nvtx_record *record, uint64_t level)
+{
+	struct gt_range *range = gt_range_innermost(s->ranges, record->tid);
+
+	while (range) {
+		struct gt_range *below = range->below;
+		bool pushed = !range->started && range->domain == record->domain;
+
+		if (pushed && range->key < level)
+			return;
+		if (pushed)
+			gt_range_finish(s, range, time_of(s, record->time), true);
+		range = below;
+	}
+}
+
+static void push(struct gt_session *s, const struct gt_nvtx_record *record)
+{
+	close_from(s, record, record->id);
+	begin(s, record);
+}
+
+static void end_range(struct gt_session *s, struct gt_range *range,
+		      const struct gt_nvtx_record *record)
+{
+	struct gt_nvtx_decoded decoded;
+
+	decode(record, &decoded);
+	add_payload(&range->event, record, &decoded);
+	gt_range_finish(s, range, time_of(s, record->time), false);
+}
+
+static void pop(struct gt_session *s, const struct gt_nvtx_record *record)
+{
+	struct gt_range *range =
+		gt_range_find_pushed(s->ranges, record->tid, record->domain, record->id);
+
+	close_from(s, record, record->id + 1);
+	if (range) /* else its push was lost, and counted */
+		end_range(s, range, record);
+}
+
+static void start(struct gt_session *s, const struct gt_nvtx_record *record)
+{
+	struct gt_range *range = begin(s, record);
+
+	if (!range)
+		return;
+	range->event.detached = true;
+	gt_range_add_started(s->ranges, range);
+}
+
+static void end(struct gt_session *s, const struct gt_nvtx_record *record)
+{
+	struct gt_ranges *ranges = s->ranges;
+	struct gt_range *range = gt_range_find_started(ranges, record->id);
+
+	/* another thread's launches may still lie in its ring: they come before the end */
+	if (range && range->tid == record->tid)
+		end_range(s, range, record);
+	else if (ranges->end_count < GT_RANGE_ENDS)
+		ranges->ends[ranges->end_count++] =
+			(struct gt_range_end){.program_id = record->id, .time = record->time};
+	else
+		ranges->lost++;
+}
+
+void gt_ranges_round(struct gt_session *session)
+{
+	struct gt_ranges *ranges = session->ranges;
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < ranges->end_count; i++) {
+		struct gt_range_end *e = &ranges->ends[i];
+		struct gt_range *range = gt_range_find_started(ranges, e->program_id);
+
+		if (range)
+			gt_range_finish(session, range, time_of(session, e->time), false);
+		else if (++e->rounds < END_ROUNDS)
+			ranges->ends[kept++] = *e;
+		else
+			gt_ledger_add(&session->ledger, GT_LEDGER_RANGES_WRONG, 1);
+	}
+	ranges->end_count = kept;
+}
+
+static void mark(struct gt_session *s, const struct gt_nvtx_record *record)
+{
+	struct gt_event event = {.kind = GT_EVENT_MARK, .tid = record->tid};
+
+	event.start = event.end = time_of(s, record->time);
+	describe(s, record, &event.range);
+	gt_emit_event(s, &event);
+}
+
+/* Told afterwards, with times of nvtxTimestampGet, which are ours. */
+static void deferred(struct gt_session *s, const struct gt_nvtx_record *record)
+{
+	struct gt_event event = {.kind = GT_EVENT_MARK, .tid = record->tid};
+	struct gt_nvtx_decoded decoded;
+	uint64_t now = record->time;
+
+	decode(record, &decoded);
+	if (!decoded.has_times || decoded.begin <= 0 || decoded.end < decoded.begin ||
+	    (uint64_t)decoded.end > now) {
+		gt_ledger_add(&s->ledger, GT_LEDGER_RANGES_WRONG, 1);
+		return;
+	}
+	event.start = time_of(s, (uint64_t)decoded.begin);
+	event.end = time_of(s, (uint64_t)decoded.end);
+	describe(s, record, &event.range);
+	event.range.detached = true;
+	if (event.end > event.start)
+		event.kind = GT_EVENT_RANGE;
+	gt_emit_event(s, &event);
+}
+
+/* ---- counters ---- */
+
+struct sample {
+	struct gt_session *session;
+	struct gt_event event;
+};
+
+static void emit_number(void *context, const struct gt_nvtx_number *number)
+{
+	struct sample *sample = context;
+	struct gt_session *s = sample->session;
+	struct gt_counter_event *counter = &sample->event.counter;
+	const char *name = *number->name ? number->name : "value";
+
+	counter->series = keep(s, name, strlen(name));
+	counter->is_real = number->is_real;
+	counter->value = number->integer;
+	counter->real = number->real;
+	gt_emit_event(s, &sample->event);
+}
+
+static void emit_value(struct sample *sample, const struct gt_nvtx_record *record)
+{
+	struct gt_nvtx_number number = {.name = "", .integer = (int64_t)record->value};
+
+	number.is_real = record->value_type == GT_NVTX_REAL;
+	memcpy(&number.real, &record->value, sizeof(number.real));
+	emit_number(sample, &number);
+}
+
+static void sample_counter(struct gt_session *s, const struct gt_nvtx_record *record)
+{
+	const struct gt_nvtx_object *counter = gt_nvtx_at(record->string);
+	struct sample sample = {.session = s,
+				.event = {.kind = GT_EVENT_COUNTER, .tid = record->tid}};
+
+	if (!counter)
+		return;
+	sample.event.start = sample.event.end = time_of(s, record->time);
+	sample.event.counter.name =
+		label_of(s, domain_of(s, record), keep(s, counter->text, counter->length));
+	if (record->value_type)
+		emit_value(&sample, record);
+	else
+		gt_nvtx_decode_numbers(record->domain,
+				       record->data + gt_nvtx_payload_offset(record->text_length),
+				       record->payload_length, emit_number, &sample);
+}
+
+/* ---- names ---- */
+
+const struct gt_string *gt_ranges_thread_name(struct gt_session *session, uint32_t tid)
+{
+	struct gt_nvtx_key key = {.kind = GT_NVTX_THREAD, .number = tid, .text = ""};
+	const struct gt_nvtx_object *object = gt_nvtx_find(&key);
+
+	return object ? keep(session, object->text, object->length) : NULL;
+}
+
+static void name_thread(struct gt_session *s, const struct gt_nvtx_record *record)
+{
+	struct gt_event event = {.kind = GT_EVENT_THREAD, .tid = (uint32_t)record->id};
+
+	event.start = event.end = time_of(s, record->time);
+	event.thread.name = keep(s, record->data, record->text_length);
+	gt_emit_event(s, &event);
+}
+
+static void name_stream(struct gt_session *s, const struct gt_nvtx_record *record)
+{
+	struct gt_event event = {.kind = GT_EVENT_STREAM};
+
+	event.start = event.end = time_of(s, record->time);
+	event.place.device = (uint32_t)record->value;
+	event.place.stream = (uint32_t)record->id;
+	event.stream.name = keep(s, record->data, record->text_length);
+	gt_emit_event(s, &event);
+}
+
+/* Devices and contexts have names of their own in the trace: the program's stands in a mark. */
+static void name_other(struct gt_session *s, const struct gt_nvtx_record *record)
+{
+	struct gt_event event = {.kind = GT_EVENT_MARK, .tid = record->tid};
+	char text[GT_NVTX_NAME_MAX + 48];
+	size_t n;
+
+	if (record->head.flags == GT_NVTX_NAME_DEVICE)
+		n = gt_text_format(text, sizeof(text), "GPU %lu is called ",
+				   (unsigned long)record->id);
+	else
+		n = gt_text_format(text, sizeof(text), "context 0x%lx is called ",
+				   (unsigned long)record->id);
+	memcpy(text + n, record->data, record->text_length);
+	event.start = event.end = time_of(s, record->time);
+	event.range.name = keep(s, text, n + record->text_length);
+	gt_emit_event(s, &event);
+}
+
+/* ---- */
+
+static void (*const handlers[])(struct gt_session *, const struct gt_nvtx_record *) = {
+	[GT_NVTX_PUSH] = push,
+	[GT_NVTX_POP] = pop,
+	[GT_NVTX_START] = start,
+	[GT_NVTX_END] = end,
+	[GT_NVTX_MARK] = mark,
+	[GT_NVTX_SAMPLE] = sample_counter,
+	[GT_NVTX_DEFERRED] = deferred,
+	[GT_NVTX_NAME_THREAD] = name_thread,
+	[GT_NVTX_NAME_DEVICE] = name_other,
+	[GT_NVTX_NAME_CONTEXT] = name_other,
+	[GT_NVTX_NAME_STREAM] = name_stream,
+};
+
+void gt_ranges_record(struct gt_session *session, const struct gt_nvtx_record *record)
+{
+	uint16_t op = record->head.flags;
+
+	if (op < sizeof(handlers) / sizeof(handlers[0]) && handlers[op])
+		handlers[op](session, record);
+}
+
+static void take(void *session, const struct gt_nvtx_record *record)
+{
+	gt_ranges_record(session, record);
+}
+
+void gt_ranges_take_early(struct gt_session *session)
+{
+	if (gt_nvtx_early_is_pending())
+		gt_nvtx_early_take(take, session);
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * GPU work of ranges, see pipeline/ranges/ranges.h. A range belongs to a launch when it was open on the
+ * launching thread at that moment; that is told by the chain of ranges from the innermost outwards.
+ */
+#include "pipeline/ranges/internal.h"
+
+#include "core/guest/clock.h"
+#include "pipeline/session.h"
+
+#define MS_NS           1000000ull
+
+/* A closed range waits for the first operation of each of its launches, and then for operations
+ * that come late (graphs have many); but not for ever. */
+#define LATE_NS         (1000 * MS_NS)
+#define GIVE_UP_NS      (10000 * MS_NS)
+
+#define SETTLE_EVERY_NS (200 * MS_NS)
+#define SETTLE_FORCED   1024u
+
+/* What runs backward is tied to its forward operator by the sequence number that both have. */
+static void tie_backward(struct gt_ranges *ranges, struct gt_launch *launch, uint64_t sequence,
+			 bool backward)
+{
+	struct gt_range_forward *forward = &ranges->forwards[sequence % GT_RANGE_FORWARDS];
+
+	if (!backward && launch->stack)
+		*forward = (struct gt_range_forward){sequence, launch->stack};
+	else if (backward && forward->stack && forward->sequence == sequence)
+		launch->forward = forward->stack;
+}
+
+/* Operators have no shadows: there are many, and each kernel tells its own. */
+static void find_operator(struct gt_ranges *ranges, struct gt_range *range,
+			  struct gt_launch *launch)
+{
+	const struct gt_range_event *numbered = NULL;
+	bool backward = false;
+
+	for (uint32_t i = 0; range && i < GT_RANGE_CHAIN_MAX; i++) {
+		if (range->event.is_operator && !launch->op)
+			launch->op = range->event.id;
+		if (range->event.has_sequence && !numbered)
+			numbered = &range->event;
+		backward |= range->event.is_backward;
+		range = gt_range_outer(ranges, range);
+	}
+	if (numbered)
+		tie_backward(ranges, launch, numbered->sequence, backward);
+}
+
+static void expect_work(struct gt_range *range, bool will_be_told)
+{
+	range->has_work = true;
+	range->launches += will_be_told;
+	range->pending += will_be_told;
+}
+
+void gt_ranges_launch(struct gt_session *session, struct gt_launch *launch, bool expects)
+{
+	struct gt_ranges *ranges = session->ranges;
+	struct gt_range *range = gt_range_innermost(ranges, launch->tid);
+
+	find_operator(ranges, range, launch);
+	while (range && range->event.is_operator)
+		range = gt_range_outer(ranges, range);
+	if (!range)
+		return;
+	launch->nvtx = range->label;
+	launch->range = range->event.id;
+	for (uint32_t i = 0; expects && range && i < GT_RANGE_CHAIN_MAX; i++) {
+		if (!range->end && !range->event.is_operator)
+			expect_work(range, session->has_cupti);
+		range = gt_range_outer(ranges, range);
+	}
+}
+
+static struct gt_shadow *shadow_of(struct gt_ranges *ranges, struct gt_range *range,
+				   const struct gt_place *place)
+{
+	struct gt_shadow *shadow;
+
+	for (shadow = range->shadows; shadow; shadow = shadow->next)
+		if (shadow->place.stream == place->stream &&
+		    shadow->place.context == place->context &&
+		    shadow->place.device == place->device)
+			return shadow;
+	shadow = ranges->free_shadows;
+	if (shadow)
+		ranges->free_shadows = shadow->next;
+	else
+		shadow = gt_arena_get(&ranges->arena, sizeof(*shadow));
+	if (!shadow)
+		return NULL;
+	*shadow = (struct gt_shadow){.next = range->shadows, .place = *place, .first = UINT64_MAX};
+	range->shadows = shadow;
+	return shadow;
+}
+
+static void cover(struct gt_ranges *ranges, struct gt_range *range, const struct gt_event *event)
+{
+	struct gt_shadow *shadow = shadow_of(ranges, range, &event->place);
+
+	range->touched = gt_clock_now();
+	if (event->launch.first && range->pending)
+		range->pending--;
+	if (!shadow) {
+		ranges->lost++;
+		return;
+	}
+	if (event->start < shadow->first)
+		shadow->first = event->start;
+	if (event->end > shadow->last)
+		shadow->last = event->end;
+}
+
+static bool was_open(const struct gt_range *range, uint64_t time)
+{
+	return !range->end || range->end >= time;
+}
+
+void gt_ranges_operation(struct gt_session *session, struct gt_event *event)
+{
+	struct gt_ranges *ranges = session->ranges;
+	struct gt_range *range;
+	bool innermost = true;
+
+	if (!event->launch.range || event->kind == GT_EVENT_SYNC)
+		return;
+	range = gt_range_find(ranges, event->launch.range);
+	if (range)
+		event->launch.nvtx = NULL;
+	for (uint32_t i = 0; range && i < GT_RANGE_CHAIN_MAX; i++) {
+		/* an outer one may have been closed before the launch */
+		if (!range->event.is_operator && was_open(range, event->launch.start)) {
+			if (innermost)
+				event->launch.nvtx = range->label;
+			innermost = false;
+			if (!range->settled)
+				cover(ranges, range, event);
+		}
+		range = gt_range_outer(ranges, range);
+	}
+}
+
+static void emit_shadows(struct gt_session *session, struct gt_range *range)
+{
+	struct gt_ranges *ranges = session->ranges;
+	struct gt_event event = {.kind = GT_EVENT_RANGE};
+
+	event.range = range->event;
+	event.range.on_gpu = true;
+	event.range.detached = false;
+	while (range->shadows) {
+		struct gt_shadow *shadow = range->shadows;
+
+		event.place = shadow->place;
+		event.start = shadow->first;
+		event.end = shadow->last;
+		gt_emit_event(session, &event);
+		range->shadows = shadow->next;
+		shadow->next = ranges->free_shadows;
+		ranges->free_shadows = shadow;
+	}
+}
+
+static bool is_complete(const struct gt_range *range, uint64_t now)
+{
+	uint64_t patience = range->pending ? GIVE_UP_NS : LATE_NS;
+
+	return range->touched + patience < now;
+}
+
+static void close_all(struct gt_session *session)
+{
+	struct gt_ranges *ranges = session->ranges;
+
+	for (uint32_t i = 0; i < GT_RANGE_BUCKETS; i++) {
+		while (ranges->threads[i])
+			gt_ranges_thread_ended(session, ranges->threads[i]->tid);
+		while (ranges->started[i])
+			gt_range_finish(session, ranges->started[i], session->emit.newest, true);
+	}
+}
+
+/* Takes the range at @at out of the list of closed ones. */
+static void settle(struct gt_session *session, struct gt_range **at)
+{
+	struct gt_ranges *ranges = session->ranges;
+	struct gt_range *range = *at;
+
+	*at = range->chain;
+	if (!*at)
+		ranges->closed_last = at;
+	emit_shadows(session, range);
+	range->settled = true;
+	gt_range_drop_reference(ranges, range);
+}
+
+void gt_range_settle_oldest(struct gt_session *session)
+{
+	struct gt_ranges *ranges = session->ranges;
+
+	for (uint32_t i = 0; i < SETTLE_FORCED && ranges->closed_first; i++)
+		settle(session, &ranges->closed_first);
+}
+
+void gt_ranges_settle(struct gt_session *session, bool all)
+{
+	struct gt_ranges *ranges = session->ranges;
+	struct gt_range **at = &ranges->closed_first;
+	uint64_t now = gt_clock_now();
+
+	if (!all && now < ranges->next_settle)
+		return;
+	ranges->next_settle = now + SETTLE_EVERY_NS;
+	if (all)
+		close_all(session);
+	while (*at) {
+		if (all || is_complete(*at, now))
+			settle(session, at);
+		else
+			at = &(*at)->chain;
+	}
+}

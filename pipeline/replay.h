@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Recovery: makes events of what the spool of a dead process holds, with the same code that would
+ * have made them there, and writes them as a trace of their own into an empty folder. `gputrace
+ * repair` loads the library for this, in a process of its own, and joins the two files
+ * (recover/rejoin.h).
+ */
+#ifndef GT_PIPELINE_REPLAY_H
+#define GT_PIPELINE_REPLAY_H
+
+/*
+ * Writes what the spool @path holds into @folder. 0, also when there was nothing to write; -EBADMSG:
+ * not a spool, -ESTALE: of another build of the library, else another negative errno.
+ */
+__attribute__((visibility("default"))) int gputrace_recover(const char *path, const char *folder);
+
+/* The same of @size bytes at @data, aligned to 8; for tests; @folder NULL: counts
+ * instead of writing. */
+int gt_recover_bytes(const void *data, unsigned long size, const char *folder);
+
+#endif

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Stacks of calls, see the header. Drain thread only; gt_stacks_look_for_python also on the thread
+ * that starts the session, before there is a drain thread.
+ */
+#include "pipeline/stacks.h"
+
+#include <string.h>
+
+#include "collectors/python/codes.h"
+#include "collectors/python/frames.h"
+#include "collectors/python/merge.h"
+#include "collectors/python/python.h"
+#include "collectors/unwind/unwind.h"
+#include "core/guest/clock.h"
+#include "core/guest/forkgate.h"
+#include "core/guest/log.h"
+#include "core/guest/text.h"
+#include "pipeline/session.h"
+
+/* A stack of both kinds before and after merging. Too large for a small stack. */
+static struct {
+	const struct gt_frame *native[GT_UNWIND_DEPTH];
+	struct gt_python_frame python[GT_PYTHON_DEPTH];
+	const struct gt_frame *merged[GT_UNWIND_DEPTH];
+} work;
+
+static uint32_t find_native(struct gt_session *s, const struct gt_call_record *record)
+{
+	uint32_t count = 0;
+
+	while (count < record->frame_count && count < GT_UNWIND_DEPTH) {
+		work.native[count] = gt_stacks_find_frame(s->stacks, record->pcs[count]);
+		if (!work.native[count])
+			break;
+		count++;
+	}
+	return count;
+}
+
+static uint32_t find_python(struct gt_session *s, const struct gt_call_record *record)
+{
+	const uint64_t *words = record->pcs + record->frame_count;
+	uint32_t count = record->python_count;
+
+	if (count > GT_PYTHON_DEPTH)
+		count = GT_PYTHON_DEPTH;
+	for (uint32_t i = 0; i < count; i++)
+		work.python[i] = (struct gt_python_frame){
+			.frame = gt_python_frames_find(s->python, words[i]),
+			.is_entry = gt_python_is_entry(words[i]),
+		};
+	return count;
+}
+
+static uint32_t count_ours(uint32_t native)
+{
+	uint32_t ours = 0;
+
+	while (ours < native && work.native[ours]->ours)
+		ours++;
+	return ours;
+}
+
+static const struct gt_string *find_interpreter(const struct gt_session *s)
+{
+	const struct gt_module *module = gt_modules_find(s->modules, gt_python_address());
+
+	return module ? module->path : NULL;
+}
+
+/* Leaves the frames in work.merged; returns their number. @whole: with those at the near end that are
+ * ours. */
+static uint32_t merge(struct gt_session *s, const struct gt_call_record *record, bool whole)
+{
+	uint32_t depth = (uint32_t)gt_config_number(&s->config, GT_CONFIG_STACK_DEPTH);
+	uint32_t native = find_native(s, record), ours = whole ? 0 : count_ours(native);
+	struct gt_python_stacks both = {
+		.native = work.native + ours,
+		.native_count = native - ours,
+		.native_cut = record->frame_count >= s->captured_frames ||
+			      record->head.flags & GT_CALL_CUT,
+		.python = work.python,
+		.python_count = find_python(s, record),
+		.python_cut = record->python_count >= s->captured_frames,
+		.interpreter = find_interpreter(s),
+	};
+
+	return gt_python_merge(&both, depth, work.merged);
+}
+
+static bool refresh_modules(struct gt_session *session, bool (*enter)(void))
+{
+	uint64_t now = gt_clock_now();
+
+	if (!enter())
+		return false;
+	if (gt_modules_refresh(session->modules))
+		gt_stacks_look_for_python(session);
+	gt_forkgate_leave();
+	session->modules_seen = now;
+	return true;
+}
+
+/* A fork that takes so long is not waited for again by the calls that are there already. */
+static void await_modules(struct gt_session *session)
+{
+	if (!refresh_modules(session, gt_forkgate_wait))
+		session->modules_seen = gt_clock_now();
+}
+
+void gt_stacks_refresh_modules(struct gt_session *session)
+{
+	refresh_modules(session, gt_forkgate_try);
+}
+
+const struct gt_stack *gt_stacks_of_call(struct gt_session *session,
+					 const struct gt_call_record *record)
+{
+	const struct gt_stack *stack;
+
+	if (!record->stack_key)
+		return NULL;
+	/* a module may have been loaded, and have launched, since this round began: addresses in one that
+	 * is not known would stay without a name */
+	if (record->frame_count && record->start > session->modules_seen)
+		await_modules(session);
+	if (!record->python_count)
+		return gt_stacks_get(session->stacks, record->stack_key,
+				     record->frame_count ? record->pcs : NULL, record->frame_count);
+	stack = gt_stacks_find(session->stacks, record->stack_key);
+	return stack ? stack
+		     : gt_stacks_put(session->stacks, record->stack_key, work.merged,
+				     merge(session, record, false));
+}
+
+static uint64_t key_of(const struct gt_frame *frame)
+{
+	return frame->kind == GT_FRAME_PYTHON
+		       ? (uint64_t)frame->function * 3 + (uint64_t)frame->file * 5 + frame->line
+		       : (uint64_t)frame;
+}
+
+/* Where Python runs, addresses inside the interpreter differ from sample to sample and are merged
+ * away; what is left is the stack. */
+const struct gt_stack *gt_stacks_of_sample(struct gt_session *session,
+					   const struct gt_call_record *record)
+{
+	uint32_t count = record->python_count ? merge(session, record, false) : 0;
+	uint64_t key = count;
+	const struct gt_stack *stack;
+
+	if (!count)
+		return gt_stacks_of_call(session, record);
+	for (uint32_t i = 0; i < count; i++) {
+		key = (key ^ key_of(work.merged[i])) * 0xd6e8feb86659fd93u;
+		key ^= key >> 32;
+	}
+	stack = gt_stacks_find(session->stacks, key | 1);
+	return stack ? stack : gt_stacks_put(session->stacks, key | 1, work.merged, count);
+}
+
+const struct gt_stack *gt_stacks_of_crash(struct gt_session *session,
+					  const struct gt_call_record *record)
+{
+	uint64_t key = ~record->stack_key | 1; /* not that of the same stack, cut */
+	const struct gt_stack *stack;
+
+	gt_stacks_refresh_modules(session);
+	stack = gt_stacks_find(session->stacks, key);
+	return stack ? stack
+		     : gt_stacks_put(session->stacks, key, work.merged,
+				     merge(session, record, true));
+}
+
+static void tell_python(struct gt_session *s, const char *why)
+{
+	struct gt_facts *facts = &s->facts;
+	uint32_t version = gt_python_version();
+	char text[sizeof(facts->python)] = "";
+
+	if (why)
+		gt_text_format(text, sizeof(text), "off: %s", why);
+	else if (version)
+		gt_text_format(text, sizeof(text), "%u.%u.%u", version >> 24, version >> 16 & 255,
+			       version >> 8 & 255);
+	if (!strcmp(text, facts->python))
+		return;
+	memcpy(facts->python, text, sizeof(text));
+	facts->generation++;
+	if (why)
+		gt_log_say("Python stacks are off: %s", why);
+}
+
+void gt_stacks_look_for_python(struct gt_session *session)
+{
+	if (session->python)
+		tell_python(session, gt_python_start());
+}
+
+void gt_stacks_count_python(struct gt_session *session)
+{
+	struct gt_python_counts counts = gt_python_get_counts();
+	uint64_t *ledger = session->ledger.count;
+
+	gt_stacks_look_for_python(session); /* its first stack may have shown that it is another */
+	ledger[GT_LEDGER_PYTHON_BROKEN] = counts.broken + counts.foreign;
+	ledger[GT_LEDGER_PYTHON_UNNAMED] = gt_python_codes_count().refused;
+}

@@ -1,0 +1,539 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A JSON trace of gputrace's as the events it was written from: docs/FORMAT.md backwards. One
+ * thread per reading.
+ */
+#include "readers/chrome/events_json.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/schema/event_names.h"
+
+/* Host rows of threads lie below; rows beside a thread above. */
+#define MAX_TID    (1u << 22)
+/* Processes below are devices. */
+#define FIRST_HOST 64
+
+const struct gt_string *gt_events_json_string(struct gt_events_json *json,
+					      const struct gt_span *span)
+{
+	const struct gt_string *string;
+	char *text;
+
+	if (span->kind != GT_SPAN_STRING)
+		return NULL;
+	if (!span->escaped)
+		return gt_intern_get(json->events->strings, span->text, span->len);
+	text = malloc(span->len + 1u);
+	if (!text)
+		return NULL;
+	string = gt_intern_get(json->events->strings, text, gt_span_decode(span, text));
+	free(text);
+	return string;
+}
+
+/* ---- arguments ---- */
+
+static const char *take_arg(struct gt_scan *scan, const struct gt_span *key, const char *value,
+			    void *data)
+{
+	struct gt_events_json_args *args = data;
+	struct gt_span span;
+	const char *next = gt_scan_value(scan, value, &span);
+
+	if (next && args->count < GT_EVENTS_JSON_ARGS) {
+		args->key[args->count] = *key;
+		args->value[args->count] = span;
+	}
+	args->count++;
+	return next;
+}
+
+/* Takes the arguments of a record apart, once: a kernel is asked for thirty of them. */
+static void look_at_args(struct gt_events_json *json, const struct gt_record *record)
+{
+	struct gt_scan scan = {.end = record->args.text + record->args.len};
+
+	json->args.count = 0;
+	json->args.whole = &record->args;
+	if (record->args.kind == GT_SPAN_OBJECT &&
+	    !gt_scan_object(&scan, record->args.text, take_arg, &json->args))
+		json->args.count = 0;
+}
+
+/* Of two with one key the last one counts, as everywhere. */
+bool gt_events_json_arg(const struct gt_events_json *json, const char *key,
+			struct gt_span *ret_value)
+{
+	const struct gt_events_json_args *args = &json->args;
+	size_t len = strlen(key);
+
+	if (args->count > GT_EVENTS_JSON_ARGS)
+		return gt_span_member(args->whole, key, ret_value);
+	for (size_t i = args->count; i-- > 0;) {
+		if (!gt_span_is(&args->key[i], key, len))
+			continue;
+		*ret_value = args->value[i];
+		return true;
+	}
+	return false;
+}
+
+static uint64_t number(const struct gt_events_json *json, const char *key)
+{
+	struct gt_span span;
+	int64_t value;
+
+	return gt_events_json_arg(json, key, &span) && gt_span_int(&span, &value) ? (uint64_t)value
+										  : 0;
+}
+
+static bool has(const struct gt_events_json *json, const char *key)
+{
+	struct gt_span span;
+
+	return gt_events_json_arg(json, key, &span);
+}
+
+static const struct gt_string *string(struct gt_events_json *json, const char *key)
+{
+	struct gt_span span;
+
+	return gt_events_json_arg(json, key, &span) ? gt_events_json_string(json, &span) : NULL;
+}
+
+static uint64_t micro(const struct gt_events_json *json, const char *key)
+{
+	struct gt_span span;
+	double value;
+
+	if (!gt_events_json_arg(json, key, &span) || !gt_span_double(&span, &value) || value < 0 ||
+	    value > 1e12)
+		return 0;
+	return (uint64_t)(value * 1e6 + 0.5);
+}
+
+static void triple(const struct gt_events_json *json, const char *key, uint32_t *ret_v)
+{
+	struct gt_span array, element;
+	uint32_t position = 0;
+	int64_t value;
+
+	if (!gt_events_json_arg(json, key, &array) || array.kind != GT_SPAN_ARRAY)
+		return;
+	for (int i = 0; i < 3 && gt_span_next(&array, &position, &element); i++)
+		if (gt_span_int(&element, &value))
+			ret_v[i] = (uint32_t)value;
+}
+
+static bool is_named(const struct gt_span *span, const char *text)
+{
+	return span->kind == GT_SPAN_STRING && gt_span_is(span, text, strlen(text));
+}
+
+/* A value as it stands in the file, which JSON it is. */
+static const struct gt_string *raw(struct gt_events_json *json, const char *key)
+{
+	struct gt_span span;
+
+	return gt_events_json_arg(json, key, &span)
+		       ? gt_intern_get(json->events->strings, span.text, span.len)
+		       : NULL;
+}
+
+/* ---- GPU work ---- */
+
+static void make_kernel(struct gt_events_json *json, const struct gt_record *r,
+			struct gt_event *event)
+{
+	struct gt_kernel_event *kernel = &event->kernel;
+	uint64_t base = (uint64_t)json->base, queued = number(json, "queued");
+	uint64_t submitted = number(json, "submitted");
+
+	*kernel = (struct gt_kernel_event){
+		.name = gt_events_json_string(json, &r->name),
+		.queued = queued ? queued + base : 0,
+		.submitted = submitted ? submitted + base : 0,
+		.registers = (uint32_t)number(json, "registers per thread"),
+		.static_shared = (uint32_t)number(json, "static shared memory"),
+		.dynamic_shared = (uint32_t)number(json, "dynamic shared memory"),
+		.shared_executed = (uint32_t)number(json, "shared memory executed"),
+		.local_per_thread = (uint32_t)number(json, "local memory per thread"),
+		.graph_id = (uint32_t)number(json, "graph id"),
+		.graph_node_id = number(json, "graph node id"),
+		.cooperative = has(json, "cooperative"),
+		.has_priority = has(json, "priority"),
+		.priority = (int32_t)number(json, "priority"),
+		.has_occupancy = has(json, "blocks per SM"),
+		.blocks_per_sm_micro = micro(json, "blocks per SM"),
+		.warps_per_sm_micro = micro(json, "warps per SM"),
+		.est_occupancy_percent = (uint32_t)number(json, "est. achieved occupancy %"),
+		.theoretical_occupancy_percent = (uint32_t)number(json, "theoretical occupancy %"),
+		.created = gt_events_json_stack(json, "created stack", "created frames",
+						"created modules")};
+	triple(json, "grid", kernel->grid);
+	triple(json, "block", kernel->block);
+	triple(json, "cluster", kernel->cluster);
+}
+
+/* "Memcpy HtoD (Pinned -> Device)", "Memset (Device)" */
+static void memory_kinds(const struct gt_string *name, struct gt_memory_event *memory)
+{
+	const char *text = name ? name->text : "", *open = strchr(text, '(');
+	const char *arrow = open ? strstr(open, " -> ") : NULL,
+		   *close = open ? strchr(open, ')') : NULL;
+
+	if (!close)
+		return;
+	if (!arrow) {
+		memory->dst = gt_event_find_memory(open + 1, (size_t)(close - open) - 1);
+		return;
+	}
+	memory->src = gt_event_find_memory(open + 1, (size_t)(arrow - open) - 1);
+	memory->dst = gt_event_find_memory(arrow + 4, (size_t)(close - arrow) - 4);
+	if (!strncmp(text, "Memcpy ", 7) && open > text + 8)
+		memory->copy = gt_event_find_copy(text + 7, (size_t)(open - text) - 8);
+}
+
+static void make_memory(struct gt_events_json *json, const struct gt_record *r,
+			struct gt_event *event)
+{
+	event->memory = (struct gt_memory_event){
+		.bytes = number(json, "bytes"),
+		.value = (uint32_t)number(json, "value"),
+		.peer = has(json, "fromDevice"),
+		.src_device = (uint32_t)number(json, "fromDevice"),
+		.dst_device = (uint32_t)number(json, "toDevice"),
+		.graph_id = (uint32_t)number(json, "graph id"),
+		.graph_node_id = number(json, "graph node id"),
+		.created = gt_events_json_stack(json, "created stack", "created frames",
+						"created modules")};
+	memory_kinds(gt_events_json_string(json, &r->name), &event->memory);
+}
+
+static void make_sync(struct gt_events_json *json, const struct gt_record *r,
+		      struct gt_event *event)
+{
+	const struct gt_string *kind = string(json, "cuda_sync_kind");
+
+	event->sync = (struct gt_sync_event){
+		.kind = kind ? gt_event_find_sync(kind->text, kind->length) : GT_SYNC_UNKNOWN,
+		.cuda_event = (uint32_t)number(json, "wait_on_cuda_event_id"),
+		.has_wait_on = has(json, "wait_on_stream"),
+		.wait_on_stream = (uint32_t)number(json, "wait_on_stream"),
+		.wait_on_correlation = (uint32_t)number(json, "wait_on_cuda_event_record_corr_id")};
+}
+
+static int give_gpu(struct gt_events_json *json, const struct gt_record *r, enum gt_event_kind kind,
+		    struct gt_event *event)
+{
+	event->kind = kind;
+	event->tid = 0;
+	event->place = (struct gt_place){.device = (uint32_t)number(json, "device"),
+					 .context = (uint32_t)number(json, "context"),
+					 .stream = (uint32_t)number(json, "stream"),
+					 .channel = (uint32_t)number(json, "channel"),
+					 .has_channel = has(json, "channel")};
+	event->launch.nvtx = string(json, "nvtx");
+	/* learnt here when the call itself carries no stack */
+	gt_events_json_stack(json, "stack", "frames", "modules");
+	event->launch.forward =
+		gt_events_json_stack(json, "forward stack", "forward frames", "forward modules");
+	if (kind == GT_EVENT_KERNEL)
+		make_kernel(json, r, event);
+	else if (kind == GT_EVENT_SYNC)
+		make_sync(json, r, event);
+	else
+		make_memory(json, r, event);
+	return gt_events_give(json->events, event);
+}
+
+/* ---- the host ---- */
+
+static int give_api(struct gt_events_json *json, const struct gt_record *r, bool is_driver,
+		    struct gt_event *event)
+{
+	event->kind = GT_EVENT_API;
+	event->stack = gt_events_json_stack(json, "stack", "frames", "modules");
+	event->api = (struct gt_api_event){
+		.domain = is_driver ? GT_API_DRIVER : GT_API_RUNTIME,
+		.cbid = (uint32_t)number(json, "cbid"),
+		.result = (int32_t)number(json, "result"),
+		.op = number(json, "External id"),
+		/* a call that starts none says who made it in words */
+		.enqueues = json->has_gpu_work && !has(json, "launched by") &&
+			    (event->stack || gt_events_json_has_arrow(json, event->correlation)),
+		.name = gt_events_json_string(json, &r->name)};
+	return gt_events_give(json->events, event);
+}
+
+static int give_range(struct gt_events_json *json, const struct gt_record *r,
+		      enum gt_event_kind kind, bool on_gpu, struct gt_event *event)
+{
+	const struct gt_string *color = string(json, "color");
+	const struct gt_string *payload = string(json, "payload");
+	const struct gt_events_json_row *row = gt_events_json_row(json, r->pid, r->tid);
+
+	event->kind = kind;
+	event->stack = gt_events_json_stack(json, "stack", "frames", "modules");
+	event->range = (struct gt_range_event){.name = gt_events_json_string(json, &r->name),
+					       .domain = string(json, "domain"),
+					       .category = string(json, "category"),
+					       .id = number(json, "External id"),
+					       .unfinished = has(json, "unfinished"),
+					       .is_operator = is_named(&r->cat, "cpu_op"),
+					       .has_sequence = has(json, "Sequence number"),
+					       .sequence = number(json, "Sequence number"),
+					       .dims = raw(json, "Input Dims"),
+					       .on_gpu = on_gpu,
+					       .detached = !on_gpu && row};
+	if (color)
+		sscanf(color->text, "0x%x", &event->range.color);
+	if (payload)
+		snprintf(event->range.payload, sizeof(event->range.payload), "%s", payload->text);
+	if (on_gpu)
+		event->place = (struct gt_place){.device = (uint32_t)r->pid,
+						 .stream = row ? row->owner : (uint32_t)r->tid};
+	else if (row)
+		event->tid = row->owner;
+	if (on_gpu)
+		event->place.context = row && row->context
+					       ? row->context
+					       : gt_events_json_context(json, event->place.device,
+									event->place.stream);
+	return gt_events_give(json->events, event);
+}
+
+/* "function (file.py:42-57)": the lines, which are in the name only. */
+static void frame_lines(const struct gt_string *name, struct gt_frame_event *frame)
+{
+	const char *colon = name ? strrchr(name->text, ':') : NULL;
+
+	frame->first_line = frame->last_line = frame->frame->line;
+	if (!colon || !frame->frame->line)
+		return;
+	if (sscanf(colon, ":%u-%u", &frame->first_line, &frame->last_line) == 1)
+		frame->last_line = frame->first_line;
+}
+
+static int give_frame(struct gt_events_json *json, const struct gt_record *r,
+		      struct gt_event *event)
+{
+	const struct gt_events_json_row *row = gt_events_json_row(json, r->pid, r->tid);
+	const struct gt_string *text = string(json, "frame");
+
+	event->kind = GT_EVENT_FRAME;
+	event->tid = row ? row->owner : event->tid;
+	event->frame =
+		(struct gt_frame_event){.frame = text ? gt_events_json_frame(json, text) : NULL,
+					.calls = number(json, "calls")};
+	if (!event->frame.frame) {
+		json->events->strange++;
+		return 0;
+	}
+	frame_lines(gt_events_json_string(json, &r->name), &event->frame);
+	return gt_events_give(json->events, event);
+}
+
+static int give_sample(struct gt_events_json *json, const struct gt_record *r,
+		       struct gt_event *event)
+{
+	const struct gt_events_json_row *row = gt_events_json_row(json, r->pid, r->tid);
+	const struct gt_string *state = string(json, "state");
+
+	event->kind = GT_EVENT_SAMPLE;
+	event->tid = row ? row->owner : event->tid;
+	event->stack = gt_events_json_stack(json, "stack", "frames", "modules");
+	event->sample.waiting = state && !strcmp(state->text, "waiting");
+	return gt_events_give(json->events, event);
+}
+
+static int give_overhead(struct gt_events_json *json, const struct gt_record *r,
+			 struct gt_event *event)
+{
+	const struct gt_events_json_row *row = gt_events_json_row(json, r->pid, r->tid);
+
+	event->kind = GT_EVENT_OVERHEAD;
+	event->tid = row ? row->owner : event->tid;
+	event->overhead.name = gt_events_json_string(json, &r->name);
+	return gt_events_give(json->events, event);
+}
+
+struct member {
+	struct gt_span key, value;
+	bool found, of_note;
+};
+
+/* The first member of the arguments, of a note the first that is none of its own. */
+static const char *skip_value(struct gt_scan *scan, const struct gt_span *key, const char *value,
+			      void *data)
+{
+	static const char *const own[] = {"cause", "what",   "duration (us)",
+					  "stack", "frames", "modules"};
+	struct member *member = data;
+	struct gt_span span;
+	const char *behind = gt_scan_value(scan, value, &span);
+	bool is_own = false;
+
+	for (size_t i = 0; member->of_note && i < sizeof(own) / sizeof(own[0]); i++)
+		is_own |= gt_span_is(key, own[i], strlen(own[i]));
+	if (!member->found && !is_own) {
+		member->key = *key;
+		member->value = span;
+		member->found = true;
+	}
+	return behind;
+}
+
+static struct member first_member(const struct gt_record *r, bool of_note)
+{
+	struct gt_scan scan = {.end = r->args.text + r->args.len};
+	struct member member = {.of_note = of_note};
+
+	if (r->args.kind == GT_SPAN_OBJECT)
+		gt_scan_object(&scan, r->args.text, skip_value, &member);
+	return member;
+}
+
+static int give_counter(struct gt_events_json *json, const struct gt_record *r,
+			struct gt_event *event)
+{
+	struct member member = first_member(r, false);
+	struct gt_counter_event *counter = &event->counter;
+
+	event->kind = GT_EVENT_COUNTER;
+	event->tid = 0;
+	*counter = (struct gt_counter_event){.name = gt_events_json_string(json, &r->name),
+					     .on_gpu = r->pid < FIRST_HOST};
+	event->place.device = counter->on_gpu ? (uint32_t)r->pid : 0;
+	if (!member.found) {
+		json->events->strange++;
+		return 0;
+	}
+	counter->series = gt_events_json_string(json, &member.key);
+	if (memchr(member.value.text, '.', member.value.len) ||
+	    !gt_span_int(&member.value, &counter->value))
+		counter->is_real = gt_span_double(&member.value, &counter->real);
+	return gt_events_give(json->events, event);
+}
+
+static const char *text_of(const struct gt_string *string)
+{
+	return string ? string->text : NULL;
+}
+
+static int give_note(struct gt_events_json *json, const struct gt_record *r, bool of_process,
+		     struct gt_event *event)
+{
+	struct member member = first_member(r, true);
+	struct gt_span span;
+	int64_t value = 0;
+
+	event->kind = GT_EVENT_NOTE;
+	if (of_process)
+		event->tid = 0;
+	event->stack = gt_events_json_stack(json, "stack", "frames", "modules");
+	event->note = (struct gt_note_event){.name = text_of(gt_events_json_string(json, &r->name)),
+					     .what = text_of(string(json, "what")),
+					     .cause = text_of(string(json, "cause"))};
+	if (member.found && gt_span_int(&member.value, &value)) {
+		event->note.count = (uint64_t)value;
+		if (!gt_span_is(&member.key, "count", 5))
+			event->note.of_what = text_of(gt_events_json_string(json, &member.key));
+	}
+	if (gt_events_json_arg(json, "duration (us)", &span) && gt_span_ns(&span, &value) &&
+	    value > 0)
+		event->end = event->start + (uint64_t)value;
+	return gt_events_give(json->events, event);
+}
+
+/* ---- one record ---- */
+
+/* "thread_name": of a thread, or of a row that says whose it is. */
+static int take_name(struct gt_events_json *json, const struct gt_record *r)
+{
+	const struct gt_string *name = string(json, "name");
+	struct gt_event event = {.kind = GT_EVENT_THREAD, .tid = (uint32_t)r->tid};
+	unsigned int thread;
+
+	if (!name || !gt_span_is(&r->name, "thread_name", 11))
+		return 0;
+	if (r->pid < FIRST_HOST || r->tid >= MAX_TID)
+		return gt_events_json_name_row(json, r->pid, r->tid, name->text);
+	if (sscanf(name->text, "thread %u", &thread) == 1 && thread == event.tid)
+		return 0; /* the name that a thread without one has */
+	event.start = event.end = json->events->facts.start;
+	event.thread.name = name;
+	return gt_events_give(json->events, &event);
+}
+
+static int take_slice(struct gt_events_json *json, const struct gt_record *r,
+		      struct gt_event *event)
+{
+	const struct gt_span *cat = &r->cat;
+
+	if (is_named(cat, "cuda_runtime") || is_named(cat, "cuda_driver"))
+		return give_api(json, r, is_named(cat, "cuda_driver"), event);
+	if (is_named(cat, "kernel"))
+		return give_gpu(json, r, GT_EVENT_KERNEL, event);
+	if (is_named(cat, "gpu_memcpy"))
+		return give_gpu(json, r, GT_EVENT_MEMCPY, event);
+	if (is_named(cat, "gpu_memset"))
+		return give_gpu(json, r, GT_EVENT_MEMSET, event);
+	if (is_named(cat, "cuda_sync"))
+		return give_gpu(json, r, GT_EVENT_SYNC, event);
+	if (is_named(cat, "user_annotation") || is_named(cat, "cpu_op"))
+		return give_range(json, r, GT_EVENT_RANGE, false, event);
+	if (is_named(cat, "gpu_user_annotation"))
+		return give_range(json, r, GT_EVENT_RANGE, true, event);
+	if (is_named(cat, "call_stack"))
+		return give_frame(json, r, event);
+	if (is_named(cat, "overhead"))
+		return give_overhead(json, r, event);
+	json->events->strange++;
+	return 0;
+}
+
+static int take_instant(struct gt_events_json *json, const struct gt_record *r,
+			struct gt_event *event)
+{
+	struct gt_span scope = {0};
+
+	if (is_named(&r->name, GT_PF_LEDGER_NAME))
+		return 0;
+	if (is_named(&r->cat, "user_annotation"))
+		return give_range(json, r, GT_EVENT_MARK, false, event);
+	if (is_named(&r->cat, "cpu_sample"))
+		return give_sample(json, r, event);
+	gt_span_member(&r->raw, "s", &scope);
+	return give_note(json, r, is_named(&scope, "p"), event);
+}
+
+int gt_events_json_take(struct gt_events_json *json, const struct gt_record *r)
+{
+	uint64_t start = (uint64_t)json->base + (uint64_t)r->ts;
+	struct gt_event event = {.tid = (uint32_t)r->tid,
+				 .start = start,
+				 .end = start + (r->has_dur && r->dur > 0 ? (uint64_t)r->dur : 0),
+				 .correlation = (uint32_t)gt_record_int(r, GT_ARG_CORRELATION, 0)};
+
+	look_at_args(json, r);
+	switch (r->ph) {
+	case 'M':
+		return take_name(json, r);
+	case 'X':
+		return take_slice(json, r, &event);
+	case 'i':
+		return take_instant(json, r, &event);
+	case 'C':
+		return give_counter(json, r, &event);
+	case 's':
+	case 'f':
+		return 0; /* arrows follow from the correlation */
+	default:
+		json->events->strange++;
+		return 0;
+	}
+}

@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The file around the events: header as facts, names of rows, stacks by number, and, in a reading
+ * before the real one, which calls an arrow starts from. One thread per reading.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "readers/chrome/events_json.h"
+#include "readers/input.h"
+
+#define MAX_STACK  (1u << 24)
+#define MAX_FRAMES 256u
+
+/* ---- rows ---- */
+
+/* Of odd numbers several may have one key. */
+static uint64_t row_key(int64_t pid, int64_t tid)
+{
+	uint64_t key = (uint64_t)pid << 32 ^ (uint64_t)tid;
+
+	return key ? key : UINT64_MAX;
+}
+
+static bool is_row(const struct gt_events_json_row *row, int64_t pid, int64_t tid)
+{
+	return row->pid == pid && row->tid == tid;
+}
+
+const struct gt_events_json_row *gt_events_json_row(const struct gt_events_json *json, int64_t pid,
+						    int64_t tid)
+{
+	const struct gt_keymap_entry *entry = gt_keymap_find(&json->row_of, row_key(pid, tid));
+
+	if (entry && is_row(&json->rows.at[entry->value], pid, tid))
+		return &json->rows.at[entry->value];
+	for (size_t i = 0; entry && i < json->rows.count; i++)
+		if (is_row(&json->rows.at[i], pid, tid))
+			return &json->rows.at[i];
+	return NULL;
+}
+
+/* "thread 4100 tracing overhead", "stream 7 ranges (context 2)" */
+int gt_events_json_name_row(struct gt_events_json *json, int64_t pid, int64_t tid, const char *name)
+{
+	struct gt_events_json_row row = {.pid = pid, .tid = tid};
+	const char *context = strstr(name, "(context ");
+	struct gt_keymap_entry *entry;
+
+	if (sscanf(name, "thread %u", &row.owner) != 1 &&
+	    sscanf(name, "stream %u", &row.owner) != 1)
+		return 0;
+	if (context)
+		sscanf(context, "(context %u)", &row.context);
+	if (gt_events_json_row(json, pid, tid))
+		return 0;
+	entry = gt_keymap_get(&json->row_of, row_key(pid, tid));
+	if (!entry || !gt_vec_push(&json->rows, row))
+		return -ENOMEM;
+	entry->value = (int64_t)json->rows.count - 1;
+	return 0;
+}
+
+/* ---- arrows ---- */
+
+bool gt_events_json_has_arrow(const struct gt_events_json *json, uint32_t correlation)
+{
+	size_t byte = correlation / 8;
+
+	return byte < json->arrows.count && json->arrows.at[byte] >> correlation % 8 & 1;
+}
+
+uint32_t gt_events_json_context(const struct gt_events_json *json, uint32_t device, uint32_t stream)
+{
+	for (size_t i = 0; i < json->streams.count; i++)
+		if (json->streams.at[i].device == device && json->streams.at[i].stream == stream)
+			return json->streams.at[i].context;
+	return 0;
+}
+
+static int note_stream(struct gt_events_json *json, const struct gt_record *record)
+{
+	struct gt_place place = {.device = (uint32_t)gt_record_int(record, GT_ARG_DEVICE, 0),
+				 .context = (uint32_t)gt_record_int(record, GT_ARG_CONTEXT, 0),
+				 .stream = (uint32_t)gt_record_int(record, GT_ARG_STREAM, 0)};
+
+	if (gt_events_json_context(json, place.device, place.stream) || !place.context)
+		return 0;
+	return gt_vec_push(&json->streams, place) ? 0 : -ENOMEM;
+}
+
+/* Does gputrace merge say here that a second process begins? Events have no place for whose they are. */
+static bool begins_another(const struct gt_record *record)
+{
+	struct gt_span span;
+	int64_t process;
+
+	return record->ph == 'M' && gt_span_is(&record->name, "process_labels", 14) &&
+	       record->args.kind == GT_SPAN_OBJECT &&
+	       gt_span_member(&record->args, "merged process", &span) &&
+	       gt_span_int(&span, &process) && process > 0;
+}
+
+/* The reading before the real one: what later lines tell about earlier ones. */
+static int look_ahead(const struct gt_record *record, const struct gt_header *header, void *data)
+{
+	struct gt_events_json *json = data;
+	size_t byte = (size_t)record->id / 8;
+
+	if (begins_another(record))
+		return gt_events_fail(json->events, json->path,
+				      "holds several processes, as gputrace merge wrote them; "
+				      "convert the file of each",
+				      -EINVAL);
+	if (record->ph == 'X' && gt_record_has(record, GT_ARG_STREAM))
+		return note_stream(json, record);
+	if (record->ph != 's' || !record->has_id || record->id <= 0 || record->id > UINT32_MAX)
+		return 0;
+	while (json->arrows.count <= byte)
+		if (!gt_vec_push(&json->arrows, 0))
+			return -ENOMEM;
+	json->arrows.at[byte] |= (uint8_t)(1u << record->id % 8);
+	return 0;
+}
+
+/* ---- stacks ---- */
+
+static const struct gt_string *intern(struct gt_events_json *json, const char *text, size_t length)
+{
+	return gt_intern_get(json->events->strings, text, length);
+}
+
+/* "file.cu:42": where the colon stands, or NULL. */
+static const char *line_colon(const char *from, const char *end)
+{
+	const char *p = end;
+
+	while (p > from && isdigit((unsigned char)p[-1]))
+		p--;
+	return p < end && p > from && p[-1] == ':' ? p - 1 : NULL;
+}
+
+/* "module+0x1a2b": where the plus stands, or NULL; the number into *ret_offset. */
+static const char *offset_plus(const char *from, const char *end, uint64_t *ret_offset)
+{
+	const char *p = end;
+
+	while (p > from && isxdigit((unsigned char)p[-1]))
+		p--;
+	if (p == end || p - from < 3 || memcmp(p - 3, "+0x", 3) != 0)
+		return NULL;
+	*ret_offset = strtoull(p, NULL, 16);
+	return p - 3;
+}
+
+/* What stands in the brackets: a source line, a module with an offset, [jit], a Python file. */
+static void parse_origin(struct gt_events_json *json, const char *from, const char *end,
+			 struct gt_frame *frame)
+{
+	const char *mark = line_colon(from, end);
+
+	if (mark) {
+		frame->file = intern(json, from, (size_t)(mark - from));
+		frame->line = (uint32_t)strtoul(mark + 1, NULL, 10);
+		if (mark - from > 3 && !memcmp(mark - 3, ".py", 3))
+			frame->kind = GT_FRAME_PYTHON;
+	} else if (end - from == 5 && !memcmp(from, "[jit]", 5)) {
+		frame->kind = GT_FRAME_JIT;
+	} else if ((mark = offset_plus(from, end, &frame->offset))) {
+		frame->module = intern(json, from, (size_t)(mark - from));
+	} else if (end - from > 3 && !memcmp(end - 3, ".py", 3)) {
+		frame->kind = GT_FRAME_PYTHON;
+		frame->file = intern(json, from, (size_t)(end - from));
+	} else {
+		frame->kind = GT_FRAME_JIT; /* code that a module holds has an offset */
+		frame->module = intern(json, from, (size_t)(end - from));
+	}
+}
+
+/* The bracket that belongs to the last one, which the text ends with. NULL: none. */
+static const char *last_bracket(const char *text, const char *end)
+{
+	int depth = 0;
+
+	for (const char *p = end; p > text; p--) {
+		depth += p[-1] == ')';
+		depth -= p[-1] == '(';
+		if (depth == 0)
+			return p - 1;
+	}
+	return NULL;
+}
+
+static void parse_frame(struct gt_events_json *json, const struct gt_string *text,
+			struct gt_frame *frame)
+{
+	const char *end = text->text + text->length, *open = NULL, *plus;
+
+	if (text->length && end[-1] == ')')
+		open = last_bracket(text->text, end);
+	if (open && open > text->text && open[-1] == ' ') {
+		frame->function = intern(json, text->text, (size_t)(open - 1 - text->text));
+		parse_origin(json, open + 1, end - 1, frame);
+		return;
+	}
+	plus = offset_plus(text->text, end, &frame->offset);
+	if (!plus)
+		frame->function = text;
+	else if (plus - text->text == 5 && !memcmp(text->text, "[jit]", 5))
+		frame->kind = GT_FRAME_JIT;
+	else if (plus - text->text != 1 || text->text[0] != '?')
+		frame->module = intern(json, text->text, (size_t)(plus - text->text));
+}
+
+struct gt_frame *gt_events_json_frame(struct gt_events_json *json, const struct gt_string *text)
+{
+	struct gt_frame *frame = gt_arena_get(&json->events->arena, sizeof(*frame));
+
+	if (frame)
+		parse_frame(json, text, frame);
+	return frame;
+}
+
+/* The build-id of a module, told on the first slice whose stack leads through it. */
+static const struct gt_string *build_id_of(struct gt_events_json *json,
+					   const struct gt_span *modules,
+					   const struct gt_string *module)
+{
+	struct gt_events_json_module row = {.path = module};
+	struct gt_span value;
+
+	if (!module)
+		return NULL;
+	for (size_t i = 0; i < json->modules.count; i++)
+		if (json->modules.at[i].path == module)
+			return json->modules.at[i].build_id;
+	if (modules->kind != GT_SPAN_OBJECT || !gt_span_member(modules, module->text, &value))
+		return NULL;
+	row.build_id = gt_events_json_string(json, &value);
+	return gt_vec_push(&json->modules, row) ? row.build_id : NULL;
+}
+
+static struct gt_stack *learn(struct gt_events_json *json, uint32_t id, const struct gt_span *array,
+			      const struct gt_span *modules)
+{
+	struct gt_frame *frames[MAX_FRAMES];
+	struct gt_arena *arena = &json->events->arena;
+	const struct gt_string *text;
+	struct gt_stack *stack;
+	struct gt_span element;
+	uint32_t position = 0, count = 0;
+
+	while (count < MAX_FRAMES && gt_span_next(array, &position, &element)) {
+		text = gt_events_json_string(json, &element);
+		frames[count] = text ? gt_events_json_frame(json, text) : NULL;
+		if (!frames[count])
+			continue;
+		frames[count]->build_id = build_id_of(json, modules, frames[count]->module);
+		count++;
+	}
+	stack = gt_arena_get(arena, sizeof(*stack) + count * sizeof(frames[0]));
+	if (!stack)
+		return NULL;
+	stack->id = id;
+	stack->count = count;
+	memcpy(stack->frames, frames, count * sizeof(frames[0]));
+	return stack;
+}
+
+const struct gt_stack *gt_events_json_stack(struct gt_events_json *json, const char *id_key,
+					    const char *frames_key, const char *modules_key)
+{
+	struct gt_span id, frames, modules = {0};
+	int64_t number;
+
+	if (!gt_events_json_arg(json, id_key, &id) || !gt_span_int(&id, &number) || number <= 0 ||
+	    number >= MAX_STACK)
+		return NULL;
+	while (json->stacks.count <= (size_t)number)
+		if (!gt_vec_push(&json->stacks, NULL))
+			return NULL;
+	if (!json->stacks.at[number] && gt_events_json_arg(json, frames_key, &frames) &&
+	    frames.kind == GT_SPAN_ARRAY) {
+		gt_events_json_arg(json, modules_key, &modules);
+		json->stacks.at[number] = learn(json, (uint32_t)number, &frames, &modules);
+	}
+	return json->stacks.at[number];
+}
+
+/* ---- the header ---- */
+
+static uint64_t member_number(const struct gt_span *object, const char *key)
+{
+	struct gt_span span;
+	int64_t value;
+
+	return gt_span_member(object, key, &span) && gt_span_int(&span, &value) ? (uint64_t)value
+										: 0;
+}
+
+static void take_device(struct gt_events_json *json, const struct gt_span *object,
+			struct gt_facts *facts)
+{
+	uint32_t id = (uint32_t)member_number(object, "id");
+	struct gt_span name = {0};
+
+	if (id >= GT_FACTS_DEVICES)
+		return;
+	while (facts->device_count <= id)
+		facts->devices[facts->device_count++].id = UINT32_MAX;
+	gt_span_member(object, "name", &name);
+	facts->devices[id] = (struct gt_device_event){
+		.id = id,
+		.name = gt_events_json_string(json, &name),
+		.total_memory = member_number(object, "totalGlobalMem"),
+		.compute_major = (uint32_t)member_number(object, "computeMajor"),
+		.compute_minor = (uint32_t)member_number(object, "computeMinor"),
+		.sm_count = (uint32_t)member_number(object, "numSms"),
+		.warp_size = (uint32_t)member_number(object, "warpSize"),
+		.max_threads_per_block = (uint32_t)member_number(object, "maxThreadsPerBlock"),
+		.max_threads_per_sm =
+			(uint32_t)member_number(object, "maxThreadsPerMultiprocessor"),
+		.registers_per_block = (uint32_t)member_number(object, "regsPerBlock"),
+		.registers_per_sm = (uint32_t)member_number(object, "regsPerMultiprocessor"),
+		.shared_per_block = (uint32_t)member_number(object, "sharedMemPerBlock"),
+		.shared_per_block_optin = (uint32_t)member_number(object, "sharedMemPerBlockOptin"),
+		.shared_per_sm = (uint32_t)member_number(object, "sharedMemPerMultiprocessor")};
+}
+
+static void take_devices(struct gt_events_json *json, const struct gt_header *header,
+			 struct gt_facts *facts)
+{
+	struct gt_span array, element;
+	uint32_t position = 0;
+	char *copy;
+
+	if (gt_header_span(header, "deviceProperties", &copy, &array) &&
+	    array.kind == GT_SPAN_ARRAY)
+		while (gt_span_next(&array, &position, &element))
+			if (element.kind == GT_SPAN_OBJECT)
+				take_device(json, &element, facts);
+	free(copy);
+}
+
+static uint64_t top_number(const struct gt_header *header, const char *key)
+{
+	const char *text = gt_header_find(header, key);
+
+	return text ? strtoull(text, NULL, 10) : 0;
+}
+
+/* A text of "metadata" that lives as long as the reading. */
+static const char *metadata_text(struct gt_events_json *json, const struct gt_header *header,
+				 const char *key)
+{
+	char text[1024];
+
+	if (!gt_header_text(header, "metadata", key, text, sizeof(text)))
+		return NULL;
+	return intern(json, text, strlen(text))->text;
+}
+
+static void copy_text(struct gt_events_json *json, const struct gt_header *header, const char *key,
+		      char *out, size_t size)
+{
+	const char *text = metadata_text(json, header, key);
+
+	snprintf(out, size, "%s", text ? text : "");
+}
+
+static void take_clock(const struct gt_span *metadata, struct gt_facts *facts)
+{
+	struct gt_span start;
+	int64_t ns;
+
+	if (gt_span_member(metadata, "clock_start_us", &start) && gt_span_ns(&start, &ns))
+		facts->start = facts->base + (uint64_t)ns;
+	facts->clock_first.monotonic = member_number(metadata, "clock_first_monotonic_ns");
+	facts->clock_first.realtime = member_number(metadata, "clock_first_realtime_ns");
+	facts->clock_first.error_ns = member_number(metadata, "clock_first_error_ns");
+	facts->clock_last.monotonic = member_number(metadata, "clock_last_monotonic_ns");
+	facts->clock_last.realtime = member_number(metadata, "clock_last_realtime_ns");
+	facts->clock_last.error_ns = member_number(metadata, "clock_last_error_ns");
+}
+
+static void take_segment(const struct gt_header *header, struct gt_facts *facts)
+{
+	int64_t value;
+
+	for (int i = 0; i < GT_SEGMENT_COUNT_; i++)
+		if (gt_header_int(header, "segment", gt_segment_names[i], &value))
+			facts->segment[i] = (uint64_t)value;
+}
+
+static void take_words(struct gt_events_json *json, const struct gt_header *header,
+		       struct gt_facts *facts)
+{
+	facts->version = metadata_text(json, header, "gputrace_version");
+	facts->mode = metadata_text(json, header, "mode");
+	facts->unwinder = metadata_text(json, header, "unwinder");
+	copy_text(json, header, "process", facts->process, sizeof(facts->process));
+	copy_text(json, header, "hostname", facts->host, sizeof(facts->host));
+	copy_text(json, header, "run", facts->run, sizeof(facts->run));
+	copy_text(json, header, "cupti_path", facts->cupti_path, sizeof(facts->cupti_path));
+	copy_text(json, header, "mode_reason", facts->mode_reason, sizeof(facts->mode_reason));
+	copy_text(json, header, "python", facts->python, sizeof(facts->python));
+	copy_text(json, header, "frameworks", facts->frameworks, sizeof(facts->frameworks));
+	copy_text(json, header, "options", facts->options, sizeof(facts->options));
+	copy_text(json, header, "command", facts->command, sizeof(facts->command));
+}
+
+/* -EBADMSG: the header is not one of gputrace's. */
+static int take_header(struct gt_events_json *json, const struct gt_header *header)
+{
+	struct gt_facts *facts = &json->events->facts;
+	struct gt_span metadata;
+	int64_t local_rank;
+	char *copy;
+
+	*facts = (struct gt_facts){
+		.rank = (int32_t)header->rank,
+		.world_size = (int32_t)header->world_size,
+		.local_rank = -1,
+		.has_rank = header->world_size > 1,
+		.base = (uint64_t)header->base_ns,
+		.cupti_version = (uint32_t)top_number(header, "cupti_version"),
+		.runtime_version = (uint32_t)top_number(header, "cuda_runtime_version"),
+		.driver_version = (uint32_t)top_number(header, "cuda_driver_version")};
+	take_words(json, header, facts);
+	if (!facts->version || !header->has_base)
+		return gt_events_fail(json->events, json->path,
+				      "not a trace of gputrace: its header does not say so",
+				      -EBADMSG);
+	if (gt_header_int(header, "distributedInfo", "local_rank", &local_rank))
+		facts->local_rank = (int32_t)local_rank;
+	take_devices(json, header, facts);
+	take_segment(header, facts);
+	if (gt_header_span(header, "metadata", &copy, &metadata) &&
+	    metadata.kind == GT_SPAN_OBJECT) {
+		facts->pid = (uint32_t)member_number(&metadata, "pid");
+		take_clock(&metadata, facts);
+	}
+	free(copy);
+	json->base = header->base_ns;
+	json->has_gpu_work = facts->mode && !strcmp(facts->mode, "cupti");
+	json->has_facts = true;
+	return json->events->take_facts(facts, json->events->data);
+}
+
+static int take_record(const struct gt_record *record, const struct gt_header *header, void *data)
+{
+	struct gt_events_json *json = data;
+	int error = json->has_facts ? 0 : take_header(json, header);
+
+	return error ? error : gt_events_json_take(json, record);
+}
+
+static void take_ledger(struct gt_events *events, const struct gt_header *header)
+{
+	int64_t value;
+
+	for (int i = 0; i < GT_LEDGER_COUNT_; i++)
+		if (gt_header_int(header, "ledger", gt_ledger_rows[i].json, &value))
+			events->ledger.count[i] = (uint64_t)value;
+}
+
+static void take_repaired(struct gt_facts_repaired *repaired, const struct gt_header *header)
+{
+	const struct {
+		const char *key;
+		uint64_t *value;
+	} rows[] = {
+		{"events", &repaired->events},
+		{"cut_bytes", &repaired->cut_bytes},
+		{"recovered_calls", &repaired->calls},
+		{"recovered_operations", &repaired->operations},
+		{"in_flight", &repaired->in_flight},
+	};
+	int64_t value;
+
+	repaired->done = gt_header_find(header, "repaired");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (gt_header_int(header, "repaired", rows[i].key, &value))
+			*rows[i].value = (uint64_t)value;
+}
+
+static int read_once(struct gt_events_json *json, gt_reader_event take)
+{
+	struct gt_events *events = json->events;
+	struct gt_reading reading;
+	int error = gt_reader_read(json->path, take, json, &reading);
+
+	if (error && !events->error[0])
+		snprintf(events->error, sizeof(events->error), "%s", reading.error);
+	events->closed = reading.closed;
+	if (!error) {
+		take_ledger(events, &reading.header);
+		take_repaired(&events->facts.repaired, &reading.header);
+	}
+	gt_reading_fini(&reading);
+	return error;
+}
+
+int gt_events_read_json(struct gt_events *events, const char *path)
+{
+	struct gt_events_json json = {.events = events, .path = path};
+	int error;
+
+	if (gt_input_is_stream(path))
+		return gt_events_fail(events, path, "JSON is read twice and must be a file",
+				      -ESPIPE);
+	error = read_once(&json, look_ahead);
+	if (!error)
+		error = read_once(&json, take_record);
+	if (!error && !json.has_facts)
+		error = gt_events_fail(events, path, "holds no event", -EBADMSG);
+	gt_vec_free(&json.rows);
+	gt_keymap_fini(&json.row_of);
+	gt_vec_free(&json.stacks);
+	gt_vec_free(&json.streams);
+	gt_vec_free(&json.modules);
+	gt_vec_free(&json.arrows);
+	return error;
+}

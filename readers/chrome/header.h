@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The facts in a trace's header, and the raw text of every top-level member but the events. gputrace
+ * repeats the same members in the args of its first event, for files that were never closed.
+ * Parsed with yajl. Any thread, one header at a time.
+ */
+#ifndef GT_READERS_CHROME_HEADER_H
+#define GT_READERS_CHROME_HEADER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/schema/ledger.h"
+#include "readers/chrome/scan.h"
+
+struct gt_header_device {
+	int64_t id;
+	char *name;
+	int64_t memory; /* bytes */
+	int64_t major, minor, sms;
+};
+
+struct gt_header_member {
+	char *key;
+	char *text;  /* JSON */
+	bool behind; /* it stands behind the events */
+};
+
+struct gt_header {
+	bool has_rank, has_base;
+	int64_t rank, world_size;
+	int64_t base_ns;
+	char *backend; /* "nccl", or NULL */
+	struct gt_header_device *devices;
+	size_t device_count;
+	struct gt_header_member *members; /* in the order of the file */
+	size_t member_count;
+};
+
+void gt_header_fini(struct gt_header *header);
+
+/* Takes in one member; @behind: it stands behind the events. -ENOMEM. */
+int gt_header_add(struct gt_header *header, const struct gt_span *key, const struct gt_span *value,
+		  bool behind);
+
+/* The JSON text of a member, or NULL. */
+const char *gt_header_find(const struct gt_header *header, const char *key);
+
+/* A whole member as a span that can be searched; free *ret_copy, which it points into. False: no such
+ * member, no memory. */
+bool gt_header_span(const struct gt_header *header, const char *key, char **ret_copy,
+		    struct gt_span *ret_span);
+
+/* An integer inside a member that is an object ("ledger", "calls_seen"). */
+bool gt_header_int(const struct gt_header *header, const char *member, const char *key,
+		   int64_t *ret_value);
+
+/* A text inside a member that is an object, decoded; @size must exceed its length. */
+bool gt_header_text(const struct gt_header *header, const char *member, const char *key,
+		    char *ret_text, size_t size);
+
+/* Whether what a key of the ledger counts is absent because the options of the trace say so: no loss. */
+bool gt_header_is_asked_for(const struct gt_header *header, enum gt_ledger_key key);
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The JSON scanner of the hot path: strict, without allocation, one pass over bytes in memory, for
+ * the event lines that make 99 % of a trace. What it finds are spans into the caller's buffer.
+ * Whole documents (headers, ledgers, nested arguments) are given to yajl instead (readers/chrome/header.h).
+ * Why not yajl everywhere: docs/benchmarks.md. Pure functions, any thread.
+ */
+#ifndef GT_READERS_CHROME_SCAN_H
+#define GT_READERS_CHROME_SCAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "readers/input.h"
+
+/* Objects and arrays inside each other; deeper input is refused. */
+#define GT_SCAN_DEPTH 256
+
+enum gt_span_kind {
+	GT_SPAN_NONE,
+	GT_SPAN_STRING, /* text between the quotes, as it stands in the file */
+	GT_SPAN_NUMBER,
+	GT_SPAN_OBJECT, /* from { to } */
+	GT_SPAN_ARRAY,
+	GT_SPAN_TRUE,
+	GT_SPAN_FALSE,
+	GT_SPAN_NULL,
+};
+
+struct gt_span {
+	const char *text;
+	uint32_t len;
+	uint8_t kind;    /* enum gt_span_kind */
+	uint8_t escaped; /* a string with backslashes: gt_span_decode before use */
+};
+
+struct gt_scan {
+	const char *end; /* first byte behind the input; GT_INPUT_PADDING zero bytes follow */
+	const char *at;  /* where the scan failed */
+	const char *why; /* what was wrong there; NULL: the input ended too early */
+	bool loose;      /* NaN or an infinity was taken, which are no JSON; the caller resets it */
+};
+
+/* First byte at or after @p that is not JSON white space. */
+static inline const char *gt_scan_blanks(const char *p)
+{
+	while (*p == ' ' || *p == '\n' || *p == '\t' || *p == '\r')
+		p++;
+	return p;
+}
+
+/* Records a failure at @p: a NULL @why or the end of input means "more is needed". Returns NULL. */
+const char *gt_scan_fail(struct gt_scan *scan, const char *p, const char *why);
+
+/* Scans one value that starts exactly at @p. Returns the byte behind it, or NULL after a failure. */
+const char *gt_scan_value(struct gt_scan *scan, const char *p, struct gt_span *ret_value);
+
+/* Scans a string whose opening quote is at @p. */
+const char *gt_scan_string(struct gt_scan *scan, const char *p, struct gt_span *ret_value);
+
+/*
+ * Walks the members of the object that starts at @p. @member gets each key and the place of its
+ * value, and returns the byte behind the value (usually gt_scan_value) or NULL to stop.
+ * Returns the byte behind the closing brace, or NULL.
+ */
+typedef const char *(*gt_scan_member)(struct gt_scan *scan, const struct gt_span *key,
+				      const char *value, void *data);
+const char *gt_scan_object(struct gt_scan *scan, const char *p, gt_scan_member member, void *data);
+
+/* The elements of an array that was already scanned (padding must still stand behind its text), one after another: *@p starts at 0. */
+bool gt_span_next(const struct gt_span *array, uint32_t *position, struct gt_span *ret_element);
+
+/* The value of a key in an object that was already scanned (same condition). */
+bool gt_span_member(const struct gt_span *object, const char *key, struct gt_span *ret_value);
+
+/* Microseconds in decimal ("123.456", "1.5e3") as exact nanoseconds, a fourth decimal rounded half
+ * away from zero. False: not a number, or beyond 292 years. */
+bool gt_span_ns(const struct gt_span *span, int64_t *ret_ns);
+
+/* An integer, also one written as a float without a fraction, or as a string of digits. */
+bool gt_span_int(const struct gt_span *span, int64_t *ret_value);
+
+bool gt_span_double(const struct gt_span *span, double *ret_value);
+
+/* The bytes that a string stands for; @out needs span->len bytes. Returns their number. */
+size_t gt_span_decode(const struct gt_span *span, char *out);
+
+static inline bool gt_span_is(const struct gt_span *span, const char *text, size_t len)
+{
+	return span->len == len && !__builtin_memcmp(span->text, text, len);
+}
+
+#endif

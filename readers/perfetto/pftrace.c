@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Packets of a .pftrace, one after the other, whatever stands behind a cut being left alone. Only
+ * gputrace's own files are taken: the facts stand before all events. One thread per reading.
+ */
+#include "readers/perfetto/pftrace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#define NOT_OURS "not a .pftrace of gputrace"
+
+/* What a packet holds, before any of it is acted on: time comes before content. */
+struct packet {
+	uint64_t sequence, delta;
+	bool has_time, cleared, tells_gpus;
+	struct gt_wire_field names, track, event, sample, stage, clocks;
+};
+
+static bool take_packet(struct gt_wire wire, struct packet *ret_packet)
+{
+	struct packet packet = {0};
+	struct gt_wire_field field;
+
+	while (gt_wire_next(&wire, &field)) {
+		if (field.number == GT_PF_SEQUENCE)
+			packet.sequence = field.value;
+		else if (field.number == GT_PF_TIMESTAMP)
+			packet.delta = field.value, packet.has_time = true;
+		else if (field.number == GT_PF_INTERNED)
+			packet.names = field;
+		else if (field.number == GT_PF_TRACK)
+			packet.track = field;
+		else if (field.number == GT_PF_TRACK_EVENT)
+			packet.event = field;
+		else if (field.number == GT_PF_PERF_SAMPLE)
+			packet.sample = field;
+		else if (field.number == GT_PF_RENDER_STAGE)
+			packet.stage = field;
+		else if (field.number == GT_PF_CLOCK_SNAPSHOT)
+			packet.clocks = field;
+		else if (field.number == GT_PF_SEQUENCE_FLAGS)
+			packet.cleared = field.value & GT_PF_STATE_CLEARED;
+		else if (field.number == GT_PF_GPU_INFO)
+			packet.tells_gpus = true;
+	}
+	*ret_packet = packet;
+	return !wire.bad;
+}
+
+/* The time from which a sequence counts. */
+static void take_clocks(struct gt_pftrace *pf, uint64_t sequence, struct gt_wire wire)
+{
+	struct gt_wire_field field, inner;
+
+	while (gt_wire_next(&wire, &field)) {
+		struct gt_wire clock = gt_wire_inside(&field);
+		uint64_t id = 0, time = 0;
+
+		while (field.number == GT_PF_CLOCKS && gt_wire_next(&clock, &inner)) {
+			if (inner.number == GT_PF_CLOCK_ID)
+				id = inner.value;
+			else if (inner.number == GT_PF_CLOCK_TIME)
+				time = inner.value;
+		}
+		if (id == GT_PF_CLOCK_DELTA) {
+			pf->clock[sequence] = time;
+			pf->has_clock[sequence] = true;
+		}
+	}
+}
+
+static int act_on(struct gt_pftrace *pf, const struct packet *packet)
+{
+	uint64_t sequence = packet->sequence;
+	int error = 0;
+
+	if (sequence == 0 || sequence > GT_PF_SEQUENCE_GPU)
+		return -EBADMSG;
+	if (packet->cleared)
+		gt_pftrace_forget_names(pf, sequence);
+	if (packet->clocks.data)
+		take_clocks(pf, sequence, gt_wire_inside(&packet->clocks));
+	if (!pf->has_clock[sequence])
+		return -EBADMSG;
+	if (packet->has_time)
+		pf->clock[sequence] += packet->delta;
+	if (packet->names.data)
+		error = gt_pftrace_take_names(pf, sequence, gt_wire_inside(&packet->names));
+	if (!error && packet->track.data)
+		error = gt_pftrace_take_track(pf, gt_wire_inside(&packet->track));
+	if (!error && packet->event.data)
+		error = gt_pftrace_take_event(pf, gt_wire_inside(&packet->event),
+					      pf->clock[sequence]);
+	if (!error && packet->sample.data)
+		error = gt_pftrace_take_sample(pf, gt_wire_inside(&packet->sample),
+					       pf->clock[sequence]);
+	if (!error && packet->stage.data)
+		error = gt_pftrace_take_stage(pf, gt_wire_inside(&packet->stage),
+					      pf->clock[sequence]);
+	return error;
+}
+
+/* 1: a whole packet stands in the window, @ret_packet its content and *@ret_size its size with its
+ * head. 0: more bytes are needed. -EBADMSG: something else stands there. */
+static int find_packet(const struct gt_input *in, struct gt_wire *ret_packet, size_t *ret_size)
+{
+	const uint8_t *begin = (const uint8_t *)in->data, *end = begin + in->size, *at = begin;
+	uint64_t tag, size;
+
+	if (!gt_wire_varint(&at, end, &tag))
+		return end - begin < 10 ? 0 : -EBADMSG;
+	if (tag != (GT_PF_PACKET << 3 | 2))
+		return -EBADMSG;
+	if (!gt_wire_varint(&at, end, &size))
+		return end - at < 10 ? 0 : -EBADMSG;
+	if (size > (uint64_t)1 << 30)
+		return -EBADMSG;
+	if (size > (uint64_t)(end - at))
+		return 0;
+	*ret_packet = gt_wire_of(at, (size_t)size);
+	*ret_size = (size_t)(at - begin) + (size_t)size;
+	return 1;
+}
+
+/* Facts name themselves in place; they are never as short as most events. */
+static bool may_be_facts(const struct gt_wire *wire)
+{
+	size_t size = (size_t)(wire->end - wire->at);
+
+	return size > 128 && memmem(wire->at, size, GT_PF_HEADER_NAME, strlen(GT_PF_HEADER_NAME));
+}
+
+static int take_whole(struct gt_pftrace *pf, struct gt_wire wire)
+{
+	struct packet packet;
+	int error;
+
+	if (pf->facts_only && !may_be_facts(&wire))
+		return 0;
+	if (!take_packet(wire, &packet))
+		return -EBADMSG;
+	if (pf->facts_only && !packet.event.data)
+		return 0;
+	if (pf->facts_only)
+		return gt_pftrace_take_event(pf, gt_wire_inside(&packet.event), 0);
+	error = act_on(pf, &packet);
+	pf->events->tells_gpus |= packet.tells_gpus && !error;
+	return error;
+}
+
+/* All packets that are whole. A cut inside the last one is no error. */
+static int take_packets(struct gt_pftrace *pf, struct gt_input *in)
+{
+	struct gt_wire wire;
+	uint64_t at = 0;
+	size_t size;
+	int found, error = 0;
+
+	for (;;) {
+		found = find_packet(in, &wire, &size);
+		if (found == 0) {
+			found = gt_input_more(in);
+			if (found <= 0)
+				return found;
+			continue;
+		}
+		error = found < 0 ? -EBADMSG : take_whole(pf, wire);
+		if (error)
+			return error;
+		gt_input_consume(in, size);
+		at += size;
+		if (!pf->is_open)
+			pf->events->end_byte = at;
+	}
+}
+
+static int verdict(struct gt_pftrace *pf, int error)
+{
+	struct gt_events *events = pf->events;
+
+	if (events->error[0])
+		return error;
+	events->torn = !pf->has_facts && !error;
+	if (!pf->has_facts && (!error || error == -EBADMSG))
+		return gt_events_fail(events, pf->path, NOT_OURS, -EBADMSG);
+	if (error == -EBADMSG)
+		return gt_events_fail(events, pf->path, "damaged: a packet cannot be read", error);
+	return error ? gt_events_fail(events, pf->path, strerror(-error), error) : 0;
+}
+
+int gt_events_read_pftrace_input(struct gt_events *events, struct gt_input *in)
+{
+	struct gt_pftrace pf = {.events = events, .path = in->path};
+	int error = take_packets(&pf, in);
+
+	gt_pftrace_names_fini(&pf);
+	return verdict(&pf, error);
+}
+
+int gt_events_last_facts(struct gt_events *events, const char *path)
+{
+	struct gt_pftrace pf = {.events = events, .path = path, .facts_only = true};
+	int error, fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct gt_input in;
+
+	if (fd < 0)
+		return -errno;
+	error = gt_input_open_fd(&in, path, fd);
+	if (error)
+		return error;
+	error = take_packets(&pf, &in);
+	gt_input_close(&in);
+	gt_pftrace_names_fini(&pf);
+	if (!error && !pf.has_facts)
+		error = -ENODATA;
+	return error;
+}
+
+int gt_events_read_pftrace(struct gt_events *events, const char *path)
+{
+	struct gt_input in;
+	int error = gt_input_open(&in, path);
+
+	if (error)
+		return gt_events_fail(events, path, strerror(-error), error);
+	error = gt_events_read_pftrace_input(events, &in);
+	gt_input_close(&in);
+	return error;
+}

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See frame.h. Pure, any thread.
+ */
+#include "trace/frame.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/guest/libc_path.h"
+
+#define KEPT_TEMPLATE 16 /* template arguments up to this length stay */
+#define FRAME_TEXT    4096
+#define LEAST_WIDTH   8        /* of what has lost its middle */
+#define MORE          " < ..." /* frames that are left out of a stack */
+#define MORE_LEN      (sizeof(MORE) - 1)
+
+/* "file:12" between @p and @end: where the colon stands, or NULL. */
+static const char *line_colon(const char *p, const char *end)
+{
+	const char *colon = end;
+
+	while (colon > p && isdigit((unsigned char)colon[-1]))
+		colon--;
+	return colon < end && colon > p && colon[-1] == ':' ? colon - 1 : NULL;
+}
+
+/* "module+0x1a2b": where the offset begins, else @end. */
+static const char *offset_mark(const char *p, const char *end)
+{
+	const char *mark = end;
+
+	while (mark > p && isxdigit((unsigned char)mark[-1]))
+		mark--;
+	return mark < end && mark - p >= 3 && !memcmp(mark - 3, "+0x", 3) ? mark - 3 : end;
+}
+
+static void take_place(struct gt_frame *frame, const char *p, const char *end)
+{
+	const char *colon = line_colon(p, end);
+
+	if (colon) {
+		frame->file = p;
+		frame->file_len = (size_t)(colon - p);
+		frame->line = strtol(colon + 1, NULL, 10);
+	} else {
+		frame->module = p;
+		frame->module_len = (size_t)(offset_mark(p, end) - p);
+	}
+}
+
+/* "file.py(12): function" */
+static bool parse_kineto(const char *text, struct gt_frame *frame)
+{
+	const char *close = strstr(text, "): "), *open = close;
+
+	if (!close)
+		return false;
+	while (open > text && isdigit((unsigned char)open[-1]))
+		open--;
+	if (open == close || open == text || open[-1] != '(')
+		return false;
+	frame->file = text;
+	frame->file_len = (size_t)(open - 1 - text);
+	frame->line = strtol(open, NULL, 10);
+	frame->function = close + 3;
+	frame->function_len = strlen(close + 3);
+	return true;
+}
+
+void gt_frame_parse(const char *text, struct gt_frame *ret_frame)
+{
+	size_t len = strlen(text);
+	const char *open, *plus;
+
+	*ret_frame = (struct gt_frame){.function = text, .function_len = len};
+	if (parse_kineto(text, ret_frame))
+		return;
+	if (len > 2 && text[len - 1] == ')') {
+		for (open = text + len - 2; open > text; open--) {
+			if (open[0] == '(' && open[-1] == ' ') {
+				take_place(ret_frame, open + 1, text + len - 1);
+				ret_frame->function_len = (size_t)(open - 1 - text);
+				return;
+			}
+		}
+		return;
+	}
+	plus = strstr(text, "+0x");
+	if (plus) {
+		ret_frame->module = text;
+		ret_frame->module_len = (size_t)(plus - text);
+	}
+}
+
+/* The byte behind the bracket that closes the one at @p, or NULL. */
+static const char *behind(const char *p, char open, char close)
+{
+	int depth = 0;
+
+	for (; *p; p++) {
+		if (*p == open)
+			depth++;
+		else if (*p == close && p[-1] != '-' && --depth == 0)
+			return p + 1;
+	}
+	return NULL;
+}
+
+/* Is the '<' at @p part of operator<, operator<< or operator<=? */
+static bool is_operator(const char *start, const char *p)
+{
+	while (p > start && (p[-1] == '<'))
+		p--;
+	return p - start >= 8 && !memcmp(p - 8, "operator", 8);
+}
+
+static size_t collapse(const char *name, size_t kept, char *out, size_t size)
+{
+	const char *p = name;
+	size_t n = 0;
+
+	while (*p && n + 1 < size) {
+		const char *end;
+
+		if (*p == '<' && !is_operator(name, p) && (end = behind(p, '<', '>'))) {
+			size_t len = (size_t)(end - p);
+
+			n += (size_t)snprintf(out + n, size - n, "%.*s",
+					      (int)(len > kept ? 5 : len),
+					      len > kept ? "<...>" : p);
+			if (n >= size)
+				n = size - 1;
+			p = end;
+			continue;
+		}
+		if (*p == '{' && (end = behind(p, '{', '}'))) { /* {lambda(int)#1} */
+			n += (size_t)snprintf(out + n, size - n, "%.*s", (int)(end - p), p);
+			if (n >= size)
+				n = size - 1;
+			p = end;
+			continue;
+		}
+		if (*p == '(' && p > name && strncmp(p, "(anonymous", 10) &&
+		    !(p - name >= 8 && !memcmp(p - 8, "operator", 8))) {
+			end = behind(p, '(', ')');
+			if (end && strncmp(end, "::", 2)) {
+				/* the parameters; what follows is "const" or "[clone ...]" */
+				break;
+			}
+		}
+		out[n++] = *p++;
+	}
+	out[n] = 0;
+	return n;
+}
+
+/* Looks like a C++ name with parameters or template arguments, not like "Memcpy HtoD (...)". */
+static bool is_code(const char *name)
+{
+	const char *open = strpbrk(name, "(<");
+
+	return open && open > name && open[-1] != ' ';
+}
+
+/* A byte in the middle of a UTF-8 character. */
+static bool is_inside(char c)
+{
+	return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+/* Is there no bracket or pointer, as there is in the types of parameters? */
+static bool is_place(const char *p, const char *end)
+{
+	if (line_colon(p, end) || offset_mark(p, end) != end)
+		return true;
+	for (const char *at = p; at < end; at++)
+		if (strchr("()<>*&,", *at))
+			return false;
+	return p < end;
+}
+
+/* " (file.cu:42)" or " (module+0x1a2b)" at the end of a frame's text; NULL: none. */
+static const char *place_of(const char *name)
+{
+	const char *end = name + strlen(name), *open;
+
+	if (end == name || *--end != ')')
+		return NULL;
+	for (open = end - 1; open > name; open--)
+		if (open[0] == '(' && open[-1] == ' ')
+			return open - 1 > name && is_place(open + 1, end) ? open - 1 : NULL;
+	return NULL;
+}
+
+/* The place of a frame, without its folder. */
+static size_t put_place(const char *place, char *out, size_t size)
+{
+	const char *slash = strrchr(place, '/');
+	int n = slash ? snprintf(out, size, " (%s", slash + 1) : snprintf(out, size, "%s", place);
+
+	return n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1;
+}
+
+/* One name, or one frame. */
+static size_t shorten_one(const char *name, size_t kept, char *out, size_t size)
+{
+	const char *place;
+	size_t n;
+
+	if (!strncmp(name, "void ", 5))
+		name += 5;
+	place = place_of(name);
+	if (is_code(name) || !strncmp(name, "(anonymous", 10)) {
+		n = collapse(name, kept, out, size);
+	} else {
+		n = (size_t)snprintf(out, size, "%.*s",
+				     (int)(place ? (size_t)(place - name) : strlen(name)), name);
+		n = n < size ? n : size - 1;
+	}
+	return place ? n + put_place(place, out + n, size - n) : n;
+}
+
+/* The " < " behind the first frame of a stack, or NULL. */
+static const char *next_frame(const char *stack)
+{
+	const char *gap = stack;
+
+	while ((gap = strstr(gap, " < "))) {
+		if (gap > stack && (gap[-1] == ')' || isxdigit((unsigned char)gap[-1])))
+			return gap;
+		gap += 3;
+	}
+	return NULL;
+}
+
+/* The frame from @start to @gap, NULL: to the end. */
+static void take_frame(const char *start, const char *gap, char frame[FRAME_TEXT])
+{
+	size_t len = gap ? (size_t)(gap - start) : strlen(start);
+
+	if (len >= FRAME_TEXT)
+		len = FRAME_TEXT - 1;
+	memcpy(frame, start, len);
+	frame[len] = 0;
+}
+
+static size_t shorten_all(const char *name, size_t kept, char *out, size_t size)
+{
+	char frame[FRAME_TEXT];
+	const char *gap;
+	size_t n = 0;
+
+	while ((gap = next_frame(name)) && n + sizeof(" < ") < size) {
+		take_frame(name, gap, frame);
+		n += shorten_one(frame, kept, out + n, size - n - sizeof(" < "));
+		memcpy(out + n, " < ", 3);
+		n += 3;
+		name = gap + 3;
+	}
+	return n + shorten_one(name, kept, out + n, size - n);
+}
+
+/* Takes the middle out of @n bytes of text. Returns what is left of them. */
+static size_t cut_middle(char *text, size_t n, size_t width)
+{
+	size_t head, tail;
+
+	if (n <= width || width < LEAST_WIDTH)
+		return n;
+	head = (width - 3) * 2 / 5;
+	tail = n - (width - 3 - head);
+	while (head && is_inside(text[head]))
+		head--;
+	while (is_inside(text[tail]))
+		tail++;
+	memmove(text + head + 3, text + tail, n - tail + 1);
+	memcpy(text + head, "...", 3);
+	return head + 3 + n - tail;
+}
+
+/* Of a stack the innermost frame, "..." for the others before frame @from, that one when frames are left out before
+ * it, and of the rest what there is room for. */
+static void shorten_stack(const char *name, size_t from, size_t width, size_t kept, char *out,
+			  size_t size)
+{
+	const char *gap = next_frame(name);
+	char frame[FRAME_TEXT], text[FRAME_TEXT];
+	size_t n, len;
+
+	take_frame(name, gap, frame);
+	n = shorten_one(frame, kept, out, size);
+	n = cut_middle(out, n, width > MORE_LEN + LEAST_WIDTH ? width - MORE_LEN : LEAST_WIDTH);
+	for (size_t i = 1; gap; i++) {
+		bool parts = i == from && from > 1;
+
+		name = gap + 3;
+		gap = next_frame(name);
+		if (i < from)
+			continue;
+		take_frame(name, gap, frame);
+		len = 3 + shorten_one(frame, kept, text, sizeof(text));
+		if (n + len + 2 * MORE_LEN >= size ||
+		    (!parts && n + len + (gap ? MORE_LEN : 0) > width))
+			break;
+		n += (size_t)snprintf(out + n, size - n, "%s < %s", parts ? MORE : "", text);
+		if (!gap)
+			return;
+	}
+	snprintf(out + n, size - n, MORE);
+}
+
+static void shorten(const char *name, size_t from, size_t width, size_t kept, char *out,
+		    size_t size)
+{
+	size_t n = shorten_all(name, kept, out, size);
+
+	if (!width || n <= width || width < LEAST_WIDTH)
+		return;
+	if (next_frame(name))
+		shorten_stack(name, from, width, kept, out, size);
+	else
+		cut_middle(out, n, width);
+}
+
+void gt_frame_shorten(const char *name, size_t width, char *out, size_t size)
+{
+	shorten(name, 1, width, KEPT_TEMPLATE, out, size);
+}
+
+void gt_frame_shorten_branch(const char *stack, size_t common, size_t width, char *out, size_t size)
+{
+	shorten(stack, common, width, KEPT_TEMPLATE, out, size);
+}
+
+/* Copies @text without the folders in " (/folder/file.cu:12)" and " (/folder/module+0x12)". Returns the length. */
+static size_t drop_folders(const char *text, char *out, size_t size)
+{
+	size_t n = 0;
+
+	while (*text && n + 1 < size) {
+		const char *end = text[0] == ' ' && text[1] == '(' ? strchr(text, ')') : NULL;
+		const char *slash = end ? memrchr(text, '/', (size_t)(end - text)) : NULL;
+
+		if (slash && n + 3 < size && is_place(slash + 1, end)) {
+			memcpy(out + n, " (", 2);
+			n += 2;
+			text = slash + 1;
+		} else {
+			out[n++] = *text++;
+		}
+	}
+	out[n] = 0;
+	return n;
+}
+
+void gt_frame_fit(const char *text, size_t width, char *out, size_t size)
+{
+	if (strlen(text) <= width)
+		snprintf(out, size, "%s", text);
+	else
+		cut_middle(out, drop_folders(text, out, size), width);
+}
+
+size_t gt_frame_common(const char *a, const char *b)
+{
+	size_t common = 0;
+
+	while (a && b) {
+		const char *x = next_frame(a), *y = next_frame(b);
+		size_t len = x ? (size_t)(x - a) : strlen(a);
+
+		if (len != (y ? (size_t)(y - b) : strlen(b)) || memcmp(a, b, len))
+			break;
+		common++;
+		a = x ? x + 3 : NULL;
+		b = y ? y + 3 : NULL;
+	}
+	return common;
+}
+
+void gt_frame_shorten_less(const char *name, size_t width, char *out, size_t size)
+{
+	shorten(name, 1, width, size, out, size);
+}
+
+bool gt_frame_is_machinery(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	return gt_path_is_libc(path) || !strncmp(name, "libffi.so", 9) ||
+	       !strncmp(name, "_ctypes.", 8);
+}
+
+size_t gt_frame_print(const char *text, char *out, size_t size)
+{
+	const char *base;
+	struct gt_frame frame;
+	int n;
+
+	gt_frame_parse(text, &frame);
+	base = frame.module && frame.module_len ? memrchr(frame.module, '/', frame.module_len)
+						: NULL;
+	if (!frame.module_len || frame.function == frame.module)
+		n = snprintf(out, size, "%s", text);
+	else
+		n = snprintf(
+			out, size, "%.*s (%.*s)", (int)frame.function_len, frame.function,
+			(int)(frame.module + frame.module_len - (base ? base + 1 : frame.module)),
+			base ? base + 1 : frame.module);
+	return n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1;
+}

@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See job.h. One reading is one thread's work from end to end; the threads share only the counter
+ * that hands out files.
+ */
+#include "trace/job.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <glob.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "readers/progress.h"
+#include "trace/first_block.h"
+#include "trace/job_compare.h"
+#include "trace/parts.h"
+
+#define MAX_THREADS 16
+
+static int by_name(const void *a, const void *b)
+{
+	return gt_parts_compare(*(char *const *)a, *(char *const *)b);
+}
+
+static int add_path(struct gt_job *job, const char *folder, const char *name)
+{
+	char *path = NULL;
+
+	if (asprintf(&path, "%s%s%s", folder, *folder ? "/" : "", name) < 0)
+		return -ENOMEM;
+	if (gt_vec_push(&job->paths, path))
+		return 0;
+	free(path);
+	return -ENOMEM;
+}
+
+/* Endings of traces; in a folder that holds one trace in two forms the first of them counts. */
+static const char *const endings[] = {".json", ".json.gz", ".pftrace", ".pftrace.gz"};
+
+/* The number of the ending of @name, or -1; *ret_stem bytes stand before it and before ".pt.trace". */
+static int ending_of(const char *name, size_t *ret_stem)
+{
+	size_t n = strlen(name);
+
+	for (int i = 0; i < 4; i++) {
+		size_t m = strlen(endings[i]);
+
+		if (n < m || strcmp(name + n - m, endings[i]))
+			continue;
+		n -= m;
+		*ret_stem = n > 9 && !memcmp(name + n - 9, ".pt.trace", 9) ? n - 9 : n;
+		return i;
+	}
+	return -1;
+}
+
+static bool is_trace(const char *name)
+{
+	size_t stem;
+
+	return name[0] != '.' && ending_of(name, &stem) >= 0;
+}
+
+static int add_traces(struct gt_job *job, const char *folder)
+{
+	DIR *dir = opendir(folder);
+	struct dirent *entry;
+	int rc = 0;
+
+	if (!dir)
+		return -errno;
+	while (!rc && (entry = readdir(dir)))
+		if (is_trace(entry->d_name))
+			rc = add_path(job, folder, entry->d_name);
+	closedir(dir);
+	return rc;
+}
+
+/* Further processes of a rank have a folder each below that of the first (writers/owner.h). */
+static int add_asides(struct gt_job *job, const char *folder)
+{
+	DIR *dir = opendir(folder);
+	struct dirent *entry;
+	struct stat st;
+	char path[4096];
+	int rc = 0;
+
+	if (!dir)
+		return -errno;
+	while (!rc && (entry = readdir(dir))) {
+		if (entry->d_name[0] == '.' || (size_t)snprintf(path, sizeof(path), "%s/%s", folder,
+								entry->d_name) >= sizeof(path))
+			continue;
+		if (!lstat(path, &st) && S_ISDIR(st.st_mode))
+			rc = add_traces(job, path);
+	}
+	closedir(dir);
+	return rc == -EACCES ? 0 : rc;
+}
+
+/* Does @path hold the trace of @other once more, in a later form? */
+static bool repeats(const char *path, const char *other)
+{
+	size_t stem, other_stem;
+	int form = ending_of(path, &stem), other_form = ending_of(other, &other_stem);
+
+	return form > other_form && stem == other_stem && !memcmp(path, other, stem);
+}
+
+static void drop(struct gt_job *job, size_t i)
+{
+	free(job->paths.at[i]);
+	job->paths.at[i] = NULL;
+}
+
+static void close_gaps(struct gt_job *job, size_t first)
+{
+	size_t kept = first;
+
+	for (size_t i = first; i < job->paths.count; i++)
+		if (job->paths.at[i])
+			job->paths.at[kept++] = job->paths.at[i];
+	job->paths.count = kept;
+}
+
+/* `gputrace convert` leaves both forms of a trace beside each other: its sums are not to be doubled. */
+static void drop_repeated(struct gt_job *job, size_t first, void (*complain)(const char *line))
+{
+	size_t stem;
+	char line[8400];
+
+	for (size_t i = first; i < job->paths.count; i++) {
+		const char *same = NULL;
+
+		if (ending_of(job->paths.at[i], &stem) == 0)
+			continue;
+		for (size_t j = first; !same && j < job->paths.count; j++)
+			if (job->paths.at[j] && repeats(job->paths.at[i], job->paths.at[j]))
+				same = job->paths.at[j];
+		if (!same)
+			continue;
+		snprintf(line, sizeof(line), "%.4096s: left out, it is %.4096s in another form",
+			 job->paths.at[i], same);
+		complain(line);
+		drop(job, i);
+	}
+	close_gaps(job, first);
+}
+
+static int stop_reading(const struct gt_record *record, const struct gt_header *header, void *data)
+{
+	(void)record;
+	(void)header;
+	(void)data;
+	return -ECANCELED;
+}
+
+static bool can_begin(const char *path)
+{
+	struct gt_reading reading;
+	int rc = gt_reader_read(path, stop_reading, NULL, &reading);
+
+	gt_reading_fini(&reading);
+	return rc >= 0 || rc == -ECANCELED;
+}
+
+/* A process that was killed as it began a file must not keep the others of its job from being read. */
+static int drop_unreadable(struct gt_job *job, const char *folder, size_t first,
+			   void (*complain)(const char *line))
+{
+	struct stat st;
+	char line[8400];
+
+	for (size_t i = first; i < job->paths.count; i++) {
+		const char *path = job->paths.at[i];
+		bool is_torn, is_empty;
+
+		/* who looks into a pipe takes out of it */
+		if (stat(path, &st) || !S_ISREG(st.st_mode))
+			continue;
+		is_torn = gt_first_block_file_is_torn(path);
+		is_empty = !st.st_size;
+		if ((!is_torn && !is_empty) || can_begin(path))
+			continue;
+		snprintf(line, sizeof(line), "%.4096s: left out, %s%s%.4000s%s", path,
+			 is_empty ? "it is empty" : "its process died in the first lines",
+			 is_torn ? "; `gputrace repair " : "", is_torn ? folder : "",
+			 is_torn ? "` makes a trace of it" : "");
+		complain(line);
+		drop(job, i);
+	}
+	close_gaps(job, first);
+	return job->paths.count > first ? 0 : -EBADMSG;
+}
+
+static int add_folder(struct gt_job *job, const char *folder, bool readable,
+		      void (*complain)(const char *line))
+{
+	size_t before = job->paths.count;
+	int rc = add_traces(job, folder);
+
+	if (!rc && job->paths.count == before)
+		rc = -ENODATA;
+	if (!rc)
+		rc = add_asides(job, folder);
+	if (rc)
+		return rc;
+	qsort(job->paths.at + before, job->paths.count - before, sizeof(char *), by_name);
+	drop_repeated(job, before, complain);
+	return readable ? drop_unreadable(job, folder, before, complain) : 0;
+}
+
+/* Into @ret what is wrong with a folder that holds no trace, and what to name instead. */
+static void explain_no_trace(const char *folder, char *ret, size_t size)
+{
+	char pattern[4200];
+	glob_t found;
+	int rc = GLOB_NOMATCH;
+
+	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings) && rc; i++) {
+		snprintf(pattern, sizeof(pattern), "%.4096s/*/*%s", folder, endings[i]);
+		rc = glob(pattern, 0, NULL, &found);
+		globfree(&found);
+	}
+	snprintf(ret, size, "no trace (*.json, *.json.gz, *.pftrace) in this folder%s",
+		 rc ? "" : "; each folder in it is a run of its own: name one of them");
+}
+
+static void explain(const char *input, int rc, char *ret, size_t size)
+{
+	if (rc == -ENODATA)
+		explain_no_trace(input, ret, size);
+	else
+		snprintf(ret, size, "%s",
+			 rc == -EBADMSG ? "nothing is left of this folder" : strerror(-rc));
+}
+
+static int add_input(struct gt_job *job, const char *input, bool readable,
+		     void (*complain)(const char *line))
+{
+	struct stat st;
+	char line[4400], why[200];
+	int rc;
+
+	if (!strcmp(input, "-"))
+		return add_path(job, "", input);
+	if (stat(input, &st))
+		rc = -errno;
+	else
+		rc = S_ISDIR(st.st_mode) ? add_folder(job, input, readable, complain)
+					 : add_path(job, "", input);
+	if (rc < 0) {
+		explain(input, rc, why, sizeof(why));
+		snprintf(line, sizeof(line), "%.4096s: %s", input, why);
+		complain(line);
+	}
+	return rc;
+}
+
+struct pool {
+	struct gt_job *job;
+	size_t *first;            /* path of each process, and behind them their count */
+	size_t count;             /* processes */
+	struct gt_models *loaded; /* of each process */
+	int *results;
+	atomic_size_t next;
+};
+
+static void *work(void *data)
+{
+	struct pool *pool = data;
+	size_t i;
+
+	while ((i = atomic_fetch_add(&pool->next, 1)) < pool->count)
+		pool->results[i] =
+			gt_model_load(&pool->job->paths.at[pool->first[i]],
+				      pool->first[i + 1] - pool->first[i], &pool->loaded[i]);
+	return NULL;
+}
+
+static void run_pool(struct pool *pool)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	size_t wanted = pool->count, started = 0;
+	pthread_t threads[MAX_THREADS];
+
+	if (cores > 0 && wanted > (size_t)cores)
+		wanted = (size_t)cores;
+	if (wanted > MAX_THREADS)
+		wanted = MAX_THREADS;
+	while (started + 1 < wanted && !pthread_create(&threads[started], NULL, work, pool))
+		started++;
+	work(pool);
+	while (started)
+		pthread_join(threads[--started], NULL);
+}
+
+static int by_rank(const void *a, const void *b)
+{
+	const struct gt_model *x = a, *y = b;
+
+	return x->rank != y->rank ? (x->rank < y->rank ? -1 : 1) : strcmp(x->path, y->path);
+}
+
+/* Takes over what could be read. */
+static int take_models(struct gt_job *job, struct gt_models *loaded)
+{
+	size_t count = job->count + loaded->count;
+	struct gt_model *models = realloc(job->models, count * sizeof(*models));
+
+	if (!models)
+		return -ENOMEM;
+	memcpy(models + job->count, loaded->at, loaded->count * sizeof(*models));
+	job->models = models;
+	job->count = count;
+	gt_vec_free(loaded);
+	return 0;
+}
+
+static void complain_of(const struct gt_models *loaded, int rc, void (*complain)(const char *line))
+{
+	const char *error = loaded->count ? loaded->at[0].reading.error : "";
+
+	complain(*error ? error : strerror(-rc));
+}
+
+/* Drops what could not be read, orders the rest. */
+static size_t keep_good(struct gt_job *job, const struct pool *pool,
+			void (*complain)(const char *line))
+{
+	size_t failures = 0;
+
+	for (size_t i = 0; i < pool->count; i++) {
+		int rc = pool->results[i];
+
+		if (!rc)
+			rc = take_models(job, &pool->loaded[i]);
+		if (rc < 0) {
+			complain_of(&pool->loaded[i], rc, complain);
+			failures++;
+		}
+		gt_models_fini(&pool->loaded[i]);
+	}
+	if (job->count)
+		qsort(job->models, job->count, sizeof(*job->models), by_rank);
+	return failures;
+}
+
+/* Files of one process become one model. The order is that of the inputs unless there are such. */
+static void find_processes(struct pool *pool)
+{
+	char *const *paths = pool->job->paths.at;
+	size_t count = pool->job->paths.count;
+
+	bool has_parts = false;
+
+	for (size_t i = 0; i < count; i++)
+		has_parts |= gt_parts_number(paths[i]) > 1;
+	if (has_parts)
+		qsort(pool->job->paths.at, count, sizeof(char *), by_name);
+	for (size_t i = 0; i < count; i++)
+		if (i == 0 || !gt_parts_are_of_one(paths[i - 1], paths[i]))
+			pool->first[pool->count++] = i;
+	pool->first[pool->count] = count;
+}
+
+/* One line, however many there are. */
+static void tell_same(const char *path, const char *same, size_t others,
+		      void (*complain)(const char *line))
+{
+	char line[8400], more[64] = "";
+
+	if (others)
+		snprintf(more, sizeof(more), " (and %zu more)", others);
+	if (strcmp(path, same))
+		snprintf(line, sizeof(line), "%.4096s: the same file as %.4096s, taken once%s",
+			 path, same, more);
+	else
+		snprintf(line, sizeof(line), "%.4096s: given twice, taken once%s", path, more);
+	complain(line);
+}
+
+/* What is no file, as a pipe, is another one each time. */
+static void look_at(const char *path, struct stat *ret_file)
+{
+	if (stat(path, ret_file) || !S_ISREG(ret_file->st_mode))
+		*ret_file = (struct stat){0};
+}
+
+/* The first of the files 0 to @i that is the file @i. */
+static size_t find_same(const struct stat *files, size_t i)
+{
+	size_t j = 0;
+
+	while (files[i].st_ino &&
+	       (files[j].st_ino != files[i].st_ino || files[j].st_dev != files[i].st_dev))
+		j++;
+	return files[i].st_ino ? j : i;
+}
+
+/* A folder and a file in it, or one file under two names: its sums are not to be doubled. */
+static int drop_same(struct gt_job *job, void (*complain)(const char *line))
+{
+	size_t count = job->paths.count, left_out = 0, first = 0;
+	struct stat *files = calloc(count + 1, sizeof(*files));
+
+	if (!files)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		look_at(job->paths.at[i], &files[i]);
+		if (find_same(files, i) != i && !left_out++)
+			first = i;
+	}
+	if (left_out)
+		tell_same(job->paths.at[first], job->paths.at[find_same(files, first)],
+			  left_out - 1, complain);
+	for (size_t i = first; left_out && i < count; i++)
+		if (find_same(files, i) != i)
+			drop(job, i);
+	close_gaps(job, 0);
+	free(files);
+	return 0;
+}
+
+static int find(struct gt_job *job, char *const *inputs, size_t count, bool readable,
+		void (*complain)(const char *line))
+{
+	int rc = 0;
+
+	*job = (struct gt_job){0};
+	for (size_t i = 0; !rc && i < count; i++)
+		rc = add_input(job, inputs[i], readable, complain);
+	if (!rc)
+		rc = drop_same(job, complain);
+	for (size_t i = 0; !rc && i < job->paths.count; i++)
+		gt_progress_expect_file(job->paths.at[i]);
+	return rc;
+}
+
+int gt_job_find(struct gt_job *job, char *const *inputs, size_t count,
+		void (*complain)(const char *line))
+{
+	return find(job, inputs, count, false, complain);
+}
+
+int gt_job_find_readable(struct gt_job *job, char *const *inputs, size_t count,
+			 void (*complain)(const char *line))
+{
+	return find(job, inputs, count, true, complain);
+}
+
+int gt_job_load(struct gt_job *job, char *const *inputs, size_t count,
+		void (*complain)(const char *line), size_t *ret_failures)
+{
+	struct pool pool = {.job = job};
+	int rc = gt_job_find_readable(job, inputs, count, complain);
+
+	if (rc < 0)
+		return rc;
+	pool.loaded = calloc(job->paths.count + 1, sizeof(*pool.loaded));
+	pool.results = calloc(job->paths.count + 1, sizeof(*pool.results));
+	pool.first = calloc(job->paths.count + 1, sizeof(*pool.first));
+	if (pool.loaded && pool.results && pool.first) {
+		find_processes(&pool);
+		run_pool(&pool);
+		*ret_failures = keep_good(job, &pool, complain);
+		rc = job->count ? gt_job_compare(job) : -EBADMSG;
+	} else {
+		rc = -ENOMEM;
+	}
+	free(pool.first);
+	free(pool.results);
+	free(pool.loaded);
+	return rc;
+}
+
+void gt_job_fini(struct gt_job *job)
+{
+	for (size_t i = 0; i < job->count; i++)
+		gt_model_fini(&job->models[i]);
+	for (size_t i = 0; i < job->paths.count; i++)
+		free(job->paths.at[i]);
+	gt_vec_free(&job->paths);
+	free(job->models);
+	*job = (struct gt_job){0};
+}

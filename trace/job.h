@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The traces of one job: files and folders of ranks, read in parallel, ordered by rank. Starts and
+ * joins its own threads; call from one thread.
+ */
+#ifndef GT_TRACE_JOB_H
+#define GT_TRACE_JOB_H
+
+#include <stddef.h>
+
+#include "trace/model.h"
+
+#define GT_JOB_NS (366ll * 86400 * 1000000000) /* clocks further apart are not those of one job */
+
+struct gt_job {
+	GT_VEC(char *) paths;
+	struct gt_model *models; /* one a process; by rank, then name */
+	size_t count;
+};
+
+/* Fills job->paths: every file of @inputs, of a folder every *.json, *.json.gz, *.pftrace and
+ * *.pftrace.gz in it, one of each trace. -ENOENT: an
+ * input does not exist, -ENODATA: a folder holds no trace; said through @complain. */
+int gt_job_find(struct gt_job *job, char *const *inputs, size_t count,
+		void (*complain)(const char *line));
+
+/* gt_job_find without those files of a folder that are empty or end in their first lines, as of a process
+ * that was killed there: each is said through @complain, with what helps. -EBADMSG: nothing is left. */
+int gt_job_find_readable(struct gt_job *job, char *const *inputs, size_t count,
+			 void (*complain)(const char *line));
+
+/*
+ * gt_job_find_readable, then reads them all, several files of one process as one trace, and compares them. Files that hold no
+ * trace are reported through @complain (one line each) and left out. -EBADMSG:
+ * nothing could be read.
+ * @failures counts the files that were left out.
+ */
+int gt_job_load(struct gt_job *job, char *const *inputs, size_t count,
+		void (*complain)(const char *line), size_t *ret_failures);
+void gt_job_fini(struct gt_job *job);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See job_compare.h.
+ */
+#include "trace/job_compare.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEVICES (GT_NO_DEVICE + 1)
+
+static int64_t pid_of(const struct gt_model *model)
+{
+	int64_t pid = -1;
+
+	if (!gt_header_int(&model->reading.header, "metadata", "pid", &pid) && model->threads.count)
+		pid = model->threads.at[0].pid;
+	return pid;
+}
+
+/* Marks the models of one rank that use a device which another one uses. @user: by device, the one that was
+ * seen first + 1. */
+static void mark_twins(struct gt_model *models, size_t count, size_t *user)
+{
+	memset(user, 0, DEVICES * sizeof(*user));
+	for (size_t f = 0; f < count; f++)
+		for (size_t i = 0; i < models[f].ops.count; i++) {
+			size_t *first = &user[models[f].ops.at[i].device];
+
+			if (!*first)
+				*first = f + 1;
+			if (*first != f + 1)
+				models[f].is_twin = models[*first - 1].is_twin = true;
+		}
+}
+
+/* By the clock that all have in common; false: it has none, or no slice, or no time in which others could be. */
+static bool first_of(const struct gt_model *model, int64_t *ret_first)
+{
+	const struct gt_header *header = &model->reading.header;
+
+	return header->has_base && model->last > model->first &&
+	       model->first > INT64_MIN + GT_JOB_NS &&
+	       !__builtin_add_overflow(model->first, header->base_ns, ret_first);
+}
+
+static void set_origins(struct gt_job *job)
+{
+	int64_t first = INT64_MAX, last = INT64_MIN, at;
+
+	for (size_t f = 0; f < job->count; f++) {
+		if (!first_of(&job->models[f], &at))
+			continue;
+		first = at < first ? at : first;
+		last = at > last ? at : last;
+	}
+	if ((double)last - (double)first > (double)GT_JOB_NS)
+		return;
+	for (size_t f = 0; f < job->count; f++)
+		if (first_of(&job->models[f], &at))
+			job->models[f].origin = first - job->models[f].reading.header.base_ns;
+}
+
+int gt_job_compare(struct gt_job *job)
+{
+	size_t *user = malloc(DEVICES * sizeof(*user)), end;
+
+	if (!user)
+		return -ENOMEM;
+	for (size_t f = 0; f < job->count; f = end) {
+		for (end = f; end < job->count && job->models[end].rank == job->models[f].rank;
+		     end++)
+			job->models[end].pid = pid_of(&job->models[end]);
+		if (end > f + 1)
+			mark_twins(&job->models[f], end - f, user);
+	}
+	free(user);
+	set_origins(job);
+	return 0;
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A finished trace in memory, small: GPU operations, CUDA calls and host ranges as arrays of numbers
+ * (56, 40 and 40 bytes each), strings and stacks once. Everything that the analysis answers is a
+ * function of this. gt_model_load reads one file; after it the model is constant and may be read
+ * from any thread.
+ */
+#ifndef GT_TRACE_MODEL_H
+#define GT_TRACE_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "readers/chrome/reader.h"
+#include "readers/vec.h"
+#include "trace/names.h"
+
+#define GT_NONE      UINT32_MAX
+#define GT_NO_DEVICE UINT16_MAX
+
+enum gt_op_kind { GT_OP_KERNEL, GT_OP_COPY, GT_OP_SET, GT_OP_KIND_COUNT_ };
+
+struct gt_op {               /* on the GPU */
+	int64_t start, dur;  /* ns */
+	int64_t correlation; /* -1: none */
+	int64_t bytes;
+	uint32_t name;
+	uint32_t call;  /* index in calls, GT_NONE: not in the trace */
+	uint32_t stack; /* index in stacks, GT_NONE */
+	uint32_t nvtx;  /* name told by the tracer, GT_NAME_NONE */
+	int32_t stream;
+	uint16_t device; /* GT_NO_DEVICE: what the file says makes no sense */
+	uint8_t kind;    /* enum gt_op_kind */
+	uint8_t comm;    /* a collective */
+};
+
+struct gt_call { /* CUDA API */
+	int64_t start, dur;
+	int64_t correlation;
+	uint32_t name;
+	uint32_t thread; /* index in threads */
+	uint32_t stack;
+	uint32_t driver : 1; /* 1: cu..., 0: cuda... */
+	uint32_t
+		back : 31; /* so many calls before it is the first that it lies in; 0: it lies in none */
+};
+
+enum gt_range_kind {
+	GT_RANGE_NVTX,     /* NVTX, torch.profiler.record_function, ProfilerStep */
+	GT_RANGE_OP,       /* framework operators */
+	GT_RANGE_PYTHON,   /* Python functions */
+	GT_RANGE_OVERHEAD, /* of the tracer */
+	GT_RANGE_KIND_COUNT_
+};
+
+struct gt_range { /* on a host thread */
+	int64_t start, dur;
+	uint32_t name;
+	uint32_t domain; /* name of it, GT_NAME_NONE: the global one */
+	uint32_t thread;
+	uint32_t
+		parent; /* innermost of the same kind and row that is open for its whole time, GT_NONE */
+	uint32_t before;     /* of those that are open when it begins the last one, GT_NONE */
+	uint32_t stack : 28; /* index in stacks, 0xfffffff: none */
+	uint32_t kind : 3;
+	uint32_t data : 1; /* it, or a range around it, loads data: its name says so */
+};
+
+struct gt_sample { /* where a thread was while it made no call */
+	int64_t ts;
+	uint32_t thread;
+	uint32_t stack; /* index in stacks, GT_NONE */
+};
+
+struct gt_thread_lane {
+	int64_t pid, tid;
+	uint32_t name;
+	bool is_beside;           /* a row of ranges that need not nest with the thread's calls */
+	uint32_t beside;          /* the next such row of the thread, GT_NONE */
+	uint32_t owner;           /* the thread of such a row; any other row's is itself */
+	uint32_t next_with_steps; /* the next row with steps, GT_NONE */
+	struct {
+		uint32_t first, count;
+	} range[GT_RANGE_KIND_COUNT_], call, sample;
+};
+
+struct gt_frames { /* one call stack: name numbers, nearest frame first */
+	uint32_t *frame;
+	uint32_t count;
+	bool whole; /* from "frames"; else the short form */
+};
+
+struct gt_note { /* LOST, capture gap, ... */
+	int64_t ts;
+	int64_t count;
+	uint32_t name, cause, text;
+};
+
+struct gt_memory_point { /* memory in use on a device */
+	int64_t ts, bytes;
+	uint32_t device;
+};
+
+/* What could not be taken as it stood in the file; shown to the user, never silent. */
+struct gt_odd {
+	uint64_t no_dur, negative_dur, unfinished, no_ts, no_phase, no_place, no_bytes, unknown_cat;
+	uint32_t unknown_cats[4]; /* names of the first ones */
+};
+
+struct gt_model {
+	const char *path; /* and the rank, of a file that has several processes */
+	char *own_path;   /* path, when it is the model's own */
+	struct gt_reading reading;
+	struct gt_names names;
+	GT_VEC(struct gt_op) ops;         /* by start */
+	GT_VEC(struct gt_call) calls;     /* by thread, then start */
+	GT_VEC(struct gt_range) ranges;   /* by kind, thread, start */
+	GT_VEC(struct gt_sample) samples; /* by thread, then time */
+	GT_VEC(struct gt_thread_lane) threads;
+	GT_VEC(struct gt_frames) stacks;
+	GT_VEC(struct gt_note) notes;
+	GT_VEC(struct gt_memory_point) memory;
+	struct gt_odd odd;
+	int64_t first, last; /* ns: from the first to the last slice */
+	int64_t origin;      /* what a window of time counts from: the job's first slice */
+	int64_t pid;         /* -1: not known */
+	int rank;
+	bool is_twin; /* another process of the job has this rank and a GPU of the same number */
+	uint32_t process;          /* name of the process */
+	uint32_t first_with_steps; /* the first row with steps, GT_NONE */
+};
+
+struct gt_models {
+	struct gt_model *at;
+	size_t count, room;
+};
+
+/*
+ * Reads @paths, the files of one process in the order in which they were written, as one trace: one model, but
+ * one a process of a file that `gputrace merge` wrote, with the numbers that its rows had before. 0 or a
+ * negative errno; reading.error of the first model then holds the line to print. The models must be freed
+ * with gt_models_fini in either case. path and header are those of the first file.
+ */
+int gt_model_load(char *const *paths, size_t count, struct gt_models *ret_models);
+void gt_models_fini(struct gt_models *models);
+void gt_model_fini(struct gt_model *model);
+
+static inline const char *gt_model_name(const struct gt_model *model, uint32_t name)
+{
+	return gt_names_get(&model->names, name);
+}
+
+/* The innermost range of a kind that is open at time @t on a row, or GT_NONE. Where ranges overlap, the one that
+ * began last is the inner one. */
+uint32_t gt_model_range_at(const struct gt_model *model, uint32_t thread, enum gt_range_kind kind,
+			   int64_t t);
+
+/* Of the ranges of its row that are open at @t, as @range is, the next one outwards, or GT_NONE. */
+uint32_t gt_model_range_around(const struct gt_model *model, uint32_t range, int64_t t);
+
+/* Whether a range is a training step: ProfilerStep#N. */
+bool gt_model_is_step(const struct gt_model *model, const struct gt_range *range);
+
+/* Whether a function or range of that name loads data, as far as names tell. */
+bool gt_model_is_data(const char *name);
+
+/* The call of @thread that starts last at or before @t, or GT_NONE. */
+uint32_t gt_model_call_before(const struct gt_model *model, uint32_t thread, int64_t t);
+
+/* Index of the first sample of @thread at or behind @t; the thread's end where there is none. */
+uint32_t gt_model_sample_from(const struct gt_model *model, uint32_t thread, int64_t t);
+
+/* The call that started an operation, or NULL. */
+static inline const struct gt_call *gt_model_call_of(const struct gt_model *model,
+						     const struct gt_op *op)
+{
+	return op->call == GT_NONE ? NULL : &model->calls.at[op->call];
+}
+
+#endif

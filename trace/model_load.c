@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Files -> models, see model.h. What `gputrace merge` has put together is taken apart again, so that each
+ * rank of a merged file is told as it is told of a folder. One thread while loading.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/model_build.h"
+#include "trace/parts.h"
+
+#define FIRST_HOST 64    /* rows below are GPUs */
+#define MAX_ROWS   65536 /* that are told apart */
+
+/* A process or device of a merged file. */
+struct row {
+	int64_t pid, was; /* its number in the file, and before */
+	int64_t process;
+	size_t builder;
+};
+
+struct load {
+	const char *path;
+	GT_VEC(struct gt_builder) builders; /* the first takes what is of no process */
+	GT_VEC(struct row) rows;
+};
+
+static int add_builder(struct load *load)
+{
+	struct gt_builder b = {.model = calloc(1, sizeof(*b.model))};
+
+	if (!b.model)
+		return -ENOMEM;
+	*b.model = (struct gt_model){.path = load->path, .first = INT64_MAX, .last = INT64_MIN};
+	if (!gt_names_init(&b.model->names) && gt_vec_push(&load->builders, b))
+		return 0;
+	gt_model_fini(b.model);
+	free(b.model);
+	return -ENOMEM;
+}
+
+static const struct row *find_row(const struct load *load, int64_t pid)
+{
+	for (size_t i = load->rows.count; i-- > 0;)
+		if (load->rows.at[i].pid == pid)
+			return &load->rows.at[i];
+	return NULL;
+}
+
+/* Which builder has a process: that of its other rows, else a new one; the very first is there. */
+static int find_builder(struct load *load, int64_t process, size_t *ret_builder)
+{
+	for (size_t i = 0; i < load->rows.count; i++) {
+		if (load->rows.at[i].process == process) {
+			*ret_builder = load->rows.at[i].builder;
+			return 0;
+		}
+	}
+	*ret_builder = load->rows.count ? load->builders.count : 0;
+	return load->rows.count ? add_builder(load) : 0;
+}
+
+static bool member(const struct gt_record *record, const char *key, int64_t *ret_value)
+{
+	struct gt_span value;
+
+	return gt_span_member(&record->args, key, &value) && gt_span_int(&value, ret_value);
+}
+
+/* What merge says of a row before its first event; of a file merged twice the second time counts. */
+static int take_row(struct load *load, const struct gt_record *record)
+{
+	struct row row = {.pid = record->pid};
+	int64_t rank;
+	int rc;
+
+	if (!gt_span_is(&record->name, "process_labels", 14) ||
+	    record->args.kind != GT_SPAN_OBJECT || load->rows.count == MAX_ROWS ||
+	    find_row(load, row.pid) || !member(record, "merged process", &row.process) ||
+	    !member(record, "merged pid", &row.was) || !member(record, "rank", &rank))
+		return 0;
+	rc = find_builder(load, row.process, &row.builder);
+	if (rc)
+		return rc;
+	load->builders.at[row.builder].model->rank = (int)rank;
+	return gt_vec_push(&load->rows, row) ? 0 : -ENOMEM;
+}
+
+static int take_event(const struct gt_record *record, const struct gt_header *header, void *data)
+{
+	struct load *load = data;
+	int rc = record->ph == 'M' ? take_row(load, record) : 0;
+	const struct row *row = load->rows.count ? find_row(load, record->pid) : NULL;
+	struct gt_record own;
+
+	(void)header;
+	if (rc || !row)
+		return rc ? rc : gt_build_record(&load->builders.at[0], record);
+	own = *record;
+	own.pid = row->was;
+	if (row->was < FIRST_HOST) /* then the row says it */
+		own.arg_mask &= ~(1ull << GT_ARG_DEVICE);
+	if (row->builder)
+		load->builders.at[row->builder].model->reading.events++;
+	return gt_build_record(&load->builders.at[row->builder], &own);
+}
+
+/* Reads one file. The first one's reading is that of the first model. */
+static int take_file(struct load *load, const char *path, bool is_first)
+{
+	struct gt_reading *all = &load->builders.at[0].model->reading;
+	struct gt_reading reading;
+	int rc, error;
+
+	if (is_first)
+		return gt_reader_read(path, take_event, load, all);
+	rc = gt_reader_read(path, take_event, load, &reading);
+	if (rc < 0)
+		memcpy(all->error, reading.error, sizeof(all->error));
+	error = gt_parts_add(all, &reading);
+	gt_reading_fini(&reading);
+	return rc < 0 ? rc : error;
+}
+
+/* The devices of a process, by the numbers that they had. */
+static int split_devices(const struct load *load, size_t builder, const struct gt_header *from,
+			 struct gt_header *to)
+{
+	to->devices = calloc(from->device_count + 1, sizeof(*to->devices));
+	if (!to->devices)
+		return -ENOMEM;
+	for (size_t i = 0; i < from->device_count; i++) {
+		struct gt_header_device *device = &to->devices[to->device_count];
+		const struct row *row = find_row(load, from->devices[i].id);
+
+		if (!row || row->builder != builder)
+			continue;
+		*device = from->devices[i];
+		device->id = row->was;
+		device->name = strdup(device->name);
+		if (!device->name)
+			return -ENOMEM;
+		to->device_count++;
+	}
+	return 0;
+}
+
+/* What was read belongs to several processes. Books and losses are told once, with the first. */
+static int split_reading(const struct load *load, size_t builder)
+{
+	struct gt_reading *all = &load->builders.at[0].model->reading;
+	struct gt_model *model = load->builders.at[builder].model;
+	struct gt_reading *own = &model->reading;
+
+	if (asprintf(&model->own_path, "%s (rank %d)", load->path, model->rank) < 0) {
+		model->own_path = NULL;
+		return -ENOMEM;
+	}
+	model->path = model->own_path;
+	if (!builder)
+		return 0;
+	all->events -= own->events;
+	own->form = all->form;
+	own->closed = true;
+	own->header.has_base = all->header.has_base;
+	own->header.base_ns = all->header.base_ns;
+	own->header.has_rank = true;
+	own->header.rank = model->rank;
+	own->header.world_size = all->header.world_size;
+	return split_devices(load, builder, &all->header, &own->header);
+}
+
+static int finish(const struct load *load, struct gt_builder *b)
+{
+	struct gt_reading *all = &load->builders.at[0].model->reading;
+	int rc = gt_build_finish(b);
+
+	if (rc == -EOVERFLOW)
+		snprintf(
+			all->error, sizeof(all->error),
+			"%.400s: its durations or sizes add up to more than 64 bits hold: no trace",
+			load->path);
+	return rc;
+}
+
+static int finish_all(struct load *load)
+{
+	struct gt_model *first = load->builders.at[0].model;
+	int rc = 0;
+
+	if (!load->rows.count)
+		first->rank = (int)first->reading.header.rank;
+	for (size_t i = 0; !rc && i < load->builders.count; i++)
+		rc = finish(load, &load->builders.at[i]);
+	for (size_t i = 0; !rc && load->builders.count > 1 && i < load->builders.count; i++)
+		rc = split_reading(load, i);
+	return rc;
+}
+
+/* Hands the models over, in whatever state they are. */
+static int give(struct load *load, struct gt_models *ret_models)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < load->builders.count; i++) {
+		struct gt_builder *b = &load->builders.at[i];
+
+		gt_build_fini(b);
+		if (b->model->first > b->model->last)
+			b->model->first = b->model->last = 0;
+		b->model->origin = b->model->first;
+		if (!gt_vec_push(ret_models, *b->model)) {
+			gt_model_fini(b->model);
+			rc = -ENOMEM;
+		}
+		free(b->model);
+	}
+	gt_vec_free(&load->builders);
+	gt_vec_free(&load->rows);
+	return rc;
+}
+
+int gt_model_load(char *const *paths, size_t count, struct gt_models *ret_models)
+{
+	struct load load = {.path = paths[0]};
+	int rc = add_builder(&load), given;
+
+	*ret_models = (struct gt_models){0};
+	for (size_t i = 0; rc >= 0 && i < count; i++)
+		rc = take_file(&load, paths[i], i == 0);
+	if (rc >= 0)
+		rc = finish_all(&load);
+	given = give(&load, ret_models);
+	return rc < 0 ? rc : given;
+}
+
+void gt_models_fini(struct gt_models *models)
+{
+	for (size_t i = 0; i < models->count; i++)
+		gt_model_fini(&models->at[i]);
+	gt_vec_free(models);
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See conversion.h.
+ */
+#include "transform/conversion.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What is written is counted anew; the first of these are told when the books do not fit. */
+static const enum gt_ledger_key written[] = {
+	GT_LEDGER_CALLS_WRITTEN,   GT_LEDGER_KERNELS_WRITTEN,  GT_LEDGER_MEMCPYS_WRITTEN,
+	GT_LEDGER_MEMSETS_WRITTEN, GT_LEDGER_SYNCS_WRITTEN,    GT_LEDGER_OVERHEADS_WRITTEN,
+	GT_LEDGER_RANGES_WRITTEN,  GT_LEDGER_SHADOWS_WRITTEN,  GT_LEDGER_FRAMES_WRITTEN,
+	GT_LEDGER_SAMPLES_WRITTEN, GT_LEDGER_COUNTERS_WRITTEN, GT_LEDGER_NOTES_WRITTEN,
+	GT_LEDGER_ARROWS_WRITTEN,  GT_LEDGER_STACKS_WRITTEN,   GT_LEDGER_NAMES_WRITTEN,
+	GT_LEDGER_BYTES_WRITTEN,
+};
+#define COMPARED 12
+
+static int fail(struct gt_conversion *c, int error)
+{
+	if (!c->error[0])
+		snprintf(c->error, sizeof(c->error), "%.900s: %s", c->to, strerror(-error));
+	c->is_output_at_fault = true;
+	return error;
+}
+
+static int take_facts(const struct gt_facts *facts, void *data)
+{
+	struct gt_conversion *c = data;
+	int error = 0;
+
+	if (c->last)
+		facts = c->last;
+	if (c->sink) {
+		c->writer->ops->facts(c->writer, facts);
+		return 0;
+	}
+	c->options.few_details = strstr(facts->options, "details=few") != NULL;
+	c->sink = c->open(c, &error);
+	if (c->sink)
+		error = c->writer->ops->open(c->writer, c->sink, facts, &c->options);
+	return error ? fail(c, error) : 0;
+}
+
+static int take_event(const struct gt_event *event, void *data)
+{
+	struct gt_conversion *c = data;
+	int error = c->writer->ops->event(c->writer, event);
+
+	return error ? fail(c, error) : 0;
+}
+
+static void compare(struct gt_conversion *c, const struct gt_ledger *told,
+		    const struct gt_ledger *counted)
+{
+	for (size_t i = 0; i < COMPARED; i++) {
+		uint64_t here = told->count[written[i]], there = counted->count[written[i]];
+
+		if (here == there)
+			continue;
+		snprintf(c->doubt, sizeof(c->doubt),
+			 "the ledger says %" PRIu64 " %s, the file holds %" PRIu64, here,
+			 gt_ledger_rows[written[i]].json, there);
+		return;
+	}
+}
+
+static int close_output(struct gt_conversion *c, struct gt_events *events)
+{
+	struct gt_ledger told = events->ledger;
+	int error;
+
+	for (size_t i = 0; i < sizeof(written) / sizeof(written[0]); i++)
+		events->ledger.count[written[i]] = 0;
+	error = c->writer->ops->close(c->writer, &events->facts, &events->ledger);
+	if (events->closed)
+		compare(c, &told, &events->ledger);
+	return error ? fail(c, error) : 0;
+}
+
+int gt_conversion_run(struct gt_conversion *c,
+		      int (*read)(struct gt_conversion *c, struct gt_events *events))
+{
+	struct gt_events events = {.take_facts = take_facts, .take_event = take_event, .data = c};
+	int error = gt_events_init(&events);
+
+	c->writer = gt_writer_new(c->format);
+	if (!error && !c->writer)
+		error = -ENOMEM;
+	if (!error)
+		error = read(c, &events);
+	if (error && !c->error[0])
+		snprintf(c->error, sizeof(c->error), "%s",
+			 events.error[0] ? events.error : strerror(-error));
+	if (!error && c->sink)
+		error = close_output(c, &events);
+	c->closed = events.closed;
+	c->strange = events.strange;
+	gt_events_fini(&events);
+	return error;
+}
+
+void gt_conversion_fini(struct gt_conversion *c, bool failed)
+{
+	if (c->writer)
+		c->writer->ops->fini(c->writer);
+	gt_writer_free(c->writer);
+	if (c->sink && failed)
+		gt_sink_discard(c->sink);
+	else
+		gt_sink_close(c->sink);
+}

@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See export.h: events as rows. Numbers of kinds and types are nsys's. One thread per export.
+ */
+#include "transform/export.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/stats.h"
+#include "readers/chrome/reader.h"
+#include "readers/vec.h"
+#include "transform/export_processes.h"
+
+#define NVTX_MARK      34
+#define NVTX_PUSH_POP  59
+#define NVTX_START_END 60
+
+/* Host rows from here on stand beside a thread, those of ranges from there (docs/FORMAT.md). */
+#define BESIDE_ROWS    8388608
+#define RANGE_ROWS     16777216
+
+#define CLASS_RUNTIME  0
+#define CLASS_DRIVER   1
+
+static const struct gt_export_column kernel_columns[] = {
+	{"start", GT_EXPORT_INT},
+	{"end", GT_EXPORT_INT},
+	{"deviceId", GT_EXPORT_INT},
+	{"contextId", GT_EXPORT_INT},
+	{"streamId", GT_EXPORT_INT},
+	{"correlationId", GT_EXPORT_INT},
+	{"globalPid", GT_EXPORT_INT},
+	{"demangledName", GT_EXPORT_NAME},
+	{"shortName", GT_EXPORT_NAME},
+	{"mangledName", GT_EXPORT_NAME},
+	{"registersPerThread", GT_EXPORT_INT},
+	{"gridX", GT_EXPORT_INT},
+	{"gridY", GT_EXPORT_INT},
+	{"gridZ", GT_EXPORT_INT},
+	{"blockX", GT_EXPORT_INT},
+	{"blockY", GT_EXPORT_INT},
+	{"blockZ", GT_EXPORT_INT},
+	{"staticSharedMemory", GT_EXPORT_INT},
+	{"dynamicSharedMemory", GT_EXPORT_INT},
+	{"sharedMemoryExecuted", GT_EXPORT_INT},
+	{"graphNodeId", GT_EXPORT_INT},
+};
+
+static const struct gt_export_column memcpy_columns[] = {
+	{"start", GT_EXPORT_INT},     {"end", GT_EXPORT_INT},      {"deviceId", GT_EXPORT_INT},
+	{"contextId", GT_EXPORT_INT}, {"streamId", GT_EXPORT_INT}, {"correlationId", GT_EXPORT_INT},
+	{"globalPid", GT_EXPORT_INT}, {"bytes", GT_EXPORT_INT},    {"copyKind", GT_EXPORT_INT},
+	{"srcKind", GT_EXPORT_INT},   {"dstKind", GT_EXPORT_INT},  {"graphNodeId", GT_EXPORT_INT},
+};
+
+static const struct gt_export_column memset_columns[] = {
+	{"start", GT_EXPORT_INT},       {"end", GT_EXPORT_INT},
+	{"deviceId", GT_EXPORT_INT},    {"contextId", GT_EXPORT_INT},
+	{"streamId", GT_EXPORT_INT},    {"correlationId", GT_EXPORT_INT},
+	{"globalPid", GT_EXPORT_INT},   {"value", GT_EXPORT_INT},
+	{"bytes", GT_EXPORT_INT},       {"memKind", GT_EXPORT_INT},
+	{"graphNodeId", GT_EXPORT_INT},
+};
+
+static const struct gt_export_column runtime_columns[] = {
+	{"start", GT_EXPORT_INT},         {"end", GT_EXPORT_INT},
+	{"eventClass", GT_EXPORT_INT},    {"globalTid", GT_EXPORT_INT},
+	{"correlationId", GT_EXPORT_INT}, {"nameId", GT_EXPORT_NAME},
+	{"returnValue", GT_EXPORT_INT},
+};
+
+static const struct gt_export_column nvtx_columns[] = {
+	{"start", GT_EXPORT_INT},    {"end", GT_EXPORT_INT},       {"eventType", GT_EXPORT_INT},
+	{"text", GT_EXPORT_TEXT},    {"globalTid", GT_EXPORT_INT}, {"textId", GT_EXPORT_NAME},
+	{"domainId", GT_EXPORT_INT},
+};
+
+static const struct gt_export_column gpu_columns[] = {
+	{"id", GT_EXPORT_INT},           {"name", GT_EXPORT_TEXT},
+	{"totalMemory", GT_EXPORT_INT},  {"computeMajor", GT_EXPORT_INT},
+	{"computeMinor", GT_EXPORT_INT}, {"smCount", GT_EXPORT_INT},
+};
+
+static const struct gt_export_column process_columns[] = {
+	{"globalPid", GT_EXPORT_INT},
+	{"pid", GT_EXPORT_INT},
+	{"name", GT_EXPORT_TEXT},
+};
+
+static const struct gt_export_column thread_columns[] = {
+	{"nameId", GT_EXPORT_NAME},
+	{"globalTid", GT_EXPORT_INT},
+};
+
+#define TABLE(name, columns)                                                                       \
+	{                                                                                          \
+		name, columns, sizeof(columns) / sizeof(columns[0])                                \
+	}
+
+const struct gt_export_table gt_export_tables[GT_EXPORT_TABLE_COUNT_] = {
+	[GT_EXPORT_KERNEL] = TABLE("CUPTI_ACTIVITY_KIND_KERNEL", kernel_columns),
+	[GT_EXPORT_MEMCPY] = TABLE("CUPTI_ACTIVITY_KIND_MEMCPY", memcpy_columns),
+	[GT_EXPORT_MEMSET] = TABLE("CUPTI_ACTIVITY_KIND_MEMSET", memset_columns),
+	[GT_EXPORT_RUNTIME] = TABLE("CUPTI_ACTIVITY_KIND_RUNTIME", runtime_columns),
+	[GT_EXPORT_NVTX] = TABLE("NVTX_EVENTS", nvtx_columns),
+	[GT_EXPORT_GPU] = TABLE("TARGET_INFO_GPU", gpu_columns),
+	[GT_EXPORT_PROCESS] = TABLE("PROCESSES", process_columns),
+	[GT_EXPORT_THREAD] = TABLE("ThreadNames", thread_columns),
+};
+
+struct device_ids {
+	int64_t *at;
+	size_t count, room;
+};
+
+struct export
+{
+	struct gt_export_sink *sink;
+	struct gt_export_processes *processes;
+	struct device_ids *devices; /* that are told */
+	bool is_ours;               /* the numbers of rows have a meaning */
+	struct gt_export_value row[GT_EXPORT_WIDTH];
+	size_t filled;
+};
+
+static void put_int(struct export *e, int64_t number)
+{
+	e->row[e->filled++] = (struct gt_export_value){.known = true, .number = number};
+}
+
+static void put_none(struct export *e)
+{
+	e->row[e->filled++] = (struct gt_export_value){.known = false};
+}
+
+static void put_text(struct export *e, const char *text, size_t len)
+{
+	e->row[e->filled++] = (struct gt_export_value){.known = true, .text = text, .len = len};
+}
+
+static void put_arg(struct export *e, const struct gt_record *record, enum gt_arg arg)
+{
+	int64_t value;
+
+	if (gt_record_has(record, arg) && gt_span_int(&record->arg[arg], &value))
+		put_int(e, value);
+	else
+		put_none(e);
+}
+
+/* Three numbers of an array argument. */
+static void put_three(struct export *e, const struct gt_record *record, enum gt_arg arg)
+{
+	struct gt_span element;
+	uint32_t position = 0;
+	int64_t value;
+
+	for (int i = 0; i < 3; i++) {
+		if (gt_record_has(record, arg) &&
+		    gt_span_next(&record->arg[arg], &position, &element) &&
+		    gt_span_int(&element, &value))
+			put_int(e, value);
+		else
+			put_int(e, 1);
+	}
+}
+
+static int end_row(struct export *e, enum gt_export_table_id table)
+{
+	int rc = e->sink->row(e->sink, table, e->row);
+
+	e->filled = 0;
+	return rc;
+}
+
+static void put_gpu_row(struct export *e, const struct gt_record *record)
+{
+	int64_t global_pid;
+
+	put_int(e, record->ts);
+	put_int(e, record->ts + (record->has_dur ? record->dur : 0));
+	put_int(e, gt_record_int(record, GT_ARG_DEVICE, record->pid));
+	put_arg(e, record, GT_ARG_CONTEXT);
+	put_int(e, gt_record_int(record, GT_ARG_STREAM, record->tid));
+	put_arg(e, record, GT_ARG_CORRELATION);
+	if (gt_export_gpu_pid(e->processes, record->pid, &global_pid))
+		put_int(e, global_pid);
+	else
+		put_none(e); /* the sink fills it in when the process is known */
+}
+
+static int export_kernel(struct export *e, const struct gt_record *record)
+{
+	struct gt_span shared;
+	int64_t bytes;
+
+	put_gpu_row(e, record);
+	for (int i = 0; i < 3; i++)
+		put_text(e, record->name.text, record->name.len);
+	put_int(e, gt_record_int(record, GT_ARG_REGISTERS, 0));
+	put_three(e, record, GT_ARG_GRID);
+	put_three(e, record, GT_ARG_BLOCK);
+	if (gt_span_member(&record->args, "static shared memory", &shared) &&
+	    gt_span_int(&shared, &bytes)) {
+		put_int(e, bytes);
+		put_int(e, gt_record_int(record, GT_ARG_SHARED, bytes) - bytes);
+	} else {
+		put_int(e, 0);
+		put_int(e, gt_record_int(record, GT_ARG_SHARED, 0));
+	}
+	put_arg(e, record, GT_ARG_SHARED);
+	put_arg(e, record, GT_ARG_GRAPH_NODE);
+	return end_row(e, GT_EXPORT_KERNEL);
+}
+
+static int64_t index_of(const char *const *words, const char *text, size_t len, int64_t otherwise)
+{
+	for (int64_t i = 0; words[i]; i++)
+		if (strlen(words[i]) == len && !memcmp(words[i], text, len))
+			return i;
+	return otherwise;
+}
+
+#define MEMORY_UNKNOWN 7
+
+/* nsys's numbers (ENUM_CUDA_MEM_KIND; CUPTI's are others) by the words that stand in the names. */
+static int64_t memory_kind(const char *text, size_t len)
+{
+	static const char *const kinds[] = {"Pageable", "Pinned",        "Device",         "Array",
+					    "Managed",  "Device Static", "Managed Static", NULL};
+
+	return index_of(kinds, text, len, MEMORY_UNKNOWN);
+}
+
+/* "Memcpy HtoD (Pinned -> Device)" */
+static int export_copy(struct export *e, const struct gt_record *record)
+{
+	static const char *const kinds[] = {"",     "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
+					    "AtoD", "DtoA", "DtoD", "HtoH", "PtoP", NULL};
+	char name[128];
+	const char *open, *arrow, *close;
+	size_t n = record->name.len < sizeof(name) - 1 ? record->name.len : sizeof(name) - 1;
+
+	memcpy(name, record->name.text, n);
+	name[n] = 0;
+	open = strchr(name, '(');
+	arrow = strstr(name, " -> ");
+	close = strrchr(name, ')');
+	put_gpu_row(e, record);
+	put_int(e, gt_record_int(record, GT_ARG_BYTES, 0));
+	put_int(e, strlen(name) > 10 ? index_of(kinds, name + 7, 4, 0) : 0);
+	put_int(e,
+		open && arrow ? memory_kind(open + 1, (size_t)(arrow - open - 1)) : MEMORY_UNKNOWN);
+	put_int(e, arrow && close && close > arrow
+			   ? memory_kind(arrow + 4, (size_t)(close - arrow - 4))
+			   : MEMORY_UNKNOWN);
+	put_arg(e, record, GT_ARG_GRAPH_NODE);
+	return end_row(e, GT_EXPORT_MEMCPY);
+}
+
+static int export_set(struct export *e, const struct gt_record *record)
+{
+	const char *open = memchr(record->name.text, '(', record->name.len);
+	size_t rest = open ? record->name.len - (size_t)(open - record->name.text) : 0;
+	struct gt_span span;
+	int64_t value;
+
+	put_gpu_row(e, record);
+	if (gt_span_member(&record->args, "value", &span) && gt_span_int(&span, &value))
+		put_int(e, value);
+	else
+		put_none(e);
+	put_int(e, gt_record_int(record, GT_ARG_BYTES, 0));
+	put_int(e, rest > 2 ? memory_kind(open + 1, rest - 2) : MEMORY_UNKNOWN);
+	put_arg(e, record, GT_ARG_GRAPH_NODE);
+	return end_row(e, GT_EXPORT_MEMSET);
+}
+
+static int export_call(struct export *e, const struct gt_record *record, bool driver)
+{
+	struct gt_span result;
+	int64_t code = 0;
+
+	if (gt_span_member(&record->args, "result", &result))
+		gt_span_int(&result, &code);
+	put_int(e, record->ts);
+	put_int(e, record->ts + (record->has_dur ? record->dur : 0));
+	put_int(e, driver ? CLASS_DRIVER : CLASS_RUNTIME);
+	put_int(e, gt_export_global_tid(e->processes, record->pid, record->tid));
+	put_arg(e, record, GT_ARG_CORRELATION);
+	put_text(e, record->name.text, record->name.len);
+	put_int(e, code);
+	return end_row(e, GT_EXPORT_RUNTIME);
+}
+
+static int export_nvtx(struct export *e, const struct gt_record *record)
+{
+	put_int(e, record->ts);
+	if (record->ph == 'X')
+		put_int(e, record->ts + (record->has_dur ? record->dur : 0));
+	else
+		put_none(e);
+	put_int(e, record->ph != 'X'                         ? NVTX_MARK
+		   : e->is_ours && record->tid >= RANGE_ROWS ? NVTX_START_END
+							     : NVTX_PUSH_POP);
+	put_text(e, record->name.text, record->name.len);
+	put_int(e, gt_export_global_tid(e->processes, record->pid, record->tid));
+	put_none(e); /* textId: the text stands in the row */
+	put_int(e, 0);
+	return end_row(e, GT_EXPORT_NVTX);
+}
+
+static int export_thread(struct export *e, const struct gt_record *record)
+{
+	const struct gt_span *name = &record->arg[GT_ARG_NAME];
+
+	if (!gt_record_has(record, GT_ARG_NAME) || !gt_span_is(&record->name, "thread_name", 11) ||
+	    record->pid < 64 || name->escaped || (e->is_ours && record->tid >= BESIDE_ROWS))
+		return 0;
+	put_text(e, name->text, name->len);
+	put_int(e, gt_export_global_tid(e->processes, record->pid, record->tid));
+	return end_row(e, GT_EXPORT_THREAD);
+}
+
+/* Other tools have threads of any number. */
+static bool is_ours(const struct gt_header *header)
+{
+	char text[64];
+
+	return gt_header_text(header, "metadata", "gputrace_version", text, sizeof(text));
+}
+
+static int export_runtime(struct export *e, const struct gt_record *record)
+{
+	return export_call(e, record, false);
+}
+
+static int export_driver(struct export *e, const struct gt_record *record)
+{
+	return export_call(e, record, true);
+}
+
+/* The last ones are Kineto's of old. */
+static const struct {
+	const char *cat;
+	int (*take)(struct export *e, const struct gt_record *record);
+} slices[] = {
+	{"kernel", export_kernel},      {"gpu_memcpy", export_copy},
+	{"gpu_memset", export_set},     {"cuda_runtime", export_runtime},
+	{"cuda_driver", export_driver}, {"Kernel", export_kernel},
+	{"Memcpy", export_copy},        {"Memset", export_set},
+	{"Runtime", export_runtime},
+};
+
+static int export_event(const struct gt_record *record, const struct gt_header *header, void *data)
+{
+	struct export *e = data;
+	const struct gt_span *cat = &record->cat;
+	int rc = gt_export_processes_see(e->processes, record, header);
+
+	if (rc)
+		return rc;
+	if (!e->is_ours)
+		e->is_ours = is_ours(header);
+	if (record->ph == 'M')
+		return export_thread(e, record);
+	if (!record->has_ts)
+		return 0;
+	for (size_t i = 0; record->ph == 'X' && i < sizeof(slices) / sizeof(slices[0]); i++)
+		if (gt_span_is(cat, slices[i].cat, strlen(slices[i].cat)))
+			return slices[i].take(e, record);
+	if ((record->ph == 'X' || record->ph == 'i') && gt_span_is(cat, "user_annotation", 15))
+		return export_nvtx(e, record);
+	return 0;
+}
+
+/* Ranks name the GPUs that they used; the same number is the same GPU, as in the rows of its work. */
+static bool is_new_device(struct export *e, const struct gt_header_device *device)
+{
+	int64_t id = device->id;
+
+	if (!strcmp(device->name, "unknown"))
+		return false;
+	for (size_t i = 0; i < e->devices->count; i++)
+		if (e->devices->at[i] == id)
+			return false;
+	return gt_vec_push(e->devices, id);
+}
+
+static int export_devices(struct export *e, const struct gt_header *header)
+{
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < header->device_count; i++) {
+		const struct gt_header_device *device = &header->devices[i];
+
+		if (!is_new_device(e, device))
+			continue;
+		put_int(e, device->id);
+		put_text(e, device->name, strlen(device->name));
+		put_int(e, device->memory);
+		put_int(e, device->major);
+		put_int(e, device->minor);
+		put_int(e, device->sms);
+		rc = end_row(e, GT_EXPORT_GPU);
+	}
+	return rc;
+}
+
+static void tell_losses(const char *path, const struct gt_reading *reading, FILE *out)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *memory = open_memstream(&text, &size);
+	size_t lines = memory ? gt_stats_reading_losses(reading, memory) : 0;
+
+	if (memory)
+		fclose(memory);
+	if (lines)
+		fprintf(out, "%s:\n%s", path, text);
+	free(text);
+}
+
+static int export_process(struct export *e, struct gt_export_process *process)
+{
+	char *name = NULL;
+	int rc;
+
+	if (process->pid < 0 || process->is_told)
+		return 0;
+	process->is_told = true;
+	if (e->processes->count > 1 &&
+	    asprintf(&name, "%s (rank %" PRId64 ")", process->path, process->rank) < 0)
+		return -ENOMEM;
+	put_int(e, gt_export_global_pid(process));
+	put_int(e, process->pid);
+	put_text(e, name ? name : process->path, strlen(name ? name : process->path));
+	rc = end_row(e, GT_EXPORT_PROCESS);
+	free(name);
+	return rc;
+}
+
+/* Behind the events of a file. */
+static int export_processes(struct export *e)
+{
+	struct gt_export_processes *all = e->processes;
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < all->count; i++)
+		rc = export_process(e, &all->list.at[all->first + i]);
+	if (rc)
+		return rc;
+	/* rows that do not say whose they are; of several processes nobody knows */
+	return e->sink->process(
+		e->sink, all->count > 1 ? 0 : gt_export_global_pid(&all->list.at[all->first]));
+}
+
+static int export_file(struct gt_export_sink *sink, struct gt_export_processes *processes,
+		       struct device_ids *devices, const char *path, FILE *losses)
+{
+	struct export e = {.sink = sink, .processes = processes, .devices = devices};
+	struct gt_reading reading;
+	int rc = gt_export_processes_begin(processes, path);
+
+	if (rc)
+		return rc;
+	rc = gt_reader_read(path, export_event, &e, &reading);
+	if (rc < 0 && !sink->error[0])
+		snprintf(sink->error, sizeof(sink->error), "%s", reading.error);
+	if (!rc)
+		tell_losses(path, &reading, losses);
+	if (!rc)
+		rc = export_devices(&e, &reading.header);
+	if (!rc)
+		rc = export_processes(&e);
+	gt_reading_fini(&reading);
+	return rc;
+}
+
+int gt_export(char *const *paths, size_t count, const struct gt_export_sink *kind,
+	      const char *target, FILE *losses, char *ret_error, size_t error_size)
+{
+	struct gt_export_processes processes = {0};
+	struct device_ids devices = {0};
+	struct gt_export_sink sink = *kind;
+	int rc = sink.open(&sink, target), closed;
+
+	for (size_t i = 0; !rc && i < count; i++)
+		rc = export_file(&sink, &processes, &devices, paths[i], losses);
+	gt_export_processes_fini(&processes);
+	gt_vec_free(&devices);
+	if (sink.priv) {
+		closed = sink.close(&sink, rc != 0);
+		rc = rc ? rc : closed;
+	}
+	if (rc)
+		snprintf(ret_error, error_size, "%s", sink.error[0] ? sink.error : strerror(-rc));
+	return rc;
+}

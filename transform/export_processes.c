@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See the header. One thread per instance.
+ */
+#include "transform/export_processes.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "readers/input.h"
+#include "readers/progress.h"
+#include "trace/parts.h"
+
+#define FIRST_HOST   64      /* rows below are GPUs */
+#define SMALL_PIDS   4194304 /* is added to pids that would be GPUs (docs/FORMAT.md) */
+#define PART_BITS    24
+#define PART_MASK    ((1u << PART_BITS) - 1)
+#define MACHINE_BITS 48
+#define MACHINES     (1 << 15)
+#define MAX_MERGED   65536 /* processes of one file */
+
+static int64_t pack(int64_t machine, int64_t pid, int64_t tid)
+{
+	return machine << MACHINE_BITS | (pid & PART_MASK) << PART_BITS | (tid & PART_MASK);
+}
+
+static int add_process(struct gt_export_processes *all, const char *path)
+{
+	all->count++;
+	return gt_vec_push(&all->list, ((struct gt_export_process){.path = path, .pid = -1}))
+		       ? 0
+		       : -ENOMEM;
+}
+
+static void set_pid(struct gt_export_processes *all, size_t process, int64_t pid)
+{
+	int64_t machine = 0;
+
+	for (size_t i = 0; i < all->list.count; i++)
+		machine += all->list.at[i].pid == pid;
+	all->list.at[process].pid = pid;
+	all->list.at[process].machine = machine % MACHINES;
+}
+
+/* The place in rows of that number, or where it would be. */
+static size_t row_place(const struct gt_export_processes *all, int64_t pid)
+{
+	size_t low = 0, high = all->rows.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (all->rows.at[middle].pid < pid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static const struct gt_export_process_row *find_row(const struct gt_export_processes *all,
+						    int64_t pid)
+{
+	size_t place = row_place(all, pid);
+
+	return place < all->rows.count && all->rows.at[place].pid == pid ? &all->rows.at[place]
+									 : NULL;
+}
+
+static int add_row(struct gt_export_processes *all, const struct gt_export_process_row *row)
+{
+	size_t place = row_place(all, row->pid), behind = all->rows.count - place;
+
+	if (!gt_vec_push(&all->rows, *row))
+		return -ENOMEM;
+	memmove(&all->rows.at[place + 1], &all->rows.at[place], behind * sizeof(*row));
+	all->rows.at[place] = *row;
+	return 0;
+}
+
+static bool member(const struct gt_record *record, const char *key, int64_t *ret_value)
+{
+	struct gt_span value;
+
+	return gt_span_member(&record->args, key, &value) && gt_span_int(&value, ret_value);
+}
+
+/* What merge says of a row before its first event; of a file merged twice the second time counts. */
+static int take_label(struct gt_export_processes *all, const struct gt_record *record)
+{
+	struct gt_export_process_row row = {.pid = record->pid};
+	int64_t process, rank;
+	int rc = 0;
+
+	if (!gt_span_is(&record->name, "process_labels", 14) ||
+	    record->args.kind != GT_SPAN_OBJECT || find_row(all, row.pid) ||
+	    !member(record, "merged process", &process) || process < 0 || process >= MAX_MERGED ||
+	    !member(record, "merged pid", &row.was) || !member(record, "rank", &rank))
+		return 0;
+	while (!rc && all->count <= (size_t)process)
+		rc = add_process(all, all->list.at[all->first].path);
+	if (rc)
+		return rc;
+	row.process = all->first + (size_t)process;
+	all->list.at[row.process].rank = rank;
+	all->list.at[row.process].is_merged = true;
+	if (row.was >= FIRST_HOST && all->list.at[row.process].pid < 0)
+		set_pid(all, row.process, row.was);
+	return add_row(all, &row);
+}
+
+static bool is_call(const struct gt_record *record)
+{
+	return record->ph == 'X' && (gt_span_is(&record->cat, "cuda_runtime", 12) ||
+				     gt_span_is(&record->cat, "cuda_driver", 11) ||
+				     gt_span_is(&record->cat, "Runtime", 7));
+}
+
+/* The header says whose file it is, or else the first call does. */
+static void find_pid(struct gt_export_processes *all, const struct gt_record *record,
+		     const struct gt_header *header)
+{
+	int64_t pid;
+
+	if (gt_header_int(header, "metadata", "pid", &pid) && pid > 0)
+		set_pid(all, all->first, pid < FIRST_HOST ? pid + SMALL_PIDS : pid);
+	else if (is_call(record) && record->pid >= 0)
+		set_pid(all, all->first, record->pid);
+}
+
+int gt_export_processes_see(struct gt_export_processes *all, const struct gt_record *record,
+			    const struct gt_header *header)
+{
+	int rc = record->ph == 'M' ? take_label(all, record) : 0;
+
+	if (!rc && !all->rows.count && all->list.at[all->first].pid < 0)
+		find_pid(all, record, header);
+	return rc;
+}
+
+static int look(const struct gt_record *record, const struct gt_header *header, void *data)
+{
+	struct gt_export_processes *all = data;
+	int rc = gt_export_processes_see(all, record, header);
+
+	if (rc)
+		return rc;
+	return !all->rows.count && all->list.at[all->first].pid >= 0 ? -ECANCELED : 0;
+}
+
+static int look_through(struct gt_export_processes *all, const char *path)
+{
+	struct gt_reading reading;
+	int rc;
+
+	if (gt_input_is_stream(path))
+		return 0;
+	rc = gt_reader_read(path, look, all, &reading);
+	gt_reading_fini(&reading);
+	if (all->rows.count)
+		gt_progress_expect_file(path); /* it is read twice */
+	return rc == -ENOMEM ? rc : 0;
+}
+
+int gt_export_processes_begin(struct gt_export_processes *all, const char *path)
+{
+	int rc = 0;
+
+	gt_vec_free(&all->rows);
+	all->count = 1;
+	for (all->first = 0; all->first < all->list.count; all->first++)
+		if (!all->list.at[all->first].is_merged &&
+		    gt_parts_are_of_one(all->list.at[all->first].path, path))
+			break;
+	if (all->first == all->list.count) {
+		all->count = 0;
+		rc = add_process(all, path);
+	}
+	return rc || all->list.at[all->first].pid >= 0 ? rc : look_through(all, path);
+}
+
+int64_t gt_export_global_pid(const struct gt_export_process *process)
+{
+	return process->pid < 0 ? 0 : pack(process->machine, process->pid, 0);
+}
+
+/* The process of a row of the file in hand. */
+static const struct gt_export_process *process_of(const struct gt_export_processes *all,
+						  const struct gt_export_process_row *row)
+{
+	return &all->list.at[row ? row->process : all->first];
+}
+
+bool gt_export_gpu_pid(const struct gt_export_processes *all, int64_t pid, int64_t *ret_global)
+{
+	const struct gt_export_process *process = process_of(all, find_row(all, pid));
+
+	*ret_global = gt_export_global_pid(process);
+	return process->pid >= 0;
+}
+
+int64_t gt_export_global_tid(const struct gt_export_processes *all, int64_t pid, int64_t tid)
+{
+	const struct gt_export_process_row *row = find_row(all, pid);
+
+	return pack(process_of(all, row)->machine, row ? row->was : pid, tid);
+}
+
+void gt_export_processes_fini(struct gt_export_processes *all)
+{
+	gt_vec_free(&all->list);
+	gt_vec_free(&all->rows);
+}

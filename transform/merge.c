@@ -1,0 +1,580 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See merge.h. An event is copied as it stands but for the numbers that must change. One thread per
+ * merge.
+ */
+#include "transform/merge.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/table/table.h"
+#include "core/schema/facts.h"
+#include "core/schema/ledger.h"
+#include "readers/chrome/reader.h"
+#include "readers/vec.h"
+#include "trace/parts.h"
+#include "transform/merge_devices.h"
+
+#define MAX_EDITS    16
+#define HOST_PID_GAP ((int64_t)1 << 22) /* larger than any pid */
+#define FIRST_HOST   GT_MERGE_DEVICES   /* rows below are GPUs */
+
+struct edit {
+	const char *at; /* in the event */
+	uint32_t len;
+	char text[320];
+};
+
+struct row { /* a process or device of one file -> its number in the merged file */
+	size_t file;
+	int64_t pid, merged;
+	bool is_told; /* in the merged file */
+};
+
+/* A call of a process whose trace has several files, for arrows to work in a later one. */
+struct call {
+	int64_t id, pid, tid, ts; /* as they stand in its file */
+	bool has_arrow;
+};
+
+#define CALLS ((size_t)1 << 19) /* that are remembered */
+
+/* Numbers that mean something in their own process only. Each kind is shifted by itself: operators are
+ * counted from 1000000000 on, and stacks must not become as large. */
+enum id_kind {
+	ID_CALL, /* correlation, arrows */
+	ID_EXTERNAL,
+	ID_STACK,
+	ID_KIND_COUNT_,
+};
+
+struct ids {
+	int64_t shift, largest; /* of the process in hand */
+};
+
+struct merge {
+	FILE *out;
+	struct gt_merge_result *result;
+	GT_VEC(struct row) rows;
+	struct gt_merge_devices devices;
+	size_t file;
+	int64_t rank;
+	struct ids ids[ID_KIND_COUNT_];
+	int64_t base, ts_shift;
+	bool has_base, is_ours; /* a file of gputrace's */
+	int64_t now;            /* ns, of the event in hand */
+	uint64_t row_names;     /* that were added */
+	struct edit edits[MAX_EDITS];
+	size_t edit_count;
+	struct call *calls; /* by id; NULL: the process has one file */
+	int64_t border;     /* of the file: work of calls up to this id has no arrow in it */
+	struct gt_ledger ledger;
+	bool has_ledger;
+};
+
+/* The time on the clock of the merged file; one that no number holds becomes the nearest that one does. */
+static int64_t shifted(const struct merge *m, int64_t ns)
+{
+	int64_t sum;
+
+	if (__builtin_add_overflow(ns, m->ts_shift, &sum))
+		return m->ts_shift < 0 ? INT64_MIN : INT64_MAX;
+	return sum;
+}
+
+#define US_SIZE 32
+
+/* Microseconds, as a "ts" has them; into @text of US_SIZE bytes. */
+static const char *us_text(int64_t ns, char *text)
+{
+	uint64_t size = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
+
+	snprintf(text, US_SIZE, "%s%" PRIu64 ".%03" PRIu64, ns < 0 ? "-" : "", size / 1000,
+		 size % 1000);
+	return text;
+}
+
+static bool is_taken(const struct merge *m, int64_t merged)
+{
+	for (size_t i = 0; i < m->rows.count; i++)
+		if (m->rows.at[i].merged == merged)
+			return true;
+	return false;
+}
+
+/* Says whose a row is, before its first event: trace/model_load.c takes the ranks apart by it. */
+static void put_row(struct merge *m, const struct row *row)
+{
+	char device[32] = "", us[US_SIZE];
+
+	if (row->pid < 0) /* a text */
+		return;
+	if (row->pid < FIRST_HOST)
+		snprintf(device, sizeof(device), " GPU %" PRId64, row->pid);
+	fprintf(m->out,
+		"%s{\"ph\": \"M\", \"name\": \"process_labels\", \"pid\": %" PRId64
+		", \"tid\": 0, \"ts\": %s, \"args\": {\"labels\": \"rank %" PRId64
+		"%s\", \"rank\": %" PRId64 ", \"merged process\": %zu, \"merged pid\": %" PRId64
+		"}}",
+		m->result->events++ ? ",\n" : "", row->merged, us_text(m->now, us), m->rank, device,
+		m->rank, row->file, row->pid);
+	m->row_names++;
+}
+
+/* The row of a pid: its own number if it is free, else the next one of its kind. NULL: no memory. */
+static struct row *find_row(struct merge *m, int64_t pid)
+{
+	struct row row = {.file = m->file, .pid = pid, .merged = pid};
+
+	for (size_t i = m->rows.count; i-- > 0;)
+		if (m->rows.at[i].file == m->file && m->rows.at[i].pid == pid)
+			return &m->rows.at[i];
+	while (is_taken(m, row.merged))
+		row.merged += pid < FIRST_HOST ? 1 : HOST_PID_GAP;
+	return gt_vec_push(&m->rows, row) ? &m->rows.at[m->rows.count - 1] : NULL;
+}
+
+static int64_t merged_pid(struct merge *m, int64_t pid)
+{
+	struct row *row = find_row(m, pid);
+
+	if (!row)
+		return pid;
+	if (!row->is_told)
+		put_row(m, row);
+	row->is_told = true;
+	return row->merged;
+}
+
+static struct edit *new_edit(struct merge *m, const struct gt_span *span)
+{
+	struct edit *edit = &m->edits[m->edit_count];
+
+	if (m->edit_count == MAX_EDITS || span->kind == GT_SPAN_NONE)
+		return NULL;
+	m->edit_count++;
+	edit->at = span->text;
+	edit->len = span->len;
+	return edit;
+}
+
+static void edit_int(struct merge *m, const struct gt_span *span, int64_t value)
+{
+	struct edit *edit = span->kind == GT_SPAN_NUMBER ? new_edit(m, span) : NULL;
+
+	if (edit)
+		snprintf(edit->text, sizeof(edit->text), "%" PRId64, value);
+}
+
+/* The sum of two ids; beyond what a number holds it begins anew. */
+static int64_t id_sum(int64_t a, int64_t b)
+{
+	return (int64_t)(((uint64_t)a + (uint64_t)b) & INT64_MAX);
+}
+
+static void edit_id(struct merge *m, const struct gt_span *span, enum id_kind kind)
+{
+	struct ids *ids = &m->ids[kind];
+	int64_t id;
+
+	if (span->kind != GT_SPAN_NUMBER || !gt_span_int(span, &id) || id <= 0)
+		return;
+	if (id > ids->largest)
+		ids->largest = id;
+	if (ids->shift)
+		edit_int(m, span, id_sum(id, ids->shift));
+}
+
+/* Behind the last file of a process: the next one's ids follow. */
+static void shift_ids(struct merge *m)
+{
+	for (int kind = 0; kind < ID_KIND_COUNT_; kind++) {
+		m->ids[kind].shift = id_sum(m->ids[kind].shift, m->ids[kind].largest);
+		m->ids[kind].largest = 0;
+	}
+}
+
+static void edit_args(struct merge *m, const struct gt_record *record)
+{
+	static const struct {
+		enum gt_arg arg;
+		enum id_kind kind;
+	} ids[] = {
+		{GT_ARG_CORRELATION, ID_CALL},    {GT_ARG_EXTERNAL_ID, ID_EXTERNAL},
+		{GT_ARG_STACK, ID_STACK},         {GT_ARG_CREATED_STACK, ID_STACK},
+		{GT_ARG_FORWARD_STACK, ID_STACK},
+	};
+	struct gt_span other;
+
+	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
+		if (gt_record_has(record, ids[i].arg))
+			edit_id(m, &record->arg[ids[i].arg], ids[i].kind);
+	if (record->args.kind != GT_SPAN_OBJECT)
+		return;
+	if (gt_span_member(&record->args, "wait_on_cuda_event_record_corr_id", &other))
+		edit_id(m, &other, ID_CALL);
+	if (gt_record_has(record, GT_ARG_DEVICE) && record->pid < FIRST_HOST)
+		edit_int(m, &record->arg[GT_ARG_DEVICE], merged_pid(m, record->pid));
+}
+
+/* Times among the arguments, in ns (--latency); 0: not measured. Kineto's are of another clock. */
+static void edit_times(struct merge *m, const struct gt_record *record)
+{
+	static const char *const names[] = {"queued", "submitted"};
+	struct gt_span time;
+	int64_t ns;
+
+	if (!m->ts_shift || !m->is_ours || !gt_span_is(&record->cat, "kernel", 6))
+		return;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (gt_span_member(&record->args, names[i], &time) && time.kind == GT_SPAN_NUMBER &&
+		    gt_span_int(&time, &ns) && ns)
+			edit_int(m, &time, shifted(m, ns));
+}
+
+/* Host processes are told apart by their rank. */
+static void edit_process_name(struct merge *m, const struct gt_record *record)
+{
+	const struct gt_span *name = &record->arg[GT_ARG_NAME];
+	struct edit *edit;
+
+	if (record->ph != 'M' || !gt_record_has(record, GT_ARG_NAME) ||
+	    !gt_span_is(&record->name, "process_name", 12) || name->kind != GT_SPAN_STRING ||
+	    memmem(name->text, name->len, "rank ", 5) || name->len > 256)
+		return;
+	edit = new_edit(m, name);
+	if (edit)
+		snprintf(edit->text, sizeof(edit->text), "rank %" PRId64 " %.*s", m->rank,
+			 (int)name->len, name->text);
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct edit *x = a, *y = b;
+
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+static bool is_one_of(const struct gt_span *text, const char *const *words)
+{
+	for (; *words; words++)
+		if (gt_span_is(text, *words, strlen(*words)))
+			return true;
+	return false;
+}
+
+static void put_arrow_end(struct merge *m, const char *begin, int64_t id, const struct call *at)
+{
+	char us[US_SIZE];
+
+	fprintf(m->out,
+		",\n{%s, \"id\": %" PRId64 ", \"pid\": %" PRId64 ", \"tid\": %" PRId64
+		", \"ts\": %s, \"cat\": \"ac2g\", \"name\": \"ac2g\"}",
+		begin, id_sum(id, m->ids[ID_CALL].shift), merged_pid(m, at->pid), at->tid,
+		us_text(shifted(m, at->ts), us));
+	m->result->events++;
+}
+
+/* The arrow to work whose call stands in an earlier file of the process. */
+static void put_arrow(struct merge *m, const struct gt_record *record, int64_t id)
+{
+	struct call *call = &m->calls[(size_t)id % CALLS];
+	const struct call work = {id, record->pid, record->tid, record->ts, true};
+
+	if (id > m->border || call->id != id)
+		return;
+	if (!call->has_arrow) {
+		put_arrow_end(m, "\"ph\": \"s\"", id, call);
+		gt_ledger_add(&m->ledger, GT_LEDGER_ARROWS_WRITTEN, 1);
+	}
+	call->has_arrow = true;
+	put_arrow_end(m, "\"ph\": \"f\", \"bp\": \"e\"", id, &work);
+}
+
+/* Of several files of one process: remembers calls, and draws what neither file could. */
+static void connect_files(struct merge *m, const struct gt_record *record)
+{
+	static const char *const calls[] = {"cuda_runtime", "cuda_driver", NULL};
+	static const char *const work[] = {"kernel", "gpu_memcpy", "gpu_memset", NULL};
+	int64_t id = gt_record_int(record, GT_ARG_CORRELATION, 0);
+
+	if (record->ph == 's' && m->calls[(size_t)record->id % CALLS].id == record->id)
+		m->calls[(size_t)record->id % CALLS].has_arrow = true;
+	if (record->ph != 'X' || id <= 0)
+		return;
+	if (is_one_of(&record->cat, calls))
+		m->calls[(size_t)id % CALLS] =
+			(struct call){id, record->pid, record->tid, record->ts, false};
+	else if (is_one_of(&record->cat, work))
+		put_arrow(m, record, id);
+}
+
+static int copy_event(const struct gt_record *record, const struct gt_header *header, void *data)
+{
+	struct merge *m = data;
+	const char *p = record->raw.text, *end = p + record->raw.len;
+	struct edit *edit;
+
+	(void)header;
+	m->edit_count = 0;
+	m->now = record->has_ts ? shifted(m, record->ts) : 0;
+	if (record->has_pid)
+		edit_int(m, &record->pid_text, merged_pid(m, record->pid));
+	if (record->has_id)
+		edit_id(m, &record->id_text, ID_CALL);
+	if (m->ts_shift && record->has_ts && (edit = new_edit(m, &record->ts_text)))
+		us_text(m->now, edit->text);
+	edit_args(m, record);
+	edit_times(m, record);
+	edit_process_name(m, record);
+	if (m->edit_count)
+		qsort(m->edits, m->edit_count, sizeof(m->edits[0]), by_place);
+	fputs(m->result->events++ ? ",\n" : "", m->out);
+	for (size_t i = 0; i < m->edit_count; i++) {
+		fwrite(p, 1, (size_t)(m->edits[i].at - p), m->out);
+		fputs(m->edits[i].text, m->out);
+		p = m->edits[i].at + m->edits[i].len;
+	}
+	fwrite(p, 1, (size_t)(end - p), m->out);
+	if (m->calls)
+		connect_files(m, record);
+	return ferror(m->out) ? -EIO : 0;
+}
+
+/* What has to be known of a file before its events are copied: its header. */
+static int stop_at_first(const struct gt_record *record, const struct gt_header *header, void *data)
+{
+	(void)record;
+	(void)header;
+	(void)data;
+	return -ECANCELED;
+}
+
+struct source {
+	const char *path;
+	int64_t rank, world_size, base, border;
+	bool has_base;
+	char *devices, *metadata, *segment;
+	struct gt_span device_list;
+};
+
+static int read_source(struct source *source, const char *path, struct gt_merge_result *result)
+{
+	struct gt_reading reading;
+	int rc = gt_reader_read(path, stop_at_first, NULL, &reading);
+	const char *text;
+
+	source->path = path;
+	source->rank = reading.header.rank;
+	source->world_size = reading.header.world_size;
+	source->has_base = reading.header.has_base;
+	source->base = reading.header.base_ns;
+	gt_header_span(&reading.header, "deviceProperties", &source->devices, &source->device_list);
+	text = gt_header_find(&reading.header, "metadata");
+	source->metadata = text ? strdup(text) : NULL;
+	text = gt_header_find(&reading.header, "segment");
+	source->segment = text ? strdup(text) : NULL;
+	gt_header_int(&reading.header, "segment", gt_segment_names[GT_SEGMENT_BORDER],
+		      &source->border);
+	if (rc < 0 && rc != -ECANCELED)
+		snprintf(result->error, sizeof(result->error), "%s", reading.error);
+	gt_reading_fini(&reading);
+	return rc == -ECANCELED ? 0 : rc;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+	const struct source *x = a, *y = b;
+
+	return x->rank != y->rank ? (x->rank < y->rank ? -1 : 1)
+				  : gt_parts_compare(x->path, y->path);
+}
+
+static size_t count_processes(const struct source *sources, size_t count)
+{
+	size_t processes = count ? 1 : 0;
+
+	for (size_t i = 1; i < count; i++)
+		processes += !gt_parts_are_of_one(sources[i - 1].path, sources[i].path);
+	return processes;
+}
+
+/* The number of a device in the merged file, given before its first event. */
+static int64_t number_device(void *merge, int64_t id)
+{
+	const struct row *row = find_row(merge, id);
+
+	return row ? row->merged : id;
+}
+
+/* All processes, in the order in which they are copied. */
+static int find_devices(struct merge *m, const struct source *sources, size_t count)
+{
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < count; i++) {
+		m->file += i && !gt_parts_are_of_one(sources[i - 1].path, sources[i].path);
+		rc = gt_merge_devices_take(&m->devices, &sources[i].device_list, number_device, m);
+	}
+	m->file = 0;
+	return rc;
+}
+
+static void put_header(struct merge *m, const struct source *sources, size_t count)
+{
+	int64_t processes = (int64_t)count_processes(sources, count);
+	bool is_one = processes == 1 && sources[0].world_size > 0;
+	const char *metadata = NULL;
+
+	for (size_t i = count; i-- > 0;)
+		metadata = sources[i].metadata ? sources[i].metadata : metadata;
+	fputs("{\n\"schemaVersion\": 1,\n", m->out);
+	gt_merge_devices_put(&m->devices, m->out);
+	fprintf(m->out,
+		"\"distributedInfo\": {\"rank\": %" PRId64 ", \"world_size\": %" PRId64 "},\n",
+		is_one ? sources[0].rank : 0, is_one ? sources[0].world_size : processes);
+	if (metadata)
+		fprintf(m->out, "\"metadata\": %s,\n", metadata);
+	if (sources[0].border) /* what was before is missing */
+		fprintf(m->out, "\"segment\": %s,\n", sources[0].segment);
+	fputs("\"displayTimeUnit\": \"ns\",\n", m->out);
+	if (m->has_base)
+		fprintf(m->out, "\"baseTimeNanoseconds\": %" PRId64 ",\n", m->base);
+	fputs("\"traceEvents\": [\n", m->out);
+}
+
+static void add_ledger(struct merge *m, const struct gt_header *header)
+{
+	int64_t count;
+
+	m->has_ledger |= gt_header_find(header, "ledger") != NULL;
+	for (int i = 0; i < GT_LEDGER_COUNT_; i++)
+		if (gt_header_int(header, "ledger", gt_ledger_rows[i].json, &count))
+			gt_ledger_add(&m->ledger, (enum gt_ledger_key)i, (uint64_t)count);
+}
+
+/* What is not known of the inputs is not known of the merged file (readers/chrome/reader.h, bookless). */
+static void put_unknown(struct merge *m, size_t files)
+{
+	if (m->result->bookless)
+		fprintf(m->out, ", \"merged\": {\"files\": %zu, \"without_ledger\": %" PRIu64 "}",
+			files, m->result->bookless);
+}
+
+static void put_tail(struct merge *m, size_t files)
+{
+	const char *gap = "";
+
+	fputs("\n]", m->out);
+	if (m->ledger.count[GT_LEDGER_NAMES_WRITTEN])
+		gt_ledger_add(&m->ledger, GT_LEDGER_NAMES_WRITTEN, m->row_names);
+	if (m->has_ledger) {
+		fputs(", \"ledger\": {", m->out);
+		for (int i = 0; i < GT_LEDGER_COUNT_; i++) {
+			if (!m->ledger.count[i])
+				continue;
+			fprintf(m->out, "%s\"%s\": %" PRIu64, gap, gt_ledger_rows[i].json,
+				m->ledger.count[i]);
+			gap = ", ";
+		}
+		fputc('}', m->out);
+	}
+	put_unknown(m, files);
+	fputs(", \"traceName\": \"merged\"}\n", m->out);
+}
+
+static int copy_source(struct merge *m, const struct source *source)
+{
+	struct gt_reading reading;
+	int rc;
+
+	m->rank = source->rank;
+	m->is_ours = source->metadata && strstr(source->metadata, "\"gputrace_version\"");
+	if (!m->has_base || !source->has_base)
+		m->ts_shift = 0;
+	else if (__builtin_sub_overflow(source->base, m->base, &m->ts_shift))
+		m->ts_shift = INT64_MAX;
+	m->border = source->border;
+	m->result->baseless += m->has_base && !source->has_base;
+	rc = gt_reader_read(source->path, copy_event, m, &reading);
+	if (rc < 0)
+		snprintf(m->result->error, sizeof(m->result->error), "%s", reading.error);
+	if (!reading.closed && !m->result->cut++)
+		m->result->cut_path = source->path;
+	m->result->bookless += !reading.closed || reading.bookless;
+	add_ledger(m, &reading.header);
+	gt_reading_fini(&reading);
+	return rc;
+}
+
+/* All files of the process that the first of @sources begins. Returns how many, or negative errno. */
+static int copy_process(struct merge *m, const struct source *sources, size_t count)
+{
+	size_t files = 1;
+	int rc = 0;
+
+	while (files < count && gt_parts_are_of_one(sources[0].path, sources[files].path))
+		files++;
+	m->calls = files > 1 ? calloc(CALLS, sizeof(*m->calls)) : NULL;
+	if (files > 1 && !m->calls)
+		return -ENOMEM;
+	for (size_t i = 0; !rc && i < files; i++)
+		rc = copy_source(m, &sources[i]);
+	free(m->calls);
+	shift_ids(m);
+	m->file++;
+	return rc < 0 ? rc : (int)files;
+}
+
+/* The smallest: no time of the merged file comes to stand before it. */
+static void find_base(struct merge *m, const struct source *sources, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (!sources[i].has_base || (m->has_base && m->base <= sources[i].base))
+			continue;
+		m->has_base = true;
+		m->base = sources[i].base;
+	}
+}
+
+int gt_merge(char *const *paths, size_t count, FILE *out, struct gt_merge_result *ret_result)
+{
+	struct source *sources = calloc(count + 1, sizeof(*sources));
+	struct merge m = {.out = out, .result = ret_result};
+	int rc = sources ? 0 : -ENOMEM;
+
+	*ret_result = (struct gt_merge_result){0};
+	for (size_t i = 0; !rc && i < count; i++)
+		rc = read_source(&sources[i], paths[i], ret_result);
+	if (!rc)
+		qsort(sources, count, sizeof(*sources), by_rank);
+	if (!rc)
+		find_base(&m, sources, count);
+	if (!rc)
+		rc = find_devices(&m, sources, count);
+	if (!rc)
+		put_header(&m, sources, count);
+	for (size_t i = 0; rc >= 0 && i < count; i += (size_t)rc)
+		rc = copy_process(&m, &sources[i], count - i);
+	rc = rc < 0 ? rc : 0;
+	if (!rc)
+		put_tail(&m, count);
+	if (!rc && (fflush(out) || ferror(out))) {
+		rc = -EIO;
+		snprintf(ret_result->error, sizeof(ret_result->error),
+			 "the merged trace could not be written");
+	}
+	for (size_t i = 0; sources && i < count; i++) {
+		free(sources[i].devices);
+		free(sources[i].metadata);
+		free(sources[i].segment);
+	}
+	free(sources);
+	gt_vec_free(&m.rows);
+	gt_vec_free(&m.devices.list);
+	return rc;
+}

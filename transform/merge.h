@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Several traces as one: each process keeps rows of its own, ids stay unique, clocks with different
+ * bases are brought together. Streams, memory does not grow with the files. One thread per merge.
+ */
+#ifndef GT_TRANSFORM_MERGE_H
+#define GT_TRANSFORM_MERGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct gt_merge_result {
+	uint64_t events;
+	uint64_t cut;         /* files that end before their JSON does */
+	const char *cut_path; /* the first of them, of @paths */
+	uint64_t bookless;    /* those, and files that were closed without a ledger */
+	uint64_t
+		baseless; /* files without baseTimeNanoseconds beside files with one: not aligned */
+	char error[768];
+};
+
+/* Writes the closed object form of all @paths (in order of rank) to @out. */
+int gt_merge(char *const *paths, size_t count, FILE *out, struct gt_merge_result *ret_result);
+
+#endif

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The Chrome JSON writer (docs/FORMAT.md): takes events in any order, keeps GPU work back until its
+ * order is known, hands each event to the function that prints its kind. Drain thread only.
+ */
+#include "writers/chrome/chrome.h"
+
+#include <errno.h>
+#include <string.h>
+
+static bool is_full(const struct gt_chrome *chrome)
+{
+	return gt_file_is_full(&chrome->file.books, chrome->file.batch.length);
+}
+
+static int print_event(struct gt_chrome *chrome, const struct gt_event *event,
+		       void (*put)(struct gt_chrome *, const struct gt_event *))
+{
+	struct gt_chrome_file *file = &chrome->file;
+	size_t begin = file->batch.length;
+
+	if (file->books.error) {
+		gt_file_lose(&file->books, 1, file->books.error);
+		return file->books.error;
+	}
+	if (event->end > chrome->last)
+		chrome->last = event->end;
+	chrome->tally = (struct gt_file_tally){.key = GT_LEDGER_COUNT_, .events = 1};
+	put(chrome, event);
+	return gt_chrome_file_commit(file, begin, &chrome->tally);
+}
+
+static int print_gpu(struct gt_chrome *chrome, const struct gt_event *event)
+{
+	return print_event(chrome, event,
+			   event->kind == GT_EVENT_RANGE ? gt_chrome_put_gpu_range
+							 : gt_chrome_put_gpu);
+}
+
+/* GPU work waits in the window, where the earliest makes room for the newest. */
+static int take_gpu(struct gt_chrome *chrome, const struct gt_event *event)
+{
+	const struct gt_event *earliest;
+	int error = 0;
+
+	if (event->kind == GT_EVENT_SYNC && !chrome->options.sync_lanes)
+		return 0;
+	if (gt_window_full(chrome->window)) {
+		earliest = gt_window_pop(chrome->window, UINT64_MAX);
+		error = print_gpu(chrome, earliest);
+	}
+	gt_window_push(chrome->window, event);
+	return error;
+}
+
+static int release(struct gt_chrome *chrome, uint64_t settled)
+{
+	const struct gt_event *event;
+	int error = 0, failed;
+
+	while (!is_full(chrome) && (event = gt_window_pop(chrome->window, settled))) {
+		failed = print_gpu(chrome, event);
+		error = failed ? failed : error;
+	}
+	return error;
+}
+
+/* A name that comes later than its row is metadata, not an event of the books. */
+static int take_name(struct gt_chrome *chrome, const struct gt_event *event)
+{
+	struct gt_chrome_file *file = &chrome->file;
+	size_t begin = file->batch.length;
+	bool printed;
+
+	chrome->tally = (struct gt_file_tally){.key = GT_LEDGER_COUNT_};
+	if (event->kind == GT_EVENT_THREAD)
+		printed = gt_chrome_rename_thread(chrome, event->tid, event->thread.name);
+	else
+		printed = gt_chrome_rename_device(chrome, &event->device);
+	if (!printed || file->books.error) {
+		gt_json_cut(&file->batch, begin);
+		return file->books.error;
+	}
+	return gt_chrome_file_commit(file, begin, &chrome->tally);
+}
+
+/* What is printed at once; contexts and streams alone draw nothing. */
+static void (*const host_printers[GT_EVENT_COUNT_])(struct gt_chrome *, const struct gt_event *) = {
+	[GT_EVENT_API] = gt_chrome_put_api,         [GT_EVENT_OVERHEAD] = gt_chrome_put_overhead,
+	[GT_EVENT_RANGE] = gt_chrome_put_range,     [GT_EVENT_MARK] = gt_chrome_put_mark,
+	[GT_EVENT_COUNTER] = gt_chrome_put_counter, [GT_EVENT_NOTE] = gt_chrome_put_note,
+	[GT_EVENT_FRAME] = gt_chrome_put_frame,     [GT_EVENT_SAMPLE] = gt_chrome_put_sample,
+};
+
+static int chrome_event(struct gt_writer *w, const struct gt_event *event)
+{
+	struct gt_chrome *chrome = w->priv;
+
+	if (gt_event_is_gpu(event->kind) || (event->kind == GT_EVENT_RANGE && event->range.on_gpu))
+		return take_gpu(chrome, event);
+	if (event->kind == GT_EVENT_THREAD || event->kind == GT_EVENT_DEVICE)
+		return take_name(chrome, event);
+	if (event->kind == GT_EVENT_STREAM && event->stream.name)
+		gt_chrome_rename_stream(chrome, event);
+	if (!host_printers[event->kind])
+		return 0;
+	return print_event(chrome, event, host_printers[event->kind]);
+}
+
+static void take_facts(struct gt_chrome *chrome, const struct gt_facts *facts)
+{
+	chrome->facts = *facts;
+	chrome->has_gpu_work = facts->mode && strcmp(facts->mode, "cupti") == 0;
+}
+
+static int chrome_open(struct gt_writer *w, struct gt_sink *sink, const struct gt_facts *facts,
+		       const struct gt_writer_options *options)
+{
+	struct gt_chrome *chrome = w->priv;
+	int error;
+
+	take_facts(chrome, facts);
+	chrome->options = *options;
+	chrome->last = facts->start;
+	chrome->window = gt_window_new(GT_CHROME_WINDOW);
+	chrome->lanes = gt_lanes_new();
+	chrome->arrows = gt_memory_map(GT_CHROME_ARROWS * sizeof(*chrome->arrows));
+	if (!chrome->window || !chrome->lanes || !chrome->arrows ||
+	    gt_chrome_texts_init(&chrome->texts) < 0 || gt_chrome_names_init(&chrome->names) < 0)
+		return -ENOMEM;
+	chrome->file.books.has_next = options->has_next;
+	error = gt_chrome_file_open(chrome, sink);
+	chrome->file.batch.tight = options->few_details;
+	chrome->tally = (struct gt_file_tally){.key = GT_LEDGER_COUNT_};
+	if (!error)
+		gt_chrome_name_process(chrome);
+	return error;
+}
+
+static void chrome_follow(struct gt_writer *w, struct gt_writer *before)
+{
+	struct gt_chrome *chrome = w->priv, *full = before->priv;
+	struct gt_window *window = chrome->window;
+	struct gt_lanes *lanes = chrome->lanes;
+
+	chrome->window = full->window;
+	full->window = window;
+	chrome->lanes = full->lanes;
+	full->lanes = lanes;
+	gt_lanes_forget_names(chrome->lanes);
+	gt_file_follow(&chrome->file.books, &full->file.books);
+}
+
+static bool chrome_is_full(const struct gt_writer *w)
+{
+	return is_full(w->priv);
+}
+
+static struct gt_file *chrome_books(struct gt_writer *w)
+{
+	return &((struct gt_chrome *)w->priv)->file.books;
+}
+
+static int chrome_facts(struct gt_writer *w, const struct gt_facts *facts)
+{
+	struct gt_chrome *chrome = w->priv;
+
+	take_facts(chrome, facts);
+	return gt_chrome_file_facts(chrome);
+}
+
+static int chrome_flush(struct gt_writer *w, uint64_t settled)
+{
+	struct gt_chrome *chrome = w->priv;
+
+	release(chrome, settled);
+	return gt_chrome_file_flush(&chrome->file);
+}
+
+static int chrome_close(struct gt_writer *w, const struct gt_facts *facts, struct gt_ledger *ledger)
+{
+	struct gt_chrome *chrome = w->priv;
+	int error;
+
+	take_facts(chrome, facts);
+	release(chrome, UINT64_MAX);
+	error = gt_chrome_file_close(chrome, ledger);
+	w->ledger = *ledger;
+	return error;
+}
+
+static void chrome_fini(struct gt_writer *w)
+{
+	struct gt_chrome *chrome = w->priv;
+
+	gt_chrome_file_fini(&chrome->file);
+	gt_chrome_texts_fini(&chrome->texts);
+	gt_chrome_names_fini(&chrome->names);
+	gt_memory_unmap(chrome->arrows, GT_CHROME_ARROWS * sizeof(*chrome->arrows));
+	gt_window_free(chrome->window);
+	gt_lanes_free(chrome->lanes);
+}
+
+const struct gt_writer_ops gt_chrome_writer = {
+	.name = "chrome",
+	.suffix = ".pt.trace.json",
+	.private_size = sizeof(struct gt_chrome),
+	.open = chrome_open,
+	.event = chrome_event,
+	.follow = chrome_follow,
+	.is_full = chrome_is_full,
+	.file = chrome_books,
+	.facts = chrome_facts,
+	.flush = chrome_flush,
+	.close = chrome_close,
+	.fini = chrome_fini,
+};

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the parts of the Chrome JSON writer share. docs/FORMAT.md says what they print:
+ *
+ *   chrome.c         the writer: takes events, keeps GPU work in order, hands each to its printer
+ *   file.c    the two forms of the file: first block, batches, tail
+ *   header.c  facts as the header of the file
+ *   host.c    lines of host events: calls, ranges, frames, marks, counters, notes, ...
+ *   gpu.c     lines of GPU events and their arrows
+ *   names.c   names of processes, threads and rows, each printed before its first use
+ *   text.c    strings and stacks, escaped once
+ *
+ * Drain thread only.
+ */
+#ifndef GT_WRITERS_CHROME_CHROME_H
+#define GT_WRITERS_CHROME_CHROME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/guest/memory.h"
+#include "core/intern.h"
+#include "core/schema/event.h"
+#include "core/schema/facts.h"
+#include "core/schema/ledger.h"
+#include "core/stack.h"
+#include "writers/file.h"
+#include "writers/json.h"
+#include "writers/lanes.h"
+#include "writers/sink.h"
+#include "writers/window.h"
+#include "writers/writer.h"
+
+/* The first event is padded to this, so that the header can take its place. */
+#define GT_CHROME_BLOCK  ((size_t)16 << 10)
+/* Calls that are remembered for their arrows, a power of two. */
+#define GT_CHROME_ARROWS 65536u
+/* GPU events that wait for their order. */
+#define GT_CHROME_WINDOW 8192u
+
+/* ---- file.c ---- */
+
+struct gt_chrome_file {
+	struct gt_file books;
+	struct gt_json batch; /* whole lines that are not in the file yet */
+	struct gt_json block; /* scratch for first block and tail */
+};
+
+struct gt_chrome;
+
+int gt_chrome_file_open(struct gt_chrome *chrome, struct gt_sink *sink);
+void gt_chrome_file_fini(struct gt_chrome_file *file);
+
+/* Rewrites the first block: the facts changed. */
+int gt_chrome_file_facts(struct gt_chrome *chrome);
+
+/* Keeps the lines from @begin of the batch on as one event, or drops them if they are incomplete. */
+int gt_chrome_file_commit(struct gt_chrome_file *file, size_t begin,
+			  const struct gt_file_tally *tally);
+
+/* Writes the batch out. */
+int gt_chrome_file_flush(struct gt_chrome_file *file);
+
+/* Gives the file its closed form; @ledger receives what the writer counted. */
+int gt_chrome_file_close(struct gt_chrome *chrome, struct gt_ledger *ledger);
+
+/* ---- text.c ---- */
+
+struct gt_chrome_text {
+	const char *text; /* escaped, without quotes; NULL: not made yet */
+	uint32_t length;
+	bool framed; /* stacks: "frames" has been printed; build-ids: "modules" has told it */
+};
+
+struct gt_chrome_table {
+	struct gt_chrome_text *rows; /* by id */
+	uint32_t count;
+};
+
+struct gt_chrome_texts {
+	struct gt_arena arena;
+	struct gt_chrome_table strings, stacks;
+	struct gt_json scratch, escaped;
+};
+
+int gt_chrome_texts_init(struct gt_chrome_texts *texts);
+void gt_chrome_texts_fini(struct gt_chrome_texts *texts);
+
+/* A string value with its quotes. NULL and the empty string: "(no name)", as names may not be empty. */
+void gt_chrome_put_string(struct gt_chrome_texts *texts, struct gt_json *json,
+			  const struct gt_string *string);
+
+/* "launched by": the nearest frames in one line. */
+void gt_chrome_put_launched_by(struct gt_chrome_texts *texts, struct gt_json *json,
+			       const struct gt_stack *stack);
+
+/* All frames with whole paths, as an array. */
+void gt_chrome_put_frames(struct gt_chrome_texts *texts, struct gt_json *json,
+			  const struct gt_stack *stack);
+
+/* The build-ids of those modules of the frames that no slice before has told, under @key. */
+void gt_chrome_put_modules(struct gt_chrome_texts *texts, struct gt_json *json, const char *key,
+			   const struct gt_stack *stack);
+
+/* One frame: "function (file.py:42-57)" with the base name of its file. */
+void gt_chrome_put_frame_name(struct gt_chrome_texts *texts, struct gt_json *json,
+			      const struct gt_frame *frame, uint32_t first_line,
+			      uint32_t last_line);
+/* One frame as in "frames", with its whole path. */
+void gt_chrome_put_whole_frame(struct gt_chrome_texts *texts, struct gt_json *json,
+			       const struct gt_frame *frame);
+
+/* True once per stack: its frames stand on the slice that is being printed. */
+bool gt_chrome_first_use(struct gt_chrome_texts *texts, const struct gt_stack *stack);
+
+/* ---- names.c ---- */
+
+struct gt_chrome_thread {
+	uint32_t tid; /* 0: slot not used */
+	bool printed;
+	const struct gt_string *name;
+};
+
+/* Streams whose names are kept. */
+#define GT_CHROME_NAMED_STREAMS 256u
+
+struct gt_chrome_stream {
+	uint32_t device, stream;
+	const struct gt_string *name;
+};
+
+struct gt_chrome_names {
+	struct gt_chrome_stream streams[GT_CHROME_NAMED_STREAMS];
+	uint32_t stream_count;
+	struct gt_chrome_thread *threads; /* open addressing */
+	uint32_t thread_slots;
+	uint32_t thread_count;
+	uint64_t devices_printed; /* bit per device */
+	uint64_t models_printed;  /* of them, those with what the GPU is */
+};
+
+int gt_chrome_names_init(struct gt_chrome_names *names);
+void gt_chrome_names_fini(struct gt_chrome_names *names);
+
+/* Labels of the host process; its name is the first event of the file. */
+void gt_chrome_name_process(struct gt_chrome *chrome);
+/* The name of a thread, when it is used for the first time. */
+void gt_chrome_name_thread(struct gt_chrome *chrome, uint32_t tid);
+/* Remembers a name; prints it when the thread has been used before. True: something was printed. */
+bool gt_chrome_rename_thread(struct gt_chrome *chrome, uint32_t tid, const struct gt_string *name);
+void gt_chrome_name_device(struct gt_chrome *chrome, uint32_t device);
+void gt_chrome_name_lane(struct gt_chrome *chrome, const struct gt_lane_request *request,
+			 const struct gt_lane *lane);
+/* Remembers a name that the program gave to a stream, for rows that are printed later. */
+void gt_chrome_rename_stream(struct gt_chrome *chrome, const struct gt_event *event);
+/* The device's facts came: its name is printed again if it was printed without them. */
+bool gt_chrome_rename_device(struct gt_chrome *chrome, const struct gt_device_event *device);
+
+/* ---- chrome.c ---- */
+
+struct gt_chrome {
+	struct gt_facts facts;
+	bool has_gpu_work; /* as far as the facts tell: else calls carry what it would */
+	struct gt_writer_options options;
+	struct gt_chrome_file file;
+	struct gt_chrome_texts texts;
+	struct gt_chrome_names names;
+	struct gt_window *window;
+	struct gt_lanes *lanes;
+	uint32_t *arrows;           /* calls whose arrow has begun, the newest per slot */
+	struct gt_file_tally tally; /* of the event being printed */
+	uint64_t last;              /* latest end of all events, ns */
+};
+
+/* ns since the base of the file, never negative. */
+static inline uint64_t gt_chrome_time(const struct gt_chrome *chrome, uint64_t ns)
+{
+	return ns > chrome->facts.base ? ns - chrome->facts.base : 0;
+}
+
+/* The process id of host rows: one below 64 would fall on a GPU's row. */
+static inline uint32_t gt_chrome_pid(const struct gt_chrome *chrome)
+{
+	return chrome->facts.pid < 64 ? chrome->facts.pid + 4194304 : chrome->facts.pid;
+}
+
+/* ,{"ph": ..., "cat": ...  The comma first: every line stands behind the first event. */
+#define gt_chrome_begin(json, phase, category)                                                     \
+	do {                                                                                       \
+		gt_json_raw(json, ",{", 2);                                                        \
+		gt_json_literal(json, "ph", phase);                                                \
+		gt_json_literal(json, "cat", category);                                            \
+	} while (0)
+
+/* "pid": ..., "tid": ..., "ts": ... */
+static inline void gt_chrome_put_where(const struct gt_chrome *chrome, struct gt_json *json,
+				       uint32_t pid, uint32_t tid, uint64_t ns)
+{
+	gt_json_member_u64(json, "pid", pid);
+	gt_json_member_u64(json, "tid", tid);
+	gt_json_member_us(json, "ts", gt_chrome_time(chrome, ns));
+}
+
+/* "dur": ... */
+static inline void gt_chrome_put_duration(const struct gt_chrome *chrome, struct gt_json *json,
+					  const struct gt_event *event)
+{
+	uint64_t start = gt_chrome_time(chrome, event->start);
+	uint64_t end = gt_chrome_time(chrome, event->end);
+
+	gt_json_member_us(json, "dur", end > start ? end - start : 0);
+}
+
+/* ---- header.c ---- */
+
+/* The header's members. @lines: each on its own line. @cut: 0 whole; each step leaves out more. */
+void gt_chrome_put_header(const struct gt_chrome *chrome, struct gt_json *json, bool lines,
+			  unsigned int cut);
+#define GT_CHROME_CUTS 10u
+
+/* ---- host.c, gpu.c ---- */
+
+/* Each appends the lines of one event to the batch and fills the tally. */
+void gt_chrome_put_api(struct gt_chrome *chrome, const struct gt_event *event);
+void gt_chrome_put_overhead(struct gt_chrome *chrome, const struct gt_event *event);
+void gt_chrome_put_range(struct gt_chrome *chrome, const struct gt_event *event);
+void gt_chrome_put_mark(struct gt_chrome *chrome, const struct gt_event *event);
+void gt_chrome_put_frame(struct gt_chrome *chrome, const struct gt_event *event);
+void gt_chrome_put_sample(struct gt_chrome *chrome, const struct gt_event *event);
+void gt_chrome_put_counter(struct gt_chrome *chrome, const struct gt_event *event);
+void gt_chrome_put_note(struct gt_chrome *chrome, const struct gt_event *event);
+void gt_chrome_put_gpu(struct gt_chrome *chrome, const struct gt_event *event);
+void gt_chrome_put_gpu_range(struct gt_chrome *chrome, const struct gt_event *event);
+
+/* "launched by", "stack", "frames" members of a slice. */
+void gt_chrome_put_stack(struct gt_chrome *chrome, const struct gt_stack *stack, bool in_words);
+
+#endif

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One file in two forms (trace-format section 0). While the process runs: an array whose first event
+ * is padded to a block of fixed size, one event per line, comma first, and behind each batch a
+ * closing bracket that the next batch overwrites. Once closed: an object whose header has taken the
+ * place of that block. A process may die between any two bytes written here; what stands in the file
+ * then is whole lines and at most one broken one.
+ */
+#include "writers/chrome/chrome.h"
+
+#include <errno.h>
+
+/* ---- the first block ---- */
+
+/* {"ph": "M", "name": "process_name", ... "args": {"name": "train"  without the closing braces */
+static void put_first_event(const struct gt_chrome *chrome, struct gt_json *json)
+{
+	gt_json_char(json, '{');
+	gt_json_literal(json, "ph", "M");
+	gt_json_literal(json, "name", "process_name");
+	gt_chrome_put_where(chrome, json, gt_chrome_pid(chrome), 0, chrome->facts.start);
+	gt_json_key(json, "args");
+	gt_json_char(json, '{');
+	gt_json_member_cstr(json, "name", chrome->facts.process[0] ? chrome->facts.process : "?");
+}
+
+static void fill(struct gt_json *json, size_t until)
+{
+	static const char blanks[] =
+		"                                                                ";
+
+	while (json->length < until && !json->failed) {
+		size_t missing = until - json->length;
+
+		gt_json_raw(json, blanks, missing < 64 ? missing : 64);
+	}
+}
+
+/* The running form. A stream's first event is not padded: nothing will take its place. */
+static void make_running(const struct gt_chrome *chrome, struct gt_json *json, bool padded,
+			 unsigned int cut)
+{
+	gt_json_cut(json, 0);
+	gt_json_char(json, '[');
+	put_first_event(chrome, json);
+	gt_json_key(json, "header");
+	gt_json_char(json, '{');
+	gt_chrome_put_header(chrome, json, false, cut);
+	gt_json_char(json, '}');
+	if (padded) {
+		gt_json_key(json, "pad");
+		gt_json_char(json, '"');
+		fill(json, GT_CHROME_BLOCK - 4);
+		gt_json_char(json, '"');
+	}
+	gt_json_raw(json, "}}\n", 3);
+}
+
+/* The closed form: header, first event without padding, blanks. */
+static void make_closed(const struct gt_chrome *chrome, struct gt_json *json, unsigned int cut)
+{
+	gt_json_cut(json, 0);
+	gt_json_raw(json, "{\n", 2);
+	gt_chrome_put_header(chrome, json, true, cut);
+	gt_json_raw(json, ",\n", 2);
+	gt_json_key(json, "traceEvents");
+	gt_json_raw(json, "[\n", 2);
+	put_first_event(chrome, json);
+	gt_json_raw(json, "}}", 2);
+	fill(json, GT_CHROME_BLOCK - 1);
+	gt_json_char(json, '\n');
+}
+
+/* Makes the block with as few cuts as it needs. -EOVERFLOW cannot happen: see the last cut. */
+static int make_block(const struct gt_chrome *chrome, struct gt_json *json, bool closed)
+{
+	for (unsigned int cut = 0; cut < GT_CHROME_CUTS; cut++) {
+		if (closed)
+			make_closed(chrome, json, cut);
+		else
+			make_running(chrome, json, true, cut);
+		if (json->failed)
+			return -ENOMEM;
+		if (json->length == GT_CHROME_BLOCK)
+			return 0;
+	}
+	return -EOVERFLOW;
+}
+
+/* ---- batches ---- */
+
+int gt_chrome_file_open(struct gt_chrome *chrome, struct gt_sink *sink)
+{
+	struct gt_chrome_file *file = &chrome->file;
+	struct gt_json *block = &file->block;
+	size_t size;
+	int error = 0;
+
+	file->books.sink = sink;
+	if (gt_json_init(&file->batch, 2 * GT_FILE_BATCH) < 0 ||
+	    gt_json_init(block, 2 * GT_CHROME_BLOCK) < 0)
+		return -ENOMEM;
+	if (gt_sink_can_patch(sink))
+		error = make_block(chrome, block, false);
+	else
+		make_running(chrome, block, false, 0);
+	if (error || block->failed)
+		return error ? error : -ENOMEM;
+	size = block->length;
+	if (gt_sink_can_patch(sink))
+		gt_json_raw(block, "]\n", 2);
+	error = gt_sink_write(sink, 0, block->text, block->length);
+	gt_file_begun(&file->books, size, 1);
+	file->books.error = error;
+	return error;
+}
+
+void gt_chrome_file_fini(struct gt_chrome_file *file)
+{
+	gt_json_fini(&file->batch);
+	gt_json_fini(&file->block);
+}
+
+int gt_chrome_file_facts(struct gt_chrome *chrome)
+{
+	struct gt_chrome_file *file = &chrome->file;
+	int error;
+
+	if (!gt_sink_can_patch(file->books.sink) || file->books.error)
+		return file->books.error;
+	error = make_block(chrome, &file->block, false);
+	return error ? error
+		     : gt_sink_write(file->books.sink, 0, file->block.text, GT_CHROME_BLOCK);
+}
+
+/* Puts the closing bracket back behind the last good batch. */
+static void restore_end(struct gt_file *books)
+{
+	if (!gt_sink_can_patch(books->sink))
+		return;
+	if (gt_sink_truncate(books->sink, books->written.offset) == 0)
+		gt_sink_write(books->sink, books->written.offset, "]\n", 2);
+}
+
+/* Writes the first @size bytes of the batch, with the bracket behind them. */
+static int write_batch(struct gt_chrome_file *file, size_t size)
+{
+	struct gt_json *batch = &file->batch;
+	size_t bracket = gt_sink_can_patch(file->books.sink) ? 2 : 0;
+	char behind[2];
+	int error;
+
+	if (batch->capacity - size < 2 && !gt_json_grow(batch, 2))
+		return gt_file_stop(&file->books, -ENOMEM);
+	memcpy(behind, batch->text + size, 2);
+	memcpy(batch->text + size, "]\n", bracket);
+	error = gt_file_write(&file->books, batch->text, size + bracket, bracket);
+	memcpy(batch->text + size, behind, 2);
+	if (error < 0)
+		restore_end(&file->books);
+	return error;
+}
+
+int gt_chrome_file_flush(struct gt_chrome_file *file)
+{
+	int error = file->books.error;
+
+	if (!error && file->batch.length)
+		error = write_batch(file, file->batch.length);
+	gt_json_cut(&file->batch, 0);
+	return error;
+}
+
+int gt_chrome_file_commit(struct gt_chrome_file *file, size_t begin,
+			  const struct gt_file_tally *tally)
+{
+	struct gt_json *batch = &file->batch;
+	int error = 0;
+
+	if (batch->failed) {
+		gt_json_cut(batch, begin);
+		gt_file_lose(&file->books, tally->events, -ENOMEM);
+		return -ENOMEM;
+	}
+	if (batch->length + 2 > GT_FILE_BATCH && begin) {
+		error = write_batch(file, begin);
+		memmove(batch->text, batch->text + begin, batch->length - begin);
+		gt_json_cut(batch, batch->length - begin);
+	}
+	if (error) {
+		gt_file_lose(&file->books, tally->events, error);
+		gt_json_cut(batch, 0);
+		return error;
+	}
+	gt_file_count(&file->books, tally);
+	return 0;
+}
+
+/* ---- the end ---- */
+
+/* One `i` event of the tail, up to its arguments. */
+#define begin_last(chrome, json, scope, name)                                                      \
+	do {                                                                                       \
+		gt_json_raw(json, ",{", 2);                                                        \
+		gt_json_literal(json, "ph", "i");                                                  \
+		gt_json_literal(json, "s", scope);                                                 \
+		gt_json_literal(json, "cat", "gputrace");                                          \
+		gt_json_literal(json, "name", name);                                               \
+		gt_chrome_put_where(chrome, json, gt_chrome_pid(chrome), gt_chrome_pid(chrome),    \
+				    (chrome)->last);                                               \
+		gt_json_key(json, "args");                                                         \
+		gt_json_char(json, '{');                                                           \
+	} while (0)
+
+static void put_lost(const struct gt_chrome *chrome, struct gt_json *json)
+{
+	const struct gt_file *books = &chrome->file.books;
+
+	if (books->lost_disk) {
+		begin_last(chrome, json, "p", "LOST");
+		gt_json_member_cstr(json, "cause", gt_file_cause(books));
+		gt_json_member_u64(json, "events", books->lost_disk);
+		gt_json_raw(json, "}}\n", 3);
+	}
+	if (books->lost_memory) {
+		begin_last(chrome, json, "p", "LOST");
+		gt_json_literal(json, "cause", "no memory");
+		gt_json_member_u64(json, "events", books->lost_memory);
+		gt_json_raw(json, "}}\n", 3);
+	}
+}
+
+static void put_ledger(struct gt_json *json, const struct gt_ledger *ledger)
+{
+	gt_json_key(json, "ledger");
+	gt_json_char(json, '{');
+	for (int i = 0; i < GT_LEDGER_COUNT_; i++) {
+		gt_json_key_text(json, gt_ledger_rows[i].json);
+		gt_json_u64(json, ledger->count[i]);
+	}
+	gt_json_char(json, '}');
+}
+
+/* Of a file that its process did not close and that came here from another form. */
+static void put_repaired(struct gt_json *json, const struct gt_facts_repaired *repaired)
+{
+	if (!repaired->done)
+		return;
+	gt_json_key(json, "repaired");
+	gt_json_char(json, '{');
+	gt_json_member_u64(json, "events", repaired->events);
+	gt_json_member_u64(json, "cut_bytes", repaired->cut_bytes);
+	gt_json_member_u64(json, "recovered_calls", repaired->calls);
+	gt_json_member_u64(json, "recovered_operations", repaired->operations);
+	gt_json_member_u64(json, "in_flight", repaired->in_flight);
+	gt_json_char(json, '}');
+}
+
+static void put_books(const struct gt_chrome *chrome, struct gt_json *json,
+		      const struct gt_ledger *ledger)
+{
+	put_ledger(json, ledger);
+	put_repaired(json, &chrome->facts.repaired);
+}
+
+static void make_tail(const struct gt_chrome *chrome, struct gt_json *json,
+		      const struct gt_ledger *ledger)
+{
+	const char *path = gt_sink_path(chrome->file.books.sink);
+	const char *slash = strrchr(path, '/');
+	bool object = gt_sink_can_patch(chrome->file.books.sink);
+
+	gt_json_cut(json, 0);
+	put_lost(chrome, json);
+	begin_last(chrome, json, "g", "Record Window End");
+	if (!object)
+		put_books(chrome, json, ledger);
+	gt_json_raw(json, "}}\n]", 4);
+	if (object) {
+		put_books(chrome, json, ledger);
+		gt_json_member_cstr(json, "traceName", slash ? slash + 1 : path);
+		gt_json_char(json, '}');
+	}
+	gt_json_char(json, '\n');
+}
+
+static int write_tail(struct gt_chrome *chrome, const struct gt_ledger *session)
+{
+	struct gt_file *books = &chrome->file.books;
+	struct gt_json *block = &chrome->file.block;
+	struct gt_ledger ledger = gt_file_ledger(books, session);
+
+	make_tail(chrome, block, &ledger);
+	if (block->failed)
+		return -ENOMEM;
+	return gt_sink_write(books->sink, books->written.offset, block->text, block->length);
+}
+
+int gt_chrome_file_close(struct gt_chrome *chrome, struct gt_ledger *ledger)
+{
+	struct gt_chrome_file *file = &chrome->file;
+	struct gt_file *books = &file->books;
+	int error;
+
+	gt_chrome_file_flush(file);
+	error = write_tail(chrome, ledger);
+	if (error && gt_file_give_way(books, error) == 0)
+		error = write_tail(chrome, ledger);
+	*ledger = gt_file_ledger(books, ledger);
+	if (error) {
+		restore_end(books);
+		return error;
+	}
+	if (!gt_sink_can_patch(books->sink))
+		return 0;
+	error = make_block(chrome, &file->block, true);
+	return error ? error : gt_sink_write(books->sink, 0, file->block.text, GT_CHROME_BLOCK);
+}

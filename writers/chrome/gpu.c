@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Lines of GPU events, with Kineto's names and argument keys, and the arrows from their calls.
+ * GPU rows: process = device index, thread = row (writers/lanes.h); args.stream stays the true id.
+ */
+#include "writers/chrome/chrome.h"
+
+#include "core/schema/event_names.h"
+
+/* What synchronization records say when they mean no stream in particular. */
+#define NO_STREAM UINT32_MAX
+
+static void put_triple(struct gt_json *json, const uint32_t v[3])
+{
+	gt_json_char(json, '[');
+	for (int i = 0; i < 3; i++) {
+		gt_json_comma(json);
+		gt_json_u64(json, v[i]);
+	}
+	gt_json_char(json, ']');
+}
+
+/* "device", "context", "stream", "correlation" */
+static void put_place(struct gt_json *json, const struct gt_event *event)
+{
+	gt_json_member_u64(json, "device", event->place.device);
+	gt_json_member_u64(json, "context", event->place.context);
+	gt_json_member_u64(json, "stream", event->place.stream);
+	gt_json_member_u64(json, "correlation", event->correlation);
+}
+
+/* The names of a stack's arguments. */
+struct stack_keys {
+	const char *words, *number, *frames, *modules;
+};
+
+static const struct stack_keys created_keys = {"created by", "created stack", "created frames",
+					       "created modules"};
+static const struct stack_keys forward_keys = {"forward by", "forward stack", "forward frames",
+					       "forward modules"};
+
+/* A stack beside that of the launch; with its frames where it stands first in the file. */
+static void put_other_stack(struct gt_chrome *chrome, const struct stack_keys *keys,
+			    const struct gt_stack *stack)
+{
+	struct gt_json *json = &chrome->file.batch;
+	bool first;
+
+	if (!stack)
+		return;
+	gt_json_key_text(json, keys->words);
+	gt_chrome_put_launched_by(&chrome->texts, json, stack);
+	gt_json_key_text(json, keys->number);
+	gt_json_u64(json, stack->id);
+	first = gt_chrome_first_use(&chrome->texts, stack);
+	chrome->tally.stacks += first;
+	if (!first && !chrome->options.full_stacks)
+		return;
+	gt_json_key_text(json, keys->frames);
+	gt_chrome_put_frames(&chrome->texts, json, stack);
+	gt_chrome_put_modules(&chrome->texts, json, keys->modules, stack);
+}
+
+/* Graph nodes: only the low half of the node's id, which is what fits a JSON number. */
+static void put_graph(struct gt_chrome *chrome, uint32_t graph, uint64_t node,
+		      const struct gt_stack *created)
+{
+	struct gt_json *json = &chrome->file.batch;
+
+	if (graph && !chrome->options.few_details) {
+		gt_json_member_u64(json, "graph id", graph);
+		gt_json_member_u64(json, "graph node id", (uint32_t)node);
+	}
+	put_other_stack(chrome, &created_keys, created);
+}
+
+static void put_shared_memory(struct gt_json *json, const struct gt_kernel_event *kernel)
+{
+	gt_json_member_u64(json, "shared memory",
+			   (uint64_t)kernel->static_shared + kernel->dynamic_shared);
+	if (kernel->static_shared)
+		gt_json_member_u64(json, "static shared memory", kernel->static_shared);
+	if (kernel->dynamic_shared)
+		gt_json_member_u64(json, "dynamic shared memory", kernel->dynamic_shared);
+	if (kernel->shared_executed)
+		gt_json_member_u64(json, "shared memory executed", kernel->shared_executed);
+	if (kernel->local_per_thread)
+		gt_json_member_u64(json, "local memory per thread", kernel->local_per_thread);
+}
+
+static void put_occupancy(struct gt_json *json, const struct gt_kernel_event *kernel)
+{
+	if (!kernel->has_occupancy)
+		return;
+	gt_json_key(json, "blocks per SM");
+	gt_json_micro(json, kernel->blocks_per_sm_micro);
+	gt_json_key(json, "warps per SM");
+	gt_json_micro(json, kernel->warps_per_sm_micro);
+}
+
+static void put_occupancy_percent(struct gt_json *json, const struct gt_kernel_event *kernel)
+{
+	if (!kernel->has_occupancy)
+		return;
+	gt_json_member_u64(json, "est. achieved occupancy %", kernel->est_occupancy_percent);
+	gt_json_member_u64(json, "theoretical occupancy %", kernel->theoretical_occupancy_percent);
+}
+
+static void put_kernel_extras(struct gt_json *json, const struct gt_event *event)
+{
+	const struct gt_kernel_event *kernel = &event->kernel;
+
+	if (kernel->cluster[0] > 1 || kernel->cluster[1] > 1 || kernel->cluster[2] > 1) {
+		gt_json_key(json, "cluster");
+		put_triple(json, kernel->cluster);
+	}
+	if (kernel->cooperative) {
+		gt_json_key(json, "cooperative");
+		gt_json_bool(json, true);
+	}
+	if (event->place.has_channel)
+		gt_json_member_u64(json, "channel", event->place.channel);
+	if (kernel->has_priority)
+		gt_json_member_i64(json, "priority", kernel->priority);
+}
+
+/* Kineto's "queued" (ns, 0: not measured) and what follows from it. */
+static void put_queue(const struct gt_chrome *chrome, struct gt_json *json,
+		      const struct gt_event *event)
+{
+	const struct gt_kernel_event *kernel = &event->kernel;
+
+	gt_json_member_u64(json, "queued", gt_chrome_time(chrome, kernel->queued));
+	if (kernel->submitted)
+		gt_json_member_u64(json, "submitted", gt_chrome_time(chrome, kernel->submitted));
+	if (kernel->queued && event->start >= kernel->queued)
+		gt_json_member_us(json, "queue delay (us)", event->start - kernel->queued);
+}
+
+static void put_configuration(struct gt_json *json, const struct gt_event *event)
+{
+	const struct gt_kernel_event *kernel = &event->kernel;
+
+	gt_json_member_u64(json, "registers per thread", kernel->registers);
+	put_shared_memory(json, kernel);
+	put_occupancy(json, kernel);
+	gt_json_key(json, "grid");
+	put_triple(json, kernel->grid);
+	gt_json_key(json, "block");
+	put_triple(json, kernel->block);
+	put_occupancy_percent(json, kernel);
+	put_kernel_extras(json, event);
+}
+
+static void put_kernel_args(struct gt_chrome *chrome, const struct gt_event *event)
+{
+	struct gt_json *json = &chrome->file.batch;
+	const struct gt_kernel_event *kernel = &event->kernel;
+	bool all = !chrome->options.few_details;
+
+	if (all)
+		put_queue(chrome, json, event);
+	put_place(json, event);
+	if (all)
+		put_configuration(json, event);
+	put_graph(chrome, kernel->graph_id, kernel->graph_node_id, kernel->created);
+}
+
+/* Bytes per ns are GB per s; six decimals, rounded. */
+static uint64_t bandwidth_micro(const struct gt_event *event)
+{
+	uint64_t ns = event->end - event->start;
+
+	if (ns == 0 || event->end < event->start)
+		return 0;
+	return (uint64_t)(((unsigned __int128)event->memory.bytes * 1000000 + ns / 2) / ns);
+}
+
+static void put_transfer(struct gt_json *json, const struct gt_event *event)
+{
+	const struct gt_memory_event *memory = &event->memory;
+
+	gt_json_key(json, "memory bandwidth (GB/s)");
+	gt_json_micro(json, bandwidth_micro(event));
+	if (event->kind == GT_EVENT_MEMSET)
+		gt_json_member_u64(json, "value", memory->value);
+	if (memory->peer) {
+		gt_json_member_u64(json, "fromDevice", memory->src_device);
+		gt_json_member_u64(json, "toDevice", memory->dst_device);
+	}
+	if (event->place.has_channel)
+		gt_json_member_u64(json, "channel", event->place.channel);
+}
+
+static void put_memory_args(struct gt_chrome *chrome, const struct gt_event *event)
+{
+	struct gt_json *json = &chrome->file.batch;
+	const struct gt_memory_event *memory = &event->memory;
+
+	put_place(json, event);
+	gt_json_member_u64(json, "bytes", memory->bytes);
+	if (!chrome->options.few_details)
+		put_transfer(json, event);
+	put_graph(chrome, memory->graph_id, memory->graph_node_id, memory->created);
+}
+
+static void put_sync_args(struct gt_chrome *chrome, const struct gt_event *event)
+{
+	struct gt_json *json = &chrome->file.batch;
+	const struct gt_sync_event *sync = &event->sync;
+
+	gt_json_member_cstr(json, "cuda_sync_kind", gt_event_name_sync(sync->kind));
+	if (sync->has_wait_on) {
+		gt_json_member_u64(json, "wait_on_stream", sync->wait_on_stream);
+		gt_json_member_u64(json, "wait_on_cuda_event_record_corr_id",
+				   sync->wait_on_correlation);
+	}
+	if (sync->cuda_event)
+		gt_json_member_u64(json, "wait_on_cuda_event_id", sync->cuda_event);
+	gt_json_key(json, "stream");
+	if (event->place.stream == NO_STREAM)
+		gt_json_i64(json, -1);
+	else
+		gt_json_u64(json, event->place.stream);
+	gt_json_member_u64(json, "correlation", event->correlation);
+	gt_json_member_u64(json, "device", event->place.device);
+	gt_json_member_u64(json, "context", event->place.context);
+}
+
+static void put_memcpy_name(struct gt_json *json, const struct gt_memory_event *memory)
+{
+	char text[80];
+
+	gt_event_name_memcpy(memory, text, sizeof(text));
+	gt_json_cstr(json, text);
+}
+
+static void put_memset_name(struct gt_json *json, const struct gt_memory_event *memory)
+{
+	char text[48];
+
+	gt_event_name_memset(memory, text, sizeof(text));
+	gt_json_cstr(json, text);
+}
+
+/* {"ph": "X", "cat": ..., "name": ... and the book it goes into */
+static void begin_gpu_slice(struct gt_chrome *chrome, const struct gt_event *event)
+{
+	struct gt_json *json = &chrome->file.batch;
+
+	switch (event->kind) {
+	case GT_EVENT_MEMCPY:
+		chrome->tally.key = GT_LEDGER_MEMCPYS_WRITTEN;
+		gt_chrome_begin(json, "X", "gpu_memcpy");
+		gt_json_key(json, "name");
+		put_memcpy_name(json, &event->memory);
+		break;
+	case GT_EVENT_MEMSET:
+		chrome->tally.key = GT_LEDGER_MEMSETS_WRITTEN;
+		gt_chrome_begin(json, "X", "gpu_memset");
+		gt_json_key(json, "name");
+		put_memset_name(json, &event->memory);
+		break;
+	case GT_EVENT_SYNC:
+		chrome->tally.key = GT_LEDGER_SYNCS_WRITTEN;
+		gt_chrome_begin(json, "X", "cuda_sync");
+		gt_json_member_cstr(json, "name", gt_event_name_sync(event->sync.kind));
+		break;
+	default:
+		chrome->tally.key = GT_LEDGER_KERNELS_WRITTEN;
+		gt_chrome_begin(json, "X", "kernel");
+		gt_json_key(json, "name");
+		gt_chrome_put_string(&chrome->texts, json, event->kernel.name);
+		break;
+	}
+}
+
+static void put_gpu_args(struct gt_chrome *chrome, const struct gt_event *event)
+{
+	struct gt_json *json = &chrome->file.batch;
+
+	if (event->kind == GT_EVENT_KERNEL)
+		put_kernel_args(chrome, event);
+	else if (event->kind == GT_EVENT_SYNC)
+		put_sync_args(chrome, event);
+	else
+		put_memory_args(chrome, event);
+	if (!event->launch.known)
+		return;
+	gt_chrome_put_stack(chrome, event->launch.stack, true);
+	put_other_stack(chrome, &forward_keys, event->launch.forward);
+	if (event->launch.op)
+		gt_json_member_u64(json, "External id", event->launch.op);
+	if (event->launch.nvtx) {
+		gt_json_key(json, "nvtx");
+		gt_chrome_put_string(&chrome->texts, json, event->launch.nvtx);
+	}
+}
+
+/* One end of an arrow, without the closing brace. */
+#define put_arrow_end(chrome, json, phase, event, pid, tid, ns)                                    \
+	do {                                                                                       \
+		gt_json_raw(json, ",{", 2);                                                        \
+		gt_json_literal(json, "ph", phase);                                                \
+		gt_json_member_u64(json, "id", (event)->correlation);                              \
+		gt_chrome_put_where(chrome, json, pid, tid, ns);                                   \
+		gt_json_literal(json, "cat", "ac2g");                                              \
+		gt_json_literal(json, "name", "ac2g");                                             \
+	} while (0)
+
+/*
+ * True for the first slice of a call that is printed, which may be another one than the first that
+ * came: the start must not stand behind an end, or a killed process leaves an end without a start.
+ * Calls are numbered upwards, so a newer call in the slot means that this one began long ago.
+ */
+static bool begins_arrow(struct gt_chrome *chrome, const struct gt_event *event)
+{
+	uint32_t *newest = &chrome->arrows[event->correlation % GT_CHROME_ARROWS];
+
+	if (*newest == event->correlation || (*newest > event->correlation && !event->launch.first))
+		return false;
+	*newest = event->correlation;
+	return true;
+}
+
+/* One start per call, one end per slice: a graph launch has one start and an end per node. */
+static void put_arrows(struct gt_chrome *chrome, const struct gt_event *event, uint32_t tid)
+{
+	struct gt_json *json = &chrome->file.batch;
+
+	if (!event->launch.known || event->correlation <= chrome->options.border ||
+	    event->kind == GT_EVENT_SYNC || chrome->options.few_details)
+		return;
+	if (begins_arrow(chrome, event)) {
+		chrome->tally.arrows++;
+		put_arrow_end(chrome, json, "s", event, gt_chrome_pid(chrome), event->launch.tid,
+			      event->launch.start);
+		gt_json_raw(json, "}\n", 2);
+	}
+	put_arrow_end(chrome, json, "f", event, event->place.device, tid, event->start);
+	gt_json_literal(json, "bp", "e");
+	gt_json_raw(json, "}\n", 2);
+}
+
+void gt_chrome_put_gpu(struct gt_chrome *chrome, const struct gt_event *event)
+{
+	struct gt_json *json = &chrome->file.batch;
+	bool is_sync = event->kind == GT_EVENT_SYNC;
+	bool no_stream = is_sync && event->place.stream == NO_STREAM;
+	struct gt_lane_request request = {.kind = is_sync ? GT_LANE_SYNC : GT_LANE_WORK,
+					  .device = event->place.device,
+					  .context = event->place.context,
+					  .stream = no_stream ? 0 : event->place.stream,
+					  .start = gt_chrome_time(chrome, event->start),
+					  .end = gt_chrome_time(chrome, event->end)};
+	struct gt_lane lane;
+
+	gt_lanes_get(chrome->lanes, &request, &lane);
+	gt_chrome_name_device(chrome, event->place.device);
+	gt_chrome_name_lane(chrome, &request, &lane);
+	begin_gpu_slice(chrome, event);
+	gt_chrome_put_where(chrome, json, event->place.device, lane.tid, event->start);
+	gt_chrome_put_duration(chrome, json, event);
+	gt_json_key(json, "args");
+	gt_json_char(json, '{');
+	put_gpu_args(chrome, event);
+	gt_json_raw(json, "}}\n", 3);
+	put_arrows(chrome, event, lane.tid);
+}

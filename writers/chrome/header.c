@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The facts of the session as header members, in the order that readers need them: all stand before
+ * the events. The same members are kept in the first event while the process runs, from where
+ * `gputrace repair` takes them. What does not fit is left out step by step, and said so.
+ */
+#include "writers/chrome/chrome.h"
+
+#define SHORT_NAME ((size_t)96)
+
+static void next_line(struct gt_json *json, bool lines)
+{
+	if (lines)
+		gt_json_raw(json, ",\n", 2);
+}
+
+/* Memory limits and threads of one device, as Kineto names them. */
+static void put_device_limits(struct gt_json *json, const struct gt_device_event *device)
+{
+	gt_json_member_u64(json, "maxThreadsPerBlock", device->max_threads_per_block);
+	gt_json_member_u64(json, "maxThreadsPerMultiprocessor", device->max_threads_per_sm);
+	gt_json_member_u64(json, "regsPerBlock", device->registers_per_block);
+	gt_json_member_u64(json, "warpSize", device->warp_size);
+	gt_json_member_u64(json, "sharedMemPerBlock", device->shared_per_block);
+	gt_json_member_u64(json, "numSms", device->sm_count);
+	gt_json_member_u64(json, "regsPerMultiprocessor", device->registers_per_sm);
+	if (device->shared_per_block_optin)
+		gt_json_member_u64(json, "sharedMemPerBlockOptin", device->shared_per_block_optin);
+	gt_json_member_u64(json, "sharedMemPerMultiprocessor", device->shared_per_sm);
+}
+
+static void put_device(struct gt_json *json, uint32_t index, const struct gt_device_event *device,
+		       bool brief)
+{
+	const struct gt_string *name = device->id == index ? device->name : NULL;
+
+	gt_json_comma(json);
+	gt_json_char(json, '{');
+	gt_json_member_u64(json, "id", index);
+	gt_json_key(json, "name");
+	if (name)
+		gt_json_string(json, name->text,
+			       gt_json_text_prefix(name->text, name->length, SHORT_NAME));
+	else
+		gt_json_cstr(json, "unknown");
+	gt_json_member_u64(json, "totalGlobalMem", device->total_memory);
+	gt_json_member_u64(json, "computeMajor", device->compute_major);
+	gt_json_member_u64(json, "computeMinor", device->compute_minor);
+	if (!brief)
+		put_device_limits(json, device);
+	gt_json_char(json, '}');
+}
+
+/* The list is indexed by device id, so it is only ever shortened from its end. */
+static void put_devices(const struct gt_facts *facts, struct gt_json *json, unsigned int cut)
+{
+	uint32_t count =
+		facts->device_count < GT_FACTS_DEVICES ? facts->device_count : GT_FACTS_DEVICES;
+
+	if (cut > 3)
+		count >>= cut - 3;
+	gt_json_key(json, "deviceProperties");
+	gt_json_char(json, '[');
+	for (uint32_t i = 0; i < count; i++)
+		put_device(json, i, &facts->devices[i], cut > 0);
+	gt_json_char(json, ']');
+}
+
+/* HTA reads the rank by a pattern that wants the blank after the colon. */
+static void put_distributed(const struct gt_facts *facts, struct gt_json *json)
+{
+	gt_json_key(json, "distributedInfo");
+	gt_json_char(json, '{');
+	gt_json_member_i64(json, "rank", facts->rank);
+	gt_json_member_i64(json, "world_size", facts->world_size);
+	if (facts->local_rank >= 0)
+		gt_json_member_i64(json, "local_rank", facts->local_rank);
+	gt_json_char(json, '}');
+}
+
+static void put_versions(const struct gt_facts *facts, struct gt_json *json)
+{
+	if (facts->cupti_version)
+		gt_json_member_u64(json, "cupti_version", facts->cupti_version);
+	if (facts->runtime_version)
+		gt_json_member_u64(json, "cuda_runtime_version", facts->runtime_version);
+	if (facts->driver_version)
+		gt_json_member_u64(json, "cuda_driver_version", facts->driver_version);
+}
+
+/* A number that JavaScript would round: as a string. */
+static void put_big(struct gt_json *json, uint64_t value)
+{
+	gt_json_char(json, '"');
+	gt_json_u64(json, value);
+	gt_json_char(json, '"');
+}
+
+static void put_clock(const struct gt_facts *facts, struct gt_json *json)
+{
+	gt_json_member_us(json, "clock_start_us",
+			  facts->start > facts->base ? facts->start - facts->base : 0);
+	gt_json_member_u64(json, "clock_first_monotonic_ns", facts->clock_first.monotonic);
+	gt_json_key(json, "clock_first_realtime_ns");
+	put_big(json, facts->clock_first.realtime);
+	gt_json_member_u64(json, "clock_first_error_ns", facts->clock_first.error_ns);
+	gt_json_member_u64(json, "clock_last_monotonic_ns", facts->clock_last.monotonic);
+	gt_json_key(json, "clock_last_realtime_ns");
+	put_big(json, facts->clock_last.realtime);
+	gt_json_member_u64(json, "clock_last_error_ns", facts->clock_last.error_ns);
+}
+
+static void put_optional(struct gt_json *json, const char *key, const char *text)
+{
+	if (!text || !text[0])
+		return;
+	gt_json_key_text(json, key);
+	gt_json_cstr(json, text);
+}
+
+static void put_metadata(const struct gt_facts *facts, struct gt_json *json, unsigned int cut)
+{
+	gt_json_key(json, "metadata");
+	gt_json_char(json, '{');
+	put_optional(json, "gputrace_version", facts->version);
+	put_optional(json, "hostname", facts->host);
+	put_optional(json, "run", facts->run);
+	put_optional(json, "process", facts->process);
+	gt_json_member_u64(json, "pid", facts->pid);
+	put_optional(json, "mode", facts->mode);
+	put_optional(json, "unwinder", facts->unwinder);
+	put_optional(json, "python", facts->python);
+	put_optional(json, "frameworks", facts->frameworks);
+	if (cut < 3) {
+		put_optional(json, "mode_reason", facts->mode_reason);
+		put_optional(json, "cupti_path", facts->cupti_path);
+	}
+	if (cut < 2) {
+		put_optional(json, "command", facts->command);
+		put_optional(json, "options", facts->options);
+	}
+	put_optional(json, "spool", facts->spool);
+	put_clock(facts, json);
+	if (cut)
+		gt_json_member_u64(json, "header_cuts", cut);
+	gt_json_char(json, '}');
+}
+
+/* One of several files of the process. */
+static void put_segment(const struct gt_facts *facts, struct gt_json *json)
+{
+	gt_json_key(json, "segment");
+	gt_json_char(json, '{');
+	for (int i = 0; i < GT_SEGMENT_COUNT_; i++) {
+		gt_json_key_text(json, gt_segment_names[i]);
+		gt_json_u64(json, facts->segment[i]);
+	}
+	gt_json_char(json, '}');
+}
+
+void gt_chrome_put_header(const struct gt_chrome *chrome, struct gt_json *json, bool lines,
+			  unsigned int cut)
+{
+	const struct gt_facts *facts = &chrome->facts;
+
+	gt_json_member_u64(json, "schemaVersion", 1);
+	next_line(json, lines);
+	put_devices(facts, json, cut);
+	next_line(json, lines);
+	put_distributed(facts, json);
+	if (facts->cupti_version || facts->runtime_version || facts->driver_version)
+		next_line(json, lines);
+	put_versions(facts, json);
+	next_line(json, lines);
+	put_metadata(facts, json, cut);
+	if (facts->segment[GT_SEGMENT_NUMBER]) {
+		next_line(json, lines);
+		put_segment(facts, json);
+	}
+	next_line(json, lines);
+	gt_json_literal(json, "displayTimeUnit", "ns");
+	next_line(json, lines);
+	gt_json_member_u64(json, "baseTimeNanoseconds", facts->base);
+}

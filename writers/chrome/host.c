@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Lines of host events. None of them carries "stream" or "device": a reader would take it for work
+ * of the GPU.
+ */
+#include "writers/chrome/chrome.h"
+
+void gt_chrome_put_stack(struct gt_chrome *chrome, const struct gt_stack *stack, bool in_words)
+{
+	struct gt_json *json = &chrome->file.batch;
+	bool first;
+
+	if (!stack)
+		return;
+	if (in_words) {
+		gt_json_key(json, "launched by");
+		gt_chrome_put_launched_by(&chrome->texts, json, stack);
+	}
+	gt_json_member_u64(json, "stack", stack->id);
+	first = gt_chrome_first_use(&chrome->texts, stack);
+	chrome->tally.stacks += first;
+	if (!first && !chrome->options.full_stacks)
+		return;
+	gt_json_key(json, "frames");
+	gt_chrome_put_frames(&chrome->texts, json, stack);
+	gt_chrome_put_modules(&chrome->texts, json, "modules", stack);
+}
+
+static void end_line(struct gt_json *json)
+{
+	gt_json_raw(json, "}}\n", 3);
+}
+
+static void put_host_slice(struct gt_chrome *chrome, const struct gt_event *event, uint32_t tid)
+{
+	struct gt_json *json = &chrome->file.batch;
+
+	gt_chrome_put_where(chrome, json, gt_chrome_pid(chrome), tid, event->start);
+	gt_chrome_put_duration(chrome, json, event);
+	gt_json_key(json, "args");
+	gt_json_char(json, '{');
+}
+
+/* A call that starts GPU work says who made it on that work; without GPU records, here. */
+static bool stack_in_words(const struct gt_chrome *chrome, const struct gt_event *event)
+{
+	return !event->api.enqueues || !chrome->has_gpu_work;
+}
+
+void gt_chrome_put_api(struct gt_chrome *chrome, const struct gt_event *event)
+{
+	struct gt_json *json = &chrome->file.batch;
+
+	gt_chrome_name_thread(chrome, event->tid);
+	chrome->tally.key = GT_LEDGER_CALLS_WRITTEN;
+	if (event->api.domain == GT_API_DRIVER)
+		gt_chrome_begin(json, "X", "cuda_driver");
+	else
+		gt_chrome_begin(json, "X", "cuda_runtime");
+	gt_json_key(json, "name");
+	gt_chrome_put_string(&chrome->texts, json, event->api.name);
+	put_host_slice(chrome, event, event->tid);
+	if (event->api.cbid && !chrome->options.few_details)
+		gt_json_member_u64(json, "cbid", event->api.cbid);
+	if (event->correlation)
+		gt_json_member_u64(json, "correlation", event->correlation);
+	if (event->api.op)
+		gt_json_member_u64(json, "External id", event->api.op);
+	if (event->api.result)
+		gt_json_member_i64(json, "result", event->api.result);
+	gt_chrome_put_stack(chrome, event->stack, stack_in_words(chrome, event));
+	end_line(json);
+}
+
+/* A row beside the thread, for what may begin inside one call and end inside another. */
+static uint32_t row_beside(struct gt_chrome *chrome, const struct gt_event *event,
+			   enum gt_lane_kind kind)
+{
+	struct gt_lane_request request = {.kind = kind,
+					  .device = UINT32_MAX,
+					  .stream = event->tid,
+					  .start = gt_chrome_time(chrome, event->start),
+					  .end = gt_chrome_time(chrome, event->end)};
+	struct gt_lane lane;
+
+	gt_lanes_get(chrome->lanes, &request, &lane);
+	gt_chrome_name_lane(chrome, &request, &lane);
+	return lane.tid;
+}
+
+void gt_chrome_put_overhead(struct gt_chrome *chrome, const struct gt_event *event)
+{
+	struct gt_json *json = &chrome->file.batch;
+	uint32_t tid = row_beside(chrome, event, GT_LANE_OVERHEAD);
+
+	chrome->tally.key = GT_LEDGER_OVERHEADS_WRITTEN;
+	gt_chrome_begin(json, "X", "overhead");
+	gt_json_key(json, "name");
+	gt_chrome_put_string(&chrome->texts, json, event->overhead.name);
+	gt_chrome_put_where(chrome, json, gt_chrome_pid(chrome), tid, event->start);
+	gt_chrome_put_duration(chrome, json, event);
+	gt_json_key(json, "args");
+	gt_json_char(json, '{');
+	end_line(json);
+}
+
+/* Arguments that ranges and marks share. */
+static void put_range_args(struct gt_chrome *chrome, const struct gt_event *event)
+{
+	struct gt_json *json = &chrome->file.batch;
+	const struct gt_range_event *range = &event->range;
+
+	if (range->id)
+		gt_json_member_u64(json, "External id", range->id);
+	if (range->domain) {
+		gt_json_key(json, "domain");
+		gt_chrome_put_string(&chrome->texts, json, range->domain);
+	}
+	if (range->category) {
+		gt_json_key(json, "category");
+		gt_chrome_put_string(&chrome->texts, json, range->category);
+	}
+	if (range->color) {
+		gt_json_key(json, "color");
+		gt_json_hex(json, range->color);
+	}
+	if (*range->payload)
+		gt_json_member_cstr(json, "payload", range->payload);
+	if (range->unfinished) {
+		gt_json_key(json, "unfinished");
+		gt_json_bool(json, true);
+	}
+}
+
+static void put_operator_args(struct gt_json *json, const struct gt_range_event *range)
+{
+	if (!range->is_operator)
+		return;
+	if (range->has_sequence)
+		gt_json_member_u64(json, "Sequence number", range->sequence);
+	if (range->dims) {
+		gt_json_key(json, "Input Dims");
+		gt_json_raw(json, range->dims->text, range->dims->length);
+	}
+}
+
+void gt_chrome_put_range(struct gt_chrome *chrome, const struct gt_event *event)
+{
+	struct gt_json *json = &chrome->file.batch;
+	uint32_t tid = event->tid;
+
+	if (event->range.detached)
+		tid = row_beside(chrome, event, GT_LANE_RANGE);
+	else
+		gt_chrome_name_thread(chrome, tid);
+	chrome->tally.key = GT_LEDGER_RANGES_WRITTEN;
+	if (event->range.is_operator)
+		gt_chrome_begin(json, "X", "cpu_op");
+	else
+		gt_chrome_begin(json, "X", "user_annotation");
+	gt_json_key(json, "name");
+	gt_chrome_put_string(&chrome->texts, json, event->range.name);
+	put_host_slice(chrome, event, tid);
+	put_range_args(chrome, event);
+	put_operator_args(json, &event->range);
+	gt_chrome_put_stack(chrome, event->stack, false);
+	end_line(json);
+}
+
+void gt_chrome_put_frame(struct gt_chrome *chrome, const struct gt_event *event)
+{
+	struct gt_json *json = &chrome->file.batch;
+	const struct gt_frame_event *frame = &event->frame;
+	uint32_t tid = row_beside(chrome, event, GT_LANE_STACK);
+
+	chrome->tally.key = GT_LEDGER_FRAMES_WRITTEN;
+	gt_chrome_begin(json, "X", "call_stack");
+	gt_json_key(json, "name");
+	gt_chrome_put_frame_name(&chrome->texts, json, frame->frame, frame->first_line,
+				 frame->last_line);
+	put_host_slice(chrome, event, tid);
+	gt_json_key(json, "frame");
+	gt_chrome_put_whole_frame(&chrome->texts, json, frame->frame);
+	gt_json_member_u64(json, "calls", frame->calls);
+	end_line(json);
+}
+
+void gt_chrome_put_gpu_range(struct gt_chrome *chrome, const struct gt_event *event)
+{
+	struct gt_json *json = &chrome->file.batch;
+	struct gt_lane_request request = {.kind = GT_LANE_ANNOTATION,
+					  .device = event->place.device,
+					  .context = event->place.context,
+					  .stream = event->place.stream,
+					  .start = gt_chrome_time(chrome, event->start),
+					  .end = gt_chrome_time(chrome, event->end)};
+	struct gt_lane lane;
+
+	gt_lanes_get(chrome->lanes, &request, &lane);
+	gt_chrome_name_device(chrome, event->place.device);
+	gt_chrome_name_lane(chrome, &request, &lane);
+	chrome->tally.key = GT_LEDGER_SHADOWS_WRITTEN;
+	gt_chrome_begin(json, "X", "gpu_user_annotation");
+	gt_json_key(json, "name");
+	gt_chrome_put_string(&chrome->texts, json, event->range.name);
+	gt_chrome_put_where(chrome, json, event->place.device, lane.tid, event->start);
+	gt_chrome_put_duration(chrome, json, event);
+	gt_json_key(json, "args");
+	gt_json_char(json, '{');
+	put_range_args(chrome, event);
+	end_line(json);
+}
+
+/* ,{"ph": "i", "s": SCOPE, "cat": CAT, "name":  of an instant */
+#define begin_instant(json, scope, category)                                                       \
+	do {                                                                                       \
+		gt_json_raw(json, ",{", 2);                                                        \
+		gt_json_literal(json, "ph", "i");                                                  \
+		gt_json_literal(json, "s", scope);                                                 \
+		gt_json_literal(json, "cat", category);                                            \
+		gt_json_key(json, "name");                                                         \
+	} while (0)
+
+void gt_chrome_put_mark(struct gt_chrome *chrome, const struct gt_event *event)
+{
+	struct gt_json *json = &chrome->file.batch;
+
+	gt_chrome_name_thread(chrome, event->tid);
+	chrome->tally.key = GT_LEDGER_RANGES_WRITTEN;
+	begin_instant(json, "t", "user_annotation");
+	gt_chrome_put_string(&chrome->texts, json, event->range.name);
+	gt_chrome_put_where(chrome, json, gt_chrome_pid(chrome), event->tid, event->start);
+	gt_json_key(json, "args");
+	gt_json_char(json, '{');
+	put_range_args(chrome, event);
+	gt_chrome_put_stack(chrome, event->stack, false);
+	end_line(json);
+}
+
+void gt_chrome_put_sample(struct gt_chrome *chrome, const struct gt_event *event)
+{
+	struct gt_json *json = &chrome->file.batch;
+	uint32_t tid = row_beside(chrome, event, GT_LANE_SAMPLE);
+	const struct gt_frame *place = event->stack ? gt_stack_place(event->stack) : NULL;
+
+	gt_chrome_name_thread(chrome, event->tid);
+	chrome->tally.key = GT_LEDGER_SAMPLES_WRITTEN;
+	begin_instant(json, "t", "cpu_sample");
+	if (place)
+		gt_chrome_put_frame_name(&chrome->texts, json, place, place->line, place->line);
+	else
+		gt_json_cstr(json, "(no stack)");
+	gt_chrome_put_where(chrome, json, gt_chrome_pid(chrome), tid, event->start);
+	gt_json_key(json, "args");
+	gt_json_char(json, '{');
+	gt_json_member_cstr(json, "state", event->sample.waiting ? "waiting" : "running");
+	gt_chrome_put_stack(chrome, event->stack, false);
+	end_line(json);
+}
+
+void gt_chrome_put_counter(struct gt_chrome *chrome, const struct gt_event *event)
+{
+	struct gt_json *json = &chrome->file.batch;
+	uint32_t pid = gt_chrome_pid(chrome);
+
+	if (event->counter.on_gpu) {
+		pid = event->place.device;
+		gt_chrome_name_device(chrome, pid);
+	}
+	chrome->tally.key = GT_LEDGER_COUNTERS_WRITTEN;
+	gt_chrome_begin(json, "C", "gputrace");
+	gt_json_key(json, "name");
+	gt_chrome_put_string(&chrome->texts, json, event->counter.name);
+	gt_chrome_put_where(chrome, json, pid, 0, event->start);
+	gt_json_key(json, "args");
+	gt_json_char(json, '{');
+	gt_chrome_put_string(&chrome->texts, json, event->counter.series);
+	gt_json_spaced(json, ": ", 2);
+	if (event->counter.is_real)
+		gt_json_real(json, event->counter.real);
+	else
+		gt_json_i64(json, event->counter.value);
+	end_line(json);
+}
+
+void gt_chrome_put_note(struct gt_chrome *chrome, const struct gt_event *event)
+{
+	struct gt_json *json = &chrome->file.batch;
+	const struct gt_note_event *note = &event->note;
+	uint32_t tid = event->tid ? event->tid : gt_chrome_pid(chrome);
+
+	chrome->tally.key = GT_LEDGER_NOTES_WRITTEN;
+	if (event->tid) {
+		gt_chrome_name_thread(chrome, event->tid);
+		begin_instant(json, "t", "gputrace");
+	} else {
+		begin_instant(json, "p", "gputrace");
+	}
+	gt_json_cstr(json, note->name);
+	gt_chrome_put_where(chrome, json, gt_chrome_pid(chrome), tid, event->start);
+	gt_json_key(json, "args");
+	gt_json_char(json, '{');
+	if (note->cause)
+		gt_json_member_cstr(json, "cause", note->cause);
+	if (note->count) {
+		gt_json_key_text(json, note->of_what ? note->of_what : "count");
+		gt_json_u64(json, note->count);
+	}
+	if (event->end > event->start)
+		gt_json_member_us(json, "duration (us)", event->end - event->start);
+	if (note->what)
+		gt_json_member_cstr(json, "what", note->what);
+	gt_chrome_put_stack(chrome, event->stack, false);
+	end_line(json);
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Strings and call stacks as JSON text, made once and kept by id. A string that needs no escape is
+ * not copied. When there is no memory to keep a text it is made again each time.
+ */
+#include "writers/chrome/chrome.h"
+
+#include <errno.h>
+
+#include "core/guest/text.h"
+
+/* Limits of "launched by". */
+#define LINE_FRAMES 8u
+#define LINE_BYTES  ((size_t)400)
+
+#define FIRST_ROWS  1024u
+
+int gt_chrome_texts_init(struct gt_chrome_texts *texts)
+{
+	/* bounded by the strings and stacks themselves, which have their own limits */
+	gt_arena_init(&texts->arena, 0);
+	if (gt_json_init(&texts->scratch, 4096) < 0 || gt_json_init(&texts->escaped, 4096) < 0)
+		return -ENOMEM;
+	return 0;
+}
+
+void gt_chrome_texts_fini(struct gt_chrome_texts *texts)
+{
+	gt_arena_fini(&texts->arena);
+	gt_memory_unmap(texts->strings.rows, texts->strings.count * sizeof(*texts->strings.rows));
+	gt_memory_unmap(texts->stacks.rows, texts->stacks.count * sizeof(*texts->stacks.rows));
+	gt_json_fini(&texts->scratch);
+	gt_json_fini(&texts->escaped);
+}
+
+/* The row of an id. NULL: id 0, or no memory. */
+static struct gt_chrome_text *row_of(struct gt_chrome_table *table, uint32_t id)
+{
+	uint32_t wanted = table->count ? table->count : FIRST_ROWS;
+	struct gt_chrome_text *rows;
+
+	if (__builtin_expect(id < table->count, 1))
+		return id ? &table->rows[id] : NULL;
+	while (wanted <= id)
+		wanted *= 2;
+	rows = gt_memory_grow(table->rows, table->count * sizeof(*rows), wanted * sizeof(*rows));
+	if (!rows)
+		return NULL;
+	table->rows = rows;
+	table->count = wanted;
+	return id ? &table->rows[id] : NULL;
+}
+
+/* Keeps the escaped form of @size bytes in the row. */
+static void keep(struct gt_chrome_texts *texts, struct gt_chrome_text *row, const char *text,
+		 size_t size)
+{
+	char *copy;
+
+	gt_json_cut(&texts->escaped, 0);
+	gt_json_escape(&texts->escaped, text, size);
+	if (texts->escaped.failed)
+		return;
+	copy = gt_arena_get(&texts->arena, texts->escaped.length + 1);
+	if (!copy)
+		return;
+	memcpy(copy, texts->escaped.text, texts->escaped.length);
+	row->text = copy;
+	row->length = (uint32_t)texts->escaped.length;
+}
+
+static void put_kept(struct gt_json *json, const struct gt_chrome_text *row)
+{
+	gt_json_char(json, '"');
+	gt_json_raw(json, row->text, row->length);
+	gt_json_char(json, '"');
+}
+
+void gt_chrome_put_string(struct gt_chrome_texts *texts, struct gt_json *json,
+			  const struct gt_string *string)
+{
+	struct gt_chrome_text *row;
+
+	if (!string || string->length == 0) {
+		gt_json_cstr(json, "(no name)");
+		return;
+	}
+	row = row_of(&texts->strings, string->id);
+	if (row && !row->text) {
+		if (gt_json_is_plain(string->text, string->length))
+			*row = (struct gt_chrome_text){.text = string->text,
+						       .length = string->length};
+		else
+			keep(texts, row, string->text, string->length);
+	}
+	if (row && row->text)
+		put_kept(json, row);
+	else
+		gt_json_string(json, string->text, string->length);
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static void add_text(struct gt_json *out, const char *text)
+{
+	gt_json_raw(out, text, strlen(text));
+}
+
+static void add_offset(struct gt_json *out, uint64_t offset)
+{
+	char digits[16];
+
+	gt_json_raw(out, "+0x", 3);
+	gt_json_raw(out, digits, gt_text_hex(digits, offset));
+}
+
+static void add_path(struct gt_json *out, const struct gt_string *path, bool whole)
+{
+	add_text(out, whole ? path->text : base_name(path->text));
+}
+
+/* Where a frame with a known function is: a source line, else its module. */
+static void add_origin(struct gt_json *out, const struct gt_frame *frame, uint32_t last_line,
+		       bool whole)
+{
+	gt_json_raw(out, " (", 2);
+	if (frame->file) {
+		add_path(out, frame->file, whole);
+		if (frame->line) {
+			gt_json_char(out, ':');
+			gt_json_u64(out, frame->line);
+		}
+		if (last_line > frame->line) {
+			gt_json_char(out, '-');
+			gt_json_u64(out, last_line);
+		}
+	} else if (frame->module) {
+		add_path(out, frame->module, whole);
+		if (whole && frame->kind == GT_FRAME_NATIVE)
+			add_offset(out, frame->offset);
+	} else {
+		add_text(out, "[jit]");
+	}
+	gt_json_char(out, ')');
+}
+
+/* One frame in plain text, with its line or those up to @last_line; @whole: with folders, and the
+ * offset where there is no line. */
+static void add_frame(struct gt_json *out, const struct gt_frame *frame, uint32_t last_line,
+		      bool whole)
+{
+	if (frame->function && frame->function->length) {
+		add_text(out, frame->function->text);
+		if (frame->file || frame->module || frame->kind == GT_FRAME_JIT)
+			add_origin(out, frame, last_line, whole);
+		return;
+	}
+	if (frame->module)
+		add_path(out, frame->module, whole);
+	else
+		add_text(out, frame->kind == GT_FRAME_JIT ? "[jit]" : "?");
+	add_offset(out, frame->offset);
+}
+
+/* Frames of the line that fit, and whether some did not. */
+static void make_line(struct gt_json *out, const struct gt_stack *stack)
+{
+	static const char more[] = " < ...";
+	uint32_t i;
+
+	gt_json_cut(out, 0);
+	for (i = 0; i < stack->count && i < LINE_FRAMES; i++) {
+		size_t before = out->length;
+
+		if (i)
+			gt_json_raw(out, " < ", 3);
+		add_frame(out, stack->frames[i], 0, false);
+		if (out->length <= LINE_BYTES)
+			continue;
+		/* the nearest frame is shown in any case, if only its beginning */
+		gt_json_cut(out,
+			    i ? before : gt_json_text_prefix(out->text, out->length, LINE_BYTES));
+		break;
+	}
+	if (i < stack->count)
+		gt_json_raw(out, more, sizeof(more) - 1);
+}
+
+void gt_chrome_put_launched_by(struct gt_chrome_texts *texts, struct gt_json *json,
+			       const struct gt_stack *stack)
+{
+	struct gt_chrome_text *row = row_of(&texts->stacks, stack->id);
+
+	if (row && row->text) {
+		put_kept(json, row);
+		return;
+	}
+	make_line(&texts->scratch, stack);
+	if (row)
+		keep(texts, row, texts->scratch.text, texts->scratch.length);
+	gt_json_string(json, texts->scratch.text, texts->scratch.length);
+}
+
+void gt_chrome_put_frame_name(struct gt_chrome_texts *texts, struct gt_json *json,
+			      const struct gt_frame *frame, uint32_t first_line, uint32_t last_line)
+{
+	struct gt_frame lines = *frame;
+
+	lines.line = first_line;
+	gt_json_cut(&texts->scratch, 0);
+	add_frame(&texts->scratch, &lines, last_line, false);
+	gt_json_string(json, texts->scratch.text, texts->scratch.length);
+}
+
+void gt_chrome_put_whole_frame(struct gt_chrome_texts *texts, struct gt_json *json,
+			       const struct gt_frame *frame)
+{
+	gt_json_cut(&texts->scratch, 0);
+	add_frame(&texts->scratch, frame, 0, true);
+	gt_json_string(json, texts->scratch.text, texts->scratch.length);
+}
+
+void gt_chrome_put_frames(struct gt_chrome_texts *texts, struct gt_json *json,
+			  const struct gt_stack *stack)
+{
+	gt_json_char(json, '[');
+	for (uint32_t i = 0; i < stack->count; i++) {
+		gt_json_comma(json);
+		gt_chrome_put_whole_frame(texts, json, stack->frames[i]);
+	}
+	gt_json_char(json, ']');
+}
+
+/* True once per module, which its build-id stands for. */
+static bool is_new_module(struct gt_chrome_texts *texts, const struct gt_frame *frame)
+{
+	struct gt_chrome_text *row;
+
+	if (!frame->module || !frame->build_id)
+		return false;
+	row = row_of(&texts->strings, frame->build_id->id);
+	if (!row || row->framed)
+		return false;
+	row->framed = true;
+	return true;
+}
+
+void gt_chrome_put_modules(struct gt_chrome_texts *texts, struct gt_json *json, const char *key,
+			   const struct gt_stack *stack)
+{
+	bool opened = false;
+
+	for (uint32_t i = 0; i < stack->count; i++) {
+		const struct gt_frame *frame = stack->frames[i];
+
+		if (!is_new_module(texts, frame))
+			continue;
+		if (!opened) {
+			gt_json_key_text(json, key);
+			gt_json_char(json, '{');
+			opened = true;
+		}
+		gt_json_comma(json);
+		gt_json_string(json, frame->module->text, frame->module->length);
+		gt_json_spaced(json, ": ", 2);
+		gt_json_string(json, frame->build_id->text, frame->build_id->length);
+	}
+	if (opened)
+		gt_json_char(json, '}');
+}
+
+bool gt_chrome_first_use(struct gt_chrome_texts *texts, const struct gt_stack *stack)
+{
+	struct gt_chrome_text *row = row_of(&texts->stacks, stack->id);
+
+	if (!row || row->framed)
+		return !row;
+	row->framed = true;
+	return true;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The file: packets one behind the other, written in batches. Every beginning of it is a trace; a
+ * process may die between any two bytes.
+ */
+#include "writers/perfetto/perfetto.h"
+
+#include <errno.h>
+
+int gt_perfetto_file_flush(struct gt_perfetto_file *file)
+{
+	struct gt_file *books = &file->books;
+	struct gt_proto *batch = &file->batch;
+	int error = books->error;
+
+	if (error || !batch->length)
+		return error;
+	if (batch->failed)
+		error = gt_file_stop(books, -ENOMEM);
+	else
+		error = gt_file_write(books, batch->data, batch->length, 0);
+	if (error && gt_sink_can_patch(books->sink))
+		gt_sink_truncate(books->sink, books->written.offset);
+	gt_proto_cut(batch, 0);
+	return error;
+}
+
+int gt_perfetto_file_commit(struct gt_perfetto_file *file, enum gt_ledger_key key, uint32_t events)
+{
+	gt_file_count(&file->books, &(struct gt_file_tally){.key = key, .events = events});
+	if (file->batch.length < GT_FILE_BATCH && !file->batch.failed)
+		return 0;
+	return gt_perfetto_file_flush(file);
+}
+
+static int write_end(struct gt_perfetto *pf, const struct gt_ledger *session)
+{
+	struct gt_perfetto_file *file = &pf->file;
+	struct gt_ledger ledger = gt_file_ledger(&file->books, session);
+
+	gt_proto_cut(&file->batch, 0);
+	gt_perfetto_put_end(pf, &ledger);
+	if (file->batch.failed)
+		return -ENOMEM;
+	return gt_sink_write(file->books.sink, file->books.written.offset, file->batch.data,
+			     file->batch.length);
+}
+
+int gt_perfetto_file_close(struct gt_perfetto *pf, struct gt_ledger *ledger)
+{
+	struct gt_file *books = &pf->file.books;
+	int error;
+
+	gt_perfetto_file_flush(&pf->file);
+	error = write_end(pf, ledger);
+	if (error && gt_file_give_way(books, error) == 0)
+		error = write_end(pf, ledger);
+	if (error && gt_sink_can_patch(books->sink))
+		gt_sink_truncate(books->sink, books->written.offset);
+	*ledger = gt_file_ledger(books, ledger);
+	return error;
+}

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The first packets and the last ones. Facts of the session are annotations of an instant, written
+ * again when they change: the last ones count. The ledger is in the last packet of a closed file.
+ */
+#include "writers/perfetto/perfetto.h"
+
+#include <errno.h>
+
+#include "core/guest/text.h"
+
+static const char *const categories[GT_PF_CATEGORY_END_] = {
+	[GT_PF_CATEGORY_RUNTIME] = "cuda_runtime",
+	[GT_PF_CATEGORY_DRIVER] = "cuda_driver",
+	[GT_PF_CATEGORY_ANNOTATION] = "user_annotation",
+	[GT_PF_CATEGORY_OVERHEAD] = "overhead",
+	[GT_PF_CATEGORY_GPUTRACE] = "gputrace",
+	[GT_PF_CATEGORY_STACK] = "call_stack",
+	[GT_PF_CATEGORY_OPERATOR] = "cpu_op",
+};
+
+static const char *const note_names[GT_PF_NOTE_COUNT_] = {
+#define GT_PF_NOTE(id, name) [GT_PF_NOTE_##id] = name,
+#include "core/schema/pftrace_args.def"
+};
+
+static const char *const arg_names[GT_PF_ARG_COUNT_] = {
+#define GT_PF_ARG(id, name, type, where) [GT_PF_ARG_##id] = name,
+#include "core/schema/pftrace_args.def"
+};
+
+/* ---- annotations with their names in place ---- */
+
+static void put_uint(struct gt_proto *out, uint32_t field, const char *name, uint64_t value)
+{
+	size_t at = gt_proto_begin(out, field);
+
+	gt_proto_cstr(out, GT_PF_NOTE_NAME, name);
+	gt_proto_uint(out, GT_PF_NOTE_UINT, value);
+	gt_proto_end(out, at);
+}
+
+static void put_int(struct gt_proto *out, const char *name, int64_t value)
+{
+	size_t at = gt_proto_begin(out, GT_PF_EVENT_ANNOTATION);
+
+	gt_proto_cstr(out, GT_PF_NOTE_NAME, name);
+	gt_proto_int(out, GT_PF_NOTE_INT, value);
+	gt_proto_end(out, at);
+}
+
+static void put_text(struct gt_proto *out, uint32_t field, const char *name, const char *text)
+{
+	size_t at;
+
+	if (!text || !text[0])
+		return;
+	at = gt_proto_begin(out, field);
+	gt_proto_cstr(out, GT_PF_NOTE_NAME, name);
+	gt_perfetto_put_clean(out, GT_PF_NOTE_STRING, text, strlen(text));
+	gt_proto_end(out, at);
+}
+
+/* ---- the first packets ---- */
+
+static size_t begin_plain(struct gt_perfetto *pf, uint32_t sequence)
+{
+	size_t at = gt_proto_begin(&pf->file.batch, GT_PF_PACKET);
+
+	gt_proto_uint(&pf->file.batch, GT_PF_SEQUENCE, sequence);
+	return at;
+}
+
+static void put_clock(struct gt_proto *batch, uint32_t id, uint64_t ns, bool incremental)
+{
+	size_t at = gt_proto_begin(batch, GT_PF_CLOCKS);
+
+	gt_proto_uint(batch, GT_PF_CLOCK_ID, id);
+	gt_proto_uint(batch, GT_PF_CLOCK_TIME, ns);
+	if (incremental)
+		gt_proto_uint(batch, GT_PF_CLOCK_INCREMENTAL, 1);
+	gt_proto_end(batch, at);
+}
+
+/* Times of a sequence count from the packet before; the first from the start of the session. */
+static void put_sequence(struct gt_perfetto *pf, uint32_t sequence)
+{
+	struct gt_proto *batch = &pf->file.batch;
+	uint64_t start = pf->facts.start;
+	size_t packet = begin_plain(pf, sequence), at, event;
+
+	gt_proto_uint(batch, GT_PF_SEQUENCE_FLAGS, GT_PF_STATE_CLEARED);
+	at = gt_proto_begin(batch, GT_PF_CLOCK_SNAPSHOT);
+	put_clock(batch, GT_PF_CLOCK_REALTIME, start, false);
+	put_clock(batch, GT_PF_CLOCK_DELTA, start, true);
+	gt_proto_uint(batch, GT_PF_PRIMARY_CLOCK, GT_PF_CLOCK_REALTIME);
+	gt_proto_end(batch, at);
+	at = gt_proto_begin(batch, GT_PF_DEFAULTS);
+	gt_proto_uint(batch, GT_PF_DEFAULT_CLOCK, GT_PF_CLOCK_DELTA);
+	event = gt_proto_begin(batch, GT_PF_DEFAULT_EVENT);
+	gt_proto_uint(batch, GT_PF_DEFAULT_TRACK, GT_PF_TRACK_OF_PROCESS + 1);
+	gt_proto_end(batch, event);
+	gt_proto_end(batch, at);
+	gt_proto_end(batch, packet);
+	pf->clock[sequence] = start;
+}
+
+static void put_table(struct gt_proto *data, uint32_t table, const char *const *names,
+		      unsigned int first, unsigned int count, unsigned int shift)
+{
+	for (unsigned int i = first; i < count; i++)
+		gt_perfetto_put_text(data, table, i + shift, names[i], strlen(names[i]));
+}
+
+void gt_perfetto_put_start(struct gt_perfetto *pf)
+{
+	put_sequence(pf, GT_PF_SEQUENCE_HOST);
+	put_sequence(pf, GT_PF_SEQUENCE_GPU);
+	put_table(&pf->names.host, GT_PF_EVENT_CATEGORIES, categories, 1, GT_PF_CATEGORY_END_, 0);
+	put_table(&pf->names.host, GT_PF_NOTE_NAMES, note_names, 0, GT_PF_NOTE_COUNT_, 1);
+	put_table(&pf->names.gpu, GT_PF_ARG_NAMES, arg_names, 0, GT_PF_ARG_COUNT_, 1);
+	gt_perfetto_put_names(pf);
+	gt_perfetto_put_process(pf);
+	gt_perfetto_put_facts(pf);
+}
+
+/* ---- facts ---- */
+
+/* An instant of the process, up to its annotations. */
+static size_t begin_instant(struct gt_perfetto *pf, uint64_t ns, const char *name,
+			    size_t *ret_packet)
+{
+	struct gt_proto *batch = &pf->file.batch;
+	size_t at;
+
+	*ret_packet = gt_perfetto_begin(pf, GT_PF_SEQUENCE_HOST, ns);
+	at = gt_proto_begin(batch, GT_PF_TRACK_EVENT);
+	gt_proto_uint(batch, GT_PF_EVENT_TYPE, GT_PF_TYPE_INSTANT);
+	gt_proto_uint(batch, GT_PF_EVENT_TRACK, GT_PF_TRACK_OF_PROCESS);
+	gt_proto_cstr(batch, GT_PF_EVENT_CATEGORY_TEXT, categories[GT_PF_CATEGORY_GPUTRACE]);
+	gt_proto_cstr(batch, GT_PF_EVENT_NAME, name);
+	return at;
+}
+
+static void end_instant(struct gt_perfetto *pf, size_t at, size_t packet)
+{
+	gt_proto_end(&pf->file.batch, at);
+	gt_proto_end(&pf->file.batch, packet);
+}
+
+static void put_device(struct gt_proto *out, const struct gt_device_event *device)
+{
+	const struct {
+		const char *name;
+		uint64_t value;
+	} rows[] = {
+		{"id", device->id},
+		{"total_memory", device->total_memory},
+		{"compute_major", device->compute_major},
+		{"compute_minor", device->compute_minor},
+		{"sm_count", device->sm_count},
+		{"warp_size", device->warp_size},
+		{"max_threads_per_block", device->max_threads_per_block},
+		{"max_threads_per_sm", device->max_threads_per_sm},
+		{"max_warps_per_sm", device->max_warps_per_sm},
+		{"max_blocks_per_sm", device->max_blocks_per_sm},
+		{"registers_per_block", device->registers_per_block},
+		{"registers_per_sm", device->registers_per_sm},
+		{"shared_per_block", device->shared_per_block},
+		{"shared_per_block_optin", device->shared_per_block_optin},
+		{"shared_per_sm", device->shared_per_sm},
+	};
+	size_t at = gt_proto_begin(out, GT_PF_EVENT_ANNOTATION);
+
+	gt_proto_cstr(out, GT_PF_NOTE_NAME, "device");
+	put_text(out, GT_PF_NOTE_DICT, "name", device->name ? device->name->text : NULL);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		put_uint(out, GT_PF_NOTE_DICT, rows[i].name, rows[i].value);
+	gt_proto_end(out, at);
+}
+
+static void put_words(struct gt_proto *out, const struct gt_facts *facts)
+{
+	const struct {
+		const char *name, *text;
+	} rows[] = {
+		{"gputrace_version", facts->version},
+		{"process", facts->process},
+		{"hostname", facts->host},
+		{"run", facts->run},
+		{"cupti_path", facts->cupti_path},
+		{"mode", facts->mode},
+		{"mode_reason", facts->mode_reason},
+		{"python", facts->python},
+		{"frameworks", facts->frameworks},
+		{"unwinder", facts->unwinder},
+		{"options", facts->options},
+		{"command", facts->command},
+		{"spool", facts->spool},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		put_text(out, GT_PF_EVENT_ANNOTATION, rows[i].name, rows[i].text);
+}
+
+/* One of several files of the process. */
+static void put_segment(struct gt_proto *out, const struct gt_facts *facts)
+{
+	char name[64];
+
+	for (int i = 0; facts->segment[GT_SEGMENT_NUMBER] && i < GT_SEGMENT_COUNT_; i++) {
+		gt_text_format(name, sizeof(name), "segment_%s", gt_segment_names[i]);
+		put_uint(out, GT_PF_EVENT_ANNOTATION, name, facts->segment[i]);
+	}
+}
+
+/* Of a file that its process did not close. */
+static void put_repaired(struct gt_proto *out, const struct gt_facts_repaired *repaired)
+{
+	if (!repaired->done)
+		return;
+	put_uint(out, GT_PF_EVENT_ANNOTATION, "repaired", 1);
+	put_uint(out, GT_PF_EVENT_ANNOTATION, "repaired_events", repaired->events);
+	put_uint(out, GT_PF_EVENT_ANNOTATION, "repaired_cut_bytes", repaired->cut_bytes);
+	put_uint(out, GT_PF_EVENT_ANNOTATION, "recovered_calls", repaired->calls);
+	put_uint(out, GT_PF_EVENT_ANNOTATION, "recovered_operations", repaired->operations);
+	put_uint(out, GT_PF_EVENT_ANNOTATION, "in_flight", repaired->in_flight);
+}
+
+static void put_numbers(struct gt_proto *out, const struct gt_facts *facts)
+{
+	const struct {
+		const char *name;
+		uint64_t value;
+	} rows[] = {
+		{"schema_version", 1},
+		{"pid", facts->pid},
+		{"has_rank", facts->has_rank},
+		{"base_ns", facts->base},
+		{"start_ns", facts->start},
+		{"cupti_version", facts->cupti_version},
+		{"cuda_runtime_version", facts->runtime_version},
+		{"cuda_driver_version", facts->driver_version},
+		{"clock_first_monotonic_ns", facts->clock_first.monotonic},
+		{"clock_first_realtime_ns", facts->clock_first.realtime},
+		{"clock_first_error_ns", facts->clock_first.error_ns},
+		{"clock_last_monotonic_ns", facts->clock_last.monotonic},
+		{"clock_last_realtime_ns", facts->clock_last.realtime},
+		{"clock_last_error_ns", facts->clock_last.error_ns},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		put_uint(out, GT_PF_EVENT_ANNOTATION, rows[i].name, rows[i].value);
+	put_segment(out, facts);
+	put_repaired(out, &facts->repaired);
+	put_int(out, "rank", facts->rank);
+	put_int(out, "world_size", facts->world_size);
+	put_int(out, "local_rank", facts->local_rank);
+}
+
+static uint32_t device_count(const struct gt_facts *facts)
+{
+	return facts->device_count < GT_FACTS_DEVICES ? facts->device_count : GT_FACTS_DEVICES;
+}
+
+void gt_perfetto_put_facts(struct gt_perfetto *pf)
+{
+	const struct gt_facts *facts = &pf->facts;
+	struct gt_proto *batch = &pf->file.batch;
+	size_t packet, at = begin_instant(pf, facts->start, GT_PF_HEADER_NAME, &packet);
+
+	put_words(batch, facts);
+	put_numbers(batch, facts);
+	for (uint32_t i = 0; i < device_count(facts); i++)
+		if (facts->devices[i].id == i)
+			put_device(batch, &facts->devices[i]);
+	end_instant(pf, at, packet);
+}
+
+static void put_gpu(struct gt_proto *batch, const struct gt_device_event *device, uint32_t index)
+{
+	size_t at = gt_proto_begin(batch, GT_PF_GPUS);
+	bool known = device->id == index;
+	char text[32];
+
+	gt_proto_cstr(batch, GT_PF_GPU_NAME,
+		      known && device->name ? device->name->text : "unknown");
+	gt_proto_cstr(batch, GT_PF_GPU_VENDOR, "NVIDIA");
+	if (known) {
+		gt_text_format(text, sizeof(text), "sm_%u%u", device->compute_major,
+			       device->compute_minor);
+		gt_proto_cstr(batch, GT_PF_GPU_ARCHITECTURE, text);
+	}
+	gt_proto_end(batch, at);
+}
+
+void gt_perfetto_put_gpus(struct gt_perfetto *pf)
+{
+	struct gt_proto *batch = &pf->file.batch;
+	size_t packet, at;
+
+	if (pf->gpus_written || !pf->facts.device_count)
+		return;
+	pf->gpus_written = true;
+	packet = begin_plain(pf, GT_PF_SEQUENCE_GPU);
+	at = gt_proto_begin(batch, GT_PF_GPU_INFO);
+	for (uint32_t i = 0; i < device_count(&pf->facts); i++)
+		put_gpu(batch, &pf->facts.devices[i], i);
+	gt_proto_end(batch, at);
+	gt_proto_end(batch, packet);
+}
+
+/* ---- the last packets ---- */
+
+static void put_lost(struct gt_perfetto *pf, const char *cause, uint64_t events)
+{
+	struct gt_proto *batch = &pf->file.batch;
+	size_t packet, at;
+
+	if (!events)
+		return;
+	at = begin_instant(pf, pf->last, "LOST", &packet);
+	put_text(batch, GT_PF_EVENT_ANNOTATION, note_names[GT_PF_NOTE_CAUSE], cause);
+	put_uint(batch, GT_PF_EVENT_ANNOTATION, note_names[GT_PF_NOTE_COUNT], events);
+	put_text(batch, GT_PF_EVENT_ANNOTATION, note_names[GT_PF_NOTE_OF_WHAT], "events");
+	end_instant(pf, at, packet);
+}
+
+/*
+ * The clock of the sequence may stand behind packets that were given up: what comes now counts from
+ * a time that is told again, and uses no interned data.
+ */
+void gt_perfetto_put_end(struct gt_perfetto *pf, const struct gt_ledger *ledger)
+{
+	const struct gt_file *books = &pf->file.books;
+	struct gt_proto *batch = &pf->file.batch;
+	size_t packet, at;
+
+	if (books->error || books->lost_disk)
+		put_sequence(pf, GT_PF_SEQUENCE_HOST);
+	put_lost(pf, gt_file_cause(books), books->lost_disk);
+	put_lost(pf, "no memory", books->lost_memory);
+	at = begin_instant(pf, pf->last, GT_PF_LEDGER_NAME, &packet);
+	for (int i = 0; i < GT_LEDGER_COUNT_; i++)
+		put_uint(batch, GT_PF_EVENT_ANNOTATION, gt_ledger_rows[i].json, ledger->count[i]);
+	end_instant(pf, at, packet);
+}

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Packets of host events. A slice is two packets, its beginning and its end, next to each other in
+ * the file: sorting by time is the viewer's work. Interned data goes out before the packet that
+ * needs it.
+ */
+#include "writers/perfetto/perfetto.h"
+
+#include <string.h>
+
+/* Begins packet and track event. @track 0: the first thread's, which is the default. */
+static size_t begin_event(struct gt_perfetto *pf, uint64_t ns, uint32_t type, uint32_t track,
+			  size_t *ret_packet)
+{
+	struct gt_proto *batch = &pf->file.batch;
+	size_t at;
+
+	*ret_packet = gt_perfetto_begin(pf, GT_PF_SEQUENCE_HOST, ns);
+	at = gt_proto_begin(batch, GT_PF_TRACK_EVENT);
+	gt_proto_uint(batch, GT_PF_EVENT_TYPE, type);
+	if (track != GT_PF_TRACK_OF_PROCESS + 1)
+		gt_proto_uint(batch, GT_PF_EVENT_TRACK, track);
+	return at;
+}
+
+static void end_event(struct gt_perfetto *pf, size_t at, size_t packet)
+{
+	gt_proto_end(&pf->file.batch, at);
+	gt_proto_end(&pf->file.batch, packet);
+}
+
+static void put_end(struct gt_perfetto *pf, uint64_t ns, uint32_t track)
+{
+	size_t packet, at = begin_event(pf, ns, GT_PF_TYPE_END, track, &packet);
+
+	end_event(pf, at, packet);
+}
+
+static size_t begin_note(struct gt_proto *batch, enum gt_pf_note note)
+{
+	size_t at = gt_proto_begin(batch, GT_PF_EVENT_ANNOTATION);
+
+	gt_proto_uint(batch, GT_PF_NOTE_NAME_IID, note + 1u);
+	return at;
+}
+
+static void put_uint(struct gt_proto *batch, enum gt_pf_note note, uint64_t value)
+{
+	size_t at = begin_note(batch, note);
+
+	gt_proto_uint(batch, GT_PF_NOTE_UINT, value);
+	gt_proto_end(batch, at);
+}
+
+static void put_int(struct gt_proto *batch, enum gt_pf_note note, int64_t value)
+{
+	size_t at = begin_note(batch, note);
+
+	gt_proto_int(batch, GT_PF_NOTE_INT, value);
+	gt_proto_end(batch, at);
+}
+
+static void put_text(struct gt_proto *batch, enum gt_pf_note note, const char *text)
+{
+	size_t at = begin_note(batch, note);
+
+	gt_perfetto_put_clean(batch, GT_PF_NOTE_STRING, text, strlen(text));
+	gt_proto_end(batch, at);
+}
+
+static void put_iid(struct gt_proto *batch, enum gt_pf_note note, uint64_t iid)
+{
+	size_t at = begin_note(batch, note);
+
+	gt_proto_uint(batch, GT_PF_NOTE_STRING_IID, iid);
+	gt_proto_end(batch, at);
+}
+
+/* ---- calls ---- */
+
+/* The number of a call follows from its name; told when it does not follow from what was told. */
+static bool cbid_is_news(struct gt_perfetto *pf, const struct gt_api_event *api)
+{
+	struct gt_perfetto_string *row;
+
+	if (!api->name)
+		return api->cbid != 0;
+	row = gt_perfetto_string(&pf->names, api->name);
+	if (!row || row->cbid == api->cbid)
+		return !row;
+	row->cbid = api->cbid;
+	return true;
+}
+
+/* The arrow to the work of this call, or only its number. */
+static void put_correlation(struct gt_proto *batch, const struct gt_event *event)
+{
+	size_t at;
+
+	if (!event->api.enqueues) {
+		if (event->correlation)
+			gt_proto_uint(batch, GT_PF_EVENT_CORRELATION, event->correlation);
+		return;
+	}
+	at = gt_proto_begin(batch, GT_PF_EVENT_GPU);
+	gt_proto_uint(batch, GT_PF_GPU_SUBMISSION, event->correlation);
+	gt_proto_end(batch, at);
+}
+
+void gt_perfetto_put_api(struct gt_perfetto *pf, const struct gt_event *event)
+{
+	struct gt_proto *batch = &pf->file.batch;
+	bool is_driver = event->api.domain == GT_API_DRIVER;
+	uint32_t track = gt_perfetto_thread(pf, event->tid);
+	uint64_t name = gt_perfetto_name(pf, event->api.name);
+	uint64_t stack = gt_perfetto_stack(pf, event->stack);
+	size_t packet, at;
+
+	gt_perfetto_put_names(pf);
+	at = begin_event(pf, event->start, GT_PF_TYPE_BEGIN, track, &packet);
+	gt_proto_uint(batch, GT_PF_EVENT_CATEGORY,
+		      is_driver ? GT_PF_CATEGORY_DRIVER : GT_PF_CATEGORY_RUNTIME);
+	gt_proto_uint(batch, GT_PF_EVENT_NAME_IID, name);
+	if (stack)
+		gt_proto_uint(batch, GT_PF_EVENT_CALLSTACK, stack);
+	put_correlation(batch, event);
+	if (cbid_is_news(pf, &event->api))
+		put_uint(batch, GT_PF_NOTE_CBID, event->api.cbid);
+	if (event->api.op)
+		put_uint(batch, GT_PF_NOTE_RANGE, event->api.op);
+	if (event->api.result)
+		put_int(batch, GT_PF_NOTE_RESULT, event->api.result);
+	end_event(pf, at, packet);
+	put_end(pf, event->end, track);
+}
+
+/* ---- ranges ---- */
+
+struct range_iids {
+	uint64_t name, domain, category, dims, stack;
+};
+
+static struct range_iids intern_range(struct gt_perfetto *pf, const struct gt_event *event)
+{
+	const struct gt_range_event *range = &event->range;
+	struct range_iids iids = {.name = gt_perfetto_name(pf, range->name),
+				  .stack = gt_perfetto_stack(pf, event->stack)};
+
+	if (range->domain)
+		iids.domain = gt_perfetto_value(pf, range->domain, false);
+	if (range->category)
+		iids.category = gt_perfetto_value(pf, range->category, false);
+	if (range->dims)
+		iids.dims = gt_perfetto_value(pf, range->dims, false);
+	gt_perfetto_put_names(pf);
+	return iids;
+}
+
+static void put_range_args(struct gt_proto *batch, const struct gt_range_event *range,
+			   const struct range_iids *iids)
+{
+	gt_proto_uint(batch, GT_PF_EVENT_CATEGORY,
+		      range->is_operator ? GT_PF_CATEGORY_OPERATOR : GT_PF_CATEGORY_ANNOTATION);
+	gt_proto_uint(batch, GT_PF_EVENT_NAME_IID, iids->name);
+	if (iids->stack)
+		gt_proto_uint(batch, GT_PF_EVENT_CALLSTACK, iids->stack);
+	if (range->id)
+		put_uint(batch, GT_PF_NOTE_RANGE, range->id);
+	if (iids->domain)
+		put_iid(batch, GT_PF_NOTE_DOMAIN, iids->domain);
+	if (iids->category)
+		put_iid(batch, GT_PF_NOTE_CATEGORY, iids->category);
+	if (range->color)
+		put_uint(batch, GT_PF_NOTE_COLOR, range->color);
+	if (range->payload[0])
+		put_text(batch, GT_PF_NOTE_PAYLOAD, range->payload);
+	if (range->has_sequence)
+		put_uint(batch, GT_PF_NOTE_SEQUENCE, range->sequence);
+	if (iids->dims)
+		put_iid(batch, GT_PF_NOTE_DIMS, iids->dims);
+	if (range->unfinished)
+		put_uint(batch, GT_PF_NOTE_UNFINISHED, 1);
+	if (range->detached)
+		put_uint(batch, GT_PF_NOTE_DETACHED, 1);
+}
+
+void gt_perfetto_put_range(struct gt_perfetto *pf, const struct gt_event *event)
+{
+	uint32_t track = event->range.detached ? gt_perfetto_beside(pf, event, GT_LANE_RANGE)
+					       : gt_perfetto_thread(pf, event->tid);
+	struct range_iids iids = intern_range(pf, event);
+	size_t packet, at = begin_event(pf, event->start, GT_PF_TYPE_BEGIN, track, &packet);
+
+	put_range_args(&pf->file.batch, &event->range, &iids);
+	end_event(pf, at, packet);
+	put_end(pf, event->end, track);
+}
+
+void gt_perfetto_put_mark(struct gt_perfetto *pf, const struct gt_event *event)
+{
+	uint32_t track = gt_perfetto_thread(pf, event->tid);
+	struct range_iids iids = intern_range(pf, event);
+	size_t packet, at = begin_event(pf, event->start, GT_PF_TYPE_INSTANT, track, &packet);
+
+	put_range_args(&pf->file.batch, &event->range, &iids);
+	end_event(pf, at, packet);
+}
+
+/* ---- the rest ---- */
+
+/* What a frame is called: its function, else its module. */
+static const struct gt_string *frame_name(const struct gt_frame *frame)
+{
+	return frame->function && frame->function->length ? frame->function : frame->module;
+}
+
+void gt_perfetto_put_frame(struct gt_perfetto *pf, const struct gt_event *event)
+{
+	struct gt_proto *batch = &pf->file.batch;
+	const struct gt_frame_event *frame = &event->frame;
+	uint32_t track = gt_perfetto_beside(pf, event, GT_LANE_STACK);
+	uint64_t name = gt_perfetto_name(pf, frame_name(frame->frame));
+	uint64_t iid = gt_perfetto_frame(pf, frame->frame);
+	size_t packet, at;
+
+	gt_perfetto_put_names(pf);
+	at = begin_event(pf, event->start, GT_PF_TYPE_BEGIN, track, &packet);
+	gt_proto_uint(batch, GT_PF_EVENT_CATEGORY, GT_PF_CATEGORY_STACK);
+	gt_proto_uint(batch, GT_PF_EVENT_NAME_IID, name);
+	put_uint(batch, GT_PF_NOTE_FRAME, iid);
+	if (frame->first_line)
+		put_uint(batch, GT_PF_NOTE_FIRST_LINE, frame->first_line);
+	if (frame->last_line)
+		put_uint(batch, GT_PF_NOTE_LAST_LINE, frame->last_line);
+	put_uint(batch, GT_PF_NOTE_CALLS, frame->calls);
+	end_event(pf, at, packet);
+	put_end(pf, event->end, track);
+}
+
+/* Viewers draw these as call-stack samples of the thread. */
+void gt_perfetto_put_sample(struct gt_perfetto *pf, const struct gt_event *event)
+{
+	struct gt_proto *batch = &pf->file.batch;
+	uint64_t stack = gt_perfetto_stack(pf, event->stack);
+	size_t packet, at;
+
+	gt_perfetto_thread(pf, event->tid); /* its name */
+	gt_perfetto_put_names(pf);
+	packet = gt_perfetto_begin(pf, GT_PF_SEQUENCE_HOST, event->start);
+	at = gt_proto_begin(batch, GT_PF_PERF_SAMPLE);
+	gt_proto_uint(batch, GT_PF_SAMPLE_PID, pf->facts.pid);
+	gt_proto_uint(batch, GT_PF_SAMPLE_TID, event->tid);
+	if (stack)
+		gt_proto_uint(batch, GT_PF_SAMPLE_CALLSTACK, stack);
+	gt_proto_uint(batch, GT_PF_SAMPLE_MODE,
+		      event->sample.waiting ? GT_PF_MODE_KERNEL : GT_PF_MODE_USER);
+	end_event(pf, at, packet);
+}
+
+void gt_perfetto_put_overhead(struct gt_perfetto *pf, const struct gt_event *event)
+{
+	struct gt_proto *batch = &pf->file.batch;
+	uint32_t track = gt_perfetto_beside(pf, event, GT_LANE_OVERHEAD);
+	uint64_t name = gt_perfetto_name(pf, event->overhead.name);
+	size_t packet, at;
+
+	gt_perfetto_put_names(pf);
+	at = begin_event(pf, event->start, GT_PF_TYPE_BEGIN, track, &packet);
+	gt_proto_uint(batch, GT_PF_EVENT_CATEGORY, GT_PF_CATEGORY_OVERHEAD);
+	gt_proto_uint(batch, GT_PF_EVENT_NAME_IID, name);
+	end_event(pf, at, packet);
+	put_end(pf, event->end, track);
+}
+
+void gt_perfetto_put_counter(struct gt_perfetto *pf, const struct gt_event *event)
+{
+	struct gt_proto *batch = &pf->file.batch;
+	uint32_t track = gt_perfetto_counter(pf, event);
+	size_t packet, at = begin_event(pf, event->start, GT_PF_TYPE_COUNTER, track, &packet);
+
+	if (event->counter.is_real)
+		gt_proto_double(batch, GT_PF_EVENT_REAL, event->counter.real);
+	else
+		gt_proto_int(batch, GT_PF_EVENT_INTEGER, event->counter.value);
+	end_event(pf, at, packet);
+}
+
+void gt_perfetto_put_note(struct gt_perfetto *pf, const struct gt_event *event)
+{
+	struct gt_proto *batch = &pf->file.batch;
+	const struct gt_note_event *note = &event->note;
+	uint32_t track = event->tid ? gt_perfetto_thread(pf, event->tid) : GT_PF_TRACK_OF_PROCESS;
+	uint64_t stack = gt_perfetto_stack(pf, event->stack);
+	size_t packet, at;
+
+	gt_perfetto_put_names(pf);
+	at = begin_event(pf, event->start, GT_PF_TYPE_INSTANT, track, &packet);
+	gt_proto_uint(batch, GT_PF_EVENT_CATEGORY, GT_PF_CATEGORY_GPUTRACE);
+	gt_proto_cstr(batch, GT_PF_EVENT_NAME, note->name);
+	if (stack)
+		gt_proto_uint(batch, GT_PF_EVENT_CALLSTACK, stack);
+	if (note->cause)
+		put_text(batch, GT_PF_NOTE_CAUSE, note->cause);
+	if (note->count)
+		put_uint(batch, GT_PF_NOTE_COUNT, note->count);
+	if (note->of_what)
+		put_text(batch, GT_PF_NOTE_OF_WHAT, note->of_what);
+	if (event->end > event->start)
+		put_uint(batch, GT_PF_NOTE_DURATION, event->end - event->start);
+	if (note->what)
+		put_text(batch, GT_PF_NOTE_WHAT, note->what);
+	end_event(pf, at, packet);
+}

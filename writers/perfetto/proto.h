@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Protocol-buffer wire format into a buffer that grows: varints, strings, messages inside messages.
+ * A message's length is known only at its end, so gt_proto_begin leaves one byte for it, and
+ * gt_proto_end moves the content when one byte is not enough. Drain thread only; allocates only
+ * while a buffer grows beyond what it ever held.
+ */
+#ifndef GT_WRITERS_PERFETTO_PROTO_H
+#define GT_WRITERS_PERFETTO_PROTO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct gt_proto {
+	uint8_t *data;
+	size_t length;
+	size_t capacity;
+	bool failed; /* no memory: something is missing since the last gt_proto_cut */
+};
+
+/* An empty buffer with room for @capacity bytes. -ENOMEM. */
+int gt_proto_init(struct gt_proto *proto, size_t capacity);
+void gt_proto_fini(struct gt_proto *proto);
+
+/* Makes room for @size more bytes, or sets failed. */
+bool gt_proto_grow(struct gt_proto *proto, size_t size);
+
+/* Forgets everything behind @length, and a failure that happened there. */
+static inline void gt_proto_cut(struct gt_proto *proto, size_t length)
+{
+	proto->length = length;
+	proto->failed = false;
+}
+
+static inline bool gt_proto_room(struct gt_proto *proto, size_t size)
+{
+	return __builtin_expect(proto->capacity - proto->length >= size, 1) ||
+	       gt_proto_grow(proto, size);
+}
+
+/* Bytes of the longest varint. */
+#define GT_PROTO_VARINT 10u
+
+/* Writes @value at @at, which has GT_PROTO_VARINT bytes. Returns the byte behind it. */
+static inline uint8_t *gt_proto_put_varint(uint8_t *at, uint64_t value)
+{
+	while (value >= 0x80) {
+		*at++ = (uint8_t)(value | 0x80);
+		value >>= 7;
+	}
+	*at++ = (uint8_t)value;
+	return at;
+}
+
+/* The wire types that are written. */
+enum gt_proto_wire { GT_PROTO_WIRE_VARINT, GT_PROTO_WIRE_64 = 1, GT_PROTO_WIRE_BYTES = 2 };
+
+static inline uint8_t *gt_proto_put_tag(uint8_t *at, uint32_t field, enum gt_proto_wire wire)
+{
+	return gt_proto_put_varint(at, (uint64_t)field << 3 | wire);
+}
+
+/* One field with a number; a signed one goes in as its two's complement, which takes ten bytes. */
+static inline void gt_proto_uint(struct gt_proto *proto, uint32_t field, uint64_t value)
+{
+	uint8_t *at;
+
+	if (!gt_proto_room(proto, 2 * GT_PROTO_VARINT))
+		return;
+	at = gt_proto_put_tag(proto->data + proto->length, field, GT_PROTO_WIRE_VARINT);
+	proto->length = (size_t)(gt_proto_put_varint(at, value) - proto->data);
+}
+
+static inline void gt_proto_int(struct gt_proto *proto, uint32_t field, int64_t value)
+{
+	gt_proto_uint(proto, field, (uint64_t)value);
+}
+
+/* One field with a double. */
+void gt_proto_double(struct gt_proto *proto, uint32_t field, double value);
+
+/* One field with @size bytes. */
+void gt_proto_bytes(struct gt_proto *proto, uint32_t field, const void *data, size_t size);
+
+static inline void gt_proto_cstr(struct gt_proto *proto, uint32_t field, const char *text)
+{
+	gt_proto_bytes(proto, field, text, strlen(text));
+}
+
+/* A message as a field: what is appended until gt_proto_end with the returned place is its content. */
+static inline size_t gt_proto_begin(struct gt_proto *proto, uint32_t field)
+{
+	uint8_t *at;
+
+	if (!gt_proto_room(proto, GT_PROTO_VARINT + 1))
+		return proto->length;
+	at = gt_proto_put_tag(proto->data + proto->length, field, GT_PROTO_WIRE_BYTES);
+	proto->length = (size_t)(at - proto->data) + 1;
+	return proto->length;
+}
+
+/* The long way of gt_proto_end. */
+void gt_proto_end_long(struct gt_proto *proto, size_t begin);
+
+static inline void gt_proto_end(struct gt_proto *proto, size_t begin)
+{
+	size_t size = proto->length - begin;
+
+	if (__builtin_expect(size < 0x80 && !proto->failed, 1))
+		proto->data[begin - 1] = (uint8_t)size;
+	else
+		gt_proto_end_long(proto, begin);
+}
+
+#endif
