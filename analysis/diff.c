@@ -366,7 +366,7 @@ static int overview_of(struct compare *c, struct gt_groups *groups, int s, size_
 		rc = add_interval(c, groups, s, c->side[s].sample_of_model[f], &busy,
 				  busy.at[0].start, busy.at[busy.count - 1].end);
 	for (uint32_t i = 0; !rc && c->stepped && i < model->ranges.count; i++) {
-		const struct gt_range *range = &model->ranges.at[i];
+		const struct gt_model_range *range = &model->ranges.at[i];
 
 		if (c->side[s].sample_of_range[f][i])
 			rc = add_interval(c, groups, s,

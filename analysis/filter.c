@@ -128,7 +128,8 @@ static bool in_window(const struct gt_filter_term *term, const struct gt_model *
 }
 
 /* The name of a range alone, or as tables show it. */
-static bool is_range(const char *glob, const struct gt_model *model, const struct gt_range *range)
+static bool is_range(const char *glob, const struct gt_model *model,
+		     const struct gt_model_range *range)
 {
 	char name[8192];
 
@@ -145,7 +146,7 @@ static bool in_range_of(const struct gt_filter_term *term, const struct gt_model
 	uint32_t i = gt_model_range_at(model, row, GT_RANGE_NVTX, from);
 
 	for (; i != GT_NONE; i = gt_model_range_around(model, i, from)) {
-		const struct gt_range *range = &model->ranges.at[i];
+		const struct gt_model_range *range = &model->ranges.at[i];
 
 		if (range->start + range->dur >= until && is_range(term->glob, model, range))
 			return true;
@@ -289,7 +290,7 @@ bool gt_filter_call(const struct gt_filter_calls *calls, const struct gt_call *c
 }
 
 static bool range_passes(const struct gt_filter_term *term, const struct gt_model *model,
-			 const struct gt_range *range)
+			 const struct gt_model_range *range)
 {
 	switch (term->kind) {
 	case GT_FILTER_TIME:
@@ -305,7 +306,7 @@ static bool range_passes(const struct gt_filter_term *term, const struct gt_mode
 }
 
 bool gt_filter_range(const struct gt_filter *filter, const struct gt_model *model,
-		     const struct gt_range *range)
+		     const struct gt_model_range *range)
 {
 	for (size_t i = 0; i < filter->terms.count; i++)
 		if (!range_passes(&filter->terms.at[i], model, range))

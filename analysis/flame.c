@@ -16,7 +16,7 @@
 #define MAX_DEPTH 256
 #define NARROWEST 0.2 /* px; thinner boxes are left out */
 
-const char gt_stacks_svg_script[] =
+const char gt_folded_svg_script[] =
 	"(function(){var all=document.querySelectorAll('svg.flame');"
 	"Array.prototype.forEach.call(all,function(svg){"
 	"var boxes=Array.prototype.slice.call(svg.querySelectorAll('g.box'));"
@@ -38,7 +38,7 @@ const char gt_stacks_svg_script[] =
 	"textContent;});"
 	"place(b,+b.getAttribute('data-x'),+b.getAttribute('data-w'));});});})();";
 
-void gt_stacks_xml(const char *text, FILE *out)
+void gt_folded_xml(const char *text, FILE *out)
 {
 	size_t left = strlen(text), n;
 
@@ -69,14 +69,14 @@ void gt_stacks_xml(const char *text, FILE *out)
 	}
 }
 
-void gt_stacks_lines(const char *text, FILE *out)
+void gt_folded_lines(const char *text, FILE *out)
 {
 	while (*text) {
 		size_t n = strcspn(text, "\n");
 		char *line = strndup(text, n);
 
 		if (line)
-			gt_stacks_xml(line, out);
+			gt_folded_xml(line, out);
 		free(line);
 		text += n;
 		if (*text) {
@@ -87,7 +87,7 @@ void gt_stacks_lines(const char *text, FILE *out)
 }
 
 struct flame {
-	const struct gt_stacks *stacks;
+	const struct gt_folded *stacks;
 	enum gt_weight weight;
 	int64_t total;
 	unsigned int depth; /* deepest row that is drawn */
@@ -141,9 +141,9 @@ static void print_box(struct flame *flame, const char *name, size_t len, bool le
 	fprintf(flame->out,
 		"<g class=\"box\" data-x=\"%.3f\" data-w=\"%.3f\" data-d=\"%u\" data-n=\"", x, w,
 		depth);
-	gt_stacks_xml(brief, flame->out);
+	gt_folded_xml(brief, flame->out);
 	fputs("\"><title>", flame->out);
-	gt_stacks_xml(whole, flame->out);
+	gt_folded_xml(whole, flame->out);
 	fputs(": ", flame->out);
 	print_weight(flame, weight, flame->out);
 	fprintf(flame->out,
@@ -154,7 +154,7 @@ static void print_box(struct flame *flame, const char *name, size_t len, bool le
 	fprintf(flame->out, "\"/><text x=\"%.3f\" y=\"%u\">", x + 3, 34 + depth * ROW + 12);
 	if (w > 30) {
 		brief[gt_utf8_prefix(brief, (size_t)((w - 6) / 6.6))] = 0;
-		gt_stacks_xml(brief, flame->out);
+		gt_folded_xml(brief, flame->out);
 	}
 	fputs("</text></g>\n", flame->out);
 }
@@ -199,7 +199,7 @@ static void draw(struct flame *flame, size_t first, size_t end, unsigned int dep
 	}
 }
 
-void gt_stacks_print_svg(const struct gt_stacks *stacks, enum gt_weight weight, const char *title,
+void gt_folded_print_svg(const struct gt_folded *stacks, enum gt_weight weight, const char *title,
 			 bool inner, FILE *out)
 {
 	char *boxes = NULL;
@@ -224,14 +224,14 @@ void gt_stacks_print_svg(const struct gt_stacks *stacks, enum gt_weight weight, 
 		"{stroke:#000}.box text{pointer-events:none}</style>\n<text x=\"4\" y=\"14\" "
 		"font-size=\"14\">",
 		WIDTH, 34 + (flame.depth + 1) * ROW + 4);
-	gt_stacks_xml(title, out);
+	gt_folded_xml(title, out);
 	fputs("</text><text class=\"told\" x=\"4\" y=\"29\">", out);
 	fputs(flame.total ? "click a box to see it alone, the lowest one to see all"
 			  : "nothing to show",
 	      out);
 	fprintf(out, "</text>\n%s", boxes ? boxes : "");
 	if (!inner)
-		fprintf(out, "<script><![CDATA[%s]]></script>\n", gt_stacks_svg_script);
+		fprintf(out, "<script><![CDATA[%s]]></script>\n", gt_folded_svg_script);
 	fputs("</svg>\n", out);
 	free(boxes);
 }

@@ -35,7 +35,7 @@ static const struct gt_column columns[] =
 				      {"where", "Where", "while the host was in", GT_COLUMN_TEXT},
 };
 
-struct row {
+struct gaps_causes_row {
 	int64_t total, samples, max;
 	double count;
 	int64_t best; /* samples of the line that is told */
@@ -46,7 +46,7 @@ struct causes {
 	struct gt_shares shares; /* names: the cause as a digit, then the place */
 	struct gt_groups rows;   /* the same without a line; index in list: of a row */
 	struct gt_groups lines;  /* with the line; tag[0]: samples, tag[1]: row */
-	GT_VEC(struct row) row;
+	GT_VEC(struct gaps_causes_row) row;
 	char key[KEY_BYTES];
 };
 
@@ -68,7 +68,7 @@ static int add_samples(struct causes *c, const struct gt_gap *gap, const struct 
 		       const char *base)
 {
 	const struct gt_model *model = gap->model;
-	const struct gt_thread_lane *lane = &model->threads.at[piece->thread];
+	const struct gt_thread_track *lane = &model->threads.at[piece->thread];
 	uint32_t i = gt_model_sample_from(model, piece->thread, piece->start);
 	char key[KEY_BYTES], place[2048];
 	int rc = 0;
@@ -98,7 +98,7 @@ static int add_piece(const struct gt_gap *gap, const struct gt_piece *piece, voi
 	return rc || piece->thread == GT_NONE ? rc : add_samples(c, gap, piece, c->key);
 }
 
-static struct row *row_of(struct causes *c, const char *key, size_t *ret_index)
+static struct gaps_causes_row *row_of(struct causes *c, const char *key, size_t *ret_index)
 {
 	struct gt_group *group = gt_groups_get(&c->rows, key);
 
@@ -106,7 +106,8 @@ static struct row *row_of(struct causes *c, const char *key, size_t *ret_index)
 		return NULL;
 	*ret_index = (size_t)(group - c->rows.list.at);
 	if (*ret_index == c->row.count &&
-	    !gt_vec_push(&c->row, ((struct row){.text = gt_group_name(&c->rows, group)})))
+	    !gt_vec_push(&c->row,
+			 ((struct gaps_causes_row){.text = gt_group_name(&c->rows, group)})))
 		return NULL;
 	return &c->row.at[*ret_index];
 }
@@ -116,7 +117,7 @@ static int add_share(const struct gt_share *share, void *data)
 	const char *place = share->place ? share->place : share->base;
 	struct causes *c = data;
 	struct gt_group *line;
-	struct row *row;
+	struct gaps_causes_row *row;
 	size_t index;
 	int64_t most;
 
@@ -147,7 +148,7 @@ static void choose_lines(struct causes *c)
 		c->row.at[i].text = gt_group_name(&c->rows, &c->rows.list.at[i]);
 	for (size_t i = 0; i < c->lines.list.count; i++) {
 		const struct gt_group *line = &c->lines.list.at[i];
-		struct row *row = &c->row.at[line->tag[1]];
+		struct gaps_causes_row *row = &c->row.at[line->tag[1]];
 
 		if (line->tag[0] > row->best) {
 			row->best = line->tag[0];
@@ -156,7 +157,8 @@ static void choose_lines(struct causes *c)
 	}
 }
 
-static void put_row(struct gt_table *table, const struct row *row, int64_t wall, bool has_samples)
+static void put_row(struct gt_table *table, const struct gaps_causes_row *row, int64_t wall,
+		    bool has_samples)
 {
 	double count = row->count < 1 ? 1 : (double)(int64_t)(row->count + 0.5);
 

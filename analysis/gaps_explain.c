@@ -26,7 +26,7 @@ struct explain {
 	char inside[1024]; /* of a time between calls */
 };
 
-static int tell(struct explain *e, enum gt_cause cause, int64_t start, int64_t ns)
+static int report(struct explain *e, enum gt_cause cause, int64_t start, int64_t ns)
 {
 	struct gt_piece piece = {.cause = cause,
 				 .where = e->where,
@@ -40,7 +40,7 @@ static int tell(struct explain *e, enum gt_cause cause, int64_t start, int64_t n
 
 static const char *thread_name(const struct explain *e, char *out, size_t size)
 {
-	const struct gt_thread_lane *lane = &e->model->threads.at[e->call->thread];
+	const struct gt_thread_track *lane = &e->model->threads.at[e->call->thread];
 
 	if (lane->name)
 		return gt_model_name(e->model, lane->name);
@@ -152,7 +152,7 @@ void gt_gaps_place(const struct gt_model *model, uint32_t stack, char *out, size
 	gt_frame_print(python, out, size);
 }
 
-static int tell_call(struct explain *e, const struct gt_call *call, int64_t start, int64_t ns)
+static int report_call(struct explain *e, const struct gt_call *call, int64_t start, int64_t ns)
 {
 	const char *name = gt_model_name(e->model, call->name);
 	enum gt_cause cause = is_sync(name)     ? GT_CAUSE_SYNC
@@ -162,14 +162,14 @@ static int tell_call(struct explain *e, const struct gt_call *call, int64_t star
 
 	print_nearest(e->model, call->stack, frame, sizeof(frame));
 	snprintf(e->where, sizeof(e->where), "%s%s%s", name, *frame ? " from " : "", frame);
-	return tell(e, cause, start, ns);
+	return report(e, cause, start, ns);
 }
 
 /* First range of a kind on the thread that begins behind @t. */
 static int64_t next_start(const struct gt_model *model, uint32_t thread, enum gt_range_kind kind,
 			  int64_t t)
 {
-	const struct gt_thread_lane *lane = &model->threads.at[thread];
+	const struct gt_thread_track *lane = &model->threads.at[thread];
 	uint32_t low = lane->range[kind].first, end = low + lane->range[kind].count, high = end;
 
 	while (low < high) {
@@ -193,7 +193,8 @@ static uint32_t range_around(const struct explain *e, int64_t t, int64_t *ret_un
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
 		uint32_t range = gt_model_range_at(e->model, e->call->thread, kinds[k], t);
 		int64_t next = next_start(e->model, e->call->thread, kinds[k], t);
-		const struct gt_range *at = range == GT_NONE ? NULL : &e->model->ranges.at[range];
+		const struct gt_model_range *at =
+			range == GT_NONE ? NULL : &e->model->ranges.at[range];
 
 		if (next < *ret_until)
 			*ret_until = next;
@@ -286,7 +287,7 @@ static void place_between(struct explain *e, const struct gt_frames *last,
 /* The stack of the thread's first call behind @before, else that of the call that ended the gap. */
 static uint32_t next_stack(const struct explain *e, uint32_t before)
 {
-	const struct gt_thread_lane *lane = &e->model->threads.at[e->call->thread];
+	const struct gt_thread_track *lane = &e->model->threads.at[e->call->thread];
 	uint32_t next = before == GT_NONE ? lane->call.first : before + 1;
 	uint32_t stack = next < lane->call.first + lane->call.count ? e->model->calls.at[next].stack
 								    : GT_NONE;
@@ -337,7 +338,7 @@ static enum gt_cause place_by_range(struct explain *e, uint32_t range, int64_t t
 }
 
 /* [start, end) lies between two calls of the thread. */
-static int tell_host(struct explain *e, int64_t start, int64_t end)
+static int report_host(struct explain *e, int64_t start, int64_t end)
 {
 	char thread[64];
 	int rc = 0;
@@ -355,7 +356,7 @@ static int tell_host(struct explain *e, int64_t start, int64_t end)
 			cause = place_by_range(e, range, start);
 		if (until <= start)
 			until = end;
-		rc = tell(e, cause, start, until - start);
+		rc = report(e, cause, start, until - start);
 		start = until;
 	}
 	*e->inside = 0;
@@ -365,7 +366,7 @@ static int tell_host(struct explain *e, int64_t start, int64_t end)
 /* The host's time from @start until the call that ended the gap. */
 static int walk_host(struct explain *e, int64_t start, int64_t end)
 {
-	const struct gt_thread_lane *lane = &e->model->threads.at[e->call->thread];
+	const struct gt_thread_track *lane = &e->model->threads.at[e->call->thread];
 	uint32_t i = gt_model_call_before(e->model, e->call->thread, start);
 	int rc = 0;
 
@@ -379,20 +380,20 @@ static int walk_host(struct explain *e, int64_t start, int64_t end)
 		if (call->start >= end)
 			break;
 		if (call->start > start) {
-			rc = tell_host(e, start, call->start);
+			rc = report_host(e, start, call->start);
 			start = call->start;
 		}
 		if (call_end > end)
 			call_end = end;
 		if (!rc)
-			rc = tell_call(e, call, start, call_end - start);
+			rc = report_call(e, call, start, call_end - start);
 		start = call_end;
 	}
-	return rc ? rc : tell_host(e, start, end);
+	return rc ? rc : report_host(e, start, end);
 }
 
 /* Its call had returned, and it did not begin. */
-static int tell_wait(struct explain *e, int64_t start)
+static int report_wait(struct explain *e, int64_t start)
 {
 	const struct gt_gap *gap = e->gap;
 	const struct gt_op *op = &e->model->ops.at[gap->op],
@@ -406,15 +407,15 @@ static int tell_wait(struct explain *e, int64_t start)
 		snprintf(e->where, sizeof(e->where), "(%s waited behind %s)", name, other);
 	else
 		snprintf(e->where, sizeof(e->where), "(%s waited after its launch)", name);
-	return tell(e,
-		    behind && before->kind == GT_OP_COPY && op->kind == GT_OP_KERNEL
-			    ? GT_CAUSE_COPY
-			    : GT_CAUSE_QUEUED,
-		    start, gap->end - start);
+	return report(e,
+		      behind && before->kind == GT_OP_COPY && op->kind == GT_OP_KERNEL
+			      ? GT_CAUSE_COPY
+			      : GT_CAUSE_QUEUED,
+		      start, gap->end - start);
 }
 
 /* What remains of the gap is the call's, until the GPU could have begun, and then a wait. */
-static int tell_launch(struct explain *e, int64_t from)
+static int report_launch(struct explain *e, int64_t from)
 {
 	int64_t left = e->gap->end - from, ns = e->call->start + e->call->dur - from;
 	int rc;
@@ -422,18 +423,18 @@ static int tell_launch(struct explain *e, int64_t from)
 	if (ns < 0)
 		ns = 0;
 	ns = left - ns > SHORT_QUEUE ? ns + SHORT_QUEUE : left;
-	rc = tell_call(e, e->call, from, ns);
-	return rc ? rc : tell_wait(e, from + ns);
+	rc = report_call(e, e->call, from, ns);
+	return rc ? rc : report_wait(e, from + ns);
 }
 
 /* The operation was asked for before the gap began. */
-static int tell_queued(struct explain *e)
+static int report_queued(struct explain *e)
 {
 	const struct gt_gap *gap = e->gap;
 
 	if (e->call->start + e->call->dur > gap->start || gap->end - gap->start <= SHORT_QUEUE)
-		return tell_launch(e, gap->start);
-	return tell_wait(e, gap->start);
+		return report_launch(e, gap->start);
+	return report_wait(e, gap->start);
 }
 
 int gt_gaps_explain(const struct gt_gap *gap, gt_gap_piece piece, void *data)
@@ -445,11 +446,11 @@ int gt_gaps_explain(const struct gt_gap *gap, gt_gap_piece piece, void *data)
 	e.call = gt_model_call_of(gap->model, &gap->model->ops.at[gap->op]);
 	if (!e.call) {
 		snprintf(e.where, sizeof(e.where), "(the call is not in the trace)");
-		return tell(&e, GT_CAUSE_UNKNOWN, gap->start, gap->end - gap->start);
+		return report(&e, GT_CAUSE_UNKNOWN, gap->start, gap->end - gap->start);
 	}
 	if (e.call->start <= gap->start)
-		return tell_queued(&e);
+		return report_queued(&e);
 	from = e.call->start < gap->end ? e.call->start : gap->end;
 	rc = walk_host(&e, gap->start, from);
-	return rc ? rc : tell_launch(&e, from);
+	return rc ? rc : report_launch(&e, from);
 }

@@ -58,7 +58,7 @@ struct nest {
 /* Is range @a drawn inside @b? The one that began later is, of two that began together the shorter one. */
 static bool is_inside(const struct gt_model *model, uint32_t a, uint32_t b)
 {
-	const struct gt_range *x = &model->ranges.at[a], *y = &model->ranges.at[b];
+	const struct gt_model_range *x = &model->ranges.at[a], *y = &model->ranges.at[b];
 
 	if (x->start != y->start)
 		return x->start > y->start;
@@ -234,7 +234,7 @@ static void stack_key(const struct gt_model *model, const struct gt_op *op, char
 		snprintf(out, size, "%s", GT_KEY_UNKNOWN);
 }
 
-void gt_key_of_range(const struct gt_model *model, const struct gt_range *range, char *out,
+void gt_key_of_range(const struct gt_model *model, const struct gt_model_range *range, char *out,
 		     size_t size)
 {
 	const char *domain = gt_model_name(model, range->domain);

@@ -43,7 +43,7 @@ void gt_key_of_place(const struct gt_model *model, const char *what, char *out, 
 void gt_key_of_device(const struct gt_model *model, uint32_t device, char *out, size_t size);
 
 /* The name of a range, behind its domain and a colon when it has one. */
-void gt_key_of_range(const struct gt_model *model, const struct gt_range *range, char *out,
+void gt_key_of_range(const struct gt_model *model, const struct gt_model_range *range, char *out,
 		     size_t size);
 
 /* The text of LINE, FUNCTION or MODULE for frame @at of @stack, both in the model. False: it has none, a
@@ -115,7 +115,7 @@ bool gt_filter_call(const struct gt_filter_calls *calls, const struct gt_call *c
 bool gt_filter_op(const struct gt_filter *filter, const struct gt_model *model,
 		  const struct gt_op *op);
 bool gt_filter_range(const struct gt_filter *filter, const struct gt_model *model,
-		     const struct gt_range *range);
+		     const struct gt_model_range *range);
 
 /* Whether an operation, or a call or range that the terms concern, passes at all. */
 bool gt_filter_any(const struct gt_filter *filter, const struct gt_model *model);

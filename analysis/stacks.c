@@ -82,7 +82,7 @@ static size_t put_stack(struct build *b, const struct gt_model *model, uint32_t 
 static size_t put_host(struct build *b, const struct gt_model *model, uint32_t stack,
 		       const struct gt_call *call, char *out, size_t size)
 {
-	const struct gt_thread_lane *lane;
+	const struct gt_thread_track *lane;
 	char thread[64];
 	size_t n;
 
@@ -181,7 +181,7 @@ static int add_idle_piece(const struct gt_gap *gap, const struct gt_piece *piece
 {
 	const struct gt_model *model = gap->model;
 	const struct gt_op *op = &model->ops.at[gap->op];
-	const struct gt_thread_lane *lane;
+	const struct gt_thread_track *lane;
 	struct idle *idle = data;
 	char *base = idle->b->text, *place;
 	size_t size = sizeof(idle->b->text);
@@ -251,7 +251,7 @@ static int by_text(const void *a, const void *b)
 }
 
 /* Moves the sums out of the groups; the names with their texts go along. */
-static int finish(struct build *b, struct gt_stacks *stacks)
+static int finish(struct build *b, struct gt_folded *stacks)
 {
 	for (size_t i = 0; i < b->groups.list.count; i++) {
 		struct gt_fold fold = {.text = gt_group_name(&b->groups, &b->groups.list.at[i]),
@@ -267,13 +267,13 @@ static int finish(struct build *b, struct gt_stacks *stacks)
 	return 0;
 }
 
-int gt_stacks_build(const struct gt_job *job, const struct gt_filter *filter, enum gt_weight weight,
-		    struct gt_stacks *ret_stacks)
+int gt_folded_build(const struct gt_job *job, const struct gt_filter *filter, enum gt_weight weight,
+		    struct gt_folded *ret_stacks)
 {
 	struct build *b = calloc(1, sizeof(*b));
 	int rc = b ? gt_groups_init(&b->groups) : -ENOMEM;
 
-	*ret_stacks = (struct gt_stacks){0};
+	*ret_stacks = (struct gt_folded){0};
 	if (!rc)
 		rc = gt_names_init(&b->texts);
 	if (!rc && weight == GT_WEIGHT_IDLE)
@@ -294,13 +294,13 @@ int gt_stacks_build(const struct gt_job *job, const struct gt_filter *filter, en
 	return rc;
 }
 
-void gt_stacks_fini(struct gt_stacks *stacks)
+void gt_folded_fini(struct gt_folded *stacks)
 {
 	gt_vec_free(&stacks->folds);
 	gt_names_fini(&stacks->names);
 }
 
-void gt_stacks_print_folded(const struct gt_stacks *stacks, FILE *out)
+void gt_folded_print_folded(const struct gt_folded *stacks, FILE *out)
 {
 	for (size_t i = 0; i < stacks->folds.count; i++)
 		fprintf(out, "%s %" PRId64 "\n", stacks->folds.at[i].text,
@@ -324,7 +324,7 @@ static void print_sample(struct gt_names *frames, const char *text, FILE *out)
 	fputc(']', out);
 }
 
-void gt_stacks_print_speedscope(const struct gt_stacks *stacks, enum gt_weight weight,
+void gt_folded_print_speedscope(const struct gt_folded *stacks, enum gt_weight weight,
 				const char *name, FILE *out)
 {
 	struct gt_names frames;

@@ -30,32 +30,32 @@ struct gt_fold {
 	int64_t weight;
 };
 
-struct gt_stacks {
+struct gt_folded {
 	struct gt_names names;
 	GT_VEC(struct gt_fold) folds; /* by text */
 };
 
 /* Sums the weights of equal stacks. */
-int gt_stacks_build(const struct gt_job *job, const struct gt_filter *filter, enum gt_weight weight,
-		    struct gt_stacks *ret_stacks);
-void gt_stacks_fini(struct gt_stacks *stacks);
+int gt_folded_build(const struct gt_job *job, const struct gt_filter *filter, enum gt_weight weight,
+		    struct gt_folded *ret_stacks);
+void gt_folded_fini(struct gt_folded *stacks);
 
-void gt_stacks_print_folded(const struct gt_stacks *stacks, FILE *out);
+void gt_folded_print_folded(const struct gt_folded *stacks, FILE *out);
 
 /* speedscope's own format: a sampled profile, so that equal frames are one frame. */
-void gt_stacks_print_speedscope(const struct gt_stacks *stacks, enum gt_weight weight,
+void gt_folded_print_speedscope(const struct gt_folded *stacks, enum gt_weight weight,
 				const char *name, FILE *out);
 
 /* One SVG file with its script: click to zoom, nothing from the network. @inner: only the <svg>
- * element, to be set into a page that has gt_stacks_svg_script. */
-void gt_stacks_print_svg(const struct gt_stacks *stacks, enum gt_weight weight, const char *title,
+ * element, to be set into a page that has gt_folded_svg_script. */
+void gt_folded_print_svg(const struct gt_folded *stacks, enum gt_weight weight, const char *title,
 			 bool inner, FILE *out);
-extern const char gt_stacks_svg_script[];
+extern const char gt_folded_svg_script[];
 
 /* Text with & < > " as XML wants them. */
-void gt_stacks_xml(const char *text, FILE *out);
+void gt_folded_xml(const char *text, FILE *out);
 
 /* The same, keeping line ends. */
-void gt_stacks_lines(const char *text, FILE *out);
+void gt_folded_lines(const char *text, FILE *out);
 
 #endif

@@ -252,7 +252,7 @@ static int build_nvtx(const struct gt_report *report, const struct gt_job *job,
 		const struct gt_model *model = &job->models[f];
 
 		for (size_t i = 0; !rc && i < model->ranges.count; i++) {
-			const struct gt_range *range = &model->ranges.at[i];
+			const struct gt_model_range *range = &model->ranges.at[i];
 			struct gt_group *group;
 
 			if (range->kind != GT_RANGE_NVTX || !gt_filter_range(filter, model, range))

@@ -44,7 +44,7 @@ static const struct gt_column projection_columns[] = {
 
 #define PROJECTION_WIDTH (sizeof(projection_columns) / sizeof(projection_columns[0]))
 
-void gt_stats_range_key(const struct gt_model *model, const struct gt_range *range, char *ret,
+void gt_stats_range_key(const struct gt_model *model, const struct gt_model_range *range, char *ret,
 			size_t size)
 {
 	int n = snprintf(ret, size, "%s ",
@@ -116,7 +116,7 @@ static int project_model(const struct gt_model *model, const struct gt_filter *f
 		if (gt_filter_op(filter, model, &model->ops.at[i]))
 			project_op(model, &model->ops.at[i], all);
 	for (uint32_t i = 0; !rc && i < model->ranges.count; i++) {
-		const struct gt_range *range = &model->ranges.at[i];
+		const struct gt_model_range *range = &model->ranges.at[i];
 		struct gt_group *group;
 
 		if (!all[i].ops || range->kind != GT_RANGE_NVTX ||

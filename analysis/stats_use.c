@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/schema/facts.h"
 #include "core/schema/ledger.h"
+#include "core/schema/metadata.h"
 
 /* The sets of time that one device's use is made of. */
 struct sets {
@@ -392,7 +392,7 @@ static size_t print_odd(const struct gt_model *model, FILE *out)
 }
 
 /* Of a merged file some of its inputs, else the file itself. */
-static void print_bookless(const struct gt_reading *reading, FILE *out)
+static void print_without_ledger(const struct gt_reading *reading, FILE *out)
 {
 	int64_t files = 0, without = 0;
 
@@ -418,9 +418,9 @@ static size_t print_cut(const struct gt_reading *reading, FILE *out)
 	else if (!reading->closed)
 		fprintf(out, "  cut at line %" PRIu64 ", byte %" PRIu64 ": %s\n", reading->end_line,
 			reading->end_byte, reading->note);
-	if (reading->bookless)
-		print_bookless(reading, out);
-	return (reading->doubt[0] != 0) + !reading->closed + reading->bookless;
+	if (reading->without_ledger)
+		print_without_ledger(reading, out);
+	return (reading->doubt[0] != 0) + !reading->closed + reading->without_ledger;
 }
 
 size_t gt_stats_reading_losses(const struct gt_reading *reading, FILE *out)
@@ -443,7 +443,7 @@ static bool is_whole(const struct gt_model *model)
 	const struct gt_reading *reading = &model->reading;
 	int64_t files;
 
-	if (!reading->closed || reading->bookless || reading->doubt[0])
+	if (!reading->closed || reading->without_ledger || reading->doubt[0])
 		return false;
 	if (gt_header_int(&reading->header, "segment", gt_segment_names[GT_SEGMENT_FILES_REMOVED],
 			  &files) &&

@@ -280,7 +280,7 @@ static int prepare(void)
 	return error;
 }
 
-static void tell(const struct part *part, double wall, double drain)
+static void report(const struct part *part, double wall, double drain)
 {
 	printf("device %s\nsimulated %d\n", device.name, device.simulated);
 	printf("ns %.1f\ncpu_ns %.1f\nlaunches %ld\n", part->ns, part->cpu_ns,
@@ -312,7 +312,7 @@ __attribute__((visibility("default"))) int gt_bench_workload(int argc, char **ar
 	error = run_threads(&part);
 	if (error)
 		return fail("a launch", error);
-	tell(&part, now() - start, gt_bench_thread_cpu("gputrace-w") - drain);
+	report(&part, now() - start, gt_bench_thread_cpu("gputrace-w") - drain);
 	fflush(stdout);
 	return 0;
 }

@@ -64,18 +64,18 @@ static bool has_end(const char *path)
 	return n > 0 && memmem(text, (size_t)n, GT_PF_LEDGER_NAME, strlen(GT_PF_LEDGER_NAME));
 }
 
-struct search {
+struct compress_search {
 	struct stat trace;
 	bool is_found;
 };
 
 static void see_spool(const struct gt_left_spool *spool, void *context)
 {
-	struct search *search = context;
-	struct stat told;
+	struct compress_search *search = context;
+	struct stat reported;
 
-	if (*spool->trace && !stat(spool->trace, &told) && told.st_ino == search->trace.st_ino &&
-	    told.st_dev == search->trace.st_dev)
+	if (*spool->trace && !stat(spool->trace, &reported) &&
+	    reported.st_ino == search->trace.st_ino && reported.st_dev == search->trace.st_dev)
 		search->is_found = true;
 }
 
@@ -84,12 +84,12 @@ static void see_spool(const struct gt_left_spool *spool, void *context)
 static const char *why_not(const char *path)
 {
 	struct gt_file_name name;
-	struct search search = {0};
+	struct compress_search search = {0};
 
 	if (!gt_complete_is_due(path) || has_end(path) || stat(path, &search.trace))
 		return NULL;
 	gt_file_name_parse(path, &name);
-	if (name.pid > 0 && gt_writer_lives(path, name.pid))
+	if (name.pid > 0 && gt_writer_is_alive(path, name.pid))
 		return "its process still writes it";
 	gt_spools_each(see_spool, &search);
 	return search.is_found ? "not closed yet (gputrace repair closes it)" : NULL;

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "cli/cmdline.h"
-#include "cli/output.h"
+#include "cli/outfile.h"
 #include "cli/progress.h"
 #include "readers/chrome/scan.h"
 #include "readers/translated.h"
@@ -22,7 +22,7 @@ static const struct gt_cmdline_option options[] = {
 	{NULL, NULL, NULL, NULL},
 };
 
-struct request {
+struct convert_request {
 	const char *from, *to;
 	const char *suffix; /* of what is written */
 };
@@ -59,7 +59,7 @@ static const char *format_of(const char *path, const char **ret_suffix)
  * write elsewhere, so the fallback is the same. */
 static struct gt_sink *open_output(struct gt_conversion *c, int *ret_error)
 {
-	const struct request *request = c->data;
+	const struct convert_request *request = c->data;
 	const char *slash = strrchr(request->to, '/');
 	const char *base = slash ? slash + 1 : request->to;
 	char folder[4096], name[256];
@@ -103,7 +103,7 @@ static int read_open(struct gt_input *in, struct gt_events *events)
 
 static int read_input(struct gt_conversion *c, struct gt_events *events)
 {
-	const char *from = ((const struct request *)c->data)->from;
+	const char *from = ((const struct convert_request *)c->data)->from;
 	struct gt_input in;
 	int rc;
 
@@ -116,7 +116,7 @@ static int read_input(struct gt_conversion *c, struct gt_events *events)
 	return rc;
 }
 
-static void tell(const char *from, const struct gt_conversion *c)
+static void report(const char *from, const struct gt_conversion *c)
 {
 	if (!c->closed)
 		complain_of(from, "the file was cut; what stands before the cut is converted");
@@ -127,7 +127,7 @@ static void tell(const char *from, const struct gt_conversion *c)
 			from, (unsigned long)c->strange);
 }
 
-static int convert(struct request *request, const char *format, bool full_stacks)
+static int convert(struct convert_request *request, const char *format, bool full_stacks)
 {
 	struct gt_conversion c = {.format = format,
 				  .options = {.sync_lanes = true, .full_stacks = full_stacks},
@@ -142,14 +142,14 @@ static int convert(struct request *request, const char *format, bool full_stacks
 	if (rc)
 		gt_cmdline_complain(c.error);
 	else
-		tell(request->from, &c);
+		report(request->from, &c);
 	gt_conversion_fini(&c, rc != 0);
 	return rc ? GT_EXIT_FAILED : GT_EXIT_OK;
 }
 
 static int run_convert(const struct gt_cmdline *args)
 {
-	struct request request = {.from = args->inputs[0], .to = args->inputs[1]};
+	struct convert_request request = {.from = args->inputs[0], .to = args->inputs[1]};
 	const char *format = format_of(request.to, &request.suffix);
 	const char *stacks = gt_cmdline_get(args, "stacks");
 
@@ -158,7 +158,7 @@ static int run_convert(const struct gt_cmdline *args)
 					"the form of %s is not known: it must end in "
 					".pftrace or .json",
 					request.to);
-	if (gt_output_is_taken(request.to))
+	if (gt_outfile_is_taken(request.to))
 		return GT_EXIT_FAILED;
 	return convert(&request, format, stacks && !strcmp(stacks, "full"));
 }

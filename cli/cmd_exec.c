@@ -21,12 +21,12 @@
 
 #define MAX_WORDS 64
 
-struct words {
+struct exec_words {
 	char *word[MAX_WORDS + 4]; /* NULL-terminated, room for what gt_exec tells */
 	size_t count;
 };
 
-static int add(struct words *words, char *word)
+static int add(struct exec_words *words, char *word)
 {
 	if (words->count == MAX_WORDS)
 		return -E2BIG;
@@ -35,7 +35,8 @@ static int add(struct words *words, char *word)
 }
 
 /* Index of CMD in argv, or negative errno. */
-static int parse(int argc, char **argv, struct words *ret_environment, struct words *ret_after)
+static int parse(int argc, char **argv, struct exec_words *ret_environment,
+		 struct exec_words *ret_after)
 {
 	int i;
 
@@ -65,7 +66,7 @@ static void complain(const char *program, int error)
 	fprintf(stderr, "gputrace: cannot run '%s': %s\n", program, strerror(error));
 }
 
-static void run_after(struct words *after, const struct gt_exec *exec, uint64_t began)
+static void run_after(struct exec_words *after, const struct gt_exec *exec, uint64_t began)
 {
 	char kind[8], number[16], start[24];
 	bool died = !exec->error && WIFSIGNALED(exec->wait_status);
@@ -86,7 +87,7 @@ static void run_after(struct words *after, const struct gt_exec *exec, uint64_t 
 
 static int run(int argc, char **argv)
 {
-	struct words environment = {0}, after = {0};
+	struct exec_words environment = {0}, after = {0};
 	int command = parse(argc, argv, &environment, &after);
 	uint64_t began = now_ms();
 	struct gt_exec exec;

@@ -24,7 +24,7 @@ enum {
 };
 
 /* A line below the tables; not in what a program reads. */
-static void tell(bool is_so, const char *line, enum gt_format format)
+static void report(bool is_so, const char *line, enum gt_format format)
 {
 	if (is_so)
 		fprintf(format == GT_FORMAT_TABLE ? stdout : stderr, "%s%s\n",
@@ -53,11 +53,12 @@ static int print(const struct gt_cmdline *args, const struct gt_job *job,
 		gt_table_cut(&tables[CAUSES], how.top);
 	if (!rc) {
 		gt_table_print(tables, tables[PEERS].rows ? TABLES : PEERS, &how, stdout);
-		tell(differ, GT_GAPS_DIFFER, how.format);
-		tell(gt_gaps_shared(job, filter),
-		     "Processes of one host used a GPU of the same number at the same time. If it "
-		     "is one GPU, what is idle for one may be another's work.",
-		     how.format);
+		report(differ, GT_GAPS_DIFFER, how.format);
+		report(gt_gaps_shared(job, filter),
+		       "Processes of one host used a GPU of the same number at the same time. If "
+		       "it "
+		       "is one GPU, what is idle for one may be another's work.",
+		       how.format);
 		gt_cmdline_losses(&job, 1, how.format);
 	}
 	for (int i = 0; i < TABLES; i++)
@@ -76,7 +77,7 @@ static int run_gaps(const struct gt_cmdline *args)
 		rc = gt_cmdline_load(args, &job);
 	if (job.count && print(args, &job, &filter))
 		rc = GT_EXIT_FAILED;
-	gt_cmdline_tell_filter(&job, &filter);
+	gt_cmdline_report_filter(&job, &filter);
 	gt_job_fini(&job);
 	gt_filter_fini(&filter);
 	return rc;

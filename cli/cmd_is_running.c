@@ -18,7 +18,7 @@ static int run(int argc, char **argv)
 		return GT_EXIT_USAGE;
 	}
 	gt_file_name_parse(argv[1], &name);
-	return gt_writer_lives(argv[1], name.pid) ? GT_EXIT_OK : GT_EXIT_FAILED;
+	return gt_writer_is_alive(argv[1], name.pid) ? GT_EXIT_OK : GT_EXIT_FAILED;
 }
 
 const struct gt_command gt_command_is_running = {

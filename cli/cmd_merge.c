@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "cli/cmdline.h"
-#include "cli/output.h"
+#include "cli/outfile.h"
 #include "cli/progress.h"
 #include "transform/merge.h"
 
@@ -36,16 +36,16 @@ static void warn(const struct gt_merge_result *result)
 static int merge_to(const struct gt_job *job, const char *path)
 {
 	struct gt_merge_result result;
-	struct gt_output out;
+	struct gt_outfile out;
 	int rc;
 
 	for (size_t i = 0; i < job->paths.count; i++)
 		if (!gt_cmdline_can_read_twice(job->paths.at[i]))
 			return GT_EXIT_FAILED;
-	if (gt_output_open(&out, path))
+	if (gt_outfile_open(&out, path))
 		return GT_EXIT_FAILED;
 	rc = gt_merge(job->paths.at, job->paths.count, out.file, &result);
-	rc = gt_output_close(&out, rc, result.error);
+	rc = gt_outfile_close(&out, rc, result.error);
 	if (!rc)
 		warn(&result);
 	return rc;

@@ -54,7 +54,8 @@ static bool is_folder(const char *path)
 	return true;
 }
 
-static int stop_reading(const struct gt_record *record, const struct gt_header *header, void *data)
+static int stop_reading(const struct gt_trace_event *record, const struct gt_header *header,
+			void *data)
 {
 	(void)record;
 	(void)header;

@@ -32,7 +32,7 @@ static const struct gt_cmdline_option options[] = {
 	{NULL, NULL, NULL, NULL},
 };
 
-struct request {
+struct repair_request {
 	const char *folder; /* whose traces are asked for */
 	bool quiet;
 	int failures;
@@ -56,7 +56,8 @@ struct beginning {
 	char spool[1024]; /* empty: none */
 };
 
-static int stop_reading(const struct gt_record *record, const struct gt_header *header, void *data)
+static int stop_reading(const struct gt_trace_event *record, const struct gt_header *header,
+			void *data)
 {
 	(void)record;
 	(void)header;
@@ -114,18 +115,18 @@ static bool is_begun(const struct gt_left_spool *spool, const char *path, const 
 /* Of several files of a process the spool belongs to the last one. The file may have been moved. */
 static bool belongs(const struct gt_left_spool *spool, const char *path)
 {
-	struct stat mine, told;
+	struct stat mine, reported;
 
 	if (stat(path, &mine))
 		return false;
 	if (!*spool->trace)
 		return is_begun(spool, path, &mine);
-	if (!stat(spool->trace, &told))
-		return mine.st_ino == told.st_ino && mine.st_dev == told.st_dev;
+	if (!stat(spool->trace, &reported))
+		return mine.st_ino == reported.st_ino && mine.st_dev == reported.st_dev;
 	return !strcmp(base_name(spool->trace), base_name(path));
 }
 
-struct search {
+struct repair_search {
 	const char *path;
 	struct gt_left_spool *spool;
 	bool is_found;
@@ -133,7 +134,7 @@ struct search {
 
 static void see_spool(const struct gt_left_spool *spool, void *context)
 {
-	struct search *search = context;
+	struct repair_search *search = context;
 
 	if (search->is_found || !belongs(spool, search->path))
 		return;
@@ -145,9 +146,9 @@ static void see_spool(const struct gt_left_spool *spool, void *context)
 static bool find_spool(const char *path, const struct beginning *beginning,
 		       struct gt_left_spool *ret_spool)
 {
-	struct search search = {.path = path, .spool = ret_spool};
+	struct repair_search search = {.path = path, .spool = ret_spool};
 
-	if (*beginning->spool == '/' && gt_spool_look(beginning->spool, ret_spool) &&
+	if (*beginning->spool == '/' && gt_spool_inspect(beginning->spool, ret_spool) &&
 	    belongs(ret_spool, path))
 		return true;
 	gt_spools_each(see_spool, &search);
@@ -170,7 +171,8 @@ static bool is_written(const struct work *w, const struct beginning *beginning)
 {
 	if (w->has_spool && w->spool.running)
 		return true;
-	return beginning->is_open && beginning->pid > 0 && gt_writer_lives(w->path, beginning->pid);
+	return beginning->is_open && beginning->pid > 0 &&
+	       gt_writer_is_alive(w->path, beginning->pid);
 }
 
 static void complain_of_writer(const char *path, int64_t pid)
@@ -186,8 +188,7 @@ static void complain_of_writer(const char *path, int64_t pid)
 static bool may_be_written_elsewhere(const struct work *w, const struct beginning *beginning)
 {
 	return beginning->is_open && beginning->pid > 0 && !w->has_spool &&
-	       !gt_complete_is_due(w->path) &&
-	       gt_writer_may_live_elsewhere(w->path, beginning->host);
+	       !gt_complete_is_due(w->path) && gt_writer_may_be_elsewhere(w->path, beginning->host);
 }
 
 static void complain_of_host(const char *path, const char *host)
@@ -312,7 +313,7 @@ static void print_completed(const char *path, const struct gt_complete *complete
 static int look_only(const char *path, bool quiet)
 {
 	struct gt_complete complete;
-	int rc = gt_complete_look(path, &complete);
+	int rc = gt_complete_inspect(path, &complete);
 
 	if (rc)
 		gt_cmdline_complain(complete.error);
@@ -424,7 +425,7 @@ static int move_file(const char *from, const char *to)
 	return rc;
 }
 
-struct place {
+struct repair_place {
 	char path[PATH_MAX + 1100], aside[PATH_MAX + 1100], owner[32];
 	int folder;      /* -1: none */
 	bool is_claimed; /* the trace will be the one of its rank in the folder itself */
@@ -432,7 +433,7 @@ struct place {
 
 /* As a process names them: in the folder, or in one named like the file up to its first dot. */
 static void name_places(const struct gt_left_spool *spool, const char *name,
-			struct place *ret_place)
+			struct repair_place *ret_place)
 {
 	struct gt_file_name parts;
 
@@ -447,12 +448,12 @@ static void name_places(const struct gt_left_spool *spool, const char *name,
 /* Where the process had created its file, else where it would have: readers take every trace of a folder
  * itself as a rank of its own. */
 static int choose_place(const struct gt_left_spool *spool, const char *name,
-			struct place *ret_place)
+			struct repair_place *ret_place)
 {
 	struct stat st;
 	size_t length;
 
-	*ret_place = (struct place){.folder = -1};
+	*ret_place = (struct repair_place){.folder = -1};
 	name_places(spool, name, ret_place);
 	if (!lstat(ret_place->path, &st))
 		return 0;
@@ -472,7 +473,7 @@ static int choose_place(const struct gt_left_spool *spool, const char *name,
 
 /* Into the folder of its process. */
 static int put_trace(const struct gt_left_spool *spool, const char *recovered,
-		     struct place *ret_place)
+		     struct repair_place *ret_place)
 {
 	const char *name = base_name(recovered);
 	int rc = choose_place(spool, name, ret_place);
@@ -480,7 +481,7 @@ static int put_trace(const struct gt_left_spool *spool, const char *recovered,
 	if (!rc)
 		rc = move_file(recovered, ret_place->path);
 	if (!rc && ret_place->is_claimed)
-		gt_owner_tell(ret_place->folder, ret_place->owner, name);
+		gt_owner_set_trace(ret_place->folder, ret_place->owner, name);
 	if (ret_place->folder >= 0)
 		close(ret_place->folder);
 	return rc;
@@ -488,7 +489,7 @@ static int put_trace(const struct gt_left_spool *spool, const char *recovered,
 
 static int make_trace(const struct gt_left_spool *spool, bool quiet)
 {
-	static struct place place;
+	static struct repair_place place;
 	char folder[PATH_MAX], recovered[PATH_MAX], why[256] = "";
 	int rc = gt_recover(spool, folder, recovered, why, sizeof(why));
 
@@ -510,7 +511,7 @@ static int make_trace(const struct gt_left_spool *spool, bool quiet)
 
 static void see_begun(const struct gt_left_spool *spool, void *context)
 {
-	struct request *request = context;
+	struct repair_request *request = context;
 
 	if (spool->running || *spool->trace || !is_below(spool->folder, request->folder))
 		return;
@@ -523,7 +524,7 @@ static int finish_begun(char *const *inputs, size_t count, bool quiet)
 	int failures = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		struct request request = {.folder = inputs[i], .quiet = quiet};
+		struct repair_request request = {.folder = inputs[i], .quiet = quiet};
 		struct stat st;
 
 		if (!stat(inputs[i], &st) && S_ISDIR(st.st_mode))

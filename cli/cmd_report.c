@@ -6,7 +6,7 @@
 
 #include "analysis/report/report.h"
 #include "cli/cmdline.h"
-#include "cli/output.h"
+#include "cli/outfile.h"
 #include "cli/progress.h"
 
 static const struct gt_cmdline_option options[] = {
@@ -21,16 +21,16 @@ static int print_to(const struct gt_cmdline *args, const struct gt_job *job,
 		    const struct gt_filter *filter)
 {
 	const char *path = gt_cmdline_get(args, "output"), *title = gt_cmdline_get(args, "title");
-	struct gt_output out;
+	struct gt_outfile out;
 	int rc;
 
 	path = path ? path : "gputrace-report.html";
-	if (gt_output_open(&out, path))
+	if (gt_outfile_open(&out, path))
 		return GT_EXIT_FAILED;
 	gt_progress_start("writing the page");
 	rc = gt_report_print(job, filter, title ? title : args->inputs[0], out.file);
 	gt_progress_stop();
-	rc = gt_output_close(&out, rc, NULL);
+	rc = gt_outfile_close(&out, rc, NULL);
 	if (!rc && strcmp(path, "-"))
 		printf("%s\n", path);
 	return rc;
@@ -46,7 +46,7 @@ static int run_report(const struct gt_cmdline *args)
 		rc = gt_cmdline_load(args, &job);
 	if (job.count && print_to(args, &job, &filter))
 		rc = GT_EXIT_FAILED;
-	gt_cmdline_tell_filter(&job, &filter);
+	gt_cmdline_report_filter(&job, &filter);
 	gt_job_fini(&job);
 	gt_filter_fini(&filter);
 	return rc;

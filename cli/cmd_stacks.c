@@ -6,7 +6,7 @@
 
 #include "analysis/stacks.h"
 #include "cli/cmdline.h"
-#include "cli/output.h"
+#include "cli/outfile.h"
 
 static const struct gt_cmdline_option options[] = {
 	{"weight", "WHAT", "gpu|cpu|bytes|count|idle",
@@ -29,13 +29,13 @@ static enum gt_weight weight_of(const char *name)
 	return weight;
 }
 
-static int print(const struct gt_cmdline *args, const struct gt_stacks *stacks,
+static int print(const struct gt_cmdline *args, const struct gt_folded *stacks,
 		 enum gt_weight weight)
 {
 	const char *svg = gt_cmdline_get(args, "svg"), *scope = gt_cmdline_get(args, "speedscope");
 	int rc = GT_EXIT_OK;
 	char title[128];
-	struct gt_output out;
+	struct gt_outfile out;
 
 	snprintf(title, sizeof(title), "gputrace: call stacks by %s",
 		 weight == GT_WEIGHT_GPU    ? "time on the GPU"
@@ -43,26 +43,26 @@ static int print(const struct gt_cmdline *args, const struct gt_stacks *stacks,
 		 : weight == GT_WEIGHT_IDLE ? "time the GPU was idle before them"
 					    : gt_weight_names[weight]);
 	if (svg) {
-		if (gt_output_open(&out, svg))
+		if (gt_outfile_open(&out, svg))
 			return GT_EXIT_FAILED;
-		gt_stacks_print_svg(stacks, weight, title, false, out.file);
-		rc = gt_output_close(&out, 0, NULL);
+		gt_folded_print_svg(stacks, weight, title, false, out.file);
+		rc = gt_outfile_close(&out, 0, NULL);
 	}
 	if (scope && !rc) {
-		if (gt_output_open(&out, scope))
+		if (gt_outfile_open(&out, scope))
 			return GT_EXIT_FAILED;
-		gt_stacks_print_speedscope(stacks, weight, args->inputs[0], out.file);
-		rc = gt_output_close(&out, 0, NULL);
+		gt_folded_print_speedscope(stacks, weight, args->inputs[0], out.file);
+		rc = gt_outfile_close(&out, 0, NULL);
 	}
 	if (!svg && !scope)
-		gt_stacks_print_folded(stacks, stdout);
+		gt_folded_print_folded(stacks, stdout);
 	return rc;
 }
 
 static int run_stacks(const struct gt_cmdline *args)
 {
 	enum gt_weight weight = weight_of(gt_cmdline_get(args, "weight"));
-	struct gt_stacks stacks = {0};
+	struct gt_folded stacks = {0};
 	struct gt_filter filter = {0};
 	struct gt_job job = {0};
 	int rc = gt_cmdline_filter(args, &filter), printed;
@@ -70,14 +70,14 @@ static int run_stacks(const struct gt_cmdline *args)
 	if (!rc)
 		rc = gt_cmdline_load(args, &job);
 	if (job.count) {
-		printed = gt_stacks_build(&job, &filter, weight, &stacks)
+		printed = gt_folded_build(&job, &filter, weight, &stacks)
 				  ? GT_EXIT_FAILED
 				  : print(args, &stacks, weight);
 		gt_cmdline_losses((const struct gt_job *const[]){&job}, 1, GT_FORMAT_CSV);
-		gt_cmdline_tell_filter(&job, &filter);
+		gt_cmdline_report_filter(&job, &filter);
 		rc = printed ? printed : rc;
 	}
-	gt_stacks_fini(&stacks);
+	gt_folded_fini(&stacks);
 	gt_job_fini(&job);
 	gt_filter_fini(&filter);
 	return rc;

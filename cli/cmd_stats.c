@@ -247,7 +247,7 @@ static int run_stats(const struct gt_cmdline *args)
 			if (!built) {
 				print_all(args, &job, &filter, &out);
 				hint(args, &out);
-				gt_cmdline_tell_filter(&job, &filter);
+				gt_cmdline_report_filter(&job, &filter);
 			}
 			rc = built ? built : rc;
 		}

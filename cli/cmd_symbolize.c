@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "cli/cmdline.h"
-#include "cli/output.h"
+#include "cli/outfile.h"
 #include "cli/progress.h"
 #include "transform/symbolize.h"
 
@@ -16,7 +16,7 @@ static const struct gt_cmdline_option options[] = {
 	{NULL, NULL, NULL, NULL},
 };
 
-static void tell_cut(const char *path)
+static void report_cut(const char *path)
 {
 	char line[4400];
 
@@ -29,10 +29,10 @@ static int run_symbolize(const struct gt_cmdline *args)
 {
 	const char *path = gt_cmdline_get(args, "output");
 	struct gt_symbolize result;
-	struct gt_output out;
+	struct gt_outfile out;
 	int rc;
 
-	if (!gt_cmdline_can_read_twice(args->inputs[0]) || gt_output_open(&out, path))
+	if (!gt_cmdline_can_read_twice(args->inputs[0]) || gt_outfile_open(&out, path))
 		return GT_EXIT_FAILED;
 	if (path || !isatty(STDOUT_FILENO))
 		gt_progress_start("symbolizing");
@@ -41,10 +41,10 @@ static int run_symbolize(const struct gt_cmdline *args)
 	rc = gt_symbolize(args->inputs[0], out.file, gt_cmdline_get(args, "debuginfod") != NULL,
 			  &result);
 	gt_progress_stop();
-	if (gt_output_close(&out, rc, result.error))
+	if (gt_outfile_close(&out, rc, result.error))
 		return GT_EXIT_FAILED;
 	if (result.cut)
-		tell_cut(args->inputs[0]);
+		report_cut(args->inputs[0]);
 	fprintf(stderr,
 		"gputrace symbolize: %" PRIu64 " of %" PRIu64 " native frames have a source line; "
 		"%" PRIu64 " modules are not here as they were\n",

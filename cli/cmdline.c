@@ -258,7 +258,7 @@ int gt_cmdline_load(const struct gt_cmdline *args, struct gt_job *job)
 	return rc < 0 || failures ? GT_EXIT_FAILED : GT_EXIT_OK;
 }
 
-void gt_cmdline_tell_losses(const char *text, enum gt_format format)
+void gt_cmdline_report_losses(const char *text, enum gt_format format)
 {
 	if (format != GT_FORMAT_TABLE)
 		gt_progress_hide();
@@ -279,7 +279,7 @@ void gt_cmdline_losses(const struct gt_job *const *jobs, size_t count, enum gt_f
 	for (size_t i = 0; i < count; i++)
 		gt_stats_losses(jobs[i], memory);
 	fclose(memory);
-	gt_cmdline_tell_losses(text, format);
+	gt_cmdline_report_losses(text, format);
 	free(text);
 }
 
@@ -298,7 +298,7 @@ int gt_cmdline_filter(const struct gt_cmdline *args, struct gt_filter *filter)
 	return 0;
 }
 
-void gt_cmdline_tell_filter(const struct gt_job *job, const struct gt_filter *filter)
+void gt_cmdline_report_filter(const struct gt_job *job, const struct gt_filter *filter)
 {
 	for (size_t i = 0; i < job->count; i++)
 		if (!filter->terms.count || gt_filter_any(filter, &job->models[i]))

@@ -84,13 +84,13 @@ int gt_cmdline_load(const struct gt_cmdline *args, struct gt_job *job);
 void gt_cmdline_losses(const struct gt_job *const *jobs, size_t count, enum gt_format format);
 
 /* The same of a text that is gathered already. */
-void gt_cmdline_tell_losses(const char *text, enum gt_format format);
+void gt_cmdline_report_losses(const char *text, enum gt_format format);
 
 /* Takes all --filter options. An exit status; the caller frees the filter in any case. */
 int gt_cmdline_filter(const struct gt_cmdline *args, struct gt_filter *filter);
 
 /* Says so on stderr when nothing in the traces passes the filter. */
-void gt_cmdline_tell_filter(const struct gt_job *job, const struct gt_filter *filter);
+void gt_cmdline_report_filter(const struct gt_job *job, const struct gt_filter *filter);
 
 /* How tables are to be printed: --format, the terminal, NO_COLOR. */
 struct gt_print gt_cmdline_print(const struct gt_cmdline *args);

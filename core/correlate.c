@@ -9,7 +9,7 @@
 
 #define FIRST_ENTRIES 4096u
 
-struct entry {
+struct correlate_entry {
 	uint32_t correlation; /* 0: empty */
 	uint32_t operations;  /* seen so far */
 	bool expects;
@@ -18,7 +18,7 @@ struct entry {
 };
 
 struct gt_correlate {
-	struct entry *entries;
+	struct correlate_entry *entries;
 	uint32_t size; /* power of two */
 	uint32_t max;
 	struct gt_correlate_counts counts; /* of entries no longer in the table */
@@ -32,7 +32,7 @@ struct gt_correlate *gt_correlate_new(uint32_t max_entries)
 		return NULL;
 	table->max = max_entries;
 	table->size = max_entries < FIRST_ENTRIES ? max_entries : FIRST_ENTRIES;
-	table->entries = gt_spool_map(table->size * sizeof(struct entry));
+	table->entries = gt_spool_map(table->size * sizeof(struct correlate_entry));
 	if (!table->entries) {
 		gt_memory_unmap(table, sizeof(*table));
 		return NULL;
@@ -45,17 +45,18 @@ void gt_correlate_free(struct gt_correlate *table)
 {
 	if (!table)
 		return;
-	gt_memory_unmap(table->entries, table->size * sizeof(struct entry));
+	gt_memory_unmap(table->entries, table->size * sizeof(struct correlate_entry));
 	gt_memory_unmap(table, sizeof(*table));
 }
 
-static struct entry *slot_of(struct entry *entries, uint32_t size, uint32_t correlation)
+static struct correlate_entry *slot_of(struct correlate_entry *entries, uint32_t size,
+				       uint32_t correlation)
 {
 	return &entries[correlation & (size - 1)];
 }
 
 /* No further operation can ask for it: it had its one, or never starts any. */
-static bool is_done(const struct entry *entry)
+static bool is_done(const struct correlate_entry *entry)
 {
 	return entry->operations ? !entry->many : !entry->expects;
 }
@@ -64,7 +65,7 @@ static bool is_done(const struct entry *entry)
 static bool grow(struct gt_correlate *table)
 {
 	uint32_t size = table->size * 2;
-	struct entry *entries;
+	struct correlate_entry *entries;
 
 	if (size > table->max)
 		return false;
@@ -72,7 +73,7 @@ static bool grow(struct gt_correlate *table)
 	if (!entries)
 		return false;
 	for (uint32_t i = 0; i < table->size; i++) {
-		const struct entry *old = &table->entries[i];
+		const struct correlate_entry *old = &table->entries[i];
 
 		if (old->correlation)
 			*slot_of(entries, size, old->correlation) = *old;
@@ -83,7 +84,7 @@ static bool grow(struct gt_correlate *table)
 	return true;
 }
 
-static void count_evicted(struct gt_correlate_counts *counts, const struct entry *entry)
+static void count_evicted(struct gt_correlate_counts *counts, const struct correlate_entry *entry)
 {
 	if (is_done(entry) ||
 	    entry->operations) /* a graph's further ones are told as without a call */
@@ -95,14 +96,14 @@ static void count_evicted(struct gt_correlate_counts *counts, const struct entry
 void gt_correlate_put(struct gt_correlate *table, uint32_t correlation,
 		      const struct gt_launch *launch, bool expects, bool many)
 {
-	struct entry *entry = slot_of(table->entries, table->size, correlation);
+	struct correlate_entry *entry = slot_of(table->entries, table->size, correlation);
 
 	while (entry->correlation && entry->correlation != correlation && !is_done(entry) &&
 	       grow(table))
 		entry = slot_of(table->entries, table->size, correlation);
 	if (entry->correlation && entry->correlation != correlation)
 		count_evicted(&table->counts, entry);
-	*entry = (struct entry){
+	*entry = (struct correlate_entry){
 		.correlation = correlation, .expects = expects, .many = many, .launch = *launch};
 	entry->launch.known = true;
 }
@@ -110,7 +111,7 @@ void gt_correlate_put(struct gt_correlate *table, uint32_t correlation,
 bool gt_correlate_take(struct gt_correlate *table, uint32_t correlation,
 		       struct gt_launch *ret_launch)
 {
-	struct entry *entry = slot_of(table->entries, table->size, correlation);
+	struct correlate_entry *entry = slot_of(table->entries, table->size, correlation);
 
 	if (correlation == 0 || entry->correlation != correlation)
 		return false;
@@ -125,7 +126,7 @@ struct gt_correlate_counts gt_correlate_count(const struct gt_correlate *table)
 	struct gt_correlate_counts counts = table->counts;
 
 	for (uint32_t i = 0; i < table->size; i++) {
-		const struct entry *entry = &table->entries[i];
+		const struct correlate_entry *entry = &table->entries[i];
 
 		if (entry->correlation && entry->expects && entry->operations == 0)
 			counts.in_flight++;
@@ -138,13 +139,13 @@ void gt_correlate_each(const struct gt_spool_view *view,
 		       void *context)
 {
 	const struct gt_correlate *table = gt_spool_view_root(view, GT_SPOOL_CALLS, sizeof(*table));
-	const struct entry *entries =
+	const struct correlate_entry *entries =
 		table ? gt_spool_view_at(view, gt_spool_address(table->entries),
 					 (uint64_t)table->size * sizeof(*entries))
 		      : NULL;
 
 	for (uint32_t i = 0; entries && i < table->size; i++) {
-		const struct entry *entry = &entries[i];
+		const struct correlate_entry *entry = &entries[i];
 
 		if (entry->correlation)
 			found(context,
@@ -160,7 +161,7 @@ void gt_correlate_each(const struct gt_spool_view *view,
  * the calls come in the order of their places, not in that of their ids. */
 void gt_correlate_restore(struct gt_correlate *table, const struct gt_correlate_call *call)
 {
-	struct entry *entry = slot_of(table->entries, table->size, call->correlation);
+	struct correlate_entry *entry = slot_of(table->entries, table->size, call->correlation);
 
 	while (entry->correlation && entry->correlation != call->correlation && grow(table))
 		entry = slot_of(table->entries, table->size, call->correlation);

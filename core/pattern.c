@@ -11,13 +11,13 @@
 
 #define NAME_BYTES 128 /* of a variable; a longer one counts as not set */
 
-struct name {
+struct pattern_name {
 	char *text;
 	size_t length, size;
 	bool cut;
 };
 
-static void add(struct name *name, const char *text, size_t length)
+static void add(struct pattern_name *name, const char *text, size_t length)
 {
 	size_t room = name->size - 1 - name->length;
 
@@ -46,7 +46,7 @@ void gt_pattern_clean(const char *value, char *ret_name)
 	ret_name[n] = 0;
 }
 
-static void add_value(struct name *name, const char *value)
+static void add_value(struct pattern_name *name, const char *value)
 {
 	char clean[GT_PATTERN_VALUE + 1];
 
@@ -54,7 +54,7 @@ static void add_value(struct name *name, const char *value)
 	add(name, clean, strlen(clean));
 }
 
-static void add_host(struct name *name)
+static void add_host(struct pattern_name *name)
 {
 	struct utsname host;
 
@@ -65,7 +65,7 @@ static void add_host(struct name *name)
 }
 
 /* "%q{NAME}" at @at. Returns its length, 0: it is none. */
-static size_t add_variable(struct name *name, const char *at, gt_pattern_lookup lookup)
+static size_t add_variable(struct pattern_name *name, const char *at, gt_pattern_lookup lookup)
 {
 	const char *end = strncmp(at, "%q{", 3) ? NULL : strchr(at, '}');
 	char variable[NAME_BYTES];
@@ -83,7 +83,7 @@ static size_t add_variable(struct name *name, const char *at, gt_pattern_lookup 
 }
 
 /* The place at @at, which is a %. Returns its length in the pattern. */
-static size_t add_place(struct name *name, const char *at, gt_pattern_lookup lookup)
+static size_t add_place(struct pattern_name *name, const char *at, gt_pattern_lookup lookup)
 {
 	size_t length = add_variable(name, at, lookup);
 
@@ -98,7 +98,7 @@ static size_t add_place(struct name *name, const char *at, gt_pattern_lookup loo
 
 int gt_pattern_expand(const char *pattern, gt_pattern_lookup lookup, char *ret_name, size_t size)
 {
-	struct name name = {.text = ret_name, .size = size};
+	struct pattern_name name = {.text = ret_name, .size = size};
 
 	while (*pattern) {
 		size_t plain = strcspn(pattern, "%");

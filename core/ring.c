@@ -34,9 +34,9 @@ void gt_ring_fini(struct gt_ring *ring)
 	ring->data = NULL;
 }
 
-static struct gt_record *record_at(const struct gt_ring *ring, uint64_t position)
+static struct gt_ring_record *record_at(const struct gt_ring *ring, uint64_t position)
 {
-	return (struct gt_record *)(void *)(ring->data + (position & (ring->capacity - 1)));
+	return (struct gt_ring_record *)(void *)(ring->data + (position & (ring->capacity - 1)));
 }
 
 /* Whether @need bytes from @head fit; looks at the consumer's progress only when it has to. */
@@ -49,7 +49,7 @@ static bool has_room(struct gt_ring *ring, uint64_t head, size_t need)
 	return head + need - ring->seen_tail <= ring->capacity;
 }
 
-struct gt_record *gt_ring_reserve(struct gt_ring *ring, size_t max)
+struct gt_ring_record *gt_ring_reserve(struct gt_ring *ring, size_t max)
 {
 	uint64_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
 	size_t to_end = ring->capacity - (size_t)(head & (ring->capacity - 1));
@@ -60,7 +60,7 @@ struct gt_record *gt_ring_reserve(struct gt_ring *ring, size_t max)
 	if (!has_room(ring, head, pad + max))
 		return NULL;
 	if (pad) {
-		struct gt_record *padding = record_at(ring, head);
+		struct gt_ring_record *padding = record_at(ring, head);
 
 		padding->size = (uint32_t)pad;
 		padding->type = RECORD_PADDING;
@@ -71,11 +71,11 @@ struct gt_record *gt_ring_reserve(struct gt_ring *ring, size_t max)
 	return record_at(ring, head);
 }
 
-const struct gt_record *gt_ring_next(struct gt_ring *ring)
+const struct gt_ring_record *gt_ring_next(struct gt_ring *ring)
 {
 	/* pairs with the release in gt_ring_commit */
 	while (atomic_load_explicit(&ring->head, memory_order_acquire) != ring->read) {
-		const struct gt_record *record = record_at(ring, ring->read);
+		const struct gt_ring_record *record = record_at(ring, ring->read);
 
 		if (record->type != RECORD_PADDING)
 			return record;
@@ -84,7 +84,7 @@ const struct gt_record *gt_ring_next(struct gt_ring *ring)
 	return NULL;
 }
 
-void gt_ring_pass(struct gt_ring *ring, const struct gt_record *record)
+void gt_ring_pass(struct gt_ring *ring, const struct gt_ring_record *record)
 {
 	ring->read += record->size;
 }
@@ -96,11 +96,12 @@ void gt_ring_release(struct gt_ring *ring)
 }
 
 /* The record at @position of a ring whose bytes may be anything. NULL: it is none. */
-static const struct gt_record *checked_at(const char *data, uint64_t capacity, uint64_t position,
-					  uint64_t head)
+static const struct gt_ring_record *checked_at(const char *data, uint64_t capacity,
+					       uint64_t position, uint64_t head)
 {
 	uint64_t offset = position & (capacity - 1);
-	const struct gt_record *record = (const struct gt_record *)(const void *)(data + offset);
+	const struct gt_ring_record *record =
+		(const struct gt_ring_record *)(const void *)(data + offset);
 
 	if (offset % 8 || capacity - offset < sizeof(*record) || record->size < sizeof(*record) ||
 	    record->size % 8 || record->size > capacity - offset || record->size > head - position)
@@ -109,7 +110,8 @@ static const struct gt_record *checked_at(const char *data, uint64_t capacity, u
 }
 
 uint64_t gt_ring_each(const struct gt_spool_view *view, const struct gt_ring *ring,
-		      void (*found)(void *context, const struct gt_record *record), void *context)
+		      void (*found)(void *context, const struct gt_ring_record *record),
+		      void *context)
 {
 	uint64_t head = atomic_load(&ring->head), tail = atomic_load(&ring->tail);
 	uint64_t capacity = ring->capacity;
@@ -118,7 +120,7 @@ uint64_t gt_ring_each(const struct gt_spool_view *view, const struct gt_ring *ri
 	if (!data || !capacity || capacity & (capacity - 1) || head - tail > capacity)
 		return 0;
 	while (tail != head) {
-		const struct gt_record *record = checked_at(data, capacity, tail, head);
+		const struct gt_ring_record *record = checked_at(data, capacity, tail, head);
 
 		if (!record)
 			break;

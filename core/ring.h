@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 /* First member of each record. */
-struct gt_record {
+struct gt_ring_record {
 	uint32_t size; /* bytes with this header, multiple of 8 */
 	uint16_t type; /* the collectors' business; 0 is padding */
 	uint16_t flags;
@@ -40,10 +40,10 @@ void gt_ring_fini(struct gt_ring *ring);
 
 /* Producer: room for @max bytes with the header, or NULL when the ring is full. A new reservation
  * replaces one that was not committed. */
-struct gt_record *gt_ring_reserve(struct gt_ring *ring, size_t max);
+struct gt_ring_record *gt_ring_reserve(struct gt_ring *ring, size_t max);
 
 /* Producer: publishes the reserved record with @size bytes (<= max) and @type. */
-static inline void gt_ring_commit(struct gt_ring *ring, struct gt_record *record, size_t size,
+static inline void gt_ring_commit(struct gt_ring *ring, struct gt_ring_record *record, size_t size,
 				  uint16_t type)
 {
 	record->size = (uint32_t)((size + 7) & ~(size_t)7);
@@ -65,10 +65,10 @@ static inline bool gt_ring_has_before(struct gt_ring *ring, uint64_t end)
 }
 
 /* Consumer: the oldest record that was not read, or NULL. */
-const struct gt_record *gt_ring_next(struct gt_ring *ring);
+const struct gt_ring_record *gt_ring_next(struct gt_ring *ring);
 
 /* Consumer: the record that gt_ring_next gave is read. It stays valid until gt_ring_release. */
-void gt_ring_pass(struct gt_ring *ring, const struct gt_record *record);
+void gt_ring_pass(struct gt_ring *ring, const struct gt_ring_record *record);
 
 /* Consumer: what has been read is written, the producer may have its place. */
 void gt_ring_release(struct gt_ring *ring);
@@ -86,7 +86,8 @@ static inline bool gt_ring_is_pressed(const struct gt_ring *ring)
  */
 struct gt_spool_view;
 uint64_t gt_ring_each(const struct gt_spool_view *view, const struct gt_ring *ring,
-		      void (*found)(void *context, const struct gt_record *record), void *context);
+		      void (*found)(void *context, const struct gt_ring_record *record),
+		      void *context);
 
 static inline bool gt_ring_is_empty(struct gt_ring *ring)
 {

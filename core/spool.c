@@ -297,13 +297,13 @@ void *gt_spool_map(size_t size)
 	int saved = errno;
 	void *memory;
 
-	if (!gt_memory_take(pages))
+	if (!gt_memory_charge(pages))
 		return NULL;
 	memory = take(pages);
 	errno = saved;
 	if (memory)
 		return memory;
-	gt_memory_give(pages);
+	gt_memory_uncharge(pages);
 	return gt_memory_map(size);
 }
 

@@ -14,17 +14,18 @@
 
 #define FIRST_ENTRIES 1024u
 
-struct entry {
+struct stack_entry {
 	uint64_t key; /* 0: empty */
 	const void *value;
 };
 
 struct map {
-	struct entry *entries;
+	struct stack_entry *entries;
 	uint32_t size; /* power of two, at most half full */
 	uint32_t used;
 	uint32_t spare_size;
-	struct entry *spare; /* what the spool gave before, which takes nothing back; NULL: none */
+	struct stack_entry
+		*spare; /* what the spool gave before, which takes nothing back; NULL: none */
 };
 
 struct gt_stacks {
@@ -33,13 +34,13 @@ struct gt_stacks {
 	void *context;
 	size_t max_bytes;
 	struct gt_arena arena;
-	struct map frames; /* return address -> struct gt_frame */
+	struct map frames; /* return address -> struct gt_stack_frame */
 	struct map stacks; /* key -> struct gt_stack */
 	uint32_t count;
 	uint64_t refused;
 };
 
-static struct entry *map_slot(const struct map *map, uint64_t key)
+static struct stack_entry *map_slot(const struct map *map, uint64_t key)
 {
 	uint32_t i = (uint32_t)(key * 0x9e3779b97f4a7c15u >> 32);
 
@@ -55,7 +56,7 @@ static const void *map_find(const struct map *map, uint64_t key)
 }
 
 /* Empty places, those that are spare if they are as many. */
-static struct entry *map_places(const struct map *map, uint32_t size)
+static struct stack_entry *map_places(const struct map *map, uint32_t size)
 {
 	if (!map->spare || map->spare_size != size)
 		return gt_spool_map(size * sizeof(*map->spare));
@@ -76,7 +77,8 @@ static void map_replace(struct map *map, struct map fresh)
 
 /* Makes the map anew with @size places and the entries that @keeps wants (NULL: all). */
 static bool map_rebuild(struct map *map, uint32_t size,
-			bool (*keeps)(const struct entry *, const void *), const void *context)
+			bool (*keeps)(const struct stack_entry *, const void *),
+			const void *context)
 {
 	struct map fresh = {.size = size};
 
@@ -84,7 +86,7 @@ static bool map_rebuild(struct map *map, uint32_t size,
 	if (!fresh.entries)
 		return false;
 	for (uint32_t i = 0; i < map->size; i++) {
-		const struct entry *entry = &map->entries[i];
+		const struct stack_entry *entry = &map->entries[i];
 
 		if (entry->key == 0 || (keeps && !keeps(entry, context)))
 			continue;
@@ -103,13 +105,14 @@ static void map_fini(struct map *map)
 static size_t bytes_used(const struct gt_stacks *stacks)
 {
 	return stacks->arena.total +
-	       (stacks->frames.size + stacks->stacks.size) * sizeof(struct entry);
+	       (stacks->frames.size + stacks->stacks.size) * sizeof(struct stack_entry);
 }
 
 /* Room for one more entry. */
 static bool map_reserve(struct gt_stacks *stacks, struct map *map)
 {
-	size_t more = map->size * sizeof(struct entry); /* the doubled map instead of this one */
+	size_t more =
+		map->size * sizeof(struct stack_entry); /* the doubled map instead of this one */
 
 	if (map->used + 1 <= map->size / 2)
 		return true;
@@ -120,22 +123,22 @@ static bool map_reserve(struct gt_stacks *stacks, struct map *map)
 
 static void map_put(struct map *map, uint64_t key, const void *value)
 {
-	struct entry *slot = map_slot(map, key);
+	struct stack_entry *slot = map_slot(map, key);
 
 	map->used += slot->key == 0;
-	*slot = (struct entry){.key = key, .value = value};
+	*slot = (struct stack_entry){.key = key, .value = value};
 }
 
 static void *arena_get(struct gt_stacks *stacks, size_t size)
 {
 	stacks->arena.max_bytes = stacks->max_bytes - (stacks->frames.size + stacks->stacks.size) *
-							      sizeof(struct entry);
+							      sizeof(struct stack_entry);
 	return gt_arena_get(&stacks->arena, size);
 }
 
 struct gt_stacks *gt_stacks_new(gt_frame_find_fn find, void *context, size_t max_bytes)
 {
-	size_t least = 2 * FIRST_ENTRIES * sizeof(struct entry);
+	size_t least = 2 * FIRST_ENTRIES * sizeof(struct stack_entry);
 	struct gt_stacks *stacks = gt_spool_map(sizeof(*stacks));
 
 	if (!stacks)
@@ -169,9 +172,9 @@ void gt_stacks_free(struct gt_stacks *stacks)
 	gt_memory_unmap(stacks, sizeof(*stacks));
 }
 
-const struct gt_frame *gt_stacks_find_frame(struct gt_stacks *stacks, uint64_t pc)
+const struct gt_stack_frame *gt_stacks_find_frame(struct gt_stacks *stacks, uint64_t pc)
 {
-	const struct gt_frame *frame = map_find(&stacks->frames, pc);
+	const struct gt_stack_frame *frame = map_find(&stacks->frames, pc);
 
 	if (frame || !map_reserve(stacks, &stacks->frames))
 		return frame;
@@ -255,7 +258,7 @@ const struct gt_stack *gt_stacks_get(struct gt_stacks *stacks, uint64_t key, con
 }
 
 const struct gt_stack *gt_stacks_put(struct gt_stacks *stacks, uint64_t key,
-				     const struct gt_frame *const *frames, uint32_t count)
+				     const struct gt_stack_frame *const *frames, uint32_t count)
 {
 	struct gt_stack *stack = NULL;
 
@@ -279,7 +282,7 @@ static bool is_gone(const struct gone *gone, uint64_t pc)
 	return pc > gone->start && pc <= gone->end; /* the instruction is at pc - 1 */
 }
 
-static bool frame_stays(const struct entry *entry, const void *context)
+static bool frame_stays(const struct stack_entry *entry, const void *context)
 {
 	return !is_gone(context, entry->key);
 }
@@ -296,7 +299,7 @@ static bool leads_through(const struct gt_stack *stack, const struct gt_string *
 void gt_stacks_forget(struct gt_stacks *stacks, uint64_t start, uint64_t end)
 {
 	const struct gone gone = {.start = start, .end = end};
-	const struct gt_frame *frame = NULL;
+	const struct gt_stack_frame *frame = NULL;
 
 	for (uint32_t i = 0; i < stacks->frames.size && !frame; i++)
 		if (stacks->frames.entries[i].key && is_gone(&gone, stacks->frames.entries[i].key))
@@ -322,12 +325,12 @@ uint32_t gt_stacks_count(const struct gt_stacks *stacks)
 	return stacks->count;
 }
 
-const struct gt_frame *gt_stack_place(const struct gt_stack *stack)
+const struct gt_stack_frame *gt_stack_place(const struct gt_stack *stack)
 {
-	const struct gt_frame *native = NULL;
+	const struct gt_stack_frame *native = NULL;
 
 	for (uint32_t i = 0; i < stack->count; i++) {
-		const struct gt_frame *frame = stack->frames[i];
+		const struct gt_stack_frame *frame = stack->frames[i];
 
 		if (frame->kind == GT_FRAME_PYTHON)
 			return frame;
@@ -338,7 +341,7 @@ const struct gt_frame *gt_stack_place(const struct gt_stack *stack)
 }
 
 const struct gt_stack *gt_stacks_restore(struct gt_stacks *stacks, uint64_t key, uint32_t id,
-					 const struct gt_frame *const *frames, uint32_t count)
+					 const struct gt_stack_frame *const *frames, uint32_t count)
 {
 	uint32_t made = stacks->count;
 	const struct gt_stack *stack;
@@ -358,9 +361,10 @@ void gt_stacks_each(const struct gt_spool_view *view,
 {
 	const struct gt_stacks *stacks = gt_spool_view_root(view, GT_SPOOL_STACKS, sizeof(*stacks));
 	const struct map *map = stacks ? &stacks->stacks : NULL;
-	const struct entry *entries = map ? gt_spool_view_at(view, gt_spool_address(map->entries),
-							     (uint64_t)map->size * sizeof(*entries))
-					  : NULL;
+	const struct stack_entry *entries =
+		map ? gt_spool_view_at(view, gt_spool_address(map->entries),
+				       (uint64_t)map->size * sizeof(*entries))
+		    : NULL;
 
 	for (uint32_t i = 0; entries && i < map->size; i++) {
 		uint64_t address = gt_spool_address(entries[i].value);

@@ -20,7 +20,7 @@ enum gt_frame_kind {
 };
 
 /* One place in code. Strings are interned; NULL: not known. */
-struct gt_frame {
+struct gt_stack_frame {
 	enum gt_frame_kind kind;
 	const struct gt_string *function; /* demangled, or Python's qualified name */
 	const struct gt_string *module;   /* path of the shared object or program */
@@ -34,12 +34,13 @@ struct gt_frame {
 struct gt_stack {
 	uint32_t id; /* 1.., unique in the process */
 	uint32_t count;
-	bool gone;                       /* leads through a module that was unloaded since */
-	const struct gt_frame *frames[]; /* nearest first, without the near ones that are ours */
+	bool gone; /* leads through a module that was unloaded since */
+	const struct gt_stack_frame
+		*frames[]; /* nearest first, without the near ones that are ours */
 };
 
 /* Turns a return address into a frame. Returns NULL on lack of memory. */
-typedef const struct gt_frame *(*gt_frame_find_fn)(void *context, uint64_t pc);
+typedef const struct gt_stack_frame *(*gt_frame_find_fn)(void *context, uint64_t pc);
 
 struct gt_stacks;
 
@@ -70,14 +71,14 @@ const struct gt_stack *gt_stacks_last(const struct gt_stacks *stacks, uint64_t k
 const struct gt_stack *gt_stacks_find(const struct gt_stacks *stacks, uint64_t key);
 
 /* The frame of the return address @pc, asked for once. NULL: no memory. */
-const struct gt_frame *gt_stacks_find_frame(struct gt_stacks *stacks, uint64_t pc);
+const struct gt_stack_frame *gt_stacks_find_frame(struct gt_stacks *stacks, uint64_t pc);
 
 /*
  * Makes the stack under @key of @count frames that the caller put together, nearest first; they live
  * as long as the store. Returns NULL when memory is short (counted in refused()).
  */
 const struct gt_stack *gt_stacks_put(struct gt_stacks *stacks, uint64_t key,
-				     const struct gt_frame *const *frames, uint32_t count);
+				     const struct gt_stack_frame *const *frames, uint32_t count);
 
 /*
  * The module that lay in [@start, @end) is gone: its addresses, and the keys of stacks that lead
@@ -89,7 +90,7 @@ void gt_stacks_forget(struct gt_stacks *stacks, uint64_t start, uint64_t end);
 
 /* The frame that says best where a stack is: the nearest of Python, else the nearest outside the C
  * library, else the nearest. NULL: there is none. */
-const struct gt_frame *gt_stack_place(const struct gt_stack *stack);
+const struct gt_stack_frame *gt_stack_place(const struct gt_stack *stack);
 
 /* Stacks that were asked for and not given. */
 uint64_t gt_stacks_refused(const struct gt_stacks *stacks);
@@ -100,7 +101,8 @@ uint64_t gt_stacks_refused(const struct gt_stacks *stacks);
  */
 struct gt_spool_view;
 const struct gt_stack *gt_stacks_restore(struct gt_stacks *stacks, uint64_t key, uint32_t id,
-					 const struct gt_frame *const *frames, uint32_t count);
+					 const struct gt_stack_frame *const *frames,
+					 uint32_t count);
 void gt_stacks_each(const struct gt_spool_view *view,
 		    void (*found)(void *context, uint64_t key, const struct gt_stack *stack),
 		    void *context);

@@ -38,7 +38,7 @@ static struct {
 	struct spooled *spooled; /* NULL: there is no spool */
 	struct gt_thread *_Atomic first;
 	_Atomic size_t bytes;
-	_Atomic uint64_t refused, thinned;
+	_Atomic uint64_t refused, degraded;
 	_Atomic bool stopped;
 	uint32_t last_epoch;
 	pthread_key_t key; /* its destructor tells us that a thread ends */
@@ -69,7 +69,7 @@ int gt_threads_start(const struct gt_thread_limits *limits)
 	atomic_store(&registry.first, NULL);
 	atomic_store(&registry.bytes, 0);
 	atomic_store(&registry.refused, 0);
-	atomic_store(&registry.thinned, 0);
+	atomic_store(&registry.degraded, 0);
 	atomic_store(&registry.stopped, false);
 	registry.spooled = gt_spool_is_open() ? gt_spool_map(sizeof(*registry.spooled)) : NULL;
 	gt_spool_set_root(GT_SPOOL_THREADS, registry.spooled);
@@ -156,7 +156,7 @@ static struct gt_thread *map_block(uint32_t percent)
 		goto refused;
 	}
 	if (ring < registry.limits.ring_bytes)
-		atomic_fetch_add_explicit(&registry.thinned, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&registry.degraded, 1, memory_order_relaxed);
 	return thread;
 refused:
 	atomic_fetch_sub(&registry.bytes, size);
@@ -216,9 +216,9 @@ uint64_t gt_threads_sum(enum gt_thread_counter which)
 	return sum;
 }
 
-uint64_t gt_threads_thinned(void)
+uint64_t gt_threads_degraded(void)
 {
-	return atomic_load_explicit(&registry.thinned, memory_order_relaxed);
+	return atomic_load_explicit(&registry.degraded, memory_order_relaxed);
 }
 
 uint64_t gt_threads_refused(void)

@@ -123,6 +123,6 @@ void gt_threads_each(const struct gt_spool_view *view,
 uint64_t gt_threads_refused(void);
 
 /* Blocks whose ring is smaller than wanted, as memory is short. */
-uint64_t gt_threads_thinned(void);
+uint64_t gt_threads_degraded(void);
 
 #endif

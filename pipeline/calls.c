@@ -68,12 +68,12 @@ static const struct gt_string *call_name(struct gt_session *s, enum gt_api_domai
 /* As the kernel has it; the program may have told NVTX a better one. */
 static const struct gt_string *thread_name(struct gt_session *s, uint32_t tid)
 {
-	const struct gt_string *told = gt_ranges_thread_name(s, tid);
+	const struct gt_string *reported = gt_ranges_thread_name(s, tid);
 	char path[64], name[64];
 	size_t n;
 
-	if (told)
-		return told;
+	if (reported)
+		return reported;
 	gt_text_format(path, sizeof(path), "/proc/self/task/%u/comm", tid);
 	n = gt_descriptor_read_file(path, name, sizeof(name));
 	while (n > 0 && name[n - 1] == '\n')
@@ -151,7 +151,7 @@ static void take_sample(struct gt_session *s, const struct gt_call_record *recor
 static uint64_t drain_ring(struct gt_session *s, struct gt_thread *thread)
 {
 	uint64_t end = gt_ring_end(&thread->ring); /* its thread may be faster than we are */
-	const struct gt_record *record;
+	const struct gt_ring_record *record;
 	uint64_t count = 0;
 
 	for (; gt_ring_has_before(&thread->ring, end); count++) {

@@ -29,18 +29,18 @@ void gt_coexist_start(struct gt_session *s, int started)
 	c->watches =
 		gt_cupti_watch_start(&c->watch, &s->config, &s->cupti, started, gt_clock_now());
 	if (c->watches)
-		gt_coexist_tell(s);
+		gt_coexist_report(s);
 }
 
 bool gt_coexist_is_due(struct gt_session *s, uint64_t now, bool flushed)
 {
 	struct gt_coexist *c = &s->coexist;
-	uint64_t changes = gt_cupti_foreign_look().changes;
+	uint64_t changes = gt_cupti_foreign_get().changes;
 
-	if (!c->watches || (changes == c->changes && (!flushed || now < c->next_look)))
+	if (!c->watches || (changes == c->changes && (!flushed || now < c->next_poll)))
 		return false;
 	if (flushed)
-		c->next_look = now + LOOK_EVERY_NS;
+		c->next_poll = now + LOOK_EVERY_NS;
 	c->changes = changes;
 	return true;
 }
@@ -71,9 +71,9 @@ struct gt_cupti_signs gt_coexist_signs(const struct gt_session *s, uint64_t now,
 	};
 }
 
-void gt_coexist_look(struct gt_session *s, const struct gt_cupti_signs *signs)
+void gt_coexist_poll(struct gt_session *s, const struct gt_cupti_signs *signs)
 {
-	gt_cupti_watch_look(&s->coexist.watch, signs);
+	gt_cupti_watch_poll(&s->coexist.watch, signs);
 }
 
 void gt_coexist_tie(void *session, uint32_t correlation, uint32_t id)
@@ -151,25 +151,25 @@ static void end_gap(struct gt_session *s)
 	    s->watch_end) /* no callback has told when the driver was up: it is by now */
 		s->watch_end();
 	s->has_cupti = true;
-	s->facts.mode = "cupti";
+	s->metadata.mode = "cupti";
 	gt_log_say("%s: GPU work is recorded again", text);
 	gt_emit_note(s, "capture resumed", text, "other tool", "launches", launches);
 }
 
-static void tell_clock(struct gt_session *s)
+static void report_clock(struct gt_session *s)
 {
-	if (s->coexist.clock_told || !s->ledger.count[GT_LEDGER_TIME_FOREIGN])
+	if (s->coexist.clock_reported || !s->ledger.count[GT_LEDGER_TIME_FOREIGN])
 		return;
-	s->coexist.clock_told = true;
+	s->coexist.clock_reported = true;
 	gt_emit_note(s, "foreign clock", "another tool's clock stamps CUPTI's records: converted",
 		     "other tool", NULL, 0);
 }
 
 /* Who has asked for cuptiFinalize got it for itself. */
-static void tell_detached(struct gt_session *s)
+static void report_detached(struct gt_session *s)
 {
 	struct gt_coexist *c = &s->coexist;
-	uint64_t detached = gt_cupti_foreign_look().detached;
+	uint64_t detached = gt_cupti_foreign_get().detached;
 	char text[256];
 
 	if (detached == c->detached)
@@ -182,13 +182,13 @@ static void tell_detached(struct gt_session *s)
 		     0);
 }
 
-void gt_coexist_tell(struct gt_session *s)
+void gt_coexist_report(struct gt_session *s)
 {
 	struct gt_coexist *c = &s->coexist;
 	const struct gt_cupti_watch *watch = &c->watch;
 
-	tell_clock(s);
-	tell_detached(s);
+	report_clock(s);
+	report_detached(s);
 	if (watch->gaps != c->gaps ||
 	    (watch->hold != c->hold && !gt_cupti_watch_has_records(watch)))
 		begin_gap(s, watch->reason);
@@ -211,10 +211,10 @@ uint64_t gt_coexist_outstanding(const struct gt_session *s)
 	return in_flight - s->coexist.unanswered;
 }
 
-void gt_coexist_look_for_failure(struct gt_session *s, uint64_t now)
+void gt_coexist_poll_failure(struct gt_session *s, uint64_t now)
 {
-	if (s->coexist.watches && gt_cupti_watch_look_for_failure(&s->coexist.watch, now))
-		gt_coexist_tell(s);
+	if (s->coexist.watches && gt_cupti_watch_poll_failure(&s->coexist.watch, now))
+		gt_coexist_report(s);
 }
 
 void gt_coexist_on_failure(void)
@@ -228,6 +228,6 @@ void gt_coexist_before_subscribe(const char *library)
 	if (!gt_forkguard_holds() || atomic_load(&gt_session_state) != GT_SESSION_CUPTI ||
 	    strcmp(gt_config_text(&gt_session.config, GT_CONFIG_COEXIST), "yield") != 0)
 		return;
-	gt_cupti_leave();
+	gt_cupti_yield();
 	calls_from_hooks();
 }

@@ -22,12 +22,12 @@ struct gt_coexist {
 	struct gt_cupti_watch watch;
 	bool watches; /* false: no CUPTI, and none to come */
 	bool in_gap;  /* CUPTI is not ours, as far as the trace has been told */
-	bool clock_told;
+	bool clock_reported;
 	uint64_t detached; /* tools that have asked for cuptiFinalize, told so far */
 	enum gt_cupti_hold hold;
 	uint64_t gaps;               /* told so far */
 	struct gt_tie *ties;         /* ids of CUPTI's to ids of ours; NULL: there were none */
-	uint64_t next_look, changes; /* what others have done, as of the last look */
+	uint64_t next_poll, changes; /* what others have done, as of the last look */
 	uint64_t launches_begin;     /* launches_in_gaps when the gap began */
 	uint64_t unanswered; /* launches that no record will come for, see gt_coexist_expected */
 };
@@ -39,7 +39,7 @@ void gt_coexist_start(struct gt_session *session, int started);
 bool gt_coexist_is_due(struct gt_session *session, uint64_t now, bool flushed);
 
 /* The look itself. Drain thread, NOT holding the session: it calls CUPTI. @now: CLOCK_MONOTONIC ns. */
-void gt_coexist_look(struct gt_session *session, const struct gt_cupti_signs *signs);
+void gt_coexist_poll(struct gt_session *session, const struct gt_cupti_signs *signs);
 
 /* What the session knows of CUPTI's doings. @flushed: what was there at @now has been fetched since. Drain
  * thread, holding. */
@@ -47,13 +47,13 @@ struct gt_cupti_signs gt_coexist_signs(const struct gt_session *session, uint64_
 				       bool flushed);
 
 /* A fatal error inside CUPTI, told at once. Whoever holds the session; calls nothing of CUPTI's. */
-void gt_coexist_look_for_failure(struct gt_session *session, uint64_t now);
+void gt_coexist_poll_failure(struct gt_session *session, uint64_t now);
 
 /* CUPTI's fatal callback, on an application thread: it tells of no further call. */
 void gt_coexist_on_failure(void);
 
 /* Tells the trace, and switches between callbacks and hooks. Drain thread, holding. */
-void gt_coexist_tell(struct gt_session *session);
+void gt_coexist_report(struct gt_session *session);
 
 /* The translator's callback, see collectors/cupti/translate.h. */
 void gt_coexist_tie(void *session, uint32_t correlation, uint32_t id);

@@ -65,9 +65,9 @@ static struct {
 	_Atomic int busy;                           /* 1: somebody holds the session's parts */
 	bool is_repaired;                           /* afterwards, by gputrace run */
 	uint64_t next_flush, next_clock;
-	uint64_t lost_calls_told, refused_told, dropped_told, discarded_told;
-	uint64_t lost_ranges_told, early_ranges_told, memory_told, unspooled_told;
-	uint64_t thinned_told[5];
+	uint64_t lost_calls_reported, refused_reported, dropped_reported, discarded_reported;
+	uint64_t lost_ranges_reported, early_ranges_reported, memory_reported, unspooled_reported;
+	uint64_t degraded_told[5];
 } drain;
 
 static bool try_hold(void)
@@ -84,18 +84,19 @@ static void let_go(void)
 }
 
 /* What was counted since the last look becomes an instant with its count. */
-static void tell_more(struct gt_session *s, const char *name, uint64_t now_total, uint64_t *told,
-		      const char *cause, const char *of_what, const char *what)
+static void report_more(struct gt_session *s, const char *name, uint64_t now_total,
+			uint64_t *reported, const char *cause, const char *of_what,
+			const char *what)
 {
-	if (now_total > *told)
-		gt_emit_note(s, name, what, cause, of_what, now_total - *told);
-	*told = now_total;
+	if (now_total > *reported)
+		gt_emit_note(s, name, what, cause, of_what, now_total - *reported);
+	*reported = now_total;
 }
 
-static void tell_loss(struct gt_session *s, uint64_t now_total, uint64_t *told, const char *cause,
-		      const char *of_what, const char *what)
+static void report_loss(struct gt_session *s, uint64_t now_total, uint64_t *reported,
+			const char *cause, const char *of_what, const char *what)
 {
-	tell_more(s, "LOST", now_total, told, cause, of_what, what);
+	report_more(s, "LOST", now_total, reported, cause, of_what, what);
 }
 
 static uint64_t lost_ranges(const struct gt_session *s)
@@ -104,26 +105,26 @@ static uint64_t lost_ranges(const struct gt_session *s)
 }
 
 /* A trace begins with the first use of CUDA: what NVTX told before is counted. */
-static void tell_ranges(struct gt_session *s)
+static void report_ranges(struct gt_session *s)
 {
 	uint64_t early = gt_nvtx_early_count().over;
 
-	tell_loss(s, lost_ranges(s), &drain.lost_ranges_told, "ring full", "NVTX ranges",
-		  "a thread's ring was full: raise --ring-size");
-	if (early > drain.early_ranges_told)
+	report_loss(s, lost_ranges(s), &drain.lost_ranges_reported, "ring full", "NVTX ranges",
+		    "a thread's ring was full: raise --ring-size");
+	if (early > drain.early_ranges_reported)
 		gt_emit_note(s, "capture gap", "NVTX ranges that were over before CUDA was used",
-			     "before session", "ranges", early - drain.early_ranges_told);
-	drain.early_ranges_told = early;
+			     "before session", "ranges", early - drain.early_ranges_reported);
+	drain.early_ranges_reported = early;
 }
 
 /* What is left out, or made smaller, so that calls and GPU work still find room. */
-static void tell_thinned(struct gt_session *s)
+static void tell_degraded(struct gt_session *s)
 {
 	const struct {
 		uint64_t now;
 		const char *of_what, *what;
 	} rows[] = {
-		{gt_threads_thinned(), "rings", "threads have smaller rings: raise --max-memory"},
+		{gt_threads_degraded(), "rings", "threads have smaller rings: raise --max-memory"},
 		{gt_stacks_refused(s->stacks), "call stacks", "calls without their new stacks"},
 		{gt_intern_refused(s->strings), "names", "what has them stands without"},
 		{gt_symbols_refused(s->symbols), "modules", "frames in them have no names"},
@@ -132,35 +133,35 @@ static void tell_thinned(struct gt_session *s)
 	};
 
 	_Static_assert(sizeof(rows) / sizeof(rows[0]) ==
-			       sizeof(drain.thinned_told) / sizeof(drain.thinned_told[0]),
+			       sizeof(drain.degraded_told) / sizeof(drain.degraded_told[0]),
 		       "a place for each");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		tell_more(s, "thinned", rows[i].now, &drain.thinned_told[i], "--max-rss",
-			  rows[i].of_what, rows[i].what);
+		report_more(s, "thinned", rows[i].now, &drain.degraded_told[i], "--max-rss",
+			    rows[i].of_what, rows[i].what);
 }
 
-static void tell_losses(struct gt_session *s)
+static void report_losses(struct gt_session *s)
 {
 	struct gt_ledger *ledger = &s->ledger;
 
-	tell_loss(s, gt_threads_sum(GT_THREAD_CALLS_LOST), &drain.lost_calls_told, "ring full",
-		  "API calls", "a thread's ring was full: raise --ring-size");
-	tell_loss(s, gt_threads_refused(), &drain.refused_told, "no thread block", "API calls",
-		  "no memory for more threads: raise --max-memory");
-	tell_loss(s, gt_memory_count().refused, &drain.memory_told, "--max-rss", "pieces of memory",
-		  "all memory is taken: raise --max-rss");
-	tell_thinned(s);
-	tell_more(s, "spool full", gt_spool_refused(), &drain.unspooled_told, "--spool", "bytes",
-		  "a kill loses what stands there");
-	tell_ranges(s);
-	gt_samples_tell(s);
+	report_loss(s, gt_threads_sum(GT_THREAD_CALLS_LOST), &drain.lost_calls_reported,
+		    "ring full", "API calls", "a thread's ring was full: raise --ring-size");
+	report_loss(s, gt_threads_refused(), &drain.refused_reported, "no thread block",
+		    "API calls", "no memory for more threads: raise --max-memory");
+	report_loss(s, gt_memory_count().refused, &drain.memory_reported, "--max-rss",
+		    "pieces of memory", "all memory is taken: raise --max-rss");
+	tell_degraded(s);
+	report_more(s, "spool full", gt_spool_refused(), &drain.unspooled_reported, "--spool",
+		    "bytes", "a kill loses what stands there");
+	report_ranges(s);
+	gt_samples_report(s);
 	if (!s->has_cupti)
 		return;
 	gt_cupti_count(ledger);
-	tell_loss(s, ledger->count[GT_LEDGER_RECORDS_DROPPED], &drain.dropped_told,
-		  "dropped by CUPTI", "GPU records", "CUPTI had no buffer in time");
-	tell_loss(s, ledger->count[GT_LEDGER_BUFFERS_DISCARDED], &drain.discarded_told, "no buffer",
-		  "activity buffers", "all buffers in use: raise --max-memory");
+	report_loss(s, ledger->count[GT_LEDGER_RECORDS_DROPPED], &drain.dropped_reported,
+		    "dropped by CUPTI", "GPU records", "CUPTI had no buffer in time");
+	report_loss(s, ledger->count[GT_LEDGER_BUFFERS_DISCARDED], &drain.discarded_reported,
+		    "no buffer", "activity buffers", "all buffers in use: raise --max-memory");
 }
 
 static void sample_clock(struct gt_session *s, uint64_t now)
@@ -172,7 +173,7 @@ static void sample_clock(struct gt_session *s, uint64_t now)
 	drain.next_clock = now + (s->clock.count == 1 ? CLOCK_SECOND_NS : CLOCK_EVERY_NS);
 	gt_clock_sample(&s->clock, &step);
 	gt_spooled_clock(s);
-	s->facts.clock_last = s->clock.samples[s->clock.count - 1];
+	s->metadata.clock_last = s->clock.samples[s->clock.count - 1];
 	if (step)
 		gt_emit_note(s, "clock step", "CLOCK_REALTIME was set", "clock step", "ns",
 			     (uint64_t)(step < 0 ? -step : step));
@@ -253,10 +254,10 @@ static bool look_for_others(struct gt_session *s, uint64_t now, bool flushed)
 		return true;
 	signs = gt_coexist_signs(s, now, flushed);
 	let_go();
-	gt_coexist_look(s, &signs);
+	gt_coexist_poll(s, &signs);
 	if (!try_hold())
 		return false;
-	gt_coexist_tell(s);
+	gt_coexist_report(s);
 	return true;
 }
 
@@ -278,7 +279,7 @@ static bool work_once(struct gt_session *s, uint64_t *ret_work)
 		return false;
 	sample_clock(s, now);
 	*ret_work = drain_once(s, ROUND_BYTES);
-	gt_coexist_look_for_failure(s, now);
+	gt_coexist_poll_failure(s, now);
 	flushed = flush_is_due(s, now);
 	if (flushed) {
 		if (!flush_cupti(s, false))
@@ -288,8 +289,8 @@ static bool work_once(struct gt_session *s, uint64_t *ret_work)
 	if (!look_for_others(s, now, flushed))
 		return false;
 	if (flushed) {
-		tell_losses(s);
-		gt_frameworks_tell(s);
+		report_losses(s);
+		gt_frameworks_notify(s);
 		flush_writer(s, false);
 	}
 	let_go();
@@ -325,16 +326,16 @@ static void close_ledger(struct gt_session *s)
 				      count[GT_LEDGER_CALLS_RECEIVED];
 	count[GT_LEDGER_CORRELATION_EVICTED] = counts.evicted;
 	count[GT_LEDGER_OPS_IN_FLIGHT] = counts.in_flight + s->emit.unexpected;
-	gt_cupti_buffers_tell(&s->ledger);
+	gt_cupti_buffers_report(&s->ledger);
 	count[GT_LEDGER_CLOCK_STEPS] = s->clock.steps;
 	count[GT_LEDGER_STACKS_REFUSED] += gt_stacks_refused(s->stacks);
 	gt_stacks_count_python(s);
-	gt_frameworks_tell(s);
+	gt_frameworks_notify(s);
 	if (s->graph_nodes)
 		count[GT_LEDGER_GRAPH_NODES_LOST] = gt_graph_nodes_lost(s->graph_nodes);
 	count[GT_LEDGER_MEMORY_PEAK] = gt_memory_count().peak;
 	count[GT_LEDGER_MEMORY_REFUSED] = gt_memory_count().refused;
-	count[GT_LEDGER_RINGS_THINNED] = gt_threads_thinned();
+	count[GT_LEDGER_RINGS_THINNED] = gt_threads_degraded();
 	count[GT_LEDGER_MODULES_UNREAD] = gt_symbols_refused(s->symbols);
 	count[GT_LEDGER_STRINGS_REFUSED] = gt_intern_refused(s->strings);
 	gt_spooled_count(s);
@@ -348,19 +349,19 @@ static void close_ledger(struct gt_session *s)
 static void close_session(struct gt_session *s)
 {
 	drain_all(s);
-	gt_coexist_look_for_failure(s, gt_clock_now());
+	gt_coexist_poll_failure(s, gt_clock_now());
 	gt_emit_settle(s, true);
 	gt_ranges_settle(s, true);
 	if (s->stack_lane)
 		gt_stack_lane_finish(s->stack_lane);
-	tell_losses(s);
+	report_losses(s);
 	if (!s->output.writer && s->emit.early.count)
 		gt_log_verbose("%lu CUDA events and no GPU work: no trace is written",
 			       (unsigned long)s->emit.early.count);
 	flush_writer(s, true); /* files that become full now close with what was counted so far */
 	close_ledger(s);
-	if (*s->facts.spool == '/')
-		*s->facts.spool = 0;
+	if (*s->metadata.spool == '/')
+		*s->metadata.spool = 0;
 	gt_output_close(&s->output, &s->ledger);
 	gt_spool_remove();
 }
@@ -517,7 +518,7 @@ int gt_drain_start(struct gt_session *session)
 }
 
 /* gputrace run repairs the file and says so itself. */
-static void tell_unclosed(uint64_t timeout_ns)
+static void report_unclosed(uint64_t timeout_ns)
 {
 	const char *name = gt_output_name();
 
@@ -535,7 +536,7 @@ static void take_over(struct gt_session *s, uint64_t timeout_ns)
 	gt_write_signals_hold(&before);
 	if (!try_hold()) {
 		/* it is at work on the file, e.g. on a slow disk: nothing may touch it */
-		tell_unclosed(timeout_ns);
+		report_unclosed(timeout_ns);
 		gt_write_signals_let(&before);
 		return;
 	}

@@ -64,14 +64,14 @@ void gt_emit_fini(struct gt_emit *emit)
 }
 
 /* The writer must know a device before the first event on it. */
-static void update_facts(struct gt_session *session)
+static void update_metadata(struct gt_session *session)
 {
 	struct gt_output *output = &session->output;
 
-	if (session->emit.facts_written == session->facts.generation)
+	if (session->emit.metadata_written == session->metadata.generation)
 		return;
-	session->emit.facts_written = session->facts.generation;
-	output->writer->ops->facts(output->writer, &session->facts);
+	session->emit.metadata_written = session->metadata.generation;
+	output->writer->ops->metadata(output->writer, &session->metadata);
 }
 
 /* What the writer refuses it counts itself. */
@@ -83,7 +83,7 @@ static void write_event(struct gt_session *session, const struct gt_event *event
 		gt_ledger_add(&session->ledger, GT_LEDGER_EVENTS_LOST_DISK, 1);
 		return;
 	}
-	update_facts(session);
+	update_metadata(session);
 	gt_output_event(output, event);
 }
 
@@ -93,7 +93,7 @@ void gt_emit_open(struct gt_session *session)
 
 	if (session->output.writer || session->output.failed)
 		return;
-	gt_output_open(&session->output, &session->config, &session->facts, &session->ledger);
+	gt_output_open(&session->output, &session->config, &session->metadata, &session->ledger);
 	for (size_t i = 0; i < early->count; i++)
 		write_event(session, &early->events[i].event);
 	waiting_free(early);
@@ -211,14 +211,14 @@ static bool join(struct gt_session *session, struct gt_event *event)
 
 static void fill_device_fact(struct gt_session *session, const struct gt_device_event *device)
 {
-	struct gt_facts *facts = &session->facts;
+	struct gt_metadata *metadata = &session->metadata;
 
-	if (device->id >= GT_FACTS_DEVICES)
+	if (device->id >= GT_METADATA_DEVICES)
 		return;
-	while (facts->device_count <= device->id)
-		facts->devices[facts->device_count++].id = UINT32_MAX;
-	facts->devices[device->id] = *device;
-	facts->generation++;
+	while (metadata->device_count <= device->id)
+		metadata->devices[metadata->device_count++].id = UINT32_MAX;
+	metadata->devices[device->id] = *device;
+	metadata->generation++;
 }
 
 /* A record of GPU work; one without usable times is a note. */

@@ -27,7 +27,7 @@ struct gt_waiting {
 struct gt_emit {
 	struct gt_correlate *calls;
 	bool has_calls;             /* false: no record waits for one */
-	uint32_t facts_written;     /* generation of the facts that the writer has */
+	uint32_t metadata_written;  /* generation of the facts that the writer has */
 	struct gt_waiting early;    /* before the file: no GPU work has been asked for yet */
 	struct gt_waiting unlinked; /* records whose call has not returned yet */
 	uint64_t newest;            /* trace ns of the latest end, for what has to be closed */

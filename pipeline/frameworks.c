@@ -34,7 +34,7 @@ static const struct {
 /* What Python said: places are taken once and never given back. */
 static char states[STATES][STATE_BYTES];
 static _Atomic uint32_t states_taken;
-static const char *_Atomic told[FEATURE_COUNT_];
+static const char *_Atomic reported[FEATURE_COUNT_];
 
 void gputrace_framework_state(const char *option, const char *state)
 {
@@ -46,7 +46,7 @@ void gputrace_framework_state(const char *option, const char *state)
 	for (int i = 0; i < FEATURE_COUNT_; i++)
 		if (!strcmp(option, gt_options[features[i].option].name))
 			/* pairs with the acquire in state_of: the text is whole */
-			atomic_store_explicit(&told[i], states[place], memory_order_release);
+			atomic_store_explicit(&reported[i], states[place], memory_order_release);
 }
 
 static bool is_wanted(const struct gt_session *s, enum feature feature)
@@ -68,7 +68,7 @@ static bool is_loaded(const struct gt_session *s, const char *part)
 static const char *state_of(const struct gt_session *s, enum feature feature, const char *isolation)
 {
 	/* pairs with the release in gputrace_framework_state */
-	const char *state = atomic_load_explicit(&told[feature], memory_order_acquire);
+	const char *state = atomic_load_explicit(&reported[feature], memory_order_acquire);
 
 	if (state)
 		return state;
@@ -91,10 +91,10 @@ static const char *find_isolation(void)
 	return isolation;
 }
 
-void gt_frameworks_tell(struct gt_session *session)
+void gt_frameworks_notify(struct gt_session *session)
 {
-	struct gt_facts *facts = &session->facts;
-	char text[sizeof(facts->frameworks)] = "";
+	struct gt_metadata *metadata = &session->metadata;
+	char text[sizeof(metadata->frameworks)] = "";
 	const char *isolation = NULL;
 	size_t used = 0;
 
@@ -107,9 +107,9 @@ void gt_frameworks_tell(struct gt_session *session)
 				       used ? "; " : "", gt_options[features[i].option].name,
 				       state_of(session, i, isolation));
 	}
-	if (!strcmp(text, facts->frameworks))
+	if (!strcmp(text, metadata->frameworks))
 		return;
-	memcpy(facts->frameworks, text, sizeof(text));
-	facts->generation++;
+	memcpy(metadata->frameworks, text, sizeof(text));
+	metadata->generation++;
 	gt_log_verbose("%s", text);
 }

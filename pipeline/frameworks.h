@@ -14,6 +14,6 @@ void gputrace_framework_state(const char *option, const char *state)
 	__attribute__((visibility("default")));
 
 /* Brings the facts up to date. Drain thread. */
-void gt_frameworks_tell(struct gt_session *session);
+void gt_frameworks_notify(struct gt_session *session);
 
 #endif

@@ -71,53 +71,53 @@ bool gt_identity_is_alone(void)
 	return find_rank(&world, &local) == 0 && world == 1;
 }
 
-static void fill_rank(struct gt_facts *facts)
+static void fill_rank(struct gt_metadata *metadata)
 {
-	int32_t rank = find_rank(&facts->world_size, &facts->local_rank);
+	int32_t rank = find_rank(&metadata->world_size, &metadata->local_rank);
 
-	facts->has_rank = rank >= 0;
-	facts->rank = rank > 0 ? rank : 0;
-	if (facts->world_size <= facts->rank)
-		facts->world_size = facts->rank + 1;
+	metadata->has_rank = rank >= 0;
+	metadata->rank = rank > 0 ? rank : 0;
+	if (metadata->world_size <= metadata->rank)
+		metadata->world_size = metadata->rank + 1;
 }
 
-void gt_identity_fill_command(struct gt_facts *facts)
+void gt_identity_fill_command(struct gt_metadata *metadata)
 {
-	size_t n = gt_descriptor_read_file("/proc/self/cmdline", facts->command,
-					   sizeof(facts->command) - 1);
+	size_t n = gt_descriptor_read_file("/proc/self/cmdline", metadata->command,
+					   sizeof(metadata->command) - 1);
 
-	while (n > 0 && facts->command[n - 1] == 0)
+	while (n > 0 && metadata->command[n - 1] == 0)
 		n--;
 	for (size_t i = 0; i < n; i++) {
-		if (facts->command[i] == 0)
-			facts->command[i] = ' ';
+		if (metadata->command[i] == 0)
+			metadata->command[i] = ' ';
 	}
-	facts->command[n] = 0;
+	metadata->command[n] = 0;
 }
 
-static void fill_process(struct gt_facts *facts)
+static void fill_process(struct gt_metadata *metadata)
 {
-	size_t n = gt_descriptor_read_file("/proc/self/comm", facts->process,
-					   sizeof(facts->process) - 1);
+	size_t n = gt_descriptor_read_file("/proc/self/comm", metadata->process,
+					   sizeof(metadata->process) - 1);
 
-	while (n > 0 && facts->process[n - 1] == '\n')
+	while (n > 0 && metadata->process[n - 1] == '\n')
 		n--;
 	if (n > 0)
-		facts->process[n] = 0;
+		metadata->process[n] = 0;
 	else
-		gt_text_format(facts->process, sizeof(facts->process), "process");
+		gt_text_format(metadata->process, sizeof(metadata->process), "process");
 }
 
-void gt_identity_fill(struct gt_facts *facts)
+void gt_identity_fill(struct gt_metadata *metadata)
 {
 	struct utsname name;
 
-	facts->pid = (uint32_t)getpid();
-	fill_process(facts);
-	gt_text_format(facts->host, sizeof(facts->host), "%s",
+	metadata->pid = (uint32_t)getpid();
+	fill_process(metadata);
+	gt_text_format(metadata->host, sizeof(metadata->host), "%s",
 		       uname(&name) == 0 ? name.nodename : "host");
 	if (gt_identity_env("GPUTRACE_RUN"))
-		gt_text_format(facts->run, sizeof(facts->run), "%s",
+		gt_text_format(metadata->run, sizeof(metadata->run), "%s",
 			       gt_identity_env("GPUTRACE_RUN"));
-	fill_rank(facts);
+	fill_rank(metadata);
 }

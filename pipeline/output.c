@@ -86,17 +86,17 @@ void gt_output_find(struct gt_output *output, const struct gt_config *config)
 }
 
 /* "rank0_host_pid" or "host_pid": the process among all of the job. */
-static void worker_name(const struct gt_facts *facts, char *ret_name, size_t size)
+static void worker_name(const struct gt_metadata *metadata, char *ret_name, size_t size)
 {
 	char host[65];
 	size_t n = 0;
 
-	gt_text_format(host, sizeof(host), "%s", facts->host);
+	gt_text_format(host, sizeof(host), "%s", metadata->host);
 	sanitize(host);
 	host[strcspn(host, ".")] = 0; /* a domain would read as another part of the name */
-	if (facts->has_rank)
-		n = gt_text_format(ret_name, size, "rank%d_", facts->rank);
-	gt_text_format(ret_name + n, size - n, "%s_%u", host, facts->pid);
+	if (metadata->has_rank)
+		n = gt_text_format(ret_name, size, "rank%d_", metadata->rank);
+	gt_text_format(ret_name + n, size - n, "%s_%u", host, metadata->pid);
 }
 
 static struct gt_writer_options writer_options(const struct gt_output *output,
@@ -117,12 +117,12 @@ static int open_writer(struct gt_output *output, const struct gt_config *config)
 	gt_segments_init(&output->segments, (uint32_t)gt_config_number(config, GT_CONFIG_KEEP),
 			 is_file && gt_config_number(config, GT_CONFIG_MAX_SIZE));
 	output->options = writer_options(output, config);
-	return output->writer->ops->open(output->writer, output->sink, output->facts,
+	return output->writer->ops->open(output->writer, output->sink, output->metadata,
 					 &output->options);
 }
 
-int gt_output_open(struct gt_output *output, const struct gt_config *config, struct gt_facts *facts,
-		   const struct gt_ledger *ledger)
+int gt_output_open(struct gt_output *output, const struct gt_config *config,
+		   struct gt_metadata *metadata, const struct gt_ledger *ledger)
 {
 	char worker[160], name[256], owner[32];
 	struct gt_sink_options options = {
@@ -135,17 +135,17 @@ int gt_output_open(struct gt_output *output, const struct gt_config *config, str
 	};
 	int error = output->folder_error;
 
-	output->facts = facts;
+	output->metadata = metadata;
 	output->ledger = ledger;
 	output->writer = gt_writer_new(gt_config_text(config, GT_CONFIG_FORMAT));
 	if (!output->writer) {
 		output->failed = true;
 		return -ENOMEM;
 	}
-	worker_name(facts, worker, sizeof(worker));
+	worker_name(metadata, worker, sizeof(worker));
 	gt_text_format(name, sizeof(name), "%s.%lu", worker,
-		       (unsigned long)(facts->start / 1000000u));
-	gt_text_format(owner, sizeof(owner), "rank%d", facts->rank);
+		       (unsigned long)(metadata->start / 1000000u));
+	gt_text_format(owner, sizeof(owner), "rank%d", metadata->rank);
 	options.suffix = output->writer->ops->suffix;
 	if (options.suffix && !error)
 		output->sink = gt_sink_open(&options, &error);
@@ -213,9 +213,9 @@ int gt_output_close(struct gt_output *output, struct gt_ledger *ledger)
 
 	if (output->writer && !output->failed) {
 		gt_segments_rest(&output->segments, ledger);
-		output->facts->segment[GT_SEGMENT_LAST] =
-			output->facts->segment[GT_SEGMENT_NUMBER] != 0;
-		error = output->writer->ops->close(output->writer, output->facts, ledger);
+		output->metadata->segment[GT_SEGMENT_LAST] =
+			output->metadata->segment[GT_SEGMENT_NUMBER] != 0;
+		error = output->writer->ops->close(output->writer, output->metadata, ledger);
 	}
 	if (output->writer && output->writer->ops->fini)
 		output->writer->ops->fini(output->writer);

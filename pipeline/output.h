@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "core/config.h"
-#include "core/schema/facts.h"
+#include "core/schema/metadata.h"
 #include "pipeline/segments.h"
 #include "writers/sink.h"
 #include "writers/writer.h"
@@ -21,7 +21,7 @@ struct gt_output {
 	struct gt_writer *writer;
 	struct gt_sink *sink;
 	bool failed;                    /* tried, could not: events are counted as lost */
-	struct gt_facts *facts;         /* the session's, as is the ledger */
+	struct gt_metadata *metadata;   /* the session's, as is the ledger */
 	const struct gt_ledger *ledger; /* what the session has counted so far */
 	struct gt_writer_options options;
 	struct gt_segments segments;
@@ -33,8 +33,8 @@ void gt_output_find(struct gt_output *output, const struct gt_config *config);
 
 /* Makes folder and file and opens the writer. A negative errno, said once on stderr: the program
  * runs on, nothing is written. */
-int gt_output_open(struct gt_output *output, const struct gt_config *config, struct gt_facts *facts,
-		   const struct gt_ledger *ledger);
+int gt_output_open(struct gt_output *output, const struct gt_config *config,
+		   struct gt_metadata *metadata, const struct gt_ledger *ledger);
 
 /* The name of the file that is being written, for the drain thread to tell and for any thread to read:
  * the sink itself may be freed meanwhile. Empty: there is none. */

@@ -52,11 +52,12 @@ static const struct gt_string *take_string(struct recovery *r, const struct gt_s
 	return string ? gt_intern_get(r->session->strings, string->text, string->length) : NULL;
 }
 
-static const struct gt_frame *take_frame(struct recovery *r, const struct gt_frame *pointer)
+static const struct gt_stack_frame *take_frame(struct recovery *r,
+					       const struct gt_stack_frame *pointer)
 {
-	const struct gt_frame *from =
+	const struct gt_stack_frame *from =
 		gt_spool_view_at(&r->view, gt_spool_address(pointer), sizeof(*from));
-	struct gt_frame *frame = from ? gt_arena_get(&r->frames, sizeof(*frame)) : NULL;
+	struct gt_stack_frame *frame = from ? gt_arena_get(&r->frames, sizeof(*frame)) : NULL;
 	uint32_t kind;
 
 	if (!frame)
@@ -76,7 +77,7 @@ static const struct gt_frame *take_frame(struct recovery *r, const struct gt_fra
 /* A stack some of whose frames are not here is not here. */
 static void take_stack(void *context, uint64_t key, const struct gt_stack *from)
 {
-	static const struct gt_frame *frames[STACK_MAX];
+	static const struct gt_stack_frame *frames[STACK_MAX];
 	struct recovery *r = context;
 	const struct gt_stack *stack;
 
@@ -147,41 +148,41 @@ static void end_text(char *text, size_t size)
 #define END_TEXT(text) end_text(text, sizeof(text))
 
 /* Pointers in the facts are of another process, texts may have no end. */
-static void take_facts(struct recovery *r)
+static void take_metadata(struct recovery *r)
 {
-	struct gt_facts *facts = &r->session->facts;
+	struct gt_metadata *metadata = &r->session->metadata;
 
-	memcpy(facts, &r->spooled->facts, sizeof(*facts));
-	END_TEXT(facts->process);
-	END_TEXT(facts->host);
-	END_TEXT(facts->run);
-	END_TEXT(facts->cupti_path);
-	END_TEXT(facts->mode_reason);
-	END_TEXT(facts->python);
-	END_TEXT(facts->frameworks);
-	END_TEXT(facts->command);
-	END_TEXT(facts->options);
-	facts->spool[0] = 0;
-	facts->repaired = (struct gt_facts_repaired){0};
-	memset(facts->segment, 0, sizeof(facts->segment));
+	memcpy(metadata, &r->spooled->metadata, sizeof(*metadata));
+	END_TEXT(metadata->process);
+	END_TEXT(metadata->host);
+	END_TEXT(metadata->run);
+	END_TEXT(metadata->cupti_path);
+	END_TEXT(metadata->mode_reason);
+	END_TEXT(metadata->python);
+	END_TEXT(metadata->frameworks);
+	END_TEXT(metadata->command);
+	END_TEXT(metadata->options);
+	metadata->spool[0] = 0;
+	metadata->repaired = (struct gt_metadata_repaired){0};
+	memset(metadata->segment, 0, sizeof(metadata->segment));
 	/* the first file that has not told its books: who joins the files looks at it */
 	if (r->claims->files)
-		facts->segment[GT_SEGMENT_NUMBER] = r->claims->files + 1;
-	facts->has_rank = gt_spool_bool(&r->spooled->facts.has_rank);
-	facts->version = GT_VERSION;
-	facts->mode = r->spooled->has_cupti ? "cupti" : "hooks only";
-	facts->unwinder = NULL;
-	if (facts->device_count > GT_FACTS_DEVICES)
-		facts->device_count = GT_FACTS_DEVICES;
-	for (uint32_t i = 0; i < facts->device_count; i++) {
-		struct gt_device_event *device = &facts->devices[i];
+		metadata->segment[GT_SEGMENT_NUMBER] = r->claims->files + 1;
+	metadata->has_rank = gt_spool_bool(&r->spooled->metadata.has_rank);
+	metadata->version = GT_VERSION;
+	metadata->mode = r->spooled->has_cupti ? "cupti" : "hooks only";
+	metadata->unwinder = NULL;
+	if (metadata->device_count > GT_METADATA_DEVICES)
+		metadata->device_count = GT_METADATA_DEVICES;
+	for (uint32_t i = 0; i < metadata->device_count; i++) {
+		struct gt_device_event *device = &metadata->devices[i];
 
 		device->name = take_string(r, device->name);
 		if (!device->name)
 			device->name = gt_intern_cstr(r->session->strings, "GPU");
 		r->session->translate.devices[i] = *device;
 	}
-	facts->generation = 1;
+	metadata->generation = 1;
 }
 
 /* The form of the trace that it completes; of one that was never begun, the options tell it. */
@@ -236,7 +237,7 @@ static int make_session(struct recovery *r, const char *folder)
 
 	memset(s, 0, sizeof(*s));
 	gt_config_init(&s->config);
-	memcpy(r->options, r->spooled->facts.options, sizeof(r->options));
+	memcpy(r->options, r->spooled->metadata.options, sizeof(r->options));
 	END_TEXT(r->options);
 	take_options(r);
 	gt_config_set(&s->config, GT_CONFIG_MAX_SIZE, "1024G"); /* one file, whatever is in it */
@@ -252,7 +253,7 @@ static int make_session(struct recovery *r, const char *folder)
 	if (error)
 		return error;
 	gt_ranges_new_ids(s->ranges);
-	take_facts(r);
+	take_metadata(r);
 	s->has_cupti = r->spooled->has_cupti != 0;
 	memcpy(s->translate.context_device, r->spooled->context_device,
 	       sizeof(s->translate.context_device));
@@ -277,7 +278,7 @@ static bool call_is_whole(const struct gt_call_record *call)
 
 /* A stack that nobody had named yet keeps its native frames: what the interpreter's words meant is
  * gone with its memory. */
-static void take_call_record(struct recovery *r, const struct gt_record *record)
+static void take_call_record(struct recovery *r, const struct gt_ring_record *record)
 {
 	const struct gt_call_record *call = (const void *)record;
 	_Alignas(8) static char copy[sizeof(*call) + 1024 * sizeof(call->pcs[0])];
@@ -294,7 +295,7 @@ static void take_call_record(struct recovery *r, const struct gt_record *record)
 }
 
 /* What these records mean stands in the record. */
-static const bool is_told[] = {
+static const bool is_reported[] = {
 	[GT_NVTX_PUSH] = true,        [GT_NVTX_POP] = true,          [GT_NVTX_START] = true,
 	[GT_NVTX_END] = true,         [GT_NVTX_MARK] = true,         [GT_NVTX_NAME_THREAD] = true,
 	[GT_NVTX_NAME_DEVICE] = true, [GT_NVTX_NAME_CONTEXT] = true, [GT_NVTX_NAME_STREAM] = true,
@@ -304,12 +305,12 @@ static bool range_is_whole(const struct gt_nvtx_record *range)
 {
 	return range->head.size >= sizeof(*range) && range->text_length <= GT_NVTX_NAME_MAX &&
 	       range->head.size >= sizeof(*range) + range->text_length &&
-	       range->head.flags < sizeof(is_told) / sizeof(is_told[0]) &&
-	       is_told[range->head.flags];
+	       range->head.flags < sizeof(is_reported) / sizeof(is_reported[0]) &&
+	       is_reported[range->head.flags];
 }
 
 /* Registered names, domains and the schemas of payloads are gone with the memory of the process. */
-static void take_range_record(struct recovery *r, const struct gt_record *record)
+static void take_range_record(struct recovery *r, const struct gt_ring_record *record)
 {
 	static const char unknown[] = "(name not recovered)";
 	const struct gt_nvtx_record *range = (const void *)record;
@@ -331,13 +332,13 @@ static void take_range_record(struct recovery *r, const struct gt_record *record
 	gt_ranges_record(r->session, mine);
 }
 
-static void (*const takers[])(struct recovery *r, const struct gt_record *record) = {
+static void (*const takers[])(struct recovery *r, const struct gt_ring_record *record) = {
 	[GT_RECORD_CALL] = take_call_record,
 	[GT_RECORD_NVTX] = take_range_record,
 	[GT_RECORD_SAMPLE] = take_call_record,
 };
 
-static void take_record(void *context, const struct gt_record *record)
+static void take_record(void *context, const struct gt_ring_record *record)
 {
 	if (record->type < sizeof(takers) / sizeof(takers[0]) && takers[record->type])
 		takers[record->type](context, record);
@@ -416,13 +417,13 @@ static void leave_to_closed_files(const struct recovery *r, uint64_t *count)
 
 /* What only the process could count stays as it counted it; what came out of the spool was counted
  * here. Whoever joins the two files counts what is in them. */
-static void close_books(struct recovery *r)
+static void close_ledger(struct recovery *r)
 {
 	const struct gt_spool_header *header = gt_spool_view_header(&r->view);
 	struct gt_session *s = r->session;
 	struct gt_correlate_counts calls = gt_correlate_count(s->emit.calls);
 	struct gt_ledger here = s->ledger;
-	uint64_t *count = s->ledger.count, told;
+	uint64_t *count = s->ledger.count, reported;
 
 	s->ledger = r->spooled->ledger;
 	for (size_t i = 0; i < sizeof(counted_here) / sizeof(counted_here[0]); i++)
@@ -437,10 +438,10 @@ static void close_books(struct recovery *r)
 	count[GT_LEDGER_RANGES_LOST] =
 		r->counters[GT_THREAD_RANGES_LOST] + r->ranges_lost + r->spooled->open_ranges;
 	leave_to_closed_files(r, count);
-	told = count[GT_LEDGER_CALLS_RECEIVED] + count[GT_LEDGER_CALLS_NESTED] +
-	       count[GT_LEDGER_CALLS_LOST_RING] + count[GT_LEDGER_CALLS_LOST_THREAD];
+	reported = count[GT_LEDGER_CALLS_RECEIVED] + count[GT_LEDGER_CALLS_NESTED] +
+		   count[GT_LEDGER_CALLS_LOST_RING] + count[GT_LEDGER_CALLS_LOST_THREAD];
 	count[GT_LEDGER_CALLS_OPEN] =
-		count[GT_LEDGER_CALLS_SEEN] > told ? count[GT_LEDGER_CALLS_SEEN] - told : 0;
+		count[GT_LEDGER_CALLS_SEEN] > reported ? count[GT_LEDGER_CALLS_SEEN] - reported : 0;
 	count[GT_LEDGER_OPS_IN_FLIGHT] = calls.in_flight;
 	count[GT_LEDGER_CORRELATION_EVICTED] = calls.evicted;
 }
@@ -458,11 +459,11 @@ static int close_output(struct gt_session *s)
 }
 
 /* There was no trace yet: this is the one. */
-static void tell_repaired(struct gt_session *s)
+static void report_repaired(struct gt_session *s)
 {
 	const uint64_t *count = s->ledger.count;
 
-	s->facts.repaired = (struct gt_facts_repaired){
+	s->metadata.repaired = (struct gt_metadata_repaired){
 		.done = true,
 		.calls = count[GT_LEDGER_CALLS_RECEIVED],
 		.operations = count[GT_LEDGER_RECORDS_KERNEL] + count[GT_LEDGER_RECORDS_MEMCPY] +
@@ -484,9 +485,9 @@ static int replay(struct recovery *r, const char *folder)
 	take_buffers(r);
 	gt_emit_settle(s, true);
 	gt_ranges_settle(s, true);
-	close_books(r);
+	close_ledger(r);
 	if (!*gt_spool_view_header(&r->view)->trace)
-		tell_repaired(s);
+		report_repaired(s);
 	return close_output(s);
 }
 

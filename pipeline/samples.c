@@ -56,11 +56,11 @@ void gt_samples_take(struct gt_session *session, const struct gt_call_record *re
 	gt_emit_event(session, &event);
 }
 
-void gt_samples_tell(struct gt_session *session)
+void gt_samples_report(struct gt_session *session)
 {
-	if (!session->has_sampler || session->told_signal || gt_sampler_count().has_signal)
+	if (!session->has_sampler || session->reported_signal || gt_sampler_count().has_signal)
 		return;
-	session->told_signal = true;
+	session->reported_signal = true;
 	gt_emit_note(
 		session, "capture gap",
 		"the program has a handler for SIGURG: threads are sampled only while they wait",

@@ -18,7 +18,7 @@ void gt_samples_stop(void);
 void gt_samples_take(struct gt_session *session, const struct gt_call_record *record);
 
 /* Says once when threads that run can no longer be sampled. Drain thread. */
-void gt_samples_tell(struct gt_session *session);
+void gt_samples_report(struct gt_session *session);
 
 /* Fills the ledger. Drain thread. */
 void gt_samples_count(struct gt_session *session);

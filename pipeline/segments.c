@@ -117,21 +117,21 @@ void gt_segments_see(struct gt_segments *segments, const struct gt_event *event)
 static uint64_t remove_oldest(struct gt_output *output)
 {
 	struct gt_segments *segments = &output->segments;
-	uint64_t *told = output->facts->segment;
+	uint64_t *reported = output->metadata->segment;
 	struct gt_segment *oldest;
 	uint64_t events = 0;
 
 	if (!segments->keep || segments->closed_count < segments->keep - 1)
 		return 0;
 	oldest = &segments->closed[segments->closed_at];
-	if (told[GT_SEGMENT_FILES_REMOVED] == 0)
+	if (reported[GT_SEGMENT_FILES_REMOVED] == 0)
 		gt_log_say("%s and later files are removed as newer ones come (--keep)",
 			   gt_sink_path(oldest->sink));
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		told[kinds[i].to] += oldest->ledger.count[kinds[i].from];
+		reported[kinds[i].to] += oldest->ledger.count[kinds[i].from];
 		events += oldest->ledger.count[kinds[i].from];
 	}
-	told[GT_SEGMENT_FILES_REMOVED]++;
+	reported[GT_SEGMENT_FILES_REMOVED]++;
 	gt_sink_discard(oldest->sink);
 	segments->closed_at = (segments->closed_at + 1) % (segments->keep - 1);
 	segments->closed_count--;
@@ -194,10 +194,10 @@ static void close_full(struct gt_output *output, struct gt_writer *full, struct 
 	full->ops->flush(full, 0);
 	claim = make_claim(output, &full->ops->file(full)->written.ledger);
 	ledger = claim;
-	full->ops->close(full, output->facts, &ledger);
+	full->ops->close(full, output->metadata, &ledger);
 	for (int i = 0; i < GT_LEDGER_COUNT_; i++)
 		segments->claimed.count[i] += claim.count[i];
-	gt_spooled_claim(output->facts->segment[GT_SEGMENT_NUMBER], &segments->claimed);
+	gt_spooled_claim(output->metadata->segment[GT_SEGMENT_NUMBER], &segments->claimed);
 	full->ops->fini(full);
 	gt_writer_free(full);
 	keep_closed(segments, sink, &ledger);
@@ -214,7 +214,7 @@ static struct gt_writer *open_next(struct gt_output *output, uint32_t number,
 	*ret_sink = writer ? gt_sink_open_next(output->sink, number, &error) : NULL;
 	options.border = output->segments.newest_call;
 	if (*ret_sink)
-		error = writer->ops->open(writer, *ret_sink, output->facts, &options);
+		error = writer->ops->open(writer, *ret_sink, output->metadata, &options);
 	if (!error)
 		return writer;
 	gt_log_say("no file can follow %s (error %d)", gt_sink_path(output->sink), -error);
@@ -226,7 +226,7 @@ static struct gt_writer *open_next(struct gt_output *output, uint32_t number,
 	return NULL;
 }
 
-static void tell_removal(struct gt_output *output, uint64_t events)
+static void report_removal(struct gt_output *output, uint64_t events)
 {
 	struct gt_event event = {.kind = GT_EVENT_NOTE};
 
@@ -244,20 +244,20 @@ static void tell_removal(struct gt_output *output, uint64_t events)
 void gt_segments_turn(struct gt_output *output)
 {
 	struct gt_segments *segments = &output->segments;
-	uint64_t *told = output->facts->segment;
-	uint32_t number = told[GT_SEGMENT_NUMBER] ? (uint32_t)told[GT_SEGMENT_NUMBER] : 1;
+	uint64_t *reported = output->metadata->segment;
+	uint32_t number = reported[GT_SEGMENT_NUMBER] ? (uint32_t)reported[GT_SEGMENT_NUMBER] : 1;
 	uint64_t before[GT_SEGMENT_COUNT_], after[GT_SEGMENT_COUNT_];
 	uint64_t removed = remove_oldest(output);
 	struct gt_writer *full = output->writer, *next;
 	struct gt_sink *full_sink = output->sink, *sink;
 
-	told[GT_SEGMENT_NUMBER] = number;
-	memcpy(before, told, sizeof(before));
-	told[GT_SEGMENT_NUMBER] = number + 1;
-	told[GT_SEGMENT_BORDER] = segments->newest_call;
-	memcpy(after, told, sizeof(after));
+	reported[GT_SEGMENT_NUMBER] = number;
+	memcpy(before, reported, sizeof(before));
+	reported[GT_SEGMENT_NUMBER] = number + 1;
+	reported[GT_SEGMENT_BORDER] = segments->newest_call;
+	memcpy(after, reported, sizeof(after));
 	next = open_next(output, number + 1, &sink);
-	memcpy(told, before, sizeof(before));
+	memcpy(reported, before, sizeof(before));
 	if (!next) {
 		segments->possible = false;
 		full->ops->file(full)->has_next = false;
@@ -268,9 +268,9 @@ void gt_segments_turn(struct gt_output *output)
 	output->sink = sink;
 	gt_output_set_name(gt_sink_path(sink));
 	close_full(output, full, full_sink);
-	memcpy(told, after, sizeof(after));
+	memcpy(reported, after, sizeof(after));
 	for (uint32_t i = 0; i < segments->named_count; i++)
 		next->ops->event(next, &segments->named[i]);
-	tell_removal(output, removed);
+	report_removal(output, removed);
 	gt_log_verbose("writing %s", gt_sink_path(sink));
 }

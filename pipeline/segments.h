@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 #include "core/schema/event.h"
-#include "core/schema/facts.h"
 #include "core/schema/ledger.h"
+#include "core/schema/metadata.h"
 
 struct gt_output;
 

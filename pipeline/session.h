@@ -20,8 +20,8 @@
 #include "core/correlate.h"
 #include "core/guest/clock.h"
 #include "core/intern.h"
-#include "core/schema/facts.h"
 #include "core/schema/ledger.h"
+#include "core/schema/metadata.h"
 #include "core/stack.h"
 #include "pipeline/calls.h"
 #include "pipeline/coexist.h"
@@ -45,7 +45,7 @@ struct gt_stack_lane;
 struct gt_session {
 	struct gt_config config;
 	struct gt_clock clock;
-	struct gt_facts facts;
+	struct gt_metadata metadata;
 	struct gt_ledger ledger;
 	struct gt_intern *strings;
 	struct gt_demangle *demangle;
@@ -63,7 +63,7 @@ struct gt_session {
 	struct gt_ranges *ranges;
 	struct gt_stack_lane *stack_lane; /* NULL: not wanted */
 	_Atomic bool has_sampler;         /* set when the drain thread runs already */
-	bool told_signal;
+	bool reported_signal;
 	void (*watch_end)(
 		void); /* the driver is up: exit handlers can be registered; NULL in recovery */
 	struct gt_output output;

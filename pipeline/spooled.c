@@ -92,7 +92,7 @@ void gt_spooled_start(struct gt_session *s)
 		.library = own_path(),
 		.folder = s->output.folder,
 		.max_bytes = SPOOL_MAX,
-		.started = s->facts.start / 1000000u,
+		.started = s->metadata.start / 1000000u,
 	};
 
 	spooled = NULL;
@@ -101,7 +101,7 @@ void gt_spooled_start(struct gt_session *s)
 		return;
 	gt_spooled_build_id(build_id, sizeof(build_id));
 	if (gt_spool_start(&options, why, sizeof(why))) {
-		gt_text_format(s->facts.spool, sizeof(s->facts.spool), "none: %s", why);
+		gt_text_format(s->metadata.spool, sizeof(s->metadata.spool), "none: %s", why);
 		return;
 	}
 	spooled = gt_spool_map(sizeof(*spooled));
@@ -110,7 +110,7 @@ void gt_spooled_start(struct gt_session *s)
 		spooled = NULL;
 		return;
 	}
-	gt_text_format(s->facts.spool, sizeof(s->facts.spool), "%s", gt_spool_path());
+	gt_text_format(s->metadata.spool, sizeof(s->metadata.spool), "%s", gt_spool_path());
 	gt_spooled_round(s);
 	gt_spool_set_root(GT_SPOOL_SESSION, spooled);
 }
@@ -145,7 +145,7 @@ void gt_spooled_count(struct gt_session *s)
 	s->ledger.count[GT_LEDGER_SPOOL_THREADS] = gt_spool_refused_threads();
 }
 
-static void copy_facts(struct gt_session *s)
+static void copy_metadata(struct gt_session *s)
 {
 	gt_spooled_count(s);
 	spooled->has_cupti = s->has_cupti;
@@ -153,13 +153,13 @@ static void copy_facts(struct gt_session *s)
 	spooled->threads_refused = gt_threads_refused();
 	memcpy(spooled->context_device, s->translate.context_device,
 	       sizeof(spooled->context_device));
-	if (spooled->facts_generation == s->facts.generation + 1)
+	if (spooled->metadata_generation == s->metadata.generation + 1)
 		return;
-	spooled->facts = s->facts;
-	spooled->facts_generation = s->facts.generation + 1;
-	if (s->facts.unwinder)
+	spooled->metadata = s->metadata;
+	spooled->metadata_generation = s->metadata.generation + 1;
+	if (s->metadata.unwinder)
 		gt_text_format(spooled->unwinder, sizeof(spooled->unwinder), "%s",
-			       s->facts.unwinder);
+			       s->metadata.unwinder);
 }
 
 void gt_spooled_clock(const struct gt_session *s)
@@ -173,8 +173,8 @@ void gt_spooled_begun(struct gt_session *s)
 	if (!spooled)
 		return;
 	gt_spooled_clock(s);
-	spooled->facts_generation = 0;
-	copy_facts(s);
+	spooled->metadata_generation = 0;
+	copy_metadata(s);
 }
 
 void gt_spooled_round(struct gt_session *s)
@@ -183,7 +183,7 @@ void gt_spooled_round(struct gt_session *s)
 
 	if (!spooled)
 		return;
-	copy_facts(s);
+	copy_metadata(s);
 	if (!can_write(s))
 		return;
 	settled = gt_clock_from_monotonic(&s->clock, gt_clock_now()) - GT_SPOOLED_SETTLE_NS;

@@ -15,8 +15,8 @@
 
 #include "collectors/cupti/translate.h"
 #include "core/guest/clock.h"
-#include "core/schema/facts.h"
 #include "core/schema/ledger.h"
+#include "core/schema/metadata.h"
 
 struct gt_session;
 
@@ -33,13 +33,13 @@ struct gt_spooled_claims {
 /* As it lies in the spool; pointers in it are addresses of the dead process. */
 struct gt_spooled {
 	uint32_t has_cupti;
-	uint32_t facts_generation;
+	uint32_t metadata_generation;
 	char unwinder[32];
 	uint32_t context_device[GT_TRANSLATE_CONTEXTS];
 	uint64_t threads_refused;
 	uint64_t open_ranges; /* whose beginnings are in no ring any more */
 	struct gt_clock clock;
-	struct gt_facts facts;
+	struct gt_metadata metadata;
 	struct gt_ledger ledger;
 	struct gt_spooled_claims claims[2];
 	_Atomic uint32_t claim; /* which of the two is whole */

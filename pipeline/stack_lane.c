@@ -11,9 +11,9 @@
 
 /* A slice that is still growing. */
 struct level {
-	const struct gt_frame *frame; /* of its newest call */
-	uint64_t start;               /* trace ns */
-	uint64_t calls_before;        /* of the thread, when it began */
+	const struct gt_stack_frame *frame; /* of its newest call */
+	uint64_t start;                     /* trace ns */
+	uint64_t calls_before;              /* of the thread, when it began */
 	uint32_t first_line, last_line;
 };
 
@@ -93,7 +93,7 @@ static struct lane_thread *thread_of(struct gt_stack_lane *lane, uint32_t tid)
 	return thread;
 }
 
-static bool same_function(const struct gt_frame *a, const struct gt_frame *b)
+static bool same_function(const struct gt_stack_frame *a, const struct gt_stack_frame *b)
 {
 	if (a == b)
 		return true;
@@ -103,13 +103,13 @@ static bool same_function(const struct gt_frame *a, const struct gt_frame *b)
 	return a->function || a->offset == b->offset;
 }
 
-static bool same_place(const struct gt_frame *a, const struct gt_frame *b)
+static bool same_place(const struct gt_stack_frame *a, const struct gt_stack_frame *b)
 {
 	return same_function(a, b) && a->line == b->line && a->offset == b->offset;
 }
 
 /* The frame at @depth, 0 the outermost. */
-static const struct gt_frame *frame_at(const struct gt_stack *stack, uint32_t depth)
+static const struct gt_stack_frame *frame_at(const struct gt_stack *stack, uint32_t depth)
 {
 	return stack->frames[stack->count - 1 - depth];
 }
@@ -121,8 +121,8 @@ static uint32_t count_common(const struct lane_thread *thread, const struct gt_s
 	uint32_t depth = 0;
 
 	while (depth < thread->count && depth < stack->count) {
-		const struct gt_frame *before = thread->levels[depth].frame;
-		const struct gt_frame *now = frame_at(stack, depth);
+		const struct gt_stack_frame *before = thread->levels[depth].frame;
+		const struct gt_stack_frame *now = frame_at(stack, depth);
 
 		if (!same_function(before, now))
 			break;
@@ -163,7 +163,7 @@ static void begin_levels(struct gt_stack_lane *lane, struct lane_thread *thread,
 	uint64_t start = call->start > thread->end ? call->start : thread->end;
 
 	while (thread->count < call->stack->count && thread->count < lane->depth) {
-		const struct gt_frame *frame = frame_at(call->stack, thread->count);
+		const struct gt_stack_frame *frame = frame_at(call->stack, thread->count);
 
 		thread->levels[thread->count++] = (struct level){
 			.frame = frame,
@@ -177,7 +177,7 @@ static void begin_levels(struct gt_stack_lane *lane, struct lane_thread *thread,
 }
 
 /* The innermost common level may go on at another line of its function. */
-static void continue_level(struct level *level, const struct gt_frame *frame)
+static void continue_level(struct level *level, const struct gt_stack_frame *frame)
 {
 	level->frame = frame;
 	if (frame->line < level->first_line)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Stacks of calls, see the header. Drain thread only; gt_stacks_look_for_python also on the thread
+ * Stacks of calls, see the header. Drain thread only; gt_stacks_find_python also on the thread
  * that starts the session, before there is a drain thread.
  */
 #include "pipeline/stacks.h"
@@ -20,9 +20,9 @@
 
 /* A stack of both kinds before and after merging. Too large for a small stack. */
 static struct {
-	const struct gt_frame *native[GT_UNWIND_DEPTH];
+	const struct gt_stack_frame *native[GT_UNWIND_DEPTH];
 	struct gt_python_frame python[GT_PYTHON_DEPTH];
-	const struct gt_frame *merged[GT_UNWIND_DEPTH];
+	const struct gt_stack_frame *merged[GT_UNWIND_DEPTH];
 } work;
 
 static uint32_t find_native(struct gt_session *s, const struct gt_call_record *record)
@@ -96,7 +96,7 @@ static bool refresh_modules(struct gt_session *session, bool (*enter)(void))
 	if (!enter())
 		return false;
 	if (gt_modules_refresh(session->modules))
-		gt_stacks_look_for_python(session);
+		gt_stacks_find_python(session);
 	gt_forkgate_leave();
 	session->modules_seen = now;
 	return true;
@@ -134,7 +134,7 @@ const struct gt_stack *gt_stacks_of_call(struct gt_session *session,
 				     merge(session, record, false));
 }
 
-static uint64_t key_of(const struct gt_frame *frame)
+static uint64_t key_of(const struct gt_stack_frame *frame)
 {
 	return frame->kind == GT_FRAME_PYTHON
 		       ? (uint64_t)frame->function * 3 + (uint64_t)frame->file * 5 + frame->line
@@ -173,29 +173,29 @@ const struct gt_stack *gt_stacks_of_crash(struct gt_session *session,
 				     merge(session, record, true));
 }
 
-static void tell_python(struct gt_session *s, const char *why)
+static void report_python(struct gt_session *s, const char *why)
 {
-	struct gt_facts *facts = &s->facts;
+	struct gt_metadata *metadata = &s->metadata;
 	uint32_t version = gt_python_version();
-	char text[sizeof(facts->python)] = "";
+	char text[sizeof(metadata->python)] = "";
 
 	if (why)
 		gt_text_format(text, sizeof(text), "off: %s", why);
 	else if (version)
 		gt_text_format(text, sizeof(text), "%u.%u.%u", version >> 24, version >> 16 & 255,
 			       version >> 8 & 255);
-	if (!strcmp(text, facts->python))
+	if (!strcmp(text, metadata->python))
 		return;
-	memcpy(facts->python, text, sizeof(text));
-	facts->generation++;
+	memcpy(metadata->python, text, sizeof(text));
+	metadata->generation++;
 	if (why)
 		gt_log_say("Python stacks are off: %s", why);
 }
 
-void gt_stacks_look_for_python(struct gt_session *session)
+void gt_stacks_find_python(struct gt_session *session)
 {
 	if (session->python)
-		tell_python(session, gt_python_start());
+		report_python(session, gt_python_start());
 }
 
 void gt_stacks_count_python(struct gt_session *session)
@@ -203,7 +203,7 @@ void gt_stacks_count_python(struct gt_session *session)
 	struct gt_python_counts counts = gt_python_get_counts();
 	uint64_t *ledger = session->ledger.count;
 
-	gt_stacks_look_for_python(session); /* its first stack may have shown that it is another */
+	gt_stacks_find_python(session); /* its first stack may have shown that it is another */
 	ledger[GT_LEDGER_PYTHON_BROKEN] = counts.broken + counts.foreign;
 	ledger[GT_LEDGER_PYTHON_UNNAMED] = gt_python_codes_count().refused;
 }

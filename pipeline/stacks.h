@@ -29,6 +29,6 @@ void gt_stacks_count_python(struct gt_session *session);
 void gt_stacks_refresh_modules(struct gt_session *session);
 
 /* An interpreter may have come. */
-void gt_stacks_look_for_python(struct gt_session *session);
+void gt_stacks_find_python(struct gt_session *session);
 
 #endif

@@ -148,7 +148,7 @@ static bool is_one_of_many(size_t slot, const siginfo_t *info, const ucontext_t 
 
 /* Threads that crash at the same time wait for the first, as its end would be theirs. A crash in here
  * is passed on. */
-static void tell(size_t slot, const siginfo_t *info, const ucontext_t *context)
+static void report(size_t slot, const siginfo_t *info, const ucontext_t *context)
 {
 	uint32_t tid = (uint32_t)syscall(SYS_gettid), other = 0;
 
@@ -195,7 +195,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
 	size_t slot = slot_of(number);
 	int saved = errno;
 
-	tell(slot, info, context);
+	report(slot, info, context);
 	errno = saved;
 	pass_on(number, info, context, slot);
 }

@@ -25,7 +25,7 @@
 	EXPORTED CUptiResult gt_hook_##symbol(__VA_ARGS__) __asm__(#symbol);                       \
 	CUptiResult gt_hook_##symbol(__VA_ARGS__)
 
-struct call {
+struct cupti_hooks_call {
 	void *real;
 	const char *caller; /* file name of the library that calls; NULL: libcupti itself */
 };
@@ -39,12 +39,12 @@ static const char *file_name(const char *path)
 	return path && *path ? path : program_invocation_short_name;
 }
 
-static struct call find(const char *symbol, const void *return_address)
+static struct cupti_hooks_call find(const char *symbol, const void *return_address)
 {
 	struct gt_forward_named found = gt_forward_by_name(symbol, return_address);
 
-	return (struct call){.real = found.target,
-			     .caller = found.own ? NULL : file_name(found.caller)};
+	return (struct cupti_hooks_call){.real = found.target,
+					 .caller = found.own ? NULL : file_name(found.caller)};
 }
 
 #define FIND(symbol) find(#symbol, RETURN_ADDRESS)
@@ -52,7 +52,7 @@ static struct call find(const char *symbol, const void *return_address)
 HOOK(cuptiSubscribe, CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback,
      void *userdata)
 {
-	struct call call = FIND(cuptiSubscribe);
+	struct cupti_hooks_call call = FIND(cuptiSubscribe);
 	CUptiResult (*real)(CUpti_SubscriberHandle *, CUpti_CallbackFunc, void *) = call.real;
 	CUptiResult result;
 
@@ -70,7 +70,7 @@ HOOK(cuptiSubscribe, CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc call
 HOOK(cuptiSubscribe_v2, CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback,
      void *userdata, void *params)
 {
-	struct call call = FIND(cuptiSubscribe_v2);
+	struct cupti_hooks_call call = FIND(cuptiSubscribe_v2);
 	CUptiResult (*real)(CUpti_SubscriberHandle *, CUpti_CallbackFunc, void *, void *) =
 		call.real;
 	CUptiResult result;
@@ -87,7 +87,7 @@ HOOK(cuptiSubscribe_v2, CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc c
 
 HOOK(cuptiUnsubscribe, CUpti_SubscriberHandle subscriber)
 {
-	struct call call = FIND(cuptiUnsubscribe);
+	struct cupti_hooks_call call = FIND(cuptiUnsubscribe);
 	CUptiResult (*real)(CUpti_SubscriberHandle) = call.real;
 	CUptiResult result = real ? real(subscriber) : CUPTI_ERROR_NOT_INITIALIZED;
 
@@ -98,7 +98,7 @@ HOOK(cuptiUnsubscribe, CUpti_SubscriberHandle subscriber)
 
 HOOK(cuptiFinalize, void)
 {
-	struct call call = FIND(cuptiFinalize);
+	struct cupti_hooks_call call = FIND(cuptiFinalize);
 	CUptiResult (*real)(void) = call.real;
 	CUptiResult result;
 
@@ -115,7 +115,7 @@ HOOK(cuptiFinalize, void)
 HOOK(cuptiActivityRegisterCallbacks, CUpti_BuffersCallbackRequestFunc requested,
      CUpti_BuffersCallbackCompleteFunc completed)
 {
-	struct call call = FIND(cuptiActivityRegisterCallbacks);
+	struct cupti_hooks_call call = FIND(cuptiActivityRegisterCallbacks);
 	CUptiResult (*real)(CUpti_BuffersCallbackRequestFunc, CUpti_BuffersCallbackCompleteFunc) =
 		call.real;
 
@@ -128,7 +128,7 @@ HOOK(cuptiActivityRegisterCallbacks, CUpti_BuffersCallbackRequestFunc requested,
 
 HOOK(cuptiActivityRegisterTimestampCallback, CUpti_TimestampCallbackFunc timestamp)
 {
-	struct call call = FIND(cuptiActivityRegisterTimestampCallback);
+	struct cupti_hooks_call call = FIND(cuptiActivityRegisterTimestampCallback);
 	CUptiResult (*real)(CUpti_TimestampCallbackFunc) = call.real;
 	CUptiResult result = real ? real(timestamp) : CUPTI_ERROR_NOT_INITIALIZED;
 
@@ -137,7 +137,8 @@ HOOK(cuptiActivityRegisterTimestampCallback, CUpti_TimestampCallbackFunc timesta
 	return result;
 }
 
-static CUptiResult set_kind(const struct call *call, CUpti_ActivityKind kind, bool enabled)
+static CUptiResult set_kind(const struct cupti_hooks_call *call, CUpti_ActivityKind kind,
+			    bool enabled)
 {
 	CUptiResult (*real)(CUpti_ActivityKind) = call->real;
 	CUptiResult result = real ? real(kind) : CUPTI_ERROR_NOT_INITIALIZED;
@@ -149,14 +150,14 @@ static CUptiResult set_kind(const struct call *call, CUpti_ActivityKind kind, bo
 
 HOOK(cuptiActivityEnable, CUpti_ActivityKind kind)
 {
-	struct call call = FIND(cuptiActivityEnable);
+	struct cupti_hooks_call call = FIND(cuptiActivityEnable);
 
 	return set_kind(&call, kind, true);
 }
 
 HOOK(cuptiActivityDisable, CUpti_ActivityKind kind)
 {
-	struct call call = FIND(cuptiActivityDisable);
+	struct cupti_hooks_call call = FIND(cuptiActivityDisable);
 
 	return set_kind(&call, kind, false);
 }

@@ -28,7 +28,7 @@ static uint32_t own_tid(void)
 	return (uint32_t)syscall(SYS_gettid);
 }
 
-static void tell(_Atomic uint32_t *what)
+static void report(_Atomic uint32_t *what)
 {
 	atomic_store(what, 1);
 	atomic_fetch_add(&state.steps, 1);
@@ -67,7 +67,7 @@ bool gt_first_call_may_start(bool driver_injects)
 void gt_first_call_returned(void)
 {
 	if (!atomic_load(&state.returned) && atomic_load(&state.first) == own_tid())
-		tell(&state.returned);
+		report(&state.returned);
 }
 
 bool gt_first_call_claim(void)
@@ -79,7 +79,7 @@ bool gt_first_call_claim(void)
 
 void gt_first_call_started(void)
 {
-	tell(&state.started);
+	report(&state.started);
 }
 
 void gt_first_call_forget(void)

@@ -61,18 +61,18 @@ static void read_config(struct gt_session *s)
 			   "gputrace compress FILE");
 }
 
-static void fill_facts(struct gt_session *s)
+static void fill_metadata(struct gt_session *s)
 {
-	struct gt_facts *facts = &s->facts;
+	struct gt_metadata *metadata = &s->metadata;
 
-	facts->version = GT_VERSION;
-	gt_identity_fill(facts);
+	metadata->version = GT_VERSION;
+	gt_identity_fill(metadata);
 	if (gt_config_bool(&s->config, GT_CONFIG_RECORD_CMDLINE))
-		gt_identity_fill_command(facts);
-	facts->clock_first = facts->clock_last = s->clock.first;
-	facts->start = gt_clock_from_monotonic(&s->clock, s->clock.first.monotonic);
-	facts->base = gt_clock_base(s->clock.first.realtime);
-	gt_config_describe(&s->config, facts->options, sizeof(facts->options));
+		gt_identity_fill_command(metadata);
+	metadata->clock_first = metadata->clock_last = s->clock.first;
+	metadata->start = gt_clock_from_monotonic(&s->clock, s->clock.first.monotonic);
+	metadata->base = gt_clock_base(s->clock.first.realtime);
+	gt_config_describe(&s->config, metadata->options, sizeof(metadata->options));
 }
 
 /* Before anything is made. */
@@ -110,11 +110,11 @@ static void start_stacks(struct gt_session *s)
 	bool off = !strcmp(gt_config_text(&s->config, GT_CONFIG_STACKS), "off");
 	uint32_t depth = (uint32_t)gt_config_number(&s->config, GT_CONFIG_STACK_DEPTH);
 
-	s->facts.unwinder = off ? "off" : gt_unwind_start();
+	s->metadata.unwinder = off ? "off" : gt_unwind_start();
 	if (!off && !strcmp(gt_config_text(&s->config, GT_CONFIG_PYTHON), "auto"))
 		s->python = gt_python_frames_new(s->strings, gt_session_share(s, PYTHON_MAX));
 	gt_forkgate_enter();
-	gt_stacks_look_for_python(s);
+	gt_stacks_find_python(s);
 	gt_forkgate_leave();
 	if (!off && gt_config_bool(&s->config, GT_CONFIG_STACK_LANE))
 		s->stack_lane =
@@ -127,7 +127,7 @@ static void start_stacks(struct gt_session *s)
 /* CUPTI, or the reason why not in the facts and, once, on stderr. */
 static void start_cupti(struct gt_session *s)
 {
-	struct gt_facts *facts = &s->facts;
+	struct gt_metadata *metadata = &s->metadata;
 	bool wanted = strcmp(gt_config_text(&s->config, GT_CONFIG_MODE), "hooks") != 0;
 	int started = -ENOENT;
 
@@ -137,12 +137,12 @@ static void start_cupti(struct gt_session *s)
 		started = gt_cupti_start(&s->config, gt_process_watch_end, gt_coexist_on_failure,
 					 &s->cupti);
 	s->has_cupti = started == 0;
-	facts->mode = s->has_cupti ? "cupti" : "hooks only";
-	facts->cupti_version = s->translate.version = s->cupti.version;
-	facts->driver_version = gt_cupti_driver_version();
-	facts->runtime_version = gt_cupti_cuda_major() * 1000;
-	gt_text_format(facts->cupti_path, sizeof(facts->cupti_path), "%s", s->cupti.path);
-	gt_text_format(facts->mode_reason, sizeof(facts->mode_reason), "%s",
+	metadata->mode = s->has_cupti ? "cupti" : "hooks only";
+	metadata->cupti_version = s->translate.version = s->cupti.version;
+	metadata->driver_version = gt_cupti_driver_version();
+	metadata->runtime_version = gt_cupti_cuda_major() * 1000;
+	gt_text_format(metadata->cupti_path, sizeof(metadata->cupti_path), "%s", s->cupti.path);
+	gt_text_format(metadata->mode_reason, sizeof(metadata->mode_reason), "%s",
 		       s->has_cupti ? s->cupti.refused : s->cupti.why);
 	if (!s->has_cupti && wanted)
 		gt_log_say("GPU work is not recorded, only CUDA calls and stacks: %s",
@@ -185,7 +185,7 @@ static int start(struct gt_session *s)
 	if (!strcmp(gt_config_text(&s->config, GT_CONFIG_MODE), "off"))
 		return -ECANCELED;
 	gt_clock_init(&s->clock);
-	fill_facts(s);
+	fill_metadata(s);
 	gt_output_find(&s->output, &s->config);
 	error = gt_config_keep(&s->config);
 	if (!error)

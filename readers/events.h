@@ -13,8 +13,8 @@
 #include "core/guest/memory.h"
 #include "core/intern.h"
 #include "core/schema/event.h"
-#include "core/schema/facts.h"
 #include "core/schema/ledger.h"
+#include "core/schema/metadata.h"
 #include "readers/input.h"
 
 /* The call that a correlation number means. */
@@ -30,15 +30,15 @@ struct gt_pftrace_track;
 
 struct gt_events {
 	/* what is called for each thing; a negative return ends the reading with it */
-	int (*take_facts)(const struct gt_facts *facts,
-			  void *data); /* before any event, and changed */
+	int (*take_metadata)(const struct gt_metadata *metadata,
+			     void *data); /* before any event, and changed */
 	int (*take_event)(const struct gt_event *event, void *data);
 	/* .pftrace, if not NULL: each track that is described, again when it is described again */
 	int (*take_track)(uint64_t uuid, const struct gt_pftrace_track *track, void *data);
 	void *data;
 
 	/* what the reading came to */
-	struct gt_facts facts;
+	struct gt_metadata metadata;
 	struct gt_ledger ledger; /* of a closed file */
 	bool closed;             /* false: the file was cut, events before the cut came */
 	uint64_t count;          /* events handed out */
@@ -67,7 +67,7 @@ int gt_events_read_pftrace_input(struct gt_events *events, struct gt_input *in);
 
 /* Of the .pftrace at @path, which can be read twice, the facts only; those that stand last, and count, are
  * left in events->facts. -ENODATA: it holds none; another negative errno: it could not be read to its end. */
-int gt_events_last_facts(struct gt_events *events, const char *path);
+int gt_events_last_metadata(struct gt_events *events, const char *path);
 
 /* Reads a JSON trace of gputrace's. The same. */
 int gt_events_read_json(struct gt_events *events, const char *path);

@@ -64,16 +64,16 @@ int gt_input_open_fd(struct gt_input *in, const char *path, int fd)
 }
 
 /* What was read of a file that is given up will be read again. */
-static void tell_end(struct gt_input *in)
+static void report_end(struct gt_input *in)
 {
 	if (!in->silent && !in->ended)
-		gt_progress_add(-(int64_t)in->told);
+		gt_progress_add(-(int64_t)in->reported);
 }
 
 void gt_input_close(struct gt_input *in)
 {
 	if (in->gz) {
-		tell_end(in);
+		report_end(in);
 		gzclose_r(in->gz);
 	}
 	free(in->buffer);
@@ -124,13 +124,13 @@ static int make_room(struct gt_input *in)
 	return 0;
 }
 
-static void tell(struct gt_input *in)
+static void report(struct gt_input *in)
 {
 	z_off_t at = in->silent ? 0 : gzoffset(in->gz);
 
-	if (at > 0 && (uint64_t)at > in->told) {
-		gt_progress_add(at - (int64_t)in->told);
-		in->told = (uint64_t)at;
+	if (at > 0 && (uint64_t)at > in->reported) {
+		gt_progress_add(at - (int64_t)in->reported);
+		in->reported = (uint64_t)at;
 	}
 }
 
@@ -155,7 +155,7 @@ int gt_input_more(struct gt_input *in)
 							 : (what ? what + 3 : text);
 		n = 0;
 	}
-	tell(in);
+	report(in);
 	in->size += (size_t)n;
 	memset(in->buffer + in->size, 0, GT_INPUT_PADDING);
 	return rc < 0 ? rc : n > 0;

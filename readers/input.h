@@ -25,11 +25,11 @@ struct gt_input {
 	void *gz;
 	char *buffer;
 	size_t room;
-	size_t start;   /* of the window in the buffer */
-	uint64_t bytes; /* consumed before the window */
-	uint64_t lines; /* newlines consumed before the window */
-	uint64_t told;  /* bytes of the file as it lies on disk, told as progress */
-	bool silent;    /* nothing is told */
+	size_t start;      /* of the window in the buffer */
+	uint64_t bytes;    /* consumed before the window */
+	uint64_t lines;    /* newlines consumed before the window */
+	uint64_t reported; /* bytes of the file as it lies on disk, told as progress */
+	bool silent;       /* nothing is told */
 };
 
 /* Whether @path can be read once only: "-", a pipe, a device. */

@@ -18,8 +18,8 @@
 #include "readers/perfetto/pftrace.h"
 #include "readers/translated.h"
 #include "readers/vec.h"
-#include "recover/rejoin_books.h"
-#include "trace/parts.h"
+#include "recover/rejoin_ledger.h"
+#include "trace/segment_files.h"
 #include "writers/perfetto/perfetto.h"
 
 /* The clock of the trace and that of the file system may differ by this much. */
@@ -31,13 +31,13 @@ struct complete {
 	struct gt_events
 		events; /* of the trace, then what was recovered: a call may stand in either */
 	struct gt_events before; /* the first reading of what was recovered */
-	struct gt_facts facts;
-	uint64_t last;                   /* end of the latest event that is there */
-	uint64_t first;                  /* start of the earliest recovered event */
-	struct gt_keymap have;           /* events that are there, how many of each */
-	struct gt_keymap stacks, arrows; /* numbers of stacks, and of calls that GPU work follows */
-	struct gt_ledger count;          /* of what is there */
-	struct gt_rejoin_books books;
+	struct gt_metadata metadata;
+	uint64_t last;                  /* end of the latest event that is there */
+	uint64_t first;                 /* start of the earliest recovered event */
+	struct gt_keymap have;          /* events that are there, how many of each */
+	struct gt_keymap stacks, flows; /* numbers of stacks, and of calls that GPU work follows */
+	struct gt_ledger count;         /* of what is there */
+	struct gt_rejoin_ledger totals;
 	GT_VEC(struct gt_perfetto_entry) tracks;
 	struct gt_writer *writer;
 	struct gt_sink *sink;
@@ -85,7 +85,7 @@ static void take_range(const struct gt_event *event, uint64_t *words)
 
 static void take_frame(const struct gt_event *event, uint64_t *words)
 {
-	const struct gt_frame *frame = event->frame.frame;
+	const struct gt_stack_frame *frame = event->frame.frame;
 
 	words[0] = text_hash(frame->function);
 	words[1] = text_hash(frame->module);
@@ -167,14 +167,14 @@ static bool note_references(struct complete *c, const struct gt_event *event)
 	if (event->kind == GT_EVENT_MEMCPY || event->kind == GT_EVENT_MEMSET)
 		good = good && note_stack(c, event->memory.created);
 	if (gt_event_is_gpu(event->kind) && event->kind != GT_EVENT_SYNC && event->launch.known &&
-	    event->correlation > c->events.facts.segment[GT_SEGMENT_BORDER])
-		good = good && note_number(&c->arrows, event->correlation);
+	    event->correlation > c->events.metadata.segment[GT_SEGMENT_BORDER])
+		good = good && note_number(&c->flows, event->correlation);
 	return good;
 }
 
 static void count_into(const struct gt_event *event, struct gt_ledger *count)
 {
-	enum gt_ledger_key key = gt_perfetto_book(event);
+	enum gt_ledger_key key = gt_perfetto_ledger_key(event);
 
 	if (key < GT_LEDGER_COUNT_)
 		count->count[key]++;
@@ -186,9 +186,9 @@ static void count_into(const struct gt_event *event, struct gt_ledger *count)
 
 /* ---- the readings before anything is written ---- */
 
-static int no_facts(const struct gt_facts *facts, void *data)
+static int no_metadata(const struct gt_metadata *metadata, void *data)
 {
-	(void)facts;
+	(void)metadata;
 	(void)data;
 	return 0;
 }
@@ -265,18 +265,18 @@ static int read_recovered(struct complete *c, const char *path)
 {
 	int rc;
 
-	c->before =
-		(struct gt_events){.take_facts = no_facts, .take_event = see_recovered, .data = c};
+	c->before = (struct gt_events){
+		.take_metadata = no_metadata, .take_event = see_recovered, .data = c};
 	c->first = UINT64_MAX;
 	rc = gt_events_init(&c->before);
 	if (!rc)
 		rc = gt_events_read_pftrace(&c->before, path);
 	if (rc)
 		return fail(c, path, *c->before.error ? c->before.error : strerror(-rc), rc);
-	c->books.ledger = c->before.ledger;
-	c->books.first_untold = (int64_t)c->before.facts.segment[GT_SEGMENT_NUMBER];
-	if (!c->books.first_untold)
-		c->books.first_untold = 1;
+	c->totals.ledger = c->before.ledger;
+	c->totals.first_untold = (int64_t)c->before.metadata.segment[GT_SEGMENT_NUMBER];
+	if (!c->totals.first_untold)
+		c->totals.first_untold = 1;
 	return 0;
 }
 
@@ -299,7 +299,7 @@ static int read_trace(struct complete *c)
 {
 	int rc;
 
-	c->events = (struct gt_events){.take_facts = no_facts,
+	c->events = (struct gt_events){.take_metadata = no_metadata,
 				       .take_event = see_trace,
 				       .take_track = see_track,
 				       .data = c};
@@ -319,7 +319,7 @@ static int read_trace(struct complete *c)
 /* ---- earlier files of the process ---- */
 
 /* An earlier file, whose events are not told again. */
-struct previous {
+struct complete_previous {
 	struct complete *c;
 	bool may_have_them; /* it was still written when the first of the recovered events happened */
 	struct gt_ledger count;
@@ -327,7 +327,7 @@ struct previous {
 
 static int see_previous(const struct gt_event *event, void *data)
 {
-	struct previous *previous = data;
+	struct complete_previous *previous = data;
 	struct complete *c = previous->c;
 
 	count_into(event, &previous->count);
@@ -351,10 +351,10 @@ static bool may_have_them(const struct complete *c, const char *path)
 static int read_previous(const char *path, void *data)
 {
 	struct complete *c = data;
-	struct previous previous = {.c = c, .may_have_them = may_have_them(c, path)};
+	struct complete_previous previous = {.c = c, .may_have_them = may_have_them(c, path)};
 	struct gt_events events = {
-		.take_facts = no_facts, .take_event = see_previous, .data = &previous};
-	bool untold = (int64_t)gt_parts_number(path) >= c->books.first_untold;
+		.take_metadata = no_metadata, .take_event = see_previous, .data = &previous};
+	bool untold = (int64_t)gt_segment_number(path) >= c->totals.first_untold;
 	int rc = 0;
 
 	if (!previous.may_have_them && !untold)
@@ -364,8 +364,8 @@ static int read_previous(const char *path, void *data)
 		rc = gt_events_read_pftrace(&events, path);
 	previous.count.count[GT_LEDGER_CALLS_SEEN] = previous.count.count[GT_LEDGER_CALLS_WRITTEN];
 	if (!rc && untold)
-		gt_rejoin_books_take_off(&c->books,
-					 events.closed ? &events.ledger : &previous.count);
+		gt_rejoin_ledger_take_off(&c->totals,
+					  events.closed ? &events.ledger : &previous.count);
 	gt_events_fini(&events);
 	return rc == -ENOMEM ? rc : 0;
 }
@@ -373,24 +373,24 @@ static int read_previous(const char *path, void *data)
 /* ---- writing ---- */
 
 /* Facts of the trace, or, when it had none yet, of the whole process. */
-static void choose_facts(struct complete *c)
+static void choose_metadata(struct complete *c)
 {
-	const struct gt_facts *whole = &c->before.facts;
-	unsigned long number = gt_parts_number(c->trace);
+	const struct gt_metadata *whole = &c->before.metadata;
+	unsigned long number = gt_segment_number(c->trace);
 
 	if (!c->result->was_torn) {
-		c->facts = c->events.facts;
+		c->metadata = c->events.metadata;
 	} else {
-		c->facts = *whole;
-		memset(c->facts.segment, 0, sizeof(c->facts.segment));
-		c->facts.segment[GT_SEGMENT_NUMBER] = number > 1 ? number : 0;
+		c->metadata = *whole;
+		memset(c->metadata.segment, 0, sizeof(c->metadata.segment));
+		c->metadata.segment[GT_SEGMENT_NUMBER] = number > 1 ? number : 0;
 	}
-	if (c->facts.device_count < whole->device_count) {
-		memcpy(c->facts.devices, whole->devices, sizeof(c->facts.devices));
-		c->facts.device_count = whole->device_count;
+	if (c->metadata.device_count < whole->device_count) {
+		memcpy(c->metadata.devices, whole->devices, sizeof(c->metadata.devices));
+		c->metadata.device_count = whole->device_count;
 	}
 	/* found by it again, should this be interrupted */
-	snprintf(c->facts.spool, sizeof(c->facts.spool), "%s", c->spool);
+	snprintf(c->metadata.spool, sizeof(c->metadata.spool), "%s", c->spool);
 }
 
 /* The end of the trace as a stream. */
@@ -410,7 +410,7 @@ static int open_sink(struct complete *c)
 
 static bool has_few_details(const struct complete *c)
 {
-	return strstr(c->facts.options, "details=few");
+	return strstr(c->metadata.options, "details=few");
 }
 
 static int open_writer(struct complete *c)
@@ -428,7 +428,7 @@ static int open_writer(struct complete *c)
 	if (!c->writer)
 		return -ENOMEM;
 	rc = open_sink(c);
-	return rc ? rc : c->writer->ops->open(c->writer, c->sink, &c->facts, &options);
+	return rc ? rc : c->writer->ops->open(c->writer, c->sink, &c->metadata, &options);
 }
 
 /* A thread has its name once; what else has the same key - ranges around the same work, notes of one
@@ -470,7 +470,7 @@ static const enum gt_ledger_key counted[] = {
 	GT_LEDGER_MEMSETS_WRITTEN, GT_LEDGER_SYNCS_WRITTEN,    GT_LEDGER_OVERHEADS_WRITTEN,
 	GT_LEDGER_RANGES_WRITTEN,  GT_LEDGER_SHADOWS_WRITTEN,  GT_LEDGER_FRAMES_WRITTEN,
 	GT_LEDGER_SAMPLES_WRITTEN, GT_LEDGER_COUNTERS_WRITTEN, GT_LEDGER_NOTES_WRITTEN,
-	GT_LEDGER_ARROWS_WRITTEN,  GT_LEDGER_STACKS_WRITTEN,   GT_LEDGER_NAMES_WRITTEN,
+	GT_LEDGER_FLOWS_WRITTEN,   GT_LEDGER_STACKS_WRITTEN,   GT_LEDGER_NAMES_WRITTEN,
 	GT_LEDGER_KERNELS_UNTIMED, GT_LEDGER_MEMCPYS_UNTIMED,  GT_LEDGER_MEMSETS_UNTIMED,
 	GT_LEDGER_BYTES_WRITTEN,
 };
@@ -479,13 +479,13 @@ static const enum gt_ledger_key counted[] = {
 static struct gt_ledger make_ledger(struct complete *c)
 {
 	const struct gt_file *file = c->writer->ops->file(c->writer);
-	struct gt_ledger *ledger = &c->books.ledger, rest;
+	struct gt_ledger *ledger = &c->totals.ledger, rest;
 
-	c->count.count[GT_LEDGER_ARROWS_WRITTEN] = has_few_details(c) ? 0 : c->arrows.used;
+	c->count.count[GT_LEDGER_FLOWS_WRITTEN] = has_few_details(c) ? 0 : c->flows.used;
 	c->count.count[GT_LEDGER_STACKS_WRITTEN] = c->stacks.used;
 	for (size_t i = 0; i < sizeof(counted) / sizeof(counted[0]); i++)
 		ledger->count[counted[i]] = c->count.count[counted[i]];
-	gt_rejoin_books_balance(ledger);
+	gt_rejoin_ledger_balance(ledger);
 	rest = *ledger;
 	for (int i = 0; i < GT_LEDGER_COUNT_; i++)
 		rest.count[i] -= file->written.ledger.count[i];
@@ -497,14 +497,14 @@ static int close_trace(struct complete *c)
 	struct gt_ledger ledger = make_ledger(c);
 
 	c->result->in_flight = ledger.count[GT_LEDGER_OPS_IN_FLIGHT];
-	*c->facts.spool = 0;
-	c->facts.repaired = (struct gt_facts_repaired){.done = true,
-						       .events = c->result->events,
-						       .cut_bytes = c->result->cut,
-						       .calls = c->result->calls,
-						       .operations = c->result->operations,
-						       .in_flight = c->result->in_flight};
-	return c->writer->ops->close(c->writer, &c->facts, &ledger);
+	*c->metadata.spool = 0;
+	c->metadata.repaired = (struct gt_metadata_repaired){.done = true,
+							     .events = c->result->events,
+							     .cut_bytes = c->result->cut,
+							     .calls = c->result->calls,
+							     .operations = c->result->operations,
+							     .in_flight = c->result->in_flight};
+	return c->writer->ops->close(c->writer, &c->metadata, &ledger);
 }
 
 static int complete(struct complete *c, const char *recovered)
@@ -515,10 +515,10 @@ static int complete(struct complete *c, const char *recovered)
 		rc = read_trace(c);
 	if (rc || c->result->was_closed)
 		return rc;
-	rc = gt_parts_before(c->trace, read_previous, c);
+	rc = gt_segments_before(c->trace, read_previous, c);
 	if (rc)
 		return rc;
-	choose_facts(c);
+	choose_metadata(c);
 	rc = open_writer(c);
 	if (!rc)
 		rc = write_missing(c, recovered);
@@ -535,7 +535,7 @@ static void forget(struct complete *c)
 	gt_events_fini(&c->before);
 	gt_keymap_fini(&c->have);
 	gt_keymap_fini(&c->stacks);
-	gt_keymap_fini(&c->arrows);
+	gt_keymap_fini(&c->flows);
 	gt_vec_free(&c->tracks);
 }
 
@@ -554,7 +554,7 @@ int gt_complete(const char *trace, const char *recovered, const char *spool,
 	return rc;
 }
 
-int gt_complete_look(const char *trace, struct gt_complete *ret_complete)
+int gt_complete_inspect(const char *trace, struct gt_complete *ret_complete)
 {
 	static struct complete c;
 	int rc;

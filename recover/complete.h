@@ -25,7 +25,7 @@ struct gt_complete {
 bool gt_complete_is_due(const char *path);
 
 /* Looks at @trace only: was_closed, events, cut. 0 or a negative errno with ret_complete->error. */
-int gt_complete_look(const char *trace, struct gt_complete *ret_complete);
+int gt_complete_inspect(const char *trace, struct gt_complete *ret_complete);
 
 /*
  * Completes @trace with @recovered, which the spool at path @spool held. Can be repeated after it was

@@ -159,7 +159,8 @@ static void take_process(struct mend *m)
 		m->ts = (struct gt_span){0};
 }
 
-static int see_recovered(const struct gt_record *record, const struct gt_header *header, void *data)
+static int see_recovered(const struct gt_trace_event *record, const struct gt_header *header,
+			 void *data)
 {
 	(void)record;
 	(void)header;

@@ -18,7 +18,7 @@
 
 #include "core/guest/sys.h"
 #include "core/spool_view.h"
-#include "recover/life.h"
+#include "recover/liveness.h"
 
 /* Exit statuses of the child. */
 #define STALE     100 /* written by another build */
@@ -36,10 +36,10 @@ static bool is_running(const struct gt_spool_header *header)
 	boot_id[strcspn(boot_id, "\n")] = 0;
 	return !strcmp(boot_id, header->boot_id) &&
 	       gt_sys_start_ticks((int)header->pid) == header->start_ticks &&
-	       gt_process_lives((int64_t)header->pid);
+	       gt_process_is_alive((int64_t)header->pid);
 }
 
-bool gt_spool_look(const char *path, struct gt_left_spool *ret_spool)
+bool gt_spool_inspect(const char *path, struct gt_left_spool *ret_spool)
 {
 	static struct gt_spool_header header;
 	struct gt_spool_view view;
@@ -86,7 +86,7 @@ static void look_into(const char *folder,
 		    !has_suffix(entry->d_name, GT_SPOOL_SUFFIX))
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
-		if (gt_spool_look(path, &spool))
+		if (gt_spool_inspect(path, &spool))
 			found(&spool, context);
 	}
 	if (entries)

@@ -24,7 +24,7 @@ struct gt_left_spool {
 void gt_spools_each(void (*found)(const struct gt_left_spool *spool, void *context), void *context);
 
 /* Looks at one file. False: it is not a spool of this user. */
-bool gt_spool_look(const char *path, struct gt_left_spool *ret_spool);
+bool gt_spool_inspect(const char *path, struct gt_left_spool *ret_spool);
 
 /*
  * Makes a trace of what the spool holds, in a new folder @ret_folder (PATH_MAX bytes; remove it with

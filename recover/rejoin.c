@@ -15,12 +15,12 @@
 #include <unistd.h>
 
 #include "core/intern.h"
-#include "core/schema/facts.h"
+#include "core/schema/metadata.h"
 #include "readers/chrome/reader.h"
 #include "readers/keymap.h"
 #include "readers/vec.h"
-#include "recover/rejoin_books.h"
-#include "trace/parts.h"
+#include "recover/rejoin_ledger.h"
+#include "trace/segment_files.h"
 
 #define GPU_PIDS  64
 /* Rows without a meaning of their own (docs/FORMAT.md); the writer begins at the first of them. */
@@ -64,7 +64,7 @@ static uint64_t span_hash(const struct gt_span *span)
 	return span->text ? gt_hash_bytes(span->text, span->len) : 0;
 }
 
-static bool is_gpu_slice(const struct gt_record *record)
+static bool is_gpu_slice(const struct gt_trace_event *record)
 {
 	return record->ph == 'X' && record->pid >= 0 && record->pid < GPU_PIDS;
 }
@@ -73,7 +73,7 @@ static bool is_gpu_slice(const struct gt_record *record)
  * What makes an event the same in both files. The row of GPU work is where it found room, and a call's
  * name may come from CUPTI, which recovery has not got: neither counts.
  */
-static uint64_t key_of(const struct gt_record *record)
+static uint64_t key_of(const struct gt_trace_event *record)
 {
 	uint64_t key = join_hash((uint64_t)record->ph, span_hash(&record->cat));
 
@@ -99,7 +99,7 @@ static uint64_t row_of(int64_t pid, int64_t tid)
 }
 
 /* Behind the last moment of an event, which may say anything. */
-static int64_t end_of(const struct gt_record *record)
+static int64_t end_of(const struct gt_trace_event *record)
 {
 	int64_t end;
 
@@ -108,7 +108,8 @@ static int64_t end_of(const struct gt_record *record)
 	return __builtin_add_overflow(record->ts, record->dur, &end) ? INT64_MAX : end;
 }
 
-static int see_recovered(const struct gt_record *record, const struct gt_header *header, void *data)
+static int see_recovered(const struct gt_trace_event *record, const struct gt_header *header,
+			 void *data)
 {
 	struct rejoin *r = data;
 	struct item item = {.ph = record->ph, .pid = record->pid, .tid = record->tid};
@@ -136,7 +137,7 @@ static int see_recovered(const struct gt_record *record, const struct gt_header 
 }
 
 /* How far the row of a slice is taken. */
-static int note_row(struct rejoin *r, const struct gt_record *record)
+static int note_row(struct rejoin *r, const struct gt_trace_event *record)
 {
 	int64_t end = end_of(record);
 	struct gt_keymap_entry *row;
@@ -151,7 +152,8 @@ static int note_row(struct rejoin *r, const struct gt_record *record)
 	return 0;
 }
 
-static int see_trace(const struct gt_record *record, const struct gt_header *header, void *data)
+static int see_trace(const struct gt_trace_event *record, const struct gt_header *header,
+		     void *data)
 {
 	struct rejoin *r = data;
 	struct gt_keymap_entry *have;
@@ -167,7 +169,8 @@ static int see_trace(const struct gt_record *record, const struct gt_header *hea
 }
 
 /* Rows are named in each file anew. */
-static int see_previous(const struct gt_record *record, const struct gt_header *header, void *data)
+static int see_previous(const struct gt_trace_event *record, const struct gt_header *header,
+			void *data)
 {
 	return record->ph == 'M' ? 0 : see_trace(record, header, data);
 }
@@ -300,7 +303,7 @@ static int fail(struct rejoin *r, const struct gt_reading *reading, const char *
 	return rc;
 }
 
-static int read_recovered(struct rejoin *r, const char *path, struct gt_rejoin_books *books)
+static int read_recovered(struct rejoin *r, const char *path, struct gt_rejoin_ledger *totals)
 {
 	struct gt_reading reading;
 	int rc = gt_reader_read(path, see_recovered, r, &reading);
@@ -308,7 +311,7 @@ static int read_recovered(struct rejoin *r, const char *path, struct gt_rejoin_b
 	if (rc < 0)
 		fail(r, &reading, path, rc);
 	else
-		gt_rejoin_books_begin(books, &reading.header);
+		gt_rejoin_ledger_begin(totals, &reading.header);
 	r->base = reading.header.has_base ? reading.header.base_ns : 0;
 	gt_reading_fini(&reading);
 	return rc;
@@ -342,16 +345,16 @@ static bool may_have_them(const struct rejoin *r, const char *path)
 	       changed / 2 + MARGIN_NS >= happened / 2;
 }
 
-struct previous {
+struct rejoin_previous {
 	struct rejoin *r;
-	struct gt_rejoin_books *books;
+	struct gt_rejoin_ledger *totals;
 };
 
 /* Of a trace in several files: what stands in an earlier one does not stand in the last one again. What
  * cannot be read has nothing to tell. */
 static int read_previous(const char *path, void *data)
 {
-	const struct previous *previous = data;
+	const struct rejoin_previous *previous = data;
 	struct gt_reading reading;
 	int rc = 0;
 
@@ -359,29 +362,29 @@ static int read_previous(const char *path, void *data)
 		rc = gt_reader_read(path, see_previous, previous->r, &reading);
 		gt_reading_fini(&reading);
 	}
-	if (rc != -ENOMEM && (int64_t)gt_parts_number(path) >= previous->books->first_untold)
-		rc = gt_rejoin_books_leave(previous->books, path);
+	if (rc != -ENOMEM && (int64_t)gt_segment_number(path) >= previous->totals->first_untold)
+		rc = gt_rejoin_ledger_leave(previous->totals, path);
 	return rc == -ENOMEM ? rc : 0;
 }
 
 static int join_files(struct rejoin *r, const char *trace, const char *recovered)
 {
-	struct gt_rejoin_books books = {0};
-	struct previous previous = {.r = r, .books = &books};
+	struct gt_rejoin_ledger totals = {0};
+	struct rejoin_previous previous = {.r = r, .totals = &totals};
 	uint64_t end;
-	int rc = read_recovered(r, recovered, &books);
+	int rc = read_recovered(r, recovered, &totals);
 
 	if (rc >= 0)
 		rc = read_trace(r, trace, &end);
 	if (rc >= 0)
-		rc = gt_parts_before(trace, read_previous, &previous);
+		rc = gt_segments_before(trace, read_previous, &previous);
 	if (rc < 0)
 		return rc;
 	rc = append(r, trace, end);
 	if (rc)
 		return fail(r, NULL, trace, rc);
-	r->result->ledger = gt_rejoin_books_close(&books, trace);
-	r->result->in_flight = books.ledger.count[GT_LEDGER_OPS_IN_FLIGHT];
+	r->result->ledger = gt_rejoin_ledger_close(&totals, trace);
+	r->result->in_flight = totals.ledger.count[GT_LEDGER_OPS_IN_FLIGHT];
 	return 0;
 }
 

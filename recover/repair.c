@@ -33,7 +33,8 @@ struct repair {
 	bool not_utf8; /* text of some event */
 };
 
-static int see_event(const struct gt_record *record, const struct gt_header *header, void *data)
+static int see_event(const struct gt_trace_event *record, const struct gt_header *header,
+		     void *data)
 {
 	struct repair *repair = data;
 	struct gt_span name;

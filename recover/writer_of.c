@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See the header. The files tell who writes, recover/life.h whether it will write any more.
+ * See the header. The files tell who writes, recover/liveness.h whether it will write any more.
  */
 #include "recover/writer_of.h"
 
@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "core/pattern.h"
-#include "recover/life.h"
+#include "recover/liveness.h"
 
 #define YOUNG_S 60 /* a tracer writes each half second while there is something to write */
 
@@ -75,7 +75,7 @@ static bool has_open(const char *process, const struct stat *trace)
 	return found;
 }
 
-bool gt_writer_lives(const char *path, int64_t pid)
+bool gt_writer_is_alive(const char *path, int64_t pid)
 {
 	struct dirent *entry;
 	struct stat trace;
@@ -85,7 +85,7 @@ bool gt_writer_lives(const char *path, int64_t pid)
 	while (processes && !found && (entry = readdir(processes)))
 		found = isdigit((unsigned char)*entry->d_name) &&
 			own_number(entry->d_name) == pid && has_open(entry->d_name, &trace) &&
-			gt_process_lives(strtoll(entry->d_name, NULL, 10));
+			gt_process_is_alive(strtoll(entry->d_name, NULL, 10));
 	if (processes)
 		closedir(processes);
 	return found;
@@ -116,7 +116,7 @@ static bool is_from_here(const char *path, const char *host)
 	return is_named_after(path, name);
 }
 
-bool gt_writer_may_live_elsewhere(const char *path, const char *host)
+bool gt_writer_may_be_elsewhere(const char *path, const char *host)
 {
 	struct stat st;
 

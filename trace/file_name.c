@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/parts.h"
+#include "trace/segment_files.h"
 
 static bool ends_in(const char *text, const char *ending)
 {
@@ -23,7 +23,7 @@ void gt_file_name_parse(const char *path, struct gt_file_name *ret_name)
 	const char *dot = strchr(name, '.'), *line = dot;
 	char *end;
 
-	*ret_name = (struct gt_file_name){.part = gt_parts_number(path)};
+	*ret_name = (struct gt_file_name){.part = gt_segment_number(path)};
 	while (line && line > name && *line != '_')
 		line--;
 	if (!line || line == name || !isdigit((unsigned char)line[1]) ||

@@ -19,13 +19,13 @@
 #include "readers/progress.h"
 #include "trace/first_block.h"
 #include "trace/job_compare.h"
-#include "trace/parts.h"
+#include "trace/segment_files.h"
 
 #define MAX_THREADS 16
 
 static int by_name(const void *a, const void *b)
 {
-	return gt_parts_compare(*(char *const *)a, *(char *const *)b);
+	return gt_segment_compare(*(char *const *)a, *(char *const *)b);
 }
 
 static int add_path(struct gt_job *job, const char *folder, const char *name)
@@ -153,7 +153,8 @@ static void drop_repeated(struct gt_job *job, size_t first, void (*complain)(con
 	close_gaps(job, first);
 }
 
-static int stop_reading(const struct gt_record *record, const struct gt_header *header, void *data)
+static int stop_reading(const struct gt_trace_event *record, const struct gt_header *header,
+			void *data)
 {
 	(void)record;
 	(void)header;
@@ -263,7 +264,7 @@ static int add_input(struct gt_job *job, const char *input, bool readable,
 	return rc;
 }
 
-struct pool {
+struct job_pool {
 	struct gt_job *job;
 	size_t *first;            /* path of each process, and behind them their count */
 	size_t count;             /* processes */
@@ -274,7 +275,7 @@ struct pool {
 
 static void *work(void *data)
 {
-	struct pool *pool = data;
+	struct job_pool *pool = data;
 	size_t i;
 
 	while ((i = atomic_fetch_add(&pool->next, 1)) < pool->count)
@@ -284,7 +285,7 @@ static void *work(void *data)
 	return NULL;
 }
 
-static void run_pool(struct pool *pool)
+static void run_pool(struct job_pool *pool)
 {
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	size_t wanted = pool->count, started = 0;
@@ -331,7 +332,7 @@ static void complain_of(const struct gt_models *loaded, int rc, void (*complain)
 }
 
 /* Drops what could not be read, orders the rest. */
-static size_t keep_good(struct gt_job *job, const struct pool *pool,
+static size_t keep_good(struct gt_job *job, const struct job_pool *pool,
 			void (*complain)(const char *line))
 {
 	size_t failures = 0;
@@ -353,7 +354,7 @@ static size_t keep_good(struct gt_job *job, const struct pool *pool,
 }
 
 /* Files of one process become one model. The order is that of the inputs unless there are such. */
-static void find_processes(struct pool *pool)
+static void find_processes(struct job_pool *pool)
 {
 	char *const *paths = pool->job->paths.at;
 	size_t count = pool->job->paths.count;
@@ -361,18 +362,18 @@ static void find_processes(struct pool *pool)
 	bool has_parts = false;
 
 	for (size_t i = 0; i < count; i++)
-		has_parts |= gt_parts_number(paths[i]) > 1;
+		has_parts |= gt_segment_number(paths[i]) > 1;
 	if (has_parts)
 		qsort(pool->job->paths.at, count, sizeof(char *), by_name);
 	for (size_t i = 0; i < count; i++)
-		if (i == 0 || !gt_parts_are_of_one(paths[i - 1], paths[i]))
+		if (i == 0 || !gt_segments_are_of_one(paths[i - 1], paths[i]))
 			pool->first[pool->count++] = i;
 	pool->first[pool->count] = count;
 }
 
 /* One line, however many there are. */
-static void tell_same(const char *path, const char *same, size_t others,
-		      void (*complain)(const char *line))
+static void report_same(const char *path, const char *same, size_t others,
+			void (*complain)(const char *line))
 {
 	char line[8400], more[64] = "";
 
@@ -418,8 +419,8 @@ static int drop_same(struct gt_job *job, void (*complain)(const char *line))
 			first = i;
 	}
 	if (left_out)
-		tell_same(job->paths.at[first], job->paths.at[find_same(files, first)],
-			  left_out - 1, complain);
+		report_same(job->paths.at[first], job->paths.at[find_same(files, first)],
+			    left_out - 1, complain);
 	for (size_t i = first; left_out && i < count; i++)
 		if (find_same(files, i) != i)
 			drop(job, i);
@@ -458,7 +459,7 @@ int gt_job_find_readable(struct gt_job *job, char *const *inputs, size_t count,
 int gt_job_load(struct gt_job *job, char *const *inputs, size_t count,
 		void (*complain)(const char *line), size_t *ret_failures)
 {
-	struct pool pool = {.job = job};
+	struct job_pool pool = {.job = job};
 	int rc = gt_job_find_readable(job, inputs, count, complain);
 
 	if (rc < 0)

@@ -92,13 +92,13 @@ uint32_t gt_build_thread(struct gt_builder *b, int64_t pid, int64_t tid)
 		if (model->threads.at[i].pid == pid && model->threads.at[i].tid == tid)
 			return b->last_thread = i;
 	if (!gt_vec_push(&model->threads,
-			 ((struct gt_thread_lane){.pid = pid, .tid = tid, .beside = GT_NONE})))
+			 ((struct gt_thread_track){.pid = pid, .tid = tid, .beside = GT_NONE})))
 		return 0;
 	return b->last_thread = (uint32_t)model->threads.count - 1;
 }
 
 /* Duration of a slice; what is wrong with it is counted. */
-static int64_t slice_dur(struct gt_builder *b, const struct gt_record *record)
+static int64_t slice_dur(struct gt_builder *b, const struct gt_trace_event *record)
 {
 	if (record->ph == 'B')
 		return -1;
@@ -117,7 +117,7 @@ static void see_extent(struct gt_model *model, int64_t start, int64_t dur)
 		model->last = start + dur;
 }
 
-static bool is_collective(const struct gt_record *record)
+static bool is_collective(const struct gt_trace_event *record)
 {
 	const struct gt_span *name = &record->name;
 
@@ -127,8 +127,8 @@ static bool is_collective(const struct gt_record *record)
 }
 
 /* A number of @record within bounds; another one is counted in *odd and becomes @otherwise. */
-static int64_t bounded(const struct gt_record *record, enum gt_arg arg, int64_t value, int64_t low,
-		       int64_t high, int64_t otherwise, uint64_t *odd)
+static int64_t bounded(const struct gt_trace_event *record, enum gt_arg arg, int64_t value,
+		       int64_t low, int64_t high, int64_t otherwise, uint64_t *odd)
 {
 	if (gt_record_has(record, arg))
 		value = gt_record_int(record, arg, INT64_MIN);
@@ -138,7 +138,7 @@ static int64_t bounded(const struct gt_record *record, enum gt_arg arg, int64_t 
 	return otherwise;
 }
 
-static int take_op(struct gt_builder *b, const struct gt_record *record, enum gt_op_kind kind)
+static int take_op(struct gt_builder *b, const struct gt_trace_event *record, enum gt_op_kind kind)
 {
 	struct gt_model *model = b->model;
 	struct gt_op op = {
@@ -162,7 +162,7 @@ static int take_op(struct gt_builder *b, const struct gt_record *record, enum gt
 	return gt_vec_push(&model->ops, op) ? 0 : -ENOMEM;
 }
 
-static int take_call(struct gt_builder *b, const struct gt_record *record, bool driver)
+static int take_call(struct gt_builder *b, const struct gt_trace_event *record, bool driver)
 {
 	struct gt_call call = {
 		.start = record->ts,
@@ -177,10 +177,11 @@ static int take_call(struct gt_builder *b, const struct gt_record *record, bool 
 	return gt_vec_push(&b->model->calls, call) ? 0 : -ENOMEM;
 }
 
-static int take_range(struct gt_builder *b, const struct gt_record *record, enum gt_range_kind kind)
+static int take_range(struct gt_builder *b, const struct gt_trace_event *record,
+		      enum gt_range_kind kind)
 {
 	uint32_t stack = gt_build_stack(b, record);
-	struct gt_range range = {
+	struct gt_model_range range = {
 		.start = record->ts,
 		.dur = slice_dur(b, record),
 		.name = put_name(b->model, &record->name),
@@ -196,7 +197,7 @@ static int take_range(struct gt_builder *b, const struct gt_record *record, enum
 	return gt_vec_push(&b->model->ranges, range) ? 0 : -ENOMEM;
 }
 
-static int take_slice(struct gt_builder *b, const struct gt_record *record, enum role role)
+static int take_slice(struct gt_builder *b, const struct gt_trace_event *record, enum role role)
 {
 	switch (role) {
 	case ROLE_KERNEL:
@@ -221,7 +222,7 @@ static int take_slice(struct gt_builder *b, const struct gt_record *record, enum
 	}
 }
 
-static int take_note(struct gt_builder *b, const struct gt_record *record)
+static int take_note(struct gt_builder *b, const struct gt_trace_event *record)
 {
 	struct gt_model *model = b->model;
 	struct gt_note note = {
@@ -239,7 +240,7 @@ static int take_note(struct gt_builder *b, const struct gt_record *record)
 	return gt_vec_push(&model->notes, note) ? 0 : -ENOMEM;
 }
 
-static int take_memory(struct gt_builder *b, const struct gt_record *record)
+static int take_memory(struct gt_builder *b, const struct gt_trace_event *record)
 {
 	struct gt_memory_point point = {
 		.ts = record->ts,
@@ -253,7 +254,7 @@ static int take_memory(struct gt_builder *b, const struct gt_record *record)
 }
 
 /* Samples stand on a row beside their thread's. */
-static int take_sample(struct gt_builder *b, const struct gt_record *record)
+static int take_sample(struct gt_builder *b, const struct gt_trace_event *record)
 {
 	struct gt_sample sample = {
 		.ts = record->ts,
@@ -266,7 +267,7 @@ static int take_sample(struct gt_builder *b, const struct gt_record *record)
 	return gt_vec_push(&b->model->samples, sample) ? 0 : -ENOMEM;
 }
 
-static int take_counter(struct gt_builder *b, const struct gt_record *record)
+static int take_counter(struct gt_builder *b, const struct gt_trace_event *record)
 {
 	struct gt_memory_point point = {.ts = record->ts, .device = (uint32_t)record->pid};
 	struct gt_span value;
@@ -278,7 +279,7 @@ static int take_counter(struct gt_builder *b, const struct gt_record *record)
 	return gt_vec_push(&b->model->memory, point) ? 0 : -ENOMEM;
 }
 
-static int take_metadata(struct gt_builder *b, const struct gt_record *record)
+static int take_metadata(struct gt_builder *b, const struct gt_trace_event *record)
 {
 	struct gt_model *model = b->model;
 
@@ -296,7 +297,7 @@ static int take_metadata(struct gt_builder *b, const struct gt_record *record)
 	return 0;
 }
 
-static int take_begin(struct gt_builder *b, const struct gt_record *record, enum role role)
+static int take_begin(struct gt_builder *b, const struct gt_trace_event *record, enum role role)
 {
 	struct gt_model *model = b->model;
 	struct gt_open open = {
@@ -330,7 +331,7 @@ static void set_end(struct gt_model *model, const struct gt_open *open, int64_t 
 	see_extent(model, *start, *dur);
 }
 
-static void take_end(struct gt_builder *b, const struct gt_record *record)
+static void take_end(struct gt_builder *b, const struct gt_trace_event *record)
 {
 	uint32_t thread = gt_build_thread(b, record->pid, record->tid);
 
@@ -360,7 +361,7 @@ static void note_unknown(struct gt_model *model, const struct gt_span *cat)
 		odd->unknown_cats[i] = name;
 }
 
-int gt_build_record(struct gt_builder *b, const struct gt_record *record)
+int gt_build_record(struct gt_builder *b, const struct gt_trace_event *record)
 {
 	struct gt_model *model = b->model;
 	enum role role;
@@ -429,7 +430,7 @@ static uint32_t open_at(const struct gt_model *model, uint32_t range, int64_t t)
 uint32_t gt_model_range_at(const struct gt_model *model, uint32_t thread, enum gt_range_kind kind,
 			   int64_t t)
 {
-	const struct gt_thread_lane *lane = &model->threads.at[thread];
+	const struct gt_thread_track *lane = &model->threads.at[thread];
 	uint32_t low = lane->range[kind].first, high = low + lane->range[kind].count;
 
 	while (low < high) {
@@ -443,7 +444,7 @@ uint32_t gt_model_range_at(const struct gt_model *model, uint32_t thread, enum g
 	return low == lane->range[kind].first ? GT_NONE : open_at(model, low - 1, t);
 }
 
-bool gt_model_is_step(const struct gt_model *model, const struct gt_range *range)
+bool gt_model_is_step(const struct gt_model *model, const struct gt_model_range *range)
 {
 	return range->kind == GT_RANGE_NVTX &&
 	       !strncmp(gt_model_name(model, range->name), "ProfilerStep#", 13);
@@ -456,7 +457,7 @@ uint32_t gt_model_range_around(const struct gt_model *model, uint32_t range, int
 
 uint32_t gt_model_call_before(const struct gt_model *model, uint32_t thread, int64_t t)
 {
-	const struct gt_thread_lane *lane = &model->threads.at[thread];
+	const struct gt_thread_track *lane = &model->threads.at[thread];
 	uint32_t first = lane->call.first, low = first, high = first + lane->call.count;
 
 	while (low < high) {
@@ -472,7 +473,7 @@ uint32_t gt_model_call_before(const struct gt_model *model, uint32_t thread, int
 
 uint32_t gt_model_sample_from(const struct gt_model *model, uint32_t thread, int64_t t)
 {
-	const struct gt_thread_lane *lane = &model->threads.at[thread];
+	const struct gt_thread_track *lane = &model->threads.at[thread];
 	uint32_t low = lane->sample.first, high = low + lane->sample.count;
 
 	while (low < high) {

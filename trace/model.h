@@ -54,7 +54,7 @@ enum gt_range_kind {
 	GT_RANGE_KIND_COUNT_
 };
 
-struct gt_range { /* on a host thread */
+struct gt_model_range { /* on a host thread */
 	int64_t start, dur;
 	uint32_t name;
 	uint32_t domain; /* name of it, GT_NAME_NONE: the global one */
@@ -73,7 +73,7 @@ struct gt_sample { /* where a thread was while it made no call */
 	uint32_t stack; /* index in stacks, GT_NONE */
 };
 
-struct gt_thread_lane {
+struct gt_thread_track {
 	int64_t pid, tid;
 	uint32_t name;
 	bool is_beside;           /* a row of ranges that need not nest with the thread's calls */
@@ -113,11 +113,11 @@ struct gt_model {
 	char *own_path;   /* path, when it is the model's own */
 	struct gt_reading reading;
 	struct gt_names names;
-	GT_VEC(struct gt_op) ops;         /* by start */
-	GT_VEC(struct gt_call) calls;     /* by thread, then start */
-	GT_VEC(struct gt_range) ranges;   /* by kind, thread, start */
-	GT_VEC(struct gt_sample) samples; /* by thread, then time */
-	GT_VEC(struct gt_thread_lane) threads;
+	GT_VEC(struct gt_op) ops;             /* by start */
+	GT_VEC(struct gt_call) calls;         /* by thread, then start */
+	GT_VEC(struct gt_model_range) ranges; /* by kind, thread, start */
+	GT_VEC(struct gt_sample) samples;     /* by thread, then time */
+	GT_VEC(struct gt_thread_track) threads;
 	GT_VEC(struct gt_frames) stacks;
 	GT_VEC(struct gt_note) notes;
 	GT_VEC(struct gt_memory_point) memory;
@@ -160,7 +160,7 @@ uint32_t gt_model_range_at(const struct gt_model *model, uint32_t thread, enum g
 uint32_t gt_model_range_around(const struct gt_model *model, uint32_t range, int64_t t);
 
 /* Whether a range is a training step: ProfilerStep#N. */
-bool gt_model_is_step(const struct gt_model *model, const struct gt_range *range);
+bool gt_model_is_step(const struct gt_model *model, const struct gt_model_range *range);
 
 /* Whether a function or range of that name loads data, as far as names tell. */
 bool gt_model_is_data(const char *name);

@@ -133,7 +133,7 @@ static void read_frames(struct gt_builder *b, struct gt_frames *stack, const str
 		stack->frame[stack->count++] = gt_build_text(b, &element);
 }
 
-uint32_t gt_build_stack(struct gt_builder *b, const struct gt_record *record)
+uint32_t gt_build_stack(struct gt_builder *b, const struct gt_trace_event *record)
 {
 	enum gt_arg arg =
 		gt_record_has(record, GT_ARG_LAUNCHED_BY) ? GT_ARG_LAUNCHED_BY : GT_ARG_CALL_STACK;
@@ -185,7 +185,7 @@ static int by_thread(const void *a, const void *b)
 
 static int by_kind(const void *a, const void *b)
 {
-	const struct gt_range *x = a, *y = b;
+	const struct gt_model_range *x = a, *y = b;
 
 	if (x->kind != y->kind)
 		return x->kind < y->kind ? -1 : 1;
@@ -270,7 +270,7 @@ static int link_calls(struct gt_model *model)
 static void index_calls(struct gt_model *model)
 {
 	for (size_t i = 0; i < model->calls.count; i++) {
-		struct gt_thread_lane *lane = &model->threads.at[model->calls.at[i].thread];
+		struct gt_thread_track *lane = &model->threads.at[model->calls.at[i].thread];
 
 		if (!lane->call.count++)
 			lane->call.first = (uint32_t)i;
@@ -319,7 +319,7 @@ static int mark_data(struct gt_model *model)
 	if (!known)
 		return -ENOMEM;
 	for (size_t i = 0; i < model->ranges.count; i++) {
-		struct gt_range *range = &model->ranges.at[i];
+		struct gt_model_range *range = &model->ranges.at[i];
 		uint8_t *name = &known[range->name];
 
 		if (*name == UNKNOWN)
@@ -334,14 +334,14 @@ static int mark_data(struct gt_model *model)
 static void index_samples(struct gt_model *model)
 {
 	for (size_t i = 0; i < model->samples.count; i++) {
-		struct gt_thread_lane *lane = &model->threads.at[model->samples.at[i].thread];
+		struct gt_thread_track *lane = &model->threads.at[model->samples.at[i].thread];
 
 		if (!lane->sample.count++)
 			lane->sample.first = (uint32_t)i;
 	}
 }
 
-static struct gt_thread_lane *find_lane(struct gt_model *model, int64_t pid, int64_t tid)
+static struct gt_thread_track *find_lane(struct gt_model *model, int64_t pid, int64_t tid)
 {
 	for (size_t i = 0; i < model->threads.count; i++)
 		if (model->threads.at[i].pid == pid && model->threads.at[i].tid == tid)
@@ -353,7 +353,7 @@ static struct gt_thread_lane *find_lane(struct gt_model *model, int64_t pid, int
 static void link_rows(struct gt_model *model)
 {
 	for (uint32_t i = 0; i < model->threads.count; i++) {
-		struct gt_thread_lane *lane = &model->threads.at[i], *owner;
+		struct gt_thread_track *lane = &model->threads.at[i], *owner;
 		unsigned int tid;
 		int read = 0;
 
@@ -382,8 +382,8 @@ static int64_t end_of(const struct gt_model *model, uint32_t range)
 static void nest_ranges(struct gt_model *model)
 {
 	for (uint32_t i = 0; i < model->ranges.count; i++) {
-		struct gt_range *range = &model->ranges.at[i];
-		struct gt_thread_lane *lane = &model->threads.at[range->thread];
+		struct gt_model_range *range = &model->ranges.at[i];
+		struct gt_thread_track *lane = &model->threads.at[range->thread];
 		uint32_t at = i - 1;
 
 		if (!lane->range[range->kind].count++) {
@@ -406,7 +406,7 @@ static void link_steps(struct gt_model *model)
 
 	*next = GT_NONE;
 	for (size_t i = 0; i < model->ranges.count; i++) {
-		const struct gt_range *range = &model->ranges.at[i];
+		const struct gt_model_range *range = &model->ranges.at[i];
 
 		if (range->thread == last || !gt_model_is_step(model, range))
 			continue;

@@ -38,7 +38,7 @@ struct gt_builder {
 };
 
 /* Takes in an event. 0 or -ENOMEM. */
-int gt_build_record(struct gt_builder *b, const struct gt_record *record);
+int gt_build_record(struct gt_builder *b, const struct gt_trace_event *record);
 
 /* Index of a thread, made when new. */
 uint32_t gt_build_thread(struct gt_builder *b, int64_t pid, int64_t tid);
@@ -47,7 +47,7 @@ uint32_t gt_build_thread(struct gt_builder *b, int64_t pid, int64_t tid);
 uint32_t gt_build_text(struct gt_builder *b, const struct gt_span *span);
 
 /* Index of the record's call stack in model->stacks, or GT_NONE. */
-uint32_t gt_build_stack(struct gt_builder *b, const struct gt_record *record);
+uint32_t gt_build_stack(struct gt_builder *b, const struct gt_trace_event *record);
 
 /* Sorts, links calls and operations, nests ranges. */
 int gt_build_finish(struct gt_builder *b);

@@ -9,13 +9,13 @@
 #include <string.h>
 
 #include "trace/model_build.h"
-#include "trace/parts.h"
+#include "trace/segment_files.h"
 
 #define FIRST_HOST 64    /* rows below are GPUs */
 #define MAX_ROWS   65536 /* that are told apart */
 
 /* A process or device of a merged file. */
-struct row {
+struct model_load_row {
 	int64_t pid, was; /* its number in the file, and before */
 	int64_t process;
 	size_t builder;
@@ -24,7 +24,7 @@ struct row {
 struct load {
 	const char *path;
 	GT_VEC(struct gt_builder) builders; /* the first takes what is of no process */
-	GT_VEC(struct row) rows;
+	GT_VEC(struct model_load_row) rows;
 };
 
 static int add_builder(struct load *load)
@@ -41,7 +41,7 @@ static int add_builder(struct load *load)
 	return -ENOMEM;
 }
 
-static const struct row *find_row(const struct load *load, int64_t pid)
+static const struct model_load_row *find_row(const struct load *load, int64_t pid)
 {
 	for (size_t i = load->rows.count; i-- > 0;)
 		if (load->rows.at[i].pid == pid)
@@ -62,7 +62,7 @@ static int find_builder(struct load *load, int64_t process, size_t *ret_builder)
 	return load->rows.count ? add_builder(load) : 0;
 }
 
-static bool member(const struct gt_record *record, const char *key, int64_t *ret_value)
+static bool member(const struct gt_trace_event *record, const char *key, int64_t *ret_value)
 {
 	struct gt_span value;
 
@@ -70,9 +70,9 @@ static bool member(const struct gt_record *record, const char *key, int64_t *ret
 }
 
 /* What merge says of a row before its first event; of a file merged twice the second time counts. */
-static int take_row(struct load *load, const struct gt_record *record)
+static int take_row(struct load *load, const struct gt_trace_event *record)
 {
-	struct row row = {.pid = record->pid};
+	struct model_load_row row = {.pid = record->pid};
 	int64_t rank;
 	int rc;
 
@@ -88,12 +88,13 @@ static int take_row(struct load *load, const struct gt_record *record)
 	return gt_vec_push(&load->rows, row) ? 0 : -ENOMEM;
 }
 
-static int take_event(const struct gt_record *record, const struct gt_header *header, void *data)
+static int take_event(const struct gt_trace_event *record, const struct gt_header *header,
+		      void *data)
 {
 	struct load *load = data;
 	int rc = record->ph == 'M' ? take_row(load, record) : 0;
-	const struct row *row = load->rows.count ? find_row(load, record->pid) : NULL;
-	struct gt_record own;
+	const struct model_load_row *row = load->rows.count ? find_row(load, record->pid) : NULL;
+	struct gt_trace_event own;
 
 	(void)header;
 	if (rc || !row)
@@ -119,7 +120,7 @@ static int take_file(struct load *load, const char *path, bool is_first)
 	rc = gt_reader_read(path, take_event, load, &reading);
 	if (rc < 0)
 		memcpy(all->error, reading.error, sizeof(all->error));
-	error = gt_parts_add(all, &reading);
+	error = gt_segments_add(all, &reading);
 	gt_reading_fini(&reading);
 	return rc < 0 ? rc : error;
 }
@@ -133,7 +134,7 @@ static int split_devices(const struct load *load, size_t builder, const struct g
 		return -ENOMEM;
 	for (size_t i = 0; i < from->device_count; i++) {
 		struct gt_header_device *device = &to->devices[to->device_count];
-		const struct row *row = find_row(load, from->devices[i].id);
+		const struct model_load_row *row = find_row(load, from->devices[i].id);
 
 		if (!row || row->builder != builder)
 			continue;

@@ -148,7 +148,8 @@ static int fail_as_read(struct packing *p, int error, const char *said)
 	return error;
 }
 
-static int see_record(const struct gt_record *record, const struct gt_header *header, void *data)
+static int see_record(const struct gt_trace_event *record, const struct gt_header *header,
+		      void *data)
 {
 	struct packing *p = data;
 
@@ -172,9 +173,9 @@ static int check_json(struct packing *p)
 	return error;
 }
 
-static int see_facts(const struct gt_facts *facts, void *data)
+static int see_metadata(const struct gt_metadata *metadata, void *data)
 {
-	(void)facts;
+	(void)metadata;
 	(void)data;
 	return 0;
 }
@@ -188,7 +189,8 @@ static int see_event(const struct gt_event *event, void *data)
 /* Cut or not: without a spool, which the caller looks for, nothing more can come into it. */
 static int check_pftrace(struct packing *p)
 {
-	struct gt_events events = {.take_facts = see_facts, .take_event = see_event, .data = p};
+	struct gt_events events = {
+		.take_metadata = see_metadata, .take_event = see_event, .data = p};
 	int error = gt_events_init(&events);
 
 	if (!error)

@@ -15,7 +15,7 @@ static const enum gt_ledger_key written[] = {
 	GT_LEDGER_MEMSETS_WRITTEN, GT_LEDGER_SYNCS_WRITTEN,    GT_LEDGER_OVERHEADS_WRITTEN,
 	GT_LEDGER_RANGES_WRITTEN,  GT_LEDGER_SHADOWS_WRITTEN,  GT_LEDGER_FRAMES_WRITTEN,
 	GT_LEDGER_SAMPLES_WRITTEN, GT_LEDGER_COUNTERS_WRITTEN, GT_LEDGER_NOTES_WRITTEN,
-	GT_LEDGER_ARROWS_WRITTEN,  GT_LEDGER_STACKS_WRITTEN,   GT_LEDGER_NAMES_WRITTEN,
+	GT_LEDGER_FLOWS_WRITTEN,   GT_LEDGER_STACKS_WRITTEN,   GT_LEDGER_NAMES_WRITTEN,
 	GT_LEDGER_BYTES_WRITTEN,
 };
 #define COMPARED 12
@@ -28,21 +28,21 @@ static int fail(struct gt_conversion *c, int error)
 	return error;
 }
 
-static int take_facts(const struct gt_facts *facts, void *data)
+static int take_metadata(const struct gt_metadata *metadata, void *data)
 {
 	struct gt_conversion *c = data;
 	int error = 0;
 
 	if (c->last)
-		facts = c->last;
+		metadata = c->last;
 	if (c->sink) {
-		c->writer->ops->facts(c->writer, facts);
+		c->writer->ops->metadata(c->writer, metadata);
 		return 0;
 	}
-	c->options.few_details = strstr(facts->options, "details=few") != NULL;
+	c->options.few_details = strstr(metadata->options, "details=few") != NULL;
 	c->sink = c->open(c, &error);
 	if (c->sink)
-		error = c->writer->ops->open(c->writer, c->sink, facts, &c->options);
+		error = c->writer->ops->open(c->writer, c->sink, metadata, &c->options);
 	return error ? fail(c, error) : 0;
 }
 
@@ -54,11 +54,11 @@ static int take_event(const struct gt_event *event, void *data)
 	return error ? fail(c, error) : 0;
 }
 
-static void compare(struct gt_conversion *c, const struct gt_ledger *told,
+static void compare(struct gt_conversion *c, const struct gt_ledger *reported,
 		    const struct gt_ledger *counted)
 {
 	for (size_t i = 0; i < COMPARED; i++) {
-		uint64_t here = told->count[written[i]], there = counted->count[written[i]];
+		uint64_t here = reported->count[written[i]], there = counted->count[written[i]];
 
 		if (here == there)
 			continue;
@@ -71,21 +71,22 @@ static void compare(struct gt_conversion *c, const struct gt_ledger *told,
 
 static int close_output(struct gt_conversion *c, struct gt_events *events)
 {
-	struct gt_ledger told = events->ledger;
+	struct gt_ledger reported = events->ledger;
 	int error;
 
 	for (size_t i = 0; i < sizeof(written) / sizeof(written[0]); i++)
 		events->ledger.count[written[i]] = 0;
-	error = c->writer->ops->close(c->writer, &events->facts, &events->ledger);
+	error = c->writer->ops->close(c->writer, &events->metadata, &events->ledger);
 	if (events->closed)
-		compare(c, &told, &events->ledger);
+		compare(c, &reported, &events->ledger);
 	return error ? fail(c, error) : 0;
 }
 
 int gt_conversion_run(struct gt_conversion *c,
 		      int (*read)(struct gt_conversion *c, struct gt_events *events))
 {
-	struct gt_events events = {.take_facts = take_facts, .take_event = take_event, .data = c};
+	struct gt_events events = {
+		.take_metadata = take_metadata, .take_event = take_event, .data = c};
 	int error = gt_events_init(&events);
 
 	c->writer = gt_writer_new(c->format);

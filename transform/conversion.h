@@ -20,7 +20,7 @@ struct gt_conversion {
 	const char *to; /* name of the output, for messages */
 	void *data;     /* the caller's */
 	/* what the input ends with, for an output that cannot be mended at its end, or NULL */
-	const struct gt_facts *last;
+	const struct gt_metadata *last;
 
 	/* what it came to */
 	char error[1024]; /* one line, when it failed */

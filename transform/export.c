@@ -142,7 +142,7 @@ static void put_text(struct export *e, const char *text, size_t len)
 	e->row[e->filled++] = (struct gt_export_value){.known = true, .text = text, .len = len};
 }
 
-static void put_arg(struct export *e, const struct gt_record *record, enum gt_arg arg)
+static void put_arg(struct export *e, const struct gt_trace_event *record, enum gt_arg arg)
 {
 	int64_t value;
 
@@ -153,7 +153,7 @@ static void put_arg(struct export *e, const struct gt_record *record, enum gt_ar
 }
 
 /* Three numbers of an array argument. */
-static void put_three(struct export *e, const struct gt_record *record, enum gt_arg arg)
+static void put_three(struct export *e, const struct gt_trace_event *record, enum gt_arg arg)
 {
 	struct gt_span element;
 	uint32_t position = 0;
@@ -177,7 +177,7 @@ static int end_row(struct export *e, enum gt_export_table_id table)
 	return rc;
 }
 
-static void put_gpu_row(struct export *e, const struct gt_record *record)
+static void put_gpu_row(struct export *e, const struct gt_trace_event *record)
 {
 	int64_t global_pid;
 
@@ -193,7 +193,7 @@ static void put_gpu_row(struct export *e, const struct gt_record *record)
 		put_none(e); /* the sink fills it in when the process is known */
 }
 
-static int export_kernel(struct export *e, const struct gt_record *record)
+static int export_kernel(struct export *e, const struct gt_trace_event *record)
 {
 	struct gt_span shared;
 	int64_t bytes;
@@ -237,32 +237,31 @@ static int64_t memory_kind(const char *text, size_t len)
 }
 
 /* "Memcpy HtoD (Pinned -> Device)" */
-static int export_copy(struct export *e, const struct gt_record *record)
+static int export_copy(struct export *e, const struct gt_trace_event *record)
 {
 	static const char *const kinds[] = {"",     "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
 					    "AtoD", "DtoA", "DtoD", "HtoH", "PtoP", NULL};
 	char name[128];
-	const char *open, *arrow, *close;
+	const char *open, *flow, *close;
 	size_t n = record->name.len < sizeof(name) - 1 ? record->name.len : sizeof(name) - 1;
 
 	memcpy(name, record->name.text, n);
 	name[n] = 0;
 	open = strchr(name, '(');
-	arrow = strstr(name, " -> ");
+	flow = strstr(name, " -> ");
 	close = strrchr(name, ')');
 	put_gpu_row(e, record);
 	put_int(e, gt_record_int(record, GT_ARG_BYTES, 0));
 	put_int(e, strlen(name) > 10 ? index_of(kinds, name + 7, 4, 0) : 0);
 	put_int(e,
-		open && arrow ? memory_kind(open + 1, (size_t)(arrow - open - 1)) : MEMORY_UNKNOWN);
-	put_int(e, arrow && close && close > arrow
-			   ? memory_kind(arrow + 4, (size_t)(close - arrow - 4))
-			   : MEMORY_UNKNOWN);
+		open && flow ? memory_kind(open + 1, (size_t)(flow - open - 1)) : MEMORY_UNKNOWN);
+	put_int(e, flow && close && close > flow ? memory_kind(flow + 4, (size_t)(close - flow - 4))
+						 : MEMORY_UNKNOWN);
 	put_arg(e, record, GT_ARG_GRAPH_NODE);
 	return end_row(e, GT_EXPORT_MEMCPY);
 }
 
-static int export_set(struct export *e, const struct gt_record *record)
+static int export_set(struct export *e, const struct gt_trace_event *record)
 {
 	const char *open = memchr(record->name.text, '(', record->name.len);
 	size_t rest = open ? record->name.len - (size_t)(open - record->name.text) : 0;
@@ -280,7 +279,7 @@ static int export_set(struct export *e, const struct gt_record *record)
 	return end_row(e, GT_EXPORT_MEMSET);
 }
 
-static int export_call(struct export *e, const struct gt_record *record, bool driver)
+static int export_call(struct export *e, const struct gt_trace_event *record, bool driver)
 {
 	struct gt_span result;
 	int64_t code = 0;
@@ -297,7 +296,7 @@ static int export_call(struct export *e, const struct gt_record *record, bool dr
 	return end_row(e, GT_EXPORT_RUNTIME);
 }
 
-static int export_nvtx(struct export *e, const struct gt_record *record)
+static int export_nvtx(struct export *e, const struct gt_trace_event *record)
 {
 	put_int(e, record->ts);
 	if (record->ph == 'X')
@@ -314,7 +313,7 @@ static int export_nvtx(struct export *e, const struct gt_record *record)
 	return end_row(e, GT_EXPORT_NVTX);
 }
 
-static int export_thread(struct export *e, const struct gt_record *record)
+static int export_thread(struct export *e, const struct gt_trace_event *record)
 {
 	const struct gt_span *name = &record->arg[GT_ARG_NAME];
 
@@ -334,12 +333,12 @@ static bool is_ours(const struct gt_header *header)
 	return gt_header_text(header, "metadata", "gputrace_version", text, sizeof(text));
 }
 
-static int export_runtime(struct export *e, const struct gt_record *record)
+static int export_runtime(struct export *e, const struct gt_trace_event *record)
 {
 	return export_call(e, record, false);
 }
 
-static int export_driver(struct export *e, const struct gt_record *record)
+static int export_driver(struct export *e, const struct gt_trace_event *record)
 {
 	return export_call(e, record, true);
 }
@@ -347,7 +346,7 @@ static int export_driver(struct export *e, const struct gt_record *record)
 /* The last ones are Kineto's of old. */
 static const struct {
 	const char *cat;
-	int (*take)(struct export *e, const struct gt_record *record);
+	int (*take)(struct export *e, const struct gt_trace_event *record);
 } slices[] = {
 	{"kernel", export_kernel},      {"gpu_memcpy", export_copy},
 	{"gpu_memset", export_set},     {"cuda_runtime", export_runtime},
@@ -356,7 +355,8 @@ static const struct {
 	{"Runtime", export_runtime},
 };
 
-static int export_event(const struct gt_record *record, const struct gt_header *header, void *data)
+static int export_event(const struct gt_trace_event *record, const struct gt_header *header,
+			void *data)
 {
 	struct export *e = data;
 	const struct gt_span *cat = &record->cat;
@@ -411,7 +411,7 @@ static int export_devices(struct export *e, const struct gt_header *header)
 	return rc;
 }
 
-static void tell_losses(const char *path, const struct gt_reading *reading, FILE *out)
+static void report_losses(const char *path, const struct gt_reading *reading, FILE *out)
 {
 	char *text = NULL;
 	size_t size;
@@ -430,9 +430,9 @@ static int export_process(struct export *e, struct gt_export_process *process)
 	char *name = NULL;
 	int rc;
 
-	if (process->pid < 0 || process->is_told)
+	if (process->pid < 0 || process->is_reported)
 		return 0;
-	process->is_told = true;
+	process->is_reported = true;
 	if (e->processes->count > 1 &&
 	    asprintf(&name, "%s (rank %" PRId64 ")", process->path, process->rank) < 0)
 		return -ENOMEM;
@@ -472,7 +472,7 @@ static int export_file(struct gt_export_sink *sink, struct gt_export_processes *
 	if (rc < 0 && !sink->error[0])
 		snprintf(sink->error, sizeof(sink->error), "%s", reading.error);
 	if (!rc)
-		tell_losses(path, &reading, losses);
+		report_losses(path, &reading, losses);
 	if (!rc)
 		rc = export_devices(&e, &reading.header);
 	if (!rc)

@@ -9,7 +9,7 @@
 
 #include "readers/input.h"
 #include "readers/progress.h"
-#include "trace/parts.h"
+#include "trace/segment_files.h"
 
 #define FIRST_HOST   64      /* rows below are GPUs */
 #define SMALL_PIDS   4194304 /* is added to pids that would be GPUs (docs/FORMAT.md) */
@@ -78,7 +78,7 @@ static int add_row(struct gt_export_processes *all, const struct gt_export_proce
 	return 0;
 }
 
-static bool member(const struct gt_record *record, const char *key, int64_t *ret_value)
+static bool member(const struct gt_trace_event *record, const char *key, int64_t *ret_value)
 {
 	struct gt_span value;
 
@@ -86,7 +86,7 @@ static bool member(const struct gt_record *record, const char *key, int64_t *ret
 }
 
 /* What merge says of a row before its first event; of a file merged twice the second time counts. */
-static int take_label(struct gt_export_processes *all, const struct gt_record *record)
+static int take_label(struct gt_export_processes *all, const struct gt_trace_event *record)
 {
 	struct gt_export_process_row row = {.pid = record->pid};
 	int64_t process, rank;
@@ -109,7 +109,7 @@ static int take_label(struct gt_export_processes *all, const struct gt_record *r
 	return add_row(all, &row);
 }
 
-static bool is_call(const struct gt_record *record)
+static bool is_call(const struct gt_trace_event *record)
 {
 	return record->ph == 'X' && (gt_span_is(&record->cat, "cuda_runtime", 12) ||
 				     gt_span_is(&record->cat, "cuda_driver", 11) ||
@@ -117,7 +117,7 @@ static bool is_call(const struct gt_record *record)
 }
 
 /* The header says whose file it is, or else the first call does. */
-static void find_pid(struct gt_export_processes *all, const struct gt_record *record,
+static void find_pid(struct gt_export_processes *all, const struct gt_trace_event *record,
 		     const struct gt_header *header)
 {
 	int64_t pid;
@@ -128,7 +128,7 @@ static void find_pid(struct gt_export_processes *all, const struct gt_record *re
 		set_pid(all, all->first, record->pid);
 }
 
-int gt_export_processes_see(struct gt_export_processes *all, const struct gt_record *record,
+int gt_export_processes_see(struct gt_export_processes *all, const struct gt_trace_event *record,
 			    const struct gt_header *header)
 {
 	int rc = record->ph == 'M' ? take_label(all, record) : 0;
@@ -138,7 +138,7 @@ int gt_export_processes_see(struct gt_export_processes *all, const struct gt_rec
 	return rc;
 }
 
-static int look(const struct gt_record *record, const struct gt_header *header, void *data)
+static int look(const struct gt_trace_event *record, const struct gt_header *header, void *data)
 {
 	struct gt_export_processes *all = data;
 	int rc = gt_export_processes_see(all, record, header);
@@ -170,7 +170,7 @@ int gt_export_processes_begin(struct gt_export_processes *all, const char *path)
 	all->count = 1;
 	for (all->first = 0; all->first < all->list.count; all->first++)
 		if (!all->list.at[all->first].is_merged &&
-		    gt_parts_are_of_one(all->list.at[all->first].path, path))
+		    gt_segments_are_of_one(all->list.at[all->first].path, path))
 			break;
 	if (all->first == all->list.count) {
 		all->count = 0;

@@ -14,9 +14,9 @@ struct gt_export_process {
 	const char *path; /* its first file; the caller's */
 	int64_t pid;      /* -1: not known */
 	int64_t machine;
-	bool is_merged; /* gputrace merge wrote the file, */
-	int64_t rank;   /* and says whose it is */
-	bool is_told;   /* for the caller */
+	bool is_merged;   /* gputrace merge wrote the file, */
+	int64_t rank;     /* and says whose it is */
+	bool is_reported; /* for the caller */
 };
 
 struct gt_export_process_row { /* of a file that gputrace merge wrote */
@@ -35,7 +35,7 @@ struct gt_export_processes {
 int gt_export_processes_begin(struct gt_export_processes *all, const char *path);
 
 /* Learns what an event of that file tells. -ENOMEM. */
-int gt_export_processes_see(struct gt_export_processes *all, const struct gt_record *record,
+int gt_export_processes_see(struct gt_export_processes *all, const struct gt_trace_event *record,
 			    const struct gt_header *header);
 
 int64_t gt_export_global_pid(const struct gt_export_process *process);

@@ -12,11 +12,11 @@
 #include <string.h>
 
 #include "analysis/table/table.h"
-#include "core/schema/facts.h"
 #include "core/schema/ledger.h"
+#include "core/schema/metadata.h"
 #include "readers/chrome/reader.h"
 #include "readers/vec.h"
-#include "trace/parts.h"
+#include "trace/segment_files.h"
 #include "transform/merge_devices.h"
 
 #define MAX_EDITS    16
@@ -29,16 +29,16 @@ struct edit {
 	char text[320];
 };
 
-struct row { /* a process or device of one file -> its number in the merged file */
+struct merge_row { /* a process or device of one file -> its number in the merged file */
 	size_t file;
 	int64_t pid, merged;
-	bool is_told; /* in the merged file */
+	bool is_reported; /* in the merged file */
 };
 
 /* A call of a process whose trace has several files, for arrows to work in a later one. */
-struct call {
+struct merge_call {
 	int64_t id, pid, tid, ts; /* as they stand in its file */
-	bool has_arrow;
+	bool has_flow;
 };
 
 #define CALLS ((size_t)1 << 19) /* that are remembered */
@@ -56,10 +56,10 @@ struct ids {
 	int64_t shift, largest; /* of the process in hand */
 };
 
-struct merge {
+struct transform_merge {
 	FILE *out;
 	struct gt_merge_result *result;
-	GT_VEC(struct row) rows;
+	GT_VEC(struct merge_row) rows;
 	struct gt_merge_devices devices;
 	size_t file;
 	int64_t rank;
@@ -70,14 +70,14 @@ struct merge {
 	uint64_t row_names;     /* that were added */
 	struct edit edits[MAX_EDITS];
 	size_t edit_count;
-	struct call *calls; /* by id; NULL: the process has one file */
-	int64_t border;     /* of the file: work of calls up to this id has no arrow in it */
+	struct merge_call *calls; /* by id; NULL: the process has one file */
+	int64_t border;           /* of the file: work of calls up to this id has no arrow in it */
 	struct gt_ledger ledger;
 	bool has_ledger;
 };
 
 /* The time on the clock of the merged file; one that no number holds becomes the nearest that one does. */
-static int64_t shifted(const struct merge *m, int64_t ns)
+static int64_t shifted(const struct transform_merge *m, int64_t ns)
 {
 	int64_t sum;
 
@@ -98,7 +98,7 @@ static const char *us_text(int64_t ns, char *text)
 	return text;
 }
 
-static bool is_taken(const struct merge *m, int64_t merged)
+static bool is_taken(const struct transform_merge *m, int64_t merged)
 {
 	for (size_t i = 0; i < m->rows.count; i++)
 		if (m->rows.at[i].merged == merged)
@@ -107,7 +107,7 @@ static bool is_taken(const struct merge *m, int64_t merged)
 }
 
 /* Says whose a row is, before its first event: trace/model_load.c takes the ranks apart by it. */
-static void put_row(struct merge *m, const struct row *row)
+static void put_row(struct transform_merge *m, const struct merge_row *row)
 {
 	char device[32] = "", us[US_SIZE];
 
@@ -126,9 +126,9 @@ static void put_row(struct merge *m, const struct row *row)
 }
 
 /* The row of a pid: its own number if it is free, else the next one of its kind. NULL: no memory. */
-static struct row *find_row(struct merge *m, int64_t pid)
+static struct merge_row *find_row(struct transform_merge *m, int64_t pid)
 {
-	struct row row = {.file = m->file, .pid = pid, .merged = pid};
+	struct merge_row row = {.file = m->file, .pid = pid, .merged = pid};
 
 	for (size_t i = m->rows.count; i-- > 0;)
 		if (m->rows.at[i].file == m->file && m->rows.at[i].pid == pid)
@@ -138,19 +138,19 @@ static struct row *find_row(struct merge *m, int64_t pid)
 	return gt_vec_push(&m->rows, row) ? &m->rows.at[m->rows.count - 1] : NULL;
 }
 
-static int64_t merged_pid(struct merge *m, int64_t pid)
+static int64_t merged_pid(struct transform_merge *m, int64_t pid)
 {
-	struct row *row = find_row(m, pid);
+	struct merge_row *row = find_row(m, pid);
 
 	if (!row)
 		return pid;
-	if (!row->is_told)
+	if (!row->is_reported)
 		put_row(m, row);
-	row->is_told = true;
+	row->is_reported = true;
 	return row->merged;
 }
 
-static struct edit *new_edit(struct merge *m, const struct gt_span *span)
+static struct edit *new_edit(struct transform_merge *m, const struct gt_span *span)
 {
 	struct edit *edit = &m->edits[m->edit_count];
 
@@ -162,7 +162,7 @@ static struct edit *new_edit(struct merge *m, const struct gt_span *span)
 	return edit;
 }
 
-static void edit_int(struct merge *m, const struct gt_span *span, int64_t value)
+static void edit_int(struct transform_merge *m, const struct gt_span *span, int64_t value)
 {
 	struct edit *edit = span->kind == GT_SPAN_NUMBER ? new_edit(m, span) : NULL;
 
@@ -176,7 +176,7 @@ static int64_t id_sum(int64_t a, int64_t b)
 	return (int64_t)(((uint64_t)a + (uint64_t)b) & INT64_MAX);
 }
 
-static void edit_id(struct merge *m, const struct gt_span *span, enum id_kind kind)
+static void edit_id(struct transform_merge *m, const struct gt_span *span, enum id_kind kind)
 {
 	struct ids *ids = &m->ids[kind];
 	int64_t id;
@@ -190,7 +190,7 @@ static void edit_id(struct merge *m, const struct gt_span *span, enum id_kind ki
 }
 
 /* Behind the last file of a process: the next one's ids follow. */
-static void shift_ids(struct merge *m)
+static void shift_ids(struct transform_merge *m)
 {
 	for (int kind = 0; kind < ID_KIND_COUNT_; kind++) {
 		m->ids[kind].shift = id_sum(m->ids[kind].shift, m->ids[kind].largest);
@@ -198,7 +198,7 @@ static void shift_ids(struct merge *m)
 	}
 }
 
-static void edit_args(struct merge *m, const struct gt_record *record)
+static void edit_args(struct transform_merge *m, const struct gt_trace_event *record)
 {
 	static const struct {
 		enum gt_arg arg;
@@ -222,7 +222,7 @@ static void edit_args(struct merge *m, const struct gt_record *record)
 }
 
 /* Times among the arguments, in ns (--latency); 0: not measured. Kineto's are of another clock. */
-static void edit_times(struct merge *m, const struct gt_record *record)
+static void edit_times(struct transform_merge *m, const struct gt_trace_event *record)
 {
 	static const char *const names[] = {"queued", "submitted"};
 	struct gt_span time;
@@ -237,7 +237,7 @@ static void edit_times(struct merge *m, const struct gt_record *record)
 }
 
 /* Host processes are told apart by their rank. */
-static void edit_process_name(struct merge *m, const struct gt_record *record)
+static void edit_process_name(struct transform_merge *m, const struct gt_trace_event *record)
 {
 	const struct gt_span *name = &record->arg[GT_ARG_NAME];
 	struct edit *edit;
@@ -267,7 +267,8 @@ static bool is_one_of(const struct gt_span *text, const char *const *words)
 	return false;
 }
 
-static void put_arrow_end(struct merge *m, const char *begin, int64_t id, const struct call *at)
+static void put_flow_end(struct transform_merge *m, const char *begin, int64_t id,
+			 const struct merge_call *at)
 {
 	char us[US_SIZE];
 
@@ -280,42 +281,43 @@ static void put_arrow_end(struct merge *m, const char *begin, int64_t id, const 
 }
 
 /* The arrow to work whose call stands in an earlier file of the process. */
-static void put_arrow(struct merge *m, const struct gt_record *record, int64_t id)
+static void put_flow(struct transform_merge *m, const struct gt_trace_event *record, int64_t id)
 {
-	struct call *call = &m->calls[(size_t)id % CALLS];
-	const struct call work = {id, record->pid, record->tid, record->ts, true};
+	struct merge_call *call = &m->calls[(size_t)id % CALLS];
+	const struct merge_call work = {id, record->pid, record->tid, record->ts, true};
 
 	if (id > m->border || call->id != id)
 		return;
-	if (!call->has_arrow) {
-		put_arrow_end(m, "\"ph\": \"s\"", id, call);
-		gt_ledger_add(&m->ledger, GT_LEDGER_ARROWS_WRITTEN, 1);
+	if (!call->has_flow) {
+		put_flow_end(m, "\"ph\": \"s\"", id, call);
+		gt_ledger_add(&m->ledger, GT_LEDGER_FLOWS_WRITTEN, 1);
 	}
-	call->has_arrow = true;
-	put_arrow_end(m, "\"ph\": \"f\", \"bp\": \"e\"", id, &work);
+	call->has_flow = true;
+	put_flow_end(m, "\"ph\": \"f\", \"bp\": \"e\"", id, &work);
 }
 
 /* Of several files of one process: remembers calls, and draws what neither file could. */
-static void connect_files(struct merge *m, const struct gt_record *record)
+static void connect_files(struct transform_merge *m, const struct gt_trace_event *record)
 {
 	static const char *const calls[] = {"cuda_runtime", "cuda_driver", NULL};
 	static const char *const work[] = {"kernel", "gpu_memcpy", "gpu_memset", NULL};
 	int64_t id = gt_record_int(record, GT_ARG_CORRELATION, 0);
 
 	if (record->ph == 's' && m->calls[(size_t)record->id % CALLS].id == record->id)
-		m->calls[(size_t)record->id % CALLS].has_arrow = true;
+		m->calls[(size_t)record->id % CALLS].has_flow = true;
 	if (record->ph != 'X' || id <= 0)
 		return;
 	if (is_one_of(&record->cat, calls))
 		m->calls[(size_t)id % CALLS] =
-			(struct call){id, record->pid, record->tid, record->ts, false};
+			(struct merge_call){id, record->pid, record->tid, record->ts, false};
 	else if (is_one_of(&record->cat, work))
-		put_arrow(m, record, id);
+		put_flow(m, record, id);
 }
 
-static int copy_event(const struct gt_record *record, const struct gt_header *header, void *data)
+static int copy_event(const struct gt_trace_event *record, const struct gt_header *header,
+		      void *data)
 {
-	struct merge *m = data;
+	struct transform_merge *m = data;
 	const char *p = record->raw.text, *end = p + record->raw.len;
 	struct edit *edit;
 
@@ -346,7 +348,8 @@ static int copy_event(const struct gt_record *record, const struct gt_header *he
 }
 
 /* What has to be known of a file before its events are copied: its header. */
-static int stop_at_first(const struct gt_record *record, const struct gt_header *header, void *data)
+static int stop_at_first(const struct gt_trace_event *record, const struct gt_header *header,
+			 void *data)
 {
 	(void)record;
 	(void)header;
@@ -391,7 +394,7 @@ static int by_rank(const void *a, const void *b)
 	const struct source *x = a, *y = b;
 
 	return x->rank != y->rank ? (x->rank < y->rank ? -1 : 1)
-				  : gt_parts_compare(x->path, y->path);
+				  : gt_segment_compare(x->path, y->path);
 }
 
 static size_t count_processes(const struct source *sources, size_t count)
@@ -399,32 +402,32 @@ static size_t count_processes(const struct source *sources, size_t count)
 	size_t processes = count ? 1 : 0;
 
 	for (size_t i = 1; i < count; i++)
-		processes += !gt_parts_are_of_one(sources[i - 1].path, sources[i].path);
+		processes += !gt_segments_are_of_one(sources[i - 1].path, sources[i].path);
 	return processes;
 }
 
 /* The number of a device in the merged file, given before its first event. */
 static int64_t number_device(void *merge, int64_t id)
 {
-	const struct row *row = find_row(merge, id);
+	const struct merge_row *row = find_row(merge, id);
 
 	return row ? row->merged : id;
 }
 
 /* All processes, in the order in which they are copied. */
-static int find_devices(struct merge *m, const struct source *sources, size_t count)
+static int find_devices(struct transform_merge *m, const struct source *sources, size_t count)
 {
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < count; i++) {
-		m->file += i && !gt_parts_are_of_one(sources[i - 1].path, sources[i].path);
+		m->file += i && !gt_segments_are_of_one(sources[i - 1].path, sources[i].path);
 		rc = gt_merge_devices_take(&m->devices, &sources[i].device_list, number_device, m);
 	}
 	m->file = 0;
 	return rc;
 }
 
-static void put_header(struct merge *m, const struct source *sources, size_t count)
+static void put_header(struct transform_merge *m, const struct source *sources, size_t count)
 {
 	int64_t processes = (int64_t)count_processes(sources, count);
 	bool is_one = processes == 1 && sources[0].world_size > 0;
@@ -447,7 +450,7 @@ static void put_header(struct merge *m, const struct source *sources, size_t cou
 	fputs("\"traceEvents\": [\n", m->out);
 }
 
-static void add_ledger(struct merge *m, const struct gt_header *header)
+static void add_ledger(struct transform_merge *m, const struct gt_header *header)
 {
 	int64_t count;
 
@@ -458,14 +461,14 @@ static void add_ledger(struct merge *m, const struct gt_header *header)
 }
 
 /* What is not known of the inputs is not known of the merged file (readers/chrome/reader.h, bookless). */
-static void put_unknown(struct merge *m, size_t files)
+static void put_unknown(struct transform_merge *m, size_t files)
 {
-	if (m->result->bookless)
+	if (m->result->without_ledger)
 		fprintf(m->out, ", \"merged\": {\"files\": %zu, \"without_ledger\": %" PRIu64 "}",
-			files, m->result->bookless);
+			files, m->result->without_ledger);
 }
 
-static void put_tail(struct merge *m, size_t files)
+static void put_tail(struct transform_merge *m, size_t files)
 {
 	const char *gap = "";
 
@@ -487,7 +490,7 @@ static void put_tail(struct merge *m, size_t files)
 	fputs(", \"traceName\": \"merged\"}\n", m->out);
 }
 
-static int copy_source(struct merge *m, const struct source *source)
+static int copy_source(struct transform_merge *m, const struct source *source)
 {
 	struct gt_reading reading;
 	int rc;
@@ -505,19 +508,19 @@ static int copy_source(struct merge *m, const struct source *source)
 		snprintf(m->result->error, sizeof(m->result->error), "%s", reading.error);
 	if (!reading.closed && !m->result->cut++)
 		m->result->cut_path = source->path;
-	m->result->bookless += !reading.closed || reading.bookless;
+	m->result->without_ledger += !reading.closed || reading.without_ledger;
 	add_ledger(m, &reading.header);
 	gt_reading_fini(&reading);
 	return rc;
 }
 
 /* All files of the process that the first of @sources begins. Returns how many, or negative errno. */
-static int copy_process(struct merge *m, const struct source *sources, size_t count)
+static int copy_process(struct transform_merge *m, const struct source *sources, size_t count)
 {
 	size_t files = 1;
 	int rc = 0;
 
-	while (files < count && gt_parts_are_of_one(sources[0].path, sources[files].path))
+	while (files < count && gt_segments_are_of_one(sources[0].path, sources[files].path))
 		files++;
 	m->calls = files > 1 ? calloc(CALLS, sizeof(*m->calls)) : NULL;
 	if (files > 1 && !m->calls)
@@ -531,7 +534,7 @@ static int copy_process(struct merge *m, const struct source *sources, size_t co
 }
 
 /* The smallest: no time of the merged file comes to stand before it. */
-static void find_base(struct merge *m, const struct source *sources, size_t count)
+static void find_base(struct transform_merge *m, const struct source *sources, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (!sources[i].has_base || (m->has_base && m->base <= sources[i].base))
@@ -544,7 +547,7 @@ static void find_base(struct merge *m, const struct source *sources, size_t coun
 int gt_merge(char *const *paths, size_t count, FILE *out, struct gt_merge_result *ret_result)
 {
 	struct source *sources = calloc(count + 1, sizeof(*sources));
-	struct merge m = {.out = out, .result = ret_result};
+	struct transform_merge m = {.out = out, .result = ret_result};
 	int rc = sources ? 0 : -ENOMEM;
 
 	*ret_result = (struct gt_merge_result){0};

@@ -12,9 +12,9 @@
 
 struct gt_merge_result {
 	uint64_t events;
-	uint64_t cut;         /* files that end before their JSON does */
-	const char *cut_path; /* the first of them, of @paths */
-	uint64_t bookless;    /* those, and files that were closed without a ledger */
+	uint64_t cut;            /* files that end before their JSON does */
+	const char *cut_path;    /* the first of them, of @paths */
+	uint64_t without_ledger; /* those, and files that were closed without a ledger */
 	uint64_t
 		baseless; /* files without baseTimeNanoseconds beside files with one: not aligned */
 	char error[768];

@@ -15,14 +15,14 @@
 
 #define DEBUG_FILES "/usr/lib/debug/.build-id/%.2s/%s.debug"
 
-struct module {
+struct source_module {
 	char *path, *build_id;
 	Dwfl *dwfl;
 	Dwfl_Module *dwfl_module; /* NULL: not found */
 };
 
 struct gt_sources {
-	GT_VEC(struct module) modules;
+	GT_VEC(struct source_module) modules;
 	GT_VEC(char *) paths; /* that had to be put together */
 	size_t missing;
 };
@@ -49,7 +49,7 @@ void gt_sources_free(struct gt_sources *sources)
 	if (!sources)
 		return;
 	for (size_t i = 0; i < sources->modules.count; i++) {
-		struct module *module = &sources->modules.at[i];
+		struct source_module *module = &sources->modules.at[i];
 
 		if (module->dwfl)
 			dwfl_end(module->dwfl);
@@ -82,7 +82,7 @@ static bool has_build_id(Dwfl_Module *module, const char *build_id)
 	return strcmp(text, build_id) == 0;
 }
 
-static void close_module(struct module *module)
+static void close_module(struct source_module *module)
 {
 	if (module->dwfl)
 		dwfl_end(module->dwfl);
@@ -91,7 +91,7 @@ static void close_module(struct module *module)
 }
 
 /* The file @path, when it is what was loaded. */
-static bool open_file(struct module *module, const char *path)
+static bool open_file(struct source_module *module, const char *path)
 {
 	module->dwfl = dwfl_begin(&callbacks);
 	if (!module->dwfl)
@@ -105,7 +105,7 @@ static bool open_file(struct module *module, const char *path)
 	return false;
 }
 
-static bool open_module(struct module *module)
+static bool open_module(struct source_module *module)
 {
 	char path[256];
 
@@ -117,10 +117,10 @@ static bool open_module(struct module *module)
 	return open_file(module, path);
 }
 
-static struct module *find_module(struct gt_sources *sources, const char *path,
-				  const char *build_id)
+static struct source_module *find_module(struct gt_sources *sources, const char *path,
+					 const char *build_id)
 {
-	struct module *module;
+	struct source_module *module;
 
 	for (size_t i = 0; i < sources->modules.count; i++) {
 		module = &sources->modules.at[i];
@@ -130,7 +130,7 @@ static struct module *find_module(struct gt_sources *sources, const char *path,
 	if (!gt_vec_grow(&sources->modules))
 		return NULL;
 	module = &sources->modules.at[sources->modules.count];
-	*module = (struct module){.path = strdup(path), .build_id = strdup(build_id)};
+	*module = (struct source_module){.path = strdup(path), .build_id = strdup(build_id)};
 	if (!module->path || !module->build_id) {
 		free(module->path);
 		free(module->build_id);
@@ -297,7 +297,7 @@ static size_t add_inlined(struct gt_sources *sources, Dwfl_Module *module, Dwarf
 size_t gt_sources_find(struct gt_sources *sources, const char *path, const char *build_id,
 		       uint64_t offset, struct gt_source_line *ret_lines)
 {
-	struct module *module = find_module(sources, path, build_id);
+	struct source_module *module = find_module(sources, path, build_id);
 	Dwfl_Line *line;
 	GElf_Addr bias;
 

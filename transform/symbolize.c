@@ -30,12 +30,12 @@ struct stack {
 	char *line;   /* a JSON string, without its quotes */
 };
 
-struct module {
+struct symbolize_module {
 	char *path, *build_id;
 };
 
 /* A native frame's text: "function (path+0x12)" or "path+0x12". */
-struct place {
+struct symbolize_place {
 	size_t function_len; /* 0: without a name */
 	char path[PATH_BYTES];
 	uint64_t offset;
@@ -46,7 +46,7 @@ struct symbolize {
 	struct gt_symbolize *result;
 	GT_VEC(struct stack) stacks; /* frames NULL: as they were */
 	struct gt_keymap ids;        /* of a stack -> its place in stacks */
-	GT_VEC(struct module) modules;
+	GT_VEC(struct symbolize_module) modules;
 	gzFile in; /* second reading */
 	FILE *out;
 	uint64_t copied; /* bytes of the file that are in out, or stand in it changed */
@@ -111,7 +111,7 @@ static const char *find_last(const char *text, size_t len, const char *what)
 	return NULL;
 }
 
-static bool parse_place(const char *text, size_t len, struct place *place)
+static bool parse_place(const char *text, size_t len, struct symbolize_place *place)
 {
 	const char *plus = find_last(text, len, "+0x"), *path = text, *end;
 	char digits[24] = "";
@@ -161,7 +161,7 @@ static const char *base_name(const char *path)
 
 /* One frame of the new stack; @text is the old frame's, for the function that it names. */
 static void put_frame(FILE *out, const struct gt_source_line *line, const char *text,
-		      const struct place *place, bool whole)
+		      const struct symbolize_place *place, bool whole)
 {
 	if (line->function)
 		put_escaped(out, line->function);
@@ -196,25 +196,25 @@ static void put_short(FILE *out, const char *text, size_t len)
 }
 
 /* What "launched by" is made of: the texts of the nearest frames. */
-struct line {
+struct symbolize_line {
 	char *text[LINE_FRAMES];
 	size_t count; /* of all frames */
 };
 
-static FILE *open_text(struct line *line, char **text, size_t *size)
+static FILE *open_text(struct symbolize_line *line, char **text, size_t *size)
 {
 	*text = NULL;
 	return line->count < LINE_FRAMES ? open_memstream(text, size) : NULL;
 }
 
-static void close_text(struct line *line, FILE *out, char **text)
+static void close_text(struct symbolize_line *line, FILE *out, char **text)
 {
 	if (out && fclose(out) == 0)
 		line->text[line->count] = *text;
 	line->count++;
 }
 
-static void add_short(struct line *line, const char *text, size_t len)
+static void add_short(struct symbolize_line *line, const char *text, size_t len)
 {
 	size_t size;
 	char *made;
@@ -225,8 +225,8 @@ static void add_short(struct line *line, const char *text, size_t len)
 	close_text(line, out, &made);
 }
 
-static void add_found(struct line *line, const struct gt_source_line *found, const char *text,
-		      const struct place *place)
+static void add_found(struct symbolize_line *line, const struct gt_source_line *found,
+		      const char *text, const struct symbolize_place *place)
 {
 	size_t size;
 	char *made;
@@ -237,7 +237,7 @@ static void add_found(struct line *line, const struct gt_source_line *found, con
 	close_text(line, out, &made);
 }
 
-static char *join_line(struct line *line)
+static char *join_line(struct symbolize_line *line)
 {
 	size_t size, used = 0, i;
 	char *made = NULL;
@@ -258,10 +258,10 @@ static char *join_line(struct line *line)
 
 /* One element of "frames" into the new array. Returns whether a position was found. */
 static bool take_frame(struct symbolize *s, const struct gt_span *frame, FILE *out,
-		       struct line *line)
+		       struct symbolize_line *line)
 {
 	struct gt_source_line lines[GT_SOURCE_DEPTH];
-	struct place place;
+	struct symbolize_place place;
 	const char *build_id;
 	size_t count = 0;
 
@@ -298,7 +298,7 @@ static int make_stack(struct symbolize *s, const struct gt_span *frames, struct 
 {
 	struct stack made = {0};
 	struct gt_span frame;
-	struct line line = {0};
+	struct symbolize_line line = {0};
 	uint32_t position = 0;
 	bool found = false;
 	size_t size;
@@ -338,7 +338,7 @@ static const char *take_module(struct gt_scan *scan, const struct gt_span *key, 
 	struct symbolize *s = data;
 	struct gt_span build_id;
 	char path[PATH_BYTES];
-	struct module module;
+	struct symbolize_module module;
 
 	value = gt_scan_value(scan, value, &build_id);
 	if (!value || build_id.kind != GT_SPAN_STRING ||
@@ -374,7 +374,7 @@ static const struct {
 
 #define STACKS_OF_EVENT (sizeof(stack_args) / sizeof(stack_args[0]))
 
-static int gather(const struct gt_record *record, const struct gt_header *header, void *data)
+static int gather(const struct gt_trace_event *record, const struct gt_header *header, void *data)
 {
 	struct symbolize *s = data;
 	int rc = 0;
@@ -412,8 +412,8 @@ static int copy_until(struct symbolize *s, uint64_t until)
 }
 
 /* Writes @text in the place of @span, which stands in the event @record. */
-static int replace(struct symbolize *s, const struct gt_record *record, const struct gt_span *span,
-		   const char *text)
+static int replace(struct symbolize *s, const struct gt_trace_event *record,
+		   const struct gt_span *span, const char *text)
 {
 	uint64_t at = record->byte + (uint64_t)(span->text - record->raw.text);
 	int rc = copy_until(s, at);
@@ -439,7 +439,7 @@ static int by_place(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
-static size_t find_changes(struct symbolize *s, const struct gt_record *record,
+static size_t find_changes(struct symbolize *s, const struct gt_trace_event *record,
 			   struct change *ret_changes)
 {
 	size_t count = 0;
@@ -463,7 +463,7 @@ static size_t find_changes(struct symbolize *s, const struct gt_record *record,
 	return count;
 }
 
-static int rewrite(const struct gt_record *record, const struct gt_header *header, void *data)
+static int rewrite(const struct gt_trace_event *record, const struct gt_header *header, void *data)
 {
 	struct change changes[2 * STACKS_OF_EVENT];
 	size_t count = find_changes(data, record, changes);

@@ -31,21 +31,21 @@ static int read_pftrace(struct gt_conversion *c, struct gt_events *events)
 	return gt_events_read_pftrace_input(events, t->in);
 }
 
-static int no_facts(const struct gt_facts *facts, void *data)
+static int no_metadata(const struct gt_metadata *metadata, void *data)
 {
-	(void)facts;
+	(void)metadata;
 	(void)data;
 	return 0;
 }
 
 /* What a file ends with: a pipe's first bytes cannot be written again as the tracer writes those of a
  * file, and devices, versions and clock are known only after the first event. */
-static const struct gt_facts *read_last(struct gt_events *events, const char *path)
+static const struct gt_metadata *read_last(struct gt_events *events, const char *path)
 {
-	*events = (struct gt_events){.take_facts = no_facts};
+	*events = (struct gt_events){.take_metadata = no_metadata};
 	if (gt_input_is_stream(path) || gt_events_init(events))
 		return NULL;
-	return gt_events_last_facts(events, path) ? NULL : &events->facts;
+	return gt_events_last_metadata(events, path) ? NULL : &events->metadata;
 }
 
 static int translate(struct gt_input *in, int fd, struct gt_translation *ret)

@@ -32,7 +32,7 @@ void gt_file_count(struct gt_file *file, const struct gt_file_tally *tally)
 	file->batch_events += tally->events;
 	if (tally->key < GT_LEDGER_COUNT_)
 		file->batch_ledger.count[tally->key]++;
-	file->batch_ledger.count[GT_LEDGER_ARROWS_WRITTEN] += tally->arrows;
+	file->batch_ledger.count[GT_LEDGER_FLOWS_WRITTEN] += tally->flows;
 	file->batch_ledger.count[GT_LEDGER_STACKS_WRITTEN] += tally->stacks;
 	file->batch_ledger.count[GT_LEDGER_NAMES_WRITTEN] += tally->names;
 }

@@ -43,7 +43,7 @@ struct gt_file {
 struct gt_file_tally {
 	enum gt_ledger_key key; /* GT_LEDGER_COUNT_: none */
 	uint32_t events;        /* 0: names only */
-	uint32_t arrows;
+	uint32_t flows;
 	uint32_t stacks;
 	uint32_t names;
 };

@@ -5,7 +5,7 @@
  */
 #include "writers/writer.h"
 
-static int null_open(struct gt_writer *w, struct gt_sink *sink, const struct gt_facts *facts,
+static int null_open(struct gt_writer *w, struct gt_sink *sink, const struct gt_metadata *metadata,
 		     const struct gt_writer_options *options)
 {
 	return 0;
@@ -33,7 +33,7 @@ static int null_event(struct gt_writer *w, const struct gt_event *event)
 	return 0;
 }
 
-static int null_facts(struct gt_writer *w, const struct gt_facts *facts)
+static int null_metadata(struct gt_writer *w, const struct gt_metadata *metadata)
 {
 	return 0;
 }
@@ -43,7 +43,8 @@ static int null_flush(struct gt_writer *w, uint64_t settled)
 	return 0;
 }
 
-static int null_close(struct gt_writer *w, const struct gt_facts *facts, struct gt_ledger *ledger)
+static int null_close(struct gt_writer *w, const struct gt_metadata *metadata,
+		      struct gt_ledger *ledger)
 {
 	for (int i = 0; i < GT_LEDGER_COUNT_; i++)
 		ledger->count[i] += w->ledger.count[i];
@@ -59,7 +60,7 @@ const struct gt_writer_ops gt_null_writer = {
 	.suffix = NULL, /* no file */
 	.open = null_open,
 	.event = null_event,
-	.facts = null_facts,
+	.metadata = null_metadata,
 	.flush = null_flush,
 	.close = null_close,
 	.fini = null_fini,

@@ -85,7 +85,7 @@ void gt_owner_release(int folder, const char *key)
 	unlinkat(folder, name, 0);
 }
 
-void gt_owner_tell(int folder, const char *key, const char *trace)
+void gt_owner_set_trace(int folder, const char *key, const char *trace)
 {
 	struct gt_descriptor claim;
 	char name[NAME_MAX];

@@ -18,6 +18,6 @@ int gt_owner_claim(int folder, const char *key);
 void gt_owner_release(int folder, const char *key);
 
 /* Tells later processes which trace stands for the claim. */
-void gt_owner_tell(int folder, const char *key, const char *trace);
+void gt_owner_set_trace(int folder, const char *key, const char *trace);
 
 #endif

@@ -162,7 +162,7 @@ static void remember_name(struct gt_sink *sink, size_t base, const struct gt_sin
 static void own_claim(struct gt_sink *sink, int folder, const char *owner)
 {
 	gt_text_format(sink->owner, sizeof(sink->owner), "%s", owner);
-	gt_owner_tell(folder, owner, strrchr(sink->path, '/') + 1);
+	gt_owner_set_trace(folder, owner, strrchr(sink->path, '/') + 1);
 }
 
 /* Creates the file under the first name that is free. */

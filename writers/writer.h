@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 #include "core/schema/event.h"
-#include "core/schema/facts.h"
 #include "core/schema/ledger.h"
+#include "core/schema/metadata.h"
 
 struct gt_file;
 struct gt_perfetto_past;
@@ -36,7 +36,7 @@ struct gt_writer_ops {
 	size_t private_size;
 
 	/* called once, before any event: takes the sink (owned by the caller), facts so far */
-	int (*open)(struct gt_writer *w, struct gt_sink *sink, const struct gt_facts *facts,
+	int (*open)(struct gt_writer *w, struct gt_sink *sink, const struct gt_metadata *metadata,
 		    const struct gt_writer_options *options);
 	/* called for every event, in no promised order of time. Negative errno: this one or earlier
 	 * ones are lost, which the writer has counted; go on calling */
@@ -49,13 +49,14 @@ struct gt_writer_ops {
 	/* the books of the file, NULL: there is no file */
 	struct gt_file *(*file)(struct gt_writer *w);
 	/* called when the facts changed, also before the first event of what a new fact names */
-	int (*facts)(struct gt_writer *w, const struct gt_facts *facts);
+	int (*metadata)(struct gt_writer *w, const struct gt_metadata *metadata);
 	/* called at least twice a second: everything given so far becomes readable in the file,
 	 * except GPU operations newer than @settled (trace ns), which may wait for their order */
 	int (*flush)(struct gt_writer *w, uint64_t settled);
 	/* called once at the end: the file takes its closed form. @ledger is complete but for
 	 * what only the writer counts, which it adds (GT_LEDGER_*_WRITTEN, bytes). */
-	int (*close)(struct gt_writer *w, const struct gt_facts *facts, struct gt_ledger *ledger);
+	int (*close)(struct gt_writer *w, const struct gt_metadata *metadata,
+		     struct gt_ledger *ledger);
 	/* called last, also on a half-open writer: frees what open and event allocated */
 	void (*fini)(struct gt_writer *w);
 };

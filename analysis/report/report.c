@@ -54,18 +54,18 @@ static void print_head(const struct page *page, const char *title)
 {
 	fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>",
 	      page->out);
-	gt_stacks_xml(title, page->out);
+	gt_folded_xml(title, page->out);
 	fprintf(page->out, "</title><style>%s</style></head><body>\n<h1>", report_style);
-	gt_stacks_xml(title, page->out);
+	gt_folded_xml(title, page->out);
 	fputs("</h1>\n", page->out);
 }
 
 static void print_card(const char *what, const char *value, FILE *out)
 {
 	fputs("<div class=\"card\"><b>", out);
-	gt_stacks_xml(value, out);
+	gt_folded_xml(value, out);
 	fputs("</b>", out);
-	gt_stacks_xml(what, out);
+	gt_folded_xml(what, out);
 	fputs("</div>\n", out);
 }
 
@@ -149,7 +149,7 @@ static int print_device(const struct page *page, const struct gt_device_use *use
 	}
 	gt_key_of_device(use->model, use->device, label, sizeof(label));
 	fprintf(page->out, "<text x=\"2\" y=\"%.0f\" font-size=\"11\">%s ", y + 11, label);
-	gt_stacks_xml(use->name, page->out);
+	gt_folded_xml(use->name, page->out);
 	fputs("</text>\n", page->out);
 	for (int s = 0; s < STRIP_COUNT_; s++) {
 		gt_intervals_merge(&sets[s]);
@@ -247,7 +247,7 @@ static void print_table(const struct gt_table *table, FILE *out)
 
 	gt_short_names_make(&names, table, TABLE_ROWS, GT_TABLE_NAME_WIDTH, false);
 	fputs("<h3>", out);
-	gt_stacks_xml(table->title, out);
+	gt_folded_xml(table->title, out);
 	fputs("</h3>\n<table><thead><tr>", out);
 	for (size_t c = 0; c < table->width; c++)
 		if (table->columns[c].brief)
@@ -264,13 +264,13 @@ static void print_table(const struct gt_table *table, FILE *out)
 		if (column->brief && is_text)
 			fputs("<td class=\"t\" title=\"", out);
 		if (column->brief && is_text)
-			gt_stacks_xml(table->cells.at[i].text ? table->cells.at[i].text : "", out);
+			gt_folded_xml(table->cells.at[i].text ? table->cells.at[i].text : "", out);
 		if (column->brief && is_text)
 			fputs("\">", out);
 		else if (column->brief)
 			fprintf(out, "<td data-v=\"%.3f\">", table->cells.at[i].number);
 		if (column->brief) {
-			gt_stacks_xml(gt_table_cell(table, i, &names, text, sizeof(text)), out);
+			gt_folded_xml(gt_table_cell(table, i, &names, text, sizeof(text)), out);
 			fputs("</td>", out);
 		}
 		if ((i + 1) % table->width == 0)
@@ -337,14 +337,14 @@ static int print_gaps(const struct page *page)
 
 static int print_flame(const struct page *page)
 {
-	struct gt_stacks stacks;
-	int rc = gt_stacks_build(page->job, page->filter, GT_WEIGHT_GPU, &stacks);
+	struct gt_folded stacks;
+	int rc = gt_folded_build(page->job, page->filter, GT_WEIGHT_GPU, &stacks);
 
 	fputs("<h2>Who asked for it</h2>\n", page->out);
 	if (!rc)
-		gt_stacks_print_svg(&stacks, GT_WEIGHT_GPU, "Call stacks by time on the GPU", true,
+		gt_folded_print_svg(&stacks, GT_WEIGHT_GPU, "Call stacks by time on the GPU", true,
 				    page->out);
-	gt_stacks_fini(&stacks);
+	gt_folded_fini(&stacks);
 	return rc;
 }
 
@@ -418,7 +418,7 @@ static void print_losses(const struct page *page)
 	fputs("<h2>What the traces do not hold</h2>\n", page->out);
 	if (lines) {
 		fputs("<pre>", page->out);
-		gt_stacks_lines(text, page->out);
+		gt_folded_lines(text, page->out);
 		fputs("</pre>\n", page->out);
 	} else {
 		fputs("<p>Nothing is known to be missing.</p>\n", page->out);
@@ -426,7 +426,7 @@ static void print_losses(const struct page *page)
 	fputs("<ul>\n", page->out);
 	for (size_t i = 0; i < page->job->count; i++) {
 		fputs("<li>", page->out);
-		gt_stacks_xml(page->job->models[i].path, page->out);
+		gt_folded_xml(page->job->models[i].path, page->out);
 		fputs("</li>\n", page->out);
 	}
 	fputs("</ul>\n", page->out);
@@ -497,7 +497,7 @@ int gt_report_print(const struct gt_job *job, const struct gt_filter *filter, co
 		rc = print_stats(&page);
 	print_memory(&page);
 	print_losses(&page);
-	fprintf(out, "<script>%s%s</script>\n</body></html>\n", gt_stacks_svg_script,
+	fprintf(out, "<script>%s%s</script>\n</body></html>\n", gt_folded_svg_script,
 		report_script);
 	free(page.uses);
 	return rc;

@@ -26,14 +26,14 @@ enum form {
 	FORM_FIT, /* of a text that is no name */
 };
 
-struct name {
+struct table_name {
 	size_t cell;
 	const char *whole;
 	char *shown;   /* owned */
 	size_t common; /* frames of a stack that all which read alike have in common */
 };
 
-static void write_form(const struct name *name, enum form form, size_t width, char *out,
+static void write_form(const struct table_name *name, enum form form, size_t width, char *out,
 		       size_t size)
 {
 	if (form == FORM_SHORT)
@@ -50,7 +50,7 @@ static void write_form(const struct name *name, enum form form, size_t width, ch
 
 static int by_shown(const void *a, const void *b)
 {
-	const struct name *x = a, *y = b;
+	const struct table_name *x = a, *y = b;
 	int order = strcmp(x->shown, y->shown);
 
 	return order ? order : strcmp(x->whole, y->whole);
@@ -58,13 +58,13 @@ static int by_shown(const void *a, const void *b)
 
 static int by_whole(const void *a, const void *b)
 {
-	const struct name *x = a, *y = b;
+	const struct table_name *x = a, *y = b;
 
 	return strcmp(x->whole, y->whole);
 }
 
 /* Names [*@at, end) of which @compare makes no difference. */
-static size_t end_of_group(const struct name *names, size_t at, size_t count, bool shown)
+static size_t end_of_group(const struct table_name *names, size_t at, size_t count, bool shown)
 {
 	size_t end = at + 1;
 
@@ -74,7 +74,7 @@ static size_t end_of_group(const struct name *names, size_t at, size_t count, bo
 	return end;
 }
 
-static bool show(struct name *names, size_t count, enum form form, size_t width)
+static bool show(struct table_name *names, size_t count, enum form form, size_t width)
 {
 	char text[LONGEST];
 
@@ -90,7 +90,7 @@ static bool show(struct name *names, size_t count, enum form form, size_t width)
 }
 
 /* Those of one group are sorted, so the first and the last are as far apart as any two. */
-static void find_common(struct name *group, size_t count)
+static void find_common(struct table_name *group, size_t count)
 {
 	size_t common = gt_frame_common(group[0].whole, group[count - 1].whole);
 
@@ -99,7 +99,7 @@ static void find_common(struct name *group, size_t count)
 }
 
 /* Moves those that read alike and are not to the front. Returns how many. */
-static size_t keep_ambiguous(struct name *names, size_t count)
+static size_t keep_ambiguous(struct table_name *names, size_t count)
 {
 	size_t kept = 0, end;
 
@@ -109,7 +109,7 @@ static size_t keep_ambiguous(struct name *names, size_t count)
 			continue;
 		find_common(names + i, end - i);
 		for (size_t k = i; k < end; k++, kept++) {
-			struct name moved = names[kept];
+			struct table_name moved = names[kept];
 
 			names[kept] = names[k];
 			names[k] = moved;
@@ -119,13 +119,13 @@ static size_t keep_ambiguous(struct name *names, size_t count)
 }
 
 /* Texts that would read alike are not cut. */
-static bool fit(struct name *names, size_t count, size_t width)
+static bool fit(struct table_name *names, size_t count, size_t width)
 {
 	return show(names, count, FORM_FIT, width) &&
 	       show(names, keep_ambiguous(names, count), FORM_WHOLE, 0);
 }
 
-static bool shorten(struct name *names, size_t count, size_t width)
+static bool shorten(struct table_name *names, size_t count, size_t width)
 {
 	size_t left = count;
 
@@ -137,13 +137,13 @@ static bool shorten(struct name *names, size_t count, size_t width)
 	return true;
 }
 
-static double number_of(const struct gt_table *table, const struct name *name, size_t column)
+static double number_of(const struct gt_table *table, const struct table_name *name, size_t column)
 {
 	return table->cells.at[name->cell - name->cell % table->width + column].number;
 }
 
 /* Behind each of @count rows of one name what a column has of them, if that differs: " TID 12". */
-static bool add_number(const struct gt_table *table, struct name *names, size_t count,
+static bool add_number(const struct gt_table *table, struct table_name *names, size_t count,
 		       size_t column)
 {
 	bool differs = false;
@@ -163,7 +163,7 @@ static bool add_number(const struct gt_table *table, struct name *names, size_t 
 }
 
 /* What tells rows of one name apart in columns that people do not get. */
-static bool add_hidden(const struct gt_table *table, struct name *names, size_t count)
+static bool add_hidden(const struct gt_table *table, struct table_name *names, size_t count)
 {
 	size_t end;
 
@@ -184,7 +184,7 @@ static bool add_hidden(const struct gt_table *table, struct name *names, size_t 
 static void shorten_column(struct gt_short_names *names, const struct gt_table *table, size_t rows,
 			   size_t width, size_t column)
 {
-	struct name *list = calloc(rows + 1, sizeof(*list));
+	struct table_name *list = calloc(rows + 1, sizeof(*list));
 	bool done;
 
 	if (!list)

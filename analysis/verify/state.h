@@ -68,16 +68,16 @@ struct gt_verify {
 	GT_VEC(struct gt_verify_external) externals;
 	GT_VEC(struct gt_verify_stack) stacks;
 	uint64_t written[GT_VERIFY_ROLE_COUNT_]; /* slices in the file */
-	uint64_t arrows, samples, marks, counters, names;
+	uint64_t flow_starts, samples, marks, counters, names;
 	int64_t early; /* GPU work before its call that the ledger accounts for and was not met yet */
-	int64_t unlinked; /* the same of GPU work without a call */
-	uint64_t notes;   /* LOST and other gputrace instants */
-	bool ended;       /* the last event was Record Window End */
-	bool ours;        /* written by gputrace: has its metadata */
-	int64_t border;   /* one of several files: calls up to this id may be in an earlier one */
-	bool is_part;     /* one of several files: what belongs together may be in another one */
-	bool arrowless;   /* written with --details=few */
-	bool repaired;    /* the process died: its last arrows may miss an end */
+	int64_t unlinked;  /* the same of GPU work without a call */
+	uint64_t notes;    /* LOST and other gputrace instants */
+	bool ended;        /* the last event was Record Window End */
+	bool ours;         /* written by gputrace: has its metadata */
+	int64_t border;    /* one of several files: calls up to this id may be in an earlier one */
+	bool is_part;      /* one of several files: what belongs together may be in another one */
+	bool without_flow; /* written with --details=few */
+	bool repaired;     /* the process died: its last arrows may miss an end */
 };
 
 /* One finding at @line (0: the file as a whole). */
@@ -85,13 +85,13 @@ void gt_verify_find(struct gt_verify *v, enum gt_check check, uint64_t line, con
 		    ...) __attribute__((format(printf, 4, 5)));
 
 /* What the ledger of the file says; 0 without one. */
-int64_t gt_verify_book(const struct gt_verify *v, enum gt_ledger_key key);
+int64_t gt_verify_count(const struct gt_verify *v, enum gt_ledger_key key);
 
 void gt_verify_lanes(struct gt_verify *v);
 void gt_verify_flows(struct gt_verify *v);
 void gt_verify_externals(struct gt_verify *v);
 void gt_verify_stacks(struct gt_verify *v);
-void gt_verify_books(struct gt_verify *v);
+void gt_verify_ledger(struct gt_verify *v);
 void gt_verify_header(struct gt_verify *v);
 void gt_verify_file_form(struct gt_verify *v);
 

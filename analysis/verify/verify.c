@@ -93,7 +93,7 @@ static bool is_plain_time(const struct gt_span *text)
 	       strspn(point + 1, "0123456789") >= 3;
 }
 
-static void check_common(struct gt_verify *v, const struct gt_record *record)
+static void check_common(struct gt_verify *v, const struct gt_trace_event *record)
 {
 	uint64_t line = record->line;
 
@@ -122,7 +122,7 @@ static void check_common(struct gt_verify *v, const struct gt_record *record)
 				       (int)record->arg[arg].len, record->arg[arg].text);
 }
 
-static void take_name(struct gt_verify *v, const struct gt_record *record, int64_t tid)
+static void take_name(struct gt_verify *v, const struct gt_trace_event *record, int64_t tid)
 {
 	struct gt_verify_lane lane = {record->pid, tid, record->line};
 
@@ -130,7 +130,7 @@ static void take_name(struct gt_verify *v, const struct gt_record *record, int64
 		gt_verify_find(v, GT_CHECK_LANE_NAME, 0, "out of memory");
 }
 
-static void check_metadata(struct gt_verify *v, const struct gt_record *record)
+static void check_metadata(struct gt_verify *v, const struct gt_trace_event *record)
 {
 	static const char *const names[] = {"process_name",       "process_labels",
 					    "process_sort_index", "thread_name",
@@ -145,7 +145,7 @@ static void check_metadata(struct gt_verify *v, const struct gt_record *record)
 		take_name(v, record, GT_VERIFY_PROCESS);
 }
 
-static void check_rows(struct gt_verify *v, const struct gt_record *record,
+static void check_rows(struct gt_verify *v, const struct gt_trace_event *record,
 		       enum gt_verify_role role)
 {
 	if (gt_record_has(record, GT_ARG_STREAM) && !is_gpu(role))
@@ -164,7 +164,7 @@ static void check_rows(struct gt_verify *v, const struct gt_record *record,
 			       "no correlation id of 1 or more");
 }
 
-static void take_external(struct gt_verify *v, const struct gt_record *record,
+static void take_external(struct gt_verify *v, const struct gt_trace_event *record,
 			  enum gt_verify_role role)
 {
 	bool is_operator = gt_span_is(&record->cat, "cpu_op", 6);
@@ -178,7 +178,7 @@ static void take_external(struct gt_verify *v, const struct gt_record *record,
 		gt_verify_find(v, GT_CHECK_EXTERNAL_ID, 0, "out of memory");
 }
 
-static void take_stacks(struct gt_verify *v, const struct gt_record *record)
+static void take_stacks(struct gt_verify *v, const struct gt_trace_event *record)
 {
 	static const struct {
 		enum gt_arg stack, frames;
@@ -200,7 +200,7 @@ static void take_stacks(struct gt_verify *v, const struct gt_record *record)
 	}
 }
 
-static int check_slice(struct gt_verify *v, const struct gt_record *record)
+static int check_slice(struct gt_verify *v, const struct gt_trace_event *record)
 {
 	enum gt_verify_role role = role_of(&record->cat);
 	struct gt_verify_slice slice = {
@@ -229,7 +229,7 @@ static int check_slice(struct gt_verify *v, const struct gt_record *record)
 	return gt_vec_push(&v->slices, slice) ? 0 : -ENOMEM;
 }
 
-static int check_flow(struct gt_verify *v, const struct gt_record *record)
+static int check_flow(struct gt_verify *v, const struct gt_trace_event *record)
 {
 	struct gt_verify_flow flow = {.id = record->id,
 				      .pid = record->pid,
@@ -247,12 +247,12 @@ static int check_flow(struct gt_verify *v, const struct gt_record *record)
 	if (!flow.is_start &&
 	    (!gt_span_member(&record->raw, "bp", &bp) || !gt_span_is(&bp, "e", 1)))
 		gt_verify_find(v, GT_CHECK_FLOW, record->line, "end of an arrow without bp \"e\"");
-	v->arrows += flow.is_start;
+	v->flow_starts += flow.is_start;
 	return gt_vec_push(&v->flows, flow) ? 0 : -ENOMEM;
 }
 
 /* What is not counted as a slice or an arrow. */
-static void count_event(struct gt_verify *v, const struct gt_record *record)
+static void count_event(struct gt_verify *v, const struct gt_trace_event *record)
 {
 	bool is_instant = record->ph == 'i';
 
@@ -263,7 +263,8 @@ static void count_event(struct gt_verify *v, const struct gt_record *record)
 	v->notes += is_instant && gt_span_is(&record->cat, "gputrace", 8) && !v->ended;
 }
 
-static int check_event(const struct gt_record *record, const struct gt_header *header, void *data)
+static int check_event(const struct gt_trace_event *record, const struct gt_header *header,
+		       void *data)
 {
 	struct gt_verify *v = data;
 
@@ -313,7 +314,7 @@ static void check_whole(struct gt_verify *v)
 	gt_verify_externals(v);
 	if (v->ours) {
 		gt_verify_stacks(v);
-		gt_verify_books(v);
+		gt_verify_ledger(v);
 	}
 }
 

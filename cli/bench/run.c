@@ -48,12 +48,12 @@ static const char torch_work[] =
 		    "profiler.export_chrome_trace(sys.argv[7])\n"
 		    "sys.exit(status)\n";
 
-struct words {
+struct run_words {
 	const char *word[MAX_WORDS + 1];
 	size_t count;
 };
 
-static void add(struct words *words, const char *word)
+static void add(struct run_words *words, const char *word)
 {
 	if (words->count < MAX_WORDS)
 		words->word[words->count++] = word;
@@ -84,7 +84,7 @@ static void fill(const struct gt_bench *bench, const struct gt_bench_workload *w
 	snprintf(t->report, sizeof(t->report), "%s/out/report", bench->folder);
 }
 
-static void add_nsys(struct words *words, const struct gt_bench_level *level, struct texts *t)
+static void add_nsys(struct run_words *words, const struct gt_bench_level *level, struct texts *t)
 {
 	static const char *const fixed[] = {"nsys", "profile", "--trace=cuda", "--cpuctxsw=none",
 					    NULL};
@@ -98,7 +98,7 @@ static void add_nsys(struct words *words, const struct gt_bench_level *level, st
 }
 
 static void compose(const struct gt_bench_workload *workload, const struct gt_bench_level *level,
-		    struct texts *t, struct words *words)
+		    struct texts *t, struct run_words *words)
 {
 	if (level->way == GT_BENCH_NSYS)
 		add_nsys(words, level, t);
@@ -156,7 +156,7 @@ static void set_environment(const struct gt_bench *bench, const struct gt_bench_
 
 /* The child: what it says goes into the pipe, its complaints into a file. */
 static _Noreturn void become(const struct gt_bench *bench, const struct gt_bench_level *level,
-			     const struct texts *t, const struct words *words, int out)
+			     const struct texts *t, const struct run_words *words, int out)
 {
 	char path[PATH_MAX + 16];
 	int errors;
@@ -190,7 +190,7 @@ static size_t read_all(int fd, char *text, size_t size)
 
 /* Runs it; what it said into @said. Its wait status, or -1. */
 static int start(const struct gt_bench *bench, const struct gt_bench_level *level,
-		 const struct texts *t, const struct words *words, char *said, size_t size)
+		 const struct texts *t, const struct run_words *words, char *said, size_t size)
 {
 	int pipes[2], status = -1;
 	pid_t child;
@@ -225,7 +225,7 @@ static double lost_in_json(const char *path)
 	char tail[TAIL_BYTES], key[64];
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	double lost = 0;
-	const char *books;
+	const char *totals;
 
 	if (fd < 0)
 		return NAN;
@@ -233,16 +233,16 @@ static double lost_in_json(const char *path)
 		lseek(fd, 0, SEEK_SET);
 	read_all(fd, tail, sizeof(tail));
 	close(fd);
-	books = strstr(tail, "\"ledger\": {");
-	for (size_t i = 0; books && i < LOST_KEYS; i++) {
+	totals = strstr(tail, "\"ledger\": {");
+	for (size_t i = 0; totals && i < LOST_KEYS; i++) {
 		snprintf(key, sizeof(key), "\"%s\": ", gt_ledger_rows[lost_keys[i]].json);
-		if (strstr(books, key))
-			lost += strtod(strstr(books, key) + strlen(key), NULL);
+		if (strstr(totals, key))
+			lost += strtod(strstr(totals, key) + strlen(key), NULL);
 	}
-	return books ? lost : NAN;
+	return totals ? lost : NAN;
 }
 
-static int ignore_facts(const struct gt_facts *facts, void *data)
+static int ignore_metadata(const struct gt_metadata *metadata, void *data)
 {
 	return 0;
 }
@@ -254,7 +254,7 @@ static int ignore_event(const struct gt_event *event, void *data)
 
 static double lost_in_pftrace(const char *path)
 {
-	struct gt_events events = {.take_facts = ignore_facts, .take_event = ignore_event};
+	struct gt_events events = {.take_metadata = ignore_metadata, .take_event = ignore_event};
 	double lost = 0;
 	int error = gt_events_init(&events);
 
@@ -288,7 +288,7 @@ static int look_at(const char *path, const struct stat *status, int kind, struct
 /* ---- figures ---- */
 
 /* The number behind "key " at the beginning of a line. */
-static double told(const char *said, const char *key)
+static double reported(const char *said, const char *key)
 {
 	size_t length = strlen(key);
 
@@ -312,22 +312,22 @@ static void take_line(const char *said, const char *key, char *ret_text, size_t 
 static void take_figures(struct gt_bench *bench, const struct gt_bench_level *level,
 			 struct gt_bench_runs *runs, const char *said)
 {
-	double launches = told(said, "launches"), drain = told(said, "drain_ns");
+	double launches = reported(said, "launches"), drain = reported(said, "drain_ns");
 	double all[GT_BENCH_FIGURES_] = {
-		[GT_BENCH_NS] = told(said, bench->by_cpu ? "cpu_ns" : "ns"),
-		[GT_BENCH_WALL] = told(said, "ns"),
-		[GT_BENCH_CPU] = told(said, "cpu_ns"),
+		[GT_BENCH_NS] = reported(said, bench->by_cpu ? "cpu_ns" : "ns"),
+		[GT_BENCH_WALL] = reported(said, "ns"),
+		[GT_BENCH_CPU] = reported(said, "cpu_ns"),
 		[GT_BENCH_BYTES] = left.bytes / launches,
 		[GT_BENCH_DROPS] = level->peer ? NAN : left.lost,
 		[GT_BENCH_DRAIN] = level->peer ? NAN : drain / launches,
-		[GT_BENCH_SHARE] = level->peer ? NAN : drain * 100 / told(said, "wall_ns"),
-		[GT_BENCH_RSS] = told(said, "rss_kib") / 1024,
-		[GT_BENCH_CLOCK] = told(said, "clock_ns")};
+		[GT_BENCH_SHARE] = level->peer ? NAN : drain * 100 / reported(said, "wall_ns"),
+		[GT_BENCH_RSS] = reported(said, "rss_kib") / 1024,
+		[GT_BENCH_CLOCK] = reported(said, "clock_ns")};
 
 	for (int i = 0; i < GT_BENCH_FIGURES_; i++)
 		runs->figure[i][runs->count] = all[i];
 	runs->count++;
-	bench->simulated = told(said, "simulated") > 0;
+	bench->simulated = reported(said, "simulated") > 0;
 	take_line(said, "device ", bench->device, sizeof(bench->device));
 }
 
@@ -362,7 +362,7 @@ void gt_bench_run(struct gt_bench *bench, size_t workload, size_t level)
 {
 	struct gt_bench_runs *runs = &bench->runs[workload][level];
 	const struct gt_bench_level *how = &gt_bench_levels[level];
-	struct words words = {0};
+	struct run_words words = {0};
 	struct texts t;
 	char said[4096];
 	int status;
@@ -375,7 +375,7 @@ void gt_bench_run(struct gt_bench *bench, size_t workload, size_t level)
 	status = start(bench, how, &t, &words, said, sizeof(said));
 	left.bytes = left.lost = 0;
 	nftw(t.output, look_at, 16, FTW_DEPTH | FTW_PHYS);
-	if (status == 0 && !isnan(told(said, "ns")))
+	if (status == 0 && !isnan(reported(said, "ns")))
 		take_figures(bench, how, runs, said);
 	else
 		say_why(bench, status, said, runs);

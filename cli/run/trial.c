@@ -150,7 +150,7 @@ static int run_child(const char *self, const char *library, const char *folder,
 	return 0;
 }
 
-static int count_operation(const struct gt_record *record, const struct gt_header *header,
+static int count_operation(const struct gt_trace_event *record, const struct gt_header *header,
 			   void *data)
 {
 	struct gt_trial *trial = data;

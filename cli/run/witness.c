@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "recover/life.h"
+#include "recover/liveness.h"
 
 #define PATIENCE_MS 1000
 #define LOOK_MS     100 /* between two looks at a stopped program: nothing tells that one goes on */
@@ -32,7 +32,8 @@ static void watch(pid_t program)
 	struct pollfd next = {.fd = 0, .events = POLLIN};
 
 	while (poll(&next, 1, LOOK_MS) <= 0) {
-		if (gt_life_is_stopped("/proc", getppid()) && !gt_life_is_stopped("/proc", program))
+		if (gt_liveness_is_stopped("/proc", getppid()) &&
+		    !gt_liveness_is_stopped("/proc", program))
 			kill(getppid(), SIGCONT);
 	}
 }

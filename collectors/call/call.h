@@ -30,7 +30,7 @@ enum gt_call_flag {
 /* What a finished call leaves in the ring (record type GT_RECORD_CALL). A sample (GT_RECORD_SAMPLE,
  * collectors/sampler/sampler.h) has the same form: start is when it was taken; no cbid, result, correlation. */
 struct gt_call_record {
-	struct gt_record head; /* flags: enum gt_call_flag */
+	struct gt_ring_record head; /* flags: enum gt_call_flag */
 	uint32_t tid;
 	uint32_t correlation;
 	uint16_t domain;      /* enum gt_api_domain */

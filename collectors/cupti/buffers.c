@@ -28,7 +28,7 @@ enum slot_state {
 	SLOT_READ,  /* read, but not all of its work is in the file: kept while there is a spool */
 };
 
-struct slot {
+struct buffers_slot {
 	_Atomic int state;
 	uint32_t block;
 	uint8_t *_Atomic data;  /* behind its guard; who looks for his own reads it */
@@ -42,8 +42,8 @@ struct slot {
 };
 
 static struct {
-	struct slot *slots;    /* in the spool if there is one; NULL: no memory */
-	_Atomic uint32_t used; /* slots behind these were never used */
+	struct buffers_slot *slots; /* in the spool if there is one; NULL: no memory */
+	_Atomic uint32_t used;      /* slots behind these were never used */
 	struct gt_cupti_pace pace;
 	uint8_t *discard;
 	bool null_is_safe;
@@ -106,7 +106,7 @@ static void count_used(uint32_t index)
 }
 
 /* Makes a free slot BUSY. NULL: there is none. */
-static struct slot *claim_slot(void)
+static struct buffers_slot *claim_slot(void)
 {
 	for (uint32_t i = 0; pool.slots && i < GT_CUPTI_BUFFERS_MAX; i++) {
 		int expected = SLOT_FREE;
@@ -122,9 +122,9 @@ static struct slot *claim_slot(void)
 
 /* A slot with memory for @bytes, or for at least @least; BUSY. CUPTI may hand a buffer to a tool that frees whatever
  * it is given: see core/guest/free_guard.h. NULL: there is none. */
-static struct slot *take_slot(size_t bytes, size_t least)
+static struct buffers_slot *take_slot(size_t bytes, size_t least)
 {
-	struct slot *slot = claim_slot();
+	struct buffers_slot *slot = claim_slot();
 	struct gt_cupti_piece piece;
 
 	if (!slot)
@@ -139,7 +139,7 @@ static struct slot *take_slot(size_t bytes, size_t least)
 	return slot;
 }
 
-static void give_slot(struct slot *slot)
+static void give_slot(struct buffers_slot *slot)
 {
 	slot->valid = slot->bytes;
 	slot->given_at = gt_clock_now();
@@ -150,7 +150,7 @@ static void give_slot(struct slot *slot)
 void gt_cupti_buffers_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_max_records)
 {
 	size_t bytes = atomic_load_explicit(&pool.pace.bytes, memory_order_relaxed);
-	struct slot *slot = NULL;
+	struct buffers_slot *slot = NULL;
 
 	if (!atomic_load_explicit(&pool.stopped, memory_order_relaxed))
 		slot = take_slot(bytes, pool.pace.least);
@@ -167,7 +167,7 @@ void gt_cupti_buffers_request(uint8_t **ret_buffer, size_t *ret_size, size_t *re
 	*ret_size = pool.null_is_safe ? 0 : DISCARD_BYTES;
 }
 
-static struct slot *slot_of(const uint8_t *buffer)
+static struct buffers_slot *slot_of(const uint8_t *buffer)
 {
 	uint32_t used = atomic_load(&pool.used);
 
@@ -180,10 +180,10 @@ static struct slot *slot_of(const uint8_t *buffer)
 
 /* Another tool's buffer, asked for before the callbacks became ours: read, never freed (REQ-18). All of it or
  * nothing: a record that is cut off would be read beyond its end. */
-static struct slot *copy_foreign(const uint8_t *buffer, size_t valid)
+static struct buffers_slot *copy_foreign(const uint8_t *buffer, size_t valid)
 {
 	size_t bytes = valid + GT_FREE_GUARD_BYTES;
-	struct slot *slot = take_slot(bytes, bytes);
+	struct buffers_slot *slot = take_slot(bytes, bytes);
 
 	if (slot)
 		memcpy(slot->data, buffer, valid);
@@ -198,7 +198,7 @@ static void discard(uint8_t *buffer, size_t valid)
 	memset(buffer, 0, valid < DISCARD_BYTES ? valid : DISCARD_BYTES);
 }
 
-static void fill(struct slot *slot, size_t valid, bool foreign)
+static void fill(struct buffers_slot *slot, size_t valid, bool foreign)
 {
 	slot->foreign = foreign;
 	slot->valid = smaller(valid, slot->bytes);
@@ -210,7 +210,7 @@ static void fill(struct slot *slot, size_t valid, bool foreign)
 
 bool gt_cupti_buffers_complete(uint8_t *buffer, size_t valid)
 {
-	struct slot *slot = slot_of(buffer);
+	struct buffers_slot *slot = slot_of(buffer);
 	bool ours = slot || !buffer || buffer == pool.discard;
 
 	if (buffer && buffer == pool.discard)
@@ -229,10 +229,10 @@ bool gt_cupti_buffers_complete(uint8_t *buffer, size_t valid)
 bool gt_cupti_buffers_next(struct gt_cupti_buffer *ret_buffer)
 {
 	uint32_t used = atomic_load(&pool.used);
-	const struct slot *oldest = NULL;
+	const struct buffers_slot *oldest = NULL;
 
 	for (uint32_t i = 0; i < used; i++) {
-		const struct slot *slot = &pool.slots[i];
+		const struct buffers_slot *slot = &pool.slots[i];
 
 		if (atomic_load_explicit(&slot->state, memory_order_acquire) == SLOT_FULL &&
 		    (!oldest || slot->order < oldest->order))
@@ -266,7 +266,7 @@ size_t gt_cupti_buffers_waiting(void)
 
 /* Nobody else touches a FULL or READ slot, but recovery reads one if we are killed here: the state changes
  * before the data may. */
-static void free_slot(struct slot *slot)
+static void free_slot(struct buffers_slot *slot)
 {
 	uint32_t block = slot->block;
 
@@ -277,7 +277,7 @@ static void free_slot(struct slot *slot)
 void gt_cupti_buffers_recycle(const struct gt_cupti_buffer *buffer, uint64_t now)
 {
 	for (uint32_t i = 0, used = atomic_load(&pool.used); i < used; i++) {
-		struct slot *slot = &pool.slots[i];
+		struct buffers_slot *slot = &pool.slots[i];
 
 		if (atomic_load(&slot->state) == SLOT_FULL && slot->data == buffer->data) {
 			slot->read = now;
@@ -293,7 +293,7 @@ void gt_cupti_buffers_recycle(const struct gt_cupti_buffer *buffer, uint64_t now
 void gt_cupti_buffers_release(uint64_t until)
 {
 	for (uint32_t i = 0, used = atomic_load(&pool.used); i < used; i++) {
-		struct slot *slot = &pool.slots[i];
+		struct buffers_slot *slot = &pool.slots[i];
 
 		if (atomic_load_explicit(&slot->state, memory_order_relaxed) == SLOT_READ &&
 		    slot->read < until)
@@ -303,12 +303,12 @@ void gt_cupti_buffers_release(uint64_t until)
 
 /* A buffer that was read: better unprotected than no buffer for CUPTI. The oldest one, of those for which
  * @may (NULL: of all). */
-static struct slot *oldest_read(bool (*may)(const struct slot *slot))
+static struct buffers_slot *oldest_read(bool (*may)(const struct buffers_slot *slot))
 {
-	struct slot *oldest = NULL;
+	struct buffers_slot *oldest = NULL;
 
 	for (uint32_t i = 0, used = atomic_load(&pool.used); i < used; i++) {
-		struct slot *slot = &pool.slots[i];
+		struct buffers_slot *slot = &pool.slots[i];
 
 		if (atomic_load_explicit(&slot->state, memory_order_relaxed) == SLOT_READ &&
 		    (!oldest || slot->order < oldest->order) && (!may || may(slot)))
@@ -318,12 +318,12 @@ static struct slot *oldest_read(bool (*may)(const struct slot *slot))
 }
 
 /* Calls @each for the read ones of @block. Returns how many there are. */
-static uint32_t each_read(uint32_t block, void (*each)(struct slot *slot))
+static uint32_t each_read(uint32_t block, void (*each)(struct buffers_slot *slot))
 {
 	uint32_t n = 0;
 
 	for (uint32_t i = 0, used = atomic_load(&pool.used); i < used; i++) {
-		struct slot *slot = &pool.slots[i];
+		struct buffers_slot *slot = &pool.slots[i];
 
 		if (atomic_load_explicit(&slot->state, memory_order_relaxed) != SLOT_READ ||
 		    slot->block != block)
@@ -336,14 +336,14 @@ static uint32_t each_read(uint32_t block, void (*each)(struct slot *slot))
 }
 
 /* Its block would come back. */
-static bool is_in_the_way(const struct slot *slot)
+static bool is_in_the_way(const struct buffers_slot *slot)
 {
 	return each_read(slot->block, NULL) == gt_cupti_blocks_pieces(slot->block);
 }
 
 static bool free_block(void)
 {
-	struct slot *oldest = oldest_read(is_in_the_way);
+	struct buffers_slot *oldest = oldest_read(is_in_the_way);
 
 	return oldest && each_read(oldest->block, free_slot) > 0;
 }
@@ -351,7 +351,7 @@ static bool free_block(void)
 /* Many small ones may take all slots before they take all blocks. */
 static void free_slots(void)
 {
-	struct slot *oldest;
+	struct buffers_slot *oldest;
 
 	if (atomic_load(&pool.used) <= GT_CUPTI_BUFFERS_MAX - FREE_SLOTS)
 		return;
@@ -414,7 +414,7 @@ size_t gt_cupti_buffers_given(void)
 	return bytes > next ? bytes : next;
 }
 
-void gt_cupti_buffers_tell(struct gt_ledger *ledger)
+void gt_cupti_buffers_report(struct gt_ledger *ledger)
 {
 	uint64_t *count = ledger->count;
 
@@ -441,7 +441,7 @@ void gt_cupti_buffers_each(const struct gt_spool_view *view,
 			   void (*found)(void *context, const struct gt_cupti_spooled *buffer),
 			   void *context)
 {
-	const struct slot *slots =
+	const struct buffers_slot *slots =
 		gt_spool_view_root(view, GT_SPOOL_BUFFERS, GT_CUPTI_BUFFERS_MAX * sizeof(*slots));
 
 	for (uint32_t i = 0; slots && i < GT_CUPTI_BUFFERS_MAX; i++) {

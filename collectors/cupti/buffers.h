@@ -92,6 +92,6 @@ size_t gt_cupti_buffers_given(void);
 void gt_cupti_buffers_forget(void);
 
 /* Counts so far, and what has not come back or was not read, as of now. Whoever holds the ledger. */
-void gt_cupti_buffers_tell(struct gt_ledger *ledger);
+void gt_cupti_buffers_report(struct gt_ledger *ledger);
 
 #endif

@@ -43,7 +43,7 @@ int gt_cupti_start(const struct gt_config *config, void (*on_init_finished)(void
 	gt_cupti.on_init_finished = on_init_finished;
 	gt_cupti.on_failed = on_failed;
 	gt_cupti_capture_start(status->version);
-	return gt_cupti_take(status);
+	return gt_cupti_attach(status);
 }
 
 /* Not when it was never asked for anything: FlushAll has been seen to hang then (REQ-25). Not while another
@@ -146,7 +146,7 @@ void gt_cupti_count(struct gt_ledger *ledger)
 {
 	size_t dropped = 0;
 
-	gt_cupti_buffers_tell(ledger);
+	gt_cupti_buffers_report(ledger);
 	if (!gt_cupti_can_be_asked())
 		return;
 	/* resets to zero on reading */
@@ -159,10 +159,10 @@ const char *gt_cupti_fatal(void)
 	return atomic_exchange(&gt_cupti.fatal, NULL);
 }
 
-void gt_cupti_leave(void)
+void gt_cupti_yield(void)
 {
 	gt_cupti_fetch();
-	gt_cupti_give();
+	gt_cupti_unsubscribe();
 }
 
 void gt_cupti_stop(void)

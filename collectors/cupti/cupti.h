@@ -64,7 +64,7 @@ void gt_cupti_count(struct gt_ledger *ledger);
 const char *gt_cupti_fatal(void);
 
 /* Makes room for another tool: fetches what CUPTI has and unsubscribes. Any thread, not in a callback. */
-void gt_cupti_leave(void);
+void gt_cupti_yield(void);
 
 /* From now on the callbacks do nothing, and no buffer is handed out. */
 void gt_cupti_stop(void);

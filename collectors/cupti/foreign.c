@@ -57,7 +57,7 @@ void gt_cupti_foreign_unsubscribed(void)
 void gt_cupti_foreign_registering(const char *library, CUpti_BuffersCallbackCompleteFunc completed)
 {
 	remember(library);
-	gt_cupti_hand_over();
+	gt_cupti_yield_buffers();
 	atomic_store(&foreign.completed, completed);
 	atomic_store(&foreign.kinds, 0);
 	atomic_store(&foreign.had_kinds, false);
@@ -65,8 +65,8 @@ void gt_cupti_foreign_registering(const char *library, CUpti_BuffersCallbackComp
 	changed();
 }
 
-void gt_cupti_foreign_give_back(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size,
-				size_t valid)
+void gt_cupti_foreign_return(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size,
+			     size_t valid)
 {
 	CUpti_BuffersCallbackCompleteFunc completed = atomic_load(&foreign.completed);
 
@@ -132,7 +132,7 @@ void gt_cupti_foreign_clock(const char *library)
 	changed();
 }
 
-struct gt_cupti_foreign gt_cupti_foreign_look(void)
+struct gt_cupti_foreign gt_cupti_foreign_get(void)
 {
 	/* first: whoever is seen to be done has all its kinds in the count of those that went off */
 	bool collects = atomic_load(&foreign.registered);

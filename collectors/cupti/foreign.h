@@ -26,8 +26,8 @@ void gt_cupti_foreign_registering(const char *library, CUpti_BuffersCallbackComp
 /* A buffer that is not ours was completed after the callbacks became ours again: with its last kind off a
  * tool looks done, and only then flushes. Nothing happens when nobody was seen to register, or was
  * detached. Whichever thread CUPTI completes buffers on. */
-void gt_cupti_foreign_give_back(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size,
-				size_t valid);
+void gt_cupti_foreign_return(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size,
+			     size_t valid);
 
 /* An activity kind was enabled or disabled. */
 void gt_cupti_foreign_kind(uint32_t kind, bool enabled);
@@ -53,7 +53,7 @@ struct gt_cupti_foreign {
 	bool clock;
 };
 
-struct gt_cupti_foreign gt_cupti_foreign_look(void);
+struct gt_cupti_foreign gt_cupti_foreign_get(void);
 
 /* Who was seen last: a file name, or "". Valid for ever. */
 const char *gt_cupti_foreign_library(void);

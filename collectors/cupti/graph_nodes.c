@@ -13,7 +13,7 @@
 #define QUEUE_ENTRIES 65536u /* power of two */
 #define PROBES        8u
 
-struct entry {
+struct graph_nodes_entry {
 	_Atomic uint64_t sequence; /* position: free for it; position + 1: filled */
 	uint64_t node;
 	uint64_t value; /* key of a stack, or the original node */
@@ -33,7 +33,7 @@ struct gt_graph_nodes {
 	uint64_t forgotten;
 };
 
-static struct entry *queue;
+static struct graph_nodes_entry *queue;
 static _Atomic uint64_t head; /* next to fill */
 static uint64_t tail;         /* next to read */
 static _Atomic uint64_t dropped;
@@ -64,12 +64,12 @@ struct gt_graph_nodes *gt_graph_nodes_start(uint32_t max_nodes)
 }
 
 /* Takes the next place if it is free: the consumer sets its sequence when it has read it. */
-static struct entry *claim(uint64_t *ret_position)
+static struct graph_nodes_entry *claim(uint64_t *ret_position)
 {
 	uint64_t position = atomic_load_explicit(&head, memory_order_relaxed);
 
 	for (;;) {
-		struct entry *entry = &queue[position & (QUEUE_ENTRIES - 1)];
+		struct graph_nodes_entry *entry = &queue[position & (QUEUE_ENTRIES - 1)];
 		uint64_t sequence = atomic_load_explicit(&entry->sequence, memory_order_acquire);
 
 		if (sequence < position)
@@ -83,10 +83,10 @@ static struct entry *claim(uint64_t *ret_position)
 	}
 }
 
-static void tell(uint64_t node, uint64_t value, bool is_clone)
+static void report(uint64_t node, uint64_t value, bool is_clone)
 {
 	uint64_t position;
-	struct entry *entry = queue ? claim(&position) : NULL;
+	struct graph_nodes_entry *entry = queue ? claim(&position) : NULL;
 
 	if (!entry) {
 		atomic_fetch_add_explicit(&dropped, 1, memory_order_relaxed);
@@ -101,12 +101,12 @@ static void tell(uint64_t node, uint64_t value, bool is_clone)
 
 void gt_graph_nodes_created(uint64_t node, uint64_t stack_key)
 {
-	tell(node, stack_key, false);
+	report(node, stack_key, false);
 }
 
 void gt_graph_nodes_cloned(uint64_t node, uint64_t original)
 {
-	tell(node, original, true);
+	report(node, original, true);
 }
 
 static uint32_t place_of(const struct gt_graph_nodes *nodes, uint64_t node)
@@ -147,7 +147,7 @@ uint64_t gt_graph_nodes_drain(struct gt_graph_nodes *nodes)
 	uint64_t count = 0;
 
 	for (;; count++, tail++) {
-		struct entry *entry = &queue[tail & (QUEUE_ENTRIES - 1)];
+		struct graph_nodes_entry *entry = &queue[tail & (QUEUE_ENTRIES - 1)];
 
 		if (atomic_load_explicit(&entry->sequence, memory_order_acquire) != tail + 1)
 			return count;

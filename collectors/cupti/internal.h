@@ -44,14 +44,14 @@ bool gt_cupti_can_be_asked(void);
  * Subscribes, registers the buffers, enables callbacks and kinds. The starting thread, later the drain
  * thread. 0; -EBUSY: another tool has subscribed; another negative errno. @status: why, what was refused.
  */
-int gt_cupti_take(struct gt_cupti_status *status);
+int gt_cupti_attach(struct gt_cupti_status *status);
 
 /* The same for the buffers and the kinds alone, when the subscription is still ours. */
-int gt_cupti_take_buffers(struct gt_cupti_status *status);
+int gt_cupti_attach_buffers(struct gt_cupti_status *status);
 
 /* Another tool is about to register its buffer callbacks: fetches everything and stops collecting. On its
  * thread, inside its call. */
-void gt_cupti_hand_over(void);
+void gt_cupti_yield_buffers(void);
 
 /* What another tool was seen to have in CUPTI. */
 struct gt_cupti_other {
@@ -70,7 +70,7 @@ bool gt_cupti_detach(const struct gt_cupti_other *other);
 void gt_cupti_share(bool shared);
 
 /* Unsubscribes, if subscribed. Any thread; of two at once one does it. */
-void gt_cupti_give(void);
+void gt_cupti_unsubscribe(void);
 
 /* False: CUPTI no longer knows our subscription (another tool called cuptiFinalize). Drain thread. */
 bool gt_cupti_is_subscribed(void);

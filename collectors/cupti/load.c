@@ -82,13 +82,13 @@ uint32_t gt_cupti_cuda_major(void)
 	return gt_cupti_driver_version() / 1000;
 }
 
-struct search {
+struct cupti_search {
 	char path[PATH_BYTES];        /* of what was loaded, as the loader says it */
 	char refused[PATH_BYTES * 2]; /* what the loader said of the last file that is there */
 };
 
 /* One attempt. @there: the loader's refusal is not only that there is no such file. */
-static void *try_open(const char *name, int extra, bool there, struct search *search)
+static void *try_open(const char *name, int extra, bool there, struct cupti_search *search)
 {
 	struct link_map *map = NULL;
 	const char *error;
@@ -110,7 +110,7 @@ static void *try_open(const char *name, int extra, bool there, struct search *se
 	return handle;
 }
 
-static void *try_in(const char *folder, const char *soname, struct search *search)
+static void *try_in(const char *folder, const char *soname, struct cupti_search *search)
 {
 	char path[PATH_BYTES * 2];
 
@@ -119,7 +119,7 @@ static void *try_in(const char *folder, const char *soname, struct search *searc
 }
 
 /* Folders relative to where libcudart lies: pip's layouts before and since CUDA 13, conda, toolkit. */
-static void *try_beside_cudart(const char *soname, struct search *search)
+static void *try_beside_cudart(const char *soname, struct cupti_search *search)
 {
 	static const char *const relative[] = {".", "../../cuda_cupti/lib", "../cuda_cupti/lib",
 					       "../../cu13/lib", "../extras/CUPTI/lib64"};
@@ -154,7 +154,7 @@ static const struct {
 	{NULL, "/usr/lib/aarch64-linux-gnu"},
 };
 
-static void *try_folders(const char *soname, struct search *search)
+static void *try_folders(const char *soname, struct cupti_search *search)
 {
 	char folder[PATH_BYTES * 2];
 	void *handle = NULL;
@@ -171,7 +171,7 @@ static void *try_folders(const char *soname, struct search *search)
 	return handle;
 }
 
-static void *find_for_major(uint32_t major, struct search *search)
+static void *find_for_major(uint32_t major, struct cupti_search *search)
 {
 	char soname[64];
 	void *handle;
@@ -187,7 +187,7 @@ static void *find_for_major(uint32_t major, struct search *search)
 	return handle;
 }
 
-static void *find(const char *forced, struct search *search)
+static void *find(const char *forced, struct cupti_search *search)
 {
 	struct mapped mapped;
 	uint32_t major;
@@ -219,7 +219,8 @@ static const char *resolve(void *handle, struct gt_cupti_api *api)
 	return missing;
 }
 
-static void explain(const char *forced, const struct search *search, char *ret_why, size_t size)
+static void explain(const char *forced, const struct cupti_search *search, char *ret_why,
+		    size_t size)
 {
 	if (*forced)
 		gt_text_format(ret_why, size, "cannot load %s, given by --cupti: %s", forced,
@@ -236,7 +237,7 @@ static void explain(const char *forced, const struct search *search, char *ret_w
 int gt_cupti_load(const char *forced, struct gt_cupti_api *ret_api, char *ret_why, size_t size)
 {
 	struct gt_cupti_api api = {0};
-	struct search search = {0};
+	struct cupti_search search = {0};
 	void *handle = find(forced, &search);
 	const char *missing;
 

@@ -207,7 +207,7 @@ static void fill_kernel(struct gt_translate *t, const CUpti_ActivityKernel8 *r,
 			r->launchType == CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_SINGLE_DEVICE ||
 			r->launchType == CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_MULTI_DEVICE,
 	};
-	if (r->deviceId < GT_FACTS_DEVICES)
+	if (r->deviceId < GT_METADATA_DEVICES)
 		gt_occupancy_fill(&t->devices[r->deviceId], k);
 }
 
@@ -435,11 +435,11 @@ static void take_device(struct gt_translate *t, const CUpti_ActivityDevice4 *r)
 {
 	struct gt_event event = {.kind = GT_EVENT_DEVICE};
 
-	if (r->id < GT_FACTS_DEVICES && !r->isCudaVisible && t->visible[r->id])
+	if (r->id < GT_METADATA_DEVICES && !r->isCudaVisible && t->visible[r->id])
 		return;
 	fill_device(t, r, &event.device);
 	note_name(t, r->name, event.device.name);
-	if (r->id < GT_FACTS_DEVICES) {
+	if (r->id < GT_METADATA_DEVICES) {
 		t->devices[r->id] = event.device;
 		t->visible[r->id] = r->isCudaVisible;
 	}
@@ -449,7 +449,7 @@ static void take_device(struct gt_translate *t, const CUpti_ActivityDevice4 *r)
 /* Another tool's copy, whose name it may have freed by now: for a device of which we have no record. */
 static void take_borrowed_device(struct gt_translate *t, CUpti_ActivityDevice4 record)
 {
-	if (record.id < GT_FACTS_DEVICES && t->devices[record.id].name)
+	if (record.id < GT_METADATA_DEVICES && t->devices[record.id].name)
 		return;
 	record.name = NULL;
 	take_device(t, &record);

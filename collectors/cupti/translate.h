@@ -14,8 +14,8 @@
 #include "core/guest/clock.h"
 #include "core/intern.h"
 #include "core/schema/event.h"
-#include "core/schema/facts.h"
 #include "core/schema/ledger.h"
+#include "core/schema/metadata.h"
 
 #define GT_TRANSLATE_CONTEXTS 256
 #define GT_TRANSLATE_WAITS    4096
@@ -62,8 +62,8 @@ struct gt_translate {
 	struct gt_translate_notes *notes;      /* NULL: there is no spool */
 	bool borrowed; /* what is translated is another tool's, too: its pointers are not ours */
 	uint64_t now;  /* trace time when what is translated had arrived; 0: not known */
-	struct gt_device_event devices[GT_FACTS_DEVICES]; /* seen so far, by id */
-	bool visible[GT_FACTS_DEVICES];                   /* CUDA sees the device */
+	struct gt_device_event devices[GT_METADATA_DEVICES]; /* seen so far, by id */
+	bool visible[GT_METADATA_DEVICES];                   /* CUDA sees the device */
 	uint32_t context_device[GT_TRANSLATE_CONTEXTS];
 	struct gt_translate_wait waits[GT_TRANSLATE_WAITS];
 	void (*emit)(void *context, const struct gt_event *event);

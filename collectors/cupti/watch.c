@@ -32,7 +32,7 @@ static const char *const texts[GT_CUPTI_HOLD_COUNT_] = {
 	[GT_CUPTI_OURS] = "CUPTI is ours",
 	[GT_CUPTI_SHARED] = "another tool is subscribed to CUPTI, its buffers are ours",
 	[GT_CUPTI_REFUSED] = "another tool was subscribed to CUPTI before",
-	[GT_CUPTI_GIVEN] = "CUPTI was given to another tool (--coexist=yield)",
+	[GT_CUPTI_YIELDED] = "CUPTI was given to another tool (--coexist=yield)",
 	[GT_CUPTI_BUFFERS_TAKEN] = "another tool took CUPTI's activity buffers",
 	[GT_CUPTI_KINDS_OFF] = "another tool switched activity kinds off",
 	[GT_CUPTI_DETACHED] = "another tool detached CUPTI (cuptiFinalize)",
@@ -47,7 +47,7 @@ const char *gt_cupti_hold_text(enum gt_cupti_hold hold)
 bool gt_cupti_watch_start(struct gt_cupti_watch *watch, const struct gt_config *config,
 			  struct gt_cupti_status *status, int started, uint64_t now)
 {
-	struct gt_cupti_foreign others = gt_cupti_foreign_look();
+	struct gt_cupti_foreign others = gt_cupti_foreign_get();
 
 	*watch = (struct gt_cupti_watch){
 		.config = config,
@@ -122,7 +122,7 @@ static bool is_detached(struct gt_cupti_watch *watch, const struct gt_cupti_sign
 static void look_at_subscription(struct gt_cupti_watch *watch, const struct gt_cupti_signs *signs)
 {
 	if (watch->hold == GT_CUPTI_OURS && !atomic_load(&gt_cupti.subscribed))
-		lose(watch, GT_CUPTI_GIVEN, signs->now);
+		lose(watch, GT_CUPTI_YIELDED, signs->now);
 	if (gt_cupti_watch_has_calls(watch) && is_detached(watch, signs)) {
 		atomic_store(&gt_cupti.subscribed, false);
 		atomic_store(&gt_cupti.away, true);
@@ -192,7 +192,7 @@ static bool subscription_is_due(struct gt_cupti_watch *watch, uint64_t now,
 
 static void subscribe_again(struct gt_cupti_watch *watch, uint64_t now)
 {
-	if (gt_cupti_take(watch->status) == 0) {
+	if (gt_cupti_attach(watch->status) == 0) {
 		watch->hold = GT_CUPTI_OURS;
 		return;
 	}
@@ -216,7 +216,7 @@ static void take_buffers(struct gt_cupti_watch *watch)
 {
 	bool has_calls = gt_cupti_watch_has_calls(watch);
 
-	if (gt_cupti_take_buffers(watch->status))
+	if (gt_cupti_attach_buffers(watch->status))
 		return;
 	gt_cupti_share(!has_calls);
 	watch->hold = has_calls ? GT_CUPTI_OURS : GT_CUPTI_SHARED;
@@ -236,7 +236,7 @@ static void recover(struct gt_cupti_watch *watch, uint64_t now,
 	watch->disabled = others->disabled;
 }
 
-bool gt_cupti_watch_look_for_failure(struct gt_cupti_watch *watch, uint64_t now)
+bool gt_cupti_watch_poll_failure(struct gt_cupti_watch *watch, uint64_t now)
 {
 	if (watch->hold == GT_CUPTI_FAILED || !atomic_load(&gt_cupti.dead))
 		return false;
@@ -244,11 +244,11 @@ bool gt_cupti_watch_look_for_failure(struct gt_cupti_watch *watch, uint64_t now)
 	return true;
 }
 
-void gt_cupti_watch_look(struct gt_cupti_watch *watch, const struct gt_cupti_signs *signs)
+void gt_cupti_watch_poll(struct gt_cupti_watch *watch, const struct gt_cupti_signs *signs)
 {
-	struct gt_cupti_foreign others = gt_cupti_foreign_look();
+	struct gt_cupti_foreign others = gt_cupti_foreign_get();
 
-	gt_cupti_watch_look_for_failure(watch, signs->now);
+	gt_cupti_watch_poll_failure(watch, signs->now);
 	if (watch->hold == GT_CUPTI_FAILED)
 		return;
 	look_at_subscription(watch, signs);

@@ -18,7 +18,7 @@ enum gt_cupti_hold {
 	GT_CUPTI_OURS,
 	GT_CUPTI_SHARED,        /* another tool is subscribed, buffers and kinds are ours */
 	GT_CUPTI_REFUSED,       /* another tool had subscribed before us */
-	GT_CUPTI_GIVEN,         /* we unsubscribed for another tool */
+	GT_CUPTI_YIELDED,       /* we unsubscribed for another tool */
 	GT_CUPTI_BUFFERS_TAKEN, /* another tool registered its own buffer callbacks */
 	GT_CUPTI_KINDS_OFF,     /* another tool disabled the activity kinds */
 	GT_CUPTI_DETACHED,      /* another tool, unseen, called cuptiFinalize */
@@ -55,10 +55,10 @@ bool gt_cupti_watch_start(struct gt_cupti_watch *watch, const struct gt_config *
 			  struct gt_cupti_status *status, int started, uint64_t now);
 
 /* One look; then, when it is due, one attempt to take CUPTI again. */
-void gt_cupti_watch_look(struct gt_cupti_watch *watch, const struct gt_cupti_signs *signs);
+void gt_cupti_watch_poll(struct gt_cupti_watch *watch, const struct gt_cupti_signs *signs);
 
 /* The part of it that calls nothing: true when CUPTI has failed for good since the last time. */
-bool gt_cupti_watch_look_for_failure(struct gt_cupti_watch *watch, uint64_t now);
+bool gt_cupti_watch_poll_failure(struct gt_cupti_watch *watch, uint64_t now);
 
 /* True while callbacks tell of calls: then hooks need not. */
 bool gt_cupti_watch_has_calls(const struct gt_cupti_watch *watch);

@@ -65,7 +65,7 @@ static bool put_pointed(struct gt_nvtx_out *out, const struct view *view, size_t
 /* ---- entries ---- */
 
 /* Where the walk through a schema stands. */
-struct walk {
+struct decode_walk {
 	const struct view *view;
 	const struct gt_nvtx_schema *schema;
 	size_t base, at; /* of the schema's data, of the next entry */
@@ -83,7 +83,8 @@ static bool fits(const struct view *view, size_t at, size_t size)
 }
 
 /* The whole number in entry @index, which came before. */
-static bool number_of(const struct walk *walk, uint64_t index, uint32_t current, uint64_t *ret)
+static bool number_of(const struct decode_walk *walk, uint64_t index, uint32_t current,
+		      uint64_t *ret)
 {
 	size_t width;
 
@@ -96,7 +97,7 @@ static bool number_of(const struct walk *walk, uint64_t index, uint32_t current,
 	return true;
 }
 
-static void put_value(struct gt_nvtx_out *out, struct walk *walk, uint64_t type, size_t *at)
+static void put_value(struct gt_nvtx_out *out, struct decode_walk *walk, uint64_t type, size_t *at)
 {
 	const struct view *view = walk->view;
 	const struct gt_nvtx_enum *e = gt_nvtx_enum_find(view->domain, type);
@@ -131,7 +132,7 @@ static void put_value(struct gt_nvtx_out *out, struct walk *walk, uint64_t type,
 }
 
 /* How many elements an array has. */
-static bool length_of(const struct walk *walk, uint32_t i, uint64_t *ret_length)
+static bool length_of(const struct decode_walk *walk, uint32_t i, uint64_t *ret_length)
 {
 	const struct gt_nvtx_entry *entry = &walk->schema->entries[i];
 
@@ -147,7 +148,7 @@ static bool length_of(const struct walk *walk, uint32_t i, uint64_t *ret_length)
 	}
 }
 
-static bool is_zero(const struct walk *walk, uint64_t type, size_t at)
+static bool is_zero(const struct decode_walk *walk, uint64_t type, size_t at)
 {
 	size_t width = width_of(walk->view, type);
 
@@ -164,7 +165,7 @@ static size_t pass_elements(const struct view *view, size_t width, uint64_t coun
 }
 
 /* Behind the zero that ends an array. */
-static size_t pass_terminator(const struct walk *walk, uint64_t type, size_t at)
+static size_t pass_terminator(const struct decode_walk *walk, uint64_t type, size_t at)
 {
 	size_t width = width_of(walk->view, type);
 
@@ -173,7 +174,7 @@ static size_t pass_terminator(const struct walk *walk, uint64_t type, size_t at)
 	return width && width <= 8 && fits(walk->view, at, width) ? at + width : walk->view->size;
 }
 
-static void put_array(struct gt_nvtx_out *out, struct walk *walk, uint32_t i, size_t *at)
+static void put_array(struct gt_nvtx_out *out, struct decode_walk *walk, uint32_t i, size_t *at)
 {
 	const struct gt_nvtx_entry *entry = &walk->schema->entries[i];
 	size_t width = width_of(walk->view, entry->type);
@@ -199,7 +200,7 @@ static void put_array(struct gt_nvtx_out *out, struct walk *walk, uint32_t i, si
 }
 
 /* Embedded, with a length of some kind. */
-static void put_text(struct gt_nvtx_out *out, struct walk *walk, uint32_t i, size_t *at)
+static void put_text(struct gt_nvtx_out *out, struct decode_walk *walk, uint32_t i, size_t *at)
 {
 	const struct gt_nvtx_entry *entry = &walk->schema->entries[i];
 	size_t unit = gt_nvtx_text_unit(entry->type);
@@ -216,7 +217,7 @@ static void put_text(struct gt_nvtx_out *out, struct walk *walk, uint32_t i, siz
 	*at += length * unit;
 }
 
-static void put_pointer(struct gt_nvtx_out *out, struct walk *walk, size_t *at)
+static void put_pointer(struct gt_nvtx_out *out, struct decode_walk *walk, size_t *at)
 {
 	if (!fits(walk->view, *at, sizeof(uint64_t))) {
 		gt_nvtx_put_cstr(out, "?");
@@ -228,7 +229,7 @@ static void put_pointer(struct gt_nvtx_out *out, struct walk *walk, size_t *at)
 	*at += sizeof(uint64_t);
 }
 
-static const struct gt_nvtx_schema *union_of(const struct walk *walk, uint32_t i)
+static const struct gt_nvtx_schema *union_of(const struct decode_walk *walk, uint32_t i)
 {
 	const struct gt_nvtx_schema *schema =
 		gt_nvtx_schema_find(walk->view->domain, walk->schema->entries[i].type);
@@ -237,7 +238,7 @@ static const struct gt_nvtx_schema *union_of(const struct walk *walk, uint32_t i
 }
 
 /* The member that another entry selects. */
-static void put_union(struct gt_nvtx_out *out, struct walk *walk, uint32_t i, size_t *at)
+static void put_union(struct gt_nvtx_out *out, struct decode_walk *walk, uint32_t i, size_t *at)
 {
 	const struct gt_nvtx_schema *members = union_of(walk, i);
 	size_t inside = *at;
@@ -250,7 +251,8 @@ static void put_union(struct gt_nvtx_out *out, struct walk *walk, uint32_t i, si
 	*at += members->static_size;
 }
 
-static void put_entry_value(struct gt_nvtx_out *out, struct walk *walk, uint32_t i, size_t *at)
+static void put_entry_value(struct gt_nvtx_out *out, struct decode_walk *walk, uint32_t i,
+			    size_t *at)
 {
 	const struct gt_nvtx_entry *entry = &walk->schema->entries[i];
 	uint64_t array = NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_TYPE(entry->flags);
@@ -267,7 +269,7 @@ static void put_entry_value(struct gt_nvtx_out *out, struct walk *walk, uint32_t
 		put_value(out, walk, entry->type, at);
 }
 
-static size_t place_of(const struct walk *walk, uint32_t i)
+static size_t place_of(const struct decode_walk *walk, uint32_t i)
 {
 	const struct gt_nvtx_entry *entry = &walk->schema->entries[i];
 	size_t align = gt_nvtx_alignment(walk->view->domain, walk->schema, entry);
@@ -278,7 +280,7 @@ static size_t place_of(const struct walk *walk, uint32_t i)
 	return walk->base + ((walk->at - walk->base + align - 1) & ~(align - 1));
 }
 
-static void take_time(const struct walk *walk, const struct gt_nvtx_entry *entry, size_t at)
+static void take_time(const struct decode_walk *walk, const struct gt_nvtx_entry *entry, size_t at)
 {
 	struct gt_nvtx_decoded *decoded = walk->view->decoded;
 	uint64_t role = entry->flags & (3u << 12);
@@ -296,7 +298,7 @@ static void take_time(const struct walk *walk, const struct gt_nvtx_entry *entry
 }
 
 /* The event's own name goes where the name goes. */
-static bool take_message(struct walk *walk, uint32_t i, size_t *at)
+static bool take_message(struct decode_walk *walk, uint32_t i, size_t *at)
 {
 	struct gt_nvtx_decoded *decoded = walk->view->decoded;
 	uint64_t flags = walk->schema->entries[i].flags;
@@ -311,7 +313,7 @@ static bool take_message(struct walk *walk, uint32_t i, size_t *at)
 	return true;
 }
 
-static void put_entry(struct gt_nvtx_out *out, struct walk *walk, uint32_t i, bool *any)
+static void put_entry(struct gt_nvtx_out *out, struct decode_walk *walk, uint32_t i, bool *any)
 {
 	const struct gt_nvtx_entry *entry = &walk->schema->entries[i];
 
@@ -329,7 +331,7 @@ static void put_entry(struct gt_nvtx_out *out, struct walk *walk, uint32_t i, bo
 }
 
 /* Where the number of the selected member stands in a union with an inner selector. */
-static void put_inner_union(struct gt_nvtx_out *out, struct walk *walk)
+static void put_inner_union(struct gt_nvtx_out *out, struct decode_walk *walk)
 {
 	const struct gt_nvtx_schema *schema = walk->schema;
 	uint64_t member = schema->count;
@@ -352,7 +354,7 @@ static void put_schema(struct gt_nvtx_out *out, const struct view *view,
 		       const struct gt_nvtx_schema *schema, size_t base, uint32_t depth,
 		       size_t *ret_end)
 {
-	struct walk walk = {
+	struct decode_walk walk = {
 		.view = view, .schema = schema, .base = base, .at = base, .depth = depth};
 	bool any = false;
 
@@ -455,7 +457,7 @@ void gt_nvtx_decode(uint32_t domain, const char *data, size_t size,
 static void each_of_schema(const struct view *view, const struct gt_nvtx_schema *schema,
 			   void (*each)(void *, const struct gt_nvtx_number *), void *context)
 {
-	struct walk walk = {.view = view, .schema = schema};
+	struct decode_walk walk = {.view = view, .schema = schema};
 	struct gt_nvtx_number number;
 	char none[1];
 

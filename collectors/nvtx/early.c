@@ -18,7 +18,7 @@
 #define PUSH_MARK  ((uint64_t)1 << 63)
 #define START_MARK ((uint64_t)1 << 62)
 
-struct slot {
+struct early_slot {
 	_Atomic uint64_t key;
 	union {
 		struct gt_nvtx_record record;
@@ -31,7 +31,7 @@ struct early {
 	_Atomic uint32_t generation; /* 0: just emptied */
 	_Atomic uint32_t pending;
 	_Atomic uint64_t over, lost;
-	struct slot slots[GT_NVTX_EARLY_SLOTS];
+	struct early_slot slots[GT_NVTX_EARLY_SLOTS];
 };
 
 static struct early *_Atomic early;
@@ -83,12 +83,12 @@ uint64_t gt_nvtx_early_key_of_start(uint64_t id)
 	return START_MARK | (id & (START_MARK - 1));
 }
 
-static struct slot *claim(uint64_t from, uint64_t to, uint64_t hint)
+static struct early_slot *claim(uint64_t from, uint64_t to, uint64_t hint)
 {
-	struct slot *slots = get()->slots;
+	struct early_slot *slots = get()->slots;
 
 	for (uint32_t i = 0; i < GT_NVTX_EARLY_SLOTS; i++) {
-		struct slot *slot = &slots[(hint + i) % GT_NVTX_EARLY_SLOTS];
+		struct early_slot *slot = &slots[(hint + i) % GT_NVTX_EARLY_SLOTS];
 		uint64_t expected = from;
 
 		if (atomic_load_explicit(&slot->key, memory_order_relaxed) == from &&
@@ -106,7 +106,7 @@ static uint64_t hint_of(uint64_t key)
 
 bool gt_nvtx_early_open(uint64_t key, const struct gt_nvtx_record *record, const char *text)
 {
-	struct slot *slot = claim(FREE, BUSY, hint_of(key));
+	struct early_slot *slot = claim(FREE, BUSY, hint_of(key));
 	struct gt_nvtx_record *kept;
 
 	if (!slot) {
@@ -127,7 +127,7 @@ bool gt_nvtx_early_open(uint64_t key, const struct gt_nvtx_record *record, const
 	return true;
 }
 
-static void release(struct slot *slot)
+static void release(struct early_slot *slot)
 {
 	atomic_store_explicit(&slot->key, FREE, memory_order_release);
 	atomic_fetch_sub(&get()->pending, 1);
@@ -135,7 +135,7 @@ static void release(struct slot *slot)
 
 bool gt_nvtx_early_close(uint64_t key)
 {
-	struct slot *slot = claim(key, BUSY, hint_of(key));
+	struct early_slot *slot = claim(key, BUSY, hint_of(key));
 
 	if (!slot)
 		return false;
@@ -154,7 +154,7 @@ bool gt_nvtx_early_is_pending(void)
 	return get() && atomic_load_explicit(&get()->pending, memory_order_acquire) != 0;
 }
 
-static bool seize(struct slot *slot)
+static bool seize(struct early_slot *slot)
 {
 	uint64_t key = atomic_load_explicit(&slot->key, memory_order_relaxed);
 
@@ -162,7 +162,8 @@ static bool seize(struct slot *slot)
 }
 
 /* The outermost range of a thread first: times decide, slots have no order. */
-static struct slot *find_oldest(struct slot *const *seized, uint32_t count, uint32_t *ret_index)
+static struct early_slot *find_oldest(struct early_slot *const *seized, uint32_t count,
+				      uint32_t *ret_index)
 {
 	*ret_index = 0;
 	for (uint32_t i = 1; i < count; i++)
@@ -174,7 +175,7 @@ static struct slot *find_oldest(struct slot *const *seized, uint32_t count, uint
 void gt_nvtx_early_take(void (*take)(void *context, const struct gt_nvtx_record *record),
 			void *context)
 {
-	struct slot *seized[GT_NVTX_EARLY_SLOTS];
+	struct early_slot *seized[GT_NVTX_EARLY_SLOTS];
 	uint32_t count = 0;
 
 	if (!get())
@@ -184,7 +185,7 @@ void gt_nvtx_early_take(void (*take)(void *context, const struct gt_nvtx_record 
 			seized[count++] = &get()->slots[i];
 	while (count) {
 		uint32_t index;
-		struct slot *slot = find_oldest(seized, count, &index);
+		struct early_slot *slot = find_oldest(seized, count, &index);
 
 		take(context, &slot->record);
 		seized[index] = seized[--count];

@@ -10,7 +10,7 @@
 #include "collectors/nvtx/internal.h"
 #include "collectors/nvtx/self.h"
 
-static const struct module {
+static const struct nvtx_module {
 	NvtxCallbackModule id;
 	const struct gt_nvtx_slot *slots;
 } modules[] = {
@@ -21,7 +21,7 @@ static const struct module {
 };
 
 /* Slots that the library does not know stay away; those that we do not know become no-ops. */
-static void fill_module(const NvtxExportTableCallbacks *callbacks, const struct module *module)
+static void fill_module(const NvtxExportTableCallbacks *callbacks, const struct nvtx_module *module)
 {
 	NvtxFunctionTable table;
 	unsigned int size;

@@ -33,9 +33,9 @@ enum gt_nvtx_value {
 };
 
 struct gt_nvtx_record {
-	struct gt_record head; /* flags: enum gt_nvtx_op */
-	uint64_t time;         /* CLOCK_MONOTONIC ns */
-	uint64_t id;           /* see above */
+	struct gt_ring_record head; /* flags: enum gt_nvtx_op */
+	uint64_t time;              /* CLOCK_MONOTONIC ns */
+	uint64_t id;                /* see above */
 	uint64_t value;
 	uint32_t tid;
 	uint32_t domain;   /* references into collectors/nvtx/registry.h */

@@ -12,7 +12,7 @@
 
 __thread struct gt_nvtx_self *gt_nvtx_self_known;
 
-static struct pool {
+static struct self_pool {
 	pthread_key_t key; /* its destructor tells that a thread ends */
 	_Atomic uint32_t hint;
 	struct gt_nvtx_self blocks[GT_NVTX_THREADS];
@@ -29,8 +29,8 @@ static void give_back(void *block)
 
 int gt_nvtx_self_start(void)
 {
-	struct pool *expected = NULL;
-	struct pool *fresh;
+	struct self_pool *expected = NULL;
+	struct self_pool *fresh;
 
 	if (atomic_load(&pool))
 		return 0;
@@ -48,7 +48,7 @@ int gt_nvtx_self_start(void)
 	return 0;
 }
 
-static struct gt_nvtx_self *take_block(struct pool *p)
+static struct gt_nvtx_self *take_block(struct self_pool *p)
 {
 	uint32_t hint = atomic_fetch_add_explicit(&p->hint, 1, memory_order_relaxed);
 
@@ -65,7 +65,7 @@ static struct gt_nvtx_self *take_block(struct pool *p)
 
 struct gt_nvtx_self *gt_nvtx_self_first_sight(void)
 {
-	struct pool *p = atomic_load_explicit(&pool, memory_order_acquire);
+	struct self_pool *p = atomic_load_explicit(&pool, memory_order_acquire);
 	struct gt_nvtx_self *self = p ? take_block(p) : NULL;
 	int saved = errno;
 

@@ -30,13 +30,13 @@
 /* Of a line table, at each end, what tells it from others. */
 #define TABLE_HASHED    256u
 
-struct slot {
+struct python_slot {
 	_Atomic uint64_t identity; /* 0: empty, or not written yet */
 	struct gt_python_code *_Atomic code;
 };
 
 static struct {
-	struct slot *slots;
+	struct python_slot *slots;
 	uint8_t *copies;
 	_Atomic size_t copies_used;
 	_Atomic uint64_t seen, refused;
@@ -306,7 +306,7 @@ static uint32_t publish(struct gt_python_code *code)
 {
 	for (uint32_t i = 0; i < SLOTS; i++) {
 		uint32_t at = (uint32_t)(code->identity + i) % SLOTS;
-		struct slot *slot = &codes.slots[at];
+		struct python_slot *slot = &codes.slots[at];
 		struct gt_python_code *there = NULL;
 
 		/* release: the copy is whole before it can be found */

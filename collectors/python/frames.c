@@ -17,21 +17,21 @@
 /* A name in UTF-8 takes at most four bytes a character. */
 #define NAME_BYTES    (4u * 4096u)
 
-struct entry {
+struct python_entry {
 	uint64_t word; /* without the mark of an entry; 0: empty */
-	const struct gt_frame *frame;
+	const struct gt_stack_frame *frame;
 };
 
 struct gt_python_frames {
 	struct gt_intern *strings;
 	struct gt_arena arena;
 	size_t max_bytes;
-	struct entry *entries;
+	struct python_entry *entries;
 	uint32_t size, used; /* size: a power of two, at most half of it used */
 	char name[NAME_BYTES];
 };
 
-static struct entry *find_slot(struct entry *entries, uint32_t size, uint64_t word)
+static struct python_entry *find_slot(struct python_entry *entries, uint32_t size, uint64_t word)
 {
 	uint32_t i = (uint32_t)(word * 0x9e3779b97f4a7c15u >> 32);
 
@@ -72,7 +72,7 @@ void gt_python_frames_free(struct gt_python_frames *frames)
 static bool make_room(struct gt_python_frames *frames)
 {
 	uint32_t size = frames->size * 2;
-	struct entry *entries;
+	struct python_entry *entries;
 
 	if (frames->used < frames->size / 2)
 		return true;
@@ -153,11 +153,11 @@ static bool is_shim(const struct gt_python_code *code)
 		       (size_t)code->name.count * code->name.width);
 }
 
-static const struct gt_frame *make_frame(struct gt_python_frames *frames, uint64_t word)
+static const struct gt_stack_frame *make_frame(struct gt_python_frames *frames, uint64_t word)
 {
 	const struct gt_python_code *code = gt_python_codes_at(gt_python_code_of(word));
 	int32_t offset = gt_python_offset_of(word);
-	struct gt_frame *frame;
+	struct gt_stack_frame *frame;
 
 	if (!code || is_shim(code))
 		return NULL;
@@ -166,7 +166,7 @@ static const struct gt_frame *make_frame(struct gt_python_frames *frames, uint64
 		return NULL;
 	if (!code->table || (offset >= 0 && (uint32_t)offset >= code->length))
 		offset = -1; /* the function's first line is the best that can be said */
-	*frame = (struct gt_frame){
+	*frame = (struct gt_stack_frame){
 		.kind = GT_FRAME_PYTHON,
 		.function = intern_text(frames, &code->name),
 		.file = intern_text(frames, &code->filename),
@@ -176,10 +176,10 @@ static const struct gt_frame *make_frame(struct gt_python_frames *frames, uint64
 	return frame;
 }
 
-const struct gt_frame *gt_python_frames_find(struct gt_python_frames *frames, uint64_t word)
+const struct gt_stack_frame *gt_python_frames_find(struct gt_python_frames *frames, uint64_t word)
 {
-	struct entry *entry;
-	const struct gt_frame *frame;
+	struct python_entry *entry;
+	const struct gt_stack_frame *frame;
 
 	word &= ~gt_python_pack(0, true, 0);
 	if (!gt_python_code_of(word))
@@ -193,7 +193,7 @@ const struct gt_frame *gt_python_frames_find(struct gt_python_frames *frames, ui
 	if (!frame)
 		return NULL;
 	*find_slot(frames->entries, frames->size, word) =
-		(struct entry){.word = word, .frame = frame};
+		(struct python_entry){.word = word, .frame = frame};
 	frames->used++;
 	return frame;
 }

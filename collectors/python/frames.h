@@ -20,6 +20,6 @@ void gt_python_frames_free(struct gt_python_frames *frames);
 
 /* The frame of a word that gt_python_capture delivered. NULL: its code object is not known, or there
  * is no memory. Lives as long as @frames. */
-const struct gt_frame *gt_python_frames_find(struct gt_python_frames *frames, uint64_t word);
+const struct gt_stack_frame *gt_python_frames_find(struct gt_python_frames *frames, uint64_t word);
 
 #endif

@@ -11,14 +11,14 @@
 
 #include "core/intern.h"
 
-struct merge {
+struct python_merge {
 	const struct gt_python_stacks *stacks;
 	const struct gt_string *interpreter; /* the module with the loops; NULL: not known */
 	bool has_loop;                       /* one of them has a name */
 	uint32_t max;
 	uint32_t count;
 	uint32_t next; /* Python frame */
-	const struct gt_frame **frames;
+	const struct gt_stack_frame **frames;
 };
 
 static bool has_prefix(const struct gt_string *string, const char *prefix)
@@ -27,7 +27,7 @@ static bool has_prefix(const struct gt_string *string, const char *prefix)
 }
 
 /* The loop and the parts of it that compilers split off (.cold). */
-static bool is_loop(const struct gt_frame *frame)
+static bool is_loop(const struct gt_stack_frame *frame)
 {
 	static const char loop[] = "_PyEval_EvalFrameDefault";
 
@@ -35,7 +35,7 @@ static bool is_loop(const struct gt_frame *frame)
 	       !isalnum((unsigned char)frame->function->text[sizeof(loop) - 1]);
 }
 
-static const struct gt_frame *find_loop(const struct gt_python_stacks *stacks)
+static const struct gt_stack_frame *find_loop(const struct gt_python_stacks *stacks)
 {
 	for (uint32_t i = 0; i < stacks->native_count; i++)
 		if (is_loop(stacks->native[i]))
@@ -55,7 +55,7 @@ static bool is_python_file(const struct gt_string *path)
 /* C code of the interpreter. In a program that the interpreter was linked into, only what has one of
  * its names, or none at all where its loops have none. The loop runs each instruction in a function
  * of its own where it was built with tail calls (3.14). */
-static bool is_internal(const struct merge *m, const struct gt_frame *frame)
+static bool is_internal(const struct python_merge *m, const struct gt_stack_frame *frame)
 {
 	if (is_python_file(frame->module))
 		return true;
@@ -67,21 +67,21 @@ static bool is_internal(const struct merge *m, const struct gt_frame *frame)
 
 /* Code in no module with the interpreter on both sides: the trampoline that python -X perf makes for
  * each function. */
-static bool is_trampoline(const struct merge *m, uint32_t i)
+static bool is_trampoline(const struct python_merge *m, uint32_t i)
 {
-	const struct gt_frame *const *native = m->stacks->native;
+	const struct gt_stack_frame *const *native = m->stacks->native;
 
 	return native[i]->kind == GT_FRAME_JIT && i > 0 && is_internal(m, native[i - 1]) &&
 	       i + 1 < m->stacks->native_count && is_internal(m, native[i + 1]);
 }
 
-static void put(struct merge *m, const struct gt_frame *frame)
+static void put(struct python_merge *m, const struct gt_stack_frame *frame)
 {
 	if (frame && m->count < m->max)
 		m->frames[m->count++] = frame;
 }
 
-static void put_group(struct merge *m)
+static void put_group(struct python_merge *m)
 {
 	while (m->next < m->stacks->python_count) {
 		const struct gt_python_frame *python = &m->stacks->python[m->next++];
@@ -92,7 +92,7 @@ static void put_group(struct merge *m)
 	}
 }
 
-static void put_rest(struct merge *m)
+static void put_rest(struct python_merge *m)
 {
 	while (m->next < m->stacks->python_count)
 		put_group(m);
@@ -129,7 +129,7 @@ static bool fit(const struct gt_python_stacks *stacks)
 
 /* A native frame: where it is a loop, Python frames come instead. Where the loops have no name, the
  * first frame of the interpreter marks the place of all. */
-static void put_native(struct merge *m, const struct gt_frame *frame, bool fits)
+static void put_native(struct python_merge *m, const struct gt_stack_frame *frame, bool fits)
 {
 	bool internal = is_internal(m, frame);
 
@@ -142,10 +142,10 @@ static void put_native(struct merge *m, const struct gt_frame *frame, bool fits)
 }
 
 uint32_t gt_python_merge(const struct gt_python_stacks *stacks, uint32_t max,
-			 const struct gt_frame **ret_frames)
+			 const struct gt_stack_frame **ret_frames)
 {
-	struct merge m = {.stacks = stacks, .max = max, .frames = ret_frames};
-	const struct gt_frame *loop = find_loop(stacks);
+	struct python_merge m = {.stacks = stacks, .max = max, .frames = ret_frames};
+	const struct gt_stack_frame *loop = find_loop(stacks);
 	bool fits = fit(stacks);
 
 	m.has_loop = loop != NULL;

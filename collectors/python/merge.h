@@ -12,13 +12,13 @@
 #include "core/stack.h"
 
 struct gt_python_frame {
-	const struct gt_frame *frame; /* NULL: an evaluation loop without a frame just now */
-	bool is_entry;                /* the last frame of its evaluation loop */
+	const struct gt_stack_frame *frame; /* NULL: an evaluation loop without a frame just now */
+	bool is_entry;                      /* the last frame of its evaluation loop */
 };
 
 /* Both stacks nearest first. A stack that was cut may go on. */
 struct gt_python_stacks {
-	const struct gt_frame *const *native;
+	const struct gt_stack_frame *const *native;
 	uint32_t native_count;
 	bool native_cut;
 	const struct gt_python_frame *python;
@@ -33,6 +33,6 @@ struct gt_python_stacks {
  * of the nearest loop; where no loop has a name, in the place of the interpreter's nearest frame.
  */
 uint32_t gt_python_merge(const struct gt_python_stacks *stacks, uint32_t max,
-			 const struct gt_frame **ret_frames);
+			 const struct gt_stack_frame **ret_frames);
 
 #endif

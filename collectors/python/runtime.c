@@ -45,14 +45,14 @@ static const char *const names[SYMBOL_COUNT_] = {
 	[DEBUG_BUILD] = "_Py_NegativeRefcount",
 };
 
-struct search {
+struct python_search {
 	uintptr_t found[SYMBOL_COUNT_];
 	char path[4096]; /* empty: the program itself */
 };
 
 static int look_in(struct dl_phdr_info *info, size_t size, void *context)
 {
-	struct search *search = context;
+	struct python_search *search = context;
 	struct gt_elf elf;
 
 	if (gt_elf_open(info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum, &elf) ||
@@ -88,7 +88,7 @@ static void set_function(void *pointer, uintptr_t address)
 
 /* The function only where there is no number: from 3.11 on it makes its text once, and an interpreter
  * that starts in this moment could meet a text that is not finished. */
-static uint32_t read_version(const struct search *search)
+static uint32_t read_version(const struct python_search *search)
 {
 	const char *(*get_version)(void) = NULL;
 	const unsigned long *version = (const unsigned long *)search->found[VERSION];
@@ -99,7 +99,7 @@ static uint32_t read_version(const struct search *search)
 	return get_version ? parse_version(get_version()) : 0;
 }
 
-static const char *fill(const struct search *search, struct gt_python_runtime *runtime)
+static const char *fill(const struct python_search *search, struct gt_python_runtime *runtime)
 {
 	const uint64_t *debug_offsets = (const uint64_t *)search->found[RUNTIME];
 	uintptr_t is_finalizing = search->found[IS_FINALIZING] ? search->found[IS_FINALIZING]
@@ -122,7 +122,7 @@ static const char *fill(const struct search *search, struct gt_python_runtime *r
 const char *gt_python_runtime_find(struct gt_python_runtime *ret_runtime)
 {
 	struct gt_python_runtime runtime = {0};
-	struct search search = {0};
+	struct python_search search = {0};
 	const char *why;
 	void *handle = NULL;
 
@@ -151,7 +151,7 @@ static bool is_set(uintptr_t flag)
 
 const char *gt_python_runtime_isolation(void)
 {
-	struct search search = {0};
+	struct python_search search = {0};
 
 	if (!dl_iterate_phdr(look_in, &search))
 		return NULL;

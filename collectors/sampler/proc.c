@@ -85,7 +85,7 @@ enum gt_sample_where gt_sample_proc_parse(const char *text, uint64_t *ret_pc, ui
 	return GT_SAMPLE_WAITING;
 }
 
-enum gt_sample_where gt_sample_proc_look(const struct gt_sample_proc *proc,
+enum gt_sample_where gt_sample_proc_read(const struct gt_sample_proc *proc,
 					 char text[GT_SAMPLE_TEXT], uint64_t *ret_pc,
 					 uint64_t *ret_sp)
 {

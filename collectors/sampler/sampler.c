@@ -131,7 +131,7 @@ static void take_waiting(struct target *target, const struct gt_call_view *view,
 		gt_sample_copy_stack(slot, 0, 0);
 		slot->python_count =
 			gt_python_peek(view->python, &slot->window, GT_PYTHON_DEPTH, slot->python);
-		if (gt_sample_proc_look(&target->proc, again, &pc, &sp) == GT_SAMPLE_WAITING &&
+		if (gt_sample_proc_read(&target->proc, again, &pc, &sp) == GT_SAMPLE_WAITING &&
 		    !strcmp(text, again)) {
 			deliver(target, slot);
 			return;
@@ -171,7 +171,7 @@ static void ask_running(struct target *target, const struct gt_call_view *view)
 		count(&sampler.skipped);
 		return;
 	}
-	if (gt_sample_proc_look(&target->proc, text, &pc, &sp) == GT_SAMPLE_WAITING) {
+	if (gt_sample_proc_read(&target->proc, text, &pc, &sp) == GT_SAMPLE_WAITING) {
 		take_waiting(target, view, text, pc, sp);
 		return;
 	}
@@ -234,7 +234,7 @@ static void drop(struct target *target)
 	uint64_t pc, sp;
 
 	if (atomic_load(&slot->state) != GT_SAMPLE_ASKED || take_back(target) ||
-	    gt_sample_proc_look(&target->proc, text, &pc, &sp) == GT_SAMPLE_GONE)
+	    gt_sample_proc_read(&target->proc, text, &pc, &sp) == GT_SAMPLE_GONE)
 		gt_memory_unmap(slot, sizeof(*slot));
 	gt_sample_proc_close(&target->proc);
 	*target = (struct target){0};
@@ -301,7 +301,7 @@ static void look_at(struct gt_thread *thread)
 		return;
 	}
 	target->seen = true;
-	where = gt_sample_proc_look(&target->proc, text, &pc, &sp);
+	where = gt_sample_proc_read(&target->proc, text, &pc, &sp);
 	if (!take_answer(target)) {
 		if (where == GT_SAMPLE_RUNNING) {
 			miss(target);

@@ -19,7 +19,7 @@
 
 static struct sigaction before;
 
-struct line {
+struct sampler_line {
 	uint64_t word[8];
 } __attribute__((may_alias));
 
@@ -29,7 +29,8 @@ GT_UNWIND_UNFENCED static void copy_words(uint64_t *to, uint64_t from, uint32_t 
 	uint32_t i = 0;
 
 	for (; i + 8 <= words; i += 8)
-		*(struct line *)(void *)&to[i] = *(const struct line *)(const void *)&source[i];
+		*(struct sampler_line *)(void *)&to[i] =
+			*(const struct sampler_line *)(const void *)&source[i];
 	for (; i < words; i++)
 		to[i] = ((const volatile uint64_t *)source)[i];
 }

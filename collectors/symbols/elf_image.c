@@ -102,7 +102,7 @@ static int load(struct gt_elf_image *elf, int fd, uint64_t offset, uint64_t size
 
 	if (!is_inside(elf, offset, size) || elf->loaded + size > LOAD_MAX)
 		return -ENOEXEC;
-	if (!gt_memory_take(size))
+	if (!gt_memory_charge(size))
 		return -ENOMEM;
 	elf->loaded += size;
 	if (!gt_memory_make_writable(to + offset, size))
@@ -209,7 +209,7 @@ void gt_elf_image_close(struct gt_elf_image *elf)
 {
 	if (elf->owned) {
 		gt_memory_unreserve((void *)elf->data, elf->size);
-		gt_memory_give(elf->loaded);
+		gt_memory_uncharge(elf->loaded);
 	}
 	*elf = (struct gt_elf_image){0};
 }

@@ -141,7 +141,8 @@ static bool is_toolkit(const char *name)
 	       (has_prefix(name, "_Z") && strstr(name, "__wrapper__device_stub_"));
 }
 
-static void name_frame(struct gt_symbols *symbols, struct gt_frame *frame, struct gt_module *module)
+static void name_frame(struct gt_symbols *symbols, struct gt_stack_frame *frame,
+		       struct gt_module *module)
 {
 	const struct names *names = find_names(symbols, module);
 	const char *name = names ? gt_symbol_table_find(&names->table, frame->offset) : NULL;
@@ -154,10 +155,10 @@ static void name_frame(struct gt_symbols *symbols, struct gt_frame *frame, struc
 		       gt_kernel_stubs_has(&names->stubs, &names->table, symbols->demangle, name);
 }
 
-const struct gt_frame *gt_symbols_find_frame(void *context, uint64_t pc)
+const struct gt_stack_frame *gt_symbols_find_frame(void *context, uint64_t pc)
 {
 	struct gt_symbols *symbols = context;
-	struct gt_frame *frame = gt_arena_get(&symbols->arena, sizeof(*frame));
+	struct gt_stack_frame *frame = gt_arena_get(&symbols->arena, sizeof(*frame));
 	uint64_t call = pc - 1; /* the instruction that has not returned yet */
 	struct gt_module *module;
 

@@ -29,6 +29,6 @@ void gt_symbols_free(struct gt_symbols *symbols);
 uint64_t gt_symbols_refused(const struct gt_symbols *symbols);
 
 /* The frame of the return address @pc: a gt_frame_find_fn, @context is the struct gt_symbols. */
-const struct gt_frame *gt_symbols_find_frame(void *context, uint64_t pc);
+const struct gt_stack_frame *gt_symbols_find_frame(void *context, uint64_t pc);
 
 #endif

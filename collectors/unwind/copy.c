@@ -18,7 +18,7 @@
 /* Instructions at the beginning of a function that are looked at. */
 #define PROLOGUE_BYTES 128u
 
-struct walk {
+struct copy_walk {
 	struct gt_unwind_walk at;
 	bool has_fp;
 	struct gt_unwind_load loads[GT_UNWIND_LOADS_PER_FRAME];
@@ -101,7 +101,7 @@ static bool find_fp_by_looks(const struct gt_unwind_walk *at, uint64_t function,
 	return found;
 }
 
-static bool find_fp(struct walk *walk)
+static bool find_fp(struct copy_walk *walk)
 {
 	uint64_t function = 0, fp;
 
@@ -118,7 +118,7 @@ static bool find_fp(struct walk *walk)
 }
 
 /* One frame outwards; false: there is none, or it is not in the copy. */
-static bool step(struct walk *walk, uint64_t rule, bool *ret_end)
+static bool step(struct copy_walk *walk, uint64_t rule, bool *ret_end)
 {
 	enum gt_unwind_step_result result;
 
@@ -136,7 +136,7 @@ static bool step(struct walk *walk, uint64_t rule, bool *ret_end)
 
 uint32_t gt_unwind_copy(struct gt_unwind_copy *copy, uint32_t max, uint64_t *ret_pcs, bool *ret_cut)
 {
-	struct walk walk = {.has_fp = copy->has_fp};
+	struct copy_walk walk = {.has_fp = copy->has_fp};
 	bool end = false;
 	uint32_t count = 0;
 

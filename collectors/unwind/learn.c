@@ -24,7 +24,7 @@ static struct {
 	_Atomic uint64_t rules, guessed, jit, refused;
 } learn;
 
-struct search {
+struct learn_search {
 	uint64_t pc;
 	struct gt_unwind_module *module;
 };
@@ -53,7 +53,7 @@ static void add_segment(struct gt_unwind_module *module, uint64_t start, uint64_
 
 static int search_module(struct dl_phdr_info *info, size_t size, void *arg)
 {
-	struct search *search = arg;
+	struct learn_search *search = arg;
 
 	if (!holds_code_at(info, search->pc))
 		return 0;
@@ -151,7 +151,7 @@ static uint64_t learn_code(const struct gt_unwind_module *module, uint64_t pc)
 
 static uint64_t learn_in(struct gt_unwind_module module, uint64_t pc)
 {
-	struct search search = {.pc = pc - 1, .module = &module};
+	struct learn_search search = {.pc = pc - 1, .module = &module};
 	uint64_t rule;
 
 	if (dl_iterate_phdr(search_module, &search))
@@ -181,7 +181,7 @@ uint64_t gt_unwind_learn_elsewhere(uint64_t pc)
 bool gt_unwind_find_function(uint64_t pc, uint64_t *ret_start)
 {
 	struct gt_unwind_module module = {.may_go = true};
-	struct search search = {.pc = pc - 1, .module = &module};
+	struct learn_search search = {.pc = pc - 1, .module = &module};
 	struct gt_unwind_effect effect;
 
 	if (!learn.has_library || !dl_iterate_phdr(search_module, &search) ||

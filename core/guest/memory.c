@@ -56,7 +56,7 @@ struct gt_memory_counts gt_memory_count(void)
 					 .refused = atomic_load(&memory.refused)};
 }
 
-bool gt_memory_take(size_t bytes)
+bool gt_memory_charge(size_t bytes)
 {
 	size_t limit = atomic_load(&memory.limit);
 	size_t now = atomic_fetch_add(&memory.now, bytes) + bytes;
@@ -72,7 +72,7 @@ bool gt_memory_take(size_t bytes)
 	return true;
 }
 
-void gt_memory_give(size_t bytes)
+void gt_memory_uncharge(size_t bytes)
 {
 	atomic_fetch_sub(&memory.now, bytes);
 }
@@ -109,11 +109,11 @@ void *gt_memory_map(size_t size)
 {
 	void *p;
 
-	if (!gt_memory_take(size))
+	if (!gt_memory_charge(size))
 		return NULL;
 	p = gt_memory_reserve(size);
 	if (!p)
-		gt_memory_give(size);
+		gt_memory_uncharge(size);
 	return p;
 }
 
@@ -122,7 +122,7 @@ void gt_memory_unmap(void *mapped, size_t size)
 	if (!mapped || survives(mapped)) /* which stays where it is */
 		return;
 	munmap(mapped, size);
-	gt_memory_give(size);
+	gt_memory_uncharge(size);
 }
 
 void *gt_memory_grow(void *mapped, size_t old_size, size_t new_size)
@@ -131,12 +131,12 @@ void *gt_memory_grow(void *mapped, size_t old_size, size_t new_size)
 
 	if (!mapped)
 		return gt_memory_map(new_size);
-	if (!gt_memory_take(new_size - old_size))
+	if (!gt_memory_charge(new_size - old_size))
 		return NULL;
 	p = mremap(mapped, old_size, new_size, MREMAP_MAYMOVE);
 	if (p != MAP_FAILED)
 		return p;
-	gt_memory_give(new_size - old_size);
+	gt_memory_uncharge(new_size - old_size);
 	return NULL;
 }
 

@@ -38,7 +38,7 @@ struct gt_memory_counts {
 };
 struct gt_memory_counts gt_memory_count(void);
 
-/* Address space of which little will be used: only what gt_memory_take takes counts. */
+/* Address space of which little will be used: only what gt_memory_charge takes counts. */
 void *gt_memory_reserve(size_t size);
 void gt_memory_unreserve(void *memory, size_t size);
 
@@ -47,8 +47,8 @@ void gt_memory_unreserve(void *memory, size_t size);
 void *gt_memory_reserve_blank(size_t size);
 bool gt_memory_make_writable(void *blank, size_t size);
 
-bool gt_memory_take(size_t bytes); /* false: over the limit */
-void gt_memory_give(size_t bytes);
+bool gt_memory_charge(size_t bytes); /* false: over the limit */
+void gt_memory_uncharge(size_t bytes);
 
 /* Whether a byte is there to be read, by the kernel's word. NULL is not. */
 bool gt_memory_is_readable(const void *address);

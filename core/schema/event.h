@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 struct gt_string;
-struct gt_frame;
+struct gt_stack_frame;
 struct gt_stack;
 
 enum gt_event_kind {
@@ -174,7 +174,7 @@ struct gt_range_event { /* RANGE and MARK */
 
 /* A function that consecutive calls of the thread have in their stacks. */
 struct gt_frame_event {
-	const struct gt_frame *frame;   /* as the newest of these calls has it */
+	const struct gt_stack_frame *frame; /* as the newest of these calls has it */
 	uint32_t first_line, last_line; /* smallest and largest that was executing, 0: not known */
 	uint64_t calls;
 };

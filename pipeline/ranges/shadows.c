@@ -49,11 +49,11 @@ static void find_operator(struct gt_ranges *ranges, struct gt_range *range,
 		tie_backward(ranges, launch, numbered->sequence, backward);
 }
 
-static void expect_work(struct gt_range *range, bool will_be_told)
+static void expect_work(struct gt_range *range, bool will_be_reported)
 {
 	range->has_work = true;
-	range->launches += will_be_told;
-	range->pending += will_be_told;
+	range->launches += will_be_reported;
+	range->pending += will_be_reported;
 }
 
 void gt_ranges_launch(struct gt_session *session, struct gt_launch *launch, bool expects)

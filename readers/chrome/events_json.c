@@ -52,7 +52,7 @@ static const char *take_arg(struct gt_scan *scan, const struct gt_span *key, con
 }
 
 /* Takes the arguments of a record apart, once: a kernel is asked for thirty of them. */
-static void look_at_args(struct gt_events_json *json, const struct gt_record *record)
+static void look_at_args(struct gt_events_json *json, const struct gt_trace_event *record)
 {
 	struct gt_scan scan = {.end = record->args.text + record->args.len};
 
@@ -145,7 +145,7 @@ static const struct gt_string *raw(struct gt_events_json *json, const char *key)
 
 /* ---- GPU work ---- */
 
-static void make_kernel(struct gt_events_json *json, const struct gt_record *r,
+static void make_kernel(struct gt_events_json *json, const struct gt_trace_event *r,
 			struct gt_event *event)
 {
 	struct gt_kernel_event *kernel = &event->kernel;
@@ -182,22 +182,22 @@ static void make_kernel(struct gt_events_json *json, const struct gt_record *r,
 static void memory_kinds(const struct gt_string *name, struct gt_memory_event *memory)
 {
 	const char *text = name ? name->text : "", *open = strchr(text, '(');
-	const char *arrow = open ? strstr(open, " -> ") : NULL,
+	const char *flow = open ? strstr(open, " -> ") : NULL,
 		   *close = open ? strchr(open, ')') : NULL;
 
 	if (!close)
 		return;
-	if (!arrow) {
+	if (!flow) {
 		memory->dst = gt_event_find_memory(open + 1, (size_t)(close - open) - 1);
 		return;
 	}
-	memory->src = gt_event_find_memory(open + 1, (size_t)(arrow - open) - 1);
-	memory->dst = gt_event_find_memory(arrow + 4, (size_t)(close - arrow) - 4);
+	memory->src = gt_event_find_memory(open + 1, (size_t)(flow - open) - 1);
+	memory->dst = gt_event_find_memory(flow + 4, (size_t)(close - flow) - 4);
 	if (!strncmp(text, "Memcpy ", 7) && open > text + 8)
 		memory->copy = gt_event_find_copy(text + 7, (size_t)(open - text) - 8);
 }
 
-static void make_memory(struct gt_events_json *json, const struct gt_record *r,
+static void make_memory(struct gt_events_json *json, const struct gt_trace_event *r,
 			struct gt_event *event)
 {
 	event->memory = (struct gt_memory_event){
@@ -213,7 +213,7 @@ static void make_memory(struct gt_events_json *json, const struct gt_record *r,
 	memory_kinds(gt_events_json_string(json, &r->name), &event->memory);
 }
 
-static void make_sync(struct gt_events_json *json, const struct gt_record *r,
+static void make_sync(struct gt_events_json *json, const struct gt_trace_event *r,
 		      struct gt_event *event)
 {
 	const struct gt_string *kind = string(json, "cuda_sync_kind");
@@ -226,8 +226,8 @@ static void make_sync(struct gt_events_json *json, const struct gt_record *r,
 		.wait_on_correlation = (uint32_t)number(json, "wait_on_cuda_event_record_corr_id")};
 }
 
-static int give_gpu(struct gt_events_json *json, const struct gt_record *r, enum gt_event_kind kind,
-		    struct gt_event *event)
+static int give_gpu(struct gt_events_json *json, const struct gt_trace_event *r,
+		    enum gt_event_kind kind, struct gt_event *event)
 {
 	event->kind = kind;
 	event->tid = 0;
@@ -252,7 +252,7 @@ static int give_gpu(struct gt_events_json *json, const struct gt_record *r, enum
 
 /* ---- the host ---- */
 
-static int give_api(struct gt_events_json *json, const struct gt_record *r, bool is_driver,
+static int give_api(struct gt_events_json *json, const struct gt_trace_event *r, bool is_driver,
 		    struct gt_event *event)
 {
 	event->kind = GT_EVENT_API;
@@ -264,17 +264,17 @@ static int give_api(struct gt_events_json *json, const struct gt_record *r, bool
 		.op = number(json, "External id"),
 		/* a call that starts none says who made it in words */
 		.enqueues = json->has_gpu_work && !has(json, "launched by") &&
-			    (event->stack || gt_events_json_has_arrow(json, event->correlation)),
+			    (event->stack || gt_events_json_has_flow(json, event->correlation)),
 		.name = gt_events_json_string(json, &r->name)};
 	return gt_events_give(json->events, event);
 }
 
-static int give_range(struct gt_events_json *json, const struct gt_record *r,
+static int give_range(struct gt_events_json *json, const struct gt_trace_event *r,
 		      enum gt_event_kind kind, bool on_gpu, struct gt_event *event)
 {
 	const struct gt_string *color = string(json, "color");
 	const struct gt_string *payload = string(json, "payload");
-	const struct gt_events_json_row *row = gt_events_json_row(json, r->pid, r->tid);
+	const struct gt_events_json_track *row = gt_events_json_track(json, r->pid, r->tid);
 
 	event->kind = kind;
 	event->stack = gt_events_json_stack(json, "stack", "frames", "modules");
@@ -318,10 +318,10 @@ static void frame_lines(const struct gt_string *name, struct gt_frame_event *fra
 		frame->last_line = frame->first_line;
 }
 
-static int give_frame(struct gt_events_json *json, const struct gt_record *r,
+static int give_frame(struct gt_events_json *json, const struct gt_trace_event *r,
 		      struct gt_event *event)
 {
-	const struct gt_events_json_row *row = gt_events_json_row(json, r->pid, r->tid);
+	const struct gt_events_json_track *row = gt_events_json_track(json, r->pid, r->tid);
 	const struct gt_string *text = string(json, "frame");
 
 	event->kind = GT_EVENT_FRAME;
@@ -337,10 +337,10 @@ static int give_frame(struct gt_events_json *json, const struct gt_record *r,
 	return gt_events_give(json->events, event);
 }
 
-static int give_sample(struct gt_events_json *json, const struct gt_record *r,
+static int give_sample(struct gt_events_json *json, const struct gt_trace_event *r,
 		       struct gt_event *event)
 {
-	const struct gt_events_json_row *row = gt_events_json_row(json, r->pid, r->tid);
+	const struct gt_events_json_track *row = gt_events_json_track(json, r->pid, r->tid);
 	const struct gt_string *state = string(json, "state");
 
 	event->kind = GT_EVENT_SAMPLE;
@@ -350,10 +350,10 @@ static int give_sample(struct gt_events_json *json, const struct gt_record *r,
 	return gt_events_give(json->events, event);
 }
 
-static int give_overhead(struct gt_events_json *json, const struct gt_record *r,
+static int give_overhead(struct gt_events_json *json, const struct gt_trace_event *r,
 			 struct gt_event *event)
 {
-	const struct gt_events_json_row *row = gt_events_json_row(json, r->pid, r->tid);
+	const struct gt_events_json_track *row = gt_events_json_track(json, r->pid, r->tid);
 
 	event->kind = GT_EVENT_OVERHEAD;
 	event->tid = row ? row->owner : event->tid;
@@ -387,7 +387,7 @@ static const char *skip_value(struct gt_scan *scan, const struct gt_span *key, c
 	return behind;
 }
 
-static struct member first_member(const struct gt_record *r, bool of_note)
+static struct member first_member(const struct gt_trace_event *r, bool of_note)
 {
 	struct gt_scan scan = {.end = r->args.text + r->args.len};
 	struct member member = {.of_note = of_note};
@@ -397,7 +397,7 @@ static struct member first_member(const struct gt_record *r, bool of_note)
 	return member;
 }
 
-static int give_counter(struct gt_events_json *json, const struct gt_record *r,
+static int give_counter(struct gt_events_json *json, const struct gt_trace_event *r,
 			struct gt_event *event)
 {
 	struct member member = first_member(r, false);
@@ -424,7 +424,7 @@ static const char *text_of(const struct gt_string *string)
 	return string ? string->text : NULL;
 }
 
-static int give_note(struct gt_events_json *json, const struct gt_record *r, bool of_process,
+static int give_note(struct gt_events_json *json, const struct gt_trace_event *r, bool of_process,
 		     struct gt_event *event)
 {
 	struct member member = first_member(r, true);
@@ -452,7 +452,7 @@ static int give_note(struct gt_events_json *json, const struct gt_record *r, boo
 /* ---- one record ---- */
 
 /* "thread_name": of a thread, or of a row that says whose it is. */
-static int take_name(struct gt_events_json *json, const struct gt_record *r)
+static int take_name(struct gt_events_json *json, const struct gt_trace_event *r)
 {
 	const struct gt_string *name = string(json, "name");
 	struct gt_event event = {.kind = GT_EVENT_THREAD, .tid = (uint32_t)r->tid};
@@ -461,15 +461,15 @@ static int take_name(struct gt_events_json *json, const struct gt_record *r)
 	if (!name || !gt_span_is(&r->name, "thread_name", 11))
 		return 0;
 	if (r->pid < FIRST_HOST || r->tid >= MAX_TID)
-		return gt_events_json_name_row(json, r->pid, r->tid, name->text);
+		return gt_events_json_name_track(json, r->pid, r->tid, name->text);
 	if (sscanf(name->text, "thread %u", &thread) == 1 && thread == event.tid)
 		return 0; /* the name that a thread without one has */
-	event.start = event.end = json->events->facts.start;
+	event.start = event.end = json->events->metadata.start;
 	event.thread.name = name;
 	return gt_events_give(json->events, &event);
 }
 
-static int take_slice(struct gt_events_json *json, const struct gt_record *r,
+static int take_slice(struct gt_events_json *json, const struct gt_trace_event *r,
 		      struct gt_event *event)
 {
 	const struct gt_span *cat = &r->cat;
@@ -496,7 +496,7 @@ static int take_slice(struct gt_events_json *json, const struct gt_record *r,
 	return 0;
 }
 
-static int take_instant(struct gt_events_json *json, const struct gt_record *r,
+static int take_instant(struct gt_events_json *json, const struct gt_trace_event *r,
 			struct gt_event *event)
 {
 	struct gt_span scope = {0};
@@ -511,7 +511,7 @@ static int take_instant(struct gt_events_json *json, const struct gt_record *r,
 	return give_note(json, r, is_named(&scope, "p"), event);
 }
 
-int gt_events_json_take(struct gt_events_json *json, const struct gt_record *r)
+int gt_events_json_take(struct gt_events_json *json, const struct gt_trace_event *r)
 {
 	uint64_t start = (uint64_t)json->base + (uint64_t)r->ts;
 	struct gt_event event = {.tid = (uint32_t)r->tid,

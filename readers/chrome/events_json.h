@@ -17,7 +17,7 @@
 #include "readers/vec.h"
 
 /* A row beside a thread, or of a stream, by its name. */
-struct gt_events_json_row {
+struct gt_events_json_track {
 	int64_t pid, tid;
 	uint32_t owner; /* thread, or stream */
 	uint32_t context;
@@ -40,18 +40,18 @@ struct gt_events_json {
 	struct gt_events *events;
 	const char *path;
 	int64_t base;
-	bool has_facts, has_gpu_work;
+	bool has_metadata, has_gpu_work;
 	struct gt_events_json_args args;
-	GT_VEC(struct gt_events_json_row) rows;
+	GT_VEC(struct gt_events_json_track) rows;
 	struct gt_keymap row_of; /* pid and tid -> index in rows */
 	GT_VEC(struct gt_events_json_module) modules;
 	GT_VEC(struct gt_place) streams;  /* each with the context that first used it */
 	GT_VEC(struct gt_stack *) stacks; /* by id */
-	GT_VEC(uint8_t) arrows;           /* bit per correlation that an arrow starts from */
+	GT_VEC(uint8_t) flows;            /* bit per correlation that an arrow starts from */
 };
 
 /* One record of the file as an event. */
-int gt_events_json_take(struct gt_events_json *json, const struct gt_record *record);
+int gt_events_json_take(struct gt_events_json *json, const struct gt_trace_event *record);
 
 /* The string that a span stands for, interned. NULL: it is no string. */
 const struct gt_string *gt_events_json_string(struct gt_events_json *json,
@@ -66,19 +66,20 @@ const struct gt_stack *gt_events_json_stack(struct gt_events_json *json, const c
 					    const char *frames, const char *modules);
 
 /* The frame that such a text in "frames" stands for. NULL: no memory. */
-struct gt_frame *gt_events_json_frame(struct gt_events_json *json, const struct gt_string *text);
+struct gt_stack_frame *gt_events_json_frame(struct gt_events_json *json,
+					    const struct gt_string *text);
 
 /* The context that a stream of a device belongs to, as far as GPU work tells; 0: not known. */
 uint32_t gt_events_json_context(const struct gt_events_json *json, uint32_t device,
 				uint32_t stream);
 
 /* The row of that number, or NULL: a thread's own. */
-const struct gt_events_json_row *gt_events_json_row(const struct gt_events_json *json, int64_t pid,
-						    int64_t tid);
-int gt_events_json_name_row(struct gt_events_json *json, int64_t pid, int64_t tid,
-			    const char *name);
+const struct gt_events_json_track *gt_events_json_track(const struct gt_events_json *json,
+							int64_t pid, int64_t tid);
+int gt_events_json_name_track(struct gt_events_json *json, int64_t pid, int64_t tid,
+			      const char *name);
 
 /* True when some GPU work of the file has this correlation. */
-bool gt_events_json_has_arrow(const struct gt_events_json *json, uint32_t correlation);
+bool gt_events_json_has_flow(const struct gt_events_json *json, uint32_t correlation);
 
 #endif

@@ -24,13 +24,13 @@ static uint64_t row_key(int64_t pid, int64_t tid)
 	return key ? key : UINT64_MAX;
 }
 
-static bool is_row(const struct gt_events_json_row *row, int64_t pid, int64_t tid)
+static bool is_row(const struct gt_events_json_track *row, int64_t pid, int64_t tid)
 {
 	return row->pid == pid && row->tid == tid;
 }
 
-const struct gt_events_json_row *gt_events_json_row(const struct gt_events_json *json, int64_t pid,
-						    int64_t tid)
+const struct gt_events_json_track *gt_events_json_track(const struct gt_events_json *json,
+							int64_t pid, int64_t tid)
 {
 	const struct gt_keymap_entry *entry = gt_keymap_find(&json->row_of, row_key(pid, tid));
 
@@ -43,9 +43,10 @@ const struct gt_events_json_row *gt_events_json_row(const struct gt_events_json 
 }
 
 /* "thread 4100 tracing overhead", "stream 7 ranges (context 2)" */
-int gt_events_json_name_row(struct gt_events_json *json, int64_t pid, int64_t tid, const char *name)
+int gt_events_json_name_track(struct gt_events_json *json, int64_t pid, int64_t tid,
+			      const char *name)
 {
-	struct gt_events_json_row row = {.pid = pid, .tid = tid};
+	struct gt_events_json_track row = {.pid = pid, .tid = tid};
 	const char *context = strstr(name, "(context ");
 	struct gt_keymap_entry *entry;
 
@@ -54,7 +55,7 @@ int gt_events_json_name_row(struct gt_events_json *json, int64_t pid, int64_t ti
 		return 0;
 	if (context)
 		sscanf(context, "(context %u)", &row.context);
-	if (gt_events_json_row(json, pid, tid))
+	if (gt_events_json_track(json, pid, tid))
 		return 0;
 	entry = gt_keymap_get(&json->row_of, row_key(pid, tid));
 	if (!entry || !gt_vec_push(&json->rows, row))
@@ -65,11 +66,11 @@ int gt_events_json_name_row(struct gt_events_json *json, int64_t pid, int64_t ti
 
 /* ---- arrows ---- */
 
-bool gt_events_json_has_arrow(const struct gt_events_json *json, uint32_t correlation)
+bool gt_events_json_has_flow(const struct gt_events_json *json, uint32_t correlation)
 {
 	size_t byte = correlation / 8;
 
-	return byte < json->arrows.count && json->arrows.at[byte] >> correlation % 8 & 1;
+	return byte < json->flows.count && json->flows.at[byte] >> correlation % 8 & 1;
 }
 
 uint32_t gt_events_json_context(const struct gt_events_json *json, uint32_t device, uint32_t stream)
@@ -80,7 +81,7 @@ uint32_t gt_events_json_context(const struct gt_events_json *json, uint32_t devi
 	return 0;
 }
 
-static int note_stream(struct gt_events_json *json, const struct gt_record *record)
+static int note_stream(struct gt_events_json *json, const struct gt_trace_event *record)
 {
 	struct gt_place place = {.device = (uint32_t)gt_record_int(record, GT_ARG_DEVICE, 0),
 				 .context = (uint32_t)gt_record_int(record, GT_ARG_CONTEXT, 0),
@@ -92,7 +93,7 @@ static int note_stream(struct gt_events_json *json, const struct gt_record *reco
 }
 
 /* Does gputrace merge say here that a second process begins? Events have no place for whose they are. */
-static bool begins_another(const struct gt_record *record)
+static bool begins_another(const struct gt_trace_event *record)
 {
 	struct gt_span span;
 	int64_t process;
@@ -104,7 +105,8 @@ static bool begins_another(const struct gt_record *record)
 }
 
 /* The reading before the real one: what later lines tell about earlier ones. */
-static int look_ahead(const struct gt_record *record, const struct gt_header *header, void *data)
+static int look_ahead(const struct gt_trace_event *record, const struct gt_header *header,
+		      void *data)
 {
 	struct gt_events_json *json = data;
 	size_t byte = (size_t)record->id / 8;
@@ -118,10 +120,10 @@ static int look_ahead(const struct gt_record *record, const struct gt_header *he
 		return note_stream(json, record);
 	if (record->ph != 's' || !record->has_id || record->id <= 0 || record->id > UINT32_MAX)
 		return 0;
-	while (json->arrows.count <= byte)
-		if (!gt_vec_push(&json->arrows, 0))
+	while (json->flows.count <= byte)
+		if (!gt_vec_push(&json->flows, 0))
 			return -ENOMEM;
-	json->arrows.at[byte] |= (uint8_t)(1u << record->id % 8);
+	json->flows.at[byte] |= (uint8_t)(1u << record->id % 8);
 	return 0;
 }
 
@@ -157,7 +159,7 @@ static const char *offset_plus(const char *from, const char *end, uint64_t *ret_
 
 /* What stands in the brackets: a source line, a module with an offset, [jit], a Python file. */
 static void parse_origin(struct gt_events_json *json, const char *from, const char *end,
-			 struct gt_frame *frame)
+			 struct gt_stack_frame *frame)
 {
 	const char *mark = line_colon(from, end);
 
@@ -194,7 +196,7 @@ static const char *last_bracket(const char *text, const char *end)
 }
 
 static void parse_frame(struct gt_events_json *json, const struct gt_string *text,
-			struct gt_frame *frame)
+			struct gt_stack_frame *frame)
 {
 	const char *end = text->text + text->length, *open = NULL, *plus;
 
@@ -214,9 +216,10 @@ static void parse_frame(struct gt_events_json *json, const struct gt_string *tex
 		frame->module = intern(json, text->text, (size_t)(plus - text->text));
 }
 
-struct gt_frame *gt_events_json_frame(struct gt_events_json *json, const struct gt_string *text)
+struct gt_stack_frame *gt_events_json_frame(struct gt_events_json *json,
+					    const struct gt_string *text)
 {
-	struct gt_frame *frame = gt_arena_get(&json->events->arena, sizeof(*frame));
+	struct gt_stack_frame *frame = gt_arena_get(&json->events->arena, sizeof(*frame));
 
 	if (frame)
 		parse_frame(json, text, frame);
@@ -245,7 +248,7 @@ static const struct gt_string *build_id_of(struct gt_events_json *json,
 static struct gt_stack *learn(struct gt_events_json *json, uint32_t id, const struct gt_span *array,
 			      const struct gt_span *modules)
 {
-	struct gt_frame *frames[MAX_FRAMES];
+	struct gt_stack_frame *frames[MAX_FRAMES];
 	struct gt_arena *arena = &json->events->arena;
 	const struct gt_string *text;
 	struct gt_stack *stack;
@@ -301,17 +304,17 @@ static uint64_t member_number(const struct gt_span *object, const char *key)
 }
 
 static void take_device(struct gt_events_json *json, const struct gt_span *object,
-			struct gt_facts *facts)
+			struct gt_metadata *metadata)
 {
 	uint32_t id = (uint32_t)member_number(object, "id");
 	struct gt_span name = {0};
 
-	if (id >= GT_FACTS_DEVICES)
+	if (id >= GT_METADATA_DEVICES)
 		return;
-	while (facts->device_count <= id)
-		facts->devices[facts->device_count++].id = UINT32_MAX;
+	while (metadata->device_count <= id)
+		metadata->devices[metadata->device_count++].id = UINT32_MAX;
 	gt_span_member(object, "name", &name);
-	facts->devices[id] = (struct gt_device_event){
+	metadata->devices[id] = (struct gt_device_event){
 		.id = id,
 		.name = gt_events_json_string(json, &name),
 		.total_memory = member_number(object, "totalGlobalMem"),
@@ -330,7 +333,7 @@ static void take_device(struct gt_events_json *json, const struct gt_span *objec
 }
 
 static void take_devices(struct gt_events_json *json, const struct gt_header *header,
-			 struct gt_facts *facts)
+			 struct gt_metadata *metadata)
 {
 	struct gt_span array, element;
 	uint32_t position = 0;
@@ -340,7 +343,7 @@ static void take_devices(struct gt_events_json *json, const struct gt_header *he
 	    array.kind == GT_SPAN_ARRAY)
 		while (gt_span_next(&array, &position, &element))
 			if (element.kind == GT_SPAN_OBJECT)
-				take_device(json, &element, facts);
+				take_device(json, &element, metadata);
 	free(copy);
 }
 
@@ -370,56 +373,57 @@ static void copy_text(struct gt_events_json *json, const struct gt_header *heade
 	snprintf(out, size, "%s", text ? text : "");
 }
 
-static void take_clock(const struct gt_span *metadata, struct gt_facts *facts)
+static void take_clock(const struct gt_span *members, struct gt_metadata *metadata)
 {
 	struct gt_span start;
 	int64_t ns;
 
-	if (gt_span_member(metadata, "clock_start_us", &start) && gt_span_ns(&start, &ns))
-		facts->start = facts->base + (uint64_t)ns;
-	facts->clock_first.monotonic = member_number(metadata, "clock_first_monotonic_ns");
-	facts->clock_first.realtime = member_number(metadata, "clock_first_realtime_ns");
-	facts->clock_first.error_ns = member_number(metadata, "clock_first_error_ns");
-	facts->clock_last.monotonic = member_number(metadata, "clock_last_monotonic_ns");
-	facts->clock_last.realtime = member_number(metadata, "clock_last_realtime_ns");
-	facts->clock_last.error_ns = member_number(metadata, "clock_last_error_ns");
+	if (gt_span_member(members, "clock_start_us", &start) && gt_span_ns(&start, &ns))
+		metadata->start = metadata->base + (uint64_t)ns;
+	metadata->clock_first.monotonic = member_number(members, "clock_first_monotonic_ns");
+	metadata->clock_first.realtime = member_number(members, "clock_first_realtime_ns");
+	metadata->clock_first.error_ns = member_number(members, "clock_first_error_ns");
+	metadata->clock_last.monotonic = member_number(members, "clock_last_monotonic_ns");
+	metadata->clock_last.realtime = member_number(members, "clock_last_realtime_ns");
+	metadata->clock_last.error_ns = member_number(members, "clock_last_error_ns");
 }
 
-static void take_segment(const struct gt_header *header, struct gt_facts *facts)
+static void take_segment(const struct gt_header *header, struct gt_metadata *metadata)
 {
 	int64_t value;
 
 	for (int i = 0; i < GT_SEGMENT_COUNT_; i++)
 		if (gt_header_int(header, "segment", gt_segment_names[i], &value))
-			facts->segment[i] = (uint64_t)value;
+			metadata->segment[i] = (uint64_t)value;
 }
 
 static void take_words(struct gt_events_json *json, const struct gt_header *header,
-		       struct gt_facts *facts)
+		       struct gt_metadata *metadata)
 {
-	facts->version = metadata_text(json, header, "gputrace_version");
-	facts->mode = metadata_text(json, header, "mode");
-	facts->unwinder = metadata_text(json, header, "unwinder");
-	copy_text(json, header, "process", facts->process, sizeof(facts->process));
-	copy_text(json, header, "hostname", facts->host, sizeof(facts->host));
-	copy_text(json, header, "run", facts->run, sizeof(facts->run));
-	copy_text(json, header, "cupti_path", facts->cupti_path, sizeof(facts->cupti_path));
-	copy_text(json, header, "mode_reason", facts->mode_reason, sizeof(facts->mode_reason));
-	copy_text(json, header, "python", facts->python, sizeof(facts->python));
-	copy_text(json, header, "frameworks", facts->frameworks, sizeof(facts->frameworks));
-	copy_text(json, header, "options", facts->options, sizeof(facts->options));
-	copy_text(json, header, "command", facts->command, sizeof(facts->command));
+	metadata->version = metadata_text(json, header, "gputrace_version");
+	metadata->mode = metadata_text(json, header, "mode");
+	metadata->unwinder = metadata_text(json, header, "unwinder");
+	copy_text(json, header, "process", metadata->process, sizeof(metadata->process));
+	copy_text(json, header, "hostname", metadata->host, sizeof(metadata->host));
+	copy_text(json, header, "run", metadata->run, sizeof(metadata->run));
+	copy_text(json, header, "cupti_path", metadata->cupti_path, sizeof(metadata->cupti_path));
+	copy_text(json, header, "mode_reason", metadata->mode_reason,
+		  sizeof(metadata->mode_reason));
+	copy_text(json, header, "python", metadata->python, sizeof(metadata->python));
+	copy_text(json, header, "frameworks", metadata->frameworks, sizeof(metadata->frameworks));
+	copy_text(json, header, "options", metadata->options, sizeof(metadata->options));
+	copy_text(json, header, "command", metadata->command, sizeof(metadata->command));
 }
 
 /* -EBADMSG: the header is not one of gputrace's. */
 static int take_header(struct gt_events_json *json, const struct gt_header *header)
 {
-	struct gt_facts *facts = &json->events->facts;
-	struct gt_span metadata;
+	struct gt_metadata *metadata = &json->events->metadata;
+	struct gt_span members;
 	int64_t local_rank;
 	char *copy;
 
-	*facts = (struct gt_facts){
+	*metadata = (struct gt_metadata){
 		.rank = (int32_t)header->rank,
 		.world_size = (int32_t)header->world_size,
 		.local_rank = -1,
@@ -428,31 +432,31 @@ static int take_header(struct gt_events_json *json, const struct gt_header *head
 		.cupti_version = (uint32_t)top_number(header, "cupti_version"),
 		.runtime_version = (uint32_t)top_number(header, "cuda_runtime_version"),
 		.driver_version = (uint32_t)top_number(header, "cuda_driver_version")};
-	take_words(json, header, facts);
-	if (!facts->version || !header->has_base)
+	take_words(json, header, metadata);
+	if (!metadata->version || !header->has_base)
 		return gt_events_fail(json->events, json->path,
 				      "not a trace of gputrace: its header does not say so",
 				      -EBADMSG);
 	if (gt_header_int(header, "distributedInfo", "local_rank", &local_rank))
-		facts->local_rank = (int32_t)local_rank;
-	take_devices(json, header, facts);
-	take_segment(header, facts);
-	if (gt_header_span(header, "metadata", &copy, &metadata) &&
-	    metadata.kind == GT_SPAN_OBJECT) {
-		facts->pid = (uint32_t)member_number(&metadata, "pid");
-		take_clock(&metadata, facts);
+		metadata->local_rank = (int32_t)local_rank;
+	take_devices(json, header, metadata);
+	take_segment(header, metadata);
+	if (gt_header_span(header, "metadata", &copy, &members) && members.kind == GT_SPAN_OBJECT) {
+		metadata->pid = (uint32_t)member_number(&members, "pid");
+		take_clock(&members, metadata);
 	}
 	free(copy);
 	json->base = header->base_ns;
-	json->has_gpu_work = facts->mode && !strcmp(facts->mode, "cupti");
-	json->has_facts = true;
-	return json->events->take_facts(facts, json->events->data);
+	json->has_gpu_work = metadata->mode && !strcmp(metadata->mode, "cupti");
+	json->has_metadata = true;
+	return json->events->take_metadata(metadata, json->events->data);
 }
 
-static int take_record(const struct gt_record *record, const struct gt_header *header, void *data)
+static int take_record(const struct gt_trace_event *record, const struct gt_header *header,
+		       void *data)
 {
 	struct gt_events_json *json = data;
-	int error = json->has_facts ? 0 : take_header(json, header);
+	int error = json->has_metadata ? 0 : take_header(json, header);
 
 	return error ? error : gt_events_json_take(json, record);
 }
@@ -466,7 +470,7 @@ static void take_ledger(struct gt_events *events, const struct gt_header *header
 			events->ledger.count[i] = (uint64_t)value;
 }
 
-static void take_repaired(struct gt_facts_repaired *repaired, const struct gt_header *header)
+static void take_repaired(struct gt_metadata_repaired *repaired, const struct gt_header *header)
 {
 	const struct {
 		const char *key;
@@ -497,7 +501,7 @@ static int read_once(struct gt_events_json *json, gt_reader_event take)
 	events->closed = reading.closed;
 	if (!error) {
 		take_ledger(events, &reading.header);
-		take_repaired(&events->facts.repaired, &reading.header);
+		take_repaired(&events->metadata.repaired, &reading.header);
 	}
 	gt_reading_fini(&reading);
 	return error;
@@ -514,13 +518,13 @@ int gt_events_read_json(struct gt_events *events, const char *path)
 	error = read_once(&json, look_ahead);
 	if (!error)
 		error = read_once(&json, take_record);
-	if (!error && !json.has_facts)
+	if (!error && !json.has_metadata)
 		error = gt_events_fail(events, path, "holds no event", -EBADMSG);
 	gt_vec_free(&json.rows);
 	gt_keymap_fini(&json.row_of);
 	gt_vec_free(&json.stacks);
 	gt_vec_free(&json.streams);
 	gt_vec_free(&json.modules);
-	gt_vec_free(&json.arrows);
+	gt_vec_free(&json.flows);
 	return error;
 }

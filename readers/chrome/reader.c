@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "readers/chrome/reader_take.h"
+#include "readers/chrome/fields.h"
 #include "readers/input.h"
 #include "readers/translated.h"
 #include "readers/utf8.h"
@@ -20,7 +20,7 @@
 struct reader {
 	struct gt_input in;
 	struct gt_scan scan;
-	struct gt_taker taker;
+	struct gt_fields taker;
 	struct gt_reading *reading;
 	gt_reader_event event;
 	void *data;
@@ -48,10 +48,10 @@ static int decode(struct reader *r, int which, struct gt_span *span)
 	return 0;
 }
 
-static void clear_record(struct gt_record *record)
+static void clear_record(struct gt_trace_event *record)
 {
 	/* arg[] needs no clearing, arg_mask says what is valid */
-	memset(record, 0, offsetof(struct gt_record, arg));
+	memset(record, 0, offsetof(struct gt_trace_event, arg));
 }
 
 /* Says what is wrong, where. */
@@ -200,7 +200,7 @@ static int use_ledger(struct reader *r)
 
 static int hand_out(struct reader *r, const char *next)
 {
-	struct gt_record *record = &r->taker.record;
+	struct gt_trace_event *record = &r->taker.record;
 	struct gt_reading *reading = r->reading;
 	int rc;
 
@@ -233,7 +233,7 @@ static int read_element(struct reader *r)
 		r->scan.loose = false;
 		if (object) {
 			clear_record(&r->taker.record);
-			next = gt_scan_object(&r->scan, r->in.data, gt_taker_member, &r->taker);
+			next = gt_scan_object(&r->scan, r->in.data, gt_fields_member, &r->taker);
 		} else {
 			next = gt_scan_value(&r->scan, r->in.data, &other);
 		}
@@ -506,7 +506,7 @@ static int read_file(struct reader *r)
 
 /* The form of a running process, also after repair where there was no spool, and what merge made of such
  * files. Other tools' arrays have no header. */
-static bool is_bookless(const struct gt_reading *reading)
+static bool is_without_ledger(const struct gt_reading *reading)
 {
 	const struct gt_header *header = &reading->header;
 	int64_t without;
@@ -530,13 +530,13 @@ int gt_reader_read(const char *path, gt_reader_event event, void *data,
 	r->reading = ret_reading;
 	r->event = event;
 	r->data = data;
-	gt_taker_init(&r->taker);
+	gt_fields_init(&r->taker);
 	r->in.path = path;
 	rc = gt_input_open(&r->in, path);
 	rc = rc < 0 ? complain_file(r, rc) : read_file(r);
 	if (rc >= 0)
 		rc = use_ledger(r);
-	ret_reading->bookless = is_bookless(ret_reading);
+	ret_reading->without_ledger = is_without_ledger(ret_reading);
 	gt_input_close(&r->in);
 	free(r->ledger);
 	free(r->repaired);
@@ -551,7 +551,7 @@ void gt_reading_fini(struct gt_reading *reading)
 	gt_header_fini(&reading->header);
 }
 
-int64_t gt_record_int(const struct gt_record *record, enum gt_arg arg, int64_t otherwise)
+int64_t gt_record_int(const struct gt_trace_event *record, enum gt_arg arg, int64_t otherwise)
 {
 	int64_t value;
 

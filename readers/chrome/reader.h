@@ -22,7 +22,7 @@ enum gt_arg {
 };
 
 /* One event. All text points into the reader's window: valid inside the callback only. */
-struct gt_record {
+struct gt_trace_event {
 	char ph; /* 0: the event has none */
 	bool has_ts, has_dur, has_pid, has_tid, has_id;
 	int64_t ts, dur;  /* ns, exactly what the decimal text says */
@@ -48,7 +48,7 @@ struct gt_reading {
 	enum gt_form form;
 	bool compressed;
 	bool closed; /* false: the file ends before its JSON does ("cut") */
-	bool bookless; /* closed, but not by its process, or merged of such files: no ledger tells what is missing */
+	bool without_ledger; /* closed, but not by its process, or merged of such files: no ledger tells what is missing */
 	bool mixed;      /* array form with the end of an object: killed while closing */
 	bool translated; /* the file is no JSON: lines and bytes are those of what was made of it */
 	const char *loose;   /* what in it strict JSON does not allow, NULL: nothing was seen */
@@ -65,7 +65,7 @@ struct gt_reading {
 
 /* Called for each event in file order; a negative return ends the reading with that error.
  * @header holds what stands before the events. */
-typedef int (*gt_reader_event)(const struct gt_record *record, const struct gt_header *header,
+typedef int (*gt_reader_event)(const struct gt_trace_event *record, const struct gt_header *header,
 			       void *data);
 
 /*
@@ -77,12 +77,12 @@ int gt_reader_read(const char *path, gt_reader_event event, void *data,
 		   struct gt_reading *ret_reading);
 void gt_reading_fini(struct gt_reading *reading);
 
-static inline bool gt_record_has(const struct gt_record *record, enum gt_arg arg)
+static inline bool gt_record_has(const struct gt_trace_event *record, enum gt_arg arg)
 {
 	return record->arg_mask >> arg & 1;
 }
 
 /* An integer argument, or @otherwise. */
-int64_t gt_record_int(const struct gt_record *record, enum gt_arg arg, int64_t otherwise);
+int64_t gt_record_int(const struct gt_trace_event *record, enum gt_arg arg, int64_t otherwise);
 
 #endif

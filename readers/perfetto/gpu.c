@@ -185,7 +185,7 @@ int gt_pftrace_take_stage(struct gt_pftrace *pf, struct gt_wire wire, uint64_t n
 	struct stage stage;
 	struct gt_event event;
 
-	if (!pf->has_facts)
+	if (!pf->has_metadata)
 		return -EBADMSG;
 	stage = take_fields(pf, wire);
 	event = (struct gt_event){

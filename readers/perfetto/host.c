@@ -69,7 +69,7 @@ static void fill_track(struct gt_pftrace *pf, const struct descriptor *d,
 {
 	const struct gt_pftrace_track *parent = gt_pftrace_find(pf, GT_PFTRACE_TRACKS, d->parent);
 
-	*track = (struct gt_pftrace_track){.kind = GT_PFTRACE_ROW, .name = d->name};
+	*track = (struct gt_pftrace_track){.kind = GT_PFTRACE_TRACK, .name = d->name};
 	if (parent) {
 		track->tid = parent->tid;
 		track->device = parent->device;
@@ -91,7 +91,7 @@ static int give_thread_name(struct gt_pftrace *pf, const struct descriptor *d)
 {
 	struct gt_event event = {.kind = GT_EVENT_THREAD, .tid = (uint32_t)d->tid};
 
-	event.start = event.end = pf->events->facts.start;
+	event.start = event.end = pf->events->metadata.start;
 	event.thread.name = d->thread_name;
 	return gt_events_give(pf->events, &event);
 }
@@ -108,7 +108,7 @@ int gt_pftrace_take_track(struct gt_pftrace *pf, struct gt_wire wire)
 	error = gt_pftrace_store(pf, GT_PFTRACE_TRACKS, d.uuid, track);
 	if (!error && pf->events->take_track)
 		error = pf->events->take_track(d.uuid, track, pf->events->data);
-	if (error || !d.is_thread || !d.thread_name || !pf->has_facts)
+	if (error || !d.is_thread || !d.thread_name || !pf->has_metadata)
 		return error;
 	return give_thread_name(pf, &d);
 }
@@ -126,24 +126,24 @@ struct track_event {
 	bool enqueues, is_real, has_value, is_gputrace;
 	double real;
 	const struct gt_string *name;
-	struct note notes[GT_PF_NOTE_COUNT_];
+	struct note notes[GT_PF_ANNOTATION_COUNT_];
 };
 
 static void note_value(struct gt_pftrace *pf, const struct gt_wire_field *field, uint64_t *ret_id,
 		       struct note *note)
 {
 	switch (field->number) {
-	case GT_PF_NOTE_NAME_IID:
+	case GT_PF_ANNOTATION_NAME_IID:
 		*ret_id = field->value;
 		break;
-	case GT_PF_NOTE_STRING:
+	case GT_PF_ANNOTATION_STRING:
 		note->text = gt_pftrace_text(pf, field);
 		break;
-	case GT_PF_NOTE_STRING_IID:
+	case GT_PF_ANNOTATION_STRING_IID:
 		note->text = gt_pftrace_find(pf, GT_PFTRACE_HOST_VALUES, field->value);
 		break;
-	case GT_PF_NOTE_UINT:
-	case GT_PF_NOTE_INT:
+	case GT_PF_ANNOTATION_UINT:
+	case GT_PF_ANNOTATION_INT:
 		note->number = field->value;
 		break;
 	default:
@@ -154,12 +154,12 @@ static void note_value(struct gt_pftrace *pf, const struct gt_wire_field *field,
 /* The names of notes that stand in place are those of the last LOST, written without numbers. */
 static uint64_t note_by_name(const struct gt_wire_field *field)
 {
-	static const char *const names[GT_PF_NOTE_COUNT_] = {
-#define GT_PF_NOTE(id, name) [GT_PF_NOTE_##id] = name,
+	static const char *const names[GT_PF_ANNOTATION_COUNT_] = {
+#define GT_PF_ANNOTATION(id, name) [GT_PF_ANNOTATION_##id] = name,
 #include "core/schema/pftrace_args.def"
 	};
 
-	for (unsigned int i = 0; field->data && i < GT_PF_NOTE_COUNT_; i++)
+	for (unsigned int i = 0; field->data && i < GT_PF_ANNOTATION_COUNT_; i++)
 		if (strlen(names[i]) == field->size && !memcmp(names[i], field->data, field->size))
 			return i + 1;
 	return 0;
@@ -172,12 +172,12 @@ static void take_note(struct gt_pftrace *pf, struct gt_wire wire, struct track_e
 	uint64_t id = 0;
 
 	while (gt_wire_next(&wire, &field)) {
-		if (field.number == GT_PF_NOTE_NAME)
+		if (field.number == GT_PF_ANNOTATION_NAME)
 			id = note_by_name(&field);
 		else
 			note_value(pf, &field, &id, &note);
 	}
-	if (id > GT_PF_NOTE_COUNT_)
+	if (id > GT_PF_ANNOTATION_COUNT_)
 		pf->events->strange++;
 	else if (id)
 		e->notes[id - 1] = note;
@@ -255,7 +255,7 @@ static struct track_event read_event(struct gt_pftrace *pf, struct gt_wire wire)
 /* The number of a call is told when it is another one than with this name before. */
 static uint32_t cbid_of(struct gt_pftrace *pf, const struct track_event *e)
 {
-	const struct note *note = &e->notes[GT_PF_NOTE_CBID];
+	const struct note *note = &e->notes[GT_PF_ANNOTATION_CBID];
 	uint32_t wanted = pf->cbid_count ? pf->cbid_count : 64;
 	uint32_t *grown;
 
@@ -282,30 +282,30 @@ static void make_api(struct gt_pftrace *pf, const struct track_event *e, struct 
 	event->api = (struct gt_api_event){
 		.domain = e->category == GT_PF_CATEGORY_DRIVER ? GT_API_DRIVER : GT_API_RUNTIME,
 		.cbid = cbid_of(pf, e),
-		.result = (int32_t)e->notes[GT_PF_NOTE_RESULT].number,
+		.result = (int32_t)e->notes[GT_PF_ANNOTATION_RESULT].number,
 		.enqueues = e->enqueues,
-		.op = e->notes[GT_PF_NOTE_RANGE].number,
+		.op = e->notes[GT_PF_ANNOTATION_RANGE].number,
 		.name = e->name};
 }
 
 static void make_range(const struct track_event *e, struct gt_event *event)
 {
 	const struct note *notes = e->notes;
-	const struct gt_string *payload = notes[GT_PF_NOTE_PAYLOAD].text;
+	const struct gt_string *payload = notes[GT_PF_ANNOTATION_PAYLOAD].text;
 
 	event->kind = e->type == GT_PF_TYPE_INSTANT ? GT_EVENT_MARK : GT_EVENT_RANGE;
-	event->range =
-		(struct gt_range_event){.name = e->name,
-					.domain = notes[GT_PF_NOTE_DOMAIN].text,
-					.category = notes[GT_PF_NOTE_CATEGORY].text,
-					.id = notes[GT_PF_NOTE_RANGE].number,
-					.color = (uint32_t)notes[GT_PF_NOTE_COLOR].number,
-					.unfinished = notes[GT_PF_NOTE_UNFINISHED].number != 0,
-					.detached = notes[GT_PF_NOTE_DETACHED].number != 0,
-					.is_operator = e->category == GT_PF_CATEGORY_OPERATOR,
-					.has_sequence = notes[GT_PF_NOTE_SEQUENCE].given,
-					.sequence = notes[GT_PF_NOTE_SEQUENCE].number,
-					.dims = notes[GT_PF_NOTE_DIMS].text};
+	event->range = (struct gt_range_event){
+		.name = e->name,
+		.domain = notes[GT_PF_ANNOTATION_DOMAIN].text,
+		.category = notes[GT_PF_ANNOTATION_CATEGORY].text,
+		.id = notes[GT_PF_ANNOTATION_RANGE].number,
+		.color = (uint32_t)notes[GT_PF_ANNOTATION_COLOR].number,
+		.unfinished = notes[GT_PF_ANNOTATION_UNFINISHED].number != 0,
+		.detached = notes[GT_PF_ANNOTATION_DETACHED].number != 0,
+		.is_operator = e->category == GT_PF_CATEGORY_OPERATOR,
+		.has_sequence = notes[GT_PF_ANNOTATION_SEQUENCE].given,
+		.sequence = notes[GT_PF_ANNOTATION_SEQUENCE].number,
+		.dims = notes[GT_PF_ANNOTATION_DIMS].text};
 	if (payload)
 		snprintf(event->range.payload, sizeof(event->range.payload), "%s", payload->text);
 }
@@ -315,17 +315,17 @@ static void make_note(const struct track_event *e, struct gt_event *event)
 	const struct note *notes = e->notes;
 
 	event->kind = GT_EVENT_NOTE;
-	event->end += notes[GT_PF_NOTE_DURATION].number;
+	event->end += notes[GT_PF_ANNOTATION_DURATION].number;
 	if (event->end < event->start)
 		event->end = event->start;
 	event->note = (struct gt_note_event){.name = e->name ? e->name->text : "(no name)",
-					     .count = notes[GT_PF_NOTE_COUNT].number};
-	if (notes[GT_PF_NOTE_CAUSE].text)
-		event->note.cause = notes[GT_PF_NOTE_CAUSE].text->text;
-	if (notes[GT_PF_NOTE_OF_WHAT].text)
-		event->note.of_what = notes[GT_PF_NOTE_OF_WHAT].text->text;
-	if (notes[GT_PF_NOTE_WHAT].text)
-		event->note.what = notes[GT_PF_NOTE_WHAT].text->text;
+					     .count = notes[GT_PF_ANNOTATION_COUNT].number};
+	if (notes[GT_PF_ANNOTATION_CAUSE].text)
+		event->note.cause = notes[GT_PF_ANNOTATION_CAUSE].text->text;
+	if (notes[GT_PF_ANNOTATION_OF_WHAT].text)
+		event->note.of_what = notes[GT_PF_ANNOTATION_OF_WHAT].text->text;
+	if (notes[GT_PF_ANNOTATION_WHAT].text)
+		event->note.what = notes[GT_PF_ANNOTATION_WHAT].text->text;
 }
 
 /* False: of a frame that is not known. */
@@ -333,10 +333,11 @@ static bool make_frame(struct gt_pftrace *pf, const struct track_event *e, struc
 {
 	event->kind = GT_EVENT_FRAME;
 	event->frame = (struct gt_frame_event){
-		.frame = gt_pftrace_find(pf, GT_PFTRACE_FRAMES, e->notes[GT_PF_NOTE_FRAME].number),
-		.first_line = (uint32_t)e->notes[GT_PF_NOTE_FIRST_LINE].number,
-		.last_line = (uint32_t)e->notes[GT_PF_NOTE_LAST_LINE].number,
-		.calls = e->notes[GT_PF_NOTE_CALLS].number};
+		.frame = gt_pftrace_find(pf, GT_PFTRACE_FRAMES,
+					 e->notes[GT_PF_ANNOTATION_FRAME].number),
+		.first_line = (uint32_t)e->notes[GT_PF_ANNOTATION_FIRST_LINE].number,
+		.last_line = (uint32_t)e->notes[GT_PF_ANNOTATION_LAST_LINE].number,
+		.calls = e->notes[GT_PF_ANNOTATION_CALLS].number};
 	return event->frame.frame != NULL;
 }
 
@@ -427,10 +428,10 @@ int gt_pftrace_take_event(struct gt_pftrace *pf, struct gt_wire wire, uint64_t n
 	struct gt_event event = {.start = ns, .end = ns};
 
 	if (is_named(&e, GT_PF_HEADER_NAME))
-		return gt_pftrace_take_facts(pf, wire);
-	if (pf->facts_only)
+		return gt_pftrace_take_metadata(pf, wire);
+	if (pf->metadata_only)
 		return 0;
-	if (!pf->has_facts)
+	if (!pf->has_metadata)
 		return -EBADMSG;
 	if (is_named(&e, GT_PF_LEDGER_NAME)) {
 		gt_pftrace_take_ledger(pf, wire);
@@ -454,7 +455,7 @@ int gt_pftrace_take_sample(struct gt_pftrace *pf, struct gt_wire wire, uint64_t 
 	struct gt_event event = {.kind = GT_EVENT_SAMPLE, .start = ns, .end = ns};
 	struct gt_wire_field field;
 
-	if (!pf->has_facts)
+	if (!pf->has_metadata)
 		return -EBADMSG;
 	while (gt_wire_next(&wire, &field)) {
 		if (field.number == GT_PF_SAMPLE_TID)

@@ -159,7 +159,7 @@ static enum gt_frame_kind frame_kind(uint64_t kind)
 }
 
 static void frame_field(struct gt_pftrace *pf, const struct gt_wire_field *field,
-			struct gt_frame *frame)
+			struct gt_stack_frame *frame)
 {
 	const struct gt_pftrace_module *module;
 
@@ -191,7 +191,7 @@ static void frame_field(struct gt_pftrace *pf, const struct gt_wire_field *field
 
 static int take_frame(struct gt_pftrace *pf, struct gt_wire entry)
 {
-	struct gt_frame *frame = gt_arena_get(&pf->events->arena, sizeof(*frame));
+	struct gt_stack_frame *frame = gt_arena_get(&pf->events->arena, sizeof(*frame));
 	struct gt_wire_field field;
 	uint64_t iid = 0;
 
@@ -209,7 +209,7 @@ static int take_frame(struct gt_pftrace *pf, struct gt_wire entry)
 /* The file has the outermost frame first, a stack the nearest. */
 static int take_stack(struct gt_pftrace *pf, struct gt_wire entry)
 {
-	const struct gt_frame *frames[MAX_FRAMES];
+	const struct gt_stack_frame *frames[MAX_FRAMES];
 	struct gt_wire_field field;
 	struct gt_stack *stack;
 	uint64_t iid = 0;

@@ -125,7 +125,7 @@ static int find_packet(const struct gt_input *in, struct gt_wire *ret_packet, si
 }
 
 /* Facts name themselves in place; they are never as short as most events. */
-static bool may_be_facts(const struct gt_wire *wire)
+static bool may_be_metadata(const struct gt_wire *wire)
 {
 	size_t size = (size_t)(wire->end - wire->at);
 
@@ -137,13 +137,13 @@ static int take_whole(struct gt_pftrace *pf, struct gt_wire wire)
 	struct packet packet;
 	int error;
 
-	if (pf->facts_only && !may_be_facts(&wire))
+	if (pf->metadata_only && !may_be_metadata(&wire))
 		return 0;
 	if (!take_packet(wire, &packet))
 		return -EBADMSG;
-	if (pf->facts_only && !packet.event.data)
+	if (pf->metadata_only && !packet.event.data)
 		return 0;
-	if (pf->facts_only)
+	if (pf->metadata_only)
 		return gt_pftrace_take_event(pf, gt_wire_inside(&packet.event), 0);
 	error = act_on(pf, &packet);
 	pf->events->tells_gpus |= packet.tells_gpus && !error;
@@ -182,8 +182,8 @@ static int verdict(struct gt_pftrace *pf, int error)
 
 	if (events->error[0])
 		return error;
-	events->torn = !pf->has_facts && !error;
-	if (!pf->has_facts && (!error || error == -EBADMSG))
+	events->torn = !pf->has_metadata && !error;
+	if (!pf->has_metadata && (!error || error == -EBADMSG))
 		return gt_events_fail(events, pf->path, NOT_OURS, -EBADMSG);
 	if (error == -EBADMSG)
 		return gt_events_fail(events, pf->path, "damaged: a packet cannot be read", error);
@@ -199,9 +199,9 @@ int gt_events_read_pftrace_input(struct gt_events *events, struct gt_input *in)
 	return verdict(&pf, error);
 }
 
-int gt_events_last_facts(struct gt_events *events, const char *path)
+int gt_events_last_metadata(struct gt_events *events, const char *path)
 {
-	struct gt_pftrace pf = {.events = events, .path = path, .facts_only = true};
+	struct gt_pftrace pf = {.events = events, .path = path, .metadata_only = true};
 	int error, fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct gt_input in;
 
@@ -213,7 +213,7 @@ int gt_events_last_facts(struct gt_events *events, const char *path)
 	error = take_packets(&pf, &in);
 	gt_input_close(&in);
 	gt_pftrace_names_fini(&pf);
-	if (!error && !pf.has_facts)
+	if (!error && !pf.has_metadata)
 		error = -ENODATA;
 	return error;
 }

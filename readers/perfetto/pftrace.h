@@ -6,7 +6,7 @@
  *   names.c   interned data: strings, stacks, kernels
  *   host.c    track descriptors, and events of the host
  *   gpu.c     work of the GPU
- *   facts.c   facts and ledger
+ *   metadata.c   facts and ledger
  *
  * Nothing in the file is believed: lengths, numbers and references are checked. One thread per reading.
  */
@@ -57,7 +57,7 @@ struct gt_pftrace_module {
 };
 
 struct gt_pftrace_track {
-	enum { GT_PFTRACE_ROW, GT_PFTRACE_THREAD, GT_PFTRACE_COUNTER } kind;
+	enum { GT_PFTRACE_TRACK, GT_PFTRACE_THREAD, GT_PFTRACE_COUNTER } kind;
 	uint32_t tid;    /* of a thread, or of the one that a row stands beside */
 	uint32_t device; /* below whose track a counter stands */
 	bool on_gpu;
@@ -70,8 +70,8 @@ struct gt_pftrace {
 	struct gt_pftrace_table tables[GT_PFTRACE_NAMES_COUNT_];
 	uint64_t clock[3];
 	bool has_clock[3];
-	bool has_facts;
-	bool facts_only;      /* events are passed over */
+	bool has_metadata;
+	bool metadata_only;   /* events are passed over */
 	struct gt_event open; /* a slice whose end has not come */
 	uint64_t open_track;
 	bool is_open;
@@ -93,13 +93,13 @@ void gt_pftrace_take_arg(struct gt_pftrace *pf, struct gt_wire arg, struct gt_pf
 const struct gt_string *gt_pftrace_text(struct gt_pftrace *pf, const struct gt_wire_field *field);
 void gt_pftrace_names_fini(struct gt_pftrace *pf);
 
-/* ---- host.c, gpu.c, facts.c ---- */
+/* ---- host.c, gpu.c, metadata.c ---- */
 
 int gt_pftrace_take_track(struct gt_pftrace *pf, struct gt_wire track);
 int gt_pftrace_take_event(struct gt_pftrace *pf, struct gt_wire event, uint64_t ns);
 int gt_pftrace_take_sample(struct gt_pftrace *pf, struct gt_wire sample, uint64_t ns);
 int gt_pftrace_take_stage(struct gt_pftrace *pf, struct gt_wire stage, uint64_t ns);
-int gt_pftrace_take_facts(struct gt_pftrace *pf, struct gt_wire event);
+int gt_pftrace_take_metadata(struct gt_pftrace *pf, struct gt_wire event);
 void gt_pftrace_take_ledger(struct gt_pftrace *pf, struct gt_wire event);
 
 #endif

@@ -24,7 +24,7 @@ static int depth_wanted;
 static void empty_ring(void)
 {
 	struct gt_thread *self = gt_thread_get();
-	const struct gt_record *record;
+	const struct gt_ring_record *record;
 
 	while ((record = gt_ring_next(&self->ring)))
 		gt_ring_pass(&self->ring, record);

@@ -42,7 +42,7 @@ static void read_clock(void)
 
 static void empty_ring(void)
 {
-	const struct gt_record *record;
+	const struct gt_ring_record *record;
 
 	while (gt_thread_self && (record = gt_ring_next(&gt_thread_self->ring)))
 		gt_ring_pass(&gt_thread_self->ring, record);

@@ -62,13 +62,13 @@ static double write_records(struct gt_ring *ring)
 	double from = 0;
 
 	for (int i = -2 * RECORDS; i < RECORDS; i++) {
-		struct gt_record *record = gt_ring_reserve(ring, RECORD);
+		struct gt_ring_record *record = gt_ring_reserve(ring, RECORD);
 
 		if (i == 0)
 			from = now();
 		if (record)
 			gt_ring_commit(ring, record, RECORD, 1);
-		while ((record = (struct gt_record *)(uintptr_t)gt_ring_next(ring)))
+		while ((record = (struct gt_ring_record *)(uintptr_t)gt_ring_next(ring)))
 			gt_ring_pass(ring, record);
 		gt_ring_release(ring);
 	}

@@ -30,9 +30,9 @@ struct world {
 	struct gt_intern *strings;
 	const struct gt_string *kernels[NAMES];
 	const struct gt_string *call;
-	struct gt_frame frames[STACKS + FRAMES];
+	struct gt_stack_frame frames[STACKS + FRAMES];
 	struct gt_stack *stacks[STACKS];
-	struct gt_facts facts;
+	struct gt_metadata metadata;
 };
 
 static void make_world(struct world *w)
@@ -50,33 +50,33 @@ static void make_world(struct world *w)
 	}
 	for (int i = 0; i < STACKS + FRAMES; i++) {
 		snprintf(text, sizeof(text), "at::native::some_function_%d(at::Tensor const&)", i);
-		w->frames[i] = (struct gt_frame){
+		w->frames[i] = (struct gt_stack_frame){
 			.function = gt_intern_cstr(w->strings, text),
 			.module = gt_intern_cstr(w->strings, "/opt/lib/libtorch_cuda.so"),
 			.offset = (uint64_t)i * 16};
 	}
 	for (uint32_t i = 0; i < STACKS; i++) {
-		w->stacks[i] =
-			calloc(1, sizeof(struct gt_stack) + FRAMES * sizeof(struct gt_frame *));
+		w->stacks[i] = calloc(1, sizeof(struct gt_stack) +
+						 FRAMES * sizeof(struct gt_stack_frame *));
 		w->stacks[i]->id = i + 1;
 		w->stacks[i]->count = FRAMES;
 		for (uint32_t k = 0; k < FRAMES; k++)
 			w->stacks[i]->frames[k] = &w->frames[i + k];
 	}
-	w->facts = (struct gt_facts){.version = "0",
-				     .process = "bench",
-				     .pid = 4100,
-				     .world_size = 1,
-				     .base = BASE,
-				     .start = BASE + 1000000000,
-				     .cupti_version = 130000,
-				     .mode = "cupti"};
+	w->metadata = (struct gt_metadata){.version = "0",
+					   .process = "bench",
+					   .pid = 4100,
+					   .world_size = 1,
+					   .base = BASE,
+					   .start = BASE + 1000000000,
+					   .cupti_version = 130000,
+					   .mode = "cupti"};
 }
 
 /* One launch: the call, and its kernel on one of four streams. */
 static void launch(struct world *w, struct gt_writer *writer, uint64_t i)
 {
-	uint64_t now = w->facts.start + i * 5000;
+	uint64_t now = w->metadata.start + i * 5000;
 	const struct gt_stack *stack = w->stacks[i % STACKS];
 	struct gt_event call = {.kind = GT_EVENT_API,
 				.tid = 4100,
@@ -131,7 +131,7 @@ static struct cost run(struct world *w, const char *format, const char *where, u
 	struct gt_sink *sink = gt_sink_open(&options, &error);
 	struct cost cost;
 
-	if (!sink || !writer || writer->ops->open(writer, sink, &w->facts, &nothing) < 0) {
+	if (!sink || !writer || writer->ops->open(writer, sink, &w->metadata, &nothing) < 0) {
 		fprintf(stderr, "bench_writer: cannot write into %s\n", where);
 		exit(1);
 	}
@@ -140,9 +140,9 @@ static struct cost run(struct world *w, const char *format, const char *where, u
 	for (uint64_t i = 0; i < launches; i++) {
 		launch(w, writer, i);
 		if (i % 50000 == 49999)
-			writer->ops->flush(writer, w->facts.start + i * 5000 - 1000000);
+			writer->ops->flush(writer, w->metadata.start + i * 5000 - 1000000);
 	}
-	writer->ops->close(writer, &w->facts, &ledger);
+	writer->ops->close(writer, &w->metadata, &ledger);
 	cost.processor += now(CLOCK_PROCESS_CPUTIME_ID);
 	cost.elapsed += now(CLOCK_MONOTONIC);
 	cost.bytes = ledger.count[GT_LEDGER_BYTES_WRITTEN];

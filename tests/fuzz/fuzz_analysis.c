@@ -32,7 +32,7 @@ static void use_model(char *path, FILE *null)
 	size_t failures;
 
 	if (!gt_job_load(&job, &path, 1, ignore, &failures)) {
-		struct gt_stacks stacks;
+		struct gt_folded stacks;
 
 		gt_report_print(&job, &filter, "fuzz", null);
 		for (const struct gt_report *report = gt_reports; report->name; report++) {
@@ -43,9 +43,9 @@ static void use_model(char *path, FILE *null)
 			gt_table_print(&table, 1, &how, null);
 			gt_table_fini(&table);
 		}
-		if (!gt_stacks_build(&job, &filter, GT_WEIGHT_CPU, &stacks))
-			gt_stacks_print_speedscope(&stacks, GT_WEIGHT_CPU, "fuzz", null);
-		gt_stacks_fini(&stacks);
+		if (!gt_folded_build(&job, &filter, GT_WEIGHT_CPU, &stacks))
+			gt_folded_print_speedscope(&stacks, GT_WEIGHT_CPU, "fuzz", null);
+		gt_folded_fini(&stacks);
 		gt_diff_build(&job, &job, 5, &diff);
 		gt_diff_fini(&diff);
 	}

@@ -16,7 +16,7 @@ struct outcome {
 	bool closed, compressed;
 };
 
-static int take(const struct gt_record *record, const struct gt_header *header, void *data)
+static int take(const struct gt_trace_event *record, const struct gt_header *header, void *data)
 {
 	struct outcome *outcome = data;
 

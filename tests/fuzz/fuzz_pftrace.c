@@ -12,9 +12,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static int take_facts(const struct gt_facts *facts, void *data)
+static int take_metadata(const struct gt_metadata *metadata, void *data)
 {
-	*(uint64_t *)data += facts->device_count + (uint64_t)facts->process[0];
+	*(uint64_t *)data += metadata->device_count + (uint64_t)metadata->process[0];
 	return 0;
 }
 
@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	uint64_t sum = 0;
 	struct gt_events events = {
-		.take_facts = take_facts, .take_event = take_event, .data = &sum};
+		.take_metadata = take_metadata, .take_event = take_event, .data = &sum};
 	int fd = memfd_create("trace", MFD_CLOEXEC);
 	char path[64];
 

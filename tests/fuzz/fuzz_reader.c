@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static int touch(const struct gt_record *record, const struct gt_header *header, void *data)
+static int touch(const struct gt_trace_event *record, const struct gt_header *header, void *data)
 {
 	uint64_t *sum = data;
 	struct gt_span value;

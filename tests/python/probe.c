@@ -71,7 +71,7 @@ static const char *text_of(const struct gt_string *string)
 	return string ? string->text : "";
 }
 
-static size_t print_frame(const struct gt_frame *frame, char *out, size_t size)
+static size_t print_frame(const struct gt_stack_frame *frame, char *out, size_t size)
 {
 	bool is_python = frame->kind == GT_FRAME_PYTHON;
 	int n = snprintf(out, size, "%s\t%s\t%s\t%u\n", is_python ? "python" : "native",
@@ -98,7 +98,8 @@ static const struct gt_string *find_interpreter(void)
 	return module ? module->path : NULL;
 }
 
-static uint32_t make_native(const uint64_t *pcs, uint32_t count, const struct gt_frame **frames)
+static uint32_t make_native(const uint64_t *pcs, uint32_t count,
+			    const struct gt_stack_frame **frames)
 {
 	gt_modules_refresh(probe.modules);
 	for (uint32_t i = 0; i < count; i++)
@@ -110,7 +111,7 @@ static uint32_t make_native(const uint64_t *pcs, uint32_t count, const struct gt
  * Returns the number of Python words that were captured. */
 EXPORT int probe_capture(char *out, size_t size, uint32_t depth)
 {
-	const struct gt_frame *native[DEPTH], *merged[2 * DEPTH];
+	const struct gt_stack_frame *native[DEPTH], *merged[2 * DEPTH];
 	struct gt_python_frame frames[DEPTH];
 	const uint64_t *pcs, *words;
 	uint32_t pc_count, word_count, count;
@@ -147,7 +148,7 @@ EXPORT int probe_capture(char *out, size_t size, uint32_t depth)
  * are: @ret_loops, @ret_groups. */
 EXPORT void probe_count(uint32_t *ret_loops, uint32_t *ret_groups)
 {
-	const struct gt_frame *native[DEPTH];
+	const struct gt_stack_frame *native[DEPTH];
 	const uint64_t *pcs, *words;
 	uint32_t pc_count, word_count;
 	uint64_t key;

@@ -242,7 +242,7 @@ static void end_by_exit_among_callers(void)
 }
 
 /* Says what processors thread `task` has, when it is the tracer's. */
-static int tell_processors(const char *task, const cpu_set_t *all)
+static int report_processors(const char *task, const cpu_set_t *all)
 {
 	char path[300], line[256] = "";
 	cpu_set_t its;
@@ -268,7 +268,7 @@ static void end_by_pinned(void)
 	struct dirent *entry;
 	DIR *tasks = opendir("/proc/self/task");
 	cpu_set_t one, all;
-	int told = 0;
+	int reported = 0;
 
 	sched_getaffinity(0, sizeof(all), &all);
 	CPU_ZERO(&one);
@@ -277,10 +277,10 @@ static void end_by_pinned(void)
 			CPU_SET(i, &one);
 	sched_setaffinity(0, sizeof(one), &one);
 	use_cuda(SETS);
-	for (int i = 0; i < 200 && !told;
+	for (int i = 0; i < 200 && !reported;
 	     i++, usleep(10000), rewinddir(tasks)) /* it names itself */
 		while ((entry = readdir(tasks)))
-			told |= tell_processors(entry->d_name, &all);
+			reported |= report_processors(entry->d_name, &all);
 	exit(0);
 }
 

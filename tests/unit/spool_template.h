@@ -66,14 +66,14 @@ static bool template_begin(void)
 	gt_config_init(&s->config);
 	gt_config_set(&s->config, GT_CONFIG_SPOOL, "on");
 	gt_clock_init(&s->clock);
-	s->facts.clock_first = s->facts.clock_last = s->clock.first;
-	s->facts.start = gt_clock_from_monotonic(&s->clock, s->clock.first.monotonic);
-	s->facts.base = gt_clock_base(s->clock.first.realtime);
-	s->facts.mode = "cupti";
-	s->facts.world_size = 1;
-	s->facts.pid = 4100;
+	s->metadata.clock_first = s->metadata.clock_last = s->clock.first;
+	s->metadata.start = gt_clock_from_monotonic(&s->clock, s->clock.first.monotonic);
+	s->metadata.base = gt_clock_base(s->clock.first.realtime);
+	s->metadata.mode = "cupti";
+	s->metadata.world_size = 1;
+	s->metadata.pid = 4100;
 	s->has_cupti = true;
-	strcpy(s->facts.host, "host");
+	strcpy(s->metadata.host, "host");
 	if (gt_forkguard_arm())
 		abort();
 	gt_spooled_start(s);

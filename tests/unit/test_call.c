@@ -44,7 +44,7 @@ static __attribute__((noinline)) void enter_below(enum gt_api_domain domain, uin
 static const struct gt_call_record *next_call(void)
 {
 	struct gt_thread *self = gt_thread_get();
-	const struct gt_record *record = gt_ring_next(&self->ring);
+	const struct gt_ring_record *record = gt_ring_next(&self->ring);
 
 	if (record)
 		gt_ring_pass(&self->ring, record);

@@ -72,7 +72,7 @@ Test(chrome, api_call)
 	trace_end(&t);
 }
 
-Test(chrome, kernel_and_its_arrow)
+Test(chrome, kernel_and_its_flow)
 {
 	struct trace t;
 	struct gt_event event;
@@ -103,7 +103,7 @@ Test(chrome, kernel_and_its_arrow)
 	expect_line(&t, ",{\"ph\": \"M\", \"name\": \"thread_name\", \"pid\": 0, \"tid\": 7, "
 			"\"ts\": 5000000000012.345, \"args\": {\"name\": \"stream 7\"}}\n");
 	cr_assert_eq(t.ledger.count[GT_LEDGER_KERNELS_WRITTEN], 1);
-	cr_assert_eq(t.ledger.count[GT_LEDGER_ARROWS_WRITTEN], 1);
+	cr_assert_eq(t.ledger.count[GT_LEDGER_FLOWS_WRITTEN], 1);
 	trace_end(&t);
 }
 
@@ -134,7 +134,7 @@ Test(chrome, graph_launch_has_one_start_and_an_end_per_node)
 	trace_end(&t);
 }
 
-Test(chrome, arrow_starts_at_the_node_that_is_printed_first)
+Test(chrome, flow_starts_at_the_node_that_is_printed_first)
 {
 	struct trace t;
 	struct gt_event event;
@@ -154,7 +154,7 @@ Test(chrome, arrow_starts_at_the_node_that_is_printed_first)
 	cr_assert_not_null(start);
 	cr_assert_lt(start, end);
 	cr_assert_null(strstr(start + 1, "{\"ph\": \"s\""));
-	cr_assert_eq(t.ledger.count[GT_LEDGER_ARROWS_WRITTEN], 1);
+	cr_assert_eq(t.ledger.count[GT_LEDGER_FLOWS_WRITTEN], 1);
 	trace_end(&t);
 }
 
@@ -258,7 +258,8 @@ Test(chrome, synchronization_only_when_asked)
 Test(chrome, functions_of_call_stacks)
 {
 	struct trace t;
-	struct gt_frame python = {.kind = GT_FRAME_PYTHON, .line = 42}, native = {.offset = 0x1a2b};
+	struct gt_stack_frame python = {.kind = GT_FRAME_PYTHON, .line = 42},
+			      native = {.offset = 0x1a2b};
 	struct gt_event event = {
 		.kind = GT_EVENT_FRAME, .tid = 4100, .start = AT(1000), .end = AT(2500)};
 
@@ -344,23 +345,23 @@ Test(chrome, ranges_marks_counters_notes_overhead)
 Test(chrome, stack_in_words_once_and_by_number)
 {
 	struct trace t;
-	struct gt_frame frames[3];
+	struct gt_stack_frame frames[3];
 	struct gt_stack *stack;
 	struct gt_event event;
 	const char *first;
 
 	trace_open(&t);
-	frames[0] = (struct gt_frame){.function = trace_string(&t, "Net::forward(\"x\")"),
-				      .module = trace_string(&t, "/opt/app/train"),
-				      .file = trace_string(&t, "/src/net.cu"),
-				      .line = 42};
-	frames[1] = (struct gt_frame){.kind = GT_FRAME_PYTHON,
-				      .function = trace_string(&t, "step"),
-				      .file = trace_string(&t, "/src/train.py"),
-				      .line = 7};
-	frames[2] = (struct gt_frame){.module = trace_string(&t, "/lib/libc.so.6"),
-				      .build_id = trace_string(&t, "0a1b"),
-				      .offset = 0x1a2b};
+	frames[0] = (struct gt_stack_frame){.function = trace_string(&t, "Net::forward(\"x\")"),
+					    .module = trace_string(&t, "/opt/app/train"),
+					    .file = trace_string(&t, "/src/net.cu"),
+					    .line = 42};
+	frames[1] = (struct gt_stack_frame){.kind = GT_FRAME_PYTHON,
+					    .function = trace_string(&t, "step"),
+					    .file = trace_string(&t, "/src/train.py"),
+					    .line = 7};
+	frames[2] = (struct gt_stack_frame){.module = trace_string(&t, "/lib/libc.so.6"),
+					    .build_id = trace_string(&t, "0a1b"),
+					    .offset = 0x1a2b};
 	stack = trace_stack(5, frames, 3);
 	event = kernel_event(&t);
 	event.launch.stack = stack;
@@ -389,14 +390,14 @@ Test(chrome, launched_by_is_at_most_8_frames_and_400_bytes)
 {
 	struct trace t;
 	char name[1000];
-	struct gt_frame few = {0}, frames[20];
+	struct gt_stack_frame few = {0}, frames[20];
 	struct gt_stack *stack;
 	struct gt_event event;
 	const char *line, *end;
 
 	trace_open(&t);
 	for (int i = 0; i < 20; i++)
-		frames[i] = (struct gt_frame){.function = trace_string(&t, "f")};
+		frames[i] = (struct gt_stack_frame){.function = trace_string(&t, "f")};
 	stack = trace_stack(1, frames, 20);
 	event = kernel_event(&t);
 	event.launch.stack = stack;
@@ -430,7 +431,7 @@ Test(chrome, small_pid_is_moved_off_the_gpu_rows)
 	struct gt_event event = {.kind = GT_EVENT_API, .tid = 1, .start = AT(1), .end = AT(2)};
 
 	trace_prepare(&t);
-	t.facts.pid = 1;
+	t.metadata.pid = 1;
 	trace_open_in(&t, t.folder, 0, NULL);
 	event.api.name = trace_string(&t, "cudaMalloc");
 	trace_event(&t, &event);
@@ -443,7 +444,7 @@ Test(chrome, small_pid_is_moved_off_the_gpu_rows)
 Test(chrome, without_gpu_records_the_calls_say_who_made_them)
 {
 	struct trace t;
-	struct gt_frame frame = {0};
+	struct gt_stack_frame frame = {0};
 	struct gt_stack *stack;
 	struct gt_event event = {.kind = GT_EVENT_API,
 				 .tid = 4100,
@@ -458,8 +459,8 @@ Test(chrome, without_gpu_records_the_calls_say_who_made_them)
 	event.api.name = trace_string(&t, "cudaLaunchKernel");
 	trace_open_in(&t, t.folder, 0, NULL);
 	trace_event(&t, &event);
-	t.facts.mode = "hooks only";
-	t.writer->ops->facts(t.writer, &t.facts);
+	t.metadata.mode = "hooks only";
+	t.writer->ops->metadata(t.writer, &t.metadata);
 	trace_event(&t, &event);
 	trace_close(&t);
 	cr_assert_not_null(
@@ -503,7 +504,7 @@ Test(chrome, names_that_come_late_are_printed_again)
 }
 
 /* The facts of a GPU come behind its first work: the writer is told of them, then that they came. */
-Test(chrome, gpu_whose_facts_come_late)
+Test(chrome, gpu_whose_metadata_come_late)
 {
 	struct trace t;
 	struct gt_event event = {.kind = GT_EVENT_KERNEL,
@@ -513,15 +514,15 @@ Test(chrome, gpu_whose_facts_come_late)
 				 .place = {.context = 1, .stream = 7}};
 
 	trace_prepare(&t);
-	t.facts.device_count = 0;
+	t.metadata.device_count = 0;
 	trace_open_in(&t, t.folder, 0, NULL);
 	event.kernel.name = trace_string(&t, "k");
 	trace_event(&t, &event);
 	cr_assert_eq(t.writer->ops->flush(t.writer, UINT64_MAX), 0);
-	t.facts.device_count = 1;
-	event = (struct gt_event){.kind = GT_EVENT_DEVICE, .device = t.facts.devices[0]};
+	t.metadata.device_count = 1;
+	event = (struct gt_event){.kind = GT_EVENT_DEVICE, .device = t.metadata.devices[0]};
 	for (int i = 0; i < 2; i++) {
-		t.writer->ops->facts(t.writer, &t.facts);
+		t.writer->ops->metadata(t.writer, &t.metadata);
 		trace_event(&t, &event);
 	}
 	trace_close(&t);

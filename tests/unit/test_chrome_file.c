@@ -63,8 +63,8 @@ Test(chrome_file, running_form_is_a_closed_array_after_each_flush)
 		trace_read(&t);
 		cr_assert_str_eq(t.text + t.size - 5, "}}\n]\n");
 	}
-	t.facts.world_size = 77;
-	t.writer->ops->facts(t.writer, &t.facts);
+	t.metadata.world_size = 77;
+	t.writer->ops->metadata(t.writer, &t.metadata);
 	cr_assert_not_null(strstr(trace_read(&t), "\"world_size\": 77}"));
 	cr_assert_str_eq(t.text + t.size - 5, "}}\n]\n");
 	cr_assert_eq(t.text[16384], ',');
@@ -76,12 +76,12 @@ Test(chrome_file, header_too_long_for_its_block_is_cut_and_says_so)
 	struct trace t;
 
 	trace_prepare(&t);
-	t.facts.device_count = 64;
+	t.metadata.device_count = 64;
 	for (uint32_t i = 0; i < 64; i++) {
-		t.facts.devices[i] = t.facts.devices[0];
-		t.facts.devices[i].id = i;
+		t.metadata.devices[i] = t.metadata.devices[0];
+		t.metadata.devices[i].id = i;
 	}
-	memset(t.facts.options, 1, sizeof(t.facts.options) - 1);
+	memset(t.metadata.options, 1, sizeof(t.metadata.options) - 1);
 	trace_open_in(&t, t.folder, 0, NULL);
 	cr_assert_not_null(strstr(trace_read(&t), "\"header_cuts\": 1}"));
 	cr_assert_eq(trace_close(&t), 0);
@@ -106,8 +106,8 @@ Test(chrome_file, pipe_gets_an_array_that_is_only_appended_to)
 	event.api.name = trace_string(&t, "cudaMalloc");
 	trace_event(&t, &event);
 	t.writer->ops->flush(t.writer, 0);
-	t.facts.world_size = 9;
-	t.writer->ops->facts(t.writer, &t.facts);
+	t.metadata.world_size = 9;
+	t.writer->ops->metadata(t.writer, &t.metadata);
 	trace_event(&t, &event);
 	cr_assert_eq(trace_close(&t), 0);
 	size = read(reader, text, sizeof(text) - 1);

@@ -19,20 +19,20 @@
 
 enum what { CALL, KERNEL, COUNTER, RANGE, WHATS };
 
-static struct gt_frame frames[4];
+static struct gt_stack_frame frames[4];
 static struct gt_stack *stacks[2];
 static const char *const names[] = {"alpha", "beta", "gamma"};
 
 static void make_stacks(struct trace *t)
 {
-	frames[0] = (struct gt_frame){.function = trace_string(t, "step"),
-				      .module = trace_string(t, "/opt/app/train"),
-				      .build_id = trace_string(t, "abcdef"),
-				      .offset = 16};
-	frames[1] = (struct gt_frame){.kind = GT_FRAME_PYTHON,
-				      .function = trace_string(t, "main"),
-				      .file = trace_string(t, "/src/main.py"),
-				      .line = 3};
+	frames[0] = (struct gt_stack_frame){.function = trace_string(t, "step"),
+					    .module = trace_string(t, "/opt/app/train"),
+					    .build_id = trace_string(t, "abcdef"),
+					    .offset = 16};
+	frames[1] = (struct gt_stack_frame){.kind = GT_FRAME_PYTHON,
+					    .function = trace_string(t, "main"),
+					    .file = trace_string(t, "/src/main.py"),
+					    .line = 3};
 	stacks[0] = trace_stack(1, frames, 2);
 	stacks[1] = trace_stack(2, frames + 1, 1);
 }
@@ -95,12 +95,12 @@ static char *write_with(struct trace *t, const char *name, uint32_t first, uint3
 	struct gt_sink *sink = gt_sink_open(&options, &error);
 	char *path = strdup(gt_sink_path(sink));
 
-	cr_assert_eq(w->ops->open(w, sink, &t->facts, &how), 0);
+	cr_assert_eq(w->ops->open(w, sink, &t->metadata, &how), 0);
 	for (uint32_t i = first; i < end; i++)
 		put(t, w, i);
 	ledger.count[GT_LEDGER_CALLS_SEEN] = ALL;
 	ledger.count[GT_LEDGER_OPS_IN_FLIGHT] = 2;
-	cr_assert_eq(closed ? w->ops->close(w, &t->facts, &ledger) : w->ops->flush(w, 0), 0);
+	cr_assert_eq(closed ? w->ops->close(w, &t->metadata, &ledger) : w->ops->flush(w, 0), 0);
 	w->ops->fini(w);
 	gt_writer_free(w);
 	gt_sink_close(sink);
@@ -134,7 +134,7 @@ struct found {
 	unsigned int count[WHATS][ALL];
 };
 
-static int take_facts(const struct gt_facts *facts, void *data)
+static int take_metadata(const struct gt_metadata *metadata, void *data)
 {
 	return 0;
 }
@@ -238,7 +238,7 @@ static int take_event(const struct gt_event *e, void *data)
 static struct gt_events read_file(struct trace *t, const char *path, struct found *ret_found)
 {
 	struct gt_events events = {
-		.take_facts = take_facts, .take_event = take_event, .data = ret_found};
+		.take_metadata = take_metadata, .take_event = take_event, .data = ret_found};
 
 	events.take_track = take_track;
 	*ret_found = (struct found){.t = t};
@@ -280,10 +280,10 @@ static void expect_whole(struct trace *t, const char *path, const struct gt_comp
 			count += found.count[what][i];
 		}
 	cr_assert(events.closed);
-	cr_assert(events.facts.repaired.done);
-	cr_assert_eq(events.facts.repaired.calls, complete->calls);
-	cr_assert_str_eq(events.facts.spool, "");
-	cr_assert_eq(events.facts.repaired.in_flight, 2);
+	cr_assert(events.metadata.repaired.done);
+	cr_assert_eq(events.metadata.repaired.calls, complete->calls);
+	cr_assert_str_eq(events.metadata.spool, "");
+	cr_assert_eq(events.metadata.repaired.in_flight, 2);
 	cr_assert_geq(count, complete->events);
 	cr_assert_eq(found.counters, 3); /* of each device, of the process */
 	cr_assert_eq(events.ledger.count[GT_LEDGER_CALLS_WRITTEN] +
@@ -366,7 +366,7 @@ Test(complete, has_all_that_look_alike)
 	recovered = write_with(&t, "recovered", 0, 3, true, put_alike);
 	cr_assert_eq(gt_complete(path, recovered, "/dev/shm/it", &complete), 0, "%s",
 		     complete.error);
-	events = (struct gt_events){.take_facts = take_facts, .take_event = take_any};
+	events = (struct gt_events){.take_metadata = take_metadata, .take_event = take_any};
 	cr_assert_eq(gt_events_init(&events), 0);
 	cr_assert_eq(gt_events_read_pftrace(&events, path), 0, "%s", events.error);
 	cr_assert_eq(events.ledger.count[GT_LEDGER_SHADOWS_WRITTEN], 3);
@@ -396,7 +396,7 @@ Test(complete, leaves_what_it_cannot_read)
 	data = get_file(path, &size);
 	cr_assert(size == sizeof(other) && !memcmp(data, other, size));
 	put_file(path, "", 0);
-	cr_assert_eq(gt_complete_look(path, &complete), -ENODATA);
+	cr_assert_eq(gt_complete_inspect(path, &complete), -ENODATA);
 	free(data);
 	free(path);
 	free(recovered);

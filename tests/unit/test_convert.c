@@ -9,7 +9,7 @@
 
 #define EVENTS 3000u
 
-static struct gt_frame frames[4];
+static struct gt_stack_frame frames[4];
 static struct gt_stack *stacks[3];
 
 struct side { /* a file that is being written */
@@ -19,7 +19,8 @@ struct side { /* a file that is being written */
 };
 
 static void side_open_with(struct side *side, struct trace *t, const char *format, const char *name,
-			   const struct gt_facts *facts, const struct gt_writer_options *options)
+			   const struct gt_metadata *metadata,
+			   const struct gt_writer_options *options)
 {
 	struct gt_sink_options sink = {.directory = t->folder, .fallback = t->folder, .name = name};
 	int error = 0;
@@ -30,20 +31,20 @@ static void side_open_with(struct side *side, struct trace *t, const char *forma
 	sink.suffix = side->writer->ops->suffix;
 	side->sink = gt_sink_open(&sink, &error);
 	cr_assert_not_null(side->sink, "error %d", error);
-	cr_assert_eq(side->writer->ops->open(side->writer, side->sink, facts, options), 0);
+	cr_assert_eq(side->writer->ops->open(side->writer, side->sink, metadata, options), 0);
 }
 
 static void side_open(struct side *side, struct trace *t, const char *format, const char *name,
-		      const struct gt_facts *facts)
+		      const struct gt_metadata *metadata)
 {
 	struct gt_writer_options options = {.sync_lanes = true};
 
-	side_open_with(side, t, format, name, facts, &options);
+	side_open_with(side, t, format, name, metadata, &options);
 }
 
-static void side_close(struct side *side, const struct gt_facts *facts)
+static void side_close(struct side *side, const struct gt_metadata *metadata)
 {
-	cr_assert_eq(side->writer->ops->close(side->writer, facts, &side->ledger), 0);
+	cr_assert_eq(side->writer->ops->close(side->writer, metadata, &side->ledger), 0);
 	side->writer->ops->fini(side->writer);
 	gt_writer_free(side->writer);
 }
@@ -254,7 +255,7 @@ static struct gt_event any_call(struct trace *t, uint32_t i, struct gt_launch *l
 
 /* ---- the comparison ---- */
 
-static int take_facts(const struct gt_facts *facts, void *data)
+static int take_metadata(const struct gt_metadata *metadata, void *data)
 {
 	return 0;
 }
@@ -285,22 +286,23 @@ static char *again(struct trace *t, const char *from, bool is_json, const char *
 {
 	struct side side;
 	struct gt_events events = {
-		.take_facts = take_facts, .take_event = take_event, .data = &side};
+		.take_metadata = take_metadata, .take_event = take_event, .data = &side};
 	char *path;
 
 	cr_assert_eq(gt_events_init(&events), 0);
-	side_open(&side, t, format, name, &t->facts);
+	side_open(&side, t, format, name, &t->metadata);
 	if (is_json)
 		cr_assert_eq(gt_events_read_json(&events, from), 0, "%s", events.error);
 	else
 		cr_assert_eq(gt_events_read_pftrace(&events, from), 0, "%s", events.error);
 	cr_assert_eq(events.strange, 0);
 	cr_assert(events.closed);
-	cr_assert_eq(events.facts.pid, t->facts.pid);
-	cr_assert_eq(events.facts.start, t->facts.start);
-	cr_assert_str_eq(events.facts.host, t->facts.host);
-	cr_assert_eq(events.facts.devices[0].shared_per_sm, t->facts.devices[0].shared_per_sm);
-	side_close(&side, &t->facts);
+	cr_assert_eq(events.metadata.pid, t->metadata.pid);
+	cr_assert_eq(events.metadata.start, t->metadata.start);
+	cr_assert_str_eq(events.metadata.host, t->metadata.host);
+	cr_assert_eq(events.metadata.devices[0].shared_per_sm,
+		     t->metadata.devices[0].shared_per_sm);
+	side_close(&side, &t->metadata);
 	path = strdup(gt_sink_path(side.sink));
 	gt_sink_close(side.sink);
 	gt_events_fini(&events);
@@ -335,22 +337,22 @@ Test(convert, both_writers_tell_the_same)
 	char *from_pf, *back, *back_json;
 
 	trace_prepare(&t);
-	frames[0] = (struct gt_frame){.kind = GT_FRAME_PYTHON,
-				      .function = trace_string(&t, "Net.forward"),
-				      .file = trace_string(&t, "/opt/app/net.py"),
-				      .line = 7};
-	frames[1] = (struct gt_frame){.function = trace_string(&t, "run(int (*)(char))"),
-				      .module = trace_string(&t, "/opt/app/train"),
-				      .build_id = trace_string(&t, "abcdef0123"),
-				      .offset = 0x1a2b};
-	frames[2] =
-		(struct gt_frame){.module = trace_string(&t, "/opt/app/lib c++.so"), .offset = 5};
-	frames[3] = (struct gt_frame){.kind = GT_FRAME_JIT, .offset = 0x7f12};
+	frames[0] = (struct gt_stack_frame){.kind = GT_FRAME_PYTHON,
+					    .function = trace_string(&t, "Net.forward"),
+					    .file = trace_string(&t, "/opt/app/net.py"),
+					    .line = 7};
+	frames[1] = (struct gt_stack_frame){.function = trace_string(&t, "run(int (*)(char))"),
+					    .module = trace_string(&t, "/opt/app/train"),
+					    .build_id = trace_string(&t, "abcdef0123"),
+					    .offset = 0x1a2b};
+	frames[2] = (struct gt_stack_frame){.module = trace_string(&t, "/opt/app/lib c++.so"),
+					    .offset = 5};
+	frames[3] = (struct gt_stack_frame){.kind = GT_FRAME_JIT, .offset = 0x7f12};
 	stacks[0] = trace_stack(1, frames, 4);
 	stacks[1] = trace_stack(2, frames, 2);
 	stacks[2] = trace_stack(3, frames + 1, 3);
-	side_open(&json, &t, "chrome", "direct", &t.facts);
-	side_open(&pf, &t, "perfetto", "native", &t.facts);
+	side_open(&json, &t, "chrome", "direct", &t.metadata);
+	side_open(&pf, &t, "perfetto", "native", &t.metadata);
 	for (uint32_t i = 0; i < EVENTS; i++) {
 		struct gt_event e = any(3) ? any_event(&t, i, launches, &count)
 					   : any_call(&t, i, launches, &count);
@@ -358,10 +360,10 @@ Test(convert, both_writers_tell_the_same)
 		cr_assert_eq(json.writer->ops->event(json.writer, &e), 0);
 		cr_assert_eq(pf.writer->ops->event(pf.writer, &e), 0);
 	}
-	side_close(&json, &t.facts);
-	side_close(&pf, &t.facts);
+	side_close(&json, &t.metadata);
+	side_close(&pf, &t.metadata);
 	for (int i = 0; i < GT_LEDGER_COUNT_; i++)
-		if (i != GT_LEDGER_BYTES_WRITTEN && i != GT_LEDGER_ARROWS_WRITTEN &&
+		if (i != GT_LEDGER_BYTES_WRITTEN && i != GT_LEDGER_FLOWS_WRITTEN &&
 		    i != GT_LEDGER_NAMES_WRITTEN) /* JSON's alone */
 			cr_assert_eq(json.ledger.count[i], pf.ledger.count[i], "%s",
 				     gt_ledger_rows[i].json);
@@ -400,14 +402,14 @@ static int take_node(const struct gt_event *event, void *data)
 /* Each slice of a large graph would bring a kind of its own, until the numbers of them run out. */
 Test(convert, nodes_of_large_graphs_share_kinds)
 {
-	struct gt_events events = {.take_facts = take_facts, .take_event = take_node};
+	struct gt_events events = {.take_metadata = take_metadata, .take_event = take_node};
 	uint32_t found = 0;
 	struct stat st;
 	struct side pf;
 	struct trace t;
 
 	trace_prepare(&t);
-	side_open(&pf, &t, "perfetto", "graph", &t.facts);
+	side_open(&pf, &t, "perfetto", "graph", &t.metadata);
 	for (uint32_t i = 0; i < NODES * REPLAYS; i++) {
 		struct gt_event e = {.kind = GT_EVENT_KERNEL,
 				     .start = AT(1000000 + i * 1000ull),
@@ -423,7 +425,7 @@ Test(convert, nodes_of_large_graphs_share_kinds)
 						    .graph_node_id = (1ull << 32) + i % NODES};
 		cr_assert_eq(pf.writer->ops->event(pf.writer, &e), 0);
 	}
-	side_close(&pf, &t.facts);
+	side_close(&pf, &t.metadata);
 	cr_assert_eq(stat(gt_sink_path(pf.sink), &st), 0);
 	cr_assert_lt((uint64_t)st.st_size, 50ull * NODES * REPLAYS, "%ld", (long)st.st_size);
 	events.data = &found;
@@ -438,7 +440,7 @@ Test(convert, nodes_of_large_graphs_share_kinds)
 }
 
 /* One for each call of the file whose work is in it, as the other form has them. */
-Test(convert, arrows_are_counted_as_in_json)
+Test(convert, flows_are_counted_as_in_json)
 {
 	static const struct {
 		enum gt_event_kind kind;
@@ -457,7 +459,7 @@ Test(convert, arrows_are_counted_as_in_json)
 		struct side side;
 
 		options.few_details = i > 1;
-		side_open_with(&side, &t, formats[i % 2], "arrows", &t.facts, &options);
+		side_open_with(&side, &t, formats[i % 2], "arrows", &t.metadata, &options);
 		for (size_t k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
 			struct gt_event e = {.kind = rows[k].kind,
 					     .start = AT(1000000 + k * 1000),
@@ -469,8 +471,8 @@ Test(convert, arrows_are_counted_as_in_json)
 				e.kernel.name = trace_string(&t, "k");
 			cr_assert_eq(side.writer->ops->event(side.writer, &e), 0);
 		}
-		side_close(&side, &t.facts);
-		cr_assert_eq(side.ledger.count[GT_LEDGER_ARROWS_WRITTEN], i < 2, "%s, %zu",
+		side_close(&side, &t.metadata);
+		cr_assert_eq(side.ledger.count[GT_LEDGER_FLOWS_WRITTEN], i < 2, "%s, %zu",
 			     formats[i % 2], i);
 		gt_sink_close(side.sink);
 	}
@@ -483,7 +485,7 @@ Test(convert, arrows_are_counted_as_in_json)
 Test(convert, build_ids_are_bytes)
 {
 	struct gt_event e = {.kind = GT_EVENT_API, .tid = 4100, .start = AT(1), .end = AT(2)};
-	struct gt_frame frame = {.offset = 16};
+	struct gt_stack_frame frame = {.offset = 16};
 	struct side pf;
 	struct trace t;
 	struct stat st;
@@ -494,9 +496,9 @@ Test(convert, build_ids_are_bytes)
 	frame.build_id = trace_string(&t, "abcdef0123");
 	e.stack = stacks[0] = trace_stack(1, &frame, 1);
 	e.api.name = trace_string(&t, "cudaFree");
-	side_open(&pf, &t, "perfetto", "ids", &t.facts);
+	side_open(&pf, &t, "perfetto", "ids", &t.metadata);
 	cr_assert_eq(pf.writer->ops->event(pf.writer, &e), 0);
-	side_close(&pf, &t.facts);
+	side_close(&pf, &t.metadata);
 	cr_assert_eq(stat(gt_sink_path(pf.sink), &st), 0);
 	text = slurp(gt_sink_path(pf.sink));
 	cr_assert_not_null(memmem(text, (size_t)st.st_size, "\xab\xcd\xef\x01\x23", 5));
@@ -535,7 +537,7 @@ Test(convert, all_text_is_utf8)
 	char *text;
 
 	trace_prepare(&t);
-	strcpy(t.facts.process, broken);
+	strcpy(t.metadata.process, broken);
 	thread.thread.name = trace_string(&t, broken);
 	counter.counter = (struct gt_counter_event){.name = trace_string(&t, broken),
 						    .series = trace_string(&t, broken)};
@@ -543,14 +545,14 @@ Test(convert, all_text_is_utf8)
 	strcpy(range.range.payload, broken);
 	shadow = range;
 	shadow.range.on_gpu = true;
-	side_open(&pf, &t, "perfetto", "texts", &t.facts);
+	side_open(&pf, &t, "perfetto", "texts", &t.metadata);
 	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
 		struct gt_event e = *events[i];
 
 		e.start = e.end = AT(1000 + i);
 		cr_assert_eq(pf.writer->ops->event(pf.writer, &e), 0);
 	}
-	side_close(&pf, &t.facts);
+	side_close(&pf, &t.metadata);
 	cr_assert_eq(stat(gt_sink_path(pf.sink), &st), 0);
 	text = slurp(gt_sink_path(pf.sink));
 	cr_assert_eq(count_bytes(text, (size_t)st.st_size, broken), 0);

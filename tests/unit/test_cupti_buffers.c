@@ -246,17 +246,17 @@ Test(cupti_buffers, what_did_not_come_back_or_was_not_read_is_counted)
 	cr_assert_eq(gt_cupti_buffers_start(BYTES, 8 * BYTES, false), 0);
 	kept = request(&size);
 	unread = request(&size);
-	gt_cupti_buffers_tell(&ledger);
+	gt_cupti_buffers_report(&ledger);
 	cr_assert_eq(ledger.count[GT_LEDGER_BUFFERS_KEPT], 0, "nobody has asked for it back");
 	gt_cupti_buffers_flushing();
 	gt_cupti_buffers_complete(unread, 100);
 	request(&size); /* for a record of the flush itself */
-	gt_cupti_buffers_tell(&ledger);
+	gt_cupti_buffers_report(&ledger);
 	cr_assert_eq(ledger.count[GT_LEDGER_BUFFERS_KEPT], 1);
 	cr_assert_eq(ledger.count[GT_LEDGER_BUFFERS_UNREAD], 1);
 	cr_assert_eq(ledger.count[GT_LEDGER_BUFFERS_COMPLETED], 1);
 	gt_cupti_buffers_complete(kept, 100);
-	gt_cupti_buffers_tell(&ledger);
+	gt_cupti_buffers_report(&ledger);
 	cr_assert_eq(ledger.count[GT_LEDGER_BUFFERS_KEPT], 0);
 }
 

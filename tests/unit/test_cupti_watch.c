@@ -160,7 +160,7 @@ static enum gt_cupti_hold look(uint64_t ms, uint64_t calls, uint64_t records, bo
 		.calls = calls, .records = records, .unanswered = unanswered};
 
 	signs.now = now += ms * 1000000u;
-	gt_cupti_watch_look(&watch, &signs);
+	gt_cupti_watch_poll(&watch, &signs);
 	return watch.hold;
 }
 
@@ -306,8 +306,8 @@ Test(cupti_watch, a_fatal_error_is_the_end)
 {
 	start(0, "own");
 	gt_cupti.dead = true;
-	cr_assert(gt_cupti_watch_look_for_failure(&watch, now));
-	cr_assert_not(gt_cupti_watch_look_for_failure(&watch, now), "told once");
+	cr_assert(gt_cupti_watch_poll_failure(&watch, now));
+	cr_assert_not(gt_cupti_watch_poll_failure(&watch, now), "told once");
 	for (int i = 0; i < 100; i++)
 		cr_assert_eq(look(500, (uint64_t)i, 0, true), GT_CUPTI_FAILED);
 	cr_assert_eq(fake.subscribed + fake.registered, 0);
@@ -341,7 +341,7 @@ Test(cupti_watch, who_calls_finalize_is_detached_alone)
 	cr_assert_eq(fake.registered + fake.flushes + fake.unsubscribed, 0, "those are ours");
 	cr_assert_eq(look(500, 1, 0, false), GT_CUPTI_OURS);
 	cr_assert_eq(watch.gaps, 0);
-	cr_assert_eq(gt_cupti_foreign_look().detached, 1);
+	cr_assert_eq(gt_cupti_foreign_get().detached, 1);
 	cr_assert(gt_cupti_foreign_finalizing("libother.so"));
 	cr_assert_eq(fake.clocks, 1, "it has none any more");
 }
@@ -376,5 +376,5 @@ Test(cupti_watch, finalize_is_passed_on_while_we_have_nothing)
 	gt_cupti.active = true;
 	gt_cupti.dead = true;
 	cr_assert_not(gt_cupti_foreign_finalizing("libother.so"), "after a fatal error");
-	cr_assert_eq(gt_cupti_foreign_look().detached, 0);
+	cr_assert_eq(gt_cupti_foreign_get().detached, 0);
 }

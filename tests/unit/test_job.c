@@ -86,7 +86,7 @@ static void write_pftrace(const char *folder, const char *name, uint32_t count)
 	sink.suffix = t.writer->ops->suffix;
 	t.sink = gt_sink_open(&sink, &error);
 	cr_assert_not_null(t.sink, "error %d", error);
-	cr_assert_eq(t.writer->ops->open(t.writer, t.sink, &t.facts, &options), 0);
+	cr_assert_eq(t.writer->ops->open(t.writer, t.sink, &t.metadata, &options), 0);
 	for (uint32_t i = 0; i < count; i++) {
 		struct gt_event event = {.kind = GT_EVENT_KERNEL,
 					 .correlation = i + 1,

@@ -19,7 +19,7 @@
 
 #define BLOCK 16384u
 
-#define FACTS                                                                                      \
+#define METADATA                                                                                   \
 	"\"schemaVersion\": 1, \"deviceProperties\": [{\"id\": 0, \"name\": \"GPU\"}], "           \
 	"\"distributedInfo\": {\"rank\": 3, \"world_size\": 8}, \"metadata\": {\"mode\": "         \
 	"\"cupti\", \"pid\": 70}, \"displayTimeUnit\": \"ns\", \"baseTimeNanoseconds\": "          \
@@ -45,8 +45,8 @@ static void setup(void)
 	strcpy(folder, "/tmp/gputrace-mend-XXXXXX");
 	cr_assert(mkdtemp(folder));
 	snprintf(path, sizeof(path), "%s/rank3_host_70.1782967790123.pt.trace.json", folder);
-	fill(running, "[" EVENT ", \"header\": {" FACTS "}, \"pad\": \"", "\"}}\n");
-	fill(closed, "{\n" FACTS ",\n\"traceEvents\": [\n" EVENT "}}", "\n");
+	fill(running, "[" EVENT ", \"header\": {" METADATA "}, \"pad\": \"", "\"}}\n");
+	fill(closed, "{\n" METADATA ",\n\"traceEvents\": [\n" EVENT "}}", "\n");
 }
 
 static void teardown(void)

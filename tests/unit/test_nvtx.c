@@ -292,7 +292,7 @@ Test(nvtx, threads_that_race_for_the_first_call_find_one_domain)
 		first = handle;
 	}
 	for (struct gt_thread *t = gt_threads_first(); t; t = t->next)
-		for (const struct gt_record *r; (r = gt_ring_next(&t->ring)); records++)
+		for (const struct gt_ring_record *r; (r = gt_ring_next(&t->ring)); records++)
 			gt_ring_pass(&t->ring, r);
 	cr_assert_eq(records + gt_nvtx_count().lost, RACERS * 200);
 }

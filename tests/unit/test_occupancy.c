@@ -119,7 +119,7 @@ Test(occupancy, optin_shared_memory_follows_the_compute_capability)
 }
 
 /* A record may say anything: what no device is like is not given to the calculator, whose ints it would overflow. */
-Test(occupancy, facts_of_no_device)
+Test(occupancy, metadata_of_no_device)
 {
 	static const struct gt_kernel_event launch = {
 		.grid = {1, 1, 1}, .block = {256, 1, 1}, .registers = 122};

@@ -48,7 +48,7 @@ Test(owner, the_first_of_a_rank_wins_and_other_ranks_do_not_care)
 	cr_assert_not(gt_owner_claim(folder, "rank0"), "about to create its trace");
 	cr_assert(gt_owner_claim(folder, "rank1"));
 	touch("a.json");
-	gt_owner_tell(folder, "rank0", "a.json");
+	gt_owner_set_trace(folder, "rank0", "a.json");
 	cr_assert_not(gt_owner_claim(folder, "rank0"));
 }
 
@@ -56,7 +56,7 @@ Test(owner, a_claim_holds_for_the_compressed_trace_and_ends_with_it)
 {
 	cr_assert(gt_owner_claim(folder, "rank0"));
 	touch("a.json");
-	gt_owner_tell(folder, "rank0", "a.json");
+	gt_owner_set_trace(folder, "rank0", "a.json");
 	cr_assert_eq(renameat(folder, "a.json", folder, "a.json.gz"), 0);
 	cr_assert_not(gt_owner_claim(folder, "rank0"));
 	cr_assert_eq(unlinkat(folder, "a.json.gz", 0), 0);
@@ -85,6 +85,6 @@ Test(owner, a_planted_link_is_not_followed)
 	touch("victim");
 	cr_assert_eq(symlinkat("victim", folder, ".rank0.owner"), 0);
 	cr_assert_not(gt_owner_claim(folder, "rank0"));
-	gt_owner_tell(folder, "rank0", "a.json");
+	gt_owner_set_trace(folder, "rank0", "a.json");
 	cr_assert_eq(lseek(openat(folder, "victim", O_RDONLY), 0, SEEK_END), 0);
 }

@@ -15,21 +15,22 @@
 #define MAX 32
 
 static struct gt_intern *strings;
-static struct gt_frame pool[256];
+static struct gt_stack_frame pool[256];
 static int used;
 
-static struct gt_frame *new_frame(enum gt_frame_kind kind, const char *name, const char *module)
+static struct gt_stack_frame *new_frame(enum gt_frame_kind kind, const char *name,
+					const char *module)
 {
-	struct gt_frame *frame = &pool[used++];
+	struct gt_stack_frame *frame = &pool[used++];
 
-	*frame = (struct gt_frame){.kind = kind,
-				   .function = gt_intern_cstr(strings, name),
-				   .module = module ? gt_intern_cstr(strings, module) : NULL};
+	*frame = (struct gt_stack_frame){.kind = kind,
+					 .function = gt_intern_cstr(strings, name),
+					 .module = module ? gt_intern_cstr(strings, module) : NULL};
 	return frame;
 }
 
 static uint32_t parse_native(const char *text, const char *interpreter,
-			     const struct gt_frame **ret_frames)
+			     const struct gt_stack_frame **ret_frames)
 {
 	char copy[256], *save = NULL;
 	uint32_t count = 0;
@@ -68,7 +69,7 @@ static uint32_t parse_python(const char *text, struct gt_python_frame *ret_frame
 static void expect_in(const char *interpreter, const char *native, bool native_cut,
 		      const char *python, bool python_cut, const char *merged)
 {
-	const struct gt_frame *natives[MAX], *result[2 * MAX];
+	const struct gt_stack_frame *natives[MAX], *result[2 * MAX];
 	struct gt_python_frame pythons[MAX];
 	struct gt_python_stacks stacks = {.native = natives,
 					  .native_cut = native_cut,
@@ -153,7 +154,7 @@ Test(python_merge, an_interpreter_linked_into_a_program)
 /* Frames are written "name", "-" (no name) or "jit"; all but the first are the interpreter's. */
 static void expect_nameless(const char *native, const char *merged)
 {
-	const struct gt_frame *natives[MAX], *result[2 * MAX];
+	const struct gt_stack_frame *natives[MAX], *result[2 * MAX];
 	struct gt_python_frame pythons[MAX];
 	struct gt_python_stacks stacks = {.native = natives, .python = pythons};
 	char copy[256], text[512] = "", *save = NULL;
@@ -165,10 +166,10 @@ static void expect_nameless(const char *native, const char *merged)
 	snprintf(copy, sizeof(copy), "%s", native);
 	for (char *word = strtok_r(copy, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
 		bool jit = !strcmp(word, "jit"), first = stacks.native_count == 0;
-		struct gt_frame *frame = new_frame(jit ? GT_FRAME_JIT : GT_FRAME_NATIVE, word,
-						   jit     ? NULL
-						   : first ? "/lib/other.so"
-							   : "/opt/app/simulator");
+		struct gt_stack_frame *frame = new_frame(jit ? GT_FRAME_JIT : GT_FRAME_NATIVE, word,
+							 jit     ? NULL
+							 : first ? "/lib/other.so"
+								 : "/opt/app/simulator");
 
 		if (*word == '-')
 			frame->function = NULL;
@@ -200,7 +201,7 @@ Test(python_merge, trampolines_between_frames_of_the_interpreter)
 
 Test(python_merge, no_more_than_asked_for)
 {
-	const struct gt_frame *natives[MAX], *result[MAX];
+	const struct gt_stack_frame *natives[MAX], *result[MAX];
 	struct gt_python_frame pythons[MAX];
 	struct gt_python_stacks stacks = {.native = natives, .python = pythons};
 
@@ -214,7 +215,7 @@ Test(python_merge, no_more_than_asked_for)
 
 Test(python_merge, parts_of_the_loop)
 {
-	const struct gt_frame *natives[3], *result[MAX];
+	const struct gt_stack_frame *natives[3], *result[MAX];
 	struct gt_python_frame pythons[MAX];
 	struct gt_python_stacks stacks = {.native = natives, .native_count = 3, .python = pythons};
 

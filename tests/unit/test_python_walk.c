@@ -116,7 +116,7 @@ Test(python_walk, names_and_lines, .init = start_3_11)
 {
 	struct gt_intern *strings = gt_intern_new(1 << 20);
 	struct gt_python_frames *store = gt_python_frames_new(strings, 1 << 20);
-	const struct gt_frame *frame;
+	const struct gt_stack_frame *frame;
 	union object inner, outer;
 	struct code f, g;
 
@@ -346,7 +346,7 @@ Test(python_walk, characters_of_every_width, .init = start_3_11)
 
 	for (int i = 0; i < 4; i++) {
 		uint64_t code = make_code(&codes[i], "", 1);
-		const struct gt_frame *frame;
+		const struct gt_stack_frame *frame;
 
 		codes[i].name.byte[runtime.layout.string_state] =
 			(uint8_t)(widths[i] << 2 | 1 << 5);

@@ -28,11 +28,11 @@ TestSuite(ranges, .init = setup, .fini = teardown);
 
 static void add(uint32_t thread, int64_t start, int64_t end)
 {
-	cr_assert(gt_vec_push(&model.ranges, ((struct gt_range){.start = start,
-								.dur = end - start,
-								.thread = thread,
-								.parent = GT_NONE,
-								.before = GT_NONE})));
+	cr_assert(gt_vec_push(&model.ranges, ((struct gt_model_range){.start = start,
+								      .dur = end - start,
+								      .thread = thread,
+								      .parent = GT_NONE,
+								      .before = GT_NONE})));
 }
 
 static int64_t end_of(uint32_t range)

@@ -46,7 +46,7 @@ struct seen {
 	char name[64];
 };
 
-static int see(const struct gt_record *record, const struct gt_header *header, void *data)
+static int see(const struct gt_trace_event *record, const struct gt_header *header, void *data)
 {
 	struct seen *seen = data;
 

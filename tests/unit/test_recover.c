@@ -134,7 +134,8 @@ Test(recover, takes_times_by_the_look_at_the_clock_that_the_file_has)
 	gt_spooled_clock(&gt_session);
 	template_calls(1);
 	template_kernels(1, "_Z5scalePffi");
-	time = gt_clock_from_realtime(clock, clock->first.realtime + 1000) - gt_session.facts.base;
+	time = gt_clock_from_realtime(clock, clock->first.realtime + 1000) -
+	       gt_session.metadata.base;
 	snprintf(start, sizeof(start), "\"ts\": %" PRIu64 ".%03" PRIu64 ", \"dur\": 0.500,",
 		 time / 1000, time % 1000);
 	text = recover();
@@ -305,7 +306,7 @@ Test(recover, puts_work_without_times_at_its_launch)
 
 Test(recover, counts_ranges_whose_beginning_is_gone)
 {
-	const struct gt_record *record;
+	const struct gt_ring_record *record;
 	char *text;
 
 	if (!template_begin())
@@ -349,7 +350,7 @@ Test(recover, has_the_samples_of_the_rings)
 
 Test(recover, leaves_out_what_was_released)
 {
-	const struct gt_record *record;
+	const struct gt_ring_record *record;
 	char *text;
 
 	if (!template_begin())

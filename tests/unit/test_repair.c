@@ -16,12 +16,12 @@
 #include "readers/chrome/reader.h"
 #include "recover/rejoin.h"
 
-#define FACTS(blank)                                                                               \
+#define METADATA(blank)                                                                            \
 	"\"schemaVersion\": 1, \"distributedInfo\": {\"rank\":" blank "3, \"world_size\": 8}, "    \
 	"\"baseTimeNanoseconds\": 1782967788000000000"
-#define FIRST(facts)                                                                               \
+#define FIRST(metadata)                                                                            \
 	"{\"ph\": \"M\", \"name\": \"process_name\", \"pid\": 1, \"tid\": 0, \"ts\": 1.000, "      \
-	"\"args\": {\"name\": \"t\\u0009\"" facts "}}"
+	"\"args\": {\"name\": \"t\\u0009\"" metadata "}}"
 #define KERNEL                                                                                     \
 	"{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", \"pid\": 0, \"tid\": 7, \"ts\": "   \
 	"2.000, "                                                                                  \
@@ -29,8 +29,8 @@
 
 #define BLANKS "                                                            "
 static const char array_head[] =
-	"[" FIRST(", \"header\": {" FACTS("") "}, \"pad\": \"" BLANKS BLANKS BLANKS BLANKS "\"");
-static const char object_head[] = "{\n" FACTS(" ") ",\n\"traceEvents\": [\n" FIRST("") "      ";
+	"[" FIRST(", \"header\": {" METADATA("") "}, \"pad\": \"" BLANKS BLANKS BLANKS BLANKS "\"");
+static const char object_head[] = "{\n" METADATA(" ") ",\n\"traceEvents\": [\n" FIRST("") "      ";
 static const char events[] = "\n," KERNEL "\n," KERNEL;
 static const char running_tail[] = "\n]";
 static const char closed_tail[] = "\n], \"ledger\": {\"calls_seen\": 2}, \"traceName\": \"t\"}\n";
@@ -214,7 +214,7 @@ Test(repair, strange_words_in_the_first_event)
 	for (size_t i = 0; i < sizeof(stamps) / sizeof(stamps[0]); i++) {
 		snprintf(head, sizeof(head),
 			 "[{\"ph\": \"M\", \"name\": \"process_name\", \"pid\": 1, \"ts\": %s, "
-			 "\"args\": {\"name\": \"t\", \"header\": {" FACTS(
+			 "\"args\": {\"name\": \"t\", \"header\": {" METADATA(
 				 "") ", \"traceEvents\": "
 				     "[], \"traceName\": \"x\"}, \"pad\": \"" BLANKS BLANKS BLANKS
 					     BLANKS BLANKS BLANKS "\"}}",

@@ -10,7 +10,7 @@
 #include <string.h>
 
 struct sample {
-	struct gt_record head;
+	struct gt_ring_record head;
 	uint64_t number;
 	unsigned char body[];
 };

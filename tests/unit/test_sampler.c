@@ -86,7 +86,7 @@ static void drain(void)
 	for (struct gt_thread *t = gt_threads_first(); t; t = t->next) {
 		int ended = GT_THREAD_ENDED;
 		bool was_ended = atomic_load(&t->life) == ended;
-		const struct gt_record *record;
+		const struct gt_ring_record *record;
 
 		while ((record = gt_ring_next(&t->ring))) {
 			const struct gt_call_record *sample = (const void *)record;

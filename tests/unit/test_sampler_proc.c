@@ -80,7 +80,7 @@ static enum gt_sample_where await(const struct gt_sample_proc *proc, enum gt_sam
 	enum gt_sample_where where = GT_SAMPLE_UNKNOWN;
 
 	for (int i = 0; i < 60000 && where != wanted; i++) {
-		where = gt_sample_proc_look(proc, text, &pc, &sp);
+		where = gt_sample_proc_read(proc, text, &pc, &sp);
 		usleep(1000);
 	}
 	return where;
@@ -128,7 +128,7 @@ Test(sampler_proc, a_descriptor_of_the_program_is_left_alone)
 	cr_assert_eq(write(ends[1], "running\n", 8), 8);
 	own = dup2(ends[0], fd);
 	cr_assert_eq(own, fd);
-	cr_assert_eq(gt_sample_proc_look(&proc, text, &pc, &sp), GT_SAMPLE_UNKNOWN);
+	cr_assert_eq(gt_sample_proc_read(&proc, text, &pc, &sp), GT_SAMPLE_UNKNOWN);
 	gt_sample_proc_close(&proc);
 	cr_assert_eq(read(own, text, 8), 8, "nothing was taken out of it, and it is open");
 }

@@ -53,9 +53,9 @@ Test(spool, no_signal_interrupts_a_reservation, .fini = gt_spool_remove)
 	cr_assert_not(sigismember(&mask, SIGALRM));
 }
 
-static struct gt_frame frames[2]; /* of the module that stays, and the one that goes */
+static struct gt_stack_frame frames[2]; /* of the module that stays, and the one that goes */
 
-static const struct gt_frame *find(void *context, uint64_t pc)
+static const struct gt_stack_frame *find(void *context, uint64_t pc)
 {
 	(void)context;
 	return &frames[pc < 0x20000];

@@ -13,14 +13,14 @@
 
 static struct {
 	struct gt_intern *strings;
-	struct gt_frame frames[65536];
+	struct gt_stack_frame frames[65536];
 	uint32_t asked;
 	uint64_t fails_at;
 } source;
 
-static const struct gt_frame *find(void *context, uint64_t pc)
+static const struct gt_stack_frame *find(void *context, uint64_t pc)
 {
-	struct gt_frame *frame = &source.frames[source.asked % 65536];
+	struct gt_stack_frame *frame = &source.frames[source.asked % 65536];
 
 	cr_assert_eq(context, &source);
 	source.asked++;

@@ -44,9 +44,9 @@ static const struct gt_stack *stack_of(const char *text)
 {
 	static struct {
 		struct gt_stack stack;
-		const struct gt_frame *frames[MAX_FRAMES];
+		const struct gt_stack_frame *frames[MAX_FRAMES];
 	} stacks[256];
-	static struct gt_frame frames[1024];
+	static struct gt_stack_frame frames[1024];
 	static uint32_t stack_count, frame_count;
 	struct gt_stack *stack = &stacks[stack_count++].stack;
 	const char *words[MAX_FRAMES];
@@ -57,7 +57,7 @@ static const struct gt_stack *stack_of(const char *text)
 	stack->id = stack_count;
 	stack->count = count;
 	for (uint32_t i = 0; i < count; i++) {
-		struct gt_frame *frame = &frames[frame_count++];
+		struct gt_stack_frame *frame = &frames[frame_count++];
 		size_t name = strcspn(words[i], ": ");
 
 		frame->function = gt_intern_get(got.strings, words[i], name);

@@ -28,7 +28,7 @@
 struct trace {
 	char folder[64];
 	struct gt_intern *strings;
-	struct gt_facts facts;
+	struct gt_metadata metadata;
 	struct gt_sink *sink;
 	struct gt_writer *writer;
 	struct gt_ledger ledger;
@@ -46,35 +46,35 @@ static inline bool trace_begins(const char *text, const char *with)
 	return strncmp(text, with, strlen(with)) == 0;
 }
 
-static void trace_facts(struct trace *t)
+static void trace_metadata(struct trace *t)
 {
-	t->facts = (struct gt_facts){.version = "0.1.0",
-				     .process = "train",
-				     .host = "n3",
-				     .pid = 4100,
-				     .world_size = 2,
-				     .local_rank = -1,
-				     .base = BASE,
-				     .start = AT(12345),
-				     .cupti_version = 130000,
-				     .runtime_version = 13000,
-				     .driver_version = 13000,
-				     .mode = "cupti",
-				     .unwinder = "libunwind rules",
-				     .device_count = 1};
-	t->facts.devices[0] = (struct gt_device_event){.id = 0,
-						       .name = trace_string(t, "NVIDIA H200"),
-						       .total_memory = 150121545728ull,
-						       .compute_major = 9,
-						       .sm_count = 132,
-						       .warp_size = 32,
-						       .max_threads_per_block = 1024,
-						       .max_threads_per_sm = 2048,
-						       .registers_per_block = 65536,
-						       .registers_per_sm = 65536,
-						       .shared_per_block = 49152,
-						       .shared_per_block_optin = 232448,
-						       .shared_per_sm = 233472};
+	t->metadata = (struct gt_metadata){.version = "0.1.0",
+					   .process = "train",
+					   .host = "n3",
+					   .pid = 4100,
+					   .world_size = 2,
+					   .local_rank = -1,
+					   .base = BASE,
+					   .start = AT(12345),
+					   .cupti_version = 130000,
+					   .runtime_version = 13000,
+					   .driver_version = 13000,
+					   .mode = "cupti",
+					   .unwinder = "libunwind rules",
+					   .device_count = 1};
+	t->metadata.devices[0] = (struct gt_device_event){.id = 0,
+							  .name = trace_string(t, "NVIDIA H200"),
+							  .total_memory = 150121545728ull,
+							  .compute_major = 9,
+							  .sm_count = 132,
+							  .warp_size = 32,
+							  .max_threads_per_block = 1024,
+							  .max_threads_per_sm = 2048,
+							  .registers_per_block = 65536,
+							  .registers_per_sm = 65536,
+							  .shared_per_block = 49152,
+							  .shared_per_block_optin = 232448,
+							  .shared_per_sm = 233472};
 }
 
 /* A folder and facts, nothing opened. */
@@ -86,7 +86,7 @@ static void trace_prepare(struct trace *t)
 	cr_assert_not_null(mkdtemp(t->folder));
 	t->strings = gt_intern_new((size_t)64 << 20);
 	cr_assert_not_null(t->strings);
-	trace_facts(t);
+	trace_metadata(t);
 }
 
 static void trace_open_in(struct trace *t, const char *directory, uint64_t max_size,
@@ -104,7 +104,8 @@ static void trace_open_in(struct trace *t, const char *directory, uint64_t max_s
 	cr_assert_not_null(t->sink, "error %d", error);
 	t->writer = gt_writer_new("chrome");
 	cr_assert_not_null(t->writer);
-	error = t->writer->ops->open(t->writer, t->sink, &t->facts, options ? options : &defaults);
+	error = t->writer->ops->open(t->writer, t->sink, &t->metadata,
+				     options ? options : &defaults);
 	cr_assert_eq(error, 0);
 }
 
@@ -141,7 +142,7 @@ static inline const char *trace_read(struct trace *t)
 
 static inline int trace_close(struct trace *t)
 {
-	return t->writer->ops->close(t->writer, &t->facts, &t->ledger);
+	return t->writer->ops->close(t->writer, &t->metadata, &t->ledger);
 }
 
 static void trace_end(struct trace *t)
@@ -158,7 +159,7 @@ static void trace_end(struct trace *t)
 	cr_assert_eq(system(command), 0);
 }
 
-static inline struct gt_stack *trace_stack(uint32_t id, const struct gt_frame *frames,
+static inline struct gt_stack *trace_stack(uint32_t id, const struct gt_stack_frame *frames,
 					   uint32_t count)
 {
 	struct gt_stack *stack = calloc(1, sizeof(*stack) + count * sizeof(stack->frames[0]));

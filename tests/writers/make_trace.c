@@ -43,10 +43,10 @@ struct settings {
 struct maker {
 	struct settings set;
 	struct gt_intern *strings;
-	struct gt_facts facts;
+	struct gt_metadata metadata;
 	struct gt_writer *writer;
 	struct gt_ledger ledger; /* what the collectors would count; the writer adds its own */
-	struct gt_frame frames[6];
+	struct gt_stack_frame frames[6];
 	struct gt_stack *stacks[4];
 	uint64_t now;            /* of the host thread */
 	uint64_t called;         /* start of its last call */
@@ -86,7 +86,7 @@ static void call(struct maker *m, const char *name, uint32_t cbid, bool enqueues
 {
 	struct gt_event event = {
 		.kind = GT_EVENT_API,
-		.tid = m->facts.pid,
+		.tid = m->metadata.pid,
 		.start = m->now,
 		.end = m->now + ns,
 		.correlation = ++m->correlation,
@@ -109,7 +109,7 @@ static struct gt_event work(struct maker *m, enum gt_event_kind kind, uint32_t d
 				 .place = {.device = device, .context = 1, .stream = stream},
 				 .launch = {.known = true,
 					    .first = true,
-					    .tid = m->facts.pid,
+					    .tid = m->metadata.pid,
 					    .start = m->called,
 					    .stack = m->stacks[m->correlation % 4]}};
 
@@ -202,7 +202,7 @@ static void synchronize(struct maker *m, uint32_t device)
 static void range(struct maker *m, const char *name, uint64_t start, uint64_t id)
 {
 	struct gt_event event = {.kind = GT_EVENT_RANGE,
-				 .tid = m->facts.pid,
+				 .tid = m->metadata.pid,
 				 .start = start,
 				 .end = m->now,
 				 .range = {.name = string(m, name), .id = id}};
@@ -260,17 +260,18 @@ static void make_stacks(struct maker *m)
 		"void launch<float>(float*)"};
 
 	for (int i = 0; i < 6; i++)
-		m->frames[i] =
-			(struct gt_frame){.function = functions[i] ? string(m, functions[i]) : NULL,
-					  .module = string(m, "/opt/app/train"),
-					  .offset = 0x1000u + (uint64_t)i};
+		m->frames[i] = (struct gt_stack_frame){
+			.function = functions[i] ? string(m, functions[i]) : NULL,
+			.module = string(m, "/opt/app/train"),
+			.offset = 0x1000u + (uint64_t)i};
 	m->frames[0].file = string(m, "/src/net.cu");
 	m->frames[0].line = 42;
 	m->frames[3].kind = GT_FRAME_PYTHON;
 	m->frames[3].file = string(m, "/src/train.py");
 	m->frames[3].line = 7;
 	for (uint32_t i = 0; i < 4; i++) {
-		m->stacks[i] = calloc(1, sizeof(struct gt_stack) + 4 * sizeof(struct gt_frame *));
+		m->stacks[i] =
+			calloc(1, sizeof(struct gt_stack) + 4 * sizeof(struct gt_stack_frame *));
 		m->stacks[i]->id = i + 1;
 		m->stacks[i]->count = 4;
 		for (uint32_t k = 0; k < 4; k++)
@@ -278,39 +279,39 @@ static void make_stacks(struct maker *m)
 	}
 }
 
-static void make_facts(struct maker *m)
+static void make_metadata(struct maker *m)
 {
-	m->facts = (struct gt_facts){.version = "0.1.0",
-				     .process = "train",
-				     .host = "n3",
-				     .pid = (uint32_t)m->set.pid,
-				     .rank = (int32_t)m->set.rank,
-				     .world_size = (int32_t)m->set.world,
-				     .local_rank = -1,
-				     .has_rank = true,
-				     .base = BASE,
-				     .start = BASE + 5000000012345ull,
-				     .cupti_version = 130000,
-				     .runtime_version = 13000,
-				     .driver_version = 13000,
-				     .mode = "cupti",
-				     .unwinder = "libunwind rules",
-				     .device_count = (uint32_t)m->set.devices};
+	m->metadata = (struct gt_metadata){.version = "0.1.0",
+					   .process = "train",
+					   .host = "n3",
+					   .pid = (uint32_t)m->set.pid,
+					   .rank = (int32_t)m->set.rank,
+					   .world_size = (int32_t)m->set.world,
+					   .local_rank = -1,
+					   .has_rank = true,
+					   .base = BASE,
+					   .start = BASE + 5000000012345ull,
+					   .cupti_version = 130000,
+					   .runtime_version = 13000,
+					   .driver_version = 13000,
+					   .mode = "cupti",
+					   .unwinder = "libunwind rules",
+					   .device_count = (uint32_t)m->set.devices};
 	if (m->set.few)
-		snprintf(m->facts.options, sizeof(m->facts.options), "details=few");
+		snprintf(m->metadata.options, sizeof(m->metadata.options), "details=few");
 	for (uint32_t i = 0; i < m->set.devices; i++)
-		m->facts.devices[i] = (struct gt_device_event){.id = i,
-							       .name = string(m, "NVIDIA H200"),
-							       .total_memory = 150121545728ull,
-							       .compute_major = 9,
-							       .sm_count = 132,
-							       .warp_size = 32,
-							       .max_threads_per_block = 1024,
-							       .max_threads_per_sm = 2048,
-							       .registers_per_block = 65536,
-							       .registers_per_sm = 65536,
-							       .shared_per_block = 49152,
-							       .shared_per_sm = 233472};
+		m->metadata.devices[i] = (struct gt_device_event){.id = i,
+								  .name = string(m, "NVIDIA H200"),
+								  .total_memory = 150121545728ull,
+								  .compute_major = 9,
+								  .sm_count = 132,
+								  .warp_size = 32,
+								  .max_threads_per_block = 1024,
+								  .max_threads_per_sm = 2048,
+								  .registers_per_block = 65536,
+								  .registers_per_sm = 65536,
+								  .shared_per_block = 49152,
+								  .shared_per_sm = 233472};
 }
 
 static void fill_disk_at(uint64_t bytes)
@@ -328,7 +329,7 @@ static int finish(struct maker *m, struct gt_sink *sink)
 
 	ledger->count[GT_LEDGER_CALLS_SEEN] = ledger->count[GT_LEDGER_CALLS_RECEIVED];
 	if (m->set.close)
-		error = m->writer->ops->close(m->writer, &m->facts, ledger);
+		error = m->writer->ops->close(m->writer, &m->metadata, ledger);
 	else
 		m->writer->ops->flush(m->writer, UINT64_MAX);
 	m->writer->ops->fini(m->writer);
@@ -353,7 +354,8 @@ static int run(struct maker *m)
 	struct gt_sink *sink;
 	int error = 0, failed;
 
-	snprintf(name, sizeof(name), "rank%d_n3_%u.1782967788123", m->facts.rank, m->facts.pid);
+	snprintf(name, sizeof(name), "rank%d_n3_%u.1782967788123", m->metadata.rank,
+		 m->metadata.pid);
 	sink = gt_sink_open(&where, &error);
 	m->writer = gt_writer_new(m->set.perfetto ? "perfetto" : "chrome");
 	if (!sink || !m->writer) {
@@ -362,8 +364,8 @@ static int run(struct maker *m)
 	}
 	if (m->set.fsize)
 		fill_disk_at(m->set.fsize);
-	m->writer->ops->open(m->writer, sink, &m->facts, &options);
-	m->now = m->facts.start + 100000;
+	m->writer->ops->open(m->writer, sink, &m->metadata, &options);
+	m->now = m->metadata.start + 100000;
 	for (uint64_t i = 0; i < m->set.steps; i++) {
 		step(m, i);
 		if (i % 16 == 15)
@@ -402,7 +404,7 @@ static bool parse(struct settings *set, int argc, char **argv)
 			return false;
 		*keys[k].value = strtoull(argv[i] + strlen(keys[k].key), NULL, 10);
 	}
-	return set->seed && set->devices && set->devices <= GT_FACTS_DEVICES;
+	return set->seed && set->devices && set->devices <= GT_METADATA_DEVICES;
 }
 
 int main(int argc, char **argv)
@@ -416,7 +418,7 @@ int main(int argc, char **argv)
 	}
 	gt_log_set_level(GT_LOG_QUIET);
 	m.strings = gt_intern_new((size_t)64 << 20);
-	make_facts(&m);
+	make_metadata(&m);
 	make_stacks(&m);
 	status = run(&m);
 	for (int i = 0; i < 4; i++)

@@ -10,7 +10,7 @@
 
 static bool is_full(const struct gt_chrome *chrome)
 {
-	return gt_file_is_full(&chrome->file.books, chrome->file.batch.length);
+	return gt_file_is_full(&chrome->file.output, chrome->file.batch.length);
 }
 
 static int print_event(struct gt_chrome *chrome, const struct gt_event *event,
@@ -19,9 +19,9 @@ static int print_event(struct gt_chrome *chrome, const struct gt_event *event,
 	struct gt_chrome_file *file = &chrome->file;
 	size_t begin = file->batch.length;
 
-	if (file->books.error) {
-		gt_file_lose(&file->books, 1, file->books.error);
-		return file->books.error;
+	if (file->output.error) {
+		gt_file_lose(&file->output, 1, file->output.error);
+		return file->output.error;
 	}
 	if (event->end > chrome->last)
 		chrome->last = event->end;
@@ -45,11 +45,11 @@ static int take_gpu(struct gt_chrome *chrome, const struct gt_event *event)
 
 	if (event->kind == GT_EVENT_SYNC && !chrome->options.sync_lanes)
 		return 0;
-	if (gt_window_full(chrome->window)) {
-		earliest = gt_window_pop(chrome->window, UINT64_MAX);
+	if (gt_reorder_full(chrome->window)) {
+		earliest = gt_reorder_pop(chrome->window, UINT64_MAX);
 		error = print_gpu(chrome, earliest);
 	}
-	gt_window_push(chrome->window, event);
+	gt_reorder_push(chrome->window, event);
 	return error;
 }
 
@@ -58,7 +58,7 @@ static int release(struct gt_chrome *chrome, uint64_t settled)
 	const struct gt_event *event;
 	int error = 0, failed;
 
-	while (!is_full(chrome) && (event = gt_window_pop(chrome->window, settled))) {
+	while (!is_full(chrome) && (event = gt_reorder_pop(chrome->window, settled))) {
 		failed = print_gpu(chrome, event);
 		error = failed ? failed : error;
 	}
@@ -77,9 +77,9 @@ static int take_name(struct gt_chrome *chrome, const struct gt_event *event)
 		printed = gt_chrome_rename_thread(chrome, event->tid, event->thread.name);
 	else
 		printed = gt_chrome_rename_device(chrome, &event->device);
-	if (!printed || file->books.error) {
+	if (!printed || file->output.error) {
 		gt_json_cut(&file->batch, begin);
-		return file->books.error;
+		return file->output.error;
 	}
 	return gt_chrome_file_commit(file, begin, &chrome->tally);
 }
@@ -107,28 +107,28 @@ static int chrome_event(struct gt_writer *w, const struct gt_event *event)
 	return print_event(chrome, event, host_printers[event->kind]);
 }
 
-static void take_facts(struct gt_chrome *chrome, const struct gt_facts *facts)
+static void take_metadata(struct gt_chrome *chrome, const struct gt_metadata *metadata)
 {
-	chrome->facts = *facts;
-	chrome->has_gpu_work = facts->mode && strcmp(facts->mode, "cupti") == 0;
+	chrome->metadata = *metadata;
+	chrome->has_gpu_work = metadata->mode && strcmp(metadata->mode, "cupti") == 0;
 }
 
-static int chrome_open(struct gt_writer *w, struct gt_sink *sink, const struct gt_facts *facts,
-		       const struct gt_writer_options *options)
+static int chrome_open(struct gt_writer *w, struct gt_sink *sink,
+		       const struct gt_metadata *metadata, const struct gt_writer_options *options)
 {
 	struct gt_chrome *chrome = w->priv;
 	int error;
 
-	take_facts(chrome, facts);
+	take_metadata(chrome, metadata);
 	chrome->options = *options;
-	chrome->last = facts->start;
-	chrome->window = gt_window_new(GT_CHROME_WINDOW);
-	chrome->lanes = gt_lanes_new();
-	chrome->arrows = gt_memory_map(GT_CHROME_ARROWS * sizeof(*chrome->arrows));
-	if (!chrome->window || !chrome->lanes || !chrome->arrows ||
+	chrome->last = metadata->start;
+	chrome->window = gt_reorder_new(GT_CHROME_WINDOW);
+	chrome->lanes = gt_tracks_new();
+	chrome->flows = gt_memory_map(GT_CHROME_FLOWS * sizeof(*chrome->flows));
+	if (!chrome->window || !chrome->lanes || !chrome->flows ||
 	    gt_chrome_texts_init(&chrome->texts) < 0 || gt_chrome_names_init(&chrome->names) < 0)
 		return -ENOMEM;
-	chrome->file.books.has_next = options->has_next;
+	chrome->file.output.has_next = options->has_next;
 	error = gt_chrome_file_open(chrome, sink);
 	chrome->file.batch.tight = options->few_details;
 	chrome->tally = (struct gt_file_tally){.key = GT_LEDGER_COUNT_};
@@ -140,15 +140,15 @@ static int chrome_open(struct gt_writer *w, struct gt_sink *sink, const struct g
 static void chrome_follow(struct gt_writer *w, struct gt_writer *before)
 {
 	struct gt_chrome *chrome = w->priv, *full = before->priv;
-	struct gt_window *window = chrome->window;
-	struct gt_lanes *lanes = chrome->lanes;
+	struct gt_reorder *window = chrome->window;
+	struct gt_tracks *lanes = chrome->lanes;
 
 	chrome->window = full->window;
 	full->window = window;
 	chrome->lanes = full->lanes;
 	full->lanes = lanes;
-	gt_lanes_forget_names(chrome->lanes);
-	gt_file_follow(&chrome->file.books, &full->file.books);
+	gt_tracks_forget_names(chrome->lanes);
+	gt_file_follow(&chrome->file.output, &full->file.output);
 }
 
 static bool chrome_is_full(const struct gt_writer *w)
@@ -156,17 +156,17 @@ static bool chrome_is_full(const struct gt_writer *w)
 	return is_full(w->priv);
 }
 
-static struct gt_file *chrome_books(struct gt_writer *w)
+static struct gt_file *chrome_ledger(struct gt_writer *w)
 {
-	return &((struct gt_chrome *)w->priv)->file.books;
+	return &((struct gt_chrome *)w->priv)->file.output;
 }
 
-static int chrome_facts(struct gt_writer *w, const struct gt_facts *facts)
+static int chrome_metadata(struct gt_writer *w, const struct gt_metadata *metadata)
 {
 	struct gt_chrome *chrome = w->priv;
 
-	take_facts(chrome, facts);
-	return gt_chrome_file_facts(chrome);
+	take_metadata(chrome, metadata);
+	return gt_chrome_file_metadata(chrome);
 }
 
 static int chrome_flush(struct gt_writer *w, uint64_t settled)
@@ -177,12 +177,13 @@ static int chrome_flush(struct gt_writer *w, uint64_t settled)
 	return gt_chrome_file_flush(&chrome->file);
 }
 
-static int chrome_close(struct gt_writer *w, const struct gt_facts *facts, struct gt_ledger *ledger)
+static int chrome_close(struct gt_writer *w, const struct gt_metadata *metadata,
+			struct gt_ledger *ledger)
 {
 	struct gt_chrome *chrome = w->priv;
 	int error;
 
-	take_facts(chrome, facts);
+	take_metadata(chrome, metadata);
 	release(chrome, UINT64_MAX);
 	error = gt_chrome_file_close(chrome, ledger);
 	w->ledger = *ledger;
@@ -196,9 +197,9 @@ static void chrome_fini(struct gt_writer *w)
 	gt_chrome_file_fini(&chrome->file);
 	gt_chrome_texts_fini(&chrome->texts);
 	gt_chrome_names_fini(&chrome->names);
-	gt_memory_unmap(chrome->arrows, GT_CHROME_ARROWS * sizeof(*chrome->arrows));
-	gt_window_free(chrome->window);
-	gt_lanes_free(chrome->lanes);
+	gt_memory_unmap(chrome->flows, GT_CHROME_FLOWS * sizeof(*chrome->flows));
+	gt_reorder_free(chrome->window);
+	gt_tracks_free(chrome->lanes);
 }
 
 const struct gt_writer_ops gt_chrome_writer = {
@@ -209,8 +210,8 @@ const struct gt_writer_ops gt_chrome_writer = {
 	.event = chrome_event,
 	.follow = chrome_follow,
 	.is_full = chrome_is_full,
-	.file = chrome_books,
-	.facts = chrome_facts,
+	.file = chrome_ledger,
+	.metadata = chrome_metadata,
 	.flush = chrome_flush,
 	.close = chrome_close,
 	.fini = chrome_fini,

@@ -22,27 +22,27 @@
 #include "core/guest/memory.h"
 #include "core/intern.h"
 #include "core/schema/event.h"
-#include "core/schema/facts.h"
 #include "core/schema/ledger.h"
+#include "core/schema/metadata.h"
 #include "core/stack.h"
 #include "writers/file.h"
 #include "writers/json.h"
-#include "writers/lanes.h"
+#include "writers/reorder.h"
 #include "writers/sink.h"
-#include "writers/window.h"
+#include "writers/tracks.h"
 #include "writers/writer.h"
 
 /* The first event is padded to this, so that the header can take its place. */
 #define GT_CHROME_BLOCK  ((size_t)16 << 10)
 /* Calls that are remembered for their arrows, a power of two. */
-#define GT_CHROME_ARROWS 65536u
+#define GT_CHROME_FLOWS  65536u
 /* GPU events that wait for their order. */
 #define GT_CHROME_WINDOW 8192u
 
 /* ---- file.c ---- */
 
 struct gt_chrome_file {
-	struct gt_file books;
+	struct gt_file output;
 	struct gt_json batch; /* whole lines that are not in the file yet */
 	struct gt_json block; /* scratch for first block and tail */
 };
@@ -53,7 +53,7 @@ int gt_chrome_file_open(struct gt_chrome *chrome, struct gt_sink *sink);
 void gt_chrome_file_fini(struct gt_chrome_file *file);
 
 /* Rewrites the first block: the facts changed. */
-int gt_chrome_file_facts(struct gt_chrome *chrome);
+int gt_chrome_file_metadata(struct gt_chrome *chrome);
 
 /* Keeps the lines from @begin of the batch on as one event, or drops them if they are incomplete. */
 int gt_chrome_file_commit(struct gt_chrome_file *file, size_t begin,
@@ -105,11 +105,11 @@ void gt_chrome_put_modules(struct gt_chrome_texts *texts, struct gt_json *json, 
 
 /* One frame: "function (file.py:42-57)" with the base name of its file. */
 void gt_chrome_put_frame_name(struct gt_chrome_texts *texts, struct gt_json *json,
-			      const struct gt_frame *frame, uint32_t first_line,
+			      const struct gt_stack_frame *frame, uint32_t first_line,
 			      uint32_t last_line);
 /* One frame as in "frames", with its whole path. */
 void gt_chrome_put_whole_frame(struct gt_chrome_texts *texts, struct gt_json *json,
-			       const struct gt_frame *frame);
+			       const struct gt_stack_frame *frame);
 
 /* True once per stack: its frames stand on the slice that is being printed. */
 bool gt_chrome_first_use(struct gt_chrome_texts *texts, const struct gt_stack *stack);
@@ -150,8 +150,8 @@ void gt_chrome_name_thread(struct gt_chrome *chrome, uint32_t tid);
 /* Remembers a name; prints it when the thread has been used before. True: something was printed. */
 bool gt_chrome_rename_thread(struct gt_chrome *chrome, uint32_t tid, const struct gt_string *name);
 void gt_chrome_name_device(struct gt_chrome *chrome, uint32_t device);
-void gt_chrome_name_lane(struct gt_chrome *chrome, const struct gt_lane_request *request,
-			 const struct gt_lane *lane);
+void gt_chrome_name_track(struct gt_chrome *chrome, const struct gt_track_request *request,
+			  const struct gt_track *lane);
 /* Remembers a name that the program gave to a stream, for rows that are printed later. */
 void gt_chrome_rename_stream(struct gt_chrome *chrome, const struct gt_event *event);
 /* The device's facts came: its name is printed again if it was printed without them. */
@@ -160,15 +160,15 @@ bool gt_chrome_rename_device(struct gt_chrome *chrome, const struct gt_device_ev
 /* ---- chrome.c ---- */
 
 struct gt_chrome {
-	struct gt_facts facts;
+	struct gt_metadata metadata;
 	bool has_gpu_work; /* as far as the facts tell: else calls carry what it would */
 	struct gt_writer_options options;
 	struct gt_chrome_file file;
 	struct gt_chrome_texts texts;
 	struct gt_chrome_names names;
-	struct gt_window *window;
-	struct gt_lanes *lanes;
-	uint32_t *arrows;           /* calls whose arrow has begun, the newest per slot */
+	struct gt_reorder *window;
+	struct gt_tracks *lanes;
+	uint32_t *flows;            /* calls whose arrow has begun, the newest per slot */
 	struct gt_file_tally tally; /* of the event being printed */
 	uint64_t last;              /* latest end of all events, ns */
 };
@@ -176,13 +176,13 @@ struct gt_chrome {
 /* ns since the base of the file, never negative. */
 static inline uint64_t gt_chrome_time(const struct gt_chrome *chrome, uint64_t ns)
 {
-	return ns > chrome->facts.base ? ns - chrome->facts.base : 0;
+	return ns > chrome->metadata.base ? ns - chrome->metadata.base : 0;
 }
 
 /* The process id of host rows: one below 64 would fall on a GPU's row. */
 static inline uint32_t gt_chrome_pid(const struct gt_chrome *chrome)
 {
-	return chrome->facts.pid < 64 ? chrome->facts.pid + 4194304 : chrome->facts.pid;
+	return chrome->metadata.pid < 64 ? chrome->metadata.pid + 4194304 : chrome->metadata.pid;
 }
 
 /* ,{"ph": ..., "cat": ...  The comma first: every line stands behind the first event. */

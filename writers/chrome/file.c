@@ -18,10 +18,11 @@ static void put_first_event(const struct gt_chrome *chrome, struct gt_json *json
 	gt_json_char(json, '{');
 	gt_json_literal(json, "ph", "M");
 	gt_json_literal(json, "name", "process_name");
-	gt_chrome_put_where(chrome, json, gt_chrome_pid(chrome), 0, chrome->facts.start);
+	gt_chrome_put_where(chrome, json, gt_chrome_pid(chrome), 0, chrome->metadata.start);
 	gt_json_key(json, "args");
 	gt_json_char(json, '{');
-	gt_json_member_cstr(json, "name", chrome->facts.process[0] ? chrome->facts.process : "?");
+	gt_json_member_cstr(json, "name",
+			    chrome->metadata.process[0] ? chrome->metadata.process : "?");
 }
 
 static void fill(struct gt_json *json, size_t until)
@@ -96,7 +97,7 @@ int gt_chrome_file_open(struct gt_chrome *chrome, struct gt_sink *sink)
 	size_t size;
 	int error = 0;
 
-	file->books.sink = sink;
+	file->output.sink = sink;
 	if (gt_json_init(&file->batch, 2 * GT_FILE_BATCH) < 0 ||
 	    gt_json_init(block, 2 * GT_CHROME_BLOCK) < 0)
 		return -ENOMEM;
@@ -110,8 +111,8 @@ int gt_chrome_file_open(struct gt_chrome *chrome, struct gt_sink *sink)
 	if (gt_sink_can_patch(sink))
 		gt_json_raw(block, "]\n", 2);
 	error = gt_sink_write(sink, 0, block->text, block->length);
-	gt_file_begun(&file->books, size, 1);
-	file->books.error = error;
+	gt_file_begun(&file->output, size, 1);
+	file->output.error = error;
 	return error;
 }
 
@@ -121,49 +122,49 @@ void gt_chrome_file_fini(struct gt_chrome_file *file)
 	gt_json_fini(&file->block);
 }
 
-int gt_chrome_file_facts(struct gt_chrome *chrome)
+int gt_chrome_file_metadata(struct gt_chrome *chrome)
 {
 	struct gt_chrome_file *file = &chrome->file;
 	int error;
 
-	if (!gt_sink_can_patch(file->books.sink) || file->books.error)
-		return file->books.error;
+	if (!gt_sink_can_patch(file->output.sink) || file->output.error)
+		return file->output.error;
 	error = make_block(chrome, &file->block, false);
 	return error ? error
-		     : gt_sink_write(file->books.sink, 0, file->block.text, GT_CHROME_BLOCK);
+		     : gt_sink_write(file->output.sink, 0, file->block.text, GT_CHROME_BLOCK);
 }
 
 /* Puts the closing bracket back behind the last good batch. */
-static void restore_end(struct gt_file *books)
+static void restore_end(struct gt_file *output)
 {
-	if (!gt_sink_can_patch(books->sink))
+	if (!gt_sink_can_patch(output->sink))
 		return;
-	if (gt_sink_truncate(books->sink, books->written.offset) == 0)
-		gt_sink_write(books->sink, books->written.offset, "]\n", 2);
+	if (gt_sink_truncate(output->sink, output->written.offset) == 0)
+		gt_sink_write(output->sink, output->written.offset, "]\n", 2);
 }
 
 /* Writes the first @size bytes of the batch, with the bracket behind them. */
 static int write_batch(struct gt_chrome_file *file, size_t size)
 {
 	struct gt_json *batch = &file->batch;
-	size_t bracket = gt_sink_can_patch(file->books.sink) ? 2 : 0;
+	size_t bracket = gt_sink_can_patch(file->output.sink) ? 2 : 0;
 	char behind[2];
 	int error;
 
 	if (batch->capacity - size < 2 && !gt_json_grow(batch, 2))
-		return gt_file_stop(&file->books, -ENOMEM);
+		return gt_file_stop(&file->output, -ENOMEM);
 	memcpy(behind, batch->text + size, 2);
 	memcpy(batch->text + size, "]\n", bracket);
-	error = gt_file_write(&file->books, batch->text, size + bracket, bracket);
+	error = gt_file_write(&file->output, batch->text, size + bracket, bracket);
 	memcpy(batch->text + size, behind, 2);
 	if (error < 0)
-		restore_end(&file->books);
+		restore_end(&file->output);
 	return error;
 }
 
 int gt_chrome_file_flush(struct gt_chrome_file *file)
 {
-	int error = file->books.error;
+	int error = file->output.error;
 
 	if (!error && file->batch.length)
 		error = write_batch(file, file->batch.length);
@@ -179,7 +180,7 @@ int gt_chrome_file_commit(struct gt_chrome_file *file, size_t begin,
 
 	if (batch->failed) {
 		gt_json_cut(batch, begin);
-		gt_file_lose(&file->books, tally->events, -ENOMEM);
+		gt_file_lose(&file->output, tally->events, -ENOMEM);
 		return -ENOMEM;
 	}
 	if (batch->length + 2 > GT_FILE_BATCH && begin) {
@@ -188,11 +189,11 @@ int gt_chrome_file_commit(struct gt_chrome_file *file, size_t begin,
 		gt_json_cut(batch, batch->length - begin);
 	}
 	if (error) {
-		gt_file_lose(&file->books, tally->events, error);
+		gt_file_lose(&file->output, tally->events, error);
 		gt_json_cut(batch, 0);
 		return error;
 	}
-	gt_file_count(&file->books, tally);
+	gt_file_count(&file->output, tally);
 	return 0;
 }
 
@@ -214,18 +215,18 @@ int gt_chrome_file_commit(struct gt_chrome_file *file, size_t begin,
 
 static void put_lost(const struct gt_chrome *chrome, struct gt_json *json)
 {
-	const struct gt_file *books = &chrome->file.books;
+	const struct gt_file *output = &chrome->file.output;
 
-	if (books->lost_disk) {
+	if (output->lost_disk) {
 		begin_last(chrome, json, "p", "LOST");
-		gt_json_member_cstr(json, "cause", gt_file_cause(books));
-		gt_json_member_u64(json, "events", books->lost_disk);
+		gt_json_member_cstr(json, "cause", gt_file_cause(output));
+		gt_json_member_u64(json, "events", output->lost_disk);
 		gt_json_raw(json, "}}\n", 3);
 	}
-	if (books->lost_memory) {
+	if (output->lost_memory) {
 		begin_last(chrome, json, "p", "LOST");
 		gt_json_literal(json, "cause", "no memory");
-		gt_json_member_u64(json, "events", books->lost_memory);
+		gt_json_member_u64(json, "events", output->lost_memory);
 		gt_json_raw(json, "}}\n", 3);
 	}
 }
@@ -242,7 +243,7 @@ static void put_ledger(struct gt_json *json, const struct gt_ledger *ledger)
 }
 
 /* Of a file that its process did not close and that came here from another form. */
-static void put_repaired(struct gt_json *json, const struct gt_facts_repaired *repaired)
+static void put_repaired(struct gt_json *json, const struct gt_metadata_repaired *repaired)
 {
 	if (!repaired->done)
 		return;
@@ -256,28 +257,28 @@ static void put_repaired(struct gt_json *json, const struct gt_facts_repaired *r
 	gt_json_char(json, '}');
 }
 
-static void put_books(const struct gt_chrome *chrome, struct gt_json *json,
-		      const struct gt_ledger *ledger)
+static void put_closing(const struct gt_chrome *chrome, struct gt_json *json,
+			const struct gt_ledger *ledger)
 {
 	put_ledger(json, ledger);
-	put_repaired(json, &chrome->facts.repaired);
+	put_repaired(json, &chrome->metadata.repaired);
 }
 
 static void make_tail(const struct gt_chrome *chrome, struct gt_json *json,
 		      const struct gt_ledger *ledger)
 {
-	const char *path = gt_sink_path(chrome->file.books.sink);
+	const char *path = gt_sink_path(chrome->file.output.sink);
 	const char *slash = strrchr(path, '/');
-	bool object = gt_sink_can_patch(chrome->file.books.sink);
+	bool object = gt_sink_can_patch(chrome->file.output.sink);
 
 	gt_json_cut(json, 0);
 	put_lost(chrome, json);
 	begin_last(chrome, json, "g", "Record Window End");
 	if (!object)
-		put_books(chrome, json, ledger);
+		put_closing(chrome, json, ledger);
 	gt_json_raw(json, "}}\n]", 4);
 	if (object) {
-		put_books(chrome, json, ledger);
+		put_closing(chrome, json, ledger);
 		gt_json_member_cstr(json, "traceName", slash ? slash + 1 : path);
 		gt_json_char(json, '}');
 	}
@@ -286,33 +287,33 @@ static void make_tail(const struct gt_chrome *chrome, struct gt_json *json,
 
 static int write_tail(struct gt_chrome *chrome, const struct gt_ledger *session)
 {
-	struct gt_file *books = &chrome->file.books;
+	struct gt_file *output = &chrome->file.output;
 	struct gt_json *block = &chrome->file.block;
-	struct gt_ledger ledger = gt_file_ledger(books, session);
+	struct gt_ledger ledger = gt_file_ledger(output, session);
 
 	make_tail(chrome, block, &ledger);
 	if (block->failed)
 		return -ENOMEM;
-	return gt_sink_write(books->sink, books->written.offset, block->text, block->length);
+	return gt_sink_write(output->sink, output->written.offset, block->text, block->length);
 }
 
 int gt_chrome_file_close(struct gt_chrome *chrome, struct gt_ledger *ledger)
 {
 	struct gt_chrome_file *file = &chrome->file;
-	struct gt_file *books = &file->books;
+	struct gt_file *output = &file->output;
 	int error;
 
 	gt_chrome_file_flush(file);
 	error = write_tail(chrome, ledger);
-	if (error && gt_file_give_way(books, error) == 0)
+	if (error && gt_file_give_way(output, error) == 0)
 		error = write_tail(chrome, ledger);
-	*ledger = gt_file_ledger(books, ledger);
+	*ledger = gt_file_ledger(output, ledger);
 	if (error) {
-		restore_end(books);
+		restore_end(output);
 		return error;
 	}
-	if (!gt_sink_can_patch(books->sink))
+	if (!gt_sink_can_patch(output->sink))
 		return 0;
 	error = make_block(chrome, &file->block, true);
-	return error ? error : gt_sink_write(books->sink, 0, file->block.text, GT_CHROME_BLOCK);
+	return error ? error : gt_sink_write(output->sink, 0, file->block.text, GT_CHROME_BLOCK);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Lines of GPU events, with Kineto's names and argument keys, and the arrows from their calls.
- * GPU rows: process = device index, thread = row (writers/lanes.h); args.stream stays the true id.
+ * GPU rows: process = device index, thread = row (writers/tracks.h); args.stream stays the true id.
  */
 #include "writers/chrome/chrome.h"
 
@@ -298,7 +298,7 @@ static void put_gpu_args(struct gt_chrome *chrome, const struct gt_event *event)
 }
 
 /* One end of an arrow, without the closing brace. */
-#define put_arrow_end(chrome, json, phase, event, pid, tid, ns)                                    \
+#define put_flow_end(chrome, json, phase, event, pid, tid, ns)                                     \
 	do {                                                                                       \
 		gt_json_raw(json, ",{", 2);                                                        \
 		gt_json_literal(json, "ph", phase);                                                \
@@ -313,9 +313,9 @@ static void put_gpu_args(struct gt_chrome *chrome, const struct gt_event *event)
  * came: the start must not stand behind an end, or a killed process leaves an end without a start.
  * Calls are numbered upwards, so a newer call in the slot means that this one began long ago.
  */
-static bool begins_arrow(struct gt_chrome *chrome, const struct gt_event *event)
+static bool begins_flow(struct gt_chrome *chrome, const struct gt_event *event)
 {
-	uint32_t *newest = &chrome->arrows[event->correlation % GT_CHROME_ARROWS];
+	uint32_t *newest = &chrome->flows[event->correlation % GT_CHROME_FLOWS];
 
 	if (*newest == event->correlation || (*newest > event->correlation && !event->launch.first))
 		return false;
@@ -324,20 +324,20 @@ static bool begins_arrow(struct gt_chrome *chrome, const struct gt_event *event)
 }
 
 /* One start per call, one end per slice: a graph launch has one start and an end per node. */
-static void put_arrows(struct gt_chrome *chrome, const struct gt_event *event, uint32_t tid)
+static void put_flows(struct gt_chrome *chrome, const struct gt_event *event, uint32_t tid)
 {
 	struct gt_json *json = &chrome->file.batch;
 
 	if (!event->launch.known || event->correlation <= chrome->options.border ||
 	    event->kind == GT_EVENT_SYNC || chrome->options.few_details)
 		return;
-	if (begins_arrow(chrome, event)) {
-		chrome->tally.arrows++;
-		put_arrow_end(chrome, json, "s", event, gt_chrome_pid(chrome), event->launch.tid,
-			      event->launch.start);
+	if (begins_flow(chrome, event)) {
+		chrome->tally.flows++;
+		put_flow_end(chrome, json, "s", event, gt_chrome_pid(chrome), event->launch.tid,
+			     event->launch.start);
 		gt_json_raw(json, "}\n", 2);
 	}
-	put_arrow_end(chrome, json, "f", event, event->place.device, tid, event->start);
+	put_flow_end(chrome, json, "f", event, event->place.device, tid, event->start);
 	gt_json_literal(json, "bp", "e");
 	gt_json_raw(json, "}\n", 2);
 }
@@ -347,17 +347,17 @@ void gt_chrome_put_gpu(struct gt_chrome *chrome, const struct gt_event *event)
 	struct gt_json *json = &chrome->file.batch;
 	bool is_sync = event->kind == GT_EVENT_SYNC;
 	bool no_stream = is_sync && event->place.stream == NO_STREAM;
-	struct gt_lane_request request = {.kind = is_sync ? GT_LANE_SYNC : GT_LANE_WORK,
-					  .device = event->place.device,
-					  .context = event->place.context,
-					  .stream = no_stream ? 0 : event->place.stream,
-					  .start = gt_chrome_time(chrome, event->start),
-					  .end = gt_chrome_time(chrome, event->end)};
-	struct gt_lane lane;
+	struct gt_track_request request = {.kind = is_sync ? GT_TRACK_SYNC : GT_TRACK_WORK,
+					   .device = event->place.device,
+					   .context = event->place.context,
+					   .stream = no_stream ? 0 : event->place.stream,
+					   .start = gt_chrome_time(chrome, event->start),
+					   .end = gt_chrome_time(chrome, event->end)};
+	struct gt_track lane;
 
-	gt_lanes_get(chrome->lanes, &request, &lane);
+	gt_tracks_get(chrome->lanes, &request, &lane);
 	gt_chrome_name_device(chrome, event->place.device);
-	gt_chrome_name_lane(chrome, &request, &lane);
+	gt_chrome_name_track(chrome, &request, &lane);
 	begin_gpu_slice(chrome, event);
 	gt_chrome_put_where(chrome, json, event->place.device, lane.tid, event->start);
 	gt_chrome_put_duration(chrome, json, event);
@@ -365,5 +365,5 @@ void gt_chrome_put_gpu(struct gt_chrome *chrome, const struct gt_event *event)
 	gt_json_char(json, '{');
 	put_gpu_args(chrome, event);
 	gt_json_raw(json, "}}\n", 3);
-	put_arrows(chrome, event, lane.tid);
+	put_flows(chrome, event, lane.tid);
 }

@@ -52,40 +52,40 @@ static void put_device(struct gt_json *json, uint32_t index, const struct gt_dev
 }
 
 /* The list is indexed by device id, so it is only ever shortened from its end. */
-static void put_devices(const struct gt_facts *facts, struct gt_json *json, unsigned int cut)
+static void put_devices(const struct gt_metadata *metadata, struct gt_json *json, unsigned int cut)
 {
-	uint32_t count =
-		facts->device_count < GT_FACTS_DEVICES ? facts->device_count : GT_FACTS_DEVICES;
+	uint32_t count = metadata->device_count < GT_METADATA_DEVICES ? metadata->device_count
+								      : GT_METADATA_DEVICES;
 
 	if (cut > 3)
 		count >>= cut - 3;
 	gt_json_key(json, "deviceProperties");
 	gt_json_char(json, '[');
 	for (uint32_t i = 0; i < count; i++)
-		put_device(json, i, &facts->devices[i], cut > 0);
+		put_device(json, i, &metadata->devices[i], cut > 0);
 	gt_json_char(json, ']');
 }
 
 /* HTA reads the rank by a pattern that wants the blank after the colon. */
-static void put_distributed(const struct gt_facts *facts, struct gt_json *json)
+static void put_distributed(const struct gt_metadata *metadata, struct gt_json *json)
 {
 	gt_json_key(json, "distributedInfo");
 	gt_json_char(json, '{');
-	gt_json_member_i64(json, "rank", facts->rank);
-	gt_json_member_i64(json, "world_size", facts->world_size);
-	if (facts->local_rank >= 0)
-		gt_json_member_i64(json, "local_rank", facts->local_rank);
+	gt_json_member_i64(json, "rank", metadata->rank);
+	gt_json_member_i64(json, "world_size", metadata->world_size);
+	if (metadata->local_rank >= 0)
+		gt_json_member_i64(json, "local_rank", metadata->local_rank);
 	gt_json_char(json, '}');
 }
 
-static void put_versions(const struct gt_facts *facts, struct gt_json *json)
+static void put_versions(const struct gt_metadata *metadata, struct gt_json *json)
 {
-	if (facts->cupti_version)
-		gt_json_member_u64(json, "cupti_version", facts->cupti_version);
-	if (facts->runtime_version)
-		gt_json_member_u64(json, "cuda_runtime_version", facts->runtime_version);
-	if (facts->driver_version)
-		gt_json_member_u64(json, "cuda_driver_version", facts->driver_version);
+	if (metadata->cupti_version)
+		gt_json_member_u64(json, "cupti_version", metadata->cupti_version);
+	if (metadata->runtime_version)
+		gt_json_member_u64(json, "cuda_runtime_version", metadata->runtime_version);
+	if (metadata->driver_version)
+		gt_json_member_u64(json, "cuda_driver_version", metadata->driver_version);
 }
 
 /* A number that JavaScript would round: as a string. */
@@ -96,18 +96,18 @@ static void put_big(struct gt_json *json, uint64_t value)
 	gt_json_char(json, '"');
 }
 
-static void put_clock(const struct gt_facts *facts, struct gt_json *json)
+static void put_clock(const struct gt_metadata *metadata, struct gt_json *json)
 {
 	gt_json_member_us(json, "clock_start_us",
-			  facts->start > facts->base ? facts->start - facts->base : 0);
-	gt_json_member_u64(json, "clock_first_monotonic_ns", facts->clock_first.monotonic);
+			  metadata->start > metadata->base ? metadata->start - metadata->base : 0);
+	gt_json_member_u64(json, "clock_first_monotonic_ns", metadata->clock_first.monotonic);
 	gt_json_key(json, "clock_first_realtime_ns");
-	put_big(json, facts->clock_first.realtime);
-	gt_json_member_u64(json, "clock_first_error_ns", facts->clock_first.error_ns);
-	gt_json_member_u64(json, "clock_last_monotonic_ns", facts->clock_last.monotonic);
+	put_big(json, metadata->clock_first.realtime);
+	gt_json_member_u64(json, "clock_first_error_ns", metadata->clock_first.error_ns);
+	gt_json_member_u64(json, "clock_last_monotonic_ns", metadata->clock_last.monotonic);
 	gt_json_key(json, "clock_last_realtime_ns");
-	put_big(json, facts->clock_last.realtime);
-	gt_json_member_u64(json, "clock_last_error_ns", facts->clock_last.error_ns);
+	put_big(json, metadata->clock_last.realtime);
+	gt_json_member_u64(json, "clock_last_error_ns", metadata->clock_last.error_ns);
 }
 
 static void put_optional(struct gt_json *json, const char *key, const char *text)
@@ -118,42 +118,42 @@ static void put_optional(struct gt_json *json, const char *key, const char *text
 	gt_json_cstr(json, text);
 }
 
-static void put_metadata(const struct gt_facts *facts, struct gt_json *json, unsigned int cut)
+static void put_metadata(const struct gt_metadata *metadata, struct gt_json *json, unsigned int cut)
 {
 	gt_json_key(json, "metadata");
 	gt_json_char(json, '{');
-	put_optional(json, "gputrace_version", facts->version);
-	put_optional(json, "hostname", facts->host);
-	put_optional(json, "run", facts->run);
-	put_optional(json, "process", facts->process);
-	gt_json_member_u64(json, "pid", facts->pid);
-	put_optional(json, "mode", facts->mode);
-	put_optional(json, "unwinder", facts->unwinder);
-	put_optional(json, "python", facts->python);
-	put_optional(json, "frameworks", facts->frameworks);
+	put_optional(json, "gputrace_version", metadata->version);
+	put_optional(json, "hostname", metadata->host);
+	put_optional(json, "run", metadata->run);
+	put_optional(json, "process", metadata->process);
+	gt_json_member_u64(json, "pid", metadata->pid);
+	put_optional(json, "mode", metadata->mode);
+	put_optional(json, "unwinder", metadata->unwinder);
+	put_optional(json, "python", metadata->python);
+	put_optional(json, "frameworks", metadata->frameworks);
 	if (cut < 3) {
-		put_optional(json, "mode_reason", facts->mode_reason);
-		put_optional(json, "cupti_path", facts->cupti_path);
+		put_optional(json, "mode_reason", metadata->mode_reason);
+		put_optional(json, "cupti_path", metadata->cupti_path);
 	}
 	if (cut < 2) {
-		put_optional(json, "command", facts->command);
-		put_optional(json, "options", facts->options);
+		put_optional(json, "command", metadata->command);
+		put_optional(json, "options", metadata->options);
 	}
-	put_optional(json, "spool", facts->spool);
-	put_clock(facts, json);
+	put_optional(json, "spool", metadata->spool);
+	put_clock(metadata, json);
 	if (cut)
 		gt_json_member_u64(json, "header_cuts", cut);
 	gt_json_char(json, '}');
 }
 
 /* One of several files of the process. */
-static void put_segment(const struct gt_facts *facts, struct gt_json *json)
+static void put_segment(const struct gt_metadata *metadata, struct gt_json *json)
 {
 	gt_json_key(json, "segment");
 	gt_json_char(json, '{');
 	for (int i = 0; i < GT_SEGMENT_COUNT_; i++) {
 		gt_json_key_text(json, gt_segment_names[i]);
-		gt_json_u64(json, facts->segment[i]);
+		gt_json_u64(json, metadata->segment[i]);
 	}
 	gt_json_char(json, '}');
 }
@@ -161,24 +161,24 @@ static void put_segment(const struct gt_facts *facts, struct gt_json *json)
 void gt_chrome_put_header(const struct gt_chrome *chrome, struct gt_json *json, bool lines,
 			  unsigned int cut)
 {
-	const struct gt_facts *facts = &chrome->facts;
+	const struct gt_metadata *metadata = &chrome->metadata;
 
 	gt_json_member_u64(json, "schemaVersion", 1);
 	next_line(json, lines);
-	put_devices(facts, json, cut);
+	put_devices(metadata, json, cut);
 	next_line(json, lines);
-	put_distributed(facts, json);
-	if (facts->cupti_version || facts->runtime_version || facts->driver_version)
+	put_distributed(metadata, json);
+	if (metadata->cupti_version || metadata->runtime_version || metadata->driver_version)
 		next_line(json, lines);
-	put_versions(facts, json);
+	put_versions(metadata, json);
 	next_line(json, lines);
-	put_metadata(facts, json, cut);
-	if (facts->segment[GT_SEGMENT_NUMBER]) {
+	put_metadata(metadata, json, cut);
+	if (metadata->segment[GT_SEGMENT_NUMBER]) {
 		next_line(json, lines);
-		put_segment(facts, json);
+		put_segment(metadata, json);
 	}
 	next_line(json, lines);
 	gt_json_literal(json, "displayTimeUnit", "ns");
 	next_line(json, lines);
-	gt_json_member_u64(json, "baseTimeNanoseconds", facts->base);
+	gt_json_member_u64(json, "baseTimeNanoseconds", metadata->base);
 }

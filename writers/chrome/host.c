@@ -74,24 +74,24 @@ void gt_chrome_put_api(struct gt_chrome *chrome, const struct gt_event *event)
 
 /* A row beside the thread, for what may begin inside one call and end inside another. */
 static uint32_t row_beside(struct gt_chrome *chrome, const struct gt_event *event,
-			   enum gt_lane_kind kind)
+			   enum gt_track_kind kind)
 {
-	struct gt_lane_request request = {.kind = kind,
-					  .device = UINT32_MAX,
-					  .stream = event->tid,
-					  .start = gt_chrome_time(chrome, event->start),
-					  .end = gt_chrome_time(chrome, event->end)};
-	struct gt_lane lane;
+	struct gt_track_request request = {.kind = kind,
+					   .device = UINT32_MAX,
+					   .stream = event->tid,
+					   .start = gt_chrome_time(chrome, event->start),
+					   .end = gt_chrome_time(chrome, event->end)};
+	struct gt_track lane;
 
-	gt_lanes_get(chrome->lanes, &request, &lane);
-	gt_chrome_name_lane(chrome, &request, &lane);
+	gt_tracks_get(chrome->lanes, &request, &lane);
+	gt_chrome_name_track(chrome, &request, &lane);
 	return lane.tid;
 }
 
 void gt_chrome_put_overhead(struct gt_chrome *chrome, const struct gt_event *event)
 {
 	struct gt_json *json = &chrome->file.batch;
-	uint32_t tid = row_beside(chrome, event, GT_LANE_OVERHEAD);
+	uint32_t tid = row_beside(chrome, event, GT_TRACK_OVERHEAD);
 
 	chrome->tally.key = GT_LEDGER_OVERHEADS_WRITTEN;
 	gt_chrome_begin(json, "X", "overhead");
@@ -150,7 +150,7 @@ void gt_chrome_put_range(struct gt_chrome *chrome, const struct gt_event *event)
 	uint32_t tid = event->tid;
 
 	if (event->range.detached)
-		tid = row_beside(chrome, event, GT_LANE_RANGE);
+		tid = row_beside(chrome, event, GT_TRACK_RANGE);
 	else
 		gt_chrome_name_thread(chrome, tid);
 	chrome->tally.key = GT_LEDGER_RANGES_WRITTEN;
@@ -171,7 +171,7 @@ void gt_chrome_put_frame(struct gt_chrome *chrome, const struct gt_event *event)
 {
 	struct gt_json *json = &chrome->file.batch;
 	const struct gt_frame_event *frame = &event->frame;
-	uint32_t tid = row_beside(chrome, event, GT_LANE_STACK);
+	uint32_t tid = row_beside(chrome, event, GT_TRACK_STACK);
 
 	chrome->tally.key = GT_LEDGER_FRAMES_WRITTEN;
 	gt_chrome_begin(json, "X", "call_stack");
@@ -188,17 +188,17 @@ void gt_chrome_put_frame(struct gt_chrome *chrome, const struct gt_event *event)
 void gt_chrome_put_gpu_range(struct gt_chrome *chrome, const struct gt_event *event)
 {
 	struct gt_json *json = &chrome->file.batch;
-	struct gt_lane_request request = {.kind = GT_LANE_ANNOTATION,
-					  .device = event->place.device,
-					  .context = event->place.context,
-					  .stream = event->place.stream,
-					  .start = gt_chrome_time(chrome, event->start),
-					  .end = gt_chrome_time(chrome, event->end)};
-	struct gt_lane lane;
+	struct gt_track_request request = {.kind = GT_TRACK_ANNOTATION,
+					   .device = event->place.device,
+					   .context = event->place.context,
+					   .stream = event->place.stream,
+					   .start = gt_chrome_time(chrome, event->start),
+					   .end = gt_chrome_time(chrome, event->end)};
+	struct gt_track lane;
 
-	gt_lanes_get(chrome->lanes, &request, &lane);
+	gt_tracks_get(chrome->lanes, &request, &lane);
 	gt_chrome_name_device(chrome, event->place.device);
-	gt_chrome_name_lane(chrome, &request, &lane);
+	gt_chrome_name_track(chrome, &request, &lane);
 	chrome->tally.key = GT_LEDGER_SHADOWS_WRITTEN;
 	gt_chrome_begin(json, "X", "gpu_user_annotation");
 	gt_json_key(json, "name");
@@ -240,8 +240,8 @@ void gt_chrome_put_mark(struct gt_chrome *chrome, const struct gt_event *event)
 void gt_chrome_put_sample(struct gt_chrome *chrome, const struct gt_event *event)
 {
 	struct gt_json *json = &chrome->file.batch;
-	uint32_t tid = row_beside(chrome, event, GT_LANE_SAMPLE);
-	const struct gt_frame *place = event->stack ? gt_stack_place(event->stack) : NULL;
+	uint32_t tid = row_beside(chrome, event, GT_TRACK_SAMPLE);
+	const struct gt_stack_frame *place = event->stack ? gt_stack_place(event->stack) : NULL;
 
 	gt_chrome_name_thread(chrome, event->tid);
 	chrome->tally.key = GT_LEDGER_SAMPLES_WRITTEN;

@@ -34,7 +34,7 @@ void gt_chrome_names_fini(struct gt_chrome_names *names)
 		gt_json_raw(json, ",{", 2);                                                        \
 		gt_json_literal(json, "ph", "M");                                                  \
 		gt_json_literal(json, "name", name);                                               \
-		gt_chrome_put_where(chrome, json, pid, tid, (chrome)->facts.start);                \
+		gt_chrome_put_where(chrome, json, pid, tid, (chrome)->metadata.start);             \
 		gt_json_key(json, "args");                                                         \
 		gt_json_char(json, '{');                                                           \
 	} while (0)
@@ -60,7 +60,7 @@ void gt_chrome_name_process(struct gt_chrome *chrome)
 	end_metadata(json);
 	begin_metadata(chrome, json, "process_sort_index", pid, 0);
 	put_sort_index(json, pid);
-	gt_file_count(&chrome->file.books, &chrome->tally);
+	gt_file_count(&chrome->file.output, &chrome->tally);
 }
 
 static struct gt_chrome_thread *slot_of(struct gt_chrome_thread *threads, uint32_t slots,
@@ -164,18 +164,18 @@ static void put_device_name(struct gt_chrome *chrome, uint32_t device,
 	if (model)
 		chrome->names.models_printed |= (uint64_t)1 << device;
 	gt_text_format(text, sizeof(text), "GPU %u%s%s (rank %d, %s)", device, model ? " " : "",
-		       model ? model->text : "", chrome->facts.rank, chrome->facts.process);
+		       model ? model->text : "", chrome->metadata.rank, chrome->metadata.process);
 	begin_metadata(chrome, json, "process_name", device, 0);
 	gt_json_member_cstr(json, "name", text);
 	end_metadata(json);
 }
 
-static const struct gt_string *model_of(const struct gt_facts *facts, uint32_t device)
+static const struct gt_string *model_of(const struct gt_metadata *metadata, uint32_t device)
 {
-	if (device >= facts->device_count || device >= GT_FACTS_DEVICES ||
-	    facts->devices[device].id != device)
+	if (device >= metadata->device_count || device >= GT_METADATA_DEVICES ||
+	    metadata->devices[device].id != device)
 		return NULL;
-	return facts->devices[device].name;
+	return metadata->devices[device].name;
 }
 
 void gt_chrome_name_device(struct gt_chrome *chrome, uint32_t device)
@@ -186,7 +186,7 @@ void gt_chrome_name_device(struct gt_chrome *chrome, uint32_t device)
 	if (device >= 64 || chrome->names.devices_printed & (uint64_t)1 << device)
 		return;
 	chrome->names.devices_printed |= (uint64_t)1 << device;
-	put_device_name(chrome, device, model_of(&chrome->facts, device));
+	put_device_name(chrome, device, model_of(&chrome->metadata, device));
 	begin_metadata(chrome, json, "process_labels", device, 0);
 	gt_text_format(text, sizeof(text), "GPU %u", device);
 	gt_json_member_cstr(json, "labels", text);
@@ -234,23 +234,23 @@ void gt_chrome_rename_stream(struct gt_chrome *chrome, const struct gt_event *ev
 
 /* What a row is called: "stream 7", "stream 7 waits", "stream 7 (context 2) (3)", with the name that
  * the program gave "stream 7 copies". */
-static void lane_text(const struct gt_chrome *chrome, const struct gt_lane_request *request,
-		      const struct gt_lane *lane, char *out, size_t size)
+static void lane_text(const struct gt_chrome *chrome, const struct gt_track_request *request,
+		      const struct gt_track *lane, char *out, size_t size)
 {
-	static const char *const suffixes[GT_LANE_KIND_COUNT_] = {
-		[GT_LANE_WORK] = "",
-		[GT_LANE_SYNC] = " waits",
-		[GT_LANE_ANNOTATION] = " ranges",
-		[GT_LANE_OVERHEAD] = " tracing overhead",
-		[GT_LANE_RANGE] = " ranges",
-		[GT_LANE_SAMPLE] = " samples",
-		[GT_LANE_STACK] = " call stacks",
+	static const char *const suffixes[GT_TRACK_KIND_COUNT_] = {
+		[GT_TRACK_WORK] = "",
+		[GT_TRACK_SYNC] = " waits",
+		[GT_TRACK_ANNOTATION] = " ranges",
+		[GT_TRACK_OVERHEAD] = " tracing overhead",
+		[GT_TRACK_RANGE] = " ranges",
+		[GT_TRACK_SAMPLE] = " samples",
+		[GT_TRACK_STACK] = " call stacks",
 	};
-	const char *owner = gt_lane_is_on_host(request->kind) ? "thread" : "stream";
+	const char *owner = gt_track_is_on_host(request->kind) ? "thread" : "stream";
 	const struct gt_string *name = NULL;
 	size_t length;
 
-	if (!gt_lane_is_on_host(request->kind))
+	if (!gt_track_is_on_host(request->kind))
 		name = stream_name(&chrome->names, request->device, request->stream);
 	length = gt_text_format(out, size, "%s %u%s%s%s", owner, request->stream, name ? " " : "",
 				name ? name->text : "", suffixes[request->kind]);
@@ -261,11 +261,11 @@ static void lane_text(const struct gt_chrome *chrome, const struct gt_lane_reque
 		gt_text_format(out + length, size - length, " (%u)", lane->k + 1);
 }
 
-void gt_chrome_name_lane(struct gt_chrome *chrome, const struct gt_lane_request *request,
-			 const struct gt_lane *lane)
+void gt_chrome_name_track(struct gt_chrome *chrome, const struct gt_track_request *request,
+			  const struct gt_track *lane)
 {
 	struct gt_json *json = &chrome->file.batch;
-	bool on_host = gt_lane_is_on_host(request->kind);
+	bool on_host = gt_track_is_on_host(request->kind);
 	uint32_t pid = on_host ? gt_chrome_pid(chrome) : request->device;
 	char text[256];
 

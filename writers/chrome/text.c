@@ -125,7 +125,7 @@ static void add_path(struct gt_json *out, const struct gt_string *path, bool who
 }
 
 /* Where a frame with a known function is: a source line, else its module. */
-static void add_origin(struct gt_json *out, const struct gt_frame *frame, uint32_t last_line,
+static void add_origin(struct gt_json *out, const struct gt_stack_frame *frame, uint32_t last_line,
 		       bool whole)
 {
 	gt_json_raw(out, " (", 2);
@@ -151,7 +151,7 @@ static void add_origin(struct gt_json *out, const struct gt_frame *frame, uint32
 
 /* One frame in plain text, with its line or those up to @last_line; @whole: with folders, and the
  * offset where there is no line. */
-static void add_frame(struct gt_json *out, const struct gt_frame *frame, uint32_t last_line,
+static void add_frame(struct gt_json *out, const struct gt_stack_frame *frame, uint32_t last_line,
 		      bool whole)
 {
 	if (frame->function && frame->function->length) {
@@ -207,9 +207,10 @@ void gt_chrome_put_launched_by(struct gt_chrome_texts *texts, struct gt_json *js
 }
 
 void gt_chrome_put_frame_name(struct gt_chrome_texts *texts, struct gt_json *json,
-			      const struct gt_frame *frame, uint32_t first_line, uint32_t last_line)
+			      const struct gt_stack_frame *frame, uint32_t first_line,
+			      uint32_t last_line)
 {
-	struct gt_frame lines = *frame;
+	struct gt_stack_frame lines = *frame;
 
 	lines.line = first_line;
 	gt_json_cut(&texts->scratch, 0);
@@ -218,7 +219,7 @@ void gt_chrome_put_frame_name(struct gt_chrome_texts *texts, struct gt_json *jso
 }
 
 void gt_chrome_put_whole_frame(struct gt_chrome_texts *texts, struct gt_json *json,
-			       const struct gt_frame *frame)
+			       const struct gt_stack_frame *frame)
 {
 	gt_json_cut(&texts->scratch, 0);
 	add_frame(&texts->scratch, frame, 0, true);
@@ -237,7 +238,7 @@ void gt_chrome_put_frames(struct gt_chrome_texts *texts, struct gt_json *json,
 }
 
 /* True once per module, which its build-id stands for. */
-static bool is_new_module(struct gt_chrome_texts *texts, const struct gt_frame *frame)
+static bool is_new_module(struct gt_chrome_texts *texts, const struct gt_stack_frame *frame)
 {
 	struct gt_chrome_text *row;
 
@@ -256,7 +257,7 @@ void gt_chrome_put_modules(struct gt_chrome_texts *texts, struct gt_json *json, 
 	bool opened = false;
 
 	for (uint32_t i = 0; i < stack->count; i++) {
-		const struct gt_frame *frame = stack->frames[i];
+		const struct gt_stack_frame *frame = stack->frames[i];
 
 		if (!is_new_module(texts, frame))
 			continue;

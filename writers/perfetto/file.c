@@ -9,25 +9,25 @@
 
 int gt_perfetto_file_flush(struct gt_perfetto_file *file)
 {
-	struct gt_file *books = &file->books;
+	struct gt_file *output = &file->output;
 	struct gt_proto *batch = &file->batch;
-	int error = books->error;
+	int error = output->error;
 
 	if (error || !batch->length)
 		return error;
 	if (batch->failed)
-		error = gt_file_stop(books, -ENOMEM);
+		error = gt_file_stop(output, -ENOMEM);
 	else
-		error = gt_file_write(books, batch->data, batch->length, 0);
-	if (error && gt_sink_can_patch(books->sink))
-		gt_sink_truncate(books->sink, books->written.offset);
+		error = gt_file_write(output, batch->data, batch->length, 0);
+	if (error && gt_sink_can_patch(output->sink))
+		gt_sink_truncate(output->sink, output->written.offset);
 	gt_proto_cut(batch, 0);
 	return error;
 }
 
 int gt_perfetto_file_commit(struct gt_perfetto_file *file, enum gt_ledger_key key, uint32_t events)
 {
-	gt_file_count(&file->books, &(struct gt_file_tally){.key = key, .events = events});
+	gt_file_count(&file->output, &(struct gt_file_tally){.key = key, .events = events});
 	if (file->batch.length < GT_FILE_BATCH && !file->batch.failed)
 		return 0;
 	return gt_perfetto_file_flush(file);
@@ -36,27 +36,27 @@ int gt_perfetto_file_commit(struct gt_perfetto_file *file, enum gt_ledger_key ke
 static int write_end(struct gt_perfetto *pf, const struct gt_ledger *session)
 {
 	struct gt_perfetto_file *file = &pf->file;
-	struct gt_ledger ledger = gt_file_ledger(&file->books, session);
+	struct gt_ledger ledger = gt_file_ledger(&file->output, session);
 
 	gt_proto_cut(&file->batch, 0);
 	gt_perfetto_put_end(pf, &ledger);
 	if (file->batch.failed)
 		return -ENOMEM;
-	return gt_sink_write(file->books.sink, file->books.written.offset, file->batch.data,
+	return gt_sink_write(file->output.sink, file->output.written.offset, file->batch.data,
 			     file->batch.length);
 }
 
 int gt_perfetto_file_close(struct gt_perfetto *pf, struct gt_ledger *ledger)
 {
-	struct gt_file *books = &pf->file.books;
+	struct gt_file *output = &pf->file.output;
 	int error;
 
 	gt_perfetto_file_flush(&pf->file);
 	error = write_end(pf, ledger);
-	if (error && gt_file_give_way(books, error) == 0)
+	if (error && gt_file_give_way(output, error) == 0)
 		error = write_end(pf, ledger);
-	if (error && gt_sink_can_patch(books->sink))
-		gt_sink_truncate(books->sink, books->written.offset);
-	*ledger = gt_file_ledger(books, ledger);
+	if (error && gt_sink_can_patch(output->sink))
+		gt_sink_truncate(output->sink, output->written.offset);
+	*ledger = gt_file_ledger(output, ledger);
 	return error;
 }

@@ -320,7 +320,7 @@ static uint32_t find_context(struct gt_perfetto *pf, const struct gt_place *plac
 		return place->context;
 	at = gt_proto_begin(data, GT_PF_CONTEXTS);
 	gt_proto_uint(data, GT_PF_IID, place->context);
-	gt_proto_uint(data, GT_PF_CONTEXT_PID, pf->facts.pid);
+	gt_proto_uint(data, GT_PF_CONTEXT_PID, pf->metadata.pid);
 	gt_proto_uint(data, GT_PF_CONTEXT_API, GT_PF_API_CUDA);
 	gt_proto_end(data, at);
 	return place->context;
@@ -423,7 +423,7 @@ static void put_slice(struct gt_perfetto *pf, const struct gt_event *event,
 }
 
 /* As the other form counts them: one for each call of this file whose work is in it. */
-static bool begins_arrow(const struct gt_perfetto *pf, const struct gt_event *event)
+static bool begins_flow(const struct gt_perfetto *pf, const struct gt_event *event)
 {
 	return event->kind != GT_EVENT_RANGE && event->kind != GT_EVENT_SYNC &&
 	       event->launch.known && event->launch.first &&
@@ -440,6 +440,6 @@ void gt_perfetto_put_gpu(struct gt_perfetto *pf, const struct gt_event *event)
 	shared = intern_kernel(pf, event, &own, own_mask(&pf->kernels));
 	gt_perfetto_put_names(pf);
 	put_slice(pf, event, &own, shared);
-	if (begins_arrow(pf, event))
-		gt_ledger_add(&pf->file.books.batch_ledger, GT_LEDGER_ARROWS_WRITTEN, 1);
+	if (begins_flow(pf, event))
+		gt_ledger_add(&pf->file.output.batch_ledger, GT_LEDGER_FLOWS_WRITTEN, 1);
 }

@@ -19,8 +19,8 @@ static const char *const categories[GT_PF_CATEGORY_END_] = {
 	[GT_PF_CATEGORY_OPERATOR] = "cpu_op",
 };
 
-static const char *const note_names[GT_PF_NOTE_COUNT_] = {
-#define GT_PF_NOTE(id, name) [GT_PF_NOTE_##id] = name,
+static const char *const note_names[GT_PF_ANNOTATION_COUNT_] = {
+#define GT_PF_ANNOTATION(id, name) [GT_PF_ANNOTATION_##id] = name,
 #include "core/schema/pftrace_args.def"
 };
 
@@ -35,8 +35,8 @@ static void put_uint(struct gt_proto *out, uint32_t field, const char *name, uin
 {
 	size_t at = gt_proto_begin(out, field);
 
-	gt_proto_cstr(out, GT_PF_NOTE_NAME, name);
-	gt_proto_uint(out, GT_PF_NOTE_UINT, value);
+	gt_proto_cstr(out, GT_PF_ANNOTATION_NAME, name);
+	gt_proto_uint(out, GT_PF_ANNOTATION_UINT, value);
 	gt_proto_end(out, at);
 }
 
@@ -44,8 +44,8 @@ static void put_int(struct gt_proto *out, const char *name, int64_t value)
 {
 	size_t at = gt_proto_begin(out, GT_PF_EVENT_ANNOTATION);
 
-	gt_proto_cstr(out, GT_PF_NOTE_NAME, name);
-	gt_proto_int(out, GT_PF_NOTE_INT, value);
+	gt_proto_cstr(out, GT_PF_ANNOTATION_NAME, name);
+	gt_proto_int(out, GT_PF_ANNOTATION_INT, value);
 	gt_proto_end(out, at);
 }
 
@@ -56,8 +56,8 @@ static void put_text(struct gt_proto *out, uint32_t field, const char *name, con
 	if (!text || !text[0])
 		return;
 	at = gt_proto_begin(out, field);
-	gt_proto_cstr(out, GT_PF_NOTE_NAME, name);
-	gt_perfetto_put_clean(out, GT_PF_NOTE_STRING, text, strlen(text));
+	gt_proto_cstr(out, GT_PF_ANNOTATION_NAME, name);
+	gt_perfetto_put_clean(out, GT_PF_ANNOTATION_STRING, text, strlen(text));
 	gt_proto_end(out, at);
 }
 
@@ -86,7 +86,7 @@ static void put_clock(struct gt_proto *batch, uint32_t id, uint64_t ns, bool inc
 static void put_sequence(struct gt_perfetto *pf, uint32_t sequence)
 {
 	struct gt_proto *batch = &pf->file.batch;
-	uint64_t start = pf->facts.start;
+	uint64_t start = pf->metadata.start;
 	size_t packet = begin_plain(pf, sequence), at, event;
 
 	gt_proto_uint(batch, GT_PF_SEQUENCE_FLAGS, GT_PF_STATE_CLEARED);
@@ -117,11 +117,12 @@ void gt_perfetto_put_start(struct gt_perfetto *pf)
 	put_sequence(pf, GT_PF_SEQUENCE_HOST);
 	put_sequence(pf, GT_PF_SEQUENCE_GPU);
 	put_table(&pf->names.host, GT_PF_EVENT_CATEGORIES, categories, 1, GT_PF_CATEGORY_END_, 0);
-	put_table(&pf->names.host, GT_PF_NOTE_NAMES, note_names, 0, GT_PF_NOTE_COUNT_, 1);
+	put_table(&pf->names.host, GT_PF_ANNOTATION_NAMES, note_names, 0, GT_PF_ANNOTATION_COUNT_,
+		  1);
 	put_table(&pf->names.gpu, GT_PF_ARG_NAMES, arg_names, 0, GT_PF_ARG_COUNT_, 1);
 	gt_perfetto_put_names(pf);
 	gt_perfetto_put_process(pf);
-	gt_perfetto_put_facts(pf);
+	gt_perfetto_put_metadata(pf);
 }
 
 /* ---- facts ---- */
@@ -172,31 +173,31 @@ static void put_device(struct gt_proto *out, const struct gt_device_event *devic
 	};
 	size_t at = gt_proto_begin(out, GT_PF_EVENT_ANNOTATION);
 
-	gt_proto_cstr(out, GT_PF_NOTE_NAME, "device");
-	put_text(out, GT_PF_NOTE_DICT, "name", device->name ? device->name->text : NULL);
+	gt_proto_cstr(out, GT_PF_ANNOTATION_NAME, "device");
+	put_text(out, GT_PF_ANNOTATION_DICT, "name", device->name ? device->name->text : NULL);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		put_uint(out, GT_PF_NOTE_DICT, rows[i].name, rows[i].value);
+		put_uint(out, GT_PF_ANNOTATION_DICT, rows[i].name, rows[i].value);
 	gt_proto_end(out, at);
 }
 
-static void put_words(struct gt_proto *out, const struct gt_facts *facts)
+static void put_words(struct gt_proto *out, const struct gt_metadata *metadata)
 {
 	const struct {
 		const char *name, *text;
 	} rows[] = {
-		{"gputrace_version", facts->version},
-		{"process", facts->process},
-		{"hostname", facts->host},
-		{"run", facts->run},
-		{"cupti_path", facts->cupti_path},
-		{"mode", facts->mode},
-		{"mode_reason", facts->mode_reason},
-		{"python", facts->python},
-		{"frameworks", facts->frameworks},
-		{"unwinder", facts->unwinder},
-		{"options", facts->options},
-		{"command", facts->command},
-		{"spool", facts->spool},
+		{"gputrace_version", metadata->version},
+		{"process", metadata->process},
+		{"hostname", metadata->host},
+		{"run", metadata->run},
+		{"cupti_path", metadata->cupti_path},
+		{"mode", metadata->mode},
+		{"mode_reason", metadata->mode_reason},
+		{"python", metadata->python},
+		{"frameworks", metadata->frameworks},
+		{"unwinder", metadata->unwinder},
+		{"options", metadata->options},
+		{"command", metadata->command},
+		{"spool", metadata->spool},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
@@ -204,18 +205,18 @@ static void put_words(struct gt_proto *out, const struct gt_facts *facts)
 }
 
 /* One of several files of the process. */
-static void put_segment(struct gt_proto *out, const struct gt_facts *facts)
+static void put_segment(struct gt_proto *out, const struct gt_metadata *metadata)
 {
 	char name[64];
 
-	for (int i = 0; facts->segment[GT_SEGMENT_NUMBER] && i < GT_SEGMENT_COUNT_; i++) {
+	for (int i = 0; metadata->segment[GT_SEGMENT_NUMBER] && i < GT_SEGMENT_COUNT_; i++) {
 		gt_text_format(name, sizeof(name), "segment_%s", gt_segment_names[i]);
-		put_uint(out, GT_PF_EVENT_ANNOTATION, name, facts->segment[i]);
+		put_uint(out, GT_PF_EVENT_ANNOTATION, name, metadata->segment[i]);
 	}
 }
 
 /* Of a file that its process did not close. */
-static void put_repaired(struct gt_proto *out, const struct gt_facts_repaired *repaired)
+static void put_repaired(struct gt_proto *out, const struct gt_metadata_repaired *repaired)
 {
 	if (!repaired->done)
 		return;
@@ -227,53 +228,54 @@ static void put_repaired(struct gt_proto *out, const struct gt_facts_repaired *r
 	put_uint(out, GT_PF_EVENT_ANNOTATION, "in_flight", repaired->in_flight);
 }
 
-static void put_numbers(struct gt_proto *out, const struct gt_facts *facts)
+static void put_numbers(struct gt_proto *out, const struct gt_metadata *metadata)
 {
 	const struct {
 		const char *name;
 		uint64_t value;
 	} rows[] = {
 		{"schema_version", 1},
-		{"pid", facts->pid},
-		{"has_rank", facts->has_rank},
-		{"base_ns", facts->base},
-		{"start_ns", facts->start},
-		{"cupti_version", facts->cupti_version},
-		{"cuda_runtime_version", facts->runtime_version},
-		{"cuda_driver_version", facts->driver_version},
-		{"clock_first_monotonic_ns", facts->clock_first.monotonic},
-		{"clock_first_realtime_ns", facts->clock_first.realtime},
-		{"clock_first_error_ns", facts->clock_first.error_ns},
-		{"clock_last_monotonic_ns", facts->clock_last.monotonic},
-		{"clock_last_realtime_ns", facts->clock_last.realtime},
-		{"clock_last_error_ns", facts->clock_last.error_ns},
+		{"pid", metadata->pid},
+		{"has_rank", metadata->has_rank},
+		{"base_ns", metadata->base},
+		{"start_ns", metadata->start},
+		{"cupti_version", metadata->cupti_version},
+		{"cuda_runtime_version", metadata->runtime_version},
+		{"cuda_driver_version", metadata->driver_version},
+		{"clock_first_monotonic_ns", metadata->clock_first.monotonic},
+		{"clock_first_realtime_ns", metadata->clock_first.realtime},
+		{"clock_first_error_ns", metadata->clock_first.error_ns},
+		{"clock_last_monotonic_ns", metadata->clock_last.monotonic},
+		{"clock_last_realtime_ns", metadata->clock_last.realtime},
+		{"clock_last_error_ns", metadata->clock_last.error_ns},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		put_uint(out, GT_PF_EVENT_ANNOTATION, rows[i].name, rows[i].value);
-	put_segment(out, facts);
-	put_repaired(out, &facts->repaired);
-	put_int(out, "rank", facts->rank);
-	put_int(out, "world_size", facts->world_size);
-	put_int(out, "local_rank", facts->local_rank);
+	put_segment(out, metadata);
+	put_repaired(out, &metadata->repaired);
+	put_int(out, "rank", metadata->rank);
+	put_int(out, "world_size", metadata->world_size);
+	put_int(out, "local_rank", metadata->local_rank);
 }
 
-static uint32_t device_count(const struct gt_facts *facts)
+static uint32_t device_count(const struct gt_metadata *metadata)
 {
-	return facts->device_count < GT_FACTS_DEVICES ? facts->device_count : GT_FACTS_DEVICES;
+	return metadata->device_count < GT_METADATA_DEVICES ? metadata->device_count
+							    : GT_METADATA_DEVICES;
 }
 
-void gt_perfetto_put_facts(struct gt_perfetto *pf)
+void gt_perfetto_put_metadata(struct gt_perfetto *pf)
 {
-	const struct gt_facts *facts = &pf->facts;
+	const struct gt_metadata *metadata = &pf->metadata;
 	struct gt_proto *batch = &pf->file.batch;
-	size_t packet, at = begin_instant(pf, facts->start, GT_PF_HEADER_NAME, &packet);
+	size_t packet, at = begin_instant(pf, metadata->start, GT_PF_HEADER_NAME, &packet);
 
-	put_words(batch, facts);
-	put_numbers(batch, facts);
-	for (uint32_t i = 0; i < device_count(facts); i++)
-		if (facts->devices[i].id == i)
-			put_device(batch, &facts->devices[i]);
+	put_words(batch, metadata);
+	put_numbers(batch, metadata);
+	for (uint32_t i = 0; i < device_count(metadata); i++)
+		if (metadata->devices[i].id == i)
+			put_device(batch, &metadata->devices[i]);
 	end_instant(pf, at, packet);
 }
 
@@ -299,13 +301,13 @@ void gt_perfetto_put_gpus(struct gt_perfetto *pf)
 	struct gt_proto *batch = &pf->file.batch;
 	size_t packet, at;
 
-	if (pf->gpus_written || !pf->facts.device_count)
+	if (pf->gpus_written || !pf->metadata.device_count)
 		return;
 	pf->gpus_written = true;
 	packet = begin_plain(pf, GT_PF_SEQUENCE_GPU);
 	at = gt_proto_begin(batch, GT_PF_GPU_INFO);
-	for (uint32_t i = 0; i < device_count(&pf->facts); i++)
-		put_gpu(batch, &pf->facts.devices[i], i);
+	for (uint32_t i = 0; i < device_count(&pf->metadata); i++)
+		put_gpu(batch, &pf->metadata.devices[i], i);
 	gt_proto_end(batch, at);
 	gt_proto_end(batch, packet);
 }
@@ -320,9 +322,9 @@ static void put_lost(struct gt_perfetto *pf, const char *cause, uint64_t events)
 	if (!events)
 		return;
 	at = begin_instant(pf, pf->last, "LOST", &packet);
-	put_text(batch, GT_PF_EVENT_ANNOTATION, note_names[GT_PF_NOTE_CAUSE], cause);
-	put_uint(batch, GT_PF_EVENT_ANNOTATION, note_names[GT_PF_NOTE_COUNT], events);
-	put_text(batch, GT_PF_EVENT_ANNOTATION, note_names[GT_PF_NOTE_OF_WHAT], "events");
+	put_text(batch, GT_PF_EVENT_ANNOTATION, note_names[GT_PF_ANNOTATION_CAUSE], cause);
+	put_uint(batch, GT_PF_EVENT_ANNOTATION, note_names[GT_PF_ANNOTATION_COUNT], events);
+	put_text(batch, GT_PF_EVENT_ANNOTATION, note_names[GT_PF_ANNOTATION_OF_WHAT], "events");
 	end_instant(pf, at, packet);
 }
 
@@ -332,14 +334,14 @@ static void put_lost(struct gt_perfetto *pf, const char *cause, uint64_t events)
  */
 void gt_perfetto_put_end(struct gt_perfetto *pf, const struct gt_ledger *ledger)
 {
-	const struct gt_file *books = &pf->file.books;
+	const struct gt_file *output = &pf->file.output;
 	struct gt_proto *batch = &pf->file.batch;
 	size_t packet, at;
 
-	if (books->error || books->lost_disk)
+	if (output->error || output->lost_disk)
 		put_sequence(pf, GT_PF_SEQUENCE_HOST);
-	put_lost(pf, gt_file_cause(books), books->lost_disk);
-	put_lost(pf, "no memory", books->lost_memory);
+	put_lost(pf, gt_file_cause(output), output->lost_disk);
+	put_lost(pf, "no memory", output->lost_memory);
 	at = begin_instant(pf, pf->last, GT_PF_LEDGER_NAME, &packet);
 	for (int i = 0; i < GT_LEDGER_COUNT_; i++)
 		put_uint(batch, GT_PF_EVENT_ANNOTATION, gt_ledger_rows[i].json, ledger->count[i]);

@@ -36,43 +36,43 @@ static void put_end(struct gt_perfetto *pf, uint64_t ns, uint32_t track)
 	end_event(pf, at, packet);
 }
 
-static size_t begin_note(struct gt_proto *batch, enum gt_pf_note note)
+static size_t begin_note(struct gt_proto *batch, enum gt_pf_annotation note)
 {
 	size_t at = gt_proto_begin(batch, GT_PF_EVENT_ANNOTATION);
 
-	gt_proto_uint(batch, GT_PF_NOTE_NAME_IID, note + 1u);
+	gt_proto_uint(batch, GT_PF_ANNOTATION_NAME_IID, note + 1u);
 	return at;
 }
 
-static void put_uint(struct gt_proto *batch, enum gt_pf_note note, uint64_t value)
+static void put_uint(struct gt_proto *batch, enum gt_pf_annotation note, uint64_t value)
 {
 	size_t at = begin_note(batch, note);
 
-	gt_proto_uint(batch, GT_PF_NOTE_UINT, value);
+	gt_proto_uint(batch, GT_PF_ANNOTATION_UINT, value);
 	gt_proto_end(batch, at);
 }
 
-static void put_int(struct gt_proto *batch, enum gt_pf_note note, int64_t value)
+static void put_int(struct gt_proto *batch, enum gt_pf_annotation note, int64_t value)
 {
 	size_t at = begin_note(batch, note);
 
-	gt_proto_int(batch, GT_PF_NOTE_INT, value);
+	gt_proto_int(batch, GT_PF_ANNOTATION_INT, value);
 	gt_proto_end(batch, at);
 }
 
-static void put_text(struct gt_proto *batch, enum gt_pf_note note, const char *text)
+static void put_text(struct gt_proto *batch, enum gt_pf_annotation note, const char *text)
 {
 	size_t at = begin_note(batch, note);
 
-	gt_perfetto_put_clean(batch, GT_PF_NOTE_STRING, text, strlen(text));
+	gt_perfetto_put_clean(batch, GT_PF_ANNOTATION_STRING, text, strlen(text));
 	gt_proto_end(batch, at);
 }
 
-static void put_iid(struct gt_proto *batch, enum gt_pf_note note, uint64_t iid)
+static void put_iid(struct gt_proto *batch, enum gt_pf_annotation note, uint64_t iid)
 {
 	size_t at = begin_note(batch, note);
 
-	gt_proto_uint(batch, GT_PF_NOTE_STRING_IID, iid);
+	gt_proto_uint(batch, GT_PF_ANNOTATION_STRING_IID, iid);
 	gt_proto_end(batch, at);
 }
 
@@ -125,11 +125,11 @@ void gt_perfetto_put_api(struct gt_perfetto *pf, const struct gt_event *event)
 		gt_proto_uint(batch, GT_PF_EVENT_CALLSTACK, stack);
 	put_correlation(batch, event);
 	if (cbid_is_news(pf, &event->api))
-		put_uint(batch, GT_PF_NOTE_CBID, event->api.cbid);
+		put_uint(batch, GT_PF_ANNOTATION_CBID, event->api.cbid);
 	if (event->api.op)
-		put_uint(batch, GT_PF_NOTE_RANGE, event->api.op);
+		put_uint(batch, GT_PF_ANNOTATION_RANGE, event->api.op);
 	if (event->api.result)
-		put_int(batch, GT_PF_NOTE_RESULT, event->api.result);
+		put_int(batch, GT_PF_ANNOTATION_RESULT, event->api.result);
 	end_event(pf, at, packet);
 	put_end(pf, event->end, track);
 }
@@ -165,28 +165,28 @@ static void put_range_args(struct gt_proto *batch, const struct gt_range_event *
 	if (iids->stack)
 		gt_proto_uint(batch, GT_PF_EVENT_CALLSTACK, iids->stack);
 	if (range->id)
-		put_uint(batch, GT_PF_NOTE_RANGE, range->id);
+		put_uint(batch, GT_PF_ANNOTATION_RANGE, range->id);
 	if (iids->domain)
-		put_iid(batch, GT_PF_NOTE_DOMAIN, iids->domain);
+		put_iid(batch, GT_PF_ANNOTATION_DOMAIN, iids->domain);
 	if (iids->category)
-		put_iid(batch, GT_PF_NOTE_CATEGORY, iids->category);
+		put_iid(batch, GT_PF_ANNOTATION_CATEGORY, iids->category);
 	if (range->color)
-		put_uint(batch, GT_PF_NOTE_COLOR, range->color);
+		put_uint(batch, GT_PF_ANNOTATION_COLOR, range->color);
 	if (range->payload[0])
-		put_text(batch, GT_PF_NOTE_PAYLOAD, range->payload);
+		put_text(batch, GT_PF_ANNOTATION_PAYLOAD, range->payload);
 	if (range->has_sequence)
-		put_uint(batch, GT_PF_NOTE_SEQUENCE, range->sequence);
+		put_uint(batch, GT_PF_ANNOTATION_SEQUENCE, range->sequence);
 	if (iids->dims)
-		put_iid(batch, GT_PF_NOTE_DIMS, iids->dims);
+		put_iid(batch, GT_PF_ANNOTATION_DIMS, iids->dims);
 	if (range->unfinished)
-		put_uint(batch, GT_PF_NOTE_UNFINISHED, 1);
+		put_uint(batch, GT_PF_ANNOTATION_UNFINISHED, 1);
 	if (range->detached)
-		put_uint(batch, GT_PF_NOTE_DETACHED, 1);
+		put_uint(batch, GT_PF_ANNOTATION_DETACHED, 1);
 }
 
 void gt_perfetto_put_range(struct gt_perfetto *pf, const struct gt_event *event)
 {
-	uint32_t track = event->range.detached ? gt_perfetto_beside(pf, event, GT_LANE_RANGE)
+	uint32_t track = event->range.detached ? gt_perfetto_beside(pf, event, GT_TRACK_RANGE)
 					       : gt_perfetto_thread(pf, event->tid);
 	struct range_iids iids = intern_range(pf, event);
 	size_t packet, at = begin_event(pf, event->start, GT_PF_TYPE_BEGIN, track, &packet);
@@ -209,7 +209,7 @@ void gt_perfetto_put_mark(struct gt_perfetto *pf, const struct gt_event *event)
 /* ---- the rest ---- */
 
 /* What a frame is called: its function, else its module. */
-static const struct gt_string *frame_name(const struct gt_frame *frame)
+static const struct gt_string *frame_name(const struct gt_stack_frame *frame)
 {
 	return frame->function && frame->function->length ? frame->function : frame->module;
 }
@@ -218,7 +218,7 @@ void gt_perfetto_put_frame(struct gt_perfetto *pf, const struct gt_event *event)
 {
 	struct gt_proto *batch = &pf->file.batch;
 	const struct gt_frame_event *frame = &event->frame;
-	uint32_t track = gt_perfetto_beside(pf, event, GT_LANE_STACK);
+	uint32_t track = gt_perfetto_beside(pf, event, GT_TRACK_STACK);
 	uint64_t name = gt_perfetto_name(pf, frame_name(frame->frame));
 	uint64_t iid = gt_perfetto_frame(pf, frame->frame);
 	size_t packet, at;
@@ -227,12 +227,12 @@ void gt_perfetto_put_frame(struct gt_perfetto *pf, const struct gt_event *event)
 	at = begin_event(pf, event->start, GT_PF_TYPE_BEGIN, track, &packet);
 	gt_proto_uint(batch, GT_PF_EVENT_CATEGORY, GT_PF_CATEGORY_STACK);
 	gt_proto_uint(batch, GT_PF_EVENT_NAME_IID, name);
-	put_uint(batch, GT_PF_NOTE_FRAME, iid);
+	put_uint(batch, GT_PF_ANNOTATION_FRAME, iid);
 	if (frame->first_line)
-		put_uint(batch, GT_PF_NOTE_FIRST_LINE, frame->first_line);
+		put_uint(batch, GT_PF_ANNOTATION_FIRST_LINE, frame->first_line);
 	if (frame->last_line)
-		put_uint(batch, GT_PF_NOTE_LAST_LINE, frame->last_line);
-	put_uint(batch, GT_PF_NOTE_CALLS, frame->calls);
+		put_uint(batch, GT_PF_ANNOTATION_LAST_LINE, frame->last_line);
+	put_uint(batch, GT_PF_ANNOTATION_CALLS, frame->calls);
 	end_event(pf, at, packet);
 	put_end(pf, event->end, track);
 }
@@ -248,7 +248,7 @@ void gt_perfetto_put_sample(struct gt_perfetto *pf, const struct gt_event *event
 	gt_perfetto_put_names(pf);
 	packet = gt_perfetto_begin(pf, GT_PF_SEQUENCE_HOST, event->start);
 	at = gt_proto_begin(batch, GT_PF_PERF_SAMPLE);
-	gt_proto_uint(batch, GT_PF_SAMPLE_PID, pf->facts.pid);
+	gt_proto_uint(batch, GT_PF_SAMPLE_PID, pf->metadata.pid);
 	gt_proto_uint(batch, GT_PF_SAMPLE_TID, event->tid);
 	if (stack)
 		gt_proto_uint(batch, GT_PF_SAMPLE_CALLSTACK, stack);
@@ -260,7 +260,7 @@ void gt_perfetto_put_sample(struct gt_perfetto *pf, const struct gt_event *event
 void gt_perfetto_put_overhead(struct gt_perfetto *pf, const struct gt_event *event)
 {
 	struct gt_proto *batch = &pf->file.batch;
-	uint32_t track = gt_perfetto_beside(pf, event, GT_LANE_OVERHEAD);
+	uint32_t track = gt_perfetto_beside(pf, event, GT_TRACK_OVERHEAD);
 	uint64_t name = gt_perfetto_name(pf, event->overhead.name);
 	size_t packet, at;
 
@@ -285,7 +285,7 @@ void gt_perfetto_put_counter(struct gt_perfetto *pf, const struct gt_event *even
 	end_event(pf, at, packet);
 }
 
-void gt_perfetto_put_note(struct gt_perfetto *pf, const struct gt_event *event)
+void gt_perfetto_put_annotation(struct gt_perfetto *pf, const struct gt_event *event)
 {
 	struct gt_proto *batch = &pf->file.batch;
 	const struct gt_note_event *note = &event->note;
@@ -300,14 +300,14 @@ void gt_perfetto_put_note(struct gt_perfetto *pf, const struct gt_event *event)
 	if (stack)
 		gt_proto_uint(batch, GT_PF_EVENT_CALLSTACK, stack);
 	if (note->cause)
-		put_text(batch, GT_PF_NOTE_CAUSE, note->cause);
+		put_text(batch, GT_PF_ANNOTATION_CAUSE, note->cause);
 	if (note->count)
-		put_uint(batch, GT_PF_NOTE_COUNT, note->count);
+		put_uint(batch, GT_PF_ANNOTATION_COUNT, note->count);
 	if (note->of_what)
-		put_text(batch, GT_PF_NOTE_OF_WHAT, note->of_what);
+		put_text(batch, GT_PF_ANNOTATION_OF_WHAT, note->of_what);
 	if (event->end > event->start)
-		put_uint(batch, GT_PF_NOTE_DURATION, event->end - event->start);
+		put_uint(batch, GT_PF_ANNOTATION_DURATION, event->end - event->start);
 	if (note->what)
-		put_text(batch, GT_PF_NOTE_WHAT, note->what);
+		put_text(batch, GT_PF_ANNOTATION_WHAT, note->what);
 	end_event(pf, at, packet);
 }

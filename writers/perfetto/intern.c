@@ -263,14 +263,14 @@ static uint64_t put_module(struct gt_perfetto *pf, const struct gt_string *modul
 	return module->id;
 }
 
-static uint32_t frame_kind(const struct gt_frame *frame)
+static uint32_t frame_kind(const struct gt_stack_frame *frame)
 {
 	if (frame->kind == GT_FRAME_PYTHON)
 		return GT_PF_KIND_INTERPRETED;
 	return frame->kind == GT_FRAME_JIT ? GT_PF_KIND_JIT : GT_PF_KIND_NATIVE;
 }
 
-static void put_frame(struct gt_perfetto *pf, const struct gt_frame *frame, uint64_t iid)
+static void put_frame(struct gt_perfetto *pf, const struct gt_stack_frame *frame, uint64_t iid)
 {
 	struct gt_proto *data = &pf->names.host;
 	uint64_t function = 0, module = 0, source = 0;
@@ -297,7 +297,7 @@ static void put_frame(struct gt_perfetto *pf, const struct gt_frame *frame, uint
 	gt_proto_end(data, at);
 }
 
-uint64_t gt_perfetto_frame(struct gt_perfetto *pf, const struct gt_frame *frame)
+uint64_t gt_perfetto_frame(struct gt_perfetto *pf, const struct gt_stack_frame *frame)
 {
 	bool fresh;
 	uint32_t iid = gt_perfetto_number(&pf->names, GT_PERFETTO_FRAME, (uintptr_t)frame, 0,
@@ -351,7 +351,7 @@ uint64_t gt_perfetto_stack(struct gt_perfetto *pf, const struct gt_stack *stack)
 		return 0;
 	if (first_stack(&pf->names, stack)) {
 		put_stack(pf, stack);
-		gt_ledger_add(&pf->file.books.batch_ledger, GT_LEDGER_STACKS_WRITTEN, 1);
+		gt_ledger_add(&pf->file.output.batch_ledger, GT_LEDGER_STACKS_WRITTEN, 1);
 	}
 	return stack->id;
 }

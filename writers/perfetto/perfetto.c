@@ -26,7 +26,7 @@ static const struct printer printers[GT_EVENT_COUNT_] = {
 	[GT_EVENT_SAMPLE] = {gt_perfetto_put_sample, GT_LEDGER_SAMPLES_WRITTEN},
 	[GT_EVENT_MARK] = {gt_perfetto_put_mark, GT_LEDGER_RANGES_WRITTEN},
 	[GT_EVENT_COUNTER] = {gt_perfetto_put_counter, GT_LEDGER_COUNTERS_WRITTEN},
-	[GT_EVENT_NOTE] = {gt_perfetto_put_note, GT_LEDGER_NOTES_WRITTEN},
+	[GT_EVENT_NOTE] = {gt_perfetto_put_annotation, GT_LEDGER_NOTES_WRITTEN},
 };
 
 static const struct printer shadow_printer = {gt_perfetto_put_gpu, GT_LEDGER_SHADOWS_WRITTEN};
@@ -38,7 +38,7 @@ static const struct printer *printer_of(const struct gt_event *event)
 	return &printers[event->kind];
 }
 
-enum gt_ledger_key gt_perfetto_book(const struct gt_event *event)
+enum gt_ledger_key gt_perfetto_ledger_key(const struct gt_event *event)
 {
 	const struct printer *printer = printer_of(event);
 
@@ -50,15 +50,15 @@ static int perfetto_event(struct gt_writer *w, const struct gt_event *event)
 	struct gt_perfetto *pf = w->priv;
 	const struct printer *printer = printer_of(event);
 
-	if (event->kind == GT_EVENT_THREAD && !pf->file.books.error) {
+	if (event->kind == GT_EVENT_THREAD && !pf->file.output.error) {
 		gt_perfetto_rename_thread(pf, event->tid, event->thread.name);
 		return gt_perfetto_file_commit(&pf->file, GT_LEDGER_COUNT_, 0);
 	}
 	if (!printer->put || (event->kind == GT_EVENT_SYNC && !pf->options.sync_lanes))
 		return 0;
-	if (pf->file.books.error) {
-		gt_file_lose(&pf->file.books, 1, pf->file.books.error);
-		return pf->file.books.error;
+	if (pf->file.output.error) {
+		gt_file_lose(&pf->file.output, 1, pf->file.output.error);
+		return pf->file.output.error;
 	}
 	if (event->end > pf->last)
 		pf->last = event->end;
@@ -73,7 +73,7 @@ static void go_on(struct gt_perfetto *pf, const struct gt_perfetto_past *past)
 	pf->gpus_written = past->gpus_written;
 	if (pf->last < past->last)
 		pf->last = past->last;
-	pf->file.books.written.offset = past->offset;
+	pf->file.output.written.offset = past->offset;
 	for (size_t i = 0; i < past->track_count; i++) {
 		const struct gt_perfetto_entry *track = &past->tracks[i];
 		uint32_t last = track->number - 1;
@@ -85,17 +85,18 @@ static void go_on(struct gt_perfetto *pf, const struct gt_perfetto_past *past)
 	}
 }
 
-static int perfetto_open(struct gt_writer *w, struct gt_sink *sink, const struct gt_facts *facts,
+static int perfetto_open(struct gt_writer *w, struct gt_sink *sink,
+			 const struct gt_metadata *metadata,
 			 const struct gt_writer_options *options)
 {
 	struct gt_perfetto *pf = w->priv;
 
-	pf->facts = *facts;
+	pf->metadata = *metadata;
 	pf->options = *options;
-	pf->last = facts->start;
-	pf->file.books.sink = sink;
-	pf->file.books.has_next = options->has_next;
-	pf->lanes = gt_lanes_new();
+	pf->last = metadata->start;
+	pf->file.output.sink = sink;
+	pf->file.output.has_next = options->has_next;
+	pf->lanes = gt_tracks_new();
 	pf->kernels.slots = gt_memory_map(GT_PERFETTO_KERNELS * sizeof(*pf->kernels.slots));
 	if (!pf->lanes || !pf->kernels.slots || gt_perfetto_names_init(&pf->names) < 0 ||
 	    gt_proto_init(&pf->file.batch, 2 * GT_FILE_BATCH) < 0)
@@ -104,41 +105,41 @@ static int perfetto_open(struct gt_writer *w, struct gt_sink *sink, const struct
 		go_on(pf, options->past);
 	gt_perfetto_put_start(pf);
 	gt_perfetto_file_flush(&pf->file);
-	gt_file_begun(&pf->file.books, pf->file.books.written.offset, 0);
-	return pf->file.books.error;
+	gt_file_begun(&pf->file.output, pf->file.output.written.offset, 0);
+	return pf->file.output.error;
 }
 
 static void perfetto_follow(struct gt_writer *w, struct gt_writer *before)
 {
 	struct gt_perfetto *pf = w->priv, *full = before->priv;
-	struct gt_lanes *lanes = pf->lanes;
+	struct gt_tracks *lanes = pf->lanes;
 
 	pf->lanes = full->lanes;
 	full->lanes = lanes;
-	gt_lanes_forget_names(pf->lanes);
-	gt_file_follow(&pf->file.books, &full->file.books);
+	gt_tracks_forget_names(pf->lanes);
+	gt_file_follow(&pf->file.output, &full->file.output);
 }
 
 static bool perfetto_is_full(const struct gt_writer *w)
 {
 	const struct gt_perfetto *pf = w->priv;
 
-	return gt_file_is_full(&pf->file.books, pf->file.batch.length);
+	return gt_file_is_full(&pf->file.output, pf->file.batch.length);
 }
 
-static struct gt_file *perfetto_books(struct gt_writer *w)
+static struct gt_file *perfetto_ledger(struct gt_writer *w)
 {
-	return &((struct gt_perfetto *)w->priv)->file.books;
+	return &((struct gt_perfetto *)w->priv)->file.output;
 }
 
-static int perfetto_facts(struct gt_writer *w, const struct gt_facts *facts)
+static int perfetto_metadata(struct gt_writer *w, const struct gt_metadata *metadata)
 {
 	struct gt_perfetto *pf = w->priv;
 
-	pf->facts = *facts;
-	if (pf->file.books.error)
-		return pf->file.books.error;
-	gt_perfetto_put_facts(pf);
+	pf->metadata = *metadata;
+	if (pf->file.output.error)
+		return pf->file.output.error;
+	gt_perfetto_put_metadata(pf);
 	return gt_perfetto_file_commit(&pf->file, GT_LEDGER_COUNT_, 0);
 }
 
@@ -149,13 +150,13 @@ static int perfetto_flush(struct gt_writer *w, uint64_t settled)
 	return gt_perfetto_file_flush(&pf->file);
 }
 
-static int perfetto_close(struct gt_writer *w, const struct gt_facts *facts,
+static int perfetto_close(struct gt_writer *w, const struct gt_metadata *metadata,
 			  struct gt_ledger *ledger)
 {
 	struct gt_perfetto *pf = w->priv;
 	int error;
 
-	perfetto_facts(w, facts);
+	perfetto_metadata(w, metadata);
 	error = gt_perfetto_file_close(pf, ledger);
 	w->ledger = *ledger;
 	return error;
@@ -168,7 +169,7 @@ static void perfetto_fini(struct gt_writer *w)
 	gt_proto_fini(&pf->file.batch);
 	gt_perfetto_names_fini(&pf->names);
 	gt_memory_unmap(pf->kernels.slots, GT_PERFETTO_KERNELS * sizeof(*pf->kernels.slots));
-	gt_lanes_free(pf->lanes);
+	gt_tracks_free(pf->lanes);
 }
 
 const struct gt_writer_ops gt_perfetto_writer = {
@@ -179,8 +180,8 @@ const struct gt_writer_ops gt_perfetto_writer = {
 	.event = perfetto_event,
 	.follow = perfetto_follow,
 	.is_full = perfetto_is_full,
-	.file = perfetto_books,
-	.facts = perfetto_facts,
+	.file = perfetto_ledger,
+	.metadata = perfetto_metadata,
 	.flush = perfetto_flush,
 	.close = perfetto_close,
 	.fini = perfetto_fini,

@@ -22,14 +22,14 @@
 #include "core/guest/memory.h"
 #include "core/intern.h"
 #include "core/schema/event.h"
-#include "core/schema/facts.h"
 #include "core/schema/ledger.h"
+#include "core/schema/metadata.h"
 #include "core/schema/pftrace.h"
 #include "core/stack.h"
 #include "writers/file.h"
-#include "writers/lanes.h"
 #include "writers/perfetto/proto.h"
 #include "writers/sink.h"
+#include "writers/tracks.h"
 #include "writers/writer.h"
 
 /* Kinds of GPU work whose common arguments are remembered, a power of two. */
@@ -38,7 +38,7 @@
 /* ---- file.c ---- */
 
 struct gt_perfetto_file {
-	struct gt_file books;
+	struct gt_file output;
 	struct gt_proto batch; /* whole packets that are not in the file yet */
 };
 
@@ -102,7 +102,7 @@ uint32_t gt_perfetto_number(struct gt_perfetto_names *names, enum gt_perfetto_ke
  * iid to use. A NULL string reads "(no name)". */
 uint64_t gt_perfetto_name(struct gt_perfetto *pf, const struct gt_string *string);
 uint64_t gt_perfetto_value(struct gt_perfetto *pf, const struct gt_string *string, bool on_gpu);
-uint64_t gt_perfetto_frame(struct gt_perfetto *pf, const struct gt_frame *frame);
+uint64_t gt_perfetto_frame(struct gt_perfetto *pf, const struct gt_stack_frame *frame);
 uint64_t gt_perfetto_stack(struct gt_perfetto *pf, const struct gt_stack *stack);
 
 /* An entry of interned data: iid and text. */
@@ -132,7 +132,7 @@ struct gt_perfetto_past {
 };
 
 /* The book that the event is counted in; GT_LEDGER_COUNT_: none. */
-enum gt_ledger_key gt_perfetto_book(const struct gt_event *event);
+enum gt_ledger_key gt_perfetto_ledger_key(const struct gt_event *event);
 
 /* ---- gpu.c ---- */
 
@@ -155,12 +155,12 @@ void gt_perfetto_put_gpu(struct gt_perfetto *pf, const struct gt_event *event);
 /* ---- perfetto.c ---- */
 
 struct gt_perfetto {
-	struct gt_facts facts;
+	struct gt_metadata metadata;
 	struct gt_writer_options options;
 	struct gt_perfetto_file file;
 	struct gt_perfetto_names names;
 	struct gt_perfetto_kernels kernels;
-	struct gt_lanes *lanes;
+	struct gt_tracks *lanes;
 	uint64_t clock[3]; /* time of the last packet, by sequence */
 	uint64_t last;     /* latest end of all events */
 	uint32_t last_tid; /* whose track is last_track */
@@ -184,7 +184,7 @@ static inline size_t gt_perfetto_begin(struct gt_perfetto *pf, uint32_t sequence
 
 /* The first packets: clock, categories, names of arguments, process, facts. */
 void gt_perfetto_put_start(struct gt_perfetto *pf);
-void gt_perfetto_put_facts(struct gt_perfetto *pf);
+void gt_perfetto_put_metadata(struct gt_perfetto *pf);
 /* The devices, before the first work on one. */
 void gt_perfetto_put_gpus(struct gt_perfetto *pf);
 /* What was lost, and the ledger, as the last packets. */
@@ -194,7 +194,7 @@ void gt_perfetto_put_end(struct gt_perfetto *pf, const struct gt_ledger *ledger)
 
 uint32_t gt_perfetto_thread(struct gt_perfetto *pf, uint32_t tid);
 uint32_t gt_perfetto_beside(struct gt_perfetto *pf, const struct gt_event *event,
-			    enum gt_lane_kind kind);
+			    enum gt_track_kind kind);
 uint32_t gt_perfetto_counter(struct gt_perfetto *pf, const struct gt_event *event);
 void gt_perfetto_put_process(struct gt_perfetto *pf);
 void gt_perfetto_rename_thread(struct gt_perfetto *pf, uint32_t tid, const struct gt_string *name);
@@ -208,6 +208,6 @@ void gt_perfetto_put_frame(struct gt_perfetto *pf, const struct gt_event *event)
 void gt_perfetto_put_sample(struct gt_perfetto *pf, const struct gt_event *event);
 void gt_perfetto_put_overhead(struct gt_perfetto *pf, const struct gt_event *event);
 void gt_perfetto_put_counter(struct gt_perfetto *pf, const struct gt_event *event);
-void gt_perfetto_put_note(struct gt_perfetto *pf, const struct gt_event *event);
+void gt_perfetto_put_annotation(struct gt_perfetto *pf, const struct gt_event *event);
 
 #endif

@@ -34,16 +34,16 @@ static void end_track(struct gt_perfetto *pf, size_t at, size_t packet)
 void gt_perfetto_put_process(struct gt_perfetto *pf)
 {
 	struct gt_proto *batch = &pf->file.batch;
-	const char *name = pf->facts.process[0] ? pf->facts.process : "?";
+	const char *name = pf->metadata.process[0] ? pf->metadata.process : "?";
 	size_t packet, at, process;
 	char label[32];
 
 	at = begin_track(pf, GT_PF_TRACK_OF_PROCESS, 0, &packet);
 	process = gt_proto_begin(batch, GT_PF_TRACK_PROCESS);
-	gt_proto_uint(batch, GT_PF_PROCESS_PID, pf->facts.pid);
+	gt_proto_uint(batch, GT_PF_PROCESS_PID, pf->metadata.pid);
 	gt_perfetto_put_clean(batch, GT_PF_PROCESS_NAME, name, strlen(name));
-	if (pf->facts.has_rank) {
-		gt_text_format(label, sizeof(label), "rank %d", pf->facts.rank);
+	if (pf->metadata.has_rank) {
+		gt_text_format(label, sizeof(label), "rank %d", pf->metadata.rank);
 		gt_proto_cstr(batch, GT_PF_PROCESS_LABELS, label);
 	}
 	gt_proto_end(batch, process);
@@ -57,7 +57,7 @@ static void put_thread(struct gt_perfetto *pf, uint32_t uuid, uint32_t tid,
 	size_t packet, at = begin_track(pf, uuid, GT_PF_TRACK_OF_PROCESS, &packet);
 	size_t thread = gt_proto_begin(batch, GT_PF_TRACK_THREAD);
 
-	gt_proto_uint(batch, GT_PF_THREAD_PID, pf->facts.pid);
+	gt_proto_uint(batch, GT_PF_THREAD_PID, pf->metadata.pid);
 	gt_proto_uint(batch, GT_PF_THREAD_TID, tid);
 	if (name)
 		gt_perfetto_put_clean(batch, GT_PF_THREAD_NAME, name->text, name->length);
@@ -104,23 +104,23 @@ static void put_child(struct gt_perfetto *pf, uint32_t uuid, uint32_t parent, co
 }
 
 uint32_t gt_perfetto_beside(struct gt_perfetto *pf, const struct gt_event *event,
-			    enum gt_lane_kind kind)
+			    enum gt_track_kind kind)
 {
-	struct gt_lane_request request = {.kind = kind,
-					  .device = UINT32_MAX,
-					  .stream = event->tid,
-					  .start = event->start,
-					  .end = event->end};
-	static const char *const names[GT_LANE_KIND_COUNT_] = {
-		[GT_LANE_OVERHEAD] = "tracing overhead",
-		[GT_LANE_RANGE] = "ranges",
-		[GT_LANE_STACK] = "call stacks", /* samples are packets of their own */
+	struct gt_track_request request = {.kind = kind,
+					   .device = UINT32_MAX,
+					   .stream = event->tid,
+					   .start = event->start,
+					   .end = event->end};
+	static const char *const names[GT_TRACK_KIND_COUNT_] = {
+		[GT_TRACK_OVERHEAD] = "tracing overhead",
+		[GT_TRACK_RANGE] = "ranges",
+		[GT_TRACK_STACK] = "call stacks", /* samples are packets of their own */
 	};
 	uint32_t thread = gt_perfetto_thread(pf, event->tid), uuid;
-	struct gt_lane lane;
+	struct gt_track lane;
 	bool fresh;
 
-	gt_lanes_get(pf->lanes, &request, &lane);
+	gt_tracks_get(pf->lanes, &request, &lane);
 	uuid = gt_perfetto_number(&pf->names, GT_PERFETTO_BESIDE, lane.tid, 0, &pf->names.tracks,
 				  &fresh);
 	if (fresh)

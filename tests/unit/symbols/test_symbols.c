@@ -53,14 +53,14 @@ static void stop(void)
 	gt_intern_free(names.pool);
 }
 
-static const struct gt_frame *frame_of(const void *code)
+static const struct gt_stack_frame *frame_of(const void *code)
 {
 	return gt_symbols_find_frame(names.symbols, (uint64_t)code + 2); /* a return address */
 }
 
 static const char *name_of(const void *code)
 {
-	const struct gt_frame *frame = frame_of(code);
+	const struct gt_stack_frame *frame = frame_of(code);
 
 	return frame->function ? frame->function->text : NULL;
 }
@@ -109,7 +109,7 @@ static int code_here(void)
 
 Test(symbols, functions_of_the_program_and_of_libc)
 {
-	const struct gt_frame *frame;
+	const struct gt_stack_frame *frame;
 
 	start(64 << 20);
 	cr_assert_str_eq(name_of((void *)code_here), "code_here");
@@ -161,7 +161,7 @@ Test(symbols, a_library_that_was_loaded_by_a_relative_path)
 {
 	const char *path = getenv("GT_TEST_NAMED_PLUGIN");
 	char folder[4096], name[4096];
-	const struct gt_frame *frame;
+	const struct gt_stack_frame *frame;
 	void *handle;
 
 	cr_assert_not_null(path);
@@ -225,7 +225,7 @@ Test(symbols, or_from_the_debug_file_beside)
 Test(symbols, a_stripped_library_has_its_public_names)
 {
 	void *(*function)(int);
-	const struct gt_frame *frame;
+	const struct gt_stack_frame *frame;
 
 	start(64 << 20);
 	function = open_plugin("GT_TEST_STRIPPED_PLUGIN", NULL);
@@ -267,7 +267,7 @@ Test(symbols, what_the_toolkit_made_is_ours)
 Test(symbols, an_address_outside_of_everything_is_jit_code)
 {
 	void *page = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	const struct gt_frame *frame;
+	const struct gt_stack_frame *frame;
 
 	start(64 << 20);
 	frame = frame_of(page);

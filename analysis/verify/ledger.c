@@ -10,8 +10,8 @@
 #include <zlib.h>
 
 #include "analysis/verify/state.h"
-#include "core/schema/facts.h"
 #include "core/schema/ledger.h"
+#include "core/schema/metadata.h"
 #include "readers/utf8.h"
 
 /* File names by which speedscope chooses another importer. */
@@ -59,11 +59,11 @@ static unsigned int count_members(const char *path)
 }
 
 /* --details=few leaves the arrows out. */
-static bool is_arrowless(const struct gt_verify *v)
+static bool is_without_flow(const struct gt_verify *v)
 {
 	const char *metadata = gt_header_find(&v->reading.header, "metadata");
 
-	return metadata && strstr(metadata, "details=few") && !v->arrows;
+	return metadata && strstr(metadata, "details=few") && !v->flow_starts;
 }
 
 /* What readers take although it is no JSON, and the header's text. */
@@ -113,7 +113,7 @@ void gt_verify_file_form(struct gt_verify *v)
 		gt_verify_find(v, GT_CHECK_GZIP, 0,
 			       "more than one gzip member: speedscope refuses it");
 	v->repaired = gt_header_find(&reading->header, "repaired");
-	v->arrowless = is_arrowless(v);
+	v->without_flow = is_without_flow(v);
 	v->is_part = gt_header_int(&reading->header, "segment", gt_segment_names[GT_SEGMENT_BORDER],
 				   &v->border);
 	v->ours = gt_header_find(&reading->header, "ledger") ||
@@ -205,7 +205,7 @@ void gt_verify_text(struct gt_verify *v, const char *text, size_t len, uint64_t 
 	}
 }
 
-int64_t gt_verify_book(const struct gt_verify *v, enum gt_ledger_key key)
+int64_t gt_verify_count(const struct gt_verify *v, enum gt_ledger_key key)
 {
 	int64_t count = 0;
 
@@ -238,7 +238,7 @@ static void check_written(struct gt_verify *v)
 		{GT_LEDGER_RANGES_WRITTEN, slices[GT_VERIFY_RANGE] + v->marks},
 		{GT_LEDGER_SHADOWS_WRITTEN, slices[GT_VERIFY_SHADOW]},
 		{GT_LEDGER_SAMPLES_WRITTEN, v->samples},
-		{GT_LEDGER_ARROWS_WRITTEN, v->arrows},
+		{GT_LEDGER_FLOWS_WRITTEN, v->flow_starts},
 		{GT_LEDGER_COUNTERS_WRITTEN, v->counters},
 		{GT_LEDGER_NOTES_WRITTEN, v->notes},
 		{GT_LEDGER_NAMES_WRITTEN, v->names},
@@ -246,11 +246,11 @@ static void check_written(struct gt_verify *v)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (has_book(v, rows[i].key) &&
-		    (uint64_t)gt_verify_book(v, rows[i].key) != rows[i].found)
+		    (uint64_t)gt_verify_count(v, rows[i].key) != rows[i].found)
 			gt_verify_find(v, GT_CHECK_LEDGER, 0,
 				       "ledger: %s is %" PRId64 ", the file has %" PRIu64,
 				       gt_ledger_rows[rows[i].key].json,
-				       gt_verify_book(v, rows[i].key), rows[i].found);
+				       gt_verify_count(v, rows[i].key), rows[i].found);
 }
 
 /* What was received against what was written: the difference must have a cause. */
@@ -258,8 +258,8 @@ static void check_received(struct gt_verify *v, enum gt_ledger_key received,
 			   enum gt_ledger_key written, enum gt_ledger_key untimed,
 			   int64_t *ret_missing)
 {
-	int64_t missing = gt_verify_book(v, received) - gt_verify_book(v, written) -
-			  (untimed == GT_LEDGER_COUNT_ ? 0 : gt_verify_book(v, untimed));
+	int64_t missing = gt_verify_count(v, received) - gt_verify_count(v, written) -
+			  (untimed == GT_LEDGER_COUNT_ ? 0 : gt_verify_count(v, untimed));
 
 	if (!has_book(v, received))
 		return;
@@ -273,22 +273,23 @@ static void check_received(struct gt_verify *v, enum gt_ledger_key received,
 
 static void check_sums(struct gt_verify *v)
 {
-	int64_t missing = 0, lost = gt_verify_book(v, GT_LEDGER_EVENTS_LOST_DISK) +
-				    gt_verify_book(v, GT_LEDGER_EVENTS_LOST_EARLY) +
-				    gt_verify_book(v, GT_LEDGER_EVENTS_LOST_MEMORY);
+	int64_t missing = 0, lost = gt_verify_count(v, GT_LEDGER_EVENTS_LOST_DISK) +
+				    gt_verify_count(v, GT_LEDGER_EVENTS_LOST_EARLY) +
+				    gt_verify_count(v, GT_LEDGER_EVENTS_LOST_MEMORY);
 	enum gt_ledger_key arrived = has_book(v, GT_LEDGER_CALLS_RECEIVED)
 					     ? GT_LEDGER_CALLS_RECEIVED
 					     : GT_LEDGER_CALLS_WRITTEN;
-	int64_t seen = gt_verify_book(v, GT_LEDGER_CALLS_SEEN);
-	int64_t told = gt_verify_book(v, arrived) + gt_verify_book(v, GT_LEDGER_CALLS_NESTED) +
-		       gt_verify_book(v, GT_LEDGER_CALLS_LOST_RING) +
-		       gt_verify_book(v, GT_LEDGER_CALLS_LOST_THREAD) +
-		       gt_verify_book(v, GT_LEDGER_CALLS_OPEN);
+	int64_t seen = gt_verify_count(v, GT_LEDGER_CALLS_SEEN);
+	int64_t reported = gt_verify_count(v, arrived) +
+			   gt_verify_count(v, GT_LEDGER_CALLS_NESTED) +
+			   gt_verify_count(v, GT_LEDGER_CALLS_LOST_RING) +
+			   gt_verify_count(v, GT_LEDGER_CALLS_LOST_THREAD) +
+			   gt_verify_count(v, GT_LEDGER_CALLS_OPEN);
 
-	if (seen != told)
+	if (seen != reported)
 		gt_verify_find(v, GT_CHECK_LEDGER, 0,
 			       "ledger: of %" PRId64 " calls seen %" PRId64 " are told of", seen,
-			       told);
+			       reported);
 	check_received(v, GT_LEDGER_CALLS_RECEIVED, GT_LEDGER_CALLS_WRITTEN, GT_LEDGER_COUNT_,
 		       &missing);
 	check_received(v, GT_LEDGER_RECORDS_KERNEL, GT_LEDGER_KERNELS_WRITTEN,
@@ -308,7 +309,7 @@ static void check_sums(struct gt_verify *v)
 }
 
 /* Losses that have a cause: no fault of the books, but the reader wants to know. */
-static void tell_losses(struct gt_verify *v)
+static void report_losses(struct gt_verify *v)
 {
 	static const enum gt_ledger_key keys[] = {
 		GT_LEDGER_CALLS_LOST_RING,
@@ -355,7 +356,7 @@ static void tell_losses(struct gt_verify *v)
 	};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-		int64_t count = gt_verify_book(v, keys[i]);
+		int64_t count = gt_verify_count(v, keys[i]);
 
 		if (!count || gt_header_is_asked_for(&v->reading.header, keys[i]))
 			continue;
@@ -369,14 +370,14 @@ static void tell_losses(struct gt_verify *v)
 	}
 }
 
-void gt_verify_books(struct gt_verify *v)
+void gt_verify_ledger(struct gt_verify *v)
 {
 	if (!gt_header_find(&v->reading.header, "ledger")) {
 		if (!v->repaired && v->reading.closed && v->reading.form == GT_FORM_OBJECT)
 			gt_verify_find(v, GT_CHECK_LEDGER, 0, "no ledger behind the events");
 		return;
 	}
-	if (v->reading.bookless) {
+	if (v->reading.without_ledger) {
 		gt_verify_find(v, GT_CHECK_LEDGER, 0,
 			       "files were merged that have no ledger: what they had not written "
 			       "is not known");
@@ -384,5 +385,5 @@ void gt_verify_books(struct gt_verify *v)
 		check_written(v);
 		check_sums(v);
 	}
-	tell_losses(v);
+	report_losses(v);
 }

@@ -170,14 +170,14 @@ static int by_id(const void *a, const void *b)
 }
 
 /* Slices and arrow ends of one correlation id. */
-struct group {
+struct tracks_group {
 	const struct gt_verify_slice *slices;
 	size_t slice_count;
 	const struct gt_verify_flow *flows;
 	size_t flow_count;
 };
 
-static const struct gt_verify_slice *slice_at(const struct group *group,
+static const struct gt_verify_slice *slice_at(const struct tracks_group *group,
 					      const struct gt_verify_flow *flow)
 {
 	for (size_t i = 0; i < group->slice_count; i++) {
@@ -190,7 +190,7 @@ static const struct gt_verify_slice *slice_at(const struct group *group,
 	return NULL;
 }
 
-static void check_arrows(struct gt_verify *v, const struct group *group)
+static void check_flows(struct gt_verify *v, const struct tracks_group *group)
 {
 	size_t starts = 0, ends = 0;
 
@@ -216,7 +216,7 @@ static void check_arrows(struct gt_verify *v, const struct group *group)
 }
 
 /* GPU work whose call is there needs an arrow, and an end of it at each operation. */
-static void check_calls(struct gt_verify *v, const struct group *group)
+static void check_calls(struct gt_verify *v, const struct tracks_group *group)
 {
 	const struct gt_verify_slice *call = NULL;
 	size_t calls = 0, ends = 0, operations = 0;
@@ -243,7 +243,7 @@ static void check_calls(struct gt_verify *v, const struct group *group)
 				       call->ts - slice->ts);
 	}
 	if (call && operations > ends && call->correlation > v->border && !v->repaired &&
-	    !v->arrowless)
+	    !v->without_flow)
 		gt_verify_find(v, GT_CHECK_FLOW, call->line,
 			       "%zu GPU operations of correlation %" PRId64 " have no arrow",
 			       operations - ends, call->correlation);
@@ -265,12 +265,12 @@ void gt_verify_flows(struct gt_verify *v)
 		qsort(v->slices.at, v->slices.count, sizeof(*v->slices.at), by_correlation);
 	if (v->flows.count)
 		qsort(v->flows.at, v->flows.count, sizeof(*v->flows.at), by_id);
-	v->early = gt_verify_book(v, GT_LEDGER_GPU_BEFORE_LAUNCH);
-	v->unlinked = gt_verify_book(v, GT_LEDGER_OPS_UNLINKED);
+	v->early = gt_verify_count(v, GT_LEDGER_GPU_BEFORE_LAUNCH);
+	v->unlinked = gt_verify_count(v, GT_LEDGER_OPS_UNLINKED);
 	for (; s < v->slices.count && v->slices.at[s].correlation < 1; s++)
 		check_without_id(v, &v->slices.at[s]);
 	while (s < v->slices.count || f < v->flows.count) {
-		struct group group = {0};
+		struct tracks_group group = {0};
 		int64_t id = INT64_MAX;
 
 		if (s < v->slices.count) {
@@ -285,7 +285,7 @@ void gt_verify_flows(struct gt_verify *v)
 			group.slice_count++;
 		for (; f < v->flows.count && v->flows.at[f].id == id; f++)
 			group.flow_count++;
-		check_arrows(v, &group);
+		check_flows(v, &group);
 		check_calls(v, &group);
 	}
 }

@@ -3,7 +3,7 @@
  * Rows of GPU slices. A group is what one stream has of one kind; its rows are tried in order and
  * the first that is free takes the slice. Drain thread only.
  */
-#include "writers/lanes.h"
+#include "writers/tracks.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -22,8 +22,8 @@
 #define STACK_ROWS    25165824u
 #define SAMPLE_ROWS   33554432u
 
-struct row {
-	struct row *next;
+struct tracks_row {
+	struct tracks_row *next;
 	uint64_t last_start;
 	uint64_t ends[MAX_DEPTH]; /* of the slices that may still be open, outermost first */
 	uint32_t depth;
@@ -31,15 +31,15 @@ struct row {
 	uint32_t file; /* which file has its name */
 };
 
-struct group {
+struct writers_group {
 	uint32_t kind, device, context, stream;
-	struct row *rows; /* NULL: slot not used */
+	struct tracks_row *rows; /* NULL: slot not used */
 	bool foreign;
 };
 
-struct gt_lanes {
+struct gt_tracks {
 	struct gt_arena arena;
-	struct group *slots; /* open addressing, a power of two */
+	struct writers_group *slots; /* open addressing, a power of two */
 	uint32_t slot_count;
 	uint32_t used;
 	uint32_t next_overflow;
@@ -47,11 +47,11 @@ struct gt_lanes {
 };
 
 /* Kept as a group so that one table serves: which context came first with a stream of this id. */
-#define KIND_OWNER GT_LANE_KIND_COUNT_
+#define KIND_OWNER GT_TRACK_KIND_COUNT_
 
-struct gt_lanes *gt_lanes_new(void)
+struct gt_tracks *gt_tracks_new(void)
 {
-	struct gt_lanes *lanes = gt_memory_map(sizeof(*lanes));
+	struct gt_tracks *lanes = gt_memory_map(sizeof(*lanes));
 
 	if (!lanes)
 		return NULL;
@@ -62,12 +62,12 @@ struct gt_lanes *gt_lanes_new(void)
 		return NULL;
 	}
 	lanes->slot_count = FIRST_SLOTS;
-	lanes->next_overflow = GT_LANE_OVERFLOW;
+	lanes->next_overflow = GT_TRACK_OVERFLOW;
 	lanes->file = 1;
 	return lanes;
 }
 
-void gt_lanes_free(struct gt_lanes *lanes)
+void gt_tracks_free(struct gt_tracks *lanes)
 {
 	if (!lanes)
 		return;
@@ -76,18 +76,19 @@ void gt_lanes_free(struct gt_lanes *lanes)
 	gt_memory_unmap(lanes, sizeof(*lanes));
 }
 
-void gt_lanes_forget_names(struct gt_lanes *lanes)
+void gt_tracks_forget_names(struct gt_tracks *lanes)
 {
 	lanes->file++;
 }
 
-static struct group *slot_of(struct group *slots, uint32_t slot_count, const struct group *key)
+static struct writers_group *slot_of(struct writers_group *slots, uint32_t slot_count,
+				     const struct writers_group *key)
 {
 	uint64_t hash = ((uint64_t)key->stream << 32 | key->context) * 0x9e3779b97f4a7c15u;
 
 	hash = (hash ^ key->device ^ (uint64_t)key->kind << 16) * 0x9e3779b97f4a7c15u;
 	for (uint32_t i = (uint32_t)(hash >> 32);; i++) {
-		struct group *slot = &slots[i & (slot_count - 1)];
+		struct writers_group *slot = &slots[i & (slot_count - 1)];
 
 		if (!slot->rows || (slot->stream == key->stream && slot->context == key->context &&
 				    slot->device == key->device && slot->kind == key->kind))
@@ -95,10 +96,10 @@ static struct group *slot_of(struct group *slots, uint32_t slot_count, const str
 	}
 }
 
-static bool make_room(struct gt_lanes *lanes)
+static bool make_room(struct gt_tracks *lanes)
 {
 	uint32_t wanted = lanes->slot_count * 2;
-	struct group *slots;
+	struct writers_group *slots;
 
 	if (lanes->used < lanes->slot_count / 2)
 		return true;
@@ -117,11 +118,11 @@ static bool make_room(struct gt_lanes *lanes)
 }
 
 /* The context that owns this stream id on its device: the first that used it. */
-static uint32_t owner_of(struct gt_lanes *lanes, const struct gt_lane_request *request)
+static uint32_t owner_of(struct gt_tracks *lanes, const struct gt_track_request *request)
 {
-	struct group key = {
+	struct writers_group key = {
 		.kind = KIND_OWNER, .device = request->device, .stream = request->stream};
-	struct group *slot = slot_of(lanes->slots, lanes->slot_count, &key);
+	struct writers_group *slot = slot_of(lanes->slots, lanes->slot_count, &key);
 
 	if (slot->rows)
 		return slot->rows->tid;
@@ -134,7 +135,7 @@ static uint32_t owner_of(struct gt_lanes *lanes, const struct gt_lane_request *r
 	return request->context;
 }
 
-static uint32_t overflow_number(struct gt_lanes *lanes)
+static uint32_t overflow_number(struct gt_tracks *lanes)
 {
 	uint32_t tid = lanes->next_overflow;
 
@@ -143,56 +144,56 @@ static uint32_t overflow_number(struct gt_lanes *lanes)
 	return tid;
 }
 
-/* Which block of GT_LANE_BLOCK numbers the k-th row of a kind is in, UINT32_MAX: none. */
-static uint32_t block_of(enum gt_lane_kind kind, uint32_t k)
+/* Which block of GT_TRACK_BLOCK numbers the k-th row of a kind is in, UINT32_MAX: none. */
+static uint32_t block_of(enum gt_track_kind kind, uint32_t k)
 {
 	static const struct {
 		uint32_t first, more, count;
 	} blocks[] = {
-		[GT_LANE_WORK] = {.first = 0, .more = 2, .count = 30},
-		[GT_LANE_SYNC] = {.first = 1, .more = 48, .count = 16},
-		[GT_LANE_ANNOTATION] = {.first = 32, .more = 33, .count = 16},
+		[GT_TRACK_WORK] = {.first = 0, .more = 2, .count = 30},
+		[GT_TRACK_SYNC] = {.first = 1, .more = 48, .count = 16},
+		[GT_TRACK_ANNOTATION] = {.first = 32, .more = 33, .count = 16},
 	};
 
-	if (gt_lane_is_on_host(kind) || k >= blocks[kind].count)
+	if (gt_track_is_on_host(kind) || k >= blocks[kind].count)
 		return UINT32_MAX;
 	return k ? blocks[kind].more + k - 1 : blocks[kind].first;
 }
 
 /* A number that is a function of (context, stream, k), or the next one that is not used at all. */
-static uint32_t row_number(struct gt_lanes *lanes, const struct gt_lane_request *request,
+static uint32_t row_number(struct gt_tracks *lanes, const struct gt_track_request *request,
 			   bool foreign, uint32_t k)
 {
 	uint32_t block = block_of(request->kind, k);
 	uint32_t context = foreign ? request->context : 0;
 
-	if (request->kind == GT_LANE_OVERHEAD && k == 0)
+	if (request->kind == GT_TRACK_OVERHEAD && k == 0)
 		return OVERHEAD_ROWS + request->stream;
-	if (request->kind == GT_LANE_RANGE && k == 0)
+	if (request->kind == GT_TRACK_RANGE && k == 0)
 		return RANGE_ROWS + request->stream;
-	if (request->kind == GT_LANE_STACK && k == 0)
+	if (request->kind == GT_TRACK_STACK && k == 0)
 		return STACK_ROWS + request->stream;
-	if (request->kind == GT_LANE_SAMPLE && k == 0)
+	if (request->kind == GT_TRACK_SAMPLE && k == 0)
 		return SAMPLE_ROWS + request->stream;
-	if (block == UINT32_MAX || request->stream >= GT_LANE_BLOCK || context > 32 ||
+	if (block == UINT32_MAX || request->stream >= GT_TRACK_BLOCK || context > 32 ||
 	    (foreign && context == 0))
 		return overflow_number(lanes);
 	/* a row 0 would be read as "the main thread" */
 	if (block == 0 && context == 0 && request->stream == 0)
 		block = 31;
-	return (64 * context + block) * GT_LANE_BLOCK + request->stream;
+	return (64 * context + block) * GT_TRACK_BLOCK + request->stream;
 }
 
 /* Takes the slice when the row is free for it. */
-static bool row_take(struct row *row, const struct gt_lane_request *request)
+static bool row_take(struct tracks_row *row, const struct gt_track_request *request)
 {
-	if (request->kind == GT_LANE_STACK || request->kind == GT_LANE_SAMPLE)
+	if (request->kind == GT_TRACK_STACK || request->kind == GT_TRACK_SAMPLE)
 		return true;
 	if (request->start < row->last_start)
 		return false;
 	while (row->depth && row->ends[row->depth - 1] <= request->start)
 		row->depth--;
-	if (row->depth && (request->kind == GT_LANE_WORK || row->depth == MAX_DEPTH ||
+	if (row->depth && (request->kind == GT_TRACK_WORK || row->depth == MAX_DEPTH ||
 			   request->end > row->ends[row->depth - 1]))
 		return false;
 	row->last_start = request->start;
@@ -200,10 +201,10 @@ static bool row_take(struct row *row, const struct gt_lane_request *request)
 	return true;
 }
 
-static struct row *row_add(struct gt_lanes *lanes, const struct gt_lane_request *request,
-			   bool foreign, uint32_t k)
+static struct tracks_row *row_add(struct gt_tracks *lanes, const struct gt_track_request *request,
+				  bool foreign, uint32_t k)
 {
-	struct row *row = gt_arena_get(&lanes->arena, sizeof(*row));
+	struct tracks_row *row = gt_arena_get(&lanes->arena, sizeof(*row));
 
 	if (row) {
 		row->tid = row_number(lanes, request, foreign, k);
@@ -213,14 +214,14 @@ static struct row *row_add(struct gt_lanes *lanes, const struct gt_lane_request 
 }
 
 /* The rows of the request's stream; *ret_made: they were made, with the slice on the first. */
-static struct group *group_of(struct gt_lanes *lanes, const struct gt_lane_request *request,
-			      bool *ret_made)
+static struct writers_group *group_of(struct gt_tracks *lanes,
+				      const struct gt_track_request *request, bool *ret_made)
 {
-	struct group key = {.kind = request->kind,
-			    .device = request->device,
-			    .context = request->context,
-			    .stream = request->stream};
-	struct group *group = slot_of(lanes->slots, lanes->slot_count, &key);
+	struct writers_group key = {.kind = request->kind,
+				    .device = request->device,
+				    .context = request->context,
+				    .stream = request->stream};
+	struct writers_group *group = slot_of(lanes->slots, lanes->slot_count, &key);
 
 	*ret_made = !group->rows;
 	if (group->rows)
@@ -236,7 +237,7 @@ static struct group *group_of(struct gt_lanes *lanes, const struct gt_lane_reque
 }
 
 /* No memory, or more rows than are kept: a row for this slice alone. */
-static void lone_row(struct gt_lanes *lanes, struct gt_lane *ret_lane)
+static void lone_row(struct gt_tracks *lanes, struct gt_track *ret_lane)
 {
 	ret_lane->tid = overflow_number(lanes);
 	ret_lane->k = MAX_ROWS;
@@ -244,10 +245,11 @@ static void lone_row(struct gt_lanes *lanes, struct gt_lane *ret_lane)
 }
 
 /* The first row of the group that takes the slice, or a new one at the end. NULL: neither. */
-static struct row *find_row(struct gt_lanes *lanes, struct group *group,
-			    const struct gt_lane_request *request, struct gt_lane *ret_lane)
+static struct tracks_row *find_row(struct gt_tracks *lanes, struct writers_group *group,
+				   const struct gt_track_request *request,
+				   struct gt_track *ret_lane)
 {
-	struct row **end = &group->rows;
+	struct tracks_row **end = &group->rows;
 	uint32_t k = 0;
 
 	for (; *end; end = &(*end)->next, k++) {
@@ -262,14 +264,14 @@ static struct row *find_row(struct gt_lanes *lanes, struct group *group,
 	return *end;
 }
 
-void gt_lanes_get(struct gt_lanes *lanes, const struct gt_lane_request *request,
-		  struct gt_lane *ret_lane)
+void gt_tracks_get(struct gt_tracks *lanes, const struct gt_track_request *request,
+		   struct gt_track *ret_lane)
 {
 	bool made;
-	struct group *group = group_of(lanes, request, &made);
-	struct row *row = NULL;
+	struct writers_group *group = group_of(lanes, request, &made);
+	struct tracks_row *row = NULL;
 
-	*ret_lane = (struct gt_lane){.foreign = group && group->foreign};
+	*ret_lane = (struct gt_track){.foreign = group && group->foreign};
 	if (group)
 		row = made ? group->rows : find_row(lanes, group, request, ret_lane);
 	if (!row) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See parts.h. Any thread.
+ * See segment_files.h. Any thread.
  */
-#include "trace/parts.h"
+#include "trace/segment_files.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -57,7 +57,7 @@ static struct parts take_apart(const char *path)
 	return parts;
 }
 
-unsigned long gt_parts_number(const char *path)
+unsigned long gt_segment_number(const char *path)
 {
 	return take_apart(path).number;
 }
@@ -86,7 +86,7 @@ static int compare_base(const char *a, const struct parts *x, const char *b, con
 				    unpacked_length(y->rest));
 }
 
-int gt_parts_compare(const char *a, const char *b)
+int gt_segment_compare(const char *a, const char *b)
 {
 	struct parts x = take_apart(a), y = take_apart(b);
 	int order = compare_base(a, &x, b, &y);
@@ -96,7 +96,7 @@ int gt_parts_compare(const char *a, const char *b)
 	return x.number < y.number ? -1 : 1;
 }
 
-bool gt_parts_are_of_one(const char *a, const char *b)
+bool gt_segments_are_of_one(const char *a, const char *b)
 {
 	struct parts x = take_apart(a), y = take_apart(b);
 
@@ -114,7 +114,7 @@ static bool is_there_unpacked(const char *path)
 	return is;
 }
 
-int gt_parts_before(const char *trace, int (*see)(const char *path, void *data), void *data)
+int gt_segments_before(const char *trace, int (*see)(const char *path, void *data), void *data)
 {
 	const char *slash = strrchr(trace, '/');
 	int length = slash ? (int)(slash - trace) + 1 : 0, rc = 0;
@@ -122,7 +122,7 @@ int gt_parts_before(const char *trace, int (*see)(const char *path, void *data),
 	struct dirent *entry;
 	DIR *entries;
 
-	if (gt_parts_number(trace) < 2)
+	if (gt_segment_number(trace) < 2)
 		return 0;
 	if (asprintf(&folder, "%.*s.", length, trace) < 0)
 		return -ENOMEM;
@@ -132,8 +132,8 @@ int gt_parts_before(const char *trace, int (*see)(const char *path, void *data),
 			rc = -ENOMEM;
 			break;
 		}
-		if (gt_parts_are_of_one(path, trace) &&
-		    gt_parts_number(path) < gt_parts_number(trace) && !is_there_unpacked(path))
+		if (gt_segments_are_of_one(path, trace) &&
+		    gt_segment_number(path) < gt_segment_number(trace) && !is_there_unpacked(path))
 			rc = see(path, data);
 		free(path);
 	}
@@ -208,14 +208,14 @@ static void take_segment(struct gt_header *all, struct gt_header *one)
 	later->text = text;
 }
 
-int gt_parts_add(struct gt_reading *all, struct gt_reading *one)
+int gt_segments_add(struct gt_reading *all, struct gt_reading *one)
 {
 	take_devices(&all->header, &one->header);
 	take_segment(&all->header, &one->header);
 	all->events += one->events;
 	all->strange += one->strange;
 	all->bytes += one->bytes;
-	all->bookless |= one->bookless;
+	all->without_ledger |= one->without_ledger;
 	if (all->closed && !one->closed) {
 		all->closed = false;
 		all->mixed = one->mixed;

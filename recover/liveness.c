@@ -2,7 +2,7 @@
  *
  * See the header. The memory goes first, then the files, then only the number is left.
  */
-#include "recover/life.h"
+#include "recover/liveness.h"
 
 #include <dirent.h>
 #include <inttypes.h>
@@ -72,11 +72,11 @@ static struct signs signs_of_thread(const char *status)
 	return signs;
 }
 
-static enum gt_life life_of_thread(const struct signs *signs)
+static enum gt_liveness life_of_thread(const struct signs *signs)
 {
 	if (signs->has_ended)
-		return GT_LIFE_ENDED;
-	return signs->has_memory && !signs->is_killed ? GT_LIFE_LIVES : GT_LIFE_DYING;
+		return GT_LIVENESS_ENDED;
+	return signs->has_memory && !signs->is_killed ? GT_LIVENESS_ALIVE : GT_LIVENESS_DYING;
 }
 
 /* Kernel threads have no memory either: the number has gone to one, or was another process's in a container. */
@@ -98,9 +98,9 @@ static bool is_of_the_kernel(const char *proc, int64_t pid)
 }
 
 /* What lives most of all threads; *ret_stopped: one of them stands still. */
-static enum gt_life look(const char *proc, int64_t pid, bool *ret_stopped)
+static enum gt_liveness look(const char *proc, int64_t pid, bool *ret_stopped)
 {
-	enum gt_life life = GT_LIFE_ENDED;
+	enum gt_liveness life = GT_LIVENESS_ENDED;
 	struct dirent *entry;
 	char path[4096];
 	DIR *threads;
@@ -122,17 +122,17 @@ static enum gt_life look(const char *proc, int64_t pid, bool *ret_stopped)
 	}
 	if (threads)
 		closedir(threads);
-	return life == GT_LIFE_DYING && is_of_the_kernel(proc, pid) ? GT_LIFE_ENDED : life;
+	return life == GT_LIVENESS_DYING && is_of_the_kernel(proc, pid) ? GT_LIVENESS_ENDED : life;
 }
 
-enum gt_life gt_life_of(const char *proc, int64_t pid)
+enum gt_liveness gt_liveness_of(const char *proc, int64_t pid)
 {
 	bool is_stopped;
 
 	return look(proc, pid, &is_stopped);
 }
 
-bool gt_life_is_stopped(const char *proc, int64_t pid)
+bool gt_liveness_is_stopped(const char *proc, int64_t pid)
 {
 	bool is_stopped;
 
@@ -140,21 +140,21 @@ bool gt_life_is_stopped(const char *proc, int64_t pid)
 	return is_stopped;
 }
 
-bool gt_life_lasts(const char *proc, int64_t pid, int *patience_ms)
+bool gt_liveness_wait(const char *proc, int64_t pid, int *patience_ms)
 {
 	const struct timespec step = {.tv_nsec = STEP_MS * 1000000L};
-	enum gt_life life;
+	enum gt_liveness life;
 
-	while ((life = gt_life_of(proc, pid)) == GT_LIFE_DYING && *patience_ms > 0) {
+	while ((life = gt_liveness_of(proc, pid)) == GT_LIVENESS_DYING && *patience_ms > 0) {
 		nanosleep(&step, NULL);
 		*patience_ms -= STEP_MS;
 	}
-	return life != GT_LIFE_ENDED;
+	return life != GT_LIVENESS_ENDED;
 }
 
-bool gt_process_lives(int64_t pid)
+bool gt_process_is_alive(int64_t pid)
 {
 	static int patience_ms = PATIENCE_MS;
 
-	return gt_life_lasts("/proc", pid, &patience_ms);
+	return gt_liveness_wait("/proc", pid, &patience_ms);
 }

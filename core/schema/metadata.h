@@ -4,8 +4,8 @@
  * under which clock. Filled by the session step by step; writers print what is known so far and
  * rewrite it when it changed. Drain thread only.
  */
-#ifndef GT_CORE_SCHEMA_FACTS_H
-#define GT_CORE_SCHEMA_FACTS_H
+#ifndef GT_CORE_SCHEMA_METADATA_H
+#define GT_CORE_SCHEMA_METADATA_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,8 +13,8 @@
 #include "core/guest/clock.h"
 #include "core/schema/event.h"
 
-#define GT_FACTS_DEVICES 64
-#define GT_FACTS_REASONS 8
+#define GT_METADATA_DEVICES 64
+#define GT_METADATA_REASONS 8
 
 enum gt_segment_key {
 #define GT_SEGMENT(id, json, help) GT_SEGMENT_##id,
@@ -27,14 +27,14 @@ enum gt_segment_key {
 extern const char *const gt_segment_names[GT_SEGMENT_COUNT_];
 
 /* What `gputrace repair` did to the file of a process that died. */
-struct gt_facts_repaired {
+struct gt_metadata_repaired {
 	bool done;
 	uint64_t events, cut_bytes; /* kept; given up */
 	uint64_t calls, operations; /* added out of its spool */
 	uint64_t in_flight;         /* launches whose work is not known */
 };
 
-struct gt_facts {
+struct gt_metadata {
 	const char *version; /* of gputrace */
 	char process[64];    /* short name of the program, /proc/self/comm */
 	char host[65];
@@ -57,13 +57,13 @@ struct gt_facts {
 		[320]; /* what became of --pytorch and --python-functions; empty: not wanted */
 	const char *unwinder;  /* "libunwind rules", "frame pointers", "off" */
 	uint32_t device_count; /* devices[] is indexed by device id, holes have id UINT32_MAX */
-	struct gt_device_event devices[GT_FACTS_DEVICES];
+	struct gt_device_event devices[GT_METADATA_DEVICES];
 	struct gt_clock_sample clock_first, clock_last;
 	char command[1024]; /* arguments, blanks between them; empty unless asked for */
 	char spool[256];    /* file that holds what a killed process has not written; empty: none */
 	char options[512];  /* options that differ from their default, "name=value ..." */
 	uint64_t segment[GT_SEGMENT_COUNT_]; /* number 0: the only file of the process */
-	struct gt_facts_repaired repaired;
+	struct gt_metadata_repaired repaired;
 	uint32_t generation; /* counts changes */
 };
 

@@ -2,7 +2,7 @@
  *
  * Names of facts that are told in tables.
  */
-#include "core/schema/facts.h"
+#include "core/schema/metadata.h"
 
 const char *const gt_segment_names[GT_SEGMENT_COUNT_] = {
 #define GT_SEGMENT(id, json, help) [GT_SEGMENT_##id] = json,

@@ -6,39 +6,39 @@
 
 #include <criterion/criterion.h>
 
-#include "writers/lanes.h"
+#include "writers/tracks.h"
 
-static struct gt_lane get(struct gt_lanes *lanes, enum gt_lane_kind kind, uint32_t context,
-			  uint32_t stream, uint64_t start, uint64_t end)
+static struct gt_track get(struct gt_tracks *lanes, enum gt_track_kind kind, uint32_t context,
+			   uint32_t stream, uint64_t start, uint64_t end)
 {
-	struct gt_lane_request request = {
+	struct gt_track_request request = {
 		.kind = kind, .context = context, .stream = stream, .start = start, .end = end};
-	struct gt_lane lane;
+	struct gt_track lane;
 
-	gt_lanes_get(lanes, &request, &lane);
+	gt_tracks_get(lanes, &request, &lane);
 	return lane;
 }
 
-static uint32_t work(struct gt_lanes *lanes, uint32_t context, uint32_t stream, uint64_t start,
+static uint32_t work(struct gt_tracks *lanes, uint32_t context, uint32_t stream, uint64_t start,
 		     uint64_t end)
 {
-	return get(lanes, GT_LANE_WORK, context, stream, start, end).tid;
+	return get(lanes, GT_TRACK_WORK, context, stream, start, end).tid;
 }
 
 Test(lanes, stream_id_where_free)
 {
-	struct gt_lanes *lanes = gt_lanes_new();
+	struct gt_tracks *lanes = gt_tracks_new();
 
 	cr_assert_eq(work(lanes, 1, 7, 0, 10), 7);
 	cr_assert_eq(work(lanes, 1, 7, 10, 20), 7, "touching slices share a row");
 	cr_assert_eq(work(lanes, 1, 7, 20, 20), 7, "so does an empty one at an end");
 	cr_assert_eq(work(lanes, 1, 20, 0, 10), 20);
-	gt_lanes_free(lanes);
+	gt_tracks_free(lanes);
 }
 
 Test(lanes, overlap_and_nesting_take_further_rows)
 {
-	struct gt_lanes *lanes = gt_lanes_new();
+	struct gt_tracks *lanes = gt_tracks_new();
 
 	cr_assert_eq(work(lanes, 1, 7, 0, 10), 7);
 	cr_assert_eq(work(lanes, 1, 7, 5, 15), 2000007);
@@ -46,63 +46,64 @@ Test(lanes, overlap_and_nesting_take_further_rows)
 	cr_assert_eq(work(lanes, 1, 7, 9, 9), 3000007);
 	cr_assert_eq(work(lanes, 1, 7, 10, 12), 7);
 	cr_assert_eq(work(lanes, 1, 7, 1, 2), 4000007, "late");
-	gt_lanes_free(lanes);
+	gt_tracks_free(lanes);
 }
 
 Test(lanes, same_stream_id_in_two_contexts)
 {
-	struct gt_lanes *lanes = gt_lanes_new();
-	struct gt_lane lane;
+	struct gt_tracks *lanes = gt_tracks_new();
+	struct gt_track lane;
 
 	cr_assert_eq(work(lanes, 2, 7, 0, 10), 7, "the first context owns the id");
-	lane = get(lanes, GT_LANE_WORK, 1, 7, 0, 10);
+	lane = get(lanes, GT_TRACK_WORK, 1, 7, 0, 10);
 	cr_assert_eq(lane.tid, 64000007);
 	cr_assert(lane.foreign && lane.fresh && lane.k == 0);
 	cr_assert_eq(work(lanes, 1, 7, 5, 10), 66000007);
 	cr_assert_eq(work(lanes, 1, 8, 5, 10), 8, "which is another stream");
-	gt_lanes_free(lanes);
+	gt_tracks_free(lanes);
 }
 
 Test(lanes, kinds_do_not_meet)
 {
-	struct gt_lanes *lanes = gt_lanes_new();
+	struct gt_tracks *lanes = gt_tracks_new();
 
 	cr_assert_eq(work(lanes, 1, 7, 0, 10), 7);
-	cr_assert_eq(get(lanes, GT_LANE_SYNC, 1, 7, 0, 10).tid, 1000007);
-	cr_assert_eq(get(lanes, GT_LANE_SYNC, 1, 7, 2, 10).tid, 1000007, "waits may nest");
-	cr_assert_eq(get(lanes, GT_LANE_SYNC, 1, 7, 4, 11).tid, 48000007, "but not overlap partly");
-	cr_assert_eq(get(lanes, GT_LANE_ANNOTATION, 1, 7, 0, 10).tid, 32000007);
+	cr_assert_eq(get(lanes, GT_TRACK_SYNC, 1, 7, 0, 10).tid, 1000007);
+	cr_assert_eq(get(lanes, GT_TRACK_SYNC, 1, 7, 2, 10).tid, 1000007, "waits may nest");
+	cr_assert_eq(get(lanes, GT_TRACK_SYNC, 1, 7, 4, 11).tid, 48000007,
+		     "but not overlap partly");
+	cr_assert_eq(get(lanes, GT_TRACK_ANNOTATION, 1, 7, 0, 10).tid, 32000007);
 	cr_assert_eq(work(lanes, 1, 0, 0, 10), 31000000, "row 0 would be the main thread");
-	gt_lanes_free(lanes);
+	gt_tracks_free(lanes);
 }
 
 Test(lanes, call_stacks_keep_to_one_row)
 {
-	struct gt_lanes *lanes = gt_lanes_new();
-	struct gt_lane first = get(lanes, GT_LANE_STACK, 0, 4100, 50, 60);
+	struct gt_tracks *lanes = gt_tracks_new();
+	struct gt_track first = get(lanes, GT_TRACK_STACK, 0, 4100, 50, 60);
 
 	cr_assert_eq(first.tid, 25165824 + 4100);
 	cr_assert(first.fresh);
-	cr_assert_eq(get(lanes, GT_LANE_STACK, 0, 4100, 0, 100).tid, first.tid,
+	cr_assert_eq(get(lanes, GT_TRACK_STACK, 0, 4100, 0, 100).tid, first.tid,
 		     "outer ones come late");
-	cr_assert_not(get(lanes, GT_LANE_STACK, 0, 4100, 70, 80).fresh);
-	cr_assert_eq(get(lanes, GT_LANE_RANGE, 0, 4100, 0, 10).tid, 16777216 + 4100);
-	gt_lanes_free(lanes);
+	cr_assert_not(get(lanes, GT_TRACK_STACK, 0, 4100, 70, 80).fresh);
+	cr_assert_eq(get(lanes, GT_TRACK_RANGE, 0, 4100, 0, 10).tid, 16777216 + 4100);
+	gt_tracks_free(lanes);
 }
 
 Test(lanes, numbers_beyond_the_blocks_are_never_used_twice)
 {
-	struct gt_lanes *lanes = gt_lanes_new();
+	struct gt_tracks *lanes = gt_tracks_new();
 
-	cr_assert_eq(work(lanes, 1, 5000000, 0, 10), GT_LANE_OVERFLOW);
-	cr_assert_eq(work(lanes, 1, 5000000, 10, 20), GT_LANE_OVERFLOW);
-	cr_assert_eq(work(lanes, 1, 5000001, 0, 10), GT_LANE_OVERFLOW + 1);
+	cr_assert_eq(work(lanes, 1, 5000000, 0, 10), GT_TRACK_OVERFLOW);
+	cr_assert_eq(work(lanes, 1, 5000000, 10, 20), GT_TRACK_OVERFLOW);
+	cr_assert_eq(work(lanes, 1, 5000001, 0, 10), GT_TRACK_OVERFLOW + 1);
 	cr_assert_eq(work(lanes, 1, 7, 0, 10), 7);
-	cr_assert_eq(work(lanes, 90, 7, 0, 10), GT_LANE_OVERFLOW + 2);
+	cr_assert_eq(work(lanes, 90, 7, 0, 10), GT_TRACK_OVERFLOW + 2);
 	for (uint32_t i = 0; i < 200; i++)
 		work(lanes, 1, 9, 100, 200);
-	cr_assert_geq(work(lanes, 1, 9, 100, 200), GT_LANE_OVERFLOW + 3 + 150);
-	gt_lanes_free(lanes);
+	cr_assert_geq(work(lanes, 1, 9, 100, 200), GT_TRACK_OVERFLOW + 3 + 150);
+	gt_tracks_free(lanes);
 }
 
 struct slice {
@@ -126,12 +127,12 @@ static int by_row(const void *a, const void *b)
 /* The property itself: any requests in any order. */
 static void check_random(uint64_t seed, uint64_t spread, size_t count)
 {
-	struct gt_lanes *lanes = gt_lanes_new();
+	struct gt_tracks *lanes = gt_tracks_new();
 	struct slice *slices = calloc(count, sizeof(*slices));
 
 	for (size_t i = 0; i < count; i++) {
-		struct gt_lane_request request;
-		struct gt_lane lane;
+		struct gt_track_request request;
+		struct gt_track lane;
 
 		seed = seed * 6364136223846793005u + 1442695040888963407u;
 		request.kind = (seed >> 60) % 3;
@@ -140,7 +141,7 @@ static void check_random(uint64_t seed, uint64_t spread, size_t count)
 		request.stream = (seed >> 50) % 5;
 		request.start = i * 10 + (seed >> 20) % spread;
 		request.end = request.start + (seed >> 40) % 50;
-		gt_lanes_get(lanes, &request, &lane);
+		gt_tracks_get(lanes, &request, &lane);
 		slices[i] = (struct slice){request.kind, request.device, lane.tid, request.start,
 					   request.end};
 	}
@@ -151,13 +152,13 @@ static void check_random(uint64_t seed, uint64_t spread, size_t count)
 		if (a->device != b->device || a->tid != b->tid)
 			continue;
 		cr_assert_eq(a->kind, b->kind, "row %u holds two kinds", a->tid);
-		if (a->kind == GT_LANE_WORK)
+		if (a->kind == GT_TRACK_WORK)
 			cr_assert_leq(a->end, b->start, "row %u", a->tid);
 		else
 			cr_assert(a->end <= b->start || a->end >= b->end, "row %u", a->tid);
 	}
 	free(slices);
-	gt_lanes_free(lanes);
+	gt_tracks_free(lanes);
 }
 
 Test(lanes, no_partial_overlap_whatever_comes)
@@ -170,12 +171,12 @@ Test(lanes, no_partial_overlap_whatever_comes)
 
 Test(lanes, more_streams_than_are_kept)
 {
-	struct gt_lanes *lanes = gt_lanes_new();
+	struct gt_tracks *lanes = gt_tracks_new();
 	uint32_t last = 0;
 
 	for (uint32_t stream = 1; stream < 150000; stream++)
 		last = work(lanes, 1, stream, 0, 10);
-	cr_assert_geq(last, GT_LANE_OVERFLOW);
+	cr_assert_geq(last, GT_TRACK_OVERFLOW);
 	cr_assert_eq(work(lanes, 1, 5, 10, 20), 5, "those that came first keep theirs");
-	gt_lanes_free(lanes);
+	gt_tracks_free(lanes);
 }

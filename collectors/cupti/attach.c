@@ -91,7 +91,7 @@ static void CUPTIAPI on_complete(CUcontext context, uint32_t stream, uint8_t *bu
 				 size_t valid)
 {
 	if (!gt_cupti_buffers_complete(buffer, valid))
-		gt_cupti_foreign_give_back(context, stream, buffer, size, valid);
+		gt_cupti_foreign_return(context, stream, buffer, size, valid);
 }
 
 static const uint32_t resource_cbids[] = {
@@ -153,7 +153,7 @@ static const struct {
 };
 
 /* With our kinds off a flush leaves CUPTI without any buffer of ours: what comes then is the other tool's. */
-void gt_cupti_hand_over(void)
+void gt_cupti_yield_buffers(void)
 {
 	bool hangs = gt_cupti_has_quirk(gt_cupti.api.version, GT_QUIRK_DISABLE_HANGS);
 
@@ -394,7 +394,7 @@ static int prepare(struct gt_cupti_status *status)
 	return 0;
 }
 
-int gt_cupti_take_buffers(struct gt_cupti_status *status)
+int gt_cupti_attach_buffers(struct gt_cupti_status *status)
 {
 	int error = prepare(status);
 
@@ -403,7 +403,7 @@ int gt_cupti_take_buffers(struct gt_cupti_status *status)
 	return error;
 }
 
-int gt_cupti_take(struct gt_cupti_status *status)
+int gt_cupti_attach(struct gt_cupti_status *status)
 {
 	int error = subscribe(status);
 
@@ -412,7 +412,7 @@ int gt_cupti_take(struct gt_cupti_status *status)
 	atomic_store(&gt_cupti.subscribed, true);
 	error = prepare(status);
 	if (error) {
-		gt_cupti_give();
+		gt_cupti_unsubscribe();
 		return error;
 	}
 	gt_cupti_share(false);
@@ -421,7 +421,7 @@ int gt_cupti_take(struct gt_cupti_status *status)
 	return 0;
 }
 
-void gt_cupti_give(void)
+void gt_cupti_unsubscribe(void)
 {
 	if (atomic_exchange(&gt_cupti.subscribed, false))
 		gt_cupti.api.cuptiUnsubscribe(gt_cupti.subscriber);

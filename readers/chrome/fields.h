@@ -2,22 +2,22 @@
  *
  * The members of one event as a record: inside of readers/chrome/reader.c. One thread per taker.
  */
-#ifndef GT_READERS_CHROME_READER_TAKE_H
-#define GT_READERS_CHROME_READER_TAKE_H
+#ifndef GT_READERS_CHROME_FIELDS_H
+#define GT_READERS_CHROME_FIELDS_H
 
 #include "readers/chrome/reader.h"
 
 #define GT_TAKER_SLOTS 128
 
-struct gt_taker {
-	struct gt_record record;
+struct gt_fields {
+	struct gt_trace_event record;
 	uint8_t slot[GT_TAKER_SLOTS]; /* hash of an argument's key -> enum gt_arg + 1 */
 };
 
-void gt_taker_init(struct gt_taker *taker);
+void gt_fields_init(struct gt_fields *taker);
 
 /* A gt_scan_member: takes a member of the event into the record, @data is the taker. */
-const char *gt_taker_member(struct gt_scan *scan, const struct gt_span *key, const char *value,
-			    void *data);
+const char *gt_fields_member(struct gt_scan *scan, const struct gt_span *key, const char *value,
+			     void *data);
 
 #endif

@@ -3,13 +3,13 @@
  * The file that a command writes: never over one that exists, which may be its own input; gone again
  * when it could not be written whole; and the reason is the first write's that failed. One thread.
  */
-#ifndef GT_CLI_OUTPUT_H
-#define GT_CLI_OUTPUT_H
+#ifndef GT_CLI_OUTFILE_H
+#define GT_CLI_OUTFILE_H
 
 #include <stdbool.h>
 #include <stdio.h>
 
-struct gt_output {
+struct gt_outfile {
 	FILE *file; /* to be written to */
 
 	/* private */
@@ -20,15 +20,15 @@ struct gt_output {
 };
 
 /* Whether anything lies at @path; says so on stderr. */
-bool gt_output_is_taken(const char *path);
+bool gt_outfile_is_taken(const char *path);
 
 /* Opens @path for writing; NULL or "-": standard output, and devices and
  * FIFOs may be there. 0, or a negative errno that has been told on
- * stderr. @path is kept until gt_output_close. */
-int gt_output_open(struct gt_output *out, const char *path);
+ * stderr. @path is kept until gt_outfile_close. */
+int gt_outfile_open(struct gt_outfile *out, const char *path);
 
 /* Closes it when the work came to @rc, 0 or a negative errno, with @words for why (NULL: the errno's).
  * An exit status. What failed is told on stderr, the output before all else, and the file removed. */
-int gt_output_close(struct gt_output *out, int rc, const char *words);
+int gt_outfile_close(struct gt_outfile *out, int rc, const char *words);
 
 #endif

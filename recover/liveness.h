@@ -4,31 +4,31 @@
  * and for a while its files: until the kernel has taken its memory apart, and until its parent asks.
  * Any thread; reads /proc.
  */
-#ifndef GT_RECOVER_LIFE_H
-#define GT_RECOVER_LIFE_H
+#ifndef GT_RECOVER_LIVENESS_H
+#define GT_RECOVER_LIVENESS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-enum gt_life {
-	GT_LIFE_ENDED, /* gone, or nobody has asked yet how it ended: it has no files any more */
-	GT_LIFE_DYING, /* runs no code of its own any more, may have files */
-	GT_LIFE_LIVES,
+enum gt_liveness {
+	GT_LIVENESS_ENDED, /* gone, or nobody has asked yet how it ended: it has no files any more */
+	GT_LIVENESS_DYING, /* runs no code of its own any more, may have files */
+	GT_LIVENESS_ALIVE,
 };
 
 /* Process @pid as the folder @proc ("/proc") tells. It lives as long as one of its threads does, which
  * need not be the first. */
-enum gt_life gt_life_of(const char *proc, int64_t pid);
+enum gt_liveness gt_liveness_of(const char *proc, int64_t pid);
 
 /* Whether a signal or a debugger made @pid stand still. A process stops as a whole, but a thread that has
  * ended, which the first one may, shows nothing of it. */
-bool gt_life_is_stopped(const char *proc, int64_t pid);
+bool gt_liveness_is_stopped(const char *proc, int64_t pid);
 
 /* Waits while @pid is dying, takes the time from *patience_ms. False when it has ended; true when it
  * lives, which costs no time, and when it is dying still. */
-bool gt_life_lasts(const char *proc, int64_t pid, int *patience_ms);
+bool gt_liveness_wait(const char *proc, int64_t pid, int *patience_ms);
 
-/* gt_life_lasts in /proc, with ten seconds for all processes that this one asks about. One thread. */
-bool gt_process_lives(int64_t pid);
+/* gt_liveness_wait in /proc, with ten seconds for all processes that this one asks about. One thread. */
+bool gt_process_is_alive(int64_t pid);
 
 #endif

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "recover/life.h"
+#include "recover/liveness.h"
 #include "recover/writer_of.h"
 
 #define PID   77
@@ -54,28 +54,28 @@ Test(life, of_one_thread)
 {
 	static const struct {
 		const char *status;
-		enum gt_life life;
+		enum gt_liveness life;
 	} cases[] = {
-		{"State:\tR (running)\n" ALIVE, GT_LIFE_LIVES},
-		{"State:\tT (stopped)\n" ALIVE, GT_LIFE_LIVES},
-		{"State:\tZ (zombie)\nShdPnd:\t0000000000000100\n", GT_LIFE_ENDED},
-		{"State:\tX (dead)\n", GT_LIFE_ENDED},
+		{"State:\tR (running)\n" ALIVE, GT_LIVENESS_ALIVE},
+		{"State:\tT (stopped)\n" ALIVE, GT_LIVENESS_ALIVE},
+		{"State:\tZ (zombie)\nShdPnd:\t0000000000000100\n", GT_LIVENESS_ENDED},
+		{"State:\tX (dead)\n", GT_LIVENESS_ENDED},
 		/* its memory is gone, its files may not be */
-		{"State:\tD (disk sleep)\nSigPnd:\t0000000000000000\n", GT_LIFE_DYING},
+		{"State:\tD (disk sleep)\nSigPnd:\t0000000000000000\n", GT_LIVENESS_DYING},
 		/* killed, before it noticed */
 		{"State:\tR (running)\nVmSize:\t 6000 kB\nShdPnd:\t0000000000000100\n",
-		 GT_LIFE_DYING},
+		 GT_LIVENESS_DYING},
 		{"State:\tR (running)\nVmSize:\t 6000 kB\nSigPnd:\t0000000000004100\n",
-		 GT_LIFE_DYING},
+		 GT_LIVENESS_DYING},
 		/* SIGTERM is pending: it may be blocked for ever */
 		{"State:\tR (running)\nVmSize:\t 6000 kB\nSigPnd:\t0000000000004000\n",
-		 GT_LIFE_LIVES},
+		 GT_LIVENESS_ALIVE},
 	};
 
-	cr_assert_eq(gt_life_of(proc, PID), GT_LIFE_ENDED);
+	cr_assert_eq(gt_liveness_of(proc, PID), GT_LIVENESS_ENDED);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		write_thread(PID, cases[i].status);
-		cr_assert_eq(gt_life_of(proc, PID), cases[i].life, "%s", cases[i].status);
+		cr_assert_eq(gt_liveness_of(proc, PID), cases[i].life, "%s", cases[i].status);
 	}
 }
 
@@ -85,35 +85,35 @@ Test(life, a_thread_of_the_kernel_is_no_process)
 	FILE *file;
 
 	write_thread(PID, "State:\tS (sleeping)\nSigPnd:\t0000000000000000\n");
-	cr_assert_eq(gt_life_of(proc, PID), GT_LIFE_DYING);
+	cr_assert_eq(gt_liveness_of(proc, PID), GT_LIVENESS_DYING);
 	snprintf(path, sizeof(path), "%s/%d/stat", proc, PID);
 	file = fopen(path, "w");
 	cr_assert(file && fputs("77 (a) b) S 0 0 0 0 -1 2129984 0 0 0\n", file) >= 0 &&
 		  !fclose(file));
-	cr_assert_eq(gt_life_of(proc, PID), GT_LIFE_ENDED);
+	cr_assert_eq(gt_liveness_of(proc, PID), GT_LIVENESS_ENDED);
 }
 
 Test(life, lasts_as_long_as_a_thread)
 {
 	write_thread(PID, "State:\tZ (zombie)\n");
 	write_thread(PID + 1, "State:\tS (sleeping)\n" ALIVE);
-	cr_assert_eq(gt_life_of(proc, PID), GT_LIFE_LIVES);
+	cr_assert_eq(gt_liveness_of(proc, PID), GT_LIVENESS_ALIVE);
 	write_thread(PID + 1, "State:\tR (running)\n");
-	cr_assert_eq(gt_life_of(proc, PID), GT_LIFE_DYING);
+	cr_assert_eq(gt_liveness_of(proc, PID), GT_LIVENESS_DYING);
 	write_thread(PID + 1, "State:\tZ (zombie)\n");
-	cr_assert_eq(gt_life_of(proc, PID), GT_LIFE_ENDED);
+	cr_assert_eq(gt_liveness_of(proc, PID), GT_LIVENESS_ENDED);
 }
 
 Test(life, stands_still_as_long_as_a_thread)
 {
-	cr_assert_not(gt_life_is_stopped(proc, PID));
+	cr_assert_not(gt_liveness_is_stopped(proc, PID));
 	write_thread(PID, "State:\tZ (zombie)\n");
 	write_thread(PID + 1, "State:\tS (sleeping)\n" ALIVE);
-	cr_assert_not(gt_life_is_stopped(proc, PID));
+	cr_assert_not(gt_liveness_is_stopped(proc, PID));
 	write_thread(PID + 1, "State:\tT (stopped)\n" ALIVE);
-	cr_assert(gt_life_is_stopped(proc, PID));
+	cr_assert(gt_liveness_is_stopped(proc, PID));
 	write_thread(PID + 1, "State:\tt (tracing stop)\n" ALIVE);
-	cr_assert(gt_life_is_stopped(proc, PID));
+	cr_assert(gt_liveness_is_stopped(proc, PID));
 }
 
 static void *end_it(void *data)
@@ -129,13 +129,13 @@ Test(life, is_waited_for)
 	pthread_t thread;
 
 	write_thread(PID, "State:\tS (sleeping)\n" ALIVE);
-	cr_assert(gt_life_lasts(proc, PID, &patience));
+	cr_assert(gt_liveness_wait(proc, PID, &patience));
 	cr_assert_eq(patience, 100);
 	write_thread(PID, "State:\tR (running)\n");
-	cr_assert(gt_life_lasts(proc, PID, &patience));
+	cr_assert(gt_liveness_wait(proc, PID, &patience));
 	cr_assert_eq(patience, 0);
 	cr_assert_eq(pthread_create(&thread, NULL, end_it, NULL), 0);
-	cr_assert_not(gt_life_lasts(proc, PID, &long_patience));
+	cr_assert_not(gt_liveness_wait(proc, PID, &long_patience));
 	cr_assert_eq(pthread_join(thread, NULL), 0);
 }
 
@@ -186,10 +186,10 @@ Test(life, without_the_first_thread)
 	cr_assert_gt(pid, 0);
 	while (state_of(pid) != 'Z')
 		usleep(1000);
-	cr_assert(gt_writer_lives(path, pid));
+	cr_assert(gt_writer_is_alive(path, pid));
 	kill(pid, SIGKILL);
 	cr_assert_eq(waitid(P_PID, (id_t)pid, &(siginfo_t){0}, WEXITED | WNOWAIT), 0);
-	cr_assert_not(gt_writer_lives(path, pid));
-	cr_assert_not(gt_process_lives(pid));
+	cr_assert_not(gt_writer_is_alive(path, pid));
+	cr_assert_not(gt_process_is_alive(pid));
 	cr_assert_eq(waitpid(pid, NULL, 0), pid);
 }

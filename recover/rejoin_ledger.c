@@ -2,26 +2,26 @@
  *
  * Counting a completed trace, see the header.
  */
-#include "recover/rejoin_books.h"
+#include "recover/rejoin_ledger.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "core/schema/facts.h"
+#include "core/schema/metadata.h"
 #include "readers/chrome/reader.h"
 
-void gt_rejoin_books_begin(struct gt_rejoin_books *books, const struct gt_header *recovered)
+void gt_rejoin_ledger_begin(struct gt_rejoin_ledger *totals, const struct gt_header *recovered)
 {
 	for (int i = 0; i < GT_LEDGER_COUNT_; i++) {
 		int64_t count = 0;
 
 		gt_header_int(recovered, "ledger", gt_ledger_rows[i].json, &count);
-		books->ledger.count[i] = count > 0 ? (uint64_t)count : 0;
+		totals->ledger.count[i] = count > 0 ? (uint64_t)count : 0;
 	}
-	books->first_untold = 1;
+	totals->first_untold = 1;
 	gt_header_int(recovered, "segment", gt_segment_names[GT_SEGMENT_NUMBER],
-		      &books->first_untold);
+		      &totals->first_untold);
 }
 
 /* What a slice of this category, or an instant of this name, adds to. */
@@ -43,7 +43,7 @@ static const struct {
 	{'X', "call_stack", NULL, GT_LEDGER_FRAMES_WRITTEN},
 	{'X', "gpu_user_annotation", NULL, GT_LEDGER_SHADOWS_WRITTEN},
 	{'i', "cpu_sample", NULL, GT_LEDGER_SAMPLES_WRITTEN},
-	{'s', "ac2g", NULL, GT_LEDGER_ARROWS_WRITTEN},
+	{'s', "ac2g", NULL, GT_LEDGER_FLOWS_WRITTEN},
 	{'C', NULL, NULL, GT_LEDGER_COUNTERS_WRITTEN},
 	{'M', NULL, NULL, GT_LEDGER_NAMES_WRITTEN},
 	{'i', "gputrace", NULL, GT_LEDGER_NOTES_WRITTEN},
@@ -57,9 +57,10 @@ static bool matches(const struct gt_span *span, const char *text)
 	return !text || gt_span_is(span, text, strlen(text));
 }
 
-static int count_record(const struct gt_record *record, const struct gt_header *header, void *data)
+static int count_record(const struct gt_trace_event *record, const struct gt_header *header,
+			void *data)
 {
-	struct gt_rejoin_books *books = data;
+	struct gt_rejoin_ledger *totals = data;
 
 	(void)header;
 	if (matches(&record->name, "Record Window End"))
@@ -67,41 +68,41 @@ static int count_record(const struct gt_record *record, const struct gt_header *
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (record->ph == rows[i].ph && matches(&record->cat, rows[i].category) &&
 		    matches(&record->name, rows[i].name))
-			books->ledger.count[rows[i].key]++;
+			totals->ledger.count[rows[i].key]++;
 	return 0;
 }
 
-void gt_rejoin_books_take_off(struct gt_rejoin_books *books, const struct gt_ledger *told)
+void gt_rejoin_ledger_take_off(struct gt_rejoin_ledger *totals, const struct gt_ledger *reported)
 {
 	for (int i = 0; i < GT_LEDGER_COUNT_; i++) {
-		uint64_t *count = &books->ledger.count[i];
+		uint64_t *count = &totals->ledger.count[i];
 
-		*count -= told->count[i] < *count ? told->count[i] : *count;
+		*count -= reported->count[i] < *count ? reported->count[i] : *count;
 	}
 }
 
-int gt_rejoin_books_leave(struct gt_rejoin_books *books, const char *path)
+int gt_rejoin_ledger_leave(struct gt_rejoin_ledger *totals, const char *path)
 {
-	struct gt_rejoin_books other = {0};
+	struct gt_rejoin_ledger other = {0};
 	struct gt_reading reading;
 	int rc = gt_reader_read(path, count_record, &other, &reading);
 
 	if (rc >= 0 && gt_header_find(&reading.header, "ledger"))
-		gt_rejoin_books_begin(&other, &reading.header);
+		gt_rejoin_ledger_begin(&other, &reading.header);
 	else
 		other.ledger.count[GT_LEDGER_CALLS_SEEN] =
 			other.ledger.count[GT_LEDGER_CALLS_WRITTEN];
 	gt_reading_fini(&reading);
 	if (rc < 0)
 		return rc;
-	gt_rejoin_books_take_off(books, &other.ledger);
+	gt_rejoin_ledger_take_off(totals, &other.ledger);
 	return 0;
 }
 
 /* All that was received and not lost stands in the file, for what is lost has a cause. */
-void gt_rejoin_books_balance(struct gt_ledger *ledger)
+void gt_rejoin_ledger_balance(struct gt_ledger *ledger)
 {
-	uint64_t *count = ledger->count, told;
+	uint64_t *count = ledger->count, reported;
 
 	count[GT_LEDGER_CALLS_RECEIVED] = count[GT_LEDGER_CALLS_WRITTEN];
 	count[GT_LEDGER_RECORDS_KERNEL] =
@@ -111,11 +112,11 @@ void gt_rejoin_books_balance(struct gt_ledger *ledger)
 	count[GT_LEDGER_RECORDS_MEMSET] =
 		count[GT_LEDGER_MEMSETS_WRITTEN] + count[GT_LEDGER_MEMSETS_UNTIMED];
 	count[GT_LEDGER_SAMPLES_RECEIVED] = count[GT_LEDGER_SAMPLES_WRITTEN];
-	told = count[GT_LEDGER_CALLS_RECEIVED] + count[GT_LEDGER_CALLS_NESTED] +
-	       count[GT_LEDGER_CALLS_LOST_RING] + count[GT_LEDGER_CALLS_LOST_THREAD];
+	reported = count[GT_LEDGER_CALLS_RECEIVED] + count[GT_LEDGER_CALLS_NESTED] +
+		   count[GT_LEDGER_CALLS_LOST_RING] + count[GT_LEDGER_CALLS_LOST_THREAD];
 	count[GT_LEDGER_CALLS_OPEN] =
-		count[GT_LEDGER_CALLS_SEEN] > told ? count[GT_LEDGER_CALLS_SEEN] - told : 0;
-	count[GT_LEDGER_CALLS_SEEN] = told + count[GT_LEDGER_CALLS_OPEN];
+		count[GT_LEDGER_CALLS_SEEN] > reported ? count[GT_LEDGER_CALLS_SEEN] - reported : 0;
+	count[GT_LEDGER_CALLS_SEEN] = reported + count[GT_LEDGER_CALLS_OPEN];
 	count[GT_LEDGER_EVENTS_LOST_DISK] = count[GT_LEDGER_EVENTS_LOST_EARLY] = 0;
 }
 
@@ -134,18 +135,18 @@ static char *print(const struct gt_ledger *ledger)
 	return fclose(out) ? NULL : text;
 }
 
-char *gt_rejoin_books_close(struct gt_rejoin_books *books, const char *trace)
+char *gt_rejoin_ledger_close(struct gt_rejoin_ledger *totals, const char *trace)
 {
 	struct gt_reading reading;
 	int rc;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		books->ledger.count[rows[i].key] = 0;
-	rc = gt_reader_read(trace, count_record, books, &reading);
-	books->ledger.count[GT_LEDGER_BYTES_WRITTEN] = reading.end_byte;
+		totals->ledger.count[rows[i].key] = 0;
+	rc = gt_reader_read(trace, count_record, totals, &reading);
+	totals->ledger.count[GT_LEDGER_BYTES_WRITTEN] = reading.end_byte;
 	gt_reading_fini(&reading);
 	if (rc < 0)
 		return NULL;
-	gt_rejoin_books_balance(&books->ledger);
-	return print(&books->ledger);
+	gt_rejoin_ledger_balance(&totals->ledger);
+	return print(&totals->ledger);
 }

@@ -2,7 +2,7 @@
  *
  * stdio does not keep the reason of a write that failed, so the stream is one of our own.
  */
-#include "cli/output.h"
+#include "cli/outfile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@ static void complain_of(const char *path, const char *what)
 	gt_cmdline_complain(text);
 }
 
-bool gt_output_is_taken(const char *path)
+bool gt_outfile_is_taken(const char *path)
 {
 	struct stat status;
 
@@ -32,7 +32,7 @@ bool gt_output_is_taken(const char *path)
 
 static ssize_t write_all(void *cookie, const char *data, size_t size)
 {
-	struct gt_output *out = cookie;
+	struct gt_outfile *out = cookie;
 	size_t done = 0;
 
 	while (done < size && !out->error) {
@@ -54,12 +54,12 @@ static bool holds_nothing(const char *path)
 	return stat(path, &status) == 0 && (S_ISCHR(status.st_mode) || S_ISFIFO(status.st_mode));
 }
 
-static int open_file(struct gt_output *out)
+static int open_file(struct gt_outfile *out)
 {
 	out->fd = open(out->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	out->is_new = out->fd >= 0;
 	if (out->fd < 0 && errno == EEXIST) {
-		if (!holds_nothing(out->path) && gt_output_is_taken(out->path))
+		if (!holds_nothing(out->path) && gt_outfile_is_taken(out->path))
 			return -EEXIST;
 		out->fd = open(out->path, O_WRONLY | O_CLOEXEC);
 	}
@@ -69,14 +69,14 @@ static int open_file(struct gt_output *out)
 	return -errno;
 }
 
-int gt_output_open(struct gt_output *out, const char *path)
+int gt_outfile_open(struct gt_outfile *out, const char *path)
 {
 	const cookie_io_functions_t functions = {.write = write_all};
 	bool is_standard = !path || !strcmp(path, "-");
 	int error = 0;
 
-	*out = (struct gt_output){.path = is_standard ? "standard output" : path,
-				  .fd = STDOUT_FILENO};
+	*out = (struct gt_outfile){.path = is_standard ? "standard output" : path,
+				   .fd = STDOUT_FILENO};
 	if (!is_standard)
 		error = open_file(out);
 	if (error)
@@ -84,11 +84,11 @@ int gt_output_open(struct gt_output *out, const char *path)
 	out->file = fopencookie(out, "w", functions);
 	if (out->file)
 		return 0;
-	gt_output_close(out, -ENOMEM, NULL);
+	gt_outfile_close(out, -ENOMEM, NULL);
 	return -ENOMEM;
 }
 
-int gt_output_close(struct gt_output *out, int rc, const char *words)
+int gt_outfile_close(struct gt_outfile *out, int rc, const char *words)
 {
 	if (out->file)
 		fclose(out->file);

@@ -2,7 +2,7 @@
  *
  * A binary heap of small keys over a pool of event copies. Drain thread only.
  */
-#include "writers/window.h"
+#include "writers/reorder.h"
 
 #include <stddef.h>
 
@@ -14,7 +14,7 @@ struct key {
 	uint32_t slot;
 };
 
-struct gt_window {
+struct gt_reorder {
 	uint32_t capacity;
 	uint32_t count;
 	uint64_t pushed;
@@ -22,9 +22,9 @@ struct gt_window {
 	struct gt_event *events;
 };
 
-struct gt_window *gt_window_new(uint32_t capacity)
+struct gt_reorder *gt_reorder_new(uint32_t capacity)
 {
-	struct gt_window *window = gt_memory_map(sizeof(*window));
+	struct gt_reorder *window = gt_memory_map(sizeof(*window));
 
 	if (!window)
 		return NULL;
@@ -32,7 +32,7 @@ struct gt_window *gt_window_new(uint32_t capacity)
 	window->heap = gt_memory_map(capacity * sizeof(*window->heap));
 	window->events = gt_memory_map(capacity * sizeof(*window->events));
 	if (!window->heap || !window->events) {
-		gt_window_free(window);
+		gt_reorder_free(window);
 		return NULL;
 	}
 	for (uint32_t i = 0; i < capacity; i++)
@@ -40,7 +40,7 @@ struct gt_window *gt_window_new(uint32_t capacity)
 	return window;
 }
 
-void gt_window_free(struct gt_window *window)
+void gt_reorder_free(struct gt_reorder *window)
 {
 	if (!window)
 		return;
@@ -51,7 +51,7 @@ void gt_window_free(struct gt_window *window)
 	gt_memory_unmap(window, sizeof(*window));
 }
 
-bool gt_window_full(const struct gt_window *window)
+bool gt_reorder_full(const struct gt_reorder *window)
 {
 	return window->count == window->capacity;
 }
@@ -65,7 +65,7 @@ static bool before(const struct key *a, const struct key *b)
 	return a->order < b->order;
 }
 
-void gt_window_push(struct gt_window *window, const struct gt_event *event)
+void gt_reorder_push(struct gt_reorder *window, const struct gt_event *event)
 {
 	uint32_t i = window->count++;
 	struct key key = {.start = event->start,
@@ -82,7 +82,7 @@ void gt_window_push(struct gt_window *window, const struct gt_event *event)
 }
 
 /* Closes the hole at the top with what was the last key. */
-static void sift_down(struct gt_window *window, struct key last)
+static void sift_down(struct gt_reorder *window, struct key last)
 {
 	uint32_t i = 0, child;
 
@@ -98,7 +98,7 @@ static void sift_down(struct gt_window *window, struct key last)
 	window->heap[i] = last;
 }
 
-const struct gt_event *gt_window_pop(struct gt_window *window, uint64_t until)
+const struct gt_event *gt_reorder_pop(struct gt_reorder *window, uint64_t until)
 {
 	struct key top;
 

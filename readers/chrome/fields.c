@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See reader_take.h. Arguments are found by a small hash of their key, for this is done a few million times a
+ * See fields.h. Arguments are found by a small hash of their key, for this is done a few million times a
  * second. One thread per taker.
  */
-#include "readers/chrome/reader_take.h"
+#include "readers/chrome/fields.h"
 
 _Static_assert(GT_ARG_COUNT_ <= 64, "arg_mask is one word");
 
@@ -22,7 +22,7 @@ static inline unsigned int arg_hash(const char *key, uint32_t len)
 	       GT_TAKER_SLOTS;
 }
 
-void gt_taker_init(struct gt_taker *r)
+void gt_fields_init(struct gt_fields *r)
 {
 	for (unsigned int i = 0; i < GT_ARG_COUNT_; i++) {
 		unsigned int h = arg_hash(arg_keys[i].key, arg_keys[i].len);
@@ -33,7 +33,7 @@ void gt_taker_init(struct gt_taker *r)
 	}
 }
 
-static int find_arg(const struct gt_taker *r, const struct gt_span *key)
+static int find_arg(const struct gt_fields *r, const struct gt_span *key)
 {
 	unsigned int h;
 
@@ -51,7 +51,7 @@ static int find_arg(const struct gt_taker *r, const struct gt_span *key)
 static const char *arg_member(struct gt_scan *scan, const struct gt_span *key, const char *value,
 			      void *data)
 {
-	struct gt_taker *r = data;
+	struct gt_fields *r = data;
 	struct gt_span span;
 	const char *next = gt_scan_value(scan, value, &span);
 	int arg = next ? find_arg(r, key) : -1;
@@ -78,47 +78,47 @@ static bool read_lane(const struct gt_span *span, int64_t *ret_value)
 	return true;
 }
 
-static void take_phase(struct gt_record *record, const struct gt_span *span)
+static void take_phase(struct gt_trace_event *record, const struct gt_span *span)
 {
 	if (span->kind == GT_SPAN_STRING && span->len == 1)
 		record->ph = *span->text;
 }
 
-static void take_name(struct gt_record *record, const struct gt_span *span)
+static void take_name(struct gt_trace_event *record, const struct gt_span *span)
 {
 	record->name = *span;
 }
 
-static void take_cat(struct gt_record *record, const struct gt_span *span)
+static void take_cat(struct gt_trace_event *record, const struct gt_span *span)
 {
 	record->cat = *span;
 }
 
-static void take_pid(struct gt_record *record, const struct gt_span *span)
+static void take_pid(struct gt_trace_event *record, const struct gt_span *span)
 {
 	record->pid_text = *span;
 	record->has_pid = read_lane(span, &record->pid);
 }
 
-static void take_tid(struct gt_record *record, const struct gt_span *span)
+static void take_tid(struct gt_trace_event *record, const struct gt_span *span)
 {
 	record->tid_text = *span;
 	record->has_tid = read_lane(span, &record->tid);
 }
 
-static void take_ts(struct gt_record *record, const struct gt_span *span)
+static void take_ts(struct gt_trace_event *record, const struct gt_span *span)
 {
 	record->ts_text = *span;
 	record->has_ts = gt_span_ns(span, &record->ts);
 }
 
-static void take_dur(struct gt_record *record, const struct gt_span *span)
+static void take_dur(struct gt_trace_event *record, const struct gt_span *span)
 {
 	record->dur_text = *span;
 	record->has_dur = gt_span_ns(span, &record->dur);
 }
 
-static void take_id(struct gt_record *record, const struct gt_span *span)
+static void take_id(struct gt_trace_event *record, const struct gt_span *span)
 {
 	record->id_text = *span;
 	record->has_id = span->kind == GT_SPAN_NUMBER && gt_span_int(span, &record->id);
@@ -127,16 +127,16 @@ static void take_id(struct gt_record *record, const struct gt_span *span)
 static const struct {
 	const char *key;
 	uint32_t len;
-	void (*take)(struct gt_record *record, const struct gt_span *span);
+	void (*take)(struct gt_trace_event *record, const struct gt_span *span);
 } members[] = {
 	{"ph", 2, take_phase}, {"ts", 2, take_ts},   {"id", 2, take_id},   {"pid", 3, take_pid},
 	{"tid", 3, take_tid},  {"cat", 3, take_cat}, {"dur", 3, take_dur}, {"name", 4, take_name},
 };
 
-const char *gt_taker_member(struct gt_scan *scan, const struct gt_span *key, const char *value,
-			    void *data)
+const char *gt_fields_member(struct gt_scan *scan, const struct gt_span *key, const char *value,
+			     void *data)
 {
-	struct gt_taker *r = data;
+	struct gt_fields *r = data;
 	struct gt_span span;
 	const char *next;
 
