@@ -3,8 +3,8 @@
 """Run one golden case: run.py CLI TRACES CASE [--update]
 
 A case is a folder with `cmd` (a shell script in which `gputrace` is the program, $TRACES the small
-traces and $DATA the public Kineto traces) and what it must give: `stdout.exact`, `stderr.exact`
-(absent: empty) and `exit` (absent: 0). A case that names $DATA is skipped where there is none:
+traces, $OLD traces that version 0.1 wrote (traces-of-0.1/) and $DATA the public Kineto traces) and
+what it must give: `stdout.exact`, `stderr.exact` (absent: empty) and `exit` (absent: 0). A case that names $DATA is skipped where there is none:
 $GPUTRACE_TEST_DATA, else ../shared/data beside the source tree; exit 77 skips too. It runs in an empty folder of its own.
 """
 import difflib
@@ -48,7 +48,9 @@ def run(cli, traces, case, script, data):
         os.mkdir(work)
         os.symlink(os.path.abspath(cli), os.path.join(tools, "gputrace"))
         os.symlink(os.path.abspath(traces), os.path.join(folder, "traces"))
-        env = {"PATH": tools + ":" + os.environ["PATH"], "TRACES": "../traces", "LC_ALL": "C.UTF-8",
+        os.symlink(os.path.join(os.path.dirname(os.path.abspath(case)), "traces-of-0.1"),
+                   os.path.join(folder, "old"))
+        env = {"PATH": tools + ":" + os.environ["PATH"], "TRACES": "../traces", "OLD": "../old", "LC_ALL": "C.UTF-8",
                "PYTHON": sys.executable, "HOME": folder}
         for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"):
             if name in os.environ:
