@@ -10,6 +10,7 @@
 
 #include "analysis/gaps.h"
 #include "core/guest/libc_path.h"
+#include "trace/cuda_call.h"
 #include "trace/frame.h"
 
 #define NAME_WIDTH 60
@@ -46,27 +47,6 @@ static const char *thread_name(const struct explain *e, char *out, size_t size)
 		return gt_model_name(e->model, lane->name);
 	snprintf(out, size, "thread %" PRId64, lane->tid);
 	return out;
-}
-
-/* cuMemcpyHtoDAsync_v2, cudaMemset2DAsync, ... */
-static bool is_memory_work(const char *name)
-{
-	return strstr(name, "Memcpy") || strstr(name, "Memset");
-}
-
-static bool is_launch(const char *name)
-{
-	return strstr(name, "Launch") || (strstr(name, "Async") && is_memory_work(name));
-}
-
-/* Calls that return when GPU work is done; copies from device to device need not. */
-static bool is_sync(const char *name)
-{
-	if (strstr(name, "Async") || strstr(name, "DtoD") || strstr(name, "Peer"))
-		return false;
-	return strstr(name, "Synchronize") || !strcmp(name, "cudaMemset") ||
-	       !strncmp(name, "cudaMemcpy", 10) || !strncmp(name, "cuMemcpy", 8) ||
-	       !strncmp(name, "cudaFree", 8) || !strncmp(name, "cuMemFree", 9);
 }
 
 /* Whether the frame's module is known, and what @is says of it. */
@@ -155,14 +135,14 @@ void gt_gaps_place(const struct gt_model *model, uint32_t stack, char *out, size
 static int report_call(struct explain *e, const struct gt_call *call, int64_t start, int64_t ns)
 {
 	const char *name = gt_model_name(e->model, call->name);
-	enum gt_cause cause = is_sync(name)     ? GT_CAUSE_SYNC
-			      : is_launch(name) ? GT_CAUSE_LAUNCH
-						: GT_CAUSE_API;
+	static const enum gt_cause causes[] = {[GT_CUDA_CALL_OTHER] = GT_CAUSE_API,
+					       [GT_CUDA_CALL_ENQUEUES] = GT_CAUSE_LAUNCH,
+					       [GT_CUDA_CALL_BLOCKS] = GT_CAUSE_SYNC};
 	char frame[2048];
 
 	print_nearest(e->model, call->stack, frame, sizeof(frame));
 	snprintf(e->where, sizeof(e->where), "%s%s%s", name, *frame ? " from " : "", frame);
-	return report(e, cause, start, ns);
+	return report(e, causes[gt_cuda_call_of(name)], start, ns);
 }
 
 /* First range of a kind on the thread that begins behind @t. */

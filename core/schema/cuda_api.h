@@ -42,6 +42,7 @@ enum gt_cuda_flags {
 	GT_CUDA_FLUSH_BEFORE = 1 << 2,  /* fetch all records when it is entered */
 	GT_CUDA_WAITS = 1 << 3,         /* the host waits in it until earlier GPU work has ended */
 	GT_CUDA_WAITS_FOR_ALL = 1 << 4, /* ... of all streams of the device */
+	GT_CUDA_BLOCKS = 1 << 5,        /* the host may wait in it for GPU work */
 	GT_CUDA_KNOWN = 1 << 7,         /* set in every row; clear where cbids have holes */
 };
 

@@ -98,11 +98,12 @@ Test(cuda_api, launches_enqueue_and_are_recorded)
 Test(cuda_api, waits_allocations_streams_are_recorded)
 {
 	cr_assert_eq(RUNTIME(cudaDeviceSynchronize_v3020),
-		     GT_CUDA_DEFAULT | GT_CUDA_WAITS | GT_CUDA_WAITS_FOR_ALL);
-	cr_assert_eq(RUNTIME(cudaStreamSynchronize_ptsz_v7000), GT_CUDA_DEFAULT | GT_CUDA_WAITS);
+		     GT_CUDA_DEFAULT | GT_CUDA_BLOCKS | GT_CUDA_WAITS | GT_CUDA_WAITS_FOR_ALL);
+	cr_assert_eq(RUNTIME(cudaStreamSynchronize_ptsz_v7000),
+		     GT_CUDA_DEFAULT | GT_CUDA_BLOCKS | GT_CUDA_WAITS);
 	cr_assert_eq(RUNTIME(cudaStreamWaitEvent_ptsz_v7000), GT_CUDA_DEFAULT);
 	cr_assert_eq(RUNTIME(cudaMallocFromPoolAsync_ptsz_v11020), GT_CUDA_DEFAULT);
-	cr_assert_eq(RUNTIME(cudaFree_v3020), GT_CUDA_DEFAULT);
+	cr_assert_eq(RUNTIME(cudaFree_v3020), GT_CUDA_DEFAULT | GT_CUDA_BLOCKS);
 	cr_assert_eq(RUNTIME(cudaStreamBeginCapture_v10000), GT_CUDA_DEFAULT);
 	cr_assert_eq(RUNTIME(cudaGraphInstantiate_v12000), GT_CUDA_DEFAULT);
 	cr_assert_eq(RUNTIME(cudaLaunchHostFunc_v10000), GT_CUDA_DEFAULT);

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a call does, by its name: that of the table, for every spelling that traces have.
+ */
+#include "trace/cuda_call.h"
+
+#include <string.h>
+
+#include <criterion/criterion.h>
+
+#include "core/schema/cuda_api.h"
+
+#define BLOCKS   GT_CUDA_CALL_BLOCKS
+#define ENQUEUES GT_CUDA_CALL_ENQUEUES
+#define OTHER    GT_CUDA_CALL_OTHER
+
+static const struct {
+	const char *name;
+	enum gt_cuda_call call;
+} known[] = {
+	{"cudaLaunchKernel", ENQUEUES},
+	{"cudaLaunchKernel_v7000", ENQUEUES},
+	{"cudaLaunchKernelExC_ptsz", ENQUEUES},
+	{"cuLaunchKernelEx", ENQUEUES},
+	{"cudaLaunchHostFunc", ENQUEUES},
+	{"cudaGraphLaunch", ENQUEUES},
+	{"cudaMemcpyAsync", ENQUEUES},
+	{"cuMemcpyHtoDAsync_v2_ptsz", ENQUEUES},
+	{"cudaMemset", ENQUEUES}, /* returns before the device has done it */
+	{"cuMemsetD8_v2", ENQUEUES},
+	{"cuMemcpyDtoD_v2", ENQUEUES},
+	{"cudaMemcpyPeer", ENQUEUES},
+	{"cudaMemcpy", BLOCKS},
+	{"cudaMemcpy_ptds", BLOCKS},
+	{"cudaMemcpy2D", BLOCKS},
+	{"cudaMemcpyToSymbol", BLOCKS},
+	{"cuMemcpyDtoH_v2", BLOCKS},
+	{"cudaDeviceSynchronize", BLOCKS},
+	{"cudaEventSynchronize_v3020", BLOCKS},
+	{"cuCtxSynchronize", BLOCKS},
+	{"cudaFree", BLOCKS},
+	{"cuMemFree_v2", BLOCKS},
+	{"cudaFreeHost", BLOCKS},
+	{"cudaFreeAsync", OTHER},
+	{"cudaMalloc", OTHER},
+	{"cudaStreamWaitEvent", OTHER},
+	{"hipLaunchKernel", ENQUEUES},
+	{"hipModuleLaunchKernel", ENQUEUES},
+	{"hipMemcpyAsync", ENQUEUES},
+	{"hipMemcpyWithStream", BLOCKS},
+	{"hipMemcpyDtoH", BLOCKS},
+	{"hipDeviceSynchronize", BLOCKS},
+	{"hipMalloc", OTHER},
+	{"SynchronizeLaunchMemcpy", OTHER}, /* no part of a name decides */
+	{"_ptsz", OTHER},
+	{"", OTHER},
+};
+
+Test(cuda_call, by_name)
+{
+	char longest[1000];
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		cr_assert_eq(gt_cuda_call_of(known[i].name), known[i].call, "%s", known[i].name);
+	memset(longest, 'a', sizeof(longest));
+	longest[sizeof(longest) - 1] = 0;
+	cr_assert_eq(gt_cuda_call_of(longest), OTHER);
+}
+
+static enum gt_cuda_call in_table(const struct gt_cuda_api *row)
+{
+	if (row->flags & GT_CUDA_BLOCKS)
+		return BLOCKS;
+	return row->flags & GT_CUDA_ENQUEUES ? ENQUEUES : OTHER;
+}
+
+/* Every row is found by its own name, and what is certain to wait may wait. */
+Test(cuda_call, agrees_with_the_table)
+{
+	for (int domain = 0; domain < GT_API_DOMAIN_COUNT_; domain++) {
+		for (uint32_t cbid = 0; cbid < gt_cuda_api_end(domain); cbid++) {
+			const struct gt_cuda_api *row = gt_cuda_api_find(domain, cbid);
+			const char *name = row ? gt_cuda_api_name(row) : NULL;
+
+			if (!row)
+				continue;
+			if (row->class != GT_CUDA_HOST_FUNC)
+				cr_assert_eq(gt_cuda_call_of(name), in_table(row), "%s", name);
+			cr_assert(!(row->flags & GT_CUDA_WAITS) || row->flags & GT_CUDA_BLOCKS,
+				  "%s", name);
+		}
+	}
+}

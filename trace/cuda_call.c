@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See cuda_call.h. The index is made at the first question.
+ */
+#include "trace/cuda_call.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/schema/cuda_api.h"
+
+#define MAX_ROWS 2048
+#define MAX_NAME 128
+
+static struct {
+	const struct gt_cuda_api *rows[MAX_ROWS];
+	size_t count;
+} by_name;
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct gt_cuda_api *const *x = a, *const *y = b;
+
+	return strcmp(gt_cuda_api_name(*x), gt_cuda_api_name(*y));
+}
+
+static void add_domain(enum gt_api_domain domain)
+{
+	for (uint32_t cbid = 0; cbid < gt_cuda_api_end(domain); cbid++) {
+		const struct gt_cuda_api *row = gt_cuda_api_find(domain, cbid);
+
+		if (row && by_name.count < MAX_ROWS)
+			by_name.rows[by_name.count++] = row;
+	}
+}
+
+static void make_index(void)
+{
+	add_domain(GT_API_RUNTIME);
+	add_domain(GT_API_DRIVER);
+	qsort(by_name.rows, by_name.count, sizeof(by_name.rows[0]), compare_rows);
+}
+
+static int compare_name(const void *key, const void *element)
+{
+	const struct gt_cuda_api *const *row = element;
+
+	return strcmp(key, gt_cuda_api_name(*row));
+}
+
+static const struct gt_cuda_api *find(const char *name)
+{
+	const struct gt_cuda_api *const *found =
+		bsearch(name, by_name.rows, by_name.count, sizeof(by_name.rows[0]), compare_name);
+
+	return found ? *found : NULL;
+}
+
+/* Cuts the last "_v3020", "_ptds" or "_ptsz". False: there is none. */
+static bool cut_suffix(char *name)
+{
+	char *mark = strrchr(name, '_');
+
+	if (!mark || mark == name)
+		return false;
+	if (strcmp(mark, "_ptds") != 0 && strcmp(mark, "_ptsz") != 0 &&
+	    !(mark[1] == 'v' && mark[2] && mark[2 + strspn(mark + 2, "0123456789")] == 0))
+		return false;
+	*mark = 0;
+	return true;
+}
+
+static const struct gt_cuda_api *find_without_suffix(const char *prefix, const char *name)
+{
+	const struct gt_cuda_api *row;
+	char plain[MAX_NAME];
+
+	if ((size_t)snprintf(plain, sizeof(plain), "%s%s", prefix, name) >= sizeof(plain))
+		return NULL;
+	do
+		row = find(plain);
+	while (!row && cut_suffix(plain));
+	return row;
+}
+
+static enum gt_cuda_call call_of_row(const struct gt_cuda_api *row)
+{
+	if (!row)
+		return GT_CUDA_CALL_OTHER;
+	if (row->flags & GT_CUDA_BLOCKS)
+		return GT_CUDA_CALL_BLOCKS;
+	return row->flags & GT_CUDA_ENQUEUES || row->class == GT_CUDA_HOST_FUNC
+		       ? GT_CUDA_CALL_ENQUEUES
+		       : GT_CUDA_CALL_OTHER;
+}
+
+/* HIP's calls are those of the runtime or of the driver under "hip"; these have no such twin. */
+static const struct {
+	const char *name;
+	enum gt_cuda_call call;
+} hip_calls[] = {
+	{"ModuleLaunchKernel", GT_CUDA_CALL_ENQUEUES},
+	{"ModuleLaunchCooperativeKernel", GT_CUDA_CALL_ENQUEUES},
+	{"ExtModuleLaunchKernel", GT_CUDA_CALL_ENQUEUES},
+	{"HccModuleLaunchKernel", GT_CUDA_CALL_ENQUEUES},
+	{"ExtLaunchKernel", GT_CUDA_CALL_ENQUEUES},
+	{"ExtLaunchMultiKernelMultiDevice", GT_CUDA_CALL_ENQUEUES},
+	{"MemcpyWithStream", GT_CUDA_CALL_BLOCKS},
+};
+
+static enum gt_cuda_call hip_call_of(const char *name)
+{
+	const struct gt_cuda_api *row;
+
+	for (size_t i = 0; i < sizeof(hip_calls) / sizeof(hip_calls[0]); i++)
+		if (!strcmp(hip_calls[i].name, name))
+			return hip_calls[i].call;
+	row = find_without_suffix("cuda", name);
+	return call_of_row(row ? row : find_without_suffix("cu", name));
+}
+
+enum gt_cuda_call gt_cuda_call_of(const char *name)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, make_index);
+	return strncmp(name, "hip", 3) ? call_of_row(find_without_suffix("", name))
+				       : hip_call_of(name + 3);
+}
