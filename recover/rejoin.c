@@ -160,7 +160,7 @@ static int see_trace(const struct gt_trace_event *record, const struct gt_header
 
 	(void)header;
 	if (record->ph != 'M' && record->ts < r->first)
-		return 0;
+		return note_row(r, record); /* it may end behind the first recovered event */
 	have = gt_keymap_get(&r->have, key_of(record));
 	if (!have)
 		return -ENOMEM;
@@ -168,11 +168,13 @@ static int see_trace(const struct gt_trace_event *record, const struct gt_header
 	return note_row(r, record);
 }
 
-/* Rows are named in each file anew. */
+/* Tracks are named in each file anew. */
 static int see_previous(const struct gt_trace_event *record, const struct gt_header *header,
 			void *data)
 {
-	return record->ph == 'M' ? 0 : see_trace(record, header, data);
+	const struct rejoin *r = data;
+
+	return record->ph == 'M' || record->ts < r->first ? 0 : see_trace(record, header, data);
 }
 
 /* Puts another row into the text of an event. */

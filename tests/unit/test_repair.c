@@ -251,3 +251,38 @@ Test(repair, joins_all_that_look_alike)
 	fclose(file);
 	cr_assert_eq(text[strlen(text) - 2], ']');
 }
+
+/* A kernel on track 7 with times in us, as it stands in a file. */
+static void put_kernel(FILE *file, int id, int ts, int dur)
+{
+	fprintf(file,
+		"\n,{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", \"pid\": 0, \"tid\": 7, "
+		"\"ts\": %d.000, \"dur\": %d.000, \"args\": {\"correlation\": %d}}",
+		ts, dur, id);
+}
+
+/* The file's last slice began before the first recovered event, and ends inside it. */
+Test(repair, joins_beside_what_runs_still)
+{
+	char recovered[] = "/tmp/gputrace-repair-XXXXXX", text[8192];
+	struct gt_rejoin joined;
+	FILE *file = fdopen(mkstemp(recovered), "w");
+
+	fputs(object_head, file);
+	put_kernel(file, 2, 15, 10);
+	fputs(closed_tail, file);
+	fclose(file);
+	file = fopen(path, "w");
+	fputs(array_head, file);
+	put_kernel(file, 1, 10, 10);
+	fputs(running_tail, file);
+	fclose(file);
+	cr_assert_eq(gt_rejoin(path, recovered, &joined), 0, "%s", joined.error);
+	cr_assert_eq(joined.operations, 1);
+	free(joined.ledger);
+	unlink(recovered);
+	file = fopen(path, "r");
+	text[fread(text, 1, sizeof(text) - 1, file)] = 0;
+	fclose(file);
+	cr_assert(strstr(text, "\"tid\": 2147400000, \"ts\": 15.000"), "%s", text);
+}
