@@ -152,7 +152,8 @@ static double student(double freedom)
 	return index < sizeof(table) / sizeof(table[0]) ? table[index] : 2.0;
 }
 
-/* Half the width of the interval that a difference of means may have by chance; negative: unknown. */
+/* Half the width of the interval that a difference of means may have by chance; negative:
+ * unknown. */
 static double noise_of(const struct spread *a, const struct spread *b)
 {
 	double variance = a->variance + b->variance, freedom;
@@ -225,7 +226,8 @@ static const struct gt_column line_columns[] = DIFF_COLUMNS("Line", GT_COLUMN_TE
 static const struct gt_column op_columns[] = DIFF_COLUMNS("Operator", GT_COLUMN_TEXT);
 static const struct gt_column call_columns[] = DIFF_COLUMNS("Call", GT_COLUMN_TEXT);
 
-/* How much of A the change is: no number where A has nothing, a word where all of it is new or gone. */
+/* How much of A the change is: no number where A has nothing, a word where all of it is new or
+ * gone. */
 static void add_percent(struct gt_table *table, enum gt_verdict verdict, double a, double change)
 {
 	if (verdict == GT_VERDICT_GONE && a > 0)

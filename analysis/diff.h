@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What changed between two jobs: busy and idle time, kernels, launching lines, operators, CUDA calls.
- * Repeated steps (ProfilerStep#N) tell the noise: a change counts when it is larger than the steps'
- * own spread allows (Welch's t, 95 %). With one step or none: "cannot tell". Pure over constant
- * models; one thread per table.
+ * What changed between two jobs: busy and idle time, kernels, launching lines, operators, CUDA
+ * calls. Repeated steps (ProfilerStep#N) tell the noise: a change counts when it is larger than the
+ * steps' own spread allows (Welch's t, 95 %). With one step or none: "cannot tell". Pure over
+ * constant models; one thread per table.
  */
 #ifndef GT_ANALYSIS_DIFF_H
 #define GT_ANALYSIS_DIFF_H

@@ -69,7 +69,7 @@ static bool parse_window(struct gt_filter *filter, struct gt_filter_term *term, 
 	if (dots[2] && !parse_time(filter, dots + 2, strlen(dots + 2), &term->to))
 		return false;
 	return term->from <= term->to ||
-	       refuse(filter, text, strlen(text), "ends before it begins");
+	       refuse(filter, text, strlen(text), "ends before it starts");
 }
 
 static bool parse_number(struct gt_filter *filter, struct gt_filter_term *term, const char *text)

@@ -172,7 +172,8 @@ static const char *frame_at(const char *text, unsigned int depth, size_t *ret_le
 	return text;
 }
 
-/* Draws folds [first, end), which agree on all frames above @depth; @before: weight left of them. */
+/* Draws folds [first, end), which agree on all frames above @depth; @before: weight left of
+ * them. */
 static void draw(struct flame *flame, size_t first, size_t end, unsigned int depth, int64_t before)
 {
 	while (first < end && depth < MAX_DEPTH) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Why was the GPU idle? Every moment between the first and the last operation of a device at which
- * none ran, put down to what the host was doing then on the thread that started the next one. With a
- * filter: of those moments between the first and the last that it lets pass which one of these ended.
- * The pieces of a gap add up to the gap. Pure over constant models; one thread per set.
+ * none ran, put down to what the host was doing then on the thread that started the next one. With
+ * a filter: of those moments between the first and the last that it lets pass which one of these
+ * ended. The pieces of a gap add up to the gap. Pure over constant models; one thread per set.
  */
 #ifndef GT_ANALYSIS_GAPS_H
 #define GT_ANALYSIS_GAPS_H
@@ -19,7 +19,8 @@ enum gt_cause {
 	GT_CAUSE_DATA,   /* loading data */
 	GT_CAUSE_HOST,   /* other host work */
 	GT_CAUSE_COPY,   /* the work was queued, behind a copy */
-	GT_CAUSE_QUEUED, /* the work was queued, behind an event, a host function, another stream or process */
+	GT_CAUSE_QUEUED, /* the work was queued, behind an event, a host function, another stream or
+			    process */
 	GT_CAUSE_UNKNOWN, /* its call is not in the trace */
 	GT_CAUSE_COUNT_
 };
@@ -59,22 +60,22 @@ typedef int (*gt_gap_piece)(const struct gt_gap *gap, const struct gt_piece *pie
 /* Hands out the pieces of one gap, in order of time. */
 int gt_gaps_explain(const struct gt_gap *gap, gt_gap_piece piece, void *data);
 
-/* Where the thread was at a sample: the nearest line of Python, else the nearest function outside the C
- * library. "" without a stack. *ret_is_data: a function on the stack loads data. */
+/* Where the thread was at a sample: the nearest line of Python, else the nearest function outside
+ * the C library. "" without a stack. *ret_is_data: a function on the stack loads data. */
 void gt_gaps_place(const struct gt_model *model, uint32_t stack, char *out, size_t size,
 		   bool *ret_is_data);
 
-/* One row per cause and place, largest first; with samples (--sample-cpu) a column more, their number:
- * a host's time is split by them. */
+/* One row per cause and place, largest first; with samples (--sample-cpu) a column more, their
+ * number: a host's time is split by them. */
 int gt_gaps_table(const struct gt_gaps *gaps, struct gt_table *ret_table);
 
-/* Did two processes of one host and rank use a device of the same number at the same time? Then what is idle
- * in one may be the other's work: a trace tells a device's number among those that its process saw, not
- * which one it is. */
+/* Did two processes of one host and rank use a device of the same number at the same time? Then
+ * what is idle in one may be the other's work: a trace tells a device's number among those that its
+ * process saw, not which one it is. */
 bool gt_gaps_shared(const struct gt_job *job, const struct gt_filter *filter);
 
-/* One row per process and device: busy, idle, compute, copy, communication, overlap. Processes of the
- * same rank are told apart by their ids. */
+/* One row per process and device: busy, idle, compute, copy, communication, overlap. Processes of
+ * the same rank are told apart by their ids. */
 int gt_gaps_devices(const struct gt_job *job, const struct gt_filter *filter,
 		    struct gt_table *ret_table);
 
@@ -82,9 +83,9 @@ int gt_gaps_devices(const struct gt_job *job, const struct gt_filter *filter,
 #define GT_GAPS_DIFFER                                                                             \
 	"No table of collectives: the ranks do not have the same ones in the same order."
 
-/* One row per process with collectives: how long they ran before the last peer's began. The clock of
- * another host than the first one's is set right by when they ended. Empty for one such process, and where they
- * have not the same ones in the same order (*ret_differ). */
+/* One row per process with collectives: how long they ran before the last peer's began. The clock
+ * of another host than the first one's is set right by when they ended. Empty for one such process,
+ * and where they have not the same ones in the same order (*ret_differ). */
 int gt_gaps_peers(const struct gt_job *job, const struct gt_filter *filter,
 		  struct gt_table *ret_table, bool *ret_differ);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See gaps.h: the table of causes. A time in which the host made no call goes to what samples say of
- * it, if there are any, function by function: of a function that is met at several lines, the line
- * with the most samples is told. Pure over constant models; one thread per set.
+ * See gaps.h: the table of causes. A time in which the host made no call goes to what samples say
+ * of it, if there are any, function by function: of a function that is met at several lines, the
+ * line with the most samples is told. Pure over constant models; one thread per set.
  */
 #include <errno.h>
 #include <stdio.h>

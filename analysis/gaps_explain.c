@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the host did during one gap (see gaps.h). The thread that matters is the one that started the
- * operation which ended the gap. Its CUDA calls come first, then its ranges, then what its call
+ * What the host did during one gap (see gaps.h). The thread that matters is the one that started
+ * the operation which ended the gap. Its CUDA calls come first, then its ranges, then what its call
  * stacks before and after say. Pure.
  */
 #include <inttypes.h>
@@ -76,7 +76,8 @@ static const char *frame_at(const struct gt_model *model, const struct gt_frames
 	return gt_model_name(model, frames->frame[frames->count - 1 - depth]);
 }
 
-/* The innermost telling frame of the first @depth ones; the innermost of all where none tells; else NULL. */
+/* The innermost telling frame of the first @depth ones; the innermost of all where none tells; else
+ * NULL. */
 static const char *telling(const struct gt_model *model, const struct gt_frames *frames,
 			   uint32_t depth)
 {
@@ -208,14 +209,14 @@ static bool same_function(const char *a, const char *b)
 /*
  * How many frames, from the root on, the host was in all the time between two stacks of its thread.
  *
- * A frame's text names the function and the place of its call (return address or line). From the root
- * on, frames of equal places are the same activation, as far as anybody can tell. At the first frame
- * of another place there are two cases. The function is the same: it went on from one place to the
- * other, so its callee had returned, and the time is its own (it is counted in). It is another one: the
- * frame above it called both, and the time is the caller's. Where all places are equal, the very same
- * call was made again: the innermost frame made it and contains the loop, or was called by what does.
- * Recursion needs no care: each activation is a frame. Frames without a symbol are functions of
- * their own at each place: the time goes to the caller.
+ * A frame's text names the function and the place of its call (return address or line). From the
+ * root on, frames of equal places are the same activation, as far as anybody can tell. At the first
+ * frame of another place there are two cases. The function is the same: it went on from one place
+ * to the other, so its callee had returned, and the time is its own (it is counted in). It is
+ * another one: the frame above it called both, and the time is the caller's. Where all places are
+ * equal, the very same call was made again: the innermost frame made it and contains the loop, or
+ * was called by what does. Recursion needs no care: each activation is a frame. Frames without a
+ * symbol are functions of their own at each place: the time goes to the caller.
  */
 static uint32_t common_depth(const struct gt_model *model, const struct gt_frames *a,
 			     const struct gt_frames *b)
@@ -227,7 +228,8 @@ static uint32_t common_depth(const struct gt_model *model, const struct gt_frame
 	return n < least && same_function(frame_at(model, a, n), frame_at(model, b, n)) ? n + 1 : n;
 }
 
-/* The frame that was called from the first @depth ones, without machinery; "" where there is none. */
+/* The frame that was called from the first @depth ones, without machinery; "" where there is
+ * none. */
 static void print_below(const struct gt_model *model, const struct gt_frames *frames,
 			uint32_t depth, char *out, size_t size)
 {
@@ -238,8 +240,8 @@ static void print_below(const struct gt_model *model, const struct gt_frames *fr
 		gt_frame_print(frame_at(model, frames, depth), out, size);
 }
 
-/* Between two stacks of the same thread the host was in the function that they have in common, or in
- * what it called between them. */
+/* Between two stacks of the same thread the host was in the function that they have in common, or
+ * in what it called between them. */
 static void place_between(struct explain *e, const struct gt_frames *last,
 			  const struct gt_frames *next)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See gaps.h: how long collectives ran only because a peer came late. Pure over constant models; one
- * thread per table.
+ * See gaps.h: how long collectives ran only because a peer came late. Pure over constant models;
+ * one thread per table.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -66,7 +66,8 @@ static bool other_host(const struct gt_model *a, const struct gt_model *b)
 	       strcmp(one, other);
 }
 
-/* Clocks of two hosts differ by more than a collective lasts. It ends everywhere at about the same time. */
+/* Clocks of two hosts differ by more than a collective lasts. It ends everywhere at about the same
+ * time. */
 static int set_clock(const struct rank *first, struct rank *rank)
 {
 	struct gt_dist off = {0};

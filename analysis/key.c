@@ -55,7 +55,8 @@ struct nest {
 	uint32_t range[MAX_NESTED], count;
 };
 
-/* Is range @a drawn inside @b? The one that began later is, of two that began together the shorter one. */
+/* Is range @a drawn inside @b? The one that began later is, of two that began together the shorter
+ * one. */
 static bool is_inside(const struct gt_model *model, uint32_t a, uint32_t b)
 {
 	const struct gt_model_range *x = &model->ranges.at[a], *y = &model->ranges.at[b];

@@ -35,8 +35,8 @@ extern const char *const gt_key_names[GT_KEY_COUNT_];
 void gt_key_of_op(const struct gt_model *model, const struct gt_op *op, enum gt_key key, char *out,
 		  size_t size);
 
-/* "rank 0" and @what, " GPU 1" or another place in it; with its process id where that does not tell a process of
- * the job from another. */
+/* "rank 0" and @what, " GPU 1" or another place in it; with its process id where that does not tell
+ * a process of the job from another. */
 void gt_key_of_place(const struct gt_model *model, const char *what, char *out, size_t size);
 
 /* gt_key_of_place of a device. */
@@ -46,8 +46,8 @@ void gt_key_of_device(const struct gt_model *model, uint32_t device, char *out, 
 void gt_key_of_range(const struct gt_model *model, const struct gt_model_range *range, char *out,
 		     size_t size);
 
-/* The text of LINE, FUNCTION or MODULE for frame @at of @stack, both in the model. False: it has none, a
- * frame without a source line that is not the launching one. */
+/* The text of LINE, FUNCTION or MODULE for frame @at of @stack, both in the model. False: it has
+ * none, a frame without a source line that is not the launching one. */
 bool gt_key_of_frame(const struct gt_model *model, uint32_t stack, uint32_t at, enum gt_key key,
 		     char *out, size_t size);
 
@@ -56,8 +56,9 @@ bool gt_key_of_frame(const struct gt_model *model, uint32_t stack, uint32_t at, 
 size_t gt_key_stack(const struct gt_model *model, uint32_t stack, bool root_first, const char *gap,
 		    char *out, size_t size);
 
-/* The ranges around a moment on a host thread and the rows beside it, outermost first, as if they were a stack:
- * Python functions if there are any, else NVTX ranges and operators. Returns the length written. */
+/* The ranges around a moment on a host thread and the rows beside it, outermost first, as if they
+ * were a stack: Python functions if there are any, else NVTX ranges and operators. Returns the
+ * length written. */
 size_t gt_key_ranges(const struct gt_model *model, uint32_t thread, int64_t t, const char *gap,
 		     char *out, size_t size);
 
@@ -86,20 +87,21 @@ struct gt_filter_term {
 
 struct gt_filter {
 	GT_VEC(struct gt_filter_term) terms;
-	char wrong
-		[128]; /* in the text that gt_filter_add refused; empty: nothing of it was known */
+	char wrong[128]; /* in the text that gt_filter_add refused; empty: nothing of it was
+			  * known */
 };
 
 /*
- * Adds "kernel=GLOB", "api=GLOB", "nvtx=GLOB", "step=GLOB", "stream=N", "device=N" or "time=FROM..TO" (numbers
- * with ns, us, ms or s; either end may be missing). @text must live as long as the filter. -EINVAL: none of
- * these, or a number or window that cannot be: filter->wrong.
+ * Adds "kernel=GLOB", "api=GLOB", "nvtx=GLOB", "step=GLOB", "stream=N", "device=N" or
+ * "time=FROM..TO" (numbers with ns, us, ms or s; either end may be missing). @text must live as
+ * long as the filter. -EINVAL: none of these, or a number or window that cannot be: filter->wrong.
  */
 int gt_filter_add(struct gt_filter *filter, const char *text);
 void gt_filter_fini(struct gt_filter *filter);
 
-/* The calls of a model that pass: all terms that concern calls let them, and where a term chooses GPU work (kernel,
- * stream, device) they launched some that passes. The filter and the model must not change meanwhile. */
+/* The calls of a model that pass: all terms that concern calls let them, and where a term chooses
+ * GPU work (kernel, stream, device) they launched some that passes. The filter and the model must
+ * not change meanwhile. */
 struct gt_filter_calls {
 	const struct gt_filter *filter;
 	const struct gt_model *model;

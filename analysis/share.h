@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Time under a name, split by what samples say of it: time that no sample fell into is put down like
- * the sampled time of the same name, because samples are taken evenly. One thread per set.
+ * Time under a name, split by what samples say of it: time that no sample fell into is put down
+ * like the sampled time of the same name, because samples are taken evenly. One thread per set.
  */
 #ifndef GT_ANALYSIS_SHARE_H
 #define GT_ANALYSIS_SHARE_H
@@ -32,7 +32,8 @@ int gt_shares_span(struct gt_shares *shares, const char *base, int64_t ns);
 /* A sample that fell into the span of @base that was added last. -ENOMEM. */
 int gt_shares_sample(struct gt_shares *shares, const char *base, const char *place);
 
-/* Every part, those of one base add up to it. Sorts the spans. Ends with what @fn returns if not 0; -ENOMEM. */
+/* Every part, those of one base add up to it. Sorts the spans. Ends with what @fn returns if not 0;
+ * -ENOMEM. */
 int gt_shares_each(struct gt_shares *shares, gt_share_fn fn, void *data);
 
 #endif

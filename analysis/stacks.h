@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Call stacks with weights: who asked for how much GPU time, call time, bytes, operations or idle
- * time. CPU frames root first, the kernel or call as leaf. Printed folded (flamegraph.pl), as a flame
- * graph of its own, or for speedscope. Pure over constant models; one thread per set.
+ * time. CPU frames root first, the kernel or call as leaf. Printed folded (flamegraph.pl), as a
+ * flame graph of its own, or for speedscope. Pure over constant models; one thread per set.
  */
 #ifndef GT_ANALYSIS_STACKS_H
 #define GT_ANALYSIS_STACKS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See stats.h: the reports that are one group per name. Those that join calls, kernels and ranges are
- * in stats_join.c. Pure over constant models; one thread per table.
+ * See stats.h: the reports that are one group per name. Those that join calls, kernels and ranges
+ * are in stats_join.c. Pure over constant models; one thread per table.
  */
 #include "analysis/stats.h"
 

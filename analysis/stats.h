@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sums over a job: the tables that `nsys stats` prints, under its names and columns, and the same by
- * stack, line, operator, step... Pure over constant models; one thread per table.
+ * Sums over a job: the tables that `nsys stats` prints, under its names and columns, and the same
+ * by stack, line, operator, step... Pure over constant models; one thread per table.
  */
 #ifndef GT_ANALYSIS_STATS_H
 #define GT_ANALYSIS_STATS_H
@@ -46,8 +46,8 @@ struct gt_device_use {
 	uint64_t count[GT_OP_KIND_COUNT_];
 };
 
-/* One entry per process and device, in that order. Returns their number (the caller frees *ret_uses)
- * or -ENOMEM. */
+/* One entry per process and device, in that order. Returns their number (the caller frees
+ * *ret_uses) or -ENOMEM. */
 int gt_stats_devices(const struct gt_job *job, const struct gt_filter *filter,
 		     struct gt_device_use **ret_uses);
 
@@ -58,9 +58,10 @@ size_t gt_stats_losses(const struct gt_job *job, FILE *out);
 /* The same of one file that was read without a model: its cut and its books. */
 size_t gt_stats_reading_losses(const struct gt_reading *reading, FILE *out);
 
-/* Do sums of these traces hold all that happened? false: a file is cut, or its process did not close it and
- * no ledger tells what is missing; calls, records or ranges were lost; times cannot be right; more than
- * 1 % of the launches have no GPU work, or of the calls no end. A comparison may find less than there was. */
+/* Do sums of these traces hold all that happened? false: a file is cut, or its process did not
+ * close it and no ledger tells what is missing; calls, records or ranges were lost; times cannot be
+ * right; more than 1 % of the launches have no GPU work, or of the calls no end. A comparison may
+ * find less than there was. */
 bool gt_stats_whole(const struct gt_job *job);
 
 #endif

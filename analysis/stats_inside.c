@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See stats_inside.h. There are far fewer stacks than operations: the time is summed by stack first.
+ * See stats_inside.h. There are far fewer stacks than operations: the time is summed by stack
+ * first.
  */
 #include "analysis/stats_inside.h"
 

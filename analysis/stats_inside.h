@@ -16,8 +16,8 @@
 /* True for the keys that speak of frames. */
 bool gt_stats_has_inside(enum gt_key key);
 
-/* Adds the time of each operation to the groups of all frames of its stack, once to each; makes groups
- * for those that launch nothing themselves. -ENOMEM. */
+/* Adds the time of each operation to the groups of all frames of its stack, once to each; makes
+ * groups for those that launch nothing themselves. -ENOMEM. */
 int gt_stats_inside(const struct gt_job *job, const struct gt_filter *filter, enum gt_key key,
 		    struct gt_groups *groups);
 

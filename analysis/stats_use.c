@@ -137,15 +137,16 @@ int gt_stats_devices(const struct gt_job *job, const struct gt_filter *filter,
 
 #define MOST_NOTES     64 /* lines */
 
-/* What was under way when a process ended may be one part in this many of all, as for `diff --gate` less
- * is nothing that matters. */
+/* What was under way when a process ended may be one part in this many of all, as for `diff --gate`
+ * less is nothing that matters. */
 #define UNDER_WAY_PART 100
 
 /* What a loss does to sums. */
 enum loss_kind {
-	LOSS_ASIDE, /* nothing: what is missing is no work, or stands elsewhere */
-	LOSS_HOLE,  /* they are too small, or wrong */
-	LOSS_LAUNCHES, /* too small by what was under way at the end: bearable as long as it is little */
+	LOSS_ASIDE,    /* nothing: what is missing is no work, or stands elsewhere */
+	LOSS_HOLE,     /* they are too small, or wrong */
+	LOSS_LAUNCHES, /* too small by what was under way at the end: bearable as long as it is
+			  little */
 	LOSS_CALLS,
 };
 
@@ -214,7 +215,8 @@ static size_t print_ledger(const struct gt_reading *reading, FILE *out)
 	return lines;
 }
 
-/* What --keep removed. The newest file knows of all, its notes only of what went before it began. */
+/* What --keep removed. The newest file knows of all, its notes only of what went before it
+ * began. */
 static size_t print_removed(const struct gt_reading *reading, FILE *out)
 {
 	static const struct {
@@ -256,7 +258,8 @@ struct same_notes {
 	uint64_t sum, times;
 };
 
-/* The count in a note's arguments: their first whole number, unless that is the number of a stack. */
+/* The count in a note's arguments: their first whole number, unless that is the number of a
+ * stack. */
 static const char *find_count(const char *text)
 {
 	static const char stack[] = "\"stack\":";
@@ -312,7 +315,8 @@ static bool add_note(struct same_notes *lines, size_t *count, const struct same_
 	return true;
 }
 
-/* What happened again and again is one line with the sum: an operation without times is a note of its own. */
+/* What happened again and again is one line with the sum: an operation without times is a note of
+ * its own. */
 static size_t print_notes(const struct gt_model *model, FILE *out)
 {
 	struct same_notes lines[MOST_NOTES];
@@ -335,7 +339,8 @@ static size_t print_notes(const struct gt_model *model, FILE *out)
 	return count + (more != 0);
 }
 
-/* Only told where it may be the reason for empty tables: host slices of all kinds are in every trace. */
+/* Only told where it may be the reason for empty tables: host slices of all kinds are in every
+ * trace. */
 static size_t print_unknown(const struct gt_model *model, FILE *out)
 {
 	const struct gt_odd *odd = &model->odd;

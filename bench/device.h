@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The driver and the runtime as the workload needs them, loaded at run time. Functions are looked for
- * in the program's global scope first, so that a preloaded hook is met as in a linked program.
+ * The driver and the runtime as the workload needs them, loaded at run time. Functions are looked
+ * for in the program's global scope first, so that a preloaded hook is met as in a linked program.
  */
 #ifndef GT_BENCH_DEVICE_H
 #define GT_BENCH_DEVICE_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The bare minimum of a CUPTI tool, to compare with (CUDA_INJECTION64_PATH): the calls, kinds and
- * attributes of the tracer are enabled, callbacks only count, buffers go round and nobody reads them.
+ * attributes of the tracer are enabled, callbacks only count, buffers go round and nobody reads
+ * them.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What `gputrace bench` measures under each tracer: small pieces of CUDA work whose host time a launch
- * is told on stdout, one "key value" a line. Links nothing of CUDA's: the driver and, where it is
- * there, the runtime are loaded at run time; the kernel is PTX text.
+ * What `gputrace bench` measures under each tracer: small pieces of CUDA work whose host time a
+ * launch is told on stdout, one "key value" a line. Links nothing of CUDA's: the driver and, where
+ * it is there, the runtime are loaded at run time; the kernel is PTX text.
  *
  *   workload NAME PARTS LAUNCHES DEPTH
  *
  * PARTS times LAUNCHES launches a thread, DEPTH own frames deep; the figure is the median over the
  * parts, once by the clock on the wall and once by the thread's processor time, which what else the
- * machine does leaves alone. Between parts, which is not measured, the tracer has time to write what it has. Each launch
- * stands inside an NVTX range, which is two jumps while no tool listens.
+ * machine does leaves alone. Between parts, which is not measured, the tracer has time to write
+ * what it has. Each launch stands inside an NVTX range, which is two jumps while no tool listens.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -157,8 +157,8 @@ static struct part part_at_full_speed(struct job *job)
 	return part;
 }
 
-/* Each call when its time has come; what is told is the median call, one reading of the clock included:
- * the thread's processor time cannot be had so finely. */
+/* Each call when its time has come; what is told is the median call, one reading of the clock
+ * included: the thread's processor time cannot be had so finely. */
 static struct part part_at_a_rate(struct job *job)
 {
 	static double inside[MAX_RATE_PART];

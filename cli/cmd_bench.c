@@ -15,14 +15,14 @@
 
 static const struct gt_cmdline_option options[] = {
 	{"workloads", "A,B,...", NULL,
-	 "only these: loop, loop4, loop16, sets, rate1k to rate300k, "
-	 "graph, copies, decode"},
+	 "run only these: loop, loop4, loop16, sets, rate1k to rate300k, graph, copies, "
+	 "decode"},
 	{"levels", "A,B,...", NULL,
-	 "only these: none, preload, floor, hooks, kernels, minimal, calls, "
-	 "stacks, python, nvtx, full, pftrace"},
-	{"repetitions", "N", "1..31", "of each run, one after the other through all (5)"},
-	{"quick", NULL, NULL, "fewer and shorter runs, for a first look"},
-	{"peers", NULL, NULL, "torch.profiler and nsys too, where they are on the machine"},
+	 "run only these: none, preload, floor, hooks, kernels, minimal, calls, stacks, "
+	 "python, nvtx, full, pftrace"},
+	{"repetitions", "N", "1..31", "repeat each run N times, interleaved (default 5)"},
+	{"quick", NULL, NULL, "fewer and shorter runs"},
+	{"peers", NULL, NULL, "also run torch.profiler and nsys, if installed"},
 	{"clock", "WHICH", "wall|cpu",
 	 "wall (default), or cpu: the launching thread's processor time, "
 	 "for a machine that does other things too"},
@@ -207,14 +207,12 @@ static int run_bench(const struct gt_cmdline *args)
 
 static const struct gt_cmdline_spec spec = {
 	.command = &gt_command_bench,
-	.details =
-		"Small pieces of CUDA work, each under no tracer, under the least that any CUPTI "
-		"tool costs (the floor), and under gputrace by how much it records. Told are "
-		"nanoseconds of host time a launch, what is added to no tracer and by whom "
-		"(CUPTI, callback, unwinding, Python, NVTX), the tracer's own thread, bytes of "
-		"file a launch, what was lost, resident memory. Works on a GPU and on the "
-		"simulated device, and says which; figures of the simulated one say nothing of "
-		"CUPTI's own cost.",
+	.details = "Runs small CUDA workloads without a tracer, under the minimal CUPTI tool (the "
+		   "floor), and under gputrace at each level. Prints the host time of a launch in "
+		   "ns, what is added to it and by whom (CUPTI, callback, unwinding, Python, "
+		   "NVTX), the time of the tracer's own thread, bytes of file per launch, losses "
+		   "and resident memory. Runs on a GPU or on the simulated device, and says which; "
+		   "numbers of the simulated device do not include the cost of CUPTI itself.",
 	.example = "gputrace bench --quick",
 	.options = options,
 	.run = run_bench,
@@ -228,6 +226,6 @@ static int run(int argc, char **argv)
 const struct gt_command gt_command_bench = {
 	.name = "bench",
 	.arguments = "[--option...]",
-	.help = "what tracing costs on this machine, by level and by cause",
+	.help = "measure what tracing costs on this machine, by level and by cause",
 	.run = run,
 };

@@ -20,7 +20,7 @@
 #include "transform/compress.h"
 
 static const struct gt_cmdline_option options[] = {
-	{"quiet", NULL, NULL, "print nothing about files that were packed"},
+	{"quiet", NULL, NULL, "print nothing about files that were compressed"},
 	{NULL, NULL, NULL, NULL},
 };
 
@@ -79,8 +79,8 @@ static void see_spool(const struct gt_left_spool *spool, void *context)
 		search->is_found = true;
 }
 
-/* JSON says by itself that it is not closed. A .pftrace without an end may have got all that it ever
- * gets: not when its process still writes it, or a spool has more. */
+/* JSON says by itself that it is not closed. A .pftrace without an end may have got all that it
+ * ever gets: not when its process still writes it, or a spool has more. */
 static const char *why_not(const char *path)
 {
 	struct gt_file_name name;
@@ -137,13 +137,12 @@ static int run_compress(const struct gt_cmdline *args)
 
 static const struct gt_cmdline_spec spec = {
 	.command = &gt_command_compress,
-	.details = "FILE.gz takes the place of FILE, as one gzip member, when it lies whole on the "
-		   "disk and was read back; until then, and when anything fails, FILE stays as it "
-		   "is. All commands and Perfetto read the packed files. A trace whose process "
-		   "died is closed by `gputrace repair` first, where there is something to close; "
-		   "what is no trace is not packed. `gputrace run "
-		   "--compress=gzip` does this by itself "
-		   "when the program has ended.",
+	.details = "Replaces FILE by FILE.gz (one gzip member) after that has been written, synced "
+		   "and read back; until then, and on any failure, FILE is left as it is. All "
+		   "commands and Perfetto read compressed files. A trace whose process was killed "
+		   "must be closed by `gputrace repair` first; files that are not traces are not "
+		   "compressed. `gputrace run --compress=gzip` does this when the program has "
+		   "ended.",
 	.example = "gputrace compress gputrace-out/run/*.pt.trace.json",
 	.options = options,
 	.min_inputs = 1,
@@ -159,6 +158,6 @@ static int run(int argc, char **argv)
 const struct gt_command gt_command_compress = {
 	.name = "compress",
 	.arguments = "FILE...",
-	.help = "pack finished traces with gzip, each in its place",
+	.help = "compress finished traces with gzip, in place",
 	.run = run,
 };

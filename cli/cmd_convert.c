@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * gputrace convert: a trace in the other form. The events are read back (readers/events.h) and given
- * to the same writer that the tracer uses, so the result is the file that the tracer would have written.
+ * gputrace convert: a trace in the other form. The events are read back (readers/events.h) and
+ * given to the same writer that the tracer uses, so the result is the file that the tracer would
+ * have written.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +19,7 @@
 
 static const struct gt_cmdline_option options[] = {
 	{"stacks", "WHAT", "short|full",
-	 "short (default), or full: JSON with the frames on every slice"},
+	 "short (default), or full: JSON with frames on every slice"},
 	{NULL, NULL, NULL, NULL},
 };
 
@@ -119,7 +120,7 @@ static int read_input(struct gt_conversion *c, struct gt_events *events)
 static void report(const char *from, const struct gt_conversion *c)
 {
 	if (!c->closed)
-		complain_of(from, "the file was cut; what stands before the cut is converted");
+		complain_of(from, "the file was cut; converting the part before the cut");
 	if (c->doubt[0])
 		complain_of(from, c->doubt);
 	if (c->strange)
@@ -165,11 +166,9 @@ static int run_convert(const struct gt_cmdline *args)
 
 static const struct gt_cmdline_spec spec = {
 	.command = &gt_command_convert,
-	.details =
-		"FROM and TO: a .pftrace of gputrace's, or its JSON (also .json.gz as FROM); the "
-		"name of TO says which form is written. TO must not exist. A file that gputrace "
-		"merge "
-		"made of several processes stays JSON: convert the file of each.",
+	.details = "FROM and TO are a .pftrace file of gputrace or its JSON (FROM also .json.gz); "
+		   "the name of TO selects the form. TO must not exist. A merged file of several "
+		   "processes cannot be converted: convert the file of each process.",
 	.example = "# a tenth of the size, for Perfetto and for gputrace\n"
 		   "gputrace convert trace.json trace.pftrace\n"
 		   "# for readers of PyTorch's traces\n"
@@ -188,6 +187,6 @@ static int run(int argc, char **argv)
 const struct gt_command gt_command_convert = {
 	.name = "convert",
 	.arguments = "FROM TO",
-	.help = "write a trace in the other form: JSON, .pftrace",
+	.help = "convert a trace between JSON and .pftrace",
 	.run = run,
 };

@@ -11,9 +11,8 @@
 
 static const struct gt_cmdline_option options[] = {
 	{"gate", "PERCENT", NULL,
-	 "exit with 3 when something that matters (1 % of all or more) became slower by more than "
-	 "this "
-	 "and more than the noise"},
+	 "exit with status 3 if something significant (1 % of the total or more) became "
+	 "slower by more than PERCENT and more than the noise"},
 	{"top", "N", "0..1000000000", "rows per table (0: all; default 10, in csv and json all)"},
 	GT_CMDLINE_FORMAT_OPTION,
 	{NULL, NULL, NULL, NULL},
@@ -123,19 +122,15 @@ static int run_diff(const struct gt_cmdline *args)
 
 static const struct gt_cmdline_spec spec = {
 	.command = &gt_command_diff,
-	.details =
-		"A and B are traces or folders of ranks. Steps (ProfilerStep#N ranges) are "
-		"compared with each "
-		"other, and their spread is the noise: a change within it is \"same\". With a "
-		"single step, or "
-		"none, whole traces are compared and a change is \"cannot tell\"; a gate then "
-		"holds it "
-		"against B all the same. Where nothing became slower but a trace is not whole, a "
-		"gate gives no verdict and the exit status is 1: the file is cut, or its process "
-		"was killed and no spool told what was missing; calls, GPU records or ranges were "
-		"lost; time stamps cannot be right. What was under way when a process ended is no "
-		"reason as long as it is little: GPU work of 1 % of the launches. Whether a "
-		"program did all its work, its exit status tells and not its trace.",
+	.details = "A and B are traces or folders of ranks. Steps (ProfilerStep#N ranges) are "
+		   "compared with each other, and their spread is the noise: a change within it is "
+		   "\"same\". With one step or none, whole traces are compared and the verdict is "
+		   "\"cannot tell\"; --gate then still compares A with B. If nothing became slower "
+		   "but a trace is incomplete, --gate gives no verdict and the exit status is 1: "
+		   "the file is cut, its process was killed and no spool recovered the rest, "
+		   "calls, GPU records or ranges were lost, or time stamps are impossible. Work in "
+		   "flight when a process ended is tolerated up to 1 % of the launches. Whether a "
+		   "program did all its work is a matter of its exit status, not of its trace.",
 	.example = "# slower than last week? exit status 3 if so, a table for the pull request\n"
 		   "gputrace diff --gate=5% --format=markdown before.json after.json",
 	.options = options,
@@ -152,6 +147,6 @@ static int run(int argc, char **argv)
 const struct gt_command gt_command_diff = {
 	.name = "diff",
 	.arguments = "A B",
-	.help = "what became slower or faster between two traces, and is it more than noise?",
+	.help = "compare two traces: what became slower or faster, and is it more than noise?",
 	.run = run,
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * doctor: what would work here, each line with its remedy. Looks at files and variables, then lets the
- * tracer into a small process that uses the GPU and reads what came of it (cli/run/trial.h). Exit 1 when
- * something stands in the way of a trace.
+ * doctor: what would work here, each line with its remedy. Looks at files and variables, then lets
+ * the tracer into a small process that uses the GPU and reads what came of it (cli/run/trial.h).
+ * Exit 1 when something stands in the way of a trace.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -80,7 +80,7 @@ static void check_device_files(struct doctor *doctor)
 		remedy("/dev/nvidia* are not accessible for this user: join the group that owns "
 		       "them");
 	else
-		remedy("`nvidia-smi` should tell more");
+		remedy("run `nvidia-smi` for details");
 }
 
 static void check_driver(struct doctor *doctor, const struct gt_trial *trial)
@@ -176,7 +176,7 @@ static void check_unwinder(struct doctor *doctor, const struct gt_trial *trial)
 	if (trial->unwinder[0] && has_library)
 		say(doctor, GOOD, "unwinder", "%s", trial->unwinder);
 	else if (has_library)
-		say(doctor, GOOD, "unwinder", "libunwind is there");
+		say(doctor, GOOD, "unwinder", "libunwind found");
 	else
 		say(doctor, NOTE, "unwinder",
 		    "no libunwind: stacks need frame pointers in the program");
@@ -308,9 +308,9 @@ static int run(int argc, char **argv)
 	if (argc == 2 && !strncmp(argv[1], "--library=", 10))
 		doctor.library = argv[1] + 10;
 	if (argc > 1 && !strcmp(argv[argc - 1], "--help")) {
-		printf("usage: gputrace doctor\n\nTells what would work here, and a remedy for "
-		       "what would "
-		       "not. Exit status 1 when\nsomething stands in the way of a trace.\n");
+		printf("usage: gputrace doctor\n\nChecks what works on this machine and suggests "
+		       "remedies for what does not. The exit\nstatus is 1 if tracing is not "
+		       "possible.\n");
 		return GT_EXIT_OK;
 	}
 	if (!doctor.library || length < 0) {
@@ -323,6 +323,7 @@ static int run(int argc, char **argv)
 const struct gt_command gt_command_doctor = {
 	.name = "doctor",
 	.arguments = "",
-	.help = "what would work here: driver, CUPTI, unwinder, output; with remedies",
+	.help = "check what works on this machine: driver, CUPTI, unwinder, output; with "
+		"remedies",
 	.run = run,
 };

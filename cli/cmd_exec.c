@@ -5,8 +5,8 @@
  *   gputrace-cli exec [--env=NAME=VALUE]... [--after=WORD]... -- CMD [ARG...]
  *
  * Runs CMD with the variables, then the command made of the --after words with three more: how CMD
- * ended ("exit", "signal" or "missing"), its number, and when it began in ms since 1970. Ends as CMD
- * ended.
+ * ended ("exit", "signal" or "missing"), its number, and when it began in ms since 1970. Ends as
+ * CMD ended.
  */
 #include <errno.h>
 #include <stdint.h>

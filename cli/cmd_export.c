@@ -7,8 +7,9 @@
 #include "transform/export.h"
 
 static const struct gt_cmdline_option options[] = {
-	{"sqlite", "FILE", NULL, "an SQLite file with the tables and columns of an nsys export"},
-	{"csv", "FOLDER", NULL, "a folder of CSV files, one per table"},
+	{"sqlite", "FILE", NULL,
+	 "write an SQLite file with the tables and columns of an nsys export"},
+	{"csv", "FOLDER", NULL, "write a folder of CSV files, one per table"},
 	{NULL, NULL, NULL, NULL},
 };
 
@@ -55,20 +56,16 @@ static int run_export(const struct gt_cmdline *args)
 
 static const struct gt_cmdline_spec spec = {
 	.command = &gt_command_export,
-	.details =
-		"The tables: CUPTI_ACTIVITY_KIND_KERNEL, _MEMCPY, _MEMSET, _RUNTIME, "
-		"NVTX_EVENTS, StringIds, "
-		"TARGET_INFO_GPU, PROCESSES, ThreadNames. Times are nanoseconds, as in the "
-		"trace. shortName and mangledName hold the demangled name, domainId is 0; what a "
-		"trace does not tell is not there. globalPid and globalTid are packed as nsys does "
-		"it; "
-		"of processes with one pid the second and later ones count as on other machines. A "
-		"target "
-		"that exists is not overwritten. Parquet: Debian 12 has no library that "
-		"writes it from C (no libarrow, no libparquet), DuckDB makes it of the CSV files.",
-	.example = "# an nsys export, for scripts that read those\n"
+	.details = "Tables: CUPTI_ACTIVITY_KIND_KERNEL, _MEMCPY, _MEMSET, _RUNTIME, NVTX_EVENTS, "
+		   "StringIds, TARGET_INFO_GPU, PROCESSES, ThreadNames. Times are nanoseconds, as "
+		   "in the trace. shortName and mangledName hold the demangled name, domainId is "
+		   "0; what is not in the trace is left out. globalPid and globalTid are packed as "
+		   "in nsys; if several processes have the same pid, the second and later ones get "
+		   "another machine id. An existing target is not overwritten. For Parquet, "
+		   "convert the CSV files with DuckDB (Debian 12 has no C library that writes it).",
+	.example = "# an nsys export, for scripts that read nsys\n"
 		   "gputrace export --sqlite=trace.sqlite trace.json\n"
-		   "# Parquet, by DuckDB\n"
+		   "# Parquet, with DuckDB\n"
 		   "gputrace export --csv=tables trace.json\n"
 		   "duckdb -c \"COPY (FROM 'tables/CUPTI_ACTIVITY_KIND_KERNEL.csv') TO "
 		   "'kernels.parquet'\"",
@@ -86,6 +83,6 @@ static int run(int argc, char **argv)
 const struct gt_command gt_command_export = {
 	.name = "export",
 	.arguments = "FILE|FOLDER...",
-	.help = "write SQLite as nsys does, or CSV",
+	.help = "export to SQLite with the schema of nsys, or to CSV",
 	.run = run,
 };

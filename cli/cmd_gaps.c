@@ -8,9 +8,9 @@
 #include "cli/cmdline.h"
 
 static const struct gt_cmdline_option options[] = {
-	{"min", "US", "0..1000000000", "only gaps of so many microseconds or more (default 0)"},
+	{"min", "US", "0..1000000000", "ignore gaps shorter than US microseconds (default 0)"},
 	{"top", "N", "0..1000000000",
-	 "rows of the table of causes (0: all; default 15, in csv and json all)"},
+	 "rows in the table of causes (0: all; default 15, in csv and json all)"},
 	GT_CMDLINE_FILTER_OPTION,
 	GT_CMDLINE_FORMAT_OPTION,
 	{NULL, NULL, NULL, NULL},
@@ -86,22 +86,21 @@ static int run_gaps(const struct gt_cmdline *args)
 static const struct gt_cmdline_spec spec = {
 	.command = &gt_command_gaps,
 	.details =
-		"A gap is a time between the first and the last operation of a device at which "
-		"none ran. It is put down to what the thread did that started the operation which "
-		"ended it: its CUDA calls, else what samples of it say (run --sample-cpu), its "
-		"NVTX ranges, operators and Python functions, else the innermost function in which "
-		"it stayed, by the call stacks before and after: it went on from one place to "
-		"another there, or made the same call again. Gaps without a sample are split like "
-		"those of the same place that have some; of a function that was met at several "
-		"lines the most frequent one is told. What waited although its launch had "
-		"returned is \"queued\". With several ranks: how long collectives ran only because "
-		"a peer came late; clocks of other hosts are set right by when collectives ended. "
-		"With --filter idle time is what ended with an operation that passes, between the "
-		"first and the last of these: other work counts neither as busy nor as idle. Each "
-		"process has its own row and gaps, also "
-		"where two share a GPU: "
-		"what is idle for one may be the other's work then, and a line says so.",
-	.example = "# idle times of 50 us and more, the ten dearest causes\n"
+		"A gap is a time between the first and the last operation of a device during "
+		"which nothing ran on it. Its cause is what the thread did that launched the "
+		"operation which ended the gap: its CUDA calls; else its samples (run "
+		"--sample-cpu), NVTX ranges, operators and Python functions; else the innermost "
+		"function common to the call stacks before and after the gap. Gaps without a "
+		"sample are split like sampled gaps of the same place; for a function sampled "
+		"at several lines, the most frequent line is shown. Work that waited although "
+		"its launch had returned is \"queued\". With several ranks, collectives that ran "
+		"longer because a peer came late are listed; clocks of other hosts are aligned "
+		"by the ends of collectives. With --filter, a gap is the time up to an "
+		"operation that passes, from the first to the last of these; other work is "
+		"neither busy nor idle. Each process has its own gaps, also where two processes "
+		"share a GPU; a note says so, because the idle time of one may be work of the "
+		"other.",
+	.example = "# gaps of 50 us and more, the ten most expensive causes\n"
 		   "gputrace gaps --min=50 --top=10 trace.json",
 	.options = options,
 	.min_inputs = 1,
@@ -117,6 +116,6 @@ static int run(int argc, char **argv)
 const struct gt_command gt_command_gaps = {
 	.name = "gaps",
 	.arguments = "FILE|FOLDER...",
-	.help = "why was the GPU idle, and what did the host do meanwhile?",
+	.help = "explain why the GPU was idle and what the host did meanwhile",
 	.run = run,
 };

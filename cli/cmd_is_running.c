@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * is-running: tells scripts/gputrace whether the process that a trace is named after still writes it; one
- * that is dying is waited for.
+ * is-running: tells scripts/gputrace whether the process that a trace is named after still writes
+ * it; one that is dying is waited for.
  */
 #include <stdio.h>
 

@@ -11,20 +11,19 @@
 #include "transform/merge.h"
 
 static const struct gt_cmdline_option options[] = {
-	{"output", "FILE", NULL, "write here instead of standard output; must not exist yet"},
+	{"output", "FILE", NULL, "write to FILE, which must not exist (default: standard output)"},
 	{NULL, NULL, NULL, NULL},
 };
 
 static void warn(const struct gt_merge_result *result)
 {
 	if (result->cut == 1)
-		fprintf(stderr,
-			"gputrace: %s: the file was cut; what stands before the cut is merged\n",
+		fprintf(stderr, "gputrace: %s: the file was cut; merging the part before the cut\n",
 			result->cut_path);
 	else if (result->cut)
 		fprintf(stderr,
 			"gputrace: %s and %" PRIu64
-			" more were cut; what stands before the cuts is merged\n",
+			" more were cut; merging the parts before the cuts\n",
 			result->cut_path, result->cut - 1);
 	if (result->baseless)
 		fprintf(stderr,
@@ -68,11 +67,9 @@ static int run_merge(const struct gt_cmdline *args)
 
 static const struct gt_cmdline_spec spec = {
 	.command = &gt_command_merge,
-	.details = "Processes and devices of the same number get rows of their own, correlation, "
-		   "arrow and stack "
-		   "ids stay unique, and files whose baseTimeNanoseconds differ are brought onto "
-		   "one clock. "
-		   "Ledgers are added up.",
+	.details = "Processes and devices with the same number get their own tracks, correlation, "
+		   "flow and stack ids stay unique, and files whose baseTimeNanoseconds differ are "
+		   "shifted to one clock. Ledgers are added up.",
 	.example = "# all ranks of a job side by side\n"
 		   "gputrace merge --output=all.json gputrace-out/run",
 	.options = options,
@@ -89,6 +86,6 @@ static int run(int argc, char **argv)
 const struct gt_command gt_command_merge = {
 	.name = "merge",
 	.arguments = "FILE|FOLDER...",
-	.help = "the ranks of a job as one trace",
+	.help = "combine the ranks of a job into one trace",
 	.run = run,
 };

@@ -17,11 +17,11 @@
 
 static const struct gt_cmdline_option options[] = {
 	{"port", "N", "0..65535",
-	 "port on 127.0.0.1 (default 9001, the one that ui.perfetto.dev may use; 0: any)"},
+	 "port on 127.0.0.1 (default 9001, which ui.perfetto.dev accepts; 0: any)"},
 	{"timeout", "SECONDS", "0..1000000",
-	 "give up, with exit status 1, after so long without a request (default 0: never); with "
-	 "--keep that is the end"},
-	{"keep", NULL, NULL, "go on serving after the file was fetched once"},
+	 "exit with status 1 after SECONDS without a request (default 0: never); with "
+	 "--keep, exit normally"},
+	{"keep", NULL, NULL, "keep serving after the file has been fetched"},
 	{NULL, NULL, NULL, NULL},
 };
 
@@ -63,8 +63,8 @@ static int stop_reading(const struct gt_trace_event *record, const struct gt_hea
 	return -ECANCELED;
 }
 
-/* Does it begin as a trace? Else that is said. The page reads other tools' .pftrace too, and who looks into
- * a pipe takes out of it. */
+/* Does it begin as a trace? Else that is said. The page reads other tools' .pftrace too, and who
+ * looks into a pipe takes out of it. */
 static bool begins_as_trace(const char *path)
 {
 	struct gt_reading reading;
@@ -105,9 +105,8 @@ static int run_open(const struct gt_cmdline *args)
 static const struct gt_cmdline_spec spec = {
 	.command = &gt_command_open,
 	.details = "Prints the address to open in a browser on this machine and serves the file on "
-		   "127.0.0.1 until "
-		   "it was fetched. From another machine forward the port first: ssh -L "
-		   "9001:127.0.0.1:9001 HOST.",
+		   "127.0.0.1 until it has been fetched. From another machine, forward the port "
+		   "first: ssh -L 9001:127.0.0.1:9001 HOST.",
 	.example = "gputrace open trace.json\n"
 		   "# on a cluster node: this on your machine, then the printed address in a "
 		   "browser there\n"

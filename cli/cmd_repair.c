@@ -25,10 +25,9 @@
 #include "writers/owner.h"
 
 static const struct gt_cmdline_option options[] = {
-	{"quiet", NULL, NULL, "print nothing about files that could be repaired or were closed"},
+	{"quiet", NULL, NULL, "print nothing about repaired or closed files"},
 	{"begun", NULL, NULL,
-	 "only make the traces that processes killed before they had a file would have written "
-	 "into the folder"},
+	 "only create the traces of processes that were killed before they had a file"},
 	{NULL, NULL, NULL, NULL},
 };
 
@@ -201,8 +200,9 @@ static void complain_of_host(const char *path, const char *host)
 	gt_cmdline_complain(line);
 }
 
-/* A failure is said; of a spool that can never be read the trace is then closed without. What failed for
- * want of room may be done another time: a negative errno, for a closed trace is given nothing more. */
+/* A failure is said; of a spool that can never be read the trace is then closed without. What
+ * failed for want of room may be done another time: a negative errno, for a closed trace is given
+ * nothing more. */
 static int get_recovered(struct work *w)
 {
 	char why[256] = "";
@@ -240,7 +240,7 @@ static void print(const struct work *w)
 		return;
 	}
 	if (w->mend.was_torn)
-		printf("%s: %s when its process was killed; made anew\n", w->path,
+		printf("%s: %s when its process was killed; rebuilt\n", w->path,
 		       w->mend.was_empty ? "nothing had been written" : "its header was cut");
 	printf("%s: closed (%s); %" PRIu64 " events kept, %" PRIu64 " bytes cut\n", w->path,
 	       repair->why, repair->events, repair->cut);
@@ -301,7 +301,7 @@ static void print_completed(const char *path, const struct gt_complete *complete
 		return;
 	}
 	if (complete->was_torn)
-		printf("%s: its header was cut when its process was killed; made anew\n", path);
+		printf("%s: its header was cut when its process was killed; rebuilt\n", path);
 	printf("%s: closed; %" PRIu64 " events kept, %" PRIu64 " bytes cut\n", path,
 	       complete->events, complete->cut);
 	printf("%s: %" PRIu64 " calls and %" PRIu64
@@ -320,7 +320,7 @@ static int look_only(const char *path, bool quiet)
 	else if (!quiet && complete.was_closed)
 		print_completed(path, &complete);
 	else if (!quiet)
-		printf("%s: read as it is, cut or not: nothing to add\n", path);
+		printf("%s: readable as it is, nothing to add\n", path);
 	return rc;
 }
 
@@ -353,8 +353,7 @@ static bool can_be_rewritten(const char *path)
 
 	if (strcmp(path, "-") != 0 && (stat(path, &st) || S_ISREG(st.st_mode)))
 		return true;
-	snprintf(line, sizeof(line), "%s: no file: what comes through a pipe cannot be repaired",
-		 path);
+	snprintf(line, sizeof(line), "%s: not a regular file: a pipe cannot be repaired", path);
 	gt_cmdline_complain(line);
 	return false;
 }
@@ -445,8 +444,8 @@ static void name_places(const struct gt_left_spool *spool, const char *name,
 		 (int)strcspn(name, "."), name);
 }
 
-/* Where the process had created its file, else where it would have: readers take every trace of a folder
- * itself as a rank of its own. */
+/* Where the process had created its file, else where it would have: readers take every trace of a
+ * folder itself as a rank of its own. */
 static int choose_place(const struct gt_left_spool *spool, const char *name,
 			struct repair_place *ret_place)
 {
@@ -500,7 +499,7 @@ static int make_trace(const struct gt_left_spool *spool, bool quiet)
 		if (rc)
 			complain_about(spool, strerror(-rc));
 		else if (!quiet)
-			printf("%s: made of what a process that died had not written\n",
+			printf("%s: recovered from the spool of a process that was killed\n",
 			       place.path);
 	}
 	gt_recover_forget(folder);
@@ -553,16 +552,15 @@ static int run_repair(const struct gt_cmdline *args)
 
 static const struct gt_cmdline_spec spec = {
 	.command = &gt_command_repair,
-	.details =
-		"A traced process that is killed leaves its file as an array without an end, "
-		"which Perfetto opens as it is and other readers do not. Repair makes it the "
-		"closed object, in place, without what was cut in the middle of an event, and "
-		"adds what the process had not written, out of its spool (--spool), which is "
-		"then removed. A header that was cut is made anew of what can be read, of the "
-		"spool and of the file's name; header_unknown lists what nobody knows. A .pftrace, "
-		"which is read as it is, is given what its spool holds. Closed "
-		"files are left alone. A file that its process still writes, and one with wrong "
-		"JSON in the middle, NaN or text that is not UTF-8, is not touched (exit 1).",
+	.details = "The file of a killed process is an array without an end, which Perfetto opens "
+		   "and other readers reject. Repair turns it into the closed object, in place: it "
+		   "drops an event that was cut in the middle and adds what the process had not "
+		   "written, recovered from its spool (--spool), which is then removed. A header "
+		   "that was cut is rebuilt from what can be read, from the spool and from the "
+		   "file's name; header_unknown lists what could not be recovered. A .pftrace is "
+		   "readable as it is and gets the events of its spool. Closed files are left "
+		   "alone. Not touched (exit status 1): a file that its process still writes, and "
+		   "one with wrong JSON in the middle, NaN or text that is not UTF-8.",
 	.example = "gputrace repair gputrace-out/run",
 	.options = options,
 	.min_inputs = 1,
@@ -578,6 +576,6 @@ static int run(int argc, char **argv)
 const struct gt_command gt_command_repair = {
 	.name = "repair",
 	.arguments = "FILE|FOLDER...",
-	.help = "close the file of a process that was killed",
+	.help = "close and complete the trace of a process that was killed",
 	.run = run,
 };

@@ -11,7 +11,8 @@
 
 static const struct gt_cmdline_option options[] = {
 	{"output", "FILE", NULL,
-	 "the page, must not exist yet (default gputrace-report.html; -: standard output)"},
+	 "write to FILE, which must not exist (default gputrace-report.html; -: standard "
+	 "output)"},
 	{"title", "TEXT", NULL, "heading of the page (default: the first trace's name)"},
 	GT_CMDLINE_FILTER_OPTION,
 	{NULL, NULL, NULL, NULL},
@@ -54,11 +55,9 @@ static int run_report(const struct gt_cmdline *args)
 
 static const struct gt_cmdline_spec spec = {
 	.command = &gt_command_report,
-	.details = "The page holds its pictures and scripts itself and asks nothing of the "
-		   "network: summary, "
-		   "timeline, overlap, causes of idle time, flame graph, tables that sort by a "
-		   "click, memory, and "
-		   "what the traces do not hold.",
+	.details = "The page is self-contained and needs no network: summary, timeline, overlap, "
+		   "causes of idle time, flame graph, sortable tables, memory, and what is missing "
+		   "from the traces.",
 	.example = "gputrace report --output=report.html gputrace-out/run",
 	.options = options,
 	.min_inputs = 1,
@@ -74,6 +73,6 @@ static int run(int argc, char **argv)
 const struct gt_command gt_command_report = {
 	.name = "report",
 	.arguments = "FILE|FOLDER...",
-	.help = "all of it on one HTML page",
+	.help = "write an HTML page with summary, timeline, idle time, flame graph and tables",
 	.run = run,
 };

@@ -14,8 +14,9 @@ static const struct gt_cmdline_option options[] = {
 	 "operations, "
 	 "idle: time the GPU waited for them"},
 	{"svg", "FILE", NULL,
-	 "write a clickable flame graph, a file that must not exist yet (-: standard output)"},
-	{"speedscope", "FILE", NULL, "write speedscope's own format, the same way"},
+	 "write a clickable flame graph to FILE, which must not exist (-: standard "
+	 "output)"},
+	{"speedscope", "FILE", NULL, "write speedscope's JSON format to FILE, likewise"},
 	GT_CMDLINE_FILTER_OPTION,
 	{NULL, NULL, NULL, NULL},
 };
@@ -85,13 +86,10 @@ static int run_stacks(const struct gt_cmdline *args)
 
 static const struct gt_cmdline_spec spec = {
 	.command = &gt_command_stacks,
-	.details = "Prints folded stacks (one line each: frames from the root on, ';' between "
-		   "them, then the "
-		   "weight) as flamegraph.pl and speedscope read them. The last frame is the "
-		   "kernel, copy or "
-		   "CUDA call. Traces without call stacks show the Python functions, NVTX ranges "
-		   "and operators "
-		   "around each call instead.",
+	.details = "Prints folded stacks for flamegraph.pl and speedscope: one line per stack, "
+		   "frames from the root separated by ';', then the weight. The last frame is the "
+		   "kernel, copy or CUDA call. Traces without call stacks show the Python "
+		   "functions, NVTX ranges and operators around each call instead.",
 	.example = "# a flame graph of GPU time, as a file that any browser opens\n"
 		   "gputrace stacks --weight=gpu --svg=flame.svg trace.json\n"
 		   "# where the host was when the GPU had nothing to do\n"
@@ -110,6 +108,6 @@ static int run(int argc, char **argv)
 const struct gt_command gt_command_stacks = {
 	.name = "stacks",
 	.arguments = "FILE|FOLDER...",
-	.help = "call stacks weighted by GPU time, for flame graphs and speedscope",
+	.help = "print call stacks weighted by GPU time, for flame graphs and speedscope",
 	.run = run,
 };

@@ -13,8 +13,9 @@
 
 static const struct gt_cmdline_option options[] = {
 	{"report", "NAME,...", NULL,
-	 "reports as of nsys: cuda_gpu_kern_sum, cuda_api_sum, cuda_gpu_mem_time_sum, "
-	 "cuda_gpu_mem_size_sum, nvtx_sum, nvtx_gpu_proj_sum, cuda_kern_exec_sum, or all"},
+	 "reports by their nsys names: cuda_gpu_kern_sum, cuda_api_sum, "
+	 "cuda_gpu_mem_time_sum, cuda_gpu_mem_size_sum, nvtx_sum, nvtx_gpu_proj_sum, "
+	 "cuda_kern_exec_sum, or all"},
 	{"by", "WHAT", "kernel|stack|line|function|module|op|step|stream|device|rank|nvtx",
 	 "GPU time by kernel, stack, line, function, module, op, step, stream, device, rank or "
 	 "nvtx"},
@@ -23,7 +24,7 @@ static const struct gt_cmdline_option options[] = {
 	 "rows per table (0: all; default 10 in short tables, 30 in others)"},
 	GT_CMDLINE_FILTER_OPTION,
 	GT_CMDLINE_FORMAT_OPTION,
-	{"summary", NULL, NULL, "the few lines that `gputrace run` prints after a run"},
+	{"summary", NULL, NULL, "print the short summary that `gputrace run` prints after a run"},
 	{NULL, NULL, NULL, NULL},
 };
 
@@ -262,12 +263,9 @@ static int run_stats(const struct gt_cmdline *args)
 static const struct gt_cmdline_spec spec = {
 	.command = &gt_command_stats,
 	.details = "Reads traces of gputrace (JSON, .pftrace), Kineto and torch.profiler, plain or "
-		   "gzip; a folder stands for all traces in it, one per rank. Time shares are of "
-		   "the sum of the table; what a "
-		   "device was "
-		   "busy is the union of its operations. Numbers in csv and json are in the units "
-		   "that the "
-		   "column titles name.",
+		   "gzip; a folder means all traces in it, one per rank. Percentages are of the "
+		   "sum of the table; the busy time of a device is the union of its operations. "
+		   "Numbers in csv and json have the units that the column titles name.",
 	.example = "# kernels, calls and copies of all ranks of a run\n"
 		   "gputrace stats gputrace-out/run\n"
 		   "# the lines that asked for the GPU time of one step\n"
@@ -288,6 +286,6 @@ static int run(int argc, char **argv)
 const struct gt_command gt_command_stats = {
 	.name = "stats",
 	.arguments = "FILE|FOLDER...",
-	.help = "sums: kernels, CUDA calls, copies; by stack, line, operator, step, ...",
+	.help = "summarize kernels, CUDA calls and copies; by stack, line, operator, step, ...",
 	.run = run,
 };

@@ -11,8 +11,8 @@
 #include "transform/symbolize.h"
 
 static const struct gt_cmdline_option options[] = {
-	{"output", "FILE", NULL, "write here; must not exist yet (default: standard output)"},
-	{"debuginfod", NULL, NULL, "ask the servers in DEBUGINFOD_URLS for what is not here"},
+	{"output", "FILE", NULL, "write to FILE, which must not exist (default: standard output)"},
+	{"debuginfod", NULL, NULL, "ask the servers in DEBUGINFOD_URLS for missing files"},
 	{NULL, NULL, NULL, NULL},
 };
 
@@ -21,7 +21,7 @@ static void report_cut(const char *path)
 	char line[4400];
 
 	snprintf(line, sizeof(line),
-		 "%.4096s: the file was cut; what stands before the cut is symbolized", path);
+		 "%.4096s: the file was cut; symbolizing the part before the cut", path);
 	gt_cmdline_complain(line);
 }
 
@@ -47,21 +47,21 @@ static int run_symbolize(const struct gt_cmdline *args)
 		report_cut(args->inputs[0]);
 	fprintf(stderr,
 		"gputrace symbolize: %" PRIu64 " of %" PRIu64 " native frames have a source line; "
-		"%" PRIu64 " modules are not here as they were\n",
-		result.found, result.frames, result.missing);
+		"%" PRIu64 " module%s missing or with another build id\n",
+		result.found, result.frames, result.missing, result.missing == 1 ? "" : "s");
 	return GT_EXIT_OK;
 }
 
 static const struct gt_cmdline_spec spec = {
 	.command = &gt_command_symbolize,
-	.details =
-		"Frames become \"function (file.cu:42)\", with what the compiler inlined there "
-		"in front. A module is used only with the build-id that it had when the trace "
-		"was made, or found by it under /usr/lib/debug; what is not found keeps its "
-		"module and offset, and so does libc, which would be the nearest line of a program "
-		"built without -g. The network is asked with --debuginfod only.",
+	.details = "Frames become \"function (file.cu:42)\", preceded by the functions inlined "
+		   "there. A module is used only if its build id is the one recorded in the trace; "
+		   "otherwise it is looked up by build id under /usr/lib/debug. Frames of modules "
+		   "that are not found keep module and offset, and so does libc, which would be "
+		   "the nearest line of a program built without -g. The network is used with "
+		   "--debuginfod only.",
 	.example =
-		"# on the machine that has the program, or its debug files\n"
+		"# on the machine that has the program or its debug files\n"
 		"gputrace symbolize --output=lines.json gputrace-out/run/n3_4100.*.pt.trace.json",
 	.options = options,
 	.min_inputs = 1,
@@ -77,6 +77,6 @@ static int run(int argc, char **argv)
 const struct gt_command gt_command_symbolize = {
 	.name = "symbolize",
 	.arguments = "FILE",
-	.help = "source lines and inlined functions for the native frames of a trace",
+	.help = "add source lines and inlined functions to native frames",
 	.run = run,
 };

@@ -11,14 +11,14 @@
 #include "cli/progress.h"
 
 static const struct gt_cmdline_option options[] = {
-	{"strict", NULL, NULL, "losses that the ledger accounts for are findings too"},
-	{"top", "N", "0..1000000000",
-	 "findings printed of each kind (default 5, the rest is counted)"},
-	{"quiet", NULL, NULL, "print findings only, no line about files without any"},
+	{"strict", NULL, NULL, "also report losses that the ledger accounts for"},
+	{"top", "N", "0..1000000000", "print N findings of each kind (default 5), count the rest"},
+	{"quiet", NULL, NULL, "print findings only"},
 	{NULL, NULL, NULL, NULL},
 };
 
-/* One file. Findings go out when it has been read: progress may stand on the terminal until then. */
+/* One file. Findings go out when it has been read: progress may stand on the terminal until
+ * then. */
 static int verify(const struct gt_cmdline *args, const char *path,
 		  const struct gt_verify_options *how)
 {
@@ -61,12 +61,10 @@ static int run_verify(const struct gt_cmdline *args)
 
 static const struct gt_cmdline_spec spec = {
 	.command = &gt_command_verify,
-	.details = "Checks what docs/FORMAT.md promises: the form of the file, each event, lanes "
-		   "without partial "
-		   "overlaps, arrows that begin and end at slices, ids, and the ledger against "
-		   "itself and "
-		   "against the file. A line per finding with file and line; exit status 1 if "
-		   "there is any.",
+	.details = "Checks what docs/FORMAT.md specifies: the form of the file, each event, tracks "
+		   "without partial overlaps, flows that begin and end at slices, ids, and the "
+		   "ledger against itself and against the file. Prints one line per finding with "
+		   "file and line; the exit status is 1 if there are findings.",
 	.example = "gputrace verify gputrace-out/run",
 	.options = options,
 	.min_inputs = 1,
@@ -82,6 +80,6 @@ static int run(int argc, char **argv)
 const struct gt_command gt_command_verify = {
 	.name = "verify",
 	.arguments = "FILE|FOLDER...",
-	.help = "check the format of a trace and its books",
+	.help = "check the format of a trace and its ledger",
 	.run = run,
 };

@@ -307,7 +307,8 @@ void gt_cmdline_report_filter(const struct gt_job *job, const struct gt_filter *
 		gt_cmdline_complain("--filter: nothing in the traces passes");
 }
 
-/* Columns of the terminal that is standard output, 0: not known. The variable is meant where it is set. */
+/* Columns of the terminal that is standard output, 0: not known. The variable is meant where it is
+ * set. */
 static size_t terminal_columns(void)
 {
 	const char *variable = getenv("COLUMNS");
@@ -390,7 +391,8 @@ static void print_man(const struct gt_cmdline_spec *spec, FILE *out)
 	      out);
 }
 
-/* What a completion offers: "--format=csv" for each value that is listed, "--top=" where the value is free. */
+/* What a completion offers: "--format=csv" for each value that is listed, "--top=" where the value
+ * is free. */
 static void print_words(const struct gt_cmdline_spec *spec, FILE *out)
 {
 	for (size_t i = 0; spec->options && spec->options[i].name; i++) {

@@ -67,7 +67,8 @@ int gt_cmdline_wrong(const struct gt_cmdline *args, const char *format, ...)
 /* One line on stderr, "gputrace: ...". */
 void gt_cmdline_complain(const char *line);
 
-/* Whether @path is a file that can be read twice, or nothing is there; else that it is not one is said on stderr. */
+/* Whether @path is a file that can be read twice, or nothing is there; else that it is not one is
+ * said on stderr. */
 bool gt_cmdline_can_read_twice(const char *path);
 
 void gt_cmdline_help(const struct gt_cmdline_spec *spec, FILE *out);
@@ -79,8 +80,8 @@ int gt_cmdline_main(const struct gt_cmdline_spec *spec, int argc, char **argv);
 /* Reads all inputs of a command into @job. An exit status; the caller frees the job in any case. */
 int gt_cmdline_load(const struct gt_cmdline *args, struct gt_job *job);
 
-/* Says what the traces do not hold, if anything: behind tables on standard output, else on stderr, where
- * it is in nobody's way. */
+/* Says what the traces do not hold, if anything: behind tables on standard output, else on stderr,
+ * where it is in nobody's way. */
 void gt_cmdline_losses(const struct gt_job *const *jobs, size_t count, enum gt_format format);
 
 /* The same of a text that is gathered already. */

@@ -63,7 +63,7 @@ static int print_help(void)
 			print_row(gt_commands[i]->name, gt_commands[i]->arguments,
 				  gt_commands[i]->help);
 	}
-	printf("\n`gputrace COMMAND --help` tells a command's options.\n");
+	printf("\nSee `gputrace COMMAND --help` for the options of a command.\n");
 	return GT_EXIT_OK;
 }
 

@@ -7,8 +7,8 @@
 
 #include <stddef.h>
 
-/* The nearest of @count @words to @word by edits (a swap of neighbours is one), or NULL when none is
- * near enough to be meant: more than a third of its letters differ. */
+/* The nearest of @count @words to @word by edits (a swap of neighbours is one), or NULL when none
+ * is near enough to be meant: more than a third of its letters differ. */
 const char *gt_nearest(const char *word, const char *const *words, size_t count);
 
 #endif

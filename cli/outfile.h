@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The file that a command writes: never over one that exists, which may be its own input; gone again
- * when it could not be written whole; and the reason is the first write's that failed. One thread.
+ * The file that a command writes: never over one that exists, which may be its own input; gone
+ * again when it could not be written whole; and the reason is the first write's that failed. One
+ * thread.
  */
 #ifndef GT_CLI_OUTFILE_H
 #define GT_CLI_OUTFILE_H
@@ -27,8 +28,9 @@ bool gt_outfile_is_taken(const char *path);
  * stderr. @path is kept until gt_outfile_close. */
 int gt_outfile_open(struct gt_outfile *out, const char *path);
 
-/* Closes it when the work came to @rc, 0 or a negative errno, with @words for why (NULL: the errno's).
- * An exit status. What failed is told on stderr, the output before all else, and the file removed. */
+/* Closes it when the work came to @rc, 0 or a negative errno, with @words for why (NULL: the
+ * errno's). An exit status. What failed is told on stderr, the output before all else, and the file
+ * removed. */
 int gt_outfile_close(struct gt_outfile *out, int rc, const char *words);
 
 #endif

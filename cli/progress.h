@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Shows on the terminal how far long work is: one line on stderr, rewritten in its place, from the
- * first second on, gone at the end. Nothing where stderr is no terminal, TERM is dumb or GPUTRACE_QUIET
- * is set. Call from one thread.
+ * first second on, gone at the end. Nothing where stderr is no terminal, TERM is dumb or
+ * GPUTRACE_QUIET is set. Call from one thread.
  */
 #ifndef GT_CLI_PROGRESS_H
 #define GT_CLI_PROGRESS_H
@@ -11,8 +11,8 @@
 
 #include "readers/progress.h"
 
-/* From here to gt_progress_stop work is shown, as readers/progress.h tells it. Nothing may be printed
- * on the terminal in between but through gt_progress_hide. */
+/* From here to gt_progress_stop work is shown, as readers/progress.h tells it. Nothing may be
+ * printed on the terminal in between but through gt_progress_hide. */
 void gt_progress_start(const char *what);
 void gt_progress_stop(void);
 

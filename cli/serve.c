@@ -57,7 +57,8 @@ static bool is_plain(unsigned char c)
 	return isalnum(c) || strchr("-._~", c);
 }
 
-/* The name is escaped in the file's URL, which is escaped once more as it is a value in the page's. */
+/* The name is escaped in the file's URL, which is escaped once more as it is a value in the
+ * page's. */
 void gt_server_print(const struct gt_server *server, FILE *out)
 {
 	fprintf(out, "%s/#!/?url=http://127.0.0.1:%d/", server->origin, server->port);

@@ -24,8 +24,8 @@ void gt_server_close(struct gt_server *server);
 /* The address of the page that opens the file, as a line. */
 void gt_server_print(const struct gt_server *server, FILE *out);
 
-/* Answers one connection, waiting for it @timeout_ms (-1: for ever). *ret_served: the whole file was
- * sent. -ETIMEDOUT, or another negative errno. */
+/* Answers one connection, waiting for it @timeout_ms (-1: for ever). *ret_served: the whole file
+ * was sent. -ETIMEDOUT, or another negative errno. */
 int gt_server_answer(struct gt_server *server, int timeout_ms, bool *ret_served);
 
 #endif

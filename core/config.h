@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The options of core/config.def: parsed from GPUTRACE_* by the tracer, from --name=value by the
- * command, both through gt_config_set. Strings point at the caller's memory (the environment), which
- * must outlive the config or be copied by gt_config_keep.
+ * command, both through gt_config_set. Strings point at the caller's memory (the environment),
+ * which must outlive the config or be copied by gt_config_keep.
  */
 #ifndef GT_CORE_CONFIG_H
 #define GT_CORE_CONFIG_H
@@ -64,20 +64,21 @@ int gt_config_find(const char *name, size_t length);
  * value stays. */
 int gt_config_set(struct gt_config *config, enum gt_option_id id, const char *text);
 
-/* Writes one line that says what is wrong with @text as a value of @id, naming what would be right. @source: where
- * it was given, "--level" or "GPUTRACE_LEVEL". */
+/* Writes one line that says what is wrong with @text as a value of @id, naming what would be right.
+ * @source: where it was given, "--level" or "GPUTRACE_LEVEL". */
 void gt_config_explain(enum gt_option_id id, const char *source, const char *text, char *ret_line,
 		       size_t size);
 
 /*
- * Reads every GPUTRACE_* variable of @environ, the level before all others. A wrong value or unknown name is reported through
+ * Reads every GPUTRACE_* variable of @environ, the level before all others. A wrong value or
+ * unknown name is reported through
  * @complain (one line each, may be NULL) and otherwise ignored: the program must run.
  */
 void gt_config_from_env(struct gt_config *config, char *const *environ,
 			void (*complain)(const char *line));
 
-/* Copies every text into memory of our own, for the life of the process: a program that sets its title
- * moves its environment and overwrites the old one. -ENOMEM: nothing changed. */
+/* Copies every text into memory of our own, for the life of the process: a program that sets its
+ * title moves its environment and overwrites the old one. -ENOMEM: nothing changed. */
 int gt_config_keep(struct gt_config *config);
 
 /* "name=value name=value" of what differs from the defaults. Returns the length written. */

@@ -157,8 +157,8 @@ void gt_correlate_each(const struct gt_spool_view *view,
 	}
 }
 
-/* A call whose operations all came is kept too: those that the dead process had not written come again. And
- * the calls come in the order of their places, not in that of their ids. */
+/* A call whose operations all came is kept too: those that the dead process had not written come
+ * again. And the calls come in the order of their places, not in that of their ids. */
 void gt_correlate_restore(struct gt_correlate *table, const struct gt_correlate_call *call)
 {
 	struct correlate_entry *entry = slot_of(table->entries, table->size, call->correlation);

@@ -48,7 +48,8 @@ static inline void gt_ring_commit(struct gt_ring *ring, struct gt_ring_record *r
 {
 	record->size = (uint32_t)((size + 7) & ~(size_t)7);
 	record->type = type;
-	/* pairs with the acquire in gt_ring_next: the record's bytes are visible before its length */
+	/* pairs with the acquire in gt_ring_next: the record's bytes are visible before its
+	 * length */
 	atomic_store_explicit(&ring->head, ring->reserved + record->size, memory_order_release);
 }
 

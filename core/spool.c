@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Making, sharing out and removing the spool, see the header. The whole file is mapped once; a piece
- * becomes usable when its pages are reserved, through a descriptor that is open for that moment only
- * and never while the program forks.
+ * Making, sharing out and removing the spool, see the header. The whole file is mapped once; a
+ * piece becomes usable when its pages are reserved, through a descriptor that is open for that
+ * moment only and never while the program forks.
  */
 #include "core/spool.h"
 
@@ -98,8 +98,8 @@ static int set_size(int fd, size_t size)
 	return ftruncate(fd, (off_t)size) ? -errno : 0;
 }
 
-/* fallocate without the C library's emulation, which would write. A signal would have it give back all that
- * it has reserved. */
+/* fallocate without the C library's emulation, which would write. A signal would have it give back
+ * all that it has reserved. */
 static int reserve(int fd, uint64_t offset, size_t size)
 {
 	sigset_t all, old;

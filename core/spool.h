@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The spool: memory that survives the process. One file on tmpfs, mapped shared, holds what a killed
- * process cannot write any more: rings, activity buffers, and the tables that give their records a
- * meaning. `gputrace run` and `repair` read it afterwards (core/spool_view.h); a clean end removes it.
+ * The spool: memory that survives the process. One file on tmpfs, mapped shared, holds what a
+ * killed process cannot write any more: rings, activity buffers, and the tables that give their
+ * records a meaning. `gputrace run` and `repair` read it afterwards (core/spool_view.h); a clean
+ * end removes it.
  *
- * Addresses inside the spool are kept as they are: the header tells where the mapping lay. Every page
- * is reserved before it is touched, because a full tmpfs would answer with SIGBUS, and no descriptor
- * stays open. A forked child gets private, empty memory in its place.
+ * Addresses inside the spool are kept as they are: the header tells where the mapping lay. Every
+ * page is reserved before it is touched, because a full tmpfs would answer with SIGBUS, and no
+ * descriptor stays open. A forked child gets private, empty memory in its place.
  */
 #ifndef GT_CORE_SPOOL_H
 #define GT_CORE_SPOOL_H
@@ -67,8 +68,8 @@ void gt_spool_remove(void);
 /* The path of the spool, "" when there is none. */
 const char *gt_spool_path(void);
 
-/* @size zeroed bytes, page aligned, of the spool, else anonymous ones; NULL: no memory. Any thread; a
- * few system calls. Give back with gt_memory_unmap: bytes of the spool stay where they are. */
+/* @size zeroed bytes, page aligned, of the spool, else anonymous ones; NULL: no memory. Any thread;
+ * a few system calls. Give back with gt_memory_unmap: bytes of the spool stay where they are. */
 void *gt_spool_map(size_t size);
 
 /* True while there is a spool that takes more. */
@@ -77,8 +78,8 @@ bool gt_spool_is_open(void);
 /* True for memory of the spool. */
 bool gt_spool_holds(const void *memory);
 
-/* Bytes that were asked for and had no room in the spool, and threads whose ring had none; 0 where there
- * is no spool. */
+/* Bytes that were asked for and had no room in the spool, and threads whose ring had none; 0 where
+ * there is no spool. */
 uint64_t gt_spool_refused(void);
 uint64_t gt_spool_refused_threads(void);
 

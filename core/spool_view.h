@@ -25,7 +25,8 @@ int gt_spool_view_init(struct gt_spool_view *view, const void *data, size_t size
 /* The header, checked by _init. */
 const struct gt_spool_header *gt_spool_view_header(const struct gt_spool_view *view);
 
-/* The @size bytes that lay at @address, which is a multiple of 8. NULL: not all of them are here. */
+/* The @size bytes that lay at @address, which is a multiple of 8. NULL: not all of them are
+ * here. */
 const void *gt_spool_view_at(const struct gt_spool_view *view, uint64_t address, uint64_t size);
 
 /* The same of a root. */

@@ -56,15 +56,15 @@ void gt_stacks_limit(struct gt_stacks *stacks, uint32_t max_frames);
 
 /*
  * The stack under @key, a hash of its addresses that the application thread made. @pcs with @count
- * addresses when the record carried them, else NULL: then the stack must have come before, and its thread
- * had not yet heard of a module that has gone since. Returns NULL when it did not come, or when memory is
- * short (counted in refused()).
+ * addresses when the record carried them, else NULL: then the stack must have come before, and its
+ * thread had not yet heard of a module that has gone since. Returns NULL when it did not come, or
+ * when memory is short (counted in refused()).
  */
 const struct gt_stack *gt_stacks_get(struct gt_stacks *stacks, uint64_t key, const uint64_t *pcs,
 				     uint32_t count);
 
-/* The stack under @key as it came last, whatever has gone since. NULL: it has not come (not counted in
- * refused()). */
+/* The stack under @key as it came last, whatever has gone since. NULL: it has not come (not counted
+ * in refused()). */
 const struct gt_stack *gt_stacks_last(const struct gt_stacks *stacks, uint64_t key);
 
 /* The same, NULL also when it has to come anew since its addresses may mean something else now. */
@@ -74,17 +74,17 @@ const struct gt_stack *gt_stacks_find(const struct gt_stacks *stacks, uint64_t k
 const struct gt_stack_frame *gt_stacks_find_frame(struct gt_stacks *stacks, uint64_t pc);
 
 /*
- * Makes the stack under @key of @count frames that the caller put together, nearest first; they live
- * as long as the store. Returns NULL when memory is short (counted in refused()).
+ * Makes the stack under @key of @count frames that the caller put together, nearest first; they
+ * live as long as the store. Returns NULL when memory is short (counted in refused()).
  */
 const struct gt_stack *gt_stacks_put(struct gt_stacks *stacks, uint64_t key,
 				     const struct gt_stack_frame *const *frames, uint32_t count);
 
 /*
  * The module that lay in [@start, @end) is gone: its addresses, and the keys of stacks that lead
- * through it, may come to mean something else. Such a stack is taken anew when it is delivered again; until
- * then it is what its key means, since there may be records under way whose threads know of nothing. What was
- * handed out stays as it is.
+ * through it, may come to mean something else. Such a stack is taken anew when it is delivered
+ * again; until then it is what its key means, since there may be records under way whose threads
+ * know of nothing. What was handed out stays as it is.
  */
 void gt_stacks_forget(struct gt_stacks *stacks, uint64_t start, uint64_t end);
 

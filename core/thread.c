@@ -20,8 +20,8 @@
 __thread struct gt_thread *gt_thread_self;
 _Atomic uint32_t gt_thread_epoch;
 
-/* Rings are whole in the first half of the memory, the first one where three quarters hold it; then one
- * has at most this part of what is left, and at least so many bytes. */
+/* Rings are whole in the first half of the memory, the first one where three quarters hold it; then
+ * one has at most this part of what is left, and at least so many bytes. */
 #define RING_WHOLE  2
 #define RING_SHARE  64
 #define RING_LEAST  (16u << 10)
@@ -87,7 +87,8 @@ static size_t block_bytes(void)
 	return sizeof(struct gt_thread) + registry.limits.extra_bytes;
 }
 
-/* A drained block of an ended thread, taken over by compare-and-swap. Its counters go on counting. */
+/* A drained block of an ended thread, taken over by compare-and-swap. Its counters go on
+ * counting. */
 static struct gt_thread *reuse_block(void)
 {
 	for (struct gt_thread *t = gt_threads_first(); t; t = t->next) {
@@ -126,8 +127,8 @@ static void note_spooled(const struct gt_thread *thread)
 		gt_spool_refuse_thread();
 }
 
-/* The first threads have whole rings. As memory gets short, the others get smaller ones instead of none
- * at all. */
+/* The first threads have whole rings. As memory gets short, the others get smaller ones instead of
+ * none at all. */
 static size_t affordable_ring(size_t taken, size_t max)
 {
 	size_t bytes = registry.limits.ring_bytes, left = taken < max ? max - taken : 0;

@@ -90,8 +90,8 @@ static inline struct gt_thread *gt_thread_get(void)
 	return self;
 }
 
-/* The same for what is not a CUDA call: it leaves a quarter of the memory to the threads that make some, and
- * its caller counts what it loses. */
+/* The same for what is not a CUDA call: it leaves a quarter of the memory to the threads that make
+ * some, and its caller counts what it loses. */
 static inline struct gt_thread *gt_thread_find(void)
 {
 	struct gt_thread *self = gt_thread_self;
@@ -104,7 +104,8 @@ static inline void gt_thread_count(struct gt_thread *thread, enum gt_thread_coun
 {
 	uint64_t n = atomic_load_explicit(&thread->counters[which], memory_order_relaxed);
 
-	/* pairs with the acquire in gt_threads_sum: a call that counts as nested was counted as seen */
+	/* pairs with the acquire in gt_threads_sum: a call that counts as nested was counted as
+	 * seen */
 	atomic_store_explicit(&thread->counters[which], n + 1, memory_order_release);
 }
 

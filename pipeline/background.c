@@ -39,8 +39,8 @@ static int add_thread_locals(struct dl_phdr_info *info, size_t size, void *sum)
 	return 0;
 }
 
-/* glibc takes the thread's variables, those of the program and its libraries, out of the stack that a new
- * thread asks for. At most so many bytes. */
+/* glibc takes the thread's variables, those of the program and its libraries, out of the stack that
+ * a new thread asks for. At most so many bytes. */
 static size_t thread_local_bytes(void)
 {
 	size_t sum = 0;
@@ -71,8 +71,8 @@ int gt_background_start(void *(*run)(void *), void *argument, size_t stack_bytes
 	return -error;
 }
 
-/* The program's first CUDA call may come from a thread that is never to wait for another: ours, which
- * work long at a stretch, are not to keep the processor from it. */
+/* The program's first CUDA call may come from a thread that is never to wait for another: ours,
+ * which work long at a stretch, are not to keep the processor from it. */
 static void leave_realtime(void)
 {
 	const struct sched_param none = {0};
@@ -90,8 +90,8 @@ void gt_background_enter(const char *name)
 		sched_setaffinity(0, sizeof(at_load.processors), &at_load.processors);
 }
 
-/* A thread's list of robust mutexes is there from its start to its exit. A main thread that has exited
- * stays as a zombie while there are others. */
+/* A thread's list of robust mutexes is there from its start to its exit. A main thread that has
+ * exited stays as a zombie while there are others. */
 static bool main_thread_is_gone(void)
 {
 	void *list = NULL;

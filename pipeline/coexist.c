@@ -47,8 +47,9 @@ bool gt_coexist_is_due(struct gt_session *s, uint64_t now, bool flushed)
 
 #define LEAST_RECORD 144u /* bytes of a kernel's, CUpti_ActivityKernel8 */
 
-/* What was waited for before the flush began must have come with it, unless CUPTI keeps its buffer for work
- * that is under way: when there may be some, more than fits into a buffer must be missing. */
+/* What was waited for before the flush began must have come with it, unless CUPTI keeps its buffer
+ * for work that is under way: when there may be some, more than fits into a buffer must be
+ * missing. */
 static bool is_unanswered(const struct gt_session *s, uint64_t flush)
 {
 	const struct gt_emit *emit = &s->emit;

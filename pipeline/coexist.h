@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Other tools beside us in the process: what the session does when CUPTI is not ours, and when it is ours
- * again. Hooks take the calls over while CUPTI tells of none; the trace has the gap and its reason.
+ * Other tools beside us in the process: what the session does when CUPTI is not ours, and when it
+ * is ours again. Hooks take the calls over while CUPTI tells of none; the trace has the gap and its
+ * reason.
  */
 #ifndef GT_PIPELINE_COEXIST_H
 #define GT_PIPELINE_COEXIST_H
@@ -35,14 +36,16 @@ struct gt_coexist {
 /* Session start. @started: what gt_cupti_start returned. */
 void gt_coexist_start(struct gt_session *session, int started);
 
-/* Drain thread, holding the session: is a look due? @flushed: everything that CUPTI had was fetched. */
+/* Drain thread, holding the session: is a look due? @flushed: everything that CUPTI had was
+ * fetched. */
 bool gt_coexist_is_due(struct gt_session *session, uint64_t now, bool flushed);
 
-/* The look itself. Drain thread, NOT holding the session: it calls CUPTI. @now: CLOCK_MONOTONIC ns. */
+/* The look itself. Drain thread, NOT holding the session: it calls CUPTI. @now: CLOCK_MONOTONIC
+ * ns. */
 void gt_coexist_poll(struct gt_session *session, const struct gt_cupti_signs *signs);
 
-/* What the session knows of CUPTI's doings. @flushed: what was there at @now has been fetched since. Drain
- * thread, holding. */
+/* What the session knows of CUPTI's doings. @flushed: what was there at @now has been fetched
+ * since. Drain thread, holding. */
 struct gt_cupti_signs gt_coexist_signs(const struct gt_session *session, uint64_t now,
 				       bool flushed);
 
@@ -58,7 +61,8 @@ void gt_coexist_report(struct gt_session *session);
 /* The translator's callback, see collectors/cupti/translate.h. */
 void gt_coexist_tie(void *session, uint32_t correlation, uint32_t id);
 
-/* The id that our record of the call has, which CUPTI's record numbers @correlation. Drain thread. */
+/* The id that our record of the call has, which CUPTI's record numbers @correlation. Drain
+ * thread. */
 uint32_t gt_coexist_id(const struct gt_session *session, uint32_t correlation);
 
 /* Launches whose record may still come. Whoever holds the session. */

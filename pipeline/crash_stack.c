@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See the header. The stack may be what broke: it is read by system calls that fail instead of faulting.
+ * See the header. The stack may be what broke: it is read by system calls that fail instead of
+ * faulting.
  */
 #include "pipeline/crash_stack.h"
 

@@ -47,7 +47,8 @@
 #define CLOCK_SECOND_NS (20 * MS_NS)    /* two samples tell the rate of the processor's counter */
 #define STACK_BYTES     (1024u * 1024u) /* the demangler is deeply recursive */
 
-/* Some tenths of a second's work, however much there is: the clock, the file and a crash want their turn. */
+/* Some tenths of a second's work, however much there is: the clock, the file and a crash want their
+ * turn. */
 #define ROUND_BYTES     ((size_t)16 << 20)
 
 /* The last records: completed ones are awaited this long, then unfinished ones are forced out. */
@@ -67,7 +68,7 @@ static struct {
 	uint64_t next_flush, next_clock;
 	uint64_t lost_calls_reported, refused_reported, dropped_reported, discarded_reported;
 	uint64_t lost_ranges_reported, early_ranges_reported, memory_reported, unspooled_reported;
-	uint64_t degraded_told[5];
+	uint64_t degraded_reported[5];
 } drain;
 
 static bool try_hold(void)
@@ -112,31 +113,31 @@ static void report_ranges(struct gt_session *s)
 	report_loss(s, lost_ranges(s), &drain.lost_ranges_reported, "ring full", "NVTX ranges",
 		    "a thread's ring was full: raise --ring-size");
 	if (early > drain.early_ranges_reported)
-		gt_emit_note(s, "capture gap", "NVTX ranges that were over before CUDA was used",
+		gt_emit_note(s, "capture gap", "NVTX ranges that ended before CUDA was used",
 			     "before session", "ranges", early - drain.early_ranges_reported);
 	drain.early_ranges_reported = early;
 }
 
 /* What is left out, or made smaller, so that calls and GPU work still find room. */
-static void tell_degraded(struct gt_session *s)
+static void report_degraded(struct gt_session *s)
 {
 	const struct {
 		uint64_t now;
 		const char *of_what, *what;
 	} rows[] = {
 		{gt_threads_degraded(), "rings", "threads have smaller rings: raise --max-memory"},
-		{gt_stacks_refused(s->stacks), "call stacks", "calls without their new stacks"},
-		{gt_intern_refused(s->strings), "names", "what has them stands without"},
-		{gt_symbols_refused(s->symbols), "modules", "frames in them have no names"},
+		{gt_stacks_refused(s->stacks), "call stacks", "calls with new stacks lack them"},
+		{gt_intern_refused(s->strings), "names", "events without them"},
+		{gt_symbols_refused(s->symbols), "modules", "frames in them are unnamed"},
 		{s->graph_nodes ? gt_graph_nodes_lost(s->graph_nodes) : 0, "graph nodes",
-		 "their kernels do not tell where they were made"},
+		 "their kernels lack the creating call stack"},
 	};
 
 	_Static_assert(sizeof(rows) / sizeof(rows[0]) ==
-			       sizeof(drain.degraded_told) / sizeof(drain.degraded_told[0]),
+			       sizeof(drain.degraded_reported) / sizeof(drain.degraded_reported[0]),
 		       "a place for each");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		report_more(s, "thinned", rows[i].now, &drain.degraded_told[i], "--max-rss",
+		report_more(s, "thinned", rows[i].now, &drain.degraded_reported[i], "--max-rss",
 			    rows[i].of_what, rows[i].what);
 }
 
@@ -148,11 +149,11 @@ static void report_losses(struct gt_session *s)
 		    "ring full", "API calls", "a thread's ring was full: raise --ring-size");
 	report_loss(s, gt_threads_refused(), &drain.refused_reported, "no thread block",
 		    "API calls", "no memory for more threads: raise --max-memory");
-	report_loss(s, gt_memory_count().refused, &drain.memory_reported, "--max-rss",
-		    "pieces of memory", "all memory is taken: raise --max-rss");
-	tell_degraded(s);
+	report_loss(s, gt_memory_count().refused, &drain.memory_reported, "--max-rss", "mappings",
+		    "memory limit reached: raise --max-rss");
+	report_degraded(s);
 	report_more(s, "spool full", gt_spool_refused(), &drain.unspooled_reported, "--spool",
-		    "bytes", "a kill loses what stands there");
+		    "bytes", "a kill loses them");
 	report_ranges(s);
 	gt_samples_report(s);
 	if (!s->has_cupti)
@@ -189,9 +190,9 @@ static void flush_writer(struct gt_session *s, bool everything)
 	gt_output_flush(output, everything ? UINT64_MAX : now - GT_SPOOLED_SETTLE_NS);
 }
 
-/* One buffer. The rings come between its parts: they are small and their threads do not wait. But for each
- * call that is taken a record is read first: calls alone, more than we can take, would keep us busy and be
- * forgotten before their records are read. */
+/* One buffer. The rings come between its parts: they are small and their threads do not wait. But
+ * for each call that is taken a record is read first: calls alone, more than we can take, would
+ * keep us busy and be forgotten before their records are read. */
 static uint64_t read_buffer(struct gt_session *s, struct gt_cupti_reading *reading)
 {
 	uint64_t records = 0, calls = 0;
@@ -230,7 +231,8 @@ static uint64_t drain_once(struct gt_session *s, size_t bytes)
 	return work;
 }
 
-/* What was delivered until now: threads that go on launching while the file is closed have no end. */
+/* What was delivered until now: threads that go on launching while the file is closed have no
+ * end. */
 static void drain_all(struct gt_session *s)
 {
 	drain_once(s, s->has_cupti ? gt_cupti_buffers_waiting() : 0);
@@ -407,8 +409,8 @@ static void emit_crash(struct gt_session *s, const struct gt_drain_crash *crash)
 	gt_emit_event(s, &event);
 }
 
-/* Whoever broke inside a call may hold locks of CUPTI's; so may a thread that has never made one, which
- * may be CUPTI's own. */
+/* Whoever broke inside a call may hold locks of CUPTI's; so may a thread that has never made one,
+ * which may be CUPTI's own. */
 static bool may_ask_cupti(const struct gt_drain_crash *crash)
 {
 	struct gt_call_view view;
@@ -416,9 +418,9 @@ static bool may_ask_cupti(const struct gt_drain_crash *crash)
 	return crash->thread && gt_call_view(crash->thread, &view) && !view.depth;
 }
 
-/* The calls first: reading buffers is a call of CUPTI. Then the stack, for which the loader is asked,
- * and what CUPTI still has: by then all else is in the file. False: the file is closed, or the exiting
- * thread has taken over. */
+/* The calls first: reading buffers is a call of CUPTI. Then the stack, for which the loader is
+ * asked, and what CUPTI still has: by then all else is in the file. False: the file is closed, or
+ * the exiting thread has taken over. */
 static bool write_crash(struct gt_session *s, const struct gt_drain_crash *crash)
 {
 	gt_calls_drain(s);
@@ -459,8 +461,8 @@ static bool answer_crash(struct gt_session *s)
 	return goes_on;
 }
 
-/* The program's last thread would have ended the process. What runs at exit now runs on this thread,
- * which blocks signals no longer. */
+/* The program's last thread would have ended the process. What runs at exit now runs on this
+ * thread, which blocks signals no longer. */
 static void end_in_its_place(struct gt_session *s)
 {
 	sigset_t none;
@@ -528,7 +530,8 @@ static void report_unclosed(uint64_t timeout_ns)
 			   name, (unsigned long)(timeout_ns / 1000000u));
 }
 
-/* The thread is stuck inside CUPTI or gone: write what was delivered, on a thread of the program's. */
+/* The thread is stuck inside CUPTI or gone: write what was delivered, on a thread of the
+ * program's. */
 static void take_over(struct gt_session *s, uint64_t timeout_ns)
 {
 	struct gt_write_signals before;

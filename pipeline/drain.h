@@ -26,7 +26,8 @@ int gt_drain_start(struct gt_session *session);
 void gt_drain_finish(uint64_t timeout_ns);
 
 /*
- * The same for a caller that may not do more than wait: what the thread has not done in time stays undone.
+ * The same for a caller that may not do more than wait: what the thread has not done in time stays
+ * undone.
  * @ask_cupti: false when the caller may hold locks of CUPTI's. Async-signal-safe.
  */
 void gt_drain_finish_abruptly(uint64_t timeout_ns, bool ask_cupti);
@@ -42,7 +43,8 @@ struct gt_drain_crash {
 
 /*
  * The thread writes what was recorded and delivered so far; CUPTI is asked for the rest only when
- * @crash->thread is in no call, or its locks may be held. Waits at most @timeout_ns; @crash must stay for ever. Async-signal-safe.
+ * @crash->thread is in no call, or its locks may be held. Waits at most @timeout_ns; @crash must
+ * stay for ever. Async-signal-safe.
  */
 void gt_drain_crash(const struct gt_drain_crash *crash, uint64_t timeout_ns);
 

@@ -16,8 +16,8 @@
 #define WAITING_FIRST    256u
 #define WAITING_MAX      (1u << 16)
 
-/* How long a record waits for its call to return before it is written without. Counted from its arrival:
- * its stamps may be of any time. */
+/* How long a record waits for its call to return before it is written without. Counted from its
+ * arrival: its stamps may be of any time. */
 #define UNLINKED_NS      (5ull * 1000000000u)
 
 /* A GPU slice that starts this long before its call means that the clocks disagree. */
@@ -130,7 +130,8 @@ static void count_launch(struct gt_session *session, const struct gt_emit_call *
 	session->emit.unexpected += what->own_id;
 }
 
-/* Kernels that were waited for and have no record are what another tool's taking of CUPTI looks like. */
+/* Kernels that were waited for and have no record are what another tool's taking of CUPTI looks
+ * like. */
 static void watch_call(struct gt_emit *emit, const struct gt_event *event,
 		       const struct gt_emit_call *what)
 {

@@ -12,7 +12,8 @@
 #include "core/guest/descriptor.h"
 #include "core/guest/text.h"
 
-/* Launchers in the order of precedence: torchrun and its kind, Open MPI, MPICH/Intel, PMIx, Slurm. */
+/* Launchers in the order of precedence: torchrun and its kind, Open MPI, MPICH/Intel, PMIx,
+ * Slurm. */
 static const struct {
 	const char *rank, *world, *local;
 } launchers[] = {
@@ -42,8 +43,8 @@ static int32_t env_number(const char *name, int32_t otherwise)
 	return (int32_t)number;
 }
 
-/* The first launcher's rank. What it does not tell comes from one around it that gives the same rank, as
- * srun does around PMIx. @ret_world: 0 when nobody tells. */
+/* The first launcher's rank. What it does not tell comes from one around it that gives the same
+ * rank, as srun does around PMIx. @ret_world: 0 when nobody tells. */
 static int32_t find_rank(int32_t *ret_world, int32_t *ret_local)
 {
 	int32_t found = -1;

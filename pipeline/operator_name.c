@@ -74,8 +74,8 @@ static bool take_word(struct text *text)
 	return text->at > begin;
 }
 
-/* "aten::mm", "aten::add_.Tensor", "torch::autograd::AccumulateGrad": words with :: between the first
- * two, and nothing but :: and dots between the others. */
+/* "aten::mm", "aten::add_.Tensor", "torch::autograd::AccumulateGrad": words with :: between the
+ * first two, and nothing but :: and dots between the others. */
 static bool has_namespace(struct text text)
 {
 	if (text.at == text.end || is_digit(*text.at) || !take_word(&text) || !take(&text, "::"))

@@ -23,8 +23,8 @@ struct gt_operator_name {
 };
 
 /* Takes @text apart. True when it is the name of an operator: in a namespace ("aten::mm"), with a
- * sequence number, or of the engine. What is not (record_function of the program) is a range like any
- * other. */
+ * sequence number, or of the engine. What is not (record_function of the program) is a range like
+ * any other. */
 bool gt_operator_name_parse(const char *text, size_t length, struct gt_operator_name *ret_name);
 
 #endif

@@ -42,8 +42,8 @@ static void sanitize(char *name)
 		*name++ = '_';
 }
 
-/* A job's id, or else the process group and when it began: the same for all members of a pipeline. A lone
- * rank has nobody to agree with on a folder, and its job may run several such in turn. */
+/* A job's id, or else the process group and when it began: the same for all members of a pipeline.
+ * A lone rank has nobody to agree with on a folder, and its job may run several such in turn. */
 static void run_name(char *ret_name, size_t size)
 {
 	size_t count =

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where the trace of this process goes: folder, file name, sink. Drain thread, once, but for the folder:
- * that is found when the session starts.
+ * Where the trace of this process goes: folder, file name, sink. Drain thread, once, but for the
+ * folder: that is found when the session starts.
  */
 #ifndef GT_PIPELINE_OUTPUT_H
 #define GT_PIPELINE_OUTPUT_H
@@ -36,13 +36,13 @@ void gt_output_find(struct gt_output *output, const struct gt_config *config);
 int gt_output_open(struct gt_output *output, const struct gt_config *config,
 		   struct gt_metadata *metadata, const struct gt_ledger *ledger);
 
-/* The name of the file that is being written, for the drain thread to tell and for any thread to read:
- * the sink itself may be freed meanwhile. Empty: there is none. */
+/* The name of the file that is being written, for the drain thread to tell and for any thread to
+ * read: the sink itself may be freed meanwhile. Empty: there is none. */
 void gt_output_set_name(const char *path);
 const char *gt_output_name(void);
 
-/* An event for the writer, which counts what it cannot write. Only while open and not failed, as the
- * next two. */
+/* An event for the writer, which counts what it cannot write. Only while open and not failed, as
+ * the next two. */
 void gt_output_event(struct gt_output *output, const struct gt_event *event);
 
 /* As the writer's flush. */

@@ -195,8 +195,8 @@ static void choose_form(struct recovery *r)
 			      strcmp(ending, ".pftrace") ? "chrome" : "perfetto");
 }
 
-/* Of a trace in several files, the event that has a stack's frames may stand in an earlier one: each
- * has them then. */
+/* Of a trace in several files, the event that has a stack's frames may stand in an earlier one:
+ * each has them then. */
 static void choose_stacks(struct recovery *r)
 {
 	struct gt_config *config = &r->session->config;
@@ -206,8 +206,9 @@ static void choose_stacks(struct recovery *r)
 		gt_config_set(config, GT_CONFIG_STACKS, "full");
 }
 
-/* The process may have been busy for long when it died: its last look at the clocks does not bound the
- * times of its records, one of now does. Not when the machine was started anew or its clock set back. */
+/* The process may have been busy for long when it died: its last look at the clocks does not bound
+ * the times of its records, one of now does. Not when the machine was started anew or its clock set
+ * back. */
 static void look_again(struct gt_clock *clock)
 {
 	const struct gt_clock_sample *last = &clock->samples[clock->count - 1], *now;

@@ -9,8 +9,8 @@
 #define GT_PIPELINE_REPLAY_H
 
 /*
- * Writes what the spool @path holds into @folder. 0, also when there was nothing to write; -EBADMSG:
- * not a spool, -ESTALE: of another build of the library, else another negative errno.
+ * Writes what the spool @path holds into @folder. 0, also when there was nothing to write;
+ * -EBADMSG: not a spool, -ESTALE: of another build of the library, else another negative errno.
  */
 __attribute__((visibility("default"))) int gputrace_recover(const char *path, const char *folder);
 

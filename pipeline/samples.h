@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * --sample-cpu: starting and ending the sampler (collectors/sampler/sampler.h), and its records as events.
+ * --sample-cpu: starting and ending the sampler (collectors/sampler/sampler.h), and its records as
+ * events.
  */
 #ifndef GT_PIPELINE_SAMPLES_H
 #define GT_PIPELINE_SAMPLES_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A new writer for each file: what a file needs to be read alone is written by a writer that begins.
+ * A new writer for each file: what a file needs to be read alone is written by a writer that
+ * begins.
  */
 #include "pipeline/segments.h"
 
@@ -86,9 +87,9 @@ static struct gt_event *place_of_name(struct gt_segments *segments, const struct
 }
 
 /*
- * Whether a call with the id @id came after that with @newest. Ids go up, but for neighbours on other
- * threads, and go round; far away are those of another source, which numbers on its own: CUPTI's and
- * ours take turns.
+ * Whether a call with the id @id came after that with @newest. Ids go up, but for neighbours on
+ * other threads, and go round; far away are those of another source, which numbers on its own:
+ * CUPTI's and ours take turns.
  */
 static bool is_newer(uint32_t id, uint32_t newest)
 {
@@ -203,7 +204,8 @@ static void close_full(struct gt_output *output, struct gt_writer *full, struct 
 	keep_closed(segments, sink, &ledger);
 }
 
-/* A writer with a file of its own, which carries on where the full one stops. NULL: not possible. */
+/* A writer with a file of its own, which carries on where the full one stops. NULL: not
+ * possible. */
 static struct gt_writer *open_next(struct gt_output *output, uint32_t number,
 				   struct gt_sink **ret_sink)
 {

@@ -41,8 +41,8 @@ void gt_segments_fini(struct gt_segments *segments);
 /* What the following files need to know of an event. */
 void gt_segments_see(struct gt_segments *segments, const struct gt_event *event);
 
-/* Closes the full file of @output behind the next one, which takes over. When that cannot be made, the
- * old one goes on to its limit. */
+/* Closes the full file of @output behind the next one, which takes over. When that cannot be made,
+ * the old one goes on to its limit. */
 void gt_segments_turn(struct gt_output *output);
 
 /* The ledger of the last file: what the earlier ones do not say. */

@@ -12,8 +12,8 @@
 #include "pipeline/ranges/ranges.h"
 #include "pipeline/spooled.h"
 
-/* What each store may take of --max-rss, of which half is for rings and buffers; at most what it has
- * of 1 GiB. */
+/* What each store may take of --max-rss, of which half is for rings and buffers; at most what it
+ * has of 1 GiB. */
 #define WHOLE_MEMORY ((size_t)1 << 30)
 #define STRINGS_MAX  ((size_t)64 << 20)
 #define STACKS_MAX   ((size_t)64 << 20)

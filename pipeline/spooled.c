@@ -19,7 +19,8 @@
 #include "pipeline/ranges/ranges.h"
 #include "pipeline/session.h"
 
-/* Rings and buffers have --max-memory for themselves; a spool rarely needs more than a part of it. */
+/* Rings and buffers have --max-memory for themselves; a spool rarely needs more than a part of
+ * it. */
 #define SPOOL_MAX   (256u << 20)
 
 /* GPU work waits at most this long for its call (pipeline/emit.c). */
@@ -72,7 +73,8 @@ static const char *own_path(void)
 	return dladdr((void *)&own_path, &info) && info.dli_fname ? info.dli_fname : "";
 }
 
-/* What a killed process leaves on tmpfs takes memory until somebody removes it: gputrace run does. */
+/* What a killed process leaves on tmpfs takes memory until somebody removes it: gputrace run
+ * does. */
 static const char *find_place(const struct gt_config *config)
 {
 	const char *where = gt_config_text(config, GT_CONFIG_SPOOL);
@@ -125,7 +127,8 @@ static bool can_write(const struct gt_session *s)
 	return s->output.writer && !s->output.failed;
 }
 
-/* While there is no file yet, calls wait in memory and in their rings, until a ring wants its room. */
+/* While there is no file yet, calls wait in memory and in their rings, until a ring wants its
+ * room. */
 void gt_spooled_release_rings(struct gt_session *s)
 {
 	bool keep = spooled && !s->output.writer && !s->output.failed;

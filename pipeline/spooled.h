@@ -2,9 +2,9 @@
  *
  * The session's part of the spool (core/spool.h): what recovery must know beside rings, buffers and
  * stores, and the order in which things become free. Nothing leaves a ring or a buffer before the
- * text made of it is in the file, so a process can be killed at any moment: what is in the spool and
- * not in the file is missing, what is in both is left out by who puts them together.
- * Session start, then drain thread.
+ * text made of it is in the file, so a process can be killed at any moment: what is in the spool
+ * and not in the file is missing, what is in both is left out by who puts them together. Session
+ * start, then drain thread.
  */
 #ifndef GT_PIPELINE_SPOOLED_H
 #define GT_PIPELINE_SPOOLED_H
@@ -52,8 +52,8 @@ void gt_spooled_start(struct gt_session *session);
 /* What the session has learned while it started is kept too. Before its first round. */
 void gt_spooled_begun(struct gt_session *session);
 
-/* After each look at the clocks, before anything is converted by it: an event that was written is known again by its
- * times when it comes out of the spool. */
+/* After each look at the clocks, before anything is converted by it: an event that was written is
+ * known again by its times when it comes out of the spool. */
 void gt_spooled_clock(const struct gt_session *session);
 
 /* Where the translator leaves its notes; NULL: there is no spool. */

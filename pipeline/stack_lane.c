@@ -153,9 +153,9 @@ static void end_levels(struct gt_stack_lane *lane, struct lane_thread *thread, u
 	thread->count = depth;
 }
 
-/* An inner level begins a nanosecond behind the one around it, as far as the call is that long: it may
- * be over, and in the file, before that one, and of two slices with the same time readers take the one
- * that stands first for the outer one. */
+/* An inner level begins a nanosecond behind the one around it, as far as the call is that long: it
+ * may be over, and in the file, before that one, and of two slices with the same time readers take
+ * the one that stands first for the outer one. */
 static void begin_levels(struct gt_stack_lane *lane, struct lane_thread *thread,
 			 const struct gt_event *call)
 {

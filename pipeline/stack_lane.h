@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * --stack-lane: the stacks of a thread's recorded calls as a flame chart on a row beside the thread,
- * outermost frame first. Calls that follow each other share a slice for as long as they may have come
- * out of one activation of the function: the frames outside it are the same to the line.
+ * --stack-lane: the stacks of a thread's recorded calls as a flame chart on a row beside the
+ * thread, outermost frame first. Calls that follow each other share a slice for as long as they may
+ * have come out of one activation of the function: the frames outside it are the same to the line.
  * Slices are handed on when they are over, outer before inner ones. Drain thread.
  */
 #ifndef GT_PIPELINE_STACK_LANE_H

@@ -69,8 +69,8 @@ static const struct gt_string *find_interpreter(const struct gt_session *s)
 	return module ? module->path : NULL;
 }
 
-/* Leaves the frames in work.merged; returns their number. @whole: with those at the near end that are
- * ours. */
+/* Leaves the frames in work.merged; returns their number. @whole: with those at the near end that
+ * are ours. */
 static uint32_t merge(struct gt_session *s, const struct gt_call_record *record, bool whole)
 {
 	uint32_t depth = (uint32_t)gt_config_number(&s->config, GT_CONFIG_STACK_DEPTH);
@@ -121,8 +121,8 @@ const struct gt_stack *gt_stacks_of_call(struct gt_session *session,
 
 	if (!record->stack_key)
 		return NULL;
-	/* a module may have been loaded, and have launched, since this round began: addresses in one that
-	 * is not known would stay without a name */
+	/* a module may have been loaded, and have launched, since this round began: addresses in
+	 * one that is not known would stay without a name */
 	if (record->frame_count && record->start > session->modules_seen)
 		await_modules(session);
 	if (!record->python_count)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The stack of a recorded call: native frames, and Python frames where there are some. Drain thread.
+ * The stack of a recorded call: native frames, and Python frames where there are some. Drain
+ * thread.
  */
 #ifndef GT_PIPELINE_STACKS_H
 #define GT_PIPELINE_STACKS_H

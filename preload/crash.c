@@ -24,8 +24,8 @@
 
 #define MS_NS        1000000ull
 
-/* A program that goes on after each, as runtimes do that turn a fault into an exception of their language,
- * would wait for the drain thread at every one. */
+/* A program that goes on after each, as runtimes do that turn a fault into an exception of their
+ * language, would wait for the drain thread at every one. */
 #define SURVIVED_MAX 16u
 
 /* A stack has run over when what could not be touched lies this near to where it stood. */
@@ -84,8 +84,8 @@ static struct gt_unwind_regs regs_of(const ucontext_t *context)
 				       .fp = (uint64_t)regs[REG_RBP]};
 }
 
-/* On a stack that ran over, and with no signal stack but the one that we lent, no handler of the program
- * could run: the kernel would end it. */
+/* On a stack that ran over, and with no signal stack but the one that we lent, no handler of the
+ * program could run: the kernel would end it. */
 static bool only_ours_can_run(const siginfo_t *info, const ucontext_t *context)
 {
 	const struct gt_thread *self = known_thread();
@@ -127,8 +127,8 @@ static void write_out(size_t slot, const siginfo_t *info, const ucontext_t *cont
 	gt_drain_crash(&crash.note, crash.timeout_ns);
 }
 
-/* Until the crash of thread @other is written. Signals that come meanwhile, a profiler's for example, end
- * single waits. */
+/* Until the crash of thread @other is written. Signals that come meanwhile, a profiler's for
+ * example, end single waits. */
 static void wait_for(uint32_t other)
 {
 	uint64_t until = gt_clock_now() + crash.timeout_ns, now;
@@ -146,8 +146,8 @@ static bool is_one_of_many(size_t slot, const siginfo_t *info, const ucontext_t 
 	return atomic_fetch_add(&crash.survived, 1) >= SURVIVED_MAX;
 }
 
-/* Threads that crash at the same time wait for the first, as its end would be theirs. A crash in here
- * is passed on. */
+/* Threads that crash at the same time wait for the first, as its end would be theirs. A crash in
+ * here is passed on. */
 static void report(size_t slot, const siginfo_t *info, const ucontext_t *context)
 {
 	uint32_t tid = (uint32_t)syscall(SYS_gettid), other = 0;
@@ -163,8 +163,8 @@ static void report(size_t slot, const siginfo_t *info, const ucontext_t *context
 	}
 }
 
-/* The default: a fault comes again when its instruction does, now without a handler; what was sent is
- * sent again, by whoever it was, and comes when this handler is left. */
+/* The default: a fault comes again when its instruction does, now without a handler; what was sent
+ * is sent again, by whoever it was, and comes when this handler is left. */
 static void end_by_default(int number, siginfo_t *info, const struct sigaction *old)
 {
 	sigaction(number, old, NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The C signature of every interposed call: GT_CUDA_PARAMS_<name> and GT_CUDA_ARGS_<name>, picked by
- * the last column of a GT_CUDA_HOOKED row (core/schema/cuda_api.def). preload/hooks.c compares the
- * first kind with the toolkit's own declarations at compile time.
+ * The C signature of every interposed call: GT_CUDA_PARAMS_<name> and GT_CUDA_ARGS_<name>, picked
+ * by the last column of a GT_CUDA_HOOKED row (core/schema/cuda_api.def). preload/hooks.c compares
+ * the first kind with the toolkit's own declarations at compile time.
  */
 #ifndef GT_PRELOAD_CUDA_SIGNATURES_H
 #define GT_PRELOAD_CUDA_SIGNATURES_H

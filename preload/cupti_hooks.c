@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The interposed calls of CUPTI: another tool in this process is seen when it takes what we have, and is
- * given what it asks for. Each calls the function that its caller would have reached without us, with
- * the same arguments, and returns what that returned; but cuptiFinalize, which ends what everybody has in
- * CUPTI, ends what its caller has there. Application threads, a few times a session.
+ * The interposed calls of CUPTI: another tool in this process is seen when it takes what we have,
+ * and is given what it asks for. Each calls the function that its caller would have reached without
+ * us, with the same arguments, and returns what that returned; but cuptiFinalize, which ends what
+ * everybody has in CUPTI, ends what its caller has there. Application threads, a few times a
+ * session.
  *
- * Our own calls of CUPTI never come here: they go by address (collectors/cupti/load.c). Calls of libcupti
- * to itself may; they are passed on and mean nothing.
+ * Our own calls of CUPTI never come here: they go by address (collectors/cupti/load.c). Calls of
+ * libcupti to itself may; they are passed on and mean nothing.
  */
 #include <errno.h>
 #include <string.h>

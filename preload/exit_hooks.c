@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * _exit and _Exit, by which Python's workers and many daemons end: no exit handler runs then, and what was
- * recorded since the last flush would be lost. They close the trace first (preload/process.h), then go on to the
- * definition behind ours. Any thread, also in a signal handler or a child of vfork.
+ * _exit and _Exit, by which Python's workers and many daemons end: no exit handler runs then, and
+ * what was recorded since the last flush would be lost. They close the trace first
+ * (preload/process.h), then go on to the definition behind ours. Any thread, also in a signal
+ * handler or a child of vfork.
  */
 #include <dlfcn.h>
 #include <stdatomic.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which of the threads that make a process's first CUDA calls starts the session. The others wait for it:
- * what they launched meanwhile nobody would have recorded, or counted. The first of all is left to the
- * driver, which starts the session inside that call; when it has returned and there is no session, this
- * driver does not inject, and the next hooked call starts it.
+ * Which of the threads that make a process's first CUDA calls starts the session. The others wait
+ * for it: what they launched meanwhile nobody would have recorded, or counted. The first of all is
+ * left to the driver, which starts the session inside that call; when it has returned and there is
+ * no session, this driver does not inject, and the next hooked call starts it.
  *
  * Application threads, before the session's state has changed from idle; never after.
  */
@@ -13,8 +13,8 @@
 #include <stdbool.h>
 
 /* A hooked call finds no session. False: it is the first one, and the driver will start the session
- * (@driver_injects). Else waits while another thread is in that first call or starts the session, in any case
- * not for ever: that thread may wait for this one. */
+ * (@driver_injects). Else waits while another thread is in that first call or starts the session,
+ * in any case not for ever: that thread may wait for this one. */
 bool gt_first_call_may_start(bool driver_injects);
 
 /* A hooked call that found no session has returned. */

@@ -3,9 +3,9 @@
  * A table of caller objects and their answers, read without a lock.
  *
  * An entry holds while no object is loaded or unloaded: it carries the loader's generation, made of
- * the counts that dl_iterate_phdr reports as dlpi_adds and dlpi_subs. Reading those the official way
- * takes a lock, so calibrate() finds out where ld.so keeps them and proves it against every official
- * reading; where that fails the tables still serve, behind the lock.
+ * the counts that dl_iterate_phdr reports as dlpi_adds and dlpi_subs. Reading those the official
+ * way takes a lock, so calibrate() finds out where ld.so keeps them and proves it against every
+ * official reading; where that fails the tables still serve, behind the lock.
  *
  * Readers: generation, extent, target, generation again. Writers are alone, inside dl_iterate_phdr;
  * within one generation an entry is only ever added to, so a reader that sees the same generation
@@ -50,8 +50,8 @@ static struct caller callers[MAX_CALLERS]; /* the first stays free */
 static _Atomic uint16_t slots[SLOTS];      /* page of code -> caller, a hint */
 static _Atomic uint32_t several_runtimes;
 
-/* Where ld.so counts. One of the words in adds is the counter of loads; others may hold the same number
- * by chance until it moves, so all are watched. adds[0] is NULL while they are too many. */
+/* Where ld.so counts. One of the words in adds is the counter of loads; others may hold the same
+ * number by chance until it moves, so all are watched. adds[0] is NULL while they are too many. */
 static struct {
 	_Atomic(const _Atomic uint64_t *) adds[WATCHED];
 	_Atomic(const _Atomic uint32_t *) loaded;
@@ -70,8 +70,8 @@ static const uint16_t cbids[GT_HOOK_COUNT_] = {
 #include "core/schema/cuda_api.def"
 };
 
-/* What libcudart answers where there is no CUDA. Called with anything, as all hooked calls return an
- * error code and these look at nothing. */
+/* What libcudart answers where there is no CUDA. Called with anything, as all hooked calls return
+ * an error code and these look at nothing. */
 static int no_runtime(void)
 {
 	return cudaErrorInsufficientDriver;
@@ -313,8 +313,8 @@ static void answer_question(struct question *question)
 		question->answer = ask(question->hook, question->address);
 }
 
-/* glibc's lock lets one thread at a time into callbacks, but the same thread twice (a signal handler
- * that calls CUDA). A forked child may find its parent's mark. */
+/* glibc's lock lets one thread at a time into callbacks, but the same thread twice (a signal
+ * handler that calls CUDA). A forked child may find its parent's mark. */
 static bool enter_tables(void)
 {
 	int self = getpid();

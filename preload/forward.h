@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where a hook forwards to: the definition that its caller would have bound without us, found once per
- * caller object (preload/scope.h has the rules), then remembered. Any application thread.
+ * Where a hook forwards to: the definition that its caller would have bound without us, found once
+ * per caller object (preload/scope.h has the rules), then remembered. Any application thread.
  *
- * Remembered: a few loads and compares, no lock, no system call. First sight of an object, and first
- * call after any dlopen or dlclose of the process: a walk over the mapped objects inside
+ * Remembered: a few loads and compares, no lock, no system call. First sight of an object, and
+ * first call after any dlopen or dlclose of the process: a walk over the mapped objects inside
  * dl_iterate_phdr, bounded by their number. errno is kept.
  *
  *   caller                                 gets
@@ -13,10 +13,9 @@
  *   underlinked, generated code)           its dependencies, else the only one mapped
  *   returning into another object          what that object gets; but launches, when several
  *   (tail call)                            runtimes are mapped, go by the object of the kernel
- *   no runtime mapped                      a function that returns cudaErrorInsufficientDriver, what
- *                                          libcudart itself says on a machine without CUDA; outputs
- *                                          stay untouched
- *   a runtime without that name            one that returns cudaErrorSharedObjectSymbolNotFound
+ *   no runtime mapped                      a function that returns cudaErrorInsufficientDriver,
+ * what libcudart itself says on a machine without CUDA; outputs stay untouched a runtime without
+ * that name            one that returns cudaErrorSharedObjectSymbolNotFound
  */
 #ifndef GT_PRELOAD_FORWARD_H
 #define GT_PRELOAD_FORWARD_H
@@ -40,10 +39,10 @@ void *gt_forward_launch(enum gt_hook hook, const void *return_address, const voi
 /* The same for any @name, not remembered, and who calls. The lock that this takes is the one of
  * dl_iterate_phdr: dladdr's would wait for a library that another thread is loading. */
 struct gt_forward_named {
-	void *target; /* NULL: nobody but us defines it */
-	const char *
-		caller; /* path of the object, "" of the program, NULL of generated code; the loader's */
-	bool own;       /* the object that defines it calls itself */
+	void *target;       /* NULL: nobody but us defines it */
+	const char *caller; /* path of the object, "" of the program, NULL of generated code; the
+			       loader's */
+	bool own;           /* the object that defines it calls itself */
 };
 struct gt_forward_named gt_forward_by_name(const char *name, const void *return_address);
 

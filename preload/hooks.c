@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The interposed calls of the CUDA runtime, one function each, all made of core/schema/cuda_api.def.
- * While CUPTI records they only pass through: find the real function, jump. Without CUPTI they
- * record the call as CUPTI's callback would (collectors/call/call.h). Application threads.
+ * The interposed calls of the CUDA runtime, one function each, all made of
+ * core/schema/cuda_api.def. While CUPTI records they only pass through: find the real function,
+ * jump. Without CUPTI they record the call as CUPTI's callback would (collectors/call/call.h).
+ * Application threads.
  *
- * The functions have names of their own in C and the runtime's name as symbol, so that the toolkit's
- * declarations can be compared with ours without being redefined.
+ * The functions have names of their own in C and the runtime's name as symbol, so that the
+ * toolkit's declarations can be compared with ours without being redefined.
  */
 #include <cuda_runtime_api.h>
 
@@ -35,8 +36,8 @@
 #define FIND_GRAPH(symbol)        FIND(symbol)
 #define FIND_CONTEXT(symbol)      FIND(symbol)
 
-/* The call that starts CUDA starts the session somewhere inside: known only when it has returned. One
- * that fails and has started none met no driver. */
+/* The call that starts CUDA starts the session somewhere inside: known only when it has returned.
+ * One that fails and has started none met no driver. */
 static void record_first(uint32_t cbid, uint64_t start, cudaError_t result)
 {
 	gt_first_call_returned();

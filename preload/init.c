@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The constructor and the driver's entry. The constructor runs in every program that inherits the
- * environment, most of which never use CUDA: it looks at the environment, the processors and stderr and,
- * without `gputrace run`, sets two variables. No thread, no file, no dlopen (REQ-4).
+ * environment, most of which never use CUDA: it looks at the environment, the processors and stderr
+ * and, without `gputrace run`, sets two variables. No thread, no file, no dlopen (REQ-4).
  */
 #include "preload/init.h"
 
@@ -70,8 +70,8 @@ static bool is_gputrace(const char *path)
 	return !strcmp(name ? name + 1 : path, "libgputrace.so");
 }
 
-/* The NVTX code in the program's libraries asks for this variable at their first annotation. Another
- * tool keeps it unless --nvtx=force; another copy of this library does not (REQ-73). */
+/* The NVTX code in the program's libraries asks for this variable at their first annotation.
+ * Another tool keeps it unless --nvtx=force; another copy of this library does not (REQ-73). */
 static void set_nvtx_injection(void)
 {
 	const char *current = secure_getenv(NVTX_INJECTION);
@@ -87,8 +87,8 @@ static void set_nvtx_injection(void)
 		setenv(NVTX_INJECTION, own, 1);
 }
 
-/* Random bytes that the kernel gives each program image: what exec leaves behind in the environment,
- * under the same pid, is not ours. */
+/* Random bytes that the kernel gives each program image: what exec leaves behind in the
+ * environment, under the same pid, is not ours. */
 static uint64_t image_mark(void)
 {
 	const void *random = (const void *)getauxval(AT_RANDOM);

@@ -5,8 +5,8 @@
  *   exit, return    the final flush runs in an exit handler that is registered when the driver is
  *                   up, so that it runs before the driver's own; bounded by --exit-timeout
  *   quick_exit      the same
- *   _exit, _Exit    the same where they are ours (LD_PRELOAD, preload/exit_hooks.c), but the caller only waits
- *   signals, exec, SIGKILL   nothing runs; what is older than the flush period is on disk
+ *   _exit, _Exit    the same where they are ours (LD_PRELOAD, preload/exit_hooks.c), but the caller
+ * only waits signals, exec, SIGKILL   nothing runs; what is older than the flush period is on disk
  *   fork            the child records nothing until it starts a session of its own; it never
  *                   touches the parent's file, thread, or CUPTI
  *   vfork, spawn    nothing to do: the child has its own constructor after exec
@@ -20,7 +20,8 @@
  * first that runs does the work. */
 void gt_process_watch_end(void);
 
-/* The process is about to end without exit handlers: has the drain thread close the trace, and waits for it, for
+/* The process is about to end without exit handlers: has the drain thread close the trace, and
+ * waits for it, for
  * --exit-timeout at most. Does nothing in a child, of vfork either. Async-signal-safe. */
 void gt_process_end_abruptly(void);
 

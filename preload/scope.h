@@ -2,12 +2,12 @@
  *
  * Which definition of a name would a call have reached if this library were not here? The rules of
  * the dynamic loader, worked out from what is mapped: first the global scope behind us, then the
- * caller's own dependencies. RTLD_NEXT answers another question: it is NULL when libcudart came in by
- * an RTLD_LOCAL dlopen, and takes the wrong one when two are mapped.
+ * caller's own dependencies. RTLD_NEXT answers another question: it is NULL when libcudart came in
+ * by an RTLD_LOCAL dlopen, and takes the wrong one when two are mapped.
  *
- * Everything here runs inside a dl_iterate_phdr callback of base-namespace objects, whose lock keeps
- * all objects mapped and all other threads out. No allocation, no system call, no dl* call but
- * dl_iterate_phdr.
+ * Everything here runs inside a dl_iterate_phdr callback of base-namespace objects, whose lock
+ * keeps all objects mapped and all other threads out. No allocation, no system call, no dl* call
+ * but dl_iterate_phdr.
  */
 #ifndef GT_PRELOAD_SCOPE_H
 #define GT_PRELOAD_SCOPE_H
@@ -53,11 +53,12 @@ bool gt_scope_extent(uintptr_t address, uintptr_t *ret_start, size_t *ret_size);
  */
 struct gt_scope_answer gt_scope_find(uintptr_t address, const char *name);
 
-/* The same for a @name that is not the runtime's, of whatever version: 1 and 2, then the first object
- * behind us that defines it. 0: none. */
+/* The same for a @name that is not the runtime's, of whatever version: 1 and 2, then the first
+ * object behind us that defines it. 0: none. */
 uintptr_t gt_scope_find_any(uintptr_t address, const char *name);
 
-/* The path that the object at @address was loaded by, "" of the program; valid as long as it is mapped. NULL: in none. */
+/* The path that the object at @address was loaded by, "" of the program; valid as long as it is
+ * mapped. NULL: in none. */
 const char *gt_scope_path(uintptr_t address);
 
 /* Whether both lie in one object. */

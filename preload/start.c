@@ -203,9 +203,9 @@ static int start(struct gt_session *s)
 static const int synchronous[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
 
 /*
- * On a thread of the program that neither a signal handler nor pthread_cancel interrupts, and with the
- * mask that CUPTI's own threads inherit: one that a signal can be given to would take it from the program,
- * which may block it later in all the threads that it knows of.
+ * On a thread of the program that neither a signal handler nor pthread_cancel interrupts, and with
+ * the mask that CUPTI's own threads inherit: one that a signal can be given to would take it from
+ * the program, which may block it later in all the threads that it knows of.
  */
 static int start_undisturbed(struct gt_session *s)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The session of this process: off until CUDA is used, then on until the end. Starts the collectors,
- * the writer and the drain thread in the fixed order of REQ-5.
+ * The session of this process: off until CUDA is used, then on until the end. Starts the
+ * collectors, the writer and the drain thread in the fixed order of REQ-5.
  */
 #ifndef GT_PRELOAD_START_H
 #define GT_PRELOAD_START_H
@@ -11,8 +11,8 @@
 
 #include "pipeline/session.h"
 
-/* Starts the session if it is IDLE: from InitializeInjection, or from the first hooked call when the
- * driver did not call that (@from_hook: then CUDA may be up already). Never fails loudly. */
+/* Starts the session if it is IDLE: from InitializeInjection, or from the first hooked call when
+ * the driver did not call that (@from_hook: then CUDA may be up already). Never fails loudly. */
 void gt_session_start(bool from_hook);
 
 /* Constructor: @expected when CUDA_INJECTION64_PATH is ours, so that the driver starts the session
@@ -31,7 +31,8 @@ static inline bool gt_session_hooks_record(void)
 	return state == GT_SESSION_HOOKS;
 }
 
-/* True while no session has begun: the driver may begin it inside the call that is about to be made. */
+/* True while no session has begun: the driver may begin it inside the call that is about to be
+ * made. */
 static inline bool gt_session_is_idle(void)
 {
 	return atomic_load_explicit(&gt_session_state, memory_order_relaxed) == GT_SESSION_IDLE;

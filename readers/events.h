@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A finished trace as the events that it was written from (core/schema/event.h), so that it can be written
- * again in another form: the two readings that `gputrace convert` is made of. Events come in the
- * order of the file. Strings, stacks and frames live until gt_events_fini. One thread per reading.
+ * A finished trace as the events that it was written from (core/schema/event.h), so that it can be
+ * written again in another form: the two readings that `gputrace convert` is made of. Events come
+ * in the order of the file. Strings, stacks and frames live until gt_events_fini. One thread per
+ * reading.
  */
 #ifndef GT_READERS_EVENTS_H
 #define GT_READERS_EVENTS_H
@@ -65,8 +66,9 @@ int gt_events_read_pftrace(struct gt_events *events, const char *path);
 /* The same of an input that stands at its beginning. */
 int gt_events_read_pftrace_input(struct gt_events *events, struct gt_input *in);
 
-/* Of the .pftrace at @path, which can be read twice, the facts only; those that stand last, and count, are
- * left in events->facts. -ENODATA: it holds none; another negative errno: it could not be read to its end. */
+/* Of the .pftrace at @path, which can be read twice, the facts only; those that stand last, and
+ * count, are left in events->facts. -ENODATA: it holds none; another negative errno: it could not
+ * be read to its end. */
 int gt_events_last_metadata(struct gt_events *events, const char *path);
 
 /* Reads a JSON trace of gputrace's. The same. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The bytes of a trace file, plain or gzip, as a window that moves forward: what was consumed is
- * forgotten, what is needed is read, and the window grows only when one token does not fit. Knows at
- * which line and byte it stands. One thread per input.
+ * forgotten, what is needed is read, and the window grows only when one token does not fit. Knows
+ * at which line and byte it stands. One thread per input.
  */
 #ifndef GT_READERS_INPUT_H
 #define GT_READERS_INPUT_H
@@ -38,8 +38,8 @@ bool gt_input_is_stream(const char *path);
 /* Opens @path ("-" is the standard input); the string must outlive the input. Negative errno. */
 int gt_input_open(struct gt_input *in, const char *path);
 
-/* The same of an open descriptor, which is the input's from then on, also on failure. Reading is not told as
- * progress: it is another input's. */
+/* The same of an open descriptor, which is the input's from then on, also on failure. Reading is
+ * not told as progress: it is another input's. */
 int gt_input_open_fd(struct gt_input *in, const char *path, int fd);
 void gt_input_close(struct gt_input *in);
 
@@ -50,7 +50,8 @@ void gt_input_consume(struct gt_input *in, size_t n);
  * is larger than 1 GiB). Pointers into the window become invalid. */
 int gt_input_more(struct gt_input *in);
 
-/* Where @offset of the window lies in the file (uncompressed): line and byte, counted from 1 and 0. */
+/* Where @offset of the window lies in the file (uncompressed): line and byte, counted from 1 and
+ * 0. */
 void gt_input_position(const struct gt_input *in, size_t offset, uint64_t *ret_line,
 		       uint64_t *ret_byte);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A set of non-zero keys, each with a number: what joining files knows of their events. Zeroed it is
- * empty. One thread per map.
+ * A set of non-zero keys, each with a number: what joining files knows of their events. Zeroed it
+ * is empty. One thread per map.
  */
 #ifndef GT_READERS_KEYMAP_H
 #define GT_READERS_KEYMAP_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How far the work of this process is: what it does, and bytes of files as they lie on disk. Counts only; cli/progress.h
- * shows it. Any thread.
+ * How far the work of this process is: what it does, and bytes of files as they lie on disk. Counts
+ * only; cli/progress.h shows it. Any thread.
  */
 #ifndef GT_READERS_PROGRESS_H
 #define GT_READERS_PROGRESS_H

@@ -20,8 +20,8 @@ void gt_translated_by(gt_translator translator)
 	translate = translator;
 }
 
-/* A protobuf trace begins with the tag of its first packet, which is a newline; in its head there are
- * bytes that JSON has nowhere. */
+/* A protobuf trace begins with the tag of its first packet, which is a newline; in its head there
+ * are bytes that JSON has nowhere. */
 bool gt_translated_is_due(const struct gt_input *in)
 {
 	size_t size = in->size < LOOK ? in->size : LOOK;

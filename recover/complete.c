@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See complete.h. Four readings: the recovered events for the time of the first, the trace to know which
- * of them it has, the earlier files of the process for the same, and the recovered events once more, which
- * are written where they are missing.
+ * See complete.h. Four readings: the recovered events for the time of the first, the trace to know
+ * which of them it has, the earlier files of the process for the same, and the recovered events
+ * once more, which are written where they are missing.
  */
 #include "recover/complete.h"
 
@@ -122,8 +122,8 @@ static void (*const takers[GT_EVENT_COUNT_])(const struct gt_event *event, uint6
 	[GT_EVENT_COUNTER] = take_counter, [GT_EVENT_NOTE] = take_note,
 };
 
-/* Names of calls, ranges and kernels do not count: they may come from CUPTI or from memory of the process,
- * which recovery has not got. A thread has one name. */
+/* Names of calls, ranges and kernels do not count: they may come from CUPTI or from memory of the
+ * process, which recovery has not got. A thread has one name. */
 static uint64_t key_of(const struct gt_event *event)
 {
 	uint64_t words[4 + WORDS] = {(uint64_t)event->kind + 1, event->tid};
@@ -236,8 +236,8 @@ static uint32_t device_track(const struct complete *c, uint32_t device)
 	return GT_PF_TRACK_OF_PROCESS;
 }
 
-/* The number of a track is found again by what the writer knows it by. Of a row beside a thread, which
- * gets another one, only the number is taken. */
+/* The number of a track is found again by what the writer knows it by. Of a row beside a thread,
+ * which gets another one, only the number is taken. */
 static int see_track(uint64_t uuid, const struct gt_pftrace_track *track, void *data)
 {
 	struct complete *c = data;
@@ -321,7 +321,8 @@ static int read_trace(struct complete *c)
 /* An earlier file, whose events are not told again. */
 struct complete_previous {
 	struct complete *c;
-	bool may_have_them; /* it was still written when the first of the recovered events happened */
+	bool may_have_them; /* it was still written when the first of the recovered events
+			     * happened */
 	struct gt_ledger count;
 };
 
@@ -431,8 +432,8 @@ static int open_writer(struct complete *c)
 	return rc ? rc : c->writer->ops->open(c->writer, c->sink, &c->metadata, &options);
 }
 
-/* A thread has its name once; what else has the same key - ranges around the same work, notes of one
- * moment - is there as often as it happened. */
+/* A thread has its name once; what else has the same key - ranges around the same work, notes of
+ * one moment - is there as often as it happened. */
 static int see_missing(const struct gt_event *event, void *data)
 {
 	struct complete *c = data;

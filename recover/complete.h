@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Puts what was recovered from a spool behind the packets of the .pftrace that its process left: what
- * recover/rejoin.h and recover/repair.h do for JSON. Both files may hold the same event: it is kept
- * once. The file is appended to by the tracer's own writer, so every beginning of it stays a trace, and
- * its ledger comes last: a file that has one is complete. One thread, one file at a time.
+ * Puts what was recovered from a spool behind the packets of the .pftrace that its process left:
+ * what recover/rejoin.h and recover/repair.h do for JSON. Both files may hold the same event: it is
+ * kept once. The file is appended to by the tracer's own writer, so every beginning of it stays a
+ * trace, and its ledger comes last: a file that has one is complete. One thread, one file at a
+ * time.
  */
 #ifndef GT_RECOVER_COMPLETE_H
 #define GT_RECOVER_COMPLETE_H
@@ -28,8 +29,8 @@ bool gt_complete_is_due(const char *path);
 int gt_complete_inspect(const char *trace, struct gt_complete *ret_complete);
 
 /*
- * Completes @trace with @recovered, which the spool at path @spool held. Can be repeated after it was
- * interrupted. 0, or a negative errno with ret_complete->error.
+ * Completes @trace with @recovered, which the spool at path @spool held. Can be repeated after it
+ * was interrupted. 0, or a negative errno with ret_complete->error.
  */
 int gt_complete(const char *trace, const char *recovered, const char *spool,
 		struct gt_complete *ret_complete);

@@ -79,7 +79,8 @@ static enum gt_liveness life_of_thread(const struct signs *signs)
 	return signs->has_memory && !signs->is_killed ? GT_LIVENESS_ALIVE : GT_LIVENESS_DYING;
 }
 
-/* Kernel threads have no memory either: the number has gone to one, or was another process's in a container. */
+/* Kernel threads have no memory either: the number has gone to one, or was another process's in a
+ * container. */
 static bool is_of_the_kernel(const char *proc, int64_t pid)
 {
 	char path[4096], line[512] = "";

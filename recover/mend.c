@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See mend.h. A write of the block that is cut by a signal ends at some byte: what stands behind it is
- * nothing, or the block as it was before, of this form or the other. So the members of the header are
- * looked for one by one, in all that is there.
+ * See mend.h. A write of the block that is cut by a signal ends at some byte: what stands behind it
+ * is nothing, or the block as it was before, of this form or the other. So the members of the
+ * header are looked for one by one, in all that is there.
  */
 #include "recover/mend.h"
 
@@ -209,8 +209,8 @@ static int take_name(struct mend *m)
 	return rc;
 }
 
-/* "header_unknown": members that stand there for the readers' sake, or not at all. Before anything is
- * taken from the name. What stands before the metadata is not missing when they are there. */
+/* "header_unknown": members that stand there for the readers' sake, or not at all. Before anything
+ * is taken from the name. What stands before the metadata is not missing when they are there. */
 static void list_unknown(const struct mend *m, char *ret_list, size_t size)
 {
 	size_t n = (size_t)snprintf(ret_list, size, "[");
@@ -322,7 +322,8 @@ static int make_anew(struct mend *m, const char *recovered)
 	return rc ? complain(m, strerror(-rc), rc) : 0;
 }
 
-/* NULL: no memory. What cannot be read is told by who reads it: it looks like a file that is whole. */
+/* NULL: no memory. What cannot be read is told by who reads it: it looks like a file that is
+ * whole. */
 static struct mend *look(const char *path, struct gt_mend *result)
 {
 	struct mend *m = calloc(1, sizeof(*m));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The first block of a trace (docs/FORMAT.md, "Two forms of one file"), when its process died while it
- * wrote it: at the very beginning, when a fact changed, or as the last step of closing the file. What
- * can still be read of it, what the file's name tells and what was recovered becomes a block of the
- * running form; the events behind it are not touched. One thread per file.
+ * The first block of a trace (docs/FORMAT.md, "Two forms of one file"), when its process died while
+ * it wrote it: at the very beginning, when a fact changed, or as the last step of closing the file.
+ * What can still be read of it, what the file's name tells and what was recovered becomes a block
+ * of the running form; the events behind it are not touched. One thread per file.
  */
 #ifndef GT_RECOVER_MEND_H
 #define GT_RECOVER_MEND_H
@@ -18,10 +18,11 @@ struct gt_mend {
 };
 
 /*
- * Makes the first block of @path anew if it is torn. @recovered: a trace whose header tells the same
- * facts, or NULL. What nobody knows is listed in the header's "header_unknown". Can be repeated after
- * it was interrupted. 0 or a negative errno with ret_mend->error: -ENODATA: empty, and its name is not
- * that of a trace; the file is not touched then. What is no trace of ours is no failure.
+ * Makes the first block of @path anew if it is torn. @recovered: a trace whose header tells the
+ * same facts, or NULL. What nobody knows is listed in the header's "header_unknown". Can be
+ * repeated after it was interrupted. 0 or a negative errno with ret_mend->error: -ENODATA: empty,
+ * and its name is not that of a trace; the file is not touched then. What is no trace of ours is no
+ * failure.
  */
 int gt_mend_file(const char *path, const char *recovered, struct gt_mend *ret_mend);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The spools that killed processes left (core/spool.h): which there are, whose they are, and getting
- * out of one what its trace is missing. The work is done by the library that wrote the spool, in a
- * process of its own.
+ * The spools that killed processes left (core/spool.h): which there are, whose they are, and
+ * getting out of one what its trace is missing. The work is done by the library that wrote the
+ * spool, in a process of its own.
  */
 #ifndef GT_RECOVER_RECOVER_H
 #define GT_RECOVER_RECOVER_H
@@ -27,10 +27,10 @@ void gt_spools_each(void (*found)(const struct gt_left_spool *spool, void *conte
 bool gt_spool_inspect(const char *path, struct gt_left_spool *ret_spool);
 
 /*
- * Makes a trace of what the spool holds, in a new folder @ret_folder (PATH_MAX bytes; remove it with
- * gt_recover_forget), and tells its path in @ret_trace, empty when nothing was in it. A negative
- * errno with one phrase in @ret_why: -EBADMSG when the spool can never be read, any other when it may
- * be another time.
+ * Makes a trace of what the spool holds, in a new folder @ret_folder (PATH_MAX bytes; remove it
+ * with gt_recover_forget), and tells its path in @ret_trace, empty when nothing was in it. A
+ * negative errno with one phrase in @ret_why: -EBADMSG when the spool can never be read, any other
+ * when it may be another time.
  */
 int gt_recover(const struct gt_left_spool *spool, char *ret_folder, char *ret_trace, char *ret_why,
 	       size_t size);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Joining, see rejoin.h. Three readings: the recovered events into memory, the trace to know which of
- * them it has and how far its rows are taken, and, once they are appended, the whole for its books.
+ * Joining, see rejoin.h. Three readings: the recovered events into memory, the trace to know which
+ * of them it has and how far its rows are taken, and, once they are appended, the whole for its
+ * books.
  */
 #include "recover/rejoin.h"
 
@@ -45,7 +46,8 @@ struct rejoin {
 	struct gt_keymap taken; /* row -> end of the last slice on it */
 	int64_t first;          /* ts of the earliest recovered event */
 	int64_t base;           /* of the times, ns since the epoch; 0: not known */
-	int64_t border; /* calls up to this id stand in earlier files of the process, with their arrows */
+	int64_t border; /* calls up to this id stand in earlier files of the process, with their
+			   arrows */
 	uint32_t spare_rows;
 	bool slice_put; /* the last slice was new: so is its arrow's end */
 	struct {
@@ -70,8 +72,8 @@ static bool is_gpu_slice(const struct gt_trace_event *record)
 }
 
 /*
- * What makes an event the same in both files. The row of GPU work is where it found room, and a call's
- * name may come from CUPTI, which recovery has not got: neither counts.
+ * What makes an event the same in both files. The row of GPU work is where it found room, and a
+ * call's name may come from CUPTI, which recovery has not got: neither counts.
  */
 static uint64_t key_of(const struct gt_trace_event *record)
 {
@@ -222,8 +224,8 @@ static bool is_cut_off(const struct rejoin *r, const struct item *item)
 	return (item->ph == 's' || item->ph == 'f') && item->id <= r->border;
 }
 
-/* 1: the trace has it. Names and arrows are there once, of what else has the same key - ranges around
- * the same work, notes of one moment - as many as there were. Negative errno. */
+/* 1: the trace has it. Names and arrows are there once, of what else has the same key - ranges
+ * around the same work, notes of one moment - as many as there were. Negative errno. */
 static int is_known(struct rejoin *r, const struct item *item)
 {
 	bool is_single = item->ph == 'M' || item->ph == 's';
@@ -352,8 +354,8 @@ struct rejoin_previous {
 	struct gt_rejoin_ledger *totals;
 };
 
-/* Of a trace in several files: what stands in an earlier one does not stand in the last one again. What
- * cannot be read has nothing to tell. */
+/* Of a trace in several files: what stands in an earlier one does not stand in the last one again.
+ * What cannot be read has nothing to tell. */
 static int read_previous(const char *path, void *data)
 {
 	const struct rejoin_previous *previous = data;

@@ -13,14 +13,16 @@
 
 struct gt_rejoin_ledger {
 	struct gt_ledger ledger;
-	int64_t first_untold; /* number of the first file whose ledger is not taken off yet, from 1 */
+	int64_t first_untold; /* number of the first file whose ledger is not taken off yet, from
+			       * 1 */
 };
 
 /* Takes the ledger out of the recovered part's header. */
 void gt_rejoin_ledger_begin(struct gt_rejoin_ledger *totals, const struct gt_header *recovered);
 
-/* @path is an earlier file of the same process: what its ledger says, or, when it has none, the calls
- * that it holds, are not told again. Negative errno: it cannot be read, nothing was taken off. */
+/* @path is an earlier file of the same process: what its ledger says, or, when it has none, the
+ * calls that it holds, are not told again. Negative errno: it cannot be read, nothing was taken
+ * off. */
 int gt_rejoin_ledger_leave(struct gt_rejoin_ledger *totals, const char *path);
 
 /* The same of an earlier file that was counted already. */

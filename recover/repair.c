@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See repair.h. As the tracer does when it closes a file, the end is written first and the beginning
- * last, so that an interrupted repair leaves one of the forms that repair understands.
+ * See repair.h. As the tracer does when it closes a file, the end is written first and the
+ * beginning last, so that an interrupted repair leaves one of the forms that repair understands.
  */
 #include "recover/repair.h"
 
@@ -154,7 +154,8 @@ static void put_repaired(const struct gt_reading *reading, uint64_t cut,
 	fputc('}', out);
 }
 
-/* Everything behind the last event: the ledger if the file had got one, and that this was a repair. */
+/* Everything behind the last event: the ledger if the file had got one, and that this was a
+ * repair. */
 void gt_repair_put_end(const struct gt_reading *reading, uint64_t cut,
 		       const struct gt_repair_added *added, FILE *out)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Closes the file of a process that died: any combination of the array's or the object's beginning
- * with a running, cut or finished end becomes the closed object of docs/FORMAT.md. In place where the
- * first event is padded, else through a file beside it. One thread per file.
+ * with a running, cut or finished end becomes the closed object of docs/FORMAT.md. In place where
+ * the first event is padded, else through a file beside it. One thread per file.
  */
 #ifndef GT_RECOVER_REPAIR_H
 #define GT_RECOVER_REPAIR_H
@@ -30,16 +30,16 @@ struct gt_repair_added {
 };
 
 /*
- * Repairs @path. @added may be NULL. 0 (also when it was closed), or a negative errno with ret_repair->error: -EBADMSG:
- * wrong JSON in the middle, which no killed process leaves, or what is JSON to some readers only (NaN, text
- * that is not UTF-8); the file is not touched. A repair that
+ * Repairs @path. @added may be NULL. 0 (also when it was closed), or a negative errno with
+ * ret_repair->error: -EBADMSG: wrong JSON in the middle, which no killed process leaves, or what is
+ * JSON to some readers only (NaN, text that is not UTF-8); the file is not touched. A repair that
  * is itself interrupted can be repeated.
  */
 int gt_repair_file(const char *path, const struct gt_repair_added *added,
 		   struct gt_repair *ret_repair);
 
-/* Writes what closes the object form behind the last event of a file that was read: its ledger, if it has one, else
- * that it was repaired, @cut bytes given up, with @added or NULL. */
+/* Writes what closes the object form behind the last event of a file that was read: its ledger, if
+ * it has one, else that it was repaired, @cut bytes given up, with @added or NULL. */
 void gt_repair_put_end(const struct gt_reading *reading, uint64_t cut,
 		       const struct gt_repair_added *added, FILE *out);
 

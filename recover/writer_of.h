@@ -8,13 +8,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* True when the process that calls itself @pid (in its own container) has @path open. A child that was
- * forked from it has the file open too and never writes it: its number is another. One that
- * is dying is waited for (recover/liveness.h). False also when the process belongs to somebody else. */
+/* True when the process that calls itself @pid (in its own container) has @path open. A child that
+ * was forked from it has the file open too and never writes it: its number is another. One that is
+ * dying is waited for (recover/liveness.h). False also when the process belongs to somebody
+ * else. */
 bool gt_writer_is_alive(const char *path, int64_t pid);
 
-/* True when @path was written on another host, or in another container, less than a minute ago: nothing here tells
- * whether it still is. @host: as its header has it, "" when that is not known; its name tells then. */
+/* True when @path was written on another host, or in another container, less than a minute ago:
+ * nothing here tells whether it still is. @host: as its header has it, "" when that is not known;
+ * its name tells then. */
 bool gt_writer_may_be_elsewhere(const char *path, const char *host);
 
 #endif

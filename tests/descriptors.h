@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which descriptors are open, of what and how: a program of the tests says so and is compared with a run
- * without the tracer.
+ * Which descriptors are open, of what and how: a program of the tests says so and is compared with
+ * a run without the tracer.
  */
 #ifndef GT_TESTS_DESCRIPTORS_H
 #define GT_TESTS_DESCRIPTORS_H
@@ -49,8 +49,8 @@ static inline void note_descriptors(void)
 	list_descriptors(descriptors_at_first, sizeof(descriptors_at_first));
 }
 
-/* Prints what stays open. Another thread may hold one for the moment that it reads a file: it has the time
- * to close it. One thread. */
+/* Prints what stays open. Another thread may hold one for the moment that it reads a file: it has
+ * the time to close it. One thread. */
 static inline void print_descriptors(void)
 {
 	char now[sizeof(descriptors_at_first)];

@@ -13,8 +13,8 @@
 
 #define GATE_PATIENCE_MS 200000
 
-/* The first gate is open when the file GATE.1 is there, the second one with GATE.2, ...; without the
- * variable GATE all are. One thread. */
+/* The first gate is open when the file GATE.1 is there, the second one with GATE.2, ...; without
+ * the variable GATE all are. One thread. */
 static inline bool gate_is_open(int number)
 {
 	const char *gate = getenv("GATE");

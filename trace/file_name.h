@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the name of a trace file says of the process that wrote it (docs/FORMAT.md). Pure, any thread.
+ * What the name of a trace file says of the process that wrote it (docs/FORMAT.md). Pure, any
+ * thread.
  */
 #ifndef GT_TRACE_FILE_NAME_H
 #define GT_TRACE_FILE_NAME_H

@@ -63,7 +63,8 @@ const char *gt_first_block_find(const struct gt_first_block *b, const char *from
 	return memmem(from, (size_t)(b->text + gt_first_block_size(b) - from), what, strlen(what));
 }
 
-/* Somebody else's file with wrong JSON in it is left alone: ours has whole lines behind its block. */
+/* Somebody else's file with wrong JSON in it is left alone: ours has whole lines behind its
+ * block. */
 static bool is_ours(const struct gt_first_block *b)
 {
 	if (b->bytes > GT_FIRST_BLOCK &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The first block of a trace file (docs/FORMAT.md, "Two forms of one file"), and whether the write of it
- * was cut. Pure but for reading the file; any thread.
+ * The first block of a trace file (docs/FORMAT.md, "Two forms of one file"), and whether the write
+ * of it was cut. Pure but for reading the file; any thread.
  */
 #ifndef GT_TRACE_FIRST_BLOCK_H
 #define GT_TRACE_FIRST_BLOCK_H

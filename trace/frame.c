@@ -282,8 +282,8 @@ static size_t cut_middle(char *text, size_t n, size_t width)
 	return head + 3 + n - tail;
 }
 
-/* Of a stack the innermost frame, "..." for the others before frame @from, that one when frames are left out before
- * it, and of the rest what there is room for. */
+/* Of a stack the innermost frame, "..." for the others before frame @from, that one when frames are
+ * left out before it, and of the rest what there is room for. */
 static void shorten_stack(const char *name, size_t from, size_t width, size_t kept, char *out,
 			  size_t size)
 {
@@ -336,7 +336,8 @@ void gt_frame_shorten_branch(const char *stack, size_t common, size_t width, cha
 	shorten(stack, common, width, KEPT_TEMPLATE, out, size);
 }
 
-/* Copies @text without the folders in " (/folder/file.cu:12)" and " (/folder/module+0x12)". Returns the length. */
+/* Copies @text without the folders in " (/folder/file.cu:12)" and " (/folder/module+0x12)". Returns
+ * the length. */
 static size_t drop_folders(const char *text, char *out, size_t size)
 {
 	size_t n = 0;

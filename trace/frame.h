@@ -16,13 +16,13 @@ struct gt_frame { /* pieces of the frame's text, not terminated; len 0: not know
 };
 
 /*
- * Understands "function (module)", "function (module+0x1a2b)", "function (file.cu:42)", "module+0x1a2b" (gputrace) and
- * "file.py(12): function" (Kineto).
+ * Understands "function (module)", "function (module+0x1a2b)", "function (file.cu:42)",
+ * "module+0x1a2b" (gputrace) and "file.py(12): function" (Kineto).
  */
 void gt_frame_parse(const char *text, struct gt_frame *ret_frame);
 
-/* Whether code of the module @path stands between a program and its calls and tells nothing of it: libc, libffi and
- * Python's ctypes. */
+/* Whether code of the module @path stands between a program and its calls and tells nothing of it:
+ * libc, libffi and Python's ctypes. */
 bool gt_frame_is_machinery(const char *path);
 
 /* A frame for people: "function (module)" without the module's folder and the offset in it, so that
@@ -31,18 +31,21 @@ size_t gt_frame_print(const char *text, char *out, size_t size);
 
 /*
  * Shortens a demangled name: no return type "void", no parameters, long template arguments become
- * "<...>", and what is still longer than @width (0: no limit) loses its middle. Behind a frame's stays
- * its place, without the folder; of a stack each frame, and what is too long loses its outermost frames.
+ * "<...>", and what is still longer than @width (0: no limit) loses its middle. Behind a frame's
+ * stays its place, without the folder; of a stack each frame, and what is too long loses its
+ * outermost frames.
  * @out holds @size bytes, terminated. Other names come out as they are.
  */
 void gt_frame_shorten(const char *name, size_t width, char *out, size_t size);
 
-/* The same for stacks that have their first @common frames in common: where the width does not allow all, of those
- * only the innermost is kept, and the first that they do not have in common, even if it is too long. */
+/* The same for stacks that have their first @common frames in common: where the width does not
+ * allow all, of those only the innermost is kept, and the first that they do not have in common,
+ * even if it is too long. */
 void gt_frame_shorten_branch(const char *stack, size_t common, size_t width, char *out,
 			     size_t size);
 
-/* A text with frames in it, for @width characters: what is longer loses the folders of its places, then its middle. */
+/* A text with frames in it, for @width characters: what is longer loses the folders of its places,
+ * then its middle. */
 void gt_frame_fit(const char *text, size_t width, char *out, size_t size);
 
 /* How many frames two stacks have in common, from the innermost on. */

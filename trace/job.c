@@ -43,7 +43,8 @@ static int add_path(struct gt_job *job, const char *folder, const char *name)
 /* Endings of traces; in a folder that holds one trace in two forms the first of them counts. */
 static const char *const endings[] = {".json", ".json.gz", ".pftrace", ".pftrace.gz"};
 
-/* The number of the ending of @name, or -1; *ret_stem bytes stand before it and before ".pt.trace". */
+/* The number of the ending of @name, or -1; *ret_stem bytes stand before it and before
+ * ".pt.trace". */
 static int ending_of(const char *name, size_t *ret_stem)
 {
 	size_t n = strlen(name);
@@ -129,7 +130,8 @@ static void close_gaps(struct gt_job *job, size_t first)
 	job->paths.count = kept;
 }
 
-/* `gputrace convert` leaves both forms of a trace beside each other: its sums are not to be doubled. */
+/* `gputrace convert` leaves both forms of a trace beside each other: its sums are not to be
+ * doubled. */
 static void drop_repeated(struct gt_job *job, size_t first, void (*complain)(const char *line))
 {
 	size_t stem;
@@ -171,7 +173,8 @@ static bool can_begin(const char *path)
 	return rc >= 0 || rc == -ECANCELED;
 }
 
-/* A process that was killed as it began a file must not keep the others of its job from being read. */
+/* A process that was killed as it began a file must not keep the others of its job from being
+ * read. */
 static int drop_unreadable(struct gt_job *job, const char *folder, size_t first,
 			   void (*complain)(const char *line))
 {

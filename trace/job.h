@@ -24,15 +24,16 @@ struct gt_job {
 int gt_job_find(struct gt_job *job, char *const *inputs, size_t count,
 		void (*complain)(const char *line));
 
-/* gt_job_find without those files of a folder that are empty or end in their first lines, as of a process
- * that was killed there: each is said through @complain, with what helps. -EBADMSG: nothing is left. */
+/* gt_job_find without those files of a folder that are empty or end in their first lines, as of a
+ * process that was killed there: each is said through @complain, with what helps. -EBADMSG: nothing
+ * is left. */
 int gt_job_find_readable(struct gt_job *job, char *const *inputs, size_t count,
 			 void (*complain)(const char *line));
 
 /*
- * gt_job_find_readable, then reads them all, several files of one process as one trace, and compares them. Files that hold no
- * trace are reported through @complain (one line each) and left out. -EBADMSG:
- * nothing could be read.
+ * gt_job_find_readable, then reads them all, several files of one process as one trace, and
+ * compares them. Files that hold no trace are reported through @complain (one line each) and left
+ * out. -EBADMSG: nothing could be read.
  * @failures counts the files that were left out.
  */
 int gt_job_load(struct gt_job *job, char *const *inputs, size_t count,

@@ -19,8 +19,8 @@ static int64_t pid_of(const struct gt_model *model)
 	return pid;
 }
 
-/* Marks the models of one rank that use a device which another one uses. @user: by device, the one that was
- * seen first + 1. */
+/* Marks the models of one rank that use a device which another one uses. @user: by device, the one
+ * that was seen first + 1. */
 static void mark_twins(struct gt_model *models, size_t count, size_t *user)
 {
 	memset(user, 0, DEVICES * sizeof(*user));
@@ -35,7 +35,8 @@ static void mark_twins(struct gt_model *models, size_t count, size_t *user)
 		}
 }
 
-/* By the clock that all have in common; false: it has none, or no slice, or no time in which others could be. */
+/* By the clock that all have in common; false: it has none, or no slice, or no time in which others
+ * could be. */
 static bool first_of(const struct gt_model *model, int64_t *ret_first)
 {
 	const struct gt_header *header = &model->reading.header;

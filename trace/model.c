@@ -419,7 +419,8 @@ void gt_model_fini(struct gt_model *model)
 	free(model->own_path);
 }
 
-/* The last range up to @range that is open at @t: those between a range and its parent end before it. */
+/* The last range up to @range that is open at @t: those between a range and its parent end before
+ * it. */
 static uint32_t open_at(const struct gt_model *model, uint32_t range, int64_t t)
 {
 	while (range != GT_NONE && model->ranges.at[range].start + model->ranges.at[range].dur <= t)

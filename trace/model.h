@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A finished trace in memory, small: GPU operations, CUDA calls and host ranges as arrays of numbers
- * (56, 40 and 40 bytes each), strings and stacks once. Everything that the analysis answers is a
- * function of this. gt_model_load reads one file; after it the model is constant and may be read
- * from any thread.
+ * A finished trace in memory, small: GPU operations, CUDA calls and host ranges as arrays of
+ * numbers (56, 40 and 40 bytes each), strings and stacks once. Everything that the analysis answers
+ * is a function of this. gt_model_load reads one file; after it the model is constant and may be
+ * read from any thread.
  */
 #ifndef GT_TRACE_MODEL_H
 #define GT_TRACE_MODEL_H
@@ -42,8 +42,8 @@ struct gt_call { /* CUDA API */
 	uint32_t thread; /* index in threads */
 	uint32_t stack;
 	uint32_t driver : 1; /* 1: cu..., 0: cuda... */
-	uint32_t
-		back : 31; /* so many calls before it is the first that it lies in; 0: it lies in none */
+	uint32_t back : 31;  /* so many calls before it is the first that it lies in; 0: it lies in
+				none */
 };
 
 enum gt_range_kind {
@@ -59,8 +59,8 @@ struct gt_model_range { /* on a host thread */
 	uint32_t name;
 	uint32_t domain; /* name of it, GT_NAME_NONE: the global one */
 	uint32_t thread;
-	uint32_t
-		parent; /* innermost of the same kind and row that is open for its whole time, GT_NONE */
+	uint32_t parent;     /* innermost of the same kind and row that is open for its whole time,
+				GT_NONE */
 	uint32_t before;     /* of those that are open when it begins the last one, GT_NONE */
 	uint32_t stack : 28; /* index in stacks, 0xfffffff: none */
 	uint32_t kind : 3;
@@ -137,10 +137,11 @@ struct gt_models {
 };
 
 /*
- * Reads @paths, the files of one process in the order in which they were written, as one trace: one model, but
- * one a process of a file that `gputrace merge` wrote, with the numbers that its rows had before. 0 or a
- * negative errno; reading.error of the first model then holds the line to print. The models must be freed
- * with gt_models_fini in either case. path and header are those of the first file.
+ * Reads @paths, the files of one process in the order in which they were written, as one trace: one
+ * model, but one a process of a file that `gputrace merge` wrote, with the numbers that its rows
+ * had before. 0 or a negative errno; reading.error of the first model then holds the line to print.
+ * The models must be freed with gt_models_fini in either case. path and header are those of the
+ * first file.
  */
 int gt_model_load(char *const *paths, size_t count, struct gt_models *ret_models);
 void gt_models_fini(struct gt_models *models);
@@ -151,8 +152,8 @@ static inline const char *gt_model_name(const struct gt_model *model, uint32_t n
 	return gt_names_get(&model->names, name);
 }
 
-/* The innermost range of a kind that is open at time @t on a row, or GT_NONE. Where ranges overlap, the one that
- * began last is the inner one. */
+/* The innermost range of a kind that is open at time @t on a row, or GT_NONE. Where ranges overlap,
+ * the one that began last is the inner one. */
 uint32_t gt_model_range_at(const struct gt_model *model, uint32_t thread, enum gt_range_kind kind,
 			   int64_t t);
 

@@ -277,8 +277,8 @@ static void index_calls(struct gt_model *model)
 	}
 }
 
-/* Calls lie inside each other where a tool records the runtime's and the driver's. Of calls that cross, all are
- * told of the first. */
+/* Calls lie inside each other where a tool records the runtime's and the driver's. Of calls that
+ * cross, all are told of the first. */
 static void nest_calls(struct gt_model *model)
 {
 	int64_t end = 0;
@@ -309,8 +309,8 @@ bool gt_model_is_data(const char *name)
 	return false;
 }
 
-/* Ranges that load data, and those in them. A name is looked at once: in a deep stack of a hundred thousand
- * functions each name stands around most of them. */
+/* Ranges that load data, and those in them. A name is looked at once: in a deep stack of a hundred
+ * thousand functions each name stands around most of them. */
 static int mark_data(struct gt_model *model)
 {
 	enum { UNKNOWN, NO, YES };
@@ -377,8 +377,8 @@ static int64_t end_of(const struct gt_model *model, uint32_t range)
 	return model->ranges.at[range].start + model->ranges.at[range].dur;
 }
 
-/* What is open around each range. They are sorted: what began before one stands before it, and behind its parent
- * stand only ranges that ended before it. */
+/* What is open around each range. They are sorted: what began before one stands before it, and
+ * behind its parent stand only ranges that ended before it. */
 static void nest_ranges(struct gt_model *model)
 {
 	for (uint32_t i = 0; i < model->ranges.count; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Files -> models, see model.h. What `gputrace merge` has put together is taken apart again, so that each
- * rank of a merged file is told as it is told of a folder. One thread while loading.
+ * Files -> models, see model.h. What `gputrace merge` has put together is taken apart again, so
+ * that each rank of a merged file is told as it is told of a folder. One thread while loading.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -69,7 +69,8 @@ static bool member(const struct gt_trace_event *record, const char *key, int64_t
 	return gt_span_member(&record->args, key, &value) && gt_span_int(&value, ret_value);
 }
 
-/* What merge says of a row before its first event; of a file merged twice the second time counts. */
+/* What merge says of a row before its first event; of a file merged twice the second time
+ * counts. */
 static int take_row(struct load *load, const struct gt_trace_event *record)
 {
 	struct model_load_row row = {.pid = record->pid};

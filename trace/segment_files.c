@@ -62,7 +62,8 @@ unsigned long gt_segment_number(const char *path)
 	return take_apart(path).number;
 }
 
-/* Without the ending of a packed file: of the files of a process some may have been packed already. */
+/* Without the ending of a packed file: of the files of a process some may have been packed
+ * already. */
 static size_t unpacked_length(const char *name)
 {
 	size_t length = strlen(name);

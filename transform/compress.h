@@ -20,9 +20,10 @@ struct gt_compress {
 typedef bool gt_compress_step(void *context);
 
 /*
- * Packs @path into "<path>.gz", which must not exist, reads that back and removes @path. Refuses a JSON trace
- * that is not closed (-EBUSY), what is no trace, and a file that changed meanwhile (-EBUSY). Negative errno with ret->error set;
- * the original then stays as it was and nothing else is left. @step may be NULL.
+ * Packs @path into "<path>.gz", which must not exist, reads that back and removes @path. Refuses a
+ * JSON trace that is not closed (-EBUSY), what is no trace, and a file that changed meanwhile
+ * (-EBUSY). Negative errno with ret->error set; the original then stays as it was and nothing else
+ * is left. @step may be NULL.
  */
 int gt_compress_file(const char *path, gt_compress_step *step, void *context,
 		     struct gt_compress *ret);

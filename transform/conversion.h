@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A trace written again in the other form: its events are read back (readers/events.h) and given to the
- * writer that the tracer uses. What `gputrace convert` and the reading of .pftrace files share. One thread per
- * conversion.
+ * A trace written again in the other form: its events are read back (readers/events.h) and given to
+ * the writer that the tracer uses. What `gputrace convert` and the reading of .pftrace files share.
+ * One thread per conversion.
  */
 #ifndef GT_TRANSFORM_CONVERSION_H
 #define GT_TRANSFORM_CONVERSION_H

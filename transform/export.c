@@ -378,7 +378,8 @@ static int export_event(const struct gt_trace_event *record, const struct gt_hea
 	return 0;
 }
 
-/* Ranks name the GPUs that they used; the same number is the same GPU, as in the rows of its work. */
+/* Ranks name the GPUs that they used; the same number is the same GPU, as in the rows of its
+ * work. */
 static bool is_new_device(struct export *e, const struct gt_header_device *device)
 {
 	int64_t id = device->id;

@@ -68,8 +68,8 @@ struct gt_export_sink {
 
 extern const struct gt_export_sink gt_export_sqlite, gt_export_csv;
 
-/* Exports all files of @paths to @target. -EEXIST: it is there already. ret_error: one line. What the
- * files do not hold is written to @losses, as gt_stats_losses does. */
+/* Exports all files of @paths to @target. -EEXIST: it is there already. ret_error: one line. What
+ * the files do not hold is written to @losses, as gt_stats_losses does. */
 int gt_export(char *const *paths, size_t count, const struct gt_export_sink *kind,
 	      const char *target, FILE *losses, char *ret_error, size_t error_size);
 

@@ -85,7 +85,8 @@ static bool member(const struct gt_trace_event *record, const char *key, int64_t
 	return gt_span_member(&record->args, key, &value) && gt_span_int(&value, ret_value);
 }
 
-/* What merge says of a row before its first event; of a file merged twice the second time counts. */
+/* What merge says of a row before its first event; of a file merged twice the second time
+ * counts. */
 static int take_label(struct gt_export_processes *all, const struct gt_trace_event *record)
 {
 	struct gt_export_process_row row = {.pid = record->pid};

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Whose the rows of an export are. As in an nsys export a process is a number made of 16 bits that tell machines
- * apart, 24 of the pid and 24 of the thread (0 in a globalPid). Of processes with one pid, as containers have
- * them, the second and later ones count as on other machines. One thread per instance; zeroed it is empty.
+ * Whose the rows of an export are. As in an nsys export a process is a number made of 16 bits that
+ * tell machines apart, 24 of the pid and 24 of the thread (0 in a globalPid). Of processes with one
+ * pid, as containers have them, the second and later ones count as on other machines. One thread
+ * per instance; zeroed it is empty.
  */
 #ifndef GT_TRANSFORM_EXPORT_PROCESSES_H
 #define GT_TRANSFORM_EXPORT_PROCESSES_H
@@ -30,8 +31,8 @@ struct gt_export_processes {
 	size_t first, count;                       /* in list: of the file in hand */
 };
 
-/* Begins with a file. One that can be read twice is looked through for what is told behind the first GPU
- * work; errors in it are for the real reading to tell. -ENOMEM. */
+/* Begins with a file. One that can be read twice is looked through for what is told behind the
+ * first GPU work; errors in it are for the real reading to tell. -ENOMEM. */
 int gt_export_processes_begin(struct gt_export_processes *all, const char *path);
 
 /* Learns what an event of that file tells. -ENOMEM. */

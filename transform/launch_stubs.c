@@ -26,15 +26,16 @@ static bool is_stub(const char *function)
 			    has_prefix(function, "__wrapper__device_stub_"));
 }
 
-/* The toolkit's: the stub of a kernel, __cudaLaunchKernel_helper, templates and lambdas of cuda_runtime.h. */
+/* The toolkit's: the stub of a kernel, __cudaLaunchKernel_helper, templates and lambdas of
+ * cuda_runtime.h. */
 static bool is_toolkit(const struct gt_source_line *line)
 {
 	return is_named(line->file, "cuda_runtime.h") || is_stub(line->function) ||
 	       (line->function && has_prefix(line->function, "__cuda"));
 }
 
-/* Is @function, "app::scale<float>(float*)" of @len bytes, the one that the stub @stub is made for? clang
- * makes stubs too, and calls them where <<<>>> stands. */
+/* Is @function, "app::scale<float>(float*)" of @len bytes, the one that the stub @stub is made for?
+ * clang makes stubs too, and calls them where <<<>>> stands. */
 static bool is_kernel_of(const char *function, size_t len, const char *stub)
 {
 	char name[256];

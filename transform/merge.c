@@ -43,8 +43,8 @@ struct merge_call {
 
 #define CALLS ((size_t)1 << 19) /* that are remembered */
 
-/* Numbers that mean something in their own process only. Each kind is shifted by itself: operators are
- * counted from 1000000000 on, and stacks must not become as large. */
+/* Numbers that mean something in their own process only. Each kind is shifted by itself: operators
+ * are counted from 1000000000 on, and stacks must not become as large. */
 enum id_kind {
 	ID_CALL, /* correlation, arrows */
 	ID_EXTERNAL,
@@ -76,7 +76,8 @@ struct transform_merge {
 	bool has_ledger;
 };
 
-/* The time on the clock of the merged file; one that no number holds becomes the nearest that one does. */
+/* The time on the clock of the merged file; one that no number holds becomes the nearest that one
+ * does. */
 static int64_t shifted(const struct transform_merge *m, int64_t ns)
 {
 	int64_t sum;
@@ -125,7 +126,8 @@ static void put_row(struct transform_merge *m, const struct merge_row *row)
 	m->row_names++;
 }
 
-/* The row of a pid: its own number if it is free, else the next one of its kind. NULL: no memory. */
+/* The row of a pid: its own number if it is free, else the next one of its kind. NULL: no
+ * memory. */
 static struct merge_row *find_row(struct transform_merge *m, int64_t pid)
 {
 	struct merge_row row = {.file = m->file, .pid = pid, .merged = pid};
@@ -460,7 +462,8 @@ static void add_ledger(struct transform_merge *m, const struct gt_header *header
 			gt_ledger_add(&m->ledger, (enum gt_ledger_key)i, (uint64_t)count);
 }
 
-/* What is not known of the inputs is not known of the merged file (readers/chrome/reader.h, bookless). */
+/* What is not known of the inputs is not known of the merged file (readers/chrome/reader.h,
+ * bookless). */
 static void put_unknown(struct transform_merge *m, size_t files)
 {
 	if (m->result->without_ledger)
@@ -514,7 +517,8 @@ static int copy_source(struct transform_merge *m, const struct source *source)
 	return rc;
 }
 
-/* All files of the process that the first of @sources begins. Returns how many, or negative errno. */
+/* All files of the process that the first of @sources begins. Returns how many, or negative
+ * errno. */
 static int copy_process(struct transform_merge *m, const struct source *sources, size_t count)
 {
 	size_t files = 1;

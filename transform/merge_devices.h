@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The deviceProperties of a merged trace: a device's number in its own file is not always that in the
- * merged one. One merge at a time.
+ * The deviceProperties of a merged trace: a device's number in its own file is not always that in
+ * the merged one. One merge at a time.
  */
 #ifndef GT_TRANSFORM_MERGE_DEVICES_H
 #define GT_TRANSFORM_MERGE_DEVICES_H
@@ -22,9 +22,9 @@ struct gt_merge_devices {
 };
 
 /*
- * Takes the named devices of a file's @list, which must stay where it is. @number gives the merged number
- * of a device of this file: asked for the only one, which the process uses. Who sees several uses, as a
- * rule, the one of his own number. -ENOMEM.
+ * Takes the named devices of a file's @list, which must stay where it is. @number gives the merged
+ * number of a device of this file: asked for the only one, which the process uses. Who sees several
+ * uses, as a rule, the one of his own number. -ENOMEM.
  */
 int gt_merge_devices_take(struct gt_merge_devices *devices, const struct gt_span *list,
 			  int64_t (*number)(void *context, int64_t id), void *context);

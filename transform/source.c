@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See source.h. Each module is a libdwfl session of its own, for two versions of one library may have
- * been loaded one after the other.
+ * See source.h. Each module is a libdwfl session of its own, for two versions of one library may
+ * have been loaded one after the other.
  */
 #include "transform/source.h"
 
@@ -266,8 +266,8 @@ static const char *find_callee(Dwarf_Die *scope, Dwarf_Addr address)
 	return NULL;
 }
 
-/* The innermost position is @lines[0]; each inlined function around it gives its name to the position
- * so far and the place of its call as the next one. */
+/* The innermost position is @lines[0]; each inlined function around it gives its name to the
+ * position so far and the place of its call as the next one. */
 static size_t add_inlined(struct gt_sources *sources, Dwfl_Module *module, Dwarf_Addr address,
 			  struct gt_source_line *lines)
 {

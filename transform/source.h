@@ -23,14 +23,15 @@ struct gt_source_line {
 
 struct gt_sources;
 
-/* @debuginfod: what is not here may be asked for over the network (DEBUGINFOD_URLS). NULL: no memory. */
+/* @debuginfod: what is not here may be asked for over the network (DEBUGINFOD_URLS). NULL: no
+ * memory. */
 struct gt_sources *gt_sources_new(bool debuginfod);
 void gt_sources_free(struct gt_sources *sources);
 
 /*
- * The positions of @offset in the module of @path with the build-id @build_id (hexadecimal), those of
- * inlined functions first, at most GT_SOURCE_DEPTH. Returns how many; 0: nothing is known. The texts
- * live as long as @sources.
+ * The positions of @offset in the module of @path with the build-id @build_id (hexadecimal), those
+ * of inlined functions first, at most GT_SOURCE_DEPTH. Returns how many; 0: nothing is known. The
+ * texts live as long as @sources.
  */
 size_t gt_sources_find(struct gt_sources *sources, const char *path, const char *build_id,
 		       uint64_t offset, struct gt_source_line *ret_lines);

@@ -174,8 +174,8 @@ static void put_frame(FILE *out, const struct gt_source_line *line, const char *
 	fprintf(out, ":%d)", line->line);
 }
 
-/* A frame that stays, as "launched by" shows it: without folders and without the offset of a function
- * that has a name. */
+/* A frame that stays, as "launched by" shows it: without folders and without the offset of a
+ * function that has a name. */
 static void put_short(FILE *out, const char *text, size_t len)
 {
 	const char *open = len && text[len - 1] == ')' ? find_last(text, len, " (") : NULL;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A trace with source positions: in "frames", "created frames" and the lines made of them, a native
- * frame whose module has DWARF becomes "function (file.cu:42)", with the functions that were inlined
- * there in front of it. Everything else of the file stays byte by byte, but a file that was cut ends behind its
- * last whole event, and is closed there. One thread per call.
+ * frame whose module has DWARF becomes "function (file.cu:42)", with the functions that were
+ * inlined there in front of it. Everything else of the file stays byte by byte, but a file that was
+ * cut ends behind its last whole event, and is closed there. One thread per call.
  */
 #ifndef GT_TRANSFORM_SYMBOLIZE_H
 #define GT_TRANSFORM_SYMBOLIZE_H
@@ -22,8 +22,8 @@ struct gt_symbolize {
 };
 
 /*
- * Writes the trace at @path, plain or compressed, to @out, plain. @debuginfod: see source.h. 0, or a
- * negative errno with ret_result->error: what was written so far is then to be thrown away.
+ * Writes the trace at @path, plain or compressed, to @out, plain. @debuginfod: see source.h. 0, or
+ * a negative errno with ret_result->error: what was written so far is then to be thrown away.
  */
 int gt_symbolize(const char *path, FILE *out, bool debuginfod, struct gt_symbolize *ret_result);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A .pftrace as JSON for the readers of analysis/ (readers/translated.h): converted into a pipe. One
- * thread per file.
+ * A .pftrace as JSON for the readers of analysis/ (readers/translated.h): converted into a pipe.
+ * One thread per file.
  */
 #include <stdio.h>
 #include <unistd.h>
@@ -38,8 +38,8 @@ static int no_metadata(const struct gt_metadata *metadata, void *data)
 	return 0;
 }
 
-/* What a file ends with: a pipe's first bytes cannot be written again as the tracer writes those of a
- * file, and devices, versions and clock are known only after the first event. */
+/* What a file ends with: a pipe's first bytes cannot be written again as the tracer writes those of
+ * a file, and devices, versions and clock are known only after the first event. */
 static const struct gt_metadata *read_last(struct gt_events *events, const char *path)
 {
 	*events = (struct gt_events){.take_metadata = no_metadata};

@@ -2,8 +2,8 @@
  *
  * What the files of all formats have in common: batches that stand in the file whole or not at all,
  * the books of what they hold, room for the end, and what happens when the disk or the size limit
- * is reached: later events are counted, and the newest give up their place when not even the end has
- * room. Drain thread only.
+ * is reached: later events are counted, and the newest give up their place when not even the end
+ * has room. Drain thread only.
  */
 #ifndef GT_WRITERS_FILE_H
 #define GT_WRITERS_FILE_H
@@ -57,15 +57,15 @@ void gt_file_count(struct gt_file *file, const struct gt_file_tally *tally);
 /* An event is lost: it came after the end of the file, or could not be made (@error -ENOMEM). */
 void gt_file_lose(struct gt_file *file, uint64_t events, int error);
 
-/* Writes the batch, @size bytes of which the last @behind are overwritten by the next one. A failure
- * is final: what was in the batch is lost and counted. */
+/* Writes the batch, @size bytes of which the last @behind are overwritten by the next one. A
+ * failure is final: what was in the batch is lost and counted. */
 int gt_file_write(struct gt_file *file, const void *data, size_t size, size_t behind);
 
 /* No more events: the batch is lost and counted. Returns @error. */
 int gt_file_stop(struct gt_file *file, int error);
 
-/* Whether it is time for the next file: with @pending bytes in the batch, and what the next event may
- * have, there is hardly room for the end. Never without has_next. */
+/* Whether it is time for the next file: with @pending bytes in the batch, and what the next event
+ * may have, there is hardly room for the end. Never without has_next. */
 bool gt_file_is_full(const struct gt_file *file, size_t pending);
 
 /* What the full one could not write is told by the one that follows it. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Claims on an output folder, see the header. Created with O_EXCL, so one of many that begin at once
- * wins. An empty claim belongs to a process that is about to create its trace; a named one holds as
- * long as the trace is there. Taking over a claim whose trace was removed is guarded by a file lock.
+ * Claims on an output folder, see the header. Created with O_EXCL, so one of many that begin at
+ * once wins. An empty claim belongs to a process that is about to create its trace; a named one
+ * holds as long as the trace is there. Taking over a claim whose trace was removed is guarded by a
+ * file lock.
  */
 #include "writers/owner.h"
 

@@ -8,9 +8,9 @@
 #define GT_WRITERS_OWNER_H
 
 /*
- * 1: this process may write into @folder, as nobody has claimed @key there ("rank0"), or the trace of
- * whoever did is gone. 0: another one does. The claim is a file ".<key>.owner". A negative errno: none
- * can be made there, and creating the trace will fail with the same reason.
+ * 1: this process may write into @folder, as nobody has claimed @key there ("rank0"), or the trace
+ * of whoever did is gone. 0: another one does. The claim is a file ".<key>.owner". A negative
+ * errno: none can be made there, and creating the trace will fail with the same reason.
  */
 int gt_owner_claim(int folder, const char *key);
 

@@ -93,8 +93,9 @@ static int make_folders(const char *directory)
 	return mkdir(path, FOLDER_RIGHTS) < 0 && errno != EEXIST ? -errno : 0;
 }
 
-/* Anybody may not be able to take our file away. A folder of one other user is fine: a container's root
- * writes into what belongs to a user outside, and O_EXCL with O_NOFOLLOW never opens what was planted. */
+/* Anybody may not be able to take our file away. A folder of one other user is fine: a container's
+ * root writes into what belongs to a user outside, and O_EXCL with O_NOFOLLOW never opens what was
+ * planted. */
 static bool is_private(mode_t mode)
 {
 	return !(mode & S_IWOTH) || (mode & S_ISVTX);
@@ -111,8 +112,8 @@ static int open_folder(struct gt_descriptor *folder, int above, const char *dire
 	return error;
 }
 
-/* A link in the folder's place is followed when the user made it, or root, as where homes lie elsewhere:
- * nobody else can have planted it. */
+/* A link in the folder's place is followed when the user made it, or root, as where homes lie
+ * elsewhere: nobody else can have planted it. */
 static int open_given_folder(struct gt_descriptor *folder, const char *directory)
 {
 	struct stat st;
@@ -212,8 +213,8 @@ static int create_aside(struct gt_sink *sink, int folder, const char *directory,
 	return error;
 }
 
-/* In the folder itself, or, when another process of the rank writes there, in one of our own. *@claimed
- * stays when the program closed the folder before the file was there. */
+/* In the folder itself, or, when another process of the rank writes there, in one of our own.
+ * *@claimed stays when the program closed the folder before the file was there. */
 static int create_where_due(struct gt_sink *sink, const struct gt_descriptor *folder,
 			    const char *directory, const struct gt_sink_options *options,
 			    bool *claimed)

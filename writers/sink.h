@@ -26,9 +26,9 @@ struct gt_sink_options {
 
 struct gt_sink;
 
-/* Opens a new file O_CREAT|O_EXCL|O_NOFOLLOW|O_CLOEXEC in the folder, descriptor kept high. When the
- * folder cannot be written takes the fallback and says so in the log. NULL with -errno in *ret_error
- * when nothing can be written. The caller closes it. */
+/* Opens a new file O_CREAT|O_EXCL|O_NOFOLLOW|O_CLOEXEC in the folder, descriptor kept high. When
+ * the folder cannot be written takes the fallback and says so in the log. NULL with -errno in
+ * *ret_error when nothing can be written. The caller closes it. */
 struct gt_sink *gt_sink_open(const struct gt_sink_options *options, int *ret_error);
 
 /* A pipe that the caller opened for a reader in the same program, which is waited for as long as it
@@ -36,18 +36,20 @@ struct gt_sink *gt_sink_open(const struct gt_sink_options *options, int *ret_err
 struct gt_sink *gt_sink_open_pipe(int fd, int *ret_error);
 
 /*
- * The file that follows a full one: in the same folder, "<name>.part<number>" before the suffix. NULL
- * with -errno in *ret_error when it cannot be made; nothing is said.
+ * The file that follows a full one: in the same folder, "<name>.part<number>" before the suffix.
+ * NULL with -errno in *ret_error when it cannot be made; nothing is said.
  */
 struct gt_sink *gt_sink_open_next(const struct gt_sink *before, unsigned int number,
 				  int *ret_error);
 
-/* Closes the descriptor. What is left knows its file, for gt_sink_discard, and cannot be written. */
+/* Closes the descriptor. What is left knows its file, for gt_sink_discard, and cannot be
+ * written. */
 void gt_sink_rest(struct gt_sink *sink);
 
-/* Writes @size bytes at @offset (whole, retrying short writes); a stream appends them. Negative errno
- * when something is missing, also when the descriptor is no longer ours and the file cannot be had
- * back (-EBADF, for ever) or when the file would outgrow its limit (-EFBIG, nothing is written). */
+/* Writes @size bytes at @offset (whole, retrying short writes); a stream appends them. Negative
+ * errno when something is missing, also when the descriptor is no longer ours and the file cannot
+ * be had back (-EBADF, for ever) or when the file would outgrow its limit (-EFBIG, nothing is
+ * written). */
 int gt_sink_write(struct gt_sink *sink, uint64_t offset, const void *data, size_t size);
 
 /* Cuts the file to @size bytes. A stream: -ESPIPE. */

@@ -30,7 +30,8 @@ static inline bool gt_track_is_on_host(enum gt_track_kind kind)
 	return kind >= GT_TRACK_OVERHEAD && kind <= GT_TRACK_STACK;
 }
 
-/* The row `stream + 1000000` is the stream's first one for GT_TRACK_SYNC (trace-format section 2). */
+/* The row `stream + 1000000` is the stream's first one for GT_TRACK_SYNC (trace-format section
+ * 2). */
 #define GT_TRACK_BLOCK    1000000u
 
 /* From here on rows have no meaning but "another one". */

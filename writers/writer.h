@@ -23,10 +23,11 @@ struct gt_writer_options {
 	bool full_stacks; /* --stacks=full: "frames" on every slice */
 	bool sync_lanes;  /* --sync: cuda_sync slices are wanted */
 	bool has_next;    /* a full file is followed by another: see is_full */
-	uint64_t
-		border; /* calls up to this correlation id stand in earlier files: no arrows to them */
+	uint64_t border;  /* calls up to this correlation id stand in earlier files: no arrows to
+			     them */
 	bool few_details; /* --details=few: times, places and ids only */
-	/* perfetto: what stands in the file already, behind which the sink writes. NULL: a new file */
+	/* perfetto: what stands in the file already, behind which the sink writes. NULL: a new
+	 * file */
 	const struct gt_perfetto_past *past;
 };
 
@@ -41,10 +42,11 @@ struct gt_writer_ops {
 	/* called for every event, in no promised order of time. Negative errno: this one or earlier
 	 * ones are lost, which the writer has counted; go on calling */
 	int (*event)(struct gt_writer *w, const struct gt_event *event);
-	/* called behind open when an earlier file is full: takes from its writer, which is closed next,
-	 * what it has not written yet */
+	/* called behind open when an earlier file is full: takes from its writer, which is closed
+	 * next, what it has not written yet */
 	void (*follow)(struct gt_writer *w, struct gt_writer *before);
-	/* true: it is time to open another file; go on writing to this one when that is not possible */
+	/* true: it is time to open another file; go on writing to this one when that is not
+	 * possible */
 	bool (*is_full)(const struct gt_writer *w);
 	/* the books of the file, NULL: there is no file */
 	struct gt_file *(*file)(struct gt_writer *w);

@@ -433,7 +433,8 @@ static void print_losses(const struct page *page)
 	free(text);
 }
 
-/* The base that a device's times count from; 0 where there is none, or they leave no room for another. */
+/* The base that a device's times count from; 0 where there is none, or they leave no room for
+ * another. */
 static int64_t base_of(const struct gt_device_use *use)
 {
 	const struct gt_header *header = &use->model->reading.header;

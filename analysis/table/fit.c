@@ -85,7 +85,8 @@ static bool fits(const struct gt_table_fit *fit, const struct gt_table *table, s
 	return whole_width(fit, table, SIZE_MAX) <= columns;
 }
 
-/* Names that must not read alike may need more room than they have: more numbers are left out if that helps. */
+/* Names that must not read alike may need more room than they have: more numbers are left out if
+ * that helps. */
 static void give_more_room(struct gt_table_fit *fit, const struct gt_table *table, size_t rows,
 			   size_t columns)
 {

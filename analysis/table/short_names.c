@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See short_names.h. All names get the shortest form; those that read alike and are not get the next longer
- * one, and so on: sorting brings them together, so that a table may have any number of rows.
+ * See short_names.h. All names get the shortest form; those that read alike and are not get the
+ * next longer one, and so on: sorting brings them together, so that a table may have any number of
+ * rows.
  */
 #include "analysis/table/short_names.h"
 

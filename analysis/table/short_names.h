@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Names of kernels and functions as people get them: each as short as tells it from all others that are shown.
- * One thread per table.
+ * Names of kernels and functions as people get them: each as short as tells it from all others that
+ * are shown. One thread per table.
  */
 #ifndef GT_ANALYSIS_TABLE_SHORT_NAMES_H
 #define GT_ANALYSIS_TABLE_SHORT_NAMES_H
@@ -16,8 +16,9 @@ struct gt_short_names {
 	size_t count;
 };
 
-/* Those of the first @rows rows of @table, of @width characters where that is possible; with @fit_text those of a last
- * column that is text too. Without memory they stay as they are. The table must not change while they are used. */
+/* Those of the first @rows rows of @table, of @width characters where that is possible; with
+ * @fit_text those of a last column that is text too. Without memory they stay as they are. The
+ * table must not change while they are used. */
 void gt_short_names_make(struct gt_short_names *ret_names, const struct gt_table *table,
 			 size_t rows, size_t width, bool fit_text);
 void gt_short_names_fini(struct gt_short_names *names);

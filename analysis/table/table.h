@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Results as tables, and the four ways to print one: for people, csv, json, markdown. Numbers keep
- * their units in the column titles (ns, MB) in csv and json; people get "12.345 ms" and short names.
- * One thread per table.
+ * their units in the column titles (ns, MB) in csv and json; people get "12.345 ms" and short
+ * names. One thread per table.
  */
 #ifndef GT_ANALYSIS_TABLE_TABLE_H
 #define GT_ANALYSIS_TABLE_TABLE_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The checks of analysis/verify/verify.c on the file as a whole: its form, its header, its ledger. One thread.
+ * The checks of analysis/verify/verify.c on the file as a whole: its form, its header, its ledger.
+ * One thread.
  */
 #include <fnmatch.h>
 #include <inttypes.h>
@@ -220,7 +221,8 @@ static bool has_book(const struct gt_verify *v, enum gt_ledger_key key)
 	return gt_header_int(&v->reading.header, "ledger", gt_ledger_rows[key].json, &count);
 }
 
-/* What the file has of each kind against what the ledger says of it. Older ledgers lack some keys. */
+/* What the file has of each kind against what the ledger says of it. Older ledgers lack some
+ * keys. */
 static void check_written(struct gt_verify *v)
 {
 	const uint64_t *slices = v->written;

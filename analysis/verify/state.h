@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Inside of analysis/verify/verify.c: what is collected while a file is read, for the checks that need all
- * of it. One thread per file.
+ * Inside of analysis/verify/verify.c: what is collected while a file is read, for the checks that
+ * need all of it. One thread per file.
  */
 #ifndef GT_ANALYSIS_VERIFY_STATE_H
 #define GT_ANALYSIS_VERIFY_STATE_H
@@ -69,7 +69,8 @@ struct gt_verify {
 	GT_VEC(struct gt_verify_stack) stacks;
 	uint64_t written[GT_VERIFY_ROLE_COUNT_]; /* slices in the file */
 	uint64_t flow_starts, samples, marks, counters, names;
-	int64_t early; /* GPU work before its call that the ledger accounts for and was not met yet */
+	int64_t early;     /* GPU work before its call that the ledger accounts for and was not met
+			    * yet */
 	int64_t unlinked;  /* the same of GPU work without a call */
 	uint64_t notes;    /* LOST and other gputrace instants */
 	bool ended;        /* the last event was Record Window End */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The checks of analysis/verify/verify.c that need many events: lanes, arrows, operator ids. One thread.
+ * The checks of analysis/verify/verify.c that need many events: lanes, arrows, operator ids. One
+ * thread.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See verify.h: the checks that need one event only, and the order of the others. One thread per file.
+ * See verify.h: the checks that need one event only, and the order of the others. One thread per
+ * file.
  */
 #include "analysis/verify/verify.h"
 

@@ -29,8 +29,8 @@ struct gt_verify_result {
 	uint64_t events;
 };
 
-/* Prints findings to @out. 0, or a negative errno when the file could not be read to its end (that is
- * printed as a finding too). */
+/* Prints findings to @out. 0, or a negative errno when the file could not be read to its end (that
+ * is printed as a finding too). */
 int gt_verify_file(const char *path, const struct gt_verify_options *options, FILE *out,
 		   struct gt_verify_result *ret_result);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Runs into medians, medians into what was added and by whom: one table a workload, one with the split,
- * or all of it with every single run as JSON.
+ * Runs into medians, medians into what was added and by whom: one table a workload, one with the
+ * split, or all of it with every single run as JSON.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -95,7 +95,8 @@ static double part_of(const struct gt_bench *bench, size_t workload, size_t part
 	return added(bench, workload, find_level(split[part].with), split[part].without);
 }
 
-/* A record by a hook is two clock readings, the ring and the books: what is left without the clock. */
+/* A record by a hook is two clock readings, the ring and the books: what is left without the
+ * clock. */
 static double ring_of(const struct gt_bench *bench, size_t workload)
 {
 	if (!gt_bench_workloads[workload].runtime)

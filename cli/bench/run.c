@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One run: the workload as a process of its own, with the tracer of the level, its figures from what it
- * prints and from the files that are left. The environment is this process's without any tracer.
+ * One run: the workload as a process of its own, with the tracer of the level, its figures from
+ * what it prints and from the files that are left. The environment is this process's without any
+ * tracer.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -24,8 +24,8 @@ const struct gt_bench_workload gt_bench_workloads[] = {
 };
 const size_t gt_bench_workload_count = sizeof(gt_bench_workloads) / sizeof(gt_bench_workloads[0]);
 
-/* NVTX is off where it is not what is measured. The order is that of the split: what is subtracted from
- * what stands in report.c. */
+/* NVTX is off where it is not what is measured. The order is that of the split: what is subtracted
+ * from what stands in report.c. */
 const struct gt_bench_level gt_bench_levels[] = {
 	{"none", "no tracer", GT_BENCH_PLAIN, false, false, NONE},
 	{"preload", "preloaded, off", GT_BENCH_PRELOAD, false, false,

@@ -63,7 +63,8 @@ static _Noreturn void become_program(char *const *argv, char *const *environment
 	_exit(error == ENOENT ? 127 : 126);
 }
 
-/* A hang-up goes to the leader of the session alone, with a SIGCONT; a timer's signal to whose it is. */
+/* A hang-up goes to the leader of the session alone, with a SIGCONT; a timer's signal to whose it
+ * is. */
 static bool kernel_tells_us_alone(int number)
 {
 	if (number == SIGHUP || number == SIGCONT)
@@ -88,9 +89,9 @@ static void pass_on(const struct gt_exec *exec, struct gt_witness *witness, cons
 }
 
 /*
- * Stands still as the program does, whoever stopped it: a shell sees only us, and a program that takes
- * the terminal's ^Z itself stops with SIGSTOP in the end. Whoever wakes us, the shell or the witness, does
- * so with a SIGCONT of ours, which is pending afterwards and no news for the program.
+ * Stands still as the program does, whoever stopped it: a shell sees only us, and a program that
+ * takes the terminal's ^Z itself stops with SIGSTOP in the end. Whoever wakes us, the shell or the
+ * witness, does so with a SIGCONT of ours, which is pending afterwards and no news for the program.
  */
 static void stop_too(struct gt_witness *witness)
 {
@@ -150,8 +151,8 @@ static int read_exec_error(int fd)
 	return n == (ssize_t)sizeof(error) ? error : 0;
 }
 
-/* While the program runs nobody may have to wait for us to close what it has closed; stderr is for what
- * comes afterwards. */
+/* While the program runs nobody may have to wait for us to close what it has closed; stderr is for
+ * what comes afterwards. */
 static void let_go(int kept)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What kind of program a command is, as far as that decides whether a preloaded library gets into it:
- * static, for another C library or processor, setuid, built with a sanitizer. Scripts are followed to
- * their interpreter. Reads files only. Single thread.
+ * What kind of program a command is, as far as that decides whether a preloaded library gets into
+ * it: static, for another C library or processor, setuid, built with a sanitizer. Scripts are
+ * followed to their interpreter. Reads files only. Single thread.
  */
 #ifndef GT_CLI_RUN_TARGET_H
 #define GT_CLI_RUN_TARGET_H
@@ -21,8 +21,9 @@ struct gt_target {
 	bool has_sanitizer; /* ASan or TSan runtime in DT_NEEDED: it must come first */
 };
 
-/* Finds @command as a shell does and looks at it. -ENOENT: no such command; -EACCES: not executable;
- * -ENOEXEC: neither ELF nor a script with "#!" (a shell will run it); other errors of reading. */
+/* Finds @command as a shell does and looks at it. -ENOENT: no such command; -EACCES: not
+ * executable; -ENOEXEC: neither ELF nor a script with "#!" (a shell will run it); other errors of
+ * reading. */
 int gt_target_inspect(const char *command, struct gt_target *ret_target);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A trial run for `gputrace doctor`: a child process with the tracer in it uses the GPU for a moment,
- * and its trace tells what really happened: which CUPTI, which unwinder, and if records came.
- * Main thread.
+ * A trial run for `gputrace doctor`: a child process with the tracer in it uses the GPU for a
+ * moment, and its trace tells what really happened: which CUPTI, which unwinder, and if records
+ * came. Main thread.
  */
 #ifndef GT_CLI_RUN_TRIAL_H
 #define GT_CLI_RUN_TRIAL_H
@@ -23,12 +23,12 @@ struct gt_trial {
 	int64_t operations;    /* on the GPU, 1 expected */
 };
 
-/* What the child does: uses the GPU by the driver API and prints what gt_trial_run reads. Returns the
- * exit status. */
+/* What the child does: uses the GPU by the driver API and prints what gt_trial_run reads. Returns
+ * the exit status. */
 int gt_trial_child(void);
 
-/* Runs @self (this program) as such a child with @library in it, traces into a folder of its own that
- * is removed again. 0, or negative errno when no child could be run. */
+/* Runs @self (this program) as such a child with @library in it, traces into a folder of its own
+ * that is removed again. 0, or negative errno when no child could be run. */
 int gt_trial_run(const char *self, const char *library, struct gt_trial *ret_trial);
 
 #endif

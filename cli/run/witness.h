@@ -16,15 +16,15 @@ struct gt_witness {
 	int fd;
 };
 
-/* Starts it, behind the program @program: the kernel signals the youngest of a group first. Without one (no
- * process, no socket) nothing has been seen. It ends with us. */
+/* Starts it, behind the program @program: the kernel signals the youngest of a group first. Without
+ * one (no process, no socket) nothing has been seen. It ends with us. */
 void gt_witness_start(struct gt_witness *witness, pid_t program);
 
 /* Whether the group got signal @number; forgets that it did. */
 bool gt_witness_saw(struct gt_witness *witness, int number);
 
-/* Before we stop because the program was stopped: once the program goes on, or has ended, and we stand
- * still, the witness sends us SIGCONT. Until the next question. */
+/* Before we stop because the program was stopped: once the program goes on, or has ended, and we
+ * stand still, the witness sends us SIGCONT. Until the next question. */
 void gt_witness_watch(const struct gt_witness *witness);
 
 void gt_witness_end(struct gt_witness *witness);

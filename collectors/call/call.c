@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The hot path of an API call, see the header. Application threads only, but for _configure. Must not call anything that locks, allocates, or enters the kernel.
+ * The hot path of an API call, see the header. Application threads only, but for _configure. Must
+ * not call anything that locks, allocates, or enters the kernel.
  */
 #include "collectors/call/call.h"
 
@@ -97,8 +98,9 @@ void gt_call_change_source(void)
 /*
  * A call that was entered and never left (longjmp, an exception through C) would make every later
  * one look nested. The stack grows down: a call whose frame is not below the open one's proves
- * that the open one is gone, unless it has the same id, as a runtime call and the driver's inside it have:
- * frames are those of CUPTI's callbacks, and the way to them is not equally deep for the two.
+ * that the open one is gone, unless it has the same id, as a runtime call and the driver's inside
+ * it have: frames are those of CUPTI's callbacks, and the way to them is not equally deep for the
+ * two.
  */
 static bool is_nested(const struct call_state *state, uintptr_t frame, uint32_t correlation)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One CUDA call on the application's thread, from entering to returning: captures the stack into the
- * slot reserved in the thread's ring, stamps the clock, commits the slot at the end. Called by the
- * CUPTI callback and, without CUPTI, by the hooks; both make the same record.
+ * One CUDA call on the application's thread, from entering to returning: captures the stack into
+ * the slot reserved in the thread's ring, stamps the clock, commits the slot at the end. Called by
+ * the CUPTI callback and, without CUPTI, by the hooks; both make the same record.
  *
  * Application threads. No lock, no allocation, no system call once the thread has been seen.
  */
@@ -28,7 +28,8 @@ enum gt_call_flag {
 };
 
 /* What a finished call leaves in the ring (record type GT_RECORD_CALL). A sample (GT_RECORD_SAMPLE,
- * collectors/sampler/sampler.h) has the same form: start is when it was taken; no cbid, result, correlation. */
+ * collectors/sampler/sampler.h) has the same form: start is when it was taken; no cbid, result,
+ * correlation. */
 struct gt_call_record {
 	struct gt_ring_record head; /* flags: enum gt_call_flag */
 	uint32_t tid;
@@ -44,8 +45,8 @@ struct gt_call_record {
 	uint64_t pcs[];
 };
 
-/* Frames at the near end of a stack that are the tracer's, CUPTI's, the driver's and the runtime's; they
- * are captured beside the user's and cut off later. */
+/* Frames at the near end of a stack that are the tracer's, CUPTI's, the driver's and the runtime's;
+ * they are captured beside the user's and cut off later. */
 #define GT_CALL_OWN_FRAMES 32u
 
 /* Set by the session before the first call. @depth: addresses to capture, 0: no stacks. */
@@ -57,22 +58,24 @@ size_t gt_call_state_bytes(void);
 /* Ids of our own begin here: in one trace there may be CUPTI's too, which begin at 1. */
 #define GT_CALL_OWN_IDS 0x40000000u
 
-/* @correlation 0: give it one of our own (hooks-only). A call inside a recorded call is counted, not
- * recorded: the user sees the outermost; an id of CUPTI's replaces one of ours in it. errno is kept. */
+/* @correlation 0: give it one of our own (hooks-only). A call inside a recorded call is counted,
+ * not recorded: the user sees the outermost; an id of CUPTI's replaces one of ours in it. errno is
+ * kept. */
 void gt_call_enter(enum gt_api_domain domain, uint32_t cbid, uint32_t correlation);
 
 /* @result: the cudaError_t or CUresult that the call returned. errno is kept. */
 void gt_call_exit(enum gt_api_domain domain, uint32_t cbid, int32_t result);
 
-/* Another source tells of calls from now on: calls that the old one has opened are not waited for, it may
- * never tell of their end. Any thread. */
+/* Another source tells of calls from now on: calls that the old one has opened are not waited for,
+ * it may never tell of their end. Any thread. */
 void gt_call_change_source(void);
 
-/* How CUPTI is told the id of ours that the thread is in, and that it has left it; NULL, NULL: it is not.
- * Both are called on the application's thread. Drain thread. */
+/* How CUPTI is told the id of ours that the thread is in, and that it has left it; NULL, NULL: it
+ * is not. Both are called on the application's thread. Drain thread. */
 void gt_call_set_tags(void (*enter)(uint64_t id), void (*leave)(void));
 
-/* The open call began at @start, CLOCK_MONOTONIC ns: for the call during which the session started. */
+/* The open call began at @start, CLOCK_MONOTONIC ns: for the call during which the session
+ * started. */
 void gt_call_backdate(uint64_t start);
 
 /* The stack key of the open call of this thread; 0: no call is open, or it has none. */
@@ -93,8 +96,8 @@ struct gt_call_view {
 	const struct gt_python_thread *python;
 };
 
-/* Any thread: what it says of another one that runs is already past. Async-signal-safe. False: @thread
- * has made no call. */
+/* Any thread: what it says of another one that runs is already past. Async-signal-safe. False:
+ * @thread has made no call. */
 bool gt_call_view(const struct gt_thread *thread, struct gt_call_view *ret_view);
 
 /* Whether a thread whose stack pointer is @sp is inside a recorded call. */

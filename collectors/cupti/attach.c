@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Subscribing, and the settings, buffers, callbacks and kinds that come after it in the fixed order of
- * REQ-5: several settings are silently ignored when they come too late. At the session's start, and again
- * when another tool is done with CUPTI (collectors/cupti/watch.c).
+ * Subscribing, and the settings, buffers, callbacks and kinds that come after it in the fixed order
+ * of REQ-5: several settings are silently ignored when they come too late. At the session's start,
+ * and again when another tool is done with CUPTI (collectors/cupti/watch.c).
  */
 #include <errno.h>
 #include <string.h>
@@ -68,7 +68,8 @@ static void set_attribute(struct gt_cupti_status *status, const char *name,
 }
 
 /* Per-thread buffers (the default since 13.0) would take a buffer for each thread, most of them
- * nearly empty; zeroed buffers spare the application's thread a memset of megabytes (REQ-28, 29). */
+ * nearly empty; zeroed buffers spare the application's thread a memset of megabytes (REQ-28,
+ * 29). */
 static void set_attributes(const struct gt_config *config, struct gt_cupti_status *status)
 {
 	set_attribute(status, "ZEROED_OUT_ACTIVITY_BUFFER",
@@ -152,7 +153,8 @@ static const struct {
 	{CUPTI_ACTIVITY_KIND_CUDA_EVENT, "CUDA_EVENT", WITH_SYNC, false},
 };
 
-/* With our kinds off a flush leaves CUPTI without any buffer of ours: what comes then is the other tool's. */
+/* With our kinds off a flush leaves CUPTI without any buffer of ours: what comes then is the other
+ * tool's. */
 void gt_cupti_yield_buffers(void)
 {
 	bool hangs = gt_cupti_has_quirk(gt_cupti.api.version, GT_QUIRK_DISABLE_HANGS);
@@ -200,8 +202,8 @@ static uint64_t CUPTIAPI own_clock(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Its buffers come to our callbacks, where they are read and left alone: after a real cuptiFinalize it would not
- * see them again, and may call that one under a lock which its own callback takes. */
+/* Its buffers come to our callbacks, where they are read and left alone: after a real cuptiFinalize
+ * it would not see them again, and may call that one under a lock which its own callback takes. */
 static void take_its_buffers(void)
 {
 	gt_cupti.api.cuptiActivityRegisterCallbacks(on_request, on_complete);
@@ -225,7 +227,8 @@ bool gt_cupti_detach(const struct gt_cupti_other *other)
 	return true;
 }
 
-/* A kind of external ids that is left to the tools' own use; PyTorch's profiler takes the first two. */
+/* A kind of external ids that is left to the tools' own use; PyTorch's profiler takes the first
+ * two. */
 #define EXTERNAL_KIND CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2
 
 static void enter_external(uint64_t id)
@@ -295,8 +298,8 @@ static CUptiResult subscribe_unnamed(void)
 }
 
 /*
- * Asks CUPTI who was first. The named form of subscribing is used for the question only: a subscriber of
- * that form may not mix with the activity functions that we call (CUPTI 13.3).
+ * Asks CUPTI who was first. The named form of subscribing is used for the question only: a
+ * subscriber of that form may not mix with the activity functions that we call (CUPTI 13.3).
  */
 static void ask_name(char *ret_name, size_t size)
 {
@@ -311,7 +314,8 @@ static void ask_name(char *ret_name, size_t size)
 		gt_cupti.api.cuptiUnsubscribe(handle); /* it left between the two calls */
 }
 
-/* The name that CUPTI knows and the library that was seen to subscribe, as far as either is known. */
+/* The name that CUPTI knows and the library that was seen to subscribe, as far as either is
+ * known. */
 static void name_other(char *ret_name, size_t size)
 {
 	char name[GT_CUPTI_NAME_BYTES];

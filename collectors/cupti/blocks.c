@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Blocks and their pieces, see the header. All pieces are cut from the current block; when it has no room, a ready
- * one takes its place and it is closed. A block without pieces is closed, dirty, and the drain thread's.
+ * Blocks and their pieces, see the header. All pieces are cut from the current block; when it has
+ * no room, a ready one takes its place and it is closed. A block without pieces is closed, dirty,
+ * and the drain thread's.
  */
 #include "collectors/cupti/blocks.h"
 
@@ -19,7 +20,8 @@
 
 #define RETRY_NS   1000000000u
 
-/* The word of a block in use: bytes that were cut, pieces that have not come back, and whether it gives more. */
+/* The word of a block in use: bytes that were cut, pieces that have not come back, and whether it
+ * gives more. */
 #define CUT_BYTES  UINT32_MAX
 #define ONE_PIECE  ((uint64_t)1 << 32)
 #define PIECES     (((uint64_t)1 << 63) - ONE_PIECE)
@@ -75,7 +77,8 @@ static struct block *claim(int from)
 	return NULL;
 }
 
-/* Where memory was refused it is not asked for again at once: each refusal is counted, and costs. */
+/* Where memory was refused it is not asked for again at once: each refusal is counted, and
+ * costs. */
 static struct block *map(void)
 {
 	uint64_t now = gt_clock_now();
@@ -129,8 +132,8 @@ static void close_block(struct block *block)
 	atomic_fetch_and(&block->word, ~OPEN);
 }
 
-/* The first piece of @block takes the place of the block @before as the current one. Should another thread be
- * faster, it stays with its only piece. */
+/* The first piece of @block takes the place of the block @before as the current one. Should another
+ * thread be faster, it stays with its only piece. */
 static void open_block(struct block *block, uint32_t before, size_t bytes,
 		       struct gt_cupti_piece *ret_piece)
 {
@@ -203,8 +206,8 @@ static uint32_t count_ready(void)
 	return n;
 }
 
-/* The current block too, when all that was cut from it has come back: it would stay full for ever where no other is
- * to be had. */
+/* The current block too, when all that was cut from it has come back: it would stay full for ever
+ * where no other is to be had. */
 static bool is_dirty(struct block *block)
 {
 	uint64_t word;

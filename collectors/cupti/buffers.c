@@ -120,8 +120,8 @@ static struct buffers_slot *claim_slot(void)
 	return NULL;
 }
 
-/* A slot with memory for @bytes, or for at least @least; BUSY. CUPTI may hand a buffer to a tool that frees whatever
- * it is given: see core/guest/free_guard.h. NULL: there is none. */
+/* A slot with memory for @bytes, or for at least @least; BUSY. CUPTI may hand a buffer to a tool
+ * that frees whatever it is given: see core/guest/free_guard.h. NULL: there is none. */
 static struct buffers_slot *take_slot(size_t bytes, size_t least)
 {
 	struct buffers_slot *slot = claim_slot();
@@ -178,8 +178,8 @@ static struct buffers_slot *slot_of(const uint8_t *buffer)
 	return NULL;
 }
 
-/* Another tool's buffer, asked for before the callbacks became ours: read, never freed (REQ-18). All of it or
- * nothing: a record that is cut off would be read beyond its end. */
+/* Another tool's buffer, asked for before the callbacks became ours: read, never freed (REQ-18).
+ * All of it or nothing: a record that is cut off would be read beyond its end. */
 static struct buffers_slot *copy_foreign(const uint8_t *buffer, size_t valid)
 {
 	size_t bytes = valid + GT_FREE_GUARD_BYTES;
@@ -264,8 +264,8 @@ size_t gt_cupti_buffers_waiting(void)
 	return cost;
 }
 
-/* Nobody else touches a FULL or READ slot, but recovery reads one if we are killed here: the state changes
- * before the data may. */
+/* Nobody else touches a FULL or READ slot, but recovery reads one if we are killed here: the state
+ * changes before the data may. */
 static void free_slot(struct buffers_slot *slot)
 {
 	uint32_t block = slot->block;
@@ -301,7 +301,8 @@ void gt_cupti_buffers_release(uint64_t until)
 	}
 }
 
-/* A buffer that was read: better unprotected than no buffer for CUPTI. The oldest one, of those for which
+/* A buffer that was read: better unprotected than no buffer for CUPTI. The oldest one, of those for
+ * which
  * @may (NULL: of all). */
 static struct buffers_slot *oldest_read(bool (*may)(const struct buffers_slot *slot))
 {

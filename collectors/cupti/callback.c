@@ -68,7 +68,8 @@ static const CUpti_GraphData *graph_of(const CUpti_ResourceData *data)
 	return data ? data->resourceDescriptor : NULL;
 }
 
-/* Also comes while a graph is cloned or instantiated: then the original's stack is the better one. */
+/* Also comes while a graph is cloned or instantiated: then the original's stack is the better
+ * one. */
 static void on_node_created(const CUpti_ResourceData *data)
 {
 	const CUpti_GraphData *graph = graph_of(data);

@@ -3,8 +3,9 @@
  * Copies raw activity records into a file (GPUTRACE_CAPTURE_BUFFERS=FILE), so that what real
  * hardware delivered can be replayed through the translator in tests. Drain thread only.
  *
- * The file: "GTCUPTI1", u32 cuptiGetVersion, u32 0; then for each record u32 size, u32 length of its
- * name, the record's bytes, the name's bytes (of kernels and devices: in the record it is a pointer).
+ * The file: "GTCUPTI1", u32 cuptiGetVersion, u32 0; then for each record u32 size, u32 length of
+ * its name, the record's bytes, the name's bytes (of kernels and devices: in the record it is a
+ * pointer).
  */
 #ifndef GT_COLLECTORS_CUPTI_CAPTURE_H
 #define GT_COLLECTORS_CUPTI_CAPTURE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The numbers of the table of CUDA calls (core/schema/cuda_api.def), compared with the toolkit's by the
- * compiler. There is no code here.
+ * The numbers of the table of CUDA calls (core/schema/cuda_api.def), compared with the toolkit's by
+ * the compiler. There is no code here.
  */
 #include <cupti.h>
 

@@ -46,8 +46,8 @@ int gt_cupti_start(const struct gt_config *config, void (*on_init_finished)(void
 	return gt_cupti_attach(status);
 }
 
-/* Not when it was never asked for anything: FlushAll has been seen to hang then (REQ-25). Not while another
- * tool collects: flushes and drop counts are of the whole process. */
+/* Not when it was never asked for anything: FlushAll has been seen to hang then (REQ-25). Not while
+ * another tool collects: flushes and drop counts are of the whole process. */
 bool gt_cupti_can_be_asked(void)
 {
 	return gt_forkguard_holds() && atomic_load(&gt_cupti.active) &&

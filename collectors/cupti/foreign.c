@@ -134,7 +134,8 @@ void gt_cupti_foreign_clock(const char *library)
 
 struct gt_cupti_foreign gt_cupti_foreign_get(void)
 {
-	/* first: whoever is seen to be done has all its kinds in the count of those that went off */
+	/* first: whoever is seen to be done has all its kinds in the count of those that went
+	 * off */
 	bool collects = atomic_load(&foreign.registered);
 
 	return (struct gt_cupti_foreign){

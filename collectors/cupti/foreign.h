@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What other users of CUPTI in this process were seen to do. Those that are linked with libcupti are seen
- * at the moment of the call (preload/cupti_hooks.c); those that find it by dlopen and dlsym are not, and
- * are known by what becomes of our own records (collectors/cupti/watch.c).
+ * What other users of CUPTI in this process were seen to do. Those that are linked with libcupti
+ * are seen at the moment of the call (preload/cupti_hooks.c); those that find it by dlopen and
+ * dlsym are not, and are known by what becomes of our own records (collectors/cupti/watch.c).
  *
  * Told on application threads, a few times a session of the other tool; asked on the drain thread.
  */
@@ -19,13 +19,13 @@ void gt_cupti_foreign_subscribing(const char *library);
 void gt_cupti_foreign_subscribed(void *subscriber); /* the handle that it was given */
 void gt_cupti_foreign_unsubscribed(void);
 
-/* It is about to register its own buffer callbacks, @completed one of them: what CUPTI holds of ours is
- * fetched before. */
+/* It is about to register its own buffer callbacks, @completed one of them: what CUPTI holds of
+ * ours is fetched before. */
 void gt_cupti_foreign_registering(const char *library, CUpti_BuffersCallbackCompleteFunc completed);
 
-/* A buffer that is not ours was completed after the callbacks became ours again: with its last kind off a
- * tool looks done, and only then flushes. Nothing happens when nobody was seen to register, or was
- * detached. Whichever thread CUPTI completes buffers on. */
+/* A buffer that is not ours was completed after the callbacks became ours again: with its last kind
+ * off a tool looks done, and only then flushes. Nothing happens when nobody was seen to register,
+ * or was detached. Whichever thread CUPTI completes buffers on. */
 void gt_cupti_foreign_return(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size,
 			     size_t valid);
 
@@ -33,9 +33,9 @@ void gt_cupti_foreign_return(CUcontext context, uint32_t stream, uint8_t *buffer
 void gt_cupti_foreign_kind(uint32_t kind, bool enabled);
 
 /*
- * It calls cuptiFinalize, which would end what we have in CUPTI too, on its thread while ours may be inside
- * CUPTI (REQ-21). True: it alone was detached, CUPTI must not be. False: nothing of ours is in CUPTI, so the
- * call is passed on; _finalized tells that it has succeeded.
+ * It calls cuptiFinalize, which would end what we have in CUPTI too, on its thread while ours may
+ * be inside CUPTI (REQ-21). True: it alone was detached, CUPTI must not be. False: nothing of ours
+ * is in CUPTI, so the call is passed on; _finalized tells that it has succeeded.
  */
 bool gt_cupti_foreign_finalizing(const char *library);
 void gt_cupti_foreign_finalized(void);

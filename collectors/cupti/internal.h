@@ -41,16 +41,17 @@ void CUPTIAPI gt_cupti_callback(void *user, CUpti_CallbackDomain domain, CUpti_C
 bool gt_cupti_can_be_asked(void);
 
 /*
- * Subscribes, registers the buffers, enables callbacks and kinds. The starting thread, later the drain
- * thread. 0; -EBUSY: another tool has subscribed; another negative errno. @status: why, what was refused.
+ * Subscribes, registers the buffers, enables callbacks and kinds. The starting thread, later the
+ * drain thread. 0; -EBUSY: another tool has subscribed; another negative errno. @status: why, what
+ * was refused.
  */
 int gt_cupti_attach(struct gt_cupti_status *status);
 
 /* The same for the buffers and the kinds alone, when the subscription is still ours. */
 int gt_cupti_attach_buffers(struct gt_cupti_status *status);
 
-/* Another tool is about to register its buffer callbacks: fetches everything and stops collecting. On its
- * thread, inside its call. */
+/* Another tool is about to register its buffer callbacks: fetches everything and stops collecting.
+ * On its thread, inside its call. */
 void gt_cupti_yield_buffers(void);
 
 /* What another tool was seen to have in CUPTI. */
@@ -61,8 +62,9 @@ struct gt_cupti_other {
 	bool clock;                        /* so is the clock */
 };
 
-/* In place of cuptiFinalize: CUPTI will not call that tool any more, nor write to a buffer of its. On its
- * thread, inside its call. False: we have never had anything in CUPTI, or no longer; nothing was done. */
+/* In place of cuptiFinalize: CUPTI will not call that tool any more, nor write to a buffer of its.
+ * On its thread, inside its call. False: we have never had anything in CUPTI, or no longer; nothing
+ * was done. */
 bool gt_cupti_detach(const struct gt_cupti_other *other);
 
 /* Buffers and kinds are ours, the subscription is not: from now on CUPTI's records say which of its
@@ -72,7 +74,8 @@ void gt_cupti_share(bool shared);
 /* Unsubscribes, if subscribed. Any thread; of two at once one does it. */
 void gt_cupti_unsubscribe(void);
 
-/* False: CUPTI no longer knows our subscription (another tool called cuptiFinalize). Drain thread. */
+/* False: CUPTI no longer knows our subscription (another tool called cuptiFinalize). Drain
+ * thread. */
 bool gt_cupti_is_subscribed(void);
 
 #endif

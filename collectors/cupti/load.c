@@ -118,7 +118,8 @@ static void *try_in(const char *folder, const char *soname, struct cupti_search 
 	return access(path, R_OK) == 0 ? try_open(path, 0, true, search) : NULL;
 }
 
-/* Folders relative to where libcudart lies: pip's layouts before and since CUDA 13, conda, toolkit. */
+/* Folders relative to where libcudart lies: pip's layouts before and since CUDA 13, conda,
+ * toolkit. */
 static void *try_beside_cudart(const char *soname, struct cupti_search *search)
 {
 	static const char *const relative[] = {".", "../../cuda_cupti/lib", "../cuda_cupti/lib",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Finds the one libcupti that this process must use (REQ-8) and its functions. Never links it, never
- * closes it: its threads and callbacks live in it.
- * Called once, by the session's start, on the thread that is inside cuInit.
+ * Finds the one libcupti that this process must use (REQ-8) and its functions. Never links it,
+ * never closes it: its threads and callbacks live in it. Called once, by the session's start, on
+ * the thread that is inside cuInit.
  */
 #ifndef GT_COLLECTORS_CUPTI_LOAD_H
 #define GT_COLLECTORS_CUPTI_LOAD_H
@@ -21,8 +21,8 @@ struct gt_cupti_api {
 	char path[256];
 };
 
-/* Loads libcupti. @forced: a path given by the user, or "". 0 or -ENOENT (none found), -ENOSYS (lacks
- * a required function); @ret_why gets one line for people. */
+/* Loads libcupti. @forced: a path given by the user, or "". 0 or -ENOENT (none found), -ENOSYS
+ * (lacks a required function); @ret_why gets one line for people. */
 int gt_cupti_load(const char *forced, struct gt_cupti_api *ret_api, char *ret_why, size_t size);
 
 /* Newest CUDA major that the mapped libcudart, else the driver, speaks; 0: not known. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See the header. At most twice or half of the one before: one moment says little about the next. A long time
- * says all.
+ * See the header. At most twice or half of the one before: one moment says little about the next. A
+ * long time says all.
  */
 #include "collectors/cupti/pace.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How large the next activity buffer should be: as much as comes in a moment. CUPTI keeps a buffer with work
- * that is under way, whatever it is told (gt_cupti_flush), and on a busy GPU there is always some: then records
- * come when a buffer is full, and a large one would keep them for long.
+ * How large the next activity buffer should be: as much as comes in a moment. CUPTI keeps a buffer
+ * with work that is under way, whatever it is told (gt_cupti_flush), and on a busy GPU there is
+ * always some: then records come when a buffer is full, and a large one would keep them for long.
  */
 #ifndef GT_COLLECTORS_CUPTI_PACE_H
 #define GT_COLLECTORS_CUPTI_PACE_H

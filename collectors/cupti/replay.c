@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Records without CUPTI, see the header. Where the length of a kind was not noted (its first record
- * was not read in time), lengths are tried until the records lead from one to the next up to the end of
- * the buffer: records of one kind are all equally long. A single look behind a record is not enough,
- * for what a newer CUPTI has appended may look like the kind of another one.
+ * was not read in time), lengths are tried until the records lead from one to the next up to the
+ * end of the buffer: records of one kind are all equally long. A single look behind a record is not
+ * enough, for what a newer CUPTI has appended may look like the kind of another one.
  */
 #include "collectors/cupti/replay.h"
 
@@ -50,7 +50,8 @@ static uint32_t kind_at(const uint8_t *data)
 	return kind < GT_TRANSLATE_KINDS && least_bytes[kind] ? kind : 0;
 }
 
-/* Where the times of GPU work stand. 0: a kind that is none, for each record begins with its kind. */
+/* Where the times of GPU work stand. 0: a kind that is none, for each record begins with its
+ * kind. */
 #define TIMES(type)                                                                                \
 	{                                                                                          \
 		offsetof(type, start), offsetof(type, end)                                         \
@@ -89,7 +90,8 @@ static bool may_be_record(const uint8_t *record, uint32_t kind)
 struct guess {
 	const uint8_t *data;
 	size_t left;
-	size_t end; /* where the last record ends, at least: of an unfinished buffer behind what is not zero */
+	size_t end; /* where the last record ends, at least: of an unfinished buffer behind what is
+		       not zero */
 	uint32_t steps;
 	uint16_t bytes[GT_TRANSLATE_KINDS];
 	uint16_t best[GT_TRANSLATE_KINDS]; /* those that lead furthest */

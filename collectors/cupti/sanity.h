@@ -13,8 +13,8 @@
 #define GT_CUPTI_NEWEST_KNOWN 130202u
 
 /* Whether the fields that we read of @record, of its kind, can be what they should be: devices and
- * dimensions in bounds, a name that can be read. Not its times, which are known to be wrong now and then and are
- * judged one by one. Kinds without a rule are sane. */
+ * dimensions in bounds, a name that can be read. Not its times, which are known to be wrong now and
+ * then and are judged one by one. Kinds without a rule are sane. */
 bool gt_cupti_is_sane(const void *record);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Activity record -> struct gt_event, see the header. Drain thread only. One small function per kind;
- * the table at the end is the dispatcher.
+ * Activity record -> struct gt_event, see the header. Drain thread only. One small function per
+ * kind; the table at the end is the dispatcher.
  */
 #include "collectors/cupti/translate.h"
 
@@ -44,7 +44,8 @@ static void add(struct gt_translate *t, enum gt_ledger_key key)
 	gt_ledger_add(t->ledger, key, 1);
 }
 
-/* From the newest sample of the clock until what is translated had arrived: a disk may have held us up. */
+/* From the newest sample of the clock until what is translated had arrived: a disk may have held us
+ * up. */
 static uint64_t since_sample(const struct gt_translate *t, const struct gt_clock_sample *newest)
 {
 	uint64_t then = gt_clock_from_monotonic(t->clock, newest->monotonic);
@@ -69,8 +70,9 @@ static uint64_t distance(uint64_t a, uint64_t b)
 	return a > b ? a - b : b - a;
 }
 
-/* The clocks that another tool may have switched CUPTI to (REQ-20): the processor's counter, as Kineto
- * does, or CLOCK_MONOTONIC. Of two that fit the one that is nearer to now. False: neither fits. */
+/* The clocks that another tool may have switched CUPTI to (REQ-20): the processor's counter, as
+ * Kineto does, or CLOCK_MONOTONIC. Of two that fit the one that is nearer to now. False: neither
+ * fits. */
 static bool from_foreign_clock(const struct gt_translate *t, uint64_t stamp, uint64_t *ret_time)
 {
 	const struct gt_clock_sample *last = &t->clock->samples[t->clock->count - 1];
@@ -175,8 +177,8 @@ static void note_name(struct gt_translate *t, const char *pointer, const struct 
 			(struct gt_translate_name){.address = address, .name = name};
 }
 
-/* Readable. The name's content is the key, not its address: CUPTI reuses addresses after a module is
- * reloaded (REQ-15). */
+/* Readable. The name's content is the key, not its address: CUPTI reuses addresses after a module
+ * is reloaded (REQ-15). */
 static const struct gt_string *kernel_name(struct gt_translate *t, const char *mangled)
 {
 	const char *name = mangled ? mangled : "(no name)";
@@ -425,12 +427,13 @@ static void fill_device(struct gt_translate *t, const CUpti_ActivityDevice4 *r,
 		d->compute_major, d->compute_minor, d->shared_per_sm, d->shared_per_block);
 }
 
-/* Up to 11.8 all records of a device share one name, the header of 13.0 has the client free each. Of the
- * versions between them nothing is known: there the few names stay. Where a leak checker runs, a leak would
- * be the program's exit status. */
+/* Up to 11.8 all records of a device share one name, the header of 13.0 has the client free each.
+ * Of the versions between them nothing is known: there the few names stay. Where a leak checker
+ * runs, a leak would be the program's exit status. */
 #define DEVICE_NAME_OWN_SINCE 130000u
 
-/* One that CUDA_VISIBLE_DEVICES hides does not take the place of one with the same number that is used. */
+/* One that CUDA_VISIBLE_DEVICES hides does not take the place of one with the same number that is
+ * used. */
 static void take_device(struct gt_translate *t, const CUpti_ActivityDevice4 *r)
 {
 	struct gt_event event = {.kind = GT_EVENT_DEVICE};
@@ -446,7 +449,8 @@ static void take_device(struct gt_translate *t, const CUpti_ActivityDevice4 *r)
 	t->emit(t->context, &event);
 }
 
-/* Another tool's copy, whose name it may have freed by now: for a device of which we have no record. */
+/* Another tool's copy, whose name it may have freed by now: for a device of which we have no
+ * record. */
 static void take_borrowed_device(struct gt_translate *t, CUpti_ActivityDevice4 record)
 {
 	if (record.id < GT_METADATA_DEVICES && t->devices[record.id].name)

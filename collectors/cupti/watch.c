@@ -2,14 +2,13 @@
  *
  * The watch over CUPTI, see the header. Each state but the last two has one way back:
  *
- *   REFUSED, GIVEN, DETACHED   subscribe again, at growing intervals and whenever another tool was seen
- *                              to do something; CUPTI refuses for as long as that tool is subscribed
- *   BUFFERS_TAKEN              register again, when the other tool was seen to be done; of a tool that
- *                              cannot be seen --coexist=own assumes it after PATIENCE_NS
- *   KINDS_OFF                  enable again, at once
+ *   REFUSED, GIVEN, DETACHED   subscribe again, at growing intervals and whenever another tool was
+ * seen to do something; CUPTI refuses for as long as that tool is subscribed BUFFERS_TAKEN register
+ * again, when the other tool was seen to be done; of a tool that cannot be seen --coexist=own
+ * assumes it after PATIENCE_NS KINDS_OFF                  enable again, at once
  *
- * When it is another tool that is subscribed, and it is seen not to collect, the buffers alone are taken:
- * SHARED. GPU work is recorded then, and calls are the hooks' business.
+ * When it is another tool that is subscribed, and it is seen not to collect, the buffers alone are
+ * taken: SHARED. GPU work is recorded then, and calls are the hooks' business.
  */
 #include "collectors/cupti/watch.h"
 
@@ -25,16 +24,18 @@
 #define LONGEST_PAUSE    (16 * SECOND_NS)
 #define PATIENCE_NS      (10 * SECOND_NS)
 
-/* Looks in a row at work without records, before CUPTI is asked why: a flush lies between any two. */
+/* Looks in a row at work without records, before CUPTI is asked why: a flush lies between any
+ * two. */
 #define UNANSWERED_LOOKS 2u
 
 static const char *const texts[GT_CUPTI_HOLD_COUNT_] = {
-	[GT_CUPTI_OURS] = "CUPTI is ours",
-	[GT_CUPTI_SHARED] = "another tool is subscribed to CUPTI, its buffers are ours",
-	[GT_CUPTI_REFUSED] = "another tool was subscribed to CUPTI before",
-	[GT_CUPTI_YIELDED] = "CUPTI was given to another tool (--coexist=yield)",
+	[GT_CUPTI_OURS] = "CUPTI is attached",
+	[GT_CUPTI_SHARED] =
+		"another tool is subscribed to CUPTI; gputrace has the activity buffers",
+	[GT_CUPTI_REFUSED] = "another tool had subscribed to CUPTI first",
+	[GT_CUPTI_YIELDED] = "CUPTI was yielded to another tool (--coexist=yield)",
 	[GT_CUPTI_BUFFERS_TAKEN] = "another tool took CUPTI's activity buffers",
-	[GT_CUPTI_KINDS_OFF] = "another tool switched activity kinds off",
+	[GT_CUPTI_KINDS_OFF] = "another tool disabled activity kinds",
 	[GT_CUPTI_DETACHED] = "another tool detached CUPTI (cuptiFinalize)",
 	[GT_CUPTI_FAILED] = "CUPTI reported a fatal error",
 };
@@ -98,7 +99,8 @@ static void find_again(struct gt_cupti_watch *watch)
 	watch->unanswered = 0;
 }
 
-/* Makes CUPTI write a record that needs no GPU work. True: it came to us, so the callbacks are ours. */
+/* Makes CUPTI write a record that needs no GPU work. True: it came to us, so the callbacks are
+ * ours. */
 static bool buffers_are_ours(void)
 {
 	uint64_t completed = gt_cupti_buffers_count().completed;
@@ -130,8 +132,8 @@ static void look_at_subscription(struct gt_cupti_watch *watch, const struct gt_c
 	}
 }
 
-/* GPU work that was waited for, and flushes since, and no record. Once is enough: what CUPTI does not
- * tell for other reasons would be a gap at each look. */
+/* GPU work that was waited for, and flushes since, and no record. Once is enough: what CUPTI does
+ * not tell for other reasons would be a gap at each look. */
 static bool records_are_missing(struct gt_cupti_watch *watch, const struct gt_cupti_signs *signs)
 {
 	uint64_t requested = gt_cupti_buffers_count().requested;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Is CUPTI still ours? CUPTI's slots are one each for the whole process (subscriber, buffer callbacks,
- * kinds, clock), and nobody is told when another tool takes one. The watch notices, waits until the other
- * tool is done, and takes CUPTI again.
+ * Is CUPTI still ours? CUPTI's slots are one each for the whole process (subscriber, buffer
+ * callbacks, kinds, clock), and nobody is told when another tool takes one. The watch notices,
+ * waits until the other tool is done, and takes CUPTI again.
  *
  * Drain thread only, holding nothing: it calls CUPTI, which may block.
  */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Payloads by their schemas as text, see the header. Drain thread. Every place is checked against the bytes that
- * were copied, every loop against a limit: neither the schema nor the data is trusted.
+ * Payloads by their schemas as text, see the header. Drain thread. Every place is checked against
+ * the bytes that were copied, every loop against a limit: neither the schema nor the data is
+ * trusted.
  */
 #include "collectors/nvtx/payload.h"
 
@@ -157,7 +158,8 @@ static bool is_zero(const struct decode_walk *walk, uint64_t type, size_t at)
 	return gt_nvtx_load(walk->view->data + at, width) == 0;
 }
 
-/* Behind the elements that are not shown; what is behind those that were not copied is not there. */
+/* Behind the elements that are not shown; what is behind those that were not copied is not
+ * there. */
 static size_t pass_elements(const struct view *view, size_t width, uint64_t count, size_t at)
 {
 	return width && at < view->size && count <= (view->size - at) / width ? at + count * width

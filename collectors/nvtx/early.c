@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Slots of open ranges, see the header. The key of a slot is its lock-free owner's mark: FREE -> BUSY
- * (being filled) -> key (open) -> BUSY (being taken) -> FREE, each step a compare-and-swap.
+ * Slots of open ranges, see the header. The key of a slot is its lock-free owner's mark: FREE ->
+ * BUSY (being filled) -> key (open) -> BUSY (being taken) -> FREE, each step a compare-and-swap.
  */
 #include "collectors/nvtx/early.h"
 

@@ -60,7 +60,8 @@ int gt_nvtx_prepare(void);
 /* Stamps the call and writes it. */
 void gt_nvtx_write(struct gt_nvtx_call *call);
 
-/* Pushes @call->domain's stack: writes the range, returns its level, or NVTX_NO_PUSH_POP_TRACKING. */
+/* Pushes @call->domain's stack: writes the range, returns its level, or
+ * NVTX_NO_PUSH_POP_TRACKING. */
 int gt_nvtx_push(struct gt_nvtx_call *call);
 int gt_nvtx_pop(struct gt_nvtx_call *call);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Attaching to the NVTX code of a library, see the header. It runs while other threads of the program
- * spin in that library's first NVTX call: short, no lock, no dl*. A library may be unloaded
+ * Attaching to the NVTX code of a library, see the header. It runs while other threads of the
+ * program spin in that library's first NVTX call: short, no lock, no dl*. A library may be unloaded
  * with its tables, so nothing here points into them.
  */
 #include "collectors/nvtx/nvtx.h"

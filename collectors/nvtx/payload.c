@@ -237,7 +237,8 @@ static size_t on_first_page(const void *at, size_t size)
 	return size < rest ? size : rest;
 }
 
-/* Reads what may not be there: the kernel does it, page by page. Returns how many bytes there were. */
+/* Reads what may not be there: the kernel does it, page by page. Returns how many bytes there
+ * were. */
 static size_t read_foreign(void *out, const void *from, size_t size)
 {
 	size_t first = on_first_page(from, size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table of registered objects, see the header. Buckets are lists that only grow at their head by
- * compare-and-swap; an object is complete before it can be reached.
+ * The table of registered objects, see the header. Buckets are lists that only grow at their head
+ * by compare-and-swap; an object is complete before it can be reached.
  */
 #include "collectors/nvtx/registry.h"
 

@@ -2,7 +2,8 @@
  *
  * What the program registers with NVTX once and refers to later: domains, strings, categories,
  * schemas, enumerations, counters. Immutable objects in one bounded arena, found through a hash
- * table; they live as long as the process, so that a handle never dangles, whatever library made it.
+ * table; they live as long as the process, so that a handle never dangles, whatever library made
+ * it.
  *
  * Any thread, no lock, no system call once started. A full arena refuses, which is counted.
  */

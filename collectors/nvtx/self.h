@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What each annotating thread keeps for itself: how deep it is in each domain. In a block of our
- * own, because static thread-local memory is scarce in a library that may come by dlopen, and because
- * annotations begin before there is a session (core/thread.h).
+ * own, because static thread-local memory is scarce in a library that may come by dlopen, and
+ * because annotations begin before there is a session (core/thread.h).
  *
  * Application threads. First sight costs a look through the blocks and a pthread_setspecific; then
  * one load. A block serves another thread after its owner's end.
@@ -18,8 +18,8 @@
 /* Domains in which one thread can have ranges open at the same time. */
 #define GT_NVTX_STACKS  16u
 
-/* Levels of one thread and domain that are recorded. Deeper ranges are lost, and counted: a program that
- * never pops does not fill the memory. */
+/* Levels of one thread and domain that are recorded. Deeper ranges are lost, and counted: a program
+ * that never pops does not fill the memory. */
 #define GT_NVTX_LEVELS  60000u
 
 /* Threads that annotate at the same time. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Single values of payloads as text, into room that may be too small: what does not fit is cut. Drain
- * thread; @data has the bytes of the value.
+ * Single values of payloads as text, into room that may be too small: what does not fit is cut.
+ * Drain thread; @data has the bytes of the value.
  */
 #ifndef GT_COLLECTORS_NVTX_VALUE_H
 #define GT_COLLECTORS_NVTX_VALUE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From a call to a record, see collectors/nvtx/internal.h. Each record carries the level of its range,
- * so that the drain thread can put the stacks right again when records were lost.
+ * From a call to a record, see collectors/nvtx/internal.h. Each record carries the level of its
+ * range, so that the drain thread can put the stacks right again when records were lost.
  *
  * Application threads: no lock, no allocation, no system call once the thread has a ring.
  */

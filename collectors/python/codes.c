@@ -75,8 +75,8 @@ static bool copy_typed(const struct gt_python_layout *layout, uint64_t object, s
 	       gt_python_word((uint64_t)ret_head, layout->object_type) == type;
 }
 
-/* As copy_typed; an object of a type derived from it, which has @flag, serves as well: a program may
- * compile its source with a file name of a type of its own. */
+/* As copy_typed; an object of a type derived from it, which has @flag, serves as well: a program
+ * may compile its source with a file name of a type of its own. */
 static bool copy_derived(const struct gt_python_layout *layout, uint64_t object, size_t size,
 			 uint64_t type, uint64_t flag, uint8_t ret_head[HEAD_BYTES])
 {
@@ -147,8 +147,8 @@ static uint64_t hash_table_copy(const struct gt_python_runtime *runtime, uint64_
 	       (part < size ? 3 * hash_bytes((uint64_t)ends[1], (uint32_t)part) : 0);
 }
 
-/* A hash of what tells the code object at @object, whose fields are at @head, from others that were or
- * will be at its address. Never 0. Terms do not wait for each other. */
+/* A hash of what tells the code object at @object, whose fields are at @head, from others that were
+ * or will be at its address. Never 0. Terms do not wait for each other. */
 static inline __attribute__((always_inline)) uint64_t make_identity(
 	const struct gt_python_layout *layout, uint64_t object, uint64_t head, uint64_t table,
 	uint64_t table_hash)
@@ -212,8 +212,8 @@ static const uint8_t *copy_bytes(uint64_t from, size_t size)
 	return to;
 }
 
-/* state: interned 2 bits, kind 3, compact 1, ascii 1. Characters that do not follow the object itself
- * (in a type derived from str) are pointed to where those of a compact one would begin. */
+/* state: interned 2 bits, kind 3, compact 1, ascii 1. Characters that do not follow the object
+ * itself (in a type derived from str) are pointed to where those of a compact one would begin. */
 static bool copy_string(const struct gt_python_runtime *runtime, uint64_t object,
 			struct gt_python_text *ret_text)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The code objects that have been seen on stacks. An application thread that meets one for the first
- * time copies its names and line table, for it may be gone when the drain thread asks; from then on
- * it is one look into a table that all threads share. Entries are never changed or removed: the
- * interpreter reuses addresses, so an entry is found by what the object holds, not by where it is.
+ * The code objects that have been seen on stacks. An application thread that meets one for the
+ * first time copies its names and line table, for it may be gone when the drain thread asks; from
+ * then on it is one look into a table that all threads share. Entries are never changed or removed:
+ * the interpreter reuses addresses, so an entry is found by what the object holds, not by where it
+ * is.
  *
  * No lock, no allocation; system calls at first sight only (collectors/python/read.h).
  */
@@ -46,7 +47,8 @@ int gt_python_codes_start(void);
 /* The number, 1 .., of the code object at @object. 0: none, or no room. Application threads. */
 uint32_t gt_python_codes_number(const struct gt_python_runtime *runtime, uint64_t object);
 
-/* The same for an object of another thread, which may be gone at any moment: system calls each time. */
+/* The same for an object of another thread, which may be gone at any moment: system calls each
+ * time. */
 uint32_t gt_python_codes_number_elsewhere(const struct gt_python_runtime *runtime, uint64_t object);
 
 /* What is known under a number that gt_python_codes_number gave. NULL: no such. Any thread. */

@@ -10,7 +10,8 @@
 
 #define NONE         GT_PYTHON_NO_FIELD
 
-/* Of a compact string: its type's fields end with a length and a pointer more than an ASCII one's. */
+/* Of a compact string: its type's fields end with a length and a pointer more than an ASCII
+ * one's. */
 #define COMPACT_MORE 16
 
 #define COMMON_OBJECT                                                                              \
@@ -86,7 +87,8 @@ static const struct gt_python_layout layouts[] = {
 	 COMMON_OBJECT},
 };
 
-/* The words of _Py_DebugOffsets, in the order of its fields: word 0 is the cookie, 1 the version. */
+/* The words of _Py_DebugOffsets, in the order of its fields: word 0 is the cookie, 1 the
+ * version. */
 #define COOKIE             "xdebugpy"
 #define WORD_VERSION       1
 #define WORD_FREE_THREADED 2
@@ -129,7 +131,8 @@ static const struct {
 /* No structure that we read reaches further than this. */
 #define OFFSET_MAX 4096
 
-/* order as in struct gt_python_layout of a version that describes itself; f_code may be None there */
+/* order as in struct gt_python_layout of a version that describes itself; f_code may be None
+ * there */
 static const struct gt_python_layout described = {
 	.table = GT_PYTHON_LOCATIONS,
 	.entry = GT_PYTHON_ENTRY_OWNER,

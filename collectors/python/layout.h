@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where CPython keeps what a stack is made of: offsets into its structures. 3.8 to 3.12 are known by
- * version; 3.13 and later tell their offsets themselves (_Py_DebugOffsets at the start of
+ * Where CPython keeps what a stack is made of: offsets into its structures. 3.8 to 3.12 are known
+ * by version; 3.13 and later tell their offsets themselves (_Py_DebugOffsets at the start of
  * _PyRuntime). Any thread; pure functions.
  */
 #ifndef GT_COLLECTORS_PYTHON_LAYOUT_H
@@ -43,11 +43,11 @@ struct gt_python_layout {
 	uint16_t frame_size;
 	uint16_t frame_previous;
 	uint16_t frame_code;
-	uint16_t
-		frame_instruction; /* 3.8 to 3.10: an int in units; later: a pointer into the code */
-	uint16_t instruction_unit; /* bytes; 0: it is a pointer */
-	uint16_t frame_entry;      /* bool is_entry */
-	uint16_t frame_owner;      /* char */
+	uint16_t frame_instruction; /* 3.8 to 3.10: an int in units; later: a pointer into the
+				     * code */
+	uint16_t instruction_unit;  /* bytes; 0: it is a pointer */
+	uint16_t frame_entry;       /* bool is_entry */
+	uint16_t frame_owner;       /* char */
 	/* PyCodeObject */
 	uint16_t code_size;
 	uint16_t code_filename;

@@ -52,9 +52,9 @@ static bool is_python_file(const struct gt_string *path)
 	return !strncmp(name, "python", 6) || !strncmp(name, "libpython", 9);
 }
 
-/* C code of the interpreter. In a program that the interpreter was linked into, only what has one of
- * its names, or none at all where its loops have none. The loop runs each instruction in a function
- * of its own where it was built with tail calls (3.14). */
+/* C code of the interpreter. In a program that the interpreter was linked into, only what has one
+ * of its names, or none at all where its loops have none. The loop runs each instruction in a
+ * function of its own where it was built with tail calls (3.14). */
 static bool is_internal(const struct python_merge *m, const struct gt_stack_frame *frame)
 {
 	if (is_python_file(frame->module))
@@ -65,8 +65,8 @@ static bool is_internal(const struct python_merge *m, const struct gt_stack_fram
 	       has_prefix(frame->function, "_TAIL_CALL_") || (!m->has_loop && !frame->function);
 }
 
-/* Code in no module with the interpreter on both sides: the trampoline that python -X perf makes for
- * each function. */
+/* Code in no module with the interpreter on both sides: the trampoline that python -X perf makes
+ * for each function. */
 static bool is_trampoline(const struct python_merge *m, uint32_t i)
 {
 	const struct gt_stack_frame *const *native = m->stacks->native;

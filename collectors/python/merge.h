@@ -29,8 +29,9 @@ struct gt_python_stacks {
 
 /*
  * Writes the merged stack, nearest first and at most @max frames, to @ret_frames; returns how many.
- * Where loops and Python frames do not fit each other, the Python frames stand together in the place
- * of the nearest loop; where no loop has a name, in the place of the interpreter's nearest frame.
+ * Where loops and Python frames do not fit each other, the Python frames stand together in the
+ * place of the nearest loop; where no loop has a name, in the place of the interpreter's nearest
+ * frame.
  */
 uint32_t gt_python_merge(const struct gt_python_stacks *stacks, uint32_t max,
 			 const struct gt_stack_frame **ret_frames);

@@ -27,13 +27,14 @@ struct gt_python_window {
 	uint8_t bytes[GT_PYTHON_PEEK_PAGE];
 };
 
-/* At most @max frames, nearest first, of the thread that gt_python_capture knows as @thread. Returns
- * their number, 0 where there are none or they make no sense. Async-signal-safe; errno is kept. */
+/* At most @max frames, nearest first, of the thread that gt_python_capture knows as @thread.
+ * Returns their number, 0 where there are none or they make no sense. Async-signal-safe; errno is
+ * kept. */
 uint32_t gt_python_peek(const struct gt_python_thread *thread, struct gt_python_window *window,
 			uint32_t max, struct gt_python_raw *ret_frames);
 
-/* The chain of frames that begins with @frame; window->page must be 0. For tests on memory that was made
- * for them. */
+/* The chain of frames that begins with @frame; window->page must be 0. For tests on memory that was
+ * made for them. */
 uint32_t gt_python_peek_chain(const struct gt_python_layout *layout, uint64_t frame,
 			      struct gt_python_window *window, uint32_t max,
 			      struct gt_python_raw *ret_frames);

@@ -4,7 +4,8 @@
  * with the GIL or without: nobody else changes a thread's frames while it is inside C code. Names
  * and lines are made of it later, by the drain thread (collectors/python/frames.h).
  *
- * Application threads. Once the code objects have been seen: no lock, no allocation, no system call.
+ * Application threads. Once the code objects have been seen: no lock, no allocation, no system
+ * call.
  */
 #ifndef GT_COLLECTORS_PYTHON_PYTHON_H
 #define GT_COLLECTORS_PYTHON_PYTHON_H
@@ -58,9 +59,9 @@ struct gt_python_counts {
 
 /*
  * Looks for an interpreter and switches captures on; again when the modules of the process have
- * changed. Not on a hot path, never two at a time. NULL: on, or no interpreter here; else one phrase
- * that says why the interpreter's stacks are not read. The first stack decides whether it is laid
- * out as its version says: that it was not is told by the next call.
+ * changed. Not on a hot path, never two at a time. NULL: on, or no interpreter here; else one
+ * phrase that says why the interpreter's stacks are not read. The first stack decides whether it is
+ * laid out as its version says: that it was not is told by the next call.
  */
 const char *gt_python_start(void);
 
@@ -78,8 +79,8 @@ uint64_t gt_python_address(void);
 uint32_t gt_python_capture(struct gt_python_thread *thread, uint32_t max,
 			   const uint64_t **ret_frames, uint64_t *ret_key);
 
-/* The walk of gt_python_capture, from the innermost @frame of @runtime; for tests on memory that was
- * made for them. -EFAULT: a pointer that cannot be read, -ELOOP: a circle. */
+/* The walk of gt_python_capture, from the innermost @frame of @runtime; for tests on memory that
+ * was made for them. -EFAULT: a pointer that cannot be read, -ELOOP: a circle. */
 int gt_python_walk(const struct gt_python_runtime *runtime, uint64_t frame, uint32_t max,
 		   uint64_t *ret_frames, uint32_t *ret_count);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * First sight of pages, see the header. process_vm_readv on the own process: it answers EFAULT where
- * a load would end the program.
+ * First sight of pages, see the header. process_vm_readv on the own process: it answers EFAULT
+ * where a load would end the program.
  */
 #include "collectors/python/read.h"
 

@@ -86,8 +86,8 @@ static void set_function(void *pointer, uintptr_t address)
 	memcpy(pointer, &address, sizeof(address));
 }
 
-/* The function only where there is no number: from 3.11 on it makes its text once, and an interpreter
- * that starts in this moment could meet a text that is not finished. */
+/* The function only where there is no number: from 3.11 on it makes its text once, and an
+ * interpreter that starts in this moment could meet a text that is not finished. */
 static uint32_t read_version(const struct python_search *search)
 {
 	const char *(*get_version)(void) = NULL;

@@ -21,15 +21,15 @@ struct gt_python_runtime {
 
 /*
  * Looks for an interpreter among the loaded objects and keeps it loaded. Takes the loader's locks:
- * not on a hot path. NULL on success; else one phrase that says why its stacks cannot be read, which
- * is empty when there is no interpreter.
+ * not on a hot path. NULL on success; else one phrase that says why its stacks cannot be read,
+ * which is empty when there is no interpreter.
  */
 const char *gt_python_runtime_find(struct gt_python_runtime *ret_runtime);
 
 /*
- * Why the interpreter of this process leaves out a sitecustomize that PYTHONPATH leads to: "off: " and a
- * phrase, empty where it does not, NULL where there is no interpreter. Takes the lock of the loader's
- * list. Not on a hot path.
+ * Why the interpreter of this process leaves out a sitecustomize that PYTHONPATH leads to: "off: "
+ * and a phrase, empty where it does not, NULL where there is no interpreter. Takes the lock of the
+ * loader's list. Not on a hot path.
  */
 const char *gt_python_runtime_isolation(void);
 

@@ -62,7 +62,8 @@ static bool parse_hex(const char **text, uint64_t *ret_value)
 	return digits > 0 && digits <= 16;
 }
 
-/* "running", or the number of the system call (-1: none), its six arguments if there is one, sp, pc. */
+/* "running", or the number of the system call (-1: none), its six arguments if there is one, sp,
+ * pc. */
 enum gt_sample_where gt_sample_proc_parse(const char *text, uint64_t *ret_pc, uint64_t *ret_sp)
 {
 	const char *p = strchr(text, ' ');

@@ -31,8 +31,8 @@ bool gt_sample_proc_open(struct gt_sample_proc *proc, uint32_t tid);
 /* Closes what is still ours. */
 void gt_sample_proc_close(struct gt_sample_proc *proc);
 
-/* @text: what the kernel wrote, to be compared with what it writes a moment later: when both are the
- * same, the thread has not gone on. */
+/* @text: what the kernel wrote, to be compared with what it writes a moment later: when both are
+ * the same, the thread has not gone on. */
 enum gt_sample_where gt_sample_proc_read(const struct gt_sample_proc *proc,
 					 char text[GT_SAMPLE_TEXT], uint64_t *ret_pc,
 					 uint64_t *ret_sp);

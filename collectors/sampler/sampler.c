@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The sampler's thread, see the header. All that it keeps of a thread is its own; with the thread it
- * shares a mailbox. Nothing here runs on application threads.
+ * The sampler's thread, see the header. All that it keeps of a thread is its own; with the thread
+ * it shares a mailbox. Nothing here runs on application threads.
  */
 #include "collectors/sampler/sampler.h"
 
@@ -159,8 +159,8 @@ static bool may_interrupt(const struct target *target, const struct gt_call_view
 	return !gt_sample_proc_blocks(&target->proc, GT_SAMPLE_SIGNAL);
 }
 
-/* The last look comes right before the signal: a thread that has gone to sleep since the first would
- * be woken, and some calls do not go on sleeping after a signal. */
+/* The last look comes right before the signal: a thread that has gone to sleep since the first
+ * would be woken, and some calls do not go on sleeping after a signal. */
 static void ask_running(struct target *target, const struct gt_call_view *view)
 {
 	void *_Atomic *mailbox = &target->thread->mailbox;
@@ -194,7 +194,8 @@ static bool take_back(struct target *target)
 	return true;
 }
 
-/* It was asked and is silent: it waits for a processor, or has blocked the signal in the meantime. */
+/* It was asked and is silent: it waits for a processor, or has blocked the signal in the
+ * meantime. */
 static void miss(struct target *target)
 {
 	if (target->missed == MISSED || gt_sample_proc_blocks(&target->proc, GT_SAMPLE_SIGNAL))

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What threads do while they make no CUDA call: a thread of the tracer's looks at each thread that has
- * made one, so many times a second.
+ * What threads do while they make no CUDA call: a thread of the tracer's looks at each thread that
+ * has made one, so many times a second.
  *
  *   A thread that waits in the kernel is not disturbed: /proc/self/task/TID/syscall tells where its
  *   code and its stack are, and both are read from outside. No call of its is interrupted.
  *
- *   A thread that runs gets a SIGURG, whose handler copies its registers and its stack. It is not sent
- *   while the thread is in a recorded call, blocks that signal, runs on a stack that is small or not its
- *   own, nor at all once the program has a handler for SIGURG.
+ *   A thread that runs gets a SIGURG, whose handler copies its registers and its stack. It is not
+ * sent while the thread is in a recorded call, blocks that signal, runs on a stack that is small or
+ * not its own, nor at all once the program has a handler for SIGURG.
  *
  * Both come out as records in the ring of the sampler's own thread.
  */
@@ -31,7 +31,8 @@ struct gt_sampler_counts {
  * gt_sampler_run. @frames: most frames of a sample. */
 void gt_sampler_configure(uint32_t hz, uint32_t frames);
 
-/* The work of the sampler's thread, which blocks all signals; returns when gt_sampler_stop is called. */
+/* The work of the sampler's thread, which blocks all signals; returns when gt_sampler_stop is
+ * called. */
 void *gt_sampler_run(void *unused);
 
 /* Gives SIGURG back and waits, at most @timeout_ns, until the thread touches nothing more. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The handler, see the header. It runs on application threads at any place of their code: nothing but
- * loads, stores, the clock, and system calls that cannot fail for the program. It takes no lock,
- * touches no ring, and leaves errno as it was.
+ * The handler, see the header. It runs on application threads at any place of their code: nothing
+ * but loads, stores, the clock, and system calls that cannot fail for the program. It takes no
+ * lock, touches no ring, and leaves errno as it was.
  */
 #include "collectors/sampler/signal.h"
 
@@ -88,7 +88,8 @@ static void fill(struct gt_sample_slot *slot, struct gt_thread *self, const ucon
 		gt_python_peek(view.python, &slot->window, GT_PYTHON_DEPTH, slot->python);
 }
 
-/* A signal that somebody else sent, or that comes when nobody waits for it any more, finds no slot. */
+/* A signal that somebody else sent, or that comes when nobody waits for it any more, finds no
+ * slot. */
 static void on_signal(int number, siginfo_t *info, void *context)
 {
 	struct gt_thread *self = gt_thread_self;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Asking a thread that runs for its registers and its stack, by a signal: SIGURG, which does nothing
- * to a process that has no handler for it, so that one which comes too late does no harm.
+ * Asking a thread that runs for its registers and its stack, by a signal: SIGURG, which does
+ * nothing to a process that has no handler for it, so that one which comes too late does no harm.
  */
 #ifndef GT_COLLECTORS_SAMPLER_SIGNAL_H
 #define GT_COLLECTORS_SAMPLER_SIGNAL_H
@@ -40,8 +40,8 @@ struct gt_sample_slot {
 	uint64_t stack[GT_SAMPLE_STACK_WORDS]; /* from sp, rounded down to 8, on */
 };
 
-/* Installs the handler unless the program has one. The slot to be filled at a thread's next signal lies
- * in its gt_thread's mailbox. */
+/* Installs the handler unless the program has one. The slot to be filled at a thread's next signal
+ * lies in its gt_thread's mailbox. */
 bool gt_sample_signal_start(void);
 
 /* Whether the handler is still there: the program may have put its own in its place. */
@@ -51,7 +51,8 @@ bool gt_sample_signal_is_ours(void);
 void gt_sample_signal_stop(void);
 
 /* Copies up to a slot's room of the stack from slot->regs.sp on. [@low, @high): the bounds of the
- * calling thread's own stack, which are then read directly; 0, 0: by a system call. Async-signal-safe. */
+ * calling thread's own stack, which are then read directly; 0, 0: by a system call.
+ * Async-signal-safe. */
 void gt_sample_copy_stack(struct gt_sample_slot *slot, uint64_t low, uint64_t high);
 
 #endif

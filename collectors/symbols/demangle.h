@@ -14,11 +14,12 @@
 #include "core/intern.h"
 
 /* Longer names stay mangled. The demangler needs up to 100 bytes of stack for each byte of a name.
- * libstdc++'s own limit is lower: it takes names of at most 1024 bytes (2048 components, two a byte). */
+ * libstdc++'s own limit is lower: it takes names of at most 1024 bytes (2048 components, two a
+ * byte). */
 #define GT_DEMANGLE_MAX      2048
 
-/* So do names that would become longer than this (collectors/symbols/mangled.h): there is no telling the
- * demangler when to stop. */
+/* So do names that would become longer than this (collectors/symbols/mangled.h): there is no
+ * telling the demangler when to stop. */
 #define GT_DEMANGLE_TEXT_MAX (1u << 20)
 
 struct gt_demangle;
@@ -27,7 +28,8 @@ struct gt_demangle;
 struct gt_demangle *gt_demangle_new(struct gt_intern *pool);
 void gt_demangle_free(struct gt_demangle *demangle);
 
-/* The readable form of @name (@length bytes), or @name itself interned when it has none. Never NULL. */
+/* The readable form of @name (@length bytes), or @name itself interned when it has none. Never
+ * NULL. */
 const struct gt_string *gt_demangle_get(struct gt_demangle *demangle, const char *name,
 					size_t length);
 

@@ -25,8 +25,8 @@ struct gt_elf_image {
 /* The build-id in the notes at @notes. Copies at most 32 bytes; returns how many, 0: none. */
 uint32_t gt_elf_image_note_build_id(const void *notes, size_t size, uint8_t *ret_id);
 
-/* As gt_elf_image_note_build_id, of an object that is loaded: inside a dl_iterate_phdr callback. Notes
- * that lie in no readable PT_LOAD are not mapped and not looked at. */
+/* As gt_elf_image_note_build_id, of an object that is loaded: inside a dl_iterate_phdr callback.
+ * Notes that lie in no readable PT_LOAD are not mapped and not looked at. */
 uint32_t gt_elf_image_loaded_build_id(const struct dl_phdr_info *info, uint8_t *ret_id);
 
 /* Reads what is asked for below of the file at @path: names of sections, notes, the link to a debug
@@ -41,8 +41,8 @@ int gt_elf_image_init(struct gt_elf_image *elf, const void *image, size_t size);
 /* Also of a zeroed struct. */
 void gt_elf_image_close(struct gt_elf_image *elf);
 
-/* The first section of @type (SHT_*), a table of structs. NULL: none, or it does not lie in the file
- * as such a table must. */
+/* The first section of @type (SHT_*), a table of structs. NULL: none, or it does not lie in the
+ * file as such a table must. */
 const Elf64_Shdr *gt_elf_image_find_type(const struct gt_elf_image *elf, uint32_t type);
 
 /* The section called @name. NULL: none, or it does not lie in the file. */

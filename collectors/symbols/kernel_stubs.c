@@ -6,8 +6,8 @@
  *   its stub                  _ZL38__device_stub__ZN3app5scaleIfEEvPT_S1_Pff
  *
  * The stub's name is that of the kernel, without the L that marks a name as local to its file,
- * followed by the types of the parameters. The stub of an extern "C" kernel is that of a C++ kernel, the
- * kernel's host function is named as it is written:
+ * followed by the types of the parameters. The stub of an extern "C" kernel is that of a C++
+ * kernel, the kernel's host function is named as it is written:
  *
  *   kernel's host function    scale
  *   its stub                  _Z24__device_stub__Z5scalePfiPfi
@@ -185,7 +185,8 @@ static bool have_same_parameters(struct gt_demangle *demangle, const char *a, co
 	return x && y && strcmp(x, y) == 0;
 }
 
-/* Has a function a mangled name that begins with @beginning, as a C++ kernel's host function has? */
+/* Has a function a mangled name that begins with @beginning, as a C++ kernel's host function
+ * has? */
 static bool has_function(const struct gt_symbol_table *table, const char *beginning)
 {
 	for (uint32_t i = 0; i < table->count; i++) {
@@ -197,7 +198,8 @@ static bool has_function(const struct gt_symbol_table *table, const char *beginn
 	return false;
 }
 
-/* The host's side of an extern "C" kernel @name; a C function beside a C++ kernel of that name is none. */
+/* The host's side of an extern "C" kernel @name; a C function beside a C++ kernel of that name is
+ * none. */
 static bool is_c_kernel(const struct gt_kernel_stubs *stubs, const struct gt_symbol_table *table,
 			const char *name)
 {

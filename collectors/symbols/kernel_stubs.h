@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which functions of a module nvcc made: for each kernel a host function with the kernel's own name,
- * whose address stands for it in <<<>>>, and a stub __device_stub__<kernel> that it calls. A user
- * who asks where a kernel was launched does not want to hear "in a function called like the kernel".
- * Drain thread only.
+ * Which functions of a module nvcc made: for each kernel a host function with the kernel's own
+ * name, whose address stands for it in <<<>>>, and a stub __device_stub__<kernel> that it calls. A
+ * user who asks where a kernel was launched does not want to hear "in a function called like the
+ * kernel". Drain thread only.
  */
 #ifndef GT_COLLECTORS_SYMBOLS_KERNEL_STUBS_H
 #define GT_COLLECTORS_SYMBOLS_KERNEL_STUBS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the files of collectors/mangled*.c share: the place in the name, and what was seen before it.
- * Each function reads one production of the Itanium C++ ABI's grammar, numbers its substitution
+ * What the files of collectors/mangled*.c share: the place in the name, and what was seen before
+ * it. Each function reads one production of the Itanium C++ ABI's grammar, numbers its substitution
  * candidates as the ABI does, and returns the size of its text or more; words and punctuation are
  * taken at their longest. Any thread.
  */
@@ -17,7 +17,8 @@
 #define GT_MANGLED_DEPTH         512u /* of the parser's recursion: about 100 KiB of stack */
 #define GT_MANGLED_SIZE_CAP      ((uint64_t)1 << 40)
 
-/* The longest text of an operator, a builtin type, a standard abbreviation, a word between parts. */
+/* The longest text of an operator, a builtin type, a standard abbreviation, a word between
+ * parts. */
 #define GT_MANGLED_WORD          16u
 #define GT_MANGLED_ABBREVIATION  80u
 

@@ -151,8 +151,8 @@ static const struct gt_string *find_path(struct gt_modules *modules, const struc
 	}
 	if (strchr(seen->name, '/') && realpath(seen->name, path))
 		return gt_intern_cstr(modules->pool, path);
-	/* a relative name is one from the folder that the program was in then; if another file has it by
-	 * now, its build-id tells */
+	/* a relative name is one from the folder that the program was in then; if another file has
+	 * it by now, its build-id tells */
 	if (seen->name[0] && seen->name[0] != '/' &&
 	    gt_mapped_path(seen->start, path, sizeof(path)))
 		return gt_intern_cstr(modules->pool, path);

@@ -109,8 +109,8 @@ static bool is_api_name(const char *name)
 	return has_prefix(name, "cuda") && isupper((unsigned char)name[4]);
 }
 
-/* A template of cuda_runtime.h that calls the function of its name: _ZL16cudaLaunchKernelIcE9cudaError,
- * _Z10cudaMallocIfE9cudaError. */
+/* A template of cuda_runtime.h that calls the function of its name:
+ * _ZL16cudaLaunchKernelIcE9cudaError, _Z10cudaMallocIfE9cudaError. */
 static bool is_api_template(const char *name)
 {
 	char *end;
@@ -125,8 +125,9 @@ static bool is_api_template(const char *name)
 }
 
 /*
- * What the CUDA toolkit puts into a program: the runtime that nvcc links in by default, the functions
- * that it makes of <<<>>>, the templates of cuda_runtime.h. The user looks for what is behind them.
+ * What the CUDA toolkit puts into a program: the runtime that nvcc links in by default, the
+ * functions that it makes of <<<>>>, the templates of cuda_runtime.h. The user looks for what is
+ * behind them.
  * @name is mangled.
  */
 static bool is_toolkit(const char *name)

@@ -77,8 +77,8 @@ static bool find_fp_by_code(const struct gt_unwind_walk *at, uint64_t function, 
 	return look_at_fp(at, *ret_fp, function) != GT_UNWIND_NO_RETURN;
 }
 
-/* The nearest place behind which a call of this function returns to, else the nearest that looks like
- * one: that may be what a function left there which has returned. */
+/* The nearest place behind which a call of this function returns to, else the nearest that looks
+ * like one: that may be what a function left there which has returned. */
 static bool find_fp_by_looks(const struct gt_unwind_walk *at, uint64_t function, uint64_t *ret_fp)
 {
 	uint64_t end = at->regs.sp + SEARCH_BYTES;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The call stack of another thread, out of its registers and a copy of its stack. The thread may have
- * gone on since: neither its stack nor the code that it was in is touched, only asked for by a
+ * The call stack of another thread, out of its registers and a copy of its stack. The thread may
+ * have gone on since: neither its stack nor the code that it was in is touched, only asked for by a
  * system call that answers instead of faulting.
  *
  * Threads of the tracer only: an address that is new takes the loader's list lock.

@@ -2,8 +2,8 @@
  *
  * First sight of an address: which module it lies in, and what the unwinder has to do there.
  * Application threads, once an address: takes the loader's list lock (dl_iterate_phdr, which no
- * running library constructor blocks) and libunwind's own; at most two system calls of ours; no malloc.
- * Never dlopen, dlsym or dladdr: those wait for constructors of other threads.
+ * running library constructor blocks) and libunwind's own; at most two system calls of ours; no
+ * malloc. Never dlopen, dlsym or dladdr: those wait for constructors of other threads.
  */
 #ifndef GT_COLLECTORS_UNWIND_LEARN_H
 #define GT_COLLECTORS_UNWIND_LEARN_H
@@ -38,7 +38,8 @@ uint64_t gt_unwind_learn(uint64_t pc);
 /* The same for an address on another thread's stack, whose module may be unloaded at any moment. */
 uint64_t gt_unwind_learn_elsewhere(uint64_t pc);
 
-/* Where the function begins whose instruction is at @pc - 1; its module may be unloaded meanwhile. */
+/* Where the function begins whose instruction is at @pc - 1; its module may be unloaded
+ * meanwhile. */
 bool gt_unwind_find_function(uint64_t pc, uint64_t *ret_start);
 
 enum gt_unwind_return {
@@ -47,8 +48,8 @@ enum gt_unwind_return {
 	GT_UNWIND_RETURN_FROM_IT, /* a call of the function in question */
 };
 
-/* What stands before @pc, which may be any number. @function: where the function in question begins,
- * 0: not known. One system call. */
+/* What stands before @pc, which may be any number. @function: where the function in question
+ * begins, 0: not known. One system call. */
 enum gt_unwind_return gt_unwind_is_return(uint64_t pc, uint64_t function);
 
 /* Opens libunwind. Returns false when it is not there. Session start. */

@@ -264,8 +264,8 @@ static int set_up(void *arg)
 /*
  * That pipe would take descriptors that the program counts on, and nobody would ever use it. So
  * libunwind is set up by a process that shares the memory but has descriptors of its own, and ends
- * at once. (unshare(CLONE_FILES) in a thread does the same; containers forbid it.) It ends without a
- * signal and only __WCLONE sees it: no waiting parent is disturbed. Without memory for its stack
+ * at once. (unshare(CLONE_FILES) in a thread does the same; containers forbid it.) It ends without
+ * a signal and only __WCLONE sees it: no waiting parent is disturbed. Without memory for its stack
  * there is no libunwind: the pipe would stay in the program.
  */
 static void set_up_aside(struct opening *opening)

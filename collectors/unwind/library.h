@@ -26,7 +26,8 @@ struct gt_unwind_library {
 			    void *);
 };
 
-/* Symbols; no user address looks like them. Offsets of up to 2^31 in both directions belong to it. */
+/* Symbols; no user address looks like them. Offsets of up to 2^31 in both directions belong to
+ * it. */
 #define GT_SYMBOL_SP 0x1000000000000000u
 #define GT_SYMBOL_FP 0x2000000000000000u
 

@@ -4,9 +4,9 @@
  * lock, no allocation, no system call unless an address or a stack is new.
  *
  * The trail is the last walk of the thread. Before a new walk, its words are compared with what the
- * stack holds now, from the outer end: as far as they agree, and once the new walk stands in a frame
- * of the agreed part with the same registers, the rest of both walks is the same, because a step
- * depends on nothing but the registers and the words that it reads.
+ * stack holds now, from the outer end: as far as they agree, and once the new walk stands in a
+ * frame of the agreed part with the same registers, the rest of both walks is the same, because a
+ * step depends on nothing but the registers and the words that it reads.
  */
 #include "collectors/unwind/unwind.h"
 
@@ -20,9 +20,9 @@
 #include "collectors/unwind/learn.h"
 #include "collectors/unwind/rules.h"
 
-/* The main stack is believed to reach down this far at most, whatever its limit says: that may be raised
- * while the program runs, but what is mapped, stacks of coroutines for one, then lies as near as 128 MiB,
- * less 6 MiB of arguments. */
+/* The main stack is believed to reach down this far at most, whatever its limit says: that may be
+ * raised while the program runs, but what is mapped, stacks of coroutines for one, then lies as
+ * near as 128 MiB, less 6 MiB of arguments. */
 #define STACK_MAX   ((uint64_t)120 << 20)
 
 /* How far up a stack of unknown bounds is looked at: pages of 4 KiB in one system call, and bytes
@@ -139,7 +139,8 @@ static bool finds_more(struct gt_unwind_walk *walk)
 	return walk->high - walk->low < PROBE_MAX && probe_up(walk);
 }
 
-/* The part of the trail that still stands on the stack: how many frames, counted from the outermost. */
+/* The part of the trail that still stands on the stack: how many frames, counted from the
+ * outermost. */
 GT_UNWIND_UNFENCED static uint32_t count_standing(const struct gt_unwind_thread *thread,
 						  uint64_t sp)
 {
@@ -194,9 +195,9 @@ static uint64_t find_rule(uint64_t pc)
 	return rule;
 }
 
-/* The rule of @pc, taken from frame number @place of the trail when that is at the same address: the
- * processor goes on with it before the address has come from the stack, whereas the table cannot be
- * asked earlier. */
+/* The rule of @pc, taken from frame number @place of the trail when that is at the same address:
+ * the processor goes on with it before the address has come from the stack, whereas the table
+ * cannot be asked earlier. */
 static inline uint64_t guess_rule(const struct gt_unwind_trail *trail, uint32_t place, uint64_t pc)
 {
 	if (place < GT_UNWIND_DEPTH && __builtin_expect(trail->frame[place].regs.pc == pc, 1))
@@ -205,7 +206,8 @@ static inline uint64_t guess_rule(const struct gt_unwind_trail *trail, uint32_t 
 }
 
 /* Whether the walk continues after a step that was not a plain one: onto another stack behind a
- * signal's frame, or further up a stack of which more was found; then the step is to be repeated. */
+ * signal's frame, or further up a stack of which more was found; then the step is to be
+ * repeated. */
 static bool goes_on(const struct gt_unwind_thread *thread, struct gt_unwind_walk *walk,
 		    enum gt_unwind_step_result result, bool *own)
 {

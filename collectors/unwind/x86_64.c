@@ -171,8 +171,8 @@ static size_t modrm_bytes(const uint8_t *code, size_t size)
 	return bytes + (mod == 1 ? 1 : mod == 2 ? 4 : 0);
 }
 
-/* Of instructions of the map 0f with a ModR/M byte: those that also have an immediate, or none at all,
- * or that jump, are not among what is wanted. */
+/* Of instructions of the map 0f with a ModR/M byte: those that also have an immediate, or none at
+ * all, or that jump, are not among what is wanted. */
 static bool is_vector(uint8_t opcode)
 {
 	static const uint8_t first_last[][2] = {{0x10, 0x17}, {0x28, 0x2f}, {0x40, 0x6f},

@@ -8,7 +8,8 @@
 
 #include "core/guest/arch.h"
 
-/* Kineto and torch floor the base to a quarter of a year: output_json.h, _chrome_trace_export.py. */
+/* Kineto and torch floor the base to a quarter of a year: output_json.h,
+ * _chrome_trace_export.py. */
 #define BASE_PERIOD_S 7889238u
 #define SAMPLE_TRIES  5
 
@@ -80,7 +81,8 @@ void gt_clock_sample(struct gt_clock *clock, int64_t *ret_step)
 
 /*
  * A REALTIME stamp belongs to the last sample taken at or before it: after a step back two samples
- * may claim it, then the newer one is right, because records are converted soon after they were made.
+ * may claim it, then the newer one is right, because records are converted soon after they were
+ * made.
  */
 uint64_t gt_clock_from_realtime(const struct gt_clock *clock, uint64_t ns)
 {

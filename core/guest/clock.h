@@ -59,9 +59,9 @@ static inline uint64_t gt_clock_from_monotonic(const struct gt_clock *clock, uin
 /* CLOCK_REALTIME ns (a CUPTI stamp) -> trace ns through the nearest sample. Drain thread. */
 uint64_t gt_clock_from_realtime(const struct gt_clock *clock, uint64_t ns);
 
-/* Ticks of the processor's counter -> trace ns, by the rate between the first and the newest sample.
- * False: too little time has passed to know the rate. Another tool may have switched CUPTI to
- * this clock (Kineto does). Drain thread. */
+/* Ticks of the processor's counter -> trace ns, by the rate between the first and the newest
+ * sample. False: too little time has passed to know the rate. Another tool may have switched CUPTI
+ * to this clock (Kineto does). Drain thread. */
 bool gt_clock_from_ticks(const struct gt_clock *clock, uint64_t ticks, uint64_t *ret_ns);
 
 /* The base that Kineto subtracts: REALTIME floored to 7889238 s (trace-format, "Base"). */

@@ -14,7 +14,8 @@
 
 #define HIGHEST 4096 /* the kernel's table of a process grows with the highest number */
 
-/* Numbers below the limit: --sample-cpu keeps 128 of them, the others are for what is open for a moment. */
+/* Numbers below the limit: --sample-cpu keeps 128 of them, the others are for what is open for a
+ * moment. */
 #define SPARE   160
 
 /* The lowest number for a copy: above what programs count, close in loops or give to select. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A file descriptor in a process that is not ours. Programs close every number that they know of and
- * open their own files under the lowest free ones: a descriptor of ours therefore moves to a high
- * number at once, and no number is ever closed that has become something of the program's.
- * Any thread; errno is kept.
+ * A file descriptor in a process that is not ours. Programs close every number that they know of
+ * and open their own files under the lowest free ones: a descriptor of ours therefore moves to a
+ * high number at once, and no number is ever closed that has become something of the program's. Any
+ * thread; errno is kept.
  */
 #ifndef GT_CORE_GUEST_DESCRIPTOR_H
 #define GT_CORE_GUEST_DESCRIPTOR_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Symbol look-up in mapped ELF objects: DT_GNU_HASH or DT_HASH, DT_VERSYM with DT_VERDEF. Nothing here
- * trusts a number of the object: room() says how much may be read behind an address.
+ * Symbol look-up in mapped ELF objects: DT_GNU_HASH or DT_HASH, DT_VERSYM with DT_VERDEF. Nothing
+ * here trusts a number of the object: room() says how much may be read behind an address.
  */
 #include "core/guest/elf_lookup.h"
 
@@ -271,7 +271,8 @@ const char *gt_elf_reference_version(const struct gt_elf *elf, const char *name)
 	return NULL;
 }
 
-/* The rule of ld.so: symbols without a version satisfy everybody, hidden ones only who names them. */
+/* The rule of ld.so: symbols without a version satisfy everybody, hidden ones only who names
+ * them. */
 static bool version_fits(const struct gt_elf *elf, size_t symbol, const char *version)
 {
 	unsigned int entry, index;

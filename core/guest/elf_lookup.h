@@ -73,8 +73,8 @@ const char *gt_elf_reference_version(const struct gt_elf *elf, const char *name)
 /* True when the object defines the symbol version @version. */
 bool gt_elf_defines_version(const struct gt_elf *elf, const char *version);
 
-/* Symbol @name in the first loaded object whose soname is @soname (NULL: in any), 0: none. Takes the
- * lock of dl_iterate_phdr; not for hot paths. */
+/* Symbol @name in the first loaded object whose soname is @soname (NULL: in any), 0: none. Takes
+ * the lock of dl_iterate_phdr; not for hot paths. */
 uintptr_t gt_elf_find_loaded(const char *soname, const char *name, const char *version);
 
 #endif

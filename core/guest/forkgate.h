@@ -10,8 +10,9 @@
 
 #include <stdbool.h>
 
-/* Around every call that takes a lock of the loader, or of the program's allocator. The drain thread: false means that the program
- * is forking, come back later. The first call of a process registers the handlers around fork. */
+/* Around every call that takes a lock of the loader, or of the program's allocator. The drain
+ * thread: false means that the program is forking, come back later. The first call of a process
+ * registers the handlers around fork. */
 bool gt_forkgate_try(void);
 
 /* The same, but a running fork is waited for, at most 0.2 s. The drain thread. */
@@ -23,8 +24,8 @@ void gt_forkgate_enter(void);
 
 void gt_forkgate_leave(void);
 
-/* Whether the program is forking just now. A fork that a signal comes to begins anew, on older kernels
- * each time. */
+/* Whether the program is forking just now. A fork that a signal comes to begins anew, on older
+ * kernels each time. */
 bool gt_forkgate_is_closed(void);
 
 #endif

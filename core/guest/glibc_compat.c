@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The functions of core/guest/glibc_compat.def under names of our own. Each refers weakly to its oldest
- * version, which the libc of glibc 2.34 and later still has. On an older glibc that reference is bound
- * only if the program itself loaded libpthread or libdl, and stays NULL otherwise; then the function
- * is looked up in the libraries that are mapped by now (a process that uses CUDA has both).
- * Any thread; not for hot paths.
+ * The functions of core/guest/glibc_compat.def under names of our own. Each refers weakly to its
+ * oldest version, which the libc of glibc 2.34 and later still has. On an older glibc that
+ * reference is bound only if the program itself loaded libpthread or libdl, and stays NULL
+ * otherwise; then the function is looked up in the libraries that are mapped by now (a process that
+ * uses CUDA has both). Any thread; not for hot paths.
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -6,8 +6,8 @@
  *
  * glibc 2.32 to 2.34 moved these functions from libpthread and libdl into libc under new versions.
  * Calls of them become calls of gt_compat_<name>, which knows both places (glibc_compat.def, .c).
- * What is only newer than 2.17 and never was elsewhere is a system call in core/guest/sys.c. The test
- * "symbol versions" names whatever slips through; it wants a line here and a row in the table.
+ * What is only newer than 2.17 and never was elsewhere is a system call in core/guest/sys.c. The
+ * test "symbol versions" names whatever slips through; it wants a line here and a row in the table.
  */
 #ifndef GT_CORE_GUEST_GLIBC_COMPAT_H
 #define GT_CORE_GUEST_GLIBC_COMPAT_H

@@ -15,8 +15,8 @@ enum gt_log_level {
 /* Set once by the session. */
 void gt_log_set_level(enum gt_log_level level);
 
-/* Remembers what descriptor 2 is now. When the program has put something else there, which may be a file of
- * its data, nothing is said. Before the program runs; without this call all is said. */
+/* Remembers what descriptor 2 is now. When the program has put something else there, which may be a
+ * file of its data, nothing is said. Before the program runs; without this call all is said. */
 void gt_log_remember_stderr(void);
 
 /* "gputrace: <text>\n". Supports %s %d %u %lu %lx %% only (own formatter, async-signal-safe).

@@ -20,16 +20,17 @@ void gt_memory_unmap(void *memory, size_t size);
 /* Grows a mapping, which may move; the new part is zeroed. NULL: no memory, the old one stays. */
 void *gt_memory_grow(void *memory, size_t old_size, size_t new_size);
 
-/* Memory that outlives the process (core/spool.h): its bytes stay where they are when they are unmapped.
- * Set once, before any arena that survives is used; @source must stay for ever. Any thread. */
+/* Memory that outlives the process (core/spool.h): its bytes stay where they are when they are
+ * unmapped. Set once, before any arena that survives is used; @source must stay for ever. Any
+ * thread. */
 struct gt_memory_survivor {
 	void *(*map)(size_t size); /* as gt_memory_map */
 	bool (*holds)(const void *memory);
 };
 void gt_memory_set_survivor(const struct gt_memory_survivor *source);
 
-/* What all mappings together may take (--max-rss); 0: no limit. Beyond it the next one is refused. What
- * is mapped counts, touched or not, so less than this is resident. */
+/* What all mappings together may take (--max-rss); 0: no limit. Beyond it the next one is refused.
+ * What is mapped counts, touched or not, so less than this is resident. */
 void gt_memory_limit(size_t bytes);
 
 struct gt_memory_counts {
@@ -42,8 +43,8 @@ struct gt_memory_counts gt_memory_count(void);
 void *gt_memory_reserve(size_t size);
 void gt_memory_unreserve(void *memory, size_t size);
 
-/* The same, only readable: a locked process does not fill it, one without overcommit does not count it. The
- * pages that the @size bytes at @blank lie in become writable; false: no memory. */
+/* The same, only readable: a locked process does not fill it, one without overcommit does not count
+ * it. The pages that the @size bytes at @blank lie in become writable; false: no memory. */
 void *gt_memory_reserve_blank(size_t size);
 bool gt_memory_make_writable(void *blank, size_t size);
 

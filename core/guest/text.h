@@ -15,8 +15,8 @@ size_t gt_text_decimal(char *out, uint64_t value);
 /* Lower-case hexadecimal digits of @value (16 are always enough). Returns how many. */
 size_t gt_text_hex(char *out, uint64_t value);
 
-/* @value with up to 9 significant digits, as JSON takes it ("0.25", "1.5e-7"); "nan", "inf", "-inf" are
- * not JSON. 24 bytes are always enough. Returns how many. */
+/* @value with up to 9 significant digits, as JSON takes it ("0.25", "1.5e-7"); "nan", "inf", "-inf"
+ * are not JSON. 24 bytes are always enough. Returns how many. */
 size_t gt_text_real(char *out, double value);
 
 /* @code_point as UTF-8, 1 to 4 bytes; what is no character becomes U+FFFD. Returns how many. */
@@ -30,8 +30,8 @@ size_t gt_text_format(char *out, size_t size, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 size_t gt_text_vformat(char *out, size_t size, const char *format, va_list args);
 
-/* Bytes of the control character at @text, which a terminal would act on (C0, DEL; C1 in UTF-8); 0: none
- * stands there. */
+/* Bytes of the control character at @text, which a terminal would act on (C0, DEL; C1 in UTF-8); 0:
+ * none stands there. */
 static inline size_t gt_text_control(const char *text)
 {
 	unsigned char c = (unsigned char)text[0];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A thread of the program that is cancelled leaves at the next open, write or wait: inside a part of ours
- * that would be with locks held that are ours, the driver's or CUPTI's. These parts put it off.
+ * A thread of the program that is cancelled leaves at the next open, write or wait: inside a part
+ * of ours that would be with locks held that are ours, the driver's or CUPTI's. These parts put it
+ * off.
  */
 #ifndef GT_CORE_GUEST_UNCANCELLED_H
 #define GT_CORE_GUEST_UNCANCELLED_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table of core/schema/cuda_api.def as arrays indexed by cbid. Names lie in one string of strings
- * and rows hold offsets, so that the dynamic loader has nothing to relocate here.
+ * The table of core/schema/cuda_api.def as arrays indexed by cbid. Names lie in one string of
+ * strings and rows hold offsets, so that the dynamic loader has nothing to relocate here.
  */
 #include "core/schema/cuda_api.h"
 

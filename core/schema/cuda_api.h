@@ -71,7 +71,8 @@ struct gt_cuda_set {
 	uint64_t bits[GT_API_DOMAIN_COUNT_][GT_CUDA_SET_BITS / 64];
 };
 
-/* Every known call that has one of @flags: GT_CUDA_DEFAULT, GT_CUDA_ENQUEUES, GT_CUDA_KNOWN = all. */
+/* Every known call that has one of @flags: GT_CUDA_DEFAULT, GT_CUDA_ENQUEUES, GT_CUDA_KNOWN =
+ * all. */
 void gt_cuda_set_init(struct gt_cuda_set *set, unsigned int flags);
 
 static inline bool gt_cuda_set_has(const struct gt_cuda_set *set, enum gt_api_domain domain,

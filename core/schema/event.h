@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What happened, in the words of this project: one struct gt_event per finished thing (an API call,
- * a kernel, a copy, a loss). Collectors make them, writers print them, nothing here knows CUDA or JSON.
+ * a kernel, a copy, a loss). Collectors make them, writers print them, nothing here knows CUDA or
+ * JSON.
  *
- * All times are nanoseconds since the Unix epoch on the trace clock (core/guest/clock.h): CLOCK_REALTIME
- * at the start of the session plus CLOCK_MONOTONIC since, so they never step. Strings are interned
- * (core/intern.h) and live as long as the session. Events live on the stack of the drain thread;
- * a writer that keeps one copies it.
+ * All times are nanoseconds since the Unix epoch on the trace clock (core/guest/clock.h):
+ * CLOCK_REALTIME at the start of the session plus CLOCK_MONOTONIC since, so they never step.
+ * Strings are interned (core/intern.h) and live as long as the session. Events live on the stack of
+ * the drain thread; a writer that keeps one copies it.
  */
 #ifndef GT_CORE_SCHEMA_EVENT_H
 #define GT_CORE_SCHEMA_EVENT_H
@@ -25,10 +26,11 @@ enum gt_event_kind {
 	GT_EVENT_MEMSET,
 	GT_EVENT_SYNC,     /* ... up to here */
 	GT_EVENT_OVERHEAD, /* what the tracing itself cost, as CUPTI tells */
-	GT_EVENT_RANGE, /* a named span of a host thread (NVTX, Python function, framework operator) */
-	GT_EVENT_MARK,   /* a named instant of a host thread */
-	GT_EVENT_FRAME,  /* a function in the call stacks of a host thread, --stack-lane */
-	GT_EVENT_SAMPLE, /* where a host thread was while it made no call, --sample-cpu */
+	GT_EVENT_RANGE,    /* a named span of a host thread (NVTX, Python function, framework
+			    * operator) */
+	GT_EVENT_MARK,     /* a named instant of a host thread */
+	GT_EVENT_FRAME,    /* a function in the call stacks of a host thread, --stack-lane */
+	GT_EVENT_SAMPLE,   /* where a host thread was while it made no call, --sample-cpu */
 	GT_EVENT_COUNTER,
 	GT_EVENT_DEVICE, /* facts: once per device, context, stream, thread */
 	GT_EVENT_CONTEXT,
@@ -40,8 +42,9 @@ enum gt_event_kind {
 
 enum gt_api_domain { GT_API_RUNTIME, GT_API_DRIVER, GT_API_DOMAIN_COUNT_ };
 
-/* The call that asked for a GPU operation: what the arrow and "launched by" are made of. By value in
- * each event, so that a writer may keep events for a while (lanes need order) without a lifetime. */
+/* The call that asked for a GPU operation: what the arrow and "launched by" are made of. By value
+ * in each event, so that a writer may keep events for a while (lanes need order) without a
+ * lifetime. */
 struct gt_launch {
 	bool known; /* false: the call is not in the trace, no arrow */
 	bool first; /* this is the first operation of its call: the arrow starts */
@@ -85,7 +88,8 @@ struct gt_kernel_event {
 	bool cooperative;
 	bool has_priority;
 	int32_t priority;
-	/* Derived from the DEVICE record (collectors/cupti/occupancy.h); has_occupancy false without one. */
+	/* Derived from the DEVICE record (collectors/cupti/occupancy.h); has_occupancy false
+	 * without one. */
 	bool has_occupancy;
 	uint64_t blocks_per_sm_micro; /* millionths */
 	uint64_t warps_per_sm_micro;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The books of one trace (core/schema/ledger.def). The drain thread owns the ledger; what application
- * threads count lives in their thread block (core/thread.h) and is added in when the ledger is read.
+ * The books of one trace (core/schema/ledger.def). The drain thread owns the ledger; what
+ * application threads count lives in their thread block (core/thread.h) and is added in when the
+ * ledger is read.
  */
 #ifndef GT_CORE_SCHEMA_LEDGER_H
 #define GT_CORE_SCHEMA_LEDGER_H

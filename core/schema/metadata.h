@@ -53,8 +53,8 @@ struct gt_metadata {
 	const char *mode;      /* "cupti", "hooks only" */
 	char mode_reason[256]; /* why hooks only, empty otherwise */
 	char python[96];       /* "3.12.1", "off: why", empty: no interpreter was seen */
-	char frameworks
-		[320]; /* what became of --pytorch and --python-functions; empty: not wanted */
+	char frameworks[320];  /* what became of --pytorch and --python-functions; empty: not
+				* wanted */
 	const char *unwinder;  /* "libunwind rules", "frame pointers", "off" */
 	uint32_t device_count; /* devices[] is indexed by device id, holes have id UINT32_MAX */
 	struct gt_device_event devices[GT_METADATA_DEVICES];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The vocabulary of .pftrace files, which the writer and the reader share: field numbers of the
- * Perfetto messages that are used (schema: protos/perfetto/trace of google/perfetto), the two packet
- * sequences, and the names of gputrace's own arguments (core/schema/pftrace_args.def, docs/FORMAT.md).
+ * Perfetto messages that are used (schema: protos/perfetto/trace of google/perfetto), the two
+ * packet sequences, and the names of gputrace's own arguments (core/schema/pftrace_args.def,
+ * docs/FORMAT.md).
  */
 #ifndef GT_CORE_SCHEMA_PFTRACE_H
 #define GT_CORE_SCHEMA_PFTRACE_H
@@ -201,7 +202,8 @@ enum gt_pf_type {
 /* SHARED: with the interned kernel, once for all work that is alike. OWN: with each slice. */
 enum gt_pf_where { GT_PF_SHARED, GT_PF_OWN };
 
-/* Names of the instants that hold the facts and, as the last packet of a closed file, the ledger. */
+/* Names of the instants that hold the facts and, as the last packet of a closed file, the
+ * ledger. */
 #define GT_PF_HEADER_NAME "gputrace header"
 #define GT_PF_LEDGER_NAME "Record Window End"
 

@@ -12,7 +12,8 @@
 
 #define MEMORY_MAX (48u << 20)
 
-/* External ids of ranges begin here, away from those that frameworks give; in recovery behind them. */
+/* External ids of ranges begin here, away from those that frameworks give; in recovery behind
+ * them. */
 #define FIRST_ID   1000000000u
 #define MORE_IDS   1000000000000u
 
@@ -240,8 +241,8 @@ struct gt_range *gt_range_find_pushed(const struct gt_ranges *ranges, uint32_t t
 	return range && range->key == level ? range : NULL; /* levels grow inwards */
 }
 
-/* Each domain has a stack of its own. What began later gives way, but an operator never: readers look
- * for those on their thread, and as they are of one domain no two of them cross. */
+/* Each domain has a stack of its own. What began later gives way, but an operator never: readers
+ * look for those on their thread, and as they are of one domain no two of them cross. */
 void gt_range_uncross(const struct gt_ranges *ranges, struct gt_range *range)
 {
 	struct gt_range *const top = gt_range_innermost(ranges, range->tid);

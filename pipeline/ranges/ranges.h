@@ -24,8 +24,8 @@ struct gt_session;
 struct gt_ranges;
 struct gt_nvtx_record;
 
-/* NULL: no memory. @step_range: name of the ranges that are steps, "auto", or "". @operators: ranges with the
- * names that PyTorch gives its operators are operators. */
+/* NULL: no memory. @step_range: name of the ranges that are steps, "auto", or "". @operators:
+ * ranges with the names that PyTorch gives its operators are operators. */
 struct gt_ranges *gt_ranges_new(const char *step_range, bool operators);
 void gt_ranges_free(struct gt_ranges *ranges);
 
@@ -43,7 +43,8 @@ void gt_ranges_launch(struct gt_session *session, struct gt_launch *launch, bool
  * that the range had ended before the launch. */
 void gt_ranges_operation(struct gt_session *session, struct gt_event *event);
 
-/* All rings have been emptied: ends that were told by other threads than the starts can be joined. */
+/* All rings have been emptied: ends that were told by other threads than the starts can be
+ * joined. */
 void gt_ranges_round(struct gt_session *session);
 
 /* The thread is gone and its ring is empty: what it left open is closed as unfinished. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * NVTX records -> ranges, marks, counters, names; see pipeline/ranges/ranges.h. Records tell levels, so that
- * a stack finds its order again after records were lost.
+ * NVTX records -> ranges, marks, counters, names; see pipeline/ranges/ranges.h. Records tell
+ * levels, so that a stack finds its order again after records were lost.
  */
 #include <string.h>
 
@@ -212,7 +212,8 @@ static struct gt_range *begin(struct gt_session *s, const struct gt_nvtx_record 
 	return range;
 }
 
-/* Ranges at @level and deeper that are still open have lost their end. They lie above the others. */
+/* Ranges at @level and deeper that are still open have lost their end. They lie above the
+ * others. */
 static void close_from(struct gt_session *s, const struct gt_nvtx_record *record, uint64_t level)
 {
 	struct gt_range *range = gt_range_innermost(s->ranges, record->tid);

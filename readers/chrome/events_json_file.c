@@ -92,7 +92,8 @@ static int note_stream(struct gt_events_json *json, const struct gt_trace_event 
 	return gt_vec_push(&json->streams, place) ? 0 : -ENOMEM;
 }
 
-/* Does gputrace merge say here that a second process begins? Events have no place for whose they are. */
+/* Does gputrace merge say here that a second process begins? Events have no place for whose they
+ * are. */
 static bool begins_another(const struct gt_trace_event *record)
 {
 	struct gt_span span;

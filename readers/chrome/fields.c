@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See fields.h. Arguments are found by a small hash of their key, for this is done a few million times a
- * second. One thread per taker.
+ * See fields.h. Arguments are found by a small hash of their key, for this is done a few million
+ * times a second. One thread per taker.
  */
 #include "readers/chrome/fields.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The facts in a trace's header, and the raw text of every top-level member but the events. gputrace
- * repeats the same members in the args of its first event, for files that were never closed.
- * Parsed with yajl. Any thread, one header at a time.
+ * The facts in a trace's header, and the raw text of every top-level member but the events.
+ * gputrace repeats the same members in the args of its first event, for files that were never
+ * closed. Parsed with yajl. Any thread, one header at a time.
  */
 #ifndef GT_READERS_CHROME_HEADER_H
 #define GT_READERS_CHROME_HEADER_H
@@ -47,8 +47,8 @@ int gt_header_add(struct gt_header *header, const struct gt_span *key, const str
 /* The JSON text of a member, or NULL. */
 const char *gt_header_find(const struct gt_header *header, const char *key);
 
-/* A whole member as a span that can be searched; free *ret_copy, which it points into. False: no such
- * member, no memory. */
+/* A whole member as a span that can be searched; free *ret_copy, which it points into. False: no
+ * such member, no memory. */
 bool gt_header_span(const struct gt_header *header, const char *key, char **ret_copy,
 		    struct gt_span *ret_span);
 
@@ -60,7 +60,8 @@ bool gt_header_int(const struct gt_header *header, const char *member, const cha
 bool gt_header_text(const struct gt_header *header, const char *member, const char *key,
 		    char *ret_text, size_t size);
 
-/* Whether what a key of the ledger counts is absent because the options of the trace say so: no loss. */
+/* Whether what a key of the ledger counts is absent because the options of the trace say so: no
+ * loss. */
 bool gt_header_is_asked_for(const struct gt_header *header, enum gt_ledger_key key);
 
 #endif

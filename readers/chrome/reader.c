@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See reader.h. Layers: readers/input.h brings bytes, readers/chrome/scan.h finds values in them, this
- * file knows the two forms of a trace file and the members of an event. A value that is cut by the
- * end of the window is scanned again after more was read. One thread per reading.
+ * See reader.h. Layers: readers/input.h brings bytes, readers/chrome/scan.h finds values in them,
+ * this file knows the two forms of a trace file and the members of an event. A value that is cut by
+ * the end of the window is scanned again after more was read. One thread per reading.
  */
 #include "readers/chrome/reader.h"
 
@@ -254,7 +254,8 @@ static int read_element(struct reader *r)
 	return rc < 0 ? rc : 1;
 }
 
-/* Behind the opening bracket of the events. 1: the closing one was read, 0: the file ends before. */
+/* Behind the opening bracket of the events. 1: the closing one was read, 0: the file ends
+ * before. */
 static int read_events(struct reader *r)
 {
 	bool need_comma = false;
@@ -504,8 +505,8 @@ static int read_file(struct reader *r)
 	return rc;
 }
 
-/* The form of a running process, also after repair where there was no spool, and what merge made of such
- * files. Other tools' arrays have no header. */
+/* The form of a running process, also after repair where there was no spool, and what merge made of
+ * such files. Other tools' arrays have no header. */
 static bool is_without_ledger(const struct gt_reading *reading)
 {
 	const struct gt_header *header = &reading->header;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reads a Chrome-trace JSON file in one pass with bounded memory and hands out one record per event:
- * gputrace's own files (running, cut, closed), Kineto's, and whatever else keeps to the format; object
- * or array form, plain or gzip. One thread per reading; several readings may run at once.
+ * Reads a Chrome-trace JSON file in one pass with bounded memory and hands out one record per
+ * event: gputrace's own files (running, cut, closed), Kineto's, and whatever else keeps to the
+ * format; object or array form, plain or gzip. One thread per reading; several readings may run at
+ * once.
  */
 #ifndef GT_READERS_CHROME_READER_H
 #define GT_READERS_CHROME_READER_H
@@ -47,9 +48,10 @@ enum gt_form {
 struct gt_reading {
 	enum gt_form form;
 	bool compressed;
-	bool closed; /* false: the file ends before its JSON does ("cut") */
-	bool without_ledger; /* closed, but not by its process, or merged of such files: no ledger tells what is missing */
-	bool mixed;      /* array form with the end of an object: killed while closing */
+	bool closed;         /* false: the file ends before its JSON does ("cut") */
+	bool without_ledger; /* closed, but not by its process, or merged of such files: no ledger
+				tells what is missing */
+	bool mixed;          /* array form with the end of an object: killed while closing */
 	bool translated; /* the file is no JSON: lines and bytes are those of what was made of it */
 	const char *loose;   /* what in it strict JSON does not allow, NULL: nothing was seen */
 	uint64_t comma_byte; /* of a comma behind the last event of all, 0: there is none */
@@ -69,9 +71,9 @@ typedef int (*gt_reader_event)(const struct gt_trace_event *record, const struct
 			       void *data);
 
 /*
- * Reads @path ("-": standard input). 0, or a negative errno with ret_reading->error filled: -EBADMSG
- * for wrong JSON (events before it were handed out). A cut file is no error: closed is false.
- * Free ret_reading with gt_reading_fini in either case.
+ * Reads @path ("-": standard input). 0, or a negative errno with ret_reading->error filled:
+ * -EBADMSG for wrong JSON (events before it were handed out). A cut file is no error: closed is
+ * false. Free ret_reading with gt_reading_fini in either case.
  */
 int gt_reader_read(const char *path, gt_reader_event event, void *data,
 		   struct gt_reading *ret_reading);

@@ -18,7 +18,8 @@ const char *gt_scan_fail(struct gt_scan *scan, const char *p, const char *why)
 	return NULL;
 }
 
-/* 0x80 in the first byte of @word (and perhaps later ones) that is below @n; exact for the first. */
+/* 0x80 in the first byte of @word (and perhaps later ones) that is below @n; exact for the
+ * first. */
 static inline uint64_t first_below(uint64_t word, uint64_t n)
 {
 	return (word - 0x0101010101010101u * n) & ~word & 0x8080808080808080u;

@@ -2,8 +2,9 @@
  *
  * The JSON scanner of the hot path: strict, without allocation, one pass over bytes in memory, for
  * the event lines that make 99 % of a trace. What it finds are spans into the caller's buffer.
- * Whole documents (headers, ledgers, nested arguments) are given to yajl instead (readers/chrome/header.h).
- * Why not yajl everywhere: docs/benchmarks.md. Pure functions, any thread.
+ * Whole documents (headers, ledgers, nested arguments) are given to yajl instead
+ * (readers/chrome/header.h). Why not yajl everywhere: docs/benchmarks.md. Pure functions, any
+ * thread.
  */
 #ifndef GT_READERS_CHROME_SCAN_H
 #define GT_READERS_CHROME_SCAN_H
@@ -53,7 +54,8 @@ static inline const char *gt_scan_blanks(const char *p)
 /* Records a failure at @p: a NULL @why or the end of input means "more is needed". Returns NULL. */
 const char *gt_scan_fail(struct gt_scan *scan, const char *p, const char *why);
 
-/* Scans one value that starts exactly at @p. Returns the byte behind it, or NULL after a failure. */
+/* Scans one value that starts exactly at @p. Returns the byte behind it, or NULL after a
+ * failure. */
 const char *gt_scan_value(struct gt_scan *scan, const char *p, struct gt_span *ret_value);
 
 /* Scans a string whose opening quote is at @p. */
@@ -68,7 +70,8 @@ typedef const char *(*gt_scan_member)(struct gt_scan *scan, const struct gt_span
 				      const char *value, void *data);
 const char *gt_scan_object(struct gt_scan *scan, const char *p, gt_scan_member member, void *data);
 
-/* The elements of an array that was already scanned (padding must still stand behind its text), one after another: *@p starts at 0. */
+/* The elements of an array that was already scanned (padding must still stand behind its text), one
+ * after another: *@p starts at 0. */
 bool gt_span_next(const struct gt_span *array, uint32_t *position, struct gt_span *ret_element);
 
 /* The value of a key in an object that was already scanned (same condition). */

@@ -8,7 +8,8 @@
  *   gpu.c     work of the GPU
  *   metadata.c   facts and ledger
  *
- * Nothing in the file is believed: lengths, numbers and references are checked. One thread per reading.
+ * Nothing in the file is believed: lengths, numbers and references are checked. One thread per
+ * reading.
  */
 #ifndef GT_READERS_PERFETTO_PFTRACE_H
 #define GT_READERS_PERFETTO_PFTRACE_H

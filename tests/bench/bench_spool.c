@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the spool costs: making and removing it, mapping a ring, touching a page for the first time, and
- * a record in a ring, each beside the same in anonymous memory. Rounds of both take turns; printed are
- * medians of the thread's processor time, user and system.
+ * What the spool costs: making and removing it, mapping a ring, touching a page for the first time,
+ * and a record in a ring, each beside the same in anonymous memory. Rounds of both take turns;
+ * printed are medians of the thread's processor time, user and system.
  */
 #include <stdio.h>
 #include <stdlib.h>

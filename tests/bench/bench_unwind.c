@@ -2,8 +2,8 @@
  *
  * What a native stack costs the calling thread: 40 frames of functions without frame pointers, by
  * how much of it is as it was the last time, beside libunwind's own fastest way.
- * Prints the best of several rounds, in processor time (others use the machine too); the calls of the
- * near functions themselves are taken off.
+ * Prints the best of several rounds, in processor time (others use the machine too); the calls of
+ * the near functions themselves are taken off.
  */
 #define UNW_LOCAL_ONLY
 #include <libunwind.h>
@@ -53,7 +53,8 @@ static void take_by_libunwind(void)
 	__asm__ volatile("" : : "r"(pcs) : "memory");
 }
 
-/* As when the outermost call site is another one: every frame is walked, at the addresses of before. */
+/* As when the outermost call site is another one: every frame is walked, at the addresses of
+ * before. */
 static void take_guessed(void)
 {
 	self->trail.loads = 0;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * How many events a second the writers print: launches as a training loop makes them, each a
- * call and a kernel with stack, occupancy and arrow. Once into /dev/null (printing alone), once into
- * a file of the folder given (default /tmp). The median of five runs, in events a second of processor
- * time (user and system: what one core can do whatever else runs), and the elapsed time beside it.
+ * call and a kernel with stack, occupancy and arrow. Once into /dev/null (printing alone), once
+ * into a file of the folder given (default /tmp). The median of five runs, in events a second of
+ * processor time (user and system: what one core can do whatever else runs), and the elapsed time
+ * beside it.
  *
  *   bench_writer [FOLDER [LAUNCHES]]
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A fuzz target is one LLVMFuzzerTestOneInput. Built with -fsanitize=fuzzer it is fuzzed; linked with
- * main.c it replays a corpus folder, which every build does as a test.
+ * A fuzz target is one LLVMFuzzerTestOneInput. Built with -fsanitize=fuzzer it is fuzzed; linked
+ * with main.c it replays a corpus folder, which every build does as a test.
  */
 #ifndef GT_TESTS_FUZZ_FUZZ_H
 #define GT_TESTS_FUZZ_FUZZ_H

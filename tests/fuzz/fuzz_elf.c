@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Arbitrary bytes as the ELF file of a module. It is read in parts, and as an image that is in memory
- * whole: where the parts are taken, both hold the same sections, symbols and build-id.
+ * Arbitrary bytes as the ELF file of a module. It is read in parts, and as an image that is in
+ * memory whole: where the parts are taken, both hold the same sections, symbols and build-id.
  */
 #include "collectors/symbols/elf_image.h"
 #include "tests/fuzz/fuzz.h"

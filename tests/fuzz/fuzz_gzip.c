@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Traces that are packed. An input that begins as gzip does is read as it is. Of any other the first two
- * bytes say where it is divided into members and how much of the packed end is missing: whole it
- * reads as the plain bytes do, cut it never holds more than they do.
+ * Traces that are packed. An input that begins as gzip does is read as it is. Of any other the
+ * first two bytes say where it is divided into members and how much of the packed end is missing:
+ * whole it reads as the plain bytes do, cut it never holds more than they do.
  */
 #include "readers/chrome/reader.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Arbitrary bytes as a trace whose first block may be torn; the first byte of value 1 stands for the
- * blanks that fill the block up. Either nothing is touched, or the block is one event now, what stood
- * behind it is as it was, and there is nothing to mend any more.
+ * Arbitrary bytes as a trace whose first block may be torn; the first byte of value 1 stands for
+ * the blanks that fill the block up. Either nothing is touched, or the block is one event now, what
+ * stood behind it is as it was, and there is nothing to mend any more.
  */
 #include "readers/chrome/reader.h"
 #include "recover/mend.h"

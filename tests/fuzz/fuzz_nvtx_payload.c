@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Arbitrary bytes as a schema and a payload: registered, copied and decoded as the program's would be.
+ * Arbitrary bytes as a schema and a payload: registered, copied and decoded as the program's would
+ * be.
  *
  *   byte 0       schema type; byte 1: how many entries; byte 2: packing; byte 3: stated size
- *   then 6 bytes an entry: flags (2), type (1, over 200: a schema registered before), detail, offset,
- *   name; the rest is the payload
+ *   then 6 bytes an entry: flags (2), type (1, over 200: a schema registered before), detail,
+ * offset, name; the rest is the payload
  */
 #include "collectors/nvtx/payload.h"
 #include "tests/fuzz/fuzz.h"
@@ -102,8 +103,8 @@ static void decode(const char *blobs, size_t size)
 	gt_nvtx_decode_numbers(0, blobs, size, ignore_number, &sum);
 }
 
-/* As the program would have it: exactly @size bytes, or, where it does not say how many there are, as
- * many as its schema or a terminated string may need. The caller frees. */
+/* As the program would have it: exactly @size bytes, or, where it does not say how many there are,
+ * as many as its schema or a terminated string may need. The caller frees. */
 static char *place_payload(const uint8_t *data, size_t size, bool has_size)
 {
 	char *place = calloc(1, (has_size ? 0 : GT_NVTX_BLOB_MAX) + size + 1);

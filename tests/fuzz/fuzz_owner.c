@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Arbitrary bytes as the claim of another process on a folder. It is taken over only when it names a
- * file of that folder that is gone; an empty one holds, and so does one that leads elsewhere.
+ * Arbitrary bytes as the claim of another process on a folder. It is taken over only when it names
+ * a file of that folder that is gone; an empty one holds, and so does one that leads elsewhere.
  */
 #include "tests/fuzz/fuzz.h"
 #include "writers/owner.h"

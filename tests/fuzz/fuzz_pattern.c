@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Arbitrary bytes as a pattern and, behind a zero, the value of every variable: what comes in from the
- * value is harmless, whatever the pattern is.
+ * Arbitrary bytes as a pattern and, behind a zero, the value of every variable: what comes in from
+ * the value is harmless, whatever the pattern is.
  */
 #include "core/pattern.h"
 #include "tests/fuzz/fuzz.h"

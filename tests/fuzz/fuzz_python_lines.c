@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Arbitrary bytes as a line table: the first says its format, the next four where to look, four more
- * the first line. An answer is a line or none, the same each time.
+ * Arbitrary bytes as a line table: the first says its format, the next four where to look, four
+ * more the first line. An answer is a line or none, the same each time.
  */
 #include "collectors/python/lines.h"
 #include "tests/fuzz/fuzz.h"

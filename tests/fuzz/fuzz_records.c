@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Arbitrary bytes as activity records. The first byte says which CUPTI they come from, or that they are
- * the buffer of a process that is gone:
+ * Arbitrary bytes as activity records. The first byte says which CUPTI they come from, or that they
+ * are the buffer of a process that is gone:
  *
- *   live    byte 1: what is known of the clocks; then record behind record, each as long as that CUPTI
- *           makes its kind, the place of a name being a number in the table below
- *   replay  lengths of the kinds that were noted, in units of 8, places of four noted names, then the
- *           buffer
+ *   live    byte 1: what is known of the clocks; then record behind record, each as long as that
+ * CUPTI makes its kind, the place of a name being a number in the table below replay  lengths of
+ * the kinds that were noted, in units of 8, places of four noted names, then the buffer
  *
- * Each record is counted once, what becomes of it is a whole event, and what lies behind the form of
- * CUPTI 11.8 does not matter.
+ * Each record is counted once, what becomes of it is a whole event, and what lies behind the form
+ * of CUPTI 11.8 does not matter.
  */
 #include "collectors/cupti/replay.h"
 #include "collectors/cupti/sanity.h"
@@ -192,8 +191,8 @@ static void put_pointer(uint8_t *record, size_t at, const void *pointer)
 	memcpy(record + at, &pointer, sizeof(pointer));
 }
 
-/* A record as CUPTI hands it out: of @bytes, its pointers valid. @ret_own is a name that whoever reads
- * the record has to free. */
+/* A record as CUPTI hands it out: of @bytes, its pointers valid. @ret_own is a name that whoever
+ * reads the record has to free. */
 static uint8_t *make_record(const struct form *form, const uint8_t *data, size_t size, size_t bytes,
 			    char **ret_own)
 {
@@ -216,7 +215,8 @@ static uint8_t *make_record(const struct form *form, const uint8_t *data, size_t
 	return record;
 }
 
-/* Translates it as version @version has it. False: it failed the look that a too new CUPTI's get. */
+/* Translates it as version @version has it. False: it failed the look that a too new CUPTI's
+ * get. */
 static bool translate_one(const struct form *form, uint32_t version, size_t bytes,
 			  const uint8_t *data, size_t size)
 {
@@ -328,7 +328,8 @@ static void replay_buffer(uint8_t clocks, const uint8_t *data, size_t size)
 	count = event_count;
 	records = records_counted();
 	need((left < size) == (records > 0) && (uint64_t)count <= records);
-	/* the lengths that were found out are those that it was read by; of what the records told nothing is kept */
+	/* the lengths that were found out are those that it was read by; of what the records told
+	 * nothing is kept */
 	start(clocks);
 	need(gt_cupti_replay(&how, buffer, size) == left);
 	need(event_count == count && records_counted() == records);

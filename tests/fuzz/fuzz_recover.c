@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Recovery from a spool whose bytes are wrong. The input changes a spool that the tracer made, 12 bytes
- * a change: the number of a word among those that are not zero (4 bytes; the highest bit: add instead
- * of replacing) and the value (8). Where there is no tmpfs the input itself is the spool.
+ * Recovery from a spool whose bytes are wrong. The input changes a spool that the tracer made, 12
+ * bytes a change: the number of a word among those that are not zero (4 bytes; the highest bit: add
+ * instead of replacing) and the value (8). Where there is no tmpfs the input itself is the spool.
  */
 #include "pipeline/replay.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Arbitrary bytes as a trace and, behind a zero, as what was recovered for it. When they are joined,
- * the file still is a trace that runs on, with all that it held and what was added; joining it once more
- * adds nothing, and repair makes a strict JSON object of it.
+ * Arbitrary bytes as a trace and, behind a zero, as what was recovered for it. When they are
+ * joined, the file still is a trace that runs on, with all that it held and what was added; joining
+ * it once more adds nothing, and repair makes a strict JSON object of it.
  */
 #include "readers/chrome/reader.h"
 #include "recover/rejoin.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Arbitrary bytes as a trace to repair. Either they are refused and nothing is touched, or there is one
- * strict JSON object afterwards that holds every event, and a second repair changes nothing. What is
- * refused for its JSON is no sound file to verify either.
+ * Arbitrary bytes as a trace to repair. Either they are refused and nothing is touched, or there is
+ * one strict JSON object afterwards that holds every event, and a second repair changes nothing.
+ * What is refused for its JSON is no sound file to verify either.
  */
 #include "analysis/verify/verify.h"
 #include "recover/repair.h"

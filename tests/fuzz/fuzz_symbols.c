@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Arbitrary bytes as an ELF image in memory (as the vDSO's is) with a table of symbols, or, where the
- * first byte is not that of an ELF file, as the name of one symbol. A name that is found lies in the
- * image, and what is made of it is a string.
+ * Arbitrary bytes as an ELF image in memory (as the vDSO's is) with a table of symbols, or, where
+ * the first byte is not that of an ELF file, as the name of one symbol. A name that is found lies
+ * in the image, and what is made of it is a string.
  */
 #include "collectors/symbols/demangle.h"
 #include "collectors/symbols/mangled.h"
@@ -30,8 +30,8 @@ static void start_names(void)
 		abort();
 }
 
-/* The estimate of a readable name's length may be too small where a name means nothing, but not by far:
- * then the demangler would not have been stopped. */
+/* The estimate of a readable name's length may be too small where a name means nothing, but not by
+ * far: then the demangler would not have been stopped. */
 static void read_name(const char *name, size_t length)
 {
 	const struct gt_string *readable = gt_demangle_get(demangle, name, length);

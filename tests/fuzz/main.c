@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Runs a fuzz target over every file of the folders given, and over cuts and bit flips of each small
- * one, at every byte of the smallest.
+ * Runs a fuzz target over every file of the folders given, and over cuts and bit flips of each
+ * small one, at every byte of the smallest.
  */
 #include "tests/fuzz/fuzz.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Every hook hands on every byte of its arguments: each function is called with patterns in all
- * argument registers and on the stack, once through the hook and once directly, and the runtime must
- * have seen the same. Linked with runtime 13, under the preloaded hooks.
+ * argument registers and on the stack, once through the hook and once directly, and the runtime
+ * must have seen the same. Linked with runtime 13, under the preloaded hooks.
  */
 #include <dlfcn.h>
 #include <stdio.h>

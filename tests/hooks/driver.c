@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A program without a CUDA runtime of its own, under the preloaded hooks. Each scenario is one shape
- * of process; the fake runtimes return their version number from every call. Exit 0: as expected.
+ * A program without a CUDA runtime of its own, under the preloaded hooks. Each scenario is one
+ * shape of process; the fake runtimes return their version number from every call. Exit 0: as
+ * expected.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -411,8 +412,8 @@ static void many_plugins(void)
 	}
 }
 
-/* More objects than there is room for: a runtime that comes behind them is found, and calls through it
- * cost no more than through another. */
+/* More objects than there is room for: a runtime that comes behind them is found, and calls through
+ * it cost no more than through another. */
 static void crowded(void)
 {
 	enum { COPIES = 80 };
@@ -430,7 +431,8 @@ static void crowded(void)
 	CHECK_EQ(hooks_count("gputrace_test_walks") - walks, 0);
 }
 
-/* A child of fork inherits what was remembered and may look for more, whatever threads were doing. */
+/* A child of fork inherits what was remembered and may look for more, whatever threads were
+ * doing. */
 static void forked(void)
 {
 	void *p13 = open_plugin("libplugin_13.so");

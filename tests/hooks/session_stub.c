@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The session that the hooks under test meet: its state comes from GT_TEST_STATE, and what the hooks
- * record is counted.
+ * The session that the hooks under test meet: its state comes from GT_TEST_STATE, and what the
+ * hooks record is counted.
  */
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A C program that loads an interpreter after the tracer has started, uses it, ends it, uses it once
- * more and unloads it; stacks are captured before, meanwhile and after.
+ * A C program that loads an interpreter after the tracer has started, uses it, ends it, uses it
+ * once more and unloads it; stacks are captured before, meanwhile and after.
  *
  *   embed PROBE_LIBRARY LIBPYTHON HOME
  */

@@ -182,7 +182,8 @@ static uint64_t now(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Nanoseconds that one of @times captures of the Python stack takes; *ret_frames of how many frames. */
+/* Nanoseconds that one of @times captures of the Python stack takes; *ret_frames of how many
+ * frames. */
 EXPORT double probe_cost(uint32_t times, uint32_t *ret_frames)
 {
 	const uint64_t *words;
@@ -258,7 +259,8 @@ EXPORT int probe_without_system_calls(uint32_t times)
 	return status;
 }
 
-/* From now on process_vm_readv answers EPERM, as in old containers. Not 0: the kernel does not offer that. */
+/* From now on process_vm_readv answers EPERM, as in old containers. Not 0: the kernel does not
+ * offer that. */
 EXPORT int probe_refuse_reads(void)
 {
 	struct sock_filter code[] = {

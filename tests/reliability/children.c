@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Children of every kind. Each process prints one line when it has done GPU work, so that the traces
- * can be counted; a child without CUDA of its own says what CUDA answered it and how many threads
- * it has. Exit status 0 when all children ended as they should.
+ * Children of every kind. Each process prints one line when it has done GPU work, so that the
+ * traces can be counted; a child without CUDA of its own says what CUDA answered it and how many
+ * threads it has. Exit status 0 when all children ended as they should.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -253,8 +253,8 @@ static const uint8_t caller[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3}
 #endif
 #define CALLERS ((size_t)1 << 15)
 
-/* Calls out of code that is new each time, as that of a just-in-time compiler is: the tracer looks each place up
- * on this thread. */
+/* Calls out of code that is new each time, as that of a just-in-time compiler is: the tracer looks
+ * each place up on this thread. */
 static void *load_anew(void *unused)
 {
 	(void)unused;
@@ -283,16 +283,16 @@ static int see(struct dl_phdr_info *info, size_t size, void *unused)
 	return unused != NULL;
 }
 
-/* Forks while other threads @load: the child may hold no lock of ours or, through us, of the loader, and must
- * end. */
+/* Forks while other threads @load: the child may hold no lock of ours or, through us, of the
+ * loader, and must end. */
 static void storm(int forks, void *(*load)(void *))
 {
 	pthread_t threads[2];
 	int wrong = 0;
 
 	use_cuda();
-	wait_at_gate(
-		1); /* until it is in the file, which the calls of the storm may fill before their work comes */
+	wait_at_gate(1); /* until it is in the file, which the calls of the storm may fill before
+			    their work comes */
 	for (int i = 0; i < 2; i++)
 		check(pthread_create(&threads[i], NULL, load, NULL), "pthread_create");
 	for (int i = 0; i < forks; i++) {

@@ -2,12 +2,12 @@
  *
  * GPU work and a second user of CUPTI, step by step as the arguments say:
  *
- *   work=MS                 a round of three operations and a wait, each millisecond, MS/10 rounds at least
- *   once                    one round of it
- *   work-until, rest-until  the same, or nothing, until the next gate opens (tests/gate.h)
- *   init clock start stop teardown finalize disable    see kineto_like.h
- *   open                    the device, which else is opened at the first work
- *   loading=LIBRARY         "disable", on another thread while the library's constructor waits for it
+ *   work=MS                 a round of three operations and a wait, each millisecond, MS/10 rounds
+ * at least once                    one round of it work-until, rest-until  the same, or nothing,
+ * until the next gate opens (tests/gate.h) init clock start stop teardown finalize disable    see
+ * kineto_like.h open                    the device, which else is opened at the first work
+ *   loading=LIBRARY         "disable", on another thread while the library's constructor waits for
+ * it
  *
  * Exit status 3.
  */

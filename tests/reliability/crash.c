@@ -2,14 +2,13 @@
  *
  * Launches, then breaks:  crash HOW [HANDLER]
  *
- *   HOW      segv, bus, fpe, ill: a fault; abort; sent: SIGSEGV from outside; all: two threads at once;
- *            ticked: the same while both get signals, as a profiler sends them;
- *            synced: a fault when all work is done; null: a call of no function; over: a stack that
- *            runs over; thread: that of another thread; often: as segv, 40 times where it goes on
- *   HANDLER  none; exit: a handler that says so and leaves with 7; jump: one that goes on, 5 times;
- *            ignore: the signal is ignored; later: the handler is set after the first use of CUDA;
- *            onstack: as exit, for a signal stack that nobody has made; own: for one that the program
- *            makes after the first use of CUDA
+ *   HOW      segv, bus, fpe, ill: a fault; abort; sent: SIGSEGV from outside; all: two threads at
+ * once; ticked: the same while both get signals, as a profiler sends them; synced: a fault when all
+ * work is done; null: a call of no function; over: a stack that runs over; thread: that of another
+ * thread; often: as segv, 40 times where it goes on HANDLER  none; exit: a handler that says so and
+ * leaves with 7; jump: one that goes on, 5 times; ignore: the signal is ignored; later: the handler
+ * is set after the first use of CUDA; onstack: as exit, for a signal stack that nobody has made;
+ * own: for one that the program makes after the first use of CUDA
  */
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Preloaded before the tracer: every mapping that the tracer asks for from the FAILMAP_FROM-th on (and
- * FAILMAP_COUNT of them) fails, nobody else's. Says at the end on descriptor 2 how many it asked for.
+ * Preloaded before the tracer: every mapping that the tracer asks for from the FAILMAP_FROM-th on
+ * (and FAILMAP_COUNT of them) fails, nobody else's. Says at the end on descriptor 2 how many it
+ * asked for.
  */
 #include <errno.h>
 #include <stdatomic.h>

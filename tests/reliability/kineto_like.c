@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See the header. Built twice: linked with libcupti, as libtorch_cpu.so is, and with -DBY_DLSYM finding
- * it at run time, as Proton and XLA do.
+ * See the header. Built twice: linked with libcupti, as libtorch_cpu.so is, and with -DBY_DLSYM
+ * finding it at run time, as Proton and XLA do.
  */
 #include "tests/reliability/kineto_like.h"
 
@@ -94,7 +94,8 @@ static void read_buffer(uint8_t *buffer, size_t valid)
 	}
 }
 
-/* A buffer that it did not hand out is left alone; KINETO_FREES: freed as if it had, as NVIDIA's samples do. */
+/* A buffer that it did not hand out is left alone; KINETO_FREES: freed as if it had, as NVIDIA's
+ * samples do. */
 static void on_complete(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size,
 			size_t valid)
 {
@@ -180,8 +181,8 @@ void kineto_clock(void)
 	check_status(CALL(cuptiActivityRegisterTimestampCallback)(ticks));
 }
 
-/* GPU activities are for a subscriber, unless KINETO_RUDE says otherwise: an activity client needs no
- * subscription to get its way. */
+/* GPU activities are for a subscriber, unless KINETO_RUDE says otherwise: an activity client needs
+ * no subscription to get its way. */
 static bool has_gpu(void)
 {
 	return subscribed == CUPTI_SUCCESS || getenv("KINETO_RUDE");

@@ -3,11 +3,10 @@
  * A program whose modules the tracer has to read while the program does what it likes with its
  * descriptors and with the files.
  *
- *   modules close FOLDER PLUGIN...   loads each plugin and launches from it, while a thread closes every
- *                                    number from 3 to 1023 and opens files of its own, for ever
- *   modules cut PLUGIN               cuts the plugin's file behind what is loaded of it, between two
- *                                    launches from different functions
- *   modules load PLUGIN              launches from the plugin and waits
+ *   modules close FOLDER PLUGIN...   loads each plugin and launches from it, while a thread closes
+ * every number from 3 to 1023 and opens files of its own, for ever modules cut PLUGIN cuts the
+ * plugin's file behind what is loaded of it, between two launches from different functions modules
+ * load PLUGIN              launches from the plugin and waits
  */
 #include <dlfcn.h>
 #include <elf.h>

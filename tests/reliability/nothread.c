@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Preloaded before the tracer: no thread can be had for the tracer, as where a limit on threads is met.
+ * Preloaded before the tracer: no thread can be had for the tracer, as where a limit on threads is
+ * met.
  */
 #include <errno.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- *   resets WAY N    N times: a context, work in it that is waited for, a kernel that is not, and the context's end by
- *                   cudaDeviceReset ("device"), cuDevicePrimaryCtxReset ("primary"), the last
+ *   resets WAY N    N times: a context, work in it that is waited for, a kernel that is not, and
+ * the context's end by cudaDeviceReset ("device"), cuDevicePrimaryCtxReset ("primary"), the last
  *                   cuDevicePrimaryCtxRelease ("release") or cuCtxDestroy ("destroy")
  */
 #include <dlfcn.h>
@@ -65,7 +65,8 @@ static const struct {
 	    {"release", begin_primary, end_release},
 	    {"destroy", begin_created, end_created}};
 
-/* The kernel that still runs keeps CUPTI from giving the buffer away, in which those before it are. */
+/* The kernel that still runs keeps CUPTI from giving the buffer away, in which those before it
+ * are. */
 static void work(void)
 {
 	struct device device;

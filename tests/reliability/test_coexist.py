@@ -99,7 +99,7 @@ class Coexist(unittest.TestCase):
     def check_switched_off(self, run):
         """Kinds go one by one: that may be noticed, and they be switched on again, more than once."""
         gaps = len(run.notes("capture gap"))
-        self.check_gaps(run, *["switched activity kinds off"] * max(gaps, 1))
+        self.check_gaps(run, *["disabled activity kinds"] * max(gaps, 1))
 
     def test_own_keeps_the_subscription(self):
         """A profiler that asks for a subscription is refused by CUPTI: it has no GPU events, we have all."""

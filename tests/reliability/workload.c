@@ -4,15 +4,14 @@
  * tracer's can be told.
  *
  *   workload rounds N    N rounds on each of three threads, exit status 3
- *   workload titled N    the same, after it overwrote its environment as programs do that set their title
- *   workload moved N     the same, after it went to another working folder, in which nothing can be made
- *   workload flood       rounds for ever
- *   workload threads N   N threads at once, ten rounds on each
- *   workload slow N      N rounds, one a millisecond
- *   workload held N      N rounds on one thread, says so and waits at a gate
- *   workload again N     the same, and N rounds after it
+ *   workload titled N    the same, after it overwrote its environment as programs do that set their
+ * title workload moved N     the same, after it went to another working folder, in which nothing
+ * can be made workload flood       rounds for ever workload threads N   N threads at once, ten
+ * rounds on each workload slow N      N rounds, one a millisecond workload held N      N rounds on
+ * one thread, says so and waits at a gate workload again N     the same, and N rounds after it
  *   workload killed N    N rounds on one thread, and it is dead
- *   workload unending N  N rounds on one thread, and the program ends while a kernel beside them runs for hours
+ *   workload unending N  N rounds on one thread, and the program ends while a kernel beside them
+ * runs for hours
  */
 #include <limits.h>
 #include <pthread.h>

@@ -80,7 +80,8 @@ struct sim_set_facts {
 	bool async;
 };
 
-/* One operation with its place on the device's timeline: all of it is known when it is submitted. */
+/* One operation with its place on the device's timeline: all of it is known when it is
+ * submitted. */
 struct sim_op {
 	enum sim_op_kind kind;
 	uint32_t correlation;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An empty program that the tracer is loaded into: by LD_PRELOAD (no argument) or by dlopen with every
- * symbol bound at once (argument: the file). A process that does not use CUDA gets no thread, no
- * descriptor and no file from it.
+ * An empty program that the tracer is loaded into: by LD_PRELOAD (no argument) or by dlopen with
+ * every symbol bound at once (argument: the file). A process that does not use CUDA gets no thread,
+ * no descriptor and no file from it.
  */
 #include <dirent.h>
 #include <dlfcn.h>

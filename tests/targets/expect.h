@@ -16,7 +16,8 @@
  *   expect mark NAME COUNT
  *   expect counter NAME COUNT
  *   expect unfinished NAME COUNT           ranges of that name that nobody ended
- *   expect ledger KEY COUNT                what the trace says of losses; ranges_lost is 0 if not told
+ *   expect ledger KEY COUNT                what the trace says of losses; ranges_lost is 0 if not
+ * told
  *
  * All GPU work must be expected; calls that are not named are allowed.
  */

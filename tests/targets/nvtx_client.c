@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What every NVTX has, from the headers of 2.x that need a library up to today's: built against each
- * of them (with_nvtx_headers.py). Where there are payloads, these too.
+ * What every NVTX has, from the headers of 2.x that need a library up to today's: built against
+ * each of them (with_nvtx_headers.py). Where there are payloads, these too.
  */
 #ifdef GT_NVTX_2
 #include <nvToolsExt.h>

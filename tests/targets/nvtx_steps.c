@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Ranges that come again, of which --step-range=auto takes one name alone: see pipeline/ranges/steps.c.
+ * Ranges that come again, of which --step-range=auto takes one name alone: see
+ * pipeline/ranges/steps.c.
  */
 #include <nvtx3/nvToolsExt.h>
 

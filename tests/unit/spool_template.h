@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The spool of a process that launched a kernel and was killed: made by the tracer's own code in this
- * process, then read as a file. For the unit test and the fuzz target of recovery.
+ * The spool of a process that launched a kernel and was killed: made by the tracer's own code in
+ * this process, then read as a file. For the unit test and the fuzz target of recovery.
  */
 #ifndef GT_TESTS_UNIT_SPOOL_TEMPLATE_H
 #define GT_TESTS_UNIT_SPOOL_TEMPLATE_H

@@ -304,7 +304,7 @@ Test(filter, terms)
 	cr_assert_eq(gt_filter_add(&filter, "stream=x"), -EINVAL);
 	cr_assert_str_eq(filter.wrong, "\"x\" is no whole number");
 	cr_assert_eq(gt_filter_add(&filter, "time=5..1"), -EINVAL);
-	cr_assert_str_eq(filter.wrong, "\"5..1\" ends before it begins");
+	cr_assert_str_eq(filter.wrong, "\"5..1\" ends before it starts");
 	cr_assert_eq(gt_filter_add(&filter, "colour=red"), -EINVAL);
 	cr_assert_eq(filter.wrong[0], 0);
 	cr_assert_eq(gt_filter_add(&filter, "kernel="), -EINVAL);

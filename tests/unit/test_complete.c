@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Completing a .pftrace: a file that is cut at any byte, and another one with its last events and those
- * behind them, become one with each event once, as it was.
+ * Completing a .pftrace: a file that is cut at any byte, and another one with its last events and
+ * those behind them, become one with each event once, as it was.
  */
 #include <criterion/criterion.h>
 

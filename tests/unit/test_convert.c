@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The two writers compared event by event: the same events go into JSON directly, and into a .pftrace
- * that is read back and written as JSON. Both files must be the same, byte for byte but for their end.
- * And back: a .pftrace made of the JSON, made JSON again. Events are random, of all kinds.
+ * The two writers compared event by event: the same events go into JSON directly, and into a
+ * .pftrace that is read back and written as JSON. Both files must be the same, byte for byte but
+ * for their end. And back: a .pftrace made of the JSON, made JSON again. Events are random, of all
+ * kinds.
  */
 #include "readers/events.h"
 #include "tests/unit/trace_fixture.h"

@@ -282,8 +282,8 @@ Test(cupti_buffers, are_as_large_as_what_comes_in_a_moment)
 	cr_assert_leq(size, 512u << 10, "flushed when there was little in it");
 }
 
-/* A burst of flushes, each of which brings a little: they take what they need of the cap, not the most that a
- * buffer may have. */
+/* A burst of flushes, each of which brings a little: they take what they need of the cap, not the
+ * most that a buffer may have. */
 /* A record that is cut off would be read beyond its end. */
 Test(cupti_buffers, a_foreign_buffer_is_copied_whole_or_not_at_all)
 {
@@ -345,8 +345,8 @@ Test(cupti_buffers, may_be_smaller_where_the_cap_has_no_room_for_more)
 	cr_assert_geq(sum, (2u << 20) - (64u << 10), "to the last page but a few");
 }
 
-/* @count buffers one after another, each given, filled with @valid bytes at most and read. Returns the size of the
- * last one. */
+/* @count buffers one after another, each given, filled with @valid bytes at most and read. Returns
+ * the size of the last one. */
 static size_t turn_over(int count, size_t valid)
 {
 	struct gt_cupti_buffer done;
@@ -396,7 +396,8 @@ static void start_spool(void)
 		cr_skip("no tmpfs with enough room");
 }
 
-/* What was read is kept for recovery, but not where CUPTI would get no buffer: large ones take all blocks, */
+/* What was read is kept for recovery, but not where CUPTI would get no buffer: large ones take all
+ * blocks, */
 Test(cupti_buffers, that_are_kept_for_recovery_give_way, .fini = gt_spool_remove)
 {
 	uint8_t *kept;

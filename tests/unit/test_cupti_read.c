@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Buffers are read in parts: nothing of them is left out or comes twice, and what cannot be read is counted.
+ * Buffers are read in parts: nothing of them is left out or comes twice, and what cannot be read is
+ * counted.
  */
 #include <criterion/criterion.h>
 #include <string.h>
@@ -140,7 +141,8 @@ static void ignore(void *context, const struct gt_event *event)
 {
 }
 
-/* The drain thread has hung in CUPTI since it last looked at the clock; the exiting thread reads what came since. */
+/* The drain thread has hung in CUPTI since it last looked at the clock; the exiting thread reads
+ * what came since. */
 Test(cupti_read, what_came_meanwhile_is_not_ahead_of_its_time)
 {
 	CUpti_ActivityMemset4 record = {.kind = CUPTI_ACTIVITY_KIND_MEMSET, .correlationId = 1};
@@ -161,7 +163,8 @@ Test(cupti_read, what_came_meanwhile_is_not_ahead_of_its_time)
 	cr_assert_eq(count(GT_LEDGER_TIME_AHEAD), 0);
 }
 
-/* What a newer CUPTI appends to a copy looks like the kind of a copy, and two copies would fill the buffer. */
+/* What a newer CUPTI appends to a copy looks like the kind of a copy, and two copies would fill the
+ * buffer. */
 Test(cupti_read, a_record_that_begins_inside_another_is_refused_by_its_times)
 {
 	CUpti_ActivityMemcpy5 copy = {.kind = CUPTI_ACTIVITY_KIND_MEMCPY, .correlationId = 1};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * core/guest/elf_lookup.c against what the dynamic loader itself says of the libraries in this process, and
- * against images of them that were damaged.
+ * core/guest/elf_lookup.c against what the dynamic loader itself says of the libraries in this
+ * process, and against images of them that were damaged.
  */
 #include <dlfcn.h>
 #include <link.h>
@@ -226,7 +226,8 @@ static struct image copy_image(const struct gt_elf *elf)
 	return image;
 }
 
-/* In the copy the addresses of the dynamic section become offsets again, as they are in the file. */
+/* In the copy the addresses of the dynamic section become offsets again, as they are in the
+ * file. */
 static void unrelocate(const struct image *image, const struct gt_elf *elf)
 {
 	ElfW(Dyn) *dynamic = (void *)((uintptr_t)elf->dynamic - elf->bias + image->bias);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Whether a process lives, is dying or has ended: a /proc of files for each state, and a real process
- * whose first thread has ended.
+ * Whether a process lives, is dying or has ended: a /proc of files for each state, and a real
+ * process whose first thread has ended.
  */
 #include <criterion/criterion.h>
 #include <fcntl.h>

@@ -28,7 +28,8 @@ static void stop(void)
 
 TestSuite(mangled, .init = start, .fini = stop);
 
-/* From libraries that people use: templates, lambdas, packs, expressions, constructors, operators. */
+/* From libraries that people use: templates, lambdas, packs, expressions, constructors,
+ * operators. */
 static const char *const names[] = {
 	"_Z3addii",
 	"_ZN2at6native31two_four_sgemm_dispatch_layoutsIN7cutlass10bfloat16_tES3_S3_fNS2_"

@@ -118,7 +118,8 @@ Test(occupancy, optin_shared_memory_follows_the_compute_capability)
 	cr_assert_eq(gt_occupancy_shared_optin(6, 1, 98304, 49152), 49152);
 }
 
-/* A record may say anything: what no device is like is not given to the calculator, whose ints it would overflow. */
+/* A record may say anything: what no device is like is not given to the calculator, whose ints it
+ * would overflow. */
 Test(occupancy, metadata_of_no_device)
 {
 	static const struct gt_kernel_event launch = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The protocol-buffer encoder: bytes against those of the format's own documentation, and lengths on
- * both sides of every size of a length.
+ * The protocol-buffer encoder: bytes against those of the format's own documentation, and lengths
+ * on both sides of every size of a length.
  */
 #include <criterion/criterion.h>
 

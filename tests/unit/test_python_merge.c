@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Stacks are written as words: "eval" is an evaluation loop, "Py..." and "_..." other functions of
- * the interpreter, anything else is not the interpreter's; of Python frames the last of a loop ends in
- * a bar, and a bar alone is a loop without a frame.
+ * the interpreter, anything else is not the interpreter's; of Python frames the last of a loop ends
+ * in a bar, and a bar alone is a loop without a frame.
  */
 #include "collectors/python/merge.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which ranges of a row are open around a moment and around each other, where they nest and where they
- * overlap: compared with a search through all of them, and with so many that a search would not end.
+ * Which ranges of a row are open around a moment and around each other, where they nest and where
+ * they overlap: compared with a search through all of them, and with so many that a search would
+ * not end.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -115,7 +116,8 @@ Test(ranges, many_that_overlap)
 	}
 }
 
-/* More than are shown are open on a row and on one beside it: the innermost stay, in their order. */
+/* More than are shown are open on a row and on one beside it: the innermost stay, in their
+ * order. */
 Test(ranges, as_a_stack)
 {
 	char name[16], text[65536], expected[65536] = "";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The sampler beside threads that it looks at: they run, sleep, make calls, end, and are followed by
- * others. What it delivers is read out of its ring as the drain thread does it.
+ * The sampler beside threads that it looks at: they run, sleep, make calls, end, and are followed
+ * by others. What it delivers is read out of its ring as the drain thread does it.
  */
 #include "collectors/sampler/sampler.h"
 

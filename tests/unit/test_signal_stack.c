@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Signal stacks that are lent to threads: only where there is none, and one memory for one thread at a time.
+ * Signal stacks that are lent to threads: only where there is none, and one memory for one thread
+ * at a time.
  */
 #include "core/guest/signal_stack.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The sink against what a hostile or careless surrounding does: planted links, taken names, closed and
- * reused descriptors, full devices, pipes.
+ * The sink against what a hostile or careless surrounding does: planted links, taken names, closed
+ * and reused descriptors, full devices, pipes.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Rows of call stacks: which calls share a slice, the order in which slices end, and what happens to
- * a row when its thread ends, its memory does, or its calls are out of order.
+ * Rows of call stacks: which calls share a slice, the order in which slices end, and what happens
+ * to a row when its thread ends, its memory does, or its calls are out of order.
  */
 #include "pipeline/stack_lane.h"
 

@@ -55,7 +55,8 @@ void gt_chrome_file_fini(struct gt_chrome_file *file);
 /* Rewrites the first block: the facts changed. */
 int gt_chrome_file_metadata(struct gt_chrome *chrome);
 
-/* Keeps the lines from @begin of the batch on as one event, or drops them if they are incomplete. */
+/* Keeps the lines from @begin of the batch on as one event, or drops them if they are
+ * incomplete. */
 int gt_chrome_file_commit(struct gt_chrome_file *file, size_t begin,
 			  const struct gt_file_tally *tally);
 
@@ -87,7 +88,8 @@ struct gt_chrome_texts {
 int gt_chrome_texts_init(struct gt_chrome_texts *texts);
 void gt_chrome_texts_fini(struct gt_chrome_texts *texts);
 
-/* A string value with its quotes. NULL and the empty string: "(no name)", as names may not be empty. */
+/* A string value with its quotes. NULL and the empty string: "(no name)", as names may not be
+ * empty. */
 void gt_chrome_put_string(struct gt_chrome_texts *texts, struct gt_json *json,
 			  const struct gt_string *string);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One file in two forms (trace-format section 0). While the process runs: an array whose first event
- * is padded to a block of fixed size, one event per line, comma first, and behind each batch a
- * closing bracket that the next batch overwrites. Once closed: an object whose header has taken the
- * place of that block. A process may die between any two bytes written here; what stands in the file
- * then is whole lines and at most one broken one.
+ * One file in two forms (trace-format section 0). While the process runs: an array whose first
+ * event is padded to a block of fixed size, one event per line, comma first, and behind each batch
+ * a closing bracket that the next batch overwrites. Once closed: an object whose header has taken
+ * the place of that block. A process may die between any two bytes written here; what stands in the
+ * file then is whole lines and at most one broken one.
  */
 #include "writers/chrome/chrome.h"
 

@@ -232,8 +232,8 @@ void gt_chrome_rename_stream(struct gt_chrome *chrome, const struct gt_event *ev
 					    event->stream.name};
 }
 
-/* What a row is called: "stream 7", "stream 7 waits", "stream 7 (context 2) (3)", with the name that
- * the program gave "stream 7 copies". */
+/* What a row is called: "stream 7", "stream 7 waits", "stream 7 (context 2) (3)", with the name
+ * that the program gave "stream 7 copies". */
 static void lane_text(const struct gt_chrome *chrome, const struct gt_track_request *request,
 		      const struct gt_track *lane, char *out, size_t size)
 {

@@ -31,8 +31,9 @@ static const enum gt_pf_type types[GT_PF_ARG_COUNT_] = {
 
 _Static_assert(GT_PF_ARG_COUNT_ <= 64, "a bit per argument");
 
-/* Nodes of graphs are shared by their replays while all kinds of work find room in the table. Then the
- * replays of large graphs would push each other out, and each slice would bring a kind of its own. */
+/* Nodes of graphs are shared by their replays while all kinds of work find room in the table. Then
+ * the replays of large graphs would push each other out, and each slice would bring a kind of its
+ * own. */
 static uint64_t own_mask(const struct gt_perfetto_kernels *kernels)
 {
 	uint64_t node = kernels->last < GT_PERFETTO_KERNELS ? 0 : 1;

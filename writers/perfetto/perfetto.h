@@ -120,8 +120,8 @@ struct gt_perfetto_string *gt_perfetto_string(struct gt_perfetto_names *names,
 void gt_perfetto_put_names(struct gt_perfetto *pf);
 
 /*
- * What stands in a file that is gone on with. Both sequences begin anew, with their clocks and interned
- * data; the numbers of tracks are those of the file.
+ * What stands in a file that is gone on with. Both sequences begin anew, with their clocks and
+ * interned data; the numbers of tracks are those of the file.
  */
 struct gt_perfetto_past {
 	uint64_t offset;                        /* bytes of it */

@@ -89,7 +89,8 @@ static inline void gt_proto_cstr(struct gt_proto *proto, uint32_t field, const c
 	gt_proto_bytes(proto, field, text, strlen(text));
 }
 
-/* A message as a field: what is appended until gt_proto_end with the returned place is its content. */
+/* A message as a field: what is appended until gt_proto_end with the returned place is its
+ * content. */
 static inline size_t gt_proto_begin(struct gt_proto *proto, uint32_t field)
 {
 	uint8_t *at;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The smallest CUPTI client, for the probes: opens libcupti, collects activity records and callbacks
- * of a few driver calls, and keeps them for inspection. Independent of the tracer on purpose.
- * Main thread, but for the callbacks that CUPTI makes.
+ * The smallest CUPTI client, for the probes: opens libcupti, collects activity records and
+ * callbacks of a few driver calls, and keeps them for inspection. Independent of the tracer on
+ * purpose. Main thread, but for the callbacks that CUPTI makes.
  */
 #ifndef GT_TESTS_GPU_CUPTI_RIG_H
 #define GT_TESTS_GPU_CUPTI_RIG_H
@@ -54,9 +54,9 @@ struct rig {
 
 extern struct rig rig;
 
-/* Opens libcupti, subscribes, enables kernels, copies, sets and the callbacks of the driver API; then
- * makes a context, a stream, a kernel out of PTX and 4 KiB of memory. Exit 77 when there is no GPU
- * or no libcupti. */
+/* Opens libcupti, subscribes, enables kernels, copies, sets and the callbacks of the driver API;
+ * then makes a context, a stream, a kernel out of PTX and 4 KiB of memory. Exit 77 when there is no
+ * GPU or no libcupti. */
 void rig_start(void);
 
 /* The same up to the enabling, and nothing of the device. */

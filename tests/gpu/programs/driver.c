@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The driver API alone, no runtime in the process: a kernel from PTX, --count launches on a stream, a
- * copy each way and a set.
+ * The driver API alone, no runtime in the process: a kernel from PTX, --count launches on a stream,
+ * a copy each way and a set.
  */
 #include <cuda.h>
 

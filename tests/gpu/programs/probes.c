@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * One probe per behaviour of CUPTI that the tracer relies on and tests/simcuda imitates. `probes
- * --list` names them with what each claims; `probes NAME` tries one in this process and exits with 0
- * (holds), 1 (does not hold) or 77 (cannot be tried here). What was seen goes to stdout.
+ * --list` names them with what each claims; `probes NAME` tries one in this process and exits with
+ * 0 (holds), 1 (does not hold) or 77 (cannot be tried here). What was seen goes to stdout.
  */
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What each GPU program shares: error checks, a clock, options as --name=N, and the one JSON line on
- * stdout in which it tells what a complete trace of it has to hold. C and C++.
+ * What each GPU program shares: error checks, a clock, options as --name=N, and the one JSON line
+ * on stdout in which it tells what a complete trace of it has to hold. C and C++.
  */
 #ifndef GT_TESTS_GPU_REPORT_H
 #define GT_TESTS_GPU_REPORT_H

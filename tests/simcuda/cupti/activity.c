@@ -200,9 +200,9 @@ CUptiResult CUPTIAPI cuptiActivityEnableHWTrace(uint8_t enable)
 	return result || !enable ? result : cupti_fail(CUPTI_ERROR_NOT_SUPPORTED);
 }
 
-/* "Destroys and cleans up all the resources": whoever was subscribed, registered or had kinds enabled
- * is so no longer, and is not told. Buffers that were handed out do not come back; who wants them
- * flushes before. Any later call attaches CUPTI anew. */
+/* "Destroys and cleans up all the resources": whoever was subscribed, registered or had kinds
+ * enabled is so no longer, and is not told. Buffers that were handed out do not come back; who
+ * wants them flushes before. Any later call attaches CUPTI anew. */
 CUptiResult CUPTIAPI cuptiFinalize(void)
 {
 	CUptiResult result = cupti_check();

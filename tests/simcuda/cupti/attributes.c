@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cuptiActivitySetAttribute and cuptiActivityGetAttribute: two switches of a byte, which buffers.c looks at, and
- * sizes, which are kept and nothing more.
+ * cuptiActivitySetAttribute and cuptiActivityGetAttribute: two switches of a byte, which buffers.c
+ * looks at, and sizes, which are kept and nothing more.
  */
 #include "cupti/cupti_sim.h"
 

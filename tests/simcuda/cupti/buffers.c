@@ -5,8 +5,9 @@
  * buffer for all, or one per thread (the default from 13.0 on). One mutex, released while the
  * client is called; cupti_lock stays held then when the lock switch says so.
  *
- * Work of the GPU has its place in a buffer from its launch on. A default flush "doesn't return buffers
- * which have one or more incomplete records" (cuptiActivityFlushAll in cupti_activity.h); a forced one does.
+ * Work of the GPU has its place in a buffer from its launch on. A default flush "doesn't return
+ * buffers which have one or more incomplete records" (cuptiActivityFlushAll in cupti_activity.h); a
+ * forced one does.
  */
 #include "cupti/cupti_sim.h"
 
@@ -314,8 +315,8 @@ static void retire_complete(struct slot *slot)
 		retire(slot);
 }
 
-/* A delivery leaves a record of itself in the buffer of its thread: one that has begun before is over
- * first, or that buffer would come after the flush. */
+/* A delivery leaves a record of itself in the buffer of its thread: one that has begun before is
+ * over first, or that buffer would come after the flush. */
 CUptiResult cupti_buffers_flush(bool forced)
 {
 	while (cupti.faults.flush_hangs || (cupti.faults.unused_flush_hangs && !asked))

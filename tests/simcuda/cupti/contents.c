@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is in a buffer that the client is about to get: two faults, what is lost with a context, and the line of
- * the truth file.
+ * What is in a buffer that the client is about to get: two faults, what is lost with a context, and
+ * the line of the truth file.
  */
 #include "cupti/cupti_sim.h"
 #include "cupti/layouts.h"

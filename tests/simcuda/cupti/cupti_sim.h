@@ -82,7 +82,8 @@ void cupti_dump(CUpti_ActivityKind kind);
 
 /* buffers.c */
 void cupti_buffers_put(const void *record, size_t size);
-/* Room for one record; between _begin and _end the first of that size that this thread puts goes there. */
+/* Room for one record; between _begin and _end the first of that size that this thread puts goes
+ * there. */
 struct cupti_place {
 	struct buffer *buffer; /* NULL: the client refused */
 	size_t size;

@@ -152,8 +152,9 @@ static void tell_resource(const struct sim_resource *what)
 		call_back_resource(what);
 }
 
-/* The header is silent about what was not delivered when its context goes. NVIDIA's samples flush before they reset
- * the device, as its memory for the context's activity is freed then: a client that does not may count on nothing. */
+/* The header is silent about what was not delivered when its context goes. NVIDIA's samples flush
+ * before they reset the device, as its memory for the context's activity is freed then: a client
+ * that does not may count on nothing. */
 static void lose_context(uint32_t context)
 {
 	cupti_pending_lose(context);

@@ -213,8 +213,8 @@ void cupti_clock_set(CUpti_TimestampCallbackFunc timestamp)
 	client_clock = clock;
 }
 
-/* Linear interpolation between the registration and now, as the header has it. The client's clock may
- * count anything, faster or slower than nanoseconds. */
+/* Linear interpolation between the registration and now, as the header has it. The client's clock
+ * may count anything, faster or slower than nanoseconds. */
 static uint64_t client_time(const struct client_clock *clock, uint64_t time)
 {
 	uint64_t device = cupti.table->now(), client = clock->now();

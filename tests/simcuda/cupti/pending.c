@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Operations whose end is still to come. The record has its place in a buffer from the launch on, and is
- * written there once its operation is done: when a host thread synchronises, on a flush, by the worker, or
- * when too many wait. Any thread.
+ * Operations whose end is still to come. The record has its place in a buffer from the launch on,
+ * and is written there once its operation is done: when a host thread synchronises, on a flush, by
+ * the worker, or when too many wait. Any thread.
  */
 #include "cupti/cupti_sim.h"
 
@@ -84,7 +84,8 @@ void cupti_pending_write(void)
 	pthread_mutex_unlock(&writing);
 }
 
-/* Waits for whoever is at it. Forced takes unfinished operations too; their records cannot be read. */
+/* Waits for whoever is at it. Forced takes unfinished operations too; their records cannot be
+ * read. */
 void cupti_pending_flush(bool forced)
 {
 	pthread_mutex_lock(&writing);

@@ -143,7 +143,8 @@ enum sim_work_kind {
 	SIM_WORK_FREE,
 };
 
-/* A rectangle of bytes: width x height x depth with pitches. A plain copy has height = depth = 1. */
+/* A rectangle of bytes: width x height x depth with pitches. A plain copy has height = depth =
+ * 1. */
 struct sim_region {
 	char *base;
 	size_t pitch;

@@ -116,7 +116,8 @@ static uint64_t engine_take(struct sim_engine *engine, uint64_t start, uint64_t 
 	return start;
 }
 
-/* A real device stops taking work when its queue is full; a queue this deep makes the caller wait. */
+/* A real device stops taking work when its queue is full; a queue this deep makes the caller
+ * wait. */
 static void wait_for_room(uint64_t start)
 {
 	if (sim_options.queue_depth_ns && start > sim_options.queue_depth_ns)

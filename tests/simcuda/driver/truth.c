@@ -68,7 +68,8 @@ void sim_truth_open(void)
 		  sim_options.virtual_time ? "true" : "false");
 }
 
-/* A program that closes all descriptors and takes the numbers for itself has files there that nobody may write. */
+/* A program that closes all descriptors and takes the numbers for itself has files there that
+ * nobody may write. */
 static bool is_ours(int fd)
 {
 	struct stat st;

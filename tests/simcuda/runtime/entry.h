@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The body of every exported runtime function: bring the driver up, announce the call when somebody
- * watches, give the thread its context, run the implementation. Used by the generated entries alone.
+ * watches, give the thread its context, run the implementation. Used by the generated entries
+ * alone.
  */
 #ifndef SIMCUDA_RUNTIME_ENTRY_H
 #define SIMCUDA_RUNTIME_ENTRY_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The inside of the simulated CUDA runtime. It knows the driver only through dlsym, as the real
- * one does, so that its driver calls pass every interposed symbol by and are nested calls to a tool.
+ * one does, so that its driver calls pass every interposed symbol by and are nested calls to a
+ * tool.
  */
 #ifndef SIMCUDA_RUNTIME_RUNTIME_H
 #define SIMCUDA_RUNTIME_RUNTIME_H

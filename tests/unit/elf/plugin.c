@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A shared object to look things up in (test_elf_lookup.c): one symbol in two versions, one imported
- * weakly. Built with each kind of hash table, and without versions.
+ * A shared object to look things up in (test_elf_lookup.c): one symbol in two versions, one
+ * imported weakly. Built with each kind of hash table, and without versions.
  */
 #include <stdio.h>
 

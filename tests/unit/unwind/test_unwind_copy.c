@@ -99,7 +99,8 @@ static void check_all(shapes_fn *shapes, uint64_t seed)
 	cr_assert_eq(with.same, STACKS);
 	cr_assert_eq(with.complete, STACKS);
 	cr_assert_eq(without.near, STACKS);
-	/* the frames behind one that aligns its stack are lost when nobody has saved the register */
+	/* the frames behind one that aligns its stack are lost when nobody has saved the
+	 * register */
 	cr_assert_gt(without.same, STACKS * 9 / 10, "%lu", (unsigned long)without.same);
 }
 
@@ -174,7 +175,8 @@ Test(unwind_copy, beginnings_of_functions)
 {
 	uint64_t size = 99;
 
-	/* endbr64; push %rbp; mov %rsp,%rbp; push %r15; push %rbx; sub $0x18,%rsp; mov %fs:40,%rax */
+	/* endbr64; push %rbp; mov %rsp,%rbp; push %r15; push %rbx; sub $0x18,%rsp; mov
+	 * %fs:40,%rax */
 	cr_assert(decode("\xf3\x0f\x1e\xfa\x55\x48\x89\xe5\x41\x57\x53\x48\x83\xec\x18\x64\x48", 17,
 			 &size));
 	cr_assert_eq(size, 8 + 8 + 0x18);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Stacks are those that libunwind finds step by step: for every shape of frame, at every instruction,
- * on all kinds of stacks, in signal handlers, threads and constructors.
+ * Stacks are those that libunwind finds step by step: for every shape of frame, at every
+ * instruction, on all kinds of stacks, in signal handlers, threads and constructors.
  */
 #include "collectors/unwind/unwind.h"
 
@@ -338,12 +338,12 @@ Test(unwind, in_a_coroutine)
 }
 
 #ifdef __x86_64__
-/* The kernel leaves 128 MiB between the start of the main stack and what it maps without an address.
- * Arguments and environment, 6 MiB at most, are above what counts as the stack here. */
+/* The kernel leaves 128 MiB between the start of the main stack and what it maps without an
+ * address. Arguments and environment, 6 MiB at most, are above what counts as the stack here. */
 #define NEAREST_MAPPING ((size_t)122 << 20)
 
-/* Memory as near below the main stack as the kernel puts it, with the limit of that stack raised as far
- * as may be. NULL: the limit is too low for this, or something else is there. */
+/* Memory as near below the main stack as the kernel puts it, with the limit of that stack raised as
+ * far as may be. NULL: the limit is too low for this, or something else is there. */
 static char *map_near_main_stack(size_t size)
 {
 	struct rlimit limit;
