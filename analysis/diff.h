@@ -11,6 +11,7 @@
 #include "analysis/table/table.h"
 #include "trace/job.h"
 
+/* How a measure of B compares with that of A. */
 enum gt_verdict {
 	GT_VERDICT_SAME,
 	GT_VERDICT_SLOWER,
@@ -20,6 +21,7 @@ enum gt_verdict {
 	GT_VERDICT_UNSURE, /* "cannot tell" */
 };
 
+/* The tables that a comparison has, in the order in which they are printed. */
 enum gt_diff_table {
 	GT_DIFF_OVERVIEW,
 	GT_DIFF_KERNELS,
@@ -29,6 +31,7 @@ enum gt_diff_table {
 	GT_DIFF_COUNT_,
 };
 
+/* A comparison, and what its tables are made of. Filled by gt_diff_build. */
 struct gt_diff {
 	struct gt_table
 		tables[GT_DIFF_COUNT_]; /* those without rows say nothing about these traces */

@@ -12,6 +12,7 @@
 #include "analysis/table/table.h"
 #include "trace/job.h"
 
+/* Why a device was idle. */
 enum gt_cause {
 	GT_CAUSE_LAUNCH, /* the launch was under way, or just over: CPU and driver latency */
 	GT_CAUSE_SYNC,   /* the host was still in a synchronising call */
@@ -25,8 +26,10 @@ enum gt_cause {
 	GT_CAUSE_COUNT_
 };
 
+/* Names for tables, indexed by enum gt_cause. */
 extern const char *const gt_cause_names[GT_CAUSE_COUNT_];
 
+/* A time in which nothing ran on a device; ns of the trace's clock. */
 struct gt_gap {
 	const struct gt_model *model;
 	int64_t start, end;
@@ -35,6 +38,7 @@ struct gt_gap {
 	uint16_t device;
 };
 
+/* All gaps of a job, and what its devices did otherwise. */
 struct gt_gaps {
 	GT_VEC(struct gt_gap) list;
 	int64_t wall; /* sum over devices from the first to the last operation */
@@ -55,6 +59,7 @@ struct gt_piece {
 	const char *inside; /* thread and range, for what samples tell */
 };
 
+/* Receives a piece; a negative errno ends the walk. */
 typedef int (*gt_gap_piece)(const struct gt_gap *gap, const struct gt_piece *piece, void *data);
 
 /* Hands out the pieces of one gap, in order of time. */
@@ -75,7 +80,7 @@ int gt_gaps_table(const struct gt_gaps *gaps, struct gt_table *ret_table);
 bool gt_gaps_shared(const struct gt_job *job, const struct gt_filter *filter);
 
 /* One row per process and device: busy, idle, compute, copy, communication, overlap. Processes of
- * the same rank are told apart by their ids. */
+ * the same rank are distinguished by their ids. */
 int gt_gaps_devices(const struct gt_job *job, const struct gt_filter *filter,
 		    struct gt_table *ret_table);
 

@@ -2,7 +2,7 @@
  *
  * See gaps.h: the table of causes. A time in which the host made no call goes to what samples say
  * of it, if there are any, function by function: of a function that is met at several lines, the
- * line with the most samples is told. Pure over constant models; one thread per set.
+ * line with the most samples is reported. Pure over constant models; one thread per set.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ static const struct gt_column columns[] =
 struct gaps_causes_row {
 	int64_t total, samples, max;
 	double count;
-	int64_t best; /* samples of the line that is told */
+	int64_t best; /* samples of the line that is reported */
 	const char *text;
 };
 

@@ -16,6 +16,7 @@ struct gt_dist { /* all values, so that the median is exact */
 	size_t count, room;
 };
 
+/* Sums from which mean and standard deviation follow. */
 struct gt_moments {
 	uint64_t count;
 	int64_t total, min, max;
@@ -23,7 +24,9 @@ struct gt_moments {
 	double stddev; /* of a sample (n - 1), as nsys and pandas do; 0 for one value */
 };
 
+/* Adds a value. False: no memory. */
 bool gt_dist_add(struct gt_dist *dist, int64_t value);
+/* Frees the values. Also of a zeroed struct. */
 void gt_dist_fini(struct gt_dist *dist);
 
 /* Sorts the values. */
@@ -32,6 +35,7 @@ struct gt_moments gt_dist_moments(struct gt_dist *dist);
 /* The value in the middle, of two the greater one, 0 of none. Sorts the values. */
 int64_t gt_dist_middle(struct gt_dist *dist);
 
+/* What has the same key: its values and two numbers of the owner's. */
 struct gt_group {
 	uint32_t name; /* number in the groups' names */
 	struct gt_dist value;
@@ -39,6 +43,7 @@ struct gt_group {
 	int64_t tag[4];
 };
 
+/* All groups of one table, found by key. */
 struct gt_groups {
 	struct gt_names names;
 	GT_VEC(struct gt_group) list; /* in the order of first sight */
@@ -46,12 +51,15 @@ struct gt_groups {
 	size_t index_room;
 };
 
+/* Starts an empty set. 0 or -ENOMEM. */
 int gt_groups_init(struct gt_groups *groups);
+/* Frees the groups. Also of a zeroed struct. */
 void gt_groups_fini(struct gt_groups *groups);
 
 /* The group of that name, new or old; NULL when memory is out. Valid until the next call. */
 struct gt_group *gt_groups_get(struct gt_groups *groups, const char *name);
 
+/* The text that the group is printed with; valid as long as the set. */
 static inline const char *gt_group_name(const struct gt_groups *groups,
 					const struct gt_group *group)
 {

@@ -10,10 +10,12 @@
 
 #include "readers/vec.h"
 
+/* [start, end) in ns. */
 struct gt_interval {
 	int64_t start, end;
 };
 
+/* A set of intervals. */
 struct gt_intervals {
 	struct gt_interval *at;
 	size_t count, room;
@@ -34,6 +36,7 @@ int64_t gt_intervals_within(const struct gt_intervals *set, int64_t start, int64
 /* Length of what two merged sets have in common. */
 int64_t gt_intervals_common(const struct gt_intervals *a, const struct gt_intervals *b);
 
+/* Frees the set. Also of a zeroed struct. */
 void gt_intervals_fini(struct gt_intervals *set);
 
 #endif

@@ -10,6 +10,7 @@
 #include "trace/job.h"
 #include "trace/model.h"
 
+/* What GPU time is summed up by (stats --by). */
 enum gt_key {
 	GT_KEY_KERNEL,
 	GT_KEY_STACK,
@@ -69,6 +70,7 @@ uint32_t gt_key_step(const struct gt_model *model, const struct gt_op *op);
 /* The step around time @t on any thread. */
 uint32_t gt_key_step_at(const struct gt_model *model, int64_t t);
 
+/* What a term of a filter compares. */
 enum gt_filter_kind {
 	GT_FILTER_KERNEL,
 	GT_FILTER_API,
@@ -79,12 +81,14 @@ enum gt_filter_kind {
 	GT_FILTER_TIME,
 };
 
+/* One --filter=KEY=VALUE. */
 struct gt_filter_term {
 	enum gt_filter_kind kind;
 	const char *glob;
 	int64_t from, to; /* the number, or the window in ns behind the job's first slice */
 };
 
+/* All terms of a command line: of one kind any must pass, of several kinds each. */
 struct gt_filter {
 	GT_VEC(struct gt_filter_term) terms;
 	char wrong[128]; /* in the text that gt_filter_add refused; empty: nothing of it was
@@ -108,9 +112,11 @@ struct gt_filter_calls {
 	bool *launched; /* by number of the call; NULL: no term chooses GPU work */
 };
 
+/* Finds the calls of @model that pass. 0 or -ENOMEM; free with gt_filter_calls_fini. */
 int gt_filter_calls_init(struct gt_filter_calls *ret_calls, const struct gt_filter *filter,
 			 const struct gt_model *model); /* -ENOMEM */
 void gt_filter_calls_fini(struct gt_filter_calls *calls);
+/* Whether the call passes. */
 bool gt_filter_call(const struct gt_filter_calls *calls, const struct gt_call *call);
 
 /* Whether all terms that concern GPU operations or ranges let one pass. */

@@ -8,6 +8,7 @@
 
 #include "analysis/group.h"
 
+/* Sums by place, from which shares are made. */
 struct gt_shares {
 	struct gt_groups bases;  /* value: spans; tag[0]: samples */
 	struct gt_groups places; /* tag[0]: samples; tag[1]: index of the base */
@@ -21,9 +22,12 @@ struct gt_share {
 	int64_t samples, of; /* of the base's samples, this place's */
 };
 
+/* Receives a share; a negative errno ends the walk. */
 typedef int (*gt_share_fn)(const struct gt_share *share, void *data);
 
+/* Starts an empty set. 0 or -ENOMEM. */
 int gt_shares_init(struct gt_shares *shares);
+/* Frees the set. Also of a zeroed struct. */
 void gt_shares_fini(struct gt_shares *shares);
 
 /* A span of @ns under @base. -ENOMEM. */

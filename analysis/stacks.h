@@ -13,6 +13,7 @@
 #include "analysis/key.h"
 #include "trace/job.h"
 
+/* What a stack is weighted by. */
 enum gt_weight {
 	GT_WEIGHT_GPU,   /* ns on the GPU */
 	GT_WEIGHT_CPU,   /* ns of CUDA calls on the host */
@@ -22,14 +23,17 @@ enum gt_weight {
 	GT_WEIGHT_COUNT_
 };
 
+/* Words of --weight, indexed by enum gt_weight. */
 extern const char *const gt_weight_names[GT_WEIGHT_COUNT_];
 extern const char *const gt_weight_units[GT_WEIGHT_COUNT_]; /* as speedscope calls them */
 
+/* One folded stack: its frames from the root, separated by ';', and its weight. */
 struct gt_fold {
 	const char *text; /* "main;step;gemm", owned by the set */
 	int64_t weight;
 };
 
+/* All folded stacks of a job, sorted by their text. */
 struct gt_folded {
 	struct gt_names names;
 	GT_VEC(struct gt_fold) folds; /* by text */
@@ -40,6 +44,7 @@ int gt_folded_build(const struct gt_job *job, const struct gt_filter *filter, en
 		    struct gt_folded *ret_stacks);
 void gt_folded_fini(struct gt_folded *stacks);
 
+/* Prints them for flamegraph.pl, one stack a line. */
 void gt_folded_print_folded(const struct gt_folded *stacks, FILE *out);
 
 /* speedscope's own format: a sampled profile, so that equal frames are one frame. */

@@ -11,6 +11,7 @@
 #include "analysis/table/table.h"
 #include "trace/job.h"
 
+/* A report of `gputrace stats`: its name and how its table is made. */
 struct gt_report {
 	const char *name; /* as written behind --report= */
 	const char *title;
@@ -25,6 +26,7 @@ extern const struct gt_report gt_reports[];
 #define GT_STATS_SHORT 3
 extern const struct gt_report gt_stats_short[GT_STATS_SHORT];
 
+/* The report of this name (@length bytes), or NULL. */
 const struct gt_report *gt_report_find(const char *name, size_t len);
 
 /* GPU operations summed under a key. */
@@ -55,7 +57,7 @@ int gt_stats_devices(const struct gt_job *job, const struct gt_filter *filter,
  * Returns the number of lines written. */
 size_t gt_stats_losses(const struct gt_job *job, FILE *out);
 
-/* The same of one file that was read without a model: its cut and its books. */
+/* The same of one file that was read without a model: its cut and its ledger. */
 size_t gt_stats_reading_losses(const struct gt_reading *reading, FILE *out);
 
 /* Do sums of these traces hold all that happened? false: a file is cut, or its process did not

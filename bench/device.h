@@ -30,6 +30,7 @@
 	GT_BENCH_CU(graph_instantiate, cuGraphInstantiateWithFlags, "cuGraphInstantiateWithFlags") \
 	GT_BENCH_CU(graph_launch, cuGraphLaunch, "cuGraphLaunch")
 
+/* The functions of the driver and the runtime that the workloads call. */
 struct gt_bench_device {
 	struct {
 #define GT_BENCH_CU(field, function, symbol) __typeof__(function) *field;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What `gputrace bench` measures under each tracer: small pieces of CUDA work whose host time a
- * launch is told on stdout, one "key value" a line. Links nothing of CUDA's: the driver and, where
- * it is there, the runtime are loaded at run time; the kernel is PTX text.
+ * launch is reported on stdout, one "key value" a line. Links nothing of CUDA's: the driver and,
+ * where it is there, the runtime are loaded at run time; the kernel is PTX text.
  *
  *   workload NAME PARTS LAUNCHES DEPTH
  *
@@ -157,7 +157,7 @@ static struct part part_at_full_speed(struct job *job)
 	return part;
 }
 
-/* Each call when its time has come; what is told is the median call, one reading of the clock
+/* Each call when its time has come; what is reported is the median call, one reading of the clock
  * included: the thread's processor time cannot be had so finely. */
 static struct part part_at_a_rate(struct job *job)
 {

@@ -103,7 +103,7 @@ static void note_obstacles(struct gt_bench *bench)
 	}
 }
 
-/* What was measured so far is told; the run that the signal hit is not. */
+/* What was measured so far is reported; the run that the signal hit is not. */
 static volatile sig_atomic_t stopped;
 
 static void stop(int number)

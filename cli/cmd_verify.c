@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * gputrace verify: does a trace keep to the format, do its books balance?
+ * gputrace verify: does a trace keep to the format, does its ledger balance?
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -15,6 +15,7 @@
 #include "cli/command.h"
 #include "trace/job.h"
 
+/* One option of a command: its name, argument, values and help. */
 struct gt_cmdline_option {
 	const char *name;     /* "format", written --format=... */
 	const char *argument; /* name of the value in the help; NULL: a flag */
@@ -24,6 +25,7 @@ struct gt_cmdline_option {
 
 struct gt_cmdline;
 
+/* A command line: what the parser, --help and messages are made of. */
 struct gt_cmdline_spec {
 	const struct gt_command *command; /* its name, arguments and one-line help */
 	const char *details;              /* paragraphs for --help and the man page, or NULL */
@@ -35,6 +37,7 @@ struct gt_cmdline_spec {
 
 #define GT_CMDLINE_MAX_GIVEN 64
 
+/* A parsed command line. */
 struct gt_cmdline {
 	const struct gt_cmdline_spec *spec;
 	struct {
@@ -71,6 +74,7 @@ void gt_cmdline_complain(const char *line);
  * said on stderr. */
 bool gt_cmdline_can_read_twice(const char *path);
 
+/* Prints the help of the command. */
 void gt_cmdline_help(const struct gt_cmdline_spec *spec, FILE *out);
 
 /* A whole command: --help, the parser, spec->run, and whether standard output took everything.

@@ -15,6 +15,7 @@ enum gt_exit {
 	GT_EXIT_GATE = 3,   /* diff --gate: something became slower */
 };
 
+/* A command of gputrace-cli. */
 struct gt_command {
 	const char *name;
 	const char *arguments; /* as the help prints them: "FILE|DIR..." */

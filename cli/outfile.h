@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+/* An output file that is being written. */
 struct gt_outfile {
 	FILE *file; /* to be written to */
 
@@ -29,8 +30,8 @@ bool gt_outfile_is_taken(const char *path);
 int gt_outfile_open(struct gt_outfile *out, const char *path);
 
 /* Closes it when the work came to @rc, 0 or a negative errno, with @words for why (NULL: the
- * errno's). An exit status. What failed is told on stderr, the output before all else, and the file
- * removed. */
+ * errno's). An exit status. What failed is reported on stderr, the output before all else, and the
+ * file removed. */
 int gt_outfile_close(struct gt_outfile *out, int rc, const char *words);
 
 #endif

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+/* A server that listens. */
 struct gt_server {
 	int fd; /* listening on 127.0.0.1 */
 	int port;

@@ -258,7 +258,7 @@ static void take_variable(struct gt_config *config, const char *variable,
 		complain_unknown(variable, complain);
 }
 
-/* What is wrong with it is told when it comes to be read like the others. */
+/* What is wrong with it is reported when it is read like the others. */
 static void take_level(struct gt_config *config, char *const *environ)
 {
 	static const char prefix[] = ENV_PREFIX "LEVEL=";

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Type of an option's value. */
 enum gt_option_type {
 	GT_OPTION_BOOL,
 	GT_OPTION_INT,
@@ -20,6 +21,7 @@ enum gt_option_type {
 	GT_OPTION_PATH,
 };
 
+/* The options of config.def. */
 enum gt_option_id {
 #define GT_OPTION(id, name, type, def, values, arg, help) GT_CONFIG_##id,
 #include "core/config.def"
@@ -27,6 +29,7 @@ enum gt_option_id {
 	GT_CONFIG_COUNT_
 };
 
+/* One row of config.def. */
 struct gt_option {
 	const char *name; /* "max-size" */
 	const char *env;  /* "GPUTRACE_MAX_SIZE" */
@@ -37,8 +40,10 @@ struct gt_option {
 	const char *help;
 };
 
+/* Indexed by enum gt_option_id. */
 extern const struct gt_option gt_options[GT_CONFIG_COUNT_];
 
+/* The values of all options in this process. */
 struct gt_config {
 	struct {
 		const char *text; /* STRING, PATH, ENUM */

@@ -87,7 +87,7 @@ static bool grow(struct gt_correlate *table)
 static void count_evicted(struct gt_correlate_counts *counts, const struct correlate_entry *entry)
 {
 	if (is_done(entry) ||
-	    entry->operations) /* a graph's further ones are told as without a call */
+	    entry->operations) /* a graph's further ones are reported as without a call */
 		return;
 	counts->evicted++;
 	counts->in_flight++;

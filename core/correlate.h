@@ -37,12 +37,14 @@ struct gt_correlate_call {
 };
 
 struct gt_spool_view;
+/* Calls @found for each open launch in a spool. */
 void gt_correlate_each(const struct gt_spool_view *view,
 		       void (*found)(void *context, const struct gt_correlate_call *call),
 		       void *context);
 /* Nothing that stood in the spool's table is forgotten for another of its calls. */
 void gt_correlate_restore(struct gt_correlate *table, const struct gt_correlate_call *call);
 
+/* Counters of the table. */
 struct gt_correlate_counts {
 	uint64_t evicted;   /* calls that may have had operations to come, forgotten for room */
 	uint64_t in_flight; /* expecting calls that got no operation */

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* An interned string. Its address stays valid and is the same for equal text. */
 struct gt_string {
 	uint32_t id;     /* 1.., dense */
 	uint32_t length; /* bytes, without the terminating zero */

@@ -22,6 +22,7 @@ struct gt_ring_record {
 	uint16_t flags;
 };
 
+/* A queue with one producer and one consumer. */
 struct gt_ring {
 	/* consumer's line */
 	_Alignas(64) _Atomic uint64_t tail; /* bytes given back to the producer so far */

@@ -50,6 +50,7 @@ struct gt_spool_header {
 	_Atomic uint64_t roots[GT_SPOOL_ROOT_COUNT_]; /* addresses; 0: not there */
 };
 
+/* How the spool of this process is made. */
 struct gt_spool_options {
 	const char *where;   /* "on", "off", or a folder */
 	const char *runtime; /* $XDG_RUNTIME_DIR or NULL */

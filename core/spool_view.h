@@ -13,6 +13,7 @@
 
 struct gt_string;
 
+/* A spool that another process left, as a private copy. */
 struct gt_spool_view {
 	const uint8_t *data; /* a private copy of the file: nobody changes it while it is read */
 	size_t size;

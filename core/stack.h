@@ -13,6 +13,7 @@
 
 struct gt_string;
 
+/* What a frame is. */
 enum gt_frame_kind {
 	GT_FRAME_NATIVE,
 	GT_FRAME_PYTHON,
@@ -31,6 +32,7 @@ struct gt_stack_frame {
 	bool ours; /* the tracer's, the CUDA runtime's or the driver's: cut off at the near end */
 };
 
+/* A stack, kept once. Its address stays valid and is the same for equal stacks. */
 struct gt_stack {
 	uint32_t id; /* 1.., unique in the process */
 	uint32_t count;

@@ -26,6 +26,7 @@ enum gt_thread_counter {
 	GT_THREAD_COUNTERS_
 };
 
+/* The state of a thread block. */
 enum gt_thread_life {
 	GT_THREAD_LIVE,
 	GT_THREAD_ENDED, /* its thread is gone, its ring may hold records */
@@ -33,6 +34,7 @@ enum gt_thread_life {
 	GT_THREAD_TAKEN, /* by another thread, which is not ready to be looked at */
 };
 
+/* A thread of the program and its ring. */
 struct gt_thread {
 	struct gt_ring ring;
 	uint32_t tid;
@@ -59,6 +61,7 @@ int gt_threads_start(const struct gt_thread_limits *limits);
 /* From now on gt_thread_get gives NULL to threads not seen yet. */
 void gt_threads_stop(void);
 
+/* The calling thread's block; NULL before its first call. */
 extern __thread struct gt_thread *gt_thread_self;
 extern _Atomic uint32_t gt_thread_epoch; /* 0: no registry */
 

@@ -19,6 +19,7 @@ struct gt_tie {
 	uint32_t correlation, id;
 };
 
+/* The state of coexistence with other tools. */
 struct gt_coexist {
 	struct gt_cupti_watch watch;
 	bool watches; /* false: no CUPTI, and none to come */

@@ -310,7 +310,7 @@ static void close_ranges(struct gt_session *s)
 	count[GT_LEDGER_RANGE_NAMES_REFUSED] += counts.refused;
 }
 
-/* The books that are kept outside the ledger, added when it is closed. */
+/* Counts that are kept outside the ledger, added when it is closed. */
 static void close_ledger(struct gt_session *s)
 {
 	struct gt_correlate_counts counts = gt_correlate_count(s->emit.calls);
@@ -566,7 +566,7 @@ static bool await_finish(uint64_t timeout_ns)
 	return atomic_load(&drain.finished);
 }
 
-/* Only one caller is told so. */
+/* True for one caller only. */
 static bool may_finish(void)
 {
 	return atomic_exchange(&drain.running, 0) && gt_forkguard_holds();

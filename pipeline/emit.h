@@ -24,6 +24,7 @@ struct gt_waiting {
 	size_t count, capacity;
 };
 
+/* The join of calls and GPU work, and what waits for it. */
 struct gt_emit {
 	struct gt_correlate *calls;
 	bool has_calls;             /* false: no record waits for one */

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The parts of a name that PyTorch gives its ranges. */
 struct gt_operator_name {
 	size_t length;    /* of the name alone, at the beginning of the text */
 	bool is_backward; /* the engine's range around what runs backward */

@@ -14,6 +14,7 @@
 #include "writers/sink.h"
 #include "writers/writer.h"
 
+/* The file that is written, and those before it. */
 struct gt_output {
 	char folder[1024];   /* absolute, unless the working folder of the start had no name */
 	char fallback[1024]; /* $TMPDIR likewise; empty: not set */

@@ -165,7 +165,7 @@ static void take_metadata(struct recovery *r)
 	metadata->spool[0] = 0;
 	metadata->repaired = (struct gt_metadata_repaired){0};
 	memset(metadata->segment, 0, sizeof(metadata->segment));
-	/* the first file that has not told its books: who joins the files looks at it */
+	/* the first file that has not told its ledger: who joins the files looks at it */
 	if (r->claims->files)
 		metadata->segment[GT_SEGMENT_NUMBER] = r->claims->files + 1;
 	metadata->has_rank = gt_spool_bool(&r->spooled->metadata.has_rank);
@@ -206,7 +206,7 @@ static void choose_stacks(struct recovery *r)
 		gt_config_set(config, GT_CONFIG_STACKS, "full");
 }
 
-/* The process may have been busy for long when it died: its last look at the clocks does not bound
+/* The process may have been busy for long when it died: its last clock sample does not bound
  * the times of its records, one of now does. Not when the machine was started anew or its clock set
  * back. */
 static void look_again(struct gt_clock *clock)
@@ -481,7 +481,7 @@ static int replay(struct recovery *r, const char *folder)
 	if (error)
 		return error;
 	if (*gt_spool_view_header(&r->view)->trace)
-		gt_emit_open(s); /* for its books, if for nothing else */
+		gt_emit_open(s); /* for its ledger, if for nothing else */
 	gt_threads_each(&r->view, take_thread, r);
 	take_buffers(r);
 	gt_emit_settle(s, true);

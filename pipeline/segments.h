@@ -21,6 +21,7 @@ struct gt_segment {
 	struct gt_ledger ledger;
 };
 
+/* The files of this process, for --keep. */
 struct gt_segments {
 	uint32_t keep;            /* files that stay; 0: all */
 	bool possible;            /* another file may begin */

@@ -28,6 +28,7 @@
 #include "pipeline/emit.h"
 #include "pipeline/output.h"
 
+/* Who records calls. */
 enum gt_session_state {
 	GT_SESSION_IDLE,  /* nothing has used CUDA */
 	GT_SESSION_CUPTI, /* callbacks record, hooks only pass through */
@@ -42,6 +43,7 @@ struct gt_python_frames;
 struct gt_ranges;
 struct gt_stack_lane;
 
+/* All parts of the session. */
 struct gt_session {
 	struct gt_config config;
 	struct gt_clock clock;
@@ -72,6 +74,7 @@ struct gt_session {
 	struct gt_coexist coexist;
 };
 
+/* The session of this process. */
 extern struct gt_session gt_session;
 
 /* What events are made of and go through: names, stacks, joining. Config and clock are there. */

@@ -49,6 +49,7 @@ struct gt_forward_named gt_forward_by_name(const char *name, const void *return_
 /* False for the functions that stand for a missing runtime. */
 bool gt_forward_is_real(const void *target);
 
+/* Counters of forwarding. */
 struct gt_forward_counts {
 	uint64_t walks;   /* calls that had to look at the mapped objects */
 	uint64_t guesses; /* answers among several runtimes without a reason to prefer one */

@@ -24,6 +24,7 @@ enum gt_scope_change {
 	GT_SCOPE_SHRANK, /* objects went: nothing known before holds */
 };
 
+/* What a look-up found. */
 struct gt_scope_answer {
 	uintptr_t address; /* of the definition, 0: none */
 	bool firm;         /* as the loader would have bound it, as long as the caller is mapped */

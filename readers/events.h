@@ -29,6 +29,7 @@ struct gt_events_call {
 
 struct gt_pftrace_track;
 
+/* A reading into events, and what it hands out. */
 struct gt_events {
 	/* what is called for each thing; a negative return ends the reading with it */
 	int (*take_metadata)(const struct gt_metadata *metadata,

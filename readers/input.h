@@ -14,6 +14,7 @@
 /* Readable zero bytes that stand behind the window, and behind all memory that is scanned. */
 #define GT_INPUT_PADDING 16
 
+/* A file that is being read. */
 struct gt_input {
 	const char *path;
 	const char *data; /* the window; GT_INPUT_PADDING zero bytes behind it */
@@ -29,7 +30,7 @@ struct gt_input {
 	uint64_t bytes;    /* consumed before the window */
 	uint64_t lines;    /* newlines consumed before the window */
 	uint64_t reported; /* bytes of the file as it lies on disk, told as progress */
-	bool silent;       /* nothing is told */
+	bool silent;       /* nothing is reported */
 };
 
 /* Whether @path can be read once only: "-", a pipe, a device. */

@@ -10,11 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A key and its value. */
 struct gt_keymap_entry {
 	uint64_t key;
 	int64_t value;
 };
 
+/* The table; zeroed: empty. */
 struct gt_keymap {
 	struct gt_keymap_entry *at; /* open addressing */
 	size_t size, used;
@@ -26,8 +28,10 @@ struct gt_keymap_entry *gt_keymap_get(struct gt_keymap *map, uint64_t key);
 /* The place of @key, or NULL: it is not there. */
 const struct gt_keymap_entry *gt_keymap_find(const struct gt_keymap *map, uint64_t key);
 
+/* Whether the key is there. */
 bool gt_keymap_has(const struct gt_keymap *map, uint64_t key);
 
+/* Frees the table. Also of a zeroed struct. */
 void gt_keymap_fini(struct gt_keymap *map);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+/* How much of the work is done. */
 struct gt_progress {
 	const char *what; /* "reading"; constant text */
 	uint64_t done, total;
@@ -23,6 +24,7 @@ void gt_progress_add(int64_t bytes);
 /* Expects the file @path, once it has a size. */
 void gt_progress_expect_file(const char *path);
 
+/* The state now. Any thread. */
 struct gt_progress gt_progress_now(void);
 
 #endif

@@ -28,6 +28,7 @@ typedef int (*gt_translator)(struct gt_input *in, int fd, struct gt_translation 
  * refused. */
 void gt_translated_by(gt_translator translator);
 
+/* A file that is read as the JSON that it stands for. */
 struct gt_translated {
 	struct gt_input in; /* the file */
 	int fd;

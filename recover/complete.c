@@ -476,7 +476,7 @@ static const enum gt_ledger_key counted[] = {
 	GT_LEDGER_BYTES_WRITTEN,
 };
 
-/* The books of the whole file, less what the writer adds of its own part. */
+/* The ledger of the whole file, less what the writer adds of its own part. */
 static struct gt_ledger make_ledger(struct complete *c)
 {
 	const struct gt_file *file = c->writer->ops->file(c->writer);

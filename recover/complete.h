@@ -12,9 +12,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What was done to a .pftrace. */
 struct gt_complete {
 	bool was_closed;            /* it has its ledger: nothing was done */
-	bool was_torn;              /* it was cut before its first facts: made anew */
+	bool was_torn;              /* it was cut before its first facts: rebuilt */
 	uint64_t events;            /* kept */
 	uint64_t cut;               /* bytes behind the last whole event that were given up */
 	uint64_t calls, operations; /* added */

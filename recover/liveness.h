@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* The state of a process. */
 enum gt_liveness {
 	GT_LIVENESS_ENDED, /* gone, or nobody has asked yet how it ended: it has no files any
 			    * more */

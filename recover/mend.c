@@ -322,7 +322,7 @@ static int make_anew(struct mend *m, const char *recovered)
 	return rc ? complain(m, strerror(-rc), rc) : 0;
 }
 
-/* NULL: no memory. What cannot be read is told by who reads it: it looks like a file that is
+/* NULL: no memory. What cannot be read is reported by who reads it: it looks like a file that is
  * whole. */
 static struct mend *look(const char *path, struct gt_mend *result)
 {

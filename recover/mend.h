@@ -11,8 +11,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What was done to a first block. */
 struct gt_mend {
-	bool was_torn;   /* the block was made anew */
+	bool was_torn;   /* the block was rebuilt */
 	bool was_empty;  /* not a byte had been written */
 	char error[640]; /* one line, after a failure */
 };

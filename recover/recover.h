@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A spool that a process left. */
 struct gt_left_spool {
 	char path[PATH_MAX];
 	char folder[1024], trace[1024]; /* trace: empty when the process had begun none */

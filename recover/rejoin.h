@@ -8,11 +8,12 @@
 
 #include <stdint.h>
 
+/* What was added to a trace. */
 struct gt_rejoin {
 	uint64_t calls, operations; /* added */
 	uint64_t in_flight;         /* launches whose work the process had not been told of */
 	uint64_t events;            /* added, of any kind */
-	char *ledger;               /* JSON text, the books of the whole; free() */
+	char *ledger;               /* JSON text, the ledger of the whole; free() */
 	char error[640];            /* one line, after a failure */
 };
 

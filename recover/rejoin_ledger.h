@@ -11,6 +11,7 @@
 #include "core/schema/ledger.h"
 #include "readers/chrome/header.h"
 
+/* The ledger that is being made. */
 struct gt_rejoin_ledger {
 	struct gt_ledger ledger;
 	int64_t first_untold; /* number of the first file whose ledger is not taken off yet, from

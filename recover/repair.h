@@ -13,6 +13,7 @@
 
 #include "readers/chrome/reader.h"
 
+/* What was done to a file. */
 struct gt_repair {
 	bool was_closed; /* nothing was done */
 	bool in_place;

@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 
+/* What a call does, as far as the host's time is concerned. */
 enum gt_cuda_call {
 	GT_CUDA_CALL_OTHER,
 	GT_CUDA_CALL_ENQUEUES, /* starts work, or puts a host function into a stream, and returns */

@@ -15,6 +15,7 @@
 
 #define GT_FIRST_BLOCK 16384u /* bytes */
 
+/* A first block, as it was read. */
 struct gt_first_block {
 	struct gt_file_name name;
 	char text[GT_FIRST_BLOCK + 1 + GT_INPUT_PADDING]; /* one byte more than the block */

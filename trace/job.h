@@ -12,6 +12,7 @@
 
 #define GT_JOB_NS (366ll * 86400 * 1000000000) /* clocks further apart are not those of one job */
 
+/* The traces of one job, one model a rank. */
 struct gt_job {
 	GT_VEC(char *) paths;
 	struct gt_model *models; /* one a process; by rank, then name */

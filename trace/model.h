@@ -19,6 +19,7 @@
 #define GT_NONE      UINT32_MAX
 #define GT_NO_DEVICE UINT16_MAX
 
+/* Kinds of GPU operations. */
 enum gt_op_kind { GT_OP_KERNEL, GT_OP_COPY, GT_OP_SET, GT_OP_KIND_COUNT_ };
 
 struct gt_op {               /* on the GPU */
@@ -46,6 +47,7 @@ struct gt_call { /* CUDA API */
 				none */
 };
 
+/* Where a range comes from. */
 enum gt_range_kind {
 	GT_RANGE_NVTX,     /* NVTX, torch.profiler.record_function, ProfilerStep */
 	GT_RANGE_OP,       /* framework operators */
@@ -73,6 +75,7 @@ struct gt_sample { /* where a thread was while it made no call */
 	uint32_t stack; /* index in stacks, GT_NONE */
 };
 
+/* A host thread, and where its calls and ranges are in the model. */
 struct gt_thread_track {
 	int64_t pid, tid;
 	uint32_t name;
@@ -108,6 +111,7 @@ struct gt_odd {
 	uint32_t unknown_cats[4]; /* names of the first ones */
 };
 
+/* One process of a trace. */
 struct gt_model {
 	const char *path; /* and the rank, of a file that has several processes */
 	char *own_path;   /* path, when it is the model's own */
@@ -131,6 +135,7 @@ struct gt_model {
 	uint32_t first_with_steps; /* the first row with steps, GT_NONE */
 };
 
+/* The models of one file. */
 struct gt_models {
 	struct gt_model *at;
 	size_t count, room;

@@ -278,7 +278,7 @@ static void index_calls(struct gt_model *model)
 }
 
 /* Calls lie inside each other where a tool records the runtime's and the driver's. Of calls that
- * cross, all are told of the first. */
+ * cross, all are reported for the first. */
 static void nest_calls(struct gt_model *model)
 {
 	int64_t end = 0;

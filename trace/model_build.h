@@ -7,6 +7,7 @@
 
 #include "trace/model.h"
 
+/* What an open slice will become. */
 enum gt_open_role {
 	GT_OPEN_OP,
 	GT_OPEN_CALL,
@@ -25,6 +26,7 @@ struct gt_stack_slot { /* the file's id of a stack -> index in model->stacks */
 	uint32_t stack;
 };
 
+/* A model that is being built. */
 struct gt_builder {
 	struct gt_model *model;
 	uint32_t last_thread;

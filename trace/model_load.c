@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Files -> models, see model.h. What `gputrace merge` has put together is taken apart again, so
- * that each rank of a merged file is told as it is told of a folder. One thread while loading.
+ * that each rank of a merged file is reported as in a folder. One thread while loading.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "trace/segment_files.h"
 
 #define FIRST_HOST 64    /* rows below are GPUs */
-#define MAX_ROWS   65536 /* that are told apart */
+#define MAX_ROWS   65536 /* that are distinguished */
 
 /* A process or device of a merged file. */
 struct model_load_row {
@@ -149,7 +149,8 @@ static int split_devices(const struct load *load, size_t builder, const struct g
 	return 0;
 }
 
-/* What was read belongs to several processes. Books and losses are told once, with the first. */
+/* What was read belongs to several processes. Ledger and losses are reported once, with the first.
+ */
 static int split_reading(const struct load *load, size_t builder)
 {
 	struct gt_reading *all = &load->builders.at[0].model->reading;

@@ -14,6 +14,7 @@
 
 #define GT_NAME_NONE 0u
 
+/* Strings, kept once, by number. */
 struct gt_names {
 	GT_VEC(const char *) text; /* indexed by number; NUL-terminated */
 	GT_VEC(char *) blocks;
@@ -23,7 +24,9 @@ struct gt_names {
 	size_t slot_count, hash_room;
 };
 
+/* Starts an empty table; number 0 is "". 0 or -ENOMEM. */
 int gt_names_init(struct gt_names *names);
+/* Frees the table. Also of a zeroed struct. */
 void gt_names_fini(struct gt_names *names);
 
 /* The number of a string of @len bytes, new or old. GT_NAME_NONE when memory is out. */

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What a compression came to. */
 struct gt_compress {
 	uint64_t from, to; /* bytes before and after */
 	bool was_packed;   /* it is gzip already: nothing was done */

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What is written is counted anew; the first of these are told when the books do not fit. */
+/* What is written is counted anew; the first of these are reported when the ledger does not fit. */
 static const enum gt_ledger_key written[] = {
 	GT_LEDGER_CALLS_WRITTEN,   GT_LEDGER_KERNELS_WRITTEN,  GT_LEDGER_MEMCPYS_WRITTEN,
 	GT_LEDGER_MEMSETS_WRITTEN, GT_LEDGER_SYNCS_WRITTEN,    GT_LEDGER_OVERHEADS_WRITTEN,

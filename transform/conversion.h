@@ -11,6 +11,7 @@
 #include "writers/sink.h"
 #include "writers/writer.h"
 
+/* What a conversion came to. */
 struct gt_conversion {
 	const char *format; /* name of the writer */
 	struct gt_writer_options options;

@@ -19,7 +19,8 @@
 #define NVTX_PUSH_POP  59
 #define NVTX_START_END 60
 
-/* Host rows from here on stand beside a thread, those of ranges from there (docs/FORMAT.md). */
+/* Host rows from here on are tracks beside a thread, those of ranges from there (docs/FORMAT.md).
+ */
 #define BESIDE_ROWS    8388608
 #define RANGE_ROWS     16777216
 
@@ -121,7 +122,7 @@ struct export
 {
 	struct gt_export_sink *sink;
 	struct gt_export_processes *processes;
-	struct device_ids *devices; /* that are told */
+	struct device_ids *devices; /* that are reported */
 	bool is_ours;               /* the numbers of rows have a meaning */
 	struct gt_export_value row[GT_EXPORT_WIDTH];
 	size_t filled;

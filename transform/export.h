@@ -11,17 +11,20 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/* Type of a column. */
 enum gt_export_kind {
 	GT_EXPORT_INT,  /* may be absent */
 	GT_EXPORT_NAME, /* a text; its number in StringIds where the format has that */
 	GT_EXPORT_TEXT,
 };
 
+/* A column of a table. */
 struct gt_export_column {
 	const char *name;
 	enum gt_export_kind kind;
 };
 
+/* The tables of an export. */
 enum gt_export_table_id {
 	GT_EXPORT_KERNEL,
 	GT_EXPORT_MEMCPY,
@@ -34,16 +37,19 @@ enum gt_export_table_id {
 	GT_EXPORT_TABLE_COUNT_
 };
 
+/* A table: its name and columns. */
 struct gt_export_table {
 	const char *name;
 	const struct gt_export_column *columns;
 	size_t width;
 };
 
+/* Indexed by enum gt_export_table_id. */
 extern const struct gt_export_table gt_export_tables[GT_EXPORT_TABLE_COUNT_];
 
 #define GT_EXPORT_WIDTH 32
 
+/* A value of a row. */
 struct gt_export_value {
 	bool known;
 	int64_t number;
@@ -66,6 +72,7 @@ struct gt_export_sink {
 	void *priv;
 };
 
+/* The two targets. */
 extern const struct gt_export_sink gt_export_sqlite, gt_export_csv;
 
 /* Exports all files of @paths to @target. -EEXIST: it is there already. ret_error: one line. What

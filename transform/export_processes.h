@@ -11,6 +11,7 @@
 #include "readers/chrome/reader.h"
 #include "readers/vec.h"
 
+/* A process of the traces. */
 struct gt_export_process {
 	const char *path; /* its first file; the caller's */
 	int64_t pid;      /* -1: not known */
@@ -25,13 +26,14 @@ struct gt_export_process_row { /* of a file that gputrace merge wrote */
 	size_t process;
 };
 
+/* All processes of an export. */
 struct gt_export_processes {
 	GT_VEC(struct gt_export_process) list;
 	GT_VEC(struct gt_export_process_row) rows; /* of the file in hand, by pid */
 	size_t first, count;                       /* in list: of the file in hand */
 };
 
-/* Begins with a file. One that can be read twice is looked through for what is told behind the
+/* Begins with a file. One that can be read twice is looked through for what is reported behind the
  * first GPU work; errors in it are for the real reading to tell. -ENOMEM. */
 int gt_export_processes_begin(struct gt_export_processes *all, const char *path);
 
@@ -39,6 +41,7 @@ int gt_export_processes_begin(struct gt_export_processes *all, const char *path)
 int gt_export_processes_see(struct gt_export_processes *all, const struct gt_trace_event *record,
 			    const struct gt_header *header);
 
+/* The process's globalPid, packed as in nsys. */
 int64_t gt_export_global_pid(const struct gt_export_process *process);
 
 /* Of GPU work on the rows of the device @pid. False: not known. */
@@ -47,6 +50,7 @@ bool gt_export_gpu_pid(const struct gt_export_processes *all, int64_t pid, int64
 /* Of a thread as the file names it. */
 int64_t gt_export_global_tid(const struct gt_export_processes *all, int64_t pid, int64_t tid);
 
+/* Frees the list. */
 void gt_export_processes_fini(struct gt_export_processes *all);
 
 #endif

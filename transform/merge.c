@@ -238,7 +238,7 @@ static void edit_times(struct transform_merge *m, const struct gt_trace_event *r
 			edit_int(m, &time, shifted(m, ns));
 }
 
-/* Host processes are told apart by their rank. */
+/* Host processes are distinguished by their rank. */
 static void edit_process_name(struct transform_merge *m, const struct gt_trace_event *record)
 {
 	const struct gt_span *name = &record->arg[GT_ARG_NAME];

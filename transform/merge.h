@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/* What a merge came to. */
 struct gt_merge_result {
 	uint64_t events;
 	uint64_t cut;            /* files that end before their JSON does */

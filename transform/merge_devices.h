@@ -13,6 +13,7 @@
 
 #define GT_MERGE_DEVICES 64 /* numbers of devices in a file are below */
 
+/* The devices of all files, and their numbers in the merged one. */
 struct gt_merge_devices {
 	GT_VEC(struct gt_merge_device {
 		int64_t id;          /* in the merged file */

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/* What symbolizing came to. */
 struct gt_symbolize {
 	uint64_t frames;  /* native ones, each stack counted once */
 	uint64_t found;   /* of these: now with a position */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What the files of all formats have in common: batches that stand in the file whole or not at all,
- * the books of what they hold, room for the end, and what happens when the disk or the size limit
+ * the ledger of what they hold, room for the end, and what happens when the disk or the size limit
  * is reached: later events are counted, and the newest give up their place when not even the end
  * has room. Drain thread only.
  */
@@ -27,6 +27,7 @@ struct gt_file_mark {
 	struct gt_ledger ledger;
 };
 
+/* The file of a writer, whatever its format. */
 struct gt_file {
 	struct gt_sink *sink;
 	struct gt_file_mark written; /* up to the end of the last batch */
@@ -39,7 +40,7 @@ struct gt_file {
 	int error;     /* negative errno: no more events are written */
 };
 
-/* What one event adds to the books once it is in the file. */
+/* What one event adds to the ledger once it is in the file. */
 struct gt_file_tally {
 	enum gt_ledger_key key; /* GT_LEDGER_COUNT_: none */
 	uint32_t events;        /* 0: names only */
@@ -68,7 +69,7 @@ int gt_file_stop(struct gt_file *file, int error);
  * may have, there is hardly room for the end. Never without has_next. */
 bool gt_file_is_full(const struct gt_file *file, size_t pending);
 
-/* What the full one could not write is told by the one that follows it. */
+/* What the full one could not write is reported by the one that follows it. */
 void gt_file_follow(struct gt_file *file, struct gt_file *before);
 
 /* The ledger as it stands when the events end at file->written. */

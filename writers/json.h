@@ -16,6 +16,7 @@
 /* Longest string in bytes that is printed whole; of a longer one the beginning and its length. */
 #define GT_JSON_STRING_MAX ((size_t)1 << 20)
 
+/* A buffer of JSON text. */
 struct gt_json {
 	char *text;
 	size_t length;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The writer that writes nothing: what tracing costs without the file. It counts as the others do,
- * so the books of such a run balance. Drain thread only.
+ * so the ledger of such a run balances. Drain thread only.
  */
 #include "writers/writer.h"
 

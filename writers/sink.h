@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Where the file goes, and how large it may become. */
 struct gt_sink_options {
 	const char *
 		directory; /* created (also parents) if missing; or a FIFO or device to stream to */

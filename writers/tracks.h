@@ -37,6 +37,7 @@ static inline bool gt_track_is_on_host(enum gt_track_kind kind)
 /* From here on rows have no meaning but "another one". */
 #define GT_TRACK_OVERFLOW 2147000000u
 
+/* The track of one slice. */
 struct gt_track {
 	uint32_t tid;
 	uint32_t k;   /* 0: the first row of its stream */

@@ -19,6 +19,7 @@ struct gt_perfetto_past;
 struct gt_sink;
 struct gt_writer;
 
+/* Options of a file. */
 struct gt_writer_options {
 	bool full_stacks; /* --stacks=full: "frames" on every slice */
 	bool sync_lanes;  /* --sync: cuda_sync slices are wanted */
@@ -31,6 +32,7 @@ struct gt_writer_options {
 	const struct gt_perfetto_past *past;
 };
 
+/* A format. */
 struct gt_writer_ops {
 	const char *name;   /* "chrome", "null" */
 	const char *suffix; /* ".pt.trace.json"; NULL: no file, no sink */
@@ -48,7 +50,7 @@ struct gt_writer_ops {
 	/* true: it is time to open another file; go on writing to this one when that is not
 	 * possible */
 	bool (*is_full)(const struct gt_writer *w);
-	/* the books of the file, NULL: there is no file */
+	/* the ledger of the file, NULL: there is no file */
 	struct gt_file *(*file)(struct gt_writer *w);
 	/* called when the facts changed, also before the first event of what a new fact names */
 	int (*metadata)(struct gt_writer *w, const struct gt_metadata *metadata);
@@ -63,6 +65,7 @@ struct gt_writer_ops {
 	void (*fini)(struct gt_writer *w);
 };
 
+/* A writer with its private data. */
 struct gt_writer {
 	const struct gt_writer_ops *ops;
 	struct gt_sink *sink;
@@ -70,6 +73,7 @@ struct gt_writer {
 	void *priv;              /* ops->private_size bytes, zeroed */
 };
 
+/* All formats, NULL-terminated. */
 extern const struct gt_writer_ops *const gt_writers[];
 
 /* The writer of that name, with its private data. NULL: no such writer (or no memory). Free with

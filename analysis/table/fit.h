@@ -16,6 +16,7 @@
 #define GT_TABLE_CELL        4096 /* bytes of a cell's text, with its end */
 #define GT_TABLE_MAX_COLUMNS 32
 
+/* The widths of a table's columns, and its shortened names. */
 struct gt_table_fit {
 	struct gt_short_names names;
 	size_t widths[GT_TABLE_MAX_COLUMNS]; /* characters */

@@ -11,6 +11,7 @@
 
 struct gt_table;
 
+/* The form that each name of a column is printed in. */
 struct gt_short_names {
 	char **text; /* by number of the cell, NULL: the cell's own; owned */
 	size_t count;

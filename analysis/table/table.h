@@ -12,6 +12,7 @@
 
 #include "readers/vec.h"
 
+/* What a column holds, which decides its alignment and unit. */
 enum gt_column_kind {
 	GT_COLUMN_TEXT,
 	GT_COLUMN_CODE, /* a kernel's or function's name: shortened for people */
@@ -25,6 +26,7 @@ enum gt_column_kind {
 	GT_COLUMN_CHANGE, /* % with a sign */
 };
 
+/* One column: its kind, its title for people and its title in csv and json. */
 struct gt_column {
 	const char *id;    /* as written behind --sort= */
 	const char *title; /* csv, json: nsys's where it has one; NULL: not there */
@@ -32,12 +34,14 @@ struct gt_column {
 	enum gt_column_kind kind;
 };
 
+/* One value; which member counts follows from the column's kind. */
 struct gt_cell {
 	const char *text; /* owned by the table; NULL: empty or a number */
 	double number;
 	bool is_absent; /* there is no such number: text says why, csv and json have nothing */
 };
 
+/* A table: columns, and cells row by row. */
 struct gt_table {
 	const char *name;  /* "cuda_gpu_kern_sum" */
 	const char *title; /* one line for people */
@@ -48,6 +52,7 @@ struct gt_table {
 	size_t rows;
 };
 
+/* How a table is printed (--format). */
 enum gt_format {
 	GT_FORMAT_TABLE,
 	GT_FORMAT_CSV,
@@ -59,6 +64,7 @@ enum gt_format {
 
 struct gt_short_names;
 
+/* Options of printing. */
 struct gt_print {
 	enum gt_format format;
 	bool color;
@@ -67,8 +73,10 @@ struct gt_print {
 	size_t columns;   /* of the terminal, 0: not known */
 };
 
+/* Starts an empty table; @name and @columns are kept. */
 void gt_table_init(struct gt_table *table, const char *name, const char *title,
 		   const struct gt_column *columns, size_t width);
+/* Frees the cells. Also of a zeroed struct. */
 void gt_table_fini(struct gt_table *table);
 
 /* Adds cells in the order of the columns; a row is complete after width of them. */

@@ -290,8 +290,8 @@ static void check_sums(struct gt_verify *v)
 
 	if (seen != reported)
 		gt_verify_find(v, GT_CHECK_LEDGER, 0,
-			       "ledger: of %" PRId64 " calls seen %" PRId64 " are told of", seen,
-			       reported);
+			       "ledger: of %" PRId64 " calls seen %" PRId64 " are accounted for",
+			       seen, reported);
 	check_received(v, GT_LEDGER_CALLS_RECEIVED, GT_LEDGER_CALLS_WRITTEN, GT_LEDGER_COUNT_,
 		       &missing);
 	check_received(v, GT_LEDGER_RECORDS_KERNEL, GT_LEDGER_KERNELS_WRITTEN,
@@ -310,7 +310,7 @@ static void check_sums(struct gt_verify *v)
 			missing - lost);
 }
 
-/* Losses that have a cause: no fault of the books, but the reader wants to know. */
+/* Losses that have a cause: no fault of the ledger, but the reader wants to know. */
 static void report_losses(struct gt_verify *v)
 {
 	static const enum gt_ledger_key keys[] = {

@@ -25,12 +25,14 @@ enum gt_verify_role { /* what a slice's category makes of it */
 		      GT_VERIFY_ROLE_COUNT_
 };
 
+/* A slice, as far as checks of several events need it. */
 struct gt_verify_slice {
 	int64_t pid, tid, ts, dur, correlation;
 	uint64_t line;
 	uint32_t role;
 };
 
+/* The start or the end of a flow. */
 struct gt_verify_flow {
 	int64_t id, pid, tid, ts;
 	uint64_t line;
@@ -56,6 +58,7 @@ struct gt_verify_external { /* External id on a call, GPU work or an operator */
 	bool is_operator;
 };
 
+/* One file under verification. */
 struct gt_verify {
 	const char *path;
 	const struct gt_verify_options *options;
@@ -88,6 +91,7 @@ void gt_verify_find(struct gt_verify *v, enum gt_check check, uint64_t line, con
 /* What the ledger of the file says; 0 without one. */
 int64_t gt_verify_count(const struct gt_verify *v, enum gt_ledger_key key);
 
+/* The checks that are made behind the last event, each over the whole file. */
 void gt_verify_lanes(struct gt_verify *v);
 void gt_verify_flows(struct gt_verify *v);
 void gt_verify_externals(struct gt_verify *v);

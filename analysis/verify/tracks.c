@@ -341,7 +341,7 @@ void gt_verify_stacks(struct gt_verify *v)
 
 		if ((!i || stack[-1].id != stack->id) && !stack->has_frames)
 			gt_verify_find(v, GT_CHECK_ORDER, stack->line,
-				       "stack %" PRId64 " is used before its frames are told",
+				       "stack %" PRId64 " is used before its frames are defined",
 				       stack->id);
 	}
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Does a trace keep to docs/FORMAT.md, and do its books balance? Each check is a row of
+ * Does a trace keep to docs/FORMAT.md, and does its ledger balance? Each check is a row of
  * analysis/verify/verify.def; what it finds is printed as "FILE:LINE: what". One thread per file.
  */
 #ifndef GT_ANALYSIS_VERIFY_VERIFY_H
@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/* A check, as verify.def lists them. */
 enum gt_check {
 #define GT_CHECK(id, kind, help) GT_CHECK_##id,
 #include "analysis/verify/verify.def"
@@ -17,11 +18,13 @@ enum gt_check {
 	GT_CHECK_COUNT_
 };
 
+/* Options of the command. */
 struct gt_verify_options {
 	uint64_t lines_per_check; /* findings printed of each check, the rest is counted */
 	bool strict;              /* losses that the ledger accounts for are findings too */
 };
 
+/* What was found in one file. */
 struct gt_verify_result {
 	uint64_t findings; /* of all checks */
 	uint64_t losses;   /* lines about accounted losses */

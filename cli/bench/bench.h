@@ -30,6 +30,7 @@ enum gt_bench_way {
 	GT_BENCH_NSYS,
 };
 
+/* What is measured: no tracer, the floor, or gputrace with certain options. */
 struct gt_bench_level {
 	const char *name;
 	const char *title;
@@ -39,6 +40,7 @@ struct gt_bench_level {
 	const char *const *settings; /* "GPUTRACE_...=..."; of a peer: its own words. NULL-ended */
 };
 
+/* A workload, and how its launches are timed. */
 struct gt_bench_workload {
 	const char *name;
 	const char *title;
@@ -49,6 +51,7 @@ struct gt_bench_workload {
 	bool runtime; /* calls of the runtime, which is what hooks see */
 };
 
+/* The levels and workloads there are, in the order of the tables. */
 extern const struct gt_bench_level gt_bench_levels[];
 extern const size_t gt_bench_level_count;
 extern const struct gt_bench_workload gt_bench_workloads[];
@@ -72,12 +75,14 @@ enum gt_bench_figure {
 	GT_BENCH_FIGURES_
 };
 
+/* All repetitions of one workload at one level. */
 struct gt_bench_runs {
 	double figure[GT_BENCH_FIGURES_][GT_BENCH_MAX_RUNS];
 	size_t count;
 	char missing[256]; /* why there is no figure, "": there is */
 };
 
+/* A whole measurement. */
 struct gt_bench {
 	const char *library;   /* libgputrace.so */
 	const char *parts;     /* folder of workload and floor */
@@ -106,6 +111,7 @@ struct gt_bench_spread {
 bool gt_bench_spread(const struct gt_bench *bench, size_t workload, size_t level,
 		     enum gt_bench_figure figure, struct gt_bench_spread *ret);
 
+/* Prints the tables in the format of @print. */
 void gt_bench_print(const struct gt_bench *bench, const struct gt_print *how, FILE *out);
 
 #endif

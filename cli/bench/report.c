@@ -95,7 +95,7 @@ static double part_of(const struct gt_bench *bench, size_t workload, size_t part
 	return added(bench, workload, find_level(split[part].with), split[part].without);
 }
 
-/* A record by a hook is two clock readings, the ring and the books: what is left without the
+/* A record by a hook is two clock readings, the ring and the ledger: what is left without the
  * clock. */
 static double ring_of(const struct gt_bench *bench, size_t workload)
 {

@@ -220,7 +220,7 @@ static const enum gt_ledger_key lost_keys[] = {
 	GT_LEDGER_EVENTS_LOST_MEMORY};
 #define LOST_KEYS (sizeof(lost_keys) / sizeof(lost_keys[0]))
 
-/* The books stand at the end of a closed JSON file. */
+/* The ledger stands at the end of a closed JSON file. */
 static double lost_in_json(const char *path)
 {
 	char tail[TAIL_BYTES], key[64];

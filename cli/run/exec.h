@@ -14,6 +14,7 @@
 #include <sys/time.h>
 #include <sys/types.h>
 
+/* How the program ended. */
 struct gt_exec {
 	pid_t child;
 	int wait_status;  /* as waitpid gives it; valid when started */

@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <stdbool.h>
 
+/* What a command line starts, as far as it could be followed. */
 struct gt_target {
 	char path[PATH_MAX];   /* the ELF file in the end */
 	char loader[PATH_MAX]; /* PT_INTERP, empty: static */

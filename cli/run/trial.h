@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What the trial run of doctor found. */
 struct gt_trial {
 	char step[64];    /* driver call that failed, empty: all succeeded */
 	int32_t error;    /* its CUresult; -1: there is no such call or no libcuda.so.1 */

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+/* The second child of the wrapper. */
 struct gt_witness {
 	pid_t pid; /* 0: there is none */
 	int fd;
@@ -27,6 +28,7 @@ bool gt_witness_saw(struct gt_witness *witness, int number);
  * stand still, the witness sends us SIGCONT. Until the next question. */
 void gt_witness_watch(const struct gt_witness *witness);
 
+/* Ends the child and collects it. */
 void gt_witness_end(struct gt_witness *witness);
 
 #endif

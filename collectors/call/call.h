@@ -19,6 +19,7 @@
 struct gt_python_thread;
 struct gt_thread;
 
+/* Properties of one recorded call. */
 enum gt_call_flag {
 	GT_CALL_CAPTURED = 1, /* a graph node was made during the call: no GPU work comes of it */
 	GT_CALL_WAITING = 2,  /* of a sample: the thread waited in the kernel */
@@ -70,7 +71,7 @@ void gt_call_exit(enum gt_api_domain domain, uint32_t cbid, int32_t result);
  * it may never tell of their end. Any thread. */
 void gt_call_change_source(void);
 
-/* How CUPTI is told the id of ours that the thread is in, and that it has left it; NULL, NULL: it
+/* How CUPTI learns the id of ours that the thread is in, and that it has left it; NULL, NULL: it
  * is not. Both are called on the application's thread. Drain thread. */
 void gt_call_set_tags(void (*enter)(uint64_t id), void (*leave)(void));
 

@@ -5,6 +5,7 @@
 #ifndef GT_COLLECTORS_CALL_RECORDS_H
 #define GT_COLLECTORS_CALL_RECORDS_H
 
+/* Types of ring records. */
 enum gt_record_type {
 	GT_RECORD_CALL = 1, /* struct gt_call_record, collectors/call/call.h */
 	GT_RECORD_NVTX,     /* struct gt_nvtx_record, collectors/nvtx/record.h */

@@ -15,6 +15,7 @@
 /* Pieces begin with a page. */
 #define GT_CUPTI_PAGE_BYTES ((size_t)4096)
 
+/* A piece of a block, used as one activity buffer. */
 struct gt_cupti_piece {
 	uint8_t *memory; /* zeroed */
 	size_t bytes;    /* whole pages */

@@ -18,6 +18,7 @@
  * slowly. */
 #define GT_CUPTI_BUFFERS_MAX 2048u
 
+/* A completed activity buffer. */
 struct gt_cupti_buffer {
 	uint8_t *data;
 	size_t valid; /* bytes that CUPTI filled */
@@ -68,10 +69,12 @@ struct gt_cupti_spooled {
 };
 
 struct gt_spool_view;
+/* Calls @found for each completed buffer of a spool, oldest first. */
 void gt_cupti_buffers_each(const struct gt_spool_view *view,
 			   void (*found)(void *context, const struct gt_cupti_spooled *buffer),
 			   void *context);
 
+/* Counters of activity buffers since the start. */
 struct gt_cupti_buffer_counts {
 	uint64_t requested;
 	uint64_t completed;
@@ -80,6 +83,7 @@ struct gt_cupti_buffer_counts {
 	uint64_t discarded_bytes; /* that came back in it */
 };
 
+/* The counters now. Any thread. */
 struct gt_cupti_buffer_counts gt_cupti_buffers_count(void);
 
 /* CUPTI is about to be told to give back what it has. */

@@ -14,12 +14,14 @@
 
 #define GT_CUPTI_CAPTURE_MAGIC "GTCUPTI1"
 
+/* The beginning of a capture file. */
 struct gt_cupti_capture_header {
 	char magic[8];
 	uint32_t version;
 	uint32_t reserved;
 };
 
+/* Precedes each captured buffer; its bytes follow. */
 struct gt_cupti_capture_record {
 	uint32_t size;
 	uint32_t name_length;

@@ -18,6 +18,7 @@
 
 struct gt_translate;
 
+/* Which CUPTI was found, and what it refused. */
 struct gt_cupti_status {
 	uint32_t version;  /* cuptiGetVersion */
 	char path[256];    /* of libcupti */

@@ -43,6 +43,7 @@ void gt_cupti_foreign_finalized(void);
 /* Its clock stamps the records from now on. */
 void gt_cupti_foreign_clock(const char *library);
 
+/* What other tools were seen to do, summed up. */
 struct gt_cupti_foreign {
 	uint64_t changes;  /* everything above, counted */
 	uint64_t disabled; /* kinds disabled */
@@ -53,6 +54,7 @@ struct gt_cupti_foreign {
 	bool clock;
 };
 
+/* A consistent copy. Any thread. */
 struct gt_cupti_foreign gt_cupti_foreign_get(void);
 
 /* Who was seen last: a file name, or "". Valid for ever. */

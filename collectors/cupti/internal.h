@@ -14,6 +14,7 @@
 /* "CUPTI for " and the name that a subscriber gave itself. */
 #define GT_CUPTI_NAME_BYTES 64
 
+/* The state of CUPTI in this process. */
 struct gt_cupti {
 	struct gt_cupti_api api;
 	const struct gt_config *config;
@@ -31,6 +32,7 @@ struct gt_cupti {
 	_Atomic bool dead;           /* after a fatal error: never call it again */
 };
 
+/* CUPTI's state is global, so is ours. */
 extern struct gt_cupti gt_cupti;
 
 /* The subscriber's callback. Application threads. */

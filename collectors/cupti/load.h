@@ -13,6 +13,7 @@
 
 #include <cupti.h>
 
+/* The functions of CUPTI (api.def); an optional one that is missing is NULL. */
 struct gt_cupti_api {
 #define GT_CUPTI(name, required, parameters) CUptiResult(*name) parameters;
 #include "collectors/cupti/api.def"

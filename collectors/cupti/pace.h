@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * How large the next activity buffer should be: as much as comes in a moment. CUPTI keeps a buffer
- * with work that is under way, whatever it is told (gt_cupti_flush), and on a busy GPU there is
+ * with work that is under way, even when flushed (gt_cupti_flush), and on a busy GPU there is
  * always some: then records come when a buffer is full, and a large one would keep them for long.
  */
 #ifndef GT_COLLECTORS_CUPTI_PACE_H
@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* How fast records arrive, from which the size of the next buffer follows. */
 struct gt_cupti_pace {
 	size_t least, most;   /* bytes */
 	_Atomic size_t bytes; /* of the next one */

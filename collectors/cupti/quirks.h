@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Known faults of CUPTI versions (quirks.def). */
 enum gt_cupti_quirk {
 #define GT_QUIRK(id, first, fixed, text) GT_QUIRK_##id,
 #include "collectors/cupti/quirks.def"

@@ -185,7 +185,7 @@ static const char *name_of(const struct gt_spool_view *view, const struct gt_tra
 	return name && strlen(name->text) == name->length ? name->text : "(name not recovered)";
 }
 
-/* Work that had not ended: its launch is told of as in flight. */
+/* Work that had not ended: its launch is reported as in flight. */
 static bool is_under_way(const uint8_t *record, uint32_t kind)
 {
 	uint64_t start, end;

@@ -15,6 +15,7 @@
 
 struct gt_spool_view;
 
+/* A buffer that is walked without CUPTI. */
 struct gt_cupti_replay {
 	const struct gt_spool_view *view; /* NULL: this process; names are where the records say */
 	struct gt_translate_notes

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Is CUPTI still ours? CUPTI's slots are one each for the whole process (subscriber, buffer
- * callbacks, kinds, clock), and nobody is told when another tool takes one. The watch notices,
+ * callbacks, kinds, clock), and nobody is notified when another tool takes one. The watch notices,
  * waits until the other tool is done, and takes CUPTI again.
  *
  * Drain thread only, holding nothing: it calls CUPTI, which may block.
@@ -14,6 +14,7 @@
 
 #include "collectors/cupti/cupti.h"
 
+/* Who holds CUPTI, and how it was lost. */
 enum gt_cupti_hold {
 	GT_CUPTI_OURS,
 	GT_CUPTI_SHARED,        /* another tool is subscribed, buffers and kinds are ours */
@@ -34,6 +35,7 @@ struct gt_cupti_signs {
 	bool unanswered;  /* the program has waited for kernels of which no record came */
 };
 
+/* The state of the watch. Owned by the drain thread. */
 struct gt_cupti_watch {
 	const struct gt_config *config;
 	struct gt_cupti_status *status; /* of the last attempt to take it */

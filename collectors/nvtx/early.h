@@ -46,11 +46,13 @@ bool gt_nvtx_early_is_pending(void);
 void gt_nvtx_early_take(void (*take)(void *context, const struct gt_nvtx_record *record),
 			void *context);
 
+/* Ranges seen before the session, counted. */
 struct gt_nvtx_early_counts {
 	uint64_t over; /* ranges and marks that were over before the session */
 	uint64_t lost; /* open ranges that found no slot */
 };
 
+/* The counts now. Any thread. */
 struct gt_nvtx_early_counts gt_nvtx_early_count(void);
 
 #endif

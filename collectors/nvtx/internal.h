@@ -25,7 +25,8 @@ struct gt_nvtx_slot {
 		(id), (void (*)(void))(function)                                                   \
 	}
 
-extern const struct gt_nvtx_slot gt_nvtx_core_slots[]; /* each ends with an empty row */
+/* The function tables of NVTX, one array a module; each ends with an empty row. */
+extern const struct gt_nvtx_slot gt_nvtx_core_slots[];
 extern const struct gt_nvtx_slot gt_nvtx_core2_slots[];
 extern const struct gt_nvtx_slot gt_nvtx_cuda_slots[];
 extern const struct gt_nvtx_slot gt_nvtx_cudart_slots[];
@@ -85,6 +86,7 @@ uint32_t gt_nvtx_domain(nvtxDomainHandle_t handle);
 
 /* ---- names.c ---- */
 
+/* Handlers of nvtxNameOsThread, narrow and wide. Application threads. */
 void gt_nvtx_name_thread_a(uint32_t tid, const char *name);
 void gt_nvtx_name_thread_w(uint32_t tid, const wchar_t *name);
 

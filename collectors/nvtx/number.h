@@ -22,6 +22,7 @@ struct gt_nvtx_number {
 /* Bytes of one value of a predefined type, 0: not one. */
 size_t gt_nvtx_type_size(uint64_t type);
 
+/* Whether an entry of this payload type is a signed number. */
 bool gt_nvtx_is_signed(uint64_t type);
 
 /* The @size bytes (at most 8) at @data. */

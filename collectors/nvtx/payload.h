@@ -20,6 +20,7 @@
 #define GT_NVTX_STRING_MAX  120u /* of a string that a payload points to */
 #define GT_NVTX_LABEL_MAX   120u /* names of entries */
 
+/* An entry of a payload schema, as it is kept. */
 struct gt_nvtx_entry {
 	uint64_t flags;   /* NVTX_PAYLOAD_ENTRY_FLAG_* */
 	uint64_t type;    /* NVTX_PAYLOAD_ENTRY_TYPE_* or the id of a schema */
@@ -98,6 +99,7 @@ struct gt_nvtx_decoded {
 	int64_t begin, end;
 };
 
+/* Decodes a payload of @domain into @out as text. Drain thread. */
 void gt_nvtx_decode(uint32_t domain, const char *data, size_t size,
 		    struct gt_nvtx_decoded *ret_decoded);
 

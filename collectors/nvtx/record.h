@@ -11,6 +11,7 @@
 
 #include "core/ring.h"
 
+/* What a record says happened. */
 enum gt_nvtx_op {
 	GT_NVTX_PUSH = 1, /* id: its level in the stack of its thread and domain, from 0 */
 	GT_NVTX_POP,      /* id: the level */
@@ -25,6 +26,7 @@ enum gt_nvtx_op {
 	GT_NVTX_NAME_STREAM,
 };
 
+/* Type of the payload value. */
 enum gt_nvtx_value {
 	GT_NVTX_NO_VALUE,
 	GT_NVTX_UNSIGNED,
@@ -32,6 +34,7 @@ enum gt_nvtx_value {
 	GT_NVTX_REAL, /* the bits of a double */
 };
 
+/* A ring record of NVTX; text follows it. */
 struct gt_nvtx_record {
 	struct gt_ring_record head; /* flags: enum gt_nvtx_op */
 	uint64_t time;              /* CLOCK_MONOTONIC ns */

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What an object of the registry is. */
 enum gt_nvtx_kind {
 	GT_NVTX_DOMAIN = 1, /* key: text */
 	GT_NVTX_STRING,     /* key: domain and text */
@@ -23,6 +24,7 @@ enum gt_nvtx_kind {
 	GT_NVTX_THREAD, /* domain 0, number: its id */
 };
 
+/* An object of the registry: a domain, a string, a schema, a counter. */
 struct gt_nvtx_object {
 	const struct gt_nvtx_object
 		*self;               /* tells an object from anything else that is passed in */

@@ -25,11 +25,13 @@
 /* Threads that annotate at the same time. */
 #define GT_NVTX_THREADS 4096u
 
+/* The open push/pop ranges of one domain. */
 struct gt_nvtx_stack {
 	uint32_t domain;
 	uint32_t depth; /* 0: this place may serve another domain */
 };
 
+/* What NVTX keeps of one thread. Only the thread itself writes it. */
 struct gt_nvtx_self {
 	_Alignas(64) _Atomic bool taken;
 	bool busy;    /* in a handler; a signal handler that annotates itself finds it so */
@@ -41,8 +43,10 @@ struct gt_nvtx_self {
 /* Maps the blocks. May be called again, by several threads at once. -ENOMEM. */
 int gt_nvtx_self_start(void);
 
+/* The calling thread's state, NULL at its first range. */
 extern __thread struct gt_nvtx_self *gt_nvtx_self_known;
 
+/* Makes that state. NULL: no memory. */
 struct gt_nvtx_self *gt_nvtx_self_first_sight(void);
 
 /* The calling thread's block. NULL: all are taken. */

@@ -12,10 +12,12 @@
 
 #include "collectors/nvtx/payload.h"
 
+/* Text that is being written into a buffer of fixed size. */
 struct gt_nvtx_out {
 	char *begin, *at, *end;
 };
 
+/* Appends text as far as it fits. */
 void gt_nvtx_put(struct gt_nvtx_out *out, const char *text, size_t length);
 void gt_nvtx_put_cstr(struct gt_nvtx_out *out, const char *text);
 

@@ -15,7 +15,7 @@
 
 #include "collectors/python/runtime.h"
 
-/* Code objects that can be told apart in one process. */
+/* Code objects that can be distinguished in one process. */
 #define GT_PYTHON_CODES_MAX 32768u
 
 /* Characters as the interpreter has them: 1, 2 or 4 bytes each (Latin-1, UCS-2, UCS-4). */
@@ -36,6 +36,7 @@ struct gt_python_code {
 	struct gt_python_text name, filename;
 };
 
+/* Counters of the code object table. */
 struct gt_python_code_counts {
 	uint64_t seen;    /* different code objects */
 	uint64_t refused; /* times that one could not be kept: no room, or not a code object */

@@ -31,6 +31,7 @@ enum gt_python_entry {
 	GT_PYTHON_ENTRY_OWNER,  /* from 3.12 on: a frame of the loop's own lies behind it */
 };
 
+/* Offsets of CPython's structures in one version. */
 struct gt_python_layout {
 	uint16_t version; /* 0x030b */
 	enum gt_python_table table;

@@ -11,6 +11,7 @@
 
 #include "core/stack.h"
 
+/* A Python frame of a stack, resolved. */
 struct gt_python_frame {
 	const struct gt_stack_frame *frame; /* NULL: an evaluation loop without a frame just now */
 	bool is_entry;                      /* the last frame of its evaluation loop */

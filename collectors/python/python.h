@@ -52,6 +52,7 @@ struct gt_python_thread {
 	uint64_t frames[GT_PYTHON_DEPTH];
 };
 
+/* Counters of Python stacks. */
 struct gt_python_counts {
 	uint64_t broken;  /* captures that ended at a pointer that leads nowhere, or in a circle */
 	uint64_t foreign; /* thread states that were not those of the thread that had them */
@@ -61,7 +62,7 @@ struct gt_python_counts {
  * Looks for an interpreter and switches captures on; again when the modules of the process have
  * changed. Not on a hot path, never two at a time. NULL: on, or no interpreter here; else one
  * phrase that says why the interpreter's stacks are not read. The first stack decides whether it is
- * laid out as its version says: that it was not is told by the next call.
+ * laid out as its version says: the next call shows that it was not.
  */
 const char *gt_python_start(void);
 
@@ -88,6 +89,7 @@ int gt_python_walk(const struct gt_python_runtime *runtime, uint64_t frame, uint
  * just now. Any thread; async-signal-safe. */
 const struct gt_python_runtime *gt_python_proven(void);
 
+/* The counters now. Any thread. */
 struct gt_python_counts gt_python_get_counts(void);
 
 #endif

@@ -11,6 +11,7 @@
 #include "collectors/python/layout.h"
 #include "collectors/python/read.h"
 
+/* The interpreter of this process. */
 struct gt_python_runtime {
 	struct gt_python_layout layout;
 	uint32_t version;                            /* PY_VERSION_HEX */

@@ -14,10 +14,12 @@
 
 #define GT_SAMPLE_TEXT 256u
 
+/* The open files of one thread in /proc. */
 struct gt_sample_proc {
 	struct gt_descriptor syscall, status;
 };
 
+/* What a thread was doing. */
 enum gt_sample_where {
 	GT_SAMPLE_GONE,    /* the thread has ended */
 	GT_SAMPLE_UNKNOWN, /* the kernel does not tell */

@@ -21,6 +21,7 @@
 /* Threads that are looked at; the time of others is counted as lost. */
 #define GT_SAMPLER_THREADS 64u
 
+/* Counters of the sampler. */
 struct gt_sampler_counts {
 	uint64_t skipped; /* the thread was in a recorded call, or may not be interrupted */
 	uint64_t lost;    /* the stack could not be read, or the thread did not answer */

@@ -20,6 +20,7 @@
 #define GT_SAMPLE_STACK_WORDS (GT_SAMPLE_STACK_BYTES / sizeof(uint64_t))
 #define GT_SAMPLE_STACK_PAGES (GT_SAMPLE_STACK_BYTES / 4096u)
 
+/* The steps of one sample by signal. */
 enum gt_sample_state {
 	GT_SAMPLE_IDLE,  /* the sampler's */
 	GT_SAMPLE_ASKED, /* the thread's, from the moment at which it takes it out of its mailbox */

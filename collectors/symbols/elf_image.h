@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* An ELF file, mapped for reading. */
 struct gt_elf_image {
 	const uint8_t *data;
 	size_t size;

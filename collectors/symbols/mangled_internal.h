@@ -22,6 +22,7 @@
 #define GT_MANGLED_WORD          16u
 #define GT_MANGLED_ABBREVIATION  80u
 
+/* The parser's state. */
 struct gt_mangled {
 	const char *at, *end;
 	bool failed;
@@ -35,6 +36,7 @@ struct gt_mangled {
 
 /* ---- mangled_names.c ---- */
 
+/* Rules of the grammar: each parses its part and returns the bytes it takes demangled. */
 uint64_t gt_mangled_encoding(struct gt_mangled *p);
 uint64_t gt_mangled_name(struct gt_mangled *p);
 uint64_t gt_mangled_unqualified(struct gt_mangled *p);
@@ -44,6 +46,7 @@ uint64_t gt_mangled_template_param(struct gt_mangled *p);
 
 /* ---- mangled.c ---- */
 
+/* The same for types, template arguments, expressions. */
 uint64_t gt_mangled_type(struct gt_mangled *p);
 uint64_t gt_mangled_types(struct gt_mangled *p, char end); /* up to and with @end */
 uint64_t gt_mangled_template_args(struct gt_mangled *p);

@@ -14,6 +14,7 @@
 
 #define GT_BUILD_ID_MAX 32
 
+/* A loaded object of the process. */
 struct gt_module {
 	const struct gt_string *path; /* whole, as far as it could be had */
 	uint64_t bias;                /* address in memory - address in the file's tables */

@@ -12,6 +12,7 @@
 #include "collectors/symbols/elf_image.h"
 #include "collectors/symbols/modules.h"
 
+/* The functions of one module, sorted by address. */
 struct gt_symbol_table {
 	struct gt_elf_image elf; /* holds symbols and strings */
 	const Elf64_Shdr *symbols, *strings;

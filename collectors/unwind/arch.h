@@ -36,6 +36,7 @@ struct gt_unwind_load {
 	uint64_t value;
 };
 
+/* Result of a step from a frame to its caller. */
 enum gt_unwind_step_result {
 	GT_UNWIND_STEP_OK,
 	GT_UNWIND_STEP_SWITCHED, /* ok, and the frame was a signal's: sp may be on another stack */

@@ -14,6 +14,7 @@
 
 #include "collectors/unwind/arch.h"
 
+/* A copied stack, and where it lay. */
 struct gt_unwind_copy {
 	struct gt_unwind_regs regs; /* pc in the form of a return address */
 	bool has_fp;     /* false: regs.fp is not known (the kernel tells only pc and sp) */

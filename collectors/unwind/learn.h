@@ -42,6 +42,7 @@ uint64_t gt_unwind_learn_elsewhere(uint64_t pc);
  * meanwhile. */
 bool gt_unwind_find_function(uint64_t pc, uint64_t *ret_start);
 
+/* Whether an address can be a return address. */
 enum gt_unwind_return {
 	GT_UNWIND_NO_RETURN,
 	GT_UNWIND_RETURN,         /* a call stands before it */

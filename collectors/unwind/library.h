@@ -17,6 +17,7 @@
 
 #include "collectors/unwind/learn.h"
 
+/* The functions of libunwind that are used. */
 struct gt_unwind_library {
 	unw_addr_space_t space;
 	int (*init_remote)(unw_cursor_t *, unw_addr_space_t, void *);

@@ -15,15 +15,18 @@
 #define GT_RULES_LINE_BITS 14 /* 16384 cache lines of 4 entries: 1 MiB, touched as needed */
 #define GT_RULES_WAYS      4
 
+/* A frame rule and the address it is for. */
 struct gt_rules_entry {
 	_Atomic uint64_t tag; /* address ^ rule */
 	_Atomic uint64_t rule;
 };
 
+/* One cache line of rules. */
 struct gt_rules_line {
 	_Alignas(64) struct gt_rules_entry way[GT_RULES_WAYS];
 };
 
+/* The cache of rules. Written by any thread that learns one, read without a lock. */
 extern struct gt_rules_line gt_rules_table[1 << GT_RULES_LINE_BITS];
 
 /* Counts what gt_rules_forget did; a walk made under another generation is not to be reused. */

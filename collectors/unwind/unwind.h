@@ -22,6 +22,7 @@
 /* Stacks that a thread remembers to have delivered, a power of two. */
 #define GT_UNWIND_DELIVERED 1024
 
+/* One frame of a captured stack. */
 struct gt_unwind_frame {
 	struct gt_unwind_regs regs; /* on entering the frame */
 	uint32_t outer_loads;       /* words read from here to the end of the stack */

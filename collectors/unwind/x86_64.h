@@ -15,10 +15,12 @@
 #ifndef GT_COLLECTORS_UNWIND_X86_64_H
 #define GT_COLLECTORS_UNWIND_X86_64_H
 
+/* The registers that unwinding needs. */
 struct gt_unwind_regs {
 	uint64_t pc, sp, fp;
 };
 
+/* How a register or the CFA is found. */
 enum {
 	GT_RULE_NONE, /* must be 0 */
 	GT_RULE_SP,   /* plain, base is sp */
@@ -148,6 +150,7 @@ bool gt_unwind_frame_bytes(const uint8_t *code, size_t size, uint64_t *ret_bytes
 /* Longest call instruction that gt_unwind_follows_call looks for. */
 #define GT_UNWIND_CALL_BYTES 8
 
+/* Whether the bytes in front of an address end with a call instruction. */
 bool gt_unwind_follows_call(const uint8_t bytes[GT_UNWIND_CALL_BYTES]);
 
 /* What the direct call before @pc, if it is one, calls. */

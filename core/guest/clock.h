@@ -31,6 +31,7 @@ struct gt_clock_sample {
 
 #define GT_CLOCK_SAMPLES 64
 
+/* The clock of one trace: where it began, and samples of both clocks. */
 struct gt_clock {
 	int64_t trace_offset; /* trace time = MONOTONIC + this */
 	uint32_t count;

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <sys/stat.h>
 
+/* A file descriptor that the program does not use. */
 struct gt_descriptor {
 	int fd;       /* -1: not open */
 	dev_t device; /* what the number must still lead to */

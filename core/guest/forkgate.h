@@ -22,6 +22,7 @@ bool gt_forkgate_wait(void);
  * 0.2 s. */
 void gt_forkgate_enter(void);
 
+/* Undoes gt_forkgate_enter. */
 void gt_forkgate_leave(void);
 
 /* Whether the program is forking just now. A fork that a signal comes to begins anew, on older

@@ -6,6 +6,7 @@
 #ifndef GT_CORE_GUEST_LOG_H
 #define GT_CORE_GUEST_LOG_H
 
+/* What is printed on stderr. */
 enum gt_log_level {
 	GT_LOG_QUIET,   /* nothing */
 	GT_LOG_NORMAL,  /* what costs the user data */

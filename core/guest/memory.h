@@ -33,10 +33,12 @@ void gt_memory_set_survivor(const struct gt_memory_survivor *source);
  * What is mapped counts, touched or not, so less than this is resident. */
 void gt_memory_limit(size_t bytes);
 
+/* Memory of the tracer. */
 struct gt_memory_counts {
 	size_t now, peak; /* bytes */
 	uint64_t refused; /* mappings, by the limit */
 };
+/* The counts now. Any thread. */
 struct gt_memory_counts gt_memory_count(void);
 
 /* Address space of which little will be used: only what gt_memory_charge takes counts. */
@@ -48,6 +50,7 @@ void gt_memory_unreserve(void *memory, size_t size);
 void *gt_memory_reserve_blank(size_t size);
 bool gt_memory_make_writable(void *blank, size_t size);
 
+/* Counts memory against the limit; undoes that. */
 bool gt_memory_charge(size_t bytes); /* false: over the limit */
 void gt_memory_uncharge(size_t bytes);
 
@@ -63,11 +66,13 @@ struct gt_arena {
 	bool survives;    /* blocks lie in the spool, if there is one (core/spool.h) */
 };
 
+/* Starts an empty arena of at most @max_bytes (0: no limit). */
 void gt_arena_init(struct gt_arena *arena, size_t max_bytes);
 
 /* @size bytes aligned to 8, zeroed. NULL: no memory or over the limit. */
 void *gt_arena_get(struct gt_arena *arena, size_t size);
 
+/* Frees all pieces at once. */
 void gt_arena_fini(struct gt_arena *arena);
 
 #endif

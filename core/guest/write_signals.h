@@ -8,6 +8,7 @@
 
 #include <signal.h>
 
+/* The signal mask to restore, and which signals were pending. */
 struct gt_write_signals {
 	sigset_t mask, pending; /* as they were */
 };

@@ -13,6 +13,7 @@
 
 #include "core/schema/event.h"
 
+/* What kind of call it is. */
 enum gt_cuda_class {
 	GT_CUDA_LAUNCH, /* of a kernel */
 	GT_CUDA_GRAPH_LAUNCH,
@@ -36,6 +37,7 @@ enum gt_cuda_class {
 	GT_CUDA_CLASS_COUNT_
 };
 
+/* Properties of a call; docs of cuda_api.def. */
 enum gt_cuda_flags {
 	GT_CUDA_DEFAULT = 1 << 0,       /* in the default whitelist */
 	GT_CUDA_ENQUEUES = 1 << 1,      /* starts work that CUPTI reports as a GPU operation */
@@ -46,6 +48,7 @@ enum gt_cuda_flags {
 	GT_CUDA_KNOWN = 1 << 7,         /* set in every row; clear where cbids have holes */
 };
 
+/* One row of the table. */
 struct gt_cuda_api {
 	uint16_t name; /* see gt_cuda_api_name */
 	uint8_t class; /* enum gt_cuda_class */
@@ -67,6 +70,7 @@ uint32_t gt_cuda_api_end(enum gt_api_domain domain);
 /* A set of calls, one bit each: what a callback may look at. */
 #define GT_CUDA_SET_BITS 1024
 
+/* A set of calls, a bit per cbid. */
 struct gt_cuda_set {
 	uint64_t bits[GT_API_DOMAIN_COUNT_][GT_CUDA_SET_BITS / 64];
 };
@@ -75,6 +79,7 @@ struct gt_cuda_set {
  * all. */
 void gt_cuda_set_init(struct gt_cuda_set *set, unsigned int flags);
 
+/* Whether the call is in the set. O(1). */
 static inline bool gt_cuda_set_has(const struct gt_cuda_set *set, enum gt_api_domain domain,
 				   uint32_t cbid)
 {

@@ -19,6 +19,7 @@ struct gt_string;
 struct gt_stack_frame;
 struct gt_stack;
 
+/* Kinds of events. */
 enum gt_event_kind {
 	GT_EVENT_API,    /* a CUDA call of the host */
 	GT_EVENT_KERNEL, /* GPU operations ... */
@@ -40,6 +41,7 @@ enum gt_event_kind {
 	GT_EVENT_COUNT_
 };
 
+/* Whose function a call is. */
 enum gt_api_domain { GT_API_RUNTIME, GT_API_DRIVER, GT_API_DOMAIN_COUNT_ };
 
 /* The call that asked for a GPU operation: what the arrow and "launched by" are made of. By value
@@ -67,6 +69,7 @@ struct gt_place {
 	bool has_channel;
 };
 
+/* A CUDA call. */
 struct gt_api_event {
 	enum gt_api_domain domain;
 	uint32_t cbid;
@@ -76,6 +79,7 @@ struct gt_api_event {
 	const struct gt_string *name;
 };
 
+/* A kernel. */
 struct gt_kernel_event {
 	const struct gt_string *name; /* demangled */
 	uint64_t queued, submitted;   /* ns, 0: not measured */
@@ -99,6 +103,7 @@ struct gt_kernel_event {
 	const struct gt_stack *created;
 };
 
+/* Kind of memory, as CUPTI_ACTIVITY_MEMORY_KIND_*. */
 enum gt_memory_kind {
 	GT_MEMORY_UNKNOWN,
 	GT_MEMORY_PAGEABLE,
@@ -111,6 +116,7 @@ enum gt_memory_kind {
 	GT_MEMORY_KIND_COUNT_
 };
 
+/* Direction of a copy, as CUPTI_ACTIVITY_MEMCPY_KIND_*. */
 enum gt_copy_kind {
 	GT_COPY_UNKNOWN,
 	GT_COPY_HTOD,
@@ -138,6 +144,7 @@ struct gt_memory_event { /* MEMCPY and MEMSET */
 	const struct gt_stack *created;
 };
 
+/* Kind of a synchronization, as CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_*. */
 enum gt_sync_kind {
 	GT_SYNC_UNKNOWN,
 	GT_SYNC_EVENT,
@@ -147,6 +154,7 @@ enum gt_sync_kind {
 	GT_SYNC_KIND_COUNT_
 };
 
+/* A synchronization on the GPU side. */
 struct gt_sync_event {
 	enum gt_sync_kind kind;
 	uint32_t cuda_event; /* id, 0: none */
@@ -155,6 +163,7 @@ struct gt_sync_event {
 	uint32_t wait_on_correlation; /* of the cudaEventRecord */
 };
 
+/* An overhead that CUPTI reports. */
 struct gt_overhead_event {
 	const struct gt_string *name; /* "Buffer Flush", ... */
 };
@@ -183,10 +192,12 @@ struct gt_frame_event {
 	uint64_t calls;
 };
 
+/* A sample of a host thread. */
 struct gt_sample_event {
 	bool waiting; /* in the kernel; else it was running */
 };
 
+/* A value of a counter. */
 struct gt_counter_event {
 	const struct gt_string *name;
 	const struct gt_string *series;
@@ -196,6 +207,7 @@ struct gt_counter_event {
 	bool on_gpu; /* of the device in place, else of the process */
 };
 
+/* Properties of a GPU. */
 struct gt_device_event {
 	uint32_t id;
 	const struct gt_string *name;
@@ -213,10 +225,12 @@ struct gt_stream_event { /* CONTEXT: stream is the null stream's id */
 	const struct gt_string *name; /* given by the program, or NULL */
 };
 
+/* The name of a host thread. */
 struct gt_thread_event {
 	const struct gt_string *name;
 };
 
+/* A note of the tracer. */
 struct gt_note_event {
 	const char *name;    /* "LOST", "capture gap", ... a literal */
 	const char *what;    /* one line for people, or NULL */
@@ -225,6 +239,7 @@ struct gt_note_event {
 	const char *of_what; /* "API calls", "kernels", or NULL */
 };
 
+/* One event; times are ns of the trace's clock. */
 struct gt_event {
 	enum gt_event_kind kind;
 	uint32_t tid;                 /* host thread; 0 on GPU operations */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The books of one trace (core/schema/ledger.def). The drain thread owns the ledger; what
+ * The ledger of one trace (core/schema/ledger.def). The drain thread owns the ledger; what
  * application threads count lives in their thread block (core/thread.h) and is added in when the
  * ledger is read.
  */
@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+/* Indices of the counts, as ledger.def lists them. */
 enum gt_ledger_key {
 #define GT_LEDGER(id, json, help) GT_LEDGER_##id,
 #include "core/schema/ledger.def"
@@ -16,10 +17,12 @@ enum gt_ledger_key {
 	GT_LEDGER_COUNT_
 };
 
+/* The counts of one file. */
 struct gt_ledger {
 	uint64_t count[GT_LEDGER_COUNT_];
 };
 
+/* One row of ledger.def. */
 struct gt_ledger_row {
 	const char *json;
 	const char *help;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Names of facts that are told in tables.
+ * Names of the segment keys.
  */
 #include "core/schema/metadata.h"
 

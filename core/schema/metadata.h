@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is true of the whole trace and stands in its header: who ran where, with which libraries,
- * under which clock. Filled by the session step by step; writers print what is known so far and
- * rewrite it when it changed. Drain thread only.
+ * Properties of a whole trace, stored in its header: process, rank, host, libraries, devices,
+ * clocks. Filled by the session step by step; writers print what is known so far and rewrite it
+ * when it changed. Drain thread only.
  */
 #ifndef GT_CORE_SCHEMA_METADATA_H
 #define GT_CORE_SCHEMA_METADATA_H
@@ -16,6 +16,7 @@
 #define GT_METADATA_DEVICES 64
 #define GT_METADATA_REASONS 8
 
+/* Members of the header's "segment", as segment.def lists them. */
 enum gt_segment_key {
 #define GT_SEGMENT(id, json, help) GT_SEGMENT_##id,
 #include "core/schema/segment.def"
@@ -34,6 +35,7 @@ struct gt_metadata_repaired {
 	uint64_t in_flight;         /* launches whose work is not known */
 };
 
+/* The metadata of a trace. */
 struct gt_metadata {
 	const char *version; /* of gputrace */
 	char process[64];    /* short name of the program, /proc/self/comm */

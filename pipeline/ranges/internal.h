@@ -23,6 +23,7 @@ struct gt_shadow {
 	uint64_t first, last; /* trace ns */
 };
 
+/* A range, open or waiting for its GPU work. */
 struct gt_range {
 	struct gt_range *outer; /* innermost other range when it began; holds a reference */
 	struct gt_range *below; /* next older one in its thread's list of open ranges */
@@ -43,6 +44,7 @@ struct gt_range {
 	bool settled;        /* its shadows are out */
 };
 
+/* The ranges of one thread. */
 struct gt_range_thread {
 	struct gt_range_thread *next; /* in its bucket */
 	struct gt_range *open;        /* innermost first */
@@ -82,6 +84,7 @@ struct gt_range_forward {
 #define GT_RANGE_BUCKETS  1024u
 #define GT_RANGE_IDS      (1u << 17)
 
+/* All ranges of the session. */
 struct gt_ranges {
 	struct gt_arena arena;
 	struct gt_range *free_ranges;
@@ -99,7 +102,7 @@ struct gt_ranges {
 	uint64_t lost;
 	size_t string_bytes; /* that names of ranges take */
 	struct gt_range_steps steps;
-	bool operators; /* of PyTorch are told by their names */
+	bool operators; /* of PyTorch are reported by their names */
 	struct gt_range_forward forwards[GT_RANGE_FORWARDS]; /* by sequence modulo their number */
 };
 
@@ -114,8 +117,10 @@ void gt_range_uncross(const struct gt_ranges *ranges, struct gt_range *range);
 /* It is over: no longer open anywhere, waiting for its work. */
 void gt_range_close(struct gt_ranges *ranges, struct gt_range *range, uint64_t end);
 
+/* The innermost open push/pop range of a domain on the thread, or NULL. */
 struct gt_range *gt_range_find_pushed(const struct gt_ranges *ranges, uint32_t tid, uint32_t domain,
 				      uint64_t level);
+/* Open start/end ranges, by id. */
 struct gt_range *gt_range_find_started(const struct gt_ranges *ranges, uint64_t program_id);
 void gt_range_add_started(struct gt_ranges *ranges, struct gt_range *range);
 
@@ -128,6 +133,7 @@ struct gt_range *gt_range_find(const struct gt_ranges *ranges, uint64_t id);
 /* The next range outwards; settled ones are left out for good. */
 struct gt_range *gt_range_outer(struct gt_ranges *ranges, struct gt_range *range);
 
+/* One launch less refers to the range; the last one frees it. */
 void gt_range_drop_reference(struct gt_ranges *ranges, struct gt_range *range);
 
 /* ---- shadows.c ---- */

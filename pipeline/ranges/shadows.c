@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * GPU work of ranges, see pipeline/ranges/ranges.h. A range belongs to a launch when it was open on
- * the launching thread at that moment; that is told by the chain of ranges from the innermost
+ * the launching thread at that moment; that follows from the chain of ranges from the innermost
  * outwards.
  */
 #include "pipeline/ranges/internal.h"

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Ranges that are steps of a training are called as analysers look for them. Which ones is told by
- * name (--step-range=NAME) or found out (auto): a range of the global domain that was pushed while
- * none of that domain was open on its thread, and in which GPU work was launched, and that begins
- * again on that thread with the same name; then those of that thread are steps (other threads'
- * records come in no order with its own). A slice is written once, when it ends, so the first one
- * keeps its name and counts as step 0. Libraries have domains of their own and are left out.
+ * Ranges that are steps of a training are called as analysers look for them. Which ones is decided
+ * by name (--step-range=NAME) or found out (auto): a range of the global domain that was pushed
+ * while none of that domain was open on its thread, and in which GPU work was launched, and that
+ * begins again on that thread with the same name; then those of that thread are steps (other
+ * threads' records come in no order with its own). A slice is written once, when it ends, so the
+ * first one keeps its name and counts as step 0. Libraries have domains of their own and are left
+ * out.
  */
 #include "pipeline/ranges/internal.h"
 

@@ -32,10 +32,12 @@ struct gt_events_json_args {
 	struct gt_span key[GT_EVENTS_JSON_ARGS], value[GT_EVENTS_JSON_ARGS];
 };
 
+/* A module of the header's list. */
 struct gt_events_json_module {
 	const struct gt_string *path, *build_id;
 };
 
+/* A JSON file that is being read into events. */
 struct gt_events_json {
 	struct gt_events *events;
 	const char *path;

@@ -9,11 +9,13 @@
 
 #define GT_TAKER_SLOTS 128
 
+/* The event that is being read. */
 struct gt_fields {
 	struct gt_trace_event record;
 	uint8_t slot[GT_TAKER_SLOTS]; /* hash of an argument's key -> enum gt_arg + 1 */
 };
 
+/* Prepares for a file: once, before its first event. */
 void gt_fields_init(struct gt_fields *taker);
 
 /* A gt_scan_member: takes a member of the event into the record, @data is the taker. */

@@ -14,6 +14,7 @@
 #include "core/schema/ledger.h"
 #include "readers/chrome/scan.h"
 
+/* A device of the header. */
 struct gt_header_device {
 	int64_t id;
 	char *name;
@@ -21,12 +22,14 @@ struct gt_header_device {
 	int64_t major, minor, sms;
 };
 
+/* A member of the header, as text. */
 struct gt_header_member {
 	char *key;
 	char *text;  /* JSON */
 	bool behind; /* it stands behind the events */
 };
 
+/* What stands around the events of a file. */
 struct gt_header {
 	bool has_rank, has_base;
 	int64_t rank, world_size;
@@ -38,6 +41,7 @@ struct gt_header {
 	size_t member_count;
 };
 
+/* Frees the members. Also of a zeroed struct. */
 void gt_header_fini(struct gt_header *header);
 
 /* Takes in one member; @behind: it stands behind the events. -ENOMEM. */

@@ -457,7 +457,7 @@ static int read_document(struct reader *r)
 	return rc;
 }
 
-/* A file in another form: what is made of it is read, and what is wrong is told of the file. */
+/* A file in another form: what is made of it is read, and what is wrong is reported of the file. */
 static int read_translated(struct reader *r)
 {
 	struct gt_reading *reading = r->reading;

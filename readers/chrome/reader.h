@@ -15,6 +15,7 @@
 #include "readers/chrome/header.h"
 #include "readers/chrome/scan.h"
 
+/* The arguments that are found by name (args.def). */
 enum gt_arg {
 #define GT_ARG(id, key) GT_ARG_##id,
 #include "readers/chrome/args.def"
@@ -39,6 +40,7 @@ struct gt_trace_event {
 	uint64_t line, byte; /* where it starts: from 1, from 0 */
 };
 
+/* The two JSON forms of a trace. */
 enum gt_form {
 	GT_FORM_OBJECT,
 	GT_FORM_ARRAY,
@@ -61,7 +63,7 @@ struct gt_reading {
 	uint64_t bytes;              /* read, uncompressed */
 	char error[512];             /* one line "FILE:LINE: byte N: what", when reading failed */
 	char note[256];              /* why the file counts as cut, else empty */
-	char doubt[256];             /* translated: its books do not fit what it holds */
+	char doubt[256];             /* translated: its ledger does not fit what it holds */
 	struct gt_header header;
 };
 

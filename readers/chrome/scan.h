@@ -18,6 +18,7 @@
 /* Objects and arrays inside each other; deeper input is refused. */
 #define GT_SCAN_DEPTH 256
 
+/* Type of a JSON value. */
 enum gt_span_kind {
 	GT_SPAN_NONE,
 	GT_SPAN_STRING, /* text between the quotes, as it stands in the file */
@@ -29,6 +30,7 @@ enum gt_span_kind {
 	GT_SPAN_NULL,
 };
 
+/* A value, as it is in the text. */
 struct gt_span {
 	const char *text;
 	uint32_t len;
@@ -36,6 +38,7 @@ struct gt_span {
 	uint8_t escaped; /* a string with backslashes: gt_span_decode before use */
 };
 
+/* The state of a scan. */
 struct gt_scan {
 	const char *end; /* first byte behind the input; GT_INPUT_PADDING zero bytes follow */
 	const char *at;  /* where the scan failed */
@@ -84,6 +87,7 @@ bool gt_span_ns(const struct gt_span *span, int64_t *ret_ns);
 /* An integer, also one written as a float without a fraction, or as a string of digits. */
 bool gt_span_int(const struct gt_span *span, int64_t *ret_value);
 
+/* The number as a double. False: it is none. */
 bool gt_span_double(const struct gt_span *span, double *ret_value);
 
 /* The bytes that a string stands for; @out needs span->len bytes. Returns their number. */

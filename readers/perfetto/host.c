@@ -252,7 +252,7 @@ static struct track_event read_event(struct gt_pftrace *pf, struct gt_wire wire)
 
 /* ---- as events ---- */
 
-/* The number of a call is told when it is another one than with this name before. */
+/* The number of a call is reported when it is another one than with this name before. */
 static uint32_t cbid_of(struct gt_pftrace *pf, const struct track_event *e)
 {
 	const struct note *note = &e->notes[GT_PF_ANNOTATION_CBID];

@@ -28,6 +28,7 @@ struct gt_pftrace_table {
 	uint32_t count;
 };
 
+/* The tables of interned names. */
 enum gt_pftrace_names {
 	GT_PFTRACE_EVENT_NAMES,
 	GT_PFTRACE_FUNCTIONS,
@@ -57,14 +58,16 @@ struct gt_pftrace_module {
 	const struct gt_string *path, *build_id;
 };
 
+/* A track, as its descriptor says. */
 struct gt_pftrace_track {
 	enum { GT_PFTRACE_TRACK, GT_PFTRACE_THREAD, GT_PFTRACE_COUNTER } kind;
-	uint32_t tid;    /* of a thread, or of the one that a row stands beside */
+	uint32_t tid;    /* of a thread, or of the one whose stacks or ranges a track shows */
 	uint32_t device; /* below whose track a counter stands */
 	bool on_gpu;
 	const struct gt_string *name, *series;
 };
 
+/* A .pftrace that is being read. */
 struct gt_pftrace {
 	struct gt_events *events;
 	const char *path;
@@ -96,6 +99,7 @@ void gt_pftrace_names_fini(struct gt_pftrace *pf);
 
 /* ---- host.c, gpu.c, metadata.c ---- */
 
+/* Each reads one message of a packet. 0 or a negative errno. */
 int gt_pftrace_take_track(struct gt_pftrace *pf, struct gt_wire track);
 int gt_pftrace_take_event(struct gt_pftrace *pf, struct gt_wire event, uint64_t ns);
 int gt_pftrace_take_sample(struct gt_pftrace *pf, struct gt_wire sample, uint64_t ns);

@@ -10,11 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A message that is being read. */
 struct gt_wire {
 	const uint8_t *at, *end;
 	bool bad; /* something was not wire format; nothing comes after it */
 };
 
+/* A field of a message. */
 struct gt_wire_field {
 	uint32_t number;
 	uint64_t value;      /* varint and fixed sizes; bits of a double */

@@ -61,7 +61,7 @@ def run(arguments, output):
 
 
 def lost(tail, words):
-    """What the books at the end of the stream say, else what was said."""
+    """What the ledger at the end of the stream says, else what was said."""
     found = {key: re.findall(rb'"%s": (\d+)' % key.encode(), tail) for key in BOOKS}
     if not any(found.values()):
         return "no books: " + (words.strip().splitlines() or ["the end is missing"])[-1]
@@ -78,7 +78,7 @@ def main():
     arguments = parser.parse_args()
     figures, plain, _ = run(arguments, None)
     print(f"no tracer: {float(figures['ns']):.0f} ns, {int(figures['rss_kib']) / 1024:.0f} MiB\n")
-    print("| MB/s | ns a launch | lost, by the books | MiB | s later |\n| --- | --- | --- | --- | --- |")
+    print("| MB/s | ns a launch | lost, by the ledger | MiB | s later |\n| --- | --- | --- | --- | --- |")
     for speed in arguments.speeds:
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "fifo")

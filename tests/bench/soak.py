@@ -6,7 +6,7 @@
 
 On the simulated device with virtual time; NAME=VALUE are options of the tracer, as in MAX_SIZE=1G
 KEEP=2. Prints the resident set over time without and with the tracer, the rate, how far it drifted
-between the second and the last tenth, and the books of the newest file. Exit 1 when the traced
+between the second and the last tenth, and the ledger of the newest file. Exit 1 when the traced
 process grew by more than 5 %.
 """
 

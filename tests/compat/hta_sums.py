@@ -5,7 +5,7 @@
 Each folder holds the traces of one job; without one, those of the public Kineto traces
 ($GPUTRACE_TEST_DATA, else ../shared/data beside the source tree) that have kernels enough. Exit 77
 where HTA (in .venv, see scripts/setup --compat, or for $GPUTRACE_HTA_PYTHON) or the folders are missing. HTA looks only at
-work launched in steps by calls that are in the trace, when there are two steps or more; gputrace is told
+work launched in steps by calls that are in the trace, when there are two steps or more; gputrace is given
 the same (--filter=step=..., --filter=api=*).
 """
 import json

@@ -2,7 +2,7 @@
  *
  * Arbitrary words, a zero behind each, as options: of the tracer (GPUTRACE_ before each word, in
  * the environment), of `gputrace run`, and of the command that the first byte says. A value that is
- * taken is one that the tables of options allow; one that is not is told, and changes nothing.
+ * taken is one that the tables of options allow; one that is not is reported, and changes nothing.
  */
 #define gt_cmdline_main gt_cmdline_main_of_commands /* what is wanted of a command is its table */
 #include "cli/cmdline.c"

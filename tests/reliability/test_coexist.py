@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Another user of CUPTI in the same process, as PyTorch's profiler is one (kineto_like.c): before us,
 inside our trace, twice, with and without being polite. The program ends as without the tracer, the other
-tool gets what docs/reliability.md says, the trace has each gap with its reason, and the books balance
+tool gets what docs/reliability.md says, the trace has each gap with its reason, and the ledger balances
 with the device's own."""
 
 import concurrent.futures

@@ -262,7 +262,7 @@ class Faults(unittest.TestCase):
         self.check("", hooks_only, "none")
 
     def test_a_cupti_that_cannot_be_loaded(self):
-        """The loader's reason is told, once."""
+        """The loader's reason is reported, once."""
         with tempfile.TemporaryDirectory() as folder:
             damaged = os.path.join(folder, "libcupti.so.13")
             with open(damaged, "w", encoding="utf-8") as file:

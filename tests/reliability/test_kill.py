@@ -172,7 +172,7 @@ def check_repaired(how, path, spools, seen, happened):
     }
     if how.spool and not how.hooks:
         in_flight, lost = root["ledger"]["launches_without_record"], len(set(happened.ends) - work)
-        problems[f"{in_flight} in flight in the books, {lost} had no record"] = \
+        problems[f"{in_flight} in flight in the ledger, {lost} had no record"] = \
             in_flight < lost - 8 or PLAIN and in_flight > lost + THREADS
     return [text for text, is_wrong in problems.items() if is_wrong] + happened.wrong_in(events, how.spool)
 

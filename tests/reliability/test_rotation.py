@@ -61,7 +61,7 @@ def check_books(roots):
     told = sum(ledger[key] for ledger in ledgers for key in
                ("calls_nested", "calls_lost_ring_full", "calls_lost_no_thread", "calls_open_at_end"))
     opened = sum(ledger["calls_open_at_end"] for ledger in ledgers)
-    return {f"the books say {seen} calls, {calls} and {told} are there": seen != calls + told,
+    return {f"the ledger says {seen} calls, {calls} and {told} are there": seen != calls + told,
             # one a thread, and what the program did while the process died
             f"{opened} calls are said to be open": opened > 50}
 

@@ -137,7 +137,7 @@ class Spool(unittest.TestCase):
         self.assertEqual(spool, "")
 
     def check_refused(self, trace, said):
-        """What found no room is in the books, and people are told."""
+        """What found no room is in the ledger, and is reported."""
         ledger = trace["ledger"]
         for key in ("spool_refused_bytes", "spool_refused_threads"):
             self.assertGreater(ledger[key], 0)
@@ -247,7 +247,7 @@ class Spool(unittest.TestCase):
         self.assertEqual(self.left(), [])
 
     def test_samples(self):
-        """Those that lie in the sampler's ring are written too; the books fit."""
+        """Those that lie in the sampler's ring are written too; the ledger fits."""
         process = self.start(FLOOD, options=["GPUTRACE_SAMPLE_CPU=500"])
         found = wait_for(lambda: [text for text in harness.gate.texts(self.folder)
                                   if '"cat": "cpu_sample"' in text])

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""gputrace bench on the simulated device: every level is measured, what cannot be is told. No figure is
+"""gputrace bench on the simulated device: every level is measured, what cannot be is reported. No figure is
 held against a bound."""
 import json
 import os

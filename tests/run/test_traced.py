@@ -139,7 +139,7 @@ class TestReport(TracedTest):
         self.assertIn("2 traces", done.stderr)
 
     def test_a_process_that_knows_only_where_to_write(self):
-        """Launchers pass on what they are told to."""
+        """Launchers pass on what they are asked to do."""
         done = self.run_it("--output=out", "env", "-u", "GPUTRACE_RUN", PIPELINE, env=simulated(), text=True)
         self.assertIn("gputrace: trace: ", done.stderr)
 
@@ -211,7 +211,7 @@ class TestReport(TracedTest):
         self.assertIn("no trace", done.stderr)
 
     def test_full_disk(self):
-        """The reason is told again, not guessed."""
+        """The reason is reported again, not guessed."""
         alone = ["unshare", "--mount", "--map-root-user", "sh", "-c"]
         if not shutil.which("unshare") or subprocess.run([*alone, "mount -t tmpfs x /mnt"], check=False,
                                                          capture_output=True).returncode:

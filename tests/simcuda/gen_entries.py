@@ -57,7 +57,7 @@ __cudaUnregisterFatBinary cudaCreateChannelDesc cudaGetErrorName cudaGetErrorStr
 cudaGetExportTable'''.split()
 # Interop with graphics APIs: its types need foreign headers, so the entries take no parameters.
 INTEROP = re.compile(r'cuda(GL|VDPAU|Graphics(GL|VDPAU|EGL)|EGL|EventCreateFromEGL|GraphicsResourceGetMappedEgl)')
-# Written by hand: nobody is told of these calls.
+# Written by hand: no client is notified of these calls.
 DRIVER_PLAIN = ['cuGetExportTable', 'cuProfilerInitialize']
 
 # Calls that work before there is a driver, and calls that need no context.

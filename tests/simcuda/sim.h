@@ -192,7 +192,7 @@ struct sim_device_facts {
 	uint32_t copy_engines;
 };
 
-/* What libcupti hands to the device: it is told everything and picks what its client asked for. */
+/* What libcupti hands to the device: it gets everything and picks what its client asked for. */
 struct sim_client {
 	void (*call_enter)(struct sim_call *call);
 	void (*call_exit)(struct sim_call *call);

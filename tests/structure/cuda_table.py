@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The table of CUDA calls against the toolkit's headers: a number that differs, or a call that
-# the table lacks, fails. A toolkit newer than the table is told by its unknown calls.
+# the table lacks, fails. A toolkit newer than the table is known by its unknown calls.
 #   cuda_table.py SOURCE_ROOT INCLUDE_FOLDER...
 import pathlib
 import re

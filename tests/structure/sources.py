@@ -3,6 +3,11 @@
 # Laws that the sources keep (docs/ARCHITECTURE.md).   sources.py CHECK SOURCE_ROOT
 #   includes   which folder may include which, own header first, no "../", guards, licence line
 #   folders    how many files a folder has, its README
+#   columns    no line of the C sources is longer than 100 columns
+#   tags       a struct, union or enum tag means one thing
+#   phrases    docs/GLOSSARY.md, "Words that are not used"
+#   comments   every public declaration has a comment
+#   subjects   commit subjects of at most 72 characters
 #   words      calls and words that have no place in a guest, or in a finished file
 #   headers    every header compiles alone (needs CC and CFLAGS in the environment)
 #   format     clang-format has nothing to change (exit 77: not installed)
@@ -61,6 +66,8 @@ TIED = {("pipeline", "pipeline/ranges")}
 GUEST = ("core", "collectors", "writers", "pipeline", "preload")  # runs inside somebody's process
 MOST_FILES = 40  # of one folder
 MOST_LINES = 15  # of its README
+MOST_COLUMNS = 100
+MOST_SUBJECT = 72
 VENDOR = re.compile(r"(cuda|cupti|driver_types|generated_cuda|nvtx|nvml|nccl)")
 # cli/run/trial.c is doctor's trial run: it asks the driver as a program would.
 MAY_SEE_VENDOR = {"collectors", "preload", "tests", "bench", "cli/run/trial.c"}
@@ -83,6 +90,8 @@ EXCEPTIONS = {
 
 # Headers that are the end of another one and never included by themselves.
 PARTS = {"collectors/unwind/x86_64.h"}
+
+UNDOCUMENTED = set()
 
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK|for now|placeholder|not implemented)\b", re.I)
 PRIVATE = re.compile(r"(/home/[a-z]|/root\b)")
@@ -199,6 +208,77 @@ def words(root):
                 yield f"{path}:{number}: a path of one machine: {line.strip()[:60]}"
 
 
+def columns(root):
+    for path in tracked(root, "*.c", "*.h", "*.def"):
+        for number, line in enumerate((root / path).read_text().splitlines(), 1):
+            if len(line.expandtabs(8)) > MOST_COLUMNS:
+                yield f"{path}:{number}: more than {MOST_COLUMNS} columns"
+
+
+def tags(root):
+    where = collections.defaultdict(set)
+    for path in tracked(root, "*.c", "*.h"):
+        if path.parts[0] in ("tests", "examples"):
+            continue
+        for tag in re.findall(r"^(?:static |const )*(?:struct|union|enum) (\w+)\s*\{",
+                              code_only((root / path).read_text()), re.M):
+            where[tag].add(str(path))
+    for tag, paths in sorted(where.items()):
+        if len(paths) > 1:
+            yield f"{tag} is defined in {', '.join(sorted(paths))}"
+
+
+def phrases(root):
+    glossary = (root / "docs" / "GLOSSARY.md").read_text().split("## Words that are not used", 1)
+    rows = re.findall(r"^\| (`.*?) \|", glossary[-1], re.M)
+    banned = [phrase for row in rows for phrase in re.findall(r"`([^`]+)`", row)]
+    if len(banned) < 5:
+        yield "docs/GLOSSARY.md: no phrases found: this check no longer reads it right"
+    pattern = re.compile(r"\b(" + "|".join(banned) + r")\b", re.I)
+    for path in tracked(root, "*.c", "*.h", "*.def", "*.in", "*.cu", "*.py", "*.md", "scripts/*"):
+        if str(path) in ("docs/GLOSSARY.md", "CHANGELOG.md"):
+            continue
+        for number, line in enumerate((root / path).read_text().splitlines(), 1):
+            for phrase in pattern.findall(line):
+                yield f"{path}:{number}: '{phrase}': docs/GLOSSARY.md has a better word"
+
+
+def is_declaration(line):
+    """The first line of a function, struct, enum or variable of a header, at its left edge."""
+    return bool(re.match(r"(extern |static inline |const |struct |enum |union |_Noreturn |[a-z_]\w* ?\**)"
+                         r".*[\w({;,]$", line)) and not re.match(r"(struct|enum|union) \w+;$", line)
+
+
+def comments(root):
+    """A declaration is covered by a comment above it, with nothing but declarations between."""
+    for path in tracked(root, "*.h"):
+        if folder_of(path) not in MAY_INCLUDE or str(path) in UNDOCUMENTED:
+            continue
+        covered, inside = False, False
+        for number, line in enumerate((root / path).read_text().splitlines(), 1):
+            if inside or line.startswith("/*"):
+                inside = "*/" not in line
+                covered = True
+            elif not line:
+                covered = False
+            elif is_declaration(line) and not covered and "/*" not in line:
+                yield f"{path}:{number}: no comment: {line.strip()[:60]}"
+
+
+def subjects(root):
+    """Since the commit that brought this check."""
+    def git(*words):
+        return subprocess.run(["git", "-C", root, *words], capture_output=True, text=True,
+                              check=False).stdout.splitlines()
+    first = git("log", "--format=%H", "-Sdef subjects(root)", "--", "tests/structure/sources.py")
+    if not first:
+        print("no history here")
+        sys.exit(77)
+    for subject in git("log", "--format=%s", f"{first[-1]}..HEAD"):
+        if len(subject) > MOST_SUBJECT:
+            yield f"more than {MOST_SUBJECT} characters: {subject}"
+
+
 def headers(root):
     compiler = shlex.split(os.environ["CC"]) + shlex.split(os.environ["CFLAGS"])
 
@@ -233,7 +313,9 @@ def formatting(root):
 
 def main():
     check, root = sys.argv[1], pathlib.Path(sys.argv[2]).resolve()
-    complaints = list({"includes": includes, "folders": folders, "words": words, "headers": headers,
+    complaints = list({"includes": includes, "folders": folders, "columns": columns,
+                       "tags": tags, "phrases": phrases, "comments": comments,
+                       "subjects": subjects, "words": words, "headers": headers,
                        "format": formatting}[check](root))
     for complaint in complaints:
         print(complaint)

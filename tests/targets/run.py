@@ -328,7 +328,7 @@ def check_truth_calls(trace, calls, failures):
 
 
 def check_ledger(trace, failures):
-    """The books against the file itself."""
+    """The ledger against the file itself."""
     ledger = trace.ledger
     kinds = collections.Counter(trace_file.GPU[e["cat"]] for e in trace.gpu)
     for kind in ("kernel", "memcpy", "memset"):
@@ -346,7 +346,7 @@ UNKNOWN = {"line": NO_STACK, "function": NO_STACK, "stack": NO_STACK,
 
 
 def check_sums(arguments, trace, failures):
-    """However GPU time is told apart, its parts are the whole; what has no name stands under one."""
+    """However GPU time is distinguished, its parts are the whole; what has no name stands under one."""
     whole = sum(trace.duration(event) for event in trace.gpu)
     stackless = sum(trace.duration(event) for event in trace.gpu if "stack" not in event["args"])
     for by, unknown in UNKNOWN.items():

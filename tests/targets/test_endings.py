@@ -195,7 +195,7 @@ class Endings(unittest.TestCase):
 
     @unittest.skipIf(preloading.RUNTIMES, "too slow with a sanitizer to be closed in time")
     def test_exit_while_others_call(self):
-        """Faster than anybody can write: the file is closed all the same, and its books are right."""
+        """Faster than anybody can write: the file is closed all the same, and its ledger is right."""
         for cupti in ("130000", "none"):
             with self.subTest(cupti=cupti), tempfile.TemporaryDirectory() as folder:
                 with unittest.mock.patch.dict(os.environ, GPUTRACE_API="all"):

@@ -58,7 +58,7 @@ class Samples(unittest.TestCase):
         return result.stdout, result.stderr, paths[0]
 
     def sample(self, words, *options):
-        """(stdout, trace) of a run with samples; the file and its books are right."""
+        """(stdout, trace) of a run with samples; the file and its ledger is right."""
         options = options or ("--sample-cpu=200",)
         stdout, _, path = self.run_traced(words, "--quiet", *options)
         trace = trace_file.Trace(path)

@@ -503,7 +503,7 @@ Test(chrome, names_that_come_late_are_printed_again)
 	trace_end(&t);
 }
 
-/* The facts of a GPU come behind its first work: the writer is told of them, then that they
+/* The facts of a GPU come behind its first work: the writer hears of them, then that they
  * came. */
 Test(chrome, gpu_whose_metadata_come_late)
 {

@@ -96,7 +96,7 @@ Test(recover, makes_events_of_rings_and_buffers)
 	free(text);
 }
 
-/* The last look at the clocks may be long ago: the process was busy when it died. */
+/* The last clock sample may be old: the process was busy when it died. */
 Test(recover, takes_times_behind_the_last_look_at_the_clock)
 {
 	struct gt_clock_sample *look;
@@ -119,7 +119,7 @@ Test(recover, takes_times_behind_the_last_look_at_the_clock)
 	free(text);
 }
 
-/* Killed in the round that began with a look at the clocks: what it has written has these times. */
+/* Killed in the round that began with a clock sample: what it has written has these times. */
 Test(recover, takes_times_by_the_look_at_the_clock_that_the_file_has)
 {
 	struct gt_clock *clock = &gt_session.clock;

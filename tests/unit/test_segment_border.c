@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a file that follows another is told of it.
+ * What a file inherits from the one before.
  */
 #include "pipeline/segments.h"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""gputrace convert: a .pftrace cut anywhere gives what stands before the cut; wrong input is told."""
+"""gputrace convert: a .pftrace cut anywhere gives what stands before the cut; wrong input is reported."""
 
 import os
 import subprocess
@@ -39,7 +39,7 @@ def there_and_back():
 
 
 def cut_anywhere():
-    """More of the file is never fewer events, and a cut is told."""
+    """More of the file is never fewer events, and a cut is reported."""
     path, target = os.path.join(WHERE, "cut.pftrace"), os.path.join(WHERE, "cut.json")
     last = 0
     for size in range(1, len(DATA), max(1, len(DATA) // 60)):

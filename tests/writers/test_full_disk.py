@@ -83,7 +83,7 @@ def converted(path):
 
 
 def check_pftrace(path, ledger, limit):
-    """Closed with its books behind the last whole packet; the reader takes every slice."""
+    """Closed with its ledger behind the last whole packet; the reader takes every slice."""
     assert len(files.read(path)) <= limit
     assert ledger["events_lost_disk"] > 0
     assert totals(ledger) + ledger["events_lost_disk"] == PFTRACE, ledger
@@ -107,7 +107,7 @@ def pftrace_with_a_size_limit():
 
 
 def pftrace_without_room_for_its_end():
-    """The first packets fit and the books do not: the reader takes what is there and says so."""
+    """The first packets fit and the ledger does not: the reader takes what is there and says so."""
     empty = len(files.read(files.make(files.folder(), 0, perfetto=1)[0]))
     path, ledger = files.make(files.folder(), 20, expect=1, perfetto=1, fsize=empty * 6 // 10)
     assert ledger["events_lost_disk"] == totals(files.make(files.folder(), 20, perfetto=1)[1])

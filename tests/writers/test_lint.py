@@ -146,7 +146,7 @@ def row_rules():
 
 
 def stack_rules():
-    broken(matching(r', "frames": \[[^]]*\]', ""), "frames", words="stack 2 is used before its frames are told")
+    broken(matching(r', "frames": \[[^]]*\]', ""), "frames", words="stack 2 is used before its frames are defined")
     broken(matching(r'("launched by": ")', r"\1" + "x" * 500), "launched by")
 
 
@@ -239,7 +239,7 @@ def verify_rules():
 
 def verify_books():
     """What its sums tell."""
-    found(book("calls_seen", 1), "of 281 calls seen 280 are told of")
+    found(book("calls_seen", 1), "of 281 calls seen 280 are accounted for")
     found(book("calls_received", -1), "calls_received is 1 less than what was written")
     found(book("records_kernel", -1), "records_kernel is 1 less than what was written")
     found(book("records_memcpy", 2), "2 calls, records and samples are neither written nor lost by a cause")

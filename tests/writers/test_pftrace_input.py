@@ -95,7 +95,7 @@ def folder_with_both_forms():
 
 
 def cut():
-    """What stands before the cut counts, and the cut is told; without a spool repair has nothing to add."""
+    """What stands before the cut counts, and the cut is reported; without a spool repair has nothing to add."""
     path = os.path.join(WHERE, "other", "cut.pftrace")
     with open(path, "wb") as file:
         file.write(files.read(PF)[:os.path.getsize(PF) * 2 // 3])
@@ -110,7 +110,7 @@ def cut():
 
 
 def lying_ledger():
-    """Packets that are gone are missed: the books of the file still tell of them."""
+    """Packets that are gone are missed: the ledger of the file still counts them."""
     data = files.read(PF)
     at, kept, dropped = 0, bytearray(), 0
     while at < len(data):  # packets: tag, length, content
@@ -141,7 +141,7 @@ def lying_ledger():
 
 
 def foreign():
-    """Another tool's .pftrace is told in one line."""
+    """Another tool's .pftrace is reported in one line."""
     path = os.path.join(WHERE, "other", "foreign.pftrace")
     with open(path, "wb") as file:
         file.write(b"\x0a\x04\x50\x02\x40\x01")

@@ -65,7 +65,7 @@ static int release(struct gt_chrome *chrome, uint64_t settled)
 	return error;
 }
 
-/* A name that comes later than its row is metadata, not an event of the books. */
+/* A name that comes later than its row is metadata, not an event of the ledger. */
 static int take_name(struct gt_chrome *chrome, const struct gt_event *event)
 {
 	struct gt_chrome_file *file = &chrome->file;

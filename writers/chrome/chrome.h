@@ -41,6 +41,7 @@
 
 /* ---- file.c ---- */
 
+/* The file: first block, batch, counts. */
 struct gt_chrome_file {
 	struct gt_file output;
 	struct gt_json batch; /* whole lines that are not in the file yet */
@@ -49,6 +50,7 @@ struct gt_chrome_file {
 
 struct gt_chrome;
 
+/* Opens the file and writes its first block; frees it. 0 or a negative errno. */
 int gt_chrome_file_open(struct gt_chrome *chrome, struct gt_sink *sink);
 void gt_chrome_file_fini(struct gt_chrome_file *file);
 
@@ -68,23 +70,27 @@ int gt_chrome_file_close(struct gt_chrome *chrome, struct gt_ledger *ledger);
 
 /* ---- text.c ---- */
 
+/* A text that is printed often, escaped once. */
 struct gt_chrome_text {
 	const char *text; /* escaped, without quotes; NULL: not made yet */
 	uint32_t length;
 	bool framed; /* stacks: "frames" has been printed; build-ids: "modules" has told it */
 };
 
+/* Texts by number. */
 struct gt_chrome_table {
 	struct gt_chrome_text *rows; /* by id */
 	uint32_t count;
 };
 
+/* All such texts of a file. */
 struct gt_chrome_texts {
 	struct gt_arena arena;
 	struct gt_chrome_table strings, stacks;
 	struct gt_json scratch, escaped;
 };
 
+/* Makes and frees them. 0 or -ENOMEM. */
 int gt_chrome_texts_init(struct gt_chrome_texts *texts);
 void gt_chrome_texts_fini(struct gt_chrome_texts *texts);
 
@@ -118,6 +124,7 @@ bool gt_chrome_first_use(struct gt_chrome_texts *texts, const struct gt_stack *s
 
 /* ---- names.c ---- */
 
+/* A thread whose track has a name in this file. */
 struct gt_chrome_thread {
 	uint32_t tid; /* 0: slot not used */
 	bool printed;
@@ -127,11 +134,13 @@ struct gt_chrome_thread {
 /* Streams whose names are kept. */
 #define GT_CHROME_NAMED_STREAMS 256u
 
+/* A stream whose track has a name in this file. */
 struct gt_chrome_stream {
 	uint32_t device, stream;
 	const struct gt_string *name;
 };
 
+/* The named tracks of a file. */
 struct gt_chrome_names {
 	struct gt_chrome_stream streams[GT_CHROME_NAMED_STREAMS];
 	uint32_t stream_count;
@@ -142,6 +151,7 @@ struct gt_chrome_names {
 	uint64_t models_printed;  /* of them, those with what the GPU is */
 };
 
+/* Makes and frees them. 0 or -ENOMEM. */
 int gt_chrome_names_init(struct gt_chrome_names *names);
 void gt_chrome_names_fini(struct gt_chrome_names *names);
 
@@ -161,6 +171,7 @@ bool gt_chrome_rename_device(struct gt_chrome *chrome, const struct gt_device_ev
 
 /* ---- chrome.c ---- */
 
+/* The writer's private data. */
 struct gt_chrome {
 	struct gt_metadata metadata;
 	bool has_gpu_work; /* as far as the facts tell: else calls carry what it would */

@@ -330,7 +330,7 @@ static void put_lost(struct gt_perfetto *pf, const char *cause, uint64_t events)
 
 /*
  * The clock of the sequence may stand behind packets that were given up: what comes now counts from
- * a time that is told again, and uses no interned data.
+ * a time that is reported again, and uses no interned data.
  */
 void gt_perfetto_put_end(struct gt_perfetto *pf, const struct gt_ledger *ledger)
 {

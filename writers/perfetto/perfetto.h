@@ -37,6 +37,7 @@
 
 /* ---- file.c ---- */
 
+/* The file: batch and counts. */
 struct gt_perfetto_file {
 	struct gt_file output;
 	struct gt_proto batch; /* whole packets that are not in the file yet */
@@ -48,6 +49,7 @@ int gt_perfetto_file_commit(struct gt_perfetto_file *file, enum gt_ledger_key ke
 int gt_perfetto_file_flush(struct gt_perfetto_file *file);
 
 struct gt_perfetto;
+/* Writes the ledger and closes the file. 0 or a negative errno. */
 int gt_perfetto_file_close(struct gt_perfetto *pf, struct gt_ledger *ledger);
 
 /* ---- intern.c ---- */
@@ -64,11 +66,13 @@ struct gt_perfetto_entry {
 	uint64_t a, b;
 };
 
+/* Interned things and their numbers in the file. */
 struct gt_perfetto_map {
 	struct gt_perfetto_entry *entries; /* open addressing, a power of two */
 	uint32_t slots, used;
 };
 
+/* What an interned thing is. */
 enum gt_perfetto_key {
 	GT_PERFETTO_FRAME = 1, /* address of the frame */
 	GT_PERFETTO_THREAD,    /* tid */
@@ -81,6 +85,7 @@ enum gt_perfetto_key {
 	GT_PERFETTO_CONTEXT,   /* device, context */
 };
 
+/* All interned things of a file. */
 struct gt_perfetto_names {
 	struct gt_perfetto_string *strings; /* by id */
 	uint32_t string_count;
@@ -91,6 +96,7 @@ struct gt_perfetto_names {
 	struct gt_proto host, gpu; /* interned data that is not in the batch yet, by sequence */
 };
 
+/* Makes and frees them. 0 or -ENOMEM. */
 int gt_perfetto_names_init(struct gt_perfetto_names *names);
 void gt_perfetto_names_fini(struct gt_perfetto_names *names);
 
@@ -144,16 +150,19 @@ struct gt_perfetto_kernel {
 	uint32_t iid, stage, queue, context;
 };
 
+/* Arguments of kernels that the file has already, by shape. */
 struct gt_perfetto_kernels {
 	struct gt_perfetto_kernel *slots;
 	uint32_t last;  /* iid */
 	uint32_t clock; /* which of a full set goes next */
 };
 
+/* Writes GPU work as a render stage. */
 void gt_perfetto_put_gpu(struct gt_perfetto *pf, const struct gt_event *event);
 
 /* ---- perfetto.c ---- */
 
+/* The writer's private data. */
 struct gt_perfetto {
 	struct gt_metadata metadata;
 	struct gt_writer_options options;
@@ -192,15 +201,18 @@ void gt_perfetto_put_end(struct gt_perfetto *pf, const struct gt_ledger *ledger)
 
 /* ---- tracks.c ---- */
 
+/* The number of a track, described in the file at its first use. */
 uint32_t gt_perfetto_thread(struct gt_perfetto *pf, uint32_t tid);
 uint32_t gt_perfetto_beside(struct gt_perfetto *pf, const struct gt_event *event,
 			    enum gt_track_kind kind);
+/* The same of a counter; the process and a new name of a thread. */
 uint32_t gt_perfetto_counter(struct gt_perfetto *pf, const struct gt_event *event);
 void gt_perfetto_put_process(struct gt_perfetto *pf);
 void gt_perfetto_rename_thread(struct gt_perfetto *pf, uint32_t tid, const struct gt_string *name);
 
 /* ---- host.c ---- */
 
+/* Each writes one event as packets. */
 void gt_perfetto_put_api(struct gt_perfetto *pf, const struct gt_event *event);
 void gt_perfetto_put_range(struct gt_perfetto *pf, const struct gt_event *event);
 void gt_perfetto_put_mark(struct gt_perfetto *pf, const struct gt_event *event);

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <string.h>
 
+/* A buffer of protobuf messages. */
 struct gt_proto {
 	uint8_t *data;
 	size_t length;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A CUPTI client as the documentation describes one, injected by CUDA_INJECTION64_PATH: subscribes,
- * enables the kinds in CHECK_KINDS, and writes what it is told to the file CHECK_OUT, a line each.
+ * enables the kinds in CHECK_KINDS, and writes what it gets to the file CHECK_OUT, a line each.
  * Serves every CUPTI version: functions by dlsym, fields that all versions have at one offset.
  */
 #include <dlfcn.h>

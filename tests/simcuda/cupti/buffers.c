@@ -56,7 +56,7 @@ static pid_t worker_pid;
 static _Atomic bool asked; /* for a buffer, ever */
 static uint64_t records_made;
 /* The thief of the steal switch: a second client that registered its own callbacks. As Kineto does,
- * it leaves a buffer alone that it did not hand out; its own are told by their size. */
+ * it leaves a buffer alone that it did not hand out; its own are known by their size. */
 static void thief_request(uint8_t **data, size_t *size, size_t *max_records)
 {
 	*size = THIEF_BYTES;

@@ -126,7 +126,7 @@ static bool list_work(const uint8_t *data, size_t used, size_t *at, char *line, 
 	return *comma;
 }
 
-/* The client may use the buffer again at once: what was in it is told from a copy. */
+/* The client may use the buffer again at once: what was in it is reported from a copy. */
 void cupti_contents_tell(const uint8_t *copy, size_t used)
 {
 	char line[1800];

@@ -211,7 +211,7 @@ static void dump_resource(const struct sim_resource *what)
 		cupti_record_stream(what);
 }
 
-/* Records of what exists already. The two resource kinds cannot be told apart by the walk, so a
+/* Records of what exists already. The two resource kinds cannot be distinguished by the walk, so a
  * dump of one may repeat the other when both are on; real clients drop such repetitions by id. */
 void cupti_dump(CUpti_ActivityKind kind)
 {

@@ -68,7 +68,8 @@ void sim_want_call_times(void)
 	times_wanted = true;
 }
 
-/* A client that comes before cuInit is told when it is done; one that comes during it as well. */
+/* A client that comes before cuInit is notified when it is done; one that comes during it as well.
+ */
 void sim_set_client(const struct sim_client *client)
 {
 	atomic_store_explicit(&sim_client, client, memory_order_release);

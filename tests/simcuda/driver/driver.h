@@ -168,7 +168,7 @@ struct sim_set {
 	struct sim_set_facts facts;
 };
 
-/* What a stream is told to do, and what a graph node holds. */
+/* What a stream is asked to do, and what a graph node holds. */
 struct sim_work {
 	enum sim_work_kind kind;
 	uint64_t ns;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Work: whatever a stream is told to do ends here. In a capturing stream it becomes a graph node;
+ * Work: whatever a stream is asked to do ends here. In a capturing stream it becomes a graph node;
  * otherwise it gets its place on the timeline, its bytes are moved at once, and client and truth
- * file are told. Any thread.
+ * file are reported. Any thread.
  */
 #include "driver/driver.h"
 
