@@ -13,6 +13,7 @@
 #include "core/guest/text.h"
 #include "core/schema/cuda_api.h"
 #include "core/thread.h"
+#include "pipeline/collector.h"
 #include "pipeline/ranges/ranges.h"
 #include "pipeline/samples.h"
 #include "pipeline/session.h"
@@ -191,3 +192,70 @@ uint64_t gt_calls_drain(struct gt_session *session)
 	gt_spooled_release_rings(session);
 	return count;
 }
+
+/* Half of --max-memory is the rings', half the activity buffers' (collectors/cupti/cupti.c). */
+static int start(struct gt_session *s)
+{
+	struct gt_thread_limits limits = {
+		.ring_bytes = (size_t)gt_config_number(&s->config, GT_CONFIG_RING_SIZE),
+		.extra_bytes = gt_call_state_bytes(),
+		.max_bytes = (size_t)gt_config_number(&s->config, GT_CONFIG_MAX_MEMORY) / 2,
+		.signal_stacks = gt_config_bool(&s->config, GT_CONFIG_ON_CRASH),
+	};
+
+	return gt_threads_start(&limits);
+}
+
+static uint64_t lost_calls(const struct gt_session *s)
+{
+	(void)s;
+	return gt_threads_sum(GT_THREAD_CALLS_LOST);
+}
+
+static uint64_t refused_threads(const struct gt_session *s)
+{
+	(void)s;
+	return gt_threads_refused();
+}
+
+static uint64_t degraded_threads(const struct gt_session *s)
+{
+	(void)s;
+	return gt_threads_degraded();
+}
+
+static const struct gt_collector_count counts[] = {
+	{lost_calls, GT_LEDGER_COUNT_, "LOST", "ring full", "API calls",
+	 "a thread's ring was full: raise --ring-size"},
+	{refused_threads, GT_LEDGER_COUNT_, "LOST", "no thread block", "API calls",
+	 "no memory for more threads: raise --max-memory"},
+	{degraded_threads, GT_LEDGER_RINGS_THINNED, "thinned", "--max-rss", "rings",
+	 "threads have smaller rings: raise --max-memory"},
+};
+
+/* Other threads may still be calling: what they count first is read last. */
+static void count_calls(struct gt_session *s)
+{
+	uint64_t *count = s->ledger.count;
+
+	count[GT_LEDGER_CALLS_NESTED] = gt_threads_sum(GT_THREAD_CALLS_NESTED);
+	count[GT_LEDGER_CALLS_LOST_RING] = gt_threads_sum(GT_THREAD_CALLS_LOST);
+	count[GT_LEDGER_CALLS_LOST_THREAD] = gt_threads_refused();
+	count[GT_LEDGER_CALLS_SEEN] =
+		gt_threads_sum(GT_THREAD_CALLS_SEEN) + count[GT_LEDGER_CALLS_LOST_THREAD];
+	count[GT_LEDGER_CALLS_OPEN] = count[GT_LEDGER_CALLS_SEEN] - count[GT_LEDGER_CALLS_NESTED] -
+				      count[GT_LEDGER_CALLS_LOST_RING] -
+				      count[GT_LEDGER_CALLS_LOST_THREAD] -
+				      count[GT_LEDGER_CALLS_RECEIVED];
+}
+
+/* CUDA calls, and all else that lies in the rings of threads. */
+const struct gt_collector gt_calls_collector = {
+	.name = "calls",
+	.start = start,
+	.drain = gt_calls_drain,
+	.counts = counts,
+	.count_count = sizeof(counts) / sizeof(counts[0]),
+	.count = count_calls,
+	.release = gt_threads_stop,
+};

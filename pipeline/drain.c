@@ -16,24 +16,20 @@
 #include "collectors/call/call.h"
 #include "collectors/cupti/buffers.h"
 #include "collectors/cupti/replay.h"
-#include "collectors/nvtx/early.h"
-#include "collectors/nvtx/nvtx.h"
 #include "core/guest/forkguard.h"
 #include "core/guest/futex.h"
 #include "core/guest/log.h"
-#include "core/guest/memory.h"
-#include "core/guest/text.h"
 #include "core/guest/write_signals.h"
 #include "core/spool.h"
-#include "core/thread.h"
 #include "pipeline/background.h"
 #include "pipeline/calls.h"
 #include "pipeline/coexist.h"
+#include "pipeline/collector.h"
 #include "pipeline/crash_stack.h"
+#include "pipeline/emit.h"
 #include "pipeline/frameworks.h"
 #include "pipeline/identity.h"
 #include "pipeline/ranges/ranges.h"
-#include "pipeline/samples.h"
 #include "pipeline/session.h"
 #include "pipeline/spooled.h"
 #include "pipeline/stack_lane.h"
@@ -66,9 +62,6 @@ static struct {
 	_Atomic int busy;                           /* 1: somebody holds the session's parts */
 	bool is_repaired;                           /* afterwards, by gputrace run */
 	uint64_t next_flush, next_clock;
-	uint64_t lost_calls_reported, refused_reported, dropped_reported, discarded_reported;
-	uint64_t lost_ranges_reported, early_ranges_reported, memory_reported, unspooled_reported;
-	uint64_t degraded_reported[5];
 } drain;
 
 static bool try_hold(void)
@@ -82,87 +75,6 @@ static bool try_hold(void)
 static void let_go(void)
 {
 	atomic_store(&drain.busy, 0);
-}
-
-/* What was counted since the last look becomes an instant with its count. */
-static void report_more(struct gt_session *s, const char *name, uint64_t now_total,
-			uint64_t *reported, const char *cause, const char *of_what,
-			const char *what)
-{
-	if (now_total > *reported)
-		gt_emit_note(s, name, what, cause, of_what, now_total - *reported);
-	*reported = now_total;
-}
-
-static void report_loss(struct gt_session *s, uint64_t now_total, uint64_t *reported,
-			const char *cause, const char *of_what, const char *what)
-{
-	report_more(s, "LOST", now_total, reported, cause, of_what, what);
-}
-
-static uint64_t lost_ranges(const struct gt_session *s)
-{
-	return gt_nvtx_count().lost + gt_ranges_lost(s->ranges);
-}
-
-/* A trace begins with the first use of CUDA: what NVTX told before is counted. */
-static void report_ranges(struct gt_session *s)
-{
-	uint64_t early = gt_nvtx_early_count().over;
-
-	report_loss(s, lost_ranges(s), &drain.lost_ranges_reported, "ring full", "NVTX ranges",
-		    "a thread's ring was full: raise --ring-size");
-	if (early > drain.early_ranges_reported)
-		gt_emit_note(s, "capture gap", "NVTX ranges that ended before CUDA was used",
-			     "before session", "ranges", early - drain.early_ranges_reported);
-	drain.early_ranges_reported = early;
-}
-
-/* What is left out, or made smaller, so that calls and GPU work still find room. */
-static void report_degraded(struct gt_session *s)
-{
-	const struct {
-		uint64_t now;
-		const char *of_what, *what;
-	} rows[] = {
-		{gt_threads_degraded(), "rings", "threads have smaller rings: raise --max-memory"},
-		{gt_stacks_refused(s->stacks), "call stacks", "calls with new stacks lack them"},
-		{gt_intern_refused(s->strings), "names", "events without them"},
-		{gt_symbols_refused(s->symbols), "modules", "frames in them are unnamed"},
-		{s->graph_nodes ? gt_graph_nodes_lost(s->graph_nodes) : 0, "graph nodes",
-		 "their kernels lack the creating call stack"},
-	};
-
-	_Static_assert(sizeof(rows) / sizeof(rows[0]) ==
-			       sizeof(drain.degraded_reported) / sizeof(drain.degraded_reported[0]),
-		       "a place for each");
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		report_more(s, "thinned", rows[i].now, &drain.degraded_reported[i], "--max-rss",
-			    rows[i].of_what, rows[i].what);
-}
-
-static void report_losses(struct gt_session *s)
-{
-	struct gt_ledger *ledger = &s->ledger;
-
-	report_loss(s, gt_threads_sum(GT_THREAD_CALLS_LOST), &drain.lost_calls_reported,
-		    "ring full", "API calls", "a thread's ring was full: raise --ring-size");
-	report_loss(s, gt_threads_refused(), &drain.refused_reported, "no thread block",
-		    "API calls", "no memory for more threads: raise --max-memory");
-	report_loss(s, gt_memory_count().refused, &drain.memory_reported, "--max-rss", "mappings",
-		    "memory limit reached: raise --max-rss");
-	report_degraded(s);
-	report_more(s, "spool full", gt_spool_refused(), &drain.unspooled_reported, "--spool",
-		    "bytes", "a kill loses them");
-	report_ranges(s);
-	gt_samples_report(s);
-	if (!s->has_cupti)
-		return;
-	gt_cupti_count(ledger);
-	report_loss(s, ledger->count[GT_LEDGER_RECORDS_DROPPED], &drain.dropped_reported,
-		    "dropped by CUPTI", "GPU records", "CUPTI had no buffer in time");
-	report_loss(s, ledger->count[GT_LEDGER_BUFFERS_DISCARDED], &drain.discarded_reported,
-		    "no buffer", "activity buffers", "all buffers in use: raise --max-memory");
 }
 
 static void sample_clock(struct gt_session *s, uint64_t now)
@@ -203,13 +115,6 @@ static uint64_t read_buffer(struct gt_session *s, struct gt_cupti_reading *readi
 	return records + calls;
 }
 
-static uint64_t drain_calls(struct gt_session *s)
-{
-	uint64_t work = gt_calls_drain(s);
-
-	return work + (s->graph_nodes ? gt_graph_nodes_drain(s->graph_nodes) : 0);
-}
-
 /* One round over what was delivered, about @bytes of it. Returns how much there was. */
 static uint64_t drain_once(struct gt_session *s, size_t bytes)
 {
@@ -221,10 +126,11 @@ static uint64_t drain_once(struct gt_session *s, size_t bytes)
 	while (bytes && s->has_cupti && gt_cupti_read_begin(&reading)) {
 		cost = gt_cupti_buffer_cost(reading.buffer.valid);
 		bytes -= bytes > cost ? cost : bytes;
-		work += drain_calls(s); /* what returned before the buffer was full */
+		work += gt_collectors_drain(s); /* what returned before the buffer was full */
 		work += read_buffer(s, &reading);
 	}
-	work += drain_calls(s); /* calls that returned while we read: their records were there */
+	work += gt_collectors_drain(
+		s); /* calls that returned while we read: their records were there */
 	gt_emit_settle(s, false);
 	gt_ranges_settle(s, false);
 	gt_spooled_round(s);
@@ -291,60 +197,12 @@ static bool work_once(struct gt_session *s, uint64_t *ret_work)
 	if (!look_for_others(s, now, flushed))
 		return false;
 	if (flushed) {
-		report_losses(s);
+		gt_collectors_report(s);
 		gt_frameworks_notify(s);
 		flush_writer(s, false);
 	}
 	let_go();
 	return true;
-}
-
-static void close_ranges(struct gt_session *s)
-{
-	struct gt_nvtx_counts counts = gt_nvtx_count();
-	uint64_t *count = s->ledger.count;
-
-	count[GT_LEDGER_RANGES_LOST] = lost_ranges(s);
-	count[GT_LEDGER_RANGES_EARLY] = gt_nvtx_early_count().over;
-	count[GT_LEDGER_RANGES_WRONG] += counts.wrong;
-	count[GT_LEDGER_RANGE_NAMES_REFUSED] += counts.refused;
-}
-
-/* Counts that are kept outside the ledger, added when it is closed. */
-static void close_ledger(struct gt_session *s)
-{
-	struct gt_correlate_counts counts = gt_correlate_count(s->emit.calls);
-	uint64_t *count = s->ledger.count;
-
-	/* other threads may still be calling: what they count first is read last */
-	count[GT_LEDGER_CALLS_NESTED] = gt_threads_sum(GT_THREAD_CALLS_NESTED);
-	count[GT_LEDGER_CALLS_LOST_RING] = gt_threads_sum(GT_THREAD_CALLS_LOST);
-	count[GT_LEDGER_CALLS_LOST_THREAD] = gt_threads_refused();
-	count[GT_LEDGER_CALLS_SEEN] =
-		gt_threads_sum(GT_THREAD_CALLS_SEEN) + count[GT_LEDGER_CALLS_LOST_THREAD];
-	count[GT_LEDGER_CALLS_OPEN] = count[GT_LEDGER_CALLS_SEEN] - count[GT_LEDGER_CALLS_NESTED] -
-				      count[GT_LEDGER_CALLS_LOST_RING] -
-				      count[GT_LEDGER_CALLS_LOST_THREAD] -
-				      count[GT_LEDGER_CALLS_RECEIVED];
-	count[GT_LEDGER_CORRELATION_EVICTED] = counts.evicted;
-	count[GT_LEDGER_OPS_IN_FLIGHT] = counts.in_flight + s->emit.unexpected;
-	gt_cupti_buffers_report(&s->ledger);
-	count[GT_LEDGER_CLOCK_STEPS] = s->clock.steps;
-	count[GT_LEDGER_STACKS_REFUSED] += gt_stacks_refused(s->stacks);
-	gt_stacks_count_python(s);
-	gt_frameworks_notify(s);
-	if (s->graph_nodes)
-		count[GT_LEDGER_GRAPH_NODES_LOST] = gt_graph_nodes_lost(s->graph_nodes);
-	count[GT_LEDGER_MEMORY_PEAK] = gt_memory_count().peak;
-	count[GT_LEDGER_MEMORY_REFUSED] = gt_memory_count().refused;
-	count[GT_LEDGER_RINGS_THINNED] = gt_threads_degraded();
-	count[GT_LEDGER_MODULES_UNREAD] = gt_symbols_refused(s->symbols);
-	count[GT_LEDGER_STRINGS_REFUSED] = gt_intern_refused(s->strings);
-	gt_spooled_count(s);
-	close_ranges(s);
-	gt_samples_count(s);
-	if (s->stack_lane)
-		count[GT_LEDGER_FRAMES_LOST] = gt_stack_lane_lost(s->stack_lane);
 }
 
 /* Everything that was delivered goes into the file, and the file is closed. Caller holds. */
@@ -356,12 +214,13 @@ static void close_session(struct gt_session *s)
 	gt_ranges_settle(s, true);
 	if (s->stack_lane)
 		gt_stack_lane_finish(s->stack_lane);
-	report_losses(s);
+	gt_collectors_report(s);
 	if (!s->output.writer && s->emit.early.count)
 		gt_log_verbose("%lu CUDA events and no GPU work: no trace is written",
 			       (unsigned long)s->emit.early.count);
 	flush_writer(s, true); /* files that become full now close with what was counted so far */
-	close_ledger(s);
+	gt_collectors_count(s);
+	gt_frameworks_notify(s);
 	if (*s->metadata.spool == '/')
 		*s->metadata.spool = 0;
 	gt_output_close(&s->output, &s->ledger);
@@ -467,7 +326,7 @@ static void end_in_its_place(struct gt_session *s)
 {
 	sigset_t none;
 
-	gt_samples_stop();
+	gt_collectors_stop(s);
 	finish(s);
 	sigemptyset(&none);
 	pthread_sigmask(SIG_SETMASK, &none, NULL);

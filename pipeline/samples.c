@@ -8,6 +8,7 @@
 #include "collectors/sampler/sampler.h"
 #include "core/guest/log.h"
 #include "pipeline/background.h"
+#include "pipeline/collector.h"
 #include "pipeline/session.h"
 #include "pipeline/stacks.h"
 
@@ -23,21 +24,22 @@ static void *run(void *unused)
 }
 
 /* Without stacks a sample would say nothing. */
-void gt_samples_start(struct gt_session *session)
+static int start(struct gt_session *session)
 {
 	uint32_t hz = (uint32_t)gt_config_number(&session->config, GT_CONFIG_SAMPLE_CPU);
 
 	if (hz == 0 || session->captured_frames == 0)
-		return;
+		return 0;
 	gt_sampler_configure(hz, session->captured_frames);
 	session->has_sampler = gt_background_start(run, NULL, STACK_BYTES) == 0;
 	if (!session->has_sampler)
 		gt_log_say("--sample-cpu is off: no thread could be started");
+	return 0;
 }
 
-void gt_samples_stop(void)
+static void stop(struct gt_session *session)
 {
-	if (gt_session.has_sampler)
+	if (session->has_sampler)
 		gt_sampler_stop(STOP_MAX_NS);
 }
 
@@ -56,7 +58,8 @@ void gt_samples_take(struct gt_session *session, const struct gt_call_record *re
 	gt_emit_event(session, &event);
 }
 
-void gt_samples_report(struct gt_session *session)
+/* Once: threads that run can no longer be sampled. */
+static void report(struct gt_session *session)
 {
 	if (!session->has_sampler || session->reported_signal || gt_sampler_count().has_signal)
 		return;
@@ -68,7 +71,7 @@ void gt_samples_report(struct gt_session *session)
 	gt_log_say("the program uses SIGURG: --sample-cpu sees threads only while they wait");
 }
 
-void gt_samples_count(struct gt_session *session)
+static void count(struct gt_session *session)
 {
 	struct gt_sampler_counts counts;
 
@@ -78,3 +81,12 @@ void gt_samples_count(struct gt_session *session)
 	session->ledger.count[GT_LEDGER_SAMPLES_SKIPPED] = counts.skipped;
 	session->ledger.count[GT_LEDGER_SAMPLES_LOST] = counts.lost;
 }
+
+/* --sample-cpu. Its records lie in a ring like those of threads. */
+const struct gt_collector gt_samples_collector = {
+	.name = "samples",
+	.start = start,
+	.report = report,
+	.count = count,
+	.stop = stop,
+};

@@ -8,7 +8,10 @@
 #include <string.h>
 
 #include "collectors/unwind/unwind.h"
+#include "core/guest/memory.h"
+#include "core/spool.h"
 #include "core/stack.h"
+#include "pipeline/collector.h"
 #include "pipeline/ranges/ranges.h"
 #include "pipeline/spooled.h"
 
@@ -88,3 +91,57 @@ void gt_session_free_stores(struct gt_session *s)
 	gt_modules_free(s->modules);
 	gt_intern_free(s->strings);
 }
+
+static uint64_t refused_memory(const struct gt_session *s)
+{
+	(void)s;
+	return gt_memory_count().refused;
+}
+
+static uint64_t peak_memory(const struct gt_session *s)
+{
+	(void)s;
+	return gt_memory_count().peak;
+}
+
+static uint64_t refused_strings(const struct gt_session *s)
+{
+	return gt_intern_refused(s->strings);
+}
+
+static uint64_t unread_modules(const struct gt_session *s)
+{
+	return gt_symbols_refused(s->symbols);
+}
+
+static uint64_t unspooled_bytes(const struct gt_session *s)
+{
+	(void)s;
+	return gt_spool_refused();
+}
+
+static uint64_t unspooled_threads(const struct gt_session *s)
+{
+	(void)s;
+	return gt_spool_refused_threads();
+}
+
+static const struct gt_collector_count counts[] = {
+	{refused_memory, GT_LEDGER_MEMORY_REFUSED, "LOST", "--max-rss", "mappings",
+	 "memory limit reached: raise --max-rss"},
+	{peak_memory, GT_LEDGER_MEMORY_PEAK, NULL, NULL, NULL, NULL},
+	{refused_strings, GT_LEDGER_STRINGS_REFUSED, "thinned", "--max-rss", "names",
+	 "events without them"},
+	{unread_modules, GT_LEDGER_MODULES_UNREAD, "thinned", "--max-rss", "modules",
+	 "frames in them are unnamed"},
+	{unspooled_bytes, GT_LEDGER_SPOOL_REFUSED, "spool full", "--spool", "bytes",
+	 "a kill loses them"},
+	{unspooled_threads, GT_LEDGER_SPOOL_THREADS, NULL, NULL, NULL, NULL},
+};
+
+/* No source of events: what all sources share, and what it could not keep. */
+const struct gt_collector gt_stores_collector = {
+	.name = "stores",
+	.counts = counts,
+	.count_count = sizeof(counts) / sizeof(counts[0]),
+};

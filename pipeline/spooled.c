@@ -142,7 +142,7 @@ void gt_spooled_release_rings(struct gt_session *s)
 			gt_ring_release(&t->ring);
 }
 
-void gt_spooled_count(struct gt_session *s)
+static void count_refused(struct gt_session *s)
 {
 	s->ledger.count[GT_LEDGER_SPOOL_REFUSED] = gt_spool_refused();
 	s->ledger.count[GT_LEDGER_SPOOL_THREADS] = gt_spool_refused_threads();
@@ -150,7 +150,7 @@ void gt_spooled_count(struct gt_session *s)
 
 static void copy_metadata(struct gt_session *s)
 {
-	gt_spooled_count(s);
+	count_refused(s);
 	spooled->has_cupti = s->has_cupti;
 	spooled->ledger = s->ledger;
 	spooled->threads_refused = gt_threads_refused();

@@ -66,9 +66,6 @@ void gt_spooled_release_rings(struct gt_session *session);
  * facts brought up to date. Does nothing without a spool. */
 void gt_spooled_round(struct gt_session *session);
 
-/* What found no room in the spool, into the session's ledger. */
-void gt_spooled_count(struct gt_session *session);
-
 /* The first @files files are closed; @claimed is the sum of their ledgers. */
 void gt_spooled_claim(uint64_t files, const struct gt_ledger *claimed);
 

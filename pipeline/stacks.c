@@ -16,7 +16,14 @@
 #include "core/guest/forkgate.h"
 #include "core/guest/log.h"
 #include "core/guest/text.h"
+#include "pipeline/collector.h"
+#include "pipeline/emit.h"
 #include "pipeline/session.h"
+#include "pipeline/stack_lane.h"
+
+/* What each store may take of --max-rss, see gt_session_share. */
+#define PYTHON_MAX ((size_t)16 << 20)
+#define LANES_MAX  ((size_t)16 << 20)
 
 /* A stack of both kinds before and after merging. Too large for a small stack. */
 static struct {
@@ -198,7 +205,7 @@ void gt_stacks_find_python(struct gt_session *session)
 		report_python(session, gt_python_start());
 }
 
-void gt_stacks_count_python(struct gt_session *session)
+static void count_python(struct gt_session *session)
 {
 	struct gt_python_counts counts = gt_python_get_counts();
 	uint64_t *ledger = session->ledger.count;
@@ -207,3 +214,62 @@ void gt_stacks_count_python(struct gt_session *session)
 	ledger[GT_LEDGER_PYTHON_BROKEN] = counts.broken + counts.foreign;
 	ledger[GT_LEDGER_PYTHON_UNNAMED] = gt_python_codes_count().refused;
 }
+
+/* The user asks for frames of the program; those of CUDA and ours lie in front of them. */
+static uint32_t captured_frames(uint32_t depth)
+{
+	return depth + GT_CALL_OWN_FRAMES < GT_UNWIND_DEPTH ? depth + GT_CALL_OWN_FRAMES
+							    : GT_UNWIND_DEPTH;
+}
+
+static int start(struct gt_session *s)
+{
+	bool off = !strcmp(gt_config_text(&s->config, GT_CONFIG_STACKS), "off");
+	uint32_t depth = (uint32_t)gt_config_number(&s->config, GT_CONFIG_STACK_DEPTH);
+
+	s->metadata.unwinder = off ? "off" : gt_unwind_start();
+	if (!off && !strcmp(gt_config_text(&s->config, GT_CONFIG_PYTHON), "auto"))
+		s->python = gt_python_frames_new(s->strings, gt_session_share(s, PYTHON_MAX));
+	gt_forkgate_enter();
+	gt_stacks_find_python(s);
+	gt_forkgate_leave();
+	if (!off && gt_config_bool(&s->config, GT_CONFIG_STACK_LANE))
+		s->stack_lane =
+			gt_stack_lane_new(depth, gt_session_share(s, LANES_MAX), gt_emit_event, s);
+	gt_stacks_limit(s->stacks, depth);
+	s->captured_frames = off ? 0 : captured_frames(depth);
+	gt_call_configure(s->captured_frames);
+	return 0;
+}
+
+static uint64_t refused_stacks(const struct gt_session *s)
+{
+	return gt_stacks_refused(s->stacks);
+}
+
+static uint64_t lost_slices(const struct gt_session *s)
+{
+	return s->stack_lane ? gt_stack_lane_lost(s->stack_lane) : 0;
+}
+
+static const struct gt_collector_count counts[] = {
+	{refused_stacks, GT_LEDGER_COUNT_, "thinned", "--max-rss", "call stacks",
+	 "calls with new stacks lack them"},
+	{lost_slices, GT_LEDGER_FRAMES_LOST, NULL, NULL, NULL, NULL},
+};
+
+/* The drain thread has counted stacks that were lost on their way to the store. */
+static void count_stacks(struct gt_session *s)
+{
+	s->ledger.count[GT_LEDGER_STACKS_REFUSED] += gt_stacks_refused(s->stacks);
+	count_python(s);
+}
+
+/* Call stacks: native frames, Python frames, the track of --stack-lane. */
+const struct gt_collector gt_stacks_collector = {
+	.name = "stacks",
+	.start = start,
+	.counts = counts,
+	.count_count = sizeof(counts) / sizeof(counts[0]),
+	.count = count_stacks,
+};

@@ -23,9 +23,6 @@ const struct gt_stack *gt_stacks_of_sample(struct gt_session *session,
 const struct gt_stack *gt_stacks_of_crash(struct gt_session *session,
 					  const struct gt_call_record *record);
 
-/* Writes what was left out of Python stacks into the ledger. */
-void gt_stacks_count_python(struct gt_session *session);
-
 /* Takes note of modules that have come or gone: an interpreter may be among them. */
 void gt_stacks_refresh_modules(struct gt_session *session);
 

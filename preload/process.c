@@ -9,13 +9,11 @@
 #include <unistd.h>
 
 #include "collectors/call/call.h"
-#include "collectors/cupti/cupti.h"
-#include "collectors/nvtx/nvtx.h"
 #include "core/guest/forkguard.h"
 #include "core/guest/uncancelled.h"
 #include "core/thread.h"
+#include "pipeline/collector.h"
 #include "pipeline/drain.h"
-#include "pipeline/samples.h"
 #include "pipeline/session.h"
 
 #define MS_NS      1000000ull
@@ -39,11 +37,9 @@ static void end_session(void)
 	if ((state != GT_SESSION_CUPTI && state != GT_SESSION_HOOKS) || !gt_forkguard_holds())
 		return;
 	cancelled = gt_uncancelled_begin();
-	gt_samples_stop();
+	gt_collectors_stop(&gt_session);
 	gt_drain_finish(exit_timeout());
-	gt_cupti_stop();
-	gt_nvtx_stop();
-	gt_threads_stop();
+	gt_collectors_release();
 	gt_uncancelled_end(cancelled);
 }
 
@@ -67,7 +63,7 @@ void gt_process_end_abruptly(void)
 		return;
 	if (atomic_exchange(&gt_session_state, GT_SESSION_OFF) != state)
 		return;
-	gt_samples_stop();
+	gt_collectors_stop(&gt_session);
 	in_call = is_in_call();
 	timeout = exit_timeout();
 	if (in_call && timeout > IN_CALL_NS)

@@ -12,34 +12,20 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collectors/call/call.h"
-#include "collectors/cupti/load.h"
-#include "collectors/python/frames.h"
-#include "collectors/unwind/unwind.h"
-#include "core/guest/forkgate.h"
 #include "core/guest/forkguard.h"
 #include "core/guest/log.h"
 #include "core/guest/memory.h"
-#include "core/guest/text.h"
 #include "core/guest/uncancelled.h"
 #include "core/spool.h"
-#include "core/thread.h"
+#include "pipeline/collector.h"
 #include "pipeline/drain.h"
 #include "pipeline/identity.h"
-#include "pipeline/ranges/ranges.h"
-#include "pipeline/samples.h"
 #include "pipeline/session.h"
 #include "pipeline/spooled.h"
-#include "pipeline/stack_lane.h"
 #include "pipeline/stacks.h"
 #include "preload/crash.h"
 #include "preload/first_call.h"
 #include "preload/process.h"
-
-/* What each store may take of --max-rss, see gt_session_share. */
-#define GRAPH_NODES ((size_t)1 << 20)
-#define PYTHON_MAX  ((size_t)16 << 20)
-#define LANES_MAX   ((size_t)16 << 20)
 
 static void complain(const char *line)
 {
@@ -85,93 +71,23 @@ static void limit_memory(struct gt_session *s)
 	gt_memory_limit((size_t)limit);
 }
 
-/* Half of --max-memory is the rings', half the activity buffers' (collectors/cupti/cupti.c). */
-static int start_threads(struct gt_session *s)
-{
-	struct gt_thread_limits limits = {
-		.ring_bytes = (size_t)gt_config_number(&s->config, GT_CONFIG_RING_SIZE),
-		.extra_bytes = gt_call_state_bytes(),
-		.max_bytes = (size_t)gt_config_number(&s->config, GT_CONFIG_MAX_MEMORY) / 2,
-		.signal_stacks = gt_config_bool(&s->config, GT_CONFIG_ON_CRASH),
-	};
-
-	return gt_threads_start(&limits);
-}
-
-/* The user asks for frames of the program; those of CUDA and ours lie in front of them. */
-static uint32_t captured_frames(uint32_t depth)
-{
-	return depth + GT_CALL_OWN_FRAMES < GT_UNWIND_DEPTH ? depth + GT_CALL_OWN_FRAMES
-							    : GT_UNWIND_DEPTH;
-}
-
-static void start_stacks(struct gt_session *s)
-{
-	bool off = !strcmp(gt_config_text(&s->config, GT_CONFIG_STACKS), "off");
-	uint32_t depth = (uint32_t)gt_config_number(&s->config, GT_CONFIG_STACK_DEPTH);
-
-	s->metadata.unwinder = off ? "off" : gt_unwind_start();
-	if (!off && !strcmp(gt_config_text(&s->config, GT_CONFIG_PYTHON), "auto"))
-		s->python = gt_python_frames_new(s->strings, gt_session_share(s, PYTHON_MAX));
-	gt_forkgate_enter();
-	gt_stacks_find_python(s);
-	gt_forkgate_leave();
-	if (!off && gt_config_bool(&s->config, GT_CONFIG_STACK_LANE))
-		s->stack_lane =
-			gt_stack_lane_new(depth, gt_session_share(s, LANES_MAX), gt_emit_event, s);
-	gt_stacks_limit(s->stacks, depth);
-	s->captured_frames = off ? 0 : captured_frames(depth);
-	gt_call_configure(s->captured_frames);
-}
-
-/* CUPTI, or the reason why not in the facts and, once, on stderr. */
-static void start_cupti(struct gt_session *s)
-{
-	struct gt_metadata *metadata = &s->metadata;
-	bool wanted = strcmp(gt_config_text(&s->config, GT_CONFIG_MODE), "hooks") != 0;
-	int started = -ENOENT;
-
-	if (!wanted)
-		gt_text_format(s->cupti.why, sizeof(s->cupti.why), "--mode=hooks");
-	else
-		started = gt_cupti_start(&s->config, gt_process_watch_end, gt_coexist_on_failure,
-					 &s->cupti);
-	s->has_cupti = started == 0;
-	metadata->mode = s->has_cupti ? "cupti" : "hooks only";
-	metadata->cupti_version = s->translate.version = s->cupti.version;
-	metadata->driver_version = gt_cupti_driver_version();
-	metadata->runtime_version = gt_cupti_cuda_major() * 1000;
-	gt_text_format(metadata->cupti_path, sizeof(metadata->cupti_path), "%s", s->cupti.path);
-	gt_text_format(metadata->mode_reason, sizeof(metadata->mode_reason), "%s",
-		       s->has_cupti ? s->cupti.refused : s->cupti.why);
-	if (!s->has_cupti && wanted)
-		gt_log_say("GPU work is not recorded, only CUDA calls and stacks: %s",
-			   s->cupti.why);
-	else if (s->has_cupti && *s->cupti.refused)
-		gt_log_say("CUPTI refused %s: these are missing in the trace", s->cupti.refused);
-	gt_coexist_start(s, started);
-}
-
 /* What CUPTI writes and reads must exist before it starts; the thread comes last. */
 static int start_parts(struct gt_session *s)
 {
 	int error = gt_session_make_stores(s);
 
 	if (!error)
-		error = start_threads(s);
+		error = gt_collectors_start(s);
 	if (error)
 		return error;
-	start_stacks(s);
-	s->graph_nodes = gt_graph_nodes_start((uint32_t)gt_session_share(s, GRAPH_NODES));
-	start_cupti(s);
 	if (gt_spool_is_open()) /* recovery needs them, however early the process is killed */
 		gt_stacks_refresh_modules(s);
 	gt_spooled_begun(s);
 	error = gt_drain_start(s);
-	if (error)
-		gt_cupti_stop();
-	else
-		gt_samples_start(s);
+	if (error) {
+		gt_collectors_stop(s);
+		gt_collectors_release();
+	}
 	return error;
 }
 

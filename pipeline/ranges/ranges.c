@@ -7,7 +7,10 @@
 
 #include <string.h>
 
+#include "collectors/nvtx/early.h"
+#include "collectors/nvtx/nvtx.h"
 #include "core/guest/clock.h"
+#include "pipeline/collector.h"
 #include "pipeline/session.h"
 
 #define MEMORY_MAX (48u << 20)
@@ -304,3 +307,39 @@ void gt_ranges_thread_ended(struct gt_session *session, uint32_t tid)
 	}
 	free_thread(ranges, tid);
 }
+
+static uint64_t lost_ranges(const struct gt_session *s)
+{
+	return gt_nvtx_count().lost + gt_ranges_lost(s->ranges);
+}
+
+static uint64_t early_ranges(const struct gt_session *s)
+{
+	(void)s;
+	return gt_nvtx_early_count().over;
+}
+
+static const struct gt_collector_count counts[] = {
+	{lost_ranges, GT_LEDGER_RANGES_LOST, "LOST", "ring full", "NVTX ranges",
+	 "a thread's ring was full: raise --ring-size"},
+	/* a trace begins with the first use of CUDA */
+	{early_ranges, GT_LEDGER_RANGES_EARLY, "capture gap", "before session", "ranges",
+	 "NVTX ranges that ended before CUDA was used"},
+};
+
+static void count_wrong(struct gt_session *s)
+{
+	struct gt_nvtx_counts nvtx = gt_nvtx_count();
+
+	s->ledger.count[GT_LEDGER_RANGES_WRONG] += nvtx.wrong;
+	s->ledger.count[GT_LEDGER_RANGE_NAMES_REFUSED] += nvtx.refused;
+}
+
+/* NVTX: its records lie in the rings of threads. */
+const struct gt_collector gt_ranges_collector = {
+	.name = "NVTX",
+	.counts = counts,
+	.count_count = sizeof(counts) / sizeof(counts[0]),
+	.count = count_wrong,
+	.release = gt_nvtx_stop,
+};

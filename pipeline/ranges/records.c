@@ -10,8 +10,8 @@
 #include "collectors/nvtx/record.h"
 #include "collectors/nvtx/registry.h"
 #include "core/guest/text.h"
-#include "pipeline/operator_name.h"
 #include "pipeline/ranges/internal.h"
+#include "pipeline/ranges/operator_name.h"
 #include "pipeline/session.h"
 
 /* Names of ranges may fill this much of the session's strings, so that one name per range does not

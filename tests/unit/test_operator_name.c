@@ -2,7 +2,7 @@
  *
  * PyTorch's names of ranges, whole and cut anywhere, and what is none.
  */
-#include "pipeline/operator_name.h"
+#include "pipeline/ranges/operator_name.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  *
  * Operators' names, see the header.
  */
-#include "pipeline/operator_name.h"
+#include "pipeline/ranges/operator_name.h"
 
 #include <string.h>
 

@@ -6,8 +6,8 @@
  *
  * Pure; any thread.
  */
-#ifndef GT_PIPELINE_OPERATOR_NAME_H
-#define GT_PIPELINE_OPERATOR_NAME_H
+#ifndef GT_PIPELINE_RANGES_OPERATOR_NAME_H
+#define GT_PIPELINE_RANGES_OPERATOR_NAME_H
 
 #include <stdbool.h>
 #include <stddef.h>
