@@ -146,7 +146,7 @@ class Symbolize(unittest.TestCase):
             text = make_trace([[f"touch ({LIBRARY}+{start:#x})"]], {LIBRARY: wrong})
             result = self.run_it(text)
             self.assertEqual((result.returncode, result.stdout), (0, text))
-            self.assertIn("1 modules", result.stderr)
+            self.assertIn("1 module missing", result.stderr)
 
     def test_debug_file_by_link(self):
         start, _ = addresses(LIBRARY, "touch")
