@@ -15,6 +15,7 @@
 #include "core/spool.h"
 #include "readers/chrome/reader.h"
 #include "recover/complete.h"
+#include "recover/lock.h"
 #include "recover/mend.h"
 #include "recover/recover.h"
 #include "recover/rejoin.h"
@@ -358,14 +359,20 @@ static bool can_be_rewritten(const char *path)
 	return false;
 }
 
-static int repair_one(const char *path, bool quiet)
+static void complain_of_holder(const char *path, const char *holder)
+{
+	char line[PATH_MAX + 512];
+
+	snprintf(line, sizeof(line), "%s: %s is repairing it: not touched", path, holder);
+	gt_cmdline_complain(line);
+}
+
+static int repair_locked(const char *path, bool quiet)
 {
 	static struct work w;
 	struct beginning beginning;
 	int rc;
 
-	if (!can_be_rewritten(path))
-		return -ESPIPE;
 	w = (struct work){.path = path};
 	look(path, &beginning);
 	w.has_spool = find_spool(path, &beginning, &w.spool);
@@ -381,6 +388,29 @@ static int repair_one(const char *path, bool quiet)
 				      : repair_work(&w, beginning.is_open, quiet);
 	gt_recover_forget(w.folder);
 	free(w.rejoin.ledger);
+	return rc;
+}
+
+/* A closed file is only read. Where no lock can be had - a folder that is not ours to write - there
+ * is none. */
+static int repair_one(const char *path, bool quiet)
+{
+	struct gt_repair_lock lock = {.fd = -1};
+	struct beginning beginning;
+	char holder[320];
+	int rc = 0;
+
+	if (!can_be_rewritten(path))
+		return -ESPIPE;
+	look(path, &beginning);
+	if (beginning.is_open)
+		rc = gt_repair_lock(&lock, NULL, path, holder, sizeof(holder));
+	if (rc == -EBUSY) {
+		complain_of_holder(path, holder);
+		return rc;
+	}
+	rc = repair_locked(path, quiet);
+	gt_repair_unlock(&lock);
 	return rc;
 }
 
@@ -486,7 +516,7 @@ static int put_trace(const struct gt_left_spool *spool, const char *recovered,
 	return rc;
 }
 
-static int make_trace(const struct gt_left_spool *spool, bool quiet)
+static int make_locked(const struct gt_left_spool *spool, bool quiet)
 {
 	static struct repair_place place;
 	char folder[PATH_MAX], recovered[PATH_MAX], why[256] = "";
@@ -505,6 +535,22 @@ static int make_trace(const struct gt_left_spool *spool, bool quiet)
 	gt_recover_forget(folder);
 	if (!rc)
 		unlink(spool->path);
+	return rc;
+}
+
+static int make_trace(const struct gt_left_spool *spool, bool quiet)
+{
+	struct gt_repair_lock lock;
+	char why[400], holder[320];
+	int rc = gt_repair_lock(&lock, spool->folder, spool->path, holder, sizeof(holder));
+
+	if (rc == -EBUSY) {
+		snprintf(why, sizeof(why), "%s is repairing it", holder);
+		complain_about(spool, why);
+		return rc;
+	}
+	rc = access(spool->path, F_OK) ? 0 : make_locked(spool, quiet); /* done meanwhile */
+	gt_repair_unlock(&lock);
 	return rc;
 }
 

@@ -12,17 +12,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/guest/sys.h"
 #include "core/spool_view.h"
 #include "recover/liveness.h"
 
+/* Temporary folders of repairs, and when one without a lock is left by a repair that was killed. */
+#define FOLDER_PREFIX "gputrace-repair-"
+#define STALE_AFTER_S 60
+
 /* Exit statuses of the child. */
-#define STALE     100 /* written by another build */
-#define UNWRITTEN 101 /* there was no room for its trace */
+#define STALE         100 /* written by another build */
+#define UNWRITTEN     101 /* there was no room for its trace */
 
 static bool is_running(const struct gt_spool_header *header)
 {
@@ -154,18 +160,77 @@ static int find_trace(const char *path, const struct stat *st, int type, struct 
 	return 0;
 }
 
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+static int folder_lock = -1; /* of the folder in use: a killed repair loses it */
+
+/* A folder of ours whose repair was killed. The lock comes a moment after the folder: young ones
+ * are left alone. */
+static bool is_stale(const char *path)
+{
+	struct stat st;
+	bool stale;
+	int fd;
+
+	if (lstat(path, &st) || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
+	    st.st_mtime + STALE_AFTER_S > time(NULL))
+		return false;
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	stale = fd >= 0 && !flock(fd, LOCK_EX | LOCK_NB);
+	if (fd >= 0)
+		close(fd);
+	return stale;
+}
+
+static void remove_stale(const char *temporary)
+{
+	DIR *entries = opendir(temporary);
+	struct dirent *entry;
+	char path[PATH_MAX];
+
+	while (entries && (entry = readdir(entries))) {
+		if (strncmp(entry->d_name, FOLDER_PREFIX, strlen(FOLDER_PREFIX)) != 0)
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", temporary, entry->d_name);
+		if (is_stale(path))
+			nftw(path, remove_one, 8, FTW_PHYS | FTW_DEPTH);
+	}
+	if (entries)
+		closedir(entries);
+}
+
+static int make_folder(char *ret_folder)
+{
+	const char *temporary = getenv("TMPDIR");
+
+	if (!temporary)
+		temporary = "/tmp";
+	remove_stale(temporary);
+	snprintf(ret_folder, PATH_MAX, "%s/" FOLDER_PREFIX "XXXXXX", temporary);
+	if (!mkdtemp(ret_folder)) {
+		*ret_folder = 0;
+		return -errno;
+	}
+	folder_lock = open(ret_folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (folder_lock >= 0)
+		flock(folder_lock, LOCK_EX | LOCK_NB);
+	return 0;
+}
+
 int gt_recover(const struct gt_left_spool *spool, char *ret_folder, char *ret_trace, char *ret_why,
 	       size_t size)
 {
-	const char *temporary = getenv("TMPDIR");
 	pid_t child;
-	int error;
+	int error = make_folder(ret_folder);
 
-	snprintf(ret_folder, PATH_MAX, "%s/gputrace-repair-XXXXXX", temporary ? temporary : "/tmp");
-	if (!mkdtemp(ret_folder)) {
-		error = -errno;
-		snprintf(ret_why, size, "%s", strerror(errno));
-		*ret_folder = 0;
+	if (error) {
+		snprintf(ret_why, size, "%s", strerror(-error));
 		return error;
 	}
 	fflush(NULL);
@@ -180,16 +245,11 @@ int gt_recover(const struct gt_left_spool *spool, char *ret_folder, char *ret_tr
 	return error;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 void gt_recover_forget(const char *folder)
 {
 	if (*folder)
 		nftw(folder, remove_one, 8, FTW_PHYS | FTW_DEPTH);
+	if (folder_lock >= 0)
+		close(folder_lock);
+	folder_lock = -1;
 }

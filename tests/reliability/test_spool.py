@@ -3,6 +3,8 @@
 """The spool: made where it may be, given up where not, finished by `gputrace run` and `repair`, and gone
 when nobody needs it. The program never notices."""
 
+import concurrent.futures
+import fcntl
 import glob
 import json
 import os
@@ -406,6 +408,49 @@ class Spool(unittest.TestCase):
         self.assertEqual(harness.tool("repair", path)[0], 0)
         self.check_recovered(path)
         self.assertEqual(self.left(), [])
+
+    def test_repairs_at_the_same_time(self):
+        """One of them does it, the others say who."""
+        for form, ending in (("chrome", "json"), ("perfetto", "pftrace")):
+            with self.subTest(form=form):
+                shutil.rmtree(self.folder)
+                process = self.start(FLOOD, options=["GPUTRACE_FORMAT=" + form])
+                pattern = os.path.join(self.folder, "*." + ending)
+                self.assertTrue(wait_for(
+                    lambda pattern=pattern: sum(map(os.path.getsize, glob.glob(pattern))) > 1 << 20))
+                process.kill()
+                process.wait()
+                path, = glob.glob(pattern)
+                with concurrent.futures.ThreadPoolExecutor(8) as pool:
+                    results = list(pool.map(lambda _: harness.tool("repair", path), range(8)))
+                for status, output in results:
+                    self.assertTrue(status == 0 or "is repairing it: not touched" in output, output)
+                self.assertIn(0, [status for status, _ in results])
+                self.assertEqual(self.left(), [])
+                self.assertEqual(harness.tool("verify", path)[0], 0)
+                self.assertEqual([name for name in os.listdir(self.folder)
+                                  if name.endswith(".repair")], [])
+
+    def test_killed_repair_leaves_a_folder(self):
+        """The next repair removes it, and nothing that is in use or somebody's."""
+        temporary = os.path.join(self.folder, "temporary")
+        process = self.start(FLOOD)
+        self.assertTrue(wait_for(self.begun))
+        process.kill()
+        process.wait()
+        for name in ("gputrace-repair-killed", "gputrace-repair-in-use", "gputrace-repair-young", "other"):
+            os.makedirs(os.path.join(temporary, name))
+            with open(os.path.join(temporary, name, "trace.json"), "w", encoding="utf-8"):
+                pass
+            if not name.endswith("young"):
+                os.utime(os.path.join(temporary, name), (1, 1))
+        used = os.open(os.path.join(temporary, "gputrace-repair-in-use"), os.O_RDONLY)
+        self.addCleanup(os.close, used)
+        fcntl.flock(used, fcntl.LOCK_EX)
+        status, output = harness.tool("repair", harness.traces(self.folder)[0], TMPDIR=temporary)
+        self.assertEqual(status, 0, output)
+        self.assertEqual(sorted(os.listdir(temporary)),
+                         ["gputrace-repair-in-use", "gputrace-repair-young", "other"])
 
     def test_run_recovers_by_itself(self):
         script = (f""""$@" & until grep -qs '"cat": "kernel"' '{self.folder}'/*.json; do sleep 0.1; done; """
