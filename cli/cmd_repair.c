@@ -310,15 +310,15 @@ static void print_completed(const char *path, const struct gt_complete *complete
 	       path, complete->calls, complete->operations);
 }
 
-/* Without a spool there is nothing that it could be given: it is read as it is. */
-static int look_only(const char *path, bool quiet)
+/* Without a spool there is nothing to add, but perhaps a header. */
+static int complete_alone(const char *path, bool quiet)
 {
 	struct gt_complete complete;
-	int rc = gt_complete_inspect(path, &complete);
+	int rc = gt_complete_without_spool(path, &complete);
 
 	if (rc)
 		gt_cmdline_complain(complete.error);
-	else if (!quiet && complete.was_closed)
+	else if (!quiet && (complete.was_closed || complete.was_torn))
 		print_completed(path, &complete);
 	else if (!quiet)
 		printf("%s: readable as it is, nothing to add\n", path);
@@ -333,7 +333,7 @@ static int complete_work(struct work *w, bool quiet)
 	if (rc)
 		return rc;
 	if (!*w->recovered)
-		return look_only(w->path, quiet);
+		return complete_alone(w->path, quiet);
 	rc = gt_complete(w->path, w->recovered, w->spool.path, &complete);
 	if (rc)
 		gt_cmdline_complain(complete.error);

@@ -38,6 +38,8 @@ struct complete {
 	struct gt_keymap stacks, flows; /* numbers of stacks, and of calls that GPU work follows */
 	struct gt_ledger count;         /* of what is there */
 	struct gt_rejoin_ledger totals;
+	unsigned long
+		newest_before; /* number of the earlier file whose metadata was taken; 0: none */
 	GT_VEC(struct gt_perfetto_entry) tracks;
 	struct gt_writer *writer;
 	struct gt_sink *sink;
@@ -189,6 +191,13 @@ static void count_into(const struct gt_event *event, struct gt_ledger *count)
 static int no_metadata(const struct gt_metadata *metadata, void *data)
 {
 	(void)metadata;
+	(void)data;
+	return 0;
+}
+
+static int ignore_event(const struct gt_event *event, void *data)
+{
+	(void)event;
 	(void)data;
 	return 0;
 }
@@ -526,6 +535,48 @@ static int complete(struct complete *c, const char *recovered)
 	return rc ? rc : close_trace(c);
 }
 
+/* Of the latest earlier file that can be read. */
+static int read_metadata_of(const char *path, void *data)
+{
+	struct complete *c = data;
+	struct gt_events events = {
+		.take_metadata = no_metadata, .take_event = ignore_event, .data = c};
+	int rc;
+
+	if (gt_segment_number(path) < c->newest_before)
+		return 0;
+	rc = gt_events_init(&events);
+	if (!rc)
+		rc = gt_events_read_pftrace(&events, path);
+	if (rc) {
+		gt_events_fini(&events);
+		return rc == -ENOMEM ? rc : 0;
+	}
+	gt_events_fini(&c->before);
+	c->before = events;
+	c->newest_before = gt_segment_number(path);
+	return 0;
+}
+
+/* Nothing but a header, which is that of the file before. */
+static int close_empty(struct complete *c)
+{
+	int rc = read_trace(c);
+
+	if (!rc && !c->events.torn)
+		return 0;
+	if (!rc)
+		rc = gt_segments_before(c->trace, read_metadata_of, c);
+	if (!rc && !c->newest_before)
+		rc = fail(c, c->trace, "ends before its metadata, there is nothing to repair",
+			  -ENODATA);
+	if (rc)
+		return rc;
+	choose_metadata(c);
+	rc = open_writer(c);
+	return rc ? rc : close_trace(c);
+}
+
 static void forget(struct complete *c)
 {
 	if (c->writer)
@@ -555,16 +606,17 @@ int gt_complete(const char *trace, const char *recovered, const char *spool,
 	return rc;
 }
 
-int gt_complete_inspect(const char *trace, struct gt_complete *ret_complete)
+int gt_complete_without_spool(const char *trace, struct gt_complete *ret_complete)
 {
 	static struct complete c;
 	int rc;
 
 	*ret_complete = (struct gt_complete){0};
 	c = (struct complete){.trace = trace, .result = ret_complete, .first = UINT64_MAX};
-	rc = read_trace(&c);
-	if (!rc && c.events.torn)
-		rc = fail(&c, trace, "ends before its facts, there is nothing to repair", -ENODATA);
+	c.spool = "";
+	rc = close_empty(&c);
+	if (rc)
+		fail(&c, trace, strerror(-rc), rc);
 	forget(&c);
 	return rc;
 }

@@ -26,8 +26,13 @@ struct gt_complete {
 /* True for a file in this form, by its first bytes, or by its name when hardly one is there. */
 bool gt_complete_is_due(const char *path);
 
-/* Looks at @trace only: was_closed, events, cut. 0 or a negative errno with ret_complete->error. */
-int gt_complete_inspect(const char *trace, struct gt_complete *ret_complete);
+/*
+ * The same of a @trace that has no spool: one that was cut before its metadata, while the spool
+ * completes the file before it, becomes an empty one with the metadata of that file. Any other is
+ * only read: was_closed, events, cut. 0 or a negative errno with ret_complete->error; -ENODATA:
+ * nothing is known of it.
+ */
+int gt_complete_without_spool(const char *trace, struct gt_complete *ret_complete);
 
 /*
  * Completes @trace with @recovered, which the spool at path @spool held. Can be repeated after it

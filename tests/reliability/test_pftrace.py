@@ -100,7 +100,7 @@ class Pftrace(unittest.TestCase):
                 self.assertEqual((status, said), (0, ""), output)
         events = [event for root in roots for event in root["traceEvents"]]
         self.assertEqual(Happened(self.folder).wrong_in(events), [])
-        completed, = [root for root in roots if "repaired" in root]
+        completed, = [root for root in roots if "repaired" in root and slices(root)]
         self.assertIn("recovered_calls", completed["repaired"])
         self.assertGreater(completed["ledger"]["calls_seen"], 0)
         self.assertEqual(os.listdir(self.spools), [])
@@ -131,6 +131,31 @@ class Pftrace(unittest.TestCase):
                 self.forget()
                 self.kill_in_write(at, size, ["GPUTRACE_MAX_SIZE=1M", "GPUTRACE_KEEP=0"])
                 self.check_parts()
+
+    def test_cut_before_its_metadata(self):
+        """The process was killed as it began the file: the spool completes the one before."""
+        self.kill_in_write(80, -1, ["GPUTRACE_MAX_SIZE=1M", "GPUTRACE_KEEP=0"])
+        before = len(self.check())
+        self.assertGreater(before, 1)
+        path = self.traces()[-1]
+        whole = read(path)
+        for size in (0, 1, 30, 100):
+            with self.subTest(bytes=size):
+                with open(path, "wb") as file:
+                    file.write(whole[:size])
+                self.repair(self.out)
+                status, output = harness.tool("verify", path)
+                self.assertEqual(status, 0, output)
+                root, said = as_json(path)
+                self.assertEqual(said, "")
+                self.assertEqual((slices(root), root["segment"]["number"]), ([], before))
+                self.assertEqual(harness.tool("stats", self.out)[0], 0)
+        with open(path, "wb") as file:
+            file.write(whole[:30])
+        os.rename(path, path + ".alone.pftrace")
+        status, output = harness.tool("repair", path + ".alone.pftrace")
+        self.assertEqual(status, 1, output)
+        self.assertIn("ends before its metadata, there is nothing to repair", output)
 
     def test_third_of_several_files(self):
         with self.start(FLOOD, ["GPUTRACE_MAX_SIZE=1M", "GPUTRACE_KEEP=0"],

@@ -396,7 +396,7 @@ Test(complete, leaves_what_it_cannot_read)
 	data = get_file(path, &size);
 	cr_assert(size == sizeof(other) && !memcmp(data, other, size));
 	put_file(path, "", 0);
-	cr_assert_eq(gt_complete_inspect(path, &complete), -ENODATA);
+	cr_assert_eq(gt_complete_without_spool(path, &complete), -ENODATA);
 	free(data);
 	free(path);
 	free(recovered);
