@@ -15,6 +15,7 @@
 #include "core/thread.h"
 #include "pipeline/collector.h"
 #include "pipeline/ranges/ranges.h"
+#include "pipeline/release.h"
 #include "pipeline/samples.h"
 #include "pipeline/session.h"
 #include "pipeline/spooled.h"
@@ -189,7 +190,7 @@ uint64_t gt_calls_drain(struct gt_session *session)
 		atomic_compare_exchange_strong(&t->life, &ended, GT_THREAD_FREE);
 	}
 	gt_ranges_round(session);
-	gt_spooled_release_rings(session);
+	gt_release_rings(session);
 	return count;
 }
 

@@ -19,9 +19,6 @@
 /* At most so often: what GPU work was waited for must have had the time to be fetched twice. */
 #define LOOK_EVERY_NS 500000000ull
 
-/* Calls without a subscription that may wait for their GPU work at a time. */
-#define TIES          (1u << 16)
-
 void gt_coexist_start(struct gt_session *s, int started)
 {
 	struct gt_coexist *c = &s->coexist;
@@ -75,26 +72,6 @@ struct gt_cupti_signs gt_coexist_signs(const struct gt_session *s, uint64_t now,
 void gt_coexist_poll(struct gt_session *s, const struct gt_cupti_signs *signs)
 {
 	gt_cupti_watch_poll(&s->coexist.watch, signs);
-}
-
-void gt_coexist_tie(void *session, uint32_t correlation, uint32_t id)
-{
-	struct gt_coexist *c = &((struct gt_session *)session)->coexist;
-
-	if (!c->ties)
-		c->ties = gt_memory_map(TIES * sizeof(*c->ties));
-	if (c->ties)
-		c->ties[correlation % TIES] = (struct gt_tie){correlation, id};
-}
-
-uint32_t gt_coexist_id(const struct gt_session *s, uint32_t correlation)
-{
-	const struct gt_tie *tie;
-
-	if (!s->coexist.ties || !correlation)
-		return correlation;
-	tie = &s->coexist.ties[correlation % TIES];
-	return tie->correlation == correlation ? tie->id : correlation;
 }
 
 /* A forked child and the end of the session have other plans with the state. */

@@ -16,20 +16,21 @@
 #include "collectors/call/call.h"
 #include "collectors/cupti/buffers.h"
 #include "collectors/cupti/replay.h"
+#include "core/guest/background.h"
 #include "core/guest/forkguard.h"
 #include "core/guest/futex.h"
 #include "core/guest/log.h"
 #include "core/guest/write_signals.h"
+#include "core/identity.h"
 #include "core/spool.h"
-#include "pipeline/background.h"
 #include "pipeline/calls.h"
 #include "pipeline/coexist.h"
 #include "pipeline/collector.h"
 #include "pipeline/crash_stack.h"
 #include "pipeline/emit.h"
 #include "pipeline/frameworks.h"
-#include "pipeline/identity.h"
 #include "pipeline/ranges/ranges.h"
+#include "pipeline/release.h"
 #include "pipeline/session.h"
 #include "pipeline/spooled.h"
 #include "pipeline/stack_lane.h"
@@ -133,7 +134,7 @@ static uint64_t drain_once(struct gt_session *s, size_t bytes)
 		s); /* calls that returned while we read: their records were there */
 	gt_emit_settle(s, false);
 	gt_ranges_settle(s, false);
-	gt_spooled_round(s);
+	gt_release_buffers(s);
 	return work;
 }
 

@@ -13,17 +13,11 @@
 #include "core/guest/log.h"
 #include "core/guest/sys.h"
 #include "core/guest/text.h"
+#include "core/identity.h"
 #include "core/pattern.h"
 #include "core/spool.h"
-#include "pipeline/identity.h"
 
 #define PATH_BYTES 1024
-
-/* The newest one and the one before it, which somebody may be reading. */
-static struct {
-	char path[2][PATH_BYTES];
-	_Atomic uint32_t count;
-} names;
 
 /* What a job calls itself; one folder for all its processes on all hosts. */
 static const char *const job_variables[] = {"SLURM_JOB_ID",   "OMPI_MCA_ess_base_jobid",
@@ -167,20 +161,6 @@ int gt_output_open(struct gt_output *output, const struct gt_config *config,
 	}
 	gt_log_verbose("writing %s", output->sink ? gt_sink_path(output->sink) : "nothing");
 	return 0;
-}
-
-void gt_output_set_name(const char *path)
-{
-	uint32_t next = atomic_load(&names.count) + 1;
-
-	gt_text_format(names.path[next & 1], PATH_BYTES, "%s", path);
-	atomic_store(&names.count, next);
-	gt_spool_set_trace(path);
-}
-
-const char *gt_output_name(void)
-{
-	return names.path[atomic_load(&names.count) & 1];
 }
 
 static bool is_full(const struct gt_output *output)

@@ -6,8 +6,8 @@
 
 #include "collectors/call/call.h"
 #include "collectors/sampler/sampler.h"
+#include "core/guest/background.h"
 #include "core/guest/log.h"
-#include "pipeline/background.h"
 #include "pipeline/collector.h"
 #include "pipeline/session.h"
 #include "pipeline/stacks.h"

@@ -22,10 +22,6 @@
 #define STACKS_MAX   ((size_t)64 << 20)
 #define SYMBOLS_MAX  ((size_t)256 << 20)
 
-_Atomic int gt_session_state = GT_SESSION_IDLE;
-
-struct gt_session gt_session;
-
 /* Code was unloaded: what was learned of its addresses no longer holds. */
 static void on_module_gone(void *context, const struct gt_module *module)
 {
@@ -77,7 +73,7 @@ int gt_session_make_stores(struct gt_session *s)
 		.context = s,
 	};
 	s->ranges = gt_ranges_new(gt_config_text(&s->config, GT_CONFIG_STEP_RANGE),
-				  gt_config_bool(&s->config, GT_CONFIG_PYTORCH));
+				  gt_config_bool(&s->config, GT_CONFIG_PYTORCH), gt_emit_event);
 	return s->ranges ? gt_emit_init(&s->emit, has_calls) : -ENOMEM;
 }
 

@@ -13,18 +13,15 @@
 #include "core/guest/forkgate.h"
 #include "core/guest/log.h"
 #include "core/guest/text.h"
+#include "core/identity.h"
 #include "core/spool.h"
 #include "core/thread.h"
-#include "pipeline/identity.h"
 #include "pipeline/ranges/ranges.h"
 #include "pipeline/session.h"
 
 /* Rings and buffers have --max-memory for themselves; a spool rarely needs more than a part of
  * it. */
-#define SPOOL_MAX   (256u << 20)
-
-/* GPU work waits at most this long for its call (pipeline/emit.c). */
-#define UNLINKED_NS (6ull * 1000000000u)
+#define SPOOL_MAX (256u << 20)
 
 static struct gt_spooled *spooled;
 
@@ -113,33 +110,18 @@ void gt_spooled_start(struct gt_session *s)
 		return;
 	}
 	gt_text_format(s->metadata.spool, sizeof(s->metadata.spool), "%s", gt_spool_path());
-	gt_spooled_round(s);
+	gt_spooled_update(s);
 	gt_spool_set_root(GT_SPOOL_SESSION, spooled);
+}
+
+struct gt_spooled *gt_spooled_get(void)
+{
+	return spooled;
 }
 
 struct gt_translate_notes *gt_spooled_notes(void)
 {
 	return spooled ? &spooled->notes : NULL;
-}
-
-static bool can_write(const struct gt_session *s)
-{
-	return s->output.writer && !s->output.failed;
-}
-
-/* While there is no file yet, calls wait in memory and in their rings, until a ring wants its
- * room. */
-void gt_spooled_release_rings(struct gt_session *s)
-{
-	bool keep = spooled && !s->output.writer && !s->output.failed;
-
-	if (spooled && can_write(s))
-		gt_output_flush(&s->output, 0);
-	if (spooled)
-		spooled->open_ranges = keep ? 0 : gt_ranges_open(s->ranges);
-	for (struct gt_thread *t = gt_threads_first(); t; t = t->next)
-		if (!keep || gt_ring_is_pressed(&t->ring))
-			gt_ring_release(&t->ring);
 }
 
 static void count_refused(struct gt_session *s)
@@ -148,8 +130,10 @@ static void count_refused(struct gt_session *s)
 	s->ledger.count[GT_LEDGER_SPOOL_THREADS] = gt_spool_refused_threads();
 }
 
-static void copy_metadata(struct gt_session *s)
+void gt_spooled_update(struct gt_session *s)
 {
+	if (!spooled)
+		return;
 	count_refused(s);
 	spooled->has_cupti = s->has_cupti;
 	spooled->ledger = s->ledger;
@@ -177,21 +161,7 @@ void gt_spooled_begun(struct gt_session *s)
 		return;
 	gt_spooled_clock(s);
 	spooled->metadata_generation = 0;
-	copy_metadata(s);
-}
-
-void gt_spooled_round(struct gt_session *s)
-{
-	uint64_t settled;
-
-	if (!spooled)
-		return;
-	copy_metadata(s);
-	if (!can_write(s))
-		return;
-	settled = gt_clock_from_monotonic(&s->clock, gt_clock_now()) - GT_SPOOLED_SETTLE_NS;
-	gt_output_flush(&s->output, settled);
-	gt_cupti_buffers_release(s->emit.unlinked.count ? settled - UNLINKED_NS : settled);
+	gt_spooled_update(s);
 }
 
 void gt_spooled_claim(uint64_t files, const struct gt_ledger *claimed)

@@ -56,15 +56,14 @@ void gt_spooled_begun(struct gt_session *session);
  * known again by its times when it comes out of the spool. */
 void gt_spooled_clock(const struct gt_session *session);
 
+/* What the spool holds of the session; NULL: there is no spool. */
+struct gt_spooled *gt_spooled_get(void);
+
+/* Brings its metadata and counts up to date. Does nothing without a spool. */
+void gt_spooled_update(struct gt_session *session);
+
 /* Where the translator leaves its notes; NULL: there is no spool. */
 struct gt_translate_notes *gt_spooled_notes(void);
-
-/* After each round over the rings: writes the text made of them, then gives their records back. */
-void gt_spooled_release_rings(struct gt_session *session);
-
-/* After each round: GPU work that is old enough is written, its buffers are given back, and the
- * facts brought up to date. Does nothing without a spool. */
-void gt_spooled_round(struct gt_session *session);
 
 /* The first @files files are closed; @claimed is the sum of their ledgers. */
 void gt_spooled_claim(uint64_t files, const struct gt_ledger *claimed);

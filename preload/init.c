@@ -15,9 +15,9 @@
 
 #include "collectors/nvtx/nvtx.h"
 #include "core/config.h"
+#include "core/guest/background.h"
 #include "core/guest/log.h"
 #include "core/guest/text.h"
-#include "pipeline/background.h"
 #include "preload/start.h"
 
 #define INJECTION      "CUDA_INJECTION64_PATH"

@@ -86,6 +86,7 @@ struct gt_range_forward {
 
 /* All ranges of the session. */
 struct gt_ranges {
+	gt_range_emit emit; /* the session goes with it */
 	struct gt_arena arena;
 	struct gt_range *free_ranges;
 	struct gt_shadow *free_shadows;
@@ -108,9 +109,6 @@ struct gt_ranges {
 
 /* ---- ranges.c ---- */
 
-/* A range that begins on @tid, on top of what is open there. NULL: no room, counted. */
-struct gt_range *gt_range_open(struct gt_session *session, uint32_t tid, uint64_t start);
-
 /* @range is about to end: of pushed ranges that then have crossed, one is marked detached. */
 void gt_range_uncross(const struct gt_ranges *ranges, struct gt_range *range);
 
@@ -129,6 +127,13 @@ struct gt_range *gt_range_innermost(const struct gt_ranges *ranges, uint32_t tid
 
 /* The range with this id if it still lives. */
 struct gt_range *gt_range_find(const struct gt_ranges *ranges, uint64_t id);
+
+/* Takes it off its thread, though it is not over. */
+void gt_range_remove_from_thread(struct gt_ranges *ranges, struct gt_range *range);
+
+/* What is kept of a thread; _get makes it (NULL: no memory), _free if nothing is open on it. */
+struct gt_range_thread *gt_range_thread_get(struct gt_ranges *ranges, uint32_t tid);
+void gt_range_thread_free(struct gt_ranges *ranges, uint32_t tid);
 
 /* The next range outwards; settled ones are left out for good. */
 struct gt_range *gt_range_outer(struct gt_ranges *ranges, struct gt_range *range);
@@ -149,10 +154,15 @@ void gt_range_steps_begin(struct gt_session *session, struct gt_range *range);
 /* A range is over. */
 void gt_range_steps_end(struct gt_ranges *ranges, const struct gt_range *range);
 
-/* ---- records.c ---- */
+/* ---- finish.c ---- */
 
 /* Closes and writes a range. @unfinished: nobody ended it. */
 void gt_range_finish(struct gt_session *session, struct gt_range *range, uint64_t end,
 		     bool unfinished);
+
+/* ---- open.c ---- */
+
+/* A range that begins on @tid, on top of what is open there. NULL: no room, counted. */
+struct gt_range *gt_range_open(struct gt_session *session, uint32_t tid, uint64_t start);
 
 #endif

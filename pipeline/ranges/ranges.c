@@ -20,7 +20,7 @@
 #define FIRST_ID   1000000000u
 #define MORE_IDS   1000000000000u
 
-struct gt_ranges *gt_ranges_new(const char *step_range, bool operators)
+struct gt_ranges *gt_ranges_new(const char *step_range, bool operators, gt_range_emit emit)
 {
 	struct gt_ranges *ranges = gt_memory_map(sizeof(*ranges));
 
@@ -31,6 +31,7 @@ struct gt_ranges *gt_ranges_new(const char *step_range, bool operators)
 	ranges->next_id = FIRST_ID;
 	ranges->steps.wanted = step_range;
 	ranges->operators = operators;
+	ranges->emit = emit;
 	return ranges;
 }
 
@@ -67,7 +68,7 @@ static struct gt_range_thread **thread_slot(const struct gt_ranges *ranges, uint
 	return slot;
 }
 
-static struct gt_range_thread *get_thread(struct gt_ranges *ranges, uint32_t tid)
+struct gt_range_thread *gt_range_thread_get(struct gt_ranges *ranges, uint32_t tid)
 {
 	struct gt_range_thread **slot = thread_slot(ranges, tid);
 	struct gt_range_thread *thread = *slot;
@@ -100,50 +101,6 @@ struct gt_range *gt_range_find(const struct gt_ranges *ranges, uint64_t id)
 	return range && range->event.id == id ? range : NULL;
 }
 
-/* Ids whose place is taken by a range that lives very long are left out. */
-static uint64_t new_id(struct gt_ranges *ranges)
-{
-	for (uint32_t i = 0; i < GT_RANGE_IDS; i++) {
-		uint64_t id = ranges->next_id++;
-
-		if (!ranges->by_id[id % GT_RANGE_IDS])
-			return id;
-	}
-	return 0;
-}
-
-static struct gt_range *get_room(struct gt_session *session)
-{
-	struct gt_ranges *ranges = session->ranges;
-	struct gt_range *range;
-
-	if (!ranges->free_ranges) {
-		range = gt_arena_get(&ranges->arena, sizeof(*range));
-		if (range)
-			return range;
-		gt_range_settle_oldest(session);
-	}
-	range = ranges->free_ranges;
-	if (range)
-		ranges->free_ranges = range->chain;
-	return range;
-}
-
-static struct gt_range *new_range(struct gt_session *session)
-{
-	struct gt_ranges *ranges = session->ranges;
-	uint64_t id = new_id(ranges);
-	struct gt_range *range = id ? get_room(session) : NULL;
-
-	if (!range)
-		return NULL;
-	memset(range, 0, sizeof(*range));
-	range->event.id = id;
-	range->references = 1;
-	ranges->by_id[id % GT_RANGE_IDS] = range;
-	return range;
-}
-
 void gt_range_drop_reference(struct gt_ranges *ranges, struct gt_range *range)
 {
 	while (range && --range->references == 0) {
@@ -169,27 +126,7 @@ struct gt_range *gt_range_outer(struct gt_ranges *ranges, struct gt_range *range
 	return range->outer;
 }
 
-struct gt_range *gt_range_open(struct gt_session *session, uint32_t tid, uint64_t start)
-{
-	struct gt_ranges *ranges = session->ranges;
-	struct gt_range_thread *thread = get_thread(ranges, tid);
-	struct gt_range *range = thread ? new_range(session) : NULL;
-
-	if (!range) {
-		ranges->lost++;
-		return NULL;
-	}
-	range->tid = tid;
-	range->start = start;
-	range->outer = range->below = thread->open;
-	if (range->outer)
-		range->outer->references++;
-	thread->open = range;
-	ranges->open_count++;
-	return range;
-}
-
-static void remove_from_thread(struct gt_ranges *ranges, struct gt_range *range)
+void gt_range_remove_from_thread(struct gt_ranges *ranges, struct gt_range *range)
 {
 	struct gt_range_thread *thread = *thread_slot(ranges, range->tid);
 	struct gt_range **at = thread ? &thread->open : NULL;
@@ -263,7 +200,7 @@ void gt_range_uncross(const struct gt_ranges *ranges, struct gt_range *range)
 
 void gt_range_close(struct gt_ranges *ranges, struct gt_range *range, uint64_t end)
 {
-	remove_from_thread(ranges, range);
+	gt_range_remove_from_thread(ranges, range);
 	ranges->open_count--;
 	if (range->started)
 		remove_from_started(ranges, range);
@@ -279,7 +216,7 @@ void gt_range_close(struct gt_ranges *ranges, struct gt_range *range, uint64_t e
 	}
 }
 
-static void free_thread(struct gt_ranges *ranges, uint32_t tid)
+void gt_range_thread_free(struct gt_ranges *ranges, uint32_t tid)
 {
 	struct gt_range_thread **slot = thread_slot(ranges, tid);
 	struct gt_range_thread *thread = *slot;
@@ -289,23 +226,6 @@ static void free_thread(struct gt_ranges *ranges, uint32_t tid)
 	*slot = thread->next;
 	thread->next = ranges->free_threads;
 	ranges->free_threads = thread;
-}
-
-void gt_ranges_thread_ended(struct gt_session *session, uint32_t tid)
-{
-	struct gt_ranges *ranges = session->ranges;
-	struct gt_range *range = gt_range_innermost(ranges, tid);
-
-	while (range) {
-		struct gt_range *below = range->below;
-
-		if (range->started) /* another thread may end it */
-			remove_from_thread(ranges, range);
-		else
-			gt_range_finish(session, range, session->emit.newest, true);
-		range = below;
-	}
-	free_thread(ranges, tid);
 }
 
 static uint64_t lost_ranges(const struct gt_session *s)

@@ -24,9 +24,12 @@ struct gt_session;
 struct gt_ranges;
 struct gt_nvtx_record;
 
+/* Takes what ranges become: events of the session @session (gt_emit_event). */
+typedef void (*gt_range_emit)(void *session, const struct gt_event *event);
+
 /* NULL: no memory. @step_range: name of the ranges that are steps, "auto", or "". @operators:
  * ranges with the names that PyTorch gives its operators are operators. */
-struct gt_ranges *gt_ranges_new(const char *step_range, bool operators);
+struct gt_ranges *gt_ranges_new(const char *step_range, bool operators, gt_range_emit emit);
 void gt_ranges_free(struct gt_ranges *ranges);
 
 /* The next record of a thread; to be handed over in the order of its ring. */

@@ -182,20 +182,6 @@ static uint64_t time_of(struct gt_session *s, uint64_t monotonic)
 	return gt_clock_from_monotonic(&s->clock, monotonic);
 }
 
-void gt_range_finish(struct gt_session *session, struct gt_range *range, uint64_t end,
-		     bool unfinished)
-{
-	struct gt_event event = {.kind = GT_EVENT_RANGE, .tid = range->tid, .start = range->start};
-
-	gt_range_uncross(session->ranges, range);
-	range->event.unfinished = unfinished;
-	event.end = end > range->start ? end : range->start;
-	event.range = range->event;
-	gt_emit_event(session, &event);
-	gt_range_steps_end(session->ranges, range);
-	gt_range_close(session->ranges, range, event.end);
-}
-
 static struct gt_range *begin(struct gt_session *s, const struct gt_nvtx_record *record)
 {
 	struct gt_range *range = gt_range_open(s, record->tid, time_of(s, record->time));
@@ -306,7 +292,7 @@ static void mark(struct gt_session *s, const struct gt_nvtx_record *record)
 
 	event.start = event.end = time_of(s, record->time);
 	describe(s, record, &event.range);
-	gt_emit_event(s, &event);
+	s->ranges->emit(s, &event);
 }
 
 /* Told afterwards, with times of nvtxTimestampGet, which are ours. */
@@ -328,7 +314,7 @@ static void deferred(struct gt_session *s, const struct gt_nvtx_record *record)
 	event.range.detached = true;
 	if (event.end > event.start)
 		event.kind = GT_EVENT_RANGE;
-	gt_emit_event(s, &event);
+	s->ranges->emit(s, &event);
 }
 
 /* ---- counters ---- */
@@ -349,7 +335,7 @@ static void emit_number(void *context, const struct gt_nvtx_number *number)
 	counter->is_real = number->is_real;
 	counter->value = number->integer;
 	counter->real = number->real;
-	gt_emit_event(s, &sample->event);
+	s->ranges->emit(s, &sample->event);
 }
 
 static void emit_value(struct sample *sample, const struct gt_nvtx_record *record)
@@ -396,7 +382,7 @@ static void name_thread(struct gt_session *s, const struct gt_nvtx_record *recor
 
 	event.start = event.end = time_of(s, record->time);
 	event.thread.name = keep(s, record->data, record->text_length);
-	gt_emit_event(s, &event);
+	s->ranges->emit(s, &event);
 }
 
 static void name_stream(struct gt_session *s, const struct gt_nvtx_record *record)
@@ -407,7 +393,7 @@ static void name_stream(struct gt_session *s, const struct gt_nvtx_record *recor
 	event.place.device = (uint32_t)record->value;
 	event.place.stream = (uint32_t)record->id;
 	event.stream.name = keep(s, record->data, record->text_length);
-	gt_emit_event(s, &event);
+	s->ranges->emit(s, &event);
 }
 
 /* Devices and contexts have names of their own in the trace: the program's stands in a mark. */
@@ -426,7 +412,7 @@ static void name_other(struct gt_session *s, const struct gt_nvtx_record *record
 	memcpy(text + n, record->data, record->text_length);
 	event.start = event.end = time_of(s, record->time);
 	event.range.name = keep(s, text, n + record->text_length);
-	gt_emit_event(s, &event);
+	s->ranges->emit(s, &event);
 }
 
 /* ---- */

@@ -158,7 +158,7 @@ static void emit_shadows(struct gt_session *session, struct gt_range *range)
 		event.place = shadow->place;
 		event.start = shadow->first;
 		event.end = shadow->last;
-		gt_emit_event(session, &event);
+		session->ranges->emit(session, &event);
 		range->shadows = shadow->next;
 		shadow->next = ranges->free_shadows;
 		ranges->free_shadows = shadow;

@@ -2,7 +2,7 @@
 #
 # What libgputrace.so asks of a system and what it shows of itself.
 #   shared_object.py CHECK FILE SOURCE_ROOT    CHECK: needed, versions, exports, flags, and for
-#                                              the libraries that it is made of: names
+#                                              the libraries that it is made of: names, circles
 import pathlib
 import re
 import subprocess
@@ -100,10 +100,42 @@ def names(file, root):
         yield "defines nothing: this check no longer reads it right"
 
 
+def calls_between_files(file):
+    """{object: objects that it takes a symbol from}"""
+    defined, wanted = {}, {}
+    for line in output("nm", "-A", file).splitlines():
+        match = re.match(r".*[:/]([\w.-]+\.o):\s*[0-9a-f]*\s+([A-Z])\s+(\S+)$", line)
+        if not match:
+            continue
+        name, kind, symbol = match.groups()
+        if kind == "U":
+            wanted.setdefault(name, set()).add(symbol)
+        elif symbol.startswith(("gt_", "gputrace_")):
+            defined[symbol] = name
+    return {name: {defined[symbol] for symbol in symbols if symbol in defined} - {name}
+            for name, symbols in wanted.items()}
+
+
+def circles(file, root):
+    """One way through: what is left when files that need no other are taken away, again and again,
+    and files that no other needs."""
+    edges = calls_between_files(file)
+    if not any(edges.values()):
+        yield "has no calls between its files: this check no longer reads it right"
+    while edges:
+        needed = set().union(*edges.values())
+        gone = {name for name, others in edges.items() if not others & set(edges) or name not in needed}
+        if not gone:
+            break
+        edges = {name: others - gone for name, others in edges.items() if name not in gone}
+    for name, others in sorted(edges.items()):
+        yield f"has a circle: {name} needs {', '.join(sorted(others & set(edges)))}"
+
+
 def main():
     check, file, root = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
     complaints = list({"needed": needed, "versions": versions, "exports": exports,
-                       "flags": flags, "names": names}[check](file, root))
+                       "flags": flags, "names": names, "circles": circles}[check](file, root))
     for complaint in complaints:
         print(f"{pathlib.Path(file).name} {complaint}")
     return bool(complaints)

@@ -2,7 +2,7 @@
  *
  * Threads of ours in programs that leave little to a new thread.
  */
-#include "pipeline/background.h"
+#include "core/guest/background.h"
 
 #include <criterion/criterion.h>
 #include <sched.h>

@@ -18,6 +18,7 @@
 #include "collectors/nvtx/record.h"
 #include "core/spool_view.h"
 #include "pipeline/ranges/ranges.h"
+#include "pipeline/release.h"
 #include "pipeline/replay.h"
 #include "tests/unit/spool_template.h"
 
@@ -86,7 +87,7 @@ Test(recover, makes_events_of_rings_and_buffers)
 		cr_skip("no tmpfs with enough room");
 	template_calls(1);
 	template_kernels(2, "_Z5scalePffi");
-	gt_spooled_round(&gt_session);
+	gt_release_buffers(&gt_session);
 	text = recover();
 	cr_assert_eq(count(text, "\"cat\": \"cuda_runtime\""), TEMPLATE_CALLS, "%s", text);
 	cr_assert_eq(count(text, "\"cat\": \"kernel\""), 2);
@@ -112,7 +113,7 @@ Test(recover, takes_times_behind_the_last_look_at_the_clock)
 	look->monotonic -= 60000000000u;
 	gt_session.clock.first = *look;
 	gt_spooled_clock(&gt_session);
-	gt_spooled_round(&gt_session);
+	gt_release_buffers(&gt_session);
 	text = recover();
 	cr_assert_eq(count(text, "\"cat\": \"kernel\""), 2, "%s", text);
 	cr_assert_eq(count(text, "untimed"), 3, "in the ledger alone");
@@ -128,7 +129,7 @@ Test(recover, takes_times_by_the_look_at_the_clock_that_the_file_has)
 
 	if (!template_begin())
 		cr_skip("no tmpfs with enough room");
-	gt_spooled_round(&gt_session);
+	gt_release_buffers(&gt_session);
 	clock->samples[clock->count] = clock->first;
 	clock->samples[clock->count++].realtime += 500;
 	gt_spooled_clock(&gt_session);
@@ -175,7 +176,7 @@ Test(recover, finds_the_lengths_of_records)
 		end += sizeof(b) + 8;
 	}
 	gt_cupti_buffers_complete(buffer, (size_t)(end - buffer));
-	gt_spooled_round(&gt_session);
+	gt_release_buffers(&gt_session);
 	text = recover();
 	cr_assert_eq(count(text, "\"cat\": \"kernel\""), 6, "%s", text);
 	cr_assert_eq(count(text, "\"cat\": \"gpu_memset\""), 6, "%s", text);
@@ -195,7 +196,7 @@ Test(recover, knows_names_that_were_read_in_time)
 		(struct gt_translate_name){(uint64_t)(uintptr_t)mangled,
 					   gt_intern_cstr(gt_session.strings, "scale(float*)")};
 	template_kernels(1, mangled);
-	gt_spooled_round(&gt_session);
+	gt_release_buffers(&gt_session);
 	text = recover();
 	cr_assert(strstr(text, "\"name\": \"scale(float*)\""), "%s", text);
 	free(text);
@@ -231,7 +232,7 @@ Test(recover, has_the_ranges_of_the_rings)
 	put_range(GT_NVTX_MARK, 0, "", 5);
 	put_range(GT_NVTX_SAMPLE, 0, "", 6);
 	put_range(GT_NVTX_PUSH, 0, "left open", 0);
-	gt_spooled_round(&gt_session);
+	gt_release_buffers(&gt_session);
 	text = recover();
 	cr_assert_eq(count(text, "\"cat\": \"user_annotation\""), 4, "%s", text);
 	cr_assert(strstr(text, "\"name\": \"epoch\"") && strstr(text, "\"name\": \"step\""));
@@ -265,7 +266,7 @@ Test(recover, ends_open_ranges_with_the_last_record)
 	template_calls(1);
 	put_range(GT_NVTX_PUSH, 0, "left open", 0);
 	template_calls(1 + TEMPLATE_CALLS);
-	gt_spooled_round(&gt_session);
+	gt_release_buffers(&gt_session);
 	text = recover();
 	cr_assert_leq(end_of(text, "\"name\": \"left open\""),
 		      end_of(text, "\"cat\": \"cuda_runtime\"") + 0.01, "%s", text);
@@ -297,7 +298,7 @@ Test(recover, puts_work_without_times_at_its_launch)
 	*record = (CUpti_ActivityKernel8){.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
 					  .correlationId = 1};
 	gt_cupti_buffers_complete(buffer, sizeof(*record));
-	gt_spooled_round(&gt_session);
+	gt_release_buffers(&gt_session);
 	text = recover();
 	cr_assert_eq(start_of(text, "\"name\": \"kernel (untimed)\""),
 		     start_of(text, "\"cat\": \"cuda_runtime\""), "%s", text);
@@ -319,10 +320,10 @@ Test(recover, counts_ranges_whose_beginning_is_gone)
 			gt_ranges_record(&gt_session, (const void *)record);
 		gt_ring_pass(&gt_thread_self->ring, record);
 	}
-	gt_spooled_release_rings(&gt_session);
+	gt_release_rings(&gt_session);
 	template_calls(4);
 	put_range(GT_NVTX_POP, 0, "", 0);
-	gt_spooled_round(&gt_session);
+	gt_release_buffers(&gt_session);
 	text = recover();
 	cr_assert(strstr(text, "\"ranges_lost\": 1"), "%s", text);
 	free(text);
@@ -341,7 +342,7 @@ Test(recover, has_the_samples_of_the_rings)
 	record->tid = gt_thread_self->tid;
 	record->start = gt_clock_now();
 	gt_ring_commit(&gt_thread_self->ring, &record->head, sizeof(*record), GT_RECORD_SAMPLE);
-	gt_spooled_round(&gt_session);
+	gt_release_buffers(&gt_session);
 	text = recover();
 	cr_assert_eq(count(text, "\"cat\": \"cpu_sample\""), 1, "%s", text);
 	cr_assert(strstr(text, "\"samples_received\": 1"), "%s", text);
@@ -360,7 +361,7 @@ Test(recover, leaves_out_what_was_released)
 		gt_ring_pass(&gt_thread_self->ring, record);
 	gt_ring_release(&gt_thread_self->ring);
 	template_calls(10);
-	gt_spooled_round(&gt_session);
+	gt_release_buffers(&gt_session);
 	text = recover();
 	cr_assert_eq(count(text, "\"correlation\": 1,"), 0);
 	cr_assert_eq(count(text, "\"cat\": \"cuda_runtime\""), TEMPLATE_CALLS);
@@ -379,7 +380,7 @@ Test(recover, tells_that_its_trace_could_not_be_written)
 		cr_skip("no tmpfs with enough room");
 	for (uint32_t i = 0; i < 10; i++)
 		template_calls(1 + i * TEMPLATE_CALLS);
-	gt_spooled_round(&gt_session);
+	gt_release_buffers(&gt_session);
 	data = template_read(&size);
 	signal(SIGXFSZ, SIG_IGN);
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {

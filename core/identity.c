@@ -2,7 +2,7 @@
  *
  * Identity from /proc and from what launchers put into the environment. Session start only.
  */
-#include "pipeline/identity.h"
+#include "core/identity.h"
 
 #include <stdlib.h>
 #include <string.h>

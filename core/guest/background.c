@@ -2,7 +2,7 @@
  *
  * See the header.
  */
-#include "pipeline/background.h"
+#include "core/guest/background.h"
 
 #include <link.h>
 #include <pthread.h>

@@ -3,8 +3,8 @@
  * The tracer's own threads: they get no signal of the program, may use every processor of it, and
  * have no realtime priority.
  */
-#ifndef GT_PIPELINE_BACKGROUND_H
-#define GT_PIPELINE_BACKGROUND_H
+#ifndef GT_CORE_GUEST_BACKGROUND_H
+#define GT_CORE_GUEST_BACKGROUND_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,8 +2,8 @@
  *
  * Who this process is: name, host, rank among its peers. Session start.
  */
-#ifndef GT_PIPELINE_IDENTITY_H
-#define GT_PIPELINE_IDENTITY_H
+#ifndef GT_CORE_IDENTITY_H
+#define GT_CORE_IDENTITY_H
 
 #include <stdbool.h>
 
