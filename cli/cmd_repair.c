@@ -367,25 +367,38 @@ static void complain_of_holder(const char *path, const char *holder)
 	gt_cmdline_complain(line);
 }
 
+static int repair_with_spool(struct work *w, const struct beginning *beginning, bool quiet)
+{
+	if (is_written(w, beginning)) {
+		complain_of_writer(w->path, w->has_spool ? w->spool.pid : beginning->pid);
+		return -EBUSY;
+	}
+	if (may_be_written_elsewhere(w, beginning)) {
+		complain_of_host(w->path, beginning->host);
+		return -EBUSY;
+	}
+	return gt_complete_is_due(w->path) ? complete_work(w, quiet)
+					   : repair_work(w, beginning->is_open, quiet);
+}
+
 static int repair_locked(const char *path, bool quiet)
 {
+	struct gt_repair_lock lock = {.fd = -1}; /* the spool may be found without the file, too */
 	static struct work w;
 	struct beginning beginning;
+	char holder[320];
 	int rc;
 
 	w = (struct work){.path = path};
 	look(path, &beginning);
 	w.has_spool = find_spool(path, &beginning, &w.spool);
-	if (is_written(&w, &beginning)) {
-		complain_of_writer(path, w.has_spool ? w.spool.pid : beginning.pid);
+	if (w.has_spool &&
+	    gt_repair_lock(&lock, w.spool.folder, w.spool.path, holder, sizeof(holder)) == -EBUSY) {
+		complain_of_holder(path, holder);
 		return -EBUSY;
 	}
-	if (may_be_written_elsewhere(&w, &beginning)) {
-		complain_of_host(path, beginning.host);
-		return -EBUSY;
-	}
-	rc = gt_complete_is_due(path) ? complete_work(&w, quiet)
-				      : repair_work(&w, beginning.is_open, quiet);
+	rc = repair_with_spool(&w, &beginning, quiet);
+	gt_repair_unlock(&lock);
 	gt_recover_forget(w.folder);
 	free(w.rejoin.ledger);
 	return rc;

@@ -92,6 +92,10 @@ int gt_repair_lock(struct gt_repair_lock *lock, const char *folder, const char *
 		rc = try_lock(lock, ret_holder, size);
 	if (!rc)
 		write_holder(lock->fd);
+	if (rc == -EAGAIN) { /* somebody else was faster each time */
+		snprintf(ret_holder, size, "another process");
+		rc = -EBUSY;
+	}
 	return rc;
 }
 

@@ -431,6 +431,32 @@ class Spool(unittest.TestCase):
                 self.assertEqual([name for name in os.listdir(self.folder)
                                   if name.endswith(".repair")], [])
 
+    def test_repairs_of_file_and_folder(self):
+        """The spool of a process that had created its file, and no more, is found by both."""
+        os.makedirs(self.folder, exist_ok=True)
+        process = self.start(FLOOD)
+        self.assertTrue(wait_for(self.left_with_header))
+        process.kill()
+        process.wait()
+        spool, = self.left()
+        number = os.path.basename(spool)[len("gputrace-"):-len(".spool")]
+        path = os.path.join(self.folder, f"node_{number}.pt.trace.json")
+        for old in harness.traces(self.folder):
+            os.unlink(old)
+        with open(path, "wb"), open(spool, "r+b") as file:
+            content = file.read(8192)
+            at = content.find(self.folder.encode(), content.find(self.folder.encode()) + 1)
+            if at > 0:  # the trace that it names is the empty one's
+                file.seek(at)
+                file.write(bytes(64))
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            results = list(pool.map(lambda i: harness.tool("repair", (path, self.folder)[i % 2]), range(8)))
+        for status, output in results:
+            self.assertTrue(status == 0 or "is repairing it" in output, output)
+        self.assertEqual(self.left(), [])
+        for found in harness.traces(self.folder):
+            self.assertEqual(harness.tool("verify", found)[0], 0)
+
     def test_killed_repair_leaves_a_folder(self):
         """The next repair removes it, and nothing that is in use or somebody's."""
         temporary = os.path.join(self.folder, "temporary")
