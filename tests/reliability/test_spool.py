@@ -440,7 +440,7 @@ class Spool(unittest.TestCase):
         process.wait()
         spool, = self.left()
         number = os.path.basename(spool)[len("gputrace-"):-len(".spool")]
-        path = os.path.join(self.folder, f"node_{number}.pt.trace.json")
+        path = os.path.join(self.folder, f"{os.uname().nodename}_{number}.pt.trace.json")
         for old in harness.traces(self.folder):
             os.unlink(old)
         with open(path, "wb"), open(spool, "r+b") as file:
@@ -451,8 +451,8 @@ class Spool(unittest.TestCase):
                 file.write(bytes(64))
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
             results = list(pool.map(lambda i: harness.tool("repair", (path, self.folder)[i % 2]), range(8)))
-        for status, output in results:
-            self.assertTrue(status == 0 or "is repairing it" in output, output)
+        for status, output in results:  # who comes when the spool is gone finds a file that is young
+            self.assertTrue(status == 0 or "is repairing it" in output or "not touched" in output, output)
         self.assertEqual(self.left(), [])
         for found in harness.traces(self.folder):
             self.assertEqual(harness.tool("verify", found)[0], 0)
