@@ -48,7 +48,8 @@ struct gt_collector {
 /* All collectors, NULL-terminated. */
 extern const struct gt_collector *const gt_collectors[];
 
-/* Starts them. A negative errno of the first that fails: what had started is stopped. */
+/* Starts them. A negative errno of the first that fails: later ones are not started, and the caller
+ * gives the session up. */
 int gt_collectors_start(struct gt_session *session);
 
 /* Drains the quick ones. Returns the number of records. */
