@@ -82,7 +82,7 @@ static bool put_inside(const struct gt_model *model, uint32_t range, struct nest
 	return true;
 }
 
-/* Adds the ranges of a kind that are open on a thread and the rows beside it. */
+/* Adds the ranges of a kind that are open on a thread and its additional tracks. */
 static void collect(const struct gt_model *model, uint32_t thread, enum gt_range_kind kind,
 		    int64_t t, struct nest *nest)
 {

@@ -57,8 +57,8 @@ bool gt_key_of_frame(const struct gt_model *model, uint32_t stack, uint32_t at, 
 size_t gt_key_stack(const struct gt_model *model, uint32_t stack, bool root_first, const char *gap,
 		    char *out, size_t size);
 
-/* The ranges around a moment on a host thread and the rows beside it, outermost first, as if they
- * were a stack: Python functions if there are any, else NVTX ranges and operators. Returns the
+/* The ranges around a moment on a host thread and its additional tracks, outermost first, as if
+ * they were a stack: Python functions if there are any, else NVTX ranges and operators. Returns the
  * length written. */
 size_t gt_key_ranges(const struct gt_model *model, uint32_t thread, int64_t t, const char *gap,
 		     char *out, size_t size);

@@ -22,8 +22,9 @@ struct gt_report {
 /* All reports, ended by a NULL name. */
 extern const struct gt_report gt_reports[];
 
-/* The three short tables of a plain `stats`: kernels, CUDA API, copies. */
 #define GT_STATS_SHORT 3
+
+/* The three short tables of a plain `stats`: kernels, CUDA API, copies. */
 extern const struct gt_report gt_stats_short[GT_STATS_SHORT];
 
 /* The report of this name (@length bytes), or NULL. */

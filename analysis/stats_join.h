@@ -8,8 +8,8 @@
 
 #include "analysis/stats.h"
 
-/* Ranges are grouped by style ("StartEnd": on a row beside their thread), domain and name; the key
- * is all of them in one text, of which the other two give the parts. */
+/* Ranges are grouped by style ("StartEnd": on an additional track of their thread), domain and
+ * name; the key is all of them in one text, of which the other two give the parts. */
 void gt_stats_range_key(const struct gt_model *model, const struct gt_model_range *range, char *ret,
 			size_t size);
 const char *gt_stats_range_style(const char *key);

@@ -418,7 +418,7 @@ static size_t print_cut(const struct gt_reading *reading, FILE *out)
 {
 	if (reading->doubt[0])
 		fprintf(out, "  %s\n", reading->doubt);
-	if (!reading->closed && reading->translated)
+	if (!reading->closed && reading->is_pftrace)
 		fprintf(out, "  cut: %s\n", reading->note);
 	else if (!reading->closed)
 		fprintf(out, "  cut at line %" PRIu64 ", byte %" PRIu64 ": %s\n", reading->end_line,

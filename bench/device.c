@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Loading of driver and runtime, see the header. Main thread.
+ * Loads the driver and the runtime, see the header. Main thread.
  */
 #include "bench/device.h"
 
 #include <dlfcn.h>
 #include <string.h>
 
-/* Old enough for every driver; it is compiled for the device when it is loaded. */
+/* Runs on every driver; compiled for the device at load time. */
 static const char image[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
 			    ".visible .entry empty() { ret; }\n";
 
@@ -44,7 +44,7 @@ static bool is_simulated(const struct gt_bench_device *device)
 	       strstr(info.dli_fname, "/simcuda/");
 }
 
-/* True when the call failed, which is then told. */
+/* True when the call failed; records which one. */
 #define FAILS(call) (device->failed = #call, (error = (int)(device->cu.call)) != 0)
 
 int gt_bench_device_open(struct gt_bench_device *device, size_t bytes)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The driver and the runtime as the workload needs them, loaded at run time. Functions are looked
- * for in the program's global scope first, so that a preloaded hook is met as in a linked program.
+ * up in the global scope first, so that a preloaded hook is found as in a linked program.
  */
 #ifndef GT_BENCH_DEVICE_H
 #define GT_BENCH_DEVICE_H
@@ -45,14 +45,14 @@ struct gt_bench_device {
 	CUgraphExec graph;
 	char name[128];
 	bool simulated;     /* tests/simcuda of this repository */
-	const char *failed; /* the step that did not work */
+	const char *failed; /* the step that failed */
 };
 
-/* The first device with its primary context, an empty kernel and @bytes on both sides. 0, or CUDA's
+/* Opens the first device: primary context, an empty kernel, @bytes on host and device. 0, or CUDA's
  * error (-1: no such library or function) with device->failed set. Never closed. */
 int gt_bench_device_open(struct gt_bench_device *device, size_t bytes);
 
-/* The runtime's cudaMemsetAsync, of any CUDA version that is on the machine. */
+/* Loads cudaMemsetAsync of the runtime, of any CUDA version on the machine. */
 int gt_bench_device_runtime(struct gt_bench_device *device);
 
 /* A graph of @nodes empty kernels. */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The bare minimum of a CUPTI tool, to compare with (CUDA_INJECTION64_PATH): the calls, kinds and
- * attributes of the tracer are enabled, callbacks only count, buffers go round and nobody reads
- * them.
+ * The least that a CUPTI tool costs, as a base line (CUDA_INJECTION64_PATH): it enables the calls,
+ * kinds and attributes of the tracer, but callbacks only count, and buffers are recycled unread.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The workload as a program of its own; under Python the shared object is loaded instead.
+ * The workload as a program; under Python the shared object is loaded instead.
  */
 int gt_bench_workload(int argc, char **argv);
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The first line of a file of a thread, "" when it is gone. */
+/* The first line of a thread's file in /proc, "" when the thread is gone. */
 static void read_line(const char *tid, const char *file, char *ret_line, int size)
 {
 	char path[300];
@@ -45,7 +45,7 @@ double gt_bench_thread_cpu(const char *name)
 	return sum;
 }
 
-/* getrusage's figure would be that of the program before exec too. */
+/* getrusage would include the program before exec. */
 long gt_bench_peak_rss(void)
 {
 	FILE *status = fopen("/proc/self/status", "re");

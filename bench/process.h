@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the workload tells of its own process. Main thread.
+ * Figures of the workload's own process, from /proc. Main thread.
  */
 #ifndef GT_BENCH_PROCESS_H
 #define GT_BENCH_PROCESS_H
 
-/* Nanoseconds on a processor of all threads of this process that are called @name. */
+/* Processor time of all threads of this process that are called @name, ns. */
 double gt_bench_thread_cpu(const char *name);
 
 /* Largest resident memory so far, KiB. */

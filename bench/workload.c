@@ -9,7 +9,7 @@
  * PARTS times LAUNCHES launches a thread, DEPTH own frames deep; the figure is the median over the
  * parts, once by the clock on the wall and once by the thread's processor time, which what else the
  * machine does leaves alone. Between parts, which is not measured, the tracer has time to write
- * what it has. Each launch stands inside an NVTX range, which is two jumps while no tool listens.
+ * what it has. Each launch is inside an NVTX range, which costs two jumps while no tool listens.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -36,10 +36,10 @@
 struct workload {
 	const char *name;
 	int threads;
-	int per_call; /* launches that one call of op starts */
+	int per_call; /* launches per call of op */
 	int (*op)(CUstream stream);
 	long rate;      /* launches a second; 0: as fast as it goes */
-	int sync_every; /* calls; 0: after each part, which is not measured */
+	int sync_every; /* calls; 0: after each part, not measured */
 	bool needs_runtime, needs_graph;
 };
 
@@ -157,8 +157,8 @@ static struct part part_at_full_speed(struct job *job)
 	return part;
 }
 
-/* Each call when its time has come; what is reported is the median call, one reading of the clock
- * included: the thread's processor time cannot be had so finely. */
+/* Makes each call when it is due and reports the median call, including one clock read; the
+ * thread's processor time is too coarse for that. */
 static struct part part_at_a_rate(struct job *job)
 {
 	static double inside[MAX_RATE_PART];
@@ -209,7 +209,7 @@ FRAME(frame_c, frame_d)
 FRAME(frame_b, frame_c)
 FRAME(frame_a, frame_b)
 
-/* The first call of a thread is made before anything is measured. */
+/* The first call of a thread is not measured. */
 static void *run(void *argument)
 {
 	struct job *job = argument;
@@ -230,14 +230,18 @@ static int run_threads(struct part *ret_part)
 	struct job jobs[MAX_THREADS] = {0};
 	pthread_t ids[MAX_THREADS];
 	double ns[MAX_THREADS], cpu_ns[MAX_THREADS];
-	int failed = 0;
+	int failed = 0, started = 1;
 
-	for (int i = 1; i < chosen->threads; i++)
-		if (pthread_create(&ids[i], NULL, run, &jobs[i]))
-			return EAGAIN;
-	run(&jobs[0]); /* on this thread: under Python its frames are below */
-	for (int i = 1; i < chosen->threads; i++)
+	while (!failed && started < chosen->threads) {
+		failed = pthread_create(&ids[started], NULL, run, &jobs[started]);
+		started += !failed;
+	}
+	if (!failed)
+		run(&jobs[0]);            /* on this thread: under Python its frames are below */
+	for (int i = 1; i < started; i++) /* their jobs are on this stack */
 		pthread_join(ids[i], NULL);
+	if (failed)
+		return failed;
 	for (int i = 0; i < chosen->threads; i++) {
 		ns[i] = jobs[i].ns;
 		cpu_ns[i] = jobs[i].cpu_ns;
@@ -248,7 +252,7 @@ static int run_threads(struct part *ret_part)
 	return failed;
 }
 
-/* The best of some rounds: others use the machine too. */
+/* The best of some rounds: other processes use the machine too. */
 static double clock_read(void)
 {
 	double best = 0, start, took;

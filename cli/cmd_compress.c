@@ -3,18 +3,16 @@
  * gputrace compress: finished traces as gzip, each in its place.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "cli/cmdline.h"
 #include "cli/progress.h"
-#include "core/schema/pftrace.h"
-#include "recover/complete.h"
-#include "recover/recover.h"
+#include "cli/run/unclosed.h"
+#include "recover/join.h"
+#include "recover/spools.h"
 #include "recover/writer_of.h"
 #include "trace/file_name.h"
 #include "transform/compress.h"
@@ -48,22 +46,6 @@ static bool go_on(void *context)
 
 /* ---- may more come into it? ---- */
 
-/* More than the end of a closed .pftrace has. */
-#define END_BYTES 8192
-
-static bool has_end(const char *path)
-{
-	static char text[END_BYTES];
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	off_t size = fd < 0 ? 0 : lseek(fd, 0, SEEK_END);
-	ssize_t n =
-		fd < 0 ? 0 : pread(fd, text, END_BYTES, size > END_BYTES ? size - END_BYTES : 0);
-
-	if (fd >= 0)
-		close(fd);
-	return n > 0 && memmem(text, (size_t)n, GT_PF_LEDGER_NAME, strlen(GT_PF_LEDGER_NAME));
-}
-
 struct compress_search {
 	struct stat trace;
 	bool is_found;
@@ -86,7 +68,7 @@ static const char *why_not(const char *path)
 	struct gt_file_name name;
 	struct compress_search search = {0};
 
-	if (!gt_complete_is_due(path) || has_end(path) || stat(path, &search.trace))
+	if (!gt_join_is_pftrace(path) || gt_pftrace_has_end(path) || stat(path, &search.trace))
 		return NULL;
 	gt_file_name_parse(path, &name);
 	if (name.pid > 0 && gt_writer_is_alive(path, name.pid))

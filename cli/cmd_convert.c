@@ -14,7 +14,6 @@
 #include "cli/outfile.h"
 #include "cli/progress.h"
 #include "readers/chrome/scan.h"
-#include "readers/translated.h"
 #include "transform/conversion.h"
 
 static const struct gt_cmdline_option options[] = {
@@ -87,7 +86,7 @@ static bool is_json(const struct gt_input *in)
 {
 	const char *p = gt_scan_blanks(in->data);
 
-	return !gt_translated_is_due(in) && (*p == '{' || *p == '[');
+	return !gt_input_is_pftrace(in) && (*p == '{' || *p == '[');
 }
 
 static int read_open(struct gt_input *in, struct gt_events *events)
@@ -131,7 +130,7 @@ static void report(const char *from, const struct gt_conversion *c)
 static int convert(struct convert_request *request, const char *format, bool full_stacks)
 {
 	struct gt_conversion c = {.format = format,
-				  .options = {.sync_lanes = true, .full_stacks = full_stacks},
+				  .options = {.sync_tracks = true, .full_stacks = full_stacks},
 				  .open = open_output,
 				  .to = request->to,
 				  .data = request};

@@ -18,7 +18,7 @@
 #include "cli/command.h"
 #include "cli/run/trial.h"
 #include "core/pattern.h"
-#include "recover/recover.h"
+#include "recover/spools.h"
 
 enum verdict {
 	GOOD,

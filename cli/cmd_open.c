@@ -9,9 +9,9 @@
 
 #include "cli/cmdline.h"
 #include "cli/serve.h"
-#include "readers/chrome/reader.h"
 #include "readers/input.h"
-#include "recover/complete.h"
+#include "recover/join.h"
+#include "trace/file_header.h"
 
 #define ORIGIN "https://ui.perfetto.dev"
 
@@ -54,15 +54,6 @@ static bool is_folder(const char *path)
 	return true;
 }
 
-static int stop_reading(const struct gt_trace_event *record, const struct gt_header *header,
-			void *data)
-{
-	(void)record;
-	(void)header;
-	(void)data;
-	return -ECANCELED;
-}
-
 /* Does it begin as a trace? Else that is said. The page reads other tools' .pftrace too, and who
  * looks into a pipe takes out of it. */
 static bool begins_as_trace(const char *path)
@@ -70,13 +61,13 @@ static bool begins_as_trace(const char *path)
 	struct gt_reading reading;
 	int rc;
 
-	if (gt_input_is_stream(path) || gt_complete_is_due(path))
+	if (gt_input_is_stream(path) || gt_join_is_pftrace(path))
 		return true;
-	rc = gt_reader_read(path, stop_reading, NULL, &reading);
-	if (rc < 0 && rc != -ECANCELED)
+	rc = gt_file_header(path, &reading);
+	if (rc < 0)
 		gt_cmdline_complain(reading.error);
 	gt_reading_fini(&reading);
-	return rc >= 0 || rc == -ECANCELED;
+	return rc >= 0;
 }
 
 static int run_open(const struct gt_cmdline *args)

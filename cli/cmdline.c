@@ -13,9 +13,9 @@
 
 #include "analysis/stats.h"
 #include "cli/progress.h"
+#include "core/guest/log.h"
 #include "readers/input.h"
 #include "readers/utf8.h"
-#include "transform/conversion.h"
 
 int gt_cmdline_wrong(const struct gt_cmdline *args, const char *format, ...)
 {
@@ -435,7 +435,7 @@ int gt_cmdline_main(const struct gt_cmdline_spec *spec, int argc, char **argv)
 	struct gt_cmdline args;
 	int rc = GT_EXIT_OK;
 
-	gt_translate_install();
+	gt_log_set_level(GT_LOG_QUIET); /* what goes wrong comes back as words */
 	if (page) {
 		page(spec, stdout);
 		return fflush(stdout) ? GT_EXIT_FAILED : GT_EXIT_OK;

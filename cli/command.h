@@ -19,29 +19,25 @@ enum gt_exit {
 struct gt_command {
 	const char *name;
 	const char *arguments; /* as the help prints them: "FILE|DIR..." */
-	const char *help;      /* one line; NULL: plumbing of scripts/gputrace, not listed */
+	const char *help;      /* one line; NULL: not listed */
 	int (*run)(int argc,
 		   char **argv); /* argv[0] is the command's name; returns the exit status */
 };
 
 /* One per file. */
 extern const struct gt_command gt_command_bench;
-extern const struct gt_command gt_command_check_option;
 extern const struct gt_command gt_command_compress;
 extern const struct gt_command gt_command_convert;
 extern const struct gt_command gt_command_diff;
 extern const struct gt_command gt_command_doctor;
-extern const struct gt_command gt_command_exec;
 extern const struct gt_command gt_command_export;
 extern const struct gt_command gt_command_gaps;
-extern const struct gt_command gt_command_inspect;
-extern const struct gt_command gt_command_is_running;
-extern const struct gt_command gt_command_output_folder;
 extern const struct gt_command gt_command_merge;
 extern const struct gt_command gt_command_open;
 extern const struct gt_command gt_command_options;
 extern const struct gt_command gt_command_repair;
 extern const struct gt_command gt_command_report;
+extern const struct gt_command gt_command_run;
 extern const struct gt_command gt_command_stacks;
 extern const struct gt_command gt_command_stats;
 extern const struct gt_command gt_command_symbolize;

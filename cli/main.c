@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * gputrace-cli: finds the subcommand and runs it. `gputrace run` itself is scripts/gputrace, which
- * hands everything else on to this program.
+ * gputrace-cli: finds the subcommand and runs it. The command gputrace is scripts/gputrace, which
+ * finds this program and its parts.
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +11,7 @@
 
 const struct gt_command *const gt_commands[] = {
 	/* clang-format off */
+	&gt_command_run,
 	&gt_command_stats,
 	&gt_command_repair,
 	&gt_command_verify,
@@ -27,11 +28,6 @@ const struct gt_command *const gt_commands[] = {
 	&gt_command_report,
 	&gt_command_symbolize,
 	&gt_command_options,
-	&gt_command_check_option,
-	&gt_command_exec,
-	&gt_command_inspect,
-	&gt_command_is_running,
-	&gt_command_output_folder,
 	NULL,
 	/* clang-format on */
 };
@@ -57,7 +53,6 @@ static int print_help(void)
 {
 	printf("gputrace: what did the GPU do, which line asked for it, why was it idle?\n\n"
 	       "usage: gputrace COMMAND [ARGUMENT...]\n\n");
-	print_row("run", "[--option=value...] CMD...", "run a program and trace its CUDA work");
 	for (size_t i = 0; gt_commands[i]; i++) {
 		if (gt_commands[i]->help)
 			print_row(gt_commands[i]->name, gt_commands[i]->arguments,
@@ -69,9 +64,9 @@ static int print_help(void)
 
 static int complain(const char *name)
 {
-	const char *names[64] = {"run"};
+	const char *names[64];
 	const char *nearest;
-	size_t count = 1;
+	size_t count = 0;
 
 	for (size_t i = 0; gt_commands[i] && count < 64; i++) {
 		if (gt_commands[i]->help)

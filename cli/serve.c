@@ -162,13 +162,14 @@ static int hex(char c)
 static char next_byte(const char **path)
 {
 	const char *p = *path;
+	int high = *p == '%' ? hex(p[1]) : -1, low = high < 0 ? -1 : hex(p[2]);
 
-	if (*p != '%' || hex(p[1]) < 0 || hex(p[2]) < 0) {
+	if (low < 0) {
 		++*path;
 		return *p;
 	}
 	*path += 3;
-	return (char)(hex(p[1]) << 4 | hex(p[2]));
+	return (char)(high << 4 | low);
 }
 
 /* Is the request for our file? */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Option parsing from the one table. Called by the constructor's thread and the one that starts the
- * session in the traced process, and by the command.
+ * Parses options from the table core/config.def: in the traced process (the constructor's thread,
+ * then the thread that starts the session) and in the command.
  */
 #include "core/config.h"
 
@@ -99,7 +99,7 @@ static int parse_number(const struct gt_option *option, const char *text, int64_
 
 	if (error)
 		return error;
-	error = parse_size(end + 2, &end, &high); /* behind ".." */
+	error = parse_size(end + 2, &end, &high); /* after ".." */
 	if (error)
 		return error;
 	error = option->type == GT_OPTION_SIZE ? parse_size(text, &end, &value)
@@ -195,8 +195,8 @@ int gt_config_find(const char *name, size_t length)
 	return -ENOENT;
 }
 
-/* What comes from outside stays one line, and tells a terminal nothing. */
-static void make_plain(char *line)
+/* One line of printable characters: text from outside must not control the terminal. */
+static void strip_controls(char *line)
 {
 	for (; *line; line++)
 		if ((unsigned char)*line < 0x20 || *line == 0x7f)
@@ -215,7 +215,7 @@ void gt_config_explain(enum gt_option_id id, const char *source, const char *tex
 
 	gt_text_format(ret_line, size, "'%s' is no value for %s: it takes %s%s", text, source,
 		       wants[option->type], option->values);
-	make_plain(ret_line);
+	strip_controls(ret_line);
 }
 
 static void complain_unknown(const char *variable, void (*complain)(const char *line))
@@ -232,11 +232,11 @@ static void complain_unknown(const char *variable, void (*complain)(const char *
 	memcpy(name, variable, length);
 	name[length] = 0;
 	gt_text_format(line, sizeof(line), "%s is no variable of gputrace, ignored", name);
-	make_plain(line);
+	strip_controls(line);
 	complain(line);
 }
 
-static void take_variable(struct gt_config *config, const char *variable,
+static void read_variable(struct gt_config *config, const char *variable,
 			  void (*complain)(const char *line))
 {
 	char line[256];
@@ -258,8 +258,8 @@ static void take_variable(struct gt_config *config, const char *variable,
 		complain_unknown(variable, complain);
 }
 
-/* What is wrong with it is reported when it is read like the others. */
-static void take_level(struct gt_config *config, char *const *environ)
+/* A wrong value is reported later, when all variables are read. */
+static void read_level(struct gt_config *config, char *const *environ)
 {
 	static const char prefix[] = ENV_PREFIX "LEVEL=";
 
@@ -272,14 +272,14 @@ static void take_level(struct gt_config *config, char *const *environ)
 void gt_config_from_env(struct gt_config *config, char *const *environ,
 			void (*complain)(const char *line))
 {
-	take_level(config, environ);
+	read_level(config, environ);
 	for (; environ && *environ; environ++) {
 		if (!strncmp(*environ, ENV_PREFIX, ENV_PREFIX_LEN))
-			take_variable(config, *environ, complain);
+			read_variable(config, *environ, complain);
 	}
 }
 
-int gt_config_keep(struct gt_config *config)
+int gt_config_own_texts(struct gt_config *config)
 {
 	size_t length = 0;
 	char *copy;

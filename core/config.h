@@ -2,7 +2,7 @@
  *
  * The options of core/config.def: parsed from GPUTRACE_* by the tracer, from --name=value by the
  * command, both through gt_config_set. Strings point at the caller's memory (the environment),
- * which must outlive the config or be copied by gt_config_keep.
+ * which must outlive the config or be copied by gt_config_own_texts.
  */
 #ifndef GT_CORE_CONFIG_H
 #define GT_CORE_CONFIG_H
@@ -55,50 +55,51 @@ struct gt_config {
 /* All defaults. */
 void gt_config_init(struct gt_config *config);
 
-/* Sets what the level says (core/levels.def) and the level itself. -EINVAL: there is no such level,
- * nothing changed. Comes before the options that are given by themselves. */
+/* Applies a level (core/levels.def). Call it before options are set one by one: they override it.
+ * -EINVAL: no such level, nothing changed. */
 int gt_config_set_level(struct gt_config *config, const char *level);
 
-/* What @level sets of option @id, NULL: nothing. */
+/* The value that @level gives option @id, NULL: the option's own default. */
 const char *gt_config_of_level(const char *level, enum gt_option_id id);
 
 /* Index of the option called @name ("max-size") of @length bytes, or -ENOENT. */
 int gt_config_find(const char *name, size_t length);
 
-/* Sets option @id from text. -EINVAL: not a value of its type, -ERANGE: outside its range; the old
+/* Sets option @id from text. -EINVAL: wrong type, -ERANGE: outside its range; on an error the old
  * value stays. */
 int gt_config_set(struct gt_config *config, enum gt_option_id id, const char *text);
 
-/* Writes one line that says what is wrong with @text as a value of @id, naming what would be right.
- * @source: where it was given, "--level" or "GPUTRACE_LEVEL". */
+/* Writes one line that says why @text is wrong for @id and which values are allowed. @source: where
+ * it was given, "--level" or "GPUTRACE_LEVEL". */
 void gt_config_explain(enum gt_option_id id, const char *source, const char *text, char *ret_line,
 		       size_t size);
 
-/*
- * Reads every GPUTRACE_* variable of @environ, the level before all others. A wrong value or
- * unknown name is reported through
- * @complain (one line each, may be NULL) and otherwise ignored: the program must run.
- */
+/* Reads every GPUTRACE_* variable of @environ, the level first. A wrong value or an unknown name is
+ * reported through @complain (one line each, may be NULL) and ignored: the program must run. */
 void gt_config_from_env(struct gt_config *config, char *const *environ,
 			void (*complain)(const char *line));
 
-/* Copies every text into memory of our own, for the life of the process: a program that sets its
- * title moves its environment and overwrites the old one. -ENOMEM: nothing changed. */
-int gt_config_keep(struct gt_config *config);
+/* Copies every text into memory of the tracer: a program that sets its process title overwrites its
+ * environment. -ENOMEM: nothing changed. */
+int gt_config_own_texts(struct gt_config *config);
 
-/* "name=value name=value" of what differs from the defaults. Returns the length written. */
+/* Writes "name=value name=value" of the options that differ from their defaults. Returns the
+ * length. */
 size_t gt_config_describe(const struct gt_config *config, char *ret_text, size_t size);
 
+/* Value of a BOOL, INT, SIZE or ENUM option. */
 static inline int64_t gt_config_number(const struct gt_config *config, enum gt_option_id id)
 {
 	return config->value[id].number;
 }
 
+/* Value of a STRING, PATH or ENUM option. */
 static inline const char *gt_config_text(const struct gt_config *config, enum gt_option_id id)
 {
 	return config->value[id].text;
 }
 
+/* Value of a BOOL option. */
 static inline bool gt_config_bool(const struct gt_config *config, enum gt_option_id id)
 {
 	return config->value[id].number != 0;

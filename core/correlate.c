@@ -55,13 +55,14 @@ static struct correlate_entry *slot_of(struct correlate_entry *entries, uint32_t
 	return &entries[correlation & (size - 1)];
 }
 
-/* No further operation can ask for it: it had its one, or never starts any. */
+/* No further operation can belong to it: it had its only one, or never starts any. */
 static bool is_done(const struct correlate_entry *entry)
 {
 	return entry->operations ? !entry->many : !entry->expects;
 }
 
-/* Doubles the table. Two entries of the old table never share a place in the new one. */
+/* Doubles the table. No collisions: two entries that differ modulo @size differ modulo twice
+ * @size. */
 static bool grow(struct gt_correlate *table)
 {
 	uint32_t size = table->size * 2;
@@ -87,7 +88,7 @@ static bool grow(struct gt_correlate *table)
 static void count_evicted(struct gt_correlate_counts *counts, const struct correlate_entry *entry)
 {
 	if (is_done(entry) ||
-	    entry->operations) /* a graph's further ones are reported as without a call */
+	    entry->operations) /* a graph: its later operations will have no call */
 		return;
 	counts->evicted++;
 	counts->in_flight++;
@@ -108,8 +109,8 @@ void gt_correlate_put(struct gt_correlate *table, uint32_t correlation,
 	entry->launch.known = true;
 }
 
-bool gt_correlate_take(struct gt_correlate *table, uint32_t correlation,
-		       struct gt_launch *ret_launch)
+bool gt_correlate_match(struct gt_correlate *table, uint32_t correlation,
+			struct gt_launch *ret_launch)
 {
 	struct correlate_entry *entry = slot_of(table->entries, table->size, correlation);
 
@@ -157,8 +158,8 @@ void gt_correlate_each(const struct gt_spool_view *view,
 	}
 }
 
-/* A call whose operations all came is kept too: those that the dead process had not written come
- * again. And the calls come in the order of their places, not in that of their ids. */
+/* Keeps a call whose operations all came, too: those that the dead process had not written come
+ * again. Calls arrive in table order, not in id order. */
 void gt_correlate_restore(struct gt_correlate *table, const struct gt_correlate_call *call)
 {
 	struct correlate_entry *entry = slot_of(table->entries, table->size, call->correlation);

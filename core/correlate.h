@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Joins a GPU operation to the call that asked for it, by correlation id. Calls are put when they
- * have returned, operations ask in any order later. Bounded: ids are given out in sequence, so an
- * entry lives at (id modulo size) until a much later id needs the place.
+ * Joins a GPU operation to the call that started it, by correlation id. Calls are stored when they
+ * return; operations look them up later, in any order. Bounded: ids are sequential, so an entry
+ * lives at (id modulo size) until a much later id needs the slot.
+ *
  * Drain thread only.
  */
 #ifndef GT_CORE_CORRELATE_H
@@ -20,16 +21,17 @@ struct gt_correlate;
 struct gt_correlate *gt_correlate_new(uint32_t max_entries);
 void gt_correlate_free(struct gt_correlate *table);
 
-/* Remembers the call @correlation. @many: it may start more than one operation (graph launch).
- * @expects: it starts GPU work, so that one without any is counted in flight at the end. */
+/* Stores the call @correlation. @many: it may start more than one operation (graph launch).
+ * @expects: it starts GPU work, so it counts as in flight while no operation arrived. */
 void gt_correlate_put(struct gt_correlate *table, uint32_t correlation,
 		      const struct gt_launch *launch, bool expects, bool many);
 
-/* The call of an operation: fills @ret_launch (known, first, ...). False when it is not there. */
-bool gt_correlate_take(struct gt_correlate *table, uint32_t correlation,
-		       struct gt_launch *ret_launch);
+/* Looks up the call of an operation and counts the operation; fills @ret_launch (known, first,
+ * ...). False: not in the table. */
+bool gt_correlate_match(struct gt_correlate *table, uint32_t correlation,
+			struct gt_launch *ret_launch);
 
-/* For recovery: a call as a spool's table has it; its pointers are addresses in the spool. */
+/* For recovery: a call in a spool's table; its pointers are addresses in the spool. */
 struct gt_correlate_call {
 	uint32_t correlation, operations;
 	bool expects, many;
@@ -37,20 +39,20 @@ struct gt_correlate_call {
 };
 
 struct gt_spool_view;
-/* Calls @found for each open launch in a spool. */
+/* For recovery: calls @found for each call in a spool's table. */
 void gt_correlate_each(const struct gt_spool_view *view,
 		       void (*found)(void *context, const struct gt_correlate_call *call),
 		       void *context);
-/* Nothing that stood in the spool's table is forgotten for another of its calls. */
+/* For recovery: stores a call of the spool. The table grows rather than evict another of them. */
 void gt_correlate_restore(struct gt_correlate *table, const struct gt_correlate_call *call);
 
 /* Counters of the table. */
 struct gt_correlate_counts {
-	uint64_t evicted;   /* calls that may have had operations to come, forgotten for room */
-	uint64_t in_flight; /* expecting calls that got no operation */
+	uint64_t evicted;   /* evicted while operations could still come */
+	uint64_t in_flight; /* calls with GPU work that got no operation */
 };
 
-/* Counts so far, entries still in the table included. */
+/* Counts so far, including the entries still in the table. */
 struct gt_correlate_counts gt_correlate_count(const struct gt_correlate *table);
 
 #endif

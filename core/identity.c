@@ -43,8 +43,8 @@ static int32_t env_number(const char *name, int32_t otherwise)
 	return (int32_t)number;
 }
 
-/* The first launcher's rank. What it does not tell comes from one around it that gives the same
- * rank, as srun does around PMIx. @ret_world: 0 when nobody tells. */
+/* The first launcher's rank. What it does not set is taken from another launcher with the same
+ * rank, as srun's around PMIx. @ret_world: 0 when none sets it. */
 static int32_t find_rank(int32_t *ret_world, int32_t *ret_local)
 {
 	int32_t found = -1;
@@ -63,6 +63,13 @@ static int32_t find_rank(int32_t *ret_world, int32_t *ret_local)
 			*ret_local = env_number(launchers[i].local, -1);
 	}
 	return found;
+}
+
+bool gt_identity_has_peers(void)
+{
+	int32_t world, local, rank = find_rank(&world, &local);
+
+	return rank >= 0 && !(rank == 0 && world == 1);
 }
 
 bool gt_identity_is_alone(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Who this process is: name, host, rank among its peers. Session start.
+ * Identity of this process: name, host, rank among its peers. Session start.
  */
 #ifndef GT_CORE_IDENTITY_H
 #define GT_CORE_IDENTITY_H
@@ -12,13 +12,16 @@
 /* Fills process, host, pid, run, rank, world size, local rank. */
 void gt_identity_fill(struct gt_metadata *metadata);
 
-/* True when a launcher tells that there is one rank only. */
+/* True when a launcher gave this process a rank and there are, or may be, other ranks. */
+bool gt_identity_has_peers(void);
+
+/* True when a launcher says that there is only one rank. */
 bool gt_identity_is_alone(void);
 
 /* Fills command: only on request, arguments may hold secrets (REQ-88). */
 void gt_identity_fill_command(struct gt_metadata *metadata);
 
-/* The value of an environment variable, never in a setuid process. NULL: not set or empty. */
+/* Value of an environment variable; NULL: not set, empty, or a setuid process. */
 const char *gt_identity_env(const char *name);
 
 #endif

@@ -20,7 +20,7 @@ struct gt_intern {
 	const struct gt_string *over_limit;
 };
 
-/* What a string becomes when there is not even memory for the pool's own words. */
+/* Stands for any string when there is no memory at all. */
 static const struct {
 	struct gt_string head;
 	char text[16];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Every string of a session once: interning gives a dense id, so a writer can keep what it made of
- * a string (its escaped form) in an array. Single-threaded: the drain thread's.
+ * Keeps each different string of a session once, under a dense id, so that a writer can cache what
+ * it derives from a string (its escaped form) in an array. Drain thread only.
  */
 #ifndef GT_CORE_INTERN_H
 #define GT_CORE_INTERN_H
@@ -23,15 +23,15 @@ struct gt_intern;
 struct gt_intern *gt_intern_new(size_t max_bytes);
 void gt_intern_free(struct gt_intern *pool);
 
-/* The one copy of @length bytes at @text. Never NULL: on lack of memory a static "(no memory)". */
+/* Interns @length bytes at @text. Never NULL: on lack of memory a static "(no memory)". */
 const struct gt_string *gt_intern_get(struct gt_intern *pool, const char *text, size_t length);
 const struct gt_string *gt_intern_cstr(struct gt_intern *pool, const char *text);
 
-/* The one copy if there is one already, else NULL. */
+/* The interned string if there is one already, else NULL. */
 const struct gt_string *gt_intern_find(const struct gt_intern *pool, const char *text,
 				       size_t length);
 
-/* Strings that were refused for lack of memory or over the limit. */
+/* Strings refused: no memory, or over the limit. */
 uint64_t gt_intern_refused(const struct gt_intern *pool);
 
 /* 64-bit hash of @length bytes (FNV-1a folded by a multiply, not for hostile keys). */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Patterns of names, see the header.
+ * Patterns of file names, see the header.
  */
 #include "core/pattern.h"
 
@@ -64,7 +64,7 @@ static void add_host(struct pattern_name *name)
 	add_value(name, host.nodename);
 }
 
-/* "%q{NAME}" at @at. Returns its length, 0: it is none. */
+/* "%q{NAME}" at @at. Returns its length, 0: it is something else. */
 static size_t add_variable(struct pattern_name *name, const char *at, gt_pattern_lookup lookup)
 {
 	const char *end = strncmp(at, "%q{", 3) ? NULL : strchr(at, '}');
@@ -82,7 +82,7 @@ static size_t add_variable(struct pattern_name *name, const char *at, gt_pattern
 	return length + 4;
 }
 
-/* The place at @at, which is a %. Returns its length in the pattern. */
+/* The % expression at @at. Returns its length in the pattern. */
 static size_t add_place(struct pattern_name *name, const char *at, gt_pattern_lookup lookup)
 {
 	size_t length = add_variable(name, at, lookup);
@@ -110,4 +110,14 @@ int gt_pattern_expand(const char *pattern, gt_pattern_lookup lookup, char *ret_n
 	}
 	ret_name[name.length] = 0;
 	return name.cut ? -ENAMETOOLONG : 0;
+}
+
+int gt_pattern_escape(const char *name, char *ret_pattern, size_t size)
+{
+	struct pattern_name pattern = {.text = ret_pattern, .size = size};
+
+	for (; *name; name++)
+		add(&pattern, *name == '%' ? "%%" : name, *name == '%' ? 2 : 1);
+	ret_pattern[pattern.length] = 0;
+	return pattern.cut ? -ENAMETOOLONG : 0;
 }

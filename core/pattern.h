@@ -14,15 +14,18 @@
 
 #include <stddef.h>
 
-#define GT_PATTERN_VALUE 64 /* most bytes that a value has in a name */
+#define GT_PATTERN_VALUE 64 /* bytes of a value, at most */
 
 /* As getenv. */
 typedef const char *(*gt_pattern_lookup)(const char *name);
 
-/* @pattern with its places filled in. -ENAMETOOLONG: over @size, *ret_name is cut then. */
+/* Expands @pattern. -ENAMETOOLONG: longer than @size, *ret_name is cut. */
 int gt_pattern_expand(const char *pattern, gt_pattern_lookup lookup, char *ret_name, size_t size);
 
-/* @value as it stands in a name (NULL: not set); @ret_name has GT_PATTERN_VALUE + 1 bytes. */
+/* The pattern that expands to @name. -ENAMETOOLONG: longer than @size, *ret_pattern is cut. */
+int gt_pattern_escape(const char *name, char *ret_pattern, size_t size);
+
+/* @value as it appears in a name (NULL: not set); @ret_name has GT_PATTERN_VALUE + 1 bytes. */
 void gt_pattern_clean(const char *value, char *ret_name);
 
 #endif

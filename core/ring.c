@@ -39,7 +39,7 @@ static struct gt_ring_record *record_at(const struct gt_ring *ring, uint64_t pos
 	return (struct gt_ring_record *)(void *)(ring->data + (position & (ring->capacity - 1)));
 }
 
-/* Whether @need bytes from @head fit; looks at the consumer's progress only when it has to. */
+/* Whether @need bytes from @head fit; reads the consumer's tail only when it must. */
 static bool has_room(struct gt_ring *ring, uint64_t head, size_t need)
 {
 	if (head + need - ring->seen_tail <= ring->capacity)
@@ -95,7 +95,7 @@ void gt_ring_release(struct gt_ring *ring)
 	atomic_store_explicit(&ring->tail, ring->read, memory_order_release);
 }
 
-/* The record at @position of a ring whose bytes may be anything. NULL: it is none. */
+/* The record at @position of a ring with untrusted bytes. NULL: not a record. */
 static const struct gt_ring_record *checked_at(const char *data, uint64_t capacity,
 					       uint64_t position, uint64_t head)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A ring of records from one application thread to the drain thread: single producer, single
- * consumer, no lock, never waits. The producer reserves the most it may need, fills the record in
- * place, commits the length it used. A full ring refuses; the producer counts that.
+ * consumer, no lock, never waits. The producer reserves as much as it may need, fills the record in
+ * place, and commits the length used. A full ring refuses; the producer counts that.
  *
- * Records are contiguous and 8-byte aligned. When the end of the memory is too near for a
- * reservation, a padding record fills it up and the record starts at the beginning.
+ * Records are contiguous and 8-byte aligned. A reservation that does not fit before the end of the
+ * memory puts a padding record there and starts at the beginning.
  */
 #ifndef GT_CORE_RING_H
 #define GT_CORE_RING_H
@@ -18,18 +18,18 @@
 /* First member of each record. */
 struct gt_ring_record {
 	uint32_t size; /* bytes with this header, multiple of 8 */
-	uint16_t type; /* the collectors' business; 0 is padding */
+	uint16_t type; /* defined by the collectors; 0 is padding */
 	uint16_t flags;
 };
 
 /* A queue with one producer and one consumer. */
 struct gt_ring {
-	/* consumer's line */
-	_Alignas(64) _Atomic uint64_t tail; /* bytes given back to the producer so far */
-	uint64_t read;                      /* bytes read so far; nobody else looks at it */
-	/* producer's line */
+	/* consumer's cache line */
+	_Alignas(64) _Atomic uint64_t tail; /* bytes released to the producer so far */
+	uint64_t read;                      /* bytes read so far; private to the consumer */
+	/* producer's cache line */
 	_Alignas(64) _Atomic uint64_t head; /* bytes committed so far */
-	uint64_t seen_tail;                 /* the producer's last look at tail */
+	uint64_t seen_tail;                 /* the tail that the producer read last */
 	uint64_t reserved;                  /* where the open reservation starts */
 	char *data;
 	size_t capacity; /* power of two */
@@ -39,8 +39,8 @@ struct gt_ring {
 int gt_ring_init(struct gt_ring *ring, size_t capacity);
 void gt_ring_fini(struct gt_ring *ring);
 
-/* Producer: room for @max bytes with the header, or NULL when the ring is full. A new reservation
- * replaces one that was not committed. */
+/* Producer: reserves @max bytes, header included; NULL: the ring is full. Replaces an uncommitted
+ * reservation. */
 struct gt_ring_record *gt_ring_reserve(struct gt_ring *ring, size_t max);
 
 /* Producer: publishes the reserved record with @size bytes (<= max) and @type. */
@@ -54,43 +54,42 @@ static inline void gt_ring_commit(struct gt_ring *ring, struct gt_ring_record *r
 	atomic_store_explicit(&ring->head, ring->reserved + record->size, memory_order_release);
 }
 
-/* Consumer: where the ring ends now. Who reads until it is empty may never come to an end. */
+/* Consumer: the end of the ring now. A loop must stop there: reading until empty may never end. */
 static inline uint64_t gt_ring_end(struct gt_ring *ring)
 {
 	return atomic_load_explicit(&ring->head, memory_order_acquire);
 }
 
-/* Consumer: whether something that was committed before @end is still to be read. */
+/* Consumer: whether a record committed before @end is still unread. */
 static inline bool gt_ring_has_before(struct gt_ring *ring, uint64_t end)
 {
 	return ring->read < end;
 }
 
-/* Consumer: the oldest record that was not read, or NULL. */
+/* Consumer: the oldest unread record, or NULL. */
 const struct gt_ring_record *gt_ring_next(struct gt_ring *ring);
 
-/* Consumer: the record that gt_ring_next gave is read. It stays valid until gt_ring_release. */
+/* Consumer: marks the record of gt_ring_next as read. It stays valid until gt_ring_release. */
 void gt_ring_pass(struct gt_ring *ring, const struct gt_ring_record *record);
 
-/* Consumer: what has been read is written, the producer may have its place. */
+/* Consumer: the records read were written out; returns their bytes to the producer. */
 void gt_ring_release(struct gt_ring *ring);
 
-/* Consumer: whether more than half of the ring waits for gt_ring_release. */
+/* Consumer: whether more than half of the ring is not released. */
 static inline bool gt_ring_is_pressed(const struct gt_ring *ring)
 {
 	return ring->read - atomic_load_explicit(&ring->tail, memory_order_relaxed) >
 	       ring->capacity / 2;
 }
 
-/*
- * For recovery: each record that was not released in a ring of a spool, oldest first. Returns the
- * bytes that could not be read.
- */
+/* For recovery: each unreleased record of a ring in a spool, oldest first. Returns the bytes that
+ * could not be read. */
 struct gt_spool_view;
 uint64_t gt_ring_each(const struct gt_spool_view *view, const struct gt_ring *ring,
 		      void (*found)(void *context, const struct gt_ring_record *record),
 		      void *context);
 
+/* Consumer: whether every committed record has been read. */
 static inline bool gt_ring_is_empty(struct gt_ring *ring)
 {
 	return atomic_load_explicit(&ring->head, memory_order_acquire) == ring->read;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Making, sharing out and removing the spool, see the header. The whole file is mapped once; a
- * piece becomes usable when its pages are reserved, through a descriptor that is open for that
- * moment only and never while the program forks.
+ * Creates, hands out and removes the spool, see the header. The whole file is mapped once. A piece
+ * becomes usable when its pages are reserved, through a descriptor that is open only meanwhile and
+ * never while the program forks.
  */
 #include "core/spool.h"
 
@@ -27,7 +27,8 @@
 #define RAMFS_TYPE  0x858458f6
 #define PATH_BYTES  1024
 #define PAGE_BYTES  4096u
-/* A share of what is free, and not worth it below this: a small /dev/shm is the program's. */
+/* A spool takes at most this share of what is free, and none below the minimum: a small /dev/shm is
+ * left to the program. */
 #define FREE_SHARE  8u
 #define LEAST_BYTES (16u << 20)
 
@@ -35,19 +36,19 @@ static struct {
 	struct gt_spool_header *header; /* NULL: no spool */
 	size_t size;
 	char path[PATH_BYTES];
-	_Atomic bool open; /* gives out memory */
+	_Atomic bool open; /* pieces can be mapped */
 } spool;
 
-/* In a forked child: the parent's records are not to be touched, and what still points there must
- * find memory. Raw calls of mmap are safe here. */
-static void leave_to_parent(void)
+/* In a forked child: the parent's records must not be touched, and pointers to them must stay
+ * valid, so empty memory replaces them. Raw mmap calls are safe here. */
+static void replace_in_child(void)
 {
 	if (!spool.header)
 		return;
 	atomic_store(&spool.open, false);
 	*spool.path = 0;
-	mmap(spool.header, spool.size, PROT_READ | PROT_WRITE,
-	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+	(void)mmap(spool.header, spool.size, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
 static void watch_forks(void)
@@ -55,17 +56,17 @@ static void watch_forks(void)
 	static bool watched;
 
 	if (!watched)
-		pthread_atfork(NULL, NULL, leave_to_parent);
+		pthread_atfork(NULL, NULL, replace_in_child);
 	watched = true;
 }
 
-/* Memory, not a disk and never a network: a write must not wait. */
+/* tmpfs, not a disk and never a network: a write must not wait. */
 static bool is_memory(const struct statfs *fs)
 {
 	return fs->f_type == TMPFS_TYPE || fs->f_type == RAMFS_TYPE;
 }
 
-/* How many bytes a spool in @folder may have. 0: none, *ret_why tells. */
+/* How many bytes a spool in @folder may have. 0: none, *ret_why says why. */
 static size_t room_in(const char *folder, size_t max_bytes, const char **ret_why)
 {
 	struct statfs fs;
@@ -87,8 +88,8 @@ static size_t room_in(const char *folder, size_t max_bytes, const char **ret_why
 	return (room < max_bytes ? (size_t)room : max_bytes) & ~(size_t)(PAGE_BYTES - 1);
 }
 
-/* The file's size is set once: reserving inside it is no growth, which a limit on file sizes would
- * answer with a signal. */
+/* Sets the file's size once: growing it later could exceed a file size limit, which raises a
+ * signal. */
 static int set_size(int fd, size_t size)
 {
 	struct rlimit limit;
@@ -98,8 +99,8 @@ static int set_size(int fd, size_t size)
 	return ftruncate(fd, (off_t)size) ? -errno : 0;
 }
 
-/* fallocate without the C library's emulation, which would write. A signal would have it give back
- * all that it has reserved. */
+/* fallocate without the C library's emulation, which would write. Signals are blocked: an
+ * interrupted call would release what it has reserved. */
 static int reserve(int fd, uint64_t offset, size_t size)
 {
 	sigset_t all, old;
@@ -118,7 +119,7 @@ static int make_file(size_t size, void **ret_memory)
 	struct gt_descriptor file;
 	int error;
 
-	gt_forkgate_enter();
+	gt_forkgate_lock();
 	error = gt_descriptor_open(&file, AT_FDCWD, spool.path,
 				   O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
 	if (!error) {
@@ -135,7 +136,7 @@ static int make_file(size_t size, void **ret_memory)
 		unlink(spool.path);
 	}
 	gt_descriptor_close(&file);
-	gt_forkgate_leave();
+	gt_forkgate_unlock();
 	*ret_memory = memory;
 	return error;
 }
@@ -151,7 +152,8 @@ static int make_in(const char *folder, const struct gt_spool_options *options, c
 		return -ENOSPC;
 	gt_text_format(given, sizeof(given), "%s/" GT_SPOOL_PREFIX "%d.%lu" GT_SPOOL_SUFFIX, folder,
 		       (int)getpid(), (unsigned long)options->started);
-	gt_sys_absolute(given, spool.path, sizeof(spool.path)); /* the program may go elsewhere */
+	gt_sys_absolute(given, spool.path,
+			sizeof(spool.path)); /* the program may change its folder */
 	error = make_file(size, &memory);
 	if (error) {
 		*ret_why = error == -EACCES || error == -EROFS ? "cannot be written" : "refused it";
@@ -186,10 +188,11 @@ static void fill_header(const struct gt_spool_options *options)
 	header->size = spool.size;
 	atomic_store(&header->used,
 		     (sizeof(*header) + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1));
-	memcpy(header->magic, GT_SPOOL_MAGIC, sizeof(header->magic)); /* last: now it is one */
+	memcpy(header->magic, GT_SPOOL_MAGIC,
+	       sizeof(header->magic)); /* last: it makes the file valid */
 }
 
-/* A limit on the address space is the program's to use up. */
+/* Mapping the spool would use up a limit on address space that is meant for the program. */
 static bool address_space_is_limited(void)
 {
 	struct rlimit limit;
@@ -248,24 +251,24 @@ bool gt_spool_is_open(void)
 	return atomic_load_explicit(&spool.open, memory_order_acquire);
 }
 
-/* Pages that can be touched from now on, at @offset. */
+/* Reserves the pages at @offset, so that they can be touched. */
 static bool reserve_pages(uint64_t offset, size_t size)
 {
 	int cancelled = gt_uncancelled_begin();
 	struct gt_descriptor file;
 	int error;
 
-	gt_forkgate_enter();
+	gt_forkgate_lock();
 	error = gt_descriptor_open(&file, AT_FDCWD, spool.path, O_RDWR | O_NOFOLLOW, 0);
 	if (!error)
 		error = reserve(file.fd, offset, size);
 	gt_descriptor_close(&file);
-	gt_forkgate_leave();
+	gt_forkgate_unlock();
 	gt_uncancelled_end(cancelled);
 	return error == 0;
 }
 
-/* The next @size bytes nobody has; 0: there are not so many left. */
+/* Claims the next @size free bytes; 0: not so many left. */
 static uint64_t claim(struct gt_spool_header *header, size_t size)
 {
 	uint64_t offset = atomic_load(&header->used);
@@ -277,8 +280,8 @@ static uint64_t claim(struct gt_spool_header *header, size_t size)
 	return offset;
 }
 
-/* Bytes that were claimed and could not be reserved stay untouched for ever. */
-static void *take(size_t size)
+/* Bytes that were claimed and could not be reserved stay unused for ever. */
+static void *allocate(size_t size)
 {
 	uint64_t offset;
 
@@ -299,7 +302,7 @@ void *gt_spool_map(size_t size)
 
 	if (!gt_memory_charge(pages))
 		return NULL;
-	memory = take(pages);
+	memory = allocate(pages);
 	errno = saved;
 	if (memory)
 		return memory;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The spool: memory that survives the process. One file on tmpfs, mapped shared, holds what a
- * killed process cannot write any more: rings, activity buffers, and the tables that give their
- * records a meaning. `gputrace run` and `repair` read it afterwards (core/spool_view.h); a clean
- * end removes it.
+ * killed process can no longer write: rings, activity buffers, and the tables that their records
+ * refer to. `gputrace run` and `repair` read it afterwards (core/spool_view.h); a clean end removes
+ * it.
  *
- * Addresses inside the spool are kept as they are: the header tells where the mapping lay. Every
- * page is reserved before it is touched, because a full tmpfs would answer with SIGBUS, and no
+ * Pointers inside the spool are stored as they are: the header has the address of the mapping.
+ * Every page is reserved before it is touched, because a full tmpfs raises SIGBUS, and no
  * descriptor stays open. A forked child gets private, empty memory in its place.
  */
 #ifndef GT_CORE_SPOOL_H
@@ -22,7 +22,7 @@
 #define GT_SPOOL_PREFIX  "gputrace-"
 #define GT_SPOOL_SUFFIX  ".spool"
 
-/* Tables that recovery starts from; each is one structure of the part that set it. */
+/* The tables from which recovery starts; each is one structure of the module that set it. */
 enum gt_spool_root {
 	GT_SPOOL_SESSION,
 	GT_SPOOL_THREADS,
@@ -33,24 +33,24 @@ enum gt_spool_root {
 	GT_SPOOL_ROOT_COUNT_
 };
 
-/* The first bytes of the file. Text is zero-terminated. */
+/* The start of the file. Text is zero-terminated. */
 struct gt_spool_header {
 	char magic[16];
 	uint32_t version;
 	uint32_t pid;
 	uint64_t start_ticks; /* of the process, field 22 of its stat */
 	char boot_id[40];
-	char build_id[72];   /* of the library that writes it, hexadecimal */
-	char library[1024];  /* its path: the same build must read it */
-	char folder[1024];   /* where its trace goes, absolute */
+	char build_id[72];   /* of the library that wrote it, hexadecimal */
+	char library[1024];  /* its path: the same build must read the spool */
+	char folder[1024];   /* of its trace, absolute */
 	char trace[1024];    /* the trace file, empty until there is one */
-	uint64_t base, size; /* where the file was mapped, and how much of it */
+	uint64_t base, size; /* address and size of the mapping */
 	_Atomic uint64_t used;
-	_Atomic uint64_t refused, threads_refused;    /* as gt_spool_refused tells */
+	_Atomic uint64_t refused, threads_refused;    /* see gt_spool_refused */
 	_Atomic uint64_t roots[GT_SPOOL_ROOT_COUNT_]; /* addresses; 0: not there */
 };
 
-/* How the spool of this process is made. */
+/* How to make the spool of this process. */
 struct gt_spool_options {
 	const char *where;   /* "on", "off", or a folder */
 	const char *runtime; /* $XDG_RUNTIME_DIR or NULL */
@@ -59,38 +59,38 @@ struct gt_spool_options {
 	uint64_t started; /* ms since the epoch: a process may have several images */
 };
 
-/* Makes the spool of this process. 0, or a negative errno with one phrase why in @ret_why: memory
- * stays anonymous then. Session start, before anything is asked for. */
+/* Makes the spool of this process. 0, or a negative errno with a short reason in @ret_why: then
+ * memory is anonymous. Session start, before any memory is requested. */
 int gt_spool_start(const struct gt_spool_options *options, char *ret_why, size_t size);
 
-/* The trace is closed: removes the file. The memory stays until the process ends. */
+/* The trace is closed: removes the file. The memory stays mapped until the process ends. */
 void gt_spool_remove(void);
 
 /* The path of the spool, "" when there is none. */
 const char *gt_spool_path(void);
 
-/* @size zeroed bytes, page aligned, of the spool, else anonymous ones; NULL: no memory. Any thread;
- * a few system calls. Give back with gt_memory_unmap: bytes of the spool stay where they are. */
+/* @size zeroed bytes, page aligned, of the spool, or anonymous if it has no room; NULL: no memory.
+ * Any thread; a few system calls. Unmap with gt_memory_unmap, which leaves bytes of the spool in
+ * place. */
 void *gt_spool_map(size_t size);
 
-/* True while there is a spool that takes more. */
+/* True while the spool hands out memory. */
 bool gt_spool_is_open(void);
 
-/* True for memory of the spool. */
+/* Whether @memory is in the spool. */
 bool gt_spool_holds(const void *memory);
 
-/* Bytes that were asked for and had no room in the spool, and threads whose ring had none; 0 where
- * there is no spool. */
+/* Bytes, and threads with their ring, that did not fit into the spool; 0 without a spool. */
 uint64_t gt_spool_refused(void);
 uint64_t gt_spool_refused_threads(void);
 
-/* Counts such a thread. Any thread. */
+/* Counts a thread whose ring did not fit. Any thread. */
 void gt_spool_refuse_thread(void);
 
-/* Tells recovery where a table is. Ignored when @table is not in the spool. */
+/* Records for recovery where a table is. Ignored when @table is not in the spool. */
 void gt_spool_set_root(enum gt_spool_root root, const void *table);
 
-/* Tells recovery which trace this belongs to. */
+/* Records for recovery which trace this belongs to. */
 void gt_spool_set_trace(const char *path);
 
 #endif

@@ -24,12 +24,11 @@ struct map {
 	uint32_t size; /* power of two, at most half full */
 	uint32_t used;
 	uint32_t spare_size;
-	struct stack_entry
-		*spare; /* what the spool gave before, which takes nothing back; NULL: none */
+	struct stack_entry *spare; /* former places, as the spool cannot free them; NULL: none */
 };
 
 struct gt_stacks {
-	uint32_t max_frames; /* 0: all that come */
+	uint32_t max_frames; /* 0: no limit */
 	gt_frame_find_fn find;
 	void *context;
 	size_t max_bytes;
@@ -55,7 +54,7 @@ static const void *map_find(const struct map *map, uint64_t key)
 	return map_slot(map, key)->value;
 }
 
-/* Empty places, those that are spare if they are as many. */
+/* Empty places: the spare ones if they are as many. */
 static struct stack_entry *map_places(const struct map *map, uint32_t size)
 {
 	if (!map->spare || map->spare_size != size)
@@ -64,7 +63,7 @@ static struct stack_entry *map_places(const struct map *map, uint32_t size)
 	return map->spare;
 }
 
-/* Takes over from @old, whose places the next one may have. */
+/* Replaces the map; the old one's places become the spare ones. */
 static void map_replace(struct map *map, struct map fresh)
 {
 	if (gt_spool_holds(map->entries)) {
@@ -75,7 +74,7 @@ static void map_replace(struct map *map, struct map fresh)
 	*map = fresh;
 }
 
-/* Makes the map anew with @size places and the entries that @keeps wants (NULL: all). */
+/* Rebuilds the map with @size places and the entries that @keeps accepts (NULL: all). */
 static bool map_rebuild(struct map *map, uint32_t size,
 			bool (*keeps)(const struct stack_entry *, const void *),
 			const void *context)
@@ -112,7 +111,7 @@ static size_t bytes_used(const struct gt_stacks *stacks)
 static bool map_reserve(struct gt_stacks *stacks, struct map *map)
 {
 	size_t more =
-		map->size * sizeof(struct stack_entry); /* the doubled map instead of this one */
+		map->size * sizeof(struct stack_entry); /* the doubled map replaces this one */
 
 	if (map->used + 1 <= map->size / 2)
 		return true;
@@ -184,7 +183,7 @@ const struct gt_stack_frame *gt_stacks_find_frame(struct gt_stacks *stacks, uint
 	return frame;
 }
 
-/* A stack that is ours from end to end is kept whole: better than none. */
+/* A stack with only frames of the tracer or CUDA is kept whole: better than none. */
 static void cut_ours(struct gt_stack *stack)
 {
 	uint32_t ours = 0;
@@ -277,17 +276,17 @@ struct gone {
 	uint64_t start, end;
 };
 
-static bool is_gone(const struct gone *gone, uint64_t pc)
+static bool is_unloaded(const struct gone *gone, uint64_t pc)
 {
 	return pc > gone->start && pc <= gone->end; /* the instruction is at pc - 1 */
 }
 
 static bool frame_stays(const struct stack_entry *entry, const void *context)
 {
-	return !is_gone(context, entry->key);
+	return !is_unloaded(context, entry->key);
 }
 
-static bool leads_through(const struct gt_stack *stack, const struct gt_string *module)
+static bool passes_through(const struct gt_stack *stack, const struct gt_string *module)
 {
 	for (uint32_t i = 0; i < stack->count; i++)
 		if (stack->frames[i]->module == module)
@@ -295,14 +294,15 @@ static bool leads_through(const struct gt_stack *stack, const struct gt_string *
 	return false;
 }
 
-/* All frames of the range belong to one module, whose name then tells the stacks. */
+/* All frames of the range belong to one module, whose name identifies the stacks. */
 void gt_stacks_forget(struct gt_stacks *stacks, uint64_t start, uint64_t end)
 {
 	const struct gone gone = {.start = start, .end = end};
 	const struct gt_stack_frame *frame = NULL;
 
 	for (uint32_t i = 0; i < stacks->frames.size && !frame; i++)
-		if (stacks->frames.entries[i].key && is_gone(&gone, stacks->frames.entries[i].key))
+		if (stacks->frames.entries[i].key &&
+		    is_unloaded(&gone, stacks->frames.entries[i].key))
 			frame = stacks->frames.entries[i].value;
 	if (!frame)
 		return;
@@ -310,7 +310,7 @@ void gt_stacks_forget(struct gt_stacks *stacks, uint64_t start, uint64_t end)
 	for (uint32_t i = 0; i < stacks->stacks.size; i++) {
 		struct gt_stack *stack = (struct gt_stack *)stacks->stacks.entries[i].value;
 
-		if (stack && leads_through(stack, frame->module))
+		if (stack && passes_through(stack, frame->module))
 			stack->gone = true;
 	}
 }
@@ -325,7 +325,7 @@ uint32_t gt_stacks_count(const struct gt_stacks *stacks)
 	return stacks->count;
 }
 
-const struct gt_stack_frame *gt_stack_place(const struct gt_stack *stack)
+const struct gt_stack_frame *gt_stack_best_frame(const struct gt_stack *stack)
 {
 	const struct gt_stack_frame *native = NULL;
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Call stacks of the session, each stored once. An application thread delivers return addresses;
- * the drain thread interns the address vector here and symbolises each address once.
- * Drain thread only. Stacks and frames live until gt_stacks_fini.
+ * the drain thread interns the vector of addresses here and symbolizes each address once.
+ *
+ * Drain thread only. Stacks and frames live until gt_stacks_free.
  */
 #ifndef GT_CORE_STACK_H
 #define GT_CORE_STACK_H
@@ -13,14 +14,14 @@
 
 struct gt_string;
 
-/* What a frame is. */
+/* Kind of a frame. */
 enum gt_frame_kind {
 	GT_FRAME_NATIVE,
 	GT_FRAME_PYTHON,
 	GT_FRAME_JIT, /* in no module */
 };
 
-/* One place in code. Strings are interned; NULL: not known. */
+/* One location in code. Strings are interned; NULL: not known. */
 struct gt_stack_frame {
 	enum gt_frame_kind kind;
 	const struct gt_string *function; /* demangled, or Python's qualified name */
@@ -28,79 +29,74 @@ struct gt_stack_frame {
 	const struct gt_string *build_id; /* of the module, hexadecimal */
 	const struct gt_string *file;     /* source file, whole path */
 	uint32_t line;                    /* 1.., 0: not known */
-	uint64_t offset;                  /* into the module, of the call; address of a JIT frame */
-	bool ours; /* the tracer's, the CUDA runtime's or the driver's: cut off at the near end */
+	uint64_t offset;                  /* of the call, in the module; the address for JIT code */
+	bool ours; /* of the tracer, the CUDA runtime or the driver: cut off at the innermost end */
 };
 
-/* A stack, kept once. Its address stays valid and is the same for equal stacks. */
+/* A stack. Its address stays valid and is the same for equal stacks. */
 struct gt_stack {
 	uint32_t id; /* 1.., unique in the process */
 	uint32_t count;
-	bool gone; /* leads through a module that was unloaded since */
+	bool gone; /* has frames in a module that was unloaded since */
 	const struct gt_stack_frame
-		*frames[]; /* nearest first, without the near ones that are ours */
+		*frames[]; /* innermost first, without the innermost ones that are ours */
 };
 
-/* Turns a return address into a frame. Returns NULL on lack of memory. */
+/* Turns a return address into a frame. NULL: no memory. */
 typedef const struct gt_stack_frame *(*gt_frame_find_fn)(void *context, uint64_t pc);
 
 struct gt_stacks;
 
-/*
- * A store of stacks that asks @find for each address once. @max_bytes bounds its memory; over it
- * new stacks are refused and counted. Returns NULL on lack of memory.
- */
+/* A store of stacks that asks @find once for each address. @max_bytes bounds its memory; beyond it
+ * new stacks are refused and counted. NULL: no memory. */
 struct gt_stacks *gt_stacks_new(gt_frame_find_fn find, void *context, size_t max_bytes);
 void gt_stacks_free(struct gt_stacks *stacks);
 
-/* From now on stacks keep their nearest @max_frames, counted behind the frames that are ours. */
+/* Sets the limit of frames per stack: the innermost @max_frames, not counting frames that are
+ * ours. */
 void gt_stacks_limit(struct gt_stacks *stacks, uint32_t max_frames);
 
 /*
- * The stack under @key, a hash of its addresses that the application thread made. @pcs with @count
- * addresses when the record carried them, else NULL: then the stack must have come before, and its
- * thread had not yet heard of a module that has gone since. Returns NULL when it did not come, or
- * when memory is short (counted in refused()).
+ * The stack of @key, a hash of its addresses made by the application thread. @pcs holds the @count
+ * addresses if the record carried them; NULL: they came with an earlier record, and no module of
+ * theirs was unloaded since, as far as the thread knew. Returns NULL when the addresses never came,
+ * or when memory is short (counted in refused()).
  */
 const struct gt_stack *gt_stacks_get(struct gt_stacks *stacks, uint64_t key, const uint64_t *pcs,
 				     uint32_t count);
 
-/* The stack under @key as it came last, whatever has gone since. NULL: it has not come (not counted
- * in refused()). */
+/* The stack of @key that came last, even if a module of it is gone. NULL: it never came (not
+ * counted in refused()). */
 const struct gt_stack *gt_stacks_last(const struct gt_stacks *stacks, uint64_t key);
 
-/* The same, NULL also when it has to come anew since its addresses may mean something else now. */
+/* The same, but NULL also when a module of it is gone, so that its addresses must come again. */
 const struct gt_stack *gt_stacks_find(const struct gt_stacks *stacks, uint64_t key);
 
-/* The frame of the return address @pc, asked for once. NULL: no memory. */
+/* The frame of the return address @pc, found once. NULL: no memory. */
 const struct gt_stack_frame *gt_stacks_find_frame(struct gt_stacks *stacks, uint64_t pc);
 
-/*
- * Makes the stack under @key of @count frames that the caller put together, nearest first; they
- * live as long as the store. Returns NULL when memory is short (counted in refused()).
- */
+/* Stores under @key a stack of @count frames that the caller assembled, innermost first; the frames
+ * live as long as the store. NULL: no memory (counted in refused()). */
 const struct gt_stack *gt_stacks_put(struct gt_stacks *stacks, uint64_t key,
 				     const struct gt_stack_frame *const *frames, uint32_t count);
 
 /*
- * The module that lay in [@start, @end) is gone: its addresses, and the keys of stacks that lead
- * through it, may come to mean something else. Such a stack is taken anew when it is delivered
- * again; until then it is what its key means, since there may be records under way whose threads
- * know of nothing. What was handed out stays as it is.
+ * The module in [@start, @end) was unloaded: its addresses, and the keys of stacks through it, may
+ * get another meaning. Such a stack is replaced when its addresses come again. Until then its key
+ * keeps its meaning: records of threads that do not know yet may be on their way. Stacks already
+ * returned stay unchanged.
  */
 void gt_stacks_forget(struct gt_stacks *stacks, uint64_t start, uint64_t end);
 
-/* The frame that says best where a stack is: the nearest of Python, else the nearest outside the C
- * library, else the nearest. NULL: there is none. */
-const struct gt_stack_frame *gt_stack_place(const struct gt_stack *stack);
+/* The frame that describes a stack best: the innermost Python one, else the innermost outside the C
+ * library, else the innermost. NULL: none. */
+const struct gt_stack_frame *gt_stack_best_frame(const struct gt_stack *stack);
 
-/* Stacks that were asked for and not given. */
+/* Stacks that were requested and refused. */
 uint64_t gt_stacks_refused(const struct gt_stacks *stacks);
 
-/*
- * For recovery: the stack @id of a spool under its old number. NULL: no memory, or it is there.
- * _each hands out what a spool's store holds; frames[] are addresses in the spool.
- */
+/* For recovery: restores stack @id of a spool under its old id. NULL: no memory, or already there.
+ * _each calls @found for each stack of a spool's store; its frames[] are addresses in the spool. */
 struct gt_spool_view;
 const struct gt_stack *gt_stacks_restore(struct gt_stacks *stacks, uint64_t key, uint32_t id,
 					 const struct gt_stack_frame *const *frames,
@@ -109,7 +105,7 @@ void gt_stacks_each(const struct gt_spool_view *view,
 		    void (*found)(void *context, uint64_t key, const struct gt_stack *stack),
 		    void *context);
 
-/* Stacks made so far. */
+/* Stacks stored so far. */
 uint32_t gt_stacks_count(const struct gt_stacks *stacks);
 
 #endif

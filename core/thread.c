@@ -20,13 +20,13 @@
 __thread struct gt_thread *gt_thread_self;
 _Atomic uint32_t gt_thread_epoch;
 
-/* Rings are whole in the first half of the memory, the first one where three quarters hold it; then
- * one has at most this part of what is left, and at least so many bytes. */
+/* Sizes of rings: whole while the first half of the memory lasts (the very first ring: three
+ * quarters). After that at most this fraction of what is left, and at least so many bytes. */
 #define RING_WHOLE  2
 #define RING_SHARE  64
 #define RING_LEAST  (16u << 10)
 
-/* The blocks that lie in the spool, for recovery. */
+/* The blocks in the spool, for recovery. */
 #define SPOOLED_MAX 1024u
 struct spooled {
 	_Atomic uint32_t count;
@@ -41,22 +41,22 @@ static struct {
 	_Atomic uint64_t refused, degraded;
 	_Atomic bool stopped;
 	uint32_t last_epoch;
-	pthread_key_t key; /* its destructor tells us that a thread ends */
+	pthread_key_t key; /* its destructor runs when a thread ends */
 	bool has_key;
 } registry;
 
-/* Runs when a thread ends. It may still call CUDA from destructors that run later: that is first
- * sight again, and this one runs once more. */
+/* Runs when a thread ends. Destructors that run later may still call CUDA: then the thread is seen
+ * for the first time again, and this runs once more. */
 static void thread_ended(void *block)
 {
 	struct gt_thread *thread = block;
 
 	if (gt_forkguard_is_child()) /* the block is the parent's */
 		return;
-	if (gt_thread_self == thread) /* before others take the block */
+	if (gt_thread_self == thread) /* before another thread reuses the block */
 		gt_thread_self = NULL;
 	if (thread->epoch == atomic_load(&gt_thread_epoch)) {
-		gt_signal_stack_take_back(&thread->signal_stack);
+		gt_signal_stack_reclaim(&thread->signal_stack);
 		atomic_store_explicit(&thread->life, GT_THREAD_ENDED, memory_order_release);
 	}
 }
@@ -87,8 +87,7 @@ static size_t block_bytes(void)
 	return sizeof(struct gt_thread) + registry.limits.extra_bytes;
 }
 
-/* A drained block of an ended thread, taken over by compare-and-swap. Its counters go on
- * counting. */
+/* Reuses a drained block of an ended thread, claimed by compare-and-swap. Its counters continue. */
 static struct gt_thread *reuse_block(void)
 {
 	for (struct gt_thread *t = gt_threads_first(); t; t = t->next) {
@@ -127,13 +126,12 @@ static void note_spooled(const struct gt_thread *thread)
 		gt_spool_refuse_thread();
 }
 
-/* The first threads have whole rings. As memory gets short, the others get smaller ones instead of
- * none at all. */
-static size_t affordable_ring(size_t taken, size_t max)
+/* Rings shrink as memory gets short, so that later threads get a small one instead of none. */
+static size_t affordable_ring(size_t used, size_t max)
 {
-	size_t bytes = registry.limits.ring_bytes, left = taken < max ? max - taken : 0;
+	size_t bytes = registry.limits.ring_bytes, left = used < max ? max - used : 0;
 
-	if (taken + bytes <= max / RING_WHOLE || (!taken && bytes <= max / 4 * 3))
+	if (used + bytes <= max / RING_WHOLE || (!used && bytes <= max / 4 * 3))
 		return bytes;
 	while (bytes / 2 >= RING_LEAST && bytes > left / RING_SHARE)
 		bytes /= 2;
@@ -179,10 +177,10 @@ struct gt_thread *gt_thread_first_sight(uint32_t percent)
 		}
 	}
 	if (thread) {
-		/* a sampler may be reading it */
+		/* the sampler may be reading it */
 		__atomic_store_n(&thread->tid, (uint32_t)syscall(SYS_gettid), __ATOMIC_RELAXED);
 		thread->epoch = epoch;
-		/* pairs with the acquire of a sampler: what it finds is this thread's */
+		/* pairs with the sampler's acquire: the block is this thread's now */
 		atomic_store_explicit(&thread->life, GT_THREAD_LIVE, memory_order_release);
 		if (fresh) {
 			note_spooled(thread);

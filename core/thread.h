@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the tracer keeps of each application thread that it has seen: a ring, counters, and room for
- * the collectors' own state. Reached through one initial-exec __thread pointer, so the hot path
- * costs one load; everything behind it is mapped once, at first sight.
+ * State of each application thread that the tracer has seen: a ring, counters, and room for the
+ * collectors. Reached through one initial-exec __thread pointer, so the hot path costs one load;
+ * the block is mapped once, at first sight.
  *
- * Blocks of ended threads are drained, then reused; they are never unmapped while the session runs,
+ * Blocks of ended threads are drained, then reused. They stay mapped while the session runs,
  * because the drain thread walks their list without a lock.
  */
 #ifndef GT_CORE_THREAD_H
@@ -17,7 +17,7 @@
 
 #include "core/ring.h"
 
-/* Counters that an application thread keeps; only it writes, the drain thread reads. */
+/* Counters of an application thread; only it writes, the drain thread reads. */
 enum gt_thread_counter {
 	GT_THREAD_CALLS_SEEN,
 	GT_THREAD_CALLS_NESTED,
@@ -31,23 +31,23 @@ enum gt_thread_life {
 	GT_THREAD_LIVE,
 	GT_THREAD_ENDED, /* its thread is gone, its ring may hold records */
 	GT_THREAD_FREE,  /* drained, may serve another thread */
-	GT_THREAD_TAKEN, /* by another thread, which is not ready to be looked at */
+	GT_THREAD_TAKEN, /* claimed by a thread that is not ready yet */
 };
 
 /* A thread of the program and its ring. */
 struct gt_thread {
 	struct gt_ring ring;
 	uint32_t tid;
-	uint32_t epoch;   /* of the registry that made it: a forked child's blocks are stale */
+	uint32_t epoch;   /* of its registry: in a forked child the blocks are stale */
 	_Atomic int life; /* enum gt_thread_life */
 	_Atomic uint64_t counters[GT_THREAD_COUNTERS_];
 	struct gt_thread *next; /* in the registry, set once */
-	void *_Atomic mailbox;  /* the sampler's, which clears it: outlives the thread */
+	void *_Atomic mailbox;  /* owned and cleared by the sampler: outlives the thread */
 	void *signal_stack;     /* lent to the thread (core/guest/signal_stack.h), or NULL */
 	_Alignas(64) unsigned char extra[]; /* collectors' state, zeroed for each new thread */
 };
 
-/* Sizes of each new block: the ring, the collectors' state, and the cap on all blocks together. */
+/* Sizes of each new block (ring, collectors' state) and the cap on all blocks together. */
 struct gt_thread_limits {
 	size_t ring_bytes;
 	size_t extra_bytes;
@@ -58,20 +58,21 @@ struct gt_thread_limits {
 /* Starts (or, in a forked child, restarts) the registry. Not while threads are in gt_thread_get. */
 int gt_threads_start(const struct gt_thread_limits *limits);
 
-/* From now on gt_thread_get gives NULL to threads not seen yet. */
+/* From now on gt_thread_get returns NULL for new threads. */
 void gt_threads_stop(void);
 
 /* The calling thread's block; NULL before its first call. */
 extern __thread struct gt_thread *gt_thread_self;
 extern _Atomic uint32_t gt_thread_epoch; /* 0: no registry */
 
-/* Makes the block of the calling thread unless all blocks together would have more than @percent of
- * the memory. A few system calls; never malloc of ours. NULL: refused. */
+/* Makes the block of the calling thread, unless all blocks together would use more than @percent of
+ * the memory. A few system calls, no malloc. NULL: refused. */
 struct gt_thread *gt_thread_first_sight(uint32_t percent);
 
 /* Counts a call that found no block. */
 void gt_thread_refuse(void);
 
+/* Whether @self, which may be NULL, is a block of the current registry. Hot. */
 static inline bool gt_thread_is_known(const struct gt_thread *self)
 {
 	return __builtin_expect(
@@ -79,7 +80,7 @@ static inline bool gt_thread_is_known(const struct gt_thread *self)
 		1);
 }
 
-/* The calling thread's block, for a CUDA call. NULL: none to be had (counted). Hot: two loads and a
+/* The calling thread's block, for a CUDA call. NULL: refused (counted). Hot: two loads and a
  * compare. */
 static inline struct gt_thread *gt_thread_get(void)
 {
@@ -93,8 +94,8 @@ static inline struct gt_thread *gt_thread_get(void)
 	return self;
 }
 
-/* The same for what is not a CUDA call: it leaves a quarter of the memory to the threads that make
- * some, and its caller counts what it loses. */
+/* The same for anything but a CUDA call: a new thread is refused when less than a quarter of the
+ * memory is left, which is kept for threads that call CUDA. The caller counts its losses. */
 static inline struct gt_thread *gt_thread_find(void)
 {
 	struct gt_thread *self = gt_thread_self;
@@ -107,15 +108,14 @@ static inline void gt_thread_count(struct gt_thread *thread, enum gt_thread_coun
 {
 	uint64_t n = atomic_load_explicit(&thread->counters[which], memory_order_relaxed);
 
-	/* pairs with the acquire in gt_threads_sum: a call that counts as nested was counted as
-	 * seen */
+	/* pairs with the acquire in gt_threads_sum: a call counted as nested is counted as seen */
 	atomic_store_explicit(&thread->counters[which], n + 1, memory_order_release);
 }
 
 /* Head of the list of all blocks, newest first; follow ->next. Drain thread. */
 struct gt_thread *gt_threads_first(void);
 
-/* Sum of a counter over all threads, those that ended too. Any thread. */
+/* Sum of a counter over all threads, ended ones included. Any thread. */
 uint64_t gt_threads_sum(enum gt_thread_counter which);
 
 /* For recovery: the blocks of a spool. */
@@ -123,10 +123,10 @@ struct gt_spool_view;
 void gt_threads_each(const struct gt_spool_view *view,
 		     void (*found)(void *context, const struct gt_thread *thread), void *context);
 
-/* Calls that found no block: the memory cap, or no memory. */
+/* Calls that found no block: memory limit, or no memory. */
 uint64_t gt_threads_refused(void);
 
-/* Blocks whose ring is smaller than wanted, as memory is short. */
+/* Blocks whose ring is smaller than --ring-size, because memory is short. */
 uint64_t gt_threads_degraded(void);
 
 #endif

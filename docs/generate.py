@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the man page and the bash completion out of what gputrace-cli tells of itself, so that the
+"""Makes the man page and the bash completion from the output of gputrace-cli, so that the
 option table in core/config.def and the command table in cli/main.c are the only lists.
 
 usage: generate.py man|completion CLI VERSION DOCS TEMPLATE    DOCS: the folder that README.md is installed in"""

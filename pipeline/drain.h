@@ -10,18 +10,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "collectors/unwind/arch.h"
+struct gt_collectors;
+struct gt_crash_report;
+struct gt_pipeline;
 
-struct gt_session;
-struct gt_thread;
-
-/* Starts the thread, with all signals blocked. A negative errno. */
-int gt_drain_start(struct gt_session *session);
+/* Starts the thread, with all signals blocked; from then on @pipeline, whose sources @collectors
+ * are, is its. A negative errno. */
+int gt_drain_start(struct gt_pipeline *pipeline, struct gt_collectors *collectors);
 
 /*
- * Ends the session: the thread fetches the last records and closes the file. Waits at most
- * @timeout_ns for it. If the thread is stuck inside CUPTI by then, the caller itself writes what
- * has been delivered. Any thread that may block; returns at once when there is no drain thread.
+ * Ends the session: stops the sources, the thread fetches the last records and closes the file.
+ * Waits at most @timeout_ns for it. If the thread is stuck inside CUPTI by then, the caller itself
+ * writes what has been delivered. Any thread that may block; returns at once when there is no drain
+ * thread.
  */
 void gt_drain_finish(uint64_t timeout_ns);
 
@@ -32,20 +33,11 @@ void gt_drain_finish(uint64_t timeout_ns);
  */
 void gt_drain_finish_abruptly(uint64_t timeout_ns, bool ask_cupti);
 
-/* What a crash handler has to say. */
-struct gt_drain_crash {
-	uint32_t tid;
-	const char *cause, *what;       /* as of a note in the trace */
-	bool is_last;                   /* nothing comes behind it: the file can be closed */
-	struct gt_unwind_regs regs;     /* where it broke */
-	const struct gt_thread *thread; /* its block, or NULL */
-};
-
 /*
  * The thread writes what was recorded and delivered so far; CUPTI is asked for the rest only when
  * @crash->thread is in no call, or its locks may be held. Waits at most @timeout_ns; @crash must
  * stay for ever. Async-signal-safe.
  */
-void gt_drain_crash(const struct gt_drain_crash *crash, uint64_t timeout_ns);
+void gt_drain_crash(const struct gt_crash_report *crash, uint64_t timeout_ns);
 
 #endif

@@ -3,7 +3,7 @@
  * Recovery: makes events of what the spool of a dead process holds, with the same code that would
  * have made them there, and writes them as a trace of their own into an empty folder. `gputrace
  * repair` loads the library for this, in a process of its own, and joins the two files
- * (recover/rejoin.h).
+ * (recover/join.h).
  */
 #ifndef GT_PIPELINE_REPLAY_H
 #define GT_PIPELINE_REPLAY_H

@@ -13,6 +13,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "core/config.h"
 #include "core/guest/clock.h"
 #include "core/guest/forkguard.h"
 #include "core/guest/futex.h"
@@ -20,7 +21,7 @@
 #include "core/guest/text.h"
 #include "core/thread.h"
 #include "pipeline/drain.h"
-#include "pipeline/session.h"
+#include "pipeline/sources/crash_stack.h"
 
 #define MS_NS        1000000ull
 
@@ -45,9 +46,9 @@ static const struct {
 static struct {
 	struct sigaction old[SIGNALS];
 	uint64_t timeout_ns;
-	_Atomic uint32_t survived;  /* signals after which the program may go on */
-	_Atomic uint32_t busy;      /* tid of the thread whose crash is being written */
-	struct gt_drain_crash note; /* belongs to that thread */
+	_Atomic uint32_t survived;   /* signals after which the program may go on */
+	_Atomic uint32_t busy;       /* tid of the thread whose crash is being written */
+	struct gt_crash_report note; /* belongs to that thread */
 	char text[128];
 } crash;
 
@@ -118,12 +119,12 @@ static void describe(size_t slot, const siginfo_t *info)
 static void write_out(size_t slot, const siginfo_t *info, const ucontext_t *context, uint32_t tid)
 {
 	describe(slot, info);
-	crash.note = (struct gt_drain_crash){.tid = tid,
-					     .cause = signals[slot].name,
-					     .what = crash.text,
-					     .is_last = ends_program(slot, info, context),
-					     .regs = regs_of(context),
-					     .thread = known_thread()};
+	crash.note = (struct gt_crash_report){.tid = tid,
+					      .cause = signals[slot].name,
+					      .what = crash.text,
+					      .is_last = ends_program(slot, info, context),
+					      .regs = regs_of(context),
+					      .thread = known_thread()};
 	gt_drain_crash(&crash.note, crash.timeout_ns);
 }
 
@@ -217,15 +218,14 @@ static void take_over(size_t slot)
 	sigaction(signals[slot].number, &ours, NULL);
 }
 
-void gt_crash_start(struct gt_session *session)
+void gt_crash_start(const struct gt_config *config)
 {
 	struct sigaction now;
 
-	if (!gt_config_bool(&session->config, GT_CONFIG_ON_CRASH))
+	if (!gt_config_bool(config, GT_CONFIG_ON_CRASH))
 		return;
 	atomic_store(&crash.survived, 0);
-	crash.timeout_ns =
-		(uint64_t)gt_config_number(&session->config, GT_CONFIG_EXIT_TIMEOUT) * MS_NS;
+	crash.timeout_ns = (uint64_t)gt_config_number(config, GT_CONFIG_EXIT_TIMEOUT) * MS_NS;
 	for (size_t i = 0; i < SIGNALS; i++) {
 		/* a forked child that starts a session of its own has them already */
 		if (!sigaction(signals[i].number, NULL, &now) && now.sa_sigaction == on_signal)

@@ -8,10 +8,10 @@
 #ifndef GT_PRELOAD_CRASH_H
 #define GT_PRELOAD_CRASH_H
 
-struct gt_session;
+struct gt_config;
 
 /* Session start: puts the handlers before the program's if the option says so. A signal that is
  * ignored stays so. Handlers that the program sets later come first and need not call ours. */
-void gt_crash_start(struct gt_session *session);
+void gt_crash_start(const struct gt_config *config);
 
 #endif

@@ -15,7 +15,7 @@
 #include <cupti.h>
 
 #include "collectors/cupti/foreign.h"
-#include "pipeline/coexist.h"
+#include "pipeline/sources/coexist.h"
 #include "preload/forward.h"
 
 #define EXPORTED       __attribute__((visibility("default")))

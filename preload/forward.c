@@ -345,9 +345,9 @@ static void walk(struct question *question)
 	int saved = errno;
 
 	count(&walks);
-	gt_forkgate_enter();
+	gt_forkgate_lock();
 	dl_iterate_phdr(enter_and_answer, question);
-	gt_forkgate_leave();
+	gt_forkgate_unlock();
 	errno = saved;
 }
 

@@ -36,14 +36,16 @@ void *gt_forward_find(enum gt_hook hook, const void *return_address);
 /* The same for launches of @function, the address of a kernel's host stub (or a handle). */
 void *gt_forward_launch(enum gt_hook hook, const void *return_address, const void *function);
 
-/* The same for any @name, not remembered, and who calls. The lock that this takes is the one of
- * dl_iterate_phdr: dladdr's would wait for a library that another thread is loading. */
+/* What gt_forward_by_name found. */
 struct gt_forward_named {
 	void *target;       /* NULL: nobody but us defines it */
 	const char *caller; /* path of the object, "" of the program, NULL of generated code; the
 			       loader's */
 	bool own;           /* the object that defines it calls itself */
 };
+
+/* The same for any @name, not remembered, and who calls. The lock that this takes is the one of
+ * dl_iterate_phdr: dladdr's would wait for a library that another thread is loading. */
 struct gt_forward_named gt_forward_by_name(const char *name, const void *return_address);
 
 /* False for the functions that stand for a missing runtime. */

@@ -2,7 +2,7 @@
  *
  * The constructor and the driver's entry. The constructor runs in every program that inherits the
  * environment, most of which never use CUDA: it looks at the environment, the processors and stderr
- * and, without `gputrace run`, sets two variables. No thread, no file, no dlopen (REQ-4).
+ * and, without `gputrace run`, sets three variables. No thread, no file, no dlopen (REQ-4).
  */
 #include "preload/init.h"
 
@@ -18,6 +18,8 @@
 #include "core/guest/background.h"
 #include "core/guest/log.h"
 #include "core/guest/text.h"
+#include "core/identity.h"
+#include "core/run_name.h"
 #include "preload/start.h"
 
 #define INJECTION      "CUDA_INJECTION64_PATH"
@@ -87,6 +89,20 @@ static void set_nvtx_injection(void)
 		setenv(NVTX_INJECTION, own, 1);
 }
 
+/* Without an output folder the run is named after its first process. Only with LD_PRELOAD: a
+ * library that the driver loads is not in the first process if that one does not use CUDA. */
+static void mark_run(void)
+{
+	const char *preloaded = secure_getenv("LD_PRELOAD"), *own;
+	char mark[GT_RUN_NAME_BYTES];
+
+	if (!preloaded || gt_identity_env(gt_options[GT_CONFIG_OUTPUT].env))
+		return;
+	own = own_path();
+	if (own && strstr(preloaded, own) && gt_run_name_mark(mark, sizeof(mark)))
+		setenv(GT_RUN_NAME_FIRST, mark, 1);
+}
+
 /* Random bytes that the kernel gives each program image: what exec leaves behind in the
  * environment, under the same pid, is not ours. */
 static uint64_t image_mark(void)
@@ -148,9 +164,10 @@ __attribute__((constructor)) static void on_load(void)
 		gt_nvtx_stop();
 		return;
 	}
-	gt_background_see_processors();
+	gt_background_save_affinity();
 	set_injection();
 	set_nvtx_injection();
+	mark_run();
 }
 
 int InitializeInjection(void)

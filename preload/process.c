@@ -9,12 +9,12 @@
 #include <unistd.h>
 
 #include "collectors/call/call.h"
+#include "core/config.h"
 #include "core/guest/forkguard.h"
 #include "core/guest/uncancelled.h"
 #include "core/thread.h"
-#include "pipeline/collector.h"
 #include "pipeline/drain.h"
-#include "pipeline/session.h"
+#include "pipeline/sources/state.h"
 
 #define MS_NS      1000000ull
 
@@ -23,10 +23,7 @@
 
 static _Atomic pid_t owner; /* of the session */
 
-static uint64_t exit_timeout(void)
-{
-	return (uint64_t)gt_config_number(&gt_session.config, GT_CONFIG_EXIT_TIMEOUT) * MS_NS;
-}
+static uint64_t exit_timeout_ns;
 
 /* All ends come together here; later ones find the session OFF. */
 static void end_session(void)
@@ -37,9 +34,7 @@ static void end_session(void)
 	if ((state != GT_SESSION_CUPTI && state != GT_SESSION_HOOKS) || !gt_forkguard_holds())
 		return;
 	cancelled = gt_uncancelled_begin();
-	gt_collectors_stop(&gt_session);
-	gt_drain_finish(exit_timeout());
-	gt_collectors_release();
+	gt_drain_finish(exit_timeout_ns);
 	gt_uncancelled_end(cancelled);
 }
 
@@ -63,12 +58,17 @@ void gt_process_end_abruptly(void)
 		return;
 	if (atomic_exchange(&gt_session_state, GT_SESSION_OFF) != state)
 		return;
-	gt_collectors_stop(&gt_session);
 	in_call = is_in_call();
-	timeout = exit_timeout();
+	timeout = exit_timeout_ns;
 	if (in_call && timeout > IN_CALL_NS)
 		timeout = IN_CALL_NS;
 	gt_drain_finish_abruptly(timeout, !in_call);
+}
+
+void gt_process_start(const struct gt_config *config)
+{
+	exit_timeout_ns = (uint64_t)gt_config_number(config, GT_CONFIG_EXIT_TIMEOUT) * MS_NS;
+	gt_process_watch_end();
 }
 
 void gt_process_watch_end(void)

@@ -16,6 +16,11 @@
 
 #include <stdbool.h>
 
+struct gt_config;
+
+/* Session start: this process owns the session; how long its end may take; _watch_end. */
+void gt_process_start(const struct gt_config *config);
+
 /* Registers the exit handlers. May be called again: handlers that come later run earlier, and the
  * first that runs does the work. */
 void gt_process_watch_end(void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A picture of the mapped objects, kept from call to call and extended at its end when more were
- * loaded (the loader appends), read anew when some went. Looking for a definition is then a walk
+ * loaded (the loader appends), read again when some went. Looking for a definition is then a walk
  * over tables (core/guest/elf_lookup.h).
  */
 #include "preload/scope.h"

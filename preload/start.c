@@ -18,14 +18,15 @@
 #include "core/guest/uncancelled.h"
 #include "core/identity.h"
 #include "core/spool.h"
-#include "pipeline/collector.h"
 #include "pipeline/drain.h"
-#include "pipeline/session.h"
-#include "pipeline/spooled.h"
-#include "pipeline/stacks.h"
+#include "pipeline/pipeline.h"
+#include "pipeline/spool/spooled.h"
+#include "pipeline/turn.h"
 #include "preload/crash.h"
 #include "preload/first_call.h"
 #include "preload/process.h"
+
+static struct gt_pipeline pipeline; /* of this process */
 
 static void complain(const char *line)
 {
@@ -33,83 +34,78 @@ static void complain(const char *line)
 }
 
 /* The level first: a quiet session does not even complain about its options. */
-static void read_config(struct gt_session *s)
+static void read_config(struct gt_config *config)
 {
-	gt_config_init(&s->config);
-	gt_config_from_env(&s->config, environ, NULL);
-	if (gt_config_bool(&s->config, GT_CONFIG_QUIET))
+	gt_config_init(config);
+	gt_config_from_env(config, environ, NULL);
+	if (gt_config_bool(config, GT_CONFIG_QUIET))
 		gt_log_set_level(GT_LOG_QUIET);
-	else if (gt_config_bool(&s->config, GT_CONFIG_VERBOSE))
+	else if (gt_config_bool(config, GT_CONFIG_VERBOSE))
 		gt_log_set_level(GT_LOG_VERBOSE);
-	gt_config_from_env(&s->config, environ, complain);
-	if (strcmp(gt_config_text(&s->config, GT_CONFIG_COMPRESS), "off"))
+	gt_config_from_env(config, environ, complain);
+	if (strcmp(gt_config_text(config, GT_CONFIG_COMPRESS), "off"))
 		gt_log_say("the trace stays plain: it is packed by gputrace run, or afterwards by "
 			   "gputrace compress FILE");
 }
 
-static void fill_metadata(struct gt_session *s)
+static void fill_metadata(struct gt_metadata *metadata, const struct gt_config *config,
+			  const struct gt_clock *clock)
 {
-	struct gt_metadata *metadata = &s->metadata;
-
 	metadata->version = GT_VERSION;
 	gt_identity_fill(metadata);
-	if (gt_config_bool(&s->config, GT_CONFIG_RECORD_CMDLINE))
+	if (gt_config_bool(config, GT_CONFIG_RECORD_CMDLINE))
 		gt_identity_fill_command(metadata);
-	metadata->clock_first = metadata->clock_last = s->clock.first;
-	metadata->start = gt_clock_from_monotonic(&s->clock, s->clock.first.monotonic);
-	metadata->base = gt_clock_base(s->clock.first.realtime);
-	gt_config_describe(&s->config, metadata->options, sizeof(metadata->options));
+	metadata->clock_first = metadata->clock_last = clock->first;
+	metadata->start = gt_clock_from_monotonic(clock, clock->first.monotonic);
+	metadata->base = gt_clock_base(clock->first.realtime);
+	gt_config_describe(config, metadata->options, sizeof(metadata->options));
 }
 
 /* Before anything is made. */
-static void limit_memory(struct gt_session *s)
+static void limit_memory(struct gt_config *config)
 {
-	int64_t limit = gt_config_number(&s->config, GT_CONFIG_MAX_RSS);
+	int64_t limit = gt_config_number(config, GT_CONFIG_MAX_RSS);
 
-	if (gt_config_number(&s->config, GT_CONFIG_MAX_MEMORY) > limit / 2)
-		s->config.value[GT_CONFIG_MAX_MEMORY].number = limit / 2;
+	if (gt_config_number(config, GT_CONFIG_MAX_MEMORY) > limit / 2)
+		config->value[GT_CONFIG_MAX_MEMORY].number = limit / 2;
 	gt_memory_limit((size_t)limit);
 }
 
 /* What CUPTI writes and reads must exist before it starts; the thread comes last. */
-static int start_parts(struct gt_session *s)
+static int start_parts(struct gt_pipeline *p)
 {
-	int error = gt_session_make_stores(s);
+	int error = gt_pipeline_init(p, gt_process_watch_end);
 
 	if (!error)
-		error = gt_collectors_start(s);
+		error = gt_turn_start(p);
 	if (error)
 		return error;
-	if (gt_spool_is_open()) /* recovery needs them, however early the process is killed */
-		gt_stacks_refresh_modules(s);
-	gt_spooled_begun(s);
-	error = gt_drain_start(s);
+	error = gt_drain_start(p, &p->collectors);
 	if (error) {
-		gt_collectors_stop(s);
-		gt_collectors_release();
+		gt_collectors_stop(&p->collectors);
+		gt_collectors_release(&p->collectors);
 	}
 	return error;
 }
 
-static int start(struct gt_session *s)
+static int start(struct gt_pipeline *p)
 {
 	int error;
 
-	s->watch_end = gt_process_watch_end;
-	read_config(s);
-	limit_memory(s);
-	if (!strcmp(gt_config_text(&s->config, GT_CONFIG_MODE), "off"))
+	read_config(&p->config);
+	limit_memory(&p->config);
+	if (!strcmp(gt_config_text(&p->config, GT_CONFIG_MODE), "off"))
 		return -ECANCELED;
-	gt_clock_init(&s->clock);
-	fill_metadata(s);
-	gt_output_find(&s->output, &s->config);
-	error = gt_config_keep(&s->config);
+	gt_clock_init(&p->clock);
+	fill_metadata(&p->metadata, &p->config, &p->clock);
+	gt_pipeline_link(p);
+	error = gt_config_own_texts(&p->config);
 	if (!error)
 		error = gt_forkguard_arm();
 	if (error)
 		return error;
-	gt_spooled_start(s);
-	error = start_parts(s);
+	gt_spooling_start(&p->spooling, &p->config, p->output.folder);
+	error = start_parts(p);
 	if (error)
 		gt_spool_remove(); /* there is nothing in it, and nobody else would */
 	return error;
@@ -123,7 +119,7 @@ static const int synchronous[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGS
  * the mask that CUPTI's own threads inherit: one that a signal can be given to would take it from
  * the program, which may block it later in all the threads that it knows of.
  */
-static int start_undisturbed(struct gt_session *s)
+static int start_undisturbed(void)
 {
 	int cancelled = gt_uncancelled_begin(), error;
 	sigset_t most, old;
@@ -132,7 +128,7 @@ static int start_undisturbed(struct gt_session *s)
 	for (size_t i = 0; i < sizeof(synchronous) / sizeof(synchronous[0]); i++)
 		sigdelset(&most, synchronous[i]);
 	pthread_sigmask(SIG_BLOCK, &most, &old);
-	error = start(s);
+	error = start(&pipeline);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	gt_uncancelled_end(cancelled);
 	return error;
@@ -150,8 +146,8 @@ void gt_session_start(bool from_hook)
 	int saved = errno;
 	int error;
 
-	if (gt_process_is_forked_child()) { /* its own CUDA: begin anew, the parent's parts stay */
-		memset(&gt_session, 0, sizeof(gt_session));
+	if (gt_process_is_forked_child()) { /* its own CUDA: start over, the parent's parts stay */
+		memset(&pipeline, 0, sizeof(pipeline));
 		gt_first_call_forget();
 		atomic_store(&gt_session_state, GT_SESSION_IDLE);
 	}
@@ -159,17 +155,17 @@ void gt_session_start(bool from_hook)
 		goto out;
 	if (atomic_load(&gt_session_state) != GT_SESSION_IDLE || !gt_first_call_claim())
 		goto out;
-	error = start_undisturbed(&gt_session);
+	error = start_undisturbed();
 	if (error) {
 		if (error != -ECANCELED)
 			gt_log_say("cannot start: %s; the program runs on untraced",
 				   strerror(-error));
 		atomic_store(&gt_session_state, GT_SESSION_OFF);
 	} else {
-		gt_process_watch_end();
-		gt_crash_start(&gt_session);
+		gt_process_start(&pipeline.config);
+		gt_crash_start(&pipeline.config);
 		atomic_store_explicit(&gt_session_state,
-				      gt_session.has_cupti ? GT_SESSION_CUPTI : GT_SESSION_HOOKS,
+				      pipeline.gpu.has_cupti ? GT_SESSION_CUPTI : GT_SESSION_HOOKS,
 				      memory_order_release);
 	}
 	gt_first_call_started();

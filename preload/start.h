@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "pipeline/session.h"
+#include "pipeline/sources/state.h"
 
 /* Starts the session if it is IDLE: from InitializeInjection, or from the first hooked call when
  * the driver did not call that (@from_hook: then CUDA may be up already). Never fails loudly. */

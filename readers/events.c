@@ -6,8 +6,17 @@
 #include "readers/events.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+/* In the order in which a difference is looked for. */
+static const enum gt_ledger_key compared[] = {
+	GT_LEDGER_CALLS_WRITTEN,   GT_LEDGER_KERNELS_WRITTEN,  GT_LEDGER_MEMCPYS_WRITTEN,
+	GT_LEDGER_MEMSETS_WRITTEN, GT_LEDGER_SYNCS_WRITTEN,    GT_LEDGER_OVERHEADS_WRITTEN,
+	GT_LEDGER_RANGES_WRITTEN,  GT_LEDGER_SHADOWS_WRITTEN,  GT_LEDGER_FRAMES_WRITTEN,
+	GT_LEDGER_SAMPLES_WRITTEN, GT_LEDGER_COUNTERS_WRITTEN, GT_LEDGER_NOTES_WRITTEN,
+};
 
 #define FIRST_CALLS 1024u
 #define MAX_STRINGS ((size_t)8 << 30)
@@ -68,6 +77,7 @@ static int grow(struct gt_events *events)
 static int remember(struct gt_events *events, const struct gt_event *event)
 {
 	struct gt_events_call *call;
+	bool is_known;
 
 	if (!event->correlation)
 		return 0;
@@ -75,11 +85,13 @@ static int remember(struct gt_events *events, const struct gt_event *event)
 		return -ENOMEM;
 	call = slot_of(events->calls, events->call_slots, event->correlation);
 	events->call_count += !call->correlation;
+	is_known = call->correlation && call->start == event->start;
 	*call = (struct gt_events_call){.correlation = event->correlation,
 					.tid = event->tid,
 					.start = event->start,
 					.op = event->api.op,
-					.stack = event->stack};
+					.stack = event->stack,
+					.followed = is_known && call->followed};
 	return 0;
 }
 
@@ -96,21 +108,55 @@ static void join(struct gt_events *events, struct gt_event *event)
 	event->launch.first = !call->followed;
 	event->launch.tid = call->tid;
 	event->launch.start = call->start;
-	event->launch.stack = call->stack;
+	if (call->stack)
+		event->launch.stack = call->stack;
 	event->launch.op = call->op;
 	call->followed = true;
+}
+
+void gt_events_doubt(const struct gt_events *events, char *ret_text, size_t size)
+{
+	*ret_text = 0;
+	for (size_t i = 0; events->closed && i < sizeof(compared) / sizeof(compared[0]); i++) {
+		uint64_t told = events->ledger.count[compared[i]];
+		uint64_t there = events->counted.count[compared[i]];
+
+		if (told == there)
+			continue;
+		snprintf(ret_text, size, "the ledger says %" PRIu64 " %s, the file holds %" PRIu64,
+			 told, gt_ledger_rows[compared[i]].json, there);
+		return;
+	}
+}
+
+struct gt_ledger gt_events_ledger(const struct gt_events *events)
+{
+	struct gt_ledger ledger = events->ledger;
+
+	for (size_t i = 0; i < sizeof(compared) / sizeof(compared[0]); i++)
+		ledger.count[compared[i]] = events->counted.count[compared[i]];
+	return ledger;
+}
+
+static void count(struct gt_events *events, const struct gt_event *event)
+{
+	enum gt_ledger_key key = gt_ledger_key_of(event);
+
+	if (key != GT_LEDGER_COUNT_)
+		gt_ledger_add(&events->counted, key, 1);
+	events->count++;
 }
 
 int gt_events_give(struct gt_events *events, struct gt_event *event)
 {
 	int error = 0;
 
-	if (event->kind == GT_EVENT_API)
+	if (event->kind == GT_EVENT_API && !events->unjoined)
 		error = remember(events, event);
-	else if (gt_event_is_gpu(event->kind))
+	else if (gt_event_is_gpu(event->kind) && !events->unjoined)
 		join(events, event);
 	if (error)
 		return error;
-	events->count++;
+	count(events, event);
 	return events->take_event(event, events->data);
 }

@@ -37,18 +37,29 @@ struct gt_events {
 	int (*take_event)(const struct gt_event *event, void *data);
 	/* .pftrace, if not NULL: each track that is described, again when it is described again */
 	int (*take_track)(uint64_t uuid, const struct gt_pftrace_track *track, void *data);
+	bool unjoined; /* GPU work is not joined to its calls: launch tells what is its own */
 	void *data;
 
 	/* what the reading came to */
 	struct gt_metadata metadata;
-	struct gt_ledger ledger; /* of a closed file */
-	bool closed;             /* false: the file was cut, events before the cut came */
-	uint64_t count;          /* events handed out */
-	uint64_t strange;        /* parts of the file that no event was made of */
-	uint64_t end_byte; /* .pftrace: behind the last whole event; a slice has two packets */
-	bool torn;         /* .pftrace: it failed, being cut before the facts stood in it */
-	bool tells_gpus;   /* .pftrace: the devices have been described to Perfetto */
-	char error[512];   /* "FILE: what", when it failed */
+	struct gt_ledger ledger;  /* of a closed file */
+	struct gt_ledger counted; /* events handed out, under the keys of what was written */
+	bool closed;              /* false: the file was cut, events before the cut came */
+	uint64_t count;           /* events handed out */
+	uint64_t strange;         /* parts of the file that no event was made of */
+	uint64_t broken;          /* .pftrace: texts that were not UTF-8, mended */
+	uint64_t end_byte;  /* behind the last whole event: a slice of a .pftrace has two packets,
+			       GPU work of JSON three lines */
+	bool has_ledger;    /* its process had all written */
+	bool is_unfinished; /* JSON: the event handed out last is not whole */
+	uint64_t flows;     /* JSON: starts of flows, up to end_byte */
+	uint64_t names;     /* JSON: names of tracks */
+	uint64_t track;     /* of the event that is handed out: its tid in JSON; in a .pftrace the
+			       number of its track, of host events */
+	const char *loose;  /* JSON: what in it strict JSON does not allow, or NULL */
+	bool torn;          /* .pftrace: it failed, being cut before the metadata */
+	bool tells_gpus;    /* .pftrace: the devices have been described to Perfetto */
+	char error[512];    /* "FILE: what", when it failed */
 
 	/* private */
 	struct gt_intern *strings;
@@ -74,6 +85,13 @@ int gt_events_last_metadata(struct gt_events *events, const char *path);
 
 /* Reads a JSON trace of gputrace's. The same. */
 int gt_events_read_json(struct gt_events *events, const char *path);
+
+/* The first count of a closed file's ledger that its events contradict, in words into @ret_text;
+ * empty: there is none. */
+void gt_events_doubt(const struct gt_events *events, char *ret_text, size_t size);
+
+/* The ledger with what was handed out in place of what it says of that. */
+struct gt_ledger gt_events_ledger(const struct gt_events *events);
 
 /* For the readers: remembers calls, joins GPU work to them, hands the event on. */
 int gt_events_give(struct gt_events *events, struct gt_event *event);

@@ -16,6 +16,7 @@
 
 #define CHUNK   (256u << 10)
 #define LARGEST (1u << 30)
+#define LOOK    64 /* bytes that tell the form */
 
 static int open_file(struct gt_input *in, int fd)
 {
@@ -159,6 +160,20 @@ int gt_input_more(struct gt_input *in)
 	in->size += (size_t)n;
 	memset(in->buffer + in->size, 0, GT_INPUT_PADDING);
 	return rc < 0 ? rc : n > 0;
+}
+
+/* A protobuf trace begins with the tag of its first packet, which is a newline; in its head there
+ * are bytes that JSON has nowhere. */
+bool gt_input_is_pftrace(const struct gt_input *in)
+{
+	size_t size = in->size < LOOK ? in->size : LOOK;
+
+	if (!size || in->data[0] != '\n')
+		return false;
+	for (size_t i = 0; i < size; i++)
+		if ((unsigned char)in->data[i] < ' ' && !memchr("\t\r\n", in->data[i], 3))
+			return true;
+	return false;
 }
 
 void gt_input_position(const struct gt_input *in, size_t offset, uint64_t *ret_line,

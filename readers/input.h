@@ -51,6 +51,9 @@ void gt_input_consume(struct gt_input *in, size_t n);
  * is larger than 1 GiB). Pointers into the window become invalid. */
 int gt_input_more(struct gt_input *in);
 
+/* Whether the window begins as a .pftrace does, by its first bytes. */
+bool gt_input_is_pftrace(const struct gt_input *in);
+
 /* Where @offset of the window lies in the file (uncompressed): line and byte, counted from 1 and
  * 0. */
 void gt_input_position(const struct gt_input *in, size_t offset, uint64_t *ret_line,

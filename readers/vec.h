@@ -16,6 +16,7 @@
 		size_t count, room;                                                                \
 	}
 
+/* Makes room for one more element of @size bytes after @count. False: no memory. */
 static inline bool gt_vec_reserve(void **at, size_t *room, size_t count, size_t size)
 {
 	size_t bigger = *room ? *room + *room / 2 + 1 : 16;

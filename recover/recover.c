@@ -1,255 +1,373 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Left spools, see the header.
+ * See recover.h.
  */
 #include "recover/recover.h"
 
-#include <dirent.h>
-#include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <ftw.h>
+#include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "core/guest/sys.h"
-#include "core/spool_view.h"
-#include "recover/liveness.h"
+#include "core/spool.h"
+#include "recover/close.h"
+#include "recover/join.h"
+#include "recover/lock.h"
+#include "recover/spools.h"
+#include "recover/torn.h"
+#include "recover/writer_of.h"
+#include "trace/file_header.h"
+#include "trace/file_name.h"
+#include "trace/first_block.h"
 
-/* Temporary folders of repairs, and when one without a lock is left by a repair that was killed. */
-#define FOLDER_PREFIX "gputrace-repair-"
-#define STALE_AFTER_S 60
+struct recovering {
+	const char *path;
+	struct gt_recovery *result;
+	bool is_pftrace;
+	struct gt_left_spool spool;
+	bool has_spool;
+	char folder[PATH_MAX], recovered[PATH_MAX]; /* what the spool holds, as a trace */
+};
 
-/* Exit statuses of the child. */
-#define STALE         100 /* written by another build */
-#define UNWRITTEN     101 /* there was no room for its trace */
-
-static bool is_running(const struct gt_spool_header *header)
+__attribute__((format(printf, 3, 4))) static int fail(struct recovering *r, int rc,
+						      const char *format, ...)
 {
-	char boot_id[sizeof(header->boot_id)] = "";
-	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	va_list args;
 
-	if (fd >= 0 && read(fd, boot_id, sizeof(boot_id) - 1) < 0)
-		*boot_id = 0;
-	if (fd >= 0)
-		close(fd);
-	boot_id[strcspn(boot_id, "\n")] = 0;
-	return !strcmp(boot_id, header->boot_id) &&
-	       gt_sys_start_ticks((int)header->pid) == header->start_ticks &&
-	       gt_process_is_alive((int64_t)header->pid);
+	va_start(args, format);
+	vsnprintf(r->result->error, sizeof(r->result->error), format, args);
+	va_end(args);
+	return rc;
 }
 
-bool gt_spool_inspect(const char *path, struct gt_left_spool *ret_spool)
+/* ---- whose trace it is ---- */
+
+/* What the beginning of a file tells. */
+struct beginning {
+	bool is_open;     /* not closed by its process, or that cannot be told */
+	int64_t pid;      /* 0: not known */
+	char host[80];    /* empty: not known */
+	char spool[1024]; /* empty: none */
+};
+
+static bool begins_as_object(const char *path)
 {
-	static struct gt_spool_header header;
-	struct gt_spool_view view;
-	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	FILE *file = fopen(path, "rb");
+	int first = file ? fgetc(file) : EOF;
+
+	if (file)
+		fclose(file);
+	return first == '{';
+}
+
+static void read_beginning(const char *path, struct beginning *ret_beginning)
+{
+	struct gt_file_name name;
+	struct gt_reading reading;
+
+	*ret_beginning = (struct beginning){0};
+	ret_beginning->is_open = !begins_as_object(path) || gt_first_block_file_is_torn(path);
+	if (!ret_beginning->is_open)
+		return;
+	gt_file_name_parse(path, &name);
+	gt_file_header(path, &reading);
+	if (!gt_header_int(&reading.header, "metadata", "pid", &ret_beginning->pid))
+		ret_beginning->pid = name.pid;
+	gt_header_text(&reading.header, "metadata", "hostname", ret_beginning->host,
+		       sizeof(ret_beginning->host));
+	gt_header_text(&reading.header, "metadata", "spool", ret_beginning->spool,
+		       sizeof(ret_beginning->spool));
+	gt_reading_fini(&reading);
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* The process was killed between creating its file and saying so: the names tell pid and time. */
+static bool is_begun(const struct gt_left_spool *spool, const char *path, const struct stat *st)
+{
+	const char *name = base_name(spool->path) + strlen(GT_SPOOL_PREFIX);
+	char both[80];
+
+	snprintf(both, sizeof(both), "_%.*s.", (int)(strlen(name) - strlen(GT_SPOOL_SUFFIX)), name);
+	return st->st_size == 0 && strstr(base_name(path), both);
+}
+
+/* Of several files of a process the spool belongs to the last one. The file may have been moved. */
+static bool belongs(const struct gt_left_spool *spool, const char *path)
+{
+	struct stat mine, reported;
+
+	if (stat(path, &mine))
+		return false;
+	if (!*spool->trace)
+		return is_begun(spool, path, &mine);
+	if (!stat(spool->trace, &reported))
+		return mine.st_ino == reported.st_ino && mine.st_dev == reported.st_dev;
+	return !strcmp(base_name(spool->trace), base_name(path));
+}
+
+struct recovery_search {
+	const char *path;
+	struct gt_left_spool *spool;
+	bool is_found;
+};
+
+static void see_spool(const struct gt_left_spool *spool, void *context)
+{
+	struct recovery_search *search = context;
+
+	if (search->is_found || !belongs(spool, search->path))
+		return;
+	*search->spool = *spool;
+	search->is_found = true;
+}
+
+/* The header may name it; it may be torn. */
+static bool find_spool(const char *path, const struct beginning *beginning,
+		       struct gt_left_spool *ret_spool)
+{
+	struct recovery_search search = {.path = path, .spool = ret_spool};
+
+	if (*beginning->spool == '/' && gt_spool_inspect(beginning->spool, ret_spool) &&
+	    belongs(ret_spool, path))
+		return true;
+	gt_spools_each(see_spool, &search);
+	return search.is_found;
+}
+
+/* ---- whether it may be touched ---- */
+
+static bool is_written(const struct recovering *r, const struct beginning *beginning)
+{
+	if (r->has_spool && r->spool.running)
+		return true;
+	return beginning->is_open && beginning->pid > 0 &&
+	       gt_writer_is_alive(r->path, beginning->pid);
+}
+
+/* A spool on this host: its process was here. */
+static bool may_be_written_elsewhere(const struct recovering *r, const struct beginning *beginning)
+{
+	return beginning->is_open && beginning->pid > 0 && !r->has_spool && !r->is_pftrace &&
+	       gt_writer_may_be_elsewhere(r->path, beginning->host);
+}
+
+static int check_writer(struct recovering *r, const struct beginning *beginning)
+{
+	if (is_written(r, beginning))
+		return fail(r, -EBUSY, "%s: process %" PRId64 " still writes it: not touched",
+			    r->path, r->has_spool ? r->spool.pid : beginning->pid);
+	if (may_be_written_elsewhere(r, beginning))
+		return fail(r, -EBUSY,
+			    "%s: written on %s a moment ago: not touched; repair it there, or in "
+			    "a minute",
+			    r->path, *beginning->host ? beginning->host : "another host");
+	return 0;
+}
+
+/* Who opens a pipe may wait for ever, and nothing in it can be rewritten. */
+static int check_kind(struct recovering *r)
+{
 	struct stat st;
-	bool good;
 
-	if (fd < 0)
-		return false;
-	good = !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
-	       !(st.st_mode & 022) &&
-	       read(fd, &header, sizeof(header)) == (ssize_t)sizeof(header) &&
-	       !gt_spool_view_init(&view, &header, sizeof(header));
-	close(fd);
-	if (!good)
-		return false;
-	*ret_spool = (struct gt_left_spool){.pid = (int)header.pid,
-					    .bytes = (uint64_t)st.st_blocks * 512};
-	snprintf(ret_spool->path, sizeof(ret_spool->path), "%s", path);
-	snprintf(ret_spool->folder, sizeof(ret_spool->folder), "%s", header.folder);
-	snprintf(ret_spool->trace, sizeof(ret_spool->trace), "%s", header.trace);
-	ret_spool->running = is_running(&header);
-	return true;
-}
-
-static bool has_suffix(const char *name, const char *suffix)
-{
-	size_t length = strlen(name), end = strlen(suffix);
-
-	return length > end && !strcmp(name + length - end, suffix);
-}
-
-static void look_into(const char *folder,
-		      void (*found)(const struct gt_left_spool *spool, void *context),
-		      void *context)
-{
-	static struct gt_left_spool spool;
-	DIR *entries = opendir(folder);
-	struct dirent *entry;
-	char path[PATH_MAX];
-
-	while (entries && (entry = readdir(entries))) {
-		if (strncmp(entry->d_name, GT_SPOOL_PREFIX, strlen(GT_SPOOL_PREFIX)) ||
-		    !has_suffix(entry->d_name, GT_SPOOL_SUFFIX))
-			continue;
-		snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
-		if (gt_spool_inspect(path, &spool))
-			found(&spool, context);
-	}
-	if (entries)
-		closedir(entries);
-}
-
-void gt_spools_each(void (*found)(const struct gt_left_spool *spool, void *context), void *context)
-{
-	const char *chosen = getenv("GPUTRACE_SPOOL"), *runtime = getenv("XDG_RUNTIME_DIR");
-
-	look_into("/dev/shm", found, context);
-	if (runtime)
-		look_into(runtime, found, context);
-	if (chosen && *chosen == '/' && strcmp(chosen, "/dev/shm"))
-		look_into(chosen, found, context);
-}
-
-/* In the child: a fault there, in bytes that may be anything, is not ours. */
-static _Noreturn void recover_here(const char *path, const char *folder)
-{
-	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	static struct gt_spool_header header;
-	int (*recover)(const char *, const char *) = NULL;
-	void *library = NULL;
-	int error;
-
-	if (fd >= 0 && read(fd, &header, sizeof(header)) == (ssize_t)sizeof(header) &&
-	    !header.library[sizeof(header.library) - 1])
-		library = dlopen(header.library, RTLD_NOW | RTLD_LOCAL);
-	if (library)
-		*(void **)&recover = dlsym(library, "gputrace_recover");
-	error = recover ? recover(path, folder) : -ESTALE;
-	if (error == -EIO || error == -ENOSPC)
-		_exit(UNWRITTEN);
-	_exit(error == -ESTALE ? STALE : error ? EXIT_FAILURE : EXIT_SUCCESS);
-}
-
-static int wait_for(pid_t child, char *ret_why, size_t size)
-{
-	int status;
-
-	if (child < 0 || waitpid(child, &status, 0) != child)
-		return -errno;
-	if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS)
+	if (strcmp(r->path, "-") != 0 && (stat(r->path, &st) || S_ISREG(st.st_mode)))
 		return 0;
-	if (WIFEXITED(status) && WEXITSTATUS(status) == UNWRITTEN) {
-		snprintf(ret_why, size, "no room for its trace in the temporary folder (TMPDIR)");
-		return -ENOSPC;
-	}
-	if (WIFEXITED(status) && WEXITSTATUS(status) == STALE)
-		snprintf(ret_why, size, "the libgputrace.so that wrote it is gone or was replaced");
-	else
-		snprintf(ret_why, size, "it cannot be read");
-	return -EBADMSG;
+	return fail(r, -ESPIPE, "%s: not a regular file: a pipe cannot be repaired", r->path);
 }
 
-static char found_trace[PATH_MAX];
+/* ---- the steps ---- */
 
-static int find_trace(const char *path, const struct stat *st, int type, struct FTW *ftw)
+/* Why the spool was not used. */
+static void warn(struct recovering *r, const char *why)
 {
-	(void)st;
-	(void)ftw;
-	if (type == FTW_F && (has_suffix(path, ".pt.trace.json") || has_suffix(path, ".pftrace")))
-		snprintf(found_trace, sizeof(found_trace), "%s", path);
+	snprintf(r->result->warning, sizeof(r->result->warning), "%s: not recovered: %s",
+		 r->spool.path, why);
+}
+
+/* Of a spool that can never be read the trace is closed without. What failed for want of room may
+ * be done another time: a negative errno, for to a closed trace nothing is added. */
+static int replay(struct recovering *r)
+{
+	char why[256] = "";
+	int rc = gt_spool_replay(&r->spool, r->folder, r->recovered, why, sizeof(why));
+
+	r->result->is_joined = rc == 0;
+	if (rc == -EBADMSG)
+		warn(r, why);
+	else if (rc)
+		fail(r, rc, "%s: not recovered: %s", r->spool.path, why);
+	return rc == -EBADMSG ? 0 : rc;
+}
+
+static int rebuild(struct recovering *r)
+{
+	struct gt_torn torn;
+	int rc = gt_torn_rebuild(r->path, *r->recovered ? r->recovered : NULL, &torn);
+
+	r->result->was_torn = torn.was_torn;
+	r->result->was_empty = torn.was_empty;
+	return rc < 0 ? fail(r, rc, "%s", torn.error) : 0;
+}
+
+static void put_join(struct gt_recovery *result, const struct gt_join *join)
+{
+	result->was_torn |= join->was_torn;
+	result->events = join->events;
+	result->cut = join->cut;
+	result->calls = join->calls;
+	result->operations = join->operations;
+	snprintf(result->why, sizeof(result->why), "the process ended without closing the file");
+}
+
+static bool is_want_of_room(int rc)
+{
+	return rc == -ENOSPC || rc == -EDQUOT || rc == -EFBIG || rc == -EIO || rc == -ENOMEM;
+}
+
+static int close_file(struct recovering *r, bool *ret_has_ledger)
+{
+	struct gt_recovery *result = r->result;
+	struct gt_close closed;
+	int rc = gt_close_file(r->path, &closed);
+
+	*ret_has_ledger = closed.has_ledger;
+	if (rc < 0)
+		return fail(r, rc, "%s", closed.error);
+	result->was_closed = closed.was_closed;
+	result->events = closed.events;
+	result->cut = closed.cut;
+	snprintf(result->why, sizeof(result->why), "%s", closed.why);
 	return 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+/* Adds what the spool holds, and closes. A trace that cannot be joined is closed without. */
+static int join_and_close(struct recovering *r)
 {
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
+	bool has_ledger = false;
+	struct gt_join join;
+	int rc = *r->recovered ? gt_join(r->path, r->recovered, r->spool.path, &join) : 0;
 
-static int folder_lock = -1; /* of the folder in use: a killed repair loses it */
-
-/* A folder of ours whose repair was killed. The lock comes a moment after the folder: young ones
- * are left alone. */
-static bool is_stale(const char *path)
-{
-	struct stat st;
-	bool stale;
-	int fd;
-
-	if (lstat(path, &st) || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
-	    st.st_mtime + STALE_AFTER_S > time(NULL))
-		return false;
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	stale = fd >= 0 && !flock(fd, LOCK_EX | LOCK_NB);
-	if (fd >= 0)
-		close(fd);
-	return stale;
-}
-
-static void remove_stale(const char *temporary)
-{
-	DIR *entries = opendir(temporary);
-	struct dirent *entry;
-	char path[PATH_MAX];
-
-	while (entries && (entry = readdir(entries))) {
-		if (strncmp(entry->d_name, FOLDER_PREFIX, strlen(FOLDER_PREFIX)) != 0)
-			continue;
-		snprintf(path, sizeof(path), "%s/%s", temporary, entry->d_name);
-		if (is_stale(path))
-			nftw(path, remove_one, 8, FTW_PHYS | FTW_DEPTH);
+	if (rc && is_want_of_room(rc))
+		return fail(r, rc, "%s", join.error);
+	if (rc) {
+		r->result->is_joined = false;
+		snprintf(r->result->warning, sizeof(r->result->warning), "%s", join.error);
+	} else if (*r->recovered && !join.was_closed) {
+		put_join(r->result, &join);
+		return 0;
 	}
-	if (entries)
-		closedir(entries);
+	rc = close_file(r, &has_ledger);
+	if (!rc && r->result->was_closed && has_ledger)
+		r->result->is_joined = true; /* the spool has nothing that the file lacks */
+	return rc;
 }
 
-static int make_folder(char *ret_folder)
+static int recover_json(struct recovering *r, bool is_open)
 {
-	const char *temporary = getenv("TMPDIR");
+	int rc = r->has_spool && is_open ? replay(r) : 0;
 
-	if (!temporary)
-		temporary = "/tmp";
-	remove_stale(temporary);
-	snprintf(ret_folder, PATH_MAX, "%s/" FOLDER_PREFIX "XXXXXX", temporary);
-	if (!mkdtemp(ret_folder)) {
-		*ret_folder = 0;
-		return -errno;
-	}
-	folder_lock = open(ret_folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (folder_lock >= 0)
-		flock(folder_lock, LOCK_EX | LOCK_NB);
+	if (!rc)
+		rc = rebuild(r);
+	return rc ? rc : join_and_close(r);
+}
+
+static int recover_pftrace(struct recovering *r)
+{
+	struct gt_join join;
+	int rc = r->has_spool ? replay(r) : 0;
+
+	if (rc)
+		return rc;
+	rc = *r->recovered ? gt_join(r->path, r->recovered, r->spool.path, &join)
+			   : gt_join_without_spool(r->path, &join);
+	if (rc)
+		return fail(r, rc, "%s", join.error);
+	r->result->is_joined = *r->recovered;
+	r->result->was_closed = join.was_closed;
+	r->result->is_readable = !*r->recovered && !join.was_closed && !join.was_torn;
+	put_join(r->result, &join);
 	return 0;
 }
 
-int gt_recover(const struct gt_left_spool *spool, char *ret_folder, char *ret_trace, char *ret_why,
-	       size_t size)
-{
-	pid_t child;
-	int error = make_folder(ret_folder);
+/* ---- one at a time ---- */
 
-	if (error) {
-		snprintf(ret_why, size, "%s", strerror(-error));
-		return error;
-	}
-	fflush(NULL);
-	child = fork();
-	if (child == 0)
-		recover_here(spool->path, ret_folder);
-	error = wait_for(child, ret_why, size);
-	*found_trace = 0;
-	if (!error)
-		nftw(ret_folder, find_trace, 8, FTW_PHYS);
-	snprintf(ret_trace, PATH_MAX, "%s", found_trace);
-	return error;
+/* In a folder that is not ours to write there is no lock. */
+static bool is_expected(int rc)
+{
+	return rc == -EACCES || rc == -EROFS || rc == -EPERM;
 }
 
-void gt_recover_forget(const char *folder)
+static int lock(struct recovering *r, struct gt_repair_lock *lock, const char *folder,
+		const char *path)
 {
-	if (*folder)
-		nftw(folder, remove_one, 8, FTW_PHYS | FTW_DEPTH);
-	if (folder_lock >= 0)
-		close(folder_lock);
-	folder_lock = -1;
+	char holder[320];
+	int rc = gt_repair_lock(lock, folder, path, holder, sizeof(holder));
+
+	if (rc == -EBUSY)
+		return fail(r, rc, "%s: %s is repairing it: not touched", r->path, holder);
+	if (rc && !is_expected(rc))
+		snprintf(r->result->warning, sizeof(r->result->warning),
+			 "%s: cannot be locked (%s): make sure that no other repair of it runs",
+			 path, strerror(-rc));
+	return 0;
+}
+
+static int recover_unwritten(struct recovering *r, const struct beginning *beginning)
+{
+	int rc = check_writer(r, beginning);
+
+	if (!rc)
+		rc = r->is_pftrace ? recover_pftrace(r) : recover_json(r, beginning->is_open);
+	if (!rc && r->has_spool && r->result->is_joined)
+		unlink(r->spool.path);
+	gt_spool_forget(r->folder);
+	return rc;
+}
+
+/* The spool may be found without the file: it has a lock of its own. */
+static int recover_locked(struct recovering *r)
+{
+	struct gt_repair_lock of_spool = {.fd = -1};
+	struct beginning beginning;
+	int rc = 0;
+
+	read_beginning(r->path, &beginning);
+	r->is_pftrace = gt_join_is_pftrace(r->path);
+	r->has_spool = find_spool(r->path, &beginning, &r->spool);
+	if (r->has_spool)
+		rc = lock(r, &of_spool, r->spool.folder, r->spool.path);
+	if (!rc)
+		rc = recover_unwritten(r, &beginning);
+	gt_repair_unlock(&of_spool);
+	return rc;
+}
+
+/* A closed file is only read. */
+int gt_recover_file(const char *path, struct gt_recovery *ret_recovery)
+{
+	struct gt_repair_lock of_file = {.fd = -1};
+	static struct recovering r;
+	struct beginning beginning;
+	int rc;
+
+	*ret_recovery = (struct gt_recovery){0};
+	r = (struct recovering){.path = path, .result = ret_recovery};
+	rc = check_kind(&r);
+	if (rc)
+		return rc;
+	read_beginning(path, &beginning);
+	if (beginning.is_open)
+		rc = lock(&r, &of_file, NULL, path);
+	if (!rc)
+		rc = recover_locked(&r);
+	gt_repair_unlock(&of_file);
+	return rc;
 }

@@ -1,42 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The spools that killed processes left (core/spool.h): which there are, whose they are, and
- * getting out of one what its trace is missing. The work is done by the library that wrote the
- * spool, in a process of its own.
+ * One trace that a process left, made whole: its spool is found and replayed (recover/spools.h), a
+ * first block that was cut is rebuilt (recover/torn.h), what the file lacks is added
+ * (recover/join.h), and the file closed (recover/close.h). What its process still writes, or
+ * another repair has locked, is not touched. One thread, one file at a time.
  */
 #ifndef GT_RECOVER_RECOVER_H
 #define GT_RECOVER_RECOVER_H
 
 #include <limits.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
-/* A spool that a process left. */
-struct gt_left_spool {
-	char path[PATH_MAX];
-	char folder[1024], trace[1024]; /* trace: empty when the process had begun none */
-	int pid;
-	bool running; /* its process lives: not to be touched */
-	uint64_t bytes;
+/* What was done to a trace. */
+struct gt_recovery {
+	bool was_closed;            /* nothing was done */
+	bool is_readable;           /* a .pftrace without a spool: nothing was done */
+	bool was_torn, was_empty;   /* its header was cut; not a byte was there: rebuilt */
+	bool is_joined;             /* its spool was read */
+	uint64_t events, cut;       /* kept; bytes behind the last whole event that were given up */
+	uint64_t calls, operations; /* recovered from the spool */
+	char why[256];              /* what was wrong with the file */
+	char warning[PATH_MAX + 512]; /* one line: why its spool was not used; empty: nothing */
+	char error[PATH_MAX + 512];   /* one line, after a failure */
 };
 
-/* Calls @found for each spool of this user, on the places where the tracer puts them by itself. */
-void gt_spools_each(void (*found)(const struct gt_left_spool *spool, void *context), void *context);
-
-/* Looks at one file. False: it is not a spool of this user. */
-bool gt_spool_inspect(const char *path, struct gt_left_spool *ret_spool);
-
-/*
- * Makes a trace of what the spool holds, in a new folder @ret_folder (PATH_MAX bytes; remove it
- * with gt_recover_forget), and tells its path in @ret_trace, empty when nothing was in it. A
- * negative errno with one phrase in @ret_why: -EBADMSG when the spool can never be read, any other
- * when it may be another time.
- */
-int gt_recover(const struct gt_left_spool *spool, char *ret_folder, char *ret_trace, char *ret_why,
-	       size_t size);
-
-/* Removes the folder and what is in it. */
-void gt_recover_forget(const char *folder);
+/* Makes the trace at @path whole. 0 (also when it was), or a negative errno with
+ * ret_recovery->error: -EBUSY: somebody writes or repairs it. Can be repeated after it was
+ * interrupted. */
+int gt_recover_file(const char *path, struct gt_recovery *ret_recovery);
 
 #endif

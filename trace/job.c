@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "readers/progress.h"
+#include "trace/file_header.h"
 #include "trace/first_block.h"
 #include "trace/job_compare.h"
 #include "trace/segment_files.h"
@@ -155,22 +156,13 @@ static void drop_repeated(struct gt_job *job, size_t first, void (*complain)(con
 	close_gaps(job, first);
 }
 
-static int stop_reading(const struct gt_trace_event *record, const struct gt_header *header,
-			void *data)
-{
-	(void)record;
-	(void)header;
-	(void)data;
-	return -ECANCELED;
-}
-
 static bool can_begin(const char *path)
 {
 	struct gt_reading reading;
-	int rc = gt_reader_read(path, stop_reading, NULL, &reading);
+	int rc = gt_file_header(path, &reading);
 
 	gt_reading_fini(&reading);
-	return rc >= 0 || rc == -ECANCELED;
+	return rc >= 0;
 }
 
 /* A process that was killed as it began a file must not keep the others of its job from being

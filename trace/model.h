@@ -152,6 +152,7 @@ int gt_model_load(char *const *paths, size_t count, struct gt_models *ret_models
 void gt_models_fini(struct gt_models *models);
 void gt_model_fini(struct gt_model *model);
 
+/* The text of a name id of the model. */
 static inline const char *gt_model_name(const struct gt_model *model, uint32_t name)
 {
 	return gt_names_get(&model->names, name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The second half of loading a model: call stacks, and the links between the arrays once all events
- * are in. One thread.
+ * What both forms of a trace share while a model is being loaded, and the links between its arrays
+ * once all events are in. One thread.
  */
 #include "trace/model_build.h"
 
@@ -10,159 +10,43 @@
 #include <stdlib.h>
 #include <string.h>
 
-uint32_t gt_build_text(struct gt_builder *b, const struct gt_span *span)
+uint32_t gt_build_thread(struct gt_builder *b, int64_t pid, int64_t tid)
 {
-	size_t n;
+	struct gt_model *model = b->model;
+	uint32_t hint = b->last_thread;
 
-	if (span->kind != GT_SPAN_STRING)
-		return GT_NAME_NONE;
-	if (!span->escaped)
-		return gt_names_put(&b->model->names, span->text, span->len);
-	if (span->len > b->text_room) {
-		char *bigger = realloc(b->text, span->len);
-
-		if (!bigger)
-			return GT_NAME_NONE;
-		b->text = bigger;
-		b->text_room = span->len;
-	}
-	n = gt_span_decode(span, b->text);
-	return gt_names_put(&b->model->names, b->text, n);
+	if (hint < model->threads.count && model->threads.at[hint].pid == pid &&
+	    model->threads.at[hint].tid == tid)
+		return hint;
+	for (uint32_t i = 0; i < model->threads.count; i++)
+		if (model->threads.at[i].pid == pid && model->threads.at[i].tid == tid)
+			return b->last_thread = i;
+	if (!gt_vec_push(&model->threads,
+			 ((struct gt_thread_track){.pid = pid, .tid = tid, .beside = GT_NONE})))
+		return 0;
+	return b->last_thread = (uint32_t)model->threads.count - 1;
 }
 
-static bool grow_slots(struct gt_builder *b)
+void gt_build_extent(struct gt_model *model, int64_t start, int64_t dur)
 {
-	size_t count = b->slot_count ? b->slot_count * 2 : 256;
-	struct gt_stack_slot *slots = calloc(count, sizeof(*slots));
-
-	if (!slots)
-		return false;
-	for (size_t i = 0; i < b->slot_count; i++) {
-		size_t h = (size_t)b->slots[i].id & (count - 1);
-
-		if (!b->slots[i].id)
-			continue;
-		while (slots[h].id)
-			h = (h + 1) & (count - 1);
-		slots[h] = b->slots[i];
-	}
-	free(b->slots);
-	b->slots = slots;
-	b->slot_count = count;
-	return true;
+	if (start < model->first)
+		model->first = start;
+	if (start + dur > model->last)
+		model->last = start + dur;
 }
 
-static uint32_t new_stack(struct gt_model *model)
+bool gt_build_is_collective(const char *name, size_t len)
 {
-	if (!gt_vec_push(&model->stacks, ((struct gt_frames){0})))
-		return GT_NONE;
-	return (uint32_t)model->stacks.count - 1;
+	return (len >= 4 && !memcmp(name, "nccl", 4)) ||
+	       (len >= 10 && memmem(name, len, "ncclKernel", 10));
 }
 
-/* The stack with the file's id @id. */
-static uint32_t stack_by_id(struct gt_builder *b, int64_t id)
+int64_t gt_build_bounded(int64_t value, int64_t low, int64_t high, int64_t otherwise, uint64_t *odd)
 {
-	size_t h;
-
-	if (b->slot_used * 2 >= b->slot_count && !grow_slots(b))
-		return GT_NONE;
-	for (h = (size_t)id & (b->slot_count - 1); b->slots[h].id;
-	     h = (h + 1) & (b->slot_count - 1))
-		if (b->slots[h].id == id)
-			return b->slots[h].stack;
-	b->slots[h].stack = new_stack(b->model);
-	b->slots[h].id = id;
-	b->slot_used++;
-	return b->slots[h].stack;
-}
-
-/* Stacks of traces without ids: one per text. */
-static uint32_t stack_by_text(struct gt_builder *b, uint32_t text)
-{
-	if (text >= b->short_room) {
-		size_t room = (size_t)text * 2 + 64;
-		uint32_t *bigger = realloc(b->short_stack, room * sizeof(*bigger));
-
-		if (!bigger)
-			return GT_NONE;
-		memset(bigger + b->short_room, 0, (room - b->short_room) * sizeof(*bigger));
-		b->short_stack = bigger;
-		b->short_room = room;
-	}
-	if (!b->short_stack[text])
-		b->short_stack[text] = new_stack(b->model) + 1;
-	return b->short_stack[text] - 1;
-}
-
-/* Adds the frames of a text: @gap stands between them, the nearest comes first. */
-static void split_frames(struct gt_model *model, struct gt_frames *stack, const char *text,
-			 const char *gap)
-{
-	size_t step = strlen(gap), count = 1;
-	const char *next;
-
-	for (next = text; (next = strstr(next, gap)); next += step)
-		count++;
-	stack->frame = calloc(count, sizeof(*stack->frame));
-	if (!stack->frame)
-		return;
-	for (; text; text = next ? next + step : NULL) {
-		size_t len;
-
-		next = strstr(text, gap);
-		len = next ? (size_t)(next - text) : strlen(text);
-		if (len && !(len == 3 && !memcmp(text, "...", 3)))
-			stack->frame[stack->count++] = gt_names_put(&model->names, text, len);
-	}
-}
-
-static void read_frames(struct gt_builder *b, struct gt_frames *stack, const struct gt_span *array)
-{
-	struct gt_span element;
-	uint32_t position = 0, count = 0;
-
-	while (gt_span_next(array, &position, &element))
-		count++;
-	free(stack->frame);
-	stack->count = 0;
-	stack->frame = calloc(count ? count : 1, sizeof(*stack->frame));
-	if (!stack->frame)
-		return;
-	stack->whole = true;
-	for (position = 0; gt_span_next(array, &position, &element);)
-		stack->frame[stack->count++] = gt_build_text(b, &element);
-}
-
-uint32_t gt_build_stack(struct gt_builder *b, const struct gt_trace_event *record)
-{
-	enum gt_arg arg =
-		gt_record_has(record, GT_ARG_LAUNCHED_BY) ? GT_ARG_LAUNCHED_BY : GT_ARG_CALL_STACK;
-	int64_t id = gt_record_int(record, GT_ARG_STACK, 0);
-	struct gt_frames *stack;
-	uint32_t text, index;
-
-	/* most events have neither: one test of the mask */
-	if (!(record->arg_mask &
-	      (1ull << GT_ARG_STACK | 1ull << GT_ARG_LAUNCHED_BY | 1ull << GT_ARG_CALL_STACK)))
-		return GT_NONE;
-	text = gt_record_has(record, arg) && (id <= 0 || !gt_record_has(record, GT_ARG_FRAMES))
-		       ? gt_build_text(b, &record->arg[arg])
-		       : GT_NAME_NONE;
-	if (id > 0)
-		index = stack_by_id(b, id);
-	else if (text != GT_NAME_NONE)
-		index = stack_by_text(b, text);
-	else
-		return GT_NONE;
-	if (index == GT_NONE)
-		return GT_NONE;
-	stack = &b->model->stacks.at[index];
-	if (!stack->whole && gt_record_has(record, GT_ARG_FRAMES))
-		read_frames(b, stack, &record->arg[GT_ARG_FRAMES]);
-	else if (!stack->frame && text != GT_NAME_NONE)
-		split_frames(b->model, stack, gt_model_name(b->model, text),
-			     arg == GT_ARG_LAUNCHED_BY ? " < " : ";");
-	return index;
+	if (value >= low && value <= high)
+		return value;
+	++*odd;
+	return otherwise;
 }
 
 static int by_start(const void *a, const void *b)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Inside of analysis/model*.c: what exists only while a model is being loaded.
+ * Inside of trace/model*.c: what exists only while a model is being loaded.
  */
 #ifndef GT_TRACE_MODEL_BUILD_H
 #define GT_TRACE_MODEL_BUILD_H
@@ -39,17 +39,39 @@ struct gt_builder {
 	size_t text_room;
 };
 
-/* Takes in an event. 0 or -ENOMEM. */
+#define GT_BUILD_NO_STACK     0xfffffffu         /* of a range */
+#define GT_BUILD_LARGEST_COPY ((int64_t)1 << 50) /* bytes */
+
+/* Takes in an event of a JSON trace. 0 or -ENOMEM. */
 int gt_build_record(struct gt_builder *b, const struct gt_trace_event *record);
 
 /* Index of a thread, made when new. */
 uint32_t gt_build_thread(struct gt_builder *b, int64_t pid, int64_t tid);
 
-/* The name number of a string argument. */
-uint32_t gt_build_text(struct gt_builder *b, const struct gt_span *span);
+/* A slice of the trace lasts from @start on so long. */
+void gt_build_extent(struct gt_model *model, int64_t start, int64_t dur);
 
-/* Index of the record's call stack in model->stacks, or GT_NONE. */
-uint32_t gt_build_stack(struct gt_builder *b, const struct gt_trace_event *record);
+/* A number within bounds; another one is counted in *@odd and becomes @otherwise. */
+int64_t gt_build_bounded(int64_t value, int64_t low, int64_t high, int64_t otherwise,
+			 uint64_t *odd);
+
+/* Whether a kernel is a collective, by its name. */
+bool gt_build_is_collective(const char *name, size_t len);
+
+/* Index of the stack that has the number @id in the file, or GT_NONE; made, without frames, when
+ * new. */
+uint32_t gt_build_stack_by_id(struct gt_builder *b, int64_t id);
+
+/* The same of the stack that has the number @id from now on, and these @count names as its frames,
+ * the nearest first. */
+uint32_t gt_build_stack_of(struct gt_builder *b, int64_t id, const uint32_t *frame, uint32_t count);
+
+/* The same of a trace without such numbers: one stack per text. */
+uint32_t gt_build_stack_by_text(struct gt_builder *b, uint32_t text);
+
+/* Adds the frames of a text: @gap stands between them, the nearest comes first. */
+void gt_build_split_frames(struct gt_model *model, struct gt_frames *stack, const char *text,
+			   const char *gap);
 
 /* Sorts, links calls and operations, nests ranges. */
 int gt_build_finish(struct gt_builder *b);

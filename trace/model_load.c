@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "trace/model_build.h"
+#include "trace/model_events.h"
 #include "trace/segment_files.h"
 
 #define FIRST_HOST 64    /* rows below are GPUs */
@@ -109,6 +110,25 @@ static int take_event(const struct gt_trace_event *record, const struct gt_heade
 	return gt_build_record(&load->builders.at[row->builder], &own);
 }
 
+/* In whichever form the file is. */
+static int read_file(struct load *load, const char *path, struct gt_reading *ret_reading)
+{
+	struct gt_input in;
+	int rc = gt_input_open(&in, path);
+
+	*ret_reading = (struct gt_reading){0};
+	if (!rc)
+		rc = gt_input_more(&in);
+	if (rc < 0)
+		gt_reading_fail(ret_reading, path, rc);
+	else if (gt_input_is_pftrace(&in))
+		rc = gt_build_pftrace(&load->builders.at[0], &in, ret_reading);
+	else
+		rc = gt_reader_read_input(&in, take_event, load, ret_reading);
+	gt_input_close(&in);
+	return rc;
+}
+
 /* Reads one file. The first one's reading is that of the first model. */
 static int take_file(struct load *load, const char *path, bool is_first)
 {
@@ -117,8 +137,8 @@ static int take_file(struct load *load, const char *path, bool is_first)
 	int rc, error;
 
 	if (is_first)
-		return gt_reader_read(path, take_event, load, all);
-	rc = gt_reader_read(path, take_event, load, &reading);
+		return read_file(load, path, all);
+	rc = read_file(load, path, &reading);
 	if (rc < 0)
 		memcpy(all->error, reading.error, sizeof(all->error));
 	error = gt_segments_add(all, &reading);

@@ -32,6 +32,7 @@ void gt_names_fini(struct gt_names *names);
 /* The number of a string of @len bytes, new or old. GT_NAME_NONE when memory is out. */
 uint32_t gt_names_put(struct gt_names *names, const char *text, size_t len);
 
+/* The text of a name; valid as long as @names. */
 static inline const char *gt_names_get(const struct gt_names *names, uint32_t name)
 {
 	return names->text.at[name];

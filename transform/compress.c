@@ -17,7 +17,6 @@
 #include "readers/chrome/scan.h"
 #include "readers/events.h"
 #include "readers/progress.h"
-#include "readers/translated.h"
 #include "trace/first_block.h"
 
 #define CHUNK   ((size_t)256 << 10)
@@ -58,7 +57,7 @@ static bool is_trace(struct packing *p, const char *head, size_t size)
 {
 	struct gt_input in = {.data = head, .size = size};
 
-	p->is_json = !gt_translated_is_due(&in);
+	p->is_json = !gt_input_is_pftrace(&in);
 	return !p->is_json || *gt_scan_blanks(head) == '{';
 }
 

@@ -43,7 +43,4 @@ int gt_conversion_run(struct gt_conversion *c,
 /* Closes the output, removes it when @failed. */
 void gt_conversion_fini(struct gt_conversion *c, bool failed);
 
-/* Has readers of JSON take .pftrace files by this way too. */
-void gt_translate_install(void);
-
 #endif

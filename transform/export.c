@@ -462,24 +462,38 @@ static int export_processes(struct export *e)
 }
 
 static int export_file(struct gt_export_sink *sink, struct gt_export_processes *processes,
-		       struct device_ids *devices, const char *path, FILE *losses)
+		       struct device_ids *devices, struct gt_as_json *trace, FILE *losses)
 {
 	struct export e = {.sink = sink, .processes = processes, .devices = devices};
 	struct gt_reading reading;
-	int rc = gt_export_processes_begin(processes, path);
+	int rc = gt_export_processes_begin(processes, trace);
 
 	if (rc)
 		return rc;
-	rc = gt_reader_read(path, export_event, &e, &reading);
+	rc = gt_as_json_read(trace, export_event, &e, &reading);
 	if (rc < 0 && !sink->error[0])
 		snprintf(sink->error, sizeof(sink->error), "%s", reading.error);
 	if (!rc)
-		report_losses(path, &reading, losses);
+		report_losses(trace->path, &reading, losses);
 	if (!rc)
 		rc = export_devices(&e, &reading.header);
 	if (!rc)
 		rc = export_processes(&e);
 	gt_reading_fini(&reading);
+	return rc;
+}
+
+static int export_path(struct gt_export_sink *sink, struct gt_export_processes *processes,
+		       struct device_ids *devices, const char *path, FILE *losses)
+{
+	struct gt_as_json trace;
+	int rc = gt_as_json_open(&trace, path);
+
+	if (rc < 0)
+		snprintf(sink->error, sizeof(sink->error), "%s", trace.outcome.error);
+	else
+		rc = export_file(sink, processes, devices, &trace, losses);
+	gt_as_json_close(&trace);
 	return rc;
 }
 
@@ -492,7 +506,7 @@ int gt_export(char *const *paths, size_t count, const struct gt_export_sink *kin
 	int rc = sink.open(&sink, target), closed;
 
 	for (size_t i = 0; !rc && i < count; i++)
-		rc = export_file(&sink, &processes, &devices, paths[i], losses);
+		rc = export_path(&sink, &processes, &devices, paths[i], losses);
 	gt_export_processes_fini(&processes);
 	gt_vec_free(&devices);
 	if (sink.priv) {

@@ -149,22 +149,23 @@ static int look(const struct gt_trace_event *record, const struct gt_header *hea
 	return !all->rows.count && all->list.at[all->first].pid >= 0 ? -ECANCELED : 0;
 }
 
-static int look_through(struct gt_export_processes *all, const char *path)
+static int look_through(struct gt_export_processes *all, struct gt_as_json *trace)
 {
 	struct gt_reading reading;
 	int rc;
 
-	if (gt_input_is_stream(path))
+	if (gt_input_is_stream(trace->path))
 		return 0;
-	rc = gt_reader_read(path, look, all, &reading);
+	rc = gt_as_json_read(trace, look, all, &reading);
 	gt_reading_fini(&reading);
-	if (all->rows.count)
-		gt_progress_expect_file(path); /* it is read twice */
+	if (all->rows.count && !reading.is_pftrace)
+		gt_progress_expect_file(trace->path); /* it is read twice */
 	return rc == -ENOMEM ? rc : 0;
 }
 
-int gt_export_processes_begin(struct gt_export_processes *all, const char *path)
+int gt_export_processes_begin(struct gt_export_processes *all, struct gt_as_json *trace)
 {
+	const char *path = trace->path;
 	int rc = 0;
 
 	gt_vec_free(&all->rows);
@@ -177,7 +178,7 @@ int gt_export_processes_begin(struct gt_export_processes *all, const char *path)
 		all->count = 0;
 		rc = add_process(all, path);
 	}
-	return rc || all->list.at[all->first].pid >= 0 ? rc : look_through(all, path);
+	return rc || all->list.at[all->first].pid >= 0 ? rc : look_through(all, trace);
 }
 
 int64_t gt_export_global_pid(const struct gt_export_process *process)

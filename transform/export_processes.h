@@ -10,6 +10,7 @@
 
 #include "readers/chrome/reader.h"
 #include "readers/vec.h"
+#include "transform/as_json.h"
 
 /* A process of the traces. */
 struct gt_export_process {
@@ -33,9 +34,9 @@ struct gt_export_processes {
 	size_t first, count;                       /* in list: of the file in hand */
 };
 
-/* Begins with a file. One that can be read twice is looked through for what is reported behind the
- * first GPU work; errors in it are for the real reading to tell. -ENOMEM. */
-int gt_export_processes_begin(struct gt_export_processes *all, const char *path);
+/* Begins with a file, which is open. One that can be read twice is looked through for what is
+ * reported behind the first GPU work; errors in it are for the real reading to tell. -ENOMEM. */
+int gt_export_processes_begin(struct gt_export_processes *all, struct gt_as_json *trace);
 
 /* Learns what an event of that file tells. -ENOMEM. */
 int gt_export_processes_see(struct gt_export_processes *all, const struct gt_trace_event *record,

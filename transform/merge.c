@@ -16,7 +16,9 @@
 #include "core/schema/metadata.h"
 #include "readers/chrome/reader.h"
 #include "readers/vec.h"
+#include "trace/file_header.h"
 #include "trace/segment_files.h"
+#include "transform/as_json.h"
 #include "transform/merge_devices.h"
 
 #define MAX_EDITS    16
@@ -172,7 +174,7 @@ static void edit_int(struct transform_merge *m, const struct gt_span *span, int6
 		snprintf(edit->text, sizeof(edit->text), "%" PRId64, value);
 }
 
-/* The sum of two ids; beyond what a number holds it begins anew. */
+/* The sum of two ids; beyond what a number holds it wraps around. */
 static int64_t id_sum(int64_t a, int64_t b)
 {
 	return (int64_t)(((uint64_t)a + (uint64_t)b) & INT64_MAX);
@@ -350,15 +352,6 @@ static int copy_event(const struct gt_trace_event *record, const struct gt_heade
 }
 
 /* What has to be known of a file before its events are copied: its header. */
-static int stop_at_first(const struct gt_trace_event *record, const struct gt_header *header,
-			 void *data)
-{
-	(void)record;
-	(void)header;
-	(void)data;
-	return -ECANCELED;
-}
-
 struct source {
 	const char *path;
 	int64_t rank, world_size, base, border;
@@ -370,7 +363,7 @@ struct source {
 static int read_source(struct source *source, const char *path, struct gt_merge_result *result)
 {
 	struct gt_reading reading;
-	int rc = gt_reader_read(path, stop_at_first, NULL, &reading);
+	int rc = gt_file_header(path, &reading);
 	const char *text;
 
 	source->path = path;
@@ -385,10 +378,10 @@ static int read_source(struct source *source, const char *path, struct gt_merge_
 	source->segment = text ? strdup(text) : NULL;
 	gt_header_int(&reading.header, "segment", gt_segment_names[GT_SEGMENT_BORDER],
 		      &source->border);
-	if (rc < 0 && rc != -ECANCELED)
+	if (rc < 0)
 		snprintf(result->error, sizeof(result->error), "%s", reading.error);
 	gt_reading_fini(&reading);
-	return rc == -ECANCELED ? 0 : rc;
+	return rc < 0 ? rc : 0;
 }
 
 static int by_rank(const void *a, const void *b)
@@ -493,6 +486,19 @@ static void put_tail(struct transform_merge *m, size_t files)
 	fputs(", \"traceName\": \"merged\"}\n", m->out);
 }
 
+static int copy_events(struct transform_merge *m, const char *path, struct gt_reading *ret_reading)
+{
+	struct gt_as_json trace;
+	int rc = gt_as_json_open(&trace, path);
+
+	if (rc < 0)
+		*ret_reading = trace.outcome;
+	else
+		rc = gt_as_json_read(&trace, copy_event, m, ret_reading);
+	gt_as_json_close(&trace);
+	return rc;
+}
+
 static int copy_source(struct transform_merge *m, const struct source *source)
 {
 	struct gt_reading reading;
@@ -506,13 +512,14 @@ static int copy_source(struct transform_merge *m, const struct source *source)
 		m->ts_shift = INT64_MAX;
 	m->border = source->border;
 	m->result->baseless += m->has_base && !source->has_base;
-	rc = gt_reader_read(source->path, copy_event, m, &reading);
+	rc = copy_events(m, source->path, &reading);
 	if (rc < 0)
 		snprintf(m->result->error, sizeof(m->result->error), "%s", reading.error);
 	if (!reading.closed && !m->result->cut++)
 		m->result->cut_path = source->path;
 	m->result->without_ledger += !reading.closed || reading.without_ledger;
-	add_ledger(m, &reading.header);
+	if (reading.closed)
+		add_ledger(m, &reading.header);
 	gt_reading_fini(&reading);
 	return rc;
 }

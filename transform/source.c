@@ -230,7 +230,7 @@ static int find_scopes(Dwarf_Die *cu, Dwarf_Addr address, Dwarf_Die **ret_scopes
 	return count;
 }
 
-/* Does a call that DWARF tells of (DW_TAG_call_site) return to @address? */
+/* Does a call that DWARF lists (DW_TAG_call_site) return to @address? */
 static bool returns_to(Dwarf_Die *call, Dwarf_Addr address)
 {
 	Dwarf_Attribute attribute;

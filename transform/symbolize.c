@@ -14,7 +14,7 @@
 #include "readers/chrome/reader.h"
 #include "readers/keymap.h"
 #include "readers/vec.h"
-#include "recover/repair.h"
+#include "recover/close.h"
 #include "trace/frame.h"
 #include "transform/launch_stubs.h"
 #include "transform/source.h"
@@ -487,7 +487,7 @@ static int write_end(struct symbolize *s, const struct gt_reading *reading)
 	if (!rc && reading->form == GT_FORM_ARRAY)
 		fputs("\n]\n", s->out);
 	else if (!rc)
-		gt_repair_put_end(reading, reading->bytes - reading->end_byte, NULL, s->out);
+		gt_close_put_end(reading, reading->bytes - reading->end_byte, s->out);
 	return rc;
 }
 
@@ -497,9 +497,9 @@ static int read_all(struct symbolize *s, const char *path, gt_reader_event event
 	struct gt_reading reading;
 	int rc = gt_reader_read(path, event, s, &reading);
 
-	if (!rc && !reading.translated && end)
+	if (!rc && end)
 		rc = end(s, &reading);
-	if (!rc && reading.translated) {
+	if (reading.is_pftrace) {
 		rc = -EINVAL;
 		snprintf(reading.error, sizeof(reading.error),
 			 "%.400s: is a .pftrace; symbolize what gputrace convert makes of it",

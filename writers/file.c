@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Books and limits of a trace file, see the header. Drain thread only.
+ * Ledger and limits of a trace file, see the header. Drain thread only.
  */
 #include "writers/file.h"
 
@@ -8,10 +8,10 @@
 
 #include "core/guest/log.h"
 
-/* Bytes that one event may have for a full file to be left in time. */
+/* Room for one more event, so that a full file is left in time. */
 #define NEXT_EVENT (GT_FILE_BATCH * 2)
 
-/* The ledger with its keys, and the notes of what was lost. */
+/* Keys and values of the ledger, and the notes of losses. */
 _Static_assert(GT_LEDGER_COUNT_ * 64 + 2048 < GT_FILE_TAIL, "the end has its room");
 
 static void add_up(struct gt_ledger *to, const struct gt_ledger *from)
@@ -27,14 +27,32 @@ void gt_file_begun(struct gt_file *file, size_t size, uint32_t names)
 	file->back[0] = file->back[1] = file->written;
 }
 
+static void count_into(struct gt_ledger *ledger, const struct gt_file_tally *tally)
+{
+	if (tally->key < GT_LEDGER_COUNT_)
+		ledger->count[tally->key]++;
+	ledger->count[GT_LEDGER_FLOWS_WRITTEN] += tally->flows;
+	ledger->count[GT_LEDGER_STACKS_WRITTEN] += tally->stacks;
+	ledger->count[GT_LEDGER_NAMES_WRITTEN] += tally->names;
+}
+
 void gt_file_count(struct gt_file *file, const struct gt_file_tally *tally)
 {
 	file->batch_events += tally->events;
-	if (tally->key < GT_LEDGER_COUNT_)
-		file->batch_ledger.count[tally->key]++;
-	file->batch_ledger.count[GT_LEDGER_FLOWS_WRITTEN] += tally->flows;
-	file->batch_ledger.count[GT_LEDGER_STACKS_WRITTEN] += tally->stacks;
-	file->batch_ledger.count[GT_LEDGER_NAMES_WRITTEN] += tally->names;
+	count_into(&file->batch_ledger, tally);
+}
+
+void gt_file_recall(struct gt_file *file, const struct gt_file_tally *tally)
+{
+	file->written.events += tally->events;
+	count_into(&file->written.ledger, tally);
+}
+
+void gt_file_resume(struct gt_file *file, struct gt_sink *sink, uint64_t offset)
+{
+	file->sink = sink;
+	file->written.offset = offset;
+	file->is_whole = true;
 }
 
 void gt_file_lose(struct gt_file *file, uint64_t events, int error)
@@ -47,7 +65,7 @@ void gt_file_lose(struct gt_file *file, uint64_t events, int error)
 	}
 }
 
-/* What is in the file by now can be counted, and may be where a full disk sends us back to. */
+/* The batch is in the file: counts its events and marks its end as a place to fall back to. */
 static void batch_is_written(struct gt_file *file, size_t size)
 {
 	file->written.offset += size;
@@ -70,7 +88,7 @@ int gt_file_stop(struct gt_file *file, int error)
 	return error;
 }
 
-/* Said here and not by the sink, whose own limit is never reached: the end must still fit. */
+/* Reported here, not by the sink, whose own limit is never reached: the end must still fit. */
 static int stop_at_limit(struct gt_file *file)
 {
 	if (!file->has_next)
@@ -79,7 +97,7 @@ static int stop_at_limit(struct gt_file *file)
 	return gt_file_stop(file, -EFBIG);
 }
 
-int gt_file_write(struct gt_file *file, const void *data, size_t size, size_t behind)
+int gt_file_write(struct gt_file *file, const void *data, size_t size, size_t overwritten)
 {
 	int error;
 
@@ -87,10 +105,10 @@ int gt_file_write(struct gt_file *file, const void *data, size_t size, size_t be
 		return stop_at_limit(file);
 	error = gt_sink_write(file->sink, file->written.offset, data, size);
 	if (error < 0) {
-		file->has_next = false; /* the disk, not the limit */
+		file->has_next = false; /* the disk is full, not the file */
 		return gt_file_stop(file, error);
 	}
-	batch_is_written(file, size - behind);
+	batch_is_written(file, size - overwritten);
 	return 0;
 }
 
@@ -118,14 +136,15 @@ struct gt_ledger gt_file_ledger(const struct gt_file *file, const struct gt_ledg
 	sum.count[GT_LEDGER_EVENTS_LOST_DISK] += file->lost_disk;
 	sum.count[GT_LEDGER_EVENTS_LOST_MEMORY] += file->lost_memory;
 	sum.count[GT_LEDGER_BYTES_WRITTEN] = file->written.offset;
-	/* the end itself tells of them */
+	/* the end itself has these notes */
 	sum.count[GT_LEDGER_NOTES_WRITTEN] += (file->lost_disk > 0) + (file->lost_memory > 0);
 	return sum;
 }
 
-int gt_file_give_way(struct gt_file *file, int error)
+int gt_file_drop_newest(struct gt_file *file, int error)
 {
-	if (!gt_sink_can_patch(file->sink) || file->written.offset == file->back[0].offset)
+	if (file->is_whole || !gt_sink_can_patch(file->sink) ||
+	    file->written.offset == file->back[0].offset)
 		return error;
 	gt_file_lose(file, file->written.events - file->back[0].events,
 		     file->error ? file->error : error);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The writer that writes nothing: what tracing costs without the file. It counts as the others do,
- * so the ledger of such a run balances. Drain thread only.
+ * The writer that writes nothing: shows the cost of tracing without the file. It counts like the
+ * others, so its ledger balances. Drain thread only.
  */
 #include "writers/writer.h"
 
@@ -13,23 +13,10 @@ static int null_open(struct gt_writer *w, struct gt_sink *sink, const struct gt_
 
 static int null_event(struct gt_writer *w, const struct gt_event *event)
 {
-	static const enum gt_ledger_key keys[GT_EVENT_COUNT_] = {
-		[GT_EVENT_API] = GT_LEDGER_CALLS_WRITTEN,
-		[GT_EVENT_KERNEL] = GT_LEDGER_KERNELS_WRITTEN,
-		[GT_EVENT_MEMCPY] = GT_LEDGER_MEMCPYS_WRITTEN,
-		[GT_EVENT_MEMSET] = GT_LEDGER_MEMSETS_WRITTEN,
-		[GT_EVENT_SYNC] = GT_LEDGER_SYNCS_WRITTEN,
-		[GT_EVENT_OVERHEAD] = GT_LEDGER_OVERHEADS_WRITTEN,
-		[GT_EVENT_RANGE] = GT_LEDGER_RANGES_WRITTEN,
-		[GT_EVENT_MARK] = GT_LEDGER_RANGES_WRITTEN,
-		[GT_EVENT_FRAME] = GT_LEDGER_FRAMES_WRITTEN,
-		[GT_EVENT_SAMPLE] = GT_LEDGER_SAMPLES_WRITTEN,
-		[GT_EVENT_COUNTER] = GT_LEDGER_COUNTERS_WRITTEN,
-		[GT_EVENT_NOTE] = GT_LEDGER_NOTES_WRITTEN,
-	};
+	enum gt_ledger_key key = gt_ledger_key_of(event);
 
-	if (keys[event->kind])
-		gt_ledger_add(&w->ledger, keys[event->kind], 1);
+	if (key < GT_LEDGER_COUNT_)
+		gt_ledger_add(&w->ledger, key, 1);
 	return 0;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Claims on an output folder, see the header. Created with O_EXCL, so one of many that begin at
- * once wins. An empty claim belongs to a process that is about to create its trace; a named one
- * holds as long as the trace is there. Taking over a claim whose trace was removed is guarded by a
- * file lock.
+ * Claims on an output folder, see the header. Created with O_EXCL, so one of several concurrent
+ * processes wins. An empty claim belongs to a process that is about to create its trace; a claim
+ * with a name holds while that trace exists. A file lock guards taking over a claim whose trace was
+ * removed.
  */
 #include "writers/owner.h"
 
@@ -29,7 +29,7 @@ static bool exists(int folder, const char *name)
 	return faccessat(folder, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* As it was written, or compressed since. */
+/* As written, or compressed since. */
 static bool has_trace(int folder, const char *name)
 {
 	char compressed[NAME_MAX + 4];
@@ -38,7 +38,7 @@ static bool has_trace(int folder, const char *name)
 	return exists(folder, name) || exists(folder, compressed);
 }
 
-/* The trace that the claim names is gone. Caller holds the lock. */
+/* Whether the trace named by the claim is gone. The caller holds the lock. */
 static bool is_stale(int folder, int fd)
 {
 	char name[NAME_MAX + 1];
@@ -50,17 +50,17 @@ static bool is_stale(int folder, int fd)
 	return !strchr(name, '/') && !has_trace(folder, name);
 }
 
-static bool take_over(int folder, const char *name)
+static bool replace_claim(int folder, const char *name)
 {
 	struct gt_descriptor claim;
-	bool taken;
+	bool replaced;
 
 	if (gt_descriptor_open(&claim, folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0) < 0)
 		return false;
-	taken = !flock(claim.fd, LOCK_EX | LOCK_NB) && is_stale(folder, claim.fd) &&
-		!ftruncate(claim.fd, 0);
+	replaced = !flock(claim.fd, LOCK_EX | LOCK_NB) && is_stale(folder, claim.fd) &&
+		   !ftruncate(claim.fd, 0);
 	gt_descriptor_close(&claim);
-	return taken;
+	return replaced;
 }
 
 int gt_owner_claim(int folder, const char *key)
@@ -74,8 +74,8 @@ int gt_owner_claim(int folder, const char *key)
 				   0600);
 	gt_descriptor_close(&claim);
 	if (error == -EEXIST)
-		return take_over(folder, name);
-	return error && error != -ESTALE ? error : 1; /* created, though its number was lost */
+		return replace_claim(folder, name);
+	return error && error != -ESTALE ? error : 1; /* created, though the descriptor was lost */
 }
 
 void gt_owner_release(int folder, const char *key)
@@ -94,7 +94,7 @@ void gt_owner_set_trace(int folder, const char *key, const char *trace)
 	claim_name(key, name, sizeof(name));
 	if (gt_descriptor_open(&claim, folder, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK, 0) < 0)
 		return;
-	/* a claim that cannot be named (disk full) stays an empty one, which holds */
+	/* a claim without a name (disk full) stays empty, and holds */
 	if (pwrite(claim.fd, trace, strlen(trace), 0) != (ssize_t)strlen(trace) ||
 	    ftruncate(claim.fd, (off_t)strlen(trace)) < 0)
 		ftruncate(claim.fd, 0);

@@ -81,7 +81,7 @@ void gt_reorder_push(struct gt_reorder *window, const struct gt_event *event)
 	window->heap[i] = key;
 }
 
-/* Closes the hole at the top with what was the last key. */
+/* Fills the hole at the top with the last key. */
 static void sift_down(struct gt_reorder *window, struct key last)
 {
 	uint32_t i = 0, child;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The trace file as a descriptor in a process that is not ours: the program may close it, open
+ * The trace file as a descriptor in somebody else's process: the program may close it, open
  * something else under its number, or fill the disk. Drain thread only; no stdio, no strerror.
  */
 #include "writers/sink.h"
@@ -22,17 +22,17 @@
 
 #define NAME_TRIES         1000u
 #define CLOSED_TRIES       100u
-#define RIGHTS             0600 /* traces tell of what a program does: its owner's matter */
-#define FOLDER_RIGHTS      0775 /* a folder that anybody may write into is refused */
-#define STREAM_PATIENCE_MS 2000 /* how long the reader of a pipe may take to read on */
+#define FILE_MODE          0600 /* traces show what a program does: private to its owner */
+#define FOLDER_MODE        0775 /* a world-writable folder is refused */
+#define STREAM_PATIENCE_MS 2000 /* how long the reader of a pipe may pause */
 
 struct gt_sink {
 	struct gt_descriptor file;
-	int lost; /* negative errno once the file cannot be had back */
+	int lost; /* negative errno once the file cannot be reopened */
 	bool stream;
 	bool failure_said;
 	uint64_t max_size;
-	size_t name_at, name_length; /* of path: its name without what made it unique, and suffix */
+	size_t name_at, name_length; /* of path: the name without collision number and suffix */
 	const char *suffix;
 	char owner[32]; /* the claim that names this file; empty: none */
 	char path[PATH_MAX];
@@ -68,7 +68,7 @@ static const char *reason_of(int error)
 	return "failed";
 }
 
-/* The length that is open()'s and friends' -1. */
+/* -1 of open() and others, as a negative errno. */
 static int error_of(long result)
 {
 	return result < 0 ? -errno : 0;
@@ -85,17 +85,17 @@ static int make_folders(const char *directory)
 	memcpy(path, directory, length + 1);
 	for (char *slash = path + 1; (slash = strchr(slash, '/')); slash++) {
 		*slash = '\0';
-		if (mkdir(path, FOLDER_RIGHTS) < 0 && errno != EEXIST && errno != EROFS &&
+		if (mkdir(path, FOLDER_MODE) < 0 && errno != EEXIST && errno != EROFS &&
 		    errno != EACCES)
 			return -errno;
 		*slash = '/';
 	}
-	return mkdir(path, FOLDER_RIGHTS) < 0 && errno != EEXIST ? -errno : 0;
+	return mkdir(path, FOLDER_MODE) < 0 && errno != EEXIST ? -errno : 0;
 }
 
-/* Anybody may not be able to take our file away. A folder of one other user is fine: a container's
- * root writes into what belongs to a user outside, and O_EXCL with O_NOFOLLOW never opens what was
- * planted. */
+/* Other users must not be able to replace our file. A folder of one other user is fine: a
+ * container's root writes into folders of a user outside, and O_EXCL with O_NOFOLLOW never opens a
+ * planted file. */
 static bool is_private(mode_t mode)
 {
 	return !(mode & S_IWOTH) || (mode & S_ISVTX);
@@ -112,7 +112,7 @@ static int open_folder(struct gt_descriptor *folder, int above, const char *dire
 	return error;
 }
 
-/* A link in the folder's place is followed when the user made it, or root, as where homes lie
+/* A link in place of the folder is followed if the user or root made it, as for home folders
  * elsewhere: nobody else can have planted it. */
 static int open_given_folder(struct gt_descriptor *folder, const char *directory)
 {
@@ -126,7 +126,7 @@ static int open_given_folder(struct gt_descriptor *folder, const char *directory
 	return open_folder(folder, AT_FDCWD, directory, 0);
 }
 
-/* Takes over @file when it is what it should be. */
+/* Adopts @file if it is what it should be. */
 static int adopt(struct gt_sink *sink, struct gt_descriptor *file)
 {
 	if (!sink->stream && !S_ISREG(file->mode)) {
@@ -151,7 +151,7 @@ static size_t folder_path(int folder, const char *directory, char *out, size_t s
 	return (size_t)length;
 }
 
-/* Of "/folder/name.1.pftrace" the part "name.1". */
+/* The part "name.1" of "/folder/name.1.pftrace". */
 static void remember_name(struct gt_sink *sink, size_t base, const struct gt_sink_options *options)
 {
 	sink->name_at = base + 1;
@@ -159,7 +159,7 @@ static void remember_name(struct gt_sink *sink, size_t base, const struct gt_sin
 	sink->suffix = options->suffix;
 }
 
-/* The claim holds as long as the file that it names is there. */
+/* The claim holds while the file that it names exists. */
 static void own_claim(struct gt_sink *sink, int folder, const char *owner)
 {
 	gt_text_format(sink->owner, sizeof(sink->owner), "%s", owner);
@@ -184,13 +184,13 @@ static int create_in(struct gt_sink *sink, int folder, const char *directory,
 		else
 			gt_text_format(name, room, "/%s.%u%s", options->name, i, options->suffix);
 		error = gt_descriptor_open(&file, folder, name + 1,
-					   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, RIGHTS);
+					   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, FILE_MODE);
 		if (!error) {
-			fchmod(file.fd, RIGHTS); /* the program's umask may leave none */
+			fchmod(file.fd, FILE_MODE); /* the program's umask may remove them */
 			remember_name(sink, base, options);
 			return adopt(sink, &file);
 		}
-		if (error == -ESTALE) /* created, and the number was lost before it was ours */
+		if (error == -ESTALE) /* created, but the descriptor was lost */
 			unlinkat(folder, name + 1, 0);
 		else if (error != -EEXIST)
 			return error;
@@ -204,7 +204,7 @@ static int create_aside(struct gt_sink *sink, int folder, const char *directory,
 	struct gt_descriptor own;
 	int error;
 
-	if (mkdirat(folder, options->aside, FOLDER_RIGHTS) < 0 && errno != EEXIST)
+	if (mkdirat(folder, options->aside, FOLDER_MODE) < 0 && errno != EEXIST)
 		return -errno;
 	error = open_folder(&own, folder, options->aside, O_NOFOLLOW);
 	if (!error)
@@ -213,8 +213,8 @@ static int create_aside(struct gt_sink *sink, int folder, const char *directory,
 	return error;
 }
 
-/* In the folder itself, or, when another process of the rank writes there, in one of our own.
- * *@claimed stays when the program closed the folder before the file was there. */
+/* In the folder itself or, when another process of the rank writes there, in a sub-folder.
+ * *@claimed stays set when the program closed the folder before the file was created. */
 static int create_where_due(struct gt_sink *sink, const struct gt_descriptor *folder,
 			    const char *directory, const struct gt_sink_options *options,
 			    bool *claimed)
@@ -238,7 +238,7 @@ static int create_where_due(struct gt_sink *sink, const struct gt_descriptor *fo
 	return error;
 }
 
-/* A program that closes all numbers may do so at any moment: then once more. */
+/* A program may close all numbers at any moment: then try again. */
 static int open_and_create(struct gt_sink *sink, const char *directory,
 			   const struct gt_sink_options *options)
 {
@@ -265,7 +265,7 @@ static int open_in_folder(struct gt_sink *sink, const char *directory,
 	size_t length = strlen(directory);
 	int made, error;
 
-	/* a slash at the end would make open() follow a link */
+	/* with a slash at the end open() would follow a link */
 	while (length > 1 && directory[length - 1] == '/')
 		length--;
 	if (length == 0 || length >= sizeof(trimmed))
@@ -279,7 +279,7 @@ static int open_in_folder(struct gt_sink *sink, const char *directory,
 	return error == -ENOENT && made < 0 ? made : error;
 }
 
-/* A FIFO or device in the place of the folder, given by the user to stream to. */
+/* A FIFO or device in place of the folder, given by the user to stream to. */
 static bool is_stream(const char *path)
 {
 	struct stat st;
@@ -308,7 +308,7 @@ static int open_somewhere(struct gt_sink *sink, const struct gt_sink_options *op
 {
 	const char *fallback =
 		options->fallback && options->fallback[0] ? options->fallback : "/tmp";
-	struct gt_sink_options shared = *options; /* a folder of everybody's has no owner */
+	struct gt_sink_options shared = *options; /* the fallback folder has no owner */
 	int error;
 
 	if (is_stream(options->directory))
@@ -365,6 +365,24 @@ struct gt_sink *gt_sink_open_pipe(int fd, int *ret_error)
 	return sink;
 }
 
+struct gt_sink *gt_sink_open_file(const char *path, int *ret_error)
+{
+	struct gt_sink *sink = strlen(path) < PATH_MAX ? gt_memory_map(sizeof(*sink)) : NULL;
+	struct gt_descriptor file;
+
+	*ret_error = -ENAMETOOLONG;
+	if (!sink)
+		return NULL;
+	gt_text_format(sink->path, sizeof(sink->path), "%s", path);
+	*ret_error = gt_descriptor_open(&file, AT_FDCWD, path, O_WRONLY | O_NOFOLLOW, 0);
+	if (!*ret_error)
+		*ret_error = adopt(sink, &file);
+	if (!*ret_error)
+		return sink;
+	gt_memory_unmap(sink, sizeof(*sink));
+	return NULL;
+}
+
 static int open_next(struct gt_sink *sink, const struct gt_sink *before, unsigned int number)
 {
 	char directory[PATH_MAX], name[NAME_MAX + 1];
@@ -375,7 +393,7 @@ static int open_next(struct gt_sink *sink, const struct gt_sink *before, unsigne
 
 	memcpy(directory, before->path, length);
 	directory[length] = 0;
-	/* the name of the first file, behind which the number takes the place of an earlier one */
+	/* the name of the first file, where the number replaces an earlier one */
 	length = before->name_length;
 	memcpy(name, before->path + before->name_at, length);
 	gt_text_format(name + length, sizeof(name) - length, ".part%u", number);
@@ -407,8 +425,8 @@ struct gt_sink *gt_sink_open_next(const struct gt_sink *before, unsigned int num
 	return NULL;
 }
 
-/* The program closed our descriptor, or its number is something of the program's by now: the number
- * is left alone and the file opened again, if it is still the same file. */
+/* The program closed our descriptor or reused its number: leaves the number alone and opens the
+ * file again, if it is still the same file. */
 static int recover(struct gt_sink *sink)
 {
 	struct gt_descriptor again = GT_DESCRIPTOR_NONE;
@@ -425,7 +443,7 @@ static int recover(struct gt_sink *sink)
 	return -EBADF;
 }
 
-static int make_sure(struct gt_sink *sink)
+static int ensure_ours(struct gt_sink *sink)
 {
 	if (sink->lost)
 		return sink->lost;
@@ -477,13 +495,13 @@ static int report(struct gt_sink *sink, int error)
 int gt_sink_write(struct gt_sink *sink, uint64_t offset, const void *data, size_t size)
 {
 	int saved_errno = errno;
-	int error = make_sure(sink);
+	int error = ensure_ours(sink);
 
 	if (!error && size > gt_sink_room(sink, offset))
 		error = -EFBIG;
 	if (!error) {
 		error = write_all(sink, offset, data, size);
-		if (error && sink->stream) /* half of it may be there: no more behind that */
+		if (error && sink->stream) /* half of it may be written: nothing more after that */
 			sink->lost = error;
 	}
 	errno = saved_errno;
@@ -492,7 +510,7 @@ int gt_sink_write(struct gt_sink *sink, uint64_t offset, const void *data, size_
 
 int gt_sink_truncate(struct gt_sink *sink, uint64_t size)
 {
-	int error = sink->stream ? -ESPIPE : make_sure(sink);
+	int error = sink->stream ? -ESPIPE : ensure_ours(sink);
 
 	return error ? error : error_of(ftruncate(sink->file.fd, (off_t)size));
 }
@@ -522,7 +540,7 @@ void gt_sink_close(struct gt_sink *sink)
 	gt_memory_unmap(sink, sizeof(*sink));
 }
 
-void gt_sink_rest(struct gt_sink *sink)
+void gt_sink_retire(struct gt_sink *sink)
 {
 	gt_descriptor_close(&sink->file);
 	sink->lost = -EBADF;

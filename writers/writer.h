@@ -15,21 +15,31 @@
 #include "core/schema/metadata.h"
 
 struct gt_file;
-struct gt_perfetto_past;
 struct gt_sink;
 struct gt_writer;
 
 /* Options of a file. */
 struct gt_writer_options {
 	bool full_stacks; /* --stacks=full: "frames" on every slice */
-	bool sync_lanes;  /* --sync: cuda_sync slices are wanted */
-	bool has_next;    /* a full file is followed by another: see is_full */
-	uint64_t border;  /* calls up to this correlation id stand in earlier files: no arrows to
-			     them */
-	bool few_details; /* --details=few: times, places and ids only */
-	/* perfetto: what stands in the file already, behind which the sink writes. NULL: a new
-	 * file */
-	const struct gt_perfetto_past *past;
+	bool sync_tracks; /* --sync: cuda_sync slices are wanted */
+	bool has_next;    /* a full file is followed by another, see is_full */
+	uint64_t border;  /* calls up to this correlation id are in earlier files: no flows */
+	bool few_details; /* --details=few: only times, places and ids */
+	bool resumes;     /* an existing file is appended to, see recall and resume */
+};
+
+/* A track of a .pftrace that is appended to. */
+struct gt_perfetto_entry;
+
+/* State of a file that is appended to. */
+struct gt_writer_past {
+	uint64_t offset;       /* bytes of it that stay */
+	uint64_t names, flows; /* JSON: names of tracks and starts of flows in it */
+	/* .pftrace: both sequences start over, with their clocks and interned data; tracks keep
+	 * their numbers */
+	bool gpus_written;
+	const struct gt_perfetto_entry *tracks; /* each with its number */
+	size_t track_count;
 };
 
 /* A format. */
@@ -38,30 +48,37 @@ struct gt_writer_ops {
 	const char *suffix; /* ".pt.trace.json"; NULL: no file, no sink */
 	size_t private_size;
 
-	/* called once, before any event: takes the sink (owned by the caller), facts so far */
+	/* called once, before any event: the sink (owned by the caller) and the metadata so far;
+	 * with options->resumes no sink: nothing is written before resume() */
 	int (*open)(struct gt_writer *w, struct gt_sink *sink, const struct gt_metadata *metadata,
 		    const struct gt_writer_options *options);
-	/* called for every event, in no promised order of time. Negative errno: this one or earlier
-	 * ones are lost, which the writer has counted; go on calling */
+	/* called for every event, in no particular order of time. Negative errno: this or earlier
+	 * events are lost, which the writer has counted; keep calling */
 	int (*event)(struct gt_writer *w, const struct gt_event *event);
-	/* called behind open when an earlier file is full: takes from its writer, which is closed
-	 * next, what it has not written yet */
+	/* with options->resumes, called for each event in the file, in its order; @tid: its track
+	 * (JSON) */
+	void (*recall)(struct gt_writer *w, const struct gt_event *event, uint32_t tid);
+	/* then called once, before other events: appends them to what stays of the file, none of
+	 * which is dropped when they do not fit. 0 or a negative errno */
+	int (*resume)(struct gt_writer *w, struct gt_sink *sink, const struct gt_metadata *metadata,
+		      const struct gt_writer_past *past);
+	/* called after open when an earlier file is full: takes over what its writer, which is
+	 * closed next, has not written yet */
 	void (*follow)(struct gt_writer *w, struct gt_writer *before);
-	/* true: it is time to open another file; go on writing to this one when that is not
-	 * possible */
+	/* true: open another file; if that is impossible, keep writing to this one */
 	bool (*is_full)(const struct gt_writer *w);
 	/* the ledger of the file, NULL: there is no file */
 	struct gt_file *(*file)(struct gt_writer *w);
-	/* called when the facts changed, also before the first event of what a new fact names */
+	/* called when the metadata changed, before the first event that refers to the change */
 	int (*metadata)(struct gt_writer *w, const struct gt_metadata *metadata);
-	/* called at least twice a second: everything given so far becomes readable in the file,
-	 * except GPU operations newer than @settled (trace ns), which may wait for their order */
+	/* called at least twice a second: all events so far become readable in the file, except GPU
+	 * operations newer than @settled (trace ns), which may wait to be sorted */
 	int (*flush)(struct gt_writer *w, uint64_t settled);
-	/* called once at the end: the file takes its closed form. @ledger is complete but for
-	 * what only the writer counts, which it adds (GT_LEDGER_*_WRITTEN, bytes). */
+	/* called once at the end: closes the file. @ledger is complete except for the writer's own
+	 * counts, which it adds (GT_LEDGER_*_WRITTEN, bytes). */
 	int (*close)(struct gt_writer *w, const struct gt_metadata *metadata,
 		     struct gt_ledger *ledger);
-	/* called last, also on a half-open writer: frees what open and event allocated */
+	/* called last, also after a failed open: frees what open and event allocated */
 	void (*fini)(struct gt_writer *w);
 };
 

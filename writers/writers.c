@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The writers there are, and their making. Drain thread only.
+ * The table of writers. Drain thread only.
  */
 #include "writers/writer.h"
 

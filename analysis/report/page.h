@@ -5,6 +5,7 @@
 #ifndef GT_ANALYSIS_REPORT_PAGE_H
 #define GT_ANALYSIS_REPORT_PAGE_H
 
+/* CSS of the page. */
 static const char report_style[] =
 	"body{font:14px/1.45 system-ui,sans-serif;margin:0 auto;max-width:1280px;padding:0 24px "
 	"60px;color:#222;"

@@ -38,9 +38,21 @@ static bool add_cell(struct gt_table *table, struct gt_cell cell)
 	return true;
 }
 
+/* The same with a copy of @text. */
+static bool add_text(struct gt_table *table, const char *text, struct gt_cell cell)
+{
+	char *copy = strdup(text);
+
+	cell.text = copy;
+	if (copy && add_cell(table, cell))
+		return true;
+	free(copy);
+	return false;
+}
+
 bool gt_table_text(struct gt_table *table, const char *text)
 {
-	return add_cell(table, (struct gt_cell){.text = strdup(text)});
+	return add_text(table, text, (struct gt_cell){0});
 }
 
 bool gt_table_number(struct gt_table *table, double number)
@@ -50,12 +62,12 @@ bool gt_table_number(struct gt_table *table, double number)
 
 bool gt_table_word(struct gt_table *table, double number, const char *word)
 {
-	return add_cell(table, (struct gt_cell){.text = strdup(word), .number = number});
+	return add_text(table, word, (struct gt_cell){.number = number});
 }
 
 bool gt_table_absent(struct gt_table *table, const char *word)
 {
-	return add_cell(table, (struct gt_cell){.text = strdup(word), .is_absent = true});
+	return add_text(table, word, (struct gt_cell){.is_absent = true});
 }
 
 static bool is_text(enum gt_column_kind kind)
@@ -211,10 +223,20 @@ static void csv_text(const char *text, FILE *out)
 	fputc('"', out);
 }
 
+static void print_csv_cell(const struct gt_column *column, const struct gt_cell *cell, FILE *out)
+{
+	char number[64];
+
+	if (is_text(column->kind))
+		csv_text(cell->text ? cell->text : "", out);
+	else if (!cell->is_absent)
+		fputs(machine_number(column, cell->number, number, sizeof(number)), out);
+}
+
 static void print_csv(const struct gt_table *table, FILE *out)
 {
+	const struct gt_cell *cell = table->cells.at;
 	const char *gap = "";
-	char number[64];
 
 	for (size_t c = 0; c < table->width; c++) {
 		if (!table->columns[c].title)
@@ -222,21 +244,15 @@ static void print_csv(const struct gt_table *table, FILE *out)
 		fprintf(out, "%s%s", gap, table->columns[c].title);
 		gap = ",";
 	}
-	for (size_t i = 0; i < table->cells.count; i++) {
-		const struct gt_column *column = &table->columns[i % table->width];
-
-		if (i % table->width == 0)
-			gap = "\n";
-		if (!column->title)
-			continue;
-		fputs(gap, out);
-		gap = ",";
-		if (is_text(column->kind))
-			csv_text(table->cells.at[i].text ? table->cells.at[i].text : "", out);
-		else if (!table->cells.at[i].is_absent)
-			fputs(machine_number(column, table->cells.at[i].number, number,
-					     sizeof(number)),
-			      out);
+	for (size_t row = 0; row < table->rows; row++) {
+		gap = "\n";
+		for (size_t c = 0; c < table->width; c++, cell++) {
+			if (!table->columns[c].title)
+				continue;
+			fputs(gap, out);
+			gap = ",";
+			print_csv_cell(&table->columns[c], cell, out);
+		}
 	}
 	fputc('\n', out);
 }

@@ -28,7 +28,7 @@ enum gt_verify_role { /* what a slice's category makes of it */
 /* A slice, as far as checks of several events need it. */
 struct gt_verify_slice {
 	int64_t pid, tid, ts, dur, correlation;
-	uint64_t line;
+	uint64_t line; /* of a .pftrace: number of the event */
 	uint32_t role;
 };
 
@@ -99,6 +99,10 @@ void gt_verify_stacks(struct gt_verify *v);
 void gt_verify_ledger(struct gt_verify *v);
 void gt_verify_header(struct gt_verify *v);
 void gt_verify_file_form(struct gt_verify *v);
+
+/* Reads a .pftrace into @v: what the checks of the whole file need. 0 or a negative errno, with
+ * v->reading filled as gt_reader_read fills it. */
+int gt_verify_read_pftrace(struct gt_verify *v, struct gt_input *in);
 
 /* Well-formed UTF-8 without other escapes than those that every reader takes. */
 void gt_verify_text(struct gt_verify *v, const char *text, size_t len, uint64_t line);

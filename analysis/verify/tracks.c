@@ -82,13 +82,13 @@ static void check_lane_name(struct gt_verify *v, const struct gt_verify_slice *s
 	const struct gt_verify_lane *lane = name_of(v, slice->pid, slice->tid);
 	const struct gt_verify_lane *process = name_of(v, slice->pid, GT_VERIFY_PROCESS);
 
-	if (is_gpu(slice) && !lane)
+	if (is_gpu(slice) && !lane && !v->reading.is_pftrace)
 		gt_verify_find(v, GT_CHECK_LANE_NAME, slice->line,
-			       "lane %" PRId64 " of GPU %" PRId64 " has no name", slice->tid,
+			       "track %" PRId64 " of GPU %" PRId64 " has no name", slice->tid,
 			       slice->pid);
 	if (v->ours && lane && first->line < lane->line)
 		gt_verify_find(v, GT_CHECK_ORDER, first->line,
-			       "slice of lane %" PRId64 ", whose name comes later (line %" PRIu64
+			       "slice of track %" PRId64 ", whose name comes later (line %" PRIu64
 			       ")",
 			       slice->tid, lane->line);
 	if (v->ours && process && first->line < process->line)
@@ -121,7 +121,7 @@ static void check_nesting(struct gt_verify *v, const struct gt_verify_slice *sli
 	if (*depth && ends[*depth - 1] < end)
 		gt_verify_find(v, GT_CHECK_OVERLAP, slice->line,
 			       "slice begins %" PRId64
-			       " ns before another of its lane ends, and ends after it",
+			       " ns before another of its track ends, and ends after it",
 			       ends[*depth - 1] - slice->ts);
 	if (*depth == MAX_DEPTH)
 		gt_verify_find(v, GT_CHECK_DEPTH, slice->line,
@@ -200,20 +200,19 @@ static void check_flows(struct gt_verify *v, const struct tracks_group *group)
 
 		if (!slice_at(group, flow))
 			gt_verify_find(v, GT_CHECK_FLOW, flow->line,
-				       flow->is_start ? "arrow %" PRId64
+				       flow->is_start ? "flow %" PRId64
 							" begins where no call of this id is"
-						      : "arrow %" PRId64
+						      : "flow %" PRId64
 							" ends where no GPU work of this id is",
 				       flow->id);
 		*(flow->is_start ? &starts : &ends) += 1;
 	}
 	if (starts > 1)
 		gt_verify_find(v, GT_CHECK_FLOW, group->flows[1].line,
-			       "arrow %" PRId64 " begins %zu times", group->flows[0].id, starts);
+			       "flow %" PRId64 " begins %zu times", group->flows[0].id, starts);
 	if (group->flow_count && (!starts || (!ends && !v->repaired)))
-		gt_verify_find(v, GT_CHECK_FLOW, group->flows[0].line,
-			       "arrow %" PRId64 " has no %s", group->flows[0].id,
-			       starts ? "end" : "beginning");
+		gt_verify_find(v, GT_CHECK_FLOW, group->flows[0].line, "flow %" PRId64 " has no %s",
+			       group->flows[0].id, starts ? "end" : "beginning");
 }
 
 /* GPU work whose call is there needs an arrow, and an end of it at each operation. */
@@ -246,7 +245,7 @@ static void check_calls(struct gt_verify *v, const struct tracks_group *group)
 	if (call && operations > ends && call->correlation > v->border && !v->repaired &&
 	    !v->without_flow)
 		gt_verify_find(v, GT_CHECK_FLOW, call->line,
-			       "%zu GPU operations of correlation %" PRId64 " have no arrow",
+			       "%zu GPU operations of correlation %" PRId64 " have no flow",
 			       operations - ends, call->correlation);
 }
 

@@ -26,8 +26,8 @@ void gt_verify_find(struct gt_verify *v, enum gt_check check, uint64_t line, con
 	if (v->result->count[check]++ >= v->options->lines_per_check)
 		return;
 	gt_utf8_show(v->path, v->out);
-	if (line && v->reading.translated)
-		fprintf(v->out, " (line %" PRIu64 " of its JSON)", line);
+	if (line && v->reading.is_pftrace)
+		fprintf(v->out, " (event %" PRIu64 ")", line);
 	else if (line)
 		fprintf(v->out, ":%" PRIu64, line);
 	fputs(": ", v->out);
@@ -244,10 +244,10 @@ static int check_flow(struct gt_verify *v, const struct gt_trace_event *record)
 		return 0;
 	if (!record->has_id)
 		gt_verify_find(v, GT_CHECK_FLOW, record->line,
-			       "arrow whose id is not a whole number");
+			       "flow whose id is not a whole number");
 	if (!flow.is_start &&
 	    (!gt_span_member(&record->raw, "bp", &bp) || !gt_span_is(&bp, "e", 1)))
-		gt_verify_find(v, GT_CHECK_FLOW, record->line, "end of an arrow without bp \"e\"");
+		gt_verify_find(v, GT_CHECK_FLOW, record->line, "end of a flow without bp \"e\"");
 	v->flow_starts += flow.is_start;
 	return gt_vec_push(&v->flows, flow) ? 0 : -ENOMEM;
 }
@@ -309,7 +309,8 @@ static void print_rest(struct gt_verify *v)
 static void check_whole(struct gt_verify *v)
 {
 	gt_verify_file_form(v);
-	gt_verify_header(v);
+	if (!v->reading.is_pftrace)
+		gt_verify_header(v);
 	gt_verify_lanes(v);
 	gt_verify_flows(v);
 	gt_verify_externals(v);
@@ -319,6 +320,24 @@ static void check_whole(struct gt_verify *v)
 	}
 }
 
+/* In whichever form the file is. */
+static int read_file(struct gt_verify *v)
+{
+	struct gt_input in;
+	int rc = gt_input_open(&in, v->path);
+
+	if (!rc)
+		rc = gt_input_more(&in);
+	if (rc < 0)
+		gt_reading_fail(&v->reading, v->path, rc);
+	else if (gt_input_is_pftrace(&in))
+		rc = gt_verify_read_pftrace(v, &in);
+	else
+		rc = gt_reader_read_input(&in, check_event, v, &v->reading);
+	gt_input_close(&in);
+	return rc;
+}
+
 int gt_verify_file(const char *path, const struct gt_verify_options *options, FILE *out,
 		   struct gt_verify_result *ret_result)
 {
@@ -326,7 +345,7 @@ int gt_verify_file(const char *path, const struct gt_verify_options *options, FI
 	int rc;
 
 	*ret_result = (struct gt_verify_result){0};
-	rc = gt_reader_read(path, check_event, &v, &v.reading);
+	rc = read_file(&v);
 	ret_result->events = v.reading.events;
 	if (rc < 0) {
 		fprintf(out, "%s\n", v.reading.error);

@@ -104,10 +104,12 @@ void gt_bench_clean(const struct gt_bench *bench);
 /* "" when the level can run here, else why not. */
 const char *gt_bench_obstacle(const struct gt_bench *bench, size_t level);
 
-/* Median, least and largest of what was told; false: nothing was. */
+/* One figure over the repetitions. */
 struct gt_bench_spread {
 	double median, least, largest;
 };
+
+/* Median, least and largest of the reported values. False: there are none. */
 bool gt_bench_spread(const struct gt_bench *bench, size_t workload, size_t level,
 		     enum gt_bench_figure figure, struct gt_bench_spread *ret);
 

@@ -26,8 +26,6 @@
 #define QUICK_DIVISOR 5
 #define TAIL_BYTES    16384
 
-extern char **environ;
-
 /* Ten functions, each calling the next, and below them the workload. */
 #define PYTHON_WORK                                                                                \
 	"import ctypes, sys\n"                                                                     \

@@ -20,6 +20,17 @@
 
 #include "cli/run/witness.h"
 
+void gt_exec_reserve_streams(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 /* What a launcher asked for in case it dies holds for the program too; fork drops it. */
 static void keep_death_signal(int number)
 {
@@ -210,29 +221,6 @@ int gt_exec_run(char *const *argv, char *const *environment, struct gt_exec *ret
 	gt_witness_end(&witness);
 	*ret_exec = exec;
 	return 0;
-}
-
-static _Noreturn void become_helper(char *const *argv, const struct gt_exec *exec)
-{
-	int null = open("/dev/null", O_RDONLY);
-
-	if (null > 0)
-		dup2(null, STDIN_FILENO);
-	dup2(STDERR_FILENO, STDOUT_FILENO);
-	sigprocmask(SIG_SETMASK, &exec->old_mask, NULL);
-	execvp(argv[0], argv);
-	_exit(127);
-}
-
-void gt_exec_helper(const struct gt_exec *exec, char *const *argv)
-{
-	pid_t child = fork();
-	int status;
-
-	if (child == 0)
-		become_helper(argv, exec);
-	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
-		continue;
 }
 
 _Noreturn void gt_exec_end(const struct gt_exec *exec)

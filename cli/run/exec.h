@@ -27,15 +27,18 @@ struct gt_exec {
 };
 
 /*
+ * Opens standard streams that are closed on /dev/null, so that no file of this process gets their
+ * numbers. In the program they are closed again. To be called before any file is opened.
+ */
+void gt_exec_reserve_streams(void);
+
+/*
  * Starts @argv (found through PATH) with the strings of @environment ("NAME=VALUE",
  * NULL-terminated) added to the environment, and waits for its end. Returns 0 with ret_exec->error
  * set when there is no such program, negative errno when no process could be made. All signals stay
  * blocked until gt_exec_end.
  */
 int gt_exec_run(char *const *argv, char *const *environment, struct gt_exec *ret_exec);
-
-/* Runs @argv with stdin from /dev/null and stdout to stderr, and waits. For the work afterwards. */
-void gt_exec_helper(const struct gt_exec *exec, char *const *argv);
 
 /* Ends this process as the program ended: its exit status, or its signal (without a core file of
  * our own); 127 or 126 when it could not be started. Does not return. */

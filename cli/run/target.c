@@ -10,7 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -214,7 +216,7 @@ static int inspect_elf(const char *path, struct gt_target *target)
 	return 0;
 }
 
-int gt_target_inspect(const char *command, struct gt_target *ret_target)
+static int inspect(const char *command, struct gt_target *ret_target)
 {
 	struct gt_target target = {0};
 	char name[PATH_MAX];
@@ -237,4 +239,43 @@ int gt_target_inspect(const char *command, struct gt_target *ret_target)
 		target.is_script = true;
 	}
 	return -ELOOP;
+}
+
+/* Result of the child, in shared memory. */
+struct target_answer {
+	int error;
+	struct gt_target target;
+};
+
+static int ask_child(const char *command, struct target_answer *answer)
+{
+	int status = -1;
+	pid_t child;
+
+	child = fork();
+	if (child < 0)
+		return -errno;
+	if (child == 0) {
+		answer->error = inspect(command, &answer->target);
+		_exit(EXIT_SUCCESS);
+	}
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		continue;
+	return WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS ? answer->error : -EIO;
+}
+
+int gt_target_inspect(const char *command, struct gt_target *ret_target)
+{
+	struct target_answer *answer = mmap(NULL, sizeof(*answer), PROT_READ | PROT_WRITE,
+					    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int error = -ENOMEM;
+
+	memset(ret_target, 0, sizeof(*ret_target));
+	if (answer == MAP_FAILED)
+		return error;
+	error = ask_child(command, answer);
+	if (!error)
+		*ret_target = answer->target;
+	munmap(answer, sizeof(*answer));
+	return error;
 }

@@ -22,9 +22,10 @@ struct gt_target {
 	bool has_sanitizer; /* ASan or TSan runtime in DT_NEEDED: it must come first */
 };
 
-/* Finds @command as a shell does and looks at it. -ENOENT: no such command; -EACCES: not
- * executable; -ENOEXEC: neither ELF nor a script with "#!" (a shell will run it); other errors of
- * reading. */
+/* Finds @command as a shell does and reads its headers, in a child process: libelf may crash on a
+ * damaged file. -ENOENT: no such command; -EACCES: not executable; -ENOEXEC:
+ * neither ELF nor a script with "#!" (a shell will run it); other errors of reading. *ret_target is
+ * all zero after an error. */
 int gt_target_inspect(const char *command, struct gt_target *ret_target);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The hot path of an API call, see the header. Application threads only, but for _configure. Must
- * not call anything that locks, allocates, or enters the kernel.
+ * The hot path of an API call, see the header. Application threads only, except _configure. Must
+ * not lock, allocate, or enter the kernel.
  */
 #include "collectors/call/call.h"
 
@@ -19,8 +19,8 @@
 struct call_state {
 	bool ready;
 	uint32_t depth;              /* calls entered and not left */
-	uint32_t source;             /* who told of the open one */
-	uintptr_t frame;             /* stack position of the outermost one */
+	uint32_t source;             /* which source opened the call */
+	uintptr_t frame;             /* stack position of the outermost call */
 	struct gt_call_record *open; /* its slot; NULL: the ring was full */
 	uint32_t frames, python;     /* captured into the slot */
 	struct gt_unwind_thread unwind;
@@ -61,7 +61,7 @@ static uint64_t join_keys(uint64_t native, uint64_t python)
 	return key ? key : 1;
 }
 
-/* The addresses, and behind them the Python frames, go into the slot only when this thread has not
+/* Puts the addresses, followed by the Python frames, into the slot, unless this thread has
  * delivered them before. */
 static void capture_stack(struct call_state *state, struct gt_call_record *record)
 {
@@ -97,10 +97,9 @@ void gt_call_change_source(void)
 
 /*
  * A call that was entered and never left (longjmp, an exception through C) would make every later
- * one look nested. The stack grows down: a call whose frame is not below the open one's proves
- * that the open one is gone, unless it has the same id, as a runtime call and the driver's inside
- * it have: frames are those of CUPTI's callbacks, and the way to them is not equally deep for the
- * two.
+ * call look nested. The stack grows down: a call whose frame is not below the open one's proves
+ * that the open one is gone. Not so with the same id, as a runtime call and the driver call inside
+ * it have: frames are those of CUPTI's callbacks, and the two paths to them differ in depth.
  */
 static bool is_nested(const struct call_state *state, uintptr_t frame, uint32_t correlation)
 {
@@ -157,7 +156,7 @@ static void open_call(struct gt_thread *thread, struct call_state *state, uint16
 	record->start = gt_clock_now(); /* last, so that the slice does not contain the unwinding */
 }
 
-/* A hook opened the call, and CUPTI has begun to tell of calls since: its id finds the GPU work. */
+/* A hook opened the call and CUPTI has begun to report calls since: its id finds the GPU work. */
 static void adopt_correlation(struct call_state *state, uint32_t correlation)
 {
 	if (!correlation || !state->open || !(state->open->head.flags & GT_CALL_OWN_ID))
@@ -277,7 +276,7 @@ bool gt_call_is_open(const struct gt_thread *thread, uintptr_t frame)
 	return state->open && is_nested(state, frame, 0);
 }
 
-/* The owner may be writing: each word is read as it is. */
+/* The owner may be writing: each word is read as it is at that moment. */
 __attribute__((no_sanitize("thread"))) bool gt_call_view(const struct gt_thread *thread,
 							 struct gt_call_view *ret_view)
 {

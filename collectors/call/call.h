@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One CUDA call on the application's thread, from entering to returning: captures the stack into
- * the slot reserved in the thread's ring, stamps the clock, commits the slot at the end. Called by
- * the CUPTI callback and, without CUPTI, by the hooks; both make the same record.
+ * One CUDA call on the application's thread, from entry to exit: captures the stack into a slot
+ * reserved in the thread's ring, reads the clock, commits the slot at exit. Called by the CUPTI
+ * callback or, without CUPTI, by the hooks; both make the same record.
  *
  * Application threads. No lock, no allocation, no system call once the thread has been seen.
  */
@@ -21,83 +21,83 @@ struct gt_thread;
 
 /* Properties of one recorded call. */
 enum gt_call_flag {
-	GT_CALL_CAPTURED = 1, /* a graph node was made during the call: no GPU work comes of it */
+	GT_CALL_CAPTURED = 1, /* the call made graph nodes: it starts no GPU work */
 	GT_CALL_WAITING = 2,  /* of a sample: the thread waited in the kernel */
-	GT_CALL_CUT = 4,      /* of a sample: the stack goes on behind the frames */
-	GT_CALL_OWN_ID = 8,   /* the correlation id is ours: no record of CUPTI's has it */
-	GT_CALL_TAGGED = 16, /* but CUPTI was told it, and will say which of its own goes with it */
+	GT_CALL_CUT = 4,      /* of a sample: the stack has more frames */
+	GT_CALL_OWN_ID = 8,   /* the correlation id is ours: no CUPTI record has it */
+	GT_CALL_TAGGED = 16,  /* it was pushed as external id: CUPTI reports its own id for it */
 };
 
-/* What a finished call leaves in the ring (record type GT_RECORD_CALL). A sample (GT_RECORD_SAMPLE,
- * collectors/sampler/sampler.h) has the same form: start is when it was taken; no cbid, result,
+/* Ring record of a finished call (type GT_RECORD_CALL). A sample (GT_RECORD_SAMPLE,
+ * collectors/sampler/sampler.h) has the same form: start is its time; no cbid, result,
  * correlation. */
 struct gt_call_record {
 	struct gt_ring_record head; /* flags: enum gt_call_flag */
 	uint32_t tid;
 	uint32_t correlation;
 	uint16_t domain;      /* enum gt_api_domain */
-	uint16_t frame_count; /* addresses in pcs[]; 0 when this thread delivered them before */
+	uint16_t frame_count; /* addresses in pcs[]; 0: this thread delivered them before */
 	uint32_t cbid;
 	int32_t result;
-	uint16_t python_count; /* Python frames behind the addresses (collectors/python/python.h) */
+	uint16_t python_count; /* Python frames after the addresses (collectors/python/python.h) */
 	uint16_t unused;
 	uint64_t start, end; /* CLOCK_MONOTONIC ns */
 	uint64_t stack_key;  /* 0: no stack */
 	uint64_t pcs[];
 };
 
-/* Frames at the near end of a stack that are the tracer's, CUPTI's, the driver's and the runtime's;
- * they are captured beside the user's and cut off later. */
+/* Room for frames of the tracer, CUPTI, the driver and the runtime at the inner end of a stack:
+ * captured in addition to the user's, cut off later. */
 #define GT_CALL_OWN_FRAMES 32u
 
-/* Set by the session before the first call. @depth: addresses to capture, 0: no stacks. */
+/* Called by the session before the first call. @depth: addresses to capture, 0: no stacks. */
 void gt_call_configure(uint32_t stack_depth);
 
-/* Bytes of per-thread state that gt_threads_start must reserve for the calls. */
+/* Per-thread state of this collector, in bytes, to reserve in gt_threads_start. */
 size_t gt_call_state_bytes(void);
 
-/* Ids of our own begin here: in one trace there may be CUPTI's too, which begin at 1. */
+/* Ids of our own start here: one trace may also have CUPTI's, which start at 1. */
 #define GT_CALL_OWN_IDS 0x40000000u
 
-/* @correlation 0: give it one of our own (hooks-only). A call inside a recorded call is counted,
- * not recorded: the user sees the outermost; an id of CUPTI's replaces one of ours in it. errno is
- * kept. */
+/* @correlation 0: assign one of ours (hooks only). A call inside a recorded call is counted, not
+ * recorded: the user sees the outermost; but CUPTI's id of the inner one replaces an id of ours.
+ * errno is kept. */
 void gt_call_enter(enum gt_api_domain domain, uint32_t cbid, uint32_t correlation);
 
 /* @result: the cudaError_t or CUresult that the call returned. errno is kept. */
 void gt_call_exit(enum gt_api_domain domain, uint32_t cbid, int32_t result);
 
-/* Another source tells of calls from now on: calls that the old one has opened are not waited for,
- * it may never tell of their end. Any thread. */
+/* The source of calls changes: calls that the old one opened may never be closed, so they are
+ * dropped. Any thread. */
 void gt_call_change_source(void);
 
-/* How CUPTI learns the id of ours that the thread is in, and that it has left it; NULL, NULL: it
- * is not. Both are called on the application's thread. Drain thread. */
+/* Sets the functions that push and pop our id as CUPTI's external id; NULL, NULL: none. Both are
+ * called on the application's thread. Drain thread. */
 void gt_call_set_tags(void (*enter)(uint64_t id), void (*leave)(void));
 
-/* The open call began at @start, CLOCK_MONOTONIC ns: for the call during which the session
+/* Sets the start of the open call, CLOCK_MONOTONIC ns: for the call during which the session
  * started. */
 void gt_call_backdate(uint64_t start);
 
 /* The stack key of the open call of this thread; 0: no call is open, or it has none. */
 uint64_t gt_call_open_stack(void);
 
-/* The open call of this thread makes graph nodes instead of GPU work. */
+/* The open call of this thread makes graph nodes and starts no GPU work. */
 void gt_call_mark_captured(void);
 
-/* True between _enter and _exit of a call of @thread, the calling one, that holds the ring's open
- * slot. @frame: an address in the caller's stack frame. */
+/* True between _enter and _exit of a call of @thread, the calling thread, whose slot is the ring's
+ * open one. @frame: an address in the caller's stack frame. */
 bool gt_call_is_open(const struct gt_thread *thread, uintptr_t frame);
 
-/* What a sampler has to know of a thread. */
+/* State of a thread for the sampler. */
 struct gt_call_view {
 	uint32_t depth; /* recorded calls entered and not left */
-	uint64_t frame; /* stack position of the outermost one, or of the last one */
+	uint64_t frame; /* stack position of the outermost call, or of the last one */
 	uint64_t stack_low, stack_high; /* 0, 0: not known */
 	const struct gt_python_thread *python;
 };
 
-/* Any thread: what it says of another one that runs is already past. Async-signal-safe. False:
+/* Any thread: of another, running thread it is already out of date. Async-signal-safe. False:
  * @thread has made no call. */
 bool gt_call_view(const struct gt_thread *thread, struct gt_call_view *ret_view);
 

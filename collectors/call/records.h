@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Types of the records in the threads' rings; the structs stand with the collectors that make them.
+ * Types of the records in the threads' rings; each struct is in its collector.
  */
 #ifndef GT_COLLECTORS_CALL_RECORDS_H
 #define GT_COLLECTORS_CALL_RECORDS_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Subscribing, and the settings, buffers, callbacks and kinds that come after it in the fixed order
- * of REQ-5: several settings are silently ignored when they come too late. At the session's start,
- * and again when another tool is done with CUPTI (collectors/cupti/watch.c).
+ * Subscribing to CUPTI, then settings, buffers, callbacks and kinds in the fixed order of REQ-5:
+ * several settings are silently ignored when they come too late. At session start, and again when
+ * another tool is done with CUPTI (collectors/cupti/watch.c).
  */
 #include <errno.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 #include "core/guest/text.h"
 #include "core/schema/cuda_api.h"
 
-/* Why subscribing or enabling failed, in words that name the remedy (REQ-11). */
+/* Why subscribing or enabling failed, with the remedy (REQ-11). */
 static const struct {
 	int result;
 	const char *text;
@@ -47,7 +47,7 @@ static void explain(const char *step, int result, char *ret_why, size_t size)
 	gt_text_format(ret_why, size, "%s failed with %d: %s", step, result, text);
 }
 
-/* What was refused without ending everything: noted for the trace. */
+/* Notes for the trace what CUPTI refused without failing altogether. */
 static void note_refused(struct gt_cupti_status *status, const char *what, int result)
 {
 	size_t used = strlen(status->refused);
@@ -67,9 +67,8 @@ static void set_attribute(struct gt_cupti_status *status, const char *name,
 			     gt_cupti.api.cuptiActivitySetAttribute(attribute, &size, &value));
 }
 
-/* Per-thread buffers (the default since 13.0) would take a buffer for each thread, most of them
- * nearly empty; zeroed buffers spare the application's thread a memset of megabytes (REQ-28,
- * 29). */
+/* Per-thread buffers (the default since 13.0) would use a buffer per thread, most of them nearly
+ * empty; zeroed buffers spare the application's thread a memset of megabytes (REQ-28, 29). */
 static void set_attributes(const struct gt_config *config, struct gt_cupti_status *status)
 {
 	set_attribute(status, "ZEROED_OUT_ACTIVITY_BUFFER",
@@ -104,11 +103,11 @@ static const uint32_t resource_cbids[] = {
 
 static void enable_callback(CUpti_CallbackDomain domain, uint32_t cbid)
 {
-	/* a cbid that this CUPTI does not have is refused, and then nobody can call it */
+	/* a cbid that this CUPTI does not have is refused; nobody can call it either */
 	gt_cupti.api.cuptiEnableCallback(1, gt_cupti.subscriber, domain, cbid);
 }
 
-/* Only what is wanted (REQ-53): each enabled call costs the application two callbacks. */
+/* Only the selected calls (REQ-53): each enabled call costs the application two callbacks. */
 static void enable_callbacks(const struct gt_config *config)
 {
 	static const CUpti_CallbackDomain domains[GT_API_DOMAIN_COUNT_] = {
@@ -139,7 +138,7 @@ static const struct {
 	CUpti_ActivityKind kind;
 	const char *name;
 	enum wanted_when when;
-	bool dump; /* those that exist already are wanted too */
+	bool dump; /* also report those that exist already */
 } kinds[] = {
 	{CUPTI_ACTIVITY_KIND_DEVICE, "DEVICE", ALWAYS, true},
 	{CUPTI_ACTIVITY_KIND_CONTEXT, "CONTEXT", ALWAYS, true},
@@ -153,13 +152,13 @@ static const struct {
 	{CUPTI_ACTIVITY_KIND_CUDA_EVENT, "CUDA_EVENT", WITH_SYNC, false},
 };
 
-/* With our kinds off a flush leaves CUPTI without any buffer of ours: what comes then is the other
- * tool's. */
+/* With our kinds off, a flush leaves CUPTI without any buffer of ours: later records belong to the
+ * other tool. */
 void gt_cupti_yield_buffers(void)
 {
 	bool hangs = gt_cupti_has_quirk(gt_cupti.api.version, GT_QUIRK_DISABLE_HANGS);
 
-	if (!gt_cupti_can_be_asked())
+	if (!gt_cupti_is_usable())
 		return;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		if (!hangs || kinds[i].kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
@@ -179,7 +178,8 @@ static bool is_ours(CUpti_ActivityKind kind)
 	return false;
 }
 
-/* Those of the other tool; one that we want too stays on while the records come to us. */
+/* Disables the other tool's kinds; one that we enabled too stays on while its records come to
+ * us. */
 static void disable_kinds(uint64_t others, bool ours_too)
 {
 	bool hangs = gt_cupti_has_quirk(gt_cupti.api.version, GT_QUIRK_DISABLE_HANGS);
@@ -193,7 +193,7 @@ static void disable_kinds(uint64_t others, bool ours_too)
 	}
 }
 
-/* What CUPTI stamps by itself. */
+/* CUPTI's own clock. */
 static uint64_t CUPTIAPI own_clock(void)
 {
 	struct timespec now;
@@ -202,12 +202,14 @@ static uint64_t CUPTIAPI own_clock(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Its buffers come to our callbacks, where they are read and left alone: after a real cuptiFinalize
- * it would not see them again, and may call that one under a lock which its own callback takes. */
-static void take_its_buffers(void)
+/* Registers our callbacks, so that the tool's buffers come to us and are returned to it: after a
+ * real cuptiFinalize it would not get them back, and it may call that function under a lock that
+ * its own callback takes. */
+static void redirect_buffers(void)
 {
 	gt_cupti.api.cuptiActivityRegisterCallbacks(on_request, on_complete);
-	if (gt_cupti_buffers_count().requested) /* else CUPTI has none, and a flush may hang */
+	if (gt_cupti_buffers_count()
+		    .requested) /* otherwise CUPTI has no buffer, and a flush may hang */
 		gt_cupti.api.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 }
 
@@ -221,22 +223,21 @@ bool gt_cupti_detach(const struct gt_cupti_other *other)
 		api->cuptiUnsubscribe(other->subscriber);
 	disable_kinds(other->kinds, other->registered);
 	if (other->registered)
-		take_its_buffers();
+		redirect_buffers();
 	if (other->clock && api->cuptiActivityRegisterTimestampCallback)
 		api->cuptiActivityRegisterTimestampCallback(own_clock);
 	return true;
 }
 
-/* A kind of external ids that is left to the tools' own use; PyTorch's profiler takes the first
- * two. */
+/* A kind of external ids that CUPTI leaves to tools; PyTorch's profiler uses the first two. */
 #define EXTERNAL_KIND CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2
 
-static void enter_external(uint64_t id)
+static void push_external_id(uint64_t id)
 {
 	gt_cupti.api.cuptiActivityPushExternalCorrelationId(EXTERNAL_KIND, id);
 }
 
-static void leave_external(void)
+static void pop_external_id(void)
 {
 	gt_cupti.api.cuptiActivityPopExternalCorrelationId(EXTERNAL_KIND, NULL);
 }
@@ -251,7 +252,7 @@ void gt_cupti_share(bool shared)
 	    !api->cuptiActivityPopExternalCorrelationId ||
 	    atomic_exchange(&gt_cupti.shared, shared) == shared)
 		return;
-	gt_call_set_tags(shared ? enter_external : NULL, leave_external);
+	gt_call_set_tags(shared ? push_external_id : NULL, pop_external_id);
 	for (size_t i = 0; i < sizeof(extra) / sizeof(extra[0]); i++) {
 		if (shared)
 			api->cuptiActivityEnable(extra[i]);
@@ -297,11 +298,9 @@ static CUptiResult subscribe_unnamed(void)
 	return gt_cupti.api.cuptiSubscribe(&gt_cupti.subscriber, gt_cupti_callback, NULL);
 }
 
-/*
- * Asks CUPTI who was first. The named form of subscribing is used for the question only: a
- * subscriber of that form may not mix with the activity functions that we call (CUPTI 13.3).
- */
-static void ask_name(char *ret_name, size_t size)
+/* Asks CUPTI for the name of the subscriber. Uses the named form of subscribing for this question
+ * only: a subscriber of that form must not call the activity functions that we use (CUPTI 13.3). */
+static void query_name(char *ret_name, size_t size)
 {
 	struct subscriber_params params = {
 		.size = sizeof(params), .other = ret_name, .other_size = size};
@@ -311,17 +310,17 @@ static void ask_name(char *ret_name, size_t size)
 	if (gt_cupti.api.cuptiSubscribe_v2 &&
 	    gt_cupti.api.cuptiSubscribe_v2(&handle, gt_cupti_callback, NULL, &params) ==
 		    CUPTI_SUCCESS)
-		gt_cupti.api.cuptiUnsubscribe(handle); /* it left between the two calls */
+		gt_cupti.api.cuptiUnsubscribe(
+			handle); /* the other tool unsubscribed between the two calls */
 }
 
-/* The name that CUPTI knows and the library that was seen to subscribe, as far as either is
- * known. */
+/* The name that CUPTI knows and the library that was seen to subscribe, as far as known. */
 static void name_other(char *ret_name, size_t size)
 {
 	char name[GT_CUPTI_NAME_BYTES];
 	const char *library = gt_cupti_foreign_library();
 
-	ask_name(name, sizeof(name));
+	query_name(name, sizeof(name));
 	if (!*library)
 		gt_text_format(ret_name, size, "%s", name);
 	else if (!*name)
@@ -379,7 +378,7 @@ static int register_buffers(struct gt_cupti_status *status)
 	return -EIO;
 }
 
-/* Not before the subscription is ours: these settings are of the whole process. */
+/* Only after subscribing: these settings are process-wide. */
 static int prepare(struct gt_cupti_status *status)
 {
 	int error;
@@ -435,7 +434,7 @@ bool gt_cupti_is_subscribed(void)
 {
 	uint32_t enabled = 0;
 
-	/* a callback that hardly any other tool asks for: CUPTI may give two clients one handle */
+	/* a callback that hardly any other tool enables: CUPTI may give two clients one handle */
 	return !gt_cupti.api.cuptiGetCallbackState ||
 	       (gt_cupti.api.cuptiGetCallbackState(
 			&enabled, gt_cupti.subscriber, CUPTI_CB_DOMAIN_RESOURCE,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Blocks and their pieces, see the header. All pieces are cut from the current block; when it has
- * no room, a ready one takes its place and it is closed. A block without pieces is closed, dirty,
- * and the drain thread's.
+ * Blocks and pieces, see the header. Pieces are cut from the current block; when it is full, a
+ * ready block replaces it and it is closed. A closed block without pieces is dirty and belongs to
+ * the drain thread.
  */
 #include "collectors/cupti/blocks.h"
 
@@ -15,13 +15,12 @@
 
 #define MAX_BLOCKS 1024u
 
-/* Ready blocks beyond this go back to the system: a burst does not stay resident. */
+/* Ready blocks beyond this are unmapped: a burst does not stay resident. */
 #define KEEP       4u
 
 #define RETRY_NS   1000000000u
 
-/* The word of a block in use: bytes that were cut, pieces that have not come back, and whether it
- * gives more. */
+/* State word of a block in use: bytes cut, pieces not returned, and whether more may be cut. */
 #define CUT_BYTES  UINT32_MAX
 #define ONE_PIECE  ((uint64_t)1 << 32)
 #define PIECES     (((uint64_t)1 << 63) - ONE_PIECE)
@@ -55,13 +54,13 @@ static size_t whole_pages(size_t bytes)
 
 void gt_cupti_blocks_start(size_t bytes, size_t count)
 {
-	memset(&blocks, 0, sizeof(blocks)); /* in a forked child: its parent's are not its own */
+	memset(&blocks, 0, sizeof(blocks)); /* in a forked child the blocks are the parent's */
 	blocks.bytes = whole_pages(bytes);
 	blocks.count = (uint32_t)(count < MAX_BLOCKS ? count : MAX_BLOCKS);
 	blocks.current = MAX_BLOCKS;
 }
 
-/* Makes one that is @from BUSY. NULL: there is none. */
+/* Claims a block in state @from: it becomes BUSY. NULL: none. */
 static struct block *claim(int from)
 {
 	uint32_t count = atomic_load(&blocks.count);
@@ -77,8 +76,7 @@ static struct block *claim(int from)
 	return NULL;
 }
 
-/* Where memory was refused it is not asked for again at once: each refusal is counted, and
- * costs. */
+/* After a refusal memory is not requested again at once: each refusal is counted and costs time. */
 static struct block *map(void)
 {
 	uint64_t now = gt_clock_now();
@@ -106,7 +104,7 @@ static struct gt_cupti_piece piece_of(const struct block *block, size_t at, size
 	};
 }
 
-/* False: @block has no room for @least, or gives none. */
+/* False: @block has no room for @least, or is closed. */
 static bool cut(struct block *block, size_t bytes, size_t least, struct gt_cupti_piece *ret_piece)
 {
 	uint64_t word = atomic_load(&block->word);
@@ -132,15 +130,15 @@ static void close_block(struct block *block)
 	atomic_fetch_and(&block->word, ~OPEN);
 }
 
-/* The first piece of @block takes the place of the block @before as the current one. Should another
- * thread be faster, it stays with its only piece. */
+/* Makes @block the current one in place of @before and cuts its first piece. If another thread was
+ * faster, the block keeps only that piece. */
 static void open_block(struct block *block, uint32_t before, size_t bytes,
 		       struct gt_cupti_piece *ret_piece)
 {
 	atomic_store(&block->word, OPEN + ONE_PIECE + bytes);
 	atomic_store(&block->state, BLOCK_USED);
 	*ret_piece = piece_of(block, 0, bytes);
-	if (before == ret_piece->block) /* it was current before it came back */
+	if (before == ret_piece->block) /* it was current before it was reclaimed */
 		return;
 	if (!atomic_compare_exchange_strong(&blocks.current, &before, ret_piece->block))
 		close_block(block);
@@ -173,7 +171,7 @@ bool gt_cupti_blocks_cut(size_t bytes, size_t least, struct gt_cupti_piece *ret_
 			return cut_from(current, bytes, least, ret_piece);
 		if (atomic_load(&blocks.current) == current)
 			break;
-		atomic_store(&block->state, BLOCK_READY); /* another thread has brought one */
+		atomic_store(&block->state, BLOCK_READY); /* another thread made one available */
 	}
 	open_block(block, current, bytes, ret_piece);
 	return true;
@@ -206,21 +204,21 @@ static uint32_t count_ready(void)
 	return n;
 }
 
-/* The current block too, when all that was cut from it has come back: it would stay full for ever
- * where no other is to be had. */
+/* Also true of the current block when all its pieces have been returned: if no other block is
+ * available, it would stay full for ever. */
 static bool is_dirty(struct block *block)
 {
 	uint64_t word;
 
 	if (atomic_load(&block->state) != BLOCK_USED)
 		return false;
-	word = atomic_load(&block->word); /* before it was used, it was another one */
+	word = atomic_load(&block->word); /* after the state: its value before USED is stale */
 	if (word & PIECES)
 		return false;
 	return !(word & OPEN) || atomic_compare_exchange_strong(&block->word, &word, word & ~OPEN);
 }
 
-/* Returns whether it is ready then. */
+/* Zeroes or unmaps a dirty block. True: it is ready now. */
 static bool clean(struct block *block, uint32_t ready)
 {
 	atomic_store(&block->state, BLOCK_BUSY);
@@ -250,7 +248,8 @@ bool gt_cupti_blocks_add(void)
 
 	if (!block)
 		return false;
-	memset(block->memory, 0, blocks.bytes); /* page faults here, not on the application */
+	memset(block->memory, 0,
+	       blocks.bytes); /* page faults happen here, not on an application thread */
 	atomic_store(&block->state, BLOCK_READY);
 	return true;
 }

@@ -22,35 +22,35 @@
 
 enum slot_state {
 	SLOT_FREE,
-	SLOT_BUSY,  /* being filled in or given back */
+	SLOT_BUSY,  /* being set up or freed */
 	SLOT_CUPTI, /* CUPTI is filling it */
 	SLOT_FULL,  /* completed, waits for the drain thread */
-	SLOT_READ,  /* read, but not all of its work is in the file: kept while there is a spool */
+	SLOT_READ,  /* read, but not all of its work is in the file: kept for recovery */
 };
 
 struct buffers_slot {
 	_Atomic int state;
 	uint32_t block;
-	uint8_t *_Atomic data;  /* behind its guard; who looks for his own reads it */
-	size_t bytes;           /* there */
-	_Atomic size_t valid;   /* what CUPTI got of them, then what it filled */
-	uint64_t given_at;      /* CLOCK_MONOTONIC ns */
-	uint64_t order;         /* of completion */
-	_Atomic uint64_t asked; /* the request that it answered */
-	uint64_t read;          /* when, trace ns */
-	bool foreign;           /* a copy of another tool's buffer */
+	uint8_t *_Atomic data;    /* after its guard; any thread compares it */
+	size_t bytes;             /* at data */
+	_Atomic size_t valid;     /* bytes lent to CUPTI, then bytes filled by it */
+	uint64_t lent_at;         /* CLOCK_MONOTONIC ns */
+	uint64_t order;           /* of completion */
+	_Atomic uint64_t request; /* number of the request that it answered */
+	uint64_t read;            /* time when it was read, trace ns */
+	bool foreign;             /* a copy of another tool's buffer */
 };
 
 static struct {
 	struct buffers_slot *slots; /* in the spool if there is one; NULL: no memory */
-	_Atomic uint32_t used;      /* slots behind these were never used */
+	_Atomic uint32_t used;      /* slots from here on were never used */
 	struct gt_cupti_pace pace;
 	uint8_t *discard;
 	bool null_is_safe;
 	_Atomic bool stopped;
 	_Atomic uint64_t next_order;
-	_Atomic uint64_t flushed;   /* requests before the newest flush */
-	_Atomic uint64_t forgotten; /* requests whose buffers may be another tool's by now */
+	_Atomic uint64_t flushed;   /* number of requests before the last flush */
+	_Atomic uint64_t forgotten; /* requests whose buffers may have gone to another tool */
 	_Atomic uint64_t requested, completed, foreign, discarded, discarded_bytes;
 } pool;
 
@@ -64,7 +64,8 @@ static size_t smaller(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* A block has room for the largest buffer, also for another tool's of that size with its guard. */
+/* A block has room for the largest buffer, and for a copy of another tool's buffer of that size
+ * with its guard. */
 static void start_blocks(size_t buffer_bytes, size_t max_bytes)
 {
 	size_t bytes = buffer_bytes > BLOCK_LEAST ? buffer_bytes : BLOCK_LEAST;
@@ -78,8 +79,7 @@ int gt_cupti_buffers_start(size_t buffer_bytes, size_t max_bytes, bool null_is_s
 {
 	uint8_t *memory;
 
-	memset(&pool, 0,
-	       sizeof(pool)); /* in a forked child: what its parent received is not its own */
+	memset(&pool, 0, sizeof(pool)); /* in a forked child the buffers are the parent's */
 	start_blocks(buffer_bytes, max_bytes);
 	pool.null_is_safe = null_is_safe;
 	memory = gt_memory_map(DISCARD_BYTES + GT_FREE_GUARD_BYTES);
@@ -105,7 +105,7 @@ static void count_used(uint32_t index)
 		continue;
 }
 
-/* Makes a free slot BUSY. NULL: there is none. */
+/* Claims a free slot: it becomes BUSY. NULL: none. */
 static struct buffers_slot *claim_slot(void)
 {
 	for (uint32_t i = 0; pool.slots && i < GT_CUPTI_BUFFERS_MAX; i++) {
@@ -120,9 +120,9 @@ static struct buffers_slot *claim_slot(void)
 	return NULL;
 }
 
-/* A slot with memory for @bytes, or for at least @least; BUSY. CUPTI may hand a buffer to a tool
- * that frees whatever it is given: see core/guest/free_guard.h. NULL: there is none. */
-static struct buffers_slot *take_slot(size_t bytes, size_t least)
+/* Claims a slot with memory for @bytes, or for at least @least. CUPTI may hand a buffer to a tool
+ * that frees every buffer: see core/guest/free_guard.h. NULL: none. */
+static struct buffers_slot *prepare_slot(size_t bytes, size_t least)
 {
 	struct buffers_slot *slot = claim_slot();
 	struct gt_cupti_piece piece;
@@ -139,11 +139,11 @@ static struct buffers_slot *take_slot(size_t bytes, size_t least)
 	return slot;
 }
 
-static void give_slot(struct buffers_slot *slot)
+static void lend_slot(struct buffers_slot *slot)
 {
 	slot->valid = slot->bytes;
-	slot->given_at = gt_clock_now();
-	atomic_store(&slot->asked, atomic_load(&pool.requested));
+	slot->lent_at = gt_clock_now();
+	atomic_store(&slot->request, atomic_load(&pool.requested));
 	atomic_store(&slot->state, SLOT_CUPTI);
 }
 
@@ -153,11 +153,11 @@ void gt_cupti_buffers_request(uint8_t **ret_buffer, size_t *ret_size, size_t *re
 	struct buffers_slot *slot = NULL;
 
 	if (!atomic_load_explicit(&pool.stopped, memory_order_relaxed))
-		slot = take_slot(bytes, pool.pace.least);
-	*ret_max_records = 0; /* as many as fit */
+		slot = prepare_slot(bytes, pool.pace.least);
+	*ret_max_records = 0; /* no limit */
 	count(&pool.requested, 1);
 	if (slot) {
-		give_slot(slot);
+		lend_slot(slot);
 		*ret_buffer = slot->data;
 		*ret_size = slot->bytes;
 		return;
@@ -178,12 +178,12 @@ static struct buffers_slot *slot_of(const uint8_t *buffer)
 	return NULL;
 }
 
-/* Another tool's buffer, asked for before the callbacks became ours: read, never freed (REQ-18).
- * All of it or nothing: a record that is cut off would be read beyond its end. */
+/* Copies another tool's buffer, requested before the callbacks became ours: read, never freed
+ * (REQ-18). All or nothing: a truncated record would be read beyond its end. */
 static struct buffers_slot *copy_foreign(const uint8_t *buffer, size_t valid)
 {
 	size_t bytes = valid + GT_FREE_GUARD_BYTES;
-	struct buffers_slot *slot = take_slot(bytes, bytes);
+	struct buffers_slot *slot = prepare_slot(bytes, bytes);
 
 	if (slot)
 		memcpy(slot->data, buffer, valid);
@@ -220,7 +220,7 @@ bool gt_cupti_buffers_complete(uint8_t *buffer, size_t valid)
 		slot = copy_foreign(buffer, valid);
 	}
 	if (slot && ours)
-		gt_cupti_pace_note(&pool.pace, valid, gt_clock_now() - slot->given_at);
+		gt_cupti_pace_note(&pool.pace, valid, gt_clock_now() - slot->lent_at);
 	if (slot)
 		fill(slot, valid, !ours);
 	return ours;
@@ -264,8 +264,8 @@ size_t gt_cupti_buffers_waiting(void)
 	return cost;
 }
 
-/* Nobody else touches a FULL or READ slot, but recovery reads one if we are killed here: the state
- * changes before the data may. */
+/* Only the drain thread uses a FULL or READ slot, but recovery reads it if we are killed here: the
+ * state changes before the data. */
 static void free_slot(struct buffers_slot *slot)
 {
 	uint32_t block = slot->block;
@@ -301,9 +301,8 @@ void gt_cupti_buffers_release(uint64_t until)
 	}
 }
 
-/* A buffer that was read: better unprotected than no buffer for CUPTI. The oldest one, of those for
- * which
- * @may (NULL: of all). */
+/* The oldest buffer that was read, of those that @may accepts (NULL: all). To be freed though
+ * recovery may need it: CUPTI must not run out of buffers. */
 static struct buffers_slot *oldest_read(bool (*may)(const struct buffers_slot *slot))
 {
 	struct buffers_slot *oldest = NULL;
@@ -318,7 +317,7 @@ static struct buffers_slot *oldest_read(bool (*may)(const struct buffers_slot *s
 	return oldest;
 }
 
-/* Calls @each for the read ones of @block. Returns how many there are. */
+/* Calls @each for every read buffer of @block. Returns how many there are. */
 static uint32_t each_read(uint32_t block, void (*each)(struct buffers_slot *slot))
 {
 	uint32_t n = 0;
@@ -336,20 +335,20 @@ static uint32_t each_read(uint32_t block, void (*each)(struct buffers_slot *slot
 	return n;
 }
 
-/* Its block would come back. */
-static bool is_in_the_way(const struct buffers_slot *slot)
+/* Freeing its block would make memory available. */
+static bool blocks_memory(const struct buffers_slot *slot)
 {
 	return each_read(slot->block, NULL) == gt_cupti_blocks_pieces(slot->block);
 }
 
 static bool free_block(void)
 {
-	struct buffers_slot *oldest = oldest_read(is_in_the_way);
+	struct buffers_slot *oldest = oldest_read(blocks_memory);
 
 	return oldest && each_read(oldest->block, free_slot) > 0;
 }
 
-/* Many small ones may take all slots before they take all blocks. */
+/* Many small buffers may use up the slots before they use up the blocks. */
 static void free_slots(void)
 {
 	struct buffers_slot *oldest;
@@ -373,7 +372,7 @@ void gt_cupti_buffers_flushing(void)
 	atomic_store(&pool.flushed, atomic_load(&pool.requested));
 }
 
-/* CUPTI may ask for one while it flushes, for a record of the flush: that one is not missing. */
+/* CUPTI may request one while it flushes, for a record of the flush: that one does not count. */
 static uint32_t count_kept(void)
 {
 	uint64_t flushed = atomic_load(&pool.flushed);
@@ -381,7 +380,7 @@ static uint32_t count_kept(void)
 
 	for (uint32_t i = 0, used = atomic_load(&pool.used); i < used; i++)
 		n += atomic_load(&pool.slots[i].state) == SLOT_CUPTI &&
-		     atomic_load(&pool.slots[i].asked) <= flushed;
+		     atomic_load(&pool.slots[i].request) <= flushed;
 	return n;
 }
 
@@ -398,11 +397,11 @@ void gt_cupti_buffers_forget(void)
 	atomic_store(&pool.forgotten, atomic_load(&pool.requested));
 	for (uint32_t i = 0; i < used; i++)
 		n += atomic_load(&pool.slots[i].state) == SLOT_CUPTI &&
-		     atomic_load(&pool.slots[i].asked) > before;
+		     atomic_load(&pool.slots[i].request) > before;
 	gt_cupti_blocks_allow(n);
 }
 
-size_t gt_cupti_buffers_given(void)
+size_t gt_cupti_buffers_lent_bytes(void)
 {
 	uint64_t forgotten = atomic_load(&pool.forgotten);
 	uint32_t used = atomic_load(&pool.used);
@@ -410,7 +409,7 @@ size_t gt_cupti_buffers_given(void)
 
 	for (uint32_t i = 0; i < used; i++)
 		if (atomic_load(&pool.slots[i].state) == SLOT_CUPTI &&
-		    atomic_load(&pool.slots[i].asked) > forgotten)
+		    atomic_load(&pool.slots[i].request) > forgotten)
 			bytes += pool.slots[i].valid;
 	return bytes > next ? bytes : next;
 }
@@ -454,7 +453,7 @@ void gt_cupti_buffers_each(const struct gt_spool_view *view,
 
 		if (state != SLOT_FULL && state != SLOT_READ && state != SLOT_CUPTI)
 			continue;
-		if (buffer.unfinished) { /* what it was before */
+		if (buffer.unfinished) { /* state before the kill */
 			buffer.order = UINT64_MAX;
 			buffer.foreign = false;
 		}

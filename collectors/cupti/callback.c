@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * CUPTI's callback, on application threads, often with locks of the driver held. An API callback
- * becomes gt_call_enter or gt_call_exit; the others are few and rare. No CUPTI call here but the
- * flush before a context goes away, which CUPTI allows in API callbacks.
+ * becomes gt_call_enter or gt_call_exit; the others are rare. No CUPTI call here except the flush
+ * before a context is destroyed, which CUPTI allows in API callbacks.
  */
 #include "collectors/call/call.h"
 #include "collectors/cupti/cupti.h"
@@ -22,7 +22,7 @@ static int32_t result_of(const CUpti_CallbackData *data)
 	return data->functionReturnValue ? *(const int32_t *)data->functionReturnValue : 0;
 }
 
-/* All records of a context are lost with it (REQ-39). */
+/* All records of a context are lost when it is destroyed (REQ-39). */
 static void flush_before(enum gt_api_domain domain, uint32_t cbid)
 {
 	const struct gt_cuda_api *api = gt_cuda_api_find(domain, cbid);
@@ -52,7 +52,7 @@ static void on_init_finished(void)
 		gt_cupti.on_init_finished();
 }
 
-/* CUPTI's id of a node, as the records of its replays carry it; 0: not to be had. */
+/* CUPTI's id of a node, as in the records of its replays; 0: not available. */
 static uint64_t node_id(CUgraphNode node)
 {
 	uint64_t id = 0;
@@ -68,8 +68,8 @@ static const CUpti_GraphData *graph_of(const CUpti_ResourceData *data)
 	return data ? data->resourceDescriptor : NULL;
 }
 
-/* Also comes while a graph is cloned or instantiated: then the original's stack is the better
- * one. */
+/* Also called while a graph is cloned or instantiated: then the stack of the original node is the
+ * better one. */
 static void on_node_created(const CUpti_ResourceData *data)
 {
 	const CUpti_GraphData *graph = graph_of(data);
@@ -95,7 +95,8 @@ static void on_initialised(const CUpti_ResourceData *data)
 
 static void (*const on_resource[CUPTI_CBID_RESOURCE_SIZE])(const CUpti_ResourceData *) = {
 	[CUPTI_CBID_RESOURCE_CU_INIT_FINISHED] = on_initialised,
-	[CUPTI_CBID_RESOURCE_CONTEXT_CREATED] = on_initialised, /* where the former does not come */
+	[CUPTI_CBID_RESOURCE_CONTEXT_CREATED] =
+		on_initialised, /* where the one above does not come */
 	[CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED] = on_node_created,
 	[CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED] = on_node_cloned,
 };

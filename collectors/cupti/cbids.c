@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The numbers of the table of CUDA calls (core/schema/cuda_api.def), compared with the toolkit's by
- * the compiler. There is no code here.
+ * Compares the cbids of core/schema/cuda_api.def with the toolkit's at compile time. There is no
+ * code here.
  */
 #include <cupti.h>
 
 #include "core/schema/cuda_api.h"
 
-/* The table was made from these headers: the compiler proves every number. Other toolkits may lack
- * an enumerator or have renamed it, never renumbered it (tests/structure/cuda_table.py looks). */
+/* The table was made from these headers, so every number is checked. Other toolkits may lack or
+ * rename an enumerator, but never renumber it (tests/structure/cuda_table.py). */
 #if CUPTI_API_VERSION / 1000 == 130
 #define GT_CUDA_RUNTIME(cbid, version, symbol, class, flags)                                       \
 	_Static_assert(CUPTI_RUNTIME_TRACE_CBID_##symbol##_##version == cbid, #symbol);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * CUPTI's life, see the header.
+ * Starting, reading and stopping CUPTI, see the header.
  */
 #include "collectors/cupti/cupti.h"
 
@@ -15,7 +15,7 @@
 #include "core/guest/forkguard.h"
 #include "core/guest/text.h"
 
-/* Some tenths of a millisecond's work: a ring of 2 MiB fills in ten. */
+/* Some tenths of a millisecond of work; a ring of 2 MiB fills in ten times that. */
 #define PART_RECORDS 1024
 
 struct gt_cupti gt_cupti;
@@ -46,16 +46,17 @@ int gt_cupti_start(const struct gt_config *config, void (*on_init_finished)(void
 	return gt_cupti_attach(status);
 }
 
-/* Not when it was never asked for anything: FlushAll has been seen to hang then (REQ-25). Not while
- * another tool collects: flushes and drop counts are of the whole process. */
-bool gt_cupti_can_be_asked(void)
+/* Not before CUPTI has requested a buffer: FlushAll has been seen to hang then (REQ-25). Not while
+ * another tool collects: flushes and drop counts are process-wide. */
+bool gt_cupti_is_usable(void)
 {
 	return gt_forkguard_holds() && atomic_load(&gt_cupti.active) &&
 	       !atomic_load(&gt_cupti.dead) && !atomic_load(&gt_cupti.away) &&
 	       gt_cupti_buffers_count().requested != 0;
 }
 
-/* Of the last record before one that is invalid nobody knows where it ends. */
+/* A record's length follows from the next record, so the last one before an invalid one has
+ * none. */
 static void note_length(const CUpti_Activity *record, const uint8_t *end,
 			struct gt_translate_notes *notes)
 {
@@ -66,7 +67,7 @@ static void note_length(const CUpti_Activity *record, const uint8_t *end,
 		notes->bytes[kind] = (uint16_t)bytes;
 }
 
-/* One record; @end is where the next one begins. */
+/* Translates one record; @end is where the next one begins. */
 static void read_record(const CUpti_Activity *record, const uint8_t *end,
 			struct gt_translate *translate)
 {
@@ -85,7 +86,7 @@ bool gt_cupti_read_begin(struct gt_cupti_reading *ret_reading)
 	return false;
 }
 
-/* What follows an invalid record cannot be read (REQ-33). */
+/* Bytes after an invalid record cannot be read (REQ-33). */
 static void end_buffer(struct gt_cupti_reading *reading, struct gt_translate *translate,
 		       CUptiResult why)
 {
@@ -129,7 +130,7 @@ bool gt_cupti_read_part(struct gt_cupti_reading *reading, struct gt_translate *t
 
 void gt_cupti_flush(bool forced)
 {
-	if (!gt_cupti_can_be_asked())
+	if (!gt_cupti_is_usable())
 		return;
 	gt_cupti_buffers_flushing();
 	gt_cupti.api.cuptiActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
@@ -147,7 +148,7 @@ void gt_cupti_count(struct gt_ledger *ledger)
 	size_t dropped = 0;
 
 	gt_cupti_buffers_report(ledger);
-	if (!gt_cupti_can_be_asked())
+	if (!gt_cupti_is_usable())
 		return;
 	/* resets to zero on reading */
 	if (gt_cupti.api.cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped) == CUPTI_SUCCESS)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * CUPTI as a source: start in the fixed order of REQ-5, fetch what it has, say what went wrong. One
- * per process; CUPTI's own state is global, and it is never unsubscribed, finalized or closed.
+ * CUPTI as a source of events: starts it in the fixed order of REQ-5, fetches its records, reports
+ * its errors. One per process, as CUPTI's own state is global; it is never finalized or closed.
  */
 #ifndef GT_COLLECTORS_CUPTI_CUPTI_H
 #define GT_COLLECTORS_CUPTI_CUPTI_H
@@ -18,21 +18,21 @@
 
 struct gt_translate;
 
-/* Which CUPTI was found, and what it refused. */
+/* What was found, and what it refused. */
 struct gt_cupti_status {
 	uint32_t version;  /* cuptiGetVersion */
 	char path[256];    /* of libcupti */
-	char why[256];     /* why it could not be had, empty otherwise */
+	char why[256];     /* why it is not available, empty otherwise */
 	char refused[256]; /* kinds and attributes that it refused: "MEMSET=14 ..." */
 };
 
 /*
  * Finds CUPTI, subscribes, enables kinds and callbacks. Session start, inside cuInit or at the
  * first hooked call. @on_init_finished is called once on an application thread when the driver is
- * up (there, and not before, an exit handler runs before the driver's own); @on_failed when CUPTI
+ * up (an exit handler registered from then on runs before the driver's own); @on_failed when CUPTI
  * reports a fatal error, inside its callback. 0, or a negative errno with status->why set: then
- * nothing of it is active. -EBUSY: another tool was first; it may be had later
- * (collectors/cupti/watch.h). @config and @status are kept.
+ * nothing is active. -EBUSY: another tool was first; collectors/cupti/watch.h tries again later.
+ * @config and @status are kept.
  */
 int gt_cupti_start(const struct gt_config *config, void (*on_init_finished)(void),
 		   void (*on_failed)(void), struct gt_cupti_status *ret_status);
@@ -40,43 +40,43 @@ int gt_cupti_start(const struct gt_config *config, void (*on_init_finished)(void
 /* A completed buffer that is being read. */
 struct gt_cupti_reading {
 	struct gt_cupti_buffer buffer;
-	CUpti_Activity *last; /* its end is known when the next one is: not translated yet */
+	CUpti_Activity *last; /* not translated yet: its end is known with the next record */
 };
 
-/* Drain thread: begins with the oldest completed buffer, which is then read in parts until it is
- * over: others want to be looked after meanwhile. _begin is false when there is none, _part when
- * that was the last of its buffer. @records counts up. */
+/* Drain thread: _begin starts with the oldest completed buffer, _part reads some records of it, so
+ * that other work can be done in between. _begin is false when there is none, _part after the last
+ * part of its buffer. @records is increased. */
 bool gt_cupti_read_begin(struct gt_cupti_reading *ret_reading);
 bool gt_cupti_read_part(struct gt_cupti_reading *reading, struct gt_translate *translate,
 			uint64_t *records);
 
-/* Asks CUPTI for its buffers, but for one with work that is under way: that one stays with it
- * (cupti_activity.h, cuptiActivityFlushAll). @forced: all, and the records of that work are lost.
+/* Asks CUPTI for its buffers, except one with work in progress, which CUPTI keeps
+ * (cupti_activity.h, cuptiActivityFlushAll). @forced: all, and records of unfinished work are lost.
  * May block inside CUPTI; hold no lock of ours. Not from buffer or resource callbacks. */
 void gt_cupti_flush(bool forced);
 
-/* The same, forced only if a buffer stayed there: when what CUPTI has will not be ours to fetch any
- * more. */
+/* Fetches all buffers, forced only if one is kept: for when CUPTI's buffers will not be ours
+ * later. */
 void gt_cupti_fetch(void);
 
-/* Drain thread: adds what CUPTI and the buffers dropped to the ledger's keys. */
+/* Drain thread: adds drops of CUPTI and of the buffers to the ledger. */
 void gt_cupti_count(struct gt_ledger *ledger);
 
-/* A fatal error that CUPTI reported since the last call, once; NULL: none. */
+/* A fatal error reported by CUPTI since the last call; NULL: none. */
 const char *gt_cupti_fatal(void);
 
-/* Makes room for another tool: fetches what CUPTI has and unsubscribes. Any thread, not in a
+/* Detaches for another tool: fetches all records and unsubscribes. Any thread, not in a
  * callback. */
 void gt_cupti_yield(void);
 
 /* From now on the callbacks do nothing, and no buffer is handed out. */
 void gt_cupti_stop(void);
 
-/* Name of a call that our table does not know, as CUPTI gives it without its _vNNNN; or NULL. */
+/* CUPTI's name of a call that our table does not know, without its _vNNNN; or NULL. */
 const char *gt_cupti_call_name(int domain, uint32_t cbid);
 
-/* Where the stream with this handle is, of the calling thread's context. Application threads, not
- * in a callback. -ENOENT: CUPTI does not know it or does not run. */
+/* Device and id of the stream with this handle in the calling thread's context. Application
+ * threads, not in a callback. -ENOENT: CUPTI does not know it or is not running. */
 int gt_cupti_find_stream(void *handle, uint32_t *ret_device, uint32_t *ret_stream);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Other users of CUPTI, see the header. Only words that are set and counted: no lock.
+ * Other users of CUPTI, see the header. Only atomic words: no lock.
  */
 #include "collectors/cupti/foreign.h"
 
@@ -15,13 +15,13 @@
 
 static struct {
 	_Atomic uint64_t changes, disabled, detached;
-	_Atomic uint64_t kinds;     /* a bit each that it has enabled since it registered */
+	_Atomic uint64_t kinds;     /* bit per kind that it enabled since it registered */
 	_Atomic(void *) subscriber; /* NULL: it is not subscribed */
 	_Atomic(CUpti_BuffersCallbackCompleteFunc) completed; /* NULL: it has no buffers in CUPTI */
 	_Atomic bool had_kinds, registered, clock;
 	_Atomic(const char *) library;
 	_Atomic uint32_t next_name;
-	char names[NAMES][NAME_BYTES]; /* a name that was given out is not written again soon */
+	char names[NAMES][NAME_BYTES]; /* a returned name is not overwritten soon */
 } foreign;
 
 static void changed(void)
@@ -70,7 +70,8 @@ void gt_cupti_foreign_return(CUcontext context, uint32_t stream, uint8_t *buffer
 {
 	CUpti_BuffersCallbackCompleteFunc completed = atomic_load(&foreign.completed);
 
-	if (gt_memory_is_readable((const void *)(uintptr_t)completed)) /* else it is unloaded */
+	if (gt_memory_is_readable(
+		    (const void *)(uintptr_t)completed)) /* otherwise it was unloaded */
 		completed(context, stream, buffer, size, valid);
 }
 
@@ -134,8 +135,7 @@ void gt_cupti_foreign_clock(const char *library)
 
 struct gt_cupti_foreign gt_cupti_foreign_get(void)
 {
-	/* first: whoever is seen to be done has all its kinds in the count of those that went
-	 * off */
+	/* first: so that a tool that is done has all its kinds in the count of disabled ones */
 	bool collects = atomic_load(&foreign.registered);
 
 	return (struct gt_cupti_foreign){

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What other users of CUPTI in this process were seen to do. Those that are linked with libcupti
- * are seen at the moment of the call (preload/cupti_hooks.c); those that find it by dlopen and
- * dlsym are not, and are known by what becomes of our own records (collectors/cupti/watch.c).
+ * What other users of CUPTI in this process were seen to do. Tools linked with libcupti are seen at
+ * their calls (preload/cupti_hooks.c); tools that use dlopen and dlsym are not, and are noticed by
+ * their effect on our records (collectors/cupti/watch.c).
  *
- * Told on application threads, a few times a session of the other tool; asked on the drain thread.
+ * Reported on application threads, a few times per session of the other tool; read on the drain
+ * thread.
  */
 #ifndef GT_COLLECTORS_CUPTI_FOREIGN_H
 #define GT_COLLECTORS_CUPTI_FOREIGN_H
@@ -14,18 +15,18 @@
 
 #include <cupti.h>
 
-/* @library: file name of who calls, remembered for messages. */
+/* A tool subscribes. @library: file name of the caller, for messages. */
 void gt_cupti_foreign_subscribing(const char *library);
-void gt_cupti_foreign_subscribed(void *subscriber); /* the handle that it was given */
+void gt_cupti_foreign_subscribed(void *subscriber); /* its handle */
 void gt_cupti_foreign_unsubscribed(void);
 
-/* It is about to register its own buffer callbacks, @completed one of them: what CUPTI holds of
- * ours is fetched before. */
+/* It is about to register its own buffer callbacks, with @completed: records that CUPTI holds for
+ * us are fetched first. */
 void gt_cupti_foreign_registering(const char *library, CUpti_BuffersCallbackCompleteFunc completed);
 
-/* A buffer that is not ours was completed after the callbacks became ours again: with its last kind
- * off a tool looks done, and only then flushes. Nothing happens when nobody was seen to register,
- * or was detached. Whichever thread CUPTI completes buffers on. */
+/* A buffer that is not ours was completed after the callbacks became ours again: a tool that
+ * disabled its last kind looks done, but flushes afterwards. Passes it on; no-op if no tool was
+ * seen to register or it was detached. Any thread on which CUPTI completes buffers. */
 void gt_cupti_foreign_return(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size,
 			     size_t valid);
 
@@ -33,23 +34,23 @@ void gt_cupti_foreign_return(CUcontext context, uint32_t stream, uint8_t *buffer
 void gt_cupti_foreign_kind(uint32_t kind, bool enabled);
 
 /*
- * It calls cuptiFinalize, which would end what we have in CUPTI too, on its thread while ours may
- * be inside CUPTI (REQ-21). True: it alone was detached, CUPTI must not be. False: nothing of ours
- * is in CUPTI, so the call is passed on; _finalized tells that it has succeeded.
+ * It calls cuptiFinalize, which would also end our use of CUPTI, while our threads may be inside
+ * CUPTI (REQ-21). True: only that tool was detached, do not call CUPTI. False: CUPTI has nothing of
+ * ours, pass the call on and report success with _finalized.
  */
 bool gt_cupti_foreign_finalizing(const char *library);
 void gt_cupti_foreign_finalized(void);
 
-/* Its clock stamps the records from now on. */
+/* Its clock now stamps the records. */
 void gt_cupti_foreign_clock(const char *library);
 
-/* What other tools were seen to do, summed up. */
+/* Summary of what other tools were seen to do. */
 struct gt_cupti_foreign {
-	uint64_t changes;  /* everything above, counted */
+	uint64_t changes;  /* number of events above */
 	uint64_t disabled; /* kinds disabled */
-	uint64_t detached; /* times that one was, and CUPTI was not */
+	uint64_t detached; /* times that a tool was detached and CUPTI was not */
 	bool subscribed;
-	bool collects; /* its callbacks are registered, and its kinds are on or were not yet */
+	bool collects; /* its callbacks are registered, and its kinds are enabled or not yet */
 	bool has_kinds;
 	bool clock;
 };
@@ -57,7 +58,7 @@ struct gt_cupti_foreign {
 /* A consistent copy. Any thread. */
 struct gt_cupti_foreign gt_cupti_foreign_get(void);
 
-/* Who was seen last: a file name, or "". Valid for ever. */
+/* File name of the tool that was seen last, or "". Valid for ever. */
 const char *gt_cupti_foreign_library(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A bounded queue from the application's threads (many producers, one consumer: each entry has a
+ * A bounded queue from the application's threads (many producers, one consumer; each entry has a
  * sequence number that says whose turn it is), and a table by node id on the drain thread.
  */
 #include "collectors/cupti/graph_nodes.h"
@@ -14,7 +14,7 @@
 #define PROBES        8u
 
 struct graph_nodes_entry {
-	_Atomic uint64_t sequence; /* position: free for it; position + 1: filled */
+	_Atomic uint64_t sequence; /* == position: free; position + 1: filled */
 	uint64_t node;
 	uint64_t value; /* key of a stack, or the original node */
 	bool is_clone;
@@ -63,7 +63,7 @@ struct gt_graph_nodes *gt_graph_nodes_start(uint32_t max_nodes)
 	return nodes->origins ? nodes : NULL;
 }
 
-/* Takes the next place if it is free: the consumer sets its sequence when it has read it. */
+/* Claims the next entry if it is free: the consumer advances its sequence when it has read it. */
 static struct graph_nodes_entry *claim(uint64_t *ret_position)
 {
 	uint64_t position = atomic_load_explicit(&head, memory_order_relaxed);
@@ -114,7 +114,7 @@ static uint32_t place_of(const struct gt_graph_nodes *nodes, uint64_t node)
 	return (uint32_t)((node * 0x9e3779b97f4a7c15u) >> 32) & (nodes->size - 1);
 }
 
-/* The node's own place, an empty one, or the oldest of the few that it may have. */
+/* The node's slot, an empty one, or the oldest of the few that it may have. */
 static struct origin *slot_for(struct gt_graph_nodes *nodes, uint64_t node)
 {
 	uint32_t place = place_of(nodes, node);

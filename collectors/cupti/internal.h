@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the cupti_*.c files share.
+ * Shared by the files of collectors/cupti/.
  */
 #ifndef GT_COLLECTORS_CUPTI_INTERNAL_H
 #define GT_COLLECTORS_CUPTI_INTERNAL_H
@@ -11,7 +11,7 @@
 #include "collectors/cupti/cupti.h"
 #include "collectors/cupti/load.h"
 
-/* "CUPTI for " and the name that a subscriber gave itself. */
+/* "CUPTI for " and the name that a subscriber gives itself. */
 #define GT_CUPTI_NAME_BYTES 64
 
 /* The state of CUPTI in this process. */
@@ -19,11 +19,11 @@ struct gt_cupti {
 	struct gt_cupti_api api;
 	const struct gt_config *config;
 	CUpti_SubscriberHandle subscriber;
-	_Atomic bool subscribed; /* the handle is ours */
+	_Atomic bool subscribed; /* we are subscribed */
 	_Atomic bool active;     /* callbacks do something */
-	_Atomic bool away;       /* the buffer callbacks are another tool's, or nobody's */
-	_Atomic bool shared;     /* external ids stand for the callbacks that we do not have */
-	_Atomic bool silent;     /* callbacks of calls flush where it is due, and record nothing */
+	_Atomic bool away;       /* the buffer callbacks are another tool's, or none are set */
+	_Atomic bool shared;     /* external ids replace the callbacks that we do not have */
+	_Atomic bool silent;     /* callbacks of calls only flush where due, they record nothing */
 	bool has_buffers;
 	void (*on_init_finished)(void);
 	void (*on_failed)(void);
@@ -32,7 +32,7 @@ struct gt_cupti {
 	_Atomic bool dead;           /* after a fatal error: never call it again */
 };
 
-/* CUPTI's state is global, so is ours. */
+/* Global, as CUPTI's own state is. */
 extern struct gt_cupti gt_cupti;
 
 /* The subscriber's callback. Application threads. */
@@ -40,40 +40,39 @@ void CUPTIAPI gt_cupti_callback(void *user, CUpti_CallbackDomain domain, CUpti_C
 				const void *data);
 
 /* False while CUPTI has nothing of ours: then it is not called. */
-bool gt_cupti_can_be_asked(void);
+bool gt_cupti_is_usable(void);
 
 /*
  * Subscribes, registers the buffers, enables callbacks and kinds. The starting thread, later the
- * drain thread. 0; -EBUSY: another tool has subscribed; another negative errno. @status: why, what
- * was refused.
+ * drain thread. 0; -EBUSY: another tool is subscribed; another negative errno. @status: why, and
+ * what was refused.
  */
 int gt_cupti_attach(struct gt_cupti_status *status);
 
-/* The same for the buffers and the kinds alone, when the subscription is still ours. */
+/* The same for buffers and kinds only, while we are still subscribed. */
 int gt_cupti_attach_buffers(struct gt_cupti_status *status);
 
 /* Another tool is about to register its buffer callbacks: fetches everything and stops collecting.
  * On its thread, inside its call. */
 void gt_cupti_yield_buffers(void);
 
-/* What another tool was seen to have in CUPTI. */
+/* What another tool has in CUPTI, as far as seen. */
 struct gt_cupti_other {
 	CUpti_SubscriberHandle subscriber; /* NULL: none */
 	uint64_t kinds;                    /* a bit each, of the first 64 */
-	bool registered;                   /* the buffer callbacks are its own */
-	bool clock;                        /* so is the clock */
+	bool registered;                   /* the buffer callbacks are the tool's */
+	bool clock;                        /* the clock is the tool's */
 };
 
-/* In place of cuptiFinalize: CUPTI will not call that tool any more, nor write to a buffer of its.
- * On its thread, inside its call. False: we have never had anything in CUPTI, or no longer; nothing
- * was done. */
+/* In place of cuptiFinalize: from now on CUPTI neither calls that tool nor writes to its buffers.
+ * On its thread, inside its call. False: CUPTI has nothing of ours; nothing was done. */
 bool gt_cupti_detach(const struct gt_cupti_other *other);
 
-/* Buffers and kinds are ours, the subscription is not: from now on CUPTI's records say which of its
- * correlation ids belongs to which call of the hooks. Once more with false: no longer. */
+/* Buffers and kinds are ours, the subscription is not: CUPTI's records then link its correlation
+ * ids to calls of the hooks by external ids. False: no longer. */
 void gt_cupti_share(bool shared);
 
-/* Unsubscribes, if subscribed. Any thread; of two at once one does it. */
+/* Unsubscribes, if subscribed. Any thread; safe to call twice at once. */
 void gt_cupti_unsubscribe(void);
 
 /* False: CUPTI no longer knows our subscription (another tool called cuptiFinalize). Drain

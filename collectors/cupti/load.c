@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The search for libcupti, see the header. Two libcupti in one process would both hook the driver
- * and one of them would get nothing, so a mapped one wins, and a name that the loader will share
- * with later users comes before any path.
+ * and one of them would get nothing. So a mapped one wins, and a name that the loader shares with
+ * later users comes before any path.
  */
 #include "collectors/cupti/load.h"
 
@@ -46,9 +46,9 @@ static bool find_mapped(const char *prefix, struct mapped *ret_mapped)
 	int found;
 
 	*ret_mapped = (struct mapped){.prefix = prefix};
-	gt_forkgate_enter();
+	gt_forkgate_lock();
 	found = dl_iterate_phdr(match_mapped, ret_mapped);
-	gt_forkgate_leave();
+	gt_forkgate_unlock();
 	return found == 1;
 }
 
@@ -58,13 +58,13 @@ uint32_t gt_cupti_driver_version(void)
 	int version = 0;
 	void *cuda;
 
-	gt_forkgate_enter();
+	gt_forkgate_lock();
 	cuda = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY | RTLD_LOCAL);
 	if (cuda) {
 		*(void **)&get_version = dlsym(cuda, "cuDriverGetVersion");
-		dlclose(cuda); /* our reference only: the driver stays mapped by who loaded it */
+		dlclose(cuda); /* drops our reference only: the driver stays mapped */
 	}
-	gt_forkgate_leave();
+	gt_forkgate_unlock();
 	if (!get_version || get_version(&version) != CUDA_SUCCESS)
 		version = 0;
 	return (uint32_t)version;
@@ -83,20 +83,20 @@ uint32_t gt_cupti_cuda_major(void)
 }
 
 struct cupti_search {
-	char path[PATH_BYTES];        /* of what was loaded, as the loader says it */
-	char refused[PATH_BYTES * 2]; /* what the loader said of the last file that is there */
+	char path[PATH_BYTES];        /* of the loaded libcupti, as the loader has it */
+	char refused[PATH_BYTES * 2]; /* the loader's error for the last existing file */
 };
 
-/* One attempt. @there: the loader's refusal is not only that there is no such file. */
+/* One attempt. @there: the file exists, so the loader's error is worth reporting. */
 static void *try_open(const char *name, int extra, bool there, struct cupti_search *search)
 {
 	struct link_map *map = NULL;
 	const char *error;
 	void *handle;
 
-	gt_forkgate_enter();
+	gt_forkgate_lock();
 	handle = dlopen(name, RTLD_NOW | RTLD_LOCAL | extra);
-	gt_forkgate_leave();
+	gt_forkgate_unlock();
 	if (!handle) {
 		error = dlerror();
 		if (there && error)
@@ -118,9 +118,8 @@ static void *try_in(const char *folder, const char *soname, struct cupti_search 
 	return access(path, R_OK) == 0 ? try_open(path, 0, true, search) : NULL;
 }
 
-/* Folders relative to where libcudart lies: pip's layouts before and since CUDA 13, conda,
- * toolkit. */
-static void *try_beside_cudart(const char *soname, struct cupti_search *search)
+/* Folders relative to libcudart's: pip's layouts before and since CUDA 13, conda, toolkit. */
+static void *try_near_cudart(const char *soname, struct cupti_search *search)
 {
 	static const char *const relative[] = {".", "../../cuda_cupti/lib", "../cuda_cupti/lib",
 					       "../../cu13/lib", "../extras/CUPTI/lib64"};
@@ -179,10 +178,10 @@ static void *find_for_major(uint32_t major, struct cupti_search *search)
 
 	gt_text_format(soname, sizeof(soname), major == 11 ? "libcupti.so.11.8" : "libcupti.so.%u",
 		       major);
-	/* by name: shared with who asks for it later */
+	/* by name: shared with later users */
 	handle = try_open(soname, 0, false, search);
 	if (!handle)
-		handle = try_beside_cudart(soname, search);
+		handle = try_near_cudart(soname, search);
 	if (!handle)
 		handle = try_folders(soname, search);
 	return handle;
@@ -199,14 +198,14 @@ static void *find(const char *forced, struct cupti_search *search)
 	if (find_mapped("libcupti.so", &mapped))
 		return try_open(*mapped.path ? mapped.path : mapped.soname, RTLD_NOLOAD, true,
 				search);
-	/* an older CUPTI serves under a newer driver, a newer one under an older driver does not */
+	/* an older CUPTI works with a newer driver, not the other way round */
 	major = gt_cupti_cuda_major();
 	for (uint32_t m = major ? major : NEWEST_MAJOR; !handle && m >= OLDEST_MAJOR; m--)
 		handle = find_for_major(m, search);
 	return handle;
 }
 
-/* Returns the name of the first required function that is missing, or NULL. */
+/* Returns the name of the first missing required function, or NULL. */
 static const char *resolve(void *handle, struct gt_cupti_api *api)
 {
 	const char *missing = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Finds the one libcupti that this process must use (REQ-8) and its functions. Never links it,
- * never closes it: its threads and callbacks live in it. Called once, by the session's start, on
- * the thread that is inside cuInit.
+ * Finds the one libcupti that this process must use (REQ-8) and its functions. Never linked, never
+ * closed: its threads and callbacks live in it. Called once, at session start, on the thread that
+ * is inside cuInit.
  */
 #ifndef GT_COLLECTORS_CUPTI_LOAD_H
 #define GT_COLLECTORS_CUPTI_LOAD_H
@@ -22,15 +22,15 @@ struct gt_cupti_api {
 	char path[256];
 };
 
-/* Loads libcupti. @forced: a path given by the user, or "". 0 or -ENOENT (none found), -ENOSYS
- * (lacks a required function); @ret_why gets one line for people. */
+/* Loads libcupti. @forced: a path given by the user, or "". 0 or -ENOENT (none found), -ENOSYS (a
+ * required function is missing); @ret_why gets one readable line. */
 int gt_cupti_load(const char *forced, struct gt_cupti_api *ret_api, char *ret_why, size_t size);
 
-/* Newest CUDA major that the mapped libcudart, else the driver, speaks; 0: not known. */
+/* CUDA major version of the mapped libcudart, else of the driver; 0: not known. */
 uint32_t gt_cupti_cuda_major(void);
 
-/* cuDriverGetVersion of the mapped libcuda, and cudaRuntimeGetVersion's number as the soname of the
- * mapped libcudart tells; 0: not known. */
+/* cuDriverGetVersion of the mapped libcuda, and the runtime's version number from the soname of the
+ * mapped libcudart; 0: not known. */
 uint32_t gt_cupti_driver_version(void);
 
 #endif

@@ -44,11 +44,11 @@ static cudaOccDeviceProp properties_of(const struct gt_device_event *device)
 	return prop;
 }
 
-/* Far beyond what any GPU has, and what the calculator's ints can still be multiplied with: records
- * may say anything. */
+/* Far above any GPU, and small enough for the calculator's ints to be multiplied: records may hold
+ * any value. */
 #define THREADS_MAX   (1u << 16)
 #define REGISTERS_MAX (1u << 20) /* of an SM */
-#define REGISTERS_OF  (1u << 10) /* a thread */
+#define REGISTERS_OF  (1u << 10) /* of a thread */
 #define WARP_MAX      (1u << 8)
 #define SHARED_MAX    (1u << 26)
 

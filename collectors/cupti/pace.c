@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See the header. At most twice or half of the one before: one moment says little about the next. A
- * long time says all.
+ * See the header. A size is at most twice or half of the previous one, as one short measurement
+ * says little. One long measurement may go down to the least size.
  */
 #include "collectors/cupti/pace.h"
 
-#define FILL_NS     250000000u /* how long CUPTI should take to fill one */
-#define LEAST_NS    10000000u  /* a shorter time says nothing about the pace */
+#define FILL_NS     250000000u /* intended time to fill a buffer */
+#define LEAST_NS    10000000u  /* a shorter time does not show the rate */
 #define LONG_NS     (2u * FILL_NS)
 #define FIRST_BYTES (16u * 1024u)
 #define LEAST_BYTES (8u * 1024u)
@@ -23,7 +23,7 @@ void gt_cupti_pace_start(struct gt_cupti_pace *pace, size_t most)
 	atomic_store(&pace->bytes, smaller(FIRST_BYTES, most));
 }
 
-/* A power of two that is not more than @bytes, but @least at least. */
+/* The largest power of two up to @bytes, but not below @least. */
 static size_t step_below(double bytes, size_t least)
 {
 	size_t step = least;
@@ -38,7 +38,7 @@ void gt_cupti_pace_note(struct gt_cupti_pace *pace, size_t valid, uint64_t took)
 	size_t bytes = atomic_load_explicit(&pace->bytes, memory_order_relaxed);
 	double wanted = (double)valid * FILL_NS / (double)(took > LEAST_NS ? took : LEAST_NS);
 
-	if (!valid) /* another thread was faster to bring one */
+	if (!valid) /* another thread's buffer was used instead */
 		return;
 	if (wanted >= (double)bytes * 2)
 		bytes = smaller(bytes * 2, pace->most);

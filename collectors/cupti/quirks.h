@@ -16,10 +16,10 @@ enum gt_cupti_quirk {
 	GT_QUIRK_COUNT_
 };
 
-/* Whether the CUPTI of @version has the quirk. A version newer than all we know has none. */
+/* Whether this CUPTI has the quirk. Versions newer than all known ones have none. */
 bool gt_cupti_has_quirk(uint32_t version, enum gt_cupti_quirk quirk);
 
-/* What a user of that CUPTI must know because of the quirk, or "". */
+/* What a user of that CUPTI must know about the quirk, or "". */
 const char *gt_cupti_quirk_text(enum gt_cupti_quirk quirk);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Records without CUPTI, see the header. Where the length of a kind was not noted (its first record
- * was not read in time), lengths are tried until the records lead from one to the next up to the
- * end of the buffer: records of one kind are all equally long. A single look behind a record is not
- * enough, for what a newer CUPTI has appended may look like the kind of another one.
+ * Records without CUPTI, see the header. If the length of a kind was not noted (its first record
+ * was not read in time), lengths are tried until the records form a chain up to the end of the
+ * buffer: records of one kind are equally long. Checking only the next record is not enough: fields
+ * that a newer CUPTI appended may look like the kind of another record.
  */
 #include "collectors/cupti/replay.h"
 
@@ -15,15 +15,15 @@
 #include "core/guest/memory.h"
 #include "core/spool_view.h"
 
-/* Newer CUPTIs append to what 11.8 had; twice what any has appended so far. */
+/* Newer CUPTIs append fields to those of 11.8; twice the largest growth so far. */
 #define GROWTH_MAX   96u
 #define RECORD_BYTES 1024u
-/* No work takes a day. */
+/* No GPU operation takes a day. */
 #define WORK_MAX_NS  (86400ull * 1000000000u)
-/* Whatever the bytes are, trying comes to an end. */
+/* Bounds the search, whatever the bytes are. */
 #define STEPS_MAX    (1u << 20)
 
-/* Of CUPTI 11.8, the least that a record of the kind has. */
+/* Sizes in CUPTI 11.8, the smallest of each kind. */
 static const uint16_t least_bytes[GT_TRANSLATE_KINDS] = {
 	[CUPTI_ACTIVITY_KIND_MEMCPY] = sizeof(CUpti_ActivityMemcpy5),
 	[CUPTI_ACTIVITY_KIND_MEMSET] = sizeof(CUpti_ActivityMemset4),
@@ -50,8 +50,7 @@ static uint32_t kind_at(const uint8_t *data)
 	return kind < GT_TRANSLATE_KINDS && least_bytes[kind] ? kind : 0;
 }
 
-/* Where the times of GPU work stand. 0: a kind that is none, for each record begins with its
- * kind. */
+/* Offset of the times of GPU work. 0: no such kind, as each record begins with its kind. */
 #define TIMES(type)                                                                                \
 	{                                                                                          \
 		offsetof(type, start), offsetof(type, end)                                         \
@@ -66,7 +65,7 @@ static const struct {
 	[CUPTI_ACTIVITY_KIND_MEMSET] = TIMES(CUpti_ActivityMemset4),
 };
 
-/* False: it is no record of GPU work. */
+/* False: not a record of GPU work. */
 static bool times_of(const uint8_t *record, uint32_t kind, uint64_t *ret_start, uint64_t *ret_end)
 {
 	if (!times_at[kind].end)
@@ -76,7 +75,7 @@ static bool times_of(const uint8_t *record, uint32_t kind, uint64_t *ret_start, 
 	return true;
 }
 
-/* What begins in the middle of another record rarely has two times of one clock. */
+/* Bytes in the middle of another record rarely look like two times of one clock. */
 static bool may_be_record(const uint8_t *record, uint32_t kind)
 {
 	uint64_t start, end;
@@ -86,21 +85,20 @@ static bool may_be_record(const uint8_t *record, uint32_t kind)
 	return start && (start < end ? end - start : start - end) < WORK_MAX_NS;
 }
 
-/* Lengths of kinds, 0: not known, and how far they lead. */
+/* Lengths of kinds, 0: not known, and how far a chain of them reaches. */
 struct guess {
 	const uint8_t *data;
 	size_t left;
-	size_t end; /* where the last record ends, at least: of an unfinished buffer behind what is
-		       not zero */
+	size_t end; /* least end of the last record; unfinished buffer: end of nonzero bytes */
 	uint32_t steps;
 	uint16_t bytes[GT_TRANSLATE_KINDS];
-	uint16_t best[GT_TRANSLATE_KINDS]; /* those that lead furthest */
+	uint16_t best[GT_TRANSLATE_KINDS]; /* lengths with the longest chain */
 	size_t best_at;
 };
 
-static bool leads_on(struct guess *guess, size_t at);
+static bool chain_continues(struct guess *guess, size_t at);
 
-/* The record at @at is of a kind whose length is not known. */
+/* The record at @at has a kind of unknown length. */
 static bool try_lengths(struct guess *guess, size_t at, uint32_t kind)
 {
 	for (size_t bytes = least_bytes[kind]; bytes <= least_bytes[kind] + GROWTH_MAX;
@@ -108,15 +106,15 @@ static bool try_lengths(struct guess *guess, size_t at, uint32_t kind)
 		if (bytes > guess->left - at)
 			break;
 		guess->bytes[kind] = (uint16_t)bytes;
-		if (leads_on(guess, at + bytes))
+		if (chain_continues(guess, at + bytes))
 			return true;
 	}
 	guess->bytes[kind] = 0;
 	return false;
 }
 
-/* From @at to the end, with what is known so far; calls itself once for each kind at most. */
-static bool leads_on(struct guess *guess, size_t at)
+/* Follows the chain from @at with the known lengths; recurses once per kind at most. */
+static bool chain_continues(struct guess *guess, size_t at)
 {
 	while (at < guess->end && guess->left - at >= sizeof(uint32_t) &&
 	       guess->steps < STEPS_MAX) {
@@ -142,7 +140,7 @@ static bool is_known(const struct gt_translate_notes *notes, uint32_t kind)
 	return notes->bytes[kind] >= least_bytes[kind] && notes->bytes[kind] <= RECORD_BYTES;
 }
 
-/* Notes the lengths that lead furthest through @left bytes at @data. */
+/* Notes the lengths with the longest chain through @left bytes at @data. */
 static void find_lengths(const uint8_t *data, size_t left, bool unfinished,
 			 struct gt_translate_notes *notes)
 {
@@ -153,7 +151,7 @@ static void find_lengths(const uint8_t *data, size_t left, bool unfinished,
 	for (uint32_t kind = 0; kind < GT_TRANSLATE_KINDS; kind++)
 		if (is_known(notes, kind))
 			guess.bytes[kind] = notes->bytes[kind];
-	leads_on(&guess, 0);
+	chain_continues(&guess, 0);
 	for (uint32_t kind = 0; kind < GT_TRANSLATE_KINDS; kind++)
 		if (guess.best[kind])
 			notes->bytes[kind] = guess.best[kind];
@@ -171,7 +169,7 @@ static size_t record_bytes(const uint8_t *data, size_t left, bool unfinished,
 	return is_known(notes, kind) && notes->bytes[kind] <= left ? notes->bytes[kind] : 0;
 }
 
-/* The name that stood at the address @pointer, out of the notes. */
+/* The name that was at the address @pointer, from the notes. */
 static const char *name_of(const struct gt_spool_view *view, const struct gt_translate_notes *notes,
 			   const char *pointer)
 {

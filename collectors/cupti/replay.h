@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reading activity buffers without CUPTI, which alone knows how long a record is: those of a
- * process that is gone, without the memory that names pointed to, and of one whose CUPTI does not
- * answer any more. Lengths and names were noted while it ran. The bytes may be anything.
+ * Reads activity buffers without CUPTI, which alone knows how long a record is: buffers of a
+ * process that is gone, without the memory that names pointed to, or of a CUPTI that no longer
+ * answers. Lengths and names were noted while it ran. The bytes are untrusted.
  */
 #ifndef GT_COLLECTORS_CUPTI_REPLAY_H
 #define GT_COLLECTORS_CUPTI_REPLAY_H
@@ -15,22 +15,20 @@
 
 struct gt_spool_view;
 
-/* A buffer that is walked without CUPTI. */
+/* How to read buffers without CUPTI. */
 struct gt_cupti_replay {
-	const struct gt_spool_view *view; /* NULL: this process; names are where the records say */
-	struct gt_translate_notes
-		*notes; /* lengths that are missing there are found out and added */
+	const struct gt_spool_view *view; /* NULL: this process, whose pointers are valid */
+	struct gt_translate_notes *notes; /* missing lengths are found and added */
 	struct gt_translate *translate;
 	bool unfinished; /* CUPTI had it: what lies behind its records is zero, and work without an
 			  * end was under way */
 };
 
-/* Translates the records of @valid bytes at @data. Returns the bytes at the end that could not be
- * read. */
+/* Translates the records in @valid bytes at @data. Returns how many bytes at the end are
+ * unreadable. */
 size_t gt_cupti_replay(const struct gt_cupti_replay *how, const uint8_t *data, size_t valid);
 
-/* All buffers of this process that CUPTI has given back and nobody has read. Who holds the
- * session's parts. */
+/* Translates all completed, unread buffers of this process. The owner of the session's parts. */
 void gt_cupti_replay_delivered(struct gt_translate *translate);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Plausibility of records, see the header. Pointers are tried by process_vm_readv, never followed.
+ * Plausibility of records, see the header. Pointers are tested by process_vm_readv, never followed.
  */
 #include "collectors/cupti/sanity.h"
 

@@ -14,14 +14,14 @@
 #include "collectors/cupti/sanity.h"
 #include "core/guest/log.h"
 
-/* How far a stamp of CLOCK_REALTIME may lie outside the session: a step of that clock, work that
- * began before. */
+/* How far a REALTIME stamp may be outside the session: steps of that clock, work that began
+ * before. */
 #define CLOCK_SLACK_NS (60ull * 1000000000u)
 
-/* A record that ends this long after it was received means that the clocks disagree. */
+/* A record that ends so much later than it was received shows that the clocks disagree. */
 #define AHEAD_NS       1000000u
 
-/* Our enums follow CUPTI's numbers, so that a translation is a bounds check. */
+/* Our enums have CUPTI's values, so that a translation is a bounds check. */
 _Static_assert((int)GT_COPY_PTOP == (int)CUPTI_ACTIVITY_MEMCPY_KIND_PTOP, "copy kinds");
 _Static_assert((int)GT_COPY_DTOD == (int)CUPTI_ACTIVITY_MEMCPY_KIND_DTOD, "copy kinds");
 _Static_assert((int)GT_MEMORY_MANAGED_STATIC == (int)CUPTI_ACTIVITY_MEMORY_KIND_MANAGED_STATIC,
@@ -44,8 +44,8 @@ static void add(struct gt_translate *t, enum gt_ledger_key key)
 	gt_ledger_add(t->ledger, key, 1);
 }
 
-/* From the newest sample of the clock until what is translated had arrived: a disk may have held us
- * up. */
+/* Time from the newest clock sample to the arrival of the records: writing to a slow disk may have
+ * delayed us. */
 static uint64_t since_sample(const struct gt_translate *t, const struct gt_clock_sample *newest)
 {
 	uint64_t then = gt_clock_from_monotonic(t->clock, newest->monotonic);
@@ -53,8 +53,8 @@ static uint64_t since_sample(const struct gt_translate *t, const struct gt_clock
 	return t->now > then ? t->now - then : 0;
 }
 
-/* CUPTI stamps CLOCK_REALTIME. What lies far before the session or after now is of another clock,
- * unless it was this clock that somebody set back to before the session. */
+/* CUPTI stamps CLOCK_REALTIME. A stamp far before the session or after now is of another clock,
+ * unless this clock was set back to before the session. */
 static bool is_realtime(const struct gt_translate *t, uint64_t stamp)
 {
 	const struct gt_clock_sample *newest = &t->clock->samples[t->clock->count - 1];
@@ -71,8 +71,7 @@ static uint64_t distance(uint64_t a, uint64_t b)
 }
 
 /* The clocks that another tool may have switched CUPTI to (REQ-20): the processor's counter, as
- * Kineto does, or CLOCK_MONOTONIC. Of two that fit the one that is nearer to now. False: neither
- * fits. */
+ * Kineto does, or CLOCK_MONOTONIC. If both fit, the one closer to now. False: neither fits. */
 static bool from_foreign_clock(const struct gt_translate *t, uint64_t stamp, uint64_t *ret_time)
 {
 	const struct gt_clock_sample *last = &t->clock->samples[t->clock->count - 1];
@@ -87,7 +86,7 @@ static bool from_foreign_clock(const struct gt_translate *t, uint64_t stamp, uin
 	return is_counter || is_monotonic;
 }
 
-/* A stamp of CUPTI as trace time. False: no known clock gives it, and it must not be written. */
+/* A CUPTI stamp as trace time. False: of no known clock, so it must not be written. */
 static bool trace_time(struct gt_translate *t, uint64_t stamp, uint64_t *ret_time)
 {
 	uint64_t ns;
@@ -113,9 +112,9 @@ static uint64_t time_or_none(struct gt_translate *t, uint64_t stamp)
 }
 
 /*
- * Sets start and end. A duration is taken over as it is: the clocks may drift between its ends, the
- * GPU's counter does not. An end before its start becomes a duration of 0, counted; so is an end
- * that is still to come. False: stamps that no known clock gives.
+ * Sets start and end. The duration is kept as it is: the clocks may drift between the two, the
+ * GPU's counter does not. An end before its start becomes a duration of 0, counted; so does an end
+ * in the future. False: stamps of no known clock.
  */
 static bool set_times(struct gt_translate *t, struct gt_event *event, uint64_t start, uint64_t end)
 {
@@ -134,8 +133,8 @@ static bool set_times(struct gt_translate *t, struct gt_event *event, uint64_t s
 	return true;
 }
 
-/* No stamps, or none that mean anything: never a slice (REQ-31), but an instant, so that the launch
- * still shows its work. */
+/* No stamps, or meaningless ones: an instant, never a slice (REQ-31), so that the launch still
+ * shows its work. */
 static void emit_untimed(struct gt_translate *t, const char *what, uint32_t correlation,
 			 enum gt_ledger_key counter)
 {
@@ -167,7 +166,7 @@ static struct gt_place place_of(uint32_t device, uint32_t context, uint32_t stre
 				 .has_channel = channel_type != CUPTI_CHANNEL_TYPE_INVALID};
 }
 
-/* The last meaning of an address is the one that counts. */
+/* The last meaning of an address counts. */
 static void note_name(struct gt_translate *t, const char *pointer, const struct gt_string *name)
 {
 	uint64_t address = (uint64_t)(uintptr_t)pointer;
@@ -177,8 +176,8 @@ static void note_name(struct gt_translate *t, const char *pointer, const struct 
 			(struct gt_translate_name){.address = address, .name = name};
 }
 
-/* Readable. The name's content is the key, not its address: CUPTI reuses addresses after a module
- * is reloaded (REQ-15). */
+/* The demangled name. Keyed by content, not by address: CUPTI reuses addresses after a module is
+ * reloaded (REQ-15). */
 static const struct gt_string *kernel_name(struct gt_translate *t, const char *mangled)
 {
 	const char *name = mangled ? mangled : "(no name)";
@@ -213,7 +212,7 @@ static void fill_kernel(struct gt_translate *t, const CUpti_ActivityKernel8 *r,
 		gt_occupancy_fill(&t->devices[r->deviceId], k);
 }
 
-/* What is the same of all GPU work: counted, timed, or told without a time. */
+/* Common to all GPU work: counted, timed, or reported without a time. */
 static const struct {
 	enum gt_ledger_key records, untimed;
 	const char *without_time;
@@ -226,7 +225,7 @@ static const struct {
 			     "memset (untimed)"},
 };
 
-/* Counts the record and sets the event's times. False: it has none, and that was told. */
+/* Counts the record and sets the event's times. False: it has none, which was reported. */
 static bool begin_work(struct gt_translate *t, struct gt_event *event, uint64_t start, uint64_t end)
 {
 	add(t, work_kinds[event->kind].records);
@@ -311,7 +310,7 @@ static struct gt_translate_wait *wait_slot(struct gt_translate *t, uint32_t cuda
 	return &t->waits[cuda_event % GT_TRANSLATE_WAITS];
 }
 
-/* cudaEventRecord: remembered, so that a later wait can name what it waits for. */
+/* cudaEventRecord: kept, so that a later wait can name what it waits for. */
 static void translate_cuda_event(struct gt_translate *t, const void *record)
 {
 	const CUpti_ActivityCudaEvent *r = record;
@@ -373,7 +372,7 @@ static const char *overhead_name(uint32_t kind)
 	return "Unknown";
 }
 
-/* Since 12.4 this kind of overhead comes with a piece of memory that the client has to free. */
+/* Since 12.4 this kind of overhead has memory that the client must free. */
 #define OVERHEAD_DATA_SINCE 22u
 
 static void free_overhead_data(const struct gt_translate *t, const CUpti_ActivityOverhead *record)
@@ -427,14 +426,13 @@ static void fill_device(struct gt_translate *t, const CUpti_ActivityDevice4 *r,
 		d->compute_major, d->compute_minor, d->shared_per_sm, d->shared_per_block);
 }
 
-/* Up to 11.8 all records of a device share one name, the header of 13.0 has the client free each.
- * Of the versions between them nothing is known: there the few names stay. Where a leak checker
- * runs, a leak would be the program's exit status. */
+/* Up to 11.8 all records of a device share one name; the header of 13.0 says that the client frees
+ * each. For versions in between nothing is known: their few names are leaked. A leak checker would
+ * turn a leak into the program's exit status, so the rest is freed. */
 #define DEVICE_NAME_OWN_SINCE 130000u
 
-/* One that CUDA_VISIBLE_DEVICES hides does not take the place of one with the same number that is
- * used. */
-static void take_device(struct gt_translate *t, const CUpti_ActivityDevice4 *r)
+/* A device hidden by CUDA_VISIBLE_DEVICES does not replace a used one with the same number. */
+static void store_device(struct gt_translate *t, const CUpti_ActivityDevice4 *r)
 {
 	struct gt_event event = {.kind = GT_EVENT_DEVICE};
 
@@ -449,14 +447,14 @@ static void take_device(struct gt_translate *t, const CUpti_ActivityDevice4 *r)
 	t->emit(t->context, &event);
 }
 
-/* Another tool's copy, whose name it may have freed by now: for a device of which we have no
- * record. */
-static void take_borrowed_device(struct gt_translate *t, CUpti_ActivityDevice4 record)
+/* A copy of another tool's record, whose name may be freed by now: only for a device without a
+ * record of ours. */
+static void store_foreign_device(struct gt_translate *t, CUpti_ActivityDevice4 record)
 {
 	if (record.id < GT_METADATA_DEVICES && t->devices[record.id].name)
 		return;
 	record.name = NULL;
-	take_device(t, &record);
+	store_device(t, &record);
 }
 
 static void translate_device(struct gt_translate *t, const void *record)
@@ -465,10 +463,10 @@ static void translate_device(struct gt_translate *t, const void *record)
 
 	add(t, GT_LEDGER_RECORDS_FACT);
 	if (t->borrowed) {
-		take_borrowed_device(t, *r);
+		store_foreign_device(t, *r);
 		return;
 	}
-	take_device(t, r);
+	store_device(t, r);
 	if (t->version >= DEVICE_NAME_OWN_SINCE)
 		free((char *)r->name);
 }
@@ -499,8 +497,8 @@ static void translate_stream(struct gt_translate *t, const void *record)
 	t->emit(t->context, &event);
 }
 
-/* Of our kind only: another tool's ids mean nothing to us. */
-static void translate_tie(struct gt_translate *t, const void *record)
+/* External ids of our kind only: another tool's mean nothing to us. */
+static void translate_external_id(struct gt_translate *t, const void *record)
 {
 	const CUpti_ActivityExternalCorrelation *r = record;
 
@@ -509,7 +507,8 @@ static void translate_tie(struct gt_translate *t, const void *record)
 		t->tie(t->context, r->correlationId, (uint32_t)r->externalId);
 }
 
-/* API records only come when a CUPTI gives no correlation ids without them; calls are ours. */
+/* API records come only with a CUPTI that needs them for correlation ids; calls come from
+ * callbacks. */
 static void skip_api(struct gt_translate *t, const void *record)
 {
 	(void)record;
@@ -523,7 +522,7 @@ static void (*const by_kind[])(struct gt_translate *, const void *) = {
 	[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL] = translate_kernel,
 	[CUPTI_ACTIVITY_KIND_DRIVER] = skip_api,
 	[CUPTI_ACTIVITY_KIND_RUNTIME] = skip_api,
-	[CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION] = translate_tie,
+	[CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION] = translate_external_id,
 	[CUPTI_ACTIVITY_KIND_DEVICE] = translate_device,
 	[CUPTI_ACTIVITY_KIND_CONTEXT] = translate_context,
 	[CUPTI_ACTIVITY_KIND_OVERHEAD] = translate_overhead,
@@ -534,7 +533,8 @@ static void (*const by_kind[])(struct gt_translate *, const void *) = {
 	[CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API] = skip_api,
 };
 
-/* The first record of a kind decides about the kind, when its CUPTI is newer than all we know. */
+/* With a CUPTI newer than all known ones, the first record of a kind decides whether the kind is
+ * used. */
 static bool is_trusted(struct gt_translate *t, uint32_t kind, const void *record)
 {
 	uint64_t bit = 1ull << kind;

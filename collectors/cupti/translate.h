@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The last place that sees a vendor's record: one activity record becomes one struct gt_event.
- * A table by record kind; a kind that is not in it is counted. Drain thread only.
+ * The last place with vendor types: turns one activity record into one struct gt_event. A table by
+ * record kind; unknown kinds are counted. Drain thread only.
  */
 #ifndef GT_COLLECTORS_CUPTI_TRANSLATE_H
 #define GT_COLLECTORS_CUPTI_TRANSLATE_H
@@ -25,7 +25,7 @@ struct gt_translate_wait {
 	uint32_t cuda_event, stream, correlation;
 };
 
-/* Kinds of records are below this. */
+/* Record kinds are below this. */
 #define GT_TRANSLATE_KINDS 64
 #define GT_TRANSLATE_NAMES 16384u
 
@@ -35,13 +35,13 @@ struct gt_translate_name {
 	const struct gt_string *name; /* demangled */
 };
 
-/* What recovery cannot know of records without CUPTI and its memory; lies in the spool. */
+/* What recovery needs to read records without CUPTI; lives in the spool. */
 struct gt_translate_notes {
 	uint16_t bytes[GT_TRANSLATE_KINDS]; /* of a record of the kind; 0: not seen */
 	struct gt_translate_name names[GT_TRANSLATE_NAMES];
 };
 
-/* Where the name at @address is noted, if it still is. */
+/* The slot in which the name at @address may be noted. */
 static inline struct gt_translate_name *gt_translate_name_slot(
 	const struct gt_translate_notes *notes, uint64_t address)
 {
@@ -50,7 +50,7 @@ static inline struct gt_translate_name *gt_translate_name_slot(
 	return (struct gt_translate_name *)&notes->names[slot % GT_TRANSLATE_NAMES];
 }
 
-/* What CUPTI's integers mean is the translator's; where an event goes is the caller's. */
+/* State of the translator; @context and the functions say where events go. */
 struct gt_translate {
 	const struct gt_clock *clock;
 	struct gt_intern *strings;
@@ -58,21 +58,21 @@ struct gt_translate {
 	struct gt_ledger *ledger;
 	uint64_t session_start;                /* CLOCK_REALTIME ns */
 	uint32_t version;                      /* of CUPTI */
-	uint64_t checked_kinds, refused_kinds; /* bits by kind, of a CUPTI that is too new */
-	struct gt_translate_notes *notes;      /* NULL: there is no spool */
-	bool borrowed; /* what is translated is another tool's, too: its pointers are not ours */
-	uint64_t now;  /* trace time when what is translated had arrived; 0: not known */
+	uint64_t checked_kinds, refused_kinds; /* bit per kind, if CUPTI is newer than known */
+	struct gt_translate_notes *notes;      /* NULL: no spool */
+	bool borrowed; /* the record is a copy of another tool's: its pointers are not ours */
+	uint64_t now;  /* trace time when the record arrived; 0: not known */
 	struct gt_device_event devices[GT_METADATA_DEVICES]; /* seen so far, by id */
 	bool visible[GT_METADATA_DEVICES];                   /* CUDA sees the device */
 	uint32_t context_device[GT_TRANSLATE_CONTEXTS];
 	struct gt_translate_wait waits[GT_TRANSLATE_WAITS];
 	void (*emit)(void *context, const struct gt_event *event);
-	/* the call that has @id of ours has @correlation of CUPTI's; NULL: nobody asks */
+	/* our call @id has CUPTI's id @correlation; NULL: not needed */
 	void (*tie)(void *context, uint32_t correlation, uint32_t id);
 	void *context;
 };
 
-/* Translates one record (at least the bytes of the oldest supported CUPTI's form of its kind). */
+/* Translates one record (at least as long as in the oldest supported CUPTI). */
 void gt_translate_record(struct gt_translate *translate, const void *record);
 
 #endif

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The watch over CUPTI, see the header. Each state but the last two has one way back:
+ * The watch over CUPTI, see the header. How each hold is left:
  *
- *   REFUSED, GIVEN, DETACHED   subscribe again, at growing intervals and whenever another tool was
- * seen to do something; CUPTI refuses for as long as that tool is subscribed BUFFERS_TAKEN register
- * again, when the other tool was seen to be done; of a tool that cannot be seen --coexist=own
- * assumes it after PATIENCE_NS KINDS_OFF                  enable again, at once
+ *   REFUSED, YIELDED, DETACHED   subscribe again, at growing intervals and whenever another tool
+ *                                was seen to act; CUPTI refuses while that tool is subscribed
+ *   BUFFERS_TAKEN                register again when the other tool was seen to be done; if it
+ *                                cannot be seen, --coexist=own assumes so after PATIENCE_NS
+ *   KINDS_OFF                    enable again, at once
+ *   SHARED                       subscribe again; until then GPU work is recorded, and the hooks
+ *                                record the calls
+ *   FAILED                       never
  *
- * When it is another tool that is subscribed, and it is seen not to collect, the buffers alone are
- * taken: SHARED. GPU work is recorded then, and calls are the hooks' business.
+ * SHARED: another tool is subscribed but was seen not to collect, so only the buffers are ours.
  */
 #include "collectors/cupti/watch.h"
 
@@ -24,9 +27,9 @@
 #define LONGEST_PAUSE    (16 * SECOND_NS)
 #define PATIENCE_NS      (10 * SECOND_NS)
 
-/* Looks in a row at work without records, before CUPTI is asked why: a flush lies between any
- * two. */
-#define UNANSWERED_LOOKS 2u
+/* Consecutive polls with unrecorded work before CUPTI is tested; between any two there is a
+ * flush. */
+#define UNANSWERED_POLLS 2u
 
 static const char *const texts[GT_CUPTI_HOLD_COUNT_] = {
 	[GT_CUPTI_OURS] = "CUPTI is attached",
@@ -85,8 +88,8 @@ static void lose(struct gt_cupti_watch *watch, enum gt_cupti_hold hold, uint64_t
 	watch->next_try = now + FIRST_PAUSE;
 }
 
-/* Nobody was seen to do it: flushes go on, and a record that comes after all tells better. */
-static void lose_to_unseen(struct gt_cupti_watch *watch, uint64_t now)
+/* No tool was seen to do it: flushes continue, and a record that still arrives proves us wrong. */
+static void lose_to_unknown(struct gt_cupti_watch *watch, uint64_t now)
 {
 	lose(watch, GT_CUPTI_BUFFERS_TAKEN, now);
 	watch->unseen = true;
@@ -112,7 +115,7 @@ static bool buffers_are_ours(void)
 	return gt_cupti_buffers_count().completed != completed;
 }
 
-/* No callback since the last look: the program is idle, or they no longer come. */
+/* No callback since the last poll: the program is idle, or callbacks no longer come. */
 static bool is_detached(struct gt_cupti_watch *watch, const struct gt_cupti_signs *signs)
 {
 	bool quiet = signs->calls == watch->calls;
@@ -121,7 +124,7 @@ static bool is_detached(struct gt_cupti_watch *watch, const struct gt_cupti_sign
 	return quiet && !gt_cupti_is_subscribed();
 }
 
-static void look_at_subscription(struct gt_cupti_watch *watch, const struct gt_cupti_signs *signs)
+static void check_subscription(struct gt_cupti_watch *watch, const struct gt_cupti_signs *signs)
 {
 	if (watch->hold == GT_CUPTI_OURS && !atomic_load(&gt_cupti.subscribed))
 		lose(watch, GT_CUPTI_YIELDED, signs->now);
@@ -132,26 +135,28 @@ static void look_at_subscription(struct gt_cupti_watch *watch, const struct gt_c
 	}
 }
 
-/* GPU work that was waited for, and flushes since, and no record. Once is enough: what CUPTI does
- * not tell for other reasons would be a gap at each look. */
+/* GPU work was waited for and flushed, and no record came. Reported once: if CUPTI has other
+ * reasons to drop records, each poll would add a gap. */
 static bool records_are_missing(struct gt_cupti_watch *watch, const struct gt_cupti_signs *signs)
 {
 	uint64_t requested = gt_cupti_buffers_count().requested;
-	bool asked = requested != watch->requested; /* us: the callbacks are ours */
+	bool requested_us =
+		requested !=
+		watch->requested; /* CUPTI requested buffers from us: the callbacks are ours */
 
 	watch->requested = requested;
-	watch->unanswered = signs->unanswered && !asked ? watch->unanswered + 1 : 0;
+	watch->unanswered = signs->unanswered && !requested_us ? watch->unanswered + 1 : 0;
 	if (signs->records != watch->records)
 		watch->doubted = false;
 	watch->records = signs->records;
-	if (watch->unanswered < UNANSWERED_LOOKS || watch->doubted)
+	if (watch->unanswered < UNANSWERED_POLLS || watch->doubted)
 		return false;
 	watch->doubted = true;
 	return true;
 }
 
-static void look_at_records(struct gt_cupti_watch *watch, const struct gt_cupti_signs *signs,
-			    const struct gt_cupti_foreign *others)
+static void check_records(struct gt_cupti_watch *watch, const struct gt_cupti_signs *signs,
+			  const struct gt_cupti_foreign *others)
 {
 	bool came = signs->records != watch->records;
 	bool missing = records_are_missing(watch, signs);
@@ -169,10 +174,10 @@ static void look_at_records(struct gt_cupti_watch *watch, const struct gt_cupti_
 	else if (missing && buffers_are_ours())
 		lose(watch, GT_CUPTI_KINDS_OFF, signs->now);
 	else if (missing)
-		lose_to_unseen(watch, signs->now);
+		lose_to_unknown(watch, signs->now);
 }
 
-/* Nobody can ask CUPTI whether the other tool still collects: see the head of the file. */
+/* CUPTI cannot be asked whether the other tool still collects: see the head of the file. */
 static bool other_is_done(const struct gt_cupti_watch *watch, uint64_t now,
 			  const struct gt_cupti_foreign *others)
 {
@@ -203,7 +208,7 @@ static void subscribe_again(struct gt_cupti_watch *watch, uint64_t now)
 		watch->pause *= 2;
 }
 
-/* Whether the buffers can be had now, with or without the subscription. */
+/* Whether the buffers are available now, with or without the subscription. */
 static bool buffers_are_free(const struct gt_cupti_watch *watch, uint64_t now,
 			     const struct gt_cupti_foreign *others)
 {
@@ -214,7 +219,7 @@ static bool buffers_are_free(const struct gt_cupti_watch *watch, uint64_t now,
 	return !gt_cupti_watch_has_records(watch) && others->subscribed && !others->collects;
 }
 
-static void take_buffers(struct gt_cupti_watch *watch)
+static void attach_buffers(struct gt_cupti_watch *watch)
 {
 	bool has_calls = gt_cupti_watch_has_calls(watch);
 
@@ -230,7 +235,7 @@ static void recover(struct gt_cupti_watch *watch, uint64_t now,
 	if (!gt_cupti_watch_has_calls(watch) && subscription_is_due(watch, now, others))
 		subscribe_again(watch, now);
 	if (watch->hold != GT_CUPTI_OURS && buffers_are_free(watch, now, others))
-		take_buffers(watch);
+		attach_buffers(watch);
 	if (!gt_cupti_watch_has_records(watch))
 		return;
 	watch->since = now;
@@ -253,8 +258,8 @@ void gt_cupti_watch_poll(struct gt_cupti_watch *watch, const struct gt_cupti_sig
 	gt_cupti_watch_poll_failure(watch, signs->now);
 	if (watch->hold == GT_CUPTI_FAILED)
 		return;
-	look_at_subscription(watch, signs);
-	look_at_records(watch, signs, &others);
+	check_subscription(watch, signs);
+	check_records(watch, signs, &others);
 	if (watch->hold != GT_CUPTI_OURS)
 		recover(watch, signs->now, &others);
 }

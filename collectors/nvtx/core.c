@@ -8,7 +8,7 @@
 #include "collectors/nvtx/internal.h"
 #include "collectors/nvtx/text.h"
 
-/* Stands for objects that found no room, and for resources, whose handles nobody looks into. */
+/* Handle of objects that found no room, and of resources, whose handles are never looked up. */
 static const char no_object[] = "gputrace";
 
 void gt_nvtx_set_text(struct gt_nvtx_call *call, const char *text)
@@ -37,7 +37,7 @@ uint32_t gt_nvtx_domain(nvtxDomainHandle_t handle)
 
 /* ---- attributes ---- */
 
-/* The member lies within the size that the program says its struct has (REQ-75). */
+/* Whether the member lies within the size that the program states for its struct (REQ-75). */
 #define HAS(attributes, member)                                                                    \
 	((attributes)->size >=                                                                     \
 	 offsetof(nvtxEventAttributes_t, member) + sizeof((attributes)->member))
@@ -100,7 +100,7 @@ static void set_payload(struct gt_nvtx_call *call, const nvtxEventAttributes_t *
 	case NVTX_PAYLOAD_TYPE_FLOAT:
 		set_real(call, (double)attributes->payload.fValue);
 		break;
-	case NVTX_PAYLOAD_TYPE_EXT: /* an array of payloads, as many as reserved0 says */
+	case NVTX_PAYLOAD_TYPE_EXT: /* an array of reserved0 payloads */
 		call->payloads = (const void *)(uintptr_t)attributes->payload.ullValue;
 		call->payload_count = call->payloads && attributes->reserved0 > 0
 					      ? (size_t)attributes->reserved0
@@ -246,7 +246,7 @@ static int range_push_w(const wchar_t *text)
 	return gt_nvtx_push(&call);
 }
 
-/* ---- what is registered ---- */
+/* ---- registration ---- */
 
 static struct gt_nvtx_key key_of_text(enum gt_nvtx_kind kind, uint32_t domain, const char *text)
 {
@@ -268,7 +268,7 @@ static struct gt_nvtx_key key_of_wide(enum gt_nvtx_kind kind, uint32_t domain, c
 	return key;
 }
 
-/* Never NULL: the program might take that for "no tool" and go other ways. */
+/* Never NULL: the program might take that for "no tool" and behave differently. */
 static void *handle_of(const struct gt_nvtx_key *key)
 {
 	const struct gt_nvtx_object *object = gt_nvtx_find_or_add(key);
@@ -306,7 +306,7 @@ static nvtxStringHandle_t register_string_w(nvtxDomainHandle_t domain, const wch
 	return handle_of(&key);
 }
 
-/* The newest name counts; saying the same one again costs no room. */
+/* The newest name counts; repeating the same name uses no room. */
 static void add_category(struct gt_nvtx_key *key, uint32_t category)
 {
 	const struct gt_nvtx_object *known;
@@ -343,7 +343,7 @@ static void name_category_w(uint32_t category, const wchar_t *name)
 	domain_name_category_w(NULL, category, name);
 }
 
-/* Objects live on: records in the rings may still refer to them. */
+/* Objects are kept: records in the rings may still refer to them. */
 static void domain_destroy(nvtxDomainHandle_t domain)
 {
 	(void)domain;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Payloads by their schemas as text, see the header. Drain thread. Every place is checked against
- * the bytes that were copied, every loop against a limit: neither the schema nor the data is
- * trusted.
+ * Turns payloads into text by their schemas, see the header. Drain thread. Neither the schema nor
+ * the data is trusted: every offset is checked against the bytes copied, every loop has a limit.
  */
 #include "collectors/nvtx/payload.h"
 
@@ -14,9 +13,9 @@
 
 #define DEPTH_MAX 4u
 #define ARRAY_MAX 16u
-#define STEPS_MAX 4096u /* values looked at in one event, however deep */
+#define STEPS_MAX 4096u /* values read per event, at any depth */
 
-/* One payload and what is known about it. */
+/* One payload with its schema and limits. */
 struct view {
 	uint32_t domain;
 	const char *data;
@@ -27,7 +26,7 @@ struct view {
 	uint32_t *steps; /* left */
 };
 
-/* ---- places ---- */
+/* ---- types and strings ---- */
 
 static size_t width_of(const struct view *view, uint64_t type)
 {
@@ -43,7 +42,7 @@ static size_t width_of(const struct view *view, uint64_t type)
 	return schema ? schema->static_size : 0;
 }
 
-/* The string that was copied beside the payload for the pointer at @place. */
+/* The string that was copied with the payload for the pointer at @place. */
 static bool put_pointed(struct gt_nvtx_out *out, const struct view *view, size_t place)
 {
 	size_t at = 0;
@@ -65,7 +64,7 @@ static bool put_pointed(struct gt_nvtx_out *out, const struct view *view, size_t
 
 /* ---- entries ---- */
 
-/* Where the walk through a schema stands. */
+/* State of a walk through a schema. */
 struct decode_walk {
 	const struct view *view;
 	const struct gt_nvtx_schema *schema;
@@ -83,7 +82,7 @@ static bool fits(const struct view *view, size_t at, size_t size)
 	return at <= view->size && size <= view->size - at;
 }
 
-/* The whole number in entry @index, which came before. */
+/* The whole number in the earlier entry @index. */
 static bool number_of(const struct decode_walk *walk, uint64_t index, uint32_t current,
 		      uint64_t *ret)
 {
@@ -158,15 +157,14 @@ static bool is_zero(const struct decode_walk *walk, uint64_t type, size_t at)
 	return gt_nvtx_load(walk->view->data + at, width) == 0;
 }
 
-/* Behind the elements that are not shown; what is behind those that were not copied is not
- * there. */
+/* Skips elements that are not shown, up to the end of what was copied. */
 static size_t pass_elements(const struct view *view, size_t width, uint64_t count, size_t at)
 {
 	return width && at < view->size && count <= (view->size - at) / width ? at + count * width
 									      : view->size;
 }
 
-/* Behind the zero that ends an array. */
+/* Skips the zero that ends an array. */
 static size_t pass_terminator(const struct decode_walk *walk, uint64_t type, size_t at)
 {
 	size_t width = width_of(walk->view, type);
@@ -201,7 +199,7 @@ static void put_array(struct gt_nvtx_out *out, struct decode_walk *walk, uint32_
 	gt_nvtx_put_cstr(out, "]");
 }
 
-/* Embedded, with a length of some kind. */
+/* Embedded text, with a length of some kind. */
 static void put_text(struct gt_nvtx_out *out, struct decode_walk *walk, uint32_t i, size_t *at)
 {
 	const struct gt_nvtx_entry *entry = &walk->schema->entries[i];
@@ -239,7 +237,7 @@ static const struct gt_nvtx_schema *union_of(const struct decode_walk *walk, uin
 	return schema && schema->type == NVTX_PAYLOAD_SCHEMA_TYPE_UNION ? schema : NULL;
 }
 
-/* The member that another entry selects. */
+/* The union member that another entry selects. */
 static void put_union(struct gt_nvtx_out *out, struct decode_walk *walk, uint32_t i, size_t *at)
 {
 	const struct gt_nvtx_schema *members = union_of(walk, i);
@@ -282,7 +280,7 @@ static size_t place_of(const struct decode_walk *walk, uint32_t i)
 	return walk->base + ((walk->at - walk->base + align - 1) & ~(align - 1));
 }
 
-static void take_time(const struct decode_walk *walk, const struct gt_nvtx_entry *entry, size_t at)
+static void read_time(const struct decode_walk *walk, const struct gt_nvtx_entry *entry, size_t at)
 {
 	struct gt_nvtx_decoded *decoded = walk->view->decoded;
 	uint64_t role = entry->flags & (3u << 12);
@@ -299,15 +297,15 @@ static void take_time(const struct decode_walk *walk, const struct gt_nvtx_entry
 	decoded->has_times = true;
 }
 
-/* The event's own name goes where the name goes. */
-static bool take_message(struct decode_walk *walk, uint32_t i, size_t *at)
+/* The message of the event becomes its name. */
+static bool read_message(struct decode_walk *walk, uint32_t i, size_t *at)
 {
 	struct gt_nvtx_decoded *decoded = walk->view->decoded;
 	uint64_t flags = walk->schema->entries[i].flags;
 	struct gt_nvtx_out out = {decoded->message, decoded->message,
 				  decoded->message + sizeof(decoded->message) - 1};
 
-	/* TIMESTAMP is the bit beside it */
+	/* TIMESTAMP is the bit next to it */
 	if (!(flags & NVTX_PAYLOAD_ENTRY_FLAG_EVENT_MESSAGE) || *decoded->message)
 		return false;
 	put_entry_value(&out, walk, i, at);
@@ -319,8 +317,8 @@ static void put_entry(struct gt_nvtx_out *out, struct decode_walk *walk, uint32_
 {
 	const struct gt_nvtx_entry *entry = &walk->schema->entries[i];
 
-	take_time(walk, entry, walk->at);
-	if (take_message(walk, i, &walk->at))
+	read_time(walk, entry, walk->at);
+	if (read_message(walk, i, &walk->at))
 		return;
 	if (*any)
 		gt_nvtx_put_cstr(out, " ");
@@ -332,7 +330,7 @@ static void put_entry(struct gt_nvtx_out *out, struct decode_walk *walk, uint32_
 	put_entry_value(out, walk, i, &walk->at);
 }
 
-/* Where the number of the selected member stands in a union with an inner selector. */
+/* A union with an inner selector: finds the number of the selected member. */
 static void put_inner_union(struct gt_nvtx_out *out, struct decode_walk *walk)
 {
 	const struct gt_nvtx_schema *schema = walk->schema;
@@ -385,7 +383,7 @@ static void put_schema(struct gt_nvtx_out *out, const struct view *view,
 
 /* ---- blobs ---- */
 
-/* The next blob; false at the end or where the bytes make no sense. */
+/* The next blob; false at the end or where the bytes are malformed. */
 static bool next_blob(const char *data, size_t size, size_t *at, struct gt_nvtx_blob *ret_blob,
 		      struct view *view)
 {

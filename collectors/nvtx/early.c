@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Slots of open ranges, see the header. The key of a slot is its lock-free owner's mark: FREE ->
- * BUSY (being filled) -> key (open) -> BUSY (being taken) -> FREE, each step a compare-and-swap.
+ * Slots of open ranges, see the header. The key of a slot is a lock-free state: FREE -> BUSY (being
+ * filled) -> key (open) -> BUSY (being read) -> FREE, each step a compare-and-swap.
  */
 #include "collectors/nvtx/early.h"
 
@@ -26,7 +26,7 @@ struct early_slot {
 	};
 };
 
-/* The kernel empties it in a forked child, whose threads have opened none of these ranges. */
+/* The kernel wipes it in a forked child, whose threads have opened none of these ranges. */
 struct early {
 	_Atomic uint32_t generation; /* 0: just emptied */
 	_Atomic uint32_t pending;
@@ -53,7 +53,7 @@ int gt_nvtx_early_start(void)
 	fresh = gt_memory_map(sizeof(*fresh));
 	if (!fresh)
 		return -ENOMEM;
-	madvise(fresh, sizeof(*fresh), MADV_WIPEONFORK); /* before Linux 4.14 nothing happens */
+	madvise(fresh, sizeof(*fresh), MADV_WIPEONFORK); /* no effect before Linux 4.14 */
 	errno = saved;
 	if (!atomic_compare_exchange_strong(&early, &expected, fresh))
 		gt_memory_unmap(fresh, sizeof(*fresh)); /* another thread was first */
@@ -98,7 +98,7 @@ static struct early_slot *claim(uint64_t from, uint64_t to, uint64_t hint)
 	return NULL;
 }
 
-/* Where the search for a key begins: slots of one thread lie together. */
+/* Where the search for a key begins: slots of one thread are close together. */
 static uint64_t hint_of(uint64_t key)
 {
 	return (key >> 38) * 16;
@@ -140,11 +140,11 @@ bool gt_nvtx_early_close(uint64_t key)
 	if (!slot)
 		return false;
 	release(slot);
-	gt_nvtx_early_pass();
+	gt_nvtx_early_count_over();
 	return true;
 }
 
-void gt_nvtx_early_pass(void)
+void gt_nvtx_early_count_over(void)
 {
 	atomic_fetch_add_explicit(&get()->over, 1, memory_order_relaxed);
 }
@@ -161,7 +161,7 @@ static bool seize(struct early_slot *slot)
 	return key != FREE && key != BUSY && atomic_compare_exchange_strong(&slot->key, &key, BUSY);
 }
 
-/* The outermost range of a thread first: times decide, slots have no order. */
+/* The outermost range of a thread comes first: sorted by time, as slots have no order. */
 static struct early_slot *find_oldest(struct early_slot *const *seized, uint32_t count,
 				      uint32_t *ret_index)
 {
@@ -172,8 +172,8 @@ static struct early_slot *find_oldest(struct early_slot *const *seized, uint32_t
 	return seized[*ret_index];
 }
 
-void gt_nvtx_early_take(void (*take)(void *context, const struct gt_nvtx_record *record),
-			void *context)
+void gt_nvtx_early_drain(void (*found)(void *context, const struct gt_nvtx_record *record),
+			 void *context)
 {
 	struct early_slot *seized[GT_NVTX_EARLY_SLOTS];
 	uint32_t count = 0;
@@ -187,7 +187,7 @@ void gt_nvtx_early_take(void (*take)(void *context, const struct gt_nvtx_record 
 		uint32_t index;
 		struct early_slot *slot = find_oldest(seized, count, &index);
 
-		take(context, &slot->record);
+		found(context, &slot->record);
 		seized[index] = seized[--count];
 		release(slot);
 	}

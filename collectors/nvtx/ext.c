@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Handlers of the payload and the counter extension. Application threads; payloads are copied, not
- * understood here (collectors/nvtx/payload.c).
+ * Handlers of the payload and counter extensions. Application threads; payloads are copied here and
+ * decoded later (collectors/nvtx/decode.c).
  */
 #include <stdatomic.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "collectors/nvtx/text.h"
 #include "core/guest/clock.h"
 
-/* Samples or events taken out of one batch. */
+/* Samples or events read from one batch, at most. */
 #define BATCH_MAX 4096u
 
 static uint64_t schema_register(nvtxDomainHandle_t domain,
@@ -25,7 +25,7 @@ static uint64_t enum_register(nvtxDomainHandle_t domain, const nvtxPayloadEnumAt
 	return gt_nvtx_enum_add(gt_nvtx_domain(domain), attributes);
 }
 
-/* ---- ranges and marks that are nothing but a payload ---- */
+/* ---- ranges and marks with only a payload ---- */
 
 static struct gt_nvtx_call call_of(nvtxDomainHandle_t domain, const nvtxPayloadData_t *payloads,
 				   size_t count)
@@ -75,14 +75,14 @@ static void range_end_payload(nvtxDomainHandle_t domain, nvtxRangeId_t id,
 	gt_nvtx_end(&call, id);
 }
 
-/* 3.2.0 and 3.2.1 record nothing with a tool that does not answer this (REQ-77). */
+/* NVTX 3.2.0 and 3.2.1 record nothing unless a tool implements this (REQ-77). */
 static uint8_t domain_is_enabled(nvtxDomainHandle_t domain)
 {
 	(void)domain;
 	return 1;
 }
 
-/* ---- events told afterwards ---- */
+/* ---- deferred events ---- */
 
 static int64_t timestamp_get(void)
 {
@@ -143,7 +143,7 @@ static uint64_t counter_register(nvtxDomainHandle_t domain, const nvtxCounterAtt
 	return gt_nvtx_add(&key, counter) ? key.number : NVTX_COUNTER_ID_NONE;
 }
 
-/* The counter goes where the name of other events goes. NULL: not registered. */
+/* The counter is stored in place of a name. NULL: not registered. */
 static const struct gt_nvtx_counter *find_counter(struct gt_nvtx_call *call, uint64_t id)
 {
 	struct gt_nvtx_key key = {
@@ -204,7 +204,7 @@ static void counter_sample_no_value(nvtxDomainHandle_t domain, uint64_t id, uint
 		counter_sample_int64(domain, id, 0);
 }
 
-/* Time stamps are taken when they are those of timestamp_get, one a sample. */
+/* Time stamps are used if they come from timestamp_get, one per sample. */
 static uint64_t batch_time(const nvtxCounterBatch_t *batch, size_t i)
 {
 	if (!batch->timestamps || batch->timestampsSize / sizeof(int64_t) <= i ||

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The NVTX headers, as a tool needs them: types and numbers, no functions.
+ * The NVTX headers as a tool needs them: types and numbers, no functions.
  */
 #ifndef GT_COLLECTORS_NVTX_HEADERS_H
 #define GT_COLLECTORS_NVTX_HEADERS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the files of collectors/nvtx*.c share, see collectors/nvtx/nvtx.h. Application threads.
+ * Shared by the files of collectors/nvtx/, see nvtx.h. Application threads.
  */
 #ifndef GT_COLLECTORS_NVTX_INTERNAL_H
 #define GT_COLLECTORS_NVTX_INTERNAL_H
@@ -14,7 +14,7 @@
 #include "collectors/nvtx/record.h"
 #include "collectors/nvtx/registry.h"
 
-/* One row of a function table: handler @function stands in slot @id. */
+/* One entry of a function table: @function handles slot @id. */
 struct gt_nvtx_slot {
 	uint32_t id;
 	void (*function)(void);
@@ -25,7 +25,7 @@ struct gt_nvtx_slot {
 		(id), (void (*)(void))(function)                                                   \
 	}
 
-/* The function tables of NVTX, one array a module; each ends with an empty row. */
+/* The function tables of NVTX, one array per module; each ends with an empty entry. */
 extern const struct gt_nvtx_slot gt_nvtx_core_slots[];
 extern const struct gt_nvtx_slot gt_nvtx_core2_slots[];
 extern const struct gt_nvtx_slot gt_nvtx_cuda_slots[];
@@ -33,7 +33,7 @@ extern const struct gt_nvtx_slot gt_nvtx_cudart_slots[];
 extern const struct gt_nvtx_slot gt_nvtx_payload_slots[];
 extern const struct gt_nvtx_slot gt_nvtx_counter_slots[];
 
-/* What a call says; pointers are the caller's. */
+/* The content of a call; pointers are the caller's. */
 struct gt_nvtx_call {
 	enum gt_nvtx_op op;
 	enum gt_nvtx_value value_type;
@@ -53,24 +53,24 @@ struct gt_nvtx_call {
 
 /* ---- nvtx.c ---- */
 
-/* Makes what handlers need; before the first of them, again costs three loads. -ENOMEM. */
+/* Sets up the state of the handlers; repeating it costs three loads. -ENOMEM. */
 int gt_nvtx_prepare(void);
 
 /* ---- write.c ---- */
 
-/* Stamps the call and writes it. */
+/* Stamps and records the call. */
 void gt_nvtx_write(struct gt_nvtx_call *call);
 
-/* Pushes @call->domain's stack: writes the range, returns its level, or
+/* Opens a range on the stack of @call->domain and records it. Returns its level, or
  * NVTX_NO_PUSH_POP_TRACKING. */
 int gt_nvtx_push(struct gt_nvtx_call *call);
 int gt_nvtx_pop(struct gt_nvtx_call *call);
 
-/* A new range, open until gt_nvtx_end. Any thread may end it. */
+/* Opens a range until gt_nvtx_end, which any thread may call. */
 nvtxRangeId_t gt_nvtx_start(struct gt_nvtx_call *call);
 void gt_nvtx_end(struct gt_nvtx_call *call, nvtxRangeId_t id);
 
-/* Something in a call cannot be right; it is counted. */
+/* Counts a call with wrong arguments. */
 void gt_nvtx_count_wrong(void);
 
 /* ---- core.c ---- */
@@ -81,7 +81,7 @@ void gt_nvtx_set_text(struct gt_nvtx_call *call, const char *text);
 /* The same from wide characters; @room has GT_NVTX_NAME_MAX bytes and lives as long as the call. */
 void gt_nvtx_set_wide(struct gt_nvtx_call *call, const wchar_t *text, char *room);
 
-/* The reference of a domain handle; NULL and what is no domain of ours is the global one, 0. */
+/* The reference of a domain handle; 0, the global domain, for NULL or a handle that is not ours. */
 uint32_t gt_nvtx_domain(nvtxDomainHandle_t handle);
 
 /* ---- names.c ---- */
@@ -90,7 +90,7 @@ uint32_t gt_nvtx_domain(nvtxDomainHandle_t handle);
 void gt_nvtx_name_thread_a(uint32_t tid, const char *name);
 void gt_nvtx_name_thread_w(uint32_t tid, const wchar_t *name);
 
-/* A resource that is a thread, a device, a context or a stream has a name of its own. */
+/* Names a resource that is a thread, a device, a context or a stream. */
 void gt_nvtx_name_resource(const nvtxResourceAttributes_t *attributes);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Names of threads, devices, contexts and streams. A thread's name is registered too, so that one
- * given before there is a session is found later. Application threads.
+ * Names of threads, devices, contexts and streams. A thread's name is also registered, so that a
+ * name set before the session is found later. Application threads.
  */
 #include <string.h>
 
@@ -20,7 +20,7 @@ static void register_thread(const struct gt_nvtx_call *call)
 		gt_nvtx_add(&key, NULL);
 }
 
-/* A stream is known to the trace by its number, which only CUPTI can tell. */
+/* In the trace a stream has a number, which only CUPTI knows. */
 static bool find_stream(struct gt_nvtx_call *call)
 {
 	uint32_t device, stream;
@@ -99,7 +99,7 @@ static void name_stream_w(void *stream, const wchar_t *name)
 	name_w(GT_NVTX_NAME_STREAM, (uintptr_t)stream, name);
 }
 
-/* What a resource type names; 0: nothing that has a row in the trace. */
+/* What a resource type names; 0: nothing that has a track. */
 static enum gt_nvtx_op op_of_resource(int32_t type)
 {
 	switch ((uint32_t)type) {

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <wchar.h>
 
-/* Sizes of NVTX_PAYLOAD_ENTRY_TYPE_*; those not here are no numbers. */
+/* Sizes of NVTX_PAYLOAD_ENTRY_TYPE_*; types not listed are not numbers. */
 static const uint8_t type_sizes[] = {
 	[NVTX_PAYLOAD_ENTRY_TYPE_CHAR] = sizeof(char),
 	[NVTX_PAYLOAD_ENTRY_TYPE_UCHAR] = sizeof(char),
@@ -81,7 +81,7 @@ uint64_t gt_nvtx_load(const char *data, size_t size)
 {
 	uint64_t value = 0;
 
-	memcpy(&value, data, size); /* little endian, as the processors of core/guest/arch.h are */
+	memcpy(&value, data, size); /* little endian, as all processors of core/guest/arch.h */
 	return value;
 }
 

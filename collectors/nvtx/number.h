@@ -11,7 +11,7 @@
 
 #include "collectors/nvtx/headers.h"
 
-/* One number out of a payload. */
+/* A number from a payload. */
 struct gt_nvtx_number {
 	const char *name; /* of its entry */
 	bool is_real;
@@ -22,17 +22,17 @@ struct gt_nvtx_number {
 /* Bytes of one value of a predefined type, 0: not one. */
 size_t gt_nvtx_type_size(uint64_t type);
 
-/* Whether an entry of this payload type is a signed number. */
+/* Whether this payload type is a signed number. */
 bool gt_nvtx_is_signed(uint64_t type);
 
-/* The @size bytes (at most 8) at @data. */
+/* Loads @size bytes (at most 8) at @data. */
 uint64_t gt_nvtx_load(const char *data, size_t size);
 int64_t gt_nvtx_load_signed(const char *data, size_t size);
 
-/* False: not a type of real numbers. */
+/* False: not a floating-point type. */
 bool gt_nvtx_load_real(uint64_t type, const char *data, double *ret_value);
 
-/* The value of a predefined number type at @data. False: not a number, or cut. */
+/* Decodes a predefined number type at @data. False: not a number, or cut. */
 bool gt_nvtx_decode_number(uint64_t type, const char *data, size_t size,
 			   struct gt_nvtx_number *ret_number);
 

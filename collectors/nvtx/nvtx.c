@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Attaching to the NVTX code of a library, see the header. It runs while other threads of the
- * program spin in that library's first NVTX call: short, no lock, no dl*. A library may be unloaded
- * with its tables, so nothing here points into them.
+ * Attaches to the NVTX code of a library, see the header. Runs while other threads of the program
+ * spin in that library's first NVTX call: short, no lock, no dl*. A library may be unloaded with
+ * its tables, so no pointer into them is kept.
  */
 #include "collectors/nvtx/nvtx.h"
 
@@ -20,7 +20,7 @@ static const struct nvtx_module {
 	{NVTX_CB_MODULE_CUDART, gt_nvtx_cudart_slots},
 };
 
-/* Slots that the library does not know stay away; those that we do not know become no-ops. */
+/* Skips slots that the library does not have; slots unknown to us become no-ops. */
 static void fill_module(const NvtxExportTableCallbacks *callbacks, const struct nvtx_module *module)
 {
 	NvtxFunctionTable table;
@@ -59,7 +59,7 @@ int InitializeInjectionNvtx(NvtxGetExportTableFunc_t get_table)
 	return InitializeInjectionNvtx2(get_table);
 }
 
-/* Extensions whose function numbers we know: those of these compatibility ids (REQ-78). */
+/* Extensions whose function numbers we know, by compatibility id (REQ-78). */
 static const struct extension {
 	uint16_t module, first_compat, last_compat;
 	const struct gt_nvtx_slot *slots;

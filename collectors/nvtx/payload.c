@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Registering schemas and copying payloads, see the header. Application threads.
+ * Registers schemas and copies payloads, see the header. Application threads.
  */
 #include "collectors/nvtx/payload.h"
 
@@ -14,7 +14,7 @@
 
 #define PAGE        4096u
 
-/* Strings of one payload. */
+/* Strings copied with one payload, at most. */
 #define STRINGS_MAX 8u
 
 static _Atomic uint64_t last_schema;
@@ -25,8 +25,8 @@ static uint64_t new_id(void)
 	       atomic_fetch_add_explicit(&last_schema, 1, memory_order_relaxed);
 }
 
-/* A copy that lives as long as the process; "" when there is no room or no text. */
-static const char *keep_label(const char *text)
+/* A copy for the life of the process; "" without room or text. */
+static const char *copy_label(const char *text)
 {
 	size_t length;
 	bool cut;
@@ -80,7 +80,7 @@ static bool is_string_type(uint64_t type)
 	       type <= NVTX_PAYLOAD_ENTRY_TYPE_CSTRING_UTF32;
 }
 
-/* A string that lies elsewhere: no length, not embedded. Only byte strings are followed. */
+/* A string by pointer: no length, not embedded. Only byte strings are followed. */
 static bool points_to_string(const struct gt_nvtx_entry *entry)
 {
 	if (entry->type != NVTX_PAYLOAD_ENTRY_TYPE_CSTRING &&
@@ -100,7 +100,7 @@ bool gt_nvtx_is_pointer(const struct gt_nvtx_entry *entry)
 		!NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_TYPE(entry->flags));
 }
 
-/* Of a value of that type, by itself. */
+/* Natural alignment of a value of that type. */
 static size_t natural_alignment(uint32_t domain, uint64_t type)
 {
 	const struct gt_nvtx_schema *schema = gt_nvtx_schema_find(domain, type);
@@ -129,7 +129,7 @@ static void copy_entry(struct gt_nvtx_entry *to, const nvtxPayloadSchemaEntry_t 
 		.type = from->type,
 		.detail = from->arrayOrUnionDetail,
 		.offset = from->offset,
-		.name = keep_label(from->name),
+		.name = copy_label(from->name),
 	};
 }
 
@@ -168,7 +168,8 @@ static struct gt_nvtx_schema *copy_schema(uint32_t domain, const nvtxPayloadSche
 	return schema;
 }
 
-/* Registers a body under the program's id or a new one. Said twice, the first one stays. */
+/* Registers a body under the program's id or a new one. If registered twice, the first one
+ * stays. */
 static uint64_t add(enum gt_nvtx_kind kind, uint32_t domain, uint64_t id, const char *name,
 		    const void *body)
 {
@@ -205,7 +206,7 @@ static struct gt_nvtx_enum *copy_enum(const nvtxPayloadEnumAttr_t *a)
 	copy->count = count;
 	copy->size = a->fieldMask & NVTX_PAYLOAD_ENUM_ATTR_FIELD_SIZE ? a->sizeOfEnum : 4;
 	for (uint32_t i = 0; i < count; i++) {
-		copy->entries[i].name = keep_label(a->entries[i].name);
+		copy->entries[i].name = copy_label(a->entries[i].name);
 		copy->entries[i].value = a->entries[i].value;
 		copy->entries[i].is_flag = a->entries[i].isFlag != 0;
 	}
@@ -229,7 +230,7 @@ uint64_t gt_nvtx_enum_add(uint32_t domain, const nvtxPayloadEnumAttr_t *a)
 
 /* ---- copying ---- */
 
-/* How many of @size bytes at @at lie on the page of the first one. */
+/* How many of @size bytes at @at are on the page of the first one. */
 static size_t on_first_page(const void *at, size_t size)
 {
 	size_t rest = PAGE - ((uintptr_t)at & (PAGE - 1));
@@ -237,12 +238,12 @@ static size_t on_first_page(const void *at, size_t size)
 	return size < rest ? size : rest;
 }
 
-/* Reads what may not be there: the kernel does it, page by page. Returns how many bytes there
- * were. */
+/* Lets the kernel read memory that may not be mapped, page by page. Returns how many bytes it could
+ * read. */
 static size_t read_foreign(void *out, const void *from, size_t size)
 {
 	size_t first = on_first_page(from, size);
-	uintptr_t base = (uintptr_t)from; /* a number: it may lie on the last page that there is */
+	uintptr_t base = (uintptr_t)from; /* a number: on the last page a pointer would wrap */
 	struct iovec local = {out, size};
 	struct iovec remote[2] = {{(void *)base, first}, {(void *)(base + first), size - first}};
 	ssize_t n = process_vm_readv(getpid(), &local, 1, remote, first < size ? 2 : 1, 0);
@@ -250,8 +251,8 @@ static size_t read_foreign(void *out, const void *from, size_t size)
 	return n > 0 ? (size_t)n : 0;
 }
 
-/* Reads where there is something, but only the program's word says how much: the page of the first
- * byte is there. */
+/* Reads memory whose start is valid but whose size is only the program's claim: the first page is
+ * read directly. */
 static size_t read_checked(void *out, const void *from, size_t size)
 {
 	size_t first = on_first_page(from, size);
@@ -263,7 +264,7 @@ static size_t read_checked(void *out, const void *from, size_t size)
 	return first;
 }
 
-/* Copies the bytes of one payload. The schema's size is believed, a larger one is not. */
+/* Copies the bytes of one payload. The schema's size is trusted, a larger stated size is not. */
 static size_t copy_bytes(const struct gt_nvtx_schema *schema, const nvtxPayloadData_t *payload,
 			 char *out, size_t room)
 {
@@ -276,7 +277,7 @@ static size_t copy_bytes(const struct gt_nvtx_schema *schema, const nvtxPayloadD
 	}
 	if (known && size > known)
 		size = known;
-	if (size == SIZE_MAX) /* nobody knows */
+	if (size == SIZE_MAX) /* unknown */
 		return 0;
 	if (size > room)
 		size = room;
@@ -287,7 +288,7 @@ static size_t copy_bytes(const struct gt_nvtx_schema *schema, const nvtxPayloadD
 	return read_checked(out, payload->payload, size);
 }
 
-/* The pointer comes out of bytes that may be anything. */
+/* The pointer comes from untrusted bytes. */
 static size_t put_string(char *out, size_t room, uint16_t place, const char *text)
 {
 	uint16_t head[2] = {place, 0};
@@ -303,7 +304,7 @@ static size_t put_string(char *out, size_t room, uint16_t place, const char *tex
 	return sizeof(head) + head[1];
 }
 
-/* The strings that entries point to. Entries of such a schema must state their place. */
+/* Copies the strings that entries point to. Entries of such a schema must state their offset. */
 static size_t copy_strings(const struct gt_nvtx_schema *schema, const char *bytes, size_t size,
 			   char *out, size_t room)
 {

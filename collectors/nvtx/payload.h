@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Payloads: binary data that the program attaches to a range, and the schemas that say what lies in
- * them. Schemas are copied deeply when they are registered; payloads are copied at the call, with
- * hard limits and without trust in the size that the program states; they become text on the drain
- * thread.
+ * Payloads: binary data that the program attaches to a range, and the schemas that describe them.
+ * Schemas are copied deeply when registered. Payloads are copied at the call, with hard limits and
+ * without trusting the size that the program states; the drain thread turns them into text.
  */
 #ifndef GT_COLLECTORS_NVTX_PAYLOAD_H
 #define GT_COLLECTORS_NVTX_PAYLOAD_H
@@ -14,18 +13,18 @@
 
 #include "collectors/nvtx/number.h"
 
-#define GT_NVTX_PAYLOAD_MAX 768u /* bytes of one record's payloads, all together */
+#define GT_NVTX_PAYLOAD_MAX 768u /* bytes of all payloads of a record */
 #define GT_NVTX_BLOB_MAX    512u /* bytes of one payload */
 #define GT_NVTX_ENTRIES_MAX 256u /* of a schema or an enumeration */
 #define GT_NVTX_STRING_MAX  120u /* of a string that a payload points to */
 #define GT_NVTX_LABEL_MAX   120u /* names of entries */
 
-/* An entry of a payload schema, as it is kept. */
+/* A stored entry of a payload schema. */
 struct gt_nvtx_entry {
 	uint64_t flags;   /* NVTX_PAYLOAD_ENTRY_FLAG_* */
 	uint64_t type;    /* NVTX_PAYLOAD_ENTRY_TYPE_* or the id of a schema */
 	uint64_t detail;  /* length, or index of the entry that holds it */
-	uint64_t offset;  /* 0 behind the first entry: from the alignment */
+	uint64_t offset;  /* 0 after the first entry: by alignment */
 	const char *name; /* never NULL */
 };
 
@@ -35,7 +34,7 @@ struct gt_nvtx_schema {
 	size_t static_size; /* 0: not stated */
 	size_t pack;        /* 0: natural alignment */
 	uint32_t count;
-	bool has_pointers; /* to strings, which are copied too */
+	bool has_pointers; /* to strings, which are copied as well */
 	size_t align;      /* of its widest entry, 1 .. 16 */
 	struct gt_nvtx_entry entries[];
 };
@@ -56,14 +55,14 @@ struct gt_nvtx_counter {
 	uint64_t schema; /* id of a schema, or a number type */
 };
 
-/* One payload in a record: this, @size bytes, padding to 8, the strings. */
+/* Header of one payload in a record; followed by @size bytes, padding to 8, the strings. */
 struct gt_nvtx_blob {
 	uint64_t schema;
 	uint32_t size;
 	uint32_t strings; /* bytes: for each { u16 place in the payload, u16 length, text } */
 };
 
-/* Registers; returns the id, 0 when refused. Application threads. */
+/* Registers a schema or enumeration; returns its id, 0: refused. Application threads. */
 uint64_t gt_nvtx_schema_add(uint32_t domain, const nvtxPayloadSchemaAttr_t *attributes);
 uint64_t gt_nvtx_enum_add(uint32_t domain, const nvtxPayloadEnumAttr_t *attributes);
 
@@ -71,7 +70,7 @@ uint64_t gt_nvtx_enum_add(uint32_t domain, const nvtxPayloadEnumAttr_t *attribut
 const struct gt_nvtx_schema *gt_nvtx_schema_find(uint32_t domain, uint64_t id);
 const struct gt_nvtx_enum *gt_nvtx_enum_find(uint32_t domain, uint64_t id);
 
-/* True of what is a pointer or an offset in the payload. Any thread. */
+/* Whether an entry is a pointer or an offset in the payload. Any thread. */
 bool gt_nvtx_is_pointer(const struct gt_nvtx_entry *entry);
 
 /* The alignment, 1 .. 16, of an entry of @schema. Any thread. */
@@ -79,17 +78,17 @@ size_t gt_nvtx_alignment(uint32_t domain, const struct gt_nvtx_schema *schema,
 			 const struct gt_nvtx_entry *entry);
 
 /* Copies payloads to @out as blobs. Returns the bytes used, a multiple of 8, at most @room.
- * Application threads; a system call only for strings that a payload points to, and where nothing
- * but the stated size says how far a payload reaches and it crosses into another page. */
+ * Application threads. A system call only for strings that a payload points to, and for a payload
+ * of unknown schema that crosses a page, whose stated size cannot be trusted. */
 size_t gt_nvtx_payload_copy(uint32_t domain, const nvtxPayloadData_t *payloads, size_t count,
 			    char *out, size_t room);
 
 /* ---- decode.c, drain thread ---- */
 
 /*
- * The blobs at @data as text "name=value name=value", into @out, zero-terminated. A string that the
- * schema marks as the event's message goes to @message instead. Any bytes are survived: what
- * cannot be told is shown as hex, what does not fit is cut.
+ * The blobs at @data as text "name=value name=value", zero-terminated, in @out. A string that the
+ * schema marks as the event's message goes to @message instead. Any bytes are handled: what has no
+ * text is shown as hex, what does not fit is cut.
  */
 struct gt_nvtx_decoded {
 	char text[96];
@@ -103,7 +102,7 @@ struct gt_nvtx_decoded {
 void gt_nvtx_decode(uint32_t domain, const char *data, size_t size,
 		    struct gt_nvtx_decoded *ret_decoded);
 
-/* Hands every top-level number of the blobs at @data to @each. */
+/* Passes every top-level number of the blobs at @data to @each. */
 void gt_nvtx_decode_numbers(uint32_t domain, const char *data, size_t size,
 			    void (*each)(void *context, const struct gt_nvtx_number *number),
 			    void *context);

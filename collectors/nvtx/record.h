@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What one NVTX call leaves in its thread's ring (record type GT_RECORD_NVTX), written by the
+ * The record of one NVTX call in its thread's ring (type GT_RECORD_NVTX), written by the
  * application thread, read by the drain thread.
  */
 #ifndef GT_COLLECTORS_NVTX_RECORD_H
@@ -11,7 +11,7 @@
 
 #include "core/ring.h"
 
-/* What a record says happened. */
+/* Kind of a record. */
 enum gt_nvtx_op {
 	GT_NVTX_PUSH = 1, /* id: its level in the stack of its thread and domain, from 0 */
 	GT_NVTX_POP,      /* id: the level */
@@ -19,7 +19,7 @@ enum gt_nvtx_op {
 	GT_NVTX_END,      /* id: the started range's */
 	GT_NVTX_MARK,
 	GT_NVTX_SAMPLE,      /* string: the counter; value, or payload when it is a group */
-	GT_NVTX_DEFERRED,    /* a finished range or mark, told afterwards: id is its end, ns */
+	GT_NVTX_DEFERRED,    /* a finished range or mark, reported later: id is its end, ns */
 	GT_NVTX_NAME_THREAD, /* id: the thread's */
 	GT_NVTX_NAME_DEVICE,
 	GT_NVTX_NAME_CONTEXT,
@@ -46,16 +46,16 @@ struct gt_nvtx_record {
 	uint32_t category; /* the program's number, 0: none */
 	uint32_t color;    /* ARGB, 0: none */
 	uint16_t text_length;
-	uint16_t payload_length; /* of collectors/nvtx/payload.h, behind the text */
+	uint16_t payload_length; /* of collectors/nvtx/payload.h, after the text */
 	uint8_t value_type;      /* enum gt_nvtx_value */
-	bool cut;                /* the name was longer */
+	bool cut;                /* the name was cut */
 	char data[];             /* the text, up to the next multiple of 8, the payload */
 };
 
 /* Where the payload begins in data[]. */
 static inline uint32_t gt_nvtx_payload_offset(uint32_t text_length)
 {
-	/* data[] itself lies at an odd place: align what it is added to */
+	/* data[] is not aligned itself: align relative to the record */
 	uint32_t head = (uint32_t) __builtin_offsetof(struct gt_nvtx_record, data);
 
 	return ((head + text_length + 7u) & ~7u) - head;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table of registered objects, see the header. Buckets are lists that only grow at their head
- * by compare-and-swap; an object is complete before it can be reached.
+ * The table of registered objects, see the header. Buckets are lists that only grow at their head,
+ * by compare-and-swap; an object is complete before it is linked.
  */
 #include "collectors/nvtx/registry.h"
 
@@ -13,7 +13,7 @@
 #include "core/guest/memory.h"
 #include "core/intern.h"
 
-#define ARENA_BYTES (32u << 20) /* address space; pages come with their first use */
+#define ARENA_BYTES (32u << 20) /* address space; pages are touched at first use */
 #define BUCKETS     4096u
 #define ALIGNMENT   16u /* unit of the references */
 
@@ -90,7 +90,7 @@ static bool has_key(const struct gt_nvtx_object *object, const struct gt_nvtx_ke
 	return object->length == key->length && !memcmp(object->text, key->text, key->length);
 }
 
-/* Looks from @object on, but not at @end and behind it. */
+/* Searches from @object up to, not including, @end. */
 static struct gt_nvtx_object *search(struct gt_nvtx_object *object,
 				     const struct gt_nvtx_object *end,
 				     const struct gt_nvtx_key *key, uint64_t hash)
@@ -134,7 +134,7 @@ static struct gt_nvtx_object *make(const struct gt_nvtx_key *key, const void *bo
 	return object;
 }
 
-/* @unique: if an equal one has been pushed meanwhile, that one is returned. */
+/* @unique: if an equal object was pushed meanwhile, that one is returned. */
 static const struct gt_nvtx_object *push(struct registry *r, struct gt_nvtx_object *object,
 					 const struct gt_nvtx_key *key, bool unique)
 {

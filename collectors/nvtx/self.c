@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Blocks of the annotating threads, see the header. Taken and given back by one flag each.
+ * Blocks of the annotating threads, see the header. Claimed and released by one flag each.
  */
 #include "collectors/nvtx/self.h"
 
@@ -13,18 +13,18 @@
 __thread struct gt_nvtx_self *gt_nvtx_self_known;
 
 static struct self_pool {
-	pthread_key_t key; /* its destructor tells that a thread ends */
+	pthread_key_t key; /* its destructor runs when a thread ends */
 	_Atomic uint32_t hint;
 	struct gt_nvtx_self blocks[GT_NVTX_THREADS];
 } * _Atomic pool;
 
-static void give_back(void *block)
+static void release_block(void *block)
 {
 	struct gt_nvtx_self *self = block;
 
 	if (gt_nvtx_self_known == self)
 		gt_nvtx_self_known = NULL;
-	atomic_store_explicit(&self->taken, false, memory_order_release);
+	atomic_store_explicit(&self->in_use, false, memory_order_release);
 }
 
 int gt_nvtx_self_start(void)
@@ -37,18 +37,19 @@ int gt_nvtx_self_start(void)
 	fresh = gt_memory_map(sizeof(*fresh));
 	if (!fresh)
 		return -ENOMEM;
-	if (pthread_key_create(&fresh->key, give_back)) {
+	if (pthread_key_create(&fresh->key, release_block)) {
 		gt_memory_unmap(fresh, sizeof(*fresh));
 		return -ENOMEM;
 	}
-	if (!atomic_compare_exchange_strong(&pool, &expected, fresh)) { /* another was first */
+	if (!atomic_compare_exchange_strong(&pool, &expected,
+					    fresh)) { /* another thread was first */
 		pthread_key_delete(fresh->key);
 		gt_memory_unmap(fresh, sizeof(*fresh));
 	}
 	return 0;
 }
 
-static struct gt_nvtx_self *take_block(struct self_pool *p)
+static struct gt_nvtx_self *claim_block(struct self_pool *p)
 {
 	uint32_t hint = atomic_fetch_add_explicit(&p->hint, 1, memory_order_relaxed);
 
@@ -56,8 +57,8 @@ static struct gt_nvtx_self *take_block(struct self_pool *p)
 		struct gt_nvtx_self *self = &p->blocks[(hint + i) % GT_NVTX_THREADS];
 		bool expected = false;
 
-		if (!atomic_load_explicit(&self->taken, memory_order_relaxed) &&
-		    atomic_compare_exchange_strong(&self->taken, &expected, true))
+		if (!atomic_load_explicit(&self->in_use, memory_order_relaxed) &&
+		    atomic_compare_exchange_strong(&self->in_use, &expected, true))
 			return self;
 	}
 	return NULL;
@@ -66,7 +67,7 @@ static struct gt_nvtx_self *take_block(struct self_pool *p)
 struct gt_nvtx_self *gt_nvtx_self_first_sight(void)
 {
 	struct self_pool *p = atomic_load_explicit(&pool, memory_order_acquire);
-	struct gt_nvtx_self *self = p ? take_block(p) : NULL;
+	struct gt_nvtx_self *self = p ? claim_block(p) : NULL;
 	int saved = errno;
 
 	if (!self)

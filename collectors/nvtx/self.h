@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What each annotating thread keeps for itself: how deep it is in each domain. In a block of our
- * own, because static thread-local memory is scarce in a library that may come by dlopen, and
- * because annotations begin before there is a session (core/thread.h).
+ * NVTX state of each annotating thread: its depth in each domain. In a block of our own, because
+ * static thread-local memory is scarce in a library that may be loaded by dlopen, and because
+ * annotations begin before the session (core/thread.h).
  *
- * Application threads. First sight costs a look through the blocks and a pthread_setspecific; then
- * one load. A block serves another thread after its owner's end.
+ * Application threads. First sight costs a search through the blocks and a pthread_setspecific;
+ * later one load. A block is reused after its thread's end.
  */
 #ifndef GT_COLLECTORS_NVTX_SELF_H
 #define GT_COLLECTORS_NVTX_SELF_H
@@ -18,8 +18,8 @@
 /* Domains in which one thread can have ranges open at the same time. */
 #define GT_NVTX_STACKS  16u
 
-/* Levels of one thread and domain that are recorded. Deeper ranges are lost, and counted: a program
- * that never pops does not fill the memory. */
+/* Recorded levels of one thread and domain. Deeper ranges are lost and counted, so a program that
+ * never pops does not fill the memory. */
 #define GT_NVTX_LEVELS  60000u
 
 /* Threads that annotate at the same time. */
@@ -28,28 +28,28 @@
 /* The open push/pop ranges of one domain. */
 struct gt_nvtx_stack {
 	uint32_t domain;
-	uint32_t depth; /* 0: this place may serve another domain */
+	uint32_t depth; /* 0: may be reused for another domain */
 };
 
-/* What NVTX keeps of one thread. Only the thread itself writes it. */
+/* State of one thread. Only the thread itself writes it. */
 struct gt_nvtx_self {
-	_Alignas(64) _Atomic bool taken;
-	bool busy;    /* in a handler; a signal handler that annotates itself finds it so */
+	_Alignas(64) _Atomic bool in_use;
+	bool busy;    /* in a handler, which a signal handler may interrupt */
 	uint32_t tid; /* as of the generation (early.h) */
 	uint32_t generation;
 	struct gt_nvtx_stack stacks[GT_NVTX_STACKS];
 };
 
-/* Maps the blocks. May be called again, by several threads at once. -ENOMEM. */
+/* Maps the blocks. May be called again, even by several threads at once. -ENOMEM. */
 int gt_nvtx_self_start(void);
 
-/* The calling thread's state, NULL at its first range. */
+/* The calling thread's state, NULL before its first range. */
 extern __thread struct gt_nvtx_self *gt_nvtx_self_known;
 
-/* Makes that state. NULL: no memory. */
+/* Makes that state. NULL: no block is free. */
 struct gt_nvtx_self *gt_nvtx_self_first_sight(void);
 
-/* The calling thread's block. NULL: all are taken. */
+/* The calling thread's block. NULL: no block is free. */
 static inline struct gt_nvtx_self *gt_nvtx_self(void)
 {
 	struct gt_nvtx_self *self = gt_nvtx_self_known;
@@ -57,7 +57,7 @@ static inline struct gt_nvtx_self *gt_nvtx_self(void)
 	return __builtin_expect(self != NULL, 1) ? self : gt_nvtx_self_first_sight();
 }
 
-/* The stack of a domain, or one that is not used. NULL: too many domains at once. */
+/* The stack of a domain, or an unused one. NULL: too many domains at once. */
 struct gt_nvtx_stack *gt_nvtx_self_stack(struct gt_nvtx_self *self, uint32_t domain);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Names as the program passes them: bytes that are hopefully UTF-8, or wide characters. Bounded.
- * Any thread; no lock, no allocation, no locale.
+ * Names as the program passes them: bytes, presumably UTF-8, or wide characters. Bounded. Any
+ * thread; no lock, no allocation, no locale.
  */
 #ifndef GT_COLLECTORS_NVTX_TEXT_H
 #define GT_COLLECTORS_NVTX_TEXT_H
@@ -11,10 +11,10 @@
 #include <stdint.h>
 #include <wchar.h>
 
-/* Length of @text, at most @max; a cut does not fall into a character. *ret_cut: it was longer. */
+/* Length of @text, at most @max; never cuts inside a character. *ret_cut: it was longer. */
 size_t gt_nvtx_text_length(const char *text, size_t max, bool *ret_cut);
 
-/* @text as UTF-8 into @out; what is no character becomes U+FFFD. Returns the length, at most
+/* Converts @text to UTF-8 in @out; invalid characters become U+FFFD. Returns the length, at most
  * @max. *ret_cut: it was longer. */
 size_t gt_nvtx_text_from_wide(const wchar_t *text, char *out, size_t max, bool *ret_cut);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From a call to a record, see collectors/nvtx/internal.h. Each record carries the level of its
- * range, so that the drain thread can put the stacks right again when records were lost.
+ * Turns a call into a record, see collectors/nvtx/internal.h. Each record has the level of its
+ * range, so that the drain thread can repair the stacks after lost records.
  *
  * Application threads: no lock, no allocation, no system call once the thread has a ring.
  */
@@ -25,7 +25,7 @@
 enum moment {
 	EARLY, /* no session yet */
 	ACTIVE,
-	OVER, /* it has ended, or this is a forked child */
+	OVER, /* the session has ended, or this is a forked child */
 };
 
 static _Atomic bool stopped;
@@ -89,7 +89,7 @@ static bool write_into(struct gt_thread *thread, const struct gt_nvtx_call *call
 	struct gt_nvtx_record *record;
 
 	if (gt_call_is_open(thread, (uintptr_t)__builtin_frame_address(0)))
-		return false; /* its slot is the ring's open one */
+		return false; /* the open call has reserved the ring */
 	record = (void *)gt_ring_reserve(&thread->ring, sizeof(*record) + offset + room);
 	if (!record)
 		return false;
@@ -107,7 +107,7 @@ static bool write_into(struct gt_thread *thread, const struct gt_nvtx_call *call
 	return true;
 }
 
-/* A loss is counted where recovery finds it. */
+/* Losses are counted in the thread block, where recovery finds them. */
 static void write_ring(const struct gt_nvtx_call *call)
 {
 	struct gt_thread *thread = gt_thread_find();
@@ -152,7 +152,7 @@ static bool write_early(const struct gt_nvtx_call *call, uint32_t tid)
 		return gt_nvtx_early_close(gt_nvtx_early_key_of_start(call->id)) ||
 		       moment() == EARLY;
 	default:
-		gt_nvtx_early_pass();
+		gt_nvtx_early_count_over();
 		return true;
 	}
 }
@@ -204,7 +204,7 @@ int gt_nvtx_push(struct gt_nvtx_call *call)
 	if (call->id < GT_NVTX_LEVELS)
 		write_as(self, call);
 	else
-		count_lost(); /* the level counts all the same: its pop comes too */
+		count_lost(); /* the level is kept: its pop will come */
 	return (int)call->id;
 }
 

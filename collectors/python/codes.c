@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table of code objects, see the header. A slot is claimed by putting the finished copy into it
- * with one compare-and-swap; its identity follows. Who finds a copy without identity, between the
- * two, reads the identity out of the copy.
+ * The table of code objects, see the header. A slot is claimed by storing the finished copy with
+ * one compare-and-swap; its identity follows. A thread that finds a copy without identity reads it
+ * from the copy.
  */
 #include "collectors/python/codes.h"
 
@@ -15,19 +15,19 @@
 
 #define SLOTS           (2 * GT_PYTHON_CODES_MAX)
 
-/* Address space for the copies; pages are taken as they are needed. */
+/* Address space for the copies; pages are touched as needed. */
 #define COPIES_BYTES    ((size_t)32 << 20)
 
-/* More than that is cut (names) or left out (tables). */
+/* Longer names are cut, longer tables left out. */
 #define NAME_MAX_CHARS  4096u
 #define TABLE_MAX_BYTES (256u << 10)
 
-/* Where a type has its flags, the same in all versions, and what they say. */
+/* Offset of a type's flags, the same in all versions, and their values. */
 #define TYPE_FLAGS      168
 #define BYTES_SUBCLASS  (UINT64_C(1) << 27)
 #define STRING_SUBCLASS (UINT64_C(1) << 28)
 
-/* Of a line table, at each end, what tells it from others. */
+/* Bytes of a line table, at each end, that are hashed. */
 #define TABLE_HASHED    256u
 
 struct python_slot {
@@ -57,10 +57,10 @@ static uint64_t mix(uint64_t x)
 	return x ^ x >> 29;
 }
 
-/* Room for a copy of the head of an object: all fields that are read. */
+/* Room for a copy of an object's head: all fields that are read. */
 #define HEAD_BYTES 512u
 
-/* Copies the first @size bytes of @object. From then on nobody can take them away. */
+/* Copies the first @size bytes of @object, which then cannot disappear. */
 static bool copy_head(uint64_t object, size_t size, uint8_t ret_head[HEAD_BYTES])
 {
 	return object % sizeof(uint64_t) == 0 && size <= HEAD_BYTES &&
@@ -75,8 +75,8 @@ static bool copy_typed(const struct gt_python_layout *layout, uint64_t object, s
 	       gt_python_word((uint64_t)ret_head, layout->object_type) == type;
 }
 
-/* As copy_typed; an object of a type derived from it, which has @flag, serves as well: a program
- * may compile its source with a file name of a type of its own. */
+/* As copy_typed; also accepts an object of a derived type, which has @flag: a program may compile
+ * its source with a file name of its own type. */
 static bool copy_derived(const struct gt_python_layout *layout, uint64_t object, size_t size,
 			 uint64_t type, uint64_t flag, uint8_t ret_head[HEAD_BYTES])
 {
@@ -89,7 +89,7 @@ static bool copy_derived(const struct gt_python_layout *layout, uint64_t object,
 	       (gt_python_read_copy(own + TYPE_FLAGS, &flags, sizeof(flags)) && (flags & flag));
 }
 
-/* @size bytes that can be read. Terms do not wait for each other. */
+/* Hashes @size readable bytes. Terms are independent of each other, for speed. */
 static uint64_t hash_bytes(uint64_t at, uint32_t size)
 {
 	uint64_t sum = 0, factor = 0x9e3779b97f4a7c15u;
@@ -107,8 +107,8 @@ static uint64_t hash_bytes(uint64_t at, uint32_t size)
 	return sum + gt_python_word(at, size - 8) * factor;
 }
 
-/* Of the line table: source that was compiled anew, to the same address and with the same names,
- * has another one. Of a long table both ends. */
+/* Hash of the line table: source that was recompiled to the same address with the same names has
+ * another table. Both ends of a long table. */
 static uint64_t hash_table(const struct gt_python_runtime *runtime, uint64_t table)
 {
 	const struct gt_python_layout *layout = &runtime->layout;
@@ -127,7 +127,7 @@ static uint64_t hash_table(const struct gt_python_runtime *runtime, uint64_t tab
 	       (part < size ? 3 * hash_bytes(end, (uint32_t)part) : 0);
 }
 
-/* hash_table for a table that may be gone at any moment. */
+/* hash_table for a table that may disappear at any moment. */
 static uint64_t hash_table_copy(const struct gt_python_runtime *runtime, uint64_t table)
 {
 	const struct gt_python_layout *layout = &runtime->layout;
@@ -147,8 +147,8 @@ static uint64_t hash_table_copy(const struct gt_python_runtime *runtime, uint64_
 	       (part < size ? 3 * hash_bytes((uint64_t)ends[1], (uint32_t)part) : 0);
 }
 
-/* A hash of what tells the code object at @object, whose fields are at @head, from others that were
- * or will be at its address. Never 0. Terms do not wait for each other. */
+/* Hash of what distinguishes the code object at @object (its fields are at @head) from others that
+ * were or will be at its address. Never 0. Terms are independent of each other. */
 static inline __attribute__((always_inline)) uint64_t make_identity(
 	const struct gt_python_layout *layout, uint64_t object, uint64_t head, uint64_t table,
 	uint64_t table_hash)
@@ -162,7 +162,7 @@ static inline __attribute__((always_inline)) uint64_t make_identity(
 	return identity ? identity : 1;
 }
 
-/* 0: it is no code object. */
+/* 0: not a code object. */
 static uint64_t identify(const struct gt_python_runtime *runtime, uint64_t object)
 {
 	const struct gt_python_layout *layout = &runtime->layout;
@@ -175,7 +175,7 @@ static uint64_t identify(const struct gt_python_runtime *runtime, uint64_t objec
 	return make_identity(layout, object, object, table, hash_table(runtime, table));
 }
 
-/* The same of an object that may be gone at any moment. */
+/* The same for an object that may disappear at any moment. */
 static uint64_t identify_copy(const struct gt_python_runtime *runtime, uint64_t object)
 {
 	const struct gt_python_layout *layout = &runtime->layout;
@@ -189,8 +189,8 @@ static uint64_t identify_copy(const struct gt_python_runtime *runtime, uint64_t 
 			     hash_table_copy(runtime, table));
 }
 
-/* Room among the copies; never given back. */
-static void *take_room(size_t size)
+/* Room among the copies; never freed. */
+static void *allocate(size_t size)
 {
 	size_t at;
 
@@ -205,7 +205,7 @@ static void *take_room(size_t size)
 
 static const uint8_t *copy_bytes(uint64_t from, size_t size)
 {
-	uint8_t *to = take_room(size ? size : 1);
+	uint8_t *to = allocate(size ? size : 1);
 
 	if (!to || (size && !gt_python_read_copy(from, to, size)))
 		return NULL;
@@ -213,7 +213,8 @@ static const uint8_t *copy_bytes(uint64_t from, size_t size)
 }
 
 /* state: interned 2 bits, kind 3, compact 1, ascii 1. Characters that do not follow the object
- * itself (in a type derived from str) are pointed to where those of a compact one would begin. */
+ * itself (in a type derived from str) are pointed to from where those of a compact one would
+ * begin. */
 static bool copy_string(const struct gt_python_runtime *runtime, uint64_t object,
 			struct gt_python_text *ret_text)
 {
@@ -222,7 +223,7 @@ static bool copy_string(const struct gt_python_runtime *runtime, uint64_t object
 	uint32_t state, kind;
 	uint64_t length, text;
 
-	/* a string of one letter and no more may be the last thing on its page: string_ascii */
+	/* a string of one letter may be the last thing on its page: string_ascii */
 	if (!copy_derived(layout, object, layout->string_ascii, runtime->string_type,
 			  STRING_SUBCLASS, head))
 		return false;
@@ -262,7 +263,7 @@ static bool copy_table(const struct gt_python_runtime *runtime, uint64_t object,
 	return code->table != NULL;
 }
 
-/* Bytes of instructions: the object's own size counts units of two where they stand inside it. */
+/* Bytes of instructions: where they are inside the object, its own size counts units of two. */
 static uint32_t read_length(const struct gt_python_runtime *runtime, uint64_t code_head)
 {
 	const struct gt_python_layout *layout = &runtime->layout;
@@ -283,7 +284,7 @@ static struct gt_python_code *copy_code(const struct gt_python_runtime *runtime,
 					uint64_t identity)
 {
 	const struct gt_python_layout *layout = &runtime->layout;
-	struct gt_python_code *code = take_room(sizeof(*code));
+	struct gt_python_code *code = allocate(sizeof(*code));
 	uint8_t bytes[HEAD_BYTES];
 	uint64_t head = (uint64_t)bytes;
 
@@ -300,8 +301,8 @@ static struct gt_python_code *copy_code(const struct gt_python_runtime *runtime,
 	return code;
 }
 
-/* Puts @code into the first slot of its row that is free. The slot of another thread that was
- * quicker with the same object serves as well. */
+/* Stores @code in the first free slot of its row. A slot in which another thread stored the same
+ * object serves as well. */
 static uint32_t publish(struct gt_python_code *code)
 {
 	for (uint32_t i = 0; i < SLOTS; i++) {
@@ -330,8 +331,7 @@ static uint32_t refuse(void)
 	return 0;
 }
 
-static uint32_t see_first(const struct gt_python_runtime *runtime, uint64_t object,
-			  uint64_t identity)
+static uint32_t add_new(const struct gt_python_runtime *runtime, uint64_t object, uint64_t identity)
 {
 	struct gt_python_code *code;
 
@@ -355,7 +355,7 @@ static inline __attribute__((always_inline)) uint32_t find_number(
 		if (__builtin_expect(there == identity, 1))
 			return at + 1;
 		if (there == 0)
-			return see_first(runtime, object, identity);
+			return add_new(runtime, object, identity);
 	}
 }
 

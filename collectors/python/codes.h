@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The code objects that have been seen on stacks. An application thread that meets one for the
- * first time copies its names and line table, for it may be gone when the drain thread asks; from
- * then on it is one look into a table that all threads share. Entries are never changed or removed:
- * the interpreter reuses addresses, so an entry is found by what the object holds, not by where it
- * is.
+ * The code objects seen on stacks. At first sight an application thread copies the names and the
+ * line table, for the object may be gone when the drain thread needs them; later it is one look-up
+ * in a table shared by all threads. Entries never change and are never removed: the interpreter
+ * reuses addresses, so an entry is found by the object's content, not by its address.
  *
  * No lock, no allocation; system calls at first sight only (collectors/python/read.h).
  */
@@ -18,14 +17,14 @@
 /* Code objects that can be distinguished in one process. */
 #define GT_PYTHON_CODES_MAX 32768u
 
-/* Characters as the interpreter has them: 1, 2 or 4 bytes each (Latin-1, UCS-2, UCS-4). */
+/* Characters as the interpreter stores them: 1, 2 or 4 bytes each (Latin-1, UCS-2, UCS-4). */
 struct gt_python_text {
 	const uint8_t *bytes;
 	uint32_t count;
 	uint32_t width;
 };
 
-/* What was copied of a code object. */
+/* The copy of a code object. */
 struct gt_python_code {
 	uint64_t identity;
 	int32_t first_line;
@@ -39,20 +38,20 @@ struct gt_python_code {
 /* Counters of the code object table. */
 struct gt_python_code_counts {
 	uint64_t seen;    /* different code objects */
-	uint64_t refused; /* times that one could not be kept: no room, or not a code object */
+	uint64_t refused; /* captures of one failed: no room, or not a code object */
 };
 
-/* Reserves the table; what was there stays. Before the first capture. -ENOMEM. */
+/* Reserves the table; keeps existing entries. Before the first capture. -ENOMEM. */
 int gt_python_codes_start(void);
 
 /* The number, 1 .., of the code object at @object. 0: none, or no room. Application threads. */
 uint32_t gt_python_codes_number(const struct gt_python_runtime *runtime, uint64_t object);
 
-/* The same for an object of another thread, which may be gone at any moment: system calls each
+/* The same for an object of another thread, which may disappear at any moment: system calls each
  * time. */
 uint32_t gt_python_codes_number_elsewhere(const struct gt_python_runtime *runtime, uint64_t object);
 
-/* What is known under a number that gt_python_codes_number gave. NULL: no such. Any thread. */
+/* The code object of a number from gt_python_codes_number. NULL: none. Any thread. */
 const struct gt_python_code *gt_python_codes_at(uint32_t number);
 
 /* Any thread. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Names and lines of Python frames, see the header: two maps over one arena, from a code object's
- * number to its strings and from a code object's line to its frame.
+ * Names and lines of Python frames, see the header: two maps over one arena, from the number of a
+ * code object to its strings and from a line of a code object to its frame.
  */
 #include "collectors/python/frames.h"
 
@@ -14,11 +14,11 @@
 
 #define FIRST_ENTRIES 1024u
 
-/* A name in UTF-8 takes at most four bytes a character. */
+/* UTF-8 needs at most four bytes a character. */
 #define NAME_BYTES    (4u * 4096u)
 
 struct python_entry {
-	uint64_t word; /* without the mark of an entry; 0: empty */
+	uint64_t word; /* without the entry bit; 0: empty */
 	const struct gt_stack_frame *frame;
 };
 
@@ -123,8 +123,8 @@ static uint32_t char_at(const struct gt_python_text *text, uint32_t i)
 	return ((const uint32_t *)(const void *)text->bytes)[i];
 }
 
-/* A byte of a file name that was not UTF-8 is a lone surrogate there (PEP 383): it becomes the byte
- * again. Any other number that is no character becomes the replacement character. */
+/* A byte of a file name that is not UTF-8 is a lone surrogate in Python (PEP 383): it becomes the
+ * byte again. Any other invalid character becomes U+FFFD. */
 static const struct gt_string *intern_text(struct gt_python_frames *frames,
 					   const struct gt_python_text *text)
 {
@@ -143,8 +143,8 @@ static const struct gt_string *intern_text(struct gt_python_frames *frames,
 	return gt_intern_get(frames->strings, frames->name, used);
 }
 
-/* What CPython puts below an __init__ that it calls without C (from 3.12 on) is no function of the
- * program: it has the name "__init__" for a file too. */
+/* The shim that CPython puts below an __init__ called without C (from 3.12 on) is not a function of
+ * the program: its file name is "__init__", too. */
 static bool is_shim(const struct gt_python_code *code)
 {
 	return code->first_line == 0 && code->name.count == code->filename.count &&
@@ -165,7 +165,7 @@ static const struct gt_stack_frame *make_frame(struct gt_python_frames *frames, 
 	if (!frame)
 		return NULL;
 	if (!code->table || (offset >= 0 && (uint32_t)offset >= code->length))
-		offset = -1; /* the function's first line is the best that can be said */
+		offset = -1; /* report the function's first line */
 	*frame = (struct gt_stack_frame){
 		.kind = GT_FRAME_PYTHON,
 		.function = intern_text(frames, &code->name),

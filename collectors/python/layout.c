@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The tables of offsets, see the header. The rows were taken from each version's own headers, of
- * release builds on 64-bit machines; tests/python/test_layout.py compares them again.
+ * The tables of offsets, see the header. Rows come from each version's headers, for release builds
+ * on 64-bit machines; tests/python/test_layout.py compares them.
  */
 #include "collectors/python/layout.h"
 
@@ -10,8 +10,7 @@
 
 #define NONE         GT_PYTHON_NO_FIELD
 
-/* Of a compact string: its type's fields end with a length and a pointer more than an ASCII
- * one's. */
+/* A compact string has a length and a pointer more than an ASCII string. */
 #define COMPACT_MORE 16
 
 #define COMMON_OBJECT                                                                              \
@@ -87,13 +86,12 @@ static const struct gt_python_layout layouts[] = {
 	 COMMON_OBJECT},
 };
 
-/* The words of _Py_DebugOffsets, in the order of its fields: word 0 is the cookie, 1 the
- * version. */
+/* Words of _Py_DebugOffsets, in order of its fields: word 0 is the cookie, 1 the version. */
 #define COOKIE             "xdebugpy"
 #define WORD_VERSION       1
 #define WORD_FREE_THREADED 2
 
-/* Where an offset comes from and where it goes to. */
+/* One offset: source and destination. */
 struct debug_field {
 	uint8_t word;
 	uint8_t to; /* in struct gt_python_layout */
@@ -128,10 +126,10 @@ static const struct {
 	  FIELD(80, string_ascii)}},
 };
 
-/* No structure that we read reaches further than this. */
+/* No structure that we read is larger. */
 #define OFFSET_MAX 4096
 
-/* order as in struct gt_python_layout of a version that describes itself; f_code may be None
+/* in the order of struct gt_python_layout, for a version that describes itself; f_code may be None
  * there */
 static const struct gt_python_layout described = {
 	.table = GT_PYTHON_LOCATIONS,
@@ -141,7 +139,7 @@ static const struct gt_python_layout described = {
 	.code_bytes = NONE,
 };
 
-static const char *take_offsets(const struct debug_field *fields, const uint64_t *words,
+static const char *read_offsets(const struct debug_field *fields, const uint64_t *words,
 				struct gt_python_layout *layout)
 {
 	for (int i = 0; i < DEBUG_FIELDS; i++) {
@@ -156,7 +154,7 @@ static const char *take_offsets(const struct debug_field *fields, const uint64_t
 	return NULL;
 }
 
-/* The fields lie in their structures, each aligned as its type wants it. */
+/* Whether the fields are inside their structures and aligned. */
 static bool is_sane(const struct gt_python_layout *l)
 {
 	uint16_t words = l->thread_frame | l->thread_id | l->frame_previous | l->frame_code |
@@ -185,7 +183,7 @@ static const char *read_debug_offsets(uint32_t hex, const uint64_t *words,
 		if (debug_tables[i].version != hex >> 16)
 			continue;
 		layout.version = debug_tables[i].version;
-		why = take_offsets(debug_tables[i].fields, words, &layout);
+		why = read_offsets(debug_tables[i].fields, words, &layout);
 		if (why || !is_sane(&layout))
 			return why ? why : "its debug offsets make no sense";
 		*ret_layout = layout;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where CPython keeps what a stack is made of: offsets into its structures. 3.8 to 3.12 are known
- * by version; 3.13 and later tell their offsets themselves (_Py_DebugOffsets at the start of
- * _PyRuntime). Any thread; pure functions.
+ * Offsets into CPython's structures that make up a stack. 3.8 to 3.12 are known by version; 3.13
+ * and later publish their offsets (_Py_DebugOffsets at the start of _PyRuntime). Any thread; pure
+ * functions.
  */
 #ifndef GT_COLLECTORS_PYTHON_LAYOUT_H
 #define GT_COLLECTORS_PYTHON_LAYOUT_H
@@ -13,7 +13,7 @@
 /* A field that this version does not have. */
 #define GT_PYTHON_NO_FIELD    UINT16_MAX
 
-/* Words of the longest _Py_DebugOffsets that is known. */
+/* Words of the longest known _Py_DebugOffsets. */
 #define GT_PYTHON_DEBUG_WORDS 100
 
 /* How a code object maps instructions to lines. */
@@ -24,11 +24,11 @@ enum gt_python_table {
 	GT_PYTHON_TABLE_COUNT_
 };
 
-/* How to tell which Python frame an evaluation loop in C was entered with. */
+/* How to recognize the Python frame with which an evaluation loop in C was entered. */
 enum gt_python_entry {
-	GT_PYTHON_ENTRY_ALWAYS, /* to 3.10: one loop a frame */
-	GT_PYTHON_ENTRY_FLAG,   /* 3.11: the frame says so */
-	GT_PYTHON_ENTRY_OWNER,  /* from 3.12 on: a frame of the loop's own lies behind it */
+	GT_PYTHON_ENTRY_ALWAYS, /* to 3.10: one loop per frame */
+	GT_PYTHON_ENTRY_FLAG,   /* 3.11: a flag in the frame */
+	GT_PYTHON_ENTRY_OWNER,  /* from 3.12 on: followed by a frame of the loop itself */
 };
 
 /* Offsets of CPython's structures in one version. */
@@ -37,7 +37,7 @@ struct gt_python_layout {
 	enum gt_python_table table;
 	enum gt_python_entry entry;
 	/* PyThreadState */
-	uint16_t thread_frame; /* the innermost frame, or (3.11, 3.12) the _PyCFrame that has it */
+	uint16_t thread_frame; /* the innermost frame, or (3.11, 3.12) its _PyCFrame */
 	uint16_t cframe_frame; /* _PyCFrame; NO_FIELD: there is none */
 	uint16_t thread_id;    /* pthread_self() of its thread */
 	/* PyFrameObject, _PyInterpreterFrame */
@@ -55,7 +55,7 @@ struct gt_python_layout {
 	uint16_t code_name; /* the qualified name, as far as the version has it there */
 	uint16_t code_first_line;
 	uint16_t code_table;    /* bytes object */
-	uint16_t code_bytes;    /* co_code, a bytes object; NO_FIELD: the code stands inside: */
+	uint16_t code_bytes;    /* co_code, a bytes object; NO_FIELD: the code is inline: */
 	uint16_t code_adaptive; /* the first instruction */
 	/* PyObject, PyBytesObject, PyASCIIObject, PyCompactUnicodeObject */
 	uint16_t object_type;
@@ -63,10 +63,8 @@ struct gt_python_layout {
 	uint16_t string_length, string_state, string_ascii, string_compact;
 };
 
-/*
- * The layout of the version @hex (PY_VERSION_HEX). @debug_offsets: the first GT_PYTHON_DEBUG_WORDS
- * words of _PyRuntime, used from 3.13 on. NULL on success, else one phrase that says why not.
- */
+/* The layout of the version @hex (PY_VERSION_HEX). @debug_offsets: the first GT_PYTHON_DEBUG_WORDS
+ * words of _PyRuntime, used from 3.13 on. NULL on success, else a short reason. */
 const char *gt_python_layout_find(uint32_t hex, const uint64_t *debug_offsets,
 				  struct gt_python_layout *ret_layout);
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Decoders of line tables, see the header. Sums are made in 64 bits, so that no table, however
- * wrong, makes them overflow.
+ * Decoders of line tables, see the header. Sums have 64 bits, so that no malformed table overflows
+ * them.
  */
 #include "collectors/python/lines.h"
 
-/* A line delta that says: these instructions have no line. */
+/* A line delta that means: no line. */
 #define NO_LINE (-128)
 
 /* Kinds of entries in a location table (the numbers are CPython's). */
 enum location_kind {
-	LOCATION_ONE_LINE0 = 10, /* line deltas of 0, 1, 2, two columns behind */
+	LOCATION_ONE_LINE0 = 10, /* line deltas of 0, 1, 2; two columns follow */
 	LOCATION_ONE_LINE2 = 12,
 	LOCATION_NO_COLUMNS = 13,
 	LOCATION_LONG = 14,
@@ -53,7 +53,7 @@ static uint32_t find_in_linetable(const uint8_t *table, size_t size, int64_t lin
 	return 0;
 }
 
-/* Six bits a byte, least first, bit 6 says that more follow; bit 0 of the whole is the sign. */
+/* Six bits a byte, lowest first; bit 6: more follow. Bit 0 of the result is the sign. */
 static int64_t read_signed(const uint8_t *at, const uint8_t *end)
 {
 	uint64_t value = 0;
@@ -77,8 +77,8 @@ static int64_t read_line_delta(unsigned int kind, const uint8_t *at, const uint8
 	return 0;
 }
 
-/* Entries whose first byte alone has bit 7: its kind in four bits, its length in units of two bytes
- * less one in three. */
+/* Only the first byte of an entry has bit 7: four bits of kind, three bits of length in units of
+ * two bytes, minus one. */
 static uint32_t find_in_locations(const uint8_t *table, size_t size, int64_t line, int32_t offset)
 {
 	const uint8_t *at = table, *const table_end = table + size;

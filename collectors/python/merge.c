@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Merging, see the header. A loop (_PyEval_EvalFrameDefault) and a group of Python frames, which
- * ends with the frame that the loop was entered with, belong together in the order in which they
- * come from the near end; a stack that was cut is the shorter one.
+ * Merging, see the header. Loops (_PyEval_EvalFrameDefault) and groups of Python frames, each
+ * ending with the frame that its loop was entered with, are matched in order from the inner end; a
+ * stack that was cut is the shorter one.
  */
 #include "collectors/python/merge.h"
 
@@ -14,7 +14,7 @@
 struct python_merge {
 	const struct gt_python_stacks *stacks;
 	const struct gt_string *interpreter; /* the module with the loops; NULL: not known */
-	bool has_loop;                       /* one of them has a name */
+	bool has_loop;                       /* a loop has a symbol name */
 	uint32_t max;
 	uint32_t count;
 	uint32_t next; /* Python frame */
@@ -26,7 +26,7 @@ static bool has_prefix(const struct gt_string *string, const char *prefix)
 	return string && strncmp(string->text, prefix, strlen(prefix)) == 0;
 }
 
-/* The loop and the parts of it that compilers split off (.cold). */
+/* The loop, and parts that compilers split off (.cold). */
 static bool is_loop(const struct gt_stack_frame *frame)
 {
 	static const char loop[] = "_PyEval_EvalFrameDefault";
@@ -43,7 +43,7 @@ static const struct gt_stack_frame *find_loop(const struct gt_python_stacks *sta
 	return NULL;
 }
 
-/* A file that holds an interpreter and nothing else. */
+/* A file that contains an interpreter and nothing else. */
 static bool is_python_file(const struct gt_string *path)
 {
 	const char *name = path ? strrchr(path->text, '/') : NULL;
@@ -52,9 +52,9 @@ static bool is_python_file(const struct gt_string *path)
 	return !strncmp(name, "python", 6) || !strncmp(name, "libpython", 9);
 }
 
-/* C code of the interpreter. In a program that the interpreter was linked into, only what has one
- * of its names, or none at all where its loops have none. The loop runs each instruction in a
- * function of its own where it was built with tail calls (3.14). */
+/* C code of the interpreter. In a program that links the interpreter: only functions with one of
+ * its names, or without a name where its loops have none. Built with tail calls (3.14), the loop
+ * runs each instruction in a function of its own. */
 static bool is_internal(const struct python_merge *m, const struct gt_stack_frame *frame)
 {
 	if (is_python_file(frame->module))
@@ -65,7 +65,7 @@ static bool is_internal(const struct python_merge *m, const struct gt_stack_fram
 	       has_prefix(frame->function, "_TAIL_CALL_") || (!m->has_loop && !frame->function);
 }
 
-/* Code in no module with the interpreter on both sides: the trampoline that python -X perf makes
+/* Code outside modules with the interpreter on both sides: the trampoline that python -X perf makes
  * for each function. */
 static bool is_trampoline(const struct python_merge *m, uint32_t i)
 {
@@ -118,7 +118,7 @@ static uint32_t count_groups(const struct gt_python_stacks *stacks)
 	return groups;
 }
 
-/* Do the two tell the same story? */
+/* Whether the two stacks match. */
 static bool fit(const struct gt_python_stacks *stacks)
 {
 	uint32_t loops = count_loops(stacks), groups = count_groups(stacks);
@@ -127,8 +127,8 @@ static bool fit(const struct gt_python_stacks *stacks)
 	       (loops > groups && stacks->python_cut);
 }
 
-/* A native frame: where it is a loop, Python frames come instead. Where the loops have no name, the
- * first frame of the interpreter marks the place of all. */
+/* A native frame. A loop is replaced by its Python frames; where loops have no name, the first
+ * frame of the interpreter stands for all of them. */
 static void put_native(struct python_merge *m, const struct gt_stack_frame *frame, bool fits)
 {
 	bool internal = is_internal(m, frame);

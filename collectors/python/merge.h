@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One stack out of two: Python frames take the places of the evaluation loops that run them, and
- * what else the interpreter's C code put on the stack goes. Drain thread; pure.
+ * Merges two stacks: Python frames replace the evaluation loops that run them, and the
+ * interpreter's other C frames are dropped. Drain thread; pure.
  */
 #ifndef GT_COLLECTORS_PYTHON_MERGE_H
 #define GT_COLLECTORS_PYTHON_MERGE_H
@@ -11,13 +11,13 @@
 
 #include "core/stack.h"
 
-/* A Python frame of a stack, resolved. */
+/* A resolved Python frame. */
 struct gt_python_frame {
-	const struct gt_stack_frame *frame; /* NULL: an evaluation loop without a frame just now */
+	const struct gt_stack_frame *frame; /* NULL: an evaluation loop without a frame */
 	bool is_entry;                      /* the last frame of its evaluation loop */
 };
 
-/* Both stacks nearest first. A stack that was cut may go on. */
+/* Both stacks innermost first. A stack that was cut has more frames. */
 struct gt_python_stacks {
 	const struct gt_stack_frame *const *native;
 	uint32_t native_count;
@@ -29,10 +29,9 @@ struct gt_python_stacks {
 };
 
 /*
- * Writes the merged stack, nearest first and at most @max frames, to @ret_frames; returns how many.
- * Where loops and Python frames do not fit each other, the Python frames stand together in the
- * place of the nearest loop; where no loop has a name, in the place of the interpreter's nearest
- * frame.
+ * Writes the merged stack, innermost first and at most @max frames, to @ret_frames; returns how
+ * many. If loops and Python frames do not match, all Python frames replace the innermost loop; if
+ * no loop has a name, the interpreter's innermost frame.
  */
 uint32_t gt_python_merge(const struct gt_python_stacks *stacks, uint32_t max,
 			 const struct gt_stack_frame **ret_frames);

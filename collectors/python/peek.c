@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See the header. Frames lie close to each other: most come out of the page that the one before was
- * read from.
+ * See the header. Frames are close to each other: most are on the page that was read last.
  */
 #include "collectors/python/peek.h"
 
@@ -17,7 +16,7 @@ static bool read_part(struct gt_python_window *window, uint64_t address, uint8_t
 {
 	uint64_t page = address & ~(uint64_t)(GT_PYTHON_PEEK_PAGE - 1);
 
-	if (page == 0) /* stands for none */
+	if (page == 0) /* means none */
 		return false;
 	if (window->page != page) {
 		window->page = 0;
@@ -85,7 +84,7 @@ uint32_t gt_python_peek_chain(const struct gt_python_layout *layout, uint64_t fr
 
 	if (layout->frame_size > sizeof(bytes))
 		return 0;
-	/* a circle ends with @max frames */
+	/* @max ends a cycle */
 	while (frame && count < max) {
 		if (frame % sizeof(uint64_t) ||
 		    !read_bytes(window, frame, bytes, layout->frame_size))

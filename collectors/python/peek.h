@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The Python frames of a thread that does not stand in a CUDA call: another thread's, while it
- * sleeps, or the own in a signal handler. Whatever was a frame a moment ago may be anything now:
- * all is read by system calls that answer instead of faulting, a page at a time.
+ * The Python frames of a thread that is not inside a CUDA call: another, sleeping thread, or the
+ * calling one in a signal handler. A frame may be overwritten at any moment, so everything is read
+ * by system calls that fail instead of faulting, a page at a time.
  */
 #ifndef GT_COLLECTORS_PYTHON_PEEK_H
 #define GT_COLLECTORS_PYTHON_PEEK_H
@@ -15,9 +15,9 @@ struct gt_python_layout;
 
 #define GT_PYTHON_PEEK_PAGE 4096u
 
-/* A frame as it was found; what its code object is, is asked later. */
+/* A frame as it was found; its code object is identified later. */
 struct gt_python_raw {
-	uint64_t code; /* address; 0: an evaluation loop without a frame just now */
+	uint64_t code; /* address; 0: an evaluation loop without a frame */
 	uint64_t word; /* gt_python_pack() with code 0 */
 };
 
@@ -27,14 +27,12 @@ struct gt_python_window {
 	uint8_t bytes[GT_PYTHON_PEEK_PAGE];
 };
 
-/* At most @max frames, nearest first, of the thread that gt_python_capture knows as @thread.
- * Returns their number, 0 where there are none or they make no sense. Async-signal-safe; errno is
- * kept. */
+/* At most @max frames, innermost first, of the thread whose state is @thread (gt_python_capture).
+ * Returns their number, 0: none, or malformed. Async-signal-safe; errno is kept. */
 uint32_t gt_python_peek(const struct gt_python_thread *thread, struct gt_python_window *window,
 			uint32_t max, struct gt_python_raw *ret_frames);
 
-/* The chain of frames that begins with @frame; window->page must be 0. For tests on memory that was
- * made for them. */
+/* The chain of frames from @frame on; window->page must be 0. For tests on prepared memory. */
 uint32_t gt_python_peek_chain(const struct gt_python_layout *layout, uint64_t frame,
 			      struct gt_python_window *window, uint32_t max,
 			      struct gt_python_raw *ret_frames);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Walking the interpreter's frames, see the header. Nothing is believed: pages are tried before
- * they are read, code objects are known by their type, a chain has an end or is given up, and the
- * first stack of all must make sense from end to end or the whole collector is switched off.
+ * Walks the interpreter's frames, see the header. Nothing is trusted: pages are tested before they
+ * are read, code objects are recognized by type, a chain must end, and the very first stack must be
+ * consistent from end to end, or the whole collector is switched off.
  */
 #include "collectors/python/python.h"
 
@@ -61,8 +61,8 @@ uint64_t gt_python_address(void)
 								      : 0;
 }
 
-/* The frame of a loop ends the group of Python frames that it runs; one that runs none, because the
- * last has just returned and is being cleared, is delivered as a frame without code. */
+/* The loop of a frame ends the group of Python frames that it runs; a loop that runs none, because
+ * its last frame has just returned, is delivered as a frame without code. */
 static uint32_t mark_loop(uint64_t *frames, uint32_t count, uint32_t max)
 {
 	if (count > 0 && !gt_python_is_entry(frames[count - 1])) {
@@ -88,7 +88,7 @@ int gt_python_walk(const struct gt_python_runtime *runtime, uint64_t frame, uint
 		   uint64_t *ret_frames, uint32_t *ret_count)
 {
 	const struct gt_python_layout *layout = &runtime->layout;
-	uint64_t mark = 0; /* a frame passed before; it moves on at powers of two */
+	uint64_t mark = 0; /* an earlier frame, moved at powers of two: finds cycles */
 	uint32_t count = 0;
 
 	for (uint32_t steps = 1; frame && count < max; steps++) {
@@ -104,7 +104,7 @@ int gt_python_walk(const struct gt_python_runtime *runtime, uint64_t frame, uint
 			ret_frames[count++] = pack_frame(runtime, frame);
 		frame = gt_python_word(frame, layout->frame_previous);
 	}
-	/* the loop of the last frame that fits */
+	/* the loop of the last frame that fits in */
 	if (frame && layout->entry == GT_PYTHON_ENTRY_OWNER &&
 	    gt_python_can_read(frame, layout->frame_size) && gt_python_frame_is_loop(layout, frame))
 		count = mark_loop(ret_frames, count, count);
@@ -128,7 +128,7 @@ static int find_frame(const struct gt_python_layout *layout, uint64_t state, uin
 	return 0;
 }
 
-/* A state that this thread has not shown before must say that it is this thread's. */
+/* A thread state that is new to this thread must say that it belongs to this thread. */
 static bool is_own(struct gt_python_thread *thread, uint64_t state)
 {
 	const struct gt_python_layout *layout = &python.runtime.layout;
@@ -145,7 +145,7 @@ static bool is_own(struct gt_python_thread *thread, uint64_t state)
 	return !thread->refused;
 }
 
-/* The first stack of all: each frame has a code object, each instruction lies in its code. */
+/* The very first stack: each frame has a code object, each instruction is inside its code. */
 static bool makes_sense(const uint64_t *frames, uint32_t count)
 {
 	const struct gt_python_code *code;
@@ -198,7 +198,7 @@ static uint32_t walk_thread(struct gt_python_thread *thread, uint32_t max)
 	uint64_t frame;
 	int error;
 
-	/* while it ends, the interpreter frees the states of threads that still run */
+	/* at its end the interpreter frees the states of threads that still run */
 	if (!state || runtime->is_finalizing() || !is_own(thread, (uint64_t)state))
 		return 0;
 	error = find_frame(&runtime->layout, (uint64_t)state, &frame);

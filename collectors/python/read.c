@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * First sight of pages, see the header. process_vm_readv on the own process: it answers EFAULT
- * where a load would end the program.
+ * First sight of pages, see the header: process_vm_readv on the own process fails with EFAULT where
+ * a load would crash.
  */
 #include "collectors/python/read.h"
 
@@ -11,7 +11,7 @@
 
 #define PAGE_BYTES  ((uint64_t)1 << GT_PYTHON_PAGE_BITS)
 
-/* Addresses that a program can have: the lower half, without the first page. */
+/* User addresses: the lower half, without the first page. */
 #define ADDRESS_MAX ((uint64_t)1 << 56)
 
 _Alignas(64) _Atomic uint64_t gt_python_pages[GT_PYTHON_PAGE_SETS][GT_PYTHON_PAGE_WAYS];
@@ -30,7 +30,7 @@ bool gt_python_read_copy(uint64_t address, void *ret_bytes, size_t size)
 	return got >= 0 && (size_t)got == size;
 }
 
-/* A full set gives up one of its pages, which will be tried again. */
+/* A full set drops one of its pages, which will be tested again. */
 static void remember(uint64_t page)
 {
 	_Atomic uint64_t *set = gt_python_pages[(page ^ page >> 11) % GT_PYTHON_PAGE_SETS];

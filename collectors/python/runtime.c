@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Finding the interpreter, see the header: the first loaded object that defines _PyRuntime (the
- * program or libpython), and everything else out of the same object.
+ * Finds the interpreter, see the header: the first loaded object that defines _PyRuntime (the
+ * program or libpython), and everything else in the same object.
  */
 #include "collectors/python/runtime.h"
 
@@ -13,7 +13,7 @@
 
 #include "core/guest/elf_lookup.h"
 
-/* What interpreters export; a name that is missing gives 0. */
+/* Symbols of interpreters; a missing one is 0. */
 enum symbol {
 	RUNTIME,
 	CODE_TYPE,
@@ -65,7 +65,7 @@ static int look_in(struct dl_phdr_info *info, size_t size, void *context)
 	return 1;
 }
 
-/* "3.11.7 (main, ...": PY_VERSION_HEX without its last byte, which nothing depends on. */
+/* "3.11.7 (main, ...": PY_VERSION_HEX without its last byte, which does not matter. */
 static uint32_t parse_version(const char *text)
 {
 	unsigned long part[3];
@@ -80,14 +80,14 @@ static uint32_t parse_version(const char *text)
 	return (uint32_t)(part[0] << 24 | part[1] << 16 | part[2] << 8);
 }
 
-/* @pointer is that of a pointer to a function. */
+/* @pointer points to a function pointer. */
 static void set_function(void *pointer, uintptr_t address)
 {
 	memcpy(pointer, &address, sizeof(address));
 }
 
-/* The function only where there is no number: from 3.11 on it makes its text once, and an
- * interpreter that starts in this moment could meet a text that is not finished. */
+/* Calls Py_GetVersion only where there is no number: from 3.11 on it fills its text at the first
+ * call, and a starting interpreter could see it unfinished. */
 static uint32_t read_version(const struct python_search *search)
 {
 	const char *(*get_version)(void) = NULL;
@@ -128,7 +128,7 @@ const char *gt_python_runtime_find(struct gt_python_runtime *ret_runtime)
 
 	if (!dl_iterate_phdr(look_in, &search))
 		return "";
-	/* The loader lists what it has not relocated yet: this waits until it has. */
+	/* The loader lists objects before it relocates them: this waits until it has. */
 	if (*search.path) {
 		handle = dlopen(search.path, RTLD_NOW | RTLD_NOLOAD);
 		if (!handle)
@@ -136,7 +136,7 @@ const char *gt_python_runtime_find(struct gt_python_runtime *ret_runtime)
 	}
 	why = fill(&search, &runtime);
 	*ret_runtime = runtime;
-	/* its functions are called from now on: it must not be unloaded */
+	/* its functions are called from now on: keep it loaded */
 	if (!why && handle)
 		dlopen(search.path, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
 	if (handle)

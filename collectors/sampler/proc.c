@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See the header. Only pread: should the program have closed a descriptor and opened another file
- * under its number, nothing of that file is consumed.
+ * See the header. Only pread: if the program closed a descriptor and opened another file under its
+ * number, that file's offset does not move.
  */
 #include "collectors/sampler/proc.h"
 
@@ -37,7 +37,7 @@ void gt_sample_proc_close(struct gt_sample_proc *proc)
 	gt_descriptor_close(&proc->status);
 }
 
-/* "0x1a2b" at *text, which moves behind it. */
+/* Parses "0x1a2b" and advances *text past it. */
 static bool parse_hex(const char **text, uint64_t *ret_value)
 {
 	const char *p = *text;
@@ -62,7 +62,7 @@ static bool parse_hex(const char **text, uint64_t *ret_value)
 	return digits > 0 && digits <= 16;
 }
 
-/* "running", or the number of the system call (-1: none), its six arguments if there is one, sp,
+/* "running", or: number of the system call (-1: none), its six arguments if there is one, sp,
  * pc. */
 enum gt_sample_where gt_sample_proc_parse(const char *text, uint64_t *ret_pc, uint64_t *ret_sp)
 {

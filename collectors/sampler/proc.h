@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the kernel tells of a thread of this process, through descriptors that are opened once a
- * thread, above the numbers that programs use. The sampler's thread only.
+ * State of a thread of this process as the kernel reports it, through descriptors that are opened
+ * once per thread, above the numbers that programs use. The sampler's thread only.
  */
 #ifndef GT_COLLECTORS_SAMPLER_PROC_H
 #define GT_COLLECTORS_SAMPLER_PROC_H
@@ -19,30 +19,30 @@ struct gt_sample_proc {
 	struct gt_descriptor syscall, status;
 };
 
-/* What a thread was doing. */
+/* State of a thread. */
 enum gt_sample_where {
 	GT_SAMPLE_GONE,    /* the thread has ended */
-	GT_SAMPLE_UNKNOWN, /* the kernel does not tell */
+	GT_SAMPLE_UNKNOWN, /* not reported by the kernel */
 	GT_SAMPLE_RUNNING,
 	GT_SAMPLE_WAITING, /* pc, sp */
 };
 
-/* False: not to be had. */
+/* False: not available. */
 bool gt_sample_proc_open(struct gt_sample_proc *proc, uint32_t tid);
 
-/* Closes what is still ours. */
+/* Closes the descriptors that are still ours. */
 void gt_sample_proc_close(struct gt_sample_proc *proc);
 
-/* @text: what the kernel wrote, to be compared with what it writes a moment later: when both are
- * the same, the thread has not gone on. */
+/* @text: the kernel's text, to be compared with a later one: if both are equal, the thread has not
+ * run. */
 enum gt_sample_where gt_sample_proc_read(const struct gt_sample_proc *proc,
 					 char text[GT_SAMPLE_TEXT], uint64_t *ret_pc,
 					 uint64_t *ret_sp);
 
-/* Whether the thread blocks @signal; true when that cannot be told. */
+/* Whether the thread blocks @signal; true when unknown. */
 bool gt_sample_proc_blocks(const struct gt_sample_proc *proc, int signal);
 
-/* The text of the kernel's two files; for tests. */
+/* Parsers of the kernel's two files; for tests. */
 enum gt_sample_where gt_sample_proc_parse(const char *text, uint64_t *ret_pc, uint64_t *ret_sp);
 bool gt_sample_proc_parse_mask(const char *text, uint64_t *ret_mask);
 

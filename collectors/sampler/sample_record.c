@@ -16,7 +16,7 @@ static uint64_t hash_words(uint64_t key, const uint64_t *words, uint32_t count)
 	return key;
 }
 
-/* Addresses that are new take a lock of the loader: not while the program forks. */
+/* New addresses take a lock of the loader: not while the program forks. */
 static uint32_t unwind(struct gt_sample_slot *slot, uint32_t max, uint64_t *pcs, bool *ret_cut)
 {
 	struct gt_unwind_copy copy = {.regs = slot->regs,
@@ -25,10 +25,10 @@ static uint32_t unwind(struct gt_sample_slot *slot, uint32_t max, uint64_t *pcs,
 				      .count = slot->words};
 	uint32_t frames;
 
-	if (!slot->words || !gt_forkgate_try())
+	if (!slot->words || !gt_forkgate_trylock())
 		return 0;
 	frames = gt_unwind_copy(&copy, max, pcs, ret_cut);
-	gt_forkgate_leave();
+	gt_forkgate_unlock();
 	return frames;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The sampler's thread, see the header. All that it keeps of a thread is its own; with the thread
- * it shares a mailbox. Nothing here runs on application threads.
+ * The sampler's thread, see the header. Its state of a thread is private; the two share only a
+ * mailbox. Nothing here runs on application threads.
  */
 #include "collectors/sampler/sampler.h"
 
@@ -24,20 +24,20 @@
 #include "core/guest/memory.h"
 #include "core/thread.h"
 
-/* Looks at a thread that wakes and sleeps again all the time, before it is given up. */
-#define LOOKS       3
+/* Attempts at a thread that keeps waking up, before this sample is given up. */
+#define ATTEMPTS    3
 
-/* A stack that is smaller is not interrupted: a signal's frame and the handler need some of it. */
+/* Threads with a smaller stack are not interrupted: a signal's frame and the handler need room. */
 #define SMALL_STACK (96u << 10)
 
-/* Rounds in which a thread may wait for a processor and its answer still counts for all of them. */
+/* Rounds that a thread may wait for a processor so that its answer still counts for all of them. */
 #define MISSED      64u
 
 struct target {
 	struct gt_thread *thread; /* NULL: free */
 	uint32_t tid;
 	bool seen;       /* in this round */
-	uint32_t missed; /* rounds since it was asked: it has not run since, so its answer holds */
+	uint32_t missed; /* rounds since it was asked: it has not run, the answer counts for all */
 	uint64_t missed_at[MISSED];
 	struct gt_sample_proc proc;
 	struct gt_sample_slot *slot;
@@ -54,7 +54,7 @@ static struct {
 	struct target targets[GT_SAMPLER_THREADS];
 } sampler;
 
-/* In a forked child: what the parent's sampler had open. */
+/* In a forked child: forgets what the parent's sampler had open. */
 static void forget_parent(void)
 {
 	for (uint32_t i = 0; i < GT_SAMPLER_THREADS; i++)
@@ -80,7 +80,7 @@ static void count(_Atomic uint64_t *counter)
 
 /* ---- one sample ---- */
 
-/* The same once more for the rounds in which the thread had no processor. */
+/* Repeats the sample for the rounds in which the thread had no processor. */
 static void repeat(const struct target *target, const struct gt_call_record *first)
 {
 	size_t size = gt_sample_record_bytes(first->frame_count + (uint32_t)first->python_count);
@@ -98,7 +98,7 @@ static void repeat(const struct target *target, const struct gt_call_record *fir
 	}
 }
 
-/* Makes records of what stands in the slot. */
+/* Makes records of the slot's content. */
 static void deliver(const struct target *target, struct gt_sample_slot *slot)
 {
 	struct gt_call_record *record;
@@ -106,7 +106,7 @@ static void deliver(const struct target *target, struct gt_sample_slot *slot)
 	record = (void *)gt_ring_reserve(&sampler.self->ring,
 					 gt_sample_record_bytes(2 * sampler.frames));
 	if (!record || !gt_sample_record_fill(slot, sampler.frames, record)) {
-		count(&sampler.lost); /* a reservation is given up by not committing it */
+		count(&sampler.lost); /* an uncommitted reservation is dropped */
 		return;
 	}
 	record->tid = target->tid;
@@ -116,9 +116,9 @@ static void deliver(const struct target *target, struct gt_sample_slot *slot)
 	repeat(target, record);
 }
 
-/* The thread may wake while it is read: then what was read is no stack. */
-static void take_waiting(struct target *target, const struct gt_call_view *view, const char *text,
-			 uint64_t pc, uint64_t sp)
+/* If the thread wakes up while its stack is read, the copy is useless. */
+static void sample_waiting(struct target *target, const struct gt_call_view *view, const char *text,
+			   uint64_t pc, uint64_t sp)
 {
 	struct gt_sample_slot *slot = target->slot;
 	char again[GT_SAMPLE_TEXT];
@@ -127,7 +127,7 @@ static void take_waiting(struct target *target, const struct gt_call_view *view,
 	slot->regs = (struct gt_unwind_regs){.pc = pc, .sp = sp};
 	slot->has_fp = false;
 	slot->waiting = true;
-	for (int i = 0; i < LOOKS; i++) {
+	for (int i = 0; i < ATTEMPTS; i++) {
 		gt_sample_copy_stack(slot, 0, 0);
 		slot->python_count =
 			gt_python_peek(view->python, &slot->window, GT_PYTHON_DEPTH, slot->python);
@@ -140,7 +140,7 @@ static void take_waiting(struct target *target, const struct gt_call_view *view,
 	count(&sampler.lost);
 }
 
-/* A coroutine's stack may be too small for a signal; so may a thread's. */
+/* The stack of a coroutine, or of a thread, may be too small for a signal. */
 static bool has_room(const struct gt_call_view *view)
 {
 	return view->stack_high - view->stack_low >= SMALL_STACK &&
@@ -159,9 +159,9 @@ static bool may_interrupt(const struct target *target, const struct gt_call_view
 	return !gt_sample_proc_blocks(&target->proc, GT_SAMPLE_SIGNAL);
 }
 
-/* The last look comes right before the signal: a thread that has gone to sleep since the first
- * would be woken, and some calls do not go on sleeping after a signal. */
-static void ask_running(struct target *target, const struct gt_call_view *view)
+/* The last check is right before the signal: a thread that fell asleep since the first one would be
+ * woken, and some calls do not resume after a signal. */
+static void signal_running(struct target *target, const struct gt_call_view *view)
 {
 	void *_Atomic *mailbox = &target->thread->mailbox;
 	char text[GT_SAMPLE_TEXT];
@@ -172,7 +172,7 @@ static void ask_running(struct target *target, const struct gt_call_view *view)
 		return;
 	}
 	if (gt_sample_proc_read(&target->proc, text, &pc, &sp) == GT_SAMPLE_WAITING) {
-		take_waiting(target, view, text, pc, sp);
+		sample_waiting(target, view, text, pc, sp);
 		return;
 	}
 	target->missed = 0;
@@ -183,8 +183,8 @@ static void ask_running(struct target *target, const struct gt_call_view *view)
 		atomic_store(&target->slot->state, GT_SAMPLE_IDLE);
 }
 
-/* Takes the question back. False: the thread is answering. */
-static bool take_back(struct target *target)
+/* Withdraws the request. False: the thread is answering. */
+static bool withdraw(struct target *target)
 {
 	if (atomic_exchange(&target->thread->mailbox, NULL) != target->slot)
 		return false;
@@ -194,18 +194,17 @@ static bool take_back(struct target *target)
 	return true;
 }
 
-/* It was asked and is silent: it waits for a processor, or has blocked the signal in the
- * meantime. */
+/* No answer yet: the thread waits for a processor, or has blocked the signal meanwhile. */
 static void miss(struct target *target)
 {
 	if (target->missed == MISSED || gt_sample_proc_blocks(&target->proc, GT_SAMPLE_SIGNAL))
-		take_back(target);
+		withdraw(target);
 	else
 		target->missed_at[target->missed++] = gt_clock_now();
 }
 
-/* What the thread has answered since the last round. False: it has been asked and is silent. */
-static bool take_answer(struct target *target)
+/* Reads the answer since the last round. False: asked, no answer yet. */
+static bool read_answer(struct target *target)
 {
 	struct gt_sample_slot *slot = target->slot;
 	/* pairs with the release in the handler */
@@ -227,14 +226,14 @@ static bool take_answer(struct target *target)
 
 /* ---- threads ---- */
 
-/* A slot that a thread may still be filling is not given back. */
+/* A slot that a thread may still be filling is not freed. */
 static void drop(struct target *target)
 {
 	struct gt_sample_slot *slot = target->slot;
 	char text[GT_SAMPLE_TEXT];
 	uint64_t pc, sp;
 
-	if (atomic_load(&slot->state) != GT_SAMPLE_ASKED || take_back(target) ||
+	if (atomic_load(&slot->state) != GT_SAMPLE_ASKED || withdraw(target) ||
 	    gt_sample_proc_read(&target->proc, text, &pc, &sp) == GT_SAMPLE_GONE)
 		gt_memory_unmap(slot, sizeof(*slot));
 	gt_sample_proc_close(&target->proc);
@@ -263,7 +262,7 @@ static struct target *add(struct gt_thread *thread, uint32_t tid)
 	return NULL;
 }
 
-/* What is kept of a thread. Its block may serve another thread now. */
+/* The target of a thread, if any. Its block may serve another thread now. */
 static struct target *find(struct gt_thread *thread)
 {
 	uint32_t tid = __atomic_load_n(&thread->tid, __ATOMIC_RELAXED);
@@ -289,7 +288,7 @@ static bool launches(const struct gt_thread *thread)
 		       0;
 }
 
-static void look_at(struct gt_thread *thread)
+static void sample_thread(struct gt_thread *thread)
 {
 	struct target *target = find(thread);
 	struct gt_call_view view;
@@ -303,20 +302,20 @@ static void look_at(struct gt_thread *thread)
 	}
 	target->seen = true;
 	where = gt_sample_proc_read(&target->proc, text, &pc, &sp);
-	if (!take_answer(target)) {
+	if (!read_answer(target)) {
 		if (where == GT_SAMPLE_RUNNING) {
 			miss(target);
 			return;
 		}
-		if (!take_back(target) && where != GT_SAMPLE_GONE)
+		if (!withdraw(target) && where != GT_SAMPLE_GONE)
 			return;
 	}
 	if (where == GT_SAMPLE_WAITING && gt_call_view_is_inside(&view, sp))
 		count(&sampler.skipped);
 	else if (where == GT_SAMPLE_WAITING)
-		take_waiting(target, &view, text, pc, sp);
+		sample_waiting(target, &view, text, pc, sp);
 	else if (where == GT_SAMPLE_RUNNING)
-		ask_running(target, &view);
+		signal_running(target, &view);
 	else if (where == GT_SAMPLE_UNKNOWN)
 		count(&sampler.lost);
 	if (where == GT_SAMPLE_GONE || where == GT_SAMPLE_UNKNOWN)
@@ -340,11 +339,12 @@ static void round_once(void)
 {
 	for (struct gt_thread *t = gt_threads_first(); t; t = t->next)
 		if (launches(t) && !atomic_load(&sampler.stop))
-			look_at(t);
+			sample_thread(t);
 	forget_unseen();
 }
 
-/* Three quarters to five quarters of the period: a loop of the program's does not keep step. */
+/* Three quarters to five quarters of the period, so that no loop of the program is in step with
+ * it. */
 static uint64_t next_period(void)
 {
 	uint64_t x = sampler.random;
@@ -356,14 +356,14 @@ static uint64_t next_period(void)
 	return sampler.period / 4 * 3 + x % (sampler.period / 2 + 1);
 }
 
-static void take_last_answers(void)
+static void read_last_answers(void)
 {
 	for (uint32_t i = 0; i < GT_SAMPLER_THREADS; i++) {
 		struct target *target = &sampler.targets[i];
 
 		if (!target->thread)
 			continue;
-		take_answer(target);
+		read_answer(target);
 		drop(target);
 	}
 }
@@ -377,11 +377,11 @@ void *gt_sampler_run(void *unused)
 		round_once();
 		now = gt_clock_now();
 		next += next_period();
-		if (next < now) /* late: the rounds that were missed are not made up for */
+		if (next < now) /* late: missed rounds are skipped */
 			next = now + next_period();
 		gt_futex_wait(&sampler.stop, 0, next - now);
 	}
-	take_last_answers();
+	read_last_answers();
 	atomic_store(&sampler.finished, 1);
 	gt_futex_wake(&sampler.finished);
 	return NULL;

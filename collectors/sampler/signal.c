@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The handler, see the header. It runs on application threads at any place of their code: nothing
- * but loads, stores, the clock, and system calls that cannot fail for the program. It takes no
- * lock, touches no ring, and leaves errno as it was.
+ * The handler, see the header. It interrupts application threads anywhere: only loads, stores, the
+ * clock, and system calls that cannot affect the program. No lock, no ring; errno is kept.
  */
 #include "collectors/sampler/signal.h"
 
@@ -35,7 +34,7 @@ GT_UNWIND_UNFENCED static void copy_words(uint64_t *to, uint64_t from, uint32_t 
 		to[i] = ((const volatile uint64_t *)source)[i];
 }
 
-/* Page by page: the copy ends before the first page that is not there. */
+/* Page by page: the copy ends before the first unmapped page. */
 static uint32_t copy_pages(uint64_t *to, uint64_t from)
 {
 	struct iovec here = {.iov_base = to, .iov_len = GT_SAMPLE_STACK_BYTES};
@@ -88,8 +87,7 @@ static void fill(struct gt_sample_slot *slot, struct gt_thread *self, const ucon
 		gt_python_peek(view.python, &slot->window, GT_PYTHON_DEPTH, slot->python);
 }
 
-/* A signal that somebody else sent, or that comes when nobody waits for it any more, finds no
- * slot. */
+/* A signal from somebody else, or one that comes too late, finds no slot. */
 static void on_signal(int number, siginfo_t *info, void *context)
 {
 	struct gt_thread *self = gt_thread_self;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Asking a thread that runs for its registers and its stack, by a signal: SIGURG, which does
- * nothing to a process that has no handler for it, so that one which comes too late does no harm.
+ * Asks a running thread for its registers and its stack by SIGURG, which a process without a
+ * handler ignores: a late signal does no harm.
  */
 #ifndef GT_COLLECTORS_SAMPLER_SIGNAL_H
 #define GT_COLLECTORS_SAMPLER_SIGNAL_H
@@ -20,14 +20,14 @@
 #define GT_SAMPLE_STACK_WORDS (GT_SAMPLE_STACK_BYTES / sizeof(uint64_t))
 #define GT_SAMPLE_STACK_PAGES (GT_SAMPLE_STACK_BYTES / 4096u)
 
-/* The steps of one sample by signal. */
+/* Steps of a sample by signal. */
 enum gt_sample_state {
-	GT_SAMPLE_IDLE,  /* the sampler's */
-	GT_SAMPLE_ASKED, /* the thread's, from the moment at which it takes it out of its mailbox */
-	GT_SAMPLE_FILLED, /* the sampler's again */
+	GT_SAMPLE_IDLE,   /* owned by the sampler */
+	GT_SAMPLE_ASKED,  /* owned by the thread once it has taken it from its mailbox */
+	GT_SAMPLE_FILLED, /* owned by the sampler again */
 };
 
-/* A stack as it was found. */
+/* A stack as captured. */
 struct gt_sample_slot {
 	_Atomic int state; /* enum gt_sample_state */
 	bool inside;       /* the thread is in a recorded call: nothing else is set */
@@ -38,22 +38,21 @@ struct gt_sample_slot {
 	uint32_t words, python_count;
 	struct gt_python_raw python[GT_PYTHON_DEPTH];
 	struct gt_python_window window;
-	uint64_t stack[GT_SAMPLE_STACK_WORDS]; /* from sp, rounded down to 8, on */
+	uint64_t stack[GT_SAMPLE_STACK_WORDS]; /* from sp on, rounded down to 8 */
 };
 
-/* Installs the handler unless the program has one. The slot to be filled at a thread's next signal
- * lies in its gt_thread's mailbox. */
+/* Installs the handler unless the program has one. A thread's next signal fills the slot in the
+ * mailbox of its gt_thread. */
 bool gt_sample_signal_start(void);
 
-/* Whether the handler is still there: the program may have put its own in its place. */
+/* Whether the handler is still installed: the program may have replaced it. */
 bool gt_sample_signal_is_ours(void);
 
-/* Puts back what was there before, if the handler is still there. */
+/* Restores the previous action, if the handler is still installed. */
 void gt_sample_signal_stop(void);
 
-/* Copies up to a slot's room of the stack from slot->regs.sp on. [@low, @high): the bounds of the
- * calling thread's own stack, which are then read directly; 0, 0: by a system call.
- * Async-signal-safe. */
+/* Copies the stack from slot->regs.sp on, up to the slot's size. [@low, @high): bounds of the
+ * calling thread's own stack, which is read directly; 0, 0: by system calls. Async-signal-safe. */
 void gt_sample_copy_stack(struct gt_sample_slot *slot, uint64_t low, uint64_t high);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Demangling through a borrowed libstdc++, see the header. Drain thread only.
+ * Demangling by the process's libstdc++, see the header. Drain thread only.
  */
 #include "collectors/symbols/demangle.h"
 
@@ -18,9 +18,9 @@ typedef char *demangle_fn(const char *, char *, size_t *, int *);
 
 struct gt_demangle {
 	struct gt_intern *pool;
-	demangle_fn *call; /* NULL: not looked for, or not there */
+	demangle_fn *call; /* NULL: not searched, or not found */
 	bool has_looked;
-	const struct gt_string **readable; /* by id of the mangled string, NULL: not asked yet */
+	const struct gt_string **readable; /* by id of the mangled string, NULL: not known yet */
 	uint32_t size;
 };
 
@@ -47,16 +47,16 @@ static demangle_fn *find_demangler(void)
 	demangle_fn *found;
 	void *handle;
 
-	gt_forkgate_enter();
+	gt_forkgate_lock();
 	handle = dlopen(name, RTLD_NOW | RTLD_NOLOAD | RTLD_LOCAL);
 	if (!handle)
 		handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
 	found = handle ? dlsym(handle, "__cxa_demangle") : NULL;
-	gt_forkgate_leave();
+	gt_forkgate_unlock();
 	return found;
 }
 
-/* The place of the answer for the string with @id. NULL: no memory. */
+/* The cached answer for the string @id. NULL: no memory. */
 static const struct gt_string **answer_of(struct gt_demangle *demangle, uint32_t id)
 {
 	uint32_t size = demangle->size ? demangle->size : 1024;
@@ -76,23 +76,23 @@ static const struct gt_string **answer_of(struct gt_demangle *demangle, uint32_t
 	return &demangle->readable[id];
 }
 
-/* The program's allocator may have a lock that a child would inherit as it is. */
+/* The program's allocator may hold a lock that a forked child would inherit. */
 static char *call_demangler(const struct gt_demangle *demangle, const char *name)
 {
 	int status;
 	char *text;
 
-	gt_forkgate_enter();
+	gt_forkgate_lock();
 	text = demangle->call(name, NULL, NULL, &status);
-	gt_forkgate_leave();
+	gt_forkgate_unlock();
 	return text;
 }
 
 static void free_text(char *text)
 {
-	gt_forkgate_enter();
+	gt_forkgate_lock();
 	free(text);
-	gt_forkgate_leave();
+	gt_forkgate_unlock();
 }
 
 static const struct gt_string *make_readable(struct gt_demangle *demangle,

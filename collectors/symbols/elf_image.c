@@ -14,7 +14,7 @@
 #include "core/guest/elf_lookup.h"
 #include "core/guest/memory.h"
 
-/* What is read of one file at most: beyond that it has no names. */
+/* Bytes read of one file, at most: what lies beyond has no names. */
 #define LOAD_MAX ((uint64_t)512 << 20)
 
 static uint64_t align4(uint64_t n)
@@ -94,8 +94,8 @@ int gt_elf_image_init(struct gt_elf_image *elf, const void *image, size_t size)
 	return 0;
 }
 
-/* Reads the bytes from @offset on to the same place of the image. A file that was cut meanwhile is
- * an error, where a mapping would end the program with SIGBUS. */
+/* Reads bytes of the file to the same offset of the image. A file that shrinks meanwhile is an
+ * error here; a mapping of it would raise SIGBUS. */
 static int load(struct gt_elf_image *elf, int fd, uint64_t offset, uint64_t size)
 {
 	uint8_t *to = (uint8_t *)elf->data;
@@ -123,11 +123,11 @@ static int load_section(struct gt_elf_image *elf, int fd, uint32_t index)
 	const Elf64_Shdr *section = index < elf->section_count ? &elf->sections[index] : NULL;
 
 	if (!section || !is_readable(elf, section))
-		return 0; /* the file is damaged there, and says so when it is asked */
+		return 0; /* damaged: accessors of the section will fail */
 	return load(elf, fd, section->sh_offset, section->sh_size);
 }
 
-/* The table of symbols that is asked for: the whole one, else the public one. */
+/* The symbol table to use: the full one, else the dynamic one. */
 static const Elf64_Shdr *wanted_table(const struct gt_elf_image *elf)
 {
 	const Elf64_Shdr *table = gt_elf_image_find_type(elf, SHT_SYMTAB);
@@ -154,7 +154,7 @@ static int load_names(struct gt_elf_image *elf, int fd)
 	return error;
 }
 
-/* The section table first, as gt_elf_image_init looks at it. */
+/* Section headers first: gt_elf_image_init checks them. */
 static int load_parts(struct gt_elf_image *elf, int fd)
 {
 	const Elf64_Ehdr *head = (const void *)elf->data;

@@ -38,7 +38,7 @@ static const char *kernel_of(const char *name)
 	return strncmp(name, STUB, strlen(STUB)) == 0 ? name + strlen(STUB) : NULL;
 }
 
-/* The next character of a mangled name, leaving out the L of local names. */
+/* The next character of a mangled name, skipping the L of local names. */
 static unsigned char next(const char **at)
 {
 	if ((*at)[0] == 'L' && isdigit((unsigned char)(*at)[1]))
@@ -46,7 +46,7 @@ static unsigned char next(const char **at)
 	return (unsigned char)**at ? (unsigned char)*(*at)++ : 0;
 }
 
-/* As strcmp; 0 as well when @b merely begins with @a. */
+/* As strcmp; also 0 when @a is a prefix of @b. */
 static int compare_prefix(const char *a, const char *b)
 {
 	unsigned char x, y;
@@ -67,7 +67,7 @@ static bool is_before(const struct gt_symbol_table *table, uint32_t a, uint32_t 
 	return order < 0 || (order == 0 && compare_prefix(y, x) != 0);
 }
 
-/* Moves what is on @top of a heap of @count, the last of all first, down to its place. */
+/* Sifts the element @top of a heap of @count down to its place. */
 static void sift_down(const struct gt_symbol_table *table, uint32_t *heap, uint32_t top,
 		      uint32_t count)
 {
@@ -83,7 +83,7 @@ static void sift_down(const struct gt_symbol_table *table, uint32_t *heap, uint3
 	heap[top] = moved;
 }
 
-/* In place: qsort asks the program's allocator. */
+/* In place: qsort uses the program's allocator. */
 static void sort_stubs(const struct gt_symbol_table *table, uint32_t *symbols, uint32_t count)
 {
 	uint32_t last;
@@ -145,7 +145,7 @@ static const char *stub_at(const struct gt_kernel_stubs *stubs, const struct gt_
 	return gt_symbol_table_name(table, stubs->symbols[i]);
 }
 
-/* The first stub whose kernel does not come before @name. */
+/* The first stub whose kernel is not before @name. */
 static uint32_t find_first(const struct gt_kernel_stubs *stubs, const struct gt_symbol_table *table,
 			   const char *name)
 {
@@ -162,7 +162,7 @@ static uint32_t find_first(const struct gt_kernel_stubs *stubs, const struct gt_
 	return low;
 }
 
-/* The text of the parameters of a demangled name, from the last parenthesis that stands alone. */
+/* The parameter list of a demangled name, from its last top-level parenthesis. */
 static const char *parameters_of(const struct gt_string *name)
 {
 	const char *at = name->text + name->length;
@@ -185,8 +185,8 @@ static bool have_same_parameters(struct gt_demangle *demangle, const char *a, co
 	return x && y && strcmp(x, y) == 0;
 }
 
-/* Has a function a mangled name that begins with @beginning, as a C++ kernel's host function
- * has? */
+/* Whether a function has a mangled name that begins with @beginning, as a C++ kernel's host
+ * function does. */
 static bool has_function(const struct gt_symbol_table *table, const char *beginning)
 {
 	for (uint32_t i = 0; i < table->count; i++) {
@@ -198,8 +198,8 @@ static bool has_function(const struct gt_symbol_table *table, const char *beginn
 	return false;
 }
 
-/* The host's side of an extern "C" kernel @name; a C function beside a C++ kernel of that name is
- * none. */
+/* Whether @name is the host function of an extern "C" kernel; a C function that shares its name
+ * with a C++ kernel is not. */
 static bool is_c_kernel(const struct gt_kernel_stubs *stubs, const struct gt_symbol_table *table,
 			const char *name)
 {
@@ -215,8 +215,8 @@ static bool is_c_kernel(const struct gt_kernel_stubs *stubs, const struct gt_sym
 	       !has_function(table, mangled);
 }
 
-/* A host function scale(float *) is not the kernel scale(float *, int), though its mangled name
- * begins like the stub's: the parameters decide. */
+/* A host function scale(float *) is not the kernel scale(float *, int), though the stub's name
+ * begins like it: the parameters decide. */
 bool gt_kernel_stubs_has(const struct gt_kernel_stubs *stubs, const struct gt_symbol_table *table,
 			 struct gt_demangle *demangle, const char *name)
 {

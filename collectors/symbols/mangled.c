@@ -6,7 +6,7 @@
 
 #include "collectors/symbols/mangled_internal.h"
 
-/* As often as the longest pack has elements. */
+/* Size of a pack expansion: as often as the longest pack has elements. */
 static uint64_t expand(const struct gt_mangled *p, uint64_t size)
 {
 	uint64_t times = p->longest_pack ? p->longest_pack : 1;
@@ -73,7 +73,7 @@ uint64_t gt_mangled_template_args(struct gt_mangled *p)
 	return size;
 }
 
-/* Operators by their number of operands; those that are not here are not understood. */
+/* Operands of an operator; 0: unknown operator. */
 static unsigned int operands_of(char a, char b)
 {
 	static const char *const codes[] = {
@@ -247,7 +247,7 @@ static uint64_t parse_d_type(struct gt_mangled *p)
 	return gt_mangled_is_one_of(kind, "defhisuacn") ? GT_MANGLED_WORD : gt_mangled_fail(p);
 }
 
-/* T_ and S_ may be templates whose arguments follow. */
+/* T_ and S_ may be templates, followed by their arguments. */
 static uint64_t parse_template_of(struct gt_mangled *p, uint64_t size)
 {
 	if (gt_mangled_peek(p, 0) != 'I')
@@ -339,18 +339,7 @@ uint64_t gt_mangled_type(struct gt_mangled *p)
 	return size;
 }
 
-/* ---- the whole ---- */
-
-/* A reference stands for no more than all that comes before it. */
-static uint64_t worst_expansion(const char *name, size_t length)
-{
-	uint64_t size = 0;
-
-	for (size_t i = 0; i < length && size < GT_MANGLED_SIZE_CAP; i++)
-		size += name[i] == 'S' || name[i] == 'T' ? size + GT_MANGLED_ABBREVIATION
-							 : GT_MANGLED_WORD;
-	return size;
-}
+/* ---- the whole name ---- */
 
 uint64_t gt_mangled_expansion(const char *name, size_t length)
 {
@@ -360,5 +349,5 @@ uint64_t gt_mangled_expansion(const char *name, size_t length)
 	if (length < 4 || memcmp(name, "_Z", 2) != 0)
 		return length;
 	size = gt_mangled_encoding(&p);
-	return p.failed || (p.at != p.end && *p.at != '.') ? worst_expansion(name, length) : size;
+	return p.failed || (p.at != p.end && *p.at != '.') ? UINT64_MAX : size;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How long a mangled C++ name becomes when it is made readable. Parts of a name stand for earlier
- * parts, which may do so too: 300 bytes can stand for more text than there is memory, and a
- * demangler writes it all. This reads the structure and adds up sizes, in time linear to the name.
+ * How long a mangled C++ name becomes when it is demangled. Parts of a name refer to earlier parts,
+ * which may do so too: 300 bytes can stand for more text than there is memory, or take the
+ * demangler hours without printing anything. This parses the name and adds up sizes, in linear
+ * time. Why it is needed with every demangler: docs/internals/guest.md.
  */
 #ifndef GT_COLLECTORS_SYMBOLS_MANGLED_H
 #define GT_COLLECTORS_SYMBOLS_MANGLED_H
@@ -11,9 +12,9 @@
 #include <stdint.h>
 
 /*
- * At least the length of the demangled form of @name (@length bytes, from "_Z" on; Itanium C++
- * ABI), mostly within a factor of three, at most UINT64_MAX. What it does not understand it takes
- * for the worst that the number of references in it allows. Any thread.
+ * An upper bound of the demangled length of @name (@length bytes, from "_Z" on; Itanium C++ ABI);
+ * of kernels in practice mostly 2 to 20 times the length. UINT64_MAX: it cannot be parsed, and must
+ * not be demangled: libstdc++ 12 never returns from "_Z1fIXsrdfDp". Any thread.
  */
 uint64_t gt_mangled_expansion(const char *name, size_t length);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the files of collectors/mangled*.c share: the place in the name, and what was seen before
- * it. Each function reads one production of the Itanium C++ ABI's grammar, numbers its substitution
- * candidates as the ABI does, and returns the size of its text or more; words and punctuation are
- * taken at their longest. Any thread.
+ * Shared by collectors/symbols/mangled*.c: the parser's state. Each function parses one production
+ * of the Itanium C++ ABI's grammar, numbers its substitution candidates as the ABI does, and
+ * returns an upper bound of its text; words and punctuation count with their greatest length. Any
+ * thread.
  */
 #ifndef GT_COLLECTORS_SYMBOLS_MANGLED_INTERNAL_H
 #define GT_COLLECTORS_SYMBOLS_MANGLED_INTERNAL_H
@@ -17,8 +17,7 @@
 #define GT_MANGLED_DEPTH         512u /* of the parser's recursion: about 100 KiB of stack */
 #define GT_MANGLED_SIZE_CAP      ((uint64_t)1 << 40)
 
-/* The longest text of an operator, a builtin type, a standard abbreviation, a word between
- * parts. */
+/* Longest text of an operator, a builtin type, a standard abbreviation, a separator. */
 #define GT_MANGLED_WORD          16u
 #define GT_MANGLED_ABBREVIATION  80u
 
@@ -28,7 +27,7 @@ struct gt_mangled {
 	bool failed;
 	uint32_t depth;
 	uint32_t substitutions;
-	uint64_t last_name;    /* what a constructor is called */
+	uint64_t last_name;    /* size of a constructor's name */
 	uint64_t largest;      /* of all template arguments so far: what T_ may stand for */
 	uint64_t longest_pack; /* arguments of the longest list so far */
 	uint64_t size[GT_MANGLED_SUBSTITUTIONS];
@@ -36,7 +35,7 @@ struct gt_mangled {
 
 /* ---- mangled_names.c ---- */
 
-/* Rules of the grammar: each parses its part and returns the bytes it takes demangled. */
+/* Rules of the grammar: each parses its part and returns the size of its demangled text. */
 uint64_t gt_mangled_encoding(struct gt_mangled *p);
 uint64_t gt_mangled_name(struct gt_mangled *p);
 uint64_t gt_mangled_unqualified(struct gt_mangled *p);
@@ -55,11 +54,13 @@ uint64_t gt_mangled_decltype(struct gt_mangled *p);
 
 /* ---- reading ---- */
 
+/* The character @ahead of the next one; 0 at the end. */
 static inline char gt_mangled_peek(const struct gt_mangled *p, size_t ahead)
 {
 	return p->end - p->at > (ptrdiff_t)ahead ? p->at[ahead] : 0;
 }
 
+/* Skips the next character if it is @c. */
 static inline bool gt_mangled_take(struct gt_mangled *p, char c)
 {
 	bool there = gt_mangled_peek(p, 0) == c;
@@ -68,21 +69,25 @@ static inline bool gt_mangled_take(struct gt_mangled *p, char c)
 	return there;
 }
 
+/* Independent of the locale. */
 static inline bool gt_mangled_is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
 
+/* Independent of the locale. */
 static inline bool gt_mangled_is_lower(char c)
 {
 	return c >= 'a' && c <= 'z';
 }
 
+/* Whether @c is in @set; the end of the name never is. */
 static inline bool gt_mangled_is_one_of(char c, const char *set)
 {
 	return c && strchr(set, c);
 }
 
+/* Gives up: moves to the end of the name. */
 static inline uint64_t gt_mangled_fail(struct gt_mangled *p)
 {
 	p->failed = true;
@@ -90,16 +95,19 @@ static inline uint64_t gt_mangled_fail(struct gt_mangled *p)
 	return 0;
 }
 
+/* @size if the next character is @c, which is skipped; otherwise fails. */
 static inline uint64_t gt_mangled_expect(struct gt_mangled *p, char c, uint64_t size)
 {
 	return gt_mangled_take(p, c) ? size : gt_mangled_fail(p);
 }
 
+/* Sum of two sizes, capped, so that it never overflows. */
 static inline uint64_t gt_mangled_add(uint64_t a, uint64_t b)
 {
 	return a + b < GT_MANGLED_SIZE_CAP ? a + b : GT_MANGLED_SIZE_CAP;
 }
 
+/* Adds a substitution candidate of @size bytes. Returns @size. */
 static inline uint64_t gt_mangled_remember(struct gt_mangled *p, uint64_t size)
 {
 	if (p->substitutions == GT_MANGLED_SUBSTITUTIONS)
@@ -108,6 +116,7 @@ static inline uint64_t gt_mangled_remember(struct gt_mangled *p, uint64_t size)
 	return size;
 }
 
+/* A decimal number; "n" means negative, which does not matter here. */
 static inline uint64_t gt_mangled_number(struct gt_mangled *p)
 {
 	uint64_t number = 0;

@@ -11,8 +11,9 @@ uint64_t gt_mangled_source_name(struct gt_mangled *p)
 	if (!length || length > (uint64_t)(p->end - p->at))
 		return gt_mangled_fail(p);
 	p->at += length;
-	return p->last_name = gt_mangled_add(
-		       length, GT_MANGLED_WORD); /* "(anonymous namespace)" is written shorter */
+	return p->last_name =
+		       gt_mangled_add(length, GT_MANGLED_WORD); /* "(anonymous namespace)" is
+								   shorter in the mangled name */
 }
 
 static uint64_t parse_abi_tags(struct gt_mangled *p, uint64_t size)
@@ -119,7 +120,7 @@ uint64_t gt_mangled_unqualified(struct gt_mangled *p)
 	return parse_abi_tags(p, size);
 }
 
-/* One part of a nested name behind @prefix. */
+/* One component of a nested name after @prefix. */
 static uint64_t parse_component(struct gt_mangled *p, uint64_t prefix)
 {
 	char c = gt_mangled_peek(p, 0), next = gt_mangled_peek(p, 1);
@@ -151,7 +152,7 @@ static uint64_t parse_nested(struct gt_mangled *p)
 	while (!p->failed && !gt_mangled_take(p, 'E'))
 		if (!gt_mangled_take(p, 'M'))
 			size = parse_component(p, size);
-	/* the whole is no candidate here */
+	/* the whole name is not a candidate here */
 	if (p->substitutions > before)
 		p->substitutions--;
 	return gt_mangled_add(size, 3 * GT_MANGLED_WORD); /* const volatile && */
@@ -202,7 +203,7 @@ uint64_t gt_mangled_name(struct gt_mangled *p)
 	return gt_mangled_add(size, gt_mangled_template_args(p));
 }
 
-/* ---- what a symbol stands for ---- */
+/* ---- encodings ---- */
 
 static uint64_t parse_special(struct gt_mangled *p)
 {
@@ -211,6 +212,8 @@ static uint64_t parse_special(struct gt_mangled *p)
 	p->at += 2;
 	if (gt_mangled_is_one_of(kind, "VTIS"))
 		return gt_mangled_add(gt_mangled_type(p), 2 * GT_MANGLED_WORD);
+	if (gt_mangled_is_one_of(kind, "HW"))
+		return gt_mangled_add(gt_mangled_name(p), 2 * GT_MANGLED_WORD);
 	if (gt_mangled_is_one_of(kind, "hv")) {
 		gt_mangled_ordinal(p);
 		if (kind == 'v')

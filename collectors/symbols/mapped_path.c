@@ -15,7 +15,7 @@
 
 struct lines {
 	int fd;
-	size_t length, at; /* of what was read, and where the next line begins */
+	size_t length, at; /* bytes read; start of the next line */
 	char text[8192];   /* longer than any line */
 };
 
@@ -34,7 +34,7 @@ static bool read_more(struct lines *lines)
 	return got > 0;
 }
 
-/* NULL: that was the last. */
+/* The next line; NULL: none. */
 static char *next_line(struct lines *lines)
 {
 	char *line, *end;
@@ -50,8 +50,8 @@ static char *next_line(struct lines *lines)
 	return line;
 }
 
-/* Hexadecimal digits, and what stands behind them. */
-static uint64_t take_address(const char **text)
+/* Parses hexadecimal digits; *text moves past them. */
+static uint64_t parse_address(const char **text)
 {
 	static const char digits[] = "0123456789abcdef";
 	const char *digit;
@@ -63,14 +63,14 @@ static uint64_t take_address(const char **text)
 	return value;
 }
 
-static bool holds(const char *line, uint64_t address)
+static bool covers(const char *line, uint64_t address)
 {
-	uint64_t start = take_address(&line);
+	uint64_t start = parse_address(&line);
 
-	return address >= start && address < take_address(&line);
+	return address >= start && address < parse_address(&line);
 }
 
-static bool take_path(const char *line, char *ret_path, size_t size)
+static bool copy_path(const char *line, char *ret_path, size_t size)
 {
 	const char *path = strchr(line, '/');
 	size_t length = path ? strlen(path) : 0, gone = strlen(GONE);
@@ -94,9 +94,9 @@ bool gt_mapped_path(uint64_t address, char *ret_path, size_t size)
 	if (gt_descriptor_open(&maps, AT_FDCWD, "/proc/self/maps", O_RDONLY, 0))
 		return false;
 	lines.fd = maps.fd;
-	while ((line = next_line(&lines)) && !holds(line, address))
+	while ((line = next_line(&lines)) && !covers(line, address))
 		continue;
-	found = line && take_path(line, ret_path, size);
+	found = line && copy_path(line, ret_path, size);
 	gt_descriptor_close(&maps);
 	return found;
 }

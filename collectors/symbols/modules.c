@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The map of shared objects, see the header. What the loader's list says is copied out while its
- * lock is held; names are resolved and compared afterwards. Drain thread only.
+ * The map of shared objects, see the header. The loader's list is copied while its lock is held;
+ * names are resolved and compared afterwards. Drain thread only.
  */
 #include "collectors/symbols/modules.h"
 
@@ -33,8 +33,8 @@ struct gt_modules {
 	struct gt_arena arena;
 	struct gt_module **list;
 	uint32_t count, capacity;
-	unsigned long long adds, subs; /* of the loader, at the last look */
-	struct seen *seen;             /* scratch of a look */
+	unsigned long long adds, subs; /* the loader's counters at the last refresh */
+	struct seen *seen;             /* scratch of a refresh */
 	uint32_t seen_count, seen_capacity;
 };
 
@@ -79,7 +79,7 @@ static bool reserve(void **array, uint32_t count, uint32_t *capacity, size_t siz
 	return true;
 }
 
-/* The list may lie in the spool, where nothing grows in place. */
+/* The list may be in the spool, where nothing can grow in place. */
 static bool reserve_list(struct gt_modules *modules)
 {
 	uint32_t more = modules->capacity ? modules->capacity * 2 : 512;
@@ -98,7 +98,7 @@ static bool reserve_list(struct gt_modules *modules)
 	return true;
 }
 
-static void look_at_segments(struct seen *seen, const struct dl_phdr_info *info)
+static void read_segments(struct seen *seen, const struct dl_phdr_info *info)
 {
 	uint64_t vdso = getauxval(AT_SYSINFO_EHDR);
 
@@ -115,7 +115,7 @@ static void look_at_segments(struct seen *seen, const struct dl_phdr_info *info)
 	seen->is_vdso = vdso && vdso >= seen->start && vdso < seen->end;
 }
 
-static int look(struct dl_phdr_info *info, size_t size, void *arg)
+static int collect(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct gt_modules *modules = arg;
 	struct seen *seen;
@@ -133,7 +133,7 @@ static int look(struct dl_phdr_info *info, size_t size, void *arg)
 	memset(seen, 0, sizeof(*seen));
 	seen->bias = info->dlpi_addr;
 	seen->is_main = modules->seen_count == 1;
-	look_at_segments(seen, info);
+	read_segments(seen, info);
 	seen->build_id_size = gt_elf_image_loaded_build_id(info, seen->build_id);
 	strncpy(seen->name, info->dlpi_name ? info->dlpi_name : "", sizeof(seen->name) - 1);
 	return 0;
@@ -151,8 +151,8 @@ static const struct gt_string *find_path(struct gt_modules *modules, const struc
 	}
 	if (strchr(seen->name, '/') && realpath(seen->name, path))
 		return gt_intern_cstr(modules->pool, path);
-	/* a relative name is one from the folder that the program was in then; if another file has
-	 * it by now, its build-id tells */
+	/* a relative name was relative to the folder of that time; if another file has the name by
+	 * now, its build-id differs */
 	if (seen->name[0] && seen->name[0] != '/' &&
 	    gt_mapped_path(seen->start, path, sizeof(path)))
 		return gt_intern_cstr(modules->pool, path);
@@ -183,8 +183,8 @@ static bool is_same(const struct gt_module *module, const struct seen *seen)
 	       memcmp(module->build_id, seen->build_id, module->build_id_size) == 0;
 }
 
-/* A module that went and came back to the same place is the same again: a program that opens and
- * closes a plug-in in a loop must not fill the list. */
+/* A module that returns to the same place becomes the old entry: a program that opens and closes a
+ * plug-in in a loop must not fill the list. */
 static bool add_again(struct gt_modules *modules, const struct seen *seen,
 		      const struct gt_string *path)
 {
@@ -255,7 +255,7 @@ static bool is_known(const struct gt_modules *modules, const struct seen *seen)
 	return false;
 }
 
-/* First what has gone, then what has come: it may lie at the same place. */
+/* First the modules that have gone, then the new ones, which may be at the same place. */
 static void compare(struct gt_modules *modules)
 {
 	for (uint32_t i = 0; i < modules->count; i++) {
@@ -275,7 +275,7 @@ static void compare(struct gt_modules *modules)
 bool gt_modules_refresh(struct gt_modules *modules)
 {
 	modules->seen_count = 0;
-	dl_iterate_phdr(look, modules);
+	dl_iterate_phdr(collect, modules);
 	if (modules->seen_count == 0)
 		return false;
 	compare(modules);
@@ -330,7 +330,7 @@ static bool restore_module(struct gt_modules *modules, const struct gt_spool_vie
 	if (build_id)
 		module->build_id_text =
 			gt_intern_get(modules->pool, build_id->text, build_id->length);
-	module->is_main = module->is_vdso = false; /* those of this process are others */
+	module->is_main = module->is_vdso = false; /* this process has its own */
 	module->is_loaded = gt_spool_bool(&from->is_loaded) && !gt_spool_bool(&from->is_vdso);
 	module->ours = gt_spool_bool(&from->ours);
 	modules->list[modules->count++] = module;

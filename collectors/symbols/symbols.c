@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From return address to frame, see the header. Drain thread only.
+ * Turns return addresses into frames, see the header. Drain thread only.
  */
 #include "collectors/symbols/symbols.h"
 
@@ -19,10 +19,10 @@ struct gt_symbols {
 	struct gt_arena arena;
 	size_t max_bytes;
 	size_t table_bytes;
-	uint64_t refused; /* modules whose table finds no room */
+	uint64_t refused; /* modules whose table does not fit */
 };
 
-/* What hangs on a module once it has been asked for a name. */
+/* Tables of a module, read at the first look-up. */
 struct names {
 	bool is_open;
 	struct gt_symbol_table table;
@@ -125,10 +125,9 @@ static bool is_api_template(const char *name)
 }
 
 /*
- * What the CUDA toolkit puts into a program: the runtime that nvcc links in by default, the
- * functions that it makes of <<<>>>, the templates of cuda_runtime.h. The user looks for what is
- * behind them.
- * @name is mangled.
+ * Functions that the CUDA toolkit adds to a program: the runtime that nvcc links statically, the
+ * functions generated for <<<>>>, the templates of cuda_runtime.h. The user wants the caller of
+ * these. @name is mangled.
  */
 static bool is_toolkit(const char *name)
 {
@@ -160,7 +159,7 @@ const struct gt_stack_frame *gt_symbols_find_frame(void *context, uint64_t pc)
 {
 	struct gt_symbols *symbols = context;
 	struct gt_stack_frame *frame = gt_arena_get(&symbols->arena, sizeof(*frame));
-	uint64_t call = pc - 1; /* the instruction that has not returned yet */
+	uint64_t call = pc - 1; /* the call instruction */
 	struct gt_module *module;
 
 	if (!frame)

@@ -16,8 +16,7 @@
 #define DIGIT_BITS   12
 #define DEBUG_ROOT   "/usr/lib/debug"
 
-/* How many functions before an address may be asked whether they reach up to it: functions can
- * lie inside of others. */
+/* How many earlier functions may be checked for an address: functions can be inside others. */
 #define NESTING      16
 
 static bool has_build_id(const struct gt_elf_image *elf, const struct gt_module *module)
@@ -28,7 +27,7 @@ static bool has_build_id(const struct gt_elf_image *elf, const struct gt_module 
 	return size == module->build_id_size && memcmp(id, module->build_id, size) == 0;
 }
 
-/* Opens @path if it is what was loaded. */
+/* Opens @path if it is the file that was loaded. */
 static bool open_same(struct gt_elf_image *elf, const char *path, const struct gt_module *module)
 {
 	if (gt_elf_image_open(elf, path) < 0)
@@ -41,7 +40,7 @@ static bool open_same(struct gt_elf_image *elf, const char *path, const struct g
 
 static bool open_module(struct gt_elf_image *elf, const struct gt_module *module)
 {
-	if (module->is_vdso) /* its section table lies behind its segment, in the last page */
+	if (module->is_vdso) /* its section headers follow its segment, in the last page */
 		return gt_elf_image_init(elf, (const void *)module->start,
 					 ((module->end + 4095) & ~(uint64_t)4095) -
 						 module->start) == 0;
@@ -74,7 +73,7 @@ static bool open_debug_by_id(struct gt_elf_image *elf, const struct gt_module *m
 	return open_same(elf, path, module);
 }
 
-/* The places where gdb looks: beside the file, in .debug, under the root of debug files. */
+/* Where gdb searches: next to the file, in .debug, under the root of debug files. */
 static bool open_debug_by_link(struct gt_elf_image *elf, const struct gt_elf_image *stripped,
 			       const struct gt_module *module)
 {
@@ -109,7 +108,7 @@ static bool open_debug(struct gt_elf_image *elf, const struct gt_elf_image *stri
 	return false;
 }
 
-/* Leaves in @table->elf the image with the best table there is, and points at that. */
+/* Leaves the image with the best symbol table in @table->elf and selects that table. */
 static int find_symbols(struct gt_symbol_table *table, const struct gt_module *module)
 {
 	struct gt_elf_image *elf = &table->elf;
@@ -138,7 +137,7 @@ static const Elf64_Sym *symbol_at(const struct gt_symbol_table *table, uint32_t 
 	return &first[index];
 }
 
-/* A place in code that has a name. Assembly has names without a type. */
+/* Named code. Symbols of assembly have no type. */
 static bool is_function(const Elf64_Sym *symbol)
 {
 	unsigned int type = ELF64_ST_TYPE(symbol->st_info);
@@ -175,7 +174,7 @@ static void sort_by_digit(const uint64_t *from, uint64_t *to, uint32_t count, un
 		to[place[from[i] >> shift & ((1 << DIGIT_BITS) - 1)]++] = from[i];
 }
 
-/* By address, in linear time: libraries with a million functions exist. */
+/* By address, in linear time: some libraries have a million functions. */
 static bool sort(struct gt_symbol_table *table)
 {
 	uint64_t *other = gt_memory_map(table->bytes);
@@ -251,8 +250,8 @@ void gt_symbol_table_close(struct gt_symbol_table *table)
 	*table = (struct gt_symbol_table){0};
 }
 
-/* The first place in the sorted table behind @address. */
-static uint32_t find_behind(const struct gt_symbol_table *table, uint64_t address)
+/* The first place in the sorted table after @address. */
+static uint32_t find_after(const struct gt_symbol_table *table, uint64_t address)
 {
 	uint32_t low = 0, high = table->count;
 
@@ -273,8 +272,8 @@ static bool reaches(const Elf64_Sym *symbol, uint64_t address, bool is_nearest)
 	return symbol->st_size ? address - symbol->st_value < symbol->st_size : is_nearest;
 }
 
-/* Of several names for one place the one that a user would look for: a public one rather than a
- * local alias, malloc rather than __libc_malloc. */
+/* Of several names for one address prefers what a user would search for: a public name before a
+ * local alias, malloc before __libc_malloc. */
 static int rank(const struct gt_symbol_table *table, uint32_t index)
 {
 	const Elf64_Sym *symbol = symbol_at(table, index);
@@ -293,15 +292,15 @@ static int rank(const struct gt_symbol_table *table, uint32_t index)
 
 const char *gt_symbol_table_find(const struct gt_symbol_table *table, uint64_t address)
 {
-	uint32_t behind = find_behind(table, address);
-	uint64_t nearest = behind ? table->sorted[behind - 1] >> INDEX_BITS : 0;
+	uint32_t after = find_after(table, address);
+	uint64_t nearest = after ? table->sorted[after - 1] >> INDEX_BITS : 0;
 	uint64_t chosen = 0;
 	const char *name = NULL;
 	int best = -1;
 
-	for (uint32_t i = 0; i < NESTING && i < behind; i++) {
-		uint64_t place = table->sorted[behind - 1 - i] >> INDEX_BITS;
-		uint32_t index = gt_symbol_table_symbol(table, behind - 1 - i);
+	for (uint32_t i = 0; i < NESTING && i < after; i++) {
+		uint64_t place = table->sorted[after - 1 - i] >> INDEX_BITS;
+		uint32_t index = gt_symbol_table_symbol(table, after - 1 - i);
 
 		if (name && place != chosen)
 			break;

@@ -22,24 +22,24 @@ struct gt_symbol_table {
 };
 
 /*
- * Fills @table from the file of @module, from its debug file where that has more, or, for the vDSO,
- * from memory. A file that is not what was loaded (another build-id) is not used.
- * -ENOENT: nothing to be had; -ENOMEM: over @max_bytes.
+ * Fills @table from the file of @module, from its debug file if that has more, or, for the vDSO,
+ * from memory. A file with another build-id is not used. -ENOENT: no symbols; -ENOMEM: over
+ * @max_bytes.
  */
 int gt_symbol_table_open(struct gt_symbol_table *table, const struct gt_module *module,
 			 size_t max_bytes);
 
-/* Bytes that the table takes. */
+/* Bytes used by the table. */
 size_t gt_symbol_table_memory(const struct gt_symbol_table *table);
 
-/* Also of a zeroed struct. */
+/* A zeroed struct is fine. */
 void gt_symbol_table_close(struct gt_symbol_table *table);
 
 /* The symbol at @place of the sorted functions, and the name of a symbol (NULL: damaged). */
 uint32_t gt_symbol_table_symbol(const struct gt_symbol_table *table, uint32_t place);
 const char *gt_symbol_table_name(const struct gt_symbol_table *table, uint32_t symbol);
 
-/* The name of the function around @address, as in the file's tables. NULL: none. */
+/* The name of the function around @address, as in the symbol table. NULL: none. */
 const char *gt_symbol_table_find(const struct gt_symbol_table *table, uint64_t address);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the unwinder asks of a processor. A port is one header and one source file:
+ * What the unwinder needs from a processor. A port is one header and one source file:
  *
- *   struct gt_unwind_regs               pc, sp, fp: all that a walk carries from frame to frame
- *   GT_UNWIND_LOADS_PER_FRAME           most words that one step reads
+ *   struct gt_unwind_regs               pc, sp, fp: state of a walk from frame to frame
+ *   GT_UNWIND_LOADS_PER_FRAME           words read by one step, at most
  *   GT_UNWIND_FP_REGNUM                 libunwind's number of the frame pointer
  *   gt_unwind_caller_regs(regs)         the state of the caller of the function it is used in
  *   gt_unwind_step(walk, rule)          one frame outwards
@@ -27,10 +27,10 @@
 struct gt_unwind_module;
 struct gt_unwind_library;
 
-/* On functions that read other frames: a sanitizer would take that for a wild read. */
+/* For functions that read other frames, which a sanitizer would report. */
 #define GT_UNWIND_UNFENCED __attribute__((no_sanitize("address", "undefined", "thread")))
 
-/* A word of the stack that a walk has read. */
+/* A word of the stack read by a walk. */
 struct gt_unwind_load {
 	uint64_t address;
 	uint64_t value;
@@ -39,7 +39,7 @@ struct gt_unwind_load {
 /* Result of a step from a frame to its caller. */
 enum gt_unwind_step_result {
 	GT_UNWIND_STEP_OK,
-	GT_UNWIND_STEP_SWITCHED, /* ok, and the frame was a signal's: sp may be on another stack */
+	GT_UNWIND_STEP_SWITCHED, /* ok, after a signal frame: sp may be on another stack */
 	GT_UNWIND_STEP_END,      /* the outermost frame */
 	GT_UNWIND_STEP_BROKEN,   /* the rule leads out of the stack */
 };
@@ -50,10 +50,8 @@ enum gt_unwind_step_result {
 #error "no unwinder for this processor: see the list at the top of collectors/unwind/arch.h"
 #endif
 
-/*
- * The rule of the address @pc in @module as libunwind has it. 0: the module's tables say nothing
- * about it, or something that a rule cannot hold. Takes libunwind's lock for moments; no malloc.
- */
+/* libunwind's rule for the address @pc in @module. 0: the module has no tables for it, or a rule
+ * cannot express it. Takes libunwind's lock briefly; no malloc. */
 uint64_t gt_unwind_derive(const struct gt_unwind_library *library,
 			  const struct gt_unwind_module *module, uint64_t pc);
 

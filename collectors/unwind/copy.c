@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See the header. The words of the copy that point into the stack are moved to where the copy is;
- * then the copy is a stack like any other, and the rules of frames hold on it.
+ * See the header. Words of the copy that point into the stack are relocated to the copy; then it is
+ * a stack like any other, to which the frame rules apply.
  *
- * A thread that sleeps in the kernel tells its pc and sp, not its frame pointer. It is not needed
- * until a frame asks for it; if no frame before has saved it, it is still the one that this frame's
- * function set up at its beginning, so that its instructions tell how far from sp it is.
+ * For a thread that sleeps in the kernel, pc and sp are known, but not the frame pointer. It is not
+ * needed until a frame uses it. If no frame before saved it, it is still the one that this frame's
+ * function set up in its prologue, whose instructions give its distance from sp.
  */
 #include "collectors/unwind/copy.h"
 
 #include "collectors/unwind/learn.h"
 #include "collectors/unwind/rules.h"
 
-/* How far up a frame's own part of the stack is searched where its instructions do not tell. */
+/* Bytes of a frame that are searched when its instructions are not understood. */
 #define SEARCH_BYTES   4096u
 
-/* Instructions at the beginning of a function that are looked at. */
+/* Bytes of a function that are decoded. */
 #define PROLOGUE_BYTES 128u
 
 struct copy_walk {
@@ -54,16 +54,16 @@ static uint64_t word_at(uint64_t address)
 	return *(const uint64_t *)address;
 }
 
-/* A frame pointer has the caller's at it and the return address behind it. */
-static enum gt_unwind_return look_at_fp(const struct gt_unwind_walk *at, uint64_t fp,
-					uint64_t function)
+/* A frame pointer points to the caller's; the return address follows it. */
+static enum gt_unwind_return check_fp(const struct gt_unwind_walk *at, uint64_t fp,
+				      uint64_t function)
 {
 	if (fp % sizeof(uint64_t) || fp < at->regs.sp || fp + 16 > at->high)
 		return GT_UNWIND_NO_RETURN;
 	return gt_unwind_is_return(word_at(fp + 8), function);
 }
 
-/* By what the function does at its beginning. */
+/* By the function's prologue. */
 static bool find_fp_by_code(const struct gt_unwind_walk *at, uint64_t function, uint64_t *ret_fp)
 {
 	uint64_t size = at->regs.pc - function, bytes;
@@ -74,12 +74,12 @@ static bool find_fp_by_code(const struct gt_unwind_walk *at, uint64_t function, 
 	    !gt_unwind_frame_bytes(code, size, &bytes))
 		return false;
 	*ret_fp = at->regs.sp + bytes;
-	return look_at_fp(at, *ret_fp, function) != GT_UNWIND_NO_RETURN;
+	return check_fp(at, *ret_fp, function) != GT_UNWIND_NO_RETURN;
 }
 
-/* The nearest place behind which a call of this function returns to, else the nearest that looks
- * like one: that may be what a function left there which has returned. */
-static bool find_fp_by_looks(const struct gt_unwind_walk *at, uint64_t function, uint64_t *ret_fp)
+/* The nearest place followed by a return address of a call to this function, else the nearest that
+ * looks like a frame: that may be left over from a function that has returned. */
+static bool find_fp_by_search(const struct gt_unwind_walk *at, uint64_t function, uint64_t *ret_fp)
 {
 	uint64_t end = at->regs.sp + SEARCH_BYTES;
 	bool found = false;
@@ -90,7 +90,7 @@ static bool find_fp_by_looks(const struct gt_unwind_walk *at, uint64_t function,
 
 		if (outer <= fp || outer >= at->high)
 			continue;
-		seen = look_at_fp(at, fp, function);
+		seen = check_fp(at, fp, function);
 		if (seen == GT_UNWIND_NO_RETURN || (found && seen == GT_UNWIND_RETURN))
 			continue;
 		*ret_fp = fp;
@@ -110,14 +110,14 @@ static bool find_fp(struct copy_walk *walk)
 	if (!gt_unwind_find_function(walk->at.regs.pc, &function) || function >= walk->at.regs.pc)
 		function = 0;
 	if (!(function && find_fp_by_code(&walk->at, function, &fp)) &&
-	    !find_fp_by_looks(&walk->at, function, &fp))
+	    !find_fp_by_search(&walk->at, function, &fp))
 		return false;
 	walk->at.regs.fp = fp;
 	walk->has_fp = true;
 	return true;
 }
 
-/* One frame outwards; false: there is none, or it is not in the copy. */
+/* One frame outwards; false: no such frame, or not in the copy. */
 static bool step(struct copy_walk *walk, uint64_t rule, bool *ret_end)
 {
 	enum gt_unwind_step_result result;
@@ -129,7 +129,7 @@ static bool step(struct copy_walk *walk, uint64_t rule, bool *ret_end)
 	result = gt_unwind_step(&walk->at, rule);
 	walk->has_fp |= gt_unwind_rule_saves_fp(rule);
 	*ret_end = result == GT_UNWIND_STEP_END;
-	/* behind a signal's frame the stack may be another one, of which there is no copy */
+	/* after a signal frame the stack may be another one, which was not copied */
 	return (result == GT_UNWIND_STEP_OK || result == GT_UNWIND_STEP_SWITCHED) &&
 	       walk->at.regs.sp > walk->at.low && walk->at.regs.sp <= walk->at.high;
 }

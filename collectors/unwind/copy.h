@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The call stack of another thread, out of its registers and a copy of its stack. The thread may
- * have gone on since: neither its stack nor the code that it was in is touched, only asked for by a
- * system call that answers instead of faulting.
+ * The call stack of another thread from its registers and a copy of its stack. The thread may have
+ * run since: its stack and code are read only by system calls that fail instead of faulting.
  *
- * Threads of the tracer only: an address that is new takes the loader's list lock.
+ * Threads of the tracer only: a new address takes the loader's list lock.
  */
 #ifndef GT_COLLECTORS_UNWIND_COPY_H
 #define GT_COLLECTORS_UNWIND_COPY_H
@@ -14,16 +13,16 @@
 
 #include "collectors/unwind/arch.h"
 
-/* A copied stack, and where it lay. */
+/* A copied stack and its original address. */
 struct gt_unwind_copy {
 	struct gt_unwind_regs regs; /* pc in the form of a return address */
-	bool has_fp;     /* false: regs.fp is not known (the kernel tells only pc and sp) */
-	uint64_t *words; /* what lay on the stack from sp, rounded down to 8, on; is changed */
+	bool has_fp;     /* false: regs.fp is not known (the kernel reports only pc and sp) */
+	uint64_t *words; /* the stack from sp on, rounded down to 8; modified */
 	uint32_t count;
 };
 
-/* At most @max return addresses, nearest first, into @ret_pcs. Returns their number. *ret_cut: the
- * walk came to the end of the copy, not to that of the stack. */
+/* At most @max return addresses, innermost first, into @ret_pcs. Returns their number. *ret_cut:
+ * the walk reached the end of the copy, not of the stack. */
 uint32_t gt_unwind_copy(struct gt_unwind_copy *copy, uint32_t max, uint64_t *ret_pcs,
 			bool *ret_cut);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * First sight of an address, see the header. A module whose code stands on the caller's stack
- * cannot be unloaded meanwhile, so its tables may be read without holding the loader's lock.
+ * First sight of an address, see the header. A module with code on the caller's stack cannot be
+ * unloaded meanwhile, so its tables are read without the loader's lock.
  */
 #include "collectors/unwind/learn.h"
 
@@ -102,7 +102,7 @@ static void count(_Atomic uint64_t *counter)
 	atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
 }
 
-/* The bytes before @pc, zeros for those that cannot be read. */
+/* Reads the bytes before @pc; unreadable ones are zero. */
 static bool read_before(uint64_t pc, uint8_t bytes[GT_UNWIND_CALL_BYTES])
 {
 	uint64_t in_page = pc % 4096;
@@ -111,19 +111,19 @@ static bool read_before(uint64_t pc, uint8_t bytes[GT_UNWIND_CALL_BYTES])
 	memset(bytes, 0, size);
 	if (gt_unwind_read_checked(pc - size, bytes, size) == (long)size)
 		return true;
-	if (in_page == 0 || in_page >= size) /* code may begin with its page */
+	if (in_page == 0 || in_page >= size) /* code may begin at its page */
 		return false;
 	return gt_unwind_read_checked(pc - in_page, bytes + size - in_page, in_page) ==
 	       (long)in_page;
 }
 
-/* Where a sandbox does not let us ask, code gets the benefit of the doubt. */
+/* If a sandbox forbids the test, assume that it is code. */
 static bool is_forbidden(int error)
 {
 	return error == EPERM || error == ENOSYS;
 }
 
-/* Outside of all modules: code of a just-in-time compiler if a call stands before it. */
+/* Outside all modules: JIT code if a call instruction precedes it. */
 static uint64_t learn_jit(uint64_t pc)
 {
 	uint8_t bytes[GT_UNWIND_CALL_BYTES];
@@ -167,9 +167,9 @@ uint64_t gt_unwind_learn(uint64_t pc)
 {
 	uint64_t rule;
 
-	gt_forkgate_enter(); /* the search takes locks of the loader */
+	gt_forkgate_lock(); /* the search takes loader locks */
 	rule = learn_in((struct gt_unwind_module){0}, pc);
-	gt_forkgate_leave();
+	gt_forkgate_unlock();
 	return rule;
 }
 
@@ -206,10 +206,10 @@ enum gt_unwind_return gt_unwind_is_return(uint64_t pc, uint64_t function)
 
 bool gt_unwind_learn_start(void)
 {
-	gt_forkgate_enter();
+	gt_forkgate_lock();
 	if (!learn.has_library)
 		learn.has_library = gt_unwind_library_open(&learn.library) == 0;
-	gt_forkgate_leave();
+	gt_forkgate_unlock();
 	return learn.has_library;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * libunwind's remote interface over a machine of symbols, see the header. Opening: session start.
- * Stepping: application threads, first sight of an address; the caller's stack is all it writes to.
+ * libunwind's remote interface on a symbolic machine, see the header. Opening: session start.
+ * Stepping: application threads, at first sight of an address; writes only to the caller's stack.
  */
 #include "collectors/unwind/library.h"
 
@@ -17,7 +17,7 @@
 #define STRING_(x)     #x
 #define STRING(x)      STRING_(x)
 
-/* libunwind has no header for this one, though its own remote clients need it. */
+/* Not declared in libunwind's headers, though its remote clients need it. */
 #define TABLE_SEARCH   STRING(UNW_OBJ(dwarf_search_unwind_table))
 
 #define SYMBOL_READ(n) (0x4000000000000000u + ((uint64_t)(n) << 40))
@@ -26,7 +26,7 @@
 #define MACHINE_READS  8
 #define SET_UP_STACK   ((size_t)256 << 10)
 
-/* The machine that libunwind looks at through the accessors. */
+/* The symbolic machine behind libunwind's accessors. */
 struct machine {
 	const struct gt_unwind_library *library;
 	const struct gt_unwind_module *module;
@@ -47,7 +47,7 @@ bool gt_symbol_is_near(uint64_t value, uint64_t symbol, int64_t *ret_offset)
 	return true;
 }
 
-/* The read whose answer @value is made of; -1: none. */
+/* The read whose answer @value is derived from; -1: none. */
 static int find_read(const struct machine *machine, uint64_t value, int64_t *ret_offset)
 {
 	for (uint32_t i = 0; i < machine->reads; i++)
@@ -106,7 +106,8 @@ static int access_fpreg(unw_addr_space_t space, unw_regnum_t reg, unw_fpreg_t *v
 	return -UNW_EBADREG;
 }
 
-/* The head of .eh_frame_hdr in the one form that linkers write: a sorted table of 32-bit pairs. */
+/* The header of .eh_frame_hdr in the only form that linkers write: a sorted table of 32-bit
+ * pairs. */
 struct eh_frame_hdr {
 	uint8_t version, frame_encoding, count_encoding, table_encoding;
 	int32_t frame;
@@ -144,7 +145,7 @@ static int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t
 		error = machine->library->search_table(space, ip, &table, info, need_unwind_info,
 						       arg);
 	}
-	/* libunwind now tries heuristics of its own; ours are the ones that count */
+	/* libunwind now tries its own heuristics; ours are used instead */
 	machine->no_info |= error < 0;
 	if (error >= 0)
 		machine->function = info->start_ip;
@@ -201,7 +202,7 @@ static bool read_effect(const struct machine *machine, unw_cursor_t *cursor,
 	if (read < 0 || offset != 0)
 		return false;
 	effect.ra_at = machine->read_at[read];
-	/* an undefined register cannot be asked for: the outer frames do not need it */
+	/* libunwind cannot return an undefined register; outer frames do not need it */
 	if (library->get_reg(cursor, GT_UNWIND_FP_REGNUM, &fp) == 0 && fp != GT_SYMBOL_FP) {
 		read = find_read(machine, fp, &offset);
 		if (read < 0 || offset != 0)
@@ -232,7 +233,7 @@ bool gt_unwind_library_step(const struct gt_unwind_library *library,
 	return read_effect(&machine, &cursor, ret_effect);
 }
 
-/* ThreadSanitizer would mark the memory as a forked child's and allow no more threads. */
+/* ThreadSanitizer would count the memory as a forked child's and refuse more threads. */
 #ifdef __SANITIZE_THREAD__
 #define TAKES_CLONE_FOR_FORK true
 #else
@@ -245,7 +246,7 @@ struct opening {
 	int (*set_caching)(unw_addr_space_t, unw_caching_policy_t);
 };
 
-/* What makes libunwind set itself up, which includes a pipe for walks over the process itself. */
+/* Makes libunwind initialize itself, which opens a pipe for walks of the own process. */
 static int set_up(void *arg)
 {
 	const struct opening *opening = arg;
@@ -262,11 +263,11 @@ static int set_up(void *arg)
 }
 
 /*
- * That pipe would take descriptors that the program counts on, and nobody would ever use it. So
- * libunwind is set up by a process that shares the memory but has descriptors of its own, and ends
- * at once. (unshare(CLONE_FILES) in a thread does the same; containers forbid it.) It ends without
- * a signal and only __WCLONE sees it: no waiting parent is disturbed. Without memory for its stack
- * there is no libunwind: the pipe would stay in the program.
+ * That pipe would take descriptors that the program counts on, and would never be used. So
+ * libunwind is initialized by a process that shares the memory but has its own descriptors, and
+ * exits at once. (unshare(CLONE_FILES) in a thread does the same; containers forbid it.) It exits
+ * without a signal and only __WCLONE sees it: no waiting parent is disturbed. Without memory for
+ * its stack libunwind is not used, as the pipe would stay open in the program.
  */
 static void set_up_aside(struct opening *opening)
 {
@@ -300,7 +301,7 @@ int gt_unwind_library_open(struct gt_unwind_library *library)
 	library->search_table = dlsym(handle, TABLE_SEARCH);
 	if (!opening.create || !opening.set_caching || !library->init_remote || !library->step ||
 	    !library->get_reg || !library->search_table)
-		return -ENOENT; /* the handle stays: closing libraries is no business of a guest */
+		return -ENOENT; /* the handle stays open: a guest closes no library */
 	set_up_aside(&opening);
 	return library->space ? 0 : -ENOENT;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Writing into the table of frame rules, see the header. Any thread; no lock, no allocation.
+ * Writes the table of frame rules, see the header. Any thread; no lock, no allocation.
  */
 #include "collectors/unwind/rules.h"
 
@@ -9,7 +9,7 @@
 struct gt_rules_line gt_rules_table[1 << GT_RULES_LINE_BITS];
 _Atomic uint32_t gt_rules_generation;
 
-/* Tag first: with the old rule it fits no address, and rule 0 is a miss anyway. */
+/* Tag first: with the old rule it matches no address, and rule 0 is a miss anyway. */
 static void entry_set(struct gt_rules_entry *entry, uint64_t pc, uint64_t rule)
 {
 	atomic_store_explicit(&entry->tag, pc ^ rule, memory_order_relaxed);
@@ -36,7 +36,7 @@ uint64_t gt_rules_find_far(uint64_t pc)
 	return rule ? rule : gt_rules_find_in(neighbour_of(line), pc);
 }
 
-/* Where @pc is, or could go without replacing anything. NULL: the line is full. */
+/* The entry of @pc, or a free one. NULL: the line is full. */
 static struct gt_rules_entry *find_place(struct gt_rules_line *line, uint64_t pc)
 {
 	struct gt_rules_entry *free = NULL;
@@ -77,7 +77,7 @@ void gt_rules_forget(uint64_t start, uint64_t end)
 			struct gt_rules_entry *entry = &gt_rules_table[i].way[way];
 			uint64_t pc = entry_pc(entry);
 
-			if (pc > start && pc <= end) /* pc - 1 is the instruction */
+			if (pc > start && pc <= end) /* the instruction is at pc - 1 */
 				entry_clear(entry);
 		}
 	}

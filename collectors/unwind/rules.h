@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table of frame rules that all threads share: address -> one word (collectors/unwind/arch.h).
- * Readers and writers run at the same time without a lock. An entry holds the rule and the address
- * xor the rule, so that an entry torn between two writers fits no address and is a miss.
- * The table has a fixed size: when a line and its neighbour are full, an entry is replaced and will
- * be learned again.
+ * The table of frame rules, shared by all threads: address -> one word (collectors/unwind/arch.h).
+ * Read and written concurrently without a lock: an entry holds the rule and the address xor the
+ * rule, so that an entry torn between two writers matches no address and is a miss. The size is
+ * fixed: when a line and its neighbour are full, an entry is replaced and will be learned again.
  */
 #ifndef GT_COLLECTORS_UNWIND_RULES_H
 #define GT_COLLECTORS_UNWIND_RULES_H
@@ -26,13 +25,13 @@ struct gt_rules_line {
 	_Alignas(64) struct gt_rules_entry way[GT_RULES_WAYS];
 };
 
-/* The cache of rules. Written by any thread that learns one, read without a lock. */
+/* The cache of rules. Written by any thread that learns a rule, read without a lock. */
 extern struct gt_rules_line gt_rules_table[1 << GT_RULES_LINE_BITS];
 
-/* Counts what gt_rules_forget did; a walk made under another generation is not to be reused. */
+/* Counts calls of gt_rules_forget; a walk of another generation must not be reused. */
 extern _Atomic uint32_t gt_rules_generation;
 
-/* No better hash pays: it would stand in the chain of loads that a walk waits for. */
+/* A better hash does not pay: it would extend the chain of loads that a walk waits for. */
 static inline struct gt_rules_line *gt_rules_line_of(uint64_t pc)
 {
 	return &gt_rules_table[pc & ((1u << GT_RULES_LINE_BITS) - 1)];
@@ -57,13 +56,13 @@ static inline uint64_t gt_rules_find(uint64_t pc)
 	return gt_rules_find_in(gt_rules_line_of(pc), pc);
 }
 
-/* As gt_rules_find, and in the neighbouring line, which takes what a full line cannot. */
+/* As gt_rules_find, but also in the neighbouring line, which takes what a full line cannot. */
 uint64_t gt_rules_find_far(uint64_t pc);
 
-/* Remembers @rule (not 0) for @pc (not 0). Any thread. */
+/* Stores @rule (not 0) for @pc (not 0). Any thread. */
 void gt_rules_put(uint64_t pc, uint64_t rule);
 
-/* Forgets the addresses in [@start, @end). One thread at a time. */
+/* Forgets the rules of [@start, @end). One thread at a time. */
 void gt_rules_forget(uint64_t start, uint64_t end);
 
 #endif

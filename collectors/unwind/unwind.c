@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The walk along the stack and what is remembered of it, see the header. Application threads; no
- * lock, no allocation, no system call unless an address or a stack is new.
+ * The walk along the stack and its cache, see the header. Application threads; no lock, no
+ * allocation, no system call unless an address or a stack is new.
  *
- * The trail is the last walk of the thread. Before a new walk, its words are compared with what the
- * stack holds now, from the outer end: as far as they agree, and once the new walk stands in a
- * frame of the agreed part with the same registers, the rest of both walks is the same, because a
- * step depends on nothing but the registers and the words that it reads.
+ * The trail is the last walk of the thread. Before a new walk its words are compared with the
+ * current stack, from the outer end. Where they agree, and once the new walk is in a frame of that
+ * part with the same registers, the rest of both walks is the same, because a step depends only on
+ * the registers and the words that it reads.
  */
 #include "collectors/unwind/unwind.h"
 
@@ -20,32 +20,32 @@
 #include "collectors/unwind/learn.h"
 #include "collectors/unwind/rules.h"
 
-/* The main stack is believed to reach down this far at most, whatever its limit says: that may be
- * raised while the program runs, but what is mapped, stacks of coroutines for one, then lies as
- * near as 128 MiB, less 6 MiB of arguments. */
+/* Largest assumed size of the main stack, whatever its limit says: the program may raise the limit
+ * later, while mappings, e.g. stacks of coroutines, may begin 128 MiB below its top, less 6 MiB of
+ * arguments. */
 #define STACK_MAX   ((uint64_t)120 << 20)
 
-/* How far up a stack of unknown bounds is looked at: pages of 4 KiB in one system call, and bytes
- * at all. */
+/* Bounds of the search on a stack of unknown size: pages of 4 KiB per system call, and bytes in
+ * total. */
 #define PROBE_PAGES 64
 #define PROBE_MAX   ((uint64_t)8 << 20)
 
 #define LOADS       (GT_UNWIND_DEPTH * GT_UNWIND_LOADS_PER_FRAME)
 
-extern void *__libc_stack_end; /* ld.so: where the main thread's stack began */
+extern void *__libc_stack_end; /* from ld.so: start of the main thread's stack */
 
 static struct {
 	_Atomic uint64_t broken, probed;
 } unwind;
 
-static pid_t first_process; /* that loaded this library */
+static pid_t first_process; /* the process that loaded this library */
 
 const char *gt_unwind_start(void)
 {
 	return gt_unwind_learn_start() ? "libunwind rules" : "frame pointers";
 }
 
-/* Without pthread_getattr_np, which reads /proc/self/maps through stdio for the main thread. */
+/* Not by pthread_getattr_np, which reads /proc/self/maps through stdio for the main thread. */
 static void find_main_stack(struct gt_unwind_thread *thread)
 {
 	struct rlimit limit;
@@ -77,7 +77,7 @@ __attribute__((constructor)) static void note_process(void)
 	first_process = getpid();
 }
 
-/* The first thread of a forked child is any of its parent's, on that one's stack. */
+/* The first thread of a forked child may be any thread of its parent, on that thread's stack. */
 static bool has_another_stack(const struct gt_unwind_thread *thread)
 {
 	uint64_t sp = (uint64_t)__builtin_frame_address(0);
@@ -97,7 +97,7 @@ void gt_unwind_thread_init(struct gt_unwind_thread *thread)
 	errno = saved_errno;
 }
 
-/* Looks further up a stack of unknown bounds: as far as its pages can be read. */
+/* Extends the bounds of an unknown stack upwards, as far as pages are readable. */
 static bool probe_up(struct gt_unwind_walk *walk)
 {
 	char bytes[PROBE_PAGES];
@@ -117,18 +117,18 @@ static bool probe_up(struct gt_unwind_walk *walk)
 	return true;
 }
 
-/* Sets the bounds within which the walk may read from its sp on. Returns false, and looks at the
- * memory, when that is not the thread's own stack: a coroutine's, or one for signals. */
+/* Sets the bounds in which the walk may read, from its sp on. False, after testing the memory: not
+ * the thread's own stack, but a coroutine's or a signal stack. */
 static bool enter_stack(const struct gt_unwind_thread *thread, struct gt_unwind_walk *walk)
 {
 	uint64_t sp = walk->regs.sp;
 
-	walk->low = sp & ~(uint64_t)7; /* then at least one word lies below high */
+	walk->low = sp & ~(uint64_t)7; /* so at least one word is below high */
 	walk->high = thread->stack_high;
 	if (sp >= thread->stack_low && sp < thread->stack_high)
 		return true;
 	atomic_fetch_add_explicit(&unwind.probed, 1, memory_order_relaxed);
-	walk->high = (sp & ~(uint64_t)4095) + 4096; /* the page that sp is in is there */
+	walk->high = (sp & ~(uint64_t)4095) + 4096; /* the page of sp is mapped */
 	probe_up(walk);
 	return false;
 }
@@ -139,8 +139,7 @@ static bool finds_more(struct gt_unwind_walk *walk)
 	return walk->high - walk->low < PROBE_MAX && probe_up(walk);
 }
 
-/* The part of the trail that still stands on the stack: how many frames, counted from the
- * outermost. */
+/* How many frames of the trail are still on the stack, counted from the outermost. */
 GT_UNWIND_UNFENCED static uint32_t count_standing(const struct gt_unwind_thread *thread,
 						  uint64_t sp)
 {
@@ -164,8 +163,8 @@ static bool regs_equal(const struct gt_unwind_regs *a, const struct gt_unwind_re
 	return a->pc == b->pc && a->sp == b->sp && a->fp == b->fp;
 }
 
-/* Looks for the walk's frame number @walked among the *standing outer ones of the trail, giving up
- * those that are nearer than it. True when it is the nearest of those left. */
+/* Searches the walk's frame number @walked among the *standing outer frames of the trail and drops
+ * those nearer than it. True when it is the nearest of the rest. */
 static bool joins_trail(const struct gt_unwind_trail *trail, const struct gt_unwind_regs *regs,
 			uint32_t walked, uint32_t *standing)
 {
@@ -195,9 +194,9 @@ static uint64_t find_rule(uint64_t pc)
 	return rule;
 }
 
-/* The rule of @pc, taken from frame number @place of the trail when that is at the same address:
- * the processor goes on with it before the address has come from the stack, whereas the table
- * cannot be asked earlier. */
+/* The rule of @pc, taken from frame number @place of the trail if that has the same address. The
+ * processor can speculate past this before the address has been loaded from the stack; the table
+ * look-up has to wait. */
 static inline uint64_t guess_rule(const struct gt_unwind_trail *trail, uint32_t place, uint64_t pc)
 {
 	if (place < GT_UNWIND_DEPTH && __builtin_expect(trail->frame[place].regs.pc == pc, 1))
@@ -205,9 +204,8 @@ static inline uint64_t guess_rule(const struct gt_unwind_trail *trail, uint32_t 
 	return find_rule(pc);
 }
 
-/* Whether the walk continues after a step that was not a plain one: onto another stack behind a
- * signal's frame, or further up a stack of which more was found; then the step is to be
- * repeated. */
+/* Whether the walk continues after a step that was not plain: on another stack after a signal
+ * frame, or further up a stack that was extended; then the step is repeated. */
 static bool goes_on(const struct gt_unwind_thread *thread, struct gt_unwind_walk *walk,
 		    enum gt_unwind_step_result result, bool *own)
 {
@@ -218,9 +216,9 @@ static bool goes_on(const struct gt_unwind_thread *thread, struct gt_unwind_walk
 	return result == GT_UNWIND_STEP_BROKEN && !*own && finds_more(walk);
 }
 
-/* Walks from the registers in @walk, into the thread's scratch trail, until the stack ends or the
- * walk has come to the *standing outer frames of the old trail. *own: only the thread's own stack
- * was walked on. */
+/* Walks from the registers in @walk into the thread's scratch trail until the stack ends or the
+ * walk reaches the *standing outer frames of the old trail. *own: only the thread's own stack was
+ * used. */
 GT_UNWIND_UNFENCED static enum walk_end walk_stack(struct gt_unwind_thread *thread,
 						   struct gt_unwind_walk *walk, uint32_t *standing,
 						   bool *own)
@@ -255,7 +253,7 @@ GT_UNWIND_UNFENCED static enum walk_end walk_stack(struct gt_unwind_thread *thre
 			break;
 		}
 		local = *walk;
-		if (result == GT_UNWIND_STEP_BROKEN) /* once more */
+		if (result == GT_UNWIND_STEP_BROKEN) /* again */
 			local.loads = frame[frames--].outer_loads;
 	}
 	thread->scratch.frames = frames;
@@ -263,7 +261,7 @@ GT_UNWIND_UNFENCED static enum walk_end walk_stack(struct gt_unwind_thread *thre
 	return end;
 }
 
-/* Puts the scratch trail's frames in front of the @standing outer ones of the trail. */
+/* Puts the scratch trail in front of the @standing outer frames of the trail. */
 static void join_trails(struct gt_unwind_thread *thread, uint32_t standing, uint32_t loads)
 {
 	struct gt_unwind_trail *trail = &thread->trail, *scratch = &thread->scratch;
@@ -292,7 +290,7 @@ static uint64_t mix(uint64_t x)
 	return x ^ x >> 29;
 }
 
-/* Terms do not wait for each other: one frame costs about a nanosecond. */
+/* Terms are independent of each other: one frame costs about a nanosecond. */
 static uint64_t hash_addresses(const uint64_t *pcs, uint32_t count)
 {
 	uint64_t sum = count;
@@ -303,7 +301,7 @@ static uint64_t hash_addresses(const uint64_t *pcs, uint32_t count)
 	return sum ? sum : 1;
 }
 
-/* Modules have gone: addresses may mean something else now, also to the drain thread. */
+/* Modules were unloaded: addresses may have another meaning now, also for the drain thread. */
 static void forget_trail(struct gt_unwind_thread *thread, uint32_t generation)
 {
 	thread->generation = generation;
@@ -320,14 +318,14 @@ static uint32_t find_standing(const struct gt_unwind_thread *thread,
 	uint32_t standing;
 
 	standing = count_standing(thread, regs->sp);
-	/* a trail that was cut says nothing about how a shorter stack goes on */
+	/* a trail that was cut does not show how a shorter stack continues */
 	if (!thread->complete && standing != trail->frames)
 		return 0;
 	return standing;
 }
 
-/* Makes the trail the stack that @walk begins. */
-static void take_trail(struct gt_unwind_thread *thread, struct gt_unwind_walk *walk)
+/* Replaces the trail by the stack that @walk begins. */
+static void update_trail(struct gt_unwind_thread *thread, struct gt_unwind_walk *walk)
 {
 	uint32_t generation = atomic_load_explicit(&gt_rules_generation, memory_order_acquire);
 	bool own = enter_stack(thread, walk);
@@ -352,7 +350,7 @@ static void take_trail(struct gt_unwind_thread *thread, struct gt_unwind_walk *w
 		atomic_fetch_add_explicit(&unwind.broken, 1, memory_order_relaxed);
 	join_trails(thread, standing, walk->loads);
 	thread->key_count = 0;
-	if (!own) { /* stays readable, but nothing of it will be joined */
+	if (!own) { /* still returned, but never joined */
 		thread->trail.loads = 0;
 		thread->complete = false;
 	}
@@ -365,7 +363,7 @@ __attribute__((noinline)) uint32_t gt_unwind_capture(struct gt_unwind_thread *th
 	uint32_t count;
 
 	gt_unwind_caller_regs(&walk.regs);
-	take_trail(thread, &walk);
+	update_trail(thread, &walk);
 	count = thread->trail.frames < max ? thread->trail.frames : max;
 	if (count == 0)
 		return 0;

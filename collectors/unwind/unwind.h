@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The native call stack of the calling thread, taken in the middle of a CUDA call. A walk applies
- * one rule a frame out of a table that all threads share; an address that is seen for the first
- * time gets its rule from libunwind (collectors/unwind/learn.h). What the last walk of a thread
- * read is remembered: where the stack still holds the same words, the frames are taken over.
+ * The native call stack of the calling thread, captured in the middle of a CUDA call. A walk
+ * applies one rule per frame from a table shared by all threads; a new address gets its rule from
+ * libunwind (collectors/unwind/learn.h). The words read by a thread's last walk are kept: where the
+ * stack still holds them, its frames are reused.
  *
- * Application threads. Where every address is known: no lock, no allocation, no system call, no
- * dl* call, no descriptor. Never in a signal handler that interrupted a capture.
+ * Application threads. With known addresses: no lock, no allocation, no system call, no dl* call,
+ * no descriptor. Never in a signal handler that interrupted a capture.
  */
 #ifndef GT_COLLECTORS_UNWIND_UNWIND_H
 #define GT_COLLECTORS_UNWIND_UNWIND_H
@@ -16,10 +16,10 @@
 
 #include "collectors/unwind/arch.h"
 
-/* Most frames that a walk follows and that a capture can deliver. */
+/* Frames per walk and per capture, at most. */
 #define GT_UNWIND_DEPTH     256
 
-/* Stacks that a thread remembers to have delivered, a power of two. */
+/* Delivered stacks that a thread remembers, a power of two. */
 #define GT_UNWIND_DELIVERED 1024
 
 /* One frame of a captured stack. */
@@ -28,8 +28,8 @@ struct gt_unwind_frame {
 	uint32_t outer_loads;       /* words read from here to the end of the stack */
 };
 
-/* One walk: frames nearest first, and the words of the stack that it read. The arrays are filled
- * towards their end, so that the outer frames stay in place while the near ones are replaced. */
+/* One walk: frames innermost first, and the words of the stack that it read. The arrays are filled
+ * towards their end, so that the outer frames stay in place while the inner ones are replaced. */
 struct gt_unwind_trail {
 	uint32_t frames, loads;
 	struct gt_unwind_frame frame[GT_UNWIND_DEPTH];
@@ -37,65 +37,63 @@ struct gt_unwind_trail {
 	struct gt_unwind_load load[GT_UNWIND_DEPTH * GT_UNWIND_LOADS_PER_FRAME];
 };
 
-/* What the unwinder keeps of a thread. Zeroed memory, then gt_unwind_thread_init. About 54 KiB, of
- * which only what deep stacks need is ever touched. */
+/* State of a thread. Zeroed memory, then gt_unwind_thread_init. About 54 KiB, touched only as far
+ * as stacks are deep. */
 struct gt_unwind_thread {
 	uint64_t stack_low, stack_high; /* the thread's own stack; 0, 0: not known */
 	uint32_t generation;            /* of the rules that made the trail */
-	bool complete;                  /* the trail ends where the stack does */
+	bool complete;                  /* the trail reaches the end of the stack */
 	uint32_t key_count;             /* addresses that key was made of, 0: none */
 	uint64_t key;
 	struct gt_unwind_trail trail;
 	struct gt_unwind_trail scratch;
-	uint64_t pcs[GT_UNWIND_DEPTH]; /* of trail, filled towards the end */
+	uint64_t pcs[GT_UNWIND_DEPTH]; /* of the trail, filled towards the end */
 	uint64_t delivered[GT_UNWIND_DELIVERED];
 };
 
-/* What the unwinder met, of all threads. */
+/* Counts of all threads. */
 struct gt_unwind_counts {
 	uint64_t rules;   /* addresses learned */
-	uint64_t guessed; /* of these: no rule to be had, frame pointer assumed */
+	uint64_t guessed; /* of these: no rule found, frame pointer assumed */
 	uint64_t jit;     /* of these: in no module */
 	uint64_t refused; /* of these: not code, the walk ends there */
 	uint64_t broken;  /* walks that ended before the end of the stack */
-	uint64_t probed;  /* captures on a stack that is not the thread's own: a system call each */
+	uint64_t probed;  /* captures on a stack other than the thread's own: a system call each */
 };
 
-/*
- * Loads libunwind if it is there. Once a session, before the first capture, not on a hot path.
- * Returns which unwinder serves: "libunwind rules" or "frame pointers".
- */
+/* Loads libunwind if it is installed. Once per session, before the first capture, not on a hot
+ * path. Returns the unwinder in use: "libunwind rules" or "frame pointers". */
 const char *gt_unwind_start(void);
 
 /* First sight of the calling thread: finds the bounds of its stack. A few system calls, and what
- * pthread_getattr_np allocates for the moment. */
+ * pthread_getattr_np allocates temporarily. */
 void gt_unwind_thread_init(struct gt_unwind_thread *thread);
 
 /*
- * Takes the stack of the calling thread, whose state is @thread. *ret_pcs are at most @max return
- * addresses, nearest first, the first one in the calling function; they stay valid until the
- * thread's next capture. (An address where a signal interrupted the code is given plus one, so
- * that pc - 1 lies in the instruction for every frame.) *ret_key is a hash of them, never 0.
- * Returns their number; 0, with nothing set, when the stack is unknown. errno is kept.
+ * Captures the stack of the calling thread, whose state is @thread. *ret_pcs are at most @max
+ * return addresses, innermost first, the first one in the calling function; valid until the
+ * thread's next capture. (An address where a signal interrupted the code is increased by one, so
+ * that pc - 1 is in the instruction for every frame.) *ret_key is a hash of them, never 0. Returns
+ * their number; 0, with nothing set, when the stack is unknown. errno is kept.
  */
 uint32_t gt_unwind_capture(struct gt_unwind_thread *thread, uint32_t max, const uint64_t **ret_pcs,
 			   uint64_t *ret_key);
 
-/* True when the thread has delivered the addresses under @key (gt_unwind_set_delivered) and may
- * send the key alone. Forgetting is allowed: then they are sent once more. */
+/* True when the thread has delivered the addresses of @key (gt_unwind_set_delivered) and may send
+ * the key alone. False negatives are allowed: then they are sent again. */
 static inline bool gt_unwind_is_delivered(const struct gt_unwind_thread *thread, uint64_t key)
 {
 	return thread->delivered[key & (GT_UNWIND_DELIVERED - 1)] == key;
 }
 
-/* To be called when the record with the addresses has been committed. */
+/* To be called after the record with the addresses was committed. */
 static inline void gt_unwind_set_delivered(struct gt_unwind_thread *thread, uint64_t key)
 {
 	thread->delivered[key & (GT_UNWIND_DELIVERED - 1)] = key;
 }
 
-/* A module that lay in [@start, @end) is gone: what was learned of its addresses, and what threads
- * have delivered so far, no longer holds. Drain thread. */
+/* The module in [@start, @end) was unloaded: forgets its rules, and which stacks were delivered.
+ * Drain thread. */
 void gt_unwind_forget(uint64_t start, uint64_t end);
 
 /* Any thread. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * x86-64: making rules, and the step over the frames that are rare. Application threads; the stack
- * is read only through the walk's bounds.
+ * x86-64: makes rules, and steps over rare frames. Application threads; reads the stack only inside
+ * the walk's bounds.
  */
 #include "collectors/unwind/arch.h"
 
@@ -23,7 +23,7 @@ static bool fits(int64_t value, unsigned int bits)
 	return value >= -((int64_t)1 << (bits - 1)) && value < ((int64_t)1 << (bits - 1));
 }
 
-/* CFA = base + n, everything saved at places relative to the CFA. */
+/* CFA = base + n; everything is saved relative to the CFA. */
 static uint64_t encode_plain(const struct gt_unwind_effect *effect)
 {
 	int64_t cfa_offset;
@@ -71,7 +71,7 @@ static uint64_t encode_indirect(const struct gt_unwind_effect *effect, bool is_s
 	       field(fp, 48, 16);
 }
 
-/* mov $__NR_rt_sigreturn, %rax; syscall: what a signal handler returns to. */
+/* mov $__NR_rt_sigreturn, %rax; syscall: the return address of a signal handler. */
 static bool is_signal_return(const struct gt_unwind_module *module, uint64_t pc)
 {
 	static const uint8_t code[9] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
@@ -151,7 +151,7 @@ bool gt_unwind_follows_call(const uint8_t bytes[GT_UNWIND_CALL_BYTES])
 
 enum prologue_step { PROLOGUE_STOP, PROLOGUE_OTHER, PROLOGUE_PUSH, PROLOGUE_FRAME, PROLOGUE_SUB };
 
-/* Bytes of a ModR/M byte and what follows it; 0: not in @size. */
+/* Bytes of a ModR/M byte and its operands; 0: not inside @size. */
 static size_t modrm_bytes(const uint8_t *code, size_t size)
 {
 	uint8_t mod, rm;
@@ -171,8 +171,8 @@ static size_t modrm_bytes(const uint8_t *code, size_t size)
 	return bytes + (mod == 1 ? 1 : mod == 2 ? 4 : 0);
 }
 
-/* Of instructions of the map 0f with a ModR/M byte: those that also have an immediate, or none at
- * all, or that jump, are not among what is wanted. */
+/* Opcodes of the map 0f with a ModR/M byte; not those with an immediate, without operands, or that
+ * jump. */
 static bool is_vector(uint8_t opcode)
 {
 	static const uint8_t first_last[][2] = {{0x10, 0x17}, {0x28, 0x2f}, {0x40, 0x6f},
@@ -185,7 +185,7 @@ static bool is_vector(uint8_t opcode)
 	return false;
 }
 
-/* Bytes of an immediate behind the operands of a one-byte opcode; -1: not one that is wanted. */
+/* Bytes of the immediate of a one-byte opcode; -1: not a supported one. */
 static int immediate_bytes(uint8_t opcode)
 {
 	static const struct {
@@ -202,7 +202,8 @@ static int immediate_bytes(uint8_t opcode)
 	return -1;
 }
 
-/* What compilers put between the pushes: moves, tests, arithmetic, vectors. 0: something else. */
+/* Instructions that compilers put between the pushes: moves, tests, arithmetic, vectors. 0:
+ * others. */
 static size_t other_bytes(const uint8_t *code, size_t size)
 {
 	size_t at = 0, operands;
@@ -232,7 +233,7 @@ static size_t other_bytes(const uint8_t *code, size_t size)
 	return operands ? at + 1 + operands + (size_t)immediate : 0;
 }
 
-/* One instruction: what it is, how long, and for sub $n, %rsp the number. */
+/* One instruction: its kind, its length, and for sub $n, %rsp the number. */
 static enum prologue_step read_prologue(const uint8_t *code, size_t size, size_t *ret_bytes,
 					uint32_t *ret_number)
 {
@@ -284,7 +285,7 @@ bool gt_unwind_frame_bytes(const uint8_t *code, size_t size, uint64_t *ret_bytes
 			below = 0;
 		} else if (step == PROLOGUE_PUSH) {
 			below += 8;
-		} else if (step == PROLOGUE_SUB) { /* the last thing that a prologue does to it */
+		} else if (step == PROLOGUE_SUB) { /* the last change of sp in a prologue */
 			below += number;
 			break;
 		}

@@ -20,7 +20,7 @@ struct gt_unwind_regs {
 	uint64_t pc, sp, fp;
 };
 
-/* How a register or the CFA is found. */
+/* Kind of a rule: how the CFA is found. */
 enum {
 	GT_RULE_NONE, /* must be 0 */
 	GT_RULE_SP,   /* plain, base is sp */
@@ -45,7 +45,7 @@ enum { /* flags of an indirect rule */
 /* The frame pointer in libunwind's numbering, UNW_X86_64_RBP. */
 #define GT_UNWIND_FP_REGNUM       6
 
-/* A word as it lies on a stack: of any type to the compiler, at any address. */
+/* A word on a stack: of any type to the compiler, at any alignment. */
 struct gt_unwind_word {
 	uint64_t value;
 } __attribute__((packed, may_alias));
@@ -53,7 +53,7 @@ struct gt_unwind_word {
 /* A walk in progress. */
 struct gt_unwind_walk {
 	struct gt_unwind_regs regs;
-	uint64_t low, high; /* words may be read in [low, high - 8] */
+	uint64_t low, high; /* readable words are in [low, high - 8] */
 	uint32_t loads;
 	struct gt_unwind_load *load;
 };
@@ -61,7 +61,7 @@ struct gt_unwind_walk {
 #define gt_unwind_rule_guess   ((uint64_t)GT_RULE_GUESS)
 #define gt_unwind_rule_refused ((uint64_t)GT_RULE_REFUSED)
 
-/* Needs a frame of its own, which __builtin_frame_address makes. */
+/* The user needs a frame of its own, which __builtin_frame_address forces. */
 static inline __attribute__((always_inline)) void gt_unwind_caller_regs(struct gt_unwind_regs *regs)
 {
 	const uint64_t *frame = __builtin_frame_address(0);
@@ -85,7 +85,7 @@ GT_UNWIND_UNFENCED static inline __attribute__((always_inline)) bool gt_unwind_r
 	return true;
 }
 
-/* Frames grow towards the higher addresses; what does not, is no frame. */
+/* Outer frames have higher addresses; anything else is not a frame. */
 GT_UNWIND_UNFENCED static inline __attribute__((always_inline)) enum gt_unwind_step_result
 gt_unwind_step_to(struct gt_unwind_walk *walk, uint64_t cfa, bool fp_saved, uint64_t fp_at)
 {
@@ -103,7 +103,7 @@ gt_unwind_step_to(struct gt_unwind_walk *walk, uint64_t cfa, bool fp_saved, uint
 GT_UNWIND_UNFENCED enum gt_unwind_step_result gt_unwind_step_rare(struct gt_unwind_walk *walk,
 								  uint64_t rule);
 
-/* Written so that a walk whose address goes nowhere else stays in registers. */
+/* Written so that a walk whose address does not escape stays in registers. */
 GT_UNWIND_UNFENCED static inline __attribute__((always_inline)) enum gt_unwind_step_result
 gt_unwind_step(struct gt_unwind_walk *walk, uint64_t rule)
 {
@@ -126,13 +126,14 @@ gt_unwind_step(struct gt_unwind_walk *walk, uint64_t rule)
 	return gt_unwind_step_to(walk, cfa, fp_offset != 0, cfa + fp_offset);
 }
 
-/* Whether a step by @rule reads the frame pointer; whether it is known after the step. */
+/* Whether a step by @rule reads the frame pointer. */
 static inline bool gt_unwind_rule_needs_fp(uint64_t rule)
 {
 	return GT_RULE_KIND(rule) == GT_RULE_FP || GT_RULE_KIND(rule) == GT_RULE_GUESS ||
 	       (GT_RULE_KIND(rule) == GT_RULE_INDIRECT && (rule & GT_RULE_BASE_FP));
 }
 
+/* Whether a step by @rule finds the caller's frame pointer on the stack. */
 static inline bool gt_unwind_rule_saves_fp(uint64_t rule)
 {
 	if (GT_RULE_KIND(rule) == GT_RULE_INDIRECT)
@@ -140,11 +141,8 @@ static inline bool gt_unwind_rule_saves_fp(uint64_t rule)
 	return GT_RULE_KIND(rule) == GT_RULE_GUESS || (rule >> 16 & 0xffff) != 0;
 }
 
-/*
- * How many bytes below its frame pointer the stack pointer of a function is after its first
- * instructions, of which @code has @size bytes. False: they set up no frame pointer, or do it in
- * a way that is not known.
- */
+/* How far a function's stack pointer is below its frame pointer after its prologue, from @size
+ * bytes of @code. False: no frame pointer, or an unknown instruction. */
 bool gt_unwind_frame_bytes(const uint8_t *code, size_t size, uint64_t *ret_bytes);
 
 /* Longest call instruction that gt_unwind_follows_call looks for. */
@@ -153,7 +151,7 @@ bool gt_unwind_frame_bytes(const uint8_t *code, size_t size, uint64_t *ret_bytes
 /* Whether the bytes in front of an address end with a call instruction. */
 bool gt_unwind_follows_call(const uint8_t bytes[GT_UNWIND_CALL_BYTES]);
 
-/* What the direct call before @pc, if it is one, calls. */
+/* The target of the direct call before @pc, if there is one. */
 bool gt_unwind_call_target(const uint8_t bytes[GT_UNWIND_CALL_BYTES], uint64_t pc,
 			   uint64_t *ret_target);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One header per architecture with the same names. A new one adds its file and its line here.
+ * One header per architecture, all with the same names. A new architecture adds its file and a line
+ * here.
  */
 #ifndef GT_CORE_GUEST_ARCH_H
 #define GT_CORE_GUEST_ARCH_H

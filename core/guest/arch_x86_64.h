@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What depends on the processor, x86-64. Included by core/guest/arch.h only.
+ * Processor specifics of x86-64. Included by core/guest/arch.h only.
  */
 #ifndef GT_CORE_GUEST_ARCH_X86_64_H
 #define GT_CORE_GUEST_ARCH_X86_64_H

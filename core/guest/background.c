@@ -26,7 +26,7 @@ static struct {
 	bool known;
 } at_load;
 
-void gt_background_see_processors(void)
+void gt_background_save_affinity(void)
 {
 	at_load.known = sched_getaffinity(0, sizeof(at_load.processors), &at_load.processors) == 0;
 }
@@ -39,20 +39,20 @@ static int add_thread_locals(struct dl_phdr_info *info, size_t size, void *sum)
 	return 0;
 }
 
-/* glibc takes the thread's variables, those of the program and its libraries, out of the stack that
- * a new thread asks for. At most so many bytes. */
+/* glibc places the thread-local variables of the program and its libraries inside the stack of a
+ * new thread. Upper bound, bytes. */
 static size_t thread_local_bytes(void)
 {
 	size_t sum = 0;
 
-	gt_forkgate_enter();
+	gt_forkgate_lock();
 	dl_iterate_phdr(add_thread_locals, &sum);
-	gt_forkgate_leave();
+	gt_forkgate_unlock();
 	return sum;
 }
 
-/* No signal of the program may run a handler on our thread; SIGPIPE and SIGXFSZ stay blocked too,
- * so a broken output is an error code (REQ-66, 83). */
+/* Blocks all signals, so no handler of the program runs on our thread and a broken output is an
+ * error code, not SIGPIPE or SIGXFSZ (REQ-66, 83). */
 int gt_background_start(void *(*run)(void *), void *argument, size_t stack_bytes)
 {
 	pthread_attr_t attributes;
@@ -71,9 +71,9 @@ int gt_background_start(void *(*run)(void *), void *argument, size_t stack_bytes
 	return -error;
 }
 
-/* The program's first CUDA call may come from a thread that is never to wait for another: ours,
- * which work long at a stretch, are not to keep the processor from it. */
-static void leave_realtime(void)
+/* The starting thread may be realtime and hand that on. Our threads run long at a stretch and must
+ * not keep the program from its processor. */
+static void drop_realtime(void)
 {
 	const struct sched_param none = {0};
 	int policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
@@ -85,13 +85,13 @@ static void leave_realtime(void)
 void gt_background_enter(const char *name)
 {
 	prctl(PR_SET_NAME, name, 0, 0, 0);
-	leave_realtime();
-	if (at_load.known) /* not with the one that the starting thread was pinned to (REQ-66) */
+	drop_realtime();
+	if (at_load.known) /* do not inherit the starting thread's pinning (REQ-66) */
 		sched_setaffinity(0, sizeof(at_load.processors), &at_load.processors);
 }
 
-/* A thread's list of robust mutexes is there from its start to its exit. A main thread that has
- * exited stays as a zombie while there are others. */
+/* A thread has a list of robust mutexes from start to exit. A main thread that exited stays as a
+ * zombie while other threads run. */
 static bool main_thread_is_gone(void)
 {
 	void *list = NULL;
@@ -100,7 +100,7 @@ static bool main_thread_is_gone(void)
 	return syscall(SYS_get_robust_list, getpid(), &list, &size) == 0 && !list;
 }
 
-/* Threads of the process, a main one that is gone among them; 0: not known. */
+/* Threads of the process, an exited main thread included; 0: not known. */
 static uint64_t count_threads(void)
 {
 	char text[512];
@@ -109,7 +109,7 @@ static uint64_t count_threads(void)
 	uint64_t count;
 
 	text[length] = 0;
-	at = strrchr(text, ')'); /* the second field may hold anything */
+	at = strrchr(text, ')'); /* the command name may hold any character */
 	for (int field = STAT_STATE; at && field <= STAT_THREADS; field++) {
 		at = strchr(at, ' ');
 		at = at ? at + 1 : NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Clock sampling and conversion, see the header. Drain thread only, but for what is inline.
+ * Clock sampling and conversion, see the header. Drain thread only, except the inline functions.
  */
 #include "core/guest/clock.h"
 
@@ -13,7 +13,7 @@
 #define BASE_PERIOD_S 7889238u
 #define SAMPLE_TRIES  5
 
-/* Least distance of two samples that gives the rate of the counter. */
+/* Least distance of two samples for a usable rate of the counter. */
 #define RATE_MIN_NS   10000000u
 
 static uint64_t read_realtime(void)
@@ -25,7 +25,7 @@ static uint64_t read_realtime(void)
 }
 
 /* REALTIME and the counter, bracketed by two MONOTONIC reads; the narrowest of a few brackets. */
-static struct gt_clock_sample take_sample(void)
+static struct gt_clock_sample read_clocks(void)
 {
 	struct gt_clock_sample best = {.error_ns = UINT64_MAX};
 
@@ -52,7 +52,7 @@ static int64_t offset_of(const struct gt_clock_sample *sample)
 void gt_clock_init(struct gt_clock *clock)
 {
 	memset(clock, 0, sizeof(*clock));
-	clock->first = take_sample();
+	clock->first = read_clocks();
 	clock->samples[0] = clock->first;
 	clock->count = 1;
 	clock->trace_offset = offset_of(&clock->first);
@@ -61,11 +61,11 @@ void gt_clock_init(struct gt_clock *clock)
 void gt_clock_sample(struct gt_clock *clock, int64_t *ret_step)
 {
 	const struct gt_clock_sample *last = &clock->samples[clock->count - 1];
-	struct gt_clock_sample now = take_sample();
-	/* unsigned: what is read out of a spool may be anything */
+	struct gt_clock_sample now = read_clocks();
+	/* unsigned: a value from a spool may be anything */
 	uint64_t step = (uint64_t)offset_of(&now) - (uint64_t)offset_of(last);
 	uint64_t distance = step >> 63 ? -step : step;
-	/* what two readings on a busy machine may differ by is no step */
+	/* the uncertainty of two readings on a busy machine is no step */
 	uint64_t least = GT_CLOCK_STEP_NS + (now.error_ns + last->error_ns) / 2;
 	bool stepped = distance > least;
 
@@ -79,18 +79,15 @@ void gt_clock_sample(struct gt_clock *clock, int64_t *ret_step)
 	clock->samples[clock->count++] = now;
 }
 
-/*
- * A REALTIME stamp belongs to the last sample taken at or before it: after a step back two samples
- * may claim it, then the newer one is right, because records are converted soon after they were
- * made.
- */
+/* Converts a REALTIME stamp with the last sample before it. After a step back two samples qualify;
+ * the newer one is right, because records are converted soon after they were made. */
 uint64_t gt_clock_from_realtime(const struct gt_clock *clock, uint64_t ns)
 {
 	uint32_t i = clock->count - 1;
 
 	while (i > 0 && ns < clock->samples[i].realtime)
 		i--;
-	/* unsigned: what is read out of a spool may be anything */
+	/* unsigned: a value from a spool may be anything */
 	return ns - (uint64_t)offset_of(&clock->samples[i]) + (uint64_t)clock->trace_offset;
 }
 

@@ -21,7 +21,7 @@ static inline uint64_t gt_clock_now(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* One simultaneous reading of both clocks; error_ns is the width of the bracket. */
+/* One simultaneous reading of both clocks; error_ns is the uncertainty (width of the bracket). */
 struct gt_clock_sample {
 	uint64_t monotonic;
 	uint64_t realtime;
@@ -31,23 +31,23 @@ struct gt_clock_sample {
 
 #define GT_CLOCK_SAMPLES 64
 
-/* The clock of one trace: where it began, and samples of both clocks. */
+/* The clock of one trace: its origin, and samples of both clocks. */
 struct gt_clock {
 	int64_t trace_offset; /* trace time = MONOTONIC + this */
 	uint32_t count;
 	struct gt_clock_sample first;
-	struct gt_clock_sample samples[GT_CLOCK_SAMPLES]; /* the newest, oldest first */
-	uint64_t steps;                                   /* times REALTIME was seen to step */
+	struct gt_clock_sample samples[GT_CLOCK_SAMPLES]; /* the latest, in order */
+	uint64_t steps;                                   /* steps of REALTIME seen */
 };
 
-/* Step of CLOCK_REALTIME above which it is reported, ns (REQ-45). */
+/* Smallest step of CLOCK_REALTIME that is reported, ns (REQ-45). */
 #define GT_CLOCK_STEP_NS 50000
 
 /* Takes the first sample and fixes the offset. */
 void gt_clock_init(struct gt_clock *clock);
 
-/* Adds a sample (best of 5). *ret_step is how far REALTIME stepped against MONOTONIC since the last
- * one, ns, when that is more than GT_CLOCK_STEP_NS and what the readings are uncertain by, else 0.
+/* Adds a sample (best of 5). *ret_step: how far REALTIME stepped against MONOTONIC since the last
+ * sample, ns; 0 when that is below GT_CLOCK_STEP_NS or within the uncertainty of the readings.
  * Drain thread. */
 void gt_clock_sample(struct gt_clock *clock, int64_t *ret_step);
 
@@ -57,15 +57,15 @@ static inline uint64_t gt_clock_from_monotonic(const struct gt_clock *clock, uin
 	return ns + (uint64_t)clock->trace_offset;
 }
 
-/* CLOCK_REALTIME ns (a CUPTI stamp) -> trace ns through the nearest sample. Drain thread. */
+/* CLOCK_REALTIME ns (a CUPTI time stamp) -> trace ns, by the nearest sample. Drain thread. */
 uint64_t gt_clock_from_realtime(const struct gt_clock *clock, uint64_t ns);
 
 /* Ticks of the processor's counter -> trace ns, by the rate between the first and the newest
- * sample. False: too little time has passed to know the rate. Another tool may have switched CUPTI
- * to this clock (Kineto does). Drain thread. */
+ * sample; another tool may have switched CUPTI to this clock (Kineto does). False: the rate is not
+ * known yet. Drain thread. */
 bool gt_clock_from_ticks(const struct gt_clock *clock, uint64_t ticks, uint64_t *ret_ns);
 
-/* The base that Kineto subtracts: REALTIME floored to 7889238 s (trace-format, "Base"). */
+/* The base that Kineto subtracts: REALTIME floored to 7889238 s. */
 uint64_t gt_clock_base(uint64_t realtime_ns);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Between any two system calls here another thread may close a number and open something else under
- * it; each step therefore looks again at what the number leads to.
+ * Between any two system calls another thread may close a number and open something else under it,
+ * so each step checks again what the number refers to.
  */
 #include "core/guest/descriptor.h"
 
@@ -14,11 +14,10 @@
 
 #define HIGHEST 4096 /* the kernel's table of a process grows with the highest number */
 
-/* Numbers below the limit: --sample-cpu keeps 128 of them, the others are for what is open for a
- * moment. */
+/* Numbers kept free below the limit: 128 for --sample-cpu, the rest for short-lived descriptors. */
 #define SPARE   160
 
-/* The lowest number for a copy: above what programs count, close in loops or give to select. */
+/* The lowest number for a copy: above those that programs close in loops or pass to select. */
 static int high_number(void)
 {
 	struct rlimit limit;
@@ -43,7 +42,7 @@ static void close_if(int fd, const struct stat *expected)
 		close(fd);
 }
 
-/* Whether @st is what the path leads to; a file that has gone from there is believed. */
+/* Whether @st is the file at the path; a file that has been removed passes. */
 static bool is_named(int folder, const char *path, int flags, const struct stat *st)
 {
 	struct stat named;
@@ -53,9 +52,9 @@ static bool is_named(int folder, const char *path, int flags, const struct stat 
 	return error == -ENOENT || (error == 0 && is_same(&named, st));
 }
 
-/* The copy of @low is looked at, not @low itself: of that number the program may have made
- * something else meanwhile, and then it must stay open. */
-static int take_copy(struct gt_descriptor *descriptor, int low, int high, int folder,
+/* Checks the copy of @low, not @low itself: the program may have reused that number, and then it
+ * must stay open. */
+static int move_high(struct gt_descriptor *descriptor, int low, int high, int folder,
 		     const char *path, int flags)
 {
 	struct stat st;
@@ -84,7 +83,7 @@ int gt_descriptor_open(struct gt_descriptor *ret_descriptor, int folder, const c
 	error = low < 0 ? -errno : 0;
 	if (!error) {
 		high = low < minimum ? gt_sys_dup_high(low, minimum) : low;
-		error = take_copy(ret_descriptor, low, high < 0 ? low : high, folder, path, flags);
+		error = move_high(ret_descriptor, low, high < 0 ? low : high, folder, path, flags);
 	}
 	errno = saved_errno;
 	return error;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A file descriptor in a process that is not ours. Programs close every number that they know of
- * and open their own files under the lowest free ones: a descriptor of ours therefore moves to a
- * high number at once, and no number is ever closed that has become something of the program's. Any
- * thread; errno is kept.
+ * A file descriptor in somebody else's process. Programs close every number that they know of, and
+ * open files under the lowest free ones. So a descriptor of ours moves to a high number at once,
+ * and a number is closed only while it is still ours. Any thread; errno is kept.
  */
 #ifndef GT_CORE_GUEST_DESCRIPTOR_H
 #define GT_CORE_GUEST_DESCRIPTOR_H
@@ -12,25 +11,25 @@
 #include <stddef.h>
 #include <sys/stat.h>
 
-/* A file descriptor that the program does not use. */
+/* A descriptor of the tracer. */
 struct gt_descriptor {
 	int fd;       /* -1: not open */
-	dev_t device; /* what the number must still lead to */
+	dev_t device; /* what the number must still refer to */
 	ino_t inode;
-	mode_t mode; /* kind and rights of the file, as fstat tells */
+	mode_t mode; /* type and permissions of the file, from fstat */
 };
 
 #define GT_DESCRIPTOR_NONE ((struct gt_descriptor){.fd = -1})
 
-/* As openat, close-on-exec. Negative errno; -ESTALE: while it was being opened the number was taken
- * away from us. Close with gt_descriptor_close, which is fine for what did not open, too. */
+/* As openat, close-on-exec. Negative errno; -ESTALE: the program took the number away while it was
+ * being opened. Close with gt_descriptor_close, also after a failure. */
 int gt_descriptor_open(struct gt_descriptor *ret_descriptor, int folder, const char *path,
 		       int flags, mode_t rights);
 
-/* Whether the number still leads to what was opened. */
+/* Whether the number still refers to what was opened. */
 bool gt_descriptor_is_ours(const struct gt_descriptor *descriptor);
 
-/* Closes it unless its number is something else by now. */
+/* Closes it, unless the number refers to something else by now. */
 void gt_descriptor_close(struct gt_descriptor *descriptor);
 
 /* The first bytes of a small file. Returns how many; 0 when it cannot be read. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Symbol look-up in mapped ELF objects: DT_GNU_HASH or DT_HASH, DT_VERSYM with DT_VERDEF. Nothing
- * here trusts a number of the object: room() says how much may be read behind an address.
+ * Symbol look-up in mapped ELF objects: DT_GNU_HASH or DT_HASH, DT_VERSYM with DT_VERDEF. No number
+ * of the object is trusted: room() says how much may be read from an address.
  */
 #include "core/guest/elf_lookup.h"
 
@@ -40,7 +40,7 @@ static uintptr_t dynamic_address(const struct gt_elf *elf, ElfW(Addr) value)
 	return value >= elf->start && value < elf->end ? value : elf->bias + value;
 }
 
-/* A table of the dynamic section and how many units of @unit bytes can be read from it. */
+/* A table of the dynamic section, and how many units of @unit bytes can be read from it. */
 static const void *table(const struct gt_elf *elf, ElfW(Addr) value, size_t unit, size_t *ret_room)
 {
 	uintptr_t address = dynamic_address(elf, value);
@@ -63,7 +63,7 @@ bool gt_elf_contains(const struct gt_elf *elf, uintptr_t address)
 	return false;
 }
 
-/* A zero-terminated string of the string table, NULL: it would leave the table. */
+/* A zero-terminated string of the string table; NULL: it would run past the table. */
 static const char *string_at(const struct gt_elf *elf, size_t offset)
 {
 	if (offset >= elf->string_room ||
@@ -78,7 +78,7 @@ static bool string_is(const struct gt_elf *elf, size_t offset, const char *text,
 	       !memcmp(elf->strings + offset, text, length + 1);
 }
 
-static void take_entry(struct gt_elf *elf, const ElfW(Dyn) *entry, size_t *ret_string_size)
+static void read_entry(struct gt_elf *elf, const ElfW(Dyn) *entry, size_t *ret_string_size)
 {
 	ElfW(Addr) value = entry->d_un.d_ptr;
 
@@ -139,7 +139,7 @@ int gt_elf_open(uintptr_t bias, const ElfW(Phdr) *segments, size_t count, struct
 	    room(&elf, (uintptr_t)elf.dynamic) < elf.dynamic_count * sizeof(ElfW(Dyn)))
 		return -EINVAL;
 	for (size_t i = 0; i < elf.dynamic_count && elf.dynamic[i].d_tag != DT_NULL; i++) {
-		take_entry(&elf, &elf.dynamic[i], &string_size);
+		read_entry(&elf, &elf.dynamic[i], &string_size);
 		if (elf.dynamic[i].d_tag == DT_SONAME)
 			soname = elf.dynamic[i].d_un.d_val;
 	}
@@ -163,7 +163,7 @@ const char *gt_elf_needed(const struct gt_elf *elf, size_t index)
 	return NULL;
 }
 
-/* The record @offset bytes into a version table, NULL: outside or crooked. */
+/* The record @offset bytes into a version table; NULL: outside or misaligned. */
 static const void *record(const char *base, size_t space, size_t offset, size_t size)
 {
 	if (offset > space || space - offset < size || ((uintptr_t)base + offset) % 4)
@@ -171,8 +171,8 @@ static const void *record(const char *base, size_t space, size_t offset, size_t 
 	return base + offset;
 }
 
-/* The name of the version definition that symbols with @index have, as offset into the strings.
- * With @index 0: of the definition called @name. -ENOENT: none. */
+/* Name of the version definition with @index, as offset into the strings; with @index 0, index of
+ * the definition called @name. -ENOENT: none. */
 static int find_definition(const struct gt_elf *elf, unsigned int index, const char *name,
 			   size_t *ret_name)
 {
@@ -203,11 +203,11 @@ bool gt_elf_defines_version(const struct gt_elf *elf, const char *version)
 	return !find_definition(elf, 0, version, &name);
 }
 
-/* Steps through the versions needed, of all files: @offset and @at are 0 before the first. */
+/* Steps through the versions needed, file by file: @offset and @at are 0 before the first. */
 struct need_cursor {
-	size_t offset; /* of the file's record */
-	size_t at;     /* of the next version's record, 0: the file's first */
-	size_t left;   /* versions of the file behind that */
+	size_t offset; /* of the library's record */
+	size_t at;     /* of the next version's record, 0: the library's first */
+	size_t left;   /* versions of the library after that */
 };
 
 static const ElfW(Vernaux) *next_need(const struct gt_elf *elf, struct need_cursor *cursor)
@@ -271,8 +271,8 @@ const char *gt_elf_reference_version(const struct gt_elf *elf, const char *name)
 	return NULL;
 }
 
-/* The rule of ld.so: symbols without a version satisfy everybody, hidden ones only who names
- * them. */
+/* As ld.so: a symbol without version fits any reference, a hidden one only a reference to its
+ * version. */
 static bool version_fits(const struct gt_elf *elf, size_t symbol, const char *version)
 {
 	unsigned int entry, index;
@@ -391,7 +391,7 @@ struct loaded_query {
 	uintptr_t found;
 };
 
-static int look_in(struct dl_phdr_info *info, size_t size, void *context)
+static int search_object(struct dl_phdr_info *info, size_t size, void *context)
 {
 	struct loaded_query *query = context;
 	struct gt_elf elf;
@@ -408,6 +408,6 @@ uintptr_t gt_elf_find_loaded(const char *soname, const char *name, const char *v
 {
 	struct loaded_query query = {.soname = soname, .name = name, .version = version};
 
-	dl_iterate_phdr(look_in, &query);
+	dl_iterate_phdr(search_object, &query);
 	return query.found;
 }

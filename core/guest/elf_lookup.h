@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reads the dynamic section of an ELF object that is mapped in this process: what it needs, which
- * versions, where a symbol of it lies. For places where dlsym may not be called (it takes the
- * loader's lock, which another thread may hold for seconds in a library's constructor).
+ * Reads the dynamic section of an ELF object that is mapped in this process: its dependencies,
+ * versions and symbols. For places where dlsym is forbidden (it takes the loader's lock, which
+ * another thread may hold for seconds in a library's constructor).
  *
- * Any thread. No lock, no allocation, no system call but for gt_elf_find_loaded. Every read is
+ * Any thread. No lock, no allocation, no system call, except gt_elf_find_loaded. Every read is
  * checked against the object's own readable segments: a damaged table is an object without the
- * symbol. The caller makes sure that the object stays mapped, e.g. by reading it inside a
- * dl_iterate_phdr callback.
+ * symbol. The caller keeps the object mapped, e.g. by reading it inside a dl_iterate_phdr callback.
  */
 #ifndef GT_CORE_GUEST_ELF_LOOKUP_H
 #define GT_CORE_GUEST_ELF_LOOKUP_H
@@ -17,16 +16,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One mapped object; points into it. Tables that it lacks have room 0. */
+/* One mapped object; points into it. Missing tables have room 0. */
 struct gt_elf {
 	uintptr_t bias;       /* added to every address in the file */
-	uintptr_t start, end; /* first byte of the first and behind the last PT_LOAD */
+	uintptr_t start, end; /* first byte of the first, end of the last PT_LOAD */
 	const ElfW(Phdr) *segments;
 	size_t segment_count;
 	const ElfW(Dyn) *dynamic;
 	size_t dynamic_count;
 	const char *strings;
-	size_t string_room; /* bytes that may be read there, as in all rooms */
+	size_t string_room; /* readable bytes from there; so in every *_room */
 	const ElfW(Sym) *symbols;
 	size_t symbol_room; /* in symbols */
 	const uint32_t *gnu_hash;
@@ -42,32 +41,32 @@ struct gt_elf {
 	const char *soname; /* "" without one */
 };
 
-/* Looks an object over. -EINVAL: no usable dynamic section (a static program, the vDSO of some). */
+/* Parses an object. -EINVAL: no usable dynamic section (a static program, some vDSOs). */
 int gt_elf_open(uintptr_t bias, const ElfW(Phdr) *segments, size_t count, struct gt_elf *ret_elf);
 
-/* Bytes that can be read at @address of the object that lies at @bias: to the end of its readable
- * PT_LOAD, 0: in none. Other segments may lie where nothing is mapped. */
+/* Bytes that can be read from @address of the object at @bias, up to the end of its readable
+ * PT_LOAD; 0: in none. Between segments nothing may be mapped. */
 size_t gt_elf_room(uintptr_t bias, const ElfW(Phdr) *segments, size_t count, uintptr_t address);
 
 /* True when @address lies in a segment of the object. */
 bool gt_elf_contains(const struct gt_elf *elf, uintptr_t address);
 
 /*
- * Address of the defined symbol @name, 0: none. With a @version: that version of it, an unversioned
- * definition satisfies every version as it does in ld.so. Without (NULL): the default version.
- * Indirect functions and thread-local symbols are not found.
+ * Address of the defined symbol @name, 0: none. With a @version: that version; an unversioned
+ * definition satisfies every version, as in ld.so. NULL: the default version. Indirect functions
+ * and thread-local symbols are not found.
  */
 uintptr_t gt_elf_find(const struct gt_elf *elf, const char *name, const char *version);
 
-/* The DT_NEEDED entry number @index, NULL behind the last. */
+/* The DT_NEEDED entry number @index, NULL past the last. */
 const char *gt_elf_needed(const struct gt_elf *elf, size_t index);
 
-/* Of the symbol versions that the object asks for, the one number @index that begins with @prefix,
- * NULL behind the last. */
+/* Number @index of the symbol versions that the object needs and that begin with @prefix, NULL past
+ * the last. */
 const char *gt_elf_version_needed(const struct gt_elf *elf, const char *prefix, size_t index);
 
-/* The version that the object asks of @name, a symbol that it imports; NULL: none, or not imported.
- * Looks at every symbol. */
+/* The version with which the object imports @name; NULL: none, or not imported. Scans every
+ * symbol. */
 const char *gt_elf_reference_version(const struct gt_elf *elf, const char *name);
 
 /* True when the object defines the symbol version @version. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Two counters, each raised before the other is read: a fork that comes while somebody is in the
- * loader waits, who comes while a fork runs turns back. The handlers run on the application's
- * threads, at fork only; every wait is bounded, the loader's lists are short.
+ * Two counters, each raised before the other is read: a fork waits for threads in the loader, a
+ * thread that finds a fork running turns back. The handlers run on the application's threads, at
+ * fork only; every wait is bounded.
  */
 #include "core/guest/forkgate.h"
 
@@ -17,7 +17,7 @@
 #define WAIT_NS     50000u
 
 static _Atomic uint32_t forks;     /* running now */
-static _Atomic uint32_t in_loader; /* threads that are */
+static _Atomic uint32_t in_loader; /* threads inside */
 
 /* Sleeps in short steps until @counter is 0 or the time is up. */
 static void wait_for_zero(_Atomic uint32_t *counter)
@@ -40,7 +40,7 @@ static void after_fork(void)
 	atomic_fetch_sub(&forks, 1);
 }
 
-/* Nobody else is here: what the parent's other threads do is not ours to wait for. */
+/* The parent's other threads do not exist here: nothing to wait for. */
 static void after_fork_in_child(void)
 {
 	atomic_store(&forks, 0);
@@ -56,7 +56,7 @@ static void register_handlers(void)
 		pthread_atfork(before_fork, after_fork, after_fork_in_child);
 }
 
-bool gt_forkgate_try(void)
+bool gt_forkgate_trylock(void)
 {
 	register_handlers();
 	atomic_fetch_add(&in_loader, 1);
@@ -66,27 +66,27 @@ bool gt_forkgate_try(void)
 	return false;
 }
 
-bool gt_forkgate_wait(void)
+bool gt_forkgate_timedlock(void)
 {
-	if (gt_forkgate_try())
+	if (gt_forkgate_trylock())
 		return true;
 	wait_for_zero(&forks);
-	return gt_forkgate_try();
+	return gt_forkgate_trylock();
 }
 
-void gt_forkgate_enter(void)
+void gt_forkgate_lock(void)
 {
-	if (gt_forkgate_try())
+	if (gt_forkgate_trylock())
 		return;
 	wait_for_zero(&forks);
 	atomic_fetch_add(&in_loader, 1);
 }
 
-void gt_forkgate_leave(void)
+void gt_forkgate_unlock(void)
 {
 	uint32_t seen = atomic_load(&in_loader);
 
-	/* 0: this is the child of a fork that did not wait so long */
+	/* 0: this is the child of a fork that gave up waiting */
 	while (seen && !atomic_compare_exchange_weak(&in_loader, &seen, seen - 1))
 		continue;
 }

@@ -11,7 +11,7 @@
 /* Sleeps while *word == value, at most @timeout_ns. May return early. errno is kept. */
 void gt_futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t timeout_ns);
 
-/* Wakes everybody who waits on @word. errno is kept. */
+/* Wakes all waiters on @word. errno is kept. */
 void gt_futex_wake(_Atomic uint32_t *word);
 
 #endif

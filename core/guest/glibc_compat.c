@@ -2,9 +2,9 @@
  *
  * The functions of core/guest/glibc_compat.def under names of our own. Each refers weakly to its
  * oldest version, which the libc of glibc 2.34 and later still has. On an older glibc that
- * reference is bound only if the program itself loaded libpthread or libdl, and stays NULL
- * otherwise; then the function is looked up in the libraries that are mapped by now (a process that
- * uses CUDA has both). Any thread; not for hot paths.
+ * reference is bound only if the program itself loaded libpthread or libdl; otherwise it is NULL,
+ * and the function is looked up in the libraries mapped by now (a process that uses CUDA has both).
+ * Any thread; not for hot paths.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -34,7 +34,7 @@ static uintptr_t look_up(const char *library, const char *name, const char *vers
 	return found ? found : gt_elf_find_loaded("libc.so.6", name, version);
 }
 
-/* # and ## only: as arguments the names would become gt_compat_<name>, see the header. */
+/* # and ## only: as macro arguments the names would become gt_compat_<name>, see the header. */
 #define GT_MOVED(type, name, parameters, arguments, version, library, failure)                     \
 	REFER("old_" #name ", " #name "@" OLDEST(version));                                        \
 	extern type old_##name parameters __attribute__((weak, visibility("default")));            \

@@ -46,24 +46,24 @@ void gt_log_set_level(enum gt_log_level level)
 	log_level = level;
 }
 
-/* When it cannot be written there is nowhere to say so; nor may the program hear of it. */
+/* A failed write has nowhere to be reported, and must not reach the program. */
 static void write_line(const char *line, size_t length)
 {
 	struct gt_write_signals before;
 
-	gt_write_signals_hold(&before);
+	gt_write_signals_block(&before);
 	syscall(SYS_write, STDERR_FILENO, line, length);
-	gt_write_signals_let(&before);
+	gt_write_signals_restore(&before);
 }
 
-static void say(const char *format, va_list args)
+static void print_message(const char *format, va_list args)
 {
 	char line[512];
 	int saved = errno;
 	size_t n = gt_text_format(line, sizeof(line) - 1, "gputrace: ");
 
 	n += gt_text_vformat(line + n, sizeof(line) - 1 - n, format, args);
-	gt_text_clean(line, n, '?'); /* paths and values are somebody else's words */
+	gt_text_clean(line, n, '?'); /* paths and values come from outside */
 	line[n++] = '\n';
 	if (is_first_stderr())
 		write_line(line, n);
@@ -77,7 +77,7 @@ void gt_log_say(const char *format, ...)
 	if (log_level < GT_LOG_NORMAL)
 		return;
 	va_start(args, format);
-	say(format, args);
+	print_message(format, args);
 	va_end(args);
 }
 
@@ -88,6 +88,6 @@ void gt_log_verbose(const char *format, ...)
 	if (log_level < GT_LOG_VERBOSE)
 		return;
 	va_start(args, format);
-	say(format, args);
+	print_message(format, args);
 	va_end(args);
 }

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the tracer says on the program's stderr: one line, prefixed, by write(2), each message once.
- * Off the application's hot path; never stdio, never an allocation, no cancellation point.
+ * Messages of the tracer on the program's stderr: one line, prefixed, by write(2), each message
+ * once. Off the application's hot path; never stdio, never an allocation, no cancellation point.
  */
 #ifndef GT_CORE_GUEST_LOG_H
 #define GT_CORE_GUEST_LOG_H
 
 /* What is printed on stderr. */
 enum gt_log_level {
-	GT_LOG_QUIET,   /* nothing */
-	GT_LOG_NORMAL,  /* what costs the user data */
+	GT_LOG_QUIET,   /* prints nothing */
+	GT_LOG_NORMAL,  /* losses of data */
 	GT_LOG_VERBOSE, /* what the tracer does */
 };
 
-/* Set once by the session. */
+/* Called once by the session. */
 void gt_log_set_level(enum gt_log_level level);
 
-/* Remembers what descriptor 2 is now. When the program has put something else there, which may be a
- * file of its data, nothing is said. Before the program runs; without this call all is said. */
+/* Remembers what descriptor 2 is. When the program has replaced it, maybe by a data file, nothing
+ * is printed. Call it before the program runs; without it everything is printed. */
 void gt_log_remember_stderr(void);
 
 /* "gputrace: <text>\n". Supports %s %d %u %lu %lx %% only (own formatter, async-signal-safe).

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * mmap-backed memory, see the header. Any thread for the mappings; an arena belongs to one thread.
+ * mmap-backed memory, see the header. Mappings: any thread; an arena belongs to one thread.
  */
 #include "core/guest/memory.h"
 
@@ -29,7 +29,7 @@ void gt_memory_set_survivor(const struct gt_memory_survivor *source)
 	atomic_store(&survivor, source);
 }
 
-/* Of the source that outlives the process, if there is one. */
+/* Whether it belongs to the source that outlives the process, if there is one. */
 static bool survives(const void *mapped)
 {
 	const struct gt_memory_survivor *source = atomic_load(&survivor);
@@ -119,7 +119,7 @@ void *gt_memory_map(size_t size)
 
 void gt_memory_unmap(void *mapped, size_t size)
 {
-	if (!mapped || survives(mapped)) /* which stays where it is */
+	if (!mapped || survives(mapped)) /* surviving memory stays mapped */
 		return;
 	munmap(mapped, size);
 	gt_memory_uncharge(size);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory of the tracer comes from mmap, never from the program's malloc: an application may have
- * replaced that one, may hold its lock, or may call CUDA from inside it.
+ * The tracer's memory comes from mmap, never from the program's malloc: the program may have
+ * replaced it, may hold its lock, or may call CUDA from inside it.
+ *
  * Any thread; costs a system call.
  */
 #ifndef GT_CORE_GUEST_MEMORY_H
@@ -14,23 +15,26 @@
 /* @size zeroed bytes, page aligned. NULL: no memory. */
 void *gt_memory_map(size_t size);
 
-/* Gives back what gt_memory_map gave. NULL is fine. */
+/* Unmaps memory of gt_memory_map. NULL is fine. */
 void gt_memory_unmap(void *memory, size_t size);
 
-/* Grows a mapping, which may move; the new part is zeroed. NULL: no memory, the old one stays. */
+/* Grows a mapping, which may move; the new part is zeroed. NULL: no memory, the old mapping
+ * stays. */
 void *gt_memory_grow(void *memory, size_t old_size, size_t new_size);
 
-/* Memory that outlives the process (core/spool.h): its bytes stay where they are when they are
- * unmapped. Set once, before any arena that survives is used; @source must stay for ever. Any
+/* A source of memory that outlives the process (core/spool.h): unmapping leaves its bytes where
+ * they are. Set once, before any surviving arena is used; @source must live for ever. Any
  * thread. */
 struct gt_memory_survivor {
 	void *(*map)(size_t size); /* as gt_memory_map */
 	bool (*holds)(const void *memory);
 };
+
+/* Sets that source. */
 void gt_memory_set_survivor(const struct gt_memory_survivor *source);
 
-/* What all mappings together may take (--max-rss); 0: no limit. Beyond it the next one is refused.
- * What is mapped counts, touched or not, so less than this is resident. */
+/* Limits the sum of all mappings (--max-rss); 0: no limit. A mapping beyond it is refused. Mapped
+ * bytes count, touched or not, so less is resident. */
 void gt_memory_limit(size_t bytes);
 
 /* Memory of the tracer. */
@@ -41,23 +45,23 @@ struct gt_memory_counts {
 /* The counts now. Any thread. */
 struct gt_memory_counts gt_memory_count(void);
 
-/* Address space of which little will be used: only what gt_memory_charge takes counts. */
+/* Reserves address space of which little will be used: only what is charged counts. */
 void *gt_memory_reserve(size_t size);
 void gt_memory_unreserve(void *memory, size_t size);
 
-/* The same, only readable: a locked process does not fill it, one without overcommit does not count
- * it. The pages that the @size bytes at @blank lie in become writable; false: no memory. */
+/* The same, read-only: mlockall does not fill it, strict overcommit does not count it.
+ * _make_writable opens the pages that hold the @size bytes at @blank; false: no memory. */
 void *gt_memory_reserve_blank(size_t size);
 bool gt_memory_make_writable(void *blank, size_t size);
 
-/* Counts memory against the limit; undoes that. */
+/* Counts bytes against the limit; _uncharge undoes it. */
 bool gt_memory_charge(size_t bytes); /* false: over the limit */
 void gt_memory_uncharge(size_t bytes);
 
-/* Whether a byte is there to be read, by the kernel's word. NULL is not. */
+/* Asks the kernel whether a byte is readable. NULL is not. */
 bool gt_memory_is_readable(const void *address);
 
-/* An arena hands out pieces that live until the arena ends: for interned strings and stacks. */
+/* An arena: allocations live until the arena ends. For interned strings and stacks. */
 struct gt_arena {
 	struct gt_arena_block *blocks;
 	size_t used;      /* in the newest block */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See the header. A page that cannot be touched lies below.
+ * See the header. The page below the stack is not accessible.
  */
 #include "core/guest/signal_stack.h"
 
@@ -43,7 +43,7 @@ out:
 }
 
 /* The kernel refuses while the thread runs on it: a handler may call pthread_exit. */
-void gt_signal_stack_take_back(void **memory)
+void gt_signal_stack_reclaim(void **memory)
 {
 	const stack_t none = {.ss_flags = SS_DISABLE};
 	int saved = errno;

@@ -16,7 +16,7 @@
 
 _Static_assert(sizeof(void *) == 8, "struct stat is the kernel's on 64-bit Linux only");
 
-/* Result of a raw call in the way of this project, with the caller's errno restored. */
+/* The result of a raw system call as value or negative errno; restores the caller's errno. */
 static int result_of(long result, int saved_errno)
 {
 	int error = result < 0 ? -errno : (int)result;
@@ -67,8 +67,8 @@ void gt_sys_absolute(const char *path, char *ret_path, size_t size)
 	errno = saved_errno;
 }
 
-/* Field 22 of /proc/PID/stat, behind the command's name, which may hold anything but ends at the
- * last ')'. */
+/* Field 22 of /proc/PID/stat. Field 2, the command name, may hold anything but ends at the last
+ * ')'. */
 uint64_t gt_sys_start_ticks(int pid)
 {
 	char path[64], text[1024];

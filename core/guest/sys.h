@@ -18,11 +18,11 @@ int gt_sys_fstatat(int folder, const char *path, struct stat *ret_stat, int flag
 /* A close-on-exec copy of @fd, numbered @minimum or higher. Negative errno on failure. */
 int gt_sys_dup_high(int fd, int minimum);
 
-/* @path as it is found from every working folder: a relative one behind that of now. As it is given
- * where that folder has no name or @size is too small for both. */
+/* @path as an absolute path, relative to the working folder of now. Unchanged where that folder has
+ * no name or @size is too small. */
 void gt_sys_absolute(const char *path, char *ret_path, size_t size);
 
-/* When the process began, in clock ticks since boot: with its pid, which process it is. 0: not
+/* Start time of the process in clock ticks since boot; with the pid it identifies a process. 0: not
  * known. */
 uint64_t gt_sys_start_ticks(int pid);
 

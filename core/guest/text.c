@@ -12,7 +12,7 @@
 #define REPLACEMENT 0xfffdu
 
 struct out {
-	char *at, *end; /* end: one before the terminating zero */
+	char *at, *end; /* end: leaves room for the terminating zero */
 };
 
 static void put(struct out *out, const char *text, size_t length)
@@ -92,7 +92,7 @@ static void put_unsigned(struct out *out, uint64_t value, bool hex)
 	put(out, digits, hex ? gt_text_hex(digits, value) : gt_text_decimal(digits, value));
 }
 
-/* One conversion; @spec is behind the '%'. Returns where the format goes on. */
+/* One conversion; @spec is after the '%'. Returns where the format goes on. */
 static const char *convert(struct out *out, const char *spec, va_list *args)
 {
 	bool is_long = *spec == 'l';
@@ -179,7 +179,7 @@ static uint64_t scale_real(long double value, int *ret_exponent)
 	return digits;
 }
 
-/* Digits with a point behind the first @whole of them (0 or less: zeros come first). */
+/* Digits with a point after the first @whole of them (0 or less: leading zeros). */
 static size_t put_digits(char *out, const char *digits, int count, int whole)
 {
 	size_t n = 0;

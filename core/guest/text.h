@@ -19,7 +19,7 @@ size_t gt_text_hex(char *out, uint64_t value);
  * are not JSON. 24 bytes are always enough. Returns how many. */
 size_t gt_text_real(char *out, double value);
 
-/* @code_point as UTF-8, 1 to 4 bytes; what is no character becomes U+FFFD. Returns how many. */
+/* @code_point as UTF-8, 1 to 4 bytes; an invalid one becomes U+FFFD. Returns how many. */
 size_t gt_text_utf8(char *out, uint32_t code_point);
 
 /*
@@ -30,8 +30,8 @@ size_t gt_text_format(char *out, size_t size, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 size_t gt_text_vformat(char *out, size_t size, const char *format, va_list args);
 
-/* Bytes of the control character at @text, which a terminal would act on (C0, DEL; C1 in UTF-8); 0:
- * none stands there. */
+/* Length of the control character at @text, which a terminal would act on (C0, DEL; C1 in UTF-8);
+ * 0: none. */
 static inline size_t gt_text_control(const char *text)
 {
 	unsigned char c = (unsigned char)text[0];
@@ -41,7 +41,7 @@ static inline size_t gt_text_control(const char *text)
 	return (c < ' ' && c) || c == 0x7f;
 }
 
-/* Puts @mark for each byte of them in @text, zero-terminated behind @size bytes. */
+/* Replaces each byte of control characters in @text (@size bytes, zero-terminated) by @mark. */
 static inline void gt_text_clean(char *text, size_t size, char mark)
 {
 	for (size_t i = 0; i < size; i++)
@@ -49,7 +49,8 @@ static inline void gt_text_clean(char *text, size_t size, char mark)
 			text[i + n - 1] = mark;
 }
 
-/* Unsigned decimal at @text, up to @ret_end. -EINVAL: no digit; -ERANGE: over uint64. */
+/* Parses an unsigned decimal; *ret_end is the first byte after it. -EINVAL: no digit; -ERANGE: over
+ * uint64. */
 int gt_text_parse_u64(const char *text, const char **ret_end, uint64_t *ret_value);
 
 #endif

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A thread of the program that is cancelled leaves at the next open, write or wait: inside a part
- * of ours that would be with locks held that are ours, the driver's or CUPTI's. These parts put it
- * off.
+ * Defers pthread cancellation: a cancelled thread of the program ends at its next open, write or
+ * wait. Inside our code that could leave a lock of ours, the driver's or CUPTI's held for ever.
  */
 #ifndef GT_CORE_GUEST_UNCANCELLED_H
 #define GT_CORE_GUEST_UNCANCELLED_H
 
 #include <pthread.h>
 
-/* Any thread; nests. Returns what the other takes. */
+/* Any thread; nests. The result goes to gt_uncancelled_end. */
 static inline int gt_uncancelled_begin(void)
 {
 	int state;
@@ -18,6 +17,7 @@ static inline int gt_uncancelled_begin(void)
 	return state;
 }
 
+/* Restores the state that gt_uncancelled_begin returned. */
 static inline void gt_uncancelled_end(int state)
 {
 	pthread_setcancelstate(state, NULL);

@@ -19,7 +19,7 @@ static void fill(sigset_t *signals)
 	sigaddset(signals, SIGPIPE);
 }
 
-void gt_write_signals_hold(struct gt_write_signals *ret_before)
+void gt_write_signals_block(struct gt_write_signals *ret_before)
 {
 	sigset_t signals;
 
@@ -28,8 +28,8 @@ void gt_write_signals_hold(struct gt_write_signals *ret_before)
 	pthread_sigmask(SIG_BLOCK, &signals, &ret_before->mask);
 }
 
-/* What our writes have brought is taken away. */
-void gt_write_signals_let(const struct gt_write_signals *before)
+/* Consumes the signals that our writes raised. */
+void gt_write_signals_restore(const struct gt_write_signals *before)
 {
 	const struct timespec at_once = {0};
 	sigset_t ours;

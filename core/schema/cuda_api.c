@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table of core/schema/cuda_api.def as arrays indexed by cbid. Names lie in one string of
- * strings and rows hold offsets, so that the dynamic loader has nothing to relocate here.
+ * The table of core/schema/cuda_api.def as arrays indexed by cbid. All names lie in one string and
+ * rows hold offsets, so the dynamic loader has nothing to relocate.
  */
 #include "core/schema/cuda_api.h"
 
 #include <string.h>
 
-/* One char array per name; offsetof() of it is what a row holds. */
+/* One char array per name; a row holds its offsetof(). */
 struct name_pool {
 #define GT_CUDA_RUNTIME(cbid, version, symbol, class, flags) char runtime_##cbid[sizeof(#symbol)];
 #define GT_CUDA_DRIVER(cbid, symbol, class, flags)           char driver_##cbid[sizeof(#symbol)];

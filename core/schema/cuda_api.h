@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is known of each CUDA call (core/schema/cuda_api.def): its name, what kind of call it is,
- * whether it is recorded by default. Constant data without relocations: a process that never uses
- * CUDA pays nothing for it. Any thread, no lock, no allocation.
+ * Properties of each CUDA call (core/schema/cuda_api.def): its name, its class, whether it is
+ * recorded by default. Constant data without relocations: a process that never uses CUDA pays
+ * nothing. Any thread, no lock, no allocation.
  */
 #ifndef GT_CORE_SCHEMA_CUDA_API_H
 #define GT_CORE_SCHEMA_CUDA_API_H
@@ -13,14 +13,14 @@
 
 #include "core/schema/event.h"
 
-/* What kind of call it is. */
+/* Class of a call. */
 enum gt_cuda_class {
 	GT_CUDA_LAUNCH, /* of a kernel */
 	GT_CUDA_GRAPH_LAUNCH,
-	GT_CUDA_HOST_FUNC, /* a host function put into a stream */
+	GT_CUDA_HOST_FUNC, /* a host function enqueued in a stream */
 	GT_CUDA_COPY,
 	GT_CUDA_SET,
-	GT_CUDA_PREFETCH, /* managed memory moved, discarded, decompressed in stream order */
+	GT_CUDA_PREFETCH, /* managed memory: prefetch, discard, decompress */
 	GT_CUDA_SYNC,     /* host or stream waits, or signals a waiter */
 	GT_CUDA_ALLOC,    /* memory obtained, mapped, registered, imported; pools */
 	GT_CUDA_FREE,
@@ -37,15 +37,15 @@ enum gt_cuda_class {
 	GT_CUDA_CLASS_COUNT_
 };
 
-/* Properties of a call; docs of cuda_api.def. */
+/* Properties of a call; see cuda_api.def. */
 enum gt_cuda_flags {
 	GT_CUDA_DEFAULT = 1 << 0,       /* in the default whitelist */
 	GT_CUDA_ENQUEUES = 1 << 1,      /* starts work that CUPTI reports as a GPU operation */
-	GT_CUDA_FLUSH_BEFORE = 1 << 2,  /* fetch all records when it is entered */
-	GT_CUDA_WAITS = 1 << 3,         /* the host waits in it until earlier GPU work has ended */
+	GT_CUDA_FLUSH_BEFORE = 1 << 2,  /* fetch all records at its entry */
+	GT_CUDA_WAITS = 1 << 3,         /* returns after earlier GPU work has ended */
 	GT_CUDA_WAITS_FOR_ALL = 1 << 4, /* ... of all streams of the device */
-	GT_CUDA_BLOCKS = 1 << 5,        /* the host may wait in it for GPU work */
-	GT_CUDA_KNOWN = 1 << 7,         /* set in every row; clear where cbids have holes */
+	GT_CUDA_BLOCKS = 1 << 5,        /* may wait for GPU work */
+	GT_CUDA_KNOWN = 1 << 7,         /* set in every row; clear in the gaps between cbids */
 };
 
 /* One row of the table. */
@@ -64,10 +64,10 @@ const char *gt_cuda_api_name(const struct gt_cuda_api *api);
 /* The name as the library exports it. */
 const char *gt_cuda_api_symbol(const struct gt_cuda_api *api);
 
-/* First cbid behind the table's last: the bound for loops over all calls of a domain. */
+/* The end of the table: one more than the last cbid of a domain. */
 uint32_t gt_cuda_api_end(enum gt_api_domain domain);
 
-/* A set of calls, one bit each: what a callback may look at. */
+/* Bits per domain of a set; larger than any cbid. */
 #define GT_CUDA_SET_BITS 1024
 
 /* A set of calls, a bit per cbid. */
@@ -75,8 +75,8 @@ struct gt_cuda_set {
 	uint64_t bits[GT_API_DOMAIN_COUNT_][GT_CUDA_SET_BITS / 64];
 };
 
-/* Every known call that has one of @flags: GT_CUDA_DEFAULT, GT_CUDA_ENQUEUES, GT_CUDA_KNOWN =
- * all. */
+/* Fills the set with the known calls that have one of @flags: GT_CUDA_DEFAULT, GT_CUDA_ENQUEUES,
+ * GT_CUDA_KNOWN (all). */
 void gt_cuda_set_init(struct gt_cuda_set *set, unsigned int flags);
 
 /* Whether the call is in the set. O(1). */

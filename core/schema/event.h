@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What happened, in the words of this project: one struct gt_event per finished thing (an API call,
- * a kernel, a copy, a loss). Collectors make them, writers print them, nothing here knows CUDA or
- * JSON.
+ * Events, free of vendor types: one struct gt_event per finished thing (a call, a kernel, a copy, a
+ * loss). Collectors make them, writers print them; nothing here depends on CUDA or JSON.
  *
  * All times are nanoseconds since the Unix epoch on the trace clock (core/guest/clock.h):
  * CLOCK_REALTIME at the start of the session plus CLOCK_MONOTONIC since, so they never step.
@@ -26,14 +25,14 @@ enum gt_event_kind {
 	GT_EVENT_MEMCPY,
 	GT_EVENT_MEMSET,
 	GT_EVENT_SYNC,     /* ... up to here */
-	GT_EVENT_OVERHEAD, /* what the tracing itself cost, as CUPTI tells */
+	GT_EVENT_OVERHEAD, /* cost of tracing, as CUPTI reports it */
 	GT_EVENT_RANGE,    /* a named span of a host thread (NVTX, Python function, framework
 			    * operator) */
 	GT_EVENT_MARK,     /* a named instant of a host thread */
 	GT_EVENT_FRAME,    /* a function in the call stacks of a host thread, --stack-lane */
 	GT_EVENT_SAMPLE,   /* where a host thread was while it made no call, --sample-cpu */
 	GT_EVENT_COUNTER,
-	GT_EVENT_DEVICE, /* facts: once per device, context, stream, thread */
+	GT_EVENT_DEVICE, /* properties: once per device, context, stream, thread */
 	GT_EVENT_CONTEXT,
 	GT_EVENT_STREAM,
 	GT_EVENT_THREAD,
@@ -41,26 +40,25 @@ enum gt_event_kind {
 	GT_EVENT_COUNT_
 };
 
-/* Whose function a call is. */
+/* The library of a call. */
 enum gt_api_domain { GT_API_RUNTIME, GT_API_DRIVER, GT_API_DOMAIN_COUNT_ };
 
-/* The call that asked for a GPU operation: what the arrow and "launched by" are made of. By value
- * in each event, so that a writer may keep events for a while (lanes need order) without a
- * lifetime. */
+/* The call that started a GPU operation: source of the flow and of "launched by". A copy in each
+ * event, so that a writer may hold events back (to put a track in order) without lifetimes. */
 struct gt_launch {
-	bool known; /* false: the call is not in the trace, no arrow */
-	bool first; /* this is the first operation of its call: the arrow starts */
+	bool known; /* false: the call is not in the trace, no flow */
+	bool first; /* the first operation of its call: the flow starts here */
 	uint32_t tid;
-	uint64_t start;
+	uint64_t start;               /* 0: the call is in another file, there is no flow */
 	const struct gt_stack *stack; /* NULL: not captured */
 	const struct gt_string *nvtx; /* innermost range open at the call, or NULL */
 	uint64_t range;               /* that range's id, 0: none */
 	uint64_t op;                  /* id of the innermost framework operator, 0: none */
 	const struct gt_stack
-		*forward; /* of the operator for which that one runs backward, or NULL */
+		*forward; /* of the forward operator, when op runs backward; or NULL */
 };
 
-/* Where on the GPU. */
+/* A place on the GPU. */
 struct gt_place {
 	uint32_t device;
 	uint32_t context;
@@ -74,7 +72,7 @@ struct gt_api_event {
 	enum gt_api_domain domain;
 	uint32_t cbid;
 	int32_t result; /* cudaError_t or CUresult; 0 is success */
-	bool enqueues;  /* starts GPU work: the stack is shown on the GPU operation instead */
+	bool enqueues;  /* starts GPU work: the GPU operation shows the stack */
 	uint64_t op;    /* id of the innermost framework operator around it, 0: none */
 	const struct gt_string *name;
 };
@@ -178,17 +176,17 @@ struct gt_range_event { /* RANGE and MARK */
 	bool on_gpu;      /* the shadow of the range on a stream: place is valid */
 	bool detached;    /* need not nest with the thread's other slices */
 	bool is_operator; /* of a framework; the others are the program's own */
-	bool is_backward; /* run by a framework's autograd engine */
+	bool is_backward; /* run by the framework's autograd engine */
 	bool has_sequence;
-	uint64_t sequence;            /* ties a forward operator to what runs backward */
+	uint64_t sequence;            /* links a forward operator to its backward */
 	const struct gt_string *dims; /* shapes of the operator's inputs as JSON, or NULL */
-	char payload[96];             /* what the program attached, as text; "": nothing */
+	char payload[96];             /* text of the program's payload; "": none */
 };
 
-/* A function that consecutive calls of the thread have in their stacks. */
+/* A function that is in the stacks of consecutive calls of a thread. */
 struct gt_frame_event {
-	const struct gt_stack_frame *frame; /* as the newest of these calls has it */
-	uint32_t first_line, last_line; /* smallest and largest that was executing, 0: not known */
+	const struct gt_stack_frame *frame; /* of the newest of these calls */
+	uint32_t first_line, last_line;     /* smallest and largest executing line, 0: not known */
 	uint64_t calls;
 };
 
@@ -222,7 +220,7 @@ struct gt_device_event {
 
 struct gt_stream_event { /* CONTEXT: stream is the null stream's id */
 	int32_t priority;
-	const struct gt_string *name; /* given by the program, or NULL */
+	const struct gt_string *name; /* set by the program, or NULL */
 };
 
 /* The name of a host thread. */
@@ -232,8 +230,8 @@ struct gt_thread_event {
 
 /* A note of the tracer. */
 struct gt_note_event {
-	const char *name;    /* "LOST", "capture gap", ... a literal */
-	const char *what;    /* one line for people, or NULL */
+	const char *name;    /* "LOST", "capture gap", ...; a literal */
+	const char *what;    /* one readable line, or NULL */
 	const char *cause;   /* machine-readable cause, a literal, e.g. "ring full" */
 	uint64_t count;      /* how many, 0: not a count */
 	const char *of_what; /* "API calls", "kernels", or NULL */
@@ -245,9 +243,9 @@ struct gt_event {
 	uint32_t tid;                 /* host thread; 0 on GPU operations */
 	uint64_t start, end;          /* ns on the trace clock; end >= start always */
 	uint32_t correlation;         /* 0: none */
-	struct gt_place place;        /* GPU operations, facts */
-	const struct gt_stack *stack; /* host events; GPU operations carry launch.stack */
-	struct gt_launch launch;      /* GPU operations: the call that asked */
+	struct gt_place place;        /* GPU operations, properties */
+	const struct gt_stack *stack; /* host events; GPU operations have launch.stack */
+	struct gt_launch launch;      /* GPU operations: the call that started it */
 	union {
 		struct gt_api_event api;
 		struct gt_kernel_event kernel;
@@ -265,7 +263,7 @@ struct gt_event {
 	};
 };
 
-/* True for what runs on the GPU and therefore has a place and a lane. */
+/* True for what runs on the GPU and therefore has a place and a track. */
 static inline bool gt_event_is_gpu(enum gt_event_kind kind)
 {
 	return kind >= GT_EVENT_KERNEL && kind <= GT_EVENT_SYNC;

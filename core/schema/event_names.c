@@ -49,7 +49,7 @@ const char *gt_event_name_sync(enum gt_sync_kind kind)
 	return sync_names[kind < GT_SYNC_KIND_COUNT_ ? kind : GT_SYNC_UNKNOWN];
 }
 
-/* The index of a name, 0 when it is none of them. */
+/* The index of a name, 0: not in the table. */
 static unsigned int find(const char *const *names, unsigned int count, const char *name,
 			 size_t length)
 {

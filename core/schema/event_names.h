@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the enumerators of core/schema/event.h are called in a trace: readers sort copies by these
- * words. Pure functions, any thread.
+ * Names of the enumerators of core/schema/event.h in a trace; readers match copies by them. Pure
+ * functions, any thread.
  */
 #ifndef GT_CORE_SCHEMA_EVENT_NAMES_H
 #define GT_CORE_SCHEMA_EVENT_NAMES_H
@@ -10,13 +10,12 @@
 
 #include "core/schema/event.h"
 
-/* "HtoD", "Pinned", "Stream Wait Event". A value outside the enumeration has the name of
- * UNKNOWN. */
+/* "HtoD", "Pinned", "Stream Wait Event". An unknown value has the name of UNKNOWN. */
 const char *gt_event_name_copy(enum gt_copy_kind kind);
 const char *gt_event_name_memory(enum gt_memory_kind kind);
 const char *gt_event_name_sync(enum gt_sync_kind kind);
 
-/* The way back; UNKNOWN for anything else. @length bytes at @name. */
+/* The inverse; UNKNOWN for any other name. @length bytes at @name. */
 enum gt_copy_kind gt_event_find_copy(const char *name, size_t length);
 enum gt_memory_kind gt_event_find_memory(const char *name, size_t length);
 enum gt_sync_kind gt_event_find_sync(const char *name, size_t length);

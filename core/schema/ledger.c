@@ -9,3 +9,30 @@ const struct gt_ledger_row gt_ledger_rows[GT_LEDGER_COUNT_] = {
 #include "core/schema/ledger.def"
 #undef GT_LEDGER
 };
+
+/* Contexts, streams and names are no events of a file. */
+static const enum gt_ledger_key keys[GT_EVENT_COUNT_] = {
+	[GT_EVENT_API] = GT_LEDGER_CALLS_WRITTEN,
+	[GT_EVENT_KERNEL] = GT_LEDGER_KERNELS_WRITTEN,
+	[GT_EVENT_MEMCPY] = GT_LEDGER_MEMCPYS_WRITTEN,
+	[GT_EVENT_MEMSET] = GT_LEDGER_MEMSETS_WRITTEN,
+	[GT_EVENT_SYNC] = GT_LEDGER_SYNCS_WRITTEN,
+	[GT_EVENT_OVERHEAD] = GT_LEDGER_OVERHEADS_WRITTEN,
+	[GT_EVENT_RANGE] = GT_LEDGER_RANGES_WRITTEN,
+	[GT_EVENT_MARK] = GT_LEDGER_RANGES_WRITTEN,
+	[GT_EVENT_FRAME] = GT_LEDGER_FRAMES_WRITTEN,
+	[GT_EVENT_SAMPLE] = GT_LEDGER_SAMPLES_WRITTEN,
+	[GT_EVENT_COUNTER] = GT_LEDGER_COUNTERS_WRITTEN,
+	[GT_EVENT_DEVICE] = GT_LEDGER_COUNT_,
+	[GT_EVENT_CONTEXT] = GT_LEDGER_COUNT_,
+	[GT_EVENT_STREAM] = GT_LEDGER_COUNT_,
+	[GT_EVENT_THREAD] = GT_LEDGER_COUNT_,
+	[GT_EVENT_NOTE] = GT_LEDGER_NOTES_WRITTEN,
+};
+
+enum gt_ledger_key gt_ledger_key_of(const struct gt_event *event)
+{
+	if (event->kind == GT_EVENT_RANGE && event->range.on_gpu)
+		return GT_LEDGER_SHADOWS_WRITTEN;
+	return keys[event->kind];
+}

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The ledger of one trace (core/schema/ledger.def). The drain thread owns the ledger; what
- * application threads count lives in their thread block (core/thread.h) and is added in when the
- * ledger is read.
+ * The ledger of one trace (core/schema/ledger.def). The drain thread owns it; application threads
+ * count in their thread blocks (core/thread.h), which are added when the ledger is read.
  */
 #ifndef GT_CORE_SCHEMA_LEDGER_H
 #define GT_CORE_SCHEMA_LEDGER_H
 
 #include <stdint.h>
+
+#include "core/schema/event.h"
 
 /* Indices of the counts, as ledger.def lists them. */
 enum gt_ledger_key {
@@ -31,6 +32,10 @@ struct gt_ledger_row {
 /* Names and meanings, indexed by enum gt_ledger_key. */
 extern const struct gt_ledger_row gt_ledger_rows[GT_LEDGER_COUNT_];
 
+/* The key that a written event is counted under; GT_LEDGER_COUNT_: none. */
+enum gt_ledger_key gt_ledger_key_of(const struct gt_event *event);
+
+/* Adds @n to a count. */
 static inline void gt_ledger_add(struct gt_ledger *ledger, enum gt_ledger_key key, uint64_t n)
 {
 	ledger->count[key] += n;

@@ -30,9 +30,9 @@ extern const char *const gt_segment_names[GT_SEGMENT_COUNT_];
 /* What `gputrace repair` did to the file of a process that died. */
 struct gt_metadata_repaired {
 	bool done;
-	uint64_t events, cut_bytes; /* kept; given up */
-	uint64_t calls, operations; /* added out of its spool */
-	uint64_t in_flight;         /* launches whose work is not known */
+	uint64_t events, cut_bytes; /* kept; cut off */
+	uint64_t calls, operations; /* recovered from its spool */
+	uint64_t in_flight;         /* launches without a GPU record */
 };
 
 /* The metadata of a trace. */
@@ -40,12 +40,12 @@ struct gt_metadata {
 	const char *version; /* of gputrace */
 	char process[64];    /* short name of the program, /proc/self/comm */
 	char host[65];
-	char run[256]; /* what gputrace run, and those around it, call the run; empty: none */
+	char run[256]; /* name of the run, outer runs first; empty: none */
 	uint32_t pid;
 	int32_t rank;             /* 0 without a launcher */
 	int32_t world_size;       /* 1 without a launcher */
 	int32_t local_rank;       /* -1: not known */
-	bool has_rank;            /* a launcher told the rank */
+	bool has_rank;            /* a launcher set the rank */
 	uint64_t base;            /* ns, subtracted from every time stamp written */
 	uint64_t start;           /* trace clock ns of the start of the session */
 	uint32_t cupti_version;   /* 0: no CUPTI */
@@ -61,7 +61,7 @@ struct gt_metadata {
 	uint32_t device_count; /* devices[] is indexed by device id, holes have id UINT32_MAX */
 	struct gt_device_event devices[GT_METADATA_DEVICES];
 	struct gt_clock_sample clock_first, clock_last;
-	char command[1024]; /* arguments, blanks between them; empty unless asked for */
+	char command[1024]; /* arguments, blanks between them; empty unless requested */
 	char spool[256];    /* file that holds what a killed process has not written; empty: none */
 	char options[512];  /* options that differ from their default, "name=value ..." */
 	uint64_t segment[GT_SEGMENT_COUNT_]; /* number 0: the only file of the process */

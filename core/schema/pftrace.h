@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The vocabulary of .pftrace files, which the writer and the reader share: field numbers of the
- * Perfetto messages that are used (schema: protos/perfetto/trace of google/perfetto), the two
- * packet sequences, and the names of gputrace's own arguments (core/schema/pftrace_args.def,
- * docs/FORMAT.md).
+ * What the writer and the reader of .pftrace files share: field numbers of the Perfetto messages in
+ * use (schema: protos/perfetto/trace of google/perfetto), the two packet sequences, and the names
+ * of gputrace's own arguments (core/schema/pftrace_args.def, docs/FORMAT.md).
  */
 #ifndef GT_CORE_SCHEMA_PFTRACE_H
 #define GT_CORE_SCHEMA_PFTRACE_H
@@ -59,7 +58,7 @@
 #define GT_PF_TYPE_INSTANT          3u
 #define GT_PF_TYPE_COUNTER          4u
 
-/* PerfSample; a thread that waits is in the mode of the kernel */
+/* PerfSample; a waiting thread is in kernel mode */
 #define GT_PF_SAMPLE_PID            2u
 #define GT_PF_SAMPLE_TID            3u
 #define GT_PF_SAMPLE_CALLSTACK      4u
@@ -190,7 +189,7 @@ enum gt_pf_arg {
 	GT_PF_ARG_COUNT_
 };
 
-/* What an argument's number means, and how it is written. */
+/* Type of an argument, and how it is written. */
 enum gt_pf_type {
 	GT_PF_TYPE_UINT,
 	GT_PF_TYPE_INT,
@@ -199,10 +198,10 @@ enum gt_pf_type {
 	GT_PF_TYPE_TEXT    /* text on the slice itself */
 };
 
-/* SHARED: with the interned kernel, once for all work that is alike. OWN: with each slice. */
+/* SHARED: in the interned kernel, once for all slices that are alike. OWN: in each slice. */
 enum gt_pf_where { GT_PF_SHARED, GT_PF_OWN };
 
-/* Names of the instants that hold the facts and, as the last packet of a closed file, the
+/* Names of the instants that hold the metadata and, in the last packet of a closed file, the
  * ledger. */
 #define GT_PF_HEADER_NAME "gputrace header"
 #define GT_PF_LEDGER_NAME "Record Window End"

@@ -9,9 +9,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/guest/clock.h"
 #include "core/guest/memory.h"
+#include "core/intern.h"
 #include "core/schema/event.h"
+#include "core/schema/ledger.h"
+#include "pipeline/output/outlet.h"
 #include "pipeline/ranges/ranges.h"
+#include "pipeline/ranges/steps.h"
 
 /* Longest chain of ranges around a launch that is looked at. */
 #define GT_RANGE_CHAIN_MAX 64u
@@ -57,21 +62,6 @@ struct gt_range_end {
 	uint32_t rounds;           /* that it has been waiting */
 };
 
-#define GT_RANGE_CANDIDATES 64u
-
-/* Which ranges are steps, see steps.c. */
-struct gt_range_steps {
-	const char *wanted;            /* their name, "auto", or "" */
-	const struct gt_string *found; /* auto: their name, NULL: not known yet */
-	uint32_t tid;                  /* auto: their thread */
-	uint64_t count;
-	uint32_t seen_count;
-	struct { /* auto: the newest ranges that would be steps if they came again */
-		uint32_t tid;
-		const struct gt_string *name;
-	} seen[GT_RANGE_CANDIDATES];
-};
-
 /* Where an operator of the forward pass launched something. */
 struct gt_range_forward {
 	uint64_t sequence;
@@ -86,7 +76,10 @@ struct gt_range_forward {
 
 /* All ranges of the session. */
 struct gt_ranges {
-	gt_range_emit emit; /* the session goes with it */
+	const struct gt_clock *clock;
+	struct gt_intern *strings;
+	struct gt_ledger *ledger;
+	struct gt_outlet *outlet;
 	struct gt_arena arena;
 	struct gt_range *free_ranges;
 	struct gt_shadow *free_shadows;
@@ -144,25 +137,17 @@ void gt_range_drop_reference(struct gt_ranges *ranges, struct gt_range *range);
 /* ---- shadows.c ---- */
 
 /* Settles the oldest closed ranges without waiting for their work: others need the room. */
-void gt_range_settle_oldest(struct gt_session *session);
-
-/* ---- steps.c ---- */
-
-/* A range that begins is renamed if it is a step; its label is not. */
-void gt_range_steps_begin(struct gt_session *session, struct gt_range *range);
-
-/* A range is over. */
-void gt_range_steps_end(struct gt_ranges *ranges, const struct gt_range *range);
+void gt_range_settle_oldest(struct gt_ranges *ranges);
 
 /* ---- finish.c ---- */
 
 /* Closes and writes a range. @unfinished: nobody ended it. */
-void gt_range_finish(struct gt_session *session, struct gt_range *range, uint64_t end,
+void gt_range_finish(struct gt_ranges *ranges, struct gt_range *range, uint64_t end,
 		     bool unfinished);
 
 /* ---- open.c ---- */
 
 /* A range that begins on @tid, on top of what is open there. NULL: no room, counted. */
-struct gt_range *gt_range_open(struct gt_session *session, uint32_t tid, uint64_t start);
+struct gt_range *gt_range_open(struct gt_ranges *ranges, uint32_t tid, uint64_t start);
 
 #endif

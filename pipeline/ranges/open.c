@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "pipeline/ranges/internal.h"
-#include "pipeline/session.h"
 
 /* Ids whose place is taken by a range that lives very long are left out. */
 static uint64_t new_id(struct gt_ranges *ranges)
@@ -19,16 +18,15 @@ static uint64_t new_id(struct gt_ranges *ranges)
 	return 0;
 }
 
-static struct gt_range *get_room(struct gt_session *session)
+static struct gt_range *get_room(struct gt_ranges *ranges)
 {
-	struct gt_ranges *ranges = session->ranges;
 	struct gt_range *range;
 
 	if (!ranges->free_ranges) {
 		range = gt_arena_get(&ranges->arena, sizeof(*range));
 		if (range)
 			return range;
-		gt_range_settle_oldest(session);
+		gt_range_settle_oldest(ranges);
 	}
 	range = ranges->free_ranges;
 	if (range)
@@ -36,11 +34,10 @@ static struct gt_range *get_room(struct gt_session *session)
 	return range;
 }
 
-static struct gt_range *new_range(struct gt_session *session)
+static struct gt_range *new_range(struct gt_ranges *ranges)
 {
-	struct gt_ranges *ranges = session->ranges;
 	uint64_t id = new_id(ranges);
-	struct gt_range *range = id ? get_room(session) : NULL;
+	struct gt_range *range = id ? get_room(ranges) : NULL;
 
 	if (!range)
 		return NULL;
@@ -51,11 +48,10 @@ static struct gt_range *new_range(struct gt_session *session)
 	return range;
 }
 
-struct gt_range *gt_range_open(struct gt_session *session, uint32_t tid, uint64_t start)
+struct gt_range *gt_range_open(struct gt_ranges *ranges, uint32_t tid, uint64_t start)
 {
-	struct gt_ranges *ranges = session->ranges;
 	struct gt_range_thread *thread = gt_range_thread_get(ranges, tid);
-	struct gt_range *range = thread ? new_range(session) : NULL;
+	struct gt_range *range = thread ? new_range(ranges) : NULL;
 
 	if (!range) {
 		ranges->lost++;

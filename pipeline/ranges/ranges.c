@@ -5,13 +5,7 @@
  */
 #include "pipeline/ranges/internal.h"
 
-#include <string.h>
-
-#include "collectors/nvtx/early.h"
-#include "collectors/nvtx/nvtx.h"
 #include "core/guest/clock.h"
-#include "pipeline/collector.h"
-#include "pipeline/session.h"
 
 #define MEMORY_MAX (48u << 20)
 
@@ -20,7 +14,7 @@
 #define FIRST_ID   1000000000u
 #define MORE_IDS   1000000000000u
 
-struct gt_ranges *gt_ranges_new(const char *step_range, bool operators, gt_range_emit emit)
+struct gt_ranges *gt_ranges_new(const struct gt_ranges_options *options)
 {
 	struct gt_ranges *ranges = gt_memory_map(sizeof(*ranges));
 
@@ -29,9 +23,13 @@ struct gt_ranges *gt_ranges_new(const char *step_range, bool operators, gt_range
 	gt_arena_init(&ranges->arena, MEMORY_MAX);
 	ranges->closed_last = &ranges->closed_first;
 	ranges->next_id = FIRST_ID;
-	ranges->steps.wanted = step_range;
-	ranges->operators = operators;
-	ranges->emit = emit;
+	ranges->steps.wanted = options->step_range;
+	ranges->steps.strings = options->strings;
+	ranges->operators = options->operators;
+	ranges->clock = options->clock;
+	ranges->strings = options->strings;
+	ranges->ledger = options->ledger;
+	ranges->outlet = options->outlet;
 	return ranges;
 }
 
@@ -227,39 +225,3 @@ void gt_range_thread_free(struct gt_ranges *ranges, uint32_t tid)
 	thread->next = ranges->free_threads;
 	ranges->free_threads = thread;
 }
-
-static uint64_t lost_ranges(const struct gt_session *s)
-{
-	return gt_nvtx_count().lost + gt_ranges_lost(s->ranges);
-}
-
-static uint64_t early_ranges(const struct gt_session *s)
-{
-	(void)s;
-	return gt_nvtx_early_count().over;
-}
-
-static const struct gt_collector_count counts[] = {
-	{lost_ranges, GT_LEDGER_RANGES_LOST, "LOST", "ring full", "NVTX ranges",
-	 "a thread's ring was full: raise --ring-size"},
-	/* a trace begins with the first use of CUDA */
-	{early_ranges, GT_LEDGER_RANGES_EARLY, "capture gap", "before session", "ranges",
-	 "NVTX ranges that ended before CUDA was used"},
-};
-
-static void count_wrong(struct gt_session *s)
-{
-	struct gt_nvtx_counts nvtx = gt_nvtx_count();
-
-	s->ledger.count[GT_LEDGER_RANGES_WRONG] += nvtx.wrong;
-	s->ledger.count[GT_LEDGER_RANGE_NAMES_REFUSED] += nvtx.refused;
-}
-
-/* NVTX: its records lie in the rings of threads. */
-const struct gt_collector gt_ranges_collector = {
-	.name = "NVTX",
-	.counts = counts,
-	.count_count = sizeof(counts) / sizeof(counts[0]),
-	.count = count_wrong,
-	.release = gt_nvtx_stop,
-};

@@ -4,7 +4,7 @@
  * launch learns the innermost range that was open, and each range gets a shadow on every stream on
  * which work launched inside it ran, from its first to its last operation there.
  *
- *   ranges.c         which ranges are open on which thread; their lives
+ *   ranges.c   which ranges are open on which thread; their lives
  *   records.c  records in, events out
  *   steps.c    which ranges are steps
  *   shadows.c  GPU operations and shadows
@@ -20,44 +20,54 @@
 
 #include "core/schema/event.h"
 
-struct gt_session;
-struct gt_ranges;
+struct gt_clock;
+struct gt_intern;
+struct gt_ledger;
 struct gt_nvtx_record;
+struct gt_outlet;
+struct gt_ranges;
 
-/* Takes what ranges become: events of the session @session (gt_emit_event). */
-typedef void (*gt_range_emit)(void *session, const struct gt_event *event);
+/* What ranges are made with. Pointers are kept. */
+struct gt_ranges_options {
+	const struct gt_clock *clock; /* of the records' times */
+	struct gt_intern *strings;
+	struct gt_ledger *ledger;
+	struct gt_outlet *outlet; /* takes what ranges become */
+	const char *step_range;   /* name of the ranges that are steps, "auto", or "" */
+	bool operators; /* ranges with the names that PyTorch gives its operators are operators */
+};
 
-/* NULL: no memory. @step_range: name of the ranges that are steps, "auto", or "". @operators:
- * ranges with the names that PyTorch gives its operators are operators. */
-struct gt_ranges *gt_ranges_new(const char *step_range, bool operators, gt_range_emit emit);
+/* NULL: no memory. */
+struct gt_ranges *gt_ranges_new(const struct gt_ranges_options *options);
 void gt_ranges_free(struct gt_ranges *ranges);
 
 /* The next record of a thread; to be handed over in the order of its ring. */
-void gt_ranges_record(struct gt_session *session, const struct gt_nvtx_record *record);
+void gt_ranges_record(struct gt_ranges *ranges, const struct gt_nvtx_record *record);
 
 /* Takes ranges that were open before the session began. Before each record of a ring: one load. */
-void gt_ranges_take_early(struct gt_session *session);
+void gt_ranges_take_early(struct gt_ranges *ranges);
 
 /* A call of thread launch->tid: sets launch->nvtx and launch->range. @expects: it starts
- * GPU work. */
-void gt_ranges_launch(struct gt_session *session, struct gt_launch *launch, bool expects);
+ * GPU work. @recorded: records of that will come. */
+void gt_ranges_launch(struct gt_ranges *ranges, struct gt_launch *launch, bool expects,
+		      bool recorded);
 
 /* A GPU operation that has been joined to its launch; corrects launch.nvtx when it is known by now
  * that the range had ended before the launch. */
-void gt_ranges_operation(struct gt_session *session, struct gt_event *event);
+void gt_ranges_operation(struct gt_ranges *ranges, struct gt_event *event);
 
 /* All rings have been emptied: ends that were told by other threads than the starts can be
  * joined. */
-void gt_ranges_round(struct gt_session *session);
+void gt_ranges_round(struct gt_ranges *ranges);
 
 /* The thread is gone and its ring is empty: what it left open is closed as unfinished. */
-void gt_ranges_thread_ended(struct gt_session *session, uint32_t tid);
+void gt_ranges_thread_ended(struct gt_ranges *ranges, uint32_t tid);
 
 /* Emits the shadows of closed ranges whose work has come in; @all: of every range, the end. */
-void gt_ranges_settle(struct gt_session *session, bool all);
+void gt_ranges_settle(struct gt_ranges *ranges, bool all);
 
 /* The name that the program gave to a thread, or NULL. */
-const struct gt_string *gt_ranges_thread_name(struct gt_session *session, uint32_t tid);
+const struct gt_string *gt_ranges_thread_name(struct gt_ranges *ranges, uint32_t tid);
 
 /* Ranges that have begun and not ended: they are written when they end. */
 uint32_t gt_ranges_open(const struct gt_ranges *ranges);

@@ -12,9 +12,8 @@
 #include "core/guest/text.h"
 #include "pipeline/ranges/internal.h"
 #include "pipeline/ranges/operator_name.h"
-#include "pipeline/session.h"
 
-/* Names of ranges may fill this much of the session's strings, so that one name per range does not
+/* Names of ranges may fill this much of the strings, so that one name per range does not
  * leave the kernels without names. */
 #define STRING_BYTES_MAX (24u << 20)
 
@@ -23,34 +22,34 @@
 
 /* ---- strings ---- */
 
-static const struct gt_string *keep(struct gt_session *s, const char *text, size_t length)
+static const struct gt_string *keep(struct gt_ranges *ranges, const char *text, size_t length)
 {
-	struct gt_ranges *ranges = s->ranges;
-	const struct gt_string *string = gt_intern_find(s->strings, text, length);
+	const struct gt_string *string = gt_intern_find(ranges->strings, text, length);
 
 	if (string)
 		return string;
 	if (ranges->string_bytes > STRING_BYTES_MAX) {
-		gt_ledger_add(&s->ledger, GT_LEDGER_RANGE_NAMES_REFUSED, 1);
-		return gt_intern_cstr(s->strings, "(range names over the limit)");
+		gt_ledger_add(ranges->ledger, GT_LEDGER_RANGE_NAMES_REFUSED, 1);
+		return gt_intern_cstr(ranges->strings, "(range names over the limit)");
 	}
 	ranges->string_bytes += length + sizeof(*string);
-	return gt_intern_get(s->strings, text, length);
+	return gt_intern_get(ranges->strings, text, length);
 }
 
-static const struct gt_string *string_of(struct gt_session *s, uint32_t reference)
+static const struct gt_string *string_of(struct gt_ranges *ranges, uint32_t reference)
 {
 	const struct gt_nvtx_object *object = gt_nvtx_at(reference);
 
-	return object ? keep(s, object->text, object->length) : NULL;
+	return object ? keep(ranges, object->text, object->length) : NULL;
 }
 
-static const struct gt_string *domain_of(struct gt_session *s, const struct gt_nvtx_record *record)
+static const struct gt_string *domain_of(struct gt_ranges *ranges,
+					 const struct gt_nvtx_record *record)
 {
-	return string_of(s, record->domain);
+	return string_of(ranges, record->domain);
 }
 
-static const struct gt_string *category_of(struct gt_session *s,
+static const struct gt_string *category_of(struct gt_ranges *ranges,
 					   const struct gt_nvtx_record *record)
 {
 	struct gt_nvtx_key key = {.kind = GT_NVTX_CATEGORY,
@@ -64,8 +63,8 @@ static const struct gt_string *category_of(struct gt_session *s,
 		return NULL;
 	object = gt_nvtx_find(&key);
 	if (object)
-		return keep(s, object->text, object->length);
-	return keep(s, text, gt_text_decimal(text, record->category));
+		return keep(ranges, object->text, object->length);
+	return keep(ranges, text, gt_text_decimal(text, record->category));
 }
 
 static void decode(const struct gt_nvtx_record *record, struct gt_nvtx_decoded *ret_decoded)
@@ -74,30 +73,32 @@ static void decode(const struct gt_nvtx_record *record, struct gt_nvtx_decoded *
 		       record->payload_length, ret_decoded);
 }
 
-static const struct gt_string *name_of(struct gt_session *s, const struct gt_nvtx_record *record,
+static const struct gt_string *name_of(struct gt_ranges *ranges,
+				       const struct gt_nvtx_record *record,
 				       const struct gt_nvtx_decoded *decoded)
 {
 	if (record->cut)
-		gt_ledger_add(&s->ledger, GT_LEDGER_RANGE_NAMES_CUT, 1);
+		gt_ledger_add(ranges->ledger, GT_LEDGER_RANGE_NAMES_CUT, 1);
 	if (record->string && gt_nvtx_at(record->string))
-		return string_of(s, record->string);
+		return string_of(ranges, record->string);
 	if (record->text_length)
-		return keep(s, record->data, record->text_length);
+		return keep(ranges, record->data, record->text_length);
 	if (*decoded->message)
-		return keep(s, decoded->message, strlen(decoded->message));
+		return keep(ranges, decoded->message, strlen(decoded->message));
 	if (decoded->schema_name)
-		return keep(s, decoded->schema_name, strlen(decoded->schema_name));
-	return gt_intern_cstr(s->strings, "(no name)");
+		return keep(ranges, decoded->schema_name, strlen(decoded->schema_name));
+	return gt_intern_cstr(ranges->strings, "(no name)");
 }
 
-static const struct gt_string *label_of(struct gt_session *s, const struct gt_string *domain,
+static const struct gt_string *label_of(struct gt_ranges *ranges, const struct gt_string *domain,
 					const struct gt_string *name)
 {
 	char text[GT_NVTX_NAME_MAX * 2 + 2];
 
 	if (!domain)
 		return name;
-	return keep(s, text, gt_text_format(text, sizeof(text), "%s:%s", domain->text, name->text));
+	return keep(ranges, text,
+		    gt_text_format(text, sizeof(text), "%s:%s", domain->text, name->text));
 }
 
 static void put_value(const struct gt_nvtx_record *record, char *out)
@@ -138,71 +139,72 @@ static void add_payload(struct gt_range_event *event, const struct gt_nvtx_recor
 }
 
 /* With --pytorch, the text that PyTorch gives an operator is its name and more. */
-static bool describe_operator(struct gt_session *s, const struct gt_nvtx_record *record,
+static bool describe_operator(struct gt_ranges *ranges, const struct gt_nvtx_record *record,
 			      struct gt_range_event *ret_event)
 {
 	struct gt_operator_name name;
 
 	bool is_operator;
 
-	if (!s->ranges->operators || record->domain || record->string || !record->text_length)
+	if (!ranges->operators || record->domain || record->string || !record->text_length)
 		return false;
 	is_operator = gt_operator_name_parse(record->data, record->text_length, &name);
 	if (!is_operator && name.length == record->text_length)
 		return false;
 	*ret_event = (struct gt_range_event){
 		.id = ret_event->id,
-		.name = keep(s, record->data, name.length),
+		.name = keep(ranges, record->data, name.length),
 		.is_operator = is_operator,
 		.is_backward = name.is_backward,
 		.has_sequence = name.has_sequence,
 		.sequence = name.sequence,
-		.dims = name.dims ? keep(s, name.dims, name.dims_length) : NULL,
+		.dims = name.dims ? keep(ranges, name.dims, name.dims_length) : NULL,
 	};
 	return true;
 }
 
-static void describe(struct gt_session *s, const struct gt_nvtx_record *record,
+static void describe(struct gt_ranges *ranges, const struct gt_nvtx_record *record,
 		     struct gt_range_event *ret_event)
 {
 	struct gt_nvtx_decoded decoded;
 
 	decode(record, &decoded);
-	ret_event->name = name_of(s, record, &decoded);
-	ret_event->domain = domain_of(s, record);
-	ret_event->category = category_of(s, record);
+	ret_event->name = name_of(ranges, record, &decoded);
+	ret_event->domain = domain_of(ranges, record);
+	ret_event->category = category_of(ranges, record);
 	ret_event->color = record->color;
 	add_payload(ret_event, record, &decoded);
 }
 
 /* ---- ranges ---- */
 
-static uint64_t time_of(struct gt_session *s, uint64_t monotonic)
+static uint64_t time_of(struct gt_ranges *ranges, uint64_t monotonic)
 {
-	return gt_clock_from_monotonic(&s->clock, monotonic);
+	return gt_clock_from_monotonic(ranges->clock, monotonic);
 }
 
-static struct gt_range *begin(struct gt_session *s, const struct gt_nvtx_record *record)
+static struct gt_range *begin(struct gt_ranges *ranges, const struct gt_nvtx_record *record)
 {
-	struct gt_range *range = gt_range_open(s, record->tid, time_of(s, record->time));
+	struct gt_range *range = gt_range_open(ranges, record->tid, time_of(ranges, record->time));
 
 	if (!range)
 		return NULL;
-	if (!describe_operator(s, record, &range->event))
-		describe(s, record, &range->event);
-	range->label = label_of(s, range->event.domain, range->event.name);
+	if (!describe_operator(ranges, record, &range->event))
+		describe(ranges, record, &range->event);
+	range->label = label_of(ranges, range->event.domain, range->event.name);
 	range->domain = record->domain;
 	range->key = record->id;
 	range->started = record->head.flags == GT_NVTX_START;
-	gt_range_steps_begin(s, range);
+	gt_range_steps_begin(&ranges->steps, range);
 	return range;
 }
 
 /* Ranges at @level and deeper that are still open have lost their end. They lie above the
  * others. */
-static void close_from(struct gt_session *s, const struct gt_nvtx_record *record, uint64_t level)
+static void close_from(struct gt_ranges *ranges, const struct gt_nvtx_record *record,
+		       uint64_t level)
 {
-	struct gt_range *range = gt_range_innermost(s->ranges, record->tid);
+	struct gt_range *range = gt_range_innermost(ranges, record->tid);
 
 	while (range) {
 		struct gt_range *below = range->below;
@@ -211,55 +213,54 @@ static void close_from(struct gt_session *s, const struct gt_nvtx_record *record
 		if (pushed && range->key < level)
 			return;
 		if (pushed)
-			gt_range_finish(s, range, time_of(s, record->time), true);
+			gt_range_finish(ranges, range, time_of(ranges, record->time), true);
 		range = below;
 	}
 }
 
-static void push(struct gt_session *s, const struct gt_nvtx_record *record)
+static void push(struct gt_ranges *ranges, const struct gt_nvtx_record *record)
 {
-	close_from(s, record, record->id);
-	begin(s, record);
+	close_from(ranges, record, record->id);
+	begin(ranges, record);
 }
 
-static void end_range(struct gt_session *s, struct gt_range *range,
+static void end_range(struct gt_ranges *ranges, struct gt_range *range,
 		      const struct gt_nvtx_record *record)
 {
 	struct gt_nvtx_decoded decoded;
 
 	decode(record, &decoded);
 	add_payload(&range->event, record, &decoded);
-	gt_range_finish(s, range, time_of(s, record->time), false);
+	gt_range_finish(ranges, range, time_of(ranges, record->time), false);
 }
 
-static void pop(struct gt_session *s, const struct gt_nvtx_record *record)
+static void pop(struct gt_ranges *ranges, const struct gt_nvtx_record *record)
 {
 	struct gt_range *range =
-		gt_range_find_pushed(s->ranges, record->tid, record->domain, record->id);
+		gt_range_find_pushed(ranges, record->tid, record->domain, record->id);
 
-	close_from(s, record, record->id + 1);
+	close_from(ranges, record, record->id + 1);
 	if (range) /* else its push was lost, and counted */
-		end_range(s, range, record);
+		end_range(ranges, range, record);
 }
 
-static void start(struct gt_session *s, const struct gt_nvtx_record *record)
+static void start(struct gt_ranges *ranges, const struct gt_nvtx_record *record)
 {
-	struct gt_range *range = begin(s, record);
+	struct gt_range *range = begin(ranges, record);
 
 	if (!range)
 		return;
 	range->event.detached = true;
-	gt_range_add_started(s->ranges, range);
+	gt_range_add_started(ranges, range);
 }
 
-static void end(struct gt_session *s, const struct gt_nvtx_record *record)
+static void end(struct gt_ranges *ranges, const struct gt_nvtx_record *record)
 {
-	struct gt_ranges *ranges = s->ranges;
 	struct gt_range *range = gt_range_find_started(ranges, record->id);
 
 	/* another thread's launches may still lie in its ring: they come before the end */
 	if (range && range->tid == record->tid)
-		end_range(s, range, record);
+		end_range(ranges, range, record);
 	else if (ranges->end_count < GT_RANGE_ENDS)
 		ranges->ends[ranges->end_count++] =
 			(struct gt_range_end){.program_id = record->id, .time = record->time};
@@ -267,9 +268,8 @@ static void end(struct gt_session *s, const struct gt_nvtx_record *record)
 		ranges->lost++;
 }
 
-void gt_ranges_round(struct gt_session *session)
+void gt_ranges_round(struct gt_ranges *ranges)
 {
-	struct gt_ranges *ranges = session->ranges;
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < ranges->end_count; i++) {
@@ -277,26 +277,26 @@ void gt_ranges_round(struct gt_session *session)
 		struct gt_range *range = gt_range_find_started(ranges, e->program_id);
 
 		if (range)
-			gt_range_finish(session, range, time_of(session, e->time), false);
+			gt_range_finish(ranges, range, time_of(ranges, e->time), false);
 		else if (++e->rounds < END_ROUNDS)
 			ranges->ends[kept++] = *e;
 		else
-			gt_ledger_add(&session->ledger, GT_LEDGER_RANGES_WRONG, 1);
+			gt_ledger_add(ranges->ledger, GT_LEDGER_RANGES_WRONG, 1);
 	}
 	ranges->end_count = kept;
 }
 
-static void mark(struct gt_session *s, const struct gt_nvtx_record *record)
+static void mark(struct gt_ranges *ranges, const struct gt_nvtx_record *record)
 {
 	struct gt_event event = {.kind = GT_EVENT_MARK, .tid = record->tid};
 
-	event.start = event.end = time_of(s, record->time);
-	describe(s, record, &event.range);
-	s->ranges->emit(s, &event);
+	event.start = event.end = time_of(ranges, record->time);
+	describe(ranges, record, &event.range);
+	gt_outlet_event(ranges->outlet, &event);
 }
 
 /* Told afterwards, with times of nvtxTimestampGet, which are ours. */
-static void deferred(struct gt_session *s, const struct gt_nvtx_record *record)
+static void deferred(struct gt_ranges *ranges, const struct gt_nvtx_record *record)
 {
 	struct gt_event event = {.kind = GT_EVENT_MARK, .tid = record->tid};
 	struct gt_nvtx_decoded decoded;
@@ -305,37 +305,37 @@ static void deferred(struct gt_session *s, const struct gt_nvtx_record *record)
 	decode(record, &decoded);
 	if (!decoded.has_times || decoded.begin <= 0 || decoded.end < decoded.begin ||
 	    (uint64_t)decoded.end > now) {
-		gt_ledger_add(&s->ledger, GT_LEDGER_RANGES_WRONG, 1);
+		gt_ledger_add(ranges->ledger, GT_LEDGER_RANGES_WRONG, 1);
 		return;
 	}
-	event.start = time_of(s, (uint64_t)decoded.begin);
-	event.end = time_of(s, (uint64_t)decoded.end);
-	describe(s, record, &event.range);
+	event.start = time_of(ranges, (uint64_t)decoded.begin);
+	event.end = time_of(ranges, (uint64_t)decoded.end);
+	describe(ranges, record, &event.range);
 	event.range.detached = true;
 	if (event.end > event.start)
 		event.kind = GT_EVENT_RANGE;
-	s->ranges->emit(s, &event);
+	gt_outlet_event(ranges->outlet, &event);
 }
 
 /* ---- counters ---- */
 
 struct sample {
-	struct gt_session *session;
+	struct gt_ranges *ranges;
 	struct gt_event event;
 };
 
 static void emit_number(void *context, const struct gt_nvtx_number *number)
 {
 	struct sample *sample = context;
-	struct gt_session *s = sample->session;
+	struct gt_ranges *ranges = sample->ranges;
 	struct gt_counter_event *counter = &sample->event.counter;
 	const char *name = *number->name ? number->name : "value";
 
-	counter->series = keep(s, name, strlen(name));
+	counter->series = keep(ranges, name, strlen(name));
 	counter->is_real = number->is_real;
 	counter->value = number->integer;
 	counter->real = number->real;
-	s->ranges->emit(s, &sample->event);
+	gt_outlet_event(ranges->outlet, &sample->event);
 }
 
 static void emit_value(struct sample *sample, const struct gt_nvtx_record *record)
@@ -347,17 +347,17 @@ static void emit_value(struct sample *sample, const struct gt_nvtx_record *recor
 	emit_number(sample, &number);
 }
 
-static void sample_counter(struct gt_session *s, const struct gt_nvtx_record *record)
+static void sample_counter(struct gt_ranges *ranges, const struct gt_nvtx_record *record)
 {
 	const struct gt_nvtx_object *counter = gt_nvtx_at(record->string);
-	struct sample sample = {.session = s,
+	struct sample sample = {.ranges = ranges,
 				.event = {.kind = GT_EVENT_COUNTER, .tid = record->tid}};
 
 	if (!counter)
 		return;
-	sample.event.start = sample.event.end = time_of(s, record->time);
-	sample.event.counter.name =
-		label_of(s, domain_of(s, record), keep(s, counter->text, counter->length));
+	sample.event.start = sample.event.end = time_of(ranges, record->time);
+	sample.event.counter.name = label_of(ranges, domain_of(ranges, record),
+					     keep(ranges, counter->text, counter->length));
 	if (record->value_type)
 		emit_value(&sample, record);
 	else
@@ -368,36 +368,36 @@ static void sample_counter(struct gt_session *s, const struct gt_nvtx_record *re
 
 /* ---- names ---- */
 
-const struct gt_string *gt_ranges_thread_name(struct gt_session *session, uint32_t tid)
+const struct gt_string *gt_ranges_thread_name(struct gt_ranges *ranges, uint32_t tid)
 {
 	struct gt_nvtx_key key = {.kind = GT_NVTX_THREAD, .number = tid, .text = ""};
 	const struct gt_nvtx_object *object = gt_nvtx_find(&key);
 
-	return object ? keep(session, object->text, object->length) : NULL;
+	return object ? keep(ranges, object->text, object->length) : NULL;
 }
 
-static void name_thread(struct gt_session *s, const struct gt_nvtx_record *record)
+static void name_thread(struct gt_ranges *ranges, const struct gt_nvtx_record *record)
 {
 	struct gt_event event = {.kind = GT_EVENT_THREAD, .tid = (uint32_t)record->id};
 
-	event.start = event.end = time_of(s, record->time);
-	event.thread.name = keep(s, record->data, record->text_length);
-	s->ranges->emit(s, &event);
+	event.start = event.end = time_of(ranges, record->time);
+	event.thread.name = keep(ranges, record->data, record->text_length);
+	gt_outlet_event(ranges->outlet, &event);
 }
 
-static void name_stream(struct gt_session *s, const struct gt_nvtx_record *record)
+static void name_stream(struct gt_ranges *ranges, const struct gt_nvtx_record *record)
 {
 	struct gt_event event = {.kind = GT_EVENT_STREAM};
 
-	event.start = event.end = time_of(s, record->time);
+	event.start = event.end = time_of(ranges, record->time);
 	event.place.device = (uint32_t)record->value;
 	event.place.stream = (uint32_t)record->id;
-	event.stream.name = keep(s, record->data, record->text_length);
-	s->ranges->emit(s, &event);
+	event.stream.name = keep(ranges, record->data, record->text_length);
+	gt_outlet_event(ranges->outlet, &event);
 }
 
 /* Devices and contexts have names of their own in the trace: the program's stands in a mark. */
-static void name_other(struct gt_session *s, const struct gt_nvtx_record *record)
+static void name_other(struct gt_ranges *ranges, const struct gt_nvtx_record *record)
 {
 	struct gt_event event = {.kind = GT_EVENT_MARK, .tid = record->tid};
 	char text[GT_NVTX_NAME_MAX + 48];
@@ -410,14 +410,14 @@ static void name_other(struct gt_session *s, const struct gt_nvtx_record *record
 		n = gt_text_format(text, sizeof(text), "context 0x%lx is called ",
 				   (unsigned long)record->id);
 	memcpy(text + n, record->data, record->text_length);
-	event.start = event.end = time_of(s, record->time);
-	event.range.name = keep(s, text, n + record->text_length);
-	s->ranges->emit(s, &event);
+	event.start = event.end = time_of(ranges, record->time);
+	event.range.name = keep(ranges, text, n + record->text_length);
+	gt_outlet_event(ranges->outlet, &event);
 }
 
 /* ---- */
 
-static void (*const handlers[])(struct gt_session *, const struct gt_nvtx_record *) = {
+static void (*const handlers[])(struct gt_ranges *, const struct gt_nvtx_record *) = {
 	[GT_NVTX_PUSH] = push,
 	[GT_NVTX_POP] = pop,
 	[GT_NVTX_START] = start,
@@ -431,21 +431,21 @@ static void (*const handlers[])(struct gt_session *, const struct gt_nvtx_record
 	[GT_NVTX_NAME_STREAM] = name_stream,
 };
 
-void gt_ranges_record(struct gt_session *session, const struct gt_nvtx_record *record)
+void gt_ranges_record(struct gt_ranges *ranges, const struct gt_nvtx_record *record)
 {
 	uint16_t op = record->head.flags;
 
 	if (op < sizeof(handlers) / sizeof(handlers[0]) && handlers[op])
-		handlers[op](session, record);
+		handlers[op](ranges, record);
 }
 
-static void take(void *session, const struct gt_nvtx_record *record)
+static void take(void *ranges, const struct gt_nvtx_record *record)
 {
-	gt_ranges_record(session, record);
+	gt_ranges_record(ranges, record);
 }
 
-void gt_ranges_take_early(struct gt_session *session)
+void gt_ranges_take_early(struct gt_ranges *ranges)
 {
 	if (gt_nvtx_early_is_pending())
-		gt_nvtx_early_take(take, session);
+		gt_nvtx_early_drain(take, ranges);
 }

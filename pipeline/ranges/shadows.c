@@ -7,7 +7,6 @@
 #include "pipeline/ranges/internal.h"
 
 #include "core/guest/clock.h"
-#include "pipeline/session.h"
 
 #define MS_NS           1000000ull
 
@@ -57,9 +56,9 @@ static void expect_work(struct gt_range *range, bool will_be_reported)
 	range->pending += will_be_reported;
 }
 
-void gt_ranges_launch(struct gt_session *session, struct gt_launch *launch, bool expects)
+void gt_ranges_launch(struct gt_ranges *ranges, struct gt_launch *launch, bool expects,
+		      bool recorded)
 {
-	struct gt_ranges *ranges = session->ranges;
 	struct gt_range *range = gt_range_innermost(ranges, launch->tid);
 
 	find_operator(ranges, range, launch);
@@ -71,7 +70,7 @@ void gt_ranges_launch(struct gt_session *session, struct gt_launch *launch, bool
 	launch->range = range->event.id;
 	for (uint32_t i = 0; expects && range && i < GT_RANGE_CHAIN_MAX; i++) {
 		if (!range->end && !range->event.is_operator)
-			expect_work(range, session->has_cupti);
+			expect_work(range, recorded);
 		range = gt_range_outer(ranges, range);
 	}
 }
@@ -120,9 +119,8 @@ static bool was_open(const struct gt_range *range, uint64_t time)
 	return !range->end || range->end >= time;
 }
 
-void gt_ranges_operation(struct gt_session *session, struct gt_event *event)
+void gt_ranges_operation(struct gt_ranges *ranges, struct gt_event *event)
 {
-	struct gt_ranges *ranges = session->ranges;
 	struct gt_range *range;
 	bool innermost = true;
 
@@ -144,9 +142,8 @@ void gt_ranges_operation(struct gt_session *session, struct gt_event *event)
 	}
 }
 
-static void emit_shadows(struct gt_session *session, struct gt_range *range)
+static void emit_shadows(struct gt_ranges *ranges, struct gt_range *range)
 {
-	struct gt_ranges *ranges = session->ranges;
 	struct gt_event event = {.kind = GT_EVENT_RANGE};
 
 	event.range = range->event;
@@ -158,7 +155,7 @@ static void emit_shadows(struct gt_session *session, struct gt_range *range)
 		event.place = shadow->place;
 		event.start = shadow->first;
 		event.end = shadow->last;
-		session->ranges->emit(session, &event);
+		gt_outlet_event(ranges->outlet, &event);
 		range->shadows = shadow->next;
 		shadow->next = ranges->free_shadows;
 		ranges->free_shadows = shadow;
@@ -172,43 +169,39 @@ static bool is_complete(const struct gt_range *range, uint64_t now)
 	return range->touched + patience < now;
 }
 
-static void close_all(struct gt_session *session)
+static void close_all(struct gt_ranges *ranges)
 {
-	struct gt_ranges *ranges = session->ranges;
 
 	for (uint32_t i = 0; i < GT_RANGE_BUCKETS; i++) {
 		while (ranges->threads[i])
-			gt_ranges_thread_ended(session, ranges->threads[i]->tid);
+			gt_ranges_thread_ended(ranges, ranges->threads[i]->tid);
 		while (ranges->started[i])
-			gt_range_finish(session, ranges->started[i], session->emit.newest, true);
+			gt_range_finish(ranges, ranges->started[i], ranges->outlet->newest, true);
 	}
 }
 
 /* Takes the range at @at out of the list of closed ones. */
-static void settle(struct gt_session *session, struct gt_range **at)
+static void settle(struct gt_ranges *ranges, struct gt_range **at)
 {
-	struct gt_ranges *ranges = session->ranges;
 	struct gt_range *range = *at;
 
 	*at = range->chain;
 	if (!*at)
 		ranges->closed_last = at;
-	emit_shadows(session, range);
+	emit_shadows(ranges, range);
 	range->settled = true;
 	gt_range_drop_reference(ranges, range);
 }
 
-void gt_range_settle_oldest(struct gt_session *session)
+void gt_range_settle_oldest(struct gt_ranges *ranges)
 {
-	struct gt_ranges *ranges = session->ranges;
 
 	for (uint32_t i = 0; i < SETTLE_FORCED && ranges->closed_first; i++)
-		settle(session, &ranges->closed_first);
+		settle(ranges, &ranges->closed_first);
 }
 
-void gt_ranges_settle(struct gt_session *session, bool all)
+void gt_ranges_settle(struct gt_ranges *ranges, bool all)
 {
-	struct gt_ranges *ranges = session->ranges;
 	struct gt_range **at = &ranges->closed_first;
 	uint64_t now = gt_clock_now();
 
@@ -216,10 +209,10 @@ void gt_ranges_settle(struct gt_session *session, bool all)
 		return;
 	ranges->next_settle = now + SETTLE_EVERY_NS;
 	if (all)
-		close_all(session);
+		close_all(ranges);
 	while (*at) {
 		if (all || is_complete(*at, now))
-			settle(session, at);
+			settle(ranges, at);
 		else
 			at = &(*at)->chain;
 	}

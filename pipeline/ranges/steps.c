@@ -8,14 +8,14 @@
  * first one keeps its name and counts as step 0. Libraries have domains of their own and are left
  * out.
  */
-#include "pipeline/ranges/internal.h"
+#include "pipeline/ranges/steps.h"
 
 #include <string.h>
 
 #include "collectors/nvtx/record.h"
 #include "core/guest/log.h"
 #include "core/guest/text.h"
-#include "pipeline/session.h"
+#include "pipeline/ranges/internal.h"
 
 #define STEP      "ProfilerStep#"
 #define AUTOMATIC "auto"
@@ -66,21 +66,19 @@ static bool is_in_step(const struct gt_range *range)
 	return false;
 }
 
-void gt_range_steps_begin(struct gt_session *session, struct gt_range *range)
+void gt_range_steps_begin(struct gt_range_steps *steps, struct gt_range *range)
 {
-	struct gt_range_steps *steps = &session->ranges->steps;
 	char text[48];
 	size_t n;
 
 	if (!is_step(steps, range) || is_in_step(range))
 		return;
 	n = gt_text_format(text, sizeof(text), STEP "%lu", (unsigned long)steps->count++);
-	range->event.name = gt_intern_get(session->strings, text, n);
+	range->event.name = gt_intern_get(steps->strings, text, n);
 }
 
-void gt_range_steps_end(struct gt_ranges *ranges, const struct gt_range *range)
+void gt_range_steps_end(struct gt_range_steps *steps, const struct gt_range *range)
 {
-	struct gt_range_steps *steps = &ranges->steps;
 	uint32_t i = steps->seen_count % GT_RANGE_CANDIDATES;
 
 	if (steps->found || strcmp(steps->wanted, AUTOMATIC) != 0 || !is_outermost(range) ||

@@ -11,10 +11,8 @@
 
 #include "core/schema/event_names.h"
 
-/* Host rows of threads lie below; rows beside a thread above. */
-#define MAX_TID    (1u << 22)
-/* Processes below are devices. */
-#define FIRST_HOST 64
+/* Host rows of threads lie below; additional tracks of a thread above. */
+#define MAX_TID (1u << 22)
 
 const struct gt_string *gt_events_json_string(struct gt_events_json *json,
 					      const struct gt_span *span)
@@ -54,12 +52,14 @@ static const char *take_arg(struct gt_scan *scan, const struct gt_span *key, con
 /* Takes the arguments of a record apart, once: a kernel is asked for thirty of them. */
 static void look_at_args(struct gt_events_json *json, const struct gt_trace_event *record)
 {
-	struct gt_scan scan = {.end = record->args.text + record->args.len};
+	struct gt_scan scan = {0};
 
 	json->args.count = 0;
 	json->args.whole = &record->args;
-	if (record->args.kind == GT_SPAN_OBJECT &&
-	    !gt_scan_object(&scan, record->args.text, take_arg, &json->args))
+	if (record->args.kind != GT_SPAN_OBJECT)
+		return;
+	scan.end = record->args.text + record->args.len;
+	if (!gt_scan_object(&scan, record->args.text, take_arg, &json->args))
 		json->args.count = 0;
 }
 
@@ -229,6 +229,8 @@ static void make_sync(struct gt_events_json *json, const struct gt_trace_event *
 static int give_gpu(struct gt_events_json *json, const struct gt_trace_event *r,
 		    enum gt_event_kind kind, struct gt_event *event)
 {
+	int error;
+
 	event->kind = kind;
 	event->tid = 0;
 	event->place = (struct gt_place){.device = (uint32_t)number(json, "device"),
@@ -236,9 +238,11 @@ static int give_gpu(struct gt_events_json *json, const struct gt_trace_event *r,
 					 .stream = (uint32_t)number(json, "stream"),
 					 .channel = (uint32_t)number(json, "channel"),
 					 .has_channel = has(json, "channel")};
+	/* the work itself says what asked for it when the call is in an earlier file */
+	event->launch.stack = gt_events_json_stack(json, "stack", "frames", "modules");
+	event->launch.op = number(json, "External id");
 	event->launch.nvtx = string(json, "nvtx");
-	/* learnt here when the call itself carries no stack */
-	gt_events_json_stack(json, "stack", "frames", "modules");
+	event->launch.known = event->launch.stack || event->launch.op || event->launch.nvtx;
 	event->launch.forward =
 		gt_events_json_stack(json, "forward stack", "forward frames", "forward modules");
 	if (kind == GT_EVENT_KERNEL)
@@ -247,7 +251,10 @@ static int give_gpu(struct gt_events_json *json, const struct gt_trace_event *r,
 		make_sync(json, r, event);
 	else
 		make_memory(json, r, event);
-	return gt_events_give(json->events, event);
+	error = gt_events_give(json->events, event);
+	if (gt_events_json_has_arrow(json, event))
+		json->open_flow = event->correlation;
+	return error;
 }
 
 /* ---- the host ---- */
@@ -389,11 +396,13 @@ static const char *skip_value(struct gt_scan *scan, const struct gt_span *key, c
 
 static struct member first_member(const struct gt_trace_event *r, bool of_note)
 {
-	struct gt_scan scan = {.end = r->args.text + r->args.len};
 	struct member member = {.of_note = of_note};
+	struct gt_scan scan = {0};
 
-	if (r->args.kind == GT_SPAN_OBJECT)
-		gt_scan_object(&scan, r->args.text, skip_value, &member);
+	if (r->args.kind != GT_SPAN_OBJECT)
+		return member;
+	scan.end = r->args.text + r->args.len;
+	gt_scan_object(&scan, r->args.text, skip_value, &member);
 	return member;
 }
 
@@ -406,7 +415,7 @@ static int give_counter(struct gt_events_json *json, const struct gt_trace_event
 	event->kind = GT_EVENT_COUNTER;
 	event->tid = 0;
 	*counter = (struct gt_counter_event){.name = gt_events_json_string(json, &r->name),
-					     .on_gpu = r->pid < FIRST_HOST};
+					     .on_gpu = r->pid < GT_EVENTS_JSON_FIRST_HOST};
 	event->place.device = counter->on_gpu ? (uint32_t)r->pid : 0;
 	if (!member.found) {
 		json->events->strange++;
@@ -431,6 +440,10 @@ static int give_note(struct gt_events_json *json, const struct gt_trace_event *r
 	struct gt_span span;
 	int64_t value = 0;
 
+	if (r->name.kind != GT_SPAN_STRING) {
+		json->events->strange++;
+		return 0;
+	}
 	event->kind = GT_EVENT_NOTE;
 	if (of_process)
 		event->tid = 0;
@@ -460,7 +473,7 @@ static int take_name(struct gt_events_json *json, const struct gt_trace_event *r
 
 	if (!name || !gt_span_is(&r->name, "thread_name", 11))
 		return 0;
-	if (r->pid < FIRST_HOST || r->tid >= MAX_TID)
+	if (r->pid < GT_EVENTS_JSON_FIRST_HOST || r->tid >= MAX_TID)
 		return gt_events_json_name_track(json, r->pid, r->tid, name->text);
 	if (sscanf(name->text, "thread %u", &thread) == 1 && thread == event.tid)
 		return 0; /* the name that a thread without one has */
@@ -519,9 +532,13 @@ int gt_events_json_take(struct gt_events_json *json, const struct gt_trace_event
 				 .end = start + (r->has_dur && r->dur > 0 ? (uint64_t)r->dur : 0),
 				 .correlation = (uint32_t)gt_record_int(r, GT_ARG_CORRELATION, 0)};
 
+	if (r->ph != 's' && r->ph != 'f')
+		json->open_flow = 0; /* this file has none */
+	json->events->track = (uint32_t)r->tid;
 	look_at_args(json, r);
 	switch (r->ph) {
 	case 'M':
+		json->events->names++;
 		return take_name(json, r);
 	case 'X':
 		return take_slice(json, r, &event);
@@ -530,8 +547,10 @@ int gt_events_json_take(struct gt_events_json *json, const struct gt_trace_event
 	case 'C':
 		return give_counter(json, r, &event);
 	case 's':
-	case 'f':
 		return 0; /* arrows follow from the correlation */
+	case 'f':
+		json->open_flow = 0;
+		return 0;
 	default:
 		json->events->strange++;
 		return 0;

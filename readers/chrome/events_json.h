@@ -16,14 +16,17 @@
 #include "readers/keymap.h"
 #include "readers/vec.h"
 
-/* A row beside a thread, or of a stream, by its name. */
+/* An additional track of a thread, or one of a stream, by its name. */
 struct gt_events_json_track {
 	int64_t pid, tid;
 	uint32_t owner; /* thread, or stream */
 	uint32_t context;
 };
 
-#define GT_EVENTS_JSON_ARGS 64
+#define GT_EVENTS_JSON_ARGS       64
+
+/* Processes below are devices. */
+#define GT_EVENTS_JSON_FIRST_HOST 64
 
 /* The arguments of the record that is being taken. */
 struct gt_events_json_args {
@@ -50,6 +53,8 @@ struct gt_events_json {
 	GT_VEC(struct gt_place) streams;  /* each with the context that first used it */
 	GT_VEC(struct gt_stack *) stacks; /* by id */
 	GT_VEC(uint8_t) flows;            /* bit per correlation that an arrow starts from */
+	uint64_t starts;                  /* of flows, behind end_byte */
+	uint32_t open_flow;               /* correlation of work whose arrow has not ended */
 };
 
 /* One record of the file as an event. */
@@ -80,6 +85,9 @@ const struct gt_events_json_track *gt_events_json_track(const struct gt_events_j
 							int64_t pid, int64_t tid);
 int gt_events_json_name_track(struct gt_events_json *json, int64_t pid, int64_t tid,
 			      const char *name);
+
+/* Whether an arrow to the work stands behind it in the file. */
+bool gt_events_json_has_arrow(const struct gt_events_json *json, const struct gt_event *event);
 
 /* True when some GPU work of the file has this correlation. */
 bool gt_events_json_has_flow(const struct gt_events_json *json, uint32_t correlation);

@@ -10,6 +10,7 @@
 
 #include "readers/chrome/events_json.h"
 #include "readers/input.h"
+#include "readers/utf8.h"
 
 #define MAX_STACK  (1u << 24)
 #define MAX_FRAMES 256u
@@ -42,6 +43,41 @@ const struct gt_events_json_track *gt_events_json_track(const struct gt_events_j
 	return NULL;
 }
 
+/* What the program called the stream of a row: "stream 7 copies waits (context 2) (3)". NULL:
+ * nothing. */
+static const struct gt_string *stream_name(struct gt_events_json *json, const char *row)
+{
+	static const char *const suffixes[] = {" waits", " ranges"};
+	const char *from = row + strcspn(row, " "), *end;
+	size_t length;
+
+	from += *from ? 1 + strspn(from + 1, "0123456789") : 0;
+	end = strstr(from, " (");
+	length = end ? (size_t)(end - from) : strlen(from);
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+		size_t size = strlen(suffixes[i]);
+
+		if (length >= size && !memcmp(from + length - size, suffixes[i], size)) {
+			length -= size;
+			break;
+		}
+	}
+	return length > 1 ? gt_intern_get(json->events->strings, from + 1, length - 1) : NULL;
+}
+
+static int give_stream(struct gt_events_json *json, const struct gt_events_json_track *row,
+		       const char *name)
+{
+	struct gt_event event = {.kind = GT_EVENT_STREAM,
+				 .place = {.device = (uint32_t)row->pid,
+					   .context = row->context,
+					   .stream = row->owner}};
+
+	event.start = event.end = json->events->metadata.start;
+	event.stream.name = row->pid < GT_EVENTS_JSON_FIRST_HOST ? stream_name(json, name) : NULL;
+	return event.stream.name ? gt_events_give(json->events, &event) : 0;
+}
+
 /* "thread 4100 tracing overhead", "stream 7 ranges (context 2)" */
 int gt_events_json_name_track(struct gt_events_json *json, int64_t pid, int64_t tid,
 			      const char *name)
@@ -61,7 +97,7 @@ int gt_events_json_name_track(struct gt_events_json *json, int64_t pid, int64_t 
 	if (!entry || !gt_vec_push(&json->rows, row))
 		return -ENOMEM;
 	entry->value = (int64_t)json->rows.count - 1;
-	return 0;
+	return give_stream(json, &row, name);
 }
 
 /* ---- arrows ---- */
@@ -453,13 +489,40 @@ static int take_header(struct gt_events_json *json, const struct gt_header *head
 	return json->events->take_metadata(metadata, json->events->data);
 }
 
+bool gt_events_json_has_arrow(const struct gt_events_json *json, const struct gt_event *event)
+{
+	const struct gt_metadata *metadata = &json->events->metadata;
+
+	return event->launch.known && event->launch.start && event->kind != GT_EVENT_SYNC &&
+	       event->correlation > metadata->segment[GT_SEGMENT_BORDER] &&
+	       !strstr(metadata->options, "details=few");
+}
+
+/* The last event, which the writer adds itself, is dropped when the file is appended to. */
+static bool is_end(const struct gt_trace_event *record)
+{
+	return record->ph == 'i' &&
+	       gt_span_is(&record->name, GT_PF_LEDGER_NAME, strlen(GT_PF_LEDGER_NAME));
+}
+
 static int take_record(const struct gt_trace_event *record, const struct gt_header *header,
 		       void *data)
 {
 	struct gt_events_json *json = data;
+	struct gt_events *events = json->events;
 	int error = json->has_metadata ? 0 : take_header(json, header);
 
-	return error ? error : gt_events_json_take(json, record);
+	if (!error)
+		error = gt_events_json_take(json, record);
+	json->starts += record->ph == 's';
+	if (!json->open_flow && !is_end(record)) {
+		events->end_byte = record->byte + record->raw.len;
+		events->flows += json->starts;
+		json->starts = 0;
+	}
+	if (!events->loose && !gt_utf8_is_valid(record->raw.text, record->raw.len))
+		events->loose = "text that is not UTF-8";
+	return error;
 }
 
 static void take_ledger(struct gt_events *events, const struct gt_header *header)
@@ -500,7 +563,11 @@ static int read_once(struct gt_events_json *json, gt_reader_event take)
 	if (error && !events->error[0])
 		snprintf(events->error, sizeof(events->error), "%s", reading.error);
 	events->closed = reading.closed;
+	events->is_unfinished = json->open_flow;
+	if (reading.loose)
+		events->loose = reading.loose;
 	if (!error) {
+		events->has_ledger = gt_header_find(&reading.header, "ledger");
 		take_ledger(events, &reading.header);
 		take_repaired(&events->metadata.repaired, &reading.header);
 	}
@@ -517,6 +584,7 @@ int gt_events_read_json(struct gt_events *events, const char *path)
 		return gt_events_fail(events, path, "JSON is read twice and must be a file",
 				      -ESPIPE);
 	error = read_once(&json, look_ahead);
+	events->names = events->flows = 0;
 	if (!error)
 		error = read_once(&json, take_record);
 	if (!error && !json.has_metadata)

@@ -7,7 +7,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <yajl/yajl_tree.h>
+
+#include "readers/utf8.h"
 
 void gt_header_fini(struct gt_header *header)
 {
@@ -23,85 +24,133 @@ void gt_header_fini(struct gt_header *header)
 	*header = (struct gt_header){0};
 }
 
-static yajl_val find(yajl_val node, const char *key)
+/* The text of a string; NULL: it is none, or no memory. */
+static char *text_of(const struct gt_span *span)
 {
-	const char *path[] = {key, NULL};
+	char *text = span->kind == GT_SPAN_STRING ? malloc(span->len + 1u) : NULL;
 
-	return yajl_tree_get(node, path, yajl_t_any);
+	if (text)
+		text[gt_span_decode(span, text)] = 0;
+	return text;
 }
 
-static bool find_int(yajl_val node, const char *key, int64_t *ret_value)
-{
-	yajl_val value = find(node, key);
+struct header_find {
+	const char *key;
+	struct gt_span value;
+};
 
-	if (!YAJL_IS_INTEGER(value))
+static bool is_key(const struct gt_span *key, const char *text)
+{
+	char *decoded;
+	bool is;
+
+	if (!key->escaped)
+		return gt_span_is(key, text, strlen(text));
+	decoded = text_of(key);
+	is = decoded && !strcmp(decoded, text);
+	free(decoded);
+	return is;
+}
+
+static const char *take_first(struct gt_scan *scan, const struct gt_span *key, const char *value,
+			      void *data)
+{
+	struct header_find *find = data;
+	struct gt_span span;
+	const char *next = gt_scan_value(scan, value, &span);
+
+	if (next && find->value.kind == GT_SPAN_NONE && is_key(key, find->key))
+		find->value = span;
+	return next;
+}
+
+/* Of several members with that key the first. Kind NONE: there is none, or it is no object. */
+static struct gt_span find(const struct gt_span *object, const char *key)
+{
+	struct gt_scan scan = {.end = object->text + object->len};
+	struct header_find find = {.key = key};
+
+	if (object->kind == GT_SPAN_OBJECT)
+		gt_scan_object(&scan, object->text, take_first, &find);
+	return find.value;
+}
+
+/* A whole number, and written as one. */
+static bool find_int(const struct gt_span *object, const char *key, int64_t *ret_value)
+{
+	struct gt_span span = find(object, key);
+	uint32_t i = span.len && span.text[0] == '-';
+
+	if (span.kind != GT_SPAN_NUMBER)
 		return false;
-	*ret_value = YAJL_GET_INTEGER(value);
-	return true;
+	while (i < span.len && span.text[i] >= '0' && span.text[i] <= '9')
+		i++;
+	return i == span.len && gt_span_int(&span, ret_value);
 }
 
-static void take_distributed(struct gt_header *header, yajl_val node)
+static void take_distributed(struct gt_header *header, const struct gt_span *object)
 {
-	const char *backend = YAJL_GET_STRING(find(node, "backend"));
+	struct gt_span backend = find(object, "backend");
+	char *text = text_of(&backend);
 
-	header->has_rank |= find_int(node, "rank", &header->rank);
-	find_int(node, "world_size", &header->world_size);
-	if (backend) {
+	header->has_rank |= find_int(object, "rank", &header->rank);
+	find_int(object, "world_size", &header->world_size);
+	if (text) {
 		free(header->backend);
-		header->backend = strdup(backend);
+		header->backend = text;
 	}
 }
 
-static void take_device(struct gt_header_device *device, yajl_val node, size_t index)
+static void take_device(struct gt_header_device *device, const struct gt_span *object, size_t index)
 {
-	const char *name = YAJL_GET_STRING(find(node, "name"));
+	struct gt_span name = find(object, "name");
 
 	*device = (struct gt_header_device){.id = (int64_t)index};
-	find_int(node, "id", &device->id);
-	find_int(node, "totalGlobalMem", &device->memory);
-	find_int(node, "computeMajor", &device->major);
-	find_int(node, "computeMinor", &device->minor);
-	find_int(node, "numSms", &device->sms);
-	device->name = strdup(name ? name : "");
+	find_int(object, "id", &device->id);
+	find_int(object, "totalGlobalMem", &device->memory);
+	find_int(object, "computeMajor", &device->major);
+	find_int(object, "computeMinor", &device->minor);
+	find_int(object, "numSms", &device->sms);
+	device->name = name.kind == GT_SPAN_STRING ? text_of(&name) : strdup("");
 }
 
-static void take_devices(struct gt_header *header, yajl_val node)
+static void take_devices(struct gt_header *header, const struct gt_span *array)
 {
-	if (!YAJL_IS_ARRAY(node) || header->device_count || !node->u.array.len)
+	struct gt_span element;
+	uint32_t position = 0;
+	size_t count = 0;
+
+	while (gt_span_next(array, &position, &element))
+		count++;
+	if (!count || header->device_count)
 		return;
-	header->devices = calloc(node->u.array.len, sizeof(*header->devices));
+	header->devices = calloc(count, sizeof(*header->devices));
 	if (!header->devices)
 		return;
-	header->device_count = node->u.array.len;
-	for (size_t i = 0; i < header->device_count; i++)
-		take_device(&header->devices[i], node->u.array.values[i], i);
+	for (position = 0; gt_span_next(array, &position, &element); header->device_count++)
+		take_device(&header->devices[header->device_count], &element, header->device_count);
 }
 
 /* Which members mean something to the analysis; the others are only kept. */
 static const struct {
 	const char *key;
-	void (*take)(struct gt_header *header, yajl_val node);
+	void (*take)(struct gt_header *header, const struct gt_span *value);
 } known[] = {
 	{"distributedInfo", take_distributed},
 	{"deviceProperties", take_devices},
 };
 
-/* What yajl refuses although the scanner took it (text that is not UTF-8, NaN) stays unknown: the
- * events behind it can be read all the same. */
+/* What strict JSON does not allow although the scanner takes it (text that is not UTF-8, NaN) stays
+ * unknown: the events behind it can be read all the same. */
 static void take_known(struct gt_header *header, const char *key, const char *text)
 {
-	char why[256];
-	yajl_val node;
+	struct gt_scan scan = {.end = text + strlen(text)};
+	struct gt_span value;
 
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-		if (strcmp(key, known[i].key))
-			continue;
-		node = yajl_tree_parse(text, why, sizeof(why));
-		if (!node)
-			return;
-		known[i].take(header, node);
-		yajl_tree_free(node);
-	}
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (!strcmp(key, known[i].key) && gt_utf8_is_valid(text, strlen(text)) &&
+		    gt_scan_value(&scan, text, &value) && !scan.loose)
+			known[i].take(header, &value);
 }
 
 int gt_header_add(struct gt_header *header, const struct gt_span *key, const struct gt_span *value,
@@ -133,6 +182,34 @@ int gt_header_add(struct gt_header *header, const struct gt_span *key, const str
 		header->has_base = gt_span_int(value, &header->base_ns);
 	take_known(header, member.key, member.text);
 	return 0;
+}
+
+struct header_object {
+	struct gt_header *header;
+	bool behind;
+	int rc;
+};
+
+static const char *add_member(struct gt_scan *scan, const struct gt_span *key, const char *value,
+			      void *data)
+{
+	struct header_object *to = data;
+	struct gt_span span;
+	const char *next = gt_scan_value(scan, value, &span);
+
+	/* the events are where they are */
+	if (next && !to->rc && !key->escaped && !gt_span_is(key, "traceEvents", 11))
+		to->rc = gt_header_add(to->header, key, &span, to->behind);
+	return next;
+}
+
+int gt_header_add_object(struct gt_header *header, const struct gt_span *object, bool behind)
+{
+	struct gt_scan scan = {.end = object->text + object->len};
+	struct header_object to = {.header = header, .behind = behind};
+
+	gt_scan_object(&scan, object->text, add_member, &to);
+	return to.rc;
 }
 
 const char *gt_header_find(const struct gt_header *header, const char *key)

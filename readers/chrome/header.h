@@ -2,7 +2,7 @@
  *
  * The facts in a trace's header, and the raw text of every top-level member but the events.
  * gputrace repeats the same members in the args of its first event, for files that were never
- * closed. Parsed with yajl. Any thread, one header at a time.
+ * closed. Any thread, one header at a time.
  */
 #ifndef GT_READERS_CHROME_HEADER_H
 #define GT_READERS_CHROME_HEADER_H
@@ -47,6 +47,10 @@ void gt_header_fini(struct gt_header *header);
 /* Takes in one member; @behind: it stands behind the events. -ENOMEM. */
 int gt_header_add(struct gt_header *header, const struct gt_span *key, const struct gt_span *value,
 		  bool behind);
+
+/* Takes in the members of an object that was scanned (padding must stand behind its text), but for
+ * events. -ENOMEM. */
+int gt_header_add_object(struct gt_header *header, const struct gt_span *object, bool behind);
 
 /* The JSON text of a member, or NULL. */
 const char *gt_header_find(const struct gt_header *header, const char *key);

@@ -14,7 +14,6 @@
 
 #include "readers/chrome/fields.h"
 #include "readers/input.h"
-#include "readers/translated.h"
 #include "readers/utf8.h"
 
 struct reader {
@@ -67,9 +66,7 @@ static int complain(struct reader *r, const char *at, const char *what, int rc)
 
 static int complain_file(struct reader *r, int rc)
 {
-	snprintf(r->reading->error, sizeof(r->reading->error), "%s: %s", r->in.path,
-		 rc == -EFBIG ? "one value in it is larger than 1 GiB" : strerror(-rc));
-	return rc;
+	return gt_reading_fail(r->reading, r->in.path, rc);
 }
 
 /* After a scan failed at the end of the window. 1: scan again, 0: the file ends here. */
@@ -133,30 +130,15 @@ static int after_failure(struct reader *r)
 	return rc;
 }
 
-static const char *take_member(struct gt_scan *scan, const struct gt_span *key, const char *value,
-			       void *data)
-{
-	struct reader *r = data;
-	struct gt_span span;
-	const char *next = gt_scan_value(scan, value, &span);
-
-	/* the events are where they are */
-	if (next && !key->escaped && !gt_span_is(key, "traceEvents", 11))
-		gt_header_add(&r->reading->header, key, &span, false);
-	return next;
-}
-
 /* gputrace's first event carries the header of a file that was not closed. */
 static void take_first_event(struct reader *r)
 {
 	const struct gt_span *header = &r->taker.record.arg[GT_ARG_HEADER];
-	struct gt_scan scan;
 
 	if (r->taker.record.ph != 'M' || !gt_record_has(&r->taker.record, GT_ARG_HEADER) ||
 	    header->kind != GT_SPAN_OBJECT || r->reading->header.member_count)
 		return;
-	scan = (struct gt_scan){.end = header->text + header->len};
-	gt_scan_object(&scan, header->text, take_member, r);
+	gt_header_add_object(&r->reading->header, header, false);
 }
 
 /* What was written to a pipe has its ledger in the last event, not behind the events. */
@@ -295,7 +277,7 @@ static int read_events(struct reader *r)
 /* A key of the top-level object with its colon: consumed, *ret_key is the caller's to free. */
 static int read_key(struct reader *r, struct gt_span *ret_key)
 {
-	struct gt_span key;
+	struct gt_span key = {.text = ""};
 	const char *next;
 	int rc;
 
@@ -457,51 +439,19 @@ static int read_document(struct reader *r)
 	return rc;
 }
 
-/* A file in another form: what is made of it is read, and what is wrong is reported of the file. */
-static int read_translated(struct reader *r)
-{
-	struct gt_reading *reading = r->reading;
-	struct gt_translated t;
-	int rc = gt_translated_start(&t, &r->in);
-
-	reading->translated = true;
-	if (rc < 0) {
-		snprintf(reading->error, sizeof(reading->error), "%s", t.outcome.error);
-		return rc;
-	}
-	rc = read_document(r);
-	reading->bytes = r->in.bytes + r->in.size;
-	gt_input_close(&r->in);
-	gt_translated_end(&t);
-	if (t.rc < 0 && (rc >= 0 || rc == -EBADMSG)) {
-		rc = t.rc;
-		snprintf(reading->error, sizeof(reading->error), "%s", t.outcome.error);
-	}
-	reading->compressed = t.in.compressed;
-	reading->closed = t.outcome.closed;
-	reading->mixed = false;
-	reading->form = GT_FORM_OBJECT;
-	reading->strange = t.outcome.strange;
-	snprintf(reading->note, sizeof(reading->note), "%s",
-		 reading->closed ? "" : "the file ends inside a packet or before its last one");
-	snprintf(reading->doubt, sizeof(reading->doubt), "%s", t.outcome.doubt);
-	return rc;
-}
-
-/* The file at r->in, whatever its form. */
 static int read_file(struct reader *r)
 {
-	int rc = gt_input_more(&r->in);
+	int rc = r->in.size ? 0 : gt_input_more(&r->in);
 
 	if (rc < 0)
 		return complain_file(r, rc);
-	if (gt_translated_is_due(&r->in))
-		return read_translated(r);
+	r->reading->is_pftrace = gt_input_is_pftrace(&r->in);
+	if (r->reading->is_pftrace)
+		return complain(r, r->in.data, "a .pftrace, where only JSON is read", -EBADMSG);
 	r->scan.end = r->in.data + r->in.size;
 	rc = read_document(r);
 	r->reading->compressed = r->in.compressed;
 	r->reading->bytes = r->in.bytes + r->in.size;
-	gt_input_close(&r->in);
 	return rc;
 }
 
@@ -519,8 +469,17 @@ static bool is_without_ledger(const struct gt_reading *reading)
 		(reading->form == GT_FORM_ARRAY && header->member_count));
 }
 
-int gt_reader_read(const char *path, gt_reader_event event, void *data,
-		   struct gt_reading *ret_reading)
+static void free_reader(struct reader *r)
+{
+	free(r->ledger);
+	free(r->repaired);
+	free(r->decoded[0]);
+	free(r->decoded[1]);
+	free(r);
+}
+
+int gt_reader_read_input(struct gt_input *in, gt_reader_event event, void *data,
+			 struct gt_reading *ret_reading)
 {
 	struct reader *r = calloc(1, sizeof(*r));
 	int rc;
@@ -528,23 +487,40 @@ int gt_reader_read(const char *path, gt_reader_event event, void *data,
 	memset(ret_reading, 0, sizeof(*ret_reading));
 	if (!r)
 		return -ENOMEM;
+	r->in = *in;
 	r->reading = ret_reading;
 	r->event = event;
 	r->data = data;
 	gt_fields_init(&r->taker);
-	r->in.path = path;
-	rc = gt_input_open(&r->in, path);
-	rc = rc < 0 ? complain_file(r, rc) : read_file(r);
+	rc = read_file(r);
 	if (rc >= 0)
 		rc = use_ledger(r);
 	ret_reading->without_ledger = is_without_ledger(ret_reading);
-	gt_input_close(&r->in);
-	free(r->ledger);
-	free(r->repaired);
-	free(r->decoded[0]);
-	free(r->decoded[1]);
-	free(r);
+	*in = r->in;
+	free_reader(r);
 	return rc < 0 ? rc : 0;
+}
+
+int gt_reading_fail(struct gt_reading *reading, const char *path, int rc)
+{
+	snprintf(reading->error, sizeof(reading->error), "%s: %s", path,
+		 rc == -EFBIG ? "one value in it is larger than 1 GiB" : strerror(-rc));
+	return rc;
+}
+
+int gt_reader_read(const char *path, gt_reader_event event, void *data,
+		   struct gt_reading *ret_reading)
+{
+	struct gt_input in;
+	int rc = gt_input_open(&in, path);
+
+	if (rc < 0) {
+		memset(ret_reading, 0, sizeof(*ret_reading));
+		return gt_reading_fail(ret_reading, path, rc);
+	}
+	rc = gt_reader_read_input(&in, event, data, ret_reading);
+	gt_input_close(&in);
+	return rc;
 }
 
 void gt_reading_fini(struct gt_reading *reading)

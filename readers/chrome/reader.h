@@ -54,7 +54,7 @@ struct gt_reading {
 	bool without_ledger; /* closed, but not by its process, or merged of such files: no ledger
 				tells what is missing */
 	bool mixed;          /* array form with the end of an object: killed while closing */
-	bool translated; /* the file is no JSON: lines and bytes are those of what was made of it */
+	bool is_pftrace;     /* the file is no JSON (readers/chrome/reading_events.h) */
 	const char *loose;   /* what in it strict JSON does not allow, NULL: nothing was seen */
 	uint64_t comma_byte; /* of a comma behind the last event of all, 0: there is none */
 	uint64_t events;
@@ -63,7 +63,7 @@ struct gt_reading {
 	uint64_t bytes;              /* read, uncompressed */
 	char error[512];             /* one line "FILE:LINE: byte N: what", when reading failed */
 	char note[256];              /* why the file counts as cut, else empty */
-	char doubt[256];             /* translated: its ledger does not fit what it holds */
+	char doubt[256];             /* .pftrace: its ledger does not fit what it holds */
 	struct gt_header header;
 };
 
@@ -81,6 +81,14 @@ int gt_reader_read(const char *path, gt_reader_event event, void *data,
 		   struct gt_reading *ret_reading);
 void gt_reading_fini(struct gt_reading *reading);
 
+/* The same of an open input, whose window may hold its first bytes; it stays the caller's. */
+int gt_reader_read_input(struct gt_input *in, gt_reader_event event, void *data,
+			 struct gt_reading *ret_reading);
+
+/* Fills reading->error with what @rc means of the file @path. Returns @rc. */
+int gt_reading_fail(struct gt_reading *reading, const char *path, int rc);
+
+/* Whether the event has this argument. */
 static inline bool gt_record_has(const struct gt_trace_event *record, enum gt_arg arg)
 {
 	return record->arg_mask >> arg & 1;

@@ -2,9 +2,7 @@
  *
  * The JSON scanner of the hot path: strict, without allocation, one pass over bytes in memory, for
  * the event lines that make 99 % of a trace. What it finds are spans into the caller's buffer.
- * Whole documents (headers, ledgers, nested arguments) are given to yajl instead
- * (readers/chrome/header.h). Why not yajl everywhere: docs/benchmarks.md. Pure functions, any
- * thread.
+ * Why not a library: docs/benchmarks.md. Pure functions, any thread.
  */
 #ifndef GT_READERS_CHROME_SCAN_H
 #define GT_READERS_CHROME_SCAN_H
@@ -93,6 +91,7 @@ bool gt_span_double(const struct gt_span *span, double *ret_value);
 /* The bytes that a string stands for; @out needs span->len bytes. Returns their number. */
 size_t gt_span_decode(const struct gt_span *span, char *out);
 
+/* Whether the text of @span is @text (@len bytes). */
 static inline bool gt_span_is(const struct gt_span *span, const char *text, size_t len)
 {
 	return span->len == len && !__builtin_memcmp(span->text, text, len);

@@ -439,6 +439,7 @@ int gt_pftrace_take_event(struct gt_pftrace *pf, struct gt_wire wire, uint64_t n
 	}
 	track = gt_pftrace_find(pf, GT_PFTRACE_TRACKS, e.track);
 	track = track ? track : &none;
+	pf->events->track = e.track;
 	event.tid = track->tid;
 	event.correlation = (uint32_t)e.correlation;
 	event.stack = e.stack ? gt_pftrace_find(pf, GT_PFTRACE_STACKS, e.stack) : NULL;

@@ -216,5 +216,5 @@ void gt_pftrace_take_ledger(struct gt_pftrace *pf, struct gt_wire wire)
 			if (!strcmp(gt_ledger_rows[i].json, pair.name))
 				pf->events->ledger.count[i] = pair.number;
 	}
-	pf->events->closed = true;
+	pf->events->closed = pf->events->has_ledger = true;
 }

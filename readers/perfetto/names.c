@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "readers/utf8.h"
+
 /* What the writer gives to a string without a number of its own. */
 #define NO_NAME_IID 0x7fffffffu
 
@@ -77,11 +79,34 @@ void gt_pftrace_forget_names(struct gt_pftrace *pf, uint64_t sequence)
 		memset(pf->cbids, 0, pf->cbid_count * sizeof(*pf->cbids));
 }
 
+/* Text with its broken pieces replaced, as the writers write it. */
+static const struct gt_string *mend_text(struct gt_pftrace *pf, const char *text, size_t size)
+{
+	const struct gt_string *string;
+	char *clean = malloc(3 * size);
+	size_t length = 0, step;
+
+	if (!clean)
+		return gt_intern_cstr(pf->events->strings, "(no memory)");
+	for (size_t i = 0; i < size; i += step ? step : 1) {
+		step = gt_utf8_length((const unsigned char *)text + i, size - i);
+		memcpy(clean + length, step ? text + i : "\xef\xbf\xbd", step ? step : 3);
+		length += step ? step : 3;
+	}
+	string = gt_intern_get(pf->events->strings, clean, length);
+	free(clean);
+	return string;
+}
+
 const struct gt_string *gt_pftrace_text(struct gt_pftrace *pf, const struct gt_wire_field *field)
 {
 	const char *text = field->data ? (const char *)field->data : "";
+	size_t size = field->data ? field->size : 0;
 
-	return gt_intern_get(pf->events->strings, text, field->data ? field->size : 0);
+	if (gt_utf8_is_valid(text, size))
+		return gt_intern_get(pf->events->strings, text, size);
+	pf->events->broken++;
+	return mend_text(pf, text, size);
 }
 
 /* iid and text, which most entries are. */

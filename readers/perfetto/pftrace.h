@@ -8,7 +8,7 @@
  *   gpu.c     work of the GPU
  *   metadata.c   facts and ledger
  *
- * Nothing in the file is believed: lengths, numbers and references are checked. One thread per
+ * Nothing in the file is trusted: lengths, numbers and references are checked. One thread per
  * reading.
  */
 #ifndef GT_READERS_PERFETTO_PFTRACE_H
@@ -89,7 +89,7 @@ struct gt_pftrace {
 void *gt_pftrace_find(const struct gt_pftrace *pf, enum gt_pftrace_names table, uint64_t iid);
 /* -EBADMSG: the number is out of range. -ENOMEM. */
 int gt_pftrace_store(struct gt_pftrace *pf, enum gt_pftrace_names table, uint64_t iid, void *thing);
-/* The sequence begins anew: none of its numbers means anything any more. */
+/* The sequence starts over: none of its numbers means anything any more. */
 void gt_pftrace_forget_names(struct gt_pftrace *pf, uint64_t sequence);
 int gt_pftrace_take_names(struct gt_pftrace *pf, uint64_t sequence, struct gt_wire data);
 /* One ExtraComputeArg into @args. */

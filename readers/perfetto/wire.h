@@ -24,6 +24,7 @@ struct gt_wire_field {
 	size_t size;
 };
 
+/* A cursor at the start of @size bytes. */
 static inline struct gt_wire gt_wire_of(const void *data, size_t size)
 {
 	const uint8_t *bytes = data;

@@ -14,7 +14,7 @@
 #include "analysis/stacks.h"
 #include "analysis/stats.h"
 #include "analysis/verify/verify.h"
-#include "recover/repair.h"
+#include "recover/close.h"
 #include "tests/fuzz/fuzz.h"
 #include "transform/merge.h"
 #include "transform/symbolize.h"
@@ -60,7 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct gt_verify_result verified;
 	struct gt_merge_result merged;
 	struct gt_symbolize symbolized;
-	struct gt_repair repaired;
+	struct gt_close repaired;
 	int fd;
 
 	snprintf(path, sizeof(path), "%s/gputrace-fuzz-XXXXXX", fuzz_folder());
@@ -72,11 +72,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	gt_verify_file(path, &options, null, &verified);
 	gt_merge(paths, 2, null, &merged);
 	gt_symbolize(path, null, false, &symbolized);
-	if (!gt_repair_file(path, NULL, &repaired)) {
+	if (!gt_close_file(path, &repaired)) {
 		/* what was repaired is closed and holds as many events */
 		uint64_t events = repaired.events;
 
-		if (gt_repair_file(path, NULL, &repaired) || !repaired.was_closed ||
+		if (gt_close_file(path, &repaired) || !repaired.was_closed ||
 		    repaired.events != events)
 			abort();
 		gt_verify_file(path, &options, null, &verified);

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "writers/json.h"
+#include "core/json.h"
 
 static void need(bool truth)
 {

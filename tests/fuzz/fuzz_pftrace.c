@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Arbitrary bytes as a .pftrace: whatever the reader answers, it must answer, and what it hands out
- * must be whole.
+ * must be whole. Then as a model and through verify: a model refers to nothing that it does not
+ * hold.
  */
+#include "analysis/verify/verify.h"
 #include "core/stack.h"
 #include "readers/events.h"
 #include "tests/fuzz/fuzz.h"
+#include "trace/model.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +35,48 @@ static int take_event(const struct gt_event *event, void *data)
 	return 0;
 }
 
+static void need(bool truth)
+{
+	if (!truth)
+		abort();
+}
+
+static void check_model(const struct gt_model *model)
+{
+	for (size_t i = 0; i < model->ops.count; i++) {
+		const struct gt_op *op = &model->ops.at[i];
+
+		need(op->name < model->names.text.count && op->nvtx < model->names.text.count);
+		need(op->call == GT_NONE || op->call < model->calls.count);
+		need(op->stack == GT_NONE || op->stack < model->stacks.count);
+		need(op->dur >= 0 && op->start >= 0);
+	}
+	for (size_t i = 0; i < model->calls.count; i++)
+		need(model->calls.at[i].thread < model->threads.count);
+	for (size_t i = 0; i < model->ranges.count; i++)
+		need(model->ranges.at[i].thread < model->threads.count);
+	for (size_t i = 0; i < model->samples.count; i++)
+		need(model->samples.at[i].thread < model->threads.count);
+	for (size_t i = 0; i < model->notes.count; i++)
+		need(model->notes.at[i].text < model->names.text.count);
+}
+
+static void load(char *path)
+{
+	struct gt_verify_options options = {.lines_per_check = 3};
+	struct gt_verify_result verified;
+	struct gt_models models;
+	FILE *null = fopen("/dev/null", "w");
+
+	if (!gt_model_load(&path, 1, &models))
+		for (size_t i = 0; i < models.count; i++)
+			check_model(&models.at[i]);
+	gt_models_fini(&models);
+	need(null);
+	gt_verify_file(path, &options, null, &verified);
+	fclose(null);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	uint64_t sum = 0;
@@ -45,6 +90,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	gt_events_read_pftrace(&events, path);
 	gt_events_fini(&events);
+	load(path);
 	close(fd);
 	return 0;
 }

@@ -4,7 +4,7 @@
  * bytes a change: the number of a word among those that are not zero (4 bytes; the highest bit: add
  * instead of replacing) and the value (8). Where there is no tmpfs the input itself is the spool.
  */
-#include "pipeline/release.h"
+#include "pipeline/sources/release.h"
 #include "pipeline/replay.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/spool_template.h"
@@ -24,7 +24,7 @@ static void make_template(void)
 		return; /* no tmpfs: the input is all there is */
 	template_calls(1);
 	template_kernels(2, "kernel");
-	gt_release_buffers(&gt_session);
+	gt_release_buffers(&template.release);
 	whole.words = template_read(&whole.size);
 	whole.changed = aligned_alloc(4096, whole.size);
 	if (!whole.changed)

@@ -38,7 +38,8 @@ static void read_name(const char *name, size_t length)
 	uint64_t expected = gt_mangled_expansion(name, length);
 
 	if (!readable || readable != gt_demangle_get(demangle, name, length) ||
-	    strlen(readable->text) > readable->length || readable->length > 4096 + 8 * expected)
+	    strlen(readable->text) > readable->length ||
+	    (expected <= GT_DEMANGLE_TEXT_MAX && readable->length > 4096 + 8 * expected))
 		abort();
 }
 

@@ -274,7 +274,7 @@ def mixed():
 
 
 def steps_elsewhere():
-    """One thread launches, two others tell of steps: where both do, that of the first of them counts."""
+    """One thread launches, two others report steps: where both do, that of the first of them counts."""
     trace, t = Trace(), BASE + 1_000_000
     for i in range(4):
         trace.launch("cudaLaunchKernel", "kernel", "work", t + i * 100_000, 2_000, t + i * 100_000 + 1_000, 10_000, None)
@@ -333,7 +333,7 @@ null,
 
 
 def overlapping():
-    """Requests that overlap on the row beside thread 100, all inside "whole"; A, B and C on thread 101. A kernel is
+    """Requests that overlap on the additional track of thread 100, all inside "whole"; A, B and C on thread 101. A kernel is
     named by the ranges that are open at its launch; no event says which they are."""
     def event(cat, name, tid, ts, dur, **args):
         return {"ph": "X", "cat": cat, "name": name, "pid": 0 if cat == "kernel" else 100, "tid": tid, "ts": ts, "dur": dur, "args": args}

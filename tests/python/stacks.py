@@ -189,7 +189,7 @@ def recursion(capture, what):
 
 @each_way
 def through_c(capture, what):
-    """Each of these enters the evaluation loop anew."""
+    """Each of these enters the evaluation loop again."""
     then = lambda *_: (capture(buffer, SIZE, DEPTH), want())
     same(what + ", map", next(map(then, [0]))[1])
     same(what + ", max", max([0], key=lambda x: (setattr(plain, "got", then()), 0)[1]) or plain.got[1])

@@ -335,7 +335,7 @@ int main(int argc, char **argv)
 	}
 	if (argc > 2 && !strcmp(argv[1], "storm"))
 		storm(atoi(argv[2]), load_as_ever);
-	if (argc > 2 && !strcmp(argv[1], "storm-anew"))
+	if (argc > 2 && !strcmp(argv[1], "storm-again"))
 		storm(atoi(argv[2]), load_anew);
 	return 0;
 }

@@ -79,7 +79,7 @@ class Happened:
 
     def missing_of_hooks(self, wanted, seen):
         """They give other numbers, so calls are counted for each name and thread; and they record a call after
-        the device has told of it, so the latest of each thread may not have come so far."""
+        the device has reported it, so the latest of each thread may not have come so far."""
         latest = {call.tid: call for call in sorted(self.calls.values(), key=lambda call: call.end)}
         wanted = collections.Counter((call.name, call.tid) for call in wanted if call != latest[call.tid])
         there = collections.Counter((event["name"], event["tid"]) for event in seen)

@@ -152,7 +152,7 @@ class Children(unittest.TestCase):
     @without_asan
     def test_storm_while_stacks_are_learned(self):
         """A child that inherits a lock of the loader, taken for our sake, hangs when it needs it."""
-        traced = self.check([CHILDREN, "storm-anew", FORKS], 1, options=ONE_FILE, at_gate=(1, WORK),
+        traced = self.check([CHILDREN, "storm-again", FORKS], 1, options=ONE_FILE, at_gate=(1, WORK),
                             has_truth=False)
         self.assertIn(FORKS + " forks, 0 wrong", traced.stdout)
 

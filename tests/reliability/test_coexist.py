@@ -158,7 +158,7 @@ class Coexist(unittest.TestCase):
                 self.assertGreater(run.ledger["kernels_written"], 0)
 
     def test_finalized_by_one_that_is_not_seen(self):
-        """Attached again; until then the hooks tell of the calls that they see."""
+        """Attached again; until then the hooks report the calls that they see."""
         run = self.go("dlsym", "work=400 finalize work-until work=400", "capture resumed=1")
         self.check_gaps(run, "cuptiFinalize")
         self.assertGreater(run.ledger["launches_in_gaps"], 0)

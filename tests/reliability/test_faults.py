@@ -142,7 +142,7 @@ def never_delivered(case):
 
 
 def fatal(case):
-    """CUPTI tells of what it has handed over; of launches it tells until then, and the hooks of the runtime's from
+    """CUPTI reports what it has delivered; launches it reports until then, and the hooks of the runtime's from
     then on. Each thread may have been in a launch at that moment."""
     written, seen = len(case.truth.delivered), case.ledger["launches_seen"]
     told, later = case.truth.launches_before("fatal")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """A process that writes a .pftrace is killed inside one of its writes, at any byte of it: with what its
-spool holds the file has every call that had returned and all work that CUPTI had told of, each once, and its
+spool holds the file has every call that had returned and all work that CUPTI had reported, each once, and its
 ledger; a second repair changes nothing. Whatever beginning of what repair appends is in the file when
 repair itself is killed, the next repair makes the same of it."""
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """SIGKILL while a trace goes on in its next file (--max-size): inside the last write of the full one, inside
 the first of the next one, between any two. `repair` of the folder makes each file a strict object, and
-together they hold every call that had returned and all work that CUPTI had told of, each once.
+together they hold every call that had returned and all work that CUPTI had reported, each once.
 
 RELIABILITY_KILLS says how often (12), RELIABILITY_SEED repeats the moments of a run."""
 

@@ -9,7 +9,9 @@ import shutil
 import subprocess
 import unittest
 
-from harness import CLI, LIBRARY, SCRIPT, RunTest, environment
+from harness import BUILD, CLI, LIBRARY, SCRIPT, RunTest, environment
+
+INSPECT = BUILD / "tests" / "run" / "run_inspect"
 
 needs_library = unittest.skipUnless(LIBRARY.exists(), f"{LIBRARY} is not built")
 
@@ -140,6 +142,46 @@ class TestEnvironment(RunTest):
         self.assertEqual(done.stderr.count(b"\n"), 1, done.stderr)
         self.assertIn(b"untraced: gputrace-cli: libyajl.so.2", done.stderr)
         self.assertEqual(self.run_it("--sync", script=script).returncode, 2)
+        done = self.run_it("echo", "ran", script=script, env=environment(LD_PRELOAD="/nowhere/lib.so"))
+        self.assertIn(b"untraced: gputrace-cli: libyajl.so.2", done.stderr)  # not what the loader says of the other
+
+    def test_a_command_that_is_missing(self):
+        script = self.install("half", b"")
+        (script.parent / "gputrace-cli").unlink()
+        done = self.run_it("--sync", "--", "sh", "-c", "echo ran; exit 5", script=script)
+        self.assertEqual((done.stdout, done.returncode), (b"ran\n", 5))
+        self.assertEqual(done.stderr.count(b"\n"), 1, done.stderr)
+        self.assertIn(b"untraced: ", done.stderr)
+        done = subprocess.run(["sh", str(script), "stats", "x"], capture_output=True, check=False)
+        self.assertEqual((done.returncode, done.stdout, done.stderr.count(b"\n")), (1, b"", 1))
+
+    @needs_library
+    def test_a_library_that_ends_its_process(self):
+        source = self.scratch / "bad.c"
+        source.write_text("#include <stdlib.h>\n__attribute__((constructor)) static void f(void) { abort(); }\n",
+                          encoding="ascii")
+        subprocess.run(["gcc", "-shared", "-fPIC", "-o", str(self.scratch / "bad.so"), str(source)], check=True)
+        done = self.run_it("sh", "-c", "echo ran; exit 5", script=self.install("bad", self.scratch / "bad.so"))
+        self.assertEqual((done.stdout, done.returncode), (b"ran\n", 5))
+        self.assertIn(b"untraced: ", done.stderr)
+
+    @needs_library
+    def test_what_the_loader_says_is_no_complaint_of_the_tracer(self):
+        done = self.run_it("sh", "-c", 'echo "$LD_PRELOAD"', env=environment(LD_DEBUG="libs"))
+        self.assertEqual(done.stdout.decode(), f"{LIBRARY}\n")
+        self.assertNotIn(b"untraced", done.stderr)
+
+    @needs_library
+    def test_a_preload_that_is_not_there(self):
+        """The loader says so of each process: neither a path of ours nor a reason."""
+        temporary = self.scratch / "temporary"
+        temporary.mkdir()
+        done = self.run_it("--output=out", "true", env=environment(LD_PRELOAD="/nowhere/lib.so", TMPDIR=temporary))
+        ours = [line for line in done.stderr.decode().splitlines() if "ERROR: ld.so" not in line]
+        self.assertEqual(len(ours), 1, ours)
+        self.assertIn("gave the GPU no work", ours[0])
+        self.assertEqual(list(temporary.iterdir()), [])
+        self.assertEqual(list(self.scratch.iterdir()), [temporary])
 
 
 class TestOutput(RunTest):
@@ -204,9 +246,10 @@ class TestObstacles(RunTest):
         return self.scratch / name
 
     def inspect(self, path):
-        done = subprocess.run([str(CLI), "inspect", str(path)], capture_output=True, text=True,
-                              check=False, env=environment(PATH=f"{self.scratch}:/usr/bin:/bin"))
-        return [line.split()[0] for line in done.stdout.splitlines()]
+        done = subprocess.run([str(INSPECT), str(path)], capture_output=True, text=True, check=False,
+                              env=environment(PATH=f"{self.scratch}:/usr/bin:/bin"))
+        self.assertIn(done.returncode, (0, 1))
+        return done.stdout.split()
 
     def test_nothing_in_the_way(self):
         self.assertEqual(self.inspect(self.compile("plain")), [])
@@ -258,9 +301,7 @@ class TestObstacles(RunTest):
             path = self.scratch / "cut"
             path.write_bytes(image[:cut])
             path.chmod(0o755)
-            done = subprocess.run([str(CLI), "inspect", str(path)], capture_output=True, check=False,
-                                  env=environment())
-            self.assertIn(done.returncode, (0, 1), cut)
+            self.inspect(path)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,8 @@ import contextlib
 import ctypes
 import json
 import os
+import pty
+import select
 import shutil
 import signal
 import subprocess
@@ -118,7 +120,7 @@ class TestReport(TracedTest):
         self.check_complete(path)
 
     def test_another_run_in_the_same_folder(self):
-        """Two nodes of a job: each wrapper tells of its own."""
+        """Two nodes of a job: each wrapper prints its own."""
         for form in ("chrome", "perfetto"):
             with self.subTest(form):
                 waiting = ["sh", "-c", "echo started; read -r line"]
@@ -133,7 +135,7 @@ class TestReport(TracedTest):
                 self.assertIn("no trace", errors)
 
     def test_a_run_within_a_run(self):
-        """The outer one tells of both."""
+        """The outer one prints both."""
         inner = " ".join(self.command("--quiet", PIPELINE))
         done = self.run_it("--output=out", "sh", "-c", f"{inner}; {PIPELINE}", env=simulated(), text=True)
         self.assertIn("2 traces", done.stderr)
@@ -179,6 +181,36 @@ class TestReport(TracedTest):
         self.assertEqual((done.returncode, done.stdout),
                          (0, "8 chunks on 2 streams, 5 replays of a graph: done\n"))
         self.assertIn("/proc/nowhere", done.stderr)
+
+    def test_a_name_of_two_lines(self):
+        """Each file is one, whatever its folder is called."""
+        name = 'two\nlines "100%%" of\\it'
+        for options, ending in (((), ".json"), (("--compress=gzip",), ".gz"), (("--format=perfetto",), ".pftrace")):
+            with self.subTest(options=options):
+                done = self.run_it(f"--output={name}", *options, PIPELINE, env=simulated(), text=True)
+                self.assertIn("gputrace: trace: ", done.stderr)
+                self.assertIn("Kernels", done.stderr)
+                self.assertNotIn("No such file", done.stderr)
+                [path] = (self.scratch / name.replace("%%", "%")).glob("*" + ending)
+                path.unlink()
+
+    def test_a_name_of_two_lines_of_a_killed_program(self):
+        script = (f"{LAUNCHES} --count=1000000000 >/dev/null 2>&1 & "
+                  "while ! grep -rqs '\"kernel\"' .; do sleep 0.1; done; kill -KILL $!; wait; true")
+        done = self.run_it("--output=two\nlines", "sh", "-c", script, env=simulated(), text=True)
+        self.assertIn("repaired", done.stderr)
+        [path] = self.traces()
+        self.check_complete(path)
+
+    def test_trace_of_an_odd_name_in_the_other_folder(self):
+        temporary = self.scratch / "temporary"
+        temporary.mkdir()
+        (self.scratch / "file").touch()
+        for options in ((), ("--format=perfetto",)):
+            with self.subTest(options=options):
+                done = self.run_it('--output=file/two\nlines "\t\\ \udcff', *options, PIPELINE,
+                                   env=simulated(TMPDIR=temporary), errors="surrogateescape")
+                self.assertIn(f"gputrace: trace: {temporary}/", done.stderr)
 
     def test_trace_in_the_other_folder(self):
         """Where no folder can be made the library writes beside other temporary files: told, and no other."""
@@ -285,6 +317,44 @@ class TestOtherWaysIn(TracedTest):
                 self.assertEqual(self.load(path)["distributedInfo"], info)
                 self.assertRegex(path.parent.name, f"^{folder}$")
 
+    def folders_of(self, script, **variables):
+        """Those that the library chose by itself in a shell script, in their order by name, with the number of
+        traces in each."""
+        place = self.scratch / "place"
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir()
+        subprocess.run(["sh", "-c", script], check=True, cwd=place, capture_output=True, timeout=300,
+                       env=simulated(**variables), start_new_session=True)
+        return sorted(len(list(folder.rglob("*.pt.trace.json"))) for folder in (place / "gputrace-out").iterdir())
+
+    def test_runs_of_one_script(self):
+        """Each has its own folder, with all processes that it starts, also when the first one has gone."""
+        alone = f"LD_PRELOAD={LIBRARY} {PIPELINE}"
+        self.assertEqual(self.folders_of(f"{alone}; {alone}"), [1, 1])
+        self.assertEqual(self.folders_of(f"{alone}; {alone}", SLURM_PROCID=0, SLURM_NTASKS=1, SLURM_JOB_ID=77), [1, 1])
+        self.assertEqual(self.folders_of(f"LD_PRELOAD={LIBRARY} sh -c '{PIPELINE}; {PIPELINE} & wait'; {alone}"), [1, 2])
+        gone = f"LD_PRELOAD={LIBRARY} sh -c '(sleep 0.2; {PIPELINE}) & (sleep 0.2; {PIPELINE}) & :'"
+        self.assertEqual(self.folders_of(f"{gone}; {gone}; while [ $(find . -name '*.json' | wc -l) != 4 ] || "
+                                         "grep -L traceEvents $(find . -name '*.json') | grep -q .; do sleep 0.1; done"),
+                         [2, 2])
+
+    def test_steps_of_a_job(self):
+        ranks = f"for r in 0 1; do SLURM_PROCID=$r LD_PRELOAD={LIBRARY} {PIPELINE} & done; wait"
+        steps = "; ".join(f"export SLURM_STEP_ID={step}; {ranks}" for step in (0, 1))
+        self.assertEqual(self.folders_of(steps, SLURM_JOB_ID=77, SLURM_NTASKS=2), [2, 2])
+
+    def test_ranks_of_a_script(self):
+        """They agree, however each comes to know its rank."""
+        for start in (f"RANK=$r LD_PRELOAD={LIBRARY} {PIPELINE}", f"LD_PRELOAD={LIBRARY} env RANK=$r {PIPELINE}",
+                      f"LD_PRELOAD={LIBRARY} sh -c 'RANK='$r' {PIPELINE}; true'"):
+            with self.subTest(start):
+                self.assertEqual(self.folders_of(f"for r in 0 1; do {start} & done; wait", WORLD_SIZE=2), [2])
+
+    def test_jobs_of_a_traced_shell(self):
+        """Its jobs are process groups, and runs, of their own."""
+        for groups, folders in (("set -m;", [1, 1]), ("", [2])):
+            self.assertEqual(self.folders_of(f"LD_PRELOAD={LIBRARY} bash -c '{groups} {PIPELINE}; {PIPELINE}; true'"), folders)
+
     def test_preload_alone(self):
         self.check(LD_PRELOAD=LIBRARY)
 
@@ -316,6 +386,32 @@ class TestDeath(TracedTest):
         self.assertEqual(process.returncode, -signal.SIGKILL)
         self.assertIn("repaired", errors)
         self.assertGreater(len(self.kernels(path)), 0)
+
+    def test_an_impatient_user(self):
+        """What is done after the program does not end by the key that ended it, also when it is pressed again."""
+        words = self.command("--output=out", LAUNCHES, "--count=1000000000")
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.chdir(self.scratch)
+            os.execvpe("sh", words, simulated())
+        self.addCleanup(os.close, terminal)
+        self.tracing()
+        shown, keys = b"", 300
+        with contextlib.suppress(OSError):
+            while True:
+                os.write(terminal, b"\x03" if keys else b"")
+                keys -= keys > 0
+                time.sleep(0.01)
+                if select.select([terminal], [], [], 0.01)[0]:
+                    data = os.read(terminal, 65536)
+                    shown += data
+                    if not data:
+                        break
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), -signal.SIGINT)
+        self.assertIn(b"repaired", shown)
+        self.assertIn(b"gputrace: trace: ", shown)
+        [path] = self.traces()
+        self.check_complete(path)
 
     def test_a_killed_grandchild_is_repaired(self):
         """Nobody asks how it ended, as under a launcher that was killed with it, or its parent does."""

@@ -137,6 +137,18 @@ class TestStreams(RunTest):
                                 cwd=self.scratch, env=environment())
         self.assertEqual(traced.stdout, plain.stdout)
 
+    def test_streams_that_are_closed_stay_closed(self):
+        show = 'exec 9>>seen; for i in 0 1 2 3 4 5 6 7 8; do test ! -e /proc/$$/fd/$i || echo "$i" >&9; done; exit 5'
+        for closed in ("<&-", ">&-", "2>&-", "<&- >&-", "<&- >&- 2>&-"):
+            seen = []
+            for words in ([], self.command("--quiet")):
+                done = subprocess.run(["sh", "-c", f'"$@" {closed}', "sh", *words, "sh", "-c", show], check=False,
+                                      capture_output=True, cwd=self.scratch, env=environment(), timeout=300)
+                self.assertEqual((done.returncode, done.stdout, done.stderr), (5, b"", b""), closed)
+                seen.append((self.scratch / "seen").read_bytes())
+                (self.scratch / "seen").unlink()
+            self.assertEqual(*seen, closed)
+
     def test_what_the_program_closes_is_closed(self):
         """Who reads its output sees the end of it while the program runs on."""
         there, go_on = os.pipe()
@@ -196,7 +208,7 @@ class TestSignals(RunTest):
         child = program_of(process.pid)
         os.killpg(process.pid, signal.SIGSTOP)
         self.assertTrue(wait_for(lambda: state(process.pid) == "T" and state(child) == "T"))
-        # the wrapper alone, which stops once more for the stop of the program that it hears of
+        # the wrapper alone, which stops once more for the stop of the program that it sees
         self.assertTrue(wait_for(lambda: os.kill(process.pid, signal.SIGCONT) or
                                  state(child) == "S"))
         os.kill(process.pid, signal.SIGUSR1)

@@ -151,7 +151,7 @@ class Endings(unittest.TestCase):
                     self.assertIn("ledger", json.load(file))
 
     def test_reset_before_there_was_a_record(self):
-        """A flush then has been seen to hang: CUPTI without the kinds that tell of it at once."""
+        """A flush then has been seen to hang: CUPTI without the kinds that show it at once."""
         faults = "flush=unused,enable:8=14,enable:9=14,enable:37=14,enable:17=14"
         with tempfile.TemporaryDirectory() as folder:
             with unittest.mock.patch.dict(os.environ, SIMCUDA_FAULT=faults):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """One event is taken out of a trace: `gputrace verify` finds that, whatever kind it is, and says which
-book does not fit.
+ledger count does not fit.
 
     test_removed.py BUILD SOURCE NVTX LOADER    programs; none: not built
 """
@@ -29,7 +29,7 @@ NAMED = {
     ("X", "cpu_op"): "ranges_written", ("i", "user_annotation"): "ranges_written",
     ("X", "gpu_user_annotation"): "range_shadows_written",
     ("X", "call_stack"): "stack_lane_slices_written", ("i", "cpu_sample"): "samples_written",
-    ("s", "ac2g"): "arrows_written", ("f", "ac2g"): "arrow", ("C", "gputrace"): "counters_written",
+    ("s", "ac2g"): "arrows_written", ("f", "ac2g"): "flow", ("C", "gputrace"): "counters_written",
     ("i", "gputrace"): "notes_written", ("M", None): "names_written",
 }
 

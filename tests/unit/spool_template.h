@@ -16,11 +16,14 @@
 #include "core/guest/forkguard.h"
 #include "core/spool.h"
 #include "core/thread.h"
-#include "pipeline/session.h"
-#include "pipeline/spooled.h"
+#include "pipeline/pipeline.h"
+#include "pipeline/spool/spooled.h"
 
 #define TEMPLATE_CALLS  3u
 #define TEMPLATE_LAUNCH 211 /* cudaLaunchKernel */
+
+/* The process that is killed. */
+static struct gt_pipeline template;
 
 static void template_calls(uint32_t first)
 {
@@ -33,7 +36,7 @@ static void template_calls(uint32_t first)
 /* A completed buffer with a kernel for the first @kernels calls, each with the name @name. */
 static void template_kernels(uint32_t kernels, const char *name)
 {
-	uint64_t now = gt_session.clock.first.realtime;
+	uint64_t now = template.clock.first.realtime;
 	CUpti_ActivityKernel8 *record;
 	uint8_t *buffer;
 	size_t size, records;
@@ -60,30 +63,31 @@ static void template_kernels(uint32_t kernels, const char *name)
 static bool template_begin(void)
 {
 	struct gt_thread_limits limits = {.ring_bytes = 16384, .max_bytes = 64 << 20};
-	struct gt_session *s = &gt_session;
+	struct gt_pipeline *p = &template;
 
-	memset(s, 0, sizeof(*s));
-	gt_config_init(&s->config);
-	gt_config_set(&s->config, GT_CONFIG_SPOOL, "on");
-	gt_clock_init(&s->clock);
-	s->metadata.clock_first = s->metadata.clock_last = s->clock.first;
-	s->metadata.start = gt_clock_from_monotonic(&s->clock, s->clock.first.monotonic);
-	s->metadata.base = gt_clock_base(s->clock.first.realtime);
-	s->metadata.mode = "cupti";
-	s->metadata.world_size = 1;
-	s->metadata.pid = 4100;
-	s->has_cupti = true;
-	strcpy(s->metadata.host, "host");
+	memset(p, 0, sizeof(*p));
+	gt_config_init(&p->config);
+	gt_config_set(&p->config, GT_CONFIG_SPOOL, "on");
+	gt_clock_init(&p->clock);
+	p->metadata.clock_first = p->metadata.clock_last = p->clock.first;
+	p->metadata.start = gt_clock_from_monotonic(&p->clock, p->clock.first.monotonic);
+	p->metadata.base = gt_clock_base(p->clock.first.realtime);
+	p->metadata.mode = "cupti";
+	p->metadata.world_size = 1;
+	p->metadata.pid = 4100;
+	strcpy(p->metadata.host, "host");
 	if (gt_forkguard_arm())
 		abort();
-	gt_spooled_start(s);
+	gt_pipeline_link(p);
+	gt_spooling_start(&p->spooling, &p->config, p->output.folder);
 	if (!gt_spool_is_open())
 		return false;
 	limits.extra_bytes = gt_call_state_bytes();
-	if (gt_session_make_stores(s) || gt_threads_start(&limits) ||
+	if (gt_pipeline_init(p, NULL) || gt_threads_start(&limits) ||
 	    gt_cupti_buffers_start(65536, 1 << 20, true))
 		abort();
-	gt_spooled_begun(s);
+	p->gpu.has_cupti = true;
+	gt_spooling_begun(&p->spooling);
 	return true;
 }
 

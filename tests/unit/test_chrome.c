@@ -214,7 +214,7 @@ Test(chrome, copies_and_sets)
 
 Test(chrome, synchronization_only_when_asked)
 {
-	struct gt_writer_options options = {.sync_lanes = true};
+	struct gt_writer_options options = {.sync_tracks = true};
 	struct trace t;
 	struct gt_event event = {.kind = GT_EVENT_SYNC,
 				 .start = AT(64100),
@@ -491,7 +491,7 @@ Test(chrome, names_that_come_late_are_printed_again)
 	event = (struct gt_event){.kind = GT_EVENT_THREAD, .tid = 4177};
 	event.thread.name = trace_string(&t, "loader \x01");
 	trace_event(&t, &event);
-	event.tid = 4178; /* never used: no row */
+	event.tid = 4178; /* never used: no track */
 	trace_event(&t, &event);
 	trace_close(&t);
 	cr_assert_not_null(strstr(trace_read(&t), "\"tid\": 4177, \"ts\": 5000000000012.345, "
@@ -503,7 +503,7 @@ Test(chrome, names_that_come_late_are_printed_again)
 	trace_end(&t);
 }
 
-/* The facts of a GPU come behind its first work: the writer hears of them, then that they
+/* The properties of a GPU come after its first work: the writer gets them, then that they
  * came. */
 Test(chrome, gpu_whose_metadata_come_late)
 {

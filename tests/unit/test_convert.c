@@ -3,9 +3,10 @@
  * The two writers compared event by event: the same events go into JSON directly, and into a
  * .pftrace that is read back and written as JSON. Both files must be the same, byte for byte but
  * for their end. And back: a .pftrace made of the JSON, made JSON again. Events are random, of all
- * kinds.
+ * kinds. Read by the analysis, both are the same model.
  */
 #include "readers/events.h"
+#include "tests/unit/model_compare.h"
 #include "tests/unit/trace_fixture.h"
 
 #define EVENTS 3000u
@@ -38,7 +39,7 @@ static void side_open_with(struct side *side, struct trace *t, const char *forma
 static void side_open(struct side *side, struct trace *t, const char *format, const char *name,
 		      const struct gt_metadata *metadata)
 {
-	struct gt_writer_options options = {.sync_lanes = true};
+	struct gt_writer_options options = {.sync_tracks = true};
 
 	side_open_with(side, t, format, name, metadata, &options);
 }
@@ -368,6 +369,7 @@ Test(convert, both_writers_tell_the_same)
 		    i != GT_LEDGER_NAMES_WRITTEN) /* JSON's alone */
 			cr_assert_eq(json.ledger.count[i], pf.ledger.count[i], "%s",
 				     gt_ledger_rows[i].json);
+	expect_same_models((char *)gt_sink_path(json.sink), (char *)gt_sink_path(pf.sink));
 	from_pf = again(&t, gt_sink_path(pf.sink), false, "chrome", "from_pf");
 	expect_same(gt_sink_path(json.sink), from_pf);
 	back = again(&t, from_pf, true, "perfetto", "back");
@@ -380,6 +382,50 @@ Test(convert, both_writers_tell_the_same)
 	free(back_json);
 	for (int i = 0; i < 3; i++)
 		free(stacks[i]);
+	t.writer = NULL;
+	t.sink = NULL;
+	trace_end(&t);
+}
+
+/* Frames stand once in a JSON file, wherever that is: on a mark, on a graph node, on a call. */
+Test(convert, frames_are_known_wherever_they_stand)
+{
+	struct trace t;
+	struct side json, pf;
+	struct gt_event mark = {.kind = GT_EVENT_MARK, .tid = 4100};
+	struct gt_event node = {.kind = GT_EVENT_KERNEL, .start = AT(2000), .end = AT(3000)};
+	struct gt_event call = {.kind = GT_EVENT_API, .tid = 4100, .correlation = 1};
+	struct gt_event range = {.kind = GT_EVENT_RANGE, .tid = 4100};
+	const struct gt_event *events[] = {&mark, &node, &range, &call};
+
+	trace_prepare(&t);
+	for (int i = 0; i < 2; i++)
+		frames[i] =
+			(struct gt_stack_frame){.function = trace_string(&t, i ? "main" : "launch"),
+						.module = trace_string(&t, "/opt/app/train")};
+	stacks[0] = trace_stack(1, frames, 2);
+	stacks[1] = trace_stack(2, frames + 1, 1);
+	mark.range.name = range.range.name = node.kernel.name = trace_string(&t, "x");
+	call.api.name = trace_string(&t, "cudaLaunchKernel");
+	mark.start = mark.end = AT(1000);
+	range.start = call.start = AT(10000000);
+	range.end = call.end = AT(10000900);
+	mark.stack = range.stack = stacks[0];
+	node.kernel.created = call.stack = stacks[1];
+	side_open(&json, &t, "chrome", "direct", &t.metadata);
+	side_open(&pf, &t, "perfetto", "native", &t.metadata);
+	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+		cr_assert_eq(json.writer->ops->event(json.writer, events[i]), 0);
+		cr_assert_eq(pf.writer->ops->event(pf.writer, events[i]), 0);
+		json.writer->ops->flush(json.writer, UINT64_MAX);
+	}
+	side_close(&json, &t.metadata);
+	side_close(&pf, &t.metadata);
+	expect_same_models((char *)gt_sink_path(json.sink), (char *)gt_sink_path(pf.sink));
+	gt_sink_close(json.sink);
+	gt_sink_close(pf.sink);
+	free(stacks[0]);
+	free(stacks[1]);
 	t.writer = NULL;
 	t.sink = NULL;
 	trace_end(&t);
@@ -452,7 +498,7 @@ Test(convert, flows_are_counted_as_in_json)
 		    {GT_EVENT_KERNEL, 11, false},
 		    {GT_EVENT_SYNC, 12, true}};
 	static const char *const formats[] = {"chrome", "perfetto"};
-	struct gt_writer_options options = {.sync_lanes = true, .border = 10};
+	struct gt_writer_options options = {.sync_tracks = true, .border = 10};
 	struct trace t;
 
 	trace_prepare(&t);
@@ -462,11 +508,12 @@ Test(convert, flows_are_counted_as_in_json)
 		options.few_details = i > 1;
 		side_open_with(&side, &t, formats[i % 2], "arrows", &t.metadata, &options);
 		for (size_t k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
-			struct gt_event e = {.kind = rows[k].kind,
-					     .start = AT(1000000 + k * 1000),
-					     .end = AT(1000500 + k * 1000),
-					     .correlation = rows[k].correlation,
-					     .launch = {.known = true, .first = rows[k].first}};
+			struct gt_event e = {
+				.kind = rows[k].kind,
+				.start = AT(1000000 + k * 1000),
+				.end = AT(1000500 + k * 1000),
+				.correlation = rows[k].correlation,
+				.launch = {.known = true, .start = AT(1), .first = rows[k].first}};
 
 			if (e.kind == GT_EVENT_KERNEL)
 				e.kernel.name = trace_string(&t, "k");

@@ -25,11 +25,11 @@ Test(correlate, gives_the_call_and_marks_the_first_operation)
 	struct gt_launch launch;
 
 	put(table, 5, true, true);
-	cr_assert_not(gt_correlate_take(table, 6, &launch));
-	cr_assert(gt_correlate_take(table, 5, &launch));
+	cr_assert_not(gt_correlate_match(table, 6, &launch));
+	cr_assert(gt_correlate_match(table, 5, &launch));
 	cr_assert(launch.known && launch.first);
 	cr_assert_eq(launch.tid, 5);
-	cr_assert(gt_correlate_take(table, 5, &launch));
+	cr_assert(gt_correlate_match(table, 5, &launch));
 	cr_assert(launch.known && !launch.first);
 	cr_assert_eq(gt_correlate_count(table).in_flight, 0);
 	gt_correlate_free(table);
@@ -40,7 +40,7 @@ Test(correlate, no_id_is_no_call)
 	struct gt_correlate *table = gt_correlate_new(1024);
 	struct gt_launch launch;
 
-	cr_assert_not(gt_correlate_take(table, 0, &launch));
+	cr_assert_not(gt_correlate_match(table, 0, &launch));
 	gt_correlate_free(table);
 }
 
@@ -52,7 +52,7 @@ Test(correlate, counts_launches_without_an_operation)
 	for (uint32_t id = 1; id <= 100; id++)
 		put(table, id, id % 2, false);
 	for (uint32_t id = 1; id <= 100; id += 4)
-		gt_correlate_take(table, id, &launch);
+		gt_correlate_match(table, id, &launch);
 	cr_assert_eq(gt_correlate_count(table).in_flight, 25);
 	cr_assert_eq(gt_correlate_count(table).evicted, 0);
 	gt_correlate_free(table);
@@ -66,7 +66,7 @@ Test(correlate, grows_while_operations_are_outstanding)
 	for (uint32_t id = 1; id <= 50000; id++)
 		put(table, id, true, false);
 	for (uint32_t id = 1; id <= 50000; id++) {
-		cr_assert(gt_correlate_take(table, id, &launch));
+		cr_assert(gt_correlate_match(table, id, &launch));
 		cr_assert_eq(launch.tid, id);
 	}
 	gt_correlate_free(table);
@@ -92,7 +92,7 @@ Test(correlate, finished_calls_make_room_without_growth_or_loss)
 
 	for (uint32_t id = 1; id <= 100000; id++) {
 		put(table, id, true, false);
-		cr_assert(gt_correlate_take(table, id, &launch));
+		cr_assert(gt_correlate_match(table, id, &launch));
 	}
 	cr_assert_eq(gt_correlate_count(table).evicted, 0);
 	cr_assert_eq(gt_correlate_count(table).in_flight, 0);
@@ -107,7 +107,7 @@ Test(correlate, a_graph_launch_whose_work_came_is_not_told_as_forgotten)
 
 	for (uint32_t id = 1; id <= 3000; id++) {
 		put(table, id, true, true);
-		cr_assert(gt_correlate_take(table, id, &launch));
+		cr_assert(gt_correlate_match(table, id, &launch));
 	}
 	counts = gt_correlate_count(table);
 	cr_assert_eq(counts.evicted, 0);
@@ -132,7 +132,7 @@ Test(correlate, all_calls_of_a_dead_process_are_there_again)
 		gt_correlate_restore(table, &call);
 	}
 	for (uint32_t id = newest - places + 1; id <= newest; id++) {
-		cr_assert(gt_correlate_take(table, id, &launch), "%u is not there", id);
+		cr_assert(gt_correlate_match(table, id, &launch), "%u is not there", id);
 		cr_assert_eq(launch.tid, id);
 	}
 	gt_correlate_free(table);

@@ -59,7 +59,7 @@ Test(cupti_blocks, one_comes_back_when_all_its_pieces_have)
 	cr_assert_eq(memcmp(second.memory, zero, BLOCK), 0);
 }
 
-/* Where it is the last one, nothing takes its place. */
+/* The last block is not replaced. */
 Test(cupti_blocks, the_current_one_comes_back_too)
 {
 	struct gt_cupti_piece held, piece;
@@ -116,7 +116,7 @@ struct cutter {
 	uint32_t number, wrong, refused;
 };
 
-/* Writes its number into pieces of all sizes, and looks later whether it still stands there. */
+/* Writes its number into pieces of all sizes and checks later that it is still there. */
 static void *cut_pieces(void *argument)
 {
 	struct gt_cupti_piece held[HELD] = {{0}};

@@ -234,7 +234,7 @@ Test(cupti_buffers, none_is_mapped_once_nobody_reads_any_more)
 	cr_assert_eq(first, second, "the discard buffer");
 	gt_cupti_buffers_start(BYTES, 64 * BYTES, true);
 	gt_cupti_buffers_stop();
-	cr_assert_null(request(&size), "this CUPTI takes a NULL");
+	cr_assert_null(request(&size), "this CUPTI accepts a NULL");
 }
 
 Test(cupti_buffers, what_did_not_come_back_or_was_not_read_is_counted)
@@ -308,12 +308,12 @@ Test(cupti_buffers, that_may_be_lost_are_not_counted_as_given)
 	gt_cupti_buffers_start(1u << 20, 64u << 20, true);
 	for (int i = 0; i < 10; i++)
 		gt_cupti_buffers_complete(request(&size), size);
-	given = gt_cupti_buffers_given();
+	given = gt_cupti_buffers_lent_bytes();
 	request(&size);
 	request(&size);
-	cr_assert_geq(gt_cupti_buffers_given(), 2 * size);
+	cr_assert_geq(gt_cupti_buffers_lent_bytes(), 2 * size);
 	gt_cupti_buffers_forget();
-	cr_assert_eq(gt_cupti_buffers_given(), given);
+	cr_assert_eq(gt_cupti_buffers_lent_bytes(), given);
 }
 
 Test(cupti_buffers, that_hold_little_take_little_of_the_cap)

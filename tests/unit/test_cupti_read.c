@@ -141,7 +141,7 @@ static void ignore(void *context, const struct gt_event *event)
 {
 }
 
-/* The drain thread has hung in CUPTI since it last looked at the clock; the exiting thread reads
+/* The drain thread has hung in CUPTI since it last read the clock; the exiting thread reads
  * what came since. */
 Test(cupti_read, what_came_meanwhile_is_not_ahead_of_its_time)
 {

@@ -84,7 +84,7 @@ static CUpti_ActivityKernel8 a_kernel(void)
 	return r;
 }
 
-/* The record as a CUPTI with records of @size bytes writes it, garbage behind what 11.8 knew. */
+/* The record as a CUPTI with records of @size bytes writes it, garbage after the fields of 11.8. */
 static const void *in_size(const void *record, size_t known, size_t size)
 {
 	static _Alignas(8) unsigned char buffer[512];
@@ -327,7 +327,7 @@ Test(cupti_translate, a_hidden_device_does_not_replace_one_that_is_used)
 	cr_assert_eq(event_count, 1);
 	device.isCudaVisible = 1;
 	gt_translate_record(&translate, &device);
-	cr_assert_eq(event_count, 2, "named anew");
+	cr_assert_eq(event_count, 2, "named again");
 }
 
 Test(cupti_translate, a_wait_names_the_record_it_waits_for)
@@ -373,7 +373,7 @@ Test(cupti_translate, a_kind_of_a_too_new_cupti_that_looks_wrong_is_left_out)
 	cr_assert_eq(ledger.count[GT_LEDGER_RECORDS_KERNEL], 0);
 }
 
-Test(cupti_translate, a_too_new_cupti_that_looks_right_is_believed)
+Test(cupti_translate, a_too_new_cupti_that_looks_right_is_used)
 {
 	CUpti_ActivityKernel8 r = a_kernel();
 
@@ -390,7 +390,7 @@ Test(cupti_translate, a_duration_is_kept_though_the_clocks_drift)
 	trace_clock.samples[trace_clock.count++] = (struct gt_clock_sample){
 		.monotonic = 101 * SECOND, .realtime = EPOCH + SECOND + 7000};
 	r.start = EPOCH + SECOND;
-	r.end = EPOCH + SECOND + 10000; /* behind the sample: another offset */
+	r.end = EPOCH + SECOND + 10000; /* after the sample: another offset */
 	gt_translate_record(&translate, &r);
 	cr_assert_eq(events[0].end - events[0].start, 10000);
 }
@@ -435,7 +435,7 @@ Test(cupti_translate, memory_that_comes_with_an_overhead_is_freed)
 		gt_translate_record(&translate, &r);
 	}
 	cr_assert_lt(bytes_in_use(), before + 4096 * 50);
-	/* a CUPTI whose records end before it: what stands there belongs to the next record */
+	/* a CUPTI whose records end before it: these bytes belong to the next record */
 	translate.version = 18;
 	r.overheadData = &r;
 	gt_translate_record(&translate, &r);

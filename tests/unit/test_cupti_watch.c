@@ -234,7 +234,7 @@ Test(cupti_watch, a_record_that_comes_after_all_ends_the_suspicion)
 	cr_assert_not(gt_cupti.away, "flushes go on");
 	cr_assert_eq(look(500, 3, 0, true), GT_CUPTI_BUFFERS_TAKEN);
 	cr_assert_eq(look(500, 4, 1, false), GT_CUPTI_OURS);
-	cr_assert_eq(fake.registered, 0, "nothing had to be taken back");
+	cr_assert_eq(fake.registered, 0, "nothing had to be attached again");
 }
 
 Test(cupti_watch, work_without_records_though_the_buffers_come_is_kinds_off)
@@ -257,7 +257,7 @@ Test(cupti_watch, work_without_records_though_the_buffers_come_is_kinds_off)
 	cr_assert_eq(watch.gaps, 2);
 }
 
-Test(cupti_watch, a_subscription_that_cupti_forgot_is_made_anew)
+Test(cupti_watch, a_subscription_that_cupti_forgot_is_made_again)
 {
 	start(0, "own");
 	look(500, 5, 1, false);
@@ -307,7 +307,7 @@ Test(cupti_watch, a_fatal_error_is_the_end)
 	start(0, "own");
 	gt_cupti.dead = true;
 	cr_assert(gt_cupti_watch_poll_failure(&watch, now));
-	cr_assert_not(gt_cupti_watch_poll_failure(&watch, now), "told once");
+	cr_assert_not(gt_cupti_watch_poll_failure(&watch, now), "reported once");
 	for (int i = 0; i < 100; i++)
 		cr_assert_eq(look(500, (uint64_t)i, 0, true), GT_CUPTI_FAILED);
 	cr_assert_eq(fake.subscribed + fake.registered, 0);

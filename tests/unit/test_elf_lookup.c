@@ -255,7 +255,7 @@ static uintptr_t look_everywhere(const struct image *image, const struct gt_elf 
 	return gt_elf_find(&elf, "plugin_answer", "PLUGIN_2");
 }
 
-/* What look_everywhere reads lies in the first segments and the dynamic section. */
+/* What look_everywhere reads is in the first segments and the dynamic section. */
 static void damage(const struct image *image, const struct gt_elf *elf, unsigned int *seed)
 {
 	unsigned char *dynamic =

@@ -33,16 +33,16 @@ void gt_futex_wait(_Atomic uint32_t *word, uint32_t seen, uint64_t timeout_ns)
 
 static void *ask(void *argument)
 {
-	answer = gt_forkgate_wait();
+	answer = gt_forkgate_timedlock();
 	if (answer)
-		gt_forkgate_leave();
+		gt_forkgate_unlock();
 	return argument;
 }
 
 /* The gate's own handler, registered later, has closed it. */
 static void inside_fork(void)
 {
-	cr_assert_not(gt_forkgate_try());
+	cr_assert_not(gt_forkgate_trylock());
 	pthread_create(&thread, NULL, ask, NULL);
 	if (fork_waits)
 		pthread_join(thread, NULL);
@@ -64,8 +64,8 @@ static void ask_inside_fork(void)
 	sem_init(&waiting, 0, 0);
 	sem_init(&over, 0, 0);
 	pthread_atfork(inside_fork, NULL, NULL);
-	cr_assert(gt_forkgate_try());
-	gt_forkgate_leave();
+	cr_assert(gt_forkgate_trylock());
+	gt_forkgate_unlock();
 	fork_once();
 }
 
@@ -82,8 +82,8 @@ Test(forkgate, a_fork_that_does_not_end_keeps_it_closed)
 	fork_waits = true;
 	ask_inside_fork();
 	cr_assert_not(answer);
-	cr_assert(gt_forkgate_wait());
-	gt_forkgate_leave();
+	cr_assert(gt_forkgate_timedlock());
+	gt_forkgate_unlock();
 }
 
 /* In the child of a fork that the thread in the loader made itself. */
@@ -93,15 +93,15 @@ Test(forkgate, who_leaves_in_a_child_had_entered_in_its_parent)
 	int status;
 
 	fork_waits = true;
-	cr_assert(gt_forkgate_try());
+	cr_assert(gt_forkgate_trylock());
 	child = fork(); /* waits for this very thread, as long as it may */
 	if (!child) {
-		gt_forkgate_leave();
+		gt_forkgate_unlock();
 		waits = 0;
 		fork_once();
 		_exit(waits != 0);
 	}
-	gt_forkgate_leave();
+	gt_forkgate_unlock();
 	waitpid(child, &status, 0);
 	cr_assert_eq(status, 0);
 }

@@ -6,7 +6,6 @@
 #include "readers/progress.h"
 #include "tests/unit/trace_fixture.h"
 #include "trace/job.h"
-#include "transform/conversion.h"
 
 #define RANKS 24
 
@@ -101,7 +100,7 @@ static void write_pftrace(const char *folder, const char *name, uint32_t count)
 	trace_end(&t);
 }
 
-Test(job, translated_in_parallel)
+Test(job, both_forms_in_parallel)
 {
 	char folder[] = "/tmp/gputrace-job-XXXXXX", *input = folder;
 	struct gt_job job;
@@ -115,14 +114,13 @@ Test(job, translated_in_parallel)
 		write_pftrace(folder, name, 100u + (uint32_t)i);
 		write_rank(folder, i);
 	}
-	gt_translate_install();
 	cr_assert_eq(gt_job_load(&job, &input, 1, count_complaint, &failures), 0);
 	cr_assert_eq(failures, 0);
 	cr_assert_eq(job.count, 16);
 	for (size_t i = 0, seen = 0; i < job.count; i++) {
 		const struct gt_model *model = &job.models[i];
 
-		if (!model->reading.translated)
+		if (!model->reading.is_pftrace)
 			continue;
 		cr_assert_eq(model->ops.count, 100 + seen); /* equal ranks: by name */
 		cr_assert_eq(model->ops.at[99].dur, 5000);

@@ -8,7 +8,7 @@
 
 #include <criterion/criterion.h>
 
-#include "writers/json.h"
+#include "core/json.h"
 
 #define EXPECT(expected, call)                                                                     \
 	do {                                                                                       \

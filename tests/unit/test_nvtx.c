@@ -241,7 +241,7 @@ Test(nvtx, ranges_open_before_the_session_are_kept_and_others_counted)
 	pthread_join(thread, NULL);
 	cr_assert_neq(open, over);
 	cr_assert(gt_nvtx_early_is_pending());
-	gt_nvtx_early_take(collect, names);
+	gt_nvtx_early_drain(collect, names);
 	cr_assert_str_eq(names, "outer started inner ");
 	cr_assert_not(gt_nvtx_early_is_pending());
 	cr_assert_eq(gt_nvtx_early_count().over, 3);
@@ -473,7 +473,7 @@ Test(nvtx, entries_without_a_place_lie_where_c_puts_them)
 	cr_assert_str_eq(decoded.message, "0x70");
 }
 
-/* The page behind the payload is not there. */
+/* The page after the payload is not mapped. */
 Test(nvtx, a_payload_that_lies_about_its_size_is_cut_where_memory_ends)
 {
 	char *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -61,7 +61,7 @@ Test(owner, a_claim_holds_for_the_compressed_trace_and_ends_with_it)
 	cr_assert_not(gt_owner_claim(folder, "rank0"));
 	cr_assert_eq(unlinkat(folder, "a.json.gz", 0), 0);
 	cr_assert(gt_owner_claim(folder, "rank0"), "its trace is gone");
-	cr_assert_not(gt_owner_claim(folder, "rank0"), "and taken over by one only");
+	cr_assert_not(gt_owner_claim(folder, "rank0"), "and replaced by one only");
 }
 
 Test(owner, of_many_at_once_exactly_one_wins)

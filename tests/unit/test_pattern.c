@@ -83,3 +83,16 @@ Test(pattern, too_long_a_name_is_refused)
 	cr_assert_eq(gt_pattern_expand("abc%q{V}", lookup, name, sizeof(name)), -ENAMETOOLONG);
 	cr_assert_eq(strlen(name), 7);
 }
+
+Test(pattern, escaped)
+{
+	static const char *const names[] = {"", "out", "50%", "%%h", "a%q{V}/%", "new\nline"};
+	char pattern[64], name[64];
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		cr_assert_eq(gt_pattern_escape(names[i], pattern, sizeof(pattern)), 0);
+		cr_assert_eq(gt_pattern_expand(pattern, lookup, name, sizeof(name)), 0);
+		cr_assert_str_eq(name, names[i]);
+	}
+	cr_assert_eq(gt_pattern_escape("abc%", pattern, 5), -ENAMETOOLONG);
+}

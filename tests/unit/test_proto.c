@@ -51,7 +51,7 @@ Test(proto, message_in_a_message)
 	gt_proto_fini(&proto);
 }
 
-/* A varint at *at, which moves behind it. */
+/* A varint at *at, which moves past it. */
 static uint64_t get_varint(const struct gt_proto *proto, size_t *at)
 {
 	uint64_t value = 0;

@@ -158,7 +158,7 @@ Test(python_walk, a_loop_ends_a_group, .init = start_3_12)
 	cr_assert_eq(frames[0], gt_python_pack(0, true, 0));
 	cr_assert(gt_python_is_entry(frames[1]) && gt_python_code_of(frames[1]) != 0);
 	cr_assert(gt_python_is_entry(frames[2]) && gt_python_code_of(frames[2]) != 0);
-	/* cut behind the first frame: its loop is still told */
+	/* cut after the first frame: its loop is still reported */
 	cr_assert_eq(walk((uint64_t)&chain[1], 1), 0);
 	cr_assert_eq(count, 1);
 	cr_assert(gt_python_is_entry(frames[0]));

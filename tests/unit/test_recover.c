@@ -18,7 +18,7 @@
 #include "collectors/nvtx/record.h"
 #include "core/spool_view.h"
 #include "pipeline/ranges/ranges.h"
-#include "pipeline/release.h"
+#include "pipeline/sources/release.h"
 #include "pipeline/replay.h"
 #include "tests/unit/spool_template.h"
 
@@ -87,7 +87,7 @@ Test(recover, makes_events_of_rings_and_buffers)
 		cr_skip("no tmpfs with enough room");
 	template_calls(1);
 	template_kernels(2, "_Z5scalePffi");
-	gt_release_buffers(&gt_session);
+	gt_release_buffers(&template.release);
 	text = recover();
 	cr_assert_eq(count(text, "\"cat\": \"cuda_runtime\""), TEMPLATE_CALLS, "%s", text);
 	cr_assert_eq(count(text, "\"cat\": \"kernel\""), 2);
@@ -107,13 +107,13 @@ Test(recover, takes_times_behind_the_last_look_at_the_clock)
 		cr_skip("no tmpfs with enough room");
 	template_calls(1);
 	template_kernels(2, "_Z5scalePffi");
-	gt_session.clock.count = 1;
-	look = &gt_session.clock.samples[0];
+	template.clock.count = 1;
+	look = &template.clock.samples[0];
 	look->realtime -= 60000000000u;
 	look->monotonic -= 60000000000u;
-	gt_session.clock.first = *look;
-	gt_spooled_clock(&gt_session);
-	gt_release_buffers(&gt_session);
+	template.clock.first = *look;
+	gt_spooling_clock(&template.spooling);
+	gt_release_buffers(&template.release);
 	text = recover();
 	cr_assert_eq(count(text, "\"cat\": \"kernel\""), 2, "%s", text);
 	cr_assert_eq(count(text, "untimed"), 3, "in the ledger alone");
@@ -123,20 +123,19 @@ Test(recover, takes_times_behind_the_last_look_at_the_clock)
 /* Killed in the round that began with a clock sample: what it has written has these times. */
 Test(recover, takes_times_by_the_look_at_the_clock_that_the_file_has)
 {
-	struct gt_clock *clock = &gt_session.clock;
+	struct gt_clock *clock = &template.clock;
 	char *text, start[64];
 	uint64_t time;
 
 	if (!template_begin())
 		cr_skip("no tmpfs with enough room");
-	gt_release_buffers(&gt_session);
+	gt_release_buffers(&template.release);
 	clock->samples[clock->count] = clock->first;
 	clock->samples[clock->count++].realtime += 500;
-	gt_spooled_clock(&gt_session);
+	gt_spooling_clock(&template.spooling);
 	template_calls(1);
 	template_kernels(1, "_Z5scalePffi");
-	time = gt_clock_from_realtime(clock, clock->first.realtime + 1000) -
-	       gt_session.metadata.base;
+	time = gt_clock_from_realtime(clock, clock->first.realtime + 1000) - template.metadata.base;
 	snprintf(start, sizeof(start), "\"ts\": %" PRIu64 ".%03" PRIu64 ", \"dur\": 0.500,",
 		 time / 1000, time % 1000);
 	text = recover();
@@ -163,7 +162,7 @@ Test(recover, finds_the_lengths_of_records)
 		CUpti_ActivityKernel8 a = kernel;
 		CUpti_ActivityMemset4 b = set;
 
-		a.start = b.start = gt_session.clock.first.realtime + 1000 * (i + 1);
+		a.start = b.start = template.clock.first.realtime + 1000 * (i + 1);
 		a.end = b.end = a.start + 500;
 		a.correlationId = b.correlationId = i + 1;
 		appended[2] = i ? 0 : CUPTI_ACTIVITY_KIND_MEMSET;
@@ -176,7 +175,7 @@ Test(recover, finds_the_lengths_of_records)
 		end += sizeof(b) + 8;
 	}
 	gt_cupti_buffers_complete(buffer, (size_t)(end - buffer));
-	gt_release_buffers(&gt_session);
+	gt_release_buffers(&template.release);
 	text = recover();
 	cr_assert_eq(count(text, "\"cat\": \"kernel\""), 6, "%s", text);
 	cr_assert_eq(count(text, "\"cat\": \"gpu_memset\""), 6, "%s", text);
@@ -192,11 +191,12 @@ Test(recover, knows_names_that_were_read_in_time)
 	if (!template_begin())
 		cr_skip("no tmpfs with enough room");
 	template_calls(1);
-	*gt_translate_name_slot(gt_spooled_notes(), (uint64_t)(uintptr_t)mangled) =
-		(struct gt_translate_name){(uint64_t)(uintptr_t)mangled,
-					   gt_intern_cstr(gt_session.strings, "scale(float*)")};
+	*gt_translate_name_slot(gt_spooling_notes(&template.spooling),
+				(uint64_t)(uintptr_t)mangled) = (struct gt_translate_name){
+		(uint64_t)(uintptr_t)mangled,
+		gt_intern_cstr(template.stores.strings, "scale(float*)")};
 	template_kernels(1, mangled);
-	gt_release_buffers(&gt_session);
+	gt_release_buffers(&template.release);
 	text = recover();
 	cr_assert(strstr(text, "\"name\": \"scale(float*)\""), "%s", text);
 	free(text);
@@ -232,7 +232,7 @@ Test(recover, has_the_ranges_of_the_rings)
 	put_range(GT_NVTX_MARK, 0, "", 5);
 	put_range(GT_NVTX_SAMPLE, 0, "", 6);
 	put_range(GT_NVTX_PUSH, 0, "left open", 0);
-	gt_release_buffers(&gt_session);
+	gt_release_buffers(&template.release);
 	text = recover();
 	cr_assert_eq(count(text, "\"cat\": \"user_annotation\""), 4, "%s", text);
 	cr_assert(strstr(text, "\"name\": \"epoch\"") && strstr(text, "\"name\": \"step\""));
@@ -266,7 +266,7 @@ Test(recover, ends_open_ranges_with_the_last_record)
 	template_calls(1);
 	put_range(GT_NVTX_PUSH, 0, "left open", 0);
 	template_calls(1 + TEMPLATE_CALLS);
-	gt_release_buffers(&gt_session);
+	gt_release_buffers(&template.release);
 	text = recover();
 	cr_assert_leq(end_of(text, "\"name\": \"left open\""),
 		      end_of(text, "\"cat\": \"cuda_runtime\"") + 0.01, "%s", text);
@@ -298,7 +298,7 @@ Test(recover, puts_work_without_times_at_its_launch)
 	*record = (CUpti_ActivityKernel8){.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
 					  .correlationId = 1};
 	gt_cupti_buffers_complete(buffer, sizeof(*record));
-	gt_release_buffers(&gt_session);
+	gt_release_buffers(&template.release);
 	text = recover();
 	cr_assert_eq(start_of(text, "\"name\": \"kernel (untimed)\""),
 		     start_of(text, "\"cat\": \"cuda_runtime\""), "%s", text);
@@ -312,18 +312,18 @@ Test(recover, counts_ranges_whose_beginning_is_gone)
 
 	if (!template_begin())
 		cr_skip("no tmpfs with enough room");
-	gt_session.output.failed = true; /* records need not wait for a file */
+	template.output.failed = true; /* records need not wait for a file */
 	template_calls(1);
 	put_range(GT_NVTX_PUSH, 0, "epoch", 0);
 	while ((record = gt_ring_next(&gt_thread_self->ring))) {
 		if (record->type == GT_RECORD_NVTX)
-			gt_ranges_record(&gt_session, (const void *)record);
+			gt_ranges_record(template.ranges, (const void *)record);
 		gt_ring_pass(&gt_thread_self->ring, record);
 	}
-	gt_release_rings(&gt_session);
+	gt_release_rings(&template.release);
 	template_calls(4);
 	put_range(GT_NVTX_POP, 0, "", 0);
-	gt_release_buffers(&gt_session);
+	gt_release_buffers(&template.release);
 	text = recover();
 	cr_assert(strstr(text, "\"ranges_lost\": 1"), "%s", text);
 	free(text);
@@ -342,7 +342,7 @@ Test(recover, has_the_samples_of_the_rings)
 	record->tid = gt_thread_self->tid;
 	record->start = gt_clock_now();
 	gt_ring_commit(&gt_thread_self->ring, &record->head, sizeof(*record), GT_RECORD_SAMPLE);
-	gt_release_buffers(&gt_session);
+	gt_release_buffers(&template.release);
 	text = recover();
 	cr_assert_eq(count(text, "\"cat\": \"cpu_sample\""), 1, "%s", text);
 	cr_assert(strstr(text, "\"samples_received\": 1"), "%s", text);
@@ -361,7 +361,7 @@ Test(recover, leaves_out_what_was_released)
 		gt_ring_pass(&gt_thread_self->ring, record);
 	gt_ring_release(&gt_thread_self->ring);
 	template_calls(10);
-	gt_release_buffers(&gt_session);
+	gt_release_buffers(&template.release);
 	text = recover();
 	cr_assert_eq(count(text, "\"correlation\": 1,"), 0);
 	cr_assert_eq(count(text, "\"cat\": \"cuda_runtime\""), TEMPLATE_CALLS);
@@ -380,7 +380,7 @@ Test(recover, tells_that_its_trace_could_not_be_written)
 		cr_skip("no tmpfs with enough room");
 	for (uint32_t i = 0; i < 10; i++)
 		template_calls(1 + i * TEMPLATE_CALLS);
-	gt_release_buffers(&gt_session);
+	gt_release_buffers(&template.release);
 	data = template_read(&size);
 	signal(SIGXFSZ, SIG_IGN);
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {

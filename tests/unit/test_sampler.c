@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The sampler beside threads that it looks at: they run, sleep, make calls, end, and are followed
+ * The sampler and the threads that it samples: they run, sleep, make calls, end, and are followed
  * by others. What it delivers is read out of its ring as the drain thread does it.
  */
 #include "collectors/sampler/sampler.h"

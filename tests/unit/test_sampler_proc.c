@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the kernel tells of threads: its texts, and real threads that sleep, run and end.
+ * State of threads from the kernel: its texts, and real threads that sleep, run and end.
  */
 #include "collectors/sampler/proc.h"
 

@@ -2,7 +2,7 @@
  *
  * What a file inherits from the one before.
  */
-#include "pipeline/segments.h"
+#include "pipeline/output/segments.h"
 
 #include <criterion/criterion.h>
 

@@ -2,7 +2,7 @@
  *
  * What each of the files of a process tells again: names of threads, the newest of very many.
  */
-#include "pipeline/segments.h"
+#include "pipeline/output/segments.h"
 
 #include <criterion/criterion.h>
 

@@ -41,12 +41,12 @@ Test(signal_stack, is_lent_and_taken_back)
 	cr_assert_eq(current().ss_flags, 0);
 	cr_assert(gt_signal_stack_holds(memory, current().ss_sp));
 	cr_assert_geq(current().ss_size, 128u << 10);
-	gt_signal_stack_take_back(&memory);
+	gt_signal_stack_reclaim(&memory);
 	cr_assert_eq(memory, first);
 	cr_assert_eq(current().ss_flags, SS_DISABLE);
 	gt_signal_stack_lend(&memory);
 	cr_assert_eq(memory, first);
-	gt_signal_stack_take_back(&memory);
+	gt_signal_stack_reclaim(&memory);
 }
 
 Test(signal_stack, one_of_the_programs_is_left_alone)
@@ -61,7 +61,7 @@ Test(signal_stack, one_of_the_programs_is_left_alone)
 	set(SS_DISABLE, NULL, 0);
 	gt_signal_stack_lend(&memory);
 	set(0, own, sizeof(own)); /* later */
-	gt_signal_stack_take_back(&memory);
+	gt_signal_stack_reclaim(&memory);
 	cr_assert_not_null(memory, "it serves the next thread");
 	cr_assert_eq(current().ss_sp, (void *)own);
 	set(SS_DISABLE, NULL, 0);
@@ -72,7 +72,7 @@ static void *last_words;
 static void end_here(int number)
 {
 	(void)number;
-	gt_signal_stack_take_back(&last_words);
+	gt_signal_stack_reclaim(&last_words);
 }
 
 static void *end_on_it(void *unused)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The sink against what a hostile or careless surrounding does: planted links, taken names, closed
+ * The sink in a hostile or careless environment: planted links, names in use, closed
  * and reused descriptors, full devices, pipes.
  */
 #include <errno.h>
@@ -311,7 +311,7 @@ Test(sink, pipe_is_appended_to, .init = make_folder, .fini = remove_folder)
 	gt_sink_close(sink);
 }
 
-/* Its reader got half of something: what follows would stand in the middle of it. */
+/* Its reader got half of something: what follows would be in the middle of it. */
 Test(sink, pipe_whose_reader_stopped_gets_no_more, .init = make_folder, .fini = remove_folder)
 {
 	static char much[1 << 20];

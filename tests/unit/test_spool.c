@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The spool under use: what interrupts a reservation, and what is taken again and again.
+ * The spool under use: what interrupts a reservation, and what is mapped again and again.
  */
 #include "core/spool.h"
 

@@ -141,7 +141,7 @@ Test(stack, a_stack_without_all_its_frames_is_refused)
 	gt_intern_free(source.strings);
 }
 
-Test(stack, what_leads_through_a_module_that_went_is_taken_anew)
+Test(stack, a_stack_through_an_unloaded_module_is_replaced)
 {
 	const uint64_t low[] = {0x10001, 0x10002}, high[] = {0x30001}, both[] = {0x30001, 0x10002};
 	struct gt_stacks *stacks = make(1 << 20);

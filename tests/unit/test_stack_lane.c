@@ -3,7 +3,7 @@
  * Rows of call stacks: which calls share a slice, the order in which slices end, and what happens
  * to a row when its thread ends, its memory does, or its calls are out of order.
  */
-#include "pipeline/stack_lane.h"
+#include "pipeline/sources/stack_lane.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,109 +1,109 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Rows of GPU slices: their numbers, and that no two slices of a row ever overlap partly.
+ * Tracks of GPU slices: their numbers, and that no two slices of a track ever overlap partly.
  */
 #include <stdlib.h>
 
 #include <criterion/criterion.h>
 
-#include "writers/tracks.h"
+#include "core/tracks.h"
 
-static struct gt_track get(struct gt_tracks *lanes, enum gt_track_kind kind, uint32_t context,
+static struct gt_track get(struct gt_tracks *tracks, enum gt_track_kind kind, uint32_t context,
 			   uint32_t stream, uint64_t start, uint64_t end)
 {
 	struct gt_track_request request = {
 		.kind = kind, .context = context, .stream = stream, .start = start, .end = end};
-	struct gt_track lane;
+	struct gt_track track;
 
-	gt_tracks_get(lanes, &request, &lane);
-	return lane;
+	gt_tracks_get(tracks, &request, &track);
+	return track;
 }
 
-static uint32_t work(struct gt_tracks *lanes, uint32_t context, uint32_t stream, uint64_t start,
+static uint32_t work(struct gt_tracks *tracks, uint32_t context, uint32_t stream, uint64_t start,
 		     uint64_t end)
 {
-	return get(lanes, GT_TRACK_WORK, context, stream, start, end).tid;
+	return get(tracks, GT_TRACK_WORK, context, stream, start, end).tid;
 }
 
-Test(lanes, stream_id_where_free)
+Test(tracks, stream_id_where_free)
 {
-	struct gt_tracks *lanes = gt_tracks_new();
+	struct gt_tracks *tracks = gt_tracks_new();
 
-	cr_assert_eq(work(lanes, 1, 7, 0, 10), 7);
-	cr_assert_eq(work(lanes, 1, 7, 10, 20), 7, "touching slices share a row");
-	cr_assert_eq(work(lanes, 1, 7, 20, 20), 7, "so does an empty one at an end");
-	cr_assert_eq(work(lanes, 1, 20, 0, 10), 20);
-	gt_tracks_free(lanes);
+	cr_assert_eq(work(tracks, 1, 7, 0, 10), 7);
+	cr_assert_eq(work(tracks, 1, 7, 10, 20), 7, "touching slices share a track");
+	cr_assert_eq(work(tracks, 1, 7, 20, 20), 7, "so does an empty one at an end");
+	cr_assert_eq(work(tracks, 1, 20, 0, 10), 20);
+	gt_tracks_free(tracks);
 }
 
-Test(lanes, overlap_and_nesting_take_further_rows)
+Test(tracks, overlap_and_nesting_take_further_tracks)
 {
-	struct gt_tracks *lanes = gt_tracks_new();
+	struct gt_tracks *tracks = gt_tracks_new();
 
-	cr_assert_eq(work(lanes, 1, 7, 0, 10), 7);
-	cr_assert_eq(work(lanes, 1, 7, 5, 15), 2000007);
-	cr_assert_eq(work(lanes, 1, 7, 6, 8), 3000007, "inside another is not beside it");
-	cr_assert_eq(work(lanes, 1, 7, 9, 9), 3000007);
-	cr_assert_eq(work(lanes, 1, 7, 10, 12), 7);
-	cr_assert_eq(work(lanes, 1, 7, 1, 2), 4000007, "late");
-	gt_tracks_free(lanes);
+	cr_assert_eq(work(tracks, 1, 7, 0, 10), 7);
+	cr_assert_eq(work(tracks, 1, 7, 5, 15), 2000007);
+	cr_assert_eq(work(tracks, 1, 7, 6, 8), 3000007, "inside another is not beside it");
+	cr_assert_eq(work(tracks, 1, 7, 9, 9), 3000007);
+	cr_assert_eq(work(tracks, 1, 7, 10, 12), 7);
+	cr_assert_eq(work(tracks, 1, 7, 1, 2), 4000007, "late");
+	gt_tracks_free(tracks);
 }
 
-Test(lanes, same_stream_id_in_two_contexts)
+Test(tracks, same_stream_id_in_two_contexts)
 {
-	struct gt_tracks *lanes = gt_tracks_new();
-	struct gt_track lane;
+	struct gt_tracks *tracks = gt_tracks_new();
+	struct gt_track track;
 
-	cr_assert_eq(work(lanes, 2, 7, 0, 10), 7, "the first context owns the id");
-	lane = get(lanes, GT_TRACK_WORK, 1, 7, 0, 10);
-	cr_assert_eq(lane.tid, 64000007);
-	cr_assert(lane.foreign && lane.fresh && lane.k == 0);
-	cr_assert_eq(work(lanes, 1, 7, 5, 10), 66000007);
-	cr_assert_eq(work(lanes, 1, 8, 5, 10), 8, "which is another stream");
-	gt_tracks_free(lanes);
+	cr_assert_eq(work(tracks, 2, 7, 0, 10), 7, "the first context owns the id");
+	track = get(tracks, GT_TRACK_WORK, 1, 7, 0, 10);
+	cr_assert_eq(track.tid, 64000007);
+	cr_assert(track.foreign && track.fresh && track.k == 0);
+	cr_assert_eq(work(tracks, 1, 7, 5, 10), 66000007);
+	cr_assert_eq(work(tracks, 1, 8, 5, 10), 8, "which is another stream");
+	gt_tracks_free(tracks);
 }
 
-Test(lanes, kinds_do_not_meet)
+Test(tracks, kinds_do_not_meet)
 {
-	struct gt_tracks *lanes = gt_tracks_new();
+	struct gt_tracks *tracks = gt_tracks_new();
 
-	cr_assert_eq(work(lanes, 1, 7, 0, 10), 7);
-	cr_assert_eq(get(lanes, GT_TRACK_SYNC, 1, 7, 0, 10).tid, 1000007);
-	cr_assert_eq(get(lanes, GT_TRACK_SYNC, 1, 7, 2, 10).tid, 1000007, "waits may nest");
-	cr_assert_eq(get(lanes, GT_TRACK_SYNC, 1, 7, 4, 11).tid, 48000007,
+	cr_assert_eq(work(tracks, 1, 7, 0, 10), 7);
+	cr_assert_eq(get(tracks, GT_TRACK_SYNC, 1, 7, 0, 10).tid, 1000007);
+	cr_assert_eq(get(tracks, GT_TRACK_SYNC, 1, 7, 2, 10).tid, 1000007, "waits may nest");
+	cr_assert_eq(get(tracks, GT_TRACK_SYNC, 1, 7, 4, 11).tid, 48000007,
 		     "but not overlap partly");
-	cr_assert_eq(get(lanes, GT_TRACK_ANNOTATION, 1, 7, 0, 10).tid, 32000007);
-	cr_assert_eq(work(lanes, 1, 0, 0, 10), 31000000, "row 0 would be the main thread");
-	gt_tracks_free(lanes);
+	cr_assert_eq(get(tracks, GT_TRACK_ANNOTATION, 1, 7, 0, 10).tid, 32000007);
+	cr_assert_eq(work(tracks, 1, 0, 0, 10), 31000000, "track 0 would be the main thread");
+	gt_tracks_free(tracks);
 }
 
-Test(lanes, call_stacks_keep_to_one_row)
+Test(tracks, call_stacks_keep_to_one_track)
 {
-	struct gt_tracks *lanes = gt_tracks_new();
-	struct gt_track first = get(lanes, GT_TRACK_STACK, 0, 4100, 50, 60);
+	struct gt_tracks *tracks = gt_tracks_new();
+	struct gt_track first = get(tracks, GT_TRACK_STACK, 0, 4100, 50, 60);
 
 	cr_assert_eq(first.tid, 25165824 + 4100);
 	cr_assert(first.fresh);
-	cr_assert_eq(get(lanes, GT_TRACK_STACK, 0, 4100, 0, 100).tid, first.tid,
+	cr_assert_eq(get(tracks, GT_TRACK_STACK, 0, 4100, 0, 100).tid, first.tid,
 		     "outer ones come late");
-	cr_assert_not(get(lanes, GT_TRACK_STACK, 0, 4100, 70, 80).fresh);
-	cr_assert_eq(get(lanes, GT_TRACK_RANGE, 0, 4100, 0, 10).tid, 16777216 + 4100);
-	gt_tracks_free(lanes);
+	cr_assert_not(get(tracks, GT_TRACK_STACK, 0, 4100, 70, 80).fresh);
+	cr_assert_eq(get(tracks, GT_TRACK_RANGE, 0, 4100, 0, 10).tid, 16777216 + 4100);
+	gt_tracks_free(tracks);
 }
 
-Test(lanes, numbers_beyond_the_blocks_are_never_used_twice)
+Test(tracks, numbers_beyond_the_blocks_are_never_used_twice)
 {
-	struct gt_tracks *lanes = gt_tracks_new();
+	struct gt_tracks *tracks = gt_tracks_new();
 
-	cr_assert_eq(work(lanes, 1, 5000000, 0, 10), GT_TRACK_OVERFLOW);
-	cr_assert_eq(work(lanes, 1, 5000000, 10, 20), GT_TRACK_OVERFLOW);
-	cr_assert_eq(work(lanes, 1, 5000001, 0, 10), GT_TRACK_OVERFLOW + 1);
-	cr_assert_eq(work(lanes, 1, 7, 0, 10), 7);
-	cr_assert_eq(work(lanes, 90, 7, 0, 10), GT_TRACK_OVERFLOW + 2);
+	cr_assert_eq(work(tracks, 1, 5000000, 0, 10), GT_TRACK_OVERFLOW);
+	cr_assert_eq(work(tracks, 1, 5000000, 10, 20), GT_TRACK_OVERFLOW);
+	cr_assert_eq(work(tracks, 1, 5000001, 0, 10), GT_TRACK_OVERFLOW + 1);
+	cr_assert_eq(work(tracks, 1, 7, 0, 10), 7);
+	cr_assert_eq(work(tracks, 90, 7, 0, 10), GT_TRACK_OVERFLOW + 2);
 	for (uint32_t i = 0; i < 200; i++)
-		work(lanes, 1, 9, 100, 200);
-	cr_assert_geq(work(lanes, 1, 9, 100, 200), GT_TRACK_OVERFLOW + 3 + 150);
-	gt_tracks_free(lanes);
+		work(tracks, 1, 9, 100, 200);
+	cr_assert_geq(work(tracks, 1, 9, 100, 200), GT_TRACK_OVERFLOW + 3 + 150);
+	gt_tracks_free(tracks);
 }
 
 struct slice {
@@ -127,12 +127,12 @@ static int by_row(const void *a, const void *b)
 /* The property itself: any requests in any order. */
 static void check_random(uint64_t seed, uint64_t spread, size_t count)
 {
-	struct gt_tracks *lanes = gt_tracks_new();
+	struct gt_tracks *tracks = gt_tracks_new();
 	struct slice *slices = calloc(count, sizeof(*slices));
 
 	for (size_t i = 0; i < count; i++) {
 		struct gt_track_request request;
-		struct gt_track lane;
+		struct gt_track track;
 
 		seed = seed * 6364136223846793005u + 1442695040888963407u;
 		request.kind = (seed >> 60) % 3;
@@ -141,8 +141,8 @@ static void check_random(uint64_t seed, uint64_t spread, size_t count)
 		request.stream = (seed >> 50) % 5;
 		request.start = i * 10 + (seed >> 20) % spread;
 		request.end = request.start + (seed >> 40) % 50;
-		gt_tracks_get(lanes, &request, &lane);
-		slices[i] = (struct slice){request.kind, request.device, lane.tid, request.start,
+		gt_tracks_get(tracks, &request, &track);
+		slices[i] = (struct slice){request.kind, request.device, track.tid, request.start,
 					   request.end};
 	}
 	qsort(slices, count, sizeof(*slices), by_row);
@@ -151,17 +151,17 @@ static void check_random(uint64_t seed, uint64_t spread, size_t count)
 
 		if (a->device != b->device || a->tid != b->tid)
 			continue;
-		cr_assert_eq(a->kind, b->kind, "row %u holds two kinds", a->tid);
+		cr_assert_eq(a->kind, b->kind, "track %u holds two kinds", a->tid);
 		if (a->kind == GT_TRACK_WORK)
-			cr_assert_leq(a->end, b->start, "row %u", a->tid);
+			cr_assert_leq(a->end, b->start, "track %u", a->tid);
 		else
-			cr_assert(a->end <= b->start || a->end >= b->end, "row %u", a->tid);
+			cr_assert(a->end <= b->start || a->end >= b->end, "track %u", a->tid);
 	}
 	free(slices);
-	gt_tracks_free(lanes);
+	gt_tracks_free(tracks);
 }
 
-Test(lanes, no_partial_overlap_whatever_comes)
+Test(tracks, no_partial_overlap_whatever_comes)
 {
 	check_random(1, 1, 20000);
 	check_random(2, 40, 20000);
@@ -169,14 +169,14 @@ Test(lanes, no_partial_overlap_whatever_comes)
 	check_random(4, 1000000, 20000);
 }
 
-Test(lanes, more_streams_than_are_kept)
+Test(tracks, more_streams_than_are_kept)
 {
-	struct gt_tracks *lanes = gt_tracks_new();
+	struct gt_tracks *tracks = gt_tracks_new();
 	uint32_t last = 0;
 
 	for (uint32_t stream = 1; stream < 150000; stream++)
-		last = work(lanes, 1, stream, 0, 10);
+		last = work(tracks, 1, stream, 0, 10);
 	cr_assert_geq(last, GT_TRACK_OVERFLOW);
-	cr_assert_eq(work(lanes, 1, 5, 10, 20), 5, "those that came first keep theirs");
-	gt_tracks_free(lanes);
+	cr_assert_eq(work(tracks, 1, 5, 10, 20), 5, "those that came first keep theirs");
+	gt_tracks_free(tracks);
 }

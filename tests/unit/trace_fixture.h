@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What tests of the writers share: a folder of their own, facts, interned strings, a stack, and the
+ * Shared by tests of the writers: a temporary folder, metadata, interned strings, a stack, and the
  * file read back. Included once per test program.
  */
 #ifndef GT_TESTS_UNIT_TRACE_FIXTURE_H
@@ -21,7 +21,7 @@
 #include "writers/sink.h"
 #include "writers/writer.h"
 
-/* Base, start of the session, and times relative to the base as they stand in the file. */
+/* Base, start of the session, and times relative to the base as in the file. */
 #define BASE   1782967788000000000ull
 #define AT(ns) (BASE + 5000000000000000ull + (ns))
 
@@ -77,7 +77,7 @@ static void trace_metadata(struct trace *t)
 							  .shared_per_sm = 233472};
 }
 
-/* A folder and facts, nothing opened. */
+/* A folder and metadata, nothing opened. */
 static void trace_prepare(struct trace *t)
 {
 	memset(t, 0, sizeof(*t));

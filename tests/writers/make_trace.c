@@ -344,7 +344,7 @@ static int finish(struct maker *m, struct gt_sink *sink)
 static int run(struct maker *m)
 {
 	struct gt_writer_options options = {
-		.full_stacks = m->set.full, .sync_lanes = m->set.sync, .few_details = m->set.few};
+		.full_stacks = m->set.full, .sync_tracks = m->set.sync, .few_details = m->set.few};
 	char name[64];
 	struct gt_sink_options where = {.directory = m->set.directory,
 					.fallback = m->set.directory,

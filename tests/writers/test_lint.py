@@ -132,11 +132,11 @@ def event_rules():
 
 
 def arrow_rules():
-    broken(matching(r',\{"ph": "s", "id": (\d+)', r',{"ph": "s", "id": "\1"'), "arrow", words="arrow whose id is not a whole number")
-    broken(matching(r',\{"ph": "s"[^\n]*\n', ""), "arrow", words="arrow 1 has no beginning")
-    broken(matching(r',\{"ph": "f"[^\n]*\n', ""), "arrow", words="1 GPU operations of correlation 1 have no arrow")
-    broken(replacing(', "bp": "e"', ""), "arrow", words='end of an arrow without bp "e"')
-    broken(matching(r'("ph": "f", "id": \d+, "pid": 0, "tid": )\d+', r"\g<1>99"), "arrow", words="arrow 1 ends where no GPU work of this id is")
+    broken(matching(r',\{"ph": "s", "id": (\d+)', r',{"ph": "s", "id": "\1"'), "arrow", words="flow whose id is not a whole number")
+    broken(matching(r',\{"ph": "s"[^\n]*\n', ""), "arrow", words="flow 1 has no beginning")
+    broken(matching(r',\{"ph": "f"[^\n]*\n', ""), "arrow", words="1 GPU operations of correlation 1 have no flow")
+    broken(replacing(', "bp": "e"', ""), "arrow", words='end of a flow without bp "e"')
+    broken(matching(r'("ph": "f", "id": \d+, "pid": 0, "tid": )\d+', r"\g<1>99"), "arrow", words="flow 1 ends where no GPU work of this id is")
     broken(matching(r'("args": \{"cbid": 41, "correlation": )\d+', r"\g<1>2"), "correlation", words="correlation 2 has a second call")
 
 
@@ -220,7 +220,7 @@ def doubled_operator(text):
 
 def verify_rules():
     """What it finds on rows, in calls and in times."""
-    found(crossing, "ns before another of its lane ends, and ends after it")
+    found(crossing, "ns before another of its track ends, and ends after it")
     found(early, "GPU work starts 2000000 ns before its call")
     found(on_event(is_a("cuda_runtime"), setting("correlation", 2)), "correlation 2 has a second call")
     found(on_event(is_a("cuda_runtime"), setting("correlation", 0)), "no correlation id of 1 or more")

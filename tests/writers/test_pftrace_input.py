@@ -3,7 +3,9 @@
 """Every command that reads traces takes a .pftrace, and says of it what it says of the same run's JSON."""
 
 import gzip
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,6 +16,14 @@ CLI = sys.argv[2]
 WHERE = files.folder()
 JSON, _ = files.make(WHERE, 30, hostile=1, sync=1)
 PF = os.path.join(WHERE, "same.pftrace")
+
+
+EVENTS = re.compile(rb"(\d+)( events|</b>events)")
+
+
+def without_events(output):
+    """JSON counts its metadata and the two ends of each flow as events; a .pftrace has none."""
+    return EVENTS.sub(rb"N\2", output)
 
 
 def run(*words, stdin=None, expect=0):
@@ -36,9 +46,19 @@ COMMANDS = [("stats", "--report=all", "--format=json"), ("stats", "--by=stack", 
 def same_answers():
     for command in COMMANDS:
         of_json, of_pftrace = (run(*command, path)[0] for path in (SAME, PF))
-        assert of_json.replace(SAME.encode(), b"") == of_pftrace.replace(PF.encode(), b""), \
-            (command, of_json, of_pftrace)
+        of_json, of_pftrace = of_json.replace(SAME.encode(), b""), of_pftrace.replace(PF.encode(), b"")
+        assert without_events(of_json) == without_events(of_pftrace), (command, of_json, of_pftrace)
         assert of_json, command
+
+
+def number_of_events():
+    """Of a .pftrace: what its ledger says was written, of all kinds."""
+    counts = [int(EVENTS.search(run("verify", path)[0]).group(1)) for path in (SAME, PF)]
+    ledger = json.loads(files.read(SAME))["ledger"]
+    of_kinds = sum(ledger[kind + "_written"] for kind in
+                   ("calls", "kernels", "memcpys", "memsets", "syncs", "overheads", "ranges", "range_shadows",
+                    "stack_lane_slices", "samples", "counters", "notes"))
+    assert of_kinds == counts[1] < counts[0], (counts, of_kinds)
 
 
 def compressed_and_from_a_pipe():
@@ -68,7 +88,7 @@ def export_and_report():
                        for table in os.listdir(folder)})
         page = os.path.join(WHERE, name + ".html")
         run("report", "--title=x", "--output=" + page, path)
-        pages.append(files.read(page).replace(path.encode(), b""))
+        pages.append(without_events(files.read(page).replace(path.encode(), b"")))
     assert tables[0] == tables[1] and len(tables[0]) >= 5
     assert pages[0] == pages[1]
 
@@ -107,6 +127,31 @@ def cut():
     assert run("symbolize", PF, expect=1)[1].count("\n") == 1
     assert files.read(path) == before
     os.unlink(path)
+
+
+def broken_text():
+    """The writer's text is UTF-8: what is not has been damaged. It is shown mended, as JSON has it."""
+    data = files.read(PF)
+    at = data.index(b"cudaLaunchKernel")
+    path = os.path.join(WHERE, "other", "broken.pftrace")
+    with open(path, "wb") as file:
+        file.write(data[:at] + b"\xff" + data[at + 1:])
+    told = run("verify", path, expect=1)[0].decode()
+    assert told.count("\n") == 1 and "texts are not UTF-8" in told, told
+    assert "\ufffdudaLaunchKernel".encode() in run("stats", "--report=cuda_api_sum", "--format=csv", path)[0]
+    os.unlink(path)
+
+
+def wrong_in_both():
+    """GPU work that starts before its call is found in either form."""
+    path, _ = files.make(os.path.join(WHERE, "wrong"), 200, overlap=1, seed=3)
+    other = path.replace(".pt.trace.json", ".pftrace")
+    run("convert", path, other)
+    found = [re.sub(rb"^.*?: ", b"", run("verify", "--top=100000", name, expect=1)[0], flags=re.M)
+             for name in (path, other)]
+    lines = [sorted(line for line in text.splitlines() if b"before its call" in line) for text in found]
+    assert lines[0] == lines[1] and lines[0], lines
+    shutil.rmtree(os.path.dirname(path))
 
 
 def lying_ledger():
@@ -152,5 +197,5 @@ def foreign():
     os.unlink(path)
 
 
-files.main([same_answers, compressed_and_from_a_pipe, export_and_report, merge_and_diff,
-            folder_with_both_forms, cut, lying_ledger, foreign])
+files.main([same_answers, number_of_events, compressed_and_from_a_pipe, export_and_report, merge_and_diff,
+            folder_with_both_forms, cut, broken_text, wrong_in_both, lying_ledger, foreign])

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The Chrome JSON writer (docs/FORMAT.md): takes events in any order, keeps GPU work back until its
- * order is known, hands each event to the function that prints its kind. Drain thread only.
+ * The Chrome JSON writer (docs/FORMAT.md): accepts events in any order, holds GPU work back until
+ * it is in order, calls the printer of each kind. Drain thread only.
  */
 #include "writers/chrome/chrome.h"
 
@@ -13,8 +13,26 @@ static bool is_full(const struct gt_chrome *chrome)
 	return gt_file_is_full(&chrome->file.output, chrome->file.batch.length);
 }
 
-static int print_event(struct gt_chrome *chrome, const struct gt_event *event,
-		       void (*put)(struct gt_chrome *, const struct gt_event *))
+typedef void (*print_event)(struct gt_chrome *chrome, const struct gt_event *event);
+
+/* Contexts and streams alone draw nothing. */
+static const print_event printers[GT_EVENT_COUNT_] = {
+	[GT_EVENT_API] = gt_chrome_put_api,         [GT_EVENT_KERNEL] = gt_chrome_put_gpu,
+	[GT_EVENT_MEMCPY] = gt_chrome_put_gpu,      [GT_EVENT_MEMSET] = gt_chrome_put_gpu,
+	[GT_EVENT_SYNC] = gt_chrome_put_gpu,        [GT_EVENT_OVERHEAD] = gt_chrome_put_overhead,
+	[GT_EVENT_RANGE] = gt_chrome_put_range,     [GT_EVENT_MARK] = gt_chrome_put_mark,
+	[GT_EVENT_COUNTER] = gt_chrome_put_counter, [GT_EVENT_NOTE] = gt_chrome_put_note,
+	[GT_EVENT_FRAME] = gt_chrome_put_frame,     [GT_EVENT_SAMPLE] = gt_chrome_put_sample,
+};
+
+static print_event printer_of(const struct gt_event *event)
+{
+	if (event->kind == GT_EVENT_RANGE && event->range.on_gpu)
+		return gt_chrome_put_gpu_range;
+	return printers[event->kind];
+}
+
+static int print(struct gt_chrome *chrome, const struct gt_event *event)
 {
 	struct gt_chrome_file *file = &chrome->file;
 	size_t begin = file->batch.length;
@@ -25,29 +43,22 @@ static int print_event(struct gt_chrome *chrome, const struct gt_event *event,
 	}
 	if (event->end > chrome->last)
 		chrome->last = event->end;
-	chrome->tally = (struct gt_file_tally){.key = GT_LEDGER_COUNT_, .events = 1};
-	put(chrome, event);
+	chrome->tally = (struct gt_file_tally){.key = gt_ledger_key_of(event), .events = 1};
+	printer_of(event)(chrome, event);
 	return gt_chrome_file_commit(file, begin, &chrome->tally);
 }
 
-static int print_gpu(struct gt_chrome *chrome, const struct gt_event *event)
-{
-	return print_event(chrome, event,
-			   event->kind == GT_EVENT_RANGE ? gt_chrome_put_gpu_range
-							 : gt_chrome_put_gpu);
-}
-
-/* GPU work waits in the window, where the earliest makes room for the newest. */
-static int take_gpu(struct gt_chrome *chrome, const struct gt_event *event)
+/* GPU work waits in the window; when it is full, the earliest is printed. */
+static int hold_back(struct gt_chrome *chrome, const struct gt_event *event)
 {
 	const struct gt_event *earliest;
 	int error = 0;
 
-	if (event->kind == GT_EVENT_SYNC && !chrome->options.sync_lanes)
+	if (event->kind == GT_EVENT_SYNC && !chrome->options.sync_tracks)
 		return 0;
 	if (gt_reorder_full(chrome->window)) {
 		earliest = gt_reorder_pop(chrome->window, UINT64_MAX);
-		error = print_gpu(chrome, earliest);
+		error = print(chrome, earliest);
 	}
 	gt_reorder_push(chrome->window, event);
 	return error;
@@ -59,14 +70,14 @@ static int release(struct gt_chrome *chrome, uint64_t settled)
 	int error = 0, failed;
 
 	while (!is_full(chrome) && (event = gt_reorder_pop(chrome->window, settled))) {
-		failed = print_gpu(chrome, event);
+		failed = print(chrome, event);
 		error = failed ? failed : error;
 	}
 	return error;
 }
 
-/* A name that comes later than its row is metadata, not an event of the ledger. */
-static int take_name(struct gt_chrome *chrome, const struct gt_event *event)
+/* A name that comes after its track was printed is metadata, not an event of the ledger. */
+static int set_name(struct gt_chrome *chrome, const struct gt_event *event)
 {
 	struct gt_chrome_file *file = &chrome->file;
 	size_t begin = file->batch.length;
@@ -84,30 +95,20 @@ static int take_name(struct gt_chrome *chrome, const struct gt_event *event)
 	return gt_chrome_file_commit(file, begin, &chrome->tally);
 }
 
-/* What is printed at once; contexts and streams alone draw nothing. */
-static void (*const host_printers[GT_EVENT_COUNT_])(struct gt_chrome *, const struct gt_event *) = {
-	[GT_EVENT_API] = gt_chrome_put_api,         [GT_EVENT_OVERHEAD] = gt_chrome_put_overhead,
-	[GT_EVENT_RANGE] = gt_chrome_put_range,     [GT_EVENT_MARK] = gt_chrome_put_mark,
-	[GT_EVENT_COUNTER] = gt_chrome_put_counter, [GT_EVENT_NOTE] = gt_chrome_put_note,
-	[GT_EVENT_FRAME] = gt_chrome_put_frame,     [GT_EVENT_SAMPLE] = gt_chrome_put_sample,
-};
-
 static int chrome_event(struct gt_writer *w, const struct gt_event *event)
 {
 	struct gt_chrome *chrome = w->priv;
 
 	if (gt_event_is_gpu(event->kind) || (event->kind == GT_EVENT_RANGE && event->range.on_gpu))
-		return take_gpu(chrome, event);
+		return hold_back(chrome, event);
 	if (event->kind == GT_EVENT_THREAD || event->kind == GT_EVENT_DEVICE)
-		return take_name(chrome, event);
+		return set_name(chrome, event);
 	if (event->kind == GT_EVENT_STREAM && event->stream.name)
 		gt_chrome_rename_stream(chrome, event);
-	if (!host_printers[event->kind])
-		return 0;
-	return print_event(chrome, event, host_printers[event->kind]);
+	return printers[event->kind] ? print(chrome, event) : 0;
 }
 
-static void take_metadata(struct gt_chrome *chrome, const struct gt_metadata *metadata)
+static void set_metadata(struct gt_chrome *chrome, const struct gt_metadata *metadata)
 {
 	chrome->metadata = *metadata;
 	chrome->has_gpu_work = metadata->mode && strcmp(metadata->mode, "cupti") == 0;
@@ -119,7 +120,7 @@ static int chrome_open(struct gt_writer *w, struct gt_sink *sink,
 	struct gt_chrome *chrome = w->priv;
 	int error;
 
-	take_metadata(chrome, metadata);
+	set_metadata(chrome, metadata);
 	chrome->options = *options;
 	chrome->last = metadata->start;
 	chrome->window = gt_reorder_new(GT_CHROME_WINDOW);
@@ -128,12 +129,54 @@ static int chrome_open(struct gt_writer *w, struct gt_sink *sink,
 	if (!chrome->window || !chrome->lanes || !chrome->flows ||
 	    gt_chrome_texts_init(&chrome->texts) < 0 || gt_chrome_names_init(&chrome->names) < 0)
 		return -ENOMEM;
+	if (gt_chrome_file_init(&chrome->file) < 0)
+		return -ENOMEM;
 	chrome->file.output.has_next = options->has_next;
-	error = gt_chrome_file_open(chrome, sink);
+	error = options->resumes ? 0 : gt_chrome_file_open(chrome, sink);
 	chrome->file.batch.tight = options->few_details;
 	chrome->tally = (struct gt_file_tally){.key = GT_LEDGER_COUNT_};
-	if (!error)
+	if (!error && !options->resumes)
 		gt_chrome_name_process(chrome);
+	return error;
+}
+
+/* Printing it once more, to nowhere, leaves all as it was when it was printed: names, stacks, flows
+ * and counts. */
+static void chrome_recall(struct gt_writer *w, const struct gt_event *event, uint32_t tid)
+{
+	struct gt_chrome *chrome = w->priv;
+	print_event put = printer_of(event);
+
+	chrome->tally = (struct gt_file_tally){.key = gt_ledger_key_of(event), .events = 1};
+	chrome->is_recalling = true;
+	chrome->recalled_tid = tid;
+	if (event->end > chrome->last)
+		chrome->last = event->end;
+	if (event->kind == GT_EVENT_THREAD)
+		gt_chrome_rename_thread(chrome, event->tid, event->thread.name);
+	else if (event->kind == GT_EVENT_STREAM)
+		gt_chrome_rename_stream(chrome, event);
+	else if (put)
+		put(chrome, event);
+	chrome->is_recalling = false;
+	gt_json_cut(&chrome->file.batch, 0);
+	gt_file_recall(&chrome->file.output, &chrome->tally);
+}
+
+/* The line before may have lost its end. */
+static int chrome_resume(struct gt_writer *w, struct gt_sink *sink,
+			 const struct gt_metadata *metadata, const struct gt_writer_past *past)
+{
+	struct gt_chrome *chrome = w->priv;
+	struct gt_file *file = &chrome->file.output;
+	int error = gt_sink_truncate(sink, past->offset);
+
+	set_metadata(chrome, metadata);
+	if (!error)
+		error = gt_sink_write(sink, past->offset, "\n]\n", 3);
+	file->written.ledger.count[GT_LEDGER_NAMES_WRITTEN] = past->names;
+	file->written.ledger.count[GT_LEDGER_FLOWS_WRITTEN] = past->flows;
+	gt_file_resume(file, sink, past->offset + 1);
 	return error;
 }
 
@@ -165,7 +208,7 @@ static int chrome_metadata(struct gt_writer *w, const struct gt_metadata *metada
 {
 	struct gt_chrome *chrome = w->priv;
 
-	take_metadata(chrome, metadata);
+	set_metadata(chrome, metadata);
 	return gt_chrome_file_metadata(chrome);
 }
 
@@ -183,7 +226,7 @@ static int chrome_close(struct gt_writer *w, const struct gt_metadata *metadata,
 	struct gt_chrome *chrome = w->priv;
 	int error;
 
-	take_metadata(chrome, metadata);
+	set_metadata(chrome, metadata);
 	release(chrome, UINT64_MAX);
 	error = gt_chrome_file_close(chrome, ledger);
 	w->ledger = *ledger;
@@ -207,6 +250,8 @@ const struct gt_writer_ops gt_chrome_writer = {
 	.suffix = ".pt.trace.json",
 	.private_size = sizeof(struct gt_chrome),
 	.open = chrome_open,
+	.recall = chrome_recall,
+	.resume = chrome_resume,
 	.event = chrome_event,
 	.follow = chrome_follow,
 	.is_full = chrome_is_full,

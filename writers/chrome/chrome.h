@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the parts of the Chrome JSON writer share. docs/FORMAT.md says what they print:
+ * Shared by the files of the Chrome JSON writer. docs/FORMAT.md says what they print:
  *
- *   chrome.c         the writer: takes events, keeps GPU work in order, hands each to its printer
+ *   chrome.c  the writer: sorts GPU work, calls the printer of each event
  *   file.c    the two forms of the file: first block, batches, tail
- *   header.c  facts as the header of the file
  *   host.c    lines of host events: calls, ranges, frames, marks, counters, notes, ...
- *   gpu.c     lines of GPU events and their arrows
- *   names.c   names of processes, threads and rows, each printed before its first use
+ *   gpu.c     lines of GPU events and their flows
+ *   names.c   names of processes, threads and tracks, each printed before its first use
  *   text.c    strings and stacks, escaped once
  *
  * Drain thread only.
@@ -26,17 +25,19 @@
 #include "core/schema/metadata.h"
 #include "core/stack.h"
 #include "writers/file.h"
-#include "writers/json.h"
+#include "core/json.h"
 #include "writers/reorder.h"
 #include "writers/sink.h"
-#include "writers/tracks.h"
+#include "core/tracks.h"
 #include "writers/writer.h"
 
 /* The first event is padded to this, so that the header can take its place. */
 #define GT_CHROME_BLOCK  ((size_t)16 << 10)
-/* Calls that are remembered for their arrows, a power of two. */
+/* Calls whose flow start is remembered, a power of two. */
 #define GT_CHROME_FLOWS  65536u
-/* GPU events that wait for their order. */
+/* Steps in which the header is shortened. */
+#define GT_CHROME_CUTS   10u
+/* GPU events held back to be sorted. */
 #define GT_CHROME_WINDOW 8192u
 
 /* ---- file.c ---- */
@@ -50,14 +51,15 @@ struct gt_chrome_file {
 
 struct gt_chrome;
 
-/* Opens the file and writes its first block; frees it. 0 or a negative errno. */
+/* Makes what a file needs, writes the first block of a new one, frees it. 0 or a negative errno. */
+int gt_chrome_file_init(struct gt_chrome_file *file);
 int gt_chrome_file_open(struct gt_chrome *chrome, struct gt_sink *sink);
 void gt_chrome_file_fini(struct gt_chrome_file *file);
 
-/* Rewrites the first block: the facts changed. */
+/* Rewrites the first block after the metadata changed. */
 int gt_chrome_file_metadata(struct gt_chrome *chrome);
 
-/* Keeps the lines from @begin of the batch on as one event, or drops them if they are
+/* Keeps the lines of the batch from @begin on as one event, or drops them if they are
  * incomplete. */
 int gt_chrome_file_commit(struct gt_chrome_file *file, size_t begin,
 			  const struct gt_file_tally *tally);
@@ -65,7 +67,7 @@ int gt_chrome_file_commit(struct gt_chrome_file *file, size_t begin,
 /* Writes the batch out. */
 int gt_chrome_file_flush(struct gt_chrome_file *file);
 
-/* Gives the file its closed form; @ledger receives what the writer counted. */
+/* Closes the file; @ledger receives the writer's counts. */
 int gt_chrome_file_close(struct gt_chrome *chrome, struct gt_ledger *ledger);
 
 /* ---- text.c ---- */
@@ -74,7 +76,7 @@ int gt_chrome_file_close(struct gt_chrome *chrome, struct gt_ledger *ledger);
 struct gt_chrome_text {
 	const char *text; /* escaped, without quotes; NULL: not made yet */
 	uint32_t length;
-	bool framed; /* stacks: "frames" has been printed; build-ids: "modules" has told it */
+	bool framed; /* stacks: "frames" was printed; build-ids: "modules" was printed */
 };
 
 /* Texts by number. */
@@ -94,20 +96,19 @@ struct gt_chrome_texts {
 int gt_chrome_texts_init(struct gt_chrome_texts *texts);
 void gt_chrome_texts_fini(struct gt_chrome_texts *texts);
 
-/* A string value with its quotes. NULL and the empty string: "(no name)", as names may not be
- * empty. */
+/* A quoted string. NULL and "" become "(no name)", as names must not be empty. */
 void gt_chrome_put_string(struct gt_chrome_texts *texts, struct gt_json *json,
 			  const struct gt_string *string);
 
-/* "launched by": the nearest frames in one line. */
+/* "launched by": the innermost frames in one line. */
 void gt_chrome_put_launched_by(struct gt_chrome_texts *texts, struct gt_json *json,
 			       const struct gt_stack *stack);
 
-/* All frames with whole paths, as an array. */
+/* All frames with full paths, as an array. */
 void gt_chrome_put_frames(struct gt_chrome_texts *texts, struct gt_json *json,
 			  const struct gt_stack *stack);
 
-/* The build-ids of those modules of the frames that no slice before has told, under @key. */
+/* The build-ids of the frames' modules that no earlier slice has, under @key. */
 void gt_chrome_put_modules(struct gt_chrome_texts *texts, struct gt_json *json, const char *key,
 			   const struct gt_stack *stack);
 
@@ -115,11 +116,11 @@ void gt_chrome_put_modules(struct gt_chrome_texts *texts, struct gt_json *json, 
 void gt_chrome_put_frame_name(struct gt_chrome_texts *texts, struct gt_json *json,
 			      const struct gt_stack_frame *frame, uint32_t first_line,
 			      uint32_t last_line);
-/* One frame as in "frames", with its whole path. */
+/* One frame as in "frames", with its full path. */
 void gt_chrome_put_whole_frame(struct gt_chrome_texts *texts, struct gt_json *json,
 			       const struct gt_stack_frame *frame);
 
-/* True once per stack: its frames stand on the slice that is being printed. */
+/* True once per stack: the slice that is being printed gets its frames. */
 bool gt_chrome_first_use(struct gt_chrome_texts *texts, const struct gt_stack *stack);
 
 /* ---- names.c ---- */
@@ -148,7 +149,7 @@ struct gt_chrome_names {
 	uint32_t thread_slots;
 	uint32_t thread_count;
 	uint64_t devices_printed; /* bit per device */
-	uint64_t models_printed;  /* of them, those with what the GPU is */
+	uint64_t models_printed;  /* of them, those with the GPU's model */
 };
 
 /* Makes and frees them. 0 or -ENOMEM. */
@@ -157,16 +158,16 @@ void gt_chrome_names_fini(struct gt_chrome_names *names);
 
 /* Labels of the host process; its name is the first event of the file. */
 void gt_chrome_name_process(struct gt_chrome *chrome);
-/* The name of a thread, when it is used for the first time. */
+/* Prints the name of a thread at its first use. */
 void gt_chrome_name_thread(struct gt_chrome *chrome, uint32_t tid);
-/* Remembers a name; prints it when the thread has been used before. True: something was printed. */
+/* Stores a name; prints it if the thread has been used before. True: it was printed. */
 bool gt_chrome_rename_thread(struct gt_chrome *chrome, uint32_t tid, const struct gt_string *name);
 void gt_chrome_name_device(struct gt_chrome *chrome, uint32_t device);
-void gt_chrome_name_track(struct gt_chrome *chrome, const struct gt_track_request *request,
-			  const struct gt_track *lane);
-/* Remembers a name that the program gave to a stream, for rows that are printed later. */
+/* The track of a slice; prints its name at its first use. */
+uint32_t gt_chrome_track(struct gt_chrome *chrome, const struct gt_track_request *request);
+/* Stores a name that the program gave to a stream, for tracks that are printed later. */
 void gt_chrome_rename_stream(struct gt_chrome *chrome, const struct gt_event *event);
-/* The device's facts came: its name is printed again if it was printed without them. */
+/* The device's properties arrived: prints its name again if it was printed without them. */
 bool gt_chrome_rename_device(struct gt_chrome *chrome, const struct gt_device_event *device);
 
 /* ---- chrome.c ---- */
@@ -174,16 +175,18 @@ bool gt_chrome_rename_device(struct gt_chrome *chrome, const struct gt_device_ev
 /* The writer's private data. */
 struct gt_chrome {
 	struct gt_metadata metadata;
-	bool has_gpu_work; /* as far as the facts tell: else calls carry what it would */
+	bool has_gpu_work; /* by the metadata; without GPU work, calls print its arguments */
 	struct gt_writer_options options;
 	struct gt_chrome_file file;
 	struct gt_chrome_texts texts;
 	struct gt_chrome_names names;
 	struct gt_reorder *window;
 	struct gt_tracks *lanes;
-	uint32_t *flows;            /* calls whose arrow has begun, the newest per slot */
+	uint32_t *flows;            /* calls whose flow has started, the newest per slot */
 	struct gt_file_tally tally; /* of the event being printed */
 	uint64_t last;              /* latest end of all events, ns */
+	bool is_recalling;          /* the event is in the file already, */
+	uint32_t recalled_tid;      /* on this track */
 };
 
 /* ns since the base of the file, never negative. */
@@ -192,13 +195,13 @@ static inline uint64_t gt_chrome_time(const struct gt_chrome *chrome, uint64_t n
 	return ns > chrome->metadata.base ? ns - chrome->metadata.base : 0;
 }
 
-/* The process id of host rows: one below 64 would fall on a GPU's row. */
+/* Process id of host tracks: one below 64 would collide with a GPU's. */
 static inline uint32_t gt_chrome_pid(const struct gt_chrome *chrome)
 {
 	return chrome->metadata.pid < 64 ? chrome->metadata.pid + 4194304 : chrome->metadata.pid;
 }
 
-/* ,{"ph": ..., "cat": ...  The comma first: every line stands behind the first event. */
+/* ,{"ph": ..., "cat": ...  Comma first: every line follows the first event. */
 #define gt_chrome_begin(json, phase, category)                                                     \
 	do {                                                                                       \
 		gt_json_raw(json, ",{", 2);                                                        \
@@ -225,13 +228,6 @@ static inline void gt_chrome_put_duration(const struct gt_chrome *chrome, struct
 	gt_json_member_us(json, "dur", end > start ? end - start : 0);
 }
 
-/* ---- header.c ---- */
-
-/* The header's members. @lines: each on its own line. @cut: 0 whole; each step leaves out more. */
-void gt_chrome_put_header(const struct gt_chrome *chrome, struct gt_json *json, bool lines,
-			  unsigned int cut);
-#define GT_CHROME_CUTS 10u
-
 /* ---- host.c, gpu.c ---- */
 
 /* Each appends the lines of one event to the batch and fills the tally. */
@@ -247,6 +243,6 @@ void gt_chrome_put_gpu(struct gt_chrome *chrome, const struct gt_event *event);
 void gt_chrome_put_gpu_range(struct gt_chrome *chrome, const struct gt_event *event);
 
 /* "launched by", "stack", "frames" members of a slice. */
-void gt_chrome_put_stack(struct gt_chrome *chrome, const struct gt_stack *stack, bool in_words);
+void gt_chrome_put_stack(struct gt_chrome *chrome, const struct gt_stack *stack, bool as_text);
 
 #endif

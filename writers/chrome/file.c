@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One file in two forms (trace-format section 0). While the process runs: an array whose first
- * event is padded to a block of fixed size, one event per line, comma first, and behind each batch
- * a closing bracket that the next batch overwrites. Once closed: an object whose header has taken
- * the place of that block. A process may die between any two bytes written here; what stands in the
- * file then is whole lines and at most one broken one.
+ * One file in two forms (docs/FORMAT.md). While the process runs: an array whose first event is
+ * padded to a block of fixed size, one event per line, comma first, and after each batch a closing
+ * bracket that the next batch overwrites. Once closed: an object whose header replaces that block.
+ * A process may die between any two bytes; the file then has complete lines and at most one broken
+ * one.
  */
 #include "writers/chrome/chrome.h"
 
 #include <errno.h>
+
+#include "core/metadata_json.h"
 
 /* ---- the first block ---- */
 
@@ -37,7 +39,7 @@ static void fill(struct gt_json *json, size_t until)
 	}
 }
 
-/* The running form. A stream's first event is not padded: nothing will take its place. */
+/* The running form. In a stream the first event is not padded: nothing will overwrite it. */
 static void make_running(const struct gt_chrome *chrome, struct gt_json *json, bool padded,
 			 unsigned int cut)
 {
@@ -46,7 +48,7 @@ static void make_running(const struct gt_chrome *chrome, struct gt_json *json, b
 	put_first_event(chrome, json);
 	gt_json_key(json, "header");
 	gt_json_char(json, '{');
-	gt_chrome_put_header(chrome, json, false, cut);
+	gt_metadata_json_put(&chrome->metadata, json, false, cut);
 	gt_json_char(json, '}');
 	if (padded) {
 		gt_json_key(json, "pad");
@@ -62,7 +64,7 @@ static void make_closed(const struct gt_chrome *chrome, struct gt_json *json, un
 {
 	gt_json_cut(json, 0);
 	gt_json_raw(json, "{\n", 2);
-	gt_chrome_put_header(chrome, json, true, cut);
+	gt_metadata_json_put(&chrome->metadata, json, true, cut);
 	gt_json_raw(json, ",\n", 2);
 	gt_json_key(json, "traceEvents");
 	gt_json_raw(json, "[\n", 2);
@@ -72,7 +74,7 @@ static void make_closed(const struct gt_chrome *chrome, struct gt_json *json, un
 	gt_json_char(json, '\n');
 }
 
-/* Makes the block with as few cuts as it needs. -EOVERFLOW cannot happen: see the last cut. */
+/* Makes the block with as few cuts as needed. Never -EOVERFLOW: the last cut always fits. */
 static int make_block(const struct gt_chrome *chrome, struct gt_json *json, bool closed)
 {
 	for (unsigned int cut = 0; cut < GT_CHROME_CUTS; cut++) {
@@ -90,6 +92,14 @@ static int make_block(const struct gt_chrome *chrome, struct gt_json *json, bool
 
 /* ---- batches ---- */
 
+int gt_chrome_file_init(struct gt_chrome_file *file)
+{
+	return gt_json_init(&file->batch, 2 * GT_FILE_BATCH) < 0 ||
+			       gt_json_init(&file->block, 2 * GT_CHROME_BLOCK) < 0
+		       ? -ENOMEM
+		       : 0;
+}
+
 int gt_chrome_file_open(struct gt_chrome *chrome, struct gt_sink *sink)
 {
 	struct gt_chrome_file *file = &chrome->file;
@@ -98,9 +108,6 @@ int gt_chrome_file_open(struct gt_chrome *chrome, struct gt_sink *sink)
 	int error = 0;
 
 	file->output.sink = sink;
-	if (gt_json_init(&file->batch, 2 * GT_FILE_BATCH) < 0 ||
-	    gt_json_init(block, 2 * GT_CHROME_BLOCK) < 0)
-		return -ENOMEM;
 	if (gt_sink_can_patch(sink))
 		error = make_block(chrome, block, false);
 	else
@@ -134,7 +141,7 @@ int gt_chrome_file_metadata(struct gt_chrome *chrome)
 		     : gt_sink_write(file->output.sink, 0, file->block.text, GT_CHROME_BLOCK);
 }
 
-/* Puts the closing bracket back behind the last good batch. */
+/* Restores the closing bracket after the last good batch. */
 static void restore_end(struct gt_file *output)
 {
 	if (!gt_sink_can_patch(output->sink))
@@ -143,20 +150,20 @@ static void restore_end(struct gt_file *output)
 		gt_sink_write(output->sink, output->written.offset, "]\n", 2);
 }
 
-/* Writes the first @size bytes of the batch, with the bracket behind them. */
+/* Writes the first @size bytes of the batch and a closing bracket. */
 static int write_batch(struct gt_chrome_file *file, size_t size)
 {
 	struct gt_json *batch = &file->batch;
 	size_t bracket = gt_sink_can_patch(file->output.sink) ? 2 : 0;
-	char behind[2];
+	char saved[2];
 	int error;
 
 	if (batch->capacity - size < 2 && !gt_json_grow(batch, 2))
 		return gt_file_stop(&file->output, -ENOMEM);
-	memcpy(behind, batch->text + size, 2);
+	memcpy(saved, batch->text + size, 2);
 	memcpy(batch->text + size, "]\n", bracket);
 	error = gt_file_write(&file->output, batch->text, size + bracket, bracket);
-	memcpy(batch->text + size, behind, 2);
+	memcpy(batch->text + size, saved, 2);
 	if (error < 0)
 		restore_end(&file->output);
 	return error;
@@ -231,37 +238,11 @@ static void put_lost(const struct gt_chrome *chrome, struct gt_json *json)
 	}
 }
 
-static void put_ledger(struct gt_json *json, const struct gt_ledger *ledger)
-{
-	gt_json_key(json, "ledger");
-	gt_json_char(json, '{');
-	for (int i = 0; i < GT_LEDGER_COUNT_; i++) {
-		gt_json_key_text(json, gt_ledger_rows[i].json);
-		gt_json_u64(json, ledger->count[i]);
-	}
-	gt_json_char(json, '}');
-}
-
-/* Of a file that its process did not close and that came here from another form. */
-static void put_repaired(struct gt_json *json, const struct gt_metadata_repaired *repaired)
-{
-	if (!repaired->done)
-		return;
-	gt_json_key(json, "repaired");
-	gt_json_char(json, '{');
-	gt_json_member_u64(json, "events", repaired->events);
-	gt_json_member_u64(json, "cut_bytes", repaired->cut_bytes);
-	gt_json_member_u64(json, "recovered_calls", repaired->calls);
-	gt_json_member_u64(json, "recovered_operations", repaired->operations);
-	gt_json_member_u64(json, "in_flight", repaired->in_flight);
-	gt_json_char(json, '}');
-}
-
 static void put_closing(const struct gt_chrome *chrome, struct gt_json *json,
 			const struct gt_ledger *ledger)
 {
-	put_ledger(json, ledger);
-	put_repaired(json, &chrome->metadata.repaired);
+	gt_metadata_json_put_ledger(json, ledger);
+	gt_metadata_json_put_repaired(json, &chrome->metadata.repaired);
 }
 
 static void make_tail(const struct gt_chrome *chrome, struct gt_json *json,
@@ -305,7 +286,7 @@ int gt_chrome_file_close(struct gt_chrome *chrome, struct gt_ledger *ledger)
 
 	gt_chrome_file_flush(file);
 	error = write_tail(chrome, ledger);
-	if (error && gt_file_give_way(output, error) == 0)
+	if (error && gt_file_drop_newest(output, error) == 0)
 		error = write_tail(chrome, ledger);
 	*ledger = gt_file_ledger(output, ledger);
 	if (error) {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Lines of GPU events, with Kineto's names and argument keys, and the arrows from their calls.
- * GPU rows: process = device index, thread = row (writers/tracks.h); args.stream stays the true id.
+ * Lines of GPU events, with Kineto's names and argument keys, and the flows from their calls. GPU
+ * tracks: process = device index, thread = track number (core/tracks.h); args.stream is always
+ * the stream id.
  */
 #include "writers/chrome/chrome.h"
 
 #include "core/schema/event_names.h"
 
-/* What synchronization records say when they mean no stream in particular. */
+/* Stream of synchronization records that concern no particular stream. */
 #define NO_STREAM UINT32_MAX
 
 static void put_triple(struct gt_json *json, const uint32_t v[3])
@@ -39,7 +40,7 @@ static const struct stack_keys created_keys = {"created by", "created stack", "c
 static const struct stack_keys forward_keys = {"forward by", "forward stack", "forward frames",
 					       "forward modules"};
 
-/* A stack beside that of the launch; with its frames where it stands first in the file. */
+/* A stack other than that of the launch; with its frames at its first use in the file. */
 static void put_other_stack(struct gt_chrome *chrome, const struct stack_keys *keys,
 			    const struct gt_stack *stack)
 {
@@ -61,7 +62,7 @@ static void put_other_stack(struct gt_chrome *chrome, const struct stack_keys *k
 	gt_chrome_put_modules(&chrome->texts, json, keys->modules, stack);
 }
 
-/* Graph nodes: only the low half of the node's id, which is what fits a JSON number. */
+/* Graph nodes: only the low half of the node's id, which fits a JSON number. */
 static void put_graph(struct gt_chrome *chrome, uint32_t graph, uint64_t node,
 		      const struct gt_stack *created)
 {
@@ -124,7 +125,7 @@ static void put_kernel_extras(struct gt_json *json, const struct gt_event *event
 		gt_json_member_i64(json, "priority", kernel->priority);
 }
 
-/* Kineto's "queued" (ns, 0: not measured) and what follows from it. */
+/* Kineto's "queued" (ns, 0: not measured) and values derived from it. */
 static void put_queue(const struct gt_chrome *chrome, struct gt_json *json,
 		      const struct gt_event *event)
 {
@@ -243,31 +244,27 @@ static void put_memset_name(struct gt_json *json, const struct gt_memory_event *
 	gt_json_cstr(json, text);
 }
 
-/* {"ph": "X", "cat": ..., "name": ... and the book it goes into */
+/* {"ph": "X", "cat": ..., "name": ...; also sets the ledger key */
 static void begin_gpu_slice(struct gt_chrome *chrome, const struct gt_event *event)
 {
 	struct gt_json *json = &chrome->file.batch;
 
 	switch (event->kind) {
 	case GT_EVENT_MEMCPY:
-		chrome->tally.key = GT_LEDGER_MEMCPYS_WRITTEN;
 		gt_chrome_begin(json, "X", "gpu_memcpy");
 		gt_json_key(json, "name");
 		put_memcpy_name(json, &event->memory);
 		break;
 	case GT_EVENT_MEMSET:
-		chrome->tally.key = GT_LEDGER_MEMSETS_WRITTEN;
 		gt_chrome_begin(json, "X", "gpu_memset");
 		gt_json_key(json, "name");
 		put_memset_name(json, &event->memory);
 		break;
 	case GT_EVENT_SYNC:
-		chrome->tally.key = GT_LEDGER_SYNCS_WRITTEN;
 		gt_chrome_begin(json, "X", "cuda_sync");
 		gt_json_member_cstr(json, "name", gt_event_name_sync(event->sync.kind));
 		break;
 	default:
-		chrome->tally.key = GT_LEDGER_KERNELS_WRITTEN;
 		gt_chrome_begin(json, "X", "kernel");
 		gt_json_key(json, "name");
 		gt_chrome_put_string(&chrome->texts, json, event->kernel.name);
@@ -297,7 +294,7 @@ static void put_gpu_args(struct gt_chrome *chrome, const struct gt_event *event)
 	}
 }
 
-/* One end of an arrow, without the closing brace. */
+/* One end of a flow, without the closing brace. */
 #define put_flow_end(chrome, json, phase, event, pid, tid, ns)                                     \
 	do {                                                                                       \
 		gt_json_raw(json, ",{", 2);                                                        \
@@ -309,9 +306,9 @@ static void put_gpu_args(struct gt_chrome *chrome, const struct gt_event *event)
 	} while (0)
 
 /*
- * True for the first slice of a call that is printed, which may be another one than the first that
- * came: the start must not stand behind an end, or a killed process leaves an end without a start.
- * Calls are numbered upwards, so a newer call in the slot means that this one began long ago.
+ * True for the first printed slice of a call, which may not be the first that arrived: a start must
+ * not follow an end, or a killed process leaves an end without a start. Correlation ids increase,
+ * so a newer call in the slot means that the flow of this one started long ago.
  */
 static bool begins_flow(struct gt_chrome *chrome, const struct gt_event *event)
 {
@@ -328,8 +325,9 @@ static void put_flows(struct gt_chrome *chrome, const struct gt_event *event, ui
 {
 	struct gt_json *json = &chrome->file.batch;
 
-	if (!event->launch.known || event->correlation <= chrome->options.border ||
-	    event->kind == GT_EVENT_SYNC || chrome->options.few_details)
+	if (!event->launch.known || !event->launch.start ||
+	    event->correlation <= chrome->options.border || event->kind == GT_EVENT_SYNC ||
+	    chrome->options.few_details)
 		return;
 	if (begins_flow(chrome, event)) {
 		chrome->tally.flows++;
@@ -353,17 +351,16 @@ void gt_chrome_put_gpu(struct gt_chrome *chrome, const struct gt_event *event)
 					   .stream = no_stream ? 0 : event->place.stream,
 					   .start = gt_chrome_time(chrome, event->start),
 					   .end = gt_chrome_time(chrome, event->end)};
-	struct gt_track lane;
+	uint32_t tid;
 
-	gt_tracks_get(chrome->lanes, &request, &lane);
 	gt_chrome_name_device(chrome, event->place.device);
-	gt_chrome_name_track(chrome, &request, &lane);
+	tid = gt_chrome_track(chrome, &request);
 	begin_gpu_slice(chrome, event);
-	gt_chrome_put_where(chrome, json, event->place.device, lane.tid, event->start);
+	gt_chrome_put_where(chrome, json, event->place.device, tid, event->start);
 	gt_chrome_put_duration(chrome, json, event);
 	gt_json_key(json, "args");
 	gt_json_char(json, '{');
 	put_gpu_args(chrome, event);
 	gt_json_raw(json, "}}\n", 3);
-	put_flows(chrome, event, lane.tid);
+	put_flows(chrome, event, tid);
 }

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Lines of host events. None of them carries "stream" or "device": a reader would take it for work
- * of the GPU.
+ * Lines of host events. None has "stream" or "device", which would make readers treat it as GPU
+ * work.
  */
 #include "writers/chrome/chrome.h"
 
-void gt_chrome_put_stack(struct gt_chrome *chrome, const struct gt_stack *stack, bool in_words)
+#include "core/event_text.h"
+
+void gt_chrome_put_stack(struct gt_chrome *chrome, const struct gt_stack *stack, bool as_text)
 {
 	struct gt_json *json = &chrome->file.batch;
 	bool first;
 
 	if (!stack)
 		return;
-	if (in_words) {
+	if (as_text) {
 		gt_json_key(json, "launched by");
 		gt_chrome_put_launched_by(&chrome->texts, json, stack);
 	}
@@ -41,8 +43,8 @@ static void put_host_slice(struct gt_chrome *chrome, const struct gt_event *even
 	gt_json_char(json, '{');
 }
 
-/* A call that starts GPU work says who made it on that work; without GPU records, here. */
-static bool stack_in_words(const struct gt_chrome *chrome, const struct gt_event *event)
+/* The GPU operation of a call shows the stack as text; without GPU records, the call does. */
+static bool stack_as_text(const struct gt_chrome *chrome, const struct gt_event *event)
 {
 	return !event->api.enqueues || !chrome->has_gpu_work;
 }
@@ -52,7 +54,6 @@ void gt_chrome_put_api(struct gt_chrome *chrome, const struct gt_event *event)
 	struct gt_json *json = &chrome->file.batch;
 
 	gt_chrome_name_thread(chrome, event->tid);
-	chrome->tally.key = GT_LEDGER_CALLS_WRITTEN;
 	if (event->api.domain == GT_API_DRIVER)
 		gt_chrome_begin(json, "X", "cuda_driver");
 	else
@@ -68,32 +69,29 @@ void gt_chrome_put_api(struct gt_chrome *chrome, const struct gt_event *event)
 		gt_json_member_u64(json, "External id", event->api.op);
 	if (event->api.result)
 		gt_json_member_i64(json, "result", event->api.result);
-	gt_chrome_put_stack(chrome, event->stack, stack_in_words(chrome, event));
+	gt_chrome_put_stack(chrome, event->stack, stack_as_text(chrome, event));
 	end_line(json);
 }
 
-/* A row beside the thread, for what may begin inside one call and end inside another. */
-static uint32_t row_beside(struct gt_chrome *chrome, const struct gt_event *event,
-			   enum gt_track_kind kind)
+/* An additional track of the thread, for slices that may begin inside one call and end inside
+ * another. */
+static uint32_t thread_track(struct gt_chrome *chrome, const struct gt_event *event,
+			     enum gt_track_kind kind)
 {
 	struct gt_track_request request = {.kind = kind,
 					   .device = UINT32_MAX,
 					   .stream = event->tid,
 					   .start = gt_chrome_time(chrome, event->start),
 					   .end = gt_chrome_time(chrome, event->end)};
-	struct gt_track lane;
 
-	gt_tracks_get(chrome->lanes, &request, &lane);
-	gt_chrome_name_track(chrome, &request, &lane);
-	return lane.tid;
+	return gt_chrome_track(chrome, &request);
 }
 
 void gt_chrome_put_overhead(struct gt_chrome *chrome, const struct gt_event *event)
 {
 	struct gt_json *json = &chrome->file.batch;
-	uint32_t tid = row_beside(chrome, event, GT_TRACK_OVERHEAD);
+	uint32_t tid = thread_track(chrome, event, GT_TRACK_OVERHEAD);
 
-	chrome->tally.key = GT_LEDGER_OVERHEADS_WRITTEN;
 	gt_chrome_begin(json, "X", "overhead");
 	gt_json_key(json, "name");
 	gt_chrome_put_string(&chrome->texts, json, event->overhead.name);
@@ -150,10 +148,9 @@ void gt_chrome_put_range(struct gt_chrome *chrome, const struct gt_event *event)
 	uint32_t tid = event->tid;
 
 	if (event->range.detached)
-		tid = row_beside(chrome, event, GT_TRACK_RANGE);
+		tid = thread_track(chrome, event, GT_TRACK_RANGE);
 	else
 		gt_chrome_name_thread(chrome, tid);
-	chrome->tally.key = GT_LEDGER_RANGES_WRITTEN;
 	if (event->range.is_operator)
 		gt_chrome_begin(json, "X", "cpu_op");
 	else
@@ -171,9 +168,8 @@ void gt_chrome_put_frame(struct gt_chrome *chrome, const struct gt_event *event)
 {
 	struct gt_json *json = &chrome->file.batch;
 	const struct gt_frame_event *frame = &event->frame;
-	uint32_t tid = row_beside(chrome, event, GT_TRACK_STACK);
+	uint32_t tid = thread_track(chrome, event, GT_TRACK_STACK);
 
-	chrome->tally.key = GT_LEDGER_FRAMES_WRITTEN;
 	gt_chrome_begin(json, "X", "call_stack");
 	gt_json_key(json, "name");
 	gt_chrome_put_frame_name(&chrome->texts, json, frame->frame, frame->first_line,
@@ -194,16 +190,14 @@ void gt_chrome_put_gpu_range(struct gt_chrome *chrome, const struct gt_event *ev
 					   .stream = event->place.stream,
 					   .start = gt_chrome_time(chrome, event->start),
 					   .end = gt_chrome_time(chrome, event->end)};
-	struct gt_track lane;
+	uint32_t tid;
 
-	gt_tracks_get(chrome->lanes, &request, &lane);
 	gt_chrome_name_device(chrome, event->place.device);
-	gt_chrome_name_track(chrome, &request, &lane);
-	chrome->tally.key = GT_LEDGER_SHADOWS_WRITTEN;
+	tid = gt_chrome_track(chrome, &request);
 	gt_chrome_begin(json, "X", "gpu_user_annotation");
 	gt_json_key(json, "name");
 	gt_chrome_put_string(&chrome->texts, json, event->range.name);
-	gt_chrome_put_where(chrome, json, event->place.device, lane.tid, event->start);
+	gt_chrome_put_where(chrome, json, event->place.device, tid, event->start);
 	gt_chrome_put_duration(chrome, json, event);
 	gt_json_key(json, "args");
 	gt_json_char(json, '{');
@@ -226,7 +220,6 @@ void gt_chrome_put_mark(struct gt_chrome *chrome, const struct gt_event *event)
 	struct gt_json *json = &chrome->file.batch;
 
 	gt_chrome_name_thread(chrome, event->tid);
-	chrome->tally.key = GT_LEDGER_RANGES_WRITTEN;
 	begin_instant(json, "t", "user_annotation");
 	gt_chrome_put_string(&chrome->texts, json, event->range.name);
 	gt_chrome_put_where(chrome, json, gt_chrome_pid(chrome), event->tid, event->start);
@@ -240,11 +233,11 @@ void gt_chrome_put_mark(struct gt_chrome *chrome, const struct gt_event *event)
 void gt_chrome_put_sample(struct gt_chrome *chrome, const struct gt_event *event)
 {
 	struct gt_json *json = &chrome->file.batch;
-	uint32_t tid = row_beside(chrome, event, GT_TRACK_SAMPLE);
-	const struct gt_stack_frame *place = event->stack ? gt_stack_place(event->stack) : NULL;
+	uint32_t tid = thread_track(chrome, event, GT_TRACK_SAMPLE);
+	const struct gt_stack_frame *place =
+		event->stack ? gt_stack_best_frame(event->stack) : NULL;
 
 	gt_chrome_name_thread(chrome, event->tid);
-	chrome->tally.key = GT_LEDGER_SAMPLES_WRITTEN;
 	begin_instant(json, "t", "cpu_sample");
 	if (place)
 		gt_chrome_put_frame_name(&chrome->texts, json, place, place->line, place->line);
@@ -267,7 +260,6 @@ void gt_chrome_put_counter(struct gt_chrome *chrome, const struct gt_event *even
 		pid = event->place.device;
 		gt_chrome_name_device(chrome, pid);
 	}
-	chrome->tally.key = GT_LEDGER_COUNTERS_WRITTEN;
 	gt_chrome_begin(json, "C", "gputrace");
 	gt_json_key(json, "name");
 	gt_chrome_put_string(&chrome->texts, json, event->counter.name);
@@ -289,7 +281,6 @@ void gt_chrome_put_note(struct gt_chrome *chrome, const struct gt_event *event)
 	const struct gt_note_event *note = &event->note;
 	uint32_t tid = event->tid ? event->tid : gt_chrome_pid(chrome);
 
-	chrome->tally.key = GT_LEDGER_NOTES_WRITTEN;
 	if (event->tid) {
 		gt_chrome_name_thread(chrome, event->tid);
 		begin_instant(json, "t", "gputrace");
@@ -300,16 +291,7 @@ void gt_chrome_put_note(struct gt_chrome *chrome, const struct gt_event *event)
 	gt_chrome_put_where(chrome, json, gt_chrome_pid(chrome), tid, event->start);
 	gt_json_key(json, "args");
 	gt_json_char(json, '{');
-	if (note->cause)
-		gt_json_member_cstr(json, "cause", note->cause);
-	if (note->count) {
-		gt_json_key_text(json, note->of_what ? note->of_what : "count");
-		gt_json_u64(json, note->count);
-	}
-	if (event->end > event->start)
-		gt_json_member_us(json, "duration (us)", event->end - event->start);
-	if (note->what)
-		gt_json_member_cstr(json, "what", note->what);
+	gt_note_json_put(json, event);
 	gt_chrome_put_stack(chrome, event->stack, false);
 	end_line(json);
 }

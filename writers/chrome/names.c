@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Metadata events: only the five names that every reader takes (process_name, process_labels,
- * process_sort_index, thread_name, thread_sort_index), each before the first event of its row.
+ * Metadata events: only the five names that every reader knows (process_name, process_labels,
+ * process_sort_index, thread_name, thread_sort_index), each before the first event of its track.
  */
 #include "writers/chrome/chrome.h"
 
@@ -95,7 +95,7 @@ static bool grow(struct gt_chrome_names *names)
 	return true;
 }
 
-/* NULL: more threads than are kept; their rows go without a name. */
+/* NULL: too many threads; the track has no name. */
 static struct gt_chrome_thread *thread_of(struct gt_chrome_names *names, uint32_t tid)
 {
 	struct gt_chrome_thread *thread = slot_of(names->threads, names->thread_slots, tid);
@@ -154,7 +154,7 @@ bool gt_chrome_rename_thread(struct gt_chrome *chrome, uint32_t tid, const struc
 	return thread->printed;
 }
 
-/* "GPU 0 NVIDIA H200 (rank 0, train)": Perfetto shows neither labels nor the header's facts. */
+/* "GPU 0 NVIDIA H200 (rank 0, train)": Perfetto shows neither labels nor the header's metadata. */
 static void put_device_name(struct gt_chrome *chrome, uint32_t device,
 			    const struct gt_string *model)
 {
@@ -232,20 +232,11 @@ void gt_chrome_rename_stream(struct gt_chrome *chrome, const struct gt_event *ev
 					    event->stream.name};
 }
 
-/* What a row is called: "stream 7", "stream 7 waits", "stream 7 (context 2) (3)", with the name
- * that the program gave "stream 7 copies". */
-static void lane_text(const struct gt_chrome *chrome, const struct gt_track_request *request,
-		      const struct gt_track *lane, char *out, size_t size)
+/* Name of a track: "stream 7", "stream 7 waits", "stream 7 (context 2) (3)"; if the program named
+ * the stream: "stream 7 copies". */
+static void track_name(const struct gt_chrome *chrome, const struct gt_track_request *request,
+		       const struct gt_track *track, char *out, size_t size)
 {
-	static const char *const suffixes[GT_TRACK_KIND_COUNT_] = {
-		[GT_TRACK_WORK] = "",
-		[GT_TRACK_SYNC] = " waits",
-		[GT_TRACK_ANNOTATION] = " ranges",
-		[GT_TRACK_OVERHEAD] = " tracing overhead",
-		[GT_TRACK_RANGE] = " ranges",
-		[GT_TRACK_SAMPLE] = " samples",
-		[GT_TRACK_STACK] = " call stacks",
-	};
 	const char *owner = gt_track_is_on_host(request->kind) ? "thread" : "stream";
 	const struct gt_string *name = NULL;
 	size_t length;
@@ -253,29 +244,41 @@ static void lane_text(const struct gt_chrome *chrome, const struct gt_track_requ
 	if (!gt_track_is_on_host(request->kind))
 		name = stream_name(&chrome->names, request->device, request->stream);
 	length = gt_text_format(out, size, "%s %u%s%s%s", owner, request->stream, name ? " " : "",
-				name ? name->text : "", suffixes[request->kind]);
-	if (lane->foreign)
+				name ? name->text : "", gt_track_suffix(request->kind));
+	if (track->foreign)
 		length += gt_text_format(out + length, size - length, " (context %u)",
 					 request->context);
-	if (lane->k)
-		gt_text_format(out + length, size - length, " (%u)", lane->k + 1);
+	if (track->k)
+		gt_text_format(out + length, size - length, " (%u)", track->k + 1);
 }
 
-void gt_chrome_name_track(struct gt_chrome *chrome, const struct gt_track_request *request,
-			  const struct gt_track *lane)
+static void name_track(struct gt_chrome *chrome, const struct gt_track_request *request,
+		       const struct gt_track *track)
 {
 	struct gt_json *json = &chrome->file.batch;
 	bool on_host = gt_track_is_on_host(request->kind);
 	uint32_t pid = on_host ? gt_chrome_pid(chrome) : request->device;
 	char text[256];
 
-	if (!lane->fresh)
+	if (!track->fresh)
 		return;
-	lane_text(chrome, request, lane, text, sizeof(text));
-	begin_metadata(chrome, json, "thread_name", pid, lane->tid);
+	track_name(chrome, request, track, text, sizeof(text));
+	begin_metadata(chrome, json, "thread_name", pid, track->tid);
 	gt_json_member_cstr(json, "name", text);
 	end_metadata(json);
-	/* all rows of a stream stand together */
-	begin_metadata(chrome, json, "thread_sort_index", pid, lane->tid);
+	/* keep all tracks of a stream together */
+	begin_metadata(chrome, json, "thread_sort_index", pid, track->tid);
 	put_sort_index(json, request->stream);
+}
+
+uint32_t gt_chrome_track(struct gt_chrome *chrome, const struct gt_track_request *request)
+{
+	struct gt_track track;
+
+	if (chrome->is_recalling)
+		gt_tracks_recall(chrome->lanes, request, chrome->recalled_tid, &track);
+	else
+		gt_tracks_get(chrome->lanes, request, &track);
+	name_track(chrome, request, &track);
+	return track.tid;
 }

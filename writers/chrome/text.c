@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Strings and call stacks as JSON text, made once and kept by id. A string that needs no escape is
- * not copied. When there is no memory to keep a text it is made again each time.
+ * Strings and call stacks as JSON text, made once and cached by id. A string that needs no escape
+ * is not copied. Without memory for the cache the text is made again each time.
  */
 #include "writers/chrome/chrome.h"
 
 #include <errno.h>
 
-#include "core/guest/text.h"
+#include "core/event_text.h"
 
 /* Limits of "launched by". */
 #define LINE_FRAMES 8u
@@ -51,7 +51,7 @@ static struct gt_chrome_text *row_of(struct gt_chrome_table *table, uint32_t id)
 	return id ? &table->rows[id] : NULL;
 }
 
-/* Keeps the escaped form of @size bytes in the row. */
+/* Caches the escaped form of @size bytes. */
 static void keep(struct gt_chrome_texts *texts, struct gt_chrome_text *row, const char *text,
 		 size_t size)
 {
@@ -99,75 +99,7 @@ void gt_chrome_put_string(struct gt_chrome_texts *texts, struct gt_json *json,
 		gt_json_string(json, string->text, string->length);
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
-static void add_text(struct gt_json *out, const char *text)
-{
-	gt_json_raw(out, text, strlen(text));
-}
-
-static void add_offset(struct gt_json *out, uint64_t offset)
-{
-	char digits[16];
-
-	gt_json_raw(out, "+0x", 3);
-	gt_json_raw(out, digits, gt_text_hex(digits, offset));
-}
-
-static void add_path(struct gt_json *out, const struct gt_string *path, bool whole)
-{
-	add_text(out, whole ? path->text : base_name(path->text));
-}
-
-/* Where a frame with a known function is: a source line, else its module. */
-static void add_origin(struct gt_json *out, const struct gt_stack_frame *frame, uint32_t last_line,
-		       bool whole)
-{
-	gt_json_raw(out, " (", 2);
-	if (frame->file) {
-		add_path(out, frame->file, whole);
-		if (frame->line) {
-			gt_json_char(out, ':');
-			gt_json_u64(out, frame->line);
-		}
-		if (last_line > frame->line) {
-			gt_json_char(out, '-');
-			gt_json_u64(out, last_line);
-		}
-	} else if (frame->module) {
-		add_path(out, frame->module, whole);
-		if (whole && frame->kind == GT_FRAME_NATIVE)
-			add_offset(out, frame->offset);
-	} else {
-		add_text(out, "[jit]");
-	}
-	gt_json_char(out, ')');
-}
-
-/* One frame in plain text, with its line or those up to @last_line; @whole: with folders, and the
- * offset where there is no line. */
-static void add_frame(struct gt_json *out, const struct gt_stack_frame *frame, uint32_t last_line,
-		      bool whole)
-{
-	if (frame->function && frame->function->length) {
-		add_text(out, frame->function->text);
-		if (frame->file || frame->module || frame->kind == GT_FRAME_JIT)
-			add_origin(out, frame, last_line, whole);
-		return;
-	}
-	if (frame->module)
-		add_path(out, frame->module, whole);
-	else
-		add_text(out, frame->kind == GT_FRAME_JIT ? "[jit]" : "?");
-	add_offset(out, frame->offset);
-}
-
-/* Frames of the line that fit, and whether some did not. */
+/* Frames that fit into the line, and whether some did not. */
 static void make_line(struct gt_json *out, const struct gt_stack *stack)
 {
 	static const char more[] = " < ...";
@@ -179,10 +111,10 @@ static void make_line(struct gt_json *out, const struct gt_stack *stack)
 
 		if (i)
 			gt_json_raw(out, " < ", 3);
-		add_frame(out, stack->frames[i], 0, false);
+		gt_frame_text(out, stack->frames[i], 0, false);
 		if (out->length <= LINE_BYTES)
 			continue;
-		/* the nearest frame is shown in any case, if only its beginning */
+		/* the innermost frame is always shown, cut if necessary */
 		gt_json_cut(out,
 			    i ? before : gt_json_text_prefix(out->text, out->length, LINE_BYTES));
 		break;
@@ -214,7 +146,7 @@ void gt_chrome_put_frame_name(struct gt_chrome_texts *texts, struct gt_json *jso
 
 	lines.line = first_line;
 	gt_json_cut(&texts->scratch, 0);
-	add_frame(&texts->scratch, &lines, last_line, false);
+	gt_frame_text(&texts->scratch, &lines, last_line, false);
 	gt_json_string(json, texts->scratch.text, texts->scratch.length);
 }
 
@@ -222,7 +154,7 @@ void gt_chrome_put_whole_frame(struct gt_chrome_texts *texts, struct gt_json *js
 			       const struct gt_stack_frame *frame)
 {
 	gt_json_cut(&texts->scratch, 0);
-	add_frame(&texts->scratch, frame, 0, true);
+	gt_frame_text(&texts->scratch, frame, 0, true);
 	gt_json_string(json, texts->scratch.text, texts->scratch.length);
 }
 
@@ -237,7 +169,7 @@ void gt_chrome_put_frames(struct gt_chrome_texts *texts, struct gt_json *json,
 	gt_json_char(json, ']');
 }
 
-/* True once per module, which its build-id stands for. */
+/* True once per module, identified by its build-id. */
 static bool is_new_module(struct gt_chrome_texts *texts, const struct gt_stack_frame *frame)
 {
 	struct gt_chrome_text *row;

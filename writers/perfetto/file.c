@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The file: packets one behind the other, written in batches. Every beginning of it is a trace; a
- * process may die between any two bytes.
+ * The file: consecutive packets, written in batches. Every prefix of it is a valid trace; a process
+ * may die between any two bytes.
  */
 #include "writers/perfetto/perfetto.h"
 
@@ -53,7 +53,7 @@ int gt_perfetto_file_close(struct gt_perfetto *pf, struct gt_ledger *ledger)
 
 	gt_perfetto_file_flush(&pf->file);
 	error = write_end(pf, ledger);
-	if (error && gt_file_give_way(output, error) == 0)
+	if (error && gt_file_drop_newest(output, error) == 0)
 		error = write_end(pf, ledger);
 	if (error && gt_sink_can_patch(output->sink))
 		gt_sink_truncate(output->sink, output->written.offset);

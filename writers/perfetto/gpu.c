@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Packets of GPU work: Perfetto's render stages. What a slice has in common with others - kernel,
- * grid, registers, stream - is an interned kernel with these as its arguments, so that a slice is
- * its time, its call and a few numbers. Which kernels are written is remembered in a table of fixed
- * size; one that was pushed out of it is written again. Perfetto lays overlapping work out itself.
+ * Packets of GPU work: Perfetto's render stages. What a slice shares with others - kernel, grid,
+ * registers, stream - are arguments of an interned kernel, so that a slice is only its time, its
+ * call and a few numbers. A table of fixed size remembers which kernels were written; one that was
+ * evicted is written again. Perfetto lays out overlapping work itself.
  */
 #include "writers/perfetto/perfetto.h"
 
@@ -12,13 +12,13 @@
 #include "core/guest/text.h"
 #include "core/schema/event_names.h"
 
-/* Slots that a kernel may stand in. */
+/* Slots in which a kernel may be. */
 #define SET_SIZE  8u
 
-/* What synchronization records say when they mean no stream in particular. */
+/* Stream of synchronization records that concern no particular stream. */
 #define NO_STREAM UINT32_MAX
 
-/* Bits of the arguments that are a slice's own. */
+/* Bits of the arguments that belong to the slice itself. */
 static const uint64_t own_args = 0
 #define GT_PF_ARG(id, name, type, where) | (uint64_t)(GT_PF_##where == GT_PF_OWN) << GT_PF_ARG_##id
 #include "core/schema/pftrace_args.def"
@@ -31,9 +31,8 @@ static const enum gt_pf_type types[GT_PF_ARG_COUNT_] = {
 
 _Static_assert(GT_PF_ARG_COUNT_ <= 64, "a bit per argument");
 
-/* Nodes of graphs are shared by their replays while all kinds of work find room in the table. Then
- * the replays of large graphs would push each other out, and each slice would bring a kind of its
- * own. */
+/* Replays share the nodes of graphs while all kernels fit into the table. Beyond that, replays of
+ * large graphs would evict each other and each slice would bring its own kernel. */
 static uint64_t own_mask(const struct gt_perfetto_kernels *kernels)
 {
 	uint64_t node = kernels->last < GT_PERFETTO_KERNELS ? 0 : 1;
@@ -198,7 +197,8 @@ static void put_arg(struct gt_proto *data, uint32_t field, unsigned int arg, uin
 		gt_proto_uint(data, GT_PF_ARG_STRING_IID, value);
 		break;
 	case GT_PF_TYPE_TEXT:
-		gt_perfetto_put_clean(data, GT_PF_ARG_STRING, text, strlen(text));
+		if (text)
+			gt_perfetto_put_clean(data, GT_PF_ARG_STRING, text, strlen(text));
 		break;
 	}
 	gt_proto_end(data, at);
@@ -216,7 +216,7 @@ static void put_args(struct gt_proto *data, uint32_t field, const struct gt_perf
 
 /* ---- interned parts ---- */
 
-/* Rows and stages share one table of names. */
+/* Tracks and stages share one table of names. */
 static void put_specification(struct gt_perfetto *pf, uint32_t iid, const char *name, size_t length,
 			      uint32_t category)
 {
@@ -230,17 +230,17 @@ static void put_specification(struct gt_perfetto *pf, uint32_t iid, const char *
 	gt_proto_end(data, at);
 }
 
-static const char *row_suffix(enum gt_event_kind kind)
+static const char *track_suffix(enum gt_event_kind kind)
 {
 	if (kind == GT_EVENT_SYNC)
 		return " waits";
 	return kind == GT_EVENT_RANGE ? " ranges" : "";
 }
 
-/* The row of a stream, one for its work and others for waits and ranges. */
+/* The track of a stream: one for its work, others for waits and ranges. */
 static uint32_t find_queue(struct gt_perfetto *pf, const struct gt_event *event)
 {
-	const char *suffix = row_suffix(event->kind);
+	const char *suffix = track_suffix(event->kind);
 	const struct gt_place *place = &event->place;
 	char name[64];
 	size_t length;
@@ -261,7 +261,7 @@ static uint32_t find_queue(struct gt_perfetto *pf, const struct gt_event *event)
 	return iid;
 }
 
-/* The name of copies, sets and waits, which follows from what they are. */
+/* The name of copies, sets and waits, derived from their kinds. */
 static size_t name_of(const struct gt_event *event, char *out, size_t size)
 {
 	if (event->kind == GT_EVENT_SYNC)
@@ -279,7 +279,7 @@ static uint64_t copy_key(const struct gt_event *event)
 	       (uint64_t)event->memory.src << 16 | event->memory.dst;
 }
 
-/* A stage is what a slice is called. */
+/* A stage is the name of a slice. */
 static uint32_t find_stage(struct gt_perfetto *pf, const struct gt_event *event,
 			   const struct gt_string *string)
 {
@@ -308,7 +308,7 @@ static uint32_t find_stage(struct gt_perfetto *pf, const struct gt_event *event,
 	return iid;
 }
 
-/* CUPTI's number of a context, which is unique in the process. */
+/* CUPTI's id of a context, unique in the process. */
 static uint32_t find_context(struct gt_perfetto *pf, const struct gt_place *place)
 {
 	struct gt_proto *data = &pf->names.gpu;
@@ -362,7 +362,7 @@ static bool is_same(const struct gt_perfetto_kernel *slot, const struct gt_perfe
 	return true;
 }
 
-/* The slot of such a kernel, or an empty one, or one that has to make room. */
+/* The slot of such a kernel, an empty one, or one to evict. */
 static struct gt_perfetto_kernel *find_slot(struct gt_perfetto_kernels *kernels,
 					    const struct gt_perfetto_kernel *k, uint64_t own)
 {
@@ -423,10 +423,9 @@ static void put_slice(struct gt_perfetto *pf, const struct gt_event *event,
 	gt_proto_end(batch, packet);
 }
 
-/* As the other form counts them: one for each call of this file whose work is in it. */
-static bool begins_flow(const struct gt_perfetto *pf, const struct gt_event *event)
+bool gt_perfetto_begins_flow(const struct gt_perfetto *pf, const struct gt_event *event)
 {
-	return event->kind != GT_EVENT_RANGE && event->kind != GT_EVENT_SYNC &&
+	return gt_event_is_gpu(event->kind) && event->kind != GT_EVENT_SYNC &&
 	       event->launch.known && event->launch.first &&
 	       event->correlation > pf->options.border && !pf->options.few_details;
 }
@@ -441,6 +440,6 @@ void gt_perfetto_put_gpu(struct gt_perfetto *pf, const struct gt_event *event)
 	shared = intern_kernel(pf, event, &own, own_mask(&pf->kernels));
 	gt_perfetto_put_names(pf);
 	put_slice(pf, event, &own, shared);
-	if (begins_flow(pf, event))
+	if (gt_perfetto_begins_flow(pf, event))
 		gt_ledger_add(&pf->file.output.batch_ledger, GT_LEDGER_FLOWS_WRITTEN, 1);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The first packets and the last ones. Facts of the session are annotations of an instant, written
- * again when they change: the last ones count. The ledger is in the last packet of a closed file.
+ * The first and the last packets. The session's metadata are annotations of an instant, written
+ * again when they change: the last instant counts. The ledger is in the last packet of a closed
+ * file.
  */
 #include "writers/perfetto/perfetto.h"
 
@@ -82,7 +83,8 @@ static void put_clock(struct gt_proto *batch, uint32_t id, uint64_t ns, bool inc
 	gt_proto_end(batch, at);
 }
 
-/* Times of a sequence count from the packet before; the first from the start of the session. */
+/* Times of a sequence are relative to the previous packet; the first one to the start of the
+ * session. */
 static void put_sequence(struct gt_perfetto *pf, uint32_t sequence)
 {
 	struct gt_proto *batch = &pf->file.batch;
@@ -125,7 +127,7 @@ void gt_perfetto_put_start(struct gt_perfetto *pf)
 	gt_perfetto_put_metadata(pf);
 }
 
-/* ---- facts ---- */
+/* ---- metadata ---- */
 
 /* An instant of the process, up to its annotations. */
 static size_t begin_instant(struct gt_perfetto *pf, uint64_t ns, const char *name,
@@ -204,7 +206,7 @@ static void put_words(struct gt_proto *out, const struct gt_metadata *metadata)
 		put_text(out, GT_PF_EVENT_ANNOTATION, rows[i].name, rows[i].text);
 }
 
-/* One of several files of the process. */
+/* This file is one of several of the process. */
 static void put_segment(struct gt_proto *out, const struct gt_metadata *metadata)
 {
 	char name[64];
@@ -215,7 +217,7 @@ static void put_segment(struct gt_proto *out, const struct gt_metadata *metadata
 	}
 }
 
-/* Of a file that its process did not close. */
+/* For a file that its process did not close. */
 static void put_repaired(struct gt_proto *out, const struct gt_metadata_repaired *repaired)
 {
 	if (!repaired->done)
@@ -328,10 +330,8 @@ static void put_lost(struct gt_perfetto *pf, const char *cause, uint64_t events)
 	end_instant(pf, at, packet);
 }
 
-/*
- * The clock of the sequence may stand behind packets that were given up: what comes now counts from
- * a time that is reported again, and uses no interned data.
- */
+/* The clock of the sequence may be after packets that were dropped: the end sets it again and uses
+ * no interned data. */
 void gt_perfetto_put_end(struct gt_perfetto *pf, const struct gt_ledger *ledger)
 {
 	const struct gt_file *output = &pf->file.output;

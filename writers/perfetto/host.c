@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Packets of host events. A slice is two packets, its beginning and its end, next to each other in
- * the file: sorting by time is the viewer's work. Interned data goes out before the packet that
- * needs it.
+ * Packets of host events. A slice is two consecutive packets, begin and end: sorting by time is
+ * left to the viewer. Interned data precedes the packet that needs it.
  */
 #include "writers/perfetto/perfetto.h"
 
 #include <string.h>
 
-/* Begins packet and track event. @track 0: the first thread's, which is the default. */
+/* Begins packet and track event. @track 0: the track of the first thread, which is the default. */
 static size_t begin_event(struct gt_perfetto *pf, uint64_t ns, uint32_t type, uint32_t track,
 			  size_t *ret_packet)
 {
@@ -78,8 +77,9 @@ static void put_iid(struct gt_proto *batch, enum gt_pf_annotation note, uint64_t
 
 /* ---- calls ---- */
 
-/* The number of a call follows from its name; told when it does not follow from what was told. */
-static bool cbid_is_news(struct gt_perfetto *pf, const struct gt_api_event *api)
+/* A call's cbid follows from its name; written only if it differs from the last one of that
+ * name. */
+static bool cbid_is_new(struct gt_perfetto *pf, const struct gt_api_event *api)
 {
 	struct gt_perfetto_string *row;
 
@@ -92,7 +92,7 @@ static bool cbid_is_news(struct gt_perfetto *pf, const struct gt_api_event *api)
 	return true;
 }
 
-/* The arrow to the work of this call, or only its number. */
+/* The flow to the work of this call, or only its id. */
 static void put_correlation(struct gt_proto *batch, const struct gt_event *event)
 {
 	size_t at;
@@ -124,7 +124,7 @@ void gt_perfetto_put_api(struct gt_perfetto *pf, const struct gt_event *event)
 	if (stack)
 		gt_proto_uint(batch, GT_PF_EVENT_CALLSTACK, stack);
 	put_correlation(batch, event);
-	if (cbid_is_news(pf, &event->api))
+	if (cbid_is_new(pf, &event->api))
 		put_uint(batch, GT_PF_ANNOTATION_CBID, event->api.cbid);
 	if (event->api.op)
 		put_uint(batch, GT_PF_ANNOTATION_RANGE, event->api.op);
@@ -186,7 +186,7 @@ static void put_range_args(struct gt_proto *batch, const struct gt_range_event *
 
 void gt_perfetto_put_range(struct gt_perfetto *pf, const struct gt_event *event)
 {
-	uint32_t track = event->range.detached ? gt_perfetto_beside(pf, event, GT_TRACK_RANGE)
+	uint32_t track = event->range.detached ? gt_perfetto_thread_track(pf, event, GT_TRACK_RANGE)
 					       : gt_perfetto_thread(pf, event->tid);
 	struct range_iids iids = intern_range(pf, event);
 	size_t packet, at = begin_event(pf, event->start, GT_PF_TYPE_BEGIN, track, &packet);
@@ -208,7 +208,7 @@ void gt_perfetto_put_mark(struct gt_perfetto *pf, const struct gt_event *event)
 
 /* ---- the rest ---- */
 
-/* What a frame is called: its function, else its module. */
+/* Name of a frame: its function, else its module. */
 static const struct gt_string *frame_name(const struct gt_stack_frame *frame)
 {
 	return frame->function && frame->function->length ? frame->function : frame->module;
@@ -218,7 +218,7 @@ void gt_perfetto_put_frame(struct gt_perfetto *pf, const struct gt_event *event)
 {
 	struct gt_proto *batch = &pf->file.batch;
 	const struct gt_frame_event *frame = &event->frame;
-	uint32_t track = gt_perfetto_beside(pf, event, GT_TRACK_STACK);
+	uint32_t track = gt_perfetto_thread_track(pf, event, GT_TRACK_STACK);
 	uint64_t name = gt_perfetto_name(pf, frame_name(frame->frame));
 	uint64_t iid = gt_perfetto_frame(pf, frame->frame);
 	size_t packet, at;
@@ -260,7 +260,7 @@ void gt_perfetto_put_sample(struct gt_perfetto *pf, const struct gt_event *event
 void gt_perfetto_put_overhead(struct gt_perfetto *pf, const struct gt_event *event)
 {
 	struct gt_proto *batch = &pf->file.batch;
-	uint32_t track = gt_perfetto_beside(pf, event, GT_TRACK_OVERHEAD);
+	uint32_t track = gt_perfetto_thread_track(pf, event, GT_TRACK_OVERHEAD);
 	uint64_t name = gt_perfetto_name(pf, event->overhead.name);
 	size_t packet, at;
 

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Interned data: a name, a frame or a call stack is written once and has a number from then on. The
- * ids of core/intern.h and core/stack.h serve as numbers; what has none gets one from the map.
- * Drain thread only; allocates when a string or stack is seen for the first time.
+ * Interned data: a name, a frame or a call stack is written once and referred to by a number. The
+ * ids of core/intern.h and core/stack.h serve as numbers; other keys get one from the map. Drain
+ * thread only; allocates when a string or stack is new.
  */
 #include "writers/perfetto/perfetto.h"
 
 #include <errno.h>
 
-#include "writers/json.h"
+#include "core/json.h"
 
 #define FIRST_ROWS  1024u
 #define FIRST_SLOTS 1024u
 #define MAX_SLOTS   (1u << 22)
 
-/* Text longer than this is cut: names are for people. */
+/* Longer text is cut: names are for people. */
 #define MAX_TEXT    ((size_t)64 << 10)
 
-/* Tables that a string can stand in, a bit each. */
+/* Tables in which a string can be, a bit each. */
 enum table {
 	TABLE_NAME = 1,
 	TABLE_FUNCTION = 2,
@@ -27,7 +27,7 @@ enum table {
 	TABLE_GPU_VALUE = 32,
 };
 
-/* Number of strings without an id of their own, beyond all ids. */
+/* Iid of strings without an id of their own, above all ids. */
 #define NO_NAME_IID 0x7fffffffu
 
 int gt_perfetto_names_init(struct gt_perfetto_names *names)
@@ -54,7 +54,7 @@ void gt_perfetto_names_fini(struct gt_perfetto_names *names)
 	gt_proto_fini(&names->gpu);
 }
 
-/* ---- numbers for what has no id ---- */
+/* ---- numbers for keys without an id ---- */
 
 static struct gt_perfetto_entry *entry_of(const struct gt_perfetto_map *map,
 					  const struct gt_perfetto_entry *key)
@@ -101,7 +101,7 @@ uint32_t gt_perfetto_number(struct gt_perfetto_names *names, enum gt_perfetto_ke
 	if (!*ret_fresh)
 		return entry->number;
 	key.number = ++*last;
-	if (make_room(&names->map)) { /* else the key gets another number every time */
+	if (make_room(&names->map)) { /* otherwise the key gets a new number every time */
 		*entry_of(&names->map, &key) = key;
 		names->map.used++;
 	}
@@ -139,7 +139,7 @@ static bool is_clean(const char *text, size_t size)
 	return step != 0;
 }
 
-/* Text with its broken pieces replaced, as the JSON has them. */
+/* Text with malformed pieces replaced, as in JSON. */
 static void replace_broken(struct gt_proto *data, uint32_t field, const char *text, size_t size)
 {
 	size_t at = gt_proto_begin(data, field);
@@ -173,7 +173,7 @@ void gt_perfetto_put_text(struct gt_proto *data, uint32_t table, uint64_t iid, c
 	gt_proto_end(data, at);
 }
 
-/* True when the string has yet to be written into the table. */
+/* True when the string is not in the table yet. */
 static bool first_in(struct gt_perfetto *pf, const struct gt_string *string, enum table table)
 {
 	struct gt_perfetto_string *row = gt_perfetto_string(&pf->names, string);
@@ -218,7 +218,7 @@ static int digit_of(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Perfetto wants the bytes. False: it is no build id. */
+/* Perfetto needs the bytes. False: not a build id. */
 static bool put_build_id(struct gt_proto *data, const struct gt_string *build_id)
 {
 	uint8_t bytes[64];
@@ -242,7 +242,7 @@ static bool put_build_id(struct gt_proto *data, const struct gt_string *build_id
 	return true;
 }
 
-/* The mapping of a module has the same number as the string that is its path. */
+/* The mapping of a module has the number of the string that is its path. */
 static uint64_t put_module(struct gt_perfetto *pf, const struct gt_string *module,
 			   const struct gt_string *build_id)
 {
@@ -308,7 +308,7 @@ uint64_t gt_perfetto_frame(struct gt_perfetto *pf, const struct gt_stack_frame *
 	return iid;
 }
 
-/* Perfetto wants the outermost frame first. */
+/* Perfetto needs the outermost frame first. */
 static void put_stack(struct gt_perfetto *pf, const struct gt_stack *stack)
 {
 	struct gt_proto *data = &pf->names.host;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The Perfetto writer (docs/FORMAT.md, "The .pftrace form"): takes events in any order and writes
+ * The Perfetto writer (docs/FORMAT.md, "The .pftrace form"): accepts events in any order and writes
  * them at once, packet by packet. Drain thread only.
  */
 #include "writers/perfetto/perfetto.h"
@@ -8,53 +8,41 @@
 #include <errno.h>
 #include <string.h>
 
-struct printer {
-	void (*put)(struct gt_perfetto *pf, const struct gt_event *event);
-	enum gt_ledger_key key;
-};
+typedef void (*print_event)(struct gt_perfetto *pf, const struct gt_event *event);
 
 /* Contexts and streams alone draw nothing. */
-static const struct printer printers[GT_EVENT_COUNT_] = {
-	[GT_EVENT_API] = {gt_perfetto_put_api, GT_LEDGER_CALLS_WRITTEN},
-	[GT_EVENT_KERNEL] = {gt_perfetto_put_gpu, GT_LEDGER_KERNELS_WRITTEN},
-	[GT_EVENT_MEMCPY] = {gt_perfetto_put_gpu, GT_LEDGER_MEMCPYS_WRITTEN},
-	[GT_EVENT_MEMSET] = {gt_perfetto_put_gpu, GT_LEDGER_MEMSETS_WRITTEN},
-	[GT_EVENT_SYNC] = {gt_perfetto_put_gpu, GT_LEDGER_SYNCS_WRITTEN},
-	[GT_EVENT_OVERHEAD] = {gt_perfetto_put_overhead, GT_LEDGER_OVERHEADS_WRITTEN},
-	[GT_EVENT_RANGE] = {gt_perfetto_put_range, GT_LEDGER_RANGES_WRITTEN},
-	[GT_EVENT_FRAME] = {gt_perfetto_put_frame, GT_LEDGER_FRAMES_WRITTEN},
-	[GT_EVENT_SAMPLE] = {gt_perfetto_put_sample, GT_LEDGER_SAMPLES_WRITTEN},
-	[GT_EVENT_MARK] = {gt_perfetto_put_mark, GT_LEDGER_RANGES_WRITTEN},
-	[GT_EVENT_COUNTER] = {gt_perfetto_put_counter, GT_LEDGER_COUNTERS_WRITTEN},
-	[GT_EVENT_NOTE] = {gt_perfetto_put_annotation, GT_LEDGER_NOTES_WRITTEN},
+static const print_event printers[GT_EVENT_COUNT_] = {
+	[GT_EVENT_API] = gt_perfetto_put_api,
+	[GT_EVENT_KERNEL] = gt_perfetto_put_gpu,
+	[GT_EVENT_MEMCPY] = gt_perfetto_put_gpu,
+	[GT_EVENT_MEMSET] = gt_perfetto_put_gpu,
+	[GT_EVENT_SYNC] = gt_perfetto_put_gpu,
+	[GT_EVENT_OVERHEAD] = gt_perfetto_put_overhead,
+	[GT_EVENT_RANGE] = gt_perfetto_put_range,
+	[GT_EVENT_FRAME] = gt_perfetto_put_frame,
+	[GT_EVENT_SAMPLE] = gt_perfetto_put_sample,
+	[GT_EVENT_MARK] = gt_perfetto_put_mark,
+	[GT_EVENT_COUNTER] = gt_perfetto_put_counter,
+	[GT_EVENT_NOTE] = gt_perfetto_put_annotation,
 };
 
-static const struct printer shadow_printer = {gt_perfetto_put_gpu, GT_LEDGER_SHADOWS_WRITTEN};
-
-static const struct printer *printer_of(const struct gt_event *event)
+static print_event printer_of(const struct gt_event *event)
 {
 	if (event->kind == GT_EVENT_RANGE && event->range.on_gpu)
-		return &shadow_printer;
-	return &printers[event->kind];
-}
-
-enum gt_ledger_key gt_perfetto_ledger_key(const struct gt_event *event)
-{
-	const struct printer *printer = printer_of(event);
-
-	return printer->put ? printer->key : GT_LEDGER_COUNT_;
+		return gt_perfetto_put_gpu;
+	return printers[event->kind];
 }
 
 static int perfetto_event(struct gt_writer *w, const struct gt_event *event)
 {
 	struct gt_perfetto *pf = w->priv;
-	const struct printer *printer = printer_of(event);
+	print_event put = printer_of(event);
 
 	if (event->kind == GT_EVENT_THREAD && !pf->file.output.error) {
 		gt_perfetto_rename_thread(pf, event->tid, event->thread.name);
 		return gt_perfetto_file_commit(&pf->file, GT_LEDGER_COUNT_, 0);
 	}
-	if (!printer->put || (event->kind == GT_EVENT_SYNC && !pf->options.sync_lanes))
+	if (!put || (event->kind == GT_EVENT_SYNC && !pf->options.sync_tracks))
 		return 0;
 	if (pf->file.output.error) {
 		gt_file_lose(&pf->file.output, 1, pf->file.output.error);
@@ -62,27 +50,17 @@ static int perfetto_event(struct gt_writer *w, const struct gt_event *event)
 	}
 	if (event->end > pf->last)
 		pf->last = event->end;
-	printer->put(pf, event);
-	return gt_perfetto_file_commit(&pf->file, printer->key, 1);
+	put(pf, event);
+	return gt_perfetto_file_commit(&pf->file, gt_ledger_key_of(event), 1);
 }
 
-static void go_on(struct gt_perfetto *pf, const struct gt_perfetto_past *past)
+static void begin(struct gt_perfetto *pf)
 {
-	struct gt_perfetto_names *names = &pf->names;
+	struct gt_file *file = &pf->file.output;
 
-	pf->gpus_written = past->gpus_written;
-	if (pf->last < past->last)
-		pf->last = past->last;
-	pf->file.output.written.offset = past->offset;
-	for (size_t i = 0; i < past->track_count; i++) {
-		const struct gt_perfetto_entry *track = &past->tracks[i];
-		uint32_t last = track->number - 1;
-		bool fresh;
-
-		gt_perfetto_number(names, track->kind, track->a, track->b, &last, &fresh);
-		if (names->tracks < track->number)
-			names->tracks = track->number;
-	}
+	gt_perfetto_put_start(pf);
+	gt_perfetto_file_flush(&pf->file);
+	gt_file_begun(file, file->written.offset, 0);
 }
 
 static int perfetto_open(struct gt_writer *w, struct gt_sink *sink,
@@ -101,12 +79,51 @@ static int perfetto_open(struct gt_writer *w, struct gt_sink *sink,
 	if (!pf->lanes || !pf->kernels.slots || gt_perfetto_names_init(&pf->names) < 0 ||
 	    gt_proto_init(&pf->file.batch, 2 * GT_FILE_BATCH) < 0)
 		return -ENOMEM;
-	if (options->past)
-		go_on(pf, options->past);
-	gt_perfetto_put_start(pf);
-	gt_perfetto_file_flush(&pf->file);
-	gt_file_begun(&pf->file.output, pf->file.output.written.offset, 0);
+	if (!options->resumes)
+		begin(pf);
 	return pf->file.output.error;
+}
+
+/* Names and stacks are interned again: only counts and time are kept. */
+static void perfetto_recall(struct gt_writer *w, const struct gt_event *event, uint32_t tid)
+{
+	struct gt_perfetto *pf = w->priv;
+
+	(void)tid;
+	if (event->end > pf->last)
+		pf->last = event->end;
+	gt_file_recall(&pf->file.output,
+		       &(struct gt_file_tally){.key = gt_ledger_key_of(event),
+					       .events = 1,
+					       .flows = gt_perfetto_begins_flow(pf, event)});
+}
+
+static void recall_tracks(struct gt_perfetto_names *names, const struct gt_writer_past *past)
+{
+	for (size_t i = 0; i < past->track_count; i++) {
+		const struct gt_perfetto_entry *track = &past->tracks[i];
+		uint32_t last = track->number - 1;
+		bool fresh;
+
+		gt_perfetto_number(names, track->kind, track->a, track->b, &last, &fresh);
+		if (names->tracks < track->number)
+			names->tracks = track->number;
+	}
+}
+
+static int perfetto_resume(struct gt_writer *w, struct gt_sink *sink,
+			   const struct gt_metadata *metadata, const struct gt_writer_past *past)
+{
+	struct gt_perfetto *pf = w->priv;
+	int error = gt_sink_truncate(sink, past->offset);
+
+	pf->metadata = *metadata;
+	pf->gpus_written = past->gpus_written;
+	recall_tracks(&pf->names, past);
+	gt_file_resume(&pf->file.output, sink, past->offset);
+	if (!error)
+		begin(pf);
+	return error ? error : pf->file.output.error;
 }
 
 static void perfetto_follow(struct gt_writer *w, struct gt_writer *before)
@@ -177,6 +194,8 @@ const struct gt_writer_ops gt_perfetto_writer = {
 	.suffix = ".pftrace",
 	.private_size = sizeof(struct gt_perfetto),
 	.open = perfetto_open,
+	.recall = perfetto_recall,
+	.resume = perfetto_resume,
 	.event = perfetto_event,
 	.follow = perfetto_follow,
 	.is_full = perfetto_is_full,

@@ -47,7 +47,7 @@ void gt_proto_double(struct gt_proto *proto, uint32_t field, double value)
 	if (!gt_proto_room(proto, GT_PROTO_VARINT + sizeof(value)))
 		return;
 	at = gt_proto_put_tag(proto->data + proto->length, field, GT_PROTO_WIRE_64);
-	memcpy(at, &value, sizeof(value)); /* the wire is little-endian, as we are */
+	memcpy(at, &value, sizeof(value)); /* the wire format is little-endian, as this machine */
 	proto->length = (size_t)(at - proto->data) + sizeof(value);
 }
 

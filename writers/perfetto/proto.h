@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Protocol-buffer wire format into a buffer that grows: varints, strings, messages inside messages.
- * A message's length is known only at its end, so gt_proto_begin leaves one byte for it, and
- * gt_proto_end moves the content when one byte is not enough. Drain thread only; allocates only
- * while a buffer grows beyond what it ever held.
+ * Protocol-buffer wire format in a growing buffer: varints, strings, nested messages. A message's
+ * length is known only at its end, so gt_proto_begin reserves one byte for it, and gt_proto_end
+ * moves the content if one byte is not enough. Drain thread only; allocates only when a buffer
+ * becomes larger than ever before.
  */
 #ifndef GT_WRITERS_PERFETTO_PROTO_H
 #define GT_WRITERS_PERFETTO_PROTO_H
@@ -28,13 +28,14 @@ void gt_proto_fini(struct gt_proto *proto);
 /* Makes room for @size more bytes, or sets failed. */
 bool gt_proto_grow(struct gt_proto *proto, size_t size);
 
-/* Forgets everything behind @length, and a failure that happened there. */
+/* Drops everything after @length, and a failure that happened there. */
 static inline void gt_proto_cut(struct gt_proto *proto, size_t length)
 {
 	proto->length = length;
 	proto->failed = false;
 }
 
+/* Makes sure that @size more bytes fit. False: no memory. */
 static inline bool gt_proto_room(struct gt_proto *proto, size_t size)
 {
 	return __builtin_expect(proto->capacity - proto->length >= size, 1) ||
@@ -44,7 +45,7 @@ static inline bool gt_proto_room(struct gt_proto *proto, size_t size)
 /* Bytes of the longest varint. */
 #define GT_PROTO_VARINT 10u
 
-/* Writes @value at @at, which has GT_PROTO_VARINT bytes. Returns the byte behind it. */
+/* Writes @value at @at, which has room for GT_PROTO_VARINT bytes. Returns the end. */
 static inline uint8_t *gt_proto_put_varint(uint8_t *at, uint64_t value)
 {
 	while (value >= 0x80) {
@@ -55,15 +56,16 @@ static inline uint8_t *gt_proto_put_varint(uint8_t *at, uint64_t value)
 	return at;
 }
 
-/* The wire types that are written. */
+/* Wire types in use. */
 enum gt_proto_wire { GT_PROTO_WIRE_VARINT, GT_PROTO_WIRE_64 = 1, GT_PROTO_WIRE_BYTES = 2 };
 
+/* Writes the tag of a field at @at. Returns the end. */
 static inline uint8_t *gt_proto_put_tag(uint8_t *at, uint32_t field, enum gt_proto_wire wire)
 {
 	return gt_proto_put_varint(at, (uint64_t)field << 3 | wire);
 }
 
-/* One field with a number; a signed one goes in as its two's complement, which takes ten bytes. */
+/* A field with a number; a negative one is written as two's complement, in ten bytes. */
 static inline void gt_proto_uint(struct gt_proto *proto, uint32_t field, uint64_t value)
 {
 	uint8_t *at;
@@ -74,17 +76,19 @@ static inline void gt_proto_uint(struct gt_proto *proto, uint32_t field, uint64_
 	proto->length = (size_t)(gt_proto_put_varint(at, value) - proto->data);
 }
 
+/* The same for a signed number. */
 static inline void gt_proto_int(struct gt_proto *proto, uint32_t field, int64_t value)
 {
 	gt_proto_uint(proto, field, (uint64_t)value);
 }
 
-/* One field with a double. */
+/* A field with a double. */
 void gt_proto_double(struct gt_proto *proto, uint32_t field, double value);
 
-/* One field with @size bytes. */
+/* A field with @size bytes. */
 void gt_proto_bytes(struct gt_proto *proto, uint32_t field, const void *data, size_t size);
 
+/* One field with a zero-terminated text. */
 static inline void gt_proto_cstr(struct gt_proto *proto, uint32_t field, const char *text)
 {
 	gt_proto_bytes(proto, field, text, strlen(text));
@@ -103,9 +107,10 @@ static inline size_t gt_proto_begin(struct gt_proto *proto, uint32_t field)
 	return proto->length;
 }
 
-/* The long way of gt_proto_end. */
+/* The rare case of gt_proto_end. */
 void gt_proto_end_long(struct gt_proto *proto, size_t begin);
 
+/* Ends the message that was begun at @begin. */
 static inline void gt_proto_end(struct gt_proto *proto, size_t begin)
 {
 	size_t size = proto->length - begin;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tracks of the host: one for the process, one per thread, rows beside a thread for what need not
- * nest with its calls, one per counter. Each is described before its first event. Numbers are small
- * and given in order, since each event of any thread but the first carries one.
+ * Tracks of the host: one for the process, one per thread, additional ones of a thread for slices
+ * that need not nest with its calls, one per counter. Each is described before its first event.
+ * Numbers are small and sequential, because every event except the first thread's has one.
  */
 #include "writers/perfetto/perfetto.h"
 
@@ -103,8 +103,8 @@ static void put_child(struct gt_perfetto *pf, uint32_t uuid, uint32_t parent, co
 	end_track(pf, at, packet);
 }
 
-uint32_t gt_perfetto_beside(struct gt_perfetto *pf, const struct gt_event *event,
-			    enum gt_track_kind kind)
+uint32_t gt_perfetto_thread_track(struct gt_perfetto *pf, const struct gt_event *event,
+				  enum gt_track_kind kind)
 {
 	struct gt_track_request request = {.kind = kind,
 					   .device = UINT32_MAX,
@@ -114,21 +114,22 @@ uint32_t gt_perfetto_beside(struct gt_perfetto *pf, const struct gt_event *event
 	static const char *const names[GT_TRACK_KIND_COUNT_] = {
 		[GT_TRACK_OVERHEAD] = "tracing overhead",
 		[GT_TRACK_RANGE] = "ranges",
-		[GT_TRACK_STACK] = "call stacks", /* samples are packets of their own */
+		[GT_TRACK_STACK] = "call stacks", /* samples have packets of their own */
 	};
 	uint32_t thread = gt_perfetto_thread(pf, event->tid), uuid;
-	struct gt_track lane;
+	struct gt_track track;
 	bool fresh;
 
-	gt_tracks_get(pf->lanes, &request, &lane);
-	uuid = gt_perfetto_number(&pf->names, GT_PERFETTO_BESIDE, lane.tid, 0, &pf->names.tracks,
-				  &fresh);
+	gt_tracks_get(pf->lanes, &request, &track);
+	uuid = gt_perfetto_number(&pf->names, GT_PERFETTO_THREAD_TRACK, track.tid, 0,
+				  &pf->names.tracks, &fresh);
 	if (fresh)
 		put_child(pf, uuid, thread, names[kind], NULL, false);
 	return uuid;
 }
 
-/* Counters of a device stand below a track of its own, "device 0" being what the reader goes by. */
+/* Counters of a device are children of a track called "device 0", by which the reader finds
+ * them. */
 static uint32_t device_track(struct gt_perfetto *pf, uint32_t device)
 {
 	bool fresh;

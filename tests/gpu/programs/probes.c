@@ -322,7 +322,7 @@ static bool graph_kernels_share_correlation(void)
 	return seen(of_first == 3 && of_second == 3, "%u and %u of 3 and 3", of_first, of_second);
 }
 
-/* True when a callback @id told of a node with @graph_node_id. */
+/* True when a callback @id reported a node with @graph_node_id. */
 static bool node_was_told(CUpti_CallbackId id, uint64_t graph_node_id)
 {
 	const struct rig_callback *callback;
@@ -386,7 +386,7 @@ static const struct {
 	{"thread-ids-are-system", "THREAD_ID_TYPE_SYSTEM gives the thread's id",
 	 thread_ids_are_system},
 	{"copies-and-sets", "copies and sets give bytes, kind and value", copies_and_sets},
-	{"context-and-stream-are-told", "RESOURCE callbacks tell of context and stream",
+	{"context-and-stream-are-told", "RESOURCE callbacks name context and stream",
 	 context_and_stream_are_told},
 	{"graph-kernels-share-correlation", "all kernels of a graph launch have the launch's id",
 	 graph_kernels_share_correlation},

@@ -202,7 +202,7 @@ CUptiResult CUPTIAPI cuptiActivityEnableHWTrace(uint8_t enable)
 
 /* "Destroys and cleans up all the resources": whoever was subscribed, registered or had kinds
  * enabled is so no longer, and is not told. Buffers that were handed out do not come back; who
- * wants them flushes before. Any later call attaches CUPTI anew. */
+ * wants them flushes before. Any later call attaches CUPTI again. */
 CUptiResult CUPTIAPI cuptiFinalize(void)
 {
 	CUptiResult result = cupti_check();

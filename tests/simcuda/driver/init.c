@@ -31,7 +31,7 @@ static void in_child(void)
 	if (state != READY)
 		return;
 	state = FORKED;
-	sim_watching = 0; /* a tool is not told of what the child tries */
+	sim_watching = 0; /* a tool is not notified of what the child tries */
 	sim_client = NULL;
 }
 

@@ -3,7 +3,7 @@
  * The truth file: what really happened, one JSON object a line, to be compared with a trace. One
  * write(2) a line on a descriptor opened O_APPEND and kept high, so that nothing is lost by
  * _exit or SIGKILL and that a program which closes and reuses low descriptors does not hit it.
- * Opened anew when somebody closed it, also when its number is another file's by then. Any thread.
+ * Opened again when somebody closed it, also when its number is another file's by then. Any thread.
  */
 #include "driver/driver.h"
 

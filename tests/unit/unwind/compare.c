@@ -22,7 +22,7 @@ struct gt_unwind_thread *new_unwind_thread(void)
 	return thread;
 }
 
-/* libunwind's answer in our form: a frame behind a signal's is where the code was interrupted. */
+/* libunwind's answer in our form: a frame after a signal's is where the code was interrupted. */
 static uint32_t take_theirs(unw_context_t *context, uint64_t *pcs, uint32_t max)
 {
 	unw_cursor_t cursor;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Stacks out of copies are those that the thread itself finds: with all registers, as a signal's
- * handler has them, and without the frame pointer, as the kernel tells them of a thread that waits.
+ * handler has them, and without the frame pointer, as the kernel reports them of a waiting thread.
  */
 #include "collectors/unwind/copy.h"
 
@@ -99,7 +99,7 @@ static void check_all(shapes_fn *shapes, uint64_t seed)
 	cr_assert_eq(with.same, STACKS);
 	cr_assert_eq(with.complete, STACKS);
 	cr_assert_eq(without.near, STACKS);
-	/* the frames behind one that aligns its stack are lost when nobody has saved the
+	/* the frames after one that aligns its stack are lost when nobody has saved the
 	 * register */
 	cr_assert_gt(without.same, STACKS * 9 / 10, "%lu", (unsigned long)without.same);
 }

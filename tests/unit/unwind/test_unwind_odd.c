@@ -35,7 +35,7 @@ static __attribute__((noinline)) uint32_t count_frames(void)
 	return gt_unwind_capture(self, GT_UNWIND_DEPTH, &pcs, &key);
 }
 
-/* A word as it may stand on a destroyed stack: anything, and what looks right. */
+/* A word on a destroyed stack: anything, and values that look right. */
 static uint64_t random_word(uint64_t *random, uint64_t stack)
 {
 	uint64_t word = next(random);

@@ -196,7 +196,7 @@ static void nothing(void *context)
 }
 
 /*
- * At each instruction of prologues, epilogues, PLT entries and the lazy binding behind them. The
+ * At each instruction of prologues, epilogues, PLT entries and the lazy binding after them. The
  * loader's resolver finds its frame through rbx, which is not followed: those stacks are counted.
  */
 static void compare_each_instruction(shapes_fn *shapes, uint64_t seed)
@@ -316,7 +316,7 @@ static void compare_in_coroutine(void *stack, size_t size)
 	swapcontext(&outside, &coroutine);
 }
 
-/* A stack that is not the thread's own, with memory behind it that must not be touched. */
+/* A stack that is not the thread's own, with memory after it that must not be touched. */
 Test(unwind, in_a_coroutine)
 {
 	const size_t size = 4 << 20;

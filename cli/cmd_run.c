@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * gputrace run: sets a program up, runs it in the foreground, finishes its traces and ends as it
+ * ended. scripts/gputrace, which finds the parts, puts two words in front of the user's:
+ *
+ *   gputrace-cli run --library=FILE --modules=FOLDER [--option=value...] [--] CMD [ARGUMENT...]
+ */
+#include <limits.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/cmdline.h"
+#include "cli/run/exec.h"
+#include "cli/run/finish.h"
+#include "cli/run/load.h"
+#include "cli/run/plan.h"
+#include "cli/run_options.h"
+
+static bool take_parts(int argc, char **argv, struct gt_run_parts *ret_parts)
+{
+	static const char library[] = "--library=", modules[] = "--modules=";
+
+	if (argc < 3 || strncmp(argv[1], library, sizeof(library) - 1) != 0 ||
+	    strncmp(argv[2], modules, sizeof(modules) - 1) != 0)
+		return false;
+	ret_parts->library = argv[1] + sizeof(library) - 1;
+	ret_parts->modules = argv[2] + sizeof(modules) - 1;
+	return true;
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static void complain(const char *command, int error)
+{
+	char line[PATH_MAX + 128];
+
+	snprintf(line, sizeof(line), "cannot run '%.4096s': %s", command, strerror(error));
+	gt_cmdline_complain(line);
+}
+
+static void finish(const struct gt_plan *plan, const char *command, uint64_t began,
+		   const struct gt_exec *exec)
+{
+	const struct gt_finish run = {
+		.wanted = {.folder = &plan->folder,
+			   .run = plan->name,
+			   .output = plan->output,
+			   .began = began,
+			   .process = &plan->process},
+		.command = command,
+		.target = &plan->target,
+		.exec = exec,
+		.is_traced = plan->environment.is_traced,
+		.compress = plan->compresses,
+	};
+
+	if (!plan->writes_nothing)
+		gt_finish_run(&run);
+}
+
+static int run_program(const struct gt_plan *plan, char **argv)
+{
+	uint64_t began = now_ms();
+	struct gt_exec exec;
+	int error = gt_exec_run(argv, plan->environment.word, &exec);
+
+	if (error) {
+		complain(argv[0], -error);
+		gt_folder_remove_empty(&plan->folder);
+		return 126;
+	}
+	if (exec.error)
+		complain(argv[0], exec.error);
+	finish(plan, argv[0], began, &exec);
+	gt_exec_end(&exec);
+}
+
+static int plan_and_run(const struct gt_run_parts *parts, char **argv)
+{
+	static struct gt_plan plan;
+
+	if (!gt_plan_make(parts, argv[0], &plan))
+		return run_program(&plan, argv);
+	gt_cmdline_complain("the name of the output folder is too long");
+	return GT_EXIT_USAGE;
+}
+
+static int run(int argc, char **argv)
+{
+	struct gt_run_parts parts;
+	int command;
+
+	gt_exec_reserve_streams();
+	if (argc == 2 && !strcmp(argv[1], GT_LOAD_CHILD))
+		return gt_load_child();
+	if (!take_parts(argc, argv, &parts)) {
+		gt_cmdline_complain("gputrace-cli run is started by gputrace run");
+		return GT_EXIT_USAGE;
+	}
+	command = gt_run_options_take(argc - 2, argv + 2);
+	if (command < 0)
+		return -command;
+	if (command == 0)
+		return gt_command_options.run(1, argv);
+	return plan_and_run(&parts, argv + 2 + command);
+}
+
+const struct gt_command gt_command_run = {
+	.name = "run",
+	.arguments = "[--option=value...] CMD...",
+	.help = "run a program and trace its CUDA work",
+	.run = run,
+};

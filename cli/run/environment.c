@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See environment.h. LD_LIBRARY_PATH is never set.
+ */
+#include "cli/run/environment.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/run/link.h"
+#include "cli/run/load.h"
+#include "cli/run/say.h"
+
+/* An empty variable counts as not set, and so does "none" for the path of a tool. */
+static const char *get(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value && *value ? value : NULL;
+}
+
+static const char *get_tool(const char *name)
+{
+	const char *value = get(name);
+
+	return value && strcmp(value, "none") != 0 ? value : NULL;
+}
+
+/* Adds NAME=FIRST:SECOND; either value may be NULL. */
+static void add(struct gt_environment *environment, const char *name, const char *first,
+		const char *second)
+{
+	char **word = environment->word;
+
+	while (*word)
+		word++;
+	if (asprintf(word, "%s=%s%s%s", name, first ? first : "", first && second ? ":" : "",
+		     second ? second : "") < 0)
+		*word = NULL;
+}
+
+/* True when @word is in @list, which is separated like LD_PRELOAD. */
+static bool holds(const char *list, const char *word)
+{
+	size_t length = strlen(word), n;
+
+	for (; *list; list += n + (list[n] != 0)) {
+		n = strcspn(list, ": \t\n");
+		if (n == length && !memcmp(list, word, n))
+			return true;
+	}
+	return false;
+}
+
+static void plan_preload(const char *path, const struct gt_target *target,
+			 struct gt_environment *environment)
+{
+	const char *others = get("LD_PRELOAD");
+
+	if (target->is_musl || target->is_foreign || (target->has_sanitizer && !others))
+		return;
+	if (!others || !holds(others, path))
+		add(environment, "LD_PRELOAD", others, path);
+}
+
+/* True when CUDA_INJECTION64_PATH is ours. */
+static bool plan_injection(const char *path, const struct gt_config *config,
+			   struct gt_environment *environment)
+{
+	const char *other = get_tool("CUDA_INJECTION64_PATH");
+
+	if (other && strcmp(other, path) != 0 &&
+	    !gt_config_bool(config, GT_CONFIG_FORCE_INJECTION)) {
+		gt_say("CUDA_INJECTION64_PATH belongs to %s and stays "
+		       "(--force-injection takes it over)",
+		       other);
+		return false;
+	}
+	add(environment, "CUDA_INJECTION64_PATH", path, NULL);
+	return true;
+}
+
+/* The library sets it too, but then each process pays for the first setenv. */
+static void plan_nvtx(const char *path, const struct gt_config *config,
+		      struct gt_environment *environment)
+{
+	if (!get_tool("NVTX_INJECTION64_PATH") &&
+	    strcmp(gt_config_text(config, GT_CONFIG_NVTX), "off") != 0)
+		add(environment, "NVTX_INJECTION64_PATH", path, NULL);
+}
+
+/* Puts the folder of our sitecustomize in front if an option needs it. */
+static void plan_python(const char *modules, const struct gt_config *config,
+			struct gt_environment *environment)
+{
+	bool wants_operators = gt_config_bool(config, GT_CONFIG_PYTORCH);
+
+	if (!wants_operators && !*gt_config_text(config, GT_CONFIG_PYTHON_FUNCTIONS))
+		return;
+	if (strchr(modules, ':'))
+		gt_say("PYTHONPATH cannot hold %s: Python is not watched", modules);
+	else
+		add(environment, "PYTHONPATH", modules, get("PYTHONPATH"));
+	if (wants_operators && !strcmp(gt_config_text(config, GT_CONFIG_NVTX), "off"))
+		gt_say("--pytorch needs NVTX, which %s leaves out",
+		       get("GPUTRACE_NVTX") ? "--nvtx=off" : "--level=minimal");
+}
+
+/* The path for LD_PRELOAD, or NULL after a message. */
+static const char *find_library(const char *library)
+{
+	static char path[PATH_MAX];
+	char why[512];
+
+	if (access(library, F_OK)) {
+		gt_say("%s is not there: the program runs untraced", library);
+		return NULL;
+	}
+	if (gt_link_find(library, path, sizeof(path)))
+		snprintf(why, sizeof(why), "no private folder for a link to %s", library);
+	else if (gt_load_try(path, why, sizeof(why)))
+		return path;
+	gt_say("the tracer cannot be loaded here, the program runs untraced: %s", why);
+	return NULL;
+}
+
+void gt_environment_plan(const struct gt_run_parts *parts, const struct gt_config *config,
+			 const struct gt_target *target, struct gt_environment *ret_environment)
+{
+	const char *path = find_library(parts->library);
+
+	*ret_environment = (struct gt_environment){.is_traced = path != NULL};
+	if (!path)
+		return;
+	plan_preload(path, target, ret_environment);
+	if (plan_injection(path, config, ret_environment))
+		plan_nvtx(path, config, ret_environment);
+	plan_python(parts->modules, config, ret_environment);
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See finish.h.
+ */
+#include "cli/run/finish.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/run/helper.h"
+#include "cli/run/say.h"
+#include "cli/run/unclosed.h"
+#include "cli/run/why.h"
+#include "recover/writer_of.h"
+#include "trace/file_name.h"
+
+static void say_line(const char *line)
+{
+	gt_say("%s", line);
+}
+
+/* Creates the traces of processes that were killed before they had a file. */
+static void make_begun(const struct gt_finish *run)
+{
+	static const char *const words[] = {"repair", "--begun", NULL};
+	const struct gt_helper helper = {.words = words, .line = say_line, .is_steady = true};
+	char *folder = (char *)run->wanted.folder->path;
+
+	gt_helper_run(&helper, run->exec, &folder, 1);
+}
+
+/* The process in the file's name still writes it; waits for one that is exiting. */
+static bool is_written(const char *path)
+{
+	struct gt_file_name name;
+
+	gt_file_name_parse(path, &name);
+	return gt_writer_is_alive(path, name.pid);
+}
+
+/* Repairs the file of a process that died. */
+static void repair(const struct gt_finish *run, char *path)
+{
+	static const char *const words[] = {"repair", "--quiet", NULL};
+	const struct gt_helper helper = {.words = words, .is_steady = true};
+
+	if (!gt_trace_is_unclosed(path))
+		return;
+	if (is_written(path)) {
+		gt_say("%s is still being written by a process in the background", path);
+		return;
+	}
+	gt_helper_run(&helper, run->exec, &path, 1);
+	if (!gt_trace_is_unclosed(path))
+		gt_say("%s was left open by a process that died: repaired", path);
+}
+
+/* Renames entries whose file was replaced by a compressed one. */
+static void take_packed(struct gt_traces *traces)
+{
+	for (size_t i = 0; i < traces->count; i++) {
+		char *packed;
+
+		if (!access(traces->path[i], F_OK) ||
+		    asprintf(&packed, "%s.gz", traces->path[i]) < 0)
+			continue;
+		free(traces->path[i]);
+		traces->path[i] = packed;
+	}
+}
+
+/* Compresses the files that no process writes. */
+static void compress(const struct gt_finish *run, struct gt_traces *traces)
+{
+	static const char *const words[] = {"compress", "--quiet", NULL};
+	const struct gt_helper helper = {.words = words};
+	char **files = calloc(traces->count, sizeof(*files));
+	size_t count = 0;
+
+	for (size_t i = 0; files && i < traces->count; i++) {
+		if (is_written(traces->path[i]))
+			gt_say("%s is still being written and stays plain: "
+			       "gputrace compress packs it",
+			       traces->path[i]);
+		else
+			files[count++] = traces->path[i];
+	}
+	if (count)
+		gt_helper_run(&helper, run->exec, files, count);
+	free(files);
+	take_packed(traces);
+}
+
+static void say_where(const struct gt_folder *folder, const struct gt_traces *traces)
+{
+	if (traces->count == 1)
+		gt_say("trace: %s", traces->path[0]);
+	else if (!traces->elsewhere)
+		gt_say("%zu traces in %s", traces->count, folder->path);
+	else if (traces->elsewhere == traces->count)
+		gt_say("%zu traces in %s", traces->count, folder->fallback);
+	else
+		gt_say("%zu traces in %s and, %zu of them, in %s", traces->count, folder->path,
+		       traces->elsewhere, folder->fallback);
+}
+
+static void report(const struct gt_finish *run, const struct gt_traces *traces)
+{
+	static const char *const words[] = {"stats", "--summary", NULL};
+	const struct gt_helper helper = {.words = words};
+
+	say_where(run->wanted.folder, traces);
+	gt_helper_run(&helper, run->exec, traces->path, traces->count);
+	gt_say("to see it: gputrace open %s, or drag it into https://ui.perfetto.dev",
+	       traces->path[0]);
+}
+
+static void finish_traces(const struct gt_finish *run, struct gt_traces *traces)
+{
+	for (size_t i = 0; i < traces->count; i++)
+		repair(run, traces->path[i]);
+	if (run->compress)
+		compress(run, traces);
+	if (gt_say_is_on())
+		report(run, traces);
+}
+
+static void finish_none(const struct gt_finish *run)
+{
+	const struct gt_folder *folder = run->wanted.folder;
+
+	if (!run->exec->error && run->is_traced && folder->state != GT_FOLDER_STREAM)
+		gt_why_say(folder, run->command, run->target);
+	gt_folder_remove_empty(folder);
+}
+
+void gt_finish_run(const struct gt_finish *run)
+{
+	struct gt_traces traces;
+
+	make_begun(run);
+	gt_traces_find(&run->wanted, &traces);
+	if (traces.count)
+		finish_traces(run, &traces);
+	else
+		finish_none(run);
+	gt_traces_fini(&traces);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See why.h.
+ */
+#include "cli/run/why.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/run/say.h"
+
+static const struct {
+	size_t flag; /* offset of the bool in struct gt_target */
+	const char *sentence;
+} obstacles[] = {
+	{offsetof(struct gt_target, is_foreign),
+	 "is for another processor or word size than this tracer"},
+	{offsetof(struct gt_target, is_static),
+	 "is statically linked: it loads no library but the CUDA driver's"},
+	{offsetof(struct gt_target, is_musl), "uses the musl C library, the tracer needs glibc"},
+	{offsetof(struct gt_target, is_privileged),
+	 "is setuid or has capabilities: the loader drops LD_PRELOAD"},
+	{offsetof(struct gt_target, has_sanitizer), "needs its sanitizer to be the first library"},
+};
+
+/* All obstacles that @target has; empty: none. */
+static void list_obstacles(const struct gt_target *target, char *ret_text, size_t size)
+{
+	size_t n = 0;
+
+	*ret_text = 0;
+	for (size_t i = 0; i < sizeof(obstacles) / sizeof(obstacles[0]) && n < size; i++)
+		if (*(const bool *)((const char *)target + obstacles[i].flag))
+			n += (size_t)snprintf(ret_text + n, size - n, "%s%s %s", n ? "; " : "",
+					      target->path, obstacles[i].sentence);
+}
+
+/* Prints that the disk is full, or that neither folder can be written. */
+static bool say_folder(const struct gt_folder *folder)
+{
+	int error = gt_folder_try(folder->path);
+
+	if (error == -ENOSPC || error == -EDQUOT || error == -EFBIG) {
+		gt_say("no trace: '%s' does not take one: %s", folder->path, strerror(-error));
+		return true;
+	}
+	if (!error || !gt_folder_try(folder->fallback))
+		return false;
+	gt_say("no trace: neither '%s' nor '%s' could be written: %s", folder->path,
+	       folder->fallback, strerror(-error));
+	return true;
+}
+
+void gt_why_say(const struct gt_folder *folder, const char *command, const struct gt_target *target)
+{
+	char text[5 * (PATH_MAX + 80)];
+
+	if (say_folder(folder))
+		return;
+	list_obstacles(target, text, sizeof(text));
+	if (*text)
+		gt_say("no process loaded the tracer: %s", text);
+	else
+		gt_say("no trace: if no line above tells why, '%s' gave the GPU no work, or "
+		       "something between dropped LD_PRELOAD and CUDA_INJECTION64_PATH "
+		       "(sudo, env -i, ssh, a container)",
+		       command);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See run_options.h.
+ */
+#include "cli/run_options.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cmdline.h"
+#include "cli/nearest.h"
+#include "core/config.h"
+
+#define LINE_BYTES 4400
+
+static void explain_unknown(const char *name, size_t length, char *ret_wrong, size_t size)
+{
+	const char *names[GT_CONFIG_COUNT_];
+	char word[64];
+	const char *nearest;
+
+	snprintf(word, sizeof(word), "%.*s", (int)length, name);
+	for (int id = 0; id < GT_CONFIG_COUNT_; id++)
+		names[id] = gt_options[id].name;
+	nearest = gt_nearest(word, names, GT_CONFIG_COUNT_);
+	if (nearest)
+		snprintf(ret_wrong, size, "there is no option --%s; did you mean --%s?", word,
+			 nearest);
+	else
+		snprintf(ret_wrong, size, "there is no option --%s; see gputrace run --help", word);
+}
+
+/* The value of option @id in @option, whose name has @length bytes. NULL: it lacks one. */
+static const char *value_of(const char *option, size_t length, int id)
+{
+	if (option[length])
+		return option + length + 1;
+	return gt_options[id].type == GT_OPTION_BOOL ? "yes" : NULL;
+}
+
+char *gt_run_option_variable(const char *option, char *ret_wrong, size_t size)
+{
+	size_t length = strcspn(option, "=");
+	int id = gt_config_find(option, length);
+	struct gt_config config;
+	const char *value;
+	char source[64], *variable;
+
+	if (id < 0) {
+		explain_unknown(option, length, ret_wrong, size);
+		return NULL;
+	}
+	value = value_of(option, length, id);
+	if (!value) {
+		snprintf(ret_wrong, size, "--%s needs a value: --%s=%s", gt_options[id].name,
+			 gt_options[id].name, gt_options[id].argument);
+		return NULL;
+	}
+	gt_config_init(&config);
+	if (gt_config_set(&config, (enum gt_option_id)id, value)) {
+		snprintf(source, sizeof(source), "--%s", gt_options[id].name);
+		gt_config_explain((enum gt_option_id)id, source, value, ret_wrong, size);
+		return NULL;
+	}
+	if (asprintf(&variable, "%s=%s", gt_options[id].env, value) >= 0)
+		return variable;
+	snprintf(ret_wrong, size, "out of memory");
+	return NULL;
+}
+
+/* Sets the variable of an option. @ret_wrong: the reason when it is wrong, else empty. */
+static void take_option(const char *word, char *ret_wrong, size_t size)
+{
+	static const char home[] = "--output=~/";
+	char *variable;
+
+	*ret_wrong = 0;
+	if (!strncmp(word, home, sizeof(home) - 1))
+		snprintf(ret_wrong, size,
+			 "%s: the shell leaves this ~ as it is; say --output=\"$HOME/%s\"", word,
+			 word + sizeof(home) - 1);
+	else if (strncmp(word, "--", 2) != 0)
+		snprintf(ret_wrong, size, "there is no option %s; see gputrace run --help", word);
+	else if ((variable = gt_run_option_variable(word + 2, ret_wrong, size)))
+		putenv(variable);
+}
+
+static bool asks_for_help(const char *word)
+{
+	return !strcmp(word, "--help") || !strcmp(word, "-h");
+}
+
+int gt_run_options_take(int argc, char **argv)
+{
+	char wrong[LINE_BYTES];
+	int i;
+
+	for (i = 1; i < argc && *argv[i] == '-' && strcmp(argv[i], "--") != 0; i++) {
+		if (asks_for_help(argv[i]))
+			return 0;
+		take_option(argv[i], wrong, sizeof(wrong));
+		if (*wrong) {
+			gt_cmdline_complain(wrong);
+			return -GT_EXIT_USAGE;
+		}
+	}
+	i += i < argc && !strcmp(argv[i], "--");
+	if (i < argc)
+		return i;
+	gt_cmdline_complain("run what? gputrace run [--option=value...] [--] CMD [ARGUMENT...]");
+	return -GT_EXIT_USAGE;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See event_text.h.
+ */
+#include "core/event_text.h"
+
+#include <string.h>
+
+#include "core/guest/text.h"
+#include "core/intern.h"
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static void add_text(struct gt_json *out, const char *text)
+{
+	gt_json_raw(out, text, strlen(text));
+}
+
+static void add_offset(struct gt_json *out, uint64_t offset)
+{
+	char digits[16];
+
+	gt_json_raw(out, "+0x", 3);
+	gt_json_raw(out, digits, gt_text_hex(digits, offset));
+}
+
+static void add_path(struct gt_json *out, const struct gt_string *path, bool whole)
+{
+	add_text(out, whole ? path->text : base_name(path->text));
+}
+
+/* Where a frame with a known function is: a source line, else its module. */
+static void add_origin(struct gt_json *out, const struct gt_stack_frame *frame, uint32_t last_line,
+		       bool whole)
+{
+	gt_json_raw(out, " (", 2);
+	if (frame->file) {
+		add_path(out, frame->file, whole);
+		if (frame->line) {
+			gt_json_char(out, ':');
+			gt_json_u64(out, frame->line);
+		}
+		if (last_line > frame->line) {
+			gt_json_char(out, '-');
+			gt_json_u64(out, last_line);
+		}
+	} else if (frame->module) {
+		add_path(out, frame->module, whole);
+		if (whole && frame->kind == GT_FRAME_NATIVE)
+			add_offset(out, frame->offset);
+	} else {
+		add_text(out, "[jit]");
+	}
+	gt_json_char(out, ')');
+}
+
+void gt_frame_text(struct gt_json *out, const struct gt_stack_frame *frame, uint32_t last_line,
+		   bool whole)
+{
+	if (frame->function && frame->function->length) {
+		add_text(out, frame->function->text);
+		if (frame->file || frame->module || frame->kind == GT_FRAME_JIT)
+			add_origin(out, frame, last_line, whole);
+		return;
+	}
+	if (frame->module)
+		add_path(out, frame->module, whole);
+	else
+		add_text(out, frame->kind == GT_FRAME_JIT ? "[jit]" : "?");
+	add_offset(out, frame->offset);
+}
+
+void gt_note_json_put(struct gt_json *json, const struct gt_event *event)
+{
+	const struct gt_note_event *note = &event->note;
+
+	if (note->cause)
+		gt_json_member_cstr(json, "cause", note->cause);
+	if (note->count) {
+		gt_json_key_text(json, note->of_what ? note->of_what : "count");
+		gt_json_u64(json, note->count);
+	}
+	if (event->end > event->start)
+		gt_json_member_us(json, "duration (us)", event->end - event->start);
+	if (note->what)
+		gt_json_member_cstr(json, "what", note->what);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See run_name.h. A mark is "GROUP:NAME" and is valid in that process group only: the jobs of a
+ * traced interactive shell inherit its mark, but each is a run of its own.
+ */
+#include "core/run_name.h"
+
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/guest/sys.h"
+#include "core/guest/text.h"
+#include "core/identity.h"
+
+#define MOST_BYTES 64 /* of a job's name */
+
+static const char *const job_variables[] = {"OMPI_MCA_ess_base_jobid", "PMIX_NAMESPACE",
+					    "TORCHELASTIC_RUN_ID", "PBS_JOBID", "LSB_JOBID"};
+
+/* Only what is harmless in a file name (REQ-87): the environment is not ours. */
+static void make_harmless(char *name)
+{
+	for (char *p = name; *p; p++) {
+		if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-",
+			    *p))
+			*p = '_';
+	}
+	if (*name == '.')
+		*name = '_';
+}
+
+static const char *find_job(void)
+{
+	for (size_t i = 0; i < sizeof(job_variables) / sizeof(job_variables[0]); i++) {
+		const char *value = gt_identity_env(job_variables[i]);
+
+		if (value && strcmp(value, "none") != 0) /* what torchrun calls all its runs */
+			return value;
+	}
+	return NULL;
+}
+
+bool gt_run_name_of_job(char *ret_name, size_t size)
+{
+	const char *job = gt_identity_env("SLURM_JOB_ID"), *step = gt_identity_env("SLURM_STEP_ID");
+
+	size = size < MOST_BYTES + 1 ? size : MOST_BYTES + 1;
+	if (job)
+		gt_text_format(ret_name, size, "%s%s%s", job, step ? "." : "", step ? step : "");
+	else if ((job = find_job()))
+		gt_text_format(ret_name, size, "%s", job);
+	else
+		return false;
+	make_harmless(ret_name);
+	return true;
+}
+
+/* The name in the mark of a process of this group, or NULL. */
+static const char *find_marked(void)
+{
+	const char *mark = gt_identity_env(GT_RUN_NAME_FIRST), *end;
+	uint64_t group;
+
+	if (!mark || gt_text_parse_u64(mark, &end, &group) || *end != ':' || !end[1] ||
+	    group != (uint64_t)getpgrp())
+		return NULL;
+	return end + 1;
+}
+
+void gt_run_name_find(char *ret_name, size_t size)
+{
+	const char *marked;
+
+	if (!gt_identity_is_alone() && gt_run_name_of_job(ret_name, size))
+		return;
+	marked = gt_identity_has_peers() ? NULL : find_marked();
+	if (marked) {
+		gt_text_format(ret_name, size, "%s", marked);
+		make_harmless(ret_name);
+		return;
+	}
+	gt_text_format(ret_name, size, "%d-%lu", (int)getpgrp(),
+		       (unsigned long)gt_sys_start_ticks((int)getpgrp()));
+}
+
+/* Clock ticks since boot, the unit of start times in /proc. */
+static uint64_t ticks_of_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	return (uint64_t)now.tv_sec * 100 + (uint64_t)now.tv_nsec / 10000000;
+}
+
+bool gt_run_name_mark(char *ret_mark, size_t size)
+{
+	if (gt_identity_has_peers() || find_marked())
+		return false;
+	gt_text_format(ret_mark, size, "%d:%d-%lu", (int)getpgrp(), (int)getpid(),
+		       (unsigned long)ticks_of_now());
+	return true;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The name of a run: of its folder in gputrace-out/ when no output is given. All processes whose
+ * traces belong together find the same name. Reads the environment and /proc; no allocation.
+ */
+#ifndef GT_CORE_RUN_NAME_H
+#define GT_CORE_RUN_NAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define GT_RUN_NAME_BYTES 80
+
+/* Variable that the first process of a run without `gputrace run` sets for those that it starts. */
+#define GT_RUN_NAME_FIRST "GPUTRACE_FIRST"
+
+/* The id of the job (Slurm with its step, Open MPI, PMIx, torchrun, PBS, LSF): the same for all its
+ * processes on all hosts. False: there is none. */
+bool gt_run_name_of_job(char *ret_name, size_t size);
+
+/*
+ * The name for a process without `gputrace run`: the job's id, except for an only rank, since a
+ * job may run several such one after the other. Else, without peers, the name that the first
+ * traced process of this process group set (gt_run_name_mark). Else that of the process group:
+ * ranks that a script starts in the background have nothing else in common. Session start.
+ */
+void gt_run_name_find(char *ret_name, size_t size);
+
+/*
+ * The value of GT_RUN_NAME_FIRST that this process has to set for the processes that it starts.
+ * False: none, because an earlier process did, or because this one has peers. For the constructor
+ * of a preloaded library: opens no file.
+ */
+bool gt_run_name_mark(char *ret_mark, size_t size);
+
+#endif

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Tracks of GPU slices. A group is one kind of work of one stream; its tracks are tried in order,
+ * and the first free one gets the slice. Drain thread only.
+ */
+#include "core/tracks.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "core/guest/memory.h"
+
+#define FIRST_SLOTS     256u
+#define MAX_SLOTS       131072u /* at most half of them used */
+#define MAX_TRACKS      64u     /* of one group, at most */
+#define MAX_DEPTH       8u      /* slices nested on a track */
+#define MAX_ARENA       ((size_t)32 << 20)
+
+/* Additional tracks of threads: above every thread id of Linux (2^22) and every shifted process
+ * id. */
+#define OVERHEAD_TRACKS 8388608u
+#define RANGE_TRACKS    16777216u
+#define STACK_TRACKS    25165824u
+#define SAMPLE_TRACKS   33554432u
+
+struct track_state {
+	struct track_state *next;
+	uint64_t last_start;
+	uint64_t ends[MAX_DEPTH]; /* ends of slices that may still be open, outermost first */
+	uint32_t depth;
+	uint32_t tid;
+	uint32_t file; /* the file that has its name */
+};
+
+struct track_group {
+	uint32_t kind, device, context, stream;
+	struct track_state *first; /* NULL: slot not used */
+	bool foreign;
+};
+
+struct gt_tracks {
+	struct gt_arena arena;
+	struct track_group *slots; /* open addressing, a power of two */
+	uint32_t slot_count;
+	uint32_t used;
+	uint32_t next_overflow;
+	uint32_t file; /* counts files */
+};
+
+/* Stored as a group, so that one table serves: the first context with a stream of this id. */
+#define KIND_OWNER GT_TRACK_KIND_COUNT_
+
+const char *gt_track_suffix(enum gt_track_kind kind)
+{
+	static const char *const suffixes[GT_TRACK_KIND_COUNT_] = {
+		[GT_TRACK_WORK] = "",
+		[GT_TRACK_SYNC] = " waits",
+		[GT_TRACK_ANNOTATION] = " ranges",
+		[GT_TRACK_OVERHEAD] = " tracing overhead",
+		[GT_TRACK_RANGE] = " ranges",
+		[GT_TRACK_SAMPLE] = " samples",
+		[GT_TRACK_STACK] = " call stacks",
+	};
+
+	return suffixes[kind];
+}
+
+struct gt_tracks *gt_tracks_new(void)
+{
+	struct gt_tracks *tracks = gt_memory_map(sizeof(*tracks));
+
+	if (!tracks)
+		return NULL;
+	gt_arena_init(&tracks->arena, MAX_ARENA);
+	tracks->slots = gt_memory_map(FIRST_SLOTS * sizeof(*tracks->slots));
+	if (!tracks->slots) {
+		gt_memory_unmap(tracks, sizeof(*tracks));
+		return NULL;
+	}
+	tracks->slot_count = FIRST_SLOTS;
+	tracks->next_overflow = GT_TRACK_OVERFLOW;
+	tracks->file = 1;
+	return tracks;
+}
+
+void gt_tracks_free(struct gt_tracks *tracks)
+{
+	if (!tracks)
+		return;
+	gt_arena_fini(&tracks->arena);
+	gt_memory_unmap(tracks->slots, tracks->slot_count * sizeof(*tracks->slots));
+	gt_memory_unmap(tracks, sizeof(*tracks));
+}
+
+void gt_tracks_forget_names(struct gt_tracks *tracks)
+{
+	tracks->file++;
+}
+
+static struct track_group *slot_of(struct track_group *slots, uint32_t slot_count,
+				   const struct track_group *key)
+{
+	uint64_t hash = ((uint64_t)key->stream << 32 | key->context) * 0x9e3779b97f4a7c15u;
+
+	hash = (hash ^ key->device ^ (uint64_t)key->kind << 16) * 0x9e3779b97f4a7c15u;
+	for (uint32_t i = (uint32_t)(hash >> 32);; i++) {
+		struct track_group *slot = &slots[i & (slot_count - 1)];
+
+		if (!slot->first || (slot->stream == key->stream && slot->context == key->context &&
+				     slot->device == key->device && slot->kind == key->kind))
+			return slot;
+	}
+}
+
+static bool make_room(struct gt_tracks *tracks)
+{
+	uint32_t wanted = tracks->slot_count * 2;
+	struct track_group *slots;
+
+	if (tracks->used < tracks->slot_count / 2)
+		return true;
+	if (wanted > MAX_SLOTS)
+		return false;
+	slots = gt_memory_map(wanted * sizeof(*slots));
+	if (!slots)
+		return false;
+	for (uint32_t i = 0; i < tracks->slot_count; i++)
+		if (tracks->slots[i].first)
+			*slot_of(slots, wanted, &tracks->slots[i]) = tracks->slots[i];
+	gt_memory_unmap(tracks->slots, tracks->slot_count * sizeof(*tracks->slots));
+	tracks->slots = slots;
+	tracks->slot_count = wanted;
+	return true;
+}
+
+/* The context that owns this stream id on its device: the first that used it. */
+static uint32_t owner_of(struct gt_tracks *tracks, const struct gt_track_request *request)
+{
+	struct track_group key = {
+		.kind = KIND_OWNER, .device = request->device, .stream = request->stream};
+	struct track_group *slot = slot_of(tracks->slots, tracks->slot_count, &key);
+
+	if (slot->first)
+		return slot->first->tid;
+	key.first = gt_arena_get(&tracks->arena, sizeof(*key.first));
+	if (!key.first || !make_room(tracks))
+		return request->context;
+	key.first->tid = request->context;
+	*slot_of(tracks->slots, tracks->slot_count, &key) = key;
+	tracks->used++;
+	return request->context;
+}
+
+static uint32_t overflow_number(struct gt_tracks *tracks)
+{
+	uint32_t tid = tracks->next_overflow;
+
+	if (tracks->next_overflow < UINT32_MAX - 1)
+		tracks->next_overflow++;
+	return tid;
+}
+
+/* The block of GT_TRACK_BLOCK numbers of the k-th track of a kind, UINT32_MAX: none. */
+static uint32_t block_of(enum gt_track_kind kind, uint32_t k)
+{
+	static const struct {
+		uint32_t first, more, count;
+	} blocks[] = {
+		[GT_TRACK_WORK] = {.first = 0, .more = 2, .count = 30},
+		[GT_TRACK_SYNC] = {.first = 1, .more = 48, .count = 16},
+		[GT_TRACK_ANNOTATION] = {.first = 32, .more = 33, .count = 16},
+	};
+
+	if (gt_track_is_on_host(kind) || k >= blocks[kind].count)
+		return UINT32_MAX;
+	return k ? blocks[kind].more + k - 1 : blocks[kind].first;
+}
+
+/* A number derived from (context, stream, k), or the next one that is not used at all. */
+static uint32_t track_number(struct gt_tracks *tracks, const struct gt_track_request *request,
+			     bool foreign, uint32_t k)
+{
+	uint32_t block = block_of(request->kind, k);
+	uint32_t context = foreign ? request->context : 0;
+
+	if (request->kind == GT_TRACK_OVERHEAD && k == 0)
+		return OVERHEAD_TRACKS + request->stream;
+	if (request->kind == GT_TRACK_RANGE && k == 0)
+		return RANGE_TRACKS + request->stream;
+	if (request->kind == GT_TRACK_STACK && k == 0)
+		return STACK_TRACKS + request->stream;
+	if (request->kind == GT_TRACK_SAMPLE && k == 0)
+		return SAMPLE_TRACKS + request->stream;
+	if (block == UINT32_MAX || request->stream >= GT_TRACK_BLOCK || context > 32 ||
+	    (foreign && context == 0))
+		return overflow_number(tracks);
+	/* a thread id 0 would be read as "the main thread" */
+	if (block == 0 && context == 0 && request->stream == 0)
+		block = 31;
+	return (64 * context + block) * GT_TRACK_BLOCK + request->stream;
+}
+
+/* Puts the slice on the track if it is free. */
+static bool track_add_slice(struct track_state *track, const struct gt_track_request *request)
+{
+	if (request->kind == GT_TRACK_STACK || request->kind == GT_TRACK_SAMPLE)
+		return true;
+	if (request->start < track->last_start)
+		return false;
+	while (track->depth && track->ends[track->depth - 1] <= request->start)
+		track->depth--;
+	if (track->depth && (request->kind == GT_TRACK_WORK || track->depth == MAX_DEPTH ||
+			     request->end > track->ends[track->depth - 1]))
+		return false;
+	track->last_start = request->start;
+	track->ends[track->depth++] = request->end;
+	return true;
+}
+
+static struct track_state *track_add(struct gt_tracks *tracks,
+				     const struct gt_track_request *request, bool foreign,
+				     uint32_t k)
+{
+	struct track_state *track = gt_arena_get(&tracks->arena, sizeof(*track));
+
+	if (track) {
+		track->tid = track_number(tracks, request, foreign, k);
+		track_add_slice(track, request);
+	}
+	return track;
+}
+
+/* The tracks of the request's stream; *ret_made: they are new, with the slice on the first one. */
+static struct track_group *group_of(struct gt_tracks *tracks,
+				    const struct gt_track_request *request, bool *ret_made)
+{
+	struct track_group key = {.kind = request->kind,
+				  .device = request->device,
+				  .context = request->context,
+				  .stream = request->stream};
+	struct track_group *group = slot_of(tracks->slots, tracks->slot_count, &key);
+
+	*ret_made = !group->first;
+	if (group->first)
+		return group;
+	key.foreign = owner_of(tracks, request) != request->context;
+	key.first = make_room(tracks) ? track_add(tracks, request, key.foreign, 0) : NULL;
+	if (!key.first)
+		return NULL;
+	tracks->used++;
+	group = slot_of(tracks->slots, tracks->slot_count, &key);
+	*group = key;
+	return group;
+}
+
+/* No memory, or too many tracks: a track for this slice alone. */
+static void lone_track(struct gt_tracks *tracks, struct gt_track *ret_track)
+{
+	ret_track->tid = overflow_number(tracks);
+	ret_track->k = MAX_TRACKS;
+	ret_track->fresh = true;
+}
+
+/* The first track of the group that has room for the slice, or a new one. NULL: neither. */
+static struct track_state *find_track(struct gt_tracks *tracks, struct track_group *group,
+				      const struct gt_track_request *request,
+				      struct gt_track *ret_track)
+{
+	struct track_state **end = &group->first;
+	uint32_t k = 0;
+
+	for (; *end; end = &(*end)->next, k++) {
+		if (track_add_slice(*end, request)) {
+			ret_track->k = k;
+			return *end;
+		}
+	}
+	if (k < MAX_TRACKS)
+		*end = track_add(tracks, request, group->foreign, k);
+	ret_track->k = k;
+	return *end;
+}
+
+static void use(const struct gt_tracks *tracks, struct track_state *track,
+		struct gt_track *ret_track)
+{
+	ret_track->tid = track->tid;
+	ret_track->fresh = track->file != tracks->file;
+	track->file = tracks->file;
+}
+
+void gt_tracks_get(struct gt_tracks *tracks, const struct gt_track_request *request,
+		   struct gt_track *ret_track)
+{
+	bool made;
+	struct track_group *group = group_of(tracks, request, &made);
+	struct track_state *track = NULL;
+
+	*ret_track = (struct gt_track){.foreign = group && group->foreign};
+	if (group)
+		track = made ? group->first : find_track(tracks, group, request, ret_track);
+	if (!track) {
+		lone_track(tracks, ret_track);
+		return;
+	}
+	use(tracks, track, ret_track);
+}
+
+/* The track with that number, made with those before it. A number that is none of the group's
+ * replaces the first that has no meaning. NULL: no memory, or too many tracks. */
+static struct track_state *track_numbered(struct gt_tracks *tracks, struct track_group *group,
+					  const struct gt_track_request *request, uint32_t tid,
+					  uint32_t *ret_k)
+{
+	struct track_state **track = &group->first;
+
+	for (uint32_t k = 0; k < MAX_TRACKS; k++, track = &(*track)->next) {
+		bool made = !*track;
+
+		if (made)
+			*track = track_add(tracks, request, group->foreign, k);
+		if (!*track)
+			return NULL;
+		if (made && (*track)->tid >= GT_TRACK_OVERFLOW)
+			(*track)->tid = tid;
+		*ret_k = k;
+		if ((*track)->tid == tid)
+			return *track;
+	}
+	return NULL;
+}
+
+/* What is nested in the slice is not known: the track is free again after it. */
+static void fill(struct track_state *track, const struct gt_track_request *request)
+{
+	if (track->last_start < request->end)
+		track->last_start = request->end;
+	track->depth = 0;
+}
+
+void gt_tracks_recall(struct gt_tracks *tracks, const struct gt_track_request *request,
+		      uint32_t tid, struct gt_track *ret_track)
+{
+	bool made;
+	struct track_group *group = group_of(tracks, request, &made);
+	struct track_state *track = NULL;
+
+	*ret_track = (struct gt_track){.tid = tid, .foreign = group && group->foreign};
+	if (tracks->next_overflow <= tid && tid < UINT32_MAX - 1)
+		tracks->next_overflow = tid + 1;
+	if (group)
+		track = track_numbered(tracks, group, request, tid, &ret_track->k);
+	if (!track)
+		return;
+	fill(track, request);
+	use(tracks, track, ret_track);
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See the header.
+ */
+#include "pipeline/join/join.h"
+
+#include <errno.h>
+
+#include "core/guest/clock.h"
+
+#define CORRELATE_MAX    (1u << 18)
+
+/* How long a record waits for its call to return before it is written without. Counted from its
+ * arrival: its stamps may be of any time. */
+#define UNLINKED_NS      (5ull * 1000000000u)
+
+/* A GPU slice that starts this long before its call means that the clocks disagree. */
+#define BEFORE_LAUNCH_NS 1000000u
+
+int gt_call_join_init(struct gt_call_join *join, bool has_calls)
+{
+	join->has_calls = has_calls;
+	join->calls = gt_correlate_new(CORRELATE_MAX);
+	return join->calls ? 0 : -ENOMEM;
+}
+
+void gt_call_join_fini(struct gt_call_join *join)
+{
+	gt_correlate_free(join->calls);
+	gt_waiting_free(&join->unlinked);
+	gt_ties_free(&join->ties);
+	*join = (struct gt_call_join){0};
+}
+
+static void count_launch(struct gt_call_join *join, const struct gt_call_effect *what)
+{
+	gt_ledger_add(join->ledger, GT_LEDGER_LAUNCHES_SEEN, 1);
+	gt_ledger_add(join->ledger, GT_LEDGER_LAUNCHES_IN_GAPS, join->in_gap);
+	join->unexpected += what->own_id;
+}
+
+void gt_call_join_call(struct gt_call_join *join, const struct gt_event *event,
+		       const struct gt_call_effect *what)
+{
+	struct gt_launch launch = {.tid = event->tid, .start = event->start, .stack = event->stack};
+	struct gt_event call = *event;
+
+	if (what->expects)
+		count_launch(join, what);
+	gt_unanswered_call(&join->unanswered, event, what);
+	gt_ranges_launch(join->ranges, &launch, what->expects, *join->has_cupti);
+	if (!what->own_id)
+		gt_correlate_put(join->calls, event->correlation, &launch, what->expects,
+				 what->many);
+	call.api.op = launch.op;
+	gt_outlet_event(join->outlet, &call);
+}
+
+static void write_record(struct gt_call_join *join, struct gt_event *event, bool linked)
+{
+	if (!gt_event_is_gpu(event->kind)) { /* work without times: when it was launched is known */
+		if (linked)
+			event->start = event->end = event->launch.start;
+		gt_outlet_event(join->outlet, event);
+		return;
+	}
+	if (!linked)
+		gt_ledger_add(join->ledger, GT_LEDGER_OPS_UNLINKED, 1);
+	else if (event->start + BEFORE_LAUNCH_NS < event->launch.start)
+		gt_ledger_add(join->ledger, GT_LEDGER_GPU_BEFORE_LAUNCH, 1);
+	gt_origins_fill(join->origins, event);
+	if (linked)
+		gt_ranges_operation(join->ranges, event);
+	gt_outlet_event(join->outlet, event);
+}
+
+/* Another tool's id becomes ours, which may be known only when the call has returned. */
+static bool link_launch(struct gt_call_join *join, struct gt_event *event)
+{
+	event->correlation = gt_ties_find(&join->ties, event->correlation);
+	return gt_correlate_match(join->calls, event->correlation, &event->launch);
+}
+
+/* A record of GPU work; one without usable times is a note. */
+static bool is_of_call(const struct gt_event *event)
+{
+	return gt_event_is_gpu(event->kind) || event->kind == GT_EVENT_NOTE;
+}
+
+void gt_call_join_record(struct gt_call_join *join, const struct gt_event *event)
+{
+	struct gt_event record = *event;
+	bool linked;
+
+	if (!is_of_call(event)) {
+		gt_outlet_event(join->outlet, event);
+		return;
+	}
+	gt_unanswered_record(&join->unanswered);
+	linked = link_launch(join, &record);
+	if (linked || !event->correlation || !join->has_calls ||
+	    !gt_waiting_push(&join->unlinked, event))
+		write_record(join, &record, linked);
+}
+
+void gt_call_join_settle(struct gt_call_join *join, bool all)
+{
+	struct gt_waiting *waiting = &join->unlinked;
+	uint64_t now = waiting->count ? gt_clock_now() : 0;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < waiting->count; i++) {
+		struct gt_waiting_event *record = &waiting->events[i];
+		bool linked = link_launch(join, &record->event);
+
+		if (linked || all || record->since + UNLINKED_NS < now)
+			write_record(join, &record->event, linked);
+		else
+			waiting->events[kept++] = *record;
+	}
+	waiting->count = kept;
+}
+
+uint64_t gt_call_join_in_flight(const struct gt_call_join *join)
+{
+	return gt_correlate_count(join->calls).in_flight;
+}
+
+uint64_t gt_call_join_longest_wait(const struct gt_call_join *join)
+{
+	/* until the next round settles it */
+	return join->unlinked.count ? UNLINKED_NS + UNLINKED_NS / 5 : 0;
+}

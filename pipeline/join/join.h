@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The join of calls and GPU work by correlation id. On the way it hands both to the ranges, and
+ * behind them to the outlet. Drain thread.
+ */
+#ifndef GT_PIPELINE_JOIN_JOIN_H
+#define GT_PIPELINE_JOIN_JOIN_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/correlate.h"
+#include "core/schema/event.h"
+#include "core/schema/ledger.h"
+#include "pipeline/join/origins.h"
+#include "pipeline/join/ties.h"
+#include "pipeline/join/unanswered.h"
+#include "pipeline/output/outlet.h"
+#include "pipeline/output/waiting.h"
+#include "pipeline/ranges/ranges.h"
+
+/* Calls, and records that wait for theirs. Given: the first five. */
+struct gt_call_join {
+	struct gt_ranges *ranges;
+	struct gt_outlet *outlet;
+	struct gt_ledger *ledger;
+	const struct gt_origins *origins;
+	const _Atomic bool *has_cupti; /* records of GPU work come */
+	struct gt_correlate *calls;
+	bool has_calls;             /* false: no record waits for one */
+	struct gt_waiting unlinked; /* records whose call has not returned yet */
+	struct gt_ties ties;
+	struct gt_unanswered unanswered;
+	uint64_t unexpected; /* launches that no record can be joined to */
+	bool in_gap; /* records of launches go to another tool: pipeline/sources/coexist.h */
+};
+
+/* What is known of a finished call. */
+struct gt_call_effect {
+	bool expects;       /* it started GPU work */
+	bool many;          /* perhaps more than one operation */
+	bool kernels;       /* of kernels */
+	bool waits;         /* it returned when earlier GPU work had ended */
+	bool waits_for_all; /* ... of the whole device */
+	bool own_id;        /* its correlation id is not CUPTI's */
+};
+
+/* Makes all but what is given. @has_calls: calls are recorded, so that GPU operations wait for
+ * theirs. -ENOMEM. */
+int gt_call_join_init(struct gt_call_join *join, bool has_calls);
+
+/* Also of a zeroed struct. */
+void gt_call_join_fini(struct gt_call_join *join);
+
+/* A finished call. */
+void gt_call_join_call(struct gt_call_join *join, const struct gt_event *event,
+		       const struct gt_call_effect *what);
+
+/* What became of one of CUPTI's records. What is of no call goes its way at once. */
+void gt_call_join_record(struct gt_call_join *join, const struct gt_event *event);
+
+/* Joins what waited for its call; @all: writes what still has none (the end). */
+void gt_call_join_settle(struct gt_call_join *join, bool all);
+
+/* Launches that a record may still come of. */
+uint64_t gt_call_join_in_flight(const struct gt_call_join *join);
+
+/* How long before now, in ns, a record that waits may have been read; 0: none waits. */
+uint64_t gt_call_join_longest_wait(const struct gt_call_join *join);
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See the header.
+ */
+#include "pipeline/output/outlet.h"
+
+#include "pipeline/spool/spooled.h"
+
+void gt_outlet_fini(struct gt_outlet *outlet)
+{
+	gt_waiting_free(&outlet->early);
+	*outlet = (struct gt_outlet){0};
+}
+
+static bool is_decided(const struct gt_outlet *outlet)
+{
+	return outlet->output->writer || outlet->output->failed;
+}
+
+/* What the writer refuses it counts itself. */
+static void write_event(struct gt_outlet *outlet, const struct gt_event *event)
+{
+	if (gt_output_is_open(outlet->output))
+		gt_output_event(outlet->output, event);
+	else
+		gt_ledger_add(outlet->ledger, GT_LEDGER_EVENTS_LOST_DISK, 1);
+}
+
+void gt_outlet_open(struct gt_outlet *outlet)
+{
+	struct gt_waiting *early = &outlet->early;
+
+	if (is_decided(outlet))
+		return;
+	gt_output_open(outlet->output);
+	for (size_t i = 0; i < early->count; i++)
+		write_event(outlet, &early->events[i].event);
+	gt_waiting_free(early);
+}
+
+/* What asks for a file: a process that only looked at the devices leaves none behind. */
+static bool needs_file(const struct gt_outlet *outlet, const struct gt_event *event)
+{
+	if (event->kind == GT_EVENT_API)
+		return !*outlet->has_cupti || event->api.enqueues;
+	return gt_event_is_gpu(event->kind);
+}
+
+void gt_outlet_event(struct gt_outlet *outlet, const struct gt_event *event)
+{
+	if (event->end > outlet->newest)
+		outlet->newest = event->end;
+	if (!is_decided(outlet) && needs_file(outlet, event))
+		gt_outlet_open(outlet);
+	if (is_decided(outlet))
+		write_event(outlet, event);
+	else if (!gt_waiting_push(&outlet->early, event))
+		gt_ledger_add(outlet->ledger, GT_LEDGER_EVENTS_LOST_EARLY, 1);
+}
+
+void gt_outlet_note(struct gt_outlet *outlet, const struct gt_note_event *note)
+{
+	struct gt_event event = {.kind = GT_EVENT_NOTE};
+
+	event.start = event.end = gt_clock_from_monotonic(outlet->clock, gt_clock_now());
+	event.note = *note;
+	gt_outlet_event(outlet, &event);
+}
+
+void gt_outlet_flush(struct gt_outlet *outlet, bool everything)
+{
+	uint64_t now = gt_clock_from_monotonic(outlet->clock, gt_clock_now());
+
+	if (gt_output_is_open(outlet->output))
+		gt_output_flush(outlet->output,
+				everything ? UINT64_MAX : now - GT_SPOOLED_SETTLE_NS);
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Names of folder and file (trace-format: "<worker>.<unix ms>.pt.trace.json").
+ */
+#include "pipeline/output/output.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/guest/log.h"
+#include "core/guest/sys.h"
+#include "core/guest/text.h"
+#include "core/identity.h"
+#include "core/pattern.h"
+#include "core/run_name.h"
+
+static int folder_name(const struct gt_config *config, char *ret_path, size_t size)
+{
+	const char *given = gt_config_text(config, GT_CONFIG_OUTPUT);
+	char run[GT_RUN_NAME_BYTES];
+
+	if (*given)
+		return gt_pattern_expand(given, gt_identity_env, ret_path, size);
+	gt_run_name_find(run, sizeof(run));
+	gt_text_format(ret_path, size, "gputrace-out/%s", run);
+	return 0;
+}
+
+void gt_output_find(struct gt_output *output)
+{
+	const char *temporary = gt_identity_env("TMPDIR");
+	char name[sizeof(output->folder)];
+
+	output->folder_error = folder_name(output->config, name, sizeof(name));
+	gt_sys_absolute(name, output->folder, sizeof(output->folder));
+	if (temporary)
+		gt_sys_absolute(temporary, output->fallback, sizeof(output->fallback));
+}
+
+/* "rank0_host_pid" or "host_pid": the process among all of the job. */
+static void worker_name(const struct gt_metadata *metadata, char *ret_name, size_t size)
+{
+	char host[GT_PATTERN_VALUE + 1];
+	size_t n = 0;
+
+	gt_pattern_clean(metadata->host, host);
+	host[strcspn(host, ".")] = 0; /* a domain would read as another part of the name */
+	if (metadata->has_rank)
+		n = gt_text_format(ret_name, size, "rank%d_", metadata->rank);
+	gt_text_format(ret_name + n, size - n, "%s_%u", host, metadata->pid);
+}
+
+static struct gt_writer_options writer_options(const struct gt_output *output)
+{
+	const struct gt_config *config = output->config;
+
+	return (struct gt_writer_options){
+		.full_stacks = !strcmp(gt_config_text(config, GT_CONFIG_STACKS), "full"),
+		.sync_tracks = gt_config_bool(config, GT_CONFIG_SYNC),
+		.few_details = !strcmp(gt_config_text(config, GT_CONFIG_DETAILS), "few"),
+		.has_next = output->segments.possible,
+	};
+}
+
+static int open_writer(struct gt_output *output)
+{
+	const struct gt_config *config = output->config;
+	bool is_file = output->sink && gt_sink_can_patch(output->sink);
+
+	gt_segments_init(&output->segments, (uint32_t)gt_config_number(config, GT_CONFIG_KEEP),
+			 is_file && gt_config_number(config, GT_CONFIG_MAX_SIZE));
+	output->options = writer_options(output);
+	return output->writer->ops->open(output->writer, output->sink, output->metadata,
+					 &output->options);
+}
+
+int gt_output_open(struct gt_output *output)
+{
+	const struct gt_config *config = output->config;
+	const struct gt_metadata *metadata = output->metadata;
+	char worker[160], name[256], owner[32];
+	struct gt_sink_options options = {
+		.directory = output->folder,
+		.fallback = output->fallback,
+		.name = name,
+		.owner = owner,
+		.aside = worker,
+		.max_size = (uint64_t)gt_config_number(config, GT_CONFIG_MAX_SIZE),
+	};
+	int error = output->folder_error;
+
+	output->writer = gt_writer_new(gt_config_text(config, GT_CONFIG_FORMAT));
+	if (!output->writer) {
+		output->failed = true;
+		return -ENOMEM;
+	}
+	worker_name(metadata, worker, sizeof(worker));
+	gt_text_format(name, sizeof(name), "%s.%lu", worker,
+		       (unsigned long)(metadata->start / 1000000u));
+	gt_text_format(owner, sizeof(owner), "rank%d", metadata->rank);
+	options.suffix = output->writer->ops->suffix;
+	if (options.suffix && !error)
+		output->sink = gt_sink_open(&options, &error);
+	if (output->sink)
+		gt_output_set_name(gt_sink_path(output->sink)); /* before a byte is in it */
+	if (error == 0)
+		error = open_writer(output);
+	if (error && output->sink) {
+		gt_sink_discard(output->sink);
+		gt_output_set_name("");
+		output->sink = NULL;
+	}
+	if (error) {
+		if (error == -ENOMEM || error == -ENAMETOOLONG) /* the sink tells all else */
+			gt_log_say("cannot write a trace into %s (error %d)", output->folder,
+				   -error);
+		output->failed = true;
+		return error;
+	}
+	gt_log_verbose("writing %s", output->sink ? gt_sink_path(output->sink) : "nothing");
+	return 0;
+}
+
+static bool is_full(const struct gt_output *output)
+{
+	const struct gt_writer *writer = output->writer;
+
+	return output->segments.possible && writer->ops->is_full && writer->ops->is_full(writer);
+}
+
+/* The writer must know a device before the first event on it. */
+static void update_metadata(struct gt_output *output)
+{
+	if (output->metadata_written == output->metadata->generation)
+		return;
+	output->metadata_written = output->metadata->generation;
+	output->writer->ops->metadata(output->writer, output->metadata);
+}
+
+void gt_output_event(struct gt_output *output, const struct gt_event *event)
+{
+	update_metadata(output);
+	gt_segments_see(&output->segments, event);
+	output->writer->ops->event(output->writer, event);
+	while (is_full(output))
+		gt_segments_turn(output);
+}
+
+void gt_output_flush(struct gt_output *output, uint64_t settled)
+{
+	output->writer->ops->flush(output->writer, settled);
+	while (is_full(output)) {
+		gt_segments_turn(output);
+		output->writer->ops->flush(output->writer, settled);
+	}
+}
+
+int gt_output_close(struct gt_output *output)
+{
+	int error = 0;
+
+	if (output->writer && !output->failed) {
+		gt_segments_rest(&output->segments, output->ledger);
+		output->metadata->segment[GT_SEGMENT_LAST] =
+			output->metadata->segment[GT_SEGMENT_NUMBER] != 0;
+		error = output->writer->ops->close(output->writer, output->metadata,
+						   output->ledger);
+	}
+	if (output->writer && output->writer->ops->fini)
+		output->writer->ops->fini(output->writer);
+	gt_segments_fini(&output->segments);
+	gt_writer_free(output->writer);
+	if (output->sink)
+		gt_sink_close(output->sink);
+	memset(output, 0, sizeof(*output));
+	return error;
+}

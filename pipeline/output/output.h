@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Where the trace of this process goes: folder, file name, sink. Drain thread, once, but for the
+ * folder: that is found when the session starts.
+ */
+#ifndef GT_PIPELINE_OUTPUT_OUTPUT_H
+#define GT_PIPELINE_OUTPUT_OUTPUT_H
+
+#include <stddef.h>
+
+#include "core/config.h"
+#include "core/schema/ledger.h"
+#include "core/schema/metadata.h"
+#include "pipeline/output/segments.h"
+#include "writers/sink.h"
+#include "writers/writer.h"
+
+struct gt_spooling;
+
+/* The file that is written, and those before it. Given: the first four; the rest is zero at first,
+ * and again when it is closed. */
+struct gt_output {
+	const struct gt_config *config;
+	struct gt_metadata *metadata;
+	struct gt_ledger *ledger;           /* what the session has counted so far */
+	const struct gt_spooling *spooling; /* learns which files are closed */
+	char folder[1024];   /* absolute, unless the working folder of the start had no name */
+	char fallback[1024]; /* $TMPDIR likewise; empty: not set */
+	int folder_error;    /* negative errno: its name cannot be made */
+	struct gt_writer *writer;
+	struct gt_sink *sink;
+	bool failed;               /* tried, could not: events are counted as lost */
+	uint32_t metadata_written; /* generation of the metadata that the writer has */
+	struct gt_writer_options options;
+	struct gt_segments segments;
+};
+
+/* Finds the folder that the trace goes into, if it can be written, before the program changes its
+ * environment or its working folder. Session start. */
+void gt_output_find(struct gt_output *output);
+
+/* Makes folder and file and opens the writer. A negative errno, said once on stderr: the program
+ * runs on, nothing is written. */
+int gt_output_open(struct gt_output *output);
+
+/* There is a file, and it can be written to. */
+static inline bool gt_output_is_open(const struct gt_output *output)
+{
+	return output->writer && !output->failed;
+}
+
+/* The name of the file that is being written, for the drain thread to tell and for any thread to
+ * read: the sink itself may be freed meanwhile. Empty: there is none. */
+void gt_output_set_name(const char *path);
+const char *gt_output_name(void);
+
+/* An event for the writer, which counts what it cannot write; before it, metadata that has changed.
+ * Only while it is open, as _flush. */
+void gt_output_event(struct gt_output *output, const struct gt_event *event);
+
+/* As the writer's flush. */
+void gt_output_flush(struct gt_output *output, uint64_t settled);
+
+/* Closes writer and sink, behind a flush of everything; the ledger receives what the writer
+ * counted. A negative errno: the file has no end. */
+int gt_output_close(struct gt_output *output);
+
+#endif

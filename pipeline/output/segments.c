@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A new writer for each file: what a file needs to be read alone is written by a writer that
+ * begins.
+ */
+#include "pipeline/output/segments.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "collectors/call/call.h"
+#include "core/guest/log.h"
+#include "core/guest/memory.h"
+#include "pipeline/output/output.h"
+#include "pipeline/spool/spooled.h"
+#include "writers/file.h"
+
+#define NAMED_FIRST 256u
+#define NAMED_MAX   4096u
+#define NEIGHBOURS  (GT_CALL_OWN_IDS / 2)
+
+/* How a removed file's ledger is summed up, by kind. */
+static const struct {
+	enum gt_ledger_key from;
+	enum gt_segment_key to;
+} kinds[] = {
+	{GT_LEDGER_CALLS_WRITTEN, GT_SEGMENT_CALLS_REMOVED},
+	{GT_LEDGER_KERNELS_WRITTEN, GT_SEGMENT_KERNELS_REMOVED},
+	{GT_LEDGER_MEMCPYS_WRITTEN, GT_SEGMENT_MEMCPYS_REMOVED},
+	{GT_LEDGER_MEMSETS_WRITTEN, GT_SEGMENT_MEMSETS_REMOVED},
+	{GT_LEDGER_SYNCS_WRITTEN, GT_SEGMENT_SYNCS_REMOVED},
+	{GT_LEDGER_RANGES_WRITTEN, GT_SEGMENT_RANGES_REMOVED},
+	{GT_LEDGER_OVERHEADS_WRITTEN, GT_SEGMENT_OTHERS_REMOVED},
+	{GT_LEDGER_FRAMES_WRITTEN, GT_SEGMENT_OTHERS_REMOVED},
+	{GT_LEDGER_SHADOWS_WRITTEN, GT_SEGMENT_OTHERS_REMOVED},
+};
+
+void gt_segments_init(struct gt_segments *segments, uint32_t keep, bool possible)
+{
+	*segments = (struct gt_segments){.keep = keep, .possible = possible && keep != 1};
+	if (!segments->possible || !keep)
+		return;
+	segments->closed = gt_memory_map((keep - 1) * sizeof(*segments->closed));
+	segments->possible = segments->closed != NULL;
+}
+
+void gt_segments_fini(struct gt_segments *segments)
+{
+	for (uint32_t i = 0; i < segments->closed_count; i++)
+		gt_sink_close(
+			segments->closed[(segments->closed_at + i) % (segments->keep - 1)].sink);
+	if (segments->closed)
+		gt_memory_unmap(segments->closed, (segments->keep - 1) * sizeof(*segments->closed));
+	gt_memory_unmap(segments->named, segments->named_capacity * sizeof(*segments->named));
+	*segments = (struct gt_segments){0};
+}
+
+static bool is_same_name(const struct gt_event *a, const struct gt_event *b)
+{
+	if (a->kind != b->kind)
+		return false;
+	if (a->kind == GT_EVENT_THREAD)
+		return a->tid == b->tid;
+	return a->place.device == b->place.device && a->place.context == b->place.context &&
+	       a->place.stream == b->place.stream;
+}
+
+static struct gt_event *place_of_name(struct gt_segments *segments, const struct gt_event *event)
+{
+	uint32_t more = segments->named_capacity ? segments->named_capacity * 2 : NAMED_FIRST;
+	struct gt_event *grown;
+
+	for (uint32_t i = 0; i < segments->named_count; i++)
+		if (is_same_name(&segments->named[i], event))
+			return &segments->named[i];
+	if (segments->named_count == segments->named_capacity) {
+		if (more > NAMED_MAX) /* the oldest one's thread has most likely ended */
+			return &segments->named[segments->named_next++ % NAMED_MAX];
+		grown = gt_memory_grow(segments->named, segments->named_capacity * sizeof(*grown),
+				       more * sizeof(*grown));
+		if (!grown)
+			return NULL;
+		segments->named = grown;
+		segments->named_capacity = more;
+	}
+	return &segments->named[segments->named_count++];
+}
+
+/*
+ * Whether a call with the id @id came after that with @newest. Ids go up, but for neighbours on
+ * other threads, and go round; far away are those of another source, which numbers on its own:
+ * CUPTI's and ours take turns.
+ */
+static bool is_newer(uint32_t id, uint32_t newest)
+{
+	return newest - id >= NEIGHBOURS;
+}
+
+void gt_segments_see(struct gt_segments *segments, const struct gt_event *event)
+{
+	struct gt_event *place;
+
+	if (!segments->possible)
+		return;
+	if (event->end > segments->newest)
+		segments->newest = event->end;
+	if (event->kind == GT_EVENT_API && event->correlation &&
+	    is_newer(event->correlation, (uint32_t)segments->newest_call))
+		segments->newest_call = event->correlation;
+	if (event->kind != GT_EVENT_THREAD && event->kind != GT_EVENT_STREAM)
+		return;
+	place = place_of_name(segments, event);
+	if (place)
+		*place = *event;
+}
+
+/* Makes room for the next file when as many as may be kept are there. How many events went. */
+static uint64_t remove_oldest(struct gt_output *output)
+{
+	struct gt_segments *segments = &output->segments;
+	uint64_t *reported = output->metadata->segment;
+	struct gt_segment *oldest;
+	uint64_t events = 0;
+
+	if (!segments->keep || segments->closed_count < segments->keep - 1)
+		return 0;
+	oldest = &segments->closed[segments->closed_at];
+	if (reported[GT_SEGMENT_FILES_REMOVED] == 0)
+		gt_log_say("%s and later files are removed as newer ones come (--keep)",
+			   gt_sink_path(oldest->sink));
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		reported[kinds[i].to] += oldest->ledger.count[kinds[i].from];
+		events += oldest->ledger.count[kinds[i].from];
+	}
+	reported[GT_SEGMENT_FILES_REMOVED]++;
+	gt_sink_discard(oldest->sink);
+	segments->closed_at = (segments->closed_at + 1) % (segments->keep - 1);
+	segments->closed_count--;
+	return events;
+}
+
+static void keep_closed(struct gt_segments *segments, struct gt_sink *sink,
+			const struct gt_ledger *ledger)
+{
+	struct gt_segment *newest;
+
+	if (!segments->keep) {
+		gt_sink_close(sink);
+		return;
+	}
+	gt_sink_retire(sink);
+	newest = &segments->closed[(segments->closed_at + segments->closed_count) %
+				   (segments->keep - 1)];
+	*newest = (struct gt_segment){.sink = sink, .ledger = *ledger};
+	segments->closed_count++;
+}
+
+/*
+ * The ledger of a file that is full: what the session counted since the last one, but of calls and
+ * records only those that stand in this file, as others that were received wait for the next one.
+ */
+static struct gt_ledger make_claim(const struct gt_output *output, const struct gt_ledger *written)
+{
+	static const struct {
+		enum gt_ledger_key received, written, untimed;
+	} rows[] = {
+		{GT_LEDGER_CALLS_SEEN, GT_LEDGER_CALLS_WRITTEN, GT_LEDGER_COUNT_},
+		{GT_LEDGER_CALLS_RECEIVED, GT_LEDGER_CALLS_WRITTEN, GT_LEDGER_COUNT_},
+		{GT_LEDGER_RECORDS_KERNEL, GT_LEDGER_KERNELS_WRITTEN, GT_LEDGER_KERNELS_UNTIMED},
+		{GT_LEDGER_RECORDS_MEMCPY, GT_LEDGER_MEMCPYS_WRITTEN, GT_LEDGER_MEMCPYS_UNTIMED},
+		{GT_LEDGER_RECORDS_MEMSET, GT_LEDGER_MEMSETS_WRITTEN, GT_LEDGER_MEMSETS_UNTIMED},
+	};
+	struct gt_ledger claim = *output->ledger;
+
+	gt_segments_rest(&output->segments, &claim);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		claim.count[rows[i].received] = written->count[rows[i].written];
+		if (rows[i].untimed != GT_LEDGER_COUNT_)
+			claim.count[rows[i].received] += claim.count[rows[i].untimed];
+	}
+	return claim;
+}
+
+void gt_segments_rest(const struct gt_segments *segments, struct gt_ledger *ledger)
+{
+	for (int i = 0; i < GT_LEDGER_COUNT_; i++)
+		ledger->count[i] -= segments->claimed.count[i];
+}
+
+static void close_full(struct gt_output *output, struct gt_writer *full, struct gt_sink *sink)
+{
+	struct gt_segments *segments = &output->segments;
+	struct gt_ledger claim, ledger;
+
+	full->ops->flush(full, 0);
+	claim = make_claim(output, &full->ops->file(full)->written.ledger);
+	ledger = claim;
+	full->ops->close(full, output->metadata, &ledger);
+	for (int i = 0; i < GT_LEDGER_COUNT_; i++)
+		segments->claimed.count[i] += claim.count[i];
+	gt_spooling_claim(output->spooling, output->metadata->segment[GT_SEGMENT_NUMBER],
+			  &segments->claimed);
+	full->ops->fini(full);
+	gt_writer_free(full);
+	keep_closed(segments, sink, &ledger);
+}
+
+/* A writer with a file of its own, which carries on where the full one stops. NULL: not
+ * possible. */
+static struct gt_writer *open_next(struct gt_output *output, uint32_t number,
+				   struct gt_sink **ret_sink)
+{
+	struct gt_writer_options options = output->options;
+	struct gt_writer *writer = gt_writer_new(output->writer->ops->name);
+	int error = -ENOMEM;
+
+	*ret_sink = writer ? gt_sink_open_next(output->sink, number, &error) : NULL;
+	options.border = output->segments.newest_call;
+	if (*ret_sink)
+		error = writer->ops->open(writer, *ret_sink, output->metadata, &options);
+	if (!error)
+		return writer;
+	gt_log_say("no file can follow %s (error %d)", gt_sink_path(output->sink), -error);
+	if (*ret_sink)
+		gt_sink_discard(*ret_sink);
+	if (writer)
+		writer->ops->fini(writer);
+	gt_writer_free(writer);
+	return NULL;
+}
+
+static void report_removal(struct gt_output *output, uint64_t events)
+{
+	struct gt_event event = {.kind = GT_EVENT_NOTE};
+
+	if (!events)
+		return;
+	event.start = event.end = output->segments.newest;
+	event.note = (struct gt_note_event){.name = "LOST",
+					    .what = "older files were removed (--keep)",
+					    .cause = "--keep",
+					    .of_what = "events",
+					    .count = events};
+	output->writer->ops->event(output->writer, &event);
+}
+
+void gt_segments_turn(struct gt_output *output)
+{
+	struct gt_segments *segments = &output->segments;
+	uint64_t *reported = output->metadata->segment;
+	uint32_t number = reported[GT_SEGMENT_NUMBER] ? (uint32_t)reported[GT_SEGMENT_NUMBER] : 1;
+	uint64_t before[GT_SEGMENT_COUNT_], after[GT_SEGMENT_COUNT_];
+	uint64_t removed = remove_oldest(output);
+	struct gt_writer *full = output->writer, *next;
+	struct gt_sink *full_sink = output->sink, *sink;
+
+	reported[GT_SEGMENT_NUMBER] = number;
+	memcpy(before, reported, sizeof(before));
+	reported[GT_SEGMENT_NUMBER] = number + 1;
+	reported[GT_SEGMENT_BORDER] = segments->newest_call;
+	memcpy(after, reported, sizeof(after));
+	next = open_next(output, number + 1, &sink);
+	memcpy(reported, before, sizeof(before));
+	if (!next) {
+		segments->possible = false;
+		full->ops->file(full)->has_next = false;
+		return;
+	}
+	next->ops->follow(next, full);
+	output->writer = next;
+	output->sink = sink;
+	gt_output_set_name(gt_sink_path(sink));
+	close_full(output, full, full_sink);
+	memcpy(reported, after, sizeof(after));
+	for (uint32_t i = 0; i < segments->named_count; i++)
+		next->ops->event(next, &segments->named[i]);
+	report_removal(output, removed);
+	gt_log_verbose("writing %s", gt_sink_path(sink));
+}

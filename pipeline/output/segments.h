@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The trace of one process in several files, each a trace by itself: when one has the size of
+ * --max-size the next begins, and of all but the newest --keep the oldest goes. Drain thread.
+ */
+#ifndef GT_PIPELINE_OUTPUT_SEGMENTS_H
+#define GT_PIPELINE_OUTPUT_SEGMENTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/schema/event.h"
+#include "core/schema/ledger.h"
+#include "core/schema/metadata.h"
+
+struct gt_output;
+
+/* A closed file that may have to go. */
+struct gt_segment {
+	struct gt_sink *sink;
+	struct gt_ledger ledger;
+};
+
+/* The files of this process, for --keep. */
+struct gt_segments {
+	uint32_t keep;            /* files that stay; 0: all */
+	bool possible;            /* another file may begin */
+	uint64_t newest_call;     /* correlation id */
+	uint64_t newest;          /* trace ns of the latest end */
+	struct gt_ledger claimed; /* what closed files say in their ledgers */
+	struct gt_event *named;   /* names of threads and streams, which each file tells again */
+	uint32_t named_count, named_capacity;
+	uint32_t named_next; /* whose place the next one gets when there are as many as may be */
+	struct gt_segment *closed; /* a ring of keep - 1, the oldest at closed_at */
+	uint32_t closed_at, closed_count;
+};
+
+/* @keep: --keep. @possible: the output is a file that can be followed by another. */
+void gt_segments_init(struct gt_segments *segments, uint32_t keep, bool possible);
+void gt_segments_fini(struct gt_segments *segments);
+
+/* What the following files need to know of an event. */
+void gt_segments_see(struct gt_segments *segments, const struct gt_event *event);
+
+/* Closes the full file of @output behind the next one, which takes over. When that cannot be made,
+ * the old one goes on to its limit. */
+void gt_segments_turn(struct gt_output *output);
+
+/* The ledger of the last file: what the earlier ones do not say. */
+void gt_segments_rest(const struct gt_segments *segments, struct gt_ledger *ledger);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Events that wait for something, in the order in which they came: a growable array. Drain thread.
+ */
+#ifndef GT_PIPELINE_OUTPUT_WAITING_H
+#define GT_PIPELINE_OUTPUT_WAITING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/schema/event.h"
+
+/* Zeroed: empty. */
+struct gt_waiting {
+	struct gt_waiting_event {
+		struct gt_event event;
+		uint64_t since; /* gt_clock_now() when it began to wait */
+	} * events;
+	size_t count, capacity;
+};
+
+/* Appends a copy of @event. False: no room. */
+bool gt_waiting_push(struct gt_waiting *waiting, const struct gt_event *event);
+
+/* Forgets all of them, and their memory. */
+void gt_waiting_free(struct gt_waiting *waiting);
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See the header.
+ */
+#include "pipeline/replay/records.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectors/call/call.h"
+#include "collectors/call/records.h"
+#include "collectors/cupti/replay.h"
+#include "collectors/nvtx/record.h"
+#include "collectors/nvtx/registry.h"
+#include "pipeline/ranges/ranges.h"
+#include "pipeline/sources/calls.h"
+#include "pipeline/sources/samples.h"
+
+static bool call_is_whole(const struct gt_call_record *call)
+{
+	uint64_t frames = (uint64_t)call->frame_count + call->python_count;
+
+	return call->head.size >= sizeof(*call) + frames * sizeof(call->pcs[0]) &&
+	       call->domain < GT_API_DOMAIN_COUNT_;
+}
+
+/* A stack that nobody had named yet keeps its native frames: what the interpreter's words meant is
+ * gone with its memory. */
+static void take_call_record(struct gt_replay_records *r, const struct gt_ring_record *record)
+{
+	const struct gt_call_record *call = (const void *)record;
+	_Alignas(8) static char copy[sizeof(*call) + 1024 * sizeof(call->pcs[0])];
+	struct gt_call_record *mine = (void *)copy;
+
+	if (record->size < sizeof(*call) || record->size > sizeof(copy) || !call_is_whole(call))
+		return;
+	memcpy(copy, record, record->size);
+	mine->python_count = 0;
+	if (record->type == GT_RECORD_SAMPLE)
+		gt_samples_take(r->samples, mine);
+	else
+		gt_calls_take(r->calls, mine);
+}
+
+/* What these records mean stands in the record. */
+static const bool is_reported[] = {
+	[GT_NVTX_PUSH] = true,        [GT_NVTX_POP] = true,          [GT_NVTX_START] = true,
+	[GT_NVTX_END] = true,         [GT_NVTX_MARK] = true,         [GT_NVTX_NAME_THREAD] = true,
+	[GT_NVTX_NAME_DEVICE] = true, [GT_NVTX_NAME_CONTEXT] = true, [GT_NVTX_NAME_STREAM] = true,
+};
+
+static bool range_is_whole(const struct gt_nvtx_record *range)
+{
+	return range->head.size >= sizeof(*range) && range->text_length <= GT_NVTX_NAME_MAX &&
+	       range->head.size >= sizeof(*range) + range->text_length &&
+	       range->head.flags < sizeof(is_reported) / sizeof(is_reported[0]) &&
+	       is_reported[range->head.flags];
+}
+
+/* Registered names, domains and the schemas of payloads are gone with the memory of the process. */
+static void take_range_record(struct gt_replay_records *r, const struct gt_ring_record *record)
+{
+	static const char unknown[] = "(name not recovered)";
+	const struct gt_nvtx_record *range = (const void *)record;
+	_Alignas(8) static char copy[sizeof(*range) + GT_NVTX_NAME_MAX];
+	struct gt_nvtx_record *mine = (void *)copy;
+
+	if (!range_is_whole(range)) {
+		r->ranges_lost++;
+		return;
+	}
+	memcpy(copy, record, sizeof(*range) + range->text_length);
+	mine->cut = gt_spool_bool(&range->cut);
+	mine->payload_length = 0;
+	if (mine->string) {
+		mine->string = 0;
+		mine->text_length = sizeof(unknown) - 1;
+		memcpy(mine->data, unknown, mine->text_length);
+	}
+	gt_ranges_record(r->ranges, mine);
+}
+
+static void (*const takers[])(struct gt_replay_records *r, const struct gt_ring_record *record) = {
+	[GT_RECORD_CALL] = take_call_record,
+	[GT_RECORD_NVTX] = take_range_record,
+	[GT_RECORD_SAMPLE] = take_call_record,
+};
+
+static void take_record(void *context, const struct gt_ring_record *record)
+{
+	if (record->type < sizeof(takers) / sizeof(takers[0]) && takers[record->type])
+		takers[record->type](context, record);
+}
+
+static void take_thread(void *context, const struct gt_thread *thread)
+{
+	struct gt_replay_records *r = context;
+
+	for (int i = 0; i < GT_THREAD_COUNTERS_; i++)
+		r->counters[i] += atomic_load(&thread->counters[i]);
+	gt_ring_each(r->view, &thread->ring, take_record, r);
+}
+
+void gt_replay_rings(struct gt_replay_records *r)
+{
+	gt_threads_each(r->view, take_thread, r);
+}
+
+static void note_buffer(void *context, const struct gt_cupti_spooled *buffer)
+{
+	struct gt_replay_records *r = context;
+
+	if (r->buffer_count < GT_CUPTI_BUFFERS_MAX)
+		r->buffers[r->buffer_count++] = *buffer;
+}
+
+static int by_order(const void *a, const void *b)
+{
+	const struct gt_cupti_spooled *x = a, *y = b;
+
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+void gt_replay_buffers(struct gt_replay_records *r)
+{
+	gt_cupti_buffers_each(r->view, note_buffer, r);
+	qsort(r->buffers, r->buffer_count, sizeof(r->buffers[0]), by_order);
+	for (uint32_t i = 0; i < r->buffer_count; i++) {
+		const struct gt_cupti_spooled *buffer = &r->buffers[i];
+		const struct gt_cupti_replay how = {.view = r->view,
+						    .notes = r->notes,
+						    .translate = r->translate,
+						    .unfinished = buffer->unfinished};
+		size_t left;
+
+		r->translate->borrowed = buffer->foreign;
+		left = gt_cupti_replay(&how, buffer->data, buffer->valid);
+		if (!buffer->unfinished)
+			gt_ledger_add(r->translate->ledger, GT_LEDGER_RECORDS_UNREADABLE_BYTES,
+				      left);
+	}
+}

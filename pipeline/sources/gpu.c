@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * CUPTI as a collector, see the header.
+ */
+#include "pipeline/sources/gpu.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "collectors/cupti/buffers.h"
+#include "collectors/cupti/load.h"
+#include "collectors/cupti/replay.h"
+#include "core/correlate.h"
+#include "core/guest/log.h"
+#include "core/guest/text.h"
+#include "pipeline/output/outlet.h"
+#include "pipeline/sources/coexist.h"
+#include "pipeline/sources/collector.h"
+
+/* ---- what the translator makes ---- */
+
+static void fill_device(struct gt_metadata *metadata, const struct gt_device_event *device)
+{
+	if (device->id >= GT_METADATA_DEVICES)
+		return;
+	while (metadata->device_count <= device->id)
+		metadata->devices[metadata->device_count++].id = UINT32_MAX;
+	metadata->devices[device->id] = *device;
+	metadata->generation++;
+}
+
+static void take_event(void *context, const struct gt_event *event)
+{
+	struct gt_gpu *gpu = context;
+
+	if (event->kind == GT_EVENT_DEVICE)
+		fill_device(gpu->metadata, &event->device);
+	gt_call_join_record(gpu->join, event);
+}
+
+static void take_tie(void *context, uint32_t correlation, uint32_t id)
+{
+	struct gt_gpu *gpu = context;
+
+	gt_ties_put(&gpu->join->ties, correlation, id);
+}
+
+void gt_gpu_init(struct gt_gpu *gpu, const struct gt_clock *clock, struct gt_intern *strings,
+		 struct gt_demangle *demangle, struct gt_translate_notes *notes)
+{
+	struct gt_translate *translate = &gpu->translate;
+
+	translate->clock = clock;
+	translate->strings = strings;
+	translate->demangle = demangle;
+	translate->ledger = gpu->ledger;
+	translate->session_start = clock->first.realtime;
+	translate->notes = notes;
+	translate->emit = take_event;
+	translate->tie = take_tie;
+	translate->context = gpu;
+}
+
+/* ---- start ---- */
+
+static void fill_metadata(const struct gt_gpu *gpu)
+{
+	const struct gt_cupti_status *status = &gpu->status;
+	struct gt_metadata *metadata = gpu->metadata;
+
+	metadata->mode = gpu->has_cupti ? "cupti" : "hooks only";
+	metadata->cupti_version = status->version;
+	metadata->driver_version = gt_cupti_driver_version();
+	metadata->runtime_version = gt_cupti_cuda_major() * 1000;
+	gt_text_format(metadata->cupti_path, sizeof(metadata->cupti_path), "%s", status->path);
+	gt_text_format(metadata->mode_reason, sizeof(metadata->mode_reason), "%s",
+		       gpu->has_cupti ? status->refused : status->why);
+}
+
+/* CUPTI, or the reason why not in the metadata and, once, on stderr. */
+static int start(void *part)
+{
+	struct gt_gpu *gpu = part;
+	struct gt_cupti_status *status = &gpu->status;
+	bool wanted = strcmp(gt_config_text(gpu->config, GT_CONFIG_MODE), "hooks") != 0;
+
+	gpu->started = -ENOENT;
+	if (!wanted)
+		gt_text_format(status->why, sizeof(status->why), "--mode=hooks");
+	else
+		gpu->started =
+			gt_cupti_start(gpu->config, gpu->watch_end, gt_coexist_on_failure, status);
+	gpu->has_cupti = gpu->started == 0;
+	gpu->translate.version = status->version;
+	fill_metadata(gpu);
+	if (!gpu->has_cupti && wanted)
+		gt_log_say("GPU work is not recorded, only CUDA calls and stacks: %s", status->why);
+	else if (gpu->has_cupti && *status->refused)
+		gt_log_say("CUPTI refused %s: these are missing in the trace", status->refused);
+	return 0;
+}
+
+/* ---- its buffers ---- */
+
+/* One buffer. The rings come between its parts: they are small and their threads do not wait. But
+ * for each call that is taken a record is read first: calls alone, more than we can take, would
+ * keep us busy and be forgotten before their records are read. */
+static uint64_t read_buffer(struct gt_gpu *gpu, struct gt_cupti_reading *reading,
+			    const struct gt_collector_turn *turn)
+{
+	uint64_t records = 0, others = 0;
+
+	while (gt_cupti_read_part(reading, &gpu->translate, &records))
+		if (records >= others)
+			others += turn->others(turn->context);
+	return records + others;
+}
+
+static uint64_t read_buffers(void *part, struct gt_collector_turn *turn)
+{
+	struct gt_gpu *gpu = part;
+	struct gt_cupti_reading reading;
+	uint64_t work = 0;
+	size_t cost;
+
+	while (turn->bytes && gpu->has_cupti && gt_cupti_read_begin(&reading)) {
+		cost = gt_cupti_buffer_cost(reading.buffer.valid);
+		turn->bytes -= turn->bytes > cost ? cost : turn->bytes;
+		work += turn->others(turn->context); /* what returned before it was full */
+		work += read_buffer(gpu, &reading, turn);
+	}
+	return work;
+}
+
+static size_t waiting(const void *part)
+{
+	const struct gt_gpu *gpu = part;
+
+	return gpu->has_cupti ? gt_cupti_buffers_waiting() : 0;
+}
+
+static void flush(void *part, bool forced)
+{
+	const struct gt_gpu *gpu = part;
+
+	if (gpu->has_cupti)
+		gt_cupti_flush(forced);
+}
+
+static void leave(void *part, bool stuck)
+{
+	static const struct gt_note_event note = {
+		.name = "LOST",
+		.what = "CUPTI did not return its last records in time",
+		.cause = "flush timeout",
+	};
+	struct gt_gpu *gpu = part;
+
+	gpu->has_cupti = false;
+	if (!stuck)
+		return;
+	gt_cupti_replay_delivered(&gpu->translate);
+	gt_outlet_note(gpu->join->outlet, &note);
+}
+
+/* ---- what it counts ---- */
+
+static void fetch_counts(void *part)
+{
+	const struct gt_gpu *gpu = part;
+
+	if (gpu->has_cupti)
+		gt_cupti_count(gpu->ledger);
+}
+
+static uint64_t dropped_records(const void *part)
+{
+	const struct gt_gpu *gpu = part;
+
+	return gpu->ledger->count[GT_LEDGER_RECORDS_DROPPED];
+}
+
+static uint64_t discarded_buffers(const void *part)
+{
+	const struct gt_gpu *gpu = part;
+
+	return gpu->ledger->count[GT_LEDGER_BUFFERS_DISCARDED];
+}
+
+static uint64_t evicted_calls(const void *part)
+{
+	const struct gt_gpu *gpu = part;
+
+	return gt_correlate_count(gpu->join->calls).evicted;
+}
+
+static uint64_t in_flight(const void *part)
+{
+	const struct gt_gpu *gpu = part;
+
+	return gt_call_join_in_flight(gpu->join) + gpu->join->unexpected;
+}
+
+static uint64_t clock_steps(const void *part)
+{
+	const struct gt_gpu *gpu = part;
+
+	return gpu->translate.clock->steps;
+}
+
+static const struct gt_collector_count counts[] = {
+	{dropped_records, GT_LEDGER_COUNT_, "LOST", "dropped by CUPTI", "GPU records",
+	 "CUPTI had no buffer in time"},
+	{discarded_buffers, GT_LEDGER_COUNT_, "LOST", "no buffer", "activity buffers",
+	 "all buffers in use: raise --max-memory"},
+	{evicted_calls, GT_LEDGER_CORRELATION_EVICTED, NULL, NULL, NULL, NULL},
+	{in_flight, GT_LEDGER_OPS_IN_FLIGHT, NULL, NULL, NULL, NULL},
+	{clock_steps, GT_LEDGER_CLOCK_STEPS, NULL, NULL, NULL, NULL},
+};
+
+static void count_buffers(void *part, struct gt_ledger *ledger)
+{
+	(void)part;
+	gt_cupti_buffers_report(ledger);
+}
+
+/* GPU work, by CUPTI's activity records. */
+const struct gt_collector gt_gpu_collector = {
+	.name = "CUPTI",
+	.start = start,
+	.read = read_buffers,
+	.waiting = waiting,
+	.flush = flush,
+	.leave = leave,
+	.report = fetch_counts,
+	.counts = counts,
+	.count_count = sizeof(counts) / sizeof(counts[0]),
+	.count = count_buffers,
+	.release = gt_cupti_stop,
+};

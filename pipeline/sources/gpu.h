@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * GPU work, by CUPTI's activity records: CUPTI's start, its buffers to events, events to the join.
+ * Drain thread, but for the start.
+ */
+#ifndef GT_PIPELINE_SOURCES_GPU_H
+#define GT_PIPELINE_SOURCES_GPU_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "collectors/cupti/cupti.h"
+#include "collectors/cupti/translate.h"
+#include "core/config.h"
+#include "core/schema/ledger.h"
+#include "core/schema/metadata.h"
+#include "pipeline/join/join.h"
+
+/* Given: the first five; the rest is zero at first. */
+struct gt_gpu {
+	const struct gt_config *config;
+	struct gt_metadata *metadata; /* versions and devices */
+	struct gt_ledger *ledger;
+	struct gt_call_join *join;
+	void (*watch_end)(void); /* the driver is up: exit handlers can be registered; may be
+				  * NULL */
+	int started;             /* what gt_cupti_start returned */
+	struct gt_cupti_status status;
+	/* GPU work is recorded. The exiting thread may set it from a drain thread that is stuck. */
+	_Atomic bool has_cupti;
+	struct gt_translate translate;
+};
+
+/* What the translator needs to make events. @notes: where it leaves what recovery needs, or
+ * NULL. */
+void gt_gpu_init(struct gt_gpu *gpu, const struct gt_clock *clock, struct gt_intern *strings,
+		 struct gt_demangle *demangle, struct gt_translate_notes *notes);
+
+#endif

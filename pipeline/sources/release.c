@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See release.h.
+ */
+#include "pipeline/sources/release.h"
+
+#include <stdbool.h>
+
+#include "collectors/cupti/buffers.h"
+#include "core/guest/clock.h"
+#include "core/thread.h"
+#include "pipeline/join/join.h"
+#include "pipeline/output/output.h"
+#include "pipeline/ranges/ranges.h"
+#include "pipeline/spool/spooled.h"
+
+/* While there is no file yet, calls wait in memory and in their rings, until a ring wants its
+ * room. */
+void gt_release_rings(const struct gt_release *release)
+{
+	struct gt_spooled *spooled = release->spooling->spooled;
+	struct gt_output *output = release->output;
+	bool keep = spooled && !output->writer && !output->failed;
+
+	if (spooled && gt_output_is_open(output))
+		gt_output_flush(output, 0);
+	if (spooled)
+		spooled->open_ranges = keep ? 0 : gt_ranges_open(release->ranges);
+	for (struct gt_thread *t = gt_threads_first(); t; t = t->next)
+		if (!keep || gt_ring_is_pressed(&t->ring))
+			gt_ring_release(&t->ring);
+}
+
+void gt_release_buffers(const struct gt_release *release)
+{
+	uint64_t settled;
+
+	if (!release->spooling->spooled)
+		return;
+	gt_spooling_update(release->spooling);
+	if (!gt_output_is_open(release->output))
+		return;
+	settled = gt_clock_from_monotonic(release->clock, gt_clock_now()) - GT_SPOOLED_SETTLE_NS;
+	gt_output_flush(release->output, settled);
+	gt_cupti_buffers_release(settled - gt_call_join_longest_wait(release->join));
+}

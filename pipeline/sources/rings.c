@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Ring records to their parts, see the header.
+ */
+#include "pipeline/sources/rings.h"
+
+#include "collectors/call/call.h"
+#include "collectors/call/records.h"
+#include "collectors/nvtx/record.h"
+#include "core/config.h"
+#include "core/thread.h"
+#include "pipeline/ranges/ranges.h"
+#include "pipeline/sources/calls.h"
+#include "pipeline/sources/collector.h"
+#include "pipeline/sources/release.h"
+#include "pipeline/sources/samples.h"
+#include "pipeline/sources/thread_names.h"
+
+static void take_call(const struct gt_rings *rings, const struct gt_ring_record *record)
+{
+	gt_calls_take(rings->calls, (const void *)record);
+}
+
+static void take_nvtx(const struct gt_rings *rings, const struct gt_ring_record *record)
+{
+	const struct gt_nvtx_record *nvtx = (const void *)record;
+
+	gt_thread_names_see(rings->threads, nvtx->tid, nvtx->time);
+	gt_ranges_record(rings->ranges, nvtx);
+}
+
+static void take_sample(const struct gt_rings *rings, const struct gt_ring_record *record)
+{
+	const struct gt_call_record *sample = (const void *)record;
+
+	gt_thread_names_see(rings->threads, sample->tid, sample->start);
+	gt_samples_take(rings->samples, sample);
+}
+
+/* By the type of the record. */
+static void (*const takers[])(const struct gt_rings *, const struct gt_ring_record *) = {
+	[GT_RECORD_CALL] = take_call,
+	[GT_RECORD_NVTX] = take_nvtx,
+	[GT_RECORD_SAMPLE] = take_sample,
+};
+
+static void take(const struct gt_rings *rings, const struct gt_ring_record *record)
+{
+	if (record->type < sizeof(takers) / sizeof(takers[0]) && takers[record->type])
+		takers[record->type](rings, record);
+}
+
+static uint64_t drain_ring(const struct gt_rings *rings, struct gt_thread *thread)
+{
+	uint64_t end = gt_ring_end(&thread->ring); /* its thread may be faster than we are */
+	const struct gt_ring_record *record;
+	uint64_t count = 0;
+
+	for (; gt_ring_has_before(&thread->ring, end); count++) {
+		record = gt_ring_next(&thread->ring);
+		if (!record)
+			break;
+		/* what the thread opened before it had a ring */
+		gt_ranges_take_early(rings->ranges);
+		take(rings, record);
+		gt_ring_pass(&thread->ring, record);
+	}
+	return count;
+}
+
+/* Drained after its end: all of it is here. */
+static void end_thread(const struct gt_rings *rings, struct gt_thread *thread)
+{
+	int ended = GT_THREAD_ENDED;
+
+	gt_ranges_thread_ended(rings->ranges, thread->tid);
+	gt_calls_thread_ended(rings->calls, thread->tid);
+	atomic_compare_exchange_strong(&thread->life, &ended, GT_THREAD_FREE);
+}
+
+/* Empties every ring. Returns how many records there were. */
+static uint64_t drain(void *part)
+{
+	const struct gt_rings *rings = part;
+	uint64_t count = 0;
+
+	gt_ranges_take_early(rings->ranges);
+	for (struct gt_thread *t = gt_threads_first(); t; t = t->next) {
+		bool ended =
+			atomic_load_explicit(&t->life, memory_order_acquire) == GT_THREAD_ENDED;
+
+		count += drain_ring(rings, t);
+		if (ended)
+			end_thread(rings, t);
+	}
+	gt_ranges_round(rings->ranges);
+	gt_release_rings(rings->release);
+	return count;
+}
+
+/* Half of --max-memory is the rings', half the activity buffers' (collectors/cupti/cupti.c). */
+static int start(void *part)
+{
+	const struct gt_config *config = ((const struct gt_rings *)part)->config;
+	struct gt_thread_limits limits = {
+		.ring_bytes = (size_t)gt_config_number(config, GT_CONFIG_RING_SIZE),
+		.extra_bytes = gt_call_state_bytes(),
+		.max_bytes = (size_t)gt_config_number(config, GT_CONFIG_MAX_MEMORY) / 2,
+		.signal_stacks = gt_config_bool(config, GT_CONFIG_ON_CRASH),
+	};
+
+	return gt_threads_start(&limits);
+}
+
+static uint64_t lost_calls(const void *part)
+{
+	(void)part;
+	return gt_threads_sum(GT_THREAD_CALLS_LOST);
+}
+
+static uint64_t refused_threads(const void *part)
+{
+	(void)part;
+	return gt_threads_refused();
+}
+
+static uint64_t degraded_threads(const void *part)
+{
+	(void)part;
+	return gt_threads_degraded();
+}
+
+static const struct gt_collector_count counts[] = {
+	{lost_calls, GT_LEDGER_COUNT_, "LOST", "ring full", "API calls",
+	 "a thread's ring was full: raise --ring-size"},
+	{refused_threads, GT_LEDGER_COUNT_, "LOST", "no thread block", "API calls",
+	 "no memory for more threads: raise --max-memory"},
+	{degraded_threads, GT_LEDGER_RINGS_THINNED, "thinned", "--max-rss", "rings",
+	 "threads have smaller rings: raise --max-memory"},
+};
+
+/* Other threads may still be calling: what they count first is read last. */
+static void count_calls(void *part, struct gt_ledger *ledger)
+{
+	uint64_t *count = ledger->count;
+
+	(void)part;
+	count[GT_LEDGER_CALLS_NESTED] = gt_threads_sum(GT_THREAD_CALLS_NESTED);
+	count[GT_LEDGER_CALLS_LOST_RING] = gt_threads_sum(GT_THREAD_CALLS_LOST);
+	count[GT_LEDGER_CALLS_LOST_THREAD] = gt_threads_refused();
+	count[GT_LEDGER_CALLS_SEEN] =
+		gt_threads_sum(GT_THREAD_CALLS_SEEN) + count[GT_LEDGER_CALLS_LOST_THREAD];
+	count[GT_LEDGER_CALLS_OPEN] = count[GT_LEDGER_CALLS_SEEN] - count[GT_LEDGER_CALLS_NESTED] -
+				      count[GT_LEDGER_CALLS_LOST_RING] -
+				      count[GT_LEDGER_CALLS_LOST_THREAD] -
+				      count[GT_LEDGER_CALLS_RECEIVED];
+}
+
+/* CUDA calls, and all else that lies in the rings of threads. */
+const struct gt_collector gt_rings_collector = {
+	.name = "calls",
+	.start = start,
+	.drain = drain,
+	.counts = counts,
+	.count_count = sizeof(counts) / sizeof(counts[0]),
+	.count = count_calls,
+	.release = gt_threads_stop,
+};

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The rings of the application threads, emptied: each record to the part that it is for. Drain
+ * thread.
+ */
+#ifndef GT_PIPELINE_SOURCES_RINGS_H
+#define GT_PIPELINE_SOURCES_RINGS_H
+
+struct gt_calls;
+struct gt_config;
+struct gt_ranges;
+struct gt_release;
+struct gt_samples;
+struct gt_thread_names;
+
+/* All is given. */
+struct gt_rings {
+	const struct gt_config *config;
+	struct gt_thread_names *threads;
+	struct gt_calls *calls;
+	struct gt_ranges *ranges;
+	const struct gt_samples *samples;
+	const struct gt_release *release;
+};
+
+#endif

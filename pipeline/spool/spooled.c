@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Keeping the spool, see the header.
+ */
+#include "pipeline/spool/spooled.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <string.h>
+
+#include "collectors/symbols/elf_image.h"
+#include "collectors/symbols/modules.h"
+#include "core/guest/forkgate.h"
+#include "core/guest/text.h"
+#include "core/identity.h"
+#include "core/spool.h"
+#include "core/thread.h"
+
+/* Rings and buffers have --max-memory for themselves; a spool rarely needs more than a part of
+ * it. */
+#define SPOOL_MAX (256u << 20)
+
+struct own {
+	uint64_t address; /* of our code */
+	uint8_t id[GT_BUILD_ID_MAX];
+	uint32_t size;
+};
+
+static int find_own(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct own *own = context;
+	bool found = false;
+
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *phdr = &info->dlpi_phdr[i];
+		uint64_t start = info->dlpi_addr + phdr->p_vaddr;
+
+		found |= phdr->p_type == PT_LOAD && own->address - start < phdr->p_memsz;
+	}
+	if (found)
+		own->size = gt_elf_image_loaded_build_id(info, own->id);
+	return found;
+}
+
+void gt_spooled_build_id(char *ret_text, uint32_t size)
+{
+	static const char digits[] = "0123456789abcdef";
+	struct own own = {.address = (uint64_t)(uintptr_t)&gt_spooled_build_id};
+
+	gt_forkgate_lock();
+	dl_iterate_phdr(find_own, &own);
+	gt_forkgate_unlock();
+	for (uint32_t i = 0; i < own.size && 2 * i + 2 < size; i++) {
+		*ret_text++ = digits[own.id[i] >> 4];
+		*ret_text++ = digits[own.id[i] & 15];
+	}
+	*ret_text = 0;
+}
+
+static const char *own_path(void)
+{
+	Dl_info info;
+
+	return dladdr((void *)&own_path, &info) && info.dli_fname ? info.dli_fname : "";
+}
+
+/* What a killed process leaves on tmpfs takes memory until somebody removes it: gputrace run
+ * does. */
+static const char *find_place(const struct gt_config *config)
+{
+	const char *where = gt_config_text(config, GT_CONFIG_SPOOL);
+
+	if (strcmp(where, "auto") != 0)
+		return where;
+	return gt_identity_env("GPUTRACE_RUN") ? "on" : "off";
+}
+
+/* In the spool, where recovery looks for it. NULL: that is not to be had. */
+static struct gt_spooled *make_spooled(void)
+{
+	struct gt_spooled *spooled = gt_spool_map(sizeof(*spooled));
+
+	if (gt_spool_holds(spooled))
+		return spooled;
+	gt_spool_remove();
+	return NULL;
+}
+
+void gt_spooling_start(struct gt_spooling *spooling, const struct gt_config *config,
+		       const char *folder)
+{
+	struct gt_metadata *metadata = spooling->metadata;
+	char build_id[72], why[512];
+	struct gt_spool_options options = {
+		.where = find_place(config),
+		.runtime = gt_identity_env("XDG_RUNTIME_DIR"),
+		.build_id = build_id,
+		.library = own_path(),
+		.folder = folder,
+		.max_bytes = SPOOL_MAX,
+		.started = metadata->start / 1000000u,
+	};
+
+	if (!strcmp(gt_config_text(config, GT_CONFIG_FORMAT), "null") ||
+	    !strcmp(options.where, "off"))
+		return;
+	gt_spooled_build_id(build_id, sizeof(build_id));
+	if (gt_spool_start(&options, why, sizeof(why))) {
+		gt_text_format(metadata->spool, sizeof(metadata->spool), "none: %s", why);
+		return;
+	}
+	spooling->spooled = make_spooled();
+	if (!spooling->spooled)
+		return;
+	gt_text_format(metadata->spool, sizeof(metadata->spool), "%s", gt_spool_path());
+	gt_spooling_update(spooling);
+	gt_spool_set_root(GT_SPOOL_SESSION, spooling->spooled);
+}
+
+struct gt_translate_notes *gt_spooling_notes(const struct gt_spooling *spooling)
+{
+	return spooling->spooled ? &spooling->spooled->notes : NULL;
+}
+
+static void update_metadata(struct gt_spooled *spooled, const struct gt_metadata *metadata)
+{
+	if (spooled->metadata_generation == metadata->generation + 1)
+		return;
+	spooled->metadata = *metadata;
+	spooled->metadata_generation = metadata->generation + 1;
+	if (metadata->unwinder)
+		gt_text_format(spooled->unwinder, sizeof(spooled->unwinder), "%s",
+			       metadata->unwinder);
+}
+
+void gt_spooling_update(const struct gt_spooling *spooling)
+{
+	struct gt_spooled *spooled = spooling->spooled;
+
+	if (!spooled)
+		return;
+	spooling->ledger->count[GT_LEDGER_SPOOL_REFUSED] = gt_spool_refused();
+	spooling->ledger->count[GT_LEDGER_SPOOL_THREADS] = gt_spool_refused_threads();
+	spooled->has_cupti = *spooling->has_cupti;
+	spooled->ledger = *spooling->ledger;
+	spooled->threads_refused = gt_threads_refused();
+	memcpy(spooled->context_device, spooling->context_device, sizeof(spooled->context_device));
+	update_metadata(spooled, spooling->metadata);
+}
+
+void gt_spooling_clock(const struct gt_spooling *spooling)
+{
+	if (spooling->spooled)
+		spooling->spooled->clock = *spooling->clock;
+}
+
+void gt_spooling_begun(const struct gt_spooling *spooling)
+{
+	if (!spooling->spooled)
+		return;
+	gt_spooling_clock(spooling);
+	spooling->spooled->metadata_generation = 0;
+	gt_spooling_update(spooling);
+}
+
+void gt_spooling_claim(const struct gt_spooling *spooling, uint64_t files,
+		       const struct gt_ledger *claimed)
+{
+	struct gt_spooled *spooled = spooling->spooled;
+	uint32_t other;
+
+	if (!spooled)
+		return;
+	other = !atomic_load(&spooled->claim);
+	spooled->claims[other].files = files;
+	spooled->claims[other].ledger = *claimed;
+	atomic_store(&spooled->claim, other);
+}

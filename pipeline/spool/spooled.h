@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The session's part of the spool (core/spool.h): what recovery must know beside rings, buffers and
+ * stores, and the order in which things become free. Nothing leaves a ring or a buffer before the
+ * text made of it is in the file, so a process can be killed at any moment: what is in the spool
+ * and not in the file is missing, what is in both is left out by who puts them together. Session
+ * start, then drain thread.
+ */
+#ifndef GT_PIPELINE_SPOOL_SPOOLED_H
+#define GT_PIPELINE_SPOOL_SPOOLED_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collectors/cupti/translate.h"
+#include "core/config.h"
+#include "core/guest/clock.h"
+#include "core/schema/ledger.h"
+#include "core/schema/metadata.h"
+
+/* GPU operations may be delivered late by this much and still find their place in order. Together
+ * with the flush period it is less than the second that a process without a spool may lose. */
+#define GT_SPOOLED_SETTLE_NS 100000000u
+
+/* What the closed files of a trace in several say in their ledgers, all together. */
+struct gt_spooled_claims {
+	uint64_t files; /* how many of them, from the first on */
+	struct gt_ledger ledger;
+};
+
+/* As it lies in the spool; pointers in it are addresses of the dead process. */
+struct gt_spooled {
+	uint32_t has_cupti;
+	uint32_t metadata_generation;
+	char unwinder[32];
+	uint32_t context_device[GT_TRANSLATE_CONTEXTS];
+	uint64_t threads_refused;
+	uint64_t open_ranges; /* whose beginnings are in no ring any more */
+	struct gt_clock clock;
+	struct gt_metadata metadata;
+	struct gt_ledger ledger;
+	struct gt_spooled_claims claims[2];
+	_Atomic uint32_t claim; /* which of the two is whole */
+	struct gt_translate_notes notes;
+};
+
+/* Keeps the spool of a session. Given: all but the first. */
+struct gt_spooling {
+	struct gt_spooled *spooled; /* what the spool holds of the session; NULL: there is none */
+	const struct gt_clock *clock;
+	struct gt_metadata *metadata;
+	struct gt_ledger *ledger;
+	const uint32_t *context_device; /* the translator's, GT_TRANSLATE_CONTEXTS */
+	const _Atomic bool *has_cupti;
+};
+
+/* Makes the spool, if it is wanted and can be had. Before the stores, which lie in it. @folder: of
+ * the trace. */
+void gt_spooling_start(struct gt_spooling *spooling, const struct gt_config *config,
+		       const char *folder);
+
+/* What the session has learned while it started is kept too. Before its first round. As all below
+ * it does nothing where there is no spool. */
+void gt_spooling_begun(const struct gt_spooling *spooling);
+
+/* After each look at the clocks, before anything is converted by it: an event that was written is
+ * known again by its times when it comes out of the spool. */
+void gt_spooling_clock(const struct gt_spooling *spooling);
+
+/* Brings metadata and counts up to date. */
+void gt_spooling_update(const struct gt_spooling *spooling);
+
+/* The first @files files are closed; @claimed is the sum of their ledgers. */
+void gt_spooling_claim(const struct gt_spooling *spooling, uint64_t files,
+		       const struct gt_ledger *claimed);
+
+/* Where the translator leaves its notes; NULL: there is no spool. */
+struct gt_translate_notes *gt_spooling_notes(const struct gt_spooling *spooling);
+
+/* Bytes of the build-id of this library as hexadecimal text. */
+void gt_spooled_build_id(char *ret_text, uint32_t size);
+
+#endif

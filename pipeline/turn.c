@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See the header.
+ */
+#include "pipeline/turn.h"
+
+#include "core/guest/log.h"
+#include "core/spool.h"
+#include "pipeline/pipeline.h"
+#include "pipeline/ranges/ranges.h"
+#include "pipeline/sources/crash_stack.h"
+
+#define MS_NS           1000000ull
+#define CLOCK_EVERY_NS  (1000 * MS_NS)
+#define CLOCK_SECOND_NS (20 * MS_NS) /* two samples tell the rate of the processor's counter */
+
+/* Some tenths of a second's work, however much there is: the clock, the file and a crash want their
+ * turn. */
+#define ROUND_BYTES     ((size_t)16 << 20)
+
+int gt_turn_start(struct gt_pipeline *p)
+{
+	int error = gt_collectors_start(&p->collectors);
+
+	if (error)
+		return error;
+	if (gt_spool_is_open()) /* recovery needs them, however early the process is killed */
+		gt_call_stacks_refresh(&p->stacks);
+	gt_spooling_begun(&p->spooling);
+	return 0;
+}
+
+static uint64_t take(struct gt_pipeline *p, size_t bytes)
+{
+	uint64_t work;
+
+	gt_call_stacks_refresh(&p->stacks);
+	work = gt_collectors_read(&p->collectors, bytes);
+	gt_call_join_settle(&p->join, false);
+	gt_ranges_settle(p->ranges, false);
+	gt_release_buffers(&p->release);
+	return work;
+}
+
+uint64_t gt_turn_round(struct gt_pipeline *p)
+{
+	return take(p, ROUND_BYTES);
+}
+
+void gt_turn_all(struct gt_pipeline *p)
+{
+	take(p, gt_collectors_waiting(&p->collectors));
+}
+
+void gt_turn_clock(struct gt_pipeline *p, uint64_t now)
+{
+	struct gt_clock *clock = &p->clock;
+	int64_t step;
+
+	if (now < p->next_clock)
+		return;
+	p->next_clock = now + (clock->count == 1 ? CLOCK_SECOND_NS : CLOCK_EVERY_NS);
+	gt_clock_sample(clock, &step);
+	gt_spooling_clock(&p->spooling);
+	p->metadata.clock_last = clock->samples[clock->count - 1];
+	if (step)
+		gt_outlet_note(&p->outlet, &(struct gt_note_event){
+						   .name = "clock step",
+						   .what = "CLOCK_REALTIME was set",
+						   .cause = "clock step",
+						   .of_what = "ns",
+						   .count = (uint64_t)(step < 0 ? -step : step)});
+}
+
+bool gt_turn_flush_is_due(struct gt_pipeline *p, uint64_t now)
+{
+	if (now < p->next_flush)
+		return false;
+	p->next_flush =
+		now + (uint64_t)gt_config_number(&p->config, GT_CONFIG_FLUSH_PERIOD) * MS_NS;
+	return true;
+}
+
+void gt_turn_report(struct gt_pipeline *p)
+{
+	gt_collectors_report(&p->collectors);
+	gt_frameworks_notify(&p->frameworks);
+	gt_outlet_flush(&p->outlet, false);
+}
+
+void gt_turn_write(struct gt_pipeline *p, bool everything)
+{
+	gt_outlet_flush(&p->outlet, everything);
+}
+
+void gt_turn_close(struct gt_pipeline *p)
+{
+	gt_turn_all(p);
+	gt_collectors_check(&p->collectors, gt_clock_now());
+	gt_call_join_settle(&p->join, true);
+	gt_ranges_settle(p->ranges, true);
+	gt_calls_finish(&p->calls);
+	gt_collectors_report(&p->collectors);
+	if (!p->output.writer && p->outlet.early.count)
+		gt_log_verbose("%lu CUDA events and no GPU work: no trace is written",
+			       (unsigned long)p->outlet.early.count);
+	/* files that become full now close with what was counted so far */
+	gt_outlet_flush(&p->outlet, true);
+	gt_collectors_count(&p->collectors);
+	gt_frameworks_notify(&p->frameworks);
+	if (*p->metadata.spool == '/')
+		*p->metadata.spool = 0;
+	gt_output_close(&p->output);
+	gt_spool_remove();
+}
+
+void gt_turn_crash(struct gt_pipeline *p, const struct gt_crash_report *crash)
+{
+	struct gt_event event = {.kind = GT_EVENT_NOTE, .tid = crash->tid};
+
+	event.start = event.end = gt_clock_from_monotonic(&p->clock, gt_clock_now());
+	event.stack = gt_crash_stack(&p->stacks, &crash->regs, crash->thread);
+	event.note =
+		(struct gt_note_event){.name = "crash", .what = crash->what, .cause = crash->cause};
+	gt_outlet_event(&p->outlet, &event);
+}

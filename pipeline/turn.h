@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What is done to a pipeline as a whole: its start, a round, its end. By the starting thread, then
+ * by the drain thread, which holds it, or by who has taken it over.
+ */
+#ifndef GT_PIPELINE_TURN_H
+#define GT_PIPELINE_TURN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct gt_crash_report;
+struct gt_pipeline;
+
+/* Starts the sources. A negative errno: the caller gives the pipeline up. */
+int gt_turn_start(struct gt_pipeline *pipeline);
+
+/* Compares both clocks when that is due. @now: CLOCK_MONOTONIC ns, as below. */
+void gt_turn_clock(struct gt_pipeline *pipeline, uint64_t now);
+
+/* One round: what waits, some tenths of a second's work of it, and what has become final. Returns
+ * how much there was. */
+uint64_t gt_turn_round(struct gt_pipeline *pipeline);
+
+/* What was delivered until now: threads that go on launching while the file is closed have no
+ * end. */
+void gt_turn_all(struct gt_pipeline *pipeline);
+
+/* Is it time to ask the sources for what they hold back? Then the next time is set. */
+bool gt_turn_flush_is_due(struct gt_pipeline *pipeline, uint64_t now);
+
+/* Says in the trace what was lost so far, and writes what is final. */
+void gt_turn_report(struct gt_pipeline *pipeline);
+
+/* Writes what is final; @everything: all that there is. */
+void gt_turn_write(struct gt_pipeline *pipeline, bool everything);
+
+/* A note where it broke, with its stack. */
+void gt_turn_crash(struct gt_pipeline *pipeline, const struct gt_crash_report *crash);
+
+/* Everything that was delivered goes into the file, and the file is closed. The last turn. */
+void gt_turn_close(struct gt_pipeline *pipeline);
+
+#endif

@@ -1,0 +1,555 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See join.h. Four readings: the recovered events for the time of the first, the trace to know
+ * which of them it has, the earlier files of the process for the same, and the recovered events
+ * once more, which are written where they are missing.
+ */
+#include "recover/join.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "readers/events.h"
+#include "readers/keymap.h"
+#include "readers/perfetto/pftrace.h"
+#include "readers/vec.h"
+#include "recover/join_key.h"
+#include "recover/join_ledger.h"
+#include "trace/first_block.h"
+#include "trace/segment_files.h"
+#include "writers/perfetto/perfetto.h"
+
+/* The clock of the trace and that of the file system may differ by this much. */
+#define MARGIN_NS 10000000000u
+
+/* A form of traces. */
+struct join_form {
+	const char *writer;
+	int (*read)(struct gt_events *events, const char *path);
+};
+
+static const struct join_form json = {"chrome", gt_events_read_json};
+static const struct join_form pftrace = {"perfetto", gt_events_read_pftrace};
+
+struct join {
+	const struct join_form *form;
+	const char *trace, *spool;
+	struct gt_join *result;
+	struct gt_events
+		events; /* of the trace, then what was recovered: a call may be in either */
+	struct gt_events before; /* the first reading of what was recovered */
+	struct gt_metadata metadata;
+	struct gt_event newest; /* of the trace, not known yet to be whole */
+	uint32_t newest_track;
+	bool has_newest;
+	uint64_t first;               /* start of the earliest recovered event */
+	struct gt_keymap have;        /* events that are there, how many of each */
+	struct gt_join_count count;   /* of what is there */
+	struct gt_ledger session;     /* what only the process knew */
+	uint64_t first_unreported;    /* number of the first file whose ledger is not taken off */
+	unsigned long newest_segment; /* number of the earlier file whose metadata was taken */
+	GT_VEC(struct gt_perfetto_entry) tracks;
+	struct gt_writer *writer;
+	struct gt_sink *sink;
+};
+
+static int fail(struct join *j, const char *path, const char *what, int rc)
+{
+	if (!*j->result->error)
+		snprintf(j->result->error, sizeof(j->result->error), "%.300s: %.300s", path, what);
+	return rc;
+}
+
+static int read_into(struct join *j, struct gt_events *events, const char *path)
+{
+	int rc = gt_events_init(events);
+
+	return rc ? rc : j->form->read(events, path);
+}
+
+static int fail_reading(struct join *j, const struct gt_events *events, const char *path, int rc)
+{
+	return fail(j, path, *events->error ? events->error : strerror(-rc), rc);
+}
+
+/* What strict JSON does not allow stays as it is. */
+static int refuse_loose(struct join *j, const struct gt_events *events, const char *path)
+{
+	char text[128];
+
+	if (!events->loose)
+		return 0;
+	snprintf(text, sizeof(text), "holds %.80s, which is no JSON (not touched)", events->loose);
+	return fail(j, path, text, -EBADMSG);
+}
+
+/* ---- what was recovered ---- */
+
+static int ignore_metadata(const struct gt_metadata *metadata, void *data)
+{
+	(void)metadata;
+	(void)data;
+	return 0;
+}
+
+static int ignore_event(const struct gt_event *event, void *data)
+{
+	(void)event;
+	(void)data;
+	return 0;
+}
+
+static bool has_time(const struct gt_event *event)
+{
+	return event->kind != GT_EVENT_THREAD && event->kind != GT_EVENT_STREAM;
+}
+
+static int see_recovered(const struct gt_event *event, void *data)
+{
+	struct join *j = data;
+
+	if (has_time(event) && event->start < j->first)
+		j->first = event->start;
+	return 0;
+}
+
+static int read_recovered(struct join *j, const char *path)
+{
+	int rc;
+
+	j->before = (struct gt_events){
+		.take_metadata = ignore_metadata, .take_event = see_recovered, .data = j};
+	rc = read_into(j, &j->before, path);
+	if (rc)
+		return fail_reading(j, &j->before, path, rc);
+	j->session = j->before.ledger;
+	j->first_unreported = j->before.metadata.segment[GT_SEGMENT_NUMBER];
+	if (!j->first_unreported)
+		j->first_unreported = 1;
+	return refuse_loose(j, &j->before, path);
+}
+
+/* ---- the trace ---- */
+
+static bool is_late(const struct join *j, const struct gt_event *event)
+{
+	return !has_time(event) || event->start >= j->first;
+}
+
+static bool note_event(struct join *j, const struct gt_event *event)
+{
+	struct gt_keymap_entry *have = gt_keymap_get(&j->have, gt_join_key(event));
+
+	if (have)
+		have->value++;
+	return have;
+}
+
+/* The newest event of the trace is whole. */
+static int keep_newest(struct join *j)
+{
+	const struct gt_event *event = &j->newest;
+
+	if (!j->has_newest)
+		return 0;
+	j->has_newest = false;
+	j->result->events++;
+	j->writer->ops->recall(j->writer, event, j->newest_track);
+	if (is_late(j, event) && !note_event(j, event))
+		return -ENOMEM;
+	return gt_join_count(&j->count, event);
+}
+
+static int see_trace(const struct gt_event *event, void *data)
+{
+	struct join *j = data;
+	int rc = keep_newest(j);
+
+	j->newest = *event;
+	j->newest_track = j->events.track;
+	j->has_newest = true;
+	return rc;
+}
+
+static int open_writer(struct join *j, const struct gt_metadata *metadata)
+{
+	struct gt_writer_options options = {.sync_tracks = true,
+					    .resumes = true,
+					    .border = metadata->segment[GT_SEGMENT_BORDER],
+					    .few_details = strstr(metadata->options, "details=few"),
+					    .full_stacks =
+						    strstr(metadata->options, "stacks=full")};
+
+	j->writer = gt_writer_new(j->form->writer);
+	if (!j->writer)
+		return -ENOMEM;
+	return j->writer->ops->open(j->writer, NULL, metadata, &options);
+}
+
+static int take_metadata(const struct gt_metadata *metadata, void *data)
+{
+	struct join *j = data;
+
+	return j->writer ? 0 : open_writer(j, metadata);
+}
+
+static uint32_t device_track(const struct join *j, uint32_t device)
+{
+	for (size_t i = 0; i < j->tracks.count; i++)
+		if (j->tracks.at[i].kind == GT_PERFETTO_DEVICE && j->tracks.at[i].a == device)
+			return j->tracks.at[i].number;
+	return GT_PF_TRACK_OF_PROCESS;
+}
+
+/* The number of a track is found again by what the writer knows it by. Of a track next to a
+ * thread's, which gets another one, only the number is taken. */
+static int see_track(uint64_t uuid, const struct gt_pftrace_track *track, void *data)
+{
+	struct join *j = data;
+	struct gt_perfetto_entry entry = {.kind = GT_PERFETTO_FRAME, .number = (uint32_t)uuid};
+
+	if (uuid <= GT_PF_TRACK_OF_PROCESS || uuid >= GT_PFTRACE_MAX_IID)
+		return 0;
+	if (track->kind == GT_PFTRACE_THREAD) {
+		entry.kind = GT_PERFETTO_THREAD;
+		entry.a = track->tid;
+	} else if (track->kind == GT_PFTRACE_COUNTER) {
+		entry.kind = GT_PERFETTO_COUNTER;
+		entry.a = (uint64_t)track->name->id << 32 | track->series->id;
+		entry.b = track->on_gpu ? device_track(j, track->device) : GT_PF_TRACK_OF_PROCESS;
+	} else if (track->on_gpu) {
+		entry.kind = GT_PERFETTO_DEVICE;
+		entry.a = track->device;
+	} else {
+		entry.b = uuid; /* of no frame: frames have an address */
+	}
+	return gt_vec_push(&j->tracks, entry) ? 0 : -ENOMEM;
+}
+
+/* How much of the file stays, and what is cut: not the bracket that ends a running JSON file. */
+static int measure(struct join *j)
+{
+	const struct gt_events *events = &j->events;
+	struct stat st;
+
+	if (stat(j->trace, &st))
+		return fail(j, j->trace, strerror(errno), -errno);
+	if (!events->closed || events->is_unfinished)
+		j->result->cut = (uint64_t)st.st_size - events->end_byte;
+	j->result->was_closed = events->has_ledger;
+	j->result->was_torn = events->torn;
+	return 0;
+}
+
+/* A .pftrace that was cut before its metadata is started over. */
+static int read_trace(struct join *j)
+{
+	int rc;
+
+	j->events = (struct gt_events){.take_metadata = take_metadata,
+				       .take_event = see_trace,
+				       .take_track = see_track,
+				       .data = j};
+	rc = read_into(j, &j->events, j->trace);
+	if (!rc && !j->events.is_unfinished)
+		rc = keep_newest(j);
+	if (rc && !j->events.torn)
+		return fail_reading(j, &j->events, j->trace, rc);
+	if (j->events.torn) {
+		j->events.end_byte = 0;
+		j->tracks.count = 0;
+		j->events.tells_gpus = false;
+	}
+	rc = refuse_loose(j, &j->events, j->trace);
+	return rc ? rc : measure(j);
+}
+
+/* The first block of a JSON trace is closed in place: another tool's has no room. */
+static int check_block(struct join *j)
+{
+	static struct gt_first_block block;
+	int rc = j->form == &json ? gt_first_block_read(&block, j->trace) : 0;
+
+	if (rc || j->form != &json)
+		return rc;
+	/* its newline may be missing */
+	if (block.bytes < GT_FIRST_BLOCK - 1 || memcmp(block.text + GT_FIRST_BLOCK - 4, "\"}}", 3))
+		return fail(j, j->trace, "its first event is not one of gputrace's (not touched)",
+			    -EBADMSG);
+	return 0;
+}
+
+/* ---- earlier files of the process ---- */
+
+/* An earlier file, whose events are not recovered again. */
+struct join_previous {
+	struct join *join;
+	bool may_have_them; /* it was still written when the first of the recovered events
+			     * happened */
+	struct gt_ledger ledger;
+};
+
+static int see_previous(const struct gt_event *event, void *data)
+{
+	struct join_previous *previous = data;
+	struct join *j = previous->join;
+	enum gt_ledger_key key = gt_ledger_key_of(event);
+
+	if (key < GT_LEDGER_COUNT_)
+		previous->ledger.count[key]++;
+	if (previous->may_have_them && has_time(event) && is_late(j, event) &&
+	    !note_event(j, event))
+		return -ENOMEM;
+	return 0;
+}
+
+static bool may_have_them(const struct join *j, const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISREG(st.st_mode) &&
+	       (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec +
+			       MARGIN_NS >=
+		       j->first;
+}
+
+/* What cannot be read counts nothing. */
+static int read_previous(const char *path, void *data)
+{
+	struct join *j = data;
+	struct join_previous previous = {.join = j, .may_have_them = may_have_them(j, path)};
+	struct gt_events events = {
+		.take_metadata = ignore_metadata, .take_event = see_previous, .data = &previous};
+	bool is_unreported = gt_segment_number(path) >= j->first_unreported;
+	uint64_t *count = previous.ledger.count;
+	int rc;
+
+	if (!previous.may_have_them && !is_unreported)
+		return 0;
+	rc = read_into(j, &events, path);
+	count[GT_LEDGER_CALLS_SEEN] = count[GT_LEDGER_CALLS_WRITTEN];
+	if (!rc && is_unreported)
+		gt_join_ledger_take_off(&j->session,
+					events.has_ledger ? &events.ledger : &previous.ledger);
+	gt_events_fini(&events);
+	return rc == -ENOMEM ? rc : 0;
+}
+
+/* ---- writing ---- */
+
+/* That of the trace, or, when it had none yet, of the whole process. */
+static void choose_metadata(struct join *j)
+{
+	const struct gt_metadata *whole = &j->before.metadata;
+	unsigned long number = gt_segment_number(j->trace);
+
+	if (!j->result->was_torn) {
+		j->metadata = j->events.metadata;
+	} else {
+		j->metadata = *whole;
+		memset(j->metadata.segment, 0, sizeof(j->metadata.segment));
+		j->metadata.segment[GT_SEGMENT_NUMBER] = number > 1 ? number : 0;
+	}
+	if (j->metadata.device_count < whole->device_count) {
+		memcpy(j->metadata.devices, whole->devices, sizeof(j->metadata.devices));
+		j->metadata.device_count = whole->device_count;
+	}
+	/* found by it again, should this be interrupted */
+	snprintf(j->metadata.spool, sizeof(j->metadata.spool), "%s", j->spool);
+}
+
+static int resume(struct join *j)
+{
+	struct gt_writer_past past = {.offset = j->events.end_byte,
+				      .names = j->events.names,
+				      .flows = j->events.flows,
+				      .gpus_written = j->events.tells_gpus,
+				      .tracks = j->tracks.at,
+				      .track_count = j->tracks.count};
+	int rc = 0;
+
+	choose_metadata(j);
+	if (!j->writer)
+		rc = open_writer(j, &j->metadata);
+	if (!rc)
+		j->sink = gt_sink_open_file(j->trace, &rc);
+	return rc ? rc : j->writer->ops->resume(j->writer, j->sink, &j->metadata, &past);
+}
+
+/* A thread has its name once; what else has the same key is there as often as it happened. 1: it is
+ * missing; negative errno. */
+static int is_missing(struct join *j, const struct gt_event *event)
+{
+	struct gt_keymap_entry *have = gt_keymap_get(&j->have, gt_join_key(event));
+	bool is_there;
+
+	if (!have)
+		return -ENOMEM;
+	is_there = have->value > 0;
+	if (!has_time(event))
+		have->value = 1;
+	else if (is_there)
+		have->value--;
+	return !is_there;
+}
+
+static int see_missing(const struct gt_event *event, void *data)
+{
+	struct join *j = data;
+	int rc = is_missing(j, event);
+
+	if (rc <= 0)
+		return rc;
+	rc = gt_join_count(&j->count, event);
+	j->result->calls += event->kind == GT_EVENT_API;
+	j->result->operations += gt_event_is_gpu(event->kind);
+	return rc ? rc : j->writer->ops->event(j->writer, event);
+}
+
+static int write_missing(struct join *j, const char *recovered)
+{
+	int rc;
+
+	j->events.take_metadata = ignore_metadata;
+	j->events.take_event = see_missing;
+	j->events.take_track = NULL;
+	rc = j->form->read(&j->events, recovered);
+	return rc ? rc : j->writer->ops->flush(j->writer, UINT64_MAX);
+}
+
+static int close_trace(struct join *j)
+{
+	const struct gt_ledger *written = &j->writer->ops->file(j->writer)->written.ledger;
+	struct gt_ledger rest, ledger = gt_join_ledger(&j->session, &j->count, written, &rest);
+
+	j->result->in_flight = ledger.count[GT_LEDGER_OPS_IN_FLIGHT];
+	*j->metadata.spool = 0;
+	j->metadata.repaired = (struct gt_metadata_repaired){.done = true,
+							     .events = j->result->events,
+							     .cut_bytes = j->result->cut,
+							     .calls = j->result->calls,
+							     .operations = j->result->operations,
+							     .in_flight = j->result->in_flight};
+	return j->writer->ops->close(j->writer, &j->metadata, &rest);
+}
+
+static int join(struct join *j, const char *recovered)
+{
+	int rc = read_recovered(j, recovered);
+
+	if (!rc)
+		rc = read_trace(j);
+	if (!rc && !j->result->was_closed)
+		rc = check_block(j);
+	if (rc || j->result->was_closed)
+		return rc;
+	rc = gt_segments_before(j->trace, read_previous, j);
+	if (!rc)
+		rc = resume(j);
+	if (!rc)
+		rc = write_missing(j, recovered);
+	return rc ? rc : close_trace(j);
+}
+
+/* ---- without a spool ---- */
+
+/* Of the latest earlier file that can be read. */
+static int read_metadata_of(const char *path, void *data)
+{
+	struct join *j = data;
+	struct gt_events events = {
+		.take_metadata = ignore_metadata, .take_event = ignore_event, .data = j};
+	int rc;
+
+	if (gt_segment_number(path) < j->newest_segment)
+		return 0;
+	rc = read_into(j, &events, path);
+	if (rc) {
+		gt_events_fini(&events);
+		return rc == -ENOMEM ? rc : 0;
+	}
+	gt_events_fini(&j->before);
+	j->before = events;
+	j->newest_segment = gt_segment_number(path);
+	return 0;
+}
+
+/* Nothing but a header, which is that of the file before. */
+static int close_empty(struct join *j)
+{
+	int rc = read_trace(j);
+
+	if (!rc && !j->events.torn)
+		return 0;
+	if (!rc)
+		rc = gt_segments_before(j->trace, read_metadata_of, j);
+	if (!rc && !j->newest_segment)
+		rc = fail(j, j->trace, "ends before its metadata, there is nothing to repair",
+			  -ENODATA);
+	if (!rc)
+		rc = resume(j);
+	return rc ? rc : close_trace(j);
+}
+
+/* ---- the two entries ---- */
+
+static void forget(struct join *j)
+{
+	if (j->writer)
+		j->writer->ops->fini(j->writer);
+	gt_writer_free(j->writer);
+	gt_sink_close(j->sink);
+	gt_events_fini(&j->events);
+	gt_events_fini(&j->before);
+	gt_keymap_fini(&j->have);
+	gt_join_count_fini(&j->count);
+	gt_vec_free(&j->tracks);
+}
+
+int gt_join(const char *trace, const char *recovered, const char *spool, struct gt_join *ret_join)
+{
+	static struct join j;
+	int rc;
+
+	*ret_join = (struct gt_join){0};
+	j = (struct join){.trace = trace, .spool = spool, .result = ret_join, .first = UINT64_MAX};
+	j.form = gt_join_is_pftrace(trace) ? &pftrace : &json;
+	rc = join(&j, recovered);
+	if (rc)
+		fail(&j, trace, strerror(-rc), rc);
+	forget(&j);
+	return rc;
+}
+
+int gt_join_without_spool(const char *trace, struct gt_join *ret_join)
+{
+	static struct join j;
+	int rc;
+
+	*ret_join = (struct gt_join){0};
+	j = (struct join){.trace = trace, .spool = "", .result = ret_join, .first = UINT64_MAX};
+	j.form = &pftrace;
+	rc = close_empty(&j);
+	if (rc)
+		fail(&j, trace, strerror(-rc), rc);
+	forget(&j);
+	return rc;
+}
+
+bool gt_join_is_pftrace(const char *path)
+{
+	const char *ending = strrchr(path, '.');
+	struct gt_input in;
+	struct stat st;
+	bool is_pftrace;
+
+	if (stat(path, &st) || !S_ISREG(st.st_mode) || gt_input_open(&in, path))
+		return false;
+	is_pftrace = gt_input_more(&in) > 0 && gt_input_is_pftrace(&in);
+	if (!is_pftrace && ending && !strcmp(ending, ".pftrace")) /* too little of it to tell */
+		is_pftrace = !in.size || *in.data == '\n';
+	gt_input_close(&in);
+	return is_pftrace;
+}

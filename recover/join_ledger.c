@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See join_ledger.h.
+ */
+#include "recover/join_ledger.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "core/stack.h"
+
+static const struct {
+	const char *name;
+	enum gt_ledger_key key;
+} untimed[] = {
+	{"kernel (untimed)", GT_LEDGER_KERNELS_UNTIMED},
+	{"memcpy (untimed)", GT_LEDGER_MEMCPYS_UNTIMED},
+	{"memset (untimed)", GT_LEDGER_MEMSETS_UNTIMED},
+};
+
+static bool count_stack(struct gt_join_count *count, const struct gt_stack *stack)
+{
+	return !stack || !stack->id || gt_keymap_get(&count->stacks, stack->id);
+}
+
+static const struct gt_stack *creator_of(const struct gt_event *event)
+{
+	if (event->kind == GT_EVENT_KERNEL)
+		return event->kernel.created;
+	if (event->kind == GT_EVENT_MEMCPY || event->kind == GT_EVENT_MEMSET)
+		return event->memory.created;
+	return NULL;
+}
+
+int gt_join_count(struct gt_join_count *count, const struct gt_event *event)
+{
+	enum gt_ledger_key key = gt_ledger_key_of(event);
+
+	if (key < GT_LEDGER_COUNT_)
+		count->ledger.count[key]++;
+	for (size_t i = 0; event->kind == GT_EVENT_NOTE && i < sizeof(untimed) / sizeof(untimed[0]);
+	     i++)
+		if (!strcmp(event->note.name, untimed[i].name))
+			count->ledger.count[untimed[i].key]++;
+	return count_stack(count, event->stack) && count_stack(count, event->launch.stack) &&
+			       count_stack(count, event->launch.forward) &&
+			       count_stack(count, creator_of(event))
+		       ? 0
+		       : -ENOMEM;
+}
+
+void gt_join_count_fini(struct gt_join_count *count)
+{
+	gt_keymap_fini(&count->stacks);
+}
+
+void gt_join_ledger_take_off(struct gt_ledger *ledger, const struct gt_ledger *reported)
+{
+	for (int i = 0; i < GT_LEDGER_COUNT_; i++) {
+		uint64_t *count = &ledger->count[i];
+
+		*count -= reported->count[i] < *count ? reported->count[i] : *count;
+	}
+}
+
+/* What was received and seen, from what is written and lost: all that was received and not lost
+ * stands in the file, for what is lost has a cause. */
+static void balance(uint64_t *count)
+{
+	uint64_t reported;
+
+	count[GT_LEDGER_CALLS_RECEIVED] = count[GT_LEDGER_CALLS_WRITTEN];
+	count[GT_LEDGER_RECORDS_KERNEL] =
+		count[GT_LEDGER_KERNELS_WRITTEN] + count[GT_LEDGER_KERNELS_UNTIMED];
+	count[GT_LEDGER_RECORDS_MEMCPY] =
+		count[GT_LEDGER_MEMCPYS_WRITTEN] + count[GT_LEDGER_MEMCPYS_UNTIMED];
+	count[GT_LEDGER_RECORDS_MEMSET] =
+		count[GT_LEDGER_MEMSETS_WRITTEN] + count[GT_LEDGER_MEMSETS_UNTIMED];
+	count[GT_LEDGER_SAMPLES_RECEIVED] = count[GT_LEDGER_SAMPLES_WRITTEN];
+	reported = count[GT_LEDGER_CALLS_RECEIVED] + count[GT_LEDGER_CALLS_NESTED] +
+		   count[GT_LEDGER_CALLS_LOST_RING] + count[GT_LEDGER_CALLS_LOST_THREAD];
+	count[GT_LEDGER_CALLS_OPEN] =
+		count[GT_LEDGER_CALLS_SEEN] > reported ? count[GT_LEDGER_CALLS_SEEN] - reported : 0;
+	count[GT_LEDGER_CALLS_SEEN] = reported + count[GT_LEDGER_CALLS_OPEN];
+	count[GT_LEDGER_EVENTS_LOST_DISK] = count[GT_LEDGER_EVENTS_LOST_EARLY] = 0;
+}
+
+/* What is counted in the file, whatever the process had counted. */
+static const enum gt_ledger_key counted[] = {
+	GT_LEDGER_CALLS_WRITTEN,   GT_LEDGER_KERNELS_WRITTEN,  GT_LEDGER_MEMCPYS_WRITTEN,
+	GT_LEDGER_MEMSETS_WRITTEN, GT_LEDGER_SYNCS_WRITTEN,    GT_LEDGER_OVERHEADS_WRITTEN,
+	GT_LEDGER_RANGES_WRITTEN,  GT_LEDGER_SHADOWS_WRITTEN,  GT_LEDGER_FRAMES_WRITTEN,
+	GT_LEDGER_SAMPLES_WRITTEN, GT_LEDGER_COUNTERS_WRITTEN, GT_LEDGER_NOTES_WRITTEN,
+	GT_LEDGER_KERNELS_UNTIMED, GT_LEDGER_MEMCPYS_UNTIMED,  GT_LEDGER_MEMSETS_UNTIMED,
+};
+
+struct gt_ledger gt_join_ledger(const struct gt_ledger *session, const struct gt_join_count *count,
+				const struct gt_ledger *written, struct gt_ledger *ret_rest)
+{
+	struct gt_ledger ledger = *session;
+
+	for (size_t i = 0; i < sizeof(counted) / sizeof(counted[0]); i++)
+		ledger.count[counted[i]] = count->ledger.count[counted[i]];
+	ledger.count[GT_LEDGER_FLOWS_WRITTEN] = written->count[GT_LEDGER_FLOWS_WRITTEN];
+	ledger.count[GT_LEDGER_STACKS_WRITTEN] = count->stacks.used;
+	ledger.count[GT_LEDGER_NAMES_WRITTEN] = written->count[GT_LEDGER_NAMES_WRITTEN];
+	ledger.count[GT_LEDGER_BYTES_WRITTEN] = 0; /* by the writer */
+	balance(ledger.count);
+	*ret_rest = ledger;
+	for (int i = 0; i < GT_LEDGER_COUNT_; i++)
+		ret_rest->count[i] -= written->count[i];
+	return ledger;
+}

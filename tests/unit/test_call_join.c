@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Calls and GPU work joined in any order, and what is held back before there is a file.
+ */
+#include "pipeline/join/join.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "core/config.h"
+#include "core/intern.h"
+#include "pipeline/output/outlet.h"
+
+static struct gt_config config;
+static struct gt_clock trace_clock;
+static struct gt_metadata metadata;
+static struct gt_ledger ledger;
+static _Atomic bool has_cupti;
+static struct gt_output output;
+static struct gt_outlet outlet;
+static struct gt_origins origins;
+static struct gt_call_join join;
+
+static void setup(void)
+{
+	struct gt_intern *strings = gt_intern_new(1 << 20);
+	struct gt_ranges_options options = {.clock = &trace_clock,
+					    .strings = strings,
+					    .ledger = &ledger,
+					    .outlet = &outlet,
+					    .step_range = ""};
+
+	gt_config_init(&config);
+	cr_assert_eq(gt_config_set(&config, GT_CONFIG_FORMAT, "null"), 0);
+	gt_clock_init(&trace_clock);
+	has_cupti = true;
+	output = (struct gt_output){.config = &config, .metadata = &metadata, .ledger = &ledger};
+	outlet = (struct gt_outlet){.output = &output,
+				    .clock = &trace_clock,
+				    .ledger = &ledger,
+				    .has_cupti = &has_cupti};
+	join = (struct gt_call_join){.ranges = gt_ranges_new(&options),
+				     .outlet = &outlet,
+				     .ledger = &ledger,
+				     .origins = &origins,
+				     .has_cupti = &has_cupti};
+	cr_assert_not_null(join.ranges);
+	cr_assert_eq(gt_call_join_init(&join, true), 0);
+}
+
+static void teardown(void)
+{
+	gt_ranges_free(join.ranges);
+	gt_call_join_fini(&join);
+	gt_outlet_fini(&outlet);
+	gt_output_close(&output);
+}
+
+TestSuite(join, .init = setup, .fini = teardown);
+
+static const struct gt_call_effect launch = {.expects = true, .kernels = true};
+static const struct gt_call_effect wait_for_all = {.waits = true, .waits_for_all = true};
+static const struct gt_call_effect other = {.expects = false};
+
+static void call(uint32_t correlation, uint64_t start, const struct gt_call_effect *what)
+{
+	struct gt_event event = {.kind = GT_EVENT_API,
+				 .tid = 1,
+				 .correlation = correlation,
+				 .start = start,
+				 .end = start + 10,
+				 .api = {.enqueues = what->expects}};
+
+	gt_call_join_call(&join, &event, what);
+}
+
+static void kernel(uint32_t correlation, uint64_t start)
+{
+	struct gt_event event = {.kind = GT_EVENT_KERNEL,
+				 .correlation = correlation,
+				 .start = start,
+				 .end = start + 10};
+
+	gt_call_join_record(&join, &event);
+}
+
+Test(join, a_record_waits_for_its_call)
+{
+	kernel(1, 200);
+	cr_assert_eq(join.unlinked.count, 1);
+	gt_call_join_settle(&join, false);
+	cr_assert_eq(join.unlinked.count, 1, "the call has not returned");
+	call(1, 100, &launch);
+	gt_call_join_settle(&join, false);
+	cr_assert_eq(join.unlinked.count, 0);
+	cr_assert_eq(gt_call_join_in_flight(&join), 0);
+	cr_assert_eq(ledger.count[GT_LEDGER_OPS_UNLINKED], 0);
+	kernel(2, 300);
+	gt_call_join_settle(&join, true);
+	cr_assert_eq(ledger.count[GT_LEDGER_OPS_UNLINKED], 1, "the end");
+}
+
+Test(join, launches_without_a_record_are_in_flight)
+{
+	call(1, 100, &launch);
+	call(2, 110, &launch);
+	call(3, 120, &other);
+	kernel(2, 200);
+	cr_assert_eq(gt_call_join_in_flight(&join), 1);
+	cr_assert_eq(ledger.count[GT_LEDGER_LAUNCHES_SEEN], 2);
+	cr_assert_eq(ledger.count[GT_LEDGER_LAUNCHES_IN_GAPS], 0);
+	join.in_gap = true;
+	call(4, 130, &launch);
+	cr_assert_eq(ledger.count[GT_LEDGER_LAUNCHES_IN_GAPS], 1);
+}
+
+/* The call was recorded by a hook, with an id of ours. */
+Test(join, another_id_leads_to_the_call)
+{
+	static const struct gt_call_effect own = {.expects = true, .kernels = true};
+
+	call(70, 100, &own);
+	gt_ties_put(&join.ties, 5, 70);
+	kernel(5, 200);
+	cr_assert_eq(gt_call_join_in_flight(&join), 0);
+	cr_assert_eq(gt_ties_find(&join.ties, 6), 6, "not tied");
+}
+
+Test(join, what_was_waited_for_in_vain_is_certain)
+{
+	call(1, 100, &launch);
+	cr_assert_not(gt_unanswered_is_certain(&join.unanswered, 1000, 10), "nobody has waited");
+	call(2, 200, &wait_for_all);
+	cr_assert(gt_unanswered_is_certain(&join.unanswered, 1000, 10));
+	cr_assert_not(gt_unanswered_is_certain(&join.unanswered, 150, 10), "the flush was before");
+	call(3, 300, &launch);
+	cr_assert_not(gt_unanswered_is_certain(&join.unanswered, 1000, 10), "it may be under way");
+	cr_assert(gt_unanswered_is_certain(&join.unanswered, 1000, 1), "two do not fit");
+	kernel(1, 400);
+	cr_assert_not(gt_unanswered_is_certain(&join.unanswered, 1000, 1), "a record has come");
+}
+
+/* A process that only looks at the devices leaves no file behind. */
+Test(join, calls_alone_ask_for_no_file)
+{
+	call(1, 100, &other);
+	cr_assert_null(output.writer);
+	cr_assert_eq(outlet.early.count, 1);
+	cr_assert_eq(outlet.newest, 110);
+	call(2, 200, &launch);
+	cr_assert_not_null(output.writer);
+	cr_assert_eq(outlet.early.count, 0, "written");
+}
+
+Test(join, without_cupti_every_call_asks_for_one)
+{
+	has_cupti = false;
+	call(1, 100, &other);
+	cr_assert_not_null(output.writer);
+}
+
+Test(join, what_cannot_be_written_is_counted)
+{
+	output.failed = true;
+	call(1, 100, &launch);
+	kernel(1, 200);
+	cr_assert_eq(ledger.count[GT_LEDGER_EVENTS_LOST_DISK], 2);
+	output.failed = false;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The header of a trace in whichever form it is, without its events. Any thread.
+ */
+#ifndef GT_TRACE_FILE_HEADER_H
+#define GT_TRACE_FILE_HEADER_H
+
+#include "readers/chrome/reader.h"
+
+/* Reads the header of the file @path: for JSON up to its first event; of a .pftrace what it tells
+ * last. 0, or a negative errno with ret_reading->error filled; free it with gt_reading_fini in
+ * either case. */
+int gt_file_header(const char *path, struct gt_reading *ret_reading);
+
+#endif

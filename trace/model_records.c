@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Records of a JSON trace, gputrace's and other tools', as what a model is made of. One thread.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/model_build.h"
+
+/* Row of a thread's samples: this and the thread's id (docs/FORMAT.md). */
+#define SAMPLE_ROWS 33554432
+
+/* What a category means. Kineto's names of today and of its first years. */
+enum role {
+	ROLE_KERNEL,
+	ROLE_COPY,
+	ROLE_SET,
+	ROLE_RUNTIME,
+	ROLE_DRIVER,
+	ROLE_NVTX,
+	ROLE_OP,
+	ROLE_PYTHON,
+	ROLE_OVERHEAD,
+	ROLE_NOTE,
+	ROLE_MEMORY,
+	ROLE_SAMPLE,
+	ROLE_IGNORED,
+	ROLE_UNKNOWN,
+};
+
+static const struct {
+	const char *cat;
+	enum role role;
+} roles[] = {
+	{"kernel", ROLE_KERNEL},
+	{"cuda_runtime", ROLE_RUNTIME},
+	{"ac2g", ROLE_IGNORED},
+	{"gpu_memcpy", ROLE_COPY},
+	{"gpu_memset", ROLE_SET},
+	{"cuda_driver", ROLE_DRIVER},
+	{"cpu_op", ROLE_OP},
+	{"user_annotation", ROLE_NVTX},
+	{"python_function", ROLE_PYTHON},
+	{"overhead", ROLE_OVERHEAD},
+	{"gputrace", ROLE_NOTE},
+	{"cpu_instant_event", ROLE_MEMORY},
+	{"gpu_user_annotation", ROLE_IGNORED},
+	{"call_stack", ROLE_IGNORED},
+	{"cpu_sample", ROLE_SAMPLE},
+	{"cuda_sync", ROLE_IGNORED},
+	{"async_cpu_to_gpu", ROLE_IGNORED},
+	{"fwdbwd", ROLE_IGNORED},
+	{"Trace", ROLE_IGNORED},
+	{"Kernel", ROLE_KERNEL},
+	{"Memcpy", ROLE_COPY},
+	{"Memset", ROLE_SET},
+	{"Runtime", ROLE_RUNTIME},
+	{"Operator", ROLE_OP},
+};
+
+static enum role role_of(const struct gt_span *cat)
+{
+	for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++)
+		if (gt_span_is(cat, roles[i].cat, strlen(roles[i].cat)))
+			return roles[i].role;
+	return ROLE_UNKNOWN;
+}
+
+static uint32_t put_name(struct gt_model *model, const struct gt_span *span)
+{
+	return span->kind == GT_SPAN_STRING || span->kind == GT_SPAN_NUMBER
+		       ? gt_names_put(&model->names, span->text, span->len)
+		       : GT_NAME_NONE;
+}
+
+/* The name number of a string argument. */
+static uint32_t text_of(struct gt_builder *b, const struct gt_span *span)
+{
+	size_t n;
+
+	if (span->kind != GT_SPAN_STRING)
+		return GT_NAME_NONE;
+	if (!span->escaped)
+		return gt_names_put(&b->model->names, span->text, span->len);
+	if (span->len > b->text_room) {
+		char *bigger = realloc(b->text, span->len);
+
+		if (!bigger)
+			return GT_NAME_NONE;
+		b->text = bigger;
+		b->text_room = span->len;
+	}
+	n = gt_span_decode(span, b->text);
+	return gt_names_put(&b->model->names, b->text, n);
+}
+
+static void read_frames(struct gt_builder *b, struct gt_frames *stack, const struct gt_span *array)
+{
+	struct gt_span element;
+	uint32_t position = 0, count = 0;
+
+	while (gt_span_next(array, &position, &element))
+		count++;
+	free(stack->frame);
+	stack->count = 0;
+	stack->frame = calloc(count ? count : 1, sizeof(*stack->frame));
+	if (!stack->frame)
+		return;
+	stack->whole = true;
+	for (position = 0; gt_span_next(array, &position, &element);)
+		stack->frame[stack->count++] = text_of(b, &element);
+}
+
+/* Index of the record's call stack in model->stacks, or GT_NONE. */
+static uint32_t stack_of(struct gt_builder *b, const struct gt_trace_event *record)
+{
+	enum gt_arg arg =
+		gt_record_has(record, GT_ARG_LAUNCHED_BY) ? GT_ARG_LAUNCHED_BY : GT_ARG_CALL_STACK;
+	int64_t id = gt_record_int(record, GT_ARG_STACK, 0);
+	struct gt_frames *stack;
+	uint32_t text, index;
+
+	/* most events have neither: one test of the mask */
+	if (!(record->arg_mask &
+	      (1ull << GT_ARG_STACK | 1ull << GT_ARG_LAUNCHED_BY | 1ull << GT_ARG_CALL_STACK)))
+		return GT_NONE;
+	text = gt_record_has(record, arg) && (id <= 0 || !gt_record_has(record, GT_ARG_FRAMES))
+		       ? text_of(b, &record->arg[arg])
+		       : GT_NAME_NONE;
+	if (id > 0)
+		index = gt_build_stack_by_id(b, id);
+	else if (text != GT_NAME_NONE)
+		index = gt_build_stack_by_text(b, text);
+	else
+		return GT_NONE;
+	if (index == GT_NONE)
+		return GT_NONE;
+	stack = &b->model->stacks.at[index];
+	if (!stack->whole && gt_record_has(record, GT_ARG_FRAMES))
+		read_frames(b, stack, &record->arg[GT_ARG_FRAMES]);
+	else if (!stack->frame && text != GT_NAME_NONE)
+		gt_build_split_frames(b->model, stack, gt_model_name(b->model, text),
+				      arg == GT_ARG_LAUNCHED_BY ? " < " : ";");
+	return index;
+}
+
+/* The frames of a stack may stand where it is not that of a slice: they stand once in a file. */
+static void learn_stacks(struct gt_builder *b, const struct gt_trace_event *record)
+{
+	static const struct {
+		enum gt_arg id, frames;
+	} args[] = {
+		{GT_ARG_STACK, GT_ARG_FRAMES},
+		{GT_ARG_CREATED_STACK, GT_ARG_CREATED_FRAMES},
+		{GT_ARG_FORWARD_STACK, GT_ARG_FORWARD_FRAMES},
+	};
+
+	if (!(record->arg_mask & (1ull << GT_ARG_FRAMES | 1ull << GT_ARG_CREATED_FRAMES |
+				  1ull << GT_ARG_FORWARD_FRAMES)))
+		return;
+	for (size_t i = 0; i < sizeof(args) / sizeof(args[0]); i++) {
+		int64_t id = gt_record_int(record, args[i].id, 0);
+		uint32_t index = GT_NONE;
+
+		if (id > 0 && gt_record_has(record, args[i].frames))
+			index = gt_build_stack_by_id(b, id);
+		if (index != GT_NONE && !b->model->stacks.at[index].whole)
+			read_frames(b, &b->model->stacks.at[index], &record->arg[args[i].frames]);
+	}
+}
+
+/* Duration of a slice; what is wrong with it is counted. */
+static int64_t slice_dur(struct gt_builder *b, const struct gt_trace_event *record)
+{
+	if (record->ph == 'B')
+		return -1;
+	if (!record->has_dur)
+		b->model->odd.no_dur++;
+	else if (record->dur < 0)
+		b->model->odd.negative_dur++;
+	return record->has_dur && record->dur > 0 ? record->dur : 0;
+}
+
+static bool is_collective(const struct gt_trace_event *record)
+{
+	return gt_record_has(record, GT_ARG_COLLECTIVE) ||
+	       gt_build_is_collective(record->name.text, record->name.len);
+}
+
+/* A number of @record within bounds; another one is counted in *odd and becomes @otherwise. */
+static int64_t bounded(const struct gt_trace_event *record, enum gt_arg arg, int64_t value,
+		       int64_t low, int64_t high, int64_t otherwise, uint64_t *odd)
+{
+	if (gt_record_has(record, arg))
+		value = gt_record_int(record, arg, INT64_MIN);
+	return gt_build_bounded(value, low, high, otherwise, odd);
+}
+
+static int take_op(struct gt_builder *b, const struct gt_trace_event *record, enum gt_op_kind kind)
+{
+	struct gt_model *model = b->model;
+	struct gt_op op = {
+		.start = record->ts,
+		.dur = slice_dur(b, record),
+		.correlation = gt_record_int(record, GT_ARG_CORRELATION, -1),
+		.bytes = bounded(record, GT_ARG_BYTES, 0, 0, GT_BUILD_LARGEST_COPY, 0,
+				 &model->odd.no_bytes),
+		.name = put_name(model, &record->name),
+		.call = GT_NONE,
+		.stack = stack_of(b, record),
+		.stream = (int32_t)bounded(record, GT_ARG_STREAM, record->tid, INT32_MIN, INT32_MAX,
+					   -1, &model->odd.no_place),
+		.device = (uint16_t)bounded(record, GT_ARG_DEVICE, record->pid, 0, GT_NO_DEVICE - 1,
+					    GT_NO_DEVICE, &model->odd.no_place),
+		.kind = (uint8_t)kind,
+		.comm = kind == GT_OP_KERNEL && is_collective(record),
+	};
+
+	if (gt_record_has(record, GT_ARG_NVTX))
+		op.nvtx = text_of(b, &record->arg[GT_ARG_NVTX]);
+	return gt_vec_push(&model->ops, op) ? 0 : -ENOMEM;
+}
+
+static int take_call(struct gt_builder *b, const struct gt_trace_event *record, bool driver)
+{
+	struct gt_call call = {
+		.start = record->ts,
+		.dur = slice_dur(b, record),
+		.correlation = gt_record_int(record, GT_ARG_CORRELATION, -1),
+		.name = put_name(b->model, &record->name),
+		.thread = gt_build_thread(b, record->pid, record->tid),
+		.stack = stack_of(b, record),
+		.driver = driver,
+	};
+
+	return gt_vec_push(&b->model->calls, call) ? 0 : -ENOMEM;
+}
+
+static int take_range(struct gt_builder *b, const struct gt_trace_event *record,
+		      enum gt_range_kind kind)
+{
+	uint32_t stack = stack_of(b, record);
+	struct gt_model_range range = {
+		.start = record->ts,
+		.dur = slice_dur(b, record),
+		.name = put_name(b->model, &record->name),
+		.thread = gt_build_thread(b, record->pid, record->tid),
+		.parent = GT_NONE,
+		.before = GT_NONE,
+		.stack = stack < GT_BUILD_NO_STACK ? stack : GT_BUILD_NO_STACK,
+		.kind = kind,
+	};
+
+	if (gt_record_has(record, GT_ARG_DOMAIN))
+		range.domain = text_of(b, &record->arg[GT_ARG_DOMAIN]);
+	return gt_vec_push(&b->model->ranges, range) ? 0 : -ENOMEM;
+}
+
+static int take_slice(struct gt_builder *b, const struct gt_trace_event *record, enum role role)
+{
+	switch (role) {
+	case ROLE_KERNEL:
+		return take_op(b, record, GT_OP_KERNEL);
+	case ROLE_COPY:
+		return take_op(b, record, GT_OP_COPY);
+	case ROLE_SET:
+		return take_op(b, record, GT_OP_SET);
+	case ROLE_RUNTIME:
+	case ROLE_DRIVER:
+		return take_call(b, record, role == ROLE_DRIVER);
+	case ROLE_NVTX:
+		return take_range(b, record, GT_RANGE_NVTX);
+	case ROLE_OP:
+		return take_range(b, record, GT_RANGE_OP);
+	case ROLE_PYTHON:
+		return take_range(b, record, GT_RANGE_PYTHON);
+	case ROLE_OVERHEAD:
+		return take_range(b, record, GT_RANGE_OVERHEAD);
+	default:
+		return 0;
+	}
+}
+
+static int take_note(struct gt_builder *b, const struct gt_trace_event *record)
+{
+	struct gt_model *model = b->model;
+	struct gt_note note = {
+		.ts = record->ts,
+		.count = gt_record_int(record, GT_ARG_COUNT, 0),
+		.name = put_name(model, &record->name),
+	};
+
+	if (gt_span_is(&record->name, "Record Window End", 17))
+		return 0;
+	if (gt_record_has(record, GT_ARG_CAUSE))
+		note.cause = text_of(b, &record->arg[GT_ARG_CAUSE]);
+	note.text = gt_names_put(&model->names, record->args.text ? record->args.text : "",
+				 record->args.len);
+	return gt_vec_push(&model->notes, note) ? 0 : -ENOMEM;
+}
+
+static int take_memory(struct gt_builder *b, const struct gt_trace_event *record)
+{
+	struct gt_memory_point point = {
+		.ts = record->ts,
+		.bytes = gt_record_int(record, GT_ARG_TOTAL_ALLOCATED, -1),
+		.device = (uint32_t)gt_record_int(record, GT_ARG_DEVICE_ID, 0),
+	};
+
+	if (point.bytes < 0 || gt_record_int(record, GT_ARG_DEVICE_TYPE, 1) != 1)
+		return 0;
+	return gt_vec_push(&b->model->memory, point) ? 0 : -ENOMEM;
+}
+
+/* Samples are on a track next to their thread's. */
+static int take_sample(struct gt_builder *b, const struct gt_trace_event *record)
+{
+	struct gt_sample sample = {
+		.ts = record->ts,
+		.thread = gt_build_thread(b, record->pid, record->tid - SAMPLE_ROWS),
+		.stack = stack_of(b, record),
+	};
+
+	if (record->tid < SAMPLE_ROWS)
+		return 0;
+	return gt_vec_push(&b->model->samples, sample) ? 0 : -ENOMEM;
+}
+
+static int take_counter(struct gt_builder *b, const struct gt_trace_event *record)
+{
+	struct gt_memory_point point = {.ts = record->ts, .device = (uint32_t)record->pid};
+	struct gt_span value;
+
+	if (!record->name.len || !memmem(record->name.text, record->name.len, "memory", 6) ||
+	    !gt_span_member(&record->args, "allocated", &value) ||
+	    !gt_span_int(&value, &point.bytes))
+		return 0;
+	return gt_vec_push(&b->model->memory, point) ? 0 : -ENOMEM;
+}
+
+static int take_metadata(struct gt_builder *b, const struct gt_trace_event *record)
+{
+	struct gt_model *model = b->model;
+
+	if (!gt_record_has(record, GT_ARG_NAME))
+		return 0;
+	if (gt_span_is(&record->name, "thread_name", 11)) {
+		uint32_t thread = gt_build_thread(b, record->pid, record->tid);
+
+		if (thread < model->threads.count)
+			model->threads.at[thread].name = text_of(b, &record->arg[GT_ARG_NAME]);
+	} else if (gt_span_is(&record->name, "process_name", 12) && !model->process) {
+		model->process = text_of(b, &record->arg[GT_ARG_NAME]);
+	}
+	return 0;
+}
+
+static int take_begin(struct gt_builder *b, const struct gt_trace_event *record, enum role role)
+{
+	struct gt_model *model = b->model;
+	struct gt_open open = {
+		.thread = gt_build_thread(b, record->pid, record->tid),
+		.role = (uint8_t)(role <= ROLE_SET        ? GT_OPEN_OP
+				  : role <= ROLE_DRIVER   ? GT_OPEN_CALL
+				  : role <= ROLE_OVERHEAD ? GT_OPEN_RANGE
+							  : GT_OPEN_NOTHING),
+	};
+	int rc = take_slice(b, record, role);
+
+	if (rc < 0)
+		return rc;
+	open.index = open.role == GT_OPEN_OP     ? model->ops.count - 1
+		     : open.role == GT_OPEN_CALL ? model->calls.count - 1
+						 : model->ranges.count - 1;
+	return gt_vec_push(&b->open, open) ? 0 : -ENOMEM;
+}
+
+static void set_end(struct gt_model *model, const struct gt_open *open, int64_t end)
+{
+	int64_t *start, *dur;
+
+	if (open->role == GT_OPEN_NOTHING)
+		return;
+	start = open->role == GT_OPEN_OP     ? &model->ops.at[open->index].start
+		: open->role == GT_OPEN_CALL ? &model->calls.at[open->index].start
+					     : &model->ranges.at[open->index].start;
+	dur = start + 1; /* every slice begins with its start and its duration */
+	*dur = end > *start ? end - *start : 0;
+	gt_build_extent(model, *start, *dur);
+}
+
+static void take_end(struct gt_builder *b, const struct gt_trace_event *record)
+{
+	uint32_t thread = gt_build_thread(b, record->pid, record->tid);
+
+	for (size_t i = b->open.count; i-- > 0;) {
+		if (b->open.at[i].thread != thread)
+			continue;
+		set_end(b->model, &b->open.at[i], record->ts);
+		memmove(&b->open.at[i], &b->open.at[i + 1],
+			(b->open.count - i - 1) * sizeof(b->open.at[0]));
+		b->open.count--;
+		return;
+	}
+	b->model->odd.unfinished++;
+}
+
+/* A category that means nothing here is another tool's: fine, but no sums hold it. */
+static void note_unknown(struct gt_model *model, const struct gt_span *cat)
+{
+	struct gt_odd *odd = &model->odd;
+	uint32_t name = put_name(model, cat);
+	size_t i = 0;
+
+	odd->unknown_cat++;
+	while (i < 4 && odd->unknown_cats[i] != name && odd->unknown_cats[i] != GT_NAME_NONE)
+		i++;
+	if (i < 4)
+		odd->unknown_cats[i] = name;
+}
+
+int gt_build_record(struct gt_builder *b, const struct gt_trace_event *record)
+{
+	struct gt_model *model = b->model;
+	enum role role;
+
+	if (record->ph == 's' || record->ph == 'f' || record->ph == 't')
+		return 0;
+	learn_stacks(b, record);
+	if (record->ph == 'M')
+		return take_metadata(b, record);
+	if (!record->has_ts || !record->ph) {
+		model->odd.no_ts += !record->has_ts && record->ph;
+		model->odd.no_phase += !record->ph;
+		return 0;
+	}
+	role = role_of(&record->cat);
+	switch (record->ph) {
+	case 'X':
+		if (role == ROLE_UNKNOWN)
+			note_unknown(model, &record->cat);
+		if (role < ROLE_IGNORED)
+			gt_build_extent(model, record->ts,
+					record->has_dur && record->dur > 0 ? record->dur : 0);
+		return take_slice(b, record, role);
+	case 'B':
+		return take_begin(b, record, role);
+	case 'E':
+		take_end(b, record);
+		return 0;
+	case 'C':
+		return take_counter(b, record);
+	case 'i':
+	case 'I':
+		return role == ROLE_NOTE     ? take_note(b, record)
+		       : role == ROLE_MEMORY ? take_memory(b, record)
+		       : role == ROLE_SAMPLE ? take_sample(b, record)
+					     : 0;
+	default:
+		return 0;
+	}
+}

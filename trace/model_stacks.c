@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Call stacks of a model that is being loaded, by the number or the text that a file has for them.
+ * One thread.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/model_build.h"
+
+static bool grow_slots(struct gt_builder *b)
+{
+	size_t count = b->slot_count ? b->slot_count * 2 : 256;
+	struct gt_stack_slot *slots = calloc(count, sizeof(*slots));
+
+	if (!slots)
+		return false;
+	for (size_t i = 0; i < b->slot_count; i++) {
+		size_t h = (size_t)b->slots[i].id & (count - 1);
+
+		if (!b->slots[i].id)
+			continue;
+		while (slots[h].id)
+			h = (h + 1) & (count - 1);
+		slots[h] = b->slots[i];
+	}
+	free(b->slots);
+	b->slots = slots;
+	b->slot_count = count;
+	return true;
+}
+
+static uint32_t new_stack(struct gt_model *model)
+{
+	if (!gt_vec_push(&model->stacks, ((struct gt_frames){0})))
+		return GT_NONE;
+	return (uint32_t)model->stacks.count - 1;
+}
+
+static struct gt_stack_slot *slot_of(struct gt_builder *b, int64_t id)
+{
+	size_t h;
+
+	if (b->slot_used * 2 >= b->slot_count && !grow_slots(b))
+		return NULL;
+	for (h = (size_t)id & (b->slot_count - 1); b->slots[h].id;
+	     h = (h + 1) & (b->slot_count - 1))
+		if (b->slots[h].id == id)
+			return &b->slots[h];
+	b->slots[h] = (struct gt_stack_slot){.id = id, .stack = new_stack(b->model)};
+	b->slot_used++;
+	return &b->slots[h];
+}
+
+uint32_t gt_build_stack_by_id(struct gt_builder *b, int64_t id)
+{
+	const struct gt_stack_slot *slot = slot_of(b, id);
+
+	return slot ? slot->stack : GT_NONE;
+}
+
+static bool is_same(const struct gt_frames *stack, const uint32_t *frame, uint32_t count)
+{
+	return stack->count == count &&
+	       (!count || !memcmp(stack->frame, frame, count * sizeof(*frame)));
+}
+
+uint32_t gt_build_stack_of(struct gt_builder *b, int64_t id, const uint32_t *frame, uint32_t count)
+{
+	struct gt_stack_slot *slot = slot_of(b, id);
+	struct gt_frames *stack;
+
+	if (!slot || slot->stack == GT_NONE)
+		return GT_NONE;
+	stack = &b->model->stacks.at[slot->stack];
+	if (stack->whole && is_same(stack, frame, count))
+		return slot->stack;
+	if (stack->whole) { /* the number has come to mean another one */
+		slot->stack = new_stack(b->model);
+		if (slot->stack == GT_NONE)
+			return GT_NONE;
+		stack = &b->model->stacks.at[slot->stack];
+	}
+	free(stack->frame);
+	*stack = (struct gt_frames){.frame = calloc(count ? count : 1, sizeof(*frame)),
+				    .whole = true};
+	if (stack->frame && count) {
+		memcpy(stack->frame, frame, count * sizeof(*frame));
+		stack->count = count;
+	}
+	return slot->stack;
+}
+
+uint32_t gt_build_stack_by_text(struct gt_builder *b, uint32_t text)
+{
+	if (text >= b->short_room) {
+		size_t room = (size_t)text * 2 + 64;
+		uint32_t *bigger = realloc(b->short_stack, room * sizeof(*bigger));
+
+		if (!bigger)
+			return GT_NONE;
+		memset(bigger + b->short_room, 0, (room - b->short_room) * sizeof(*bigger));
+		b->short_stack = bigger;
+		b->short_room = room;
+	}
+	if (!b->short_stack[text])
+		b->short_stack[text] = new_stack(b->model) + 1;
+	return b->short_stack[text] - 1;
+}
+
+void gt_build_split_frames(struct gt_model *model, struct gt_frames *stack, const char *text,
+			   const char *gap)
+{
+	size_t step = strlen(gap), count = 1;
+	const char *next;
+
+	for (next = text; (next = strstr(next, gap)); next += step)
+		count++;
+	stack->frame = calloc(count, sizeof(*stack->frame));
+	if (!stack->frame)
+		return;
+	for (; text; text = next ? next + step : NULL) {
+		size_t len;
+
+		next = strstr(text, gap);
+		len = next ? (size_t)(next - text) : strlen(text);
+		if (len && !(len == 3 && !memcmp(text, "...", 3)))
+			stack->frame[stack->count++] = gt_names_put(&model->names, text, len);
+	}
+}
