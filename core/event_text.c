@@ -90,3 +90,27 @@ void gt_note_json_put(struct gt_json *json, const struct gt_event *event)
 	if (note->what)
 		gt_json_member_cstr(json, "what", note->what);
 }
+
+void gt_modules_json_put(struct gt_json *json, const char *key, const struct gt_stack *stack,
+			 gt_module_chosen chosen, void *data)
+{
+	bool opened = false;
+
+	for (uint32_t i = 0; i < stack->count; i++) {
+		const struct gt_stack_frame *frame = stack->frames[i];
+
+		if (!frame->module || !frame->build_id || !chosen(frame, data))
+			continue;
+		if (!opened) {
+			gt_json_key_text(json, key);
+			gt_json_char(json, '{');
+			opened = true;
+		}
+		gt_json_comma(json);
+		gt_json_string(json, frame->module->text, frame->module->length);
+		gt_json_spaced(json, ": ", 2);
+		gt_json_string(json, frame->build_id->text, frame->build_id->length);
+	}
+	if (opened)
+		gt_json_char(json, '}');
+}

@@ -18,6 +18,14 @@
 void gt_frame_text(struct gt_json *out, const struct gt_stack_frame *frame, uint32_t last_line,
 		   bool whole);
 
+/* Whether a module, which has a build-id, is to be listed. */
+typedef bool (*gt_module_chosen)(const struct gt_stack_frame *frame, void *data);
+
+/* Lists the chosen modules of a stack, each with its build-id, in the member @key of a JSON object;
+ * nothing when there are none. */
+void gt_modules_json_put(struct gt_json *json, const char *key, const struct gt_stack *stack,
+			 gt_module_chosen chosen, void *data);
+
 /* The arguments of a note as members of a JSON object, without those of its stack. */
 void gt_note_json_put(struct gt_json *json, const struct gt_event *event);
 

@@ -268,7 +268,7 @@ static bool reserve_pages(uint64_t offset, size_t size)
 	return error == 0;
 }
 
-/* Claims the next @size free bytes; 0: not so many left. */
+/* Claims the next @size free bytes; 0: fewer are left. */
 static uint64_t claim(struct gt_spool_header *header, size_t size)
 {
 	uint64_t offset = atomic_load(&header->used);

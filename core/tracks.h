@@ -45,7 +45,7 @@ struct gt_track {
 	bool fresh;   /* first slice on this track in the file: it has no name yet */
 };
 
-/* What stands behind "thread 4100" or "stream 7" in the name of such a track. */
+/* What follows "thread 4100" or "stream 7" in the name of such a track. */
 const char *gt_track_suffix(enum gt_track_kind kind);
 
 struct gt_tracks;
@@ -63,6 +63,14 @@ struct gt_track_request {
 	uint32_t device, context, stream;
 	uint64_t start, end; /* ns, end >= start */
 };
+
+/* What determines a track of thread @tid. */
+static inline struct gt_track_request gt_track_of_thread(enum gt_track_kind kind, uint32_t tid,
+							 uint64_t start, uint64_t end)
+{
+	return (struct gt_track_request){
+		.kind = kind, .device = UINT32_MAX, .stream = tid, .start = start, .end = end};
+}
 
 /* The track of a slice, which counts as drawn there from now on. Slices may come in any order;
  * sorted by start they need fewer tracks. */

@@ -33,13 +33,14 @@ static int no_event(const struct gt_event *event, void *data)
 }
 
 /* What was found before a damage counts; where there is nothing, a whole reading says why. */
-static int read_pftrace(const struct gt_input *in, struct gt_reading *ret_reading)
+static int read_pftrace(struct gt_input *in, void *data, struct gt_reading *ret_reading)
 {
 	bool seen = false;
 	struct gt_events events = {
 		.take_metadata = see_metadata, .take_event = no_event, .data = &seen};
 	int rc = gt_events_init(&events);
 
+	(void)data;
 	if (!rc)
 		gt_events_last_metadata(&events, in->path);
 	if (!rc && !seen)
@@ -49,20 +50,14 @@ static int read_pftrace(const struct gt_input *in, struct gt_reading *ret_readin
 	return rc;
 }
 
+static int read_json(struct gt_input *in, void *data, struct gt_reading *ret_reading)
+{
+	return gt_reader_read_input(in, stop_at_first, data, ret_reading);
+}
+
 int gt_file_header(const char *path, struct gt_reading *ret_reading)
 {
-	struct gt_input in;
-	int rc = gt_input_open(&in, path);
+	int rc = gt_reader_read_either(path, read_json, read_pftrace, NULL, ret_reading);
 
-	*ret_reading = (struct gt_reading){0};
-	if (!rc)
-		rc = gt_input_more(&in);
-	if (rc < 0)
-		gt_reading_fail(ret_reading, path, rc);
-	else if (gt_input_is_pftrace(&in))
-		rc = read_pftrace(&in, ret_reading);
-	else
-		rc = gt_reader_read_input(&in, stop_at_first, NULL, ret_reading);
-	gt_input_close(&in);
 	return rc == -ECANCELED || rc > 0 ? 0 : rc;
 }

@@ -90,33 +90,16 @@ static uint32_t name_of_frame(struct model_events *e, const struct gt_stack_fram
 	return (uint32_t)entry->value;
 }
 
-/* Counts the build-ids of a stack's modules as told; into @json, if not NULL, those that were not
- * before. */
-static void tell_modules(struct model_events *e, const struct gt_stack *stack, struct gt_json *json)
+/* True once per module, identified by its build-id. */
+static bool is_new_module(const struct gt_stack_frame *frame, void *data)
 {
-	bool opened = false;
+	struct model_events *e = data;
+	uint32_t id = frame->module && frame->build_id ? frame->build_id->id : 0;
 
-	for (uint32_t i = 0; i < stack->count; i++) {
-		const struct gt_stack_frame *frame = stack->frames[i];
-		uint32_t id = frame->module && frame->build_id ? frame->build_id->id : 0;
-
-		if (!id || !grow_modules(e, id) || e->modules.at[id])
-			continue;
-		e->modules.at[id] = 1;
-		if (!json)
-			continue;
-		if (!opened) {
-			gt_json_key(json, "modules");
-			gt_json_char(json, '{');
-		}
-		opened = true;
-		gt_json_comma(json);
-		gt_json_string(json, frame->module->text, frame->module->length);
-		gt_json_spaced(json, ": ", 2);
-		gt_json_string(json, frame->build_id->text, frame->build_id->length);
-	}
-	if (opened)
-		gt_json_char(json, '}');
+	if (!id || !grow_modules(e, id) || e->modules.at[id])
+		return false;
+	e->modules.at[id] = 1;
+	return true;
 }
 
 /* Index in model->stacks, or GT_NONE. *@ret_first: no event before had it. */
@@ -145,8 +128,8 @@ static uint32_t stack_of(struct model_events *e, const struct gt_stack *stack)
 	bool first;
 	uint32_t index = find_stack(e, stack, &first);
 
-	if (first)
-		tell_modules(e, stack, NULL);
+	for (uint32_t i = 0; first && i < stack->count; i++)
+		is_new_module(stack->frames[i], e);
 	return index;
 }
 
@@ -208,11 +191,8 @@ static uint64_t time_of(const struct model_events *e, uint64_t ns)
 static uint32_t row_of(struct model_events *e, const struct gt_event *event,
 		       enum gt_track_kind kind)
 {
-	struct gt_track_request request = {.kind = kind,
-					   .device = UINT32_MAX,
-					   .stream = event->tid,
-					   .start = time_of(e, event->start),
-					   .end = time_of(e, event->end)};
+	struct gt_track_request request = gt_track_of_thread(
+		kind, event->tid, time_of(e, event->start), time_of(e, event->end));
 	struct gt_track track;
 	uint32_t thread;
 
@@ -420,10 +400,10 @@ static uint32_t note_text(struct model_events *e, const struct gt_event *event)
 		gt_json_member_u64(&json, "stack", event->stack->id);
 		find_stack(e, event->stack, &first);
 	}
-	if (first)
+	if (first) {
 		put_frames(e, &json, event->stack);
-	if (first)
-		tell_modules(e, event->stack, &json);
+		gt_modules_json_put(&json, "modules", event->stack, is_new_module, e);
+	}
 	gt_json_char(&json, '}');
 	if (!json.failed)
 		text = gt_names_put(&e->model->names, json.text, json.length);

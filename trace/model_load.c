@@ -110,23 +110,16 @@ static int take_event(const struct gt_trace_event *record, const struct gt_heade
 	return gt_build_record(&load->builders.at[row->builder], &own);
 }
 
-/* In whichever form the file is. */
-static int read_file(struct load *load, const char *path, struct gt_reading *ret_reading)
+static int read_json(struct gt_input *in, void *data, struct gt_reading *ret_reading)
 {
-	struct gt_input in;
-	int rc = gt_input_open(&in, path);
+	return gt_reader_read_input(in, take_event, data, ret_reading);
+}
 
-	*ret_reading = (struct gt_reading){0};
-	if (!rc)
-		rc = gt_input_more(&in);
-	if (rc < 0)
-		gt_reading_fail(ret_reading, path, rc);
-	else if (gt_input_is_pftrace(&in))
-		rc = gt_build_pftrace(&load->builders.at[0], &in, ret_reading);
-	else
-		rc = gt_reader_read_input(&in, take_event, load, ret_reading);
-	gt_input_close(&in);
-	return rc;
+static int read_pftrace(struct gt_input *in, void *data, struct gt_reading *ret_reading)
+{
+	struct load *load = data;
+
+	return gt_build_pftrace(&load->builders.at[0], in, ret_reading);
 }
 
 /* Reads one file. The first one's reading is that of the first model. */
@@ -137,8 +130,8 @@ static int take_file(struct load *load, const char *path, bool is_first)
 	int rc, error;
 
 	if (is_first)
-		return read_file(load, path, all);
-	rc = read_file(load, path, &reading);
+		return gt_reader_read_either(path, read_json, read_pftrace, load, all);
+	rc = gt_reader_read_either(path, read_json, read_pftrace, load, &reading);
 	if (rc < 0)
 		memcpy(all->error, reading.error, sizeof(all->error));
 	error = gt_segments_add(all, &reading);

@@ -37,7 +37,7 @@ struct merge_row { /* a process or device of one file -> its number in the merge
 	bool is_reported; /* in the merged file */
 };
 
-/* A call of a process whose trace has several files, for arrows to work in a later one. */
+/* A call of a process whose trace has several files, for flows to work in a later one. */
 struct merge_call {
 	int64_t id, pid, tid, ts; /* as they stand in its file */
 	bool has_flow;
@@ -48,7 +48,7 @@ struct merge_call {
 /* Numbers that mean something in their own process only. Each kind is shifted by itself: operators
  * are counted from 1000000000 on, and stacks must not become as large. */
 enum id_kind {
-	ID_CALL, /* correlation, arrows */
+	ID_CALL, /* correlation, flows */
 	ID_EXTERNAL,
 	ID_STACK,
 	ID_KIND_COUNT_,
@@ -73,7 +73,7 @@ struct transform_merge {
 	struct edit edits[MAX_EDITS];
 	size_t edit_count;
 	struct merge_call *calls; /* by id; NULL: the process has one file */
-	int64_t border;           /* of the file: work of calls up to this id has no arrow in it */
+	int64_t border;           /* of the file: work of calls up to this id has no flow in it */
 	struct gt_ledger ledger;
 	bool has_ledger;
 };
@@ -284,7 +284,7 @@ static void put_flow_end(struct transform_merge *m, const char *begin, int64_t i
 	m->result->events++;
 }
 
-/* The arrow to work whose call stands in an earlier file of the process. */
+/* The flow to work whose call is in an earlier file of the process. */
 static void put_flow(struct transform_merge *m, const struct gt_trace_event *record, int64_t id)
 {
 	struct merge_call *call = &m->calls[(size_t)id % CALLS];

@@ -59,7 +59,7 @@ static unsigned int count_members(const char *path)
 	return members;
 }
 
-/* --details=few leaves the arrows out. */
+/* --details=few leaves the flows out. */
 static bool is_without_flow(const struct gt_verify *v)
 {
 	const char *metadata = gt_header_find(&v->reading.header, "metadata");

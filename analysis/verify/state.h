@@ -81,7 +81,7 @@ struct gt_verify {
 	int64_t border;    /* one of several files: calls up to this id may be in an earlier one */
 	bool is_part;      /* one of several files: what belongs together may be in another one */
 	bool without_flow; /* written with --details=few */
-	bool repaired;     /* the process died: its last arrows may miss an end */
+	bool repaired;     /* the process died: its last flows may miss an end */
 };
 
 /* One finding at @line (0: the file as a whole). */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The checks of analysis/verify/verify.c that need many events: lanes, arrows, operator ids. One
+ * The checks of analysis/verify/verify.c that need many events: tracks, flows, operator ids. One
  * thread.
  */
 #include <inttypes.h>
@@ -170,7 +170,7 @@ static int by_id(const void *a, const void *b)
 	return 0;
 }
 
-/* Slices and arrow ends of one correlation id. */
+/* Slices and flow ends of one correlation id. */
 struct tracks_group {
 	const struct gt_verify_slice *slices;
 	size_t slice_count;
@@ -215,7 +215,7 @@ static void check_flows(struct gt_verify *v, const struct tracks_group *group)
 			       group->flows[0].id, starts ? "end" : "beginning");
 }
 
-/* GPU work whose call is there needs an arrow, and an end of it at each operation. */
+/* GPU work whose call is there needs a flow, and an end of it at each operation. */
 static void check_calls(struct gt_verify *v, const struct tracks_group *group)
 {
 	const struct gt_verify_slice *call = NULL;

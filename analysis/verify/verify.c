@@ -252,7 +252,7 @@ static int check_flow(struct gt_verify *v, const struct gt_trace_event *record)
 	return gt_vec_push(&v->flows, flow) ? 0 : -ENOMEM;
 }
 
-/* What is not counted as a slice or an arrow. */
+/* What is not counted as a slice or a flow. */
 static void count_event(struct gt_verify *v, const struct gt_trace_event *record)
 {
 	bool is_instant = record->ph == 'i';

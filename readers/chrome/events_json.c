@@ -252,7 +252,7 @@ static int give_gpu(struct gt_events_json *json, const struct gt_trace_event *r,
 	else
 		make_memory(json, r, event);
 	error = gt_events_give(json->events, event);
-	if (gt_events_json_has_arrow(json, event))
+	if (gt_events_json_is_flow_end(json, event))
 		json->open_flow = event->correlation;
 	return error;
 }
@@ -547,7 +547,7 @@ int gt_events_json_take(struct gt_events_json *json, const struct gt_trace_event
 	case 'C':
 		return give_counter(json, r, &event);
 	case 's':
-		return 0; /* arrows follow from the correlation */
+		return 0; /* flows follow from the correlation */
 	case 'f':
 		json->open_flow = 0;
 		return 0;

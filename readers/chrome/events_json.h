@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What the parts of the JSON reading share: events_json.c makes events of records,
- * events_json_file.c knows the file: its header, its rows, its stacks, its arrows.
+ * events_json_file.c knows the file: its header, its rows, its stacks, its flows.
  * One thread per reading.
  */
 #ifndef GT_READERS_CHROME_EVENTS_JSON_H
@@ -52,9 +52,9 @@ struct gt_events_json {
 	GT_VEC(struct gt_events_json_module) modules;
 	GT_VEC(struct gt_place) streams;  /* each with the context that first used it */
 	GT_VEC(struct gt_stack *) stacks; /* by id */
-	GT_VEC(uint8_t) flows;            /* bit per correlation that an arrow starts from */
+	GT_VEC(uint8_t) flows;            /* bit per correlation that a flow starts from */
 	uint64_t starts;                  /* of flows, behind end_byte */
-	uint32_t open_flow;               /* correlation of work whose arrow has not ended */
+	uint32_t open_flow;               /* correlation of work whose flow has not ended */
 };
 
 /* One record of the file as an event. */
@@ -86,8 +86,8 @@ const struct gt_events_json_track *gt_events_json_track(const struct gt_events_j
 int gt_events_json_name_track(struct gt_events_json *json, int64_t pid, int64_t tid,
 			      const char *name);
 
-/* Whether an arrow to the work stands behind it in the file. */
-bool gt_events_json_has_arrow(const struct gt_events_json *json, const struct gt_event *event);
+/* Whether GPU work has a flow from its call in the file. */
+bool gt_events_json_is_flow_end(const struct gt_events_json *json, const struct gt_event *event);
 
 /* True when some GPU work of the file has this correlation. */
 bool gt_events_json_has_flow(const struct gt_events_json *json, uint32_t correlation);

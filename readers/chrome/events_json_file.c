@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The file around the events: header as facts, names of rows, stacks by number, and, in a reading
- * before the real one, which calls an arrow starts from. One thread per reading.
+ * before the real one, which calls a flow starts from. One thread per reading.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -100,7 +100,7 @@ int gt_events_json_name_track(struct gt_events_json *json, int64_t pid, int64_t 
 	return give_stream(json, &row, name);
 }
 
-/* ---- arrows ---- */
+/* ---- flows ---- */
 
 bool gt_events_json_has_flow(const struct gt_events_json *json, uint32_t correlation)
 {
@@ -489,7 +489,7 @@ static int take_header(struct gt_events_json *json, const struct gt_header *head
 	return json->events->take_metadata(metadata, json->events->data);
 }
 
-bool gt_events_json_has_arrow(const struct gt_events_json *json, const struct gt_event *event)
+bool gt_events_json_is_flow_end(const struct gt_events_json *json, const struct gt_event *event)
 {
 	const struct gt_metadata *metadata = &json->events->metadata;
 

@@ -523,6 +523,23 @@ int gt_reader_read(const char *path, gt_reader_event event, void *data,
 	return rc;
 }
 
+int gt_reader_read_either(const char *path, gt_reader_form json, gt_reader_form pftrace, void *data,
+			  struct gt_reading *ret_reading)
+{
+	struct gt_input in;
+	int rc = gt_input_open(&in, path);
+
+	*ret_reading = (struct gt_reading){0};
+	if (!rc)
+		rc = gt_input_more(&in);
+	if (rc < 0)
+		gt_reading_fail(ret_reading, path, rc);
+	else
+		rc = (gt_input_is_pftrace(&in) ? pftrace : json)(&in, data, ret_reading);
+	gt_input_close(&in);
+	return rc;
+}
+
 void gt_reading_fini(struct gt_reading *reading)
 {
 	gt_header_fini(&reading->header);

@@ -85,6 +85,14 @@ void gt_reading_fini(struct gt_reading *reading);
 int gt_reader_read_input(struct gt_input *in, gt_reader_event event, void *data,
 			 struct gt_reading *ret_reading);
 
+/* Reads one form of trace from an open input whose window holds the file's first bytes. 0 or a
+ * negative errno with ret_reading->error filled. */
+typedef int (*gt_reader_form)(struct gt_input *in, void *data, struct gt_reading *ret_reading);
+
+/* Opens @path and reads it in the form that it has. Free ret_reading with gt_reading_fini. */
+int gt_reader_read_either(const char *path, gt_reader_form json, gt_reader_form pftrace, void *data,
+			  struct gt_reading *ret_reading);
+
 /* Fills reading->error with what @rc means of the file @path. Returns @rc. */
 int gt_reading_fail(struct gt_reading *reading, const char *path, int rc);
 

@@ -78,11 +78,9 @@ void gt_chrome_put_api(struct gt_chrome *chrome, const struct gt_event *event)
 static uint32_t thread_track(struct gt_chrome *chrome, const struct gt_event *event,
 			     enum gt_track_kind kind)
 {
-	struct gt_track_request request = {.kind = kind,
-					   .device = UINT32_MAX,
-					   .stream = event->tid,
-					   .start = gt_chrome_time(chrome, event->start),
-					   .end = gt_chrome_time(chrome, event->end)};
+	struct gt_track_request request =
+		gt_track_of_thread(kind, event->tid, gt_chrome_time(chrome, event->start),
+				   gt_chrome_time(chrome, event->end));
 
 	return gt_chrome_track(chrome, &request);
 }

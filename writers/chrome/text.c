@@ -170,13 +170,11 @@ void gt_chrome_put_frames(struct gt_chrome_texts *texts, struct gt_json *json,
 }
 
 /* True once per module, identified by its build-id. */
-static bool is_new_module(struct gt_chrome_texts *texts, const struct gt_stack_frame *frame)
+static bool is_new_module(const struct gt_stack_frame *frame, void *data)
 {
-	struct gt_chrome_text *row;
+	struct gt_chrome_texts *texts = data;
+	struct gt_chrome_text *row = row_of(&texts->strings, frame->build_id->id);
 
-	if (!frame->module || !frame->build_id)
-		return false;
-	row = row_of(&texts->strings, frame->build_id->id);
 	if (!row || row->framed)
 		return false;
 	row->framed = true;
@@ -186,25 +184,7 @@ static bool is_new_module(struct gt_chrome_texts *texts, const struct gt_stack_f
 void gt_chrome_put_modules(struct gt_chrome_texts *texts, struct gt_json *json, const char *key,
 			   const struct gt_stack *stack)
 {
-	bool opened = false;
-
-	for (uint32_t i = 0; i < stack->count; i++) {
-		const struct gt_stack_frame *frame = stack->frames[i];
-
-		if (!is_new_module(texts, frame))
-			continue;
-		if (!opened) {
-			gt_json_key_text(json, key);
-			gt_json_char(json, '{');
-			opened = true;
-		}
-		gt_json_comma(json);
-		gt_json_string(json, frame->module->text, frame->module->length);
-		gt_json_spaced(json, ": ", 2);
-		gt_json_string(json, frame->build_id->text, frame->build_id->length);
-	}
-	if (opened)
-		gt_json_char(json, '}');
+	gt_modules_json_put(json, key, stack, is_new_module, texts);
 }
 
 bool gt_chrome_first_use(struct gt_chrome_texts *texts, const struct gt_stack *stack)
