@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Random events of all kinds, the same in every run, with the stacks and launches of a test.
+ */
+#ifndef GT_TESTS_RANDOM_EVENT_H
+#define GT_TESTS_RANDOM_EVENT_H
+
+#include "core/schema/event.h"
+#include "tests/unit/trace_fixture.h"
+
+/* What the events refer to; the test fills both. */
+static struct gt_stack_frame frames[4];
+static struct gt_stack *stacks[3];
+
+static uint32_t seed = 12345;
+
+static uint32_t any(uint32_t below)
+{
+	seed = seed * 1664525u + 1013904223u;
+	return (seed >> 8) % below;
+}
+
+static const struct gt_string *any_name(struct trace *t)
+{
+	static const char *const names[] = {"void gemm<float, 128>(float const*)",
+					    "naïve \"kernel\"",
+					    "tab\there",
+					    "broken \xff utf-8",
+					    "k",
+					    "\xe6\xa0\xb8"};
+
+	return trace_string(t, names[any(sizeof(names) / sizeof(names[0]))]);
+}
+
+static void fill_kernel(struct trace *t, struct gt_event *e)
+{
+	e->kernel = (struct gt_kernel_event){.name = any_name(t),
+					     .grid = {1 + any(3), 2, 1},
+					     .block = {256, 1 + any(2), 1},
+					     .cluster = {1 + any(2), 1, 1},
+					     .registers = any(255),
+					     .static_shared = any(2) * 1024,
+					     .dynamic_shared = any(2) * 49152,
+					     .shared_executed = any(2) * 4096,
+					     .local_per_thread = any(2) * 8,
+					     .graph_id = any(3),
+					     .graph_node_id = any(4),
+					     .cooperative = any(2),
+					     .has_priority = any(2),
+					     .priority = -(int32_t)any(5),
+					     .has_occupancy = any(2),
+					     .blocks_per_sm_micro = any(100000000),
+					     .warps_per_sm_micro = any(64000000),
+					     .est_occupancy_percent = any(101),
+					     .theoretical_occupancy_percent = any(101),
+					     .created = any(3) ? NULL : stacks[2]};
+	if (any(2))
+		e->kernel.queued = e->start - any(5000);
+	if (!e->kernel.has_priority)
+		e->kernel.priority = 0;
+	if (e->kernel.queued && any(2))
+		e->kernel.submitted = e->kernel.queued + any(10);
+}
+
+static void fill_memory(struct gt_event *e)
+{
+	e->memory = (struct gt_memory_event){.bytes = any(1000000),
+					     .copy = any(GT_COPY_KIND_COUNT_),
+					     .src = any(GT_MEMORY_KIND_COUNT_),
+					     .dst = any(GT_MEMORY_KIND_COUNT_),
+					     .value = any(256),
+					     .peer = e->kind == GT_EVENT_MEMCPY && any(2),
+					     .src_device = any(2),
+					     .dst_device = any(2)};
+}
+
+static void fill_sync(struct gt_event *e)
+{
+	e->sync = (struct gt_sync_event){.kind = any(GT_SYNC_KIND_COUNT_),
+					 .cuda_event = any(3),
+					 .has_wait_on = any(2),
+					 .wait_on_stream = any(20),
+					 .wait_on_correlation = any(1000)};
+	if (any(4) == 0)
+		e->place.stream = UINT32_MAX;
+}
+
+static void fill_range(struct trace *t, struct gt_event *e)
+{
+	e->range = (struct gt_range_event){.name = any_name(t),
+					   .domain = any(2) ? trace_string(t, "nn") : NULL,
+					   .category = any(2) ? trace_string(t, "math") : NULL,
+					   .id = any(100),
+					   .color = any(2) * 0xff00ff00u,
+					   .unfinished = any(2)};
+	if (any(2))
+		strcpy(e->range.payload, "{\"x\": 1}");
+	if (e->kind == GT_EVENT_RANGE)
+		e->range.on_gpu = any(3) == 0;
+	e->range.detached = e->kind == GT_EVENT_RANGE && !e->range.on_gpu && any(2);
+	e->range.is_operator = e->kind == GT_EVENT_RANGE && !e->range.on_gpu && any(3) == 0;
+	if (e->range.is_operator) {
+		e->range.has_sequence = any(2);
+		e->range.sequence = e->range.has_sequence ? any(50) : 0;
+		e->range.dims = any(2) ? trace_string(t, "[[64, 64], []]") : NULL;
+	}
+	e->stack = !e->range.on_gpu && any(3) == 0 ? stacks[any(2)] : NULL;
+}
+
+static void fill_other(struct trace *t, struct gt_event *e)
+{
+	static const char *const words[] = {NULL, "ring full", "no buffer"};
+
+	switch (e->kind) {
+	case GT_EVENT_OVERHEAD:
+		e->overhead.name = trace_string(t, "Buffer Flush");
+		break;
+	case GT_EVENT_COUNTER:
+		e->counter = (struct gt_counter_event){.name = trace_string(t, "GPU 0 memory"),
+						       .series = trace_string(t, "allocated"),
+						       .value = (int64_t)any(1000) - 500,
+						       .on_gpu = any(2)};
+		e->end = e->start;
+		break;
+	case GT_EVENT_NOTE:
+		e->note = (struct gt_note_event){.name = "LOST",
+						 .cause = words[any(3)],
+						 .what = words[any(3)],
+						 .count = any(3),
+						 .of_what = any(2) ? "API calls" : NULL};
+		break;
+	case GT_EVENT_SAMPLE:
+		e->sample.waiting = any(2);
+		e->stack = any(3) ? stacks[any(2)] : NULL;
+		e->end = e->start;
+		break;
+	case GT_EVENT_FRAME:
+		e->frame = (struct gt_frame_event){.frame = &frames[0],
+						   .first_line = 7,
+						   .last_line = 7 + any(3),
+						   .calls = 1 + any(9)};
+		break;
+	default:
+		e->thread.name = trace_string(t, any(2) ? "loader" : "worker");
+		break;
+	}
+}
+
+/* An event at about the i-th microsecond; @launches: number of calls so far. */
+static struct gt_event any_event(struct trace *t, uint32_t i, struct gt_launch *launches,
+				 uint32_t *count)
+{
+	static const enum gt_event_kind kinds[] = {
+		GT_EVENT_KERNEL, GT_EVENT_KERNEL, GT_EVENT_MEMCPY, GT_EVENT_MEMSET,
+		GT_EVENT_SYNC,   GT_EVENT_RANGE,  GT_EVENT_MARK,   GT_EVENT_COUNTER,
+		GT_EVENT_NOTE,   GT_EVENT_THREAD, GT_EVENT_FRAME,  GT_EVENT_OVERHEAD,
+		GT_EVENT_SAMPLE};
+	struct gt_event e = {.kind = kinds[any(sizeof(kinds) / sizeof(kinds[0]))],
+			     .tid = 4100 + any(3),
+			     .start = AT(1000000 + i * 1000ull + any(5000))};
+
+	e.end = e.start + any(900);
+	if (gt_event_is_gpu(e.kind) || e.kind == GT_EVENT_RANGE)
+		e.place = (struct gt_place){.context = 1, .stream = 7 + any(3)};
+	if (gt_event_is_gpu(e.kind)) {
+		e.tid = 0;
+		e.correlation = any(20) && *count ? 1 + any(*count) : 0;
+		if (e.correlation) {
+			e.launch = launches[e.correlation];
+			launches[e.correlation].first = false;
+		}
+		e.launch.nvtx = e.launch.known && any(2) ? trace_string(t, "nn:forward") : NULL;
+		e.launch.forward = e.launch.known && any(3) == 0 ? stacks[any(3)] : NULL;
+		e.place.has_channel = e.kind == GT_EVENT_KERNEL && any(2);
+		e.place.channel = e.place.has_channel ? any(4) : 0;
+	}
+	if (e.kind == GT_EVENT_KERNEL)
+		fill_kernel(t, &e);
+	else if (e.kind == GT_EVENT_SYNC)
+		fill_sync(&e);
+	else if (gt_event_is_gpu(e.kind))
+		fill_memory(&e);
+	else if (e.kind == GT_EVENT_RANGE || e.kind == GT_EVENT_MARK)
+		fill_range(t, &e);
+	else
+		fill_other(t, &e);
+	if (e.kind == GT_EVENT_RANGE && e.range.on_gpu)
+		e.tid = 0;
+	return e;
+}
+
+static struct gt_event any_call(struct trace *t, uint32_t i, struct gt_launch *launches,
+				uint32_t *count)
+{
+	struct gt_event e = {.kind = GT_EVENT_API,
+			     .tid = 4100 + any(3),
+			     .start = AT(1000000 + i * 1000ull),
+			     .correlation = ++*count,
+			     .stack = any(4) ? stacks[any(2)] : NULL,
+			     .api = {.cbid = 200 + any(2) * 11,
+				     .result = any(10) ? 0 : -(int32_t)any(800),
+				     .enqueues = true}};
+
+	e.end = e.start + any(900);
+	e.api.op = any(3) ? 0 : 1 + any(90);
+	e.api.domain = any(2) ? GT_API_DRIVER : GT_API_RUNTIME;
+	e.api.name = trace_string(t, any(2) ? "cudaLaunchKernel" : "cuLaunchKernel");
+	launches[*count] = (struct gt_launch){.known = true,
+					      .first = true,
+					      .tid = e.tid,
+					      .start = e.start,
+					      .stack = e.stack,
+					      .op = e.api.op};
+	return e;
+}
+
+#endif
