@@ -165,6 +165,23 @@ static bool can_begin(const char *path)
 	return rc >= 0;
 }
 
+/* What somebody put into the folder beside the traces: a pipe would be waited for. */
+static void drop_other_kinds(struct gt_job *job, size_t first, void (*complain)(const char *line))
+{
+	struct stat st;
+	char line[8400];
+
+	for (size_t i = first; i < job->paths.count; i++) {
+		if (stat(job->paths.at[i], &st) || S_ISREG(st.st_mode))
+			continue;
+		snprintf(line, sizeof(line), "%.4096s: left out, not a regular file",
+			 job->paths.at[i]);
+		complain(line);
+		drop(job, i);
+	}
+	close_gaps(job, first);
+}
+
 /* A process that was killed as it began a file must not keep the others of its job from being
  * read. */
 static int drop_unreadable(struct gt_job *job, const char *folder, size_t first,
@@ -177,8 +194,7 @@ static int drop_unreadable(struct gt_job *job, const char *folder, size_t first,
 		const char *path = job->paths.at[i];
 		bool is_torn, is_empty;
 
-		/* who looks into a pipe takes out of it */
-		if (stat(path, &st) || !S_ISREG(st.st_mode))
+		if (stat(path, &st))
 			continue;
 		is_torn = gt_first_block_file_is_torn(path);
 		is_empty = !st.st_size;
@@ -208,7 +224,10 @@ static int add_folder(struct gt_job *job, const char *folder, bool readable,
 	if (rc)
 		return rc;
 	qsort(job->paths.at + before, job->paths.count - before, sizeof(char *), by_name);
+	drop_other_kinds(job, before, complain);
 	drop_repeated(job, before, complain);
+	if (job->paths.count == before)
+		return -EBADMSG;
 	return readable ? drop_unreadable(job, folder, before, complain) : 0;
 }
 
@@ -234,7 +253,7 @@ static void explain(const char *input, int rc, char *ret, size_t size)
 		explain_no_trace(input, ret, size);
 	else
 		snprintf(ret, size, "%s",
-			 rc == -EBADMSG ? "nothing is left of this folder" : strerror(-rc));
+			 rc == -EBADMSG ? "no readable trace in this folder" : strerror(-rc));
 }
 
 static int add_input(struct gt_job *job, const char *input, bool readable,

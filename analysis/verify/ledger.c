@@ -81,7 +81,7 @@ static void check_strict(struct gt_verify *v, const struct gt_reading *reading)
 			       reading->loose);
 	if (reading->closed && reading->form == GT_FORM_OBJECT && reading->comma_byte)
 		gt_verify_find(v, GT_CHECK_JSON, 0,
-			       "a comma behind the last event (gputrace repair takes it out)");
+			       "a comma after the last event (gputrace repair removes it)");
 }
 
 void gt_verify_file_form(struct gt_verify *v)
@@ -147,8 +147,8 @@ static void check_member(struct gt_verify *v, const struct gt_header_member *mem
 	for (size_t i = 0; i < sizeof(behind) / sizeof(behind[0]); i++)
 		may_be_behind |= !strcmp(member->key, behind[i]);
 	if (member->behind && !may_be_behind)
-		gt_verify_find(v, GT_CHECK_HEADER, 0,
-			       "%s stands behind the events: HTA does not see it", member->key);
+		gt_verify_find(v, GT_CHECK_HEADER, 0, "%s follows the events: HTA does not see it",
+			       member->key);
 	for (size_t i = 0; i < sizeof(forbidden) / sizeof(forbidden[0]); i++)
 		if (!strcmp(member->key, forbidden[i]))
 			gt_verify_find(v, GT_CHECK_HEADER, 0, "%s makes readers ignore the events",
@@ -174,7 +174,7 @@ void gt_verify_header(struct gt_verify *v)
 			       "no distributedInfo with a rank in the header");
 	else if (!strstr(info, "\"rank\": "))
 		gt_verify_find(v, GT_CHECK_HEADER, 0,
-			       "\"rank\": needs a blank behind it: HTA takes the file for rank 0");
+			       "\"rank\": needs a space after it: HTA takes the file for rank 0");
 	if (!unit || (strcmp(unit, "\"ns\"") && strcmp(unit, "\"ms\"")))
 		gt_verify_find(v, GT_CHECK_HEADER, 0,
 			       "displayTimeUnit is neither \"ns\" nor \"ms\"");
@@ -376,7 +376,7 @@ void gt_verify_ledger(struct gt_verify *v)
 {
 	if (!gt_header_find(&v->reading.header, "ledger")) {
 		if (!v->repaired && v->reading.closed && v->reading.form == GT_FORM_OBJECT)
-			gt_verify_find(v, GT_CHECK_LEDGER, 0, "no ledger behind the events");
+			gt_verify_find(v, GT_CHECK_LEDGER, 0, "no ledger after the events");
 		return;
 	}
 	if (v->reading.without_ledger) {

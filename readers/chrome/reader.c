@@ -262,7 +262,7 @@ static int read_events(struct reader *r)
 		}
 		r->reading->comma_byte = 0;
 		if (need_comma) {
-			gt_scan_fail(&r->scan, r->in.data, "',' or ']' expected behind an event");
+			gt_scan_fail(&r->scan, r->in.data, "',' or ']' expected after an event");
 			return after_failure(r);
 		}
 		rc = read_element(r);
@@ -296,7 +296,7 @@ static int read_key(struct reader *r, struct gt_span *ret_key)
 	if (rc <= 0)
 		return rc;
 	if (*r->in.data != ':')
-		return complain(r, r->in.data, "':' expected behind a key", -EBADMSG);
+		return complain(r, r->in.data, "':' expected after a key", -EBADMSG);
 	gt_input_consume(&r->in, 1);
 	return next_byte(r);
 }
@@ -435,7 +435,7 @@ static int read_document(struct reader *r)
 	r->reading->closed = true;
 	rc = next_byte(r);
 	if (rc > 0)
-		return complain(r, r->in.data, "more text behind the end of the trace", -EBADMSG);
+		return complain(r, r->in.data, "more text after the end of the trace", -EBADMSG);
 	return rc;
 }
 

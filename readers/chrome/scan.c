@@ -200,7 +200,7 @@ static const char *scan_key(struct gt_scan *scan, const char *p, struct gt_span 
 		return NULL;
 	p = gt_scan_blanks(p);
 	if (*p != ':')
-		return gt_scan_fail(scan, p, "':' expected behind a key");
+		return gt_scan_fail(scan, p, "':' expected after a key");
 	return gt_scan_blanks(p + 1);
 }
 

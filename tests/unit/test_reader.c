@@ -141,12 +141,12 @@ Test(reader, errors_name_line_and_byte)
 	static const struct {
 		const char *text, *expected;
 	} rows[] = {
-		{"[\n" EVENT ",\n{\"ph\" \"X\"}]", ":3: byte 155: ':' expected behind a key"},
+		{"[\n" EVENT ",\n{\"ph\" \"X\"}]", ":3: byte 155: ':' expected after a key"},
 		{"{\"traceEvents\": 1}", ":1: byte 16: traceEvents is not an array"},
 		{"{\"a\": 1}", "no traceEvents"},
 		{"hello", "neither '{' nor '['"},
 		{"[" EVENT " " EVENT "]", "',' or ']' expected"},
-		{"[] x", "more text behind"},
+		{"[] x", "more text after"},
 		{"", "the file is empty"},
 		{"[,]", "an event was expected"},
 	};

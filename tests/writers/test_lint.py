@@ -95,7 +95,7 @@ def trailing_zeros(line):
 
 def header_rules():
     broken(replacing('"rank": 0', '"rank": "0"'), "header", words="no distributedInfo with a rank in the header")
-    broken(replacing('"rank": 0', '"rank":0'), "header", words='"rank": needs a blank behind it')
+    broken(replacing('"rank": 0', '"rank":0'), "header", words='"rank": needs a space after it')
     broken(replacing('"displayTimeUnit": "ns"', '"displayTimeUnit": "us"'), "header", words='displayTimeUnit is neither "ns" nor "ms"')
     broken(replacing('"schemaVersion": 1,\n', ""), "header", words="no schemaVersion in the header")
     broken(replacing('"metadata": {', '"stackFrames": {}, "metadata": {'), "header", words="stackFrames makes readers ignore the events")
@@ -103,7 +103,7 @@ def header_rules():
 
 
 def form_rules():
-    broken(replacing('"ledger": ', '"books": '), "ledger", words="no ledger behind the events")
+    broken(replacing('"ledger": ', '"books": '), "ledger", words="no ledger after the events")
     broken(replacing("Record Window End", "Finish"), "last event", words='the last event is not "Record Window End"')
     broken(lambda text: text[:-40], "json", words="not closed: the file ends inside an event")
     broken(replacing("\n,{", ",{"), "lines")
