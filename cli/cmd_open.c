@@ -3,13 +3,13 @@
  * gputrace open: hands a trace to ui.perfetto.dev from this machine.
  */
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/cmdline.h"
 #include "cli/serve.h"
-#include "readers/input.h"
 #include "recover/join.h"
 #include "trace/file_header.h"
 
@@ -25,21 +25,44 @@ static const struct gt_cmdline_option options[] = {
 	{NULL, NULL, NULL, NULL},
 };
 
+/* Once nobody is in the middle of it. */
+static bool was_fetched(const struct gt_server *server)
+{
+	return server->served && !gt_server_is_sending(server);
+}
+
+/* Serves until the file has been fetched. -ETIMEDOUT: nobody has asked for @timeout_ms (0: no
+ * limit). */
+static int serve_until(struct gt_server *server, bool keep, long timeout_ms)
+{
+	int rc = 0;
+
+	while (!rc && (keep || !was_fetched(server))) {
+		long left = timeout_ms ? timeout_ms - (long)gt_server_idle_ms(server) : -1;
+
+		if (timeout_ms && left <= 0)
+			return -ETIMEDOUT;
+		rc = gt_server_turn(server, (int)(left < INT_MAX ? left : INT_MAX));
+	}
+	return rc;
+}
+
 static int serve(const struct gt_cmdline *args, struct gt_server *server)
 {
 	long timeout = gt_cmdline_number(args, "timeout", 0);
-	bool served = false;
-	int rc = 0;
+	bool keep = gt_cmdline_get(args, "keep");
+	int rc;
 
 	gt_server_print(server, stdout);
 	fflush(stdout);
-	while (!rc && (!served || gt_cmdline_get(args, "keep")))
-		rc = gt_server_answer(server, timeout ? (int)(timeout * 1000) : -1, &served);
-	if (rc == -ETIMEDOUT && gt_cmdline_get(args, "keep"))
+	rc = serve_until(server, keep, timeout * 1000);
+	if (rc == -ETIMEDOUT && keep)
 		return GT_EXIT_OK;
 	if (rc == -ETIMEDOUT)
 		fprintf(stderr, "gputrace open: %s: nobody fetched it in %ld s\n", args->inputs[0],
 			timeout);
+	else if (rc)
+		fprintf(stderr, "gputrace open: %s\n", strerror(-rc));
 	return rc ? GT_EXIT_FAILED : GT_EXIT_OK;
 }
 
@@ -54,14 +77,13 @@ static bool is_folder(const char *path)
 	return true;
 }
 
-/* Does it begin as a trace? Else that is said. The page reads other tools' .pftrace too, and who
- * looks into a pipe takes out of it. */
+/* Does it begin as a trace? Else that is said. The page reads other tools' .pftrace too. */
 static bool begins_as_trace(const char *path)
 {
 	struct gt_reading reading;
 	int rc;
 
-	if (gt_input_is_stream(path) || gt_join_is_pftrace(path))
+	if (gt_join_is_pftrace(path))
 		return true;
 	rc = gt_file_header(path, &reading);
 	if (rc < 0)
@@ -80,7 +102,7 @@ static int run_open(const struct gt_cmdline *args)
 		fprintf(stderr, "gputrace open: %s: %s\n", path, strerror(errno));
 		return GT_EXIT_FAILED;
 	}
-	if (!begins_as_trace(path))
+	if (!gt_cmdline_can_read_twice(path) || !begins_as_trace(path))
 		return GT_EXIT_FAILED;
 	rc = gt_server_open(&server, path, ORIGIN, (int)gt_cmdline_number(args, "port", 9001));
 	if (rc < 0) {
@@ -96,8 +118,9 @@ static int run_open(const struct gt_cmdline *args)
 static const struct gt_cmdline_spec spec = {
 	.command = &gt_command_open,
 	.details = "Prints the address to open in a browser on this machine and serves the file on "
-		   "127.0.0.1 until it has been fetched. From another machine, forward the port "
-		   "first: ssh -L 9001:127.0.0.1:9001 HOST.",
+		   "127.0.0.1 until it has been fetched. Only who knows the printed address can "
+		   "fetch the file, and of all web pages only ui.perfetto.dev can read it. From "
+		   "another machine, forward the port first: ssh -L 9001:127.0.0.1:9001 HOST.",
 	.example = "gputrace open trace.json\n"
 		   "# on a cluster node: this on your machine, then the printed address in a "
 		   "browser there\n"
