@@ -8,6 +8,7 @@
 
 #include "analysis/stacks.h"
 #include "analysis/table/table.h"
+#include "readers/show.h"
 #include "readers/utf8.h"
 #include "trace/frame.h"
 
@@ -38,37 +39,6 @@ const char gt_folded_svg_script[] =
 	"textContent;});"
 	"place(b,+b.getAttribute('data-x'),+b.getAttribute('data-w'));});});})();";
 
-void gt_folded_xml(const char *text, FILE *out)
-{
-	size_t left = strlen(text), n;
-
-	for (; left; text += n, left -= n) {
-		n = gt_utf8_length((const unsigned char *)text, left);
-		if (n != 1) {
-			fprintf(out, "%.*s", (int)(n ? n : 3), n ? text : "\357\277\275");
-			n = n ? n : 1;
-			continue;
-		}
-		switch (*text) {
-		case '&':
-			fputs("&amp;", out);
-			break;
-		case '<':
-			fputs("&lt;", out);
-			break;
-		case '>':
-			fputs("&gt;", out);
-			break;
-		case '"':
-			fputs("&quot;", out);
-			break;
-		default:
-			/* control characters are not XML */
-			fputc((unsigned char)*text < 0x20 ? ' ' : *text, out);
-		}
-	}
-}
-
 void gt_folded_lines(const char *text, FILE *out)
 {
 	while (*text) {
@@ -76,7 +46,7 @@ void gt_folded_lines(const char *text, FILE *out)
 		char *line = strndup(text, n);
 
 		if (line)
-			gt_folded_xml(line, out);
+			gt_show_xml(line, out);
 		free(line);
 		text += n;
 		if (*text) {
@@ -141,9 +111,9 @@ static void print_box(struct flame *flame, const char *name, size_t len, bool le
 	fprintf(flame->out,
 		"<g class=\"box\" data-x=\"%.3f\" data-w=\"%.3f\" data-d=\"%u\" data-n=\"", x, w,
 		depth);
-	gt_folded_xml(brief, flame->out);
+	gt_show_xml(brief, flame->out);
 	fputs("\"><title>", flame->out);
-	gt_folded_xml(whole, flame->out);
+	gt_show_xml(whole, flame->out);
 	fputs(": ", flame->out);
 	print_weight(flame, weight, flame->out);
 	fprintf(flame->out,
@@ -154,7 +124,7 @@ static void print_box(struct flame *flame, const char *name, size_t len, bool le
 	fprintf(flame->out, "\"/><text x=\"%.3f\" y=\"%u\">", x + 3, 34 + depth * ROW + 12);
 	if (w > 30) {
 		brief[gt_utf8_prefix(brief, (size_t)((w - 6) / 6.6))] = 0;
-		gt_folded_xml(brief, flame->out);
+		gt_show_xml(brief, flame->out);
 	}
 	fputs("</text></g>\n", flame->out);
 }
@@ -225,7 +195,7 @@ void gt_folded_print_svg(const struct gt_folded *stacks, enum gt_weight weight, 
 		"{stroke:#000}.box text{pointer-events:none}</style>\n<text x=\"4\" y=\"14\" "
 		"font-size=\"14\">",
 		WIDTH, 34 + (flame.depth + 1) * ROW + 4);
-	gt_folded_xml(title, out);
+	gt_show_xml(title, out);
 	fputs("</text><text class=\"told\" x=\"4\" y=\"29\">", out);
 	fputs(flame.total ? "click a box to see it alone, the lowest one to see all"
 			  : "nothing to show",

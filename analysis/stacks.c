@@ -15,6 +15,7 @@
 #include "analysis/share.h"
 #include "analysis/table/table.h"
 #include "core/guest/text.h"
+#include "readers/show.h"
 #include "trace/frame.h"
 
 #define MAX_TEXT 65536
@@ -334,10 +335,10 @@ void gt_folded_print_speedscope(const struct gt_folded *stacks, enum gt_weight w
 		return;
 	fputs("{\"$schema\": \"https://www.speedscope.app/file-format-schema.json\",\n\"name\": ",
 	      out);
-	gt_table_json_string(name, out);
+	gt_show_json(name, out);
 	fputs(",\n\"exporter\": \"gputrace\",\n\"profiles\": [{\"type\": \"sampled\", \"name\": ",
 	      out);
-	gt_table_json_string(gt_weight_names[weight], out);
+	gt_show_json(gt_weight_names[weight], out);
 	fprintf(out, ", \"unit\": \"%s\", \"startValue\": 0,\n\"samples\": [",
 		gt_weight_units[weight]);
 	for (size_t i = 0; i < stacks->folds.count; i++) {
@@ -352,7 +353,7 @@ void gt_folded_print_speedscope(const struct gt_folded *stacks, enum gt_weight w
 	fprintf(out, "],\n\"endValue\": %" PRId64 "}],\n\"shared\": {\"frames\": [", total);
 	for (size_t i = 1; i < frames.text.count; i++) {
 		fputs(i > 1 ? ",\n{\"name\": " : "\n{\"name\": ", out);
-		gt_table_json_string(frames.text.at[i], out);
+		gt_show_json(frames.text.at[i], out);
 		fputc('}', out);
 	}
 	fputs("]}}\n", out);

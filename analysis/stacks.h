@@ -57,10 +57,7 @@ void gt_folded_print_svg(const struct gt_folded *stacks, enum gt_weight weight, 
 			 bool inner, FILE *out);
 extern const char gt_folded_svg_script[];
 
-/* Text with & < > " as XML wants them. */
-void gt_folded_xml(const char *text, FILE *out);
-
-/* The same, keeping line ends. */
+/* Text of a page as gt_show_xml() has it, keeping line ends. */
 void gt_folded_lines(const char *text, FILE *out);
 
 #endif

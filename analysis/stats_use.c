@@ -13,6 +13,7 @@
 
 #include "core/schema/ledger.h"
 #include "core/schema/metadata.h"
+#include "readers/show.h"
 
 /* The sets of time that one device's use is made of. */
 struct sets {
@@ -291,13 +292,15 @@ static bool is_same(const struct same_notes *a, const struct same_notes *b)
 
 static void print_same(const struct gt_model *model, const struct same_notes *same, FILE *out)
 {
-	fprintf(out, "  %s %.*s", gt_model_name(model, same->name),
-		(int)(same->number - same->text), same->text);
+	char sum[24] = "", times[40] = "";
+
 	if (*same->number)
-		fprintf(out, "%" PRIu64 "%s", same->sum, behind_count(same->number));
+		snprintf(sum, sizeof(sum), "%" PRIu64, same->sum);
 	if (same->times > 1)
-		fprintf(out, " (%" PRIu64 " times)", same->times);
-	fputc('\n', out);
+		snprintf(times, sizeof(times), " (%" PRIu64 " times)", same->times);
+	gt_show_line(out, "  %s %.*s%s%s%s", gt_model_name(model, same->name),
+		     (int)(same->number - same->text), same->text, sum, behind_count(same->number),
+		     times);
 }
 
 static bool add_note(struct same_notes *lines, size_t *count, const struct same_notes *one)
@@ -350,8 +353,10 @@ static size_t print_unknown(const struct gt_model *model, FILE *out)
 		return 0;
 	fprintf(out, "  %" PRIu64 " slices of categories that are no GPU work, calls or ranges (",
 		odd->unknown_cat);
-	for (size_t i = 0; i < 4 && odd->unknown_cats[i] != GT_NAME_NONE; i++, gap = ", ")
-		fprintf(out, "%s%s", gap, gt_model_name(model, odd->unknown_cats[i]));
+	for (size_t i = 0; i < 4 && odd->unknown_cats[i] != GT_NAME_NONE; i++, gap = ", ") {
+		fputs(gap, out);
+		gt_show(gt_model_name(model, odd->unknown_cats[i]), out);
+	}
 	fputs(odd->unknown_cats[0] == GT_NAME_NONE ? "none)\n" : ")\n", out);
 	return 1;
 }
@@ -364,7 +369,7 @@ static size_t print_frameworks(const struct gt_model *model, FILE *out)
 	if (!gt_header_text(&model->reading.header, "metadata", "frameworks", text, sizeof(text)) ||
 	    !strstr(text, ": off: "))
 		return 0;
-	fprintf(out, "  frameworks: %s\n", text);
+	gt_show_line(out, "  frameworks: %s", text);
 	return 1;
 }
 
@@ -417,12 +422,12 @@ static void print_without_ledger(const struct gt_reading *reading, FILE *out)
 static size_t print_cut(const struct gt_reading *reading, FILE *out)
 {
 	if (reading->doubt[0])
-		fprintf(out, "  %s\n", reading->doubt);
+		gt_show_line(out, "  %s", reading->doubt);
 	if (!reading->closed && reading->is_pftrace)
-		fprintf(out, "  cut: %s\n", reading->note);
+		gt_show_line(out, "  cut: %s", reading->note);
 	else if (!reading->closed)
-		fprintf(out, "  cut at line %" PRIu64 ", byte %" PRIu64 ": %s\n", reading->end_line,
-			reading->end_byte, reading->note);
+		gt_show_line(out, "  cut at line %" PRIu64 ", byte %" PRIu64 ": %s",
+			     reading->end_line, reading->end_byte, reading->note);
 	if (reading->without_ledger)
 		print_without_ledger(reading, out);
 	return (reading->doubt[0] != 0) + !reading->closed + reading->without_ledger;
@@ -485,8 +490,10 @@ size_t gt_stats_losses(const struct gt_job *job, FILE *out)
 		here += print_frameworks(model, memory);
 		here += print_odd(model, memory);
 		fclose(memory);
-		if (here)
-			fprintf(out, "%s:\n%s", model->path, text);
+		if (here) {
+			gt_show_line(out, "%s:", model->path);
+			fputs(text, out);
+		}
 		free(text);
 		lines += here;
 	}

@@ -11,6 +11,7 @@
 #include "cli/cmdline.h"
 #include "cli/progress.h"
 #include "cli/run/unclosed.h"
+#include "readers/show.h"
 #include "recover/join.h"
 #include "recover/spools.h"
 #include "recover/writer_of.h"
@@ -106,11 +107,11 @@ static int run_compress(const struct gt_cmdline *args)
 			rc = GT_EXIT_FAILED;
 		} else if (!quiet && packed.was_packed) {
 			gt_progress_hide();
-			printf("%s: packed already\n", path);
+			gt_show_line(stdout, "%s: packed already", path);
 		} else if (!quiet) {
 			gt_progress_hide();
-			printf("%s: %" PRIu64 " of %" PRIu64 " bytes\n", packed.path, packed.to,
-			       packed.from);
+			gt_show_line(stdout, "%s: %" PRIu64 " of %" PRIu64 " bytes", packed.path,
+				     packed.to, packed.from);
 		}
 	}
 	gt_progress_stop();

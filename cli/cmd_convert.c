@@ -14,6 +14,7 @@
 #include "cli/outfile.h"
 #include "cli/progress.h"
 #include "readers/chrome/scan.h"
+#include "readers/show.h"
 #include "transform/conversion.h"
 
 static const struct gt_cmdline_option options[] = {
@@ -123,8 +124,8 @@ static void report(const char *from, const struct gt_conversion *c)
 	if (c->doubt[0])
 		complain_of(from, c->doubt);
 	if (c->strange)
-		fprintf(stderr, "gputrace: %s: %lu parts are no events of gputrace, left out\n",
-			from, (unsigned long)c->strange);
+		gt_show_line(stderr, "gputrace: %s: %lu parts are no events of gputrace, left out",
+			     from, (unsigned long)c->strange);
 }
 
 static int convert(struct convert_request *request, const char *format, bool full_stacks)

@@ -8,6 +8,7 @@
 #include "analysis/diff.h"
 #include "analysis/stats.h"
 #include "cli/cmdline.h"
+#include "readers/show.h"
 
 static const struct gt_cmdline_option options[] = {
 	{"gate", "PERCENT", NULL,
@@ -36,8 +37,9 @@ static int read_gate(const struct gt_cmdline *args, double *ret_gate)
 static void print_side(const struct gt_cmdline *args, const struct gt_diff *diff, int side,
 		       const char *end)
 {
-	printf("%c: %s (%zu %s%s)%s\n", 'A' + side, args->inputs[side], diff->samples[side],
-	       diff->stepped ? "step" : "trace", diff->samples[side] == 1 ? "" : "s", end);
+	gt_show_line(stdout, "%c: %s (%zu %s%s)%s", 'A' + side, args->inputs[side],
+		     diff->samples[side], diff->stepped ? "step" : "trace",
+		     diff->samples[side] == 1 ? "" : "s", end);
 }
 
 static void print_sides(const struct gt_cmdline *args, const struct gt_diff *diff, bool markdown)
@@ -82,14 +84,13 @@ static int compare(const struct gt_cmdline *args, const struct gt_job *a, const 
 				  gt_cmdline_print(args).format);
 		fflush(stdout);
 		if (diff.regressions) {
-			fprintf(stderr, "gputrace diff: slower by more than %g %%: %s\n", gate,
-				diff.worst);
+			gt_show_line(stderr, "gputrace diff: slower by more than %g %%: %s", gate,
+				     diff.worst);
 			rc = GT_EXIT_GATE;
 		} else if (gate >= 0 && !(gt_stats_whole(a) && gt_stats_whole(b))) {
-			fprintf(stderr,
-				"gputrace diff: --gate: no verdict, a trace is not whole: "
-				"%s\n",
-				gt_stats_whole(a) ? args->inputs[1] : args->inputs[0]);
+			gt_show_line(stderr,
+				     "gputrace diff: --gate: no verdict, a trace is not whole: %s",
+				     gt_stats_whole(a) ? args->inputs[1] : args->inputs[0]);
 			rc = GT_EXIT_FAILED;
 		}
 	} else {

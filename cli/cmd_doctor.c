@@ -18,6 +18,7 @@
 #include "cli/command.h"
 #include "cli/run/trial.h"
 #include "core/pattern.h"
+#include "readers/show.h"
 #include "recover/spools.h"
 
 enum verdict {
@@ -40,18 +41,22 @@ static void say(struct doctor *doctor, enum verdict verdict, const char *subject
 {
 	static const char *const words[] = {[GOOD] = "ok  ", [NOTE] = "note", [BAD] = "BAD "};
 	va_list arguments;
+	char *text;
+	int length;
 
-	printf("%s  %-9s ", words[verdict], subject);
 	va_start(arguments, format);
-	vprintf(format, arguments);
+	length = vasprintf(&text, format, arguments);
 	va_end(arguments);
-	putchar('\n');
+	if (length >= 0) {
+		gt_show_line(stdout, "%s  %-9s %s", words[verdict], subject, text);
+		free(text);
+	}
 	doctor->bad += verdict == BAD;
 }
 
 static void remedy(const char *text)
 {
-	printf("                -> %s\n", text);
+	gt_show_line(stdout, "                -> %s", text);
 }
 
 static void check_library(struct doctor *doctor)
@@ -271,8 +276,8 @@ static void see_spool(const struct gt_left_spool *spool, void *context)
 		return;
 	say(context, NOTE, "spool", "%s: %.1f MB of process %d, which was killed", spool->path,
 	    (double)spool->bytes / 1e6, spool->pid);
-	printf("                -> gputrace repair %s\n",
-	       *spool->trace ? spool->trace : spool->folder);
+	gt_show_line(stdout, "                -> gputrace repair %s",
+		     *spool->trace ? spool->trace : spool->folder);
 }
 
 static int examine(struct doctor *doctor)

@@ -8,6 +8,7 @@
 #include "cli/cmdline.h"
 #include "cli/outfile.h"
 #include "cli/progress.h"
+#include "readers/show.h"
 #include "transform/merge.h"
 
 static const struct gt_cmdline_option options[] = {
@@ -18,13 +19,14 @@ static const struct gt_cmdline_option options[] = {
 static void warn(const struct gt_merge_result *result)
 {
 	if (result->cut == 1)
-		fprintf(stderr, "gputrace: %s: the file was cut; merging the part before the cut\n",
-			result->cut_path);
+		gt_show_line(stderr,
+			     "gputrace: %s: the file was cut; merging the part before the cut",
+			     result->cut_path);
 	else if (result->cut)
-		fprintf(stderr,
-			"gputrace: %s and %" PRIu64
-			" more were cut; merging the parts before the cuts\n",
-			result->cut_path, result->cut - 1);
+		gt_show_line(stderr,
+			     "gputrace: %s and %" PRIu64
+			     " more were cut; merging the parts before the cuts",
+			     result->cut_path, result->cut - 1);
 	if (result->baseless)
 		fprintf(stderr,
 			"gputrace merge: %" PRIu64

@@ -10,6 +10,7 @@
 
 #include "cli/cmdline.h"
 #include "cli/serve.h"
+#include "readers/show.h"
 #include "recover/join.h"
 #include "trace/file_header.h"
 
@@ -59,10 +60,10 @@ static int serve(const struct gt_cmdline *args, struct gt_server *server)
 	if (rc == -ETIMEDOUT && keep)
 		return GT_EXIT_OK;
 	if (rc == -ETIMEDOUT)
-		fprintf(stderr, "gputrace open: %s: nobody fetched it in %ld s\n", args->inputs[0],
-			timeout);
+		gt_show_line(stderr, "gputrace open: %s: nobody fetched it in %ld s",
+			     args->inputs[0], timeout);
 	else if (rc)
-		fprintf(stderr, "gputrace open: %s\n", strerror(-rc));
+		gt_show_line(stderr, "gputrace open: %s", strerror(-rc));
 	return rc ? GT_EXIT_FAILED : GT_EXIT_OK;
 }
 
@@ -99,15 +100,15 @@ static int run_open(const struct gt_cmdline *args)
 	int rc;
 
 	if (access(path, R_OK) || is_folder(path)) {
-		fprintf(stderr, "gputrace open: %s: %s\n", path, strerror(errno));
+		gt_show_line(stderr, "gputrace open: %s: %s", path, strerror(errno));
 		return GT_EXIT_FAILED;
 	}
 	if (!gt_cmdline_can_read_twice(path) || !begins_as_trace(path))
 		return GT_EXIT_FAILED;
 	rc = gt_server_open(&server, path, ORIGIN, (int)gt_cmdline_number(args, "port", 9001));
 	if (rc < 0) {
-		fprintf(stderr, "gputrace open: port %ld: %s\n",
-			gt_cmdline_number(args, "port", 9001), strerror(-rc));
+		gt_show_line(stderr, "gputrace open: port %ld: %s",
+			     gt_cmdline_number(args, "port", 9001), strerror(-rc));
 		return GT_EXIT_FAILED;
 	}
 	rc = serve(args, &server);

@@ -6,6 +6,7 @@
 
 #include "cli/cmdline.h"
 #include "cli/progress.h"
+#include "readers/show.h"
 #include "recover/begun.h"
 #include "recover/recover.h"
 
@@ -20,22 +21,24 @@ static void print(const char *path, const struct gt_recovery *recovery)
 {
 	gt_progress_hide();
 	if (recovery->was_closed) {
-		printf("%s: closed already\n", path);
+		gt_show_line(stdout, "%s: closed already", path);
 		return;
 	}
 	if (recovery->is_readable) {
-		printf("%s: readable as it is, nothing to add\n", path);
+		gt_show_line(stdout, "%s: readable as it is, nothing to add", path);
 		return;
 	}
 	if (recovery->was_torn)
-		printf("%s: %s when its process was killed; rebuilt\n", path,
-		       recovery->was_empty ? "nothing had been written" : "its header was cut");
-	printf("%s: closed (%s); %" PRIu64 " events kept, %" PRIu64 " bytes cut\n", path,
-	       recovery->why, recovery->events, recovery->cut);
+		gt_show_line(stdout, "%s: %s when its process was killed; rebuilt", path,
+			     recovery->was_empty ? "nothing had been written"
+						 : "its header was cut");
+	gt_show_line(stdout, "%s: closed (%s); %" PRIu64 " events kept, %" PRIu64 " bytes cut",
+		     path, recovery->why, recovery->events, recovery->cut);
 	if (recovery->is_joined)
-		printf("%s: %" PRIu64 " calls and %" PRIu64
-		       " GPU operations recovered that the process had not written\n",
-		       path, recovery->calls, recovery->operations);
+		gt_show_line(stdout,
+			     "%s: %" PRIu64 " calls and %" PRIu64
+			     " GPU operations recovered that the process had not written",
+			     path, recovery->calls, recovery->operations);
 }
 
 static int repair_one(const char *path, bool quiet)
@@ -59,7 +62,8 @@ static void print_begun(const char *path, const char *error, void *data)
 	if (error)
 		gt_cmdline_complain(error);
 	else if (!*quiet)
-		printf("%s: recovered from the spool of a process that was killed\n", path);
+		gt_show_line(stdout, "%s: recovered from the spool of a process that was killed",
+			     path);
 }
 
 static int run_repair(const struct gt_cmdline *args)

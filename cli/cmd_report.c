@@ -8,6 +8,7 @@
 #include "cli/cmdline.h"
 #include "cli/outfile.h"
 #include "cli/progress.h"
+#include "readers/show.h"
 
 static const struct gt_cmdline_option options[] = {
 	{"output", "FILE", NULL,
@@ -33,7 +34,7 @@ static int print_to(const struct gt_cmdline *args, const struct gt_job *job,
 	gt_progress_stop();
 	rc = gt_outfile_close(&out, rc, NULL);
 	if (!rc && strcmp(path, "-"))
-		printf("%s\n", path);
+		gt_show_line(stdout, "%s", path);
 	return rc;
 }
 

@@ -8,6 +8,7 @@
 
 #include "analysis/stats.h"
 #include "cli/cmdline.h"
+#include "readers/show.h"
 
 #define MAX_TABLES 16
 
@@ -158,13 +159,14 @@ static void print_devices(const struct gt_job *job, const struct gt_filter *filt
 		int64_t length = use->last - use->first;
 
 		gt_key_of_device(use->model, use->device, device, sizeof(device));
-		printf("%s: busy %s of %s (%.1f %%), %" PRIu64 " kernels, %" PRIu64
-		       " copies, %" PRIu64 " sets%s%s\n",
-		       device, gt_table_time((double)use->busy, busy, sizeof(busy)),
-		       gt_table_time((double)length, span, sizeof(span)),
-		       length > 0 ? (double)use->busy * 100 / (double)length : 0.0,
-		       use->count[GT_OP_KERNEL], use->count[GT_OP_COPY], use->count[GT_OP_SET],
-		       *use->name ? ", " : "", use->name);
+		gt_show_line(stdout,
+			     "%s: busy %s of %s (%.1f %%), %" PRIu64 " kernels, %" PRIu64
+			     " copies, %" PRIu64 " sets%s%s",
+			     device, gt_table_time((double)use->busy, busy, sizeof(busy)),
+			     gt_table_time((double)length, span, sizeof(span)),
+			     length > 0 ? (double)use->busy * 100 / (double)length : 0.0,
+			     use->count[GT_OP_KERNEL], use->count[GT_OP_COPY],
+			     use->count[GT_OP_SET], *use->name ? ", " : "", use->name);
 	}
 	if (!count)
 		puts("no GPU work in this trace");
@@ -178,8 +180,10 @@ static void print_traces(const struct gt_job *job)
 	for (size_t i = 0; i < job->count; i++) {
 		const struct gt_model *model = &job->models[i];
 
-		printf("%s: %" PRIu64 " events over %s\n", model->path, model->reading.events,
-		       gt_table_time((double)(model->last - model->first), span, sizeof(span)));
+		gt_show_line(
+			stdout, "%s: %" PRIu64 " events over %s", model->path,
+			model->reading.events,
+			gt_table_time((double)(model->last - model->first), span, sizeof(span)));
 	}
 }
 

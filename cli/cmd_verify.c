@@ -9,6 +9,7 @@
 #include "analysis/verify/verify.h"
 #include "cli/cmdline.h"
 #include "cli/progress.h"
+#include "readers/show.h"
 
 static const struct gt_cmdline_option options[] = {
 	{"strict", NULL, NULL, "also report losses that the ledger accounts for"},
@@ -34,8 +35,8 @@ static int verify(const struct gt_cmdline *args, const char *path,
 	}
 	free(text);
 	if (!result.findings && !gt_cmdline_get(args, "quiet"))
-		printf("%s: ok, %" PRIu64 " events%s\n", path, result.events,
-		       result.losses ? ", losses accounted for" : "");
+		gt_show_line(stdout, "%s: ok, %" PRIu64 " events%s", path, result.events,
+			     result.losses ? ", losses accounted for" : "");
 	return result.findings ? GT_EXIT_FAILED : GT_EXIT_OK;
 }
 

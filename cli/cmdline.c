@@ -15,17 +15,21 @@
 #include "cli/progress.h"
 #include "core/guest/log.h"
 #include "readers/input.h"
-#include "readers/utf8.h"
+#include "readers/show.h"
 
 int gt_cmdline_wrong(const struct gt_cmdline *args, const char *format, ...)
 {
 	va_list list;
+	char *text;
+	int length;
 
-	fprintf(stderr, "gputrace %s: ", args->spec->command->name);
 	va_start(list, format);
-	vfprintf(stderr, format, list);
+	length = vasprintf(&text, format, list);
 	va_end(list);
-	fputc('\n', stderr);
+	if (length < 0)
+		return GT_EXIT_USAGE;
+	gt_show_line(stderr, "gputrace %s: %s", args->spec->command->name, text);
+	free(text);
 	return GT_EXIT_USAGE;
 }
 
@@ -33,7 +37,7 @@ void gt_cmdline_complain(const char *line)
 {
 	gt_progress_hide();
 	fputs("gputrace: ", stderr);
-	gt_utf8_show(line, stderr);
+	gt_show(line, stderr);
 	fputc('\n', stderr);
 }
 

@@ -8,6 +8,7 @@
 
 #include "cli/command.h"
 #include "cli/nearest.h"
+#include "readers/show.h"
 
 const struct gt_command *const gt_commands[] = {
 	/* clang-format off */
@@ -74,10 +75,10 @@ static int complain(const char *name)
 	}
 	nearest = gt_nearest(name, names, count);
 	if (nearest)
-		fprintf(stderr, "gputrace: '%s' is no command; did you mean '%s'?\n", name,
-			nearest);
+		gt_show_line(stderr, "gputrace: '%s' is no command; did you mean '%s'?", name,
+			     nearest);
 	else
-		fprintf(stderr, "gputrace: '%s' is no command; see gputrace --help\n", name);
+		gt_show_line(stderr, "gputrace: '%s' is no command; see gputrace --help", name);
 	return GT_EXIT_USAGE;
 }
 

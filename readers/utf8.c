@@ -7,8 +7,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "core/guest/text.h"
-
 size_t gt_utf8_length(const unsigned char *p, size_t left)
 {
 	size_t n = p[0] < 0x80       ? 1
@@ -55,16 +53,6 @@ bool gt_utf8_is_valid(const char *text, size_t size)
 			return false;
 	}
 	return true;
-}
-
-void gt_utf8_show(const char *text, FILE *out)
-{
-	for (; *text; text++) {
-		size_t control = gt_text_control(text);
-
-		fputc(control ? '?' : *text, out);
-		text += control > 1;
-	}
 }
 
 size_t gt_utf8_prefix(const char *text, size_t characters)

@@ -7,16 +7,12 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 
 /* Bytes of the character at @p, of which @left can be read, at least one; 0: it is none. */
 size_t gt_utf8_length(const unsigned char *p, size_t left);
 
 /* Bytes of the first @characters of @text that are whole, or of all of it when it has fewer. */
 size_t gt_utf8_prefix(const char *text, size_t characters);
-
-/* For people: '?' stands for what a terminal would act on, line breaks among them. */
-void gt_utf8_show(const char *text, FILE *out);
 
 /* Nothing but characters. */
 bool gt_utf8_is_valid(const char *text, size_t size);

@@ -12,6 +12,7 @@
 
 #include "analysis/stats.h"
 #include "readers/chrome/reader.h"
+#include "readers/show.h"
 #include "readers/vec.h"
 #include "transform/export_processes.h"
 
@@ -422,8 +423,10 @@ static void report_losses(const char *path, const struct gt_reading *reading, FI
 
 	if (memory)
 		fclose(memory);
-	if (lines)
-		fprintf(out, "%s:\n%s", path, text);
+	if (lines) {
+		gt_show_line(out, "%s:", path);
+		fputs(text, out);
+	}
 	free(text);
 }
 

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "readers/show.h"
 #include "transform/export.h"
 
 struct folder {
@@ -67,17 +68,6 @@ static int open_folder(struct gt_export_sink *sink, const char *path)
 	return rc;
 }
 
-static void put_text(const char *text, size_t len, FILE *out)
-{
-	fputc('"', out);
-	for (size_t i = 0; i < len; i++) {
-		if (text[i] == '"')
-			fputc('"', out);
-		fputc(text[i], out);
-	}
-	fputc('"', out);
-}
-
 static int add_row(struct gt_export_sink *sink, enum gt_export_table_id id,
 		   const struct gt_export_value *values)
 {
@@ -90,7 +80,7 @@ static int add_row(struct gt_export_sink *sink, enum gt_export_table_id id,
 		if (values[i].known && gt_export_tables[id].columns[i].kind == GT_EXPORT_INT)
 			fprintf(out, "%" PRId64, values[i].number);
 		else if (values[i].known)
-			put_text(values[i].text, values[i].len, out);
+			gt_show_csv(values[i].text, values[i].len, true, out);
 	}
 	fputc('\n', out);
 	return 0;

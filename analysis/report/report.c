@@ -16,6 +16,7 @@
 #include "analysis/stats.h"
 #include "analysis/table/short_names.h"
 #include "analysis/table/table.h"
+#include "readers/show.h"
 
 #define BINS        600
 #define MAX_STRIPS  64 /* devices in the timeline */
@@ -54,18 +55,18 @@ static void print_head(const struct page *page, const char *title)
 {
 	fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>",
 	      page->out);
-	gt_folded_xml(title, page->out);
+	gt_show_xml(title, page->out);
 	fprintf(page->out, "</title><style>%s</style></head><body>\n<h1>", report_style);
-	gt_folded_xml(title, page->out);
+	gt_show_xml(title, page->out);
 	fputs("</h1>\n", page->out);
 }
 
 static void print_card(const char *what, const char *value, FILE *out)
 {
 	fputs("<div class=\"card\"><b>", out);
-	gt_folded_xml(value, out);
+	gt_show_xml(value, out);
 	fputs("</b>", out);
-	gt_folded_xml(what, out);
+	gt_show_xml(what, out);
 	fputs("</div>\n", out);
 }
 
@@ -149,7 +150,7 @@ static int print_device(const struct page *page, const struct gt_device_use *use
 	}
 	gt_key_of_device(use->model, use->device, label, sizeof(label));
 	fprintf(page->out, "<text x=\"2\" y=\"%.0f\" font-size=\"11\">%s ", y + 11, label);
-	gt_folded_xml(use->name, page->out);
+	gt_show_xml(use->name, page->out);
 	fputs("</text>\n", page->out);
 	for (int s = 0; s < STRIP_COUNT_; s++) {
 		gt_intervals_merge(&sets[s]);
@@ -247,7 +248,7 @@ static void print_table(const struct gt_table *table, FILE *out)
 
 	gt_short_names_make(&names, table, TABLE_ROWS, GT_TABLE_NAME_WIDTH, false);
 	fputs("<h3>", out);
-	gt_folded_xml(table->title, out);
+	gt_show_xml(table->title, out);
 	fputs("</h3>\n<table><thead><tr>", out);
 	for (size_t c = 0; c < table->width; c++)
 		if (table->columns[c].brief)
@@ -264,13 +265,13 @@ static void print_table(const struct gt_table *table, FILE *out)
 		if (column->brief && is_text)
 			fputs("<td class=\"t\" title=\"", out);
 		if (column->brief && is_text)
-			gt_folded_xml(table->cells.at[i].text ? table->cells.at[i].text : "", out);
+			gt_show_xml(table->cells.at[i].text ? table->cells.at[i].text : "", out);
 		if (column->brief && is_text)
 			fputs("\">", out);
 		else if (column->brief)
 			fprintf(out, "<td data-v=\"%.3f\">", table->cells.at[i].number);
 		if (column->brief) {
-			gt_folded_xml(gt_table_cell(table, i, &names, text, sizeof(text)), out);
+			gt_show_xml(gt_table_cell(table, i, &names, text, sizeof(text)), out);
 			fputs("</td>", out);
 		}
 		if ((i + 1) % table->width == 0)
@@ -426,7 +427,7 @@ static void print_losses(const struct page *page)
 	fputs("<ul>\n", page->out);
 	for (size_t i = 0; i < page->job->count; i++) {
 		fputs("<li>", page->out);
-		gt_folded_xml(page->job->models[i].path, page->out);
+		gt_show_xml(page->job->models[i].path, page->out);
 		fputs("</li>\n", page->out);
 	}
 	fputs("</ul>\n", page->out);

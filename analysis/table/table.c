@@ -12,8 +12,7 @@
 
 #include "analysis/table/fit.h"
 #include "analysis/table/short_names.h"
-#include "core/guest/text.h"
-#include "readers/utf8.h"
+#include "readers/show.h"
 
 void gt_table_init(struct gt_table *table, const char *name, const char *title,
 		   const struct gt_column *columns, size_t width)
@@ -148,20 +147,6 @@ char *gt_table_bytes(double bytes, char *out, size_t size)
 	return out;
 }
 
-void gt_table_json_string(const char *text, FILE *out)
-{
-	fputc('"', out);
-	for (; *text; text++) {
-		if (*text == '"' || *text == '\\')
-			fprintf(out, "\\%c", *text);
-		else if ((unsigned char)*text < 0x20)
-			fprintf(out, "\\u%04x", (unsigned char)*text);
-		else
-			fputc(*text, out);
-	}
-	fputc('"', out);
-}
-
 /* A number as csv and json have it. */
 static char *machine_number(const struct gt_column *column, double number, char *out, size_t size)
 {
@@ -208,19 +193,9 @@ static char *human_number(const struct gt_column *column, double number, char *o
 	}
 }
 
-static void csv_text(const char *text, FILE *out)
+static void print_csv_text(const char *text, FILE *out)
 {
-	if (!text[strcspn(text, ",\"\n\r")]) {
-		fputs(text, out);
-		return;
-	}
-	fputc('"', out);
-	for (; *text; text++) {
-		if (*text == '"')
-			fputc('"', out);
-		fputc(*text, out);
-	}
-	fputc('"', out);
+	gt_show_csv(text, strlen(text), false, out);
 }
 
 static void print_csv_cell(const struct gt_column *column, const struct gt_cell *cell, FILE *out)
@@ -228,7 +203,7 @@ static void print_csv_cell(const struct gt_column *column, const struct gt_cell 
 	char number[64];
 
 	if (is_text(column->kind))
-		csv_text(cell->text ? cell->text : "", out);
+		print_csv_text(cell->text ? cell->text : "", out);
 	else if (!cell->is_absent)
 		fputs(machine_number(column, cell->number, number, sizeof(number)), out);
 }
@@ -262,7 +237,7 @@ static void print_json(const struct gt_table *table, FILE *out)
 	const char *gap = "";
 	char number[64];
 
-	gt_table_json_string(table->name, out);
+	gt_show_json(table->name, out);
 	fputs(": [", out);
 	for (size_t i = 0; i < table->cells.count; i++) {
 		const struct gt_column *column = &table->columns[i % table->width];
@@ -276,10 +251,10 @@ static void print_json(const struct gt_table *table, FILE *out)
 			continue;
 		fputs(gap, out);
 		gap = ", ";
-		gt_table_json_string(column->title, out);
+		gt_show_json(column->title, out);
 		fputs(": ", out);
 		if (is_text(column->kind))
-			gt_table_json_string(cell->text ? cell->text : "", out);
+			gt_show_json(cell->text ? cell->text : "", out);
 		else if (cell->is_absent)
 			fputs("null", out);
 		else
@@ -314,18 +289,6 @@ const char *gt_table_cell(const struct gt_table *table, size_t i,
 	return name ? name : cell->text ? cell->text : "";
 }
 
-static void markdown_text(const char *text, FILE *out)
-{
-	for (; *text; text++) {
-		size_t control = gt_text_control(text);
-
-		if (strchr("|<>*_`", *text))
-			fputc('\\', out);
-		fputc(control ? ' ' : *text, out);
-		text += control > 1;
-	}
-}
-
 static void print_markdown(const struct gt_table *table, const struct gt_print *how, FILE *out)
 {
 	struct gt_short_names names = {0};
@@ -346,7 +309,7 @@ static void print_markdown(const struct gt_table *table, const struct gt_print *
 	for (size_t i = 0; i < shown_rows(table, how) * table->width; i++) {
 		if (table->columns[i % table->width].brief) {
 			fputs("| ", out);
-			markdown_text(gt_table_cell(table, i, &names, cell, sizeof(cell)), out);
+			gt_show_markdown(gt_table_cell(table, i, &names, cell, sizeof(cell)), out);
 			fputc(' ', out);
 		}
 		if ((i + 1) % table->width == 0)
@@ -382,7 +345,7 @@ static void print_row(const struct gt_table *table, size_t row, const struct gt_
 		fputs("  ", out);
 		if (!is_text(column->kind))
 			pad(out, padding);
-		gt_utf8_show(text, out);
+		gt_show(text, out);
 		if (is_text(column->kind) && c != gt_table_last_shown(table))
 			pad(out, padding);
 	}

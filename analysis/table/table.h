@@ -108,7 +108,4 @@ size_t gt_table_last_shown(const struct gt_table *table);
 char *gt_table_time(double ns, char *out, size_t size);
 char *gt_table_bytes(double bytes, char *out, size_t size);
 
-/* Writes a JSON string with its quotes. */
-void gt_table_json_string(const char *text, FILE *out);
-
 #endif

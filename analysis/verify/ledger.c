@@ -13,6 +13,7 @@
 #include "analysis/verify/state.h"
 #include "core/schema/ledger.h"
 #include "core/schema/metadata.h"
+#include "readers/show.h"
 #include "readers/utf8.h"
 
 /* File names by which speedscope chooses another importer. */
@@ -367,8 +368,8 @@ static void report_losses(struct gt_verify *v)
 			gt_verify_find(v, GT_CHECK_LEDGER, 0, "lost: %" PRId64 " %s: %s", count,
 				       gt_ledger_rows[keys[i]].json, gt_ledger_rows[keys[i]].help);
 		else
-			fprintf(v->out, "%s: lost: %" PRId64 " %s: %s\n", v->path, count,
-				gt_ledger_rows[keys[i]].json, gt_ledger_rows[keys[i]].help);
+			gt_show_line(v->out, "%s: lost: %" PRId64 " %s: %s", v->path, count,
+				     gt_ledger_rows[keys[i]].json, gt_ledger_rows[keys[i]].help);
 	}
 }
 

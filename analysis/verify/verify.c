@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "analysis/verify/state.h"
-#include "readers/utf8.h"
+#include "readers/show.h"
 
 #define LARGEST_INT ((int64_t)1 << 53)
 
@@ -25,7 +25,7 @@ void gt_verify_find(struct gt_verify *v, enum gt_check check, uint64_t line, con
 	v->result->findings++;
 	if (v->result->count[check]++ >= v->options->lines_per_check)
 		return;
-	gt_utf8_show(v->path, v->out);
+	gt_show(v->path, v->out);
 	if (line && v->reading.is_pftrace)
 		fprintf(v->out, " (event %" PRIu64 ")", line);
 	else if (line)
@@ -34,7 +34,7 @@ void gt_verify_find(struct gt_verify *v, enum gt_check check, uint64_t line, con
 	va_start(list, format);
 	vsnprintf(text, sizeof(text), format, list);
 	va_end(list);
-	gt_utf8_show(text, v->out);
+	gt_show(text, v->out);
 	fputc('\n', v->out);
 }
 
@@ -302,8 +302,9 @@ static void print_rest(struct gt_verify *v)
 
 	for (int check = 0; check < GT_CHECK_COUNT_; check++)
 		if (v->result->count[check] > v->options->lines_per_check)
-			fprintf(v->out, "%s: %" PRIu64 " more against: %s\n", v->path,
-				v->result->count[check] - v->options->lines_per_check, help[check]);
+			gt_show_line(v->out, "%s: %" PRIu64 " more against: %s", v->path,
+				     v->result->count[check] - v->options->lines_per_check,
+				     help[check]);
 }
 
 static void check_whole(struct gt_verify *v)
@@ -348,7 +349,7 @@ int gt_verify_file(const char *path, const struct gt_verify_options *options, FI
 	rc = read_file(&v);
 	ret_result->events = v.reading.events;
 	if (rc < 0) {
-		fprintf(out, "%s\n", v.reading.error);
+		gt_show_line(out, "%s", v.reading.error);
 		ret_result->findings++;
 		ret_result->count[GT_CHECK_JSON]++;
 	} else {

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cli/bench/bench.h"
+#include "readers/show.h"
 
 static const char *const figure_names[GT_BENCH_FIGURES_] = {
 	[GT_BENCH_NS] = "ns_per_launch",
@@ -256,12 +257,12 @@ static void json_level(const struct gt_bench *bench, size_t w, size_t l, FILE *o
 	const struct gt_bench_runs *runs = &bench->runs[w][l];
 
 	fputs("{\"name\": ", out);
-	gt_table_json_string(gt_bench_levels[l].name, out);
+	gt_show_json(gt_bench_levels[l].name, out);
 	fputs(", \"title\": ", out);
-	gt_table_json_string(gt_bench_levels[l].title, out);
+	gt_show_json(gt_bench_levels[l].title, out);
 	if (!runs->count) {
 		fputs(", \"not measured\": ", out);
-		gt_table_json_string(runs->missing, out);
+		gt_show_json(runs->missing, out);
 	}
 	for (int figure = 0; figure < GT_BENCH_FIGURES_; figure++)
 		json_figure(bench, w, l, (enum gt_bench_figure)figure, out);
@@ -273,9 +274,9 @@ static void json_workload(const struct gt_bench *bench, size_t w, FILE *out)
 	const char *comma = "";
 
 	fputs("{\"name\": ", out);
-	gt_table_json_string(gt_bench_workloads[w].name, out);
+	gt_show_json(gt_bench_workloads[w].name, out);
 	fputs(", \"title\": ", out);
-	gt_table_json_string(gt_bench_workloads[w].title, out);
+	gt_show_json(gt_bench_workloads[w].title, out);
 	fputs(", \"levels\": [", out);
 	for (size_t l = 0; l < gt_bench_level_count; l++) {
 		if (!bench->wanted_level[l])
@@ -300,7 +301,7 @@ static void print_json(const struct gt_bench *bench, FILE *out)
 	const char *comma = "";
 
 	fputs("{\"device\": ", out);
-	gt_table_json_string(bench->device, out);
+	gt_show_json(bench->device, out);
 	fprintf(out, ", \"clock\": \"%s\"", bench->by_cpu ? "cpu" : "wall");
 	fprintf(out, ", \"simulated\": %s, \"repetitions\": %zu, \"workloads\": [",
 		bench->simulated ? "true" : "false", bench->repetitions);

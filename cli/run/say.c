@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/guest/text.h"
+#include "readers/show.h"
 
 static bool is_quiet;
 
@@ -35,7 +35,6 @@ void gt_say(const char *format, ...)
 	va_end(list);
 	if (length < 0)
 		return;
-	gt_text_clean(line, (size_t)length, '?');
-	fprintf(stderr, "gputrace: %s\n", line);
+	gt_show_line(stderr, "gputrace: %s", line);
 	free(line);
 }

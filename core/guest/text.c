@@ -250,3 +250,26 @@ int gt_text_parse_u64(const char *text, const char **ret_end, uint64_t *ret_valu
 	*ret_value = value;
 	return 0;
 }
+
+/* Of U+2028..U+202E, U+200E, U+200F (all E2 80 xx), U+2066..U+2069 (E2 81 xx). */
+static bool is_direction(const unsigned char *p)
+{
+	unsigned char last = p[1] ? p[2] : 0;
+
+	if (p[1] == 0x80)
+		return last == 0x8e || last == 0x8f || (last >= 0xa8 && last <= 0xae);
+	return p[1] == 0x81 && last >= 0xa6 && last <= 0xa9;
+}
+
+size_t gt_text_control(const char *text)
+{
+	const unsigned char *p = (const unsigned char *)text;
+
+	if (p[0] < ' ' || p[0] == 0x7f)
+		return p[0] != 0;
+	if (p[0] == 0xc2)
+		return p[1] >> 5 == 4 ? 2 : 0;
+	if (p[0] == 0xd8)
+		return p[1] == 0x9c ? 2 : 0; /* U+061C */
+	return p[0] == 0xe2 && is_direction(p) ? 3 : 0;
+}

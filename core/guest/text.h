@@ -30,16 +30,10 @@ size_t gt_text_format(char *out, size_t size, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 size_t gt_text_vformat(char *out, size_t size, const char *format, va_list args);
 
-/* Length of the control character at @text, which a terminal would act on (C0, DEL; C1 in UTF-8);
- * 0: none. */
-static inline size_t gt_text_control(const char *text)
-{
-	unsigned char c = (unsigned char)text[0];
-
-	if (c == 0xc2 && (unsigned char)text[1] >> 5 == 4)
-		return 2;
-	return (c < ' ' && c) || c == 0x7f;
-}
+/* Length of the character at @text if a terminal or an editor would act on it instead of showing
+ * it: a control character (C0, DEL; C1 in UTF-8), a line separator, or a mark that turns the
+ * direction of text (Unicode's Bidi_Control); 0: none. */
+size_t gt_text_control(const char *text);
 
 /* Replaces each byte of control characters in @text (@size bytes, zero-terminated) by @mark. */
 static inline void gt_text_clean(char *text, size_t size, char mark)

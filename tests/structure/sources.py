@@ -57,7 +57,7 @@ MAY_INCLUDE = {
     "trace": GUEST_CORE | READERS,
     "analysis/table": GUEST_CORE | READERS | {"trace"},
     "analysis": GUEST_CORE | READERS | {"trace", "analysis/table"},
-    "analysis/report": GUEST_CORE | {"trace", "analysis", "analysis/table"},
+    "analysis/report": GUEST_CORE | READERS | {"trace", "analysis", "analysis/table"},
     "analysis/verify": GUEST_CORE | READERS,
     "recover": GUEST_CORE | READERS | {"trace", "writers", "writers/chrome", "writers/perfetto"},
     "transform": GUEST_CORE | READERS | {"trace", "analysis", "analysis/table", "recover", "writers"},
