@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the readings of both forms share: GPU work finds the call that asked for it by its
- * correlation number, the call standing before it in every file. One thread per reading.
+ * Common to the readers of both formats: joins GPU work to its call by correlation id. Every file
+ * has the call before its work. One thread per reading.
  */
 #include "readers/events.h"
 
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* In the order in which a difference is looked for. */
+/* In the order in which they are compared. */
 static const enum gt_ledger_key compared[] = {
 	GT_LEDGER_CALLS_WRITTEN,   GT_LEDGER_KERNELS_WRITTEN,  GT_LEDGER_MEMCPYS_WRITTEN,
 	GT_LEDGER_MEMSETS_WRITTEN, GT_LEDGER_SYNCS_WRITTEN,    GT_LEDGER_OVERHEADS_WRITTEN,

@@ -16,7 +16,7 @@
 
 #define CHUNK   (256u << 10)
 #define LARGEST (1u << 30)
-#define LOOK    64 /* bytes that tell the form */
+#define LOOK    64 /* bytes checked for the format */
 
 static int open_file(struct gt_input *in, int fd)
 {
@@ -64,7 +64,7 @@ int gt_input_open_fd(struct gt_input *in, const char *path, int fd)
 	return open_file(in, fd);
 }
 
-/* What was read of a file that is given up will be read again. */
+/* Takes back the progress of a file that was not read to its end: it will be read again. */
 static void report_end(struct gt_input *in)
 {
 	if (!in->silent && !in->ended)
@@ -162,8 +162,8 @@ int gt_input_more(struct gt_input *in)
 	return rc < 0 ? rc : n > 0;
 }
 
-/* A protobuf trace begins with the tag of its first packet, which is a newline; in its head there
- * are bytes that JSON has nowhere. */
+/* A protobuf trace begins with the tag of its first packet, a newline; control characters follow,
+ * which JSON never contains. */
 bool gt_input_is_pftrace(const struct gt_input *in)
 {
 	size_t size = in->size < LOOK ? in->size : LOOK;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The bytes of a trace file, plain or gzip, as a window that moves forward: what was consumed is
- * forgotten, what is needed is read, and the window grows only when one token does not fit. Knows
- * at which line and byte it stands. One thread per input.
+ * The bytes of a trace file, plain or gzip, as a window that moves forward: consumed bytes are
+ * dropped, more are read on demand, and the window grows only if a token does not fit. Keeps track
+ * of line and byte. One thread per input.
  */
 #ifndef GT_READERS_INPUT_H
 #define GT_READERS_INPUT_H
@@ -11,17 +11,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Readable zero bytes that stand behind the window, and behind all memory that is scanned. */
+/* Readable zero bytes after the window, and after all memory that is scanned. */
 #define GT_INPUT_PADDING 16
 
 /* A file that is being read. */
 struct gt_input {
 	const char *path;
-	const char *data; /* the window; GT_INPUT_PADDING zero bytes behind it */
+	const char *data; /* the window, followed by GT_INPUT_PADDING zero bytes */
 	size_t size;
 	bool ended; /* the window reaches to the end of the file */
 	bool compressed;
-	const char *damage; /* the compressed stream broke off: what zlib says, else NULL */
+	const char *damage; /* zlib's error if the compressed stream is damaged, else NULL */
 	/* private */
 	void *gz;
 	char *buffer;
@@ -29,8 +29,8 @@ struct gt_input {
 	size_t start;      /* of the window in the buffer */
 	uint64_t bytes;    /* consumed before the window */
 	uint64_t lines;    /* newlines consumed before the window */
-	uint64_t reported; /* bytes of the file as it lies on disk, told as progress */
-	bool silent;       /* nothing is reported */
+	uint64_t reported; /* bytes of the file on disk, reported as progress */
+	bool silent;       /* report no progress */
 };
 
 /* Whether @path can be read once only: "-", a pipe, a device. */
@@ -39,23 +39,22 @@ bool gt_input_is_stream(const char *path);
 /* Opens @path ("-" is the standard input); the string must outlive the input. Negative errno. */
 int gt_input_open(struct gt_input *in, const char *path);
 
-/* The same of an open descriptor, which is the input's from then on, also on failure. Reading is
- * not told as progress: it is another input's. */
+/* The same for an open descriptor, which the input owns from now on, also on failure. Does not
+ * report progress: the caller's input does. */
 int gt_input_open_fd(struct gt_input *in, const char *path, int fd);
 void gt_input_close(struct gt_input *in);
 
-/* Forgets the first @n bytes of the window. */
+/* Drops the first @n bytes of the window. */
 void gt_input_consume(struct gt_input *in, size_t n);
 
-/* Reads on, keeping the window. 1: more bytes came, 0: the end, negative errno (-EFBIG: one token
- * is larger than 1 GiB). Pointers into the window become invalid. */
+/* Appends more bytes to the window. 1: done, 0: end of file, negative errno (-EFBIG: a token is
+ * larger than 1 GiB). Pointers into the window become invalid. */
 int gt_input_more(struct gt_input *in);
 
-/* Whether the window begins as a .pftrace does, by its first bytes. */
+/* Whether the first bytes of the window are those of a .pftrace. */
 bool gt_input_is_pftrace(const struct gt_input *in);
 
-/* Where @offset of the window lies in the file (uncompressed): line and byte, counted from 1 and
- * 0. */
+/* The position of @offset of the window in the uncompressed file: line from 1, byte from 0. */
 void gt_input_position(const struct gt_input *in, size_t offset, uint64_t *ret_line,
 		       uint64_t *ret_byte);
 

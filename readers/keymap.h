@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A set of non-zero keys, each with a number: what joining files knows of their events. Zeroed it
- * is empty. One thread per map.
+ * A hash map from non-zero keys to numbers. A zeroed struct is empty. One thread per map.
  */
 #ifndef GT_READERS_KEYMAP_H
 #define GT_READERS_KEYMAP_H
@@ -16,22 +15,22 @@ struct gt_keymap_entry {
 	int64_t value;
 };
 
-/* The table; zeroed: empty. */
+/* The table. */
 struct gt_keymap {
 	struct gt_keymap_entry *at; /* open addressing */
 	size_t size, used;
 };
 
-/* The place of @key, made if it is not there, until the next one is made. NULL: no memory. */
+/* The entry of @key, added if missing; valid until the next one is added. NULL: no memory. */
 struct gt_keymap_entry *gt_keymap_get(struct gt_keymap *map, uint64_t key);
 
-/* The place of @key, or NULL: it is not there. */
+/* The entry of @key, or NULL. */
 const struct gt_keymap_entry *gt_keymap_find(const struct gt_keymap *map, uint64_t key);
 
 /* Whether the key is there. */
 bool gt_keymap_has(const struct gt_keymap *map, uint64_t key);
 
-/* Frees the table. Also of a zeroed struct. */
+/* Frees the table. A zeroed struct is fine. */
 void gt_keymap_fini(struct gt_keymap *map);
 
 #endif

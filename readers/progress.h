@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How far the work of this process is: what it does, and bytes of files as they lie on disk. Counts
- * only; cli/progress.h shows it. Any thread.
+ * Progress of this process: the current step, and bytes of files on disk. Only counts;
+ * cli/progress.h displays it. Any thread.
  */
 #ifndef GT_READERS_PROGRESS_H
 #define GT_READERS_PROGRESS_H
 
 #include <stdint.h>
 
-/* How much of the work is done. */
+/* The state of the current step. */
 struct gt_progress {
-	const char *what; /* "reading"; constant text */
+	const char *what; /* "reading"; a literal */
 	uint64_t done, total;
 };
 
-/* The next part of the work, @what a constant text; bytes count from 0 again. */
+/* Begins the next step, @what a literal; bytes count from 0 again. */
 void gt_progress_begin(const char *what);
 
-/* @bytes more are to be read, and have been read (fewer, if negative). */
+/* Add to the bytes to read, and to the bytes read (@bytes may be negative). */
 void gt_progress_expect(uint64_t bytes);
 void gt_progress_add(int64_t bytes);
 
-/* Expects the file @path, once it has a size. */
+/* Adds the size of the file @path, if it has one, to the bytes to read. */
 void gt_progress_expect_file(const char *path);
 
-/* The state now. Any thread. */
+/* The current state. Any thread. */
 struct gt_progress gt_progress_now(void);
 
 #endif

@@ -29,7 +29,7 @@ size_t gt_utf8_length(const unsigned char *p, size_t left)
 	return code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff) ? 0 : n;
 }
 
-/* Bytes at @p that are ASCII for certain: by words. */
+/* Skips whole words of ASCII at @p. Returns the number of bytes. */
 static size_t skip_ascii(const char *p, size_t left)
 {
 	size_t n = 0;

@@ -8,13 +8,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Bytes of the character at @p, of which @left can be read, at least one; 0: it is none. */
+/* Length of the character at @p; @left bytes, at least one, are readable. 0: malformed. */
 size_t gt_utf8_length(const unsigned char *p, size_t left);
 
-/* Bytes of the first @characters of @text that are whole, or of all of it when it has fewer. */
+/* Length in bytes of the first @characters of @text, or of all of it if it has fewer. */
 size_t gt_utf8_prefix(const char *text, size_t characters);
 
-/* Nothing but characters. */
+/* Whether @text is well-formed UTF-8. */
 bool gt_utf8_is_valid(const char *text, size_t size);
 
 #endif

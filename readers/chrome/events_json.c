@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A JSON trace of gputrace's as the events it was written from: docs/FORMAT.md backwards. One
+ * Turns the records of a JSON trace back into the events it was written from (docs/FORMAT.md). One
  * thread per reading.
  */
 #include "readers/chrome/events_json.h"
@@ -11,7 +11,7 @@
 
 #include "core/schema/event_names.h"
 
-/* Host rows of threads lie below; additional tracks of a thread above. */
+/* Thread ids are smaller; additional tracks of a thread have larger numbers. */
 #define MAX_TID (1u << 22)
 
 const struct gt_string *gt_events_json_string(struct gt_events_json *json,
@@ -49,7 +49,7 @@ static const char *take_arg(struct gt_scan *scan, const struct gt_span *key, con
 	return next;
 }
 
-/* Takes the arguments of a record apart, once: a kernel is asked for thirty of them. */
+/* Splits the arguments of a record once: thirty of a kernel's are looked up. */
 static void look_at_args(struct gt_events_json *json, const struct gt_trace_event *record)
 {
 	struct gt_scan scan = {0};
@@ -63,7 +63,7 @@ static void look_at_args(struct gt_events_json *json, const struct gt_trace_even
 		json->args.count = 0;
 }
 
-/* Of two with one key the last one counts, as everywhere. */
+/* If a key repeats, the last one is valid, as everywhere. */
 bool gt_events_json_arg(const struct gt_events_json *json, const char *key,
 			struct gt_span *ret_value)
 {
@@ -133,7 +133,7 @@ static bool is_named(const struct gt_span *span, const char *text)
 	return span->kind == GT_SPAN_STRING && gt_span_is(span, text, strlen(text));
 }
 
-/* A value as it stands in the file, which JSON it is. */
+/* The JSON text of a value. */
 static const struct gt_string *raw(struct gt_events_json *json, const char *key)
 {
 	struct gt_span span;
@@ -238,7 +238,7 @@ static int give_gpu(struct gt_events_json *json, const struct gt_trace_event *r,
 					 .stream = (uint32_t)number(json, "stream"),
 					 .channel = (uint32_t)number(json, "channel"),
 					 .has_channel = has(json, "channel")};
-	/* the work itself says what asked for it when the call is in an earlier file */
+	/* work whose call is in an earlier file has the call's data itself */
 	event->launch.stack = gt_events_json_stack(json, "stack", "frames", "modules");
 	event->launch.op = number(json, "External id");
 	event->launch.nvtx = string(json, "nvtx");
@@ -269,7 +269,7 @@ static int give_api(struct gt_events_json *json, const struct gt_trace_event *r,
 		.cbid = (uint32_t)number(json, "cbid"),
 		.result = (int32_t)number(json, "result"),
 		.op = number(json, "External id"),
-		/* a call that starts none says who made it in words */
+		/* calls that start no GPU work have "launched by" */
 		.enqueues = json->has_gpu_work && !has(json, "launched by") &&
 			    (event->stack || gt_events_json_has_flow(json, event->correlation)),
 		.name = gt_events_json_string(json, &r->name)};
@@ -313,7 +313,7 @@ static int give_range(struct gt_events_json *json, const struct gt_trace_event *
 	return gt_events_give(json->events, event);
 }
 
-/* "function (file.py:42-57)": the lines, which are in the name only. */
+/* Parses the lines of "function (file.py:42-57)": only the name has them. */
 static void frame_lines(const struct gt_string *name, struct gt_frame_event *frame)
 {
 	const char *colon = name ? strrchr(name->text, ':') : NULL;
@@ -373,7 +373,7 @@ struct member {
 	bool found, of_note;
 };
 
-/* The first member of the arguments, of a note the first that is none of its own. */
+/* Keeps the first member of the arguments; of a note, the first that is not a standard one. */
 static const char *skip_value(struct gt_scan *scan, const struct gt_span *key, const char *value,
 			      void *data)
 {
@@ -464,7 +464,7 @@ static int give_note(struct gt_events_json *json, const struct gt_trace_event *r
 
 /* ---- one record ---- */
 
-/* "thread_name": of a thread, or of a row that says whose it is. */
+/* "thread_name": of a thread, or of an additional track, whose name says whose it is. */
 static int take_name(struct gt_events_json *json, const struct gt_trace_event *r)
 {
 	const struct gt_string *name = string(json, "name");
@@ -476,7 +476,7 @@ static int take_name(struct gt_events_json *json, const struct gt_trace_event *r
 	if (r->pid < GT_EVENTS_JSON_FIRST_HOST || r->tid >= MAX_TID)
 		return gt_events_json_name_track(json, r->pid, r->tid, name->text);
 	if (sscanf(name->text, "thread %u", &thread) == 1 && thread == event.tid)
-		return 0; /* the name that a thread without one has */
+		return 0; /* the default name */
 	event.start = event.end = json->events->metadata.start;
 	event.thread.name = name;
 	return gt_events_give(json->events, &event);
@@ -533,7 +533,7 @@ int gt_events_json_take(struct gt_events_json *json, const struct gt_trace_event
 				 .correlation = (uint32_t)gt_record_int(r, GT_ARG_CORRELATION, 0)};
 
 	if (r->ph != 's' && r->ph != 'f')
-		json->open_flow = 0; /* this file has none */
+		json->open_flow = 0; /* this file has no flows */
 	json->events->track = (uint32_t)r->tid;
 	look_at_args(json, r);
 	switch (r->ph) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the parts of the JSON reading share: events_json.c makes events of records,
- * events_json_file.c knows the file: its header, its rows, its stacks, its flows.
+ * Shared by the parts of the JSON reader: events_json.c turns records into events,
+ * events_json_file.c keeps the state of the file: header, tracks, stacks, flows.
  * One thread per reading.
  */
 #ifndef GT_READERS_CHROME_EVENTS_JSON_H
@@ -16,7 +16,7 @@
 #include "readers/keymap.h"
 #include "readers/vec.h"
 
-/* An additional track of a thread, or one of a stream, by its name. */
+/* An additional track of a thread, or a track of a stream, parsed from its name. */
 struct gt_events_json_track {
 	int64_t pid, tid;
 	uint32_t owner; /* thread, or stream */
@@ -25,13 +25,13 @@ struct gt_events_json_track {
 
 #define GT_EVENTS_JSON_ARGS       64
 
-/* Processes below are devices. */
+/* Smaller process ids are devices. */
 #define GT_EVENTS_JSON_FIRST_HOST 64
 
-/* The arguments of the record that is being taken. */
+/* The arguments of the current record. */
 struct gt_events_json_args {
 	const struct gt_span *whole;
-	size_t count; /* beyond GT_EVENTS_JSON_ARGS: they are not all here */
+	size_t count; /* if larger than GT_EVENTS_JSON_ARGS, the rest is not in the arrays */
 	struct gt_span key[GT_EVENTS_JSON_ARGS], value[GT_EVENTS_JSON_ARGS];
 };
 
@@ -52,35 +52,35 @@ struct gt_events_json {
 	GT_VEC(struct gt_events_json_module) modules;
 	GT_VEC(struct gt_place) streams;  /* each with the context that first used it */
 	GT_VEC(struct gt_stack *) stacks; /* by id */
-	GT_VEC(uint8_t) flows;            /* bit per correlation that a flow starts from */
-	uint64_t starts;                  /* of flows, behind end_byte */
-	uint32_t open_flow;               /* correlation of work whose flow has not ended */
+	GT_VEC(uint8_t) flows;            /* bit per correlation id with a flow start */
+	uint64_t starts;                  /* of flows, after end_byte */
+	uint32_t open_flow;               /* correlation id of work whose flow has not ended */
 };
 
-/* One record of the file as an event. */
+/* Turns one record of the file into an event and passes it on. */
 int gt_events_json_take(struct gt_events_json *json, const struct gt_trace_event *record);
 
-/* The string that a span stands for, interned. NULL: it is no string. */
+/* The string value of a span, interned. NULL: not a string. */
 const struct gt_string *gt_events_json_string(struct gt_events_json *json,
 					      const struct gt_span *span);
 
-/* An argument of the record that is being taken. False: it has none of that name. */
+/* Finds an argument of the current record. False: none of that name. */
 bool gt_events_json_arg(const struct gt_events_json *json, const char *key,
 			struct gt_span *ret_value);
 
-/* The stack that the arguments of these names tell; its frames are learnt from where they stand. */
+/* The stack given by the arguments with these names; the first one with an id has the frames. */
 const struct gt_stack *gt_events_json_stack(struct gt_events_json *json, const char *id,
 					    const char *frames, const char *modules);
 
-/* The frame that such a text in "frames" stands for. NULL: no memory. */
+/* Parses an entry of "frames". NULL: no memory. */
 struct gt_stack_frame *gt_events_json_frame(struct gt_events_json *json,
 					    const struct gt_string *text);
 
-/* The context that a stream of a device belongs to, as far as GPU work tells; 0: not known. */
+/* The context of a device's stream, according to its GPU work; 0: not known. */
 uint32_t gt_events_json_context(const struct gt_events_json *json, uint32_t device,
 				uint32_t stream);
 
-/* The row of that number, or NULL: a thread's own. */
+/* The additional track with this pid and tid; NULL: it is a thread's main track. */
 const struct gt_events_json_track *gt_events_json_track(const struct gt_events_json *json,
 							int64_t pid, int64_t tid);
 int gt_events_json_name_track(struct gt_events_json *json, int64_t pid, int64_t tid,

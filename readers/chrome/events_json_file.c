@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The file around the events: header as facts, names of rows, stacks by number, and, in a reading
- * before the real one, which calls a flow starts from. One thread per reading.
+ * State of the file: metadata from the header, names of tracks, stacks by id, and, from a first
+ * pass, which calls have a flow. One thread per reading.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -15,9 +15,9 @@
 #define MAX_STACK  (1u << 24)
 #define MAX_FRAMES 256u
 
-/* ---- rows ---- */
+/* ---- tracks ---- */
 
-/* Of odd numbers several may have one key. */
+/* Unusually large numbers may share a key. */
 static uint64_t row_key(int64_t pid, int64_t tid)
 {
 	uint64_t key = (uint64_t)pid << 32 ^ (uint64_t)tid;
@@ -43,8 +43,8 @@ const struct gt_events_json_track *gt_events_json_track(const struct gt_events_j
 	return NULL;
 }
 
-/* What the program called the stream of a row: "stream 7 copies waits (context 2) (3)". NULL:
- * nothing. */
+/* The program's name of a stream, from that of a track: "copies" in "stream 7 copies waits (context
+ * 2) (3)". NULL: none. */
 static const struct gt_string *stream_name(struct gt_events_json *json, const char *row)
 {
 	static const char *const suffixes[] = {" waits", " ranges"};
@@ -128,8 +128,8 @@ static int note_stream(struct gt_events_json *json, const struct gt_trace_event 
 	return gt_vec_push(&json->streams, place) ? 0 : -ENOMEM;
 }
 
-/* Does gputrace merge say here that a second process begins? Events have no place for whose they
- * are. */
+/* Whether `gputrace merge` marks the beginning of a second process here. Events do not say which
+ * process they belong to. */
 static bool begins_another(const struct gt_trace_event *record)
 {
 	struct gt_span span;
@@ -141,7 +141,7 @@ static bool begins_another(const struct gt_trace_event *record)
 	       gt_span_int(&span, &process) && process > 0;
 }
 
-/* The reading before the real one: what later lines tell about earlier ones. */
+/* The first pass: collects what the second needs to know about later lines. */
 static int look_ahead(const struct gt_trace_event *record, const struct gt_header *header,
 		      void *data)
 {
@@ -171,7 +171,7 @@ static const struct gt_string *intern(struct gt_events_json *json, const char *t
 	return gt_intern_get(json->events->strings, text, length);
 }
 
-/* "file.cu:42": where the colon stands, or NULL. */
+/* The colon of "file.cu:42", or NULL. */
 static const char *line_colon(const char *from, const char *end)
 {
 	const char *p = end;
@@ -181,7 +181,7 @@ static const char *line_colon(const char *from, const char *end)
 	return p < end && p > from && p[-1] == ':' ? p - 1 : NULL;
 }
 
-/* "module+0x1a2b": where the plus stands, or NULL; the number into *ret_offset. */
+/* The plus of "module+0x1a2b", or NULL; stores the number in *ret_offset. */
 static const char *offset_plus(const char *from, const char *end, uint64_t *ret_offset)
 {
 	const char *p = end;
@@ -194,7 +194,7 @@ static const char *offset_plus(const char *from, const char *end, uint64_t *ret_
 	return p - 3;
 }
 
-/* What stands in the brackets: a source line, a module with an offset, [jit], a Python file. */
+/* Parses the text in parentheses: a source line, a module with an offset, [jit], a Python file. */
 static void parse_origin(struct gt_events_json *json, const char *from, const char *end,
 			 struct gt_stack_frame *frame)
 {
@@ -213,12 +213,12 @@ static void parse_origin(struct gt_events_json *json, const char *from, const ch
 		frame->kind = GT_FRAME_PYTHON;
 		frame->file = intern(json, from, (size_t)(end - from));
 	} else {
-		frame->kind = GT_FRAME_JIT; /* code that a module holds has an offset */
+		frame->kind = GT_FRAME_JIT; /* code in a module would have an offset */
 		frame->module = intern(json, from, (size_t)(end - from));
 	}
 }
 
-/* The bracket that belongs to the last one, which the text ends with. NULL: none. */
+/* The opening parenthesis that matches the one at the end of the text. NULL: none. */
 static const char *last_bracket(const char *text, const char *end)
 {
 	int depth = 0;
@@ -263,7 +263,7 @@ struct gt_stack_frame *gt_events_json_frame(struct gt_events_json *json,
 	return frame;
 }
 
-/* The build-id of a module, told on the first slice whose stack leads through it. */
+/* The build-id of a module; it is in the first slice whose stack contains the module. */
 static const struct gt_string *build_id_of(struct gt_events_json *json,
 					   const struct gt_span *modules,
 					   const struct gt_string *module)
@@ -391,7 +391,7 @@ static uint64_t top_number(const struct gt_header *header, const char *key)
 	return text ? strtoull(text, NULL, 10) : 0;
 }
 
-/* A text of "metadata" that lives as long as the reading. */
+/* Interns a text of "metadata", so that it lives as long as the reading. */
 static const char *metadata_text(struct gt_events_json *json, const struct gt_header *header,
 				 const char *key)
 {
@@ -452,7 +452,7 @@ static void take_words(struct gt_events_json *json, const struct gt_header *head
 	copy_text(json, header, "command", metadata->command, sizeof(metadata->command));
 }
 
-/* -EBADMSG: the header is not one of gputrace's. */
+/* Fills the metadata. -EBADMSG: not a header of gputrace. */
 static int take_header(struct gt_events_json *json, const struct gt_header *header)
 {
 	struct gt_metadata *metadata = &json->events->metadata;
@@ -498,7 +498,8 @@ bool gt_events_json_is_flow_end(const struct gt_events_json *json, const struct 
 	       !strstr(metadata->options, "details=few");
 }
 
-/* The last event, which the writer adds itself, is dropped when the file is appended to. */
+/* Whether it is the last event, which the writer adds itself: dropped when the file is appended
+ * to. */
 static bool is_end(const struct gt_trace_event *record)
 {
 	return record->ph == 'i' &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See fields.h. Arguments are found by a small hash of their key, for this is done a few million
- * times a second. One thread per taker.
+ * See fields.h. Arguments are found by a small hash of their key: this happens a few million times
+ * a second. One thread per taker.
  */
 #include "readers/chrome/fields.h"
 
@@ -63,7 +63,7 @@ static const char *arg_member(struct gt_scan *scan, const struct gt_span *key, c
 	return next;
 }
 
-/* A pid or tid: a number, or a text that stands for one. */
+/* Reads a pid or tid: a number, or a text, which is hashed to a negative number. */
 static bool read_lane(const struct gt_span *span, int64_t *ret_value)
 {
 	uint32_t hash = 2166136261u;
@@ -141,7 +141,7 @@ const char *gt_fields_member(struct gt_scan *scan, const struct gt_span *key, co
 	const char *next;
 
 	if (gt_span_is(key, "args", 4) && *value == '{') {
-		r->record.arg_mask = 0; /* of two the last one counts */
+		r->record.arg_mask = 0; /* if it repeats, the last one is valid */
 		next = gt_scan_object(scan, value, arg_member, r);
 		if (next)
 			r->record.args = (struct gt_span){.text = value,

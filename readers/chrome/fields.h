@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The members of one event as a record: inside of readers/chrome/reader.c. One thread per taker.
+ * Parses the members of one event into a record, for readers/chrome/reader.c. One thread per taker.
  */
 #ifndef GT_READERS_CHROME_FIELDS_H
 #define GT_READERS_CHROME_FIELDS_H
@@ -9,7 +9,7 @@
 
 #define GT_TAKER_SLOTS 128
 
-/* The event that is being read. */
+/* The current event. */
 struct gt_fields {
 	struct gt_trace_event record;
 	uint8_t slot[GT_TAKER_SLOTS]; /* hash of an argument's key -> enum gt_arg + 1 */
@@ -18,7 +18,7 @@ struct gt_fields {
 /* Prepares for a file: once, before its first event. */
 void gt_fields_init(struct gt_fields *taker);
 
-/* A gt_scan_member: takes a member of the event into the record, @data is the taker. */
+/* A gt_scan_member: stores a member of the event in the record; @data is the taker. */
 const char *gt_fields_member(struct gt_scan *scan, const struct gt_span *key, const char *value,
 			     void *data);
 

@@ -24,7 +24,7 @@ void gt_header_fini(struct gt_header *header)
 	*header = (struct gt_header){0};
 }
 
-/* The text of a string; NULL: it is none, or no memory. */
+/* Copies the text of a string; NULL: not a string, or no memory. */
 static char *text_of(const struct gt_span *span)
 {
 	char *text = span->kind == GT_SPAN_STRING ? malloc(span->len + 1u) : NULL;
@@ -64,7 +64,7 @@ static const char *take_first(struct gt_scan *scan, const struct gt_span *key, c
 	return next;
 }
 
-/* Of several members with that key the first. Kind NONE: there is none, or it is no object. */
+/* The first member with that key. Kind NONE: there is none, or @object is not an object. */
 static struct gt_span find(const struct gt_span *object, const char *key)
 {
 	struct gt_scan scan = {.end = object->text + object->len};
@@ -75,7 +75,7 @@ static struct gt_span find(const struct gt_span *object, const char *key)
 	return find.value;
 }
 
-/* A whole number, and written as one. */
+/* Finds a number that is written as an integer. */
 static bool find_int(const struct gt_span *object, const char *key, int64_t *ret_value)
 {
 	struct gt_span span = find(object, key);
@@ -131,7 +131,7 @@ static void take_devices(struct gt_header *header, const struct gt_span *array)
 		take_device(&header->devices[header->device_count], &element, header->device_count);
 }
 
-/* Which members mean something to the analysis; the others are only kept. */
+/* Members that are parsed; the others are only kept as text. */
 static const struct {
 	const char *key;
 	void (*take)(struct gt_header *header, const struct gt_span *value);
@@ -140,8 +140,8 @@ static const struct {
 	{"deviceProperties", take_devices},
 };
 
-/* What strict JSON does not allow although the scanner takes it (text that is not UTF-8, NaN) stays
- * unknown: the events behind it can be read all the same. */
+/* Values that the scanner accepts although they are not strict JSON (invalid UTF-8, NaN) are not
+ * parsed: the events after them can still be read. */
 static void take_known(struct gt_header *header, const char *key, const char *text)
 {
 	struct gt_scan scan = {.end = text + strlen(text)};
@@ -168,7 +168,7 @@ int gt_header_add(struct gt_header *header, const struct gt_span *key, const str
 		header->members = bigger;
 	}
 	member.key = strndup(key->text, key->len);
-	/* it will be scanned: see GT_INPUT_PADDING */
+	/* padded for scanning: GT_INPUT_PADDING */
 	member.text = calloc(1, value->len + 2 * quotes + GT_INPUT_PADDING);
 	if (!member.key || !member.text) {
 		free(member.key);
@@ -197,7 +197,6 @@ static const char *add_member(struct gt_scan *scan, const struct gt_span *key, c
 	struct gt_span span;
 	const char *next = gt_scan_value(scan, value, &span);
 
-	/* the events are where they are */
 	if (next && !to->rc && !key->escaped && !gt_span_is(key, "traceEvents", 11))
 		to->rc = gt_header_add(to->header, key, &span, to->behind);
 	return next;
@@ -255,7 +254,7 @@ bool gt_header_int(const struct gt_header *header, const char *member, const cha
 	return find_inside(header, member, key, &value) && gt_span_int(&value, ret_value);
 }
 
-/* The option as metadata.options has it. */
+/* Whether metadata.options contains the option, written "name=value". */
 static bool has_option(const struct gt_header *header, const char *option)
 {
 	char text[4096], *rest = text, *word;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The facts in a trace's header, and the raw text of every top-level member but the events.
- * gputrace repeats the same members in the args of its first event, for files that were never
- * closed. Any thread, one header at a time.
+ * The metadata in a trace's header, and the raw text of every top-level member but the events.
+ * While gputrace's file is not closed, these members are in the args of its first event. Any
+ * thread, one header at a time.
  */
 #ifndef GT_READERS_CHROME_HEADER_H
 #define GT_READERS_CHROME_HEADER_H
@@ -26,10 +26,10 @@ struct gt_header_device {
 struct gt_header_member {
 	char *key;
 	char *text;  /* JSON */
-	bool behind; /* it stands behind the events */
+	bool behind; /* it follows the events */
 };
 
-/* What stands around the events of a file. */
+/* The members of a file other than its events. */
 struct gt_header {
 	bool has_rank, has_base;
 	int64_t rank, world_size;
@@ -41,22 +41,22 @@ struct gt_header {
 	size_t member_count;
 };
 
-/* Frees the members. Also of a zeroed struct. */
+/* Frees the members. A zeroed struct is fine. */
 void gt_header_fini(struct gt_header *header);
 
-/* Takes in one member; @behind: it stands behind the events. -ENOMEM. */
+/* Adds one member; @behind: it follows the events. -ENOMEM. */
 int gt_header_add(struct gt_header *header, const struct gt_span *key, const struct gt_span *value,
 		  bool behind);
 
-/* Takes in the members of an object that was scanned (padding must stand behind its text), but for
- * events. -ENOMEM. */
+/* Adds the members of a scanned object (its text must be followed by padding), except the events.
+ * -ENOMEM. */
 int gt_header_add_object(struct gt_header *header, const struct gt_span *object, bool behind);
 
 /* The JSON text of a member, or NULL. */
 const char *gt_header_find(const struct gt_header *header, const char *key);
 
-/* A whole member as a span that can be searched; free *ret_copy, which it points into. False: no
- * such member, no memory. */
+/* A member as a span that can be searched; free *ret_copy, which it points into. False: no such
+ * member, or no memory. */
 bool gt_header_span(const struct gt_header *header, const char *key, char **ret_copy,
 		    struct gt_span *ret_span);
 
@@ -64,12 +64,11 @@ bool gt_header_span(const struct gt_header *header, const char *key, char **ret_
 bool gt_header_int(const struct gt_header *header, const char *member, const char *key,
 		   int64_t *ret_value);
 
-/* A text inside a member that is an object, decoded; @size must exceed its length. */
+/* A string inside a member that is an object, decoded; @size must exceed its length. */
 bool gt_header_text(const struct gt_header *header, const char *member, const char *key,
 		    char *ret_text, size_t size);
 
-/* Whether what a key of the ledger counts is absent because the options of the trace say so: no
- * loss. */
+/* Whether an option of the trace explains a count of the ledger, which then is not a loss. */
 bool gt_header_is_asked_for(const struct gt_header *header, enum gt_ledger_key key);
 
 #endif

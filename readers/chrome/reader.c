@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See reader.h. Layers: readers/input.h brings bytes, readers/chrome/scan.h finds values in them,
- * this file knows the two forms of a trace file and the members of an event. A value that is cut by
- * the end of the window is scanned again after more was read. One thread per reading.
+ * See reader.h. Layers: readers/input.h provides bytes, readers/chrome/scan.h finds values in them,
+ * this file handles the two forms of a trace file. A value that is cut by the end of the window is
+ * scanned again after more was read. One thread per reading.
  */
 #include "readers/chrome/reader.h"
 
@@ -23,7 +23,7 @@ struct reader {
 	struct gt_reading *reading;
 	gt_reader_event event;
 	void *data;
-	char *ledger; /* out of an event, as the next one */
+	char *ledger; /* copied from the last event, as the next one */
 	char *repaired;
 	char *decoded[2]; /* name and category without escapes */
 	size_t decoded_room[2];
@@ -53,7 +53,7 @@ static void clear_record(struct gt_trace_event *record)
 	memset(record, 0, offsetof(struct gt_trace_event, arg));
 }
 
-/* Says what is wrong, where. */
+/* Fills the error with position and text. Returns @rc. */
 static int complain(struct reader *r, const char *at, const char *what, int rc)
 {
 	uint64_t line, byte;
@@ -69,7 +69,7 @@ static int complain_file(struct reader *r, int rc)
 	return gt_reading_fail(r->reading, r->in.path, rc);
 }
 
-/* After a scan failed at the end of the window. 1: scan again, 0: the file ends here. */
+/* Reads more after a scan failed at the end of the window. 1: scan again, 0: end of file. */
 static int read_on(struct reader *r)
 {
 	int rc = gt_input_more(&r->in);
@@ -80,14 +80,14 @@ static int read_on(struct reader *r)
 	return rc;
 }
 
-/* A value was taken that is no strict JSON. */
+/* Notes that a value is not strict JSON. */
 static void note_loose(struct reader *r)
 {
 	if (r->scan.loose)
 		r->reading->loose = "NaN or an infinity";
 }
 
-/* Skips blanks, reading on as needed. 1: *ret_p is at a byte; 0: end of file. */
+/* Skips blanks, reading more as needed. 1: the window starts at a byte; 0: end of file. */
 static int next_byte(struct reader *r)
 {
 	for (;;) {
@@ -111,8 +111,8 @@ static void note_cut(struct reader *r, const char *why)
 }
 
 /*
- * What a failed scan means. 1: more bytes came, scan again. 0: the file is cut here.
- * Negative: wrong JSON, or reading failed.
+ * Handles a failed scan. 1: more bytes were read, scan again. 0: the file is cut here.
+ * Negative: invalid JSON, or reading failed.
  */
 static int after_failure(struct reader *r)
 {
@@ -130,7 +130,7 @@ static int after_failure(struct reader *r)
 	return rc;
 }
 
-/* gputrace's first event carries the header of a file that was not closed. */
+/* Takes the header from gputrace's first event: the file was not closed. */
 static void take_first_event(struct reader *r)
 {
 	const struct gt_span *header = &r->taker.record.arg[GT_ARG_HEADER];
@@ -141,7 +141,7 @@ static void take_first_event(struct reader *r)
 	gt_header_add_object(&r->reading->header, header, false);
 }
 
-/* What was written to a pipe has its ledger in the last event, not behind the events. */
+/* A trace written to a pipe has its ledger in the last event, not after the events. */
 static int keep_ledger(struct reader *r)
 {
 	const struct gt_span *ledger = &r->taker.record.arg[GT_ARG_LEDGER];
@@ -203,7 +203,7 @@ static int hand_out(struct reader *r, const char *next)
 	return rc;
 }
 
-/* The element of traceEvents at the start of the window. 1: taken, 0: the file is cut inside it. */
+/* Reads the element of traceEvents at the start of the window. 1: done, 0: it is cut. */
 static int read_element(struct reader *r)
 {
 	bool object = *r->in.data == '{';
@@ -236,8 +236,8 @@ static int read_element(struct reader *r)
 	return rc < 0 ? rc : 1;
 }
 
-/* Behind the opening bracket of the events. 1: the closing one was read, 0: the file ends
- * before. */
+/* Reads the events after the opening bracket. 1: up to the closing one, 0: the file ends before
+ * it. */
 static int read_events(struct reader *r)
 {
 	bool need_comma = false;
@@ -252,7 +252,7 @@ static int read_events(struct reader *r)
 		if (*r->in.data == ']')
 			break;
 		if (*r->in.data == ',') {
-			/* one comma may stand before the closing bracket, as tracers leave it */
+			/* some tracers leave a comma before the closing bracket */
 			r->reading->comma_byte = r->in.bytes;
 			gt_input_consume(&r->in, 1);
 			if (!need_comma)
@@ -274,7 +274,7 @@ static int read_events(struct reader *r)
 	return 1;
 }
 
-/* A key of the top-level object with its colon: consumed, *ret_key is the caller's to free. */
+/* Consumes a key of the top-level object and its colon; the caller frees ret_key->text. */
 static int read_key(struct reader *r, struct gt_span *ret_key)
 {
 	struct gt_span key = {.text = ""};
@@ -310,7 +310,7 @@ static int read_header_value(struct reader *r, const struct gt_span *key)
 	for (;;) {
 		r->scan.loose = false;
 		next = gt_scan_value(&r->scan, r->in.data, &value);
-		/* a number may go on behind the window */
+		/* a number may continue after the window */
 		if (next)
 			break;
 		rc = after_failure(r);
@@ -325,7 +325,7 @@ static int read_header_value(struct reader *r, const struct gt_span *key)
 	return 1;
 }
 
-/* One member of the top-level object. */
+/* Reads one member of the top-level object. */
 static int read_member(struct reader *r, bool *has_events)
 {
 	struct gt_span key = {0};
@@ -348,7 +348,7 @@ static int read_member(struct reader *r, bool *has_events)
 	return rc;
 }
 
-/* The members of the top-level object: from the first on, or on from behind the events. */
+/* Reads the members of the top-level object: all, or those after the events. */
 static int read_object(struct reader *r, bool behind_events)
 {
 	bool has_events = behind_events, first = !behind_events;
@@ -386,8 +386,8 @@ static int read_object(struct reader *r, bool behind_events)
 }
 
 /*
- * The array form. A process that was killed while it closed its file leaves the array's beginning
- * with the object's end: what stands behind the bracket is then read as the object's members.
+ * Reads the array form. A process that was killed while it closed its file leaves the beginning of
+ * an array and the end of an object: what follows the bracket are members of the object.
  */
 static int read_array(struct reader *r)
 {
@@ -455,8 +455,8 @@ static int read_file(struct reader *r)
 	return rc;
 }
 
-/* The form of a running process, also after repair where there was no spool, and what merge made of
- * such files. Other tools' arrays have no header. */
+/* Whether gputrace's file has no ledger: the process is running, or the file was repaired without
+ * a spool, or merged from such files. Arrays of other tools have no header. */
 static bool is_without_ledger(const struct gt_reading *reading)
 {
 	const struct gt_header *header = &reading->header;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See reading_events.h. A header is kept as text whatever the form of the file: it is made once a
- * file, by the printer that writers use.
+ * See reading_events.h. The header is kept as JSON text for every format: made once per file, by
+ * the same code as in the writers.
  */
 #include "readers/chrome/reading_events.h"
 
@@ -44,7 +44,7 @@ static int fill_header(const struct gt_events *events, struct gt_header *header)
 	return rc;
 }
 
-/* What the ledger counts: names are no events. */
+/* Events that the ledger counts: without names. */
 static uint64_t count_events(const struct gt_events *events)
 {
 	uint64_t sum = 0;

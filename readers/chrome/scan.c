@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See scan.h. Every loop here ends at the zero bytes behind the input, which no JSON token may
+ * See scan.h. Every loop here ends at the zero bytes after the input, which no JSON token may
  * contain, so no length is compared per byte. Any thread; no allocation.
  */
 #include "readers/chrome/scan.h"
@@ -18,14 +18,13 @@ const char *gt_scan_fail(struct gt_scan *scan, const char *p, const char *why)
 	return NULL;
 }
 
-/* 0x80 in the first byte of @word (and perhaps later ones) that is below @n; exact for the
- * first. */
+/* Sets 0x80 in the first byte of @word that is below @n; later bytes may be wrong. */
 static inline uint64_t first_below(uint64_t word, uint64_t n)
 {
 	return (word - 0x0101010101010101u * n) & ~word & 0x8080808080808080u;
 }
 
-/* First byte that ends a run of plain string characters: quote, backslash, control. */
+/* The first byte that is not a plain string character: a quote, backslash or control character. */
 static inline const char *skip_plain(const char *p)
 {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -115,7 +114,7 @@ static const char *scan_number(struct gt_scan *scan, const char *p)
 			p++;
 		p = scan_digits(scan, p);
 	}
-	/* a number may go on behind the end of the buffer */
+	/* a number may continue after the end of the buffer */
 	return p && p == scan->end ? gt_scan_fail(scan, p, NULL) : p;
 }
 
@@ -129,7 +128,7 @@ static const char *scan_word(struct gt_scan *scan, const char *p, const char *wo
 	return p;
 }
 
-/* Words that are values; Python and Kineto also write NaN and Infinity, which are not JSON. */
+/* Literals; Python and Kineto also write NaN and Infinity, which are not JSON. */
 static const struct {
 	const char *word;
 	uint8_t kind;
@@ -204,7 +203,7 @@ static const char *scan_key(struct gt_scan *scan, const char *p, struct gt_span 
 	return gt_scan_blanks(p + 1);
 }
 
-/* Behind a value or an opening bracket: closes what closes here and steps to the next value. Sets
+/* After a value or an opening bracket: skips closing brackets and steps to the next value. Sets
  * *ret_done when the outermost bracket was closed. */
 static const char *nest_next(struct gt_scan *scan, const char *p, struct nesting *nest, bool opened,
 			     bool *ret_done)
@@ -360,7 +359,7 @@ struct decimal {
 static void decimal_digit(struct decimal *number, char c, bool fraction)
 {
 	if (number->digits > (UINT64_MAX - 9) / 10) {
-		/* more digits than fit: those of a fraction do not matter */
+		/* too many digits: those of a fraction can be ignored */
 		number->overflow |= !fraction;
 		return;
 	}
@@ -416,7 +415,7 @@ static bool decimal_round(struct decimal *number, int64_t *ret_value)
 	return true;
 }
 
-/* The form nearly all numbers have: up to 15 digits, a point, three digits. */
+/* Parses the most common form: up to 15 digits, a point, three digits. */
 static bool plain_ns(const struct gt_span *span, int64_t *ret_ns)
 {
 	const char *p = span->text, *end = p + span->len;
@@ -494,7 +493,7 @@ static uint32_t four_hex(const char *p)
 	return value;
 }
 
-/* @p is behind "\u"; a surrogate pair is joined, a lone half becomes U+FFFD. Returns bytes read. */
+/* Decodes what follows "\u": joins surrogate pairs; a lone half is U+FFFD. Returns bytes read. */
 static size_t decode_unicode(const char *p, const char *end, uint32_t *ret_code)
 {
 	uint32_t code = four_hex(p), low;

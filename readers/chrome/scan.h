@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The JSON scanner of the hot path: strict, without allocation, one pass over bytes in memory, for
- * the event lines that make 99 % of a trace. What it finds are spans into the caller's buffer.
+ * the event lines that make up 99 % of a trace. Its results are spans into the caller's buffer.
  * Why not a library: docs/benchmarks.md. Pure functions, any thread.
  */
 #ifndef GT_READERS_CHROME_SCAN_H
@@ -13,13 +13,13 @@
 
 #include "readers/input.h"
 
-/* Objects and arrays inside each other; deeper input is refused. */
+/* Nesting of objects and arrays; deeper input is refused. */
 #define GT_SCAN_DEPTH 256
 
 /* Type of a JSON value. */
 enum gt_span_kind {
 	GT_SPAN_NONE,
-	GT_SPAN_STRING, /* text between the quotes, as it stands in the file */
+	GT_SPAN_STRING, /* text between the quotes, not decoded */
 	GT_SPAN_NUMBER,
 	GT_SPAN_OBJECT, /* from { to } */
 	GT_SPAN_ARRAY,
@@ -28,7 +28,7 @@ enum gt_span_kind {
 	GT_SPAN_NULL,
 };
 
-/* A value, as it is in the text. */
+/* A value in the text. */
 struct gt_span {
 	const char *text;
 	uint32_t len;
@@ -38,10 +38,10 @@ struct gt_span {
 
 /* The state of a scan. */
 struct gt_scan {
-	const char *end; /* first byte behind the input; GT_INPUT_PADDING zero bytes follow */
+	const char *end; /* first byte after the input; GT_INPUT_PADDING zero bytes follow */
 	const char *at;  /* where the scan failed */
 	const char *why; /* what was wrong there; NULL: the input ended too early */
-	bool loose;      /* NaN or an infinity was taken, which are no JSON; the caller resets it */
+	bool loose;      /* NaN or an infinity was found, not JSON; the caller resets it */
 };
 
 /* First byte at or after @p that is not JSON white space. */
@@ -55,40 +55,39 @@ static inline const char *gt_scan_blanks(const char *p)
 /* Records a failure at @p: a NULL @why or the end of input means "more is needed". Returns NULL. */
 const char *gt_scan_fail(struct gt_scan *scan, const char *p, const char *why);
 
-/* Scans one value that starts exactly at @p. Returns the byte behind it, or NULL after a
- * failure. */
+/* Scans one value that starts exactly at @p. Returns the byte after it, or NULL on failure. */
 const char *gt_scan_value(struct gt_scan *scan, const char *p, struct gt_span *ret_value);
 
 /* Scans a string whose opening quote is at @p. */
 const char *gt_scan_string(struct gt_scan *scan, const char *p, struct gt_span *ret_value);
 
 /*
- * Walks the members of the object that starts at @p. @member gets each key and the place of its
- * value, and returns the byte behind the value (usually gt_scan_value) or NULL to stop.
- * Returns the byte behind the closing brace, or NULL.
+ * Walks the members of the object that starts at @p. @member gets each key and the start of its
+ * value, and returns the byte after the value (usually gt_scan_value) or NULL to stop.
+ * Returns the byte after the closing brace, or NULL.
  */
 typedef const char *(*gt_scan_member)(struct gt_scan *scan, const struct gt_span *key,
 				      const char *value, void *data);
 const char *gt_scan_object(struct gt_scan *scan, const char *p, gt_scan_member member, void *data);
 
-/* The elements of an array that was already scanned (padding must still stand behind its text), one
- * after another: *@p starts at 0. */
+/* Iterates over the elements of a scanned array (its text must still be followed by padding);
+ * *@position starts at 0. */
 bool gt_span_next(const struct gt_span *array, uint32_t *position, struct gt_span *ret_element);
 
-/* The value of a key in an object that was already scanned (same condition). */
+/* The value of a key in a scanned object (same condition). */
 bool gt_span_member(const struct gt_span *object, const char *key, struct gt_span *ret_value);
 
-/* Microseconds in decimal ("123.456", "1.5e3") as exact nanoseconds, a fourth decimal rounded half
- * away from zero. False: not a number, or beyond 292 years. */
+/* Converts decimal microseconds ("123.456", "1.5e3") to exact nanoseconds, rounding more decimals
+ * half away from zero. False: not a number, or beyond 292 years. */
 bool gt_span_ns(const struct gt_span *span, int64_t *ret_ns);
 
-/* An integer, also one written as a float without a fraction, or as a string of digits. */
+/* An integer, possibly written as a float without a fraction or as a string of digits. */
 bool gt_span_int(const struct gt_span *span, int64_t *ret_value);
 
-/* The number as a double. False: it is none. */
+/* The number as a double. False: not a number. */
 bool gt_span_double(const struct gt_span *span, double *ret_value);
 
-/* The bytes that a string stands for; @out needs span->len bytes. Returns their number. */
+/* Decodes a string into @out, which needs span->len bytes. Returns the length. */
 size_t gt_span_decode(const struct gt_span *span, char *out);
 
 /* Whether the text of @span is @text (@len bytes). */

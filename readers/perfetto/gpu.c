@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Render stages of a .pftrace as events of the GPU: what many share comes from the interned kernel,
- * the rest from the slice. One thread per reading.
+ * Turns the render stages of a .pftrace into GPU events: shared arguments come from the interned
+ * kernel, the others from the slice. One thread per reading.
  */
 #include "readers/perfetto/pftrace.h"
 
@@ -122,7 +122,7 @@ static void make_range(struct gt_pftrace *pf, const struct stage *stage, struct 
 			 args->text->text);
 }
 
-/* False: of no kind that is work of the GPU. */
+/* Fills the event according to its kind. False: not GPU work. */
 static bool make(struct gt_pftrace *pf, const struct stage *stage, struct gt_event *event)
 {
 	switch (event->kind) {
@@ -153,7 +153,7 @@ static void take_launch(struct gt_pftrace *pf, struct gt_wire launch, struct sta
 			gt_pftrace_take_arg(pf, gt_wire_inside(&field), &stage->args);
 }
 
-/* @own: the arguments on the slice, which are taken when those of the kernel are there. */
+/* Reads the fields of a slice; its own arguments come last and override those of the kernel. */
 static struct stage take_fields(struct gt_pftrace *pf, struct gt_wire wire)
 {
 	const struct gt_pftrace_args *shared;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Track descriptors and track events of a .pftrace as events of the host. One thread per reading.
+ * Turns the track descriptors and track events of a .pftrace into host events. One thread per
+ * reading.
  */
 #include "readers/perfetto/pftrace.h"
 
@@ -54,7 +55,7 @@ static struct descriptor describe(struct gt_pftrace *pf, struct gt_wire track)
 	return d;
 }
 
-/* "GPU 0 memory allocated" with the series "allocated" behind it: the counter "GPU 0 memory". */
+/* The name of a counter without its series: "GPU 0 memory" for "GPU 0 memory allocated". */
 static const struct gt_string *without_series(struct gt_pftrace *pf, const struct descriptor *d)
 {
 	size_t tail = d->description->length + 1u;
@@ -151,7 +152,7 @@ static void note_value(struct gt_pftrace *pf, const struct gt_wire_field *field,
 	}
 }
 
-/* The names of notes that stand in place are those of the last LOST, written without numbers. */
+/* The last LOST has the names of its annotations in place, without interned numbers. */
 static uint64_t note_by_name(const struct gt_wire_field *field)
 {
 	static const char *const names[GT_PF_ANNOTATION_COUNT_] = {
@@ -250,9 +251,9 @@ static struct track_event read_event(struct gt_pftrace *pf, struct gt_wire wire)
 	return e;
 }
 
-/* ---- as events ---- */
+/* ---- events ---- */
 
-/* The number of a call is reported when it is another one than with this name before. */
+/* The cbid of a call, which is written only if it differs from the last one with this name. */
 static uint32_t cbid_of(struct gt_pftrace *pf, const struct track_event *e)
 {
 	const struct note *note = &e->notes[GT_PF_ANNOTATION_CBID];
@@ -328,7 +329,7 @@ static void make_note(const struct track_event *e, struct gt_event *event)
 		event->note.what = notes[GT_PF_ANNOTATION_WHAT].text->text;
 }
 
-/* False: of a frame that is not known. */
+/* False: unknown frame. */
 static bool make_frame(struct gt_pftrace *pf, const struct track_event *e, struct gt_event *event)
 {
 	event->kind = GT_EVENT_FRAME;
@@ -341,7 +342,7 @@ static bool make_frame(struct gt_pftrace *pf, const struct track_event *e, struc
 	return event->frame.frame != NULL;
 }
 
-/* False: of a category that gputrace does not write. */
+/* False: a category that gputrace does not write. */
 static bool make_slice(struct gt_pftrace *pf, const struct track_event *e, struct gt_event *event)
 {
 	switch (e->category) {

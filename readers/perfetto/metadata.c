@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Facts and ledger of a .pftrace: annotations with their names in place. One thread per reading.
+ * Metadata and ledger of a .pftrace: annotations with their names in place. One thread per reading.
  */
 #include "readers/perfetto/pftrace.h"
 
@@ -33,7 +33,7 @@ static struct pair take_pair(struct gt_pftrace *pf, struct gt_wire wire)
 	return pair;
 }
 
-/* Where a number goes: its place in the struct, and its size there. */
+/* A member of a struct: name in the file, offset, size. */
 struct metadata_place {
 	const char *name;
 	size_t offset, size;
@@ -90,7 +90,7 @@ static const struct metadata_place device_numbers[] = {
 	PLACE(gt_device_event, "shared_per_sm", shared_per_sm),
 };
 
-/* Texts that are kept in the struct, and those that it points to. */
+/* Texts stored in the struct, and those that it points to. */
 static const struct metadata_place texts[] = {
 	PLACE(gt_metadata, "process", process),
 	PLACE(gt_metadata, "hostname", host),
@@ -121,7 +121,7 @@ static const struct metadata_place *find(const struct metadata_place *places, si
 	return NULL;
 }
 
-/* Little-endian, so the low bytes come first whatever the member's size. */
+/* Copies the low bytes, which come first: little-endian. */
 static void set_number(void *to, const struct metadata_place *place, uint64_t number)
 {
 	if (place->size == sizeof(bool))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Interned data of a .pftrace: numbers that later packets refer to. One thread per reading.
+ * Interned data of a .pftrace, which later packets refer to by number. One thread per reading.
  */
 #include "readers/perfetto/pftrace.h"
 
@@ -11,7 +11,7 @@
 
 #include "readers/utf8.h"
 
-/* What the writer gives to a string without a number of its own. */
+/* The iid that the writer uses for strings without an id. */
 #define NO_NAME_IID 0x7fffffffu
 
 #define MAX_FRAMES  256u
@@ -79,7 +79,7 @@ void gt_pftrace_forget_names(struct gt_pftrace *pf, uint64_t sequence)
 		memset(pf->cbids, 0, pf->cbid_count * sizeof(*pf->cbids));
 }
 
-/* Text with its broken pieces replaced, as the writers write it. */
+/* Replaces malformed UTF-8 by U+FFFD, as the writers do. */
 static const struct gt_string *mend_text(struct gt_pftrace *pf, const char *text, size_t size)
 {
 	const struct gt_string *string;
@@ -109,7 +109,7 @@ const struct gt_string *gt_pftrace_text(struct gt_pftrace *pf, const struct gt_w
 	return mend_text(pf, text, size);
 }
 
-/* iid and text, which most entries are. */
+/* Stores an entry of iid and text, the most common form. */
 static int take_text(struct gt_pftrace *pf, enum gt_pftrace_names table, struct gt_wire entry)
 {
 	const struct gt_string *text = NULL;
@@ -125,7 +125,7 @@ static int take_text(struct gt_pftrace *pf, enum gt_pftrace_names table, struct 
 	return text ? gt_pftrace_store(pf, table, iid, (void *)text) : -EBADMSG;
 }
 
-/* Of earlier files it is text: as good as never are bytes all digits of that. */
+/* Earlier versions wrote build-ids as hexadecimal text: bytes almost never look like it. */
 static bool is_hexadecimal(const struct gt_wire_field *field)
 {
 	for (size_t i = 0; i < field->size; i++)
@@ -231,7 +231,7 @@ static int take_frame(struct gt_pftrace *pf, struct gt_wire entry)
 	return gt_pftrace_store(pf, GT_PFTRACE_FRAMES, iid, frame);
 }
 
-/* The file has the outermost frame first, a stack the nearest. */
+/* Reverses the frames: the file has the outermost one first, a stack the innermost. */
 static int take_stack(struct gt_pftrace *pf, struct gt_wire entry)
 {
 	const struct gt_stack_frame *frames[MAX_FRAMES];
@@ -305,7 +305,7 @@ static int take_kernel(struct gt_pftrace *pf, struct gt_wire entry)
 	return gt_pftrace_store(pf, GT_PFTRACE_KERNELS, iid, args);
 }
 
-/* ---- all of it ---- */
+/* ---- entries ---- */
 
 static int take_entry(struct gt_pftrace *pf, bool on_gpu, const struct gt_wire_field *entry)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Packets of a .pftrace, one after the other, whatever stands behind a cut being left alone. Only
- * gputrace's own files are taken: the facts stand before all events. One thread per reading.
+ * Reads the packets of a .pftrace in order, up to a cut. Only accepts gputrace's own files, which
+ * have the metadata before all events. One thread per reading.
  */
 #include "readers/perfetto/pftrace.h"
 
@@ -11,7 +11,7 @@
 
 #define NOT_OURS "not a .pftrace of gputrace"
 
-/* What a packet holds, before any of it is acted on: time comes before content. */
+/* The fields of a packet, collected first: its time is needed before its content. */
 struct packet {
 	uint64_t sequence, delta;
 	bool has_time, cleared, tells_gpus;
@@ -49,7 +49,7 @@ static bool take_packet(struct gt_wire wire, struct packet *ret_packet)
 	return !wire.bad;
 }
 
-/* The time from which a sequence counts. */
+/* Sets the clock that the times of a sequence are relative to. */
 static void take_clocks(struct gt_pftrace *pf, uint64_t sequence, struct gt_wire wire)
 {
 	struct gt_wire_field field, inner;
@@ -102,8 +102,8 @@ static int act_on(struct gt_pftrace *pf, const struct packet *packet)
 	return error;
 }
 
-/* 1: a whole packet stands in the window, @ret_packet its content and *@ret_size its size with its
- * head. 0: more bytes are needed. -EBADMSG: something else stands there. */
+/* Finds a complete packet at the start of the window: *ret_packet is its content, *ret_size its
+ * size including the head. 1: found, 0: more bytes are needed, -EBADMSG: not a packet. */
 static int find_packet(const struct gt_input *in, struct gt_wire *ret_packet, size_t *ret_size)
 {
 	const uint8_t *begin = (const uint8_t *)in->data, *end = begin + in->size, *at = begin;
@@ -124,7 +124,7 @@ static int find_packet(const struct gt_input *in, struct gt_wire *ret_packet, si
 	return 1;
 }
 
-/* Facts name themselves in place; they are never as short as most events. */
+/* Whether a packet may hold metadata: it contains the name, and is longer than most events. */
 static bool may_be_metadata(const struct gt_wire *wire)
 {
 	size_t size = (size_t)(wire->end - wire->at);
@@ -150,7 +150,7 @@ static int take_whole(struct gt_pftrace *pf, struct gt_wire wire)
 	return error;
 }
 
-/* All packets that are whole. A cut inside the last one is no error. */
+/* Reads all complete packets. A cut inside the last one is not an error. */
 static int take_packets(struct gt_pftrace *pf, struct gt_input *in)
 {
 	struct gt_wire wire;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the parts of the .pftrace reader share (docs/FORMAT.md, "The .pftrace form"):
+ * Shared by the parts of the .pftrace reader (docs/FORMAT.md, "The .pftrace form"):
  *
- *   pftrace.c         packets, one after the other
- *   names.c   interned data: strings, stacks, kernels
- *   host.c    track descriptors, and events of the host
- *   gpu.c     work of the GPU
- *   metadata.c   facts and ledger
+ *   pftrace.c    packets
+ *   names.c      interned data: strings, stacks, kernels
+ *   host.c       track descriptors and host events
+ *   gpu.c        GPU work
+ *   metadata.c   metadata and ledger
  *
  * Nothing in the file is trusted: lengths, numbers and references are checked. One thread per
  * reading.
@@ -19,16 +19,16 @@
 #include "readers/events.h"
 #include "readers/perfetto/wire.h"
 
-/* Numbers of interned things beyond this are refused. */
+/* Larger iids are refused. */
 #define GT_PFTRACE_MAX_IID (1u << 24)
 
-/* Things by number. */
+/* Interned data by iid. */
 struct gt_pftrace_table {
 	void **rows;
 	uint32_t count;
 };
 
-/* The tables of interned names. */
+/* The tables of interned data. */
 enum gt_pftrace_names {
 	GT_PFTRACE_EVENT_NAMES,
 	GT_PFTRACE_FUNCTIONS,
@@ -46,11 +46,11 @@ enum gt_pftrace_names {
 	GT_PFTRACE_NAMES_COUNT_
 };
 
-/* Arguments of GPU work that is alike. */
+/* Arguments of GPU work. */
 struct gt_pftrace_args {
 	uint64_t mask;
 	uint64_t value[GT_PF_ARG_COUNT_];
-	const struct gt_string *text; /* of a text argument */
+	const struct gt_string *text; /* of the argument of type GT_PF_TYPE_TEXT */
 };
 
 /* A shared object or program. */
@@ -58,16 +58,16 @@ struct gt_pftrace_module {
 	const struct gt_string *path, *build_id;
 };
 
-/* A track, as its descriptor says. */
+/* A track, from its descriptor. */
 struct gt_pftrace_track {
 	enum { GT_PFTRACE_TRACK, GT_PFTRACE_THREAD, GT_PFTRACE_COUNTER } kind;
-	uint32_t tid;    /* of a thread, or of the one whose stacks or ranges a track shows */
-	uint32_t device; /* below whose track a counter stands */
+	uint32_t tid;    /* of the thread, also of its track of stacks or ranges */
+	uint32_t device; /* whose track is the parent of a counter */
 	bool on_gpu;
 	const struct gt_string *name, *series;
 };
 
-/* A .pftrace that is being read. */
+/* State of a reading. */
 struct gt_pftrace {
 	struct gt_events *events;
 	const char *path;
@@ -75,24 +75,24 @@ struct gt_pftrace {
 	uint64_t clock[3];
 	bool has_clock[3];
 	bool has_metadata;
-	bool metadata_only;   /* events are passed over */
-	struct gt_event open; /* a slice whose end has not come */
+	bool metadata_only;   /* skip events */
+	struct gt_event open; /* a slice whose end has not been read */
 	uint64_t open_track;
 	bool is_open;
-	uint32_t *cbids; /* by number of the name of a call */
+	uint32_t *cbids; /* by iid of the name of a call */
 	uint32_t cbid_count;
 };
 
 /* ---- names.c ---- */
 
-/* The thing with that number, or NULL. */
+/* The entry with that iid, or NULL. */
 void *gt_pftrace_find(const struct gt_pftrace *pf, enum gt_pftrace_names table, uint64_t iid);
-/* -EBADMSG: the number is out of range. -ENOMEM. */
+/* -EBADMSG: the iid is out of range. -ENOMEM. */
 int gt_pftrace_store(struct gt_pftrace *pf, enum gt_pftrace_names table, uint64_t iid, void *thing);
-/* The sequence starts over: none of its numbers means anything any more. */
+/* Drops the interned data of a sequence, which starts over. */
 void gt_pftrace_forget_names(struct gt_pftrace *pf, uint64_t sequence);
 int gt_pftrace_take_names(struct gt_pftrace *pf, uint64_t sequence, struct gt_wire data);
-/* One ExtraComputeArg into @args. */
+/* Adds one ExtraComputeArg to @args. */
 void gt_pftrace_take_arg(struct gt_pftrace *pf, struct gt_wire arg, struct gt_pftrace_args *args);
 const struct gt_string *gt_pftrace_text(struct gt_pftrace *pf, const struct gt_wire_field *field);
 void gt_pftrace_names_fini(struct gt_pftrace *pf);

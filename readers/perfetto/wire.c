@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See wire.h. Groups, which no schema uses any more, are refused. Pure functions, any thread.
+ * See wire.h. Groups, which are obsolete, are refused. Pure functions, any thread.
  */
 #include "readers/perfetto/wire.h"
 
@@ -22,7 +22,7 @@ bool gt_wire_varint(const uint8_t **at, const uint8_t *end, uint64_t *ret_value)
 	return false;
 }
 
-/* @size bytes of a little-endian number. */
+/* Reads a little-endian number of @size bytes. */
 static bool fixed(struct gt_wire *wire, size_t size, uint64_t *ret_value)
 {
 	uint64_t value = 0;

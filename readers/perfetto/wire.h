@@ -10,10 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A message that is being read. */
+/* A cursor in a message. */
 struct gt_wire {
 	const uint8_t *at, *end;
-	bool bad; /* something was not wire format; nothing comes after it */
+	bool bad; /* malformed: no more fields */
 };
 
 /* A field of a message. */
@@ -32,7 +32,7 @@ static inline struct gt_wire gt_wire_of(const void *data, size_t size)
 	return (struct gt_wire){.at = bytes, .end = bytes + size};
 }
 
-/* The content of a field; of one that is no message: nothing, and bad. */
+/* A cursor in the content of a field; if it is not a message, an empty one that is bad. */
 static inline struct gt_wire gt_wire_inside(const struct gt_wire_field *field)
 {
 	return (struct gt_wire){.at = field->data,
@@ -40,10 +40,10 @@ static inline struct gt_wire gt_wire_inside(const struct gt_wire_field *field)
 				.bad = !field->data};
 }
 
-/* A varint at *@at, which moves behind it. False: it does not end before @end, or is too long. */
+/* Reads a varint and advances *at past it. False: not complete before @end, or too long. */
 bool gt_wire_varint(const uint8_t **at, const uint8_t *end, uint64_t *ret_value);
 
-/* The next field. False at the end, or when the rest is not wire format. */
+/* Reads the next field. False at the end, or if the rest is malformed. */
 bool gt_wire_next(struct gt_wire *wire, struct gt_wire_field *ret_field);
 
 #endif
