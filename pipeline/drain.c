@@ -31,6 +31,7 @@
 
 /* The last records: completed ones are awaited this long, then unfinished ones are forced out. */
 #define OUTSTANDING_NS (500 * MS_NS)
+#define HELD_BACK_NS   (10 * MS_NS) /* behind work that began after the exit */
 
 static struct {
 	struct gt_pipeline *pipeline;
@@ -104,22 +105,53 @@ static bool work_once(struct gt_pipeline *p, uint64_t *ret_work)
 	return true;
 }
 
+/* How long the last records are awaited. */
+struct patience {
+	uint64_t until;       /* in any case */
+	uint64_t outstanding; /* that are missing */
+	uint64_t since;       /* when one of them came last */
+	uint64_t quiet_ns;    /* without any */
+	uint64_t sleep_ns;
+};
+
+/* False: the exiting thread has taken over. */
+static bool cease_sources(struct patience *patience)
+{
+	let_go();
+	gt_futex_wait(&drain.finished, 0, patience->sleep_ns);
+	patience->sleep_ns = patience->sleep_ns * 2 + SLEEP_MIN_NS;
+	if (patience->sleep_ns > SLEEP_BUSY_NS)
+		patience->sleep_ns = SLEEP_BUSY_NS;
+	if (!gt_collectors_cease(drain.collectors))
+		patience->quiet_ns = HELD_BACK_NS;
+	return try_hold();
+}
+
+static bool is_worth_waiting(struct patience *patience)
+{
+	uint64_t now = gt_clock_now(), outstanding = gt_collectors_outstanding(drain.collectors);
+
+	if (outstanding < patience->outstanding)
+		patience->since = now;
+	patience->outstanding = outstanding;
+	return outstanding && now < patience->until && now < patience->since + patience->quiet_ns;
+}
+
 /* Completed records for as long as launches are outstanding, then forced ones. */
 static bool fetch_last(struct gt_pipeline *p)
 {
-	uint64_t until = gt_clock_now() + OUTSTANDING_NS;
+	uint64_t now = gt_clock_now();
+	struct patience patience = {.until = now + OUTSTANDING_NS,
+				    .outstanding = UINT64_MAX,
+				    .since = now,
+				    .quiet_ns = OUTSTANDING_NS};
 
+	gt_collectors_report(drain.collectors); /* drops until now: later ones are of late calls */
 	do {
-		if (!flush_sources(false))
+		if (!cease_sources(&patience) || !flush_sources(false))
 			return false;
 		gt_turn_round(p);
-		if (gt_collectors_outstanding(drain.collectors) == 0)
-			break;
-		let_go();
-		gt_futex_wait(&drain.finished, 0, SLEEP_BUSY_NS);
-		if (!try_hold())
-			return false;
-	} while (gt_clock_now() < until);
+	} while (is_worth_waiting(&patience));
 	return flush_sources(true);
 }
 

@@ -262,12 +262,14 @@ static void close_ledger(struct recovery *r)
 	count[GT_LEDGER_CALLS_LOST_THREAD] = r->spooled->threads_refused;
 	count[GT_LEDGER_CALLS_NESTED] = counters[GT_THREAD_CALLS_NESTED];
 	count[GT_LEDGER_CALLS_LOST_RING] = counters[GT_THREAD_CALLS_LOST];
+	count[GT_LEDGER_CALLS_LATE] = counters[GT_THREAD_CALLS_LATE];
 	count[GT_LEDGER_CALLS_SEEN] = counters[GT_THREAD_CALLS_SEEN] + r->spooled->threads_refused;
 	count[GT_LEDGER_RANGES_LOST] =
 		counters[GT_THREAD_RANGES_LOST] + r->records.ranges_lost + r->spooled->open_ranges;
 	leave_to_closed_files(r, count);
 	reported = count[GT_LEDGER_CALLS_RECEIVED] + count[GT_LEDGER_CALLS_NESTED] +
-		   count[GT_LEDGER_CALLS_LOST_RING] + count[GT_LEDGER_CALLS_LOST_THREAD];
+		   count[GT_LEDGER_CALLS_LOST_RING] + count[GT_LEDGER_CALLS_LOST_THREAD] +
+		   count[GT_LEDGER_CALLS_LATE];
 	count[GT_LEDGER_CALLS_OPEN] =
 		count[GT_LEDGER_CALLS_SEEN] > reported ? count[GT_LEDGER_CALLS_SEEN] - reported : 0;
 	count[GT_LEDGER_OPS_IN_FLIGHT] = calls.in_flight;

@@ -78,7 +78,8 @@ static void balance(uint64_t *count)
 		count[GT_LEDGER_MEMSETS_WRITTEN] + count[GT_LEDGER_MEMSETS_UNTIMED];
 	count[GT_LEDGER_SAMPLES_RECEIVED] = count[GT_LEDGER_SAMPLES_WRITTEN];
 	reported = count[GT_LEDGER_CALLS_RECEIVED] + count[GT_LEDGER_CALLS_NESTED] +
-		   count[GT_LEDGER_CALLS_LOST_RING] + count[GT_LEDGER_CALLS_LOST_THREAD];
+		   count[GT_LEDGER_CALLS_LOST_RING] + count[GT_LEDGER_CALLS_LOST_THREAD] +
+		   count[GT_LEDGER_CALLS_LATE];
 	count[GT_LEDGER_CALLS_OPEN] =
 		count[GT_LEDGER_CALLS_SEEN] > reported ? count[GT_LEDGER_CALLS_SEEN] - reported : 0;
 	count[GT_LEDGER_CALLS_SEEN] = reported + count[GT_LEDGER_CALLS_OPEN];

@@ -27,6 +27,9 @@ struct call_state {
 	struct gt_python_thread python_thread;
 };
 
+/* Beside the number of the source: new calls are not recorded any more. */
+#define CLOSED 0x80000000u
+
 static uint32_t stack_depth;
 static _Atomic uint32_t own_correlation;
 static _Atomic uint32_t source;
@@ -36,6 +39,12 @@ static void (*_Atomic leave_tag)(void);
 void gt_call_configure(uint32_t depth)
 {
 	stack_depth = depth;
+	atomic_fetch_and(&source, ~CLOSED);
+}
+
+void gt_call_close(void)
+{
+	atomic_fetch_or(&source, CLOSED);
 }
 
 size_t gt_call_state_bytes(void)
@@ -165,14 +174,23 @@ static void adopt_correlation(struct call_state *state, uint32_t correlation)
 	state->open->head.flags &= (uint16_t)~GT_CALL_OWN_ID;
 }
 
-static void forget_other_source(struct call_state *state)
+/* Forgets what another source opened. False: it is too late for a new call. */
+static bool may_open(struct call_state *state)
 {
 	uint32_t now = atomic_load_explicit(&source, memory_order_relaxed);
 
 	if (__builtin_expect(state->source == now, 1))
-		return;
-	state->source = now;
-	state->depth = 0;
+		return true;
+	if (state->source != (now & ~CLOSED))
+		state->depth = 0;
+	state->source = now & ~CLOSED;
+	return !(now & CLOSED);
+}
+
+static void open_late(struct gt_thread *thread, struct call_state *state)
+{
+	state->open = NULL;
+	gt_thread_count(thread, GT_THREAD_CALLS_LATE);
 }
 
 void gt_call_enter(enum gt_api_domain domain, uint32_t cbid, uint32_t correlation)
@@ -181,12 +199,13 @@ void gt_call_enter(enum gt_api_domain domain, uint32_t cbid, uint32_t correlatio
 	struct gt_thread *thread;
 	struct call_state *state;
 	int saved = errno;
+	bool in_time;
 
 	if (!gt_forkguard_holds() || !(thread = gt_thread_get()))
 		goto out;
 	state = state_of(thread);
 	gt_thread_count(thread, GT_THREAD_CALLS_SEEN);
-	forget_other_source(state);
+	in_time = may_open(state);
 	if (is_nested(state, frame, correlation)) {
 		state->depth++;
 		adopt_correlation(state, correlation);
@@ -195,7 +214,10 @@ void gt_call_enter(enum gt_api_domain domain, uint32_t cbid, uint32_t correlatio
 	}
 	state->depth = 1;
 	state->frame = frame;
-	open_call(thread, state, (uint16_t)domain, cbid, correlation);
+	if (in_time)
+		open_call(thread, state, (uint16_t)domain, cbid, correlation);
+	else
+		open_late(thread, state);
 out:
 	errno = saved;
 }

@@ -67,6 +67,11 @@ void gt_call_enter(enum gt_api_domain domain, uint32_t cbid, uint32_t correlatio
 /* @result: the cudaError_t or CUresult that the call returned. errno is kept. */
 void gt_call_exit(enum gt_api_domain domain, uint32_t cbid, int32_t result);
 
+/* The process is ending: calls that are entered from now on are counted (GT_THREAD_CALLS_LATE), not
+ * recorded; open ones are recorded when they return. Until the next gt_call_configure. Any thread;
+ * async-signal-safe. */
+void gt_call_close(void);
+
 /* The source of calls changes: calls that the old one opened may never be closed, so they are
  * dropped. Any thread. */
 void gt_call_change_source(void);

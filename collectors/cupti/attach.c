@@ -152,19 +152,39 @@ static const struct {
 	{CUPTI_ACTIVITY_KIND_CUDA_EVENT, "CUDA_EVENT", WITH_SYNC, false},
 };
 
-/* With our kinds off, a flush leaves CUPTI without any buffer of ours: later records belong to the
- * other tool. */
-void gt_cupti_yield_buffers(void)
+static void stop_kinds(void)
 {
 	bool hangs = gt_cupti_has_quirk(gt_cupti.api.version, GT_QUIRK_DISABLE_HANGS);
 
-	if (!gt_cupti_is_usable())
-		return;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		if (!hangs || kinds[i].kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
 			gt_cupti.api.cuptiActivityDisable(kinds[i].kind);
 	}
 	gt_cupti_share(false);
+}
+
+/* Kernels that cannot be disabled find no buffer: CUPTI drops their records. */
+bool gt_cupti_cease(void)
+{
+	bool hangs = gt_cupti_has_quirk(gt_cupti.api.version, GT_QUIRK_DISABLE_HANGS);
+
+	if (!gt_cupti_is_usable())
+		return true;
+	if (!atomic_exchange(&gt_cupti.ceased, true)) {
+		stop_kinds();
+		if (hangs)
+			gt_cupti_buffers_stop();
+	}
+	return !hangs;
+}
+
+/* With our kinds off, a flush leaves CUPTI without any buffer of ours: later records belong to the
+ * other tool. */
+void gt_cupti_yield_buffers(void)
+{
+	if (!gt_cupti_is_usable())
+		return;
+	stop_kinds();
 	gt_cupti_fetch();
 	atomic_store(&gt_cupti.away, true);
 }

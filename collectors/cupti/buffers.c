@@ -150,9 +150,10 @@ static void lend_slot(struct buffers_slot *slot)
 void gt_cupti_buffers_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_max_records)
 {
 	size_t bytes = atomic_load_explicit(&pool.pace.bytes, memory_order_relaxed);
+	bool stopped = atomic_load_explicit(&pool.stopped, memory_order_relaxed);
 	struct buffers_slot *slot = NULL;
 
-	if (!atomic_load_explicit(&pool.stopped, memory_order_relaxed))
+	if (!stopped)
 		slot = prepare_slot(bytes, pool.pace.least);
 	*ret_max_records = 0; /* no limit */
 	count(&pool.requested, 1);
@@ -162,7 +163,7 @@ void gt_cupti_buffers_request(uint8_t **ret_buffer, size_t *ret_size, size_t *re
 		*ret_size = slot->bytes;
 		return;
 	}
-	count(&pool.discarded, 1);
+	count(&pool.discarded, !stopped);
 	*ret_buffer = pool.null_is_safe ? NULL : pool.discard;
 	*ret_size = pool.null_is_safe ? 0 : DISCARD_BYTES;
 }

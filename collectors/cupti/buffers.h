@@ -30,7 +30,7 @@ struct gt_cupti_buffer {
  * start. */
 int gt_cupti_buffers_start(size_t buffer_bytes, size_t max_bytes, bool null_is_safe);
 
-/* Nobody reads buffers any more: from now on every request is answered with the discard buffer. */
+/* From now on every request is answered with the discard buffer or none, and not counted. */
 void gt_cupti_buffers_stop(void);
 
 /* CUPTI's callbacks: lock-free, no CUPTI call, no allocation except a rare mmap when no spare is

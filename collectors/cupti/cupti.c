@@ -148,7 +148,7 @@ void gt_cupti_count(struct gt_ledger *ledger)
 	size_t dropped = 0;
 
 	gt_cupti_buffers_report(ledger);
-	if (!gt_cupti_is_usable())
+	if (!gt_cupti_is_usable() || atomic_load(&gt_cupti.ceased))
 		return;
 	/* resets to zero on reading */
 	if (gt_cupti.api.cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped) == CUPTI_SUCCESS)

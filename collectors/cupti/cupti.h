@@ -55,6 +55,11 @@ bool gt_cupti_read_part(struct gt_cupti_reading *reading, struct gt_translate *t
  * May block inside CUPTI; hold no lock of ours. Not from buffer or resource callbacks. */
 void gt_cupti_flush(bool forced);
 
+/* From now on no new work is recorded, and drops are not counted; records of work under way still
+ * come. False: kernels cannot be disabled, and those under way may hold back others' records. May
+ * block inside CUPTI. */
+bool gt_cupti_cease(void);
+
 /* Fetches all buffers, forced only if one is kept: for when CUPTI's buffers will not be ours
  * later. */
 void gt_cupti_fetch(void);

@@ -23,6 +23,7 @@ struct gt_cupti {
 	_Atomic bool active;     /* callbacks do something */
 	_Atomic bool away;       /* the buffer callbacks are another tool's, or none are set */
 	_Atomic bool shared;     /* external ids replace the callbacks that we do not have */
+	_Atomic bool ceased;     /* the process is ending: new work is not recorded, nor missed */
 	_Atomic bool silent;     /* callbacks of calls only flush where due, they record nothing */
 	bool has_buffers;
 	void (*on_init_finished)(void);

@@ -52,6 +52,10 @@ struct gt_collector {
 	/* Asks the library behind it for what that still holds; @forced: even what is not complete.
 	 * Nobody holds the pipeline: it may block. */
 	void (*flush)(void *part, bool forced);
+	/* The process is ending: where other threads go on, asks the library to begin no new
+	 * records. False: new work may still keep it from returning what came before. Nobody holds
+	 * the pipeline. */
+	bool (*cease)(void *part);
 	/* Records that may still come, so that it is worth to flush once more. */
 	uint64_t (*outstanding)(const void *part);
 	/* A failure that it has noticed by itself; calls no library. @now: CLOCK_MONOTONIC ns. */
@@ -110,6 +114,7 @@ uint32_t gt_collectors_threads(const struct gt_collectors *collectors);
 
 /* The caller does not hold the pipeline. */
 void gt_collectors_flush(struct gt_collectors *collectors, bool forced);
+bool gt_collectors_cease(struct gt_collectors *collectors);
 
 /* One poll: is one due, the poll itself (the caller does not hold the pipeline), its result. */
 bool gt_collectors_poll_is_due(struct gt_collectors *collectors, uint64_t now, bool flushed);

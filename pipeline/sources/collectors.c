@@ -85,6 +85,16 @@ void gt_collectors_flush(struct gt_collectors *c, bool forced)
 			e->collector->flush(e->part, forced);
 }
 
+bool gt_collectors_cease(struct gt_collectors *c)
+{
+	bool all = true;
+
+	for (struct gt_collector_entry *e = c->entries; e->collector; e++)
+		if (e->collector->cease)
+			all &= e->collector->cease(e->part);
+	return all;
+}
+
 bool gt_collectors_poll_is_due(struct gt_collectors *c, uint64_t now, bool flushed)
 {
 	bool any = false;

@@ -13,6 +13,7 @@
 #include "core/correlate.h"
 #include "core/guest/log.h"
 #include "core/guest/text.h"
+#include "core/thread.h"
 #include "pipeline/output/outlet.h"
 #include "pipeline/sources/coexist.h"
 #include "pipeline/sources/collector.h"
@@ -147,6 +148,14 @@ static void flush(void *part, bool forced)
 		gt_cupti_flush(forced);
 }
 
+/* Work that is always under way keeps CUPTI from returning what came before it. */
+static bool cease(void *part)
+{
+	const struct gt_gpu *gpu = part;
+
+	return !gpu->has_cupti || !gt_threads_sum(GT_THREAD_CALLS_LATE) || gt_cupti_cease();
+}
+
 static void leave(void *part, bool stuck)
 {
 	static const struct gt_note_event note = {
@@ -231,6 +240,7 @@ const struct gt_collector gt_gpu_collector = {
 	.read = read_buffers,
 	.waiting = waiting,
 	.flush = flush,
+	.cease = cease,
 	.leave = leave,
 	.report = fetch_counts,
 	.counts = counts,

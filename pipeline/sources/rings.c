@@ -148,12 +148,20 @@ static void count_calls(void *part, struct gt_ledger *ledger)
 	count[GT_LEDGER_CALLS_NESTED] = gt_threads_sum(GT_THREAD_CALLS_NESTED);
 	count[GT_LEDGER_CALLS_LOST_RING] = gt_threads_sum(GT_THREAD_CALLS_LOST);
 	count[GT_LEDGER_CALLS_LOST_THREAD] = gt_threads_refused();
+	count[GT_LEDGER_CALLS_LATE] = gt_threads_sum(GT_THREAD_CALLS_LATE);
 	count[GT_LEDGER_CALLS_SEEN] =
 		gt_threads_sum(GT_THREAD_CALLS_SEEN) + count[GT_LEDGER_CALLS_LOST_THREAD];
 	count[GT_LEDGER_CALLS_OPEN] = count[GT_LEDGER_CALLS_SEEN] - count[GT_LEDGER_CALLS_NESTED] -
 				      count[GT_LEDGER_CALLS_LOST_RING] -
 				      count[GT_LEDGER_CALLS_LOST_THREAD] -
-				      count[GT_LEDGER_CALLS_RECEIVED];
+				      count[GT_LEDGER_CALLS_LATE] - count[GT_LEDGER_CALLS_RECEIVED];
+}
+
+/* What other threads call while the process ends has no end: the file does not wait for it. */
+static void stop(void *part)
+{
+	(void)part;
+	gt_call_close();
 }
 
 /* CUDA calls, and all else that lies in the rings of threads. */
@@ -164,5 +172,6 @@ const struct gt_collector gt_rings_collector = {
 	.counts = counts,
 	.count_count = sizeof(counts) / sizeof(counts[0]),
 	.count = count_calls,
+	.stop = stop,
 	.release = gt_threads_stop,
 };

@@ -215,9 +215,10 @@ struct sim_table {
 	uint64_t (*now)(void);
 	uint64_t (*done_until)(void); /* operations that end by then are done */
 	void (*truth)(const char *format, ...) __attribute__((format(printf, 1, 2)));
-	bool (*driver_ready)(void); /* cuInit succeeded in this process */
-	bool (*driver_gone)(void);  /* its atexit handler has run */
-	bool (*in_init)(void);      /* this thread is inside cuInit */
+	const _Atomic bool *truth_is_on; /* somebody reads it */
+	bool (*driver_ready)(void);      /* cuInit succeeded in this process */
+	bool (*driver_gone)(void);       /* its atexit handler has run */
+	bool (*in_init)(void);           /* this thread is inside cuInit */
 	int (*device_count)(void);
 	const struct sim_device_facts *(*device_facts)(int ordinal);
 	void (*device_uuid)(int ordinal, unsigned char uuid[16]);

@@ -80,6 +80,26 @@ Test(call, inside_another_one_though_its_way_is_shorter)
 	expect_one(GT_API_RUNTIME, 7, 1);
 }
 
+Test(call, after_the_end_began)
+{
+	gt_call_enter(GT_API_RUNTIME, LAUNCH, 7);
+	gt_call_close();
+	gt_call_exit(GT_API_RUNTIME, LAUNCH, 0);
+	expect_one(GT_API_RUNTIME, 7, 0); /* it was there before */
+	gt_call_enter(GT_API_RUNTIME, LAUNCH, 8);
+	enter_below(GT_API_DRIVER, DRIVER, 8);
+	gt_call_exit(GT_API_DRIVER, DRIVER, 0);
+	gt_call_exit(GT_API_RUNTIME, LAUNCH, 0);
+	cr_assert_null(next_call());
+	cr_assert_eq(gt_threads_sum(GT_THREAD_CALLS_SEEN), 3);
+	cr_assert_eq(gt_threads_sum(GT_THREAD_CALLS_LATE), 1);
+	cr_assert_eq(gt_threads_sum(GT_THREAD_CALLS_NESTED), 1);
+	gt_call_configure(0); /* a session of its own, as in a forked child */
+	gt_call_enter(GT_API_RUNTIME, LAUNCH, 9);
+	gt_call_exit(GT_API_RUNTIME, LAUNCH, 0);
+	expect_one(GT_API_RUNTIME, 9, 1);
+}
+
 Test(call, behind_one_that_was_never_left)
 {
 	enter_below(GT_API_RUNTIME, LAUNCH, 7);

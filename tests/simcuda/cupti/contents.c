@@ -132,7 +132,7 @@ void cupti_contents_tell(const uint8_t *copy, size_t used)
 	char line[1800];
 	size_t at = 0;
 
-	while (copy && at < used)
+	while (copy && *cupti.table->truth_is_on && at < used)
 		if (list_work(copy, used, &at, line, sizeof(line)))
 			cupti.table->truth("%s", line);
 }

@@ -64,6 +64,7 @@ static const struct sim_table table = {
 	.now = sim_now,
 	.done_until = done_until,
 	.truth = sim_truth,
+	.truth_is_on = &sim_truth_on,
 	.driver_ready = sim_is_ready,
 	.driver_gone = sim_is_gone,
 	.in_init = in_init,
