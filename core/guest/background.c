@@ -4,22 +4,34 @@
  */
 #include "core/guest/background.h"
 
+#include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "core/guest/clock.h"
 #include "core/guest/descriptor.h"
 #include "core/guest/forkgate.h"
+#include "core/guest/futex.h"
 #include "core/guest/text.h"
 
 #define STAT_STATE   3 /* fields of /proc/self/stat, from 1: proc(5) */
 #define STAT_THREADS 20
+
+#define ENTER_MAX_NS 200000000u
+
+/* Modules whose thread-local variables are made at a thread's first access. */
+#define LAZY_MODULES 16
+#define LAZY_PATH    512
+
+static _Atomic uint32_t entered; /* futex: threads that did */
 
 static struct {
 	cpu_set_t processors;
@@ -51,10 +63,20 @@ static size_t thread_local_bytes(void)
 	return sum;
 }
 
+/* The program may lower its limits as soon as its first CUDA call has returned. */
+static void await_entry(uint32_t before)
+{
+	uint64_t until = gt_clock_now() + ENTER_MAX_NS, now;
+
+	while (atomic_load(&entered) == before && (now = gt_clock_now()) < until)
+		gt_futex_wait(&entered, before, until - now);
+}
+
 /* Blocks all signals, so no handler of the program runs on our thread and a broken output is an
  * error code, not SIGPIPE or SIGXFSZ (REQ-66, 83). */
 int gt_background_start(void *(*run)(void *), void *argument, size_t stack_bytes)
 {
+	uint32_t before = atomic_load(&entered);
 	pthread_attr_t attributes;
 	sigset_t all, old;
 	pthread_t thread;
@@ -68,6 +90,8 @@ int gt_background_start(void *(*run)(void *), void *argument, size_t stack_bytes
 	error = pthread_create(&thread, &attributes, run, argument);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&attributes);
+	if (!error)
+		await_entry(before);
 	return -error;
 }
 
@@ -82,12 +106,64 @@ static void drop_realtime(void)
 		sched_setscheduler(0, SCHED_OTHER, &none);
 }
 
+struct lazy_modules {
+	size_t count;
+	char paths[LAZY_MODULES][LAZY_PATH];
+};
+
+static int add_lazy(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct lazy_modules *lazy = context;
+	size_t length = strlen(info->dlpi_name);
+
+	if (size < sizeof(*info) || !info->dlpi_tls_modid || info->dlpi_tls_data)
+		return 0;
+	if (length && length < LAZY_PATH && lazy->count < LAZY_MODULES)
+		memcpy(lazy->paths[lazy->count++], info->dlpi_name, length + 1);
+	return 0;
+}
+
+/* As in the ABI of thread-local variables. */
+struct tls_index {
+	size_t module, offset;
+};
+extern void *__tls_get_addr(struct tls_index *index);
+
+/* The module stays loaded meanwhile. */
+static void make_thread_locals(const char *path)
+{
+	void *handle = dlopen(path, RTLD_NOLOAD | RTLD_LAZY | RTLD_LOCAL);
+	struct tls_index index = {0};
+
+	if (!handle)
+		return;
+	if (dlinfo(handle, RTLD_DI_TLS_MODID, &index.module) == 0 && index.module)
+		__tls_get_addr(&index);
+	dlclose(handle);
+}
+
+/* The loader makes CUPTI's thread-local variables at a thread's first call of it, and ends the
+ * process if there is no memory by then (RLIMIT_AS, RLIMIT_DATA). */
+static void make_all_thread_locals(void)
+{
+	struct lazy_modules lazy = {0};
+
+	gt_forkgate_lock();
+	dl_iterate_phdr(add_lazy, &lazy);
+	for (size_t i = 0; i < lazy.count; i++)
+		make_thread_locals(lazy.paths[i]);
+	gt_forkgate_unlock();
+}
+
 void gt_background_enter(const char *name)
 {
 	prctl(PR_SET_NAME, name, 0, 0, 0);
 	drop_realtime();
 	if (at_load.known) /* do not inherit the starting thread's pinning (REQ-66) */
 		sched_setaffinity(0, sizeof(at_load.processors), &at_load.processors);
+	make_all_thread_locals();
+	atomic_fetch_add(&entered, 1);
+	gt_futex_wake(&entered);
 }
 
 /* A thread has a list of robust mutexes from start to exit. A main thread that exited stays as a

@@ -5,14 +5,17 @@
  *   guest cancelled    threads are cancelled in their first calls of CUDA and after them
  *   guest signalled    a signal that is blocked once CUDA is used, and waited for
  *   guest stderr FILE  descriptor 2 becomes a file of data
+ *   guest limited N:V  resource limit N becomes V right after the first call
  */
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "tests/descriptors.h"
+#include "tests/gate.h"
 #include "tests/reliability/device.h"
 
 static struct device device;
@@ -83,12 +86,32 @@ static int with_data(const char *path)
 	return write(STDERR_FILENO, "data", 4) != 4;
 }
 
+static int limited(const char *which)
+{
+	struct rlimit limit;
+	char *end;
+	int resource = (int)strtol(which, &end, 10);
+
+	check((int)cudaFree(NULL), "cudaFree");
+	getrlimit((__rlimit_resource_t)resource, &limit);
+	limit.rlim_cur = strtoul(end + 1, NULL, 10);
+	check(setrlimit((__rlimit_resource_t)resource, &limit), "setrlimit");
+	for (int i = 0; i < 50; i++, usleep(1000))
+		check((int)cudaStreamSynchronize(NULL), "cudaStreamSynchronize");
+	wait_at_gate(1);
+	puts("lived");
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
 		int (*run)(const char *argument);
-	} ways[] = {{"cancelled", cancelled}, {"signalled", signalled}, {"stderr", with_data}};
+	} ways[] = {{"cancelled", cancelled},
+		    {"signalled", signalled},
+		    {"stderr", with_data},
+		    {"limited", limited}};
 
 	note_descriptors();
 	for (size_t i = 0; argc > 1 && i < sizeof(ways) / sizeof(ways[0]); i++)

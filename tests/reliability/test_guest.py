@@ -4,13 +4,19 @@
 in the trace."""
 
 import os
+import resource
 import sys
 import tempfile
+import time
 import unittest
 
 import harness
 
 GUEST = harness.program("guest")
+
+# To values that a program can live with. Root has no RLIMIT_NPROC.
+LOWERED = {"RLIMIT_AS": 0, "RLIMIT_DATA": 0, "RLIMIT_NOFILE": 0, "RLIMIT_FSIZE": 0, "RLIMIT_NPROC": 0,
+           "RLIMIT_STACK": 4096, "RLIMIT_MEMLOCK": 0, "RLIMIT_CPU": 60}
 
 
 class Guest(unittest.TestCase):
@@ -54,6 +60,20 @@ class Guest(unittest.TestCase):
         self.assertEqual(traced.said, [])
         with open(data, encoding="utf-8") as file:
             self.assertEqual(file.read(), "data")
+
+
+    @unittest.skipIf(harness.preloading.RUNTIMES, "a sanitizer needs the memory itself")
+    def test_limits_that_are_lowered_later(self):
+        """Right after the first call of CUDA: nothing of ours needs what is no longer there, or it does without."""
+        for name, value in LOWERED.items():
+            for hertz in ("0", "1000"):
+                with self.subTest(limit=name, sampling=hertz):
+                    words = "limited", f"{getattr(resource, name)}:{value}"
+                    out = os.path.join(self.folder, name + hertz)
+                    bare = harness.run([GUEST, *words])
+                    traced = harness.run([GUEST, *words], folder=out, options=["GPUTRACE_SAMPLE_CPU=" + hertz],
+                                         gates=[lambda end=time.monotonic() + 1: time.monotonic() > end])
+                    self.assertEqual(traced[:3], bare[:3])
 
 
 if __name__ == "__main__":
