@@ -20,7 +20,8 @@ struct call_state {
 	bool ready;
 	uint32_t depth;              /* calls entered and not left */
 	uint32_t source;             /* which source opened the call */
-	uintptr_t frame;             /* stack position of the outermost call */
+	uint32_t correlation;        /* of the outermost call; 0: ours */
+	uintptr_t frame;             /* its stack position */
 	struct gt_call_record *open; /* its slot; NULL: the ring was full */
 	uint32_t frames, python;     /* captured into the slot */
 	struct gt_unwind_thread unwind;
@@ -52,12 +53,18 @@ size_t gt_call_state_bytes(void)
 	return sizeof(struct call_state);
 }
 
+/* The last call for which this thread had no block: those inside it may find one, which another
+ * thread has left meanwhile. */
+static __thread uint32_t refused;
+
 static struct call_state *state_of(struct gt_thread *thread)
 {
 	struct call_state *state = (struct call_state *)(void *)thread->extra;
 
 	if (__builtin_expect(!state->ready, 0)) {
 		gt_unwind_thread_init(&state->unwind);
+		state->correlation = refused;
+		state->depth = refused != 0;
 		state->ready = true;
 	}
 	return state;
@@ -114,8 +121,7 @@ static bool is_nested(const struct call_state *state, uintptr_t frame, uint32_t 
 {
 	if (state->depth == 0)
 		return false;
-	return frame < state->frame ||
-	       (correlation && state->open && state->open->correlation == correlation);
+	return frame < state->frame || (correlation && state->correlation == correlation);
 }
 
 void gt_call_set_tags(void (*enter)(uint64_t id), void (*leave)(void))
@@ -170,7 +176,7 @@ static void adopt_correlation(struct call_state *state, uint32_t correlation)
 {
 	if (!correlation || !state->open || !(state->open->head.flags & GT_CALL_OWN_ID))
 		return;
-	state->open->correlation = correlation;
+	state->correlation = state->open->correlation = correlation;
 	state->open->head.flags &= (uint16_t)~GT_CALL_OWN_ID;
 }
 
@@ -201,8 +207,13 @@ void gt_call_enter(enum gt_api_domain domain, uint32_t cbid, uint32_t correlatio
 	int saved = errno;
 	bool in_time;
 
-	if (!gt_forkguard_holds() || !(thread = gt_thread_get()))
+	if (!gt_forkguard_holds())
 		goto out;
+	thread = gt_thread_get();
+	if (!thread) {
+		refused = correlation;
+		goto out;
+	}
 	state = state_of(thread);
 	gt_thread_count(thread, GT_THREAD_CALLS_SEEN);
 	in_time = may_open(state);
@@ -213,6 +224,7 @@ void gt_call_enter(enum gt_api_domain domain, uint32_t cbid, uint32_t correlatio
 		goto out;
 	}
 	state->depth = 1;
+	state->correlation = correlation;
 	state->frame = frame;
 	if (in_time)
 		open_call(thread, state, (uint16_t)domain, cbid, correlation);

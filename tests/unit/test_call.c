@@ -100,6 +100,56 @@ Test(call, after_the_end_began)
 	expect_one(GT_API_RUNTIME, 9, 1);
 }
 
+static void start_threads(size_t max_bytes)
+{
+	struct gt_thread_limits limits = {.ring_bytes = 1 << 14,
+					  .extra_bytes = gt_call_state_bytes(),
+					  .max_bytes = max_bytes};
+
+	gt_threads_start(&limits);
+}
+
+/* Two driver calls of the runtime call 7, by the way @enter. */
+static void two_inside(void (*enter)(enum gt_api_domain domain, uint32_t cbid, uint32_t id))
+{
+	for (int i = 0; i < 2; i++) {
+		enter(GT_API_DRIVER, DRIVER, 7);
+		gt_call_exit(GT_API_DRIVER, DRIVER, 0);
+	}
+	gt_call_exit(GT_API_RUNTIME, LAUNCH, 0);
+	cr_assert_null(next_call());
+	cr_assert_eq(gt_threads_sum(GT_THREAD_CALLS_NESTED), 2);
+	gt_call_enter(GT_API_RUNTIME, LAUNCH, 8);
+	gt_call_exit(GT_API_RUNTIME, LAUNCH, 0);
+	expect_one(GT_API_RUNTIME, 8, 2);
+}
+
+Test(call, inside_one_that_found_no_block)
+{
+	start_threads(1);
+	gt_call_enter(GT_API_RUNTIME, LAUNCH, 7);
+	cr_assert_eq(gt_threads_refused(), 1);
+	start_threads(64 << 20);
+	two_inside(enter_below);
+}
+
+Test(call, inside_one_that_found_the_ring_full)
+{
+	uint32_t id = 100;
+
+	start_threads(64 << 20);
+	while (gt_threads_sum(GT_THREAD_CALLS_LOST) == 0) {
+		enter_below(GT_API_RUNTIME, LAUNCH, id);
+		gt_call_exit(GT_API_RUNTIME, LAUNCH, 0);
+		id++;
+	}
+	while (next_call())
+		continue;
+	enter_below(GT_API_RUNTIME, LAUNCH, 7); /* not released yet: no room */
+	gt_ring_release(&gt_thread_get()->ring);
+	two_inside(gt_call_enter);
+}
+
 Test(call, behind_one_that_was_never_left)
 {
 	enter_below(GT_API_RUNTIME, LAUNCH, 7);
