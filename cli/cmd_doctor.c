@@ -17,6 +17,7 @@
 
 #include "cli/command.h"
 #include "cli/run/trial.h"
+#include "core/budget.h"
 #include "core/pattern.h"
 #include "readers/show.h"
 #include "recover/spools.h"
@@ -269,6 +270,35 @@ static void check_output(struct doctor *doctor)
 	    folder, gigabytes);
 }
 
+/* The limit of a container, which the tracer shares with the program. */
+static void check_memory(struct doctor *doctor)
+{
+	struct gt_cgroup_limit cgroup;
+	struct gt_config config;
+	struct gt_budget budget;
+	char text[512];
+	bool enough;
+
+	gt_config_init(&config);
+	gt_config_from_env(&config, environ, NULL);
+	gt_cgroup_find("", &cgroup);
+	enough = gt_budget_fit(&config, &cgroup, &budget);
+	gt_budget_describe(&budget, &config, text, sizeof(text));
+	if (!cgroup.bytes)
+		say(doctor, GOOD, "memory",
+		    "no limit of a cgroup; the tracer takes at most %lld MiB",
+		    (long long)(gt_config_number(&config, GT_CONFIG_MAX_RSS) >> 20));
+	else if (!enough)
+		say(doctor, BAD, "memory", "limit of %llu KiB in %s: too small to trace",
+		    (unsigned long long)(cgroup.bytes >> 10), cgroup.file);
+	else
+		say(doctor, budget.limits_memory ? NOTE : GOOD, "memory", "limit of %s", text);
+	if (!enough)
+		remedy("give the container more memory");
+	else if (budget.limits_memory)
+		remedy("under load more is dropped, and counted, than without a limit");
+}
+
 /* What killed processes left on tmpfs takes memory until somebody takes it up. */
 static void see_spool(const struct gt_left_spool *spool, void *context)
 {
@@ -297,6 +327,7 @@ static int examine(struct doctor *doctor)
 	check_unwinder(doctor, &trial);
 	check_permissions(doctor);
 	check_output(doctor);
+	check_memory(doctor);
 	gt_spools_each(see_spool, doctor);
 	printf(doctor->bad ? "\n%d thing%s in the way of a trace.\n" : "\nAll is well.\n",
 	       doctor->bad, doctor->bad == 1 ? "" : "s");

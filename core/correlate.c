@@ -21,6 +21,7 @@ struct gt_correlate {
 	struct correlate_entry *entries;
 	uint32_t size; /* power of two */
 	uint32_t max;
+	uint32_t wait; /* so often it does not try to grow: memory was refused */
 	struct gt_correlate_counts counts; /* of entries no longer in the table */
 };
 
@@ -68,11 +69,17 @@ static bool grow(struct gt_correlate *table)
 	uint32_t size = table->size * 2;
 	struct correlate_entry *entries;
 
-	if (size > table->max)
+	if (size > table->max || table->wait) {
+		table->wait -= table->wait > 0;
 		return false;
-	entries = gt_spool_map(size * sizeof(*entries));
-	if (!entries)
+	}
+	entries = gt_memory_is_ample(size * sizeof(*entries))
+			  ? gt_spool_map(size * sizeof(*entries))
+			  : NULL;
+	if (!entries) {
+		table->wait = size;
 		return false;
+	}
 	for (uint32_t i = 0; i < table->size; i++) {
 		const struct correlate_entry *old = &table->entries[i];
 

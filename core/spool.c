@@ -23,8 +23,6 @@
 #include "core/guest/text.h"
 #include "core/guest/uncancelled.h"
 
-#define TMPFS_TYPE  0x01021994
-#define RAMFS_TYPE  0x858458f6
 #define PATH_BYTES  1024
 #define PAGE_BYTES  4096u
 /* A spool takes at most this share of what is free, and none below the minimum: a small /dev/shm is
@@ -60,12 +58,6 @@ static void watch_forks(void)
 	watched = true;
 }
 
-/* tmpfs, not a disk and never a network: a write must not wait. */
-static bool is_memory(const struct statfs *fs)
-{
-	return fs->f_type == TMPFS_TYPE || fs->f_type == RAMFS_TYPE;
-}
-
 /* How many bytes a spool in @folder may have. 0: none, *ret_why says why. */
 static size_t room_in(const char *folder, size_t max_bytes, const char **ret_why)
 {
@@ -76,7 +68,7 @@ static size_t room_in(const char *folder, size_t max_bytes, const char **ret_why
 		*ret_why = "is not there";
 		return 0;
 	}
-	if (!is_memory(&fs)) {
+	if (!gt_sys_is_memory(&fs)) { /* a write must not wait for a disk or a network */
 		*ret_why = "is no tmpfs";
 		return 0;
 	}

@@ -33,6 +33,7 @@ void gt_pipeline_link(struct gt_pipeline *p)
 	};
 	p->output = (struct gt_output){
 		.config = &p->config,
+		.budget = &p->budget,
 		.metadata = &p->metadata,
 		.ledger = &p->ledger,
 		.spooling = &p->spooling,

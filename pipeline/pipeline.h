@@ -13,6 +13,7 @@
 
 #include <stdint.h>
 
+#include "core/budget.h"
 #include "core/config.h"
 #include "core/guest/clock.h"
 #include "core/schema/ledger.h"
@@ -39,6 +40,7 @@
 struct gt_pipeline {
 	/* shared by the parts that have a pointer to it */
 	struct gt_config config;
+	struct gt_budget budget;
 	struct gt_clock clock;
 	struct gt_metadata metadata;
 	struct gt_ledger ledger;

@@ -61,14 +61,21 @@ static void fill_metadata(struct gt_metadata *metadata, const struct gt_config *
 	gt_config_describe(config, metadata->options, sizeof(metadata->options));
 }
 
-/* Before anything is made. */
-static void limit_memory(struct gt_config *config)
+/* Before anything is made. False: there is too little. */
+static bool limit_memory(struct gt_config *config, struct gt_budget *budget)
 {
-	int64_t limit = gt_config_number(config, GT_CONFIG_MAX_RSS);
+	struct gt_cgroup_limit cgroup;
 
-	if (gt_config_number(config, GT_CONFIG_MAX_MEMORY) > limit / 2)
-		config->value[GT_CONFIG_MAX_MEMORY].number = limit / 2;
-	gt_memory_limit((size_t)limit);
+	gt_cgroup_find("", &cgroup);
+	if (!gt_budget_fit(config, &cgroup, budget)) {
+		gt_log_say("the memory limit of %lu KiB in %s is too small to trace; the program "
+			   "runs on untraced",
+			   (unsigned long)(cgroup.bytes >> 10), cgroup.file);
+		return false;
+	}
+	gt_memory_limit((size_t)gt_config_number(config, GT_CONFIG_MAX_RSS),
+			budget->limits_memory ? GT_MEMORY_CGROUP : "--max-rss");
+	return true;
 }
 
 /* What CUPTI writes and reads must exist before it starts; the thread comes last. */
@@ -93,11 +100,13 @@ static int start(struct gt_pipeline *p)
 	int error;
 
 	read_config(&p->config);
-	limit_memory(&p->config);
-	if (!strcmp(gt_config_text(&p->config, GT_CONFIG_MODE), "off"))
+	if (!strcmp(gt_config_text(&p->config, GT_CONFIG_MODE), "off") ||
+	    !limit_memory(&p->config, &p->budget))
 		return -ECANCELED;
 	gt_clock_init(&p->clock);
 	fill_metadata(&p->metadata, &p->config, &p->clock);
+	gt_budget_describe(&p->budget, &p->config, p->metadata.memory, sizeof(p->metadata.memory));
+	gt_log_verbose("memory limit: %s", *p->metadata.memory ? p->metadata.memory : "none");
 	gt_pipeline_link(p);
 	error = gt_config_own_texts(&p->config);
 	if (!error)

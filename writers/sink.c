@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "core/guest/descriptor.h"
@@ -19,7 +20,9 @@
 #include "core/guest/sys.h"
 #include "core/guest/text.h"
 #include "writers/owner.h"
+#include "writers/write_behind.h"
 
+#define OVERLAYFS_TYPE     0x794c7630
 #define NAME_TRIES         1000u
 #define CLOSED_TRIES       100u
 #define FILE_MODE          0600 /* traces show what a program does: private to its owner */
@@ -32,6 +35,8 @@ struct gt_sink {
 	bool stream;
 	bool failure_said;
 	uint64_t max_size;
+	uint64_t unsaved; /* as in the options */
+	struct gt_write_behind behind;
 	size_t name_at, name_length; /* of path: the name without collision number and suffix */
 	const char *suffix;
 	char owner[32]; /* the claim that names this file; empty: none */
@@ -126,6 +131,38 @@ static int open_given_folder(struct gt_descriptor *folder, const char *directory
 	return open_folder(folder, AT_FDCWD, directory, 0);
 }
 
+/* False for a stream. */
+static bool file_system_of(const struct gt_sink *sink, struct statfs *ret_fs)
+{
+	int saved_errno = errno;
+	bool known = !sink->stream && !fstatfs(sink->file.fd, ret_fs);
+
+	errno = saved_errno;
+	return known;
+}
+
+bool gt_sink_is_in_memory(const struct gt_sink *sink)
+{
+	struct statfs fs;
+
+	return file_system_of(sink, &fs) && gt_sys_is_memory(&fs);
+}
+
+static void watch_page_cache(struct gt_sink *sink)
+{
+	struct statfs fs;
+
+	if (!sink->unsaved || !file_system_of(sink, &fs) || gt_sys_is_memory(&fs))
+		return;
+	sink->behind.unsaved = sink->unsaved;
+	sink->behind.stacked = fs.f_type == OVERLAYFS_TYPE;
+}
+
+void gt_sink_set_max_size(struct gt_sink *sink, uint64_t bytes)
+{
+	sink->max_size = bytes;
+}
+
 /* Adopts @file if it is what it should be. */
 static int adopt(struct gt_sink *sink, struct gt_descriptor *file)
 {
@@ -134,6 +171,7 @@ static int adopt(struct gt_sink *sink, struct gt_descriptor *file)
 		return -EPERM;
 	}
 	sink->file = *file;
+	watch_page_cache(sink);
 	return 0;
 }
 
@@ -338,6 +376,7 @@ struct gt_sink *gt_sink_open(const struct gt_sink_options *options, int *ret_err
 	}
 	sink->file = GT_DESCRIPTOR_NONE;
 	sink->max_size = options->max_size;
+	sink->unsaved = options->unsaved;
 	error = open_somewhere(sink, options);
 	if (error < 0) {
 		gt_memory_unmap(sink, sizeof(*sink));
@@ -418,6 +457,7 @@ struct gt_sink *gt_sink_open_next(const struct gt_sink *before, unsigned int num
 		return NULL;
 	sink->file = GT_DESCRIPTOR_NONE;
 	sink->max_size = before->max_size;
+	sink->unsaved = before->unsaved;
 	*ret_error = open_next(sink, before, number);
 	if (*ret_error == 0)
 		return sink;
@@ -503,6 +543,8 @@ int gt_sink_write(struct gt_sink *sink, uint64_t offset, const void *data, size_
 		error = write_all(sink, offset, data, size);
 		if (error && sink->stream) /* half of it may be written: nothing more after that */
 			sink->lost = error;
+		if (!error)
+			gt_write_behind_note(&sink->behind, sink->file.fd, offset, size);
 	}
 	errno = saved_errno;
 	return report(sink, error);

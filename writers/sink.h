@@ -22,6 +22,7 @@ struct gt_sink_options {
 	const char *owner; /* one process per key writes into the folder itself; NULL: all */
 	const char *aside; /* sub-folder for the others */
 	uint64_t max_size; /* bytes, 0: no limit */
+	uint64_t unsaved;  /* bytes that may wait in the page cache for the disk, 0: no limit */
 };
 
 struct gt_sink;
@@ -55,6 +56,12 @@ int gt_sink_write(struct gt_sink *sink, uint64_t offset, const void *data, size_
 
 /* Cuts the file to @size bytes. A stream: -ESPIPE. */
 int gt_sink_truncate(struct gt_sink *sink, uint64_t size);
+
+/* Whether the file is on tmpfs, where it takes memory until it is removed. */
+bool gt_sink_is_in_memory(const struct gt_sink *sink);
+
+/* Changes the size limit of the file and of those after it; @bytes as in the options. */
+void gt_sink_set_max_size(struct gt_sink *sink, uint64_t bytes);
 
 /* False for a FIFO, pipe or device: only appending works. */
 bool gt_sink_can_patch(const struct gt_sink *sink);

@@ -7,12 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/run/helper.h"
 #include "cli/run/say.h"
 #include "cli/run/unclosed.h"
 #include "cli/run/why.h"
+#include "core/cgroup.h"
 #include "recover/writer_of.h"
 #include "trace/file_name.h"
 
@@ -106,13 +108,37 @@ static void say_where(const struct gt_folder *folder, const struct gt_traces *tr
 		       traces->elsewhere, folder->fallback);
 }
 
+/* What the summary takes is up to a quarter of a JSON file, of other forms more than their size. In
+ * a container, who exceeds the limit is killed, and in some all others with it. */
+static bool is_too_large(const struct gt_traces *traces)
+{
+	struct gt_cgroup_limit limit;
+	uint64_t bytes = 0;
+
+	gt_cgroup_find("", &limit);
+	for (size_t i = 0; i < traces->count; i++) {
+		const char *end = strrchr(traces->path[i], '.');
+		struct stat st;
+
+		if (!stat(traces->path[i], &st))
+			bytes += (uint64_t)st.st_size * (end && !strcmp(end, ".json") ? 1 : 10);
+	}
+	if (!limit.bytes || bytes / 2 <= limit.bytes)
+		return false;
+	gt_say("no summary: the trace is too large for the memory limit of the container (%llu "
+	       "MiB); gputrace stats --summary prints it elsewhere",
+	       (unsigned long long)(limit.bytes >> 20));
+	return true;
+}
+
 static void report(const struct gt_finish *run, const struct gt_traces *traces)
 {
 	static const char *const words[] = {"stats", "--summary", NULL};
 	const struct gt_helper helper = {.words = words};
 
 	say_where(run->wanted.folder, traces);
-	gt_helper_run(&helper, run->exec, traces->path, traces->count);
+	if (!is_too_large(traces))
+		gt_helper_run(&helper, run->exec, traces->path, traces->count);
 	gt_say("to see it: gputrace open %s, or drag it into https://ui.perfetto.dev",
 	       traces->path[0]);
 }

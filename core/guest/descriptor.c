@@ -113,7 +113,7 @@ size_t gt_descriptor_read_file(const char *path, char *ret_text, size_t size)
 	struct gt_descriptor file;
 	ssize_t n = 0;
 
-	if (gt_descriptor_open(&file, AT_FDCWD, path, O_RDONLY, 0) == 0)
+	if (gt_descriptor_open(&file, AT_FDCWD, path, O_RDONLY | O_NONBLOCK, 0) == 0)
 		n = read(file.fd, ret_text, size);
 	gt_descriptor_close(&file);
 	errno = saved_errno;

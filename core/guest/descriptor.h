@@ -32,7 +32,7 @@ bool gt_descriptor_is_ours(const struct gt_descriptor *descriptor);
 /* Closes it, unless the number refers to something else by now. */
 void gt_descriptor_close(struct gt_descriptor *descriptor);
 
-/* The first bytes of a small file. Returns how many; 0 when it cannot be read. */
+/* The first bytes of a small file. Returns how many; 0 when it cannot be read, also of a FIFO. */
 size_t gt_descriptor_read_file(const char *path, char *ret_text, size_t size);
 
 #endif

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #define ARENA_BLOCK (256u * 1024u)
+#define RESERVE     ((size_t)4 << 20) /* a writer with its window takes 3 MiB */
 
 struct gt_arena_block {
 	struct gt_arena_block *next;
@@ -20,6 +21,7 @@ struct gt_arena_block {
 static struct {
 	_Atomic size_t limit, now, peak;
 	_Atomic uint64_t refused;
+	const char *_Atomic cause; /* of the limit */
 } memory;
 
 static _Atomic(const struct gt_memory_survivor *) survivor;
@@ -44,9 +46,17 @@ static void *map_surviving(size_t size)
 	return source ? source->map(size) : gt_memory_map(size);
 }
 
-void gt_memory_limit(size_t bytes)
+void gt_memory_limit(size_t bytes, const char *cause)
 {
 	atomic_store(&memory.limit, bytes);
+	atomic_store(&memory.cause, cause);
+}
+
+const char *gt_memory_limit_cause(void)
+{
+	const char *cause = atomic_load(&memory.cause);
+
+	return cause ? cause : "--max-rss";
 }
 
 struct gt_memory_counts gt_memory_count(void)
@@ -70,6 +80,13 @@ bool gt_memory_charge(size_t bytes)
 	while (now > peak && !atomic_compare_exchange_weak(&memory.peak, &peak, now))
 		continue;
 	return true;
+}
+
+bool gt_memory_is_ample(size_t bytes)
+{
+	size_t limit = atomic_load(&memory.limit);
+
+	return !limit || atomic_load(&memory.now) + bytes + RESERVE <= limit;
 }
 
 void gt_memory_uncharge(size_t bytes)

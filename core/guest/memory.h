@@ -33,9 +33,15 @@ struct gt_memory_survivor {
 /* Sets that source. */
 void gt_memory_set_survivor(const struct gt_memory_survivor *source);
 
-/* Limits the sum of all mappings (--max-rss); 0: no limit. A mapping beyond it is refused. Mapped
- * bytes count, touched or not, so less is resident. */
-void gt_memory_limit(size_t bytes);
+#define GT_MEMORY_CGROUP "memory limit of the cgroup"
+
+/* Limits the sum of all mappings; 0: no limit. A mapping beyond it is refused. Mapped bytes count,
+ * touched or not, so less is resident. @cause: static text, what sets the limit: "--max-rss" or
+ * GT_MEMORY_CGROUP. */
+void gt_memory_limit(size_t bytes, const char *cause);
+
+/* That text. Any thread. */
+const char *gt_memory_limit_cause(void);
 
 /* Memory of the tracer. */
 struct gt_memory_counts {
@@ -57,6 +63,10 @@ bool gt_memory_make_writable(void *blank, size_t size);
 /* Counts bytes against the limit; _uncharge undoes it. */
 bool gt_memory_charge(size_t bytes); /* false: over the limit */
 void gt_memory_uncharge(size_t bytes);
+
+/* Whether @bytes more leave what is needed to begin another file. For tables that grow with the
+ * load and can do without. */
+bool gt_memory_is_ample(size_t bytes);
 
 /* Asks the kernel whether a byte is readable. NULL is not. */
 bool gt_memory_is_readable(const void *address);

@@ -9,10 +9,14 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "core/guest/descriptor.h"
 #include "core/guest/text.h"
+
+#define TMPFS_TYPE 0x01021994
+#define RAMFS_TYPE 0x858458f6
 
 _Static_assert(sizeof(void *) == 8, "struct stat is the kernel's on 64-bit Linux only");
 
@@ -65,6 +69,11 @@ void gt_sys_absolute(const char *path, char *ret_path, size_t size)
 	}
 	gt_text_format(ret_path + folder, size - folder, "%s", path);
 	errno = saved_errno;
+}
+
+bool gt_sys_is_memory(const struct statfs *fs)
+{
+	return fs->f_type == TMPFS_TYPE || fs->f_type == RAMFS_TYPE;
 }
 
 /* Field 22 of /proc/PID/stat. Field 2, the command name, may hold anything but ends at the last

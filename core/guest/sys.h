@@ -6,6 +6,7 @@
 #ifndef GT_CORE_GUEST_SYS_H
 #define GT_CORE_GUEST_SYS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
@@ -21,6 +22,10 @@ int gt_sys_dup_high(int fd, int minimum);
 /* @path as an absolute path, relative to the working folder of now. Unchanged where that folder has
  * no name or @size is too small. */
 void gt_sys_absolute(const char *path, char *ret_path, size_t size);
+
+/* Whether a file system keeps its files in memory (tmpfs, ramfs). */
+struct statfs;
+bool gt_sys_is_memory(const struct statfs *fs);
 
 /* Start time of the process in clock ticks since boot; with the pid it identifies a process. 0: not
  * known. */

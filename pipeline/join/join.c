@@ -98,9 +98,12 @@ void gt_call_join_record(struct gt_call_join *join, const struct gt_event *event
 	}
 	gt_unanswered_record(&join->unanswered);
 	linked = link_launch(join, &record);
-	if (linked || !event->correlation || !join->has_calls ||
-	    !gt_waiting_push(&join->unlinked, event))
+	if (linked || !event->correlation || !join->has_calls) {
 		write_record(join, &record, linked);
+	} else if (!gt_waiting_push(&join->unlinked, event)) {
+		gt_ledger_add(join->ledger, GT_LEDGER_EARLY_WORK, 1);
+		write_record(join, &record, false);
+	}
 }
 
 void gt_call_join_settle(struct gt_call_join *join, bool all)

@@ -63,12 +63,37 @@ static struct gt_writer_options writer_options(const struct gt_output *output)
 	};
 }
 
+/* A trace on tmpfs counts against the memory limit of the cgroup. Returns how many files are
+ * kept. */
+static uint32_t fit_files(const struct gt_output *output)
+{
+	uint64_t size = (uint64_t)gt_config_number(output->config, GT_CONFIG_MAX_SIZE);
+	uint32_t keep = (uint32_t)gt_config_number(output->config, GT_CONFIG_KEEP);
+
+	if (!output->budget || !output->sink || !gt_sink_is_in_memory(output->sink))
+		return keep;
+	if (gt_budget_fit_files(output->budget, &size, &keep)) {
+		gt_sink_set_max_size(output->sink, size);
+		gt_log_say("%s is in memory (tmpfs), of which the cgroup allows %lu MiB: files of "
+			   "%lu MiB, the newest %u are kept",
+			   gt_sink_path(output->sink),
+			   (unsigned long)(output->budget->cgroup.bytes >> 20),
+			   (unsigned long)(size >> 20), keep);
+	} else if (!keep && output->budget->cgroup.bytes) {
+		gt_log_say("%s is in memory (tmpfs), of which the cgroup allows %lu MiB, and "
+			   "--keep=0 keeps all of it",
+			   gt_sink_path(output->sink),
+			   (unsigned long)(output->budget->cgroup.bytes >> 20));
+	}
+	return keep;
+}
+
 static int open_writer(struct gt_output *output)
 {
 	const struct gt_config *config = output->config;
 	bool is_file = output->sink && gt_sink_can_patch(output->sink);
 
-	gt_segments_init(&output->segments, (uint32_t)gt_config_number(config, GT_CONFIG_KEEP),
+	gt_segments_init(&output->segments, fit_files(output),
 			 is_file && gt_config_number(config, GT_CONFIG_MAX_SIZE));
 	output->options = writer_options(output);
 	return output->writer->ops->open(output->writer, output->sink, output->metadata,
@@ -87,6 +112,7 @@ int gt_output_open(struct gt_output *output)
 		.owner = owner,
 		.aside = worker,
 		.max_size = (uint64_t)gt_config_number(config, GT_CONFIG_MAX_SIZE),
+		.unsaved = output->budget ? output->budget->unsaved : 0,
 	};
 	int error = output->folder_error;
 

@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 
+#include "core/budget.h"
 #include "core/config.h"
 #include "core/schema/ledger.h"
 #include "core/schema/metadata.h"
@@ -17,10 +18,11 @@
 
 struct gt_spooling;
 
-/* The file that is written, and those before it. Given: the first four; the rest is zero at first,
+/* The file that is written, and those before it. Given: the first five; the rest is zero at first,
  * and again when it is closed. */
 struct gt_output {
 	const struct gt_config *config;
+	const struct gt_budget *budget; /* NULL: no memory limit */
 	struct gt_metadata *metadata;
 	struct gt_ledger *ledger;           /* what the session has counted so far */
 	const struct gt_spooling *spooling; /* learns which files are closed */

@@ -15,7 +15,8 @@ static bool grow(struct gt_waiting *waiting)
 	size_t capacity = waiting->capacity ? waiting->capacity * 2 : WAITING_FIRST;
 	struct gt_waiting_event *events;
 
-	if (capacity > WAITING_MAX)
+	if (capacity > WAITING_MAX ||
+	    !gt_memory_is_ample((capacity - waiting->capacity) * sizeof(*events)))
 		return false;
 	events = gt_memory_grow(waiting->events, waiting->capacity * sizeof(*events),
 				capacity * sizeof(*events));

@@ -23,7 +23,7 @@ struct gt_collector_count {
 	uint64_t (*now)(const void *part); /* since the start */
 	enum gt_ledger_key key;            /* GT_LEDGER_COUNT_: no key of its own */
 	const char *note;                  /* "LOST", "thinned", ...; NULL: the ledger alone */
-	const char *cause;                 /* what made it grow */
+	const char *cause;                 /* what made it grow; NULL: gt_memory_limit_cause */
 	const char *of_what;               /* what is counted */
 	const char *what;                  /* one phrase, with the remedy if there is one */
 };

@@ -4,6 +4,7 @@
  */
 #include "pipeline/sources/collector.h"
 
+#include "core/guest/memory.h"
 #include "pipeline/output/outlet.h"
 
 int gt_collectors_start(struct gt_collectors *c)
@@ -138,10 +139,12 @@ void gt_collectors_leave(struct gt_collectors *c, bool stuck)
 static void report_count(struct gt_outlet *outlet, const struct gt_collector_count *row,
 			 uint64_t now, uint64_t *before)
 {
+	const char *cause = row->cause ? row->cause : gt_memory_limit_cause();
+
 	if (now > *before)
 		gt_outlet_note(outlet, &(struct gt_note_event){.name = row->note,
 							       .what = row->what,
-							       .cause = row->cause,
+							       .cause = cause,
 							       .of_what = row->of_what,
 							       .count = now - *before});
 	*before = now;

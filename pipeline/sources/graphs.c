@@ -22,7 +22,7 @@ static uint64_t lost_nodes(const void *part)
 }
 
 static const struct gt_collector_count counts[] = {
-	{lost_nodes, GT_LEDGER_GRAPH_NODES_LOST, "thinned", "--max-rss", "graph nodes",
+	{lost_nodes, GT_LEDGER_GRAPH_NODES_LOST, "thinned", NULL, "graph nodes",
 	 "their kernels lack the creating call stack"},
 };
 

@@ -135,8 +135,8 @@ static const struct gt_collector_count counts[] = {
 	 "a thread's ring was full: raise --ring-size"},
 	{refused_threads, GT_LEDGER_COUNT_, "LOST", "no thread block", "API calls",
 	 "no memory for more threads: raise --max-memory"},
-	{degraded_threads, GT_LEDGER_RINGS_THINNED, "thinned", "--max-rss", "rings",
-	 "threads have smaller rings: raise --max-memory"},
+	{degraded_threads, GT_LEDGER_RINGS_THINNED, "thinned", NULL, "rings",
+	 "threads have smaller rings: more memory is needed (--max-memory)"},
 };
 
 /* Other threads may still be calling: what they count first is read last. */

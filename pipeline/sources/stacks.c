@@ -243,7 +243,7 @@ static uint64_t refused_stacks(const void *part)
 }
 
 static const struct gt_collector_count counts[] = {
-	{refused_stacks, GT_LEDGER_COUNT_, "thinned", "--max-rss", "call stacks",
+	{refused_stacks, GT_LEDGER_COUNT_, "thinned", NULL, "call stacks",
 	 "calls with new stacks lack them"},
 };
 

@@ -5,6 +5,8 @@
 #include "pipeline/sources/stores.h"
 
 #include <errno.h>
+#include <stdbool.h>
+#include <string.h>
 
 #include "collectors/unwind/unwind.h"
 #include "core/guest/memory.h"
@@ -14,6 +16,7 @@
 /* What each store may take of --max-rss, of which half is for rings and buffers; at most what it
  * has of 1 GiB. */
 #define WHOLE_MEMORY ((size_t)1 << 30)
+#define TABLES       ((size_t)14 << 20) /* tables of fixed size and a reserve: no store's */
 #define STRINGS_MAX  ((size_t)64 << 20)
 #define STACKS_MAX   ((size_t)64 << 20)
 #define SYMBOLS_MAX  ((size_t)256 << 20)
@@ -31,7 +34,10 @@ size_t gt_stores_share(const struct gt_config *config, size_t whole)
 {
 	size_t limit = (size_t)gt_config_number(config, GT_CONFIG_MAX_RSS);
 
-	return limit >= WHOLE_MEMORY ? whole : (size_t)((double)whole / WHOLE_MEMORY * limit);
+	if (limit >= WHOLE_MEMORY)
+		return whole;
+	limit = limit > TABLES ? limit - TABLES : 0;
+	return (size_t)((double)whole / WHOLE_MEMORY * limit);
 }
 
 static int make_symbols(struct gt_stores *stores, const struct gt_config *config)
@@ -67,10 +73,21 @@ void gt_stores_fini(struct gt_stores *stores)
 	*stores = (struct gt_stores){0};
 }
 
-static uint64_t refused_memory(const void *part)
+static bool is_limited_by_cgroup(void)
+{
+	return !strcmp(gt_memory_limit_cause(), GT_MEMORY_CGROUP);
+}
+
+static uint64_t refused_by_option(const void *part)
 {
 	(void)part;
-	return gt_memory_count().refused;
+	return is_limited_by_cgroup() ? 0 : gt_memory_count().refused;
+}
+
+static uint64_t refused_by_cgroup(const void *part)
+{
+	(void)part;
+	return is_limited_by_cgroup() ? gt_memory_count().refused : 0;
 }
 
 static uint64_t peak_memory(const void *part)
@@ -106,12 +123,14 @@ static uint64_t unspooled_threads(const void *part)
 }
 
 static const struct gt_collector_count counts[] = {
-	{refused_memory, GT_LEDGER_MEMORY_REFUSED, "LOST", "--max-rss", "mappings",
+	{refused_by_option, GT_LEDGER_MEMORY_REFUSED, "LOST", NULL, "mappings",
 	 "memory limit reached: raise --max-rss"},
+	{refused_by_cgroup, GT_LEDGER_MEMORY_REFUSED_CGROUP, "LOST", NULL, "mappings",
+	 "memory limit reached: give the container more memory"},
 	{peak_memory, GT_LEDGER_MEMORY_PEAK, NULL, NULL, NULL, NULL},
-	{refused_strings, GT_LEDGER_STRINGS_REFUSED, "thinned", "--max-rss", "names",
+	{refused_strings, GT_LEDGER_STRINGS_REFUSED, "thinned", NULL, "names",
 	 "events without them"},
-	{unread_modules, GT_LEDGER_MODULES_UNREAD, "thinned", "--max-rss", "modules",
+	{unread_modules, GT_LEDGER_MODULES_UNREAD, "thinned", NULL, "modules",
 	 "frames in them are unnamed"},
 	{unspooled_bytes, GT_LEDGER_SPOOL_REFUSED, "spool full", "--spool", "bytes",
 	 "a kill loses them"},

@@ -76,6 +76,13 @@ static const char *find_place(const struct gt_config *config)
 	return gt_identity_env("GPUTRACE_RUN") ? "on" : "off";
 }
 
+static size_t most_bytes(const struct gt_config *config)
+{
+	int64_t most = gt_config_number(config, GT_CONFIG_MAX_RSS);
+
+	return most < SPOOL_MAX ? (size_t)most : SPOOL_MAX;
+}
+
 /* In the spool, where recovery looks for it. NULL: that is not to be had. */
 static struct gt_spooled *make_spooled(void)
 {
@@ -98,7 +105,7 @@ void gt_spooling_start(struct gt_spooling *spooling, const struct gt_config *con
 		.build_id = build_id,
 		.library = own_path(),
 		.folder = folder,
-		.max_bytes = SPOOL_MAX,
+		.max_bytes = most_bytes(config),
 		.started = metadata->start / 1000000u,
 	};
 

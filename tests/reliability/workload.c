@@ -3,15 +3,19 @@
  * Work whose amount is known, from several threads; then says which descriptors are open, so that a
  * tracer's can be told.
  *
- *   workload rounds N    N rounds on each of three threads, exit status 3
- *   workload titled N    the same, after it overwrote its environment as programs do that set their
- * title workload moved N     the same, after it went to another working folder, in which nothing
- * can be made workload flood       rounds for ever workload threads N   N threads at once, ten
- * rounds on each workload slow N      N rounds, one a millisecond workload held N      N rounds on
- * one thread, says so and waits at a gate workload again N     the same, and N rounds after it
- *   workload killed N    N rounds on one thread, and it is dead
- *   workload unending N  N rounds on one thread, and the program ends while a kernel beside them
- * runs for hours
+ * - workload rounds N: N rounds on each of three threads, exit status 3
+ * - workload titled N: the same, after it overwrote its environment as programs do that set their
+ *   title
+ * - workload moved N: the same, after it went to another working folder, in which nothing can be
+ *   made
+ * - workload flood [N]: N times (without N: for ever) 64 rounds that are waited for
+ * - workload threads N: N threads at once, ten rounds on each
+ * - workload slow N: N rounds, one a millisecond
+ * - workload held N: N rounds on one thread, says so and waits at a gate
+ * - workload again N: the same, and N rounds after it
+ * - workload killed N: N rounds on one thread, and it is dead
+ * - workload unending N: N rounds on one thread, and the program ends while a kernel beside them
+ *   runs for hours
  */
 #include <limits.h>
 #include <pthread.h>
@@ -42,7 +46,7 @@ static void *flood(void *unused)
 {
 	(void)unused;
 	check((int)cudaFree(NULL), "cudaFree");
-	for (;;) {
+	for (int burst = 0; !rounds || burst < rounds; burst++) {
 		for (int i = 0; i < 64; i++)
 			one_round(&device);
 		check((int)cudaStreamSynchronize(device.stream), "cudaStreamSynchronize");

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/config.h"
+#include "core/guest/memory.h"
 #include "core/intern.h"
 #include "pipeline/output/outlet.h"
 
@@ -98,6 +99,22 @@ Test(join, a_record_waits_for_its_call)
 	kernel(2, 300);
 	gt_call_join_settle(&join, true);
 	cr_assert_eq(ledger.count[GT_LEDGER_OPS_UNLINKED], 1, "the end");
+}
+
+/* Written at once and counted: its call may still come. */
+Test(join, without_memory_a_record_does_not_wait)
+{
+	call(1, 100, &launch);
+	kernel(1, 200);
+	gt_memory_limit(gt_memory_count().now + 1, "--max-rss");
+	kernel(2, 300);
+	gt_memory_limit(0, "--max-rss");
+	cr_assert_eq(join.unlinked.count, 0);
+	cr_assert_eq(ledger.count[GT_LEDGER_OPS_UNLINKED], 1);
+	cr_assert_eq(ledger.count[GT_LEDGER_EARLY_WORK], 1);
+	kernel(3, 400);
+	cr_assert_eq(join.unlinked.count, 1);
+	cr_assert_eq(ledger.count[GT_LEDGER_EARLY_WORK], 1);
 }
 
 Test(join, launches_without_a_record_are_in_flight)

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -339,5 +340,86 @@ Test(sink, errno_of_the_program_is_kept, .init = make_folder, .fini = remove_fol
 	errno = 77;
 	cr_assert_eq(gt_sink_write(sink, 0, "x", 1), 0);
 	cr_assert_eq(errno, 77);
+	gt_sink_close(sink);
+}
+
+/* ---- what is in the page cache ---- */
+
+#define UNSAVED ((uint64_t)2 << 20)
+#define WRITTEN ((uint64_t)32 << 20)
+
+/* Bytes of the file that are in the page cache. */
+static uint64_t cached(const char *file)
+{
+	int fd = open(file, O_RDONLY);
+	void *memory = mmap(NULL, WRITTEN, PROT_READ, MAP_SHARED, fd, 0);
+	static unsigned char pages[WRITTEN / 4096];
+	uint64_t bytes = 0;
+
+	cr_assert(fd >= 0 && memory != MAP_FAILED);
+	cr_assert_eq(mincore(memory, WRITTEN, pages), 0);
+	for (size_t i = 0; i < WRITTEN / 4096; i++)
+		bytes += (pages[i] & 1) * 4096u;
+	munmap(memory, WRITTEN);
+	close(fd);
+	return bytes;
+}
+
+static void write_much(struct gt_sink *sink)
+{
+	static char piece[64 << 10];
+
+	for (uint64_t at = 0; at < WRITTEN; at += sizeof(piece)) {
+		memset(piece, (int)(at >> 16), sizeof(piece));
+		cr_assert_eq(gt_sink_write(sink, at, piece, sizeof(piece)), 0);
+		if (at % (1 << 20) == 0) /* as a header that is kept up to date */
+			cr_assert_eq(gt_sink_write(sink, 0, "\0", 1), 0);
+	}
+}
+
+static void expect_bytes(const char *file)
+{
+	int fd = open(file, O_RDONLY);
+
+	for (uint64_t at = 0; at < WRITTEN; at += 12345) {
+		unsigned char byte = 0;
+
+		cr_assert_eq(pread(fd, &byte, 1, (off_t)at), 1);
+		cr_assert_eq(byte, (at >> 16) & 255);
+	}
+	close(fd);
+}
+
+Test(sink, little_of_a_file_stays_in_the_page_cache, .init = make_folder, .fini = remove_folder)
+{
+	struct gt_sink_options options = {
+		.directory = folder, .name = "trace", .suffix = ".json", .unsaved = UNSAVED};
+	int error = 0;
+	struct gt_sink *sink = gt_sink_open(&options, &error);
+
+	cr_assert_not_null(sink);
+	write_much(sink);
+	if (gt_sink_is_in_memory(sink)) /* it cannot leave the page cache */
+		cr_assert_eq(cached(in_folder("trace.json")), WRITTEN);
+	else
+		cr_assert_leq(cached(in_folder("trace.json")), UNSAVED);
+	gt_sink_close(sink);
+	expect_bytes(in_folder("trace.json"));
+}
+
+/* The same after the first file is full. */
+Test(sink, nor_of_the_next_one, .init = make_folder, .fini = remove_folder)
+{
+	struct gt_sink_options options = {
+		.directory = folder, .name = "trace", .suffix = ".json", .unsaved = UNSAVED};
+	int error = 0;
+	struct gt_sink *sink = gt_sink_open(&options, &error);
+	struct gt_sink *next = gt_sink_open_next(sink, 2, &error);
+
+	cr_assert_not_null(next);
+	write_much(next);
+	if (!gt_sink_is_in_memory(next))
+		cr_assert_leq(cached(gt_sink_path(next)), UNSAVED);
+	gt_sink_close(next);
 	gt_sink_close(sink);
 }

@@ -198,6 +198,7 @@ static void put_words(struct gt_proto *out, const struct gt_metadata *metadata)
 		{"frameworks", metadata->frameworks},
 		{"unwinder", metadata->unwinder},
 		{"options", metadata->options},
+		{"memory", metadata->memory},
 		{"command", metadata->command},
 		{"spool", metadata->spool},
 	};

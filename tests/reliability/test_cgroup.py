@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A container with little memory: the program is not killed because of the tracer. With a real control
+group where one can be made; everywhere with a made-up limit, the memory of the tracer being measured."""
+
+import ctypes
+import itertools
+import json
+import mmap
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import harness
+
+FLOOD = [harness.program("workload"), "flood"]
+INTO = ["sh", "-c", 'echo $$ >"$1/cgroup.procs" && shift && exec "$@"', "sh"]
+MIB = 1 << 20
+NUMBERS = itertools.count()
+
+
+def ledger_of(path):
+    """Of a large file, from its end."""
+    with open(path, "rb") as file:
+        file.seek(max(0, os.path.getsize(path) - (64 << 10)))
+        tail = file.read().decode("utf-8", "replace")
+    return json.JSONDecoder().raw_decode(tail[tail.rindex('"ledger": ') + 10:])[0]
+
+
+def metadata_of(path):
+    """Of a large file, from its start."""
+    with open(path, encoding="utf-8", errors="replace") as file:
+        head = file.read(64 << 10)
+    return json.JSONDecoder().raw_decode(head[head.index('"metadata": ') + 12:])[0]
+
+
+def cached(path):
+    """Bytes of the file in the page cache."""
+    size = os.path.getsize(path)
+    pages = (ctypes.c_ubyte * ((size + mmap.PAGESIZE - 1) // mmap.PAGESIZE))()
+    with open(path, "r+b") as file, mmap.mmap(file.fileno(), size) as memory:
+        start = ctypes.c_ubyte.from_buffer(memory)
+        error = ctypes.CDLL(None).mincore(ctypes.byref(start), ctypes.c_size_t(size), pages)
+        del start
+    if error:
+        raise OSError("mincore")
+    return sum(page & 1 for page in pages) * mmap.PAGESIZE
+
+
+def is_in_memory(folder):
+    return subprocess.run(["stat", "-f", "-c", "%T", folder], capture_output=True, text=True,
+                          check=True).stdout.strip() in ("tmpfs", "ramfs")
+
+
+def hierarchies():
+    """Mount point and name of the limit, of every hierarchy that may limit memory."""
+    with open("/proc/self/mountinfo", encoding="utf-8") as file:
+        for words in (line.split() for line in file):
+            kind = words[words.index("-") + 1]
+            if kind == "cgroup2":
+                yield words[4], "memory.max"
+            elif kind == "cgroup" and "memory" in words[-1].split(","):
+                yield words[4], "memory.limit_in_bytes"
+
+
+def make_group(limit):
+    """A new group with that limit, or None."""
+    for point, name in hierarchies():
+        group = os.path.join(point, f"gputrace-test-{os.getpid()}-{next(NUMBERS)}")
+        try:
+            os.mkdir(group)
+        except OSError:
+            continue
+        try:
+            with open(os.path.join(group, name), "r+", encoding="utf-8") as file:
+                file.write(str(limit))
+            subprocess.run([*INTO, group, "true"], check=True, capture_output=True)
+            return group
+        except (OSError, subprocess.CalledProcessError):
+            os.rmdir(group)
+    return None
+
+
+def remove_group(group):
+    def is_gone():
+        try:
+            os.rmdir(group)
+        except OSError:
+            return False
+        return True
+    harness.gate.wait_for(is_gone)
+
+
+def can_make_group():
+    group = make_group(1 << 30)
+    if group:
+        remove_group(group)
+    return group is not None
+
+
+class Folders(unittest.TestCase):
+    def setUp(self):
+        self.folder = self.make()
+
+    def make(self, **where):
+        folder = os.path.realpath(tempfile.mkdtemp(prefix="gt-cgroup-", **where))
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        return folder
+
+    def check_file(self, path, limit):
+        """It ends well, and names the limit and what was dropped because of it."""
+        self.assertTrue(metadata_of(path)["memory"].startswith(f"{limit} MiB in "))
+        ledger = ledger_of(path)
+        self.assertGreater(ledger["kernels_written"], 0)
+        self.assertGreater(ledger["calls_written"], 0)
+        self.assertEqual(ledger["memory_refused"], 0)
+        self.assertLessEqual(ledger["memory_peak_bytes"], max(limit * MIB // 8, 24 * MIB))
+
+
+@unittest.skipUnless(can_make_group(), "no control group with a memory limit can be made here")
+class RealLimit(Folders):
+    def run_flood(self, limit, bursts, folder, **how):
+        """In a group of so many MiB."""
+        group = make_group(limit * MIB)
+        self.addCleanup(remove_group, group)
+        words = [*FLOOD, str(bursts)]
+        result = harness.run(words, folder=folder, before=[*INTO, group], **how)
+        self.assertEqual(result[:3], harness.run(words)[:3])
+        return result.said
+
+    def test_flood(self):
+        """Before, the page cache of the trace alone was more than each limit."""
+        for limit, bursts in (64, 600), (100, 600), (200, 1500):
+            spool = "on" if harness.has_shm() else "off"
+            with self.subTest(limit=limit):
+                folder = self.make()
+                self.assertEqual(self.run_flood(limit, bursts, folder,
+                                                options=["GPUTRACE_SPOOL=" + spool]), [])
+                path, = harness.traces(folder)
+                self.check_file(path, limit)
+                if limit == 64:
+                    status, output = harness.tool("verify", path)
+                    self.assertEqual(status, 0, output)
+                shutil.rmtree(folder)
+
+    def test_too_small(self):
+        said, = self.run_flood(20, 10, self.folder)
+        self.assertIn("20480 KiB", said)
+        self.assertIn("the program runs on untraced", said)
+        self.assertEqual(harness.traces(self.folder), [])
+
+    @unittest.skipUnless(harness.has_shm(), "no /dev/shm with a gigabyte")
+    def test_trace_in_memory(self):
+        """It is part of what is limited: of little size, and only its end is kept."""
+        folder = self.make(dir="/dev/shm")
+        said, removed = self.run_flood(64, 600, folder)
+        self.assertIn("is in memory (tmpfs)", said)
+        self.assertIn("files of 2 MiB, the newest 4 are kept", said)
+        self.assertIn("(--keep)", removed)
+        paths = harness.traces(folder)
+        self.assertLessEqual(sum(map(os.path.getsize, paths)), 8 * MIB)
+        self.assertEqual(harness.tool("verify", folder)[0], 0)
+
+
+class MadeUpLimit(Folders):
+    LIMIT = 64
+
+    def house(self, groups, mount):
+        """The tracer's /proc and a group with a limit."""
+        house = self.make()
+        for name, text in {"cgroup": groups, "mountinfo": mount.replace("HOUSE", house)}.items():
+            with open(os.path.join(house, name), "w", encoding="utf-8") as file:
+                file.write(text)
+        group = os.path.join(house, "groups", "pod", "app")
+        os.makedirs(group)
+        name = "memory.max" if "cgroup2" in mount else "memory.limit_in_bytes"
+        with open(os.path.join(house, "groups", "pod", name), "w", encoding="utf-8") as file:
+            file.write(f"{self.LIMIT * MIB}\n")
+        return house
+
+    def run_flood(self, groups, mount, bursts):
+        words = [*FLOOD, str(bursts)]
+        shim = os.path.join(harness.PROGRAMS, "libhouse.so")
+        result = harness.run(
+            words, folder=self.folder,
+            env=harness.environment(HOUSE=self.house(groups, mount)),
+            options=["LD_PRELOAD=" + harness.preloading.with_tracer(f"{shim}:{harness.LIBRARY}")])
+        self.assertEqual(result[:3], harness.run(words)[:3])
+        self.assertEqual(result.said, [])
+        path, = harness.traces(self.folder)
+        return path
+
+    def check(self, groups, mount):
+        path = self.run_flood(groups, mount, 400)
+        self.assertGreater(os.path.getsize(path), self.LIMIT * MIB // 2)
+        self.assertLess(cached(path), self.LIMIT * MIB // 8)
+        self.check_file(path, self.LIMIT)
+
+    @unittest.skipIf(is_in_memory(tempfile.gettempdir()), "the temporary folder is tmpfs")
+    def test_version_2(self):
+        self.check("0::/pod/app\n", "30 1 0:26 / HOUSE/groups rw - cgroup2 cgroup2 rw\n")
+
+    @unittest.skipIf(is_in_memory(tempfile.gettempdir()), "the temporary folder is tmpfs")
+    def test_version_1(self):
+        self.check("4:cpu,memory:/pod/app\n0::/\n",
+                   "30 1 0:26 / HOUSE/groups rw - cgroup cgroup rw,memory\n")
+
+    def test_files_that_make_no_sense(self):
+        """As without a limit."""
+        house = "0::/pod/../../../app\n" + "x" * 100000
+        path = self.run_flood(house, "30 1 0:26 /\\0 HOUSE/groups\n- - - -\n" * 100, 2)
+        self.assertNotIn("memory", metadata_of(path))
+        self.assertEqual(ledger_of(path)["memory_refused_cgroup"], 0)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
