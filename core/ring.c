@@ -87,10 +87,15 @@ const struct gt_ring_record *gt_ring_next(struct gt_ring *ring)
 void gt_ring_pass(struct gt_ring *ring, const struct gt_ring_record *record)
 {
 	ring->read += record->size;
+	ring->passed[record->type % GT_RING_TYPES]++;
 }
 
 void gt_ring_release(struct gt_ring *ring)
 {
+	for (int i = 0; i < GT_RING_TYPES; i++) {
+		ring->released[i] += ring->passed[i];
+		ring->passed[i] = 0;
+	}
 	/* pairs with the acquire in has_room */
 	atomic_store_explicit(&ring->tail, ring->read, memory_order_release);
 }

@@ -22,11 +22,17 @@ struct gt_ring_record {
 	uint16_t flags;
 };
 
+/* Types of records that are counted, padding among them. */
+#define GT_RING_TYPES 4
+
 /* A queue with one producer and one consumer. */
 struct gt_ring {
 	/* consumer's cache line */
 	_Alignas(64) _Atomic uint64_t tail; /* bytes released to the producer so far */
 	uint64_t read;                      /* bytes read so far; private to the consumer */
+	/* records by type: read and not released; released so far, for recovery */
+	uint32_t passed[GT_RING_TYPES];
+	uint64_t released[GT_RING_TYPES];
 	/* producer's cache line */
 	_Alignas(64) _Atomic uint64_t head; /* bytes committed so far */
 	uint64_t seen_tail;                 /* the tail that the producer read last */

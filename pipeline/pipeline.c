@@ -57,7 +57,6 @@ static int make_ranges(struct gt_pipeline *p)
 	p->outlet = (struct gt_outlet){
 		.output = &p->output,
 		.clock = &p->clock,
-		.ledger = &p->ledger,
 		.has_cupti = &p->gpu.has_cupti,
 	};
 	p->ranges = gt_ranges_new(&options);
@@ -130,6 +129,7 @@ static void make_rings(struct gt_pipeline *p)
 		.ranges = p->ranges,
 		.join = &p->join,
 		.output = &p->output,
+		.collectors = &p->collectors,
 	};
 	p->rings = (struct gt_rings){
 		.config = &p->config,
@@ -150,8 +150,8 @@ static void make_gpu(struct gt_pipeline *p, void (*watch_end)(void))
 	gpu->ledger = &p->ledger;
 	gpu->join = &p->join;
 	gpu->watch_end = watch_end;
-	gt_gpu_init(gpu, &p->clock, p->stores.strings, p->stores.demangle,
-		    gt_spooling_notes(&p->spooling));
+	gpu->spooling = &p->spooling;
+	gt_gpu_init(gpu, &p->clock, p->stores.strings, p->stores.demangle);
 	p->coexist = (struct gt_coexist){.gpu = gpu, .strings = p->stores.strings};
 	p->frameworks = (struct gt_frameworks){
 		.config = &p->config,
@@ -176,7 +176,7 @@ static void make_collectors(struct gt_pipeline *p)
 	};
 
 	_Static_assert(sizeof(rows) / sizeof(rows[0]) <= GT_COLLECTORS_MAX, "GT_COLLECTORS_MAX");
-	p->collectors = (struct gt_collectors){.outlet = &p->outlet, .ledger = &p->ledger};
+	p->collectors = (struct gt_collectors){.outlet = &p->outlet};
 	memcpy(p->collectors.entries, rows, sizeof(rows));
 }
 

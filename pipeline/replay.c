@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "collectors/call/records.h"
 #include "core/guest/memory.h"
 #include "core/guest/sys.h"
 #include "core/spool_view.h"
@@ -18,6 +19,7 @@
 #include "pipeline/replay/records.h"
 #include "pipeline/replay/stores.h"
 #include "pipeline/spool/spooled.h"
+#include "writers/file.h"
 
 struct recovery {
 	struct gt_spool_view view;
@@ -164,7 +166,11 @@ static int make_stores(struct recovery *r)
 	int error;
 
 	r->stores = (struct gt_replay_stores){
-		.view = &r->view, .strings = p->stores.strings, .stacks = p->stores.stacks};
+		.view = &r->view,
+		.strings = p->stores.strings,
+		.stacks = p->stores.stacks,
+		.has_trace = *gt_spool_view_header(&r->view)->trace != 0,
+	};
 	error = gt_replay_stores_init(&r->stores);
 	if (error)
 		return error;
@@ -218,35 +224,42 @@ static int make_records(struct recovery *r)
 	return 0;
 }
 
-static const enum gt_ledger_key counted_here[] = {
-	GT_LEDGER_CALLS_RECEIVED,           GT_LEDGER_LAUNCHES_SEEN,
-	GT_LEDGER_RECORDS_KERNEL,           GT_LEDGER_RECORDS_MEMCPY,
-	GT_LEDGER_RECORDS_MEMSET,           GT_LEDGER_RECORDS_SYNC,
-	GT_LEDGER_RECORDS_OVERHEAD,         GT_LEDGER_KERNELS_UNTIMED,
-	GT_LEDGER_MEMCPYS_UNTIMED,          GT_LEDGER_MEMSETS_UNTIMED,
-	GT_LEDGER_RECORDS_UNREADABLE_BYTES, GT_LEDGER_SAMPLES_RECEIVED};
-
-static bool is_counted_here(enum gt_ledger_key key)
-{
-	for (size_t i = 0; i < sizeof(counted_here) / sizeof(counted_here[0]); i++)
-		if (counted_here[i] == key)
-			return true;
-	return false;
-}
-
-/* Closed files tell their part themselves. What came out of the spool is in none of these sums. */
+/* Closed files tell their part themselves. Launches are counted in what came out of the spool
+ * alone. */
 static void leave_to_closed_files(const struct recovery *r, uint64_t *count)
 {
 	for (int i = 0; i < GT_LEDGER_COUNT_; i++) {
 		uint64_t claimed = r->claims->ledger.count[i];
 
-		if (!is_counted_here((enum gt_ledger_key)i))
+		if (i != GT_LEDGER_LAUNCHES_SEEN)
 			count[i] -= claimed < count[i] ? claimed : count[i];
 	}
 }
 
-/* What only the process could count stays as it counted it; what came out of the spool was counted
- * here. Whoever joins the two files counts what is in them. */
+/* What arrived: with what is in no ring any more, and in buffers that were read. */
+static void count_arrivals(const struct recovery *r, struct gt_ledger *ledger,
+			   const struct gt_ledger *here)
+{
+	const uint64_t *released = r->records.released;
+	struct gt_ledger sum;
+
+	for (int i = 0; i < GT_LEDGER_COUNT_; i++)
+		sum.count[i] = ledger->count[i] + here->count[i];
+	gt_spooled_copy_read(ledger, &sum);
+	ledger->count[GT_LEDGER_CALLS_RECEIVED] =
+		released[GT_RECORD_CALL] + here->count[GT_LEDGER_CALLS_RECEIVED];
+	ledger->count[GT_LEDGER_SAMPLES_RECEIVED] =
+		released[GT_RECORD_SAMPLE] + here->count[GT_LEDGER_SAMPLES_RECEIVED];
+	ledger->count[GT_LEDGER_LAUNCHES_SEEN] = here->count[GT_LEDGER_LAUNCHES_SEEN];
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* What only the process could count stays as it counted it. Whoever joins the two files counts what
+ * is in them. */
 static void close_ledger(struct recovery *r)
 {
 	const struct gt_spool_header *header = gt_spool_view_header(&r->view);
@@ -256,8 +269,8 @@ static void close_ledger(struct recovery *r)
 	uint64_t *count = ledger->count, reported;
 
 	*ledger = r->spooled->ledger;
-	for (size_t i = 0; i < sizeof(counted_here) / sizeof(counted_here[0]); i++)
-		count[counted_here[i]] = here.count[counted_here[i]];
+	gt_losses_forget(ledger); /* the file tells them */
+	count_arrivals(r, ledger, &here);
 	count[GT_LEDGER_SPOOL_REFUSED] = atomic_load(&header->refused);
 	count[GT_LEDGER_SPOOL_THREADS] = atomic_load(&header->threads_refused);
 	count[GT_LEDGER_CALLS_LOST_THREAD] = r->spooled->threads_refused;
@@ -266,40 +279,85 @@ static void close_ledger(struct recovery *r)
 	count[GT_LEDGER_CALLS_LATE] = counters[GT_THREAD_CALLS_LATE];
 	count[GT_LEDGER_CALLS_SEEN] = counters[GT_THREAD_CALLS_SEEN] + r->spooled->threads_refused;
 	count[GT_LEDGER_RANGES_LOST] =
-		counters[GT_THREAD_RANGES_LOST] + r->records.ranges_lost + r->spooled->open_ranges;
+		larger(count[GT_LEDGER_RANGES_LOST], counters[GT_THREAD_RANGES_LOST]) +
+		r->records.ranges_lost + r->spooled->open_ranges;
+	count[GT_LEDGER_BUFFERS_UNREAD] = 0; /* they were read here */
 	leave_to_closed_files(r, count);
 	reported = count[GT_LEDGER_CALLS_RECEIVED] + count[GT_LEDGER_CALLS_NESTED] +
 		   count[GT_LEDGER_CALLS_LOST_RING] + count[GT_LEDGER_CALLS_LOST_THREAD] +
 		   count[GT_LEDGER_CALLS_LATE];
 	count[GT_LEDGER_CALLS_OPEN] =
 		count[GT_LEDGER_CALLS_SEEN] > reported ? count[GT_LEDGER_CALLS_SEEN] - reported : 0;
-	count[GT_LEDGER_OPS_IN_FLIGHT] = calls.in_flight;
-	count[GT_LEDGER_CORRELATION_EVICTED] = calls.evicted;
+	count[GT_LEDGER_OPS_IN_FLIGHT] = count[GT_LEDGER_CORRELATION_EVICTED] + calls.in_flight;
+	count[GT_LEDGER_CORRELATION_EVICTED] += calls.evicted;
+}
+
+/* There is no other file to find it in: what left the rings before there was a file is lost, too.
+ */
+static struct gt_losses settle_losses(const struct gt_losses *told, const struct gt_ledger *ledger)
+{
+	struct gt_losses all = *told;
+
+	for (int i = 0; i < GT_LEDGER_KINDS_; i++) {
+		uint64_t missing = gt_ledger_missing(ledger, &gt_ledger_kinds[i]);
+
+		if (missing > all.kinds[i]) {
+			all.early += missing - all.kinds[i];
+			all.kinds[i] = missing;
+		}
+	}
+	return gt_losses_settle(&all, ledger);
+}
+
+/* What the dead process lost. Of a trace that is there, whoever joins the files settles it. */
+static void report_losses(struct recovery *r, struct gt_file *file)
+{
+	struct gt_ledger ledger = r->pipeline.ledger;
+
+	gt_losses_add(&file->lost, &r->spooled->lost);
+	if (!file->lost.since)
+		file->lost.since = file->newest;
+	if (*gt_spool_view_header(&r->view)->trace)
+		return;
+	for (int i = 0; i < GT_LEDGER_KINDS_; i++)
+		ledger.count[gt_ledger_kinds[i].written] +=
+			file->written.ledger.count[gt_ledger_kinds[i].written];
+	file->lost = settle_losses(&file->lost, &ledger);
 }
 
 /* What could not all be written is none: the spool, which has it, is kept for another time. */
-static int close_output(struct gt_pipeline *p)
+static int close_output(struct recovery *r)
 {
-	bool failed = p->output.failed;
-	uint64_t *lost = &p->ledger.count[GT_LEDGER_EVENTS_LOST_DISK], before = *lost;
-	int error = gt_output_close(&p->output);
+	struct gt_pipeline *p = &r->pipeline;
+	struct gt_file *file = gt_output_file(&p->output);
+	const uint64_t *count = p->ledger.count;
+	bool failed = p->output.failed, is_cut = file && (file->lost.disk || file->lost.memory);
+	uint64_t told;
+	int error;
 
+	if (file)
+		report_losses(r, file);
+	told = file ? file->lost.disk + file->lost.memory : 0;
+	error = gt_output_close(&p->output);
 	if (error || failed)
 		return -EIO;
-	return *lost > before ? -ENOSPC : 0;
+	is_cut |= count[GT_LEDGER_EVENTS_LOST_DISK] + count[GT_LEDGER_EVENTS_LOST_MEMORY] > told;
+	return is_cut ? -ENOSPC : 0;
 }
 
 /* There was no trace yet: this is the one. */
-static void report_repaired(struct gt_metadata *metadata, const struct gt_ledger *ledger)
+static void report_repaired(struct recovery *r)
 {
-	const uint64_t *count = ledger->count;
+	struct gt_pipeline *p = &r->pipeline;
+	const struct gt_file *file = gt_output_file(&p->output);
+	const uint64_t *count = file ? file->written.ledger.count : p->ledger.count;
 
-	metadata->repaired = (struct gt_metadata_repaired){
+	p->metadata.repaired = (struct gt_metadata_repaired){
 		.done = true,
-		.calls = count[GT_LEDGER_CALLS_RECEIVED],
-		.operations = count[GT_LEDGER_RECORDS_KERNEL] + count[GT_LEDGER_RECORDS_MEMCPY] +
-			      count[GT_LEDGER_RECORDS_MEMSET],
-		.in_flight = count[GT_LEDGER_OPS_IN_FLIGHT],
+		.calls = count[GT_LEDGER_CALLS_WRITTEN],
+		.operations = count[GT_LEDGER_KERNELS_WRITTEN] + count[GT_LEDGER_MEMCPYS_WRITTEN] +
+			      count[GT_LEDGER_MEMSETS_WRITTEN],
+		.in_flight = p->ledger.count[GT_LEDGER_OPS_IN_FLIGHT],
 	};
 }
 
@@ -320,9 +378,10 @@ static int replay(struct recovery *r, const char *folder)
 	gt_call_join_settle(&p->join, true);
 	gt_ranges_settle(p->ranges, true);
 	close_ledger(r);
+	gt_outlet_flush(&p->outlet, true);
 	if (!has_trace)
-		report_repaired(&p->metadata, &p->ledger);
-	return close_output(p);
+		report_repaired(r);
+	return close_output(r);
 }
 
 static bool is_this_build(const struct gt_spool_header *header)

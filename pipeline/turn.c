@@ -100,13 +100,14 @@ void gt_turn_close(struct gt_pipeline *p)
 	gt_call_join_settle(&p->join, true);
 	gt_ranges_settle(p->ranges, true);
 	gt_calls_finish(&p->calls);
+	gt_call_stacks_finish(&p->stacks);
 	gt_collectors_report(&p->collectors);
 	if (!p->output.writer && p->outlet.early.count)
 		gt_log_verbose("%lu CUDA events and no GPU work: no trace is written",
 			       (unsigned long)p->outlet.early.count);
 	/* files that become full now close with what was counted so far */
 	gt_outlet_flush(&p->outlet, true);
-	gt_collectors_count(&p->collectors);
+	gt_collectors_count(&p->collectors, &p->ledger);
 	gt_frameworks_notify(&p->frameworks);
 	if (*p->metadata.spool == '/')
 		*p->metadata.spool = 0;

@@ -19,6 +19,7 @@
 #include "recover/join_ledger.h"
 #include "trace/first_block.h"
 #include "trace/segment_files.h"
+#include "writers/file.h"
 #include "writers/perfetto/perfetto.h"
 
 /* The clock of the trace and that of the file system may differ by this much. */
@@ -48,6 +49,8 @@ struct join {
 	struct gt_keymap have;        /* events that are there, how many of each */
 	struct gt_join_count count;   /* of what is there */
 	struct gt_ledger session;     /* what only the process knew */
+	struct gt_losses lost;        /* when and why the file had stopped */
+	struct gt_losses reported;    /* what an interrupted repair has written of that */
 	uint64_t first_unreported;    /* number of the first file whose ledger is not taken off */
 	unsigned long newest_segment; /* number of the earlier file whose metadata was taken */
 	GT_VEC(struct gt_perfetto_entry) tracks;
@@ -106,10 +109,19 @@ static bool has_time(const struct gt_event *event)
 	return event->kind != GT_EVENT_THREAD && event->kind != GT_EVENT_STREAM;
 }
 
+/* The note at the end of a file that had stopped. */
+static bool is_loss(const struct gt_event *event, struct gt_losses *losses)
+{
+	return event->kind == GT_EVENT_NOTE &&
+	       gt_file_read_loss(&event->note, event->start, losses);
+}
+
 static int see_recovered(const struct gt_event *event, void *data)
 {
 	struct join *j = data;
 
+	if (is_loss(event, &j->lost))
+		return 0;
 	if (has_time(event) && event->start < j->first)
 		j->first = event->start;
 	return 0;
@@ -157,6 +169,8 @@ static int keep_newest(struct join *j)
 	j->has_newest = false;
 	j->result->events++;
 	j->writer->ops->recall(j->writer, event, j->newest_track);
+	if (is_loss(event, &j->reported))
+		return gt_join_count(&j->count, event);
 	if (is_late(j, event) && !note_event(j, event))
 		return -ENOMEM;
 	return gt_join_count(&j->count, event);
@@ -330,6 +344,8 @@ static int read_previous(const char *path, void *data)
 		return 0;
 	rc = read_into(j, &events, path);
 	count[GT_LEDGER_CALLS_SEEN] = count[GT_LEDGER_CALLS_WRITTEN];
+	for (int i = 0; i < GT_LEDGER_KINDS_; i++)
+		count[gt_ledger_kinds[i].received] = count[gt_ledger_kinds[i].written];
 	if (!rc && is_unreported)
 		gt_join_ledger_take_off(&j->session,
 					events.has_ledger ? &events.ledger : &previous.ledger);
@@ -398,7 +414,8 @@ static int is_missing(struct join *j, const struct gt_event *event)
 static int see_missing(const struct gt_event *event, void *data)
 {
 	struct join *j = data;
-	int rc = is_missing(j, event);
+	struct gt_losses known = {0};
+	int rc = is_loss(event, &known) ? 0 : is_missing(j, event);
 
 	if (rc <= 0)
 		return rc;
@@ -421,9 +438,14 @@ static int write_missing(struct join *j, const char *recovered)
 
 static int close_trace(struct join *j)
 {
-	const struct gt_ledger *written = &j->writer->ops->file(j->writer)->written.ledger;
-	struct gt_ledger rest, ledger = gt_join_ledger(&j->session, &j->count, written, &rest);
+	struct gt_file *file = j->writer->ops->file(j->writer);
+	struct gt_join_written written = {.ledger = &file->written.ledger, .lost = j->lost};
+	struct gt_ledger rest, ledger = gt_join_ledger(&j->session, &j->count, &written, &rest);
 
+	if (gt_losses_sum(&j->reported))
+		gt_losses_count(&written.lost, &rest); /* its note is there */
+	else
+		file->lost = written.lost;
 	j->result->in_flight = ledger.count[GT_LEDGER_OPS_IN_FLIGHT];
 	*j->metadata.spool = 0;
 	j->metadata.repaired = (struct gt_metadata_repaired){.done = true,

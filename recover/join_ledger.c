@@ -63,27 +63,25 @@ void gt_join_ledger_take_off(struct gt_ledger *ledger, const struct gt_ledger *r
 	}
 }
 
-/* What was received and seen, from what is written and lost: all that was received and not lost
- * stands in the file, for what is lost has a cause. */
-static void balance(uint64_t *count)
+/* What was received and seen, from what is written and lost: what is neither has stayed with the
+ * process. */
+static void balance(struct gt_ledger *ledger, const struct gt_losses *lost)
 {
-	uint64_t reported;
+	uint64_t *count = ledger->count, reported;
 
-	count[GT_LEDGER_CALLS_RECEIVED] = count[GT_LEDGER_CALLS_WRITTEN];
-	count[GT_LEDGER_RECORDS_KERNEL] =
-		count[GT_LEDGER_KERNELS_WRITTEN] + count[GT_LEDGER_KERNELS_UNTIMED];
-	count[GT_LEDGER_RECORDS_MEMCPY] =
-		count[GT_LEDGER_MEMCPYS_WRITTEN] + count[GT_LEDGER_MEMCPYS_UNTIMED];
-	count[GT_LEDGER_RECORDS_MEMSET] =
-		count[GT_LEDGER_MEMSETS_WRITTEN] + count[GT_LEDGER_MEMSETS_UNTIMED];
-	count[GT_LEDGER_SAMPLES_RECEIVED] = count[GT_LEDGER_SAMPLES_WRITTEN];
+	gt_losses_forget(ledger);
+	for (int i = 0; i < GT_LEDGER_KINDS_; i++) {
+		const struct gt_ledger_kind *kind = &gt_ledger_kinds[i];
+
+		count[kind->received] -= gt_ledger_missing(ledger, kind) - lost->kinds[i];
+	}
+	gt_losses_count(lost, ledger);
 	reported = count[GT_LEDGER_CALLS_RECEIVED] + count[GT_LEDGER_CALLS_NESTED] +
 		   count[GT_LEDGER_CALLS_LOST_RING] + count[GT_LEDGER_CALLS_LOST_THREAD] +
 		   count[GT_LEDGER_CALLS_LATE];
 	count[GT_LEDGER_CALLS_OPEN] =
 		count[GT_LEDGER_CALLS_SEEN] > reported ? count[GT_LEDGER_CALLS_SEEN] - reported : 0;
 	count[GT_LEDGER_CALLS_SEEN] = reported + count[GT_LEDGER_CALLS_OPEN];
-	count[GT_LEDGER_EVENTS_LOST_DISK] = count[GT_LEDGER_EVENTS_LOST_EARLY] = 0;
 }
 
 /* What is counted in the file, whatever the process had counted. */
@@ -95,20 +93,40 @@ static const enum gt_ledger_key counted[] = {
 	GT_LEDGER_KERNELS_UNTIMED, GT_LEDGER_MEMCPYS_UNTIMED,  GT_LEDGER_MEMSETS_UNTIMED,
 };
 
-struct gt_ledger gt_join_ledger(const struct gt_ledger *session, const struct gt_join_count *count,
-				const struct gt_ledger *written, struct gt_ledger *ret_rest)
+/* The file has more than is said to have arrived: the process was killed before it counted that. */
+static void receive_all(struct gt_ledger *ledger)
 {
-	struct gt_ledger ledger = *session;
+	for (int i = 0; i < GT_LEDGER_KINDS_; i++) {
+		const struct gt_ledger_kind *kind = &gt_ledger_kinds[i];
+		uint64_t there = ledger->count[kind->written];
 
+		if (kind->untimed != GT_LEDGER_COUNT_)
+			there += ledger->count[kind->untimed];
+		if (ledger->count[kind->received] < there)
+			ledger->count[kind->received] = there;
+	}
+}
+
+struct gt_ledger gt_join_ledger(const struct gt_ledger *session, const struct gt_join_count *count,
+				struct gt_join_written *written, struct gt_ledger *ret_rest)
+{
+	struct gt_losses told = gt_losses_of(session);
+	struct gt_ledger ledger = *session, by_writer = *written->ledger;
+
+	told.since = written->lost.since;
+	told.error = written->lost.error;
 	for (size_t i = 0; i < sizeof(counted) / sizeof(counted[0]); i++)
 		ledger.count[counted[i]] = count->ledger.count[counted[i]];
-	ledger.count[GT_LEDGER_FLOWS_WRITTEN] = written->count[GT_LEDGER_FLOWS_WRITTEN];
+	ledger.count[GT_LEDGER_FLOWS_WRITTEN] = by_writer.count[GT_LEDGER_FLOWS_WRITTEN];
 	ledger.count[GT_LEDGER_STACKS_WRITTEN] = count->stacks.used;
-	ledger.count[GT_LEDGER_NAMES_WRITTEN] = written->count[GT_LEDGER_NAMES_WRITTEN];
+	ledger.count[GT_LEDGER_NAMES_WRITTEN] = by_writer.count[GT_LEDGER_NAMES_WRITTEN];
 	ledger.count[GT_LEDGER_BYTES_WRITTEN] = 0; /* by the writer */
-	balance(ledger.count);
+	receive_all(&ledger);
+	written->lost = gt_losses_settle(&told, &ledger);
+	balance(&ledger, &written->lost);
+	gt_losses_count(&written->lost, &by_writer);
 	*ret_rest = ledger;
 	for (int i = 0; i < GT_LEDGER_COUNT_; i++)
-		ret_rest->count[i] -= written->count[i];
+		ret_rest->count[i] -= by_writer.count[i];
 	return ledger;
 }

@@ -6,6 +6,7 @@
 #ifndef GT_RECOVER_JOIN_LEDGER_H
 #define GT_RECOVER_JOIN_LEDGER_H
 
+#include "core/losses.h"
 #include "core/schema/event.h"
 #include "core/schema/ledger.h"
 #include "readers/keymap.h"
@@ -23,11 +24,18 @@ void gt_join_count_fini(struct gt_join_count *count);
 /* Takes off what an earlier file of the process has @reported. */
 void gt_join_ledger_take_off(struct gt_ledger *ledger, const struct gt_ledger *reported);
 
+/* What the writer adds to the ledger by itself. */
+struct gt_join_written {
+	const struct gt_ledger *ledger; /* what it has written */
+	struct gt_losses lost;
+};
+
 /*
- * The ledger of a file that holds what was counted, of which its writer adds @written by itself;
- * @session has what only the process knew. *ret_rest: what the writer has to be given.
+ * The ledger of a file that holds what was counted; @session has what only the process knew, what
+ * it had lost before recovery among it. *written: the rest of that, lost for good, is filled in.
+ * *ret_rest: what the writer has to be given.
  */
 struct gt_ledger gt_join_ledger(const struct gt_ledger *session, const struct gt_join_count *count,
-				const struct gt_ledger *written, struct gt_ledger *ret_rest);
+				struct gt_join_written *written, struct gt_ledger *ret_rest);
 
 #endif

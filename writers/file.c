@@ -5,6 +5,7 @@
 #include "writers/file.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "core/guest/log.h"
 
@@ -55,13 +56,35 @@ void gt_file_resume(struct gt_file *file, struct gt_sink *sink, uint64_t offset)
 	file->is_whole = true;
 }
 
-void gt_file_lose(struct gt_file *file, uint64_t events, int error)
+/* To be counted by kind, too. */
+static void lose(struct gt_file *file, uint64_t events, int error)
 {
+	if (!events)
+		return;
 	if (error == -ENOMEM) {
-		file->lost_memory += events;
-	} else if (events) {
-		file->lost_disk += events;
-		file->cause = error;
+		file->lost.memory += events;
+	} else {
+		file->lost.disk += events;
+		file->lost.error = error;
+	}
+	if (!file->lost.since)
+		file->lost.since = file->newest;
+}
+
+void gt_file_lose(struct gt_file *file, enum gt_ledger_key key, int error)
+{
+	lose(file, 1, error);
+	gt_losses_add_kind(&file->lost, key, 1);
+}
+
+/* The events of @ledger that @kept has not. */
+static void lose_kinds(struct gt_losses *lost, const struct gt_ledger *ledger,
+		       const struct gt_ledger *kept)
+{
+	for (int i = 0; i < GT_LEDGER_KINDS_; i++) {
+		enum gt_ledger_key key = gt_ledger_kinds[i].written;
+
+		lost->kinds[i] += ledger->count[key] - kept->count[key];
 	}
 }
 
@@ -81,8 +104,11 @@ static void batch_is_written(struct gt_file *file, size_t size)
 
 int gt_file_stop(struct gt_file *file, int error)
 {
+	static const struct gt_ledger nothing;
+
 	file->error = error;
-	gt_file_lose(file, file->batch_events, error);
+	lose(file, file->batch_events, error);
+	lose_kinds(&file->lost, &file->batch_ledger, &nothing);
 	file->batch_events = 0;
 	file->batch_ledger = (struct gt_ledger){0};
 	return error;
@@ -122,10 +148,8 @@ bool gt_file_is_full(const struct gt_file *file, size_t pending)
 
 void gt_file_follow(struct gt_file *file, struct gt_file *before)
 {
-	file->lost_disk += before->lost_disk;
-	file->lost_memory += before->lost_memory;
-	file->cause = before->cause;
-	before->lost_disk = before->lost_memory = 0;
+	gt_losses_add(&file->lost, &before->lost);
+	before->lost = (struct gt_losses){0};
 }
 
 struct gt_ledger gt_file_ledger(const struct gt_file *file, const struct gt_ledger *session)
@@ -133,11 +157,10 @@ struct gt_ledger gt_file_ledger(const struct gt_file *file, const struct gt_ledg
 	struct gt_ledger sum = *session;
 
 	add_up(&sum, &file->written.ledger);
-	sum.count[GT_LEDGER_EVENTS_LOST_DISK] += file->lost_disk;
-	sum.count[GT_LEDGER_EVENTS_LOST_MEMORY] += file->lost_memory;
+	gt_losses_count(&file->lost, &sum);
 	sum.count[GT_LEDGER_BYTES_WRITTEN] = file->written.offset;
 	/* the end itself has these notes */
-	sum.count[GT_LEDGER_NOTES_WRITTEN] += (file->lost_disk > 0) + (file->lost_memory > 0);
+	sum.count[GT_LEDGER_NOTES_WRITTEN] += (file->lost.disk > 0) + (file->lost.memory > 0);
 	return sum;
 }
 
@@ -146,15 +169,64 @@ int gt_file_drop_newest(struct gt_file *file, int error)
 	if (file->is_whole || !gt_sink_can_patch(file->sink) ||
 	    file->written.offset == file->back[0].offset)
 		return error;
-	gt_file_lose(file, file->written.events - file->back[0].events,
-		     file->error ? file->error : error);
+	lose(file, file->written.events - file->back[0].events, file->error ? file->error : error);
+	lose_kinds(&file->lost, &file->written.ledger, &file->back[0].ledger);
 	file->written = file->back[0];
 	return gt_sink_truncate(file->sink, file->written.offset);
 }
 
-const char *gt_file_cause(const struct gt_file *file)
+/* What stopped a file, in the words of its note. */
+static const struct {
+	int32_t error;
+	const char *cause;
+} causes[] = {{-EFBIG, "size limit"}, {-ENOSPC, "disk full"}, {-EDQUOT, "disk full"}};
+
+#define OTHER_CAUSE  "write error"
+#define MEMORY_CAUSE "no memory"
+#define OF_WHAT      "events"
+
+static const char *cause_of(int32_t error)
 {
-	if (file->cause == -EFBIG)
-		return "size limit";
-	return file->cause == -ENOSPC || file->cause == -EDQUOT ? "disk full" : "write error";
+	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++)
+		if (causes[i].error == error)
+			return causes[i].cause;
+	return OTHER_CAUSE;
+}
+
+void gt_file_each_loss(const struct gt_file *file,
+		       void (*put)(void *context, const char *cause, uint64_t events),
+		       void *context)
+{
+	if (file->lost.disk)
+		put(context, cause_of(file->lost.error), file->lost.disk);
+	if (file->lost.memory)
+		put(context, MEMORY_CAUSE, file->lost.memory);
+}
+
+/* 0: none of them. */
+static int32_t error_of(const char *cause)
+{
+	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++)
+		if (!strcmp(cause, causes[i].cause))
+			return causes[i].error;
+	return strcmp(cause, OTHER_CAUSE) != 0 ? 0 : -EIO;
+}
+
+bool gt_file_read_loss(const struct gt_note_event *note, uint64_t time, struct gt_losses *losses)
+{
+	int32_t error;
+
+	if (!note->name || strcmp(note->name, "LOST") != 0 || note->what || !note->cause ||
+	    !note->of_what || strcmp(note->of_what, OF_WHAT) != 0)
+		return false;
+	error = error_of(note->cause);
+	if (error)
+		losses->disk += note->count;
+	else if (!strcmp(note->cause, MEMORY_CAUSE))
+		losses->memory += note->count;
+	else
+		return false;
+	losses->error = error ? error : losses->error;
+	losses->since = time;
+	return true;
 }

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/losses.h"
+#include "core/schema/event.h"
 #include "core/schema/ledger.h"
 #include "writers/sink.h"
 
@@ -33,11 +35,11 @@ struct gt_file {
 	struct gt_file_mark back[2]; /* earlier places; back[0] is GT_FILE_TAIL or more before */
 	uint64_t batch_events;       /* in the batch, which the writer owns */
 	struct gt_ledger batch_ledger;
-	uint64_t lost_disk, lost_memory;
-	int cause;     /* error that lost events on the disk */
-	bool has_next; /* another file follows a full one */
-	bool is_whole; /* an existing file is appended to: none of it is dropped for the end */
-	int error;     /* negative errno: no more events are written */
+	struct gt_losses lost;
+	uint64_t newest; /* trace ns: the latest end of its events */
+	bool has_next;   /* another file follows a full one */
+	bool is_whole;   /* an existing file is appended to: none of it is dropped for the end */
+	int error;       /* negative errno: no more events are written */
 };
 
 /* What one event adds to the ledger once it is in the file. */
@@ -52,6 +54,13 @@ struct gt_file_tally {
 /* The beginning of the file has been written: @size bytes with the @names of tracks. */
 void gt_file_begun(struct gt_file *file, size_t size, uint32_t names);
 
+/* An event is about to be written, or is in the file that is appended to. */
+static inline void gt_file_see(struct gt_file *file, const struct gt_event *event)
+{
+	if (event->end > file->newest)
+		file->newest = event->end;
+}
+
 /* An event is complete in the batch. */
 void gt_file_count(struct gt_file *file, const struct gt_file_tally *tally);
 
@@ -61,8 +70,9 @@ void gt_file_recall(struct gt_file *file, const struct gt_file_tally *tally);
 /* Appends at @offset, to what was recalled. */
 void gt_file_resume(struct gt_file *file, struct gt_sink *sink, uint64_t offset);
 
-/* An event is lost: the file has ended, or there was no memory for it (@error -ENOMEM). */
-void gt_file_lose(struct gt_file *file, uint64_t events, int error);
+/* An event, written under @key, is lost: the file has ended, or there was no memory for it (@error
+ * -ENOMEM). */
+void gt_file_lose(struct gt_file *file, enum gt_ledger_key key, int error);
 
 /* Writes the batch of @size bytes; the next one overwrites its last @overwritten bytes. A failure
  * is final: the batch is lost and counted. */
@@ -84,7 +94,14 @@ struct gt_ledger gt_file_ledger(const struct gt_file *file, const struct gt_ledg
 /* @error kept the end from being written: drops the newest events for it. 0: try again. */
 int gt_file_drop_newest(struct gt_file *file, int error);
 
-/* Why events are missing, as text for the trace. */
-const char *gt_file_cause(const struct gt_file *file);
+/* Calls @put for each cause of losses that the end of the file has a note of: the cause as text,
+ * how many events. */
+void gt_file_each_loss(const struct gt_file *file,
+		       void (*put)(void *context, const char *cause, uint64_t events),
+		       void *context);
+
+/* The reverse: true if a note, read from a file, is one of these. Adds what it says, with its
+ * @time. */
+bool gt_file_read_loss(const struct gt_note_event *note, uint64_t time, struct gt_losses *losses);
 
 #endif

@@ -450,6 +450,7 @@ void gt_cupti_buffers_each(const struct gt_spool_view *view,
 		struct gt_cupti_spooled buffer = {.valid = slots[i].valid,
 						  .order = slots[i].order,
 						  .foreign = gt_spool_bool(&slots[i].foreign),
+						  .was_read = state == SLOT_READ,
 						  .unfinished = state == SLOT_CUPTI};
 
 		if (state != SLOT_FULL && state != SLOT_READ && state != SLOT_CUPTI)

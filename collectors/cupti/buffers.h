@@ -66,6 +66,7 @@ struct gt_cupti_spooled {
 	size_t valid;
 	uint64_t order;  /* of completion */
 	bool foreign;    /* as above */
+	bool was_read;   /* all its records were taken, and are counted */
 	bool unfinished; /* CUPTI still had it: at most @valid bytes, zero after its records */
 };
 

@@ -101,6 +101,8 @@ static void end_buffer(struct gt_cupti_reading *reading, struct gt_translate *tr
 	if (why != CUPTI_ERROR_MAX_LIMIT_REACHED)
 		gt_ledger_add(translate->ledger, GT_LEDGER_RECORDS_UNREADABLE_BYTES,
 			      (uint64_t)(end - last));
+	if (translate->read)
+		translate->read(translate->context);
 	gt_cupti_buffers_recycle(buffer, translate->now);
 	gt_cupti_buffers_prepare();
 }

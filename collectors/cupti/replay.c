@@ -233,6 +233,8 @@ void gt_cupti_replay_delivered(struct gt_translate *translate)
 		translate->borrowed = buffer.foreign;
 		gt_ledger_add(translate->ledger, GT_LEDGER_RECORDS_UNREADABLE_BYTES,
 			      gt_cupti_replay(&how, buffer.data, buffer.valid));
+		if (translate->read)
+			translate->read(translate->context);
 		gt_cupti_buffers_recycle(&buffer, translate->now);
 	}
 	if (how.notes && !notes)

@@ -69,6 +69,8 @@ struct gt_translate {
 	void (*emit)(void *context, const struct gt_event *event);
 	/* our call @id has CUPTI's id @correlation; NULL: not needed */
 	void (*tie)(void *context, uint32_t correlation, uint32_t id);
+	/* all records of a buffer were emitted; NULL: not needed */
+	void (*read)(void *context);
 	void *context;
 };
 

@@ -10,6 +10,28 @@ const struct gt_ledger_row gt_ledger_rows[GT_LEDGER_COUNT_] = {
 #undef GT_LEDGER
 };
 
+const struct gt_ledger_kind gt_ledger_kinds[GT_LEDGER_KINDS_] = {
+	{GT_LEDGER_CALLS_RECEIVED, GT_LEDGER_CALLS_WRITTEN, GT_LEDGER_COUNT_,
+	 GT_LEDGER_CALLS_LOST_FILE},
+	{GT_LEDGER_RECORDS_KERNEL, GT_LEDGER_KERNELS_WRITTEN, GT_LEDGER_KERNELS_UNTIMED,
+	 GT_LEDGER_KERNELS_LOST_FILE},
+	{GT_LEDGER_RECORDS_MEMCPY, GT_LEDGER_MEMCPYS_WRITTEN, GT_LEDGER_MEMCPYS_UNTIMED,
+	 GT_LEDGER_MEMCPYS_LOST_FILE},
+	{GT_LEDGER_RECORDS_MEMSET, GT_LEDGER_MEMSETS_WRITTEN, GT_LEDGER_MEMSETS_UNTIMED,
+	 GT_LEDGER_MEMSETS_LOST_FILE},
+	{GT_LEDGER_SAMPLES_RECEIVED, GT_LEDGER_SAMPLES_WRITTEN, GT_LEDGER_COUNT_,
+	 GT_LEDGER_SAMPLES_LOST_FILE},
+};
+
+uint64_t gt_ledger_missing(const struct gt_ledger *ledger, const struct gt_ledger_kind *kind)
+{
+	uint64_t there = ledger->count[kind->written];
+
+	if (kind->untimed != GT_LEDGER_COUNT_)
+		there += ledger->count[kind->untimed];
+	return ledger->count[kind->received] > there ? ledger->count[kind->received] - there : 0;
+}
+
 /* Contexts, streams and names are no events of a file. */
 static const enum gt_ledger_key keys[GT_EVENT_COUNT_] = {
 	[GT_EVENT_API] = GT_LEDGER_CALLS_WRITTEN,

@@ -32,6 +32,21 @@ struct gt_ledger_row {
 /* Names and meanings, indexed by enum gt_ledger_key. */
 extern const struct gt_ledger_row gt_ledger_rows[GT_LEDGER_COUNT_];
 
+/* How one kind of event is counted from its arrival on. */
+struct gt_ledger_kind {
+	enum gt_ledger_key received, written;
+	enum gt_ledger_key untimed; /* GT_LEDGER_COUNT_: none of them */
+	enum gt_ledger_key lost;    /* in GT_LEDGER_EVENTS_LOST_* */
+};
+
+#define GT_LEDGER_KINDS_ 5
+
+/* The kinds whose arrival is counted: calls, kernels, memcpys, memsets, samples. */
+extern const struct gt_ledger_kind gt_ledger_kinds[GT_LEDGER_KINDS_];
+
+/* Events of a kind that arrived and are not in the file, not even without times. */
+uint64_t gt_ledger_missing(const struct gt_ledger *ledger, const struct gt_ledger_kind *kind);
+
 /* The key that a written event is counted under; GT_LEDGER_COUNT_: none. */
 enum gt_ledger_key gt_ledger_key_of(const struct gt_event *event);
 

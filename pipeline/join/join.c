@@ -59,7 +59,7 @@ void gt_call_join_call(struct gt_call_join *join, const struct gt_event *event,
 static void write_record(struct gt_call_join *join, struct gt_event *event, bool linked)
 {
 	if (!gt_event_is_gpu(event->kind)) { /* work without times: when it was launched is known */
-		if (linked)
+		if (linked && event->launch.start)
 			event->start = event->end = event->launch.start;
 		gt_outlet_event(join->outlet, event);
 		return;

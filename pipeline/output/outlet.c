@@ -17,13 +17,21 @@ static bool is_decided(const struct gt_outlet *outlet)
 	return outlet->output->writer || outlet->output->failed;
 }
 
+static void lose(struct gt_outlet *outlet, const struct gt_event *event, uint64_t *cause)
+{
+	enum gt_ledger_key key = gt_ledger_key_of(event);
+
+	*cause += key < GT_LEDGER_COUNT_; /* a name is no event of a file */
+	gt_losses_add_kind(&outlet->output->lost, key, 1);
+}
+
 /* What the writer refuses it counts itself. */
 static void write_event(struct gt_outlet *outlet, const struct gt_event *event)
 {
 	if (gt_output_is_open(outlet->output))
 		gt_output_event(outlet->output, event);
 	else
-		gt_ledger_add(outlet->ledger, GT_LEDGER_EVENTS_LOST_DISK, 1);
+		lose(outlet, event, &outlet->output->lost.disk);
 }
 
 void gt_outlet_open(struct gt_outlet *outlet)
@@ -55,7 +63,7 @@ void gt_outlet_event(struct gt_outlet *outlet, const struct gt_event *event)
 	if (is_decided(outlet))
 		write_event(outlet, event);
 	else if (!gt_waiting_push(&outlet->early, event))
-		gt_ledger_add(outlet->ledger, GT_LEDGER_EVENTS_LOST_EARLY, 1);
+		lose(outlet, event, &outlet->output->lost.early);
 }
 
 void gt_outlet_note(struct gt_outlet *outlet, const struct gt_note_event *note)

@@ -12,15 +12,13 @@
 
 #include "core/guest/clock.h"
 #include "core/schema/event.h"
-#include "core/schema/ledger.h"
 #include "pipeline/output/output.h"
 #include "pipeline/output/waiting.h"
 
-/* The end of the pipeline. Given: the first four; the rest is zero at first. */
+/* The end of the pipeline. Given: the first three; the rest is zero at first. */
 struct gt_outlet {
 	struct gt_output *output;
-	const struct gt_clock *clock; /* for notes */
-	struct gt_ledger *ledger;
+	const struct gt_clock *clock;  /* for notes */
 	const _Atomic bool *has_cupti; /* GPU work is recorded: calls alone ask for no file */
 	struct gt_waiting early;       /* before the file: no GPU work has been asked for yet */
 	uint64_t newest;               /* trace ns of the latest end, for what has to be closed */

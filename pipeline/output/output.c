@@ -14,6 +14,7 @@
 #include "core/identity.h"
 #include "core/pattern.h"
 #include "core/run_name.h"
+#include "writers/file.h"
 
 static int folder_name(const struct gt_config *config, char *ret_path, size_t size)
 {
@@ -100,6 +101,31 @@ static int open_writer(struct gt_output *output)
 					 &output->options);
 }
 
+struct gt_file *gt_output_file(const struct gt_output *output)
+{
+	if (!gt_output_is_open(output) || !output->writer->ops->file)
+		return NULL;
+	return output->writer->ops->file(output->writer);
+}
+
+/* The file reports what was lost before it was there. */
+static void hand_losses(struct gt_output *output)
+{
+	struct gt_file *file = gt_output_file(output);
+
+	if (!file)
+		return;
+	gt_losses_add(&file->lost, &output->lost);
+	output->lost = (struct gt_losses){0};
+}
+
+const struct gt_losses *gt_output_lost(const struct gt_output *output)
+{
+	const struct gt_file *file = gt_output_file(output);
+
+	return file ? &file->lost : &output->lost;
+}
+
 int gt_output_open(struct gt_output *output)
 {
 	const struct gt_config *config = output->config;
@@ -142,8 +168,11 @@ int gt_output_open(struct gt_output *output)
 			gt_log_say("cannot write a trace into %s (error %d)", output->folder,
 				   -error);
 		output->failed = true;
+		output->lost.error = error;
+		output->lost.since = metadata->start;
 		return error;
 	}
+	hand_losses(output);
 	gt_log_verbose("writing %s", output->sink ? gt_sink_path(output->sink) : "nothing");
 	return 0;
 }

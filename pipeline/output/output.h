@@ -10,6 +10,7 @@
 
 #include "core/budget.h"
 #include "core/config.h"
+#include "core/losses.h"
 #include "core/schema/ledger.h"
 #include "core/schema/metadata.h"
 #include "pipeline/output/segments.h"
@@ -32,6 +33,7 @@ struct gt_output {
 	struct gt_writer *writer;
 	struct gt_sink *sink;
 	bool failed;               /* tried, could not: events are counted as lost */
+	struct gt_losses lost;     /* events while there is no file; the file takes them over */
 	uint32_t metadata_written; /* generation of the metadata that the writer has */
 	struct gt_writer_options options;
 	struct gt_segments segments;
@@ -55,6 +57,12 @@ static inline bool gt_output_is_open(const struct gt_output *output)
  * read: the sink itself may be freed meanwhile. Empty: there is none. */
 void gt_output_set_name(const char *path);
 const char *gt_output_name(void);
+
+/* The file that is written; NULL: there is none. */
+struct gt_file *gt_output_file(const struct gt_output *output);
+
+/* What is lost so far: that is in no ledger before the end. */
+const struct gt_losses *gt_output_lost(const struct gt_output *output);
 
 /* An event for the writer, which counts what it cannot write; before it, metadata that has changed.
  * Only while it is open, as _flush. */

@@ -15,6 +15,7 @@
 #include "pipeline/ranges/ranges.h"
 #include "pipeline/sources/calls.h"
 #include "pipeline/sources/samples.h"
+#include "pipeline/spool/spooled.h"
 
 static bool call_is_whole(const struct gt_call_record *call)
 {
@@ -98,6 +99,8 @@ static void take_thread(void *context, const struct gt_thread *thread)
 
 	for (int i = 0; i < GT_THREAD_COUNTERS_; i++)
 		r->counters[i] += atomic_load(&thread->counters[i]);
+	for (int i = 0; i < GT_RING_TYPES; i++)
+		r->released[i] += thread->ring.released[i];
 	gt_ring_each(r->view, &thread->ring, take_record, r);
 }
 
@@ -121,22 +124,28 @@ static int by_order(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
+static void take_buffer(struct gt_replay_records *r, const struct gt_cupti_spooled *buffer)
+{
+	const struct gt_cupti_replay how = {.view = r->view,
+					    .notes = r->notes,
+					    .translate = r->translate,
+					    .unfinished = buffer->unfinished};
+	struct gt_ledger *ledger = r->translate->ledger;
+	struct gt_ledger before = *ledger;
+	size_t left;
+
+	r->translate->borrowed = buffer->foreign;
+	left = gt_cupti_replay(&how, buffer->data, buffer->valid);
+	if (!buffer->unfinished)
+		gt_ledger_add(ledger, GT_LEDGER_RECORDS_UNREADABLE_BYTES, left);
+	if (buffer->was_read)
+		gt_spooled_copy_read(ledger, &before);
+}
+
 void gt_replay_buffers(struct gt_replay_records *r)
 {
 	gt_cupti_buffers_each(r->view, note_buffer, r);
 	qsort(r->buffers, r->buffer_count, sizeof(r->buffers[0]), by_order);
-	for (uint32_t i = 0; i < r->buffer_count; i++) {
-		const struct gt_cupti_spooled *buffer = &r->buffers[i];
-		const struct gt_cupti_replay how = {.view = r->view,
-						    .notes = r->notes,
-						    .translate = r->translate,
-						    .unfinished = buffer->unfinished};
-		size_t left;
-
-		r->translate->borrowed = buffer->foreign;
-		left = gt_cupti_replay(&how, buffer->data, buffer->valid);
-		if (!buffer->unfinished)
-			gt_ledger_add(r->translate->ledger, GT_LEDGER_RECORDS_UNREADABLE_BYTES,
-				      left);
-	}
+	for (uint32_t i = 0; i < r->buffer_count; i++)
+		take_buffer(r, &r->buffers[i]);
 }

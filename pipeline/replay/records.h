@@ -29,13 +29,15 @@ struct gt_replay_records {
 	struct gt_cupti_spooled buffers[GT_CUPTI_BUFFERS_MAX];
 	uint32_t buffer_count;
 	uint64_t counters[GT_THREAD_COUNTERS_]; /* of all threads, as they counted */
+	uint64_t released[GT_RING_TYPES];       /* records that are in no ring any more, by type */
 	uint64_t ranges_lost; /* records of NVTX that mean nothing without the process's memory */
 };
 
 /* Those of the rings: calls, ranges, samples. */
 void gt_replay_rings(struct gt_replay_records *records);
 
-/* Those of the activity buffers, in the order of their completion. */
+/* Those of the activity buffers, in the order of their completion. The dead process has counted
+ * those that it had read: they are not counted again. */
 void gt_replay_buffers(struct gt_replay_records *records);
 
 #endif

@@ -100,7 +100,7 @@ static void take_launch(void *context, const struct gt_correlate_call *from)
 
 	call.launch = (struct gt_launch){
 		.tid = from->launch.tid,
-		.start = from->launch.start,
+		.start = r->has_trace ? from->launch.start : 0, /* of a ring: known when replayed */
 		.stack = find_stack(r, from->launch.stack),
 		.nvtx = gt_replay_stores_string(r, from->launch.nvtx),
 		.range = from->launch.range,

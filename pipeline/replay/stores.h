@@ -13,11 +13,12 @@
 
 struct gt_correlate;
 
-/* Given: the first three; the rest is made by _init. */
+/* Given: the first four; the rest is made by _init. */
 struct gt_replay_stores {
 	const struct gt_spool_view *view;
 	struct gt_intern *strings;
 	struct gt_stacks *stacks;
+	bool has_trace; /* another file, with the calls that are in no ring any more */
 	struct gt_arena frames;
 	const struct gt_stack **by_id;
 };

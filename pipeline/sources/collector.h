@@ -72,7 +72,8 @@ struct gt_collector {
 	void (*report)(void *part);
 	const struct gt_collector_count *counts;
 	size_t count_count;
-	/* Once, when the ledger is closed: what is no plain count. */
+	/* What is no plain count, for a ledger to be closed; with a spool after each round, too,
+	 * for a copy of it. */
 	void (*count)(void *part, struct gt_ledger *ledger);
 	/* Threads that it has of its own. */
 	uint32_t (*threads)(const void *part);
@@ -82,10 +83,9 @@ struct gt_collector {
 	void (*release)(void);
 };
 
-/* The collectors of one pipeline, in the order of their start. Given: the first three. */
+/* The collectors of one pipeline, in the order of their start. Given: the first two. */
 struct gt_collectors {
 	struct gt_outlet *outlet; /* for notes */
-	struct gt_ledger *ledger;
 	struct gt_collector_entry {
 		const struct gt_collector *collector; /* NULL: the end */
 		void *part;
@@ -128,8 +128,9 @@ void gt_collectors_leave(struct gt_collectors *collectors, bool stuck);
 /* Writes a note for each count that has grown since the last call. */
 void gt_collectors_report(struct gt_collectors *collectors);
 
-/* Fills the ledger. Once, at the end. */
-void gt_collectors_count(struct gt_collectors *collectors);
+/* Completes @ledger, a copy of the one that the sources count in, or that itself: once, at the
+ * end. */
+void gt_collectors_count(const struct gt_collectors *collectors, struct gt_ledger *ledger);
 
 /* Stops and releases them. */
 void gt_collectors_stop(struct gt_collectors *collectors);

@@ -164,16 +164,16 @@ void gt_collectors_report(struct gt_collectors *c)
 	}
 }
 
-void gt_collectors_count(struct gt_collectors *c)
+void gt_collectors_count(const struct gt_collectors *c, struct gt_ledger *ledger)
 {
-	for (struct gt_collector_entry *e = c->entries; e->collector; e++) {
+	for (const struct gt_collector_entry *e = c->entries; e->collector; e++) {
 		const struct gt_collector_count *counts = e->collector->counts;
 
 		for (size_t k = 0; k < e->collector->count_count; k++)
 			if (counts[k].key < GT_LEDGER_COUNT_)
-				c->ledger->count[counts[k].key] = counts[k].now(e->part);
+				ledger->count[counts[k].key] = counts[k].now(e->part);
 		if (e->collector->count)
-			e->collector->count(e->part, c->ledger);
+			e->collector->count(e->part, ledger);
 	}
 }
 

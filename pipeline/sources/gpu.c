@@ -17,6 +17,7 @@
 #include "pipeline/output/outlet.h"
 #include "pipeline/sources/coexist.h"
 #include "pipeline/sources/collector.h"
+#include "pipeline/spool/spooled.h"
 
 /* ---- what the translator makes ---- */
 
@@ -46,8 +47,15 @@ static void take_tie(void *context, uint32_t correlation, uint32_t id)
 	gt_ties_put(&gpu->join->ties, correlation, id);
 }
 
+static void end_buffer(void *context)
+{
+	const struct gt_gpu *gpu = context;
+
+	gt_spooling_read(gpu->spooling);
+}
+
 void gt_gpu_init(struct gt_gpu *gpu, const struct gt_clock *clock, struct gt_intern *strings,
-		 struct gt_demangle *demangle, struct gt_translate_notes *notes)
+		 struct gt_demangle *demangle)
 {
 	struct gt_translate *translate = &gpu->translate;
 
@@ -56,9 +64,10 @@ void gt_gpu_init(struct gt_gpu *gpu, const struct gt_clock *clock, struct gt_int
 	translate->demangle = demangle;
 	translate->ledger = gpu->ledger;
 	translate->session_start = clock->first.realtime;
-	translate->notes = notes;
+	translate->notes = gt_spooling_notes(gpu->spooling);
 	translate->emit = take_event;
 	translate->tie = take_tie;
+	translate->read = end_buffer;
 	translate->context = gpu;
 }
 

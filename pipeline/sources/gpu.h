@@ -16,12 +16,15 @@
 #include "core/schema/metadata.h"
 #include "pipeline/join/join.h"
 
-/* Given: the first five; the rest is zero at first. */
+struct gt_spooling;
+
+/* Given: the first six; the rest is zero at first. */
 struct gt_gpu {
 	const struct gt_config *config;
 	struct gt_metadata *metadata; /* versions and devices */
 	struct gt_ledger *ledger;
 	struct gt_call_join *join;
+	const struct gt_spooling *spooling; /* learns what was read; NULL: nobody has to */
 	void (*watch_end)(void); /* the driver is up: exit handlers can be registered; may be
 				  * NULL */
 	int started;             /* what gt_cupti_start returned */
@@ -31,9 +34,8 @@ struct gt_gpu {
 	struct gt_translate translate;
 };
 
-/* What the translator needs to make events. @notes: where it leaves what recovery needs, or
- * NULL. */
+/* What the translator needs to make events. */
 void gt_gpu_init(struct gt_gpu *gpu, const struct gt_clock *clock, struct gt_intern *strings,
-		 struct gt_demangle *demangle, struct gt_translate_notes *notes);
+		 struct gt_demangle *demangle);
 
 #endif

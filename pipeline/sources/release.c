@@ -12,6 +12,7 @@
 #include "pipeline/join/join.h"
 #include "pipeline/output/output.h"
 #include "pipeline/ranges/ranges.h"
+#include "pipeline/sources/collector.h"
 #include "pipeline/spool/spooled.h"
 
 /* While there is no file yet, calls wait in memory and in their rings, until a ring wants its
@@ -26,21 +27,32 @@ void gt_release_rings(const struct gt_release *release)
 		gt_output_flush(output, 0);
 	if (spooled)
 		spooled->open_ranges = keep ? 0 : gt_ranges_open(release->ranges);
+	gt_spooling_lost(release->spooling, gt_output_lost(output));
 	for (struct gt_thread *t = gt_threads_first(); t; t = t->next)
 		if (!keep || gt_ring_is_pressed(&t->ring))
 			gt_ring_release(&t->ring);
 }
 
+static void update_ledger(const struct gt_release *release)
+{
+	struct gt_ledger now = *release->spooling->ledger;
+
+	gt_collectors_count(release->collectors, &now);
+	gt_spooling_update(release->spooling, &now);
+}
+
 void gt_release_buffers(const struct gt_release *release)
 {
+	bool is_open = gt_output_is_open(release->output);
 	uint64_t settled;
 
 	if (!release->spooling->spooled)
 		return;
-	gt_spooling_update(release->spooling);
-	if (!gt_output_is_open(release->output))
-		return;
 	settled = gt_clock_from_monotonic(release->clock, gt_clock_now()) - GT_SPOOLED_SETTLE_NS;
-	gt_output_flush(release->output, settled);
-	gt_cupti_buffers_release(settled - gt_call_join_longest_wait(release->join));
+	if (is_open)
+		gt_output_flush(release->output, settled);
+	gt_spooling_lost(release->spooling, gt_output_lost(release->output));
+	update_ledger(release);
+	if (is_open)
+		gt_cupti_buffers_release(settled - gt_call_join_longest_wait(release->join));
 }

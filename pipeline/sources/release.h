@@ -8,6 +8,7 @@
 
 struct gt_clock;
 struct gt_call_join;
+struct gt_collectors;
 struct gt_output;
 struct gt_ranges;
 struct gt_spooling;
@@ -19,6 +20,7 @@ struct gt_release {
 	const struct gt_ranges *ranges;  /* open ones are in no ring any more */
 	const struct gt_call_join *join; /* GPU work may wait there */
 	struct gt_output *output;
+	const struct gt_collectors *collectors; /* what they count is kept in the spool */
 };
 
 /* After each round over the rings: writes the text made of them, then gives their records back. */

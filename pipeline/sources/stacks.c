@@ -235,6 +235,11 @@ static int start(void *part)
 	return 0;
 }
 
+void gt_call_stacks_finish(struct gt_call_stacks *s)
+{
+	look_for_python(s); /* its first stack may have shown that it is another */
+}
+
 static uint64_t refused_stacks(const void *part)
 {
 	const struct gt_call_stacks *s = part;
@@ -250,10 +255,9 @@ static const struct gt_collector_count counts[] = {
 /* The drain thread has counted stacks that were lost on their way to the store. */
 static void count(void *part, struct gt_ledger *ledger)
 {
-	struct gt_call_stacks *s = part;
+	const struct gt_call_stacks *s = part;
 	struct gt_python_counts python = gt_python_get_counts();
 
-	look_for_python(s); /* its first stack may have shown that it is another */
 	ledger->count[GT_LEDGER_STACKS_REFUSED] += gt_stacks_refused(s->stacks);
 	ledger->count[GT_LEDGER_PYTHON_BROKEN] = python.broken + python.foreign;
 	ledger->count[GT_LEDGER_PYTHON_UNNAMED] = gt_python_codes_count().refused;

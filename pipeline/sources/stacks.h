@@ -44,6 +44,9 @@ const struct gt_stack *gt_call_stacks_of_crash(struct gt_call_stacks *stacks,
 /* Takes note of modules that have come or gone: an interpreter may be among them. */
 void gt_call_stacks_refresh(struct gt_call_stacks *stacks);
 
+/* The end of the trace: whether the interpreter turned out to be another one is in the metadata. */
+void gt_call_stacks_finish(struct gt_call_stacks *stacks);
+
 /* From now on no call has the loader asked for a module that is not known: in recovery that is
  * another process's, and who is stuck may hold its lock. */
 void gt_call_stacks_freeze(struct gt_call_stacks *stacks);

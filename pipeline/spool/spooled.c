@@ -121,13 +121,13 @@ void gt_spooling_start(struct gt_spooling *spooling, const struct gt_config *con
 	if (!spooling->spooled)
 		return;
 	gt_text_format(metadata->spool, sizeof(metadata->spool), "%s", gt_spool_path());
-	gt_spooling_update(spooling);
+	gt_spooling_update(spooling, spooling->ledger);
 	gt_spool_set_root(GT_SPOOL_SESSION, spooling->spooled);
 }
 
 struct gt_translate_notes *gt_spooling_notes(const struct gt_spooling *spooling)
 {
-	return spooling->spooled ? &spooling->spooled->notes : NULL;
+	return spooling && spooling->spooled ? &spooling->spooled->notes : NULL;
 }
 
 static void update_metadata(struct gt_spooled *spooled, const struct gt_metadata *metadata)
@@ -141,16 +141,42 @@ static void update_metadata(struct gt_spooled *spooled, const struct gt_metadata
 			       metadata->unwinder);
 }
 
-void gt_spooling_update(const struct gt_spooling *spooling)
+/* A record of a buffer is counted by the dead process once the buffer is marked as read, and before
+ * by recovery: so these counts change with that mark, and in no other moment. */
+static const enum gt_ledger_key of_buffers[] = {
+	GT_LEDGER_RECORDS_KERNEL,  GT_LEDGER_RECORDS_MEMCPY,   GT_LEDGER_RECORDS_MEMSET,
+	GT_LEDGER_RECORDS_SYNC,    GT_LEDGER_RECORDS_OVERHEAD, GT_LEDGER_KERNELS_UNTIMED,
+	GT_LEDGER_MEMCPYS_UNTIMED, GT_LEDGER_MEMSETS_UNTIMED,  GT_LEDGER_RECORDS_UNREADABLE_BYTES,
+};
+
+void gt_spooled_copy_read(struct gt_ledger *to, const struct gt_ledger *from)
+{
+	for (size_t i = 0; i < sizeof(of_buffers) / sizeof(of_buffers[0]); i++)
+		to->count[of_buffers[i]] = from->count[of_buffers[i]];
+}
+
+void gt_spooling_read(const struct gt_spooling *spooling)
+{
+	if (spooling && spooling->spooled)
+		gt_spooled_copy_read(&spooling->spooled->ledger, spooling->ledger);
+}
+
+void gt_spooling_lost(const struct gt_spooling *spooling, const struct gt_losses *lost)
+{
+	if (spooling->spooled)
+		spooling->spooled->lost = *lost;
+}
+
+void gt_spooling_update(const struct gt_spooling *spooling, const struct gt_ledger *ledger)
 {
 	struct gt_spooled *spooled = spooling->spooled;
+	struct gt_ledger now = *ledger;
 
 	if (!spooled)
 		return;
-	spooling->ledger->count[GT_LEDGER_SPOOL_REFUSED] = gt_spool_refused();
-	spooling->ledger->count[GT_LEDGER_SPOOL_THREADS] = gt_spool_refused_threads();
+	gt_spooled_copy_read(&now, &spooled->ledger);
 	spooled->has_cupti = *spooling->has_cupti;
-	spooled->ledger = *spooling->ledger;
+	spooled->ledger = now;
 	spooled->threads_refused = gt_threads_refused();
 	memcpy(spooled->context_device, spooling->context_device, sizeof(spooled->context_device));
 	update_metadata(spooled, spooling->metadata);
@@ -168,7 +194,7 @@ void gt_spooling_begun(const struct gt_spooling *spooling)
 		return;
 	gt_spooling_clock(spooling);
 	spooling->spooled->metadata_generation = 0;
-	gt_spooling_update(spooling);
+	gt_spooling_update(spooling, spooling->ledger);
 }
 
 void gt_spooling_claim(const struct gt_spooling *spooling, uint64_t files,

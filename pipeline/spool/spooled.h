@@ -16,6 +16,7 @@
 #include "collectors/cupti/translate.h"
 #include "core/config.h"
 #include "core/guest/clock.h"
+#include "core/losses.h"
 #include "core/schema/ledger.h"
 #include "core/schema/metadata.h"
 
@@ -40,6 +41,7 @@ struct gt_spooled {
 	struct gt_clock clock;
 	struct gt_metadata metadata;
 	struct gt_ledger ledger;
+	struct gt_losses lost; /* what was to be in the file, and is neither there nor here */
 	struct gt_spooled_claims claims[2];
 	_Atomic uint32_t claim; /* which of the two is whole */
 	struct gt_translate_notes notes;
@@ -68,8 +70,18 @@ void gt_spooling_begun(const struct gt_spooling *spooling);
  * known again by its times when it comes out of the spool. */
 void gt_spooling_clock(const struct gt_spooling *spooling);
 
-/* Brings metadata and counts up to date. */
-void gt_spooling_update(const struct gt_spooling *spooling);
+/* Brings metadata and counts up to date. @ledger: all that would be in the ledger of a file closed
+ * now, but for what the file itself counts. */
+void gt_spooling_update(const struct gt_spooling *spooling, const struct gt_ledger *ledger);
+
+/* A buffer was read: the counts of its records are final. Before it is marked as read. */
+void gt_spooling_read(const struct gt_spooling *spooling);
+
+/* Copies what gt_spooling_read keeps up to date. */
+void gt_spooled_copy_read(struct gt_ledger *to, const struct gt_ledger *from);
+
+/* What is lost so far. Before the records that it was made of leave the spool. */
+void gt_spooling_lost(const struct gt_spooling *spooling, const struct gt_losses *lost);
 
 /* The first @files files are closed; @claimed is the sum of their ledgers. */
 void gt_spooling_claim(const struct gt_spooling *spooling, uint64_t files,

@@ -14,6 +14,7 @@
  * - workload held N: N rounds on one thread, says so and waits at a gate
  * - workload again N: the same, and N rounds after it
  * - workload killed N: N rounds on one thread, and it is dead
+ * - workload dying N: N rounds on one thread, 1000 more, one a millisecond, and it is dead
  * - workload unending N: N rounds on one thread, and the program ends while a kernel beside them
  *   runs for hours
  */
@@ -123,6 +124,17 @@ static void die(void)
 	kill(getpid(), SIGKILL);
 }
 
+static void die_slowly(void)
+{
+	work(NULL);
+	for (int i = 0; i < 1000; i++) {
+		one_round(&device);
+		usleep(1000);
+	}
+	check((int)cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+	kill(getpid(), SIGKILL);
+}
+
 static void leave_one_running(void)
 {
 	void *arguments[] = {&device.data};
@@ -164,6 +176,8 @@ int main(int argc, char **argv)
 		hold();
 	if (!strcmp(how, "killed"))
 		die();
+	if (!strcmp(how, "dying"))
+		die_slowly();
 	if (!strcmp(how, "unending"))
 		leave_one_running();
 	if (!strcmp(how, "again"))

@@ -21,6 +21,7 @@
 
 #define TEMPLATE_CALLS  3u
 #define TEMPLATE_LAUNCH 211 /* cudaLaunchKernel */
+#define TEMPLATE_MALLOC 20  /* cudaMalloc */
 
 /* The process that is killed. */
 static struct gt_pipeline template;

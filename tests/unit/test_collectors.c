@@ -97,11 +97,9 @@ static struct gt_ledger ledger;
 static struct gt_clock fake_clock;
 static _Atomic bool has_cupti = true;
 static struct gt_output output;
-static struct gt_outlet outlet = {
-	.output = &output, .clock = &fake_clock, .ledger = &ledger, .has_cupti = &has_cupti};
+static struct gt_outlet outlet = {.output = &output, .clock = &fake_clock, .has_cupti = &has_cupti};
 static struct gt_collectors collectors = {
 	.outlet = &outlet,
-	.ledger = &ledger,
 	.entries = {{.collector = &quick, .part = &a},
 		    {.collector = &large, .part = &l},
 		    {.collector = &polled_one, .part = &p},
@@ -161,7 +159,7 @@ Test(collectors, report_what_has_grown_since_the_last_time)
 Test(collectors, count_into_the_ledger)
 {
 	p.lost = 3;
-	gt_collectors_count(&collectors);
+	gt_collectors_count(&collectors, &ledger);
 	cr_assert_eq(ledger.count[GT_LEDGER_STRINGS_REFUSED], 3);
 	cr_assert_eq(ledger.count[GT_LEDGER_MODULES_UNREAD], 3);
 	cr_assert_eq(ledger.count[GT_LEDGER_CALLS_OPEN], 3);

@@ -15,9 +15,11 @@
 #include <unistd.h>
 
 #include "collectors/call/records.h"
+#include "collectors/cupti/replay.h"
 #include "collectors/nvtx/record.h"
 #include "core/spool_view.h"
 #include "pipeline/ranges/ranges.h"
+#include "pipeline/sources/collector.h"
 #include "pipeline/sources/release.h"
 #include "pipeline/replay.h"
 #include "tests/unit/spool_template.h"
@@ -365,6 +367,127 @@ Test(recover, leaves_out_what_was_released)
 	text = recover();
 	cr_assert_eq(count(text, "\"correlation\": 1,"), 0);
 	cr_assert_eq(count(text, "\"cat\": \"cuda_runtime\""), TEMPLATE_CALLS);
+	free(text);
+}
+
+/* ---- what the process had lost ---- */
+
+static void count_everything(void *part, struct gt_ledger *ledger)
+{
+	for (uint64_t i = 0; i < GT_LEDGER_COUNT_; i++)
+		ledger->count[i] = 1000 + i;
+}
+
+static const struct gt_collector careless = {.name = "careless", .count = count_everything};
+
+/* Recovery knows better: from the rings, the buffers, the losses of the file. */
+static bool is_counted_again(enum gt_ledger_key key)
+{
+	static const enum gt_ledger_key keys[] = {
+		GT_LEDGER_CALLS_SEEN,         GT_LEDGER_CALLS_NESTED,
+		GT_LEDGER_CALLS_LOST_RING,    GT_LEDGER_CALLS_LOST_THREAD,
+		GT_LEDGER_CALLS_OPEN,         GT_LEDGER_LAUNCHES_SEEN,
+		GT_LEDGER_RECORDS_SYNC,       GT_LEDGER_RECORDS_OVERHEAD,
+		GT_LEDGER_OPS_IN_FLIGHT,      GT_LEDGER_RECORDS_UNREADABLE_BYTES,
+		GT_LEDGER_SPOOL_REFUSED,      GT_LEDGER_SPOOL_THREADS,
+		GT_LEDGER_BUFFERS_UNREAD,     GT_LEDGER_BYTES_WRITTEN,
+		GT_LEDGER_EVENTS_LOST_DISK,   GT_LEDGER_EVENTS_LOST_EARLY,
+		GT_LEDGER_EVENTS_LOST_MEMORY,
+	};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (keys[i] == key)
+			return true;
+	for (int i = 0; i < GT_LEDGER_KINDS_; i++)
+		if (gt_ledger_kinds[i].received == key || gt_ledger_kinds[i].untimed == key ||
+		    gt_ledger_kinds[i].lost == key)
+			return true;
+	return false;
+}
+
+static uint64_t count_in(const char *text, enum gt_ledger_key key)
+{
+	char name[64];
+	const char *at;
+
+	snprintf(name, sizeof(name), "\"%s\": ", gt_ledger_rows[key].json);
+	at = strstr(text, name);
+	cr_assert_not_null(at, "%s", name);
+	return strtoull(at + strlen(name), NULL, 10);
+}
+
+/* Killed behind a round, however it was counted. */
+Test(recover, knows_every_count_of_a_ledger)
+{
+	struct gt_collector_entry *entry = template.collectors.entries;
+	char *text;
+
+	if (!template_begin())
+		cr_skip("no tmpfs with enough room");
+	while (entry->collector)
+		entry++;
+	entry->collector = &careless;
+	template_calls(1);
+	gt_release_buffers(&template.release);
+	text = recover();
+	for (uint64_t i = 0; i < GT_LEDGER_COUNT_; i++)
+		if (!is_counted_again((enum gt_ledger_key)i))
+			cr_expect_geq(count_in(text, (enum gt_ledger_key)i), 1000 + i, "%s",
+				      gt_ledger_rows[i].json);
+	free(text);
+}
+
+/* Calls that left their ring, records of a buffer that was read: not in the file, not in the spool.
+ */
+Test(recover, knows_what_was_lost_by_kind)
+{
+	char *text;
+
+	if (!template_begin())
+		cr_skip("no tmpfs with enough room");
+	template.output.failed = true;
+	template.output.lost.error = -ENOSPC;
+	template_calls(1);
+	gt_collectors_drain(&template.collectors);
+	template_kernels(2, "_Z5scalePffi");
+	gt_cupti_replay_delivered(&template.gpu.translate);
+	gt_call_join_settle(&template.join, true);
+	gt_release_buffers(&template.release);
+	gt_cupti_buffers_release(UINT64_MAX);
+	template_calls(1 + TEMPLATE_CALLS);
+	text = recover();
+	cr_expect_eq(count_in(text, GT_LEDGER_CALLS_WRITTEN), TEMPLATE_CALLS);
+	cr_expect_eq(count_in(text, GT_LEDGER_CALLS_LOST_FILE), TEMPLATE_CALLS);
+	cr_expect_eq(count_in(text, GT_LEDGER_CALLS_RECEIVED), 2 * TEMPLATE_CALLS);
+	cr_expect_eq(count_in(text, GT_LEDGER_RECORDS_KERNEL), 2);
+	cr_expect_eq(count_in(text, GT_LEDGER_KERNELS_LOST_FILE), 2);
+	cr_expect_eq(count_in(text, GT_LEDGER_EVENTS_LOST_DISK), TEMPLATE_CALLS + 2);
+	cr_expect_eq(count(text, "{\"cause\": \"disk full\", \"events\": 5}"), 1, "%s", text);
+	free(text);
+}
+
+/* They waited in memory for a file, and their ring wanted the room. */
+Test(recover, knows_calls_that_were_lost_before_there_was_a_file)
+{
+	uint64_t lost;
+	char *text;
+
+	if (!template_begin())
+		cr_skip("no tmpfs with enough room");
+	for (uint32_t i = 1; i <= 400; i++) {
+		gt_call_enter(GT_API_RUNTIME, TEMPLATE_MALLOC, i);
+		gt_call_exit(GT_API_RUNTIME, TEMPLATE_MALLOC, 0);
+		gt_collectors_drain(&template.collectors);
+	}
+	gt_release_buffers(&template.release);
+	template_calls(401);
+	text = recover();
+	lost = count_in(text, GT_LEDGER_EVENTS_LOST_EARLY);
+	cr_expect_gt(lost, 0);
+	cr_expect_eq(count_in(text, GT_LEDGER_CALLS_LOST_FILE), lost);
+	cr_expect_eq(count_in(text, GT_LEDGER_CALLS_RECEIVED), 400 + TEMPLATE_CALLS);
+	cr_expect_eq(count_in(text, GT_LEDGER_CALLS_WRITTEN), 400 + TEMPLATE_CALLS - lost);
+	cr_expect_eq(count_in(text, GT_LEDGER_CALLS_OPEN), 0);
 	free(text);
 }
 

@@ -38,11 +38,10 @@ static int print(struct gt_chrome *chrome, const struct gt_event *event)
 	size_t begin = file->batch.length;
 
 	if (file->output.error) {
-		gt_file_lose(&file->output, 1, file->output.error);
+		gt_file_lose(&file->output, gt_ledger_key_of(event), file->output.error);
 		return file->output.error;
 	}
-	if (event->end > chrome->last)
-		chrome->last = event->end;
+	gt_file_see(&chrome->file.output, event);
 	chrome->tally = (struct gt_file_tally){.key = gt_ledger_key_of(event), .events = 1};
 	printer_of(event)(chrome, event);
 	return gt_chrome_file_commit(file, begin, &chrome->tally);
@@ -122,7 +121,7 @@ static int chrome_open(struct gt_writer *w, struct gt_sink *sink,
 
 	set_metadata(chrome, metadata);
 	chrome->options = *options;
-	chrome->last = metadata->start;
+	chrome->file.output.newest = metadata->start;
 	chrome->window = gt_reorder_new(GT_CHROME_WINDOW);
 	chrome->lanes = gt_tracks_new();
 	chrome->flows = gt_memory_map(GT_CHROME_FLOWS * sizeof(*chrome->flows));
@@ -150,8 +149,7 @@ static void chrome_recall(struct gt_writer *w, const struct gt_event *event, uin
 	chrome->tally = (struct gt_file_tally){.key = gt_ledger_key_of(event), .events = 1};
 	chrome->is_recalling = true;
 	chrome->recalled_tid = tid;
-	if (event->end > chrome->last)
-		chrome->last = event->end;
+	gt_file_see(&chrome->file.output, event);
 	if (event->kind == GT_EVENT_THREAD)
 		gt_chrome_rename_thread(chrome, event->tid, event->thread.name);
 	else if (event->kind == GT_EVENT_STREAM)

@@ -184,7 +184,6 @@ struct gt_chrome {
 	struct gt_tracks *lanes;
 	uint32_t *flows;            /* calls whose flow has started, the newest per slot */
 	struct gt_file_tally tally; /* of the event being printed */
-	uint64_t last;              /* latest end of all events, ns */
 	bool is_recalling;          /* the event is in the file already, */
 	uint32_t recalled_tid;      /* on this track */
 };

@@ -179,6 +179,13 @@ int gt_chrome_file_flush(struct gt_chrome_file *file)
 	return error;
 }
 
+/* Names of tracks are no events. */
+static void lose(struct gt_file *output, const struct gt_file_tally *tally, int error)
+{
+	if (tally->events)
+		gt_file_lose(output, tally->key, error);
+}
+
 int gt_chrome_file_commit(struct gt_chrome_file *file, size_t begin,
 			  const struct gt_file_tally *tally)
 {
@@ -187,7 +194,7 @@ int gt_chrome_file_commit(struct gt_chrome_file *file, size_t begin,
 
 	if (batch->failed) {
 		gt_json_cut(batch, begin);
-		gt_file_lose(&file->output, tally->events, -ENOMEM);
+		lose(&file->output, tally, -ENOMEM);
 		return -ENOMEM;
 	}
 	if (batch->length + 2 > GT_FILE_BATCH && begin) {
@@ -196,7 +203,7 @@ int gt_chrome_file_commit(struct gt_chrome_file *file, size_t begin,
 		gt_json_cut(batch, batch->length - begin);
 	}
 	if (error) {
-		gt_file_lose(&file->output, tally->events, error);
+		lose(&file->output, tally, error);
 		gt_json_cut(batch, 0);
 		return error;
 	}
@@ -207,7 +214,7 @@ int gt_chrome_file_commit(struct gt_chrome_file *file, size_t begin,
 /* ---- the end ---- */
 
 /* One `i` event of the tail, up to its arguments. */
-#define begin_last(chrome, json, scope, name)                                                      \
+#define begin_last(chrome, json, scope, name, time)                                                \
 	do {                                                                                       \
 		gt_json_raw(json, ",{", 2);                                                        \
 		gt_json_literal(json, "ph", "i");                                                  \
@@ -215,27 +222,20 @@ int gt_chrome_file_commit(struct gt_chrome_file *file, size_t begin,
 		gt_json_literal(json, "cat", "gputrace");                                          \
 		gt_json_literal(json, "name", name);                                               \
 		gt_chrome_put_where(chrome, json, gt_chrome_pid(chrome), gt_chrome_pid(chrome),    \
-				    (chrome)->last);                                               \
+				    time);                                                         \
 		gt_json_key(json, "args");                                                         \
 		gt_json_char(json, '{');                                                           \
 	} while (0)
 
-static void put_lost(const struct gt_chrome *chrome, struct gt_json *json)
+static void put_loss(void *context, const char *cause, uint64_t events)
 {
-	const struct gt_file *output = &chrome->file.output;
+	struct gt_chrome *chrome = context;
+	struct gt_json *json = &chrome->file.block;
 
-	if (output->lost_disk) {
-		begin_last(chrome, json, "p", "LOST");
-		gt_json_member_cstr(json, "cause", gt_file_cause(output));
-		gt_json_member_u64(json, "events", output->lost_disk);
-		gt_json_raw(json, "}}\n", 3);
-	}
-	if (output->lost_memory) {
-		begin_last(chrome, json, "p", "LOST");
-		gt_json_literal(json, "cause", "no memory");
-		gt_json_member_u64(json, "events", output->lost_memory);
-		gt_json_raw(json, "}}\n", 3);
-	}
+	begin_last(chrome, json, "p", "LOST", chrome->file.output.lost.since);
+	gt_json_member_cstr(json, "cause", cause);
+	gt_json_member_u64(json, "events", events);
+	gt_json_raw(json, "}}\n", 3);
 }
 
 static void put_closing(const struct gt_chrome *chrome, struct gt_json *json,
@@ -245,16 +245,16 @@ static void put_closing(const struct gt_chrome *chrome, struct gt_json *json,
 	gt_metadata_json_put_repaired(json, &chrome->metadata.repaired);
 }
 
-static void make_tail(const struct gt_chrome *chrome, struct gt_json *json,
-		      const struct gt_ledger *ledger)
+static void make_tail(struct gt_chrome *chrome, const struct gt_ledger *ledger)
 {
+	struct gt_json *json = &chrome->file.block;
 	const char *path = gt_sink_path(chrome->file.output.sink);
 	const char *slash = strrchr(path, '/');
 	bool object = gt_sink_can_patch(chrome->file.output.sink);
 
 	gt_json_cut(json, 0);
-	put_lost(chrome, json);
-	begin_last(chrome, json, "g", "Record Window End");
+	gt_file_each_loss(&chrome->file.output, put_loss, chrome);
+	begin_last(chrome, json, "g", "Record Window End", chrome->file.output.newest);
 	if (!object)
 		put_closing(chrome, json, ledger);
 	gt_json_raw(json, "}}\n]", 4);
@@ -272,7 +272,7 @@ static int write_tail(struct gt_chrome *chrome, const struct gt_ledger *session)
 	struct gt_json *block = &chrome->file.block;
 	struct gt_ledger ledger = gt_file_ledger(output, session);
 
-	make_tail(chrome, block, &ledger);
+	make_tail(chrome, &ledger);
 	if (block->failed)
 		return -ENOMEM;
 	return gt_sink_write(output->sink, output->written.offset, block->text, block->length);

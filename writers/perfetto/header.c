@@ -317,14 +317,12 @@ void gt_perfetto_put_gpus(struct gt_perfetto *pf)
 
 /* ---- the last packets ---- */
 
-static void put_lost(struct gt_perfetto *pf, const char *cause, uint64_t events)
+static void put_loss(void *context, const char *cause, uint64_t events)
 {
+	struct gt_perfetto *pf = context;
 	struct gt_proto *batch = &pf->file.batch;
-	size_t packet, at;
+	size_t packet, at = begin_instant(pf, pf->file.output.lost.since, "LOST", &packet);
 
-	if (!events)
-		return;
-	at = begin_instant(pf, pf->last, "LOST", &packet);
 	put_text(batch, GT_PF_EVENT_ANNOTATION, note_names[GT_PF_ANNOTATION_CAUSE], cause);
 	put_uint(batch, GT_PF_EVENT_ANNOTATION, note_names[GT_PF_ANNOTATION_COUNT], events);
 	put_text(batch, GT_PF_EVENT_ANNOTATION, note_names[GT_PF_ANNOTATION_OF_WHAT], "events");
@@ -339,11 +337,10 @@ void gt_perfetto_put_end(struct gt_perfetto *pf, const struct gt_ledger *ledger)
 	struct gt_proto *batch = &pf->file.batch;
 	size_t packet, at;
 
-	if (output->error || output->lost_disk)
+	if (output->error || output->lost.disk)
 		put_sequence(pf, GT_PF_SEQUENCE_HOST);
-	put_lost(pf, gt_file_cause(output), output->lost_disk);
-	put_lost(pf, "no memory", output->lost_memory);
-	at = begin_instant(pf, pf->last, GT_PF_LEDGER_NAME, &packet);
+	gt_file_each_loss(output, put_loss, pf);
+	at = begin_instant(pf, output->newest, GT_PF_LEDGER_NAME, &packet);
 	for (int i = 0; i < GT_LEDGER_COUNT_; i++)
 		put_uint(batch, GT_PF_EVENT_ANNOTATION, gt_ledger_rows[i].json, ledger->count[i]);
 	end_instant(pf, at, packet);

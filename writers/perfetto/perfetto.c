@@ -45,11 +45,10 @@ static int perfetto_event(struct gt_writer *w, const struct gt_event *event)
 	if (!put || (event->kind == GT_EVENT_SYNC && !pf->options.sync_tracks))
 		return 0;
 	if (pf->file.output.error) {
-		gt_file_lose(&pf->file.output, 1, pf->file.output.error);
+		gt_file_lose(&pf->file.output, gt_ledger_key_of(event), pf->file.output.error);
 		return pf->file.output.error;
 	}
-	if (event->end > pf->last)
-		pf->last = event->end;
+	gt_file_see(&pf->file.output, event);
 	put(pf, event);
 	return gt_perfetto_file_commit(&pf->file, gt_ledger_key_of(event), 1);
 }
@@ -71,7 +70,7 @@ static int perfetto_open(struct gt_writer *w, struct gt_sink *sink,
 
 	pf->metadata = *metadata;
 	pf->options = *options;
-	pf->last = metadata->start;
+	pf->file.output.newest = metadata->start;
 	pf->file.output.sink = sink;
 	pf->file.output.has_next = options->has_next;
 	pf->lanes = gt_tracks_new();
@@ -90,8 +89,7 @@ static void perfetto_recall(struct gt_writer *w, const struct gt_event *event, u
 	struct gt_perfetto *pf = w->priv;
 
 	(void)tid;
-	if (event->end > pf->last)
-		pf->last = event->end;
+	gt_file_see(&pf->file.output, event);
 	gt_file_recall(&pf->file.output,
 		       &(struct gt_file_tally){.key = gt_ledger_key_of(event),
 					       .events = 1,

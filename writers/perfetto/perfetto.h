@@ -156,7 +156,6 @@ struct gt_perfetto {
 	struct gt_perfetto_kernels kernels;
 	struct gt_tracks *lanes;
 	uint64_t clock[3]; /* time of the last packet, by sequence */
-	uint64_t last;     /* latest end of all events */
 	uint32_t last_tid; /* thread of last_track */
 	uint32_t last_track;
 	bool gpus_written;
