@@ -4,10 +4,16 @@
  */
 #include "core/correlate.h"
 
+#include <string.h>
+
 #include "core/guest/memory.h"
 #include "core/spool_view.h"
 
 #define FIRST_ENTRIES 4096u
+
+/* Ids with a bit of their own; later ones share them. */
+#define EVICTED_IDS   (1u << 25)
+#define EVICTED_BYTES ((size_t)EVICTED_IDS / 8)
 
 struct correlate_entry {
 	uint32_t correlation; /* 0: empty */
@@ -22,7 +28,10 @@ struct gt_correlate {
 	uint32_t size; /* power of two */
 	uint32_t max;
 	uint32_t wait; /* so often it does not try to grow: memory was refused */
-	struct gt_correlate_counts counts; /* of entries no longer in the table */
+	struct gt_correlate_counts counts;
+	uint8_t *evicted;  /* bit per id; NULL: none was, or there is no memory */
+	uint8_t *answered; /* of those, the ones that an operation came of */
+	uint64_t late;     /* calls whose first operation came after they were evicted */
 };
 
 struct gt_correlate *gt_correlate_new(uint32_t max_entries)
@@ -47,6 +56,8 @@ void gt_correlate_free(struct gt_correlate *table)
 	if (!table)
 		return;
 	gt_memory_unmap(table->entries, table->size * sizeof(struct correlate_entry));
+	if (table->evicted)
+		gt_memory_unmap(table->evicted, 2 * EVICTED_BYTES);
 	gt_memory_unmap(table, sizeof(*table));
 }
 
@@ -92,13 +103,37 @@ static bool grow(struct gt_correlate *table)
 	return true;
 }
 
-static void count_evicted(struct gt_correlate_counts *counts, const struct correlate_entry *entry)
+static bool has_bit(const uint8_t *bits, uint32_t id)
 {
-	if (is_done(entry) ||
-	    entry->operations) /* a graph: its later operations will have no call */
+	return bits[id % EVICTED_IDS / 8] >> id % 8 & 1;
+}
+
+static void set_bit(uint8_t *bits, uint32_t id, bool value)
+{
+	uint8_t *byte = &bits[id % EVICTED_IDS / 8];
+
+	*byte = (uint8_t)((*byte & ~(1u << id % 8)) | (unsigned int)value << id % 8);
+}
+
+static bool is_waiting(const struct correlate_entry *entry)
+{
+	return entry->correlation && entry->expects && !entry->operations;
+}
+
+/* It still counts as in flight while none of its operations came. Of a graph more may come. */
+static void evict(struct gt_correlate *table, const struct correlate_entry *entry)
+{
+	if (is_done(entry))
 		return;
-	counts->evicted++;
-	counts->in_flight++;
+	table->counts.evicted += is_waiting(entry);
+	if (!table->evicted) {
+		table->evicted = gt_spool_map(2 * EVICTED_BYTES);
+		table->answered = table->evicted ? table->evicted + EVICTED_BYTES : NULL;
+	}
+	if (!table->evicted)
+		return;
+	set_bit(table->evicted, entry->correlation, true);
+	set_bit(table->answered, entry->correlation, entry->operations > 0);
 }
 
 void gt_correlate_put(struct gt_correlate *table, uint32_t correlation,
@@ -109,37 +144,50 @@ void gt_correlate_put(struct gt_correlate *table, uint32_t correlation,
 	while (entry->correlation && entry->correlation != correlation && !is_done(entry) &&
 	       grow(table))
 		entry = slot_of(table->entries, table->size, correlation);
-	if (entry->correlation && entry->correlation != correlation)
-		count_evicted(&table->counts, entry);
+	if (entry->correlation == correlation)
+		table->counts.in_flight -= is_waiting(entry);
+	else if (entry->correlation)
+		evict(table, entry);
+	if (table->evicted)
+		set_bit(table->evicted, correlation, false);
 	*entry = (struct correlate_entry){
 		.correlation = correlation, .expects = expects, .many = many, .launch = *launch};
 	entry->launch.known = true;
+	table->counts.in_flight += is_waiting(entry);
 }
 
-bool gt_correlate_match(struct gt_correlate *table, uint32_t correlation,
-			struct gt_launch *ret_launch)
+/* Of a call that is not in the table any more. */
+static enum gt_correlate_found find_evicted(struct gt_correlate *table, uint32_t correlation)
+{
+	if (!table->evicted || !has_bit(table->evicted, correlation))
+		return GT_CORRELATE_UNKNOWN;
+	if (!has_bit(table->answered, correlation)) {
+		table->counts.in_flight--;
+		table->late++;
+	}
+	set_bit(table->answered, correlation, true);
+	return GT_CORRELATE_EVICTED;
+}
+
+enum gt_correlate_found gt_correlate_match(struct gt_correlate *table, uint32_t correlation,
+					   struct gt_launch *ret_launch)
 {
 	struct correlate_entry *entry = slot_of(table->entries, table->size, correlation);
 
-	if (correlation == 0 || entry->correlation != correlation)
-		return false;
+	if (correlation == 0)
+		return GT_CORRELATE_UNKNOWN;
+	if (entry->correlation != correlation)
+		return find_evicted(table, correlation);
+	table->counts.in_flight -= is_waiting(entry);
 	*ret_launch = entry->launch;
 	ret_launch->first = entry->operations == 0;
 	entry->operations++;
-	return true;
+	return GT_CORRELATE_KNOWN;
 }
 
 struct gt_correlate_counts gt_correlate_count(const struct gt_correlate *table)
 {
-	struct gt_correlate_counts counts = table->counts;
-
-	for (uint32_t i = 0; i < table->size; i++) {
-		const struct correlate_entry *entry = &table->entries[i];
-
-		if (entry->correlation && entry->expects && entry->operations == 0)
-			counts.in_flight++;
-	}
-	return counts;
+	return table->counts;
 }
 
 void gt_correlate_each(const struct gt_spool_view *view,
@@ -174,5 +222,27 @@ void gt_correlate_restore(struct gt_correlate *table, const struct gt_correlate_
 	while (entry->correlation && entry->correlation != call->correlation && grow(table))
 		entry = slot_of(table->entries, table->size, call->correlation);
 	gt_correlate_put(table, call->correlation, &call->launch, call->expects, call->many);
-	slot_of(table->entries, table->size, call->correlation)->operations = call->operations;
+	entry = slot_of(table->entries, table->size, call->correlation);
+	table->counts.in_flight -= is_waiting(entry);
+	entry->operations = call->operations;
+	table->counts.in_flight += is_waiting(entry);
+}
+
+void gt_correlate_inherit(struct gt_correlate *table, const struct gt_spool_view *view)
+{
+	const struct gt_correlate *dead = gt_spool_view_root(view, GT_SPOOL_CALLS, sizeof(*dead));
+	const uint8_t *bits =
+		dead ? gt_spool_view_at(view, gt_spool_address(dead->evicted), 2 * EVICTED_BYTES)
+		     : NULL;
+
+	if (!dead || !dead->counts.evicted)
+		return;
+	table->counts.evicted = dead->counts.evicted;
+	table->late = dead->late;
+	table->counts.in_flight += dead->counts.evicted - dead->late;
+	table->evicted = bits ? gt_spool_map(2 * EVICTED_BYTES) : NULL;
+	if (!table->evicted)
+		return;
+	table->answered = table->evicted + EVICTED_BYTES;
+	memcpy(table->evicted, bits, 2 * EVICTED_BYTES);
 }

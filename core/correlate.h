@@ -2,7 +2,8 @@
  *
  * Joins a GPU operation to the call that started it, by correlation id. Calls are stored when they
  * return; operations look them up later, in any order. Bounded: ids are sequential, so an entry
- * lives at (id modulo size) until a much later id needs the slot.
+ * lives at (id modulo size) until a much later id needs the slot. Whoever is evicted while it waits
+ * is remembered by a bit, so that its operations are known to be late, not foreign.
  *
  * Drain thread only.
  */
@@ -26,10 +27,17 @@ void gt_correlate_free(struct gt_correlate *table);
 void gt_correlate_put(struct gt_correlate *table, uint32_t correlation,
 		      const struct gt_launch *launch, bool expects, bool many);
 
+/* What the table knows of a call. */
+enum gt_correlate_found {
+	GT_CORRELATE_UNKNOWN, /* it has not returned yet, or was never stored */
+	GT_CORRELATE_KNOWN,
+	GT_CORRELATE_EVICTED, /* it was stored, and is forgotten */
+};
+
 /* Looks up the call of an operation and counts the operation; fills @ret_launch (known, first,
- * ...). False: not in the table. */
-bool gt_correlate_match(struct gt_correlate *table, uint32_t correlation,
-			struct gt_launch *ret_launch);
+ * ...) if it is known. */
+enum gt_correlate_found gt_correlate_match(struct gt_correlate *table, uint32_t correlation,
+					   struct gt_launch *ret_launch);
 
 /* For recovery: a call in a spool's table; its pointers are addresses in the spool. */
 struct gt_correlate_call {
@@ -46,13 +54,16 @@ void gt_correlate_each(const struct gt_spool_view *view,
 /* For recovery: stores a call of the spool. The table grows rather than evict another of them. */
 void gt_correlate_restore(struct gt_correlate *table, const struct gt_correlate_call *call);
 
+/* For recovery: takes over what a spool's table has evicted. */
+void gt_correlate_inherit(struct gt_correlate *table, const struct gt_spool_view *view);
+
 /* Counters of the table. */
 struct gt_correlate_counts {
-	uint64_t evicted;   /* evicted while operations could still come */
-	uint64_t in_flight; /* calls with GPU work that got no operation */
+	uint64_t evicted;   /* calls evicted before their first operation */
+	uint64_t in_flight; /* calls with GPU work that got no operation, evicted or not */
 };
 
-/* Counts so far, including the entries still in the table. */
+/* Counts so far. */
 struct gt_correlate_counts gt_correlate_count(const struct gt_correlate *table);
 
 #endif

@@ -10,7 +10,10 @@
 
 #include "pipeline/ranges/ranges.h"
 
-#define GRAPH_NODES ((size_t)1 << 20) /* bytes of --max-rss, see gt_stores_share */
+/* Parts of --max-rss, see gt_stores_share. */
+#define GRAPH_NODES ((size_t)1 << 20)
+#define CALLS       ((size_t)1 << 21) /* that wait for their work; the table grows up to it */
+#define CALLS_LEAST ((size_t)1 << 12)
 
 extern const struct gt_collector gt_rings_collector;
 extern const struct gt_collector gt_stores_collector;
@@ -63,6 +66,16 @@ static int make_ranges(struct gt_pipeline *p)
 	return p->ranges ? 0 : -ENOMEM;
 }
 
+/* A power of two. */
+static uint32_t max_calls(const struct gt_config *config)
+{
+	size_t share = gt_stores_share(config, CALLS), calls = CALLS_LEAST;
+
+	while (calls * 2 <= share)
+		calls *= 2;
+	return (uint32_t)calls;
+}
+
 static int make_join(struct gt_pipeline *p)
 {
 	bool has_calls = strcmp(gt_config_text(&p->config, GT_CONFIG_API), "none") != 0;
@@ -78,7 +91,7 @@ static int make_join(struct gt_pipeline *p)
 		.origins = &p->origins,
 		.has_cupti = &p->gpu.has_cupti,
 	};
-	return gt_call_join_init(&p->join, has_calls);
+	return gt_call_join_init(&p->join, has_calls, max_calls(&p->config));
 }
 
 /* ---- sources ---- */

@@ -288,8 +288,8 @@ static void close_ledger(struct recovery *r)
 		   count[GT_LEDGER_CALLS_LATE];
 	count[GT_LEDGER_CALLS_OPEN] =
 		count[GT_LEDGER_CALLS_SEEN] > reported ? count[GT_LEDGER_CALLS_SEEN] - reported : 0;
-	count[GT_LEDGER_OPS_IN_FLIGHT] = count[GT_LEDGER_CORRELATION_EVICTED] + calls.in_flight;
-	count[GT_LEDGER_CORRELATION_EVICTED] += calls.evicted;
+	count[GT_LEDGER_OPS_IN_FLIGHT] = calls.in_flight;
+	count[GT_LEDGER_CORRELATION_EVICTED] = calls.evicted;
 }
 
 /* There is no other file to find it in: what left the rings before there was a file is lost, too.

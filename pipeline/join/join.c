@@ -8,8 +8,6 @@
 
 #include "core/guest/clock.h"
 
-#define CORRELATE_MAX    (1u << 18)
-
 /* How long a record waits for its call to return before it is written without. Counted from its
  * arrival: its stamps may be of any time. */
 #define UNLINKED_NS      (5ull * 1000000000u)
@@ -17,10 +15,10 @@
 /* A GPU slice that starts this long before its call means that the clocks disagree. */
 #define BEFORE_LAUNCH_NS 1000000u
 
-int gt_call_join_init(struct gt_call_join *join, bool has_calls)
+int gt_call_join_init(struct gt_call_join *join, bool has_calls, uint32_t max_calls)
 {
 	join->has_calls = has_calls;
-	join->calls = gt_correlate_new(CORRELATE_MAX);
+	join->calls = gt_correlate_new(max_calls);
 	return join->calls ? 0 : -ENOMEM;
 }
 
@@ -56,17 +54,20 @@ void gt_call_join_call(struct gt_call_join *join, const struct gt_event *event,
 	gt_outlet_event(join->outlet, &call);
 }
 
-static void write_record(struct gt_call_join *join, struct gt_event *event, bool linked)
+static void write_record(struct gt_call_join *join, struct gt_event *event,
+			 enum gt_correlate_found found)
 {
+	bool linked = found == GT_CORRELATE_KNOWN;
+
 	if (!gt_event_is_gpu(event->kind)) { /* work without times: when it was launched is known */
 		if (linked && event->launch.start)
 			event->start = event->end = event->launch.start;
 		gt_outlet_event(join->outlet, event);
 		return;
 	}
-	if (!linked)
+	if (found == GT_CORRELATE_UNKNOWN)
 		gt_ledger_add(join->ledger, GT_LEDGER_OPS_UNLINKED, 1);
-	else if (event->start + BEFORE_LAUNCH_NS < event->launch.start)
+	else if (linked && event->start + BEFORE_LAUNCH_NS < event->launch.start)
 		gt_ledger_add(join->ledger, GT_LEDGER_GPU_BEFORE_LAUNCH, 1);
 	gt_origins_fill(join->origins, event);
 	if (linked)
@@ -75,7 +76,7 @@ static void write_record(struct gt_call_join *join, struct gt_event *event, bool
 }
 
 /* Another tool's id becomes ours, which may be known only when the call has returned. */
-static bool link_launch(struct gt_call_join *join, struct gt_event *event)
+static enum gt_correlate_found link_launch(struct gt_call_join *join, struct gt_event *event)
 {
 	event->correlation = gt_ties_find(&join->ties, event->correlation);
 	return gt_correlate_match(join->calls, event->correlation, &event->launch);
@@ -90,19 +91,19 @@ static bool is_of_call(const struct gt_event *event)
 void gt_call_join_record(struct gt_call_join *join, const struct gt_event *event)
 {
 	struct gt_event record = *event;
-	bool linked;
+	enum gt_correlate_found found;
 
 	if (!is_of_call(event)) {
 		gt_outlet_event(join->outlet, event);
 		return;
 	}
 	gt_unanswered_record(&join->unanswered);
-	linked = link_launch(join, &record);
-	if (linked || !event->correlation || !join->has_calls) {
-		write_record(join, &record, linked);
+	found = link_launch(join, &record);
+	if (found != GT_CORRELATE_UNKNOWN || !event->correlation || !join->has_calls) {
+		write_record(join, &record, found);
 	} else if (!gt_waiting_push(&join->unlinked, event)) {
 		gt_ledger_add(join->ledger, GT_LEDGER_EARLY_WORK, 1);
-		write_record(join, &record, false);
+		write_record(join, &record, found);
 	}
 }
 
@@ -114,10 +115,10 @@ void gt_call_join_settle(struct gt_call_join *join, bool all)
 
 	for (size_t i = 0; i < waiting->count; i++) {
 		struct gt_waiting_event *record = &waiting->events[i];
-		bool linked = link_launch(join, &record->event);
+		enum gt_correlate_found found = link_launch(join, &record->event);
 
-		if (linked || all || record->since + UNLINKED_NS < now)
-			write_record(join, &record->event, linked);
+		if (found != GT_CORRELATE_UNKNOWN || all || record->since + UNLINKED_NS < now)
+			write_record(join, &record->event, found);
 		else
 			waiting->events[kept++] = *record;
 	}

@@ -47,8 +47,8 @@ struct gt_call_effect {
 };
 
 /* Makes all but what is given. @has_calls: calls are recorded, so that GPU operations wait for
- * theirs. -ENOMEM. */
-int gt_call_join_init(struct gt_call_join *join, bool has_calls);
+ * theirs. @max_calls: power of two, calls that may wait for their work. -ENOMEM. */
+int gt_call_join_init(struct gt_call_join *join, bool has_calls, uint32_t max_calls);
 
 /* Also of a zeroed struct. */
 void gt_call_join_fini(struct gt_call_join *join);

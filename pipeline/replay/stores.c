@@ -114,5 +114,6 @@ void gt_replay_stores_launches(struct gt_replay_stores *r, struct gt_correlate *
 {
 	struct launches launches = {.stores = r, .calls = calls};
 
+	gt_correlate_inherit(calls, r->view);
 	gt_correlate_each(r->view, take_launch, &launches);
 }

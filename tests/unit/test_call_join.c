@@ -12,6 +12,8 @@
 #include "core/intern.h"
 #include "pipeline/output/outlet.h"
 
+#define MAX_CALLS 4096u
+
 static struct gt_config config;
 static struct gt_clock trace_clock;
 static struct gt_metadata metadata;
@@ -44,7 +46,7 @@ static void setup(void)
 				     .origins = &origins,
 				     .has_cupti = &has_cupti};
 	cr_assert_not_null(join.ranges);
-	cr_assert_eq(gt_call_join_init(&join, true), 0);
+	cr_assert_eq(gt_call_join_init(&join, true, MAX_CALLS), 0);
 }
 
 static void teardown(void)
@@ -153,6 +155,18 @@ Test(join, what_was_waited_for_in_vain_is_certain)
 	cr_assert(gt_unanswered_is_certain(&join.unanswered, 1000, 1), "two do not fit");
 	kernel(1, 400);
 	cr_assert_not(gt_unanswered_is_certain(&join.unanswered, 1000, 1), "a record has come");
+}
+
+/* Forgotten for want of memory: its work came, and was launched by a recorded call. */
+Test(join, work_of_an_evicted_call_is_written_at_once_and_has_its_cause)
+{
+	call(1, 100, &launch);
+	call(1 + MAX_CALLS, 110, &launch);
+	kernel(1, 200);
+	cr_assert_eq(join.unlinked.count, 0, "no call will come");
+	cr_assert_eq(ledger.count[GT_LEDGER_OPS_UNLINKED], 0);
+	cr_assert_eq(gt_correlate_count(join.calls).evicted, 1);
+	cr_assert_eq(gt_call_join_in_flight(&join), 1, "the other one");
 }
 
 /* A process that only looks at the devices leaves no file behind. */

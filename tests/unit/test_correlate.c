@@ -25,11 +25,11 @@ Test(correlate, gives_the_call_and_marks_the_first_operation)
 	struct gt_launch launch;
 
 	put(table, 5, true, true);
-	cr_assert_not(gt_correlate_match(table, 6, &launch));
-	cr_assert(gt_correlate_match(table, 5, &launch));
+	cr_assert_eq(gt_correlate_match(table, 6, &launch), GT_CORRELATE_UNKNOWN);
+	cr_assert_eq(gt_correlate_match(table, 5, &launch), GT_CORRELATE_KNOWN);
 	cr_assert(launch.known && launch.first);
 	cr_assert_eq(launch.tid, 5);
-	cr_assert(gt_correlate_match(table, 5, &launch));
+	cr_assert_eq(gt_correlate_match(table, 5, &launch), GT_CORRELATE_KNOWN);
 	cr_assert(launch.known && !launch.first);
 	cr_assert_eq(gt_correlate_count(table).in_flight, 0);
 	gt_correlate_free(table);
@@ -40,7 +40,7 @@ Test(correlate, no_id_is_no_call)
 	struct gt_correlate *table = gt_correlate_new(1024);
 	struct gt_launch launch;
 
-	cr_assert_not(gt_correlate_match(table, 0, &launch));
+	cr_assert_eq(gt_correlate_match(table, 0, &launch), GT_CORRELATE_UNKNOWN);
 	gt_correlate_free(table);
 }
 
@@ -66,7 +66,7 @@ Test(correlate, grows_while_operations_are_outstanding)
 	for (uint32_t id = 1; id <= 50000; id++)
 		put(table, id, true, false);
 	for (uint32_t id = 1; id <= 50000; id++) {
-		cr_assert(gt_correlate_match(table, id, &launch));
+		cr_assert_eq(gt_correlate_match(table, id, &launch), GT_CORRELATE_KNOWN);
 		cr_assert_eq(launch.tid, id);
 	}
 	gt_correlate_free(table);
@@ -85,6 +85,42 @@ Test(correlate, over_its_size_the_oldest_outstanding_are_evicted_and_counted)
 	gt_correlate_free(table);
 }
 
+/* Their records came: they are no launches without one, and no work without a call. */
+Test(correlate, work_of_an_evicted_call_is_late_and_not_foreign)
+{
+	struct gt_correlate *table = gt_correlate_new(1024);
+	struct gt_correlate_counts counts;
+	struct gt_launch launch;
+
+	for (uint32_t id = 1; id <= 3000; id++)
+		put(table, id, true, id <= 10);
+	for (uint32_t id = 1; id <= 3000; id++)
+		cr_assert_eq(gt_correlate_match(table, id, &launch),
+			     id > 3000 - 1024 ? GT_CORRELATE_KNOWN : GT_CORRELATE_EVICTED);
+	for (uint32_t id = 1; id <= 10; id++)
+		cr_assert_eq(gt_correlate_match(table, id, &launch), GT_CORRELATE_EVICTED,
+			     "the next one of a graph");
+	cr_assert_eq(gt_correlate_match(table, 3001, &launch), GT_CORRELATE_UNKNOWN);
+	counts = gt_correlate_count(table);
+	cr_assert_eq(counts.evicted, 3000 - 1024);
+	cr_assert_eq(counts.in_flight, 0);
+	gt_correlate_free(table);
+}
+
+/* The id comes again when the counter has gone round. */
+Test(correlate, evicted_id_of_a_new_call_is_the_new_calls)
+{
+	struct gt_correlate *table = gt_correlate_new(1024);
+	struct gt_launch launch;
+
+	put(table, 1, true, false);
+	put(table, 1025, true, false);
+	put(table, 1, true, false);
+	cr_assert_eq(gt_correlate_match(table, 1, &launch), GT_CORRELATE_KNOWN);
+	cr_assert_eq(gt_correlate_match(table, 1025, &launch), GT_CORRELATE_EVICTED);
+	gt_correlate_free(table);
+}
+
 Test(correlate, finished_calls_make_room_without_growth_or_loss)
 {
 	struct gt_correlate *table = gt_correlate_new(1024);
@@ -92,7 +128,7 @@ Test(correlate, finished_calls_make_room_without_growth_or_loss)
 
 	for (uint32_t id = 1; id <= 100000; id++) {
 		put(table, id, true, false);
-		cr_assert(gt_correlate_match(table, id, &launch));
+		cr_assert_eq(gt_correlate_match(table, id, &launch), GT_CORRELATE_KNOWN);
 	}
 	cr_assert_eq(gt_correlate_count(table).evicted, 0);
 	cr_assert_eq(gt_correlate_count(table).in_flight, 0);
@@ -107,7 +143,7 @@ Test(correlate, a_graph_launch_whose_work_came_is_not_told_as_forgotten)
 
 	for (uint32_t id = 1; id <= 3000; id++) {
 		put(table, id, true, true);
-		cr_assert(gt_correlate_match(table, id, &launch));
+		cr_assert_eq(gt_correlate_match(table, id, &launch), GT_CORRELATE_KNOWN);
 	}
 	counts = gt_correlate_count(table);
 	cr_assert_eq(counts.evicted, 0);
@@ -132,7 +168,8 @@ Test(correlate, all_calls_of_a_dead_process_are_there_again)
 		gt_correlate_restore(table, &call);
 	}
 	for (uint32_t id = newest - places + 1; id <= newest; id++) {
-		cr_assert(gt_correlate_match(table, id, &launch), "%u is not there", id);
+		cr_assert_eq(gt_correlate_match(table, id, &launch), GT_CORRELATE_KNOWN,
+			     "%u is not there", id);
 		cr_assert_eq(launch.tid, id);
 	}
 	gt_correlate_free(table);

@@ -392,7 +392,7 @@ static bool is_counted_again(enum gt_ledger_key key)
 		GT_LEDGER_SPOOL_REFUSED,      GT_LEDGER_SPOOL_THREADS,
 		GT_LEDGER_BUFFERS_UNREAD,     GT_LEDGER_BYTES_WRITTEN,
 		GT_LEDGER_EVENTS_LOST_DISK,   GT_LEDGER_EVENTS_LOST_EARLY,
-		GT_LEDGER_EVENTS_LOST_MEMORY,
+		GT_LEDGER_EVENTS_LOST_MEMORY, GT_LEDGER_CORRELATION_EVICTED,
 	};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
@@ -434,6 +434,29 @@ Test(recover, knows_every_count_of_a_ledger)
 		if (!is_counted_again((enum gt_ledger_key)i))
 			cr_expect_geq(count_in(text, (enum gt_ledger_key)i), 1000 + i, "%s",
 				      gt_ledger_rows[i].json);
+	free(text);
+}
+
+/* The dead process had forgotten two calls; the record of one had come, that of the other comes out
+ * of the spool. */
+Test(recover, knows_calls_that_were_evicted)
+{
+	const struct gt_launch launch = {.tid = 1};
+	struct gt_launch found;
+	char *text;
+
+	if (!template_begin())
+		cr_skip("no tmpfs with enough room");
+	gt_correlate_free(template.join.calls);
+	template.join.calls = gt_correlate_new(4096);
+	for (uint32_t id = 1; id <= 4096 + 3; id++)
+		gt_correlate_put(template.join.calls, id, &launch, true, false);
+	gt_correlate_match(template.join.calls, 2, &found);
+	template_kernels(1, "_Z5scalePffi");
+	gt_release_buffers(&template.release);
+	text = recover();
+	cr_expect_eq(count_in(text, GT_LEDGER_CORRELATION_EVICTED), 3);
+	cr_expect_eq(count_in(text, GT_LEDGER_OPS_IN_FLIGHT), 4096 + 3 - 2);
 	free(text);
 }
 
