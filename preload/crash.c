@@ -13,6 +13,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "collectors/cupti/relay.h"
 #include "core/config.h"
 #include "core/guest/clock.h"
 #include "core/guest/forkguard.h"
@@ -125,7 +126,9 @@ static void write_out(size_t slot, const siginfo_t *info, const ucontext_t *cont
 					      .is_last = ends_program(slot, info, context),
 					      .regs = regs_of(context),
 					      .thread = known_thread()};
+	gt_cupti_relay_pause(true);
 	gt_drain_crash(&crash.note, crash.timeout_ns);
+	gt_cupti_relay_pause(false);
 }
 
 /* Until the crash of thread @other is written. Signals that come meanwhile, a profiler's for

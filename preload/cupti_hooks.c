@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The interposed calls of CUPTI: another tool in this process is seen when it takes what we have,
- * and is given what it asks for. Each calls the function that its caller would have reached without
- * us, with the same arguments, and returns what that returned; but cuptiFinalize, which ends what
- * everybody has in CUPTI, ends what its caller has there. Application threads, a few times a
- * session.
+ * and is given what it asks for: by us, where both can have it (collectors/cupti/relay.h). Else
+ * each calls the function that its caller would have reached without us, with the same arguments,
+ * and returns what that returned; but cuptiFinalize, which ends what everybody has in CUPTI, ends
+ * what its caller has there. Application threads, a few times a session.
  *
  * Our own calls of CUPTI never come here: they go by address (collectors/cupti/load.c). Calls of
  * libcupti to itself may; they are passed on and mean nothing.
@@ -15,6 +15,7 @@
 #include <cupti.h>
 
 #include "collectors/cupti/foreign.h"
+#include "collectors/cupti/relay.h"
 #include "pipeline/sources/coexist.h"
 #include "preload/forward.h"
 
@@ -29,6 +30,7 @@
 struct cupti_hooks_call {
 	void *real;
 	const char *caller; /* file name of the library that calls; NULL: libcupti itself */
+	bool is_served;     /* a tool that may share our CUPTI */
 };
 
 static const char *file_name(const char *path)
@@ -45,7 +47,9 @@ static struct cupti_hooks_call find(const char *symbol, const void *return_addre
 	struct gt_forward_named found = gt_forward_by_name(symbol, return_address);
 
 	return (struct cupti_hooks_call){.real = found.target,
-					 .caller = found.own ? NULL : file_name(found.caller)};
+					 .caller = found.own ? NULL : file_name(found.caller),
+					 .is_served =
+						 !found.own && gt_cupti_relay_serves(found.target)};
 }
 
 #define FIND(symbol) find(#symbol, RETURN_ADDRESS)
@@ -59,6 +63,8 @@ HOOK(cuptiSubscribe, CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc call
 
 	if (!real)
 		return CUPTI_ERROR_NOT_INITIALIZED;
+	if (call.is_served && gt_cupti_relay_subscribe(subscriber, callback, userdata, &result))
+		return result;
 	if (call.caller)
 		gt_coexist_before_subscribe(call.caller);
 	result = real(subscriber, callback, userdata);
@@ -90,11 +96,60 @@ HOOK(cuptiUnsubscribe, CUpti_SubscriberHandle subscriber)
 {
 	struct cupti_hooks_call call = FIND(cuptiUnsubscribe);
 	CUptiResult (*real)(CUpti_SubscriberHandle) = call.real;
-	CUptiResult result = real ? real(subscriber) : CUPTI_ERROR_NOT_INITIALIZED;
+	CUptiResult result;
 
+	if (gt_cupti_relay_unsubscribe(subscriber, &result))
+		return result;
+	result = real ? real(subscriber) : CUPTI_ERROR_NOT_INITIALIZED;
 	if (call.caller && result == CUPTI_SUCCESS)
 		gt_cupti_foreign_unsubscribed();
 	return result;
+}
+
+HOOK(cuptiEnableCallback, uint32_t enable, CUpti_SubscriberHandle subscriber,
+     CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
+{
+	CUptiResult (*real)(uint32_t, CUpti_SubscriberHandle, CUpti_CallbackDomain,
+			    CUpti_CallbackId) = FIND(cuptiEnableCallback).real;
+	CUptiResult result;
+
+	if (gt_cupti_relay_enable_callback(enable, subscriber, domain, cbid, &result))
+		return result;
+	return real ? real(enable, subscriber, domain, cbid) : CUPTI_ERROR_NOT_INITIALIZED;
+}
+
+HOOK(cuptiEnableDomain, uint32_t enable, CUpti_SubscriberHandle subscriber,
+     CUpti_CallbackDomain domain)
+{
+	CUptiResult (*real)(uint32_t, CUpti_SubscriberHandle, CUpti_CallbackDomain) =
+		FIND(cuptiEnableDomain).real;
+	CUptiResult result;
+
+	if (gt_cupti_relay_enable_domain(enable, subscriber, domain, &result))
+		return result;
+	return real ? real(enable, subscriber, domain) : CUPTI_ERROR_NOT_INITIALIZED;
+}
+
+HOOK(cuptiEnableAllDomains, uint32_t enable, CUpti_SubscriberHandle subscriber)
+{
+	CUptiResult (*real)(uint32_t, CUpti_SubscriberHandle) = FIND(cuptiEnableAllDomains).real;
+	CUptiResult result;
+
+	if (gt_cupti_relay_enable_domain(enable, subscriber, GT_CUPTI_ALL_DOMAINS, &result))
+		return result;
+	return real ? real(enable, subscriber) : CUPTI_ERROR_NOT_INITIALIZED;
+}
+
+HOOK(cuptiGetCallbackState, uint32_t *enable, CUpti_SubscriberHandle subscriber,
+     CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
+{
+	CUptiResult (*real)(uint32_t *, CUpti_SubscriberHandle, CUpti_CallbackDomain,
+			    CUpti_CallbackId) = FIND(cuptiGetCallbackState).real;
+	CUptiResult result;
+
+	if (gt_cupti_relay_callback_state(enable, subscriber, domain, cbid, &result))
+		return result;
+	return real ? real(enable, subscriber, domain, cbid) : CUPTI_ERROR_NOT_INITIALIZED;
 }
 
 HOOK(cuptiFinalize, void)
@@ -122,8 +177,11 @@ HOOK(cuptiActivityRegisterCallbacks, CUpti_BuffersCallbackRequestFunc requested,
 
 	if (!real)
 		return CUPTI_ERROR_NOT_INITIALIZED;
+	if (call.is_served && requested && completed &&
+	    gt_cupti_relay_register(requested, completed))
+		return CUPTI_SUCCESS;
 	if (call.caller && requested && completed)
-		gt_cupti_foreign_registering(call.caller, completed);
+		gt_cupti_foreign_registering(call.caller, requested, completed);
 	return real(requested, completed);
 }
 
@@ -134,7 +192,21 @@ HOOK(cuptiActivityRegisterTimestampCallback, CUpti_TimestampCallbackFunc timesta
 	CUptiResult result = real ? real(timestamp) : CUPTI_ERROR_NOT_INITIALIZED;
 
 	if (call.caller && result == CUPTI_SUCCESS)
-		gt_cupti_foreign_clock(call.caller);
+		gt_cupti_foreign_clock(call.caller, timestamp);
+	return result;
+}
+
+/* What is on for us stays on. */
+static bool may_set(const struct cupti_hooks_call *call, CUpti_ActivityKind kind)
+{
+	return !call->is_served || !gt_cupti_relay_keeps_kind(kind);
+}
+
+static CUptiResult see_kind(const struct cupti_hooks_call *call, CUpti_ActivityKind kind,
+			    bool enabled, CUptiResult result)
+{
+	if (call->caller && result == CUPTI_SUCCESS)
+		gt_cupti_foreign_kind((uint32_t)kind, enabled);
 	return result;
 }
 
@@ -142,11 +214,13 @@ static CUptiResult set_kind(const struct cupti_hooks_call *call, CUpti_ActivityK
 			    bool enabled)
 {
 	CUptiResult (*real)(CUpti_ActivityKind) = call->real;
-	CUptiResult result = real ? real(kind) : CUPTI_ERROR_NOT_INITIALIZED;
+	CUptiResult result = CUPTI_SUCCESS;
 
-	if (call->caller && result == CUPTI_SUCCESS)
-		gt_cupti_foreign_kind((uint32_t)kind, enabled);
-	return result;
+	if (!real)
+		return CUPTI_ERROR_NOT_INITIALIZED;
+	if (may_set(call, kind))
+		result = real(kind);
+	return see_kind(call, kind, enabled, result);
 }
 
 HOOK(cuptiActivityEnable, CUpti_ActivityKind kind)
@@ -161,4 +235,69 @@ HOOK(cuptiActivityDisable, CUpti_ActivityKind kind)
 	struct cupti_hooks_call call = FIND(cuptiActivityDisable);
 
 	return set_kind(&call, kind, false);
+}
+
+HOOK(cuptiActivityEnableAndDump, CUpti_ActivityKind kind)
+{
+	struct cupti_hooks_call call = FIND(cuptiActivityEnableAndDump);
+	CUptiResult (*real)(CUpti_ActivityKind) = call.real;
+
+	if (!real)
+		return CUPTI_ERROR_NOT_INITIALIZED;
+	if (gt_cupti_relay_is_on()) /* before the dump */
+		see_kind(&call, kind, true, CUPTI_SUCCESS);
+	return see_kind(&call, kind, true, real(kind));
+}
+
+static CUptiResult set_context_kind(const struct cupti_hooks_call *call, CUcontext context,
+				    CUpti_ActivityKind kind, bool enabled)
+{
+	CUptiResult (*real)(CUcontext, CUpti_ActivityKind) = call->real;
+	CUptiResult result = CUPTI_SUCCESS;
+
+	if (!real)
+		return CUPTI_ERROR_NOT_INITIALIZED;
+	if (may_set(call, kind))
+		result = real(context, kind);
+	return see_kind(call, kind, enabled, result);
+}
+
+HOOK(cuptiActivityEnableContext, CUcontext context, CUpti_ActivityKind kind)
+{
+	struct cupti_hooks_call call = FIND(cuptiActivityEnableContext);
+
+	return set_context_kind(&call, context, kind, true);
+}
+
+HOOK(cuptiActivityDisableContext, CUcontext context, CUpti_ActivityKind kind)
+{
+	struct cupti_hooks_call call = FIND(cuptiActivityDisableContext);
+
+	return set_context_kind(&call, context, kind, false);
+}
+
+HOOK(cuptiActivityFlushAll, uint32_t flag)
+{
+	struct cupti_hooks_call call = FIND(cuptiActivityFlushAll);
+	CUptiResult (*real)(uint32_t) = call.real;
+	CUptiResult result;
+
+	if (!real)
+		return CUPTI_ERROR_NOT_INITIALIZED;
+	if (call.is_served && gt_cupti_relay_flush(flag, &result))
+		return result;
+	return real(flag);
+}
+
+HOOK(cuptiActivityGetNumDroppedRecords, CUcontext context, uint32_t stream, size_t *dropped)
+{
+	struct cupti_hooks_call call = FIND(cuptiActivityGetNumDroppedRecords);
+	CUptiResult (*real)(CUcontext, uint32_t, size_t *) = call.real;
+	CUptiResult result;
+
+	if (!real)
+		return CUPTI_ERROR_NOT_INITIALIZED;
+	if (call.is_served && gt_cupti_relay_dropped(dropped, &result))
+		return result;
+	return real(context, stream, dropped);
 }

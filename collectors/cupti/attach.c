@@ -14,6 +14,7 @@
 #include "collectors/cupti/foreign.h"
 #include "collectors/cupti/internal.h"
 #include "collectors/cupti/quirks.h"
+#include "collectors/cupti/relay.h"
 #include "core/guest/forkguard.h"
 #include "core/guest/text.h"
 #include "core/schema/cuda_api.h"
@@ -105,6 +106,7 @@ static void enable_callback(CUpti_CallbackDomain domain, uint32_t cbid)
 {
 	/* a cbid that this CUPTI does not have is refused; nobody can call it either */
 	gt_cupti.api.cuptiEnableCallback(1, gt_cupti.subscriber, domain, cbid);
+	gt_cupti_callbacks_set(&gt_cupti.wanted, domain, cbid, true);
 }
 
 /* Only the selected calls (REQ-53): each enabled call costs the application two callbacks. */
@@ -262,6 +264,16 @@ static void pop_external_id(void)
 	gt_cupti.api.cuptiActivityPopExternalCorrelationId(EXTERNAL_KIND, NULL);
 }
 
+static void note_kind(CUpti_ActivityKind kind, bool enabled)
+{
+	uint64_t bit = (uint64_t)1 << kind;
+
+	if (enabled)
+		atomic_fetch_or(&gt_cupti.kinds, bit);
+	else
+		atomic_fetch_and(&gt_cupti.kinds, ~bit);
+}
+
 void gt_cupti_share(bool shared)
 {
 	static const CUpti_ActivityKind extra[] = {CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
@@ -278,15 +290,20 @@ void gt_cupti_share(bool shared)
 			api->cuptiActivityEnable(extra[i]);
 		else
 			api->cuptiActivityDisable(extra[i]);
+		note_kind(extra[i], shared);
 	}
 }
 
 static CUptiResult enable_kind(CUpti_ActivityKind kind, bool dump)
 {
-	if (dump && gt_cupti.api.cuptiActivityEnableAndDump &&
-	    gt_cupti.api.cuptiActivityEnableAndDump(kind) == CUPTI_SUCCESS)
-		return CUPTI_SUCCESS;
-	return gt_cupti.api.cuptiActivityEnable(kind);
+	CUptiResult result = CUPTI_ERROR_NOT_SUPPORTED;
+
+	if (dump && gt_cupti.api.cuptiActivityEnableAndDump)
+		result = gt_cupti.api.cuptiActivityEnableAndDump(kind);
+	if (result != CUPTI_SUCCESS)
+		result = gt_cupti.api.cuptiActivityEnable(kind);
+	note_kind(kind, result == CUPTI_SUCCESS);
+	return result;
 }
 
 static void enable_kinds(const struct gt_config *config, struct gt_cupti_status *status)
@@ -297,8 +314,7 @@ static void enable_kinds(const struct gt_config *config, struct gt_cupti_status 
 		note_refused(status, kinds[i].name, enable_kind(kinds[i].kind, kinds[i].dump));
 	}
 	if (gt_cupti_has_quirk(status->version, GT_QUIRK_KERNELS_NEED_API_KIND))
-		note_refused(status, "RUNTIME",
-			     gt_cupti.api.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_RUNTIME));
+		note_refused(status, "RUNTIME", enable_kind(CUPTI_ACTIVITY_KIND_RUNTIME, false));
 }
 
 /* CUPTI's CUpti_SubscriberParams, which headers before 13.0 lack. */
@@ -417,13 +433,25 @@ static int prepare(struct gt_cupti_status *status)
 	return 0;
 }
 
+/* With the subscription alone: its callbacks give our records their calls. */
+static void serve_tools(void)
+{
+	if (strcmp(gt_config_text(gt_cupti.config, GT_CONFIG_COEXIST), "share"))
+		return;
+	atomic_store(&gt_cupti.serves, true);
+	gt_cupti_relay_restore();
+	gt_cupti_foreign_adopt();
+}
+
 int gt_cupti_attach_buffers(struct gt_cupti_status *status)
 {
 	int error = prepare(status);
 
-	if (!error)
-		enable_kinds(gt_cupti.config, status);
-	return error;
+	if (error)
+		return error;
+	enable_kinds(gt_cupti.config, status);
+	serve_tools();
+	return 0;
 }
 
 int gt_cupti_attach(struct gt_cupti_status *status)
@@ -432,6 +460,7 @@ int gt_cupti_attach(struct gt_cupti_status *status)
 
 	if (error)
 		return error;
+	atomic_store(&gt_cupti.serves, false); /* until all is set: CUPTI wants one at a time */
 	atomic_store(&gt_cupti.subscribed, true);
 	error = prepare(status);
 	if (error) {
@@ -441,6 +470,7 @@ int gt_cupti_attach(struct gt_cupti_status *status)
 	gt_cupti_share(false);
 	enable_callbacks(gt_cupti.config);
 	enable_kinds(gt_cupti.config, status);
+	serve_tools();
 	return 0;
 }
 

@@ -227,7 +227,8 @@ bool gt_cupti_buffers_complete(uint8_t *buffer, size_t valid)
 	return ours;
 }
 
-bool gt_cupti_buffers_next(struct gt_cupti_buffer *ret_buffer)
+/* NULL: none waits to be read. */
+static const struct buffers_slot *oldest_full(void)
 {
 	uint32_t used = atomic_load(&pool.used);
 	const struct buffers_slot *oldest = NULL;
@@ -239,10 +240,32 @@ bool gt_cupti_buffers_next(struct gt_cupti_buffer *ret_buffer)
 		    (!oldest || slot->order < oldest->order))
 			oldest = slot;
 	}
+	return oldest;
+}
+
+bool gt_cupti_buffers_next(struct gt_cupti_buffer *ret_buffer)
+{
+	const struct buffers_slot *oldest = oldest_full();
+
 	if (!oldest)
 		return false;
-	*ret_buffer = (struct gt_cupti_buffer){oldest->data, oldest->valid, oldest->foreign};
+	*ret_buffer = (struct gt_cupti_buffer){.data = oldest->data,
+					       .valid = oldest->valid,
+					       .foreign = oldest->foreign,
+					       .order = oldest->order};
 	return true;
+}
+
+uint64_t gt_cupti_buffers_order(void)
+{
+	return atomic_load(&pool.next_order);
+}
+
+bool gt_cupti_buffers_wait_before(uint64_t order)
+{
+	const struct buffers_slot *oldest = oldest_full();
+
+	return oldest && oldest->order < order;
 }
 
 static uint32_t count_in(int state)

@@ -23,6 +23,7 @@ struct gt_cupti_buffer {
 	uint8_t *data;
 	size_t valid; /* bytes that CUPTI filled */
 	bool foreign; /* a copy of another tool's buffer: pointers in its records are that tool's */
+	uint64_t order; /* of completion */
 };
 
 /* @buffer_bytes: size of a buffer at most; @max_bytes: of all together, and one buffer has at most
@@ -49,6 +50,12 @@ static inline size_t gt_cupti_buffer_cost(size_t valid)
 {
 	return valid + 4096;
 }
+
+/* The order that the next completed buffer will have. Any thread. */
+uint64_t gt_cupti_buffers_order(void);
+
+/* Drain thread: whether a buffer before @order is still to be read. */
+bool gt_cupti_buffers_wait_before(uint64_t order);
 
 /* Cost of all buffers that wait to be read. */
 size_t gt_cupti_buffers_waiting(void);

@@ -8,12 +8,18 @@
 #include "collectors/cupti/cupti.h"
 #include "collectors/cupti/graph_nodes.h"
 #include "collectors/cupti/internal.h"
+#include "collectors/cupti/relay.h"
 #include "core/guest/forkguard.h"
 #include "core/schema/cuda_api.h"
 
 static enum gt_api_domain domain_of(CUpti_CallbackDomain domain)
 {
 	return domain == CUPTI_CB_DOMAIN_RUNTIME_API ? GT_API_RUNTIME : GT_API_DRIVER;
+}
+
+static bool is_api(CUpti_CallbackDomain domain)
+{
+	return domain == CUPTI_CB_DOMAIN_RUNTIME_API || domain == CUPTI_CB_DOMAIN_DRIVER_API;
 }
 
 /* Both result types are 32-bit enums with 0 for success. */
@@ -121,16 +127,40 @@ static void dispatch_resource(CUpti_CallbackId cbid, const void *data)
 		on_resource[cbid](data);
 }
 
-void CUPTIAPI gt_cupti_callback(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
-				const void *data)
+static void dispatch(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void *data)
 {
-	(void)user;
-	if (!gt_forkguard_holds() || !atomic_load_explicit(&gt_cupti.active, memory_order_relaxed))
+	if (!atomic_load_explicit(&gt_cupti.active, memory_order_relaxed))
 		return;
-	if (domain == CUPTI_CB_DOMAIN_RUNTIME_API || domain == CUPTI_CB_DOMAIN_DRIVER_API)
+	if (is_api(domain))
 		on_api(domain, cbid, data);
 	else if (domain == CUPTI_CB_DOMAIN_RESOURCE)
 		dispatch_resource(cbid, data);
 	else if (domain == CUPTI_CB_DOMAIN_STATE)
 		on_state(cbid, data);
+}
+
+/* Of a call, what the other tool does lies outside our times. */
+static void dispatch_to_both(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void *data)
+{
+	const CUpti_CallbackData *call = data;
+	bool is_entry = is_api(domain) && call->callbackSite == CUPTI_API_ENTER;
+
+	if (is_entry)
+		gt_cupti_relay_callback(domain, cbid, data);
+	if (gt_cupti_callbacks_has(&gt_cupti.wanted, domain, cbid))
+		dispatch(domain, cbid, data);
+	if (!is_entry)
+		gt_cupti_relay_callback(domain, cbid, data);
+}
+
+void CUPTIAPI gt_cupti_callback(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
+				const void *data)
+{
+	(void)user;
+	if (!gt_forkguard_holds())
+		return;
+	if (gt_cupti_relay_has_callbacks())
+		dispatch_to_both(domain, cbid, data);
+	else
+		dispatch(domain, cbid, data);
 }

@@ -11,6 +11,7 @@
 #include "collectors/cupti/capture.h"
 #include "collectors/cupti/internal.h"
 #include "collectors/cupti/quirks.h"
+#include "collectors/cupti/relay.h"
 #include "collectors/cupti/translate.h"
 #include "core/guest/forkguard.h"
 #include "core/guest/text.h"
@@ -69,17 +70,25 @@ static void note_length(const CUpti_Activity *record, const uint8_t *end,
 
 /* Translates one record; @end is where the next one begins. */
 static void read_record(const CUpti_Activity *record, const uint8_t *end,
-			struct gt_translate *translate)
+			struct gt_translate *translate, uint64_t order)
 {
+	size_t size = (size_t)(end - (const uint8_t *)record);
+
 	note_length(record, end, translate->notes);
 	if (gt_cupti_capture_on())
-		gt_cupti_capture_add(record, (uint32_t)(end - (const uint8_t *)record));
-	gt_translate_record(translate, record);
+		gt_cupti_capture_add(record, (uint32_t)size);
+	translate->relayed = !translate->borrowed && gt_cupti_relay_wants(record, order);
+	if (!((uint32_t)record->kind < GT_TRANSLATE_KINDS &&
+	      gt_cupti_relay_kinds() >> record->kind & 1))
+		gt_translate_record(translate, record);
+	if (translate->relayed)
+		gt_cupti_relay_put(record, size);
 }
 
 bool gt_cupti_read_begin(struct gt_cupti_reading *ret_reading)
 {
 	*ret_reading = (struct gt_cupti_reading){.last = NULL};
+	gt_cupti_relay_serve();
 	if (gt_cupti_buffers_next(&ret_reading->buffer))
 		return true;
 	gt_cupti_buffers_prepare();
@@ -95,7 +104,7 @@ static void end_buffer(struct gt_cupti_reading *reading, struct gt_translate *tr
 	const uint8_t *last = reading->last ? (const uint8_t *)reading->last : buffer->data;
 
 	if (reading->last && why == CUPTI_ERROR_MAX_LIMIT_REACHED)
-		read_record(reading->last, end, translate);
+		read_record(reading->last, end, translate, buffer->order);
 	else if (reading->last)
 		gt_translate_record(translate, reading->last);
 	if (why != CUPTI_ERROR_MAX_LIMIT_REACHED)
@@ -114,6 +123,9 @@ bool gt_cupti_read_part(struct gt_cupti_reading *reading, struct gt_translate *t
 
 	translate->now = gt_clock_from_monotonic(translate->clock, gt_clock_now());
 	translate->borrowed = reading->buffer.foreign;
+	gt_cupti_relay_serve();
+	if (translate->notes)
+		translate->notes->others = gt_cupti_relay_kinds();
 	for (int i = 0; i < PART_RECORDS; i++) {
 		CUptiResult result = gt_cupti.api.cuptiActivityGetNextRecord(
 			reading->buffer.data, reading->buffer.valid, &record);
@@ -123,7 +135,8 @@ bool gt_cupti_read_part(struct gt_cupti_reading *reading, struct gt_translate *t
 			return false;
 		}
 		if (reading->last)
-			read_record(reading->last, (const uint8_t *)record, translate);
+			read_record(reading->last, (const uint8_t *)record, translate,
+				    reading->buffer.order);
 		reading->last = record;
 		++*records;
 	}
@@ -153,8 +166,10 @@ void gt_cupti_count(struct gt_ledger *ledger)
 	if (!gt_cupti_is_usable() || atomic_load(&gt_cupti.ceased))
 		return;
 	/* resets to zero on reading */
-	if (gt_cupti.api.cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped) == CUPTI_SUCCESS)
+	if (gt_cupti.api.cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped) == CUPTI_SUCCESS) {
 		gt_ledger_add(ledger, GT_LEDGER_RECORDS_DROPPED, dropped);
+		gt_cupti_relay_add_dropped(dropped);
+	}
 }
 
 const char *gt_cupti_fatal(void)
@@ -170,6 +185,7 @@ void gt_cupti_yield(void)
 
 void gt_cupti_stop(void)
 {
+	gt_cupti_relay_close();
 	atomic_store(&gt_cupti.active, false);
 	gt_cupti_buffers_stop();
 }

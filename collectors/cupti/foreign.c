@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 
 #include "collectors/cupti/internal.h"
+#include "collectors/cupti/relay.h"
 #include "core/guest/memory.h"
 #include "core/guest/text.h"
 
@@ -17,6 +18,7 @@ static struct {
 	_Atomic uint64_t changes, disabled, detached;
 	_Atomic uint64_t kinds;     /* bit per kind that it enabled since it registered */
 	_Atomic(void *) subscriber; /* NULL: it is not subscribed */
+	_Atomic(CUpti_BuffersCallbackRequestFunc) requested;
 	_Atomic(CUpti_BuffersCallbackCompleteFunc) completed; /* NULL: it has no buffers in CUPTI */
 	_Atomic bool had_kinds, registered, clock;
 	_Atomic(const char *) library;
@@ -54,10 +56,12 @@ void gt_cupti_foreign_unsubscribed(void)
 	changed();
 }
 
-void gt_cupti_foreign_registering(const char *library, CUpti_BuffersCallbackCompleteFunc completed)
+void gt_cupti_foreign_registering(const char *library, CUpti_BuffersCallbackRequestFunc requested,
+				  CUpti_BuffersCallbackCompleteFunc completed)
 {
 	remember(library);
 	gt_cupti_yield_buffers();
+	atomic_store(&foreign.requested, requested);
 	atomic_store(&foreign.completed, completed);
 	atomic_store(&foreign.kinds, 0);
 	atomic_store(&foreign.had_kinds, false);
@@ -75,6 +79,23 @@ void gt_cupti_foreign_return(CUcontext context, uint32_t stream, uint8_t *buffer
 		completed(context, stream, buffer, size, valid);
 }
 
+void gt_cupti_foreign_adopt(void)
+{
+	CUpti_BuffersCallbackCompleteFunc completed = atomic_load(&foreign.completed);
+	uint64_t kinds = atomic_load(&foreign.kinds);
+
+	if (!completed || !atomic_load(&foreign.registered) ||
+	    !gt_cupti_relay_take(atomic_load(&foreign.requested), completed))
+		return;
+	for (uint32_t kind = 0; kind < 64; kind++) {
+		if (kinds >> kind & 1)
+			gt_cupti_relay_kind((CUpti_ActivityKind)kind, true);
+	}
+	atomic_store(&foreign.kinds, 0);
+	atomic_store(&foreign.had_kinds, false);
+	atomic_store(&foreign.registered, false);
+}
+
 static void end_collection(void)
 {
 	if (atomic_load(&foreign.had_kinds) && atomic_load(&foreign.kinds) == 0)
@@ -85,6 +106,8 @@ void gt_cupti_foreign_kind(uint32_t kind, bool enabled)
 {
 	uint64_t bit = kind < 64 ? (uint64_t)1 << kind : 0;
 
+	if (gt_cupti_relay_kind((CUpti_ActivityKind)kind, enabled))
+		return;
 	if (enabled) {
 		atomic_fetch_or(&foreign.kinds, bit);
 		atomic_store(&foreign.had_kinds, true);
@@ -117,6 +140,7 @@ bool gt_cupti_foreign_finalizing(const char *library)
 	};
 
 	remember(library);
+	gt_cupti_relay_forget();
 	if (!gt_cupti_detach(&other)) {
 		atomic_store(&foreign.completed, completed);
 		return false;
@@ -126,9 +150,10 @@ bool gt_cupti_foreign_finalizing(const char *library)
 	return true;
 }
 
-void gt_cupti_foreign_clock(const char *library)
+void gt_cupti_foreign_clock(const char *library, CUpti_TimestampCallbackFunc timestamp)
 {
 	remember(library);
+	gt_cupti_relay_clock(timestamp);
 	atomic_store(&foreign.clock, true);
 	changed();
 }

@@ -22,7 +22,12 @@ void gt_cupti_foreign_unsubscribed(void);
 
 /* It is about to register its own buffer callbacks, with @completed: records that CUPTI holds for
  * us are fetched first. */
-void gt_cupti_foreign_registering(const char *library, CUpti_BuffersCallbackCompleteFunc completed);
+void gt_cupti_foreign_registering(const char *library, CUpti_BuffersCallbackRequestFunc requested,
+				  CUpti_BuffersCallbackCompleteFunc completed);
+
+/* CUPTI has become ours while it collects: its callbacks and kinds go through us from now on
+ * (collectors/cupti/relay.h). */
+void gt_cupti_foreign_adopt(void);
 
 /* A buffer that is not ours was completed after the callbacks became ours again: a tool that
  * disabled its last kind looks done, but flushes afterwards. Passes it on; no-op if no tool was
@@ -42,7 +47,7 @@ bool gt_cupti_foreign_finalizing(const char *library);
 void gt_cupti_foreign_finalized(void);
 
 /* Its clock now stamps the records. */
-void gt_cupti_foreign_clock(const char *library);
+void gt_cupti_foreign_clock(const char *library, CUpti_TimestampCallbackFunc timestamp);
 
 /* Summary of what other tools were seen to do. */
 struct gt_cupti_foreign {

@@ -7,12 +7,46 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "collectors/cupti/cupti.h"
 #include "collectors/cupti/load.h"
 
 /* "CUPTI for " and the name that a subscriber gives itself. */
 #define GT_CUPTI_NAME_BYTES 64
+
+#define GT_CUPTI_DOMAINS    16
+#define GT_CUPTI_CBIDS      1024
+
+/* A set of callbacks: a bit per domain and id. Any thread. */
+struct gt_cupti_callbacks {
+	_Atomic uint64_t bits[GT_CUPTI_DOMAINS][GT_CUPTI_CBIDS / 64];
+};
+
+/* Whether the set has it; false for what does not exist. */
+static inline bool gt_cupti_callbacks_has(const struct gt_cupti_callbacks *set, uint32_t domain,
+					  uint32_t cbid)
+{
+	return domain < GT_CUPTI_DOMAINS && cbid < GT_CUPTI_CBIDS &&
+	       atomic_load_explicit(&set->bits[domain][cbid / 64], memory_order_relaxed) >>
+			       cbid % 64 &
+		       1;
+}
+
+/* False: no such callback. */
+static inline bool gt_cupti_callbacks_set(struct gt_cupti_callbacks *set, uint32_t domain,
+					  uint32_t cbid, bool wanted)
+{
+	uint64_t bit = (uint64_t)1 << cbid % 64;
+
+	if (!domain || domain >= GT_CUPTI_DOMAINS || !cbid || cbid >= GT_CUPTI_CBIDS)
+		return false;
+	if (wanted)
+		atomic_fetch_or(&set->bits[domain][cbid / 64], bit);
+	else
+		atomic_fetch_and(&set->bits[domain][cbid / 64], ~bit);
+	return true;
+}
 
 /* The state of CUPTI in this process. */
 struct gt_cupti {
@@ -25,6 +59,9 @@ struct gt_cupti {
 	_Atomic bool shared;     /* external ids replace the callbacks that we do not have */
 	_Atomic bool ceased;     /* the process is ending: new work is not recorded, nor missed */
 	_Atomic bool silent;     /* callbacks of calls only flush where due, they record nothing */
+	_Atomic bool serves;     /* what other tools ask for goes through us, while CUPTI is ours */
+	_Atomic uint64_t kinds;  /* that we have enabled, a bit each */
+	struct gt_cupti_callbacks wanted; /* callbacks that we have enabled */
 	bool has_buffers;
 	void (*on_init_finished)(void);
 	void (*on_failed)(void);

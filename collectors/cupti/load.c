@@ -234,6 +234,26 @@ static void explain(const char *forced, const struct cupti_search *search, char 
 			       gt_cupti_cuda_major());
 }
 
+static int match_address(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct gt_cupti_api *api = context;
+	struct gt_elf elf;
+
+	if (gt_elf_open(info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum, &elf) < 0 ||
+	    !gt_elf_contains(&elf, (uintptr_t)api->cuptiSubscribe))
+		return 0;
+	api->start = elf.start;
+	api->end = elf.end;
+	return 1;
+}
+
+static void find_extent(struct gt_cupti_api *api)
+{
+	gt_forkgate_lock();
+	dl_iterate_phdr(match_address, api);
+	gt_forkgate_unlock();
+}
+
 int gt_cupti_load(const char *forced, struct gt_cupti_api *ret_api, char *ret_why, size_t size)
 {
 	struct gt_cupti_api api = {0};
@@ -252,6 +272,7 @@ int gt_cupti_load(const char *forced, struct gt_cupti_api *ret_api, char *ret_wh
 			       missing ? missing : "a version");
 		return -ENOSYS;
 	}
+	find_extent(&api);
 	*ret_api = api;
 	return 0;
 }

@@ -19,6 +19,7 @@ struct gt_cupti_api {
 #include "collectors/cupti/api.def"
 #undef GT_CUPTI
 	uint32_t version;
+	uintptr_t start, end; /* where libcupti is mapped */
 	char path[256];
 };
 

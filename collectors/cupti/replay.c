@@ -31,6 +31,7 @@ static const uint16_t least_bytes[GT_TRANSLATE_KINDS] = {
 	[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL] = sizeof(CUpti_ActivityKernel8),
 	[CUPTI_ACTIVITY_KIND_DRIVER] = sizeof(CUpti_ActivityAPI),
 	[CUPTI_ACTIVITY_KIND_RUNTIME] = sizeof(CUpti_ActivityAPI),
+	[CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION] = sizeof(CUpti_ActivityExternalCorrelation),
 	[CUPTI_ACTIVITY_KIND_DEVICE] = sizeof(CUpti_ActivityDevice4),
 	[CUPTI_ACTIVITY_KIND_CONTEXT] = sizeof(CUpti_ActivityContext),
 	[CUPTI_ACTIVITY_KIND_OVERHEAD] = sizeof(CUpti_ActivityOverhead),
@@ -193,7 +194,7 @@ static bool is_under_way(const uint8_t *record, uint32_t kind)
 
 static void replay_record(const struct gt_cupti_replay *how, uint8_t *record, uint32_t kind)
 {
-	if (how->unfinished && is_under_way(record, kind))
+	if ((how->unfinished && is_under_way(record, kind)) || how->notes->others >> kind & 1)
 		return;
 	if (kind == CUPTI_ACTIVITY_KIND_KERNEL || kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) {
 		CUpti_ActivityKernel8 *kernel = (void *)record;

@@ -379,7 +379,7 @@ static void free_overhead_data(const struct gt_translate *t, const CUpti_Activit
 {
 	void *data;
 
-	if (t->borrowed || t->version < OVERHEAD_DATA_SINCE ||
+	if (t->borrowed || t->relayed || t->version < OVERHEAD_DATA_SINCE ||
 	    (uint32_t)record->overheadKind != OVERHEAD_COMMAND_BUFFER_FULL)
 		return;
 	memcpy(&data, (const char *)record + offsetof(CUpti_ActivityOverhead3, overheadData),
@@ -467,7 +467,7 @@ static void translate_device(struct gt_translate *t, const void *record)
 		return;
 	}
 	store_device(t, r);
-	if (t->version >= DEVICE_NAME_OWN_SINCE)
+	if (t->version >= DEVICE_NAME_OWN_SINCE && !t->relayed)
 		free((char *)r->name);
 }
 

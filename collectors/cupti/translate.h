@@ -38,6 +38,7 @@ struct gt_translate_name {
 /* What recovery needs to read records without CUPTI; lives in the spool. */
 struct gt_translate_notes {
 	uint16_t bytes[GT_TRANSLATE_KINDS]; /* of a record of the kind; 0: not seen */
+	uint64_t others;                    /* kinds that only another tool has, a bit each */
 	struct gt_translate_name names[GT_TRANSLATE_NAMES];
 };
 
@@ -61,6 +62,7 @@ struct gt_translate {
 	uint64_t checked_kinds, refused_kinds; /* bit per kind, if CUPTI is newer than known */
 	struct gt_translate_notes *notes;      /* NULL: no spool */
 	bool borrowed; /* the record is a copy of another tool's: its pointers are not ours */
+	bool relayed;  /* a copy goes to another tool, which frees what it points to */
 	uint64_t now;  /* trace time when the record arrived; 0: not known */
 	struct gt_device_event devices[GT_METADATA_DEVICES]; /* seen so far, by id */
 	bool visible[GT_METADATA_DEVICES];                   /* CUDA sees the device */

@@ -5,7 +5,8 @@
  *   REFUSED, YIELDED, DETACHED   subscribe again, at growing intervals and whenever another tool
  *                                was seen to act; CUPTI refuses while that tool is subscribed
  *   BUFFERS_TAKEN                register again when the other tool was seen to be done; if it
- *                                cannot be seen, --coexist=own assumes so after PATIENCE_NS
+ *                                cannot be seen, it is assumed so after PATIENCE_NS, but with
+ *                                --coexist=yield
  *   KINDS_OFF                    enable again, at once
  *   SHARED                       subscribe again; until then GPU work is recorded, and the hooks
  *                                record the calls
@@ -181,11 +182,11 @@ static void check_records(struct gt_cupti_watch *watch, const struct gt_cupti_si
 static bool other_is_done(const struct gt_cupti_watch *watch, uint64_t now,
 			  const struct gt_cupti_foreign *others)
 {
-	bool owns = !strcmp(gt_config_text(watch->config, GT_CONFIG_COEXIST), "own");
+	bool yields = !strcmp(gt_config_text(watch->config, GT_CONFIG_COEXIST), "yield");
 
 	if (!watch->unseen && !others->collects)
 		return true;
-	return owns && !others->has_kinds && now >= watch->since + PATIENCE_NS;
+	return !yields && !others->has_kinds && now >= watch->since + PATIENCE_NS;
 }
 
 static bool subscription_is_due(struct gt_cupti_watch *watch, uint64_t now,

@@ -41,6 +41,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static uint8_t *buffers[BUFFERS]; /* handed out */
 static unsigned int completed, unknown, refused, kernels, copies, sets;
 static uint64_t clock_first, clock_last;
+static uint64_t session_begin, session_end; /* CLOCK_REALTIME ns: all kinds are on */
 static _Atomic bool tear_down;
 static _Atomic bool gone;     /* it has called cuptiFinalize: CUPTI knows nothing of it */
 static __thread bool leaving; /* and is inside that call */
@@ -50,6 +51,14 @@ static void see_late(void)
 {
 	if (leaving || atomic_load(&gone))
 		atomic_fetch_add(&late, 1);
+}
+
+static uint64_t realtime(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
 static void check_status(CUptiResult result)
@@ -82,8 +91,30 @@ static void see_times(const CUpti_ActivityKernel8 *kernel)
 	kernels++;
 }
 
+/* Kind, correlation id, start, end. */
+static void list(FILE *file, const CUpti_Activity *record)
+{
+	const CUpti_ActivityKernel8 *kernel = (const void *)record;
+	const CUpti_ActivityMemcpy5 *copy = (const void *)record;
+	const CUpti_ActivityMemset4 *set = (const void *)record;
+
+	if (record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
+		fprintf(file, "kernel %u %lu %lu\n", kernel->correlationId, kernel->start,
+			kernel->end);
+	else if (record->kind == CUPTI_ACTIVITY_KIND_MEMCPY)
+		fprintf(file, "gpu_memcpy %u %lu %lu\n", copy->correlationId, copy->start,
+			copy->end);
+	else if (record->kind == CUPTI_ACTIVITY_KIND_MEMSET)
+		fprintf(file, "gpu_memset %u %lu %lu\n", set->correlationId, set->start, set->end);
+	else
+		fprintf(file, "%u 0 0 0\n", (unsigned int)record->kind);
+}
+
+/* Its records are appended to the file KINETO_RECORDS. */
 static void read_buffer(uint8_t *buffer, size_t valid)
 {
+	const char *path = getenv("KINETO_RECORDS");
+	FILE *file = path ? fopen(path, "ae") : NULL;
 	CUpti_Activity *record = NULL;
 
 	while (CALL(cuptiActivityGetNextRecord)(buffer, valid, &record) == CUPTI_SUCCESS) {
@@ -91,7 +122,11 @@ static void read_buffer(uint8_t *buffer, size_t valid)
 			see_times((const void *)record);
 		copies += record->kind == CUPTI_ACTIVITY_KIND_MEMCPY;
 		sets += record->kind == CUPTI_ACTIVITY_KIND_MEMSET;
+		if (file)
+			list(file, record);
 	}
+	if (file)
+		fclose(file);
 }
 
 /* A buffer that it did not hand out is left alone; KINETO_FREES: freed as if it had, as NVIDIA's
@@ -198,10 +233,14 @@ void kineto_start(void)
 	check_status(CALL(cuptiActivityRegisterCallbacks)(on_request, on_complete));
 	for (size_t i = 0; i < KINDS; i++)
 		check_status(CALL(cuptiActivityEnable)(kinds[i]));
+	session_begin = realtime();
+	session_end = 0;
 }
 
 void kineto_disable(void)
 {
+	if (!session_end)
+		session_end = realtime();
 	for (size_t i = 0; i < KINDS; i++)
 		check_status(CALL(cuptiActivityDisable)(kinds[i]));
 }
@@ -247,6 +286,7 @@ void kineto_report(void)
 	fprintf(file, "subscribe %d\nrefused %u\n", (int)subscribed, refused);
 	fprintf(file, "buffers %u\nunknown %u\nout %u\n", completed, unknown, out);
 	fprintf(file, "kernels %u\ncopies %u\nsets %u\n", kernels, copies, sets);
+	fprintf(file, "begin %lu\nend %lu\n", session_begin, session_end);
 	fprintf(file, "late %u\nlate_ticks %u\n", atomic_load(&late), atomic_load(&late_ticks));
 	fclose(file);
 }

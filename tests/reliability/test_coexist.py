@@ -22,6 +22,15 @@ def read_numbers(path):
         return {key: int(value) for key, value in (line.split() for line in file)}
 
 
+def read_records(path):
+    """What the tool got: [(category, correlation id, start, end)]."""
+    if not os.path.exists(path):
+        return []
+    with open(path, encoding="utf-8") as file:
+        rows = [line.split() for line in file]
+    return [(category, *map(int, numbers)) for category, *numbers in rows]
+
+
 def has_notes(folder, gate):
     """Whether each of "name=count name=count" stands in the trace so often."""
     return all(harness.gate.count(folder, f'"name": "{name}"') >= int(often)
@@ -32,7 +41,7 @@ class Run:
     """The steps of one program, traced and not. For each gate of the steps @gates has what must be in the
     trace before it opens, as "name of a note=how often"."""
 
-    def __init__(self, folder, how, steps, options=(), gates=(), **environment):
+    def __init__(self, folder, how, steps, options=("GPUTRACE_COEXIST=own",), gates=(), **environment):
         words = [harness.program("coexist_" + how)] + steps.split()
         out = os.path.join(folder, "out")
         environment["KINETO_CUPTI"] = "libcupti.so.13"
@@ -41,6 +50,7 @@ class Run:
             bare = pool.submit(harness.run, words,
                                env=harness.environment(KINETO_OUT=alone, **environment))
             beside = os.path.join(folder, "kineto")
+            environment["KINETO_RECORDS"] = os.path.join(folder, "records")
             conditions = [functools.partial(has_notes, out, gate) for gate in gates]
             self.traced = harness.run(words, truth=folder, folder=out, options=options,
                                       gates=conditions,
@@ -52,6 +62,7 @@ class Run:
         self.trace = harness.trace_file.Trace(self.path)
         self.ledger = self.trace.ledger
         self.said = self.traced.said
+        self.records = read_records(environment["KINETO_RECORDS"])
 
     def notes(self, name):
         return [e["args"]["what"] for e in self.trace.events
@@ -62,8 +73,8 @@ class Run:
                    ("kernels_written", "memcpys_written", "memsets_written"))
 
 
-class Coexist(unittest.TestCase):
-    def go(self, how, steps, *gates, options=(), **environment):
+class Case(unittest.TestCase):
+    def go(self, how, steps, *gates, options=("GPUTRACE_COEXIST=own",), **environment):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         run = Run(folder.name, how, steps, options, gates, **environment)
@@ -100,6 +111,18 @@ class Coexist(unittest.TestCase):
         """Kinds go one by one: that may be noticed, and they be switched on again, more than once."""
         gaps = len(run.notes("capture gap"))
         self.check_gaps(run, *["disabled activity kinds"] * max(gaps, 1))
+
+    def check_detached(self, run):
+        """What the tool had in CUPTI is gone, as after a real cuptiFinalize, and CUPTI is there."""
+        self.assertEqual(run.kineto, run.kineto | {"late": 0, "refused": 0, "unknown": 0})
+        self.assertLess(run.kineto["late_ticks"], 3, "one may have begun before")
+        self.assertEqual(run.notes("CUPTI kept"),
+                         ["cuptiFinalize detached libkineto_like_linked.so alone"])
+        self.assertEqual(run.truth.faults["finalize"], 0)
+
+
+class Coexist(Case):
+    """--coexist=own and yield: one of the two has CUPTI."""
 
     def test_own_keeps_the_subscription(self):
         """A profiler that asks for a subscription is refused by CUPTI: it has no GPU events, we have all."""
@@ -164,14 +187,6 @@ class Coexist(unittest.TestCase):
         self.assertGreater(run.ledger["launches_in_gaps"], 0)
         # the driver's calls are seen by CUPTI alone
         self.assertLess(run.ledger["calls_written"], 4 * len(run.truth.operations))
-
-    def check_detached(self, run):
-        """What the tool had in CUPTI is gone, as after a real cuptiFinalize, and CUPTI is there."""
-        self.assertEqual(run.kineto, run.kineto | {"late": 0, "refused": 0, "unknown": 0})
-        self.assertLess(run.kineto["late_ticks"], 3, "one may have begun before")
-        self.assertEqual(run.notes("CUPTI kept"),
-                         ["cuptiFinalize detached libkineto_like_linked.so alone"])
-        self.assertEqual(run.truth.faults["finalize"], 0)
 
     def test_finalized_by_one_that_is_seen(self):
         """It alone is detached: cuptiFinalize would pull CUPTI from under our thread, which may be in it."""
@@ -285,6 +300,76 @@ class Coexist(unittest.TestCase):
                  and calls.get(event["args"]["correlation"]) != asked[event["cat"]]]
         self.assertLessEqual(len(wrong), unseen, wrong)
         self.assertEqual([event for event in wrong if event["args"]["correlation"] in calls], [])
+
+
+CUPTI_ACTIVITY_KIND_RUNTIME = "5"
+CATEGORIES = {"kernel": "kernel", "memcpy": "gpu_memcpy", "memset": "gpu_memset"}
+
+
+class Share(Case):
+    """The default: a tool that is linked with CUPTI gets what it asks for, and nothing is lost here."""
+
+    def share(self, steps, *gates, options=(), **environment):
+        run = self.go("linked", steps, *gates, options=options, **environment)
+        self.check_gaps(run)
+        self.assertEqual(run.written(), len(run.truth.operations))
+        self.assertEqual(run.ledger["buffers_foreign"], 0)
+        self.assertEqual(run.kineto, run.kineto | {"refused": 0, "unknown": 0, "late": 0})
+        return run
+
+    def check_last_session(self, run, exact=True):
+        """All work between its begin and its end, and with @exact none from outside; in both files alike."""
+        begin, end = run.kineto["begin"], run.kineto["end"]
+        asked = {call["correlation"]: call["start"] for call in run.truth.calls}
+        true = {(CATEGORIES[row["kind"]], row["correlation"]) for row in run.truth.operations
+                if begin < asked[row["correlation"]] < end}
+        got = [row[:2] for row in run.records if row[0] in CATEGORIES.values()]
+        self.assertEqual(len(got), len(set(got)), "no record twice")
+        self.assertGreater(len(true), 20)
+        self.assertEqual(true - set(got), set())
+        if exact:
+            self.assertEqual(set(got) - true, set())
+        self.check_alike(run)
+
+    def check_alike(self, run):
+        base = int(run.trace.root["baseTimeNanoseconds"])
+        ours = {(e["cat"], e["args"]["correlation"]): int(round(e["ts"] * 1000)) + base
+                for e in run.trace.events if e.get("cat") in CATEGORIES.values() and e["ph"] == "X"}
+        off = [abs(ours[row[:2]] - row[2]) for row in run.records if row[0] in CATEGORIES.values()]
+        self.assertLess(max(off), 1000000)
+
+    def test_a_session(self):
+        """Of a tool that subscribes; nothing is said about it."""
+        run = self.share("work=300 init start work=300 stop work=300")
+        self.assertEqual(run.kineto["subscribe"], 0)
+        self.check_last_session(run)
+        self.assertEqual(run.said, [])
+        self.assertEqual(run.ledger["records_api"], 0, "a kind that only the tool has")
+        self.assertIn(CUPTI_ACTIVITY_KIND_RUNTIME, {row[0] for row in run.records})
+
+    def test_sessions_without_a_subscription(self):
+        """As of today's PyTorch."""
+        run = self.share("work=100 start work=200 stop work=100 start work=200 stop work=100",
+                         KINETO_RUDE="1")
+        self.check_last_session(run, exact=False)
+
+    def test_a_session_before_the_device_is_used(self):
+        run = self.share("start work=300 stop work=100", KINETO_RUDE="1")
+        self.check_last_session(run)
+
+    def test_finalized_in_a_session(self):
+        run = self.share("work=100 init start work=300 finalize work-until", "CUPTI kept=1")
+        self.check_detached(run)
+        run = self.share("work=100 init start work=300 stop teardown work=100 work-until", "CUPTI kept=1",
+                         TEARDOWN_CUPTI="1")
+        self.check_last_session(run)
+        self.check_detached(run)
+
+    def test_its_clock(self):
+        """It gets the counter's ticks, the trace has times."""
+        run = self.share("work=200 init clock start work=300 stop work-until", "foreign clock=1")
+        self.assertGreater(run.kineto["kernels"], 20)
+        self.assertEqual(len(run.notes("foreign clock")), 1)
 
 
 if __name__ == "__main__":

@@ -118,6 +118,17 @@ static CUptiResult dump_kind(CUpti_ActivityKind kind)
 	return CUPTI_SUCCESS;
 }
 
+static void its_request(uint8_t **buffer, size_t *size, size_t *most)
+{
+	*buffer = NULL;
+	*size = *most = 0;
+}
+
+static uint64_t its_clock(void)
+{
+	return 1;
+}
+
 static void its_complete(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size,
 			 size_t valid)
 {
@@ -192,7 +203,7 @@ Test(cupti_watch, a_refused_subscription_is_asked_for_at_growing_intervals)
 
 Test(cupti_watch, work_without_records_is_buffers_taken)
 {
-	start(0, "own");
+	start(0, "share");
 	cr_assert_eq(look(500, 1, 0, true), GT_CUPTI_OURS, "once is not enough");
 	cr_assert_eq(look(500, 2, 0, true), GT_CUPTI_BUFFERS_TAKEN);
 	cr_assert(gt_cupti_watch_has_calls(&watch), "the subscription is ours still");
@@ -274,7 +285,7 @@ Test(cupti_watch, a_subscription_that_cupti_forgot_is_made_again)
 Test(cupti_watch, a_collection_that_is_seen_is_waited_for)
 {
 	start(0, "own");
-	gt_cupti_foreign_registering("libother.so", its_complete);
+	gt_cupti_foreign_registering("libother.so", its_request, its_complete);
 	gt_cupti_foreign_kind(CUPTI_ACTIVITY_KIND_MEMCPY, true);
 	gt_cupti_foreign_kind(CUPTI_ACTIVITY_KIND_MEMSET, true);
 	for (int i = 0; i < 100; i++)
@@ -292,7 +303,7 @@ Test(cupti_watch, a_buffer_that_comes_late_is_given_back)
 	uint8_t buffer[64] = {0};
 
 	start(0, "own");
-	gt_cupti_foreign_registering("libother.so", its_complete);
+	gt_cupti_foreign_registering("libother.so", its_request, its_complete);
 	gt_cupti_foreign_kind(CUPTI_ACTIVITY_KIND_MEMCPY, true);
 	look(500, 1, 0, false);
 	gt_cupti_foreign_kind(CUPTI_ACTIVITY_KIND_MEMCPY, false);
@@ -334,7 +345,7 @@ Test(cupti_watch, who_calls_finalize_is_detached_alone)
 	have_asked();
 	gt_cupti_foreign_kind(CUPTI_ACTIVITY_KIND_MEMCPY, true);
 	gt_cupti_foreign_kind(CUPTI_ACTIVITY_KIND_DRIVER, true);
-	gt_cupti_foreign_clock("libother.so");
+	gt_cupti_foreign_clock("libother.so", its_clock);
 	cr_assert(gt_cupti_foreign_finalizing("libother.so"));
 	cr_assert_eq(fake.disabled, bit(CUPTI_ACTIVITY_KIND_DRIVER), "we want the other, too");
 	cr_assert_eq(fake.clocks, 1);
@@ -355,7 +366,7 @@ Test(cupti_watch, all_that_it_had_is_taken_from_who_calls_finalize)
 	gt_cupti.active = true;
 	have_asked();
 	gt_cupti_foreign_subscribed(&its_own);
-	gt_cupti_foreign_registering("libother.so", its_complete);
+	gt_cupti_foreign_registering("libother.so", its_request, its_complete);
 	fake.disabled = 0;
 	gt_cupti_foreign_kind(CUPTI_ACTIVITY_KIND_MEMCPY, true);
 	cr_assert_eq(look(500, 1, 0, false), GT_CUPTI_REFUSED);

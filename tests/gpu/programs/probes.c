@@ -173,6 +173,35 @@ static bool copied_buffers_are_read(void)
 		    rig_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
 }
 
+/* Records picked out of buffers, one behind the other: how --coexist=share fills another tool's
+ * buffer. */
+static bool picked_records_are_read(void)
+{
+	static _Alignas(8) uint8_t buffer[4096];
+	CUpti_Activity *record = NULL;
+	unsigned kernels, n = 0;
+	size_t size;
+	CUptiResult end;
+
+	rig_start();
+	for (int i = 0; i < 4; i++) {
+		rig_launch();
+		cuMemsetD8Async(rig.memory, 0, 4096, rig.stream);
+	}
+	rig_flush(0);
+	kernels = rig_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+	size = rig.kernel_stride < 1024 ? rig.kernel_stride : 0;
+	for (unsigned i = 0; i < kernels && i < 4; i++)
+		memcpy(buffer + i * size,
+		       rig_find(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, kernels - 1 - i), size);
+	do
+		end = rig.cupti.cuptiActivityGetNextRecord(buffer, 4 * size, &record);
+	while (end == CUPTI_SUCCESS && record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL &&
+	       ++n <= kernels);
+	return seen(kernels == 4 && n == 4 && end == CUPTI_ERROR_MAX_LIMIT_REACHED,
+		    "%u of %u kernel records, then result %d", n, kernels, end);
+}
+
 static bool buffers_are_zeroed(void)
 {
 	one_kernel();
@@ -376,6 +405,8 @@ static const struct {
 	 refused_buffers_are_counted},
 	{"copied-buffers-are-read", "GetNextRecord reads a copy of a buffer",
 	 copied_buffers_are_read},
+	{"picked-records-are-read", "GetNextRecord reads records put together by us",
+	 picked_records_are_read},
 	{"buffers-are-zeroed", "CUPTI clears a buffer before it writes into it",
 	 buffers_are_zeroed},
 	{"kernel-kinds-exclude", "KERNEL beside CONCURRENT_KERNEL is refused with 14",
