@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What traces and their readers say of an event in words: frames of call stacks, "function
- * (module+0x1a2b)", "function (file.py:42)", and the arguments of notes. No state; any thread.
+ * Event data as text, for writers and readers: frames of call stacks, "function (module+0x1a2b)",
+ * "function (file.py:42)", and the arguments of notes. No state; any thread.
  */
 #ifndef GT_CORE_EVENT_TEXT_H
 #define GT_CORE_EVENT_TEXT_H
@@ -13,8 +13,8 @@
 #include "core/schema/event.h"
 #include "core/stack.h"
 
-/* Appends one frame as plain text, not escaped, with its line or those up to @last_line (0: one
- * line). @whole: with folders, and the offset where there is no line. */
+/* Appends one frame as text, not escaped, with its line or lines up to @last_line (0: one line).
+ * @whole: with the full path, and the offset if there is no line. */
 void gt_frame_text(struct gt_json *out, const struct gt_stack_frame *frame, uint32_t last_line,
 		   bool whole);
 
@@ -26,7 +26,7 @@ typedef bool (*gt_module_chosen)(const struct gt_stack_frame *frame, void *data)
 void gt_modules_json_put(struct gt_json *json, const char *key, const struct gt_stack *stack,
 			 gt_module_chosen chosen, void *data);
 
-/* The arguments of a note as members of a JSON object, without those of its stack. */
+/* Appends the arguments of a note as members of a JSON object, without those of its stack. */
 void gt_note_json_put(struct gt_json *json, const struct gt_event *event);
 
 #endif

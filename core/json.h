@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Longest string that is printed completely; of a longer one its beginning and its length. */
+/* Longer strings are cut: only their beginning and their length are printed. */
 #define GT_JSON_STRING_MAX ((size_t)1 << 20)
 
 /* A buffer of JSON text. */
@@ -63,7 +63,7 @@ static inline void gt_json_char(struct gt_json *json, char c)
 	gt_json_raw(json, &c, 1);
 }
 
-/* The comma before a member or an element, unless it is the first or begins a line. */
+/* Appends the comma before a member or an element, unless it is the first or begins a line. */
 static inline void gt_json_comma(struct gt_json *json)
 {
 	char last = json->length ? json->text[json->length - 1] : '{';

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See metadata_json.h. What does not fit is left out step by step, and the header says so.
+ * See metadata_json.h. If it does not fit, parts are left out step by step, and the header says so.
  */
 #include "core/metadata_json.h"
 
@@ -193,7 +193,7 @@ void gt_metadata_json_put_ledger(struct gt_json *json, const struct gt_ledger *l
 	gt_json_char(json, '}');
 }
 
-/* Of a file that its process did not close and that came here from another form. */
+/* For a file that its process did not close and that was converted from another format. */
 void gt_metadata_json_put_repaired(struct gt_json *json,
 				   const struct gt_metadata_repaired *repaired)
 {

@@ -64,7 +64,7 @@ static void add_host(struct pattern_name *name)
 	add_value(name, host.nodename);
 }
 
-/* "%q{NAME}" at @at. Returns its length, 0: it is something else. */
+/* Expands "%q{NAME}" at @at. Returns its length, 0: something else. */
 static size_t add_variable(struct pattern_name *name, const char *at, gt_pattern_lookup lookup)
 {
 	const char *end = strncmp(at, "%q{", 3) ? NULL : strchr(at, '}');
@@ -82,7 +82,7 @@ static size_t add_variable(struct pattern_name *name, const char *at, gt_pattern
 	return length + 4;
 }
 
-/* The % expression at @at. Returns its length in the pattern. */
+/* Expands the % expression at @at. Returns its length in the pattern. */
 static size_t add_place(struct pattern_name *name, const char *at, gt_pattern_lookup lookup)
 {
 	size_t length = add_variable(name, at, lookup);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Names with places for what is known when the program runs:
+ * File names with % expressions that are expanded when the program runs:
  *
  *   %q{NAME}  the environment variable NAME     %h  the host, up to its first dot     %%  a %
  *
- * The pattern is the user's, what is put in is not: of a value only [A-Za-z0-9._-] stays, all other
- * bytes become "_", dots at its beginning go, it is cut at 64 bytes, and nothing reads "unset". So
- * a value never adds a folder, leads out of one, or hides a name. Any other % stands for itself. No
- * allocation; any thread.
+ * The pattern is trusted, the values are not: bytes other than [A-Za-z0-9._-] become "_", leading
+ * dots are removed, the value is cut at 64 bytes, and an empty one becomes "unset". So a value
+ * never adds a folder, leads out of one, or hides a name. Any other % is literal. No allocation;
+ * any thread.
  */
 #ifndef GT_CORE_PATTERN_H
 #define GT_CORE_PATTERN_H

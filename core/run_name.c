@@ -36,7 +36,7 @@ static const char *find_job(void)
 	for (size_t i = 0; i < sizeof(job_variables) / sizeof(job_variables[0]); i++) {
 		const char *value = gt_identity_env(job_variables[i]);
 
-		if (value && strcmp(value, "none") != 0) /* what torchrun calls all its runs */
+		if (value && strcmp(value, "none") != 0) /* torchrun's default id */
 			return value;
 	}
 	return NULL;

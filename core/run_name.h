@@ -11,7 +11,7 @@
 
 #define GT_RUN_NAME_BYTES 80
 
-/* Variable that the first process of a run without `gputrace run` sets for those that it starts. */
+/* Variable that the first process of a run without `gputrace run` sets for its children. */
 #define GT_RUN_NAME_FIRST "GPUTRACE_FIRST"
 
 /* The id of the job (Slurm with its step, Open MPI, PMIx, torchrun, PBS, LSF): the same for all its
@@ -19,17 +19,17 @@
 bool gt_run_name_of_job(char *ret_name, size_t size);
 
 /*
- * The name for a process without `gputrace run`: the job's id, except for an only rank, since a
- * job may run several such one after the other. Else, without peers, the name that the first
- * traced process of this process group set (gt_run_name_mark). Else that of the process group:
- * ranks that a script starts in the background have nothing else in common. Session start.
+ * The name for a process without `gputrace run`: the job's id, except for a single rank, since a
+ * job may run several of these in sequence. Else, without peers, the name that the first traced
+ * process of this process group set (gt_run_name_mark). Else that of the process group: ranks that
+ * a script starts in the background have nothing else in common. Session start.
  */
 void gt_run_name_find(char *ret_name, size_t size);
 
 /*
- * The value of GT_RUN_NAME_FIRST that this process has to set for the processes that it starts.
- * False: none, because an earlier process did, or because this one has peers. For the constructor
- * of a preloaded library: opens no file.
+ * The value of GT_RUN_NAME_FIRST that this process has to set for its children. False: none,
+ * because an earlier process did, or because this one has peers. For the constructor of a preloaded
+ * library: opens no file.
  */
 bool gt_run_name_mark(char *ret_mark, size_t size);
 

@@ -24,7 +24,7 @@ struct map {
 	uint32_t size; /* power of two, at most half full */
 	uint32_t used;
 	uint32_t spare_size;
-	struct stack_entry *spare; /* former places, as the spool cannot free them; NULL: none */
+	struct stack_entry *spare; /* previous entries, as the spool cannot free them; NULL: none */
 };
 
 struct gt_stacks {
@@ -54,7 +54,7 @@ static const void *map_find(const struct map *map, uint64_t key)
 	return map_slot(map, key)->value;
 }
 
-/* Empty places: the spare ones if they are as many. */
+/* @size empty entries: the spare ones if the size matches. */
 static struct stack_entry *map_places(const struct map *map, uint32_t size)
 {
 	if (!map->spare || map->spare_size != size)
@@ -63,7 +63,7 @@ static struct stack_entry *map_places(const struct map *map, uint32_t size)
 	return map->spare;
 }
 
-/* Replaces the map; the old one's places become the spare ones. */
+/* Replaces the map; its old entries become the spare ones. */
 static void map_replace(struct map *map, struct map fresh)
 {
 	if (gt_spool_holds(map->entries)) {
@@ -74,7 +74,7 @@ static void map_replace(struct map *map, struct map fresh)
 	*map = fresh;
 }
 
-/* Rebuilds the map with @size places and the entries that @keeps accepts (NULL: all). */
+/* Rebuilds the map with room for @size entries, keeping those that @keeps accepts (NULL: all). */
 static bool map_rebuild(struct map *map, uint32_t size,
 			bool (*keeps)(const struct stack_entry *, const void *),
 			const void *context)
@@ -107,7 +107,7 @@ static size_t bytes_used(const struct gt_stacks *stacks)
 	       (stacks->frames.size + stacks->stacks.size) * sizeof(struct stack_entry);
 }
 
-/* Room for one more entry. */
+/* Makes room for one more entry. */
 static bool map_reserve(struct gt_stacks *stacks, struct map *map)
 {
 	size_t more =

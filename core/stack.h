@@ -58,18 +58,18 @@ void gt_stacks_limit(struct gt_stacks *stacks, uint32_t max_frames);
 
 /*
  * The stack of @key, a hash of its addresses made by the application thread. @pcs holds the @count
- * addresses if the record carried them; NULL: they came with an earlier record, and no module of
- * theirs was unloaded since, as far as the thread knew. Returns NULL when the addresses never came,
- * or when memory is short (counted in refused()).
+ * addresses if the record has them; NULL: an earlier record had them, and as far as the thread knew
+ * none of their modules was unloaded since. Returns NULL if the addresses never arrived or memory
+ * is short (counted in refused()).
  */
 const struct gt_stack *gt_stacks_get(struct gt_stacks *stacks, uint64_t key, const uint64_t *pcs,
 				     uint32_t count);
 
-/* The stack of @key that came last, even if a module of it is gone. NULL: it never came (not
+/* The latest stack of @key, even if one of its modules was unloaded. NULL: none arrived (not
  * counted in refused()). */
 const struct gt_stack *gt_stacks_last(const struct gt_stacks *stacks, uint64_t key);
 
-/* The same, but NULL also when a module of it is gone, so that its addresses must come again. */
+/* The same, but NULL if one of its modules was unloaded: its addresses must be sent again. */
 const struct gt_stack *gt_stacks_find(const struct gt_stacks *stacks, uint64_t key);
 
 /* The frame of the return address @pc, found once. NULL: no memory. */
@@ -81,10 +81,9 @@ const struct gt_stack *gt_stacks_put(struct gt_stacks *stacks, uint64_t key,
 				     const struct gt_stack_frame *const *frames, uint32_t count);
 
 /*
- * The module in [@start, @end) was unloaded: its addresses, and the keys of stacks through it, may
- * get another meaning. Such a stack is replaced when its addresses come again. Until then its key
- * keeps its meaning: records of threads that do not know yet may be on their way. Stacks already
- * returned stay unchanged.
+ * The module in [@start, @end) was unloaded: its addresses may get another meaning. A stack with
+ * such an address is replaced when its addresses are sent again. Until then its key still finds it,
+ * for records of threads that have not noticed yet. Stacks already returned stay unchanged.
  */
 void gt_stacks_forget(struct gt_stacks *stacks, uint64_t start, uint64_t end);
 
@@ -92,7 +91,7 @@ void gt_stacks_forget(struct gt_stacks *stacks, uint64_t start, uint64_t end);
  * library, else the innermost. NULL: none. */
 const struct gt_stack_frame *gt_stack_best_frame(const struct gt_stack *stack);
 
-/* Stacks that were requested and refused. */
+/* Number of refused stacks. */
 uint64_t gt_stacks_refused(const struct gt_stacks *stacks);
 
 /* For recovery: restores stack @id of a spool under its old id. NULL: no memory, or already there.

@@ -20,8 +20,8 @@
 __thread struct gt_thread *gt_thread_self;
 _Atomic uint32_t gt_thread_epoch;
 
-/* Sizes of rings: whole while the first half of the memory lasts (the very first ring: three
- * quarters). After that at most this fraction of what is left, and at least so many bytes. */
+/* Sizes of rings: full size in the first half of the memory (the very first ring: in three
+ * quarters). After that at most 1/RING_SHARE of the rest, and at least RING_LEAST bytes. */
 #define RING_WHOLE  2
 #define RING_SHARE  64
 #define RING_LEAST  (16u << 10)

@@ -200,7 +200,7 @@ static uint32_t track_number(struct gt_tracks *tracks, const struct gt_track_req
 	return (64 * context + block) * GT_TRACK_BLOCK + request->stream;
 }
 
-/* Puts the slice on the track if it is free. */
+/* Adds the slice to the track if the track is free. */
 static bool track_add_slice(struct track_state *track, const struct gt_track_request *request)
 {
 	if (request->kind == GT_TRACK_STACK || request->kind == GT_TRACK_SAMPLE)
@@ -253,7 +253,7 @@ static struct track_group *group_of(struct gt_tracks *tracks,
 	return group;
 }
 
-/* No memory, or too many tracks: a track for this slice alone. */
+/* A track for one slice only, without memory or with too many tracks. */
 static void lone_track(struct gt_tracks *tracks, struct gt_track *ret_track)
 {
 	ret_track->tid = overflow_number(tracks);
@@ -306,8 +306,8 @@ void gt_tracks_get(struct gt_tracks *tracks, const struct gt_track_request *requ
 	use(tracks, track, ret_track);
 }
 
-/* The track with that number, made with those before it. A number that is none of the group's
- * replaces the first that has no meaning. NULL: no memory, or too many tracks. */
+/* The track with number @tid, which is made together with those before it. A number from another
+ * range replaces the first overflow number. NULL: no memory, or too many tracks. */
 static struct track_state *track_numbered(struct gt_tracks *tracks, struct track_group *group,
 					  const struct gt_track_request *request, uint32_t tid,
 					  uint32_t *ret_k)
@@ -330,7 +330,7 @@ static struct track_state *track_numbered(struct gt_tracks *tracks, struct track
 	return NULL;
 }
 
-/* What is nested in the slice is not known: the track is free again after it. */
+/* Occupies the track up to the end of the slice, as slices nested in it are not known. */
 static void fill(struct track_state *track, const struct gt_track_request *request)
 {
 	if (track->last_start < request->end)

@@ -54,7 +54,7 @@ struct gt_tracks;
 struct gt_tracks *gt_tracks_new(void);
 void gt_tracks_free(struct gt_tracks *tracks);
 
-/* A new file begins, in which no track has a name yet. */
+/* Begins a new file, in which no track has a name yet. */
 void gt_tracks_forget_names(struct gt_tracks *tracks);
 
 /* What determines the track of a slice. */
@@ -72,13 +72,13 @@ static inline struct gt_track_request gt_track_of_thread(enum gt_track_kind kind
 		.kind = kind, .device = UINT32_MAX, .stream = tid, .start = start, .end = end};
 }
 
-/* The track of a slice, which counts as drawn there from now on. Slices may come in any order;
- * sorted by start they need fewer tracks. */
+/* Assigns a slice to a track. Slices may come in any order; sorted by start they need fewer
+ * tracks. */
 void gt_tracks_get(struct gt_tracks *tracks, const struct gt_track_request *request,
 		   struct gt_track *ret_track);
 
-/* Recalls a slice that is in the file already, on track @tid: a later slice that starts before its
- * end gets another track. */
+/* Restores a slice that is already in the file, on track @tid: a later slice that starts before
+ * its end gets another track. */
 void gt_tracks_recall(struct gt_tracks *tracks, const struct gt_track_request *request,
 		      uint32_t tid, struct gt_track *ret_track);
 

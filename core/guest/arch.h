@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One header per architecture, all with the same names. A new architecture adds its file and a line
+ * One header per architecture, all declaring the same names. A port adds its header and a line
  * here.
  */
 #ifndef GT_CORE_GUEST_ARCH_H

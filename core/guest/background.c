@@ -95,8 +95,8 @@ int gt_background_start(void *(*run)(void *), void *argument, size_t stack_bytes
 	return -error;
 }
 
-/* The starting thread may be realtime and hand that on. Our threads run long at a stretch and must
- * not keep the program from its processor. */
+/* A realtime policy is inherited from the starting thread. Our threads may run for long and must
+ * not keep the program off the processor. */
 static void drop_realtime(void)
 {
 	const struct sched_param none = {0};
@@ -166,8 +166,8 @@ void gt_background_enter(const char *name)
 	gt_futex_wake(&entered);
 }
 
-/* A thread has a list of robust mutexes from start to exit. A main thread that exited stays as a
- * zombie while other threads run. */
+/* While other threads run, an exited main thread stays as a zombie: it no longer has the list of
+ * robust mutexes that each running thread has. */
 static bool main_thread_is_gone(void)
 {
 	void *list = NULL;

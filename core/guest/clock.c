@@ -13,7 +13,7 @@
 #define BASE_PERIOD_S 7889238u
 #define SAMPLE_TRIES  5
 
-/* Least distance of two samples for a usable rate of the counter. */
+/* Minimum distance of two samples for computing the counter's rate. */
 #define RATE_MIN_NS   10000000u
 
 static uint64_t read_realtime(void)

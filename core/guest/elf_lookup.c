@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Symbol look-up in mapped ELF objects: DT_GNU_HASH or DT_HASH, DT_VERSYM with DT_VERDEF. No number
- * of the object is trusted: room() says how much may be read from an address.
+ * in the object is trusted: room() returns how much may be read from an address.
  */
 #include "core/guest/elf_lookup.h"
 
@@ -40,7 +40,7 @@ static uintptr_t dynamic_address(const struct gt_elf *elf, ElfW(Addr) value)
 	return value >= elf->start && value < elf->end ? value : elf->bias + value;
 }
 
-/* A table of the dynamic section, and how many units of @unit bytes can be read from it. */
+/* A table of the dynamic section; *ret_room: how many units of @unit bytes are readable. */
 static const void *table(const struct gt_elf *elf, ElfW(Addr) value, size_t unit, size_t *ret_room)
 {
 	uintptr_t address = dynamic_address(elf, value);

@@ -25,7 +25,7 @@ struct gt_elf {
 	const ElfW(Dyn) *dynamic;
 	size_t dynamic_count;
 	const char *strings;
-	size_t string_room; /* readable bytes from there; so in every *_room */
+	size_t string_room; /* readable bytes; likewise in every *_room */
 	const ElfW(Sym) *symbols;
 	size_t symbol_room; /* in symbols */
 	const uint32_t *gnu_hash;
@@ -44,25 +44,24 @@ struct gt_elf {
 /* Parses an object. -EINVAL: no usable dynamic section (a static program, some vDSOs). */
 int gt_elf_open(uintptr_t bias, const ElfW(Phdr) *segments, size_t count, struct gt_elf *ret_elf);
 
-/* Bytes that can be read from @address of the object at @bias, up to the end of its readable
- * PT_LOAD; 0: in none. Between segments nothing may be mapped. */
+/* Readable bytes from @address to the end of its readable PT_LOAD in the object at @bias; 0: in
+ * none. Memory between segments may be unmapped. */
 size_t gt_elf_room(uintptr_t bias, const ElfW(Phdr) *segments, size_t count, uintptr_t address);
 
 /* True when @address lies in a segment of the object. */
 bool gt_elf_contains(const struct gt_elf *elf, uintptr_t address);
 
 /*
- * Address of the defined symbol @name, 0: none. With a @version: that version; an unversioned
- * definition satisfies every version, as in ld.so. NULL: the default version. Indirect functions
- * and thread-local symbols are not found.
+ * Address of the defined symbol @name, 0: none. @version NULL: the default version. An unversioned
+ * definition satisfies every version, as in ld.so. Indirect functions and thread-local symbols are
+ * not found.
  */
 uintptr_t gt_elf_find(const struct gt_elf *elf, const char *name, const char *version);
 
-/* The DT_NEEDED entry number @index, NULL past the last. */
+/* The @index-th DT_NEEDED entry, NULL past the last. */
 const char *gt_elf_needed(const struct gt_elf *elf, size_t index);
 
-/* Number @index of the symbol versions that the object needs and that begin with @prefix, NULL past
- * the last. */
+/* The @index-th symbol version with @prefix that the object needs, NULL past the last. */
 const char *gt_elf_version_needed(const struct gt_elf *elf, const char *prefix, size_t index);
 
 /* The version with which the object imports @name; NULL: none, or not imported. Scans every

@@ -17,7 +17,7 @@
 #define WAIT_NS     50000u
 
 static _Atomic uint32_t forks;     /* running now */
-static _Atomic uint32_t in_loader; /* threads inside */
+static _Atomic uint32_t in_loader; /* threads in the loader */
 
 /* Sleeps in short steps until @counter is 0 or the time is up. */
 static void wait_for_zero(_Atomic uint32_t *counter)

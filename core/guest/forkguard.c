@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The page behind the fork guard, see the header. Armed once per process, by the session.
+ * The page of the fork guard, see the header. Armed once per process, by the session.
  */
 #include "core/guest/forkguard.h"
 

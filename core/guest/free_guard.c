@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The two words, see the header: struct malloc_chunk of glibc's malloc/malloc.c, read of 2.17
- * to 2.42 and of what will be 2.43. free() checks the flag of the second word, then unmaps
+ * The two words, see the header: struct malloc_chunk of glibc's malloc/malloc.c, from 2.17 to 2.42
+ * and the coming 2.43. free() checks the flag of the second word, then unmaps
  *
  *   from   block - first word
  *   bytes  first word + second word without its flags, from 2.43 on 16 more
@@ -22,7 +22,7 @@
 
 _Static_assert(GT_FREE_GUARD_BYTES == 2 * sizeof(size_t), "two words");
 
-/* Bytes that free() adds by itself. Versions 2.17 to 2.99 compare as strings. */
+/* Bytes that free() adds. Versions 2.17 to 2.99 compare as strings. */
 static size_t added(void)
 {
 	return strncmp(gnu_get_libc_version(), "2.43", 4) < 0 ? 0 : GT_FREE_GUARD_BYTES;

@@ -3,11 +3,10 @@
  * Memory of ours that glibc's free() leaves alone. A buffer that we lend to CUPTI may be handed to
  * another tool, and if that tool calls free() on it the program ends: "invalid pointer".
  *
- * In front of each block glibc keeps two words. For a block that malloc mapped they are what
- * free() unmaps. Ours say zero bytes: the kernel refuses, glibc does not mind (its mallinfo counts
- * one mapping less), and the memory stays ours. No allocator is involved, and nothing reads the
- * words unless somebody frees. To other allocators the block is a stray pointer, as without the
- * words.
+ * glibc keeps two words before each block. For a block that malloc mapped they give the range that
+ * free() unmaps. Ours describe zero bytes: munmap fails, glibc ignores that (its mallinfo counts
+ * one mapping less), and the memory stays ours. No allocator is involved, and only free() reads the
+ * words. To other allocators the block is a stray pointer, as without the words.
  */
 #ifndef GT_CORE_GUEST_FREE_GUARD_H
 #define GT_CORE_GUEST_FREE_GUARD_H

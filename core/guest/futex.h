@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Waiting and waking on a 32-bit word: what the drain thread sleeps on. Not for hot paths.
+ * Waiting and waking on a 32-bit word; the drain thread sleeps on one. Not for hot paths.
  */
 #ifndef GT_CORE_GUEST_FUTEX_H
 #define GT_CORE_GUEST_FUTEX_H

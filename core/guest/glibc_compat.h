@@ -5,9 +5,9 @@
  * sanitizers, whose interceptors must see the plain names).
  *
  * glibc 2.32 to 2.34 moved these functions from libpthread and libdl into libc under new versions.
- * Calls of them become calls of gt_compat_<name>, which knows both places (glibc_compat.def, .c).
- * What is only newer than 2.17 and never was elsewhere is a system call in core/guest/sys.c. The
- * test "symbol versions" names whatever slips through; it wants a line here and a row in the table.
+ * Calls of them become calls of gt_compat_<name>, which tries both (glibc_compat.def, .c).
+ * Functions that are newer than 2.17 but never moved are system calls in core/guest/sys.c. A symbol
+ * reported by the test "symbol versions" needs a line here and a row in the table.
  */
 #ifndef GT_CORE_GUEST_GLIBC_COMPAT_H
 #define GT_CORE_GUEST_GLIBC_COMPAT_H

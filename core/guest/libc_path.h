@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tells the C library's code from the program's. Any thread; pure.
+ * Distinguishes the C library's code from the program's. Any thread; pure.
  */
 #ifndef GT_CORE_GUEST_LIBC_PATH_H
 #define GT_CORE_GUEST_LIBC_PATH_H

@@ -16,8 +16,8 @@ enum gt_log_level {
 /* Called once by the session. */
 void gt_log_set_level(enum gt_log_level level);
 
-/* Remembers what descriptor 2 is. When the program has replaced it, maybe by a data file, nothing
- * is printed. Call it before the program runs; without it everything is printed. */
+/* Remembers the file of descriptor 2. Once the program has replaced it, maybe by a data file,
+ * nothing is printed. Call it before the program runs; without it everything is printed. */
 void gt_log_remember_stderr(void);
 
 /* "gputrace: <text>\n". Supports %s %d %u %lu %lx %% only (own formatter, async-signal-safe).

@@ -48,7 +48,7 @@ struct gt_memory_counts {
 	size_t now, peak; /* bytes */
 	uint64_t refused; /* mappings, by the limit */
 };
-/* The counts now. Any thread. */
+/* The current counts. Any thread. */
 struct gt_memory_counts gt_memory_count(void);
 
 /* Reserves address space of which little will be used: only what is charged counts. */
@@ -77,7 +77,7 @@ struct gt_arena {
 	size_t used;      /* in the newest block */
 	size_t total;     /* bytes mapped */
 	size_t max_bytes; /* 0: no limit */
-	bool survives;    /* blocks lie in the spool, if there is one (core/spool.h) */
+	bool survives;    /* blocks are in the spool, if there is one (core/spool.h) */
 };
 
 /* Starts an empty arena of at most @max_bytes (0: no limit). */
@@ -86,7 +86,7 @@ void gt_arena_init(struct gt_arena *arena, size_t max_bytes);
 /* @size bytes aligned to 8, zeroed. NULL: no memory or over the limit. */
 void *gt_arena_get(struct gt_arena *arena, size_t size);
 
-/* Frees all pieces at once. */
+/* Frees all allocations of the arena. */
 void gt_arena_fini(struct gt_arena *arena);
 
 #endif

@@ -19,8 +19,8 @@ int gt_sys_fstatat(int folder, const char *path, struct stat *ret_stat, int flag
 /* A close-on-exec copy of @fd, numbered @minimum or higher. Negative errno on failure. */
 int gt_sys_dup_high(int fd, int minimum);
 
-/* @path as an absolute path, relative to the working folder of now. Unchanged where that folder has
- * no name or @size is too small. */
+/* Makes @path absolute, relative to the current working folder. Unchanged if that folder has no
+ * name or @size is too small. */
 void gt_sys_absolute(const char *path, char *ret_path, size_t size);
 
 /* Whether a file system keeps its files in memory (tmpfs, ramfs). */

@@ -92,7 +92,7 @@ static void put_unsigned(struct out *out, uint64_t value, bool hex)
 	put(out, digits, hex ? gt_text_hex(digits, value) : gt_text_decimal(digits, value));
 }
 
-/* One conversion; @spec is after the '%'. Returns where the format goes on. */
+/* Formats one conversion; @spec is after the '%'. Returns the rest of the format. */
 static const char *convert(struct out *out, const char *spec, va_list *args)
 {
 	bool is_long = *spec == 'l';

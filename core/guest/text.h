@@ -15,8 +15,8 @@ size_t gt_text_decimal(char *out, uint64_t value);
 /* Lower-case hexadecimal digits of @value (16 are always enough). Returns how many. */
 size_t gt_text_hex(char *out, uint64_t value);
 
-/* @value with up to 9 significant digits, as JSON takes it ("0.25", "1.5e-7"); "nan", "inf", "-inf"
- * are not JSON. 24 bytes are always enough. Returns how many. */
+/* @value with up to 9 significant digits, as in JSON ("0.25", "1.5e-7"); "nan", "inf", "-inf" are
+ * not JSON. 24 bytes are always enough. Returns how many. */
 size_t gt_text_real(char *out, double value);
 
 /* @code_point as UTF-8, 1 to 4 bytes; an invalid one becomes U+FFFD. Returns how many. */

@@ -8,14 +8,14 @@
 
 #include <signal.h>
 
-/* The signal mask and the pending signals before the hold. */
+/* The signal mask and the pending signals before _block. */
 struct gt_write_signals {
 	sigset_t mask, pending; /* as they were */
 };
 
-/* Between _hold and _let a write that would raise a signal only returns its error; signals that
- * were pending before stay pending. Any thread, any signal handler; no cancellation point. errno
- * may change. */
+/* Between _block and _restore a write that would raise a signal only returns its error; signals
+ * that were pending before stay pending. Any thread, any signal handler; no cancellation point.
+ * errno may change. */
 void gt_write_signals_block(struct gt_write_signals *ret_before);
 void gt_write_signals_restore(const struct gt_write_signals *before);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table of core/schema/cuda_api.def as arrays indexed by cbid. All names lie in one string and
+ * The table of core/schema/cuda_api.def as arrays indexed by cbid. All names are in one string and
  * rows hold offsets, so the dynamic loader has nothing to relocate.
  */
 #include "core/schema/cuda_api.h"

@@ -244,7 +244,7 @@ struct gt_event {
 	uint64_t start, end;          /* ns on the trace clock; end >= start always */
 	uint32_t correlation;         /* 0: none */
 	struct gt_place place;        /* GPU operations, properties */
-	const struct gt_stack *stack; /* host events; GPU operations have launch.stack */
+	const struct gt_stack *stack; /* of host events; GPU operations have launch.stack */
 	struct gt_launch launch;      /* GPU operations: the call that started it */
 	union {
 		struct gt_api_event api;

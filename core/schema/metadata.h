@@ -2,7 +2,7 @@
  *
  * Properties of a whole trace, stored in its header: process, rank, host, libraries, devices,
  * clocks. Filled by the session step by step; writers print what is known so far and rewrite it
- * when it changed. Drain thread only.
+ * after changes. Drain thread only.
  */
 #ifndef GT_CORE_SCHEMA_METADATA_H
 #define GT_CORE_SCHEMA_METADATA_H
@@ -55,8 +55,8 @@ struct gt_metadata {
 	const char *mode;      /* "cupti", "hooks only" */
 	char mode_reason[256]; /* why hooks only, empty otherwise */
 	char python[96];       /* "3.12.1", "off: why", empty: no interpreter was seen */
-	char frameworks[320];  /* what became of --pytorch and --python-functions; empty: not
-				* wanted */
+	char frameworks[320];  /* state of --pytorch and --python-functions; empty: not
+				* requested */
 	const char *unwinder;  /* "libunwind rules", "frame pointers", "off" */
 	uint32_t device_count; /* devices[] is indexed by device id, holes have id UINT32_MAX */
 	struct gt_device_event devices[GT_METADATA_DEVICES];

@@ -36,7 +36,7 @@
 #define GT_PF_DEFAULT_TRACK         11u
 
 #define GT_PF_CLOCK_REALTIME        1u
-#define GT_PF_CLOCK_DELTA           64u /* ours: ns since the packet before on the same sequence */
+#define GT_PF_CLOCK_DELTA           64u /* ours: ns since the previous packet of the sequence */
 
 /* TrackEvent */
 #define GT_PF_EVENT_CATEGORY        3u
