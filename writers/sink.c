@@ -541,7 +541,7 @@ int gt_sink_write(struct gt_sink *sink, uint64_t offset, const void *data, size_
 		error = -EFBIG;
 	if (!error) {
 		error = write_all(sink, offset, data, size);
-		if (error && sink->stream) /* half of it may be written: nothing more after that */
+		if (error && sink->stream) /* a part may be written: the stream ends here */
 			sink->lost = error;
 		if (!error)
 			gt_write_behind_note(&sink->behind, sink->file.fd, offset, size);

@@ -50,7 +50,7 @@ void gt_sink_retire(struct gt_sink *sink);
 
 /* Writes all @size bytes at @offset, retrying short writes; a stream appends them. Negative errno
  * when something is missing, also when the descriptor is no longer ours and the file cannot be
- * reopened (-EBADF, for ever) or when the file would exceed its limit (-EFBIG, nothing is
+ * reopened (-EBADF, permanent) or when the file would exceed its limit (-EFBIG, nothing is
  * written). */
 int gt_sink_write(struct gt_sink *sink, uint64_t offset, const void *data, size_t size);
 

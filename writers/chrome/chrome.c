@@ -139,8 +139,7 @@ static int chrome_open(struct gt_writer *w, struct gt_sink *sink,
 	return error;
 }
 
-/* Printing it once more, to nowhere, leaves all as it was when it was printed: names, stacks, flows
- * and counts. */
+/* Prints the event again and discards the text, to restore names, stacks, flows and counts. */
 static void chrome_recall(struct gt_writer *w, const struct gt_event *event, uint32_t tid)
 {
 	struct gt_chrome *chrome = w->priv;
@@ -161,7 +160,7 @@ static void chrome_recall(struct gt_writer *w, const struct gt_event *event, uin
 	gt_file_recall(&chrome->file.output, &chrome->tally);
 }
 
-/* The line before may have lost its end. */
+/* The previous line may be incomplete. */
 static int chrome_resume(struct gt_writer *w, struct gt_sink *sink,
 			 const struct gt_metadata *metadata, const struct gt_writer_past *past)
 {

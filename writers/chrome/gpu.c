@@ -40,7 +40,7 @@ static const struct stack_keys created_keys = {"created by", "created stack", "c
 static const struct stack_keys forward_keys = {"forward by", "forward stack", "forward frames",
 					       "forward modules"};
 
-/* A stack other than that of the launch; with its frames at its first use in the file. */
+/* Prints a stack other than that of the launch, with its frames at its first use in the file. */
 static void put_other_stack(struct gt_chrome *chrome, const struct stack_keys *keys,
 			    const struct gt_stack *stack)
 {

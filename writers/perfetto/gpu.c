@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Packets of GPU work: Perfetto's render stages. What a slice shares with others - kernel, grid,
- * registers, stream - are arguments of an interned kernel, so that a slice is only its time, its
- * call and a few numbers. A table of fixed size remembers which kernels were written; one that was
+ * Packets of GPU work: Perfetto's render stages. Arguments that slices share - kernel, grid,
+ * registers, stream - belong to an interned kernel, so that a slice has only its time, its call and
+ * a few numbers. A table of fixed size remembers which kernels were written; one that was
  * evicted is written again. Perfetto lays out overlapping work itself.
  */
 #include "writers/perfetto/perfetto.h"
@@ -12,7 +12,7 @@
 #include "core/guest/text.h"
 #include "core/schema/event_names.h"
 
-/* Slots in which a kernel may be. */
+/* Slots per kernel: the associativity of the table. */
 #define SET_SIZE  8u
 
 /* Stream of synchronization records that concern no particular stream. */

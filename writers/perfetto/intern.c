@@ -14,7 +14,7 @@
 #define FIRST_SLOTS 1024u
 #define MAX_SLOTS   (1u << 22)
 
-/* Longer text is cut: names are for people. */
+/* Longer text is cut: names are displayed. */
 #define MAX_TEXT    ((size_t)64 << 10)
 
 /* Tables in which a string can be, a bit each. */

@@ -161,8 +161,8 @@ struct gt_perfetto {
 	bool gpus_written;
 };
 
-/* Whether a flow from its call begins at @event, as in JSON: at the first work of each call of this
- * file. Here GPU work names its call instead. */
+/* Whether JSON has a flow start for @event: the first work of each call of this file. Here GPU work
+ * names its call instead. */
 bool gt_perfetto_begins_flow(const struct gt_perfetto *pf, const struct gt_event *event);
 
 /* Begins a packet of an event: sequence and time. */
