@@ -114,8 +114,8 @@ void gt_call_change_source(void)
 /*
  * A call that was entered and never left (longjmp, an exception through C) would make every later
  * call look nested. The stack grows down: a call whose frame is not below the open one's proves
- * that the open one is gone. Not so with the same id, as a runtime call and the driver call inside
- * it have: frames are those of CUPTI's callbacks, and the two paths to them differ in depth.
+ * that the open one is gone. This does not hold for equal ids, as of a runtime call and the driver
+ * call inside it: frames are those of CUPTI's callbacks, and their depth differs on the two paths.
  */
 static bool is_nested(const struct call_state *state, uintptr_t frame, uint32_t correlation)
 {

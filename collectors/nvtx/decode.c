@@ -131,7 +131,7 @@ static void put_value(struct gt_nvtx_out *out, struct decode_walk *walk, uint64_
 	*at += width;
 }
 
-/* How many elements an array has. */
+/* The number of elements of an array. */
 static bool length_of(const struct decode_walk *walk, uint32_t i, uint64_t *ret_length)
 {
 	const struct gt_nvtx_entry *entry = &walk->schema->entries[i];

@@ -52,7 +52,7 @@ struct gt_nvtx_early_counts {
 	uint64_t lost; /* open ranges that found no slot */
 };
 
-/* The counts now. Any thread. */
+/* The current counts. Any thread. */
 struct gt_nvtx_early_counts gt_nvtx_early_count(void);
 
 #endif

@@ -47,7 +47,7 @@ struct gt_nvtx_counts {
 	uint64_t refused; /* registrations over the limit */
 };
 
-/* The counters now. Any thread. */
+/* The current counters. Any thread. */
 struct gt_nvtx_counts gt_nvtx_count(void);
 
 #endif

@@ -212,9 +212,8 @@ static const uint8_t *copy_bytes(uint64_t from, size_t size)
 	return to;
 }
 
-/* state: interned 2 bits, kind 3, compact 1, ascii 1. Characters that do not follow the object
- * itself (in a type derived from str) are pointed to from where those of a compact one would
- * begin. */
+/* state: interned 2 bits, kind 3, compact 1, ascii 1. In a type derived from str the characters do
+ * not follow the object: a pointer to them is where those of a compact string would begin. */
 static bool copy_string(const struct gt_python_runtime *runtime, uint64_t object,
 			struct gt_python_text *ret_text)
 {
@@ -263,7 +262,7 @@ static bool copy_table(const struct gt_python_runtime *runtime, uint64_t object,
 	return code->table != NULL;
 }
 
-/* Bytes of instructions: where they are inside the object, its own size counts units of two. */
+/* Size of the instructions in bytes; if they are inside the object, it counts units of two. */
 static uint32_t read_length(const struct gt_python_runtime *runtime, uint64_t code_head)
 {
 	const struct gt_python_layout *layout = &runtime->layout;

@@ -10,7 +10,7 @@
 
 #define NONE         GT_PYTHON_NO_FIELD
 
-/* A compact string has a length and a pointer more than an ASCII string. */
+/* A compact string has two more fields than an ASCII string: a length and a pointer. */
 #define COMPACT_MORE 16
 
 #define COMMON_OBJECT                                                                              \

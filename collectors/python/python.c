@@ -104,7 +104,7 @@ int gt_python_walk(const struct gt_python_runtime *runtime, uint64_t frame, uint
 			ret_frames[count++] = pack_frame(runtime, frame);
 		frame = gt_python_word(frame, layout->frame_previous);
 	}
-	/* the loop of the last frame that fits in */
+	/* the loop of the last frame that fits */
 	if (frame && layout->entry == GT_PYTHON_ENTRY_OWNER &&
 	    gt_python_can_read(frame, layout->frame_size) && gt_python_frame_is_loop(layout, frame))
 		count = mark_loop(ret_frames, count, count);

@@ -90,7 +90,7 @@ int gt_python_walk(const struct gt_python_runtime *runtime, uint64_t frame, uint
  * Any thread; async-signal-safe. */
 const struct gt_python_runtime *gt_python_proven(void);
 
-/* The counters now. Any thread. */
+/* The current counters. Any thread. */
 struct gt_python_counts gt_python_get_counts(void);
 
 #endif

@@ -30,7 +30,7 @@
 /* Threads with a smaller stack are not interrupted: a signal's frame and the handler need room. */
 #define SMALL_STACK (96u << 10)
 
-/* Rounds that a thread may wait for a processor so that its answer still counts for all of them. */
+/* If a thread waits for a processor for at most this many rounds, its answer counts for all. */
 #define MISSED      64u
 
 struct target {
@@ -343,8 +343,7 @@ static void round_once(void)
 	forget_unseen();
 }
 
-/* Three quarters to five quarters of the period, so that no loop of the program is in step with
- * it. */
+/* A random 75 to 125 % of the period, so as not to run in step with a loop of the program. */
 static uint64_t next_period(void)
 {
 	uint64_t x = sampler.random;

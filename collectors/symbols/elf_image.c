@@ -14,7 +14,7 @@
 #include "core/guest/elf_lookup.h"
 #include "core/guest/memory.h"
 
-/* Bytes read of one file, at most: what lies beyond has no names. */
+/* Most bytes read of one file. */
 #define LOAD_MAX ((uint64_t)512 << 20)
 
 static uint64_t align4(uint64_t n)

@@ -6,7 +6,7 @@
 
 #include "collectors/symbols/mangled_internal.h"
 
-/* Size of a pack expansion: as often as the longest pack has elements. */
+/* Size of a pack expansion: @size per element of the longest pack. */
 static uint64_t expand(const struct gt_mangled *p, uint64_t size)
 {
 	uint64_t times = p->longest_pack ? p->longest_pack : 1;
@@ -50,7 +50,7 @@ static uint64_t parse_template_arg(struct gt_mangled *p)
 	return gt_mangled_type(p);
 }
 
-/* Also of a pack, from its J on. */
+/* Parses a list of arguments, or a pack from its J on. */
 uint64_t gt_mangled_template_args(struct gt_mangled *p)
 {
 	uint64_t size = 4, count = 0;

@@ -6,9 +6,9 @@
  * The word of a rule, from the low end:
  *
  *   plain      4 bits kind; at 16: 16 bits where fp is saved, from the CFA, 0: not saved;
- *              at 32: CFA - base. The return address lies at CFA - 8.
+ *              at 32: CFA - base. The return address is at CFA - 8.
  *   indirect   4 bits kind; at 4: flags; at 8: 8 bits a, at 16: 16 bits k, CFA = *(base + k) + a;
- *              at 32: 16 bits where the return address lies, from base, if flagged, else CFA - 8;
+ *              at 32: 16 bits where the return address is, from base, if flagged, else CFA - 8;
  *              at 48: 16 bits where fp is saved, from base, if flagged.
  *              Functions that align their stack, and signal frames.
  */
