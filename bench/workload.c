@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What `gputrace bench` measures under each tracer: small pieces of CUDA work whose host time a
- * launch is reported on stdout, one "key value" a line. Links nothing of CUDA's: the driver and,
- * where it is there, the runtime are loaded at run time; the kernel is PTX text.
+ * What `gputrace bench` measures under each tracer: small pieces of CUDA work. Prints their host
+ * time per launch, one "key value" per line. Not linked with CUDA: the driver and, if available,
+ * the runtime are loaded at run time; the kernel is PTX text.
  *
  *   workload NAME PARTS LAUNCHES DEPTH
  *
- * PARTS times LAUNCHES launches a thread, DEPTH own frames deep; the figure is the median over the
- * parts, once by the clock on the wall and once by the thread's processor time, which what else the
- * machine does leaves alone. Between parts, which is not measured, the tracer has time to write
- * what it has. Each launch is inside an NVTX range, which costs two jumps while no tool listens.
+ * PARTS times LAUNCHES launches per thread, DEPTH own frames deep. Reports the median of the parts,
+ * by wall clock and by the thread's processor time, which other load on the machine affects less.
+ * Between parts, not measured, the tracer has time to write. Each launch is inside an NVTX range,
+ * which costs two jumps if no tool is attached.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -38,7 +38,7 @@ struct workload {
 	int threads;
 	int per_call; /* launches per call of op */
 	int (*op)(CUstream stream);
-	long rate;      /* launches a second; 0: as fast as it goes */
+	long rate;      /* launches per second; 0: unlimited */
 	int sync_every; /* calls; 0: after each part, not measured */
 	bool needs_runtime, needs_graph;
 };
@@ -74,7 +74,7 @@ static double median(double *values, long count)
 	return count ? values[count / 2] : 0;
 }
 
-/* ---- what is launched ---- */
+/* ---- launches ---- */
 
 static int launch_kernel(CUstream stream)
 {
@@ -97,7 +97,7 @@ static int replay(CUstream stream)
 }
 
 static const struct workload workloads[] = {
-	/* name, threads, launches a call, call, rate, synchronise every */
+	/* name, threads, launches per call, call, rate, synchronise every */
 	{"loop", 1, 1, launch_kernel, 0, 0, false, false},
 	{"loop4", 4, 1, launch_kernel, 0, 0, false, false},
 	{"loop16", 16, 1, launch_kernel, 0, 0, false, false},
@@ -124,7 +124,7 @@ static const struct workload *find(const char *name)
 
 struct job {
 	CUstream stream;
-	double ns, cpu_ns; /* a launch */
+	double ns, cpu_ns; /* per launch */
 	int failed;
 };
 
@@ -193,7 +193,7 @@ static __attribute__((noinline)) void measure(struct job *job)
 	job->cpu_ns = median(cpu_ns, parts);
 }
 
-/* Frames of different functions, as a program has them. */
+/* Frames of different functions, as in real programs. */
 #define FRAME(name, next)                                                                          \
 	static __attribute__((noinline)) void name(int left, struct job *job)                      \
 	{                                                                                          \
@@ -223,7 +223,7 @@ static void *run(void *argument)
 	return NULL;
 }
 
-/* ---- all of it ---- */
+/* ---- all threads ---- */
 
 static int run_threads(struct part *ret_part)
 {
@@ -252,7 +252,7 @@ static int run_threads(struct part *ret_part)
 	return failed;
 }
 
-/* The best of some rounds: other processes use the machine too. */
+/* The best of some rounds, as other processes use the machine too. */
 static double clock_read(void)
 {
 	double best = 0, start, took;
