@@ -3,8 +3,8 @@
 """Write the small traces that the golden cases read: make_traces.py FOLDER STAMP
 
 A training loop of three steps as gputrace would trace it: a data loader, two copies in, two kernels
-and a collective, a copy out and a synchronisation. All times are chosen, so that every sum in a
-golden file can be checked by hand.
+and a collective, a copy out and a synchronisation. Times are round, so that every sum in a golden
+file can be checked by hand.
 """
 import json
 import os
@@ -21,7 +21,7 @@ STACKS = {
     4: ["ncclAllReduce (libnccl.so.2)", "sync_grads (/src/train/train.cu:20)", "step (/src/train/train.cu:14)",
         "main (/src/train/train.cu:30)"],
     5: ["step (/src/train/train.cu:16)", "main (/src/train/train.cu:30)"],
-    # Python: two lines of one function, a recursion, what a C extension launches
+    # Python: two lines of one function, a recursion, launches of a C extension
     6: ["Block.forward (/src/net.py:12)", "Net.forward (/src/net.py:30)", "step (/src/train.py:7)",
         "<module> (/src/train.py:20)"],
     7: ["Block.forward (/src/net.py:13)", "Net.forward (/src/net.py:30)", "step (/src/train.py:7)",
@@ -29,7 +29,7 @@ STACKS = {
     8: ["fuse_launch (/opt/fuse.so+0x1a2b)", "Tree.walk (/src/tree.py:5)", "Tree.walk (/src/tree.py:6)",
         "Tree.walk (/src/tree.py:6)", "step (/src/train.py:8)", "<module> (/src/train.py:20)"],
 }
-# where samples find the main thread
+# stacks of the main thread in samples
 STACKS.update({
     20: ["gen_single_image (/src/dataset.py:41)", "gen_batch (/src/dataset.py:60)", "step (/src/train.py:7)",
          "<module> (/src/train.py:20)"],
@@ -172,7 +172,7 @@ class Trace:
 
 
 def train(trace, steps=3, gemm_ns=200_000, load_ns=300_000, late_ns=0):
-    """Each step lasts 1 ms and what it loads longer than 300 us."""
+    """Each step lasts 1 ms, plus the time of loading beyond 300 us."""
     t = BASE + 1_000_000
     for step in range(steps):
         extra = load_ns - 300_000
@@ -195,7 +195,7 @@ def train(trace, steps=3, gemm_ns=200_000, load_ns=300_000, late_ns=0):
 
 
 def sampled():
-    """Loading takes 2.3 ms of each step; in the first no sample fell. One comes while the GPU works."""
+    """Loading takes 2.3 ms of each step; the first has no sample there. One sample is during GPU work."""
     trace, t = train(Trace(), load_ns=2_300_000), BASE + 1_000_000
     for step in (1, 2):
         for at, stack in ((200, 20), (700, 20), (1200, 21), (1700, 20), (2200, 22), (2700, 20)):
@@ -204,7 +204,7 @@ def sampled():
 
 
 def python_program():
-    """Python frames, operators, a range, and launches of which something is not known."""
+    """Python frames, operators, a range, and launches with incomplete data."""
     trace, t = Trace(), BASE + 1_000_000
     trace.counts["ranges"] += 2
     trace.slice("cpu_op", "aten::linear", trace.pid, trace.pid, t, 50_000, {"External id": 1})
@@ -219,7 +219,7 @@ def python_program():
 
 
 def places():
-    """Launches whose call stacks say where the host was between them: 1 ms, 2 ms, ... of idle time."""
+    """Launches whose call stacks show where the host was between them: 1 ms, 2 ms, ... of idle time."""
     trace, t = Trace(), BASE + 1_000_000
     for i, stack in enumerate((30, 31, 31, 32, 33, 34, 35, 36, 37, 38, 39, 39)):
         t += i * 1_000_000
@@ -228,7 +228,7 @@ def places():
 
 
 def asynchronous():
-    """What looks like calls that wait and does not, each 1 ms long before its copy or kernel; and calls that do."""
+    """Calls that look like waits but are not, each 1 ms long before its copy or kernel; and calls that wait."""
     trace, t = Trace(), BASE + 1_000_000
     for name in ("cudaLaunchKernel", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cudaMemcpy2DAsync", "cuMemsetD8Async"):
         trace.launch(name, "kernel", "work", t, 1_000_000, t + 990_000, 10_000, None)
@@ -241,7 +241,7 @@ def asynchronous():
 
 
 def nested():
-    """Calls inside calls: the outer one is where the host was, before, between and behind the inner ones."""
+    """Calls inside calls: the host was in the outer one before, between and after the inner ones."""
     trace, t = Trace(), BASE + 1_000_000
     trace.launch("cudaLaunchKernel", "kernel", "work", t, 2_000, t + 1_000, 10_000, None)
     trace.call("cudaDeviceSynchronize", t + 5_000, 985_000)
@@ -252,7 +252,7 @@ def nested():
 
 
 def waiting():
-    """Kernels that begin 20 ms after their launch returned: it began in the gap, or before it and ended in it. And calls that wait."""
+    """Kernels that begin 20 ms after their launch, which began in the gap, or before it and ended in it. And calls that wait."""
     trace, t = Trace(), BASE + 1_000_000
     trace.launch("cudaLaunchKernel", "kernel", "first", t, 5_000, t + 5_000, 10_000, None)
     trace.launch("cudaLaunchKernel", "kernel", "late", t + 20_000, 5_000, t + 20_025_000, 10_000, None)
@@ -266,7 +266,7 @@ def waiting():
 
 
 def mixed():
-    """gemm 100 us, relu 1 ms, gemm 100 us without a hole; 50 us of nothing, gemm; 30 us of nothing, relu."""
+    """gemm 100 us, relu 1 ms, gemm 100 us without a gap; a gap of 50 us, gemm; a gap of 30 us, relu."""
     trace, t = Trace(), BASE + 1_000_000
     for name, at, dur in (("gemm", 0, 100), ("relu", 100, 1000), ("gemm", 1100, 100), ("gemm", 1250, 100), ("relu", 1380, 100)):
         trace.launch("cudaLaunchKernel", "kernel", name, t + at * 1000 - 4_000, 2_000, t + at * 1000, dur * 1000, None)
@@ -274,7 +274,7 @@ def mixed():
 
 
 def steps_elsewhere():
-    """One thread launches, two others report steps: where both do, that of the first of them counts."""
+    """One thread launches, two others report steps: where both do, that of the first thread counts."""
     trace, t = Trace(), BASE + 1_000_000
     for i in range(4):
         trace.launch("cudaLaunchKernel", "kernel", "work", t + i * 100_000, 2_000, t + i * 100_000 + 1_000, 10_000, None)
@@ -294,7 +294,7 @@ def lossy():
 
 
 def with_books(trace, **more):
-    """What else the ledger tells, beside the sums."""
+    """Adds more counts to the ledger."""
     return trace.closed().replace('"ledger": {', '"ledger": {' + json.dumps(more)[1:-1] + ", ")
 
 
@@ -304,7 +304,7 @@ def note(trace, name, **args):
 
 
 def noted():
-    """The same losses again and again, and more different ones than anybody reads."""
+    """The same losses many times, and very many different ones."""
     trace = train(Trace(), steps=1)
     for i in range(1000):
         note(trace, "kernel (untimed)", cause="no timestamp", count=1, what="CUPTI gave no usable time stamps")
@@ -333,8 +333,8 @@ null,
 
 
 def overlapping():
-    """Requests that overlap on the additional track of thread 100, all inside "whole"; A, B and C on thread 101. A kernel is
-    named by the ranges that are open at its launch; no event says which they are."""
+    """Requests that overlap on the additional track of thread 100, all inside "whole"; A, B and C on thread 101. A kernel
+    is named by the ranges open at its launch, which no event states."""
     def event(cat, name, tid, ts, dur, **args):
         return {"ph": "X", "cat": cat, "name": name, "pid": 0 if cat == "kernel" else 100, "tid": tid, "ts": ts, "dur": dur, "args": args}
     beside = 16777216 + 100

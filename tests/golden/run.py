@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run one golden case: run.py CLI TRACES CASE [--update]
 
-A case is a folder with `cmd` (a shell script in which `gputrace` is the program, $TRACES the small
-traces, $OLD traces that version 0.1 wrote (traces-of-0.1/) and $DATA the public Kineto traces) and
-what it must give: `stdout.exact`, `stderr.exact` (absent: empty) and `exit` (absent: 0). A case that names $DATA is skipped where there is none:
-$GPUTRACE_TEST_DATA, else ../shared/data beside the source tree; exit 77 skips too. It runs in an empty folder of its own.
+A case is a folder with `cmd`, a shell script in which `gputrace` is the program, $TRACES the small traces,
+$OLD the traces written by version 0.1 (traces-of-0.1/) and $DATA the public Kineto traces; and the expected
+`stdout.exact`, `stderr.exact` (absent: empty) and `exit` (absent: 0). It runs in an empty folder. A case that
+uses $DATA ($GPUTRACE_TEST_DATA, else ../shared/data next to the source tree) is skipped if there is none, as
+is one that exits with 77.
 """
 import difflib
 import os

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A GPU that is never idle: one kernel runs for minutes, others come and are waited for beside it,
- * until the gate is open.
+ * A GPU that is never idle: one kernel runs for minutes while others are launched and waited for,
+ * until the gate opens.
  */
 #include <unistd.h>
 

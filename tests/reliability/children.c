@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Children of every kind. Each process prints one line when it has done GPU work, so that the
- * traces can be counted; a child without CUDA of its own says what CUDA answered it and how many
- * threads it has. Exit status 0 when all children ended as they should.
+ * Children of every kind. Each process prints one line after its GPU work, so that the traces can
+ * be counted; a forked child that must not use CUDA prints CUDA's error and its number of threads.
+ * Exit status 0 if all children ended as expected.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@ extern char **environ;
 static char *self;
 static struct device device;
 static _Atomic int stop;
-static bool has_own_files; /* under numbers that others had */
+static bool has_own_files; /* under descriptors that were closed before */
 
 static void use_cuda(void)
 {
@@ -85,7 +85,7 @@ static void before(void)
 		wait_for(child);
 }
 
-/* CUDA does not survive fork: the child gets an error, and no thread of anybody's. */
+/* CUDA does not survive fork: the child gets an error, and no additional thread. */
 static void after(void)
 {
 	pid_t child;
@@ -168,7 +168,7 @@ static void daemonize(void)
 	int file, dull, keep;
 
 	use_cuda();
-	usleep(500000); /* the tracer has read what it reads of new modules: docs, "Limits" */
+	usleep(500000); /* until the tracer has read new modules: docs, "Limits" */
 	keep = 1;
 	has_own_files = true;
 	getrlimit(RLIMIT_NOFILE, &limit);
@@ -183,7 +183,7 @@ static void daemonize(void)
 		if (fd != file)
 			dup2(file, fd);
 	use_cuda();
-	usleep(1200000); /* the tracer writes in this time */
+	usleep(1200000); /* until the tracer has written */
 	use_cuda();
 	printf("the files of the program hold %ld bytes\n", (long)lseek(file, 0, SEEK_END));
 }
@@ -199,7 +199,7 @@ static void by_exec(void)
 static char lister[] = "ls", descriptors[] = "/proc/self/fd";
 static char *list[] = {lister, descriptors, NULL};
 
-/* What a program finds open that was started by another, in three ways. */
+/* Starts programs that list their open descriptors, in three ways. */
 static void start_listers(void)
 {
 	pid_t child;
@@ -216,7 +216,7 @@ static void start_listers(void)
 	_exit(92);
 }
 
-/* It ends as any program does, with the handlers that ran in its parent too. */
+/* A child that exits normally, running the exit handlers it inherited. */
 static void idle(void)
 {
 	pid_t child;
@@ -253,8 +253,8 @@ static const uint8_t caller[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3}
 #endif
 #define CALLERS ((size_t)1 << 15)
 
-/* Calls out of code that is new each time, as that of a just-in-time compiler is: the tracer looks
- * each place up on this thread. */
+/* Calls from new code each time, like that of a just-in-time compiler: the tracer looks up each
+ * address on this thread. */
 static void *load_anew(void *unused)
 {
 	(void)unused;

@@ -2,12 +2,13 @@
  *
  * GPU work and a second user of CUPTI, step by step as the arguments say:
  *
- *   work=MS                 a round of three operations and a wait, each millisecond, MS/10 rounds
- * at least once                    one round of it work-until, rest-until  the same, or nothing,
- * until the next gate opens (tests/gate.h) init clock start stop teardown finalize disable    see
- * kineto_like.h open                    the device, which else is opened at the first work
- *   loading=LIBRARY         "disable", on another thread while the library's constructor waits for
- * it
+ *   once              one round: three operations, a wait, a pause of 1 ms
+ *   work=MS           rounds for MS milliseconds, but at least MS/10 of them
+ *   work-until        rounds until the next gate opens (tests/gate.h)
+ *   rest-until        nothing until the next gate opens
+ *   open              opens the device, which is otherwise opened by the first round
+ *   init, clock, start, stop, teardown, finalize, disable   see kineto_like.h
+ *   loading=LIBRARY   "disable" on another thread while the library's constructor waits for it
  *
  * Exit status 3.
  */

@@ -1,14 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Launches, then breaks:  crash HOW [HANDLER]
+ * Launches, then crashes:  crash HOW [HANDLER]
  *
- *   HOW      segv, bus, fpe, ill: a fault; abort; sent: SIGSEGV from outside; all: two threads at
- * once; ticked: the same while both get signals, as a profiler sends them; synced: a fault when all
- * work is done; null: a call of no function; over: a stack that runs over; thread: that of another
- * thread; often: as segv, 40 times where it goes on HANDLER  none; exit: a handler that says so and
- * leaves with 7; jump: one that goes on, 5 times; ignore: the signal is ignored; later: the handler
- * is set after the first use of CUDA; onstack: as exit, for a signal stack that nobody has made;
- * own: for one that the program makes after the first use of CUDA
+ * HOW
+ *   segv, bus, fpe, ill, abort   by that signal
+ *   sent      by SIGSEGV from kill()
+ *   synced    segv after all GPU work has finished
+ *   often     segv, 40 times instead of 5 if the program continues
+ *   all       two threads at once
+ *   ticked    the same while both get other signals, as from a profiler
+ *   null      a call through a null pointer
+ *   over      a stack overflow
+ *   thread    a stack overflow on another thread
+ * HANDLER
+ *   none      the default action
+ *   exit      prints a line and exits with 7
+ *   later     the same, set after the first use of CUDA
+ *   onstack   the same with SA_ONSTACK, although there is no signal stack
+ *   own       the same with a signal stack made after the first use of CUDA
+ *   jump      continues, up to 5 times
+ *   ignore    the signal is ignored
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -61,7 +72,7 @@ static void set_handler(const char *what)
 	}
 }
 
-static volatile uintptr_t nowhere = 8; /* or the compiler sees what it is */
+static volatile uintptr_t nowhere = 8; /* volatile: unknown to the compiler */
 
 __attribute__((noinline)) static void *touch(void *address)
 {
@@ -76,7 +87,7 @@ __attribute__((noinline)) static int run_over(int depth)
 	return nowhere ? run_over(depth + 1) + room[0] : 0;
 }
 
-/* A thread of CUDA's users like any other. */
+/* Overflows the stack of a thread that has used CUDA. */
 static void *run_over_there(void *unused)
 {
 	check((int)cudaFree(NULL), "cudaFree");
@@ -89,7 +100,7 @@ static void *come_and_go(void *unused)
 	return NULL;
 }
 
-/* Threads that come and go have had their signal stacks before. */
+/* Runs short-lived threads first: their signal stacks are reused. */
 static void run_over_on_thread(void)
 {
 	pthread_t thread;
@@ -160,7 +171,7 @@ __attribute__((noinline)) static void break_here(void)
 		touch(mmap(NULL, 4096, PROT_READ, MAP_SHARED, open("/proc/self/exe", O_RDONLY),
 			   1 << 30));
 	else if (!strcmp(how, "fpe"))
-		exit(1000 / zero); /* of 1 the compiler makes a comparison */
+		exit(1000 / zero); /* 1 / zero would be compiled to a comparison */
 	else if (!strcmp(how, "null"))
 		no_function();
 	else if (!strcmp(how, "over"))
@@ -177,7 +188,7 @@ __attribute__((noinline)) static void break_here(void)
 		break_ticked();
 	else if (!strcmp(how, "all") && !pthread_create(&other, NULL, touch, (void *)nowhere))
 		touch((void *)nowhere);
-	__asm__ volatile(""); /* none of them is called in the place of this function */
+	__asm__ volatile(""); /* prevents tail calls */
 }
 
 int main(int argc, char **argv)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Preloaded before the tracer: every mapping that the tracer asks for from the FAILMAP_FROM-th on
- * (and FAILMAP_COUNT of them) fails, nobody else's. Says at the end on descriptor 2 how many it
- * asked for.
+ * Preloaded before the tracer: FAILMAP_COUNT mmaps of the tracer fail, from the FAILMAP_FROM-th on;
+ * others are not affected. Prints at exit how many the tracer requested.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -37,7 +36,7 @@ static void *map(const void *caller, void *address, size_t size, int protection,
 	return (void *)syscall(SYS_mmap, address, size, protection, flags, fd, offset);
 }
 
-/* Both names, whichever of them the headers make of mmap. */
+/* Defines both names, either of which the headers may use for mmap. */
 #define MAP(c_name, symbol)                                                                        \
 	void *c_name(void *, size_t, int, int, int, off_t) __asm__(symbol);                        \
 	void *c_name(void *address, size_t size, int protection, int flags, int fd, off_t offset)  \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Preloaded before the tracer: from the FAILWRITE_FROM-th on its writes into the trace fail with
- * errno FAILWRITE_ERRNO, or make the file FAILWRITE_HANG and never return, or with FAILWRITE_GATE=N
- * wait at the program's Nth gate; without any of them each write takes half of what it is given.
+ * Preloaded before the tracer: from the FAILWRITE_FROM-th on, its writes to the trace fail with
+ * errno FAILWRITE_ERRNO, or create the file FAILWRITE_HANG and never return, or with
+ * FAILWRITE_GATE=N wait at the program's Nth gate; with none of these each write is cut in half.
  */
 #include <errno.h>
 #include <fcntl.h>

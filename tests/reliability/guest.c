@@ -38,7 +38,7 @@ static void *begin(void *unused)
 	return unused;
 }
 
-/* The first one's call starts everything; the request is there before it. */
+/* The first thread starts CUDA and the tracer; its cancellation is requested before that. */
 static int cancelled(const char *unused)
 {
 	pthread_t thread;
@@ -68,7 +68,7 @@ static int signalled(const char *unused)
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	check(pthread_sigmask(SIG_BLOCK, &set, NULL), "pthread_sigmask");
-	for (int i = 0; i < 50; i++) { /* the kernel asks its threads in turn */
+	for (int i = 0; i < 50; i++) { /* the kernel offers a signal to the threads in turn */
 		check(kill(getpid(), SIGTERM), "kill");
 		check(sigwait(&set, &which), "sigwait");
 	}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What had happened until a process was killed, by the device's books, and what a trace of it leaves out."""
+"""What happened before a process was killed, according to the device's truth file, and what its trace lacks."""
 
 import collections
 import json
@@ -13,7 +13,7 @@ Call = collections.namedtuple("Call", "name tid end")
 
 
 def truth_rows(folder):
-    """Every whole line of the truth file."""
+    """Every complete line of the truth files."""
     for name in os.listdir(folder):
         if not name.startswith("truth."):
             continue
@@ -24,7 +24,7 @@ def truth_rows(folder):
 
 
 def work_of(events):
-    """How often (correlation, kind) stands among the events of a trace."""
+    """The number of GPU operations in a trace by (correlation, kind)."""
     return collections.Counter((event["args"]["correlation"], KINDS[event["cat"]])
                                for event in events if event["ph"] == "X" and event["cat"] in KINDS)
 
@@ -35,12 +35,12 @@ def call_events(events):
 
 
 def calls_of(events):
-    """How often (correlation, name)."""
+    """The number of calls in a trace by (correlation, name)."""
     return collections.Counter((event["args"]["correlation"], event["name"]) for event in call_events(events))
 
 
 def without_caller(events, function):
-    """Launches, and GPU work whose launch had returned, in whose stack the function does not stand."""
+    """Launches, and GPU work whose launch had returned, without the function in their stack."""
     events = [event for event in events if event["ph"] == "X"]
     frames = {event["args"]["stack"]: event["args"]["frames"] for event in events if "frames" in event["args"]}
     knows = {stack for stack, lines in frames.items() if any(line.startswith(function + " (") for line in lines)}
@@ -50,8 +50,8 @@ def without_caller(events, function):
 
 
 class Happened:
-    """The device's books: (correlation, kind) -> end of each operation, those whose records CUPTI had
-    handed over, and the calls that had returned, by correlation."""
+    """From the truth file: the end of each operation by (correlation, kind), the operations whose records
+    CUPTI had delivered, and the calls that had returned, by correlation."""
 
     def __init__(self, folder, hooks=False):
         self.hooks = hooks
@@ -66,8 +66,8 @@ class Happened:
                 self.calls[row["correlation"]] = Call(row["name"], row["tid"], row["end"])
 
     def missing_calls(self, events, until=None):
-        """Calls that had returned, before a time or at all, and do not stand there. Names of which there is
-        none may be such as nobody asked for."""
+        """Calls that had returned (before a time) and are missing. Names that do not occur at all may not be
+        recorded by the options."""
         seen = call_events(events)
         names = {event["name"] for event in seen}.union(self.launches)
         wanted = {number: call for number, call in self.calls.items()
@@ -78,15 +78,15 @@ class Happened:
         return [number for number in wanted if number not in numbers]
 
     def missing_of_hooks(self, wanted, seen):
-        """They give other numbers, so calls are counted for each name and thread; and they record a call after
-        the device has reported it, so the latest of each thread may not have come so far."""
+        """Hooks assign other ids, so calls are counted by name and thread; and they record a call after the
+        device has reported it, so the latest one of each thread may be missing."""
         latest = {call.tid: call for call in sorted(self.calls.values(), key=lambda call: call.end)}
         wanted = collections.Counter((call.name, call.tid) for call in wanted if call != latest[call.tid])
         there = collections.Counter((event["name"], event["tid"]) for event in seen)
         return list((wanted - there).elements())
 
     def wrong_in(self, events, has_spool=True):
-        """What is wrong in a repaired trace of it, in lines. Without a spool it may end earlier."""
+        """Errors in its repaired trace, as lines. Without a spool the trace may end earlier."""
         work, calls = work_of(events), calls_of(events)
         found = {"an operation twice": [key for key, count in work.items() if count > 1],
                  "a call twice": [key for key, count in calls.items() if count > 1]}

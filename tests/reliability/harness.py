@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the reliability tests share: running a program on the simulated device with and without the
+"""Shared by the reliability tests: running a program on the simulated device with and without the
 tracer, the device's truth file, and reading traces in every form that a dead process leaves."""
 
 import collections
@@ -42,7 +42,7 @@ def environment(**changes):
 
 
 def older_cupti(cupti):
-    """An older CUPTI than the program's runtime asks for has to be named."""
+    """The file of a CUPTI that is older than the program's runtime, which must be given by name."""
     if cupti not in ("18", "22", "26"):
         return []
     found = glob.glob(os.path.join(BUILD, "tests", "simcuda", cupti, "libcupti.so.1[0-9]*"))
@@ -65,7 +65,7 @@ def command(words, folder=None, fault="", cupti="130000", truth=None, options=()
 
 
 def run(words, timeout=300, env=None, stdout=subprocess.PIPE, gates=(), **how):
-    """Ends in bounded time or raises. What the tracer said is kept apart. @gates: see gate.run."""
+    """Ends in bounded time or raises. Separates the tracer's messages. @gates: see gate.run."""
     result = gate.run(command(words, **how), gates, env or environment(), timeout=timeout,
                       stdout=stdout, stderr=subprocess.PIPE)
     lines = result.stderr.splitlines()
@@ -75,7 +75,7 @@ def run(words, timeout=300, env=None, stdout=subprocess.PIPE, gates=(), **how):
 
 
 def run_into(path, words, **how):
-    """A run whose stdout is a file, so that a gate can wait for a word of it."""
+    """A run whose stdout is a file, so that a gate can wait for a word in it."""
     with open(path, "w+", encoding="utf-8") as file:
         result = run(words, stdout=file, **how)
         file.seek(0)
@@ -83,12 +83,12 @@ def run_into(path, words, **how):
 
 
 class Truth:
-    """The simulated device's own books."""
+    """The simulated device's truth file."""
 
     def __init__(self, folder):
         self.operations, self.calls, self.faults = [], [], collections.Counter()
         self.fault_rows, self.delivered = [], set()
-        self.launches = []  # names; the faults stand among them
+        self.launches = []  # names, including faults
         for path in sorted(glob.glob(os.path.join(folder, "truth.*"))):
             self.read(path)
 
@@ -109,7 +109,7 @@ class Truth:
                         self.launches.append(row["name"])
 
     def launches_before(self, fault):
-        """How many there were before it, and the names of those that came later."""
+        """The number of launches before it, and the names of the later ones."""
         at = self.launches.index(fault)
         return at, self.launches[at + 1:]
 
@@ -119,7 +119,7 @@ def traces(folder):
 
 
 def number_of(path):
-    """Of the file among those of one process, 1 for the first."""
+    """The number of a file among those of its process, from 1."""
     return int(path.rsplit(".part", 1)[1].split(".", 1)[0]) if ".part" in path else 1
 
 
@@ -138,15 +138,15 @@ def tool(*words, before=(), **changes):
 
 
 def lint(path):
-    """Lines of the format lint; empty when the file keeps to the format."""
+    """Findings of the format lint; empty if there are none."""
     result = subprocess.run([sys.executable, os.path.join(SOURCE, "tests", "lint", "trace_lint.py"),
                              path], capture_output=True, text=True, timeout=300, check=False)
     return (result.stdout + result.stderr).strip() if result.returncode else ""
 
 
 def strict_lines(path):
-    """Events of a file in either form, read line by line as a reader of cut files does: every line
-    but the last must be one whole event."""
+    """Events of a file in either form, read line by line as from a cut file: every line but the last
+    must be one complete event."""
     events = []
     with open(path, "rb") as file:
         lines = file.read().split(b"\n")

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Counts what the tracer does on a launching thread: system calls (a seccomp filter on that thread
- * alone traps each), allocations and locks (interposed here), each put down to the innermost frame
- * that is not libc's. `hotpath warm` counts after the call sites are known, `hotpath cold` from the
- * first call on, so that a count that can only be 0 is noticed.
+ * alone traps each), allocations and locks (interposed here), each attributed to the innermost
+ * frame outside libc. `hotpath warm` counts after the call sites are known, `hotpath cold` from the
+ * first call on, to show that the counters work.
  */
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -55,7 +55,7 @@ static int is_the_tracers(void)
 				backtrace_symbols_fd(frames, count, 2);
 			return 1;
 		}
-		if (is_in(frames[i], "libcu")) /* the device's own business */
+		if (is_in(frames[i], "libcu")) /* by the simulated device */
 			return 0;
 	}
 	return 0;
@@ -103,7 +103,7 @@ int pthread_mutex_lock(pthread_mutex_t *mutex)
 	return real(mutex);
 }
 
-/* The one place whose system calls are let through: told by the address behind the instruction. */
+/* The only instruction whose system calls are allowed, recognized by the address after it. */
 __asm__(".text\n"
 	"let_through:\n"
 	"	mov %rdi, %rax\n"
@@ -158,8 +158,8 @@ static __attribute__((noinline)) void rounds(int count)
 		one_round(&device);
 }
 
-/* A function of its own, and a first pass that the compiler cannot know: counted calls must come
- * from the same addresses as those before, not from a copy of the loop. */
+/* Not inlined, with a first pass unknown to the compiler: counted calls must come from the same
+ * addresses as those before, not from a copy of the loop. */
 static __attribute__((noinline)) void begin_pass(int pass)
 {
 	if (pass != LAST_PASS)
@@ -181,7 +181,7 @@ static void *launch(void *unused)
 	}
 	counting = 0;
 	done = 1;
-	syscall(SYS_exit, 0); /* the thread alone; nothing else is let through */
+	syscall(SYS_exit, 0); /* ends this thread; other system calls are trapped */
 	return NULL;
 }
 

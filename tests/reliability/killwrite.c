@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Preloaded before the tracer: the process is killed inside the KILLWRITE_AT-th of the tracer's
- * writes into its trace, when KILLWRITE_BYTES of it stand in the file (-1: all of it). With
- * KILLWRITE_FIRST only writes that begin with that character count: '[' the first block of a
- * running file, '{' of a closed one.
+ * Preloaded before the tracer: kills the process inside the KILLWRITE_AT-th of the tracer's writes
+ * to its trace, after KILLWRITE_BYTES of it were written (-1: all). With KILLWRITE_FIRST only
+ * writes that begin with that character count: '[' the first block of a running file, '{' of a
+ * closed one.
  */
 #include <signal.h>
 #include <stdatomic.h>

@@ -45,7 +45,7 @@ static uint64_t session_begin, session_end; /* CLOCK_REALTIME ns: all kinds are 
 static _Atomic bool tear_down;
 static _Atomic bool gone;     /* it has called cuptiFinalize: CUPTI knows nothing of it */
 static __thread bool leaving; /* and is inside that call */
-static _Atomic unsigned int late, late_ticks; /* calls that came all the same */
+static _Atomic unsigned int late, late_ticks; /* callbacks after that */
 
 static void see_late(void)
 {
@@ -129,8 +129,8 @@ static void read_buffer(uint8_t *buffer, size_t valid)
 		fclose(file);
 }
 
-/* A buffer that it did not hand out is left alone; KINETO_FREES: freed as if it had, as NVIDIA's
- * samples do. */
+/* Ignores buffers that it did not provide; with KINETO_FREES it frees them, as NVIDIA's samples
+ * do. */
 static void on_complete(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size,
 			size_t valid)
 {
@@ -155,7 +155,7 @@ static void on_complete(CUcontext context, uint32_t stream, uint8_t *buffer, siz
 	pthread_mutex_unlock(&mutex);
 }
 
-/* Buffers that CUPTI still had are not given back, and not written to any more. */
+/* Buffers that CUPTI still had are not returned, and no longer written to. */
 static void forget_buffers(void)
 {
 	pthread_mutex_lock(&mutex);
@@ -178,7 +178,7 @@ static void finalize(void)
 	subscribed = CUPTI_ERROR_UNKNOWN;
 }
 
-/* The end of CUPTI comes inside the exit of a CUDA call, as NVIDIA advises. */
+/* Calls cuptiFinalize in the exit callback of a CUDA call, as NVIDIA advises. */
 static void on_callback(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
 			const void *data)
 {
@@ -216,8 +216,8 @@ void kineto_clock(void)
 	check_status(CALL(cuptiActivityRegisterTimestampCallback)(ticks));
 }
 
-/* GPU activities are for a subscriber, unless KINETO_RUDE says otherwise: an activity client needs
- * no subscription to get its way. */
+/* Records GPU activities only with a subscription, unless KINETO_RUDE is set: CUPTI does not
+ * require one. */
 static bool has_gpu(void)
 {
 	return subscribed == CUPTI_SUCCESS || getenv("KINETO_RUDE");

@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A second user of CUPTI in the process, one step each. It makes the calls that PyTorch's profiler
- * library makes (libkineto's CuptiActivityApi and CuptiCallbackApi), in their order.
+ * A second user of CUPTI in the process, step by step. Makes the calls of PyTorch's profiler
+ * library (libkineto's CuptiActivityApi and CuptiCallbackApi) in the same order.
  */
 #ifndef GT_TESTS_RELIABILITY_KINETO_LIKE_H
 #define GT_TESTS_RELIABILITY_KINETO_LIKE_H
 
-/* The first use: subscribes. When CUPTI refuses, the profiler records nothing of the GPU from then
- * on. */
+/* The first use: subscribes. If CUPTI refuses, the profiler records no GPU work. */
 void kineto_init(void);
 
-/* Its processor counter becomes CUPTI's clock. */
+/* Sets CUPTI's clock to the processor's counter. */
 void kineto_clock(void);
 
-/* A session: buffer callbacks, kinds; at its end the kinds off, a forced flush, records counted. */
+/* A session: registers buffer callbacks and enables kinds; at the end disables the kinds, forces a
+ * flush and counts the records. */
 void kineto_start(void);
 void kineto_stop(void);
 
 /* TEARDOWN_CUPTI=1: all API callbacks on, and cuptiFinalize in the exit of the next CUDA call. */
 void kineto_teardown(void);
 
-/* As a tool that has a right to nothing: cuptiFinalize at once, then its buffers are memory that it
- * uses for something else; kinds off at once. */
+/* As an impolite tool: cuptiFinalize at once, then reuses its buffers as other memory; disables all
+ * kinds at once. */
 void kineto_finalize(void);
 void kineto_disable(void);
 
-/* What it has got, a line each, into the file KINETO_OUT. */
+/* Writes what it received to the file KINETO_OUT, one line each. */
 void kineto_report(void);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A program whose modules the tracer has to read while the program does what it likes with its
- * descriptors and with the files.
+ * Disturbs the tracer while it reads the files of modules.
  *
- *   modules close FOLDER PLUGIN...   loads each plugin and launches from it, while a thread closes
- * every number from 3 to 1023 and opens files of its own, for ever modules cut PLUGIN cuts the
- * plugin's file behind what is loaded of it, between two launches from different functions modules
- * load PLUGIN              launches from the plugin and waits
+ *   modules close FOLDER PLUGIN...   loads each plugin and launches from it, while a thread keeps
+ *                                    closing descriptors 3 to 1023 and opening its own files
+ *   modules cut PLUGIN               truncates the plugin's file after its loaded part, between two
+ *                                    launches from different functions
+ *   modules load PLUGIN              launches from the plugin and waits
  */
 #include <dlfcn.h>
 #include <elf.h>
@@ -59,7 +59,7 @@ static void open_own(int *fds, struct stat *identity)
 	}
 }
 
-/* Each number still leads to the file that was opened under it. */
+/* Checks that each descriptor still refers to the file that was opened. */
 static void check_own(const int *fds, const struct stat *identity)
 {
 	struct stat now;
@@ -106,7 +106,7 @@ static void close_while_loading(char **paths, int count)
 	pthread_join(thread, NULL);
 }
 
-/* Where the loadable part of the file ends. */
+/* The end of the loadable part of the file. */
 static off_t end_of_load(const char *path)
 {
 	int fd = open(path, O_RDONLY);
@@ -134,7 +134,7 @@ static void cut(const char *path)
 	wait_at_gate(1); /* until its names have been read */
 	check(truncate(path, end_of_load(path)), "truncate");
 	second(launch, &device);
-	wait_at_gate(2); /* until it has been looked up too */
+	wait_at_gate(2); /* until the second one has been looked up */
 }
 
 static void load_only(const char *path)

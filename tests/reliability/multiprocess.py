@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Python's multiprocessing: `multiprocess.py fork|spawn|forkserver PROCESSES`. Each process uses the
-GPU through ctypes and prints one line. Workers end by os._exit, at once."""
+GPU through ctypes and prints one line. Workers end at once by os._exit."""
 import ctypes
 import multiprocessing
 import sys

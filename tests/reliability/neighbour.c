@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What else may be loaded into a program beside the tracer, one library each:
+ * Libraries that may be loaded into a program next to the tracer:
  *   -DAUDIT       for LD_AUDIT: watches the loader bind
- *   -DPRELOAD     for LD_PRELOAD: stands in front of a CUDA call
+ *   -DPRELOAD     for LD_PRELOAD: interposes a CUDA call
  *   -DINJECTION   for CUDA_INJECTION64_PATH: another tool's
  *   -DPLUGIN      opened with RTLD_DEEPBIND by the program that is built with -DPROGRAM
- * What they saw goes into the file NEIGHBOUR_OUT when the process ends.
+ * They write what they saw to the file NEIGHBOUR_OUT at exit.
  */
 #include <dlfcn.h>
 #include <link.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Preloaded before the tracer: every file system is what NETFS_TYPE says (a number, 0x6969 is NFS),
- * and where NETFS_ROOM is given has no room behind so many bytes of a file.
+ * Preloaded before the tracer: every file system has the type NETFS_TYPE (a number, 0x6969 is NFS);
+ * with NETFS_ROOM files cannot grow beyond that many bytes.
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Preloaded before the tracer: no thread can be had for the tracer, as where a limit on threads is
- * met.
+ * Preloaded before the tracer: the tracer cannot create a thread, as at a limit on threads.
  */
 #include <errno.h>
 #include <pthread.h>

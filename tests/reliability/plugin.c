@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A module of the program: copies of it are loaded, so that the tracer has files to read.
+ * A module of the program, loaded in several copies, so that the tracer has files to read.
  */
 #include "tests/reliability/plugin.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 
-/* The program's function while the module is being loaded, if it says one. */
+/* Calls the program's function, if it names one, while the module is being loaded. */
 static void __attribute__((constructor)) construct(void)
 {
 	const char *address = getenv("CONSTRUCTOR_CALLS");

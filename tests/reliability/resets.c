@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- *   resets WAY N    N times: a context, work in it that is waited for, a kernel that is not, and
- * the context's end by cudaDeviceReset ("device"), cuDevicePrimaryCtxReset ("primary"), the last
- *                   cuDevicePrimaryCtxRelease ("release") or cuCtxDestroy ("destroy")
+ *   resets WAY N   N times: creates a context, waits for some work in it, launches a kernel without
+ *                  waiting, and ends the context by cudaDeviceReset ("device"),
+ *                  cuDevicePrimaryCtxReset ("primary"), the last cuDevicePrimaryCtxRelease
+ *                  ("release") or cuCtxDestroy ("destroy")
  */
 #include <dlfcn.h>
 #include <string.h>
@@ -42,7 +43,7 @@ static void end_release(CUcontext unused)
 	check((int)cuDevicePrimaryCtxRelease(0), "cuDevicePrimaryCtxRelease");
 }
 
-/* cuda.h gives cuCtxCreate another form in 13.0. */
+/* cuCtxCreate has other parameters from 13.0 on. */
 static void begin_created(CUcontext *ret_context)
 {
 	CUresult (*create)(CUcontext *, unsigned int, CUdevice);
@@ -65,8 +66,7 @@ static const struct {
 	    {"release", begin_primary, end_release},
 	    {"destroy", begin_created, end_created}};
 
-/* The kernel that still runs keeps CUPTI from giving the buffer away, in which those before it
- * are. */
+/* The running kernel keeps CUPTI from delivering the buffer with the operations before it. */
 static void work(void)
 {
 	struct device device;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What libraries share that are preloaded before the tracer to do something to its calls alone.
+ * Shared by libraries that are preloaded before the tracer and change only the tracer's calls.
  */
 #ifndef GT_RELIABILITY_SHIM_H
 #define GT_RELIABILITY_SHIM_H
@@ -17,7 +17,7 @@ static inline bool is_the_tracer(const void *address)
 	return dladdr(address, &info) && info.dli_fname && strstr(info.dli_fname, "libgputrace.so");
 }
 
-/* @put in the place of pwrite, under both names, whichever of them the headers make of it. */
+/* Replaces pwrite by @put, under both names, either of which the headers may use. */
 #define SHIM_PWRITE(put)                                                                           \
 	SHIM_PWRITE_AS(put, put##_32, "pwrite") SHIM_PWRITE_AS(put, put##_64, "pwrite64")
 #define SHIM_PWRITE_AS(put, c_name, symbol)                                                        \

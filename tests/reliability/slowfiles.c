@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Preloaded before the tracer: whatever the tracer does to a descriptor takes milliseconds, so that
- * the program can do something to the same number in between.
+ * Preloaded before the tracer: each of its operations on a descriptor takes milliseconds, so that
+ * the program can use the same number meanwhile.
  */
 #include <dlfcn.h>
 #include <stdarg.h>
@@ -31,7 +31,7 @@ static void wait_for_the_program(const void *caller)
 SEEK(seek_32, "lseek")
 SEEK(seek_64, "lseek64")
 
-/* libc's own, for what the tracer calls by number. */
+/* libc's function, for the tracer's system calls by number. */
 static long (*real_syscall)(long, ...);
 
 __attribute__((constructor)) static void find_real(void)
@@ -49,7 +49,7 @@ __attribute__((no_sanitize("address"))) long syscall(long number, ...)
 	for (int i = 0; i < 6; i++)
 		a[i] = va_arg(list, long);
 	va_end(list);
-	if (!real_syscall) /* called by the constructor of a library behind this one */
+	if (!real_syscall) /* called by the constructor of a library after this one */
 		find_real();
 	if (number == SYS_fstat || number == SYS_newfstatat || number == SYS_fcntl)
 		wait_for_the_program(__builtin_return_address(0));

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""CUPTI keeps a buffer while work of which it has a place for the record is under way, and on a busy GPU some
-always is: records come all the same, nobody is suspected of having taken CUPTI, and what was in that buffer
-when the process was killed is recovered."""
+"""CUPTI keeps a buffer while it has a slot for a running operation, and on a busy GPU there always is one: records
+arrive all the same, the tracer does not conclude that another tool took CUPTI, and the content of that buffer is
+recovered after a kill."""
 
 import glob
 import json
@@ -55,7 +55,7 @@ class Busy(unittest.TestCase):
             self.assertEqual(process.stdout.readline(), b"first\n")
             self.assertTrue(harness.gate.wait_for(lambda: harness.gate.count(self.out, "cuLaunchKernel") > 0))
             process.kill()
-        os.environ["GPUTRACE_SPOOL"] = spools  # where repair looks
+        os.environ["GPUTRACE_SPOOL"] = spools  # for repair
         self.addCleanup(os.environ.pop, "GPUTRACE_SPOOL")
         status, output = harness.tool("repair", self.out)
         self.assertEqual(status, 0, output)

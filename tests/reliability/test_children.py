@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Children of every kind: one trace for each process that used CUDA, with the work of that process as the
-device's books have it and of no other, no two with one rank in one folder, no child that hangs or keeps a
-thread of ours, nothing of the program's files touched."""
+"""Children of every kind: one trace for each process that used CUDA, with exactly its work according to the
+truth file, no two of one rank in one folder, no child that hangs or keeps a thread of ours, and the program's
+files untouched."""
 
 import collections
 import glob
@@ -27,18 +27,18 @@ without_asan = unittest.skipIf("asan" in harness.preloading.RUNTIMES, "the sanit
 
 
 def has_work(folder, processes, operations):
-    """Whether so many processes have that much of their work in their files."""
+    """Whether the files of that many processes have that many operations."""
     kinds = [f'"cat": "{kind}"' for kind in harness.trace_file.GPU]
     return sum(sum(map(text.count, kinds)) >= operations for text in harness.gate.texts(folder)) >= processes
 
 
 def pid_of(path):
-    """A trace's name says whose it is: HOST_PID or rankN_HOST_PID."""
+    """The process of a trace, from its name HOST_PID or rankN_HOST_PID."""
     return int(re.search(r"_([0-9]+)\.", os.path.basename(path)).group(1))
 
 
 def work_by_process(folder):
-    """Of the device's books: for each process that had work, how often (correlation, kind)."""
+    """From the truth files: for each process with GPU work, the operations by (correlation, kind)."""
     found = collections.defaultdict(collections.Counter)
     for path in glob.glob(os.path.join(folder, "truth.*")):
         with open(path, encoding="utf-8") as file:
@@ -50,8 +50,8 @@ def work_by_process(folder):
 
 class Children(unittest.TestCase):
     def check_traces(self, folder, processes, truth):
-        """As many files as processes, each whole; one of them in the folder itself. In the files of a process,
-        two when it went on with another program, stands its own work and all of it."""
+        """As many files as processes, each complete, one of them in the folder itself. The files of a process
+        (two after exec) contain all of its work and no other."""
         paths = harness.traces(folder)
         self.assertEqual(len(paths), processes, paths)
         beside = [path for path in paths if os.path.dirname(path) == folder]
@@ -61,7 +61,7 @@ class Children(unittest.TestCase):
             events = harness.strict_lines(path)
             gpu = [e for e in events if e.get("cat") in harness.trace_file.GPU]
             keys = {(e["args"]["correlation"], e["cat"], e["ts"]) for e in gpu}
-            self.assertEqual(len(keys), len(gpu), "an operation stands there twice")
+            self.assertEqual(len(keys), len(gpu), "an operation is there twice")
             self.assertTrue(gpu, path)
             written[pid_of(path)] += work_of(events)
         if truth:
@@ -70,7 +70,7 @@ class Children(unittest.TestCase):
         self.assertEqual(len(others), 1, others)
 
     def check_worker(self, path):
-        """However short it lived: its work, with the Python line that asked for it."""
+        """All its work, with the launching Python line, however short it lived."""
         with open(path, encoding="utf-8") as file:
             root = json.load(file)
         self.assertEqual(root["ledger"]["memsets_written"], 10, path)
@@ -78,8 +78,8 @@ class Children(unittest.TestCase):
         self.assertEqual([e for e in sets if "multiprocess.py:" not in e["args"]["launched by"]], [])
 
     def check(self, words, processes, options=(), at_gate=(), has_truth=True, fault="", each=None):
-        """@at_gate: so many of the processes wait until so many operations are in the file. A storm's work is
-        more than its file holds, and than the device's books should. @each looks at each file."""
+        """@at_gate: (processes, operations): the gate opens when the files of that many have that much. A storm
+        does too much work for its file and for a truth file. @each checks each file."""
         with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as truth:
             folder = os.path.realpath(folder)
             traced = harness.run(words, folder=folder, options=options, fault=fault,
@@ -104,13 +104,13 @@ class Children(unittest.TestCase):
                 self.check([CHILDREN, way], processes, at_gate=(1, WORK) if way == "exec" else ())
 
     def test_ways_while_a_lock_is_held(self):
-        """CUPTI holds a lock while it calls us, which its flush takes too: who waits there hangs."""
+        """CUPTI holds a lock while it calls us, which its flush takes too: waiting there would hang."""
         for way, processes in (("before", 2), ("vfork", 2), ("spawn", 2), ("twice", 2), ("workers", 9), ("exec", 2)):
             with self.subTest(way=way):
                 self.check([CHILDREN, way], processes, at_gate=(1, WORK) if way == "exec" else (), fault="lock")
 
     def test_workers_of_one_rank(self):
-        """They inherit RANK: HolisticTraceAnalysis would take each file of the folder for rank 3."""
+        """They inherit RANK: HolisticTraceAnalysis would treat each file of the folder as rank 3."""
         self.check([CHILDREN, "workers"], 9, options=("RANK=3", "WORLD_SIZE=4"))
 
     def test_daemon(self):
@@ -123,10 +123,10 @@ class Children(unittest.TestCase):
             with self.subTest(options=options):
                 traced = self.check([CHILDREN, "list"], 1, options=options, at_gate=(1, WORK))
                 open_there = [line for line in traced.stdout.splitlines() if line.isdigit()]
-                self.assertEqual(open_there, ["0", "1", "2", "3"] * 3)  # the last is the folder that is listed
+                self.assertEqual(open_there, ["0", "1", "2", "3"] * 3)  # 3: the listed folder
 
     def test_no_call_in_a_forked_child(self):
-        """Of ours: CUPTI is asked nothing there, and CUDA what the program asks."""
+        """The tracer calls neither CUPTI nor CUDA there."""
         for way in ("idle", "after"):
             with self.subTest(way=way), tempfile.TemporaryDirectory() as folder:
                 out, bare = os.path.join(folder, "out"), os.path.join(folder, "bare")
@@ -136,7 +136,7 @@ class Children(unittest.TestCase):
                 self.assertEqual(harness.run([CHILDREN, way], truth=bare).status, 0)
                 faults, without = harness.Truth(folder).faults, harness.Truth(bare).faults
                 self.assertEqual(faults, without)
-                self.assertEqual(way == "after", faults["cuda_in_child"] > 0)  # that it is noted
+                self.assertEqual(way == "after", faults["cuda_in_child"] > 0)  # the program's own call is noted
 
     @unittest.skipIf("tsan" in harness.preloading.RUNTIMES, "its runtime is too late in Python")
     def test_python(self):
@@ -151,7 +151,7 @@ class Children(unittest.TestCase):
 
     @without_asan
     def test_storm_while_stacks_are_learned(self):
-        """A child that inherits a lock of the loader, taken for our sake, hangs when it needs it."""
+        """A child that inherits a lock of the loader, held on our behalf, hangs when it needs it."""
         traced = self.check([CHILDREN, "storm-again", FORKS], 1, options=ONE_FILE, at_gate=(1, WORK),
                             has_truth=False)
         self.assertIn(FORKS + " forks, 0 wrong", traced.stdout)

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Another user of CUPTI in the same process, as PyTorch's profiler is one (kineto_like.c): before us,
-inside our trace, twice, with and without being polite. The program ends as without the tracer, the other
-tool gets what docs/reliability.md says, the trace has each gap with its reason, and the ledger balances
-with the device's own."""
+"""Another user of CUPTI in the same process, like PyTorch's profiler (kineto_like.c): before us, inside our
+trace, twice, polite or not. The program ends as without the tracer, the other tool gets what
+docs/reliability.md says, the trace has each gap with its reason, and the ledger matches the truth file."""
 
 import bisect
 import concurrent.futures
@@ -33,14 +32,14 @@ def read_records(path):
 
 
 def has_notes(folder, gate):
-    """Whether each of "name=count name=count" stands in the trace so often."""
+    """Whether the trace has each name of "name=count name=count" that many times."""
     return all(harness.gate.count(folder, f'"name": "{name}"') >= int(often)
                for name, often in (part.split("=") for part in gate.split(", ")))
 
 
 class Run:
-    """The steps of one program, traced and not. For each gate of the steps @gates has what must be in the
-    trace before it opens, as "name of a note=how often"."""
+    """The steps of one program, traced and not. For each gate of the steps, @gates has what must be in the
+    trace before it opens, as "name of a note=count"."""
 
     def __init__(self, folder, how, steps, options=("GPUTRACE_COEXIST=own",), gates=(), **environment):
         words = [harness.program("coexist_" + how)] + steps.split()
@@ -89,14 +88,14 @@ class Case(unittest.TestCase):
         return run
 
     def check_books(self, run):
-        """What was written happened; what happened, and was seen, is written or counted."""
+        """All written events happened; all events that were seen are written or counted."""
         ledger, operations = run.ledger, len(run.truth.operations)
         self.assertLessEqual(run.written(), operations)
-        # a launch through the driver is not seen by the hooks
+        # the hooks do not see launches through the driver
         joined = run.written() - (ledger["gpu_ops_without_call"] if ledger["buffers_foreign"] else 0)
         self.assertLessEqual(joined + ledger["launches_without_record"], operations)
         self.assertEqual(ledger["capture_gaps"], len(run.notes("capture gap")))
-        if not ledger["buffers_foreign"]:  # which have records of a gap, and of calls of another tool's
+        if not ledger["buffers_foreign"]:  # they have records from gaps, and of another tool's calls
             self.assertLessEqual(ledger["launches_in_gaps"], ledger["launches_without_record"])
         self.assertEqual(ledger["buffers_unread"], 0)
 
@@ -109,7 +108,7 @@ class Case(unittest.TestCase):
         self.assertEqual(len(run.notes("capture resumed")), resumed)
 
     def check_switched_off(self, run):
-        """Kinds go one by one: that may be noticed, and they be switched on again, more than once."""
+        """Kinds are disabled one by one: this may be noticed, and undone, more than once."""
         gaps = len(run.notes("capture gap"))
         self.check_gaps(run, *["disabled activity kinds"] * max(gaps, 1))
 
@@ -141,7 +140,7 @@ class Coexist(Case):
     """--coexist=own and yield: one of the two has CUPTI."""
 
     def test_own_keeps_the_subscription(self):
-        """A profiler that asks for a subscription is refused by CUPTI: it has no GPU events, we have all."""
+        """CUPTI refuses the profiler's subscription: it gets no GPU events, we get all."""
         run = self.go("linked", "work=400 init start work=400 stop work=400")
         self.assertEqual(run.kineto["subscribe"], 39)
         self.assertEqual(run.kineto["kernels"], 0)
@@ -151,7 +150,7 @@ class Coexist(Case):
         self.assertEqual(run.said, [])
 
     def test_buffers_taken_by_one_that_is_seen(self):
-        """Two sessions of a tool that is linked with CUPTI and does not care for a subscription."""
+        """Two sessions of a tool that is linked with CUPTI and works without a subscription."""
         session = "start work=500 work-until stop rest-until work=500"
         run = self.go("linked", f"work=300 init {session} {session}", "capture gap=1",
                       "capture resumed=1", "capture gap=2", "capture resumed=2", KINETO_RUDE="1")
@@ -164,7 +163,7 @@ class Coexist(Case):
         self.assertGreater(both, 0.8 * len(run.truth.operations))
 
     def test_buffers_taken_by_one_that_is_not_seen(self):
-        """By dlsym: noticed by the missing records; --coexist=yield never takes them back."""
+        """By dlsym: noticed through missing records; --coexist=yield never attaches again."""
         run = self.go("dlsym", "work=400 init start work=400 work-until stop work=800",
                       "capture gap=1", KINETO_RUDE="1", options=["GPUTRACE_COEXIST=yield"])
         self.check_gaps(run, "took CUPTI's activity buffers", resumed=0)
@@ -173,7 +172,7 @@ class Coexist(Case):
 
     @unittest.skipIf(harness.preloading.RUNTIMES, "a sanitizer has a free() of its own")
     def test_buffers_freed_by_one_that_is_not_seen(self):
-        """It frees all that it is given, so the one of ours that CUPTI was filling: nothing happens, with
+        """It frees every buffer it receives, including the one of ours that CUPTI was filling: harmless, with
         and without a spool, and the buffer is never used again."""
         for spool in ("off", "on"):
             with self.subTest(spool):
@@ -197,7 +196,7 @@ class Coexist(Case):
                 self.assertGreater(run.ledger["kernels_written"], 0)
 
     def test_finalized_by_one_that_is_not_seen(self):
-        """Attached again; until then the hooks report the calls that they see."""
+        """We attach again; until then the hooks report the calls that they see."""
         run = self.go("dlsym", "work=400 finalize work-until work=400", "capture resumed=1")
         self.check_gaps(run, "cuptiFinalize")
         self.assertGreater(run.ledger["launches_in_gaps"], 0)
@@ -205,15 +204,15 @@ class Coexist(Case):
         self.assertLess(run.ledger["calls_written"], 4 * len(run.truth.operations))
 
     def test_finalized_by_one_that_is_seen(self):
-        """It alone is detached: cuptiFinalize would pull CUPTI from under our thread, which may be in it."""
+        """Only the tool is detached: cuptiFinalize would destroy CUPTI while our thread may be in it."""
         run = self.go("linked", "work=400 finalize work=400 work-until", "CUPTI kept=1")
         self.check_detached(run)
         self.check_gaps(run)
         self.assertEqual(run.written(), len(run.truth.operations))
 
     def test_finalized_in_the_middle_of_a_session(self):
-        """Subscribed or not, with buffers, kinds and a clock of its own in CUPTI, which are not called or
-        written to any more."""
+        """Subscribed or not, with its own buffers, kinds and clock in CUPTI, which are not called or written to
+        afterwards."""
         session = "clock start work=400 finalize work-until"
         run = self.go("linked", f"work=300 init {session}", "capture resumed=1", KINETO_RUDE="1")
         self.check_detached(run)
@@ -225,7 +224,7 @@ class Coexist(Case):
         self.check_gaps(run, *["libkineto_like_linked.so"] * 2)
 
     def test_finalized_before_anything_was_ours(self):
-        """Then the call is passed on: nobody else has anything in CUPTI."""
+        """Then the call is passed on: nobody else uses CUPTI."""
         run = self.go("linked", "init start work=400 finalize work-until work=400",
                       "capture resumed=1")
         self.assertEqual(run.truth.faults["finalize"], 1)
@@ -234,7 +233,7 @@ class Coexist(Case):
         self.assertGreater(run.ledger["kernels_written"], 20)
 
     def test_calls_do_not_wait_for_the_loader(self):
-        """A thread that makes them may be one that a library's constructor waits for."""
+        """A library's constructor may wait for the thread that makes them."""
         plugin = os.path.join(harness.PROGRAMS, "libreliability_plugin.so")
         run = self.go("linked", f"work=300 init loading={plugin} work-until", "capture resumed=1")
         self.check_switched_off(run)
@@ -253,8 +252,8 @@ class Coexist(Case):
         self.assertLess(sorted(off)[len(off) * 9 // 10], 100000)
 
     def test_first_come(self):
-        """A tool that subscribed before CUDA was used keeps the subscription: beside its sessions the GPU
-        work is ours, joined to the calls of the hooks; when it has torn down, all of CUPTI is."""
+        """A tool that subscribed before CUDA was used keeps the subscription: outside its sessions we get the
+        GPU work, joined to the calls of the hooks, and after its teardown everything from CUPTI."""
         run = self.go("linked", "init once rest-until work=400 start work=400 work-until stop "
                       "rest-until work=400",
                       "capture resumed=1", "capture gap=2", "capture resumed=2")
@@ -265,7 +264,7 @@ class Coexist(Case):
         self.check_joined(run, unseen=2)
         run = self.go("linked", "init start work=500 stop teardown work-until work=400",
                       "capture resumed=1", TEARDOWN_CUPTI="1")
-        # we subscribe as soon as the tool has left: its cuptiFinalize may still come after that, and takes us with it
+        # we subscribe as soon as the tool has left: its cuptiFinalize may still follow, and detaches us too
         again = len(run.notes("capture gap")) - 1
         self.assertLessEqual(again, 1)
         self.check_gaps(run, "libkineto_like_linked.so", *["detached CUPTI"] * again)
@@ -289,7 +288,7 @@ class Coexist(Case):
         self.check_joined(run)
 
     def test_its_last_buffer_comes_back(self):
-        """A tool that is seen to be done, its kinds are off, fetches what CUPTI still has of its records."""
+        """A tool whose kinds are off still fetches its remaining records from CUPTI."""
         run = self.go("linked", "work=400 init rest-until work=400 start work=400 disable rest-until stop "
                       "work=400",
                       "capture resumed=1", "capture resumed=2", options=["GPUTRACE_COEXIST=yield"])

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""--on-crash: what was recorded is in the file, and the program ends, or goes on, as it would have."""
+"""--on-crash: what was recorded is in the file, and the program ends, or continues, as without it."""
 
 import json
 import os
@@ -10,7 +10,7 @@ import unittest
 
 import harness
 
-# so late that nothing is written by its own time
+# too long for a regular write
 OPTIONS = ("GPUTRACE_ON_CRASH=1", "GPUTRACE_FLUSH_PERIOD=60000")
 CALLS = 300
 
@@ -45,7 +45,7 @@ class Crash(unittest.TestCase):
             return status, crashes, root
 
     def check_place(self, event, how):
-        """The stack shows where it broke: our own handler is not on it."""
+        """The stack shows where the program crashed, without our own handler."""
         frames = [frame.split(" (")[0].replace(".cold", "") for frame in event["args"]["frames"]]
         if how in ("over", "thread"):
             self.assertEqual(set(frames[:50]), {"run_over"})
@@ -71,13 +71,13 @@ class Crash(unittest.TestCase):
             self.assertNotIn("repaired", root)
 
     def test_finished_work_is_there(self):
-        """Also what CUPTI had not handed over: the thread that broke was in no call."""
+        """Including what CUPTI had not delivered: the crashed thread was not in a call."""
         _, _, root = self.check("synced", "none")
         self.assertEqual(sum(event.get("cat") in harness.trace_file.GPU
                              for event in root["traceEvents"]), CALLS)
 
     def test_inside_a_call(self):
-        """CUPTI is not asked for more: its locks are held. Nobody waits for it either."""
+        """CUPTI, whose locks may be held, is neither called nor waited for."""
         for fault in ("die:segv=50", "die:abort=50"):
             with self.subTest(fault=fault), tempfile.TemporaryDirectory() as folder:
                 words = [harness.program("crash"), "segv", "none"]
@@ -90,14 +90,14 @@ class Crash(unittest.TestCase):
                                      for event in harness.strict_lines(path)), 1)
 
     def test_handler_of_the_program(self):
-        """It gets what it would have got; set before the first use of CUDA."""
+        """It is called as without the tracer; set before the first use of CUDA."""
         for how in ("segv", "abort", "fpe", "ill", "sent"):
             status, crashes, _ = self.check(how, "exit")
             self.assertEqual(status, 7)
             self.assertEqual(len(crashes), 1)
 
     def test_stack_that_ran_over(self):
-        """No handler of the program can run but on a signal stack of its own."""
+        """A handler of the program can only run on its own signal stack."""
         for how in ("over", "thread"):
             status, crashes, root = self.check(how, "onstack")
             self.assertEqual((status, len(crashes)), (-11, 1))
@@ -113,7 +113,7 @@ class Crash(unittest.TestCase):
         self.assertEqual(len(crashes), 5)
 
     def test_handler_that_goes_on_for_ever(self):
-        """Of a runtime that turns faults into exceptions: it does not wait for each to be written."""
+        """Like a runtime that turns faults into exceptions: it does not wait for each to be written."""
         status, crashes, _ = self.check("often", "jump")
         self.assertEqual(status, 3)
         self.assertEqual(len(crashes), 16)

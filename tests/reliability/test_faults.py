@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every misbehaviour of CUPTI that the simulated device can play, one after another: the program's
-output, status and descriptors are as without the tracer, it ends, the trace is readable, and the
-ledger says what was lost and why, as the device's truth file has it. So it does of calls for which a ring
-had no room."""
+"""Every misbehaviour of CUPTI that the simulated device can simulate: the program's output, status and
+descriptors are as without the tracer, it ends, the trace is readable, and the ledger reports what was lost
+and why, in agreement with the truth file. The same for calls lost because a ring was full."""
 
 import collections
 import json
@@ -25,7 +24,7 @@ DYING = [harness.program("workload"), "again", str(BEFORE_DEATH)]
 WRITTEN = ("kernels_written", "memcpys_written", "memsets_written")
 UNTIMED = ("kernels_untimed", "memcpys_untimed", "memsets_untimed")
 
-# Every key of the ledger that stands for a loss or an oddity: what a row does not name must be 0.
+# The ledger's keys for losses and oddities: those that a row does not name must be 0.
 LOSSES = UNTIMED + (
     "calls_lost_ring_full", "calls_lost_no_thread", "calls_open_at_end", "records_unknown_kind",
     "records_insane", "records_dropped_by_cupti", "unreadable_bytes", "buffers_foreign",
@@ -37,7 +36,7 @@ LOSSES = UNTIMED + (
 
 
 class Case:
-    """One run under a fault: the trace, the truth, what was said."""
+    """One run under a fault: the trace, the truth file, the messages."""
 
     def __init__(self, folder, fault, cupti, traced):
         self.fault, self.cupti, self.said = fault, cupti, traced.said
@@ -70,7 +69,7 @@ def hooks_only(case):
 
 
 def held_by_another(case):
-    """From 13.0 on CUPTI can be asked who that is."""
+    """From 13.0 on CUPTI reports the other subscriber."""
     name = ": simulated tool" if case.cupti == "130000" else ""
     return {**hooks_only(case), "gap notes": 1,
             "gap": "cuptiSubscribe failed with 39: another tool holds CUPTI in this process "
@@ -121,7 +120,7 @@ def stepped(key, after):
 
 
 def no_clock(after):
-    """Stamps of no clock that anybody knows: instants, not slices at some invented time."""
+    """Time stamps of an unknown clock: instants, not slices at an invented time."""
     return lambda case: {"written": after, "untimed": OPERATIONS - after,
                          "times_unknown_clock": case.ledger["times_unknown_clock"],
                          "notes of untimed": OPERATIONS - after}
@@ -136,14 +135,14 @@ def invalid_last(case):
 
 def never_delivered(case):
     lost, kept = OPERATIONS - case.written(), case.ledger["buffers_not_returned"]
-    some = "more than 0" if "steal" in case.fault else 0  # what was full came without a flush
+    some = "more than 0" if "steal" in case.fault else 0  # full buffers were delivered without a flush
     return {"written": OPERATIONS - lost, "launches_without_record": lost or some,
             "buffers_not_returned": kept or some}
 
 
 def fatal(case):
-    """CUPTI reports what it has delivered; launches it reports until then, and the hooks of the runtime's from
-    then on. Each thread may have been in a launch at that moment."""
+    """Delivered records are in the trace; launches are reported by CUPTI until then, and by the hooks of the
+    runtime afterwards. Each thread may have been in a launch at that moment."""
     written, seen = len(case.truth.delivered), case.ledger["launches_seen"]
     told, later = case.truth.launches_before("fatal")
     expected = told + sum(name.startswith("cuda") for name in later)
@@ -182,7 +181,7 @@ MATRIX = [
     ("clock_step=3600000000000@20", no_clock(20)),
     ("clock_step=-3600000000000@20", no_clock(20)),
     ("tsc", no_clock(0)),
-    ("linger=100", nothing_lost),  # a record that is there before its call has returned
+    ("linger=100", nothing_lost),  # records arrive before their call has returned
     ("linger=100,clock_step=30000000000@20", stepped("times_ahead", 20)),
     ("linger=100,clock_step=-30000000000@20", stepped("gpu_before_launch", 20)),
     ("linger=100,clock_step=-3600000000000@20", no_clock(20)),
@@ -232,7 +231,7 @@ class Faults(unittest.TestCase):
 
     def check(self, fault, expect, cupti):
         with tempfile.TemporaryDirectory() as folder:
-            # who waits for a flush that hangs gives up sooner
+            # waiting for a flush that hangs ends sooner
             options = ("GPUTRACE_EXIT_TIMEOUT=5000",) if "flush=hang" in fault else ()
             traced = harness.run(WORK, fault=fault, cupti=cupti, truth=folder, options=options,
                                  folder=os.path.join(folder, "out"))
@@ -275,8 +274,8 @@ class Faults(unittest.TestCase):
 
     @unittest.skipIf(harness.preloading.RUNTIMES, "the sanitizer's own write() is in front")
     def test_calls_faster_than_they_are_taken(self):
-        """While the tracer's thread waits for its disk a ring of the least size runs over. Each call is written or
-        counted, as the device's books have them."""
+        """While the tracer's thread waits for its disk, a ring of minimum size overflows. Each call in the truth file
+        is written or counted."""
         work = [harness.program("workload"), "held", "1000"]
         shim = os.path.join(harness.PROGRAMS, "libfailwrite.so")
         options = (f"LD_PRELOAD={shim}:{harness.LIBRARY}", "FAILWRITE_FROM=2", "FAILWRITE_GATE=1", "GPUTRACE_RING_SIZE=16K")
@@ -296,7 +295,7 @@ class Faults(unittest.TestCase):
         lost = trace.ledger["calls_lost_ring_full"]
         there = collections.Counter(call["name"] for call in trace.calls)
         made = collections.Counter(call["name"] for call in truth.calls if not call["nested"])
-        of_those = {*there, "cudaDeviceSynchronize"}  # others are not recorded
+        of_those = {*there, "cudaDeviceSynchronize"}  # other calls are not recorded
         self.assertGreater(lost, 0)
         self.assertEqual(sum(made[name] - there[name] for name in of_those), lost)
         notes = [e["args"] for e in trace.events if e["name"] == "LOST"]
@@ -305,7 +304,7 @@ class Faults(unittest.TestCase):
         self.assertEqual(len(trace.gpu), len(truth.operations))
 
     def leave_one_running(self, folder, cupti, options=()):
-        """The program ends as without the tracer. Its traces, closed by repair if need be."""
+        """The program ends as without the tracer. Returns its traces, closed by repair if necessary."""
         work, out = [harness.program("workload"), "unending", str(ROUNDS)], os.path.join(folder, "out")
         traced = harness.run(work, folder=out, truth=folder, cupti=cupti, options=options)
         self.assertEqual(traced[:3], harness.run(work, cupti=cupti)[:3])
@@ -318,7 +317,7 @@ class Faults(unittest.TestCase):
         return paths
 
     def test_kernel_that_never_ends(self):
-        """What was waited for is there, the kernel is counted."""
+        """Work that was waited for is in the trace, the kernel is counted."""
         for cupti in ("130000", "18"):
             with self.subTest(cupti=cupti), tempfile.TemporaryDirectory() as folder:
                 path, = self.leave_one_running(folder, cupti)
@@ -330,7 +329,7 @@ class Faults(unittest.TestCase):
                 self.assertIn("1 launches_without_record", output)
 
     def test_kernel_that_never_ends_and_little_time(self):
-        """That of the default; on a busy machine repair has something to do then."""
+        """With the default time limit; on a busy machine repair then has to close the file."""
         with tempfile.TemporaryDirectory() as folder:
             self.leave_one_running(folder, "130000", options=("GPUTRACE_EXIT_TIMEOUT=2000",))
 
@@ -345,7 +344,7 @@ class Faults(unittest.TestCase):
             self.assertEqual(harness.traces(folder), [])
 
     def test_death_in_a_launch(self):
-        """The process dies inside a launch: the same status, one file, whole and with true books once repaired."""
+        """The process dies inside a launch: the same status, one file, complete and with a correct ledger after repair."""
         for fault in ("die:abort=150", "die:exit=150", "die:kill=150", "die:segv=150"):
             with self.subTest(fault=fault), tempfile.TemporaryDirectory() as folder:
                 out = os.path.join(folder, "out")
@@ -364,7 +363,7 @@ class Faults(unittest.TestCase):
                 self.check_dead(path, Happened(folder))
 
     def check_dead(self, path, happened):
-        """What was in the file before the end is, and nothing that did not happen."""
+        """The file has all earlier events, and none that did not happen."""
         with open(path, encoding="utf-8") as file:
             events = json.load(file)["traceEvents"]
         kernels = [key for key in work_of(events) if key[1] == "kernel"]

@@ -41,19 +41,19 @@ class Guest(unittest.TestCase):
 
     @unittest.skipIf("tsan" in harness.preloading.RUNTIMES, "its runtime ends threads late")
     def test_cancelled_in_the_first_call(self):
-        """Left inside, the start of the session or the driver would stay locked."""
+        """Cancelled inside, it would leave the session or the driver locked."""
         for cupti in ("130000", "18"):
             with self.subTest(cupti=cupti):
                 _, paths = self.compare("cancelled", cupti=cupti)
                 self.check_traces(paths[-1:])
 
     def test_signal_that_is_blocked_later(self):
-        """No thread that came with the tracer takes it."""
+        """No thread of the tracer takes it."""
         _, paths = self.compare("signalled")
         self.check_traces(paths)
 
     def test_descriptor_2_is_a_file_of_data(self):
-        """What we say does not go there."""
+        """Our messages are not written to it."""
         data = os.path.join(self.folder, "data")
         traced, paths = self.compare("stderr", data, options=["GPUTRACE_OUTPUT=/dev/full", "GPUTRACE_STACKS=wrong"])
         self.assertEqual(paths, [])

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a launch costs the launching thread, counted: once a thread and its call sites are known the
-tracer makes no system call, no allocation and takes no lock there (3000 calls in 1000 rounds)."""
+"""Counts what a launch costs the launching thread: once a thread and its call sites are known, the
+tracer makes no system call or allocation and takes no lock there (3000 calls in 1000 rounds)."""
 
 import re
 import sys
@@ -31,7 +31,7 @@ class HotPath(unittest.TestCase):
                                      (0, 0, 0))
 
     def test_the_count_can_fail(self):
-        """The first call of a thread maps its ring: that is seen."""
+        """The first call of a thread maps its ring, which is counted."""
         self.assertGreater(sum(count("cold", "130000")), 0)
 
 

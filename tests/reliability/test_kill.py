@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""SIGKILL at random moments under full load: the file can be read as it is, and every call and operation
-that had ended a second before is there. `repair` makes a strict object of it and adds what the spool holds:
-every call that had returned and every operation of whose end CUPTI had told, with the stacks of both; what
-the process had launched beyond that is counted as in flight.
+"""SIGKILL at random moments under full load: the file is readable as it is, and has every call and operation
+that had ended a second before. `repair` makes it a strict object and adds the content of the spool: every call
+that had returned and every operation that CUPTI had reported, with the stacks of both; other launches are
+counted as in flight.
 
-RELIABILITY_KILLS says how often (16; the suite 'long' does 1000). A kernel takes 150 us, so the file has
-some 20000 operations a second; every tenth time 20 us, ten times as many."""
+RELIABILITY_KILLS is the number of kills (16; 1000 in the suite 'long'). A kernel takes 150 us, so the file has
+some 20000 operations per second; in every tenth run it takes 20 us, for ten times as many."""
 
 import collections
 import glob
@@ -30,17 +30,17 @@ PROGRESS = 50
 LATE = 30  # seconds: when a machine or a sanitizer is so slow that nothing is written in the first few
 SECOND = 1_000_000_000
 PLAIN = not harness.preloading.RUNTIMES  # a sanitizer is too slow for some of it
-THREADS = 3  # of the program: as many calls may be in the trace, and not yet in the device's books
+THREADS = 3  # of the program: this many calls may be in the trace and not yet in the truth file
 
 How = collections.namedtuple("How", "text delay from_first spool hooks looks_for_begun kernel_ns")
-# wrong: lines; happened: operations; kept: of them in the file as it was left; old: calls and operations
-# older than a second, which had to be there; without_file: there was none when the process was killed
+# wrong: lines; happened: operations; kept: those in the file before repair; old: calls and operations older
+# than a second, which had to be there; without_file: there was none when the process was killed
 Outcome = collections.namedtuple("Outcome", "wrong happened kept old without_file")
 
 
 def how_of(number, delay):
-    """Every fourth run has no spool, every fourth no CUPTI. Of eight, four are killed at any moment after their
-    start, four in the seconds after their first operation, when something is older than a second."""
+    """One run in four has no spool, one has no CUPTI. Of eight, four are killed at any moment after their start,
+    four in the seconds after their first operation, when some events are older than a second."""
     from_first = PLAIN and number % 8 >= 4
     delay = delay or random.Random(SEED * 1000 + number).uniform(*((1.0, 2.5) if from_first else (0.05, 2.0)))
     return How(f"kill {number} of seed {SEED} after {delay:.3f} s", delay, from_first, number % 4 != 0,
@@ -48,7 +48,7 @@ def how_of(number, delay):
 
 
 def has_worked(folder, process):
-    """Whether the device has been given something to do, or never will be."""
+    """Whether the program has launched work, or has ended."""
     for path in glob.glob(os.path.join(folder, "truth.*")):
         with open(path, "rb") as file:
             if b'"truth":"op"' in file.read(1 << 16):
@@ -57,8 +57,8 @@ def has_worked(folder, process):
 
 
 def kill_at(folder, how, spools):
-    """Runs the flood and kills it: its status, the time of the kill in CLOCK_REALTIME nanoseconds, and
-    how long the tracer's thread was kept from running until then."""
+    """Runs the flood and kills it. Returns its status, the time of the kill in CLOCK_REALTIME nanoseconds, and
+    how long the tracer's thread had to wait for a processor until then."""
     out = os.path.join(folder, "out")
     os.mkdir(out)
     words = harness.command([harness.program("workload"), "flood"], truth=folder, folder=out,
@@ -77,15 +77,15 @@ def kill_at(folder, how, spools):
 
 
 def waited_for_a_processor(pid):
-    """Nanoseconds that the tracer's thread was ready to run and had no processor: on a crowded machine
-    nothing is promised for that time."""
+    """Nanoseconds for which the tracer's thread was ready to run and had no processor: nothing is promised
+    for that time."""
     for path in glob.glob(f"/proc/{pid}/task/*"):
         try:
             with open(path + "/comm", encoding="utf-8") as file:
                 name = file.read().strip()
             with open(path + "/schedstat", encoding="ascii") as file:
                 waited = int(file.read().split()[1])
-        except (OSError, IndexError):  # it has just ended; a kernel that does not tell
+        except (OSError, IndexError):  # it has just ended; not reported by the kernel
             continue
         if name == "gputrace-w":
             return waited
@@ -98,7 +98,7 @@ def read(path):
 
 
 def check_one(number, delay=None):
-    """One kill, and what is wrong after it."""
+    """One kill, and the errors found after it."""
     how = how_of(number, delay)
     with tempfile.TemporaryDirectory() as folder, \
             tempfile.TemporaryDirectory(dir="/dev/shm" if harness.has_shm() else None) as spools:
@@ -114,7 +114,7 @@ def check_one(number, delay=None):
 
 
 def check_files(how, folder, spools, happened, old_before):
-    """What the process left: as it is, and after `repair`."""
+    """Checks the files of the process, before and after `repair`."""
     out = os.path.join(folder, "out")
     paths = [path for path in harness.traces(out) if os.path.getsize(path)]
     events = harness.strict_lines(paths[0]) if paths else []
@@ -128,7 +128,7 @@ def check_files(how, folder, spools, happened, old_before):
     missing = happened.missing_calls(events, old_before) if PLAIN else []
     if missing:
         wrong.append(f"{len(missing)} of {old_calls} calls older than a second are missing: {missing[:5]}")
-    # the truth is written after the call's enter: a few of the very last may be missing there
+    # the truth file is written after the call's enter: a few of the last ones may be missing in it
     if len(seen - set(happened.ends)) > THREADS:
         wrong.append(f"{len(seen - set(happened.ends))} operations never happened")
     if len(paths) > 1:
@@ -140,7 +140,7 @@ def check_files(how, folder, spools, happened, old_before):
 
 
 def check_begun(how, out, spools, paths):
-    """`repair --begun` makes the file that a process had not come to, and leaves alone the one that there is."""
+    """`repair --begun` creates the file if the process had not, and leaves an existing one alone."""
     if not how.looks_for_begun and (paths or not how.spool):
         return []
     was = [read(path) for path in paths]
@@ -151,7 +151,7 @@ def check_begun(how, out, spools, paths):
 
 
 def check_repaired(how, path, spools, seen, happened):
-    """Whole again: every call that had returned, all work whose record had been handed over."""
+    """Complete: every call that had returned, all work whose record had been delivered."""
     status, output = harness.tool("repair", path, GPUTRACE_SPOOL=spools)
     if status or "not recovered" in output:
         return [f"repair: {output}"]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""--max-rss: the tracer takes no more than that, the program does not notice, and what found no room
-is counted by kind."""
+"""--max-rss: the tracer uses no more memory, the program does not notice, and losses are counted by
+kind."""
 
 import json
 import os
@@ -20,7 +20,7 @@ def work(threads):
 
 
 def resident(words, folder=None, options=()):
-    """Status, output, and the most that was resident, in bytes."""
+    """Status, output, and peak resident memory in bytes."""
     with subprocess.Popen(harness.command(words, folder=folder, options=options),
                           env=harness.environment(), stdout=subprocess.PIPE, text=True) as process:
         output = process.stdout.read()
@@ -51,7 +51,7 @@ class Memory(unittest.TestCase):
         return ledger, [event for event in trace["traceEvents"] if event["ph"] == "i"]
 
     def test_many_threads(self):
-        """Each wants a ring: they get smaller ones, and no call is lost."""
+        """Each needs a ring: later ones are smaller, and no call is lost."""
         ledger, notes = self.check(90)
         self.assertEqual(ledger["calls_lost_no_thread"] + ledger["calls_lost_ring_full"], 0)
         self.assertGreater(ledger["rings_thinned"], 0)
@@ -60,7 +60,7 @@ class Memory(unittest.TestCase):
         self.assertEqual(sum(told), ledger["rings_thinned"])
 
     def test_too_many_threads(self):
-        """There are too many even for the smallest rings: what is lost is counted."""
+        """Too many even for the smallest rings: losses are counted."""
         ledger, notes = self.check(500)
         self.assertGreater(ledger["calls_lost_no_thread"], 0)
         self.assertGreater(ledger["rings_thinned"], 50)

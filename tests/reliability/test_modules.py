@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The files of the program's modules, which the tracer reads for their names: a program that closes
-every descriptor keeps those that it opens itself, and a file that is cut or crooked harms nobody."""
+"""The tracer reads the files of the program's modules for their names: a program that closes every
+descriptor keeps the files that it opens itself, and a truncated or malformed file does no harm."""
 
 import os
 import shutil
@@ -14,12 +14,12 @@ import harness
 
 PLUGIN = os.path.join(harness.PROGRAMS, "libreliability_plugin.so")
 PT_NOTE = 4
-NOWHERE = 1 << 46  # no address of a program lies so far behind a module
+NOWHERE = 1 << 46  # no mapping of a program is that far after a module
 SLOW = os.path.join(harness.PROGRAMS, "libslowfiles.so")
 
 
 def move_notes(path, address):
-    """Says in the file's program headers that its notes will lie there, where nothing is loaded."""
+    """Sets the address of the notes in the file's program headers to where nothing is loaded."""
     with open(path, "r+b") as file:
         head = file.read(64)
         at, = struct.unpack_from("<Q", head, 32)
@@ -41,7 +41,7 @@ class Modules(unittest.TestCase):
         self.out = os.path.join(self.folder, "out")
 
     def copies(self, count):
-        """Files of their own, so that each is read."""
+        """Separate files, so that each is read."""
         paths = []
         for number in range(count):
             paths.append(os.path.join(self.folder, f"plugin{number}.so"))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What else is loaded into programs: a sanitizer, another allocator, another preload before and behind
+"""Other things loaded into programs: a sanitizer, another allocator, another preload before and after
 us, an auditor, RTLD_DEEPBIND, paths with blanks, another tool in CUDA_INJECTION64_PATH. Output, exit
 status and descriptors are as without the tracer, and the GPU work is in the trace."""
 
@@ -39,7 +39,7 @@ class Neighbours(unittest.TestCase):
         self.out = os.path.join(self.folder, "a folder", "out")
 
     def compare(self, words, preload=(), behind=(), enter="LD_PRELOAD", **variables):
-        """@preload stands in front of the tracer, @behind after it."""
+        """@preload: libraries before the tracer; @behind: after it."""
         variables = [f"{name}={value}" for name, value in variables.items()]
         ours = [f"GPUTRACE_OUTPUT={self.out}"]
         ours += [f"{name}={value}" for name, value in harness.preloading.PATIENT.items()]
@@ -83,7 +83,7 @@ class Neighbours(unittest.TestCase):
         self.compare(words, enter="CUDA_INJECTION64_PATH")
         self.check_trace()
         shutil.rmtree(self.out)
-        if runtime:  # its runtime has to be in front
+        if runtime:  # the sanitizer's runtime has to be first
             self.compare(words, preload=[runtime])
             self.check_trace()
 
@@ -117,7 +117,7 @@ class Neighbours(unittest.TestCase):
         self.check_trace(3 * 20)
 
     def test_paths_with_blanks(self):
-        """Of the program, its folder, the output. A blank in the library's own is LD_PRELOAD's end."""
+        """Blanks in the paths of program, folder and output. In the library's path, LD_PRELOAD would end there."""
         folder = os.path.join(self.folder, "a program")
         os.mkdir(folder)
         program = os.path.join(folder, "its name")
@@ -133,7 +133,7 @@ class Neighbours(unittest.TestCase):
         self.check_trace()
 
     def test_injection_is_taken(self):
-        """The other tool is loaded by the driver and called as without us; we begin by the hooks."""
+        """The driver loads and calls the other tool as without us; we start through the hooks."""
         self.compare(WORK, CUDA_INJECTION64_PATH=library("neighbour_injection"), **self.neighbour())
         self.assertEqual(self.read_neighbour(), 1)
         self.check_trace()

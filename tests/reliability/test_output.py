@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Places that cannot be written, or not for long: the program does not notice, a file that came to
-be is whole, what is missing stands in its ledger, and it is said once."""
+"""Places that cannot be written, or not for long: the program does not notice, a created file is valid, its
+ledger has the losses, and they are reported once."""
 
 import errno
 import glob
@@ -23,14 +23,14 @@ WORK = [harness.program("workload"), "rounds", ROUNDS]
 
 
 def has_tmpfs():
-    """A mount namespace of one's own, to fill a disk that is nobody else's."""
+    """Whether we can have our own mount namespace, to fill a disk that nobody else uses."""
     words = ["unshare", "--mount", "--map-root-user", "sh", "-c", "mount -t tmpfs -o size=64k x /mnt"]
     return bool(shutil.which("unshare")) and subprocess.run(
         words, capture_output=True, check=False).returncode == 0
 
 
 class Reader:
-    """Of a pipe: there before the writer is, and gone when it has seen enough."""
+    """The reader of a pipe: present before the writer, gone when it has read enough."""
 
     def __init__(self, path):
         os.mkfifo(path)
@@ -43,7 +43,7 @@ class Reader:
         os.close(self.fd)
 
     def leave_when(self, told, word):
-        """Without having read anything; soon after the first bytes are there, if they are."""
+        """Leaves without reading, soon after the first bytes are there, if any."""
         with open(told, encoding="utf-8") as file:
             if word not in file.read():
                 return False
@@ -65,7 +65,7 @@ class Output(unittest.TestCase):
         return result
 
     def check_file(self, path):
-        """Closed and within the format; its ledger."""
+        """Checks that the file is closed and valid. Returns its ledger."""
         self.assertEqual(harness.lint(path), "")
         status, output = harness.tool("verify", path)
         self.assertEqual(status, 0, output)
@@ -101,7 +101,7 @@ class Output(unittest.TestCase):
         self.assertGreater(self.check_file(path)["events_lost_disk"], 0)
 
     def test_folder_that_cannot_be_made(self):
-        """A file stands in its place: the trace goes to the temporary folder, and that is said."""
+        """A file is in its place: the trace goes to the temporary folder, which is reported."""
         blocked = os.path.join(self.folder, "file")
         with open(blocked, "w", encoding="utf-8"):
             pass
@@ -134,7 +134,7 @@ class Output(unittest.TestCase):
         self.assertEqual(traced[:3], harness.run(words)[:3])
 
     def test_program_that_sets_its_title(self):
-        """Its environment moves after the session began: every option counts as it was given."""
+        """Its environment moves after the session began: options keep their values."""
         steps, default = self.folder + "/steps", self.folder + "/default"
         os.makedirs(default)
         into = ["sh", "-c", 'cd "$1" && shift && exec "$@"', "sh"]
@@ -153,7 +153,7 @@ class Output(unittest.TestCase):
                 self.assertEqual(len(names), 1, traced.said)
 
     def test_program_that_changes_its_folder(self):
-        """A relative one is meant from where the program began."""
+        """A relative path is relative to the folder in which the program started."""
         into = ["sh", "-c", 'cd "$1" && shift && exec "$@"', "sh", self.folder]
         traced = harness.run([harness.program("workload"), "moved", "3"], folder="below", before=into)
         self.assertEqual(traced[:3], harness.run([WORK[0], "rounds", "3"])[:3])
@@ -171,9 +171,9 @@ class Output(unittest.TestCase):
         self.assertEqual(os.stat(path).st_mode & 0o7777, 0o600)
 
     def test_fifo(self):
-        """A pipe in the folder's place is streamed to; without a reader there is nothing to write."""
+        """A pipe in place of the folder is streamed to; without a reader nothing is written."""
         pipe = os.path.join(self.folder, "pipe")
-        first = Reader(pipe)  # cat may be slow to come
+        first = Reader(pipe)  # cat may be slow to start
         with open(os.path.join(self.folder, "read"), "wb") as file, \
                 subprocess.Popen(["cat", pipe], stdout=file) as reader:
             self.same(folder=pipe)
@@ -193,7 +193,7 @@ class Output(unittest.TestCase):
                 os.unlink(line.split("writing to ")[1].split(" instead")[0])
 
     def test_fifo_whose_reader_leaves(self):
-        """SIGPIPE would end the program, whose own default it is."""
+        """SIGPIPE would end the program, by its default action."""
         for form in ("chrome", "perfetto"):
             pipe = os.path.join(self.folder, form)
             reader = threading.Thread(target=Reader(pipe).leave_after, args=(4096,), daemon=True)
@@ -204,7 +204,7 @@ class Output(unittest.TestCase):
             self.assertIn(pipe + ": cannot write (nobody reads it", result.said[0])
 
     def test_fifo_whose_reader_leaves_while_the_program_exits(self):
-        """CUPTI hangs, so that the program's own thread writes."""
+        """CUPTI hangs, so the program's own thread writes."""
         reader, told = Reader(os.path.join(self.folder, "pipe")), os.path.join(self.folder, "told")
         words = [harness.program("workload"), "held", "100"]
         result = harness.run_into(told, words, folder=os.path.join(self.folder, "pipe"), fault="flush=hang",
@@ -219,7 +219,7 @@ class Output(unittest.TestCase):
         self.assertIn("disk full", result.said[0])
 
     def run_failing(self, **variables):
-        """Writes of the tracer that fail."""
+        """Runs with failing writes of the tracer."""
         if harness.preloading.RUNTIMES:
             self.skipTest("the sanitizer's own write() is in front")
         options = [f"{name}={value}" for name, value in variables.items()]
@@ -261,7 +261,7 @@ class Output(unittest.TestCase):
         self.assertEqual(result[:2], self.bare[:2])
 
     def left_unclosed(self, **variables):
-        """A disk that never answers: the program ends without its trace's end. What is said."""
+        """The disk never responds: the program ends, its trace stays unclosed. Returns the messages."""
         if harness.preloading.RUNTIMES:
             self.skipTest("the sanitizer's own write() is in front")
         folder = tempfile.mkdtemp(dir=self.folder)
@@ -280,7 +280,7 @@ class Output(unittest.TestCase):
         self.assertIn("gputrace repair", said)
 
     def test_file_left_unclosed_is_not_told(self):
-        """Not when nothing shall be said, and not under gputrace run, which repairs it by itself."""
+        """Neither when messages are off nor under `gputrace run`, which repairs the file itself."""
         self.assertEqual(self.left_unclosed(GPUTRACE_QUIET="yes"), [])
         self.assertEqual(self.left_unclosed(GPUTRACE_RUN="1", GPUTRACE_SPOOL="off"), [])
 
@@ -295,7 +295,7 @@ class Output(unittest.TestCase):
         self.assertIn("read-only", result.said[0])
 
     def test_folder_that_everybody_may_change(self):
-        """Not sticky: somebody could put something else in the file's place."""
+        """Not sticky: another user could replace the file."""
         os.chmod(self.folder, 0o777)
         other = os.path.join(self.folder, "other")
         os.mkdir(other, 0o700)
@@ -309,7 +309,7 @@ class Output(unittest.TestCase):
         self.assertEqual(len(harness.traces(self.folder)), 1)
 
     def test_same_process_number_on_the_same_host(self):
-        """Containers with one folder and one host name: each process is number 1 of its own."""
+        """Containers with one folder and one host name: each process has pid 1."""
         inside = ["unshare", "--pid", "--fork", "--map-root-user"]
         if subprocess.run([*inside, "true"], capture_output=True, check=False).returncode:
             self.skipTest("no process namespace of one's own here")
@@ -332,7 +332,7 @@ class Output(unittest.TestCase):
         return data
 
     def test_secrets(self):
-        """Arguments stand in a trace only when they are asked for, the environment never."""
+        """Arguments are in a trace only on request, the environment never."""
         words = [*WORK, "--password=argument-5ecret"]
         planted = ("API_TOKEN=variable-5ecret", "CUDA_NOTE=variable-5ecret")
         for form in ("chrome", "perfetto"):
@@ -378,7 +378,7 @@ class Output(unittest.TestCase):
         self.assertEqual(traced[:3], harness.run(words)[:3])
 
     def test_planted_links(self):
-        """Nothing that stands there already is followed or overwritten."""
+        """Nothing that already exists is followed or overwritten."""
         victim = os.path.join(self.folder, "victim")
         with open(victim, "w", encoding="utf-8") as file:
             file.write("keep")
@@ -390,7 +390,7 @@ class Output(unittest.TestCase):
             self.assertEqual(file.read(), "keep")
 
     def test_link_in_the_place_of_the_folder(self):
-        """The user's own is followed, somebody else's is not."""
+        """The user's own link is followed, another user's is not."""
         out, link = (os.path.join(self.folder, name) for name in ("out", "link"))
         os.mkdir(out)
         os.symlink(out, link)
@@ -406,7 +406,7 @@ class Output(unittest.TestCase):
         self.assertEqual((len(harness.traces(out)), len(harness.traces(other))), (1, 1))
 
     def test_one_rank_twice(self):
-        """Two processes of a rank in one folder, at once: one beside, one in a folder of its own."""
+        """Two processes of a rank at the same time: one writes into the folder itself, one into a sub-folder."""
         options = ("RANK=1", "WORLD_SIZE=2")
         words = harness.command(WORK, folder=self.folder, options=options)
         pair = [subprocess.Popen(words, env=harness.environment(), stdout=subprocess.DEVNULL)
@@ -423,7 +423,7 @@ class Output(unittest.TestCase):
     @unittest.skipIf(harness.preloading.RUNTIMES, "the sanitizer's own mappings would fail")
     def test_no_memory(self):
         """Each of the tracer's mappings fails in turn, alone and with all that follow: the program
-        runs on, what was written is whole."""
+        continues, and what was written is valid."""
         shim = os.path.join(harness.PROGRAMS, "libfailmap.so")
         preload = f"LD_PRELOAD={shim}:{harness.LIBRARY}"
         count = self.count_mappings(preload)

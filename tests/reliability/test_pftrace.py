@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A process that writes a .pftrace is killed inside one of its writes, at any byte of it: with what its
-spool holds the file has every call that had returned and all work that CUPTI had reported, each once, and its
-ledger; a second repair changes nothing. Whatever beginning of what repair appends is in the file when
-repair itself is killed, the next repair makes the same of it."""
+"""A process that writes a .pftrace is killed inside one of its writes, at any byte: after repair from the spool
+the file has every call that had returned and all work that CUPTI had reported, each once, and its ledger; a
+second repair changes nothing. If repair itself is killed after appending any number of bytes, the next one gives
+the same result."""
 
 import glob
 import json
@@ -28,7 +28,7 @@ def read(path):
 
 
 def as_json(path):
-    """The file in the other form, and what was said of it."""
+    """The file converted to JSON, and the messages."""
     with tempfile.TemporaryDirectory() as folder:
         converted = os.path.join(folder, "converted.pt.trace.json")
         status, output = harness.tool("convert", path, converted)
@@ -50,7 +50,7 @@ class Pftrace(unittest.TestCase):
         self.out = os.path.join(self.folder, "out")
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.addCleanup(shutil.rmtree, self.spools, ignore_errors=True)
-        os.environ["GPUTRACE_SPOOL"] = self.spools  # where repair looks when no header tells
+        os.environ["GPUTRACE_SPOOL"] = self.spools  # for repair if no header names the spool
         self.addCleanup(os.environ.pop, "GPUTRACE_SPOOL")
 
     def forget(self):
@@ -71,7 +71,7 @@ class Pftrace(unittest.TestCase):
                                 stdin=subprocess.DEVNULL, **how)
 
     def kill_in_write(self, at, size, options=()):
-        """In the at-th write, when that many bytes of it stand in the file."""
+        """Kills it in the at-th write, after that many of its bytes."""
         options = [f"LD_PRELOAD={KILLWRITE}:{harness.LIBRARY}", f"KILLWRITE_AT={at}",
                    f"KILLWRITE_BYTES={size}", "KILLWRITE_FIRST=\n", "GPUTRACE_BUFFER_SIZE=1M", *options]
         with self.start(FLOOD, options, stdout=subprocess.DEVNULL) as process:
@@ -87,8 +87,8 @@ class Pftrace(unittest.TestCase):
         self.assertNotIn("not recovered", output)
 
     def check(self):
-        """Repaired, whole, and the same after a second repair: all files as JSON. Of several, one is completed:
-        the last, or, when the process was killed before it said that it goes on in that one, the one before."""
+        """Repaired, complete, and the same after a second repair: all files as JSON. Of several, one is completed:
+        the last, or the previous one if the last had not begun when the process was killed."""
         self.repair(self.out)
         roots = []
         for path in self.traces():
@@ -120,7 +120,7 @@ class Pftrace(unittest.TestCase):
                 self.assertGreater(len(slices(root)), 0)
 
     def check_parts(self):
-        """The last one is completed, and nothing of it stands in an earlier one."""
+        """The last one is completed, and earlier ones have none of its events."""
         roots = self.check()
         self.assertEqual([root["segment"]["number"] for root in roots[1:]],
                          list(range(2, len(roots) + 1)))
@@ -133,7 +133,7 @@ class Pftrace(unittest.TestCase):
                 self.check_parts()
 
     def test_cut_before_its_metadata(self):
-        """The process was killed as it began the file: the spool completes the one before."""
+        """The process was killed as it began the file: the spool completes the previous one."""
         self.kill_in_write(80, -1, ["GPUTRACE_MAX_SIZE=1M", "GPUTRACE_KEEP=0"])
         before = len(self.check())
         self.assertGreater(before, 1)
@@ -166,7 +166,7 @@ class Pftrace(unittest.TestCase):
         self.check_parts()
 
     def test_repair_is_killed(self):
-        """It only appends: every beginning of its file is a state that it may leave."""
+        """It only appends: it may leave any prefix of its result."""
         self.kill_in_write(8, 500)
         path, = self.traces()
         spool, = glob.glob(os.path.join(self.spools, "*.spool"))
@@ -206,7 +206,7 @@ class Pftrace(unittest.TestCase):
         self.assertTrue(os.path.exists(spool))
 
     def test_without_a_spool(self):
-        """There is nothing to add, which is no failure."""
+        """There is nothing to add, which is not a failure."""
         self.kill_in_write(6, 100, ["GPUTRACE_SPOOL=off"])
         path, = self.traces()
         before = read(path)
@@ -218,7 +218,7 @@ class Pftrace(unittest.TestCase):
         self.assertEqual(status, 0, output)
 
     def test_not_packed_before_it_is_whole(self):
-        """Not while its process writes it, nor before repair has given it what the spool holds."""
+        """Neither while its process writes it, nor before repair has added the content of the spool."""
         with self.start([harness.program("workload"), "held", "40"], stdout=subprocess.PIPE,
                         env={"GATE": os.path.join(self.folder, "gate")}) as process:
             process.stdout.readline()
@@ -236,7 +236,7 @@ class Pftrace(unittest.TestCase):
         self.assertEqual(harness.tool("compress", path)[0], 0)
 
     def test_killed_before_there_was_a_file(self):
-        """Then repair of the folder makes one in the form that was asked for."""
+        """Then repair of the folder creates one in the requested format."""
         os.mkdir(self.out)
         with self.start(FLOOD, stdout=subprocess.DEVNULL) as process:
             self.assertTrue(wait_for(lambda: glob.glob(os.path.join(self.spools, "*.spool"))))
@@ -251,7 +251,7 @@ class Pftrace(unittest.TestCase):
         return any(os.path.getsize(path) for path in self.traces() + harness.traces(self.out))
 
     def hold(self, form):
-        """The one trace of a program that was killed when its rounds were over, repaired, as JSON."""
+        """The one trace of a program that was killed after its rounds, repaired, as JSON."""
         self.forget()
         with self.start([harness.program("workload"), "held", "40"], form=form,
                         stdout=subprocess.PIPE, env={"GATE": os.path.join(self.folder, "gate")}) as process:
@@ -279,7 +279,7 @@ class Pftrace(unittest.TestCase):
         self.assertEqual(set(pftrace["repaired"]), set(json_form["repaired"]))
 
     def test_facts_that_came_late(self):
-        """Devices and clock are known after the first event: commands that read it once tell them, too."""
+        """Devices and clock are known only after the first event: commands that read once still print them."""
         with self.start([harness.program("workload"), "slow", "40"], stdout=subprocess.DEVNULL) as process:
             process.wait(harness.gate.PATIENCE)
         path, = self.traces()

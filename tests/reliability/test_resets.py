@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Contexts that come and go: what of a context CUPTI has not delivered is lost with it, and what the program waited
-for in it is in the trace all the same."""
+"""Contexts that are created and destroyed: undelivered records of a context are lost with it, but all work that the
+program waited for is in the trace."""
 
 import os
 import sys
@@ -42,7 +42,7 @@ class Resets(unittest.TestCase):
         self.assertEqual(status, 0, output)
 
     def check_trace(self, trace, truth):
-        """Each operation that was waited for, once; of the others none twice. How many of these are missing."""
+        """Each operation that was waited for is there once, the others at most once. Returns how many are missing."""
         waited = [(op["correlation"], op["kind"]) for op in truth.operations if op.get("name") != "late"]
         self.assertEqual(len(waited), TIMES * WAITED)
         found = [(e["args"]["correlation"], harness.trace_file.GPU[e["cat"]]) for e in trace.gpu]
@@ -57,7 +57,7 @@ class Resets(unittest.TestCase):
                     self.check(way, cupti)
 
     def test_without_calls(self):
-        """The calls that end a context are seen, though no call is recorded."""
+        """The tracer sees the calls that end a context although it records no calls."""
         self.check("device", "130000", options=("GPUTRACE_API=none",))
 
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""SIGKILL while a trace goes on in its next file (--max-size): inside the last write of the full one, inside
-the first of the next one, between any two. `repair` of the folder makes each file a strict object, and
+"""SIGKILL while a trace changes to its next file (--max-size): inside the last write of the full one, inside
+the first write of the next one, between any two. `repair` of the folder makes each file a strict object, and
 together they hold every call that had returned and all work that CUPTI had reported, each once.
 
-RELIABILITY_KILLS says how often (12), RELIABILITY_SEED repeats the moments of a run."""
+RELIABILITY_KILLS is the number of kills (12), RELIABILITY_SEED repeats those of a run."""
 
 import json
 import os
@@ -26,7 +26,7 @@ PARTS = (0, 1, 300, 4096, 8192, 12288, 16383, 16384, -1)
 
 
 def moment(number):
-    """Which write, and how much of it: in turn one that closes a file, the first of a file, any."""
+    """The write and how much of it: in turn one that closes a file, the first one of a file, any."""
     rng = random.Random(SEED * 1000 + number)
     first, highest = (("{", 4), ("[", 12), ("", 200))[number % 3]
     lowest = 40 if first == "" else 2 if first == "[" else 1
@@ -34,7 +34,7 @@ def moment(number):
 
 
 def kill(folder, spools, first, at, size):
-    """Status of the program, which was killed by itself or, if that write never came, by us."""
+    """Status of the program, which killed itself or, if there was no such write, was killed by us."""
     options = [f"LD_PRELOAD={KILLWRITE}:{harness.LIBRARY}", f"KILLWRITE_AT={at}",
                f"KILLWRITE_BYTES={size}", "GPUTRACE_SPOOL=" + spools, "GPUTRACE_MAX_SIZE=1M",
                "GPUTRACE_KEEP=0", "GPUTRACE_FLUSH_PERIOD=100", "GPUTRACE_BUFFER_SIZE=1M"]
@@ -52,7 +52,7 @@ def kill(folder, spools, first, at, size):
 
 
 def check_books(roots):
-    """The sums of all ledgers are those that one file would have."""
+    """The ledgers add up to that of a single file."""
     ledgers = [root["ledger"] for root in roots if "ledger" in root]
     slices = [event for root in roots if "ledger" in root for event in root["traceEvents"]
               if event["ph"] == "X"]
@@ -62,14 +62,14 @@ def check_books(roots):
                ("calls_nested", "calls_lost_ring_full", "calls_lost_no_thread", "calls_open_at_end"))
     opened = sum(ledger["calls_open_at_end"] for ledger in ledgers)
     return {f"the ledger says {seen} calls, {calls} and {told} are there": seen != calls + told,
-            # one a thread, and what the program did while the process died
+            # one per thread, and what the program did while it was dying
             f"{opened} calls are said to be open": opened > 50}
 
 
 def check(folder, spools):
-    """What is wrong, how many operations happened, how many files there were."""
+    """The errors, the number of operations, the number of files."""
     out = os.path.join(folder, "out")
-    os.environ["GPUTRACE_SPOOL"] = spools  # where repair looks when no header tells
+    os.environ["GPUTRACE_SPOOL"] = spools  # for repair if no header names the spool
     status, output = harness.tool("repair", out)
     if status or "not recovered" in output:
         return [f"repair: {output}"], 0, 0

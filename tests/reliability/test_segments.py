@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A trace in several files (--max-size, --keep): each is a trace by itself, none is larger than the
-limit, together they hold what one file would hold, and what was removed is counted by kind."""
+"""A trace in several files (--max-size, --keep): each is a valid trace and within the limit, together they
+hold the events of a single file, and removed events are counted by kind."""
 
 import collections
 import glob
@@ -29,7 +29,7 @@ def load(path):
 
 
 def is_stopped(pid):
-    """All its threads, which a stop reaches one after the other."""
+    """Whether all its threads are stopped: a stop signal reaches them one by one."""
     states = []
     for path in glob.glob(f"/proc/{pid}/task/*/stat"):
         with open(path, encoding="ascii", errors="replace") as stat:
@@ -59,11 +59,11 @@ class Segments(unittest.TestCase):
         return sorted(paths, key=harness.number_of)
 
     def numbers(self):
-        """Of the files that are there now, in order."""
+        """Numbers of the existing files, in order."""
         return sorted(map(harness.number_of, harness.traces(self.folder)))
 
     def check_each(self):
-        """Each is closed, in the format, balanced. Their headers and ledgers."""
+        """Checks that each is closed, valid and balanced. Returns their headers and ledgers."""
         loaded = []
         for path in self.files():
             self.assertEqual(harness.lint(path), "")
@@ -92,7 +92,7 @@ class Segments(unittest.TestCase):
                          calls + sum(trace["ledger"]["calls_nested"] for trace in loaded))
 
     def test_together_they_are_one_trace(self):
-        """Also where a call stands in one file and its work in another."""
+        """Even if a call is in one file and its work in another."""
         self.trace("GPUTRACE_KEEP=0")
         merged = os.path.join(self.beside, "merged.pt.trace.json")
         self.assertEqual(harness.tool("merge", "--output=" + merged, self.folder), (0, ""))
@@ -167,7 +167,7 @@ class Segments(unittest.TestCase):
             harness.strict_lines(path)
 
     def test_claim_of_a_rank_follows_the_files(self):
-        """The first file goes, the claim stays: another process of the rank keeps to its own folder."""
+        """The first file is removed, the claim stays: another process of the rank uses its own folder."""
         self.trace("GPUTRACE_KEEP=2", "RANK=0", "WORLD_SIZE=1")
         with open(os.path.join(self.folder, ".rank0.owner"), encoding="ascii") as file:
             self.assertEqual(file.read(), os.path.basename(self.files()[-1]))

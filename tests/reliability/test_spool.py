@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The spool: made where it may be, given up where not, finished by `gputrace run` and `repair`, and gone
-when nobody needs it. The program never notices."""
+"""The spool: created where allowed, given up elsewhere, used by `gputrace run` and `repair`, and removed when
+no longer needed. The program never notices."""
 
 import concurrent.futures
 import fcntl
@@ -30,7 +30,7 @@ def has_namespaces():
 
 
 def in_namespace(mount):
-    """Words that run a command with another /dev/shm."""
+    """The argument prefix that runs a command with another /dev/shm."""
     return ["unshare", "--mount", "--map-root-user", "sh", "-c", mount + ' && exec "$@"', "-"]
 
 
@@ -41,14 +41,14 @@ class Spool(unittest.TestCase):
         self.spools = tempfile.mkdtemp(prefix="gt-spool-", dir="/dev/shm")
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.addCleanup(shutil.rmtree, self.spools, ignore_errors=True)
-        os.environ["GPUTRACE_SPOOL"] = self.spools  # where repair looks when a file has no header yet
+        os.environ["GPUTRACE_SPOOL"] = self.spools  # for repair if a file has no header yet
         self.addCleanup(os.environ.pop, "GPUTRACE_SPOOL")
 
     def left(self):
         return glob.glob(os.path.join(self.spools, "*.spool"))
 
     def left_with_header(self):
-        """Before its first bytes are there it is a spool to nobody."""
+        """Spools that have their first bytes: without them it is not recognized."""
         found = []
         for path in self.left():
             with open(path, "rb") as file:
@@ -91,7 +91,7 @@ class Spool(unittest.TestCase):
         self.assertEqual(self.left(), [])
 
     def test_program_that_changes_its_folder(self):
-        """A relative folder: the spool grows and goes all the same."""
+        """A relative folder: the spool is still extended and removed."""
         into = ["sh", "-c", 'cd "$1" && shift && exec "$@"', "sh", self.spools]
         result = harness.run([WORK[0], "moved", "300"], folder=self.folder, before=into,
                              options=["GPUTRACE_SPOOL=."])
@@ -102,7 +102,7 @@ class Spool(unittest.TestCase):
         self.assertEqual(self.left(), [])
 
     def test_session_that_cannot_start(self):
-        """Without a thread of the tracer's nobody would remove it."""
+        """Without the tracer's thread nothing would remove the spool."""
         shim = os.path.join(harness.PROGRAMS, "libnothread.so")
         result = harness.run(WORK, folder=self.folder, options=[
             "GPUTRACE_SPOOL=" + self.spools, f"LD_PRELOAD={shim}:{harness.LIBRARY}"])
@@ -124,14 +124,14 @@ class Spool(unittest.TestCase):
 
     @unittest.skipUnless(has_namespaces(), "no mount namespaces")
     def test_small_shm(self):
-        """That of a container without --shm-size is the program's."""
+        """A container's default /dev/shm is left to the program."""
         before = in_namespace("mount -t tmpfs -o size=64m x /dev/shm")
         self.assertIn("too little room", self.run_work("on", before=before))
 
     @unittest.skipUnless(has_namespaces(), "no mount namespaces")
     def test_full_shm(self):
-        """Every page that is touched was reserved: a file system that has less than it says is an
-        error of fallocate, never a signal."""
+        """Every touched page was reserved: a file system with less room than reported gives an error of
+        fallocate, never a signal."""
         shim = os.path.join(harness.PROGRAMS, "libnetfs.so")
         before = in_namespace("mount -t tmpfs -o size=5m x /dev/shm")
         spool = self.run_work("on", before=before, options=(
@@ -139,7 +139,7 @@ class Spool(unittest.TestCase):
         self.assertEqual(spool, "")
 
     def check_refused(self, trace, said):
-        """What found no room is in the ledger, and is reported."""
+        """What did not fit is counted in the ledger and reported."""
         ledger = trace["ledger"]
         for key in ("spool_refused_bytes", "spool_refused_threads"):
             self.assertGreater(ledger[key], 0)
@@ -149,7 +149,7 @@ class Spool(unittest.TestCase):
         self.assertEqual(sum(told), ledger["spool_refused_bytes"])
 
     def test_no_room_left(self):
-        """Other files have taken the room since the spool began."""
+        """Other files have used up the space since the spool was created."""
         shim = os.path.join(harness.PROGRAMS, "libnetfs.so")
         self.run_work("on", options=(f"LD_PRELOAD={shim}:{harness.LIBRARY}", "NETFS_ROOM=2000000",
                                      "NETFS_TYPE=0x01021994"))
@@ -178,7 +178,7 @@ class Spool(unittest.TestCase):
         self.assertIn("cannot be written", self.run_work("on", before=before))
 
     def test_limit_of_file_sizes(self):
-        """Growing a file over it would be a signal."""
+        """Growing a file beyond it would raise a signal."""
         self.assertIn("refused it", self.run_work("on", before=["prlimit", "--fsize=2000000"]))
 
     def test_limit_of_address_space(self):
@@ -213,7 +213,7 @@ class Spool(unittest.TestCase):
         self.assertEqual(len(left), 1)
 
     def test_running_process_is_left_alone(self):
-        """With a spool and without: repair says who writes the file, which goes on."""
+        """With and without a spool: repair reports which process writes the file, and it continues."""
         for spools in (self.spools, "off"):
             with self.subTest(spool=spools):
                 shutil.rmtree(self.folder)
@@ -233,7 +233,7 @@ class Spool(unittest.TestCase):
                 self.assertEqual(harness.lint(path), "")
 
     def test_copy_of_another_name(self):
-        """The spool is the file's that the process wrote: a copy is closed without it."""
+        """The spool belongs to the file that the process wrote: a copy is closed without it."""
         process = self.start(FLOOD)
         self.assertTrue(wait_for(self.begun))
         process.kill()
@@ -249,7 +249,7 @@ class Spool(unittest.TestCase):
         self.assertEqual(self.left(), [])
 
     def test_samples(self):
-        """Those that lie in the sampler's ring are written too; the ledger fits."""
+        """Samples in the sampler's ring are recovered too; the ledger matches."""
         process = self.start(FLOOD, options=["GPUTRACE_SAMPLE_CPU=500"])
         found = wait_for(lambda: [text for text in harness.gate.texts(self.folder)
                                   if '"cat": "cpu_sample"' in text])
@@ -264,7 +264,7 @@ class Spool(unittest.TestCase):
         self.assertEqual(self.left(), [])
 
     def test_killed_before_there_was_a_file(self):
-        """Then repair of the folder makes one, if anything had happened."""
+        """Then repair of the folder creates one, if there are events."""
         process = self.start(FLOOD)
         wait_for(self.left_with_header)
         process.kill()
@@ -272,7 +272,7 @@ class Spool(unittest.TestCase):
         self.finish_begun()
 
     def test_killed_before_the_first_line(self):
-        """The file is there and empty: only the spool tells whose it is."""
+        """The file exists and is empty: only the spool identifies its process."""
         shim = os.path.join(harness.PROGRAMS, "libkillwrite.so")
         process = self.start(FLOOD, options=[f"LD_PRELOAD={shim}:{harness.LIBRARY}", "KILLWRITE_FIRST=[",
                                              "KILLWRITE_AT=1", "KILLWRITE_BYTES=0"])
@@ -282,7 +282,7 @@ class Spool(unittest.TestCase):
         self.finish_begun()
 
     def kill_before_a_file(self):
-        """A process whose work is done and that has not looked for records yet, if all goes well."""
+        """Kills a process after its work and, normally, before the tracer has read any record."""
         words = harness.command([harness.program("workload"), "held", "4"], folder=self.folder,
                                 options=["GPUTRACE_SPOOL=" + self.spools, "GPUTRACE_FLUSH_PERIOD=60000"])
         environment = harness.environment(GATE=os.path.join(self.spools, "gate"))
@@ -293,7 +293,7 @@ class Spool(unittest.TestCase):
             process.kill()
 
     def test_killed_at_once(self):
-        """Before the tracer's thread has looked at anything: the stacks are there, with the program's functions."""
+        """Before the tracer's thread has read anything: stacks are recovered, with the program's functions."""
         for _ in range(3):
             result = harness.run([WORK[0], "killed", "4"], folder=self.folder,
                                  options=["GPUTRACE_SPOOL=" + self.spools])
@@ -309,7 +309,7 @@ class Spool(unittest.TestCase):
                               "main (" not in args["launched by"]], [])
 
     def test_killed_processes_of_one_rank(self):
-        """One trace of a rank is in the folder itself, as if they had lived."""
+        """One trace of a rank is in the folder itself, as without the kill."""
         for _ in range(3):
             self.kill_before_a_file()
         self.finish_begun()
@@ -321,7 +321,7 @@ class Spool(unittest.TestCase):
             self.assertEqual(claim.read(), os.path.basename(top[0]))
 
     def test_killed_with_an_empty_file_aside(self):
-        """What the process had created is what gets its events, wherever that is."""
+        """The file that the process had created gets its events, wherever it is."""
         self.kill_before_a_file()
         spool, = self.left()
         os.link(spool, spool + ".kept")
@@ -348,11 +348,11 @@ class Spool(unittest.TestCase):
         self.assertEqual(self.left(), [])
 
     def begun(self):
-        """A killed process leaves an empty file when it has not come to its first line."""
+        """A process killed before writing its first line leaves an empty file."""
         return [path for path in harness.traces(self.folder) if os.path.getsize(path)]
 
     def test_damaged_spool(self):
-        """The trace is closed without it, and it stays."""
+        """The trace is closed without the spool, which stays."""
         process = self.start(FLOOD)
         self.assertTrue(wait_for(self.begun))
         process.kill()
@@ -367,7 +367,7 @@ class Spool(unittest.TestCase):
         self.assertEqual(self.left(), [spool])
 
     def check_kept(self, path, **how):
-        """Repair that has no room for what it recovers changes nothing, and does its work later."""
+        """Repair without enough space changes nothing, and succeeds later."""
         spool, = self.left()
         with open(path, "rb") as file:
             before = file.read()
@@ -410,7 +410,7 @@ class Spool(unittest.TestCase):
         self.assertEqual(self.left(), [])
 
     def test_repairs_at_the_same_time(self):
-        """One of them does it, the others say who."""
+        """One of them repairs, the others report which."""
         for form, ending in (("chrome", "json"), ("perfetto", "pftrace")):
             with self.subTest(form=form):
                 shutil.rmtree(self.folder)
@@ -432,7 +432,7 @@ class Spool(unittest.TestCase):
                                   if name.endswith(".repair")], [])
 
     def test_repairs_of_file_and_folder(self):
-        """The spool of a process that had created its file, and no more, is found by both."""
+        """Both find the spool of a process that had only created its file."""
         os.makedirs(self.folder, exist_ok=True)
         process = self.start(FLOOD)
         self.assertTrue(wait_for(self.left_with_header))
@@ -446,19 +446,19 @@ class Spool(unittest.TestCase):
         with open(path, "wb"), open(spool, "r+b") as file:
             content = file.read(8192)
             at = content.find(self.folder.encode(), content.find(self.folder.encode()) + 1)
-            if at > 0:  # the trace that it names is the empty one's
+            if at > 0:  # the trace that it names is the empty one
                 file.seek(at)
                 file.write(bytes(64))
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
             results = list(pool.map(lambda i: harness.tool("repair", (path, self.folder)[i % 2]), range(8)))
-        for status, output in results:  # who comes when the spool is gone finds a file that is young
+        for status, output in results:  # the later one, without the spool, finds a recent file
             self.assertTrue(status == 0 or "is repairing it" in output or "not touched" in output, output)
         self.assertEqual(self.left(), [])
         for found in harness.traces(self.folder):
             self.assertEqual(harness.tool("verify", found)[0], 0)
 
     def test_killed_repair_leaves_a_folder(self):
-        """The next repair removes it, and nothing that is in use or somebody's."""
+        """The next repair removes it, but nothing that is in use or belongs to others."""
         temporary = os.path.join(self.folder, "temporary")
         process = self.start(FLOOD)
         self.assertTrue(wait_for(self.begun))

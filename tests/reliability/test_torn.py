@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Killed inside a write of the file's first block: at the very beginning, when a fact changed, as the last
-step of closing. `repair` makes a strict object of it in each case, tells what nobody knows any more,
-and fills it from the spool where there is one; a second repair changes nothing."""
+"""Killed inside a write of the file's first block: at the very beginning, after a change of the metadata, as the
+last step of closing. `repair` makes it a strict object in each case, reports what is unknown, and completes it
+from the spool if there is one; a second repair changes nothing."""
 
 import json
 import os
@@ -21,7 +21,7 @@ CUTS = (0, 1, 60, 1000, 4096, 16384, 16385, -1)
 
 class Torn(unittest.TestCase):
     def kill(self, folder, first, at, size, spool="off"):
-        """The one file that is left."""
+        """Returns the one file that is left."""
         result = harness.run(WORK, folder=folder, env=harness.environment(RANK="1", WORLD_SIZE="2"),
                              options=(f"LD_PRELOAD={KILLWRITE}:{harness.LIBRARY}",
                                       f"KILLWRITE_FIRST={first}", f"KILLWRITE_AT={at}",
@@ -31,7 +31,7 @@ class Torn(unittest.TestCase):
         return path
 
     def check(self, folder, path):
-        """Strict, in the format, balanced; and so for a second time. The whole object."""
+        """Checks that it is strict, valid and balanced, also after a second repair. Returns the object."""
         status, output = harness.tool("repair", folder)
         self.assertEqual(status, 0, output)
         with open(path, "rb") as file:
@@ -60,7 +60,7 @@ class Torn(unittest.TestCase):
                 self.assertIn("deviceProperties", root["header_unknown"])
             if size < 0:
                 self.assertNotIn("header_unknown", root)
-            # from the file's name when the header does not tell it
+            # from the file's name if it is not in the header
             self.assertGreater(root["baseTimeNanoseconds"], 1_700_000_000 * 10**9)
             self.assertGreater(root["traceEvents"][0]["pid"], 0)
 
@@ -68,7 +68,7 @@ class Torn(unittest.TestCase):
     def test_first_block_with_a_spool(self):
         spools = tempfile.mkdtemp(prefix="gt-torn-", dir="/dev/shm")
         self.addCleanup(shutil.rmtree, spools, ignore_errors=True)
-        os.environ["GPUTRACE_SPOOL"] = spools  # where repair looks when no header tells
+        os.environ["GPUTRACE_SPOOL"] = spools  # for repair if no header names the spool
         self.addCleanup(os.environ.pop, "GPUTRACE_SPOOL")
         for _, root in self.each("[", 1, CUTS, spools):
             self.assertIn("recovered_calls", root["repaired"])
@@ -78,12 +78,12 @@ class Torn(unittest.TestCase):
             self.assertEqual(os.listdir(spools), [])
 
     def test_changed_block(self):
-        """A kernel cuts a write between two pages; what is cut elsewhere may lose more."""
+        """A kernel cuts a write between two pages; cuts elsewhere may lose more."""
         for size, root in self.each("[", 2, CUTS[2:-2]):
             self.assertEqual(root["metadata"]["mode"] == "cupti" or 0 < size < 4096, True, size)
 
     def test_closing_block(self):
-        """All is in the file, its ledger too."""
+        """The file is complete, including its ledger."""
         for size, root in self.each("{", 1, CUTS[1:-2]):
             self.assertGreater(root["ledger"]["kernels_written"], 0)
             self.assertEqual(root["metadata"]["mode"] == "cupti" or size < 4096, True, size)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Memcheck finds nothing in a traced program, but for what valgrind.supp explains."""
+"""Memcheck finds nothing in a traced program except what valgrind.supp explains."""
 
 import os
 import re
@@ -29,7 +29,7 @@ class Valgrind(unittest.TestCase):
         self.assertEqual(status, 3, text)
 
     def test_what_the_file_names_is_still_there(self):
-        """A row that suppresses nothing has to go."""
+        """A suppression that is not used must be removed."""
         _, text = self.run_under("--gen-suppressions=all")
         with open(SUPPRESSIONS, encoding="utf-8") as file:
             for function in re.findall(r"fun:(\w+)", file.read()):

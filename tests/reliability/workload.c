@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Work whose amount is known, from several threads; then says which descriptors are open, so that a
- * tracer's can be told.
+ * A known amount of work, then the list of open descriptors, which shows any of the tracer's. Exit
+ * status 3.
  *
  * - workload rounds N: N rounds on each of three threads, exit status 3
  * - workload titled N: the same, after it overwrote its environment as programs do that set their
@@ -90,7 +90,8 @@ static void on_threads(void *(*run)(void *))
 		pthread_join(threads[i], NULL);
 }
 
-/* The kernel shows argv and, behind it, the environment as the title: that moves away. */
+/* Moves the environment away and overwrites argv and what follows, which the kernel shows as the
+ * title. */
 static void set_title(char **argv)
 {
 	size_t count = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Makes calls and nothing else: run under callgrind with two numbers of calls, the difference is
- * what one call costs in instructions (tests/targets/test_instructions.py).
+ * Only makes calls: run under callgrind with two numbers of calls, the difference gives the
+ * instructions per call (tests/targets/test_instructions.py).
  *
  *   call_instructions CALLS STACK-DEPTH FRAMES
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The driver API alone: no runtime library, so nothing of it can be interposed.
+ * Uses only the driver API: no runtime library, so there is nothing to interpose.
  */
 #include <cuda.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Ends in the way that its first argument names, after some GPU work that has been flushed
+ * Ends in the way named by its first argument, after some GPU work that has been flushed
  * ("cuda"), or without having called CUDA at all ("none"). For tests/targets/test_endings.py.
  */
 #include <cuda_runtime_api.h>
@@ -69,7 +69,7 @@ static void leave(int number)
 	_exit(12);
 }
 
-/* In the middle of whatever the thread does. */
+/* A signal handler ends the process, wherever the thread is. */
 static void end_by_handler(void)
 {
 	const struct itimerval soon = {.it_value = {.tv_usec = 30000}};
@@ -81,7 +81,7 @@ static void end_by_handler(void)
 		cudaMemset(buffer, 0, 16);
 }
 
-/* A child that has our memory ends; the parent goes on. */
+/* A child that shares our memory ends; the parent continues. */
 static void end_by_vfork(void)
 {
 	fflush(stdout);
@@ -162,7 +162,7 @@ static void *make_first_calls(void *unused)
 	return unused;
 }
 
-/* Many threads meet CUDA at the same moment. */
+/* Many threads use CUDA for the first time at once. */
 static void end_by_first_calls(void)
 {
 	pthread_t threads[FIRST_CALLERS];
@@ -199,7 +199,7 @@ static void end_by_reset_first(void)
 	exit(10);
 }
 
-/* A forked child that ends in every way a child does; the parent goes on. */
+/* Forked children end in every possible way; the parent continues. */
 static void end_by_fork(void)
 {
 	for (int i = 0; i < 3; i++) {
@@ -230,7 +230,7 @@ static void *call_for_ever(void *unused)
 	return NULL;
 }
 
-/* While two threads call the cheapest function there is. */
+/* Exits while two threads call the cheapest function. */
 static void end_by_exit_among_callers(void)
 {
 	pthread_t thread;
@@ -241,7 +241,7 @@ static void end_by_exit_among_callers(void)
 	exit(11);
 }
 
-/* Says what processors thread `task` has, when it is the tracer's. */
+/* Prints the processors of thread @task if it is the tracer's. */
 static int report_processors(const char *task, const cpu_set_t *all)
 {
 	char path[300], line[256] = "";
@@ -262,7 +262,7 @@ static int report_processors(const char *task, const cpu_set_t *all)
 	return 1;
 }
 
-/* The main thread keeps to one processor, as OpenMP's runtime makes it do; who else has to? */
+/* The main thread is pinned to one processor, as by OpenMP's runtime; the tracer's must not be. */
 static void end_by_pinned(void)
 {
 	struct dirent *entry;
@@ -278,7 +278,7 @@ static void end_by_pinned(void)
 	sched_setaffinity(0, sizeof(one), &one);
 	use_cuda(SETS);
 	for (int i = 0; i < 200 && !reported;
-	     i++, usleep(10000), rewinddir(tasks)) /* it names itself */
+	     i++, usleep(10000), rewinddir(tasks)) /* until it has set its name */
 		while ((entry = readdir(tasks)))
 			reported |= report_processors(entry->d_name, &all);
 	exit(0);
@@ -338,7 +338,7 @@ int main(int argc, char **argv)
 	note_descriptors();
 	if (with_cuda) {
 		use_cuda(SETS);
-		wait_at_gate(1); /* until it is in the file: there it stays, whatever comes */
+		wait_at_gate(1); /* until it is in the file, where it must stay */
 	}
 	printf("about to end\n");
 	print_descriptors();

@@ -12,12 +12,11 @@
  *   expect step NAME COUNT                 ranges of that name, which --step-range may have renamed
  *   expect shadow NAME COUNT               their shadows on streams; of steps none are expected
  *   expect nvtx FUNCTION LABEL COUNT       kernels launched in that range
- *   expect payload NAME TEXT               what a range carries
+ *   expect payload NAME TEXT               the payload of a range
  *   expect mark NAME COUNT
  *   expect counter NAME COUNT
- *   expect unfinished NAME COUNT           ranges of that name that nobody ended
- *   expect ledger KEY COUNT                what the trace says of losses; ranges_lost is 0 if not
- * told
+ *   expect unfinished NAME COUNT           ranges of that name that were never ended
+ *   expect ledger KEY COUNT                a count of the ledger; ranges_lost is 0 by default
  *
  * All GPU work must be expected; calls that are not named are allowed.
  */

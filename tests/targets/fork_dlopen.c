@@ -33,7 +33,7 @@ static int child_hangs(void)
 	pid_t child = fork();
 
 	if (child == 0) {
-		alarm(20); /* the child of a tracer that holds the lock ends by this */
+		alarm(20); /* ends a child in which the lock is held */
 		dlopen("libresolv.so.2", RTLD_NOW);
 		_exit(0);
 	}

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running a program that stops at gates (tests/gate.h) until the test has seen what it waits for: no
-test hopes that so many milliseconds will do."""
+"""Runs a program that stops at gates (tests/gate.h) until the test has seen what it waits for, so that
+tests do not depend on sleeps."""
 import glob
 import os
 import subprocess
 import tempfile
 import time
 
-PATIENCE = 100  # seconds; what does not come then will not come
+PATIENCE = 100  # seconds until a condition counts as failed
 
 
 def wait_for(condition, seconds=PATIENCE):
-    """Polls until the condition holds; False when it never did."""
+    """Polls until the condition holds. False: it never did."""
     until = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > until:
@@ -21,7 +21,7 @@ def wait_for(condition, seconds=PATIENCE):
 
 
 def texts(folder):
-    """What stands in the traces below a folder by now; the last line of each may be cut."""
+    """The current content of the traces below a folder; the last line of each may be cut."""
     for path in glob.glob(os.path.join(folder, "**", "*.pt.trace.json"), recursive=True):
         try:
             with open(path, encoding="utf-8", errors="replace") as file:
@@ -31,12 +31,12 @@ def texts(folder):
 
 
 def count(folder, word):
-    """How often a word stands in them."""
+    """The number of occurrences of a word in them."""
     return sum(text.count(word) for text in texts(folder))
 
 
 def run(command, conditions, env, timeout=300, **how):
-    """As subprocess.run. Opens gate after gate, each when its condition holds or never will; without
+    """As subprocess.run. Opens each gate in order when its condition holds or has failed; without
     conditions all gates are open."""
     with tempfile.TemporaryDirectory() as folder:
         gate = os.path.join(folder, "gate")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A graph captured from a stream and replayed: its kernels belong to the replay's call, and the
- * captured launches started nothing. Each kernel also says which function captured its node.
+ * captured launches started nothing. Each kernel also has the function that captured its node.
  */
 #include "tests/targets/expect.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Nodes added by hand, a child graph, a clone, and many replays: each kernel says who made its node,
- * whatever happened to the graph in between.
+ * Nodes added explicitly, a child graph, a clone, and many replays: each kernel has the function that
+ * made its node, whatever happened to the graph in between.
  */
 #include "tests/targets/expect.h"
 

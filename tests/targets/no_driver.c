@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Calls CUDA whatever it answers, and says what it answered. For tests/targets/test_no_driver.py.
+ * Calls CUDA, ignoring errors, and prints the results. For tests/targets/test_no_driver.py.
  */
 #include <cuda_runtime_api.h>
 #include <stdio.h>

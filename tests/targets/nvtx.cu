@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * NVTX ranges around launches, in every form that the toolkit's headers have: nested, in domains,
+ * NVTX ranges around launches, in every form of the toolkit's headers: nested, in domains,
  * across threads, open before CUDA is used, never closed, popped too often, with payloads.
  */
 #include <nvtx3/nvToolsExt.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What every NVTX has, from the headers of 2.x that need a library up to today's: built against
- * each of them (with_nvtx_headers.py). Where there are payloads, these too.
+ * Uses what every NVTX has, from the headers of 2.x, which need a library, to the current ones:
+ * built against each of them (with_nvtx_headers.py). Also payloads if available.
  */
 #ifdef GT_NVTX_2
 #include <nvToolsExt.h>
@@ -63,7 +63,7 @@ static void in_domain(void)
 	expect_shadow("in a domain", 1);
 }
 
-/* Each domain has a stack of its own: what ends first need not have begun last. */
+/* Each domain has its own stack: the range that ends first need not have begun last. */
 static void crossing(void)
 {
 	nvtxEventAttributes_t attributes = named("crossed");
@@ -114,7 +114,7 @@ static void payload(void)
 	attributes.payloadType = NVTX_PAYLOAD_TYPE_EXT;
 	attributes.reserved0 = 1;
 	attributes.payload.ullValue = (uintptr_t)&value;
-	if (nvtxDomainIsEnabled(domain)) { /* as Python's package asks */
+	if (nvtxDomainIsEnabled(domain)) { /* as Python's package does */
 		nvtxDomainRangePushEx(domain, &attributes);
 		nvtxDomainRangePop(domain);
 	}

@@ -11,7 +11,7 @@
 #define TEXT_OF(name) #name
 #define TEXT(name)    TEXT_OF(name)
 
-/* Also in a domain that another library has made; returns one of its own. */
+/* Also annotates in a domain of another library; returns one of its own. */
 extern "C" __attribute__((visibility("default"))) nvtxDomainHandle_t annotate(
 	void (*inside)(void), nvtxDomainHandle_t foreign)
 {
@@ -94,7 +94,7 @@ int main(int argc, char **argv)
 	}
 	for (int i = 1; i < argc; i++)
 		in_library(argv[i]);
-	in_library(argv[1]); /* again, after it was unloaded */
+	in_library(argv[1]); /* after it was unloaded */
 	expect_range("threads", "cpp", THREADS * 10);
 	expect_range("outer", "", 1);
 	expect_range("inner", "cpp", 1);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Ranges that come again, of which --step-range=auto takes one name alone: see
- * pipeline/ranges/steps.c.
+ * Repeated ranges, of which --step-range=auto selects a single name: see pipeline/ranges/steps.c.
  */
 #include <nvtx3/nvToolsExt.h>
 
@@ -34,7 +33,8 @@ static void in_domain(nvtxDomainHandle_t domain, const char *name)
 	nvtxDomainRangePop(domain);
 }
 
-/* A library's, without work, not pushed, not outermost, by different threads. */
+/* Ranges that are no steps: in a library's domain, without work, not pushed, not outermost, or by
+ * different threads. */
 static void no_steps(void)
 {
 	nvtxDomainHandle_t domain = nvtxDomainCreateA("library");
@@ -88,10 +88,10 @@ int main(void)
 	CHECK(cudaMalloc(&data, 64));
 	no_steps();
 	on_another_thread(); /* not the same thread's */
-	train_once(NULL);    /* known at the next one */
+	train_once(NULL);    /* recognized as a step at the next one */
 	for (int i = 0; i < 2; i++) {
 		nvtxRangePushA("train");
-		train_once(NULL); /* a step inside a step stays what it is */
+		train_once(NULL); /* a step inside a step is not renamed */
 		nvtxRangePop();
 	}
 	on_another_thread(); /* not the thread of the steps */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * NVTX used wrongly, in every way that a program can without harm to itself when no tool is there:
- * all of it is counted, cut or refused, and what is right stays right.
+ * Wrong uses of NVTX, in every way that is harmless without a tool: each is counted, cut or
+ * refused, and correct ranges are not affected.
  */
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtCudaRt.h>
@@ -19,7 +19,7 @@
 #define TOO_DEEP       10
 
 static void *data;
-static int wrong; /* what the ledger will say */
+static int wrong; /* the count expected in the ledger */
 
 static __attribute__((noinline)) void clear(void)
 {
@@ -120,7 +120,7 @@ static void names(void)
 	expect_range("(no name)", "", 2);
 }
 
-/* Handles that are none, or of something else. */
+/* Handles that are invalid, or of another object. */
 static void handles(void)
 {
 	nvtxDomainHandle_t domain = nvtxDomainCreateA("right");
@@ -145,7 +145,7 @@ static void handles(void)
 	expect_range("(no name)", "right", 1);
 	attributes = attributes_of(NVTX_MESSAGE_TYPE_REGISTERED, string);
 	nvtxDomainDestroy(domain);
-	nvtxDomainRangePushEx(domain, &attributes); /* after its end */
+	nvtxDomainRangePushEx(domain, &attributes); /* after the domain was destroyed */
 	nvtxDomainRangePop(domain);
 	expect_range("a string", "right", 1);
 }
@@ -163,7 +163,7 @@ static void push_payload(const char *name, uint64_t schema, size_t size, const v
 	expect_range(name, "", 1);
 }
 
-/* Four bytes at the end of a page behind which there is none. */
+/* Four bytes at the end of the last mapped page. */
 static void payloads(void)
 {
 	char *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Another tool for NVTX: says that it was asked, and records nothing.
+ * Another tool for NVTX: prints that it was initialized, and records nothing.
  */
 #include <unistd.h>
 

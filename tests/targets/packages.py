@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packages of the package index that a test needs, each in a folder of its own."""
+"""Installs packages from the package index for tests, each in its own folder."""
 
 import pathlib
 import subprocess
@@ -7,7 +7,7 @@ import sys
 
 
 def get(folder, requirement):
-    """The folder of @requirement below @folder. Ends the test (77: skipped) where it cannot be had."""
+    """The folder of @requirement below @folder. Skips the test (exit 77) if it cannot be installed."""
     target = pathlib.Path(folder, requirement)
     complete = target / ".complete"
     if complete.exists():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CUDA from Python by ctypes: dlsym sees no hook, so everything comes through CUPTI."""
+"""CUDA from Python through ctypes: dlsym does not find the hooks, so everything comes from CUPTI."""
 
 import ctypes
 import sys

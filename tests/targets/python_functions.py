@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls functions of which some are recorded by --python-functions=step,*.Model.*,numbers,spawned, and
-tells the ranges that there must be: "expect<TAB>name<TAB>how often"; last, what sys.path looks like."""
+"""Calls functions, some of which are recorded by --python-functions=step,*.Model.*,numbers,spawned, and
+prints the expected ranges: "expect<TAB>name<TAB>count"; last, sys.path."""
 
 import ctypes
 import os
@@ -50,7 +50,7 @@ def numbers():
 
 
 def fail(depth):
-    """Leaves step() by an exception."""
+    """Leaves step() through an exception."""
     if depth == 0:
         raise ValueError("on purpose")
     fail(depth - 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Annotations by Python's nvtx package, in domains and with colours, around calls by ctypes."""
+"""Annotations by Python's nvtx package, in domains and with colours, around calls through ctypes."""
 
 import ctypes
 

@@ -6,7 +6,7 @@
            [--option NAME=VALUE ...] [--fault LIST] -- PROGRAM [ARGUMENT ...]
 
 Checked: output and exit status are the same; every event the target expects is there and no other
-GPU work; every GPU slice has its call, its arrow and its stack; the file passes the lint; the trace
+GPU work; every GPU slice has its call, its flow and its stack; the file passes the lint; the trace
 equals the device's own truth file event by event. Exit 0, or 1 with a line for each difference.
 """
 
@@ -23,7 +23,7 @@ import tempfile
 import preloading
 import trace_file
 
-# The trace clock follows CLOCK_MONOTONIC, the device CLOCK_REALTIME: slewing may part them by this.
+# The trace clock follows CLOCK_MONOTONIC, the device CLOCK_REALTIME: the largest drift by slewing.
 CLOCK_TOLERANCE_NS = 20000
 
 COPY_NAMES = {1: "HtoD", 2: "DtoH", 8: "DtoD", 9: "HtoH", 10: "PtoP"}
@@ -72,7 +72,7 @@ def tracer_environment(arguments, output):
 
 
 def older_cupti(arguments):
-    """The file of an older CUPTI than the program's runtime asks for: it has to be named."""
+    """The file of a CUPTI that is older than the program's runtime, which must be given by name."""
     folder = subprocess.run([os.path.join(arguments.source, "scripts", "simcuda"),
                              "--build=" + arguments.build, "--cupti=" + arguments.cupti,
                              "--print-path"], capture_output=True, text=True, check=True)
@@ -80,8 +80,8 @@ def older_cupti(arguments):
 
 
 def run(arguments, folder, traced):
-    """The target's exit status, stdout, stderr. The simulator's wrapper comes first, so that
-    LD_PRELOAD reaches the program and not the shell only."""
+    """The target's exit status, stdout, stderr. The simulator's wrapper comes first, so that LD_PRELOAD
+    affects the program and not only the shell."""
     command = [os.path.join(arguments.source, "scripts", "simcuda"), "--cupti=" + arguments.cupti]
     if arguments.fault:
         command.append("--fault=" + arguments.fault)
@@ -115,7 +115,7 @@ def read_truth(folder):
 
 
 def kind_key(event):
-    """What makes a GPU slice the expected one: kind, name or copy kind and bytes, function."""
+    """The key by which GPU slices are compared: kind, name or copy kind and bytes, function."""
     kind = trace_file.GPU[event["cat"]]
     function = trace_file.frame_function(event["args"].get("launched by", ""))
     if kind == "kernel":
@@ -146,7 +146,7 @@ RANGE_WORDS = ("range", "shadow", "nvtx", "payload", "mark", "counter", "unfinis
 
 
 def read_ranges(stdout, step_range):
-    """What the target expects of its named ranges, as rows that count."""
+    """Counts of the named ranges that the target expects."""
     rows = collections.Counter()
     for line in stdout.splitlines():
         word, *rest = line.split("\t")
@@ -190,7 +190,7 @@ def ranges_of(trace):
 
 
 def check_shadows(trace, failures):
-    """A shadow reaches from the first to the last operation of its range on the stream."""
+    """A shadow extends from the first to the last operation of its range on the stream."""
     ranges = {e["args"]["External id"]: e for e in trace.slices if e["cat"] == "user_annotation"}
     for shadow in (e for e in trace.slices if e["cat"] == "gpu_user_annotation"):
         host = ranges.get(shadow["args"]["External id"])
@@ -222,7 +222,7 @@ def check_ranges(trace, stdout, step_range, failures, with_gpu):
 
 
 def user_name(name):
-    """The call as it stands in the source: the per-thread stream's variants have a suffix."""
+    """The call as in the source, without the suffix of the per-thread stream's variants."""
     return name.removesuffix("_ptsz").removesuffix("_ptds")
 
 
@@ -239,7 +239,7 @@ def check_expected(trace, stdout, failures, with_gpu):
         failures.equal("GPU work %s" % (key,), seen[key], gpu[key])
     names = collections.Counter(user_name(e["name"]) for e in trace.calls)
     missing = {n: c - names[n] for n, c in calls.items() if c != names[n]}
-    # without CUPTI the call during which the driver came up began before the session did
+    # without CUPTI the call that initialized the driver began before the session
     if missing and (with_gpu or list(missing.values()) != [1]):
         failures.add("calls missing (or, negative, too many): %s", missing)
 
@@ -260,7 +260,7 @@ def check_created(trace, stdout, failures):
 
 
 def check_links(trace, failures):
-    """Each GPU slice: one call of its correlation id, an arrow from it, a stack."""
+    """Each GPU slice has one call with its correlation id, a flow from it, and a stack."""
     calls = {e["args"]["correlation"]: e for e in trace.calls}
     failures.equal("calls with a correlation id of their own", len(calls), len(trace.calls))
     starts = {e["id"]: e for e in trace.events if e["ph"] == "s"}
@@ -281,7 +281,7 @@ def check_links(trace, failures):
 
 
 def check_truth_gpu(trace, operations, failures):
-    """The same operations, at the same time, on the same stream, with the same facts."""
+    """The same operations, at the same time, on the same stream, with the same arguments."""
     def by(correlation, kind, stream, start):
         return (correlation, kind, stream, start)
 
@@ -321,7 +321,7 @@ def check_truth_calls(trace, calls, failures):
         failures.equal("name of call %d" % row["correlation"], event["name"],
                        row["name"].removeprefix("__").split("_v1")[0])
         start, end = trace.start(event), trace.start(event) + trace.duration(event)
-        # both stamp on the host, at different places of one call; preemption may lie between
+        # both stamp on the host, at different places in a call; the thread may be preempted in between
         if start > row["end"] + CLOCK_TOLERANCE_NS or end + CLOCK_TOLERANCE_NS < row["start"]:
             failures.add("call %s lies at %d..%d, truth %d..%d", event["name"], start, end,
                          row["start"], row["end"])
@@ -346,7 +346,7 @@ UNKNOWN = {"line": NO_STACK, "function": NO_STACK, "stack": NO_STACK,
 
 
 def check_sums(arguments, trace, failures):
-    """However GPU time is distinguished, its parts are the whole; what has no name stands under one."""
+    """However GPU time is grouped, the groups add up to the total; time without a name has a group."""
     whole = sum(trace.duration(event) for event in trace.gpu)
     stackless = sum(trace.duration(event) for event in trace.gpu if "stack" not in event["args"])
     for by, unknown in UNKNOWN.items():
@@ -375,7 +375,7 @@ def lint(arguments, path, failures):
 
 
 def convert(arguments, folder, failures):
-    """Traces in Perfetto's form become JSON, by which they are judged."""
+    """Converts .pftrace files to JSON, which is then checked."""
     for path in sorted(glob.glob(os.path.join(folder, "**", "*.pftrace"), recursive=True)):
         result = subprocess.run([os.path.join(arguments.build, "cli", "gputrace-cli"), "convert",
                                  path, path[:-len(".pftrace")] + ".pt.trace.json"],

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Is sampled and does nothing else: run under callgrind with two numbers of samples, the difference
- * is what one sample costs the thread that is interrupted (tests/targets/test_instructions.py).
+ * Is only sampled: run under callgrind with two numbers of samples, the difference gives the
+ * instructions per sample on the interrupted thread (tests/targets/test_instructions.py).
  *
  *   sample_instructions SAMPLES FRAMES-OF-1-KIB
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A program whose GPU waits for the host: burn_cpu() runs, wait_for_disk() sleeps, both static and
- * called from load_batch(). Tells what a sampler must not change.
+ * called from load_batch(). Prints what a sampler must not change.
  *
  *   slow_loader STEPS BURN-US SLEEP-US [own | late | mask | small | coroutine]...
  *
@@ -26,7 +26,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-/* Names are as they stand here. */
+/* Functions keep their names: no clones. */
 #ifdef __clang__
 #define NOINLINE __attribute__((noinline))
 #else
@@ -58,7 +58,7 @@ static NOINLINE double burn_cpu(void)
 	return sum;
 }
 
-/* Counts what a signal would do to it: the call is not repeated. */
+/* Counts interruptions by signals: an interrupted call is not repeated. */
 static NOINLINE int wait_for_disk(void)
 {
 	struct timespec wait = {.tv_nsec = sleep_us * 1000L};
@@ -88,7 +88,7 @@ static void load_inside(void)
 	}
 }
 
-/* As load_batch, on 32 KiB between pages that cannot be touched. */
+/* As load_batch, on a stack of 32 KiB between guard pages. */
 static void load_on_own_stack(void)
 {
 	static char *memory;

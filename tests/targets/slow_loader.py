@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A training loop whose data loader is slow on purpose: most of each step the GPU waits for
-decode_image, which burns the processor, and for read_block, which sleeps.
+"""A training loop with a slow data loader: for most of each step the GPU waits for decode_image, which
+uses the processor, and for read_block, which sleeps.
 
     slow_loader.py STEPS
 

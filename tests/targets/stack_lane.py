@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Launches kernels from known lines of nested functions, and tells what --stack-lane has to draw.
+"""Launches kernels from known lines of nested functions, and prints the slices expected of --stack-lane.
 
-Each line that is called from is marked #NAME; the table at the end says which slices there must be,
-as "expect<TAB>depth<TAB>function<TAB>first line<TAB>last line<TAB>calls", depth 0 the outermost of
-this program's frames. The calls before the first launch are made from one line."""
+Each calling line is marked #NAME; the slices are printed as
+"expect<TAB>depth<TAB>function<TAB>first line<TAB>last line<TAB>calls"; depth 0 is the outermost frame of
+this program. The calls before the first launch are made from one line."""
 
 import ctypes
 import sys
@@ -64,7 +64,7 @@ thread.start()
 thread.join()
 launch()  #main3
 
-EXPECTED = [  # depth, function, first and last line, calls, how often
+EXPECTED = [  # depth, function, first and last line, calls, slices
     (0, "<module>", "main1", "main3", 12, 1),
     (1, "prepare", "prepare", "prepare", 1, 1),
     (1, "step", "step1", "step2", 10, 1),
@@ -73,7 +73,7 @@ EXPECTED = [  # depth, function, first and last line, calls, how often
     (2, "backward", "backward", "backward", 3, 2),
     (3, "launch", "launch", "launch", 3, 2),
     (1, "launch", "launch", "launch", 1, 1),
-    # the thread's row
+    # the thread's track
     (0, "on_thread", "thread", "thread", 1, 1),
     (1, "launch", "launch", "launch", 1, 1),
 ]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every way a process ends, with and without CUDA, with CUPTI and hooks only: status and output as
-without the tracer, the trace readable, everything that was flushed in it."""
+"""Every way a process ends, with and without CUDA, with CUPTI and hooks only: status and output are as
+without the tracer, the trace is readable and has everything that was flushed."""
 
 import json
 import os
@@ -28,12 +28,12 @@ BROKEN_OFF = ("abort", "sigterm", "sigkill", "sigsegv", "exec")
 
 
 def has_sets(folder, cupti):
-    """Whether the first sets, or without CUPTI their calls, have come into the file."""
+    """Whether the first sets, or without CUPTI their calls, are in the file."""
     return gate.count(folder, '"cudaMemset"' if cupti == "none" else '"cat": "gpu_memset"') >= SETS
 
 
 def run(way, cuda, cupti, folder=None):
-    """A program that uses CUDA goes on to its end when what it did is in the file."""
+    """A program that uses CUDA continues to its end once its work is in the file."""
     command = [os.path.join(SOURCE, "scripts", "simcuda"), "--cupti=" + cupti]
     environment = {**os.environ, "GPUTRACE_BUILD": BUILD, **preloading.PATIENT,
                    **preloading.without_tracer()}
@@ -50,7 +50,7 @@ def run(way, cuda, cupti, folder=None):
 
 
 def sets_in(path):
-    """Memset slices of a file in either form: closed object, or array that ends anywhere."""
+    """Memset slices of a file in either form: a closed object, or an array that ends anywhere."""
     count = 0
     with open(path, encoding="utf-8") as file:
         for line in file:
@@ -62,7 +62,7 @@ def sets_in(path):
 
 
 def ledger_of(path):
-    """Of a closed file that may be large: the object behind the events."""
+    """The ledger of a closed, possibly large file: the object after the events."""
     with open(path, "rb") as file:
         file.seek(-8192, os.SEEK_END)
         tail = file.read().decode()
@@ -93,7 +93,7 @@ class Endings(unittest.TestCase):
                 self.check(way, "cuda", "130000")
 
     def test_while_a_lock_is_held(self):
-        """CUPTI holds a lock while it calls us, which its flush takes too: who waits there hangs."""
+        """CUPTI holds a lock while it calls us, which its flush takes too: waiting there would hang."""
         with unittest.mock.patch.dict(os.environ, SIMCUDA_FAULT="lock"):
             for way in CLOSED + BROKEN_OFF:
                 with self.subTest(way=way):
@@ -111,8 +111,8 @@ class Endings(unittest.TestCase):
                     self.check(way, "none", "130000")
 
     def test_a_handler_that_ends_the_process(self):
-        """Wherever it broke in, in a call of CUDA's as a rule: in bounded time, and what was there before is in the
-        file, which is closed unless the tracer's thread waits for a lock that the call held."""
+        """Wherever it interrupts the program, usually in a CUDA call: it ends in bounded time, and earlier events are
+        in the file, which is closed unless the tracer's thread waits for a lock that the call holds."""
         for cupti in ("130000", "none") * 3:
             with self.subTest(cupti=cupti), tempfile.TemporaryDirectory() as folder:
                 self.assertEqual(run("handler", "cuda", cupti, folder), run("handler", "cuda", cupti))
@@ -123,11 +123,11 @@ class Endings(unittest.TestCase):
                     self.assertGreaterEqual(sets_in(path), SETS)
                 if isinstance(root, dict):
                     self.assertGreater(root["ledger"]["calls_written"], SETS)
-                    # the call, and the driver's inside it in the moment before it is known to be that
+                    # the call, and the driver call inside it until it is recognized as nested
                     self.assertLessEqual(root["ledger"]["calls_open_at_end"], 2)
 
     def test_first_calls_of_many_threads(self):
-        """Whoever starts the session, the others' first calls are in it."""
+        """Whichever thread starts the session, the first calls of the others are in the trace."""
         for cupti in ("130000", "none") * 5:
             with self.subTest(cupti=cupti), tempfile.TemporaryDirectory() as folder:
                 self.assertEqual(run("first_calls", "none", cupti, folder),
@@ -141,7 +141,7 @@ class Endings(unittest.TestCase):
 
     @unittest.skipIf("tsan" in preloading.RUNTIMES, "a thread of the sanitizer's own stays")
     def test_last_thread_returns(self):
-        """The tracer's threads do not keep the process. A worker of CUPTI's would, as the driver's do."""
+        """The tracer's threads do not keep the process alive. A worker of CUPTI would, as the driver's do."""
         for hertz in ("0", "100"):
             with self.subTest(hertz=hertz), tempfile.TemporaryDirectory() as folder, \
                     unittest.mock.patch.dict(os.environ, GPUTRACE_SAMPLE_CPU=hertz):
@@ -151,7 +151,7 @@ class Endings(unittest.TestCase):
                     self.assertIn("ledger", json.load(file))
 
     def test_reset_before_there_was_a_record(self):
-        """A flush then has been seen to hang: CUPTI without the kinds that show it at once."""
+        """A flush has been seen to hang there: CUPTI without the kinds that show it at once."""
         faults = "flush=unused,enable:8=14,enable:9=14,enable:37=14,enable:17=14"
         with tempfile.TemporaryDirectory() as folder:
             with unittest.mock.patch.dict(os.environ, SIMCUDA_FAULT=faults):
@@ -166,14 +166,14 @@ class Endings(unittest.TestCase):
         self.assertIn("the tracer's thread has all processors", out)
 
     def test_killed_without_calls(self):
-        """GPU work whose call nobody records waits for none: it comes into the file."""
+        """GPU work whose calls are not recorded does not wait for them: it is in the file."""
         with tempfile.TemporaryDirectory() as folder:
             with unittest.mock.patch.dict(os.environ, GPUTRACE_API="none"):
                 run("sigkill", "cuda", "130000", folder)
             self.assertEqual(sets_in(trace_file.find(folder)[0]), SETS)
 
     def test_reset_without_calls(self):
-        """What CUPTI holds is fetched before it is lost, and the call that loses it is not recorded."""
+        """CUPTI's records are fetched before they are lost, by a call that is not recorded."""
         with tempfile.TemporaryDirectory() as folder:
             with unittest.mock.patch.dict(os.environ, GPUTRACE_API="none"):
                 run("device_reset", "cuda", "130000", folder)
@@ -195,14 +195,14 @@ class Endings(unittest.TestCase):
 
     @unittest.skipIf(preloading.RUNTIMES, "too slow with a sanitizer to be closed in time")
     def test_exit_while_others_call(self):
-        """Faster than anybody can write: the file is closed all the same, and its ledger is right."""
+        """Faster than the tracer can write: the file is still closed, with a correct ledger."""
         for cupti in ("130000", "none"):
             with self.subTest(cupti=cupti), tempfile.TemporaryDirectory() as folder:
                 with unittest.mock.patch.dict(os.environ, GPUTRACE_API="all"):
                     status, _, _ = run("exit_among_callers", "cuda", cupti, folder)
                 self.assertEqual(status, 11)
                 books = ledger_of(trace_file.find(folder)[0])
-                # all that was called since the last look at the rings; never less than none
+                # calls since the rings were last read; never negative
                 self.assertLess(books["calls_open_at_end"], books["calls_seen"], books)
                 self.assertGreater(books["calls_written"], SETS)
 

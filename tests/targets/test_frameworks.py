@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""--pytorch and --python-functions on the simulated device, with programs that know nothing of them.
+"""--pytorch and --python-functions on the simulated device, with unmodified programs.
 
     test_frameworks.py BUILD SOURCE
 
-PyTorch is its stand-in (fake_torch/), and the real one too where GPUTRACE_TEST_TORCH names a Python
-that has it."""
+PyTorch is a stand-in (fake_torch/), and also the real one if GPUTRACE_TEST_TORCH names a Python that
+has it."""
 
 import collections
 import glob
@@ -41,7 +41,7 @@ class Frameworks(unittest.TestCase):
         self.addCleanup(self.folder.cleanup)
 
     def run_program(self, python, program, *options, path="", flags=()):
-        """(what it expects, its other output, its trace); stderr has to be as without the tracer"""
+        """(expected ranges, other output, trace); stderr must be as without the tracer"""
         folder = os.path.join(self.folder.name, str(len(os.listdir(self.folder.name))))
         command = simcuda(os.path.join(SOURCE, "scripts", "gputrace"), "run", *options,
                           "--quiet", "--output=" + folder, "--", *python.split(), "-B",
@@ -82,7 +82,7 @@ class Frameworks(unittest.TestCase):
                 self.assertEqual([e["args"]["nvtx"] for e in trace.gpu],
                                  ["Python:__main__.Model.forward"] * 2)
                 self.assertEqual((trace.ledger["ranges_lost"], trace.ledger["ranges_wrong"]), (0, 0))
-                # our folder is gone from sys.path, the program's own sitecustomize came once
+                # our folder is gone from sys.path, the program's own sitecustomize ran once
                 self.assertEqual(rest, [["path", "False", "1", "True", "targets"]])
                 print("CPython", ".".join(map(str, about["version"])), flush=True)
 
@@ -91,7 +91,7 @@ class Frameworks(unittest.TestCase):
         self.assertEqual([e for e in trace.slices if e["cat"] == "user_annotation"], [])
         self.assertEqual(rest[0][:3], ["path", "False", "0"])
 
-    # ---- what became of it ----
+    # ---- the state in the metadata ----
 
     def test_what_became_of_it(self):
         both = "--pytorch", "--python-functions=step"
@@ -157,7 +157,7 @@ class Frameworks(unittest.TestCase):
                 self.assertGreaterEqual(trace.start(operator) + trace.duration(operator),
                                         trace.start(call) + trace.duration(call))
             got[(operators[name]["name"] if name else "")] += 1
-            # what runs backward tells where its forward operator launched
+            # backward work names the stack of its forward operator
             forward = kernel["args"].get("forward by", "")
             backward = bool(name) and operators[name]["name"] == "ScaleBackward"
             self.assertEqual("Scale.forward (torch_operators.py:" in forward
@@ -193,7 +193,7 @@ class Frameworks(unittest.TestCase):
 
     @unittest.skipUnless(os.environ.get("GPUTRACE_TEST_TORCH"), "GPUTRACE_TEST_TORCH is not set")
     def test_operators_of_pytorch(self):
-        # PyTorch brings NVIDIA's CUPTI along, which does not know the simulated device
+        # PyTorch comes with NVIDIA's CUPTI, which does not support the simulated device
         expected, _, trace, result = self.run_program(
             os.environ["GPUTRACE_TEST_TORCH"], "torch_operators.py", "--pytorch",
             "--pytorch-shapes", "--cupti=" + simulated_cupti())

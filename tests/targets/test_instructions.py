@@ -22,7 +22,7 @@ def count(program, *arguments):
             ["valgrind", "--tool=callgrind", "--callgrind-out-file=" + os.path.join(folder, "out"),
              program, *map(str, arguments)],
             capture_output=True, text=True, timeout=400, check=True)
-    # the unwinder's start has a helper process of its own, which ends early
+    # the unwinder starts with a helper process, which ends early
     return max(int(n) for n in re.findall(r"Collected : (\d+)", result.stderr))
 
 
@@ -44,7 +44,7 @@ class Instructions(unittest.TestCase):
         self.check(64, 36, 1500)
 
     def test_sample(self):
-        """Of a thread that runs, on a shallow stack and on one that is more than what is copied."""
+        """A sample of a running thread, on a shallow stack and on one larger than the copy."""
         for frames, bound in ((2, 8000), (100, 50000)):
             some, more = (count(SAMPLED, samples, frames) for samples in (50, 250))
             print("%d KiB of stack: %.0f instructions a sample" % (frames, (more - some) / 200))

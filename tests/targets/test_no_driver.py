@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The toolkit's own CUPTI without a driver that it can use: the program gets what it would have got,
-the trace has its calls with their results, and says why there is no GPU in it."""
+"""The toolkit's own CUPTI without a driver that it can use: the program gets the same results as without
+the tracer, and the trace has its calls with their results and the reason why GPU work is missing."""
 
 import ctypes
 import json
@@ -71,7 +71,7 @@ class NoDriver(unittest.TestCase):
                                           "cudaMemcpy": [insufficient] * 3})
 
     def test_another_driver(self):
-        """One that this CUPTI does not know: the simulated device."""
+        """One that this CUPTI does not support: the simulated device."""
         simulator = os.path.join(SOURCE, "scripts", "simcuda")
         self.assertEqual(self.check([simulator]), {"cudaMalloc": [0], "cudaFree": [0],
                                                    "cudaMemset": [0] * 3, "cudaMemcpy": [0] * 3})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""--nvtx in its values, beside another tool, and what --step-range=auto is good for.
+"""All values of --nvtx, --nvtx with another tool, and uses of --step-range=auto.
 
     test_nvtx_options.py BUILD SOURCE CLIENT OTHER_TOOL NVTX
 
@@ -59,7 +59,7 @@ class Options(unittest.TestCase):
                     self.assertEqual(stderr, "")
 
     def rows_of_crossing(self, **options):
-        """name -> row of the ranges that cross, counted from that of their thread"""
+        """name -> track of the ranges that cross, counted from their thread's track"""
         path, _, _ = self.trace(CLIENT, **options)
         rows = {e["name"]: e["tid"] for e in trace_file.Trace(path).slices
                 if e["cat"] in ("user_annotation", "cpu_op")}

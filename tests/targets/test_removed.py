@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One event is taken out of a trace: `gputrace verify` finds that, whatever kind it is, and says which
-ledger count does not fit.
+"""One event of any kind is removed from a trace: `gputrace verify` finds that and reports which ledger
+count does not match.
 
     test_removed.py BUILD SOURCE NVTX LOADER    programs; none: not built
 """
@@ -20,7 +20,7 @@ del sys.argv[1:5]
 HERE = os.path.dirname(os.path.realpath(__file__))
 CLI = os.path.join(BUILD, "cli", "gputrace-cli")
 
-# what verify has to name, by phase and category
+# the ledger key that verify must name, by phase and category
 NAMED = {
     ("X", "cuda_runtime"): "calls_written", ("X", "cuda_driver"): "calls_written",
     ("X", "kernel"): "kernels_written", ("X", "gpu_memcpy"): "memcpys_written",
@@ -49,7 +49,7 @@ def trace_of(folder, *words, options=(), path=""):
 
 
 def kind_of(event):
-    """Names tell metadata and notes apart."""
+    """Metadata and notes are distinguished by name."""
     by_name = event["ph"] == "M" or event.get("cat") == "gputrace"
     return event["ph"], event.get("cat"), event["name"] if by_name else None
 
@@ -64,7 +64,7 @@ def by_kind(lines):
 
 
 def without(lines, number):
-    """The first event is the only one without a comma in front."""
+    """The lines without one event; only the first event has no comma before it."""
     rest = lines[:number] + lines[number + 1:]
     if not lines[number].startswith(","):
         rest[number] = rest[number].lstrip(",")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""--sample-cpu on the simulated device: programs whose GPU waits for functions that are known, and
-what a program may notice of being sampled.
+"""--sample-cpu on the simulated device: programs whose GPU waits for known functions, and what a program
+may notice of being sampled.
 
     test_samples.py BUILD SOURCE PROGRAM    PROGRAM: slow_loader.c
 """
@@ -58,7 +58,7 @@ class Samples(unittest.TestCase):
         return result.stdout, result.stderr, paths[0]
 
     def sample(self, words, *options):
-        """(stdout, trace) of a run with samples; the file and its ledger is right."""
+        """(stdout, trace) of a run with samples; checks the file and its ledger."""
         options = options or ("--sample-cpu=200",)
         stdout, _, path = self.run_traced(words, "--quiet", *options)
         trace = trace_file.Trace(path)
@@ -72,7 +72,7 @@ class Samples(unittest.TestCase):
 
     @staticmethod
     def places(trace):
-        """How many samples there are of (function, state)."""
+        """The number of samples by (function, state)."""
         return collections.Counter(
             (trace_file.frame_function(event["name"]), event["args"]["state"])
             for event in trace.events if event.get("cat") == "cpu_sample")
@@ -81,7 +81,7 @@ class Samples(unittest.TestCase):
         rows = tool("gaps", "--format=csv", trace.path).split("\n\n", maxsplit=1)[0]
         return list(csv.DictReader(rows.splitlines()))
 
-    # ---- right answers ----
+    # ---- correct samples ----
 
     def test_slow_python_loader(self):
         stdout, trace = self.sample([sys.executable, LOADER, "30"])
@@ -115,7 +115,7 @@ class Samples(unittest.TestCase):
                 if "wait_for_disk" in names or "burn_cpu" in names:
                     at = names.index("load_batch")
                     self.assertEqual(names[at:at + 3], ["load_batch", "train", "main"])
-        # a signal for every sample would have ended nearly each of the sleeps
+        # a signal per sample would have interrupted nearly every sleep
         self.assertLessEqual(int(stdout.split()[1]), 2, stdout)
         return trace
 
@@ -153,7 +153,7 @@ class Samples(unittest.TestCase):
         for row in rows:
             self.assertEqual(names[row], "thread %d samples" % (row - ROWS))
 
-    # ---- nothing unless asked ----
+    # ---- nothing unless requested ----
 
     def test_off(self):
         for options in ((), ("--sample-cpu=200", "--stacks=off")):
@@ -182,7 +182,7 @@ class Samples(unittest.TestCase):
 
     def test_own_handler_later(self):
         stdout, trace = self.sample([PROGRAM, *LONG_STEPS, "late"])
-        # one may be under way at that moment
+        # one may be in progress at that moment
         self.assertLessEqual(int(stdout.split()[-1]), 1, stdout)
         self.assertTrue([e for e in trace.events
                          if e.get("args", {}).get("cause") == "signal in use"])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""--stack-lane on the simulated device: the rows of call stacks against a program whose calls are
-known, and against the calls of the trace itself.
+"""--stack-lane on the simulated device: compares the tracks of call stacks with the known calls of a
+program, and with the calls of the trace itself.
 
     test_stack_lane.py BUILD SOURCE PROGRAM    PROGRAM: a native target
 """
@@ -41,7 +41,7 @@ def run(folder, *words, options=("--stack-lane",)):
 
 
 def lane(trace):
-    """Rows of the trace: thread id -> slices in the order of a reader, outer ones first."""
+    """The stack tracks of the trace: thread id -> slices in the order of a reader, outer ones first."""
     rows = collections.defaultdict(list)
     for event in trace.slices:
         if event["cat"] == "call_stack":
@@ -52,7 +52,7 @@ def lane(trace):
 
 
 def nested(trace, slices):
-    """(depth, slice) of each slice of a row; the depth counts the slices around it."""
+    """(depth, slice) of each slice of a track; the depth counts the slices around it."""
     open_ends = []
     for event in slices:
         start, end = trace.start(event), trace.start(event) + trace.duration(event)
@@ -79,7 +79,7 @@ class StackLane(unittest.TestCase):
             self.assertEqual(names[STACK_ROWS + tid], "thread %d call stacks" % tid)
 
     def check_calls(self, trace):
-        """At each call, the slices of its thread's row spell its stack."""
+        """At each call, the slices of its thread's stack track match its stack."""
         rows = lane(trace)
         frames = {e["args"]["stack"]: e["args"]["frames"] for e in trace.slices
                   if "frames" in e["args"]}
@@ -87,7 +87,7 @@ class StackLane(unittest.TestCase):
         self.assertGreater(len(calls), 3)
         for call in calls:
             begin, end = trace.start(call), trace.start(call) + trace.duration(call)
-            # inner ones begin a nanosecond later each
+            # each inner one begins a nanosecond later
             around = [e for e in rows[call["tid"]] if trace.start(e) < max(begin + 1, end)
                       and end <= trace.start(e) + trace.duration(e)]
             functions = [e["args"]["frame"].rsplit(" (", 1)[0] for e in around]
@@ -105,7 +105,7 @@ class StackLane(unittest.TestCase):
         wanted = collections.Counter(tuple(line.split("\t")[1:]) for line in stdout.splitlines())
         got = collections.Counter()
         for slices in lane(trace).values():
-            stack = []  # (end, is one of the program's) of the slices around
+            stack = []  # (end, whether it is the program's) of the enclosing slices
             for event in slices:
                 start, end = trace.start(event), trace.start(event) + trace.duration(event)
                 stack = [(e, own) for e, own in stack if e > start]

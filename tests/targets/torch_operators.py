@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A PyTorch program that launches kernels by ctypes from inside operators, and tells by which:
-"expect<TAB>operator<TAB>function that launches". Runs with PyTorch and with its stand-in
-(fake_torch/) alike. It knows nothing of gputrace."""
+"""A PyTorch program that launches kernels through ctypes from inside operators, and prints which:
+"expect<TAB>operator<TAB>function that launches". Runs with PyTorch and with its stand-in (fake_torch/).
+It does not refer to gputrace."""
 
 import ctypes
 import importlib.util
 import sys
 import threading
 
-if importlib.util.find_spec("torch") is None:  # many libraries ask so before they import it
+if importlib.util.find_spec("torch") is None:  # many libraries check this before importing it
     sys.exit("no torch")
 
 import torch
@@ -68,7 +68,7 @@ def on_thread():
 
 
 def profiled():
-    """The program's own profiler must not notice that another one was there."""
+    """The program's own profiler must not notice the tracer's."""
     with torch.autograd.profiler.profile():
         Scale.apply(torch.ones(3, 4))
 

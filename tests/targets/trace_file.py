@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the target tests need of a finished trace: its slices by kind, in whole nanoseconds."""
+"""A finished trace for the target tests: its slices by kind, times in whole nanoseconds."""
 
 import glob
 import json

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs under any CPython from 3.8 on, without the tracer: what share/python asks of a program's
-objects, and when it learns that a module is there. Exit status 0: all as it should be.
+"""Runs under any CPython from 3.8 on, without the tracer: how share/python accesses a program's objects,
+and when it notices a new module. Exit status 0: success.
 
     watching.py SHARE_PYTHON
 """
@@ -16,14 +16,14 @@ from _gputrace import functions, operators  # noqa: E402
 
 
 class Proxy:
-    """As werkzeug's request outside of a request: whatever is asked of it raises."""
+    """Like werkzeug's request outside of a request: every attribute access raises."""
 
     def __getattribute__(self, name):
         raise RuntimeError("asked for " + name)
 
 
 class Meta(type):
-    """A class that answers for itself."""
+    """A class with its own attribute access."""
 
     def __getattribute__(cls, name):
         if name in ("__mro__", "__dict__"):
@@ -43,7 +43,7 @@ class Model(metaclass=Meta):
 
 
 def make(name):
-    """A function called like the global below."""
+    """A function with the same name as the global below."""
     names = {}
     exec("def %s(first):\n  return 1" % name, globals(), names)
     return names[name]
@@ -100,7 +100,7 @@ def watched_module(name, folder):
 
 
 class Asking:
-    """A finder that asks all of them again, as hooks for imports do."""
+    """A finder that calls all finders again, as import hooks do."""
 
     def __init__(self, name):
         self.name = name

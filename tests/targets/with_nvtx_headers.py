@@ -3,9 +3,9 @@
 
     with_nvtx_headers.py FOLDER REQUIREMENT SOURCE_ROOT CUDA_HOME "CC ARGUMENT..." RUNNER ARGUMENT...
 
-REQUIREMENT such as nvidia-nvtx-cu12==12.1.105; with /2 behind it the program is linked to the
-libnvToolsExt.so.1 of that package, as NVTX 2 is. Exit 77 (skipped) with the reason when the package
-cannot be had.
+REQUIREMENT: for example nvidia-nvtx-cu12==12.1.105; followed by /2, the program is linked to the
+libnvToolsExt.so.1 of that package, as with NVTX 2. Exit 77 (skipped) with the reason if the package
+cannot be installed.
 """
 
 import os

@@ -3,7 +3,7 @@
 
     with_nvtx_package.py FOLDER REQUIREMENT RUNNER RUNNER_ARGUMENT... -- PROGRAM
 
-Exit 77 (skipped) with the reason when the package cannot be had.
+Exit 77 (skipped) with the reason if the package cannot be installed.
 """
 
 import os

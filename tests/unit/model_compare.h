@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Two files of one run as models: the same to the last digit, whatever their forms. Numbers of
- * names, stacks and threads are each model's own; what they stand for is compared.
+ * Compares two files of one run as models: equal to the last digit, whatever their formats. Ids of
+ * names, stacks and threads may differ; what they refer to is compared.
  */
 #ifndef GT_TESTS_UNIT_MODEL_COMPARE_H
 #define GT_TESTS_UNIT_MODEL_COMPARE_H

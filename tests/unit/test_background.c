@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Threads of ours in programs that leave little to a new thread.
+ * The tracer's threads in programs that leave few resources to a new thread.
  */
 #include "core/guest/background.h"
 
@@ -14,12 +14,12 @@
 #define STACK_BYTES (1u << 20)
 #define USED_BYTES  (900u << 10)
 
-static __thread char large[4u << 20]; /* glibc takes it out of each thread's stack */
+static __thread char large[4u << 20]; /* glibc places it in each thread's stack */
 
 static _Atomic uint32_t done;
 static int policy_now, policy_set;
 
-/* In place of libc's: who may have a realtime priority depends on the machine. */
+/* Replaces libc's: whether a realtime priority is allowed depends on the machine. */
 int sched_getscheduler(pid_t thread)
 {
 	cr_assert_eq(thread, 0);

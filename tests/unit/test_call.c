@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Calls inside calls, as CUPTI's callbacks report them: what belongs to the outer one, and what
- * shows that the outer one was never left.
+ * Nested calls, as CUPTI's callbacks report them: what belongs to the outer one, and what shows
+ * that the outer one was never left.
  */
 #include "collectors/call/call.h"
 

@@ -59,7 +59,7 @@ static void put(const char *head, const char *middle, const char *tail, size_t t
 	fclose(file);
 }
 
-/* Number of events of a strict object with the facts, or -1. */
+/* The number of events of a strict object with the metadata, or -1. */
 static long check_file(void)
 {
 	const char *events_path[] = {"traceEvents", NULL};
@@ -169,7 +169,7 @@ Test(close, wrong_json_in_the_middle_is_not_touched)
 	cr_assert_str_eq(before, after);
 }
 
-/* Readers take these, strict JSON does not: neither is such a file mended, nor called closed. */
+/* Readers accept these, strict JSON does not: such a file is neither repaired nor called closed. */
 Test(close, what_is_no_strict_json_is_not_touched)
 {
 	static const char *const texts[] = {
@@ -203,7 +203,7 @@ Test(close, a_comma_before_the_end_of_the_events)
 	repair_and_check("comma", 0, 1, false);
 }
 
-/* What a first event may say of itself without being one of ours. */
+/* First events that resemble ours but are not. */
 Test(close, strange_words_in_the_first_event)
 {
 	static const char *const stamps[] = {"\"soon\"", "1.0000000000000000000000000000000e1",

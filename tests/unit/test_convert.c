@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The two writers compared event by event: the same events go into JSON directly, and into a
- * .pftrace that is read back and written as JSON. Both files must be the same, byte for byte but
- * for their end. And back: a .pftrace made of the JSON, made JSON again. Events are random, of all
- * kinds. Read by the analysis, both are the same model.
+ * Compares the two writers event by event: the same events are written as JSON, and as a .pftrace
+ * that is read back and written as JSON. Both files must be equal byte by byte except for their
+ * end. Also the other way: JSON to .pftrace to JSON. Events are random, of all kinds. The analysis
+ * reads both as the same model.
  */
 #include "readers/events.h"
 #include "tests/unit/model_compare.h"
@@ -181,7 +181,7 @@ Test(convert, both_writers_tell_the_same)
 	trace_end(&t);
 }
 
-/* Frames stand once in a JSON file, wherever that is: on a mark, on a graph node, on a call. */
+/* Frames are written once in a JSON file: on a mark, a graph node or a call. */
 Test(convert, frames_are_known_wherever_they_stand)
 {
 	struct trace t;

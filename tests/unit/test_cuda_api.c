@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The table of CUDA calls: lookup by cbid, names, and the decisions that users see (what is
- * recorded by default, what counts as a launch, before what is flushed).
+ * recorded by default, what counts as a launch, which calls are preceded by a flush).
  */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a call does, by its name: that of the table, for every spelling that traces have.
+ * Finds what a call does by its name, for every spelling that occurs in traces.
  */
 #include "trace/cuda_call.h"
 
@@ -74,7 +74,8 @@ static enum gt_cuda_call in_table(const struct gt_cuda_api *row)
 	return row->flags & GT_CUDA_ENQUEUES ? ENQUEUES : OTHER;
 }
 
-/* Every row is found by its own name, and what is certain to wait may wait. */
+/* Every row is found by its own name; calls that always wait are also marked as possibly waiting.
+ */
 Test(cuda_call, agrees_with_the_table)
 {
 	for (int domain = 0; domain < GT_API_DOMAIN_COUNT_; domain++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Blocks: pieces do not overlap, are zeroed, and all room comes back whatever their sizes were.
+ * Blocks: pieces do not overlap, are zeroed, and all room is returned whatever their sizes were.
  */
 #include "collectors/cupti/blocks.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Activity buffers: aligned and zeroed, read in the order of completion, foreign ones copied,
- * a cap that ends in counted discards and never in a NULL that an old CUPTI cannot stand.
+ * Activity buffers: aligned and zeroed, read in the order of completion, foreign ones copied; at
+ * the cap records are discarded and counted, without returning a NULL that crashes an old CUPTI.
  */
 #include "collectors/cupti/buffers.h"
 #include "core/guest/free_guard.h"
@@ -132,14 +132,15 @@ Test(cupti_buffers, a_foreign_buffer_over_the_cap_is_counted)
 struct writer {
 	pthread_t thread;
 	uint32_t number;
-	uint32_t not_zero; /* buffers that were not zeroed, or somebody else's */
+	uint32_t not_zero; /* buffers that were not zeroed, or foreign */
 	uint32_t refused;
 };
 
 static struct writer writers[WRITERS];
 static _Atomic uint32_t writers_done;
 
-/* As CUPTI: asks, fills a part, hands back, each buffer with the writer's number and a count. */
+/* As CUPTI: requests buffers, fills a part of each with the writer's number and a count, and
+ * returns them. */
 static void *write_buffers(void *argument)
 {
 	static const uint32_t zero[SMALL / 4];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The size of the next buffer follows the pace of the records, by at most a factor of two at a
- * time, or at once when a long time shows it.
+ * The size of the next buffer follows the rate of the records, by at most a factor of two at a
+ * time, or at once if measured over a long time.
  */
 #include "collectors/cupti/pace.h"
 

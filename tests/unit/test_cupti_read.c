@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Buffers are read in parts: nothing of them is left out or comes twice, and what cannot be read is
+ * Buffers are read in parts: no record is skipped or read twice, and what cannot be read is
  * counted.
  */
 #include <criterion/criterion.h>

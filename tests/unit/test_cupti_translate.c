@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Records of CUPTI 11.8, 12.4, 12.9 and 13.0, each in its own size, must give the same events: what
- * lies behind the oldest form is filled with garbage and must not matter. Then clocks, missing and
- * reversed stamps, unknown kinds.
+ * Records of CUPTI 11.8, 12.4, 12.9 and 13.0, each in its own size, must give the same events:
+ * bytes after the oldest form are filled with garbage and must not matter. Then clocks, missing and
+ * reversed time stamps, unknown kinds.
  */
 #include "collectors/cupti/translate.h"
 
@@ -267,7 +267,7 @@ Test(cupti_translate, a_device_gives_occupancy_to_its_kernels)
 	memset(&d, 0, sizeof(d));
 	d.kind = CUPTI_ACTIVITY_KIND_DEVICE;
 	d.id = 3;
-	d.name = "NVIDIA H200"; /* shared by all records, says CUPTI 11.8: not ours to free */
+	d.name = "NVIDIA H200"; /* shared by all records (CUPTI 11.8): not ours to free */
 	d.computeCapabilityMajor = 9;
 	d.numMultiprocessors = 132;
 	d.numThreadsPerWarp = 32;
@@ -411,7 +411,7 @@ Test(cupti_translate, a_clock_that_was_set_back_by_an_hour_is_still_the_same_clo
 	cr_assert_eq(ledger.count[GT_LEDGER_TIME_FOREIGN], 0);
 }
 
-/* Of glibc's malloc; a sanitizer has its own, and finds the leak itself. */
+/* Counts of glibc's malloc; a sanitizer has its own, and finds the leak itself. */
 static size_t bytes_in_use(void)
 {
 	return mallinfo2().uordblks;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The watch over CUPTI with a CUPTI made of a few words: what is noticed, when it is taken again,
- * and what is left alone.
+ * The watch over CUPTI, with a fake CUPTI: what is noticed, when the tracer attaches again, and
+ * what it ignores.
  */
 #include "collectors/cupti/watch.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * core/guest/elf_lookup.c against what the dynamic loader itself says of the libraries in this
- * process, and against images of them that were damaged.
+ * core/guest/elf_lookup.c compared with the dynamic loader for the libraries of this process, and
+ * on damaged images of them.
  */
 #include <dlfcn.h>
 #include <link.h>

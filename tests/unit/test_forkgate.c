@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The gate between fork and the loader: who asks while a fork runs, and what a child finds.
+ * The gate between fork and the loader: requests while a fork runs, and the state in a child.
  */
 #include "core/guest/forkgate.h"
 
@@ -19,7 +19,7 @@ static pthread_t thread;
 static bool fork_waits, answer;
 static _Atomic int waits;
 
-/* In place of the sleep: the first ends when the fork is over, however long that takes. */
+/* Replaces the sleep: the first one ends with the fork, however long that takes. */
 void gt_futex_wait(_Atomic uint32_t *word, uint32_t seen, uint64_t timeout_ns)
 {
 	(void)word;
@@ -86,7 +86,7 @@ Test(forkgate, a_fork_that_does_not_end_keeps_it_closed)
 	gt_forkgate_unlock();
 }
 
-/* In the child of a fork that the thread in the loader made itself. */
+/* In the child of a fork by the thread that is in the loader. */
 Test(forkgate, who_leaves_in_a_child_had_entered_in_its_parent)
 {
 	pid_t child;

@@ -59,7 +59,7 @@ Test(free_guard, shared_memory_stays)
 	free_it(MAP_SHARED);
 }
 
-/* The word in front of a block of glibc's: was it mapped by itself? */
+/* Whether a block of glibc has its own mapping, by the word before it. */
 static bool is_mapped(const void *block)
 {
 	return ((const size_t *)block)[-1] & 2;

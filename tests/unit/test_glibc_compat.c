@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * core/guest/glibc_compat.c as it behaves on a glibc before 2.34 that has bound none of its
- * references: every function is found by looking through what is mapped. (Built with
- * GT_COMPAT_TEST_OLD_GLIBC.)
+ * core/guest/glibc_compat.c as on a glibc before 2.34 that has bound none of its references: every
+ * function is found in the mapped libraries. (Built with GT_COMPAT_TEST_OLD_GLIBC.)
  */
 #include <dlfcn.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Origins of graph nodes: through clones of clones, from several threads, bounded, nothing
- * forgotten in silence.
+ * Origins of graph nodes: through clones of clones, from several threads, bounded, all losses
+ * counted.
  */
 #include "collectors/cupti/graph_nodes.h"
 

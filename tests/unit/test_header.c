@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The members of a trace's header that mean something: each odd one is what a parser that is not
- * the project's makes of it, or stays unknown where that refuses it.
+ * The parsed members of a trace's header: unusual ones are read as by an independent parser, or
+ * stay unknown if it refuses them.
  */
 #include <criterion/criterion.h>
 
@@ -62,7 +62,7 @@ Test(header, deep)
 	}
 }
 
-/* The judge is one: it tells what is known from what is not. */
+/* The independent parser works: it distinguishes known from unknown members. */
 Test(header, known)
 {
 	static const char text[] = "{\"rank\": 3, \"backend\": \"n\\u0063cl\"}\0               ";

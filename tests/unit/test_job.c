@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A folder of ranks, read by several threads at once, JSON and .pftrace mixed: every rank comes to
- * be there once, in order, with its own sums. What the sanitizer builds are for.
+ * A folder of ranks, read by several threads at once, JSON and .pftrace mixed: the result has every
+ * rank once, in order, with its own sums. Mainly for the sanitizer builds.
  */
 #include "readers/progress.h"
 #include "tests/unit/trace_fixture.h"

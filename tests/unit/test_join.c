@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * recover/join.h: a trace of either form that is cut at any byte, and another one with its last
- * events and those behind them, become one with each event once, as it was.
+ * recover/join.h: joins a trace of either format, cut at any byte, with another that has its last
+ * events and later ones; the result has each event once, unchanged.
  */
 #include <criterion/criterion.h>
 
@@ -321,7 +321,7 @@ static void expect_good(const char *path)
 	free(found);
 }
 
-/* What stands in front of the cut, and all that was recovered. */
+/* The events before the cut, and all recovered ones. */
 static void expect_whole(struct trace *t, const char *path, const struct gt_join *joined)
 {
 	struct found found;

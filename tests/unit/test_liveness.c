@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Whether a process lives, is dying or has ended: a /proc of files for each state, and a real
- * process whose first thread has ended.
+ * Whether a process is alive, dying or gone: a fake /proc for each state, and a real process whose
+ * first thread has ended.
  */
 #include <criterion/criterion.h>
 #include <fcntl.h>
@@ -147,7 +147,7 @@ static void *stay(void *data)
 	return NULL;
 }
 
-/* A process with @path open that goes on after its first thread's end. */
+/* A process with @path open that continues after its first thread has ended. */
 static pid_t start_headless(const char *path)
 {
 	pid_t pid = fork();
@@ -162,7 +162,7 @@ static pid_t start_headless(const char *path)
 	_exit(1);
 }
 
-/* The letter behind the command's name. */
+/* The state letter after the command name. */
 static char state_of(pid_t pid)
 {
 	char path[64], text[512] = "", *end;

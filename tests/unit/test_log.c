@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is said on a stderr that cannot be written: no signal reaches the program for it.
+ * Messages to a stderr that cannot be written raise no signal in the program.
  */
 #include "core/guest/log.h"
 

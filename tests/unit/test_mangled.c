@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sizes of readable names, against what the demangler makes of them.
+ * Computed sizes of demangled names, compared with the demangler.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * PyTorch's names of ranges, whole and cut anywhere, and what is none.
+ * PyTorch's names of ranges, complete and cut anywhere, and other names.
  */
 #include "pipeline/ranges/operator_name.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Claims on an output folder: one wins, a claim holds while its trace is there in either form, and
- * passes on when the trace is gone; planted links are not followed.
+ * Claims on an output folder: one wins, a claim holds while its trace exists in either form, and is
+ * taken over when the trace is gone; planted links are not followed.
  */
 #include "writers/owner.h"
 

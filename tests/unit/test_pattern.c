@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Names with places in them: hostile values stay inside their part of the name.
+ * Patterns of file names: hostile values stay inside their part of the name.
  */
 #include "core/pattern.h"
 

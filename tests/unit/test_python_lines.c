@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Line tables of one function as CPython 3.9, 3.10 and 3.12 compiled it, and tables that are wrong.
+ * Line tables of one function compiled by CPython 3.9, 3.10 and 3.12, and malformed tables.
  */
 #include "collectors/python/lines.h"
 

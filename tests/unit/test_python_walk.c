@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Stacks of an interpreter that is not there: its objects are made by hand, right and wrong.
+ * Stacks of a fake interpreter, with hand-made objects, valid and malformed.
  */
 #include "collectors/python/python.h"
 

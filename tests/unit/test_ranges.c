@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which ranges of a row are open around a moment and around each other, where they nest and where
- * they overlap: compared with a search through all of them, and with so many that a search would
- * not end.
+ * Which ranges of a track are open at a time and around each other, nested or overlapping: compared
+ * with a linear search, and with too many ranges for one.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -41,7 +40,7 @@ static int64_t end_of(uint32_t range)
 	return model.ranges.at[range].start + model.ranges.at[range].dur;
 }
 
-/* What is open on a row at @t, innermost first, is what a search backwards finds. */
+/* The ranges open on a track at @t, innermost first, are those that a backward search finds. */
 static void check_open(uint32_t thread, int64_t t)
 {
 	uint32_t first = model.threads.at[thread].range[GT_RANGE_NVTX].first;
@@ -95,7 +94,7 @@ Test(ranges, as_a_search_finds_them)
 		check_random(&seed);
 }
 
-/* Requests one behind the other, of which two are open at a time, all inside one range. */
+/* Consecutive requests, two open at a time, all inside one range. */
 Test(ranges, many_that_overlap)
 {
 	const uint32_t count = 1000000;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The spool and what is got out of it: what a killed process had not written becomes a trace.
+ * Recovery from the spool: what a killed process had not written becomes a trace.
  */
 #include <criterion/criterion.h>
 #include <dirent.h>
@@ -145,7 +145,7 @@ Test(recover, takes_times_by_the_look_at_the_clock_that_the_file_has)
 	free(text);
 }
 
-/* Of a CUPTI that appended to its records, and what it appended looks like the kind of a record. */
+/* A newer CUPTI with longer records, whose additional fields look like the kind of a record. */
 Test(recover, finds_the_lengths_of_records)
 {
 	static const CUpti_ActivityKernel8 kernel = {.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL};

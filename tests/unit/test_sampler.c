@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The sampler and the threads that it samples: they run, sleep, make calls, end, and are followed
- * by others. What it delivers is read out of its ring as the drain thread does it.
+ * The sampler and the threads that it samples: they run, sleep, make calls, end, and are replaced
+ * by others. Samples are read from its ring as by the drain thread.
  */
 #include "collectors/sampler/sampler.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * State of threads from the kernel: its texts, and real threads that sleep, run and end.
+ * State of threads as reported by the kernel: its texts, and real threads that sleep, run and end.
  */
 #include "collectors/sampler/proc.h"
 

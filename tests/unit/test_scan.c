@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * readers/chrome/scan.h: values, numbers, strings, and what is refused where.
+ * readers/chrome/scan.h: values, numbers, strings, and where errors are found.
  */
 #include "readers/chrome/scan.h"
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* @text with the zero bytes behind it that the scanner wants. */
+/* @text followed by the zero bytes that the scanner needs. */
 static char *padded(const char *text)
 {
 	char *copy = calloc(1, strlen(text) + GT_INPUT_PADDING);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a file inherits from the one before.
+ * What a file inherits from the previous one.
  */
 #include "pipeline/output/segments.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What each of the files of a process tells again: names of threads, the newest of very many.
+ * What each file of a process repeats: names of threads, the newest of very many.
  */
 #include "pipeline/output/segments.h"
 

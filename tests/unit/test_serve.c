@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The server of `gputrace open` and clients that do not behave. Client and server take turns in one
+ * The server of `gputrace open` with misbehaving clients. Client and server take turns in one
  * thread: what the client has sent waits in the socket.
  */
 #include <arpa/inet.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The spool under use: what interrupts a reservation, and what is mapped again and again.
+ * The spool in use: interrupted reservations, and repeated mappings.
  */
 #include "core/spool.h"
 

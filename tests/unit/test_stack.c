@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The store of stacks: each stack once, each address asked for once, near frames of ours cut off,
- * bounded, and forgetful of modules that have gone.
+ * The store of stacks: each stack once, each address looked up once, our innermost frames cut off,
+ * bounded, and stacks of unloaded modules replaced.
  */
 #include "core/stack.h"
 

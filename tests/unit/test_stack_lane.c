@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Rows of call stacks: which calls share a slice, the order in which slices end, and what happens
- * to a row when its thread ends, its memory does, or its calls are out of order.
+ * Tracks of call stacks: which calls share a slice, the order in which slices end, and what happens
+ * to a track when its thread ends, memory is short, or calls are out of order.
  */
 #include "pipeline/sources/stack_lane.h"
 
@@ -110,7 +110,7 @@ Test(stack_lane, common_frames_share_a_slice)
 	gt_stack_lane_free(lane);
 }
 
-/* An inner slice that is over first stands before the outer one in the file. */
+/* An inner slice that ends first precedes the outer one in the file. */
 Test(stack_lane, inner_slices_begin_later)
 {
 	struct gt_stack_lane *lane = make(64, 1 << 20);
@@ -242,12 +242,12 @@ Test(stack_lane, memory_is_bounded)
 	cr_assert(lost > 0 && lost < 1000, "%lu", lost);
 	gt_stack_lane_finish(lane);
 	cr_assert_eq(got.count, 1000 - lost);
-	call(lane, 5000, 20, 21, stack); /* rows of ended threads serve others */
+	call(lane, 5000, 20, 21, stack); /* tracks of ended threads are reused */
 	cr_assert_eq(gt_stack_lane_lost(lane), lost);
 	gt_stack_lane_free(lane);
 }
 
-/* Slices of a row never overlap partly, whatever the stacks; outer ones come first among equals. */
+/* Slices of a track never overlap partly, whatever the stacks; of equal ones the outer is first. */
 Test(stack_lane, slices_nest)
 {
 	struct gt_stack_lane *lane = make(64, 1 << 20);

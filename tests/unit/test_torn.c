@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * recover/torn.h: a first block that is cut at any byte, with nothing behind it or with what stood
- * there before, becomes one that repair can close.
+ * recover/torn.h: a first block that is cut at any byte, followed by nothing or by the previous
+ * content, becomes one that repair can close.
  */
 #include "recover/torn.h"
 #include "trace/file_name.h"

@@ -124,7 +124,7 @@ static int by_row(const void *a, const void *b)
 	return x->end < y->end ? 1 : -1;
 }
 
-/* The property itself: any requests in any order. */
+/* No partial overlap for any requests in any order. */
 static void check_random(uint64_t seed, uint64_t spread, size_t count)
 {
 	struct gt_tracks *tracks = gt_tracks_new();

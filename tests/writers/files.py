@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of whole files share: making traces and linting them."""
+"""Shared by the tests of whole files: making traces and linting them."""
 
 import atexit
 import os
@@ -14,7 +14,7 @@ MAKE_TRACE = sys.argv[1] if len(sys.argv) > 1 else ""
 
 
 def folder():
-    """A new folder that is gone when the test ends."""
+    """A new folder, removed at the end of the test."""
     path = tempfile.mkdtemp(prefix="gputrace-files-")
     atexit.register(shutil.rmtree, path, ignore_errors=True)
     return path
@@ -44,7 +44,7 @@ def read(path):
 
 
 class Skip(Exception):
-    """This machine does not allow the test."""
+    """The test cannot run on this machine."""
 
 
 def main(tests):

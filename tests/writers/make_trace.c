@@ -45,7 +45,7 @@ struct maker {
 	struct gt_intern *strings;
 	struct gt_metadata metadata;
 	struct gt_writer *writer;
-	struct gt_ledger ledger; /* what the collectors would count; the writer adds its own */
+	struct gt_ledger ledger; /* the collectors' counts; the writer adds its own */
 	struct gt_stack_frame frames[6];
 	struct gt_stack *stacks[4];
 	uint64_t now;            /* of the host thread */
@@ -81,7 +81,7 @@ static void put(struct maker *m, const struct gt_event *event)
 	m->writer->ops->event(m->writer, event);
 }
 
-/* One call of the host thread; its length is @ns. */
+/* Writes one call of the host thread, @ns long. */
 static void call(struct maker *m, const char *name, uint32_t cbid, bool enqueues, uint64_t ns)
 {
 	struct gt_event event = {
@@ -98,7 +98,7 @@ static void call(struct maker *m, const char *name, uint32_t cbid, bool enqueues
 	m->now = event.end + 1000;
 }
 
-/* Where and when the work of the last call runs. */
+/* Makes the GPU work of the last call: its place and time. */
 static struct gt_event work(struct maker *m, enum gt_event_kind kind, uint32_t device,
 			    uint32_t stream, uint64_t ns)
 {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""gputrace convert: a .pftrace cut anywhere gives what stands before the cut; wrong input is reported."""
+"""gputrace convert: a .pftrace cut anywhere gives the events before the cut; invalid input is reported."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ JSON, _ = files.make(WHERE, 20)
 
 
 def convert(source, target):
-    """Exit status and stderr; the target is gone before."""
+    """Exit status and stderr; removes the target first."""
     if os.path.exists(target):
         os.unlink(target)
     done = subprocess.run([CLI, "convert", source, target], stdout=subprocess.PIPE,
@@ -34,12 +34,12 @@ assert convert(WHOLE, BACK) == (0, "")
 
 
 def there_and_back():
-    """No event is lost or changed on the way."""
+    """No event is lost or changed."""
     assert sorted(events(BACK)) == sorted(events(JSON))
 
 
 def cut_anywhere():
-    """More of the file is never fewer events, and a cut is reported."""
+    """A longer part of the file never gives fewer events, and a cut is reported."""
     path, target = os.path.join(WHERE, "cut.pftrace"), os.path.join(WHERE, "cut.json")
     last = 0
     for size in range(1, len(DATA), max(1, len(DATA) // 60)):
@@ -57,7 +57,7 @@ def cut_anywhere():
 
 
 def wrong_input():
-    """One line that says what is wrong, and no file."""
+    """One line with the reason, and no file."""
     target = os.path.join(WHERE, "never.json")
     foreign = os.path.join(WHERE, "foreign")
     for content in (b"", b"hello", b"\x0a\x04\x50\x07\x40\x01", b'{"traceEvents": [{"ph": "X"}]}'):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A process may die at any moment: what stands in the file then is whole lines and at most one
-broken one, and the array needs only its bracket."""
+"""A process may die at any moment: the file then has complete lines and at most one broken one, and the
+array only needs its bracket."""
 
 import json
 import os
@@ -17,7 +17,7 @@ BLOCK = 16384
 
 
 def events_of(data):
-    """What a reader keeps of a cut array: the lines up to the last whole one."""
+    """The events that a reader keeps of a cut array: up to the last complete line."""
     kept = data[:data.rfind(b"\n") + 1]
     if kept.endswith(b"\n]\n"):
         kept = kept[:-2]
@@ -42,14 +42,14 @@ def every_cut_keeps_its_whole_lines():
 
 
 def every_cut_is_repaired_to_a_good_file():
-    """`gputrace repair` makes of a file cut anywhere behind its first line one that the lint takes."""
+    """`gputrace repair` turns a file cut anywhere after its first line into one that passes the lint."""
     data = files.read(files.make(files.folder(), 40, close=0, overlap=1, hostile=1)[0])
     chooser = random.Random(11)
     for cut in chooser.sample(range(BLOCK, len(data)), 12) + [BLOCK, len(data)]:
         path = os.path.join(files.folder(), "n3_4100.1.pt.trace.json")
         with open(path, "wb") as file:
             file.write(data[:cut])
-        os.utime(path, (0, 0))  # what another host wrote a moment ago is left alone
+        os.utime(path, (0, 0))  # recent files of other hosts are left alone
         done = subprocess.run([sys.argv[2], "repair", path], capture_output=True, text=True,
                               timeout=300, check=False)
         assert done.returncode == 0, (cut, done.stderr)
@@ -57,7 +57,7 @@ def every_cut_is_repaired_to_a_good_file():
 
 
 def closed_tail_with_running_head():
-    """Killed between tail and head: the tail says where the events end, the first line is whole."""
+    """Killed between tail and head: the tail marks the end of the events, the first line is complete."""
     path, _ = files.make(files.folder(), 30)
     closed = files.read(path)
     running = files.read(files.make(files.folder(), 30, close=0)[0])
@@ -67,7 +67,7 @@ def closed_tail_with_running_head():
 
 
 def a_killed_writer_leaves_whole_lines():
-    """SIGKILL at random moments, while the writer is writing as fast as it can."""
+    """SIGKILL at random moments, while the writer writes as fast as it can."""
     chooser = random.Random(7)
     unclosed = 0
     for _ in range(8):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Full disks and size limits: the file is closed all the same, and what is lost is counted."""
+"""Full disks and size limits: the file is still closed, and losses are counted."""
 
 import json
 import os
@@ -11,7 +11,7 @@ import files
 
 
 def totals(ledger):
-    """Events of the program, without names and arrows."""
+    """Events of the program, without names and flows."""
     return sum(ledger[key] for key in ("calls_written", "kernels_written", "memcpys_written",
                                        "memsets_written", "syncs_written", "ranges_written"))
 
@@ -38,7 +38,7 @@ def size_limit():
 
 
 def file_size_resource_limit():
-    """The kernel refuses in the middle of a batch; the newest events give way to the tail."""
+    """The kernel refuses in the middle of a batch; the newest events are dropped for the tail."""
     for limit in (300000, 500001, 777777, 1048576):
         path, ledger = files.make(files.folder(), 200, fsize=limit)
         check_closed(path, ledger, "size limit", limit)
@@ -73,7 +73,7 @@ PFTRACE = totals(files.make(files.folder(), 400, perfetto=1)[1])
 
 
 def converted(path):
-    """What the reader makes of a .pftrace: the JSON's ledger, its events, what it complained about."""
+    """A converted .pftrace: the JSON's ledger, its events, the messages."""
     target = os.path.join(files.folder(), "out.json")
     done = subprocess.run([sys.argv[2], "convert", path, target], stderr=subprocess.PIPE, text=True,
                           timeout=300, check=False)
@@ -83,7 +83,7 @@ def converted(path):
 
 
 def check_pftrace(path, ledger, limit):
-    """Closed with its ledger behind the last whole packet; the reader takes every slice."""
+    """Closed with its ledger after the last complete packet; the reader reads every slice."""
     assert len(files.read(path)) <= limit
     assert ledger["events_lost_disk"] > 0
     assert totals(ledger) + ledger["events_lost_disk"] == PFTRACE, ledger
@@ -107,7 +107,7 @@ def pftrace_with_a_size_limit():
 
 
 def pftrace_without_room_for_its_end():
-    """The first packets fit and the ledger does not: the reader takes what is there and says so."""
+    """The first packets fit and the ledger does not: the reader reads what is there and reports that."""
     empty = len(files.read(files.make(files.folder(), 0, perfetto=1)[0]))
     path, ledger = files.make(files.folder(), 20, expect=1, perfetto=1, fsize=empty * 6 // 10)
     assert ledger["events_lost_disk"] == totals(files.make(files.folder(), 20, perfetto=1)[1])

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The lint finds nothing in good files and the right thing in each kind of broken one; so does `gputrace verify`, whose
-words are its own."""
+"""The lint finds nothing in valid files and the right error in each kind of invalid one; so does `gputrace verify`, in
+its own words."""
 
 import json
 import os
@@ -37,7 +37,7 @@ def verify(path):
 
 
 def broken(change, rule, *options, source=GOOD, words=""):
-    """It must give a finding of that rule, and one of `verify` with those words where it looks for such a thing."""
+    """The lint must report that rule, and `verify`, if it checks for it, those words."""
     path = changed(change, source)
     rules = {line.split(": ")[1] for line in files.lint(path, *options)}
     assert rule in rules, (rule, rules)
@@ -46,7 +46,7 @@ def broken(change, rule, *options, source=GOOD, words=""):
 
 
 def found(change, words, source=GOOD):
-    """`verify` must say so."""
+    """`verify` must report these words."""
     found_in(changed(change, source), words)
 
 
@@ -73,7 +73,7 @@ def good_files():
 
 
 def few_details():
-    """Only what ids, times and places need; no blank between tokens, no arrow."""
+    """Only ids, times and places; no blank between tokens, no flow."""
     path, ledger = files.make(files.folder(), 20, few=1, devices=2)
     assert files.lint(path) == []
     assert ledger["arrows_written"] == 0 and ledger["kernels_written"] > 0
@@ -89,7 +89,7 @@ def few_details():
 
 
 def trailing_zeros(line):
-    """Times have three decimals, Python leaves zeros at their end out."""
+    """Times have three decimals; Python omits trailing zeros."""
     return sum(len(text) - len(repr(float(text))) for text in re.findall(r'"(?:ts|dur)":([0-9.]+)', line))
 
 
@@ -155,12 +155,12 @@ def ledger_rules():
 
 
 def book(key, change):
-    """The ledger's number under that key is another one."""
+    """Changes a count of the ledger."""
     return lambda text: re.sub(rf'("{key}": )(\d+)', lambda found: found[1] + str(int(found[2]) + change), text, count=1)
 
 
 def on_event(choose, change):
-    """Changes the first event of a file that is chosen."""
+    """Changes the first event of a file for which `choose` is true."""
     def apply(text):
         lines = text.splitlines(keepends=True)
         for number, line in enumerate(lines):
@@ -180,7 +180,7 @@ def setting(key, value):
 
 
 def crossing(text):
-    """A kernel that ends in the middle of the next one of its row."""
+    """A kernel that ends in the middle of the next one of its track."""
     last = {}
     for line in text.splitlines():
         event = json.loads(line[1:]) if line.startswith(',{"ph": "X"') else {}
@@ -194,7 +194,7 @@ def crossing(text):
 
 
 def early(text):
-    """GPU work two milliseconds in front of its call."""
+    """GPU work two milliseconds before its call."""
     calls = {}
     for line in text.splitlines():
         event = json.loads(line[1:]) if line.startswith(',{"ph": "X"') else {}
@@ -205,7 +205,7 @@ def early(text):
 
 
 def moved_behind(pattern):
-    """The line of that pattern comes last."""
+    """Moves the line that matches the pattern to the end."""
     def apply(text):
         line = re.search(pattern, text)[0]
         return text.replace(line, "", 1).replace(',{"ph": "i", "s": "g"', line + ',{"ph": "i", "s": "g"', 1)
@@ -219,7 +219,7 @@ def doubled_operator(text):
 
 
 def verify_rules():
-    """What it finds on rows, in calls and in times."""
+    """Errors in tracks, calls and times."""
     found(crossing, "ns before another of its track ends, and ends after it")
     found(early, "GPU work starts 2000000 ns before its call")
     found(on_event(is_a("cuda_runtime"), setting("correlation", 2)), "correlation 2 has a second call")
@@ -238,7 +238,7 @@ def verify_rules():
 
 
 def verify_books():
-    """What its sums tell."""
+    """Errors in the ledger's sums."""
     found(book("calls_seen", 1), "of 281 calls seen 280 are accounted for")
     found(book("calls_received", -1), "calls_received is 1 less than what was written")
     found(book("records_kernel", -1), "records_kernel is 1 less than what was written")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every command that reads traces takes a .pftrace, and says of it what it says of the same run's JSON."""
+"""Every command that reads traces accepts a .pftrace, and prints the same as for the JSON of the same run."""
 
 import gzip
 import json
@@ -33,7 +33,7 @@ def run(*words, stdin=None, expect=0):
 
 
 run("convert", JSON, PF)
-# another folder: beside each other, one of them would count
+# in another folder: of two files next to each other only one counts
 SAME = os.path.join(WHERE, "other", "same.json")
 os.mkdir(os.path.dirname(SAME))
 run("convert", PF, SAME)
@@ -52,7 +52,7 @@ def same_answers():
 
 
 def number_of_events():
-    """Of a .pftrace: what its ledger says was written, of all kinds."""
+    """For a .pftrace it is the sum of the written events of all kinds in its ledger."""
     counts = [int(EVENTS.search(run("verify", path)[0]).group(1)) for path in (SAME, PF)]
     ledger = json.loads(files.read(SAME))["ledger"]
     of_kinds = sum(ledger[kind + "_written"] for kind in
@@ -71,7 +71,7 @@ def compressed_and_from_a_pipe():
     with open(PF, "rb") as source:
         assert run(*command, "-", stdin=source)[0] == want
     for path in (PF, packed):
-        back = os.path.join(WHERE, "same.json")  # its own name stands in it
+        back = os.path.join(WHERE, "same.json")  # it contains its own name
         with subprocess.Popen(["cat", path], stdout=subprocess.PIPE) as pipe:
             run("convert", "-", back, stdin=pipe.stdout)
         assert files.read(back) == files.read(SAME)
@@ -115,7 +115,7 @@ def folder_with_both_forms():
 
 
 def cut():
-    """What stands before the cut counts, and the cut is reported; without a spool repair has nothing to add."""
+    """Events before the cut count, and the cut is reported; without a spool repair has nothing to add."""
     path = os.path.join(WHERE, "other", "cut.pftrace")
     with open(path, "wb") as file:
         file.write(files.read(PF)[:os.path.getsize(PF) * 2 // 3])
@@ -130,7 +130,7 @@ def cut():
 
 
 def broken_text():
-    """The writer's text is UTF-8: what is not has been damaged. It is shown mended, as JSON has it."""
+    """The writer's text is valid UTF-8: other bytes are damage. They are replaced, as in JSON."""
     data = files.read(PF)
     at = data.index(b"cudaLaunchKernel")
     path = os.path.join(WHERE, "other", "broken.pftrace")
@@ -143,7 +143,7 @@ def broken_text():
 
 
 def wrong_in_both():
-    """GPU work that starts before its call is found in either form."""
+    """GPU work that starts before its call is found in both formats."""
     path, _ = files.make(os.path.join(WHERE, "wrong"), 200, overlap=1, seed=3)
     other = path.replace(".pt.trace.json", ".pftrace")
     run("convert", path, other)
@@ -155,7 +155,7 @@ def wrong_in_both():
 
 
 def lying_ledger():
-    """Packets that are gone are missed: the ledger of the file still counts them."""
+    """Missing packets are noticed: the ledger of the file still counts them."""
     data = files.read(PF)
     at, kept, dropped = 0, bytearray(), 0
     while at < len(data):  # packets: tag, length, content
@@ -170,7 +170,7 @@ def lying_ledger():
                 break
         content = data[at:at + size]
         at += size
-        # a slice of GPU work without interned data and without its own clock: field 53 alone
+        # a slice of GPU work without interned data or a clock: only field 53
         if not dropped and b"\xaa\x03" in content[:12] and size < 40:
             dropped = 1
             continue

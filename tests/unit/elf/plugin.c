@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A shared object to look things up in (test_elf_lookup.c): one symbol in two versions, one
+ * A shared object for look-ups (test_elf_lookup.c): one symbol in two versions, one
  * imported weakly. Built with each kind of hash table, and without versions.
  */
 #include <stdio.h>

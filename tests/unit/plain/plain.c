@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Runs the tests that plain/criterion/criterion.h registered, each in a process of its own, one
- * after the other. Exit status: 0 all passed, 1 one failed, 77 all were skipped. Main thread only,
- * but for plain_fail, which a test's own threads may call.
+ * Runs the tests that plain/criterion/criterion.h registered in order, each in its own process.
+ * Exit status: 0 all passed, 1 one failed, 77 all were skipped. Main thread only, except
+ * plain_fail, which a test's own threads may call.
  */
 #include <criterion/criterion.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Functions to be named: public, local, C++, and as nvcc names what it makes of a kernel.
+ * Functions to look up by address: public, local, C++, and with nvcc's names for host functions of
+ * kernels.
  */
 void (*plugin_function(int which))(void);
 

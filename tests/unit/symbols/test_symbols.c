@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From address to name: modules that come and go, symbol tables in every place where they may be,
- * damaged files, demangling, and what belongs to the toolkit.
+ * From address to name: modules that are loaded and unloaded, symbol tables in every possible
+ * place, damaged files, demangling, and functions of the toolkit.
  */
 #include "collectors/symbols/symbols.h"
 
@@ -339,7 +339,7 @@ Test(modules, the_driver_and_the_runtime_are_ours)
 	cr_assert(module->ours);
 	cr_assert(frame_of(open_plugin("GT_TEST_COPY", NULL)(LOCAL))->ours);
 
-	/* the file is replaced by another: its names would be lies */
+	/* the file is replaced by another, whose names would be wrong */
 	snprintf(command, sizeof(command), "rm %s && cp /proc/%d/exe %s", file, (int)getpid(),
 		 file);
 	cr_assert_eq(system(command), 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Our stack beside the one that libunwind's own step by step unwinder finds in the same place.
+ * Compares our stack with that of libunwind's own step-by-step unwinder in the same place.
  */
 #ifndef GT_TESTS_UNIT_UNWIND_COMPARE_H
 #define GT_TESTS_UNIT_UNWIND_COMPARE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A library whose constructor calls back into the program that loads it, if that asks for it.
+ * A library whose constructor calls back into the program that loads it, on request.
  */
 void (*plugin_visitor(void))(void *);
 void *plugin_context(void);

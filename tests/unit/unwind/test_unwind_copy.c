@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Stacks out of copies are those that the thread itself finds: with all registers, as a signal's
- * handler has them, and without the frame pointer, as the kernel reports them of a waiting thread.
+ * Stacks from copies equal those that the thread itself finds: with all registers, as in a signal
+ * handler, and without the frame pointer, as the kernel reports a waiting thread.
  */
 #include "collectors/unwind/copy.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Stacks that are not as they should be: destroyed, through code without tables, without libunwind.
+ * Unusual stacks: destroyed, through code without tables, without libunwind.
  */
 #include "collectors/unwind/unwind.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Stacks are those that libunwind finds step by step: for every shape of frame, at every
+ * Stacks equal those that libunwind finds step by step: for every shape of frame, at every
  * instruction, on all kinds of stacks, in signal handlers, threads and constructors.
  */
 #include "collectors/unwind/unwind.h"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stands in for PyTorch where it is not installed: the hooks that gputrace uses behave as PyTorch's
-do (2.15 was looked at), and so do the few operators that torch_operators.py calls."""
+"""A stand-in for PyTorch where it is not installed: the hooks that gputrace uses behave like PyTorch's
+(2.15), and so do the few operators that torch_operators.py calls."""
 from torch import autograd, cuda
 from torch.autograd.profiler import operator
 

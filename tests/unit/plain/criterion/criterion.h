@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The part of Criterion that the unit tests use, for builds with ThreadSanitizer only: Criterion's
- * runner maps an arena at a fixed address that lies in ThreadSanitizer's shadow, so it cannot start
+ * runner maps an arena at a fixed address that is in ThreadSanitizer's shadow, so it cannot start
  * there. Same source of the tests, one process per test, a line per failure, exit status 1.
  * Left out: theories, parameters, redirection. plain.c is the runner.
  */
