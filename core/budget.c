@@ -17,7 +17,6 @@
 #define LEAST_MEMORY    (24 * MIB)
 #define LEAST_LIMIT     (2 * LEAST_MEMORY)
 #define LEAST_UNSAVED   MIB
-#define MOST_UNSAVED    (256 * MIB)
 #define LEAST_FILE      MIB
 #define LEAST_RING      ((uint64_t)16 << 10)
 
@@ -72,8 +71,7 @@ bool gt_budget_fit(struct gt_config *config, const struct gt_cgroup_limit *cgrou
 	if (limit) {
 		fit_memory(config, larger(limit / SHARE_MEMORY, LEAST_MEMORY), ret_budget);
 		ret_budget->in_memory = limit / SHARE_IN_MEMORY;
-		ret_budget->unsaved =
-			larger(smaller(limit / SHARE_UNSAVED, MOST_UNSAVED), LEAST_UNSAVED);
+		ret_budget->unsaved = larger(limit / SHARE_UNSAVED, LEAST_UNSAVED);
 	}
 	lower(config, GT_CONFIG_MAX_MEMORY,
 	      (uint64_t)gt_config_number(config, GT_CONFIG_MAX_RSS) / 2);

@@ -9,7 +9,13 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#define PAGE_BYTES 4096u
+#define PAGE_BYTES   4096u
+#define MOST_AT_ONCE ((uint64_t)16 << 20) /* is asked for and waited for */
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
 
 /* sync_file_range does nothing on overlayfs, but fadvise starts to write what it cannot give back,
  * and fdatasync waits. */
@@ -30,30 +36,43 @@ static bool wait_for_disk(const struct gt_write_behind *behind, int fd, uint64_t
 					SYNC_FILE_RANGE_WAIT_AFTER);
 }
 
-/* Half of what may be unsaved is on its way while the other half is written. */
-static bool step(struct gt_write_behind *behind, int fd)
+/* Asks for the whole pages up to the end. */
+static bool start(struct gt_write_behind *behind, int fd)
 {
-	uint64_t saved = behind->saved, started = behind->started;
-	uint64_t whole = behind->end & ~(uint64_t)(PAGE_BYTES - 1);
+	uint64_t from = behind->started;
 
-	behind->saved = started;
-	behind->started = whole;
-	if (started > saved) {
-		if (!wait_for_disk(behind, fd, saved, started))
-			return false;
-		posix_fadvise(fd, (off_t)saved, (off_t)(started - saved), POSIX_FADV_DONTNEED);
-	}
-	return start_writing(behind, fd, started, whole);
+	behind->started = behind->end & ~(uint64_t)(PAGE_BYTES - 1);
+	return start_writing(behind, fd, from, behind->started);
+}
+
+/* Waits for the oldest part that was asked for, which is then given back. */
+static bool settle(struct gt_write_behind *behind, int fd, uint64_t piece)
+{
+	uint64_t from = behind->saved;
+
+	behind->saved = smaller(from + piece, behind->started);
+	if (!wait_for_disk(behind, fd, from, behind->saved))
+		return false;
+	posix_fadvise(fd, (off_t)from, (off_t)(behind->saved - from), POSIX_FADV_DONTNEED);
+	return true;
 }
 
 void gt_write_behind_note(struct gt_write_behind *behind, int fd, uint64_t offset, size_t size)
 {
+	uint64_t piece = smaller(behind->unsaved / 4, MOST_AT_ONCE);
 	int saved_errno = errno;
+	bool works = true;
 
 	if (offset + size > behind->end)
 		behind->end = offset + size;
-	if (behind->unsaved && behind->end - behind->started >= behind->unsaved / 2 &&
-	    !step(behind, fd))
-		behind->unsaved = 0; /* not on this file system, or not allowed */
+	if (!behind->unsaved)
+		return;
+	if (behind->end - behind->started >= piece)
+		works = start(behind, fd);
+	while (works && behind->end - behind->saved > behind->unsaved - piece &&
+	       behind->started > behind->saved)
+		works = settle(behind, fd, piece);
+	if (!works) /* not on this file system, or not allowed */
+		behind->unsaved = 0;
 	errno = saved_errno;
 }

@@ -9,6 +9,7 @@ import json
 import mmap
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -17,16 +18,21 @@ import unittest
 import harness
 
 FLOOD = [harness.program("workload"), "flood"]
+GPUTRACE = os.path.join(harness.SOURCE, "scripts", "gputrace")
 INTO = ["sh", "-c", 'echo $$ >"$1/cgroup.procs" && shift && exec "$@"', "sh"]
 MIB = 1 << 20
 NUMBERS = itertools.count()
 
 
-def ledger_of(path):
-    """Of a large file, from its end."""
+def tail_of(path):
+    """The end of a large file."""
     with open(path, "rb") as file:
         file.seek(max(0, os.path.getsize(path) - (64 << 10)))
-        tail = file.read().decode("utf-8", "replace")
+        return file.read().decode("utf-8", "replace")
+
+
+def ledger_of(path):
+    tail = tail_of(path)
     return json.JSONDecoder().raw_decode(tail[tail.rindex('"ledger": ') + 10:])[0]
 
 
@@ -50,6 +56,12 @@ def cached(path):
     return sum(page & 1 for page in pages) * mmap.PAGESIZE
 
 
+def anonymous(pid):
+    """Bytes of its memory that belong to no file."""
+    with open(f"/proc/{pid}/status", encoding="utf-8") as file:
+        return next(int(line.split()[1]) << 10 for line in file if line.startswith("RssAnon:"))
+
+
 def is_in_memory(folder):
     return subprocess.run(["stat", "-f", "-c", "%T", folder], capture_output=True, text=True,
                           check=True).stdout.strip() in ("tmpfs", "ramfs")
@@ -64,6 +76,11 @@ def hierarchies():
                 yield words[4], "memory.max"
             elif kind == "cgroup" and "memory" in words[-1].split(","):
                 yield words[4], "memory.limit_in_bytes"
+
+
+def pids_in(group):
+    with open(os.path.join(group, "cgroup.procs"), encoding="utf-8") as file:
+        return [int(line) for line in file]
 
 
 def make_group(limit):
@@ -110,6 +127,13 @@ class Folders(unittest.TestCase):
         self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
         return folder
 
+    def wait_for_trace(self, size):
+        """Of a program that runs on until it is killed."""
+        self.assertTrue(harness.gate.wait_for(
+            lambda: any(os.path.getsize(path) > size for path in harness.traces(self.folder))))
+        path, = harness.traces(self.folder)
+        return path
+
     def check_file(self, path, limit):
         """It ends well, and names the limit and what was dropped because of it."""
         self.assertTrue(metadata_of(path)["memory"].startswith(f"{limit} MiB in "))
@@ -152,6 +176,25 @@ class RealLimit(Folders):
         self.assertIn("the program runs on untraced", said)
         self.assertEqual(harness.traces(self.folder), [])
 
+    def test_run(self):
+        """What follows the program must not be killed either."""
+        group = make_group(64 * MIB)
+        self.addCleanup(remove_group, group)
+        words = harness.command(
+            [GPUTRACE, "run", "--spool=off", "--output=" + self.folder, *FLOOD],
+            before=[*INTO, group])
+        with subprocess.Popen(words, env=harness.environment(), stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, text=True) as run:
+            path = self.wait_for_trace(3 * 64 * MIB)
+            for pid in pids_in(group):
+                with open(f"/proc/{pid}/comm", encoding="utf-8") as file:
+                    if file.read().startswith("reliability_wor"):
+                        os.kill(pid, signal.SIGKILL)
+            said = run.stderr.read()
+        self.assertIn(run.returncode, (-signal.SIGKILL, 128 + signal.SIGKILL))
+        self.assertIn("no summary: the trace is too large", said)
+        self.assertIn('"repaired"', tail_of(path))
+
     @unittest.skipUnless(harness.has_shm(), "no /dev/shm with a gigabyte")
     def test_trace_in_memory(self):
         """It is part of what is limited: of little size, and only its end is kept."""
@@ -181,23 +224,25 @@ class MadeUpLimit(Folders):
             file.write(f"{self.LIMIT * MIB}\n")
         return house
 
-    def run_flood(self, groups, mount, bursts):
-        words = [*FLOOD, str(bursts)]
+    def how(self, groups, mount):
         shim = os.path.join(harness.PROGRAMS, "libhouse.so")
-        result = harness.run(
-            words, folder=self.folder,
-            env=harness.environment(HOUSE=self.house(groups, mount)),
-            options=["LD_PRELOAD=" + harness.preloading.with_tracer(f"{shim}:{harness.LIBRARY}")])
-        self.assertEqual(result[:3], harness.run(words)[:3])
-        self.assertEqual(result.said, [])
-        path, = harness.traces(self.folder)
-        return path
+        preloads = harness.preloading.with_tracer(f"{shim}:{harness.LIBRARY}")
+        return {"env": harness.environment(HOUSE=self.house(groups, mount)),
+                "options": ["LD_PRELOAD=" + preloads]}
 
     def check(self, groups, mount):
-        path = self.run_flood(groups, mount, 400)
-        self.assertGreater(os.path.getsize(path), self.LIMIT * MIB // 2)
-        self.assertLess(cached(path), self.LIMIT * MIB // 8)
-        self.check_file(path, self.LIMIT)
+        """The program goes on, and what it has in memory is little."""
+        how = self.how(groups, mount)
+        words = harness.command(FLOOD, folder=self.folder, options=how["options"])
+        with subprocess.Popen(words, env=how["env"], stdout=subprocess.DEVNULL) as flood:
+            try:
+                path = self.wait_for_trace(2 * self.LIMIT * MIB)
+                in_cache, own = cached(path), anonymous(flood.pid)
+            finally:
+                flood.kill()
+        self.assertLess(in_cache, self.LIMIT * MIB // 8)
+        self.assertLess(own, self.LIMIT * MIB // 2)
+        self.assertTrue(metadata_of(path)["memory"].startswith(f"{self.LIMIT} MiB in "))
 
     @unittest.skipIf(is_in_memory(tempfile.gettempdir()), "the temporary folder is tmpfs")
     def test_version_2(self):
@@ -210,8 +255,13 @@ class MadeUpLimit(Folders):
 
     def test_files_that_make_no_sense(self):
         """As without a limit."""
-        house = "0::/pod/../../../app\n" + "x" * 100000
-        path = self.run_flood(house, "30 1 0:26 /\\0 HOUSE/groups\n- - - -\n" * 100, 2)
+        how = self.how("0::/pod/../../../app\n" + "x" * 100000,
+                       "30 1 0:26 /\\0 HOUSE/groups\n- - - -\n" * 100)
+        words = [*FLOOD, "2"]
+        result = harness.run(words, folder=self.folder, **how)
+        self.assertEqual(result[:3], harness.run(words)[:3])
+        self.assertEqual(result.said, [])
+        path, = harness.traces(self.folder)
         self.assertNotIn("memory", metadata_of(path))
         self.assertEqual(ledger_of(path)["memory_refused_cgroup"], 0)
 
