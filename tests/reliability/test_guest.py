@@ -7,7 +7,6 @@ import os
 import resource
 import sys
 import tempfile
-import time
 import unittest
 
 import harness
@@ -71,8 +70,7 @@ class Guest(unittest.TestCase):
                     words = "limited", f"{getattr(resource, name)}:{value}"
                     out = os.path.join(self.folder, name + hertz)
                     bare = harness.run([GUEST, *words])
-                    traced = harness.run([GUEST, *words], folder=out, options=["GPUTRACE_SAMPLE_CPU=" + hertz],
-                                         gates=[lambda end=time.monotonic() + 1: time.monotonic() > end])
+                    traced = harness.run([GUEST, *words], folder=out, options=["GPUTRACE_SAMPLE_CPU=" + hertz])
                     self.assertEqual(traced[:3], bare[:3])
 
 
