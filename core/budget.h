@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * How much memory the tracer may take: by its options, and by the memory limit of the control group
- * (core/cgroup.h), of which it takes a small part, because the rest is the program's.
+ * (core/guest/cgroup.h), of which it takes a small part, because the rest is the program's.
  */
 #ifndef GT_CORE_BUDGET_H
 #define GT_CORE_BUDGET_H
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/cgroup.h"
+#include "core/guest/cgroup.h"
 #include "core/config.h"
 
 /* What the control group allows besides what is in the options. 0 bytes: no limit. */

@@ -14,7 +14,7 @@
 #include "cli/run/say.h"
 #include "cli/run/unclosed.h"
 #include "cli/run/why.h"
-#include "core/cgroup.h"
+#include "core/guest/cgroup.h"
 #include "recover/writer_of.h"
 #include "trace/file_name.h"
 

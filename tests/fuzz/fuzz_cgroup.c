@@ -4,7 +4,7 @@
  * looked for is below the mount point, and a limit is a number of the file. A zero byte is between
  * the group, the mount and the file.
  */
-#include "core/cgroup.h"
+#include "core/guest/cgroup.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdbool.h>

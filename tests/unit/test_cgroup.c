@@ -3,7 +3,7 @@
  * Memory limits of control groups, in made-up trees: versions 1 and 2, nested groups, containers,
  * and whatever else may be in those files.
  */
-#include "core/cgroup.h"
+#include "core/guest/cgroup.h"
 
 #include <criterion/criterion.h>
 #include <limits.h>

@@ -393,6 +393,7 @@ static bool is_counted_again(enum gt_ledger_key key)
 		GT_LEDGER_BUFFERS_UNREAD,     GT_LEDGER_BYTES_WRITTEN,
 		GT_LEDGER_EVENTS_LOST_DISK,   GT_LEDGER_EVENTS_LOST_EARLY,
 		GT_LEDGER_EVENTS_LOST_MEMORY, GT_LEDGER_CORRELATION_EVICTED,
+		GT_LEDGER_CALLS_LATE,
 	};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)

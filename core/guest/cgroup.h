@@ -4,8 +4,8 @@
  * the files that the tracer writes and its spool on tmpfs count against it, and who exceeds it is
  * killed. Nothing that is read there is trusted to make sense.
  */
-#ifndef GT_CORE_CGROUP_H
-#define GT_CORE_CGROUP_H
+#ifndef GT_CORE_GUEST_CGROUP_H
+#define GT_CORE_GUEST_CGROUP_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,7 +4,7 @@
  * the kernel's (cgroup namespaces, bind mounts); where no mount has the group of the process, the
  * mounted groups themselves count, which in a container are its own.
  */
-#include "core/cgroup.h"
+#include "core/guest/cgroup.h"
 
 #include <fcntl.h>
 #include <limits.h>
