@@ -7,9 +7,12 @@
 
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "readers/vec.h"
 
@@ -90,14 +93,32 @@ static void close_module(struct source_module *module)
 	module->dwfl_module = NULL;
 }
 
+/* A trace names what is opened: a pipe would block, a device might do anything. */
+static int open_regular(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) || !S_ISREG(st.st_mode))
+		return -1;
+	return open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
 /* The file @path, when it is what was loaded. */
 static bool open_file(struct source_module *module, const char *path)
 {
-	module->dwfl = dwfl_begin(&callbacks);
-	if (!module->dwfl)
+	int fd = open_regular(path);
+
+	if (fd < 0)
 		return false;
+	module->dwfl = dwfl_begin(&callbacks);
+	if (!module->dwfl) {
+		close(fd);
+		return false;
+	}
 	dwfl_report_begin(module->dwfl);
-	module->dwfl_module = dwfl_report_offline(module->dwfl, "", path, -1);
+	module->dwfl_module = dwfl_report_offline(module->dwfl, "", path, fd);
+	if (!module->dwfl_module)
+		close(fd); /* else libdwfl does */
 	dwfl_report_end(module->dwfl, NULL, NULL);
 	if (module->dwfl_module && has_build_id(module->dwfl_module, module->build_id))
 		return true;
@@ -109,7 +130,8 @@ static bool open_module(struct source_module *module)
 {
 	char path[256];
 
-	if (strlen(module->build_id) < 4)
+	if (strlen(module->build_id) < 4 ||
+	    module->build_id[strspn(module->build_id, "0123456789abcdef")])
 		return false;
 	if (open_file(module, module->path))
 		return true;

@@ -71,7 +71,7 @@ class Symbolize(unittest.TestCase):
         environment = {key: value for key, value in os.environ.items()
                        if key != "DEBUGINFOD_URLS"}
         return subprocess.run([CLI, "symbolize", *options, str(path)], capture_output=True,
-                              env=environment, text=True, check=False)
+                              env=environment, text=True, check=False, timeout=120)
 
     def symbolized(self, stacks, modules, **options):
         result = self.run_it(make_trace(stacks, modules), **options)
@@ -153,6 +153,13 @@ class Symbolize(unittest.TestCase):
         events = self.symbolized([[f"touch ({STRIPPED}+{start:#x})"]],
                                  {STRIPPED: build_id(STRIPPED)})
         self.assertRegex(events[0]["args"]["launched by"], r"^touch \(inlined\.c:\d+\)$")
+
+    def test_pipe_as_a_module(self):
+        """The trace names it: nobody waits for a writer."""
+        pipe = self.folder / "libpipe.so"
+        os.mkfifo(pipe)
+        events = self.symbolized([[f"touch ({pipe}+0x10)"]], {str(pipe): build_id(LIBRARY)})
+        self.assertEqual(events[0]["args"]["frames"], [f"touch ({pipe}+0x10)"])
 
     def test_output_file(self):
         text = make_trace([["f"]], {})
