@@ -74,7 +74,7 @@ static const char *why_not(const char *path)
 	gt_file_name_parse(path, &name);
 	if (name.pid > 0 && gt_writer_is_alive(path, name.pid))
 		return "its process still writes it";
-	gt_spools_each(see_spool, &search);
+	gt_spools_each(NULL, see_spool, &search);
 	return search.is_found ? "not closed yet (gputrace repair closes it)" : NULL;
 }
 

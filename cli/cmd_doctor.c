@@ -328,7 +328,7 @@ static int examine(struct doctor *doctor)
 	check_permissions(doctor);
 	check_output(doctor);
 	check_memory(doctor);
-	gt_spools_each(see_spool, doctor);
+	gt_spools_each(NULL, see_spool, doctor);
 	printf(doctor->bad ? "\n%d thing%s in the way of a trace.\n" : "\nAll is well.\n",
 	       doctor->bad, doctor->bad == 1 ? "" : "s");
 	return doctor->bad ? GT_EXIT_FAILED : GT_EXIT_OK;

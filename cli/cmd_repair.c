@@ -3,6 +3,7 @@
  * gputrace repair: makes the traces of processes that were killed whole.
  */
 #include <inttypes.h>
+#include <signal.h>
 
 #include "cli/cmdline.h"
 #include "cli/progress.h"
@@ -12,6 +13,9 @@
 
 static const struct gt_cmdline_option options[] = {
 	{"quiet", NULL, NULL, "print nothing about repaired or closed files"},
+	{"spool", "FOLDER", NULL,
+	 "look for spools in FOLDER, too, where the program had --spool=FOLDER; off: close the "
+	 "traces without their spools, which stay"},
 	{"begun", NULL, NULL,
 	 "only create the traces of processes that were killed before they had a file"},
 	{NULL, NULL, NULL, NULL},
@@ -41,10 +45,10 @@ static void print(const char *path, const struct gt_recovery *recovery)
 			     path, recovery->calls, recovery->operations);
 }
 
-static int repair_one(const char *path, bool quiet)
+static int repair_one(const char *path, const char *spools, bool quiet)
 {
 	static struct gt_recovery recovery;
-	int rc = gt_recover_file(path, &recovery);
+	int rc = gt_recover_file(path, spools, &recovery);
 
 	if (*recovery.warning)
 		gt_cmdline_complain(recovery.warning);
@@ -69,17 +73,19 @@ static void print_begun(const char *path, const char *error, void *data)
 static int run_repair(const struct gt_cmdline *args)
 {
 	bool quiet = gt_cmdline_get(args, "quiet");
+	const char *spools = gt_cmdline_get(args, "spool");
 	int failures = 0;
 	struct gt_job job;
 
+	signal(SIGXFSZ, SIG_IGN); /* the limit is an error as a full disk is */
 	for (size_t i = 0; i < args->input_count; i++)
-		failures += gt_recover_begun(args->inputs[i], print_begun, &quiet);
+		failures += gt_recover_begun(args->inputs[i], spools, print_begun, &quiet);
 	if (gt_cmdline_get(args, "begun"))
 		return failures ? GT_EXIT_FAILED : GT_EXIT_OK;
 	gt_progress_start("repairing");
 	failures += gt_job_find(&job, args->inputs, args->input_count, gt_cmdline_complain) < 0;
 	for (size_t i = 0; i < job.paths.count; i++)
-		failures += repair_one(job.paths.at[i], quiet) < 0;
+		failures += repair_one(job.paths.at[i], spools, quiet) < 0;
 	gt_progress_stop();
 	gt_job_fini(&job);
 	return failures ? GT_EXIT_FAILED : GT_EXIT_OK;
@@ -90,12 +96,14 @@ static const struct gt_cmdline_spec spec = {
 	.details = "The file of a killed process is an array without an end, which Perfetto opens "
 		   "and other readers reject. Repair turns it into the closed object, in place: it "
 		   "drops an event that was cut in the middle and adds what the process had not "
-		   "written, recovered from its spool (--spool), which is then removed. A header "
+		   "written, recovered from its spool, which is then removed. A header "
 		   "that was cut is rebuilt from what can be read, from the spool and from the "
 		   "file's name; header_unknown lists what could not be recovered. A .pftrace is "
 		   "readable as it is and gets the events of its spool. Closed files are left "
-		   "alone. Not touched (exit status 1): a file that its process still writes, and "
-		   "one with wrong JSON in the middle, NaN or text that is not UTF-8.",
+		   "alone. Not touched (exit status 1): a file that its process still writes, one "
+		   "whose spool cannot be read now (no memory, no room, another build of gputrace "
+		   "wrote it), and one with wrong JSON in the middle, NaN or text that is not "
+		   "UTF-8.",
 	.example = "gputrace repair gputrace-out/run",
 	.options = options,
 	.min_inputs = 1,

@@ -174,7 +174,6 @@ static void fill_header(const struct gt_spool_options *options)
 	header->start_ticks = gt_sys_start_ticks((int)getpid());
 	read_boot_id(header->boot_id, sizeof(header->boot_id));
 	gt_text_format(header->build_id, sizeof(header->build_id), "%s", options->build_id);
-	gt_text_format(header->library, sizeof(header->library), "%s", options->library);
 	gt_text_format(header->folder, sizeof(header->folder), "%s", options->folder);
 	header->base = (uint64_t)(uintptr_t)header;
 	header->size = spool.size;

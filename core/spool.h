@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #define GT_SPOOL_MAGIC   "gputrace spool\n"
-#define GT_SPOOL_VERSION 1u
+#define GT_SPOOL_VERSION 2u
 #define GT_SPOOL_PREFIX  "gputrace-"
 #define GT_SPOOL_SUFFIX  ".spool"
 
@@ -40,8 +40,7 @@ struct gt_spool_header {
 	uint32_t pid;
 	uint64_t start_ticks; /* of the process, field 22 of its stat */
 	char boot_id[40];
-	char build_id[72];   /* of the library that wrote it, hexadecimal */
-	char library[1024];  /* its path: the same build must read the spool */
+	char build_id[72];   /* hexadecimal; only the build that wrote the spool reads it */
 	char folder[1024];   /* of its trace, absolute */
 	char trace[1024];    /* the trace file, empty until there is one */
 	uint64_t base, size; /* address and size of the mapping */
@@ -54,7 +53,7 @@ struct gt_spool_header {
 struct gt_spool_options {
 	const char *where;   /* "on", "off", or a folder */
 	const char *runtime; /* $XDG_RUNTIME_DIR or NULL */
-	const char *build_id, *library, *folder;
+	const char *build_id, *folder;
 	size_t max_bytes;
 	uint64_t started; /* ms since the epoch: a process may have several images */
 };

@@ -20,7 +20,6 @@ int gt_spool_view_init(struct gt_spool_view *view, const void *data, size_t size
 		return -EBADMSG;
 	if (header->boot_id[sizeof(header->boot_id) - 1] ||
 	    header->build_id[sizeof(header->build_id) - 1] ||
-	    header->library[sizeof(header->library) - 1] ||
 	    header->folder[sizeof(header->folder) - 1] || header->trace[sizeof(header->trace) - 1])
 		return -EBADMSG;
 	view->base = header->base;

@@ -5,7 +5,6 @@
 #include "pipeline/replay.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -345,6 +344,15 @@ static int close_output(struct recovery *r)
 	return is_cut ? -ENOSPC : 0;
 }
 
+/* Parts that get no memory do without in a living process, and count it. Here nothing may be
+ * missing: the spool is removed afterwards. */
+static bool lacks_memory(void)
+{
+	struct gt_memory_counts memory = gt_memory_count();
+
+	return memory.refused || memory.failed;
+}
+
 /* There was no trace yet: this is the one. */
 static void report_repaired(struct recovery *r)
 {
@@ -381,7 +389,8 @@ static int replay(struct recovery *r, const char *folder)
 	gt_outlet_flush(&p->outlet, true);
 	if (!has_trace)
 		report_repaired(r);
-	return close_output(r);
+	error = close_output(r);
+	return error || !lacks_memory() ? error : -ENOMEM;
 }
 
 static bool is_this_build(const struct gt_spool_header *header)
@@ -412,29 +421,34 @@ int gt_recover_bytes(const void *data, unsigned long size, const char *folder)
 	return error;
 }
 
-int gputrace_recover(const char *path, const char *folder)
+/* The file is as long as the spool may become: what was never handed out is not mapped. */
+static size_t bytes_used(int fd, size_t file_size)
 {
-	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), error;
-	struct stat st;
-	void *data;
+	struct gt_spool_header header;
+	uint64_t used;
 
-	if (fd < 0)
-		return -errno;
-	error = gt_sys_fstat(fd, &st);
-	if (!error && (st.st_uid != geteuid() || !S_ISREG(st.st_mode)))
-		error = -EPERM;
-	if (error) {
-		close(fd);
+	if (pread(fd, &header, sizeof(header), 0) != (ssize_t)sizeof(header))
+		return 0;
+	used = atomic_load(&header.used);
+	return used < file_size ? (size_t)used : file_size;
+}
+
+int gputrace_recover(int fd, const char *folder)
+{
+	struct stat st;
+	size_t size;
+	void *data;
+	int error = gt_sys_fstat(fd, &st);
+
+	if (error)
 		return error;
-	}
-	data = st.st_size ? mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0)
-			  : MAP_FAILED;
-	close(fd);
+	if (st.st_uid != geteuid() || !S_ISREG(st.st_mode))
+		return -EPERM;
+	size = bytes_used(fd, (size_t)st.st_size);
+	if (size < sizeof(struct gt_spool_header))
+		return -EBADMSG;
+	data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (data == MAP_FAILED)
-		return -EBADMSG;
-	if ((size_t)st.st_size < sizeof(struct gt_spool_header))
-		return -EBADMSG;
-	if (!is_this_build(data))
-		return -ESTALE;
-	return gt_recover_bytes(data, (size_t)st.st_size, folder);
+		return -errno;
+	return is_this_build(data) ? gt_recover_bytes(data, size, folder) : -ESTALE;
 }

@@ -2,17 +2,18 @@
  *
  * Recovery: makes events of what the spool of a dead process holds, with the same code that would
  * have made them there, and writes them as a trace of their own into an empty folder. `gputrace
- * repair` loads the library for this, in a process of its own, and joins the two files
- * (recover/join.h).
+ * repair` loads the library for this, in a process of its own that may do little else
+ * (recover/replay.h), and joins the two files.
  */
 #ifndef GT_PIPELINE_REPLAY_H
 #define GT_PIPELINE_REPLAY_H
 
 /*
- * Writes what the spool @path holds into @folder. 0, also when there was nothing to write;
- * -EBADMSG: not a spool, -ESTALE: of another build of the library, else another negative errno.
+ * Writes what the spool open at @fd holds into @folder. 0: all of it, also when there was nothing;
+ * -EBADMSG: not a spool, -ESTALE: of another build of the library, -ENOMEM, -ENOSPC, -EIO: not all
+ * of it for want of memory or room, else another negative errno.
  */
-__attribute__((visibility("default"))) int gputrace_recover(const char *path, const char *folder);
+__attribute__((visibility("default"))) int gputrace_recover(int fd, const char *folder);
 
 /* The same of @size bytes at @data, aligned to 8; for tests; @folder NULL: counts
  * instead of writing. */

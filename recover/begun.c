@@ -15,6 +15,8 @@
 #include <unistd.h>
 
 #include "recover/lock.h"
+#include "recover/recover.h"
+#include "recover/replay.h"
 #include "recover/spools.h"
 #include "trace/file_name.h"
 #include "writers/owner.h"
@@ -44,15 +46,17 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+/* The spool names @path: where it leads, whatever it looks like, is below the user's @folder. */
 static bool is_below(const char *path, const char *folder)
 {
-	char real[PATH_MAX];
+	char real[PATH_MAX], real_path[PATH_MAX];
 	size_t length;
 
-	if (!realpath(folder, real))
+	if (!realpath(folder, real) || !realpath(path, real_path))
 		return false;
 	length = strlen(real);
-	return !strncmp(path, real, length) && (path[length] == 0 || path[length] == '/');
+	return !strncmp(real_path, real, length) &&
+	       (real_path[length] == 0 || real_path[length] == '/');
 }
 
 /* By copy where the folders lie on different file systems. What the process had created of its file
@@ -150,7 +154,7 @@ static int make_locked(struct begun *b, const struct gt_left_spool *spool)
 {
 	static struct begun_place place;
 	char folder[PATH_MAX], recovered[PATH_MAX], why[256] = "";
-	int rc = gt_spool_replay(spool, folder, recovered, why, sizeof(why));
+	int rc = gt_replay_spool(spool, folder, recovered, why, sizeof(why));
 
 	if (rc)
 		fail(b, spool, why, rc);
@@ -161,7 +165,7 @@ static int make_locked(struct begun *b, const struct gt_left_spool *spool)
 		else
 			b->made(place.path, NULL, b->data);
 	}
-	gt_spool_forget(folder);
+	gt_replay_forget(folder);
 	if (!rc)
 		unlink(spool->path);
 	return rc;
@@ -171,7 +175,7 @@ static int make_trace(struct begun *b, const struct gt_left_spool *spool)
 {
 	struct gt_repair_lock lock;
 	char why[400], holder[320];
-	int rc = gt_repair_lock(&lock, spool->folder, spool->path, holder, sizeof(holder));
+	int rc = gt_repair_lock(&lock, spool->path, holder, sizeof(holder));
 
 	if (rc == -EBUSY) {
 		snprintf(why, sizeof(why), "%s is repairing it", holder);
@@ -191,13 +195,15 @@ static void see_spool(const struct gt_left_spool *spool, void *context)
 	b->failures += make_trace(b, spool) != 0;
 }
 
-int gt_recover_begun(const char *folder,
+int gt_recover_begun(const char *folder, const char *spools,
 		     void (*made)(const char *path, const char *error, void *data), void *data)
 {
 	struct begun b = {.folder = folder, .made = made, .data = data};
 	struct stat st;
 
+	if (spools && !strcmp(spools, GT_RECOVER_WITHOUT_SPOOL))
+		return 0;
 	if (!stat(folder, &st) && S_ISDIR(st.st_mode))
-		gt_spools_each(see_spool, &b);
+		gt_spools_each(spools, see_spool, &b);
 	return b.failures;
 }

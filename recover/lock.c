@@ -14,13 +14,12 @@
 
 #define ATTEMPTS 100 /* at a file that its holder removes each time */
 
-static int name_lock(struct gt_repair_lock *lock, const char *folder, const char *path)
+static int name_lock(struct gt_repair_lock *lock, const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	int length = slash ? (int)(slash - path) : 1;
-	int n = folder ? snprintf(lock->path, sizeof(lock->path), "%s/.%s.repair", folder, name)
-		       : snprintf(lock->path, sizeof(lock->path), "%.*s/.%s.repair", length,
-				  slash ? path : ".", name);
+	int n = snprintf(lock->path, sizeof(lock->path), "%.*s/.%s.repair", length,
+			 slash ? path : ".", name);
 
 	return n < (int)sizeof(lock->path) ? 0 : -ENAMETOOLONG;
 }
@@ -58,7 +57,16 @@ static bool is_there(const struct gt_repair_lock *lock)
 	       locked.st_ino == named.st_ino && locked.st_dev == named.st_dev;
 }
 
-static int try_lock(struct gt_repair_lock *lock, char *ret_holder, size_t size)
+/* Everybody may put a file into /dev/shm, and lock it for ever. */
+static bool is_of_stranger(int fd, const char *path)
+{
+	struct stat lock, locked;
+
+	return !fstat(fd, &lock) && lock.st_uid && lock.st_uid != geteuid() &&
+	       !stat(path, &locked) && lock.st_uid != locked.st_uid;
+}
+
+static int try_lock(struct gt_repair_lock *lock, const char *path, char *ret_holder, size_t size)
 {
 	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 	int rc = 0;
@@ -66,7 +74,9 @@ static int try_lock(struct gt_repair_lock *lock, char *ret_holder, size_t size)
 	lock->fd = open(lock->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
 	if (lock->fd < 0)
 		return -errno;
-	if (fcntl(lock->fd, F_SETLK, &whole))
+	if (is_of_stranger(lock->fd, path))
+		rc = -EPERM;
+	else if (fcntl(lock->fd, F_SETLK, &whole))
 		rc = errno == EACCES || errno == EAGAIN ? -EBUSY : -errno;
 	else if (!is_there(lock))
 		rc = -EAGAIN;
@@ -79,17 +89,16 @@ static int try_lock(struct gt_repair_lock *lock, char *ret_holder, size_t size)
 	return rc;
 }
 
-int gt_repair_lock(struct gt_repair_lock *lock, const char *folder, const char *path,
-		   char *ret_holder, size_t size)
+int gt_repair_lock(struct gt_repair_lock *lock, const char *path, char *ret_holder, size_t size)
 {
-	int rc = name_lock(lock, folder, path);
+	int rc = name_lock(lock, path);
 
 	lock->fd = -1;
 	if (rc)
 		return rc;
 	rc = -EAGAIN;
 	for (int i = 0; i < ATTEMPTS && rc == -EAGAIN; i++)
-		rc = try_lock(lock, ret_holder, size);
+		rc = try_lock(lock, path, ret_holder, size);
 	if (!rc)
 		write_holder(lock->fd);
 	if (rc == -EAGAIN) { /* somebody else was faster each time */

@@ -2,7 +2,7 @@
  *
  * One repair of a file at a time, also from several hosts: an advisory lock (fcntl, which NFS
  * knows) on a file next to it, that says who holds it. A killed holder loses the lock; the file it
- * leaves is taken over by the next one. One thread.
+ * leaves is taken over by the next one. A file that a stranger put there locks nothing. One thread.
  */
 #ifndef GT_RECOVER_LOCK_H
 #define GT_RECOVER_LOCK_H
@@ -17,12 +17,10 @@ struct gt_repair_lock {
 };
 
 /*
- * Locks the file at @path in @folder, NULL: the folder of @path. 0; -EBUSY with the holder's host
- * and process in @ret_holder, as "process 12 on node1"; another negative errno: no lock can be had
- * there.
+ * Locks the file at @path. 0; -EBUSY with the holder's host and process in @ret_holder, as
+ * "process 12 on node1"; another negative errno: no lock can be had there.
  */
-int gt_repair_lock(struct gt_repair_lock *lock, const char *folder, const char *path,
-		   char *ret_holder, size_t size);
+int gt_repair_lock(struct gt_repair_lock *lock, const char *path, char *ret_holder, size_t size);
 
 /* Unlocks and removes the lock's file. Also of one that is not held. */
 void gt_repair_unlock(struct gt_repair_lock *lock);

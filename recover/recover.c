@@ -16,6 +16,7 @@
 #include "recover/close.h"
 #include "recover/join.h"
 #include "recover/lock.h"
+#include "recover/replay.h"
 #include "recover/spools.h"
 #include "recover/torn.h"
 #include "recover/writer_of.h"
@@ -24,7 +25,7 @@
 #include "trace/first_block.h"
 
 struct recovering {
-	const char *path;
+	const char *path, *spools;
 	struct gt_recovery *result;
 	bool is_pftrace;
 	struct gt_left_spool spool;
@@ -130,17 +131,22 @@ static void see_spool(const struct gt_left_spool *spool, void *context)
 	search->is_found = true;
 }
 
-/* The header may name it; it may be torn. */
-static bool find_spool(const char *path, const struct beginning *beginning,
-		       struct gt_left_spool *ret_spool)
+/* The spool names its trace. What the trace says about its spool is only for a message. */
+static int find_spool(struct recovering *r, const struct beginning *beginning)
 {
-	struct recovery_search search = {.path = path, .spool = ret_spool};
+	struct recovery_search search = {.path = r->path, .spool = &r->spool};
 
-	if (*beginning->spool == '/' && gt_spool_inspect(beginning->spool, ret_spool) &&
-	    belongs(ret_spool, path))
-		return true;
-	gt_spools_each(see_spool, &search);
-	return search.is_found;
+	if (r->spools && !strcmp(r->spools, GT_RECOVER_WITHOUT_SPOOL))
+		return 0;
+	gt_spools_each(r->spools, see_spool, &search);
+	r->has_spool = search.is_found;
+	if (r->has_spool || !beginning->is_open ||
+	    !gt_spools_leave_out(r->spools, beginning->spool))
+		return 0;
+	return fail(r, -ENOENT,
+		    "%s: not touched: its spool %s is in a folder that is not searched: name the "
+		    "folder with --spool, or close the trace without it: --spool=off",
+		    r->path, beginning->spool);
 }
 
 /* ---- whether it may be touched ---- */
@@ -185,26 +191,19 @@ static int check_kind(struct recovering *r)
 
 /* ---- the steps ---- */
 
-/* Why the spool was not used. */
-static void warn(struct recovering *r, const char *why)
-{
-	snprintf(r->result->warning, sizeof(r->result->warning), "%s: not recovered: %s",
-		 r->spool.path, why);
-}
-
-/* Of a spool that can never be read the trace is closed without. What failed for want of room may
- * be done another time: a negative errno, for to a closed trace nothing is added. */
+/* What fails now may succeed another time: only the user gives the spool up. */
 static int replay(struct recovering *r)
 {
-	char why[256] = "";
-	int rc = gt_spool_replay(&r->spool, r->folder, r->recovered, why, sizeof(why));
+	char why[256];
+	int rc = gt_replay_spool(&r->spool, r->folder, r->recovered, why, sizeof(why));
 
 	r->result->is_joined = rc == 0;
-	if (rc == -EBADMSG)
-		warn(r, why);
-	else if (rc)
-		fail(r, rc, "%s: not recovered: %s", r->spool.path, why);
-	return rc == -EBADMSG ? 0 : rc;
+	if (rc)
+		fail(r, rc,
+		     "%s: not recovered: %s; it and the trace stay as they are (--spool=off closes "
+		     "the trace without it)",
+		     r->spool.path, why);
+	return rc;
 }
 
 static int rebuild(struct recovering *r)
@@ -225,11 +224,6 @@ static void put_join(struct gt_recovery *result, const struct gt_join *join)
 	result->calls = join->calls;
 	result->operations = join->operations;
 	snprintf(result->why, sizeof(result->why), "the process ended without closing the file");
-}
-
-static bool is_want_of_room(int rc)
-{
-	return rc == -ENOSPC || rc == -EDQUOT || rc == -EFBIG || rc == -EIO || rc == -ENOMEM;
 }
 
 static int close_file(struct recovering *r, bool *ret_has_ledger)
@@ -255,7 +249,7 @@ static int join_and_close(struct recovering *r)
 	struct gt_join join;
 	int rc = *r->recovered ? gt_join(r->path, r->recovered, r->spool.path, &join) : 0;
 
-	if (rc && is_want_of_room(rc))
+	if (rc && rc != -EBADMSG)
 		return fail(r, rc, "%s", join.error);
 	if (rc) {
 		r->result->is_joined = false;
@@ -305,11 +299,10 @@ static bool is_expected(int rc)
 	return rc == -EACCES || rc == -EROFS || rc == -EPERM;
 }
 
-static int lock(struct recovering *r, struct gt_repair_lock *lock, const char *folder,
-		const char *path)
+static int lock(struct recovering *r, struct gt_repair_lock *lock, const char *path)
 {
 	char holder[320];
-	int rc = gt_repair_lock(lock, folder, path, holder, sizeof(holder));
+	int rc = gt_repair_lock(lock, path, holder, sizeof(holder));
 
 	if (rc == -EBUSY)
 		return fail(r, rc, "%s: %s is repairing it: not touched", r->path, holder);
@@ -328,7 +321,7 @@ static int recover_unwritten(struct recovering *r, const struct beginning *begin
 		rc = r->is_pftrace ? recover_pftrace(r) : recover_json(r, beginning->is_open);
 	if (!rc && r->has_spool && r->result->is_joined)
 		unlink(r->spool.path);
-	gt_spool_forget(r->folder);
+	gt_replay_forget(r->folder);
 	return rc;
 }
 
@@ -337,13 +330,13 @@ static int recover_locked(struct recovering *r)
 {
 	struct gt_repair_lock of_spool = {.fd = -1};
 	struct beginning beginning;
-	int rc = 0;
+	int rc;
 
 	read_beginning(r->path, &beginning);
 	r->is_pftrace = gt_join_is_pftrace(r->path);
-	r->has_spool = find_spool(r->path, &beginning, &r->spool);
-	if (r->has_spool)
-		rc = lock(r, &of_spool, r->spool.folder, r->spool.path);
+	rc = find_spool(r, &beginning);
+	if (!rc && r->has_spool)
+		rc = lock(r, &of_spool, r->spool.path);
 	if (!rc)
 		rc = recover_unwritten(r, &beginning);
 	gt_repair_unlock(&of_spool);
@@ -351,7 +344,7 @@ static int recover_locked(struct recovering *r)
 }
 
 /* A closed file is only read. */
-int gt_recover_file(const char *path, struct gt_recovery *ret_recovery)
+int gt_recover_file(const char *path, const char *spools, struct gt_recovery *ret_recovery)
 {
 	struct gt_repair_lock of_file = {.fd = -1};
 	static struct recovering r;
@@ -359,13 +352,13 @@ int gt_recover_file(const char *path, struct gt_recovery *ret_recovery)
 	int rc;
 
 	*ret_recovery = (struct gt_recovery){0};
-	r = (struct recovering){.path = path, .result = ret_recovery};
+	r = (struct recovering){.path = path, .spools = spools, .result = ret_recovery};
 	rc = check_kind(&r);
 	if (rc)
 		return rc;
 	read_beginning(path, &beginning);
 	if (beginning.is_open)
-		rc = lock(&r, &of_file, NULL, path);
+		rc = lock(&r, &of_file, path);
 	if (!rc)
 		rc = recover_locked(&r);
 	gt_repair_unlock(&of_file);

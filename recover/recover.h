@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One trace that a process left, made whole: its spool is found and replayed (recover/spools.h), a
+ * One trace that a process left, made whole: its spool is found and replayed (recover/replay.h), a
  * first block that was cut is rebuilt (recover/torn.h), what the file lacks is added
  * (recover/join.h), and the file closed (recover/close.h). What its process still writes, or
- * another repair has locked, is not touched. One thread, one file at a time.
+ * another repair has locked, is not touched, and neither is a file whose spool cannot be read now:
+ * a closed trace gets nothing more. One thread, one file at a time.
  */
 #ifndef GT_RECOVER_RECOVER_H
 #define GT_RECOVER_RECOVER_H
@@ -21,13 +22,16 @@ struct gt_recovery {
 	uint64_t events, cut;       /* kept; bytes behind the last whole event that were given up */
 	uint64_t calls, operations; /* recovered from the spool */
 	char why[256];              /* what was wrong with the file */
-	char warning[PATH_MAX + 512]; /* one line: why its spool was not used; empty: nothing */
+	char warning[PATH_MAX + 512]; /* one line about what is odd; empty: nothing */
 	char error[PATH_MAX + 512];   /* one line, after a failure */
 };
 
-/* Makes the trace at @path whole. 0 (also when it was), or a negative errno with
- * ret_recovery->error: -EBUSY: somebody writes or repairs it. Can be repeated after it was
- * interrupted. */
-int gt_recover_file(const char *path, struct gt_recovery *ret_recovery);
+#define GT_RECOVER_WITHOUT_SPOOL "off"
+
+/* Makes the trace at @path whole. @spools: a folder in which to look for its spool, too;
+ * GT_RECOVER_WITHOUT_SPOOL: it is closed without one; NULL: neither. 0 (also when it was whole), or
+ * a negative errno with ret_recovery->error: -EBUSY: somebody writes or repairs it. Can be repeated
+ * after it was interrupted. */
+int gt_recover_file(const char *path, const char *spools, struct gt_recovery *ret_recovery);
 
 #endif

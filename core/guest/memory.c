@@ -20,7 +20,7 @@ struct gt_arena_block {
 
 static struct {
 	_Atomic size_t limit, now, peak;
-	_Atomic uint64_t refused;
+	_Atomic uint64_t refused, failed;
 	const char *_Atomic cause; /* of the limit */
 } memory;
 
@@ -63,7 +63,8 @@ struct gt_memory_counts gt_memory_count(void)
 {
 	return (struct gt_memory_counts){.now = atomic_load(&memory.now),
 					 .peak = atomic_load(&memory.peak),
-					 .refused = atomic_load(&memory.refused)};
+					 .refused = atomic_load(&memory.refused),
+					 .failed = atomic_load(&memory.failed)};
 }
 
 bool gt_memory_charge(size_t bytes)
@@ -92,6 +93,12 @@ bool gt_memory_is_ample(size_t bytes)
 void gt_memory_uncharge(size_t bytes)
 {
 	atomic_fetch_sub(&memory.now, bytes);
+}
+
+static void fail(size_t bytes)
+{
+	gt_memory_uncharge(bytes);
+	atomic_fetch_add(&memory.failed, 1);
 }
 
 void *gt_memory_reserve(size_t size)
@@ -130,7 +137,7 @@ void *gt_memory_map(size_t size)
 		return NULL;
 	p = gt_memory_reserve(size);
 	if (!p)
-		gt_memory_uncharge(size);
+		fail(size);
 	return p;
 }
 
@@ -153,7 +160,7 @@ void *gt_memory_grow(void *mapped, size_t old_size, size_t new_size)
 	p = mremap(mapped, old_size, new_size, MREMAP_MAYMOVE);
 	if (p != MAP_FAILED)
 		return p;
-	gt_memory_uncharge(new_size - old_size);
+	fail(new_size - old_size);
 	return NULL;
 }
 

@@ -47,6 +47,7 @@ const char *gt_memory_limit_cause(void);
 struct gt_memory_counts {
 	size_t now, peak; /* bytes */
 	uint64_t refused; /* mappings, by the limit */
+	uint64_t failed;  /* mappings, by the kernel */
 };
 /* The current counts. Any thread. */
 struct gt_memory_counts gt_memory_count(void);

@@ -4,7 +4,6 @@
  */
 #include "pipeline/spool/spooled.h"
 
-#include <dlfcn.h>
 #include <link.h>
 #include <string.h>
 
@@ -58,13 +57,6 @@ void gt_spooled_build_id(char *ret_text, uint32_t size)
 	*ret_text = 0;
 }
 
-static const char *own_path(void)
-{
-	Dl_info info;
-
-	return dladdr((void *)&own_path, &info) && info.dli_fname ? info.dli_fname : "";
-}
-
 /* What a killed process leaves on tmpfs takes memory until somebody removes it: gputrace run
  * does. */
 static const char *find_place(const struct gt_config *config)
@@ -103,7 +95,6 @@ void gt_spooling_start(struct gt_spooling *spooling, const struct gt_config *con
 		.where = find_place(config),
 		.runtime = gt_identity_env("XDG_RUNTIME_DIR"),
 		.build_id = build_id,
-		.library = own_path(),
 		.folder = folder,
 		.max_bytes = most_bytes(config),
 		.started = metadata->start / 1000000u,

@@ -34,11 +34,8 @@ static double now(void)
 
 static void start_spool(void)
 {
-	struct gt_spool_options options = {.where = "on",
-					   .build_id = "",
-					   .library = "",
-					   .folder = "/",
-					   .max_bytes = 256u << 20};
+	struct gt_spool_options options = {
+		.where = "on", .build_id = "", .folder = "/", .max_bytes = 256u << 20};
 	char why[256];
 
 	if (!gt_spool_start(&options, why, sizeof(why)))

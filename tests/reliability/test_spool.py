@@ -351,8 +351,8 @@ class Spool(unittest.TestCase):
         """A process killed before writing its first line leaves an empty file."""
         return [path for path in harness.traces(self.folder) if os.path.getsize(path)]
 
-    def test_damaged_spool(self):
-        """The trace is closed without the spool, which stays."""
+    def test_spool_of_another_build(self):
+        """Only that build can read it: both stay, unless the user gives it up."""
         process = self.start(FLOOD)
         self.assertTrue(wait_for(self.begun))
         process.kill()
@@ -360,10 +360,12 @@ class Spool(unittest.TestCase):
         spool, = self.left()
         with open(spool, "r+b") as file:
             file.seek(80)
-            file.write(b"another build")
-        status, output = harness.tool("repair", harness.traces(self.folder)[0])
-        self.assertEqual(status, 0, output)
-        self.assertIn("not recovered", output)
+            file.write(b"0123456789")
+        path, = harness.traces(self.folder)
+        self.check_kept(path)
+        self.assertIn("0123456789", harness.tool("repair", path)[1])
+        status, output = harness.tool("repair", "--spool=off", path)
+        self.assertEqual((status, harness.lint(path)), (0, ""), output)
         self.assertEqual(self.left(), [spool])
 
     def check_kept(self, path, **how):

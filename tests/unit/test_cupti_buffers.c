@@ -387,7 +387,6 @@ static void start_spool(void)
 {
 	const struct gt_spool_options options = {.where = "on",
 						 .build_id = "00",
-						 .library = "/lib",
 						 .folder = "/tmp",
 						 .max_bytes = 64u << 20,
 						 .started = 3};

@@ -31,7 +31,6 @@ static void start(size_t max_bytes)
 {
 	struct gt_spool_options options = {.where = "on",
 					   .build_id = "00",
-					   .library = "/lib",
 					   .folder = "/tmp",
 					   .max_bytes = max_bytes,
 					   .started = 1};
