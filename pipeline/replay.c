@@ -390,7 +390,7 @@ static int replay(struct recovery *r, const char *folder)
 	if (!has_trace)
 		report_repaired(r);
 	error = close_output(r);
-	return error || !lacks_memory() ? error : -ENOMEM;
+	return lacks_memory() ? -ENOMEM : error;
 }
 
 static bool is_this_build(const struct gt_spool_header *header)

@@ -35,6 +35,7 @@ void gt_events_fini(struct gt_events *events)
 	gt_intern_free(events->strings);
 	gt_arena_fini(&events->arena);
 	free(events->calls);
+	gt_keymap_fini(&events->other_calls);
 	events->strings = NULL;
 	events->calls = NULL;
 }
@@ -74,6 +75,47 @@ static int grow(struct gt_events *events)
 	return 0;
 }
 
+static bool is_wanted(const struct gt_events *events, uint32_t correlation)
+{
+	return !events->wanted_calls || gt_keymap_has(events->wanted_calls, correlation);
+}
+
+/* Of a call that is not wanted two bits stay: that it came, and that work followed. */
+enum { CAME = 1, FOLLOWED = 2, CALLS_OF_WORD = 32 };
+
+static uint64_t word_of(uint32_t correlation)
+{
+	return correlation / CALLS_OF_WORD + 1;
+}
+
+static unsigned int shift_of(uint32_t correlation)
+{
+	return correlation % CALLS_OF_WORD * 2;
+}
+
+static unsigned int other_call(const struct gt_events *events, uint32_t correlation)
+{
+	const struct gt_keymap_entry *word =
+		gt_keymap_find(&events->other_calls, word_of(correlation));
+
+	return word ? (uint64_t)word->value >> shift_of(correlation) & (CAME | FOLLOWED) : 0;
+}
+
+static int note_other(struct gt_events *events, uint32_t correlation, uint64_t bit)
+{
+	struct gt_keymap_entry *word = gt_keymap_get(&events->other_calls, word_of(correlation));
+
+	if (!word)
+		return -ENOMEM;
+	word->value |= (int64_t)(bit << shift_of(correlation));
+	return 0;
+}
+
+bool gt_events_left_out(const struct gt_events *events, uint32_t correlation)
+{
+	return other_call(events, correlation) & CAME;
+}
+
 static int remember(struct gt_events *events, const struct gt_event *event)
 {
 	struct gt_events_call *call;
@@ -81,6 +123,8 @@ static int remember(struct gt_events *events, const struct gt_event *event)
 
 	if (!event->correlation)
 		return 0;
+	if (!is_wanted(events, event->correlation))
+		return note_other(events, event->correlation, CAME);
 	if (events->call_count >= events->call_slots / 2 && grow(events) < 0)
 		return -ENOMEM;
 	call = slot_of(events->calls, events->call_slots, event->correlation);
@@ -95,6 +139,17 @@ static int remember(struct gt_events *events, const struct gt_event *event)
 	return 0;
 }
 
+static void join_other(struct gt_events *events, struct gt_event *event)
+{
+	unsigned int call = other_call(events, event->correlation);
+
+	if (!(call & CAME))
+		return;
+	event->launch.known = true;
+	event->launch.first = !(call & FOLLOWED);
+	note_other(events, event->correlation, FOLLOWED); /* its word is there */
+}
+
 static void join(struct gt_events *events, struct gt_event *event)
 {
 	struct gt_events_call *call;
@@ -102,8 +157,10 @@ static void join(struct gt_events *events, struct gt_event *event)
 	if (!event->correlation)
 		return;
 	call = slot_of(events->calls, events->call_slots, event->correlation);
-	if (!call->correlation)
+	if (!call->correlation) {
+		join_other(events, event);
 		return;
+	}
 	event->launch.known = true;
 	event->launch.first = !call->followed;
 	event->launch.tid = call->tid;

@@ -16,6 +16,7 @@
 #include "core/schema/ledger.h"
 #include "core/schema/metadata.h"
 #include "readers/input.h"
+#include "readers/keymap.h"
 
 /* The call with a correlation id. */
 struct gt_events_call {
@@ -37,6 +38,8 @@ struct gt_events {
 	/* .pftrace: for each track descriptor, which may repeat; may be NULL */
 	int (*take_track)(uint64_t uuid, const struct gt_pftrace_track *track, void *data);
 	bool unjoined; /* do not join GPU work to its calls: launch has only the work's own data */
+	/* correlation ids of the calls whose data GPU work gets; NULL: of all */
+	const struct gt_keymap *wanted_calls;
 	void *data;
 
 	/* results */
@@ -65,6 +68,7 @@ struct gt_events {
 	struct gt_arena arena;
 	struct gt_events_call *calls; /* open addressing */
 	uint32_t call_slots, call_count;
+	struct gt_keymap other_calls; /* that are not wanted: a word of bits for 32 of them */
 };
 
 /* 0 or -ENOMEM. */
@@ -93,6 +97,9 @@ struct gt_ledger gt_events_ledger(const struct gt_events *events);
 
 /* For the readers: remembers calls, joins GPU work to them, passes the event on. */
 int gt_events_give(struct gt_events *events, struct gt_event *event);
+
+/* For the readers: whether the call of that number came and is none of the wanted ones. */
+bool gt_events_left_out(const struct gt_events *events, uint32_t correlation);
 
 /* For the readers: fills error with "@path: @text". Returns @code. */
 int gt_events_fail(struct gt_events *events, const char *path, const char *text, int code);

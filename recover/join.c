@@ -46,7 +46,8 @@ struct join {
 	uint32_t newest_track;
 	bool has_newest;
 	uint64_t first;               /* start of the earliest recovered event */
-	struct gt_keymap have;        /* events that are there, how many of each */
+	struct gt_keymap have;        /* recovered events: how many of each are there */
+	struct gt_keymap calls;       /* correlation numbers of the recovered GPU work */
 	struct gt_join_count count;   /* of what is there */
 	struct gt_ledger session;     /* what only the process knew */
 	struct gt_losses lost;        /* when and why the file had stopped */
@@ -124,15 +125,20 @@ static int see_recovered(const struct gt_event *event, void *data)
 		return 0;
 	if (has_time(event) && event->start < j->first)
 		j->first = event->start;
-	return 0;
+	if (gt_event_is_gpu(event->kind) && event->correlation &&
+	    !gt_keymap_get(&j->calls, event->correlation))
+		return -ENOMEM;
+	return gt_keymap_get(&j->have, gt_join_key(event)) ? 0 : -ENOMEM;
 }
 
 static int read_recovered(struct join *j, const char *path)
 {
 	int rc;
 
-	j->before = (struct gt_events){
-		.take_metadata = ignore_metadata, .take_event = see_recovered, .data = j};
+	j->before = (struct gt_events){.take_metadata = ignore_metadata,
+				       .take_event = see_recovered,
+				       .unjoined = true,
+				       .data = j};
 	rc = read_into(j, &j->before, path);
 	if (rc)
 		return fail_reading(j, &j->before, path, rc);
@@ -150,13 +156,13 @@ static bool is_late(const struct join *j, const struct gt_event *event)
 	return !has_time(event) || event->start >= j->first;
 }
 
-static bool note_event(struct join *j, const struct gt_event *event)
+/* Of a long trace only what may be recovered once more takes memory. */
+static void note_event(struct join *j, const struct gt_event *event)
 {
-	struct gt_keymap_entry *have = gt_keymap_get(&j->have, gt_join_key(event));
+	uint64_t key = is_late(j, event) ? gt_join_key(event) : 0;
 
-	if (have)
-		have->value++;
-	return have;
+	if (key && gt_keymap_has(&j->have, key))
+		gt_keymap_get(&j->have, key)->value++;
 }
 
 /* The newest event of the trace is whole. */
@@ -169,10 +175,8 @@ static int keep_newest(struct join *j)
 	j->has_newest = false;
 	j->result->events++;
 	j->writer->ops->recall(j->writer, event, j->newest_track);
-	if (is_loss(event, &j->reported))
-		return gt_join_count(&j->count, event);
-	if (is_late(j, event) && !note_event(j, event))
-		return -ENOMEM;
+	if (!is_loss(event, &j->reported))
+		note_event(j, event);
 	return gt_join_count(&j->count, event);
 }
 
@@ -265,6 +269,7 @@ static int read_trace(struct join *j)
 	j->events = (struct gt_events){.take_metadata = take_metadata,
 				       .take_event = see_trace,
 				       .take_track = see_track,
+				       .wanted_calls = &j->calls,
 				       .data = j};
 	rc = read_into(j, &j->events, j->trace);
 	if (!rc && !j->events.is_unfinished)
@@ -313,9 +318,8 @@ static int see_previous(const struct gt_event *event, void *data)
 
 	if (key < GT_LEDGER_COUNT_)
 		previous->ledger.count[key]++;
-	if (previous->may_have_them && has_time(event) && is_late(j, event) &&
-	    !note_event(j, event))
-		return -ENOMEM;
+	if (previous->may_have_them && has_time(event))
+		note_event(j, event);
 	return 0;
 }
 
@@ -334,8 +338,10 @@ static int read_previous(const char *path, void *data)
 {
 	struct join *j = data;
 	struct join_previous previous = {.join = j, .may_have_them = may_have_them(j, path)};
-	struct gt_events events = {
-		.take_metadata = ignore_metadata, .take_event = see_previous, .data = &previous};
+	struct gt_events events = {.take_metadata = ignore_metadata,
+				   .take_event = see_previous,
+				   .unjoined = true,
+				   .data = &previous};
 	bool is_unreported = gt_segment_number(path) >= j->first_unreported;
 	uint64_t *count = previous.ledger.count;
 	int rc;
@@ -481,8 +487,10 @@ static int join(struct join *j, const char *recovered)
 static int read_metadata_of(const char *path, void *data)
 {
 	struct join *j = data;
-	struct gt_events events = {
-		.take_metadata = ignore_metadata, .take_event = ignore_event, .data = j};
+	struct gt_events events = {.take_metadata = ignore_metadata,
+				   .take_event = ignore_event,
+				   .unjoined = true,
+				   .data = j};
 	int rc;
 
 	if (gt_segment_number(path) < j->newest_segment)
@@ -526,6 +534,7 @@ static void forget(struct join *j)
 	gt_events_fini(&j->events);
 	gt_events_fini(&j->before);
 	gt_keymap_fini(&j->have);
+	gt_keymap_fini(&j->calls);
 	gt_join_count_fini(&j->count);
 	gt_vec_free(&j->tracks);
 }

@@ -55,6 +55,7 @@ struct gt_events_json {
 	GT_VEC(uint8_t) flows;            /* bit per correlation id with a flow start */
 	uint64_t starts;                  /* of flows, after end_byte */
 	uint32_t open_flow;               /* correlation id of work whose flow has not ended */
+	uint64_t newest_end;              /* after the newest record */
 };
 
 /* Turns one record of the file into an event and passes it on. */

@@ -494,7 +494,10 @@ bool gt_events_json_is_flow_end(const struct gt_events_json *json, const struct 
 {
 	const struct gt_metadata *metadata = &json->events->metadata;
 
-	return event->launch.known && event->launch.start && event->kind != GT_EVENT_SYNC &&
+	bool has_call = (event->launch.known && event->launch.start) ||
+			gt_events_left_out(json->events, event->correlation);
+
+	return has_call && event->kind != GT_EVENT_SYNC &&
 	       event->correlation > metadata->segment[GT_SEGMENT_BORDER] &&
 	       !strstr(metadata->options, "details=few");
 }
@@ -507,6 +510,14 @@ static bool is_end(const struct gt_trace_event *record)
 	       gt_span_is(&record->name, GT_PF_LEDGER_NAME, strlen(GT_PF_LEDGER_NAME));
 }
 
+/* All up to @end is whole. */
+static void settle(struct gt_events_json *json, uint64_t end)
+{
+	json->events->end_byte = end;
+	json->events->flows += json->starts;
+	json->starts = 0;
+}
+
 static int take_record(const struct gt_trace_event *record, const struct gt_header *header,
 		       void *data)
 {
@@ -514,14 +525,15 @@ static int take_record(const struct gt_trace_event *record, const struct gt_head
 	struct gt_events *events = json->events;
 	int error = json->has_metadata ? 0 : take_header(json, header);
 
+	/* work whose arrow was waited for has none: its call had been forgotten when it came */
+	if (json->open_flow && record->ph != 's' && record->ph != 'f')
+		settle(json, json->newest_end);
+	json->newest_end = record->byte + record->raw.len;
 	if (!error)
 		error = gt_events_json_take(json, record);
 	json->starts += record->ph == 's';
-	if (!json->open_flow && !is_end(record)) {
-		events->end_byte = record->byte + record->raw.len;
-		events->flows += json->starts;
-		json->starts = 0;
-	}
+	if (!json->open_flow && !is_end(record))
+		settle(json, json->newest_end);
 	if (!events->loose && !gt_utf8_is_valid(record->raw.text, record->raw.len))
 		events->loose = "text that is not UTF-8";
 	return error;
@@ -565,6 +577,10 @@ static int read_once(struct gt_events_json *json, gt_reader_event take)
 	if (error && !events->error[0])
 		snprintf(events->error, sizeof(events->error), "%s", reading.error);
 	events->closed = reading.closed;
+	if (reading.closed && json->open_flow) { /* nothing was cut: the newest has none, too */
+		settle(json, json->newest_end);
+		json->open_flow = 0;
+	}
 	events->is_unfinished = json->open_flow;
 	if (reading.loose)
 		events->loose = reading.loose;

@@ -399,6 +399,36 @@ class Spool(unittest.TestCase):
                 status, output = harness.tool("verify", path)
                 self.assertEqual(status, 0, output)
 
+    def repaired(self, path):
+        status, output = harness.tool("repair", path)
+        self.assertEqual((status, self.left()), (0, []), output)
+        self.assertEqual(harness.tool("verify", path)[0], 0)
+        with open(path, "rb") as file:
+            return file.read()
+
+    def test_repair_that_fails_first(self):
+        """Too little memory, a limit of file sizes: afterwards all is there, once."""
+        for form, ending in (("chrome", "json"), ("perfetto", "pftrace")):
+            with self.subTest(form=form):
+                shutil.rmtree(self.folder)
+                process = self.start(FLOOD, options=["GPUTRACE_FORMAT=" + form])
+                pattern = os.path.join(self.folder, "*." + ending)
+                self.assertTrue(wait_for(lambda pattern=pattern: [
+                    path for path in glob.glob(pattern) if os.path.getsize(path) > 1 << 16]))
+                process.kill()
+                process.wait()
+                path, = glob.glob(pattern)
+                spool, = self.left()
+                for copy in (path, spool):
+                    shutil.copy(copy, copy + ".copy")
+                for limit in ("--as=16000000", "--as=24000000", "--as=48000000", "--fsize=20000"):
+                    self.check_kept(path, before=["prlimit", limit])
+                result = self.repaired(path)
+                for copy in (path, spool):
+                    os.rename(copy + ".copy", copy)
+                os.chmod(spool, 0o600)
+                self.assertEqual(self.repaired(path), result)
+
     @unittest.skipUnless(has_namespaces(), "no mount namespaces")
     def test_repair_with_a_full_temporary_folder(self):
         process = self.start(FLOOD)

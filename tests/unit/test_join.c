@@ -554,6 +554,42 @@ static void leaves(const char *data, size_t size)
 	end(&t);
 }
 
+/* First all calls, then the work, which had come when they were forgotten: no flow leads to it. */
+static void put_work_without_flows(struct trace *t, struct gt_writer *w, uint32_t what)
+{
+	for (uint32_t i = 0; i < WRITTEN; i++) {
+		struct gt_event e = make(t, i, what);
+
+		if (what == KERNEL)
+			e.launch = (struct gt_launch){0};
+		cr_assert_eq(w->ops->event(w, &e), 0);
+	}
+}
+
+Test(join, json_keeps_work_without_flows)
+{
+	struct gt_events events;
+	struct gt_join joined;
+	struct found found;
+	struct trace t;
+	char *path, *recovered;
+
+	form = &json;
+	trace_prepare(&t);
+	make_stacks(&t);
+	path = write_with(&t, "cut", CALL, KERNEL + 1, false, put_work_without_flows);
+	recovered = write_file(&t, "recovered", WRITTEN, ALL, true);
+	repair(path, recovered, &joined);
+	cr_assert_eq(joined.cut, 0, "%lu bytes", (unsigned long)joined.cut);
+	events = read_file(&t, path, &found);
+	gt_events_fini(&events);
+	for (uint32_t i = 0; i < ALL; i++)
+		cr_assert_eq(found.count[KERNEL][i], 1, "%u", i);
+	free(path);
+	free(recovered);
+	end(&t);
+}
+
 Test(join, leaves_what_it_cannot_read)
 {
 	static const char other[] = "\n\x05 this is no packet", foreign[] = "[{\"ph\": \"X\"}\n";
