@@ -91,31 +91,30 @@ static int64_t sample_at(const struct compare *c, int s, size_t f, int64_t t)
 
 	if (!c->stepped)
 		return c->side[s].sample_of_model[f];
-	range = gt_key_step_at(&c->side[s].job->models[f], t);
+	range = gt_model_step_at(&c->side[s].job->models[f], t);
 	return range == GT_NONE ? -1 : (int64_t)c->side[s].sample_of_range[f][range] - 1;
 }
 
-/* Adds to the sum of one group in one sample; sums begin as zeros. */
-static int add_to(const struct compare *c, struct gt_group *group, int s, int64_t sample,
-		  int64_t value)
+/* Adds to the sum of one group in one sample. Kept are pairs of a sample and a value: most groups
+ * are in few of many steps. */
+static int add_to(struct gt_group *group, int s, int64_t sample, int64_t value)
 {
 	struct gt_dist *sums;
 
 	if (!group)
 		return -ENOMEM;
 	sums = &group->other[s];
-	while (sums->count < c->side[s].samples)
-		if (!gt_dist_add(sums, 0))
-			return -ENOMEM;
-	sums->at[sample] += value;
 	group->tag[s]++;
+	if (sums->count && sums->at[sums->count - 2] == sample)
+		sums->at[sums->count - 1] += value;
+	else if (!gt_dist_add(sums, sample) || !gt_dist_add(sums, value))
+		return -ENOMEM;
 	return 0;
 }
 
-static int add(const struct compare *c, struct gt_groups *groups, const char *name, int s,
-	       int64_t sample, int64_t value)
+static int add(struct gt_groups *groups, const char *name, int s, int64_t sample, int64_t value)
 {
-	return add_to(c, gt_groups_get(groups, name), s, sample, value);
+	return add_to(gt_groups_get(groups, name), s, sample, value);
 }
 
 struct spread {
@@ -123,20 +122,44 @@ struct spread {
 	double n;
 };
 
+static int by_sample(const void *a, const void *b)
+{
+	const int64_t *x = a, *y = b;
+
+	return x[0] < y[0] ? -1 : x[0] > y[0];
+}
+
+/* One pair for each sample. */
+static void sum_samples(struct gt_dist *sums)
+{
+	size_t kept = 0;
+
+	if (sums->count)
+		qsort(sums->at, sums->count / 2, 2 * sizeof(*sums->at), by_sample);
+	for (size_t i = 2; i < sums->count; i += 2) {
+		if (sums->at[i] == sums->at[kept]) {
+			sums->at[kept + 1] += sums->at[i + 1];
+			continue;
+		}
+		kept += 2;
+		sums->at[kept] = sums->at[i];
+		sums->at[kept + 1] = sums->at[i + 1];
+	}
+	sums->count = sums->count ? kept + 2 : 0;
+}
+
 static struct spread spread_of(const struct gt_dist *sums, size_t samples)
 {
 	struct spread s = {.n = (double)samples};
 	double squares = 0;
 	int64_t total = 0;
 
-	for (size_t i = 0; i < sums->count; i++)
+	for (size_t i = 1; i < sums->count; i += 2)
 		total += sums->at[i];
 	s.mean = samples ? (double)total / s.n : 0;
-	for (size_t i = 0; i < samples; i++) {
-		double value = i < sums->count ? (double)sums->at[i] : 0;
-
-		squares += (value - s.mean) * (value - s.mean);
-	}
+	for (size_t i = 1; i < sums->count; i += 2)
+		squares += ((double)sums->at[i] - s.mean) * ((double)sums->at[i] - s.mean);
+	squares += (double)(samples - sums->count / 2) * s.mean * s.mean;
 	if (samples > 1)
 		s.variance = squares / (s.n - 1) / s.n;
 	return s;
@@ -277,10 +300,15 @@ static double total_of(const struct compare *c, const struct gt_groups *groups, 
 	return total[0] > total[1] ? total[0] : total[1];
 }
 
-static void fill(struct compare *c, enum gt_diff_table which, const struct gt_groups *groups)
+static void fill(struct compare *c, enum gt_diff_table which, struct gt_groups *groups)
 {
+	double total;
+
+	for (size_t i = 0; i < groups->list.count; i++)
+		for (int s = 0; s < 2; s++)
+			sum_samples(&groups->list.at[i].other[s]);
 	/* the overview's first row is the time that the others share */
-	double total = total_of(c, groups, which == GT_DIFF_OVERVIEW ? 1 : groups->list.count);
+	total = total_of(c, groups, which == GT_DIFF_OVERVIEW ? 1 : groups->list.count);
 
 	for (size_t i = 0; i < groups->list.count; i++)
 		add_row(c, &c->diff->tables[which], groups, &groups->list.at[i], total);
@@ -310,7 +338,7 @@ static int group_ops(struct compare *c, enum gt_key key, const char *nothing,
 				group = gt_key_group(model, op, key, &known, groups);
 				something |= !nothing || !group ||
 					     strcmp(gt_group_name(groups, group), nothing);
-				rc = add_to(c, group, s, sample, op->dur);
+				rc = add_to(group, s, sample, op->dur);
 			}
 			gt_keymap_fini(&known);
 		}
@@ -330,7 +358,7 @@ static int group_calls(struct compare *c, struct gt_groups *groups)
 				int64_t sample = sample_at(c, s, f, call->start);
 
 				if (sample >= 0)
-					rc = add(c, groups, gt_model_name(model, call->name), s,
+					rc = add(groups, gt_model_name(model, call->name), s,
 						 sample, call->dur);
 			}
 		}
@@ -342,14 +370,13 @@ static int add_interval(struct compare *c, struct gt_groups *groups, int s, int6
 			const struct gt_intervals *busy, int64_t start, int64_t end)
 {
 	int64_t used = gt_intervals_within(busy, start, end);
-	int rc = add(c, groups,
-		     c->stepped ? "time per step" : "time from first to last GPU operation", s,
-		     sample, end - start);
+	int rc = add(groups, c->stepped ? "time per step" : "time from first to last GPU operation",
+		     s, sample, end - start);
 
 	if (!rc)
-		rc = add(c, groups, "GPU busy", s, sample, used);
+		rc = add(groups, "GPU busy", s, sample, used);
 	if (!rc)
-		rc = add(c, groups, "GPU idle", s, sample, end - start - used);
+		rc = add(groups, "GPU idle", s, sample, end - start - used);
 	return rc;
 }
 

@@ -167,7 +167,7 @@ static bool in_nvtx(const struct gt_filter_term *term, const struct gt_model *mo
 
 static bool in_step(const struct gt_filter_term *term, const struct gt_model *model, int64_t t)
 {
-	uint32_t step = gt_key_step_at(model, t);
+	uint32_t step = gt_model_step_at(model, t);
 
 	return step != GT_NONE &&
 	       !fnmatch(term->glob, gt_model_name(model, model->ranges.at[step].name), 0);

@@ -60,6 +60,7 @@ struct flame {
 	const struct gt_folded *stacks;
 	enum gt_weight weight;
 	int64_t total;
+	const char **next;  /* of each fold: the frame that is drawn next, NULL: none */
 	unsigned int depth; /* deepest row that is drawn */
 	FILE *out;
 };
@@ -129,42 +130,62 @@ static void print_box(struct flame *flame, const char *name, size_t len, bool le
 	fputs("</text></g>\n", flame->out);
 }
 
-/* The frame at position @depth of a folded stack; NULL when it has fewer. */
-static const char *frame_at(const char *text, unsigned int depth, size_t *ret_len)
+/* The frame of a fold at the row in hand; NULL: it has no more. */
+static const char *frame_of(const struct flame *flame, size_t fold, size_t *ret_len)
 {
-	for (; depth; depth--) {
-		text += strcspn(text, ";");
-		if (!*text)
-			return NULL;
-		text++;
-	}
-	*ret_len = strcspn(text, ";");
+	const char *text = flame->next[fold];
+
+	if (text)
+		*ret_len = strcspn(text, ";");
 	return text;
 }
 
+/* The first of the folds from @first on that has not the same frame there. */
+static size_t end_of_box(const struct flame *flame, size_t first, size_t end)
+{
+	size_t len, other_len, next = first + 1;
+	const char *name = frame_of(flame, first, &len), *other;
+
+	for (; next < end; next++) {
+		other = frame_of(flame, next, &other_len);
+		if (!other || other_len != len || memcmp(other, name, len))
+			break;
+	}
+	return next;
+}
+
+/* Moves folds on by a frame of @len bytes. Returns their weight. */
+static int64_t enter_box(struct flame *flame, size_t first, size_t end, size_t len)
+{
+	int64_t weight = 0;
+
+	for (size_t i = first; i < end; i++) {
+		weight += flame->stacks->folds.at[i].weight;
+		flame->next[i] += len;
+		flame->next[i] = *flame->next[i] ? flame->next[i] + 1 : NULL;
+	}
+	return weight;
+}
+
 /* Draws folds [first, end), which agree on all frames above @depth; @before: weight left of
- * them. */
+ * them. Under what is too narrow to be drawn nothing is drawn either. */
 static void draw(struct flame *flame, size_t first, size_t end, unsigned int depth, int64_t before)
 {
 	while (first < end && depth < MAX_DEPTH) {
-		size_t len, other_len, next = first + 1;
-		const char *name = frame_at(flame->stacks->folds.at[first].text, depth, &len),
-			   *other;
-		int64_t weight = flame->stacks->folds.at[first].weight;
+		size_t len, next;
+		const char *name = frame_of(flame, first, &len);
+		int64_t weight;
 
 		if (!name) {
-			before += weight;
-			first++;
+			before += flame->stacks->folds.at[first++].weight;
 			continue;
 		}
-		for (; next < end; next++) {
-			other = frame_at(flame->stacks->folds.at[next].text, depth, &other_len);
-			if (!other || other_len != len || memcmp(other, name, len))
-				break;
-			weight += flame->stacks->folds.at[next].weight;
+		next = end_of_box(flame, first, end);
+		weight = enter_box(flame, first, next, len);
+		if ((double)weight * WIDTH / (double)flame->total >= NARROWEST) {
+			print_box(flame, name, len, !name[len], before, weight, depth + 1);
+			draw(flame, first, next, depth + 1, before);
 		}
-		print_box(flame, name, len, !name[len], before, weight, depth + 1);
-		draw(flame, first, next, depth + 1, before);
 		before += weight;
 		first = next;
 	}
@@ -178,14 +199,23 @@ void gt_folded_print_svg(const struct gt_folded *stacks, enum gt_weight weight, 
 	struct flame flame = {
 		.stacks = stacks, .weight = weight, .out = open_memstream(&boxes, &size)};
 
-	if (!flame.out)
+	flame.next = malloc((stacks->folds.count + 1) * sizeof(*flame.next));
+	if (!flame.out || !flame.next) {
+		if (flame.out)
+			fclose(flame.out);
+		free(boxes);
+		free(flame.next);
 		return;
-	for (size_t i = 0; i < stacks->folds.count; i++)
+	}
+	for (size_t i = 0; i < stacks->folds.count; i++) {
 		flame.total += stacks->folds.at[i].weight;
+		flame.next[i] = stacks->folds.at[i].text;
+	}
 	if (flame.total)
 		print_box(&flame, "all", 3, false, 0, flame.total, 0);
 	draw(&flame, 0, stacks->folds.count, 0, 0);
 	fclose(flame.out);
+	free(flame.next);
 	if (!inner)
 		fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n", out);
 	fprintf(out,

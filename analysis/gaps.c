@@ -28,11 +28,10 @@ static int find_gaps(const struct gt_device_use *use, const struct gt_filter *fi
 	uint32_t latest = GT_NONE;
 	int64_t last = 0;
 
-	for (uint32_t i = 0; i < model->ops.count; i++) {
+	for (uint32_t k = 0; k < use->track->count; k++) {
+		uint32_t i = model->device_ops[use->track->first + k];
 		const struct gt_op *op = &model->ops.at[i];
 
-		if (op->device != use->device)
-			continue;
 		if (latest != GT_NONE && op->start > last && op->start - last >= min_ns &&
 		    op->start > use->first && gt_filter_op(filter, model, op) &&
 		    !gt_vec_push(&gaps->list,
@@ -80,40 +79,92 @@ static const struct gt_column device_columns[] = {
 	{"compute_comm", "Compute And Communication (ns)", "compute+comm.", GT_COLUMN_TIME},
 };
 
-/* Two processes that rank and device do not tell apart. */
-static bool same_place(const struct gt_device_use *a, const struct gt_device_use *b)
+/* When a process was at work on a device that has the same rank and number in others. */
+struct gaps_place {
+	int rank;
+	uint16_t device;
+	uint32_t host; /* its name's number */
+	int64_t first, last;
+};
+
+static int by_place(const void *a, const void *b)
 {
-	return a->model != b->model && a->model->rank == b->model->rank && a->device == b->device;
+	const struct gaps_place *x = a, *y = b;
+
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	if (x->device != y->device)
+		return x->device < y->device ? -1 : 1;
+	if (x->host != y->host)
+		return x->host < y->host ? -1 : 1;
+	return x->first < y->first ? -1 : x->first > y->first;
 }
 
-static bool same_host(const struct gt_model *a, const struct gt_model *b)
+static bool is_same_place(const struct gaps_place *a, const struct gaps_place *b)
 {
-	char one[256], other[256];
-
-	return gt_header_text(&a->reading.header, "metadata", "hostname", one, sizeof(one)) &&
-	       gt_header_text(&b->reading.header, "metadata", "hostname", other, sizeof(other)) &&
-	       !strcmp(one, other);
+	return a->rank == b->rank && a->device == b->device && a->host == b->host;
 }
 
-/* Were both at work in the same time? Their clocks can only be compared with a base. */
-static bool overlap(const struct gt_device_use *a, const struct gt_device_use *b)
+/* Those whose host is known, and whose clock: only by a base can two be compared. A process has a
+ * device once. */
+static size_t find_places(const struct gt_device_use *uses, size_t count, struct gt_names *hosts,
+			  struct gaps_place *places)
 {
-	const struct gt_header *x = &a->model->reading.header, *y = &b->model->reading.header;
+	const struct gt_model *model = NULL;
+	uint32_t host = GT_NAME_NONE;
+	size_t n = 0;
+	char text[256];
 
-	return x->has_base && y->has_base && a->first + x->base_ns < b->last + y->base_ns &&
-	       b->first + y->base_ns < a->last + x->base_ns;
+	for (size_t i = 0; i < count; i++) {
+		const struct gt_header *header = &uses[i].model->reading.header;
+
+		if (uses[i].model != model)
+			host = gt_header_text(header, "metadata", "hostname", text, sizeof(text))
+				       ? gt_names_put(hosts, text, strlen(text))
+				       : GT_NAME_NONE;
+		model = uses[i].model;
+		if (host != GT_NAME_NONE && header->has_base)
+			places[n++] = (struct gaps_place){
+				.rank = model->rank,
+				.device = uses[i].device,
+				.host = host,
+				.first = uses[i].first + header->base_ns,
+				.last = uses[i].last + header->base_ns,
+			};
+	}
+	return n;
+}
+
+/* Were two at work on one device in the same time? */
+static bool overlap(struct gaps_place *places, size_t count)
+{
+	int64_t last = INT64_MIN;
+
+	if (count)
+		qsort(places, count, sizeof(*places), by_place);
+	for (size_t i = 0; i < count; i++) {
+		if (i && !is_same_place(&places[i - 1], &places[i]))
+			last = INT64_MIN;
+		if (places[i].first < last && places[i].first < places[i].last)
+			return true;
+		last = places[i].last > last ? places[i].last : last;
+	}
+	return false;
 }
 
 bool gt_gaps_shared(const struct gt_job *job, const struct gt_filter *filter)
 {
 	struct gt_device_use *uses = NULL;
 	int count = gt_stats_devices(job, filter, &uses);
+	struct gaps_place *places = calloc((size_t)(count > 0 ? count : 0) + 1, sizeof(*places));
+	struct gt_names hosts;
 	bool shared = false;
 
-	for (int i = 0; i < count; i++)
-		for (int k = i + 1; k < count; k++)
-			shared |= same_place(&uses[i], &uses[k]) && overlap(&uses[i], &uses[k]) &&
-				  same_host(uses[i].model, uses[k].model);
+	if (count > 0 && places && !gt_names_init(&hosts)) {
+		shared = overlap(places, find_places(uses, (size_t)count, &hosts, places));
+		gt_names_fini(&hosts);
+	}
+	free(places);
 	free(uses);
 	return shared;
 }

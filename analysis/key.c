@@ -19,17 +19,21 @@ const char *const gt_key_names[GT_KEY_COUNT_] = {
 	[GT_KEY_RANK] = "rank",         [GT_KEY_NVTX] = "nvtx",
 };
 
-/* Appends, never beyond @size; returns the new length. */
+/* Appends at @n, never beyond @size; returns the new length. */
+static size_t append_text(char *out, size_t size, size_t n, const char *text)
+{
+	size_t length = strnlen(text, size - 1 - n);
+
+	memcpy(out + n, text, length);
+	out[n + length] = 0;
+	return n + length;
+}
+
+/* The same of an element of a list. */
 static size_t append(char *out, size_t size, size_t n, const char *gap, const char *text)
 {
-	int added;
-
-	if (n + 1 >= size)
-		return n;
-	added = snprintf(out + n, size - n, "%s%s", n ? gap : "", text);
-	if (added < 0)
-		return n;
-	return n + (size_t)added < size ? n + (size_t)added : size - 1;
+	n = n ? append_text(out, size, n, gap) : n;
+	return append_text(out, size, n, text);
 }
 
 size_t gt_key_stack(const struct gt_model *model, uint32_t stack, bool root_first, const char *gap,
@@ -127,25 +131,11 @@ static uint32_t innermost(const struct gt_model *model, const struct gt_call *ca
 	return best;
 }
 
-uint32_t gt_key_step_at(const struct gt_model *model, int64_t t)
-{
-	uint32_t row = model->first_with_steps;
-
-	for (; row != GT_NONE; row = model->threads.at[row].next_with_steps) {
-		uint32_t range = gt_model_range_at(model, row, GT_RANGE_NVTX, t);
-
-		for (; range != GT_NONE; range = gt_model_range_around(model, range, t))
-			if (gt_model_is_step(model, &model->ranges.at[range]))
-				return range;
-	}
-	return GT_NONE;
-}
-
 uint32_t gt_key_step(const struct gt_model *model, const struct gt_op *op)
 {
 	const struct gt_call *call = gt_model_call_of(model, op);
 
-	return gt_key_step_at(model, call ? call->start : op->start);
+	return gt_model_step_at(model, call ? call->start : op->start);
 }
 
 /* The frame that --by=line, function and module speak of: the nearest whose source line is known,
@@ -212,14 +202,20 @@ static void code_key(const struct gt_model *model, const struct gt_op *op, enum 
 		put_frame(&frame, text, key, out, size);
 }
 
-bool gt_key_of_frame(const struct gt_model *model, uint32_t stack, uint32_t at, enum gt_key key,
-		     char *out, size_t size)
+const char *gt_key_launching(const struct gt_model *model, uint32_t stack)
 {
-	const char *text = gt_model_name(model, model->stacks.at[stack].frame[at]);
-	struct gt_frame frame, launching;
+	struct gt_frame frame;
+
+	return nearest(model, stack, &frame);
+}
+
+bool gt_key_of_frame(const char *text, const char *launching, enum gt_key key, char *out,
+		     size_t size)
+{
+	struct gt_frame frame;
 
 	gt_frame_parse(text, &frame);
-	if (key == GT_KEY_LINE && !frame.line && nearest(model, stack, &launching) != text)
+	if (key == GT_KEY_LINE && !frame.line && launching != text)
 		return false;
 	put_frame(&frame, text, key, out, size);
 	return true;

@@ -47,10 +47,14 @@ void gt_key_of_device(const struct gt_model *model, uint32_t device, char *out, 
 void gt_key_of_range(const struct gt_model *model, const struct gt_model_range *range, char *out,
 		     size_t size);
 
-/* The text of LINE, FUNCTION or MODULE for frame @at of @stack, both in the model. False: it has
- * none, a frame without a source line that is not the launching one. */
-bool gt_key_of_frame(const struct gt_model *model, uint32_t stack, uint32_t at, enum gt_key key,
-		     char *out, size_t size);
+/* The launching frame of a stack of the model: the nearest with a source line, else the nearest.
+ * NULL: it has none. */
+const char *gt_key_launching(const struct gt_model *model, uint32_t stack);
+
+/* The text of LINE, FUNCTION or MODULE for the frame @text. False: it has none, a frame without a
+ * source line that is not the @launching one. */
+bool gt_key_of_frame(const char *text, const char *launching, enum gt_key key, char *out,
+		     size_t size);
 
 /* A call stack in one line, root first when @root_first, frames between @gap. Returns its length,
  * 0 when nothing is known. */
@@ -66,9 +70,6 @@ size_t gt_key_ranges(const struct gt_model *model, uint32_t thread, int64_t t, c
 /* The training step (ProfilerStep#N) that an operation belongs to by its call: index in ranges, or
  * GT_NONE. */
 uint32_t gt_key_step(const struct gt_model *model, const struct gt_op *op);
-
-/* The step around time @t on any thread. */
-uint32_t gt_key_step_at(const struct gt_model *model, int64_t t);
 
 /* What a term of a filter compares. */
 enum gt_filter_kind {

@@ -37,6 +37,7 @@ int gt_stats_by(const struct gt_job *job, const struct gt_filter *filter, enum g
 /* What one device of one process did. */
 struct gt_device_use {
 	const struct gt_model *model;
+	const struct gt_device_track *track; /* its operations in the model */
 	uint16_t device;
 	const char *name;     /* "" when the header does not tell */
 	int64_t first, last;  /* of its operations that the filter lets pass, ns; as all below */

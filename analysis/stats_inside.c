@@ -35,10 +35,13 @@ static bool add(struct gt_groups *groups, const char *name, int64_t time, int64_
 static bool add_stack(const struct gt_model *model, uint32_t stack, enum gt_key key, int64_t time,
 		      int64_t number, struct gt_groups *groups)
 {
+	const struct gt_frames *frames = &model->stacks.at[stack];
+	const char *launching = gt_key_launching(model, stack);
 	char text[KEY_TEXT];
 
-	for (uint32_t i = 0; i < model->stacks.at[stack].count; i++)
-		if (gt_key_of_frame(model, stack, i, key, text, sizeof(text)) &&
+	for (uint32_t i = 0; i < frames->count; i++)
+		if (gt_key_of_frame(gt_model_name(model, frames->frame[i]), launching, key, text,
+				    sizeof(text)) &&
 		    !add(groups, text, time, number))
 			return false;
 	return true;

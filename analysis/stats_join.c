@@ -63,31 +63,136 @@ const char *gt_stats_range_name(const char *key)
 	return strchr(key, ' ') + 1;
 }
 
-/* The ranges of one row that were open at the call. */
-static void project_on_row(const struct gt_model *model, uint32_t row, const struct gt_call *call,
-			   const struct gt_op *op, struct projection *all)
+/* An operation under the thread and the time of its call. */
+struct stats_launched {
+	uint32_t thread, op;
+	int64_t at;
+};
+
+/* When operations ran. */
+struct stats_spell {
+	int64_t start, end;
+};
+
+/* The operations that the filter lets pass, by thread and time of their calls, and a tree over
+ * them: a node covers the nodes of twice its number and the one behind, the leaves are the last
+ * @count nodes. */
+struct stats_launches {
+	struct stats_launched *at;
+	struct stats_spell *tree;
+	size_t count;
+};
+
+static int by_call(const void *a, const void *b)
 {
-	uint32_t range = gt_model_range_at(model, row, GT_RANGE_NVTX, call->start);
+	const struct stats_launched *x = a, *y = b;
 
-	for (; range != GT_NONE; range = gt_model_range_around(model, range, call->start)) {
-		struct projection *p = &all[range];
-		bool is_first = !p->ops;
-
-		p->ops++;
-		if (is_first || op->start < p->start)
-			p->start = op->start;
-		if (is_first || op->start + op->dur > p->end)
-			p->end = op->start + op->dur;
-	}
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-static void project_op(const struct gt_model *model, const struct gt_op *op, struct projection *all)
+static void find_launches(const struct gt_model *model, const struct gt_filter *filter,
+			  struct stats_launches *all)
 {
-	const struct gt_call *call = gt_model_call_of(model, op);
-	uint32_t row = call ? call->thread : GT_NONE;
+	for (uint32_t i = 0; i < model->ops.count; i++) {
+		const struct gt_op *op = &model->ops.at[i];
+		const struct gt_call *call = gt_model_call_of(model, op);
 
-	for (; row != GT_NONE; row = model->threads.at[row].beside)
-		project_on_row(model, row, call, op, all);
+		if (call && gt_filter_op(filter, model, op))
+			all->at[all->count++] =
+				(struct stats_launched){call->thread, i, call->start};
+	}
+	if (all->count)
+		qsort(all->at, all->count, sizeof(*all->at), by_call);
+}
+
+static struct stats_spell cover(struct stats_spell a, struct stats_spell b)
+{
+	return (struct stats_spell){a.start < b.start ? a.start : b.start,
+				    a.end > b.end ? a.end : b.end};
+}
+
+static void fill_tree(const struct gt_model *model, struct stats_launches *all)
+{
+	for (size_t i = 0; i < all->count; i++) {
+		const struct gt_op *op = &model->ops.at[all->at[i].op];
+
+		all->tree[all->count + i] = (struct stats_spell){op->start, op->start + op->dur};
+	}
+	for (size_t i = all->count; i-- > 1;)
+		all->tree[i] = cover(all->tree[2 * i], all->tree[2 * i + 1]);
+}
+
+/* Of the launches [from, to), at least one. */
+static struct stats_spell spell_of(const struct stats_launches *all, size_t from, size_t to)
+{
+	struct stats_spell spell = all->tree[all->count + from];
+
+	for (from += all->count, to += all->count; from < to; from /= 2, to /= 2) {
+		if (from & 1)
+			spell = cover(spell, all->tree[from++]);
+		if (to & 1)
+			spell = cover(spell, all->tree[--to]);
+	}
+	return spell;
+}
+
+static void free_launches(struct stats_launches *all)
+{
+	free(all->at);
+	free(all->tree);
+}
+
+static int sum_launches(const struct gt_model *model, const struct gt_filter *filter,
+			struct stats_launches *ret_all)
+{
+	*ret_all =
+		(struct stats_launches){.at = calloc(model->ops.count + 1, sizeof(*ret_all->at))};
+	if (!ret_all->at)
+		return -ENOMEM;
+	find_launches(model, filter, ret_all);
+	ret_all->tree = calloc(2 * ret_all->count + 1, sizeof(*ret_all->tree));
+	if (!ret_all->tree) {
+		free_launches(ret_all);
+		return -ENOMEM;
+	}
+	fill_tree(model, ret_all);
+	return 0;
+}
+
+/* The first of a thread's launches at or behind @t. */
+static size_t launch_from(const struct stats_launches *all, uint32_t thread, int64_t t)
+{
+	const struct stats_launched wanted = {.thread = thread, .at = t};
+	size_t low = 0, high = all->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (by_call(&all->at[middle], &wanted) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* What was launched while a range was open, on its thread or that of its row. */
+static void project_range(const struct gt_model *model, const struct gt_model_range *range,
+			  const struct stats_launches *all, struct projection *p)
+{
+	uint32_t owner = model->threads.at[range->thread].owner;
+	size_t from = launch_from(all, owner, range->start);
+	size_t to = launch_from(all, owner, range->start + range->dur);
+	struct stats_spell spell;
+
+	if (from >= to)
+		return;
+	spell = spell_of(all, from, to);
+	p->ops = to - from;
+	p->start = spell.start;
+	p->end = spell.end;
 }
 
 static void place_ranges(const struct gt_model *model, struct projection *all)
@@ -106,15 +211,19 @@ static int project_model(const struct gt_model *model, const struct gt_filter *f
 			 struct gt_groups *groups)
 {
 	struct projection *all = calloc(model->ranges.count + 1, sizeof(*all));
-	int rc = all ? 0 : -ENOMEM;
+	struct stats_launches launches;
+	int rc = all ? sum_launches(model, filter, &launches) : -ENOMEM;
 	char text[8192];
 
-	if (rc)
+	if (rc) {
+		free(all);
 		return rc;
+	}
 	place_ranges(model, all);
-	for (size_t i = 0; i < model->ops.count; i++)
-		if (gt_filter_op(filter, model, &model->ops.at[i]))
-			project_op(model, &model->ops.at[i], all);
+	for (uint32_t i = 0; i < model->ranges.count; i++)
+		if (model->ranges.at[i].kind == GT_RANGE_NVTX)
+			project_range(model, &model->ranges.at[i], &launches, &all[i]);
+	free_launches(&launches);
 	for (uint32_t i = 0; !rc && i < model->ranges.count; i++) {
 		const struct gt_model_range *range = &model->ranges.at[i];
 		struct gt_group *group;

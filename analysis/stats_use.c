@@ -13,6 +13,7 @@
 
 #include "core/schema/ledger.h"
 #include "core/schema/metadata.h"
+#include "readers/keymap.h"
 #include "readers/show.h"
 
 /* The sets of time that one device's use is made of. */
@@ -50,11 +51,9 @@ static int use_of(const struct gt_filter *filter, struct gt_device_use *use)
 	struct sets sets = {0};
 	int rc = 0;
 
-	for (size_t i = 0; !rc && i < use->model->ops.count; i++) {
-		const struct gt_op *op = &use->model->ops.at[i];
+	for (uint32_t i = 0; !rc && i < use->track->count; i++) {
+		const struct gt_op *op = gt_model_op_of(use->model, use->track, i);
 
-		if (op->device != use->device)
-			continue;
 		if (gt_filter_op(filter, use->model, op)) {
 			if (is_used(use) && op->start > last)
 				use->idle += op->start - last;
@@ -83,37 +82,53 @@ static int use_of(const struct gt_filter *filter, struct gt_device_use *use)
 	return rc;
 }
 
-static const char *device_name(const struct gt_model *model, uint16_t device)
+/* Places in the header's list, + 1, by the numbers of devices. */
+static int index_names(const struct gt_header *header, struct gt_keymap *places)
 {
-	const struct gt_header *header = &model->reading.header;
+	for (size_t i = 0; i < header->device_count; i++) {
+		int64_t id = header->devices[i].id;
+		struct gt_keymap_entry *place;
 
-	for (size_t i = 0; i < header->device_count; i++)
-		if (header->devices[i].id == device)
-			return header->devices[i].name;
-	return "";
+		if (id < 0 || id > UINT16_MAX)
+			continue;
+		place = gt_keymap_get(places, (uint64_t)id + 1);
+		if (!place)
+			return -ENOMEM;
+		if (!place->value)
+			place->value = (int64_t)i + 1;
+	}
+	return 0;
 }
 
-/* The devices that a model's operations ran on, as bits of a map of 64 Ki. */
+static const char *device_name(const struct gt_header *header, const struct gt_keymap *places,
+			       uint16_t device)
+{
+	const struct gt_keymap_entry *place = gt_keymap_find(places, (uint64_t)device + 1);
+
+	return place ? header->devices[place->value - 1].name : "";
+}
+
+/* The devices that a model's operations ran on. */
 static int add_devices(const struct gt_model *model, struct gt_device_use **uses, size_t *count,
 		       size_t *room)
 {
-	uint8_t *seen = calloc(65536, 1);
-	int rc = seen ? 0 : -ENOMEM;
+	const struct gt_header *header = &model->reading.header;
+	struct gt_keymap places = {0};
+	int rc = index_names(header, &places);
 
-	for (size_t i = 0; !rc && i < model->ops.count; i++)
-		seen[model->ops.at[i].device] = 1;
-	for (unsigned int device = 0; !rc && device < 65536; device++) {
-		if (!seen[device])
-			continue;
+	for (size_t i = 0; !rc && i < model->devices.count; i++) {
+		const struct gt_device_track *track = &model->devices.at[i];
+
 		if (!gt_vec_reserve((void **)uses, room, *count, sizeof(**uses)))
 			rc = -ENOMEM;
 		else
 			(*uses)[(*count)++] = (struct gt_device_use){
 				.model = model,
-				.device = (uint16_t)device,
-				.name = device_name(model, (uint16_t)device)};
+				.track = track,
+				.device = track->device,
+				.name = device_name(header, &places, track->device)};
 	}
-	free(seen);
+	gt_keymap_fini(&places);
 	return rc;
 }
 

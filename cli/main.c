@@ -5,9 +5,11 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "cli/command.h"
 #include "cli/nearest.h"
+#include "core/hash.h"
 #include "readers/show.h"
 
 const struct gt_command *const gt_commands[] = {
@@ -98,11 +100,23 @@ static int answer(int argc, char **argv)
 	return complain(name);
 }
 
+/* Files come from strangers: without a random seed they would choose what collides in our tables.
+ */
+static void seed_tables(void)
+{
+	uint64_t seed[2];
+
+	if (getrandom(seed, sizeof(seed), GRND_NONBLOCK) == (ssize_t)sizeof(seed))
+		gt_hash_set_seed(seed);
+}
+
 /* What did not reach standard output is a failure; a command may have told it already. */
 int main(int argc, char **argv)
 {
-	int rc = answer(argc, argv);
+	int rc;
 
+	seed_tables();
+	rc = answer(argc, argv);
 	if ((!fflush(stdout) && !ferror(stdout)) || rc == GT_EXIT_FAILED)
 		return rc;
 	perror("gputrace: standard output");

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/guest/memory.h"
+#include "core/hash.h"
 
 #define FIRST_SLOTS 1024u
 
@@ -25,23 +26,6 @@ static const struct {
 	struct gt_string head;
 	char text[16];
 } no_memory = {.head = {.id = 0, .length = 11}, .text = "(no memory)"};
-
-uint64_t gt_hash_bytes(const void *data, size_t length)
-{
-	const unsigned char *p = data;
-	uint64_t h = 0xcbf29ce484222325u ^ length;
-	uint64_t word;
-
-	for (; length >= 8; p += 8, length -= 8) {
-		memcpy(&word, p, 8);
-		h = (h ^ word) * 0x9fb21c651e98df25u;
-		h ^= h >> 32;
-	}
-	for (word = 0; length; length--)
-		word = word << 8 | *p++;
-	h = (h ^ word) * 0x9fb21c651e98df25u;
-	return h ^ h >> 29;
-}
 
 struct gt_intern *gt_intern_new(size_t max_bytes)
 {

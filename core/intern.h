@@ -34,7 +34,4 @@ const struct gt_string *gt_intern_find(const struct gt_intern *pool, const char 
 /* Strings refused: no memory, or over the limit. */
 uint64_t gt_intern_refused(const struct gt_intern *pool);
 
-/* 64-bit hash of @length bytes (FNV-1a folded by a multiply, not for hostile keys). */
-uint64_t gt_hash_bytes(const void *data, size_t length);
-
 #endif

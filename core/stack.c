@@ -9,6 +9,7 @@
 
 #include "core/guest/libc_path.h"
 #include "core/guest/memory.h"
+#include "core/hash.h"
 #include "core/intern.h"
 #include "core/spool_view.h"
 
@@ -41,7 +42,7 @@ struct gt_stacks {
 
 static struct stack_entry *map_slot(const struct map *map, uint64_t key)
 {
-	uint32_t i = (uint32_t)(key * 0x9e3779b97f4a7c15u >> 32);
+	uint32_t i = (uint32_t)gt_hash_word(key);
 
 	while (map->entries[i & (map->size - 1)].key != 0 &&
 	       map->entries[i & (map->size - 1)].key != key)

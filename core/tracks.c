@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/guest/memory.h"
+#include "core/hash.h"
 
 #define FIRST_SLOTS     256u
 #define MAX_SLOTS       131072u /* at most half of them used */
@@ -100,10 +101,10 @@ void gt_tracks_forget_names(struct gt_tracks *tracks)
 static struct track_group *slot_of(struct track_group *slots, uint32_t slot_count,
 				   const struct track_group *key)
 {
-	uint64_t hash = ((uint64_t)key->stream << 32 | key->context) * 0x9e3779b97f4a7c15u;
+	uint64_t hash = gt_hash_pair((uint64_t)key->stream << 32 | key->context,
+				     (uint64_t)key->kind << 32 | key->device);
 
-	hash = (hash ^ key->device ^ (uint64_t)key->kind << 16) * 0x9e3779b97f4a7c15u;
-	for (uint32_t i = (uint32_t)(hash >> 32);; i++) {
+	for (uint32_t i = (uint32_t)hash;; i++) {
 		struct track_group *slot = &slots[i & (slot_count - 1)];
 
 		if (!slot->first || (slot->stream == key->stream && slot->context == key->context &&

@@ -6,9 +6,11 @@
 
 #include <stdlib.h>
 
+#include "core/hash.h"
+
 static struct gt_keymap_entry *slot_of(const struct gt_keymap *map, uint64_t key)
 {
-	size_t i = (size_t)(key * 0x9e3779b97f4a7c15u >> 20);
+	size_t i = (size_t)gt_hash_word(key);
 
 	while (map->at[i & (map->size - 1)].key && map->at[i & (map->size - 1)].key != key)
 		i++;

@@ -21,10 +21,21 @@ struct character {
 	bool is_control;
 };
 
+/* ASCII and no control character: most of what there is. */
+static bool is_plain(char c)
+{
+	return c >= ' ' && c < 0x7f;
+}
+
 static struct character next_character(const char **text, const char *end)
 {
 	struct character one = {.text = *text};
 
+	if (is_plain(*one.text)) {
+		one.size = 1;
+		++*text;
+		return one;
+	}
 	one.size = gt_utf8_length((const unsigned char *)one.text, (size_t)(end - one.text));
 	one.is_broken = !one.size;
 	one.size += one.is_broken;
@@ -39,15 +50,31 @@ static void put(const struct character *one, const char *instead, FILE *out)
 	if (one->is_control || one->is_broken)
 		fputs(instead, out);
 	else
-		fwrite(one->text, 1, one->size, out);
+		for (size_t i = 0; i < one->size; i++)
+			putc_unlocked(one->text[i], out);
+}
+
+static size_t count_plain(const char *text, const char *end)
+{
+	size_t n = 0;
+
+	while (text + n < end && is_plain(text[n]))
+		n++;
+	return n;
 }
 
 static void show(const char *text, size_t size, FILE *out)
 {
 	for (const char *end = text + size; text < end;) {
-		struct character one = next_character(&text, end);
+		size_t plain = count_plain(text, end);
 
-		put(&one, "?", out);
+		fwrite(text, 1, plain, out);
+		text += plain;
+		if (text < end) {
+			struct character one = next_character(&text, end);
+
+			put(&one, "?", out);
+		}
 	}
 }
 
@@ -172,7 +199,8 @@ void gt_show_csv(const char *text, size_t size, bool quoted, FILE *out)
 	while (text < end) {
 		struct character one = next_character(&text, end);
 
-		fputs(*one.text == '"' ? "\"" : "", out);
+		if (*one.text == '"')
+			fputc('"', out);
 		put(&one, "?", out);
 	}
 	fputs(quoted ? "\"" : "", out);

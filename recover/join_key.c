@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "core/hash.h"
 #include "core/intern.h"
 #include "core/stack.h"
 

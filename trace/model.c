@@ -19,17 +19,27 @@ void gt_model_fini(struct gt_model *model)
 	gt_vec_free(&model->stacks);
 	gt_vec_free(&model->notes);
 	gt_vec_free(&model->memory);
+	gt_vec_free(&model->devices);
+	free(model->device_ops);
+	gt_vec_free(&model->steps);
 	gt_names_fini(&model->names);
 	gt_reading_fini(&model->reading);
 	free(model->own_path);
 }
 
+static bool ends_by(const struct gt_model *model, uint32_t range, int64_t t)
+{
+	return range != GT_NONE && model->ranges.at[range].start + model->ranges.at[range].dur <= t;
+}
+
 /* The last range up to @range that is open at @t: those between a range and its parent end before
- * it. */
+ * it. No parent ends before its child, so nothing is missed between here and a jump's end. */
 static uint32_t open_at(const struct gt_model *model, uint32_t range, int64_t t)
 {
-	while (range != GT_NONE && model->ranges.at[range].start + model->ranges.at[range].dur <= t)
-		range = model->ranges.at[range].parent;
+	while (ends_by(model, range, t))
+		range = ends_by(model, model->ranges.at[range].jump, t)
+				? model->ranges.at[range].jump
+				: model->ranges.at[range].parent;
 	return range;
 }
 

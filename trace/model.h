@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A finished trace in memory, small: GPU operations, CUDA calls and host ranges as arrays of
- * numbers (56, 40 and 40 bytes each), strings and stacks once. Everything that the analysis answers
+ * numbers (56, 40 and 48 bytes each), strings and stacks once. Everything that the analysis answers
  * is a function of this. gt_model_load reads one file; after it the model is constant and may be
  * read from any thread.
  */
@@ -61,9 +61,10 @@ struct gt_model_range { /* on a host thread */
 	uint32_t name;
 	uint32_t domain; /* name of it, GT_NAME_NONE: the global one */
 	uint32_t thread;
-	uint32_t parent;     /* innermost of the same kind and row that is open for its whole time,
-				GT_NONE */
-	uint32_t before;     /* of those that are open when it begins the last one, GT_NONE */
+	uint32_t parent; /* innermost of the same kind and row that is open for its whole time,
+			    GT_NONE */
+	uint32_t before; /* of those that are open when it begins the last one, GT_NONE */
+	uint32_t jump;   /* one of its parents' parents, or its parent: for long ways outwards */
 	uint32_t stack : 28; /* index in stacks, 0xfffffff: none */
 	uint32_t kind : 3;
 	uint32_t data : 1; /* it, or a range around it, loads data: its name says so */
@@ -79,10 +80,9 @@ struct gt_sample { /* where a thread was while it made no call */
 struct gt_thread_track {
 	int64_t pid, tid;
 	uint32_t name;
-	bool is_beside;           /* a row of ranges that need not nest with the thread's calls */
-	uint32_t beside;          /* the next such row of the thread, GT_NONE */
-	uint32_t owner;           /* the thread of such a row; any other row's is itself */
-	uint32_t next_with_steps; /* the next row with steps, GT_NONE */
+	bool is_beside;  /* a row of ranges that need not nest with the thread's calls */
+	uint32_t beside; /* the next such row of the thread, GT_NONE */
+	uint32_t owner;  /* the thread of such a row; any other row's is itself */
 	struct {
 		uint32_t first, count;
 	} range[GT_RANGE_KIND_COUNT_], call, sample;
@@ -105,6 +105,18 @@ struct gt_memory_point { /* memory in use on a device */
 	uint32_t device;
 };
 
+/* A device, and where its operations are in device_ops. */
+struct gt_device_track {
+	uint32_t first, count;
+	uint16_t device;
+};
+
+/* The training step that is open from a time on, GT_NONE: none. */
+struct gt_step_from {
+	int64_t from;
+	uint32_t range;
+};
+
 /* What could not be taken as it stood in the file; shown to the user, never silent. */
 struct gt_odd {
 	uint64_t no_dur, negative_dur, unfinished, no_ts, no_phase, no_place, no_bytes, unknown_cat;
@@ -125,14 +137,16 @@ struct gt_model {
 	GT_VEC(struct gt_frames) stacks;
 	GT_VEC(struct gt_note) notes;
 	GT_VEC(struct gt_memory_point) memory;
+	GT_VEC(struct gt_device_track) devices; /* that have operations, by number */
+	uint32_t *device_ops;                   /* indices in ops: by device, then start */
+	GT_VEC(struct gt_step_from) steps;      /* by time */
 	struct gt_odd odd;
 	int64_t first, last; /* ns: from the first to the last slice */
 	int64_t origin;      /* what a window of time counts from: the job's first slice */
 	int64_t pid;         /* -1: not known */
 	int rank;
 	bool is_twin; /* another process of the job has this rank and a GPU of the same number */
-	uint32_t process;          /* name of the process */
-	uint32_t first_with_steps; /* the first row with steps, GT_NONE */
+	uint32_t process; /* name of the process */
 };
 
 /* The models of one file. */
@@ -166,6 +180,9 @@ uint32_t gt_model_range_at(const struct gt_model *model, uint32_t thread, enum g
 /* Of the ranges of its row that are open at @t, as @range is, the next one outwards, or GT_NONE. */
 uint32_t gt_model_range_around(const struct gt_model *model, uint32_t range, int64_t t);
 
+/* The innermost training step that is open at @t, on the first thread that has one, or GT_NONE. */
+uint32_t gt_model_step_at(const struct gt_model *model, int64_t t);
+
 /* Whether a range is a training step: ProfilerStep#N. */
 bool gt_model_is_step(const struct gt_model *model, const struct gt_model_range *range);
 
@@ -177,6 +194,13 @@ uint32_t gt_model_call_before(const struct gt_model *model, uint32_t thread, int
 
 /* Index of the first sample of @thread at or behind @t; the thread's end where there is none. */
 uint32_t gt_model_sample_from(const struct gt_model *model, uint32_t thread, int64_t t);
+
+/* The @i-th operation of a device. */
+static inline const struct gt_op *gt_model_op_of(const struct gt_model *model,
+						 const struct gt_device_track *track, uint32_t i)
+{
+	return &model->ops.at[model->device_ops[track->first + i]];
+}
 
 /* The call that started an operation, or NULL. */
 static inline const struct gt_call *gt_model_call_of(const struct gt_model *model,

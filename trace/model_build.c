@@ -10,21 +10,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/hash.h"
+
 uint32_t gt_build_thread(struct gt_builder *b, int64_t pid, int64_t tid)
 {
 	struct gt_model *model = b->model;
 	uint32_t hint = b->last_thread;
+	int64_t *number;
 
 	if (hint < model->threads.count && model->threads.at[hint].pid == pid &&
 	    model->threads.at[hint].tid == tid)
 		return hint;
-	for (uint32_t i = 0; i < model->threads.count; i++)
-		if (model->threads.at[i].pid == pid && model->threads.at[i].tid == tid)
-			return b->last_thread = i;
-	if (!gt_vec_push(&model->threads,
+	number = gt_pairmap_get(&b->threads, pid, tid);
+	if (!number)
+		return 0;
+	if (!*number &&
+	    !gt_vec_push(&model->threads,
 			 ((struct gt_thread_track){.pid = pid, .tid = tid, .beside = GT_NONE})))
 		return 0;
-	return b->last_thread = (uint32_t)model->threads.count - 1;
+	if (!*number)
+		*number = (int64_t)model->threads.count;
+	return b->last_thread = (uint32_t)*number - 1;
 }
 
 void gt_build_extent(struct gt_model *model, int64_t start, int64_t dur)
@@ -108,7 +114,7 @@ struct link { /* correlation -> call; call GT_NONE is free */
 
 static size_t link_slot(const struct link *links, size_t mask, int64_t correlation)
 {
-	size_t h = ((uint64_t)correlation * 0x9e3779b97f4a7c15u >> 32) & mask;
+	size_t h = (size_t)gt_hash_word((uint64_t)correlation) & mask;
 
 	while (links[h].call != GT_NONE && links[h].correlation != correlation)
 		h = (h + 1) & mask;
@@ -225,17 +231,18 @@ static void index_samples(struct gt_model *model)
 	}
 }
 
-static struct gt_thread_track *find_lane(struct gt_model *model, int64_t pid, int64_t tid)
+static struct gt_thread_track *find_lane(const struct gt_builder *b, int64_t pid, int64_t tid)
 {
-	for (size_t i = 0; i < model->threads.count; i++)
-		if (model->threads.at[i].pid == pid && model->threads.at[i].tid == tid)
-			return &model->threads.at[i];
-	return NULL;
+	const int64_t *number = gt_pairmap_find(&b->threads, pid, tid);
+
+	return number && *number ? &b->model->threads.at[*number - 1] : NULL;
 }
 
 /* Rows that are called "thread 4100 ranges" are hung on their thread. */
-static void link_rows(struct gt_model *model)
+static void link_rows(const struct gt_builder *b)
 {
+	struct gt_model *model = b->model;
+
 	for (uint32_t i = 0; i < model->threads.count; i++) {
 		struct gt_thread_track *lane = &model->threads.at[i], *owner;
 		unsigned int tid;
@@ -247,7 +254,7 @@ static void link_rows(struct gt_model *model)
 		    !read)
 			continue;
 		lane->is_beside = true;
-		owner = find_lane(model, lane->pid, tid);
+		owner = find_lane(b, lane->pid, tid);
 		if (!owner || owner == lane)
 			continue;
 		lane->owner = (uint32_t)(owner - model->threads.at);
@@ -261,43 +268,59 @@ static int64_t end_of(const struct gt_model *model, uint32_t range)
 	return model->ranges.at[range].start + model->ranges.at[range].dur;
 }
 
-/* What is open around each range. They are sorted: what began before one stands before it, and
- * behind its parent stand only ranges that ended before it. */
-static void nest_ranges(struct gt_model *model)
+/* Jumps so that any parent is reached in a logarithmic number of steps (skew-binary numbers).
+ * @depths: of the ranges before. */
+static void set_jump(struct gt_model *model, uint32_t i, uint32_t *depths)
 {
+	struct gt_model_range *range = &model->ranges.at[i];
+	uint32_t parent = range->parent, one, two;
+
+	depths[i] = 0;
+	range->jump = parent;
+	if (parent == GT_NONE)
+		return;
+	depths[i] = depths[parent] + 1;
+	one = model->ranges.at[parent].jump;
+	two = one == GT_NONE ? GT_NONE : model->ranges.at[one].jump;
+	if (two != GT_NONE && depths[parent] - depths[one] == depths[one] - depths[two])
+		range->jump = two;
+}
+
+/* What is open around a range. Whatever is passed on the way is never passed again: it ends before
+ * the range does, and stands before it. */
+static void nest_range(struct gt_model *model, uint32_t i)
+{
+	struct gt_model_range *range = &model->ranges.at[i];
+	uint32_t at = i - 1;
+
+	while (at != GT_NONE && end_of(model, at) <= range->start)
+		at = model->ranges.at[at].parent;
+	range->before = at;
+	while (at != GT_NONE && end_of(model, at) < end_of(model, i))
+		at = model->ranges.at[at].parent;
+	range->parent = at;
+}
+
+/* They are sorted: what began before one stands before it, and behind its parent stand only ranges
+ * that ended before it. */
+static int nest_ranges(struct gt_model *model)
+{
+	uint32_t *depths = malloc((model->ranges.count + 1) * sizeof(*depths));
+
+	if (!depths)
+		return -ENOMEM;
 	for (uint32_t i = 0; i < model->ranges.count; i++) {
 		struct gt_model_range *range = &model->ranges.at[i];
 		struct gt_thread_track *lane = &model->threads.at[range->thread];
-		uint32_t at = i - 1;
 
-		if (!lane->range[range->kind].count++) {
+		if (lane->range[range->kind].count++)
+			nest_range(model, i);
+		else
 			lane->range[range->kind].first = i;
-			continue;
-		}
-		while (at != GT_NONE && end_of(model, at) <= range->start)
-			at = model->ranges.at[at].parent;
-		range->before = at;
-		while (at != GT_NONE && end_of(model, at) < end_of(model, i))
-			at = model->ranges.at[at].parent;
-		range->parent = at;
+		set_jump(model, i, depths);
 	}
-}
-
-/* Ranges of one kind stand by their rows. */
-static void link_steps(struct gt_model *model)
-{
-	uint32_t *next = &model->first_with_steps, last = GT_NONE;
-
-	*next = GT_NONE;
-	for (size_t i = 0; i < model->ranges.count; i++) {
-		const struct gt_model_range *range = &model->ranges.at[i];
-
-		if (range->thread == last || !gt_model_is_step(model, range))
-			continue;
-		last = *next = range->thread;
-		next = &model->threads.at[last].next_with_steps;
-		*next = GT_NONE;
-	}
+	free(depths);
+	return 0;
 }
 
 /* A 'B' without 'E' lasts to the end of the trace. */
@@ -305,7 +328,7 @@ static void close_open(struct gt_builder *b)
 {
 	struct gt_model *model = b->model;
 
-	b->model->odd.unfinished += b->open.count;
+	b->model->odd.unfinished += b->open_count;
 	for (size_t i = 0; i < model->ops.count; i++)
 		if (model->ops.at[i].dur < 0)
 			model->ops.at[i].dur = 0;
@@ -352,16 +375,22 @@ int gt_build_finish(struct gt_builder *b)
 	index_calls(model);
 	nest_calls(model);
 	index_samples(model);
-	link_rows(model);
-	nest_ranges(model);
-	link_steps(model);
-	rc = mark_data(model);
+	link_rows(b);
+	rc = nest_ranges(model);
+	if (!rc)
+		rc = gt_build_steps(model);
+	if (!rc)
+		rc = gt_build_devices(model);
+	if (!rc)
+		rc = mark_data(model);
 	return rc ? rc : link_calls(model);
 }
 
 void gt_build_fini(struct gt_builder *b)
 {
+	gt_pairmap_fini(&b->threads);
 	gt_vec_free(&b->open);
+	gt_vec_free(&b->innermost);
 	free(b->slots);
 	free(b->short_stack);
 	free(b->text);

@@ -5,6 +5,7 @@
 #ifndef GT_TRACE_MODEL_BUILD_H
 #define GT_TRACE_MODEL_BUILD_H
 
+#include "readers/pairmap.h"
 #include "trace/model.h"
 
 /* What an open slice will become. */
@@ -15,8 +16,8 @@ enum gt_open_role {
 	GT_OPEN_NOTHING,
 };
 
-struct gt_open { /* a 'B' that waits for its 'E' */
-	uint32_t thread;
+struct gt_open {        /* a 'B' that waits for its 'E' */
+	uint32_t below; /* the one before it on its thread, + 1; of a free place: the next one */
 	uint8_t role;
 	size_t index;
 };
@@ -30,7 +31,11 @@ struct gt_stack_slot { /* the file's id of a stack -> index in model->stacks */
 struct gt_builder {
 	struct gt_model *model;
 	uint32_t last_thread;
+	struct gt_pairmap threads; /* pid, tid -> index in model->threads + 1 */
 	GT_VEC(struct gt_open) open;
+	GT_VEC(uint32_t) innermost; /* by thread: the last of open, + 1 */
+	uint32_t free_open;         /* a place in open, + 1 */
+	uint64_t open_count;
 	struct gt_stack_slot *slots; /* open addressing, id 0 is free */
 	size_t slot_count, slot_used;
 	uint32_t *short_stack; /* name of a "launched by" text -> index in stacks + 1 */
@@ -72,6 +77,12 @@ uint32_t gt_build_stack_by_text(struct gt_builder *b, uint32_t text);
 /* Adds the frames of a text: @gap stands between them, the nearest comes first. */
 void gt_build_split_frames(struct gt_model *model, struct gt_frames *stack, const char *text,
 			   const char *gap);
+
+/* Finds out which step is open at which time. 0 or -ENOMEM. */
+int gt_build_steps(struct gt_model *model);
+
+/* Finds the operations of each device. 0 or -ENOMEM. */
+int gt_build_devices(struct gt_model *model);
 
 /* Sorts, links calls and operations, nests ranges. */
 int gt_build_finish(struct gt_builder *b);

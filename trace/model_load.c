@@ -26,6 +26,8 @@ struct load {
 	const char *path;
 	GT_VEC(struct gt_builder) builders; /* the first takes what is of no process */
 	GT_VEC(struct model_load_row) rows;
+	struct gt_pairmap row_of;     /* pid, 0 -> place in rows + 1 */
+	struct gt_pairmap builder_of; /* process, 0 -> place in builders + 1 */
 };
 
 static int add_builder(struct load *load)
@@ -44,23 +46,25 @@ static int add_builder(struct load *load)
 
 static const struct model_load_row *find_row(const struct load *load, int64_t pid)
 {
-	for (size_t i = load->rows.count; i-- > 0;)
-		if (load->rows.at[i].pid == pid)
-			return &load->rows.at[i];
-	return NULL;
+	const int64_t *place = gt_pairmap_find(&load->row_of, pid, 0);
+
+	return place ? &load->rows.at[*place - 1] : NULL;
 }
 
 /* Which builder has a process: that of its other rows, else a new one; the very first is there. */
 static int find_builder(struct load *load, int64_t process, size_t *ret_builder)
 {
-	for (size_t i = 0; i < load->rows.count; i++) {
-		if (load->rows.at[i].process == process) {
-			*ret_builder = load->rows.at[i].builder;
-			return 0;
-		}
+	int64_t *builder = gt_pairmap_get(&load->builder_of, process, 0);
+	int rc = 0;
+
+	if (!builder)
+		return -ENOMEM;
+	if (!*builder) {
+		rc = load->rows.count ? add_builder(load) : 0;
+		*builder = (int64_t)load->builders.count;
 	}
-	*ret_builder = load->rows.count ? load->builders.count : 0;
-	return load->rows.count ? add_builder(load) : 0;
+	*ret_builder = (size_t)*builder - 1;
+	return rc;
 }
 
 static bool member(const struct gt_trace_event *record, const char *key, int64_t *ret_value)
@@ -75,7 +79,7 @@ static bool member(const struct gt_trace_event *record, const char *key, int64_t
 static int take_row(struct load *load, const struct gt_trace_event *record)
 {
 	struct model_load_row row = {.pid = record->pid};
-	int64_t rank;
+	int64_t rank, *place;
 	int rc;
 
 	if (!gt_span_is(&record->name, "process_labels", 14) ||
@@ -87,7 +91,11 @@ static int take_row(struct load *load, const struct gt_trace_event *record)
 	if (rc)
 		return rc;
 	load->builders.at[row.builder].model->rank = (int)rank;
-	return gt_vec_push(&load->rows, row) ? 0 : -ENOMEM;
+	place = gt_pairmap_get(&load->row_of, row.pid, 0);
+	if (!place || !gt_vec_push(&load->rows, row))
+		return -ENOMEM;
+	*place = (int64_t)load->rows.count;
+	return 0;
 }
 
 static int take_event(const struct gt_trace_event *record, const struct gt_header *header,
@@ -139,27 +147,53 @@ static int take_file(struct load *load, const char *path, bool is_first)
 	return rc < 0 ? rc : error;
 }
 
-/* The devices of a process, by the numbers that they had. */
-static int split_devices(const struct load *load, size_t builder, const struct gt_header *from,
-			 struct gt_header *to)
+/* The header of the process that a device belongs to; NULL: of the first, which keeps its own. */
+static struct gt_header *header_of(const struct load *load, const struct model_load_row *row)
 {
-	to->devices = calloc(from->device_count + 1, sizeof(*to->devices));
-	if (!to->devices)
-		return -ENOMEM;
-	for (size_t i = 0; i < from->device_count; i++) {
-		struct gt_header_device *device = &to->devices[to->device_count];
-		const struct model_load_row *row = find_row(load, from->devices[i].id);
+	return row && row->builder ? &load->builders.at[row->builder].model->reading.header : NULL;
+}
 
-		if (!row || row->builder != builder)
+/* Room for the devices of each process but the first. */
+static int count_devices(const struct load *load, const struct gt_header *from)
+{
+	for (size_t i = 0; i < from->device_count; i++) {
+		struct gt_header *to = header_of(load, find_row(load, from->devices[i].id));
+
+		if (to)
+			to->device_count++;
+	}
+	for (size_t i = 1; i < load->builders.count; i++) {
+		struct gt_header *to = &load->builders.at[i].model->reading.header;
+
+		to->devices = calloc(to->device_count + 1, sizeof(*to->devices));
+		to->device_count = 0;
+		if (!to->devices)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Each device goes to its process, with the number that it had. */
+static int split_devices(const struct load *load)
+{
+	const struct gt_header *from = &load->builders.at[0].model->reading.header;
+	int rc = count_devices(load, from);
+
+	for (size_t i = 0; !rc && i < from->device_count; i++) {
+		const struct model_load_row *row = find_row(load, from->devices[i].id);
+		struct gt_header *to = header_of(load, row);
+		struct gt_header_device *device;
+
+		if (!to)
 			continue;
+		device = &to->devices[to->device_count];
 		*device = from->devices[i];
 		device->id = row->was;
 		device->name = strdup(device->name);
-		if (!device->name)
-			return -ENOMEM;
-		to->device_count++;
+		rc = device->name ? 0 : -ENOMEM;
+		to->device_count += !rc;
 	}
-	return 0;
+	return rc;
 }
 
 /* What was read belongs to several processes. Ledger and losses are reported once, with the first.
@@ -185,7 +219,7 @@ static int split_reading(const struct load *load, size_t builder)
 	own->header.has_rank = true;
 	own->header.rank = model->rank;
 	own->header.world_size = all->header.world_size;
-	return split_devices(load, builder, &all->header, &own->header);
+	return 0;
 }
 
 static int finish(const struct load *load, struct gt_builder *b)
@@ -212,6 +246,8 @@ static int finish_all(struct load *load)
 		rc = finish(load, &load->builders.at[i]);
 	for (size_t i = 0; !rc && load->builders.count > 1 && i < load->builders.count; i++)
 		rc = split_reading(load, i);
+	if (!rc && load->builders.count > 1)
+		rc = split_devices(load);
 	return rc;
 }
 
@@ -235,6 +271,8 @@ static int give(struct load *load, struct gt_models *ret_models)
 	}
 	gt_vec_free(&load->builders);
 	gt_vec_free(&load->rows);
+	gt_pairmap_fini(&load->row_of);
+	gt_pairmap_fini(&load->builder_of);
 	return rc;
 }
 

@@ -356,11 +356,37 @@ static int take_metadata(struct gt_builder *b, const struct gt_trace_event *reco
 	return 0;
 }
 
+/* Where the innermost open slice of a thread stands. NULL: no memory. */
+static uint32_t *innermost_of(struct gt_builder *b, uint32_t thread)
+{
+	while (b->innermost.count <= thread)
+		if (!gt_vec_push(&b->innermost, 0))
+			return NULL;
+	return &b->innermost.at[thread];
+}
+
+static int push_open(struct gt_builder *b, uint32_t thread, struct gt_open open)
+{
+	uint32_t *innermost = innermost_of(b, thread), place = b->free_open;
+
+	if (!innermost || b->open.count == UINT32_MAX)
+		return -ENOMEM;
+	open.below = *innermost;
+	if (place) {
+		b->free_open = b->open.at[place - 1].below;
+		b->open.at[place - 1] = open;
+	} else if (!gt_vec_push(&b->open, open)) {
+		return -ENOMEM;
+	}
+	*innermost = place ? place : (uint32_t)b->open.count;
+	b->open_count++;
+	return 0;
+}
+
 static int take_begin(struct gt_builder *b, const struct gt_trace_event *record, enum role role)
 {
 	struct gt_model *model = b->model;
 	struct gt_open open = {
-		.thread = gt_build_thread(b, record->pid, record->tid),
 		.role = (uint8_t)(role <= ROLE_SET        ? GT_OPEN_OP
 				  : role <= ROLE_DRIVER   ? GT_OPEN_CALL
 				  : role <= ROLE_OVERHEAD ? GT_OPEN_RANGE
@@ -373,7 +399,7 @@ static int take_begin(struct gt_builder *b, const struct gt_trace_event *record,
 	open.index = open.role == GT_OPEN_OP     ? model->ops.count - 1
 		     : open.role == GT_OPEN_CALL ? model->calls.count - 1
 						 : model->ranges.count - 1;
-	return gt_vec_push(&b->open, open) ? 0 : -ENOMEM;
+	return push_open(b, gt_build_thread(b, record->pid, record->tid), open);
 }
 
 static void set_end(struct gt_model *model, const struct gt_open *open, int64_t end)
@@ -392,18 +418,20 @@ static void set_end(struct gt_model *model, const struct gt_open *open, int64_t 
 
 static void take_end(struct gt_builder *b, const struct gt_trace_event *record)
 {
-	uint32_t thread = gt_build_thread(b, record->pid, record->tid);
+	uint32_t *innermost = innermost_of(b, gt_build_thread(b, record->pid, record->tid));
+	uint32_t place = innermost ? *innermost : 0;
+	struct gt_open *open;
 
-	for (size_t i = b->open.count; i-- > 0;) {
-		if (b->open.at[i].thread != thread)
-			continue;
-		set_end(b->model, &b->open.at[i], record->ts);
-		memmove(&b->open.at[i], &b->open.at[i + 1],
-			(b->open.count - i - 1) * sizeof(b->open.at[0]));
-		b->open.count--;
+	if (!place) {
+		b->model->odd.unfinished++;
 		return;
 	}
-	b->model->odd.unfinished++;
+	open = &b->open.at[place - 1];
+	set_end(b->model, open, record->ts);
+	*innermost = open->below;
+	open->below = b->free_open;
+	b->free_open = place;
+	b->open_count--;
 }
 
 /* A category that means nothing here is another tool's: fine, but no sums hold it. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/hash.h"
 #include "trace/model_build.h"
 
 static bool grow_slots(struct gt_builder *b)
@@ -16,7 +17,7 @@ static bool grow_slots(struct gt_builder *b)
 	if (!slots)
 		return false;
 	for (size_t i = 0; i < b->slot_count; i++) {
-		size_t h = (size_t)b->slots[i].id & (count - 1);
+		size_t h = (size_t)gt_hash_word((uint64_t)b->slots[i].id) & (count - 1);
 
 		if (!b->slots[i].id)
 			continue;
@@ -43,7 +44,7 @@ static struct gt_stack_slot *slot_of(struct gt_builder *b, int64_t id)
 
 	if (b->slot_used * 2 >= b->slot_count && !grow_slots(b))
 		return NULL;
-	for (h = (size_t)id & (b->slot_count - 1); b->slots[h].id;
+	for (h = (size_t)gt_hash_word((uint64_t)id) & (b->slot_count - 1); b->slots[h].id;
 	     h = (h + 1) & (b->slot_count - 1))
 		if (b->slots[h].id == id)
 			return &b->slots[h];

@@ -7,22 +7,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "core/hash.h"
+
 #define BLOCK ((size_t)64 << 10)
-
-static uint64_t hash_bytes(const char *text, size_t len)
-{
-	uint64_t hash = len * 0x9e3779b97f4a7c15u, word;
-
-	for (; len >= 8; text += 8, len -= 8) {
-		memcpy(&word, text, 8);
-		hash = (hash ^ word) * 0x9fb21c651e98df25u;
-		hash ^= hash >> 32;
-	}
-	word = 0;
-	memcpy(&word, text, len);
-	hash = (hash ^ word) * 0x9fb21c651e98df25u;
-	return hash ^ hash >> 29;
-}
 
 static bool grow_slots(struct gt_names *names)
 {
@@ -72,7 +59,7 @@ static char *store(struct gt_names *names, const char *text, size_t len)
 
 uint32_t gt_names_put(struct gt_names *names, const char *text, size_t len)
 {
-	uint64_t hash = hash_bytes(text, len);
+	uint64_t hash = gt_hash_bytes(text, len);
 	size_t h = hash & (names->slot_count - 1);
 	const char *copy;
 

@@ -12,6 +12,7 @@
 
 #include "analysis/stats.h"
 #include "readers/chrome/reader.h"
+#include "readers/pairmap.h"
 #include "readers/show.h"
 #include "readers/vec.h"
 #include "transform/export_processes.h"
@@ -114,16 +115,11 @@ const struct gt_export_table gt_export_tables[GT_EXPORT_TABLE_COUNT_] = {
 	[GT_EXPORT_THREAD] = TABLE("ThreadNames", thread_columns),
 };
 
-struct device_ids {
-	int64_t *at;
-	size_t count, room;
-};
-
 struct export
 {
 	struct gt_export_sink *sink;
 	struct gt_export_processes *processes;
-	struct device_ids *devices; /* that are reported */
+	struct gt_pairmap *devices; /* that are reported */
 	bool is_ours;               /* the numbers of rows have a meaning */
 	struct gt_export_value row[GT_EXPORT_WIDTH];
 	size_t filled;
@@ -384,14 +380,12 @@ static int export_event(const struct gt_trace_event *record, const struct gt_hea
  * work. */
 static bool is_new_device(struct export *e, const struct gt_header_device *device)
 {
-	int64_t id = device->id;
+	int64_t *seen;
 
 	if (!strcmp(device->name, "unknown"))
 		return false;
-	for (size_t i = 0; i < e->devices->count; i++)
-		if (e->devices->at[i] == id)
-			return false;
-	return gt_vec_push(e->devices, id);
+	seen = gt_pairmap_get(e->devices, device->id, 0);
+	return seen && !(*seen)++;
 }
 
 static int export_devices(struct export *e, const struct gt_header *header)
@@ -465,7 +459,7 @@ static int export_processes(struct export *e)
 }
 
 static int export_file(struct gt_export_sink *sink, struct gt_export_processes *processes,
-		       struct device_ids *devices, struct gt_as_json *trace, FILE *losses)
+		       struct gt_pairmap *devices, struct gt_as_json *trace, FILE *losses)
 {
 	struct export e = {.sink = sink, .processes = processes, .devices = devices};
 	struct gt_reading reading;
@@ -487,7 +481,7 @@ static int export_file(struct gt_export_sink *sink, struct gt_export_processes *
 }
 
 static int export_path(struct gt_export_sink *sink, struct gt_export_processes *processes,
-		       struct device_ids *devices, const char *path, FILE *losses)
+		       struct gt_pairmap *devices, const char *path, FILE *losses)
 {
 	struct gt_as_json trace;
 	int rc = gt_as_json_open(&trace, path);
@@ -504,14 +498,14 @@ int gt_export(char *const *paths, size_t count, const struct gt_export_sink *kin
 	      const char *target, FILE *losses, char *ret_error, size_t error_size)
 {
 	struct gt_export_processes processes = {0};
-	struct device_ids devices = {0};
+	struct gt_pairmap devices = {0};
 	struct gt_export_sink sink = *kind;
 	int rc = sink.open(&sink, target), closed;
 
 	for (size_t i = 0; !rc && i < count; i++)
 		rc = export_path(&sink, &processes, &devices, paths[i], losses);
 	gt_export_processes_fini(&processes);
-	gt_vec_free(&devices);
+	gt_pairmap_fini(&devices);
 	if (sink.priv) {
 		closed = sink.close(&sink, rc != 0);
 		rc = rc ? rc : closed;

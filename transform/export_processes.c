@@ -32,49 +32,32 @@ static int add_process(struct gt_export_processes *all, const char *path)
 		       : -ENOMEM;
 }
 
-static void set_pid(struct gt_export_processes *all, size_t process, int64_t pid)
+static int set_pid(struct gt_export_processes *all, size_t process, int64_t pid)
 {
-	int64_t machine = 0;
+	int64_t *machines = gt_pairmap_get(&all->machines, pid, 0);
 
-	for (size_t i = 0; i < all->list.count; i++)
-		machine += all->list.at[i].pid == pid;
+	if (!machines)
+		return -ENOMEM;
 	all->list.at[process].pid = pid;
-	all->list.at[process].machine = machine % MACHINES;
-}
-
-/* The place in rows of that number, or where it would be. */
-static size_t row_place(const struct gt_export_processes *all, int64_t pid)
-{
-	size_t low = 0, high = all->rows.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (all->rows.at[middle].pid < pid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	all->list.at[process].machine = (*machines)++ % MACHINES;
+	return 0;
 }
 
 static const struct gt_export_process_row *find_row(const struct gt_export_processes *all,
 						    int64_t pid)
 {
-	size_t place = row_place(all, pid);
+	const int64_t *place = gt_pairmap_find(&all->row_of, pid, 0);
 
-	return place < all->rows.count && all->rows.at[place].pid == pid ? &all->rows.at[place]
-									 : NULL;
+	return place ? &all->rows.at[*place - 1] : NULL;
 }
 
 static int add_row(struct gt_export_processes *all, const struct gt_export_process_row *row)
 {
-	size_t place = row_place(all, row->pid), behind = all->rows.count - place;
+	int64_t *place = gt_pairmap_get(&all->row_of, row->pid, 0);
 
-	if (!gt_vec_push(&all->rows, *row))
+	if (!place || !gt_vec_push(&all->rows, *row))
 		return -ENOMEM;
-	memmove(&all->rows.at[place + 1], &all->rows.at[place], behind * sizeof(*row));
-	all->rows.at[place] = *row;
+	*place = (int64_t)all->rows.count;
 	return 0;
 }
 
@@ -106,8 +89,8 @@ static int take_label(struct gt_export_processes *all, const struct gt_trace_eve
 	all->list.at[row.process].rank = rank;
 	all->list.at[row.process].is_merged = true;
 	if (row.was >= FIRST_HOST && all->list.at[row.process].pid < 0)
-		set_pid(all, row.process, row.was);
-	return add_row(all, &row);
+		rc = set_pid(all, row.process, row.was);
+	return rc ? rc : add_row(all, &row);
 }
 
 static bool is_call(const struct gt_trace_event *record)
@@ -118,15 +101,16 @@ static bool is_call(const struct gt_trace_event *record)
 }
 
 /* The header says whose file it is, or else the first call does. */
-static void find_pid(struct gt_export_processes *all, const struct gt_trace_event *record,
-		     const struct gt_header *header)
+static int find_pid(struct gt_export_processes *all, const struct gt_trace_event *record,
+		    const struct gt_header *header)
 {
 	int64_t pid;
 
 	if (gt_header_int(header, "metadata", "pid", &pid) && pid > 0)
-		set_pid(all, all->first, pid < FIRST_HOST ? pid + SMALL_PIDS : pid);
-	else if (is_call(record) && record->pid >= 0)
-		set_pid(all, all->first, record->pid);
+		return set_pid(all, all->first, pid < FIRST_HOST ? pid + SMALL_PIDS : pid);
+	if (is_call(record) && record->pid >= 0)
+		return set_pid(all, all->first, record->pid);
+	return 0;
 }
 
 int gt_export_processes_see(struct gt_export_processes *all, const struct gt_trace_event *record,
@@ -135,7 +119,7 @@ int gt_export_processes_see(struct gt_export_processes *all, const struct gt_tra
 	int rc = record->ph == 'M' ? take_label(all, record) : 0;
 
 	if (!rc && !all->rows.count && all->list.at[all->first].pid < 0)
-		find_pid(all, record, header);
+		rc = find_pid(all, record, header);
 	return rc;
 }
 
@@ -169,6 +153,7 @@ int gt_export_processes_begin(struct gt_export_processes *all, struct gt_as_json
 	int rc = 0;
 
 	gt_vec_free(&all->rows);
+	gt_pairmap_fini(&all->row_of);
 	all->count = 1;
 	for (all->first = 0; all->first < all->list.count; all->first++)
 		if (!all->list.at[all->first].is_merged &&
@@ -212,4 +197,6 @@ void gt_export_processes_fini(struct gt_export_processes *all)
 {
 	gt_vec_free(&all->list);
 	gt_vec_free(&all->rows);
+	gt_pairmap_fini(&all->row_of);
+	gt_pairmap_fini(&all->machines);
 }

@@ -9,6 +9,7 @@
 #define GT_TRANSFORM_EXPORT_PROCESSES_H
 
 #include "readers/chrome/reader.h"
+#include "readers/pairmap.h"
 #include "readers/vec.h"
 #include "transform/as_json.h"
 
@@ -30,7 +31,9 @@ struct gt_export_process_row { /* of a file that gputrace merge wrote */
 /* All processes of an export. */
 struct gt_export_processes {
 	GT_VEC(struct gt_export_process) list;
-	GT_VEC(struct gt_export_process_row) rows; /* of the file in hand, by pid */
+	GT_VEC(struct gt_export_process_row) rows; /* of the file in hand */
+	struct gt_pairmap row_of;                  /* pid, 0 -> place in rows + 1 */
+	struct gt_pairmap machines;                /* pid, 0 -> processes that have it */
 	size_t first, count;                       /* in list: of the file in hand */
 };
 

@@ -15,6 +15,7 @@
 #include "core/schema/ledger.h"
 #include "core/schema/metadata.h"
 #include "readers/chrome/reader.h"
+#include "readers/pairmap.h"
 #include "readers/vec.h"
 #include "trace/file_header.h"
 #include "trace/segment_files.h"
@@ -62,6 +63,9 @@ struct transform_merge {
 	FILE *out;
 	struct gt_merge_result *result;
 	GT_VEC(struct merge_row) rows;
+	struct gt_pairmap row_of; /* file, pid -> place in rows + 1 */
+	struct gt_pairmap
+		taken; /* number in the merged file, step -> where to look for a free one */
 	struct gt_merge_devices devices;
 	size_t file;
 	int64_t rank;
@@ -103,10 +107,28 @@ static const char *us_text(int64_t ns, char *text)
 
 static bool is_taken(const struct transform_merge *m, int64_t merged)
 {
-	for (size_t i = 0; i < m->rows.count; i++)
-		if (m->rows.at[i].merged == merged)
-			return true;
-	return false;
+	return gt_pairmap_find(&m->taken, merged, 0);
+}
+
+/* The first free one of the numbers @merged, @merged + @step, ... Who asks for the same again does
+ * not go the same long way: each number on it learns where it ended. False: no memory. */
+static bool find_free(struct transform_merge *m, int64_t merged, int64_t step, int64_t *ret_free)
+{
+	int64_t end = merged, *next;
+
+	while (is_taken(m, end)) {
+		next = gt_pairmap_find(&m->taken, end, step);
+		end = next ? *next : end + step;
+	}
+	while (merged != end) {
+		next = gt_pairmap_get(&m->taken, merged, step);
+		if (!next)
+			return false;
+		merged = *next ? *next : merged + step;
+		*next = end;
+	}
+	*ret_free = end;
+	return gt_pairmap_get(&m->taken, end, 0);
 }
 
 /* Says whose a row is, before its first event: trace/model_load.c takes the ranks apart by it. */
@@ -132,14 +154,18 @@ static void put_row(struct transform_merge *m, const struct merge_row *row)
  * memory. */
 static struct merge_row *find_row(struct transform_merge *m, int64_t pid)
 {
-	struct merge_row row = {.file = m->file, .pid = pid, .merged = pid};
+	struct merge_row row = {.file = m->file, .pid = pid};
+	int64_t *place = gt_pairmap_get(&m->row_of, (int64_t)m->file, pid);
 
-	for (size_t i = m->rows.count; i-- > 0;)
-		if (m->rows.at[i].file == m->file && m->rows.at[i].pid == pid)
-			return &m->rows.at[i];
-	while (is_taken(m, row.merged))
-		row.merged += pid < FIRST_HOST ? 1 : HOST_PID_GAP;
-	return gt_vec_push(&m->rows, row) ? &m->rows.at[m->rows.count - 1] : NULL;
+	if (!place)
+		return NULL;
+	if (*place)
+		return &m->rows.at[*place - 1];
+	if (!find_free(m, pid, pid < FIRST_HOST ? 1 : HOST_PID_GAP, &row.merged) ||
+	    !gt_vec_push(&m->rows, row))
+		return NULL;
+	*place = (int64_t)m->rows.count;
+	return &m->rows.at[m->rows.count - 1];
 }
 
 static int64_t merged_pid(struct transform_merge *m, int64_t pid)
@@ -589,6 +615,8 @@ int gt_merge(char *const *paths, size_t count, FILE *out, struct gt_merge_result
 	}
 	free(sources);
 	gt_vec_free(&m.rows);
+	gt_pairmap_fini(&m.row_of);
+	gt_pairmap_fini(&m.taken);
 	gt_vec_free(&m.devices.list);
 	return rc;
 }

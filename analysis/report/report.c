@@ -18,11 +18,12 @@
 #include "analysis/table/table.h"
 #include "readers/show.h"
 
-#define BINS        600
-#define MAX_STRIPS  64 /* devices in the timeline */
-#define TABLE_ROWS  25
-#define LABEL_WIDTH 180
-#define MAX_POINTS  2000 /* of a memory line */
+#define BINS           600
+#define MAX_STRIPS     64 /* devices in the timeline */
+#define TABLE_ROWS     25
+#define LABEL_WIDTH    180
+#define MAX_POINTS     2000 /* of a memory line */
+#define MEMORY_DEVICES 64
 
 enum strip { STRIP_COMPUTE, STRIP_COMM, STRIP_COPY, STRIP_COUNT_ };
 
@@ -141,10 +142,10 @@ static int print_device(const struct page *page, const struct gt_device_use *use
 	char label[64];
 	int rc = 0;
 
-	for (size_t i = 0; !rc && i < use->model->ops.count; i++) {
-		const struct gt_op *op = &use->model->ops.at[i];
+	for (uint32_t i = 0; !rc && i < use->track->count; i++) {
+		const struct gt_op *op = gt_model_op_of(use->model, use->track, i);
 
-		if (op->device == use->device && gt_filter_op(page->filter, use->model, op) &&
+		if (gt_filter_op(page->filter, use->model, op) &&
 		    !gt_intervals_add(&sets[strip_of(op)], op->start, op->start + op->dur))
 			rc = -ENOMEM;
 	}
@@ -159,6 +160,13 @@ static int print_device(const struct page *page, const struct gt_device_use *use
 		gt_intervals_fini(&sets[s]);
 	}
 	return rc;
+}
+
+static void print_more_devices(const struct page *page, int shown)
+{
+	if (shown < page->use_count)
+		fprintf(page->out, "<p class=\"quiet\">%d more devices</p>\n",
+			page->use_count - shown);
 }
 
 static int print_timeline(const struct page *page)
@@ -184,9 +192,7 @@ static int print_timeline(const struct page *page)
 		shown * 64 + 12, shown * 64 + 12);
 	put_time((double)(page->last - page->first), page->out);
 	fputs("</text>\n</svg>\n", page->out);
-	if (shown < page->use_count)
-		fprintf(page->out, "<p class=\"quiet\">%d more devices</p>\n",
-			page->use_count - shown);
+	print_more_devices(page, shown);
 	return rc;
 }
 
@@ -200,6 +206,7 @@ static void print_overlap(const struct page *page)
 		     {"communication only", "#e08a1e"},
 		     {"copies only", "#3b7dd8"},
 		     {"idle", "#d9d9d9"}};
+	int shown = page->use_count < MAX_STRIPS ? page->use_count : MAX_STRIPS;
 	char label[64];
 
 	fputs("<h2>Overlap</h2>\n<p class=\"key\">", page->out);
@@ -210,8 +217,8 @@ static void print_overlap(const struct page *page)
 		"</p>\n<svg viewBox=\"0 0 1200 %d\" role=\"img\" aria-label=\"what the time of "
 		"each "
 		"device went into\" font-family=\"sans-serif\" font-size=\"11\">\n",
-		page->use_count * 22 + 2);
-	for (int i = 0; i < page->use_count; i++) {
+		shown * 22 + 2);
+	for (int i = 0; i < shown; i++) {
 		const struct gt_device_use *use = &page->uses[i];
 		double wall = (double)(use->last - use->first), x = LABEL_WIDTH;
 		double compute = (double)(use->kernel - use->comm + use->compute_comm);
@@ -239,6 +246,7 @@ static void print_overlap(const struct page *page)
 		}
 	}
 	fputs("</svg>\n", page->out);
+	print_more_devices(page, shown);
 }
 
 static void print_table(const struct gt_table *table, FILE *out)
@@ -392,6 +400,18 @@ static void print_memory_of(const struct page *page, const struct gt_model *mode
 	fputs("\"/></svg>\n", page->out);
 }
 
+static void print_memory_of_all(const struct page *page, const struct gt_model *model)
+{
+	uint64_t present = 0;
+
+	for (size_t i = 0; i < model->memory.count; i++)
+		if (model->memory.at[i].device < MEMORY_DEVICES)
+			present |= (uint64_t)1 << model->memory.at[i].device;
+	for (uint32_t device = 0; device < MEMORY_DEVICES; device++)
+		if (present >> device & 1)
+			print_memory_of(page, model, device);
+}
+
 static void print_memory(const struct page *page)
 {
 	bool any = false;
@@ -402,8 +422,7 @@ static void print_memory(const struct page *page)
 		return;
 	fputs("<h2>Memory</h2>\n", page->out);
 	for (size_t f = 0; f < page->job->count; f++)
-		for (uint32_t device = 0; device < 64; device++)
-			print_memory_of(page, &page->job->models[f], device);
+		print_memory_of_all(page, &page->job->models[f]);
 }
 
 static void print_losses(const struct page *page)

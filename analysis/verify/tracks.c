@@ -9,8 +9,9 @@
 
 #include "analysis/verify/state.h"
 
-#define MAX_DEPTH 512
-#define EARLIEST  1000000 /* ns that GPU work may start before its call: clocks are not perfect */
+#define MAX_DEPTH  512
+#define FEW_SLICES 8       /* that are looked through */
+#define EARLIEST   1000000 /* ns that GPU work may start before its call: clocks are not perfect */
 
 #define ORDER(a, b)                                                                                \
 	do {                                                                                       \
@@ -178,8 +179,8 @@ struct tracks_group {
 	size_t flow_count;
 };
 
-static const struct gt_verify_slice *slice_at(const struct tracks_group *group,
-					      const struct gt_verify_flow *flow)
+static const struct gt_verify_slice *look_through(const struct tracks_group *group,
+						  const struct gt_verify_flow *flow)
 {
 	for (size_t i = 0; i < group->slice_count; i++) {
 		const struct gt_verify_slice *slice = &group->slices[i];
@@ -191,14 +192,53 @@ static const struct gt_verify_slice *slice_at(const struct tracks_group *group,
 	return NULL;
 }
 
+static int by_site(const void *a, const void *b)
+{
+	const struct gt_verify_slice *x = a, *y = b;
+
+	ORDER(x->role == GT_VERIFY_CALL, y->role == GT_VERIFY_CALL);
+	ORDER(x->pid, y->pid);
+	ORDER(x->tid, y->tid);
+	ORDER(x->ts, y->ts);
+	return 0;
+}
+
+/* Of an id that many slices have: their copies by place, else NULL. */
+static struct gt_verify_slice *sort_sites(const struct tracks_group *group)
+{
+	size_t size = group->slice_count * sizeof(*group->slices);
+	struct gt_verify_slice *sites =
+		group->slice_count > FEW_SLICES && group->flow_count ? malloc(size) : NULL;
+
+	if (sites) {
+		memcpy(sites, group->slices, size);
+		qsort(sites, group->slice_count, sizeof(*sites), by_site);
+	}
+	return sites;
+}
+
+static bool has_slice_at(const struct tracks_group *group, const struct gt_verify_slice *sites,
+			 const struct gt_verify_flow *flow)
+{
+	const struct gt_verify_slice wanted = {.role = flow->is_start ? GT_VERIFY_CALL
+								      : GT_VERIFY_KERNEL,
+					       .pid = flow->pid,
+					       .tid = flow->tid,
+					       .ts = flow->ts};
+
+	return sites ? bsearch(&wanted, sites, group->slice_count, sizeof(wanted), by_site)
+		     : look_through(group, flow);
+}
+
 static void check_flows(struct gt_verify *v, const struct tracks_group *group)
 {
+	struct gt_verify_slice *sites = sort_sites(group);
 	size_t starts = 0, ends = 0;
 
 	for (size_t i = 0; i < group->flow_count; i++) {
 		const struct gt_verify_flow *flow = &group->flows[i];
 
-		if (!slice_at(group, flow))
+		if (!has_slice_at(group, sites, flow))
 			gt_verify_find(v, GT_CHECK_FLOW, flow->line,
 				       flow->is_start ? "flow %" PRId64
 							" begins where no call of this id is"
@@ -207,6 +247,7 @@ static void check_flows(struct gt_verify *v, const struct tracks_group *group)
 				       flow->id);
 		*(flow->is_start ? &starts : &ends) += 1;
 	}
+	free(sites);
 	if (starts > 1)
 		gt_verify_find(v, GT_CHECK_FLOW, group->flows[1].line,
 			       "flow %" PRId64 " begins %zu times", group->flows[0].id, starts);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "core/guest/memory.h"
+#include "core/hash.h"
 #include "core/intern.h"
 
 #define ARENA_BYTES (32u << 20) /* address space; pages are touched at first use */

@@ -38,9 +38,12 @@ size_t gt_text_control(const char *text);
 /* Replaces each byte of control characters in @text (@size bytes, zero-terminated) by @mark. */
 static inline void gt_text_clean(char *text, size_t size, char mark)
 {
-	for (size_t i = 0; i < size; i++)
+	for (size_t i = 0; i < size; i++) {
+		if (text[i] >= ' ' && text[i] < 0x7f)
+			continue;
 		for (size_t n = gt_text_control(text + i); n; n--)
 			text[i + n - 1] = mark;
+	}
 }
 
 /* Parses an unsigned decimal; *ret_end is the first byte after it. -EINVAL: no digit; -ERANGE: over

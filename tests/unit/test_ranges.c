@@ -11,10 +11,12 @@
 #include "trace/model_build.h"
 
 static struct gt_model model;
-static struct gt_builder builder = {.model = &model};
+static struct gt_builder builder;
 
 static void setup(void)
 {
+	model = (struct gt_model){0};
+	builder = (struct gt_builder){.model = &model};
 	cr_assert_eq(gt_names_init(&model.names), 0);
 }
 
@@ -66,22 +68,43 @@ static void check_parent(uint32_t i)
 	cr_assert_eq(model.ranges.at[i].parent, expected);
 }
 
+/* Of the first thread with an open step, the one that began last. */
+static void check_step(int64_t t)
+{
+	uint32_t expected = GT_NONE;
+
+	for (uint32_t i = model.ranges.count; i-- > 0;) {
+		const struct gt_model_range *range = &model.ranges.at[i];
+
+		if (range->start <= t && end_of(i) > t && gt_model_is_step(&model, range) &&
+		    (expected == GT_NONE || range->thread < model.ranges.at[expected].thread))
+			expected = i;
+	}
+	cr_assert_eq(gt_model_step_at(&model, t), expected);
+}
+
 static void check_random(unsigned int *seed)
 {
-	uint32_t length = 1 + (uint32_t)rand_r(seed) % 40;
+	uint32_t length = 1 + (uint32_t)rand_r(seed) % 40, step;
 
-	model.ranges.count = model.threads.count = 0;
+	teardown();
+	setup();
 	for (int64_t tid = 0; tid < 2; tid++)
 		gt_build_thread(&builder, 1, tid);
+	step = gt_names_put(&model.names, "ProfilerStep#1", 14);
 	for (uint32_t i = 0; i < length; i++) {
 		int64_t start = rand_r(seed) % 30;
 
 		add((uint32_t)rand_r(seed) % 2, start, start + rand_r(seed) % 20);
+		if (rand_r(seed) % 3 == 0)
+			model.ranges.at[i].name = step;
 	}
 	cr_assert_eq(gt_build_finish(&builder), 0);
 	for (int64_t t = -1; t < 60; t++)
 		for (uint32_t thread = 0; thread < 2; thread++)
 			check_open(thread, t);
+	for (int64_t t = -1; t < 60; t++)
+		check_step(t);
 	for (uint32_t i = 0; i < length; i++)
 		check_parent(i);
 }

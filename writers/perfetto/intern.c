@@ -8,6 +8,7 @@
 
 #include <errno.h>
 
+#include "core/hash.h"
 #include "core/json.h"
 
 #define FIRST_ROWS  1024u
@@ -59,10 +60,9 @@ void gt_perfetto_names_fini(struct gt_perfetto_names *names)
 static struct gt_perfetto_entry *entry_of(const struct gt_perfetto_map *map,
 					  const struct gt_perfetto_entry *key)
 {
-	uint64_t hash = (key->a ^ (uint64_t)key->kind << 56) * 0x9e3779b97f4a7c15u;
+	uint64_t hash = gt_hash_pair(key->a, gt_hash_pair(key->b, (uint64_t)key->kind));
 
-	hash = (hash ^ hash >> 29 ^ key->b) * 0xbf58476d1ce4e5b9u;
-	for (uint32_t i = (uint32_t)(hash >> 32);; i++) {
+	for (uint32_t i = (uint32_t)hash;; i++) {
 		struct gt_perfetto_entry *entry = &map->entries[i & (map->slots - 1)];
 
 		if (!entry->kind ||

@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Files made to be expensive cost a command at most MOST times as many instructions as an ordinary file of the
+same size, counted by callgrind: the same on any machine at any load. What was linear search was 5 to 200 times."""
+import collections
+import itertools
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from harness import CLI
+
+SIZE = 300_000  # bytes of a file
+MOST = 3
+LINES = {("devices", "stats"): 4}  # prints one for each
+INVERSE = pow(0x9e3779b97f4a7c15, -1, 1 << 64)  # undoes what keys were multiplied by before there was a seed
+ALL = ("stats", "gaps", "stacks", "diff", "merge", "report", "verify", "convert", "export")
+READ = ("stats", "gaps", "diff", "report")
+
+
+def call(i, ts, tid=100, pid=100, dur=0.5, correlation=None, **args):
+    return {"ph": "X", "cat": "cuda_runtime", "name": "c", "pid": pid, "tid": tid, "ts": ts, "dur": dur,
+            "args": dict(correlation=i if correlation is None else correlation, **args)}
+
+
+def kernel(i, ts, pid=0, tid=7, name="k", correlation=None, **args):
+    return {"ph": "X", "cat": "kernel", "name": name, "pid": pid, "tid": tid, "ts": ts, "dur": 0.5,
+            "args": dict(correlation=i if correlation is None else correlation, **args)}
+
+
+def span(ts, dur, name="r", tid=100, **more):
+    return dict({"ph": "X", "cat": "user_annotation", "name": name, "pid": 100, "tid": tid, "ts": ts, "dur": dur}, **more)
+
+
+def plain(i):
+    return [call(i, 2 * i), kernel(i, 2 * i + 1)]
+
+
+def with_ids(id_of):
+    return lambda i: [call(i, 2 * i, correlation=id_of(i)), kernel(i, 2 * i + 1, correlation=id_of(i))]
+
+
+def with_stacks(id_of):
+    return lambda i: [call(i, 2 * i, stack=id_of(i), frames=["f%d (a.so+0x%x)" % (i, i)]),
+                      kernel(i, 2 * i + 1, stack=id_of(i))]
+
+
+def merged(i):
+    row = {"ph": "M", "name": "process_labels", "pid": 100 + i, "tid": 0,
+           "args": {"labels": "x", "rank": i, "merged process": i, "merged pid": 100}}
+    return [row, call(i, 2 * i, pid=100 + i), kernel(i, 2 * i + 1)]
+
+
+# What stands in the file for each i, and the commands that it is tried with.
+SHAPES = {
+    "devices": (lambda i: [kernel(i, 2 * i, pid=i)], ALL),
+    "streams": (lambda i: [kernel(i, 2 * i, tid=i)], ALL),
+    "threads": (lambda i: [call(i, 2 * i, tid=i)], ALL),
+    "processes": (lambda i: [call(i, 2 * i, pid=i)], ALL),
+    "contexts": (lambda i: [kernel(i, 2 * i, context=i)], ("convert", "stats")),
+    "names": (lambda i: [kernel(i, 2 * i, name="k%d" % i)], ALL),
+    "thread names": (lambda i: [{"ph": "M", "name": "thread_name", "pid": i, "tid": i, "args": {"name": "t"}}],
+                     ("stats", "merge", "verify", "export")),
+    "stacks": (with_stacks(lambda i: i), ALL),
+    "deep stacks": (lambda i: [call(i, 2 * i, stack=i, frames=["f%d_%d (a.so)" % (i % 3, k) for k in range(400)]),
+                               kernel(i, 2 * i + 1, stack=i)], ("stats", "gaps", "diff", "report")),
+    "colliding correlation ids": (with_ids(lambda i: (i << 20) * INVERSE % (1 << 63)), READ + ("merge",)),
+    "correlation ids with equal low bits": (with_ids(lambda i: i << 40), READ),
+    "one correlation id": (with_ids(lambda i: 5), READ + ("verify", "merge")),
+    "colliding stack ids": (with_stacks(lambda i: i << 40), READ + ("symbolize",)),
+    "crossing ranges": (lambda i: [span(i, 1e6), call(i, i + 0.2, dur=0.1), kernel(i, i + 0.5)], READ + ("ranges",)),
+    "nested ranges": (lambda i: [span(i, 1e6 - 2 * i), call(i, i + 0.2, dur=0.1), kernel(i, i + 0.5)],
+                      READ + ("ranges",)),
+    "ranges before calls": (lambda i: [span(i, 2000 - 2 * i)] if i < 1000 else plain(i), ("stats", "gaps", "ranges")),
+    "crossing calls": (lambda i: [call(i, i, dur=1e6), kernel(i, i + 0.5)], READ),
+    "steps": (lambda i: [span(2 * i, 2, "ProfilerStep#%d" % i), kernel(i, 2 * i + 1, name="k%d" % i)], READ),
+    "steps of many threads": (lambda i: [span(2 * i, 2, "ProfilerStep#1", tid=i), kernel(i, 2 * i + 1)], READ),
+    "open slices": (lambda i: [span(i, 0, tid=i, ph="B")], READ),
+    "slices that begin, then end": (lambda i: [span(i, 0, tid=i % 1500, ph="BE"[i // 1500 % 2])], READ),
+    "merged processes": (merged, ("export",)),
+    "one flow": (lambda i: [kernel(i, i, correlation=5), {"ph": "f", "id": 5, "pid": 0, "tid": 7, "ts": i,
+                                                          "cat": "ac2g", "name": "ac2g", "bp": "e"}], ("verify",)),
+}
+
+
+def commands(path, folder):
+    return {
+        "stats": ["stats", "--top=5", path],
+        "ranges": ["stats", "--top=5", "--report=nvtx_gpu_proj_sum", path],
+        "gaps": ["gaps", "--top=5", path],
+        "stacks": ["stacks", path],
+        "diff": ["diff", "--top=5", path, path],
+        "merge": ["merge", f"--output={folder}/merged.json", path, f"{folder}/plain.json"],
+        "report": ["report", f"--output={folder}/report.html", path],
+        "verify": ["verify", path],
+        "convert": ["convert", path, f"{folder}/converted.pftrace"],
+        "export": ["export", f"--csv={folder}/tables", path],
+        "symbolize": ["symbolize", f"--output={folder}/lines.json", path],
+    }
+
+
+class Cost(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="gputrace-cost-")
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        cls.ordinary = collections.defaultdict(int)
+        cls.write("plain", plain)
+
+    @classmethod
+    def write(cls, name, events):
+        path = os.path.join(cls.folder, name + ".json")
+        size = 0
+        with open(path, "w", encoding="utf-8") as file:
+            file.write('{"schemaVersion": 1, "metadata": {"gputrace_version": "0.1.0"}, "traceEvents": [\n')
+            for i in itertools.count(1):
+                for event in events(i):
+                    text = json.dumps(event, separators=(",", ":"))
+                    size += file.write((",\n" if size else "") + text)
+                if size >= SIZE:
+                    break
+            file.write("\n]}\n")
+        return path
+
+    def count(self, name, path):
+        with tempfile.TemporaryDirectory(dir=self.folder) as out:
+            shutil.copy(os.path.join(self.folder, "plain.json"), out)
+            done = subprocess.run(
+                ["valgrind", "--tool=callgrind", "--callgrind-out-file=" + os.path.join(out, "out"),
+                 str(CLI), *commands(path, out)[name]], capture_output=True, text=True, timeout=500, check=False)
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        return max(int(n) for n in re.findall(r"Collected : (\d+)", done.stderr))
+
+    def check(self, shape):
+        path = self.write(shape.replace(" ", "-"), SHAPES[shape][0])
+        for name in SHAPES[shape][1]:
+            with self.subTest(shape=shape, command=name):
+                if not self.ordinary[name]:
+                    self.ordinary[name] = self.count(name, os.path.join(self.folder, "plain.json"))
+                cost = self.count(name, path)
+                ratio = cost / self.ordinary[name]
+                print("%s, %s: %.1f times %.0f million" % (shape, name, ratio, self.ordinary[name] / 1e6), flush=True)
+                self.assertLess(ratio, LINES.get((shape, name), MOST))
+        os.unlink(path)
+
+
+for key in SHAPES:
+    setattr(Cost, "test_" + key.replace(" ", "_").replace(",", ""), lambda self, key=key: self.check(key))
+
+if __name__ == "__main__":
+    if not shutil.which("valgrind"):
+        print("valgrind is not installed")
+        sys.exit(77)
+    unittest.main()
