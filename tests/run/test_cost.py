@@ -19,8 +19,8 @@ SIZE = 300_000  # bytes of a file
 MOST = 3
 LINES = {("devices", "stats"): 4}  # prints one for each
 INVERSE = pow(0x9e3779b97f4a7c15, -1, 1 << 64)  # undoes what keys were multiplied by before there was a seed
-ALL = ("stats", "gaps", "stacks", "diff", "merge", "report", "verify", "convert", "export")
-READ = ("stats", "gaps", "diff", "report")
+ALL = ("stats", "gaps", "merge", "report", "verify", "convert", "export")
+READ = ("stats", "report")
 
 
 def call(i, ts, tid=100, pid=100, dur=0.5, correlation=None, **args):
@@ -78,8 +78,8 @@ SHAPES = {
                       READ + ("ranges",)),
     "ranges before calls": (lambda i: [span(i, 2000 - 2 * i)] if i < 1000 else plain(i), ("stats", "gaps", "ranges")),
     "crossing calls": (lambda i: [call(i, i, dur=1e6), kernel(i, i + 0.5)], READ),
-    "steps": (lambda i: [span(2 * i, 2, "ProfilerStep#%d" % i), kernel(i, 2 * i + 1, name="k%d" % i)], READ),
-    "steps of many threads": (lambda i: [span(2 * i, 2, "ProfilerStep#1", tid=i), kernel(i, 2 * i + 1)], READ),
+    "steps": (lambda i: [span(2 * i, 2, "ProfilerStep#%d" % i), kernel(i, 2 * i + 1, name="k%d" % i)], READ + ("diff",)),
+    "steps of many threads": (lambda i: [span(2 * i, 2, "ProfilerStep#1", tid=i), kernel(i, 2 * i + 1)], READ + ("diff",)),
     "open slices": (lambda i: [span(i, 0, tid=i, ph="B")], READ),
     "slices that begin, then end": (lambda i: [span(i, 0, tid=i % 1500, ph="BE"[i // 1500 % 2])], READ),
     "merged processes": (merged, ("export",)),
