@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/event_text.h"
+#include "core/json/event_text.h"
 #include "core/schema/event_names.h"
 #include "core/tracks.h"
 #include "readers/chrome/reading_events.h"

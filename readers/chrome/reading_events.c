@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/metadata_json.h"
+#include "core/json/metadata_json.h"
 
 static int add_members(struct gt_header *header, struct gt_json *json, bool behind)
 {

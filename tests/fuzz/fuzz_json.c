@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "core/json.h"
+#include "core/json/json.h"
 
 static void need(bool truth)
 {

@@ -21,7 +21,7 @@ import shutil
 import subprocess
 import sys
 
-GUEST_CORE = {"core", "core/guest", "core/schema"}
+GUEST_CORE = {"core", "core/guest", "core/json", "core/schema"}
 COLLECTORS = {f"collectors/{name}" for name in
               ("call", "cupti", "nvtx", "python", "sampler", "symbols", "unwind")}
 PIPELINE = {f"pipeline/{name}" for name in ("join", "output", "ranges", "replay", "sources", "spool")}
@@ -32,6 +32,7 @@ MAY_INCLUDE = {
     "core/guest": set(),
     "core/schema": {"core/guest"},
     "core": {"core/guest", "core/schema"},
+    "core/json": {"core", "core/guest", "core/schema"},
     "collectors/python": GUEST_CORE,
     "collectors/symbols": GUEST_CORE,
     "collectors/unwind": GUEST_CORE,

@@ -8,7 +8,7 @@
 
 #include <criterion/criterion.h>
 
-#include "core/json.h"
+#include "core/json/json.h"
 
 #define EXPECT(expected, call)                                                                     \
 	do {                                                                                       \

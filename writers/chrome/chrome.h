@@ -25,7 +25,7 @@
 #include "core/schema/metadata.h"
 #include "core/stack.h"
 #include "writers/file.h"
-#include "core/json.h"
+#include "core/json/json.h"
 #include "writers/reorder.h"
 #include "writers/sink.h"
 #include "core/tracks.h"

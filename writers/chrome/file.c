@@ -10,7 +10,7 @@
 
 #include <errno.h>
 
-#include "core/metadata_json.h"
+#include "core/json/metadata_json.h"
 
 /* ---- the first block ---- */
 

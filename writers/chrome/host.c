@@ -5,7 +5,7 @@
  */
 #include "writers/chrome/chrome.h"
 
-#include "core/event_text.h"
+#include "core/json/event_text.h"
 
 void gt_chrome_put_stack(struct gt_chrome *chrome, const struct gt_stack *stack, bool as_text)
 {

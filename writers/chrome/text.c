@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-#include "core/event_text.h"
+#include "core/json/event_text.h"
 
 /* Limits of "launched by". */
 #define LINE_FRAMES 8u

@@ -9,7 +9,7 @@
 #include <errno.h>
 
 #include "core/hash.h"
-#include "core/json.h"
+#include "core/json/json.h"
 
 #define FIRST_ROWS  1024u
 #define FIRST_SLOTS 1024u

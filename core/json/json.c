@@ -3,7 +3,7 @@
  * JSON printing: numbers two digits at a time, strings by a UTF-8 scan that copies runs of harmless
  * bytes. Drain thread only; must not call anything that depends on the locale.
  */
-#include "core/json.h"
+#include "core/json/json.h"
 
 #include <errno.h>
 

@@ -2,7 +2,7 @@
  *
  * See metadata_json.h. If it does not fit, parts are left out step by step, and the header says so.
  */
-#include "core/metadata_json.h"
+#include "core/json/metadata_json.h"
 
 #include "core/intern.h"
 

@@ -2,7 +2,7 @@
  *
  * See event_text.h.
  */
-#include "core/event_text.h"
+#include "core/json/event_text.h"
 
 #include <string.h>
 

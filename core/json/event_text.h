@@ -3,13 +3,13 @@
  * Event data as text, for writers and readers: frames of call stacks, "function (module+0x1a2b)",
  * "function (file.py:42)", and the arguments of notes. No state; any thread.
  */
-#ifndef GT_CORE_EVENT_TEXT_H
-#define GT_CORE_EVENT_TEXT_H
+#ifndef GT_CORE_JSON_EVENT_TEXT_H
+#define GT_CORE_JSON_EVENT_TEXT_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/json.h"
+#include "core/json/json.h"
 #include "core/schema/event.h"
 #include "core/stack.h"
 

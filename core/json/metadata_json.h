@@ -3,12 +3,12 @@
  * Metadata and ledger as members of a JSON object (docs/FORMAT.md): the header of a JSON trace, or
  * that of a .pftrace as readers convert it. Drain thread or reader; no state.
  */
-#ifndef GT_CORE_METADATA_JSON_H
-#define GT_CORE_METADATA_JSON_H
+#ifndef GT_CORE_JSON_METADATA_JSON_H
+#define GT_CORE_JSON_METADATA_JSON_H
 
 #include <stdbool.h>
 
-#include "core/json.h"
+#include "core/json/json.h"
 #include "core/schema/ledger.h"
 #include "core/schema/metadata.h"
 

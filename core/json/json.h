@@ -5,8 +5,8 @@
  * so there is no state. Drain thread only; allocates only when a buffer becomes larger than ever
  * before.
  */
-#ifndef GT_CORE_JSON_H
-#define GT_CORE_JSON_H
+#ifndef GT_CORE_JSON_JSON_H
+#define GT_CORE_JSON_JSON_H
 
 #include <stdbool.h>
 #include <stddef.h>
