@@ -306,8 +306,12 @@ static void see_spool(const struct gt_left_spool *spool, void *context)
 		return;
 	say(context, NOTE, "spool", "%s: %.1f MB of process %d, which was killed", spool->path,
 	    (double)spool->bytes / 1e6, spool->pid);
-	gt_show_line(stdout, "                -> gputrace repair %s",
-		     *spool->trace ? spool->trace : spool->folder);
+	if (*spool->trace && access(spool->trace, F_OK))
+		gt_show_line(stdout, "                -> its trace was removed: rm %s",
+			     spool->path);
+	else
+		gt_show_line(stdout, "                -> gputrace repair %s",
+			     *spool->trace ? spool->trace : spool->folder);
 }
 
 static int examine(struct doctor *doctor)

@@ -4,6 +4,7 @@
  */
 #include <inttypes.h>
 #include <signal.h>
+#include <string.h>
 
 #include "cli/cmdline.h"
 #include "cli/progress.h"
@@ -28,6 +29,11 @@ static void print(const char *path, const struct gt_recovery *recovery)
 		gt_show_line(stdout, "%s: closed already", path);
 		return;
 	}
+	if (recovery->is_foreign) {
+		gt_show_line(stdout, "%s: left alone: no trace of gputrace; name it to close it",
+			     path);
+		return;
+	}
 	if (recovery->is_readable) {
 		gt_show_line(stdout, "%s: readable as it is, nothing to add", path);
 		return;
@@ -45,10 +51,19 @@ static void print(const char *path, const struct gt_recovery *recovery)
 			     path, recovery->calls, recovery->operations);
 }
 
-static int repair_one(const char *path, const char *spools, bool quiet)
+static bool is_named(const struct gt_cmdline *args, const char *path)
+{
+	for (size_t i = 0; i < args->input_count; i++)
+		if (!strcmp(args->inputs[i], path))
+			return true;
+	return false;
+}
+
+static int repair_one(const struct gt_cmdline *args, const char *path, bool quiet)
 {
 	static struct gt_recovery recovery;
-	int rc = gt_recover_file(path, spools, &recovery);
+	int rc = gt_recover_file(path, gt_cmdline_get(args, "spool"), is_named(args, path),
+				 &recovery);
 
 	if (*recovery.warning)
 		gt_cmdline_complain(recovery.warning);
@@ -85,7 +100,7 @@ static int run_repair(const struct gt_cmdline *args)
 	gt_progress_start("repairing");
 	failures += gt_job_find(&job, args->inputs, args->input_count, gt_cmdline_complain) < 0;
 	for (size_t i = 0; i < job.paths.count; i++)
-		failures += repair_one(job.paths.at[i], spools, quiet) < 0;
+		failures += repair_one(args, job.paths.at[i], quiet) < 0;
 	gt_progress_stop();
 	gt_job_fini(&job);
 	return failures ? GT_EXIT_FAILED : GT_EXIT_OK;
@@ -100,7 +115,8 @@ static const struct gt_cmdline_spec spec = {
 		   "that was cut is rebuilt from what can be read, from the spool and from the "
 		   "file's name; header_unknown lists what could not be recovered. A .pftrace is "
 		   "readable as it is and gets the events of its spool. Closed files are left "
-		   "alone. Not touched (exit status 1): a file that its process still writes, one "
+		   "alone, and so are files of other programs that are found in a folder and not "
+		   "named. Not touched (exit status 1): a file that its process still writes, one "
 		   "whose spool cannot be read now (no memory, no room, another build of gputrace "
 		   "wrote it), and one with wrong JSON in the middle, NaN or text that is not "
 		   "UTF-8.",

@@ -14,6 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "readers/events.h"
+#include "recover/join.h"
 #include "recover/lock.h"
 #include "recover/recover.h"
 #include "recover/replay.h"
@@ -59,24 +61,13 @@ static bool is_below(const char *path, const char *folder)
 	       (real_path[length] == 0 || real_path[length] == '/');
 }
 
-/* By copy where the folders lie on different file systems. What the process had created of its file
- * is empty. */
-static int move_file(const char *from, const char *to)
+static int copy_file(const char *from, const char *to)
 {
 	char buffer[65536];
-	struct stat st;
-	FILE *in, *out;
+	FILE *in = fopen(from, "rb"), *out = in ? fopen(to, "wbx") : NULL;
+	int rc = out ? fchmod(fileno(out), 0600) : -errno;
 	size_t n;
-	int rc;
 
-	if (!lstat(to, &st) && st.st_size)
-		return -EEXIST;
-	if (!rename(from, to))
-		return 0;
-	unlink(to);
-	in = fopen(from, "rb");
-	out = in ? fopen(to, "wbx") : NULL;
-	rc = out ? fchmod(fileno(out), 0600) : -errno;
 	while (out && !rc && (n = fread(buffer, 1, sizeof(buffer), in)))
 		rc = fwrite(buffer, 1, n, out) == n ? 0 : -EIO;
 	if (out && fclose(out) && !rc)
@@ -84,6 +75,53 @@ static int move_file(const char *from, const char *to)
 	if (in)
 		fclose(in);
 	return rc;
+}
+
+/* By copy where the folders lie on different file systems; whole or not at all. */
+static int move_file(const char *from, const char *to)
+{
+	char beside[PATH_MAX + 1200];
+	const char *slash = strrchr(to, '/');
+	int rc;
+
+	if (!rename(from, to))
+		return 0;
+	snprintf(beside, sizeof(beside), "%.*s.%s.new", (int)(slash + 1 - to), to, slash + 1);
+	unlink(beside);
+	rc = copy_file(from, beside);
+	if (!rc && rename(beside, to))
+		rc = -errno;
+	if (rc)
+		unlink(beside);
+	return rc;
+}
+
+static int ignore_metadata(const struct gt_metadata *metadata, void *data)
+{
+	(void)metadata;
+	(void)data;
+	return 0;
+}
+
+static int ignore_event(const struct gt_event *event, void *data)
+{
+	(void)event;
+	(void)data;
+	return 0;
+}
+
+/* An earlier repair was killed between making the trace and removing the spool. What the process
+ * itself left of its first file has nothing that the spool lacks. */
+static bool is_made(const char *path)
+{
+	struct gt_events events = {.take_metadata = ignore_metadata, .take_event = ignore_event};
+	bool made = !gt_events_init(&events) &&
+		    !(gt_join_is_pftrace(path) ? gt_events_read_pftrace(&events, path)
+					       : gt_events_read_json(&events, path)) &&
+		    events.closed;
+
+	gt_events_fini(&events);
+	return made;
 }
 
 struct begun_place {
@@ -139,7 +177,7 @@ static int put_trace(const struct gt_left_spool *spool, const char *recovered,
 	const char *name = base_name(recovered);
 	int rc = choose_place(spool, name, ret_place);
 
-	if (!rc)
+	if (!rc && !is_made(ret_place->path))
 		rc = move_file(recovered, ret_place->path);
 	if (!rc && ret_place->is_claimed)
 		gt_owner_set_trace(ret_place->folder, ret_place->owner, name);

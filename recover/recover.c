@@ -26,6 +26,7 @@
 
 struct recovering {
 	const char *path, *spools;
+	bool is_named; /* by the user, not found in a folder */
 	struct gt_recovery *result;
 	bool is_pftrace;
 	struct gt_left_spool spool;
@@ -49,6 +50,7 @@ __attribute__((format(printf, 3, 4))) static int fail(struct recovering *r, int 
 /* What the beginning of a file tells. */
 struct beginning {
 	bool is_open;     /* not closed by its process, or that cannot be told */
+	bool is_ours;     /* gputrace wrote it, by its header or its name */
 	int64_t pid;      /* 0: not known */
 	char host[80];    /* empty: not known */
 	char spool[1024]; /* empty: none */
@@ -75,6 +77,9 @@ static void read_beginning(const char *path, struct beginning *ret_beginning)
 		return;
 	gt_file_name_parse(path, &name);
 	gt_file_header(path, &reading);
+	ret_beginning->is_ours = gt_header_text(&reading.header, "metadata", "gputrace_version",
+						ret_beginning->host, sizeof(ret_beginning->host)) ||
+				 (name.pid > 0 && name.started > 0);
 	if (!gt_header_int(&reading.header, "metadata", "pid", &ret_beginning->pid))
 		ret_beginning->pid = name.pid;
 	gt_header_text(&reading.header, "metadata", "hostname", ret_beginning->host,
@@ -168,6 +173,11 @@ static bool may_be_written_elsewhere(const struct recovering *r, const struct be
 
 static int check_writer(struct recovering *r, const struct beginning *beginning)
 {
+	int64_t foreign = beginning->is_open && !beginning->pid ? gt_writer_find(r->path) : 0;
+
+	if (foreign)
+		return fail(r, -EBUSY, "%s: process %" PRId64 " has it open: not touched", r->path,
+			    foreign);
 	if (is_written(r, beginning))
 		return fail(r, -EBUSY, "%s: process %" PRId64 " still writes it: not touched",
 			    r->path, r->has_spool ? r->spool.pid : beginning->pid);
@@ -344,7 +354,8 @@ static int recover_locked(struct recovering *r)
 }
 
 /* A closed file is only read. */
-int gt_recover_file(const char *path, const char *spools, struct gt_recovery *ret_recovery)
+int gt_recover_file(const char *path, const char *spools, bool is_named,
+		    struct gt_recovery *ret_recovery)
 {
 	struct gt_repair_lock of_file = {.fd = -1};
 	static struct recovering r;
@@ -352,11 +363,15 @@ int gt_recover_file(const char *path, const char *spools, struct gt_recovery *re
 	int rc;
 
 	*ret_recovery = (struct gt_recovery){0};
-	r = (struct recovering){.path = path, .spools = spools, .result = ret_recovery};
+	r = (struct recovering){
+		.path = path, .spools = spools, .is_named = is_named, .result = ret_recovery};
 	rc = check_kind(&r);
 	if (rc)
 		return rc;
 	read_beginning(path, &beginning);
+	ret_recovery->is_foreign = beginning.is_open && !beginning.is_ours && !is_named;
+	if (ret_recovery->is_foreign)
+		return 0;
 	if (beginning.is_open)
 		rc = lock(&r, &of_file, path);
 	if (!rc)

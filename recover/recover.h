@@ -16,6 +16,7 @@
 /* What was done to a trace. */
 struct gt_recovery {
 	bool was_closed;            /* nothing was done */
+	bool is_foreign;            /* another program's, not named by the user: the same */
 	bool is_readable;           /* a .pftrace without a spool: nothing was done */
 	bool was_torn, was_empty;   /* its header was cut; not a byte was there: rebuilt */
 	bool is_joined;             /* its spool was read */
@@ -28,10 +29,12 @@ struct gt_recovery {
 
 #define GT_RECOVER_WITHOUT_SPOOL "off"
 
-/* Makes the trace at @path whole. @spools: a folder in which to look for its spool, too;
+/* Makes the trace at @path whole; an open file of another program only if it @is_named by the
+ * user, not found in a folder. @spools: a folder in which to look for its spool, too;
  * GT_RECOVER_WITHOUT_SPOOL: it is closed without one; NULL: neither. 0 (also when it was whole), or
  * a negative errno with ret_recovery->error: -EBUSY: somebody writes or repairs it. Can be repeated
  * after it was interrupted. */
-int gt_recover_file(const char *path, const char *spools, struct gt_recovery *ret_recovery);
+int gt_recover_file(const char *path, const char *spools, bool is_named,
+		    struct gt_recovery *ret_recovery);
 
 #endif

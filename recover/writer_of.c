@@ -40,7 +40,16 @@ static int64_t own_number(const char *process)
 	return number;
 }
 
-static bool thread_has_open(const char *process, const char *thread, const struct stat *trace)
+/* The link of a descriptor in /proc has the rights that it was opened with. */
+static bool can_write(int folder, const char *descriptor)
+{
+	struct stat st;
+
+	return !fstatat(folder, descriptor, &st, AT_SYMLINK_NOFOLLOW) && st.st_mode & S_IWUSR;
+}
+
+static bool thread_has_open(const char *process, const char *thread, const struct stat *trace,
+			    bool to_write)
 {
 	char path[600];
 	struct dirent *entry;
@@ -52,14 +61,15 @@ static bool thread_has_open(const char *process, const char *thread, const struc
 	entries = opendir(path);
 	while (entries && !found && (entry = readdir(entries)))
 		found = !fstatat(dirfd(entries), entry->d_name, &st, 0) &&
-			st.st_ino == trace->st_ino && st.st_dev == trace->st_dev;
+			st.st_ino == trace->st_ino && st.st_dev == trace->st_dev &&
+			(!to_write || can_write(dirfd(entries), entry->d_name));
 	if (entries)
 		closedir(entries);
 	return found;
 }
 
 /* The first thread may have ended before the others: it then has no files. */
-static bool has_open(const char *process, const struct stat *trace)
+static bool has_open(const char *process, const struct stat *trace, bool to_write)
 {
 	char path[300];
 	struct dirent *entry;
@@ -69,7 +79,8 @@ static bool has_open(const char *process, const struct stat *trace)
 	snprintf(path, sizeof(path), "/proc/%s/task", process);
 	threads = opendir(path);
 	while (threads && !found && (entry = readdir(threads)))
-		found = *entry->d_name != '.' && thread_has_open(process, entry->d_name, trace);
+		found = *entry->d_name != '.' &&
+			thread_has_open(process, entry->d_name, trace, to_write);
 	if (threads)
 		closedir(threads);
 	return found;
@@ -84,8 +95,24 @@ bool gt_writer_is_alive(const char *path, int64_t pid)
 
 	while (processes && !found && (entry = readdir(processes)))
 		found = isdigit((unsigned char)*entry->d_name) &&
-			own_number(entry->d_name) == pid && has_open(entry->d_name, &trace) &&
+			own_number(entry->d_name) == pid &&
+			has_open(entry->d_name, &trace, false) &&
 			gt_process_is_alive(strtoll(entry->d_name, NULL, 10));
+	if (processes)
+		closedir(processes);
+	return found;
+}
+
+int64_t gt_writer_find(const char *path)
+{
+	struct dirent *entry;
+	struct stat trace;
+	int64_t found = 0;
+	DIR *processes = stat(path, &trace) ? NULL : opendir("/proc");
+
+	while (processes && !found && (entry = readdir(processes)))
+		if (isdigit((unsigned char)*entry->d_name) && has_open(entry->d_name, &trace, true))
+			found = strtoll(entry->d_name, NULL, 10);
 	if (processes)
 		closedir(processes);
 	return found;

@@ -14,6 +14,9 @@
  * else. */
 bool gt_writer_is_alive(const char *path, int64_t pid);
 
+/* The number of a process that has @path open to write it; 0: none that can be seen. */
+int64_t gt_writer_find(const char *path);
+
 /* True when @path was written on another host, or in another container, less than a minute ago:
  * nothing here tells whether it still is. @host: as its header has it, "" when that is not known;
  * its name tells then. */

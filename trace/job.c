@@ -7,6 +7,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <glob.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -211,16 +212,30 @@ static int drop_unreadable(struct gt_job *job, const char *folder, size_t first,
 	return job->paths.count > first ? 0 : -EBADMSG;
 }
 
+/* The folder of one run, though its first process may have left no trace (writers/owner.h). */
+static bool has_claim(const char *folder)
+{
+	DIR *dir = opendir(folder);
+	struct dirent *entry;
+	bool found = false;
+
+	while (dir && !found && (entry = readdir(dir)))
+		found = !fnmatch(".rank*.owner", entry->d_name, 0);
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
 static int add_folder(struct gt_job *job, const char *folder, bool readable,
 		      void (*complain)(const char *line))
 {
 	size_t before = job->paths.count;
 	int rc = add_traces(job, folder);
 
+	if (!rc && (job->paths.count > before || has_claim(folder)))
+		rc = add_asides(job, folder);
 	if (!rc && job->paths.count == before)
 		rc = -ENODATA;
-	if (!rc)
-		rc = add_asides(job, folder);
 	if (rc)
 		return rc;
 	qsort(job->paths.at + before, job->paths.count - before, sizeof(char *), by_name);

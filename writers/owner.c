@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Claims on an output folder, see the header. Created with O_EXCL, so one of several concurrent
- * processes wins. An empty claim belongs to a process that is about to create its trace; a claim
- * with a name holds while that trace exists. A file lock guards taking over a claim whose trace was
- * removed.
+ * processes wins. An empty claim belongs to a process that is about to create its trace, for a
+ * minute; a claim with a name holds while that trace exists. A file lock guards taking over a claim
+ * whose trace was removed.
  */
 #include "writers/owner.h"
 
@@ -14,10 +14,13 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/guest/descriptor.h"
 #include "core/guest/text.h"
+
+#define PATIENCE_S 60
 
 static void claim_name(const char *key, char *ret_name, size_t size)
 {
@@ -38,14 +41,25 @@ static bool has_trace(int folder, const char *name)
 	return exists(folder, name) || exists(folder, compressed);
 }
 
-/* Whether the trace named by the claim is gone. The caller holds the lock. */
+/* Nobody takes as long from a claim to a trace: its process was killed. */
+static bool is_old(int fd)
+{
+	struct timespec now;
+	struct stat st;
+
+	return !fstat(fd, &st) && !clock_gettime(CLOCK_REALTIME, &now) &&
+	       st.st_mtime + PATIENCE_S < now.tv_sec;
+}
+
+/* Whether the trace named by the claim is gone, or will not come any more. The caller holds the
+ * lock. */
 static bool is_stale(int folder, int fd)
 {
 	char name[NAME_MAX + 1];
 	ssize_t n = pread(fd, name, sizeof(name) - 1, 0);
 
 	if (n <= 0)
-		return false;
+		return n == 0 && is_old(fd);
 	name[n] = 0;
 	return !strchr(name, '/') && !has_trace(folder, name);
 }

@@ -143,13 +143,15 @@ static void make_thread_locals(const char *path)
 }
 
 /* The loader makes CUPTI's thread-local variables at a thread's first call of it, and ends the
- * process if there is no memory by then (RLIMIT_AS, RLIMIT_DATA). */
+ * process if there is no memory by then (RLIMIT_AS, RLIMIT_DATA). LeakSanitizer hooks that and
+ * crashes in its check at exit; a program with it has no limit on its address space. */
 static void make_all_thread_locals(void)
 {
 	struct lazy_modules lazy = {0};
 
 	gt_forkgate_lock();
-	dl_iterate_phdr(add_lazy, &lazy);
+	if (!dlsym(RTLD_DEFAULT, "__lsan_do_leak_check"))
+		dl_iterate_phdr(add_lazy, &lazy);
 	for (size_t i = 0; i < lazy.count; i++)
 		make_thread_locals(lazy.paths[i]);
 	gt_forkgate_unlock();

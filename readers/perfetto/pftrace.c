@@ -150,6 +150,24 @@ static int take_whole(struct gt_pftrace *pf, struct gt_wire wire)
 	return error;
 }
 
+/* What cannot be read: 0 if nothing but zero bytes follows, which a machine or a disk that failed
+ * leaves at the end of a file, else -EBADMSG or another negative errno. */
+static int end_in_zeros(struct gt_input *in)
+{
+	bool any = false;
+	int more;
+
+	do {
+		for (size_t i = 0; i < in->size; i++)
+			if (in->data[i])
+				return -EBADMSG;
+		any |= in->size > 0;
+		gt_input_consume(in, in->size);
+		more = gt_input_more(in);
+	} while (more > 0);
+	return more < 0 ? more : any ? 0 : -EBADMSG;
+}
+
 /* Reads all complete packets. A cut inside the last one is not an error. */
 static int take_packets(struct gt_pftrace *pf, struct gt_input *in)
 {
@@ -166,10 +184,14 @@ static int take_packets(struct gt_pftrace *pf, struct gt_input *in)
 				return found;
 			continue;
 		}
-		error = found < 0 ? -EBADMSG : take_whole(pf, wire);
-		if (error)
+		if (found < 0)
+			return end_in_zeros(in);
+		error = take_whole(pf, wire);
+		if (error && error != -EBADMSG)
 			return error;
 		gt_input_consume(in, size);
+		if (error) /* the zeros may begin inside a packet */
+			return end_in_zeros(in);
 		at += size;
 		if (!pf->is_open)
 			pf->events->end_byte = at;

@@ -320,6 +320,23 @@ class Spool(unittest.TestCase):
         with open(os.path.join(self.folder, ".rank0.owner"), encoding="utf-8") as claim:
             self.assertEqual(claim.read(), os.path.basename(top[0]))
 
+    def test_repair_killed_before_it_removed_the_spool(self):
+        """Its trace is there: the next one removes the spool. A cut one is no trace yet."""
+        self.kill_before_a_file()
+        spool, = self.left()
+        os.link(spool, spool + ".kept")
+        self.finish_begun()
+        path, = harness.traces(self.folder)
+        with open(path, "rb") as file:
+            whole = file.read()
+        for size in (len(whole), len(whole) // 2):
+            os.link(spool + ".kept", spool)
+            os.truncate(path, size)
+            self.finish_begun()
+            with open(path, "rb") as file:
+                self.assertEqual(len(file.read()), len(whole))
+        os.unlink(spool + ".kept")
+
     def test_killed_with_an_empty_file_aside(self):
         """The file that the process had created gets its events, wherever it is."""
         self.kill_before_a_file()

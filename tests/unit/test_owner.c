@@ -9,7 +9,9 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static char path[64];
@@ -62,6 +64,21 @@ Test(owner, a_claim_holds_for_the_compressed_trace_and_ends_with_it)
 	cr_assert_eq(unlinkat(folder, "a.json.gz", 0), 0);
 	cr_assert(gt_owner_claim(folder, "rank0"), "its trace is gone");
 	cr_assert_not(gt_owner_claim(folder, "rank0"), "and replaced by one only");
+}
+
+/* Its process was killed before it had a trace. */
+Test(owner, an_empty_claim_ends_after_a_minute)
+{
+	struct timespec times[2] = {{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_NOW}};
+
+	cr_assert(gt_owner_claim(folder, "rank0"));
+	clock_gettime(CLOCK_REALTIME, &times[1]);
+	times[1].tv_sec -= 50;
+	cr_assert_eq(utimensat(folder, ".rank0.owner", times, 0), 0);
+	cr_assert_not(gt_owner_claim(folder, "rank0"));
+	times[1].tv_sec -= 20;
+	cr_assert_eq(utimensat(folder, ".rank0.owner", times, 0), 0);
+	cr_assert(gt_owner_claim(folder, "rank0"));
 }
 
 Test(owner, of_many_at_once_exactly_one_wins)
