@@ -433,7 +433,7 @@ static int prepare(struct gt_cupti_status *status)
 	return 0;
 }
 
-/* What tools ask for goes through us from now on. */
+/* With the subscription alone: its callbacks give our records their calls. */
 static void serve_tools(void)
 {
 	if (strcmp(gt_config_text(gt_cupti.config, GT_CONFIG_COEXIST), "share"))

@@ -34,7 +34,7 @@ static struct {
 	_Atomic(CUpti_TimestampCallbackFunc) clock; /* NULL: CUPTI's own */
 	_Atomic uint64_t enabled;                   /* a bit per kind */
 	_Atomic uint64_t ending;                    /* disabled, records may come */
-	_Atomic uint64_t ever;                      /* enabled at any time */
+	_Atomic uint64_t only;                      /* ever on for the tool, and not for us */
 	_Atomic uint64_t first[KINDS];              /* order of its first buffer */
 	_Atomic uint64_t begin[KINDS], end[KINDS];  /* stamps */
 	_Atomic uint64_t dropped;
@@ -66,10 +66,8 @@ static __thread bool is_inside;
 
 bool gt_cupti_relay_is_on(void)
 {
-	bool has_buffers = !atomic_load(&gt_cupti.away) &&
-			   (atomic_load(&gt_cupti.subscribed) || atomic_load(&gt_cupti.shared));
-
-	return gt_forkguard_holds() && has_buffers && atomic_load(&gt_cupti.serves) &&
+	return gt_forkguard_holds() && atomic_load(&gt_cupti.serves) &&
+	       atomic_load(&gt_cupti.subscribed) && !atomic_load(&gt_cupti.away) &&
 	       !atomic_load(&gt_cupti.dead) && !atomic_load(&tool.closed);
 }
 
@@ -158,14 +156,9 @@ static uint64_t stamp_now(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Stamps of the clock before mean nothing on this one. */
 void gt_cupti_relay_clock(CUpti_TimestampCallbackFunc timestamp)
 {
 	atomic_store(&tool.clock, timestamp);
-	for (uint32_t kind = 0; kind < KINDS; kind++) {
-		atomic_store(&tool.begin[kind], 0);
-		atomic_store(&tool.end[kind], UINT64_MAX - LATE_NS);
-	}
 }
 
 static uint64_t bit_of(CUpti_ActivityKind kind)
@@ -212,7 +205,8 @@ static void enable(CUpti_ActivityKind kind, uint64_t bit)
 {
 	if (!((atomic_load(&tool.enabled) | atomic_load(&tool.ending)) & bit))
 		begin(kind);
-	atomic_fetch_or(&tool.ever, bit);
+	if (!(atomic_load(&gt_cupti.kinds) & bit))
+		atomic_fetch_or(&tool.only, bit);
 	atomic_fetch_and(&tool.ending, ~bit);
 	atomic_fetch_or(&tool.enabled, bit);
 }
@@ -501,7 +495,7 @@ bool gt_cupti_relay_wants(const CUpti_Activity *record, uint64_t order)
 
 uint64_t gt_cupti_relay_kinds(void)
 {
-	uint64_t ever = atomic_load_explicit(&tool.ever, memory_order_relaxed);
+	uint64_t only = atomic_load_explicit(&tool.only, memory_order_relaxed);
 
-	return ever & ~atomic_load_explicit(&gt_cupti.kinds, memory_order_relaxed);
+	return only & ~atomic_load_explicit(&gt_cupti.kinds, memory_order_relaxed);
 }

@@ -22,19 +22,13 @@ static CUpti_SubscriberHandle handle(void)
 	return (CUpti_SubscriberHandle)(void *)&tool;
 }
 
-/* A tool that was first has CUPTI's subscription. */
-static bool may_use_ours(void)
-{
-	return gt_cupti_relay_is_on() && atomic_load(&gt_cupti.subscribed);
-}
-
 static CUptiResult set(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, bool enable)
 {
 	CUptiResult result = CUPTI_SUCCESS;
 
 	if (!gt_cupti_callbacks_set(&tool.wanted, domain, cbid, enable))
 		return CUPTI_ERROR_INVALID_PARAMETER;
-	if (may_use_ours() && !gt_cupti_callbacks_has(&gt_cupti.wanted, domain, cbid))
+	if (gt_cupti_relay_is_on() && !gt_cupti_callbacks_has(&gt_cupti.wanted, domain, cbid))
 		result =
 			gt_cupti.api.cuptiEnableCallback(enable, gt_cupti.subscriber, domain, cbid);
 	if (result != CUPTI_SUCCESS)
@@ -68,7 +62,7 @@ static CUptiResult set_domains(CUpti_CallbackDomain domain, bool enable)
 bool gt_cupti_relay_subscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback,
 			      void *user, CUptiResult *ret_result)
 {
-	if (!may_use_ours())
+	if (!gt_cupti_relay_is_on())
 		return false;
 	*ret_result = CUPTI_ERROR_INVALID_PARAMETER;
 	if (!subscriber)

@@ -281,7 +281,6 @@ void kineto_report(void)
 
 	if (!file)
 		return;
-	pthread_mutex_lock(&mutex);
 	for (int i = 0; i < BUFFERS; i++)
 		out += buffers[i] != NULL;
 	fprintf(file, "subscribe %d\nrefused %u\n", (int)subscribed, refused);
@@ -289,6 +288,5 @@ void kineto_report(void)
 	fprintf(file, "kernels %u\ncopies %u\nsets %u\n", kernels, copies, sets);
 	fprintf(file, "begin %lu\nend %lu\n", session_begin, session_end);
 	fprintf(file, "late %u\nlate_ticks %u\n", atomic_load(&late), atomic_load(&late_ticks));
-	pthread_mutex_unlock(&mutex);
 	fclose(file);
 }

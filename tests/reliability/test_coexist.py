@@ -4,7 +4,6 @@
 trace, twice, polite or not. The program ends as without the tracer, the other tool gets what
 docs/reliability.md says, the trace has each gap with its reason, and the ledger matches the truth file."""
 
-import bisect
 import concurrent.futures
 import functools
 import os
@@ -119,21 +118,6 @@ class Case(unittest.TestCase):
         self.assertEqual(run.notes("CUPTI kept"),
                          ["cuptiFinalize detached libkineto_like_linked.so alone"])
         self.assertEqual(run.truth.faults["finalize"], 0)
-
-    def check_joined(self, run, unseen=0):
-        """Copies and sets have the call that asked for them; kernels went through the driver, unseen. What
-        is launched at the moment in which the buffers change hands may have none: then the program rests, or
-        launches @unseen copies and sets."""
-        ledger = run.ledger
-        self.assertGreater(ledger["memsets_written"], 50)
-        self.assertLessEqual(ledger["gpu_ops_without_call"], ledger["kernels_written"] + unseen)
-        calls = {e["args"]["correlation"]: e["name"] for e in run.trace.events
-                 if e.get("cat") == "cuda_runtime"}
-        asked = {"gpu_memset": "cudaMemsetAsync", "gpu_memcpy": "cudaMemcpyAsync"}
-        wrong = [event for event in run.trace.events if event.get("cat") in asked
-                 and calls.get(event["args"]["correlation"]) != asked[event["cat"]]]
-        self.assertLessEqual(len(wrong), unseen, wrong)
-        self.assertEqual([event for event in wrong if event["args"]["correlation"] in calls], [])
 
 
 class Coexist(Case):
@@ -301,6 +285,21 @@ class Coexist(Case):
         self.assertGreater(run.kineto["kernels"], 20)
         self.assertIn("--coexist=yield", run.notes("capture gap")[0])
 
+    def check_joined(self, run, unseen=0):
+        """Copies and sets have the call that asked for them; kernels went through the driver, unseen. What
+        is launched at the moment in which the buffers change hands may have none: then the program rests, or
+        launches @unseen copies and sets."""
+        ledger = run.ledger
+        self.assertGreater(ledger["memsets_written"], 50)
+        self.assertLessEqual(ledger["gpu_ops_without_call"], ledger["kernels_written"] + unseen)
+        calls = {e["args"]["correlation"]: e["name"] for e in run.trace.events
+                 if e.get("cat") == "cuda_runtime"}
+        asked = {"gpu_memset": "cudaMemsetAsync", "gpu_memcpy": "cudaMemcpyAsync"}
+        wrong = [event for event in run.trace.events if event.get("cat") in asked
+                 and calls.get(event["args"]["correlation"]) != asked[event["cat"]]]
+        self.assertLessEqual(len(wrong), unseen, wrong)
+        self.assertEqual([event for event in wrong if event["args"]["correlation"] in calls], [])
+
 
 CUPTI_ACTIVITY_KIND_RUNTIME = "5"
 CATEGORIES = {"kernel": "kernel", "memcpy": "gpu_memcpy", "memset": "gpu_memset"}
@@ -332,15 +331,11 @@ class Share(Case):
         self.check_alike(run)
 
     def check_alike(self, run):
-        """Its work is ours, at the same times; calls of the hooks have ids of their own."""
         base = int(run.trace.root["baseTimeNanoseconds"])
-        theirs = sorted((row[2], row[0]) for row in run.records if row[0] in CATEGORIES.values())
-        ours = sorted((int(round(e["ts"] * 1000)) + base, e["cat"]) for e in run.trace.events
-                      if e.get("cat") in CATEGORIES.values() and e["ph"] == "X")
-        times = [start for start, _ in ours]
-        for start, category in theirs:
-            near = ours[bisect.bisect_left(times, start - 100000):bisect.bisect_left(times, start + 100000)]
-            self.assertIn(category, [row[1] for row in near])
+        ours = {(e["cat"], e["args"]["correlation"]): int(round(e["ts"] * 1000)) + base
+                for e in run.trace.events if e.get("cat") in CATEGORIES.values() and e["ph"] == "X"}
+        off = [abs(ours[row[:2]] - row[2]) for row in run.records if row[0] in CATEGORIES.values()]
+        self.assertLess(max(off), 1000000)
 
     def test_a_session(self):
         """Of a tool that subscribes; nothing is said about it."""
@@ -360,15 +355,6 @@ class Share(Case):
     def test_a_session_before_the_device_is_used(self):
         run = self.share("start work=300 stop work=100", KINETO_RUDE="1")
         self.check_last_session(run)
-
-    def test_a_session_of_who_was_first(self):
-        """It has CUPTI's subscription and is given records; here is one gap, until that was seen."""
-        run = self.go("linked", "init once rest-until work=200 start work=300 stop work=100",
-                      "capture resumed=1", options=())
-        self.check_gaps(run, "libkineto_like_linked.so")
-        self.assertEqual(run.kineto, run.kineto | {"subscribe": 0, "refused": 0, "unknown": 0})
-        self.check_last_session(run)
-        self.check_joined(run, unseen=2)
 
     def test_finalized_in_a_session(self):
         run = self.share("work=100 init start work=300 finalize work-until", "CUPTI kept=1")
