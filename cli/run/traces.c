@@ -4,9 +4,10 @@
  */
 #include "cli/run/traces.h"
 
+#include <dirent.h>
 #include <fnmatch.h>
-#include <fts.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -134,16 +135,16 @@ static void add(struct gt_traces *traces, const char *path)
 }
 
 /* In the folder for temporary files there may be traces of other output folders and users. */
-static bool is_wanted(const struct gt_traces_wanted *wanted, const FTSENT *entry, bool is_elsewhere)
+static bool is_wanted(const struct gt_traces_wanted *wanted, const char *path, bool is_elsewhere)
 {
 	struct gt_first_block *block;
+	struct stat st;
 	bool found;
 
-	if (entry->fts_info != FTS_F || !may_be_wanted(wanted, entry->fts_name) ||
-	    (is_elsewhere && entry->fts_statp->st_uid != geteuid()))
+	if (lstat(path, &st) || !S_ISREG(st.st_mode) || (is_elsewhere && st.st_uid != geteuid()))
 		return false;
 	block = malloc(sizeof(*block));
-	found = block && read_block(entry->fts_path, block) && is_of_run(block, wanted->run) &&
+	found = block && read_block(path, block) && is_of_run(block, wanted->run) &&
 		(!is_elsewhere || is_meant_for(block, wanted->output));
 	free(block);
 	return found;
@@ -154,23 +155,80 @@ static int compare(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Adds the traces below @path, sorted; elsewhere only those in the folder itself. */
-static void search(const char *path, bool is_elsewhere, const struct gt_traces_wanted *wanted,
+/* What is done with each name in a folder. @name: the end of @path. */
+typedef void gt_entry_fn(const struct gt_traces_wanted *wanted, const char *path, const char *name,
+			 struct gt_traces *traces);
+
+static void each_entry(const char *folder, gt_entry_fn *entry_fn,
+		       const struct gt_traces_wanted *wanted, struct gt_traces *traces)
+{
+	DIR *dir = opendir(folder);
+	int length = (int)strlen(folder);
+	struct dirent *entry;
+	char path[PATH_MAX];
+
+	while (length && folder[length - 1] == '/')
+		length--;
+	while (dir && (entry = readdir(dir))) {
+		if (*entry->d_name != '.' && snprintf(path, sizeof(path), "%.*s/%s", length, folder,
+						      entry->d_name) < (int)sizeof(path))
+			entry_fn(wanted, path, strrchr(path, '/') + 1, traces);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+static void take_trace(const struct gt_traces_wanted *wanted, const char *path, const char *name,
+		       struct gt_traces *traces)
+{
+	if (may_be_wanted(wanted, name) && is_wanted(wanted, path, false))
+		add(traces, path);
+}
+
+static void take_trace_elsewhere(const struct gt_traces_wanted *wanted, const char *path,
+				 const char *name, struct gt_traces *traces)
+{
+	if (may_be_wanted(wanted, name) && is_wanted(wanted, path, true))
+		add(traces, path);
+}
+
+/* "rank0_host_PID": further processes of a rank have a folder each (writers/owner.h). */
+static bool is_of_process(const char *folder)
+{
+	const char *pid = strrchr(folder, '_');
+
+	return pid && pid[1] && pid[1 + strspn(pid + 1, "0123456789")] == '\0';
+}
+
+/* The trace in a folder that is named like it. */
+static void take_namesake(const struct gt_traces_wanted *wanted, const char *path, const char *name,
+			  struct gt_traces *traces)
+{
+	const char *slash = memrchr(path, '/', (size_t)(name - 1 - path)), *folder = slash + 1;
+	size_t length = (size_t)(name - 1 - folder);
+
+	if (!strncmp(folder, name, length) && name[length] == '.')
+		take_trace(wanted, path, name, traces);
+}
+
+/* What lies deeper is of others. */
+static void take_entry(const struct gt_traces_wanted *wanted, const char *path, const char *name,
+		       struct gt_traces *traces)
+{
+	struct stat st;
+
+	take_trace(wanted, path, name, traces);
+	if (is_of_process(name) && !lstat(path, &st) && S_ISDIR(st.st_mode))
+		each_entry(path, take_namesake, wanted, traces);
+}
+
+/* Adds those in @folder, sorted. */
+static void search(const char *folder, gt_entry_fn *entry_fn, const struct gt_traces_wanted *wanted,
 		   struct gt_traces *traces)
 {
-	char *roots[] = {(char *)path, NULL};
-	FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, NULL);
 	size_t before = traces->count;
-	FTSENT *entry;
 
-	while (tree && (entry = fts_read(tree))) {
-		if (is_elsewhere && entry->fts_info == FTS_D && entry->fts_level > FTS_ROOTLEVEL)
-			fts_set(tree, entry, FTS_SKIP);
-		else if (is_wanted(wanted, entry, is_elsewhere))
-			add(traces, entry->fts_path);
-	}
-	if (tree)
-		fts_close(tree);
+	each_entry(folder, entry_fn, wanted, traces);
 	if (traces->count > before)
 		qsort(traces->path + before, traces->count - before, sizeof(*traces->path),
 		      compare);
@@ -182,10 +240,10 @@ void gt_traces_find(const struct gt_traces_wanted *wanted, struct gt_traces *ret
 	size_t in_folder;
 
 	*ret_traces = (struct gt_traces){.path = NULL};
-	search(folder->path, false, wanted, ret_traces);
+	search(folder->path, take_entry, wanted, ret_traces);
 	in_folder = ret_traces->count;
 	if (strcmp(folder->fallback, folder->path) != 0)
-		search(folder->fallback, true, wanted, ret_traces);
+		search(folder->fallback, take_trace_elsewhere, wanted, ret_traces);
 	ret_traces->elsewhere = ret_traces->count - in_folder;
 }
 

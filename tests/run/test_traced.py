@@ -119,6 +119,18 @@ class TestReport(TracedTest):
         [path] = self.traces()
         self.check_complete(path)
 
+    def test_strangers_below_the_folder(self):
+        """A process of this rank has a sub-folder named like its trace; others' traces are nobody's business here."""
+        strange = " ".join(f"mkdir -p out/{place}; GPUTRACE_OUTPUT=out/{place} env -u GPUTRACE_RUN {PIPELINE};"
+                           for place in ("a", "a/b/c", "host_1/x", "host_77"))
+        done = self.run_it("--output=out", "--compress=gzip", "sh", "-c", f"{strange} RANK=3 {PIPELINE}; RANK=3 {PIPELINE}",
+                           env=simulated(), text=True)
+        self.assertEqual(len(self.traces()), 4, done.stderr)  # left as they are
+        self.assertIn("2 traces", done.stderr)
+        first, second = sorted((self.scratch / "out").rglob("*.gz"), key=lambda path: len(path.parts))
+        self.assertEqual(first.parent.name, "out")
+        self.assertTrue(second.name.startswith(second.parent.name + "."))
+
     def test_another_run_in_the_same_folder(self):
         """Two nodes of a job: each wrapper prints its own."""
         for form in ("chrome", "perfetto"):
