@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * gputrace run: sets a program up, runs it in the foreground, finishes its traces and ends as it
- * ended. scripts/gputrace, which finds the parts, puts two words in front of the user's:
+ * ended. cli/launcher.c, which finds the parts, puts three words in front of the user's:
  *
- *   gputrace-cli run --library=FILE --modules=FOLDER [--option=value...] [--] CMD [ARGUMENT...]
+ *   gputrace-cli run --library=FILE --modules=FOLDER --preload[=LIBRARIES]
+ *                    [--option=value...] [--] CMD [ARGUMENT...]
  */
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -16,15 +18,29 @@
 #include "cli/run/plan.h"
 #include "cli/run_options.h"
 
-static bool take_parts(int argc, char **argv, struct gt_run_parts *ret_parts)
+/* The value of @option in @word, NULL if it has none. False: @word is another one. */
+static bool take_part(const char *word, const char *option, const char **ret_value)
 {
-	static const char library[] = "--library=", modules[] = "--modules=";
+	size_t length = strlen(option);
 
-	if (argc < 3 || strncmp(argv[1], library, sizeof(library) - 1) != 0 ||
-	    strncmp(argv[2], modules, sizeof(modules) - 1) != 0)
+	if (!word || strncmp(word, option, length) != 0)
 		return false;
-	ret_parts->library = argv[1] + sizeof(library) - 1;
-	ret_parts->modules = argv[2] + sizeof(modules) - 1;
+	*ret_value = word[length] == '=' ? word + length + 1 : NULL;
+	return true;
+}
+
+/* The words of cli/launcher.c. This process was started without the program's LD_PRELOAD. */
+static bool take_parts(char **argv, struct gt_run_parts *ret_parts)
+{
+	const char *preload;
+
+	if (!take_part(argv[1], "--library", &ret_parts->library) ||
+	    !take_part(argv[2], "--modules", &ret_parts->modules) ||
+	    !take_part(argv[3], "--preload", &preload) || !ret_parts->library ||
+	    !ret_parts->modules)
+		return false;
+	if (preload)
+		setenv("LD_PRELOAD", preload, 1);
 	return true;
 }
 
@@ -99,16 +115,16 @@ static int run(int argc, char **argv)
 	gt_exec_reserve_streams();
 	if (argc == 2 && !strcmp(argv[1], GT_LOAD_CHILD))
 		return gt_load_child();
-	if (!take_parts(argc, argv, &parts)) {
+	if (!take_parts(argv, &parts)) {
 		gt_cmdline_complain("gputrace-cli run is started by gputrace run");
 		return GT_EXIT_USAGE;
 	}
-	command = gt_run_options_take(argc - 2, argv + 2);
+	command = gt_run_options_take(argc - 3, argv + 3);
 	if (command < 0)
 		return -command;
 	if (command == 0)
 		return gt_command_options.run(1, argv);
-	return plan_and_run(&parts, argv + 2 + command);
+	return plan_and_run(&parts, argv + 3 + command);
 }
 
 const struct gt_command gt_command_run = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * gputrace-cli: finds the subcommand and runs it. The command gputrace is scripts/gputrace, which
+ * gputrace-cli: finds the subcommand and runs it. The command gputrace is cli/launcher.c, which
  * finds this program and its parts.
  */
 #include <stdio.h>

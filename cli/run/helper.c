@@ -28,6 +28,7 @@ static _Noreturn void become_helper(const struct gt_helper *helper, const struct
 	if (helper->is_steady)
 		sigaddset(&mask, SIGINT);
 	sigprocmask(SIG_SETMASK, &mask, NULL);
+	unsetenv("LD_PRELOAD"); /* it is for the program */
 	execvp(gt_own_program(), argv);
 	_exit(127);
 }

@@ -12,6 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "scripts" / "gputrace"
 BUILD = pathlib.Path(os.environ.get("GPUTRACE_BUILD", ROOT / "build")).resolve()
 CLI = BUILD / "cli" / "gputrace-cli"
+LAUNCHER = BUILD / "cli" / "gputrace"
 LIBRARY = BUILD / "preload" / "libgputrace.so"
 
 # Variables that would change what is tested.
@@ -36,7 +37,8 @@ class RunTest(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.scratch, ignore_errors=True)
 
     def command(self, *words, shell="sh", script=SCRIPT):
-        return [shell, str(script), "run", *map(str, words)]
+        interpreter = [shell] if script == SCRIPT else []  # an installed one is no script
+        return [*interpreter, str(script), "run", *map(str, words)]
 
     def run_it(self, *words, shell="sh", script=SCRIPT, env=None, **options):
         options.setdefault("capture_output", True)

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import unittest
 
-from harness import BUILD, CLI, LIBRARY, SCRIPT, RunTest, environment
+from harness import BUILD, CLI, LAUNCHER, LIBRARY, SCRIPT, RunTest, environment
 
 INSPECT = BUILD / "tests" / "run" / "run_inspect"
 
@@ -106,7 +106,7 @@ class TestEnvironment(RunTest):
         prefix = self.scratch / name
         (prefix / "bin").mkdir(parents=True)
         (prefix / "lib").mkdir()
-        shutil.copy(SCRIPT, prefix / "bin" / "gputrace")
+        shutil.copy(LAUNCHER, prefix / "bin" / "gputrace")
         shutil.copy(CLI, prefix / "bin" / "gputrace-cli")
         if isinstance(library, bytes):
             (prefix / "lib" / "libgputrace.so").write_bytes(library)
@@ -152,8 +152,52 @@ class TestEnvironment(RunTest):
         self.assertEqual((done.stdout, done.returncode), (b"ran\n", 5))
         self.assertEqual(done.stderr.count(b"\n"), 1, done.stderr)
         self.assertIn(b"untraced: ", done.stderr)
-        done = subprocess.run(["sh", str(script), "stats", "x"], capture_output=True, check=False)
+        self.assertIn(b"No such file", done.stderr)
+        done = subprocess.run([str(script), "stats", "x"], capture_output=True, check=False)
         self.assertEqual((done.returncode, done.stdout, done.stderr.count(b"\n")), (1, b"", 1))
+
+    def test_a_command_that_is_damaged(self):
+        """The reason is given, and what is not a program is not started as a script."""
+        script = self.install("damaged", b"")
+        cli = script.parent / "gputrace-cli"
+        whole = cli.read_bytes()
+        for content, mode, reason in ((b"", 0o755, b"Exec format error"), (whole, 0o644, b"Permission denied"),
+                                      (whole[:5000], 0o755, b"gputrace-cli"), (b"#!/bin/true", 0o755, b"does nothing"),
+                                      (b"#!/bin/sh\nkill -SEGV $$", 0o755, b"Segmentation fault")):
+            cli.unlink()
+            cli.write_bytes(content)
+            cli.chmod(mode)
+            with self.subTest(reason):
+                done = self.run_it("--sync", "--", "sh", "-c", "echo ran; exit 5", script=script)
+                self.assertEqual((done.stdout, done.returncode), (b"ran\n", 5))
+                self.assertEqual(done.stderr.count(b"\n"), 1, done.stderr)
+                self.assertIn(b"the program runs untraced: ", done.stderr)
+                self.assertIn(reason, done.stderr)
+                self.assertNotIn(b"meson", done.stderr)
+                for words in ((), ("--help",)):  # there is no program that would run
+                    done = self.run_it(*words, script=script)
+                    self.assertEqual((done.returncode, done.stderr.count(b"\n")), (2, 1))
+                    self.assertNotIn(b"untraced", done.stderr)
+
+    @needs_library
+    def test_nothing_else_is_needed(self):
+        """No other commands in PATH, few descriptors, no working folder; the program alone has its LD_PRELOAD."""
+        source, other = self.scratch / "other.c", self.scratch / "other.so"
+        source.write_text("#include <unistd.h>\n__attribute__((constructor)) static void f(void) "
+                          '{ if (write(2, "loaded\\n", 7) < 0) _exit(9); }\n', encoding="ascii")
+        subprocess.run(["gcc", "-shared", "-fPIC", "-o", str(other), str(source)], check=True)
+        script = self.install("whole", LIBRARY)
+        for before in ("PATH=/nowhere", "ulimit -n 10", "mkdir gone; cd gone; rmdir ../gone"):
+            with self.subTest(before):
+                words = [script, "run", f"--output={self.scratch}/out", "--", "/bin/sh", "-c", 'echo "$LD_PRELOAD"; exit 5']
+                done = subprocess.run(["bash", "-c", f'{before}; LD_PRELOAD={other} exec "$@"', "-", *words], check=False,
+                                      capture_output=True, cwd=self.scratch, env=environment(), timeout=300)
+                self.assertEqual(done.returncode, 5, done.stderr)
+                self.assertEqual(done.stdout.decode().split(":")[0], str(other))
+                lines = [line for line in done.stderr.decode().splitlines() if "getcwd" not in line]
+                self.assertEqual(lines[0], "loaded")
+                self.assertEqual(len(lines), 2, lines)
+                self.assertIn("gave the GPU no work", lines[1])
 
     @needs_library
     def test_a_library_that_ends_its_process(self):
