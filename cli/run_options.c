@@ -70,17 +70,25 @@ char *gt_run_option_variable(const char *option, char *ret_wrong, size_t size)
 	return NULL;
 }
 
+/* "~" or "~/..." behind --output=. */
+static bool has_tilde(const char *word)
+{
+	static const char output[] = "--output=~";
+	size_t length = sizeof(output) - 1;
+
+	return !strncmp(word, output, length) && (!word[length] || word[length] == '/');
+}
+
 /* Sets the variable of an option. @ret_wrong: the reason when it is wrong, else empty. */
 static void take_option(const char *word, char *ret_wrong, size_t size)
 {
-	static const char home[] = "--output=~/";
 	char *variable;
 
 	*ret_wrong = 0;
-	if (!strncmp(word, home, sizeof(home) - 1))
+	if (has_tilde(word))
 		snprintf(ret_wrong, size,
-			 "%s: the shell leaves this ~ as it is; say --output=\"$HOME/%s\"", word,
-			 word + sizeof(home) - 1);
+			 "%s: the shell leaves this ~ as it is; say --output=\"$HOME%s\"", word,
+			 strchr(word, '~') + 1);
 	else if (strncmp(word, "--", 2) != 0)
 		snprintf(ret_wrong, size, "there is no option %s; see gputrace run --help", word);
 	else if ((variable = gt_run_option_variable(word + 2, ret_wrong, size)))

@@ -38,6 +38,7 @@ class TestOptions(RunTest):
         self.check_refused("--output", needle="--output=DIR")
         self.check_refused("-x", needle="-x")
         self.check_refused("--output=~/traces", needle='--output="$HOME/traces"')
+        self.check_refused("--output=~", needle='--output="$HOME"')
 
     def test_no_command(self):
         done = self.run_it()
