@@ -9,13 +9,31 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/run/load.h"
+#include "cli/run/say.h"
 
 #define MOST_WORDS 8          /* of the command itself */
 #define MOST_BYTES (1u << 20) /* of names in one command line: half of what the kernel takes */
+
+/* The limits are the program's: they may not stop what is done with its traces. */
+static void lift_limits(void)
+{
+	static const int kinds[] = {RLIMIT_CPU, RLIMIT_FSIZE, RLIMIT_AS, RLIMIT_DATA,
+				    RLIMIT_NOFILE};
+	struct rlimit limit;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (getrlimit(kinds[i], &limit))
+			continue;
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(kinds[i], &limit);
+	}
+	signal(SIGXFSZ, SIG_IGN); /* write() fails instead, and the helper says so */
+}
 
 static _Noreturn void become_helper(const struct gt_helper *helper, const struct gt_exec *exec,
 				    char **argv, int stdout_fd)
@@ -29,6 +47,7 @@ static _Noreturn void become_helper(const struct gt_helper *helper, const struct
 		sigaddset(&mask, SIGINT);
 	sigprocmask(SIG_SETMASK, &mask, NULL);
 	unsetenv("LD_PRELOAD"); /* it is for the program */
+	lift_limits();
 	execvp(gt_own_program(), argv);
 	_exit(127);
 }
@@ -50,13 +69,26 @@ static void read_lines(const struct gt_helper *helper, int fd)
 		close(fd);
 }
 
-static void run_once(const struct gt_helper *helper, const struct gt_exec *exec, char **argv)
+/* Ctrl-C ends a helper on purpose. */
+static void say_death(const struct gt_helper *helper, int status, char *const *files, size_t count)
 {
-	int fds[2] = {-1, STDERR_FILENO}, status;
+	const char *slash = strrchr(*files, '/');
+	int number = WTERMSIG(status);
+	int length = count > 1 && slash ? (int)(slash - *files) : (int)strlen(*files);
+
+	if (WIFSIGNALED(status) && number != SIGINT)
+		gt_say("%s was killed by signal %d (%s); run `gputrace %s %.*s`", helper->words[0],
+		       number, strsignal(number), helper->words[0], length, *files);
+}
+
+/* Returns its wait status. */
+static int run_once(const struct gt_helper *helper, const struct gt_exec *exec, char **argv)
+{
+	int fds[2] = {-1, STDERR_FILENO}, status = 0;
 	pid_t child;
 
 	if (helper->line && pipe2(fds, O_CLOEXEC) < 0)
-		return;
+		return 0;
 	child = fork();
 	if (child == 0)
 		become_helper(helper, exec, argv, fds[1]);
@@ -66,6 +98,7 @@ static void run_once(const struct gt_helper *helper, const struct gt_exec *exec,
 	}
 	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
 		continue;
+	return status;
 }
 
 /* How many of the files fit into one command line, at least one. */
@@ -95,7 +128,7 @@ void gt_helper_run(const struct gt_helper *helper, const struct gt_exec *exec, c
 
 		memcpy(argv + words, files, n * sizeof(*argv));
 		argv[words + n] = NULL;
-		run_once(helper, exec, argv);
+		say_death(helper, run_once(helper, exec, argv), files, n);
 		files += n;
 		count -= n;
 	}

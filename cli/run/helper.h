@@ -19,7 +19,9 @@ struct gt_helper {
 	bool is_steady; /* SIGINT is blocked in it */
 };
 
-/* Runs it on @count files with stdin from /dev/null and the signal mask before @exec; waits. */
+/* Runs it on @count files with stdin from /dev/null and the signal mask before @exec; waits.
+ * Soft limits of the program (CPU time, file size) do not hold for it. Prints one line if a signal
+ * kills it. */
 void gt_helper_run(const struct gt_helper *helper, const struct gt_exec *exec, char *const *files,
 		   size_t count);
 

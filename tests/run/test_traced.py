@@ -399,6 +399,38 @@ class TestDeath(TracedTest):
         self.assertIn("repaired", errors)
         self.assertGreater(len(self.kernels(path)), 0)
 
+    def killed(self):
+        """Words of a program that kills a traced process once it has a trace. Soft limits do not hold for it."""
+        return ["bash", "-c", f"ulimit -Sf unlimited; {LAUNCHES} --count=1000000000 >/dev/null 2>&1 & "
+                "while ! grep -qs '\"kernel\"' out/*; do sleep 0.1; done; kill -KILL $!; wait; true"]
+
+    def test_a_soft_limit_is_the_programs(self):
+        done = subprocess.run(["bash", "-c", 'ulimit -Sf 1; exec "$@"', "-", *self.command("--output=out", *self.killed())],
+                              check=False, capture_output=True, text=True, cwd=self.scratch, env=simulated(), timeout=300)
+        self.assertIn("repaired", done.stderr)
+        [path] = self.traces()
+        self.check_complete(path)
+
+    @unittest.skipIf(os.environ.get("GT_TEST_RUNTIMES"), "a sanitizer does not go with LD_AUDIT")
+    def test_a_repair_that_is_killed(self):
+        """One line names what is left to do."""
+        source, audit = self.scratch / "audit.c", self.scratch / "audit.so"
+        source.write_text("""#include <errno.h>
+                          #include <signal.h>
+                          #include <stdio.h>
+                          #include <string.h>
+                          unsigned la_version(unsigned version) {
+                              char words[256] = ""; FILE *file = fopen("/proc/self/cmdline", "r");
+                              size_t n = file ? fread(words, 1, sizeof(words) - 1, file) : 0;
+                              if (n && !strcmp(words + strlen(words) + 1, "repair")) raise(SIGKILL);
+                              return version;
+                          }""", encoding="ascii")
+        subprocess.run(["gcc", "-shared", "-fPIC", "-o", str(audit), str(source)], check=True)
+        done = self.run_it("--output=out", *self.killed(), env=simulated(LD_AUDIT=audit), text=True)
+        [path] = self.traces()
+        self.assertIn(f"repair was killed by signal 9 (Killed); run `gputrace repair {path}`", done.stderr)
+        subprocess.run([str(CLI), "repair", str(path)], check=False, capture_output=True, env=environment())
+
     def test_an_impatient_user(self):
         """What is done after the program does not end by the key that ended it, also when it is pressed again."""
         words = self.command("--output=out", LAUNCHES, "--count=1000000000")
