@@ -16,6 +16,7 @@
 #include "cli/run/finish.h"
 #include "cli/run/load.h"
 #include "cli/run/plan.h"
+#include "cli/run/target.h"
 #include "cli/run_options.h"
 
 /* The value of @option in @word, NULL if it has none. False: @word is another one. */
@@ -54,9 +55,10 @@ static uint64_t now_ms(void)
 
 static void complain(const char *command, int error)
 {
-	char line[PATH_MAX + 128];
+	char why[PATH_MAX + 64], line[2 * PATH_MAX + 128];
 
-	snprintf(line, sizeof(line), "cannot run '%.4096s': %s", command, strerror(error));
+	gt_target_explain(command, error, why, sizeof(why));
+	snprintf(line, sizeof(line), "cannot run '%.4096s': %s", command, why);
 	gt_cmdline_complain(line);
 }
 

@@ -133,6 +133,15 @@ static int make_file(size_t size, void **ret_memory)
 	return error;
 }
 
+const char *gt_spool_refusal(const char *folder)
+{
+	const char *why = NULL;
+
+	if (room_in(folder, LEAST_BYTES, &why) && access(folder, W_OK | X_OK))
+		why = "cannot be written";
+	return why;
+}
+
 static int make_in(const char *folder, const struct gt_spool_options *options, const char **ret_why)
 {
 	size_t size = room_in(folder, options->max_bytes, ret_why);

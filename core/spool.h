@@ -65,6 +65,9 @@ int gt_spool_start(const struct gt_spool_options *options, char *ret_why, size_t
 /* The trace is closed: removes the file. The memory stays mapped until the process ends. */
 void gt_spool_remove(void);
 
+/* Why there can be no spool in @folder ("is no tmpfs"), NULL: there can. */
+const char *gt_spool_refusal(const char *folder);
+
 /* The path of the spool, "" when there is none. */
 const char *gt_spool_path(void);
 

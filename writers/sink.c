@@ -43,7 +43,8 @@ struct gt_sink {
 	char path[PATH_MAX];
 };
 
-static const char *reason_of(int error)
+/* Words for an error, or its number in @text. */
+static const char *reason_of(int error, char *text, size_t size)
 {
 	static const struct {
 		int error;
@@ -70,7 +71,8 @@ static const char *reason_of(int error)
 	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
 		if (reasons[i].error == error)
 			return reasons[i].words;
-	return "failed";
+	gt_text_format(text, size, "error %d", -error);
+	return text;
 }
 
 /* -1 of open() and others, as a negative errno. */
@@ -347,6 +349,7 @@ static int open_somewhere(struct gt_sink *sink, const struct gt_sink_options *op
 	const char *fallback =
 		options->fallback && options->fallback[0] ? options->fallback : "/tmp";
 	struct gt_sink_options shared = *options; /* the fallback folder has no owner */
+	char number[32];
 	int error;
 
 	if (is_stream(options->directory))
@@ -355,8 +358,8 @@ static int open_somewhere(struct gt_sink *sink, const struct gt_sink_options *op
 		error = open_in_folder(sink, options->directory, options);
 	if (error == 0)
 		return 0;
-	gt_log_say("cannot write to %s (%s, error %d)", options->directory, reason_of(error),
-		   -error);
+	gt_log_say("cannot write to %s (%s)", options->directory,
+		   reason_of(error, number, sizeof(number)));
 	sink->stream = false;
 	shared.owner = NULL;
 	if (open_in_folder(sink, fallback, &shared) < 0)
@@ -525,9 +528,12 @@ static int write_all(struct gt_sink *sink, uint64_t offset, const char *data, si
 
 static int report(struct gt_sink *sink, int error)
 {
+	char number[32];
+
 	if (error < 0 && !sink->failure_said) {
 		sink->failure_said = true;
-		gt_log_say("%s: cannot write (%s, error %d)", sink->path, reason_of(error), -error);
+		gt_log_say("%s: cannot write (%s)", sink->path,
+			   reason_of(error, number, sizeof(number)));
 	}
 	return error;
 }

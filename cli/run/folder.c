@@ -119,7 +119,11 @@ static int make_one(const char *path)
 	if (!mkdir(path, 0777))
 		return 0;
 	error = errno;
-	return !stat(path, &st) && S_ISDIR(st.st_mode) ? 0 : -error;
+	if (error == EEXIST && stat(path, &st)) /* a link that leads nowhere */
+		return -errno;
+	if (error == EEXIST && !S_ISDIR(st.st_mode))
+		return -ENOTDIR;
+	return error == EEXIST || (!stat(path, &st) && S_ISDIR(st.st_mode)) ? 0 : -error;
 }
 
 /* Parents are created writable for their owner, whatever the umask is, as mkdir -p does. */
@@ -135,9 +139,7 @@ static int make_all(const char *path, mode_t mask)
 		error = make_one(above);
 	}
 	umask(mask);
-	if (error)
-		return error == -EEXIST ? -ENOTDIR : error;
-	return make_one(path);
+	return error ? error : make_one(path);
 }
 
 int gt_folder_make(struct gt_folder *folder)
@@ -152,7 +154,7 @@ int gt_folder_make(struct gt_folder *folder)
 	} else if (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode)) {
 		folder->state = GT_FOLDER_STREAM;
 	} else if (!S_ISDIR(st.st_mode)) {
-		error = -EEXIST;
+		error = -ENOTDIR;
 	} else if (access(folder->path, W_OK)) {
 		error = -errno;
 	}

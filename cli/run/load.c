@@ -43,8 +43,8 @@ static _Noreturn void become_child(const char *path, int stderr_fd)
 	_exit(127);
 }
 
-/* The first line on stderr with the path of the library, else the first line. */
-static void read_why(int fd, const char *path, char *ret_why, size_t size)
+/* The first line on stderr with the path of the library, else the first line. True: the former. */
+static bool read_why(int fd, const char *path, char *ret_why, size_t size)
 {
 	FILE *lines = fdopen(fd, "r");
 	bool is_about = false;
@@ -61,13 +61,17 @@ static void read_why(int fd, const char *path, char *ret_why, size_t size)
 		fclose(lines);
 	else
 		close(fd);
+	return is_about;
 }
 
-static void explain_end(int status, char *ret_why, size_t size)
+/* A child that was started prints what has nothing to do with its end. */
+static void explain_end(int status, bool is_about, const char *path, char *ret_why, size_t size)
 {
 	if (WIFSIGNALED(status))
 		snprintf(ret_why, size, "a process that loads it is killed: %s",
 			 strsignal(WTERMSIG(status)));
+	else if (!is_about && WEXITSTATUS(status) == EXIT_FAILURE)
+		snprintf(ret_why, size, "%s is not the tracer's library", path);
 	else if (!*ret_why)
 		snprintf(ret_why, size, "the loader ignores it");
 }
@@ -75,6 +79,7 @@ static void explain_end(int status, char *ret_why, size_t size)
 bool gt_load_try(const char *path, char *ret_why, size_t size)
 {
 	int fds[2], status = -1;
+	bool is_about;
 	pid_t child;
 
 	*ret_why = 0;
@@ -85,11 +90,11 @@ bool gt_load_try(const char *path, char *ret_why, size_t size)
 	if (child == 0)
 		become_child(path, fds[1]);
 	close(fds[1]);
-	read_why(fds[0], path, ret_why, size);
+	is_about = read_why(fds[0], path, ret_why, size);
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 		continue;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return true;
-	explain_end(status, ret_why, size);
+	explain_end(status, is_about, path, ret_why, size);
 	return false;
 }

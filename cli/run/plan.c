@@ -14,6 +14,7 @@
 #include "core/guest/descriptor.h"
 #include "core/identity.h"
 #include "core/pattern.h"
+#include "core/spool.h"
 
 static bool is_set_to(const struct gt_plan *plan, enum gt_option_id id, const char *value)
 {
@@ -35,6 +36,20 @@ static void choose_voice(struct gt_plan *plan)
 	gt_identity_fill(&plan->process);
 	if (gt_config_bool(&plan->config, GT_CONFIG_QUIET) || plan->process.rank > 0)
 		gt_say_nothing();
+}
+
+/* The library says nothing of a spool that it cannot have: few have asked for one. */
+static void check_spool(const struct gt_plan *plan)
+{
+	const char *where = gt_config_text(&plan->config, GT_CONFIG_SPOOL), *why;
+
+	if (plan->writes_nothing || !strcmp(where, "auto") || !strcmp(where, "on") ||
+	    !strcmp(where, "off"))
+		return;
+	why = gt_spool_refusal(where);
+	if (why)
+		gt_say("there is no spool: '%s' %s; the last records of a killed process are lost",
+		       where, why);
 }
 
 static int plan_folder(struct gt_plan *plan)
@@ -87,6 +102,7 @@ int gt_plan_make(const struct gt_run_parts *parts, const char *command, struct g
 
 	read_options(plan);
 	choose_voice(plan);
+	check_spool(plan);
 	error = plan_folder(plan);
 	if (error)
 		return error;

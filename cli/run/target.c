@@ -279,3 +279,35 @@ int gt_target_inspect(const char *command, struct gt_target *ret_target)
 	munmap(answer, sizeof(*answer));
 	return error;
 }
+
+/* The interpreter of a script, or the loader of a program. False: it has none. */
+static bool find_runner(const char *command, char *ret_name, const char **ret_kind)
+{
+	char path[PATH_MAX];
+	struct gt_target target;
+
+	if (find_in_path(command, path))
+		return false;
+	*ret_kind = "interpreter";
+	if (!read_interpreter(path, ret_name, PATH_MAX))
+		return true;
+	*ret_kind = "loader";
+	if (gt_target_inspect(command, &target))
+		return false;
+	memcpy(ret_name, target.loader, PATH_MAX);
+	return *ret_name;
+}
+
+void gt_target_explain(const char *command, int error, char *ret_text, size_t size)
+{
+	char name[PATH_MAX];
+	struct stat status;
+	const char *kind;
+
+	if (error == EACCES && !stat(command, &status) && S_ISDIR(status.st_mode))
+		error = EISDIR;
+	if (error == ENOENT && find_runner(command, name, &kind) && access(name, F_OK))
+		snprintf(ret_text, size, "its %s '%s' is not there", kind, name);
+	else
+		snprintf(ret_text, size, "%s", strerror(error));
+}

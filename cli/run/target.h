@@ -9,6 +9,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 /* What a command line starts, as far as it could be followed. */
 struct gt_target {
@@ -27,5 +28,8 @@ struct gt_target {
  * neither ELF nor a script with "#!" (a shell will run it); other errors of reading. *ret_target is
  * all zero after an error. */
 int gt_target_inspect(const char *command, struct gt_target *ret_target);
+
+/* Why execvp of @command failed with @error: what is missing if the file itself is there. */
+void gt_target_explain(const char *command, int error, char *ret_text, size_t size);
 
 #endif

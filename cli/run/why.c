@@ -66,6 +66,7 @@ void gt_why_say(const struct gt_folder *folder, const char *command, const struc
 	else
 		gt_say("no trace: if no line above tells why, '%s' gave the GPU no work, or "
 		       "something between dropped LD_PRELOAD and CUDA_INJECTION64_PATH "
-		       "(sudo, env -i, ssh, a container)",
+		       "(sudo, env -i, ssh, a container), or a gputrace run inside it wrote "
+		       "elsewhere",
 		       command);
 }

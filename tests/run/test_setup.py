@@ -200,6 +200,16 @@ class TestEnvironment(RunTest):
                 self.assertEqual(len(lines), 2, lines)
                 self.assertIn("gave the GPU no work", lines[1])
 
+    def test_another_library(self):
+        """What it prints is no reason."""
+        source = self.scratch / "other.c"
+        source.write_text("#include <unistd.h>\n__attribute__((constructor)) static void f(void) "
+                          '{ if (write(2, "loaded\\n", 7) < 0) _exit(9); }\n', encoding="ascii")
+        subprocess.run(["gcc", "-shared", "-fPIC", "-o", str(self.scratch / "other.so"), str(source)], check=True)
+        done = self.run_it("true", script=self.install("other", self.scratch / "other.so"))
+        self.assertEqual(done.stderr.count(b"\n"), 1)
+        self.assertIn(b"libgputrace.so is not the tracer's library", done.stderr)
+
     @needs_library
     def test_a_library_that_ends_its_process(self):
         source = self.scratch / "bad.c"
@@ -243,6 +253,24 @@ class TestOutput(RunTest):
             done = self.run_it(f"--output={folder}", "sh", "-c", "echo ran; exit 6")
             self.assertEqual((done.stdout, done.returncode), (b"ran\n", 6))
             self.assertIn(folder.encode(), done.stderr)
+
+    @needs_library
+    def test_words_for_an_unusable_output(self):
+        (self.scratch / "link").symlink_to("nowhere")
+        (self.scratch / "file").touch()
+        for name, words in (("link", "No such file"), ("link/x", "No such file"), ("file", "Not a directory"),
+                            ("file/x", "Not a directory")):
+            done = self.run_it(f"--output={name}", "true")
+            self.assertIn(f"/{name}': {words}", done.stderr.decode())
+
+    @needs_library
+    def test_a_spool_that_cannot_be(self):
+        for where, words in (("/nowhere", "is not there"), ("/proc", "is no tmpfs"), ("/proc/version", "is no tmpfs")):
+            done = self.run_it(f"--spool={where}", "sh", "-c", "exit 5")
+            self.assertEqual(done.returncode, 5)
+            self.assertIn(f"there is no spool: '{where}' {words}", done.stderr.decode())
+        for where in ("on", "off", "auto"):
+            self.assertNotIn(b"no spool", self.run_it(f"--spool={where}", "true").stderr)
 
     def test_a_folder_that_stays_empty_goes(self):
         self.run_it("true")

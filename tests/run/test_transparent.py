@@ -108,6 +108,17 @@ class TestExit(RunTest):
         self.assertEqual(self.run_it("./plain").returncode, 126)
         self.assertEqual(self.run_it("no-such-program").returncode, 127)
 
+    def test_what_is_missing_has_a_name(self):
+        script = self.scratch / "script"
+        script.write_text("#!/nowhere/python\n", encoding="ascii")
+        script.chmod(0o755)
+        done = self.run_it("./script")
+        self.assertEqual(done.returncode, 127)
+        self.assertIn(b"cannot run './script': its interpreter '/nowhere/python' is not there", done.stderr)
+        done = self.run_it(self.scratch)
+        self.assertEqual(done.returncode, 126)
+        self.assertIn(b"Is a directory", done.stderr)
+
     def test_arguments_arrive_as_they_are(self):
         words = ["", " ", "a b", "*", "$HOME", "--", "-x", "new\nline", "\\", "'\"", "--quiet"]
         done = self.run_it("--quiet", "--", *self.python("import sys; print(sys.argv[1:])"), *words)
