@@ -12,7 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "scripts" / "gputrace"
 BUILD = pathlib.Path(os.environ.get("GPUTRACE_BUILD", ROOT / "build")).resolve()
 CLI = BUILD / "cli" / "gputrace-cli"
-LAUNCHER = BUILD / "cli" / "gputrace"
+LAUNCHER = BUILD / "cli" / "gputrace-launcher"
 LIBRARY = BUILD / "preload" / "libgputrace.so"
 
 # Variables that would change what is tested.
