@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "core/guest/descriptor.h"
+#include "core/guest/sys.h"
 #include "core/guest/text.h"
 
 #define PATIENCE_S 60
@@ -47,7 +48,7 @@ static bool is_old(int fd)
 	struct timespec now;
 	struct stat st;
 
-	return !fstat(fd, &st) && !clock_gettime(CLOCK_REALTIME, &now) &&
+	return !gt_sys_fstat(fd, &st) && !clock_gettime(CLOCK_REALTIME, &now) &&
 	       st.st_mtime + PATIENCE_S < now.tv_sec;
 }
 

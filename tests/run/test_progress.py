@@ -80,14 +80,13 @@ class TestProgress(RunTest):
 
     def test_share_of_a_file(self):
         """Of files whose size is known: percent, bytes and rate."""
-        folder = self.scratch / "ranks"
-        folder.mkdir()
-        (folder / "a.json").write_text("[\n" + ",\n".join([EVENT] * 20000) + "\n]\n")
-        fifo = folder / "b.json"
+        whole = self.scratch / "a.json"
+        whole.write_text("[\n" + ",\n".join([EVENT] * 20000) + "\n]\n")
+        fifo = self.scratch / "b.json"
         os.mkfifo(fifo)
         terminal = Terminal()
         self.addCleanup(terminal.close)
-        process = subprocess.Popen([str(CLI), "stats", str(folder)], stdin=subprocess.DEVNULL,
+        process = subprocess.Popen([str(CLI), "stats", str(whole), str(fifo)], stdin=subprocess.DEVNULL,
                                    stdout=subprocess.DEVNULL, stderr=terminal.other,
                                    env=environment(TERM="xterm"))
         wanted = rb"reading \d+ %, \d+\.\d of \d+\.\d MB, \d+ MB/s"
