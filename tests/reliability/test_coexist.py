@@ -306,9 +306,9 @@ CATEGORIES = {"kernel": "kernel", "memcpy": "gpu_memcpy", "memset": "gpu_memset"
 
 
 class Share(Case):
-    """The default: a tool that is linked with CUPTI gets what it asks for, and nothing is lost here."""
+    """--coexist=share: a tool that is linked with CUPTI gets what it asks for, and nothing is lost here."""
 
-    def share(self, steps, *gates, options=(), **environment):
+    def share(self, steps, *gates, options=("GPUTRACE_COEXIST=share",), **environment):
         run = self.go("linked", steps, *gates, options=options, **environment)
         self.check_gaps(run)
         self.assertEqual(run.written(), len(run.truth.operations))
