@@ -30,10 +30,13 @@ static bool is_runnable(const char *path)
 static int find_in_path(const char *command, char *ret_path)
 {
 	const char *path = getenv("PATH");
+	size_t size = strlen(command) + 1;
 	char candidate[PATH_MAX];
 
+	if (size > PATH_MAX)
+		return -ENAMETOOLONG;
 	if (strchr(command, '/')) {
-		snprintf(ret_path, PATH_MAX, "%s", command);
+		memcpy(ret_path, command, size);
 		if (access(command, F_OK) < 0)
 			return -errno;
 		return is_runnable(command) ? 0 : -EACCES;

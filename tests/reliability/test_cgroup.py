@@ -4,6 +4,7 @@
 group where one can be made; everywhere with a made-up limit, the memory of the tracer being measured."""
 
 import ctypes
+import contextlib
 import itertools
 import json
 import mmap
@@ -187,7 +188,7 @@ class RealLimit(Folders):
                               stderr=subprocess.PIPE, text=True) as run:
             path = self.wait_for_trace(3 * 64 * MIB)
             for pid in pids_in(group):
-                with open(f"/proc/{pid}/comm", encoding="utf-8") as file:
+                with contextlib.suppress(FileNotFoundError), open(f"/proc/{pid}/comm", encoding="utf-8") as file:
                     if file.read().startswith("reliability_wor"):
                         os.kill(pid, signal.SIGKILL)
             said = run.stderr.read()

@@ -15,9 +15,10 @@ LEAVING = harness.program("leaving")
 
 WAYS = ("return", "exit", "_exit", "quick_exit", "thread", "handler")
 LIGHT, HEAVY = ("1", "1000"), ("4", "100")  # threads, and microseconds between two rounds of each
-# not buffers_not_returned: CUPTI keeps one in which there is work of later calls only
+# not these two, in which there is work of later calls only: one that CUPTI keeps, or returned too late to be read
+OF_LATER_CALLS = ("buffers_not_returned", "buffers_unread")
 LOST = ("calls_lost_ring_full", "calls_lost_no_thread", "records_dropped_by_cupti", "buffers_discarded",
-        "buffers_unread", "events_lost_disk", "events_lost_memory")
+        "events_lost_disk", "events_lost_memory")
 SAID = re.compile(r"leaving at (\d+) after (\d+) rounds")
 
 
@@ -44,7 +45,7 @@ class Leaving(unittest.TestCase):
         # of each thread the call that it is in
         self.assertLessEqual(ledger["calls_open_at_end"], 2 * 5, ledger)
         self.assertEqual({key: ledger[key] for key in LOST if ledger[key]}, {})
-        if ledger["buffers_not_returned"]:
+        if any(ledger[key] for key in OF_LATER_CALLS):
             self.assertEqual(ledger["launches_without_record"], 0, ledger)
 
     def check_work(self, trace, rounds):
