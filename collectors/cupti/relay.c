@@ -306,6 +306,8 @@ bool gt_cupti_relay_flush(uint32_t flag, CUptiResult *ret_result)
 	*ret_result = flush_cupti(flag);
 	await(ask());
 	atomic_fetch_and(&tool.ending, ~ending);
+	if (ending && !atomic_load(&tool.enabled)) /* a late record may have taken a new buffer */
+		await(ask());
 	return true;
 }
 
