@@ -32,6 +32,7 @@
 /* The last records: completed ones are awaited this long, then unfinished ones are forced out. */
 #define OUTSTANDING_NS (500 * MS_NS)
 #define HELD_BACK_NS   (10 * MS_NS) /* behind work that began after the exit */
+#define STILL_ROUNDS   4            /* and so many rounds, which are long on a slow machine */
 
 static struct {
 	struct gt_pipeline *pipeline;
@@ -111,6 +112,7 @@ struct patience {
 	uint64_t outstanding; /* that are missing */
 	uint64_t since;       /* when one of them came last */
 	uint64_t quiet_ns;    /* without any */
+	uint32_t still;       /* rounds without any */
 	uint64_t sleep_ns;
 };
 
@@ -131,10 +133,14 @@ static bool is_worth_waiting(struct patience *patience)
 {
 	uint64_t now = gt_clock_now(), outstanding = gt_collectors_outstanding(drain.collectors);
 
-	if (outstanding < patience->outstanding)
+	patience->still++;
+	if (outstanding < patience->outstanding) {
 		patience->since = now;
+		patience->still = 0;
+	}
 	patience->outstanding = outstanding;
-	return outstanding && now < patience->until && now < patience->since + patience->quiet_ns;
+	return outstanding && now < patience->until &&
+	       (now < patience->since + patience->quiet_ns || patience->still < STILL_ROUNDS);
 }
 
 /* Completed records for as long as launches are outstanding, then forced ones. */
