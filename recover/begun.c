@@ -14,7 +14,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "readers/events.h"
 #include "recover/join.h"
 #include "recover/lock.h"
 #include "recover/recover.h"
@@ -96,34 +95,6 @@ static int move_file(const char *from, const char *to)
 	return rc;
 }
 
-static int ignore_metadata(const struct gt_metadata *metadata, void *data)
-{
-	(void)metadata;
-	(void)data;
-	return 0;
-}
-
-static int ignore_event(const struct gt_event *event, void *data)
-{
-	(void)event;
-	(void)data;
-	return 0;
-}
-
-/* An earlier repair was killed between making the trace and removing the spool. What the process
- * itself left of its first file has nothing that the spool lacks. */
-static bool is_made(const char *path)
-{
-	struct gt_events events = {.take_metadata = ignore_metadata, .take_event = ignore_event};
-	bool made = !gt_events_init(&events) &&
-		    !(gt_join_is_pftrace(path) ? gt_events_read_pftrace(&events, path)
-					       : gt_events_read_json(&events, path)) &&
-		    events.closed;
-
-	gt_events_fini(&events);
-	return made;
-}
-
 struct begun_place {
 	char path[PATH_MAX + 1100], aside[PATH_MAX + 1100], owner[32];
 	int folder;      /* -1: none */
@@ -177,7 +148,9 @@ static int put_trace(const struct gt_left_spool *spool, const char *recovered,
 	const char *name = base_name(recovered);
 	int rc = choose_place(spool, name, ret_place);
 
-	if (!rc && !is_made(ret_place->path))
+	/* One that is closed: an earlier repair was killed before it removed the spool. What the
+	 * process itself left of its first file has nothing that the spool lacks. */
+	if (!rc && !gt_join_is_closed(ret_place->path))
 		rc = move_file(recovered, ret_place->path);
 	if (!rc && ret_place->is_claimed)
 		gt_owner_set_trace(ret_place->folder, ret_place->owner, name);

@@ -105,6 +105,18 @@ static int ignore_event(const struct gt_event *event, void *data)
 	return 0;
 }
 
+bool gt_join_is_closed(const char *path)
+{
+	struct gt_events events = {.take_metadata = ignore_metadata, .take_event = ignore_event};
+	bool closed = !gt_events_init(&events) &&
+		      !(gt_join_is_pftrace(path) ? gt_events_read_pftrace(&events, path)
+						 : gt_events_read_json(&events, path)) &&
+		      events.closed;
+
+	gt_events_fini(&events);
+	return closed;
+}
+
 static bool has_time(const struct gt_event *event)
 {
 	return event->kind != GT_EVENT_THREAD && event->kind != GT_EVENT_STREAM;

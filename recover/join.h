@@ -23,6 +23,9 @@ struct gt_join {
 	char error[640];            /* one line, after a failure */
 };
 
+/* Whether the file at @path can be read to its end, and its process or a repair closed it. */
+bool gt_join_is_closed(const char *path);
+
 /* True for a .pftrace, by its first bytes, or by its name when hardly one is there. */
 bool gt_join_is_pftrace(const char *path);
 
