@@ -32,7 +32,7 @@
 /* The last records: completed ones are awaited this long, then unfinished ones are forced out. */
 #define OUTSTANDING_NS (500 * MS_NS)
 #define HELD_BACK_NS   (10 * MS_NS) /* behind work that began after the exit */
-#define STILL_ROUNDS   4            /* and so many rounds, which are long on a slow machine */
+#define STILL_ROUNDS   4            /* and for this many rounds: each is long on a slow machine */
 
 static struct {
 	struct gt_pipeline *pipeline;

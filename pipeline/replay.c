@@ -67,8 +67,8 @@ static void choose_form(struct gt_config *config, const char *trace)
 			      strcmp(ending, ".pftrace") ? "chrome" : "perfetto");
 }
 
-/* Of a trace in several files, the event that has a stack's frames may stand in an earlier one:
- * each has them then. */
+/* In a trace of several files, the event with the frames of a stack may be in an earlier file: then
+ * each event has them. */
 static void choose_stacks(struct gt_config *config, const char *trace)
 {
 	if (strstr(trace, ".part") && strcmp(gt_config_text(config, GT_CONFIG_STACKS), "off") != 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The ledger of a trace that was completed from a spool: what only the process knew (losses, calls
- * seen) as the spool has it, what stands in the file as it is counted there. One thread.
+ * seen) from the spool, what is in the file as it is counted there. One thread.
  */
 #ifndef GT_RECOVER_JOIN_LEDGER_H
 #define GT_RECOVER_JOIN_LEDGER_H

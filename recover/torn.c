@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See torn.h. A write of the block that is cut by a signal ends at some byte: what stands behind it
- * is nothing, or the block as it was before, of this form or the other. So the members of the
- * header are looked for one by one, in all that is there.
+ * See torn.h. A write of the block that is cut by a signal ends at some byte: after it there is
+ * nothing, or the block as it was before, of this form or the other. So each member of the header
+ * is searched for in all of the text.
  */
 #include "recover/torn.h"
 

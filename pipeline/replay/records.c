@@ -43,7 +43,7 @@ static void take_call_record(struct gt_replay_records *r, const struct gt_ring_r
 		gt_calls_take(r->calls, mine);
 }
 
-/* What these records mean stands in the record. */
+/* Records that need nothing but themselves. */
 static const bool is_reported[] = {
 	[GT_NVTX_PUSH] = true,        [GT_NVTX_POP] = true,          [GT_NVTX_START] = true,
 	[GT_NVTX_END] = true,         [GT_NVTX_MARK] = true,         [GT_NVTX_NAME_THREAD] = true,

@@ -21,7 +21,7 @@ struct gt_thread_names {
 	struct gt_intern *strings;
 	struct gt_ranges *ranges; /* know the names that the program gives by NVTX */
 	struct gt_outlet *outlet;
-	uint32_t written[GT_THREAD_NAMES]; /* threads whose names stand in the trace; one that had
+	uint32_t written[GT_THREAD_NAMES]; /* threads whose names are in the trace; one that had
 					    * to make room is only named again */
 };
 
