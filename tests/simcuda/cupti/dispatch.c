@@ -184,7 +184,7 @@ static void on_synchronized(const struct sim_sync *sync)
 	if (is_wait && wants(CUPTI_CB_DOMAIN_SYNCHRONIZE, cbid))
 		call_subscriber(CUPTI_CB_DOMAIN_SYNCHRONIZE, cbid, &data);
 	if (is_wait)
-		cupti_pending_write();
+		cupti_pending_flush(false);
 }
 
 static void dump_devices(void)

@@ -75,7 +75,7 @@ static void write_done(bool forced)
 	free(done);
 }
 
-/* Leaves it to whoever is at it already. */
+/* Leaves it to a thread that already writes. */
 void cupti_pending_write(void)
 {
 	if (pthread_mutex_trylock(&writing))
@@ -84,8 +84,8 @@ void cupti_pending_write(void)
 	pthread_mutex_unlock(&writing);
 }
 
-/* Waits for whoever is at it. Forced takes unfinished operations too; their records cannot be
- * read. */
+/* Waits for a thread that already writes: it may have begun before the newest operation ended.
+ * Forced takes unfinished operations too; their records cannot be read. */
 void cupti_pending_flush(bool forced)
 {
 	pthread_mutex_lock(&writing);
