@@ -47,6 +47,7 @@ struct gt_writer_ops {
 	const char *name;   /* "chrome", "null" */
 	const char *suffix; /* ".pt.trace.json"; NULL: no file, no sink */
 	size_t private_size;
+	size_t open_bytes; /* of memory that a writer takes to open a file, at most */
 
 	/* called once, before any event: the sink (owned by the caller) and the metadata so far;
 	 * with options->resumes no sink: nothing is written before resume() */

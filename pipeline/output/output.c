@@ -95,7 +95,8 @@ static int open_writer(struct gt_output *output)
 	bool is_file = output->sink && gt_sink_can_patch(output->sink);
 
 	gt_segments_init(&output->segments, fit_files(output),
-			 is_file && gt_config_number(config, GT_CONFIG_MAX_SIZE));
+			 is_file && gt_config_number(config, GT_CONFIG_MAX_SIZE),
+			 output->writer->ops);
 	output->options = writer_options(output);
 	return output->writer->ops->open(output->writer, output->sink, output->metadata,
 					 &output->options);

@@ -35,13 +35,28 @@ static const struct {
 	{GT_LEDGER_SHADOWS_WRITTEN, GT_SEGMENT_OTHERS_REMOVED},
 };
 
-void gt_segments_init(struct gt_segments *segments, uint32_t keep, bool possible)
+/* Others must not reach a limit (--max-rss, a cgroup) before the next file begins. */
+static void reserve_memory(struct gt_segments *segments, const struct gt_writer_ops *ops)
+{
+	if (segments->possible && !segments->reserved && gt_memory_charge(ops->open_bytes))
+		segments->reserved = ops->open_bytes;
+}
+
+static void free_reserve(struct gt_segments *segments)
+{
+	gt_memory_uncharge(segments->reserved);
+	segments->reserved = 0;
+}
+
+void gt_segments_init(struct gt_segments *segments, uint32_t keep, bool possible,
+		      const struct gt_writer_ops *ops)
 {
 	*segments = (struct gt_segments){.keep = keep, .possible = possible && keep != 1};
-	if (!segments->possible || !keep)
-		return;
-	segments->closed = gt_memory_map((keep - 1) * sizeof(*segments->closed));
-	segments->possible = segments->closed != NULL;
+	if (segments->possible && keep) {
+		segments->closed = gt_memory_map((keep - 1) * sizeof(*segments->closed));
+		segments->possible = segments->closed != NULL;
+	}
+	reserve_memory(segments, ops);
 }
 
 void gt_segments_fini(struct gt_segments *segments)
@@ -52,6 +67,7 @@ void gt_segments_fini(struct gt_segments *segments)
 	if (segments->closed)
 		gt_memory_unmap(segments->closed, (segments->keep - 1) * sizeof(*segments->closed));
 	gt_memory_unmap(segments->named, segments->named_capacity * sizeof(*segments->named));
+	free_reserve(segments);
 	*segments = (struct gt_segments){0};
 }
 
@@ -259,6 +275,7 @@ void gt_segments_turn(struct gt_output *output)
 	reported[GT_SEGMENT_NUMBER] = number + 1;
 	reported[GT_SEGMENT_BORDER] = segments->newest_call;
 	memcpy(after, reported, sizeof(after));
+	free_reserve(segments);
 	next = open_next(output, number + 1, &sink);
 	memcpy(reported, before, sizeof(before));
 	if (!next) {
@@ -271,6 +288,7 @@ void gt_segments_turn(struct gt_output *output)
 	output->sink = sink;
 	gt_output_set_name(gt_sink_path(sink));
 	close_full(output, full, full_sink);
+	reserve_memory(segments, next->ops);
 	memcpy(reported, after, sizeof(after));
 	for (uint32_t i = 0; i < segments->named_count; i++)
 		next->ops->event(next, &segments->named[i]);

@@ -7,6 +7,7 @@
 #define GT_PIPELINE_OUTPUT_SEGMENTS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "core/schema/event.h"
@@ -14,6 +15,7 @@
 #include "core/schema/metadata.h"
 
 struct gt_output;
+struct gt_writer_ops;
 
 /* A closed file that may have to go. */
 struct gt_segment {
@@ -25,6 +27,8 @@ struct gt_segment {
 struct gt_segments {
 	uint32_t keep;            /* files that stay; 0: all */
 	bool possible;            /* another file may begin */
+	size_t reserved;          /* bytes charged for the writer of the next file, which exists
+				   * before that of the full one is freed */
 	uint64_t newest_call;     /* correlation id */
 	uint64_t newest;          /* trace ns of the latest end */
 	struct gt_ledger claimed; /* what closed files say in their ledgers */
@@ -35,8 +39,10 @@ struct gt_segments {
 	uint32_t closed_at, closed_count;
 };
 
-/* @keep: --keep. @possible: the output is a file that can be followed by another. */
-void gt_segments_init(struct gt_segments *segments, uint32_t keep, bool possible);
+/* @keep: --keep. @possible: the output is a file that can be followed by another, of the same
+ * format. */
+void gt_segments_init(struct gt_segments *segments, uint32_t keep, bool possible,
+		      const struct gt_writer_ops *ops);
 void gt_segments_fini(struct gt_segments *segments);
 
 /* What the following files need to know of an event. */

@@ -1,10 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What each file of a process repeats: names of threads, the newest of very many.
+ * What each file of a process repeats: names of threads, the newest of very many. The next file has
+ * its memory when all other has been given out.
  */
 #include "pipeline/output/segments.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "core/guest/memory.h"
+#include "pipeline/output/output.h"
+#include "pipeline/spool/spooled.h"
 
 #define KEPT 4096u
 
@@ -20,7 +28,7 @@ Test(segments, newest_names_stay)
 {
 	struct gt_segments segments;
 
-	gt_segments_init(&segments, 0, true);
+	gt_segments_init(&segments, 0, true, gt_writers[0]);
 	for (uint32_t tid = 1; tid <= KEPT + 100; tid++) {
 		struct gt_event event = {.kind = GT_EVENT_THREAD, .tid = tid};
 
@@ -31,4 +39,67 @@ Test(segments, newest_names_stay)
 	for (uint32_t tid = 101; tid <= KEPT + 100; tid++)
 		cr_assert_not_null(find(&segments, tid), "%u", tid);
 	gt_segments_fini(&segments);
+}
+
+static struct gt_config config;
+static struct gt_metadata metadata = {.process = "test", .host = "host", .pid = 1};
+static struct gt_ledger ledger;
+static struct gt_spooling spooling;
+static struct gt_output output = {
+	.config = &config,
+	.metadata = &metadata,
+	.ledger = &ledger,
+	.spooling = &spooling,
+};
+
+static void configure(const char *format, const char *folder)
+{
+	gt_config_init(&config);
+	cr_assert_eq(gt_config_set(&config, GT_CONFIG_OUTPUT, folder), 0);
+	cr_assert_eq(gt_config_set(&config, GT_CONFIG_FORMAT, format), 0);
+	cr_assert_eq(gt_config_set(&config, GT_CONFIG_MAX_SIZE, "1M"), 0);
+}
+
+static void remove_all(const char *folder)
+{
+	char command[64];
+
+	snprintf(command, sizeof(command), "rm -r %s", folder);
+	cr_assert_eq(system(command), 0);
+}
+
+static void check_next_file(const char *format)
+{
+	char folder[] = "/tmp/gt-segments-XXXXXX";
+	struct gt_event event = {.kind = GT_EVENT_NOTE,
+				 .note = {.name = "capture gap", .what = "nothing to see"}};
+	size_t before;
+
+	cr_assert_not_null(mkdtemp(folder));
+	configure(format, folder);
+	gt_output_find(&output);
+	before = gt_memory_count().now;
+	cr_assert_eq(gt_output_open(&output), 0);
+	cr_expect_leq(gt_memory_count().now - before, 2 * output.writer->ops->open_bytes,
+		      "of this writer and the next");
+	gt_memory_limit(gt_memory_count().now, "--max-rss");
+	for (int i = 0; i < 100000 && !metadata.segment[GT_SEGMENT_NUMBER]; i++) {
+		event.start = event.end += 20;
+		gt_output_event(&output, &event);
+	}
+	cr_expect_eq(metadata.segment[GT_SEGMENT_NUMBER], 2, "%s: its memory was given out",
+		     format);
+	gt_memory_limit(0, "--max-rss");
+	gt_output_close(&output);
+	remove_all(folder);
+}
+
+Test(segments, next_file_has_its_memory)
+{
+	check_next_file("chrome");
+}
+
+Test(segments, next_pftrace_has_its_memory)
+{
+	check_next_file("perfetto");
 }

@@ -246,6 +246,7 @@ const struct gt_writer_ops gt_chrome_writer = {
 	.name = "chrome",
 	.suffix = ".pt.trace.json",
 	.private_size = sizeof(struct gt_chrome),
+	.open_bytes = (size_t)3 << 20,
 	.open = chrome_open,
 	.recall = chrome_recall,
 	.resume = chrome_resume,

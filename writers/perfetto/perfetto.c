@@ -191,6 +191,7 @@ const struct gt_writer_ops gt_perfetto_writer = {
 	.name = "perfetto",
 	.suffix = ".pftrace",
 	.private_size = sizeof(struct gt_perfetto),
+	.open_bytes = (size_t)8 << 20,
 	.open = perfetto_open,
 	.recall = perfetto_recall,
 	.resume = perfetto_resume,
