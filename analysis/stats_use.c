@@ -353,7 +353,7 @@ static size_t print_notes(const struct gt_model *model, FILE *out)
 	for (size_t i = 0; i < count; i++)
 		print_same(model, &lines[i], out);
 	if (more)
-		fprintf(out, "  ... and %" PRIu64 " more notes\n", more);
+		fprintf(out, "  ... and %" PRIu64 " more note%s\n", more, gt_plural(more));
 	return count + (more != 0);
 }
 
@@ -366,8 +366,8 @@ static size_t print_unknown(const struct gt_model *model, FILE *out)
 
 	if (!odd->unknown_cat || model->ops.count)
 		return 0;
-	fprintf(out, "  %" PRIu64 " slices of categories that are no GPU work, calls or ranges (",
-		odd->unknown_cat);
+	fprintf(out, "  %" PRIu64 " slice%s of categories that are no GPU work, calls or ranges (",
+		odd->unknown_cat, gt_plural(odd->unknown_cat));
 	for (size_t i = 0; i < 4 && odd->unknown_cats[i] != GT_NAME_NONE; i++, gap = ", ") {
 		fputs(gap, out);
 		gt_show(gt_model_name(model, odd->unknown_cats[i]), out);
@@ -393,24 +393,26 @@ static size_t print_odd(const struct gt_model *model, FILE *out)
 	const struct gt_odd *odd = &model->odd;
 	const struct {
 		uint64_t count;
-		const char *what;
+		const char *noun, *rest;
 	} rows[] = {
-		{odd->no_dur, "slices without a duration, counted as 0"},
-		{odd->negative_dur, "slices with a negative duration, counted as 0"},
-		{odd->unfinished, "slices whose begin or end is missing"},
-		{odd->no_ts, "events without a time stamp, left out"},
-		{odd->no_phase, "events without \"ph\", left out"},
-		{odd->no_place, "devices or streams of GPU operations that make no sense, shown "
-				"as GPU 65535 or stream -1"},
-		{odd->no_bytes, "sizes of copies that make no sense, counted as 0"},
-		{model->reading.strange, "elements of traceEvents that are not events, left out"},
+		{odd->no_dur, "slice", "without a duration, counted as 0"},
+		{odd->negative_dur, "slice", "with a negative duration, counted as 0"},
+		{odd->unfinished, "slice", "whose begin or end is missing"},
+		{odd->no_ts, "event", "without a time stamp, left out"},
+		{odd->no_phase, "event", "without \"ph\", left out"},
+		{odd->no_place, "GPU operation",
+		 "whose device or stream makes no sense, shown as GPU 65535 or stream -1"},
+		{odd->no_bytes, "copy size", "out of range, counted as 0"},
+		{model->reading.strange, "traceEvents element",
+		 "without the form of an event, left out"},
 	};
 	size_t lines = 0;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		if (!rows[i].count)
 			continue;
-		fprintf(out, "  %" PRIu64 " %s\n", rows[i].count, rows[i].what);
+		fprintf(out, "  %" PRIu64 " %s%s %s\n", rows[i].count, rows[i].noun,
+			gt_plural(rows[i].count), rows[i].rest);
 		lines++;
 	}
 	return lines + print_unknown(model, out);

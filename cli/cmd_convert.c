@@ -124,8 +124,9 @@ static void report(const char *from, const struct gt_conversion *c)
 	if (c->doubt[0])
 		complain_of(from, c->doubt);
 	if (c->strange)
-		gt_show_line(stderr, "gputrace: %s: %lu parts are no events of gputrace, left out",
-			     from, (unsigned long)c->strange);
+		gt_show_line(stderr,
+			     "gputrace: %s: %lu part%s without the form of an event, left out",
+			     from, (unsigned long)c->strange, gt_plural(c->strange));
 }
 
 static int convert(struct convert_request *request, const char *format, bool full_stacks)

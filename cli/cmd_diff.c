@@ -39,7 +39,7 @@ static void print_side(const struct gt_cmdline *args, const struct gt_diff *diff
 {
 	gt_show_line(stdout, "%c: %s (%zu %s%s)%s", 'A' + side, args->inputs[side],
 		     diff->samples[side], diff->stepped ? "step" : "trace",
-		     diff->samples[side] == 1 ? "" : "s", end);
+		     gt_plural(diff->samples[side]), end);
 }
 
 static void print_sides(const struct gt_cmdline *args, const struct gt_diff *diff, bool markdown)

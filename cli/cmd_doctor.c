@@ -105,8 +105,7 @@ static void check_driver(struct doctor *doctor, const struct gt_trial *trial)
 		return;
 	}
 	say(doctor, GOOD, "driver", "CUDA %d.%d, %d device%s, the first: %s", trial->driver / 1000,
-	    trial->driver % 1000 / 10, trial->devices, trial->devices == 1 ? "" : "s",
-	    trial->device);
+	    trial->driver % 1000 / 10, trial->devices, gt_plural(trial->devices), trial->device);
 }
 
 /* Without a driver there is no trial: tells what lies where the tracer looks. */
@@ -334,7 +333,7 @@ static int examine(struct doctor *doctor)
 	check_memory(doctor);
 	gt_spools_each(NULL, see_spool, doctor);
 	printf(doctor->bad ? "\n%d thing%s in the way of a trace.\n" : "\nAll is well.\n",
-	       doctor->bad, doctor->bad == 1 ? "" : "s");
+	       doctor->bad, gt_plural(doctor->bad));
 	return doctor->bad ? GT_EXIT_FAILED : GT_EXIT_OK;
 }
 

@@ -30,8 +30,8 @@ static void warn(const struct gt_merge_result *result)
 	if (result->baseless)
 		fprintf(stderr,
 			"gputrace merge: %" PRIu64
-			" files have no baseTimeNanoseconds and are not aligned\n",
-			result->baseless);
+			" file%s without baseTimeNanoseconds, not aligned\n",
+			result->baseless, gt_plural(result->baseless));
 }
 
 static int merge_to(const struct gt_job *job, const char *path)

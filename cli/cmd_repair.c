@@ -42,13 +42,15 @@ static void print(const char *path, const struct gt_recovery *recovery)
 		gt_show_line(stdout, "%s: %s when its process was killed; rebuilt", path,
 			     recovery->was_empty ? "nothing had been written"
 						 : "its header was cut");
-	gt_show_line(stdout, "%s: closed (%s); %" PRIu64 " events kept, %" PRIu64 " bytes cut",
-		     path, recovery->why, recovery->events, recovery->cut);
+	gt_show_line(stdout, "%s: closed (%s); %" PRIu64 " event%s kept, %" PRIu64 " byte%s cut",
+		     path, recovery->why, recovery->events, gt_plural(recovery->events),
+		     recovery->cut, gt_plural(recovery->cut));
 	if (recovery->is_joined)
 		gt_show_line(stdout,
-			     "%s: %" PRIu64 " calls and %" PRIu64
-			     " GPU operations recovered that the process had not written",
-			     path, recovery->calls, recovery->operations);
+			     "%s: %" PRIu64 " call%s and %" PRIu64
+			     " GPU operation%s recovered that the process had not written",
+			     path, recovery->calls, gt_plural(recovery->calls),
+			     recovery->operations, gt_plural(recovery->operations));
 }
 
 static bool is_named(const struct gt_cmdline *args, const char *path)

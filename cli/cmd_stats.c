@@ -160,13 +160,15 @@ static void print_devices(const struct gt_job *job, const struct gt_filter *filt
 
 		gt_key_of_device(use->model, use->device, device, sizeof(device));
 		gt_show_line(stdout,
-			     "%s: busy %s of %s (%.1f %%), %" PRIu64 " kernels, %" PRIu64
-			     " copies, %" PRIu64 " sets%s%s",
+			     "%s: busy %s of %s (%.1f %%), %" PRIu64 " kernel%s, %" PRIu64
+			     " %s, %" PRIu64 " set%s%s%s",
 			     device, gt_table_time((double)use->busy, busy, sizeof(busy)),
 			     gt_table_time((double)length, span, sizeof(span)),
 			     length > 0 ? (double)use->busy * 100 / (double)length : 0.0,
-			     use->count[GT_OP_KERNEL], use->count[GT_OP_COPY],
-			     use->count[GT_OP_SET], *use->name ? ", " : "", use->name);
+			     use->count[GT_OP_KERNEL], gt_plural(use->count[GT_OP_KERNEL]),
+			     use->count[GT_OP_COPY],
+			     use->count[GT_OP_COPY] == 1 ? "copy" : "copies", use->count[GT_OP_SET],
+			     gt_plural(use->count[GT_OP_SET]), *use->name ? ", " : "", use->name);
 	}
 	if (!count)
 		puts("no GPU work in this trace");
@@ -181,8 +183,8 @@ static void print_traces(const struct gt_job *job)
 		const struct gt_model *model = &job->models[i];
 
 		gt_show_line(
-			stdout, "%s: %" PRIu64 " events over %s", model->path,
-			model->reading.events,
+			stdout, "%s: %" PRIu64 " event%s over %s", model->path,
+			model->reading.events, gt_plural(model->reading.events),
 			gt_table_time((double)(model->last - model->first), span, sizeof(span)));
 	}
 }

@@ -8,6 +8,7 @@
 #include "cli/cmdline.h"
 #include "cli/outfile.h"
 #include "cli/progress.h"
+#include "readers/show.h"
 #include "transform/symbolize.h"
 
 static const struct gt_cmdline_option options[] = {
@@ -48,7 +49,7 @@ static int run_symbolize(const struct gt_cmdline *args)
 	fprintf(stderr,
 		"gputrace symbolize: %" PRIu64 " of %" PRIu64 " native frames have a source line; "
 		"%" PRIu64 " module%s missing or with another build id\n",
-		result.found, result.frames, result.missing, result.missing == 1 ? "" : "s");
+		result.found, result.frames, result.missing, gt_plural(result.missing));
 	return GT_EXIT_OK;
 }
 

@@ -35,7 +35,8 @@ static int verify(const struct gt_cmdline *args, const char *path,
 	}
 	free(text);
 	if (!result.findings && !gt_cmdline_get(args, "quiet"))
-		gt_show_line(stdout, "%s: ok, %" PRIu64 " events%s", path, result.events,
+		gt_show_line(stdout, "%s: ok, %" PRIu64 " event%s%s", path, result.events,
+			     gt_plural(result.events),
 			     result.losses ? ", losses accounted for" : "");
 	return result.findings ? GT_EXIT_FAILED : GT_EXIT_OK;
 }

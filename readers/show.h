@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 /* On a terminal, or part of a line: '?' stands for what is left out. */
@@ -29,5 +30,11 @@ void gt_show_markdown(const char *text, FILE *out);
 /* One cell of CSV of @size bytes, in quotes where it needs them or if @quoted: '?'. What a
  * spreadsheet would take for a formula gets an apostrophe in front of it; numbers do not. */
 void gt_show_csv(const char *text, size_t size, bool quoted, FILE *out);
+
+/* The ending of a noun after its count: "" or "s". */
+static inline const char *gt_plural(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
 
 #endif

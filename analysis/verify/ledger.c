@@ -107,9 +107,10 @@ void gt_verify_file_form(struct gt_verify *v)
 		gt_verify_find(v, GT_CHECK_OPEN, 0,
 			       "the array form of a running process (gputrace repair closes it)");
 	if (reading->strange)
-		gt_verify_find(v, GT_CHECK_PHASE, 0, "%" PRIu64 " %s are no events",
-			       reading->strange,
-			       reading->is_pftrace ? "parts" : "elements of traceEvents");
+		gt_verify_find(v, GT_CHECK_PHASE, 0,
+			       "%" PRIu64 " %s%s without the form of an event", reading->strange,
+			       reading->is_pftrace ? "part" : "traceEvents element",
+			       gt_plural(reading->strange));
 	check_strict(v, reading);
 	if (reading->compressed && strcmp(v->path, "-") && count_members(v->path) > 1)
 		gt_verify_find(v, GT_CHECK_GZIP, 0,

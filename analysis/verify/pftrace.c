@@ -10,6 +10,7 @@
 #include "analysis/verify/state.h"
 #include "readers/chrome/reading_events.h"
 #include "readers/events.h"
+#include "readers/show.h"
 
 #define HOST (-1) /* as a process: tracks of threads; those of GPUs are their devices */
 
@@ -112,8 +113,8 @@ int gt_verify_read_pftrace(struct gt_verify *v, struct gt_input *in)
 	if (!rc)
 		rc = gt_events_read_pftrace_input(&p.events, in);
 	if (p.events.broken)
-		gt_verify_find(v, GT_CHECK_UTF8, 0, "%" PRIu64 " texts are not UTF-8",
-			       p.events.broken);
+		gt_verify_find(v, GT_CHECK_UTF8, 0, "%" PRIu64 " text%s not in UTF-8",
+			       p.events.broken, gt_plural(p.events.broken));
 	v->ended = true; /* a file that does not end is not closed */
 	rc = gt_reading_of_events(&p.events, in, rc, &v->reading);
 	gt_events_fini(&p.events);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analysis/verify/state.h"
+#include "readers/show.h"
 
 #define MAX_DEPTH  512
 #define FEW_SLICES 8       /* that are looked through */
@@ -299,8 +300,8 @@ static void check_calls(struct gt_verify *v, const struct tracks_group *group)
 	if (call && operations > ends && call->correlation > v->border && !v->repaired &&
 	    !v->without_flow && !is_untied(v, operations - ends))
 		gt_verify_find(v, GT_CHECK_FLOW, call->line,
-			       "%zu GPU operations of correlation %" PRId64 " have no flow",
-			       operations - ends, call->correlation);
+			       "%zu GPU operation%s of correlation %" PRId64 " without a flow",
+			       operations - ends, gt_plural(operations - ends), call->correlation);
 }
 
 /* CUPTI has given such records; the ledger must know of them. */
