@@ -92,7 +92,7 @@ void gt_ring_pass(struct gt_ring *ring, const struct gt_ring_record *record)
 
 void gt_ring_release(struct gt_ring *ring)
 {
-	for (int i = 0; i < GT_RING_TYPES; i++) {
+	for (int i = 0; i < GT_RING_TYPES + GT_RING_COUNTS; i++) {
 		ring->released[i] += ring->passed[i];
 		ring->passed[i] = 0;
 	}

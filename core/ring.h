@@ -23,16 +23,20 @@ struct gt_ring_record {
 };
 
 /* Types of records that are counted, padding among them. */
-#define GT_RING_TYPES 4
+#define GT_RING_TYPES  4
+
+/* Counts that the consumer keeps of what the records said, see gt_ring_count. */
+#define GT_RING_COUNTS 2
 
 /* A queue with one producer and one consumer. */
 struct gt_ring {
 	/* consumer's cache line */
 	_Alignas(64) _Atomic uint64_t tail; /* bytes released to the producer so far */
 	uint64_t read;                      /* bytes read so far; private to the consumer */
-	/* records by type: read and not released; released so far, for recovery */
-	uint32_t passed[GT_RING_TYPES];
-	uint64_t released[GT_RING_TYPES];
+	/* records by type, then the consumer's counts: of records read and not released; of those
+	 * released so far, for recovery */
+	uint32_t passed[GT_RING_TYPES + GT_RING_COUNTS];
+	uint64_t released[GT_RING_TYPES + GT_RING_COUNTS];
 	/* producer's cache line */
 	_Alignas(64) _Atomic uint64_t head; /* bytes committed so far */
 	uint64_t seen_tail;                 /* the tail that the producer read last */
@@ -77,6 +81,12 @@ const struct gt_ring_record *gt_ring_next(struct gt_ring *ring);
 
 /* Consumer: marks the record of gt_ring_next as read. It stays valid until gt_ring_release. */
 void gt_ring_pass(struct gt_ring *ring, const struct gt_ring_record *record);
+
+/* Consumer: the record of gt_ring_next adds @n to count @which. Before it is passed. */
+static inline void gt_ring_count(struct gt_ring *ring, int which, uint32_t n)
+{
+	ring->passed[GT_RING_TYPES + which] += n;
+}
 
 /* Consumer: the records read were written out; returns their bytes to the producer. */
 void gt_ring_release(struct gt_ring *ring);

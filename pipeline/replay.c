@@ -223,15 +223,13 @@ static int make_records(struct recovery *r)
 	return 0;
 }
 
-/* Closed files tell their part themselves. Launches are counted in what came out of the spool
- * alone. */
+/* Closed files tell their part themselves. */
 static void leave_to_closed_files(const struct recovery *r, uint64_t *count)
 {
 	for (int i = 0; i < GT_LEDGER_COUNT_; i++) {
 		uint64_t claimed = r->claims->ledger.count[i];
 
-		if (i != GT_LEDGER_LAUNCHES_SEEN)
-			count[i] -= claimed < count[i] ? claimed : count[i];
+		count[i] -= claimed < count[i] ? claimed : count[i];
 	}
 }
 
@@ -249,7 +247,8 @@ static void count_arrivals(const struct recovery *r, struct gt_ledger *ledger,
 		released[GT_RECORD_CALL] + here->count[GT_LEDGER_CALLS_RECEIVED];
 	ledger->count[GT_LEDGER_SAMPLES_RECEIVED] =
 		released[GT_RECORD_SAMPLE] + here->count[GT_LEDGER_SAMPLES_RECEIVED];
-	ledger->count[GT_LEDGER_LAUNCHES_SEEN] = here->count[GT_LEDGER_LAUNCHES_SEEN];
+	ledger->count[GT_LEDGER_LAUNCHES_SEEN] =
+		released[GT_RING_TYPES + GT_RECORD_LAUNCHES] + here->count[GT_LEDGER_LAUNCHES_SEEN];
 }
 
 static uint64_t larger(uint64_t a, uint64_t b)
@@ -270,6 +269,7 @@ static void close_ledger(struct recovery *r)
 	*ledger = r->spooled->ledger;
 	gt_losses_forget(ledger); /* the file tells them */
 	count_arrivals(r, ledger, &here);
+	gt_cupti_buffers_report_spooled(&r->view, ledger);
 	count[GT_LEDGER_SPOOL_REFUSED] = atomic_load(&header->refused);
 	count[GT_LEDGER_SPOOL_THREADS] = atomic_load(&header->threads_refused);
 	count[GT_LEDGER_CALLS_LOST_THREAD] = r->spooled->threads_refused;
@@ -287,7 +287,8 @@ static void close_ledger(struct recovery *r)
 		   count[GT_LEDGER_CALLS_LATE];
 	count[GT_LEDGER_CALLS_OPEN] =
 		count[GT_LEDGER_CALLS_SEEN] > reported ? count[GT_LEDGER_CALLS_SEEN] - reported : 0;
-	count[GT_LEDGER_OPS_IN_FLIGHT] = calls.in_flight;
+	count[GT_LEDGER_OPS_IN_FLIGHT] = calls.in_flight + r->pipeline.join.unexpected +
+					 r->records.released[GT_RING_TYPES + GT_RECORD_UNEXPECTED];
 	count[GT_LEDGER_CORRELATION_EVICTED] = calls.evicted;
 }
 

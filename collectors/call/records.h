@@ -12,4 +12,11 @@ enum gt_record_type {
 	GT_RECORD_SAMPLE,   /* struct gt_call_record too, collectors/sampler/sampler.h */
 };
 
+/* What the drain thread counts of the records of a ring: recovery needs it of those that are in no
+ * ring any more. */
+enum gt_record_count {
+	GT_RECORD_LAUNCHES,   /* calls that enqueued GPU work */
+	GT_RECORD_UNEXPECTED, /* of these, without an id of CUPTI */
+};
+
 #endif

@@ -41,9 +41,21 @@ struct buffers_slot {
 	bool foreign;             /* a copy of another tool's buffer */
 };
 
+/* Losses that a killed process must not take with it. */
+struct buffers_counts {
+	_Atomic uint64_t completed, foreign, discarded, discarded_bytes;
+};
+
+/* In the spool if there is one. */
+struct buffers_spooled {
+	struct buffers_slot slots[GT_CUPTI_BUFFERS_MAX];
+	struct buffers_counts counts;
+};
+
 static struct {
-	struct buffers_slot *slots; /* in the spool if there is one; NULL: no memory */
-	_Atomic uint32_t used;      /* slots from here on were never used */
+	struct buffers_slot *slots; /* NULL: no memory */
+	struct buffers_counts *counts, private_counts;
+	_Atomic uint32_t used; /* slots from here on were never used */
 	struct gt_cupti_pace pace;
 	uint8_t *discard;
 	bool null_is_safe;
@@ -51,7 +63,7 @@ static struct {
 	_Atomic uint64_t next_order;
 	_Atomic uint64_t flushed;   /* number of requests before the last flush */
 	_Atomic uint64_t forgotten; /* requests whose buffers may have gone to another tool */
-	_Atomic uint64_t requested, completed, foreign, discarded, discarded_bytes;
+	_Atomic uint64_t requested;
 } pool;
 
 static void count(_Atomic uint64_t *counter, uint64_t n)
@@ -77,6 +89,7 @@ static void start_blocks(size_t buffer_bytes, size_t max_bytes)
 
 int gt_cupti_buffers_start(size_t buffer_bytes, size_t max_bytes, bool null_is_safe)
 {
+	struct buffers_spooled *spooled;
 	uint8_t *memory;
 
 	memset(&pool, 0, sizeof(pool)); /* in a forked child the buffers are the parent's */
@@ -84,10 +97,13 @@ int gt_cupti_buffers_start(size_t buffer_bytes, size_t max_bytes, bool null_is_s
 	pool.null_is_safe = null_is_safe;
 	memory = gt_memory_map(DISCARD_BYTES + GT_FREE_GUARD_BYTES);
 	pool.discard = memory ? gt_free_guard(memory) : NULL;
-	pool.slots = gt_spool_map(GT_CUPTI_BUFFERS_MAX * sizeof(*pool.slots));
-	if (!pool.discard || !pool.slots)
+	pool.counts = &pool.private_counts;
+	spooled = gt_spool_map(sizeof(*spooled));
+	if (!pool.discard || !spooled)
 		return -ENOMEM;
-	gt_spool_set_root(GT_SPOOL_BUFFERS, pool.slots);
+	pool.slots = spooled->slots;
+	pool.counts = &spooled->counts;
+	gt_spool_set_root(GT_SPOOL_BUFFERS, spooled);
 	gt_cupti_buffers_prepare();
 	return 0;
 }
@@ -163,7 +179,7 @@ void gt_cupti_buffers_request(uint8_t **ret_buffer, size_t *ret_size, size_t *re
 		*ret_size = slot->bytes;
 		return;
 	}
-	count(&pool.discarded, !stopped);
+	count(&pool.counts->discarded, !stopped);
 	*ret_buffer = pool.null_is_safe ? NULL : pool.discard;
 	*ret_size = pool.null_is_safe ? 0 : DISCARD_BYTES;
 }
@@ -189,13 +205,13 @@ static struct buffers_slot *copy_foreign(const uint8_t *buffer, size_t valid)
 	if (slot)
 		memcpy(slot->data, buffer, valid);
 	else
-		count(&pool.discarded_bytes, valid);
+		count(&pool.counts->discarded_bytes, valid);
 	return slot;
 }
 
 static void discard(uint8_t *buffer, size_t valid)
 {
-	count(&pool.discarded_bytes, valid);
+	count(&pool.counts->discarded_bytes, valid);
 	memset(buffer, 0, valid < DISCARD_BYTES ? valid : DISCARD_BYTES);
 }
 
@@ -204,7 +220,7 @@ static void fill(struct buffers_slot *slot, size_t valid, bool foreign)
 	slot->foreign = foreign;
 	slot->valid = smaller(valid, slot->bytes);
 	slot->order = atomic_fetch_add(&pool.next_order, 1);
-	count(&pool.completed, 1);
+	count(&pool.counts->completed, 1);
 	/* pairs with the acquire in gt_cupti_buffers_next: records before the state */
 	atomic_store_explicit(&slot->state, SLOT_FULL, memory_order_release);
 }
@@ -217,7 +233,7 @@ bool gt_cupti_buffers_complete(uint8_t *buffer, size_t valid)
 	if (buffer && buffer == pool.discard)
 		discard(buffer, valid);
 	if (!ours) {
-		count(&pool.foreign, 1);
+		count(&pool.counts->foreign, 1);
 		slot = copy_foreign(buffer, valid);
 	}
 	if (slot && ours)
@@ -438,26 +454,43 @@ size_t gt_cupti_buffers_lent_bytes(void)
 	return bytes > next ? bytes : next;
 }
 
+static void report_counts(const struct buffers_counts *counts, uint64_t *count)
+{
+	count[GT_LEDGER_BUFFERS_COMPLETED] = atomic_load(&counts->completed);
+	count[GT_LEDGER_BUFFERS_FOREIGN] = atomic_load(&counts->foreign);
+	count[GT_LEDGER_BUFFERS_DISCARDED] = atomic_load(&counts->discarded);
+	count[GT_LEDGER_BUFFERS_LOST_BYTES] = atomic_load(&counts->discarded_bytes);
+}
+
+void gt_cupti_buffers_report_spooled(const struct gt_spool_view *view, struct gt_ledger *ledger)
+{
+	const struct buffers_spooled *spooled =
+		gt_spool_view_root(view, GT_SPOOL_BUFFERS, sizeof(*spooled));
+
+	if (spooled)
+		report_counts(&spooled->counts, ledger->count);
+}
+
 void gt_cupti_buffers_report(struct gt_ledger *ledger)
 {
 	uint64_t *count = ledger->count;
 
-	count[GT_LEDGER_BUFFERS_COMPLETED] = atomic_load(&pool.completed);
-	count[GT_LEDGER_BUFFERS_FOREIGN] = atomic_load(&pool.foreign);
-	count[GT_LEDGER_BUFFERS_DISCARDED] = atomic_load(&pool.discarded);
-	count[GT_LEDGER_BUFFERS_LOST_BYTES] = atomic_load(&pool.discarded_bytes);
+	if (pool.counts)
+		report_counts(pool.counts, count);
 	count[GT_LEDGER_BUFFERS_KEPT] = count_kept();
 	count[GT_LEDGER_BUFFERS_UNREAD] = count_in(SLOT_FULL);
 }
 
 struct gt_cupti_buffer_counts gt_cupti_buffers_count(void)
 {
+	const struct buffers_counts *counts = pool.counts ? pool.counts : &pool.private_counts;
+
 	return (struct gt_cupti_buffer_counts){
 		.requested = atomic_load(&pool.requested),
-		.completed = atomic_load(&pool.completed),
-		.foreign = atomic_load(&pool.foreign),
-		.discarded = atomic_load(&pool.discarded),
-		.discarded_bytes = atomic_load(&pool.discarded_bytes),
+		.completed = atomic_load(&counts->completed),
+		.foreign = atomic_load(&counts->foreign),
+		.discarded = atomic_load(&counts->discarded),
+		.discarded_bytes = atomic_load(&counts->discarded_bytes),
 	};
 }
 
@@ -465,8 +498,9 @@ void gt_cupti_buffers_each(const struct gt_spool_view *view,
 			   void (*found)(void *context, const struct gt_cupti_spooled *buffer),
 			   void *context)
 {
-	const struct buffers_slot *slots =
-		gt_spool_view_root(view, GT_SPOOL_BUFFERS, GT_CUPTI_BUFFERS_MAX * sizeof(*slots));
+	const struct buffers_spooled *spooled =
+		gt_spool_view_root(view, GT_SPOOL_BUFFERS, sizeof(*spooled));
+	const struct buffers_slot *slots = spooled ? spooled->slots : NULL;
 
 	for (uint32_t i = 0; slots && i < GT_CUPTI_BUFFERS_MAX; i++) {
 		int state = atomic_load(&slots[i].state);

@@ -83,6 +83,9 @@ void gt_cupti_buffers_each(const struct gt_spool_view *view,
 			   void (*found)(void *context, const struct gt_cupti_spooled *buffer),
 			   void *context);
 
+/* For recovery: the counts of a spool replace those in @ledger. */
+void gt_cupti_buffers_report_spooled(const struct gt_spool_view *view, struct gt_ledger *ledger);
+
 /* Counters of activity buffers since the start. */
 struct gt_cupti_buffer_counts {
 	uint64_t requested;

@@ -42,13 +42,22 @@ static const uint16_t least_bytes[GT_TRANSLATE_KINDS] = {
 	[CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API] = sizeof(CUpti_ActivityAPI),
 };
 
-/* 0: not a kind that can be read here. */
-static uint32_t kind_at(const uint8_t *data)
+/* The process has read such a record, or @notes were completed by find_lengths. */
+static bool is_known(const struct gt_translate_notes *notes, uint32_t kind)
+{
+	size_t least = least_bytes[kind] ? least_bytes[kind] : sizeof(CUpti_Activity);
+
+	return notes->bytes[kind] >= least && notes->bytes[kind] <= RECORD_BYTES;
+}
+
+/* 0: not a kind that can be read here. Records that the process did not know either are only passed
+ * over. */
+static uint32_t kind_at(const struct gt_translate_notes *notes, const uint8_t *data)
 {
 	uint32_t kind;
 
 	memcpy(&kind, data, sizeof(kind));
-	return kind < GT_TRANSLATE_KINDS && least_bytes[kind] ? kind : 0;
+	return kind < GT_TRANSLATE_KINDS && (least_bytes[kind] || is_known(notes, kind)) ? kind : 0;
 }
 
 /* Offset of the times of GPU work. 0: no such kind, as each record begins with its kind. */
@@ -88,6 +97,7 @@ static bool may_be_record(const uint8_t *record, uint32_t kind)
 
 /* Lengths of kinds, 0: not known, and how far a chain of them reaches. */
 struct guess {
+	const struct gt_translate_notes *notes;
 	const uint8_t *data;
 	size_t left;
 	size_t end; /* least end of the last record; unfinished buffer: end of nonzero bytes */
@@ -119,7 +129,7 @@ static bool chain_continues(struct guess *guess, size_t at)
 {
 	while (at < guess->end && guess->left - at >= sizeof(uint32_t) &&
 	       guess->steps < STEPS_MAX) {
-		uint32_t kind = kind_at(guess->data + at);
+		uint32_t kind = kind_at(guess->notes, guess->data + at);
 
 		guess->steps++;
 		if (kind && !guess->bytes[kind])
@@ -136,16 +146,11 @@ static bool chain_continues(struct guess *guess, size_t at)
 	return at >= guess->end;
 }
 
-static bool is_known(const struct gt_translate_notes *notes, uint32_t kind)
-{
-	return notes->bytes[kind] >= least_bytes[kind] && notes->bytes[kind] <= RECORD_BYTES;
-}
-
 /* Notes the lengths with the longest chain through @left bytes at @data. */
 static void find_lengths(const uint8_t *data, size_t left, bool unfinished,
 			 struct gt_translate_notes *notes)
 {
-	struct guess guess = {.data = data, .left = left, .end = left};
+	struct guess guess = {.notes = notes, .data = data, .left = left, .end = left};
 
 	while (unfinished && guess.end && !data[guess.end - 1])
 		guess.end--;
@@ -161,7 +166,7 @@ static void find_lengths(const uint8_t *data, size_t left, bool unfinished,
 static size_t record_bytes(const uint8_t *data, size_t left, bool unfinished,
 			   struct gt_translate_notes *notes)
 {
-	uint32_t kind = left >= sizeof(kind) ? kind_at(data) : 0;
+	uint32_t kind = left >= sizeof(kind) ? kind_at(notes, data) : 0;
 
 	if (!kind)
 		return 0;
@@ -216,7 +221,7 @@ size_t gt_cupti_replay(const struct gt_cupti_replay *how, const uint8_t *data, s
 	while (at < valid &&
 	       (bytes = record_bytes(data + at, valid - at, how->unfinished, how->notes))) {
 		memcpy(record, data + at, bytes);
-		replay_record(how, record, kind_at(data + at));
+		replay_record(how, record, kind_at(how->notes, data + at));
 		at += bytes;
 	}
 	return valid - at;

@@ -99,7 +99,7 @@ static void take_thread(void *context, const struct gt_thread *thread)
 
 	for (int i = 0; i < GT_THREAD_COUNTERS_; i++)
 		r->counters[i] += atomic_load(&thread->counters[i]);
-	for (int i = 0; i < GT_RING_TYPES; i++)
+	for (int i = 0; i < GT_RING_TYPES + GT_RING_COUNTS; i++)
 		r->released[i] += thread->ring.released[i];
 	gt_ring_each(r->view, &thread->ring, take_record, r);
 }
@@ -136,10 +136,10 @@ static void take_buffer(struct gt_replay_records *r, const struct gt_cupti_spool
 
 	r->translate->borrowed = buffer->foreign;
 	left = gt_cupti_replay(&how, buffer->data, buffer->valid);
+	if (buffer->was_read) /* the process has counted its records; what is left may be lost */
+		gt_spooled_copy_read(ledger, &before);
 	if (!buffer->unfinished)
 		gt_ledger_add(ledger, GT_LEDGER_RECORDS_UNREADABLE_BYTES, left);
-	if (buffer->was_read)
-		gt_spooled_copy_read(ledger, &before);
 }
 
 void gt_replay_buffers(struct gt_replay_records *r)

@@ -29,7 +29,8 @@ struct gt_replay_records {
 	struct gt_cupti_spooled buffers[GT_CUPTI_BUFFERS_MAX];
 	uint32_t buffer_count;
 	uint64_t counters[GT_THREAD_COUNTERS_]; /* of all threads, as they counted */
-	uint64_t released[GT_RING_TYPES];       /* records that are in no ring any more, by type */
+	/* records that are in no ring any more, by type, and what they counted */
+	uint64_t released[GT_RING_TYPES + GT_RING_COUNTS];
 	uint64_t ranges_lost; /* records of NVTX that mean nothing without the process's memory */
 };
 

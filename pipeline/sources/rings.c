@@ -9,6 +9,7 @@
 #include "collectors/nvtx/record.h"
 #include "core/config.h"
 #include "core/thread.h"
+#include "pipeline/join/join.h"
 #include "pipeline/ranges/ranges.h"
 #include "pipeline/sources/calls.h"
 #include "pipeline/sources/collector.h"
@@ -50,6 +51,28 @@ static void take(const struct gt_rings *rings, const struct gt_ring_record *reco
 		takers[record->type](rings, record);
 }
 
+/* Counts of the calls so far, to tell what one record adds. */
+struct rings_launches {
+	uint64_t all, unexpected;
+};
+
+static struct rings_launches launches_of(const struct gt_calls *calls)
+{
+	return (struct rings_launches){.all = calls->ledger->count[GT_LEDGER_LAUNCHES_SEEN],
+				       .unexpected = calls->join->unexpected};
+}
+
+static void take_and_count(const struct gt_rings *rings, struct gt_ring *ring,
+			   const struct gt_ring_record *record)
+{
+	struct rings_launches before = launches_of(rings->calls), after;
+
+	take(rings, record);
+	after = launches_of(rings->calls);
+	gt_ring_count(ring, GT_RECORD_LAUNCHES, (uint32_t)(after.all - before.all));
+	gt_ring_count(ring, GT_RECORD_UNEXPECTED, (uint32_t)(after.unexpected - before.unexpected));
+}
+
 static uint64_t drain_ring(const struct gt_rings *rings, struct gt_thread *thread)
 {
 	uint64_t end = gt_ring_end(&thread->ring); /* its thread may be faster than we are */
@@ -62,7 +85,7 @@ static uint64_t drain_ring(const struct gt_rings *rings, struct gt_thread *threa
 			break;
 		/* what the thread opened before it had a ring */
 		gt_ranges_take_early(rings->ranges);
-		take(rings, record);
+		take_and_count(rings, &thread->ring, record);
 		gt_ring_pass(&thread->ring, record);
 	}
 	return count;

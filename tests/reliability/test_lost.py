@@ -6,6 +6,7 @@ lost, or without a record."""
 
 import errno
 import glob
+import itertools
 import json
 import os
 import shutil
@@ -16,7 +17,8 @@ import unittest
 import harness
 
 FAST = 8000
-ROUNDS = FAST + 1000
+SLOW = 1000  # rounds that follow, one a millisecond
+ROUNDS = FAST + SLOW
 FAILWRITE = os.path.join(harness.PROGRAMS, "libfailwrite.so")
 KINDS = ("kernel", "memcpy", "memset")
 
@@ -30,6 +32,21 @@ CASES = {  # what stops the file, and what its note says of that
     "disk full": failing(10, errno.ENOSPC),
     "size limit": ("GPUTRACE_MAX_SIZE=1M", "GPUTRACE_KEEP=1"),
 }
+# Nothing is read from the second write of the trace on.
+STALLED = (f"LD_PRELOAD={FAILWRITE}:{harness.LIBRARY}", "FAILWRITE_FROM=2", "FAILWRITE_GATE=1")
+COUNTED = [  # what the ledger of a killed process counts, fast rounds, options
+    ("calls_lost_ring_full", 1000, (*STALLED, "GPUTRACE_RING_SIZE=16K")),
+    ("buffers_discarded", 20000, (*STALLED, "GPUTRACE_MAX_MEMORY=16M")),
+]
+FAULTS = {  # of CUPTI: how many the device has made are counted under these keys. A record without times in a buffer
+    # that CUPTI still had is not there yet.
+    "drop=7": ("launches_without_record",),
+    "zero_ts=7": ("kernels_untimed", "memcpys_untimed", "memsets_untimed", "launches_without_record"),
+    "reverse_ts=7": ("times_reversed",),
+    "early=7": ("gpu_before_launch",),
+    "null_corr=7": ("gpu_ops_without_call",),
+    "unknown_kind=7": ("records_unknown_kind",),
+}
 
 
 @unittest.skipUnless(harness.has_shm(), "no /dev/shm with a gigabyte")
@@ -42,10 +59,11 @@ class Lost(unittest.TestCase):
         for folder in (self.folder, self.spools):
             self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
 
-    def repaired(self, *options):
+    def repaired(self, *options, fast=FAST, **device):
         """The trace of a killed process, as JSON, and what `stats` says of it."""
         shutil.rmtree(self.folder + "/out", ignore_errors=True)
-        result = harness.run([harness.program("workload"), "dying", str(FAST)], folder=self.folder + "/out",
+        result = harness.run([harness.program("workload"), "dying", str(fast)], folder=self.folder + "/out",
+                             **device,
                              options=("GPUTRACE_SPOOL=" + self.spools, "GPUTRACE_FLUSH_PERIOD=20",
                                       "GPUTRACE_RING_SIZE=16M", *options))
         self.assertEqual(result.status, -9 if result.status < 0 else 137, result.said)
@@ -74,6 +92,7 @@ class Lost(unittest.TestCase):
                          ledger["launches_without_record"], 3 * ROUNDS, ledger)
         self.assertEqual(ledger["calls_received"], ledger["calls_written"] + ledger["calls_not_written"])
         self.assertEqual(ledger["calls_open_at_end"], 0, ledger)
+        self.assertEqual(ledger["launches_seen"], 3 * ROUNDS)
 
     def check_hole(self, root, cause):
         """One note, behind what was written before the file stopped and before what came out of the spool."""
@@ -100,6 +119,28 @@ class Lost(unittest.TestCase):
         root = self.repaired(*failing(1, errno.ENOSPC))
         self.check_ledger(root["ledger"])
         self.assertGreater(root["ledger"]["events_lost_disk"], 0)
+
+    def test_each_count(self):
+        """`verify` finds that the ledger adds up."""
+        for key, fast, options in COUNTED:
+            with self.subTest(key=key):
+                ledger = self.repaired(*options, fast=fast)["ledger"]
+                self.assertGreater(ledger[key], 0, ledger)
+
+    def test_each_fault(self):
+        forms = itertools.cycle(("chrome", "perfetto"))
+        for form, (fault, keys) in zip(forms, FAULTS.items()):
+            with self.subTest(fault=fault), tempfile.TemporaryDirectory() as truth:
+                ledger = self.repaired("GPUTRACE_FORMAT=" + form, fast=0, fault=fault, truth=truth)["ledger"]
+                made = harness.Truth(truth).faults[fault.split("=")[0]]
+                self.assertGreater(made, 0)
+                self.assertEqual(sum(ledger[key] for key in keys), made, ledger)
+                self.assertEqual(ledger["launches_seen"], 3 * SLOW)
+
+    def test_hooks_only(self):
+        ledger = self.repaired(fast=0, fault="subscribe=39")["ledger"]
+        for key in ("launches_seen", "launches_without_record"):
+            self.assertEqual(ledger[key], 2 * SLOW, "of the runtime: " + key)
 
     def test_nothing_is_lost(self):
         ledger = self.repaired()["ledger"]
