@@ -29,6 +29,7 @@ _Atomic uint32_t gt_thread_epoch;
 /* The blocks in the spool, for recovery. */
 #define SPOOLED_MAX 1024u
 struct spooled {
+	_Atomic uint64_t refused;
 	_Atomic uint32_t count;
 	uint64_t blocks[SPOOLED_MAX];
 };
@@ -38,7 +39,8 @@ static struct {
 	struct spooled *spooled; /* NULL: there is no spool */
 	struct gt_thread *_Atomic first;
 	_Atomic size_t bytes;
-	_Atomic uint64_t refused, degraded;
+	_Atomic uint64_t refused; /* if there is no spool */
+	_Atomic uint64_t degraded;
 	_Atomic bool stopped;
 	uint32_t last_epoch;
 	pthread_key_t key; /* its destructor runs when a thread ends */
@@ -196,9 +198,14 @@ struct gt_thread *gt_thread_first_sight(uint32_t percent)
 	return thread;
 }
 
+static _Atomic uint64_t *refused_calls(void)
+{
+	return registry.spooled ? &registry.spooled->refused : &registry.refused;
+}
+
 void gt_thread_refuse(void)
 {
-	atomic_fetch_add_explicit(&registry.refused, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(refused_calls(), 1, memory_order_relaxed);
 }
 
 struct gt_thread *gt_threads_first(void)
@@ -222,7 +229,15 @@ uint64_t gt_threads_degraded(void)
 
 uint64_t gt_threads_refused(void)
 {
-	return atomic_load_explicit(&registry.refused, memory_order_relaxed);
+	return atomic_load_explicit(refused_calls(), memory_order_relaxed);
+}
+
+uint64_t gt_threads_refused_in(const struct gt_spool_view *view)
+{
+	const struct spooled *spooled =
+		gt_spool_view_root(view, GT_SPOOL_THREADS, sizeof(*spooled));
+
+	return spooled ? atomic_load(&spooled->refused) : 0;
 }
 
 void gt_threads_each(const struct gt_spool_view *view,

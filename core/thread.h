@@ -124,8 +124,9 @@ struct gt_spool_view;
 void gt_threads_each(const struct gt_spool_view *view,
 		     void (*found)(void *context, const struct gt_thread *thread), void *context);
 
-/* Calls that found no block: memory limit, or no memory. */
+/* Calls that found no block: memory limit, or no memory. Now, and in a spool. */
 uint64_t gt_threads_refused(void);
+uint64_t gt_threads_refused_in(const struct gt_spool_view *view);
 
 /* Blocks whose ring is smaller than --ring-size, because memory is short. */
 uint64_t gt_threads_degraded(void);

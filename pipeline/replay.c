@@ -272,11 +272,12 @@ static void close_ledger(struct recovery *r)
 	gt_cupti_buffers_report_spooled(&r->view, ledger);
 	count[GT_LEDGER_SPOOL_REFUSED] = atomic_load(&header->refused);
 	count[GT_LEDGER_SPOOL_THREADS] = atomic_load(&header->threads_refused);
-	count[GT_LEDGER_CALLS_LOST_THREAD] = r->spooled->threads_refused;
+	count[GT_LEDGER_CALLS_LOST_THREAD] = gt_threads_refused_in(&r->view);
 	count[GT_LEDGER_CALLS_NESTED] = counters[GT_THREAD_CALLS_NESTED];
 	count[GT_LEDGER_CALLS_LOST_RING] = counters[GT_THREAD_CALLS_LOST];
 	count[GT_LEDGER_CALLS_LATE] = counters[GT_THREAD_CALLS_LATE];
-	count[GT_LEDGER_CALLS_SEEN] = counters[GT_THREAD_CALLS_SEEN] + r->spooled->threads_refused;
+	count[GT_LEDGER_CALLS_SEEN] =
+		counters[GT_THREAD_CALLS_SEEN] + count[GT_LEDGER_CALLS_LOST_THREAD];
 	count[GT_LEDGER_RANGES_LOST] =
 		larger(count[GT_LEDGER_RANGES_LOST], counters[GT_THREAD_RANGES_LOST]) +
 		r->records.ranges_lost + r->spooled->open_ranges;

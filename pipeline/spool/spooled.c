@@ -13,7 +13,6 @@
 #include "core/guest/text.h"
 #include "core/identity.h"
 #include "core/spool.h"
-#include "core/thread.h"
 
 /* Rings and buffers have --max-memory for themselves; a spool rarely needs more than a part of
  * it. */
@@ -175,7 +174,6 @@ void gt_spooling_update(const struct gt_spooling *spooling, const struct gt_ledg
 	gt_spooled_copy_read(&now, &spooled->ledger);
 	spooled->has_cupti = *spooling->has_cupti;
 	spooled->ledger = now;
-	spooled->threads_refused = gt_threads_refused();
 	memcpy(spooled->context_device, spooling->context_device, sizeof(spooled->context_device));
 	update_metadata(spooled, spooling->metadata);
 }

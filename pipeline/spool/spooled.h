@@ -36,7 +36,6 @@ struct gt_spooled {
 	uint32_t metadata_generation;
 	char unwinder[32];
 	uint32_t context_device[GT_TRANSLATE_CONTEXTS];
-	uint64_t threads_refused;
 	uint64_t open_ranges; /* whose beginnings are in no ring any more */
 	struct gt_clock clock;
 	struct gt_metadata metadata;
