@@ -174,7 +174,7 @@ static void join(struct gt_events *events, struct gt_event *event)
 void gt_events_doubt(const struct gt_events *events, char *ret_text, size_t size)
 {
 	*ret_text = 0;
-	for (size_t i = 0; events->closed && i < sizeof(compared) / sizeof(compared[0]); i++) {
+	for (size_t i = 0; events->has_ledger && i < sizeof(compared) / sizeof(compared[0]); i++) {
 		uint64_t told = events->ledger.count[compared[i]];
 		uint64_t there = events->counted.count[compared[i]];
 
@@ -193,6 +193,26 @@ struct gt_ledger gt_events_ledger(const struct gt_events *events)
 	for (size_t i = 0; i < sizeof(compared) / sizeof(compared[0]); i++)
 		ledger.count[compared[i]] = events->counted.count[compared[i]];
 	return ledger;
+}
+
+void gt_events_complete_ledger(const struct gt_events *events, struct gt_ledger *ledger)
+{
+	uint64_t *count = ledger->count;
+
+	for (int i = 0; i < GT_LEDGER_KINDS_; i++) {
+		const struct gt_ledger_kind *kind = &gt_ledger_kinds[i];
+
+		if (events->has_key[kind->received])
+			continue;
+		count[kind->received] = events->counted.count[kind->written] + count[kind->lost];
+		if (kind->untimed != GT_LEDGER_COUNT_)
+			count[kind->received] += count[kind->untimed];
+	}
+	if (!events->has_key[GT_LEDGER_CALLS_SEEN])
+		count[GT_LEDGER_CALLS_SEEN] =
+			count[GT_LEDGER_CALLS_RECEIVED] + count[GT_LEDGER_CALLS_NESTED] +
+			count[GT_LEDGER_CALLS_LOST_RING] + count[GT_LEDGER_CALLS_LOST_THREAD] +
+			count[GT_LEDGER_CALLS_LATE] + count[GT_LEDGER_CALLS_OPEN];
 }
 
 static void count(struct gt_events *events, const struct gt_event *event)

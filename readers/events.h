@@ -44,12 +44,13 @@ struct gt_events {
 
 	/* results */
 	struct gt_metadata metadata;
-	struct gt_ledger ledger;  /* of a closed file */
-	struct gt_ledger counted; /* events passed on, under the keys of what was written */
-	bool closed;              /* false: the file was cut; events before the cut were read */
-	uint64_t count;           /* events passed on */
-	uint64_t strange;         /* parts of the file that are no known event */
-	uint64_t broken;          /* .pftrace: texts with invalid UTF-8, which was replaced */
+	struct gt_ledger ledger;        /* of a closed file */
+	bool has_key[GT_LEDGER_COUNT_]; /* keys that are in it */
+	struct gt_ledger counted;       /* events passed on, under the keys of what was written */
+	bool closed;        /* false: the file was cut; events before the cut were read */
+	uint64_t count;     /* events passed on */
+	uint64_t strange;   /* parts of the file that are no known event */
+	uint64_t broken;    /* .pftrace: texts with invalid UTF-8, which was replaced */
 	uint64_t end_byte;  /* after the last complete event: a slice of a .pftrace has two packets,
 			       GPU work in JSON three lines */
 	bool has_ledger;    /* the file has a ledger, so its process closed it */
@@ -94,6 +95,10 @@ void gt_events_doubt(const struct gt_events *events, char *ret_text, size_t size
 
 /* The ledger, with the counts of events replaced by those of the events passed on. */
 struct gt_ledger gt_events_ledger(const struct gt_events *events);
+
+/* Of a file without a ledger, or with one that lacks keys: what arrived is what is there or lost.
+ */
+void gt_events_complete_ledger(const struct gt_events *events, struct gt_ledger *ledger);
 
 /* For the readers: remembers calls, joins GPU work to them, passes the event on. */
 int gt_events_give(struct gt_events *events, struct gt_event *event);

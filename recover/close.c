@@ -368,9 +368,10 @@ static int close_read(struct closing *closing)
 		return 0;
 	}
 	if (reading->compressed)
-		return complain(closing,
-				"is compressed: gunzip it first, then repair what comes out",
-				-EINVAL);
+		return complain(
+			closing,
+			"is compressed: unpack it with gzip -dc FILE > NEW, then repair NEW",
+			-EINVAL);
 	if (!reading->events)
 		return complain(closing, "holds no whole event, there is nothing to repair",
 				-ENODATA);

@@ -52,6 +52,19 @@ static int take_event(const struct gt_event *event, void *data)
 	return error ? fail(c, error) : 0;
 }
 
+/* What the process had not written stays unknown. */
+static void mark_cut(struct gt_events *events)
+{
+	struct gt_metadata_repaired *repaired = &events->metadata.repaired;
+
+	if (events->has_ledger)
+		return;
+	repaired->without_ledger = true;
+	if (!repaired->done)
+		repaired->events = events->count;
+	repaired->done = true;
+}
+
 static int close_output(struct gt_conversion *c, struct gt_events *events)
 {
 	int error;
@@ -59,6 +72,8 @@ static int close_output(struct gt_conversion *c, struct gt_events *events)
 	gt_events_doubt(events, c->doubt, sizeof(c->doubt));
 	for (size_t i = 0; i < sizeof(written) / sizeof(written[0]); i++)
 		events->ledger.count[written[i]] = 0;
+	gt_events_complete_ledger(events, &events->ledger);
+	mark_cut(events);
 	error = c->writer->ops->close(c->writer, &events->metadata, &events->ledger);
 	return error ? fail(c, error) : 0;
 }

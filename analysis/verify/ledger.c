@@ -85,6 +85,27 @@ static void check_strict(struct gt_verify *v, const struct gt_reading *reading)
 			       "a comma after the last event (gputrace repair removes it)");
 }
 
+/* What `gputrace repair` would do: without an event there is nothing to keep. */
+static const char *remedy_of(const struct gt_reading *reading)
+{
+	if (!reading->events)
+		return "";
+	return reading->compressed ? " (unpack it with gzip -dc, then gputrace repair closes it)"
+				   : " (gputrace repair closes it)";
+}
+
+static void check_closed(struct gt_verify *v, const struct gt_reading *reading)
+{
+	if (!reading->closed && reading->is_pftrace)
+		gt_verify_find(v, GT_CHECK_OPEN, 0, "not closed: %s", reading->note);
+	else if (!reading->closed)
+		gt_verify_find(v, GT_CHECK_OPEN, reading->end_line, "not closed: %s%s",
+			       reading->note, remedy_of(reading));
+	else if (reading->form == GT_FORM_ARRAY)
+		gt_verify_find(v, GT_CHECK_OPEN, 0, "the array form of a running process%s",
+			       remedy_of(reading));
+}
+
 void gt_verify_file_form(struct gt_verify *v)
 {
 	const char *slash = strrchr(v->path, '/'), *name = slash ? slash + 1 : v->path;
@@ -97,15 +118,7 @@ void gt_verify_file_form(struct gt_verify *v)
 				       "profiler's");
 	if (reading->doubt[0])
 		gt_verify_find(v, GT_CHECK_LEDGER, 0, "%s", reading->doubt);
-	if (!reading->closed && reading->is_pftrace)
-		gt_verify_find(v, GT_CHECK_OPEN, 0, "not closed: %s", reading->note);
-	else if (!reading->closed)
-		gt_verify_find(v, GT_CHECK_OPEN, reading->end_line,
-			       "not closed: %s (%sgputrace repair closes it)", reading->note,
-			       reading->compressed ? "gunzip it first, then " : "");
-	else if (reading->form == GT_FORM_ARRAY)
-		gt_verify_find(v, GT_CHECK_OPEN, 0,
-			       "the array form of a running process (gputrace repair closes it)");
+	check_closed(v, reading);
 	if (reading->strange)
 		gt_verify_find(v, GT_CHECK_PHASE, 0,
 			       "%" PRIu64 " %s%s without the form of an event", reading->strange,

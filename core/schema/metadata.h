@@ -30,6 +30,7 @@ extern const char *const gt_segment_names[GT_SEGMENT_COUNT_];
 /* What `gputrace repair` did to the file of a process that died. */
 struct gt_metadata_repaired {
 	bool done;
+	bool without_ledger;        /* what the process had not written is not known */
 	uint64_t events, cut_bytes; /* kept; cut off */
 	uint64_t calls, operations; /* recovered from its spool */
 	uint64_t in_flight;         /* launches without a GPU record */

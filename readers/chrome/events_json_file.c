@@ -544,8 +544,10 @@ static void take_ledger(struct gt_events *events, const struct gt_header *header
 	int64_t value;
 
 	for (int i = 0; i < GT_LEDGER_COUNT_; i++)
-		if (gt_header_int(header, "ledger", gt_ledger_rows[i].json, &value))
+		if (gt_header_int(header, "ledger", gt_ledger_rows[i].json, &value)) {
 			events->ledger.count[i] = (uint64_t)value;
+			events->has_key[i] = true;
+		}
 }
 
 static void take_repaired(struct gt_metadata_repaired *repaired, const struct gt_header *header)

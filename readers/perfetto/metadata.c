@@ -214,8 +214,10 @@ void gt_pftrace_take_ledger(struct gt_pftrace *pf, struct gt_wire wire)
 			continue;
 		pair = take_pair(pf, gt_wire_inside(&field));
 		for (int i = 0; i < GT_LEDGER_COUNT_; i++)
-			if (!strcmp(gt_ledger_rows[i].json, pair.name))
+			if (!strcmp(gt_ledger_rows[i].json, pair.name)) {
 				pf->events->ledger.count[i] = pair.number;
+				pf->events->has_key[i] = true;
+			}
 	}
 	pf->events->closed = pf->events->has_ledger = true;
 }

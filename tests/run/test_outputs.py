@@ -76,7 +76,7 @@ class TestOutputs(RunTest):
         path.write_bytes(TRACE.read_bytes()[:-100])
         done = self.cli(["verify"])
         self.assertEqual(done.returncode, 1)
-        self.assertIn("gunzip it first, then gputrace repair closes it", done.stdout)
+        self.assertIn("unpack it with gzip -dc, then gputrace repair closes it", done.stdout)
         self.assertNotIn("member", done.stdout)
 
     def test_a_folder_is_not_served(self):

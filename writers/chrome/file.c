@@ -241,7 +241,8 @@ static void put_loss(void *context, const char *cause, uint64_t events)
 static void put_closing(const struct gt_chrome *chrome, struct gt_json *json,
 			const struct gt_ledger *ledger)
 {
-	gt_metadata_json_put_ledger(json, ledger);
+	if (!chrome->metadata.repaired.without_ledger)
+		gt_metadata_json_put_ledger(json, ledger);
 	gt_metadata_json_put_repaired(json, &chrome->metadata.repaired);
 }
 

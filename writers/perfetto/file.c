@@ -51,7 +51,9 @@ int gt_perfetto_file_close(struct gt_perfetto *pf, struct gt_ledger *ledger)
 	struct gt_file *output = &pf->file.output;
 	int error;
 
-	gt_perfetto_file_flush(&pf->file);
+	error = gt_perfetto_file_flush(&pf->file);
+	if (pf->metadata.repaired.without_ledger)
+		return error; /* the end is the ledger */
 	error = write_end(pf, ledger);
 	if (error && gt_file_drop_newest(output, error) == 0)
 		error = write_end(pf, ledger);
