@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/hash.h"
+
 /* In the order in which they are compared. */
 static const enum gt_ledger_key compared[] = {
 	GT_LEDGER_CALLS_WRITTEN,   GT_LEDGER_KERNELS_WRITTEN,  GT_LEDGER_MEMCPYS_WRITTEN,
@@ -49,7 +51,7 @@ int gt_events_fail(struct gt_events *events, const char *path, const char *text,
 static struct gt_events_call *slot_of(struct gt_events_call *calls, uint32_t slots,
 				      uint32_t correlation)
 {
-	uint32_t i = correlation * 0x9e3779b1u;
+	uint32_t i = (uint32_t)gt_hash_word(correlation);
 
 	for (;; i++) {
 		struct gt_events_call *call = &calls[i & (slots - 1)];

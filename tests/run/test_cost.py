@@ -17,7 +17,12 @@ from harness import CLI
 
 SIZE = 300_000  # bytes of a file
 MOST = 3
-LINES = {("devices", "stats"): 4}  # prints one for each
+OTHER = {  # of some that print a line for each; of one whose search was still short in a file of this size
+    ("devices", "stats"): 4, ("crossing ranges", "stacks"): 5, ("nested ranges", "stacks"): 5,
+    ("colliding short correlation ids", "convert"): 1.4,
+}
+HEADER = ('{"schemaVersion": 1, "metadata": {"gputrace_version": "0.1.0"}, "baseTimeNanoseconds": 0, '
+          '"displayTimeUnit": "ns", "traceEvents": [\n')
 INVERSE = pow(0x9e3779b97f4a7c15, -1, 1 << 64)  # undoes what keys were multiplied by before there was a seed
 ALL = ("stats", "gaps", "merge", "report", "verify", "convert", "export")
 READ = ("stats", "report")
@@ -71,11 +76,14 @@ SHAPES = {
                                kernel(i, 2 * i + 1, stack=i)], ("stats", "gaps", "diff", "report")),
     "colliding correlation ids": (with_ids(lambda i: (i << 20) * INVERSE % (1 << 63)), READ + ("merge",)),
     "correlation ids with equal low bits": (with_ids(lambda i: i << 40), READ),
+    "colliding short correlation ids": (with_ids(lambda i: (i << 20) * pow(0x9e3779b1, -1, 1 << 32) % (1 << 32)),
+                                        ("convert",)),
     "one correlation id": (with_ids(lambda i: 5), READ + ("verify", "merge")),
     "colliding stack ids": (with_stacks(lambda i: i << 40), READ + ("symbolize",)),
-    "crossing ranges": (lambda i: [span(i, 1e6), call(i, i + 0.2, dur=0.1), kernel(i, i + 0.5)], READ + ("ranges",)),
+    "crossing ranges": (lambda i: [span(i, 1e6), call(i, i + 0.2, dur=0.1), kernel(i, i + 0.5)],
+                        READ + ("ranges", "stacks")),
     "nested ranges": (lambda i: [span(i, 1e6 - 2 * i), call(i, i + 0.2, dur=0.1), kernel(i, i + 0.5)],
-                      READ + ("ranges",)),
+                      READ + ("ranges", "stacks")),
     "ranges before calls": (lambda i: [span(i, 2000 - 2 * i)] if i < 1000 else plain(i), ("stats", "gaps", "ranges")),
     "crossing calls": (lambda i: [call(i, i, dur=1e6), kernel(i, i + 0.5)], READ),
     "steps": (lambda i: [span(2 * i, 2, "ProfilerStep#%d" % i), kernel(i, 2 * i + 1, name="k%d" % i)], READ + ("diff",)),
@@ -117,7 +125,7 @@ class Cost(unittest.TestCase):
         path = os.path.join(cls.folder, name + ".json")
         size = 0
         with open(path, "w", encoding="utf-8") as file:
-            file.write('{"schemaVersion": 1, "metadata": {"gputrace_version": "0.1.0"}, "traceEvents": [\n')
+            file.write(HEADER)
             for i in itertools.count(1):
                 for event in events(i):
                     text = json.dumps(event, separators=(",", ":"))
@@ -134,7 +142,7 @@ class Cost(unittest.TestCase):
                 ["valgrind", "--tool=callgrind", "--callgrind-out-file=" + os.path.join(out, "out"),
                  str(CLI), *commands(path, out)[name]], capture_output=True, text=True, timeout=500, check=False,
                 env={name: value for name, value in os.environ.items() if name != "MALLOC_PERTURB_"})
-        self.assertIn(done.returncode, (0, 1), done.stderr)
+        self.assertIn(done.returncode, (0, 1) if name == "verify" else (0,), done.stderr)
         return max(int(n) for n in re.findall(r"Collected : (\d+)", done.stderr))
 
     def check(self, shape):
@@ -146,7 +154,7 @@ class Cost(unittest.TestCase):
                 cost = self.count(name, path)
                 ratio = cost / self.ordinary[name]
                 print("%s, %s: %.1f times %.0f million" % (shape, name, ratio, self.ordinary[name] / 1e6), flush=True)
-                self.assertLess(ratio, LINES.get((shape, name), MOST))
+                self.assertLess(ratio, OTHER.get((shape, name), MOST))
         os.unlink(path)
 
 

@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #include "core/guest/text.h"
+#include "core/hash.h"
 
 #define FIRST_THREADS  256u
 #define MAX_THREADS    131072u
@@ -66,7 +67,7 @@ void gt_chrome_name_process(struct gt_chrome *chrome)
 static struct gt_chrome_thread *slot_of(struct gt_chrome_thread *threads, uint32_t slots,
 					uint32_t tid)
 {
-	uint32_t i = (uint32_t)((tid * 0x9e3779b97f4a7c15u) >> 32);
+	uint32_t i = (uint32_t)gt_hash_word(tid);
 
 	for (;; i++) {
 		struct gt_chrome_thread *thread = &threads[i & (slots - 1)];
