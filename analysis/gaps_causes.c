@@ -68,12 +68,12 @@ static int add_samples(struct causes *c, const struct gt_gap *gap, const struct 
 		       const char *base)
 {
 	const struct gt_model *model = gap->model;
-	const struct gt_thread_track *lane = &model->threads.at[piece->thread];
+	const struct gt_thread_track *track = &model->threads.at[piece->thread];
 	uint32_t i = gt_model_sample_from(model, piece->thread, piece->start);
 	char key[KEY_BYTES], place[2048];
 	int rc = 0;
 
-	for (; !rc && i < lane->sample.first + lane->sample.count &&
+	for (; !rc && i < track->sample.first + track->sample.count &&
 	       model->samples.at[i].ts < piece->start + piece->ns;
 	     i++) {
 		enum gt_cause cause = piece->cause;

@@ -41,11 +41,11 @@ static int report(struct explain *e, enum gt_cause cause, int64_t start, int64_t
 
 static const char *thread_name(const struct explain *e, char *out, size_t size)
 {
-	const struct gt_thread_track *lane = &e->model->threads.at[e->call->thread];
+	const struct gt_thread_track *track = &e->model->threads.at[e->call->thread];
 
-	if (lane->name)
-		return gt_model_name(e->model, lane->name);
-	snprintf(out, size, "thread %" PRId64, lane->tid);
+	if (track->name)
+		return gt_model_name(e->model, track->name);
+	snprintf(out, size, "thread %" PRId64, track->tid);
 	return out;
 }
 
@@ -150,8 +150,8 @@ static int report_call(struct explain *e, const struct gt_call *call, int64_t st
 static int64_t next_start(const struct gt_model *model, uint32_t thread, enum gt_range_kind kind,
 			  int64_t t)
 {
-	const struct gt_thread_track *lane = &model->threads.at[thread];
-	uint32_t low = lane->range[kind].first, end = low + lane->range[kind].count, high = end;
+	const struct gt_thread_track *track = &model->threads.at[thread];
+	uint32_t low = track->range[kind].first, end = low + track->range[kind].count, high = end;
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
@@ -269,10 +269,11 @@ static void place_between(struct explain *e, const struct gt_frames *last,
 /* The stack of the thread's first call behind @before, else that of the call that ended the gap. */
 static uint32_t next_stack(const struct explain *e, uint32_t before)
 {
-	const struct gt_thread_track *lane = &e->model->threads.at[e->call->thread];
-	uint32_t next = before == GT_NONE ? lane->call.first : before + 1;
-	uint32_t stack = next < lane->call.first + lane->call.count ? e->model->calls.at[next].stack
-								    : GT_NONE;
+	const struct gt_thread_track *track = &e->model->threads.at[e->call->thread];
+	uint32_t next = before == GT_NONE ? track->call.first : before + 1;
+	uint32_t stack = next < track->call.first + track->call.count
+				 ? e->model->calls.at[next].stack
+				 : GT_NONE;
 
 	return stack < e->model->stacks.count && e->model->stacks.at[stack].count ? stack
 										  : e->call->stack;
@@ -348,12 +349,12 @@ static int report_host(struct explain *e, int64_t start, int64_t end)
 /* The host's time from @start until the call that ended the gap. */
 static int walk_host(struct explain *e, int64_t start, int64_t end)
 {
-	const struct gt_thread_track *lane = &e->model->threads.at[e->call->thread];
+	const struct gt_thread_track *track = &e->model->threads.at[e->call->thread];
 	uint32_t i = gt_model_call_before(e->model, e->call->thread, start);
 	int rc = 0;
 
-	i = i == GT_NONE ? lane->call.first : i - e->model->calls.at[i].back;
-	for (; !rc && i < lane->call.first + lane->call.count && start < end; i++) {
+	i = i == GT_NONE ? track->call.first : i - e->model->calls.at[i].back;
+	for (; !rc && i < track->call.first + track->call.count && start < end; i++) {
 		const struct gt_call *call = &e->model->calls.at[i];
 		int64_t call_end = call->start + call->dur;
 

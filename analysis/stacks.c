@@ -83,7 +83,7 @@ static size_t put_stack(struct build *b, const struct gt_model *model, uint32_t 
 static size_t put_host(struct build *b, const struct gt_model *model, uint32_t stack,
 		       const struct gt_call *call, char *out, size_t size)
 {
-	const struct gt_thread_track *lane;
+	const struct gt_thread_track *track;
 	char thread[64];
 	size_t n;
 
@@ -95,9 +95,9 @@ static size_t put_host(struct build *b, const struct gt_model *model, uint32_t s
 	n = gt_key_ranges(model, call->thread, call->start, ";", out, size);
 	if (n)
 		return n;
-	lane = &model->threads.at[call->thread];
-	snprintf(thread, sizeof(thread), "thread %" PRId64, lane->tid);
-	return add_frame(out, size, 0, lane->name ? gt_model_name(model, lane->name) : thread);
+	track = &model->threads.at[call->thread];
+	snprintf(thread, sizeof(thread), "thread %" PRId64, track->tid);
+	return add_frame(out, size, 0, track->name ? gt_model_name(model, track->name) : thread);
 }
 
 /* The group of the stack in b->text and what stands on it. */
@@ -182,7 +182,7 @@ static int add_idle_piece(const struct gt_gap *gap, const struct gt_piece *piece
 {
 	const struct gt_model *model = gap->model;
 	const struct gt_op *op = &model->ops.at[gap->op];
-	const struct gt_thread_track *lane;
+	const struct gt_thread_track *track;
 	struct idle *idle = data;
 	char *base = idle->b->text, *place;
 	size_t size = sizeof(idle->b->text);
@@ -196,12 +196,12 @@ static int add_idle_piece(const struct gt_gap *gap, const struct gt_piece *piece
 	rc = gt_shares_span(&idle->shares, base, piece->ns);
 	if (rc || piece->thread == GT_NONE)
 		return rc;
-	lane = &model->threads.at[piece->thread];
+	track = &model->threads.at[piece->thread];
 	place = malloc(MAX_TEXT);
 	if (!place)
 		return -ENOMEM;
 	i = gt_model_sample_from(model, piece->thread, piece->start);
-	for (; !rc && i < lane->sample.first + lane->sample.count &&
+	for (; !rc && i < track->sample.first + track->sample.count &&
 	       model->samples.at[i].ts < piece->start + piece->ns;
 	     i++) {
 		if (model->samples.at[i].stack >= model->stacks.count)

@@ -46,8 +46,8 @@ static uint32_t open_at(const struct gt_model *model, uint32_t range, int64_t t)
 uint32_t gt_model_range_at(const struct gt_model *model, uint32_t thread, enum gt_range_kind kind,
 			   int64_t t)
 {
-	const struct gt_thread_track *lane = &model->threads.at[thread];
-	uint32_t low = lane->range[kind].first, high = low + lane->range[kind].count;
+	const struct gt_thread_track *track = &model->threads.at[thread];
+	uint32_t low = track->range[kind].first, high = low + track->range[kind].count;
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
@@ -57,7 +57,7 @@ uint32_t gt_model_range_at(const struct gt_model *model, uint32_t thread, enum g
 		else
 			high = middle;
 	}
-	return low == lane->range[kind].first ? GT_NONE : open_at(model, low - 1, t);
+	return low == track->range[kind].first ? GT_NONE : open_at(model, low - 1, t);
 }
 
 bool gt_model_is_step(const struct gt_model *model, const struct gt_model_range *range)
@@ -73,8 +73,8 @@ uint32_t gt_model_range_around(const struct gt_model *model, uint32_t range, int
 
 uint32_t gt_model_call_before(const struct gt_model *model, uint32_t thread, int64_t t)
 {
-	const struct gt_thread_track *lane = &model->threads.at[thread];
-	uint32_t first = lane->call.first, low = first, high = first + lane->call.count;
+	const struct gt_thread_track *track = &model->threads.at[thread];
+	uint32_t first = track->call.first, low = first, high = first + track->call.count;
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
@@ -89,8 +89,8 @@ uint32_t gt_model_call_before(const struct gt_model *model, uint32_t thread, int
 
 uint32_t gt_model_sample_from(const struct gt_model *model, uint32_t thread, int64_t t)
 {
-	const struct gt_thread_track *lane = &model->threads.at[thread];
-	uint32_t low = lane->sample.first, high = low + lane->sample.count;
+	const struct gt_thread_track *track = &model->threads.at[thread];
+	uint32_t low = track->sample.first, high = low + track->sample.count;
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;

@@ -160,10 +160,10 @@ static int link_calls(struct gt_model *model)
 static void index_calls(struct gt_model *model)
 {
 	for (size_t i = 0; i < model->calls.count; i++) {
-		struct gt_thread_track *lane = &model->threads.at[model->calls.at[i].thread];
+		struct gt_thread_track *track = &model->threads.at[model->calls.at[i].thread];
 
-		if (!lane->call.count++)
-			lane->call.first = (uint32_t)i;
+		if (!track->call.count++)
+			track->call.first = (uint32_t)i;
 	}
 }
 
@@ -224,14 +224,14 @@ static int mark_data(struct gt_model *model)
 static void index_samples(struct gt_model *model)
 {
 	for (size_t i = 0; i < model->samples.count; i++) {
-		struct gt_thread_track *lane = &model->threads.at[model->samples.at[i].thread];
+		struct gt_thread_track *track = &model->threads.at[model->samples.at[i].thread];
 
-		if (!lane->sample.count++)
-			lane->sample.first = (uint32_t)i;
+		if (!track->sample.count++)
+			track->sample.first = (uint32_t)i;
 	}
 }
 
-static struct gt_thread_track *find_lane(const struct gt_builder *b, int64_t pid, int64_t tid)
+static struct gt_thread_track *find_track(const struct gt_builder *b, int64_t pid, int64_t tid)
 {
 	const int64_t *number = gt_pairmap_find(&b->threads, pid, tid);
 
@@ -244,21 +244,21 @@ static void link_rows(const struct gt_builder *b)
 	struct gt_model *model = b->model;
 
 	for (uint32_t i = 0; i < model->threads.count; i++) {
-		struct gt_thread_track *lane = &model->threads.at[i], *owner;
+		struct gt_thread_track *track = &model->threads.at[i], *owner;
 		unsigned int tid;
 		int read = 0;
 
-		lane->owner = i;
-		if (sscanf(gt_model_name(model, lane->name), "thread %u ranges%n", &tid, &read) !=
+		track->owner = i;
+		if (sscanf(gt_model_name(model, track->name), "thread %u ranges%n", &tid, &read) !=
 			    1 ||
 		    !read)
 			continue;
-		lane->is_beside = true;
-		owner = find_lane(b, lane->pid, tid);
-		if (!owner || owner == lane)
+		track->is_beside = true;
+		owner = find_track(b, track->pid, tid);
+		if (!owner || owner == track)
 			continue;
-		lane->owner = (uint32_t)(owner - model->threads.at);
-		lane->beside = owner->beside;
+		track->owner = (uint32_t)(owner - model->threads.at);
+		track->beside = owner->beside;
 		owner->beside = i;
 	}
 }
@@ -311,12 +311,12 @@ static int nest_ranges(struct gt_model *model)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < model->ranges.count; i++) {
 		struct gt_model_range *range = &model->ranges.at[i];
-		struct gt_thread_track *lane = &model->threads.at[range->thread];
+		struct gt_thread_track *track = &model->threads.at[range->thread];
 
-		if (lane->range[range->kind].count++)
+		if (track->range[range->kind].count++)
 			nest_range(model, i);
 		else
-			lane->range[range->kind].first = i;
+			track->range[range->kind].first = i;
 		set_jump(model, i, depths);
 	}
 	free(depths);

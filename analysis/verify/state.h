@@ -41,7 +41,7 @@ struct gt_verify_flow {
 
 #define GT_VERIFY_PROCESS (-1) /* as a tid: the process as a whole */
 
-struct gt_verify_lane { /* that has a thread_name, or process that has a name */
+struct gt_verify_track { /* that has a thread_name, or process that has a name */
 	int64_t pid, tid;
 	uint64_t line;
 };
@@ -67,7 +67,7 @@ struct gt_verify {
 	struct gt_reading reading;
 	GT_VEC(struct gt_verify_slice) slices;
 	GT_VEC(struct gt_verify_flow) flows;
-	GT_VEC(struct gt_verify_lane) named;
+	GT_VEC(struct gt_verify_track) named;
 	GT_VEC(struct gt_verify_external) externals;
 	GT_VEC(struct gt_verify_stack) stacks;
 	uint64_t written[GT_VERIFY_ROLE_COUNT_]; /* slices in the file */
@@ -92,7 +92,7 @@ void gt_verify_find(struct gt_verify *v, enum gt_check check, uint64_t line, con
 int64_t gt_verify_count(const struct gt_verify *v, enum gt_ledger_key key);
 
 /* The checks that are made behind the last event, each over the whole file. */
-void gt_verify_lanes(struct gt_verify *v);
+void gt_verify_tracks(struct gt_verify *v);
 void gt_verify_flows(struct gt_verify *v);
 void gt_verify_externals(struct gt_verify *v);
 void gt_verify_stacks(struct gt_verify *v);

@@ -20,7 +20,7 @@
 			return (a) < (b) ? -1 : 1;                                                 \
 	} while (0)
 
-static int by_lane(const void *a, const void *b)
+static int by_track(const void *a, const void *b)
 {
 	const struct gt_verify_slice *x = a, *y = b;
 
@@ -34,7 +34,7 @@ static int by_lane(const void *a, const void *b)
 
 static int by_name(const void *a, const void *b)
 {
-	const struct gt_verify_lane *x = a, *y = b;
+	const struct gt_verify_track *x = a, *y = b;
 
 	ORDER(x->pid, y->pid);
 	ORDER(x->tid, y->tid);
@@ -43,7 +43,7 @@ static int by_name(const void *a, const void *b)
 
 static int by_name_and_line(const void *a, const void *b)
 {
-	const struct gt_verify_lane *x = a, *y = b;
+	const struct gt_verify_track *x = a, *y = b;
 	int order = by_name(a, b);
 
 	if (!order)
@@ -51,7 +51,7 @@ static int by_name_and_line(const void *a, const void *b)
 	return order;
 }
 
-/* Of lanes named more than once only the first name counts. */
+/* Of tracks named more than once only the first name counts. */
 static void sort_names(struct gt_verify *v)
 {
 	size_t kept = 0;
@@ -64,11 +64,11 @@ static void sort_names(struct gt_verify *v)
 	v->named.count = kept;
 }
 
-static const struct gt_verify_lane *name_of(const struct gt_verify *v, int64_t pid, int64_t tid)
+static const struct gt_verify_track *name_of(const struct gt_verify *v, int64_t pid, int64_t tid)
 {
-	struct gt_verify_lane lane = {.pid = pid, .tid = tid};
+	struct gt_verify_track track = {.pid = pid, .tid = tid};
 
-	return v->named.count ? bsearch(&lane, v->named.at, v->named.count, sizeof(lane), by_name)
+	return v->named.count ? bsearch(&track, v->named.at, v->named.count, sizeof(track), by_name)
 			      : NULL;
 }
 
@@ -77,22 +77,22 @@ static bool is_gpu(const struct gt_verify_slice *slice)
 	return slice->role >= GT_VERIFY_KERNEL && slice->role <= GT_VERIFY_SYNC;
 }
 
-/* Of @slice, the first one of its lane by time, and @first, the first one in the file. */
-static void check_lane_name(struct gt_verify *v, const struct gt_verify_slice *slice,
-			    const struct gt_verify_slice *first)
+/* Of @slice, the first one of its track by time, and @first, the first one in the file. */
+static void check_track_name(struct gt_verify *v, const struct gt_verify_slice *slice,
+			     const struct gt_verify_slice *first)
 {
-	const struct gt_verify_lane *lane = name_of(v, slice->pid, slice->tid);
-	const struct gt_verify_lane *process = name_of(v, slice->pid, GT_VERIFY_PROCESS);
+	const struct gt_verify_track *track = name_of(v, slice->pid, slice->tid);
+	const struct gt_verify_track *process = name_of(v, slice->pid, GT_VERIFY_PROCESS);
 
-	if (is_gpu(slice) && !lane && !v->reading.is_pftrace)
-		gt_verify_find(v, GT_CHECK_LANE_NAME, slice->line,
+	if (is_gpu(slice) && !track && !v->reading.is_pftrace)
+		gt_verify_find(v, GT_CHECK_TRACK_NAME, slice->line,
 			       "track %" PRId64 " of GPU %" PRId64 " has no name", slice->tid,
 			       slice->pid);
-	if (v->ours && lane && first->line < lane->line)
+	if (v->ours && track && first->line < track->line)
 		gt_verify_find(v, GT_CHECK_ORDER, first->line,
 			       "slice of track %" PRId64 ", whose name comes later (line %" PRIu64
 			       ")",
-			       slice->tid, lane->line);
+			       slice->tid, track->line);
 	if (v->ours && process && first->line < process->line)
 		gt_verify_find(v, GT_CHECK_ORDER, first->line,
 			       "slice of process %" PRId64 ", whose name comes later (line %" PRIu64
@@ -100,8 +100,8 @@ static void check_lane_name(struct gt_verify *v, const struct gt_verify_slice *s
 			       slice->pid, process->line);
 }
 
-/* The slices of a lane begin at @i. Returns that of them which stands first in the file. */
-static const struct gt_verify_slice *first_of_lane(const struct gt_verify *v, size_t i)
+/* The slices of a track begin at @i. Returns that of them which stands first in the file. */
+static const struct gt_verify_slice *first_of_track(const struct gt_verify *v, size_t i)
 {
 	const struct gt_verify_slice *slice = &v->slices.at[i], *first = slice;
 
@@ -132,21 +132,21 @@ static void check_nesting(struct gt_verify *v, const struct gt_verify_slice *sli
 		ends[(*depth)++] = end;
 }
 
-void gt_verify_lanes(struct gt_verify *v)
+void gt_verify_tracks(struct gt_verify *v)
 {
 	int64_t ends[MAX_DEPTH];
 	size_t depth = 0;
 
 	if (!v->slices.count)
 		return;
-	qsort(v->slices.at, v->slices.count, sizeof(*v->slices.at), by_lane);
+	qsort(v->slices.at, v->slices.count, sizeof(*v->slices.at), by_track);
 	sort_names(v);
 	for (size_t i = 0; i < v->slices.count; i++) {
 		const struct gt_verify_slice *slice = &v->slices.at[i];
 
 		if (!i || slice[-1].pid != slice->pid || slice[-1].tid != slice->tid) {
 			depth = 0;
-			check_lane_name(v, slice, first_of_lane(v, i));
+			check_track_name(v, slice, first_of_track(v, i));
 		}
 		check_nesting(v, slice, ends, &depth);
 	}

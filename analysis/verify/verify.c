@@ -76,7 +76,7 @@ static bool is_gpu(enum gt_verify_role role)
 	return role >= GT_VERIFY_KERNEL && role <= GT_VERIFY_SYNC;
 }
 
-static bool is_lane_id(bool known, const struct gt_span *text, int64_t value)
+static bool is_track_id(bool known, const struct gt_span *text, int64_t value)
 {
 	return known && text->kind == GT_SPAN_NUMBER && value >= 0 && value <= UINT32_MAX &&
 	       !memchr(text->text, '.', text->len);
@@ -103,10 +103,10 @@ static void check_common(struct gt_verify *v, const struct gt_trace_event *recor
 			       record->ph ? record->ph : '?');
 	if (!record->name.len)
 		gt_verify_find(v, GT_CHECK_NAMELESS, line, "event without a name");
-	if (!is_lane_id(record->has_pid, &record->pid_text, record->pid))
-		gt_verify_find(v, GT_CHECK_LANE_ID, line, "pid is not a whole number of 32 bits");
-	if (!is_lane_id(record->has_tid, &record->tid_text, record->tid))
-		gt_verify_find(v, GT_CHECK_LANE_ID, line, "tid is not a whole number of 32 bits");
+	if (!is_track_id(record->has_pid, &record->pid_text, record->pid))
+		gt_verify_find(v, GT_CHECK_TRACK_ID, line, "pid is not a whole number of 32 bits");
+	if (!is_track_id(record->has_tid, &record->tid_text, record->tid))
+		gt_verify_find(v, GT_CHECK_TRACK_ID, line, "tid is not a whole number of 32 bits");
 	if (!record->has_ts)
 		gt_verify_find(v, GT_CHECK_TIME, line, "event without ts");
 	else if (!is_plain_time(&record->ts_text))
@@ -125,10 +125,10 @@ static void check_common(struct gt_verify *v, const struct gt_trace_event *recor
 
 static void take_name(struct gt_verify *v, const struct gt_trace_event *record, int64_t tid)
 {
-	struct gt_verify_lane lane = {record->pid, tid, record->line};
+	struct gt_verify_track track = {record->pid, tid, record->line};
 
-	if (!gt_vec_push(&v->named, lane))
-		gt_verify_find(v, GT_CHECK_LANE_NAME, 0, "out of memory");
+	if (!gt_vec_push(&v->named, track))
+		gt_verify_find(v, GT_CHECK_TRACK_NAME, 0, "out of memory");
 }
 
 static void check_metadata(struct gt_verify *v, const struct gt_trace_event *record)
@@ -312,7 +312,7 @@ static void check_whole(struct gt_verify *v)
 	gt_verify_file_form(v);
 	if (!v->reading.is_pftrace)
 		gt_verify_header(v);
-	gt_verify_lanes(v);
+	gt_verify_tracks(v);
 	gt_verify_flows(v);
 	gt_verify_externals(v);
 	if (v->ours) {

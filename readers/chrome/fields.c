@@ -64,7 +64,7 @@ static const char *arg_member(struct gt_scan *scan, const struct gt_span *key, c
 }
 
 /* Reads a pid or tid: a number, or a text, which is hashed to a negative number. */
-static bool read_lane(const struct gt_span *span, int64_t *ret_value)
+static bool read_track(const struct gt_span *span, int64_t *ret_value)
 {
 	uint32_t hash = 2166136261u;
 
@@ -97,13 +97,13 @@ static void take_cat(struct gt_trace_event *record, const struct gt_span *span)
 static void take_pid(struct gt_trace_event *record, const struct gt_span *span)
 {
 	record->pid_text = *span;
-	record->has_pid = read_lane(span, &record->pid);
+	record->has_pid = read_track(span, &record->pid);
 }
 
 static void take_tid(struct gt_trace_event *record, const struct gt_span *span)
 {
 	record->tid_text = *span;
-	record->has_tid = read_lane(span, &record->tid);
+	record->has_tid = read_track(span, &record->tid);
 }
 
 static void take_ts(struct gt_trace_event *record, const struct gt_span *span)

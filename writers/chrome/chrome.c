@@ -123,9 +123,9 @@ static int chrome_open(struct gt_writer *w, struct gt_sink *sink,
 	chrome->options = *options;
 	chrome->file.output.newest = metadata->start;
 	chrome->window = gt_reorder_new(GT_CHROME_WINDOW);
-	chrome->lanes = gt_tracks_new();
+	chrome->tracks = gt_tracks_new();
 	chrome->flows = gt_memory_map(GT_CHROME_FLOWS * sizeof(*chrome->flows));
-	if (!chrome->window || !chrome->lanes || !chrome->flows ||
+	if (!chrome->window || !chrome->tracks || !chrome->flows ||
 	    gt_chrome_texts_init(&chrome->texts) < 0 || gt_chrome_names_init(&chrome->names) < 0)
 		return -ENOMEM;
 	if (gt_chrome_file_init(&chrome->file) < 0)
@@ -181,13 +181,13 @@ static void chrome_follow(struct gt_writer *w, struct gt_writer *before)
 {
 	struct gt_chrome *chrome = w->priv, *full = before->priv;
 	struct gt_reorder *window = chrome->window;
-	struct gt_tracks *lanes = chrome->lanes;
+	struct gt_tracks *tracks = chrome->tracks;
 
 	chrome->window = full->window;
 	full->window = window;
-	chrome->lanes = full->lanes;
-	full->lanes = lanes;
-	gt_tracks_forget_names(chrome->lanes);
+	chrome->tracks = full->tracks;
+	full->tracks = tracks;
+	gt_tracks_forget_names(chrome->tracks);
 	gt_file_follow(&chrome->file.output, &full->file.output);
 }
 
@@ -239,7 +239,7 @@ static void chrome_fini(struct gt_writer *w)
 	gt_chrome_names_fini(&chrome->names);
 	gt_memory_unmap(chrome->flows, GT_CHROME_FLOWS * sizeof(*chrome->flows));
 	gt_reorder_free(chrome->window);
-	gt_tracks_free(chrome->lanes);
+	gt_tracks_free(chrome->tracks);
 }
 
 const struct gt_writer_ops gt_chrome_writer = {

@@ -181,7 +181,7 @@ struct gt_chrome {
 	struct gt_chrome_texts texts;
 	struct gt_chrome_names names;
 	struct gt_reorder *window;
-	struct gt_tracks *lanes;
+	struct gt_tracks *tracks;
 	uint32_t *flows;            /* calls whose flow has started, the newest per slot */
 	struct gt_file_tally tally; /* of the event being printed */
 	bool is_recalling;          /* the event is in the file already, */

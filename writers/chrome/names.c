@@ -277,9 +277,9 @@ uint32_t gt_chrome_track(struct gt_chrome *chrome, const struct gt_track_request
 	struct gt_track track;
 
 	if (chrome->is_recalling)
-		gt_tracks_recall(chrome->lanes, request, chrome->recalled_tid, &track);
+		gt_tracks_recall(chrome->tracks, request, chrome->recalled_tid, &track);
 	else
-		gt_tracks_get(chrome->lanes, request, &track);
+		gt_tracks_get(chrome->tracks, request, &track);
 	name_track(chrome, request, &track);
 	return track.tid;
 }

@@ -73,9 +73,9 @@ static int perfetto_open(struct gt_writer *w, struct gt_sink *sink,
 	pf->file.output.newest = metadata->start;
 	pf->file.output.sink = sink;
 	pf->file.output.has_next = options->has_next;
-	pf->lanes = gt_tracks_new();
+	pf->tracks = gt_tracks_new();
 	pf->kernels.slots = gt_memory_map(GT_PERFETTO_KERNELS * sizeof(*pf->kernels.slots));
-	if (!pf->lanes || !pf->kernels.slots || gt_perfetto_names_init(&pf->names) < 0 ||
+	if (!pf->tracks || !pf->kernels.slots || gt_perfetto_names_init(&pf->names) < 0 ||
 	    gt_proto_init(&pf->file.batch, 2 * GT_FILE_BATCH) < 0)
 		return -ENOMEM;
 	if (!options->resumes)
@@ -127,11 +127,11 @@ static int perfetto_resume(struct gt_writer *w, struct gt_sink *sink,
 static void perfetto_follow(struct gt_writer *w, struct gt_writer *before)
 {
 	struct gt_perfetto *pf = w->priv, *full = before->priv;
-	struct gt_tracks *lanes = pf->lanes;
+	struct gt_tracks *tracks = pf->tracks;
 
-	pf->lanes = full->lanes;
-	full->lanes = lanes;
-	gt_tracks_forget_names(pf->lanes);
+	pf->tracks = full->tracks;
+	full->tracks = tracks;
+	gt_tracks_forget_names(pf->tracks);
 	gt_file_follow(&pf->file.output, &full->file.output);
 }
 
@@ -184,7 +184,7 @@ static void perfetto_fini(struct gt_writer *w)
 	gt_proto_fini(&pf->file.batch);
 	gt_perfetto_names_fini(&pf->names);
 	gt_memory_unmap(pf->kernels.slots, GT_PERFETTO_KERNELS * sizeof(*pf->kernels.slots));
-	gt_tracks_free(pf->lanes);
+	gt_tracks_free(pf->tracks);
 }
 
 const struct gt_writer_ops gt_perfetto_writer = {

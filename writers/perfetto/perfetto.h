@@ -154,7 +154,7 @@ struct gt_perfetto {
 	struct gt_perfetto_file file;
 	struct gt_perfetto_names names;
 	struct gt_perfetto_kernels kernels;
-	struct gt_tracks *lanes;
+	struct gt_tracks *tracks;
 	uint64_t clock[3]; /* time of the last packet, by sequence */
 	uint32_t last_tid; /* thread of last_track */
 	uint32_t last_track;

@@ -120,7 +120,7 @@ uint32_t gt_perfetto_thread_track(struct gt_perfetto *pf, const struct gt_event 
 	struct gt_track track;
 	bool fresh;
 
-	gt_tracks_get(pf->lanes, &request, &track);
+	gt_tracks_get(pf->tracks, &request, &track);
 	uuid = gt_perfetto_number(&pf->names, GT_PERFETTO_THREAD_TRACK, track.tid, 0,
 				  &pf->names.tracks, &fresh);
 	if (fresh)
