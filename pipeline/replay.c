@@ -112,10 +112,11 @@ static void take_metadata(struct recovery *r)
 	END_TEXT(metadata->options);
 	metadata->spool[0] = 0;
 	metadata->repaired = (struct gt_metadata_repaired){0};
-	memset(metadata->segment, 0, sizeof(metadata->segment));
+	memcpy(metadata->segment, r->claims->segment, sizeof(metadata->segment));
+	metadata->segment[GT_SEGMENT_BORDER] = metadata->segment[GT_SEGMENT_LAST] = 0;
 	/* the first file that has not told its ledger: who joins the files looks at it */
-	if (r->claims->files)
-		metadata->segment[GT_SEGMENT_NUMBER] = r->claims->files + 1;
+	if (metadata->segment[GT_SEGMENT_NUMBER])
+		metadata->segment[GT_SEGMENT_NUMBER]++;
 	metadata->has_rank = gt_spool_bool(&r->spooled->metadata.has_rank);
 	metadata->version = GT_VERSION;
 	metadata->mode = r->spooled->has_cupti ? "cupti" : "hooks only";

@@ -383,7 +383,6 @@ static void choose_metadata(struct join *j)
 		j->metadata = j->events.metadata;
 	} else {
 		j->metadata = *whole;
-		memset(j->metadata.segment, 0, sizeof(j->metadata.segment));
 		j->metadata.segment[GT_SEGMENT_NUMBER] = number > 1 ? number : 0;
 	}
 	if (j->metadata.device_count < whole->device_count) {

@@ -17,8 +17,10 @@
 #include <unistd.h>
 
 #include "core/guest/clock.h"
+#include "core/schema/metadata.h"
 #include "readers/chrome/reader.h"
 #include "trace/first_block.h"
+#include "trace/segment_files.h"
 
 /* Process ids below the first are rows of GPUs and stand as this much more. */
 #define GPU_PIDS  64
@@ -32,6 +34,7 @@ struct torn {
 	struct gt_header header;
 	struct gt_span process, ts;
 	int64_t pid;
+	int64_t segment[GT_SEGMENT_COUNT_]; /* of the newest earlier file */
 };
 
 static int complain(struct torn *m, const char *what, int rc)
@@ -168,7 +171,7 @@ static int see_recovered(const struct gt_trace_event *record, const struct gt_he
 	return -ECANCELED;
 }
 
-/* The facts of the whole process: all but which of its files this is. */
+/* The metadata of the whole process: all but which of its files this is. */
 static int take_recovered(struct torn *m, const char *recovered)
 {
 	struct gt_reading reading;
@@ -183,6 +186,37 @@ static int take_recovered(struct torn *m, const char *recovered)
 	}
 	gt_reading_fini(&reading);
 	return rc;
+}
+
+/* What was removed before the newest of the earlier files began. */
+static int see_earlier(const char *path, void *data)
+{
+	struct torn *m = data;
+	struct gt_reading reading;
+	int64_t segment[GT_SEGMENT_COUNT_] = {0};
+
+	gt_reader_read(path, see_recovered, NULL, &reading);
+	for (int i = 0; i < GT_SEGMENT_COUNT_; i++)
+		gt_header_int(&reading.header, "segment", gt_segment_names[i], &segment[i]);
+	if (segment[GT_SEGMENT_NUMBER] > m->segment[GT_SEGMENT_NUMBER])
+		memcpy(m->segment, segment, sizeof(m->segment));
+	gt_reading_fini(&reading);
+	return 0;
+}
+
+static int add_segment(struct torn *m, unsigned long number)
+{
+	char text[GT_SEGMENT_COUNT_ * 48];
+	int rc = gt_segments_before(m->path, see_earlier, m);
+	size_t n = (size_t)snprintf(text, sizeof(text), "{\"%s\": %lu",
+				    gt_segment_names[GT_SEGMENT_NUMBER], number);
+
+	for (int i = GT_SEGMENT_FILES_REMOVED;
+	     i < GT_SEGMENT_COUNT_ && m->segment[GT_SEGMENT_FILES_REMOVED]; i++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, ", \"%s\": %" PRId64,
+				      gt_segment_names[i], m->segment[i]);
+	snprintf(text + n, sizeof(text) - n, "}");
+	return rc ? rc : add_text(&m->header, "segment", text);
 }
 
 /* What only the file's name tells. */
@@ -202,10 +236,8 @@ static int take_name(struct torn *m)
 			 name->rank, name->rank + 1);
 		rc = add_text(&m->header, "distributedInfo", text);
 	}
-	if (!rc && name->part > 1 && !gt_header_find(&m->header, "segment")) {
-		snprintf(text, sizeof(text), "{\"number\": %lu}", name->part);
-		rc = add_text(&m->header, "segment", text);
-	}
+	if (!rc && name->part > 1 && !gt_header_find(&m->header, "segment"))
+		rc = add_segment(m, name->part);
 	return rc;
 }
 

@@ -130,16 +130,18 @@ void gt_segments_see(struct gt_segments *segments, const struct gt_event *event)
 		*place = *event;
 }
 
-/* Makes room for the next file when as many as may be kept are there. How many events went. */
-static uint64_t remove_oldest(struct gt_output *output)
+/* When as many files as may be kept are there, the oldest must go, which is counted here. NULL:
+ * there is room for the next. */
+static struct gt_sink *take_oldest(struct gt_output *output, uint64_t *ret_events)
 {
 	struct gt_segments *segments = &output->segments;
 	uint64_t *reported = output->metadata->segment;
 	struct gt_segment *oldest;
 	uint64_t events = 0;
 
+	*ret_events = 0;
 	if (!segments->keep || segments->closed_count < segments->keep - 1)
-		return 0;
+		return NULL;
 	oldest = &segments->closed[segments->closed_at];
 	if (reported[GT_SEGMENT_FILES_REMOVED] == 0)
 		gt_log_say("%s and later files are removed as newer ones come (--keep)",
@@ -149,10 +151,10 @@ static uint64_t remove_oldest(struct gt_output *output)
 		events += oldest->ledger.count[kinds[i].from];
 	}
 	reported[GT_SEGMENT_FILES_REMOVED]++;
-	gt_sink_discard(oldest->sink);
 	segments->closed_at = (segments->closed_at + 1) % (segments->keep - 1);
 	segments->closed_count--;
-	return events;
+	*ret_events = events;
+	return oldest->sink;
 }
 
 static void keep_closed(struct gt_segments *segments, struct gt_sink *sink,
@@ -214,8 +216,7 @@ static void close_full(struct gt_output *output, struct gt_writer *full, struct 
 	full->ops->close(full, output->metadata, &ledger);
 	for (int i = 0; i < GT_LEDGER_COUNT_; i++)
 		segments->claimed.count[i] += claim.count[i];
-	gt_spooling_claim(output->spooling, output->metadata->segment[GT_SEGMENT_NUMBER],
-			  &segments->claimed);
+	gt_spooling_claim(output->spooling, output->metadata->segment, &segments->claimed);
 	full->ops->fini(full);
 	gt_writer_free(full);
 	keep_closed(segments, sink, &ledger);
@@ -224,25 +225,41 @@ static void close_full(struct gt_output *output, struct gt_writer *full, struct 
 /* A writer with a file of its own, which carries on where the full one stops. NULL: not
  * possible. */
 static struct gt_writer *open_next(struct gt_output *output, uint32_t number,
-				   struct gt_sink **ret_sink)
+				   struct gt_sink **ret_sink, int *ret_error)
 {
 	struct gt_writer_options options = output->options;
 	struct gt_writer *writer = gt_writer_new(output->writer->ops->name);
-	int error = -ENOMEM;
 
-	*ret_sink = writer ? gt_sink_open_next(output->sink, number, &error) : NULL;
+	*ret_error = -ENOMEM;
+	*ret_sink = writer ? gt_sink_open_next(output->sink, number, ret_error) : NULL;
 	options.border = output->segments.newest_call;
 	if (*ret_sink)
-		error = writer->ops->open(writer, *ret_sink, output->metadata, &options);
-	if (!error)
+		*ret_error = writer->ops->open(writer, *ret_sink, output->metadata, &options);
+	if (!*ret_error)
 		return writer;
-	gt_log_say("no file can follow %s (error %d)", gt_sink_path(output->sink), -error);
 	if (*ret_sink)
 		gt_sink_discard(*ret_sink);
 	if (writer)
 		writer->ops->fini(writer);
 	gt_writer_free(writer);
 	return NULL;
+}
+
+/* The oldest file goes once the next one says so: a kill in between leaves one more than may be
+ * kept. On a full disk there is no next one before it went. */
+static struct gt_writer *open_for_oldest(struct gt_output *output, uint32_t number,
+					 struct gt_sink *oldest, struct gt_sink **ret_sink)
+{
+	int error;
+	struct gt_writer *next = open_next(output, number, ret_sink, &error);
+
+	if (oldest)
+		gt_sink_discard(oldest);
+	if (!next && oldest)
+		next = open_next(output, number, ret_sink, &error);
+	if (!next)
+		gt_log_say("no file can follow %s (error %d)", gt_sink_path(output->sink), -error);
+	return next;
 }
 
 static void report_removal(struct gt_output *output, uint64_t events)
@@ -266,9 +283,11 @@ void gt_segments_turn(struct gt_output *output)
 	uint64_t *reported = output->metadata->segment;
 	uint32_t number = reported[GT_SEGMENT_NUMBER] ? (uint32_t)reported[GT_SEGMENT_NUMBER] : 1;
 	uint64_t before[GT_SEGMENT_COUNT_], after[GT_SEGMENT_COUNT_];
-	uint64_t removed = remove_oldest(output);
 	struct gt_writer *full = output->writer, *next;
-	struct gt_sink *full_sink = output->sink, *sink;
+	struct gt_sink *full_sink = output->sink, *sink, *oldest;
+	uint64_t removed;
+
+	oldest = take_oldest(output, &removed);
 
 	reported[GT_SEGMENT_NUMBER] = number;
 	memcpy(before, reported, sizeof(before));
@@ -276,7 +295,7 @@ void gt_segments_turn(struct gt_output *output)
 	reported[GT_SEGMENT_BORDER] = segments->newest_call;
 	memcpy(after, reported, sizeof(after));
 	free_reserve(segments);
-	next = open_next(output, number + 1, &sink);
+	next = open_for_oldest(output, number + 1, oldest, &sink);
 	memcpy(reported, before, sizeof(before));
 	if (!next) {
 		segments->possible = false;

@@ -193,7 +193,7 @@ void gt_spooling_begun(const struct gt_spooling *spooling)
 	gt_spooling_update(spooling, spooling->ledger);
 }
 
-void gt_spooling_claim(const struct gt_spooling *spooling, uint64_t files,
+void gt_spooling_claim(const struct gt_spooling *spooling, const uint64_t *segment,
 		       const struct gt_ledger *claimed)
 {
 	struct gt_spooled *spooled = spooling->spooled;
@@ -202,7 +202,7 @@ void gt_spooling_claim(const struct gt_spooling *spooling, uint64_t files,
 	if (!spooled)
 		return;
 	other = !atomic_load(&spooled->claim);
-	spooled->claims[other].files = files;
+	memcpy(spooled->claims[other].segment, segment, sizeof(spooled->claims[other].segment));
 	spooled->claims[other].ledger = *claimed;
 	atomic_store(&spooled->claim, other);
 }

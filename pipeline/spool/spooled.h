@@ -26,7 +26,7 @@
 
 /* What the closed files of a trace in several say in their ledgers, all together. */
 struct gt_spooled_claims {
-	uint64_t files; /* how many of them, from the first on */
+	uint64_t segment[GT_SEGMENT_COUNT_]; /* of the last of them */
 	struct gt_ledger ledger;
 };
 
@@ -82,8 +82,9 @@ void gt_spooled_copy_read(struct gt_ledger *to, const struct gt_ledger *from);
 /* What is lost so far. Before the records that it was made of leave the spool. */
 void gt_spooling_lost(const struct gt_spooling *spooling, const struct gt_losses *lost);
 
-/* The first @files files are closed; @claimed is the sum of their ledgers. */
-void gt_spooling_claim(const struct gt_spooling *spooling, uint64_t files,
+/* The files up to that with @segment (GT_SEGMENT_COUNT_) are closed; @claimed is the sum of their
+ * ledgers. */
+void gt_spooling_claim(const struct gt_spooling *spooling, const uint64_t *segment,
 		       const struct gt_ledger *claimed);
 
 /* Where the translator leaves its notes; NULL: there is no spool. */

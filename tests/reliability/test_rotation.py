@@ -6,6 +6,8 @@ together they hold every call that had returned and all work that CUPTI had repo
 
 RELIABILITY_KILLS is the number of kills (12), RELIABILITY_SEED repeats those of a run."""
 
+import collections
+import glob
 import json
 import os
 import random
@@ -22,6 +24,8 @@ KILLS = int(os.environ.get("RELIABILITY_KILLS", "12"))
 SEED = int(os.environ.get("RELIABILITY_SEED", str(random.SystemRandom().randrange(1 << 30))))
 KILLWRITE = os.path.join(harness.PROGRAMS, "libkillwrite.so")
 FLOOD = [harness.program("workload"), "flood"]
+THREADS = 3  # of the program, each in one call when it dies
+SETUP = 10  # calls with names of their own, at most, all in the first file
 PARTS = (0, 1, 300, 4096, 8192, 12288, 16383, 16384, -1)
 
 
@@ -33,13 +37,16 @@ def moment(number):
     return first, rng.randint(lowest, highest), rng.choice(PARTS)
 
 
-def kill(folder, spools, first, at, size):
-    """Status of the program, which killed itself or, if there was no such write, was killed by us."""
-    options = [f"LD_PRELOAD={KILLWRITE}:{harness.LIBRARY}", f"KILLWRITE_AT={at}",
-               f"KILLWRITE_BYTES={size}", "GPUTRACE_SPOOL=" + spools, "GPUTRACE_MAX_SIZE=1M",
-               "GPUTRACE_KEEP=0", "GPUTRACE_FLUSH_PERIOD=100", "GPUTRACE_BUFFER_SIZE=1M"]
-    if first:
-        options.append("KILLWRITE_FIRST=" + first)
+def in_write(first, at, size):
+    """What kills the program there, and how many files it keeps: all."""
+    options = [f"KILLWRITE_AT={at}", f"KILLWRITE_BYTES={size}", "GPUTRACE_KEEP=0"]
+    return options + ["KILLWRITE_FIRST=" + first] if first else options
+
+
+def kill(folder, spools, *how):
+    """Runs a program that kills itself or, if there is no such moment, is killed by us."""
+    options = [f"LD_PRELOAD={KILLWRITE}:{harness.LIBRARY}", "GPUTRACE_SPOOL=" + spools, "GPUTRACE_MAX_SIZE=1M",
+               "GPUTRACE_FLUSH_PERIOD=100", "GPUTRACE_BUFFER_SIZE=1M", *how]
     words = harness.command(FLOOD, folder=os.path.join(folder, "out"), truth=folder,
                             options=options)
     with subprocess.Popen(words, env=harness.environment(SIMCUDA_KERNEL_NS="20000"),
@@ -93,8 +100,41 @@ def check(folder, spools):
     return wrong, len(happened.ends), len(paths)
 
 
+def count_calls(out):
+    """By name of those in the files, and how many the newest file counts as removed. A file that it says is
+    removed may be there: its process was killed then."""
+    files = {}
+    for path in glob.glob(out + "/*.pt.trace.json") + glob.glob(out + "/*.pftrace"):
+        text = path + ".json" if path.endswith(".pftrace") else path
+        if text != path:
+            harness.tool("convert", path, text)
+        with open(text, encoding="utf-8") as file:
+            files[harness.number_of(path)] = json.load(file)
+    segment = files[max(files)]["segment"]
+    there = collections.Counter(event["name"] for number, root in files.items() if number > segment["files_removed"]
+                                for event in root["traceEvents"] if event.get("cat") in ("cuda_runtime", "cuda_driver"))
+    return there, segment["calls_removed"]
+
+
 @unittest.skipUnless(harness.has_shm(), "no /dev/shm with a gigabyte")
 class Rotation(unittest.TestCase):
+    def test_while_the_oldest_goes(self):
+        """Inside its removal, and inside the first write of the file that counts it."""
+        self.addCleanup(os.environ.pop, "GPUTRACE_SPOOL", None)
+        for how in (["KILLWRITE_UNLINK=1"], ["KILLWRITE_UNLINK=3"], ["KILLWRITE_UNLINK=2", "GPUTRACE_FORMAT=perfetto"],
+                    in_write("[", 8, 300), in_write("[", 12, 16384)):
+            with self.subTest(how=how), tempfile.TemporaryDirectory() as folder, \
+                    tempfile.TemporaryDirectory(dir="/dev/shm") as spools:
+                kill(folder, spools, *how, "GPUTRACE_KEEP=2")
+                os.environ["GPUTRACE_SPOOL"] = spools
+                status, output = harness.tool("repair", folder + "/out")
+                self.assertEqual(status, 0, output)
+                there, removed = count_calls(folder + "/out")
+                made = sum(call["name"] in there and not call["nested"] for call in harness.Truth(folder).calls)
+                self.assertGreater(removed, 0)
+                missing = made - sum(there.values()) - removed
+                self.assertTrue(-SETUP <= missing <= THREADS, (made, there, removed))
+
     def test_at_random_moments(self):
         self.addCleanup(os.environ.pop, "GPUTRACE_SPOOL", None)
         operations = files = 0
@@ -104,7 +144,7 @@ class Rotation(unittest.TestCase):
             spools = tempfile.mkdtemp(prefix="gt-rotation-", dir="/dev/shm")
             try:
                 with self.subTest(kill=number, seed=SEED, how=how):
-                    kill(folder, spools, *how)
+                    kill(folder, spools, *in_write(*how))
                     wrong, happened, parts = check(folder, spools)
                     self.assertEqual(wrong, [])
                     operations += happened
