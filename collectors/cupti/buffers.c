@@ -104,7 +104,7 @@ int gt_cupti_buffers_start(size_t buffer_bytes, size_t max_bytes, bool null_is_s
 	pool.slots = spooled->slots;
 	pool.counts = &spooled->counts;
 	gt_spool_set_root(GT_SPOOL_BUFFERS, spooled);
-	gt_cupti_buffers_prepare();
+	gt_cupti_buffers_prepare(NULL, NULL);
 	return 0;
 }
 
@@ -381,29 +381,50 @@ static bool blocks_memory(const struct buffers_slot *slot)
 	return each_read(slot->block, NULL) == gt_cupti_blocks_pieces(slot->block);
 }
 
-static bool free_block(void)
+/* What is done once before the first buffer is freed that recovery may need. */
+struct buffers_spill {
+	void (*spill)(void *context); /* NULL: done, or not needed */
+	void *context;
+};
+
+static void spill_once(struct buffers_spill *spill)
+{
+	if (spill->spill)
+		spill->spill(spill->context);
+	spill->spill = NULL;
+}
+
+static bool free_block(struct buffers_spill *spill)
 {
 	struct buffers_slot *oldest = oldest_read(blocks_memory);
 
-	return oldest && each_read(oldest->block, free_slot) > 0;
+	if (!oldest)
+		return false;
+	spill_once(spill);
+	return each_read(oldest->block, free_slot) > 0;
 }
 
 /* Many small buffers may use up the slots before they use up the blocks. */
-static void free_slots(void)
+static void free_slots(struct buffers_spill *spill)
 {
 	struct buffers_slot *oldest;
 
 	if (atomic_load(&pool.used) <= GT_CUPTI_BUFFERS_MAX - FREE_SLOTS)
 		return;
-	for (uint32_t n = count_in(SLOT_FREE); n < FREE_SLOTS && (oldest = oldest_read(NULL)); n++)
+	for (uint32_t n = count_in(SLOT_FREE); n < FREE_SLOTS && (oldest = oldest_read(NULL));
+	     n++) {
+		spill_once(spill);
 		free_slot(oldest);
+	}
 }
 
-void gt_cupti_buffers_prepare(void)
+void gt_cupti_buffers_prepare(void (*spill)(void *context), void *context)
 {
-	free_slots();
+	struct buffers_spill once = {spill, context};
+
+	free_slots(&once);
 	while (gt_cupti_blocks_reclaim() < READY_BLOCKS)
-		if (!gt_cupti_blocks_add() && !free_block())
+		if (!gt_cupti_blocks_add() && !free_block(&once))
 			return;
 }
 

@@ -64,8 +64,10 @@ size_t gt_cupti_buffers_waiting(void);
  * in the spool are kept for recovery. */
 void gt_cupti_buffers_release(uint64_t until);
 
-/* Drain thread: prepares memory for coming requests. */
-void gt_cupti_buffers_prepare(void);
+/* Drain thread: prepares memory for coming requests. Before a buffer is freed that recovery may
+ * need, @spill(@context) is called, once, to bring what was read into the file; NULL: not needed.
+ */
+void gt_cupti_buffers_prepare(void (*spill)(void *context), void *context);
 
 /* For recovery: a buffer of a spool. */
 struct gt_cupti_spooled {

@@ -85,13 +85,13 @@ static void read_record(const CUpti_Activity *record, const uint8_t *end,
 		gt_cupti_relay_put(record, size);
 }
 
-bool gt_cupti_read_begin(struct gt_cupti_reading *ret_reading)
+bool gt_cupti_read_begin(struct gt_cupti_reading *ret_reading, const struct gt_translate *translate)
 {
 	*ret_reading = (struct gt_cupti_reading){.last = NULL};
 	gt_cupti_relay_serve();
 	if (gt_cupti_buffers_next(&ret_reading->buffer))
 		return true;
-	gt_cupti_buffers_prepare();
+	gt_cupti_buffers_prepare(translate->spill, translate->context);
 	return false;
 }
 
@@ -113,7 +113,7 @@ static void end_buffer(struct gt_cupti_reading *reading, struct gt_translate *tr
 	if (translate->read)
 		translate->read(translate->context);
 	gt_cupti_buffers_recycle(buffer, translate->now);
-	gt_cupti_buffers_prepare();
+	gt_cupti_buffers_prepare(translate->spill, translate->context);
 }
 
 bool gt_cupti_read_part(struct gt_cupti_reading *reading, struct gt_translate *translate,

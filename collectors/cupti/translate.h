@@ -73,6 +73,9 @@ struct gt_translate {
 	void (*tie)(void *context, uint32_t correlation, uint32_t id);
 	/* all records of a buffer were emitted; NULL: not needed */
 	void (*read)(void *context);
+	/* the records of buffers that were read leave the spool, for lack of memory; NULL: not
+	 * needed */
+	void (*spill)(void *context);
 	void *context;
 };
 

@@ -107,6 +107,20 @@ void gt_call_join_record(struct gt_call_join *join, const struct gt_event *event
 	}
 }
 
+void gt_call_join_spill(struct gt_call_join *join)
+{
+	struct gt_waiting *waiting = &join->unlinked;
+
+	for (size_t i = 0; i < waiting->count; i++) {
+		struct gt_event *event = &waiting->events[i].event;
+		enum gt_correlate_found found = link_launch(join, event);
+
+		gt_ledger_add(join->ledger, GT_LEDGER_EARLY_WORK, found == GT_CORRELATE_UNKNOWN);
+		write_record(join, event, found);
+	}
+	waiting->count = 0;
+}
+
 void gt_call_join_settle(struct gt_call_join *join, bool all)
 {
 	struct gt_waiting *waiting = &join->unlinked;

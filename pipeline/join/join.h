@@ -63,6 +63,9 @@ void gt_call_join_record(struct gt_call_join *join, const struct gt_event *event
 /* Joins what waited for its call; @all: writes what still has none (the end). */
 void gt_call_join_settle(struct gt_call_join *join, bool all);
 
+/* Writes all that waits: its records leave the spool. */
+void gt_call_join_spill(struct gt_call_join *join);
+
 /* Launches that a record may still come of. */
 uint64_t gt_call_join_in_flight(const struct gt_call_join *join);
 

@@ -54,6 +54,18 @@ static void end_buffer(void *context)
 	gt_spooling_read(gpu->spooling);
 }
 
+/* In order, but for work that CUPTI has not reported yet. */
+static void spill(void *context)
+{
+	struct gt_gpu *gpu = context;
+	struct gt_output *output = gpu->join->outlet->output;
+
+	gt_call_join_spill(gpu->join);
+	if (gt_output_is_open(output))
+		gt_output_flush(output, UINT64_MAX);
+	gt_spooling_read(gpu->spooling);
+}
+
 void gt_gpu_init(struct gt_gpu *gpu, const struct gt_clock *clock, struct gt_intern *strings,
 		 struct gt_demangle *demangle)
 {
@@ -68,6 +80,7 @@ void gt_gpu_init(struct gt_gpu *gpu, const struct gt_clock *clock, struct gt_int
 	translate->emit = take_event;
 	translate->tie = take_tie;
 	translate->read = end_buffer;
+	translate->spill = gpu->spooling && gpu->spooling->spooled ? spill : NULL;
 	translate->context = gpu;
 }
 
@@ -133,7 +146,7 @@ static uint64_t read_buffers(void *part, struct gt_collector_turn *turn)
 	uint64_t work = 0;
 	size_t cost;
 
-	while (turn->bytes && gpu->has_cupti && gt_cupti_read_begin(&reading)) {
+	while (turn->bytes && gpu->has_cupti && gt_cupti_read_begin(&reading, &gpu->translate)) {
 		cost = gt_cupti_buffer_cost(reading.buffer.valid);
 		turn->bytes -= turn->bytes > cost ? cost : turn->bytes;
 		work += turn->others(turn->context); /* what returned before it was full */

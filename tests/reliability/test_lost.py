@@ -33,7 +33,7 @@ CASES = {  # what stops the file, and what its note says of that
     "size limit": ("GPUTRACE_MAX_SIZE=1M", "GPUTRACE_KEEP=1"),
 }
 # Nothing is read from the second write of the trace on.
-STALLED = (f"LD_PRELOAD={FAILWRITE}:{harness.LIBRARY}", "FAILWRITE_FROM=2", "FAILWRITE_GATE=1")
+STALLED = (f"LD_PRELOAD={FAILWRITE}:{harness.LIBRARY}", "FAILWRITE_FROM=2", "FAILWRITE_HANG=/dev/null")
 COUNTED = [  # what the ledger of a killed process counts, fast rounds, options
     ("calls_lost_ring_full", 1000, (*STALLED, "GPUTRACE_RING_SIZE=16K")),
     ("buffers_discarded", 20000, (*STALLED, "GPUTRACE_MAX_MEMORY=16M")),
@@ -126,6 +126,15 @@ class Lost(unittest.TestCase):
             with self.subTest(key=key):
                 ledger = self.repaired(*options, fast=fast)["ledger"]
                 self.assertGreater(ledger[key], 0, ledger)
+
+    def test_work_of_lost_calls(self):
+        """It waits for its call, in memory; the buffers that it was read from are needed again before."""
+        with tempfile.TemporaryDirectory() as truth:
+            ledger = self.repaired("GPUTRACE_RING_SIZE=16K", "GPUTRACE_MAX_MEMORY=16M", fast=20000, truth=truth)["ledger"]
+            made = harness.Truth(truth)
+        there = sum(ledger[kind + how] for kind in KINDS for how in ("s_written", "s_not_written"))
+        self.assertEqual(there + ledger["launches_without_record"], len(made.operations), ledger)
+        self.assertEqual(ledger["gpu_ops_without_call"], ledger["calls_lost_ring_full"], ledger)
 
     def test_each_fault(self):
         forms = itertools.cycle(("chrome", "perfetto"))

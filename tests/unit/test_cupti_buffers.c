@@ -77,7 +77,7 @@ Test(cupti_buffers, are_zero_when_handed_out_again)
 		gt_cupti_buffers_complete(buffer, size);
 		cr_assert(gt_cupti_buffers_next(&done));
 		gt_cupti_buffers_recycle(&done, 1);
-		gt_cupti_buffers_prepare();
+		gt_cupti_buffers_prepare(NULL, NULL);
 	}
 }
 
@@ -198,7 +198,7 @@ Test(cupti_buffers, many_threads_ask_and_complete_while_one_reads)
 				seen[writer]++;
 			gt_cupti_buffers_recycle(&done, 1);
 		}
-		gt_cupti_buffers_prepare();
+		gt_cupti_buffers_prepare(NULL, NULL);
 	}
 	cr_assert_eq(mixed, 0);
 	for (uint32_t i = 0; i < WRITERS; i++) {
@@ -274,7 +274,7 @@ Test(cupti_buffers, are_as_large_as_what_comes_in_a_moment)
 		gt_cupti_buffers_complete(buffer, size);
 		cr_assert(gt_cupti_buffers_next(&done));
 		gt_cupti_buffers_recycle(&done, 1);
-		gt_cupti_buffers_prepare();
+		gt_cupti_buffers_prepare(NULL, NULL);
 		largest = size;
 	}
 	cr_assert_eq(largest, (1u << 20) - GT_FREE_GUARD_BYTES);
@@ -359,7 +359,7 @@ static size_t turn_over(int count, size_t valid)
 		gt_cupti_buffers_complete(buffer, valid < size ? valid : size);
 		cr_assert(gt_cupti_buffers_next(&done), "%d", i);
 		gt_cupti_buffers_recycle(&done, 1);
-		gt_cupti_buffers_prepare();
+		gt_cupti_buffers_prepare(NULL, NULL);
 	}
 	return size;
 }
@@ -378,7 +378,7 @@ Test(cupti_buffers, of_any_size_have_all_of_the_cap)
 	cr_assert_eq(gt_cupti_buffers_count().discarded, 0);
 	while (gt_cupti_buffers_next(&done))
 		gt_cupti_buffers_recycle(&done, 1);
-	gt_cupti_buffers_prepare();
+	gt_cupti_buffers_prepare(NULL, NULL);
 	cr_assert_eq(turn_over(40, SIZE_MAX), large);
 	cr_assert_eq(gt_cupti_buffers_count().discarded, 0);
 }
@@ -420,4 +420,33 @@ Test(cupti_buffers, that_are_many_give_way_too, .fini = gt_spool_remove)
 	gt_cupti_buffers_start(4u << 20, 48u << 20, true);
 	turn_over(2 * GT_CUPTI_BUFFERS_MAX, 200);
 	cr_assert_eq(gt_cupti_buffers_count().discarded, 0);
+}
+
+static void count_spill(void *context)
+{
+	++*(int *)context;
+}
+
+/* Before the first one is freed that recovery may need, and only then. */
+Test(cupti_buffers, that_give_way_are_spilled_first, .fini = gt_spool_remove)
+{
+	struct gt_cupti_buffer done;
+	int spills = 0;
+	size_t size;
+
+	start_spool();
+	gt_cupti_buffers_start(4u << 20, 16u << 20, true);
+	gt_cupti_buffers_complete(request(&size), 8);
+	cr_assert(gt_cupti_buffers_next(&done));
+	gt_cupti_buffers_recycle(&done, 1);
+	gt_cupti_buffers_prepare(count_spill, &spills);
+	cr_assert_eq(spills, 0);
+	turn_over(GT_CUPTI_BUFFERS_MAX, 200);
+	for (uint32_t i = 0; i < GT_CUPTI_BUFFERS_MAX && !spills; i++) {
+		gt_cupti_buffers_complete(request(&size), 8);
+		cr_assert(gt_cupti_buffers_next(&done));
+		gt_cupti_buffers_recycle(&done, 1);
+		gt_cupti_buffers_prepare(count_spill, &spills);
+	}
+	cr_assert_eq(spills, 1);
 }

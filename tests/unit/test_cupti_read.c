@@ -80,7 +80,7 @@ static int read_one(uint64_t *records)
 	int parts = 1;
 
 	*records = 0;
-	cr_assert(gt_cupti_read_begin(&reading));
+	cr_assert(gt_cupti_read_begin(&reading, &translate));
 	while (gt_cupti_read_part(&reading, &translate, records))
 		parts++;
 	return parts;
@@ -105,7 +105,7 @@ Test(cupti_read, a_large_buffer_is_read_in_parts_and_whole)
 	cr_assert_eq(gt_cupti_buffers_waiting(), gt_cupti_buffer_cost(8));
 	cr_assert_eq(read_one(&records), 1);
 	cr_assert_eq(records, 1);
-	cr_assert_not(gt_cupti_read_begin(&reading));
+	cr_assert_not(gt_cupti_read_begin(&reading, &translate));
 	cr_assert_eq(count(GT_LEDGER_RECORDS_UNKNOWN), RECORDS + 1);
 	cr_assert_eq(count(GT_LEDGER_RECORDS_UNREADABLE_BYTES), 0);
 }
