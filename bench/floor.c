@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "collectors/cupti/load.h"
+#include "collectors/cupti/library/load.h"
 #include "core/schema/cuda_api.h"
 
 #define BUFFER_BYTES ((size_t)4 << 20)
@@ -98,7 +98,7 @@ int InitializeInjection(void)
 	CUpti_SubscriberHandle subscriber;
 	char why[256] = "cuptiSubscribe was refused";
 
-	if (gt_cupti_load("", &api, why, sizeof(why)) ||
+	if (gt_cupti_load("", GT_CUPTI_IN_INIT, &api, why, sizeof(why)) ||
 	    api.cuptiSubscribe(&subscriber, on_callback, NULL) != CUPTI_SUCCESS) {
 		fprintf(stderr, "floor: no CUPTI: %s\n", why);
 		return 0;

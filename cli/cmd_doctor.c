@@ -137,10 +137,10 @@ static void list_cupti(struct doctor *doctor)
 
 static void explain_refusal(const char *reason)
 {
-	if (strstr(reason, "39") || strstr(reason, "MULTIPLE_SUBSCRIBERS"))
+	if (strstr(reason, "failed with 39:") || strstr(reason, "MULTIPLE_SUBSCRIBERS"))
 		remedy("another tool owns CUPTI (nsys, ncu, torch.profiler, DCGM profiling): end "
 		       "it");
-	else if (strstr(reason, "35") || strstr(reason, "PRIVILEGES"))
+	else if (strstr(reason, "failed with 35:") || strstr(reason, "PRIVILEGES"))
 		remedy("the driver lets only administrators trace: "
 		       "https://developer.nvidia.com/ERR_NVGPUCTRPERM");
 	else

@@ -6,8 +6,8 @@
  * and returns what that returned; but cuptiFinalize, which ends what everybody has in CUPTI, ends
  * what its caller has there. Application threads, a few times a session.
  *
- * Our own calls of CUPTI never come here: they go by address (collectors/cupti/load.c). Calls of
- * libcupti to itself may; they are passed on and mean nothing.
+ * Our own calls of CUPTI never come here: they go by address (collectors/cupti/library/load.c).
+ * Calls of libcupti to itself may; they are passed on and mean nothing.
  */
 #include <errno.h>
 #include <string.h>

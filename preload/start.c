@@ -164,6 +164,7 @@ void gt_session_start(bool from_hook)
 		goto out;
 	if (atomic_load(&gt_session_state) != GT_SESSION_IDLE || !gt_first_call_claim())
 		goto out;
+	pipeline.gpu.in_init = !from_hook;
 	error = start_undisturbed();
 	if (error) {
 		if (error != -ECANCELED)

@@ -13,40 +13,12 @@
 #include "collectors/cupti/cupti.h"
 #include "collectors/cupti/foreign.h"
 #include "collectors/cupti/internal.h"
+#include "collectors/cupti/library/refusal.h"
 #include "collectors/cupti/quirks.h"
 #include "collectors/cupti/relay.h"
 #include "core/guest/forkguard.h"
 #include "core/guest/text.h"
 #include "core/schema/cuda_api.h"
-
-/* Why subscribing or enabling failed, with the remedy (REQ-11). */
-static const struct {
-	int result;
-	const char *text;
-} reasons[] = {
-	{CUPTI_ERROR_NOT_INITIALIZED, "the driver is too old for this CUPTI: update the driver or "
-				      "use the CUPTI of its CUDA version (--cupti)"},
-	{CUPTI_ERROR_INSUFFICIENT_PRIVILEGES,
-	 "the driver does not let this user profile: see ERR_NVGPUCTRPERM at NVIDIA"},
-	{CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED,
-	 "another tool holds CUPTI in this process (nsys, ncu, cuda-gdb, torch.profiler)"},
-	{CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED, "this virtual GPU does not allow profiling"},
-	{CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED,
-	 "confidential computing mode does not allow profiling"},
-	{CUPTI_ERROR_CMP_DEVICE_NOT_SUPPORTED, "this GPU model does not allow profiling"},
-	{CUPTI_ERROR_UNKNOWN, "CUPTI gives no reason (error 999): there may be no usable driver"},
-};
-
-static void explain(const char *step, int result, char *ret_why, size_t size)
-{
-	const char *text = "see cupti_result.h";
-
-	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
-		if (reasons[i].result == result)
-			text = reasons[i].text;
-	}
-	gt_text_format(ret_why, size, "%s failed with %d: %s", step, result, text);
-}
 
 /* Notes for the trace what CUPTI refused without failing altogether. */
 static void note_refused(struct gt_cupti_status *status, const char *what, int result)
@@ -373,7 +345,7 @@ static int subscribe(struct gt_cupti_status *status)
 
 	if (result == CUPTI_SUCCESS)
 		return 0;
-	explain("cuptiSubscribe", result, status->why, sizeof(status->why));
+	gt_cupti_refusal("cuptiSubscribe", result, status->why, sizeof(status->why));
 	if (result != CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
 		return -EIO;
 	name_other(other, sizeof(other));
@@ -410,7 +382,8 @@ static int register_buffers(struct gt_cupti_status *status)
 	result = gt_cupti.api.cuptiActivityRegisterCallbacks(on_request, on_complete);
 	if (result == CUPTI_SUCCESS)
 		return 0;
-	explain("cuptiActivityRegisterCallbacks", result, status->why, sizeof(status->why));
+	gt_cupti_refusal("cuptiActivityRegisterCallbacks", result, status->why,
+			 sizeof(status->why));
 	return -EIO;
 }
 

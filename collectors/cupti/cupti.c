@@ -9,6 +9,7 @@
 
 #include "collectors/cupti/buffers.h"
 #include "collectors/cupti/capture.h"
+#include "collectors/cupti/foreign.h"
 #include "collectors/cupti/internal.h"
 #include "collectors/cupti/quirks.h"
 #include "collectors/cupti/relay.h"
@@ -21,16 +22,19 @@
 
 struct gt_cupti gt_cupti;
 
-int gt_cupti_start(const struct gt_config *config, void (*on_init_finished)(void),
+int gt_cupti_start(const struct gt_config *config, bool in_init, void (*on_init_finished)(void),
 		   void (*on_failed)(void), struct gt_cupti_status *ret_status)
 {
+	enum gt_cupti_moment moment = in_init ? GT_CUPTI_IN_INIT : GT_CUPTI_BEFORE_INIT;
 	struct gt_cupti_status *status = ret_status;
 	int error;
 
 	memset(status, 0, sizeof(*status));
 	memset(&gt_cupti, 0, sizeof(gt_cupti));
-	error = gt_cupti_load(gt_config_text(config, GT_CONFIG_CUPTI), &gt_cupti.api, status->why,
-			      sizeof(status->why));
+	if (gt_cupti_foreign_get().changes)
+		moment = GT_CUPTI_IN_USE;
+	error = gt_cupti_load(gt_config_text(config, GT_CONFIG_CUPTI), moment, &gt_cupti.api,
+			      status->why, sizeof(status->why));
 	if (error)
 		return error;
 	status->version = gt_cupti.api.version;

@@ -28,13 +28,14 @@ struct gt_cupti_status {
 
 /*
  * Finds CUPTI, subscribes, enables kinds and callbacks. Session start, inside cuInit or at the
- * first hooked call. @on_init_finished is called once on an application thread when the driver is
- * up (an exit handler registered from then on runs before the driver's own); @on_failed when CUPTI
- * reports a fatal error, inside its callback. 0, or a negative errno with status->why set: then
- * nothing is active. -EBUSY: another tool was first; collectors/cupti/watch.h tries again later.
+ * first hooked call (@in_init: the former). @on_init_finished is called once on an application
+ * thread when the driver is up (an exit handler registered from then on runs before the driver's
+ * own); @on_failed when CUPTI reports a fatal error, inside its callback. 0, or a negative errno
+ * with status->why set: then nothing is active. -EBUSY: another tool was first;
+ * collectors/cupti/watch.h tries again later.
  * @config and @status are kept.
  */
-int gt_cupti_start(const struct gt_config *config, void (*on_init_finished)(void),
+int gt_cupti_start(const struct gt_config *config, bool in_init, void (*on_init_finished)(void),
 		   void (*on_failed)(void), struct gt_cupti_status *ret_status);
 
 /* A completed buffer that is being read. */

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "collectors/cupti/cupti.h"
-#include "collectors/cupti/load.h"
+#include "collectors/cupti/library/load.h"
 
 /* "CUPTI for " and the name that a subscriber gives itself. */
 #define GT_CUPTI_NAME_BYTES 64

@@ -8,7 +8,8 @@
 #include <string.h>
 
 #include "collectors/cupti/buffers.h"
-#include "collectors/cupti/load.h"
+#include "collectors/cupti/library/driver.h"
+#include "collectors/cupti/library/load.h"
 #include "collectors/cupti/replay.h"
 #include "core/correlate.h"
 #include "core/guest/log.h"
@@ -111,8 +112,8 @@ static int start(void *part)
 	if (!wanted)
 		gt_text_format(status->why, sizeof(status->why), "--mode=hooks");
 	else
-		gpu->started =
-			gt_cupti_start(gpu->config, gpu->watch_end, gt_coexist_on_failure, status);
+		gpu->started = gt_cupti_start(gpu->config, gpu->in_init, gpu->watch_end,
+					      gt_coexist_on_failure, status);
 	gpu->has_cupti = gpu->started == 0;
 	gpu->translate.version = status->version;
 	fill_metadata(gpu);

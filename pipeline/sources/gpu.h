@@ -18,7 +18,7 @@
 
 struct gt_spooling;
 
-/* Given: the first six; the rest is zero at first. */
+/* Given: the first seven; the rest is zero at first. */
 struct gt_gpu {
 	const struct gt_config *config;
 	struct gt_metadata *metadata; /* versions and devices */
@@ -27,6 +27,7 @@ struct gt_gpu {
 	const struct gt_spooling *spooling; /* learns what was read; NULL: nobody has to */
 	void (*watch_end)(void); /* the driver is up: exit handlers can be registered; may be
 				  * NULL */
+	bool in_init;            /* the session starts inside cuInit */
 	int started;             /* what gt_cupti_start returned */
 	struct gt_cupti_status status;
 	/* GPU work is recorded. The exiting thread may set it from a drain thread that is stuck. */

@@ -23,7 +23,7 @@ import sys
 
 GUEST_CORE = {"core", "core/guest", "core/json", "core/schema"}
 COLLECTORS = {f"collectors/{name}" for name in
-              ("call", "cupti", "nvtx", "python", "sampler", "symbols", "unwind")}
+              ("call", "cupti", "cupti/library", "nvtx", "python", "sampler", "symbols", "unwind")}
 PIPELINE = {f"pipeline/{name}" for name in ("join", "output", "ranges", "replay", "sources", "spool")}
 READERS = {"readers", "readers/chrome", "readers/perfetto"}
 
@@ -37,7 +37,9 @@ MAY_INCLUDE = {
     "collectors/symbols": GUEST_CORE,
     "collectors/unwind": GUEST_CORE,
     "collectors/call": GUEST_CORE | {"collectors/python", "collectors/unwind"},
-    "collectors/cupti": GUEST_CORE | {"collectors/call", "collectors/symbols"},
+    "collectors/cupti/library": GUEST_CORE,
+    "collectors/cupti": GUEST_CORE | {"collectors/call", "collectors/cupti/library",
+                                      "collectors/symbols"},
     "collectors/nvtx": GUEST_CORE | {"collectors/call", "collectors/cupti"},
     "collectors/sampler": GUEST_CORE | {"collectors/call", "collectors/python", "collectors/unwind"},
     "writers": GUEST_CORE,

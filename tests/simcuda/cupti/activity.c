@@ -334,6 +334,10 @@ static const char *const results[] = {
 
 CUptiResult CUPTIAPI cuptiGetResultString(CUptiResult result, const char **text)
 {
+	CUptiResult started = cupti_check_started();
+
+	if (started)
+		return started;
 	if (!text)
 		return cupti_fail(CUPTI_ERROR_INVALID_PARAMETER);
 	if (result == CUPTI_ERROR_UNKNOWN)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The inside of the simulated libcupti. Built once per personality: SIM_CUPTI_VERSION (18, 22, 26,
- * 130000) decides the layout of every record; what that version does not export is not exported.
+ * 130000, 130200, 130300) decides the layout of every record; what that version does not export is
+ * not exported.
  */
 #ifndef SIMCUDA_CUPTI_CUPTI_SIM_H
 #define SIMCUDA_CUPTI_CUPTI_SIM_H
@@ -66,6 +67,7 @@ extern const char *const sim_runtime_names[SIM_MAX_CBID];
 
 /* init.c */
 CUptiResult cupti_check(void);
+CUptiResult cupti_check_started(void); /* of functions that want a driver from 13.2 on only */
 CUptiResult cupti_fail(CUptiResult error);
 void cupti_lock(void);
 void cupti_unlock(void);

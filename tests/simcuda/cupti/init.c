@@ -120,6 +120,18 @@ static void read_faults(void)
 	free(copy);
 }
 
+/* Of this CUPTI; a driver of an older one is of no use. */
+#define CUDA_MAJOR                                                                                 \
+	(SIM_CUPTI_VERSION >= 130000 ? SIM_CUPTI_VERSION / 10000 : SIM_CUPTI_VERSION > 18 ? 12 : 11)
+
+static bool is_too_old(void *driver)
+{
+	int (*get)(int *), version = 0;
+
+	*(void **)&get = dlsym(driver, "cuDriverGetVersion");
+	return !get || get(&version) || version / 1000 < CUDA_MAJOR;
+}
+
 static void start(void)
 {
 	static const CUuuid id = SIM_TABLE_UUID;
@@ -129,7 +141,7 @@ static void start(void)
 	read_faults();
 	cupti.pid = getpid();
 	cupti.thread_id_type = CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT;
-	if (driver)
+	if (driver && !is_too_old(driver))
 		*(void **)&get = dlsym(driver, "cuGetExportTable");
 	if (!get || get((const void **)&cupti.table, &id))
 		return;
@@ -145,17 +157,33 @@ static void tell_of_child(void)
 			(int)getpid());
 }
 
-/* Without a driver CUPTI answers 999, not 15; after a fatal error, or once the driver's atexit
- * handler has run, nothing works any more. */
+/* CUPTI 13.2 logs a failed start by a function that begins with that start. */
+static CUptiResult fail_to_start(void)
+{
+	const char *text;
+
+	if (SIM_CUPTI_VERSION >= 130200 && SIM_CUPTI_VERSION < 130300)
+		return cuptiGetResultString(CUPTI_ERROR_UNKNOWN, &text);
+	return cupti_fail(SIM_CUPTI_VERSION < 130000 ? CUPTI_ERROR_NOT_INITIALIZED
+						     : CUPTI_ERROR_UNKNOWN);
+}
+
+/* After a fatal error, or once the driver's atexit handler has run, nothing works any more. */
 CUptiResult cupti_check(void)
 {
 	pthread_once(&once, start);
 	if (!cupti.table)
-		return cupti_fail(CUPTI_ERROR_UNKNOWN);
+		return fail_to_start();
 	tell_of_child();
 	if (cupti.dead || cupti.table->driver_gone())
 		return cupti_fail(CUPTI_ERROR_NOT_INITIALIZED);
 	return CUPTI_SUCCESS;
+}
+
+CUptiResult cupti_check_started(void)
+{
+	pthread_once(&once, start);
+	return SIM_CUPTI_VERSION >= 130200 && !cupti.table ? fail_to_start() : CUPTI_SUCCESS;
 }
 
 CUptiResult cupti_fail(CUptiResult error)
@@ -252,7 +280,7 @@ CUptiResult CUPTIAPI cuptiGetVersion(uint32_t *version)
 	if (!version)
 		return cupti_fail(CUPTI_ERROR_INVALID_PARAMETER);
 	*version = SIM_CUPTI_VERSION;
-	return CUPTI_SUCCESS;
+	return cupti_check_started();
 }
 
 CUptiResult CUPTIAPI cuptiGetTimestamp(uint64_t *timestamp)

@@ -180,8 +180,11 @@ CUptiResult CUPTIAPI cuptiSupportedDomains(size_t *count, CUpti_DomainTable *tab
 CUptiResult CUPTIAPI cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t cbid,
 					  const char **name)
 {
+	CUptiResult started = cupti_check_started();
 	const char *found = NULL;
 
+	if (started)
+		return started;
 	if (name && cbid < SIM_MAX_CBID && domain == CUPTI_CB_DOMAIN_DRIVER_API)
 		found = sim_driver_names[cbid];
 	if (name && cbid < SIM_MAX_CBID && domain == CUPTI_CB_DOMAIN_RUNTIME_API)

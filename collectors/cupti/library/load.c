@@ -4,7 +4,7 @@
  * and one of them would get nothing. So a mapped one wins, and a name that the loader shares with
  * later users comes before any path.
  */
-#include "collectors/cupti/load.h"
+#include "collectors/cupti/library/load.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -13,11 +13,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collectors/cupti/library/driver.h"
+#include "collectors/cupti/library/refusal.h"
 #include "core/guest/elf_lookup.h"
 #include "core/guest/forkgate.h"
 #include "core/guest/text.h"
 
 #define PATH_BYTES   256
+#define SONAME       "libcupti.so."
 #define NEWEST_MAJOR 13u
 #define OLDEST_MAJOR 11u
 
@@ -50,24 +53,6 @@ static bool find_mapped(const char *prefix, struct mapped *ret_mapped)
 	found = dl_iterate_phdr(match_mapped, ret_mapped);
 	gt_forkgate_unlock();
 	return found == 1;
-}
-
-uint32_t gt_cupti_driver_version(void)
-{
-	CUresult (*get_version)(int *) = NULL;
-	int version = 0;
-	void *cuda;
-
-	gt_forkgate_lock();
-	cuda = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY | RTLD_LOCAL);
-	if (cuda) {
-		*(void **)&get_version = dlsym(cuda, "cuDriverGetVersion");
-		dlclose(cuda); /* drops our reference only: the driver stays mapped */
-	}
-	gt_forkgate_unlock();
-	if (!get_version || get_version(&version) != CUDA_SUCCESS)
-		version = 0;
-	return (uint32_t)version;
 }
 
 uint32_t gt_cupti_cuda_major(void)
@@ -176,8 +161,7 @@ static void *find_for_major(uint32_t major, struct cupti_search *search)
 	char soname[64];
 	void *handle;
 
-	gt_text_format(soname, sizeof(soname), major == 11 ? "libcupti.so.11.8" : "libcupti.so.%u",
-		       major);
+	gt_text_format(soname, sizeof(soname), major == 11 ? SONAME "11.8" : SONAME "%u", major);
 	/* by name: shared with later users */
 	handle = try_open(soname, 0, false, search);
 	if (!handle)
@@ -214,7 +198,7 @@ static const char *resolve(void *handle, struct gt_cupti_api *api)
 	*(void **)&api->name = dlsym(handle, #name);                                               \
 	if (required && !api->name && !missing)                                                    \
 		missing = #name;
-#include "collectors/cupti/api.def"
+#include "collectors/cupti/library/api.def"
 #undef GT_CUPTI
 	return missing;
 }
@@ -229,21 +213,26 @@ static void explain(const char *forced, const struct cupti_search *search, char 
 		gt_text_format(ret_why, size, "CUPTI cannot be loaded: %s", search->refused);
 	else
 		gt_text_format(ret_why, size,
-			       "libcupti.so.%u was not found: install CUPTI of that CUDA, or "
-			       "name the file with --cupti",
+			       SONAME "%u was not found: install CUPTI of that CUDA, or "
+				      "name the file with --cupti",
 			       gt_cupti_cuda_major());
 }
 
 static int match_address(struct dl_phdr_info *info, size_t size, void *context)
 {
 	struct gt_cupti_api *api = context;
+	const char *end;
 	struct gt_elf elf;
+	uint64_t major;
 
 	if (gt_elf_open(info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum, &elf) < 0 ||
 	    !gt_elf_contains(&elf, (uintptr_t)api->cuptiSubscribe))
 		return 0;
 	api->start = elf.start;
 	api->end = elf.end;
+	if (!strncmp(elf.soname, SONAME, strlen(SONAME)) &&
+	    !gt_text_parse_u64(elf.soname + strlen(SONAME), &end, &major))
+		api->major = (uint32_t)major;
 	return 1;
 }
 
@@ -254,25 +243,76 @@ static void find_extent(struct gt_cupti_api *api)
 	gt_forkgate_unlock();
 }
 
-int gt_cupti_load(const char *forced, struct gt_cupti_api *ret_api, char *ret_why, size_t size)
+/* CUPTI 13.2 logs a failed start by a function that starts it. It is known by what it exports: it
+ * cannot be asked for its version. */
+static bool survives_failed_start(void *handle)
 {
-	struct gt_cupti_api api = {0};
+	return !dlsym(handle, "cuptiActivityEnable_v2") || dlsym(handle, "cuptiGetTimestamp_v2");
+}
+
+/* Before CUPTI is called for the first time. */
+static int check_driver(void *handle, const struct gt_cupti_api *api, bool in_init, char *ret_why,
+			size_t size)
+{
+	uint32_t driver = gt_cupti_driver_version();
+
+	if (driver / 1000 < api->major) {
+		gt_text_format(ret_why, size,
+			       "the driver (CUDA %u.%u) is too old for CUPTI %u: update it, or use "
+			       "CUDA %u (--cupti names its CUPTI)",
+			       driver / 1000, driver % 1000 / 10, api->major, driver / 1000);
+		return -ENODEV;
+	}
+	return survives_failed_start(handle) ? 0 : gt_cupti_driver_serves(in_init, ret_why, size);
+}
+
+static int ask_version(struct gt_cupti_api *api, char *ret_why, size_t size)
+{
+	CUptiResult result = api->cuptiGetVersion(&api->version);
+
+	if (result == CUPTI_SUCCESS)
+		return 0;
+	gt_cupti_refusal("cuptiGetVersion", result, ret_why, size);
+	return -ENOSYS;
+}
+
+static int open_cupti(const char *forced, struct gt_cupti_api *ret_api, void **ret_handle,
+		      char *ret_why, size_t size)
+{
 	struct cupti_search search = {0};
-	void *handle = find(forced, &search);
 	const char *missing;
 
-	if (!handle) {
+	*ret_handle = find(forced, &search);
+	if (!*ret_handle) {
 		explain(forced, &search, ret_why, size);
 		return -ENOENT;
 	}
-	memcpy(api.path, search.path, sizeof(api.path));
-	missing = resolve(handle, &api);
-	if (missing || api.cuptiGetVersion(&api.version) != CUPTI_SUCCESS) {
-		gt_text_format(ret_why, size, "%s lacks %s", api.path,
-			       missing ? missing : "a version");
+	memcpy(ret_api->path, search.path, sizeof(ret_api->path));
+	missing = resolve(*ret_handle, ret_api);
+	if (missing) {
+		gt_text_format(ret_why, size, "%s lacks %s", search.path, missing);
 		return -ENOSYS;
 	}
-	find_extent(&api);
-	*ret_api = api;
+	find_extent(ret_api);
 	return 0;
+}
+
+int gt_cupti_load(const char *forced, enum gt_cupti_moment moment, struct gt_cupti_api *ret_api,
+		  char *ret_why, size_t size)
+{
+	bool is_first = moment != GT_CUPTI_IN_USE;
+	struct gt_cupti_api api = {0};
+	void *handle;
+	int error;
+
+	error = is_first ? gt_cupti_driver_find(ret_why, size) : 0;
+	if (!error)
+		error = open_cupti(forced, &api, &handle, ret_why, size);
+	if (!error && is_first)
+		error = check_driver(handle, &api, moment == GT_CUPTI_IN_INIT, ret_why, size);
+	if (!error)
+		error = ask_version(&api, ret_why, size);
+	if (!error)
+		*ret_api = api;
+	return error;
 }
