@@ -14,6 +14,7 @@
 #include "collectors/cupti/foreign.h"
 #include "collectors/cupti/internal.h"
 #include "collectors/cupti/library/refusal.h"
+#include "collectors/cupti/newer.h"
 #include "collectors/cupti/quirks.h"
 #include "collectors/cupti/relay.h"
 #include "core/guest/forkguard.h"
@@ -97,9 +98,10 @@ static void enable_callbacks(const struct gt_config *config)
 		enable_callback(CUPTI_CB_DOMAIN_RESOURCE, resource_cbids[i]);
 	enable_callback(CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_FATAL_ERROR);
 	gt_cuda_set_init(&wanted, flags | GT_CUDA_FLUSH_BEFORE);
+	if (flags)
+		gt_cupti_newer_calls(flags == GT_CUDA_KNOWN, &wanted);
 	for (int domain = 0; domain < GT_API_DOMAIN_COUNT_; domain++) {
-		for (uint32_t cbid = 1; cbid < gt_cuda_api_end((enum gt_api_domain)domain);
-		     cbid++) {
+		for (uint32_t cbid = 1; cbid < GT_CUDA_SET_BITS; cbid++) {
 			if (gt_cuda_set_has(&wanted, (enum gt_api_domain)domain, cbid))
 				enable_callback(domains[domain], cbid);
 		}

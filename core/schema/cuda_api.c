@@ -77,7 +77,7 @@ void gt_cuda_set_init(struct gt_cuda_set *set, unsigned int flags)
 			const struct gt_cuda_api *api = gt_cuda_api_find(domain, cbid);
 
 			if (api && (api->flags & flags))
-				set->bits[domain][cbid / 64] |= UINT64_C(1) << (cbid % 64);
+				gt_cuda_set_add(set, (enum gt_api_domain)domain, cbid);
 		}
 	}
 }

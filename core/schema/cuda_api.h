@@ -79,6 +79,13 @@ struct gt_cuda_set {
  * GT_CUDA_KNOWN (all). */
 void gt_cuda_set_init(struct gt_cuda_set *set, unsigned int flags);
 
+/* Adds a call; @cbid is below GT_CUDA_SET_BITS. */
+static inline void gt_cuda_set_add(struct gt_cuda_set *set, enum gt_api_domain domain,
+				   uint32_t cbid)
+{
+	set->bits[domain][cbid / 64] |= UINT64_C(1) << (cbid % 64);
+}
+
 /* Whether the call is in the set. O(1). */
 static inline bool gt_cuda_set_has(const struct gt_cuda_set *set, enum gt_api_domain domain,
 				   uint32_t cbid)

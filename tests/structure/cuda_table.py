@@ -1,14 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The table of CUDA calls against the toolkit's headers: a number that differs, or a call that
-# the table lacks, fails. A toolkit newer than the table is known by its unknown calls.
-#   cuda_table.py SOURCE_ROOT INCLUDE_FOLDER...
+# The table of CUDA calls against headers of CUPTI.
+#   cuda_table.py SOURCE_ROOT INCLUDE_FOLDER...        those of the toolkit: a call that has another
+#                                                      number or none in the table fails
+#   cuda_table.py SOURCE_ROOT --all INCLUDE_FOLDER...  those of many versions: a number to which none of
+#                                                      them gives the table's name, or of which the
+#                                                      table has no name, fails
+import collections
 import pathlib
 import re
 import sys
 
 # What no Linux program can call.
 LEFT_OUT = re.compile(r"D3D|WGL|^cu64")
+# A name that a version withholds: others may tell it.
+NAMELESS = re.compile(r"(cuda|reserved)\d+(_v\d+)?$")
+HEADERS = {"runtime": ("cupti_runtime_cbid.h", "CUPTI_RUNTIME_TRACE_CBID_"),
+           "driver": ("cupti_driver_cbid.h", "CUPTI_DRIVER_TRACE_CBID_")}
 
 
 def enumerators(folders, header, prefix):
@@ -22,35 +30,56 @@ def enumerators(folders, header, prefix):
 
 
 def rows(path, pattern):
-    return {name: int(number) for number, name in
-            ((m[0], "_".join(m[1:])) for m in re.findall(pattern, path.read_text(), re.M))}
+    return {"_".join(part for part in row[1:] if part): int(row[0])
+            for row in re.findall(pattern, path.read_text(), re.M)}
 
 
-def compare(kind, table, toolkit, newest):
+def table(root):
+    """By kind, the enumerator of each row and its number."""
+    runtime = rows(root / "core/schema/cuda_runtime.def",
+                   r"^GT_CUDA_(?:RUNTIME|RUNTIME_NEWER|HOOKED|HOOKED_WORDS)\((\d+), (v\d+), (\w+),")
+    driver = rows(root / "core/schema/cuda_driver.def",
+                  r"^GT_CUDA_(?:DRIVER|DRIVER_NEWER)\((\d+), (?:v\d+, )?(\w+),")
+    return {"runtime": {"_".join(reversed(name.split("_", 1))): number for name, number in runtime.items()},
+            "driver": driver}
+
+
+def compare(kind, known, folders):
+    toolkit, numbers = enumerators(folders, *HEADERS[kind]), set(known.values())
     for name, number in sorted(toolkit.items(), key=lambda item: item[1]):
-        if LEFT_OUT.search(name):
+        if LEFT_OUT.search(name) or NAMELESS.match(name):
             continue
-        if name in table and table[name] != number:
-            yield f"{kind} {name} is {table[name]} in the table, {number} in the toolkit"
-        if name not in table:
+        if known.get(name, number) != number:
+            yield f"{kind} {name} is {known[name]} in the table, {number} in the toolkit"
+        if number not in numbers:
             yield (f"{kind} {name} = {number} is not in the table"
-                   + (" (newer than the table)" if number > newest else ""))
+                   + (" (newer than the table)" if number > max(numbers) else ""))
+
+
+def compare_all(kind, known, folders):
+    names = collections.defaultdict(set)
+    for folder in folders:
+        for name, number in enumerators([folder], *HEADERS[kind]).items():
+            if not NAMELESS.match(name):
+                names[number].add(name)
+    numbers = {number: name for name, number in known.items()}
+    for number, name in sorted(numbers.items()):
+        if name not in names[number]:
+            yield f"{kind} {number} is {name} in the table, {sorted(names[number])} in the headers"
+    for number in sorted(set(names) - set(numbers)):
+        if names[number] and not any(LEFT_OUT.search(name) for name in names[number]):
+            yield f"{kind} {number} is not in the table, {sorted(names[number])} in the headers"
 
 
 def main():
-    root, folders = pathlib.Path(sys.argv[1]), sys.argv[2:]
-    runtime = rows(root / "core/schema/cuda_runtime.def",
-                   r"^GT_CUDA_(?:RUNTIME|HOOKED|HOOKED_WORDS)\((\d+), (v\d+), (\w+),")
-    runtime = {"_".join((name.split("_", 1)[1], name.split("_", 1)[0])): number
-               for name, number in runtime.items()}
-    driver = rows(root / "core/schema/cuda_driver.def", r"^GT_CUDA_DRIVER\((\d+), (\w+),")
-    complaints = list(compare("runtime", runtime, enumerators(
-        folders, "cupti_runtime_cbid.h", "CUPTI_RUNTIME_TRACE_CBID_"), max(runtime.values())))
-    complaints += compare("driver", driver, enumerators(
-        folders, "cupti_driver_cbid.h", "CUPTI_DRIVER_TRACE_CBID_"), max(driver.values()))
+    known, folders = table(pathlib.Path(sys.argv[1])), sys.argv[2:]
+    check = compare
+    if folders[0] == "--all":
+        check, folders = compare_all, folders[1:]
+    complaints = [complaint for kind in known for complaint in check(kind, known[kind], folders)]
     for complaint in complaints:
         print(complaint)
-    print(f"{len(runtime)} runtime and {len(driver)} driver calls in the table")
+    print(", ".join(f"{len(known[kind])} {kind} calls in the table" for kind in known))
     return bool(complaints)
 
 

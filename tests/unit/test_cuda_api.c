@@ -140,6 +140,20 @@ Test(cuda_api, teardown_is_flushed_before)
 	cr_assert_eq(DRIVER(cuDevicePrimaryCtxRelease_v2), teardown);
 }
 
+Test(cuda_api, calls_after_13_0)
+{
+	const unsigned int enqueue = GT_CUDA_DEFAULT | GT_CUDA_ENQUEUES;
+
+	cr_assert_eq(flags_of(GT_API_RUNTIME, 554), enqueue); /* cudaMemcpyWithAttributesAsync */
+	cr_assert_eq(flags_of(GT_API_RUNTIME, 550), GT_CUDA_DEFAULT); /* cudaLaunchHostFunc_v2 */
+	cr_assert_eq(flags_of(GT_API_DRIVER, 840),
+		     enqueue); /* cuMemcpy3DWithAttributesAsync_ptsz */
+	cr_assert_eq(flags_of(GT_API_DRIVER, 819), enqueue); /* cuGraphLaunchWithArguments */
+	cr_assert_eq(flags_of(GT_API_DRIVER, 863), GT_CUDA_DEFAULT); /* cuGraphAddNode_v3 */
+	cr_assert_str_eq(gt_cuda_api_name(gt_cuda_api_find(GT_API_RUNTIME, 557)),
+			 "cudaMemcpy3DWithAttributesAsync_ptsz");
+}
+
 Test(cuda_api, set_holds_what_was_asked)
 {
 	struct gt_cuda_set set, all;
