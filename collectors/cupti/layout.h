@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The record layouts that we read: those of CUPTI 11.8, the oldest supported. Records only grow at
- * their end, and every newer CUPTI keeps these offsets (checked for 11.8, 12.4, 12.9, 13.0;
- * docs/internals/cupti.md). The asserts check the toolkit that we are built with; newer fields are
- * read behind a version check in translate.c.
+ * their end, and every newer CUPTI keeps these offsets (checked for 11.8 to 13.5 by
+ * tests/compat/real_cupti.py). The asserts check the toolkit that we are built with; newer fields
+ * are read behind a version check in translate.c.
  */
 #ifndef GT_COLLECTORS_CUPTI_LAYOUT_H
 #define GT_COLLECTORS_CUPTI_LAYOUT_H

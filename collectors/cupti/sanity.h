@@ -9,8 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The newest cuptiGetVersion whose record layouts were compared with ours (layout.h). */
-#define GT_CUPTI_NEWEST_KNOWN 130202u
+/* The newest cuptiGetVersion whose record layouts were compared with ours (layout.h;
+ * tests/compat/real_cupti.py). */
+#define GT_CUPTI_NEWEST_KNOWN 130500u
 
 /* Whether the fields of @record that we read are plausible: devices and dimensions in bounds, a
  * readable name. Times are not checked: even good ones are sometimes wrong and are judged one by
