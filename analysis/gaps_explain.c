@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "analysis/gaps.h"
-#include "core/guest/libc_path.h"
+#include "core/elf/libc_path.h"
 #include "trace/cuda_call.h"
 #include "trace/frame.h"
 

@@ -6,10 +6,10 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "core/guest/descriptor.h"
+#include "core/guest/sys.h"
 #include "core/guest/text.h"
 
 /* Launchers in the order of precedence: torchrun and its kind, Open MPI, MPICH/Intel, PMIx,
@@ -118,12 +118,11 @@ static void fill_process(struct gt_metadata *metadata)
 
 void gt_identity_fill(struct gt_metadata *metadata)
 {
-	struct utsname name;
-
 	metadata->pid = (uint32_t)getpid();
 	fill_process(metadata);
-	gt_text_format(metadata->host, sizeof(metadata->host), "%s",
-		       uname(&name) == 0 ? name.nodename : "host");
+	gt_sys_host(metadata->host, sizeof(metadata->host));
+	if (!*metadata->host)
+		gt_text_format(metadata->host, sizeof(metadata->host), "host");
 	if (gt_identity_env("GPUTRACE_RUN"))
 		gt_text_format(metadata->run, sizeof(metadata->run), "%s",
 			       gt_identity_env("GPUTRACE_RUN"));

@@ -7,7 +7,8 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/utsname.h>
+
+#include "core/guest/sys.h"
 
 #define NAME_BYTES 128 /* of a variable; a longer one counts as not set */
 
@@ -56,12 +57,11 @@ static void add_value(struct pattern_name *name, const char *value)
 
 static void add_host(struct pattern_name *name)
 {
-	struct utsname host;
+	char host[65];
 
-	if (uname(&host) < 0)
-		host.nodename[0] = 0;
-	host.nodename[strcspn(host.nodename, ".")] = 0;
-	add_value(name, host.nodename);
+	gt_sys_host(host, sizeof(host));
+	host[strcspn(host, ".")] = 0;
+	add_value(name, host);
 }
 
 /* Expands "%q{NAME}" at @at. Returns its length, 0: something else. */

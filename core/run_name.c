@@ -64,7 +64,7 @@ static const char *find_marked(void)
 	uint64_t group;
 
 	if (!mark || gt_text_parse_u64(mark, &end, &group) || *end != ':' || !end[1] ||
-	    group != (uint64_t)getpgrp())
+	    group != (uint64_t)gt_sys_group())
 		return NULL;
 	return end + 1;
 }
@@ -81,8 +81,8 @@ void gt_run_name_find(char *ret_name, size_t size)
 		make_harmless(ret_name);
 		return;
 	}
-	gt_text_format(ret_name, size, "%d-%lu", (int)getpgrp(),
-		       (unsigned long)gt_sys_start_ticks((int)getpgrp()));
+	gt_text_format(ret_name, size, "%d-%lu", gt_sys_group(),
+		       (unsigned long)gt_sys_start_ticks(gt_sys_group()));
 }
 
 /* Clock ticks since boot, the unit of start times in /proc. */
@@ -98,7 +98,7 @@ bool gt_run_name_mark(char *ret_mark, size_t size)
 {
 	if (gt_identity_has_peers() || find_marked())
 		return false;
-	gt_text_format(ret_mark, size, "%d:%d-%lu", (int)getpgrp(), (int)getpid(),
+	gt_text_format(ret_mark, size, "%d:%d-%lu", gt_sys_group(), (int)getpid(),
 		       (unsigned long)ticks_of_now());
 	return true;
 }

@@ -19,12 +19,14 @@
 #include "core/guest/descriptor.h"
 #include "core/guest/forkgate.h"
 #include "core/guest/memory.h"
+#include "core/guest/seccomp.h"
 #include "core/guest/sys.h"
 #include "core/guest/text.h"
 #include "core/guest/uncancelled.h"
 
 #define PATH_BYTES  1024
 #define PAGE_BYTES  4096u
+#define ZEROS_BYTES 65536u
 /* A spool takes at most this share of what is free, and none below the minimum: a small /dev/shm is
  * left to the program. */
 #define FREE_SHARE  8u
@@ -91,9 +93,9 @@ static int set_size(int fd, size_t size)
 	return ftruncate(fd, (off_t)size) ? -errno : 0;
 }
 
-/* fallocate without the C library's emulation, which would write. Signals are blocked: an
- * interrupted call would release what it has reserved. */
-static int reserve(int fd, uint64_t offset, size_t size)
+/* fallocate without the C library's emulation. Signals are blocked: an interrupted call would
+ * release what it has reserved. */
+static int allocate_pages(int fd, uint64_t offset, size_t size)
 {
 	sigset_t all, old;
 	int error;
@@ -103,6 +105,27 @@ static int reserve(int fd, uint64_t offset, size_t size)
 	error = fallocate(fd, 0, (off_t)offset, (off_t)size) ? -errno : 0;
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return error;
+}
+
+/* The same by any program's calls. When there is no room, a part stays allocated. */
+static int write_zeros(int fd, uint64_t offset, size_t size)
+{
+	static char zeros[ZEROS_BYTES];
+	ssize_t n = lseek(fd, (off_t)offset, SEEK_SET) < 0 ? -1 : 0;
+
+	while (n >= 0 && size) {
+		n = write(fd, zeros, size < sizeof(zeros) ? size : sizeof(zeros));
+		size -= n > 0 ? (size_t)n : 0;
+		if (n == 0)
+			return -ENOSPC;
+	}
+	return n < 0 ? -errno : 0;
+}
+
+static int reserve(int fd, uint64_t offset, size_t size)
+{
+	return gt_seccomp_permits_now(GT_SYS_fallocate) ? allocate_pages(fd, offset, size)
+							: write_zeros(fd, offset, size);
 }
 
 static int make_file(size_t size, void **ret_memory)
@@ -213,6 +236,10 @@ int gt_spool_start(const struct gt_spool_options *options, char *ret_why, size_t
 		gt_text_format(ret_why, size, "off");
 		return -ECANCELED;
 	}
+	if (!gt_seccomp_permits(GT_SYS_statfs)) {
+		gt_text_format(ret_why, size, "the program has installed a seccomp filter");
+		return -EPERM;
+	}
 	if (address_space_is_limited()) {
 		gt_text_format(ret_why, size, "the address space is limited");
 		return -ENOMEM;
@@ -237,7 +264,7 @@ int gt_spool_start(const struct gt_spool_options *options, char *ret_why, size_t
 
 void gt_spool_remove(void)
 {
-	if (atomic_exchange(&spool.open, false) && *spool.path)
+	if (atomic_exchange(&spool.open, false) && *spool.path && gt_seccomp_permits(GT_SYS_unlink))
 		unlink(spool.path);
 }
 

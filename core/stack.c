@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "core/guest/libc_path.h"
+#include "core/elf/libc_path.h"
 #include "core/guest/memory.h"
 #include "core/hash.h"
 #include "core/intern.h"

@@ -14,6 +14,7 @@
 
 #include "core/guest/forkguard.h"
 #include "core/guest/memory.h"
+#include "core/guest/seccomp.h"
 #include "core/guest/signal_stack.h"
 #include "core/spool_view.h"
 
@@ -190,7 +191,7 @@ struct gt_thread *gt_thread_first_sight(uint32_t percent)
 		}
 		if (registry.has_key)
 			pthread_setspecific(registry.key, thread);
-		if (registry.limits.signal_stacks)
+		if (registry.limits.signal_stacks && gt_seccomp_permits_now(GT_SYS_sigaltstack))
 			gt_signal_stack_lend(&thread->signal_stack);
 		gt_thread_self = thread;
 	}

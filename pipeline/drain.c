@@ -91,6 +91,7 @@ static bool work_once(struct gt_pipeline *p, uint64_t *ret_work)
 		return false;
 	gt_turn_clock(p, now);
 	*ret_work = gt_turn_round(p);
+	gt_turn_seccomp(p, true);
 	gt_collectors_check(drain.collectors, now);
 	flushed = gt_turn_flush_is_due(p, now);
 	if (flushed) {
@@ -295,12 +296,12 @@ static void take_over(struct gt_pipeline *p, uint64_t timeout_ns)
 	if (!try_hold()) {
 		/* it is at work on the file, e.g. on a slow disk: nothing may touch it */
 		report_unclosed(timeout_ns);
-		gt_write_signals_restore(&before);
+		gt_write_signals_restore(&before, true);
 		return;
 	}
 	gt_collectors_leave(drain.collectors, true);
 	gt_turn_close(p);
-	gt_write_signals_restore(&before);
+	gt_write_signals_restore(&before, true);
 }
 
 /* Has the thread finish, and waits for it. False: it has not, in time. */

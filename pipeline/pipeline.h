@@ -16,6 +16,7 @@
 #include "core/budget.h"
 #include "core/config.h"
 #include "core/guest/clock.h"
+#include "core/guest/seccomp.h"
 #include "core/schema/ledger.h"
 #include "core/schema/metadata.h"
 #include "pipeline/join/join.h"
@@ -67,6 +68,7 @@ struct gt_pipeline {
 	struct gt_collectors collectors;
 	/* the turns of the drain thread: CLOCK_MONOTONIC ns */
 	uint64_t next_flush, next_clock;
+	enum gt_seccomp seccomp; /* as the metadata has it */
 };
 
 /* Ties spool and output to what they share, and finds the folder of the trace. Makes nothing. */

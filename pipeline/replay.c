@@ -109,6 +109,7 @@ static void take_metadata(struct recovery *r)
 	END_TEXT(metadata->frameworks);
 	END_TEXT(metadata->command);
 	END_TEXT(metadata->memory);
+	END_TEXT(metadata->seccomp);
 	END_TEXT(metadata->options);
 	metadata->spool[0] = 0;
 	metadata->repaired = (struct gt_metadata_repaired){0};

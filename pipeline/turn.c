@@ -5,6 +5,8 @@
 #include "pipeline/turn.h"
 
 #include "core/guest/log.h"
+#include "core/guest/seccomp.h"
+#include "core/guest/text.h"
 #include "core/spool.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/ranges/ranges.h"
@@ -72,6 +74,29 @@ void gt_turn_clock(struct gt_pipeline *p, uint64_t now)
 						   .count = (uint64_t)(step < 0 ? -step : step)});
 }
 
+/* What the trace says about a filter. */
+static const char *const filters[] = {
+	[GT_SECCOMP_NONE] = "",
+	[GT_SECCOMP_INHERITED] = "filter since the start: memory is read through /proc/self/mem",
+	[GT_SECCOMP_OWN] = ("filter of the program: new folders, a new spool, samples of running "
+			    "threads, and priority and processors of our threads are left out"),
+};
+
+void gt_turn_seccomp(struct gt_pipeline *p, bool started)
+{
+	enum gt_seccomp now = gt_seccomp_seen();
+
+	if (now == p->seccomp)
+		return;
+	p->seccomp = now;
+	gt_text_format(p->metadata.seccomp, sizeof(p->metadata.seccomp), "%s", filters[now]);
+	p->metadata.generation++;
+	if (started)
+		gt_outlet_note(&p->outlet, &(struct gt_note_event){.name = "seccomp filter",
+								   .what = filters[now],
+								   .cause = "seccomp filter"});
+}
+
 bool gt_turn_flush_is_due(struct gt_pipeline *p, uint64_t now)
 {
 	if (now < p->next_flush)
@@ -96,6 +121,8 @@ void gt_turn_write(struct gt_pipeline *p, bool everything)
 void gt_turn_close(struct gt_pipeline *p)
 {
 	gt_turn_all(p);
+	gt_seccomp_check(); /* removing the spool is no common call */
+	gt_turn_seccomp(p, true);
 	gt_collectors_check(&p->collectors, gt_clock_now());
 	gt_call_join_settle(&p->join, true);
 	gt_ranges_settle(p->ranges, true);

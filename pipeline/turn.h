@@ -15,6 +15,10 @@ struct gt_pipeline;
 /* Starts the sources. A negative errno: the caller gives the pipeline up. */
 int gt_turn_start(struct gt_pipeline *pipeline);
 
+/* Records in the metadata which system calls are left out by now, and in a note when that changed.
+ * Drain thread, or the starting one: then @started is false and there is no note. */
+void gt_turn_seccomp(struct gt_pipeline *pipeline, bool started);
+
 /* Compares both clocks when that is due. @now: CLOCK_MONOTONIC ns, as below. */
 void gt_turn_clock(struct gt_pipeline *pipeline, uint64_t now);
 

@@ -18,6 +18,7 @@
 #include "core/guest/clock.h"
 #include "core/guest/forkguard.h"
 #include "core/guest/futex.h"
+#include "core/guest/seccomp.h"
 #include "core/guest/signal_stack.h"
 #include "core/guest/text.h"
 #include "core/thread.h"
@@ -229,6 +230,8 @@ void gt_crash_start(const struct gt_config *config)
 		return;
 	atomic_store(&crash.survived, 0);
 	crash.timeout_ns = (uint64_t)gt_config_number(config, GT_CONFIG_EXIT_TIMEOUT) * MS_NS;
+	if (!gt_seccomp_permits_now(GT_SYS_rt_sigreturn))
+		return;
 	for (size_t i = 0; i < SIGNALS; i++) {
 		/* a forked child that starts a session of its own has them already */
 		if (!sigaction(signals[i].number, NULL, &now) && now.sa_sigaction == on_signal)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The constructor and the driver's entry. The constructor runs in every program that inherits the
- * environment, most of which never use CUDA: it looks at the environment, the processors and stderr
- * and, without `gputrace run`, sets three variables. No thread, no file, no dlopen (REQ-4).
+ * environment, most of which never use CUDA: it looks at the environment, /proc/self/status and
+ * stderr and, without `gputrace run`, sets three variables. No thread, no file of its own, no
+ * dlopen (REQ-4).
  */
 #include "preload/init.h"
 
@@ -16,7 +17,9 @@
 #include "collectors/nvtx/nvtx.h"
 #include "core/config.h"
 #include "core/guest/background.h"
+#include "core/guest/descriptor.h"
 #include "core/guest/log.h"
+#include "core/guest/seccomp.h"
 #include "core/guest/text.h"
 #include "core/identity.h"
 #include "core/run_name.h"
@@ -25,6 +28,7 @@
 #define INJECTION      "CUDA_INJECTION64_PATH"
 #define NVTX_INJECTION "NVTX_INJECTION64_PATH"
 #define INSTANCE       "GPUTRACE_INSTANCE"
+#define STATUS_BYTES   8192
 
 static int (*first_copy)(void); /* of another copy of this library that came before */
 
@@ -89,17 +93,21 @@ static void set_nvtx_injection(void)
 		setenv(NVTX_INJECTION, own, 1);
 }
 
+static bool is_preloaded(void)
+{
+	const char *preloaded = secure_getenv("LD_PRELOAD"), *own = own_path();
+
+	return preloaded && own && strstr(preloaded, own);
+}
+
 /* Without an output folder the run is named after its first process. Only with LD_PRELOAD: a
  * library that the driver loads is not in the first process if that one does not use CUDA. */
 static void mark_run(void)
 {
-	const char *preloaded = secure_getenv("LD_PRELOAD"), *own;
 	char mark[GT_RUN_NAME_BYTES];
 
-	if (!preloaded || gt_identity_env(gt_options[GT_CONFIG_OUTPUT].env))
-		return;
-	own = own_path();
-	if (own && strstr(preloaded, own) && gt_run_name_mark(mark, sizeof(mark)))
+	if (!gt_identity_env(gt_options[GT_CONFIG_OUTPUT].env) && is_preloaded() &&
+	    gt_run_name_mark(mark, sizeof(mark)))
 		setenv(GT_RUN_NAME_FIRST, mark, 1);
 }
 
@@ -151,6 +159,17 @@ static void claim_instance(void)
 	setenv(INSTANCE, value, 1);
 }
 
+/* What only the start can show: the processors and the seccomp filters that the program was started
+ * with. */
+static void look_at_process(void)
+{
+	char status[STATUS_BYTES];
+
+	status[gt_descriptor_read_file("/proc/self/status", status, sizeof(status) - 1)] = 0;
+	gt_background_save_affinity(status);
+	gt_seccomp_note_start(status, !is_preloaded());
+}
+
 __attribute__((constructor)) static void on_load(void)
 {
 	if (getauxval(AT_SECURE)) {
@@ -164,7 +183,7 @@ __attribute__((constructor)) static void on_load(void)
 		gt_nvtx_stop();
 		return;
 	}
-	gt_background_save_affinity();
+	look_at_process();
 	set_injection();
 	set_nvtx_injection();
 	mark_run();

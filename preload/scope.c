@@ -2,13 +2,13 @@
  *
  * A picture of the mapped objects, kept from call to call and extended at its end when more were
  * loaded (the loader appends), read again when some went. Looking for a definition is then a walk
- * over tables (core/guest/elf_lookup.h).
+ * over tables (core/elf/elf_lookup.h).
  */
 #include "preload/scope.h"
 
 #include <string.h>
 
-#include "core/guest/elf_lookup.h"
+#include "core/elf/elf_lookup.h"
 
 /* Of more than these only the runtimes are kept. Memory that is not touched costs nothing. */
 #ifndef MAX_OBJECTS

@@ -15,6 +15,7 @@
 #include "core/guest/forkguard.h"
 #include "core/guest/log.h"
 #include "core/guest/memory.h"
+#include "core/guest/seccomp.h"
 #include "core/guest/uncancelled.h"
 #include "core/identity.h"
 #include "core/spool.h"
@@ -99,6 +100,7 @@ static int start(struct gt_pipeline *p)
 {
 	int error;
 
+	gt_seccomp_check();
 	read_config(&p->config);
 	if (!strcmp(gt_config_text(&p->config, GT_CONFIG_MODE), "off") ||
 	    !limit_memory(&p->config, &p->budget))
@@ -107,6 +109,7 @@ static int start(struct gt_pipeline *p)
 	fill_metadata(&p->metadata, &p->config, &p->clock);
 	gt_budget_describe(&p->budget, &p->config, p->metadata.memory, sizeof(p->metadata.memory));
 	gt_log_verbose("memory limit: %s", *p->metadata.memory ? p->metadata.memory : "none");
+	gt_turn_seccomp(p, false);
 	gt_pipeline_link(p);
 	error = gt_config_own_texts(&p->config);
 	if (!error)

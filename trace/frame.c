@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/guest/libc_path.h"
+#include "core/elf/libc_path.h"
 
 #define KEPT_TEMPLATE 16 /* template arguments up to this length stay */
 #define FRAME_TEXT    4096

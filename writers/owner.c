@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "core/guest/descriptor.h"
+#include "core/guest/seccomp.h"
 #include "core/guest/sys.h"
 #include "core/guest/text.h"
 
@@ -30,7 +31,9 @@ static void claim_name(const char *key, char *ret_name, size_t size)
 
 static bool exists(int folder, const char *name)
 {
-	return faccessat(folder, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	struct stat st;
+
+	return gt_sys_fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 /* As written, or compressed since. */
@@ -57,7 +60,7 @@ static bool is_old(int fd)
 static bool is_stale(int folder, int fd)
 {
 	char name[NAME_MAX + 1];
-	ssize_t n = pread(fd, name, sizeof(name) - 1, 0);
+	ssize_t n = read(fd, name, sizeof(name) - 1);
 
 	if (n <= 0)
 		return n == 0 && is_old(fd);
@@ -70,7 +73,8 @@ static bool replace_claim(int folder, const char *name)
 	struct gt_descriptor claim;
 	bool replaced;
 
-	if (gt_descriptor_open(&claim, folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0) < 0)
+	if (!gt_seccomp_permits(GT_SYS_flock) ||
+	    gt_descriptor_open(&claim, folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0) < 0)
 		return false;
 	replaced = !flock(claim.fd, LOCK_EX | LOCK_NB) && is_stale(folder, claim.fd) &&
 		   !ftruncate(claim.fd, 0);
@@ -98,7 +102,16 @@ void gt_owner_release(int folder, const char *key)
 	char name[NAME_MAX];
 
 	claim_name(key, name, sizeof(name));
-	unlinkat(folder, name, 0);
+	if (gt_seccomp_permits(GT_SYS_unlinkat))
+		unlinkat(folder, name, 0);
+}
+
+static void empty(int folder, const char *name)
+{
+	struct gt_descriptor claim;
+
+	gt_descriptor_open(&claim, folder, name, O_WRONLY | O_TRUNC | O_NOFOLLOW | O_NONBLOCK, 0);
+	gt_descriptor_close(&claim);
 }
 
 void gt_owner_set_trace(int folder, const char *key, const char *trace)
@@ -107,11 +120,11 @@ void gt_owner_set_trace(int folder, const char *key, const char *trace)
 	char name[NAME_MAX];
 
 	claim_name(key, name, sizeof(name));
-	if (gt_descriptor_open(&claim, folder, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK, 0) < 0)
+	if (gt_descriptor_open(&claim, folder, name, O_WRONLY | O_TRUNC | O_NOFOLLOW | O_NONBLOCK,
+			       0) < 0)
 		return;
-	/* a claim without a name (disk full) stays empty, and holds */
-	if (pwrite(claim.fd, trace, strlen(trace), 0) != (ssize_t)strlen(trace) ||
-	    ftruncate(claim.fd, (off_t)strlen(trace)) < 0)
-		ftruncate(claim.fd, 0);
+	/* a claim without a whole name (disk full) stays empty, and holds */
+	if (write(claim.fd, trace, strlen(trace)) < (ssize_t)strlen(trace))
+		empty(folder, name);
 	gt_descriptor_close(&claim);
 }

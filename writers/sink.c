@@ -8,15 +8,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "core/guest/clock.h"
 #include "core/guest/descriptor.h"
+#include "core/guest/futex.h"
 #include "core/guest/log.h"
 #include "core/guest/memory.h"
+#include "core/guest/seccomp.h"
 #include "core/guest/sys.h"
 #include "core/guest/text.h"
 #include "writers/owner.h"
@@ -25,9 +27,10 @@
 #define OVERLAYFS_TYPE     0x794c7630
 #define NAME_TRIES         1000u
 #define CLOSED_TRIES       100u
-#define FILE_MODE          0600 /* traces show what a program does: private to its owner */
-#define FOLDER_MODE        0775 /* a world-writable folder is refused */
-#define STREAM_PATIENCE_MS 2000 /* how long the reader of a pipe may pause */
+#define FILE_MODE          0600        /* traces show what a program does: private to its owner */
+#define FOLDER_MODE        0775        /* a world-writable folder is refused */
+#define STREAM_PATIENCE_NS 2000000000u /* how long the reader of a pipe may pause */
+#define STREAM_RETRY_NS    1000000u
 
 struct gt_sink {
 	struct gt_descriptor file;
@@ -55,7 +58,7 @@ static const char *reason_of(int error, char *text, size_t size)
 		{-EFBIG, "file size limit"},
 		{-EIO, "input/output error"},
 		{-EACCES, "no permission"},
-		{-EPERM, "not permitted: not ours, or open to others"},
+		{-EPERM, "not permitted: not ours, open to others, or a seccomp filter"},
 		{-EROFS, "read-only"},
 		{-ENOENT, "not there"},
 		{-ENOTDIR, "not a folder"},
@@ -89,6 +92,8 @@ static int make_folders(const char *directory)
 
 	if (length >= sizeof(path))
 		return -ENAMETOOLONG;
+	if (!gt_seccomp_permits(GT_SYS_mkdir))
+		return -EPERM;
 	memcpy(path, directory, length + 1);
 	for (char *slash = path + 1; (slash = strchr(slash, '/')); slash++) {
 		*slash = '\0';
@@ -128,7 +133,7 @@ static int open_given_folder(struct gt_descriptor *folder, const char *directory
 	*folder = GT_DESCRIPTOR_NONE;
 	if (gt_sys_lstat(directory, &st) || !S_ISLNK(st.st_mode))
 		return open_folder(folder, AT_FDCWD, directory, O_NOFOLLOW);
-	if (st.st_uid != geteuid() && st.st_uid != 0)
+	if (st.st_uid != gt_sys_user() && st.st_uid != 0)
 		return -ELOOP;
 	return open_folder(folder, AT_FDCWD, directory, 0);
 }
@@ -137,7 +142,8 @@ static int open_given_folder(struct gt_descriptor *folder, const char *directory
 static bool file_system_of(const struct gt_sink *sink, struct statfs *ret_fs)
 {
 	int saved_errno = errno;
-	bool known = !sink->stream && !fstatfs(sink->file.fd, ret_fs);
+	bool known = !sink->stream && gt_seccomp_permits(GT_SYS_fstatfs) &&
+		     !fstatfs(sink->file.fd, ret_fs);
 
 	errno = saved_errno;
 	return known;
@@ -184,7 +190,7 @@ static size_t folder_path(int folder, const char *directory, char *out, size_t s
 	ssize_t length;
 
 	gt_text_format(link, sizeof(link), "/proc/self/fd/%d", folder);
-	length = readlink(link, out, size - 1);
+	length = gt_seccomp_permits(GT_SYS_readlink) ? readlink(link, out, size - 1) : 0;
 	if (length <= 0)
 		return gt_text_format(out, size, "%s", directory);
 	out[length] = '\0';
@@ -204,6 +210,12 @@ static void own_claim(struct gt_sink *sink, int folder, const char *owner)
 {
 	gt_text_format(sink->owner, sizeof(sink->owner), "%s", owner);
 	gt_owner_set_trace(folder, owner, strrchr(sink->path, '/') + 1);
+}
+
+static void remove_in(int folder, const char *name)
+{
+	if (gt_seccomp_permits(GT_SYS_unlinkat))
+		unlinkat(folder, name, 0);
 }
 
 /* Creates the file under the first name that is free. */
@@ -226,12 +238,13 @@ static int create_in(struct gt_sink *sink, int folder, const char *directory,
 		error = gt_descriptor_open(&file, folder, name + 1,
 					   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, FILE_MODE);
 		if (!error) {
-			fchmod(file.fd, FILE_MODE); /* the program's umask may remove them */
+			if ((file.mode & 0777) != FILE_MODE && gt_seccomp_permits(GT_SYS_fchmod))
+				fchmod(file.fd, FILE_MODE); /* after the program's umask */
 			remember_name(sink, base, options);
 			return adopt(sink, &file);
 		}
 		if (error == -ESTALE) /* created, but the descriptor was lost */
-			unlinkat(folder, name + 1, 0);
+			remove_in(folder, name + 1);
 		else if (error != -EEXIST)
 			return error;
 	}
@@ -244,6 +257,8 @@ static int create_aside(struct gt_sink *sink, int folder, const char *directory,
 	struct gt_descriptor own;
 	int error;
 
+	if (!gt_seccomp_permits(GT_SYS_mkdirat))
+		return -EPERM;
 	if (mkdirat(folder, options->aside, FOLDER_MODE) < 0 && errno != EEXIST)
 		return -errno;
 	error = open_folder(&own, folder, options->aside, O_NOFOLLOW);
@@ -302,6 +317,7 @@ static int open_in_folder(struct gt_sink *sink, const char *directory,
 			  const struct gt_sink_options *options)
 {
 	char trimmed[PATH_MAX];
+	struct stat st;
 	size_t length = strlen(directory);
 	int made, error;
 
@@ -312,7 +328,7 @@ static int open_in_folder(struct gt_sink *sink, const char *directory,
 		return length ? -ENAMETOOLONG : -ENOENT;
 	memcpy(trimmed, directory, length);
 	trimmed[length] = '\0';
-	made = make_folders(trimmed);
+	made = gt_sys_lstat(trimmed, &st) ? make_folders(trimmed) : 0;
 	if (made < 0 && made != -EROFS && made != -EACCES)
 		return made;
 	error = open_and_create(sink, trimmed, options);
@@ -328,7 +344,7 @@ static bool is_stream(const char *path)
 		return false;
 	if (!S_ISFIFO(st.st_mode) && !S_ISCHR(st.st_mode))
 		return false;
-	return st.st_uid == geteuid() || st.st_uid == 0;
+	return st.st_uid == gt_sys_user() || st.st_uid == 0;
 }
 
 static int open_stream(struct gt_sink *sink, const char *path)
@@ -493,16 +509,21 @@ static int ensure_ours(struct gt_sink *sink)
 	return gt_descriptor_is_ours(&sink->file) ? 0 : recover(sink);
 }
 
-/* Waits until a stream's reader has made room. */
-static int wait_for_reader(const struct gt_sink *sink)
+/* Waits a while for a stream's reader to make room. */
+static int wait_for_reader(uint64_t *until)
 {
-	struct pollfd wait = {.fd = sink->file.fd, .events = POLLOUT};
+	_Atomic uint32_t nobody = 0;
+	uint64_t now = gt_clock_now();
 
-	return poll(&wait, 1, STREAM_PATIENCE_MS) == 0 ? -EAGAIN : 0;
+	if (!*until)
+		*until = now + STREAM_PATIENCE_NS;
+	gt_futex_wait(&nobody, 0, STREAM_RETRY_NS);
+	return now < *until ? 0 : -EAGAIN;
 }
 
 static int write_all(struct gt_sink *sink, uint64_t offset, const char *data, size_t size)
 {
+	uint64_t until = 0;
 	int error = 0;
 	ssize_t n;
 
@@ -510,15 +531,16 @@ static int write_all(struct gt_sink *sink, uint64_t offset, const char *data, si
 		if (sink->stream)
 			n = write(sink->file.fd, data, size);
 		else
-			n = pwrite(sink->file.fd, data, size, (off_t)offset);
+			n = gt_sys_pwrite(sink->file.fd, data, size, offset);
 		if (n > 0) {
 			data += n;
 			offset += (uint64_t)n;
 			size -= (size_t)n;
+			until = 0;
 		} else if (n == 0) {
 			error = -EIO;
 		} else if (errno == EAGAIN && sink->stream) {
-			error = wait_for_reader(sink);
+			error = wait_for_reader(&until);
 		} else if (errno != EINTR) {
 			error = -errno;
 		}
@@ -599,7 +621,7 @@ void gt_sink_discard(struct gt_sink *sink)
 	struct stat st;
 
 	if (!sink->stream && !gt_sys_lstat(sink->path, &st) && st.st_dev == sink->file.device &&
-	    st.st_ino == sink->file.inode)
+	    st.st_ino == sink->file.inode && gt_seccomp_permits(GT_SYS_unlink))
 		unlink(sink->path);
 	gt_sink_close(sink);
 }

@@ -9,6 +9,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "core/guest/seccomp.h"
+
 #define PAGE_BYTES   4096u
 #define MOST_AT_ONCE ((uint64_t)16 << 20) /* is asked for and waited for */
 
@@ -65,7 +67,7 @@ void gt_write_behind_note(struct gt_write_behind *behind, int fd, uint64_t offse
 
 	if (offset + size > behind->end)
 		behind->end = offset + size;
-	if (!behind->unsaved)
+	if (!behind->unsaved || !gt_seccomp_permits(GT_SYS_sync_file_range))
 		return;
 	if (behind->end - behind->started >= piece)
 		works = start(behind, fd);

@@ -8,7 +8,7 @@
 
 #include "collectors/cupti/internal.h"
 #include "collectors/cupti/relay.h"
-#include "core/guest/memory.h"
+#include "core/guest/peek.h"
 #include "core/guest/text.h"
 
 #define NAMES      8u
@@ -74,8 +74,7 @@ void gt_cupti_foreign_return(CUcontext context, uint32_t stream, uint8_t *buffer
 {
 	CUpti_BuffersCallbackCompleteFunc completed = atomic_load(&foreign.completed);
 
-	if (gt_memory_is_readable(
-		    (const void *)(uintptr_t)completed)) /* otherwise it was unloaded */
+	if (gt_peek_is_readable((const void *)(uintptr_t)completed)) /* otherwise it was unloaded */
 		completed(context, stream, buffer, size, valid);
 }
 

@@ -17,7 +17,7 @@
 #include "core/guest/clock.h"
 #include "core/guest/forkguard.h"
 #include "core/guest/futex.h"
-#include "core/guest/memory.h"
+#include "core/guest/peek.h"
 
 #define KINDS         64
 #define MS_NS         1000000ull
@@ -113,7 +113,7 @@ static void hand_back(void)
 	uint8_t *data = buffer.data;
 
 	buffer.data = NULL;
-	if (data && gt_memory_is_readable((const void *)(uintptr_t)buffer.completed))
+	if (data && gt_peek_is_readable((const void *)(uintptr_t)buffer.completed))
 		buffer.completed(NULL, 0, data, buffer.size, buffer.used);
 }
 
@@ -124,7 +124,7 @@ static void request(void)
 	buffer.completed = atomic_load(&tool.completed);
 	buffer.size = buffer.used = buffer.most = buffer.records = 0;
 	if (requested && buffer.completed &&
-	    gt_memory_is_readable((const void *)(uintptr_t)requested))
+	    gt_peek_is_readable((const void *)(uintptr_t)requested))
 		requested(&buffer.data, &buffer.size, &buffer.most);
 }
 

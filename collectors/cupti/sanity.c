@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Plausibility of records, see the header. Pointers are tested by process_vm_readv, never followed.
+ * Plausibility of records, see the header. Pointers are tested (core/guest/peek.h), never followed.
  */
 #include "collectors/cupti/sanity.h"
 
 #include "collectors/cupti/layout.h"
-#include "core/guest/memory.h"
+#include "core/guest/peek.h"
 
 #define MAX_DEVICE  1024u
 #define MAX_THREADS 1024u
@@ -16,7 +16,7 @@ static bool kernel_is_sane(const void *record)
 	uint64_t threads = (uint64_t)r->blockX * (uint64_t)r->blockY * (uint64_t)r->blockZ;
 
 	return r->deviceId < MAX_DEVICE && r->gridX > 0 && r->gridY > 0 && r->gridZ > 0 &&
-	       threads > 0 && threads <= MAX_THREADS && gt_memory_is_readable(r->name);
+	       threads > 0 && threads <= MAX_THREADS && gt_peek_is_readable(r->name);
 }
 
 static bool memcpy_is_sane(const void *record)
@@ -38,7 +38,7 @@ static bool device_is_sane(const void *record)
 	const CUpti_ActivityDevice4 *r = record;
 
 	return r->id < MAX_DEVICE && r->computeCapabilityMajor < 100 &&
-	       gt_memory_is_readable(r->name);
+	       gt_peek_is_readable(r->name);
 }
 
 static bool (*const by_kind[])(const void *) = {

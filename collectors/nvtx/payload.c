@@ -6,11 +6,10 @@
 
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include "collectors/nvtx/registry.h"
 #include "collectors/nvtx/text.h"
+#include "core/guest/peek.h"
 
 #define PAGE        4096u
 
@@ -238,25 +237,12 @@ static size_t on_first_page(const void *at, size_t size)
 	return size < rest ? size : rest;
 }
 
-/* Lets the kernel read memory that may not be mapped, page by page. Returns how many bytes it could
- * read. */
-static size_t read_foreign(void *out, const void *from, size_t size)
-{
-	size_t first = on_first_page(from, size);
-	uintptr_t base = (uintptr_t)from; /* a number: on the last page a pointer would wrap */
-	struct iovec local = {out, size};
-	struct iovec remote[2] = {{(void *)base, first}, {(void *)(base + first), size - first}};
-	ssize_t n = process_vm_readv(getpid(), &local, 1, remote, first < size ? 2 : 1, 0);
-
-	return n > 0 ? (size_t)n : 0;
-}
-
 /* Reads memory whose start is valid but whose size is only the program's claim: the first page is
  * read directly. */
 static size_t read_checked(void *out, const void *from, size_t size)
 {
 	size_t first = on_first_page(from, size);
-	size_t n = first < size ? read_foreign(out, from, size) : 0;
+	size_t n = first < size ? gt_peek_copy(out, (uintptr_t)from, size) : 0;
 
 	if (n > first)
 		return n;
@@ -296,7 +282,7 @@ static size_t put_string(char *out, size_t room, uint16_t place, const char *tex
 
 	if (room < sizeof(head) + GT_NVTX_STRING_MAX)
 		return 0;
-	n = read_foreign(out + sizeof(head), text, GT_NVTX_STRING_MAX);
+	n = gt_peek_copy(out + sizeof(head), (uintptr_t)text, GT_NVTX_STRING_MAX);
 	if (!n)
 		return 0;
 	head[1] = (uint16_t)strnlen(out + sizeof(head), n);

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * First sight of pages, see the header: process_vm_readv on the own process fails with EFAULT where
- * a load would crash.
+ * First sight of pages, see the header: the kernel is asked where a load might crash.
  */
 #include "collectors/python/read.h"
 
-#include <errno.h>
-#include <sys/uio.h>
-#include <unistd.h>
+#include "core/guest/peek.h"
 
 #define PAGE_BYTES  ((uint64_t)1 << GT_PYTHON_PAGE_BITS)
 
@@ -18,16 +15,7 @@ _Alignas(64) _Atomic uint64_t gt_python_pages[GT_PYTHON_PAGE_SETS][GT_PYTHON_PAG
 
 bool gt_python_read_copy(uint64_t address, void *ret_bytes, size_t size)
 {
-	struct iovec to = {.iov_base = ret_bytes, .iov_len = size};
-	struct iovec from = {.iov_base = (void *)address, .iov_len = size};
-	int saved = errno;
-	ssize_t got;
-
-	if (address < PAGE_BYTES || address > ADDRESS_MAX)
-		return false;
-	got = process_vm_readv(getpid(), &to, 1, &from, 1, 0);
-	errno = saved;
-	return got >= 0 && (size_t)got == size;
+	return address <= ADDRESS_MAX && gt_peek_copy(ret_bytes, address, size) == size;
 }
 
 /* A full set drops one of its pages, which will be tested again. */
@@ -50,14 +38,13 @@ bool gt_python_read_probe(uint64_t address, uint64_t size)
 {
 	uint64_t first = address >> GT_PYTHON_PAGE_BITS;
 	uint64_t last = (address + size - 1) >> GT_PYTHON_PAGE_BITS;
-	uint8_t byte;
 
 	if (address < PAGE_BYTES || address > ADDRESS_MAX || size > ADDRESS_MAX)
 		return false;
 	for (uint64_t page = first; page <= last; page++) {
 		if (gt_python_page_is_known(page))
 			continue;
-		if (!gt_python_read_copy(page << GT_PYTHON_PAGE_BITS, &byte, sizeof(byte)))
+		if (!gt_peek_is_readable((const void *)(page << GT_PYTHON_PAGE_BITS)))
 			return false;
 		remember(page);
 	}

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/guest/elf_lookup.h"
+#include "core/elf/elf_lookup.h"
 
 /* Symbols of interpreters; a missing one is 0. */
 enum symbol {

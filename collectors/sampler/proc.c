@@ -10,9 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/guest/seccomp.h"
 #include "core/guest/text.h"
 
-#define STATUS_BYTES 2048
+#define STATUS_BYTES 4096
 
 static bool open_file(struct gt_descriptor *file, uint32_t tid, const char *name)
 {
@@ -115,5 +116,6 @@ bool gt_sample_proc_blocks(const struct gt_sample_proc *proc, int signal)
 	uint64_t mask;
 
 	text[n > 0 ? n : 0] = 0;
-	return !gt_sample_proc_parse_mask(text, &mask) || (mask >> (signal - 1) & 1);
+	return !gt_sample_proc_parse_mask(text, &mask) || (mask >> (signal - 1) & 1) ||
+	       gt_seccomp_shows_own(text);
 }

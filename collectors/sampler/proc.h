@@ -39,7 +39,8 @@ enum gt_sample_where gt_sample_proc_read(const struct gt_sample_proc *proc,
 					 char text[GT_SAMPLE_TEXT], uint64_t *ret_pc,
 					 uint64_t *ret_sp);
 
-/* Whether the thread blocks @signal; true when unknown. */
+/* Whether the thread blocks @signal, or has a seccomp filter under which it may not return from its
+ * handler; true when unknown. */
 bool gt_sample_proc_blocks(const struct gt_sample_proc *proc, int signal);
 
 /* Parsers of the kernel's two files; for tests. */

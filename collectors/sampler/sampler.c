@@ -22,6 +22,7 @@
 #include "core/guest/forkguard.h"
 #include "core/guest/futex.h"
 #include "core/guest/memory.h"
+#include "core/guest/seccomp.h"
 #include "core/thread.h"
 
 /* Attempts at a thread that keeps waking up, before this sample is given up. */
@@ -152,7 +153,7 @@ static bool may_interrupt(const struct target *target, const struct gt_call_view
 	if (view->depth > 0 || !has_room(view) || gt_forkgate_is_closed() ||
 	    !atomic_load(&sampler.has_signal))
 		return false;
-	if (!gt_sample_signal_is_ours()) {
+	if (!gt_seccomp_permits(GT_SYS_tgkill) || !gt_sample_signal_is_ours()) {
 		atomic_store(&sampler.has_signal, false);
 		return false;
 	}

@@ -7,13 +7,14 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 #include "collectors/call/call.h"
 #include "core/guest/clock.h"
 #include "core/guest/forkguard.h"
+#include "core/guest/peek.h"
+#include "core/guest/seccomp.h"
 #include "core/thread.h"
 
 static struct sigaction before;
@@ -34,33 +35,14 @@ GT_UNWIND_UNFENCED static void copy_words(uint64_t *to, uint64_t from, uint32_t 
 		to[i] = ((const volatile uint64_t *)source)[i];
 }
 
-/* Page by page: the copy ends before the first unmapped page. */
-static uint32_t copy_pages(uint64_t *to, uint64_t from)
-{
-	struct iovec here = {.iov_base = to, .iov_len = GT_SAMPLE_STACK_BYTES};
-	struct iovec there[GT_SAMPLE_STACK_PAGES + 1];
-	uint64_t end = from + GT_SAMPLE_STACK_BYTES;
-	unsigned long pages = 0;
-	ssize_t got;
-
-	for (uint64_t at = from; at < end; pages++) {
-		uint64_t next = (at & ~(uint64_t)4095) + 4096;
-
-		next = next < end ? next : end;
-		there[pages] = (struct iovec){.iov_base = (void *)at, .iov_len = next - at};
-		at = next;
-	}
-	got = process_vm_readv(getpid(), &here, 1, there, pages, 0);
-	return got > 0 ? (uint32_t)((size_t)got / sizeof(uint64_t)) : 0;
-}
-
 void gt_sample_copy_stack(struct gt_sample_slot *slot, uint64_t low, uint64_t high)
 {
 	uint64_t from = slot->regs.sp & ~(uint64_t)7;
 	uint64_t words = (high - from) / sizeof(uint64_t);
 
 	if (from < low || from >= high) {
-		slot->words = copy_pages(slot->stack, from);
+		slot->words = (uint32_t)(gt_peek_copy(slot->stack, from, GT_SAMPLE_STACK_BYTES) /
+					 sizeof(uint64_t));
 		return;
 	}
 	slot->words = words < GT_SAMPLE_STACK_WORDS ? (uint32_t)words : GT_SAMPLE_STACK_WORDS;
@@ -124,6 +106,8 @@ bool gt_sample_signal_start(void)
 	struct sigaction action = {.sa_sigaction = on_signal,
 				   .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
 
+	if (!gt_seccomp_permits_now(GT_SYS_rt_sigreturn))
+		return false;
 	if (gt_sample_signal_is_ours()) /* in a forked child */
 		return true;
 	if (sigaction(GT_SAMPLE_SIGNAL, NULL, &before) || is_in_use(&before))

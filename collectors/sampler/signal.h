@@ -18,7 +18,6 @@
 #define GT_SAMPLE_SIGNAL      SIGURG
 #define GT_SAMPLE_STACK_BYTES (32u << 10)
 #define GT_SAMPLE_STACK_WORDS (GT_SAMPLE_STACK_BYTES / sizeof(uint64_t))
-#define GT_SAMPLE_STACK_PAGES (GT_SAMPLE_STACK_BYTES / 4096u)
 
 /* Steps of a sample by signal. */
 enum gt_sample_state {

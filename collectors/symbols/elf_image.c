@@ -11,7 +11,7 @@
 
 #include "collectors/symbols/modules.h"
 #include "core/guest/descriptor.h"
-#include "core/guest/elf_lookup.h"
+#include "core/elf/elf_lookup.h"
 #include "core/guest/memory.h"
 
 /* Most bytes read of one file. */

@@ -13,8 +13,9 @@
 #include <unistd.h>
 
 #include "collectors/symbols/elf_image.h"
-#include "collectors/symbols/mapped_path.h"
+#include "core/guest/maps.h"
 #include "core/guest/memory.h"
+#include "core/guest/seccomp.h"
 #include "core/spool_view.h"
 
 /* One entry of the loader's list. */
@@ -144,17 +145,19 @@ static const struct gt_string *find_path(struct gt_modules *modules, const struc
 	char path[PATH_MAX];
 	ssize_t length;
 
-	if (seen->is_main) {
+	bool resolves = gt_seccomp_permits(GT_SYS_readlink);
+
+	if (seen->is_main && resolves) {
 		length = readlink("/proc/self/exe", path, sizeof(path) - 1);
 		if (length > 0)
 			return gt_intern_get(modules->pool, path, (size_t)length);
 	}
-	if (strchr(seen->name, '/') && realpath(seen->name, path))
+	if (resolves && strchr(seen->name, '/') && realpath(seen->name, path))
 		return gt_intern_cstr(modules->pool, path);
 	/* a relative name was relative to the folder of that time; if another file has the name by
 	 * now, its build-id differs */
-	if (seen->name[0] && seen->name[0] != '/' &&
-	    gt_mapped_path(seen->start, path, sizeof(path)))
+	if (seen->name[0] != '/' && !seen->is_vdso && (seen->name[0] || seen->is_main) &&
+	    gt_maps_path(seen->start, path, sizeof(path)))
 		return gt_intern_cstr(modules->pool, path);
 	return gt_intern_cstr(modules->pool, seen->name[0] ? seen->name : "(no name)");
 }

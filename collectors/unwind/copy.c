@@ -11,6 +11,7 @@
 
 #include "collectors/unwind/learn.h"
 #include "collectors/unwind/rules.h"
+#include "core/guest/peek.h"
 
 /* Bytes of a frame that are searched when its instructions are not understood. */
 #define SEARCH_BYTES   4096u
@@ -70,7 +71,7 @@ static bool find_fp_by_code(const struct gt_unwind_walk *at, uint64_t function, 
 	uint8_t code[PROLOGUE_BYTES];
 
 	size = size < sizeof(code) ? size : sizeof(code);
-	if (gt_unwind_read_checked(function, code, size) != (long)size ||
+	if (gt_peek_copy(code, function, size) != size ||
 	    !gt_unwind_frame_bytes(code, size, &bytes))
 		return false;
 	*ret_fp = at->regs.sp + bytes;

@@ -5,18 +5,16 @@
  */
 #include "collectors/unwind/learn.h"
 
-#include <errno.h>
 #include <link.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include "collectors/unwind/arch.h"
 #include "collectors/unwind/library.h"
 #include "collectors/unwind/rules.h"
 #include "collectors/unwind/unwind.h"
 #include "core/guest/forkgate.h"
+#include "core/guest/peek.h"
 
 static struct {
 	struct gt_unwind_library library; /* written once, before the first capture */
@@ -79,22 +77,13 @@ bool gt_unwind_module_read(const struct gt_unwind_module *module, uint64_t addre
 		if (address >= segment->start && address < segment->end &&
 		    segment->end - address >= sizeof(*ret_word)) {
 			if (module->may_go)
-				return gt_unwind_read_checked(address, ret_word,
-							      sizeof(*ret_word)) ==
-				       (long)sizeof(*ret_word);
+				return gt_peek_copy(ret_word, address, sizeof(*ret_word)) ==
+				       sizeof(*ret_word);
 			memcpy(ret_word, (const void *)address, sizeof(*ret_word));
 			return true;
 		}
 	}
 	return false;
-}
-
-long gt_unwind_read_checked(uint64_t address, void *buffer, size_t size)
-{
-	struct iovec to = {.iov_base = buffer, .iov_len = size};
-	struct iovec from = {.iov_base = (void *)address, .iov_len = size};
-
-	return process_vm_readv(getpid(), &to, 1, &from, 1, 0);
 }
 
 static void count(_Atomic uint64_t *counter)
@@ -109,18 +98,11 @@ static bool read_before(uint64_t pc, uint8_t bytes[GT_UNWIND_CALL_BYTES])
 	uint64_t size = GT_UNWIND_CALL_BYTES;
 
 	memset(bytes, 0, size);
-	if (gt_unwind_read_checked(pc - size, bytes, size) == (long)size)
+	if (gt_peek_copy(bytes, pc - size, size) == size)
 		return true;
 	if (in_page == 0 || in_page >= size) /* code may begin at its page */
 		return false;
-	return gt_unwind_read_checked(pc - in_page, bytes + size - in_page, in_page) ==
-	       (long)in_page;
-}
-
-/* If a sandbox forbids the test, assume that it is code. */
-static bool is_forbidden(int error)
-{
-	return error == EPERM || error == ENOSYS;
+	return gt_peek_copy(bytes + size - in_page, pc - in_page, in_page) == in_page;
 }
 
 /* Outside all modules: JIT code if a call instruction precedes it. */
@@ -128,8 +110,7 @@ static uint64_t learn_jit(uint64_t pc)
 {
 	uint8_t bytes[GT_UNWIND_CALL_BYTES];
 
-	errno = 0;
-	if (!(read_before(pc, bytes) ? gt_unwind_follows_call(bytes) : is_forbidden(errno))) {
+	if (!read_before(pc, bytes) || !gt_unwind_follows_call(bytes)) {
 		count(&learn.refused);
 		return gt_unwind_rule_refused;
 	}

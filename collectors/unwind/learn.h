@@ -28,10 +28,6 @@ struct gt_unwind_module {
 bool gt_unwind_module_read(const struct gt_unwind_module *module, uint64_t address,
 			   uint64_t *ret_word);
 
-/* Reads this process's memory at any address. Returns how many of @size bytes could be read from
- * the start; -1: none, or forbidden by the kernel. One system call; errno is not kept. */
-long gt_unwind_read_checked(uint64_t address, void *buffer, size_t size);
-
 /* Learns the rule for @pc and stores it in the table. Never 0. */
 uint64_t gt_unwind_learn(uint64_t pc);
 

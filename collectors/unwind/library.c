@@ -7,12 +7,12 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <sched.h>
+#include <link.h>
 #include <stddef.h>
-#include <sys/wait.h>
+#include <string.h>
+#include <sys/mman.h>
 
 #include "collectors/unwind/arch.h"
-#include "core/guest/memory.h"
 
 #define STRING_(x)     #x
 #define STRING(x)      STRING_(x)
@@ -24,7 +24,7 @@
 #define SYMBOL_OTHER   0x3000000000000000u
 
 #define MACHINE_READS  8
-#define SET_UP_STACK   ((size_t)256 << 10)
+#define PAGE_BYTES     4096u
 
 /* The symbolic machine behind libunwind's accessors. */
 struct machine {
@@ -233,75 +233,142 @@ bool gt_unwind_library_step(const struct gt_unwind_library *library,
 	return read_effect(&machine, &cursor, ret_effect);
 }
 
-/* ThreadSanitizer would count the memory as a forked child's and refuse more threads. */
-#ifdef __SANITIZE_THREAD__
-#define TAKES_CLONE_FOR_FORK true
-#else
-#define TAKES_CLONE_FOR_FORK false
-#endif
+/* ---- opening ---- */
 
-struct opening {
-	struct gt_unwind_library *library;
-	unw_addr_space_t (*create)(unw_accessors_t *, int);
-	int (*set_caching)(unw_addr_space_t, unw_caching_policy_t);
+/*
+ * When libunwind initializes itself, it opens a pipe and calls mincore, for walks of the own
+ * process. The pipe would take descriptors that the program counts on, a seccomp filter may kill
+ * for either, and neither is ever used here. So these two entries of its table of imported
+ * functions are replaced by functions that fail.
+ */
+static int no_pipe(int ends[2], int flags)
+{
+	errno = EMFILE;
+	return -1;
+}
+
+static int no_mincore(void *address, size_t size, unsigned char *pages)
+{
+	errno = ENOSYS;
+	return -1;
+}
+
+/* pipe is pipe2 without an argument. */
+static void *stub_of(const char *name)
+{
+	if (!strcmp(name, "pipe2") || !strcmp(name, "pipe"))
+		return (void *)(uintptr_t)no_pipe;
+	return strcmp(name, "mincore") ? NULL : (void *)(uintptr_t)no_mincore;
+}
+
+/* Of a loaded library; relocations with symbols that have a table of their own, and all others. */
+struct imports {
+	uintptr_t bias;
+	const ElfW(Sym) *symbols;
+	const char *strings;
+	const ElfW(Rela) *table[2];
+	size_t count[2];
 };
 
-/* Makes libunwind initialize itself, which opens a pipe for walks of the own process. */
-static int set_up(void *arg)
+static void note_table(struct imports *imports, const ElfW(Dyn) *entry)
 {
-	const struct opening *opening = arg;
-	struct gt_unwind_library *library = opening->library;
+	uintptr_t address = entry->d_un.d_ptr;
+	size_t count = entry->d_un.d_val / sizeof(ElfW(Rela));
+
+	if (address < imports->bias) /* ld.so has added it where it could */
+		address += imports->bias;
+	if (entry->d_tag == DT_SYMTAB)
+		imports->symbols = (const void *)address;
+	else if (entry->d_tag == DT_STRTAB)
+		imports->strings = (const void *)address;
+	else if (entry->d_tag == DT_JMPREL || entry->d_tag == DT_RELA)
+		imports->table[entry->d_tag == DT_RELA] = (const void *)address;
+	else if (entry->d_tag == DT_PLTRELSZ || entry->d_tag == DT_RELASZ)
+		imports->count[entry->d_tag == DT_RELASZ] = count;
+}
+
+/* Pages that are read-only after relocation (RELRO). */
+static const ElfW(Phdr) *find_relro(uintptr_t bias)
+{
+	const ElfW(Ehdr) *header = (const void *)bias;
+	const ElfW(Phdr) *segments = (const void *)(bias + header->e_phoff);
+
+	for (int i = 0; i < header->e_phnum; i++)
+		if (segments[i].p_type == PT_GNU_RELRO)
+			return &segments[i];
+	return NULL;
+}
+
+static void replace(uintptr_t bias, uintptr_t at, void *function)
+{
+	const ElfW(Phdr) *relro = find_relro(bias);
+	void *page = (void *)(at & ~(uintptr_t)(PAGE_BYTES - 1));
+	bool locked = relro && at - bias - relro->p_vaddr < relro->p_memsz;
+
+	if (locked && mprotect(page, PAGE_BYTES, PROT_READ | PROT_WRITE))
+		return;
+	memcpy((void *)at, &function, sizeof(function));
+	if (locked)
+		mprotect(page, PAGE_BYTES, PROT_READ);
+}
+
+static void silence_start(void *handle)
+{
+	struct imports imports = {0};
+	struct link_map *map;
+
+	if (dlinfo(handle, RTLD_DI_LINKMAP, &map))
+		return;
+	imports.bias = map->l_addr;
+	if (memcmp((const void *)imports.bias, ELFMAG, SELFMAG) != 0)
+		return;
+	for (const ElfW(Dyn) *entry = map->l_ld; entry->d_tag != DT_NULL; entry++)
+		note_table(&imports, entry);
+	for (int i = 0; i < 2 && imports.symbols && imports.strings; i++) {
+		for (size_t j = 0; imports.table[i] && j < imports.count[i]; j++) {
+			const ElfW(Rela) *entry = &imports.table[i][j];
+			const ElfW(Sym) *symbol = &imports.symbols[ELF64_R_SYM(entry->r_info)];
+			void *stub = stub_of(imports.strings + symbol->st_name);
+
+			if (stub)
+				replace(imports.bias, imports.bias + entry->r_offset, stub);
+		}
+	}
+}
+
+/* The first step initializes libunwind. */
+static void initialize(struct gt_unwind_library *library, void *handle)
+{
+	unw_addr_space_t (*create)(unw_accessors_t *, int) =
+		dlsym(handle, STRING(unw_create_addr_space));
+	int (*set_caching)(unw_addr_space_t, unw_caching_policy_t) =
+		dlsym(handle, STRING(unw_set_caching_policy));
 	struct gt_unwind_module nothing = {0};
 	struct gt_unwind_effect effect;
 
-	library->space = opening->create(&accessors, 0);
-	if (!library->space)
-		return 0;
-	opening->set_caching(library->space, UNW_CACHE_NONE);
-	gt_unwind_library_step(library, &nothing, 0, &effect);
-	return 0;
-}
-
-/*
- * That pipe would take descriptors that the program counts on, and would never be used. So
- * libunwind is initialized by a process that shares the memory but has its own descriptors, and
- * exits at once. (unshare(CLONE_FILES) in a thread does the same; containers forbid it.) It exits
- * without a signal and only __WCLONE sees it: no waiting parent is disturbed. Without memory for
- * its stack libunwind is not used, as the pipe would stay open in the program.
- */
-static void set_up_aside(struct opening *opening)
-{
-	char *stack = gt_memory_map(SET_UP_STACK);
-	pid_t pid = -1;
-
-	if (!stack)
+	if (!create || !set_caching)
 		return;
-	if (!TAKES_CLONE_FOR_FORK)
-		pid = clone(set_up, stack + SET_UP_STACK, CLONE_VM | CLONE_VFORK, opening);
-	if (pid >= 0)
-		waitpid(pid, NULL, __WCLONE);
-	else
-		set_up(opening);
-	gt_memory_unmap(stack, SET_UP_STACK);
+	silence_start(handle);
+	library->space = create(&accessors, 0);
+	if (!library->space)
+		return;
+	set_caching(library->space, UNW_CACHE_NONE);
+	gt_unwind_library_step(library, &nothing, 0, &effect);
 }
 
 int gt_unwind_library_open(struct gt_unwind_library *library)
 {
 	const char *soname = "libunwind-" STRING(UNW_TARGET) ".so.8";
 	void *handle = dlopen(soname, RTLD_NOW | RTLD_LOCAL);
-	struct opening opening = {.library = library};
 
 	if (!handle)
 		return -ENOENT;
-	opening.create = dlsym(handle, STRING(unw_create_addr_space));
-	opening.set_caching = dlsym(handle, STRING(unw_set_caching_policy));
 	library->init_remote = dlsym(handle, STRING(unw_init_remote));
 	library->step = dlsym(handle, STRING(unw_step));
 	library->get_reg = dlsym(handle, STRING(unw_get_reg));
 	library->search_table = dlsym(handle, TABLE_SEARCH);
-	if (!opening.create || !opening.set_caching || !library->init_remote || !library->step ||
-	    !library->get_reg || !library->search_table)
+	if (!library->init_remote || !library->step || !library->get_reg || !library->search_table)
 		return -ENOENT; /* the handle stays open: a guest closes no library */
-	set_up_aside(&opening);
+	initialize(library, handle);
 	return library->space ? 0 : -ENOENT;
 }

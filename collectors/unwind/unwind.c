@@ -14,20 +14,22 @@
 #include <pthread.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "collectors/unwind/learn.h"
 #include "collectors/unwind/rules.h"
+#include "core/guest/maps.h"
+#include "core/guest/peek.h"
+#include "core/guest/seccomp.h"
 
 /* Largest assumed size of the main stack, whatever its limit says: the program may raise the limit
  * later, while mappings, e.g. stacks of coroutines, may begin 128 MiB below its top, less 6 MiB of
  * arguments. */
 #define STACK_MAX   ((uint64_t)120 << 20)
 
-/* Bounds of the search on a stack of unknown size: pages of 4 KiB per system call, and bytes in
- * total. */
-#define PROBE_PAGES 64
+/* Bounds of the search on a stack of unknown size: pages at once, each of which is a system call,
+ * and bytes in total. */
+#define PROBE_PAGES 8
 #define PROBE_MAX   ((uint64_t)8 << 20)
 
 #define LOADS       (GT_UNWIND_DEPTH * GT_UNWIND_LOADS_PER_FRAME)
@@ -51,18 +53,25 @@ static void find_main_stack(struct gt_unwind_thread *thread)
 	struct rlimit limit;
 	uint64_t size = STACK_MAX;
 
-	if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < size)
+	if (gt_seccomp_permits_now(GT_SYS_prlimit64) && !getrlimit(RLIMIT_STACK, &limit) &&
+	    limit.rlim_cur < size)
 		size = limit.rlim_cur;
 	thread->stack_high = (uint64_t)__libc_stack_end;
 	thread->stack_low = thread->stack_high > size ? thread->stack_high - size : 0;
 }
 
+/* pthread_getattr_np also asks for the processors of the thread. */
 static void find_thread_stack(struct gt_unwind_thread *thread)
 {
 	pthread_attr_t attributes;
 	void *address;
 	size_t size;
 
+	if (!gt_seccomp_permits_now(GT_SYS_sched_getaffinity)) {
+		gt_maps_range((uint64_t)__builtin_frame_address(0), &thread->stack_low,
+			      &thread->stack_high);
+		return;
+	}
 	if (pthread_getattr_np(pthread_self(), &attributes) != 0)
 		return;
 	if (pthread_attr_getstack(&attributes, &address, &size) == 0) {
@@ -100,21 +109,13 @@ void gt_unwind_thread_init(struct gt_unwind_thread *thread)
 /* Extends the bounds of an unknown stack upwards, as far as pages are readable. */
 static bool probe_up(struct gt_unwind_walk *walk)
 {
-	char bytes[PROBE_PAGES];
-	struct iovec to = {.iov_base = bytes, .iov_len = sizeof(bytes)};
-	struct iovec from[PROBE_PAGES];
-	int saved_errno = errno;
-	ssize_t got;
+	uint64_t pages = 0;
 
-	for (int i = 0; i < PROBE_PAGES; i++)
-		from[i] = (struct iovec){.iov_base = (void *)(walk->high + (uint64_t)i * 4096),
-					 .iov_len = 1};
-	got = process_vm_readv(getpid(), &to, 1, from, PROBE_PAGES, 0);
-	errno = saved_errno;
-	if (got <= 0)
-		return false;
-	walk->high += (uint64_t)got * 4096;
-	return true;
+	while (pages < PROBE_PAGES && gt_peek_is_readable((const void *)walk->high)) {
+		walk->high += GT_PEEK_PAGE;
+		pages++;
+	}
+	return pages > 0;
 }
 
 /* Sets the bounds in which the walk may read, from its sp on. False, after testing the memory: not

@@ -5,6 +5,8 @@
 #include "core/guest/background.h"
 
 #include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
 #include <sched.h>
@@ -13,17 +15,15 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include "core/guest/clock.h"
-#include "core/guest/descriptor.h"
 #include "core/guest/forkgate.h"
 #include "core/guest/futex.h"
-#include "core/guest/text.h"
+#include "core/guest/seccomp.h"
+#include "core/guest/sys.h"
 
-#define STAT_STATE   3 /* fields of /proc/self/stat, from 1: proc(5) */
-#define STAT_THREADS 20
+#define PROCESSORS   "\nCpus_allowed:\t"
 
 #define ENTER_MAX_NS 200000000u
 
@@ -38,9 +38,39 @@ static struct {
 	bool known;
 } at_load;
 
-void gt_background_save_affinity(void)
+/* The bits of one word of the mask, "0000000f", that has @first as its lowest processor. */
+static void add_processors(uint64_t word, size_t first)
 {
-	at_load.known = sched_getaffinity(0, sizeof(at_load.processors), &at_load.processors) == 0;
+	for (size_t i = 0; i < 32 && first + i < CPU_SETSIZE; i++)
+		if (word >> i & 1)
+			CPU_SET(first + i, &at_load.processors);
+}
+
+/* Words of 32 processors with commas between them, the highest first. */
+static bool parse_processors(const char *mask)
+{
+	size_t words = 1, length = strcspn(mask, "\n");
+
+	for (size_t i = 0; i < length; i++)
+		words += mask[i] == ',';
+	while (words--) {
+		uint64_t word = 0;
+
+		for (; *mask && strchr("0123456789abcdef", *mask); mask++)
+			word = word << 4 |
+			       (uint64_t)(*mask <= '9' ? *mask - '0' : *mask - 'a' + 10);
+		add_processors(word, words * 32);
+		mask += *mask == ',';
+	}
+	return CPU_COUNT(&at_load.processors) > 0;
+}
+
+void gt_background_save_affinity(const char *status)
+{
+	const char *line = strstr(status, PROCESSORS);
+
+	CPU_ZERO(&at_load.processors);
+	at_load.known = line && parse_processors(line + strlen(PROCESSORS));
 }
 
 static int add_thread_locals(struct dl_phdr_info *info, size_t size, void *sum)
@@ -100,8 +130,11 @@ int gt_background_start(void *(*run)(void *), void *argument, size_t stack_bytes
 static void drop_realtime(void)
 {
 	const struct sched_param none = {0};
-	int policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
+	int policy;
 
+	if (!gt_seccomp_permits(GT_SYS_sched_getscheduler))
+		return;
+	policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
 	if (policy == SCHED_FIFO || policy == SCHED_RR)
 		sched_setscheduler(0, SCHED_OTHER, &none);
 }
@@ -159,43 +192,30 @@ static void make_all_thread_locals(void)
 
 void gt_background_enter(const char *name)
 {
-	prctl(PR_SET_NAME, name, 0, 0, 0);
+	gt_seccomp_watch();
+	if (gt_seccomp_permits(GT_SYS_prctl))
+		prctl(PR_SET_NAME, name, 0, 0, 0);
 	drop_realtime();
-	if (at_load.known) /* do not inherit the starting thread's pinning (REQ-66) */
+	if (at_load.known &&
+	    gt_seccomp_permits(GT_SYS_sched_setaffinity)) /* do not inherit the starting thread's
+							     pinning (REQ-66) */
 		sched_setaffinity(0, sizeof(at_load.processors), &at_load.processors);
 	make_all_thread_locals();
 	atomic_fetch_add(&entered, 1);
 	gt_futex_wake(&entered);
 }
 
-/* While other threads run, an exited main thread stays as a zombie: it no longer has the list of
- * robust mutexes that each running thread has. */
+/* While other threads run, an exited main thread stays as a zombie. Its root folder, which is that
+ * of /proc/self, is gone. (get_robust_list shows the same, but a seccomp filter may kill for it.)
+ */
 static bool main_thread_is_gone(void)
 {
-	void *list = NULL;
-	size_t size;
+	struct stat st;
 
-	return syscall(SYS_get_robust_list, getpid(), &list, &size) == 0 && !list;
-}
-
-/* Threads of the process, an exited main thread included; 0: not known. */
-static uint64_t count_threads(void)
-{
-	char text[512];
-	size_t length = gt_descriptor_read_file("/proc/self/stat", text, sizeof(text) - 1);
-	const char *at, *end;
-	uint64_t count;
-
-	text[length] = 0;
-	at = strrchr(text, ')'); /* the command name may hold any character */
-	for (int field = STAT_STATE; at && field <= STAT_THREADS; field++) {
-		at = strchr(at, ' ');
-		at = at ? at + 1 : NULL;
-	}
-	return at && !gt_text_parse_u64(at, &end, &count) ? count : 0;
+	return gt_sys_fstatat(AT_FDCWD, "/proc/self/root", &st, 0) == -ENOENT;
 }
 
 bool gt_background_is_alone(uint32_t ours)
 {
-	return main_thread_is_gone() && count_threads() == ours + 1;
+	return main_thread_is_gone() && gt_sys_threads() == ours + 1;
 }

@@ -10,16 +10,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Records the processors that the process may use. For the constructor, before a thread of the
- * program pins itself. One system call. */
-void gt_background_save_affinity(void);
+/* Records the processors that the process may use, from /proc/self/status. For the constructor,
+ * before a thread of the program pins itself. */
+void gt_background_save_affinity(const char *status);
 
 /* Starts a detached thread that blocks all signals, and waits until it has entered, at most 0.2 s.
  * @stack_bytes: without its thread-local variables. Returns 0 or a negative errno. Any thread. */
 int gt_background_start(void *(*run)(void *), void *argument, size_t stack_bytes);
 
-/* To be called first by the new thread. Makes all thread-local variables that it may need: later
- * there may be no memory. @name: at most 15 characters. */
+/* To be called first by the new thread, which now watches for seccomp filters. Makes all
+ * thread-local variables that it may need: later there may be no memory. @name: at most 15
+ * characters. */
 void gt_background_enter(const char *name);
 
 /* Whether all threads of the program have ended (the main one by pthread_exit) and only the @ours

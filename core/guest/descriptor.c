@@ -7,26 +7,32 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/resource.h>
+#include <stdatomic.h>
 #include <unistd.h>
 
 #include "core/guest/sys.h"
 
-#define HIGHEST 4096 /* the kernel's table of a process grows with the highest number */
+/* The lowest number for a copy: above those that programs close in loops or pass to select. The
+ * first that is below the limit; 160 below a usual limit are left for --sample-cpu (128) and for
+ * short-lived descriptors. The kernel's table of a process grows with the highest number. */
+static const int minima[] = {4096,     1024 - 160, 512 - 128, 256 - 64,
+			     128 - 32, 64 - 16,    32 - 8,    16 - 4};
 
-/* Numbers kept free below the limit: 128 for --sample-cpu, the rest for short-lived descriptors. */
-#define SPARE   160
-
-/* The lowest number for a copy: above those that programs close in loops or pass to select. */
-static int high_number(void)
+static int copy_high(int low)
 {
-	struct rlimit limit;
-	rlim_t spare;
+	static _Atomic size_t fits; /* the limit seldom changes */
+	size_t count = sizeof(minima) / sizeof(minima[0]);
+	int high = -EINVAL;
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= HIGHEST + SPARE)
-		return HIGHEST;
-	spare = limit.rlim_cur / 4 < SPARE ? limit.rlim_cur / 4 : SPARE;
-	return (int)(limit.rlim_cur - spare);
+	if (low >= minima[atomic_load(&fits)])
+		return low;
+	for (size_t i = atomic_load(&fits); (high == -EINVAL || high == -EMFILE) && i < count;
+	     i++) {
+		high = gt_sys_dup_high(low, minima[i]);
+		if (high >= 0)
+			atomic_store(&fits, i);
+	}
+	return high;
 }
 
 static bool is_same(const struct stat *a, const struct stat *b)
@@ -75,14 +81,13 @@ int gt_descriptor_open(struct gt_descriptor *ret_descriptor, int folder, const c
 		       int flags, mode_t rights)
 {
 	int saved_errno = errno;
-	int minimum = high_number();
 	int low = openat(folder, path, flags | O_CLOEXEC, rights);
 	int high, error;
 
 	*ret_descriptor = GT_DESCRIPTOR_NONE;
 	error = low < 0 ? -errno : 0;
 	if (!error) {
-		high = low < minimum ? gt_sys_dup_high(low, minimum) : low;
+		high = copy_high(low);
 		error = move_high(ret_descriptor, low, high < 0 ? low : high, folder, path, flags);
 	}
 	errno = saved_errno;

@@ -50,10 +50,11 @@ void gt_log_set_level(enum gt_log_level level)
 static void write_line(const char *line, size_t length)
 {
 	struct gt_write_signals before;
+	bool failed;
 
 	gt_write_signals_block(&before);
-	syscall(SYS_write, STDERR_FILENO, line, length);
-	gt_write_signals_restore(&before);
+	failed = syscall(SYS_write, STDERR_FILENO, line, length) < 0;
+	gt_write_signals_restore(&before, failed);
 }
 
 static void print_message(const char *format, va_list args)

@@ -6,9 +6,10 @@
 
 #include <stdatomic.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/mman.h>
-#include <sys/uio.h>
-#include <unistd.h>
+
+#include "core/guest/seccomp.h"
 
 #define ARENA_BLOCK (256u * 1024u)
 #define RESERVE     ((size_t)4 << 20) /* a writer with its window takes 3 MiB */
@@ -149,6 +150,24 @@ void gt_memory_unmap(void *mapped, size_t size)
 	gt_memory_uncharge(size);
 }
 
+static void *remap(void *mapped, size_t old_size, size_t new_size)
+{
+	void *p = mremap(mapped, old_size, new_size, MREMAP_MAYMOVE);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static void *move(void *mapped, size_t old_size, size_t new_size)
+{
+	void *p = gt_memory_reserve(new_size);
+
+	if (p) {
+		memcpy(p, mapped, old_size);
+		munmap(mapped, old_size);
+	}
+	return p;
+}
+
 void *gt_memory_grow(void *mapped, size_t old_size, size_t new_size)
 {
 	void *p;
@@ -157,19 +176,11 @@ void *gt_memory_grow(void *mapped, size_t old_size, size_t new_size)
 		return gt_memory_map(new_size);
 	if (!gt_memory_charge(new_size - old_size))
 		return NULL;
-	p = mremap(mapped, old_size, new_size, MREMAP_MAYMOVE);
-	if (p != MAP_FAILED)
-		return p;
-	fail(new_size - old_size);
-	return NULL;
-}
-
-bool gt_memory_is_readable(const void *address)
-{
-	char byte;
-	struct iovec here = {&byte, 1}, there = {(void *)(uintptr_t)address, 1};
-
-	return address && process_vm_readv(getpid(), &here, 1, &there, 1, 0) == 1;
+	p = gt_seccomp_permits(GT_SYS_mremap) ? remap(mapped, old_size, new_size)
+					      : move(mapped, old_size, new_size);
+	if (!p)
+		fail(new_size - old_size);
+	return p;
 }
 
 void gt_arena_init(struct gt_arena *arena, size_t max_bytes)

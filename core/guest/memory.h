@@ -69,9 +69,6 @@ void gt_memory_uncharge(size_t bytes);
  * load and can do without. */
 bool gt_memory_is_ample(size_t bytes);
 
-/* Asks the kernel whether a byte is readable. NULL is not. */
-bool gt_memory_is_readable(const void *address);
-
 /* An arena: allocations live until the arena ends. For interned strings and stacks. */
 struct gt_arena {
 	struct gt_arena_block *blocks;

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 
 #include "core/guest/memory.h"
+#include "core/guest/seccomp.h"
 
 #define PAGE_BYTES 4096u
 
@@ -51,8 +52,9 @@ void gt_signal_stack_reclaim(void **memory)
 
 	if (!*memory)
 		return;
-	if (!sigaltstack(NULL, &stack) && gt_signal_stack_holds(*memory, stack.ss_sp) &&
-	    sigaltstack(&none, NULL))
+	if (!gt_seccomp_permits_now(GT_SYS_sigaltstack) ||
+	    (!sigaltstack(NULL, &stack) && gt_signal_stack_holds(*memory, stack.ss_sp) &&
+	     sigaltstack(&none, NULL)))
 		*memory = NULL;
 	errno = saved;
 }

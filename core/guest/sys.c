@@ -7,16 +7,24 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include "core/guest/descriptor.h"
+#include "core/guest/seccomp.h"
 #include "core/guest/text.h"
 
-#define TMPFS_TYPE 0x01021994
-#define RAMFS_TYPE 0x858458f6
+#define STAT_GROUP   5 /* fields of /proc/PID/stat */
+#define STAT_THREADS 20
+#define STAT_START   22
+
+#define TMPFS_TYPE   0x01021994
+#define RAMFS_TYPE   0x858458f6
 
 _Static_assert(sizeof(void *) == 8, "struct stat is the kernel's on 64-bit Linux only");
 
@@ -58,12 +66,40 @@ int gt_sys_dup_high(int fd, int minimum)
 	return result_of(syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, minimum), saved_errno);
 }
 
+ssize_t gt_sys_pwrite(int fd, const void *data, size_t size, uint64_t offset)
+{
+	ssize_t n = -1;
+	bool refused = !gt_seccomp_permits(GT_SYS_pwrite64);
+
+	if (!refused)
+		n = pwrite(fd, data, size, (off_t)offset);
+	if (!refused && (n >= 0 || (errno != EPERM && errno != ENOSYS)))
+		return n;
+	return lseek(fd, (off_t)offset, SEEK_SET) < 0 ? -1 : write(fd, data, size);
+}
+
+/* $PWD, if it is the current folder. */
+static bool folder_by_name(char *ret_path, size_t size)
+{
+	const char *name = secure_getenv("PWD");
+	struct stat named, here;
+
+	if (!name || *name != '/' || strlen(name) >= size ||
+	    gt_sys_fstatat(AT_FDCWD, name, &named, 0) || gt_sys_fstatat(AT_FDCWD, ".", &here, 0) ||
+	    named.st_dev != here.st_dev || named.st_ino != here.st_ino)
+		return false;
+	gt_text_format(ret_path, size, "%s", name);
+	return true;
+}
+
 void gt_sys_absolute(const char *path, char *ret_path, size_t size)
 {
-	size_t length = strlen(path), folder = 0;
+	size_t length = strlen(path), room = size - length - 1, folder = 0;
 	int saved_errno = errno;
 
-	if (*path != '/' && length + 2 < size && getcwd(ret_path, size - length - 1)) {
+	if (*path != '/' && length + 2 < size &&
+	    (gt_seccomp_permits(GT_SYS_getcwd) ? getcwd(ret_path, room) != NULL
+					       : folder_by_name(ret_path, room))) {
 		folder = strlen(ret_path);
 		ret_path[folder++] = '/';
 	}
@@ -76,20 +112,57 @@ bool gt_sys_is_memory(const struct statfs *fs)
 	return fs->f_type == TMPFS_TYPE || fs->f_type == RAMFS_TYPE;
 }
 
-/* Field 22 of /proc/PID/stat. Field 2, the command name, may hold anything but ends at the last
- * ')'. */
-uint64_t gt_sys_start_ticks(int pid)
+/* Field @number, from 1, of /proc/PID/stat: proc(5). Field 2, the command name, may hold anything
+ * but ends at the last ')'. */
+static uint64_t stat_field(int pid, int number)
 {
 	char path[64], text[1024];
 	const char *p, *end;
-	uint64_t ticks = 0;
+	uint64_t value = 0;
 	size_t n;
 
 	gt_text_format(path, sizeof(path), "/proc/%d/stat", pid);
 	n = gt_descriptor_read_file(path, text, sizeof(text) - 1);
 	text[n] = 0;
 	p = strrchr(text, ')');
-	for (int field = 2; p && field < 22; field++)
+	for (int field = 2; p && field < number; field++)
 		p = strchr(p + 1, ' ');
-	return p && !gt_text_parse_u64(p + 1, &end, &ticks) ? ticks : 0;
+	return p && !gt_text_parse_u64(p + 1, &end, &value) ? value : 0;
+}
+
+uint64_t gt_sys_start_ticks(int pid)
+{
+	return stat_field(pid, STAT_START);
+}
+
+uint64_t gt_sys_threads(void)
+{
+	return stat_field((int)getpid(), STAT_THREADS);
+}
+
+int gt_sys_group(void)
+{
+	if (gt_seccomp_permits(GT_SYS_getpgrp))
+		return getpgrp();
+	return (int)stat_field((int)getpid(), STAT_GROUP);
+}
+
+uint32_t gt_sys_user(void)
+{
+	return gt_seccomp_permits(GT_SYS_geteuid) ? geteuid() : (uint32_t)getauxval(AT_EUID);
+}
+
+void gt_sys_host(char *ret_name, size_t size)
+{
+	struct utsname name;
+	size_t length;
+
+	*ret_name = 0;
+	if (!gt_seccomp_permits(GT_SYS_uname)) {
+		length = gt_descriptor_read_file("/proc/sys/kernel/hostname", ret_name, size - 1);
+		ret_name[length] = 0;
+		ret_name[strcspn(ret_name, "\n")] = 0;
+	} else if (!uname(&name)) {
+		gt_text_format(ret_name, size, "%s", name.nodename);
+	}
 }

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
+#include <sys/types.h>
 
 /* As fstat, lstat and fstatat; 0 or negative errno, *ret_stat untouched on failure. */
 int gt_sys_fstat(int fd, struct stat *ret_stat);
@@ -18,6 +19,9 @@ int gt_sys_fstatat(int folder, const char *path, struct stat *ret_stat, int flag
 
 /* A close-on-exec copy of @fd, numbered @minimum or higher. Negative errno on failure. */
 int gt_sys_dup_high(int fd, int minimum);
+
+/* As pwrite on a file of which only the caller knows; its position may change. */
+ssize_t gt_sys_pwrite(int fd, const void *data, size_t size, uint64_t offset);
 
 /* Makes @path absolute, relative to the current working folder. Unchanged if that folder has no
  * name or @size is too small. */
@@ -30,5 +34,13 @@ bool gt_sys_is_memory(const struct statfs *fs);
 /* Start time of the process in clock ticks since boot; with the pid it identifies a process. 0: not
  * known. */
 uint64_t gt_sys_start_ticks(int pid);
+
+/* Threads of this process, an exited main thread included; 0: not known. */
+uint64_t gt_sys_threads(void);
+
+/* As getpgrp, geteuid and gethostname; the name is "" when it is not known. */
+int gt_sys_group(void);
+uint32_t gt_sys_user(void);
+void gt_sys_host(char *ret_name, size_t size);
 
 #endif

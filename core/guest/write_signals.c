@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/guest/seccomp.h"
+
 #define KERNEL_SIGSET_BYTES 8
 
 static void fill(sigset_t *signals)
@@ -24,12 +26,18 @@ void gt_write_signals_block(struct gt_write_signals *ret_before)
 	sigset_t signals;
 
 	fill(&signals);
-	sigpending(&ret_before->pending);
 	pthread_sigmask(SIG_BLOCK, &signals, &ret_before->mask);
+	sigemptyset(&ret_before->pending);
+	if (!sigismember(&ret_before->mask, SIGXFSZ) && !sigismember(&ret_before->mask, SIGPIPE))
+		return; /* none can have been pending */
+	if (gt_seccomp_permits(GT_SYS_rt_sigpending))
+		sigpending(&ret_before->pending);
+	else
+		fill(&ret_before->pending);
 }
 
 /* Consumes the signals that our writes raised. */
-void gt_write_signals_restore(const struct gt_write_signals *before)
+static void take_back(const struct gt_write_signals *before)
 {
 	const struct timespec at_once = {0};
 	sigset_t ours;
@@ -41,5 +49,14 @@ void gt_write_signals_restore(const struct gt_write_signals *before)
 		sigdelset(&ours, SIGPIPE);
 	while (syscall(SYS_rt_sigtimedwait, &ours, NULL, &at_once, KERNEL_SIGSET_BYTES) > 0)
 		continue;
+}
+
+/* What must not be taken back stays blocked, as it would end the program. */
+void gt_write_signals_restore(const struct gt_write_signals *before, bool failed)
+{
+	if (failed && !gt_seccomp_permits(GT_SYS_rt_sigtimedwait))
+		return;
+	if (failed)
+		take_back(before);
 	pthread_sigmask(SIG_SETMASK, &before->mask, NULL);
 }

@@ -7,6 +7,7 @@
 #define GT_CORE_GUEST_WRITE_SIGNALS_H
 
 #include <signal.h>
+#include <stdbool.h>
 
 /* The signal mask and the pending signals before _block. */
 struct gt_write_signals {
@@ -15,8 +16,8 @@ struct gt_write_signals {
 
 /* Between _block and _restore a write that would raise a signal only returns its error; signals
  * that were pending before stay pending. Any thread, any signal handler; no cancellation point.
- * errno may change. */
+ * errno may change. @failed: a write in between may have failed. */
 void gt_write_signals_block(struct gt_write_signals *ret_before);
-void gt_write_signals_restore(const struct gt_write_signals *before);
+void gt_write_signals_restore(const struct gt_write_signals *before, bool failed);
 
 #endif

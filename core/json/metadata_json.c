@@ -139,6 +139,7 @@ static void put_metadata(const struct gt_metadata *metadata, struct gt_json *jso
 		put_optional(json, "command", metadata->command);
 		put_optional(json, "options", metadata->options);
 		put_optional(json, "memory", metadata->memory);
+		put_optional(json, "seccomp", metadata->seccomp);
 	}
 	put_optional(json, "spool", metadata->spool);
 	put_clock(metadata, json);

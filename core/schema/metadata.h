@@ -65,6 +65,7 @@ struct gt_metadata {
 	char command[1024]; /* arguments, blanks between them; empty unless requested */
 	char spool[256];    /* file that holds what a killed process has not written; empty: none */
 	char memory[448];   /* limit of the cgroup and what is sized by it; empty: no limit */
+	char seccomp[160];  /* what is left out under a seccomp filter; empty: no filter was seen */
 	char options[512];  /* options that differ from their default, "name=value ..." */
 	uint64_t segment[GT_SEGMENT_COUNT_]; /* number 0: the only file of the process */
 	struct gt_metadata_repaired repaired;

@@ -10,6 +10,7 @@
 #include "core/guest/background.h"
 #include "core/guest/clock.h"
 #include "core/guest/log.h"
+#include "core/guest/seccomp.h"
 #include "core/schema/ledger.h"
 #include "pipeline/output/outlet.h"
 #include "pipeline/sources/collector.h"
@@ -74,19 +75,25 @@ void gt_samples_take(const struct gt_samples *samples, const struct gt_call_reco
 /* Once: threads that run can no longer be sampled. */
 static void report(void *part)
 {
-	static const struct gt_note_event note = {
-		.name = "capture gap",
-		.what = "the program has a handler for SIGURG: threads are sampled only while they "
-			"wait",
-		.cause = "signal in use",
-	};
+	static const struct gt_note_event notes[] = {
+		{.name = "capture gap",
+		 .what = "the program has a handler for SIGURG: threads are sampled only while "
+			 "they "
+			 "wait",
+		 .cause = "signal in use"},
+		{.name = "capture gap",
+		 .what = "the program has a seccomp filter: threads are sampled only while they "
+			 "wait",
+		 .cause = "seccomp filter"}};
 	struct gt_samples *samples = part;
+	bool filtered = gt_seccomp_seen() == GT_SECCOMP_OWN;
 
 	if (!samples->has_sampler || samples->reported_signal || gt_sampler_count().has_signal)
 		return;
 	samples->reported_signal = true;
-	gt_outlet_note(samples->outlet, &note);
-	gt_log_say("the program uses SIGURG: --sample-cpu sees threads only while they wait");
+	gt_outlet_note(samples->outlet, &notes[filtered]);
+	gt_log_say("the program %s: --sample-cpu sees threads only while they wait",
+		   filtered ? "has a seccomp filter" : "uses SIGURG");
 }
 
 static void count(void *part, struct gt_ledger *ledger)

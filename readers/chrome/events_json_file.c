@@ -450,6 +450,7 @@ static void take_words(struct gt_events_json *json, const struct gt_header *head
 	copy_text(json, header, "frameworks", metadata->frameworks, sizeof(metadata->frameworks));
 	copy_text(json, header, "options", metadata->options, sizeof(metadata->options));
 	copy_text(json, header, "memory", metadata->memory, sizeof(metadata->memory));
+	copy_text(json, header, "seccomp", metadata->seccomp, sizeof(metadata->seccomp));
 	copy_text(json, header, "command", metadata->command, sizeof(metadata->command));
 }
 

@@ -99,6 +99,7 @@ static const struct metadata_place texts[] = {
 	PLACE(gt_metadata, "python", python),
 	PLACE(gt_metadata, "options", options),
 	PLACE(gt_metadata, "memory", memory),
+	PLACE(gt_metadata, "seccomp", seccomp),
 	PLACE(gt_metadata, "command", command),
 	PLACE(gt_metadata, "frameworks", frameworks),
 	PLACE(gt_metadata, "spool", spool),

@@ -44,7 +44,15 @@ static struct {
 } probe;
 
 static __thread struct gt_unwind_thread *unwind;
-static __thread struct gt_python_thread python;
+static __thread struct gt_python_thread *python;
+
+/* Of the calling thread. Too large for what dlopen has left for thread-local variables. */
+static struct gt_python_thread *own_python(void)
+{
+	if (!python)
+		python = calloc(1, sizeof(*python));
+	return python;
+}
 
 /* Returns what gt_python_start does: NULL, or why not. */
 EXPORT const char *probe_start(void)
@@ -122,7 +130,7 @@ EXPORT int probe_capture(char *out, size_t size, uint32_t depth)
 		gt_unwind_thread_init(unwind);
 	}
 	pc_count = gt_unwind_capture(unwind, depth, &pcs, &key);
-	word_count = gt_python_capture(&python, depth, &words, &key);
+	word_count = gt_python_capture(own_python(), depth, &words, &key);
 	count = gt_python_merge(
 		&(struct gt_python_stacks){
 			.native = native,
@@ -154,7 +162,7 @@ EXPORT void probe_count(uint32_t *ret_loops, uint32_t *ret_groups)
 	uint64_t key;
 
 	pc_count = make_native(pcs, gt_unwind_capture(unwind, DEPTH, &pcs, &key), native);
-	word_count = gt_python_capture(&python, DEPTH, &words, &key);
+	word_count = gt_python_capture(own_python(), DEPTH, &words, &key);
 	*ret_loops = *ret_groups = 0;
 	for (uint32_t i = 0; i < pc_count; i++)
 		*ret_loops += !strcmp(text_of(native[i]->function), "_PyEval_EvalFrameDefault");
@@ -189,10 +197,10 @@ EXPORT double probe_cost(uint32_t times, uint32_t *ret_frames)
 	const uint64_t *words;
 	uint64_t start, key;
 
-	*ret_frames = gt_python_capture(&python, DEPTH, &words, &key);
+	*ret_frames = gt_python_capture(own_python(), DEPTH, &words, &key);
 	start = now();
 	for (uint32_t i = 0; i < times; i++)
-		gt_python_capture(&python, DEPTH, &words, &key);
+		gt_python_capture(own_python(), DEPTH, &words, &key);
 	return (double)(now() - start) / times;
 }
 
@@ -233,7 +241,7 @@ EXPORT uint32_t probe_spin(uint32_t ms)
 	uint32_t found = 0;
 
 	while (now() < end)
-		found += gt_python_capture(&python, DEPTH, &words, &key) > 0;
+		found += gt_python_capture(own_python(), DEPTH, &words, &key) > 0;
 	return found;
 }
 
@@ -246,13 +254,13 @@ EXPORT int probe_without_system_calls(uint32_t times)
 	int status = -1;
 	pid_t child;
 
-	gt_python_capture(&python, DEPTH, &words, &key);
+	gt_python_capture(own_python(), DEPTH, &words, &key);
 	child = fork();
 	if (child == 0) {
 		if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT))
 			_exit(77);
 		for (uint32_t i = 0; i < times; i++)
-			gt_python_capture(&python, DEPTH, &words, &key);
+			gt_python_capture(own_python(), DEPTH, &words, &key);
 		syscall(SYS_exit, 0);
 	}
 	waitpid(child, &status, 0);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts the collector where the kernel refuses what it reads with; prints why it does not start.
+"""Starts the collector where the kernel refuses what it reads with; prints whether it starts.
 
     refused.py PROBE_LIBRARY
 """

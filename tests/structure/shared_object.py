@@ -52,7 +52,7 @@ def versions(file, root):
         if not version.startswith("GLIBC_") or version == "GLIBC_PRIVATE":
             yield f"needs {name} of {version}"
         elif number > NEWEST_GLIBC:
-            yield f"needs {name} of {version}: core/guest/glibc_compat.def or core/guest/sys.c must cover it"
+            yield f"needs {name} of {version}: core/elf/glibc_compat.def or core/guest/sys.c must cover it"
 
 
 def exports(file, root):

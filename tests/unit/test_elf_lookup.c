@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * core/guest/elf_lookup.c compared with the dynamic loader for the libraries of this process, and
+ * core/elf/elf_lookup.c compared with the dynamic loader for the libraries of this process, and
  * on damaged images of them.
  */
 #include <dlfcn.h>
@@ -11,7 +11,7 @@
 
 #include <criterion/criterion.h>
 
-#include "core/guest/elf_lookup.h"
+#include "core/elf/elf_lookup.h"
 
 struct query {
 	const char *soname;

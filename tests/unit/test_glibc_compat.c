@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * core/guest/glibc_compat.c as on a glibc before 2.34 that has bound none of its references: every
+ * core/elf/glibc_compat.c as on a glibc before 2.34 that has bound none of its references: every
  * function is found in the mapped libraries. (Built with GT_COMPAT_TEST_OLD_GLIBC.)
  */
 #include <dlfcn.h>
@@ -13,7 +13,7 @@
 
 #define GT_MOVED(type, name, parameters, arguments, version, library, failure)                     \
 	extern type gt_compat_##name parameters;
-#include "core/guest/glibc_compat.def"
+#include "core/elf/glibc_compat.def"
 
 static void *answer(void *question)
 {

@@ -199,6 +199,7 @@ static void put_words(struct gt_proto *out, const struct gt_metadata *metadata)
 		{"unwinder", metadata->unwinder},
 		{"options", metadata->options},
 		{"memory", metadata->memory},
+		{"seccomp", metadata->seccomp},
 		{"command", metadata->command},
 		{"spool", metadata->spool},
 	};

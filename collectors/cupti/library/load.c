@@ -11,12 +11,12 @@
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "collectors/cupti/library/driver.h"
 #include "collectors/cupti/library/refusal.h"
-#include "core/guest/elf_lookup.h"
+#include "core/elf/elf_lookup.h"
 #include "core/guest/forkgate.h"
+#include "core/guest/sys.h"
 #include "core/guest/text.h"
 
 #define PATH_BYTES   256
@@ -98,9 +98,10 @@ static void *try_open(const char *name, int extra, bool there, struct cupti_sear
 static void *try_in(const char *folder, const char *soname, struct cupti_search *search)
 {
 	char path[PATH_BYTES * 2];
+	struct stat st;
 
 	gt_text_format(path, sizeof(path), "%s/%s", folder, soname);
-	return access(path, R_OK) == 0 ? try_open(path, 0, true, search) : NULL;
+	return gt_sys_lstat(path, &st) == 0 ? try_open(path, 0, true, search) : NULL;
 }
 
 /* Folders relative to libcudart's: pip's layouts before and since CUDA 13, conda, toolkit. */

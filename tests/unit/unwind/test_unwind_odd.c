@@ -15,6 +15,7 @@
 #include "collectors/unwind/learn.h"
 #include "collectors/unwind/rules.h"
 #include "compare.h"
+#include "core/guest/peek.h"
 #include "shapes.h"
 
 static uint64_t next(uint64_t *random)
@@ -270,11 +271,11 @@ Test(unwind_odd, memory_is_read_only_where_it_is)
 
 	munmap(pages + 4096, 4096);
 	memset(pages, 7, 4096);
-	cr_assert_eq(gt_unwind_read_checked((uint64_t)pages + 100, buffer, 64), 64);
+	cr_assert_eq(gt_peek_copy(buffer, (uint64_t)pages + 100, 64), 64);
 	cr_assert_eq(buffer[63], 7);
-	cr_assert_lt(gt_unwind_read_checked((uint64_t)pages + 4096, buffer, 64), 64);
-	cr_assert_lt(gt_unwind_read_checked((uint64_t)pages + 4090, buffer, 64), 64);
-	cr_assert_lt(gt_unwind_read_checked(0, buffer, 64), 64);
+	cr_assert_lt(gt_peek_copy(buffer, (uint64_t)pages + 4096, 64), 64);
+	cr_assert_lt(gt_peek_copy(buffer, (uint64_t)pages + 4090, 64), 64);
+	cr_assert_lt(gt_peek_copy(buffer, 0, 64), 64);
 }
 
 Test(unwind_odd, calls_are_recognised)

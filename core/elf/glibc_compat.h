@@ -9,8 +9,8 @@
  * Functions that are newer than 2.17 but never moved are system calls in core/guest/sys.c. A symbol
  * reported by the test "symbol versions" needs a line here and a row in the table.
  */
-#ifndef GT_CORE_GUEST_GLIBC_COMPAT_H
-#define GT_CORE_GUEST_GLIBC_COMPAT_H
+#ifndef GT_CORE_ELF_GLIBC_COMPAT_H
+#define GT_CORE_ELF_GLIBC_COMPAT_H
 
 #define dladdr                    gt_compat_dladdr
 #define dlclose                   gt_compat_dlclose

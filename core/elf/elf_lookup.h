@@ -8,8 +8,8 @@
  * checked against the object's own readable segments: a damaged table is an object without the
  * symbol. The caller keeps the object mapped, e.g. by reading it inside a dl_iterate_phdr callback.
  */
-#ifndef GT_CORE_GUEST_ELF_LOOKUP_H
-#define GT_CORE_GUEST_ELF_LOOKUP_H
+#ifndef GT_CORE_ELF_ELF_LOOKUP_H
+#define GT_CORE_ELF_ELF_LOOKUP_H
 
 #include <link.h>
 #include <stdbool.h>

@@ -2,8 +2,8 @@
  *
  * Distinguishes the C library's code from the program's. Any thread; pure.
  */
-#ifndef GT_CORE_GUEST_LIBC_PATH_H
-#define GT_CORE_GUEST_LIBC_PATH_H
+#ifndef GT_CORE_ELF_LIBC_PATH_H
+#define GT_CORE_ELF_LIBC_PATH_H
 
 #include <stdbool.h>
 

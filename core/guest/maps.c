@@ -2,7 +2,7 @@
  *
  * See the header. A line: 7f10-7f20 r-xp 00000000 08:01 1234   /usr/lib/libx.so
  */
-#include "collectors/symbols/mapped_path.h"
+#include "core/guest/maps.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/guest/descriptor.h"
+#include "core/guest/memory.h"
 
 #define GONE " (deleted)"
 
@@ -84,19 +85,64 @@ static bool copy_path(const char *line, char *ret_path, size_t size)
 	return true;
 }
 
-bool gt_mapped_path(uint64_t address, char *ret_path, size_t size)
+/* Calls @take with the line of @address. False: there is none. */
+static bool find_line(uint64_t address, bool (*take)(const char *line, void *context),
+		      void *context)
 {
-	struct lines lines = {.at = 0};
+	struct lines *lines = gt_memory_reserve(sizeof(*lines));
 	struct gt_descriptor maps;
+	int saved = errno;
+	bool found = false;
 	const char *line;
-	bool found;
 
-	if (gt_descriptor_open(&maps, AT_FDCWD, "/proc/self/maps", O_RDONLY, 0))
-		return false;
-	lines.fd = maps.fd;
-	while ((line = next_line(&lines)) && !covers(line, address))
-		continue;
-	found = line && copy_path(line, ret_path, size);
-	gt_descriptor_close(&maps);
+	if (lines && !gt_descriptor_open(&maps, AT_FDCWD, "/proc/self/maps", O_RDONLY, 0)) {
+		lines->fd = maps.fd;
+		while ((line = next_line(lines)) && !covers(line, address))
+			continue;
+		found = line && take(line, context);
+		gt_descriptor_close(&maps);
+	}
+	if (lines)
+		gt_memory_unreserve(lines, sizeof(*lines));
+	errno = saved;
 	return found;
+}
+
+struct wanted_path {
+	char *path;
+	size_t size;
+};
+
+static bool take_path(const char *line, void *context)
+{
+	const struct wanted_path *wanted = context;
+
+	return copy_path(line, wanted->path, wanted->size);
+}
+
+bool gt_maps_path(uint64_t address, char *ret_path, size_t size)
+{
+	struct wanted_path wanted = {.path = ret_path, .size = size};
+
+	return find_line(address, take_path, &wanted);
+}
+
+static bool take_range(const char *line, void *context)
+{
+	uint64_t *range = context;
+
+	range[0] = parse_address(&line);
+	range[1] = parse_address(&line);
+	return true;
+}
+
+bool gt_maps_range(uint64_t address, uint64_t *ret_low, uint64_t *ret_high)
+{
+	uint64_t range[2];
+
+	if (!find_line(address, take_range, range))
+		return false;
+	*ret_low = range[0];
+	*ret_high = range[1];
+	return true;
 }

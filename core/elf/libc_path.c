@@ -2,7 +2,7 @@
  *
  * See the header.
  */
-#include "core/guest/libc_path.h"
+#include "core/elf/libc_path.h"
 
 #include <stddef.h>
 #include <string.h>

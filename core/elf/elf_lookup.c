@@ -3,7 +3,7 @@
  * Symbol look-up in mapped ELF objects: DT_GNU_HASH or DT_HASH, DT_VERSYM with DT_VERDEF. No number
  * in the object is trusted: room() returns how much may be read from an address.
  */
-#include "core/guest/elf_lookup.h"
+#include "core/elf/elf_lookup.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The functions of core/guest/glibc_compat.def under names of our own. Each refers weakly to its
+ * The functions of core/elf/glibc_compat.def under names of our own. Each refers weakly to its
  * oldest version, which the libc of glibc 2.34 and later still has. On an older glibc that
  * reference is bound only if the program itself loaded libpthread or libdl; otherwise it is NULL,
  * and the function is looked up in the libraries mapped by now (a process that uses CUDA has both).
@@ -12,7 +12,7 @@
 #include <signal.h>
 #include <stddef.h>
 
-#include "core/guest/elf_lookup.h"
+#include "core/elf/elf_lookup.h"
 
 #if defined(__x86_64__)
 #define OLDEST(version) version
@@ -47,4 +47,4 @@ static uintptr_t look_up(const char *library, const char *name, const char *vers
 			function = (void *)look_up(library, #name, OLDEST(version));               \
 		return function ? function arguments : failure;                                    \
 	}
-#include "core/guest/glibc_compat.def"
+#include "core/elf/glibc_compat.def"

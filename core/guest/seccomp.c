@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See the header. The state is one number that only grows.
+ */
+#include "core/guest/seccomp.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core/guest/clock.h"
+#include "core/guest/descriptor.h"
+#include "core/guest/memory.h"
+#include "core/guest/text.h"
+
+#define MODE         "\nSeccomp:\t"
+#define PARENT       "\nPPid:\t"
+#define LATER        "\nCpus_allowed:\t"
+#define FILTERS      "\nSeccomp_filters:\t"
+#define STATUS_BYTES 8192
+#define FRESH_NS     1000000u
+
+enum when { COMMON, ORDINARY, RARE };
+
+/* The state up to which a call is made. */
+static const enum gt_seccomp permitted[] = {
+	[COMMON] = GT_SECCOMP_OWN,
+	[ORDINARY] = GT_SECCOMP_INHERITED,
+	[RARE] = GT_SECCOMP_NONE,
+};
+
+static const uint8_t calls[GT_SYS_COUNT_] = {
+#define GT_SYSCALL(name, when, purpose) [GT_SYS_##name] = when,
+#include "core/guest/syscalls.def"
+#undef GT_SYSCALL
+};
+
+static int at_start;     /* filters; written before there are threads of ours */
+static _Atomic int seen; /* enum gt_seccomp */
+
+/* What a watching thread keeps. The file stays open: to open one takes, for a moment, a descriptor
+ * that the program may expect. */
+struct watch {
+	struct gt_descriptor file;
+	uint64_t checked; /* when, CLOCK_MONOTONIC ns */
+	char text[STATUS_BYTES];
+};
+
+static __thread struct watch *watch; /* NULL: a thread of the program */
+
+static bool find_number(const char *status, const char *key, uint64_t *ret_number)
+{
+	const char *line = strstr(status, key), *end;
+
+	return line && !gt_text_parse_u64(line + strlen(key), &end, ret_number);
+}
+
+int gt_seccomp_parse(const char *status)
+{
+	uint64_t mode, count;
+
+	if (!find_number(status, MODE, &mode)) /* a kernel without it, or a text that was cut */
+		return strstr(status, LATER) ? 0 : -1;
+	if (!mode)
+		return 0;
+	return find_number(status, FILTERS, &count) && count && count < INT32_MAX ? (int)count : 1;
+}
+
+/* The filters of the process that started this one. It may be out of sight, outside a container. */
+static int count_of_parent(const char *status)
+{
+	char text[STATUS_BYTES], path[64];
+	uint64_t parent;
+
+	if (!find_number(status, PARENT, &parent))
+		return -1;
+	if (!parent)
+		return 1;
+	gt_text_format(path, sizeof(path), "/proc/%lu/status", (unsigned long)parent);
+	text[gt_descriptor_read_file(path, text, sizeof(text) - 1)] = 0;
+	return gt_seccomp_parse(text);
+}
+
+static void raise_to(int state)
+{
+	int now = atomic_load(&seen);
+
+	while (now < state && !atomic_compare_exchange_weak(&seen, &now, state))
+		continue;
+}
+
+void gt_seccomp_note_start(const char *status, bool late)
+{
+	int now = gt_seccomp_parse(status),
+	    parent = late && now > 0 ? count_of_parent(status) : now;
+
+	at_start = now < parent ? now : parent;
+	if (now)
+		raise_to(now > at_start || now < 0 ? GT_SECCOMP_OWN : GT_SECCOMP_INHERITED);
+}
+
+bool gt_seccomp_shows_own(const char *status)
+{
+	int filters = gt_seccomp_parse(status);
+
+	return filters < 0 || filters > at_start;
+}
+
+static void path_of_status(char *ret_path, size_t size)
+{
+	gt_text_format(ret_path, size, "/proc/self/task/%d/status", (int)syscall(SYS_gettid));
+}
+
+/* Whether the calling thread has: each has its own filters. */
+static bool has_own(void)
+{
+	char *text = gt_memory_reserve(STATUS_BYTES);
+	char path[64];
+	bool own;
+
+	if (!text)
+		return true;
+	path_of_status(path, sizeof(path));
+	text[gt_descriptor_read_file(path, text, STATUS_BYTES - 1)] = 0;
+	own = gt_seccomp_shows_own(text);
+	gt_memory_unreserve(text, STATUS_BYTES);
+	return own;
+}
+
+/* The same on a thread that watches. */
+static bool has_own_by_now(void)
+{
+	char path[64];
+	ssize_t n = 0;
+
+	watch->checked = gt_clock_now();
+	if (!gt_descriptor_is_ours(&watch->file)) {
+		path_of_status(path, sizeof(path));
+		gt_descriptor_open(&watch->file, AT_FDCWD, path, O_RDONLY, 0);
+	}
+	if (watch->file.fd >= 0)
+		n = pread(watch->file.fd, watch->text, STATUS_BYTES - 1, 0);
+	watch->text[n > 0 ? n : 0] = 0;
+	return gt_seccomp_shows_own(watch->text);
+}
+
+enum gt_seccomp gt_seccomp_check(void)
+{
+	int saved = errno;
+
+	if (gt_seccomp_seen() < GT_SECCOMP_OWN && (watch ? has_own_by_now() : has_own()))
+		raise_to(GT_SECCOMP_OWN);
+	errno = saved;
+	return gt_seccomp_seen();
+}
+
+enum gt_seccomp gt_seccomp_seen(void)
+{
+	return (enum gt_seccomp)atomic_load_explicit(&seen, memory_order_relaxed);
+}
+
+bool gt_seccomp_permits(enum gt_syscall call)
+{
+	enum gt_seccomp limit = permitted[calls[call]];
+
+	if (watch && limit < GT_SECCOMP_OWN &&
+	    (limit > GT_SECCOMP_NONE || gt_clock_now() > watch->checked + FRESH_NS))
+		gt_seccomp_check();
+	return gt_seccomp_seen() <= limit;
+}
+
+bool gt_seccomp_permits_now(enum gt_syscall call)
+{
+	if (!watch)
+		gt_seccomp_check();
+	return gt_seccomp_permits(call);
+}
+
+void gt_seccomp_watch(void)
+{
+	static struct watch unused;
+
+	watch = gt_memory_reserve(sizeof(*watch));
+	if (!watch) { /* nothing will be checked any more */
+		watch = &unused;
+		raise_to(GT_SECCOMP_OWN);
+	}
+	watch->file = GT_DESCRIPTOR_NONE;
+}
+
+bool gt_seccomp_is_watching(void)
+{
+	return watch != NULL;
+}
