@@ -10,6 +10,7 @@
 
 #include "collectors/call/call.h"
 #include "collectors/cupti/buffers.h"
+#include "collectors/cupti/contexts.h"
 #include "collectors/cupti/cupti.h"
 #include "collectors/cupti/foreign.h"
 #include "collectors/cupti/internal.h"
@@ -69,9 +70,8 @@ static void CUPTIAPI on_complete(CUcontext context, uint32_t stream, uint8_t *bu
 }
 
 static const uint32_t resource_cbids[] = {
-	CUPTI_CBID_RESOURCE_CU_INIT_FINISHED,
-	CUPTI_CBID_RESOURCE_CONTEXT_CREATED,
-	CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
+	CUPTI_CBID_RESOURCE_CU_INIT_FINISHED,         CUPTI_CBID_RESOURCE_CONTEXT_CREATED,
+	CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
 	CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
 };
 
@@ -100,6 +100,9 @@ static void enable_callbacks(const struct gt_config *config)
 	gt_cuda_set_init(&wanted, flags | GT_CUDA_FLUSH_BEFORE);
 	if (flags)
 		gt_cupti_newer_calls(flags == GT_CUDA_KNOWN, &wanted);
+	atomic_store(&gt_cupti.records_retains,
+		     gt_cuda_set_has(&wanted, GT_API_DRIVER, GT_CUPTI_RETAIN));
+	enable_callback(CUPTI_CB_DOMAIN_DRIVER_API, GT_CUPTI_RETAIN);
 	for (int domain = 0; domain < GT_API_DOMAIN_COUNT_; domain++) {
 		for (uint32_t cbid = 1; cbid < GT_CUDA_SET_BITS; cbid++) {
 			if (gt_cuda_set_has(&wanted, (enum gt_api_domain)domain, cbid))
@@ -161,7 +164,7 @@ void gt_cupti_yield_buffers(void)
 	if (!gt_cupti_is_usable())
 		return;
 	stop_kinds();
-	gt_cupti_fetch();
+	gt_cupti_fetch(GT_CUPTI_PATIENCE_NS, true);
 	atomic_store(&gt_cupti.away, true);
 }
 
@@ -443,6 +446,7 @@ int gt_cupti_attach(struct gt_cupti_status *status)
 		return error;
 	}
 	gt_cupti_share(false);
+	gt_cupti_contexts_forget();
 	enable_callbacks(gt_cupti.config);
 	enable_kinds(gt_cupti.config, status);
 	serve_tools();

@@ -8,8 +8,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "collectors/cupti/blocks.h"
-#include "collectors/cupti/pace.h"
+#include "collectors/cupti/memory/blocks.h"
+#include "collectors/cupti/memory/pace.h"
 #include "core/guest/clock.h"
 #include "core/guest/free_guard.h"
 #include "core/guest/memory.h"
@@ -433,21 +433,20 @@ void gt_cupti_buffers_flushing(void)
 	atomic_store(&pool.flushed, atomic_load(&pool.requested));
 }
 
-/* CUPTI may request one while it flushes, for a record of the flush: that one does not count. */
-static uint32_t count_kept(void)
+/* Buffers that CUPTI still has, of the first @requests. */
+static uint32_t count_held(uint64_t requests)
 {
-	uint64_t flushed = atomic_load(&pool.flushed);
 	uint32_t n = 0;
 
 	for (uint32_t i = 0, used = atomic_load(&pool.used); i < used; i++)
 		n += atomic_load(&pool.slots[i].state) == SLOT_CUPTI &&
-		     atomic_load(&pool.slots[i].request) <= flushed;
+		     atomic_load(&pool.slots[i].request) <= requests;
 	return n;
 }
 
-bool gt_cupti_buffers_kept(void)
+bool gt_cupti_buffers_held(uint64_t requests)
 {
-	return count_kept() > 0;
+	return count_held(requests) > 0;
 }
 
 void gt_cupti_buffers_forget(void)
@@ -498,7 +497,8 @@ void gt_cupti_buffers_report(struct gt_ledger *ledger)
 
 	if (pool.counts)
 		report_counts(pool.counts, count);
-	count[GT_LEDGER_BUFFERS_KEPT] = count_kept();
+	/* CUPTI may request one while it flushes, for a record of the flush */
+	count[GT_LEDGER_BUFFERS_KEPT] = count_held(atomic_load(&pool.flushed));
 	count[GT_LEDGER_BUFFERS_UNREAD] = count_in(SLOT_FULL);
 }
 

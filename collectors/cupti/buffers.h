@@ -3,7 +3,7 @@
  * The activity buffers: a fixed set of slots with an atomic state each, so that CUPTI's two buffer
  * callbacks (application threads, CUPTI's locks held: REQ-24) only change a state. The drain thread
  * reads completed buffers in order of completion. Their size follows the rate of records
- * (collectors/cupti/pace.h), their memory comes from collectors/cupti/blocks.h.
+ * (collectors/cupti/memory/pace.h), their memory comes from collectors/cupti/memory/blocks.h.
  */
 #ifndef GT_COLLECTORS_CUPTI_BUFFERS_H
 #define GT_COLLECTORS_CUPTI_BUFFERS_H
@@ -103,8 +103,9 @@ struct gt_cupti_buffer_counts gt_cupti_buffers_count(void);
 /* To be called before CUPTI is flushed. */
 void gt_cupti_buffers_flushing(void);
 
-/* After a flush: whether CUPTI kept a buffer, for work in progress. Any thread. */
-bool gt_cupti_buffers_kept(void);
+/* Whether CUPTI still has one of the buffers that answered the first @requests requests: after a
+ * flush, one with work in progress. Any thread. */
+bool gt_cupti_buffers_held(uint64_t requests);
 
 /* Bytes of the buffers that CUPTI has, at least of one: what it can hold without another
  * request. */

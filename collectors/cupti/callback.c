@@ -5,6 +5,7 @@
  * before a context is destroyed, which CUPTI allows in API callbacks.
  */
 #include "collectors/call/call.h"
+#include "collectors/cupti/contexts.h"
 #include "collectors/cupti/cupti.h"
 #include "collectors/cupti/graph_nodes.h"
 #include "collectors/cupti/internal.h"
@@ -28,13 +29,26 @@ static int32_t result_of(const CUpti_CallbackData *data)
 	return data->functionReturnValue ? *(const int32_t *)data->functionReturnValue : 0;
 }
 
-/* All records of a context are lost when it is destroyed (REQ-39). */
-static void flush_before(enum gt_api_domain domain, uint32_t cbid)
+/* Records of a context may be lost when it is destroyed (REQ-39). Only when no other context is
+ * left, those of work in progress are forced out: CUPTI never delivers them again. */
+static void flush_before(enum gt_api_domain domain, uint32_t cbid, const CUpti_CallbackData *data)
 {
 	const struct gt_cuda_api *api = gt_cuda_api_find(domain, cbid);
+	enum gt_cupti_left left;
 
-	if (api && api->flags & GT_CUDA_FLUSH_BEFORE)
-		gt_cupti_fetch();
+	if (!api || !(api->flags & GT_CUDA_FLUSH_BEFORE))
+		return;
+	left = gt_cupti_contexts_after(domain, cbid, data->functionParams);
+	if (left != GT_CUPTI_LEFT_ALL)
+		gt_cupti_fetch(GT_CUPTI_PATIENCE_NS, left == GT_CUPTI_LEFT_NONE);
+}
+
+static bool is_recorded(enum gt_api_domain domain, uint32_t cbid)
+{
+	if (atomic_load_explicit(&gt_cupti.silent, memory_order_relaxed))
+		return false;
+	return !gt_cupti_contexts_is_retain(domain, cbid) ||
+	       atomic_load_explicit(&gt_cupti.records_retains, memory_order_relaxed);
 }
 
 static void on_api(CUpti_CallbackDomain cupti_domain, uint32_t cbid, const CUpti_CallbackData *data)
@@ -43,8 +57,10 @@ static void on_api(CUpti_CallbackDomain cupti_domain, uint32_t cbid, const CUpti
 	bool is_entry = data->callbackSite == CUPTI_API_ENTER;
 
 	if (is_entry)
-		flush_before(domain, cbid);
-	if (atomic_load_explicit(&gt_cupti.silent, memory_order_relaxed))
+		flush_before(domain, cbid, data);
+	else if (gt_cupti_contexts_is_retain(domain, cbid) && result_of(data) == 0)
+		gt_cupti_contexts_retained(data->functionParams);
+	if (!is_recorded(domain, cbid))
 		return;
 	if (is_entry)
 		gt_call_enter(domain, cbid, data->correlationId);
@@ -99,10 +115,24 @@ static void on_initialised(const CUpti_ResourceData *data)
 	on_init_finished();
 }
 
+/* CU_INIT_FINISHED does not come from every CUPTI. */
+static void on_context_created(const CUpti_ResourceData *data)
+{
+	(void)data;
+	gt_cupti_contexts_created();
+	on_init_finished();
+}
+
+static void on_context_destroyed(const CUpti_ResourceData *data)
+{
+	(void)data;
+	gt_cupti_contexts_destroyed();
+}
+
 static void (*const on_resource[CUPTI_CBID_RESOURCE_SIZE])(const CUpti_ResourceData *) = {
 	[CUPTI_CBID_RESOURCE_CU_INIT_FINISHED] = on_initialised,
-	[CUPTI_CBID_RESOURCE_CONTEXT_CREATED] =
-		on_initialised, /* where the one above does not come */
+	[CUPTI_CBID_RESOURCE_CONTEXT_CREATED] = on_context_created,
+	[CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING] = on_context_destroyed,
 	[CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED] = on_node_created,
 	[CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED] = on_node_cloned,
 };

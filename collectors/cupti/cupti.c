@@ -15,10 +15,13 @@
 #include "collectors/cupti/relay.h"
 #include "collectors/cupti/translate.h"
 #include "core/guest/forkguard.h"
+#include "core/guest/futex.h"
 #include "core/guest/text.h"
 
 /* Some tenths of a millisecond of work; a ring of 2 MiB fills in ten times that. */
 #define PART_RECORDS 1024
+
+#define PAUSE_NS     5000000u
 
 struct gt_cupti gt_cupti;
 
@@ -155,10 +158,19 @@ void gt_cupti_flush(bool forced)
 	gt_cupti.api.cuptiActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
 }
 
-void gt_cupti_fetch(void)
+void gt_cupti_fetch(uint64_t patience_ns, bool forced)
 {
+	uint64_t requests = gt_cupti_buffers_count().requested;
+	_Atomic uint32_t nobody = 0;
+
 	gt_cupti_flush(false);
-	if (gt_cupti_buffers_kept())
+	/* a sum of pauses, not a time: on a slow machine the work gets as many chances */
+	for (uint64_t waited = 0; waited < patience_ns && gt_cupti_buffers_held(requests);
+	     waited += PAUSE_NS) {
+		gt_futex_wait(&nobody, 0, PAUSE_NS);
+		gt_cupti_flush(false);
+	}
+	if (forced && gt_cupti_buffers_held(requests))
 		gt_cupti_flush(true);
 }
 
@@ -183,7 +195,7 @@ const char *gt_cupti_fatal(void)
 
 void gt_cupti_yield(void)
 {
-	gt_cupti_fetch();
+	gt_cupti_fetch(GT_CUPTI_PATIENCE_NS, true);
 	gt_cupti_unsubscribe();
 }
 

@@ -62,9 +62,12 @@ void gt_cupti_flush(bool forced);
  * block inside CUPTI. */
 bool gt_cupti_cease(void);
 
-/* Fetches all buffers, forced only if one is kept: for when CUPTI's buffers will not be ours
- * later. */
-void gt_cupti_fetch(void);
+/* How long work in progress is awaited when CUPTI's records will not come to us later. */
+#define GT_CUPTI_PATIENCE_NS 50000000u
+
+/* Fetches all buffers. Waits up to @patience_ns for those with work in progress; @forced: then
+ * fetches these, too, and records of that work are lost. As gt_cupti_flush. */
+void gt_cupti_fetch(uint64_t patience_ns, bool forced);
 
 /* Drain thread: adds drops of CUPTI and of the buffers to the ledger. */
 void gt_cupti_count(struct gt_ledger *ledger);

@@ -247,16 +247,8 @@ bool gt_cupti_relay_kind(CUpti_ActivityKind kind, bool enabled)
 static CUptiResult flush_cupti(uint32_t flag)
 {
 	bool forced = flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED;
-	uint64_t until = gt_clock_now() + UNFINISHED_NS;
-	_Atomic uint32_t nobody = 0;
 
-	gt_cupti_flush(false);
-	while (forced && gt_cupti_buffers_kept() && gt_clock_now() < until) {
-		gt_futex_wait(&nobody, 0, PAUSE_NS);
-		gt_cupti_flush(false);
-	}
-	if (forced && gt_cupti_buffers_kept())
-		gt_cupti_flush(true);
+	gt_cupti_fetch(forced ? UNFINISHED_NS : 0, forced);
 	return CUPTI_SUCCESS;
 }
 

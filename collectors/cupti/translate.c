@@ -136,24 +136,15 @@ static bool set_times(struct gt_translate *t, struct gt_event *event, uint64_t s
 /* No stamps, or meaningless ones: an instant, never a slice (REQ-31), so that the launch still
  * shows its work. */
 static void emit_untimed(struct gt_translate *t, const char *what, uint32_t correlation,
-			 enum gt_ledger_key counter)
+			 const char *why)
 {
 	const struct gt_clock_sample *now = &t->clock->samples[t->clock->count - 1];
 	struct gt_event event = {.kind = GT_EVENT_NOTE, .correlation = correlation};
 
-	add(t, counter);
 	event.start = event.end = gt_clock_from_monotonic(t->clock, now->monotonic);
 	event.note = (struct gt_note_event){
-		.name = what,
-		.what = "CUPTI gave no usable time stamps for this operation",
-		.cause = "no timestamp",
-		.count = 1};
+		.name = what, .what = why, .cause = "no timestamp", .count = 1};
 	t->emit(t->context, &event);
-}
-
-static bool is_untimed(uint64_t start, uint64_t end)
-{
-	return start == 0 && end == 0;
 }
 
 static struct gt_place place_of(uint32_t device, uint32_t context, uint32_t stream,
@@ -228,11 +219,17 @@ static const struct {
 /* Counts the record and sets the event's times. False: it has none, which was reported. */
 static bool begin_work(struct gt_translate *t, struct gt_event *event, uint64_t start, uint64_t end)
 {
+	bool ran = start && !end;
+
 	add(t, work_kinds[event->kind].records);
-	if (!is_untimed(start, end) && set_times(t, event, start, end))
+	if (end && set_times(t, event, start, end))
 		return true;
+	add(t, work_kinds[event->kind].untimed);
+	if (ran)
+		add(t, GT_LEDGER_RECORDS_UNFINISHED);
 	emit_untimed(t, work_kinds[event->kind].without_time, event->correlation,
-		     work_kinds[event->kind].untimed);
+		     ran ? "this operation was in progress when its record was forced out of CUPTI"
+			 : "CUPTI gave no usable time stamps for this operation");
 	return false;
 }
 

@@ -3,7 +3,9 @@
  *   resets WAY N   N times: creates a context, waits for some work in it, launches a kernel without
  *                  waiting, and ends the context by cudaDeviceReset ("device"),
  *                  cuDevicePrimaryCtxReset ("primary"), the last cuDevicePrimaryCtxRelease
- *                  ("release") or cuCtxDestroy ("destroy")
+ *                  ("release") or cuCtxDestroy ("destroy"). Or launches the kernel in the primary
+ *                  context, which remains, and ends a context of its own ("other") or releases a
+ *                  reference that is not the last one ("reference").
  */
 #include <dlfcn.h>
 #include <string.h>
@@ -57,40 +59,85 @@ static void end_created(CUcontext context)
 	check((int)cuCtxDestroy(context), "cuCtxDestroy");
 }
 
-static const struct {
-	const char *name;
-	void (*begin)(CUcontext *ret_context);
-	void (*end)(CUcontext context);
-} ways[] = {{"device", begin_runtime, end_runtime},
-	    {"primary", begin_primary, end_primary},
-	    {"release", begin_primary, end_release},
-	    {"destroy", begin_created, end_created}};
+static void launch_late(void)
+{
+	CUfunction late;
+	CUmodule module;
+	CUstream stream;
+	CUdeviceptr data;
+	void *arguments[] = {&data};
+
+	check((int)cuModuleLoadData(&module, late_image), "cuModuleLoadData");
+	check((int)cuModuleGetFunction(&late, module, "late"), "cuModuleGetFunction");
+	check((int)cuMemAlloc(&data, BYTES), "cuMemAlloc");
+	check((int)cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+	check((int)cuLaunchKernel(late, 1, 1, 1, 1, 1, 1, 0, stream, arguments, NULL),
+	      "cuLaunchKernel");
+}
+
+static void open_stream(struct device *device)
+{
+	CUmodule module;
+	CUdeviceptr data;
+
+	check((int)cuModuleLoadData(&module, image), "cuModuleLoadData");
+	check((int)cuModuleGetFunction(&device->kernel, module, "tick"), "cuModuleGetFunction");
+	check((int)cuMemAlloc(&data, BYTES), "cuMemAlloc");
+	check((int)cuStreamCreate(&device->stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+	device->data = (void *)data;
+}
 
 /* The running kernel keeps CUPTI from delivering the buffer with the operations before it. */
 static void work(void)
 {
 	struct device device;
-	CUfunction late;
-	CUmodule module;
-	CUstream other;
-	CUdeviceptr data;
-	void *arguments[] = {&data};
 
-	check((int)cuModuleLoadData(&module, image), "cuModuleLoadData");
-	check((int)cuModuleGetFunction(&device.kernel, module, "tick"), "cuModuleGetFunction");
-	check((int)cuModuleLoadData(&module, late_image), "cuModuleLoadData");
-	check((int)cuModuleGetFunction(&late, module, "late"), "cuModuleGetFunction");
-	check((int)cuMemAlloc(&data, BYTES), "cuMemAlloc");
-	check((int)cuStreamCreate(&device.stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
-	check((int)cuStreamCreate(&other, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
-	device.data = (void *)data;
+	open_stream(&device);
 	for (int i = 0; i < 5; i++)
 		one_round(&device);
-	check((int)cuLaunchKernel(late, 1, 1, 1, 1, 1, 1, 0, other, arguments, NULL),
-	      "cuLaunchKernel");
+	launch_late();
 	one_round(&device);
 	check((int)cuStreamSynchronize(device.stream), "cuStreamSynchronize");
 }
+
+/* The kernel that runs is of another context, or of a reference. */
+static void work_done(void)
+{
+	struct device device;
+
+	open_stream(&device);
+	for (int i = 0; i < 6; i++)
+		one_round(&device);
+	check((int)cuStreamSynchronize(device.stream), "cuStreamSynchronize");
+}
+
+static void begin_with_primary(CUcontext *ret_context)
+{
+	begin_runtime(NULL);
+	launch_late();
+	begin_created(ret_context);
+}
+
+static void begin_reference(CUcontext *unused)
+{
+	CUcontext context;
+
+	begin_runtime(unused);
+	launch_late();
+	check((int)cuDevicePrimaryCtxRetain(&context, 0), "cuDevicePrimaryCtxRetain");
+}
+
+static const struct {
+	const char *name;
+	void (*begin)(CUcontext *ret_context);
+	void (*end)(CUcontext context);
+	void (*work)(void);
+} ways[] = {{"device", begin_runtime, end_runtime, work},
+	    {"primary", begin_primary, end_primary, work},
+	    {"release", begin_primary, end_release, work},
+	    {"destroy", begin_created, end_created, work},
+	    {"other", begin_with_primary, end_created, work_done},
+	    {"reference", begin_reference, end_release, work_done}};
 
 int main(int argc, char **argv)
 {
@@ -102,10 +149,11 @@ int main(int argc, char **argv)
 			CUcontext context = NULL;
 
 			ways[i].begin(&context);
-			work();
+			ways[i].work();
 			ways[i].end(context);
 		}
 	}
+	cudaDeviceSynchronize(); /* what "other" and "reference" left running */
 	printf("%d contexts\n", times);
 	return 3;
 }

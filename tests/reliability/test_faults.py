@@ -303,10 +303,10 @@ class Faults(unittest.TestCase):
         self.assertEqual(sum(note["API calls"] for note in notes), lost)
         self.assertEqual(len(trace.gpu), len(truth.operations))
 
-    def leave_one_running(self, folder, cupti, options=()):
+    def leave_one_running(self, folder, cupti, options=(), fault=""):
         """The program ends as without the tracer. Returns its traces, closed by repair if necessary."""
         work, out = [harness.program("workload"), "unending", str(ROUNDS)], os.path.join(folder, "out")
-        traced = harness.run(work, folder=out, truth=folder, cupti=cupti, options=options)
+        traced = harness.run(work, folder=out, truth=folder, cupti=cupti, options=options, fault=fault)
         self.assertEqual(traced[:3], harness.run(work, cupti=cupti)[:3])
         self.assertEqual(traced.status, 3)
         paths = harness.traces(out)
@@ -318,15 +318,16 @@ class Faults(unittest.TestCase):
 
     def test_kernel_that_never_ends(self):
         """Work that was waited for is in the trace, the kernel is counted."""
-        for cupti in ("130000", "18"):
-            with self.subTest(cupti=cupti), tempfile.TemporaryDirectory() as folder:
-                path, = self.leave_one_running(folder, cupti)
+        for cupti, fault, key in (("130000", "", "records_unfinished"), ("18", "", "records_unfinished"),
+                                  ("130000", "unreadable", "launches_without_record")):
+            with self.subTest(cupti=cupti, fault=fault), tempfile.TemporaryDirectory() as folder:
+                path, = self.leave_one_running(folder, cupti, fault=fault)
                 trace, truth = harness.trace_file.Trace(path), harness.Truth(folder)
                 self.assertEqual((len(trace.gpu), len(truth.operations)), (3 * ROUNDS, 3 * ROUNDS + 1))
-                self.assertEqual(trace.ledger["launches_without_record"], 1)
+                self.assertEqual(trace.ledger[key], 1)
                 status, output = harness.tool("verify", path)
                 self.assertEqual(status, 0, output)
-                self.assertIn("1 launches_without_record", output)
+                self.assertIn({"records_unfinished": "1 kernels_untimed"}.get(key, "1 " + key), output)
 
     def test_kernel_that_never_ends_and_little_time(self):
         """With the default time limit; on a busy machine repair then has to close the file."""

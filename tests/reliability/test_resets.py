@@ -11,7 +11,9 @@ import unittest
 import harness
 
 RESETS = harness.program("resets")
-TIMES = 25
+TIMES = 4
+LONG = 120000000  # ns; longer than a call that ends a context is held up
+SHORT = 20000000
 WAITED = 6 * 3  # operations of each context
 
 
@@ -20,13 +22,14 @@ class Resets(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = os.path.realpath(folder.name)
-        self.script = os.path.join(self.folder, "script")
-        with open(self.script, "w", encoding="ascii") as file:
-            file.write("late ns=20000000\n")
 
-    def check(self, way, cupti, options=()):
+    def check(self, way, cupti, late, options=(), names=("tick", None)):
+        """@names: of the operations that must be there. Returns how many others are missing."""
         words = [RESETS, way, str(TIMES)]
-        environment = harness.environment(SIMCUDA_SCRIPT=self.script)
+        script = os.path.join(self.folder, "script")
+        with open(script, "w", encoding="ascii") as file:
+            file.write(f"late ns={late}\n")
+        environment = harness.environment(SIMCUDA_SCRIPT=script)
         out = tempfile.mkdtemp(dir=self.folder)
         traced = harness.run(words, env=environment, cupti=cupti, folder=os.path.join(out, "out"), truth=out,
                              options=options)
@@ -35,30 +38,45 @@ class Resets(unittest.TestCase):
         self.assertEqual(traced[:3], bare[:3])
         self.assertEqual(traced.said, [])
         path, = harness.traces(os.path.join(out, "out"))
-        lost = self.check_trace(harness.trace_file.Trace(path), harness.Truth(out))
+        trace = harness.trace_file.Trace(path)
+        lost = self.check_trace(trace, harness.Truth(out), names)
         if not options:
-            self.assertEqual(harness.trace_file.Trace(path).ledger["launches_without_record"], lost)
+            self.assertEqual(trace.ledger["launches_without_record"] + trace.ledger["records_unfinished"], lost)
+            self.assertEqual(trace.ledger["kernels_untimed"], trace.ledger["records_unfinished"])
         status, output = harness.tool("verify", path)
         self.assertEqual(status, 0, output)
+        return lost
 
-    def check_trace(self, trace, truth):
-        """Each operation that was waited for is there once, the others at most once. Returns how many are missing."""
-        waited = [(op["correlation"], op["kind"]) for op in truth.operations if op.get("name") != "late"]
-        self.assertEqual(len(waited), TIMES * WAITED)
+    def check_trace(self, trace, truth, names):
+        """Each operation that was waited for is there once, the others at most once."""
+        waited = [(op["correlation"], op["kind"]) for op in truth.operations if op.get("name") in names]
+        self.assertEqual(len(waited), TIMES * (WAITED if "tick" in names else 1))
         found = [(e["args"]["correlation"], harness.trace_file.GPU[e["cat"]]) for e in trace.gpu]
         self.assertEqual(len(found), len(set(found)))
         self.assertEqual(sorted(set(waited) - set(found)), [])
         return len(truth.operations) - len(found)
 
     def test_every_way(self):
-        for way in ("device", "primary", "release", "destroy"):
-            for cupti in ("130000", "18"):
-                with self.subTest(way=way, cupti=cupti):
-                    self.check(way, cupti)
+        for way, cupti in (("device", "130000"), ("primary", "22"), ("release", "26"), ("destroy", "18")):
+            with self.subTest(way=way, cupti=cupti):
+                self.assertGreater(self.check(way, cupti, LONG), 0)
+
+    def test_work_that_ends_soon(self):
+        self.assertEqual(self.check("device", "130000", SHORT), 0)
+
+    def test_others_remain(self):
+        """Work in progress elsewhere is not forced out of CUPTI: its records come when it has ended."""
+        for way, cupti in (("other", "130000"), ("other", "18"), ("reference", "130000"), ("reference", "18")):
+            with self.subTest(way=way, cupti=cupti):
+                self.assertEqual(self.check(way, cupti, SHORT), 0)
+
+    def test_long_work_of_others(self):
+        """It is not forced out after the wait either, though the destroyed context loses what is behind it."""
+        self.check("other", "18", LONG, names=("late",))
 
     def test_without_calls(self):
         """The tracer sees the calls that end a context although it records no calls."""
-        self.check("device", "130000", options=("GPUTRACE_API=none",))
+        self.check("device", "130000", SHORT, options=("GPUTRACE_API=none",))
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ import sys
 
 GUEST_CORE = {"core", "core/elf", "core/guest", "core/json", "core/schema"}
 COLLECTORS = {f"collectors/{name}" for name in
-              ("call", "cupti", "cupti/library", "nvtx", "python", "sampler", "symbols", "unwind")}
+              ("call", "cupti", "cupti/library", "cupti/memory", "nvtx", "python", "sampler", "symbols", "unwind")}
 PIPELINE = {f"pipeline/{name}" for name in ("join", "output", "ranges", "replay", "sources", "spool")}
 READERS = {"readers", "readers/chrome", "readers/perfetto"}
 
@@ -39,7 +39,8 @@ MAY_INCLUDE = {
     "collectors/unwind": GUEST_CORE,
     "collectors/call": GUEST_CORE | {"collectors/python", "collectors/unwind"},
     "collectors/cupti/library": GUEST_CORE,
-    "collectors/cupti": GUEST_CORE | {"collectors/call", "collectors/cupti/library",
+    "collectors/cupti/memory": GUEST_CORE,
+    "collectors/cupti": GUEST_CORE | {"collectors/call", "collectors/cupti/library", "collectors/cupti/memory",
                                       "collectors/symbols"},
     "collectors/nvtx": GUEST_CORE | {"collectors/call", "collectors/cupti"},
     "collectors/sampler": GUEST_CORE | {"collectors/call", "collectors/python", "collectors/unwind"},

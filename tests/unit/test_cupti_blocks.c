@@ -2,7 +2,7 @@
  *
  * Blocks: pieces do not overlap, are zeroed, and all room is returned whatever their sizes were.
  */
-#include "collectors/cupti/blocks.h"
+#include "collectors/cupti/memory/blocks.h"
 
 #include <criterion/criterion.h>
 #include <pthread.h>

@@ -3,7 +3,7 @@
  * The size of the next buffer follows the rate of the records, by at most a factor of two at a
  * time, or at once if measured over a long time.
  */
-#include "collectors/cupti/pace.h"
+#include "collectors/cupti/memory/pace.h"
 
 #include <criterion/criterion.h>
 

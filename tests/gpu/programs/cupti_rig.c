@@ -19,7 +19,12 @@ struct rig rig;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static const char ptx[] = ".version 6.4\n.target sm_75\n.address_size 64\n"
-			  ".visible .entry probe_kernel(.param .u64 data)\n{\n\tret;\n}\n";
+			  ".visible .entry probe_kernel(.param .u64 data)\n{\n\tret;\n}\n"
+			  ".visible .entry probe_spin(.param .u64 ns)\n{\n"
+			  "\t.reg .u64 %begin, %now, %ns;\n\t.reg .pred %more;\n"
+			  "\tld.param.u64 %ns, [ns];\n\tmov.u64 %begin, %globaltimer;\n"
+			  "again:\n\tmov.u64 %now, %globaltimer;\n\tsub.u64 %now, %now, %begin;\n"
+			  "\tsetp.lt.u64 %more, %now, %ns;\n\t@%more bra again;\n\tret;\n}\n";
 
 static void must(int error, const char *what)
 {
@@ -166,6 +171,7 @@ void rig_use_device(void)
 	MUST(cuCtxSetCurrent(rig.context));
 	MUST(cuModuleLoadData(&module, ptx));
 	MUST(cuModuleGetFunction(&rig.kernel, module, "probe_kernel"));
+	MUST(cuModuleGetFunction(&rig.spin, module, "probe_spin"));
 	MUST(cuMemAlloc(&rig.memory, 4096));
 	MUST(cuStreamCreate(&rig.stream, CU_STREAM_NON_BLOCKING));
 }
@@ -181,6 +187,15 @@ void rig_launch(void)
 	void *arguments[] = {&rig.memory};
 
 	MUST(cuLaunchKernel(rig.kernel, 1, 1, 1, 32, 1, 1, 0, rig.stream, arguments, NULL));
+}
+
+void rig_spin(uint64_t ns)
+{
+	void *arguments[] = {&ns};
+	CUstream other;
+
+	MUST(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+	MUST(cuLaunchKernel(rig.spin, 1, 1, 1, 1, 1, 1, 0, other, arguments, NULL));
 }
 
 void rig_flush(uint32_t flag)

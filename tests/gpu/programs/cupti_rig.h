@@ -36,7 +36,7 @@ struct rig {
 	struct rig_cupti cupti;
 	CUpti_SubscriberHandle subscriber;
 	CUcontext context;
-	CUfunction kernel;
+	CUfunction kernel, spin;
 	CUdeviceptr memory;
 	CUstream stream;
 	bool refuse_buffers; /* the next requests get none */
@@ -64,6 +64,9 @@ void rig_open(void);
 void rig_use_device(void);
 
 void rig_launch(void);
+
+/* Launches one thread that runs for @ns, in a stream of its own. */
+void rig_spin(uint64_t ns);
 
 /* Waits for the GPU, then cuptiActivityFlushAll(@flag). */
 void rig_flush(uint32_t flag);

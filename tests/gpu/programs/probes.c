@@ -13,8 +13,10 @@
 
 #include "cupti_rig.h"
 
-#define LAUNCH CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel
-#define DRIVER CUPTI_CB_DOMAIN_DRIVER_API
+#define LAUNCH  CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel
+#define DRIVER  CUPTI_CB_DOMAIN_DRIVER_API
+
+#define SPIN_NS 500000000u
 
 /* Prints what was seen and passes the verdict on. */
 static bool seen(bool holds, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -45,24 +47,58 @@ static bool flush_delivers(void)
 		    rig_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
 }
 
-/* A kernel of a second or so, and one beside it that was waited for. */
-static bool busy_buffer_is_kept(void)
+/* A kernel that runs on, and one beside it that was waited for. Not many blocks: CUPTI gives out
+ * work in the order of submission. */
+static void launch_beside_spin(void)
 {
-	void *arguments[] = {&rig.memory};
-	unsigned int before;
-	CUstream other;
-
 	rig_start();
-	if (cuStreamCreate(&other, CU_STREAM_NON_BLOCKING) ||
-	    cuLaunchKernel(rig.kernel, 0x7fffffff, 1, 1, 32, 1, 1, 0, other, arguments, NULL))
-		return seen(false, "the long kernel was refused");
+	rig_spin(SPIN_NS);
 	rig_launch();
 	cuStreamSynchronize(rig.stream);
+}
+
+static bool busy_buffer_is_kept(void)
+{
+	unsigned int before;
+
+	launch_beside_spin();
 	rig.cupti.cuptiActivityFlushAll(0);
 	before = rig_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 	rig_flush(0);
 	return seen(before == 0 && rig_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) == 2,
 		    "%u kernel records while one ran, %u afterwards", before,
+		    rig_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+}
+
+/* Why the tracer forces nothing out while another context may have work in progress. */
+static bool forced_work_has_no_end(void)
+{
+	const CUpti_ActivityKernel9 *kernel;
+	unsigned forced, unfinished = 0;
+
+	launch_beside_spin();
+	rig.cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+	forced = rig_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+	rig_flush(0);
+	for (unsigned n = 0; (kernel = rig_find(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, n)); n++)
+		unfinished += kernel->end == 0;
+	return seen(forced == 2 && unfinished == 1 &&
+			    rig_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) == 2,
+		    "%u kernel records forced out, %u without an end, %u after the wait", forced,
+		    unfinished, rig_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+}
+
+/* Work in a context that was waited for, and no flush before the context goes. */
+static bool lost_with_context(void)
+{
+	rig_start();
+	rig_launch();
+	cuCtxSynchronize();
+	if (cuDevicePrimaryCtxReset(0) || cuDevicePrimaryCtxRetain(&rig.context, 0) ||
+	    cuCtxSetCurrent(rig.context))
+		return seen(false, "the context was not reset");
+	rig_flush(0);
+	return seen(rig_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) == 0, "%u kernel records",
 		    rig_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
 }
 
@@ -389,6 +425,10 @@ static const struct {
 	 flush_delivers},
 	{"busy-buffer-is-kept", "FlushAll(0) keeps a buffer with work under way",
 	 busy_buffer_is_kept},
+	{"forced-work-has-no-end", "FlushAll(FORCED) gives running work end 0, and never again",
+	 forced_work_has_no_end},
+	{"lost-with-context", "records not fetched before a context is destroyed are lost",
+	 lost_with_context},
 	{"second-subscriber", "a second cuptiSubscribe is refused with 39", second_subscriber},
 	{"callbacks-on-caller", "enter and exit come on the calling thread with one id",
 	 callbacks_on_caller},

@@ -44,6 +44,7 @@ struct cupti_faults {
 	bool poison_complete;
 	bool flush_hangs, unused_flush_hangs;
 	bool lock;
+	bool unreadable;
 };
 
 struct cupti_state {

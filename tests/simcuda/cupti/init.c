@@ -71,6 +71,7 @@ static bool read_bool(const char *name)
 					       {"shuffle", &f->shuffle},
 					       {"poison", &f->poison},
 					       {"poison_complete", &f->poison_complete},
+					       {"unreadable", &f->unreadable},
 					       {"lock", &f->lock}};
 
 	for (size_t i = 0; i < sizeof(switches) / sizeof(*switches); i++)

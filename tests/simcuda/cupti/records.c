@@ -241,13 +241,21 @@ size_t cupti_operation_size(const struct sim_op *op)
 	return sizes[is_peer ? CUPTI_ACTIVITY_KIND_MEMCPY2 : kinds[op->kind]];
 }
 
-/* An operation that is not done has a record that cannot be read: kind 0, error 21. */
-static void put_incomplete(const struct sim_op *op)
+/* An operation that is not done has a record without an end, or with the fault one that cannot be
+ * read: kind 0, error 21. */
+static void put_incomplete(const struct sim_op *original)
 {
 	uint8_t nothing[sizeof(cupti_kernel)] = {0};
+	struct sim_op op = *original;
 
-	play("incomplete", op);
-	cupti_buffers_put(nothing, cupti_operation_size(op));
+	play("incomplete", &op);
+	if (cupti.faults.unreadable) {
+		cupti_buffers_put(nothing, cupti_operation_size(&op));
+		return;
+	}
+	op.start = op.start > cupti.table->done_until() ? 0 : cupti_gpu_time(op.start);
+	op.end = 0;
+	put_operation(&op);
 }
 
 /* Without a word, or told by cuptiActivityGetNumDroppedRecords. */

@@ -4,7 +4,7 @@
  * ready block replaces it and it is closed. A closed block without pieces is dirty and belongs to
  * the drain thread.
  */
-#include "collectors/cupti/blocks.h"
+#include "collectors/cupti/memory/blocks.h"
 
 #include <stdatomic.h>
 #include <string.h>

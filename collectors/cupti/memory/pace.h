@@ -4,8 +4,8 @@
  * with work in progress, even when flushed (gt_cupti_flush), and a busy GPU always has some: then
  * records arrive only when a buffer is full, which a large one delays.
  */
-#ifndef GT_COLLECTORS_CUPTI_PACE_H
-#define GT_COLLECTORS_CUPTI_PACE_H
+#ifndef GT_COLLECTORS_CUPTI_MEMORY_PACE_H
+#define GT_COLLECTORS_CUPTI_MEMORY_PACE_H
 
 #include <stdatomic.h>
 #include <stddef.h>

@@ -3,7 +3,7 @@
  * See the header. A size is at most twice or half of the previous one, as one short measurement
  * says little. One long measurement may go down to the least size.
  */
-#include "collectors/cupti/pace.h"
+#include "collectors/cupti/memory/pace.h"
 
 #define FILL_NS     250000000u /* intended time to fill a buffer */
 #define LEAST_NS    10000000u  /* a shorter time does not show the rate */

@@ -5,8 +5,8 @@
  * is never stuck in buffers of another size, which matters in the spool, whose memory cannot be
  * unmapped.
  */
-#ifndef GT_COLLECTORS_CUPTI_BLOCKS_H
-#define GT_COLLECTORS_CUPTI_BLOCKS_H
+#ifndef GT_COLLECTORS_CUPTI_MEMORY_BLOCKS_H
+#define GT_COLLECTORS_CUPTI_MEMORY_BLOCKS_H
 
 #include <stdbool.h>
 #include <stddef.h>
