@@ -2,6 +2,8 @@
  *
  * The least that a CUPTI tool costs, as a base line (CUDA_INJECTION64_PATH): it enables the calls,
  * kinds and attributes of the tracer, but callbacks only count, and buffers are recycled unread.
+ * GPUTRACE_FLOOR_BUFFER=BYTES sets the size of a buffer, GPUTRACE_FLOOR_PER_THREAD=0|1 whether each
+ * thread has one.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -10,11 +12,11 @@
 #include "collectors/cupti/library/load.h"
 #include "core/schema/cuda_api.h"
 
-#define BUFFER_BYTES ((size_t)4 << 20)
-#define BUFFERS_MAX  64
+#define BUFFERS_MAX 64
 
 static struct gt_cupti_api api;
 static __thread unsigned long count;
+static size_t buffer_bytes;
 
 static struct {
 	pthread_mutex_t lock;
@@ -34,8 +36,8 @@ static void CUPTIAPI on_request(uint8_t **buffer, size_t *size, size_t *records)
 	*buffer = buffers.count ? buffers.free[--buffers.count] : NULL;
 	pthread_mutex_unlock(&buffers.lock);
 	if (!*buffer)
-		*buffer = aligned_alloc(8, BUFFER_BYTES);
-	*size = *buffer ? BUFFER_BYTES : 0;
+		*buffer = aligned_alloc(8, buffer_bytes);
+	*size = *buffer ? buffer_bytes : 0;
 	*records = 0;
 }
 
@@ -68,23 +70,28 @@ static void enable_calls(CUpti_SubscriberHandle subscriber)
 				api.cuptiEnableCallback(1, subscriber, domains[domain], cbid);
 }
 
-/* As collectors/cupti/cupti.c sets them. */
+static unsigned long number(const char *name, unsigned long otherwise)
+{
+	const char *value = getenv(name);
+
+	return value ? strtoul(value, NULL, 0) : otherwise;
+}
+
+static void set_attribute(CUpti_ActivityAttribute attribute, uint8_t value)
+{
+	size_t size = sizeof(value);
+
+	if (api.cuptiActivitySetAttribute)
+		api.cuptiActivitySetAttribute(attribute, &size, &value);
+}
+
+/* Each thread has a buffer, as under the tracer. */
 static void set_attributes(void)
 {
-	static const struct {
-		CUpti_ActivityAttribute attribute;
-		uint8_t value;
-	} rows[] = {
-		{CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, 0},
-		{CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER, 0},
-	};
-
-	for (size_t i = 0; api.cuptiActivitySetAttribute && i < 2; i++) {
-		uint8_t value = rows[i].value;
-		size_t size = sizeof(value);
-
-		api.cuptiActivitySetAttribute(rows[i].attribute, &size, &value);
-	}
+	set_attribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, 0);
+	set_attribute(CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER,
+		      number("GPUTRACE_FLOOR_PER_THREAD", 1) != 0);
+	buffer_bytes = number("GPUTRACE_FLOOR_BUFFER", 4ul << 20);
 }
 
 __attribute__((visibility("default"))) int InitializeInjection(void);

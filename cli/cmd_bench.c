@@ -19,7 +19,8 @@ static const struct gt_cmdline_option options[] = {
 	 "decode"},
 	{"levels", "A,B,...", NULL,
 	 "run only these: none, preload, floor, hooks, kernels, minimal, calls, stacks, "
-	 "python, nvtx, full, pftrace"},
+	 "python, nvtx, full, pftrace; floor-shared (one activity buffer for all threads), "
+	 "floor-8K, floor-64K, floor-1M (smaller buffers) run only if named"},
 	{"repetitions", "N", "1..31", "repeat each run N times, interleaved (default 5)"},
 	{"quick", NULL, NULL, "fewer and shorter runs"},
 	{"peers", NULL, NULL, "also run torch.profiler and nsys, if installed"},
@@ -71,7 +72,10 @@ static int choose(const struct gt_cmdline *args, struct gt_bench *bench)
 		bench->wanted_workload[i] =
 			!workloads && (!bench->quick || gt_bench_workloads[i].quick);
 	for (size_t i = 0; i < gt_bench_level_count; i++)
-		bench->wanted_level[i] = gt_bench_levels[i].peer ? bench->peers : !levels;
+		bench->wanted_level[i] =
+			gt_bench_levels[i].when == GT_BENCH_PEERS
+				? bench->peers
+				: gt_bench_levels[i].when == GT_BENCH_ALWAYS && !levels;
 	if (workloads)
 		wrong = mark(workloads, workload_name, bench->wanted_workload);
 	if (!wrong && levels)

@@ -30,13 +30,20 @@ enum gt_bench_way {
 	GT_BENCH_NSYS,
 };
 
+/* When a level is measured without being named. */
+enum gt_bench_when {
+	GT_BENCH_ALWAYS,
+	GT_BENCH_PEERS, /* with --peers */
+	GT_BENCH_NAMED, /* never */
+};
+
 /* What is measured: no tracer, the floor, or gputrace with certain options. */
 struct gt_bench_level {
 	const char *name;
 	const char *title;
 	enum gt_bench_way way;
-	bool python;                 /* the workload runs below ten Python frames */
-	bool peer;                   /* only with --peers */
+	bool python; /* the workload runs below ten Python frames */
+	enum gt_bench_when when;
 	const char *const *settings; /* "GPUTRACE_...=..."; of a peer: its own words. NULL-ended */
 };
 

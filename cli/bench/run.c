@@ -140,6 +140,10 @@ static void set_environment(const struct gt_bench *bench, const struct gt_bench_
 			    const struct texts *t)
 {
 	forget_tracers();
+	if (level->way == GT_BENCH_TORCH || level->way == GT_BENCH_NSYS)
+		return;
+	for (const char *const *setting = level->settings; *setting; setting++)
+		putenv((char *)*setting);
 	if (level->way == GT_BENCH_FLOOR)
 		setenv("CUDA_INJECTION64_PATH", t->floor, 1);
 	if (level->way != GT_BENCH_PRELOAD && level->way != GT_BENCH_INJECT)
@@ -149,8 +153,6 @@ static void set_environment(const struct gt_bench *bench, const struct gt_bench_
 		setenv("CUDA_INJECTION64_PATH", bench->library, 1);
 	setenv("GPUTRACE_OUTPUT", t->output, 1);
 	setenv("GPUTRACE_QUIET", "1", 1);
-	for (const char *const *setting = level->settings; *setting; setting++)
-		putenv((char *)*setting);
 }
 
 /* The child: what it says goes into the pipe, its complaints into a file. */
@@ -312,14 +314,15 @@ static void take_figures(struct gt_bench *bench, const struct gt_bench_level *le
 			 struct gt_bench_runs *runs, const char *said)
 {
 	double launches = reported(said, "launches"), drain = reported(said, "drain_ns");
+	bool is_peer = level->when == GT_BENCH_PEERS;
 	double all[GT_BENCH_FIGURES_] = {
 		[GT_BENCH_NS] = reported(said, bench->by_cpu ? "cpu_ns" : "ns"),
 		[GT_BENCH_WALL] = reported(said, "ns"),
 		[GT_BENCH_CPU] = reported(said, "cpu_ns"),
 		[GT_BENCH_BYTES] = left.bytes / launches,
-		[GT_BENCH_DROPS] = level->peer ? NAN : left.lost,
-		[GT_BENCH_DRAIN] = level->peer ? NAN : drain / launches,
-		[GT_BENCH_SHARE] = level->peer ? NAN : drain * 100 / reported(said, "wall_ns"),
+		[GT_BENCH_DROPS] = is_peer ? NAN : left.lost,
+		[GT_BENCH_DRAIN] = is_peer ? NAN : drain / launches,
+		[GT_BENCH_SHARE] = is_peer ? NAN : drain * 100 / reported(said, "wall_ns"),
 		[GT_BENCH_RSS] = reported(said, "rss_kib") / 1024,
 		[GT_BENCH_CLOCK] = reported(said, "clock_ns")};
 

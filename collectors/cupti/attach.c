@@ -18,44 +18,10 @@
 #include "collectors/cupti/newer.h"
 #include "collectors/cupti/quirks.h"
 #include "collectors/cupti/relay.h"
+#include "collectors/cupti/settings.h"
 #include "core/guest/forkguard.h"
 #include "core/guest/text.h"
 #include "core/schema/cuda_api.h"
-
-/* Notes for the trace what CUPTI refused without failing altogether. */
-static void note_refused(struct gt_cupti_status *status, const char *what, int result)
-{
-	size_t used = strlen(status->refused);
-
-	if (result != CUPTI_SUCCESS)
-		gt_text_format(status->refused + used, sizeof(status->refused) - used, "%s%s=%d",
-			       used ? " " : "", what, result);
-}
-
-static void set_attribute(struct gt_cupti_status *status, const char *name,
-			  CUpti_ActivityAttribute attribute, uint8_t value)
-{
-	size_t size = sizeof(value);
-
-	if (gt_cupti.api.cuptiActivitySetAttribute)
-		note_refused(status, name,
-			     gt_cupti.api.cuptiActivitySetAttribute(attribute, &size, &value));
-}
-
-/* Per-thread buffers (the default since 13.0) would use a buffer per thread, most of them nearly
- * empty; zeroed buffers spare the application's thread a memset of megabytes (REQ-28, 29). */
-static void set_attributes(const struct gt_config *config, struct gt_cupti_status *status)
-{
-	set_attribute(status, "ZEROED_OUT_ACTIVITY_BUFFER",
-		      CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, 1);
-	if (!gt_cupti_has_quirk(status->version, GT_QUIRK_NO_PER_THREAD_ATTRIBUTE))
-		set_attribute(status, "PER_THREAD_ACTIVITY_BUFFER",
-			      CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER, 0);
-	if (gt_config_bool(config, GT_CONFIG_LATENCY) &&
-	    gt_cupti.api.cuptiActivityEnableLatencyTimestamps)
-		note_refused(status, "LATENCY_TIMESTAMPS",
-			     gt_cupti.api.cuptiActivityEnableLatencyTimestamps(1));
-}
 
 static void CUPTIAPI on_request(uint8_t **buffer, size_t *size, size_t *max_records)
 {
@@ -288,10 +254,12 @@ static void enable_kinds(const struct gt_config *config, struct gt_cupti_status 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		if (kinds[i].when == WITH_SYNC && !gt_config_bool(config, GT_CONFIG_SYNC))
 			continue;
-		note_refused(status, kinds[i].name, enable_kind(kinds[i].kind, kinds[i].dump));
+		gt_cupti_note_refused(status, kinds[i].name,
+				      enable_kind(kinds[i].kind, kinds[i].dump));
 	}
 	if (gt_cupti_has_quirk(status->version, GT_QUIRK_KERNELS_NEED_API_KIND))
-		note_refused(status, "RUNTIME", enable_kind(CUPTI_ACTIVITY_KIND_RUNTIME, false));
+		gt_cupti_note_refused(status, "RUNTIME",
+				      enable_kind(CUPTI_ACTIVITY_KIND_RUNTIME, false));
 }
 
 /* CUPTI's CUpti_SubscriberParams, which headers before 13.0 lack. */
@@ -369,6 +337,7 @@ static int make_buffers(struct gt_cupti_status *status)
 	error = gt_cupti_buffers_start(
 		(size_t)gt_config_number(gt_cupti.config, GT_CONFIG_BUFFER_SIZE),
 		(size_t)gt_config_number(gt_cupti.config, GT_CONFIG_MAX_MEMORY) / 2,
+		gt_cupti_settings_per_thread(status->version),
 		!gt_cupti_has_quirk(status->version, GT_QUIRK_NULL_BUFFER_CRASHES));
 	if (error)
 		gt_text_format(status->why, sizeof(status->why), "no memory for activity buffers");
@@ -399,10 +368,10 @@ static int prepare(struct gt_cupti_status *status)
 
 	status->refused[0] = 0;
 	if (gt_cupti.api.cuptiSetThreadIdType)
-		note_refused(
+		gt_cupti_note_refused(
 			status, "THREAD_ID_TYPE",
 			gt_cupti.api.cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM));
-	set_attributes(gt_cupti.config, status);
+	gt_cupti_settings_apply(gt_cupti.config, status);
 	error = register_buffers(status);
 	if (error)
 		return error;

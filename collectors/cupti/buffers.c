@@ -19,6 +19,11 @@
 #define BLOCK_LEAST   ((size_t)1 << 20)
 #define READY_BLOCKS  2u
 #define FREE_SLOTS    64u
+#define PACES         64u
+
+/* All buffers that CUPTI has at a time are to fit into a part of the memory: others wait to be
+ * read. */
+#define LENT_PART     8u
 
 enum slot_state {
 	SLOT_FREE,
@@ -56,7 +61,11 @@ static struct {
 	struct buffers_slot *slots; /* NULL: no memory */
 	struct buffers_counts *counts, private_counts;
 	_Atomic uint32_t used; /* slots from here on were never used */
-	struct gt_cupti_pace pace;
+	struct gt_cupti_pace paces[PACES];
+	uint8_t pace_of[GT_CUPTI_BUFFERS_MAX]; /* of the slots that CUPTI has */
+	bool per_thread;
+	size_t max_bytes;
+	_Atomic uint32_t lent; /* buffers that CUPTI has, about */
 	uint8_t *discard;
 	bool null_is_safe;
 	_Atomic bool stopped;
@@ -83,17 +92,21 @@ static void start_blocks(size_t buffer_bytes, size_t max_bytes)
 	size_t bytes = buffer_bytes > BLOCK_LEAST ? buffer_bytes : BLOCK_LEAST;
 
 	bytes = smaller(bytes, max_bytes / 2);
-	gt_cupti_pace_start(&pool.pace, smaller(buffer_bytes, bytes));
+	for (uint32_t i = 0; i < PACES; i++)
+		gt_cupti_pace_start(&pool.paces[i], smaller(buffer_bytes, bytes));
 	gt_cupti_blocks_start(bytes + GT_CUPTI_PAGE_BYTES, max_bytes / bytes);
 }
 
-int gt_cupti_buffers_start(size_t buffer_bytes, size_t max_bytes, bool null_is_safe)
+int gt_cupti_buffers_start(size_t buffer_bytes, size_t max_bytes, bool per_thread,
+			   bool null_is_safe)
 {
 	struct buffers_spooled *spooled;
 	uint8_t *memory;
 
 	memset(&pool, 0, sizeof(pool)); /* in a forked child the buffers are the parent's */
 	start_blocks(buffer_bytes, max_bytes);
+	pool.max_bytes = max_bytes;
+	pool.per_thread = per_thread;
 	pool.null_is_safe = null_is_safe;
 	memory = gt_memory_map(DISCARD_BYTES + GT_FREE_GUARD_BYTES);
 	pool.discard = memory ? gt_free_guard(memory) : NULL;
@@ -155,8 +168,31 @@ static struct buffers_slot *prepare_slot(size_t bytes, size_t least)
 	return slot;
 }
 
-static void lend_slot(struct buffers_slot *slot)
+/* The pace of the calling thread. Few threads that work at a time share one. */
+static uint8_t pace_here(void)
 {
+	static __thread char here;
+	uintptr_t self = (uintptr_t)&here; /* those of threads lie pages or megabytes apart */
+
+	return pool.per_thread ? (uint8_t)((self >> 12 ^ self >> 18 ^ self >> 23) % PACES) : 0;
+}
+
+/* CUPTI may ask for a buffer for each of a thousand threads. */
+static size_t next_bytes(const struct gt_cupti_pace *pace)
+{
+	size_t bytes = atomic_load_explicit(&pace->bytes, memory_order_relaxed);
+	uint32_t lent = atomic_load_explicit(&pool.lent, memory_order_relaxed);
+	size_t share = pool.max_bytes / LENT_PART / (lent + 1);
+
+	if (!pool.per_thread || bytes <= share)
+		return bytes;
+	return share > pace->least ? share : pace->least;
+}
+
+static void lend_slot(struct buffers_slot *slot, uint8_t pace)
+{
+	pool.pace_of[slot - pool.slots] = pace;
+	atomic_fetch_add_explicit(&pool.lent, 1, memory_order_relaxed);
 	slot->valid = slot->bytes;
 	slot->lent_at = gt_clock_now();
 	atomic_store(&slot->request, atomic_load(&pool.requested));
@@ -165,16 +201,16 @@ static void lend_slot(struct buffers_slot *slot)
 
 void gt_cupti_buffers_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_max_records)
 {
-	size_t bytes = atomic_load_explicit(&pool.pace.bytes, memory_order_relaxed);
 	bool stopped = atomic_load_explicit(&pool.stopped, memory_order_relaxed);
+	uint8_t pace = pace_here();
 	struct buffers_slot *slot = NULL;
 
 	if (!stopped)
-		slot = prepare_slot(bytes, pool.pace.least);
+		slot = prepare_slot(next_bytes(&pool.paces[pace]), pool.paces[pace].least);
 	*ret_max_records = 0; /* no limit */
 	count(&pool.requested, 1);
 	if (slot) {
-		lend_slot(slot);
+		lend_slot(slot, pace);
 		*ret_buffer = slot->data;
 		*ret_size = slot->bytes;
 		return;
@@ -225,6 +261,16 @@ static void fill(struct buffers_slot *slot, size_t valid, bool foreign)
 	atomic_store_explicit(&slot->state, SLOT_FULL, memory_order_release);
 }
 
+static void note_return(const struct buffers_slot *slot, size_t valid)
+{
+	uint32_t lent = atomic_load(&pool.lent);
+
+	while (lent && !atomic_compare_exchange_weak(&pool.lent, &lent, lent - 1))
+		continue;
+	gt_cupti_pace_note(&pool.paces[pool.pace_of[slot - pool.slots]], valid,
+			   gt_clock_now() - slot->lent_at);
+}
+
 bool gt_cupti_buffers_complete(uint8_t *buffer, size_t valid)
 {
 	struct buffers_slot *slot = slot_of(buffer);
@@ -237,7 +283,7 @@ bool gt_cupti_buffers_complete(uint8_t *buffer, size_t valid)
 		slot = copy_foreign(buffer, valid);
 	}
 	if (slot && ours)
-		gt_cupti_pace_note(&pool.pace, valid, gt_clock_now() - slot->lent_at);
+		note_return(slot, valid);
 	if (slot)
 		fill(slot, valid, !ours);
 	return ours;
@@ -455,17 +501,31 @@ void gt_cupti_buffers_forget(void)
 	uint32_t n = 0, used = atomic_load(&pool.used);
 
 	atomic_store(&pool.forgotten, atomic_load(&pool.requested));
+	atomic_store(&pool.lent, 0);
 	for (uint32_t i = 0; i < used; i++)
 		n += atomic_load(&pool.slots[i].state) == SLOT_CUPTI &&
 		     atomic_load(&pool.slots[i].request) > before;
 	gt_cupti_blocks_allow(n);
 }
 
+static size_t largest_pace(void)
+{
+	size_t largest = 0;
+
+	for (uint32_t i = 0; i < PACES; i++) {
+		size_t bytes = atomic_load_explicit(&pool.paces[i].bytes, memory_order_relaxed);
+
+		if (bytes > largest)
+			largest = bytes;
+	}
+	return largest;
+}
+
 size_t gt_cupti_buffers_lent_bytes(void)
 {
 	uint64_t forgotten = atomic_load(&pool.forgotten);
 	uint32_t used = atomic_load(&pool.used);
-	size_t bytes = 0, next = atomic_load(&pool.pace.bytes);
+	size_t bytes = 0, next = largest_pace();
 
 	for (uint32_t i = 0; i < used; i++)
 		if (atomic_load(&pool.slots[i].state) == SLOT_CUPTI &&

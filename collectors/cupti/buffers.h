@@ -27,9 +27,10 @@ struct gt_cupti_buffer {
 };
 
 /* @buffer_bytes: size of a buffer at most; @max_bytes: of all together, and one buffer has at most
- * half of it. @null_is_safe: this CUPTI accepts a NULL buffer (12.9 and later). -ENOMEM. Session
- * start. */
-int gt_cupti_buffers_start(size_t buffer_bytes, size_t max_bytes, bool null_is_safe);
+ * half of it. @per_thread: CUPTI fills one for each thread, who requests it. @null_is_safe: this
+ * CUPTI accepts a NULL buffer (12.9 and later). -ENOMEM. Session start. */
+int gt_cupti_buffers_start(size_t buffer_bytes, size_t max_bytes, bool per_thread,
+			   bool null_is_safe);
 
 /* From now on every request is answered with the discard buffer or none, and not counted. */
 void gt_cupti_buffers_stop(void);

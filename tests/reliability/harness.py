@@ -88,6 +88,7 @@ class Truth:
     def __init__(self, folder):
         self.operations, self.calls, self.faults = [], [], collections.Counter()
         self.fault_rows, self.delivered = [], set()
+        self.attributes = {}  # of CUPTI, as a client set them
         self.launches = []  # names, including faults
         for path in sorted(glob.glob(os.path.join(folder, "truth.*"))):
             self.read(path)
@@ -97,6 +98,8 @@ class Truth:
             for row in map(json.loads, file):
                 if row["truth"] == "op" and row["kind"] in GPU_KINDS:
                     self.operations.append(row)
+                elif row["truth"] == "attribute":
+                    self.attributes[row["attribute"]] = row["value"]
                 elif row["truth"] == "delivered":
                     self.delivered.update(map(tuple, row["work"]))
                 elif row["truth"] == "fault":

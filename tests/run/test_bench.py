@@ -16,6 +16,7 @@ from test_traced import simulated, wait_for
 
 OWN = ["none", "preload", "floor", "hooks", "kernels", "minimal", "calls", "stacks", "python", "nvtx", "full",
        "pftrace"]
+PER_THREAD = 9  # CUpti_ActivityAttribute
 FAKE_NSYS = """#!/bin/sh
 [ "$1" != --version ] || exit 0
 while [ "$1" != --output ]; do shift; done
@@ -76,6 +77,15 @@ class TestBench(BenchTest):
         self.assertGreater(self.levels(told, "sets")["hooks"]["bytes_per_launch"]["median"], 100)
         self.assertEqual(set(told["workloads"][0]["split"]),
                          {"hook", "record", "cupti", "callback", "unwinding", "python", "nvtx", "ring"})
+
+    def test_floors(self):
+        """How CUPTI is asked for activity buffers, and that it is."""
+        levels = {"floor": 1, "floor-shared": 0, "floor-8K": 1, "floor-64K": 1, "floor-1M": 1}
+        truth = self.scratch / "truth"
+        told = self.measure("--workloads=loop", "--levels=" + ",".join(levels), SIMCUDA_TRUTH=str(truth))
+        self.assertEqual(list(self.levels(told, "loop")), list(levels))
+        rows = [json.loads(line) for line in truth.read_text().splitlines() if '"truth":"attribute"' in line]
+        self.assertEqual([row["value"] for row in rows if row["attribute"] == PER_THREAD], list(levels.values()))
 
     def test_every_workload(self):
         names = "loop,loop4,loop16,sets,rate1k,rate10k,rate100k,rate200k,rate300k,graph,copies,decode"

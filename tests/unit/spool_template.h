@@ -85,7 +85,7 @@ static bool template_begin(void)
 		return false;
 	limits.extra_bytes = gt_call_state_bytes();
 	if (gt_pipeline_init(p, NULL) || gt_threads_start(&limits) ||
-	    gt_cupti_buffers_start(65536, 1 << 20, true))
+	    gt_cupti_buffers_start(65536, 1 << 20, false, true))
 		abort();
 	p->gpu.has_cupti = true;
 	gt_spooling_begun(&p->spooling);

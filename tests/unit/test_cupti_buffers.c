@@ -45,7 +45,7 @@ Test(cupti_buffers, come_back_in_the_order_of_completion)
 	size_t size;
 	uint8_t *a, *b;
 
-	cr_assert_eq(gt_cupti_buffers_start(BYTES, 8 * BYTES, false), 0);
+	cr_assert_eq(gt_cupti_buffers_start(BYTES, 8 * BYTES, false, false), 0);
 	a = request(&size);
 	b = request(&size);
 	cr_assert_leq(size, BYTES);
@@ -68,7 +68,7 @@ Test(cupti_buffers, are_zero_when_handed_out_again)
 	static uint8_t zero[BYTES];
 	size_t size;
 
-	gt_cupti_buffers_start(BYTES, 2 * BYTES, false);
+	gt_cupti_buffers_start(BYTES, 2 * BYTES, false, false);
 	for (int round = 0; round < 5; round++) {
 		uint8_t *buffer = request(&size);
 
@@ -86,7 +86,7 @@ Test(cupti_buffers, over_the_cap_a_discard_buffer_is_given_and_counted)
 	size_t size;
 	uint8_t *discard;
 
-	gt_cupti_buffers_start(BYTES, 2 * BYTES, false);
+	gt_cupti_buffers_start(BYTES, 2 * BYTES, false, false);
 	use_up(2 * BYTES);
 	discard = request(&size);
 	cr_assert_not_null(discard);
@@ -102,7 +102,7 @@ Test(cupti_buffers, a_foreign_buffer_is_read_as_a_copy_and_not_touched)
 	struct gt_cupti_buffer done;
 
 	memset(foreign, 7, sizeof(foreign));
-	gt_cupti_buffers_start(BYTES, 2 * BYTES, true);
+	gt_cupti_buffers_start(BYTES, 2 * BYTES, false, true);
 	cr_assert_not(gt_cupti_buffers_complete(foreign, sizeof(foreign)), "its owner's");
 	cr_assert_eq(gt_cupti_buffers_count().foreign, 1);
 	cr_assert(gt_cupti_buffers_next(&done));
@@ -118,7 +118,7 @@ Test(cupti_buffers, a_foreign_buffer_over_the_cap_is_counted)
 {
 	static uint8_t foreign[BYTES / 2];
 
-	gt_cupti_buffers_start(BYTES, 2 * BYTES, true);
+	gt_cupti_buffers_start(BYTES, 2 * BYTES, false, true);
 	use_up(2 * BYTES);
 	gt_cupti_buffers_complete(foreign, sizeof(foreign));
 	cr_assert_eq(gt_cupti_buffers_count().foreign, 1);
@@ -182,7 +182,7 @@ Test(cupti_buffers, many_threads_ask_and_complete_while_one_reads)
 	struct gt_cupti_buffer done;
 	bool last_look = false;
 
-	gt_cupti_buffers_start(SMALL, 16 * SMALL, true);
+	gt_cupti_buffers_start(SMALL, 16 * SMALL, false, true);
 	for (uint32_t i = 0; i < WRITERS; i++) {
 		writers[i].number = i;
 		pthread_create(&writers[i].thread, NULL, write_buffers, &writers[i]);
@@ -213,9 +213,9 @@ Test(cupti_buffers, a_new_start_knows_nothing_of_the_one_before)
 	struct gt_cupti_buffer done;
 	size_t size;
 
-	gt_cupti_buffers_start(BYTES, 4 * BYTES, false);
+	gt_cupti_buffers_start(BYTES, 4 * BYTES, false, false);
 	gt_cupti_buffers_complete(request(&size), 100);
-	gt_cupti_buffers_start(BYTES, 4 * BYTES, false);
+	gt_cupti_buffers_start(BYTES, 4 * BYTES, false, false);
 	cr_assert_not(gt_cupti_buffers_next(&done), "a forked child has its parent's records");
 	cr_assert_eq(gt_cupti_buffers_count().requested, 0);
 	cr_assert_eq(gt_cupti_buffers_count().completed, 0);
@@ -226,14 +226,14 @@ Test(cupti_buffers, none_is_mapped_once_nobody_reads_any_more)
 	size_t size, discard_size;
 	uint8_t *first, *second;
 
-	gt_cupti_buffers_start(BYTES, 64 * BYTES, false);
+	gt_cupti_buffers_start(BYTES, 64 * BYTES, false, false);
 	request(&size);
 	gt_cupti_buffers_stop();
 	first = request(&discard_size);
 	second = request(&discard_size);
 	cr_assert_not_null(first);
 	cr_assert_eq(first, second, "the discard buffer");
-	gt_cupti_buffers_start(BYTES, 64 * BYTES, true);
+	gt_cupti_buffers_start(BYTES, 64 * BYTES, false, true);
 	gt_cupti_buffers_stop();
 	cr_assert_null(request(&size), "this CUPTI accepts a NULL");
 }
@@ -244,7 +244,7 @@ Test(cupti_buffers, what_did_not_come_back_or_was_not_read_is_counted)
 	size_t size;
 	uint8_t *kept, *unread;
 
-	cr_assert_eq(gt_cupti_buffers_start(BYTES, 8 * BYTES, false), 0);
+	cr_assert_eq(gt_cupti_buffers_start(BYTES, 8 * BYTES, false, false), 0);
 	kept = request(&size);
 	unread = request(&size);
 	gt_cupti_buffers_report(&ledger);
@@ -266,7 +266,7 @@ Test(cupti_buffers, are_as_large_as_what_comes_in_a_moment)
 	struct gt_cupti_buffer done;
 	size_t size, largest = 0;
 
-	gt_cupti_buffers_start(1u << 20, 64u << 20, true);
+	gt_cupti_buffers_start(1u << 20, 64u << 20, false, true);
 	for (int i = 0; i < 12; i++) {
 		uint8_t *buffer = request(&size);
 
@@ -291,7 +291,7 @@ Test(cupti_buffers, a_foreign_buffer_is_copied_whole_or_not_at_all)
 	static uint8_t foreign[16 * BYTES];
 	struct gt_cupti_buffer done;
 
-	gt_cupti_buffers_start(BYTES, 2 * BYTES, true);
+	gt_cupti_buffers_start(BYTES, 2 * BYTES, false, true);
 	gt_cupti_buffers_complete(foreign, sizeof(foreign));
 	cr_assert_not(gt_cupti_buffers_next(&done));
 	cr_assert_eq(gt_cupti_buffers_count().discarded_bytes, sizeof(foreign));
@@ -306,7 +306,7 @@ Test(cupti_buffers, that_may_be_lost_are_not_counted_as_given)
 {
 	size_t size, given;
 
-	gt_cupti_buffers_start(1u << 20, 64u << 20, true);
+	gt_cupti_buffers_start(1u << 20, 64u << 20, false, true);
 	for (int i = 0; i < 10; i++)
 		gt_cupti_buffers_complete(request(&size), size);
 	given = gt_cupti_buffers_lent_bytes();
@@ -321,7 +321,7 @@ Test(cupti_buffers, that_hold_little_take_little_of_the_cap)
 {
 	size_t size;
 
-	gt_cupti_buffers_start(4u << 20, 16u << 20, true);
+	gt_cupti_buffers_start(4u << 20, 16u << 20, false, true);
 	for (int i = 0; i < 300; i++)
 		gt_cupti_buffers_complete(request(&size), 200);
 	cr_assert_eq(gt_cupti_buffers_count().discarded, 0);
@@ -333,7 +333,7 @@ Test(cupti_buffers, may_be_smaller_where_the_cap_has_no_room_for_more)
 {
 	size_t size, sum = 0, discarded;
 
-	gt_cupti_buffers_start(1u << 20, 2u << 20, true);
+	gt_cupti_buffers_start(1u << 20, 2u << 20, false, true);
 	do {
 		uint8_t *buffer = request(&size);
 
@@ -370,7 +370,7 @@ Test(cupti_buffers, of_any_size_have_all_of_the_cap)
 	struct gt_cupti_buffer done;
 	size_t size, large;
 
-	gt_cupti_buffers_start(4u << 20, 16u << 20, true);
+	gt_cupti_buffers_start(4u << 20, 16u << 20, false, true);
 	large = turn_over(40, SIZE_MAX);
 	cr_assert_eq(large, (4u << 20) - GT_FREE_GUARD_BYTES);
 	for (int i = 0; i < 300; i++)
@@ -404,7 +404,7 @@ Test(cupti_buffers, that_are_kept_for_recovery_give_way, .fini = gt_spool_remove
 	size_t size;
 
 	start_spool();
-	gt_cupti_buffers_start(4u << 20, 16u << 20, true);
+	gt_cupti_buffers_start(4u << 20, 16u << 20, false, true);
 	kept = request(&size); /* CUPTI's, all the time: its block does not come back */
 	turn_over(60, SIZE_MAX);
 	turn_over(500, 200);
@@ -417,7 +417,7 @@ Test(cupti_buffers, that_are_kept_for_recovery_give_way, .fini = gt_spool_remove
 Test(cupti_buffers, that_are_many_give_way_too, .fini = gt_spool_remove)
 {
 	start_spool();
-	gt_cupti_buffers_start(4u << 20, 48u << 20, true);
+	gt_cupti_buffers_start(4u << 20, 48u << 20, false, true);
 	turn_over(2 * GT_CUPTI_BUFFERS_MAX, 200);
 	cr_assert_eq(gt_cupti_buffers_count().discarded, 0);
 }

@@ -67,7 +67,7 @@ static void setup(void)
 	gt_clock_init(&trace_clock);
 	ledger = (struct gt_ledger){0};
 	translate = (struct gt_translate){.clock = &trace_clock, .ledger = &ledger};
-	cr_assert_eq(gt_cupti_buffers_start(BYTES, 8 * BYTES, true), 0);
+	cr_assert_eq(gt_cupti_buffers_start(BYTES, 8 * BYTES, false, true), 0);
 	grow();
 }
 

@@ -159,7 +159,7 @@ static void start(int started, const char *coexist)
 	gt_cupti.config = &config;
 	gt_cupti.subscribed = started == 0;
 	now = 100 * SECOND;
-	gt_cupti_buffers_start(65536, 1 << 20, true);
+	gt_cupti_buffers_start(65536, 1 << 20, false, true);
 	gt_cupti.has_buffers = true;
 	gt_cupti_watch_start(&watch, &config, &status, started, now);
 }

@@ -83,6 +83,8 @@ CUptiResult CUPTIAPI cuptiActivitySetAttribute(CUpti_ActivityAttribute which, si
 	else
 		attribute_values[which] = *(size_t *)value;
 	pthread_mutex_unlock(&mutex);
+	cupti.table->truth("{\"truth\":\"attribute\",\"attribute\":%d,\"value\":%zu}\n", (int)which,
+			   byte ? (size_t) * (uint8_t *)value : *(size_t *)value);
 	return CUPTI_SUCCESS;
 }
 
