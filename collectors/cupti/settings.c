@@ -11,7 +11,12 @@
 #include "core/guest/text.h"
 
 /* The attribute keeps CUPTI's own value. */
-#define LEAVE UINT64_MAX
+#define LEAVE          UINT64_MAX
+
+/* CUPTI's buffers on the GPU: its own size, and at least as many as it allocates at once. */
+#define DEVICE_BYTES   3200000u
+#define DEVICE_BUFFERS 4u
+#define DEVICE_LEAST   (1u << 20)
 
 void gt_cupti_note_refused(struct gt_cupti_status *status, const char *what, int result)
 {
@@ -37,6 +42,29 @@ static uint64_t per_thread(const struct gt_config *config, uint32_t version)
 	return gt_cupti_has_quirk(version, GT_QUIRK_SHARED_BUFFER) ? 1 : LEAVE;
 }
 
+/* CUPTI keeps the times of work in buffers on the GPU, a number of them per context. */
+static uint64_t device_buffer_bytes(const struct gt_config *config, uint32_t version)
+{
+	uint64_t all = gt_config_number(config, GT_CONFIG_GPU_MEMORY);
+
+	(void)version;
+	if (!all)
+		return LEAVE;
+	if (all < DEVICE_LEAST)
+		all = DEVICE_LEAST;
+	return all / DEVICE_BUFFERS < DEVICE_BYTES ? all / DEVICE_BUFFERS : DEVICE_BYTES;
+}
+
+static uint64_t device_buffers(const struct gt_config *config, uint32_t version)
+{
+	uint64_t all = gt_config_number(config, GT_CONFIG_GPU_MEMORY);
+	uint64_t bytes = device_buffer_bytes(config, version);
+
+	if (bytes == LEAVE)
+		return LEAVE;
+	return all / bytes > DEVICE_BUFFERS ? all / bytes : DEVICE_BUFFERS;
+}
+
 static const struct {
 	const char *name;
 	CUpti_ActivityAttribute attribute;
@@ -46,6 +74,9 @@ static const struct {
 	{"ZEROED_OUT_ACTIVITY_BUFFER", CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, 1, zeroed},
 	{"PER_THREAD_ACTIVITY_BUFFER", CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER, 1,
 	 per_thread},
+	{"DEVICE_BUFFER_SIZE", CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE, 8, device_buffer_bytes},
+	{"DEVICE_BUFFER_POOL_LIMIT", CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT, 8,
+	 device_buffers},
 };
 
 void gt_cupti_settings_apply(const struct gt_config *config, struct gt_cupti_status *status)

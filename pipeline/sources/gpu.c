@@ -197,12 +197,52 @@ static void leave(void *part, bool stuck)
 
 /* ---- what it counts ---- */
 
+/* Between two reports, without times. */
+#define UNTIMED_LEAST 100u
+
+/* Records with times of 0. Others have none that mean anything, or were forced out too early. */
+static uint64_t count_zero_times(const uint64_t *count)
+{
+	uint64_t untimed = count[GT_LEDGER_KERNELS_UNTIMED] + count[GT_LEDGER_MEMCPYS_UNTIMED] +
+			   count[GT_LEDGER_MEMSETS_UNTIMED];
+	uint64_t others = count[GT_LEDGER_RECORDS_UNFINISHED] + count[GT_LEDGER_TIME_UNKNOWN];
+
+	return untimed > others ? untimed - others : 0;
+}
+
+/* CUPTI's buffers on the GPU are used up: from then on nothing has times, until the program ends.
+ * Some work may have none for other reasons. */
+static void watch_times(struct gt_gpu *gpu)
+{
+	static const struct gt_note_event note = {
+		.name = "LOST",
+		.what = "CUPTI no longer gives times of GPU work",
+		.cause = "CUPTI's buffers on the GPU may be used up: raise --gpu-memory",
+	};
+	const uint64_t *count = gpu->ledger->count;
+	uint64_t work = count[GT_LEDGER_RECORDS_KERNEL] + count[GT_LEDGER_RECORDS_MEMCPY] +
+			count[GT_LEDGER_RECORDS_MEMSET];
+	uint64_t zero = count_zero_times(count);
+	bool none = zero >= gpu->times.zero + UNTIMED_LEAST &&
+		    (zero - gpu->times.zero) * 2 > work - gpu->times.work;
+
+	gpu->times.work = work;
+	gpu->times.zero = zero;
+	if (!none || gpu->times.reported)
+		return;
+	gpu->times.reported = true;
+	gt_outlet_note(gpu->join->outlet, &note);
+	gt_log_say("%s: %s", note.what, note.cause);
+}
+
 static void fetch_counts(void *part)
 {
-	const struct gt_gpu *gpu = part;
+	struct gt_gpu *gpu = part;
 
-	if (gpu->has_cupti)
-		gt_cupti_count(gpu->ledger);
+	if (!gpu->has_cupti)
+		return;
+	gt_cupti_count(gpu->ledger);
+	watch_times(gpu);
 }
 
 static uint64_t dropped_records(const void *part)

@@ -33,6 +33,10 @@ struct gt_gpu {
 	/* GPU work is recorded. The exiting thread may set it from a drain thread that is stuck. */
 	_Atomic bool has_cupti;
 	struct gt_translate translate;
+	struct {
+		uint64_t work, zero; /* records, and those with times of 0, at the last report */
+		bool reported;
+	} times;
 };
 
 /* What the translator needs to make events. */

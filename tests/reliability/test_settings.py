@@ -9,7 +9,9 @@ import unittest
 
 import harness
 
-ZEROED_OUT, PER_THREAD = 5, 9  # CUpti_ActivityAttribute
+DEVICE_BYTES, DEVICE_BUFFERS, ZEROED_OUT, PER_THREAD = 0, 2, 5, 9  # CUpti_ActivityAttribute
+NO_TIMES = "CUPTI no longer gives times of GPU work"
+USED_UP = "CUPTI's buffers on the GPU may be used up: raise --gpu-memory"
 THREADS = 100
 SMALL = ("GPUTRACE_MAX_MEMORY=16M", "GPUTRACE_RING_SIZE=16K")  # 8 MiB for activity buffers
 
@@ -43,6 +45,26 @@ class Settings(unittest.TestCase):
                     self.assertEqual(trace.ledger[key], 0, key)
                 if cupti != "18":
                     self.assertGreaterEqual(trace.ledger["buffers_completed"], THREADS)
+
+    def test_memory_on_the_gpu(self):
+        """CUPTI's own limit by default; a lower one is used up by graphs, and the program's user learns that while it
+        runs."""
+        words = [harness.program("workload"), "graph", "400"]
+        trace, truth = self.trace(words, "130000", fault="pool")
+        self.assertEqual(set(truth.attributes) & {DEVICE_BYTES, DEVICE_BUFFERS}, set())
+        self.assertEqual((trace.ledger["kernels_untimed"], len(trace.gpu)), (0, 40000))
+        trace, truth = self.trace(words, "130000", ("GPUTRACE_GPU_MEMORY=1M", "GPUTRACE_FLUSH_PERIOD=10"), "pool")
+        self.assertEqual(truth.attributes[DEVICE_BYTES] * truth.attributes[DEVICE_BUFFERS], 1 << 20)
+        self.assertEqual(trace.ledger["kernels_untimed"], 40000 - (1 << 20) // 32)
+        self.assertEqual(self.said, [f"gputrace: {NO_TIMES}: {USED_UP}"])
+        note, = [e["args"] for e in trace.events if e["name"] == "LOST"]
+        self.assertEqual((note["what"], note["cause"]), (NO_TIMES, USED_UP))
+
+    def test_few_without_times(self):
+        """Nothing is said of single records without times."""
+        trace, _ = self.trace([harness.program("workload"), "graph", "20"], "130000", fault="zero_ts=7")
+        self.assertGreater(trace.ledger["kernels_untimed"], 200)
+        self.assertEqual(self.said, [])
 
 
 if __name__ == "__main__":

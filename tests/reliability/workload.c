@@ -10,6 +10,7 @@
  *   made
  * - workload flood [N]: N times (without N: for ever) 64 rounds that are waited for
  * - workload threads N: N threads at once, ten rounds on each
+ * - workload graph N: N replays of a graph of 100 kernels
  * - workload slow N: N rounds, one a millisecond
  * - workload held N: N rounds on one thread, says so and waits at a gate
  * - workload again N: the same, and N rounds after it
@@ -109,6 +110,26 @@ static void set_title(char **argv)
 	memset(argv[0], 'x', (size_t)(end - argv[0]));
 }
 
+static void replay_graph(void)
+{
+	void *arguments[] = {&device.data};
+	cudaGraphExec_t executable;
+	cudaGraph_t graph;
+
+	check((int)cudaStreamBeginCapture(device.stream, cudaStreamCaptureModeGlobal),
+	      "cudaStreamBeginCapture");
+	for (int i = 0; i < 100; i++)
+		check((int)cuLaunchKernel(device.kernel, 4, 1, 1, 64, 1, 1, 0, device.stream,
+					  arguments, NULL),
+		      "cuLaunchKernel");
+	check((int)cudaStreamEndCapture(device.stream, &graph), "cudaStreamEndCapture");
+	check((int)cudaGraphInstantiate(&executable, graph, 0), "cudaGraphInstantiate");
+	for (int i = 0; i < rounds; i++) {
+		check((int)cudaGraphLaunch(executable, device.stream), "cudaGraphLaunch");
+		check((int)cudaStreamSynchronize(device.stream), "cudaStreamSynchronize");
+	}
+}
+
 static void hold(void)
 {
 	work(NULL);
@@ -163,6 +184,8 @@ int main(int argc, char **argv)
 		on_threads(flood);
 	if (!strcmp(how, "threads"))
 		on_many_threads(rounds);
+	if (!strcmp(how, "graph"))
+		replay_graph();
 	if (!strcmp(how, "titled"))
 		set_title(argv);
 	else if (!strcmp(how, "moved"))

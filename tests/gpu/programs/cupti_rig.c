@@ -64,6 +64,12 @@ static void CUPTIAPI request_buffer(uint8_t **ret_buffer, size_t *ret_size, size
 	}
 }
 
+static void note_kernel(const CUpti_ActivityKernel9 *kernel)
+{
+	rig.kernels++;
+	rig.untimed_kernels += kernel->start == 0 && kernel->end == 0;
+}
+
 static void read_buffer(uint8_t *buffer, size_t size, size_t valid)
 {
 	CUpti_Activity *record = NULL, *before = NULL;
@@ -81,6 +87,8 @@ static void read_buffer(uint8_t *buffer, size_t size, size_t valid)
 		if (before && before->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
 			rig.kernel_stride = (size_t)((uint8_t *)record - (uint8_t *)before);
 		before = record;
+		if (record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
+			note_kernel((const CUpti_ActivityKernel9 *)record);
 		if (rig.record_count < RIG_RECORDS)
 			rig.records[rig.record_count++] = record;
 	}

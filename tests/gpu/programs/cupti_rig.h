@@ -48,6 +48,7 @@ struct rig {
 	bool read_copies;                     /* read records out of a copy of the buffer */
 	CUpti_Activity *records[RIG_RECORDS]; /* point into buffers that are never freed */
 	unsigned record_count;
+	unsigned kernels, untimed_kernels; /* also of records that were not kept */
 	struct rig_callback callbacks[RIG_CALLBACKS];
 	unsigned callback_count;
 };

@@ -338,8 +338,8 @@ static bool context_and_stream_are_told(void)
 	return seen(context && stream, "context %d, stream %d", context, stream);
 }
 
-/* A chain of three kernels as a graph, launched twice. */
-static void run_graph(void)
+/* A chain of three kernels as a graph, launched @times. */
+static void run_graph(int times)
 {
 	void *arguments[] = {&rig.memory};
 	CUDA_KERNEL_NODE_PARAMS node = {.func = rig.kernel,
@@ -360,9 +360,12 @@ static void run_graph(void)
 		if (cuGraphAddKernelNode(&nodes[i], graph, i ? &nodes[i - 1] : NULL, i > 0, &node))
 			exit(77);
 	}
-	if (cuGraphInstantiate(&executable, graph, 0) || cuGraphLaunch(executable, rig.stream) ||
-	    cuGraphLaunch(executable, rig.stream))
+	if (cuGraphInstantiate(&executable, graph, 0))
 		exit(77);
+	for (int i = 0; i < times; i++) {
+		if (cuGraphLaunch(executable, rig.stream))
+			exit(77);
+	}
 	rig_flush(0);
 }
 
@@ -373,7 +376,7 @@ static bool graph_kernels_share_correlation(void)
 	const CUpti_ActivityKernel9 *kernel;
 
 	rig_start();
-	run_graph();
+	run_graph(2);
 	first = rig_find_callback(DRIVER, CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, CUPTI_API_ENTER,
 				  0);
 	second = rig_find_callback(DRIVER, CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, CUPTI_API_ENTER,
@@ -406,7 +409,7 @@ static bool graph_node_ids_are_the_clones(void)
 	unsigned cloned = 0, created = 0, kernels = 0;
 
 	rig_start();
-	run_graph();
+	run_graph(2);
 	for (; (kernel = rig_find(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, kernels)); kernels++) {
 		cloned += node_was_told(CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, kernel->graphNodeId);
 		created +=
@@ -415,6 +418,39 @@ static bool graph_node_ids_are_the_clones(void)
 	return seen(kernels == 6 && cloned == 6,
 		    "of %u kernels %u have the id of a clone, %u that of a created node", kernels,
 		    cloned, created);
+}
+
+static size_t attribute(CUpti_ActivityAttribute which)
+{
+	size_t value = 0, size = sizeof(value);
+
+	rig.cupti.cuptiActivityGetAttribute(which, &size, &value);
+	return value;
+}
+
+/* --gpu-memory relies on the size. */
+static bool device_buffers(void)
+{
+	size_t size, limit;
+
+	rig_open();
+	size = attribute(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE);
+	limit = attribute(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT);
+	return seen(size == 3200000 && limit == 250, "%zu buffers of %zu bytes", limit, size);
+}
+
+static bool graphs_use_up_device_buffers(void)
+{
+	size_t bytes = 256u << 10, limit = 4, size = sizeof(size_t);
+
+	rig_open();
+	rig.cupti.cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE, &size, &bytes);
+	rig.cupti.cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT, &size,
+					    &limit);
+	rig_use_device();
+	run_graph(20000);
+	return seen(rig.untimed_kernels > 0, "%u of %u kernels without times", rig.untimed_kernels,
+		    rig.kernels);
 }
 
 static const struct {
@@ -463,6 +499,10 @@ static const struct {
 	 graph_kernels_share_correlation},
 	{"graph-node-ids-are-the-clones", "a replayed kernel has the id of the cloned node",
 	 graph_node_ids_are_the_clones},
+	{"device-buffers", "250 buffers of 3200000 bytes on the device, per context",
+	 device_buffers},
+	{"graphs-use-up-device-buffers", "kernels of graphs keep them: later ones have no times",
+	 graphs_use_up_device_buffers},
 };
 
 int main(int argc, char **argv)

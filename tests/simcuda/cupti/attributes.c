@@ -41,6 +41,17 @@ bool cupti_attribute_per_thread(void)
 	return is_on(&per_thread);
 }
 
+size_t cupti_attribute_device_memory(void)
+{
+	size_t bytes;
+
+	pthread_mutex_lock(&mutex);
+	bytes = attribute_values[CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE] *
+		attribute_values[CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT];
+	pthread_mutex_unlock(&mutex);
+	return bytes;
+}
+
 void cupti_attributes_reset(void)
 {
 	pthread_mutex_lock(&mutex);

@@ -72,6 +72,7 @@ static bool read_bool(const char *name)
 					       {"poison", &f->poison},
 					       {"poison_complete", &f->poison_complete},
 					       {"unreadable", &f->unreadable},
+					       {"pool", &f->pool},
 					       {"lock", &f->lock}};
 
 	for (size_t i = 0; i < sizeof(switches) / sizeof(*switches); i++)

@@ -9,7 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define EARLY_NS 20000000000u
+#define EARLY_NS      20000000000u
+#define DEVICE_RECORD 32 /* bytes of a kernel in a buffer on the device */
 
 static const size_t sizes[CUPTI_KINDS] = {
 	[CUPTI_ACTIVITY_KIND_KERNEL] = sizeof(cupti_kernel),
@@ -205,6 +206,15 @@ static void put_unknown(const struct sim_op *op)
 	cupti_buffers_put(&r, sizeof(r));
 }
 
+/* Kernels of graphs keep their place in the buffers on the device. */
+static bool pool_is_used_up(const struct sim_op *op)
+{
+	static _Atomic uint64_t kernels;
+
+	return cupti.faults.pool && op->kind == SIM_OP_KERNEL && op->graph &&
+	       atomic_fetch_add(&kernels, 1) >= cupti_attribute_device_memory() / DEVICE_RECORD;
+}
+
 static void spoil_times(struct sim_op *op)
 {
 	static _Atomic uint64_t zeros, reversals, early, seen;
@@ -225,7 +235,7 @@ static void spoil_times(struct sim_op *op)
 		op->start = op->end;
 		op->end = start;
 	}
-	if (cupti_fault_due(f->zero, &zeros)) {
+	if (cupti_fault_due(f->zero, &zeros) || pool_is_used_up(op)) {
 		play("zero_ts", op);
 		op->start = op->end = 0;
 	}
