@@ -8,6 +8,7 @@
 
 #include "collectors/cupti/internal.h"
 #include "collectors/cupti/quirks.h"
+#include "core/guest/log.h"
 #include "core/guest/text.h"
 
 /* The attribute keeps CUPTI's own value. */
@@ -17,6 +18,7 @@
 #define DEVICE_BYTES   3200000u
 #define DEVICE_BUFFERS 4u
 #define DEVICE_LEAST   (1u << 20)
+#define READY_BUFFERS  32u /* 100 MB */
 
 void gt_cupti_note_refused(struct gt_cupti_status *status, const char *what, int result)
 {
@@ -65,6 +67,17 @@ static uint64_t device_buffers(const struct gt_config *config, uint32_t version)
 	return all / bytes > DEVICE_BUFFERS ? all / bytes : DEVICE_BUFFERS;
 }
 
+/* Those that are allocated with the context, not by a launch. */
+static uint64_t ready_device_buffers(const struct gt_config *config, uint32_t version)
+{
+	uint64_t most = device_buffers(config, version);
+
+	if (!gt_config_bool(config, GT_CONFIG_LATENCY) ||
+	    !gt_cupti_has_quirk(version, GT_QUIRK_LATENCY_DEADLOCKS))
+		return LEAVE;
+	return most < READY_BUFFERS ? most : READY_BUFFERS;
+}
+
 static const struct {
 	const char *name;
 	CUpti_ActivityAttribute attribute;
@@ -77,7 +90,19 @@ static const struct {
 	{"DEVICE_BUFFER_SIZE", CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE, 8, device_buffer_bytes},
 	{"DEVICE_BUFFER_POOL_LIMIT", CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT, 8,
 	 device_buffers},
+	{"DEVICE_BUFFER_PRE_ALLOCATE_VALUE", CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_PRE_ALLOCATE_VALUE,
+	 8, ready_device_buffers},
 };
+
+static void enable_latency(struct gt_cupti_status *status)
+{
+	bool is_first = !gt_cupti.has_buffers;
+
+	if (is_first && gt_cupti_has_quirk(status->version, GT_QUIRK_LATENCY_DEADLOCKS))
+		gt_log_say("%s", gt_cupti_quirk_text(GT_QUIRK_LATENCY_DEADLOCKS));
+	gt_cupti_note_refused(status, "LATENCY_TIMESTAMPS",
+			      gt_cupti.api.cuptiActivityEnableLatencyTimestamps(1));
+}
 
 void gt_cupti_settings_apply(const struct gt_config *config, struct gt_cupti_status *status)
 {
@@ -93,8 +118,7 @@ void gt_cupti_settings_apply(const struct gt_config *config, struct gt_cupti_sta
 						      attributes[i].attribute, &bytes, &value));
 	}
 	if (gt_config_bool(config, GT_CONFIG_LATENCY) && api->cuptiActivityEnableLatencyTimestamps)
-		gt_cupti_note_refused(status, "LATENCY_TIMESTAMPS",
-				      api->cuptiActivityEnableLatencyTimestamps(1));
+		enable_latency(status);
 }
 
 bool gt_cupti_settings_per_thread(uint32_t version)

@@ -9,7 +9,7 @@ import unittest
 
 import harness
 
-DEVICE_BYTES, DEVICE_BUFFERS, ZEROED_OUT, PER_THREAD = 0, 2, 5, 9  # CUpti_ActivityAttribute
+DEVICE_BYTES, DEVICE_BUFFERS, ZEROED_OUT, DEVICE_READY, PER_THREAD = 0, 2, 5, 6, 9  # CUpti_ActivityAttribute
 NO_TIMES = "CUPTI no longer gives times of GPU work"
 USED_UP = "CUPTI's buffers on the GPU may be used up: raise --gpu-memory"
 THREADS = 100
@@ -59,6 +59,15 @@ class Settings(unittest.TestCase):
         self.assertEqual(self.said, [f"gputrace: {NO_TIMES}: {USED_UP}"])
         note, = [e["args"] for e in trace.events if e["name"] == "LOST"]
         self.assertEqual((note["what"], note["cause"]), (NO_TIMES, USED_UP))
+
+    def test_latency(self):
+        """Against a deadlock of CUPTI until 13.4 Update 1, buffers on the GPU are allocated ahead."""
+        for options, ready in ((), 32), (("GPUTRACE_GPU_MEMORY=1M",), 4):
+            _, truth = self.trace([harness.program("workload"), "slow", "1"], "130000",
+                                  ("GPUTRACE_LATENCY=1", *options))
+            self.assertEqual(truth.attributes[DEVICE_READY], ready)
+            self.assertEqual(len(self.said), 1)
+            self.assertIn("with --latency this CUPTI may deadlock", self.said[0])
 
     def test_few_without_times(self):
         """Nothing is said of single records without times."""
