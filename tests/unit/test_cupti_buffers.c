@@ -436,7 +436,7 @@ Test(cupti_buffers, that_give_way_are_spilled_first, .fini = gt_spool_remove)
 	size_t size;
 
 	start_spool();
-	gt_cupti_buffers_start(4u << 20, 16u << 20, true);
+	gt_cupti_buffers_start(4u << 20, 16u << 20, false, true);
 	gt_cupti_buffers_complete(request(&size), 8);
 	cr_assert(gt_cupti_buffers_next(&done));
 	gt_cupti_buffers_recycle(&done, 1);
