@@ -25,6 +25,7 @@
 
 #define MACHINE_READS  8
 #define PAGE_BYTES     4096u
+#define STUBS_MAX      8
 
 /* The symbolic machine behind libunwind's accessors. */
 struct machine {
@@ -238,8 +239,8 @@ bool gt_unwind_library_step(const struct gt_unwind_library *library,
 /*
  * When libunwind initializes itself, it opens a pipe and calls mincore, for walks of the own
  * process. The pipe would take descriptors that the program counts on, a seccomp filter may kill
- * for either, and neither is ever used here. So these two entries of its table of imported
- * functions are replaced by functions that fail.
+ * for either, and neither is ever used here. So for that time these two entries of its table of
+ * imported functions are replaced by functions that fail; the program may use the same libunwind.
  */
 static int no_pipe(int ends[2], int flags)
 {
@@ -268,6 +269,11 @@ struct imports {
 	const char *strings;
 	const ElfW(Rela) *table[2];
 	size_t count[2];
+	struct { /* what was replaced */
+		uintptr_t at;
+		void *function;
+	} own[STUBS_MAX];
+	int replaced;
 };
 
 static void note_table(struct imports *imports, const ElfW(Dyn) *entry)
@@ -299,7 +305,7 @@ static const ElfW(Phdr) *find_relro(uintptr_t bias)
 	return NULL;
 }
 
-static void replace(uintptr_t bias, uintptr_t at, void *function)
+static void put(uintptr_t bias, uintptr_t at, void *function)
 {
 	const ElfW(Phdr) *relro = find_relro(bias);
 	void *page = (void *)(at & ~(uintptr_t)(PAGE_BYTES - 1));
@@ -312,26 +318,41 @@ static void replace(uintptr_t bias, uintptr_t at, void *function)
 		mprotect(page, PAGE_BYTES, PROT_READ);
 }
 
-static void silence_start(void *handle)
+static void replace(struct imports *imports, uintptr_t at, void *stub)
 {
-	struct imports imports = {0};
+	if (imports->replaced == STUBS_MAX)
+		return;
+	imports->own[imports->replaced].at = at;
+	memcpy(&imports->own[imports->replaced++].function, (const void *)at, sizeof(stub));
+	put(imports->bias, at, stub);
+}
+
+static void restore(const struct imports *imports)
+{
+	for (int i = 0; i < imports->replaced; i++)
+		put(imports->bias, imports->own[i].at, imports->own[i].function);
+}
+
+static void silence_start(void *handle, struct imports *imports)
+{
 	struct link_map *map;
 
+	memset(imports, 0, sizeof(*imports));
 	if (dlinfo(handle, RTLD_DI_LINKMAP, &map))
 		return;
-	imports.bias = map->l_addr;
-	if (memcmp((const void *)imports.bias, ELFMAG, SELFMAG) != 0)
+	imports->bias = map->l_addr;
+	if (memcmp((const void *)imports->bias, ELFMAG, SELFMAG) != 0)
 		return;
 	for (const ElfW(Dyn) *entry = map->l_ld; entry->d_tag != DT_NULL; entry++)
-		note_table(&imports, entry);
-	for (int i = 0; i < 2 && imports.symbols && imports.strings; i++) {
-		for (size_t j = 0; imports.table[i] && j < imports.count[i]; j++) {
-			const ElfW(Rela) *entry = &imports.table[i][j];
-			const ElfW(Sym) *symbol = &imports.symbols[ELF64_R_SYM(entry->r_info)];
-			void *stub = stub_of(imports.strings + symbol->st_name);
+		note_table(imports, entry);
+	for (int i = 0; i < 2 && imports->symbols && imports->strings; i++) {
+		for (size_t j = 0; imports->table[i] && j < imports->count[i]; j++) {
+			const ElfW(Rela) *entry = &imports->table[i][j];
+			const ElfW(Sym) *symbol = &imports->symbols[ELF64_R_SYM(entry->r_info)];
+			void *stub = stub_of(imports->strings + symbol->st_name);
 
 			if (stub)
-				replace(imports.bias, imports.bias + entry->r_offset, stub);
+				replace(imports, imports->bias + entry->r_offset, stub);
 		}
 	}
 }
@@ -345,15 +366,17 @@ static void initialize(struct gt_unwind_library *library, void *handle)
 		dlsym(handle, STRING(unw_set_caching_policy));
 	struct gt_unwind_module nothing = {0};
 	struct gt_unwind_effect effect;
+	struct imports imports;
 
 	if (!create || !set_caching)
 		return;
-	silence_start(handle);
+	silence_start(handle, &imports);
 	library->space = create(&accessors, 0);
-	if (!library->space)
-		return;
-	set_caching(library->space, UNW_CACHE_NONE);
-	gt_unwind_library_step(library, &nothing, 0, &effect);
+	if (library->space) {
+		set_caching(library->space, UNW_CACHE_NONE);
+		gt_unwind_library_step(library, &nothing, 0, &effect);
+	}
+	restore(&imports);
 }
 
 int gt_unwind_library_open(struct gt_unwind_library *library)
