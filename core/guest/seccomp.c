@@ -93,21 +93,23 @@ static void raise_to(int state)
 		continue;
 }
 
+/* A status that cannot be read (no /proc, that of another pid namespace) says nothing: a filter that
+ * kills would have done so, one that refuses does no harm. */
 void gt_seccomp_note_start(const char *status, bool late)
 {
 	int now = gt_seccomp_parse(status),
 	    parent = late && now > 0 ? count_of_parent(status) : now;
 
 	at_start = now < parent ? now : parent;
+	if (at_start < 0)
+		at_start = 0;
 	if (now)
-		raise_to(now > at_start || now < 0 ? GT_SECCOMP_OWN : GT_SECCOMP_INHERITED);
+		raise_to(now > at_start && now > 0 ? GT_SECCOMP_OWN : GT_SECCOMP_INHERITED);
 }
 
 bool gt_seccomp_shows_own(const char *status)
 {
-	int filters = gt_seccomp_parse(status);
-
-	return filters < 0 || filters > at_start;
+	return gt_seccomp_parse(status) > at_start;
 }
 
 static void path_of_status(char *ret_path, size_t size)

@@ -48,11 +48,51 @@ static void take_tie(void *context, uint32_t correlation, uint32_t id)
 	gt_ties_put(&gpu->join->ties, correlation, id);
 }
 
+/* Records that are judged together. */
+#define WATCHED_LEAST 200u
+
+/* Records with times of 0. Others have none that mean anything, or were forced out too early. */
+static uint64_t count_zero_times(const uint64_t *count)
+{
+	uint64_t untimed = count[GT_LEDGER_KERNELS_UNTIMED] + count[GT_LEDGER_MEMCPYS_UNTIMED] +
+			   count[GT_LEDGER_MEMSETS_UNTIMED];
+	uint64_t others = count[GT_LEDGER_RECORDS_UNFINISHED] + count[GT_LEDGER_TIME_UNKNOWN];
+
+	return untimed > others ? untimed - others : 0;
+}
+
+/* CUPTI's buffers on the GPU are used up: from then on nothing has times, until the program ends.
+ * Some work may have none for other reasons. */
+static void watch_times(struct gt_gpu *gpu)
+{
+	static const struct gt_note_event note = {
+		.name = "LOST",
+		.what = "CUPTI no longer gives times of GPU work",
+		.cause = "CUPTI's buffers on the GPU may be used up: raise --gpu-memory",
+	};
+	const uint64_t *count = gpu->ledger->count;
+	uint64_t work = count[GT_LEDGER_RECORDS_KERNEL] + count[GT_LEDGER_RECORDS_MEMCPY] +
+			count[GT_LEDGER_RECORDS_MEMSET];
+	uint64_t zero = count_zero_times(count);
+	bool none = (zero - gpu->times.zero) * 2 > work - gpu->times.work;
+
+	if (work - gpu->times.work < WATCHED_LEAST)
+		return;
+	gpu->times.work = work;
+	gpu->times.zero = zero;
+	if (!none || gpu->times.reported)
+		return;
+	gpu->times.reported = true;
+	gt_outlet_note(gpu->join->outlet, &note);
+	gt_log_say("%s: %s", note.what, note.cause);
+}
+
 static void end_buffer(void *context)
 {
-	const struct gt_gpu *gpu = context;
+	struct gt_gpu *gpu = context;
 
 	gt_spooling_read(gpu->spooling);
+	watch_times(gpu);
 }
 
 /* In order, but for work that CUPTI has not reported yet. */
@@ -197,52 +237,12 @@ static void leave(void *part, bool stuck)
 
 /* ---- what it counts ---- */
 
-/* Between two reports, without times. */
-#define UNTIMED_LEAST 100u
-
-/* Records with times of 0. Others have none that mean anything, or were forced out too early. */
-static uint64_t count_zero_times(const uint64_t *count)
-{
-	uint64_t untimed = count[GT_LEDGER_KERNELS_UNTIMED] + count[GT_LEDGER_MEMCPYS_UNTIMED] +
-			   count[GT_LEDGER_MEMSETS_UNTIMED];
-	uint64_t others = count[GT_LEDGER_RECORDS_UNFINISHED] + count[GT_LEDGER_TIME_UNKNOWN];
-
-	return untimed > others ? untimed - others : 0;
-}
-
-/* CUPTI's buffers on the GPU are used up: from then on nothing has times, until the program ends.
- * Some work may have none for other reasons. */
-static void watch_times(struct gt_gpu *gpu)
-{
-	static const struct gt_note_event note = {
-		.name = "LOST",
-		.what = "CUPTI no longer gives times of GPU work",
-		.cause = "CUPTI's buffers on the GPU may be used up: raise --gpu-memory",
-	};
-	const uint64_t *count = gpu->ledger->count;
-	uint64_t work = count[GT_LEDGER_RECORDS_KERNEL] + count[GT_LEDGER_RECORDS_MEMCPY] +
-			count[GT_LEDGER_RECORDS_MEMSET];
-	uint64_t zero = count_zero_times(count);
-	bool none = zero >= gpu->times.zero + UNTIMED_LEAST &&
-		    (zero - gpu->times.zero) * 2 > work - gpu->times.work;
-
-	gpu->times.work = work;
-	gpu->times.zero = zero;
-	if (!none || gpu->times.reported)
-		return;
-	gpu->times.reported = true;
-	gt_outlet_note(gpu->join->outlet, &note);
-	gt_log_say("%s: %s", note.what, note.cause);
-}
-
 static void fetch_counts(void *part)
 {
-	struct gt_gpu *gpu = part;
+	const struct gt_gpu *gpu = part;
 
-	if (!gpu->has_cupti)
-		return;
-	gt_cupti_count(gpu->ledger);
-	watch_times(gpu);
+	if (gpu->has_cupti)
+		gt_cupti_count(gpu->ledger);
 }
 
 static uint64_t dropped_records(const void *part)

@@ -34,7 +34,8 @@ struct gt_gpu {
 	_Atomic bool has_cupti;
 	struct gt_translate translate;
 	struct {
-		uint64_t work, zero; /* records, and those with times of 0, at the last report */
+		uint64_t work,
+			zero; /* records, and those with times of 0, when they were judged last */
 		bool reported;
 	} times;
 };

@@ -72,6 +72,9 @@ class Run:
                    ("kernels_written", "memcpys_written", "memsets_written"))
 
 
+THREADS = 3  # with records: the program's, CUPTI's worker, the tracer's that flushes
+
+
 class Case(unittest.TestCase):
     def go(self, how, steps, *gates, options=("GPUTRACE_COEXIST=own",), **environment):
         folder = tempfile.TemporaryDirectory()
@@ -152,7 +155,8 @@ class Coexist(Case):
                       "capture gap=1", KINETO_RUDE="1", options=["GPUTRACE_COEXIST=yield"])
         self.check_gaps(run, "took CUPTI's activity buffers", resumed=0)
         self.assertGreater(run.kineto["kernels"], 20)
-        self.assertEqual(run.ledger["buffers_not_returned"], 1)
+        self.assertEqual(run.ledger["buffers_not_returned"], run.kineto["unknown"], "one for each thread with records")
+        self.assertIn(run.kineto["unknown"], range(1, THREADS + 1))
 
     @unittest.skipIf(harness.preloading.RUNTIMES, "a sanitizer has a free() of its own")
     def test_buffers_freed_by_one_that_is_not_seen(self):
@@ -163,8 +167,8 @@ class Coexist(Case):
                 run = self.go("dlsym", "work=400 init start work=400 work-until stop work=400",
                               "capture gap=1", KINETO_RUDE="1", KINETO_FREES="1",
                               options=["GPUTRACE_COEXIST=yield", "GPUTRACE_SPOOL=" + spool])
-                self.assertEqual(run.kineto["unknown"], 1)
-                self.assertEqual(run.ledger["buffers_not_returned"], 1)
+                self.assertIn(run.kineto["unknown"], range(1, THREADS + 1))
+                self.assertEqual(run.ledger["buffers_not_returned"], run.kineto["unknown"])
                 self.check_gaps(run, "took CUPTI's activity buffers", resumed=0)
 
     def test_buffers_taken_back_after_ten_seconds(self):

@@ -50,11 +50,12 @@ Test(seccomp, an_inherited_filter)
 	cr_assert(gt_seccomp_permits(GT_SYS_openat));
 }
 
-Test(seccomp, what_is_not_known_counts_as_a_filter)
+Test(seccomp, what_is_not_known_counts_as_that_of_a_container)
 {
 	gt_seccomp_note_start("", false);
-	cr_assert_eq(gt_seccomp_check(), GT_SECCOMP_OWN);
-	cr_assert_not(gt_seccomp_permits(GT_SYS_unlink));
+	cr_assert_not(gt_seccomp_shows_own(""));
+	cr_assert_eq(gt_seccomp_check(), GT_SECCOMP_INHERITED);
+	cr_assert(gt_seccomp_permits(GT_SYS_unlink));
 	cr_assert(gt_seccomp_permits(GT_SYS_openat));
 }
 

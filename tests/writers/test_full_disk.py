@@ -73,13 +73,13 @@ PFTRACE = totals(files.make(files.folder(), 400, perfetto=1)[1])
 
 
 def converted(path):
-    """A converted .pftrace: the JSON's ledger, its events, the messages."""
+    """A converted .pftrace: the JSON's ledger, None if the file had none, its events, the messages."""
     target = os.path.join(files.folder(), "out.json")
     done = subprocess.run([sys.argv[2], "convert", path, target], stderr=subprocess.PIPE, text=True,
                           timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     whole = json.loads(files.read(target))
-    return whole["ledger"], whole["traceEvents"], done.stderr
+    return whole.get("ledger"), whole["traceEvents"], done.stderr
 
 
 def check_pftrace(path, ledger, limit):
@@ -111,8 +111,8 @@ def pftrace_without_room_for_its_end():
     empty = len(files.read(files.make(files.folder(), 0, perfetto=1)[0]))
     path, ledger = files.make(files.folder(), 20, expect=1, perfetto=1, fsize=empty * 6 // 10)
     assert ledger["events_lost_disk"] == totals(files.make(files.folder(), 20, perfetto=1)[1])
-    _, events, told = converted(path)
-    assert "the file was cut" in told and not [e for e in events if e["ph"] == "X"], told
+    none, events, told = converted(path)
+    assert none is None and "the file was cut" in told and not [e for e in events if e["ph"] == "X"], told
 
 
 files.main([full_disk, size_limit, file_size_resource_limit, no_room_for_anything,

@@ -134,7 +134,7 @@ def event_rules():
 def arrow_rules():
     broken(matching(r',\{"ph": "s", "id": (\d+)', r',{"ph": "s", "id": "\1"'), "arrow", words="flow whose id is not a whole number")
     broken(matching(r',\{"ph": "s"[^\n]*\n', ""), "arrow", words="flow 1 has no beginning")
-    broken(matching(r',\{"ph": "f"[^\n]*\n', ""), "arrow", words="1 GPU operations of correlation 1 have no flow")
+    broken(matching(r',\{"ph": "f"[^\n]*\n', ""), "arrow", words="1 GPU operation of correlation 1 without a flow")
     broken(replacing(', "bp": "e"', ""), "arrow", words='end of a flow without bp "e"')
     broken(matching(r'("ph": "f", "id": \d+, "pid": 0, "tid": )\d+', r"\g<1>99"), "arrow", words="flow 1 ends where no GPU work of this id is")
     broken(matching(r'("args": \{"cbid": 41, "correlation": )\d+', r"\g<1>2"), "correlation", words="correlation 2 has a second call")

@@ -137,7 +137,7 @@ def broken_text():
     with open(path, "wb") as file:
         file.write(data[:at] + b"\xff" + data[at + 1:])
     told = run("verify", path, expect=1)[0].decode()
-    assert told.count("\n") == 1 and "texts are not UTF-8" in told, told
+    assert told.count("\n") == 1 and "1 text not in UTF-8" in told, told
     assert "\ufffdudaLaunchKernel".encode() in run("stats", "--report=cuda_api_sum", "--format=csv", path)[0]
     os.unlink(path)
 
