@@ -21,6 +21,7 @@
 #include "core/guest/maps.h"
 #include "core/guest/peek.h"
 #include "core/guest/seccomp.h"
+#include "core/guest/uncancelled.h"
 
 /* Largest assumed size of the main stack, whatever its limit says: the program may raise the limit
  * later, while mappings, e.g. stacks of coroutines, may begin 128 MiB below its top, less 6 MiB of
@@ -68,8 +69,11 @@ static void find_thread_stack(struct gt_unwind_thread *thread)
 	size_t size;
 
 	if (!gt_seccomp_permits_now(GT_SYS_sched_getaffinity)) {
+		int cancelled = gt_uncancelled_begin();
+
 		gt_maps_range((uint64_t)__builtin_frame_address(0), &thread->stack_low,
 			      &thread->stack_high);
+		gt_uncancelled_end(cancelled);
 		return;
 	}
 	if (pthread_getattr_np(pthread_self(), &attributes) != 0)

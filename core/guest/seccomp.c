@@ -16,6 +16,7 @@
 #include "core/guest/descriptor.h"
 #include "core/guest/memory.h"
 #include "core/guest/text.h"
+#include "core/guest/uncancelled.h"
 
 #define MODE         "\nSeccomp:\t"
 #define PARENT       "\nPPid:\t"
@@ -93,8 +94,8 @@ static void raise_to(int state)
 		continue;
 }
 
-/* A status that cannot be read (no /proc, that of another pid namespace) says nothing: a filter that
- * kills would have done so, one that refuses does no harm. */
+/* A status that cannot be read (no /proc, that of another pid namespace) says nothing: a filter
+ * that kills would have done so, one that refuses does no harm. */
 void gt_seccomp_note_start(const char *status, bool late)
 {
 	int now = gt_seccomp_parse(status),
@@ -152,10 +153,14 @@ static bool has_own_by_now(void)
 
 enum gt_seccomp gt_seccomp_check(void)
 {
-	int saved = errno;
+	int saved = errno, cancelled;
 
-	if (gt_seccomp_seen() < GT_SECCOMP_OWN && (watch ? has_own_by_now() : has_own()))
+	if (gt_seccomp_seen() == GT_SECCOMP_OWN)
+		return GT_SECCOMP_OWN;
+	cancelled = gt_uncancelled_begin();
+	if (watch ? has_own_by_now() : has_own())
 		raise_to(GT_SECCOMP_OWN);
+	gt_uncancelled_end(cancelled);
 	errno = saved;
 	return gt_seccomp_seen();
 }

@@ -101,7 +101,7 @@ struct CUevent_st {
 };
 
 struct CUfunc_st {
-	uint32_t magic; /* launches may name something that is no kernel */
+	_Atomic uint32_t magic; /* launches may name something that is no kernel */
 	const char *name;
 	struct CUmod_st *module;
 	uint64_t fixed_ns; /* 0: the grid decides */

@@ -62,11 +62,12 @@ static struct CUfunc_st *function_new(struct CUmod_st *module, const char *name)
 
 	if (!function)
 		return NULL;
-	function->magic = SIM_FUNCTION_MAGIC;
 	function->name = strdup(name);
 	function->module = module;
 	sim_kernel_facts_of(function);
 	function->next = module->functions;
+	/* nvcc keeps it in a static variable that other threads read */
+	atomic_store_explicit(&function->magic, SIM_FUNCTION_MAGIC, memory_order_release);
 	module->functions = function;
 	return function;
 }
