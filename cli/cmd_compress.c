@@ -69,7 +69,8 @@ static const char *why_not(const char *path)
 	struct gt_file_name name;
 	struct compress_search search = {0};
 
-	if (!gt_join_is_pftrace(path) || gt_pftrace_has_end(path) || stat(path, &search.trace))
+	if (!gt_join_is_pftrace(path, path) || gt_pftrace_has_end(path) ||
+	    stat(path, &search.trace))
 		return NULL;
 	gt_file_name_parse(path, &name);
 	if (name.pid > 0 && gt_writer_is_alive(path, name.pid))

@@ -84,7 +84,7 @@ static bool begins_as_trace(const char *path)
 	struct gt_reading reading;
 	int rc;
 
-	if (gt_join_is_pftrace(path))
+	if (gt_join_is_pftrace(path, path))
 		return true;
 	rc = gt_file_header(path, &reading);
 	if (rc < 0)

@@ -119,6 +119,7 @@ static const struct gt_cmdline_spec spec = {
 		   "readable as it is and gets the events of its spool. Closed files are left "
 		   "alone, and so are files of other programs that are found in a folder and not "
 		   "named. Not touched (exit status 1): a file that its process still writes, one "
+		   "of another user that is not named, a symbolic link, one "
 		   "whose spool cannot be read now (no memory, no room, another build of gputrace "
 		   "wrote it), and one with wrong JSON in the middle, NaN or text that is not "
 		   "UTF-8.",

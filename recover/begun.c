@@ -14,8 +14,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/walk.h"
 #include "recover/join.h"
 #include "recover/lock.h"
+#include "recover/pin.h"
 #include "recover/recover.h"
 #include "recover/replay.h"
 #include "recover/spools.h"
@@ -96,72 +98,111 @@ static int move_file(const char *from, const char *to)
 }
 
 struct begun_place {
-	char path[PATH_MAX + 1100], aside[PATH_MAX + 1100], owner[32];
-	int folder;      /* -1: none */
+	char shown[PATH_MAX + 1100]; /* of the trace, for people */
+	char path[NAME_MAX + 40];    /* of the trace, below its folder's descriptor */
+	char owner[32], name[NAME_MAX + 1], aside[NAME_MAX + 1];
+	struct gt_descriptor folder, own; /* own: that of this process in it */
 	bool is_claimed; /* the trace will be the one of its rank in the folder itself */
 };
 
 /* As a process names them: in the folder, or in one named like the file up to its first dot. */
-static void name_places(const struct gt_left_spool *spool, const char *name,
-			struct begun_place *ret_place)
+static int name_place(const char *name, struct begun_place *ret_place)
 {
 	struct gt_file_name parts;
 
+	*ret_place = (struct begun_place){.folder = GT_DESCRIPTOR_NONE, .own = GT_DESCRIPTOR_NONE};
+	if (strlen(name) > NAME_MAX)
+		return -ENAMETOOLONG;
 	gt_file_name_parse(name, &parts);
 	snprintf(ret_place->owner, sizeof(ret_place->owner), "rank%" PRId64,
 		 parts.has_rank ? parts.rank : 0);
-	snprintf(ret_place->path, sizeof(ret_place->path), "%s/%s", spool->folder, name);
-	snprintf(ret_place->aside, sizeof(ret_place->aside), "%s/%.*s", spool->folder,
-		 (int)strcspn(name, "."), name);
+	snprintf(ret_place->name, sizeof(ret_place->name), "%s", name);
+	snprintf(ret_place->aside, sizeof(ret_place->aside), "%.*s", (int)strcspn(name, "."), name);
+	return 0;
+}
+
+/* It is still below the folder that the user named. */
+static int open_folder(const struct begun *b, const struct gt_left_spool *spool,
+		       struct begun_place *place)
+{
+	char path[40];
+	int rc = gt_walk_open(&place->folder, spool->folder, O_RDONLY, 0);
+
+	if (rc)
+		return rc;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", place->folder.fd);
+	return is_below(path, b->folder) ? 0 : -ELOOP;
+}
+
+static bool has_trace(const struct gt_descriptor *folder, const char *name)
+{
+	struct stat st;
+
+	return folder->fd >= 0 && !fstatat(folder->fd, name, &st, AT_SYMLINK_NOFOLLOW);
+}
+
+static int open_own(struct begun_place *place)
+{
+	return gt_descriptor_open(&place->own, place->folder.fd, place->aside,
+				  O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
 }
 
 /* Where the process had created its file, else where it would have: readers take every trace of a
  * folder itself as a rank of its own. */
-static int choose_place(const struct gt_left_spool *spool, const char *name,
-			struct begun_place *ret_place)
+static int choose_folder(struct begun_place *place)
 {
-	struct stat st;
-	size_t length;
-
-	*ret_place = (struct begun_place){.folder = -1};
-	name_places(spool, name, ret_place);
-	if (!lstat(ret_place->path, &st))
+	if (has_trace(&place->folder, place->name))
 		return 0;
-	ret_place->folder = open(spool->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (ret_place->folder < 0)
+	open_own(place);
+	place->is_claimed = !has_trace(&place->own, place->name) &&
+			    gt_owner_claim(place->folder.fd, place->owner);
+	if (place->is_claimed) {
+		gt_descriptor_close(&place->own);
+		return 0;
+	}
+	if (place->own.fd >= 0)
+		return 0;
+	if (mkdirat(place->folder.fd, place->aside, 0775) && errno != EEXIST)
 		return -errno;
-	length = strlen(ret_place->aside);
-	snprintf(ret_place->aside + length, sizeof(ret_place->aside) - length, "/%s", name);
-	ret_place->is_claimed =
-		lstat(ret_place->aside, &st) && gt_owner_claim(ret_place->folder, ret_place->owner);
-	if (ret_place->is_claimed)
-		return 0;
-	memcpy(ret_place->path, ret_place->aside, sizeof(ret_place->path));
-	ret_place->aside[length] = 0;
-	return mkdir(ret_place->aside, 0775) && errno != EEXIST ? -errno : 0;
+	return open_own(place);
+}
+
+static void set_path(const struct gt_left_spool *spool, struct begun_place *place)
+{
+	bool is_aside = place->own.fd >= 0;
+
+	snprintf(place->path, sizeof(place->path), "/proc/self/fd/%d/%s",
+		 is_aside ? place->own.fd : place->folder.fd, place->name);
+	snprintf(place->shown, sizeof(place->shown), "%s/%s%s%s", spool->folder,
+		 is_aside ? place->aside : "", is_aside ? "/" : "", place->name);
 }
 
 /* Into the folder of its process. */
-static int put_trace(const struct gt_left_spool *spool, const char *recovered,
-		     struct begun_place *ret_place)
+static int put_trace(const struct begun *b, const struct gt_left_spool *spool,
+		     const char *recovered, struct begun_place *place)
 {
-	const char *name = base_name(recovered);
-	int rc = choose_place(spool, name, ret_place);
+	int rc = name_place(base_name(recovered), place);
 
+	if (!rc)
+		rc = open_folder(b, spool, place);
+	if (!rc)
+		rc = choose_folder(place);
+	if (!rc)
+		set_path(spool, place);
 	/* One that is closed: an earlier repair was killed before it removed the spool. What the
 	 * process itself left of its first file has nothing that the spool lacks. */
-	if (!rc && !gt_join_is_closed(ret_place->path))
-		rc = move_file(recovered, ret_place->path);
-	if (!rc && ret_place->is_claimed)
-		gt_owner_set_trace(ret_place->folder, ret_place->owner, name);
-	if (ret_place->folder >= 0)
-		close(ret_place->folder);
+	if (!rc && !gt_join_is_closed(place->path))
+		rc = move_file(recovered, place->path);
+	if (!rc && place->is_claimed)
+		gt_owner_set_trace(place->folder.fd, place->owner, place->name);
+	gt_descriptor_close(&place->folder);
+	gt_descriptor_close(&place->own);
 	return rc;
 }
 
 /* ---- one trace ---- */
 
-static int make_locked(struct begun *b, const struct gt_left_spool *spool)
+static int make_locked(struct begun *b, const struct gt_left_spool *spool, const struct gt_pin *pin)
 {
 	static struct begun_place place;
 	char folder[PATH_MAX], recovered[PATH_MAX], why[256] = "";
@@ -170,30 +211,42 @@ static int make_locked(struct begun *b, const struct gt_left_spool *spool)
 	if (rc)
 		fail(b, spool, why, rc);
 	if (!rc && *recovered) {
-		rc = put_trace(spool, recovered, &place);
+		rc = put_trace(b, spool, recovered, &place);
 		if (rc)
-			fail(b, spool, strerror(-rc), rc);
+			fail(b, spool, gt_pin_reason(rc), rc);
 		else
-			b->made(place.path, NULL, b->data);
+			b->made(place.shown, NULL, b->data);
 	}
 	gt_replay_forget(folder);
 	if (!rc)
-		unlink(spool->path);
+		gt_pin_remove(pin);
 	return rc;
 }
 
-static int make_trace(struct begun *b, const struct gt_left_spool *spool)
+static int make_pinned(struct begun *b, const struct gt_left_spool *spool, struct gt_pin *pin)
 {
 	struct gt_repair_lock lock;
 	char why[400], holder[320];
-	int rc = gt_repair_lock(&lock, spool->path, holder, sizeof(holder));
+	int rc = gt_repair_lock(&lock, pin->beside, holder, sizeof(holder));
 
 	if (rc == -EBUSY) {
 		snprintf(why, sizeof(why), "%s is repairing it", holder);
 		return fail(b, spool, why, rc);
 	}
-	rc = access(spool->path, F_OK) ? 0 : make_locked(b, spool); /* done meanwhile */
+	rc = gt_pin_again(pin) ? 0 : make_locked(b, spool, pin); /* done meanwhile */
 	gt_repair_unlock(&lock);
+	return rc;
+}
+
+static int make_trace(struct begun *b, const struct gt_left_spool *spool)
+{
+	struct gt_pin pin;
+	int rc = gt_pin_folder(&pin, spool->path);
+
+	if (rc)
+		return fail(b, spool, gt_pin_reason(rc), rc);
+	rc = make_pinned(b, spool, &pin);
+	gt_unpin(&pin);
 	return rc;
 }
 

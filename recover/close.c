@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@
 #define COPY_CHUNK ((size_t)1 << 20)
 
 struct closing {
-	const char *path;
+	const struct gt_pin *pin;
 	struct gt_close *result;
 	struct gt_reading reading;
 	char *first; /* the first event as it stands, and where */
@@ -203,9 +204,9 @@ static int rewrite_in_place(const struct closing *closing, char *head, size_t he
 			    const char *tail, size_t tail_size)
 {
 	uint64_t room = closing->first_byte + closing->first_size, end = closing->reading.end_byte;
-	int fd = open(closing->path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+	int fd = gt_pin_write(closing->pin);
 	char *block = malloc(room);
-	int rc = fd < 0 ? -errno : 0;
+	int rc = fd < 0 ? fd : 0;
 
 	if (!block)
 		rc = -ENOMEM;
@@ -228,11 +229,11 @@ static int rewrite_in_place(const struct closing *closing, char *head, size_t he
 static int write_end(const struct closing *closing, const char *tail, size_t tail_size)
 {
 	bool closed = closing->reading.closed;
-	int fd = open(closing->path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+	int fd = gt_pin_write(closing->pin);
 	int rc;
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	rc = closed ? write_all(fd, " ", 1, closing->reading.comma_byte)
 		    : write_all(fd, tail, tail_size, closing->reading.end_byte);
 	if (!rc && !closed && ftruncate(fd, (off_t)(closing->reading.end_byte + tail_size)))
@@ -269,11 +270,12 @@ static int rewrite_copy(const struct closing *closing, const char *head, size_t 
 			const char *tail, size_t tail_size)
 {
 	uint64_t from = closing->first_byte + closing->first_size, end = closing->reading.end_byte;
-	int old = open(closing->path, O_RDONLY | O_CLOEXEC), new = -1, rc = old < 0 ? -errno : 0;
+	int old = open(closing->pin->content, O_RDONLY | O_CLOEXEC), new = -1;
+	int rc = old < 0 ? -errno : 0;
 	char *beside = NULL;
 	struct stat st;
 
-	if (!rc && asprintf(&beside, "%s.repair-XXXXXX", closing->path) < 0)
+	if (!rc && asprintf(&beside, "%s.repair-XXXXXX", closing->pin->beside) < 0)
 		rc = -ENOMEM;
 	if (!rc && (new = mkostemp(beside, O_CLOEXEC)) < 0)
 		rc = -errno;
@@ -285,8 +287,10 @@ static int rewrite_copy(const struct closing *closing, const char *head, size_t 
 		rc = copy_range(old, new, from, end, head_size);
 	if (!rc)
 		rc = write_all(new, tail, tail_size, head_size + (end - from));
-	if (!rc && (fsync(new) || rename(beside, closing->path)))
+	if (!rc && fsync(new))
 		rc = -errno;
+	if (!rc)
+		rc = gt_pin_replace(closing->pin, beside);
 	if (rc && new >= 0)
 		unlink(beside);
 	if (old >= 0)
@@ -325,8 +329,8 @@ static int close_file(struct closing *closing)
 
 static int complain(struct closing *closing, const char *what, int rc)
 {
-	snprintf(closing->result->error, sizeof(closing->result->error), "%s: %s", closing->path,
-		 what);
+	snprintf(closing->result->error, sizeof(closing->result->error), "%s: %s",
+		 closing->pin->path, what);
 	return rc;
 }
 
@@ -359,7 +363,7 @@ static int close_read(struct closing *closing)
 	result->events = reading->events;
 	if (loose) {
 		snprintf(result->error, sizeof(result->error),
-			 "%s: holds %s, which is no JSON (not touched)", closing->path, loose);
+			 "%s: holds %s, which is no JSON (not touched)", closing->pin->path, loose);
 		return -EBADMSG;
 	}
 	if (is_whole(reading) && !reading->comma_byte) {
@@ -385,21 +389,23 @@ static int close_read(struct closing *closing)
 	return rc ? complain(closing, strerror(-rc), rc) : 0;
 }
 
-int gt_close_file(const char *path, struct gt_close *ret_close)
+int gt_close_file(const struct gt_pin *pin, struct gt_close *ret_close)
 {
-	struct closing closing = {.path = path, .result = ret_close};
+	struct closing closing = {.pin = pin, .result = ret_close};
+	char words[sizeof(closing.reading.error) + PATH_MAX];
 	int rc;
 
 	*ret_close = (struct gt_close){0};
-	rc = gt_reader_read(path, see_event, &closing, &closing.reading);
-	if (closing.reading.is_pftrace)
+	rc = gt_reader_read(pin->content, see_event, &closing, &closing.reading);
+	if (closing.reading.is_pftrace) {
 		rc = complain(&closing, "is a .pftrace, which is read as it is, cut or not",
 			      -EINVAL);
-	else if (rc < 0)
-		snprintf(ret_close->error, sizeof(ret_close->error), "%.490s (not touched)",
-			 closing.reading.error);
-	else
+	} else if (rc < 0) {
+		gt_pin_words(pin, closing.reading.error, words, sizeof(words));
+		snprintf(ret_close->error, sizeof(ret_close->error), "%.490s (not touched)", words);
+	} else {
 		rc = close_read(&closing);
+	}
 	gt_reading_fini(&closing.reading);
 	free(closing.first);
 	free(closing.name);

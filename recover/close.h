@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "readers/chrome/reader.h"
+#include "recover/pin.h"
 
 /* What was done to a file. */
 struct gt_close {
@@ -25,12 +26,12 @@ struct gt_close {
 };
 
 /*
- * Closes @path. 0 (also when it was closed), or a negative errno with ret_close->error: -EBADMSG:
- * wrong JSON in the middle, which no killed process leaves, or what is JSON to some readers only
- * (NaN, text that is not UTF-8); the file is not touched. A repair that is itself interrupted can
- * be repeated.
+ * Closes the file. 0 (also when it was closed), or a negative errno with ret_close->error:
+ * -EBADMSG: wrong JSON in the middle, which no killed process leaves, or what is JSON to some
+ * readers only (NaN, text that is not UTF-8); the file is not touched. A repair that is itself
+ * interrupted can be repeated.
  */
-int gt_close_file(const char *path, struct gt_close *ret_close);
+int gt_close_file(const struct gt_pin *pin, struct gt_close *ret_close);
 
 /* Writes what closes the object form behind the last event of a file that was read: its ledger, if
  * it has one, else that it was repaired, @cut bytes given up. */

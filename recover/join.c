@@ -7,6 +7,7 @@
 #include "recover/join.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -36,7 +37,8 @@ static const struct join_form pftrace = {"perfetto", gt_events_read_pftrace};
 
 struct join {
 	const struct join_form *form;
-	const char *trace, *spool;
+	const struct gt_pin *trace;
+	const char *spool;
 	struct gt_join *result;
 	struct gt_events
 		events; /* of the trace, then what was recovered: a call may be in either */
@@ -75,7 +77,10 @@ static int read_into(struct join *j, struct gt_events *events, const char *path)
 
 static int fail_reading(struct join *j, const struct gt_events *events, const char *path, int rc)
 {
-	return fail(j, path, *events->error ? events->error : strerror(-rc), rc);
+	char words[sizeof(events->error) + PATH_MAX];
+
+	gt_pin_words(j->trace, events->error, words, sizeof(words));
+	return fail(j, path, *words ? words : strerror(-rc), rc);
 }
 
 /* What strict JSON does not allow stays as it is. */
@@ -109,8 +114,8 @@ bool gt_join_is_closed(const char *path)
 {
 	struct gt_events events = {.take_metadata = ignore_metadata, .take_event = ignore_event};
 	bool closed = !gt_events_init(&events) &&
-		      !(gt_join_is_pftrace(path) ? gt_events_read_pftrace(&events, path)
-						 : gt_events_read_json(&events, path)) &&
+		      !(gt_join_is_pftrace(path, path) ? gt_events_read_pftrace(&events, path)
+						       : gt_events_read_json(&events, path)) &&
 		      events.closed;
 
 	gt_events_fini(&events);
@@ -264,8 +269,8 @@ static int measure(struct join *j)
 	const struct gt_events *events = &j->events;
 	struct stat st;
 
-	if (stat(j->trace, &st))
-		return fail(j, j->trace, strerror(errno), -errno);
+	if (stat(j->trace->content, &st))
+		return fail(j, j->trace->path, strerror(errno), -errno);
 	if (!events->closed || events->is_unfinished)
 		j->result->cut = (uint64_t)st.st_size - events->end_byte;
 	j->result->was_closed = events->has_ledger;
@@ -283,17 +288,17 @@ static int read_trace(struct join *j)
 				       .take_track = see_track,
 				       .wanted_calls = &j->calls,
 				       .data = j};
-	rc = read_into(j, &j->events, j->trace);
+	rc = read_into(j, &j->events, j->trace->content);
 	if (!rc && !j->events.is_unfinished)
 		rc = keep_newest(j);
 	if (rc && !j->events.torn)
-		return fail_reading(j, &j->events, j->trace, rc);
+		return fail_reading(j, &j->events, j->trace->path, rc);
 	if (j->events.torn) {
 		j->events.end_byte = 0;
 		j->tracks.count = 0;
 		j->events.tells_gpus = false;
 	}
-	rc = refuse_loose(j, &j->events, j->trace);
+	rc = refuse_loose(j, &j->events, j->trace->path);
 	return rc ? rc : measure(j);
 }
 
@@ -301,14 +306,14 @@ static int read_trace(struct join *j)
 static int check_block(struct join *j)
 {
 	static struct gt_first_block block;
-	int rc = j->form == &json ? gt_first_block_read(&block, j->trace) : 0;
+	int rc = j->form == &json ? gt_first_block_read(&block, j->trace->content) : 0;
 
 	if (rc || j->form != &json)
 		return rc;
 	/* its newline may be missing */
 	if (block.bytes < GT_FIRST_BLOCK - 1 || memcmp(block.text + GT_FIRST_BLOCK - 4, "\"}}", 3))
-		return fail(j, j->trace, "its first event is not one of gputrace's (not touched)",
-			    -EBADMSG);
+		return fail(j, j->trace->path,
+			    "its first event is not one of gputrace's (not touched)", -EBADMSG);
 	return 0;
 }
 
@@ -377,7 +382,7 @@ static int read_previous(const char *path, void *data)
 static void choose_metadata(struct join *j)
 {
 	const struct gt_metadata *whole = &j->before.metadata;
-	unsigned long number = gt_segment_number(j->trace);
+	unsigned long number = gt_segment_number(j->trace->path);
 
 	if (!j->result->was_torn) {
 		j->metadata = j->events.metadata;
@@ -401,13 +406,16 @@ static int resume(struct join *j)
 				      .gpus_written = j->events.tells_gpus,
 				      .tracks = j->tracks.at,
 				      .track_count = j->tracks.count};
-	int rc = 0;
+	int rc = 0, fd;
 
 	choose_metadata(j);
 	if (!j->writer)
 		rc = open_writer(j, &j->metadata);
-	if (!rc)
-		j->sink = gt_sink_open_file(j->trace, &rc);
+	fd = rc ? -1 : gt_pin_write(j->trace);
+	if (fd >= 0)
+		j->sink = gt_sink_open_file(fd, j->trace->path, &rc);
+	else if (!rc)
+		rc = fd;
 	return rc ? rc : j->writer->ops->resume(j->writer, j->sink, &j->metadata, &past);
 }
 
@@ -484,7 +492,7 @@ static int join(struct join *j, const char *recovered)
 		rc = check_block(j);
 	if (rc || j->result->was_closed)
 		return rc;
-	rc = gt_segments_before(j->trace, read_previous, j);
+	rc = gt_segments_before(j->trace->beside, read_previous, j);
 	if (!rc)
 		rc = resume(j);
 	if (!rc)
@@ -525,9 +533,9 @@ static int close_empty(struct join *j)
 	if (!rc && !j->events.torn)
 		return 0;
 	if (!rc)
-		rc = gt_segments_before(j->trace, read_metadata_of, j);
+		rc = gt_segments_before(j->trace->beside, read_metadata_of, j);
 	if (!rc && !j->newest_segment)
-		rc = fail(j, j->trace, "ends before its metadata, there is nothing to repair",
+		rc = fail(j, j->trace->path, "ends before its metadata, there is nothing to repair",
 			  -ENODATA);
 	if (!rc)
 		rc = resume(j);
@@ -550,22 +558,23 @@ static void forget(struct join *j)
 	gt_vec_free(&j->tracks);
 }
 
-int gt_join(const char *trace, const char *recovered, const char *spool, struct gt_join *ret_join)
+int gt_join(const struct gt_pin *trace, const char *recovered, const char *spool,
+	    struct gt_join *ret_join)
 {
 	static struct join j;
 	int rc;
 
 	*ret_join = (struct gt_join){0};
 	j = (struct join){.trace = trace, .spool = spool, .result = ret_join, .first = UINT64_MAX};
-	j.form = gt_join_is_pftrace(trace) ? &pftrace : &json;
+	j.form = gt_join_is_pftrace(trace->content, trace->path) ? &pftrace : &json;
 	rc = join(&j, recovered);
 	if (rc)
-		fail(&j, trace, strerror(-rc), rc);
+		fail(&j, trace->path, strerror(-rc), rc);
 	forget(&j);
 	return rc;
 }
 
-int gt_join_without_spool(const char *trace, struct gt_join *ret_join)
+int gt_join_without_spool(const struct gt_pin *trace, struct gt_join *ret_join)
 {
 	static struct join j;
 	int rc;
@@ -575,14 +584,14 @@ int gt_join_without_spool(const char *trace, struct gt_join *ret_join)
 	j.form = &pftrace;
 	rc = close_empty(&j);
 	if (rc)
-		fail(&j, trace, strerror(-rc), rc);
+		fail(&j, trace->path, strerror(-rc), rc);
 	forget(&j);
 	return rc;
 }
 
-bool gt_join_is_pftrace(const char *path)
+bool gt_join_is_pftrace(const char *path, const char *name)
 {
-	const char *ending = strrchr(path, '.');
+	const char *ending = strrchr(name, '.');
 	struct gt_input in;
 	struct stat st;
 	bool is_pftrace;

@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "recover/pin.h"
+
 /* What was done to a trace. */
 struct gt_join {
 	bool was_closed;            /* it has its ledger: nothing was done */
@@ -26,8 +28,8 @@ struct gt_join {
 /* Whether the file at @path can be read to its end, and its process or a repair closed it. */
 bool gt_join_is_closed(const char *path);
 
-/* True for a .pftrace, by its first bytes, or by its name when hardly one is there. */
-bool gt_join_is_pftrace(const char *path);
+/* True for a .pftrace, by its first bytes, or by its @name when hardly one is there. */
+bool gt_join_is_pftrace(const char *path, const char *name);
 
 /*
  * Joins @trace, whose first block is whole (recover/torn.h), with @recovered, which the spool at
@@ -35,7 +37,8 @@ bool gt_join_is_pftrace(const char *path);
  * with ret_join->error: -EBADMSG: one of them holds what is no trace of gputrace's; it is not
  * touched.
  */
-int gt_join(const char *trace, const char *recovered, const char *spool, struct gt_join *ret_join);
+int gt_join(const struct gt_pin *trace, const char *recovered, const char *spool,
+	    struct gt_join *ret_join);
 
 /*
  * The same of a .pftrace that has no spool: one that was cut before its metadata, while the spool
@@ -43,6 +46,6 @@ int gt_join(const char *trace, const char *recovered, const char *spool, struct 
  * only read: was_closed, events, cut. 0 or a negative errno with ret_join->error; -ENODATA: nothing
  * is known of it.
  */
-int gt_join_without_spool(const char *trace, struct gt_join *ret_join);
+int gt_join_without_spool(const struct gt_pin *trace, struct gt_join *ret_join);
 
 #endif

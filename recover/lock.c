@@ -57,13 +57,16 @@ static bool is_there(const struct gt_repair_lock *lock)
 	       locked.st_ino == named.st_ino && locked.st_dev == named.st_dev;
 }
 
-/* Everybody may put a file into /dev/shm, and lock it for ever. */
+/* Everybody may put a file into /dev/shm, and lock it for ever; and a second name of a file of
+ * ours, which would be truncated. */
 static bool is_of_stranger(int fd, const char *path)
 {
 	struct stat lock, locked;
 
-	return !fstat(fd, &lock) && lock.st_uid && lock.st_uid != geteuid() &&
-	       !stat(path, &locked) && lock.st_uid != locked.st_uid;
+	if (fstat(fd, &lock))
+		return false;
+	return lock.st_nlink > 1 || (lock.st_uid && lock.st_uid != geteuid() &&
+				     !stat(path, &locked) && lock.st_uid != locked.st_uid);
 }
 
 static int try_lock(struct gt_repair_lock *lock, const char *path, char *ret_holder, size_t size)

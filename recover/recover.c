@@ -16,6 +16,7 @@
 #include "recover/close.h"
 #include "recover/join.h"
 #include "recover/lock.h"
+#include "recover/pin.h"
 #include "recover/replay.h"
 #include "recover/spools.h"
 #include "recover/torn.h"
@@ -27,6 +28,7 @@
 struct recovering {
 	const char *path, *spools;
 	bool is_named; /* by the user, not found in a folder */
+	struct gt_pin pin, pinned_spool;
 	struct gt_recovery *result;
 	bool is_pftrace;
 	struct gt_left_spool spool;
@@ -66,16 +68,18 @@ static bool begins_as_object(const char *path)
 	return first == '{';
 }
 
-static void read_beginning(const char *path, struct beginning *ret_beginning)
+static void read_beginning(const struct gt_pin *pin, struct beginning *ret_beginning)
 {
+	const char *path = pin->content;
 	struct gt_file_name name;
 	struct gt_reading reading;
 
 	*ret_beginning = (struct beginning){0};
-	ret_beginning->is_open = !begins_as_object(path) || gt_first_block_file_is_torn(path);
+	ret_beginning->is_open =
+		!begins_as_object(path) || gt_first_block_file_is_torn_as(path, pin->path);
 	if (!ret_beginning->is_open)
 		return;
-	gt_file_name_parse(path, &name);
+	gt_file_name_parse(pin->path, &name);
 	gt_file_header(path, &reading);
 	ret_beginning->is_ours = gt_header_text(&reading.header, "metadata", "gputrace_version",
 						ret_beginning->host, sizeof(ret_beginning->host)) ||
@@ -107,21 +111,21 @@ static bool is_begun(const struct gt_left_spool *spool, const char *path, const 
 }
 
 /* Of several files of a process the spool belongs to the last one. The file may have been moved. */
-static bool belongs(const struct gt_left_spool *spool, const char *path)
+static bool belongs(const struct gt_left_spool *spool, const struct gt_pin *pin)
 {
 	struct stat mine, reported;
 
-	if (stat(path, &mine))
+	if (stat(pin->content, &mine))
 		return false;
 	if (!*spool->trace)
-		return is_begun(spool, path, &mine);
+		return is_begun(spool, pin->path, &mine);
 	if (!stat(spool->trace, &reported))
 		return mine.st_ino == reported.st_ino && mine.st_dev == reported.st_dev;
-	return !strcmp(base_name(spool->trace), base_name(path));
+	return !strcmp(base_name(spool->trace), base_name(pin->path));
 }
 
 struct recovery_search {
-	const char *path;
+	const struct gt_pin *pin;
 	struct gt_left_spool *spool;
 	bool is_found;
 };
@@ -130,7 +134,7 @@ static void see_spool(const struct gt_left_spool *spool, void *context)
 {
 	struct recovery_search *search = context;
 
-	if (search->is_found || !belongs(spool, search->path))
+	if (search->is_found || !belongs(spool, search->pin))
 		return;
 	*search->spool = *spool;
 	search->is_found = true;
@@ -139,7 +143,7 @@ static void see_spool(const struct gt_left_spool *spool, void *context)
 /* The spool names its trace. What the trace says about its spool is only for a message. */
 static int find_spool(struct recovering *r, const struct beginning *beginning)
 {
-	struct recovery_search search = {.path = r->path, .spool = &r->spool};
+	struct recovery_search search = {.pin = &r->pin, .spool = &r->spool};
 
 	if (r->spools && !strcmp(r->spools, GT_RECOVER_WITHOUT_SPOOL))
 		return 0;
@@ -161,19 +165,20 @@ static bool is_written(const struct recovering *r, const struct beginning *begin
 	if (r->has_spool && r->spool.running)
 		return true;
 	return beginning->is_open && beginning->pid > 0 &&
-	       gt_writer_is_alive(r->path, beginning->pid);
+	       gt_writer_is_alive(r->pin.content, beginning->pid);
 }
 
 /* A spool on this host: its process was here. */
 static bool may_be_written_elsewhere(const struct recovering *r, const struct beginning *beginning)
 {
 	return beginning->is_open && beginning->pid > 0 && !r->has_spool && !r->is_pftrace &&
-	       gt_writer_may_be_elsewhere(r->path, beginning->host);
+	       gt_writer_may_be_elsewhere(r->pin.beside, beginning->host);
 }
 
 static int check_writer(struct recovering *r, const struct beginning *beginning)
 {
-	int64_t foreign = beginning->is_open && !beginning->pid ? gt_writer_find(r->path) : 0;
+	int64_t foreign =
+		beginning->is_open && !beginning->pid ? gt_writer_find(r->pin.content) : 0;
 
 	if (foreign)
 		return fail(r, -EBUSY, "%s: process %" PRId64 " has it open: not touched", r->path,
@@ -189,14 +194,21 @@ static int check_writer(struct recovering *r, const struct beginning *beginning)
 	return 0;
 }
 
-/* Who opens a pipe may wait for ever, and nothing in it can be rewritten. */
-static int check_kind(struct recovering *r)
+/* Who opens a pipe may wait for ever, and nothing in it can be rewritten. @rc: of pinning it. */
+static int check_pinned(struct recovering *r, int rc)
 {
-	struct stat st;
+	if (rc == -ESPIPE || (!rc && !S_ISREG(r->pin.status.st_mode)))
+		return fail(r, -ESPIPE, "%s: not a regular file: a pipe cannot be repaired",
+			    r->path);
+	r->pin.is_read_only = !r->is_named && r->pin.status.st_uid != geteuid();
+	return rc ? fail(r, rc, "%s: %s", r->path, gt_pin_reason(rc)) : 0;
+}
 
-	if (strcmp(r->path, "-") != 0 && (stat(r->path, &st) || S_ISREG(st.st_mode)))
-		return 0;
-	return fail(r, -ESPIPE, "%s: not a regular file: a pipe cannot be repaired", r->path);
+/* What another user put into a folder is no reason to write as this one. */
+static bool is_of_another_user(const struct recovering *r, const struct beginning *beginning)
+{
+	return beginning->is_open && r->pin.is_read_only &&
+	       !(gt_join_is_pftrace(r->pin.content, r->path) && gt_join_is_closed(r->pin.content));
 }
 
 /* ---- the steps ---- */
@@ -219,7 +231,7 @@ static int replay(struct recovering *r)
 static int rebuild(struct recovering *r)
 {
 	struct gt_torn torn;
-	int rc = gt_torn_rebuild(r->path, *r->recovered ? r->recovered : NULL, &torn);
+	int rc = gt_torn_rebuild(&r->pin, *r->recovered ? r->recovered : NULL, &torn);
 
 	r->result->was_torn = torn.was_torn;
 	r->result->was_empty = torn.was_empty;
@@ -240,7 +252,7 @@ static int close_file(struct recovering *r, bool *ret_has_ledger)
 {
 	struct gt_recovery *result = r->result;
 	struct gt_close closed;
-	int rc = gt_close_file(r->path, &closed);
+	int rc = gt_close_file(&r->pin, &closed);
 
 	*ret_has_ledger = closed.has_ledger;
 	if (rc < 0)
@@ -257,7 +269,7 @@ static int join_and_close(struct recovering *r)
 {
 	bool has_ledger = false;
 	struct gt_join join;
-	int rc = *r->recovered ? gt_join(r->path, r->recovered, r->spool.path, &join) : 0;
+	int rc = *r->recovered ? gt_join(&r->pin, r->recovered, r->spool.path, &join) : 0;
 
 	if (rc && rc != -EBADMSG)
 		return fail(r, rc, "%s", join.error);
@@ -290,8 +302,8 @@ static int recover_pftrace(struct recovering *r)
 
 	if (rc)
 		return rc;
-	rc = *r->recovered ? gt_join(r->path, r->recovered, r->spool.path, &join)
-			   : gt_join_without_spool(r->path, &join);
+	rc = *r->recovered ? gt_join(&r->pin, r->recovered, r->spool.path, &join)
+			   : gt_join_without_spool(&r->pin, &join);
 	if (rc)
 		return fail(r, rc, "%s", join.error);
 	r->result->is_joined = *r->recovered;
@@ -309,17 +321,17 @@ static bool is_expected(int rc)
 	return rc == -EACCES || rc == -EROFS || rc == -EPERM;
 }
 
-static int lock(struct recovering *r, struct gt_repair_lock *lock, const char *path)
+static int lock(struct recovering *r, struct gt_repair_lock *lock, const struct gt_pin *pin)
 {
 	char holder[320];
-	int rc = gt_repair_lock(lock, path, holder, sizeof(holder));
+	int rc = gt_repair_lock(lock, pin->beside, holder, sizeof(holder));
 
 	if (rc == -EBUSY)
 		return fail(r, rc, "%s: %s is repairing it: not touched", r->path, holder);
 	if (rc && !is_expected(rc))
 		snprintf(r->result->warning, sizeof(r->result->warning),
 			 "%s: cannot be locked (%s): make sure that no other repair of it runs",
-			 path, strerror(-rc));
+			 pin->path, strerror(-rc));
 	return 0;
 }
 
@@ -330,52 +342,81 @@ static int recover_unwritten(struct recovering *r, const struct beginning *begin
 	if (!rc)
 		rc = r->is_pftrace ? recover_pftrace(r) : recover_json(r, beginning->is_open);
 	if (!rc && r->has_spool && r->result->is_joined)
-		unlink(r->spool.path);
+		gt_pin_remove(&r->pinned_spool);
 	gt_replay_forget(r->folder);
 	return rc;
 }
 
 /* The spool may be found without the file: it has a lock of its own. */
-static int recover_locked(struct recovering *r)
+static int recover_with_spool(struct recovering *r, const struct beginning *beginning)
 {
 	struct gt_repair_lock of_spool = {.fd = -1};
-	struct beginning beginning;
-	int rc;
+	int rc = gt_pin(&r->pinned_spool, r->spool.path);
 
-	read_beginning(r->path, &beginning);
-	r->is_pftrace = gt_join_is_pftrace(r->path);
-	rc = find_spool(r, &beginning);
-	if (!rc && r->has_spool)
-		rc = lock(r, &of_spool, r->spool.path);
+	if (rc)
+		return fail(r, rc, "%s: %s", r->spool.path, gt_pin_reason(rc));
+	rc = lock(r, &of_spool, &r->pinned_spool);
 	if (!rc)
-		rc = recover_unwritten(r, &beginning);
+		rc = recover_unwritten(r, beginning);
 	gt_repair_unlock(&of_spool);
+	gt_unpin(&r->pinned_spool);
 	return rc;
 }
 
+/* Another repair may have put a new file in its place meanwhile. */
+static int recover_locked(struct recovering *r)
+{
+	struct beginning beginning;
+	int rc = check_pinned(r, gt_pin_again(&r->pin));
+
+	if (rc)
+		return rc;
+	read_beginning(&r->pin, &beginning);
+	r->is_pftrace = gt_join_is_pftrace(r->pin.content, r->path);
+	rc = find_spool(r, &beginning);
+	if (rc)
+		return rc;
+	return r->has_spool ? recover_with_spool(r, &beginning) : recover_unwritten(r, &beginning);
+}
+
 /* A closed file is only read. */
+static int recover_pinned(struct recovering *r)
+{
+	struct gt_repair_lock of_file = {.fd = -1};
+	struct beginning beginning;
+	int rc = 0;
+
+	read_beginning(&r->pin, &beginning);
+	r->result->is_foreign = beginning.is_open && !beginning.is_ours && !r->is_named;
+	if (r->result->is_foreign)
+		return 0;
+	if (is_of_another_user(r, &beginning))
+		return fail(r, -EPERM,
+			    "%s: belongs to another user: not touched; name it to repair it",
+			    r->path);
+	if (beginning.is_open)
+		rc = lock(r, &of_file, &r->pin);
+	if (!rc)
+		rc = recover_locked(r);
+	gt_repair_unlock(&of_file);
+	return rc;
+}
+
 int gt_recover_file(const char *path, const char *spools, bool is_named,
 		    struct gt_recovery *ret_recovery)
 {
-	struct gt_repair_lock of_file = {.fd = -1};
 	static struct recovering r;
-	struct beginning beginning;
 	int rc;
 
 	*ret_recovery = (struct gt_recovery){0};
 	r = (struct recovering){
 		.path = path, .spools = spools, .is_named = is_named, .result = ret_recovery};
-	rc = check_kind(&r);
+	rc = strcmp(path, "-") ? gt_pin(&r.pin, path) : -ESPIPE;
 	if (rc)
-		return rc;
-	read_beginning(path, &beginning);
-	ret_recovery->is_foreign = beginning.is_open && !beginning.is_ours && !is_named;
-	if (ret_recovery->is_foreign)
-		return 0;
-	if (beginning.is_open)
-		rc = lock(&r, &of_file, path);
+		return check_pinned(&r, rc);
+	rc = check_pinned(&r, 0);
 	if (!rc)
-		rc = recover_locked(&r);
-	gt_repair_unlock(&of_file);
+		rc = recover_pinned(&r);
+	gt_unpin(&r.pin);
 	return rc;
 }

@@ -30,10 +30,10 @@ struct gt_recovery {
 #define GT_RECOVER_WITHOUT_SPOOL "off"
 
 /* Makes the trace at @path whole; an open file of another program only if it @is_named by the
- * user, not found in a folder. @spools: a folder in which to look for its spool, too;
- * GT_RECOVER_WITHOUT_SPOOL: it is closed without one; NULL: neither. 0 (also when it was whole), or
- * a negative errno with ret_recovery->error: -EBUSY: somebody writes or repairs it. Can be repeated
- * after it was interrupted. */
+ * user, not found in a folder, and so that of another user (-EPERM). @spools: a folder in which to
+ * look for its spool, too; GT_RECOVER_WITHOUT_SPOOL: it is closed without one; NULL: neither. 0
+ * (also when it was whole), or a negative errno with ret_recovery->error: -EBUSY: somebody writes
+ * or repairs it. Can be repeated after it was interrupted. */
 int gt_recover_file(const char *path, const char *spools, bool is_named,
 		    struct gt_recovery *ret_recovery);
 

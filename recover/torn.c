@@ -27,7 +27,7 @@
 #define HOST_ROWS 4194304
 
 struct torn {
-	const char *path;
+	const struct gt_pin *pin;
 	struct gt_torn *result;
 	struct gt_first_block block;
 	bool is_readable;
@@ -39,7 +39,7 @@ struct torn {
 
 static int complain(struct torn *m, const char *what, int rc)
 {
-	snprintf(m->result->error, sizeof(m->result->error), "%.500s: %s", m->path, what);
+	snprintf(m->result->error, sizeof(m->result->error), "%.500s: %s", m->pin->path, what);
 	return rc;
 }
 
@@ -207,7 +207,7 @@ static int see_earlier(const char *path, void *data)
 static int add_segment(struct torn *m, unsigned long number)
 {
 	char text[GT_SEGMENT_COUNT_ * 48];
-	int rc = gt_segments_before(m->path, see_earlier, m);
+	int rc = gt_segments_before(m->pin->beside, see_earlier, m);
 	size_t n = (size_t)snprintf(text, sizeof(text), "{\"%s\": %lu",
 				    gt_segment_names[GT_SEGMENT_NUMBER], number);
 
@@ -322,13 +322,13 @@ static char *make_text(const struct torn *m, const char *unknown, size_t *ret_si
 	return text;
 }
 
-static int write_text(const char *path, const char *text, size_t size)
+static int write_text(const struct gt_pin *pin, const char *text, size_t size)
 {
-	int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW), rc = 0;
+	int fd = gt_pin_write(pin), rc = 0;
 	ssize_t n;
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	for (size_t done = 0; done < size && !rc; done += n > 0 ? (size_t)n : 0) {
 		n = pwrite(fd, text + done, size - done, (off_t)done);
 		if (n <= 0 && errno != EINTR)
@@ -349,22 +349,22 @@ static int make_anew(struct torn *m, const char *recovered)
 	if (!rc && (!text || size > GT_FIRST_BLOCK + 2))
 		rc = text ? -EOVERFLOW : -ENOMEM;
 	if (!rc)
-		rc = write_text(m->path, text, size);
+		rc = write_text(m->pin, text, size);
 	free(text);
 	return rc ? complain(m, strerror(-rc), rc) : 0;
 }
 
 /* NULL: no memory. What cannot be read is reported by who reads it: it looks like a file that is
  * whole. */
-static struct torn *look(const char *path, struct gt_torn *result)
+static struct torn *look(const struct gt_pin *pin, struct gt_torn *result)
 {
 	struct torn *m = calloc(1, sizeof(*m));
 
 	if (!m)
 		return NULL;
-	m->path = path;
+	m->pin = pin;
 	m->result = result;
-	m->is_readable = gt_first_block_read(&m->block, path) == 0;
+	m->is_readable = gt_first_block_read_as(&m->block, pin->content, pin->path) == 0;
 	return m;
 }
 
@@ -385,13 +385,13 @@ static int rebuild(struct torn *m, const char *recovered)
 	return make_anew(m, recovered);
 }
 
-int gt_torn_rebuild(const char *path, const char *recovered, struct gt_torn *ret_torn)
+int gt_torn_rebuild(const struct gt_pin *pin, const char *recovered, struct gt_torn *ret_torn)
 {
 	struct torn *m;
 	int rc;
 
 	*ret_torn = (struct gt_torn){0};
-	m = look(path, ret_torn);
+	m = look(pin, ret_torn);
 	if (!m)
 		return -ENOMEM;
 	rc = m->is_readable ? rebuild(m, recovered) : 0;

@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "recover/pin.h"
+
 /* What was done to a first block. */
 struct gt_torn {
 	bool was_torn;   /* the block was rebuilt */
@@ -19,12 +21,12 @@ struct gt_torn {
 };
 
 /*
- * Makes the first block of @path again if it is torn. @recovered: a trace whose header tells the
+ * Makes the first block of the file again if it is torn. @recovered: a trace whose header tells the
  * same facts, or NULL. What nobody knows is listed in the header's "header_unknown". Can be
  * repeated after it was interrupted. 0 or a negative errno with ret_torn->error: -ENODATA: empty,
  * and its name is not that of a trace; the file is not touched then. What is no trace of ours is no
  * failure.
  */
-int gt_torn_rebuild(const char *path, const char *recovered, struct gt_torn *ret_torn);
+int gt_torn_rebuild(const struct gt_pin *pin, const char *recovered, struct gt_torn *ret_torn);
 
 #endif

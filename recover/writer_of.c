@@ -95,6 +95,7 @@ bool gt_writer_is_alive(const char *path, int64_t pid)
 
 	while (processes && !found && (entry = readdir(processes)))
 		found = isdigit((unsigned char)*entry->d_name) &&
+			strtoll(entry->d_name, NULL, 10) != getpid() && /* pinned (pin.h) */
 			own_number(entry->d_name) == pid &&
 			has_open(entry->d_name, &trace, false) &&
 			gt_process_is_alive(strtoll(entry->d_name, NULL, 10));

@@ -114,18 +114,28 @@ bool gt_first_block_is_torn(const struct gt_first_block *b)
 	return is_json(b) && !is_whole(b) && is_ours(b);
 }
 
-int gt_first_block_read(struct gt_first_block *b, const char *path)
+int gt_first_block_read_as(struct gt_first_block *b, const char *path, const char *name)
 {
 	memset(b, 0, sizeof(*b));
-	gt_file_name_parse(path, &b->name);
+	gt_file_name_parse(name, &b->name);
 	return read_block(b, path);
+}
+
+int gt_first_block_read(struct gt_first_block *b, const char *path)
+{
+	return gt_first_block_read_as(b, path, path);
+}
+
+bool gt_first_block_file_is_torn_as(const char *path, const char *name)
+{
+	struct gt_first_block *b = malloc(sizeof(*b));
+	bool is_torn = b && !gt_first_block_read_as(b, path, name) && gt_first_block_is_torn(b);
+
+	free(b);
+	return is_torn;
 }
 
 bool gt_first_block_file_is_torn(const char *path)
 {
-	struct gt_first_block *b = malloc(sizeof(*b));
-	bool is_torn = b && !gt_first_block_read(b, path) && gt_first_block_is_torn(b);
-
-	free(b);
-	return is_torn;
+	return gt_first_block_file_is_torn_as(path, path);
 }

@@ -26,6 +26,9 @@ struct gt_first_block {
 /* Reads the block of @path, a regular file. 0 or a negative errno: the name is parsed even then. */
 int gt_first_block_read(struct gt_first_block *block, const char *path);
 
+/* The same of a file whose name is @name, wherever @path leads (recover/pin.h). */
+int gt_first_block_read_as(struct gt_first_block *block, const char *path, const char *name);
+
 /* Bytes of the block itself. */
 size_t gt_first_block_size(const struct gt_first_block *block);
 
@@ -38,5 +41,6 @@ bool gt_first_block_is_torn(const struct gt_first_block *block);
 
 /* The same of the file at @path; false for what cannot be read. */
 bool gt_first_block_file_is_torn(const char *path);
+bool gt_first_block_file_is_torn_as(const char *path, const char *name);
 
 #endif

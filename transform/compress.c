@@ -17,6 +17,7 @@
 #include "readers/chrome/scan.h"
 #include "readers/events.h"
 #include "readers/progress.h"
+#include "recover/pin.h"
 #include "trace/first_block.h"
 
 #define CHUNK   ((size_t)256 << 10)
@@ -24,9 +25,11 @@
 
 struct packing {
 	const char *path;
-	char part[4096]; /* hidden, and no name that a reader of folders takes */
+	struct gt_pin pin;
+	char part[400];   /* hidden, and no name that a reader of folders takes */
+	char packed[400]; /* its later name */
+	char written[40]; /* the part, whatever its name is by now */
 	bool is_json;
-	struct stat before;
 	int from, to;
 	gt_compress_step *step;
 	void *context;
@@ -42,14 +45,13 @@ static int fail(struct packing *p, int error, const char *what)
 
 static int make_names(struct packing *p)
 {
-	const char *slash = strrchr(p->path, '/');
-	int folder = slash ? (int)(slash - p->path) + 1 : 0;
-	int part = snprintf(p->part, sizeof(p->part), "%.*s.%s.gz.part", folder, p->path,
-			    p->path + folder);
-	int packed = snprintf(p->ret->path, sizeof(p->ret->path), "%s.gz", p->path);
+	const char *beside = p->pin.beside;
+	int folder = (int)(strrchr(beside, '/') - beside) + 1;
+	int shown = snprintf(p->ret->path, sizeof(p->ret->path), "%s.gz", p->path);
 
-	return part >= (int)sizeof(p->part) || packed >= (int)sizeof(p->ret->path) ? -ENAMETOOLONG
-										   : 0;
+	snprintf(p->part, sizeof(p->part), "%.*s.%s.gz.part", folder, beside, beside + folder);
+	snprintf(p->packed, sizeof(p->packed), "%s.gz", beside);
+	return shown >= (int)sizeof(p->ret->path) ? -ENAMETOOLONG : 0;
 }
 
 /* A .pftrace begins with the length of a field, JSON with a bracket behind blanks. */
@@ -80,21 +82,22 @@ static int open_files(struct packing *p)
 {
 	int fresh;
 
-	p->from = open(p->path, O_RDONLY | O_CLOEXEC);
-	if (p->from < 0 || fstat(p->from, &p->before) < 0)
-		return fail(p, -errno, NULL);
-	if (!S_ISREG(p->before.st_mode))
+	if (!S_ISREG(p->pin.status.st_mode))
 		return fail(p, -EINVAL, "no file");
+	p->from = open(p->pin.content, O_RDONLY | O_CLOEXEC);
+	if (p->from < 0)
+		return fail(p, -errno, NULL);
 	fresh = look_at(p);
 	if (fresh <= 0) {
 		p->ret->was_packed = fresh == 0;
 		return fresh;
 	}
-	if (access(p->ret->path, F_OK) == 0)
+	if (access(p->packed, F_OK) == 0)
 		return fail(p, -EEXIST, "its .gz exists already");
 	unlink(p->part); /* of a packing that was killed */
 	p->to = open(p->part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-		     p->before.st_mode & 0777);
+		     p->pin.status.st_mode & 0777);
+	snprintf(p->written, sizeof(p->written), "/proc/self/fd/%d", p->to);
 	return p->to < 0 ? fail(p, -errno, NULL) : 1;
 }
 
@@ -138,9 +141,9 @@ static int pack(struct packing *p)
 /* "FILE:LINE: what": what a reader says of the packed file is true of the one that was packed. */
 static int fail_as_read(struct packing *p, int error, const char *said)
 {
-	size_t n = strlen(p->part);
+	size_t n = strlen(p->written);
 
-	if (strncmp(said, p->part, n) != 0)
+	if (strncmp(said, p->written, n) != 0)
 		return fail(p, error, *said ? said : NULL);
 	snprintf(p->ret->error, sizeof(p->ret->error), "%s%s; it stays as it is", p->path,
 		 said + n);
@@ -160,11 +163,11 @@ static int see_record(const struct gt_trace_event *record, const struct gt_heade
 static int check_json(struct packing *p)
 {
 	struct gt_reading reading;
-	int error = gt_reader_read(p->part, see_record, p, &reading);
+	int error = gt_reader_read(p->written, see_record, p, &reading);
 
 	if (error == -EINTR)
 		fail(p, error, "packing was interrupted");
-	else if (error ? gt_first_block_file_is_torn(p->path) : !reading.closed)
+	else if (error ? gt_first_block_file_is_torn_as(p->pin.content, p->path) : !reading.closed)
 		error = fail(p, -EBUSY, NOT_YET);
 	else if (error)
 		fail_as_read(p, error, reading.error);
@@ -193,7 +196,7 @@ static int check_pftrace(struct packing *p)
 	int error = gt_events_init(&events);
 
 	if (!error)
-		error = gt_events_read_pftrace(&events, p->part);
+		error = gt_events_read_pftrace(&events, p->written);
 	if (error == -EINTR)
 		fail(p, error, "packing was interrupted");
 	else if (error)
@@ -204,18 +207,19 @@ static int check_pftrace(struct packing *p)
 
 static int read_back(struct packing *p)
 {
-	gt_progress_expect_file(p->part);
+	gt_progress_expect_file(p->written);
 	return p->is_json ? check_json(p) : check_pftrace(p);
 }
 
 static int check_unchanged(struct packing *p)
 {
+	const struct stat *before = &p->pin.status;
 	struct stat now;
 
 	if (fstat(p->from, &now) < 0)
 		return fail(p, -errno, NULL);
-	if (now.st_size != p->before.st_size || now.st_mtim.tv_sec != p->before.st_mtim.tv_sec ||
-	    now.st_mtim.tv_nsec != p->before.st_mtim.tv_nsec)
+	if (now.st_size != before->st_size || now.st_mtim.tv_sec != before->st_mtim.tv_sec ||
+	    now.st_mtim.tv_nsec != before->st_mtim.tv_nsec)
 		return fail(p, -EBUSY, "somebody still writes it");
 	return 0;
 }
@@ -228,13 +232,13 @@ static int put_in_place(struct packing *p)
 
 	if (fsync(p->to) < 0 || fstat(p->to, &packed) < 0)
 		return fail(p, -errno, NULL);
-	if (link(p->part, p->ret->path) == 0)
+	if (linkat(AT_FDCWD, p->written, AT_FDCWD, p->packed, AT_SYMLINK_FOLLOW) == 0)
 		unlink(p->part);
-	else if (errno == EEXIST || rename(p->part, p->ret->path) < 0)
+	else if (errno == EEXIST || rename(p->part, p->packed) < 0)
 		return fail(p, -errno, NULL);
-	p->ret->from = (uint64_t)p->before.st_size;
+	p->ret->from = (uint64_t)p->pin.status.st_size;
 	p->ret->to = (uint64_t)packed.st_size;
-	unlink(p->path);
+	gt_pin_remove(&p->pin);
 	return 0;
 }
 
@@ -267,10 +271,14 @@ int gt_compress_file(const char *path, gt_compress_step *step, void *context,
 	int error;
 
 	*ret = (struct gt_compress){0};
+	error = gt_pin(&p.pin, path);
+	if (error)
+		return fail(&p, error, gt_pin_reason(error));
 	error = run(&p);
 	if (p.from >= 0)
 		close(p.from);
 	if (p.to >= 0)
 		close(p.to);
+	gt_unpin(&p.pin);
 	return error;
 }

@@ -21,6 +21,7 @@
 #include "core/guest/seccomp.h"
 #include "core/guest/sys.h"
 #include "core/guest/text.h"
+#include "core/walk.h"
 #include "writers/owner.h"
 #include "writers/write_behind.h"
 
@@ -78,33 +79,6 @@ static const char *reason_of(int error, char *text, size_t size)
 	return text;
 }
 
-/* -1 of open() and others, as a negative errno. */
-static int error_of(long result)
-{
-	return result < 0 ? -errno : 0;
-}
-
-/* Makes the folder and its parents. */
-static int make_folders(const char *directory)
-{
-	char path[PATH_MAX];
-	size_t length = strlen(directory);
-
-	if (length >= sizeof(path))
-		return -ENAMETOOLONG;
-	if (!gt_seccomp_permits(GT_SYS_mkdir))
-		return -EPERM;
-	memcpy(path, directory, length + 1);
-	for (char *slash = path + 1; (slash = strchr(slash, '/')); slash++) {
-		*slash = '\0';
-		if (mkdir(path, FOLDER_MODE) < 0 && errno != EEXIST && errno != EROFS &&
-		    errno != EACCES)
-			return -errno;
-		*slash = '/';
-	}
-	return mkdir(path, FOLDER_MODE) < 0 && errno != EEXIST ? -errno : 0;
-}
-
 /* Other users must not be able to replace our file. A folder of one other user is fine: a
  * container's root writes into folders of a user outside, and O_EXCL with O_NOFOLLOW never opens a
  * planted file. */
@@ -113,29 +87,19 @@ static bool is_private(mode_t mode)
 	return !(mode & S_IWOTH) || (mode & S_ISVTX);
 }
 
-static int open_folder(struct gt_descriptor *folder, int above, const char *directory, int flags)
+static int check_private(struct gt_descriptor *folder)
 {
-	int error = gt_descriptor_open(folder, above, directory, O_RDONLY | O_DIRECTORY | flags, 0);
-
-	if (!error && !is_private(folder->mode)) {
-		gt_descriptor_close(folder);
-		error = -EPERM;
-	}
-	return error;
+	if (is_private(folder->mode))
+		return 0;
+	gt_descriptor_close(folder);
+	return -EPERM;
 }
 
-/* A link in place of the folder is followed if the user or root made it, as for home folders
- * elsewhere: nobody else can have planted it. */
-static int open_given_folder(struct gt_descriptor *folder, const char *directory)
+static int open_folder(struct gt_descriptor *folder, const char *directory, mode_t make)
 {
-	struct stat st;
+	int error = gt_walk_open(folder, directory, O_RDONLY, make);
 
-	*folder = GT_DESCRIPTOR_NONE;
-	if (gt_sys_lstat(directory, &st) || !S_ISLNK(st.st_mode))
-		return open_folder(folder, AT_FDCWD, directory, O_NOFOLLOW);
-	if (st.st_uid != gt_sys_user() && st.st_uid != 0)
-		return -ELOOP;
-	return open_folder(folder, AT_FDCWD, directory, 0);
+	return error ? error : check_private(folder);
 }
 
 /* False for a stream. */
@@ -261,7 +225,10 @@ static int create_aside(struct gt_sink *sink, int folder, const char *directory,
 		return -EPERM;
 	if (mkdirat(folder, options->aside, FOLDER_MODE) < 0 && errno != EEXIST)
 		return -errno;
-	error = open_folder(&own, folder, options->aside, O_NOFOLLOW);
+	error = gt_descriptor_open(&own, folder, options->aside,
+				   O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+	if (!error)
+		error = check_private(&own);
 	if (!error)
 		error = create_in(sink, own.fd, directory, options);
 	gt_descriptor_close(&own);
@@ -302,7 +269,7 @@ static int open_and_create(struct gt_sink *sink, const char *directory,
 	int error = -EBADF;
 
 	for (unsigned int i = 0; is_lost && i < CLOSED_TRIES; i++) {
-		error = open_given_folder(&folder, directory);
+		error = open_folder(&folder, directory, FOLDER_MODE);
 		is_lost = error == -ESTALE;
 		if (!error) {
 			error = create_where_due(sink, &folder, directory, options, &claimed);
@@ -311,28 +278,6 @@ static int open_and_create(struct gt_sink *sink, const char *directory,
 		gt_descriptor_close(&folder);
 	}
 	return error;
-}
-
-static int open_in_folder(struct gt_sink *sink, const char *directory,
-			  const struct gt_sink_options *options)
-{
-	char trimmed[PATH_MAX];
-	struct stat st;
-	size_t length = strlen(directory);
-	int made, error;
-
-	/* with a slash at the end open() would follow a link */
-	while (length > 1 && directory[length - 1] == '/')
-		length--;
-	if (length == 0 || length >= sizeof(trimmed))
-		return length ? -ENAMETOOLONG : -ENOENT;
-	memcpy(trimmed, directory, length);
-	trimmed[length] = '\0';
-	made = gt_sys_lstat(trimmed, &st) ? make_folders(trimmed) : 0;
-	if (made < 0 && made != -EROFS && made != -EACCES)
-		return made;
-	error = open_and_create(sink, trimmed, options);
-	return error == -ENOENT && made < 0 ? made : error;
 }
 
 /* A FIFO or device in place of the folder, given by the user to stream to. */
@@ -349,10 +294,16 @@ static bool is_stream(const char *path)
 
 static int open_stream(struct gt_sink *sink, const char *path)
 {
-	struct gt_descriptor file;
-	int error = gt_descriptor_open(&file, AT_FDCWD, path,
-				       O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+	char directory[PATH_MAX];
+	struct gt_descriptor folder, file;
+	const char *name = gt_walk_split(path, directory, sizeof(directory));
+	int error = name ? gt_walk_open(&folder, directory, O_PATH, 0) : -ENOENT;
 
+	if (error)
+		return error;
+	error = gt_descriptor_open(&file, folder.fd, name,
+				   O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+	gt_descriptor_close(&folder);
 	if (error)
 		return error;
 	sink->stream = true;
@@ -371,14 +322,14 @@ static int open_somewhere(struct gt_sink *sink, const struct gt_sink_options *op
 	if (is_stream(options->directory))
 		error = open_stream(sink, options->directory);
 	else
-		error = open_in_folder(sink, options->directory, options);
+		error = open_and_create(sink, options->directory, options);
 	if (error == 0)
 		return 0;
 	gt_log_say("cannot write to %s (%s)", options->directory,
 		   reason_of(error, number, sizeof(number)));
 	sink->stream = false;
 	shared.owner = NULL;
-	if (open_in_folder(sink, fallback, &shared) < 0)
+	if (open_and_create(sink, fallback, &shared) < 0)
 		return error;
 	gt_log_say("writing to %s instead", sink->path);
 	return 0;
@@ -405,7 +356,8 @@ struct gt_sink *gt_sink_open(const struct gt_sink_options *options, int *ret_err
 	return sink;
 }
 
-struct gt_sink *gt_sink_open_pipe(int fd, int *ret_error)
+/* Owns @fd, also after a failure. */
+static struct gt_sink *take_descriptor(int fd, int *ret_error)
 {
 	struct gt_sink *sink = gt_memory_map(sizeof(*sink));
 	struct stat st;
@@ -417,28 +369,27 @@ struct gt_sink *gt_sink_open_pipe(int fd, int *ret_error)
 			gt_memory_unmap(sink, sizeof(*sink));
 		return NULL;
 	}
-	sink->stream = true;
 	sink->file = (struct gt_descriptor){
 		.fd = fd, .device = st.st_dev, .inode = st.st_ino, .mode = st.st_mode};
 	return sink;
 }
 
-struct gt_sink *gt_sink_open_file(const char *path, int *ret_error)
+struct gt_sink *gt_sink_open_pipe(int fd, int *ret_error)
 {
-	struct gt_sink *sink = strlen(path) < PATH_MAX ? gt_memory_map(sizeof(*sink)) : NULL;
-	struct gt_descriptor file;
+	struct gt_sink *sink = take_descriptor(fd, ret_error);
 
-	*ret_error = -ENAMETOOLONG;
-	if (!sink)
-		return NULL;
-	gt_text_format(sink->path, sizeof(sink->path), "%s", path);
-	*ret_error = gt_descriptor_open(&file, AT_FDCWD, path, O_WRONLY | O_NOFOLLOW, 0);
-	if (!*ret_error)
-		*ret_error = adopt(sink, &file);
-	if (!*ret_error)
-		return sink;
-	gt_memory_unmap(sink, sizeof(*sink));
-	return NULL;
+	if (sink)
+		sink->stream = true;
+	return sink;
+}
+
+struct gt_sink *gt_sink_open_file(int fd, const char *path, int *ret_error)
+{
+	struct gt_sink *sink = take_descriptor(fd, ret_error);
+
+	if (sink)
+		gt_text_format(sink->path, sizeof(sink->path), "%s", path);
+	return sink;
 }
 
 static int open_next(struct gt_sink *sink, const struct gt_sink *before, unsigned int number)
@@ -455,7 +406,7 @@ static int open_next(struct gt_sink *sink, const struct gt_sink *before, unsigne
 	length = before->name_length;
 	memcpy(name, before->path + before->name_at, length);
 	gt_text_format(name + length, sizeof(name) - length, ".part%u", number);
-	error = open_folder(&folder, AT_FDCWD, directory, O_NOFOLLOW);
+	error = open_folder(&folder, directory, 0);
 	if (error)
 		return error;
 	error = create_in(sink, folder.fd, directory, &options);
@@ -582,7 +533,9 @@ int gt_sink_truncate(struct gt_sink *sink, uint64_t size)
 {
 	int error = sink->stream ? -ESPIPE : ensure_ours(sink);
 
-	return error ? error : error_of(ftruncate(sink->file.fd, (off_t)size));
+	if (!error && ftruncate(sink->file.fd, (off_t)size) < 0)
+		error = -errno;
+	return error;
 }
 
 bool gt_sink_can_patch(const struct gt_sink *sink)
@@ -616,12 +569,25 @@ void gt_sink_retire(struct gt_sink *sink)
 	sink->lost = -EBADF;
 }
 
-void gt_sink_discard(struct gt_sink *sink)
+/* The name, if it still is that of the file. */
+static void remove_file(const struct gt_sink *sink)
 {
+	char directory[PATH_MAX];
+	const char *name = gt_walk_split(sink->path, directory, sizeof(directory));
+	struct gt_descriptor folder;
 	struct stat st;
 
-	if (!sink->stream && !gt_sys_lstat(sink->path, &st) && st.st_dev == sink->file.device &&
-	    st.st_ino == sink->file.inode && gt_seccomp_permits(GT_SYS_unlink))
-		unlink(sink->path);
+	if (!name || gt_walk_open(&folder, directory, O_PATH, 0))
+		return;
+	if (!gt_sys_fstatat(folder.fd, name, &st, AT_SYMLINK_NOFOLLOW) &&
+	    st.st_dev == sink->file.device && st.st_ino == sink->file.inode)
+		remove_in(folder.fd, name);
+	gt_descriptor_close(&folder);
+}
+
+void gt_sink_discard(struct gt_sink *sink)
+{
+	if (!sink->stream)
+		remove_file(sink);
 	gt_sink_close(sink);
 }

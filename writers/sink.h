@@ -36,8 +36,9 @@ struct gt_sink *gt_sink_open(const struct gt_sink_options *options, int *ret_err
  * limit; the sink owns @fd from now on, also after a failure. Otherwise as gt_sink_open. */
 struct gt_sink *gt_sink_open_pipe(int fd, int *ret_error);
 
-/* An existing file, to be rewritten or appended to. Otherwise as gt_sink_open. */
-struct gt_sink *gt_sink_open_file(const char *path, int *ret_error);
+/* An existing file, opened to write by the caller, to be rewritten or appended to; @path: what it
+ * is called. The sink owns @fd from now on, also after a failure. Otherwise as gt_sink_open. */
+struct gt_sink *gt_sink_open_file(int fd, const char *path, int *ret_error);
 
 /* The file after a full one: in the same folder, "<name>.part<number>" before the suffix. NULL with
  * -errno in *ret_error when it cannot be created; nothing is logged. */

@@ -18,6 +18,7 @@
 #include "tests/fuzz/fuzz.h"
 #include "transform/merge.h"
 #include "transform/symbolize.h"
+#include "tests/pinned.h"
 
 static void ignore(const char *line)
 {
@@ -72,11 +73,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	gt_verify_file(path, &options, null, &verified);
 	gt_merge(paths, 2, null, &merged);
 	gt_symbolize(path, null, false, &symbolized);
-	if (!gt_close_file(path, &repaired)) {
+	if (!PINNED(path, gt_close_file(&pin, &repaired))) {
 		/* what was repaired is closed and holds as many events */
 		uint64_t events = repaired.events;
 
-		if (gt_close_file(path, &repaired) || !repaired.was_closed ||
+		if (PINNED(path, gt_close_file(&pin, &repaired)) || !repaired.was_closed ||
 		    repaired.events != events)
 			abort();
 		gt_verify_file(path, &options, null, &verified);

@@ -8,6 +8,7 @@
 #include "recover/join.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/fuzz_file.h"
+#include "tests/pinned.h"
 
 #define BLOCK  16384u /* docs/FORMAT.md */
 #define TAIL   4u     /* what ends it */
@@ -20,12 +21,14 @@ static void check_joined(struct fuzz_file *trace, const char *recovered)
 	size_t size;
 
 	fuzz_file_read(trace);
-	need(gt_join_is_pftrace(trace->path) || fuzz_is_strict_json(trace->text, trace->size));
+	need(gt_join_is_pftrace(trace->path, trace->path) ||
+	     fuzz_is_strict_json(trace->text, trace->size));
 	size = trace->size;
 	text = malloc(size + 1);
 	need(text);
 	memcpy(text, trace->text, size);
-	need(!gt_join(trace->path, recovered, "/dev/shm/it", &again) && again.was_closed);
+	need(!PINNED(trace->path, gt_join(&pin, recovered, "/dev/shm/it", &again)) &&
+	     again.was_closed);
 	need(fuzz_file_is(trace, text, size));
 	free(text);
 }
@@ -61,7 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	text = expand(data, (size_t)(border - data), &first);
 	fuzz_file_make(&trace, (const uint8_t *)text, first);
 	fuzz_file_make(&recovered, border + strlen(BORDER), rest);
-	if (gt_join(trace.path, recovered.path, "/dev/shm/it", &joined))
+	if (PINNED(trace.path, gt_join(&pin, recovered.path, "/dev/shm/it", &joined)))
 		need(*joined.error && fuzz_file_is(&trace, text, first));
 	else if (joined.was_closed)
 		need(fuzz_file_is(&trace, text, first));

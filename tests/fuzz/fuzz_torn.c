@@ -9,6 +9,7 @@
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/fuzz_file.h"
 #include "trace/first_block.h"
+#include "tests/pinned.h"
 
 #include <fcntl.h>
 
@@ -71,7 +72,7 @@ static void check_rebuilt(size_t size)
 	need(reading.form == GT_FORM_ARRAY && reading.events >= 1);
 	gt_reading_fini(&reading);
 	need(!gt_first_block_file_is_torn(file.path));
-	need(!gt_torn_rebuild(file.path, NULL, &again) && !again.was_torn);
+	need(!PINNED(file.path, gt_torn_rebuild(&pin, NULL, &again)) && !again.was_torn);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -85,7 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	size = expand(data, size);
 	put(size);
-	rc = gt_torn_rebuild(file.path, NULL, &torn);
+	rc = PINNED(file.path, gt_torn_rebuild(&pin, NULL, &torn));
 	if (!rc && torn.was_torn)
 		check_rebuilt(size);
 	else

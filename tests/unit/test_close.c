@@ -14,6 +14,7 @@
 #include <yajl/yajl_tree.h>
 
 #include "readers/chrome/reader.h"
+#include "tests/pinned.h"
 
 #define METADATA(blank)                                                                            \
 	"\"schemaVersion\": 1, \"distributedInfo\": {\"rank\":" blank "3, \"world_size\": 8}, "    \
@@ -87,13 +88,13 @@ static long check_file(void)
 static void repair_and_check(const char *what, size_t cut, long expected, bool was_closed)
 {
 	struct gt_close repair;
-	int rc = gt_close_file(path, &repair);
+	int rc = PINNED(path, gt_close_file(&pin, &repair));
 
 	cr_assert_eq(rc, 0, "%s %zu: %s", what, cut, repair.error);
 	cr_assert_eq(repair.was_closed, was_closed, "%s %zu", what, cut);
 	cr_assert(was_closed || repair.in_place, "%s %zu", what, cut);
 	cr_assert_eq(check_file(), expected, "%s %zu", what, cut);
-	cr_assert_eq(gt_close_file(path, &repair), 0);
+	cr_assert_eq(PINNED(path, gt_close_file(&pin, &repair)), 0);
 	cr_assert(repair.was_closed, "%s %zu: a second repair has nothing to do", what, cut);
 }
 
@@ -145,7 +146,7 @@ Test(close, without_padding_through_a_copy)
 
 	put("[" FIRST(", \"header\": {\"distributedInfo\": {\"rank\": 3}}, \"pad\": \"\""), events,
 	    "\n,{\"ph", 6);
-	cr_assert_eq(gt_close_file(path, &repair), 0, "%s", repair.error);
+	cr_assert_eq(PINNED(path, gt_close_file(&pin, &repair)), 0, "%s", repair.error);
 	cr_assert_not(repair.in_place);
 	cr_assert_eq(repair.events, 3);
 	cr_assert_eq(check_file(), 3);
@@ -161,7 +162,7 @@ Test(close, wrong_json_in_the_middle_is_not_touched)
 	file = fopen(path, "r");
 	before[fread(before, 1, sizeof(before) - 1, file)] = 0;
 	fclose(file);
-	cr_assert_eq(gt_close_file(path, &repair), -EBADMSG);
+	cr_assert_eq(PINNED(path, gt_close_file(&pin, &repair)), -EBADMSG);
 	cr_assert_not_null(strstr(repair.error, "not touched"));
 	file = fopen(path, "r");
 	after[fread(after, 1, sizeof(after) - 1, file)] = 0;
@@ -187,7 +188,7 @@ Test(close, what_is_no_strict_json_is_not_touched)
 		FILE *file;
 
 		put(texts[i], "", "", 0);
-		cr_assert_eq(gt_close_file(path, &repair), -EBADMSG, "%zu", i);
+		cr_assert_eq(PINNED(path, gt_close_file(&pin, &repair)), -EBADMSG, "%zu", i);
 		cr_assert_not_null(strstr(repair.error, "no JSON (not touched)"));
 		file = fopen(path, "r");
 		after[fread(after, 1, sizeof(after) - 1, file)] = 0;

@@ -13,6 +13,7 @@
 #include "recover/join.h"
 #include "recover/torn.h"
 #include "tests/unit/trace_fixture.h"
+#include "tests/pinned.h"
 
 #define WRITTEN 40u /* events of each kind in the file */
 #define FIRST   25u /* of what was recovered */
@@ -300,10 +301,12 @@ static void repair(const char *path, const char *recovered, struct gt_join *ret_
 	struct gt_close closed;
 
 	if (form == &json)
-		cr_assert_eq(gt_torn_rebuild(path, recovered, &torn), 0, "%s", torn.error);
-	cr_assert_eq(gt_join(path, recovered, "/dev/shm/it", ret_join), 0, "%s", ret_join->error);
+		cr_assert_eq(PINNED(path, gt_torn_rebuild(&pin, recovered, &torn)), 0, "%s",
+			     torn.error);
+	cr_assert_eq(PINNED(path, gt_join(&pin, recovered, "/dev/shm/it", ret_join)), 0, "%s",
+		     ret_join->error);
 	if (form == &json && ret_join->was_closed)
-		cr_assert_eq(gt_close_file(path, &closed), 0, "%s", closed.error);
+		cr_assert_eq(PINNED(path, gt_close_file(&pin, &closed)), 0, "%s", closed.error);
 }
 
 static void expect_good(const char *path)
@@ -369,7 +372,7 @@ static void cut_at_any_byte(const char *name)
 	for (size_t cut = 0; cut <= size;
 	     cut = cut < size && cut + STEP > size ? size : cut + STEP) {
 		put_file(path, data, cut);
-		cr_assert_eq(gt_join_is_pftrace(path), form == &pftrace);
+		cr_assert_eq(gt_join_is_pftrace(path, path), form == &pftrace);
 		repair(path, recovered, &joined);
 		cr_assert(!joined.was_closed);
 		expect_whole(&t, path, &joined);
@@ -544,7 +547,7 @@ static void leaves(const char *data, size_t size)
 	path = write_file(&t, "damaged", 0, 1, false);
 	recovered = write_file(&t, "recovered", 0, 2, true);
 	put_file(path, data, size);
-	cr_assert_lt(gt_join(path, recovered, "/dev/shm/it", &joined), 0);
+	cr_assert_lt(PINNED(path, gt_join(&pin, recovered, "/dev/shm/it", &joined)), 0);
 	cr_assert(strstr(joined.error, path));
 	now = get_file(path, &now_size);
 	cr_assert(now_size == size && !memcmp(now, data, size));
@@ -611,7 +614,7 @@ Test(join, without_spool_nothing_is_known_of_an_empty_file)
 	make_stacks(&t);
 	path = write_file(&t, "empty", 0, 1, false);
 	put_file(path, "", 0);
-	cr_assert_eq(gt_join_without_spool(path, &joined), -ENODATA);
+	cr_assert_eq(PINNED(path, gt_join_without_spool(&pin, &joined)), -ENODATA);
 	free(path);
 	end(&t);
 }

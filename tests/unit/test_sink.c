@@ -155,6 +155,26 @@ Test(sink, link_to_a_folder_counts_when_it_is_ours, .init = make_folder, .fini =
 	gt_sink_close(sink);
 }
 
+Test(sink, link_of_somebody_else_in_the_path, .init = make_folder, .fini = remove_folder)
+{
+	static const char *const names[] = {"link/x", "link/x/y", "link/../x", "link//"};
+	char link[128], theirs[128];
+	struct gt_sink *sink;
+
+	if (geteuid() != 0)
+		cr_skip_test("only root can make a link of somebody else's");
+	snprintf(link, sizeof(link), "%s/link", folder);
+	snprintf(theirs, sizeof(theirs), "%s/theirs", folder);
+	cr_assert_eq(mkdir(in_folder("ours"), 0700), 0);
+	cr_assert_eq(symlink("ours", link) | lchown(link, 12345, 12345), 0);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		sink = open_at(in_folder(names[i]), theirs, 0);
+		cr_assert_not_null(strstr(gt_sink_path(sink), "/theirs/"), "%s", names[i]);
+		gt_sink_close(sink);
+	}
+	cr_assert_eq(rmdir(in_folder("ours")), 0, "nothing was created there");
+}
+
 Test(sink, folder_that_is_open_to_all_is_refused, .init = make_folder, .fini = remove_folder)
 {
 	char fallback[128];

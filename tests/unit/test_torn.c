@@ -16,6 +16,7 @@
 #include <yajl/yajl_tree.h>
 
 #include "recover/close.h"
+#include "tests/pinned.h"
 
 #define BLOCK 16384u
 
@@ -81,9 +82,10 @@ static size_t repair(size_t cut, bool is_torn)
 	FILE *file;
 
 	cr_assert_eq(gt_first_block_file_is_torn(path), is_torn, "%zu", cut);
-	cr_assert_eq(gt_torn_rebuild(path, NULL, &torn), 0, "%zu: %s", cut, torn.error);
+	cr_assert_eq(PINNED(path, gt_torn_rebuild(&pin, NULL, &torn)), 0, "%zu: %s", cut,
+		     torn.error);
 	cr_assert_eq(torn.was_torn, is_torn, "%zu", cut);
-	cr_assert_eq(gt_close_file(path, &result), 0, "%zu: %s", cut, result.error);
+	cr_assert_eq(PINNED(path, gt_close_file(&pin, &result)), 0, "%zu: %s", cut, result.error);
 	file = fopen(path, "r");
 	text[fread(text, 1, sizeof(text) - 1, file)] = 0;
 	fclose(file);
@@ -141,7 +143,7 @@ Test(torn, tells_what_nobody_knows)
 	FILE *file;
 
 	put(running, (size_t)(strstr(running, ", \"distributedInfo") - running), "");
-	cr_assert_eq(gt_torn_rebuild(path, NULL, &torn), 0);
+	cr_assert_eq(PINNED(path, gt_torn_rebuild(&pin, NULL, &torn)), 0);
 	file = fopen(path, "r");
 	text[fread(text, 1, sizeof(text) - 1, file)] = 0;
 	fclose(file);
@@ -183,9 +185,9 @@ Test(torn, somebody_elses_file)
 	snprintf(path, sizeof(path), "%s/other.json", folder);
 	put("[{\"a\": 1, \"b", 12, "");
 	cr_assert_not(gt_first_block_file_is_torn(path));
-	cr_assert_eq(gt_torn_rebuild(path, NULL, &torn), 0);
+	cr_assert_eq(PINNED(path, gt_torn_rebuild(&pin, NULL, &torn)), 0);
 	cr_assert_not(torn.was_torn);
 	put("", 0, "");
-	cr_assert_eq(gt_torn_rebuild(path, NULL, &torn), -ENODATA);
+	cr_assert_eq(PINNED(path, gt_torn_rebuild(&pin, NULL, &torn)), -ENODATA);
 	cr_assert(strstr(torn.error, "is empty"), "%s", torn.error);
 }
