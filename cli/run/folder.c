@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "core/guest/sys.h"
+#include "core/walk.h"
 #include "core/identity.h"
 #include "core/pattern.h"
 #include "core/run_name.h"
@@ -75,7 +76,8 @@ static const char *lookup(const char *name)
 	return getenv(name);
 }
 
-/* @name with the working folder in front, by the path that the shell shows. */
+/* @name with the working folder in front, by the path that the shell shows, and no slash at the
+ * end. */
 static int make_absolute(const char *name, char *ret_path)
 {
 	char *working = *name == '/' ? NULL : get_current_dir_name();
@@ -83,7 +85,11 @@ static int make_absolute(const char *name, char *ret_path)
 	int length = snprintf(ret_path, PATH_MAX, "%s%s%s", working ? working : "", slash, name);
 
 	free(working);
-	return length < PATH_MAX ? 0 : -ENAMETOOLONG;
+	if (length >= PATH_MAX)
+		return -ENAMETOOLONG;
+	while (length > 1 && ret_path[length - 1] == '/')
+		ret_path[--length] = 0;
+	return 0;
 }
 
 static const char *find_fallback(void)
@@ -111,19 +117,15 @@ int gt_folder_find(const char *given, struct gt_folder *ret_folder)
 
 /* ---- the folder itself ---- */
 
-static int make_one(const char *path)
+static int make(const char *path, mode_t mask)
 {
-	struct stat st;
+	struct gt_descriptor made;
 	int error;
 
-	if (!mkdir(path, 0777))
-		return 0;
-	error = errno;
-	if (error == EEXIST && stat(path, &st)) /* a link that leads nowhere */
-		return -errno;
-	if (error == EEXIST && !S_ISDIR(st.st_mode))
-		return -ENOTDIR;
-	return error == EEXIST || (!stat(path, &st) && S_ISDIR(st.st_mode)) ? 0 : -error;
+	umask(mask);
+	error = gt_walk_open(&made, path, O_PATH, 0777);
+	gt_descriptor_close(&made);
+	return error;
 }
 
 /* Parents are created writable for their owner, whatever the umask is, as mkdir -p does. */
@@ -132,14 +134,19 @@ static int make_all(const char *path, mode_t mask)
 	char above[PATH_MAX];
 	int error = 0;
 
-	umask(mask & ~(mode_t)0300);
-	for (const char *slash = strchr(path + 1, '/'); !error && slash;
-	     slash = strchr(slash + 1, '/')) {
-		snprintf(above, sizeof(above), "%.*s", (int)(slash - path), path);
-		error = make_one(above);
-	}
-	umask(mask);
-	return error ? error : make_one(path);
+	if (gt_walk_split(path, above, sizeof(above)))
+		error = make(above, mask & ~(mode_t)0300);
+	return error ? error : make(path, mask);
+}
+
+/* Whether it can be written, and no link of another user leads to it. */
+static int check(const char *path)
+{
+	struct gt_descriptor folder;
+	int error = gt_walk_open(&folder, path, O_PATH, 0);
+
+	gt_descriptor_close(&folder);
+	return !error && access(path, W_OK) ? -errno : error;
 }
 
 int gt_folder_make(struct gt_folder *folder)
@@ -155,8 +162,8 @@ int gt_folder_make(struct gt_folder *folder)
 		folder->state = GT_FOLDER_STREAM;
 	} else if (!S_ISDIR(st.st_mode)) {
 		error = -ENOTDIR;
-	} else if (access(folder->path, W_OK)) {
-		error = -errno;
+	} else {
+		error = check(folder->path);
 	}
 	umask(mask);
 	if (error)
@@ -186,30 +193,43 @@ static int write_block(int fd)
 
 int gt_folder_try(const char *path)
 {
-	char name[PATH_MAX + 32];
-	int fd, error;
+	char name[64];
+	struct gt_descriptor folder;
+	int fd, error = gt_walk_open(&folder, path, O_PATH, 0);
 
-	snprintf(name, sizeof(name), "%s/.gputrace-XXXXXX", path);
+	if (error)
+		return error;
+	snprintf(name, sizeof(name), "/proc/self/fd/%d/.gputrace-XXXXXX", folder.fd);
 	fd = mkostemp(name, O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	error = write_block(fd);
-	unlink(name);
+	error = fd < 0 ? -errno : write_block(fd);
+	if (fd >= 0)
+		unlink(name);
+	gt_descriptor_close(&folder);
 	return error;
+}
+
+/* Removes the folder at @path if it is empty; the path of the one above it into @ret_above. */
+static bool remove_empty(const char *path, char *ret_above)
+{
+	const char *name = gt_walk_split(path, ret_above, PATH_MAX);
+	struct gt_descriptor above;
+	bool is_removed;
+
+	if (!name || gt_walk_open(&above, ret_above, O_PATH, 0))
+		return false;
+	is_removed = !unlinkat(above.fd, name, AT_REMOVEDIR);
+	gt_descriptor_close(&above);
+	return is_removed;
 }
 
 void gt_folder_remove_empty(const struct gt_folder *folder)
 {
-	char above[PATH_MAX], *slash;
+	char parent[PATH_MAX], above[PATH_MAX];
+	const char *slash;
 
-	if (folder->state != GT_FOLDER_MADE || rmdir(folder->path))
+	if (folder->state != GT_FOLDER_MADE || !remove_empty(folder->path, parent))
 		return;
-	snprintf(above, sizeof(above), "%s", folder->path);
-	slash = strrchr(above, '/');
-	if (!slash)
-		return;
-	*slash = 0;
-	slash = strrchr(above, '/');
-	if (!strcmp(slash ? slash + 1 : above, PARENT))
-		rmdir(above);
+	slash = strrchr(parent, '/');
+	if (!strcmp(slash ? slash + 1 : parent, PARENT))
+		remove_empty(parent, above);
 }

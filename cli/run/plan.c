@@ -4,6 +4,7 @@
  */
 #include "cli/run/plan.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +64,9 @@ static int plan_folder(struct gt_plan *plan)
 	error = plan->writes_nothing ? 0 : gt_folder_make(&plan->folder);
 	if (error)
 		gt_say("cannot write into '%s': %s; the program runs all the same",
-		       plan->folder.path, strerror(-error));
+		       plan->folder.path,
+		       error == -ELOOP ? "its path has a symbolic link of another user"
+				       : strerror(-error));
 	return 0;
 }
 

@@ -264,6 +264,20 @@ class TestOutput(RunTest):
             self.assertIn(f"/{name}': {words}", done.stderr.decode())
 
     @needs_library
+    @unittest.skipIf(os.geteuid(), "only root can make a link of somebody else's")
+    def test_output_through_a_link_of_another_user(self):
+        """By default, above the folder, and on the way: nothing is created where it leads."""
+        (self.scratch / "target").mkdir()
+        (self.scratch / "gputrace-out").symlink_to("target")
+        os.lchown(self.scratch / "gputrace-out", 12345, 12345)
+        for words in ([], ["--output=gputrace-out"], ["--output=gputrace-out/x"], ["--output=gputrace-out/x/y"],
+                      ["--output=gputrace-out/../target/x"]):
+            done = self.run_it(*words, "sh", "-c", "exit 5")
+            self.assertEqual(done.returncode, 5)
+            self.assertIn("has a symbolic link of another user", done.stderr.decode())
+            self.assertEqual(list((self.scratch / "target").iterdir()), [])
+
+    @needs_library
     def test_a_spool_that_cannot_be(self):
         for where, words in (("/nowhere", "is not there"), ("/proc", "is no tmpfs"), ("/proc/version", "is no tmpfs")):
             done = self.run_it(f"--spool={where}", "sh", "-c", "exit 5")
