@@ -56,17 +56,27 @@ static bool holds_nothing(const char *path)
 
 static int open_file(struct gt_outfile *out)
 {
-	out->fd = open(out->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	int rc = gt_pin_folder(&out->folder, out->path);
+
+	if (rc) {
+		complain_of(out->path, gt_pin_reason(rc));
+		return rc;
+	}
+	out->fd = open(out->folder.beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	out->is_new = out->fd >= 0;
 	if (out->fd < 0 && errno == EEXIST) {
-		if (!holds_nothing(out->path) && gt_outfile_is_taken(out->path))
+		if (!holds_nothing(out->path) && gt_outfile_is_taken(out->path)) {
+			gt_unpin(&out->folder);
 			return -EEXIST;
-		out->fd = open(out->path, O_WRONLY | O_CLOEXEC);
+		}
+		out->fd = open(out->folder.beside, O_WRONLY | O_CLOEXEC);
 	}
 	if (out->fd >= 0)
 		return 0;
-	complain_of(out->path, strerror(errno));
-	return -errno;
+	rc = -errno;
+	complain_of(out->path, strerror(-rc));
+	gt_unpin(&out->folder);
+	return rc;
 }
 
 int gt_outfile_open(struct gt_outfile *out, const char *path)
@@ -76,6 +86,7 @@ int gt_outfile_open(struct gt_outfile *out, const char *path)
 	int error = 0;
 
 	*out = (struct gt_outfile){.path = is_standard ? "standard output" : path,
+				   .folder = {.file = -1, .folder = -1},
 				   .fd = STDOUT_FILENO};
 	if (!is_standard)
 		error = open_file(out);
@@ -94,13 +105,12 @@ int gt_outfile_close(struct gt_outfile *out, int rc, const char *words)
 		fclose(out->file);
 	if (out->fd != STDOUT_FILENO && close(out->fd) < 0 && !out->error)
 		out->error = errno;
-	if (!rc && !out->error)
-		return GT_EXIT_OK;
 	if (out->error)
 		complain_of(out->path, strerror(out->error));
-	else
+	else if (rc)
 		gt_cmdline_complain(words && *words ? words : strerror(-rc));
-	if (out->is_new)
-		unlink(out->path);
-	return GT_EXIT_FAILED;
+	if (out->is_new && (rc || out->error))
+		unlink(out->folder.beside);
+	gt_unpin(&out->folder);
+	return rc || out->error ? GT_EXIT_FAILED : GT_EXIT_OK;
 }

@@ -10,12 +10,15 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "recover/pin.h"
+
 /* An output file that is being written. */
 struct gt_outfile {
 	FILE *file; /* to be written to */
 
 	/* private */
 	const char *path;
+	struct gt_pin folder; /* of a file that we made */
 	int fd;
 	int error;   /* errno of the first write that failed */
 	bool is_new; /* a file that we made */
