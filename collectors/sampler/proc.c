@@ -1,41 +1,105 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See the header. Only pread: if the program closed a descriptor and opened another file under its
- * number, that file's offset does not move.
+ * See the header. A file is open for as long as it is read.
  */
 #include "collectors/sampler/proc.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "core/guest/descriptor.h"
 #include "core/guest/seccomp.h"
+#include "core/guest/sys.h"
 #include "core/guest/text.h"
 
 #define STATUS_BYTES 4096
 
-static bool open_file(struct gt_descriptor *file, uint32_t tid, const char *name)
+/* Numbers below the limit that stay free. */
+#define ROOM         16u
+
+/* Headers older than the kernel lack them. */
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+#ifndef CLOSE_RANGE_UNSHARE
+#define CLOSE_RANGE_UNSHARE 2u
+#endif
+
+/* A sanitizer writes its reports to descriptor 2, whatever thread it runs on. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define NEEDS_STDERR true
+#else
+#define NEEDS_STDERR false
+#endif
+
+static bool has_own_table;
+
+/* One call: a table that is copied first would keep the program's files open until they are closed.
+ */
+void gt_sample_proc_start(void)
+{
+	has_own_table = !NEEDS_STDERR && gt_seccomp_permits(GT_SYS_close_range) &&
+			syscall(SYS_close_range, 0, ~0u, CLOSE_RANGE_UNSHARE) == 0;
+}
+
+static int read_own(const char *path, char *ret_text, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : pread(fd, ret_text, size, 0);
+	int result = n < 0 ? -errno : (int)n;
+
+	if (fd >= 0)
+		close(fd);
+	return result;
+}
+
+/* Programs use the lowest number that is free: what lies above is free, too. */
+static bool has_room(void)
+{
+	struct rlimit limit;
+	rlim_t room;
+	struct stat st;
+
+	if (!gt_seccomp_permits(GT_SYS_prlimit64) || getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return false;
+	room = limit.rlim_cur / 8 < ROOM ? limit.rlim_cur / 8 : ROOM;
+	return room > 0 && (limit.rlim_cur > INT32_MAX ||
+			    gt_sys_fstat((int)(limit.rlim_cur - room), &st) == -EBADF);
+}
+
+static int read_shared(const char *path, char *ret_text, size_t size)
+{
+	struct gt_descriptor file;
+	int result;
+
+	if (!has_room())
+		return -EMFILE;
+	result = gt_descriptor_open(&file, AT_FDCWD, path, O_RDONLY, 0);
+	if (!result) {
+		ssize_t n = pread(file.fd, ret_text, size, 0);
+
+		result = n < 0 ? -errno : (int)n;
+	}
+	gt_descriptor_close(&file);
+	return result;
+}
+
+/* Bytes, or negative errno. The text ends with 0. */
+static int read_file(uint32_t tid, const char *name, char *ret_text, size_t size)
 {
 	char path[64];
+	int n;
 
 	gt_text_format(path, sizeof(path), "/proc/self/task/%u/%s", tid, name);
-	return gt_descriptor_open(file, AT_FDCWD, path, O_RDONLY, 0) >= 0;
-}
-
-bool gt_sample_proc_open(struct gt_sample_proc *proc, uint32_t tid)
-{
-	*proc = (struct gt_sample_proc){GT_DESCRIPTOR_NONE, GT_DESCRIPTOR_NONE};
-	if (open_file(&proc->syscall, tid, "syscall") && open_file(&proc->status, tid, "status"))
-		return true;
-	gt_sample_proc_close(proc);
-	return false;
-}
-
-void gt_sample_proc_close(struct gt_sample_proc *proc)
-{
-	gt_descriptor_close(&proc->syscall);
-	gt_descriptor_close(&proc->status);
+	n = has_own_table ? read_own(path, ret_text, size - 1)
+			  : read_shared(path, ret_text, size - 1);
+	ret_text[n > 0 ? n : 0] = 0;
+	return n;
 }
 
 /* Parses "0x1a2b" and advances *text past it. */
@@ -87,16 +151,16 @@ enum gt_sample_where gt_sample_proc_parse(const char *text, uint64_t *ret_pc, ui
 	return GT_SAMPLE_WAITING;
 }
 
-enum gt_sample_where gt_sample_proc_read(const struct gt_sample_proc *proc,
-					 char text[GT_SAMPLE_TEXT], uint64_t *ret_pc,
+enum gt_sample_where gt_sample_proc_read(uint32_t tid, char text[GT_SAMPLE_TEXT], uint64_t *ret_pc,
 					 uint64_t *ret_sp)
 {
-	ssize_t n = pread(proc->syscall.fd, text, GT_SAMPLE_TEXT - 1, 0);
+	int n = read_file(tid, "syscall", text, GT_SAMPLE_TEXT);
 
-	text[n > 0 ? n : 0] = 0;
-	if (n < 0 && errno == ESRCH)
+	if (n > 0)
+		return gt_sample_proc_parse(text, ret_pc, ret_sp);
+	if (n == -ENOENT || n == -ESRCH)
 		return GT_SAMPLE_GONE;
-	return n > 0 ? gt_sample_proc_parse(text, ret_pc, ret_sp) : GT_SAMPLE_UNKNOWN;
+	return n == -EMFILE || n == -ENFILE ? GT_SAMPLE_NO_DESCRIPTOR : GT_SAMPLE_UNKNOWN;
 }
 
 bool gt_sample_proc_parse_mask(const char *text, uint64_t *ret_mask)
@@ -109,13 +173,12 @@ bool gt_sample_proc_parse_mask(const char *text, uint64_t *ret_mask)
 	return parse_hex(&line, ret_mask);
 }
 
-bool gt_sample_proc_blocks(const struct gt_sample_proc *proc, int signal)
+bool gt_sample_proc_blocks(uint32_t tid, int signal)
 {
 	char text[STATUS_BYTES];
-	ssize_t n = pread(proc->status.fd, text, sizeof(text) - 1, 0);
 	uint64_t mask;
 
-	text[n > 0 ? n : 0] = 0;
+	read_file(tid, "status", text, sizeof(text));
 	return !gt_sample_proc_parse_mask(text, &mask) || (mask >> (signal - 1) & 1) ||
 	       gt_seccomp_shows_own(text);
 }

@@ -40,7 +40,6 @@ struct target {
 	bool seen;       /* in this round */
 	uint32_t missed; /* rounds since it was asked: it has not run, the answer counts for all */
 	uint64_t missed_at[MISSED];
-	struct gt_sample_proc proc;
 	struct gt_sample_slot *slot;
 };
 
@@ -55,17 +54,8 @@ static struct {
 	struct target targets[GT_SAMPLER_THREADS];
 } sampler;
 
-/* In a forked child: forgets what the parent's sampler had open. */
-static void forget_parent(void)
-{
-	for (uint32_t i = 0; i < GT_SAMPLER_THREADS; i++)
-		if (sampler.targets[i].thread)
-			gt_sample_proc_close(&sampler.targets[i].proc);
-}
-
 void gt_sampler_configure(uint32_t hz, uint32_t frames)
 {
-	forget_parent();
 	memset(&sampler, 0, sizeof(sampler));
 	sampler.period = 1000000000u / hz;
 	sampler.frames = frames < GT_UNWIND_DEPTH ? frames : GT_UNWIND_DEPTH;
@@ -132,7 +122,7 @@ static void sample_waiting(struct target *target, const struct gt_call_view *vie
 		gt_sample_copy_stack(slot, 0, 0);
 		slot->python_count =
 			gt_python_peek(view->python, &slot->window, GT_PYTHON_DEPTH, slot->python);
-		if (gt_sample_proc_read(&target->proc, again, &pc, &sp) == GT_SAMPLE_WAITING &&
+		if (gt_sample_proc_read(target->tid, again, &pc, &sp) == GT_SAMPLE_WAITING &&
 		    !strcmp(text, again)) {
 			deliver(target, slot);
 			return;
@@ -157,7 +147,7 @@ static bool may_interrupt(const struct target *target, const struct gt_call_view
 		atomic_store(&sampler.has_signal, false);
 		return false;
 	}
-	return !gt_sample_proc_blocks(&target->proc, GT_SAMPLE_SIGNAL);
+	return !gt_sample_proc_blocks(target->tid, GT_SAMPLE_SIGNAL);
 }
 
 /* The last check is right before the signal: a thread that fell asleep since the first one would be
@@ -172,7 +162,7 @@ static void signal_running(struct target *target, const struct gt_call_view *vie
 		count(&sampler.skipped);
 		return;
 	}
-	if (gt_sample_proc_read(&target->proc, text, &pc, &sp) == GT_SAMPLE_WAITING) {
+	if (gt_sample_proc_read(target->tid, text, &pc, &sp) == GT_SAMPLE_WAITING) {
 		sample_waiting(target, view, text, pc, sp);
 		return;
 	}
@@ -198,7 +188,7 @@ static bool withdraw(struct target *target)
 /* No answer yet: the thread waits for a processor, or has blocked the signal meanwhile. */
 static void miss(struct target *target)
 {
-	if (target->missed == MISSED || gt_sample_proc_blocks(&target->proc, GT_SAMPLE_SIGNAL))
+	if (target->missed == MISSED || gt_sample_proc_blocks(target->tid, GT_SAMPLE_SIGNAL))
 		withdraw(target);
 	else
 		target->missed_at[target->missed++] = gt_clock_now();
@@ -235,9 +225,8 @@ static void drop(struct target *target)
 	uint64_t pc, sp;
 
 	if (atomic_load(&slot->state) != GT_SAMPLE_ASKED || withdraw(target) ||
-	    gt_sample_proc_read(&target->proc, text, &pc, &sp) == GT_SAMPLE_GONE)
+	    gt_sample_proc_read(target->tid, text, &pc, &sp) == GT_SAMPLE_GONE)
 		gt_memory_unmap(slot, sizeof(*slot));
-	gt_sample_proc_close(&target->proc);
 	*target = (struct target){0};
 }
 
@@ -251,11 +240,6 @@ static struct target *add(struct gt_thread *thread, uint32_t tid)
 		target->slot = gt_memory_map(sizeof(*target->slot));
 		if (!target->slot)
 			return NULL;
-		if (!gt_sample_proc_open(&target->proc, tid)) {
-			gt_memory_unmap(target->slot, sizeof(*target->slot));
-			target->slot = NULL;
-			return NULL;
-		}
 		target->thread = thread;
 		target->tid = tid;
 		return target;
@@ -302,7 +286,7 @@ static void sample_thread(struct gt_thread *thread)
 		return;
 	}
 	target->seen = true;
-	where = gt_sample_proc_read(&target->proc, text, &pc, &sp);
+	where = gt_sample_proc_read(target->tid, text, &pc, &sp);
 	if (!read_answer(target)) {
 		if (where == GT_SAMPLE_RUNNING) {
 			miss(target);
@@ -311,7 +295,8 @@ static void sample_thread(struct gt_thread *thread)
 		if (!withdraw(target) && where != GT_SAMPLE_GONE)
 			return;
 	}
-	if (where == GT_SAMPLE_WAITING && gt_call_view_is_inside(&view, sp))
+	if (where == GT_SAMPLE_NO_DESCRIPTOR ||
+	    (where == GT_SAMPLE_WAITING && gt_call_view_is_inside(&view, sp)))
 		count(&sampler.skipped);
 	else if (where == GT_SAMPLE_WAITING)
 		sample_waiting(target, &view, text, pc, sp);
@@ -372,6 +357,7 @@ void *gt_sampler_run(void *unused)
 {
 	uint64_t now, next = gt_clock_now();
 
+	gt_sample_proc_start();
 	sampler.self = gt_thread_find();
 	while (sampler.self && !atomic_load(&sampler.stop)) {
 		round_once();

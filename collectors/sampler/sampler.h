@@ -23,17 +23,18 @@
 
 /* Counters of the sampler. */
 struct gt_sampler_counts {
-	uint64_t skipped; /* the thread was in a recorded call, or must not be interrupted */
-	uint64_t lost;    /* the stack could not be read, or the thread did not answer */
-	bool has_signal;  /* false: the program uses SIGURG, running threads are not sampled */
+	/* the thread was in a recorded call or must not be interrupted, or descriptors are short */
+	uint64_t skipped;
+	uint64_t lost;   /* the stack could not be read, or the thread did not answer */
+	bool has_signal; /* false: the program uses SIGURG, running threads are not sampled */
 };
 
 /* Sets the rate and installs the SIGURG handler, unless the program uses SIGURG. Once per session,
  * before gt_sampler_run. @frames: most frames of a sample. */
 void gt_sampler_configure(uint32_t hz, uint32_t frames);
 
-/* Main function of the sampler's thread, which blocks all signals; returns after
- * gt_sampler_stop. */
+/* Main function of the sampler's thread, which blocks all signals; returns after gt_sampler_stop.
+ * The thread gets a descriptor table of its own: it uses no descriptor of the process. */
 void *gt_sampler_run(void *unused);
 
 /* Restores SIGURG and waits, at most @timeout_ns, until the thread has stopped. */

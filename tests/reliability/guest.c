@@ -6,6 +6,7 @@
  *   guest signalled    a signal that is blocked once CUDA is used, and waited for
  *   guest stderr FILE  descriptor 2 becomes a file of data
  *   guest limited N:V  resource limit N becomes V right after the first call
+ *   guest crowded N    N threads use CUDA and wait; how many descriptors are left to the program
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -101,6 +102,45 @@ static int limited(const char *which)
 	return 0;
 }
 
+static pthread_barrier_t crowd;
+
+static void *wait_in_crowd(void *unused)
+{
+	check((int)cudaStreamSynchronize(NULL), "cudaStreamSynchronize");
+	pthread_barrier_wait(&crowd);
+	pthread_barrier_wait(&crowd);
+	return unused;
+}
+
+/* Not counted is what the tracer has open for a moment. */
+static int count_free_descriptors(void)
+{
+	int count = 0;
+
+	for (int i = 0; i < 50; i++, usleep(1000))
+		while (open("/dev/null", O_RDONLY | O_CLOEXEC) >= 0)
+			count++;
+	return count;
+}
+
+static int crowded(const char *threads)
+{
+	pthread_t thread;
+	unsigned int count = (unsigned int)atoi(threads);
+
+	use_cuda();
+	check(pthread_barrier_init(&crowd, NULL, count + 1), "pthread_barrier_init");
+	for (unsigned int i = 0; i < count; i++) {
+		check(pthread_create(&thread, NULL, wait_in_crowd, NULL), "pthread_create");
+		check(pthread_detach(thread), "pthread_detach");
+	}
+	pthread_barrier_wait(&crowd);
+	usleep(300000); /* samples are taken of all of them */
+	printf("%d\n", count_free_descriptors());
+	pthread_barrier_wait(&crowd);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -109,7 +149,8 @@ int main(int argc, char **argv)
 	} ways[] = {{"cancelled", cancelled},
 		    {"signalled", signalled},
 		    {"stderr", with_data},
-		    {"limited", limited}};
+		    {"limited", limited},
+		    {"crowded", crowded}};
 
 	note_descriptors();
 	for (size_t i = 0; argc > 1 && i < sizeof(ways) / sizeof(ways[0]); i++)

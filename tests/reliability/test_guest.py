@@ -60,6 +60,21 @@ class Guest(unittest.TestCase):
         with open(data, encoding="utf-8") as file:
             self.assertEqual(file.read(), "data")
 
+    def test_descriptors_that_are_left_to_it(self):
+        """Samples of its threads take none of them."""
+        for hertz in ("0", "1000"):
+            with self.subTest(sampling=hertz):
+                out = os.path.join(self.folder, hertz)
+                options = ["GPUTRACE_FLUSH_PERIOD=20", "GPUTRACE_SAMPLE_CPU=" + hertz]
+                words, before = [GUEST, "crowded", "30"], ["prlimit", "--nofile=64"]
+                bare = harness.run(words, before=before)
+                traced = harness.run(words, before=before, folder=out, options=options)
+                self.assertEqual((traced.status, traced.said), (bare.status, bare.said), traced)
+                self.assertGreaterEqual(int(traced.stdout), int(bare.stdout) - 2 - (hertz != "0"),
+                                        "of the trace and of our threads")
+                path, = harness.traces(out)
+                samples = harness.trace_file.Trace(path).ledger["samples_written"]
+                self.assertGreaterEqual(samples, 30 * (hertz != "0"))
 
     @unittest.skipIf(harness.preloading.RUNTIMES, "a sanitizer needs the memory itself")
     def test_limits_that_are_lowered_later(self):

@@ -14,8 +14,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "collectors/sampler/sampler.h"
-
 static uint64_t pc, sp;
 
 static enum gt_sample_where parse(const char *text)
@@ -74,63 +72,44 @@ static void *live(void *unused)
 	return NULL;
 }
 
-static enum gt_sample_where await(const struct gt_sample_proc *proc, enum gt_sample_where wanted)
+static enum gt_sample_where await(enum gt_sample_where wanted)
 {
 	char text[GT_SAMPLE_TEXT];
 	enum gt_sample_where where = GT_SAMPLE_UNKNOWN;
 
 	for (int i = 0; i < 60000 && where != wanted; i++) {
-		where = gt_sample_proc_read(proc, text, &pc, &sp);
+		where = gt_sample_proc_read(tid, text, &pc, &sp);
 		usleep(1000);
 	}
 	return where;
 }
 
-Test(sampler_proc, a_thread_that_runs_sleeps_and_ends)
+static void watch(void)
 {
-	struct gt_sample_proc proc;
 	pthread_t thread;
 	sigset_t set;
 
-	cr_assert_eq(pipe(gate), 0);
 	sigemptyset(&set);
 	sigaddset(&set, SIGURG);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	pthread_create(&thread, NULL, live, NULL);
-	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 	while (!atomic_load(&tid))
 		;
-	cr_assert(gt_sample_proc_open(&proc, tid));
-	cr_assert_geq(proc.syscall.fd, 700);
-	cr_assert(gt_sample_proc_blocks(&proc, SIGURG));
-	cr_assert_not(gt_sample_proc_blocks(&proc, SIGUSR1));
-	cr_assert_eq(await(&proc, GT_SAMPLE_RUNNING), GT_SAMPLE_RUNNING);
+	cr_expect(gt_sample_proc_blocks(tid, SIGURG));
+	cr_expect_not(gt_sample_proc_blocks(tid, SIGUSR1));
+	cr_expect_eq(await(GT_SAMPLE_RUNNING), GT_SAMPLE_RUNNING);
 	atomic_store(&stage, 1);
-	cr_assert_eq(await(&proc, GT_SAMPLE_WAITING), GT_SAMPLE_WAITING);
-	cr_assert_neq(sp, 0);
-	cr_assert_eq(write(gate[1], "x", 1), 1);
+	cr_expect_eq(await(GT_SAMPLE_WAITING), GT_SAMPLE_WAITING);
+	cr_expect_neq(sp, 0);
+	cr_expect_eq(write(gate[1], "x", 1), 1);
 	pthread_join(thread, NULL);
-	cr_assert_eq(await(&proc, GT_SAMPLE_GONE), GT_SAMPLE_GONE);
-	gt_sample_proc_close(&proc);
-	cr_assert_eq(proc.syscall.fd, -1);
+	cr_expect_eq(await(GT_SAMPLE_GONE), GT_SAMPLE_GONE);
 }
 
-/* The program closes everything, and its own file gets the number. */
-Test(sampler_proc, a_descriptor_of_the_program_is_left_alone)
+Test(sampler_proc, a_thread_that_runs_sleeps_and_ends)
 {
-	struct gt_sample_proc proc;
-	char text[GT_SAMPLE_TEXT];
-	int fd, own, ends[2];
-
-	cr_assert(gt_sample_proc_open(&proc, (uint32_t)syscall(SYS_gettid)));
-	fd = proc.syscall.fd;
-	cr_assert_eq(pipe(ends), 0);
-	cr_assert_eq(write(ends[1], "running\n", 8), 8);
-	own = dup2(ends[0], fd);
-	cr_assert_eq(own, fd);
-	cr_assert_eq(gt_sample_proc_read(&proc, text, &pc, &sp), GT_SAMPLE_UNKNOWN);
-	gt_sample_proc_close(&proc);
-	cr_assert_eq(read(own, text, 8), 8, "nothing was taken out of it, and it is open");
+	cr_assert_eq(pipe(gate), 0);
+	watch();
 }
 
 static int lowest_free(void)
@@ -141,35 +120,88 @@ static int lowest_free(void)
 	return fd;
 }
 
-/* Also where a process may have no more than 1024. */
-Test(sampler_proc, descriptors_of_many_threads_are_all_high)
+/* In the system call that reads. */
+static enum gt_sample_where read_myself(void)
+{
+	char text[GT_SAMPLE_TEXT];
+
+	return gt_sample_proc_read((uint32_t)syscall(SYS_gettid), text, &pc, &sp);
+}
+
+static void use_all_descriptors(void)
 {
 	struct rlimit limit;
-	struct gt_descriptor further;
-	int lowest = lowest_free();
 
 	getrlimit(RLIMIT_NOFILE, &limit);
-	if (limit.rlim_max < 1024)
-		cr_skip_test("the limit of descriptors is too low");
-	limit.rlim_cur = 1024;
+	limit.rlim_cur = 64;
 	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
-	for (uint32_t i = 0; i < GT_SAMPLER_THREADS; i++) {
-		struct gt_sample_proc proc;
+	while (open("/dev/null", O_RDONLY) >= 0)
+		;
+}
 
-		cr_assert(gt_sample_proc_open(&proc, (uint32_t)syscall(SYS_gettid)));
-		cr_assert_geq(proc.syscall.fd, 700);
-		cr_assert_geq(proc.status.fd, 700);
-	}
-	cr_assert_eq(gt_descriptor_open(&further, AT_FDCWD, "/dev/null", O_RDONLY, 0), 0);
-	cr_assert_geq(further.fd, 700);
+/* A sanitizer's report needs the descriptors of the process. */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+static void run(void *(*on_thread)(void *))
+{
+	pthread_t thread;
+
+	cr_assert_eq(pthread_create(&thread, NULL, on_thread, NULL), 0);
+	pthread_join(thread, NULL);
+}
+
+static void *start_and_read(void *unused)
+{
+	gt_sample_proc_start();
+	cr_expect_eq(read_myself(), GT_SAMPLE_WAITING);
+	cr_expect_not(gt_sample_proc_blocks((uint32_t)syscall(SYS_gettid), SIGURG));
+	return NULL;
+}
+
+static void *see_table(void *unused)
+{
+	gt_sample_proc_start();
+	cr_expect_eq(lowest_free(), 0);
+	return NULL;
+}
+
+Test(sampler_proc, the_table_is_its_own)
+{
+	int lowest = lowest_free();
+
+	run(see_table);
+	cr_assert_gt(lowest, 2);
+	cr_assert_eq(lowest_free(), lowest, "that of the process is as it was");
+}
+
+Test(sampler_proc, it_reads_while_the_program_has_all_descriptors)
+{
+	use_all_descriptors();
+	run(start_and_read);
+}
+#endif
+
+Test(sampler_proc, in_a_shared_table_it_leaves_the_last_descriptors_to_the_program)
+{
+	int lowest = lowest_free(), last;
+
+	cr_assert_eq(read_myself(), GT_SAMPLE_WAITING);
+	cr_assert_not(gt_sample_proc_blocks((uint32_t)syscall(SYS_gettid), SIGURG));
 	cr_assert_eq(lowest_free(), lowest);
+	use_all_descriptors();
+	cr_assert_eq(read_myself(), GT_SAMPLE_NO_DESCRIPTOR);
+	for (last = 63; last > 56; last--) {
+		close(last);
+		cr_assert_eq(read_myself(), GT_SAMPLE_NO_DESCRIPTOR);
+	}
+	close(last);
+	cr_assert_eq(read_myself(), GT_SAMPLE_WAITING);
+	cr_assert_eq(lowest_free(), last);
 }
 
 Test(sampler_proc, no_such_thread)
 {
-	struct gt_sample_proc proc;
+	char text[GT_SAMPLE_TEXT];
 
-	cr_assert_not(gt_sample_proc_open(&proc, 0x7ffffff0));
-	cr_assert_eq(proc.syscall.fd, -1);
-	cr_assert_eq(proc.status.fd, -1);
+	cr_assert_eq(gt_sample_proc_read(0x7ffffff0, text, &pc, &sp), GT_SAMPLE_GONE);
+	cr_assert(gt_sample_proc_blocks(0x7ffffff0, SIGURG));
 }
