@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/guest/sys.h"
 #include "core/walk.h"
 #include "recover/join.h"
 #include "recover/lock.h"
@@ -23,6 +24,8 @@
 #include "recover/spools.h"
 #include "trace/file_name.h"
 #include "writers/owner.h"
+
+#define FOLDER_MODE 0775 /* as the tracer makes it */
 
 struct begun {
 	const char *folder;
@@ -49,13 +52,50 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+/* Adds folders that are not there, and so are no links. */
+static bool append(const char *rest, char ret_path[PATH_MAX])
+{
+	size_t length = strcmp(ret_path, "/") ? strlen(ret_path) : 0;
+
+	for (size_t part; *(rest += strspn(rest, "/")); rest += part) {
+		part = strcspn(rest, "/");
+		if (part == 1 && *rest == '.')
+			continue;
+		if ((part == 2 && !strncmp(rest, "..", 2)) || length + part + 2 > PATH_MAX)
+			return false;
+		ret_path[length++] = '/';
+		memcpy(ret_path + length, rest, part);
+		length += part;
+		ret_path[length] = 0;
+	}
+	return true;
+}
+
+/* As realpath, of a folder that need not be there. */
+static bool resolve(const char *path, char ret_path[PATH_MAX])
+{
+	char there[PATH_MAX], whole[PATH_MAX];
+	size_t length;
+
+	gt_sys_absolute(path, whole, sizeof(whole));
+	memcpy(there, whole, sizeof(there));
+	for (length = strlen(whole); !realpath(length ? there : "/", ret_path);) {
+		if (errno != ENOENT || !length)
+			return false;
+		while (length && there[--length] != '/')
+			continue;
+		there[length] = 0;
+	}
+	return append(whole + length, ret_path);
+}
+
 /* The spool names @path: where it leads, whatever it looks like, is below the user's @folder. */
 static bool is_below(const char *path, const char *folder)
 {
 	char real[PATH_MAX], real_path[PATH_MAX];
 	size_t length;
 
-	if (!realpath(folder, real) || !realpath(path, real_path))
+	if (!resolve(folder, real) || !resolve(path, real_path))
 		return false;
 	length = strlen(real);
 	return !strncmp(real_path, real, length) &&
@@ -121,12 +161,12 @@ static int name_place(const char *name, struct begun_place *ret_place)
 	return 0;
 }
 
-/* It is still below the folder that the user named. */
+/* Made if the process had not come to that; it is still below the folder that the user named. */
 static int open_folder(const struct begun *b, const struct gt_left_spool *spool,
 		       struct begun_place *place)
 {
 	char path[40];
-	int rc = gt_walk_open(&place->folder, spool->folder, O_RDONLY, 0);
+	int rc = gt_walk_open(&place->folder, spool->folder, O_RDONLY, FOLDER_MODE);
 
 	if (rc)
 		return rc;
@@ -267,7 +307,7 @@ int gt_recover_begun(const char *folder, const char *spools,
 
 	if (spools && !strcmp(spools, GT_RECOVER_WITHOUT_SPOOL))
 		return 0;
-	if (!stat(folder, &st) && S_ISDIR(st.st_mode))
+	if (stat(folder, &st) ? errno == ENOENT : S_ISDIR(st.st_mode))
 		gt_spools_each(spools, see_spool, &b);
 	return b.failures;
 }

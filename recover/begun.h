@@ -6,9 +6,9 @@
 #ifndef GT_RECOVER_BEGUN_H
 #define GT_RECOVER_BEGUN_H
 
-/* Makes those whose folder is @folder or below it; @spools as for gt_recover_file. @made is called
- * for each: with the path of the trace, or with NULL and one line of @error. Returns how many
- * failed. */
+/* Makes those whose folder is @folder or below it, and the folder, if the process had not; @spools
+ * as for gt_recover_file. @made is called for each: with the path of the trace, or with NULL and
+ * one line of @error. Returns how many failed. */
 int gt_recover_begun(const char *folder, const char *spools,
 		     void (*made)(const char *path, const char *error, void *data), void *data);
 

@@ -271,6 +271,28 @@ class Spool(unittest.TestCase):
         process.wait()
         self.finish_begun()
 
+    def test_killed_before_there_was_a_folder(self):
+        """Repair makes it, however it is named; without a spool of it, it does not."""
+        above = self.folder
+        self.folder += "/not/there"
+        mask = os.umask(0)
+        os.umask(mask)
+        for named in (self.folder, "not/there", above + "/not/./there/"):
+            with self.subTest(named=named):
+                self.kill_before_a_file()
+                shutil.rmtree(above + "/not", ignore_errors=True)  # if it came to that
+                status, output = harness.tool("repair", above + "/not/here")
+                self.assertEqual((status, os.listdir(above)), (1, []), output)
+                self.assertIn("No such file", output)
+                self.assertEqual(len(self.left()), 1)
+                status, output = harness.tool("repair", named, before=("env", "-C", above))
+                self.assertEqual(status, 0, output)
+                self.assertEqual(self.left(), [])
+                path, = harness.traces(self.folder)
+                self.check_recovered(path)
+                self.assertEqual(os.stat(self.folder).st_mode & 0o777, 0o775 & ~mask)
+                shutil.rmtree(above + "/not")
+
     def test_killed_before_the_first_line(self):
         """The file exists and is empty: only the spool identifies its process."""
         shim = os.path.join(harness.PROGRAMS, "libkillwrite.so")
