@@ -138,8 +138,8 @@ void gt_turn_close(struct gt_pipeline *p)
 	gt_frameworks_notify(&p->frameworks);
 	if (*p->metadata.spool == '/')
 		*p->metadata.spool = 0;
-	gt_output_close(&p->output);
-	gt_spool_remove();
+	if (!gt_output_close(&p->output)) /* else repair needs it */
+		gt_spool_remove();
 }
 
 void gt_turn_crash(struct gt_pipeline *p, const struct gt_crash_report *crash)

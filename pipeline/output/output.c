@@ -14,6 +14,8 @@
 #include "core/identity.h"
 #include "core/pattern.h"
 #include "core/run_name.h"
+#include "core/spool.h"
+#include "pipeline/spool/spooled.h"
 #include "writers/file.h"
 
 static int folder_name(const struct gt_config *config, char *ret_path, size_t size)
@@ -212,17 +214,46 @@ void gt_output_flush(struct gt_output *output, uint64_t settled)
 	}
 }
 
+static void say_unclosed(const struct gt_output *output)
+{
+	bool has_spool = gt_spool_is_open();
+
+	if (!output->failed)
+		gt_log_say("%s has no ledger: it could not be closed%s", gt_output_name(),
+			   has_spool ? "; once there is room, gputrace repair adds it" : "");
+	else if (has_spool) /* else all is said */
+		gt_log_say("no trace in %s: once there is room, gputrace repair makes one",
+			   output->folder);
+}
+
+/* Another error than these stays. */
+static bool is_lack_of_room(int error)
+{
+	return error == -ENOSPC || error == -EDQUOT;
+}
+
+/* What cannot be repaired, as a FIFO, is done with. */
+static int close_file(struct gt_output *output)
+{
+	int error;
+
+	if (output->failed)
+		return is_lack_of_room(output->lost.error) ? output->lost.error : 0;
+	gt_segments_rest(&output->segments, output->ledger);
+	output->metadata->segment[GT_SEGMENT_LAST] =
+		output->metadata->segment[GT_SEGMENT_NUMBER] != 0;
+	gt_spooling_update(output->spooling, output->ledger);
+	error = output->writer->ops->close(output->writer, output->metadata, output->ledger);
+	gt_spooling_lost(output->spooling, gt_output_lost(output));
+	return output->sink && gt_sink_can_patch(output->sink) ? error : 0;
+}
+
 int gt_output_close(struct gt_output *output)
 {
-	int error = 0;
+	int error = output->writer ? close_file(output) : 0;
 
-	if (output->writer && !output->failed) {
-		gt_segments_rest(&output->segments, output->ledger);
-		output->metadata->segment[GT_SEGMENT_LAST] =
-			output->metadata->segment[GT_SEGMENT_NUMBER] != 0;
-		error = output->writer->ops->close(output->writer, output->metadata,
-						   output->ledger);
-	}
+	if (error)
+		say_unclosed(output);
 	if (output->writer && output->writer->ops->fini)
 		output->writer->ops->fini(output->writer);
 	gt_segments_fini(&output->segments);

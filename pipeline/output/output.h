@@ -72,7 +72,7 @@ void gt_output_event(struct gt_output *output, const struct gt_event *event);
 void gt_output_flush(struct gt_output *output, uint64_t settled);
 
 /* Closes writer and sink, behind a flush of everything; the ledger receives what the writer
- * counted. A negative errno: the file has no end. */
+ * counted. A negative errno, said on stderr: the file has no end, or there was no room for one. */
 int gt_output_close(struct gt_output *output);
 
 #endif

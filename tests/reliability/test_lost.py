@@ -59,14 +59,15 @@ class Lost(unittest.TestCase):
         for folder in (self.folder, self.spools):
             self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
 
-    def repaired(self, *options, fast=FAST, **device):
-        """The trace of a killed process, as JSON, and what `stats` says of it."""
+    def repaired(self, *options, fast=FAST, words=None, status=-9, **device):
+        """The trace of a killed process, or of @words, as JSON, and what `stats` says of it."""
         shutil.rmtree(self.folder + "/out", ignore_errors=True)
-        result = harness.run([harness.program("workload"), "dying", str(fast)], folder=self.folder + "/out",
+        result = harness.run([harness.program("workload"), *(words or ("dying", str(fast)))], folder=self.folder + "/out",
                              **device,
                              options=("GPUTRACE_SPOOL=" + self.spools, "GPUTRACE_FLUSH_PERIOD=20",
                                       "GPUTRACE_RING_SIZE=16M", *options))
-        self.assertEqual(result.status, -9 if result.status < 0 else 137, result.said)
+        self.assertIn(result.status, (status, 128 - status), result.said)
+        self.told = "".join(result.said)
         status, output = harness.tool("repair", self.folder + "/out")
         self.assertEqual(status, 0, output)
         self.assertEqual(os.listdir(self.spools), [])
@@ -150,6 +151,29 @@ class Lost(unittest.TestCase):
         ledger = self.repaired(fast=0, fault="subscribe=39")["ledger"]
         for key in ("launches_seen", "launches_without_record"):
             self.assertEqual(ledger[key], 2 * SLOW, "of the runtime: " + key)
+
+    def test_clean_end_without_room(self):
+        """The ledger could not be written: the spool has the counts, and stays for repair."""
+        for form, first in (("perfetto", 3), ("chrome", 3), ("chrome", 1)):
+            with self.subTest(form=form, first=first):
+                root = self.repaired("GPUTRACE_FORMAT=" + form, *failing(first, errno.ENOSPC),
+                                     words=["rounds", "1000"], status=3)
+                ledger = root["ledger"]
+                self.assertGreater(ledger["events_lost_disk"], 0)
+                self.assertEqual(ledger["launches_seen"], 9000)
+                self.assertEqual(ledger["calls_received"], ledger["calls_written"] + ledger["calls_not_written"])
+                self.assertEqual(sum(ledger[kind + how] for kind in KINDS for how in ("s_written", "s_not_written")) +
+                                 ledger["launches_without_record"], 9000, ledger)
+                self.assertIn("once there is room, gputrace repair", self.told)
+
+    def test_clean_end_without_room_and_spool(self):
+        for form in ("perfetto", "chrome"):
+            with self.subTest(form=form):
+                result = harness.run([harness.program("workload"), "rounds", "10"], folder=self.folder + "/" + form,
+                                     options=("GPUTRACE_FORMAT=" + form, *failing(3, errno.ENOSPC)))
+                self.assertEqual(result.status, 3)
+                self.assertIn("has no ledger", result.said[-1])
+                self.assertNotIn("gputrace repair", result.said[-1])
 
     def test_nothing_is_lost(self):
         ledger = self.repaired()["ledger"]

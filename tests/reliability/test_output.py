@@ -75,6 +75,11 @@ class Output(unittest.TestCase):
     def told_once(self, result):
         self.assertEqual(len(result.said), 1, result.said)
 
+    def told_of_end(self, result):
+        """Once, and that the end is missing."""
+        self.assertEqual(len(result.said), 2, result.said)
+        self.assertIn("has no ledger", result.said[1])
+
     def test_size_limit_of_the_process(self):
         """RLIMIT_FSIZE would end the program by SIGXFSZ if an unguarded thread met it."""
         result = self.same(folder=self.folder, before=["prlimit", "--fsize=200000"])
@@ -234,14 +239,14 @@ class Output(unittest.TestCase):
 
     def test_quota(self):
         result, path = self.failing(FAILWRITE_ERRNO=errno.EDQUOT, FAILWRITE_FROM=6)
-        self.told_once(result)
+        self.told_of_end(result)
         self.assertIn("quota", result.said[0])
         self.assertGreater(os.path.getsize(path), 1000)
         harness.strict_lines(path)
 
     def test_input_output_error(self):
         result, path = self.failing(FAILWRITE_ERRNO=errno.EIO, FAILWRITE_FROM=6)
-        self.told_once(result)
+        self.told_of_end(result)
         harness.strict_lines(path)
 
     def test_nothing_can_be_written(self):
