@@ -202,7 +202,7 @@ static int choose_folder(struct begun_place *place)
 	}
 	if (place->own.fd >= 0)
 		return 0;
-	if (mkdirat(place->folder.fd, place->aside, 0775) && errno != EEXIST)
+	if (mkdirat(place->folder.fd, place->aside, FOLDER_MODE) && errno != EEXIST)
 		return -errno;
 	return open_own(place);
 }
