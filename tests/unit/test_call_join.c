@@ -11,6 +11,7 @@
 #include "core/guest/memory.h"
 #include "core/intern.h"
 #include "pipeline/output/outlet.h"
+#include "pipeline/spool/spooled.h"
 
 #define MAX_CALLS 4096u
 
@@ -19,6 +20,7 @@ static struct gt_clock trace_clock;
 static struct gt_metadata metadata;
 static struct gt_ledger ledger;
 static _Atomic bool has_cupti;
+static struct gt_spooling spooling; /* without a spool */
 static struct gt_output output;
 static struct gt_outlet outlet;
 static struct gt_origins origins;
@@ -37,7 +39,8 @@ static void setup(void)
 	cr_assert_eq(gt_config_set(&config, GT_CONFIG_FORMAT, "null"), 0);
 	gt_clock_init(&trace_clock);
 	has_cupti = true;
-	output = (struct gt_output){.config = &config, .metadata = &metadata, .ledger = &ledger};
+	output = (struct gt_output){
+		.config = &config, .metadata = &metadata, .ledger = &ledger, .spooling = &spooling};
 	outlet = (struct gt_outlet){
 		.output = &output, .clock = &trace_clock, .has_cupti = &has_cupti};
 	join = (struct gt_call_join){.ranges = gt_ranges_new(&options),
