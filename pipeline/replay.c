@@ -216,6 +216,7 @@ static int make_records(struct recovery *r)
 	records->view = &r->view;
 	records->calls = &p->calls;
 	records->samples = &p->samples;
+	records->join = &p->join;
 	records->ranges = p->ranges;
 	records->translate = &p->gpu.translate;
 	records->notes = gt_memory_map(sizeof(*records->notes));
@@ -258,6 +259,11 @@ static uint64_t larger(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 /* What only the process could count stays as it counted it. Whoever joins the two files counts what
  * is in them. */
 static void close_ledger(struct recovery *r)
@@ -271,6 +277,8 @@ static void close_ledger(struct recovery *r)
 	*ledger = r->spooled->ledger;
 	gt_losses_forget(ledger); /* the file tells them */
 	count_arrivals(r, ledger, &here);
+	/* calls that got their work may be forgotten: their records look as if they had none */
+	count[GT_LEDGER_OPS_UNLINKED] += smaller(r->records.read_unlinked, r->spooled->waiting);
 	gt_cupti_buffers_report_spooled(&r->view, ledger);
 	count[GT_LEDGER_SPOOL_REFUSED] = atomic_load(&header->refused);
 	count[GT_LEDGER_SPOOL_THREADS] = atomic_load(&header->threads_refused);

@@ -124,6 +124,8 @@ static void sample_waiting(struct target *target, const struct gt_call_view *vie
 			gt_python_peek(view->python, &slot->window, GT_PYTHON_DEPTH, slot->python);
 		if (gt_sample_proc_read(target->tid, again, &pc, &sp) == GT_SAMPLE_WAITING &&
 		    !strcmp(text, again)) {
+			if (atomic_load(&sampler.stop)) /* it may wait for this thread's end */
+				break;
 			deliver(target, slot);
 			return;
 		}

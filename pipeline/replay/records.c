@@ -12,6 +12,7 @@
 #include "collectors/cupti/replay.h"
 #include "collectors/nvtx/record.h"
 #include "collectors/nvtx/registry.h"
+#include "pipeline/join/join.h"
 #include "pipeline/ranges/ranges.h"
 #include "pipeline/sources/calls.h"
 #include "pipeline/sources/samples.h"
@@ -136,8 +137,12 @@ static void take_buffer(struct gt_replay_records *r, const struct gt_cupti_spool
 
 	r->translate->borrowed = buffer->foreign;
 	left = gt_cupti_replay(&how, buffer->data, buffer->valid);
-	if (buffer->was_read) /* the process has counted its records; what is left may be lost */
+	if (buffer->was_read) { /* the process has counted its records; what is left may be lost */
+		gt_call_join_settle(r->join, true);
+		r->read_unlinked += ledger->count[GT_LEDGER_OPS_UNLINKED] -
+				    before.count[GT_LEDGER_OPS_UNLINKED];
 		gt_spooled_copy_read(ledger, &before);
+	}
 	if (!buffer->unfinished)
 		gt_ledger_add(ledger, GT_LEDGER_RECORDS_UNREADABLE_BYTES, left);
 }

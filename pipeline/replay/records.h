@@ -12,6 +12,7 @@
 #include "core/spool_view.h"
 #include "core/thread.h"
 
+struct gt_call_join;
 struct gt_calls;
 struct gt_ranges;
 struct gt_samples;
@@ -29,6 +30,8 @@ struct gt_replay_records {
 	struct gt_cupti_spooled buffers[GT_CUPTI_BUFFERS_MAX];
 	uint32_t buffer_count;
 	uint64_t counters[GT_THREAD_COUNTERS_]; /* of all threads, as they counted */
+	struct gt_call_join *join;
+	uint64_t read_unlinked; /* records without a call in buffers that the process had read */
 	/* records that are in no ring any more, by type, and what they counted */
 	uint64_t released[GT_RING_TYPES + GT_RING_COUNTS];
 	uint64_t ranges_lost; /* records of NVTX that mean nothing without the process's memory */

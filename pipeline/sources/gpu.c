@@ -91,7 +91,7 @@ static void end_buffer(void *context)
 {
 	struct gt_gpu *gpu = context;
 
-	gt_spooling_read(gpu->spooling);
+	gt_spooling_read(gpu->spooling, gpu->join->unlinked.count);
 	watch_times(gpu);
 }
 
@@ -104,7 +104,7 @@ static void spill(void *context)
 	gt_call_join_spill(gpu->join);
 	if (gt_output_is_open(output))
 		gt_output_flush(output, UINT64_MAX);
-	gt_spooling_read(gpu->spooling);
+	gt_spooling_read(gpu->spooling, gpu->join->unlinked.count);
 }
 
 void gt_gpu_init(struct gt_gpu *gpu, const struct gt_clock *clock, struct gt_intern *strings,

@@ -152,10 +152,12 @@ void gt_spooled_copy_read(struct gt_ledger *to, const struct gt_ledger *from)
 		to->count[of_buffers[i]] = from->count[of_buffers[i]];
 }
 
-void gt_spooling_read(const struct gt_spooling *spooling)
+void gt_spooling_read(const struct gt_spooling *spooling, uint64_t waiting)
 {
-	if (spooling && spooling->spooled)
-		gt_spooled_copy_read(&spooling->spooled->ledger, spooling->ledger);
+	if (!spooling || !spooling->spooled)
+		return;
+	gt_spooled_copy_read(&spooling->spooled->ledger, spooling->ledger);
+	spooling->spooled->waiting = waiting;
 }
 
 void gt_spooling_lost(const struct gt_spooling *spooling, const struct gt_losses *lost)

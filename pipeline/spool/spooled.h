@@ -37,6 +37,7 @@ struct gt_spooled {
 	char unwinder[32];
 	uint32_t context_device[GT_TRANSLATE_CONTEXTS];
 	uint64_t open_ranges; /* whose beginnings are in no ring any more */
+	uint64_t waiting;     /* records that were read and wait for their call */
 	struct gt_clock clock;
 	struct gt_metadata metadata;
 	struct gt_ledger ledger;
@@ -73,8 +74,9 @@ void gt_spooling_clock(const struct gt_spooling *spooling);
  * now, but for what the file itself counts. */
 void gt_spooling_update(const struct gt_spooling *spooling, const struct gt_ledger *ledger);
 
-/* A buffer was read: the counts of its records are final. Before it is marked as read. */
-void gt_spooling_read(const struct gt_spooling *spooling);
+/* A buffer was read: the counts of its records are final, but for @waiting ones. Before it is
+ * marked as read. */
+void gt_spooling_read(const struct gt_spooling *spooling, uint64_t waiting);
 
 /* Copies what gt_spooling_read keeps up to date. */
 void gt_spooled_copy_read(struct gt_ledger *to, const struct gt_ledger *from);

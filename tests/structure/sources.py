@@ -53,7 +53,7 @@ MAY_INCLUDE = {
     "pipeline/join": GUEST_CORE | {"collectors/cupti", "pipeline/output", "pipeline/ranges"},
     "pipeline/sources": GUEST_CORE | COLLECTORS | {"pipeline/join", "pipeline/output",
                                                    "pipeline/ranges", "pipeline/spool"},
-    "pipeline/replay": GUEST_CORE | COLLECTORS | {"pipeline/ranges", "pipeline/sources",
+    "pipeline/replay": GUEST_CORE | COLLECTORS | {"pipeline/join", "pipeline/ranges", "pipeline/sources",
                                                   "pipeline/spool"},
     "pipeline": GUEST_CORE | COLLECTORS | PIPELINE | {"writers"},
     "preload": GUEST_CORE | COLLECTORS | PIPELINE | {"pipeline"},
