@@ -12,7 +12,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "core/guest/clock.h"
 #include "core/guest/descriptor.h"
 #include "core/guest/memory.h"
 #include "core/guest/text.h"
@@ -23,7 +22,6 @@
 #define LATER        "\nCpus_allowed:\t"
 #define FILTERS      "\nSeccomp_filters:\t"
 #define STATUS_BYTES 8192
-#define FRESH_NS     1000000u
 
 enum when { COMMON, ORDINARY, RARE };
 
@@ -47,7 +45,6 @@ static _Atomic int seen; /* enum gt_seccomp */
  * that the program may expect. */
 struct watch {
 	struct gt_descriptor file;
-	uint64_t checked; /* when, CLOCK_MONOTONIC ns */
 	char text[STATUS_BYTES];
 };
 
@@ -140,7 +137,6 @@ static bool has_own_by_now(void)
 	char path[64];
 	ssize_t n = 0;
 
-	watch->checked = gt_clock_now();
 	if (!gt_descriptor_is_ours(&watch->file)) {
 		path_of_status(path, sizeof(path));
 		gt_descriptor_open(&watch->file, AT_FDCWD, path, O_RDONLY, 0);
@@ -174,8 +170,7 @@ bool gt_seccomp_permits(enum gt_syscall call)
 {
 	enum gt_seccomp limit = permitted[calls[call]];
 
-	if (watch && limit < GT_SECCOMP_OWN &&
-	    (limit > GT_SECCOMP_NONE || gt_clock_now() > watch->checked + FRESH_NS))
+	if (watch && limit < GT_SECCOMP_OWN)
 		gt_seccomp_check();
 	return gt_seccomp_seen() <= limit;
 }

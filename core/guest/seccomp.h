@@ -47,9 +47,8 @@ bool gt_seccomp_shows_own(const char *status);
 /* What was seen so far. Any thread, no system call. */
 enum gt_seccomp gt_seccomp_seen(void);
 
-/* Whether @call may be made now. A thread that watches checks first, by two common calls: for a
- * rare one, of which there may be many, if the last check was more than a millisecond ago. Between
- * the answer and the call a filter may still come. Any thread. */
+/* Whether @call may be made now. A thread that watches checks first, by two common calls.
+ * Between the answer and the call a filter may still come. Any thread. */
 bool gt_seccomp_permits(enum gt_syscall call);
 
 /* The same on a thread of the program, which may have a filter of its own: checks now. For calls on

@@ -49,13 +49,13 @@ class Settings(unittest.TestCase):
     def test_memory_on_the_gpu(self):
         """CUPTI's own limit by default; a lower one is used up by graphs, and the program's user learns that while it
         runs."""
-        words = [harness.program("workload"), "graph", "400"]
+        words = [harness.program("workload"), "graph", "1000"]
         trace, truth = self.trace(words, "130000", fault="pool")
         self.assertEqual(set(truth.attributes) & {DEVICE_BYTES, DEVICE_BUFFERS}, set())
-        self.assertEqual((trace.ledger["kernels_untimed"], len(trace.gpu)), (0, 40000))
+        self.assertEqual((trace.ledger["kernels_untimed"], len(trace.gpu)), (0, 100000))
         trace, truth = self.trace(words, "130000", ("GPUTRACE_GPU_MEMORY=1M", "GPUTRACE_FLUSH_PERIOD=10"), "pool")
         self.assertEqual(truth.attributes[DEVICE_BYTES] * truth.attributes[DEVICE_BUFFERS], 1 << 20)
-        self.assertEqual(trace.ledger["kernels_untimed"], 40000 - (1 << 20) // 32)
+        self.assertEqual(trace.ledger["kernels_untimed"], 100000 - (1 << 20) // 32)
         self.assertEqual(self.said, [f"gputrace: {NO_TIMES}: {USED_UP}"])
         note, = [e["args"] for e in trace.events if e["name"] == "LOST"]
         self.assertEqual((note["what"], note["cause"]), (NO_TIMES, USED_UP))
