@@ -44,8 +44,8 @@ class Seccomp(unittest.TestCase):
         bare = harness.run(words)
         traced = harness.run(words, folder=self.folder, options=options)
         self.assertEqual((traced.status, traced.stderr), (bare.status, bare.stderr), traced)
-        if not any("SAMPLE" in option for option in options):  # docs/reliability.md: the sampler opens files
-            self.assertEqual(traced.stdout, bare.stdout)
+        # docs/reliability.md: a file that our threads open has a low number for a moment
+        self.assertEqual(traced.stdout.replace("is another one", "is the same"), bare.stdout)
         return traced
 
     def trace(self):
