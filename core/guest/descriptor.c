@@ -13,8 +13,8 @@
 #include "core/guest/sys.h"
 
 /* The lowest number for a copy: above those that programs close in loops or pass to select. The
- * first that is below the limit; 160 below a usual limit are left for --sample-cpu (128) and for
- * short-lived descriptors. The kernel's table of a process grows with the highest number. */
+ * first that is below the limit; the numbers between it and the limit are left for short-lived
+ * descriptors. The kernel's table of a process grows with the highest number. */
 static const int minima[] = {4096,     1024 - 160, 512 - 128, 256 - 64,
 			     128 - 32, 64 - 16,    32 - 8,    16 - 4};
 

@@ -27,6 +27,9 @@ def table():
         return dict(re.findall(r"^GT_SYSCALL\((\w+), (\w+),", file.read(), re.M))
 
 
+TRIES = 5
+
+
 def sample(*more):
     return ("GPUTRACE_SAMPLE_CPU=500", *more)
 
@@ -44,8 +47,14 @@ class Seccomp(unittest.TestCase):
         bare = harness.run(words)
         traced = harness.run(words, folder=self.folder, options=options)
         self.assertEqual((traced.status, traced.stderr), (bare.status, bare.stderr), traced)
-        # docs/reliability.md: a file that our threads open has a low number for a moment
-        self.assertEqual(traced.stdout.replace("is another one", "is the same"), bare.stdout)
+        for _ in range(TRIES):  # docs/reliability.md: a file that our threads open has a low number for a moment
+            if traced.stdout == bare.stdout or "is another one" not in traced.stdout:
+                break
+            shutil.rmtree(self.folder)
+            os.mkdir(self.folder)
+            traced = harness.run(words, folder=self.folder, options=options)
+            self.assertEqual((traced.status, traced.stderr), (bare.status, bare.stderr), traced)
+        self.assertEqual(traced.stdout, bare.stdout)
         return traced
 
     def trace(self):
