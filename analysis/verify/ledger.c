@@ -326,64 +326,19 @@ static void check_sums(struct gt_verify *v)
 /* Losses that have a cause: no fault of the ledger, but the reader wants to know. */
 static void report_losses(struct gt_verify *v)
 {
-	static const enum gt_ledger_key keys[] = {
-		GT_LEDGER_CALLS_LOST_RING,
-		GT_LEDGER_CALLS_LOST_THREAD,
-		GT_LEDGER_CALLS_OPEN,
-		GT_LEDGER_RECORDS_UNKNOWN,
-		GT_LEDGER_RECORDS_INSANE,
-		GT_LEDGER_RECORDS_DROPPED,
-		GT_LEDGER_RECORDS_UNREADABLE_BYTES,
-		GT_LEDGER_BUFFERS_FOREIGN,
-		GT_LEDGER_BUFFERS_DISCARDED,
-		GT_LEDGER_BUFFERS_LOST_BYTES,
-		GT_LEDGER_BUFFERS_KEPT,
-		GT_LEDGER_BUFFERS_UNREAD,
-		GT_LEDGER_CAPTURE_GAPS,
-		GT_LEDGER_LAUNCHES_IN_GAPS,
-		GT_LEDGER_KERNELS_UNTIMED,
-		GT_LEDGER_MEMCPYS_UNTIMED,
-		GT_LEDGER_MEMSETS_UNTIMED,
-		GT_LEDGER_OPS_UNLINKED,
-		GT_LEDGER_OPS_IN_FLIGHT,
-		GT_LEDGER_TIME_REVERSED,
-		GT_LEDGER_GPU_BEFORE_LAUNCH,
-		GT_LEDGER_TIME_AHEAD,
-		GT_LEDGER_TIME_UNKNOWN,
-		GT_LEDGER_TIME_FOREIGN,
-		GT_LEDGER_CLOCK_STEPS,
-		GT_LEDGER_STACKS_REFUSED,
-		GT_LEDGER_STRINGS_REFUSED,
-		GT_LEDGER_RINGS_THINNED,
-		GT_LEDGER_MODULES_UNREAD,
-		GT_LEDGER_MEMORY_REFUSED,
-		GT_LEDGER_MEMORY_REFUSED_CGROUP,
-		GT_LEDGER_EARLY_WORK,
-		GT_LEDGER_RANGES_LOST,
-		GT_LEDGER_FRAMES_LOST,
-		GT_LEDGER_SAMPLES_LOST,
-		GT_LEDGER_CORRELATION_EVICTED,
-		GT_LEDGER_EVENTS_LOST_DISK,
-		GT_LEDGER_EVENTS_LOST_EARLY,
-		GT_LEDGER_EVENTS_LOST_MEMORY,
-		GT_LEDGER_GRAPH_NODES_LOST,
-		GT_LEDGER_RANGE_NAMES_REFUSED,
-		GT_LEDGER_SPOOL_REFUSED,
-		GT_LEDGER_SPOOL_THREADS,
-	};
+	for (enum gt_ledger_key key = 0; key < GT_LEDGER_COUNT_; key++) {
+		const struct gt_ledger_row *row = &gt_ledger_rows[key];
+		int64_t count = row->is_loss ? gt_verify_count(v, key) : 0;
 
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-		int64_t count = gt_verify_count(v, keys[i]);
-
-		if (!count || gt_header_is_asked_for(&v->reading.header, keys[i]))
+		if (!count || gt_header_is_asked_for(&v->reading.header, key))
 			continue;
 		v->result->losses++;
 		if (v->options->strict)
 			gt_verify_find(v, GT_CHECK_LEDGER, 0, "lost: %" PRId64 " %s: %s", count,
-				       gt_ledger_rows[keys[i]].json, gt_ledger_rows[keys[i]].help);
+				       row->json, row->help);
 		else
 			gt_show_line(v->out, "%s: lost: %" PRId64 " %s: %s", v->path, count,
-				     gt_ledger_rows[keys[i]].json, gt_ledger_rows[keys[i]].help);
+				     row->json, row->help);
 	}
 }
 

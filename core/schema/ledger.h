@@ -6,13 +6,14 @@
 #ifndef GT_CORE_SCHEMA_LEDGER_H
 #define GT_CORE_SCHEMA_LEDGER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/schema/event.h"
 
 /* Indices of the counts, as ledger.def lists them. */
 enum gt_ledger_key {
-#define GT_LEDGER(id, json, help) GT_LEDGER_##id,
+#define GT_LEDGER(id, json, sort, help) GT_LEDGER_##id,
 #include "core/schema/ledger.def"
 #undef GT_LEDGER
 	GT_LEDGER_COUNT_
@@ -27,6 +28,7 @@ struct gt_ledger {
 struct gt_ledger_row {
 	const char *json;
 	const char *help;
+	bool is_loss; /* something is missing or doubtful when the count is not 0 */
 };
 
 /* Names and meanings, indexed by enum gt_ledger_key. */
