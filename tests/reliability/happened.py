@@ -2,25 +2,12 @@
 """What happened before a process was killed, according to the device's truth file, and what its trace lacks."""
 
 import collections
-import json
-import os
 
 import harness
 
 KINDS = {"kernel": "kernel", "gpu_memcpy": "memcpy", "gpu_memset": "memset"}
 
 Call = collections.namedtuple("Call", "name tid end")
-
-
-def truth_rows(folder):
-    """Every complete line of the truth files."""
-    for name in os.listdir(folder):
-        if not name.startswith("truth."):
-            continue
-        with open(os.path.join(folder, name), encoding="utf-8") as file:
-            for line in file:
-                if line.endswith("\n"):
-                    yield json.loads(line)
 
 
 def work_of(events):
@@ -57,7 +44,7 @@ class Happened:
         self.hooks = hooks
         self.launches = tuple(name for name in harness.LAUNCHES if name.startswith("cuda") or not hooks)
         self.ends, self.delivered, self.calls = {}, set(), {}
-        for row in truth_rows(folder):
+        for row in harness.truth_rows(folder):
             if row["truth"] == "op" and row["kind"] in harness.GPU_KINDS:
                 self.ends[row["correlation"], row["kind"]] = row["end"]
             elif row["truth"] == "delivered":

@@ -82,6 +82,15 @@ def run_into(path, words, **how):
         return result._replace(stdout=file.read())
 
 
+def truth_rows(folder):
+    """Every line of the truth files. The last one of a killed process may be cut."""
+    for path in sorted(glob.glob(os.path.join(folder, "truth.*"))):
+        with open(path, encoding="utf-8") as file:
+            for line in file:
+                if line.endswith("\n"):
+                    yield json.loads(line)
+
+
 class Truth:
     """The simulated device's truth file."""
 
@@ -90,26 +99,24 @@ class Truth:
         self.fault_rows, self.delivered = [], set()
         self.attributes = {}  # of CUPTI, as a client set them
         self.launches = []  # names, including faults
-        for path in sorted(glob.glob(os.path.join(folder, "truth.*"))):
-            self.read(path)
+        for row in truth_rows(folder):
+            self.take(row)
 
-    def read(self, path):
-        with open(path, encoding="utf-8") as file:
-            for row in map(json.loads, file):
-                if row["truth"] == "op" and row["kind"] in GPU_KINDS:
-                    self.operations.append(row)
-                elif row["truth"] == "attribute":
-                    self.attributes[row["attribute"]] = row["value"]
-                elif row["truth"] == "delivered":
-                    self.delivered.update(map(tuple, row["work"]))
-                elif row["truth"] == "fault":
-                    self.faults[row["fault"]] += 1
-                    self.fault_rows.append(row)
-                    self.launches.append(row["fault"])
-                elif row["truth"] == "call":
-                    self.calls.append(row)
-                    if row["name"] in LAUNCHES and not row["nested"]:
-                        self.launches.append(row["name"])
+    def take(self, row):
+        if row["truth"] == "op" and row["kind"] in GPU_KINDS:
+            self.operations.append(row)
+        elif row["truth"] == "attribute":
+            self.attributes[row["attribute"]] = row["value"]
+        elif row["truth"] == "delivered":
+            self.delivered.update(map(tuple, row["work"]))
+        elif row["truth"] == "fault":
+            self.faults[row["fault"]] += 1
+            self.fault_rows.append(row)
+            self.launches.append(row["fault"])
+        elif row["truth"] == "call":
+            self.calls.append(row)
+            if row["name"] in LAUNCHES and not row["nested"]:
+                self.launches.append(row["name"])
 
     def launches_before(self, fault):
         """The number of launches before it, and the names of the later ones."""

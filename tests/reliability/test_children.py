@@ -5,7 +5,6 @@ truth file, no two of one rank in one folder, no child that hangs or keeps a thr
 files untouched."""
 
 import collections
-import glob
 import json
 import os
 import re
@@ -40,11 +39,9 @@ def pid_of(path):
 def work_by_process(folder):
     """From the truth files: for each process with GPU work, the operations by (correlation, kind)."""
     found = collections.defaultdict(collections.Counter)
-    for path in glob.glob(os.path.join(folder, "truth.*")):
-        with open(path, encoding="utf-8") as file:
-            for row in map(json.loads, file):
-                if row["truth"] == "op" and row["kind"] in harness.GPU_KINDS:
-                    found[row["pid"]][row["correlation"], row["kind"]] += 1
+    for row in harness.truth_rows(folder):
+        if row["truth"] == "op" and row["kind"] in harness.GPU_KINDS:
+            found[row["pid"]][row["correlation"], row["kind"]] += 1
     return dict(found)
 
 
