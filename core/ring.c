@@ -22,7 +22,7 @@ int gt_ring_init(struct gt_ring *ring, size_t capacity)
 	if (!ring->data)
 		return -ENOMEM;
 	ring->capacity = size;
-	ring->seen_tail = ring->reserved = ring->read = 0;
+	ring->seen_tail = ring->reserved = ring->read = ring->peak = 0;
 	atomic_init(&ring->head, 0);
 	atomic_init(&ring->tail, 0);
 	return 0;
@@ -92,10 +92,14 @@ void gt_ring_pass(struct gt_ring *ring, const struct gt_ring_record *record)
 
 void gt_ring_release(struct gt_ring *ring)
 {
+	uint64_t used = gt_ring_end(ring) - atomic_load_explicit(&ring->tail, memory_order_relaxed);
+
 	for (int i = 0; i < GT_RING_TYPES + GT_RING_COUNTS; i++) {
 		ring->released[i] += ring->passed[i];
 		ring->passed[i] = 0;
 	}
+	if (used > ring->peak)
+		ring->peak = used;
 	/* pairs with the acquire in has_room */
 	atomic_store_explicit(&ring->tail, ring->read, memory_order_release);
 }

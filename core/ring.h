@@ -33,6 +33,7 @@ struct gt_ring {
 	/* consumer's cache line */
 	_Alignas(64) _Atomic uint64_t tail; /* bytes released to the producer so far */
 	uint64_t read;                      /* bytes read so far; private to the consumer */
+	uint64_t peak;                      /* most bytes in it when some were released */
 	/* records by type, then the consumer's counts: of records read and not released; of those
 	 * released so far, for recovery */
 	uint32_t passed[GT_RING_TYPES + GT_RING_COUNTS];

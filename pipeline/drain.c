@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The drain thread, see the header. `busy` guards the pipeline: the drain thread holds it while it
- * works and not while it sleeps or is inside CUPTI's flush, which has been seen to hang;
+ * works and not while it sleeps or waits for CUPTI's flush, which has been seen to hang;
  * the exiting thread can then take the pipeline over and close the file.
  */
 #include "pipeline/drain.h"
@@ -18,6 +18,7 @@
 #include "core/guest/log.h"
 #include "core/guest/write_signals.h"
 #include "core/identity.h"
+#include "pipeline/flusher.h"
 #include "pipeline/output/output.h"
 #include "pipeline/sources/collector.h"
 #include "pipeline/sources/crash_stack.h"
@@ -74,35 +75,46 @@ static bool poll_sources(uint64_t now, bool flushed)
 	return true;
 }
 
-/* False: the exiting thread has taken over. */
+/* A flush that nothing has to be done meanwhile for. False: the exiting thread has taken over. */
 static bool flush_sources(bool forced)
 {
 	let_go();
+	gt_flusher_await();
 	gt_collectors_flush(drain.collectors, forced);
+	return try_hold();
+}
+
+/* The libraries behind the sources are asked for one thing at a time. False: the exiting thread has
+ * taken over. */
+static bool ask_sources(struct gt_pipeline *p, uint64_t now, bool flushed)
+{
+	if (gt_flusher_is_busy())
+		return true;
+	if (!poll_sources(now, flushed))
+		return false;
+	if (flushed)
+		gt_turn_report(p);
+	if (!gt_turn_flush_is_due(p, now))
+		return true;
+	let_go();
+	gt_flusher_ask();
 	return try_hold();
 }
 
 static bool work_once(struct gt_pipeline *p, uint64_t *ret_work)
 {
-	uint64_t now = gt_clock_now();
+	uint64_t now = gt_clock_now(), since = now;
 	bool flushed;
 
 	if (!try_hold())
 		return false;
 	gt_turn_clock(p, now);
+	flushed = gt_flusher_take(&since); /* before the round, which reads what it brought */
 	*ret_work = gt_turn_round(p);
 	gt_turn_seccomp(p, true);
 	gt_collectors_check(drain.collectors, now);
-	flushed = gt_turn_flush_is_due(p, now);
-	if (flushed) {
-		if (!flush_sources(false))
-			return false;
-		*ret_work += gt_turn_round(p);
-	}
-	if (!poll_sources(now, flushed))
+	if (!ask_sources(p, since, flushed))
 		return false;
-	if (flushed)
-		gt_turn_report(p);
 	let_go();
 	return true;
 }
@@ -238,27 +250,43 @@ static uint64_t next_sleep(uint64_t work, uint64_t last)
 	return last * 2 < SLEEP_IDLE_NS ? last * 2 : SLEEP_IDLE_NS;
 }
 
-static void *run(void *argument)
+static uint32_t count_threads(void)
 {
-	struct gt_pipeline *p = argument;
+	return 1 + gt_flusher_threads() + gt_collectors_threads(drain.collectors);
+}
+
+static void drain_until_stopped(struct gt_pipeline *p)
+{
 	uint64_t work = 0, sleep_ns = SLEEP_BUSY_NS;
 
-	gt_background_enter("gputrace-w");
 	while (!atomic_load(&drain.stop)) {
 		uint32_t seen = atomic_load(&drain.wake);
 
 		if (!answer_crash(p) || !work_once(p, &work))
-			return NULL;
-		if (!work && gt_background_is_alone(1 + gt_collectors_threads(drain.collectors))) {
+			return;
+		if (!work && gt_background_is_alone(count_threads())) {
 			end_in_its_place(p);
-			return NULL;
+			return;
 		}
 		sleep_ns = next_sleep(work, sleep_ns);
 		if (!atomic_load(&drain.stop))
 			gt_futex_wait(&drain.wake, seen, sleep_ns);
 	}
 	finish(p);
+}
+
+static void *run(void *argument)
+{
+	gt_background_enter("gputrace-w");
+	drain_until_stopped(argument);
+	gt_flusher_stop();
 	return NULL;
+}
+
+static void wake(void)
+{
+	atomic_fetch_add(&drain.wake, 1);
+	gt_futex_wake(&drain.wake);
 }
 
 int gt_drain_start(struct gt_pipeline *pipeline, struct gt_collectors *collectors)
@@ -270,8 +298,11 @@ int gt_drain_start(struct gt_pipeline *pipeline, struct gt_collectors *collector
 	drain.collectors = collectors;
 	drain.is_repaired = gt_identity_env("GPUTRACE_RUN") != NULL;
 	gt_output_set_name("");
+	gt_flusher_start(collectors, wake);
 	error = gt_background_start(run, pipeline, STACK_BYTES);
 	atomic_store(&drain.running, error == 0);
+	if (error)
+		gt_flusher_stop();
 	return error;
 }
 
@@ -311,8 +342,7 @@ static bool await_finish(uint64_t timeout_ns)
 	uint64_t now;
 
 	atomic_store(&drain.stop, 1);
-	atomic_fetch_add(&drain.wake, 1);
-	gt_futex_wake(&drain.wake);
+	wake();
 	while (!atomic_load(&drain.finished) && (now = gt_clock_now()) < until)
 		gt_futex_wait(&drain.finished, 0, until - now);
 	return atomic_load(&drain.finished);
@@ -350,8 +380,7 @@ void gt_drain_crash(const struct gt_crash_report *crash, uint64_t timeout_ns)
 	if (!atomic_load(&drain.running) || atomic_load(&drain.stop))
 		return;
 	atomic_store(&drain.crash, crash);
-	atomic_fetch_add(&drain.wake, 1);
-	gt_futex_wake(&drain.wake);
+	wake();
 	while (atomic_load(&drain.crashes) == seen && (now = gt_clock_now()) < until)
 		gt_futex_wait(&drain.crashes, seen, until - now);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The one background thread: empties rings and activity buffers, writes, and at the end closes the
+ * The drain thread: empties rings and activity buffers, writes, and at the end closes the
  * file. It never waits for the application, and the application never waits for it but at exit,
  * with a deadline.
  */

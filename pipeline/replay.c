@@ -243,8 +243,8 @@ static void count_arrivals(const struct recovery *r, struct gt_ledger *ledger,
 	const uint64_t *released = r->records.released;
 	struct gt_ledger sum;
 
-	for (int i = 0; i < GT_LEDGER_COUNT_; i++)
-		sum.count[i] = ledger->count[i] + here->count[i];
+	for (enum gt_ledger_key i = 0; i < GT_LEDGER_COUNT_; i++)
+		sum.count[i] = gt_ledger_join(i, ledger->count[i], here->count[i]);
 	gt_spooled_copy_read(ledger, &sum);
 	ledger->count[GT_LEDGER_CALLS_RECEIVED] =
 		released[GT_RECORD_CALL] + here->count[GT_LEDGER_CALLS_RECEIVED];

@@ -170,7 +170,8 @@ static int add_ledgers(struct gt_header *all, const struct gt_header *one)
 
 		gt_header_int(all, "ledger", gt_ledger_rows[i].json, &a);
 		gt_header_int(one, "ledger", gt_ledger_rows[i].json, &b);
-		fprintf(out, "%s\"%s\": %" PRId64, i ? ", " : "{", gt_ledger_rows[i].json, a + b);
+		fprintf(out, "%s\"%s\": %" PRIu64, i ? ", " : "{", gt_ledger_rows[i].json,
+			gt_ledger_join((enum gt_ledger_key)i, (uint64_t)a, (uint64_t)b));
 	}
 	fputc('}', out);
 	if (fclose(out)) {

@@ -473,12 +473,13 @@ static void put_header(struct transform_merge *m, const struct source *sources, 
 
 static void add_ledger(struct transform_merge *m, const struct gt_header *header)
 {
+	uint64_t *sum = m->ledger.count;
 	int64_t count;
 
 	m->has_ledger |= gt_header_find(header, "ledger") != NULL;
-	for (int i = 0; i < GT_LEDGER_COUNT_; i++)
+	for (enum gt_ledger_key i = 0; i < GT_LEDGER_COUNT_; i++)
 		if (gt_header_int(header, "ledger", gt_ledger_rows[i].json, &count))
-			gt_ledger_add(&m->ledger, (enum gt_ledger_key)i, (uint64_t)count);
+			sum[i] = gt_ledger_join(i, sum[i], (uint64_t)count);
 }
 
 /* What is not known of the inputs is not known of the merged file (readers/chrome/reader.h,

@@ -328,7 +328,7 @@ static void report_losses(struct gt_verify *v)
 {
 	for (enum gt_ledger_key key = 0; key < GT_LEDGER_COUNT_; key++) {
 		const struct gt_ledger_row *row = &gt_ledger_rows[key];
-		int64_t count = row->is_loss ? gt_verify_count(v, key) : 0;
+		int64_t count = row->sort == GT_LEDGER_LOSS ? gt_verify_count(v, key) : 0;
 
 		if (!count || gt_header_is_asked_for(&v->reading.header, key))
 			continue;

@@ -150,12 +150,29 @@ bool gt_cupti_read_part(struct gt_cupti_reading *reading, struct gt_translate *t
 	return true;
 }
 
+static void note_flush(uint64_t ns)
+{
+	uint64_t longest = atomic_load(&gt_cupti.flush_longest);
+
+	while (ns > longest && !atomic_compare_exchange_weak(&gt_cupti.flush_longest, &longest, ns))
+		;
+}
+
 void gt_cupti_flush(bool forced)
 {
+	uint64_t began;
+
 	if (!gt_cupti_is_usable())
 		return;
 	gt_cupti_buffers_flushing();
+	began = gt_clock_now();
 	gt_cupti.api.cuptiActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
+	note_flush(gt_clock_now() - began);
+}
+
+uint64_t gt_cupti_flush_longest(void)
+{
+	return atomic_load(&gt_cupti.flush_longest);
 }
 
 void gt_cupti_fetch(uint64_t patience_ns, bool forced)

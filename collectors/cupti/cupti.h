@@ -57,6 +57,9 @@ bool gt_cupti_read_part(struct gt_cupti_reading *reading, struct gt_translate *t
  * May block inside CUPTI; hold no lock of ours. Not from buffer or resource callbacks. */
 void gt_cupti_flush(bool forced);
 
+/* The longest flush so far, in ns. Any thread. */
+uint64_t gt_cupti_flush_longest(void);
+
 /* From now on no new work is recorded, and drops are not counted; records of work under way still
  * come. False: kernels cannot be disabled, and those under way may hold back others' records. May
  * block inside CUPTI. */

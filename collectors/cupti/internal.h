@@ -62,6 +62,7 @@ struct gt_cupti {
 	_Atomic bool records_retains; /* cuDevicePrimaryCtxRetain is recorded, too */
 	_Atomic bool serves;    /* what other tools ask for goes through us, while CUPTI is ours */
 	_Atomic uint64_t kinds; /* that we have enabled, a bit each */
+	_Atomic uint64_t flush_longest;   /* ns */
 	struct gt_cupti_callbacks wanted; /* callbacks that we have enabled */
 	bool has_buffers;
 	void (*on_init_finished)(void);

@@ -49,6 +49,7 @@ struct watch {
 };
 
 static __thread struct watch *watch; /* NULL: a thread of the program */
+static struct watch unreadable;      /* of threads for which there is no memory */
 
 static bool find_number(const char *status, const char *key, uint64_t *ret_number)
 {
@@ -184,14 +185,21 @@ bool gt_seccomp_permits_now(enum gt_syscall call)
 
 void gt_seccomp_watch(void)
 {
-	static struct watch unused;
-
 	watch = gt_memory_reserve(sizeof(*watch));
 	if (!watch) { /* nothing will be checked any more */
-		watch = &unused;
+		watch = &unreadable;
 		raise_to(GT_SECCOMP_OWN);
 	}
 	watch->file = GT_DESCRIPTOR_NONE;
+}
+
+void gt_seccomp_unwatch(void)
+{
+	if (watch && watch != &unreadable) {
+		gt_descriptor_close(&watch->file);
+		gt_memory_unreserve(watch, sizeof(*watch));
+	}
+	watch = NULL;
 }
 
 bool gt_seccomp_is_watching(void)

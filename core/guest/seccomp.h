@@ -59,7 +59,10 @@ bool gt_seccomp_permits_now(enum gt_syscall call);
  * threads (SECCOMP_FILTER_FLAG_TSYNC) at any time. */
 void gt_seccomp_watch(void);
 
-/* True on such a thread. */
+/* No longer: the thread makes none but common calls, and needs no open file. */
+void gt_seccomp_unwatch(void);
+
+/* True on a thread that watches. */
 bool gt_seccomp_is_watching(void);
 
 #endif

@@ -5,14 +5,10 @@
 #include "core/schema/ledger.h"
 
 const struct gt_ledger_row gt_ledger_rows[GT_LEDGER_COUNT_] = {
-#define TALLY false
-#define LOSS  true
-#define GT_LEDGER(id, key, sort, text)                                                             \
-	[GT_LEDGER_##id] = {.json = key, .help = text, .is_loss = sort},
+#define GT_LEDGER(id, key, kind, text)                                                             \
+	[GT_LEDGER_##id] = {.json = key, .help = text, .sort = GT_LEDGER_##kind},
 #include "core/schema/ledger.def"
 #undef GT_LEDGER
-#undef LOSS
-#undef TALLY
 };
 
 const struct gt_ledger_kind gt_ledger_kinds[GT_LEDGER_KINDS_] = {

@@ -6,7 +6,6 @@
 #ifndef GT_CORE_SCHEMA_LEDGER_H
 #define GT_CORE_SCHEMA_LEDGER_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/schema/event.h"
@@ -24,11 +23,18 @@ struct gt_ledger {
 	uint64_t count[GT_LEDGER_COUNT_];
 };
 
+/* What a count means, and how those of several files become one. */
+enum gt_ledger_sort {
+	GT_LEDGER_TALLY, /* a sum */
+	GT_LEDGER_LOSS,  /* a sum: something is missing or doubtful when it is not 0 */
+	GT_LEDGER_PEAK,  /* the highest value since the start of the process */
+};
+
 /* One row of ledger.def. */
 struct gt_ledger_row {
 	const char *json;
 	const char *help;
-	bool is_loss; /* something is missing or doubtful when the count is not 0 */
+	enum gt_ledger_sort sort;
 };
 
 /* Names and meanings, indexed by enum gt_ledger_key. */
@@ -51,6 +57,14 @@ uint64_t gt_ledger_missing(const struct gt_ledger *ledger, const struct gt_ledge
 
 /* The key that a written event is counted under; GT_LEDGER_COUNT_: none. */
 enum gt_ledger_key gt_ledger_key_of(const struct gt_event *event);
+
+/* The count of two files together: a sum, or the higher one. */
+static inline uint64_t gt_ledger_join(enum gt_ledger_key key, uint64_t a, uint64_t b)
+{
+	if (gt_ledger_rows[key].sort != GT_LEDGER_PEAK)
+		return a + b;
+	return a > b ? a : b;
+}
 
 /* Adds @n to a count. */
 static inline void gt_ledger_add(struct gt_ledger *ledger, enum gt_ledger_key key, uint64_t n)

@@ -205,6 +205,14 @@ void gt_segments_rest(const struct gt_segments *segments, struct gt_ledger *ledg
 		ledger->count[i] -= segments->claimed.count[i];
 }
 
+/* A peak is claimed by nobody: each file says what it was so far. */
+static void add_claim(struct gt_ledger *claimed, const struct gt_ledger *claim)
+{
+	for (int i = 0; i < GT_LEDGER_COUNT_; i++)
+		if (gt_ledger_rows[i].sort != GT_LEDGER_PEAK)
+			claimed->count[i] += claim->count[i];
+}
+
 static void close_full(struct gt_output *output, struct gt_writer *full, struct gt_sink *sink)
 {
 	struct gt_segments *segments = &output->segments;
@@ -214,8 +222,7 @@ static void close_full(struct gt_output *output, struct gt_writer *full, struct 
 	claim = make_claim(output, &full->ops->file(full)->written.ledger);
 	ledger = claim;
 	full->ops->close(full, output->metadata, &ledger);
-	for (int i = 0; i < GT_LEDGER_COUNT_; i++)
-		segments->claimed.count[i] += claim.count[i];
+	add_claim(&segments->claimed, &claim);
 	gt_spooling_claim(output->spooling, output->metadata->segment, &segments->claimed);
 	full->ops->fini(full);
 	gt_writer_free(full);

@@ -280,6 +280,12 @@ static uint64_t clock_steps(const void *part)
 	return gpu->translate.clock->steps;
 }
 
+static uint64_t longest_flush(const void *part)
+{
+	(void)part;
+	return gt_cupti_flush_longest();
+}
+
 static const struct gt_collector_count counts[] = {
 	{dropped_records, GT_LEDGER_COUNT_, "LOST", "dropped by CUPTI", "GPU records",
 	 "CUPTI had no buffer in time"},
@@ -288,6 +294,7 @@ static const struct gt_collector_count counts[] = {
 	{evicted_calls, GT_LEDGER_CORRELATION_EVICTED, NULL, NULL, NULL, NULL},
 	{in_flight, GT_LEDGER_OPS_IN_FLIGHT, NULL, NULL, NULL, NULL},
 	{clock_steps, GT_LEDGER_CLOCK_STEPS, NULL, NULL, NULL, NULL},
+	{longest_flush, GT_LEDGER_FLUSH_LONGEST, NULL, NULL, NULL, NULL},
 };
 
 static void count_buffers(void *part, struct gt_ledger *ledger)

@@ -153,11 +153,24 @@ static uint64_t degraded_threads(const void *part)
 	return gt_threads_degraded();
 }
 
+/* Of the fullest ring, in percent. */
+static uint64_t peak_ring(const void *part)
+{
+	uint64_t peak = 0;
+
+	(void)part;
+	for (const struct gt_thread *t = gt_threads_first(); t; t = t->next)
+		if (t->ring.capacity && t->ring.peak * 100 / t->ring.capacity > peak)
+			peak = t->ring.peak * 100 / t->ring.capacity;
+	return peak;
+}
+
 static const struct gt_collector_count counts[] = {
 	{lost_calls, GT_LEDGER_COUNT_, "LOST", "ring full", "API calls",
 	 "a thread's ring was full: raise --ring-size"},
 	{refused_threads, GT_LEDGER_COUNT_, "LOST", "no thread block", "API calls",
 	 "no memory for more threads: raise --max-memory"},
+	{peak_ring, GT_LEDGER_RING_PEAK, NULL, NULL, NULL, NULL},
 	{degraded_threads, GT_LEDGER_RINGS_THINNED, "thinned", NULL, "rings",
 	 "threads have smaller rings: more memory is needed (--max-memory)"},
 };

@@ -16,6 +16,7 @@ import unittest
 import harness
 
 BUSY = [harness.program("busy")]
+LONG_NS = 3000000000
 FIRST = 20  # kernels that were waited for when the program says so
 
 
@@ -43,6 +44,19 @@ class Busy(unittest.TestCase):
         trace = load(path)
         self.assertGreaterEqual(len(kernels_of(trace)), 500)
         self.assertNotIn("capture gap", [event["name"] for event in trace["traceEvents"]])
+
+    def test_calls_are_taken_while_a_flush_lasts(self):
+        """A ring of 128 KiB holds the calls of about half a second."""
+        options = ("GPUTRACE_RING_SIZE=128K", "GPUTRACE_FLUSH_PERIOD=50")
+        result = harness.run([harness.program("workload"), "slow", "4000"], folder=self.out, options=options,
+                             fault=f"slow_flush={LONG_NS}")
+        self.assertEqual((result.status, result.said), (3, []))
+        path, = harness.traces(self.out)
+        self.assertEqual(harness.tool("verify", path)[0], 0)
+        ledger = load(path)["ledger"]
+        self.assertEqual((ledger["calls_lost_ring_full"], ledger["launches_without_record"]), (0, 0))
+        self.assertGreaterEqual(ledger["flush_longest_ns"], LONG_NS)
+        self.assertTrue(0 < ledger["ring_peak_percent"] < 100, ledger["ring_peak_percent"])
 
     @unittest.skipUnless(harness.has_shm(), "no /dev/shm with a gigabyte")
     def test_killed_with_a_buffer_that_cupti_keeps(self):

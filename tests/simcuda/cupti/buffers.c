@@ -315,12 +315,25 @@ static void retire_complete(struct slot *slot)
 		retire(slot);
 }
 
+/* Only the first: a program's end would wait for each of them. */
+static void delay_flush(void)
+{
+	static _Atomic bool begun;
+	uint64_t ns = cupti.faults.slow_flush;
+	struct timespec pause = {.tv_sec = (time_t)(ns / 1000000000u),
+				 .tv_nsec = (long)(ns % 1000000000u)};
+
+	if (ns && !atomic_exchange(&begun, true))
+		nanosleep(&pause, NULL);
+}
+
 /* A delivery leaves a record of itself in the buffer of its thread: one that has begun before is
  * over first, or that buffer would come after the flush. */
 CUptiResult cupti_buffers_flush(bool forced)
 {
 	while (cupti.faults.flush_hangs || (cupti.faults.unused_flush_hangs && !asked))
 		pause();
+	delay_flush();
 	pthread_mutex_lock(&mutex);
 	wait_for_deliveries();
 	pthread_mutex_unlock(&mutex);

@@ -37,6 +37,7 @@ struct cupti_faults {
 	uint64_t clock_step_after;
 	uint64_t steal;
 	uint64_t fatal;
+	uint64_t slow_flush;
 	bool ticks;
 	bool invalid_last;
 	bool shuffle;

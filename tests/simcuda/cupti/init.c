@@ -53,7 +53,8 @@ static bool read_number(const char *name, const char *value)
 						 {"null_corr", &f->null_correlation},
 						 {"unknown_kind", &f->unknown_kind},
 						 {"steal", &f->steal},
-						 {"fatal", &f->fatal}};
+						 {"fatal", &f->fatal},
+						 {"slow_flush", &f->slow_flush}};
 
 	for (size_t i = 0; i < sizeof(switches) / sizeof(*switches); i++)
 		if (!strcmp(name, switches[i].name)) {

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The thread that asks the sources for what their libraries hold back. CUPTI's flush may take long
+ * and has been seen to hang; the rings are emptied meanwhile, and a process can end.
+ */
+#ifndef GT_PIPELINE_FLUSHER_H
+#define GT_PIPELINE_FLUSHER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct gt_collectors;
+
+/* Starts the thread, which flushes @collectors when asked, and calls @finished after each flush.
+ * A negative errno: there is none, and gt_flusher_ask flushes on the calling thread. */
+int gt_flusher_start(struct gt_collectors *collectors, void (*finished)(void));
+
+/* Begins a flush, unless one is under way. The caller does not hold the pipeline. Drain thread, as
+ * the rest. */
+void gt_flusher_ask(void);
+
+/* Whether a flush is under way. */
+bool gt_flusher_is_busy(void);
+
+/* True once for each flush that is over: what had been complete at @ret_began (CLOCK_MONOTONIC ns)
+ * has been delivered since. */
+bool gt_flusher_take(uint64_t *ret_began);
+
+/* Waits for the flush that is under way, however long. The caller does not hold the pipeline. */
+void gt_flusher_await(void);
+
+/* Ends the thread, after the flush that is under way. */
+void gt_flusher_stop(void);
+
+/* Threads that it has: 0 or 1. */
+uint32_t gt_flusher_threads(void);
+
+#endif
