@@ -175,7 +175,7 @@ static void redirect_buffers(void)
 	gt_cupti.api.cuptiActivityRegisterCallbacks(on_request, on_complete);
 	if (gt_cupti_buffers_count()
 		    .requested) /* otherwise CUPTI has no buffer, and a flush may hang */
-		gt_cupti.api.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+		gt_cupti_flush_all(true);
 }
 
 bool gt_cupti_detach(const struct gt_cupti_other *other)

@@ -19,9 +19,10 @@
 #include "core/guest/text.h"
 
 /* Some tenths of a millisecond of work; a ring of 2 MiB fills in ten times that. */
-#define PART_RECORDS 1024
+#define PART_RECORDS  1024
 
-#define PAUSE_NS     5000000u
+#define PAUSE_NS      5000000u
+#define FLUSH_TURN_NS 1000000000u
 
 struct gt_cupti gt_cupti;
 
@@ -150,6 +151,28 @@ bool gt_cupti_read_part(struct gt_cupti_reading *reading, struct gt_translate *t
 	return true;
 }
 
+/* One flush at a time: two at once have been seen to deadlock. False: the other one takes long. */
+static bool begin_flush(void)
+{
+	uint64_t until = gt_clock_now() + FLUSH_TURN_NS, now;
+	uint32_t nobody = 0;
+
+	while (!atomic_compare_exchange_strong(&gt_cupti.flushing, &nobody, 1)) {
+		now = gt_clock_now();
+		if (now >= until)
+			return false;
+		gt_futex_wait(&gt_cupti.flushing, 1, until - now);
+		nobody = 0;
+	}
+	return true;
+}
+
+static void end_flush(void)
+{
+	atomic_store(&gt_cupti.flushing, 0);
+	gt_futex_wake(&gt_cupti.flushing);
+}
+
 static void note_flush(uint64_t ns)
 {
 	uint64_t longest = atomic_load(&gt_cupti.flush_longest);
@@ -158,16 +181,24 @@ static void note_flush(uint64_t ns)
 		;
 }
 
-void gt_cupti_flush(bool forced)
+void gt_cupti_flush_all(bool forced)
 {
 	uint64_t began;
 
-	if (!gt_cupti_is_usable())
+	if (!begin_flush())
 		return;
-	gt_cupti_buffers_flushing();
 	began = gt_clock_now();
 	gt_cupti.api.cuptiActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
 	note_flush(gt_clock_now() - began);
+	end_flush();
+}
+
+void gt_cupti_flush(bool forced)
+{
+	if (!gt_cupti_is_usable())
+		return;
+	gt_cupti_buffers_flushing();
+	gt_cupti_flush_all(forced);
 }
 
 uint64_t gt_cupti_flush_longest(void)

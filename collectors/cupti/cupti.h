@@ -54,7 +54,8 @@ bool gt_cupti_read_part(struct gt_cupti_reading *reading, struct gt_translate *t
 
 /* Asks CUPTI for its buffers, except one with work in progress, which CUPTI keeps
  * (cupti_activity.h, cuptiActivityFlushAll). @forced: all, and records of unfinished work are lost.
- * May block inside CUPTI; hold no lock of ours. Not from buffer or resource callbacks. */
+ * May block inside CUPTI; hold no lock of ours. Not from buffer or resource callbacks. While
+ * another thread flushes it waits, for a second at most, and then returns without. */
 void gt_cupti_flush(bool forced);
 
 /* The longest flush so far, in ns. Any thread. */

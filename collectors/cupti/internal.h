@@ -62,6 +62,7 @@ struct gt_cupti {
 	_Atomic bool records_retains; /* cuDevicePrimaryCtxRetain is recorded, too */
 	_Atomic bool serves;    /* what other tools ask for goes through us, while CUPTI is ours */
 	_Atomic uint64_t kinds; /* that we have enabled, a bit each */
+	_Atomic uint32_t flushing;        /* futex: 1: a thread is inside cuptiActivityFlushAll */
 	_Atomic uint64_t flush_longest;   /* ns */
 	struct gt_cupti_callbacks wanted; /* callbacks that we have enabled */
 	bool has_buffers;
@@ -78,6 +79,9 @@ extern struct gt_cupti gt_cupti;
 /* The subscriber's callback. Application threads. */
 void CUPTIAPI gt_cupti_callback(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
 				const void *data);
+
+/* cuptiActivityFlushAll, one at a time: see gt_cupti_flush. */
+void gt_cupti_flush_all(bool forced);
 
 /* False while CUPTI has nothing of ours: then it is not called. */
 bool gt_cupti_is_usable(void);

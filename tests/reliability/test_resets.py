@@ -23,7 +23,7 @@ class Resets(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = os.path.realpath(folder.name)
 
-    def check(self, way, cupti, late, options=(), names=("tick", None)):
+    def check(self, way, cupti, late, options=(), names=("tick", None), fault=""):
         """@names: of the operations that must be there. Returns how many others are missing."""
         words = [RESETS, way, str(TIMES)]
         script = os.path.join(self.folder, "script")
@@ -32,14 +32,16 @@ class Resets(unittest.TestCase):
         environment = harness.environment(SIMCUDA_SCRIPT=script)
         out = tempfile.mkdtemp(dir=self.folder)
         traced = harness.run(words, env=environment, cupti=cupti, folder=os.path.join(out, "out"), truth=out,
-                             options=options)
+                             options=options, fault=fault)
         bare = harness.run(words, env=environment, cupti=cupti)
         self.assertEqual(bare.status, 3, bare)
         self.assertEqual(traced[:3], bare[:3])
         self.assertEqual(traced.said, [])
         path, = harness.traces(os.path.join(out, "out"))
         trace = harness.trace_file.Trace(path)
-        lost = self.check_trace(trace, harness.Truth(out), names)
+        truth = harness.Truth(out)
+        self.faults = truth.faults
+        lost = self.check_trace(trace, truth, names)
         if not options:
             self.assertEqual(trace.ledger["launches_without_record"] + trace.ledger["records_unfinished"], lost)
             self.assertEqual(trace.ledger["kernels_untimed"], trace.ledger["records_unfinished"])
@@ -55,6 +57,11 @@ class Resets(unittest.TestCase):
         self.assertEqual(len(found), len(set(found)))
         self.assertEqual(sorted(set(waited) - set(found)), [])
         return len(truth.operations) - len(found)
+
+    def test_while_a_flush_lasts(self):
+        """One flush at a time: the program's thread waits for that of the tracer's."""
+        self.check("destroy", "130000", SHORT, ("GPUTRACE_FLUSH_PERIOD=10",), fault="slow_flush=300000000")
+        self.assertEqual(self.faults["two_flushes"], 0)
 
     def test_every_way(self):
         for way, cupti in (("device", "130000"), ("primary", "22"), ("release", "26"), ("destroy", "18")):

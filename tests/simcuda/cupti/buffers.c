@@ -329,7 +329,7 @@ static void delay_flush(void)
 
 /* A delivery leaves a record of itself in the buffer of its thread: one that has begun before is
  * over first, or that buffer would come after the flush. */
-CUptiResult cupti_buffers_flush(bool forced)
+static CUptiResult flush(bool forced)
 {
 	while (cupti.faults.flush_hangs || (cupti.faults.unused_flush_hangs && !asked))
 		pause();
@@ -348,6 +348,19 @@ CUptiResult cupti_buffers_flush(bool forced)
 	wait_for_deliveries();
 	pthread_mutex_unlock(&mutex);
 	return CUPTI_SUCCESS;
+}
+
+CUptiResult cupti_buffers_flush(bool forced)
+{
+	static _Atomic int inside;
+	CUptiResult result;
+
+	if (atomic_fetch_add(&inside, 1) && cupti.table)
+		cupti.table->truth("{\"truth\":\"fault\",\"fault\":\"two_flushes\",\"pid\":%d}\n",
+				   (int)getpid());
+	result = flush(forced);
+	atomic_fetch_sub(&inside, 1);
+	return result;
 }
 
 static void forget(struct slot *slot)
