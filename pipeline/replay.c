@@ -153,10 +153,13 @@ static void look_again(struct gt_clock *clock)
 static void take_clock(struct recovery *r)
 {
 	struct gt_clock *clock = &r->pipeline.clock;
+	const struct gt_clock_sample *last;
 
 	memcpy(clock, &r->spooled->clock, sizeof(*clock));
 	if (clock->count == 0 || clock->count > GT_CLOCK_SAMPLES)
 		clock->count = 1;
+	last = &clock->samples[clock->count - 1];
+	r->pipeline.gpu.translate.then = gt_clock_from_monotonic(clock, last->monotonic);
 	look_again(clock);
 }
 

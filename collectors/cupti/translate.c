@@ -138,10 +138,9 @@ static bool set_times(struct gt_translate *t, struct gt_event *event, uint64_t s
 static void emit_untimed(struct gt_translate *t, const char *what, uint32_t correlation,
 			 const char *why)
 {
-	const struct gt_clock_sample *now = &t->clock->samples[t->clock->count - 1];
 	struct gt_event event = {.kind = GT_EVENT_NOTE, .correlation = correlation};
 
-	event.start = event.end = gt_clock_from_monotonic(t->clock, now->monotonic);
+	event.start = event.end = t->now ? t->now : t->then;
 	event.note = (struct gt_note_event){
 		.name = what, .what = why, .cause = "no timestamp", .count = 1};
 	t->emit(t->context, &event);

@@ -64,6 +64,7 @@ struct gt_translate {
 	bool borrowed; /* the record is a copy of another tool's: its pointers are not ours */
 	bool relayed;  /* a copy goes to another tool, which frees what it points to */
 	uint64_t now;  /* trace time when the record arrived; 0: not known */
+	uint64_t then; /* if it is not known: of records without times */
 	struct gt_device_event devices[GT_METADATA_DEVICES]; /* seen so far, by id */
 	bool visible[GT_METADATA_DEVICES];                   /* CUDA sees the device */
 	uint32_t context_device[GT_TRANSLATE_CONTEXTS];

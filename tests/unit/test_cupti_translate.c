@@ -189,8 +189,10 @@ Test(cupti_translate, no_stamps_give_an_instant_never_a_slice)
 	CUpti_ActivityKernel8 r = a_kernel();
 
 	r.start = r.end = 0;
+	translate.then = EPOCH + 7;
 	gt_translate_record(&translate, &r);
 	cr_assert_eq(events[0].kind, GT_EVENT_NOTE);
+	cr_assert_eq(events[0].start, EPOCH + 7);
 	cr_assert_str_eq(events[0].note.name, "kernel (untimed)");
 	cr_assert_eq(events[0].correlation, 1002);
 	cr_assert_eq(ledger.count[GT_LEDGER_KERNELS_UNTIMED], 1);

@@ -285,12 +285,12 @@ static double start_of(const char *text, const char *what)
 	return ts;
 }
 
-Test(recover, puts_work_without_times_at_its_launch)
+/* A kernel without times; one call has id 1. The recovered file. */
+static char *recover_untimed(uint32_t correlation)
 {
 	CUpti_ActivityKernel8 *record;
 	uint8_t *buffer;
 	size_t size, records;
-	char *text;
 
 	if (!template_begin())
 		cr_skip("no tmpfs with enough room");
@@ -298,12 +298,27 @@ Test(recover, puts_work_without_times_at_its_launch)
 	gt_cupti_buffers_request(&buffer, &size, &records);
 	record = (void *)buffer;
 	*record = (CUpti_ActivityKernel8){.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
-					  .correlationId = 1};
+					  .correlationId = correlation};
 	gt_cupti_buffers_complete(buffer, sizeof(*record));
 	gt_release_buffers(&template.release);
-	text = recover();
+	return recover();
+}
+
+Test(recover, puts_work_without_times_at_its_launch)
+{
+	char *text = recover_untimed(1);
+
 	cr_assert_eq(start_of(text, "\"name\": \"kernel (untimed)\""),
 		     start_of(text, "\"cat\": \"cuda_runtime\""), "%s", text);
+	free(text);
+}
+
+Test(recover, puts_work_without_times_and_without_a_launch_into_the_life_of_the_process)
+{
+	char *text = recover_untimed(1000);
+
+	cr_assert_leq(start_of(text, "\"name\": \"kernel (untimed)\""),
+		      end_of(text, "\"cat\": \"cuda_runtime\""), "%s", text);
 	free(text);
 }
 
