@@ -60,13 +60,13 @@ static uint32_t kind_at(const struct gt_translate_notes *notes, const uint8_t *d
 	return kind < GT_TRANSLATE_KINDS && (least_bytes[kind] || is_known(notes, kind)) ? kind : 0;
 }
 
-/* Offset of the times of GPU work. 0: no such kind, as each record begins with its kind. */
+/* Offsets in records of GPU work. 0: no such kind, as each record begins with its kind. */
 #define TIMES(type)                                                                                \
 	{                                                                                          \
-		offsetof(type, start), offsetof(type, end)                                         \
+		offsetof(type, start), offsetof(type, end), offsetof(type, correlationId)          \
 	}
 static const struct {
-	uint16_t start, end;
+	uint16_t start, end, correlation;
 } times_at[GT_TRANSLATE_KINDS] = {
 	[CUPTI_ACTIVITY_KIND_KERNEL] = TIMES(CUpti_ActivityKernel8),
 	[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL] = TIMES(CUpti_ActivityKernel8),
@@ -85,13 +85,18 @@ static bool times_of(const uint8_t *record, uint32_t kind, uint64_t *ret_start, 
 	return true;
 }
 
-/* Bytes in the middle of another record rarely look like two times of one clock. */
+/* Bytes in the middle of another record rarely look like two times of one clock, and work that is
+ * under way has a launch. */
 static bool may_be_record(const uint8_t *record, uint32_t kind)
 {
 	uint64_t start, end;
+	uint32_t correlation;
 
-	if (!times_of(record, kind, &start, &end) || !end)
+	if (!times_of(record, kind, &start, &end))
 		return true;
+	memcpy(&correlation, record + times_at[kind].correlation, sizeof(correlation));
+	if (!end)
+		return correlation != 0;
 	return start && (start < end ? end - start : start - end) < WORK_MAX_NS;
 }
 
@@ -146,14 +151,20 @@ static bool chain_continues(struct guess *guess, size_t at)
 	return at >= guess->end;
 }
 
+size_t gt_cupti_replay_used(const uint8_t *data, size_t valid, bool unfinished)
+{
+	while (unfinished && valid && !data[valid - 1])
+		valid--;
+	return valid;
+}
+
 /* Notes the lengths with the longest chain through @left bytes at @data. */
 static void find_lengths(const uint8_t *data, size_t left, bool unfinished,
 			 struct gt_translate_notes *notes)
 {
-	struct guess guess = {.notes = notes, .data = data, .left = left, .end = left};
+	struct guess guess = {.notes = notes, .data = data, .left = left};
 
-	while (unfinished && guess.end && !data[guess.end - 1])
-		guess.end--;
+	guess.end = gt_cupti_replay_used(data, left, unfinished);
 	for (uint32_t kind = 0; kind < GT_TRANSLATE_KINDS; kind++)
 		if (is_known(notes, kind))
 			guess.bytes[kind] = notes->bytes[kind];
@@ -211,6 +222,11 @@ static void replay_record(const struct gt_cupti_replay *how, uint8_t *record, ui
 		device->name = name_of(how->view, how->notes, device->name);
 	}
 	gt_translate_record(how->translate, (const CUpti_Activity *)(const void *)record);
+}
+
+void gt_cupti_replay_learn(const struct gt_cupti_replay *how, const uint8_t *data, size_t valid)
+{
+	find_lengths(data, valid, how->unfinished, how->notes);
 }
 
 size_t gt_cupti_replay(const struct gt_cupti_replay *how, const uint8_t *data, size_t valid)

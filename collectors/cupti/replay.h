@@ -24,6 +24,13 @@ struct gt_cupti_replay {
 			  * end was under way */
 };
 
+/* Bytes at @data until the last record, about: without the zeros behind it. */
+size_t gt_cupti_replay_used(const uint8_t *data, size_t valid, bool unfinished);
+
+/* Finds the lengths that are missing in the notes. To be called before gt_cupti_replay with the
+ * buffer that has the most in it, as a short one fits several lengths. */
+void gt_cupti_replay_learn(const struct gt_cupti_replay *how, const uint8_t *data, size_t valid);
+
 /* Translates the records in @valid bytes at @data. Returns how many bytes at the end are
  * unreadable. */
 size_t gt_cupti_replay(const struct gt_cupti_replay *how, const uint8_t *data, size_t valid);

@@ -125,12 +125,40 @@ static int by_order(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
+static struct gt_cupti_replay how_to_read(const struct gt_replay_records *r,
+					  const struct gt_cupti_spooled *buffer)
+{
+	return (struct gt_cupti_replay){.view = r->view,
+					.notes = r->notes,
+					.translate = r->translate,
+					.unfinished = buffer->unfinished};
+}
+
+/* From the fullest buffer. */
+static void learn_lengths(const struct gt_replay_records *r)
+{
+	const struct gt_cupti_spooled *fullest = NULL;
+	struct gt_cupti_replay how;
+	size_t most = 0;
+
+	for (uint32_t i = 0; i < r->buffer_count; i++) {
+		const struct gt_cupti_spooled *b = &r->buffers[i];
+		size_t used = gt_cupti_replay_used(b->data, b->valid, b->unfinished);
+
+		if (used > most) {
+			most = used;
+			fullest = b;
+		}
+	}
+	if (!fullest)
+		return;
+	how = how_to_read(r, fullest);
+	gt_cupti_replay_learn(&how, fullest->data, fullest->valid);
+}
+
 static void take_buffer(struct gt_replay_records *r, const struct gt_cupti_spooled *buffer)
 {
-	const struct gt_cupti_replay how = {.view = r->view,
-					    .notes = r->notes,
-					    .translate = r->translate,
-					    .unfinished = buffer->unfinished};
+	const struct gt_cupti_replay how = how_to_read(r, buffer);
 	struct gt_ledger *ledger = r->translate->ledger;
 	struct gt_ledger before = *ledger;
 	size_t left;
@@ -151,6 +179,7 @@ void gt_replay_buffers(struct gt_replay_records *r)
 {
 	gt_cupti_buffers_each(r->view, note_buffer, r);
 	qsort(r->buffers, r->buffer_count, sizeof(r->buffers[0]), by_order);
+	learn_lengths(r);
 	for (uint32_t i = 0; i < r->buffer_count; i++)
 		take_buffer(r, &r->buffers[i]);
 }

@@ -163,6 +163,44 @@ Test(cupti_read, what_came_meanwhile_is_not_ahead_of_its_time)
 	cr_assert_eq(count(GT_LEDGER_TIME_AHEAD), 0);
 }
 
+#define COPY_BYTES (sizeof(CUpti_ActivityMemcpy5) + 8)
+
+/* Copies as a newer CUPTI makes them, with 8 bytes more, in an unfinished buffer of @size bytes. */
+static void make_copies(uint8_t *buffer, size_t size, int copies, uint64_t appended)
+{
+	CUpti_ActivityMemcpy5 copy = {.kind = CUPTI_ACTIVITY_KIND_MEMCPY, .correlationId = 1};
+
+	copy.start = trace_clock.first.realtime;
+	copy.end = copy.start + 1000;
+	memset(buffer, 0, size);
+	for (int i = 0; i < copies; i++) {
+		memcpy(buffer + (size_t)i * COPY_BYTES, &copy, sizeof(copy));
+		memcpy(buffer + (size_t)i * COPY_BYTES + sizeof(copy), &appended, 8);
+	}
+}
+
+/* What is appended to the last record looks like a copy that is under way, or like nothing. */
+Test(cupti_read, lengths_are_found_in_unfinished_buffers)
+{
+	for (uint64_t appended = 0; appended <= CUPTI_ACTIVITY_KIND_MEMCPY; appended++) {
+		static struct gt_translate_notes notes;
+		struct gt_cupti_replay how = {
+			.notes = &notes, .translate = &translate, .unfinished = true};
+		static _Alignas(8) uint8_t one[1024], many[1024];
+		uint64_t before = count(GT_LEDGER_RECORDS_MEMCPY);
+
+		memset(&notes, 0, sizeof(notes));
+		translate.session_start = trace_clock.first.realtime;
+		translate.emit = ignore;
+		make_copies(one, sizeof(one), 1, appended);
+		make_copies(many, sizeof(many), 7, appended);
+		gt_cupti_replay_learn(&how, appended ? one : many, sizeof(many));
+		gt_cupti_replay(&how, one, sizeof(one));
+		gt_cupti_replay(&how, many, sizeof(many));
+		cr_assert_eq(count(GT_LEDGER_RECORDS_MEMCPY) - before, 8);
+	}
+}
+
 /* What a newer CUPTI appends to a copy looks like the kind of a copy, and two copies would fill the
  * buffer. */
 Test(cupti_read, a_record_that_begins_inside_another_is_refused_by_its_times)
