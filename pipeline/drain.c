@@ -298,7 +298,7 @@ int gt_drain_start(struct gt_pipeline *pipeline, struct gt_collectors *collector
 	drain.collectors = collectors;
 	drain.is_repaired = gt_identity_env("GPUTRACE_RUN") != NULL;
 	gt_output_set_name("");
-	gt_flusher_start(collectors);
+	gt_flusher_start(collectors, wake);
 	error = gt_background_start(run, pipeline, STACK_BYTES);
 	atomic_store(&drain.running, error == 0);
 	if (error)

@@ -26,6 +26,7 @@ enum flusher_state {
 
 static struct {
 	struct gt_collectors *collectors;
+	void (*finished)(void);
 	_Atomic uint32_t state; /* futex: enum flusher_state */
 	uint64_t began;
 	bool has_thread;
@@ -47,16 +48,18 @@ static void *run(void *argument)
 		asked = FLUSHER_ASKED; /* unless it is STOPPED by now */
 		atomic_compare_exchange_strong(&flusher.state, &asked, FLUSHER_OVER);
 		gt_futex_wake(&flusher.state);
+		flusher.finished();
 	}
 	return NULL;
 }
 
-int gt_flusher_start(struct gt_collectors *collectors)
+int gt_flusher_start(struct gt_collectors *collectors, void (*finished)(void))
 {
 	int error;
 
 	memset(&flusher, 0, sizeof(flusher));
 	flusher.collectors = collectors;
+	flusher.finished = finished;
 	error = gt_background_start(run, NULL, STACK_BYTES);
 	flusher.has_thread = error == 0;
 	return error;

@@ -11,9 +11,10 @@
 
 struct gt_collectors;
 
-/* Starts the thread, which flushes @collectors when asked. A negative errno: there is none, and
- * gt_flusher_ask flushes on the calling thread. */
-int gt_flusher_start(struct gt_collectors *collectors);
+/* Starts the thread, which flushes @collectors when asked, and calls @finished after each flush:
+ * what it brought should be read soon, as buffers may be short. A negative errno: there is none,
+ * and gt_flusher_ask flushes on the calling thread. */
+int gt_flusher_start(struct gt_collectors *collectors, void (*finished)(void));
 
 /* Begins a flush, unless one is under way. The caller does not hold the pipeline. Drain thread, as
  * the rest. */
