@@ -11,6 +11,7 @@
 #include "collectors/cupti/capture.h"
 #include "collectors/cupti/foreign.h"
 #include "collectors/cupti/internal.h"
+#include "collectors/cupti/library/timestamp.h"
 #include "collectors/cupti/quirks.h"
 #include "collectors/cupti/relay.h"
 #include "collectors/cupti/translate.h"
@@ -199,6 +200,13 @@ void gt_cupti_flush(bool forced)
 		return;
 	gt_cupti_buffers_flushing();
 	gt_cupti_flush_all(forced);
+}
+
+int gt_cupti_read_clock(struct gt_cupti_timestamp *ret_stamp)
+{
+	if (!gt_cupti_is_usable())
+		return -ENOSYS;
+	return gt_cupti_timestamp_read(&gt_cupti.api, ret_stamp);
 }
 
 uint64_t gt_cupti_flush_longest(void)

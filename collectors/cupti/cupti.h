@@ -58,6 +58,11 @@ bool gt_cupti_read_part(struct gt_cupti_reading *reading, struct gt_translate *t
  * another thread flushes it waits, for a second at most, and then returns without. */
 void gt_cupti_flush(bool forced);
 
+/* CUPTI's clock (collectors/cupti/library/timestamp.h). -ENOSYS: it does not tell, or is not to be
+ * called. Drain thread. */
+struct gt_cupti_timestamp;
+int gt_cupti_read_clock(struct gt_cupti_timestamp *ret_stamp);
+
 /* The longest flush so far, in ns. Any thread. */
 uint64_t gt_cupti_flush_longest(void);
 

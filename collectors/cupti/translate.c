@@ -71,15 +71,21 @@ static uint64_t distance(uint64_t a, uint64_t b)
 }
 
 /* The clocks that another tool may have switched CUPTI to (REQ-20): the processor's counter, as
- * Kineto does, or CLOCK_MONOTONIC. If both fit, the one closer to now. False: neither fits. */
+ * Kineto does, or CLOCK_MONOTONIC. If both fit, the one closer to now. Before that, the clock that
+ * CUPTI had when it was asked. False: none fits. */
 static bool from_foreign_clock(const struct gt_translate *t, uint64_t stamp, uint64_t *ret_time)
 {
 	const struct gt_clock_sample *last = &t->clock->samples[t->clock->count - 1];
 	uint64_t now = gt_clock_from_monotonic(t->clock, last->monotonic);
+	uint64_t expected = stamp - (uint64_t)t->clock_offset;
 	uint64_t counter = 0, monotonic = gt_clock_from_monotonic(t->clock, stamp);
 	bool is_counter = gt_clock_from_ticks(t->clock, stamp, &counter) && is_realtime(t, counter);
 	bool is_monotonic = is_realtime(t, monotonic);
 
+	if (t->clock_offset && is_realtime(t, expected)) {
+		*ret_time = gt_clock_from_realtime(t->clock, expected);
+		return true;
+	}
 	if (is_counter && is_monotonic)
 		is_counter = distance(counter, now) < distance(monotonic, now);
 	*ret_time = is_counter ? counter : monotonic;

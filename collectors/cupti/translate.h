@@ -57,8 +57,9 @@ struct gt_translate {
 	struct gt_intern *strings;
 	struct gt_demangle *demangle;
 	struct gt_ledger *ledger;
-	uint64_t session_start;                /* CLOCK_REALTIME ns */
-	uint32_t version;                      /* of CUPTI */
+	uint64_t session_start; /* CLOCK_REALTIME ns */
+	int64_t clock_offset; /* ns that CUPTI's clock was ahead of CLOCK_REALTIME; 0: not known */
+	uint32_t version;     /* of CUPTI */
 	uint64_t checked_kinds, refused_kinds; /* bit per kind, if CUPTI is newer than known */
 	struct gt_translate_notes *notes;      /* NULL: no spool */
 	bool borrowed; /* the record is a copy of another tool's: its pointers are not ours */

@@ -88,12 +88,26 @@ static void put_versions(const struct gt_metadata *metadata, struct gt_json *jso
 		gt_json_member_u64(json, "cuda_driver_version", metadata->driver_version);
 }
 
+#define EXACT_MAX ((int64_t)1 << 53)
+
 /* A number that JavaScript would round: printed as a string. */
 static void put_big(struct gt_json *json, uint64_t value)
 {
 	gt_json_char(json, '"');
 	gt_json_u64(json, value);
 	gt_json_char(json, '"');
+}
+
+/* The distance of two clocks may be, or not. */
+static void put_offset(struct gt_json *json, int64_t value)
+{
+	bool is_big = value >= EXACT_MAX || value <= -EXACT_MAX;
+
+	if (is_big)
+		gt_json_char(json, '"');
+	gt_json_i64(json, value);
+	if (is_big)
+		gt_json_char(json, '"');
 }
 
 static void put_clock(const struct gt_metadata *metadata, struct gt_json *json)
@@ -108,6 +122,11 @@ static void put_clock(const struct gt_metadata *metadata, struct gt_json *json)
 	gt_json_key(json, "clock_last_realtime_ns");
 	put_big(json, metadata->clock_last.realtime);
 	gt_json_member_u64(json, "clock_last_error_ns", metadata->clock_last.error_ns);
+	if (!metadata->cupti_clock_error)
+		return;
+	gt_json_key(json, "cupti_clock_offset_ns");
+	put_offset(json, metadata->cupti_clock_offset);
+	gt_json_member_u64(json, "cupti_clock_error_ns", metadata->cupti_clock_error);
 }
 
 static void put_optional(struct gt_json *json, const char *key, const char *text)

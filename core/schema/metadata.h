@@ -62,11 +62,13 @@ struct gt_metadata {
 	uint32_t device_count; /* devices[] is indexed by device id, holes have id UINT32_MAX */
 	struct gt_device_event devices[GT_METADATA_DEVICES];
 	struct gt_clock_sample clock_first, clock_last;
-	char command[1024]; /* arguments, blanks between them; empty unless requested */
-	char spool[256];    /* file that holds what a killed process has not written; empty: none */
-	char memory[448];   /* limit of the cgroup and what is sized by it; empty: no limit */
-	char seccomp[160];  /* what is left out under a seccomp filter; empty: no filter was seen */
-	char options[512];  /* options that differ from their default, "name=value ..." */
+	int64_t cupti_clock_offset; /* ns that CUPTI's clock is ahead of CLOCK_REALTIME */
+	uint64_t cupti_clock_error; /* of it, ns; 0: not known */
+	char command[1024];         /* arguments, blanks between them; empty unless requested */
+	char spool[256];   /* file that holds what a killed process has not written; empty: none */
+	char memory[448];  /* limit of the cgroup and what is sized by it; empty: no limit */
+	char seccomp[160]; /* what is left out under a seccomp filter; empty: no filter was seen */
+	char options[512]; /* options that differ from their default, "name=value ..." */
 	uint64_t segment[GT_SEGMENT_COUNT_]; /* number 0: the only file of the process */
 	struct gt_metadata_repaired repaired;
 	uint32_t generation; /* counts changes */

@@ -122,8 +122,8 @@ static void report_clock(struct gt_coexist *c)
 {
 	static const struct gt_note_event note = {
 		.name = "foreign clock",
-		.what = "another tool's clock stamps CUPTI's records: converted",
-		.cause = "other tool",
+		.what = "CUPTI's records have the stamps of another clock: converted",
+		.cause = "CUPTI's clock",
 	};
 
 	if (c->clock_reported || !c->gpu->ledger->count[GT_LEDGER_TIME_FOREIGN])

@@ -5,11 +5,13 @@
 #include "pipeline/sources/gpu.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "collectors/cupti/buffers.h"
 #include "collectors/cupti/library/driver.h"
 #include "collectors/cupti/library/load.h"
+#include "collectors/cupti/library/timestamp.h"
 #include "collectors/cupti/replay.h"
 #include "core/correlate.h"
 #include "core/guest/log.h"
@@ -164,6 +166,25 @@ static int start(void *part)
 	return 0;
 }
 
+/* ---- its clock ---- */
+
+#define TICKS_NEAR 10000000 /* some milliseconds */
+
+/* Before the first record is read: there is one, so cuInit has finished. The processor's counter is
+ * known better than one reading tells it. */
+static void read_clock(struct gt_gpu *gpu)
+{
+	struct gt_cupti_timestamp stamp;
+
+	gpu->has_read_clock = true;
+	if (gt_cupti_read_clock(&stamp) || llabs(stamp.ticks) < TICKS_NEAR)
+		return;
+	gpu->metadata->cupti_clock_offset = stamp.offset_ns;
+	gpu->metadata->cupti_clock_error = stamp.error_ns;
+	gpu->metadata->generation++;
+	gpu->translate.clock_offset = stamp.offset_ns;
+}
+
 /* ---- its buffers ---- */
 
 /* One buffer. The rings come between its parts: they are small and their threads do not wait. But
@@ -188,6 +209,8 @@ static uint64_t read_buffers(void *part, struct gt_collector_turn *turn)
 	size_t cost;
 
 	while (turn->bytes && gpu->has_cupti && gt_cupti_read_begin(&reading, &gpu->translate)) {
+		if (!gpu->has_read_clock)
+			read_clock(gpu);
 		cost = gt_cupti_buffer_cost(reading.buffer.valid);
 		turn->bytes -= turn->bytes > cost ? cost : turn->bytes;
 		work += turn->others(turn->context); /* what returned before it was full */

@@ -29,6 +29,7 @@ struct gt_gpu {
 				  * NULL */
 	bool in_init;            /* the session starts inside cuInit */
 	int started;             /* what gt_cupti_start returned */
+	bool has_read_clock;     /* CUPTI's, or it cannot be read */
 	struct gt_cupti_status status;
 	/* GPU work is recorded. The exiting thread may set it from a drain thread that is stuck. */
 	_Atomic bool has_cupti;

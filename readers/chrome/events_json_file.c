@@ -423,6 +423,8 @@ static void take_clock(const struct gt_span *members, struct gt_metadata *metada
 	metadata->clock_last.monotonic = member_number(members, "clock_last_monotonic_ns");
 	metadata->clock_last.realtime = member_number(members, "clock_last_realtime_ns");
 	metadata->clock_last.error_ns = member_number(members, "clock_last_error_ns");
+	metadata->cupti_clock_offset = (int64_t)member_number(members, "cupti_clock_offset_ns");
+	metadata->cupti_clock_error = member_number(members, "cupti_clock_error_ns");
 }
 
 static void take_segment(const struct gt_header *header, struct gt_metadata *metadata)

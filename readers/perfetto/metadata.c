@@ -58,6 +58,8 @@ static const struct metadata_place numbers[] = {
 	PLACE(gt_metadata, "clock_last_monotonic_ns", clock_last.monotonic),
 	PLACE(gt_metadata, "clock_last_realtime_ns", clock_last.realtime),
 	PLACE(gt_metadata, "clock_last_error_ns", clock_last.error_ns),
+	PLACE(gt_metadata, "cupti_clock_offset_ns", cupti_clock_offset),
+	PLACE(gt_metadata, "cupti_clock_error_ns", cupti_clock_error),
 	PLACE(gt_metadata, "rank", rank),
 	PLACE(gt_metadata, "world_size", world_size),
 	PLACE(gt_metadata, "local_rank", local_rank),

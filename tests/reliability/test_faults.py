@@ -126,6 +126,13 @@ def no_clock(after):
                          "notes of untimed": OPERATIONS - after}
 
 
+def another_clock(case):
+    """Its distance was measured: the times are right."""
+    offset = case.trace.root["metadata"]["cupti_clock_offset_ns"]
+    return {"written": OPERATIONS, "times_foreign_clock": case.ledger["times_foreign_clock"] or "more than 0",
+            "clock": round(offset / 1e9) * 10**9}
+
+
 def invalid_last(case):
     lost = sum(row["fault"] == "invalid_last" and row["kind"] in (1, 2, 10)
                for row in case.truth.fault_rows)
@@ -181,6 +188,8 @@ MATRIX = [
     ("clock_step=3600000000000@20", no_clock(20)),
     ("clock_step=-3600000000000@20", no_clock(20)),
     ("tsc", no_clock(0)),
+    ("clock_ahead=604800000000000", another_clock),
+    ("clock_ahead=-604800000000000", another_clock),
     ("linger=100", nothing_lost),  # records arrive before their call has returned
     ("linger=100,clock_step=30000000000@20", stepped("times_ahead", 20)),
     ("linger=100,clock_step=-30000000000@20", stepped("gpu_before_launch", 20)),
@@ -199,6 +208,7 @@ MATRIX = [
 
 def found(case, key):
     values = {"written": case.written, "untimed": case.untimed,
+              "clock": lambda: int(case.fault.split("=")[1]),
               "said": lambda: len(case.said),
               "mode": lambda: case.trace.root["metadata"]["mode"],
               "notes of untimed": lambda: sum(e["name"].endswith("(untimed)") for e in case.notes),

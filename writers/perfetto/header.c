@@ -258,6 +258,10 @@ static void put_numbers(struct gt_proto *out, const struct gt_metadata *metadata
 		put_uint(out, GT_PF_EVENT_ANNOTATION, rows[i].name, rows[i].value);
 	put_segment(out, metadata);
 	put_repaired(out, &metadata->repaired);
+	if (metadata->cupti_clock_error) {
+		put_int(out, "cupti_clock_offset_ns", metadata->cupti_clock_offset);
+		put_int(out, "cupti_clock_error_ns", (int64_t)metadata->cupti_clock_error);
+	}
 	put_int(out, "rank", metadata->rank);
 	put_int(out, "world_size", metadata->world_size);
 	put_int(out, "local_rank", metadata->local_rank);

@@ -34,6 +34,7 @@ struct cupti_faults {
 	uint64_t null_correlation;
 	uint64_t unknown_kind;
 	int64_t clock_step;
+	uint64_t clock_ahead;
 	uint64_t clock_step_after;
 	uint64_t steal;
 	uint64_t fatal;
