@@ -133,6 +133,16 @@ def another_clock(case):
             "clock": round(offset / 1e9) * 10**9}
 
 
+def many_overheads(case):
+    """As many as a real one has, and more."""
+    return {"written": OPERATIONS, "overheads": True}
+
+
+def enabled_early(case):
+    """Before there is a context, when it costs nothing."""
+    return {"written": OPERATIONS, "slow_enable": 0}
+
+
 def invalid_last(case):
     lost = sum(row["fault"] == "invalid_last" and row["kind"] in (1, 2, 10)
                for row in case.truth.fault_rows)
@@ -194,6 +204,8 @@ MATRIX = [
     ("linger=100,clock_step=30000000000@20", stepped("times_ahead", 20)),
     ("linger=100,clock_step=-30000000000@20", stepped("gpu_before_launch", 20)),
     ("linger=100,clock_step=-3600000000000@20", no_clock(20)),
+    ("overheads=5", many_overheads),
+    ("slow_enable=2000000000", enabled_early),
     ("invalid_last", invalid_last),
     ("shuffle", nothing_lost),
     ("poison", nothing_lost),
@@ -208,6 +220,9 @@ MATRIX = [
 
 def found(case, key):
     values = {"written": case.written, "untimed": case.untimed,
+              "slow_enable": lambda: case.faults("slow_enable"),
+              "overheads": lambda: case.ledger["overheads_written"] == case.ledger["records_overhead"] >=
+              5 * OPERATIONS,
               "clock": lambda: int(case.fault.split("=")[1]),
               "said": lambda: len(case.said),
               "mode": lambda: case.trace.root["metadata"]["mode"],
@@ -260,6 +275,22 @@ class Faults(unittest.TestCase):
         for fault, expect in MATRIX:
             with self.subTest(fault=fault or "none"):
                 self.check(fault, expect, "130000")
+
+    def test_memset_of_a_graph_by_a_kernel(self):
+        """Kernels and memsets together are what was launched; the kernel has the node of the memset."""
+        words = [harness.program("workload"), "mixed", "50"]
+        with tempfile.TemporaryDirectory() as folder:
+            traced = harness.run(words, fault="memset_kernels", truth=folder, folder=os.path.join(folder, "out"))
+            self.assertEqual(traced[:3], harness.run(words)[:3])
+            case = Case(folder, "memset_kernels", "130000", traced)
+            self.assertEqual(harness.tool("verify", case.path)[0], 0)
+        self.assertEqual([case.ledger[key] for key in WRITTEN], [100, 50, 0])
+        self.assertEqual([case.ledger[key] for key in LOSSES if case.ledger[key]], [])
+        nodes = {kind: {op["node"] % 2**32 for op in case.truth.operations if op["kind"] == kind}
+                 for kind in ("kernel", "memset")}
+        found = {(e["name"], e["args"]["graph node id"]) for e in case.trace.gpu if e["cat"] == "kernel"}
+        self.assertEqual({node for _, node in found}, nodes["kernel"] | nodes["memset"])
+        self.assertEqual({node for name, node in found if name == "memset32_post"}, nodes["memset"])
 
     def test_an_old_cupti(self):
         for fault, expect in MATRIX:

@@ -11,6 +11,7 @@
  * - workload flood [N]: N times (without N: for ever) 64 rounds that are waited for
  * - workload threads N: N threads at once, ten rounds on each
  * - workload graph N: N replays of a graph of 100 kernels
+ * - workload mixed N: N replays of a graph of one round
  * - workload slow N: N rounds, one a millisecond
  * - workload held N: N rounds on one thread, says so and waits at a gate
  * - workload again N: the same, and N rounds after it
@@ -110,18 +111,24 @@ static void set_title(char **argv)
 	memset(argv[0], 'x', (size_t)(end - argv[0]));
 }
 
-static void replay_graph(void)
+static void launch_kernels(struct device *d)
 {
-	void *arguments[] = {&device.data};
+	void *arguments[] = {&d->data};
+
+	for (int i = 0; i < 100; i++)
+		check((int)cuLaunchKernel(d->kernel, 4, 1, 1, 64, 1, 1, 0, d->stream, arguments,
+					  NULL),
+		      "cuLaunchKernel");
+}
+
+static void replay_graph(void (*launch)(struct device *d))
+{
 	cudaGraphExec_t executable;
 	cudaGraph_t graph;
 
 	check((int)cudaStreamBeginCapture(device.stream, cudaStreamCaptureModeGlobal),
 	      "cudaStreamBeginCapture");
-	for (int i = 0; i < 100; i++)
-		check((int)cuLaunchKernel(device.kernel, 4, 1, 1, 64, 1, 1, 0, device.stream,
-					  arguments, NULL),
-		      "cuLaunchKernel");
+	launch(&device);
 	check((int)cudaStreamEndCapture(device.stream, &graph), "cudaStreamEndCapture");
 	check((int)cudaGraphInstantiate(&executable, graph, 0), "cudaGraphInstantiate");
 	for (int i = 0; i < rounds; i++) {
@@ -185,7 +192,9 @@ int main(int argc, char **argv)
 	if (!strcmp(how, "threads"))
 		on_many_threads(rounds);
 	if (!strcmp(how, "graph"))
-		replay_graph();
+		replay_graph(launch_kernels);
+	else if (!strcmp(how, "mixed"))
+		replay_graph(one_round);
 	if (!strcmp(how, "titled"))
 		set_title(argv);
 	else if (!strcmp(how, "moved"))

@@ -46,6 +46,19 @@ static bool collides(uint32_t kind)
 		cupti.kinds[CUPTI_ACTIVITY_KIND_KERNEL]);
 }
 
+/* Enabling kernels late stalls the program for seconds (kineto#542). */
+static void delay_enabling(uint32_t kind)
+{
+	uint64_t ns = cupti.faults.slow_enable;
+	struct timespec pause = {.tv_sec = (time_t)(ns / 1000000000u),
+				 .tv_nsec = (long)(ns % 1000000000u)};
+
+	if (!ns || kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL || !cupti.table->current_context())
+		return;
+	cupti.table->truth("{\"truth\":\"fault\",\"fault\":\"slow_enable\",\"kind\":%u}\n", kind);
+	nanosleep(&pause, NULL);
+}
+
 static CUptiResult set_kind(uint32_t kind, bool on)
 {
 	CUptiResult result = cupti_check();
@@ -58,6 +71,8 @@ static CUptiResult set_kind(uint32_t kind, bool on)
 		return refuse(kind);
 	if (on && collides(kind))
 		return cupti_fail(CUPTI_ERROR_NOT_COMPATIBLE);
+	if (on)
+		delay_enabling(kind);
 	cupti.kinds[kind] = on;
 	if (domain_of(kind)) {
 		cupti.table->want_call_times();

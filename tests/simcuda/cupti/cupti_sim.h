@@ -39,6 +39,8 @@ struct cupti_faults {
 	uint64_t steal;
 	uint64_t fatal;
 	uint64_t slow_flush;
+	uint64_t slow_enable;
+	uint64_t overheads;
 	bool ticks;
 	bool invalid_last;
 	bool shuffle;
@@ -48,6 +50,7 @@ struct cupti_faults {
 	bool lock;
 	bool unreadable;
 	bool pool;
+	bool memset_kernels;
 };
 
 struct cupti_state {

@@ -55,6 +55,8 @@ static bool read_number(const char *name, const char *value)
 						 {"steal", &f->steal},
 						 {"fatal", &f->fatal},
 						 {"slow_flush", &f->slow_flush},
+						 {"slow_enable", &f->slow_enable},
+						 {"overheads", &f->overheads},
 						 {"clock_ahead", &f->clock_ahead}};
 
 	for (size_t i = 0; i < sizeof(switches) / sizeof(*switches); i++)
@@ -75,6 +77,7 @@ static bool read_bool(const char *name)
 					       {"poison_complete", &f->poison_complete},
 					       {"unreadable", &f->unreadable},
 					       {"pool", &f->pool},
+					       {"memset_kernels", &f->memset_kernels},
 					       {"lock", &f->lock}};
 
 	for (size_t i = 0; i < sizeof(switches) / sizeof(*switches); i++)

@@ -241,6 +241,20 @@ static void spoil_times(struct sim_op *op)
 	}
 }
 
+/* A memset in a graph may be done by a kernel, and is reported as one. */
+static bool is_memset_kernel(const struct sim_op *op)
+{
+	return cupti.faults.memset_kernels && op->kind == SIM_OP_MEMSET && op->graph;
+}
+
+static void become_kernel(struct sim_op *op)
+{
+	play("memset_kernel", op);
+	op->kind = SIM_OP_KERNEL;
+	op->kernel = (struct sim_kernel_facts){
+		.name = "memset32_post", .grid = {1, 1, 1}, .block = {256, 1, 1}, .registers = 16};
+}
+
 size_t cupti_operation_size(const struct sim_op *op)
 {
 	static const uint32_t kinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
@@ -248,6 +262,8 @@ size_t cupti_operation_size(const struct sim_op *op)
 					 CUPTI_ACTIVITY_KIND_GRAPH_TRACE};
 	bool is_peer = op->kind == SIM_OP_MEMCPY && op->copy.peer;
 
+	if (is_memset_kernel(op))
+		return sizes[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL];
 	return sizes[is_peer ? CUPTI_ACTIVITY_KIND_MEMCPY2 : kinds[op->kind]];
 }
 
@@ -309,6 +325,8 @@ void cupti_record_operation(const struct sim_op *original, bool is_complete)
 	struct sim_op op = *original;
 	bool add_unknown;
 
+	if (is_memset_kernel(&op))
+		become_kernel(&op);
 	if (!is_complete) {
 		put_incomplete(&op);
 		return;
@@ -320,6 +338,9 @@ void cupti_record_operation(const struct sim_op *original, bool is_complete)
 	put_operation(&op);
 	if (add_unknown)
 		put_unknown(&op);
+	for (uint64_t i = 0; i < cupti.faults.overheads; i++)
+		cupti_record_overhead(CUPTI_ACTIVITY_OVERHEAD_CUPTI_INSTRUMENTATION, op.start - i,
+				      op.start - i + 1);
 }
 
 void cupti_record_api(const struct sim_call *call)
