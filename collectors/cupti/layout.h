@@ -64,7 +64,6 @@ GT_AT(CUpti_ActivityGraphTrace, deviceId, 24);
 GT_AT(CUpti_ActivityGraphTrace, graphId, 28);
 GT_AT(CUpti_ActivityGraphTrace, contextId, 32);
 GT_AT(CUpti_ActivityGraphTrace, streamId, 36);
-GT_AT(CUpti_ActivityGraphTrace2, endDeviceId, 48);
 GT_AT(CUpti_ActivitySynchronization, type, 4);
 GT_AT(CUpti_ActivitySynchronization, start, 8);
 GT_AT(CUpti_ActivitySynchronization, correlationId, 24);

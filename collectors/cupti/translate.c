@@ -305,6 +305,7 @@ static void translate_memset(struct gt_translate *t, const void *record)
 
 /* Since 12.3 the record also has the device of the last node. */
 #define END_DEVICE_SINCE 21u
+_Static_assert(offsetof(CUpti_ActivityGraphTrace2, endDeviceId) == 48, "endDeviceId has moved");
 
 static void translate_graph(struct gt_translate *t, const void *record)
 {

@@ -110,7 +110,9 @@ static void end_gap(struct gt_coexist *c)
 		gpu->watch_end();
 	gpu->has_cupti = true;
 	gpu->metadata->mode = "cupti";
-	gt_gpu_note_graphs(gpu);
+	/* too late for whole graphs: says so where they were asked for */
+	gt_text_format(gpu->metadata->graphs, sizeof(gpu->metadata->graphs), "%s",
+		       gpu->status.graphs);
 	gt_log_say("%s: GPU work is recorded again", text);
 	write_note(c, &(struct gt_note_event){.name = "capture resumed",
 					      .what = text,

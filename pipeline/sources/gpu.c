@@ -127,14 +127,6 @@ void gt_gpu_init(struct gt_gpu *gpu, const struct gt_clock *clock, struct gt_int
 
 /* ---- start ---- */
 
-void gt_gpu_note_graphs(struct gt_gpu *gpu)
-{
-	struct gt_metadata *metadata = gpu->metadata;
-
-	gt_text_format(metadata->graphs, sizeof(metadata->graphs), "%s", gpu->status.graphs);
-	gpu->join->leaves_out_graphs = !strcmp(metadata->graphs, "off");
-}
-
 static void fill_metadata(struct gt_gpu *gpu)
 {
 	const struct gt_cupti_status *status = &gpu->status;
@@ -147,7 +139,8 @@ static void fill_metadata(struct gt_gpu *gpu)
 	gt_text_format(metadata->cupti_path, sizeof(metadata->cupti_path), "%s", status->path);
 	gt_text_format(metadata->mode_reason, sizeof(metadata->mode_reason), "%s",
 		       gpu->has_cupti ? status->refused : status->why);
-	gt_gpu_note_graphs(gpu);
+	gt_text_format(metadata->graphs, sizeof(metadata->graphs), "%s", status->graphs);
+	gpu->join->leaves_out_graphs = !strcmp(status->graphs, "off");
 }
 
 /* CUPTI, or the reason why not in the metadata and, once, on stderr. */

@@ -44,7 +44,4 @@ struct gt_gpu {
 void gt_gpu_init(struct gt_gpu *gpu, const struct gt_clock *clock, struct gt_intern *strings,
 		 struct gt_demangle *demangle);
 
-/* CUPTI was started: what became of --graphs goes into the metadata and to the join. */
-void gt_gpu_note_graphs(struct gt_gpu *gpu);
-
 #endif
