@@ -48,7 +48,7 @@ class Graphs(unittest.TestCase):
         self.folder = os.path.realpath(tempfile.mkdtemp(prefix="gt-graphs-"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
 
-    def command(self, options, cupti, words, fault):
+    def command(self, options, cupti, words, fault, replays=REPLAYS):
         command = [os.path.join(SOURCE, "scripts", "simcuda"), "--build=" + BUILD, "--cupti=" + cupti,
                    "--truth=" + os.path.join(self.folder, "truth")]
         command += ["--fault=" + fault] if fault else []
@@ -57,7 +57,7 @@ class Graphs(unittest.TestCase):
                      **preloading.PATIENT, **dict(option.split("=", 1) for option in options)}
         variables.update(("GPUTRACE_CUPTI", path) for path in older_cupti(cupti))
         return command + ["env", *(f"{name}={value}" for name, value in variables.items()), PROGRAM,
-                          str(REPLAYS), *words]
+                          str(replays), *words]
 
     def files(self):
         return [path for ending in ("json", "pftrace")
@@ -69,17 +69,20 @@ class Graphs(unittest.TestCase):
             self.truth = [row for row in map(json.loads, file) if row["truth"] == "op"]
         os.unlink(file.name)
 
-    def run_program(self, *options, cupti="130000", fault=""):
+    def run_program(self, *options, **how):
         """The trace file."""
+        self.run_files(*options, **how)
+        path, = self.files()
+        return path
+
+    def run_files(self, *options, cupti="130000", fault="", replays=REPLAYS):
         shutil.rmtree(self.folder + "/out", ignore_errors=True)
-        result = subprocess.run(self.command(options, cupti, (), fault), timeout=120, stdin=subprocess.DEVNULL,
+        result = subprocess.run(self.command(options, cupti, (), fault, replays), timeout=120, stdin=subprocess.DEVNULL,
                                 env=dict(os.environ, **preloading.without_tracer()), capture_output=True, text=True,
                                 check=False)
         self.assertEqual((result.returncode, result.stdout), (0, "done\n"), result.stderr)
         self.said = result.stderr
         self.read_truth()
-        path, = self.files()
-        return path
 
     def kill_program(self, *options, early):
         """Killed when its first half is in the trace; @early: at once."""
@@ -241,6 +244,20 @@ class Graphs(unittest.TestCase):
         self.assertGreater(ledger["graphs_untimed"], 0)
         self.assertEqual(ledger["records_graph"], LAUNCHES)
         self.assertEqual(ledger["graphs_written"] + ledger["graphs_untimed"], LAUNCHES)
+
+    def test_files_of_a_process(self):
+        """The ledger of each file is that of its own events; they add up."""
+        for graphs, key in (("whole", "graphs_written"), ("off", "graphs_left_out")):
+            with self.subTest(graphs=graphs):
+                self.run_files("GPUTRACE_GRAPHS=" + graphs, "GPUTRACE_MAX_SIZE=1M", "GPUTRACE_KEEP=0", "GPUTRACE_RING_SIZE=16M",
+                               replays=2000)
+                self.assertGreater(len(self.files()), 2)
+                ledgers = []
+                for path in self.files():
+                    self.check_file(path)
+                    ledgers.append(trace_file.Trace(path).ledger)
+                self.assertEqual(sum(ledger[key] for ledger in ledgers), 2000 * GRAPHS)
+                self.assertEqual(sum(ledger["records_graph"] for ledger in ledgers), 2000 * GRAPHS)
 
     @unittest.skipUnless(os.path.ismount("/dev/shm"), "no /dev/shm")
     def test_killed(self):
