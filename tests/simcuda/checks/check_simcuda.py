@@ -119,6 +119,11 @@ class Records(unittest.TestCase):
                 self.assertEqual(len(of(result, 'kernel')), 5)
                 self.assertEqual(len([r for r in of(result, 'record') if r['kind'] == '51']), 2)
 
+    def test_graph_trace_is_for_good(self):
+        result = run(kinds='10,51,-51')
+        self.assertEqual(len(of(result, 'kernel')), 5)
+        self.assertEqual([r for r in of(result, 'record') if r['kind'] == '51'], [])
+
     def test_replayed_nodes_are_clones(self):
         result = run()
         cloned = {c['node']: c['original'] for c in of(result, 'cloned')}
