@@ -65,19 +65,30 @@ void gt_gaps_fini(struct gt_gaps *gaps)
 	gt_vec_free(&gaps->list);
 }
 
-static const struct gt_column device_columns[] = {
-	{"device", "Device", "device", GT_COLUMN_TEXT},
-	{"wall", "Wall (ns)", "wall", GT_COLUMN_TIME},
-	{"busy", "Busy (ns)", NULL, GT_COLUMN_TIME},
-	{"busy_share", "Busy (%)", "busy", GT_COLUMN_PERCENT},
-	{"idle", "Idle (ns)", NULL, GT_COLUMN_TIME},
-	{"idle_share", "Idle (%)", "idle", GT_COLUMN_PERCENT},
-	{"kernels", "Kernels (ns)", "kernels", GT_COLUMN_TIME},
-	{"copies", "Copies (ns)", "copies", GT_COLUMN_TIME},
-	{"comm", "Communication (ns)", "communication", GT_COLUMN_TIME},
-	{"kernel_copy", "Kernels And Copies (ns)", "kernels+copies", GT_COLUMN_TIME},
-	{"compute_comm", "Compute And Communication (ns)", "compute+comm.", GT_COLUMN_TIME},
-};
+#define DEVICE_COLUMNS(...)                                                                        \
+	{                                                                                          \
+		{"device", "Device", "device", GT_COLUMN_TEXT},                                    \
+			{"wall", "Wall (ns)", "wall", GT_COLUMN_TIME},                             \
+			{"busy", "Busy (ns)", NULL, GT_COLUMN_TIME},                               \
+			{"busy_share", "Busy (%)", "busy", GT_COLUMN_PERCENT},                     \
+			{"idle", "Idle (ns)", NULL, GT_COLUMN_TIME},                               \
+			{"idle_share", "Idle (%)", "idle", GT_COLUMN_PERCENT},                     \
+			{"kernels", "Kernels (ns)", "kernels", GT_COLUMN_TIME},                    \
+			{"copies", "Copies (ns)", "copies", GT_COLUMN_TIME},                       \
+			__VA_ARGS__{"comm", "Communication (ns)", "communication",                 \
+				    GT_COLUMN_TIME},                                               \
+			{"kernel_copy", "Kernels And Copies (ns)", "kernels+copies",               \
+			 GT_COLUMN_TIME},                                                          \
+			{"compute_comm", "Compute And Communication (ns)", "compute+comm.",        \
+			 GT_COLUMN_TIME},                                                          \
+	}
+
+/* Few traces have whole graphs. */
+static const struct gt_column device_columns[] = DEVICE_COLUMNS();
+static const struct gt_column device_graph_columns[] =
+	DEVICE_COLUMNS({"graphs", "Graphs (ns)", "graphs", GT_COLUMN_TIME}, );
+#define GRAPHS_CELL  7 /* behind the device's name */
+#define DEVICE_WIDTH (sizeof(device_columns) / sizeof(device_columns[0]))
 
 /* When a process was at work on a device that has the same rank and number in others. */
 struct gaps_place {
@@ -169,16 +180,26 @@ bool gt_gaps_shared(const struct gt_job *job, const struct gt_filter *filter)
 	return shared;
 }
 
+static bool has_graphs(const struct gt_device_use *uses, int count)
+{
+	for (int i = 0; i < count; i++)
+		if (uses[i].count[GT_OP_GRAPH])
+			return true;
+	return false;
+}
+
 int gt_gaps_devices(const struct gt_job *job, const struct gt_filter *filter,
 		    struct gt_table *ret_table)
 {
 	struct gt_device_use *uses = NULL;
 	int count = gt_stats_devices(job, filter, &uses);
+	bool graphs = has_graphs(uses, count);
 	char text[128];
 
 	gt_table_init(ret_table, "gpu_devices",
 		      "Use of each device (unions of time; the last two are overlaps)",
-		      device_columns, sizeof(device_columns) / sizeof(device_columns[0]));
+		      graphs ? device_graph_columns : device_columns,
+		      DEVICE_WIDTH + (graphs ? 1 : 0));
 	for (int i = 0; i < count; i++) {
 		const struct gt_device_use *use = &uses[i];
 		double wall = (double)(use->last - use->first), busy = (double)use->busy;
@@ -190,6 +211,7 @@ int gt_gaps_devices(const struct gt_job *job, const struct gt_filter *filter,
 			wall > 0 ? (double)use->idle * 100 / wall : 0,
 			(double)use->kernel,
 			(double)use->copy,
+			(double)use->graph,
 			(double)use->comm,
 			(double)use->kernel_copy,
 			(double)use->compute_comm,
@@ -198,7 +220,8 @@ int gt_gaps_devices(const struct gt_job *job, const struct gt_filter *filter,
 		gt_key_of_device(use->model, use->device, text, sizeof(text));
 		gt_table_text(ret_table, text);
 		for (size_t k = 0; k < sizeof(cells) / sizeof(cells[0]); k++)
-			gt_table_number(ret_table, cells[k]);
+			if (graphs || k != GRAPHS_CELL)
+				gt_table_number(ret_table, cells[k]);
 	}
 	free(uses);
 	return count < 0 ? count : 0;

@@ -375,6 +375,11 @@ static int walk_host(struct explain *e, int64_t start, int64_t end)
 	return rc ? rc : report_host(e, start, end);
 }
 
+static bool computes(const struct gt_op *op)
+{
+	return op->kind == GT_OP_KERNEL || op->kind == GT_OP_GRAPH;
+}
+
 /* Its call had returned, and it did not begin. */
 static int report_wait(struct explain *e, int64_t start)
 {
@@ -391,9 +396,8 @@ static int report_wait(struct explain *e, int64_t start)
 	else
 		snprintf(e->where, sizeof(e->where), "(%s waited after its launch)", name);
 	return report(e,
-		      behind && before->kind == GT_OP_COPY && op->kind == GT_OP_KERNEL
-			      ? GT_CAUSE_COPY
-			      : GT_CAUSE_QUEUED,
+		      behind && before->kind == GT_OP_COPY && computes(op) ? GT_CAUSE_COPY
+									   : GT_CAUSE_QUEUED,
 		      start, gap->end - start);
 }
 

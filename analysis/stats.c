@@ -203,6 +203,15 @@ static int build_copy_size(const struct gt_report *report, const struct gt_job *
 			table);
 }
 
+static int build_graphs(const struct gt_report *report, const struct gt_job *job,
+			const struct gt_filter *filter, struct gt_table *table)
+{
+	gt_table_init(table, report->name, report->title,
+		      is_short(report) ? copy_short : copy_columns, SUM_WIDTH);
+	return op_table(job, filter, (struct pick){.kinds = 1u << GT_OP_GRAPH}, GT_KEY_KERNEL,
+			table);
+}
+
 static int group_calls(const struct gt_model *model, const struct gt_filter *filter,
 		       struct gt_groups *groups)
 {
@@ -278,6 +287,7 @@ const struct gt_report gt_reports[] = {
 	{"nvtx_gpu_proj_sum", "NVTX ranges projected onto the GPU", gt_stats_build_projection},
 	{"cuda_kern_exec_sum", "Kernel launch and execution: API, queue, kernel",
 	 gt_stats_build_execution},
+	{"cuda_gpu_graph_sum", "CUDA graphs, each launch as a whole", build_graphs},
 	{NULL, NULL, NULL},
 };
 
@@ -285,7 +295,24 @@ const struct gt_report gt_stats_short[GT_STATS_SHORT] = {
 	{"cuda_gpu_kern_sum", "Kernels", build_kernels},
 	{"cuda_api_sum", "CUDA API", build_api},
 	{"cuda_gpu_mem_time_sum", "Copies", build_copy_time},
+	{"cuda_gpu_graph_sum", "Graphs", build_graphs},
 };
+
+static bool has_graphs(const struct gt_model *model)
+{
+	for (size_t i = 0; i < model->ops.count; i++)
+		if (model->ops.at[i].kind == GT_OP_GRAPH)
+			return true;
+	return false;
+}
+
+size_t gt_stats_short_count(const struct gt_job *job)
+{
+	for (size_t f = 0; f < job->count; f++)
+		if (has_graphs(&job->models[f]))
+			return GT_STATS_SHORT;
+	return GT_STATS_SHORT - 1;
+}
 
 const struct gt_report *gt_report_find(const char *name, size_t len)
 {

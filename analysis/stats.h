@@ -22,10 +22,14 @@ struct gt_report {
 /* All reports, ended by a NULL name. */
 extern const struct gt_report gt_reports[];
 
-#define GT_STATS_SHORT 3
+#define GT_STATS_SHORT 4
 
-/* The three short tables of a plain `stats`: kernels, CUDA API, copies. */
+/* The short tables of a plain `stats`: kernels, CUDA API, copies, whole graphs. */
 extern const struct gt_report gt_stats_short[GT_STATS_SHORT];
+
+/* How many of them, from the first on, there is something for: the last one only where traces have
+ * whole graphs. */
+size_t gt_stats_short_count(const struct gt_job *job);
 
 /* The report of this name (@length bytes), or NULL. */
 const struct gt_report *gt_report_find(const char *name, size_t len);
@@ -47,6 +51,8 @@ struct gt_device_use {
 	int64_t comm;         /* union of collectives */
 	int64_t kernel_copy;  /* kernels and copies at the same time */
 	int64_t compute_comm; /* other kernels and collectives at the same time */
+	int64_t graph;        /* union of whole graphs, whose kernels and copies are not known */
+	int64_t kernel_graph; /* kernels and whole graphs at the same time */
 	uint64_t count[GT_OP_KIND_COUNT_];
 };
 

@@ -18,18 +18,29 @@
 
 /* The sets of time that one device's use is made of. */
 struct sets {
-	struct gt_intervals all, kernel, copy, comm, compute;
+	struct gt_intervals all, kernel, copy, comm, compute, graph;
 };
 
 static bool is_used(const struct gt_device_use *use)
 {
-	return use->count[GT_OP_KERNEL] || use->count[GT_OP_COPY] || use->count[GT_OP_SET];
+	for (int kind = 0; kind < GT_OP_KIND_COUNT_; kind++)
+		if (use->count[kind])
+			return true;
+	return false;
+}
+
+/* The set of an operation's kind. */
+static struct gt_intervals *set_of(struct sets *sets, const struct gt_op *op)
+{
+	if (op->kind == GT_OP_KERNEL)
+		return &sets->kernel;
+	return op->kind == GT_OP_GRAPH ? &sets->graph : &sets->copy;
 }
 
 static bool add_op(struct sets *sets, struct gt_device_use *use, const struct gt_op *op)
 {
 	int64_t end = op->start + op->dur;
-	bool copy = op->kind != GT_OP_KERNEL;
+	bool is_kernel = op->kind == GT_OP_KERNEL;
 
 	if (!is_used(use)) {
 		use->first = op->start;
@@ -41,8 +52,29 @@ static bool add_op(struct sets *sets, struct gt_device_use *use, const struct gt
 	if (end > use->last)
 		use->last = end;
 	return gt_intervals_add(&sets->all, op->start, end) &&
-	       gt_intervals_add(copy ? &sets->copy : &sets->kernel, op->start, end) &&
-	       (copy || gt_intervals_add(op->comm ? &sets->comm : &sets->compute, op->start, end));
+	       gt_intervals_add(set_of(sets, op), op->start, end) &&
+	       (!is_kernel ||
+		gt_intervals_add(op->comm ? &sets->comm : &sets->compute, op->start, end));
+}
+
+/* Empties the sets, too. */
+static void measure(struct sets *sets, struct gt_device_use *use)
+{
+	struct gt_intervals *all[] = {&sets->all,  &sets->kernel,  &sets->copy,
+				      &sets->comm, &sets->compute, &sets->graph};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		gt_intervals_merge(all[i]);
+	use->busy = gt_intervals_total(&sets->all);
+	use->kernel = gt_intervals_total(&sets->kernel);
+	use->copy = gt_intervals_total(&sets->copy);
+	use->comm = gt_intervals_total(&sets->comm);
+	use->graph = gt_intervals_total(&sets->graph);
+	use->kernel_copy = gt_intervals_common(&sets->kernel, &sets->copy);
+	use->compute_comm = gt_intervals_common(&sets->compute, &sets->comm);
+	use->kernel_graph = gt_intervals_common(&sets->kernel, &sets->graph);
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		gt_intervals_fini(all[i]);
 }
 
 static int use_of(const struct gt_filter *filter, struct gt_device_use *use)
@@ -63,22 +95,7 @@ static int use_of(const struct gt_filter *filter, struct gt_device_use *use)
 		if (last == INT64_MAX || op->start + op->dur > last)
 			last = op->start + op->dur;
 	}
-	gt_intervals_merge(&sets.all);
-	gt_intervals_merge(&sets.kernel);
-	gt_intervals_merge(&sets.copy);
-	gt_intervals_merge(&sets.comm);
-	gt_intervals_merge(&sets.compute);
-	use->busy = gt_intervals_total(&sets.all);
-	use->kernel = gt_intervals_total(&sets.kernel);
-	use->copy = gt_intervals_total(&sets.copy);
-	use->comm = gt_intervals_total(&sets.comm);
-	use->kernel_copy = gt_intervals_common(&sets.kernel, &sets.copy);
-	use->compute_comm = gt_intervals_common(&sets.compute, &sets.comm);
-	gt_intervals_fini(&sets.all);
-	gt_intervals_fini(&sets.kernel);
-	gt_intervals_fini(&sets.copy);
-	gt_intervals_fini(&sets.comm);
-	gt_intervals_fini(&sets.compute);
+	measure(&sets, use);
 	return rc;
 }
 
@@ -187,6 +204,8 @@ static const struct {
 	{GT_LEDGER_KERNELS_UNTIMED, LOSS_HOLE},
 	{GT_LEDGER_MEMCPYS_UNTIMED, LOSS_HOLE},
 	{GT_LEDGER_MEMSETS_UNTIMED, LOSS_HOLE},
+	{GT_LEDGER_GRAPHS_UNTIMED, LOSS_HOLE},
+	{GT_LEDGER_GRAPHS_LEFT_OUT, LOSS_ASIDE},
 	{GT_LEDGER_TIME_UNKNOWN, LOSS_HOLE},
 	{GT_LEDGER_TIME_REVERSED, LOSS_HOLE},
 	{GT_LEDGER_TIME_AHEAD, LOSS_HOLE},
@@ -242,7 +261,7 @@ static size_t print_removed(const struct gt_reading *reading, FILE *out)
 		{GT_SEGMENT_CALLS_REMOVED, "calls"},    {GT_SEGMENT_KERNELS_REMOVED, "kernels"},
 		{GT_SEGMENT_MEMCPYS_REMOVED, "copies"}, {GT_SEGMENT_MEMSETS_REMOVED, "sets"},
 		{GT_SEGMENT_SYNCS_REMOVED, "waits"},    {GT_SEGMENT_RANGES_REMOVED, "ranges"},
-		{GT_SEGMENT_OTHERS_REMOVED, "others"},
+		{GT_SEGMENT_GRAPHS_REMOVED, "graphs"},  {GT_SEGMENT_OTHERS_REMOVED, "others"},
 	};
 	const char *comma = "";
 	int64_t files;

@@ -56,8 +56,9 @@ static int run_export(const struct gt_cmdline *args)
 
 static const struct gt_cmdline_spec spec = {
 	.command = &gt_command_export,
-	.details = "Tables: CUPTI_ACTIVITY_KIND_KERNEL, _MEMCPY, _MEMSET, _RUNTIME, NVTX_EVENTS, "
-		   "StringIds, TARGET_INFO_GPU, PROCESSES, ThreadNames. Times are nanoseconds, as "
+	.details = "Tables: CUPTI_ACTIVITY_KIND_KERNEL, _MEMCPY, _MEMSET, _GRAPH_TRACE, _RUNTIME, "
+		   "NVTX_EVENTS, StringIds, TARGET_INFO_GPU, PROCESSES, ThreadNames. Times are "
+		   "nanoseconds, as "
 		   "in the trace. shortName and mangledName hold the demangled name, domainId is "
 		   "0; what is not in the trace is left out. globalPid and globalTid are packed as "
 		   "in nsys; if several processes have the same pid, the second and later ones get "

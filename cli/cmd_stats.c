@@ -103,7 +103,7 @@ static int build_tables(const struct gt_cmdline *args, const struct gt_job *job,
 		rc = build_reports(args, job, filter, reports, out);
 	if (!rc && by)
 		rc = gt_stats_by(job, filter, key_of(by), &out->tables[out->count++]);
-	for (size_t i = 0; !rc && !reports && !by && i < GT_STATS_SHORT; i++)
+	for (size_t i = 0; !rc && !reports && !by && i < gt_stats_short_count(job); i++)
 		rc = gt_stats_short[i].build(&gt_stats_short[i], job, filter,
 					     &out->tables[out->count++]);
 	return rc;
@@ -152,23 +152,28 @@ static void print_devices(const struct gt_job *job, const struct gt_filter *filt
 {
 	struct gt_device_use *uses = NULL;
 	int count = gt_stats_devices(job, filter, &uses);
-	char span[32], busy[32], device[64];
+	char span[32], busy[32], device[64], graphs[48];
 
 	for (int i = 0; i < count; i++) {
 		const struct gt_device_use *use = &uses[i];
 		int64_t length = use->last - use->first;
 
 		gt_key_of_device(use->model, use->device, device, sizeof(device));
+		*graphs = 0;
+		if (use->count[GT_OP_GRAPH])
+			snprintf(graphs, sizeof(graphs), ", %" PRIu64 " whole graph%s",
+				 use->count[GT_OP_GRAPH], gt_plural(use->count[GT_OP_GRAPH]));
 		gt_show_line(stdout,
 			     "%s: busy %s of %s (%.1f %%), %" PRIu64 " kernel%s, %" PRIu64
-			     " %s, %" PRIu64 " set%s%s%s",
+			     " %s, %" PRIu64 " set%s%s%s%s",
 			     device, gt_table_time((double)use->busy, busy, sizeof(busy)),
 			     gt_table_time((double)length, span, sizeof(span)),
 			     length > 0 ? (double)use->busy * 100 / (double)length : 0.0,
 			     use->count[GT_OP_KERNEL], gt_plural(use->count[GT_OP_KERNEL]),
 			     use->count[GT_OP_COPY],
 			     use->count[GT_OP_COPY] == 1 ? "copy" : "copies", use->count[GT_OP_SET],
-			     gt_plural(use->count[GT_OP_SET]), *use->name ? ", " : "", use->name);
+			     gt_plural(use->count[GT_OP_SET]), graphs, *use->name ? ", " : "",
+			     use->name);
 	}
 	if (!count)
 		puts("no GPU work in this trace");

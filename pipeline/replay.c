@@ -107,10 +107,12 @@ static void take_metadata(struct recovery *r)
 	END_TEXT(metadata->mode_reason);
 	END_TEXT(metadata->python);
 	END_TEXT(metadata->frameworks);
+	END_TEXT(metadata->graphs);
 	END_TEXT(metadata->command);
 	END_TEXT(metadata->memory);
 	END_TEXT(metadata->seccomp);
 	END_TEXT(metadata->options);
+	r->pipeline.join.leaves_out_graphs = !strcmp(metadata->graphs, "off");
 	metadata->spool[0] = 0;
 	metadata->repaired = (struct gt_metadata_repaired){0};
 	memcpy(metadata->segment, r->claims->segment, sizeof(metadata->segment));
@@ -380,7 +382,7 @@ static void report_repaired(struct recovery *r)
 		.done = true,
 		.calls = count[GT_LEDGER_CALLS_WRITTEN],
 		.operations = count[GT_LEDGER_KERNELS_WRITTEN] + count[GT_LEDGER_MEMCPYS_WRITTEN] +
-			      count[GT_LEDGER_MEMSETS_WRITTEN],
+			      count[GT_LEDGER_MEMSETS_WRITTEN] + count[GT_LEDGER_GRAPHS_WRITTEN],
 		.in_flight = p->ledger.count[GT_LEDGER_OPS_IN_FLIGHT],
 	};
 }

@@ -18,6 +18,7 @@ static const enum gt_ledger_key compared[] = {
 	GT_LEDGER_MEMSETS_WRITTEN, GT_LEDGER_SYNCS_WRITTEN,    GT_LEDGER_OVERHEADS_WRITTEN,
 	GT_LEDGER_RANGES_WRITTEN,  GT_LEDGER_SHADOWS_WRITTEN,  GT_LEDGER_FRAMES_WRITTEN,
 	GT_LEDGER_SAMPLES_WRITTEN, GT_LEDGER_COUNTERS_WRITTEN, GT_LEDGER_NOTES_WRITTEN,
+	GT_LEDGER_GRAPHS_WRITTEN,
 };
 
 #define FIRST_CALLS 1024u
@@ -209,6 +210,8 @@ void gt_events_complete_ledger(const struct gt_events *events, struct gt_ledger 
 		count[kind->received] = events->counted.count[kind->written] + count[kind->lost];
 		if (kind->untimed != GT_LEDGER_COUNT_)
 			count[kind->received] += count[kind->untimed];
+		if (kind->left_out != GT_LEDGER_COUNT_)
+			count[kind->received] += count[kind->left_out];
 	}
 	if (!events->has_key[GT_LEDGER_CALLS_SEEN])
 		count[GT_LEDGER_CALLS_SEEN] =

@@ -30,6 +30,8 @@ static void add_gpu(const struct gt_event *event, uint64_t *words)
 	words[2] = event->place.stream;
 	if (event->kind == GT_EVENT_KERNEL)
 		words[3] = event->kernel.graph_node_id;
+	else if (event->kind == GT_EVENT_GRAPH)
+		words[3] = event->graph.graph_id;
 	else if (event->kind != GT_EVENT_SYNC)
 		words[3] = event->memory.graph_node_id;
 }
@@ -84,7 +86,7 @@ static void (*const adders[GT_EVENT_COUNT_])(const struct gt_event *event, uint6
 	[GT_EVENT_SYNC] = add_gpu,        [GT_EVENT_RANGE] = add_range,
 	[GT_EVENT_MARK] = add_range,      [GT_EVENT_FRAME] = add_frame,
 	[GT_EVENT_COUNTER] = add_counter, [GT_EVENT_STREAM] = add_stream,
-	[GT_EVENT_NOTE] = add_note,
+	[GT_EVENT_NOTE] = add_note,       [GT_EVENT_GRAPH] = add_gpu,
 };
 
 /* A thread and a stream have one name. */

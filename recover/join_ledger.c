@@ -16,6 +16,7 @@ static const struct {
 	{"kernel (untimed)", GT_LEDGER_KERNELS_UNTIMED},
 	{"memcpy (untimed)", GT_LEDGER_MEMCPYS_UNTIMED},
 	{"memset (untimed)", GT_LEDGER_MEMSETS_UNTIMED},
+	{"graph (untimed)", GT_LEDGER_GRAPHS_UNTIMED},
 };
 
 static bool count_stack(struct gt_join_count *count, const struct gt_stack *stack)
@@ -29,6 +30,8 @@ static const struct gt_stack *creator_of(const struct gt_event *event)
 		return event->kernel.created;
 	if (event->kind == GT_EVENT_MEMCPY || event->kind == GT_EVENT_MEMSET)
 		return event->memory.created;
+	if (event->kind == GT_EVENT_GRAPH)
+		return event->graph.created;
 	return NULL;
 }
 
@@ -91,6 +94,7 @@ static const enum gt_ledger_key counted[] = {
 	GT_LEDGER_RANGES_WRITTEN,  GT_LEDGER_SHADOWS_WRITTEN,  GT_LEDGER_FRAMES_WRITTEN,
 	GT_LEDGER_SAMPLES_WRITTEN, GT_LEDGER_COUNTERS_WRITTEN, GT_LEDGER_NOTES_WRITTEN,
 	GT_LEDGER_KERNELS_UNTIMED, GT_LEDGER_MEMCPYS_UNTIMED,  GT_LEDGER_MEMSETS_UNTIMED,
+	GT_LEDGER_GRAPHS_WRITTEN,  GT_LEDGER_GRAPHS_UNTIMED,
 };
 
 /* The file has more than is said to have arrived: the process was killed before it counted that. */
@@ -98,10 +102,8 @@ static void receive_all(struct gt_ledger *ledger)
 {
 	for (int i = 0; i < GT_LEDGER_KINDS_; i++) {
 		const struct gt_ledger_kind *kind = &gt_ledger_kinds[i];
-		uint64_t there = ledger->count[kind->written];
+		uint64_t there = gt_ledger_settled(ledger, kind);
 
-		if (kind->untimed != GT_LEDGER_COUNT_)
-			there += ledger->count[kind->untimed];
 		if (ledger->count[kind->received] < there)
 			ledger->count[kind->received] = there;
 	}

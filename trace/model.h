@@ -20,7 +20,7 @@
 #define GT_NO_DEVICE UINT16_MAX
 
 /* Kinds of GPU operations. */
-enum gt_op_kind { GT_OP_KERNEL, GT_OP_COPY, GT_OP_SET, GT_OP_KIND_COUNT_ };
+enum gt_op_kind { GT_OP_KERNEL, GT_OP_COPY, GT_OP_SET, GT_OP_GRAPH, GT_OP_KIND_COUNT_ };
 
 struct gt_op {               /* on the GPU */
 	int64_t start, dur;  /* ns */

@@ -232,15 +232,19 @@ static uint32_t name_of_op(struct model_events *e, const struct gt_event *event)
 
 	if (event->kind == GT_EVENT_KERNEL)
 		return name_of(e, event->kernel.name);
-	n = event->kind == GT_EVENT_MEMCPY
-		    ? gt_event_name_memcpy(&event->memory, text, sizeof(text))
-		    : gt_event_name_memset(&event->memory, text, sizeof(text));
+	if (event->kind == GT_EVENT_GRAPH)
+		n = gt_event_name_graph(&event->graph, text, sizeof(text));
+	else if (event->kind == GT_EVENT_MEMCPY)
+		n = gt_event_name_memcpy(&event->memory, text, sizeof(text));
+	else
+		n = gt_event_name_memset(&event->memory, text, sizeof(text));
 	return gt_names_put(&e->model->names, text, n);
 }
 
 static int64_t bytes_of(struct model_events *e, const struct gt_event *event)
 {
-	uint64_t bytes = event->kind == GT_EVENT_KERNEL ? 0 : event->memory.bytes;
+	bool moves = event->kind == GT_EVENT_MEMCPY || event->kind == GT_EVENT_MEMSET;
+	uint64_t bytes = moves ? event->memory.bytes : 0;
 
 	return gt_build_bounded(bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes, 0,
 				GT_BUILD_LARGEST_COPY, 0, &e->model->odd.no_bytes);
@@ -251,7 +255,8 @@ static int take_op(struct model_events *e, const struct gt_event *event,
 {
 	static const uint8_t kinds[] = {[GT_EVENT_KERNEL] = GT_OP_KERNEL,
 					[GT_EVENT_MEMCPY] = GT_OP_COPY,
-					[GT_EVENT_MEMSET] = GT_OP_SET};
+					[GT_EVENT_MEMSET] = GT_OP_SET,
+					[GT_EVENT_GRAPH] = GT_OP_GRAPH};
 	struct gt_model *model = e->model;
 	struct gt_op op = {
 		.start = time->start,
@@ -441,6 +446,7 @@ static int (*const takers[GT_EVENT_COUNT_])(struct model_events *e, const struct
 	[GT_EVENT_OVERHEAD] = take_overhead, [GT_EVENT_RANGE] = take_range,
 	[GT_EVENT_MARK] = take_mark,         [GT_EVENT_SAMPLE] = take_sample,
 	[GT_EVENT_COUNTER] = take_counter,   [GT_EVENT_NOTE] = take_note,
+	[GT_EVENT_GRAPH] = take_op,
 };
 
 static int take_event(const struct gt_event *event, void *data)

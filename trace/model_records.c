@@ -16,6 +16,7 @@ enum role {
 	ROLE_KERNEL,
 	ROLE_COPY,
 	ROLE_SET,
+	ROLE_GRAPH,
 	ROLE_RUNTIME,
 	ROLE_DRIVER,
 	ROLE_NVTX,
@@ -38,6 +39,7 @@ static const struct {
 	{"ac2g", ROLE_IGNORED},
 	{"gpu_memcpy", ROLE_COPY},
 	{"gpu_memset", ROLE_SET},
+	{"gpu_graph", ROLE_GRAPH},
 	{"cuda_driver", ROLE_DRIVER},
 	{"cpu_op", ROLE_OP},
 	{"user_annotation", ROLE_NVTX},
@@ -266,6 +268,8 @@ static int take_slice(struct gt_builder *b, const struct gt_trace_event *record,
 		return take_op(b, record, GT_OP_COPY);
 	case ROLE_SET:
 		return take_op(b, record, GT_OP_SET);
+	case ROLE_GRAPH:
+		return take_op(b, record, GT_OP_GRAPH);
 	case ROLE_RUNTIME:
 	case ROLE_DRIVER:
 		return take_call(b, record, role == ROLE_DRIVER);
@@ -387,7 +391,7 @@ static int take_begin(struct gt_builder *b, const struct gt_trace_event *record,
 {
 	struct gt_model *model = b->model;
 	struct gt_open open = {
-		.role = (uint8_t)(role <= ROLE_SET        ? GT_OPEN_OP
+		.role = (uint8_t)(role <= ROLE_GRAPH      ? GT_OPEN_OP
 				  : role <= ROLE_DRIVER   ? GT_OPEN_CALL
 				  : role <= ROLE_OVERHEAD ? GT_OPEN_RANGE
 							  : GT_OPEN_NOTHING),

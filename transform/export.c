@@ -69,6 +69,12 @@ static const struct gt_export_column memset_columns[] = {
 	{"graphNodeId", GT_EXPORT_INT},
 };
 
+static const struct gt_export_column graph_columns[] = {
+	{"start", GT_EXPORT_INT},     {"end", GT_EXPORT_INT},      {"deviceId", GT_EXPORT_INT},
+	{"contextId", GT_EXPORT_INT}, {"streamId", GT_EXPORT_INT}, {"correlationId", GT_EXPORT_INT},
+	{"globalPid", GT_EXPORT_INT}, {"graphId", GT_EXPORT_INT},
+};
+
 static const struct gt_export_column runtime_columns[] = {
 	{"start", GT_EXPORT_INT},         {"end", GT_EXPORT_INT},
 	{"eventClass", GT_EXPORT_INT},    {"globalTid", GT_EXPORT_INT},
@@ -108,6 +114,7 @@ const struct gt_export_table gt_export_tables[GT_EXPORT_TABLE_COUNT_] = {
 	[GT_EXPORT_KERNEL] = TABLE("CUPTI_ACTIVITY_KIND_KERNEL", kernel_columns),
 	[GT_EXPORT_MEMCPY] = TABLE("CUPTI_ACTIVITY_KIND_MEMCPY", memcpy_columns),
 	[GT_EXPORT_MEMSET] = TABLE("CUPTI_ACTIVITY_KIND_MEMSET", memset_columns),
+	[GT_EXPORT_GRAPH] = TABLE("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", graph_columns),
 	[GT_EXPORT_RUNTIME] = TABLE("CUPTI_ACTIVITY_KIND_RUNTIME", runtime_columns),
 	[GT_EXPORT_NVTX] = TABLE("NVTX_EVENTS", nvtx_columns),
 	[GT_EXPORT_GPU] = TABLE("TARGET_INFO_GPU", gpu_columns),
@@ -277,6 +284,24 @@ static int export_set(struct export *e, const struct gt_trace_event *record)
 	return end_row(e, GT_EXPORT_MEMSET);
 }
 
+/* "Graph 7" */
+static int export_graph(struct export *e, const struct gt_trace_event *record)
+{
+	struct gt_span id = {.kind = GT_SPAN_NUMBER, .text = record->name.text + 6};
+	int64_t number;
+
+	put_gpu_row(e, record);
+	if (record->name.len > 6 && !memcmp(record->name.text, "Graph ", 6)) {
+		id.len = record->name.len - 6;
+		if (gt_span_int(&id, &number)) {
+			put_int(e, number);
+			return end_row(e, GT_EXPORT_GRAPH);
+		}
+	}
+	put_none(e);
+	return end_row(e, GT_EXPORT_GRAPH);
+}
+
 static int export_call(struct export *e, const struct gt_trace_event *record, bool driver)
 {
 	struct gt_span result;
@@ -350,7 +375,7 @@ static const struct {
 	{"gpu_memset", export_set},     {"cuda_runtime", export_runtime},
 	{"cuda_driver", export_driver}, {"Kernel", export_kernel},
 	{"Memcpy", export_copy},        {"Memset", export_set},
-	{"Runtime", export_runtime},
+	{"Runtime", export_runtime},    {"gpu_graph", export_graph},
 };
 
 static int export_event(const struct gt_trace_event *record, const struct gt_header *header,

@@ -330,7 +330,7 @@ static void put_flow(struct transform_merge *m, const struct gt_trace_event *rec
 static void connect_files(struct transform_merge *m, const struct gt_trace_event *record)
 {
 	static const char *const calls[] = {"cuda_runtime", "cuda_driver", NULL};
-	static const char *const work[] = {"kernel", "gpu_memcpy", "gpu_memset", NULL};
+	static const char *const work[] = {"kernel", "gpu_memcpy", "gpu_memset", "gpu_graph", NULL};
 	int64_t id = gt_record_int(record, GT_ARG_CORRELATION, 0);
 
 	if (record->ph == 's' && m->calls[(size_t)record->id % CALLS].id == record->id)

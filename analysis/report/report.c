@@ -25,7 +25,8 @@
 #define MAX_POINTS     2000 /* of a memory line */
 #define MEMORY_DEVICES 64
 
-enum strip { STRIP_COMPUTE, STRIP_COMM, STRIP_COPY, STRIP_COUNT_ };
+/* The last one is drawn only where there are whole graphs. */
+enum strip { STRIP_COMPUTE, STRIP_COMM, STRIP_COPY, STRIP_GRAPH, STRIP_COUNT_ };
 
 static const struct {
 	const char *name, *color;
@@ -33,6 +34,7 @@ static const struct {
 	{"compute", "#3a9d5d"},
 	{"communication", "#e08a1e"},
 	{"copies and sets", "#3b7dd8"},
+	{"whole graphs", "#8a5fbf"},
 };
 
 struct page {
@@ -40,6 +42,7 @@ struct page {
 	const struct gt_filter *filter;
 	struct gt_device_use *uses;
 	int use_count;
+	bool has_graphs;     /* whole ones */
 	int64_t base;        /* of the earliest clock, 0: they cannot be compared */
 	int64_t first, last; /* over all devices, by that clock */
 	FILE *out;
@@ -107,6 +110,8 @@ static void print_summary(const struct page *page)
 
 static enum strip strip_of(const struct gt_op *op)
 {
+	if (op->kind == GT_OP_GRAPH)
+		return STRIP_GRAPH;
 	return op->kind != GT_OP_KERNEL ? STRIP_COPY : op->comm ? STRIP_COMM : STRIP_COMPUTE;
 }
 
@@ -136,6 +141,17 @@ static void print_strip(const struct page *page, const struct gt_intervals *set,
 	}
 }
 
+static int strip_count(const struct page *page)
+{
+	return page->has_graphs ? STRIP_COUNT_ : STRIP_GRAPH;
+}
+
+/* Of a device in the timeline. */
+static int device_height(const struct page *page)
+{
+	return 22 + 14 * strip_count(page);
+}
+
 static int print_device(const struct page *page, const struct gt_device_use *use, double y)
 {
 	struct gt_intervals sets[STRIP_COUNT_] = {0};
@@ -153,7 +169,7 @@ static int print_device(const struct page *page, const struct gt_device_use *use
 	fprintf(page->out, "<text x=\"2\" y=\"%.0f\" font-size=\"11\">%s ", y + 11, label);
 	gt_show_xml(use->name, page->out);
 	fputs("</text>\n", page->out);
-	for (int s = 0; s < STRIP_COUNT_; s++) {
+	for (int s = 0; s < strip_count(page); s++) {
 		gt_intervals_merge(&sets[s]);
 		print_strip(page, &sets[s], page->first - shift_of(page, use->model), (enum strip)s,
 			    y + 15 + s * 14);
@@ -172,10 +188,11 @@ static void print_more_devices(const struct page *page, int shown)
 static int print_timeline(const struct page *page)
 {
 	int shown = page->use_count < MAX_STRIPS ? page->use_count : MAX_STRIPS, rc = 0;
+	int height = device_height(page);
 
 	fputs("<h2>Timeline</h2>\n<p class=\"key\">Share of each moment that a device spent in",
 	      page->out);
-	for (int s = 0; s < STRIP_COUNT_; s++)
+	for (int s = 0; s < strip_count(page); s++)
 		fprintf(page->out, "<i style=\"background:%s\"></i>%s", strips[s].color,
 			strips[s].name);
 	fprintf(page->out,
@@ -183,13 +200,13 @@ static int print_timeline(const struct page *page)
 		"was "
 		"over time\" font-family=\"sans-serif\" "
 		"shape-rendering=\"crispEdges\">\n",
-		shown * 64 + 18);
+		shown * height + 18);
 	for (int i = 0; !rc && i < shown; i++)
-		rc = print_device(page, &page->uses[i], i * 64);
+		rc = print_device(page, &page->uses[i], i * height);
 	fprintf(page->out,
 		"<text x=\"2\" y=\"%d\" font-size=\"11\">0</text><text x=\"1198\" y=\"%d\" "
 		"font-size=\"11\" text-anchor=\"end\">",
-		shown * 64 + 12, shown * 64 + 12);
+		shown * height + 12, shown * height + 12);
 	put_time((double)(page->last - page->first), page->out);
 	fputs("</text>\n</svg>\n", page->out);
 	print_more_devices(page, shown);
@@ -205,12 +222,14 @@ static void print_overlap(const struct page *page)
 		     {"compute and communication", "#a8b545"},
 		     {"communication only", "#e08a1e"},
 		     {"copies only", "#3b7dd8"},
-		     {"idle", "#d9d9d9"}};
+		     {"idle", "#d9d9d9"},
+		     {"whole graphs only", "#8a5fbf"}};
+	size_t part_count = sizeof(parts) / sizeof(parts[0]) - !page->has_graphs;
 	int shown = page->use_count < MAX_STRIPS ? page->use_count : MAX_STRIPS;
 	char label[64];
 
 	fputs("<h2>Overlap</h2>\n<p class=\"key\">", page->out);
-	for (size_t p = 0; p < sizeof(parts) / sizeof(parts[0]); p++)
+	for (size_t p = 0; p < part_count; p++)
 		fprintf(page->out, "<i style=\"background:%s\"></i>%s", parts[p].color,
 			parts[p].name);
 	fprintf(page->out,
@@ -222,17 +241,19 @@ static void print_overlap(const struct page *page)
 		const struct gt_device_use *use = &page->uses[i];
 		double wall = (double)(use->last - use->first), x = LABEL_WIDTH;
 		double compute = (double)(use->kernel - use->comm + use->compute_comm);
+		double graphs = (double)(use->graph - use->kernel_graph);
 		const double values[] = {
 			compute - (double)use->compute_comm,
 			(double)use->compute_comm,
 			(double)(use->comm - use->compute_comm),
-			(double)(use->busy - use->kernel),
+			(double)(use->busy - use->kernel) - graphs,
 			(double)use->idle,
+			graphs,
 		};
 
 		gt_key_of_device(use->model, use->device, label, sizeof(label));
 		fprintf(page->out, "<text x=\"2\" y=\"%d\">%s</text>\n", i * 22 + 15, label);
-		for (size_t p = 0; wall > 0 && p < sizeof(values) / sizeof(values[0]); p++) {
+		for (size_t p = 0; wall > 0 && p < part_count; p++) {
 			double w = values[p] * (1190 - LABEL_WIDTH) / wall;
 
 			fprintf(page->out,
@@ -296,7 +317,7 @@ static int print_stats(const struct page *page)
 	int rc = 0;
 
 	fputs("<h2>Sums</h2>\n", page->out);
-	for (int i = 0; !rc && i < GT_STATS_SHORT; i++) {
+	for (size_t i = 0; !rc && i < gt_stats_short_count(page->job); i++) {
 		struct gt_table table;
 
 		rc = gt_stats_short[i].build(&gt_stats_short[i], page->job, page->filter, &table);
@@ -487,6 +508,7 @@ static void see_devices(struct page *page)
 	for (int i = 0; i < page->use_count; i++) {
 		int64_t shift = shift_of(page, page->uses[i].model);
 
+		page->has_graphs |= page->uses[i].count[GT_OP_GRAPH] != 0;
 		if (page->uses[i].first + shift < page->first)
 			page->first = page->uses[i].first + shift;
 		if (page->uses[i].last + shift > page->last)

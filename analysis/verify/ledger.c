@@ -249,6 +249,7 @@ static void check_written(struct gt_verify *v)
 		{GT_LEDGER_KERNELS_WRITTEN, slices[GT_VERIFY_KERNEL]},
 		{GT_LEDGER_MEMCPYS_WRITTEN, slices[GT_VERIFY_COPY]},
 		{GT_LEDGER_MEMSETS_WRITTEN, slices[GT_VERIFY_SET]},
+		{GT_LEDGER_GRAPHS_WRITTEN, slices[GT_VERIFY_GRAPH]},
 		{GT_LEDGER_SYNCS_WRITTEN, slices[GT_VERIFY_SYNC]},
 		{GT_LEDGER_OVERHEADS_WRITTEN, slices[GT_VERIFY_OVERHEAD]},
 		{GT_LEDGER_FRAMES_WRITTEN, slices[GT_VERIFY_FRAME]},
@@ -281,6 +282,8 @@ static void check_received(struct gt_verify *v, const struct gt_ledger_kind *kin
 
 	if (kind->untimed != GT_LEDGER_COUNT_)
 		missing -= gt_verify_count(v, kind->untimed);
+	if (kind->left_out != GT_LEDGER_COUNT_)
+		missing -= gt_verify_count(v, kind->left_out);
 	if (!has_book(v, kind->received))
 		return;
 	if (missing < 0)

@@ -26,6 +26,7 @@ static enum gt_verify_role role_of(const struct gt_event *event)
 		[GT_EVENT_MEMCPY] = GT_VERIFY_COPY, [GT_EVENT_MEMSET] = GT_VERIFY_SET,
 		[GT_EVENT_SYNC] = GT_VERIFY_SYNC,   [GT_EVENT_OVERHEAD] = GT_VERIFY_OVERHEAD,
 		[GT_EVENT_RANGE] = GT_VERIFY_RANGE, [GT_EVENT_FRAME] = GT_VERIFY_FRAME,
+		[GT_EVENT_GRAPH] = GT_VERIFY_GRAPH,
 	};
 
 	return roles[event->kind];

@@ -17,6 +17,7 @@ enum gt_verify_role { /* what a slice's category makes of it */
 		      GT_VERIFY_KERNEL,
 		      GT_VERIFY_COPY,
 		      GT_VERIFY_SET,
+		      GT_VERIFY_GRAPH,
 		      GT_VERIFY_SYNC,
 		      GT_VERIFY_OVERHEAD,
 		      GT_VERIFY_RANGE,

@@ -20,6 +20,7 @@
 #include "collectors/cupti/relay.h"
 #include "collectors/cupti/settings.h"
 #include "core/guest/forkguard.h"
+#include "core/guest/log.h"
 #include "core/guest/text.h"
 #include "core/schema/cuda_api.h"
 
@@ -97,6 +98,12 @@ static const struct {
 	{CUPTI_ACTIVITY_KIND_CUDA_EVENT, "CUDA_EVENT", WITH_SYNC, false},
 };
 
+static bool records_whole_graphs(void)
+{
+	return atomic_load(&gt_cupti.graphs) == GT_CUPTI_GRAPHS_WHOLE;
+}
+
+/* All but whole graphs: without them CUPTI would not record nodes either (CUPTI 13.5's header). */
 static void stop_kinds(void)
 {
 	bool hangs = gt_cupti_has_quirk(gt_cupti.api.version, GT_QUIRK_DISABLE_HANGS);
@@ -117,6 +124,8 @@ bool gt_cupti_cease(void)
 		return true;
 	if (!atomic_exchange(&gt_cupti.ceased, true)) {
 		stop_kinds();
+		if (records_whole_graphs())
+			gt_cupti.api.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
 		if (hangs)
 			gt_cupti_buffers_stop();
 	}
@@ -140,7 +149,7 @@ static bool is_ours(CUpti_ActivityKind kind)
 		if (kinds[i].kind == kind)
 			return true;
 	}
-	return false;
+	return kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE && records_whole_graphs();
 }
 
 /* Disables the other tool's kinds; one that we enabled too stays on while its records come to
@@ -249,6 +258,38 @@ static CUptiResult enable_kind(CUpti_ActivityKind kind, bool dump)
 	return result;
 }
 
+/* Why graphs are recorded by nodes although that was not asked for. NULL: they need not be. */
+static const char *why_nodes(void)
+{
+	if (strcmp(gt_config_text(gt_cupti.config, GT_CONFIG_COEXIST), "own"))
+		return "with --coexist=share or yield: CUPTI would withhold the nodes from other "
+		       "tools, too";
+	return gt_cupti.is_late ? "CUPTI was another tool's when the program started" : NULL;
+}
+
+/* Whole graphs instead of nodes, for the rest of the process: to be on before a graph is
+ * instantiated, and not to be undone. */
+static void enable_graphs(struct gt_cupti_status *status)
+{
+	const char *how = gt_config_text(gt_cupti.config, GT_CONFIG_GRAPHS), *why;
+	int chosen = atomic_load(&gt_cupti.graphs);
+
+	if (chosen == GT_CUPTI_GRAPHS_WHOLE)
+		enable_kind(CUPTI_ACTIVITY_KIND_GRAPH_TRACE, false);
+	if (chosen != GT_CUPTI_GRAPHS_UNKNOWN || !strcmp(how, "node"))
+		return;
+	why = why_nodes();
+	if (!why && enable_kind(CUPTI_ACTIVITY_KIND_GRAPH_TRACE, false) != CUPTI_SUCCESS)
+		why = "CUPTI refused GRAPH_TRACE (the driver must be of release 515 or later)";
+	atomic_store(&gt_cupti.graphs, why ? GT_CUPTI_GRAPHS_NODES : GT_CUPTI_GRAPHS_WHOLE);
+	if (!why) {
+		gt_text_format(status->graphs, sizeof(status->graphs), "%s", how);
+		return;
+	}
+	gt_text_format(status->graphs, sizeof(status->graphs), "node: %s", why);
+	gt_log_say("--graphs=%s is not possible, graphs are recorded by nodes: %s", how, why);
+}
+
 static void enable_kinds(const struct gt_config *config, struct gt_cupti_status *status)
 {
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
@@ -257,6 +298,7 @@ static void enable_kinds(const struct gt_config *config, struct gt_cupti_status 
 		gt_cupti_note_refused(status, kinds[i].name,
 				      enable_kind(kinds[i].kind, kinds[i].dump));
 	}
+	enable_graphs(status);
 	if (gt_cupti_has_quirk(status->version, GT_QUIRK_KERNELS_NEED_API_KIND))
 		gt_cupti_note_refused(status, "RUNTIME",
 				      enable_kind(CUPTI_ACTIVITY_KIND_RUNTIME, false));

@@ -85,6 +85,23 @@ static uint64_t node_id(CUgraphNode node)
 	return id;
 }
 
+/* CUPTI's id of a graph, as in the records of its launches; 0: not available. */
+static uint32_t graph_id(CUgraph graph)
+{
+	uint32_t id = 0;
+
+	if (!graph || !gt_cupti.api.cuptiGetGraphId ||
+	    gt_cupti.api.cuptiGetGraphId(graph, &id) != CUPTI_SUCCESS)
+		return 0;
+	return id;
+}
+
+static bool records_whole_graphs(void)
+{
+	return atomic_load_explicit(&gt_cupti.graphs, memory_order_relaxed) ==
+	       GT_CUPTI_GRAPHS_WHOLE;
+}
+
 static const CUpti_GraphData *graph_of(const CUpti_ResourceData *data)
 {
 	return data ? data->resourceDescriptor : NULL;
@@ -97,7 +114,9 @@ static void on_node_created(const CUpti_ResourceData *data)
 	const CUpti_GraphData *graph = graph_of(data);
 
 	gt_call_mark_captured();
-	if (graph)
+	if (graph && records_whole_graphs())
+		gt_graph_nodes_added(graph_id(graph->graph), gt_call_open_stack());
+	else if (graph)
 		gt_graph_nodes_created(node_id(graph->node), gt_call_open_stack());
 }
 
@@ -105,7 +124,9 @@ static void on_node_cloned(const CUpti_ResourceData *data)
 {
 	const CUpti_GraphData *graph = graph_of(data);
 
-	if (graph)
+	if (graph && records_whole_graphs())
+		gt_graph_nodes_copied(graph_id(graph->graph), graph_id(graph->originalGraph));
+	else if (graph)
 		gt_graph_nodes_cloned(node_id(graph->node), node_id(graph->originalNode));
 }
 

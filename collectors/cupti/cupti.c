@@ -53,7 +53,9 @@ int gt_cupti_start(const struct gt_config *config, bool in_init, void (*on_init_
 	gt_cupti.on_init_finished = on_init_finished;
 	gt_cupti.on_failed = on_failed;
 	gt_cupti_capture_start(status->version);
-	return gt_cupti_attach(status);
+	error = gt_cupti_attach(status);
+	gt_cupti.is_late = true;
+	return error;
 }
 
 /* Not before CUPTI has requested a buffer: FlushAll has been seen to hang then (REQ-25). Not while

@@ -24,6 +24,7 @@ struct gt_cupti_status {
 	char path[256];    /* of libcupti */
 	char why[256];     /* why it is not available, empty otherwise */
 	char refused[256]; /* kinds and attributes that it refused: "MEMSET=14 ..." */
+	char graphs[192];  /* of --graphs, unless that is node: "whole", "off", "node: why" */
 };
 
 /*

@@ -13,17 +13,20 @@
 #define QUEUE_ENTRIES 65536u /* power of two */
 #define PROBES        8u
 
+enum graph_nodes_what { NODE, NODE_CLONE, NODE_OF_GRAPH, NODE_OF_CLONE };
+
 struct graph_nodes_entry {
 	_Atomic uint64_t sequence; /* == position: free; position + 1: filled */
-	uint64_t node;
-	uint64_t value; /* key of a stack, or the original node */
-	bool is_clone;
+	uint64_t node;             /* or graph */
+	uint64_t value;            /* key of a stack, or the original node or graph */
+	enum graph_nodes_what what;
 };
 
 struct origin {
 	uint64_t node; /* 0: empty */
 	uint64_t stack_key;
 	uint64_t age;
+	uint32_t added, copied; /* nodes of a graph */
 };
 
 struct gt_graph_nodes {
@@ -83,7 +86,7 @@ static struct graph_nodes_entry *claim(uint64_t *ret_position)
 	}
 }
 
-static void report(uint64_t node, uint64_t value, bool is_clone)
+static void report(uint64_t node, uint64_t value, enum graph_nodes_what what)
 {
 	uint64_t position;
 	struct graph_nodes_entry *entry = queue ? claim(&position) : NULL;
@@ -94,19 +97,30 @@ static void report(uint64_t node, uint64_t value, bool is_clone)
 	}
 	entry->node = node;
 	entry->value = value;
-	entry->is_clone = is_clone;
+	entry->what = what;
 	/* pairs with the acquire in gt_graph_nodes_drain */
 	atomic_store_explicit(&entry->sequence, position + 1, memory_order_release);
 }
 
 void gt_graph_nodes_created(uint64_t node, uint64_t stack_key)
 {
-	report(node, stack_key, false);
+	report(node, stack_key, NODE);
 }
 
 void gt_graph_nodes_cloned(uint64_t node, uint64_t original)
 {
-	report(node, original, true);
+	report(node, original, NODE_CLONE);
+}
+
+/* Ids of graphs and of nodes may be the same numbers; a session has only one of them. */
+void gt_graph_nodes_added(uint32_t graph, uint64_t stack_key)
+{
+	report(graph, stack_key, NODE_OF_GRAPH);
+}
+
+void gt_graph_nodes_copied(uint32_t graph, uint32_t original)
+{
+	report(graph, original, NODE_OF_CLONE);
 }
 
 static uint32_t place_of(const struct gt_graph_nodes *nodes, uint64_t node)
@@ -142,6 +156,36 @@ static void remember(struct gt_graph_nodes *nodes, uint64_t node, uint64_t stack
 	*origin = (struct origin){.node = node, .stack_key = stack_key, .age = ++nodes->age};
 }
 
+/* The first node decides where the graph was made; a clone has that of its original, whose nodes an
+ * instantiation may also report as its own. */
+static void remember_graph(struct gt_graph_nodes *nodes, const struct graph_nodes_entry *entry)
+{
+	bool is_clone = entry->what == NODE_OF_CLONE;
+	uint64_t key = is_clone ? gt_graph_nodes_find(nodes, entry->value) : entry->value;
+	struct origin *origin;
+
+	if (!entry->node)
+		return;
+	origin = slot_for(nodes, entry->node);
+	if (origin->node != entry->node)
+		*origin = (struct origin){.node = entry->node, .stack_key = key};
+	else if (is_clone && !origin->copied && key)
+		origin->stack_key = key;
+	origin->age = ++nodes->age;
+	origin->added += !is_clone;
+	origin->copied += is_clone;
+}
+
+static void take_entry(struct gt_graph_nodes *nodes, const struct graph_nodes_entry *entry)
+{
+	if (entry->what == NODE)
+		remember(nodes, entry->node, entry->value);
+	else if (entry->what == NODE_CLONE)
+		remember(nodes, entry->node, gt_graph_nodes_find(nodes, entry->value));
+	else
+		remember_graph(nodes, entry);
+}
+
 uint64_t gt_graph_nodes_drain(struct gt_graph_nodes *nodes)
 {
 	uint64_t count = 0;
@@ -151,13 +195,12 @@ uint64_t gt_graph_nodes_drain(struct gt_graph_nodes *nodes)
 
 		if (atomic_load_explicit(&entry->sequence, memory_order_acquire) != tail + 1)
 			return count;
-		remember(nodes, entry->node,
-			 entry->is_clone ? gt_graph_nodes_find(nodes, entry->value) : entry->value);
+		take_entry(nodes, entry);
 		atomic_store_explicit(&entry->sequence, tail + QUEUE_ENTRIES, memory_order_release);
 	}
 }
 
-uint64_t gt_graph_nodes_find(const struct gt_graph_nodes *nodes, uint64_t node)
+static const struct origin *find(const struct gt_graph_nodes *nodes, uint64_t node)
 {
 	uint32_t place = place_of(nodes, node);
 
@@ -165,9 +208,25 @@ uint64_t gt_graph_nodes_find(const struct gt_graph_nodes *nodes, uint64_t node)
 		const struct origin *origin = &nodes->origins[(place + i) & (nodes->size - 1)];
 
 		if (origin->node == node)
-			return origin->stack_key;
+			return origin;
 	}
-	return 0;
+	return NULL;
+}
+
+uint64_t gt_graph_nodes_find(const struct gt_graph_nodes *nodes, uint64_t node)
+{
+	const struct origin *origin = find(nodes, node);
+
+	return origin ? origin->stack_key : 0;
+}
+
+uint32_t gt_graph_nodes_count(const struct gt_graph_nodes *nodes, uint32_t graph)
+{
+	const struct origin *origin = gt_graph_nodes_lost(nodes) ? NULL : find(nodes, graph);
+
+	if (!origin)
+		return 0;
+	return origin->copied ? origin->copied : origin->added;
 }
 
 uint64_t gt_graph_nodes_lost(const struct gt_graph_nodes *nodes)

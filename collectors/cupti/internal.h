@@ -48,6 +48,9 @@ static inline bool gt_cupti_callbacks_set(struct gt_cupti_callbacks *set, uint32
 	return true;
 }
 
+/* What CUPTI records of graphs; chosen once. */
+enum gt_cupti_graphs { GT_CUPTI_GRAPHS_UNKNOWN, GT_CUPTI_GRAPHS_NODES, GT_CUPTI_GRAPHS_WHOLE };
+
 /* The state of CUPTI in this process. */
 struct gt_cupti {
 	struct gt_cupti_api api;
@@ -65,6 +68,8 @@ struct gt_cupti {
 	_Atomic uint32_t flushing;        /* futex: 1: a thread is inside cuptiActivityFlushAll */
 	_Atomic uint64_t flush_longest;   /* ns */
 	struct gt_cupti_callbacks wanted; /* callbacks that we have enabled */
+	_Atomic int graphs;               /* enum gt_cupti_graphs */
+	bool is_late;                     /* the start is over: graphs may have been made */
 	bool has_buffers;
 	void (*on_init_finished)(void);
 	void (*on_failed)(void);

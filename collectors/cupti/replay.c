@@ -40,6 +40,7 @@ static const uint16_t least_bytes[GT_TRANSLATE_KINDS] = {
 	[CUPTI_ACTIVITY_KIND_STREAM] = sizeof(CUpti_ActivityStream),
 	[CUPTI_ACTIVITY_KIND_SYNCHRONIZATION] = sizeof(CUpti_ActivitySynchronization),
 	[CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API] = sizeof(CUpti_ActivityAPI),
+	[CUPTI_ACTIVITY_KIND_GRAPH_TRACE] = sizeof(CUpti_ActivityGraphTrace),
 };
 
 /* The process has read such a record, or @notes were completed by find_lengths. */
@@ -73,6 +74,7 @@ static const struct {
 	[CUPTI_ACTIVITY_KIND_MEMCPY] = TIMES(CUpti_ActivityMemcpy5),
 	[CUPTI_ACTIVITY_KIND_MEMCPY2] = TIMES(CUpti_ActivityMemcpyPtoP4),
 	[CUPTI_ACTIVITY_KIND_MEMSET] = TIMES(CUpti_ActivityMemset4),
+	[CUPTI_ACTIVITY_KIND_GRAPH_TRACE] = TIMES(CUpti_ActivityGraphTrace),
 };
 
 /* False: not a record of GPU work. */

@@ -33,6 +33,13 @@ static bool memset_is_sane(const void *record)
 	return r->deviceId < MAX_DEVICE;
 }
 
+static bool graph_is_sane(const void *record)
+{
+	const CUpti_ActivityGraphTrace *r = record;
+
+	return r->deviceId < MAX_DEVICE;
+}
+
 static bool device_is_sane(const void *record)
 {
 	const CUpti_ActivityDevice4 *r = record;
@@ -47,6 +54,7 @@ static bool (*const by_kind[])(const void *) = {
 	[CUPTI_ACTIVITY_KIND_KERNEL] = kernel_is_sane,
 	[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL] = kernel_is_sane,
 	[CUPTI_ACTIVITY_KIND_DEVICE] = device_is_sane,
+	[CUPTI_ACTIVITY_KIND_GRAPH_TRACE] = graph_is_sane,
 };
 
 bool gt_cupti_is_sane(const void *record)

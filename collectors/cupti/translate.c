@@ -219,6 +219,7 @@ static const struct {
 			     "memcpy (untimed)"},
 	[GT_EVENT_MEMSET] = {GT_LEDGER_RECORDS_MEMSET, GT_LEDGER_MEMSETS_UNTIMED,
 			     "memset (untimed)"},
+	[GT_EVENT_GRAPH] = {GT_LEDGER_RECORDS_GRAPH, GT_LEDGER_GRAPHS_UNTIMED, "graph (untimed)"},
 };
 
 /* Counts the record and sets the event's times. False: it has none, which was reported. */
@@ -304,6 +305,32 @@ static void translate_memset(struct gt_translate *t, const void *record)
 						.value = r->value,
 						.graph_id = r->graphId,
 						.graph_node_id = r->graphNodeId};
+	t->emit(t->context, &event);
+}
+
+/* Since 12.3 the record also has the device of the last node. */
+#define END_DEVICE_SINCE 21u
+_Static_assert(offsetof(CUpti_ActivityGraphTrace2, endDeviceId) == 48, "endDeviceId has moved");
+
+static void translate_graph(struct gt_translate *t, const void *record)
+{
+	const CUpti_ActivityGraphTrace *r = record;
+	struct gt_event event = {.kind = GT_EVENT_GRAPH, .correlation = r->correlationId};
+	uint32_t end_device = r->deviceId;
+
+	if (!begin_work(t, &event, r->start, r->end))
+		return;
+	event.place =
+		place_of(r->deviceId, r->contextId, r->streamId, 0, CUPTI_CHANNEL_TYPE_INVALID);
+	if (t->version >= END_DEVICE_SINCE)
+		memcpy(&end_device,
+		       (const char *)record + offsetof(CUpti_ActivityGraphTrace2, endDeviceId),
+		       sizeof(end_device));
+	event.graph = (struct gt_graph_event){.graph_id = r->graphId,
+					      .has_end_device = end_device != r->deviceId,
+					      .end_device = end_device};
+	if (!event.graph.has_end_device)
+		event.graph.end_device = 0;
 	t->emit(t->context, &event);
 }
 
@@ -533,6 +560,7 @@ static void (*const by_kind[])(struct gt_translate *, const void *) = {
 	[CUPTI_ACTIVITY_KIND_STREAM] = translate_stream,
 	[CUPTI_ACTIVITY_KIND_SYNCHRONIZATION] = translate_sync,
 	[CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API] = skip_api,
+	[CUPTI_ACTIVITY_KIND_GRAPH_TRACE] = translate_graph,
 };
 
 /* With a CUPTI newer than all known ones, the first record of a kind decides whether the kind is

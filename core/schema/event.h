@@ -36,7 +36,8 @@ enum gt_event_kind {
 	GT_EVENT_CONTEXT,
 	GT_EVENT_STREAM,
 	GT_EVENT_THREAD,
-	GT_EVENT_NOTE, /* LOST, capture gap, clock step, option changed */
+	GT_EVENT_NOTE,  /* LOST, capture gap, clock step, option changed */
+	GT_EVENT_GRAPH, /* a GPU operation, too; last, as .pftrace files have these numbers */
 	GT_EVENT_COUNT_
 };
 
@@ -139,6 +140,16 @@ struct gt_memory_event { /* MEMCPY and MEMSET */
 	uint32_t src_device, dst_device;
 	uint32_t graph_id;
 	uint64_t graph_node_id;
+	const struct gt_stack *created;
+};
+
+/* The replay of a whole CUDA graph by one launch: --graphs=whole. */
+struct gt_graph_event {
+	uint32_t graph_id;
+	uint32_t nodes; /* a child graph counts as one; 0: not known */
+	bool has_end_device;
+	uint32_t end_device; /* of its last node, when that is not the place's */
+	/* Where its first node was captured or added. */
 	const struct gt_stack *created;
 };
 
@@ -250,6 +261,7 @@ struct gt_event {
 		struct gt_api_event api;
 		struct gt_kernel_event kernel;
 		struct gt_memory_event memory;
+		struct gt_graph_event graph;
 		struct gt_sync_event sync;
 		struct gt_overhead_event overhead;
 		struct gt_range_event range;
@@ -266,7 +278,7 @@ struct gt_event {
 /* True for what runs on the GPU and therefore has a place and a track. */
 static inline bool gt_event_is_gpu(enum gt_event_kind kind)
 {
-	return kind >= GT_EVENT_KERNEL && kind <= GT_EVENT_SYNC;
+	return (kind >= GT_EVENT_KERNEL && kind <= GT_EVENT_SYNC) || kind == GT_EVENT_GRAPH;
 }
 
 #endif

@@ -84,3 +84,8 @@ size_t gt_event_name_memset(const struct gt_memory_event *memory, char *out, siz
 {
 	return gt_text_format(out, size, "Memset (%s)", gt_event_name_memory(memory->dst));
 }
+
+size_t gt_event_name_graph(const struct gt_graph_event *graph, char *out, size_t size)
+{
+	return gt_text_format(out, size, "Graph %u", graph->graph_id);
+}

@@ -20,8 +20,10 @@ enum gt_copy_kind gt_event_find_copy(const char *name, size_t length);
 enum gt_memory_kind gt_event_find_memory(const char *name, size_t length);
 enum gt_sync_kind gt_event_find_sync(const char *name, size_t length);
 
-/* "Memcpy HtoD (Pinned -> Device)", "Memset (Device)", cut to @size. Returns the length. */
+/* "Memcpy HtoD (Pinned -> Device)", "Memset (Device)", "Graph 7", cut to @size. Returns the length.
+ */
 size_t gt_event_name_memcpy(const struct gt_memory_event *memory, char *out, size_t size);
 size_t gt_event_name_memset(const struct gt_memory_event *memory, char *out, size_t size);
+size_t gt_event_name_graph(const struct gt_graph_event *graph, char *out, size_t size);
 
 #endif

@@ -13,23 +13,34 @@ const struct gt_ledger_row gt_ledger_rows[GT_LEDGER_COUNT_] = {
 
 const struct gt_ledger_kind gt_ledger_kinds[GT_LEDGER_KINDS_] = {
 	{GT_LEDGER_CALLS_RECEIVED, GT_LEDGER_CALLS_WRITTEN, GT_LEDGER_COUNT_,
-	 GT_LEDGER_CALLS_LOST_FILE},
+	 GT_LEDGER_CALLS_LOST_FILE, GT_LEDGER_COUNT_},
 	{GT_LEDGER_RECORDS_KERNEL, GT_LEDGER_KERNELS_WRITTEN, GT_LEDGER_KERNELS_UNTIMED,
-	 GT_LEDGER_KERNELS_LOST_FILE},
+	 GT_LEDGER_KERNELS_LOST_FILE, GT_LEDGER_COUNT_},
 	{GT_LEDGER_RECORDS_MEMCPY, GT_LEDGER_MEMCPYS_WRITTEN, GT_LEDGER_MEMCPYS_UNTIMED,
-	 GT_LEDGER_MEMCPYS_LOST_FILE},
+	 GT_LEDGER_MEMCPYS_LOST_FILE, GT_LEDGER_COUNT_},
 	{GT_LEDGER_RECORDS_MEMSET, GT_LEDGER_MEMSETS_WRITTEN, GT_LEDGER_MEMSETS_UNTIMED,
-	 GT_LEDGER_MEMSETS_LOST_FILE},
+	 GT_LEDGER_MEMSETS_LOST_FILE, GT_LEDGER_COUNT_},
 	{GT_LEDGER_SAMPLES_RECEIVED, GT_LEDGER_SAMPLES_WRITTEN, GT_LEDGER_COUNT_,
-	 GT_LEDGER_SAMPLES_LOST_FILE},
+	 GT_LEDGER_SAMPLES_LOST_FILE, GT_LEDGER_COUNT_},
+	{GT_LEDGER_RECORDS_GRAPH, GT_LEDGER_GRAPHS_WRITTEN, GT_LEDGER_GRAPHS_UNTIMED,
+	 GT_LEDGER_GRAPHS_LOST_FILE, GT_LEDGER_GRAPHS_LEFT_OUT},
 };
+
+uint64_t gt_ledger_settled(const struct gt_ledger *ledger, const struct gt_ledger_kind *kind)
+{
+	uint64_t settled = ledger->count[kind->written];
+
+	if (kind->untimed != GT_LEDGER_COUNT_)
+		settled += ledger->count[kind->untimed];
+	if (kind->left_out != GT_LEDGER_COUNT_)
+		settled += ledger->count[kind->left_out];
+	return settled;
+}
 
 uint64_t gt_ledger_missing(const struct gt_ledger *ledger, const struct gt_ledger_kind *kind)
 {
-	uint64_t there = ledger->count[kind->written];
+	uint64_t there = gt_ledger_settled(ledger, kind);
 
-	if (kind->untimed != GT_LEDGER_COUNT_)
-		there += ledger->count[kind->untimed];
 	return ledger->count[kind->received] > there ? ledger->count[kind->received] - there : 0;
 }
 
@@ -51,6 +62,7 @@ static const enum gt_ledger_key keys[GT_EVENT_COUNT_] = {
 	[GT_EVENT_STREAM] = GT_LEDGER_COUNT_,
 	[GT_EVENT_THREAD] = GT_LEDGER_COUNT_,
 	[GT_EVENT_NOTE] = GT_LEDGER_NOTES_WRITTEN,
+	[GT_EVENT_GRAPH] = GT_LEDGER_GRAPHS_WRITTEN,
 };
 
 enum gt_ledger_key gt_ledger_key_of(const struct gt_event *event)

@@ -43,16 +43,20 @@ extern const struct gt_ledger_row gt_ledger_rows[GT_LEDGER_COUNT_];
 /* How one kind of event is counted from its arrival on. */
 struct gt_ledger_kind {
 	enum gt_ledger_key received, written;
-	enum gt_ledger_key untimed; /* GT_LEDGER_COUNT_: none of them */
-	enum gt_ledger_key lost;    /* in GT_LEDGER_EVENTS_LOST_* */
+	enum gt_ledger_key untimed;  /* GT_LEDGER_COUNT_: none of them */
+	enum gt_ledger_key lost;     /* in GT_LEDGER_EVENTS_LOST_* */
+	enum gt_ledger_key left_out; /* by an option; GT_LEDGER_COUNT_: none of them */
 };
 
-#define GT_LEDGER_KINDS_ 5
+#define GT_LEDGER_KINDS_ 6
 
-/* The kinds whose arrival is counted: calls, kernels, memcpys, memsets, samples. */
+/* The kinds whose arrival is counted: calls, kernels, memcpys, memsets, samples, whole graphs. */
 extern const struct gt_ledger_kind gt_ledger_kinds[GT_LEDGER_KINDS_];
 
-/* Events of a kind that arrived and are not in the file, not even without times. */
+/* Events of a kind that arrived and are in the file, if without times, or left out by an option. */
+uint64_t gt_ledger_settled(const struct gt_ledger *ledger, const struct gt_ledger_kind *kind);
+
+/* Events of a kind that arrived and are not settled. */
 uint64_t gt_ledger_missing(const struct gt_ledger *ledger, const struct gt_ledger_kind *kind);
 
 /* The key that a written event is counted under; GT_LEDGER_COUNT_: none. */

@@ -59,6 +59,10 @@ static void write_record(struct gt_call_join *join, struct gt_event *event,
 {
 	bool linked = found == GT_CORRELATE_KNOWN;
 
+	if (event->kind == GT_EVENT_GRAPH && join->leaves_out_graphs) {
+		gt_ledger_add(join->ledger, GT_LEDGER_GRAPHS_LEFT_OUT, 1);
+		return;
+	}
 	if (!gt_event_is_gpu(event->kind)) { /* work without times: when it was launched is known */
 		if (linked && event->launch.start)
 			event->start = event->end = event->launch.start;

@@ -32,7 +32,8 @@ struct gt_call_join {
 	struct gt_waiting unlinked; /* records whose call has not returned yet */
 	struct gt_ties ties;
 	struct gt_unanswered unanswered;
-	uint64_t unexpected; /* launches that no record can be joined to */
+	uint64_t unexpected;    /* launches that no record can be joined to */
+	bool leaves_out_graphs; /* --graphs=off: records of whole graphs are only counted */
 	bool in_gap; /* records of launches go to another tool: pipeline/sources/coexist.h */
 };
 

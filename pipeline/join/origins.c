@@ -29,6 +29,13 @@ static const struct gt_stack *find(const struct gt_origins *origins, uint64_t no
 	return key ? gt_stacks_last(origins->stacks, key) : NULL;
 }
 
+static void fill_graph(const struct gt_origins *origins, struct gt_graph_event *graph)
+{
+	graph->created = find(origins, graph->graph_id);
+	if (origins->nodes)
+		graph->nodes = gt_graph_nodes_count(origins->nodes, graph->graph_id);
+}
+
 void gt_origins_fill(const struct gt_origins *origins, struct gt_event *event)
 {
 	if (event->kind == GT_EVENT_KERNEL && event->kernel.graph_node_id)
@@ -36,4 +43,6 @@ void gt_origins_fill(const struct gt_origins *origins, struct gt_event *event)
 	else if ((event->kind == GT_EVENT_MEMCPY || event->kind == GT_EVENT_MEMSET) &&
 		 event->memory.graph_node_id)
 		event->memory.created = find(origins, event->memory.graph_node_id);
+	else if (event->kind == GT_EVENT_GRAPH)
+		fill_graph(origins, &event->graph);
 }

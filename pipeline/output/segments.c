@@ -28,6 +28,7 @@ static const struct {
 	{GT_LEDGER_KERNELS_WRITTEN, GT_SEGMENT_KERNELS_REMOVED},
 	{GT_LEDGER_MEMCPYS_WRITTEN, GT_SEGMENT_MEMCPYS_REMOVED},
 	{GT_LEDGER_MEMSETS_WRITTEN, GT_SEGMENT_MEMSETS_REMOVED},
+	{GT_LEDGER_GRAPHS_WRITTEN, GT_SEGMENT_GRAPHS_REMOVED},
 	{GT_LEDGER_SYNCS_WRITTEN, GT_SEGMENT_SYNCS_REMOVED},
 	{GT_LEDGER_RANGES_WRITTEN, GT_SEGMENT_RANGES_REMOVED},
 	{GT_LEDGER_OVERHEADS_WRITTEN, GT_SEGMENT_OTHERS_REMOVED},
@@ -180,13 +181,19 @@ static void keep_closed(struct gt_segments *segments, struct gt_sink *sink,
 static struct gt_ledger make_claim(const struct gt_output *output, const struct gt_ledger *written)
 {
 	static const struct {
-		enum gt_ledger_key received, written, untimed;
+		enum gt_ledger_key received, written, untimed, left_out;
 	} rows[] = {
-		{GT_LEDGER_CALLS_SEEN, GT_LEDGER_CALLS_WRITTEN, GT_LEDGER_COUNT_},
-		{GT_LEDGER_CALLS_RECEIVED, GT_LEDGER_CALLS_WRITTEN, GT_LEDGER_COUNT_},
-		{GT_LEDGER_RECORDS_KERNEL, GT_LEDGER_KERNELS_WRITTEN, GT_LEDGER_KERNELS_UNTIMED},
-		{GT_LEDGER_RECORDS_MEMCPY, GT_LEDGER_MEMCPYS_WRITTEN, GT_LEDGER_MEMCPYS_UNTIMED},
-		{GT_LEDGER_RECORDS_MEMSET, GT_LEDGER_MEMSETS_WRITTEN, GT_LEDGER_MEMSETS_UNTIMED},
+		{GT_LEDGER_CALLS_SEEN, GT_LEDGER_CALLS_WRITTEN, GT_LEDGER_COUNT_, GT_LEDGER_COUNT_},
+		{GT_LEDGER_CALLS_RECEIVED, GT_LEDGER_CALLS_WRITTEN, GT_LEDGER_COUNT_,
+		 GT_LEDGER_COUNT_},
+		{GT_LEDGER_RECORDS_KERNEL, GT_LEDGER_KERNELS_WRITTEN, GT_LEDGER_KERNELS_UNTIMED,
+		 GT_LEDGER_COUNT_},
+		{GT_LEDGER_RECORDS_MEMCPY, GT_LEDGER_MEMCPYS_WRITTEN, GT_LEDGER_MEMCPYS_UNTIMED,
+		 GT_LEDGER_COUNT_},
+		{GT_LEDGER_RECORDS_MEMSET, GT_LEDGER_MEMSETS_WRITTEN, GT_LEDGER_MEMSETS_UNTIMED,
+		 GT_LEDGER_COUNT_},
+		{GT_LEDGER_RECORDS_GRAPH, GT_LEDGER_GRAPHS_WRITTEN, GT_LEDGER_GRAPHS_UNTIMED,
+		 GT_LEDGER_GRAPHS_LEFT_OUT},
 	};
 	struct gt_ledger claim = *output->ledger;
 
@@ -195,6 +202,8 @@ static struct gt_ledger make_claim(const struct gt_output *output, const struct 
 		claim.count[rows[i].received] = written->count[rows[i].written];
 		if (rows[i].untimed != GT_LEDGER_COUNT_)
 			claim.count[rows[i].received] += claim.count[rows[i].untimed];
+		if (rows[i].left_out != GT_LEDGER_COUNT_)
+			claim.count[rows[i].received] += claim.count[rows[i].left_out];
 	}
 	return claim;
 }

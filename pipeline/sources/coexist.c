@@ -110,6 +110,9 @@ static void end_gap(struct gt_coexist *c)
 		gpu->watch_end();
 	gpu->has_cupti = true;
 	gpu->metadata->mode = "cupti";
+	/* too late for whole graphs: says so where they were asked for */
+	gt_text_format(gpu->metadata->graphs, sizeof(gpu->metadata->graphs), "%s",
+		       gpu->status.graphs);
 	gt_log_say("%s: GPU work is recorded again", text);
 	write_note(c, &(struct gt_note_event){.name = "capture resumed",
 					      .what = text,
@@ -195,7 +198,7 @@ static struct gt_cupti_signs make_signs(const struct gt_gpu *gpu, uint64_t now, 
 		.now = now,
 		.calls = gt_threads_sum(GT_THREAD_CALLS_SEEN),
 		.records = count[GT_LEDGER_RECORDS_KERNEL] + count[GT_LEDGER_RECORDS_MEMCPY] +
-			   count[GT_LEDGER_RECORDS_MEMSET],
+			   count[GT_LEDGER_RECORDS_MEMSET] + count[GT_LEDGER_RECORDS_GRAPH],
 		.unanswered =
 			flushed && gt_unanswered_is_certain(&gpu->join->unanswered, flush, most),
 	};

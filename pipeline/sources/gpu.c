@@ -57,7 +57,7 @@ static void take_tie(void *context, uint32_t correlation, uint32_t id)
 static uint64_t count_zero_times(const uint64_t *count)
 {
 	uint64_t untimed = count[GT_LEDGER_KERNELS_UNTIMED] + count[GT_LEDGER_MEMCPYS_UNTIMED] +
-			   count[GT_LEDGER_MEMSETS_UNTIMED];
+			   count[GT_LEDGER_MEMSETS_UNTIMED] + count[GT_LEDGER_GRAPHS_UNTIMED];
 	uint64_t others = count[GT_LEDGER_RECORDS_UNFINISHED] + count[GT_LEDGER_TIME_UNKNOWN];
 
 	return untimed > others ? untimed - others : 0;
@@ -74,7 +74,7 @@ static void watch_times(struct gt_gpu *gpu)
 	};
 	const uint64_t *count = gpu->ledger->count;
 	uint64_t work = count[GT_LEDGER_RECORDS_KERNEL] + count[GT_LEDGER_RECORDS_MEMCPY] +
-			count[GT_LEDGER_RECORDS_MEMSET];
+			count[GT_LEDGER_RECORDS_MEMSET] + count[GT_LEDGER_RECORDS_GRAPH];
 	uint64_t zero = count_zero_times(count);
 	bool none = (zero - gpu->times.zero) * 2 > work - gpu->times.work;
 
@@ -129,7 +129,7 @@ void gt_gpu_init(struct gt_gpu *gpu, const struct gt_clock *clock, struct gt_int
 
 /* ---- start ---- */
 
-static void fill_metadata(const struct gt_gpu *gpu)
+static void fill_metadata(struct gt_gpu *gpu)
 {
 	const struct gt_cupti_status *status = &gpu->status;
 	struct gt_metadata *metadata = gpu->metadata;
@@ -141,6 +141,8 @@ static void fill_metadata(const struct gt_gpu *gpu)
 	gt_text_format(metadata->cupti_path, sizeof(metadata->cupti_path), "%s", status->path);
 	gt_text_format(metadata->mode_reason, sizeof(metadata->mode_reason), "%s",
 		       gpu->has_cupti ? status->refused : status->why);
+	gt_text_format(metadata->graphs, sizeof(metadata->graphs), "%s", status->graphs);
+	gpu->join->leaves_out_graphs = !strcmp(status->graphs, "off");
 }
 
 /* CUPTI, or the reason why not in the metadata and, once, on stderr. */

@@ -144,6 +144,8 @@ static const enum gt_ledger_key of_buffers[] = {
 	GT_LEDGER_TIME_AHEAD,        GT_LEDGER_TIME_UNKNOWN,
 	GT_LEDGER_TIME_FOREIGN,      GT_LEDGER_OPS_UNLINKED,
 	GT_LEDGER_GPU_BEFORE_LAUNCH, GT_LEDGER_EARLY_WORK,
+	GT_LEDGER_RECORDS_GRAPH,     GT_LEDGER_GRAPHS_UNTIMED,
+	GT_LEDGER_GRAPHS_LEFT_OUT,
 };
 
 void gt_spooled_copy_read(struct gt_ledger *to, const struct gt_ledger *from)

@@ -213,6 +213,23 @@ static void make_memory(struct gt_events_json *json, const struct gt_trace_event
 	memory_kinds(gt_events_json_string(json, &r->name), &event->memory);
 }
 
+/* "Graph 7": with few details the id is only in the name. */
+static void make_graph(struct gt_events_json *json, const struct gt_trace_event *r,
+		       struct gt_event *event)
+{
+	const struct gt_string *name = gt_events_json_string(json, &r->name);
+
+	event->graph = (struct gt_graph_event){
+		.graph_id = (uint32_t)number(json, "graph id"),
+		.nodes = (uint32_t)number(json, "nodes"),
+		.has_end_device = has(json, "end device"),
+		.end_device = (uint32_t)number(json, "end device"),
+		.created = gt_events_json_stack(json, "created stack", "created frames",
+						"created modules")};
+	if (!event->graph.graph_id && name)
+		sscanf(name->text, "Graph %u", &event->graph.graph_id);
+}
+
 static void make_sync(struct gt_events_json *json, const struct gt_trace_event *r,
 		      struct gt_event *event)
 {
@@ -249,6 +266,8 @@ static int give_gpu(struct gt_events_json *json, const struct gt_trace_event *r,
 		make_kernel(json, r, event);
 	else if (kind == GT_EVENT_SYNC)
 		make_sync(json, r, event);
+	else if (kind == GT_EVENT_GRAPH)
+		make_graph(json, r, event);
 	else
 		make_memory(json, r, event);
 	error = gt_events_give(json->events, event);
@@ -495,6 +514,8 @@ static int take_slice(struct gt_events_json *json, const struct gt_trace_event *
 		return give_gpu(json, r, GT_EVENT_MEMCPY, event);
 	if (is_named(cat, "gpu_memset"))
 		return give_gpu(json, r, GT_EVENT_MEMSET, event);
+	if (is_named(cat, "gpu_graph"))
+		return give_gpu(json, r, GT_EVENT_GRAPH, event);
 	if (is_named(cat, "cuda_sync"))
 		return give_gpu(json, r, GT_EVENT_SYNC, event);
 	if (is_named(cat, "user_annotation") || is_named(cat, "cpu_op"))

@@ -93,6 +93,17 @@ static void make_memory(struct gt_pftrace *pf, const struct stage *stage, struct
 					 .created = stack(pf, args, GT_PF_ARG_CREATED)};
 }
 
+static void make_graph(struct gt_pftrace *pf, const struct stage *stage, struct gt_event *event)
+{
+	const struct gt_pftrace_args *args = &stage->args;
+
+	event->graph = (struct gt_graph_event){.graph_id = word(args, GT_PF_ARG_GRAPH),
+					       .nodes = word(args, GT_PF_ARG_NODES),
+					       .has_end_device = has(args, GT_PF_ARG_END_DEVICE),
+					       .end_device = word(args, GT_PF_ARG_END_DEVICE),
+					       .created = stack(pf, args, GT_PF_ARG_CREATED)};
+}
+
 static void make_sync(const struct stage *stage, struct gt_event *event)
 {
 	const struct gt_pftrace_args *args = &stage->args;
@@ -132,6 +143,9 @@ static bool make(struct gt_pftrace *pf, const struct stage *stage, struct gt_eve
 	case GT_EVENT_MEMCPY:
 	case GT_EVENT_MEMSET:
 		make_memory(pf, stage, event);
+		return true;
+	case GT_EVENT_GRAPH:
+		make_graph(pf, stage, event);
 		return true;
 	case GT_EVENT_SYNC:
 		make_sync(stage, event);

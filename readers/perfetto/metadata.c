@@ -104,6 +104,7 @@ static const struct metadata_place texts[] = {
 	PLACE(gt_metadata, "seccomp", seccomp),
 	PLACE(gt_metadata, "command", command),
 	PLACE(gt_metadata, "frameworks", frameworks),
+	PLACE(gt_metadata, "graphs", graphs),
 	PLACE(gt_metadata, "spool", spool),
 	PLACE(gt_metadata, "run", run),
 };

@@ -116,6 +116,8 @@ class Trace:
                         "blocks per SM": 1.5, "warps per SM": 12.0, "grid": [64, 1, 1], "block": [256, 1, 1],
                         "est. achieved occupancy %": 19})
             self.counts["kernels"] += 1
+        elif kind == "gpu_graph":
+            self.counts["graphs"] = self.counts.get("graphs", 0) + 1
         else:
             self.counts["memcpys" if kind == "gpu_memcpy" else "memsets"] += 1
         args.update(more)
@@ -144,6 +146,8 @@ class Trace:
             "records_memset": counts["memsets"], "kernels_written": counts["kernels"],
             "memcpys_written": counts["memcpys"], "memsets_written": counts["memsets"],
             "arrows_written": counts["arrows"], "ranges_written": counts["ranges"],
+            **({"records_graph": counts["graphs"], "graphs_written": counts["graphs"], "graphs_untimed": 0,
+                "graphs_not_written": 0, "graphs_left_out": 0} if "graphs" in counts else {}),
             **({"samples_received": counts["samples"], "samples_written": counts["samples"],
                 "samples_skipped": 3} if "samples" in counts else {})})
 
@@ -190,6 +194,22 @@ def train(trace, steps=3, gemm_ns=200_000, load_ns=300_000, late_ns=0):
         trace.launch("cudaMemsetAsync", "gpu_memset", "Memset (Device)", t + 380_000, 2_000, t + 660_000 + late, 10_000, 5,
                      bytes=4096, **{"memory bandwidth (GB/s)": 0.4096})
         trace.call("cudaStreamSynchronize", t + 390_000, 300_000 + late, 5)
+        t += 1_000_000
+    return trace
+
+
+def whole_graphs(graph_ns=400_000):
+    """Four steps of 1 ms, --graphs=whole: a copy of 40 us, a graph that begins 10 us behind it, a kernel of 50 us on
+    another stream in the last 20 us of the graph. The last step replays another graph of 100 us instead."""
+    trace, t = Trace(), BASE + 1_000_000
+    for step in range(4):
+        ns = graph_ns if step < 3 else 100_000
+        trace.launch("cudaMemcpyAsync", "gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", t + 300_000, 5_000,
+                     t + 310_000, 40_000, 3, bytes=1 << 20, **{"memory bandwidth (GB/s)": 26.2144})
+        trace.launch("cudaGraphLaunch", "gpu_graph", "Graph 7" if step < 3 else "Graph 9", t + 320_000, 9_000, t + 360_000, ns, 1,
+                     **{"graph id": 7 if step < 3 else 9, "nodes": 120})
+        trace.launch("cudaLaunchKernel", "kernel", RELU, t + 335_000, 4_000, t + 340_000 + ns, 50_000, 2, stream=20)
+        trace.call("cudaStreamSynchronize", t + 345_000, 50_000 + ns, 5)
         t += 1_000_000
     return trace
 
@@ -388,6 +408,8 @@ def main():
     write(folder, "slow_loader.json", train(Trace(), load_ns=2_300_000).closed())
     write(folder, "sampled.json", sampled().closed())
     write(folder, "one_step.json", train(Trace(), steps=1).closed())
+    write(folder, "graphs.json", whole_graphs().closed())
+    write(folder, "slow_graphs.json", whole_graphs(graph_ns=500_000).closed())
     write(folder, "lossy.json", lossy())
     write(folder, "noted.json", noted())
     write(folder, "steps.json", steps_elsewhere().closed())

@@ -25,7 +25,7 @@ OPTIONAL_HEADER_KEYS = {"cupti_version", "cuda_runtime_version", "cuda_driver_ve
 METADATA_NAMES = {"process_name": "name", "process_labels": "labels",
                   "process_sort_index": "sort_index", "thread_name": "name",
                   "thread_sort_index": "sort_index"}
-GPU_CATEGORIES = {"kernel", "gpu_memcpy", "gpu_memset"}
+GPU_CATEGORIES = {"kernel", "gpu_memcpy", "gpu_memset", "gpu_graph"}
 STREAM_CATEGORIES = GPU_CATEGORIES | {"cuda_sync"}
 GPU_ROWS = STREAM_CATEGORIES | {"gpu_user_annotation"}
 API_CATEGORIES = {"cuda_runtime", "cuda_driver"}
@@ -294,6 +294,8 @@ class Lint:
             self.say(number, "name", event["name"])
         if category == "gpu_memset" and not event["name"].startswith("Memset ("):
             self.say(number, "name", event["name"])
+        if category == "gpu_graph" and not re.match(r"Graph \d+$", event["name"]):
+            self.say(number, "name", event["name"])
         if category == "cuda_sync":
             if args.get("cuda_sync_kind") != event["name"]:
                 self.say(number, "args", "cuda_sync_kind is not the name")
@@ -472,6 +474,7 @@ class Lint:
                           ("kernels_written", counts["kernel"]),
                           ("memcpys_written", counts["gpu_memcpy"]),
                           ("memsets_written", counts["gpu_memset"]),
+                          ("graphs_written", counts["gpu_graph"]),
                           ("syncs_written", counts["cuda_sync"]),
                           ("overheads_written", counts["overhead"]),
                           ("stack_lane_slices_written", counts["call_stack"]),

@@ -259,6 +259,19 @@ class Coexist(Case):
         self.assertGreater(run.kineto["kernels"], 20)
         self.assertGreater(run.ledger["kernels_written"], 20)
 
+    def test_whole_graphs_only_from_the_start(self):
+        """Graphs may have been made while CUPTI was the other tool's: they are recorded by nodes."""
+        options = ["GPUTRACE_COEXIST=own", "GPUTRACE_GRAPHS=whole"]
+        run = self.go("linked", "init once rest-until work=400", "capture resumed=1", options=options)
+        self.assertEqual(run.trace.root["metadata"]["graphs"], "node: CUPTI was another tool's when the program started")
+        self.assertEqual(sum("--graphs=whole is not possible" in line for line in run.said), 1)
+        session = "start work=400 work-until stop rest-until work=400"
+        run = self.go("linked", f"work=300 init {session}", "capture gap=1", "capture resumed=1", KINETO_RUDE="1",
+                      options=options)
+        self.check_gaps(run, "libkineto_like_linked.so")
+        self.assertEqual(run.trace.root["metadata"]["graphs"], "whole")
+        self.assertGreater(run.ledger["kernels_written"], 20)
+
     def test_yield_gives_the_subscription(self):
         run = self.go("linked", "work=400 init start work=500 work-until stop work=400",
                       "capture gap=1", options=["GPUTRACE_COEXIST=yield"])

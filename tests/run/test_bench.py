@@ -71,7 +71,8 @@ class TestBench(BenchTest):
                 self.assertEqual(levels[name]["bytes_per_launch"]["median"], 0, name)
             for name in ("minimal", "stacks", "full"):
                 self.assertGreater(levels[name]["drain_ns_per_launch"]["median"], 0, name)
-            sizes = [levels[n]["bytes_per_launch"]["median"] for n in ("pftrace", "minimal", "stacks", "full")]
+            small = ("minimal", "pftrace") if workload == "graph" else ("pftrace", "minimal")  # whole graphs, or nodes
+            sizes = [levels[n]["bytes_per_launch"]["median"] for n in (*small, "stacks", "full")]
             self.assertEqual(sizes, sorted(sizes))
         self.assertEqual(self.levels(told, "graph")["hooks"]["bytes_per_launch"]["median"], 0)
         self.assertGreater(self.levels(told, "sets")["hooks"]["bytes_per_launch"]["median"], 100)
@@ -86,6 +87,13 @@ class TestBench(BenchTest):
         self.assertEqual(list(self.levels(told, "loop")), list(levels))
         rows = [json.loads(line) for line in truth.read_text().splitlines() if '"truth":"attribute"' in line]
         self.assertEqual([row["value"] for row in rows if row["attribute"] == PER_THREAD], list(levels.values()))
+
+    def test_whole_graphs(self):
+        levels = self.levels(self.measure("--workloads=graph", "--levels=stacks,whole"), "graph")
+        self.assertEqual(list(levels), ["stacks", "whole"])
+        nodes, whole = (levels[name]["bytes_per_launch"]["median"] for name in ("stacks", "whole"))
+        self.assertGreater(whole, 0)
+        self.assertLess(whole, nodes / 20)  # one slice and a call instead of 100 slices
 
     def test_every_workload(self):
         names = "loop,loop4,loop16,sets,rate1k,rate10k,rate100k,rate200k,rate300k,graph,copies,decode"

@@ -34,16 +34,18 @@ class TestLevel(TracedTest):
         return path, slices(path)
 
     def test_minimal_has_the_work_and_ids_and_nothing_else(self):
-        plain, whole = self.trace()
+        plain, _ = self.trace()
+        _, whole = self.trace("--graphs=whole")
         path, events = self.trace("--level=minimal")
-        kinds = [event["cat"] for event in whole if event["cat"] in ("kernel", "gpu_memcpy", "gpu_memset")]
+        kinds = [event["cat"] for event in whole if event["cat"] in ("kernel", "gpu_memcpy", "gpu_memset", "gpu_graph")]
+        self.assertEqual(kinds.count("gpu_graph"), 5)
         self.assertEqual(sorted(e["cat"] for e in events if e["pid"] == 0 and e["cat"] != "overhead"),
                          sorted(kinds))
         for event in events:
             self.assertFalse({"grid", "stack", "launched by", "cbid"} & event["args"].keys(), event)
         self.assertLess(path.stat().st_size, plain.stat().st_size / 2)
         calls = {e["args"].get("correlation") for e in events if e["cat"].startswith("cuda_")}
-        self.assertTrue(all(e["args"]["correlation"] in calls for e in events if e["cat"] == "kernel"))
+        self.assertTrue(all(e["args"]["correlation"] in calls for e in events if e["cat"] in ("kernel", "gpu_graph")))
 
     def test_an_option_counts_more_than_the_level(self):
         _, events = self.trace("--stacks=short", "--level=minimal")

@@ -6,7 +6,7 @@ import json
 import os
 from decimal import Decimal
 
-GPU = {"kernel": "kernel", "gpu_memcpy": "memcpy", "gpu_memset": "memset"}
+GPU = {"kernel": "kernel", "gpu_memcpy": "memcpy", "gpu_memset": "memset", "gpu_graph": "graph"}
 
 
 def nanoseconds(microseconds):

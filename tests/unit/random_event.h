@@ -74,6 +74,16 @@ static void fill_memory(struct gt_event *e)
 					     .dst_device = any(2)};
 }
 
+static void fill_graph(struct gt_event *e)
+{
+	e->graph = (struct gt_graph_event){.graph_id = 1 + any(4),
+					   .nodes = any(2) * 100,
+					   .has_end_device = any(2),
+					   .created = any(3) ? NULL : stacks[2]};
+	if (e->graph.has_end_device)
+		e->graph.end_device = any(2);
+}
+
 static void fill_sync(struct gt_event *e)
 {
 	e->sync = (struct gt_sync_event){.kind = any(GT_SYNC_KIND_COUNT_),
@@ -154,7 +164,7 @@ static struct gt_event any_event(struct trace *t, uint32_t i, struct gt_launch *
 		GT_EVENT_KERNEL, GT_EVENT_KERNEL, GT_EVENT_MEMCPY, GT_EVENT_MEMSET,
 		GT_EVENT_SYNC,   GT_EVENT_RANGE,  GT_EVENT_MARK,   GT_EVENT_COUNTER,
 		GT_EVENT_NOTE,   GT_EVENT_THREAD, GT_EVENT_FRAME,  GT_EVENT_OVERHEAD,
-		GT_EVENT_SAMPLE};
+		GT_EVENT_SAMPLE, GT_EVENT_GRAPH};
 	struct gt_event e = {.kind = kinds[any(sizeof(kinds) / sizeof(kinds[0]))],
 			     .tid = 4100 + any(3),
 			     .start = AT(1000000 + i * 1000ull + any(5000))};
@@ -178,6 +188,8 @@ static struct gt_event any_event(struct trace *t, uint32_t i, struct gt_launch *
 		fill_kernel(t, &e);
 	else if (e.kind == GT_EVENT_SYNC)
 		fill_sync(&e);
+	else if (e.kind == GT_EVENT_GRAPH)
+		fill_graph(&e);
 	else if (gt_event_is_gpu(e.kind))
 		fill_memory(&e);
 	else if (e.kind == GT_EVENT_RANGE || e.kind == GT_EVENT_MARK)

@@ -184,6 +184,81 @@ Test(cupti_translate, a_peer_copy_names_both_devices)
 	cr_assert_eq(events[0].correlation, 12);
 }
 
+static CUpti_ActivityGraphTrace2 a_graph(void)
+{
+	CUpti_ActivityGraphTrace2 r;
+
+	memset(&r, 0, sizeof(r));
+	r.kind = CUPTI_ACTIVITY_KIND_GRAPH_TRACE;
+	r.correlationId = 77;
+	r.start = EPOCH + 1000;
+	r.end = EPOCH + 9000;
+	r.deviceId = r.endDeviceId = 3;
+	r.graphId = 12;
+	r.contextId = r.endContextId = 2;
+	r.streamId = 7;
+	return r;
+}
+
+/* 11.8 has no device of the last node: what follows its record is not looked at. */
+Test(cupti_translate, whole_graphs_of_every_version)
+{
+	static const struct {
+		uint32_t version;
+		size_t bytes;
+	} versions[] = {{18, 48}, {22, 56}, {26, 56}, {130000, 56}, {130300, 64}};
+	CUpti_ActivityGraphTrace2 r = a_graph();
+
+	cr_assert_eq(sizeof(CUpti_ActivityGraphTrace), 48);
+	cr_assert_eq(sizeof(r), 56);
+	for (int i = 0; i < 5; i++) {
+		const struct gt_event *e = &events[i];
+
+		translate.version = versions[i].version;
+		gt_translate_record(&translate, in_size(&r, sizeof(r), versions[i].bytes));
+		cr_assert_eq(e->kind, GT_EVENT_GRAPH);
+		cr_assert_eq(e->correlation, 77);
+		cr_assert_eq(e->start, EPOCH + 1000);
+		cr_assert_eq(e->end, EPOCH + 9000);
+		cr_assert_eq(e->place.device, 3);
+		cr_assert_eq(e->place.context, 2);
+		cr_assert_eq(e->place.stream, 7);
+		cr_assert_not(e->place.has_channel);
+		cr_assert_eq(e->graph.graph_id, 12);
+		cr_assert_not(e->graph.has_end_device);
+	}
+	cr_assert_eq(ledger.count[GT_LEDGER_RECORDS_GRAPH], 5);
+}
+
+Test(cupti_translate, a_graph_that_ends_on_another_device)
+{
+	CUpti_ActivityGraphTrace2 r = a_graph();
+
+	translate.version = 22;
+	r.endDeviceId = 5;
+	gt_translate_record(&translate, &r);
+	cr_assert(events[0].graph.has_end_device);
+	cr_assert_eq(events[0].graph.end_device, 5);
+	cr_assert_eq(events[0].place.device, 3);
+}
+
+Test(cupti_translate, a_graph_without_stamps_or_in_progress_is_an_instant)
+{
+	CUpti_ActivityGraphTrace2 r = a_graph();
+
+	r.end = 0;
+	gt_translate_record(&translate, &r);
+	r.start = 0;
+	gt_translate_record(&translate, &r);
+	for (int i = 0; i < 2; i++) {
+		cr_assert_eq(events[i].kind, GT_EVENT_NOTE);
+		cr_assert_str_eq(events[i].note.name, "graph (untimed)");
+		cr_assert_eq(events[i].correlation, 77);
+	}
+	cr_assert_eq(ledger.count[GT_LEDGER_GRAPHS_UNTIMED], 2);
+	cr_assert_eq(ledger.count[GT_LEDGER_RECORDS_UNFINISHED], 1);
+}
+
 Test(cupti_translate, no_stamps_give_an_instant_never_a_slice)
 {
 	CUpti_ActivityKernel8 r = a_kernel();

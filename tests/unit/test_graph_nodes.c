@@ -65,6 +65,52 @@ Test(graph_nodes, a_bound_that_is_no_power_of_two_has_room_for_half_of_it)
 	cr_assert_eq(gt_graph_nodes_lost(nodes), 0);
 }
 
+/* Captured, then instantiated twice, which some CUPTI reports as creation, too. */
+Test(graph_nodes, a_graph_has_the_stack_of_its_first_node_and_a_count)
+{
+	struct gt_graph_nodes *nodes = gt_graph_nodes_start(1024);
+
+	for (uint64_t stack = 100; stack < 103; stack++)
+		gt_graph_nodes_added(7, stack);
+	for (uint32_t clone = 8; clone < 10; clone++) {
+		for (int i = 0; i < 3; i++) {
+			gt_graph_nodes_added(clone, 900);
+			gt_graph_nodes_copied(clone, 7);
+		}
+	}
+	cr_assert_eq(gt_graph_nodes_drain(nodes), 15);
+	for (uint32_t graph = 7; graph < 10; graph++) {
+		cr_assert_eq(gt_graph_nodes_find(nodes, graph), 100);
+		cr_assert_eq(gt_graph_nodes_count(nodes, graph), 3);
+	}
+	cr_assert_eq(gt_graph_nodes_find(nodes, 11), 0);
+	cr_assert_eq(gt_graph_nodes_count(nodes, 11), 0);
+}
+
+/* Without stacks (--stacks=off) there still is a count. */
+Test(graph_nodes, a_graph_without_stacks_has_a_count)
+{
+	struct gt_graph_nodes *nodes = gt_graph_nodes_start(1024);
+
+	gt_graph_nodes_added(7, 0);
+	gt_graph_nodes_copied(8, 7);
+	gt_graph_nodes_drain(nodes);
+	cr_assert_eq(gt_graph_nodes_find(nodes, 8), 0);
+	cr_assert_eq(gt_graph_nodes_count(nodes, 8), 1);
+}
+
+/* A count that may be too small is none. */
+Test(graph_nodes, a_dropped_node_leaves_no_count)
+{
+	struct gt_graph_nodes *nodes = gt_graph_nodes_start(1024);
+
+	for (uint32_t i = 0; i < 65537; i++)
+		gt_graph_nodes_added(7, 100);
+	gt_graph_nodes_drain(nodes);
+	cr_assert_eq(gt_graph_nodes_find(nodes, 7), 100);
+	cr_assert_eq(gt_graph_nodes_count(nodes, 7), 0);
+}
+
 Test(graph_nodes, a_full_queue_drops_and_counts)
 {
 	struct gt_graph_nodes *nodes = gt_graph_nodes_start(1 << 20);

@@ -205,6 +205,22 @@ static void put_memory_args(struct gt_chrome *chrome, const struct gt_event *eve
 	put_graph(chrome, memory->graph_id, memory->graph_node_id, memory->created);
 }
 
+static void put_graph_args(struct gt_chrome *chrome, const struct gt_event *event)
+{
+	struct gt_json *json = &chrome->file.batch;
+	const struct gt_graph_event *graph = &event->graph;
+
+	put_place(json, event);
+	if (!chrome->options.few_details) {
+		gt_json_member_u64(json, "graph id", graph->graph_id);
+		if (graph->nodes)
+			gt_json_member_u64(json, "nodes", graph->nodes);
+		if (graph->has_end_device)
+			gt_json_member_u64(json, "end device", graph->end_device);
+	}
+	put_other_stack(chrome, &created_keys, graph->created);
+}
+
 static void put_sync_args(struct gt_chrome *chrome, const struct gt_event *event)
 {
 	struct gt_json *json = &chrome->file.batch;
@@ -244,6 +260,14 @@ static void put_memset_name(struct gt_json *json, const struct gt_memory_event *
 	gt_json_cstr(json, text);
 }
 
+static void put_graph_name(struct gt_json *json, const struct gt_graph_event *graph)
+{
+	char text[24];
+
+	gt_event_name_graph(graph, text, sizeof(text));
+	gt_json_cstr(json, text);
+}
+
 /* {"ph": "X", "cat": ..., "name": ...; also sets the ledger key */
 static void begin_gpu_slice(struct gt_chrome *chrome, const struct gt_event *event)
 {
@@ -259,6 +283,11 @@ static void begin_gpu_slice(struct gt_chrome *chrome, const struct gt_event *eve
 		gt_chrome_begin(json, "X", "gpu_memset");
 		gt_json_key(json, "name");
 		put_memset_name(json, &event->memory);
+		break;
+	case GT_EVENT_GRAPH:
+		gt_chrome_begin(json, "X", "gpu_graph");
+		gt_json_key(json, "name");
+		put_graph_name(json, &event->graph);
 		break;
 	case GT_EVENT_SYNC:
 		gt_chrome_begin(json, "X", "cuda_sync");
@@ -280,6 +309,8 @@ static void put_gpu_args(struct gt_chrome *chrome, const struct gt_event *event)
 		put_kernel_args(chrome, event);
 	else if (event->kind == GT_EVENT_SYNC)
 		put_sync_args(chrome, event);
+	else if (event->kind == GT_EVENT_GRAPH)
+		put_graph_args(chrome, event);
 	else
 		put_memory_args(chrome, event);
 	if (!event->launch.known)

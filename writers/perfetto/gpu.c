@@ -124,6 +124,17 @@ static void set_graph(struct gt_perfetto *pf, struct gt_perfetto_kernel *k, uint
 	set_if(k, GT_PF_ARG_CREATED, gt_perfetto_stack(pf, created));
 }
 
+static void set_whole_graph(struct gt_perfetto *pf, struct gt_perfetto_kernel *k,
+			    const struct gt_graph_event *graph)
+{
+	set_graph(pf, k, graph->graph_id, 0, graph->created);
+	if (pf->options.few_details)
+		return;
+	set_if(k, GT_PF_ARG_NODES, graph->nodes);
+	if (graph->has_end_device)
+		set(k, GT_PF_ARG_END_DEVICE, graph->end_device);
+}
+
 static void set_sync(struct gt_perfetto_kernel *k, const struct gt_sync_event *sync)
 {
 	set(k, GT_PF_ARG_SYNC, sync->kind);
@@ -163,6 +174,8 @@ static void describe(struct gt_perfetto *pf, const struct gt_event *event,
 	} else if (event->kind == GT_EVENT_RANGE) {
 		k->name = event->range.name;
 		set_range(pf, k, &event->range);
+	} else if (event->kind == GT_EVENT_GRAPH) {
+		set_whole_graph(pf, k, &event->graph);
 	} else {
 		set_memory(k, event);
 		set_graph(pf, k, event->memory.graph_id, event->memory.graph_node_id,
@@ -261,13 +274,15 @@ static uint32_t find_queue(struct gt_perfetto *pf, const struct gt_event *event)
 	return iid;
 }
 
-/* The name of copies, sets and waits, derived from their kinds. */
+/* The name of copies, sets, waits and graphs, derived from their kinds and ids. */
 static size_t name_of(const struct gt_event *event, char *out, size_t size)
 {
 	if (event->kind == GT_EVENT_SYNC)
 		return gt_text_format(out, size, "%s", gt_event_name_sync(event->sync.kind));
 	if (event->kind == GT_EVENT_MEMSET)
 		return gt_event_name_memset(&event->memory, out, size);
+	if (event->kind == GT_EVENT_GRAPH)
+		return gt_event_name_graph(&event->graph, out, size);
 	return gt_event_name_memcpy(&event->memory, out, size);
 }
 
@@ -275,6 +290,8 @@ static uint64_t copy_key(const struct gt_event *event)
 {
 	if (event->kind == GT_EVENT_SYNC)
 		return (uint64_t)event->kind << 48 | event->sync.kind;
+	if (event->kind == GT_EVENT_GRAPH)
+		return (uint64_t)event->kind << 48 | event->graph.graph_id;
 	return (uint64_t)event->kind << 48 | (uint64_t)event->memory.copy << 32 |
 	       (uint64_t)event->memory.src << 16 | event->memory.dst;
 }

@@ -196,6 +196,7 @@ static void put_words(struct gt_proto *out, const struct gt_metadata *metadata)
 		{"mode_reason", metadata->mode_reason},
 		{"python", metadata->python},
 		{"frameworks", metadata->frameworks},
+		{"graphs", metadata->graphs},
 		{"unwinder", metadata->unwinder},
 		{"options", metadata->options},
 		{"memory", metadata->memory},

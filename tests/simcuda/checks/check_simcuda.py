@@ -112,9 +112,17 @@ class Records(unittest.TestCase):
             self.assertEqual(has['subscribe_v2'] + has['runtime_api'] + has['exec_id'], bits)
 
     def test_graph_trace_replaces_nodes(self):
-        result = run(kinds='10,51')
+        for personality in (*PERSONALITIES, '130200', '130300'):
+            with self.subTest(personality):
+                result = run(f'--cupti={personality}', kinds='10,51')
+                self.assertEqual({k['node'] for k in of(result, 'kernel')}, {'0'})
+                self.assertEqual(len(of(result, 'kernel')), 5)
+                self.assertEqual(len([r for r in of(result, 'record') if r['kind'] == '51']), 2)
+
+    def test_graph_trace_is_for_good(self):
+        result = run(kinds='10,51,-51')
         self.assertEqual(len(of(result, 'kernel')), 5)
-        self.assertEqual(len([r for r in of(result, 'record') if r['kind'] == '51']), 2)
+        self.assertEqual([r for r in of(result, 'record') if r['kind'] == '51'], [])
 
     def test_replayed_nodes_are_clones(self):
         result = run()

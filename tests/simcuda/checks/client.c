@@ -23,6 +23,7 @@
 	X(cuptiEnableCallback)                                                                     \
 	X(cuptiActivityRegisterCallbacks)                                                          \
 	X(cuptiActivityEnable)                                                                     \
+	X(cuptiActivityDisable)                                                                    \
 	X(cuptiActivityFlushAll)                                                                   \
 	X(cuptiActivityGetNextRecord)                                                              \
 	X(cuptiActivityGetNumDroppedRecords)                                                       \
@@ -216,7 +217,10 @@ static void enable_kinds(void)
 
 	snprintf(kinds, sizeof(kinds), "%s", getenv("CHECK_KINDS") ? getenv("CHECK_KINDS") : "");
 	for (char *word = strtok_r(kinds, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
-		CUptiResult result = cupti.cuptiActivityEnable((CUpti_ActivityKind)atoi(word));
+		bool off = *word == '-'; /* again, after it was enabled */
+		CUpti_ActivityKind kind = (CUpti_ActivityKind)atoi(word + off);
+		CUptiResult result =
+			off ? cupti.cuptiActivityDisable(kind) : cupti.cuptiActivityEnable(kind);
 
 		if (result)
 			fprintf(out, "enable kind=%s result=%d\n", word, result);

@@ -74,6 +74,8 @@ static CUptiResult set_kind(uint32_t kind, bool on)
 	if (on)
 		delay_enabling(kind);
 	cupti.kinds[kind] = on;
+	if (on && kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE)
+		cupti.whole_graphs = true;
 	if (domain_of(kind)) {
 		cupti.table->want_call_times();
 		cupti_switch_all(cupti.api_wanted[domain_of(kind)], SIM_MAX_CBID, on);
@@ -228,6 +230,7 @@ CUptiResult CUPTIAPI cuptiFinalize(void)
 	cupti_unsubscribe_all();
 	for (int kind = 0; kind < CUPTI_KINDS; kind++)
 		cupti.kinds[kind] = false;
+	cupti.whole_graphs = false;
 	cupti_switch_all(cupti.api_wanted[0], sizeof(cupti.api_wanted), false);
 	cupti_pending_drop();
 	cupti_buffers_drop();

@@ -62,6 +62,8 @@ struct cupti_state {
 	void *_Atomic user;
 	_Atomic bool callbacks[CUPTI_CB_DOMAIN_SIZE][SIM_MAX_CBID];
 	_Atomic bool kinds[CUPTI_KINDS];
+	_Atomic bool
+		whole_graphs; /* GRAPH_TRACE was enabled: disabling it does not restore nodes */
 	_Atomic bool api_wanted[3][SIM_MAX_CBID]; /* per domain and id; follows the kinds */
 	_Atomic CUpti_ActivityThreadIdType thread_id_type;
 	_Atomic bool latency;

@@ -113,7 +113,7 @@ static void on_operation(const struct sim_op *op)
 		break;
 	}
 	/* Whole graphs or their nodes, never both. */
-	if (op->graph && op->kind != SIM_OP_GRAPH && cupti.kinds[CUPTI_ACTIVITY_KIND_GRAPH_TRACE])
+	if (op->graph && op->kind != SIM_OP_GRAPH && cupti.whole_graphs)
 		wanted = false;
 	if (wanted && !cupti.dead)
 		cupti_pending_add(op);
