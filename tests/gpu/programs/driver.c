@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The driver API alone, no runtime in the process: a kernel from PTX, --count launches on a stream,
- * a copy each way and a set.
+ * a copy each way and a set. --hold=1 keeps the context open until stdin ends.
  */
 #include <cuda.h>
 
@@ -54,6 +54,8 @@ int main(int argc, char **argv)
 	CHECK(cuMemsetD8(data, 1, sizeof(host)));
 	report.ns_per_launch = launch(kernel, data, stream, count) / (double)count;
 	CHECK(cuMemcpyDtoH(host, data, sizeof(host)));
+	if (report_option(argc, argv, "hold", 0))
+		getchar(); /* until stdin ends */
 	CHECK(cuStreamDestroy(stream));
 	CHECK(cuMemFree(data));
 	CHECK(cuModuleUnload(module));

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows that compare a program with its trace."""
+from gpucheck import judge, places, runs
+from gpucheck.session import ended_badly, result
+
+
+def describe(run):
+    """All that the trace says of itself: mode and its reason, options, counts, losses; and what the
+    tracer said on stderr: quirks, kinds that CUPTI refused."""
+    said = [line for line in run.ended.err.splitlines() if line.startswith("gputrace:")][:40]
+    if not run.traces:
+        return {"expected": run.report, "tracer said": said}
+    trace = run.traces[0]
+    return {"expected": run.report, "found": trace.counts(), "metadata": trace.metadata,
+            "tracer said": said, "notes": trace.notes,
+            "cupti_version": trace.cupti_version, "driver_version": trace.driver_version,
+            "runtime_version": trace.runtime_version,
+            "ledger": {name: count for name, count in trace.ledger.items() if count}}
+
+
+def untraced(run, wanted="cupti"):
+    """Why @run is no traced run; empty: it is one."""
+    metadata = run.traces[0].metadata if run.traces else {}
+    return judge.not_traced(run.untraced(), metadata.get("mode"), metadata.get("mode_reason"),
+                            len(run.traces), wanted)
+
+
+def judge_trace(run, expected):
+    """(faults, distributions) of a run that was traced."""
+    faults = list(run.spoiled)
+    if len(run.traces) != 1:
+        faults.append(f"{len(run.traces)} traces instead of one")
+    trace = run.traces[0]
+    errors = trace.time_errors(run.ended.began_ns, run.ended.ended_ns)
+    names = ("before their call", "outside the program's life", "overlapping")
+    faults += judge.count_faults(expected, trace.counts()) + judge.time_faults(*errors)
+    faults += trace.unlinked() + trace.without_stack() + trace.losses()
+    return faults, {name: judge.spread(values) for name, values in zip(names, errors)}
+
+
+def judged(run, expected, extra_faults=lambda run: []):
+    """The result of a traced run."""
+    bad = ended_badly(run)
+    if bad:
+        return bad | describe(run)
+    why = untraced(run)
+    if why:
+        return result(judge.NOT_TRACED, why, **describe(run))
+    faults, times = judge_trace(run, expected)
+    faults += extra_faults(run)
+    return result(judge.BAD if faults else judge.OK, "; ".join(faults[:3]), faults=faults,
+                  times=times, **describe(run))
+
+
+def cannot_run(session, program):
+    """The result when @program does not even run untraced, which is no fault of the tracer; or None."""
+    bad = ended_badly(session.bare(program))
+    if bad and bad["verdict"] == judge.BAD:
+        bad["verdict"] = judge.SKIPPED
+    return bad and bad | {"reason": f"untraced: {bad['reason']}"}
+
+
+def compare(session, program, way="run"):
+    """A program that tells what it did."""
+    bad = cannot_run(session, program)
+    if bad:
+        return bad
+    if way == "injection alone":
+        run = session.injected(program)
+    else:
+        run = session.traced(program, "--verbose")
+    return judged(run, run.report)
+
+
+def capture(session, program):
+    """The raw activity records of a small run, to be replayed in tests."""
+    bad = cannot_run(session, program)
+    if bad:
+        return bad
+    session.captures.mkdir(parents=True, exist_ok=True)
+    path = session.captures / f"{program.split()[0]}.cupti"
+    run = session.traced(program, GPUTRACE_CAPTURE_BUFFERS=str(path))
+    bad = ended_badly(run)
+    size = path.stat().st_size if path.exists() else 0
+    if bad:
+        return bad | {"bytes": size}
+    why = untraced(run)
+    if why or not size:
+        return result(judge.NOT_TRACED, why or "no activity buffer was written", bytes=size)
+    return result(judge.OK, bytes=size, file=path.name, **describe(run))
+
+
+def probe(session, name):
+    """One behaviour of CUPTI, tried without the tracer."""
+    ended = runs.Run([str(places.PROGRAMS / "probes"), name], runs.clean_environment(),
+                     session.clock.limit()).ended
+    verdict, reason = judge.of_probe(ended)
+    more = {"stacks": ended.stacks} if ended.stacks else {}
+    return result(verdict, reason, seen=ended.out.strip()[-4000:], said=ended.err.strip()[-500:],
+                  **more)
+
+
+def probe_claims(limit):
+    """[(name, claim)] as the built program lists them, and why there are none."""
+    ended = runs.Run([str(places.PROGRAMS / "probes"), "--list"], runs.clean_environment(),
+                     limit).ended
+    rows = [tuple(line.split("\t", 1)) for line in ended.out.splitlines() if "\t" in line]
+    return rows, "" if rows else ended.how() or "the program of the probes lists none"

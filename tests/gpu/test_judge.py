@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The parts of gpu-check without side effects: judgements, time, the report, the bundle's versions."""
+import json
+import pathlib
+import signal
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+
+from gpucheck import judge, plan, preflight, process, report, rows
+
+
+def ended(status=0, timed_out=False, text=""):
+    one = process.Ended()
+    one.status, one.timed_out, one.out = status, timed_out, text
+    return one
+
+
+class TestCounts(unittest.TestCase):
+    def test_equal(self):
+        self.assertEqual(judge.count_faults({"kernels": 3, "memsets": 1}, {"kernels": 3, "memsets": 1}), [])
+
+    def test_fewer(self):
+        self.assertEqual(judge.count_faults({"kernels": 3}, {"kernels": 2}),
+                         ["2 kernels in the trace, 3 in the program"])
+
+    def test_sets_of_graphs_may_be_kernels(self):
+        wanted = {"kernels": 90, "memsets": 10, "memcpys": 2, "graph_launches": 1}
+        self.assertEqual(judge.count_faults(wanted, {"kernels": 100, "memcpys": 2}), [])
+        self.assertEqual(judge.count_faults(wanted, {"kernels": 99, "memcpys": 2}),
+                         ["99 kernels and memsets in the trace, 100 in the program"])
+        self.assertEqual(judge.count_faults(wanted, {"kernels": 100}),
+                         ["0 memcpys in the trace, 2 in the program"])
+
+    def test_sets_without_graphs_are_no_kernels(self):
+        wanted = {"kernels": 90, "memsets": 10, "graph_launches": 0}
+        self.assertEqual(len(judge.count_faults(wanted, {"kernels": 100})), 2)
+
+
+class TestSpread(unittest.TestCase):
+    def test_nothing(self):
+        self.assertEqual(judge.spread([]), {"count": 0, "worst_ns": 0, "histogram": {}})
+
+    def test_worst_and_buckets(self):
+        self.assertEqual(judge.spread([5, -2_000, 999_999, 3_000_000_000]),
+                         {"count": 4, "worst_ns": 3_000_000_000,
+                          "histogram": {"< 1 us": 1, "< 10 us": 1, "< 1 ms": 1, ">= 1 s": 1}})
+
+    def test_told(self):
+        self.assertEqual(judge.time_faults([7, 9], [], [1]),
+                         ["2 GPU operations before their call, the worst by 9 ns",
+                          "1 GPU operations overlapping in one lane, the worst by 1 ns"])
+
+
+class TestTraced(unittest.TestCase):
+    def test_traced(self):
+        self.assertEqual(judge.not_traced("", "cupti", "", 1), "")
+
+    def test_command_says_so(self):
+        self.assertIn("libyajl", judge.not_traced("gputrace: the program runs untraced: libyajl", None, None, 0))
+
+    def test_no_trace(self):
+        self.assertEqual(judge.not_traced("", None, None, 0), "no trace was written")
+
+    def test_other_mode(self):
+        self.assertEqual(judge.not_traced("", "hooks", "refused with 39", 1), "mode hooks: refused with 39")
+        self.assertEqual(judge.not_traced("", "hooks", "", 1, "hooks"), "")
+
+
+class TestEnded(unittest.TestCase):
+    def test_verdicts(self):
+        for one, verdict in ((ended(0), judge.OK), (ended(None, True), judge.HUNG),
+                             (ended(-11), judge.CRASHED), (ended(139), judge.CRASHED),
+                             (ended(77), judge.SKIPPED), (ended(1), judge.BAD)):
+            self.assertEqual(judge.of_ended(one)[0], verdict)
+
+    def test_names_the_signal(self):
+        self.assertEqual(judge.of_ended(ended(-signal.SIGSEGV))[1], "killed by SIGSEGV")
+
+    def test_probe(self):
+        self.assertEqual(judge.of_probe(ended(1)), (judge.BAD, "does not hold"))
+        self.assertEqual(judge.of_probe(ended(0)), (judge.OK, ""))
+
+    def test_exit_status(self):
+        self.assertEqual(judge.exit_status([{"verdict": judge.OK}, {"verdict": judge.SKIPPED}], True), 0)
+        self.assertEqual(judge.exit_status([], False), 1)
+        for verdict in (judge.BAD, judge.HUNG, judge.CRASHED, judge.NOT_TRACED):
+            self.assertEqual(judge.exit_status([{"verdict": verdict}], True), 1)
+
+
+class TestOverhead(unittest.TestCase):
+    @staticmethod
+    def row(level, ns=None, verdict=judge.OK):
+        return {"program": "p", "level": level, "verdict": verdict, "ns_per_launch": ns, "reason": "why"}
+
+    def test_adds_to_the_best(self):
+        table = judge.overhead([self.row("not traced", 100), self.row("kernels", 190),
+                                self.row("not traced", 90), self.row("kernels", 150)])
+        self.assertEqual(table["p"]["kernels"], {"best": 150, "median": 170, "all": [190, 150], "added": 60})
+
+    def test_not_traced_has_no_number(self):
+        table = judge.overhead([self.row("not traced", 100), self.row("kernels", 101),
+                                self.row("kernels", None, judge.NOT_TRACED)])
+        self.assertEqual(table["p"]["kernels"], {"why": "not traced: why"})
+
+    def test_without_an_untraced_run_nothing_is_added(self):
+        self.assertNotIn("added", judge.overhead([self.row("kernels", 101)])["p"]["kernels"])
+
+
+class TestPlan(unittest.TestCase):
+    def test_limits(self):
+        now = [1000.0]
+        clock = plan.Clock(540, 25, lambda: now[0])
+        self.assertEqual(clock.limit(), 25)
+        self.assertEqual(clock.limit(60), 60)
+        now[0] += 525
+        self.assertEqual(clock.limit(), 10)
+        self.assertFalse(clock.is_over())
+        now[0] += 8
+        self.assertTrue(clock.is_over())
+
+    def test_a_group_over_its_share_comes_last(self):
+        table = [rows.Row(name, group, None) for name, group in
+                 (("a1", "a"), ("a2", "a"), ("b1", "b"), ("c1", "c"))]
+        queue, order = plan.Queue(table, {"a": 10}), []
+        while queue:
+            row = queue.next()
+            order.append(row.name)
+            queue.used(row, 11)
+        self.assertEqual(order, ["a1", "b1", "c1", "a2"])
+
+    def test_table(self):
+        table = rows.table([("one", "claim")], ["hang-on-purpose"])
+        names = [row.name for row in table]
+        self.assertEqual(names[:2], ["probe hang-on-purpose", "probe one"])
+        self.assertEqual(len(names), len(set(names)))
+        self.assertTrue({row.group for row in table} <= set(rows.SHARES))
+
+
+class TestMachine(unittest.TestCase):
+    def test_glibc(self):
+        self.assertTrue(preflight.older("2.31", "2.34"))
+        self.assertFalse(preflight.older("2.36", "2.4"))
+        self.assertFalse(preflight.older("unknown", "2.34"))
+        self.assertEqual(preflight.obstacles({"glibc": "2.31"}, {"a": "2.34", "b": "2.17"}),
+                         ["a needs glibc 2.34, the machine has 2.31"])
+
+    def choose(self, works):
+        tried = []
+
+        def trial(path):
+            tried.append(path)
+            return path in works
+        found = {"cupti": ["/usr/lib/x"], "bundled cupti": "/bundle/y"}
+        return preflight.choose_cupti(found, trial), tried
+
+    def test_cupti_by_itself(self):
+        (chosen, _), tried = self.choose({""})
+        self.assertEqual((chosen, tried), ("", [""]))
+
+    def test_cupti_of_the_machine_before_that_of_the_bundle(self):
+        self.assertEqual(self.choose({"/usr/lib/x", "/bundle/y"})[0][0], "/usr/lib/x")
+        self.assertEqual(self.choose({"/bundle/y"})[0][0], "/bundle/y")
+        self.assertEqual(self.choose(set())[0][0], "")
+
+
+class TestReport(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="gputrace-report-")
+        self.addCleanup(self.folder.cleanup)
+        self.out = pathlib.Path(self.folder.name)
+
+    def read(self):
+        return json.loads((self.out / "gpu-check-report.json").read_text(encoding="utf-8"))
+
+    def test_is_whole_after_each_row(self):
+        one = report.Report(self.out)
+        one.plan(["a", "b"])
+        one.add({"name": "a", "group": "probes", "verdict": judge.HUNG, "seconds": 1.0,
+                 "reason": "still running", "stacks": "thread 1"})
+        content = self.read()
+        self.assertEqual((content["ended"], content["not reached"], content["bad"]),
+                         ("under way, or killed", ["b"], 1))
+        text = (self.out / "gpu-check-report.txt").read_text(encoding="utf-8")
+        self.assertIn("thread 1", text)
+        self.assertIn("Not reached: b", text)
+        one.finish("complete")
+        self.assertEqual(self.read()["ended"], "complete")
+        self.assertEqual(sorted(path.name for path in self.out.iterdir()),
+                         ["gpu-check-report.json", "gpu-check-report.txt"])
+
+    def test_too_large_captures_stay(self):
+        captures = self.out / "captures"
+        captures.mkdir()
+        (captures / "small").write_bytes(b"x" * 100)
+        with open(captures / "large", "wb") as file:
+            file.truncate(report.MOST_FILE + 1)
+        self.assertEqual(report.pack_captures(captures, self.out), (["captures.tar.gz"], ["large"]))
+
+
+if __name__ == "__main__":
+    unittest.main()
