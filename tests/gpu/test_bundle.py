@@ -139,7 +139,7 @@ class TestBundle(unittest.TestCase):
         """Little of it leaves the machine: few files, small ones, plain names."""
         files = [path for path in (self.root / "out").rglob("*")]
         self.assertEqual(sorted(path.name for path in files),
-                         ["captures.tar.gz", "gpu-check-report.json", "gpu-check-report.txt"])
+                         ["gpu-check-captures.tar.gz", "gpu-check-report.json", "gpu-check-report.txt"])
         for path in files:
             self.assertRegex(path.name, r"^[A-Za-z0-9._-]+$")
             self.assertLess(path.stat().st_size, 16 << 20)

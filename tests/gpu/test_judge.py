@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The parts of gpu-check without side effects: judgements, time, the report, the bundle's versions."""
 import json
+import os
 import pathlib
 import signal
 import sys
@@ -167,6 +168,23 @@ class TestMachine(unittest.TestCase):
         self.assertEqual(self.choose(set())[0][0], "")
 
 
+class TestProcess(unittest.TestCase):
+    def test_limit(self):
+        words = ["sh", "-c", "sleep 600 & wait"]
+        one = process.run(words, dict(os.environ), 0.5)
+        self.assertTrue(one.timed_out)
+        self.assertIn("sleep 600", one.stacks)
+        self.assertEqual(one.how(), "still running after 0.5 s")
+
+    def test_what_it_leaves_behind_holds_nobody_up(self):
+        one = process.run(["sh", "-c", "sleep 1000 & echo $!"], dict(os.environ), 600)
+        os.kill(int(one.out), signal.SIGKILL)  # still there
+        self.assertEqual(one.status, 0)
+
+    def test_missing(self):
+        self.assertEqual(process.run(["/nonexistent/program"], {}, 1).status, 127)
+
+
 class TestReport(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory(prefix="gputrace-report-")
@@ -198,7 +216,7 @@ class TestReport(unittest.TestCase):
         (captures / "small").write_bytes(b"x" * 100)
         with open(captures / "large", "wb") as file:
             file.truncate(report.MOST_FILE + 1)
-        self.assertEqual(report.pack_captures(captures, self.out), (["captures.tar.gz"], ["large"]))
+        self.assertEqual(report.pack_captures(captures, self.out), (["gpu-check-captures.tar.gz"], ["large"]))
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ BENCH = ("gputrace-workload", "libgputrace-workload.so", "libgputrace-floor.so")
 RUN = """#!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Checks gputrace on the GPU of this machine in nine minutes: run OUT [OPTION...]
-# OUT gets gpu-check-report.txt, gpu-check-report.json and captures.tar.gz. --help tells the options.
+# OUT gets gpu-check-report.txt, gpu-check-report.json and gpu-check-captures.tar.gz. --help tells the options.
 set -u
 case $0 in */*) here=${0%/*} ;; *) here=. ;; esac
 here=$(cd "$here" && pwd) || exit 2

@@ -54,6 +54,19 @@ def named(session, script, package):
     return judged(session.traced(script, wanted=IMPORT_SECONDS), {}, faults)
 
 
+def at_least(session, script, package):
+    """A script that knows the least number of its kernels; the compiler chooses their names."""
+    missing = skipped_without(session, package)
+    if missing:
+        return missing
+    bare = session.bare(script, IMPORT_SECONDS)
+    bad = ended_badly(bare)
+    if bad:
+        return bad
+    wanted = bare.report.get("least_kernels", 0)
+    return judged(session.traced(script, wanted=IMPORT_SECONDS), {}, fewer("launched at least", wanted))
+
+
 def inside(session, coexist):
     """torch.profiler inside gputrace: what each of both saw. With share both see all; with own
     one of them may lack the profiled steps (docs/ENVIRONMENTS.md), which is told, not judged."""

@@ -30,7 +30,7 @@ def parse(words):
                         help="with --bundle: the libcupti to carry along, used where the machine has none "
                              "(the toolkit's; none: carry none)")
     parser.add_argument("--out", metavar="DIR", default=".",
-                        help="folder for gpu-check-report.{txt,json} and captures.tar.gz (here)")
+                        help="folder for gpu-check-report.{txt,json} and gpu-check-captures.tar.gz (here)")
     parser.add_argument("--deadline", type=float, default=540, metavar="S",
                         help="seconds in all (540)")
     parser.add_argument("--run-limit", type=float, default=25, metavar="S",
@@ -62,7 +62,8 @@ def try_cupti(session):
         variables = {"GPUTRACE_CUPTI": path} if path else {}
         run = session.traced("driver --count=10", **variables)
         why = programs.untraced(run)
-        session.preflight["trial"] = {"why not": why or "it is traced", **programs.describe(run)}
+        session.preflight["trial"] = programs.describe(run)
+        session.preflight["not traced"] = why
         return not why
     return trial
 
@@ -119,6 +120,22 @@ def go_through(session, table, written):
         print(f"{session.clock.elapsed():6.1f} s  {done['verdict']:10}  {row.name}", flush=True)
 
 
+def open_idle(session):
+    """None: where it is open no other context is allowed (a compute mode), or it cannot be opened."""
+    idle = IdleContext(session.clock.limit())
+    if idle.is_open() and session.bare("driver --count=1").status == 0:
+        return idle
+    idle.close()
+    session.preflight["idle context"] = "none: no other program could run beside it"
+    return None
+
+
+def how_it_ended(done):
+    """The overhead takes what time there is: no time for its last rounds is no finding."""
+    late = sum(1 for row in done if row["verdict"] == judge.NO_TIME)
+    return f"at the deadline, {late} rows not tried" if late else "complete"
+
+
 def stop(number, frame):
     raise SystemExit(128 + number)
 
@@ -135,15 +152,16 @@ def check(arguments, session, written):
         session.preflight["no probes"] = why
     written.plan(row.name for row in table)
     written.write()
-    idle = IdleContext()
+    idle = open_idle(session)
     try:
         go_through(session, table, written)
     finally:
-        session.preflight["idle context"] = "open to the end" if idle.is_open() else "it ended early"
-        idle.close()
+        if idle:
+            session.preflight["idle context"] = "open to the end" if idle.is_open() else "it ended early"
+            idle.close()
         names, left_out = report.pack_captures(session.captures, arguments.out)
         session.preflight["captures"] = {"files": names, "left out": left_out}
-    print(written.finish("complete"), end="")
+    print(written.finish(how_it_ended(written.rows)), end="")
     return judge.exit_status(written.rows, True) or int(bool(why))
 
 

@@ -7,10 +7,11 @@ from gpucheck import judge, places, programs, runs
 from gpucheck.session import ended_badly, result
 
 NULL = "--format=null"
+HOOKS = "hooks only"  # as the trace calls that mode
 # Level, its options (None: not traced at all), the mode that its trace has to name.
 LEVELS = [
     ("not traced", None, ""),
-    ("calls only", ["--mode=hooks", "--stacks=off", NULL], "hooks"),
+    ("calls only", ["--mode=hooks", "--stacks=off", NULL], HOOKS),
     ("kernels", ["--api=none", "--stacks=off", NULL], "cupti"),
     ("kernels and calls", ["--stacks=off", NULL], "cupti"),
     ("kernels, calls, stacks", ["--stacks=short", NULL], "cupti"),
@@ -23,7 +24,7 @@ WRITES_NOTHING = "gputrace: writing nothing"
 
 def levels_of(program):
     """Hooks see the calls of a shared runtime only."""
-    return [level for level in LEVELS if level[2] != "hooks" or "-shared" in program]
+    return [level for level in LEVELS if level[2] != HOOKS or "-shared" in program]
 
 
 def smaller(program):
@@ -128,6 +129,9 @@ def measure_graphs(session, program, prover):
 
 def bench(session, options, wanted):
     """`gputrace bench` as it is; its own report is kept."""
+    why = session.preflight.get("not traced", "")
+    if why:
+        return result(judge.NOT_TRACED, why)
     words = [*places.GPUTRACE, "bench", "--format=json", *options]
     ended = runs.Run(words, runs.clean_environment(), session.clock.limit(wanted)).ended
     verdict, reason = judge.of_ended(ended)

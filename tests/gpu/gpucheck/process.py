@@ -34,7 +34,7 @@ class Ended:
     def how(self):
         """How it ended, in words; empty: as it should."""
         if self.timed_out:
-            return f"still running after {self.limit:.0f} s"
+            return f"still running after {self.limit:g} s"
         if self.status is not None and self.status < 0:
             return f"killed by {name_of_signal(-self.status)}"
         if self.status:

@@ -67,7 +67,7 @@ def replace(path, text):
 def pack_captures(folder, out):
     """The captured buffers as one file; what would make it too large is left out. Returns names."""
     files = sorted(pathlib.Path(folder).glob("*"), key=lambda path: path.stat().st_size)
-    path, left_out, size = pathlib.Path(out) / "captures.tar.gz", [], 0
+    path, left_out, size = pathlib.Path(out) / "gpu-check-captures.tar.gz", [], 0
     if not files:
         return [], []
     with tarfile.open(f"{path}.part", "w:gz") as archive:
@@ -104,11 +104,10 @@ def format_text(content):
 
 def format_row(row):
     head = f"{row['verdict']:10} {row['seconds']:5.1f} s  {row['name']}"
-    details = [row.get("claim", ""), row.get("reason", ""), row.get("seen", "")]
     found = ", ".join(f"{number} {name}" for name, number in row.get("found", {}).items())
-    parts = [part for part in [*details, found] if part]
-    lines = [head + (": " + " | ".join(parts[:2]) if parts else "")]
-    lines += [f"           {line}" for part in parts[2:] for line in part.splitlines()]
+    lines = [f"{head}: {row['claim']}" if row.get("claim") else head]
+    lines += [f"           {line}" for part in (row.get("reason", ""), row.get("seen", ""), found)
+              for line in part.splitlines()]
     lines += [f"           - {fault}" for fault in row.get("faults", [])]
     for name, spread in row.get("times", {}).items():
         if spread["count"]:

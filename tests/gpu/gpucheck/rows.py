@@ -30,7 +30,7 @@ FRAMEWORKS = [
                                            package="triton")),
     ("torch.profiler inside, share", functools.partial(frameworks.inside, coexist="share")),
     ("torch.profiler inside, own", functools.partial(frameworks.inside, coexist="own")),
-    ("jax_step.py", functools.partial(frameworks.named, script="jax_step.py", package="jax")),
+    ("jax_step.py", functools.partial(frameworks.at_least, script="jax_step.py", package="jax")),
 ]
 BENCHES = [
     ("bench: buffers of CUPTI",

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What every row gets: the clock, the folder of captures, what the preflight found."""
+import os
 import pathlib
 import subprocess
 import tempfile
+import time
 
 from gpucheck import judge, runs
 
@@ -40,7 +42,7 @@ def ended_badly(run):
 class IdleContext:
     """A CUDA context that stays open, so that the driver is not set up anew for each program."""
 
-    def __init__(self):
+    def __init__(self, limit):
         self.output = tempfile.TemporaryFile()
         try:
             self.child = subprocess.Popen(
@@ -49,6 +51,9 @@ class IdleContext:
                 start_new_session=True)
         except OSError:
             self.child = None
+        end = time.monotonic() + limit
+        while self.is_open() and not os.fstat(self.output.fileno()).st_size and time.monotonic() < end:
+            time.sleep(0.05)
 
     def is_open(self):
         return self.child is not None and self.child.poll() is None
@@ -61,4 +66,5 @@ class IdleContext:
             self.child.wait(2)
         except subprocess.TimeoutExpired:
             self.child.kill()
+            self.child.wait(2)
         self.output.close()

@@ -30,6 +30,15 @@ static double launch(CUfunction kernel, CUdeviceptr data, CUstream stream, long 
 	return spent;
 }
 
+/* Until stdin ends. */
+static void hold(void)
+{
+	puts("the context is open");
+	fflush(stdout);
+	while (getchar() != EOF)
+		continue;
+}
+
 int main(int argc, char **argv)
 {
 	long count = report_option(argc, argv, "count", 10000);
@@ -55,7 +64,7 @@ int main(int argc, char **argv)
 	report.ns_per_launch = launch(kernel, data, stream, count) / (double)count;
 	CHECK(cuMemcpyDtoH(host, data, sizeof(host)));
 	if (report_option(argc, argv, "hold", 0))
-		getchar(); /* until stdin ends */
+		hold();
 	CHECK(cuStreamDestroy(stream));
 	CHECK(cuMemFree(data));
 	CHECK(cuModuleUnload(module));

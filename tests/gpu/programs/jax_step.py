@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A jitted function of JAX, called 100 times; XLA names its kernel after what it computes. Exit 77
+"""A jitted function of JAX, called 100 times: a kernel each. Exit 77
 without jax or a GPU."""
 import json
 import os
@@ -32,7 +32,7 @@ def main():
     for _ in range(CALLS - 1):
         result = add_and_double(data)
     result.block_until_ready()
-    print(json.dumps({"program": "jax_step", "kernel_name": "fusion", "named_kernels": CALLS}))
+    print(json.dumps({"program": "jax_step", "least_kernels": CALLS}))
 
 
 if __name__ == "__main__":
