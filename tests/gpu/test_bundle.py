@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A rehearsal of the one run on a GPU machine: the bundle on the simulated device, in a root that has
-libc, sh and python3 only. A probe hangs, one crashes, a library of the command is missing: the
+"""A rehearsal of the one run on a GPU machine: the bundle on the simulated device, in a root that
+has libc, sh and python3 only. A probe hangs, one crashes, a library of the command is missing: the
 report is there all the same and says so."""
 import json
 import os
@@ -16,8 +16,8 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("GPUTRACE_BUILD", ROOT / "build"))
 SIMULATED = BUILD / "tests" / "simcuda" / "130000"
-LEFT_OUT = shutil.ignore_patterns("test", "tests", "__pycache__", "idlelib", "tkinter", "*-packages",
-                                  "config-*", "ensurepip", "lib2to3")
+LEFT_OUT = shutil.ignore_patterns("test", "tests", "__pycache__", "idlelib", "tkinter",
+                                  "*-packages", "config-*", "ensurepip", "lib2to3")
 # A process of its own name spaces: what is mounted and what is left running ends with it.
 ENTER = ["unshare", "--user", "--map-root-user", "--mount", "--pid", "--fork", "--kill-child"]
 MOUNT = ('{ mount -t proc proc "$1/proc" || mount --rbind /proc "$1/proc"; } 2>/dev/null &&'
@@ -61,8 +61,8 @@ def may_enter():
         (root / "proc").mkdir()
         (root / "dev").mkdir()
         try:
-            done = subprocess.run([*ENTER, "sh", "-c", MOUNT, "sh", folder, "/bin/true"], check=False,
-                                  capture_output=True, text=True, timeout=60)
+            done = subprocess.run([*ENTER, "sh", "-c", MOUNT, "sh", folder, "/bin/true"],
+                                  check=False, capture_output=True, text=True, timeout=60)
         except OSError as error:
             return str(error)
     return done.stderr.strip() or f"exit status {done.returncode}" if done.returncode else ""
@@ -82,21 +82,24 @@ class TestBundle(unittest.TestCase):
             (cls.root / name).mkdir(parents=True)
         put_python(cls.root)
         made = subprocess.run([sys.executable, str(ROOT / "tests/gpu/check.py"),
-                               f"--bundle={cls.bundle}"], capture_output=True, text=True, check=False,
-                              env=os.environ | {"GPUTRACE_BUILD": str(BUILD)})
+                               f"--bundle={cls.bundle}"], capture_output=True, text=True,
+                              check=False, env=os.environ | {"GPUTRACE_BUILD": str(BUILD)})
         if made.returncode:
             raise AssertionError(made.stdout + made.stderr)
         cls.put_device()
 
     @classmethod
     def put_device(cls):
-        """The simulated driver and CUPTI, where a machine has its own. NVIDIA's runtime asks NVIDIA's
-        driver for more than the simulated one has: theirs gives place, too."""
+        """The simulated driver and CUPTI, where a machine has its own. NVIDIA's runtime asks
+        NVIDIA's driver for more than the simulated one has: it gives place, too."""
         cls.device = cls.root / "usr/lib/x86_64-linux-gnu"
         cls.device.mkdir(parents=True, exist_ok=True)
         for name in ("libcuda.so.1", "libcupti.so.13"):
             shutil.copy(SIMULATED / name, cls.device / name)
         shutil.copy(SIMULATED / "libcudart.so.13", cls.bundle / "build/tests/gpu/libcudart.so.13")
+        for path in cls.bundle.rglob("*"):  # as some ways to carry it leave them
+            if path.is_file():
+                path.chmod(0o644)
 
     def run_there(self, *options):
         """(exit status, what it said, report or None)"""
@@ -105,8 +108,9 @@ class TestBundle(unittest.TestCase):
             path.unlink()
         environment = {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "GPUTRACE_EXIT_TIMEOUT": "60000",
                        "SIMCUDA_CUPTI_VERSION": "130000"}
-        done = subprocess.run([*ENTER, "sh", "-c", MOUNT, "sh", str(self.root), "/bundle/run", "/out",
-                               "--deadline=280", "--run-limit=15", "--rounds=1", *options],
+        done = subprocess.run([*ENTER, "sh", "-c", MOUNT, "sh", str(self.root), "/bin/sh",
+                               "/bundle/run", "/out", "--deadline=280", "--run-limit=25",
+                               "--rounds=1", *options],
                               capture_output=True, text=True, check=False, env=environment,
                               timeout=400, stdin=subprocess.DEVNULL)
         report = out / "gpu-check-report.json"
@@ -118,8 +122,9 @@ class TestBundle(unittest.TestCase):
         return {row["name"]: row for row in report["rows"]}
 
     def test_hang_and_crash(self):
-        status, said, report = self.run_there("--inject", "--only=on-purpose", "--only=flush-delivers",
-                                              "--only=inside-injection", "--only=driver",
+        status, said, report = self.run_there("--inject", "--only=on-purpose",
+                                              "--only=flush-delivers", "--only=inside-injection",
+                                              "--only=driver",
                                               "--only=copies-shared")
         rows = self.rows(report)
         self.assertEqual(status, 1, said)
@@ -139,7 +144,8 @@ class TestBundle(unittest.TestCase):
         """Little of it leaves the machine: few files, small ones, plain names."""
         files = [path for path in (self.root / "out").rglob("*")]
         self.assertEqual(sorted(path.name for path in files),
-                         ["gpu-check-captures.tar.gz", "gpu-check-report.json", "gpu-check-report.txt"])
+                         ["gpu-check-captures.tar.gz", "gpu-check-report.json",
+                          "gpu-check-report.txt"])
         for path in files:
             self.assertRegex(path.name, r"^[A-Za-z0-9._-]+$")
             self.assertLess(path.stat().st_size, 16 << 20)

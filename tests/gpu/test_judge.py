@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of gpu-check without side effects: judgements, time, the report, the bundle's versions."""
+"""The parts of gpu-check without side effects: judgements, time, the report."""
 import json
 import os
 import pathlib
@@ -22,7 +22,8 @@ def ended(status=0, timed_out=False, text=""):
 
 class TestCounts(unittest.TestCase):
     def test_equal(self):
-        self.assertEqual(judge.count_faults({"kernels": 3, "memsets": 1}, {"kernels": 3, "memsets": 1}), [])
+        work = {"kernels": 3, "memsets": 1}
+        self.assertEqual(judge.count_faults(work, work), [])
 
     def test_fewer(self):
         self.assertEqual(judge.count_faults({"kernels": 3}, {"kernels": 2}),
@@ -58,17 +59,20 @@ class TestSpread(unittest.TestCase):
 
 class TestTraced(unittest.TestCase):
     def test_traced(self):
-        self.assertEqual(judge.not_traced("", "cupti", "", 1), "")
+        self.assertEqual(judge.not_traced("", [], "cupti", "", 1), "")
 
     def test_command_says_so(self):
-        self.assertIn("libyajl", judge.not_traced("gputrace: the program runs untraced: libyajl", None, None, 0))
+        said = "gputrace: the program runs untraced: libyajl"
+        self.assertEqual(judge.not_traced(said, [], None, None, 0), said)
 
     def test_no_trace(self):
-        self.assertEqual(judge.not_traced("", None, None, 0), "no trace was written")
+        self.assertEqual(judge.not_traced("", ["gputrace: why"], None, None, 0),
+                         "no trace was written | gputrace: why")
 
     def test_other_mode(self):
-        self.assertEqual(judge.not_traced("", "hooks", "refused with 39", 1), "mode hooks: refused with 39")
-        self.assertEqual(judge.not_traced("", "hooks", "", 1, "hooks"), "")
+        self.assertEqual(judge.not_traced("", [], "hooks", "refused with 39", 1),
+                         "mode hooks: refused with 39")
+        self.assertEqual(judge.not_traced("", [], "hooks", "", 1, "hooks"), "")
 
 
 class TestEnded(unittest.TestCase):
@@ -86,7 +90,8 @@ class TestEnded(unittest.TestCase):
         self.assertEqual(judge.of_probe(ended(0)), (judge.OK, ""))
 
     def test_exit_status(self):
-        self.assertEqual(judge.exit_status([{"verdict": judge.OK}, {"verdict": judge.SKIPPED}], True), 0)
+        fine = [{"verdict": judge.OK}, {"verdict": judge.SKIPPED}]
+        self.assertEqual(judge.exit_status(fine, True), 0)
         self.assertEqual(judge.exit_status([], False), 1)
         for verdict in (judge.BAD, judge.HUNG, judge.CRASHED, judge.NOT_TRACED):
             self.assertEqual(judge.exit_status([{"verdict": verdict}], True), 1)
@@ -95,12 +100,14 @@ class TestEnded(unittest.TestCase):
 class TestOverhead(unittest.TestCase):
     @staticmethod
     def row(level, ns=None, verdict=judge.OK):
-        return {"program": "p", "level": level, "verdict": verdict, "ns_per_launch": ns, "reason": "why"}
+        return {"program": "p", "level": level, "verdict": verdict, "ns_per_launch": ns,
+                "reason": "why"}
 
     def test_adds_to_the_best(self):
         table = judge.overhead([self.row("not traced", 100), self.row("kernels", 190),
                                 self.row("not traced", 90), self.row("kernels", 150)])
-        self.assertEqual(table["p"]["kernels"], {"best": 150, "median": 170, "all": [190, 150], "added": 60})
+        self.assertEqual(table["p"]["kernels"],
+                         {"best": 150, "median": 170, "all": [190, 150], "added": 60})
 
     def test_not_traced_has_no_number(self):
         table = judge.overhead([self.row("not traced", 100), self.row("kernels", 101),
@@ -216,7 +223,8 @@ class TestReport(unittest.TestCase):
         (captures / "small").write_bytes(b"x" * 100)
         with open(captures / "large", "wb") as file:
             file.truncate(report.MOST_FILE + 1)
-        self.assertEqual(report.pack_captures(captures, self.out), (["gpu-check-captures.tar.gz"], ["large"]))
+        self.assertEqual(report.pack_captures(captures, self.out),
+                         (["gpu-check-captures.tar.gz"], ["large"]))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bundle: a folder with the layout of the source tree and its build, in which the command and the
-programs find their libraries by themselves. Nothing is set for the programs that are traced."""
+"""The bundle: a folder with the layout of the source tree and its build, in which the command and
+the programs find their libraries by themselves. Nothing is set for the programs that are traced."""
 import json
 import os
 import pathlib
@@ -12,16 +12,17 @@ import sys
 from gpucheck import places
 
 MOST_BYTES = 60 << 20
-# Come with the machine, and must fit its kernel and driver.
-OF_SYSTEM = re.compile(r"(ld-linux|libc\.so|libm\.so|libpthread|libdl|librt|libcuda\.so|linux-vdso)")
-PROGRAMS = ("driver", "probes", "libprobe-injection.so", "launches-shared", "launches-static", "graph-shared",
-            "graph-static", "copies-shared", "copies-static")
+# Come with the machine, and must fit its kernel and driver; libcudart is the toolkit's.
+OTHERS = re.compile(
+    r"(ld-linux|libc\.|libm\.|libpthread|libdl|librt|libcuda\.|libcudart|linux-vdso)")
+PROGRAMS = ("driver", "probes", "libprobe-injection.so", "launches-shared", "launches-static",
+            "graph-shared", "graph-static", "copies-shared", "copies-static")
 BENCH = ("gputrace-workload", "libgputrace-workload.so", "libgputrace-floor.so")
 
 RUN = """#!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Checks gputrace on the GPU of this machine in nine minutes: run OUT [OPTION...]
-# OUT gets gpu-check-report.txt, gpu-check-report.json and gpu-check-captures.tar.gz. --help tells the options.
+# OUT gets gpu-check-report.txt, gpu-check-report.json and gpu-check-captures.tar.gz.
 set -u
 case $0 in */*) here=${0%/*} ;; *) here=. ;; esac
 here=$(cd "$here" && pwd) || exit 2
@@ -30,7 +31,7 @@ out=$1
 shift
 if ! command -v python3 >/dev/null; then
 	echo "gpu-check: python3 is not on this machine: nothing was checked" >&2
-	[ -d "$out" ] && echo "python3 is not on this machine" >"$out/gpu-check-report.txt"
+	mkdir -p "$out" && echo "python3 is not on this machine" >"$out/gpu-check-report.txt"
 	exit 2
 fi
 PYTHONDONTWRITEBYTECODE=1 GPUTRACE_BUILD=$here/build
@@ -48,13 +49,14 @@ def needed_glibc(path):
 
 
 def libraries_of(path):
-    """{soname: file} of all that a program loads, but for what every machine has."""
+    """{soname: file} of all that a program loads, but for what the machine or the toolkit has."""
     listing = subprocess.run(["ldd", str(path)], capture_output=True, text=True, check=True).stdout
-    missing = re.findall(r"(\S+) => not found", listing)
+    needed = {name: file for name, file in re.findall(r"(\S+) => (/\S+|not found)", listing)
+              if not OTHERS.match(name)}
+    missing = [name for name, file in needed.items() if file == "not found"]
     if missing:
         sys.exit(f"gpu-check: {path} needs {', '.join(missing)}, which is not here")
-    return {name: file for name, file in re.findall(r"(\S+) => (/\S+)", listing)
-            if not OF_SYSTEM.match(name)}
+    return needed
 
 
 def of_toolkit(name):
@@ -77,7 +79,11 @@ def choose_cupti(given):
 def contents(cupti):
     """[(file, its place in the bundle)]"""
     source, build = places.ROOT, places.BUILD
-    cudart = of_toolkit("libcudart.so.13") or sys.exit("gpu-check: the toolkit has no libcudart.so.13")
+    if not (build / "tests" / "gpu" / "gputrace-cli-bundled").exists():
+        sys.exit(f"gpu-check: {build} is not built: ninja -C build gpu-programs")
+    cudart = of_toolkit("libcudart.so.13")
+    if not cudart:
+        sys.exit("gpu-check: the toolkit has no libcudart.so.13")
     cli = build / "tests" / "gpu" / "gputrace-cli-bundled"
     files = [(build / "preload" / "libgputrace.so", "build/preload/libgputrace.so"),
              (build / "cli" / "gputrace-launcher", "build/cli/gputrace-launcher"),
@@ -85,11 +91,15 @@ def contents(cupti):
     files += [(build / "bench" / name, f"build/bench/{name}") for name in BENCH]
     files += [(build / "tests" / "gpu" / name, f"build/tests/gpu/{name}") for name in PROGRAMS]
     files += [(pathlib.Path(path), f"lib/{name}") for name, path in libraries_of(cli).items()]
+    for program in PROGRAMS:
+        files += [(pathlib.Path(path), f"build/tests/gpu/{name}")
+                  for name, path in libraries_of(build / "tests" / "gpu" / program).items()]
     for folder in ("share/python", "tests/gpu"):
-        files += [(path, str(path.relative_to(source))) for path in sorted((source / folder).rglob("*.py"))]
+        files += [(path, str(path.relative_to(source)))
+                  for path in sorted((source / folder).rglob("*.py"))]
     if cupti:
         files.append((cupti, f"lib/cupti/{cupti.name}"))
-    return files
+    return list(dict.fromkeys(files))
 
 
 def version_of_source():
@@ -113,7 +123,8 @@ def make(folder, cupti):
             strip(folder / place)
     (folder / "run").write_text(RUN, encoding="utf-8")
     (folder / "run").chmod(0o755)
-    needs = {place: needed_glibc(folder / place) for _, place in files if place.startswith("build/")}
+    needs = {place: needed_glibc(folder / place) for _, place in files
+             if place.startswith("build/")}
     manifest = {"source": version_of_source(), "needs_glibc": needs,
                 "files": [place for _, place in files]}
     (folder / "manifest.json").write_text(json.dumps(manifest, indent=1), encoding="utf-8")

@@ -64,12 +64,13 @@ def at_least(session, script, package):
     if bad:
         return bad
     wanted = bare.report.get("least_kernels", 0)
-    return judged(session.traced(script, wanted=IMPORT_SECONDS), {}, fewer("launched at least", wanted))
+    run = session.traced(script, wanted=IMPORT_SECONDS)
+    return judged(run, {}, fewer("launched at least", wanted))
 
 
 def inside(session, coexist):
     """torch.profiler inside gputrace: what each of both saw. With share both see all; with own
-    one of them may lack the profiled steps (docs/ENVIRONMENTS.md), which is told, not judged."""
+    one of them may lack the profiled steps (docs/ENVIRONMENTS.md): a reason, but no finding."""
     missing = skipped_without(session, "torch")
     if missing:
         return missing

@@ -34,12 +34,13 @@ def count_faults(expected, found):
             for name, wanted, number in pairs if wanted != number]
 
 
-def not_traced(said, mode, mode_reason, trace_count, wanted="cupti"):
-    """Why a run does not count as traced in mode @wanted; empty: it does."""
-    if said:
-        return said
+def not_traced(untraced, said, mode, mode_reason, trace_count, wanted="cupti"):
+    """Why a run does not count as traced in mode @wanted; empty: it does. @untraced: the command
+    says so; @said: lines that it said."""
+    if untraced:
+        return untraced
     if trace_count == 0:
-        return "no trace was written"
+        return " | ".join(["no trace was written", *said[:2]])
     if mode != wanted:
         return f"mode {mode}: {mode_reason or 'no reason given'}"
     return ""

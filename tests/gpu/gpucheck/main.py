@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command: preflight, then row by row until the deadline, the report rewritten after each."""
 import argparse
+import contextlib
 import os
 import pathlib
 import shutil
@@ -14,6 +15,8 @@ from gpucheck import bundle, judge, places, plan, preflight, programs, report, r
 from gpucheck.session import IdleContext, Session
 
 SKIP = 77
+FIRST_SECONDS = 60   # a driver that was not in use sets up all devices
+TRIAL_SECONDS = 20   # several may hang
 INJECTED = ("hang-on-purpose", "crash-on-purpose")
 
 ABOUT = """What needs a real GPU: CUPTI's behaviour by small probes, programs against their traces,
@@ -27,10 +30,10 @@ def parse(words):
                         help="write all that a GPU machine needs into DIR (new or empty), and end; "
                              "there: DIR/run OUT")
     parser.add_argument("--cupti", metavar="FILE",
-                        help="with --bundle: the libcupti to carry along, used where the machine has none "
-                             "(the toolkit's; none: carry none)")
+                        help="with --bundle: the libcupti to carry along, used where the machine "
+                             "has none (the toolkit's; none: carry none)")
     parser.add_argument("--out", metavar="DIR", default=".",
-                        help="folder for gpu-check-report.{txt,json} and gpu-check-captures.tar.gz (here)")
+                        help="folder of gpu-check-report.{txt,json} and the captures (here)")
     parser.add_argument("--deadline", type=float, default=540, metavar="S",
                         help="seconds in all (540)")
     parser.add_argument("--run-limit", type=float, default=25, metavar="S",
@@ -40,7 +43,7 @@ def parse(words):
     parser.add_argument("--only", metavar="TEXT", action="append", default=[],
                         help="only rows with TEXT in their name; may be repeated")
     parser.add_argument("--inject", action="store_true",
-                        help="add a probe that hangs and one that crashes, to try this check itself")
+                        help="add a probe that hangs and one that crashes, to try this check")
     return parser.parse_args(words)
 
 
@@ -60,7 +63,7 @@ def try_cupti(session):
     """Whether a small program is traced with a certain libcupti; what was seen of the last try."""
     def trial(path):
         variables = {"GPUTRACE_CUPTI": path} if path else {}
-        run = session.traced("driver --count=10", **variables)
+        run = session.traced("driver --count=10", wanted=TRIAL_SECONDS, **variables)
         why = programs.untraced(run)
         session.preflight["trial"] = programs.describe(run)
         session.preflight["not traced"] = why
@@ -73,17 +76,26 @@ def prepare(session):
     found = session.preflight
     found.update(preflight.look())
     found["obstacles"] = preflight.obstacles(found, found["bundle"].get("needs_glibc", {}))
-    first = session.bare("driver --count=1")
+    first = session.bare("driver --count=1", FIRST_SECONDS)
     found["first program"] = first.ended.how() or "runs"
     if first.ended.timed_out:
         found["stacks"] = first.ended.stacks
     if first.status != 0:
         return f"no usable GPU here: {found['first program']}"
+    found["offers --graphs"] = programs.offers(session, "--graphs=")
     chosen, why = preflight.choose_cupti(found, try_cupti(session))
     found["cupti in use"] = f"{chosen or 'as found'} ({why})"
     if chosen:
         os.environ["GPUTRACE_CUPTI"] = chosen
     return ""
+
+
+def allow_execution():
+    """What carried the bundle here may have lost the modes of its files."""
+    for path in places.BUILD.rglob("*"):
+        if path.is_file() and not os.access(path, os.X_OK):
+            with contextlib.suppress(OSError):  # its programs say what is wrong
+                path.chmod(0o755)
 
 
 def do_row(session, row):
@@ -121,7 +133,7 @@ def go_through(session, table, written):
 
 
 def open_idle(session):
-    """None: where it is open no other context is allowed (a compute mode), or it cannot be opened."""
+    """None: beside it no other context is allowed (a compute mode), or it cannot be opened."""
     idle = IdleContext(session.clock.limit())
     if idle.is_open() and session.bare("driver --count=1").status == 0:
         return idle
@@ -157,7 +169,8 @@ def check(arguments, session, written):
         go_through(session, table, written)
     finally:
         if idle:
-            session.preflight["idle context"] = "open to the end" if idle.is_open() else "it ended early"
+            how = "open to the end" if idle.is_open() else "it ended early"
+            session.preflight["idle context"] = how
             idle.close()
         names, left_out = report.pack_captures(session.captures, arguments.out)
         session.preflight["captures"] = {"files": names, "left out": left_out}
@@ -173,6 +186,8 @@ def main(words=None):
         sys.exit(f"gpu-check: {places.PROGRAMS} is not built: ninja -C build gpu-programs")
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, stop)
+    if places.MANIFEST.exists():
+        allow_execution()
     scratch = tempfile.mkdtemp(prefix="gputrace-check-")
     session = Session(plan.Clock(arguments.deadline, arguments.run_limit), scratch)
     written = report.Report(arguments.out)
@@ -181,13 +196,14 @@ def main(words=None):
         use_programs_libraries()
         return check(arguments, session, written)
     except SystemExit as end:
-        written.finish(f"ended by {judge_signal(end.code)}")
+        written.seconds = session.clock.elapsed()
+        written.finish(f"by {reason_of(end.code)}")
         raise
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def judge_signal(code):
+def reason_of(code):
     return signal.Signals(code - 128).name if isinstance(code, int) and code > 128 else str(code)
 
 

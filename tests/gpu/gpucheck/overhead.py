@@ -114,15 +114,8 @@ def measure_round(session, program, prover, levels=None):
     return result(judge.OK if singles else judge.NO_TIME, levels=singles)
 
 
-def offers(session, option):
-    """True when `gputrace run` has @option."""
-    ended = runs.Run([*places.GPUTRACE, "run", "--help"], runs.clean_environment(),
-                     session.clock.limit()).ended
-    return option in ended.out
-
-
 def measure_graphs(session, program, prover):
-    if not offers(session, "--graphs="):
+    if not session.preflight["offers --graphs"]:
         return result(judge.SKIPPED, "not offered: `gputrace run` has no --graphs")
     return measure_round(session, program, prover, [LEVELS[0], *LEVELS_OF_GRAPHS])
 

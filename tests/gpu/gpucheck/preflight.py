@@ -16,6 +16,8 @@ VARIABLES = re.compile(r"(CUDA|NVIDIA|CUPTI|GPUTRACE|NVTX|LD_|TEARDOWN_CUPTI|KIN
 CUPTI_NAMES = ("libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8")
 PACKAGES = ("torch", "triton", "jax", "jaxlib", "nvidia-cuda-cupti-cu12", "nvidia-cuda-cupti")
 TOOLS = ("nvidia-smi", "nsys", "ncu", "cuda-gdb", "gdb")
+USUAL_FOLDERS = ("/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib",
+                 "/lib64")
 SMI = "name,driver_version,memory.total,compute_mode,mig.mode.current,persistence_mode"
 
 
@@ -47,8 +49,7 @@ def loader_paths(name):
     if cache:
         listing = process.run([cache, "-p"], runs.clean_environment(), 5).out
         found += re.findall(rf"^\s*{re.escape(name)} .*=> (\S+)", listing, re.M)
-    found += [f"{folder}/{name}" for folder in ("/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu",
-                                                "/usr/lib64", "/usr/lib", "/lib64")]
+    found += [f"{folder}/{name}" for folder in USUAL_FOLDERS]
     return [path for path in dict.fromkeys(found) if os.path.exists(path)]
 
 
@@ -103,7 +104,8 @@ def look():
             "memory": text_of("/proc/meminfo").split("\n")[0], "kernel": platform.release(),
             "glibc": glibc(), "python": platform.python_version(),
             "packages": packages(), "tools": {tool: shutil.which(tool) for tool in TOOLS},
-            "ptrace_scope": text_of("/proc/sys/kernel/yama/ptrace_scope"), "root": os.geteuid() == 0,
+            "ptrace_scope": text_of("/proc/sys/kernel/yama/ptrace_scope"),
+            "root": os.geteuid() == 0,
             "environment": {name: value for name, value in sorted(os.environ.items())
                             if VARIABLES.match(name)},
             "bundle": {key: value for key, value in manifest().items() if key != "files"}}
@@ -126,7 +128,7 @@ def obstacles(found, needs):
 
 
 def choose_cupti(found, trial):
-    """The libcupti that all runs are told to use, and why; ("", why) leaves it to the program.
+    """The libcupti for all runs, and why; ("", why) leaves it to the program.
     @trial(path) is true when a program traced with that library, "" for none, is traced."""
     if os.environ.get("GPUTRACE_CUPTI"):
         return os.environ["GPUTRACE_CUPTI"], "GPUTRACE_CUPTI was set"

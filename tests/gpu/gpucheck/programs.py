@@ -7,7 +7,7 @@ from gpucheck.session import ended_badly, result
 def describe(run):
     """All that the trace says of itself: mode and its reason, options, counts, losses; and what the
     tracer said on stderr: quirks, kinds that CUPTI refused."""
-    said = [line for line in run.ended.err.splitlines() if line.startswith("gputrace:")][:40]
+    said = run.said()[:40]
     if not run.traces:
         return {"expected": run.report, "tracer said": said}
     trace = run.traces[0]
@@ -21,8 +21,8 @@ def describe(run):
 def untraced(run, wanted="cupti"):
     """Why @run is no traced run; empty: it is one."""
     metadata = run.traces[0].metadata if run.traces else {}
-    return judge.not_traced(run.untraced(), metadata.get("mode"), metadata.get("mode_reason"),
-                            len(run.traces), wanted)
+    return judge.not_traced(run.untraced(), run.said(), metadata.get("mode"),
+                            metadata.get("mode_reason"), len(run.traces), wanted)
 
 
 def judge_trace(run, expected):
@@ -52,8 +52,21 @@ def judged(run, expected, extra_faults=lambda run: []):
                   times=times, **describe(run))
 
 
+def offers(session, option):
+    """True when `gputrace run` has @option."""
+    ended = runs.Run([*places.GPUTRACE, "run", "--help"], runs.clean_environment(),
+                     session.clock.limit()).ended
+    return option in ended.out
+
+
+def options_for(session, program):
+    """The programs count the nodes of graphs."""
+    by_node = program.startswith("graph") and session.preflight["offers --graphs"]
+    return ["--verbose", "--graphs=node"] if by_node else ["--verbose"]
+
+
 def cannot_run(session, program):
-    """The result when @program does not even run untraced, which is no fault of the tracer; or None."""
+    """The result when @program does not even run untraced: no fault of the tracer. Or None."""
     bad = ended_badly(session.bare(program))
     if bad and bad["verdict"] == judge.BAD:
         bad["verdict"] = judge.SKIPPED
@@ -68,7 +81,7 @@ def compare(session, program, way="run"):
     if way == "injection alone":
         run = session.injected(program)
     else:
-        run = session.traced(program, "--verbose")
+        run = session.traced(program, *options_for(session, program))
     return judged(run, run.report)
 
 
@@ -79,7 +92,8 @@ def capture(session, program):
         return bad
     session.captures.mkdir(parents=True, exist_ok=True)
     path = session.captures / f"{program.split()[0]}.cupti"
-    run = session.traced(program, GPUTRACE_CAPTURE_BUFFERS=str(path))
+    run = session.traced(program, *options_for(session, program),
+                         GPUTRACE_CAPTURE_BUFFERS=str(path))
     bad = ended_badly(run)
     size = path.stat().st_size if path.exists() else 0
     if bad:
@@ -90,10 +104,16 @@ def capture(session, program):
     return result(judge.OK, bytes=size, file=path.name, **describe(run))
 
 
+def probed_cupti(session):
+    """The probes ask the CUPTI that the tracer found, unless one was chosen for all."""
+    path = session.preflight.get("trial", {}).get("metadata", {}).get("cupti_path", "")
+    chosen = runs.clean_environment().get("GPUTRACE_CUPTI") or path
+    return {"GPUTRACE_CUPTI": chosen} if chosen else {}
+
+
 def probe(session, name):
     """One behaviour of CUPTI, tried without the tracer."""
-    ended = runs.Run([str(places.PROGRAMS / "probes"), name], runs.clean_environment(),
-                     session.clock.limit()).ended
+    ended = session.bare(f"probes {name}", **probed_cupti(session)).ended
     verdict, reason = judge.of_probe(ended)
     more = {"stacks": ended.stacks} if ended.stacks else {}
     return result(verdict, reason, seen=ended.out.strip()[-4000:], said=ended.err.strip()[-500:],

@@ -56,7 +56,7 @@ def single_levels(rows):
 
 
 def replace(path, text):
-    """A reader, or a machine that is taken away, finds the old or the new file, never half of one."""
+    """A reader finds the old file or the new one, never half of one."""
     with open(f"{path}.part", "w", encoding="utf-8") as file:
         file.write(text)
         file.flush()

@@ -48,9 +48,12 @@ class Run:
 
     def untraced(self):
         """What the command says when it runs the program untraced; empty: it does not say so."""
-        lines = [line for line in self.ended.err.splitlines()
-                 if line.startswith("gputrace:") and any(part in line for part in UNTRACED)]
+        lines = [line for line in self.said() if any(part in line for part in UNTRACED)]
         return lines[0] if lines else ""
+
+    def said(self):
+        """The lines of gputrace on stderr."""
+        return [line for line in self.ended.err.splitlines() if line.startswith("gputrace:")]
 
 
 def last_json(text):
@@ -91,7 +94,8 @@ def run_injected(program, limit):
     """By CUDA_INJECTION64_PATH alone, no preload."""
     folder = tempfile.mkdtemp(prefix="gputrace-check-")
     try:
-        return take_traces(Run(program_words(program), clean_environment() | {
-            "CUDA_INJECTION64_PATH": str(places.LIBRARY), "GPUTRACE_OUTPUT": folder}, limit), folder)
+        variables = {"CUDA_INJECTION64_PATH": str(places.LIBRARY), "GPUTRACE_OUTPUT": folder}
+        run = Run(program_words(program), clean_environment() | variables, limit)
+        return take_traces(run, folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -40,7 +40,8 @@ def ended_badly(run):
 
 
 class IdleContext:
-    """A CUDA context that stays open, so that the driver is not set up anew for each program."""
+    """A CUDA context that stays open, so that programs do not wait for the driver
+    to set up the device."""
 
     def __init__(self, limit):
         self.output = tempfile.TemporaryFile()
@@ -52,8 +53,11 @@ class IdleContext:
         except OSError:
             self.child = None
         end = time.monotonic() + limit
-        while self.is_open() and not os.fstat(self.output.fileno()).st_size and time.monotonic() < end:
+        while self.is_open() and not self.has_spoken() and time.monotonic() < end:
             time.sleep(0.05)
+
+    def has_spoken(self):
+        return os.fstat(self.output.fileno()).st_size > 0
 
     def is_open(self):
         return self.child is not None and self.child.poll() is None

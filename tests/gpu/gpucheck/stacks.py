@@ -3,6 +3,7 @@
 import pathlib
 import shutil
 import subprocess
+import time
 
 MOST_TEXT = 16384  # of one program
 DEBUGGERS = ("cuda-gdb", "gdb")
@@ -44,14 +45,14 @@ def by_proc(pid):
     return lines
 
 
-def by_debugger(pid):
+def by_debugger(pid, seconds):
     program = next(filter(None, map(shutil.which, DEBUGGERS)), None)
-    if not program:
+    if not program or seconds < 1:
         return []
     try:
         done = subprocess.run([program, "-p", str(pid), "-batch", "-ex", "thread apply all bt 40"],
                               capture_output=True, text=True, errors="replace", check=False,
-                              timeout=DEBUGGER_SECONDS, stdin=subprocess.DEVNULL)
+                              timeout=seconds, stdin=subprocess.DEVNULL)
         return [f"{program}:", *done.stdout.splitlines()]
     except (OSError, subprocess.TimeoutExpired) as error:
         return [f"{program}: {error}"]
@@ -61,5 +62,7 @@ def of_session(pid):
     """The stacks of all threads of all processes of a session, as text."""
     members = session_of(pid)
     lines = [line for member in members for line in by_proc(member)]
-    lines += [line for member in members for line in by_debugger(member)]
+    end = time.monotonic() + DEBUGGER_SECONDS
+    for member in reversed(members):  # the program rather than what started it
+        lines += by_debugger(member, end - time.monotonic())
     return "\n".join(lines)[:MOST_TEXT]

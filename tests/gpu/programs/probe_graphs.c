@@ -134,7 +134,7 @@ static size_t free_memory(void)
 	return available;
 }
 
-/* --gpu-memory sets this limit; how long CUPTI gets by with it is told, not judged. */
+/* --gpu-memory sets this limit. Kernels without times are no part of the claim. */
 bool probe_pool_limit_is_kept(void)
 {
 	size_t limit = 2, size = sizeof(limit), before, after;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Training steps of a small network as one captured CUDA graph, replayed. Exit 77 without torch or a
-GPU. As torch_step.py, the number of kernels to expect is what PyTorch's profiler counted in an
+"""Training steps of a small network as one captured CUDA graph, replayed. Exit 77 without torch or
+a GPU. As torch_step.py, the number of kernels to expect is what PyTorch's profiler counted in an
 untraced run (--count-with-profiler)."""
 import json
 import sys
