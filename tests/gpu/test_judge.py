@@ -11,7 +11,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 
-from gpucheck import judge, plan, preflight, process, report, rows
+from gpucheck import judge, plan, preflight, process, report, rows, trace
 
 
 def ended(status=0, timed_out=False, text=""):
@@ -156,6 +156,13 @@ class TestMachine(unittest.TestCase):
         self.assertEqual(preflight.obstacles({"glibc": "2.31"}, {"a": "2.34", "b": "2.17"}),
                          ["a needs glibc 2.34, the machine has 2.31"])
 
+    def test_refusal(self):
+        found = {"first program": "exit status 1", "obstacles": []}
+        self.assertEqual(preflight.refusal(found, False), ("no usable GPU here: exit status 1", 77))
+        self.assertEqual(preflight.refusal(found, True)[1], 1)
+        found["obstacles"] = ["a needs glibc 2.34, the machine has 2.31"]
+        self.assertEqual(preflight.refusal(found, False), (found["obstacles"][0], 1))
+
     def choose(self, works):
         tried = []
 
@@ -190,6 +197,37 @@ class TestProcess(unittest.TestCase):
 
     def test_missing(self):
         self.assertEqual(process.run(["/nonexistent/program"], {}, 1).status, 127)
+
+
+def slice_of(category, ts, dur, tid, correlation):
+    return {"ph": "X", "cat": category, "name": "one", "pid": 0, "tid": tid, "ts": ts, "dur": dur,
+            "args": {"correlation": correlation, "launched by": "main"}}
+
+
+class TestTrace(unittest.TestCase):
+    def read(self, *events):
+        content = {"baseTimeNanoseconds": 1000, "metadata": {"mode": "cupti"}, "ledger": {},
+                   "traceEvents": list(events)}
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            json.dump(content, file)
+            file.flush()
+            return trace.Trace(file.name)
+
+    def test_good_times(self):
+        one = self.read(slice_of("cuda_driver", 1.0, 1.0, 5, 1), slice_of("kernel", 2.0, 1.0, 7, 1),
+                        slice_of("kernel", 3.0, 1.0, 7, 1))
+        self.assertEqual(one.time_errors(2000, 5000), ([], [], []))
+        self.assertEqual((one.counts()["kernels"], one.unlinked()), (2, []))
+
+    def test_by_how_much(self):
+        one = self.read(slice_of("cuda_driver", 2.5, 1.0, 5, 1), slice_of("kernel", 2.0, 1.0, 7, 1),
+                        slice_of("kernel", 2.9, 1.0, 7, 2))
+        self.assertEqual(one.time_errors(3010, 4850), ([500], [10, 50], [100]))
+        self.assertEqual(len(one.unlinked()), 1)
+
+    def test_notes(self):
+        note = {"ph": "i", "cat": "gputrace", "name": "capture gap", "ts": 1.0, "args": {}}
+        self.assertEqual(self.read(note).notes, ["capture gap {}"])
 
 
 class TestReport(unittest.TestCase):

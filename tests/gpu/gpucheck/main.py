@@ -14,7 +14,6 @@ import traceback
 from gpucheck import bundle, judge, places, plan, preflight, programs, report, rows, runs
 from gpucheck.session import IdleContext, Session
 
-SKIP = 77
 FIRST_SECONDS = 60   # a driver that was not in use sets up all devices
 TRIAL_SECONDS = 20   # several may hang
 INJECTED = ("hang-on-purpose", "crash-on-purpose")
@@ -72,7 +71,8 @@ def try_cupti(session):
 
 
 def prepare(session):
-    """The preflight. Returns why nothing can be checked; empty: something can."""
+    """The preflight. Returns why nothing can be checked and the exit status of that; "": something
+    can."""
     found = session.preflight
     found.update(preflight.look())
     found["obstacles"] = preflight.obstacles(found, found["bundle"].get("needs_glibc", {}))
@@ -81,13 +81,13 @@ def prepare(session):
     if first.ended.timed_out:
         found["stacks"] = first.ended.stacks
     if first.status != 0:
-        return f"no usable GPU here: {found['first program']}"
+        return preflight.refusal(found, first.ended.timed_out)
     found["offers --graphs"] = programs.offers(session, "--graphs=")
     chosen, why = preflight.choose_cupti(found, try_cupti(session))
     found["cupti in use"] = f"{chosen or 'as found'} ({why})"
     if chosen:
         os.environ["GPUTRACE_CUPTI"] = chosen
-    return ""
+    return "", 0
 
 
 def allow_execution():
@@ -153,12 +153,12 @@ def stop(number, frame):
 
 
 def check(arguments, session, written):
-    why = prepare(session)
+    why, status = prepare(session)
     written.machine = session.preflight
     if why:
         written.finish(why)
         print(f"gpu-check: {why}: nothing was checked")
-        return SKIP
+        return status
     table, why = wanted_rows(arguments, session)
     if why:
         session.preflight["no probes"] = why

@@ -12,6 +12,7 @@ import sys
 
 from gpucheck import places, process, runs
 
+SKIP = 77
 VARIABLES = re.compile(r"(CUDA|NVIDIA|CUPTI|GPUTRACE|NVTX|LD_|TEARDOWN_CUPTI|KINETO)")
 CUPTI_NAMES = ("libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8")
 PACKAGES = ("torch", "triton", "jax", "jaxlib", "nvidia-cuda-cupti-cu12", "nvidia-cuda-cupti")
@@ -125,6 +126,16 @@ def obstacles(found, needs):
     """Sentences about what keeps the bundle's programs from running here; none: nothing known."""
     return [f"{name} needs glibc {needed}, the machine has {found['glibc']}"
             for name, needed in sorted(needs.items()) if older(found["glibc"], needed)]
+
+
+def refusal(found, hung):
+    """Why nothing can be checked when the first program fails, and the exit status: a machine
+    without a GPU is no finding, one on which the programs cannot run or hang is."""
+    if hung:
+        return f"the first CUDA program hangs: {found['first program']}", 1
+    if found["obstacles"]:
+        return "; ".join(found["obstacles"]), 1
+    return f"no usable GPU here: {found['first program']}", SKIP
 
 
 def choose_cupti(found, trial):
