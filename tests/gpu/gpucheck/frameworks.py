@@ -2,7 +2,7 @@
 """Rows with PyTorch, Triton and JAX, where they are installed. Which kernels run is their choice:
 the number to expect comes from their own profiler, or from what they launch by name."""
 from gpucheck import judge
-from gpucheck.programs import describe, judged
+from gpucheck.programs import counting, describe, judged, unable
 from gpucheck.session import ended_badly, result
 
 IMPORT_SECONDS = 60  # torch on a cold disk
@@ -28,11 +28,11 @@ def counted(session, script, package="torch"):
     if missing:
         return missing
     bare = session.bare(f"{script} --count-with-profiler", IMPORT_SECONDS)
-    bad = ended_badly(bare)
+    bad = unable(bare)
     if bad:
         return bad
     wanted = bare.report.get("profiled_kernels", 0)
-    run = session.traced(script, wanted=IMPORT_SECONDS)
+    run = session.traced(script, *counting(session), wanted=IMPORT_SECONDS)
     row = judged(run, {}, fewer("counted by its own profiler", wanted))
     return row | {"profiled_kernels": wanted}
 
@@ -43,7 +43,7 @@ def named(session, script, package):
     if missing:
         return missing
     bare = session.bare(script, IMPORT_SECONDS)
-    bad = ended_badly(bare)
+    bad = unable(bare)
     if bad:
         return bad
 
@@ -51,7 +51,7 @@ def named(session, script, package):
         wanted = run.report.get("named_kernels")
         found = run.traces[0].kernels_named(run.report.get("kernel_name", ""))
         return [] if found == wanted else [f"{found} kernels of that name, {wanted} launched"]
-    return judged(session.traced(script, wanted=IMPORT_SECONDS), {}, faults)
+    return judged(session.traced(script, *counting(session), wanted=IMPORT_SECONDS), {}, faults)
 
 
 def at_least(session, script, package):
@@ -60,11 +60,11 @@ def at_least(session, script, package):
     if missing:
         return missing
     bare = session.bare(script, IMPORT_SECONDS)
-    bad = ended_badly(bare)
+    bad = unable(bare)
     if bad:
         return bad
     wanted = bare.report.get("least_kernels", 0)
-    run = session.traced(script, wanted=IMPORT_SECONDS)
+    run = session.traced(script, *counting(session), wanted=IMPORT_SECONDS)
     return judged(run, {}, fewer("launched at least", wanted))
 
 
@@ -75,11 +75,11 @@ def inside(session, coexist):
     if missing:
         return missing
     alone = session.bare("torch_step.py --count-with-profiler", IMPORT_SECONDS)
-    bad = ended_badly(alone)
+    bad = unable(alone)
     if bad:
         return bad
     run = session.traced("torch_step.py --count-with-profiler", f"--coexist={coexist}",
-                         wanted=IMPORT_SECONDS)
+                         *counting(session), wanted=IMPORT_SECONDS)
     bad = ended_badly(run)
     if bad:
         return bad

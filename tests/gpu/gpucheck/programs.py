@@ -59,15 +59,15 @@ def offers(session, option):
     return option in ended.out
 
 
-def options_for(session, program):
-    """The programs count the nodes of graphs."""
-    by_node = program.startswith("graph") and session.preflight["offers --graphs"]
-    return ["--verbose", "--graphs=node"] if by_node else ["--verbose"]
+def counting(session):
+    """Options with which each node of a graph is counted, and the tracer says what it does."""
+    by_node = ["--graphs=node"] if session.preflight["offers --graphs"] else []
+    return ["--verbose", *by_node]
 
 
-def cannot_run(session, program):
-    """The result when @program does not even run untraced: no fault of the tracer. Or None."""
-    bad = ended_badly(session.bare(program))
+def unable(run):
+    """The result of a program that does not even run untraced: no fault of the tracer. Or None."""
+    bad = ended_badly(run)
     if bad and bad["verdict"] == judge.BAD:
         bad["verdict"] = judge.SKIPPED
     return bad and bad | {"reason": f"untraced: {bad['reason']}"}
@@ -75,24 +75,24 @@ def cannot_run(session, program):
 
 def compare(session, program, way="run"):
     """A program that tells what it did."""
-    bad = cannot_run(session, program)
+    bad = unable(session.bare(program))
     if bad:
         return bad
     if way == "injection alone":
         run = session.injected(program)
     else:
-        run = session.traced(program, *options_for(session, program))
+        run = session.traced(program, *counting(session))
     return judged(run, run.report)
 
 
 def capture(session, program):
     """The raw activity records of a small run, to be replayed in tests."""
-    bad = cannot_run(session, program)
+    bad = unable(session.bare(program))
     if bad:
         return bad
     session.captures.mkdir(parents=True, exist_ok=True)
     path = session.captures / f"{program.split()[0]}.cupti"
-    run = session.traced(program, *options_for(session, program),
+    run = session.traced(program, *counting(session),
                          GPUTRACE_CAPTURE_BUFFERS=str(path))
     bad = ended_badly(run)
     size = path.stat().st_size if path.exists() else 0

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the threads of a hung program are: by a debugger where there is one, and by /proc."""
+import os
 import pathlib
 import shutil
 import subprocess
@@ -52,7 +53,8 @@ def by_debugger(pid, seconds):
     try:
         done = subprocess.run([program, "-p", str(pid), "-batch", "-ex", "thread apply all bt 40"],
                               capture_output=True, text=True, errors="replace", check=False,
-                              timeout=seconds, stdin=subprocess.DEVNULL)
+                              timeout=seconds, stdin=subprocess.DEVNULL,
+                              env=os.environ | {"DEBUGINFOD_URLS": ""})
         return [f"{program}:", *done.stdout.splitlines()]
     except (OSError, subprocess.TimeoutExpired) as error:
         return [f"{program}: {error}"]
