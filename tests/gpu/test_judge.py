@@ -104,13 +104,13 @@ class TestOverhead(unittest.TestCase):
                 "reason": "why"}
 
     def test_adds_to_the_best(self):
-        table = judge.overhead([self.row("not traced", 100), self.row("kernels", 190),
-                                self.row("not traced", 90), self.row("kernels", 150)])
+        table = judge.overhead([self.row(judge.BASE, 100), self.row("kernels", 190),
+                                self.row(judge.BASE, 90), self.row("kernels", 150)])
         self.assertEqual(table["p"]["kernels"],
                          {"best": 150, "median": 170, "all": [190, 150], "added": 60})
 
     def test_not_traced_has_no_number(self):
-        table = judge.overhead([self.row("not traced", 100), self.row("kernels", 101),
+        table = judge.overhead([self.row(judge.BASE, 100), self.row("kernels", 101),
                                 self.row("kernels", None, judge.NOT_TRACED)])
         self.assertEqual(table["p"]["kernels"], {"why": "not traced: why"})
 

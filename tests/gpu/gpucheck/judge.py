@@ -4,6 +4,7 @@ import statistics
 
 OK, BAD, SKIPPED = "ok", "BAD", "skipped"
 NOT_TRACED, HUNG, CRASHED, NO_TIME = "not traced", "hung", "crashed", "no time"
+BASE = "no tracer"  # the level that the others are compared with
 FINDINGS = {BAD, NOT_TRACED, HUNG, CRASHED}
 
 # Upper bounds in ns.
@@ -93,7 +94,7 @@ def overhead(rows):
 def figures(level, levels):
     if level["why"] or not level["all"]:
         return {"why": level["why"] or "not measured"}
-    base = levels.get("not traced", {"all": [], "why": ""})
+    base = levels.get(BASE, {"all": [], "why": ""})
     best = min(level["all"])
     result = {"best": best, "median": statistics.median(level["all"]), "all": level["all"]}
     if base["all"]:

@@ -65,7 +65,7 @@ def try_cupti(session):
         run = session.traced("driver --count=10", wanted=TRIAL_SECONDS, **variables)
         why = programs.untraced(run)
         session.preflight["trial"] = programs.describe(run)
-        session.preflight["not traced"] = why
+        session.preflight["why nothing is traced"] = why
         return not why
     return trial
 

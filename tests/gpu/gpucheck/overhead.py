@@ -10,7 +10,7 @@ NULL = "--format=null"
 HOOKS = "hooks only"  # as the trace calls that mode
 # Level, its options (None: not traced at all), the mode that its trace has to name.
 LEVELS = [
-    ("not traced", None, ""),
+    (judge.BASE, None, ""),
     ("calls only", ["--mode=hooks", "--stacks=off", NULL], HOOKS),
     ("kernels", ["--api=none", "--stacks=off", NULL], "cupti"),
     ("kernels and calls", ["--stacks=off", NULL], "cupti"),
@@ -122,7 +122,7 @@ def measure_graphs(session, program, prover):
 
 def bench(session, options, wanted):
     """`gputrace bench` as it is; its own report is kept."""
-    why = session.preflight.get("not traced", "")
+    why = session.preflight.get("why nothing is traced", "")
     if why:
         return result(judge.NOT_TRACED, why)
     words = [*places.GPUTRACE, "bench", "--format=json", *options]
