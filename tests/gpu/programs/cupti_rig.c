@@ -12,6 +12,8 @@
 
 #define BUFFER_BYTES (256 * 1024)
 #define SKIP         77
+#define LENT         0xab /* what a buffer holds when it is lent */
+#define TAIL         8
 
 struct rig rig;
 
@@ -48,20 +50,40 @@ uint64_t rig_realtime(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+static size_t buffer_bytes(void)
+{
+	return rig.buffer_bytes ? rig.buffer_bytes : BUFFER_BYTES;
+}
+
+static uint8_t *make_buffer(size_t size)
+{
+	uint8_t *buffer = aligned_alloc(8, size);
+
+	memset(buffer, rig.clear_buffers ? 0 : LENT, size);
+	memset(buffer + size - TAIL, LENT, TAIL);
+	return buffer;
+}
+
 static void CUPTIAPI request_buffer(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_max)
 {
+	static uint8_t *shared;
+	pid_t self = thread_id();
+
 	*ret_buffer = NULL;
 	*ret_size = 0;
 	*ret_max = 0;
 	pthread_mutex_lock(&mutex);
 	if (rig.requests++ == 0)
-		rig.request_tid = thread_id();
-	pthread_mutex_unlock(&mutex);
+		rig.request_tid = self;
+	else if (self != rig.request_tid && !rig.other_tid)
+		rig.other_tid = self;
+	if (rig.share_buffer && !shared)
+		shared = make_buffer(buffer_bytes());
 	if (!rig.refuse_buffers) {
-		*ret_buffer = aligned_alloc(8, BUFFER_BYTES);
-		*ret_size = BUFFER_BYTES;
-		memset(*ret_buffer, 0xab, BUFFER_BYTES);
+		*ret_size = buffer_bytes();
+		*ret_buffer = rig.share_buffer ? shared : make_buffer(*ret_size);
 	}
+	pthread_mutex_unlock(&mutex);
 }
 
 static void note_kernel(const CUpti_ActivityKernel9 *kernel)
@@ -75,8 +97,9 @@ static void read_buffer(uint8_t *buffer, size_t size, size_t valid)
 	CUpti_Activity *record = NULL, *before = NULL;
 
 	rig.zeroed = valid < size && buffer[valid] == 0 && buffer[size - 1] == 0;
+	rig.lent_tail = *(const uint64_t *)(buffer + size - TAIL);
 	if (rig.read_copies) {
-		uint8_t *copy = aligned_alloc(8, BUFFER_BYTES);
+		uint8_t *copy = aligned_alloc(8, size);
 
 		memcpy(copy, buffer, valid);
 		memset(buffer, 0xdb, valid);
@@ -89,7 +112,7 @@ static void read_buffer(uint8_t *buffer, size_t size, size_t valid)
 		before = record;
 		if (record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
 			note_kernel((const CUpti_ActivityKernel9 *)record);
-		if (rig.record_count < RIG_RECORDS)
+		if (rig.record_count < RIG_RECORDS && !rig.count_only)
 			rig.records[rig.record_count++] = record;
 	}
 }
@@ -97,11 +120,17 @@ static void read_buffer(uint8_t *buffer, size_t size, size_t valid)
 static void CUPTIAPI complete_buffer(CUcontext context, uint32_t stream, uint8_t *buffer,
 				     size_t size, size_t valid)
 {
+	unsigned before;
+
 	(void)context;
 	(void)stream;
 	pthread_mutex_lock(&mutex);
+	rig.completions++;
+	before = rig.record_count;
 	if (buffer && valid)
 		read_buffer(buffer, size, valid);
+	if (rig.record_count == before && !rig.share_buffer && !rig.read_copies)
+		free(buffer);
 	pthread_mutex_unlock(&mutex);
 }
 
@@ -139,7 +168,7 @@ static void *open_cupti(void)
 		"/usr/local/cuda/extras/CUPTI/lib64/libcupti.so.13", "libcupti.so.12",
 		"/usr/local/cuda/lib64/libcupti.so.12"};
 	const char *given = getenv("GPUTRACE_CUPTI");
-	void *handle = given ? dlopen(given, RTLD_NOW) : NULL;
+	void *handle = given && *given ? dlopen(given, RTLD_NOW) : NULL;
 
 	for (size_t i = 0; !handle && i < sizeof(names) / sizeof(names[0]); i++)
 		handle = dlopen(names[i], RTLD_NOW);
@@ -150,13 +179,19 @@ static void *open_cupti(void)
 	return handle;
 }
 
-void rig_open(void)
+void rig_load(void)
 {
 	void *library = open_cupti();
 
 #define RIG_FUNCTION(name) *(void **)&rig.cupti.name = dlsym(library, #name);
 #include "cupti_rig.def"
 #undef RIG_FUNCTION
+}
+
+void rig_open(void)
+{
+	if (!rig.cupti.cuptiGetVersion)
+		rig_load();
 	MUST(rig.cupti.cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM));
 	MUST(rig.cupti.cuptiSubscribe(&rig.subscriber, see_callback, NULL));
 	MUST(rig.cupti.cuptiActivityRegisterCallbacks(request_buffer, complete_buffer));
@@ -165,7 +200,6 @@ void rig_open(void)
 	MUST(rig.cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
 	MUST(rig.cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMCPY));
 	MUST(rig.cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMSET));
-	MUST(rig.cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_DRIVER));
 }
 
 void rig_use_device(void)

@@ -40,8 +40,14 @@ struct rig {
 	CUdeviceptr memory;
 	CUstream stream;
 	bool refuse_buffers; /* the next requests get none */
+	bool clear_buffers;  /* lend buffers of zeros, but for the last 8 bytes */
+	bool share_buffer;   /* lend one and the same buffer to whoever asks */
+	bool count_only;     /* keep no records */
+	size_t buffer_bytes; /* of the next buffers; 0: 256 KiB */
 	pid_t request_tid;   /* that asked for the first buffer */
-	unsigned requests;
+	pid_t other_tid;     /* the first other one that asked, or 0 */
+	unsigned requests, completions;
+	size_t lent_tail; /* of the last buffer: the 8 bytes at its end, when it came back */
 	CUptiResult end_of_buffer;            /* what cuptiActivityGetNextRecord ended with */
 	size_t kernel_stride;                 /* bytes from a kernel record to the next one */
 	bool zeroed;                          /* the last buffer, behind its records */
@@ -55,13 +61,15 @@ struct rig {
 
 extern struct rig rig;
 
-/* Opens libcupti, subscribes, enables kernels, copies, sets and the callbacks of the driver API;
- * then makes a context, a stream, a kernel out of PTX and 4 KiB of memory. Exit 77 when there is no
- * GPU or no libcupti. */
+/* Opens libcupti, subscribes, enables kernels, copies, sets and the callbacks of the driver API, no
+ * activity kind of calls; then makes a context, a stream, a kernel out of PTX and 4 KiB of memory.
+ * Exit 77 when there is no GPU or no libcupti. */
 void rig_start(void);
 
 /* The same up to the enabling, and nothing of the device. */
 void rig_open(void);
+/* libcupti alone: nothing of it is called. */
+void rig_load(void);
 void rig_use_device(void);
 
 void rig_launch(void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The driver API alone, no runtime in the process: a kernel from PTX, --count launches on a stream,
- * a copy each way and a set.
+ * a copy each way and a set. --hold=1 keeps the context open until stdin ends.
  */
 #include <cuda.h>
 
@@ -30,6 +30,15 @@ static double launch(CUfunction kernel, CUdeviceptr data, CUstream stream, long 
 	return spent;
 }
 
+/* Until stdin ends. */
+static void hold(void)
+{
+	puts("the context is open");
+	fflush(stdout);
+	while (getchar() != EOF)
+		continue;
+}
+
 int main(int argc, char **argv)
 {
 	long count = report_option(argc, argv, "count", 10000);
@@ -54,6 +63,8 @@ int main(int argc, char **argv)
 	CHECK(cuMemsetD8(data, 1, sizeof(host)));
 	report.ns_per_launch = launch(kernel, data, stream, count) / (double)count;
 	CHECK(cuMemcpyDtoH(host, data, sizeof(host)));
+	if (report_option(argc, argv, "hold", 0))
+		hold();
 	CHECK(cuStreamDestroy(stream));
 	CHECK(cuMemFree(data));
 	CHECK(cuModuleUnload(module));

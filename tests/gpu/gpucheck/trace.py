@@ -29,6 +29,8 @@ class Trace:
         self.ledger = content.get("ledger", {})
         slices = [event for event in content["traceEvents"] if event["ph"] == "X"]
         self.operations = [event for event in slices if event["cat"] in GPU_CATEGORIES]
+        self.notes = [f"{event['name']} {event['args']}" for event in content["traceEvents"]
+                      if event["ph"] == "i" and event.get("cat") == "gputrace"][:40]
         self.calls = {event["args"]["correlation"]: event for event in slices
                       if event["cat"] in API_CATEGORIES and "correlation" in event["args"]}
 
@@ -47,23 +49,24 @@ class Trace:
                 if event["args"].get("correlation") not in self.calls]
         return [f"{len(lost)} GPU operations without the call that asked for them"] if lost else []
 
-    def time_faults(self, began_ns, ended_ns):
-        """Operations before their call, outside the program's life, or overlapping in a lane."""
-        before = outside = overlapping = 0
+    def time_errors(self, began_ns, ended_ns):
+        """By how many ns operations begin before their call, lie outside the program's life, or
+        overlap the next one of their lane: three lists."""
+        before, outside, overlapping = [], [], []
         lanes = collections.defaultdict(list)
         for event in self.operations:
             call = self.calls.get(event["args"].get("correlation"))
             start = nanoseconds(event["ts"])
             end = start + nanoseconds(event["dur"])
-            before += call is not None and start < nanoseconds(call["ts"])
-            outside += not began_ns <= start + self.base_ns <= end + self.base_ns <= ended_ns
+            if call is not None:
+                before.append(nanoseconds(call["ts"]) - start)
+            outside.append(max(began_ns - start - self.base_ns, end + self.base_ns - ended_ns))
             lanes[event["pid"], event["tid"]].append((start, end))
         for spans in lanes.values():
             spans.sort()
-            overlapping += sum(1 for a, b in zip(spans, spans[1:]) if b[0] < a[1])
-        counted = {"before their call": before, "outside the program's life": outside,
-                   "overlapping in one lane": overlapping}
-        return [f"{number} GPU operations {what}" for what, number in counted.items() if number]
+            overlapping += [a[1] - b[0] for a, b in zip(spans, spans[1:])]
+        return tuple([value for value in values if value > 0]
+                     for values in (before, outside, overlapping))
 
     def without_stack(self):
         bare = sum(1 for event in self.operations if "launched by" not in event["args"])

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a flush delivers, and what is lost. See probes.def.
+ */
+#include "probes.h"
+
+bool probe_flush_delivers(void)
+{
+	probe_one_kernel();
+	return probe_seen(rig_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) == 1,
+			  "%u kernel records", rig_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+}
+
+/* A kernel that runs on, and one beside it that was waited for. Not many blocks: CUPTI gives out
+ * work in the order of submission. */
+static void launch_beside_spin(void)
+{
+	rig_start();
+	rig_spin(SPIN_NS);
+	rig_launch();
+	cuStreamSynchronize(rig.stream);
+}
+
+bool probe_busy_buffer_is_kept(void)
+{
+	unsigned int before;
+
+	launch_beside_spin();
+	rig.cupti.cuptiActivityFlushAll(0);
+	before = rig_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+	rig_flush(0);
+	return probe_seen(before == 0 && rig_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) == 2,
+			  "%u kernel records while one ran, %u afterwards", before,
+			  rig_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+}
+
+/* Why the tracer forces nothing out while another context may have work in progress. */
+bool probe_forced_work_has_no_end(void)
+{
+	const CUpti_ActivityKernel9 *kernel;
+	unsigned forced, unfinished = 0;
+
+	launch_beside_spin();
+	rig.cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+	forced = rig_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+	rig_flush(0);
+	for (unsigned n = 0; (kernel = rig_find(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, n)); n++)
+		unfinished += kernel->end == 0;
+	return probe_seen(forced == 2 && unfinished == 1 &&
+				  rig_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) == 2,
+			  "%u kernel records forced out, %u without an end, %u after the wait",
+			  forced, unfinished, rig_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+}
+
+/* Work in a context that was waited for, and no flush before the context goes. */
+bool probe_lost_with_context(void)
+{
+	rig_start();
+	rig_launch();
+	cuCtxSynchronize();
+	if (cuDevicePrimaryCtxReset(0) || cuDevicePrimaryCtxRetain(&rig.context, 0) ||
+	    cuCtxSetCurrent(rig.context))
+		return probe_seen(false, "the context was not reset");
+	rig_flush(0);
+	return probe_seen(rig_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) == 0,
+			  "%u kernel records", rig_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+}
+
+bool probe_refused_buffers_are_counted(void)
+{
+	size_t dropped = 0;
+
+	rig.refuse_buffers = true;
+	rig_start();
+	for (int i = 0; i < 10; i++)
+		rig_launch();
+	rig_flush(0);
+	rig.cupti.cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped);
+	return probe_seen(dropped > 0, "%zu dropped", dropped);
+}

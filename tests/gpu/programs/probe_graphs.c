@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Records of CUDA graphs. See probes.def.
+ */
+#include "probes.h"
+
+/* A chain of @length kernels as a graph, launched @times. */
+static void run_chain(int length, int times)
+{
+	void *arguments[] = {&rig.memory};
+	CUDA_KERNEL_NODE_PARAMS node = {.func = rig.kernel,
+					.gridDimX = 1,
+					.gridDimY = 1,
+					.gridDimZ = 1,
+					.blockDimX = 32,
+					.blockDimY = 1,
+					.blockDimZ = 1,
+					.kernelParams = arguments};
+	CUgraphNode node_before, node_made = NULL;
+	CUgraphExec executable;
+	CUgraph graph;
+
+	if (cuGraphCreate(&graph, 0))
+		exit(CANNOT_TRY);
+	for (int i = 0; i < length; i++) {
+		node_before = node_made;
+		if (cuGraphAddKernelNode(&node_made, graph, &node_before, i > 0, &node))
+			exit(CANNOT_TRY);
+	}
+	if (cuGraphInstantiate(&executable, graph, 0))
+		exit(CANNOT_TRY);
+	for (int i = 0; i < times; i++) {
+		if (cuGraphLaunch(executable, rig.stream))
+			exit(CANNOT_TRY);
+	}
+	rig_flush(0);
+}
+
+static void run_graph(int times)
+{
+	run_chain(3, times);
+}
+
+bool probe_graph_kernels_share_correlation(void)
+{
+	const struct rig_callback *first, *second;
+	unsigned of_first = 0, of_second = 0;
+	const CUpti_ActivityKernel9 *kernel;
+
+	rig_start();
+	run_graph(2);
+	first = rig_find_callback(DRIVER, CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, CUPTI_API_ENTER,
+				  0);
+	second = rig_find_callback(DRIVER, CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, CUPTI_API_ENTER,
+				   1);
+	if (!first || !second)
+		return probe_seen(false, "no callback of the graph launch");
+	for (unsigned n = 0; (kernel = rig_find(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, n)); n++) {
+		of_first += kernel->correlationId == first->correlation;
+		of_second += kernel->correlationId == second->correlation;
+	}
+	return probe_seen(of_first == 3 && of_second == 3, "%u and %u of 3 and 3", of_first,
+			  of_second);
+}
+
+/* True when a callback @id reported a node with @graph_node_id. */
+static bool node_was_told(CUpti_CallbackId id, uint64_t graph_node_id)
+{
+	const struct rig_callback *callback;
+
+	for (unsigned n = 0; (callback = rig_find_callback(CUPTI_CB_DOMAIN_RESOURCE, id, 0, n));
+	     n++) {
+		if (callback->graph_node_id == graph_node_id)
+			return true;
+	}
+	return false;
+}
+
+bool probe_graph_node_ids_are_the_clones(void)
+{
+	const CUpti_ActivityKernel9 *kernel;
+	unsigned cloned = 0, created = 0, kernels = 0;
+
+	rig_start();
+	run_graph(2);
+	for (; (kernel = rig_find(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, kernels)); kernels++) {
+		cloned += node_was_told(CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, kernel->graphNodeId);
+		created +=
+			node_was_told(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, kernel->graphNodeId);
+	}
+	return probe_seen(kernels == 6 && cloned == 6,
+			  "of %u kernels %u have the id of a clone, %u that of a created node",
+			  kernels, cloned, created);
+}
+
+bool probe_graphs_use_up_device_buffers(void)
+{
+	size_t bytes = 256u << 10, limit = 4, size = sizeof(size_t);
+
+	rig_open();
+	rig.cupti.cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE, &size, &bytes);
+	rig.cupti.cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT, &size,
+					    &limit);
+	rig_use_device();
+	run_graph(20000);
+	return probe_seen(rig.untimed_kernels > 0, "%u of %u kernels without times",
+			  rig.untimed_kernels, rig.kernels);
+}
+
+bool probe_graph_trace_replaces_nodes(void)
+{
+	CUptiResult error;
+	unsigned graphs;
+
+	rig_open();
+	error = rig.cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+	rig_use_device();
+	run_graph(10);
+	graphs = rig_count(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+	return probe_seen(
+		!error && graphs == 10 && rig.kernels == 0,
+		"result %d, of 10 launches of 3 kernels: %u graph records, %u kernel records",
+		error, graphs, rig.kernels);
+}
+
+#define NODES   100
+#define REPLAYS 10000
+
+static size_t free_memory(void)
+{
+	size_t available = 0, total;
+
+	cuMemGetInfo(&available, &total);
+	return available;
+}
+
+/* --gpu-memory sets this limit. Kernels without times are no part of the claim. */
+bool probe_pool_limit_is_kept(void)
+{
+	size_t limit = 2, size = sizeof(limit), before, after;
+	CUptiResult error;
+
+	rig.count_only = true;
+	rig_open();
+	error = rig.cupti.cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT,
+						    &size, &limit);
+	rig_use_device();
+	run_chain(NODES, 1);
+	before = free_memory();
+	run_chain(NODES, REPLAYS);
+	after = free_memory();
+	return probe_seen(!error && after + (16u << 20) >= before &&
+				  rig.kernels == NODES * (REPLAYS + 1),
+			  "result %d, %zu MiB free before, %zu after; %u kernels, %u without times",
+			  error, before >> 20, after >> 20, rig.kernels, rig.untimed_kernels);
+}
