@@ -212,11 +212,15 @@ extern _Atomic unsigned int sim_watching;
 extern const struct sim_client *_Atomic sim_client;
 extern const int sim_driver_version;
 
-struct sim_export {
+/* A version of a function for cuGetProcAddress; sorted by name, then the better ones later. */
+struct sim_version {
 	const char *name;
+	int since; /* as cuDriverGetVersion counts */
+	bool per_thread;
 	void *address;
 };
-extern const struct sim_export sim_exports[];
+extern const struct sim_version sim_versions[];
+extern const size_t sim_version_count;
 
 /* call.c: announcing API calls */
 void sim_call_enter(struct sim_call *call);
