@@ -70,7 +70,7 @@ NO_CONTEXT = re.compile(
     r'cuda(GetDevice|SetDevice|InitDevice|DriverGetVersion|DeviceGetAttribute|ChooseDevice|'
     r'DeviceGetByPCI|DeviceGetPCI|DeviceCanAccessPeer|DeviceReset|SetValidDevices|DeviceGetP2P)')
 # Launches name the kernel in their callback data.
-SYMBOL = re.compile(r'(cuLaunch(Cooperative)?Kernel(Ex)?|cudaLaunch(Cooperative)?Kernel(ExC)?|'
+SYMBOL = re.compile(r'(cuLaunch(Cooperative)?Kernel(Ex)?|cuLaunch(Grid(Async)?)?|cudaLaunch(Cooperative)?Kernel(ExC)?|'
                     r'__cudaLaunchKernel)(_ptsz)?$')
 
 
