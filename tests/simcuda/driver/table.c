@@ -5,7 +5,10 @@
  */
 #include "driver/driver.h"
 
+#include <dlfcn.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static int device_count(void)
 {
@@ -53,6 +56,32 @@ static const char *symbol_of(CUfunction function)
 	return sim_symbol_of(function);
 }
 
+/* Only NVIDIA's driver has the tables that its static runtime, which libraries of others carry as
+ * well, asks for: the calls through that runtime fail, and this says why. Once an object. */
+static void tell_private(const void *caller)
+{
+	static const void *_Atomic told[16];
+	static _Atomic unsigned int count;
+	char line[600];
+	Dl_info info;
+
+	if (!dladdr(caller, &info) || !info.dli_fname || strstr(info.dli_fname, "/libcupti.so"))
+		return;
+	for (unsigned int i = 0; i < count && i < 16; i++)
+		if (told[i] == info.dli_fbase)
+			return;
+	unsigned int slot = atomic_fetch_add(&count, 1);
+	if (slot >= 16)
+		return;
+	told[slot] = info.dli_fbase;
+	int length = snprintf(line, sizeof(line),
+			      "simcuda: %s has NVIDIA's static CUDA runtime inside, which runs on "
+			      "NVIDIA's driver only: its CUDA calls fail\n",
+			      info.dli_fname);
+	if (length > 0 && write(STDERR_FILENO, line, strlen(line)) < 0)
+		sim_log("simcuda: a static CUDA runtime asked for a private table\n");
+}
+
 static const struct sim_table table = {
 	.watching = &sim_watching,
 	.call_enter = sim_call_enter,
@@ -97,7 +126,7 @@ __attribute__((visibility("default"))) CUresult CUDAAPI cuGetExportTable(const v
 		return CUDA_SUCCESS;
 	}
 	if (memcmp(id, &ours, sizeof(ours)))
-		return CUDA_ERROR_NOT_SUPPORTED;
+		return tell_private(__builtin_return_address(0)), CUDA_ERROR_NOT_SUPPORTED;
 	*ret_table = &table;
 	return CUDA_SUCCESS;
 }
