@@ -34,8 +34,13 @@ VOID = {
 # Real exports that the headers describe nowhere in C: (parameters, callback id or 0).
 LAUNCH13 = [('cudaKernel_t', 'kernel'), ('dim3', 'gridDim'), ('dim3', 'blockDim'), ('void **', 'args'),
             ('size_t', 'sharedMem'), ('cudaStream_t', 'stream')]
+CAPTURE12 = [('cudaStream_t', 'stream'), ('enum cudaStreamCaptureStatus *', 'status'),
+             ('unsigned long long *', 'id'), ('cudaGraph_t *', 'graph'),
+             ('const cudaGraphNode_t **', 'dependencies'), ('size_t *', 'count')]
 EXTRA = {
     'runtime': {
+        'cudaStreamGetCaptureInfo_v2_v11030': CAPTURE12,
+        'cudaStreamGetCaptureInfo_v2_ptsz_v11030': CAPTURE12,
         '__cudaLaunchKernel_v13000': LAUNCH13,
         '__cudaLaunchKernel_ptsz_v13000': LAUNCH13,
         '__cudaGetKernel_v13000': [('cudaKernel_t *', 'kernel'), ('const void *', 'entry')],
@@ -49,13 +54,16 @@ NOT_EXPORTED = {
         r'cuda(BindSurface|BindTexture|UnbindTexture|ConfigureCall$|SetupArgument|Launch$|Launch_ptsz|'
         r'LaunchCooperativeKernelMulti|CreateTextureObject_v2|GetTextureObjectTextureDesc_v2|'
         r'GetTexture(Alignment|Reference)|GetSurfaceReference|ProfilerInitialize|SetDoubleFor|'
-        r'StreamGetCaptureInfo_v2|StreamSetFlags|Thread(Get|Set)(CacheConfig|Limit))'),
+        r'StreamSetFlags|Thread(Get|Set)(CacheConfig|Limit))'),
 }
 RUNTIME_PLAIN = '''__cudaGetProcAddress __cudaInitModule __cudaPopCallConfiguration
 __cudaPushCallConfiguration __cudaRegisterFatBinary __cudaRegisterFatBinaryEnd __cudaRegisterFunction
 __cudaRegisterHostVar __cudaRegisterManagedVar __cudaRegisterUnifiedTable __cudaRegisterVar
 __cudaUnregisterFatBinary cudaCreateChannelDesc cudaGetErrorName cudaGetErrorString
 cudaGetExportTable'''.split()
+# Only libcudart.so.12 has them; a name that shares its callback id with another one has that one's here.
+ONLY_12 = {'cudaStreamGetCaptureInfo_v2': None, 'cudaStreamGetCaptureInfo_v2_ptsz': None,
+           'cudaGetDeviceProperties_v2': 'cudaGetDeviceProperties'}
 # Interop with graphics APIs: its types need foreign headers, so the entries take no parameters.
 INTEROP = re.compile(r'cuda(GL|VDPAU|Graphics(GL|VDPAU|EGL)|EGL|EventCreateFromEGL|GraphicsResourceGetMappedEgl)')
 # Written by hand: no client is notified of these calls.
@@ -124,6 +132,8 @@ def functions(include, api):
             newest[name] = (versioned, cbid, [])
         elif versioned in structs and not skipped(api, name):
             newest[name] = (versioned, cbid, structs[versioned])
+    if api == 'runtime':
+        newest.update({name: newest[like] for name, like in ONLY_12.items() if like})
     return [(name, *newest[name]) for name in sorted(newest)]
 
 
@@ -253,6 +263,8 @@ def write_map(include, what, node, output):
         names = driver_exports(functions(include, 'driver'))
     else:
         names = sorted([f[0] for f in functions(include, 'runtime')] + RUNTIME_PLAIN + interop(include))
+        if node != 'libcudart.so.12':
+            names = [name for name in names if name not in ONLY_12]
     write_version_script(names, node, output)
 
 

@@ -3,10 +3,11 @@
 """Runs a program of other people's kind untraced and traced on the simulated device, and compares.
 
     compare.py --build DIR --source DIR [--devices N] [--cupti V] [--nvcc NVCC] [--flag FLAG ...]
-               [--package REQUIREMENT ...] PROGRAM
+               [--package REQUIREMENT ... | --wheels VENV] PROGRAM
 
 PROGRAM is a .cu file, which is compiled, or a .py file, which is run with the packages installed in
-an environment of its own below the build folder. Checked: output and exit status are the same; no
+an environment of its own below the build folder, or by the Python of VENV, with the simulated runtime
+before that of its packages. Checked: output and exit status are the same; no
 loss in the ledger; each process's trace passes the lint and has every operation and call that the
 device says it did, at that time, with its stack. Exit 0, 1 with the differences, 77 without packages.
 """
@@ -35,10 +36,11 @@ def parse_arguments():
     parser.add_argument("--build", required=True)
     parser.add_argument("--source", required=True)
     parser.add_argument("--devices", default="1")
-    parser.add_argument("--cupti", default="130000")
+    parser.add_argument("--cupti", help="without --wheels: 130000")
     parser.add_argument("--nvcc", default="nvcc")
     parser.add_argument("--flag", action="append", default=[])
     parser.add_argument("--package", action="append", default=[])
+    parser.add_argument("--wheels", help="an environment that is there: frameworks")
     parser.add_argument("--keep", help="folder that is kept, for looking at what came out")
     parser.add_argument("program", type=pathlib.Path)
     arguments = parser.parse_args()
@@ -77,9 +79,12 @@ def environment_with(arguments):
 
 def run(arguments, command, folder, traced):
     """Exit status, stdout and stderr; the truth and the traces lie in @folder."""
-    simcuda = [os.path.join(arguments.source, "scripts", "simcuda"), "--cupti=" + arguments.cupti,
-               "--devices=" + arguments.devices, "--build=" + arguments.build]
+    simcuda = [os.path.join(arguments.source, "scripts", "simcuda"), "--devices=" + arguments.devices, "--build=" + arguments.build]
     environment = {**os.environ, **preloading.without_tracer()}
+    if arguments.wheels:
+        simcuda.append("--wheels=" + arguments.wheels)
+    if arguments.cupti:
+        simcuda.append("--cupti=" + arguments.cupti)
     if traced:
         simcuda.append(f"--truth={folder}/truth.%p.jsonl")
         environment.update(target.tracer_environment(arguments, f"{folder}/out"))
@@ -133,6 +138,8 @@ def check(arguments, folder):
     failures = target.Failures()
     if arguments.program.suffix == ".cu":
         command = compiled(arguments, folder)
+    elif arguments.wheels:
+        command = [f"{arguments.wheels}/bin/python", str(arguments.program.resolve())]
     else:
         command = [environment_with(arguments), str(arguments.program.resolve())]
     bare = run(arguments, command, folder, traced=False)

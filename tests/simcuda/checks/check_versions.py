@@ -92,5 +92,26 @@ class Versions(unittest.TestCase):
         self.assertEqual(first(b'cuInit', ctypes.byref(address), 99000, ctypes.c_uint64(0)), 1)
 
 
+class Runtime12(unittest.TestCase):
+    """What CUDA 13 changed is as it was in libcudart.so.12."""
+    @classmethod
+    def setUpClass(cls):
+        ctypes.CDLL(str(SIMULATED / 'libcuda.so.1'), ctypes.RTLD_GLOBAL)
+        cls.runtime = ctypes.CDLL(str(SIMULATED / 'libcudart.so.12'))
+
+    def test_pointer_attributes_are_shorter(self):
+        room = ctypes.create_string_buffer(b'\xaa' * 96, 96)
+        self.assertEqual(self.runtime.cudaPointerGetAttributes(room, ctypes.c_void_p(4096)), 0)
+        self.assertEqual(room.raw[24:], b'\xaa' * 72)
+        self.assertNotEqual(room.raw[:24], b'\xaa' * 24)
+
+    def test_properties_lie_elsewhere(self):
+        room = ctypes.create_string_buffer(1032)
+        self.assertEqual(self.runtime.cudaGetDeviceProperties_v2(room, 0), 0)
+        numbers = memoryview(room.raw[:]).cast('i')
+        self.assertTrue(room.raw.startswith(b'NVIDIA H200\0'))
+        self.assertEqual((numbers[308 // 4], numbers[360 // 4], numbers[364 // 4]), (32, 9, 0))
+
+
 if __name__ == '__main__':
     unittest.main(argv=[sys.argv[0]] + sys.argv[3:])

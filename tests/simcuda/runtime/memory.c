@@ -137,6 +137,7 @@ cudaError_t rt_cudaMemAdvise(const void *address, size_t bytes, enum cudaMemoryA
 cudaError_t rt_cudaPointerGetAttributes(struct cudaPointerAttributes *attributes,
 					const void *address)
 {
+	bool before_13 = rt_version < 13000; /* then the struct had no reserve */
 	unsigned int type = 0, is_managed = 0;
 	int device = 0;
 	CUpointer_attribute which[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
@@ -145,7 +146,8 @@ cudaError_t rt_cudaPointerGetAttributes(struct cudaPointerAttributes *attributes
 	void *data[] = {&type, &is_managed, &device};
 	cudaError_t error = RT_PLAIN(cuPointerGetAttributes, 3, which, data, (CUdeviceptr)address);
 
-	memset(attributes, 0, sizeof(*attributes));
+	memset(attributes, 0,
+	       before_13 ? offsetof(struct cudaPointerAttributes, reserved) : sizeof(*attributes));
 	attributes->type = is_managed ? cudaMemoryTypeManaged : (enum cudaMemoryType)type;
 	attributes->device = type ? device : -2;
 	attributes->devicePointer = type ? (void *)address : NULL;
