@@ -33,7 +33,8 @@ int main()
 	CHECK(cudaMalloc(&data, (size_t)blocks * 256 * sizeof(int)));
 	void *arguments[] = {&data};
 	for (int i = 0; i < 3; i++)
-		CHECK(cudaLaunchCooperativeKernel(together, dim3(blocks), dim3(256), arguments, 0, 0));
+		CHECK(cudaLaunchCooperativeKernel(together, dim3(blocks), dim3(256), arguments, 0,
+						  0));
 	cudaLaunchAttribute attribute = {};
 	attribute.id = cudaLaunchAttributeClusterDimension;
 	attribute.val.clusterDim.x = 2;

@@ -27,14 +27,17 @@ int main()
 	DRIVER(driver_function<PFN_cuCtxGetDevice_v2000>("cuCtxGetDevice", 2000)(&device));
 	REQUIRE(device == 0);
 	device = -1;
-	DRIVER(driver_function<PFN_cuCtxGetDevice_v13000>("cuCtxGetDevice", 13000)(&device, context));
+	DRIVER(driver_function<PFN_cuCtxGetDevice_v13000>("cuCtxGetDevice", 13000)(&device,
+										   context));
 	REQUIRE(device == 0);
 	DRIVER(driver_function<PFN_cuStreamGetCtx_v9020>("cuStreamGetCtx", 9020)(stream, &other));
 	REQUIRE(other == context);
-	DRIVER(driver_function<PFN_cuStreamGetCtx_v12050>("cuStreamGetCtx", 12050)(stream, &other, &green));
+	DRIVER(driver_function<PFN_cuStreamGetCtx_v12050>("cuStreamGetCtx", 12050)(stream, &other,
+										   &green));
 	REQUIRE(other == context && !green);
 	DRIVER(driver_function<PFN_cuMemAlloc_v3020>("cuMemAlloc", 3020)(&memory, 4096));
-	DRIVER(driver_function<PFN_cuMemsetD8Async_v3020>("cuMemsetD8Async", 6000)(memory, 1, 4096, stream));
+	DRIVER(driver_function<PFN_cuMemsetD8Async_v3020>("cuMemsetD8Async", 6000)(memory, 1, 4096,
+										   stream));
 	DRIVER(driver_function<PFN_cuCtxSynchronize_v2000>("cuCtxSynchronize", 2000)());
 	DRIVER(driver_function<PFN_cuCtxSynchronize_v13000>("cuCtxSynchronize", 13000)(context));
 	CUdeviceptr from[] = {memory, memory + 64}, to[] = {memory + 1024, memory + 2048};
@@ -45,15 +48,17 @@ int main()
 		to, from, sizes, 2, &how, &index, 1, &failed, stream));
 	DRIVER(driver_function<PFN_cuMemcpyBatchAsync_v13000>("cuMemcpyBatchAsync", 13000)(
 		to, from, sizes, 2, &how, &index, 1, stream));
-	DRIVER(driver_function<PFN_cuLogsRegisterCallback_v12090>("cuLogsRegisterCallback", 12090)(
-		on_log, NULL, &handle));
-	DRIVER(driver_function<PFN_cuLogsUnregisterCallback_v12090>("cuLogsUnregisterCallback", 12090)(
-		handle));
+	DRIVER(driver_function<PFN_cuLogsRegisterCallback_v12090>("cuLogsRegisterCallback",
+								  12090)(on_log, NULL, &handle));
+	DRIVER(driver_function<PFN_cuLogsUnregisterCallback_v12090>("cuLogsUnregisterCallback",
+								    12090)(handle));
 	void *missing = &device;
 	cudaDriverEntryPointQueryResult status;
-	CHECK(cudaGetDriverEntryPointByVersion("cuMemCreate", &missing, 10000, cudaEnableDefault, &status));
+	CHECK(cudaGetDriverEntryPointByVersion("cuMemCreate", &missing, 10000, cudaEnableDefault,
+					       &status));
 	REQUIRE(status == cudaDriverEntryPointVersionNotSufficent && !missing);
-	CHECK(cudaGetDriverEntryPointByVersion("cuNothing", &missing, 13000, cudaEnableDefault, &status));
+	CHECK(cudaGetDriverEntryPointByVersion("cuNothing", &missing, 13000, cudaEnableDefault,
+					       &status));
 	REQUIRE(status == cudaDriverEntryPointSymbolNotFound && !missing && !told);
 	CHECK(cudaDeviceSynchronize());
 	puts("entered");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Conditional nodes: if, if else, switch, a loop, one inside the other. Each condition has a default, as only
- * a kernel could change it.
+ * Conditional nodes: if, if else, switch, a loop, one inside the other. Each condition has a
+ * default, as only a kernel could change it.
  */
 #include "program.h"
 
@@ -76,7 +76,8 @@ int main()
 		CHECK(cudaGraphLaunch(executable, stream));
 	CHECK(cudaStreamSynchronize(stream));
 	CHECK(cudaMemcpy(back, data, sizeof(back), cudaMemcpyDeviceToHost));
-	REQUIRE(back[0] == 12 && back[11] == 12 && back[12] == 100 && back[99] == 100 && !back[100]);
+	REQUIRE(back[0] == 12 && back[11] == 12 && back[12] == 100 && back[99] == 100 &&
+		!back[100]);
 	puts("conditional");
 	return 0;
 }

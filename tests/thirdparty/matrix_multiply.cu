@@ -42,7 +42,8 @@ int main()
 	CHECK(cudaMemcpyAsync(b, host, bytes, cudaMemcpyHostToDevice, stream));
 	CHECK(cudaEventRecord(begin, stream));
 	for (int i = 0; i < repetitions; i++)
-		multiply<32><<<dim3(width / 32, width / 32), dim3(32, 32), 0, stream>>>(a, b, product, width);
+		multiply<32><<<dim3(width / 32, width / 32), dim3(32, 32), 0, stream>>>(
+			a, b, product, width);
 	CHECK(cudaEventRecord(end, stream));
 	CHECK(cudaEventSynchronize(end));
 	CHECK(cudaEventElapsedTime(&milliseconds, begin, end));

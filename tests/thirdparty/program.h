@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the programs of this folder share: they end with 1 at the first wrong result. Kernels compute
- * nothing on the simulated device, so only copies and sets are checked.
+ * What the programs of this folder share: they end with 1 at the first wrong result. Kernels
+ * compute nothing on the simulated device, so only copies and sets are checked.
  */
 #ifndef GT_TESTS_THIRDPARTY_PROGRAM_H
 #define GT_TESTS_THIRDPARTY_PROGRAM_H
@@ -35,11 +35,12 @@ template <typename Function> static Function driver_function(const char *name, u
 	void *address = NULL;
 	cudaDriverEntryPointQueryResult status;
 
-	CHECK(cudaGetDriverEntryPointByVersion(name, &address, version, cudaEnableDefault, &status));
+	CHECK(cudaGetDriverEntryPointByVersion(name, &address, version, cudaEnableDefault,
+					       &status));
 	REQUIRE(status == cudaDriverEntryPointSuccess && address);
 	return (Function)address;
 }
 
-#define DRIVER(call_)   REQUIRE((call_) == CUDA_SUCCESS)
+#define DRIVER(call_) REQUIRE((call_) == CUDA_SUCCESS)
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Prefix sums: a pass for each power of two, between two buffers, and the sums of blocks by recursion.
+ * Prefix sums: a pass for each power of two, between two buffers, and the sums of blocks by
+ * recursion.
  */
 #include "program.h"
 

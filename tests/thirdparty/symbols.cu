@@ -34,10 +34,10 @@ int main()
 	REQUIRE(!memcmp(up, down, sizeof(up)));
 	CHECK(cudaGraphCreate(&graph, 0));
 	numbers[200] = 77;
-	CHECK(cudaGraphAddMemcpyNodeToSymbol(&write, graph, NULL, 0, table, numbers, sizeof(numbers), 0,
-					     cudaMemcpyHostToDevice));
-	CHECK(cudaGraphAddMemcpyNodeFromSymbol(&read, graph, &write, 1, down, table, sizeof(int), 800,
-					       cudaMemcpyDeviceToHost));
+	CHECK(cudaGraphAddMemcpyNodeToSymbol(&write, graph, NULL, 0, table, numbers,
+					     sizeof(numbers), 0, cudaMemcpyHostToDevice));
+	CHECK(cudaGraphAddMemcpyNodeFromSymbol(&read, graph, &write, 1, down, table, sizeof(int),
+					       800, cudaMemcpyDeviceToHost));
 	CHECK(cudaGraphInstantiate(&executable, graph, 0));
 	CHECK(cudaGraphLaunch(executable, 0));
 	CHECK(cudaDeviceSynchronize());

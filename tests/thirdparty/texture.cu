@@ -73,8 +73,8 @@ int main()
 		picture[i / SIDE][i % SIDE] = (float)i;
 	CHECK(cudaMalloc(&out, sizeof(picture)));
 	CHECK(cudaMallocArray(&array, &channels, SIDE, SIDE, cudaArraySurfaceLoadStore));
-	CHECK(cudaMemcpy2DToArray(array, 0, 0, picture, sizeof(picture[0]), sizeof(picture[0]), SIDE,
-				  cudaMemcpyHostToDevice));
+	CHECK(cudaMemcpy2DToArray(array, 0, 0, picture, sizeof(picture[0]), sizeof(picture[0]),
+				  SIDE, cudaMemcpyHostToDevice));
 	resource.resType = cudaResourceTypeArray;
 	resource.res.array.array = array;
 	how.addressMode[0] = how.addressMode[1] = cudaAddressModeClamp;

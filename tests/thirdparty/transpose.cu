@@ -38,10 +38,12 @@ int main()
 			   cudaMemcpyHostToDevice));
 	for (auto kernel : kernels) {
 		CHECK(cudaMemset2D(to, pitch_to, 0, SIDE * sizeof(float), SIDE));
-		kernel<<<dim3(SIDE / 16, SIDE / 16), dim3(16, 16)>>>(to, from, pitch / sizeof(float));
+		kernel<<<dim3(SIDE / 16, SIDE / 16), dim3(16, 16)>>>(to, from,
+								     pitch / sizeof(float));
 		CHECK(cudaGetLastError());
 	}
-	CHECK(cudaMemcpy2D(to, pitch_to, from, pitch, sizeof(host[0]), SIDE, cudaMemcpyDeviceToDevice));
+	CHECK(cudaMemcpy2D(to, pitch_to, from, pitch, sizeof(host[0]), SIDE,
+			   cudaMemcpyDeviceToDevice));
 	for (int y = 0; y < SIDE; y++)
 		CHECK(cudaMemcpy(back[y], (char *)to + y * pitch_to, sizeof(back[0]),
 				 cudaMemcpyDeviceToHost));

@@ -30,7 +30,8 @@ int main()
 	CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
 	step<<<1, 32, 0, stream>>>(data);
 	CHECK(cudaStreamEndCapture(stream, &graph));
-	CHECK(cudaUserObjectCreate(&moved, &weights[0], destroy, 1, cudaUserObjectNoDestructorSync));
+	CHECK(cudaUserObjectCreate(&moved, &weights[0], destroy, 1,
+				   cudaUserObjectNoDestructorSync));
 	CHECK(cudaUserObjectCreate(&kept, &weights[1], destroy, 1, cudaUserObjectNoDestructorSync));
 	CHECK(cudaGraphRetainUserObject(graph, moved, 1, cudaGraphUserObjectMove));
 	CHECK(cudaGraphRetainUserObject(graph, kept, 2, 0));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Addresses are reserved, two allocations mapped into them, copied across, exported and imported again.
+ * Addresses are reserved, two allocations mapped into them, copied across, exported and imported
+ * again.
  */
 #include "program.h"
 
@@ -23,7 +24,8 @@ int main()
 	auto map = driver_function<PFN_cuMemMap_v10020>("cuMemMap", 10020);
 	auto unmap = driver_function<PFN_cuMemUnmap_v10020>("cuMemUnmap", 10020);
 	auto release = driver_function<PFN_cuMemRelease_v10020>("cuMemRelease", 10020);
-	auto reserve = driver_function<PFN_cuMemAddressReserve_v10020>("cuMemAddressReserve", 10020);
+	auto reserve =
+		driver_function<PFN_cuMemAddressReserve_v10020>("cuMemAddressReserve", 10020);
 	auto set_access = driver_function<PFN_cuMemSetAccess_v10020>("cuMemSetAccess", 10020);
 	properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
 	properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
@@ -45,8 +47,8 @@ int main()
 	REQUIRE(flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
 	CHECK(cudaMemset((void *)range, 0x5a, bytes));
 	DRIVER(driver_function<PFN_cuMemExportToShareableHandle_v10020>(
-		"cuMemExportToShareableHandle", 10020)(&fd, second,
-						       CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+		"cuMemExportToShareableHandle",
+		10020)(&fd, second, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
 	DRIVER(driver_function<PFN_cuMemImportFromShareableHandle_v10020>(
 		"cuMemImportFromShareableHandle", 10020)(&imported, (void *)(uintptr_t)fd,
 							 CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
@@ -62,7 +64,8 @@ int main()
 	DRIVER(release(first));
 	DRIVER(release(second));
 	DRIVER(release(imported));
-	DRIVER(driver_function<PFN_cuMemAddressFree_v10020>("cuMemAddressFree", 10020)(range, bytes));
+	DRIVER(driver_function<PFN_cuMemAddressFree_v10020>("cuMemAddressFree", 10020)(range,
+										       bytes));
 	puts("mapped");
 	return 0;
 }
