@@ -44,6 +44,10 @@ int main()
 	config.blockDim = dim3(64);
 	config.attrs = &attribute;
 	config.numAttrs = 1;
+	int size = 0, active = 0;
+	CHECK(cudaOccupancyMaxPotentialClusterSize(&size, clustered, &config));
+	CHECK(cudaOccupancyMaxActiveClusters(&active, clustered, &config));
+	REQUIRE(size >= 2 && active > 0);
 	CHECK(cudaLaunchKernelEx(&config, clustered, data));
 	CHECK(cudaDeviceSynchronize());
 	puts("together");

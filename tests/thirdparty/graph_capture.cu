@@ -44,6 +44,16 @@ int main()
 	cudaGraph_t graph = capture(origin, side, data, 1), other = capture(origin, side, data, 2);
 	CHECK(cudaGraphGetNodes(graph, NULL, &nodes));
 	CHECK(cudaGraphGetEdges(graph, NULL, NULL, NULL, &edges));
+	CHECK(cudaGraphDebugDotPrint(graph, "graph.dot", 0));
+	FILE *dot = fopen("graph.dot", "r");
+	int arrows = 0, last = 0, c;
+	REQUIRE(dot);
+	while ((c = fgetc(dot)) != EOF) {
+		arrows += last == '-' && c == '>';
+		last = c;
+	}
+	fclose(dot);
+	REQUIRE(arrows == (int)edges);
 	CHECK(cudaGraphInstantiate(&executable, graph, 0));
 	for (int i = 0; i < 20; i++)
 		CHECK(cudaGraphLaunch(executable, origin));

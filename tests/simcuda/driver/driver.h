@@ -325,7 +325,7 @@ uint64_t sim_run(struct CUstream_st *stream, struct sim_work *work, uint64_t not
 void sim_host_function_queue(struct CUstream_st *stream, CUhostFn function, void *data,
 			     uint64_t at);
 
-/* memory.c */
+/* memory/memory.c */
 enum sim_memory_class {
 	SIM_MEMORY_NONE,
 	SIM_MEMORY_DEVICE,
@@ -356,10 +356,10 @@ uint8_t sim_memory_activity_kind(enum sim_memory_class kind);
 /* event.c */
 bool sim_event_valid(const struct CUevent_st *event);
 
-/* ipc.c */
+/* memory/ipc.c */
 void sim_ipc_forget(uintptr_t address);
 
-/* copy.c */
+/* memory/copy.c */
 void sim_copy_classify(struct sim_copy *copy, CUmemorytype src, CUmemorytype dst);
 CUresult sim_copy_from_3d(const CUDA_MEMCPY3D *desc, struct sim_work *ret_work);
 

@@ -156,3 +156,29 @@ CUresult sim_cuStreamWaitEvent(CUstream handle, CUevent event, unsigned int flag
 	tell_sync(SIM_SYNC_WAIT_EVENT, event, stream, sim_now());
 	return CUDA_SUCCESS;
 }
+
+/* All streams of a context as one: the end of what they have so far. */
+CUresult sim_cuCtxRecordEvent(CUcontext context, CUevent event)
+{
+	if (!sim_context_valid(context))
+		return CUDA_ERROR_INVALID_CONTEXT;
+	if (!sim_event_valid(event))
+		return CUDA_ERROR_INVALID_HANDLE;
+	uint64_t tail = atomic_load(&context->tail), now = sim_now();
+	event->state->time = tail > now ? tail : now;
+	event->state->recorded = true;
+	return CUDA_SUCCESS;
+}
+
+CUresult sim_cuCtxWaitEvent(CUcontext context, CUevent event)
+{
+	if (!sim_context_valid(context))
+		return CUDA_ERROR_INVALID_CONTEXT;
+	if (!sim_event_valid(event))
+		return CUDA_ERROR_INVALID_HANDLE;
+	pthread_mutex_lock(&context->mutex);
+	for (struct CUstream_st *s = context->streams; s && event->state->recorded; s = s->next)
+		sim_stream_delay(s, event->state->time);
+	pthread_mutex_unlock(&context->mutex);
+	return CUDA_SUCCESS;
+}

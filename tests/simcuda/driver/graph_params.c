@@ -3,7 +3,7 @@
  * Nodes by one struct for all types, and reading and changing the parameters of nodes that are
  * there, in graphs and in executable ones. One thread per graph.
  */
-#include "driver/array.h"
+#include "driver/memory/array.h"
 #include "driver/graph.h"
 
 #include <string.h>

@@ -313,3 +313,8 @@ cudaError_t rt_cudaGraphExecGetFlags(cudaGraphExec_t exec, unsigned long long *f
 {
 	return RT_PLAIN(cuGraphExecGetFlags, exec, (cuuint64_t *)flags);
 }
+
+cudaError_t rt_cudaGraphDebugDotPrint(cudaGraph_t graph, const char *path, unsigned int flags)
+{
+	return RT_PLAIN(cuGraphDebugDotPrint, graph, path, flags);
+}

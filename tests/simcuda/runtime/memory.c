@@ -433,3 +433,12 @@ cudaError_t rt_cudaMemcpy3DBatchAsync(size_t count, struct cudaMemcpy3DBatchOp *
 	return RT_CALL(cuMemcpy3DBatchAsync_v2, _ptsz, count, (CUDA_MEMCPY3D_BATCH_OP *)list, flags,
 		       stream);
 }
+
+cudaError_t rt_cudaMemPrefetchBatchAsync(void **addresses, size_t *sizes, size_t count,
+					 struct cudaMemLocation *locations, size_t *indices,
+					 size_t location_count, unsigned long long flags,
+					 cudaStream_t stream)
+{
+	return RT_CALL(cuMemPrefetchBatchAsync, _ptsz, (CUdeviceptr *)addresses, sizes, count,
+		       (CUmemLocation *)locations, indices, location_count, flags, stream);
+}

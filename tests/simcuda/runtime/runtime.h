@@ -287,6 +287,11 @@ enum rt_need { RT_NOTHING, RT_DRIVER, RT_CONTEXT };
 	X(cuUserObjectCreate)                                                                      \
 	X(cuUserObjectRelease)                                                                     \
 	X(cuUserObjectRetain)                                                                      \
+	X(cuOccupancyMaxPotentialClusterSize)                                                      \
+	X(cuOccupancyMaxActiveClusters)                                                            \
+	X(cuGraphDebugDotPrint)                                                                    \
+	X(cuMemPrefetchBatchAsync)                                                                 \
+	X(cuMemPrefetchBatchAsync_ptsz)                                                            \
 	X(cuProfilerStart)                                                                         \
 	X(cuProfilerStop)
 

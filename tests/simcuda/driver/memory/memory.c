@@ -354,3 +354,16 @@ CUresult sim_cuMemAdvise_v2(CUdeviceptr address, size_t bytes, CUmem_advise advi
 {
 	return sim_check_ready();
 }
+
+/* Nothing moves: pages are where everyone sees them. */
+CUresult sim_cuMemPrefetchBatchAsync(CUdeviceptr *addresses, size_t *sizes, size_t count,
+				     CUmemLocation *locations, size_t *indices,
+				     size_t location_count, unsigned long long flags,
+				     CUstream handle)
+{
+	struct CUstream_st *stream;
+
+	if (!addresses || !sizes || !count || !locations || !location_count)
+		return CUDA_ERROR_INVALID_VALUE;
+	return sim_stream_find(handle, &stream);
+}

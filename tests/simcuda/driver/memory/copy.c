@@ -3,7 +3,7 @@
  * Copies and fills of every shape. Each becomes one work item; the synchronous ones wait for it
  * where the real ones do (not device to device, not a fill). Any thread.
  */
-#include "driver/array.h"
+#include "driver/memory/array.h"
 
 #include <cupti_activity.h>
 

@@ -3,7 +3,7 @@
  * Copies from and to arrays by offset, copies between contexts by shape, and batches of copies.
  * Any thread.
  */
-#include "driver/array.h"
+#include "driver/memory/array.h"
 
 /* One row of an array, or of memory. */
 struct side {

@@ -2,7 +2,7 @@
  *
  * CUDA arrays: host memory too, rows one after the other. Any thread.
  */
-#include "driver/array.h"
+#include "driver/memory/array.h"
 
 #include <stdlib.h>
 #include <string.h>
