@@ -65,7 +65,7 @@ static void tell_private(const void *caller)
 	char line[600];
 	Dl_info info;
 
-	if (!dladdr(caller, &info) || !info.dli_fname || strstr(info.dli_fname, "/libcupti.so"))
+	if (!dladdr(caller, &info) || !info.dli_fname || strstr(info.dli_fname, "/libcupti.so."))
 		return;
 	for (unsigned int i = 0; i < count && i < 16; i++)
 		if (told[i] == info.dli_fbase)
@@ -121,12 +121,16 @@ __attribute__((visibility("default"))) CUresult CUDAAPI cuGetExportTable(const v
 	if (!ret_table || !id)
 		return CUDA_ERROR_INVALID_VALUE;
 	/* what the real CUPTI asks for first; it would call what it finds there */
-	if (sim_driver_version >= 13020 && !memcmp(id, &tools, sizeof(tools))) {
+	if (!memcmp(id, &tools, sizeof(tools))) {
+		if (sim_driver_version < 13020)
+			return CUDA_ERROR_NOT_SUPPORTED;
 		*ret_table = &no_functions;
 		return CUDA_SUCCESS;
 	}
-	if (memcmp(id, &ours, sizeof(ours)))
-		return tell_private(__builtin_return_address(0)), CUDA_ERROR_NOT_SUPPORTED;
+	if (memcmp(id, &ours, sizeof(ours))) {
+		tell_private(__builtin_return_address(0));
+		return CUDA_ERROR_NOT_SUPPORTED;
+	}
 	*ret_table = &table;
 	return CUDA_SUCCESS;
 }
