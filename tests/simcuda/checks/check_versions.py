@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Asks cuGetProcAddress for every function in every version, and compares with the headers.
+"""Asks cuGetProcAddress for every function in every version, and compares with the headers. Also what
+CUDA 12 had otherwise, and the simulated NVML.
 
 usage: check_versions.py SIMULATED_DIR INCLUDE_DIR
 """
 import collections
 import ctypes
+import os
 import pathlib
 import re
 import sys
@@ -111,6 +113,22 @@ class Runtime12(unittest.TestCase):
         numbers = memoryview(room.raw[:]).cast('i')
         self.assertTrue(room.raw.startswith(b'NVIDIA H200\0'))
         self.assertEqual((numbers[308 // 4], numbers[360 // 4], numbers[364 // 4]), (32, 9, 0))
+
+
+class Nvml(unittest.TestCase):
+    def test_it_counts_and_finds_devices(self):
+        os.environ['SIMCUDA_DEVICES'] = '3'
+        nvml = ctypes.CDLL(str(SIMULATED / 'libnvidia-ml.so.1'))
+        count, index, device = ctypes.c_uint(), ctypes.c_uint(), ctypes.c_void_p()
+        self.assertEqual(nvml.nvmlDeviceGetCount_v2(ctypes.byref(count)), 1) # not initialised
+        self.assertEqual(nvml.nvmlInit_v2(), 0)
+        self.assertEqual((nvml.nvmlDeviceGetCount_v2(ctypes.byref(count)), count.value), (0, 3))
+        find = nvml.nvmlDeviceGetHandleByPciBusId_v2
+        self.assertEqual(find(b'0000:12:00.0', ctypes.byref(device)), 0)
+        self.assertEqual((nvml.nvmlDeviceGetIndex(device, ctypes.byref(index)), index.value), (0, 2))
+        self.assertEqual(find(b'0000:13:00.0', ctypes.byref(device)), 6)
+        self.assertEqual(nvml.nvmlDeviceGetHandleByIndex_v2(3, ctypes.byref(device)), 2)
+        self.assertEqual((nvml.nvmlShutdown(), nvml.nvmlShutdown()), (0, 1))
 
 
 if __name__ == '__main__':
