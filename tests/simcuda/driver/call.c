@@ -134,6 +134,7 @@ int sim_missing(const char *name)
 		said[slot] = name;
 	strncat(line, name, 100);
 	strcat(line, " is not simulated\n");
+	sim_log(line);
 	if (write(STDERR_FILENO, line, strlen(line)) < 0)
 		return CUDA_ERROR_NOT_SUPPORTED;
 	return CUDA_ERROR_NOT_SUPPORTED;

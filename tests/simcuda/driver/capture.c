@@ -87,6 +87,26 @@ CUresult sim_capture_wait(struct CUstream_st *stream, struct CUevent_st *event)
 	return join_tail(stream, event->captured, event->captured_count);
 }
 
+/* What the next captured work of the stream depends on, set or joined by the program. */
+CUresult sim_cuStreamUpdateCaptureDependencies_v2(CUstream handle, CUgraphNode *nodes,
+						  const CUgraphEdgeData *edges, size_t count,
+						  unsigned int flags)
+{
+	struct CUstream_st *stream;
+	CUresult result = sim_stream_find(handle, &stream);
+
+	if (result)
+		return result;
+	if (!stream->capture)
+		return CUDA_ERROR_ILLEGAL_STATE;
+	if (count && !nodes)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES)
+		return set_tail(stream, nodes, count);
+	return flags == CU_STREAM_ADD_CAPTURE_DEPENDENCIES ? join_tail(stream, nodes, count)
+							   : CUDA_ERROR_INVALID_VALUE;
+}
+
 static CUresult begin(struct CUstream_st *stream, struct CUgraph_st *graph, bool owns_graph)
 {
 	struct sim_capture *capture = calloc(1, sizeof(*capture));

@@ -133,6 +133,26 @@ CUresult sim_cuCtxDestroy_v2(CUcontext context)
 	return destroy(context);
 }
 
+/* A context is there from cuCtxCreate on, and for every cuCtxAttach, until as many detached. */
+CUresult sim_cuCtxAttach(CUcontext *ret_context, unsigned int flags)
+{
+	struct CUctx_st *context;
+	CUresult result = sim_check_context(&context);
+
+	if (result || flags)
+		return result ? result : CUDA_ERROR_INVALID_VALUE;
+	atomic_fetch_add(&context->attached, 1);
+	*ret_context = context;
+	return CUDA_SUCCESS;
+}
+
+CUresult sim_cuCtxDetach(CUcontext context)
+{
+	if (!sim_context_valid(context))
+		return CUDA_ERROR_INVALID_CONTEXT;
+	return atomic_fetch_sub(&context->attached, 1) > 0 ? CUDA_SUCCESS : destroy(context);
+}
+
 CUresult sim_cuCtxPushCurrent_v2(CUcontext context)
 {
 	return sim_context_valid(context) ? push(context) : CUDA_ERROR_INVALID_CONTEXT;
@@ -183,6 +203,16 @@ CUresult sim_cuCtxGetDevice(CUdevice *device)
 	if (!result)
 		*device = context->device->ordinal;
 	return result;
+}
+
+CUresult sim_cuCtxGetDevice_v2(CUdevice *device, CUcontext context)
+{
+	struct CUctx_st *of = context ? context : sim_context_current();
+
+	if (!sim_context_valid(of))
+		return CUDA_ERROR_INVALID_CONTEXT;
+	*device = of->device->ordinal;
+	return CUDA_SUCCESS;
 }
 
 CUresult sim_cuCtxGetId(CUcontext context, unsigned long long *id)
@@ -244,6 +274,32 @@ CUresult sim_cuCtxSetCacheConfig(CUfunc_cache config)
 	return sim_check_ready();
 }
 
+CUresult sim_cuCtxSetFlags(unsigned int flags)
+{
+	struct CUctx_st *context;
+	CUresult result = sim_check_context(&context);
+
+	if (!result)
+		context->flags = flags;
+	return result;
+}
+
+CUresult sim_cuCtxGetSharedMemConfig(CUsharedconfig *config)
+{
+	*config = CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE;
+	return sim_check_ready();
+}
+
+CUresult sim_cuCtxSetSharedMemConfig(CUsharedconfig config)
+{
+	return sim_check_ready();
+}
+
+CUresult sim_cuCtxResetPersistingL2Cache(void)
+{
+	return sim_check_ready();
+}
+
 CUresult sim_cuCtxEnablePeerAccess(CUcontext context, unsigned int flags)
 {
 	return sim_context_valid(context) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
@@ -254,13 +310,8 @@ CUresult sim_cuCtxDisablePeerAccess(CUcontext context)
 	return sim_context_valid(context) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
-CUresult sim_cuCtxSynchronize(void)
+static CUresult synchronize(struct CUctx_st *context)
 {
-	struct CUctx_st *context;
-	CUresult result = sim_check_context(&context);
-
-	if (result)
-		return result;
 	struct sim_sync sync = {.kind = SIM_SYNC_CONTEXT,
 				.correlation = sim_current_correlation(),
 				.context = context,
@@ -273,6 +324,21 @@ CUresult sim_cuCtxSynchronize(void)
 	sync.end = sim_now();
 	sim_client_synchronized(&sync);
 	return CUDA_SUCCESS;
+}
+
+CUresult sim_cuCtxSynchronize(void)
+{
+	struct CUctx_st *context;
+	CUresult result = sim_check_context(&context);
+
+	return result ? result : synchronize(context);
+}
+
+CUresult sim_cuCtxSynchronize_v2(CUcontext context)
+{
+	if (!context)
+		return sim_cuCtxSynchronize();
+	return sim_context_valid(context) ? synchronize(context) : CUDA_ERROR_INVALID_CONTEXT;
 }
 
 CUresult sim_cuDevicePrimaryCtxRetain(CUcontext *ret_context, CUdevice ordinal)

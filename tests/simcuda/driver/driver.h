@@ -65,6 +65,7 @@ struct CUctx_st {
 	_Atomic uint64_t blocking_tail; /* what the legacy stream waits for */
 	_Atomic uint64_t tail;          /* everything */
 	_Atomic int host_functions;     /* still to run */
+	_Atomic int attached;           /* cuCtxAttach without its cuCtxDetach */
 	struct CUctx_st *next;
 };
 
@@ -86,6 +87,12 @@ struct CUstream_st {
 	struct CUstream_st *_Atomic next;
 };
 
+/* When an event happens; that of another process is in memory which both map. */
+struct sim_event_state {
+	_Atomic uint64_t time;
+	_Atomic bool recorded;
+};
+
 struct CUevent_st {
 	_Atomic uint32_t magic;
 	uint32_t id;
@@ -93,8 +100,8 @@ struct CUevent_st {
 	_Atomic uint32_t sync_id;
 	struct CUctx_st *context;
 	struct CUstream_st *_Atomic stream; /* of the last record */
-	_Atomic bool recorded;
-	_Atomic uint64_t time;
+	struct sim_event_state *state;      /* own, or shared */
+	struct sim_event_state own;
 	struct sim_capture *_Atomic capture; /* recorded while that capture ran */
 	CUgraphNode *captured;
 	size_t captured_count;
@@ -109,6 +116,8 @@ struct CUfunc_st {
 	uint32_t static_shared;
 	uint32_t local_per_thread;
 	_Atomic int max_dynamic_shared;
+	uint32_t block[3]; /* set for cuLaunch and its kin */
+	uint32_t set_shared;
 	struct CUfunc_st *next;
 };
 
@@ -141,6 +150,7 @@ enum sim_work_kind {
 	SIM_WORK_CHILD,
 	SIM_WORK_ALLOC,
 	SIM_WORK_FREE,
+	SIM_WORK_CONDITIONAL,
 };
 
 /* A rectangle of bytes: width x height x depth with pitches. A plain copy has height = depth =
@@ -149,6 +159,7 @@ struct sim_region {
 	char *base;
 	size_t pitch;
 	size_t slice;
+	CUarray array; /* whose bytes these are, or NULL */
 };
 
 struct sim_copy {
@@ -187,9 +198,11 @@ struct sim_work {
 		} host;
 		CUevent event;
 		CUgraph child;
+		struct sim_conditional *conditional;
 		struct {
 			CUdeviceptr address;
 			size_t bytes;
+			int device;
 		} memory;
 	};
 };
@@ -212,11 +225,15 @@ extern _Atomic unsigned int sim_watching;
 extern const struct sim_client *_Atomic sim_client;
 extern const int sim_driver_version;
 
-struct sim_export {
+/* A version of a function for cuGetProcAddress; sorted by name, then the better ones later. */
+struct sim_version {
 	const char *name;
+	int since; /* as cuDriverGetVersion counts */
+	bool per_thread;
 	void *address;
 };
-extern const struct sim_export sim_exports[];
+extern const struct sim_version sim_versions[];
+extern const size_t sim_version_count;
 
 /* call.c: announcing API calls */
 void sim_call_enter(struct sim_call *call);
@@ -239,6 +256,9 @@ bool sim_is_ready(void);
 bool sim_is_gone(void);
 uint32_t sim_tid(void);
 void sim_announce_init(void);
+
+/* logs.c */
+void sim_log(const char *message);
 
 /* options.c: the environment, read once in cuInit */
 struct sim_options {
@@ -305,7 +325,7 @@ uint64_t sim_run(struct CUstream_st *stream, struct sim_work *work, uint64_t not
 void sim_host_function_queue(struct CUstream_st *stream, CUhostFn function, void *data,
 			     uint64_t at);
 
-/* memory.c */
+/* memory/memory.c */
 enum sim_memory_class {
 	SIM_MEMORY_NONE,
 	SIM_MEMORY_DEVICE,
@@ -322,14 +342,24 @@ struct sim_allocation {
 	struct CUctx_st *context;
 	struct CUmemPoolHandle_st *pool;
 	uint64_t id;
+	bool is_mapped; /* another process's, or mapped by the program: not cuMemFree's */
+	bool in_graph;  /* a graph's node made it: launched again it is there again */
 };
 CUresult sim_memory_new(enum sim_memory_class kind, size_t bytes, struct sim_allocation *ret);
+void sim_memory_tell(const struct sim_allocation *memory, bool is_release);
+CUresult sim_memory_release(uintptr_t address);
 CUresult sim_memory_add(const struct sim_allocation *allocation);
 CUresult sim_memory_remove(uintptr_t address, struct sim_allocation *ret);
 bool sim_memory_find(const void *address, struct sim_allocation *ret);
 uint8_t sim_memory_activity_kind(enum sim_memory_class kind);
 
-/* copy.c */
+/* event.c */
+bool sim_event_valid(const struct CUevent_st *event);
+
+/* memory/ipc.c */
+void sim_ipc_forget(uintptr_t address);
+
+/* memory/copy.c */
 void sim_copy_classify(struct sim_copy *copy, CUmemorytype src, CUmemorytype dst);
 CUresult sim_copy_from_3d(const CUDA_MEMCPY3D *desc, struct sim_work *ret_work);
 

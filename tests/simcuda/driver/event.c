@@ -12,7 +12,7 @@
 static _Atomic uint32_t last_id;
 static _Atomic uint32_t last_sync_id;
 
-static bool valid(const struct CUevent_st *event)
+bool sim_event_valid(const struct CUevent_st *event)
 {
 	return event && event->magic == EVENT_MAGIC;
 }
@@ -31,13 +31,14 @@ CUresult sim_cuEventCreate(CUevent *ret_event, unsigned int flags)
 	event->id = atomic_fetch_add(&last_id, 1) + 1;
 	event->flags = flags;
 	event->context = context;
+	event->state = &event->own;
 	*ret_event = event;
 	return CUDA_SUCCESS;
 }
 
 CUresult sim_cuEventDestroy_v2(CUevent event)
 {
-	if (!valid(event))
+	if (!sim_event_valid(event))
 		return CUDA_ERROR_INVALID_HANDLE;
 	event->magic = 0; /* kept: a graph node may still name it */
 	return CUDA_SUCCESS;
@@ -51,7 +52,7 @@ static void tell_recorded(struct CUstream_st *stream, struct CUevent_st *event)
 					  .stream = stream->id,
 					  .event_id = event->id,
 					  .event_sync_id = event->sync_id,
-					  .timestamp = event->time};
+					  .timestamp = event->state->time};
 
 	sim_client_event(&what);
 }
@@ -64,7 +65,7 @@ CUresult sim_cuEventRecordWithFlags(CUevent event, CUstream handle, unsigned int
 
 	if (result)
 		return result;
-	if (!valid(event))
+	if (!sim_event_valid(event))
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (stream->capture)
 		return flags & CU_EVENT_RECORD_EXTERNAL ? sim_capture_work(stream, &work)
@@ -84,9 +85,10 @@ CUresult sim_cuEventRecord(CUevent event, CUstream stream)
 
 CUresult sim_cuEventQuery(CUevent event)
 {
-	if (!valid(event))
+	if (!sim_event_valid(event))
 		return CUDA_ERROR_INVALID_HANDLE;
-	return event->recorded && !sim_is_past(event->time) ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
+	return event->state->recorded && !sim_is_past(event->state->time) ? CUDA_ERROR_NOT_READY
+									  : CUDA_SUCCESS;
 }
 
 static void tell_sync(enum sim_sync_kind kind, struct CUevent_st *event, struct CUstream_st *stream,
@@ -109,11 +111,11 @@ CUresult sim_cuEventSynchronize(CUevent event)
 {
 	uint64_t start = sim_now();
 
-	if (!valid(event))
+	if (!sim_event_valid(event))
 		return CUDA_ERROR_INVALID_HANDLE;
-	if (event->recorded)
-		sim_wait_until(event->time);
-	if (event->recorded && event->stream && event->stream->host_functions)
+	if (event->state->recorded)
+		sim_wait_until(event->state->time);
+	if (event->state->recorded && event->stream && event->stream->host_functions)
 		sim_stream_wait_host(event->stream);
 	tell_sync(SIM_SYNC_EVENT, event, event->stream, start);
 	return CUDA_SUCCESS;
@@ -121,12 +123,12 @@ CUresult sim_cuEventSynchronize(CUevent event)
 
 CUresult sim_cuEventElapsedTime_v2(float *milliseconds, CUevent start, CUevent end)
 {
-	if (!valid(start) || !valid(end) || !start->recorded || !end->recorded ||
-	    (start->flags | end->flags) & CU_EVENT_DISABLE_TIMING)
+	if (!sim_event_valid(start) || !sim_event_valid(end) || !start->state->recorded ||
+	    !end->state->recorded || (start->flags | end->flags) & CU_EVENT_DISABLE_TIMING)
 		return CUDA_ERROR_INVALID_HANDLE;
-	if (!sim_is_past(start->time) || !sim_is_past(end->time))
+	if (!sim_is_past(start->state->time) || !sim_is_past(end->state->time))
 		return CUDA_ERROR_NOT_READY;
-	*milliseconds = (float)((double)(int64_t)(end->time - start->time) / 1e6);
+	*milliseconds = (float)((double)(int64_t)(end->state->time - start->state->time) / 1e6);
 	return CUDA_SUCCESS;
 }
 
@@ -143,14 +145,40 @@ CUresult sim_cuStreamWaitEvent(CUstream handle, CUevent event, unsigned int flag
 
 	if (result)
 		return result;
-	if (!valid(event))
+	if (!sim_event_valid(event))
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (stream->capture && flags & CU_EVENT_WAIT_EXTERNAL)
 		return sim_capture_work(stream, &work);
 	if (stream->capture || event->capture)
 		return sim_capture_wait(stream, event);
-	if (event->recorded)
-		sim_stream_delay(stream, event->time);
+	if (event->state->recorded)
+		sim_stream_delay(stream, event->state->time);
 	tell_sync(SIM_SYNC_WAIT_EVENT, event, stream, sim_now());
+	return CUDA_SUCCESS;
+}
+
+/* All streams of a context as one: the end of what they have so far. */
+CUresult sim_cuCtxRecordEvent(CUcontext context, CUevent event)
+{
+	if (!sim_context_valid(context))
+		return CUDA_ERROR_INVALID_CONTEXT;
+	if (!sim_event_valid(event))
+		return CUDA_ERROR_INVALID_HANDLE;
+	uint64_t tail = atomic_load(&context->tail), now = sim_now();
+	event->state->time = tail > now ? tail : now;
+	event->state->recorded = true;
+	return CUDA_SUCCESS;
+}
+
+CUresult sim_cuCtxWaitEvent(CUcontext context, CUevent event)
+{
+	if (!sim_context_valid(context))
+		return CUDA_ERROR_INVALID_CONTEXT;
+	if (!sim_event_valid(event))
+		return CUDA_ERROR_INVALID_HANDLE;
+	pthread_mutex_lock(&context->mutex);
+	for (struct CUstream_st *s = context->streams; s && event->state->recorded; s = s->next)
+		sim_stream_delay(s, event->state->time);
+	pthread_mutex_unlock(&context->mutex);
 	return CUDA_SUCCESS;
 }

@@ -68,6 +68,9 @@ static void node_free(struct CUgraphNode_st *node)
 {
 	if (node->type == CU_GRAPH_NODE_TYPE_GRAPH)
 		sim_graph_free(node->work.child);
+	if (node->type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+		sim_conditional_free(node->work.conditional);
+	free(node->attributes);
 	free(node->dependencies);
 	free(node);
 }
@@ -79,6 +82,7 @@ void sim_graph_free(struct CUgraph_st *graph)
 			       graph->nodes[i], NULL);
 		node_free(graph->nodes[i]);
 	}
+	sim_graph_let_go(graph);
 	free(graph->nodes);
 	free(graph);
 }
@@ -184,6 +188,7 @@ struct CUgraph_st *sim_graph_clone(struct CUgraph_st *graph)
 
 	if (!clone)
 		return NULL;
+	sim_graph_hold_as(clone, graph);
 	sort(graph);
 	for (size_t i = 0; i < graph->count; i++) {
 		struct CUgraphNode_st *from = graph->nodes[i];
@@ -196,6 +201,9 @@ struct CUgraph_st *sim_graph_clone(struct CUgraph_st *graph)
 		from->end = i; /* its place, for those that depend on it */
 		if (from->type == CU_GRAPH_NODE_TYPE_GRAPH)
 			node->work.child = sim_graph_clone(from->work.child);
+		if (from->type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+			node->work.conditional = sim_conditional_clone(from->work.conditional);
+		sim_graph_copy_attributes(node, from);
 		for (size_t d = 0; d < from->dependency_count; d++)
 			sim_graph_depend(node, clone->nodes[from->dependencies[d]->end]);
 		sim_graph_tell(CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, clone, node, NULL);
@@ -249,6 +257,17 @@ CUresult sim_cuGraphNodeFindInClone(CUgraphNode *ret_node, CUgraphNode original,
 	return *ret_node ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
+static bool remove_dependency(struct CUgraphNode_st *node, const struct CUgraphNode_st *on)
+{
+	size_t kept = 0, before = node->dependency_count;
+
+	for (size_t d = 0; d < before; d++)
+		if (node->dependencies[d] != on)
+			node->dependencies[kept++] = node->dependencies[d];
+	node->dependency_count = kept;
+	return kept < before;
+}
+
 CUresult sim_cuGraphDestroyNode(CUgraphNode node)
 {
 	struct CUgraph_st *graph = node ? node->graph : NULL;
@@ -258,15 +277,9 @@ CUresult sim_cuGraphDestroyNode(CUgraphNode node)
 		return CUDA_ERROR_INVALID_VALUE;
 	sim_graph_tell(CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING, graph, node, NULL);
 	for (size_t i = 0; i < graph->count; i++) {
-		struct CUgraphNode_st *other = graph->nodes[i];
-		size_t kept = 0;
-
-		for (size_t d = 0; d < other->dependency_count; d++)
-			if (other->dependencies[d] != node)
-				other->dependencies[kept++] = other->dependencies[d];
-		other->dependency_count = kept;
-		if (other != node)
-			graph->nodes[at++] = other;
+		remove_dependency(graph->nodes[i], node);
+		if (graph->nodes[i] != node)
+			graph->nodes[at++] = graph->nodes[i];
 	}
 	graph->count = at;
 	node_free(node);
@@ -305,12 +318,21 @@ CUresult sim_cuGraphGetRootNodes(CUgraph graph, CUgraphNode *nodes, size_t *coun
 	return CUDA_SUCCESS;
 }
 
-CUresult sim_cuGraphGetEdges(CUgraph graph, CUgraphNode *from, CUgraphNode *to, size_t *count)
+/* Edges have no data of their own: all are full dependencies. */
+static void clear_edges(CUgraphEdgeData *edges, const size_t *count)
+{
+	if (edges && count)
+		memset(edges, 0, *count * sizeof(*edges));
+}
+
+CUresult sim_cuGraphGetEdges_v2(CUgraph graph, CUgraphNode *from, CUgraphNode *to,
+				CUgraphEdgeData *edges, size_t *count)
 {
 	size_t found = 0;
 
 	if (!graph || !count)
 		return CUDA_ERROR_INVALID_VALUE;
+	clear_edges(edges, count);
 	for (size_t i = 0; i < graph->count; i++)
 		for (size_t d = 0; d < graph->nodes[i]->dependency_count; d++, found++) {
 			give(from, count, found, graph->nodes[i]->dependencies[d]);
@@ -321,14 +343,6 @@ CUresult sim_cuGraphGetEdges(CUgraph graph, CUgraphNode *from, CUgraphNode *to, 
 	return CUDA_SUCCESS;
 }
 
-CUresult sim_cuGraphGetEdges_v2(CUgraph graph, CUgraphNode *from, CUgraphNode *to,
-				CUgraphEdgeData *edges, size_t *count)
-{
-	if (edges && count)
-		memset(edges, 0, *count * sizeof(*edges));
-	return sim_cuGraphGetEdges(graph, from, to, count);
-}
-
 CUresult sim_cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType *type)
 {
 	if (!node || !type)
@@ -337,10 +351,12 @@ CUresult sim_cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType *type)
 	return CUDA_SUCCESS;
 }
 
-CUresult sim_cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode *nodes, size_t *count)
+CUresult sim_cuGraphNodeGetDependencies_v2(CUgraphNode node, CUgraphNode *nodes,
+					   CUgraphEdgeData *edges, size_t *count)
 {
 	if (!node || !count)
 		return CUDA_ERROR_INVALID_VALUE;
+	clear_edges(edges, count);
 	for (size_t i = 0; i < node->dependency_count; i++)
 		give(nodes, count, i, node->dependencies[i]);
 	if (!nodes || *count > node->dependency_count)
@@ -356,12 +372,14 @@ static bool depends(const struct CUgraphNode_st *node, const struct CUgraphNode_
 	return false;
 }
 
-CUresult sim_cuGraphNodeGetDependentNodes(CUgraphNode node, CUgraphNode *nodes, size_t *count)
+CUresult sim_cuGraphNodeGetDependentNodes_v2(CUgraphNode node, CUgraphNode *nodes,
+					     CUgraphEdgeData *edges, size_t *count)
 {
 	size_t found = 0;
 
 	if (!node || !count)
 		return CUDA_ERROR_INVALID_VALUE;
+	clear_edges(edges, count);
 	for (size_t i = 0; i < node->graph->count; i++)
 		if (depends(node->graph->nodes[i], node))
 			give(nodes, count, found++, node->graph->nodes[i]);
@@ -370,8 +388,9 @@ CUresult sim_cuGraphNodeGetDependentNodes(CUgraphNode node, CUgraphNode *nodes, 
 	return CUDA_SUCCESS;
 }
 
-CUresult sim_cuGraphAddDependencies(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
-				    size_t count)
+CUresult sim_cuGraphAddDependencies_v2(CUgraph graph, const CUgraphNode *from,
+				       const CUgraphNode *to, const CUgraphEdgeData *edges,
+				       size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		CUresult result =
@@ -384,9 +403,12 @@ CUresult sim_cuGraphAddDependencies(CUgraph graph, const CUgraphNode *from, cons
 	return CUDA_SUCCESS;
 }
 
-CUresult sim_cuGraphAddDependencies_v2(CUgraph graph, const CUgraphNode *from,
-				       const CUgraphNode *to, const CUgraphEdgeData *edges,
-				       size_t count)
+CUresult sim_cuGraphRemoveDependencies_v2(CUgraph graph, const CUgraphNode *from,
+					  const CUgraphNode *to, const CUgraphEdgeData *edges,
+					  size_t count)
 {
-	return sim_cuGraphAddDependencies(graph, from, to, count);
+	for (size_t i = 0; i < count; i++)
+		if (!to[i] || !remove_dependency(to[i], from[i]))
+			return CUDA_ERROR_INVALID_VALUE;
+	return CUDA_SUCCESS;
 }

@@ -73,6 +73,12 @@ CUresult sim_cuGraphExecGetFlags(CUgraphExec exec, cuuint64_t *flags)
 	return CUDA_SUCCESS;
 }
 
+/* Its work names graphs that are its own. */
+static bool owns_graphs(CUgraphNodeType type)
+{
+	return type == CU_GRAPH_NODE_TYPE_GRAPH || type == CU_GRAPH_NODE_TYPE_CONDITIONAL;
+}
+
 /* Same shape, new parameters; anything else is refused. */
 CUresult sim_cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph,
 				  CUgraphExecUpdateResultInfo *info)
@@ -92,7 +98,7 @@ CUresult sim_cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph,
 		}
 	for (size_t i = 0; i < graph->count; i++) {
 		exec->graph->nodes[i]->original = graph->nodes[i];
-		if (graph->nodes[i]->type != CU_GRAPH_NODE_TYPE_GRAPH)
+		if (!owns_graphs(graph->nodes[i]->type))
 			exec->graph->nodes[i]->work = graph->nodes[i]->work;
 	}
 	return CUDA_SUCCESS;
@@ -118,6 +124,14 @@ static void widen(struct span *span, uint64_t end, uint64_t ns)
 	span->end = end > span->end ? end : span->end;
 }
 
+/* The graph that a node runs: a child, or the body that its condition chooses. */
+static CUgraph graph_inside(const struct CUgraphNode_st *node)
+{
+	if (node->work.kind == SIM_WORK_CONDITIONAL)
+		return sim_conditional_body(node->work.conditional);
+	return node->work.kind == SIM_WORK_CHILD ? node->work.child : NULL;
+}
+
 /* Nodes are sorted: what a node depends on has been placed before it. */
 static void run_nodes(struct CUgraph_st *graph, struct CUstream_st *stream, uint32_t exec_id,
 		      uint64_t base, struct span *span)
@@ -133,10 +147,13 @@ static void run_nodes(struct CUgraph_st *graph, struct CUstream_st *stream, uint
 		if (node->is_disabled || node->work.kind == SIM_WORK_EMPTY ||
 		    node->work.kind == SIM_WORK_ALLOC || node->work.kind == SIM_WORK_FREE)
 			continue;
-		if (node->work.kind == SIM_WORK_CHILD) {
+		if (node->work.kind == SIM_WORK_CONDITIONAL && !graph_inside(node))
+			continue;
+		CUgraph inside = graph_inside(node);
+		if (inside) {
 			struct span inner = {UINT64_MAX, ready};
 
-			run_nodes(node->work.child, stream, exec_id, ready, &inner);
+			run_nodes(inside, stream, exec_id, ready, &inner);
 			node->end = inner.end;
 		} else {
 			node->end = sim_run(stream, &node->work, ready, exec_id, node->id);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Making nodes explicitly, and reading and changing their parameters. One thread per graph.
+ * Making nodes explicitly, each type by its own function; kernel nodes with all there is to them.
+ * One thread per graph.
  */
 #include "driver/graph.h"
 
@@ -17,13 +18,14 @@ CUgraphNodeType sim_graph_type_of(const struct sim_work *work)
 		[SIM_WORK_CHILD] = CU_GRAPH_NODE_TYPE_GRAPH,
 		[SIM_WORK_ALLOC] = CU_GRAPH_NODE_TYPE_MEM_ALLOC,
 		[SIM_WORK_FREE] = CU_GRAPH_NODE_TYPE_MEM_FREE,
+		[SIM_WORK_CONDITIONAL] = CU_GRAPH_NODE_TYPE_CONDITIONAL,
 	};
 
 	return types[work->kind];
 }
 
-static CUresult add(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *dependencies,
-		    size_t count, const struct sim_work *work)
+CUresult sim_graph_add_work(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *dependencies,
+			    size_t count, const struct sim_work *work)
 {
 	if (!ret_node || !graph || (count && !dependencies))
 		return CUDA_ERROR_INVALID_VALUE;
@@ -31,7 +33,7 @@ static CUresult add(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *dep
 	return *ret_node ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-static CUresult kernel_work(const CUDA_KERNEL_NODE_PARAMS *params, struct sim_work *ret_work)
+CUresult sim_graph_kernel_work(const CUDA_KERNEL_NODE_PARAMS *params, struct sim_work *ret_work)
 {
 	struct CUfunc_st *function = params->func ? params->func : (CUfunction)params->kern;
 
@@ -58,9 +60,9 @@ CUresult sim_cuGraphAddKernelNode_v2(CUgraphNode *node, CUgraph graph,
 				     const CUDA_KERNEL_NODE_PARAMS *params)
 {
 	struct sim_work work;
-	CUresult result = params ? kernel_work(params, &work) : CUDA_ERROR_INVALID_VALUE;
+	CUresult result = params ? sim_graph_kernel_work(params, &work) : CUDA_ERROR_INVALID_VALUE;
 
-	return result ? result : add(node, graph, dependencies, count, &work);
+	return result ? result : sim_graph_add_work(node, graph, dependencies, count, &work);
 }
 
 /* The first version of the struct is a prefix of the second. */
@@ -108,10 +110,19 @@ CUresult sim_cuGraphKernelNodeSetParams_v2(CUgraphNode node, const CUDA_KERNEL_N
 {
 	if (!node || node->type != CU_GRAPH_NODE_TYPE_KERNEL || !params)
 		return CUDA_ERROR_INVALID_VALUE;
-	return kernel_work(params, &node->work);
+	return sim_graph_kernel_work(params, &node->work);
 }
 
-static CUgraphNode in_exec(CUgraphExec exec, CUgraphNode node)
+CUresult sim_cuGraphKernelNodeSetParams(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1 *params)
+{
+	if (!params)
+		return CUDA_ERROR_INVALID_VALUE;
+	CUDA_KERNEL_NODE_PARAMS full = from_v1(params);
+
+	return sim_cuGraphKernelNodeSetParams_v2(node, &full);
+}
+
+CUgraphNode sim_graph_in_exec(CUgraphExec exec, CUgraphNode node)
 {
 	CUgraphNode found = NULL;
 
@@ -124,12 +135,18 @@ static CUgraphNode in_exec(CUgraphExec exec, CUgraphNode node)
 CUresult sim_cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node,
 					       const CUDA_KERNEL_NODE_PARAMS *params)
 {
-	return sim_cuGraphKernelNodeSetParams_v2(in_exec(exec, node), params);
+	return sim_cuGraphKernelNodeSetParams_v2(sim_graph_in_exec(exec, node), params);
+}
+
+CUresult sim_cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
+					    const CUDA_KERNEL_NODE_PARAMS_v1 *params)
+{
+	return sim_cuGraphKernelNodeSetParams(sim_graph_in_exec(exec, node), params);
 }
 
 CUresult sim_cuGraphNodeSetEnabled(CUgraphExec exec, CUgraphNode node, unsigned int enabled)
 {
-	CUgraphNode found = in_exec(exec, node);
+	CUgraphNode found = sim_graph_in_exec(exec, node);
 
 	if (!found)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -139,7 +156,7 @@ CUresult sim_cuGraphNodeSetEnabled(CUgraphExec exec, CUgraphNode node, unsigned 
 
 CUresult sim_cuGraphNodeGetEnabled(CUgraphExec exec, CUgraphNode node, unsigned int *enabled)
 {
-	CUgraphNode found = in_exec(exec, node);
+	CUgraphNode found = sim_graph_in_exec(exec, node);
 
 	if (!found)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -156,18 +173,10 @@ CUresult sim_cuGraphAddMemcpyNode(CUgraphNode *node, CUgraph graph, const CUgrap
 	if (result)
 		return result;
 	work.copy.facts.async = true;
-	return add(node, graph, dependencies, count, &work);
+	return sim_graph_add_work(node, graph, dependencies, count, &work);
 }
 
-CUresult sim_cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
-					    const CUDA_MEMCPY3D *params, CUcontext context)
-{
-	CUgraphNode found = in_exec(exec, node);
-
-	return found ? sim_copy_from_3d(params, &found->work) : CUDA_ERROR_INVALID_VALUE;
-}
-
-static CUresult set_work(const CUDA_MEMSET_NODE_PARAMS *p, struct sim_work *ret_work)
+CUresult sim_graph_set_work(const CUDA_MEMSET_NODE_PARAMS *p, struct sim_work *ret_work)
 {
 	struct sim_allocation memory = {.kind = SIM_MEMORY_DEVICE};
 
@@ -193,9 +202,9 @@ CUresult sim_cuGraphAddMemsetNode(CUgraphNode *node, CUgraph graph, const CUgrap
 				  CUcontext context)
 {
 	struct sim_work work;
-	CUresult result = params ? set_work(params, &work) : CUDA_ERROR_INVALID_VALUE;
+	CUresult result = params ? sim_graph_set_work(params, &work) : CUDA_ERROR_INVALID_VALUE;
 
-	return result ? result : add(node, graph, dependencies, count, &work);
+	return result ? result : sim_graph_add_work(node, graph, dependencies, count, &work);
 }
 
 CUresult sim_cuGraphAddHostNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
@@ -205,7 +214,7 @@ CUresult sim_cuGraphAddHostNode(CUgraphNode *node, CUgraph graph, const CUgraphN
 		return CUDA_ERROR_INVALID_VALUE;
 	struct sim_work work = {
 		.kind = SIM_WORK_HOST, .ns = 1000, .host = {params->fn, params->userData}};
-	return add(node, graph, dependencies, count, &work);
+	return sim_graph_add_work(node, graph, dependencies, count, &work);
 }
 
 CUresult sim_cuGraphAddEmptyNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
@@ -213,7 +222,7 @@ CUresult sim_cuGraphAddEmptyNode(CUgraphNode *node, CUgraph graph, const CUgraph
 {
 	struct sim_work work = {.kind = SIM_WORK_EMPTY};
 
-	return add(node, graph, dependencies, count, &work);
+	return sim_graph_add_work(node, graph, dependencies, count, &work);
 }
 
 CUresult sim_cuGraphAddEventRecordNode(CUgraphNode *node, CUgraph graph,
@@ -221,7 +230,8 @@ CUresult sim_cuGraphAddEventRecordNode(CUgraphNode *node, CUgraph graph,
 {
 	struct sim_work work = {.kind = SIM_WORK_RECORD, .event = event};
 
-	return event ? add(node, graph, dependencies, count, &work) : CUDA_ERROR_INVALID_VALUE;
+	return event ? sim_graph_add_work(node, graph, dependencies, count, &work)
+		     : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult sim_cuGraphAddEventWaitNode(CUgraphNode *node, CUgraph graph,
@@ -229,7 +239,8 @@ CUresult sim_cuGraphAddEventWaitNode(CUgraphNode *node, CUgraph graph,
 {
 	struct sim_work work = {.kind = SIM_WORK_WAIT, .event = event};
 
-	return event ? add(node, graph, dependencies, count, &work) : CUDA_ERROR_INVALID_VALUE;
+	return event ? sim_graph_add_work(node, graph, dependencies, count, &work)
+		     : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult sim_cuGraphAddChildGraphNode(CUgraphNode *node, CUgraph graph,
@@ -240,103 +251,6 @@ CUresult sim_cuGraphAddChildGraphNode(CUgraphNode *node, CUgraph graph,
 	if (!child)
 		return CUDA_ERROR_INVALID_VALUE;
 	work.child = sim_graph_clone(child);
-	return work.child ? add(node, graph, dependencies, count, &work) : CUDA_ERROR_OUT_OF_MEMORY;
-}
-
-CUresult sim_cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node,
-					    const CUDA_MEMSET_NODE_PARAMS *params,
-					    CUcontext context)
-{
-	CUgraphNode found = in_exec(exec, node);
-
-	return found && params ? set_work(params, &found->work) : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult sim_cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node,
-					  const CUDA_HOST_NODE_PARAMS *params)
-{
-	CUgraphNode found = in_exec(exec, node);
-
-	if (!found || found->type != CU_GRAPH_NODE_TYPE_HOST || !params)
-		return CUDA_ERROR_INVALID_VALUE;
-	found->work.host.function = params->fn;
-	found->work.host.data = params->userData;
-	return CUDA_SUCCESS;
-}
-
-static CUresult add_kernel_v3(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
-			      size_t count, const CUDA_KERNEL_NODE_PARAMS_v3 *p)
-{
-	CUDA_KERNEL_NODE_PARAMS params = {.func = p->func,
-					  .gridDimX = p->gridDimX,
-					  .gridDimY = p->gridDimY,
-					  .gridDimZ = p->gridDimZ,
-					  .blockDimX = p->blockDimX,
-					  .blockDimY = p->blockDimY,
-					  .blockDimZ = p->blockDimZ,
-					  .sharedMemBytes = p->sharedMemBytes,
-					  .kernelParams = p->kernelParams,
-					  .extra = p->extra,
-					  .kern = p->kern};
-
-	return sim_cuGraphAddKernelNode_v2(node, graph, dependencies, count, &params);
-}
-
-static CUresult add_memset_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
-			      size_t count, const CUDA_MEMSET_NODE_PARAMS_v2 *p)
-{
-	CUDA_MEMSET_NODE_PARAMS params = {.dst = p->dst,
-					  .pitch = p->pitch,
-					  .value = p->value,
-					  .elementSize = p->elementSize,
-					  .width = p->width,
-					  .height = p->height};
-
-	return sim_cuGraphAddMemsetNode(node, graph, dependencies, count, &params, p->ctx);
-}
-
-static CUresult add_host_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
-			    size_t count, const CUDA_HOST_NODE_PARAMS_v2 *p)
-{
-	CUDA_HOST_NODE_PARAMS params = {.fn = p->fn, .userData = p->userData};
-
-	return sim_cuGraphAddHostNode(node, graph, dependencies, count, &params);
-}
-
-/* One entry for all types; those that are not simulated are refused. */
-CUresult sim_cuGraphAddNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
-			       const CUgraphEdgeData *edges, size_t count, CUgraphNodeParams *p)
-{
-	if (!p)
-		return CUDA_ERROR_INVALID_VALUE;
-	switch ((int)p->type) {
-	case CU_GRAPH_NODE_TYPE_KERNEL:
-		return add_kernel_v3(node, graph, dependencies, count, &p->kernel);
-	case CU_GRAPH_NODE_TYPE_MEMCPY:
-		return sim_cuGraphAddMemcpyNode(node, graph, dependencies, count,
-						&p->memcpy.copyParams, p->memcpy.copyCtx);
-	case CU_GRAPH_NODE_TYPE_MEMSET:
-		return add_memset_v2(node, graph, dependencies, count, &p->memset);
-	case CU_GRAPH_NODE_TYPE_HOST:
-		return add_host_v2(node, graph, dependencies, count, &p->host);
-	case CU_GRAPH_NODE_TYPE_GRAPH:
-		return sim_cuGraphAddChildGraphNode(node, graph, dependencies, count,
-						    p->graph.graph);
-	case CU_GRAPH_NODE_TYPE_EMPTY:
-		return sim_cuGraphAddEmptyNode(node, graph, dependencies, count);
-	case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
-		return sim_cuGraphAddEventWaitNode(node, graph, dependencies, count,
-						   p->eventWait.event);
-	case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
-		return sim_cuGraphAddEventRecordNode(node, graph, dependencies, count,
-						     p->eventRecord.event);
-	default:
-		return sim_missing("a graph node of that type");
-	}
-}
-
-CUresult sim_cuGraphAddNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
-			    size_t count, CUgraphNodeParams *params)
-{
-	return sim_cuGraphAddNode_v2(node, graph, dependencies, NULL, count, params);
+	return work.child ? sim_graph_add_work(node, graph, dependencies, count, &work)
+			  : CUDA_ERROR_OUT_OF_MEMORY;
 }

@@ -207,3 +207,41 @@ CUresult sim_cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, CUfunction f
 	*bytes = each > taken ? each - taken : 0;
 	return CUDA_SUCCESS;
 }
+
+CUresult sim_cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block, CUfunction function,
+						       CUoccupancyB2DSize shared_of, size_t shared,
+						       int limit, unsigned int flags)
+{
+	return sim_cuOccupancyMaxPotentialBlockSize(grid, block, function, shared_of, shared,
+						    limit);
+}
+
+/* A cluster lies in a group of multiprocessors; each of the device's has eight of them here. */
+CUresult sim_cuOccupancyMaxPotentialClusterSize(int *size, CUfunction function,
+						const CUlaunchConfig *config)
+{
+	if (!size || !function || !config)
+		return CUDA_ERROR_INVALID_VALUE;
+	*size = 8;
+	return CUDA_SUCCESS;
+}
+
+CUresult sim_cuOccupancyMaxActiveClusters(int *clusters, CUfunction function,
+					  const CUlaunchConfig *config)
+{
+	unsigned int size = 1;
+
+	if (!clusters || !function || !config)
+		return CUDA_ERROR_INVALID_VALUE;
+	for (unsigned int i = 0; i < config->numAttrs; i++)
+		if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+			size = config->attrs[i].value.clusterDim.x *
+			       config->attrs[i].value.clusterDim.y *
+			       config->attrs[i].value.clusterDim.z;
+	unsigned int threads = config->blockDimX * config->blockDimY * config->blockDimZ;
+	if (!size || !threads)
+		return CUDA_ERROR_INVALID_VALUE;
+	int blocks = blocks_per_multiprocessor(function, (int)threads, config->sharedMemBytes);
+	*clusters = (int)sim_options.facts->multiprocessors * blocks / (int)size;
+	return CUDA_SUCCESS;
+}

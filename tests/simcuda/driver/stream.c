@@ -196,6 +196,13 @@ CUresult sim_cuStreamGetId(CUstream handle, unsigned long long *id)
 	return result;
 }
 
+CUresult sim_cuStreamGetCtx_v2(CUstream handle, CUcontext *context, CUgreenCtx *green)
+{
+	if (green)
+		*green = NULL;
+	return sim_cuStreamGetCtx(handle, context);
+}
+
 CUresult sim_cuStreamGetCtx(CUstream handle, CUcontext *context)
 {
 	struct CUstream_st *stream;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * How others get at the driver: the private table for the two other simulated libraries,
- * cuGetProcAddress for everyone, and the error names.
+ * and the error names.
  */
 #include "driver/driver.h"
 
-#include <stdlib.h>
+#include <dlfcn.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static int device_count(void)
 {
@@ -54,6 +56,32 @@ static const char *symbol_of(CUfunction function)
 	return sim_symbol_of(function);
 }
 
+/* Only NVIDIA's driver has the tables that its static runtime, which libraries of others carry as
+ * well, asks for: the calls through that runtime fail, and this says why. Once an object. */
+static void tell_private(const void *caller)
+{
+	static const void *_Atomic told[16];
+	static _Atomic unsigned int count;
+	char line[600];
+	Dl_info info;
+
+	if (!dladdr(caller, &info) || !info.dli_fname || strstr(info.dli_fname, "/libcupti.so."))
+		return;
+	for (unsigned int i = 0; i < count && i < 16; i++)
+		if (told[i] == info.dli_fbase)
+			return;
+	unsigned int slot = atomic_fetch_add(&count, 1);
+	if (slot >= 16)
+		return;
+	told[slot] = info.dli_fbase;
+	int length = snprintf(line, sizeof(line),
+			      "simcuda: %s has NVIDIA's static CUDA runtime inside, which runs on "
+			      "NVIDIA's driver only: its CUDA calls fail\n",
+			      info.dli_fname);
+	if (length > 0 && write(STDERR_FILENO, line, strlen(line)) < 0)
+		sim_log("simcuda: a static CUDA runtime asked for a private table\n");
+}
+
 static const struct sim_table table = {
 	.watching = &sim_watching,
 	.call_enter = sim_call_enter,
@@ -93,112 +121,18 @@ __attribute__((visibility("default"))) CUresult CUDAAPI cuGetExportTable(const v
 	if (!ret_table || !id)
 		return CUDA_ERROR_INVALID_VALUE;
 	/* what the real CUPTI asks for first; it would call what it finds there */
-	if (sim_driver_version >= 13020 && !memcmp(id, &tools, sizeof(tools))) {
+	if (!memcmp(id, &tools, sizeof(tools))) {
+		if (sim_driver_version < 13020)
+			return CUDA_ERROR_NOT_SUPPORTED;
 		*ret_table = &no_functions;
 		return CUDA_SUCCESS;
 	}
-	if (memcmp(id, &ours, sizeof(ours)))
+	if (memcmp(id, &ours, sizeof(ours))) {
+		tell_private(__builtin_return_address(0));
 		return CUDA_ERROR_NOT_SUPPORTED;
+	}
 	*ret_table = &table;
 	return CUDA_SUCCESS;
-}
-
-static void *find_export(const char *name)
-{
-	for (const struct sim_export *e = sim_exports; e->name; e++)
-		if (!strcmp(e->name, name))
-			return e->address;
-	return NULL;
-}
-
-/* Functions whose newest version must not be given to a caller that asks for an older CUDA. */
-static const struct {
-	const char *name;
-	const char *variant;
-	int since;
-} versions[] = {
-	{"cuCtxCreate", "_v4", 12050},
-	{"cuCtxCreate", "_v3", 11040},
-	{"cuCtxCreate", "_v2", 3020},
-	{"cuGraphInstantiate", "WithFlags", 12000},
-	{"cuGraphInstantiate", "_v2", 11000},
-	{"cuGraphInstantiate", "", 10000},
-	{"cuGraphExecUpdate", "_v2", 12000},
-	{"cuGraphExecUpdate", "", 10020},
-	{"cuGraphAddKernelNode", "_v2", 12000},
-	{"cuGraphAddKernelNode", "", 10000},
-	{"cuGraphKernelNodeGetParams", "_v2", 12000},
-	{"cuGraphKernelNodeGetParams", "", 10000},
-	{"cuGraphKernelNodeSetParams", "_v2", 12000},
-	{"cuGraphKernelNodeSetParams", "", 10000},
-	{"cuGraphExecKernelNodeSetParams", "_v2", 12000},
-	{"cuGraphExecKernelNodeSetParams", "", 10000},
-	{"cuGraphAddNode", "_v2", 12030},
-	{"cuGraphAddNode", "", 12020},
-	{"cuGraphAddDependencies", "_v2", 13000},
-	{"cuGraphAddDependencies", "", 10000},
-	{"cuGraphGetEdges", "_v2", 13000},
-	{"cuGraphGetEdges", "", 10000},
-	{"cuStreamGetCaptureInfo", "_v3", 12030},
-	{"cuStreamGetCaptureInfo", "_v2", 11030},
-	{"cuStreamGetCaptureInfo", "", 10010},
-	{"cuStreamBeginCapture", "_v2", 10010},
-	{"cuMemPrefetchAsync", "_v2", 12020},
-	{"cuMemPrefetchAsync", "", 8000},
-	{"cuMemAdvise", "_v2", 12020},
-	{"cuMemAdvise", "", 8000},
-};
-
-static void *find_suffixed(const char *name, const char *variant, bool per_thread)
-{
-	static const char *const suffixes[] = {"_ptsz", "_ptds", ""};
-	char full[160];
-	void *found = NULL;
-
-	for (int i = per_thread ? 0 : 2; i < 3 && !found; i++) {
-		strncpy(full, name, 100);
-		full[100] = '\0';
-		strcat(full, variant);
-		strcat(full, suffixes[i]);
-		found = find_export(full);
-	}
-	return found;
-}
-
-static void *find_version(const char *name, int version, bool per_thread)
-{
-	static const char *const newest_first[] = {"_v4", "_v3", "_v2", ""};
-	void *found = NULL;
-	bool is_listed = false;
-
-	for (size_t i = 0; i < sizeof(versions) / sizeof(*versions) && !found; i++) {
-		if (strcmp(versions[i].name, name))
-			continue;
-		is_listed = true;
-		if (version >= versions[i].since)
-			found = find_suffixed(name, versions[i].variant, per_thread);
-	}
-	for (int i = 0; i < 4 && !found && !is_listed; i++)
-		found = find_suffixed(name, newest_first[i], per_thread);
-	return found;
-}
-
-CUresult sim_cuGetProcAddress_v2(const char *name, void **address, int version, cuuint64_t flags,
-				 CUdriverProcAddressQueryResult *status)
-{
-	if (!name || !address)
-		return CUDA_ERROR_INVALID_VALUE;
-	*address =
-		find_version(name, version, flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM);
-	if (status)
-		*status = *address ? CU_GET_PROC_ADDRESS_SUCCESS
-				   : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
-	return *address ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
-}
-
-CUresult sim_cuGetProcAddress(const char *name, void **address, int version, cuuint64_t flags)
-{
-	return sim_cuGetProcAddress_v2(name, address, version, flags, NULL);
 }
 
 static const struct {

@@ -138,13 +138,14 @@ uint64_t sim_run(struct CUstream_st *stream, struct sim_work *work, uint64_t not
 	    work->kind == SIM_WORK_SET)
 		return run_device_work(stream, work, not_before, graph, node);
 	if (work->kind == SIM_WORK_WAIT)
-		not_before = not_before > work->event->time ? not_before : work->event->time;
+		not_before = not_before > work->event->state->time ? not_before
+								   : work->event->state->time;
 	sim_place(stream, not_before, work->ns, SIM_ENGINE_NONE, &start, &end);
 	if (work->kind == SIM_WORK_HOST)
 		sim_host_function_queue(stream, work->host.function, work->host.data, start);
 	if (work->kind == SIM_WORK_RECORD) {
-		work->event->time = start;
-		work->event->recorded = true;
+		work->event->state->time = start;
+		work->event->state->recorded = true;
 	}
 	return end;
 }

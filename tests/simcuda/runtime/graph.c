@@ -84,14 +84,6 @@ cudaError_t rt_cudaGraphExecKernelNodeSetParams(cudaGraphExec_t exec, cudaGraphN
 	return error ? error : RT_PLAIN(cuGraphExecKernelNodeSetParams_v2, exec, node, &wanted);
 }
 
-static CUcontext current(void)
-{
-	CUcontext context = NULL;
-
-	rt_cu.cuCtxGetCurrent(&context);
-	return context;
-}
-
 cudaError_t rt_cudaGraphAddMemcpyNode(cudaGraphNode_t *node, cudaGraph_t graph,
 				      const cudaGraphNode_t *dependencies, size_t count,
 				      const struct cudaMemcpy3DParms *params)
@@ -101,7 +93,7 @@ cudaError_t rt_cudaGraphAddMemcpyNode(cudaGraphNode_t *node, cudaGraph_t graph,
 
 	return error ? error
 		     : RT_PLAIN(cuGraphAddMemcpyNode, node, graph, dependencies, count, &desc,
-				current());
+				rt_context());
 }
 
 cudaError_t rt_cudaGraphAddMemcpyNode1D(cudaGraphNode_t *node, cudaGraph_t graph,
@@ -128,7 +120,8 @@ cudaError_t rt_cudaGraphAddMemsetNode(cudaGraphNode_t *node, cudaGraph_t graph,
 					  .width = p->width,
 					  .height = p->height};
 
-	return RT_PLAIN(cuGraphAddMemsetNode, node, graph, dependencies, count, &wanted, current());
+	return RT_PLAIN(cuGraphAddMemsetNode, node, graph, dependencies, count, &wanted,
+			rt_context());
 }
 
 cudaError_t rt_cudaGraphAddHostNode(cudaGraphNode_t *node, cudaGraph_t graph,
@@ -235,29 +228,6 @@ cudaError_t rt_cudaGraphInstantiateWithParams(cudaGraphExec_t *exec, cudaGraph_t
 			(CUDA_GRAPH_INSTANTIATE_PARAMS *)params);
 }
 
-/* The runtime's struct has the driver's shape but for kernels and copies. */
-cudaError_t rt_cudaGraphAddNode(cudaGraphNode_t *node, cudaGraph_t graph,
-				const cudaGraphNode_t *dependencies, const cudaGraphEdgeData *edges,
-				size_t count, struct cudaGraphNodeParams *params)
-{
-	if (params->type == cudaGraphNodeTypeMemcpy)
-		return rt_cudaGraphAddMemcpyNode(node, graph, dependencies, count,
-						 &params->memcpy.copyParams);
-	if (params->type == cudaGraphNodeTypeKernel) {
-		struct cudaKernelNodeParams kernel = {.func = params->kernel.func,
-						      .gridDim = params->kernel.gridDim,
-						      .blockDim = params->kernel.blockDim,
-						      .sharedMemBytes =
-							      params->kernel.sharedMemBytes,
-						      .kernelParams = params->kernel.kernelParams,
-						      .extra = params->kernel.extra};
-
-		return rt_cudaGraphAddKernelNode(node, graph, dependencies, count, &kernel);
-	}
-	return RT_PLAIN(cuGraphAddNode_v2, node, graph, dependencies,
-			(const CUgraphEdgeData *)edges, count, (CUgraphNodeParams *)params);
-}
-
 cudaError_t rt_cudaGraphExecMemcpyNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
 						const struct cudaMemcpy3DParms *params)
 {
@@ -265,7 +235,7 @@ cudaError_t rt_cudaGraphExecMemcpyNodeSetParams(cudaGraphExec_t exec, cudaGraphN
 	cudaError_t error = rt_copy_desc(params, &desc);
 
 	return error ? error
-		     : RT_PLAIN(cuGraphExecMemcpyNodeSetParams, exec, node, &desc, current());
+		     : RT_PLAIN(cuGraphExecMemcpyNodeSetParams, exec, node, &desc, rt_context());
 }
 
 cudaError_t rt_cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t exec, cudaGraphNode_t node,
@@ -290,7 +260,7 @@ cudaError_t rt_cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t exec, cudaGraphN
 					  .width = p->width,
 					  .height = p->height};
 
-	return RT_PLAIN(cuGraphExecMemsetNodeSetParams, exec, node, &wanted, current());
+	return RT_PLAIN(cuGraphExecMemsetNodeSetParams, exec, node, &wanted, rt_context());
 }
 
 cudaError_t rt_cudaGraphExecHostNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
@@ -310,13 +280,15 @@ cudaError_t rt_cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t *from, cudaG
 cudaError_t rt_cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t *nodes,
 					    cudaGraphEdgeData *edges, size_t *count)
 {
-	return RT_PLAIN(cuGraphNodeGetDependencies, node, nodes, count);
+	return RT_PLAIN(cuGraphNodeGetDependencies_v2, node, nodes, (CUgraphEdgeData *)edges,
+			count);
 }
 
 cudaError_t rt_cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t *nodes,
 					      cudaGraphEdgeData *edges, size_t *count)
 {
-	return RT_PLAIN(cuGraphNodeGetDependentNodes, node, nodes, count);
+	return RT_PLAIN(cuGraphNodeGetDependentNodes_v2, node, nodes, (CUgraphEdgeData *)edges,
+			count);
 }
 
 cudaError_t rt_cudaGraphNodeSetEnabled(cudaGraphExec_t exec, cudaGraphNode_t node,
@@ -340,4 +312,9 @@ cudaError_t rt_cudaGraphNodeFindInClone(cudaGraphNode_t *node, cudaGraphNode_t o
 cudaError_t rt_cudaGraphExecGetFlags(cudaGraphExec_t exec, unsigned long long *flags)
 {
 	return RT_PLAIN(cuGraphExecGetFlags, exec, (cuuint64_t *)flags);
+}
+
+cudaError_t rt_cudaGraphDebugDotPrint(cudaGraph_t graph, const char *path, unsigned int flags)
+{
+	return RT_PLAIN(cuGraphDebugDotPrint, graph, path, flags);
 }

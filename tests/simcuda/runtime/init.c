@@ -65,6 +65,14 @@ cudaError_t rt_start(void)
 	return cudaSuccess;
 }
 
+CUcontext rt_context(void)
+{
+	CUcontext context = NULL;
+
+	rt_cu.cuCtxGetCurrent(&context);
+	return context;
+}
+
 /* A context that the program made current by itself is used as it is. */
 cudaError_t rt_bind(void)
 {

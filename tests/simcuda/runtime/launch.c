@@ -186,3 +186,34 @@ cudaError_t rt_cudaLibraryUnload(cudaLibrary_t library)
 {
 	return RT_PLAIN(cuLibraryUnload, (CUlibrary)library);
 }
+
+static cudaError_t clusters(int *ret, const void *named, const cudaLaunchConfig_t *config,
+			    CUresult (*ask)(int *, CUfunction, const CUlaunchConfig *))
+{
+	CUfunction function = rt_kernel_of(named);
+
+	if (!function || !config)
+		return function ? cudaErrorInvalidValue : cudaErrorInvalidDeviceFunction;
+	CUlaunchConfig wanted = {.gridDimX = config->gridDim.x,
+				 .gridDimY = config->gridDim.y,
+				 .gridDimZ = config->gridDim.z,
+				 .blockDimX = config->blockDim.x,
+				 .blockDimY = config->blockDim.y,
+				 .blockDimZ = config->blockDim.z,
+				 .sharedMemBytes = (unsigned int)config->dynamicSmemBytes,
+				 .attrs = (CUlaunchAttribute *)config->attrs,
+				 .numAttrs = config->numAttrs};
+	return (cudaError_t)ask(ret, function, &wanted);
+}
+
+cudaError_t rt_cudaOccupancyMaxPotentialClusterSize(int *size, const void *named,
+						    const cudaLaunchConfig_t *config)
+{
+	return clusters(size, named, config, rt_cu.cuOccupancyMaxPotentialClusterSize);
+}
+
+cudaError_t rt_cudaOccupancyMaxActiveClusters(int *count, const void *named,
+					      const cudaLaunchConfig_t *config)
+{
+	return clusters(count, named, config, rt_cu.cuOccupancyMaxActiveClusters);
+}

@@ -137,6 +137,7 @@ cudaError_t rt_cudaMemAdvise(const void *address, size_t bytes, enum cudaMemoryA
 cudaError_t rt_cudaPointerGetAttributes(struct cudaPointerAttributes *attributes,
 					const void *address)
 {
+	bool before_13 = rt_version < 13000; /* then the struct had no reserve */
 	unsigned int type = 0, is_managed = 0;
 	int device = 0;
 	CUpointer_attribute which[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
@@ -145,7 +146,8 @@ cudaError_t rt_cudaPointerGetAttributes(struct cudaPointerAttributes *attributes
 	void *data[] = {&type, &is_managed, &device};
 	cudaError_t error = RT_PLAIN(cuPointerGetAttributes, 3, which, data, (CUdeviceptr)address);
 
-	memset(attributes, 0, sizeof(*attributes));
+	memset(attributes, 0,
+	       before_13 ? offsetof(struct cudaPointerAttributes, reserved) : sizeof(*attributes));
 	attributes->type = is_managed ? cudaMemoryTypeManaged : (enum cudaMemoryType)type;
 	attributes->device = type ? device : -2;
 	attributes->devicePointer = type ? (void *)address : NULL;
@@ -203,7 +205,7 @@ cudaError_t rt_cudaMemcpyAsync(void *dst, const void *src, size_t bytes, enum cu
 }
 
 /* A symbol's address, checked against its size. */
-static cudaError_t inside(const void *symbol, size_t bytes, size_t offset, char **ret)
+cudaError_t rt_variable_part(const void *symbol, size_t bytes, size_t offset, char **ret)
 {
 	CUdeviceptr address;
 	size_t size;
@@ -221,7 +223,7 @@ cudaError_t rt_cudaMemcpyToSymbol(const void *symbol, const void *src, size_t by
 				  enum cudaMemcpyKind kind)
 {
 	char *dst;
-	cudaError_t error = inside(symbol, bytes, offset, &dst);
+	cudaError_t error = rt_variable_part(symbol, bytes, offset, &dst);
 
 	return error ? error : copy(dst, src, bytes, kind);
 }
@@ -230,7 +232,7 @@ cudaError_t rt_cudaMemcpyFromSymbol(void *dst, const void *symbol, size_t bytes,
 				    enum cudaMemcpyKind kind)
 {
 	char *src;
-	cudaError_t error = inside(symbol, bytes, offset, &src);
+	cudaError_t error = rt_variable_part(symbol, bytes, offset, &src);
 
 	return error ? error : copy(dst, src, bytes, kind);
 }
@@ -239,7 +241,7 @@ cudaError_t rt_cudaMemcpyToSymbolAsync(const void *symbol, const void *src, size
 				       size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream)
 {
 	char *dst;
-	cudaError_t error = inside(symbol, bytes, offset, &dst);
+	cudaError_t error = rt_variable_part(symbol, bytes, offset, &dst);
 
 	return error ? error : copy_async(dst, src, bytes, kind, stream);
 }
@@ -248,7 +250,7 @@ cudaError_t rt_cudaMemcpyFromSymbolAsync(void *dst, const void *symbol, size_t b
 					 enum cudaMemcpyKind kind, cudaStream_t stream)
 {
 	char *src;
-	cudaError_t error = inside(symbol, bytes, offset, &src);
+	cudaError_t error = rt_variable_part(symbol, bytes, offset, &src);
 
 	return error ? error : copy_async(dst, src, bytes, kind, stream);
 }
@@ -299,29 +301,36 @@ cudaError_t rt_cudaMemcpy2DAsync(void *dst, size_t dst_pitch, const void *src, s
 	return RT_CALL(cuMemcpy2DAsync_v2, _ptsz, &desc, stream);
 }
 
+/* Widths and offsets are in elements where an array takes part, in bytes between pointers. */
 cudaError_t rt_copy_desc(const struct cudaMemcpy3DParms *p, CUDA_MEMCPY3D *ret_desc)
 {
-	if (p->srcArray || p->dstArray)
-		return rt_missing("a copy from or to a cudaArray");
-	*ret_desc = (CUDA_MEMCPY3D){.srcXInBytes = p->srcPos.x,
-				    .srcY = p->srcPos.y,
-				    .srcZ = p->srcPos.z,
-				    .srcMemoryType = rt_kinds_type(p->kind, true),
-				    .srcHost = p->srcPtr.ptr,
-				    .srcDevice = (CUdeviceptr)p->srcPtr.ptr,
-				    .srcPitch = p->srcPtr.pitch,
-				    .srcHeight = p->srcPtr.ysize,
-				    .dstXInBytes = p->dstPos.x,
-				    .dstY = p->dstPos.y,
-				    .dstZ = p->dstPos.z,
-				    .dstMemoryType = rt_kinds_type(p->kind, false),
-				    .dstHost = p->dstPtr.ptr,
-				    .dstDevice = (CUdeviceptr)p->dstPtr.ptr,
-				    .dstPitch = p->dstPtr.pitch,
-				    .dstHeight = p->dstPtr.ysize,
-				    .WidthInBytes = p->extent.width,
-				    .Height = p->extent.height,
-				    .Depth = p->extent.depth};
+	size_t src_element = rt_array_element(p->srcArray);
+	size_t dst_element = rt_array_element(p->dstArray);
+
+	if ((p->srcArray && p->srcPtr.ptr) || (p->dstArray && p->dstPtr.ptr))
+		return cudaErrorInvalidValue;
+	*ret_desc = (CUDA_MEMCPY3D){
+		.srcXInBytes = p->srcPos.x * src_element,
+		.srcY = p->srcPos.y,
+		.srcZ = p->srcPos.z,
+		.srcMemoryType = p->srcArray ? CU_MEMORYTYPE_ARRAY : rt_kinds_type(p->kind, true),
+		.srcHost = p->srcPtr.ptr,
+		.srcDevice = (CUdeviceptr)p->srcPtr.ptr,
+		.srcArray = (CUarray)p->srcArray,
+		.srcPitch = p->srcPtr.pitch,
+		.srcHeight = p->srcPtr.ysize,
+		.dstXInBytes = p->dstPos.x * dst_element,
+		.dstY = p->dstPos.y,
+		.dstZ = p->dstPos.z,
+		.dstMemoryType = p->dstArray ? CU_MEMORYTYPE_ARRAY : rt_kinds_type(p->kind, false),
+		.dstHost = p->dstPtr.ptr,
+		.dstDevice = (CUdeviceptr)p->dstPtr.ptr,
+		.dstArray = (CUarray)p->dstArray,
+		.dstPitch = p->dstPtr.pitch,
+		.dstHeight = p->dstPtr.ysize,
+		.WidthInBytes = p->extent.width * (p->srcArray ? src_element : dst_element),
+		.Height = p->extent.height,
+		.Depth = p->extent.depth};
 	return cudaSuccess;
 }
 
@@ -416,4 +425,20 @@ cudaError_t rt_cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAcce
 				    size_t count)
 {
 	return RT_PLAIN(cuMemPoolSetAccess, pool, (const CUmemAccessDesc *)access, count);
+}
+
+cudaError_t rt_cudaMemcpy3DBatchAsync(size_t count, struct cudaMemcpy3DBatchOp *list,
+				      unsigned long long flags, cudaStream_t stream)
+{
+	return RT_CALL(cuMemcpy3DBatchAsync_v2, _ptsz, count, (CUDA_MEMCPY3D_BATCH_OP *)list, flags,
+		       stream);
+}
+
+cudaError_t rt_cudaMemPrefetchBatchAsync(void **addresses, size_t *sizes, size_t count,
+					 struct cudaMemLocation *locations, size_t *indices,
+					 size_t location_count, unsigned long long flags,
+					 cudaStream_t stream)
+{
+	return RT_CALL(cuMemPrefetchBatchAsync, _ptsz, (CUdeviceptr *)addresses, sizes, count,
+		       (CUmemLocation *)locations, indices, location_count, flags, stream);
 }

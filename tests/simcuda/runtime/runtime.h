@@ -193,8 +193,8 @@ enum rt_need { RT_NOTHING, RT_DRIVER, RT_CONTEXT };
 	X(cuGraphExecMemsetNodeSetParams)                                                          \
 	X(cuGraphExecHostNodeSetParams)                                                            \
 	X(cuGraphGetEdges_v2)                                                                      \
-	X(cuGraphNodeGetDependencies)                                                              \
-	X(cuGraphNodeGetDependentNodes)                                                            \
+	X(cuGraphNodeGetDependencies_v2)                                                           \
+	X(cuGraphNodeGetDependentNodes_v2)                                                         \
 	X(cuGraphNodeSetEnabled)                                                                   \
 	X(cuGraphNodeGetEnabled)                                                                   \
 	X(cuGraphNodeFindInClone)                                                                  \
@@ -214,6 +214,84 @@ enum rt_need { RT_NOTHING, RT_DRIVER, RT_CONTEXT };
 	X(cuMemPoolSetAccess)                                                                      \
 	X(cuOccupancyAvailableDynamicSMemPerBlock)                                                 \
 	X(cuLibraryUnload)                                                                         \
+	X(cuArray3DCreate_v2)                                                                      \
+	X(cuArray3DGetDescriptor_v2)                                                               \
+	X(cuArrayDestroy)                                                                          \
+	X(cuCtxGetCacheConfig)                                                                     \
+	X(cuCtxResetPersistingL2Cache)                                                             \
+	X(cuDeviceGetGraphMemAttribute)                                                            \
+	X(cuDeviceGraphMemTrim)                                                                    \
+	X(cuDevicePrimaryCtxGetState)                                                              \
+	X(cuDeviceSetGraphMemAttribute)                                                            \
+	X(cuGraphAddMemAllocNode)                                                                  \
+	X(cuGraphAddMemFreeNode)                                                                   \
+	X(cuGraphChildGraphNodeGetGraph)                                                           \
+	X(cuGraphConditionalHandleCreate)                                                          \
+	X(cuGraphEventRecordNodeGetEvent)                                                          \
+	X(cuGraphEventRecordNodeSetEvent)                                                          \
+	X(cuGraphEventWaitNodeGetEvent)                                                            \
+	X(cuGraphEventWaitNodeSetEvent)                                                            \
+	X(cuGraphExecChildGraphNodeSetParams)                                                      \
+	X(cuGraphExecEventRecordNodeSetEvent)                                                      \
+	X(cuGraphExecEventWaitNodeSetEvent)                                                        \
+	X(cuGraphExecNodeSetParams)                                                                \
+	X(cuGraphHostNodeGetParams)                                                                \
+	X(cuGraphHostNodeSetParams)                                                                \
+	X(cuGraphKernelNodeCopyAttributes)                                                         \
+	X(cuGraphKernelNodeGetAttribute)                                                           \
+	X(cuGraphKernelNodeSetAttribute)                                                           \
+	X(cuGraphMemAllocNodeGetParams)                                                            \
+	X(cuGraphMemFreeNodeGetParams)                                                             \
+	X(cuGraphMemcpyNodeGetParams)                                                              \
+	X(cuGraphMemcpyNodeSetParams)                                                              \
+	X(cuGraphMemsetNodeGetParams)                                                              \
+	X(cuGraphMemsetNodeSetParams)                                                              \
+	X(cuGraphNodeSetParams)                                                                    \
+	X(cuGraphReleaseUserObject)                                                                \
+	X(cuGraphRemoveDependencies_v2)                                                            \
+	X(cuGraphRetainUserObject)                                                                 \
+	X(cuIpcCloseMemHandle)                                                                     \
+	X(cuIpcGetEventHandle)                                                                     \
+	X(cuIpcGetMemHandle)                                                                       \
+	X(cuIpcOpenEventHandle)                                                                    \
+	X(cuIpcOpenMemHandle_v2)                                                                   \
+	X(cuKernelSetAttribute)                                                                    \
+	X(cuLogsCurrent)                                                                           \
+	X(cuLogsDumpToFile)                                                                        \
+	X(cuLogsDumpToMemory)                                                                      \
+	X(cuLogsRegisterCallback)                                                                  \
+	X(cuLogsUnregisterCallback)                                                                \
+	X(cuMemGetDefaultMemPool)                                                                  \
+	X(cuMemGetMemPool)                                                                         \
+	X(cuMemPoolGetAccess)                                                                      \
+	X(cuMemSetMemPool)                                                                         \
+	X(cuMemcpy3DBatchAsync_v2)                                                                 \
+	X(cuMemcpy3DBatchAsync_v2_ptsz)                                                            \
+	X(cuMemcpy3DPeer)                                                                          \
+	X(cuMemcpy3DPeerAsync)                                                                     \
+	X(cuMemcpy3DPeerAsync_ptsz)                                                                \
+	X(cuMemcpy3DPeer_ptds)                                                                     \
+	X(cuMipmappedArrayCreate)                                                                  \
+	X(cuMipmappedArrayDestroy)                                                                 \
+	X(cuMipmappedArrayGetLevel)                                                                \
+	X(cuStreamUpdateCaptureDependencies_v2)                                                    \
+	X(cuStreamUpdateCaptureDependencies_v2_ptsz)                                               \
+	X(cuSurfObjectCreate)                                                                      \
+	X(cuSurfObjectDestroy)                                                                     \
+	X(cuSurfObjectGetResourceDesc)                                                             \
+	X(cuTexObjectCreate)                                                                       \
+	X(cuTexObjectDestroy)                                                                      \
+	X(cuTexObjectGetResourceDesc)                                                              \
+	X(cuTexObjectGetResourceViewDesc)                                                          \
+	X(cuTexObjectGetTextureDesc)                                                               \
+	X(cuUserObjectCreate)                                                                      \
+	X(cuUserObjectRelease)                                                                     \
+	X(cuUserObjectRetain)                                                                      \
+	X(cuOccupancyMaxPotentialClusterSize)                                                      \
+	X(cuOccupancyMaxActiveClusters)                                                            \
+	X(cuGraphDebugDotPrint)                                                                    \
+	X(cuMemPrefetchBatchAsync)                                                                 \
+	X(cuMemPrefetchBatchAsync_ptsz)                                                            \
 	X(cuProfilerStart)                                                                         \
 	X(cuProfilerStop)
 
@@ -258,7 +336,17 @@ const char *rt_symbol_of(const void *function);
 CUfunction rt_kernel_of(const void *host_function);
 cudaError_t rt_variable_of(const void *host_variable, CUdeviceptr *ret_address, size_t *ret_bytes);
 
+/* init.c: the calling thread's */
+CUcontext rt_context(void);
+
+/* array.c */
+cudaError_t rt_format_of(const struct cudaChannelFormatDesc *desc, CUarray_format *ret_format,
+			 unsigned int *ret_channels);
+struct cudaChannelFormatDesc rt_channels_of(CUarray_format format, unsigned int channels);
+size_t rt_array_element(cudaArray_const_t array);
+
 /* memory.c */
+cudaError_t rt_variable_part(const void *symbol, size_t bytes, size_t offset, char **ret);
 CUmemorytype rt_kinds_type(enum cudaMemcpyKind kind, bool is_source);
 cudaError_t rt_copy_desc(const struct cudaMemcpy3DParms *parms, CUDA_MEMCPY3D *ret_desc);
 

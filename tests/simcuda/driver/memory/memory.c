@@ -113,7 +113,7 @@ static bool on_device(enum sim_memory_class kind)
 	return kind == SIM_MEMORY_DEVICE || kind == SIM_MEMORY_ARRAY;
 }
 
-static void tell(const struct sim_allocation *memory, bool is_release)
+void sim_memory_tell(const struct sim_allocation *memory, bool is_release)
 {
 	struct sim_memory what = {
 		.operation = is_release ? CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE
@@ -162,24 +162,29 @@ static CUresult allocate(enum sim_memory_class kind, size_t bytes, void *ret_add
 
 	if (result)
 		return result;
-	tell(&memory, false);
+	sim_memory_tell(&memory, false);
 	memcpy(ret_address, &memory.address, sizeof(memory.address));
 	return CUDA_SUCCESS;
 }
 
-static CUresult release(uintptr_t address)
+CUresult sim_memory_release(uintptr_t address)
 {
 	struct sim_allocation memory;
 	CUresult result = sim_check_ready();
 
 	if (result || !address)
 		return result;
+	if (!sim_memory_find((void *)address, &memory) || memory.is_mapped)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (memory.in_graph)
+		return CUDA_SUCCESS;
 	result = sim_memory_remove(address, &memory);
 	if (result)
 		return result;
+	sim_ipc_forget(address);
 	if (memory.context && sim_context_valid(memory.context))
 		sim_wait_until(atomic_load(&memory.context->tail));
-	tell(&memory, true);
+	sim_memory_tell(&memory, true);
 	if (on_device(memory.kind))
 		atomic_fetch_sub(&memory.context->device->used_bytes, memory.bytes);
 	if (memory.kind != SIM_MEMORY_REGISTERED)
@@ -216,12 +221,12 @@ CUresult sim_cuMemHostAlloc(void **address, size_t bytes, unsigned int flags)
 
 CUresult sim_cuMemFree_v2(CUdeviceptr address)
 {
-	return release((uintptr_t)address);
+	return sim_memory_release((uintptr_t)address);
 }
 
 CUresult sim_cuMemFreeHost(void *address)
 {
-	return release((uintptr_t)address);
+	return sim_memory_release((uintptr_t)address);
 }
 
 CUresult sim_cuMemHostRegister_v2(void *address, size_t bytes, unsigned int flags)
@@ -348,4 +353,17 @@ CUresult sim_cuMemAdvise_v2(CUdeviceptr address, size_t bytes, CUmem_advise advi
 			    CUmemLocation location)
 {
 	return sim_check_ready();
+}
+
+/* Nothing moves: pages are where everyone sees them. */
+CUresult sim_cuMemPrefetchBatchAsync(CUdeviceptr *addresses, size_t *sizes, size_t count,
+				     CUmemLocation *locations, size_t *indices,
+				     size_t location_count, unsigned long long flags,
+				     CUstream handle)
+{
+	struct CUstream_st *stream;
+
+	if (!addresses || !sizes || !count || !locations || !location_count)
+		return CUDA_ERROR_INVALID_VALUE;
+	return sim_stream_find(handle, &stream);
 }

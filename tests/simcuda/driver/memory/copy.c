@@ -3,7 +3,7 @@
  * Copies and fills of every shape. Each becomes one work item; the synchronous ones wait for it
  * where the real ones do (not device to device, not a fill). Any thread.
  */
-#include "driver/driver.h"
+#include "driver/memory/array.h"
 
 #include <cupti_activity.h>
 
@@ -123,6 +123,18 @@ CUresult sim_cuMemcpyDtoDAsync_v2(CUdeviceptr dst, CUdeviceptr src, size_t bytes
 	return copy_plain((void *)dst, DEVICE, (void *)src, DEVICE, bytes, true, stream);
 }
 
+static CUresult set_peers(struct sim_copy_facts *facts, CUcontext to, CUcontext from)
+{
+	if (!sim_context_valid(to) || !sim_context_valid(from))
+		return CUDA_ERROR_INVALID_CONTEXT;
+	facts->peer = to->device != from->device;
+	facts->src_device = (uint32_t)from->device->ordinal;
+	facts->src_context = from->id;
+	facts->dst_device = (uint32_t)to->device->ordinal;
+	facts->dst_context = to->id;
+	return CUDA_SUCCESS;
+}
+
 static CUresult copy_peer(CUdeviceptr dst, CUcontext to, CUdeviceptr src, CUcontext from,
 			  size_t bytes, bool async, CUstream stream)
 {
@@ -132,14 +144,9 @@ static CUresult copy_peer(CUdeviceptr dst, CUcontext to, CUdeviceptr src, CUcont
 					 .height = 1,
 					 .depth = 1}};
 
-	if (!sim_context_valid(to) || !sim_context_valid(from))
-		return CUDA_ERROR_INVALID_CONTEXT;
-	work.copy.facts.peer = to->device != from->device;
-	work.copy.facts.src_device = (uint32_t)from->device->ordinal;
-	work.copy.facts.src_context = from->id;
-	work.copy.facts.dst_device = (uint32_t)to->device->ordinal;
-	work.copy.facts.dst_context = to->id;
-	return submit_copy(&work, DEVICE, DEVICE, async, stream);
+	CUresult result = set_peers(&work.copy.facts, to, from);
+
+	return result ? result : submit_copy(&work, DEVICE, DEVICE, async, stream);
 }
 
 CUresult sim_cuMemcpyPeer(CUdeviceptr dst, CUcontext to, CUdeviceptr src, CUcontext from,
@@ -159,25 +166,53 @@ static void *base_of(CUmemorytype type, const void *host, CUdeviceptr device)
 	return type == CU_MEMORYTYPE_HOST ? (void *)host : (void *)device;
 }
 
-/* Arrays are not simulated: their layout is the device's secret. */
+static struct sim_region source(const CUDA_MEMCPY3D *d)
+{
+	size_t slice = d->srcPitch * (d->srcHeight ? d->srcHeight : d->Height);
+
+	if (d->srcMemoryType == CU_MEMORYTYPE_ARRAY)
+		return sim_array_region(d->srcArray, d->srcXInBytes, d->srcY, d->srcZ);
+	char *base = base_of(d->srcMemoryType, d->srcHost, d->srcDevice);
+	return (struct sim_region){base + d->srcXInBytes + d->srcY * d->srcPitch + d->srcZ * slice,
+				   d->srcPitch, slice, NULL};
+}
+
+static struct sim_region destination(const CUDA_MEMCPY3D *d)
+{
+	size_t slice = d->dstPitch * (d->dstHeight ? d->dstHeight : d->Height);
+
+	if (d->dstMemoryType == CU_MEMORYTYPE_ARRAY)
+		return sim_array_region(d->dstArray, d->dstXInBytes, d->dstY, d->dstZ);
+	char *base = base_of(d->dstMemoryType, d->dstHost, d->dstDevice);
+	return (struct sim_region){base + d->dstXInBytes + d->dstY * d->dstPitch + d->dstZ * slice,
+				   d->dstPitch, slice, NULL};
+}
+
+/* Nothing may be copied from or to beyond an array's end. */
+static bool fits(const struct sim_region *region, const CUDA_MEMCPY3D *d)
+{
+	if (!region->array)
+		return true;
+	size_t last =
+		(d->Depth - 1) * region->slice + (d->Height - 1) * region->pitch + d->WidthInBytes;
+	size_t offset = (size_t)(region->base - (char *)region->array->memory.address);
+	return offset + last <= region->array->memory.bytes;
+}
+
 CUresult sim_copy_from_3d(const CUDA_MEMCPY3D *d, struct sim_work *ret_work)
 {
-	if (d->srcMemoryType == CU_MEMORYTYPE_ARRAY || d->dstMemoryType == CU_MEMORYTYPE_ARRAY)
-		return sim_missing("a copy from or to a CUarray");
-	char *src = base_of(d->srcMemoryType, d->srcHost, d->srcDevice);
-	char *dst = base_of(d->dstMemoryType, d->dstHost, d->dstDevice);
-	size_t src_slice = d->srcPitch * (d->srcHeight ? d->srcHeight : d->Height);
-	size_t dst_slice = d->dstPitch * (d->dstHeight ? d->dstHeight : d->Height);
-
+	if ((d->srcMemoryType == CU_MEMORYTYPE_ARRAY && !sim_array_valid(d->srcArray)) ||
+	    (d->dstMemoryType == CU_MEMORYTYPE_ARRAY && !sim_array_valid(d->dstArray)))
+		return CUDA_ERROR_INVALID_HANDLE;
 	*ret_work = (struct sim_work){.kind = SIM_WORK_COPY};
-	ret_work->copy = (struct sim_copy){
-		.src = {src + d->srcXInBytes + d->srcY * d->srcPitch + d->srcZ * src_slice,
-			d->srcPitch, src_slice},
-		.dst = {dst + d->dstXInBytes + d->dstY * d->dstPitch + d->dstZ * dst_slice,
-			d->dstPitch, dst_slice},
-		.width = d->WidthInBytes,
-		.height = d->Height,
-		.depth = d->Depth};
+	ret_work->copy = (struct sim_copy){.src = source(d),
+					   .dst = destination(d),
+					   .width = d->WidthInBytes,
+					   .height = d->Height,
+					   .depth = d->Depth};
+	if (d->WidthInBytes && d->Height && d->Depth &&
+	    (!fits(&ret_work->copy.src, d) || !fits(&ret_work->copy.dst, d)))
+		return CUDA_ERROR_INVALID_VALUE;
 	sim_copy_classify(&ret_work->copy, d->srcMemoryType, d->dstMemoryType);
 	ret_work->ns = sim_copy_ns(&ret_work->copy.facts);
 	return CUDA_SUCCESS;
@@ -190,6 +225,48 @@ static CUresult copy_3d(const CUDA_MEMCPY3D *desc, bool async, CUstream stream)
 
 	return result ? result
 		      : submit_copy(&work, desc->srcMemoryType, desc->dstMemoryType, async, stream);
+}
+
+static CUresult copy_3d_peer(const CUDA_MEMCPY3D_PEER *p, bool async, CUstream stream)
+{
+	CUDA_MEMCPY3D desc = {.srcXInBytes = p->srcXInBytes,
+			      .srcY = p->srcY,
+			      .srcZ = p->srcZ,
+			      .srcMemoryType = p->srcMemoryType,
+			      .srcHost = p->srcHost,
+			      .srcDevice = p->srcDevice,
+			      .srcArray = p->srcArray,
+			      .srcPitch = p->srcPitch,
+			      .srcHeight = p->srcHeight,
+			      .dstXInBytes = p->dstXInBytes,
+			      .dstY = p->dstY,
+			      .dstZ = p->dstZ,
+			      .dstMemoryType = p->dstMemoryType,
+			      .dstHost = p->dstHost,
+			      .dstDevice = p->dstDevice,
+			      .dstArray = p->dstArray,
+			      .dstPitch = p->dstPitch,
+			      .dstHeight = p->dstHeight,
+			      .WidthInBytes = p->WidthInBytes,
+			      .Height = p->Height,
+			      .Depth = p->Depth};
+	struct sim_work work;
+	CUresult result = sim_copy_from_3d(&desc, &work);
+
+	if (!result)
+		result = set_peers(&work.copy.facts, p->dstContext, p->srcContext);
+	return result ? result
+		      : submit_copy(&work, desc.srcMemoryType, desc.dstMemoryType, async, stream);
+}
+
+CUresult sim_cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER *desc)
+{
+	return desc ? copy_3d_peer(desc, false, NULL) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult sim_cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *desc, CUstream stream)
+{
+	return desc ? copy_3d_peer(desc, true, stream) : CUDA_ERROR_INVALID_VALUE;
 }
 
 static CUresult copy_2d(const CUDA_MEMCPY2D *d, bool async, CUstream stream)

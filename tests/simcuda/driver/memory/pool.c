@@ -101,6 +101,7 @@ static CUresult allocate(CUdeviceptr *ret_address, size_t bytes, struct CUmemPoo
 	struct sim_allocation listed;
 	sim_memory_remove(memory.address, &listed);
 	listed.pool = memory.pool = pool;
+	listed.in_graph = stream->capture != NULL;
 	sim_memory_add(&listed);
 	pthread_mutex_lock(&pool->mutex);
 	pool->used += bytes;
@@ -110,7 +111,9 @@ static CUresult allocate(CUdeviceptr *ret_address, size_t bytes, struct CUmemPoo
 	pthread_mutex_unlock(&pool->mutex);
 	*ret_address = memory.address;
 	if (stream->capture) {
-		struct sim_work work = {.kind = SIM_WORK_ALLOC, .memory = {memory.address, bytes}};
+		struct sim_work work = {
+			.kind = SIM_WORK_ALLOC,
+			.memory = {memory.address, bytes, stream->context->device->ordinal}};
 
 		return sim_capture_work(stream, &work);
 	}
@@ -148,13 +151,18 @@ CUresult sim_cuMemFreeAsync(CUdeviceptr address, CUstream handle)
 	if (result || !address)
 		return result;
 	if (stream->capture) {
-		struct sim_work work = {.kind = SIM_WORK_FREE, .memory = {address, 0}};
+		struct sim_work work = {.kind = SIM_WORK_FREE, .memory = {address, 0, 0}};
 
 		return sim_capture_work(stream, &work);
 	}
+	if (!sim_memory_find((void *)address, &memory) || memory.is_mapped)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (memory.in_graph)
+		return CUDA_SUCCESS;
 	result = sim_memory_remove((uintptr_t)address, &memory);
 	if (result)
 		return result;
+	sim_ipc_forget(memory.address);
 	if (!memory.pool)
 		memory.pool = default_pool(stream->context->device);
 	pthread_mutex_lock(&memory.pool->mutex);
@@ -264,6 +272,48 @@ CUresult sim_cuDeviceSetMemPool(CUdevice ordinal, CUmemoryPool pool)
 	if (!device || !pool)
 		return device ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_DEVICE;
 	device->current_pool = pool;
+	return CUDA_SUCCESS;
+}
+
+/* The pool of a place: only devices have one here. */
+static struct sim_device *device_at(const CUmemLocation *location, CUmemAllocationType type)
+{
+	if (!location || location->type != CU_MEM_LOCATION_TYPE_DEVICE ||
+	    type != CU_MEM_ALLOCATION_TYPE_PINNED)
+		return NULL;
+	return sim_device_find(location->id);
+}
+
+CUresult sim_cuMemGetDefaultMemPool(CUmemoryPool *pool, CUmemLocation *location,
+				    CUmemAllocationType type)
+{
+	struct sim_device *device = device_at(location, type);
+
+	return pool && device ? sim_cuDeviceGetDefaultMemPool(pool, device->ordinal)
+			      : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult sim_cuMemGetMemPool(CUmemoryPool *pool, CUmemLocation *location, CUmemAllocationType type)
+{
+	struct sim_device *device = device_at(location, type);
+
+	return pool && device ? sim_cuDeviceGetMemPool(pool, device->ordinal)
+			      : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult sim_cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUmemoryPool pool)
+{
+	struct sim_device *device = device_at(location, type);
+
+	return device ? sim_cuDeviceSetMemPool(device->ordinal, pool) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult sim_cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool pool,
+				CUmemLocation *location)
+{
+	if (!flags || !pool || !location)
+		return CUDA_ERROR_INVALID_VALUE;
+	*flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
 	return CUDA_SUCCESS;
 }
 
