@@ -219,6 +219,10 @@ class TestTrace(unittest.TestCase):
         self.assertEqual(one.time_errors(2000, 5000), ([], [], []))
         self.assertEqual((one.counts()["kernels"], one.unlinked()), (2, []))
 
+    def test_whole_graphs_are_work(self):
+        one = self.read(slice_of("cuda_runtime", 1.0, 1.0, 5, 1), slice_of("gpu_graph", 2.0, 1.0, 7, 1))
+        self.assertEqual((one.counts()["graphs"], one.counts()["kernels"], one.unlinked()), (1, 0, []))
+
     def test_by_how_much(self):
         one = self.read(slice_of("cuda_driver", 2.5, 1.0, 5, 1), slice_of("kernel", 2.0, 1.0, 7, 1),
                         slice_of("kernel", 2.9, 1.0, 7, 2))

@@ -42,7 +42,7 @@ BENCHES = [
 TIMED = ["launches-static --count=50000", "driver --count=50000",
          "graph-static --nodes=100 --count=2000", "launches-static --count=20000 --threads=8",
          "launches-shared --count=50000"]
-GRAPH = "graph-static --nodes=100 --count=2000"
+GRAPH = "graph-shared --nodes=100 --count=2000"
 
 
 @dataclasses.dataclass

@@ -4,12 +4,13 @@ import collections
 import decimal
 import json
 
-GPU_CATEGORIES = {"kernel": "kernels", "gpu_memcpy": "memcpys", "gpu_memset": "memsets"}
+GPU_CATEGORIES = {"kernel": "kernels", "gpu_memcpy": "memcpys", "gpu_memset": "memsets",
+                  "gpu_graph": "graphs"}
 API_CATEGORIES = {"cuda_runtime", "cuda_driver"}
 LOSSES = ("calls_lost_ring_full", "calls_lost_no_thread", "records_dropped_by_cupti",
           "records_unknown_kind", "records_insane", "unreadable_bytes", "buffers_discarded",
           "gpu_ops_without_call", "launches_without_record", "times_reversed", "gpu_before_launch",
-          "kernels_untimed", "memcpys_untimed", "memsets_untimed", "events_lost_disk",
+          "kernels_untimed", "memcpys_untimed", "memsets_untimed", "graphs_untimed", "events_lost_disk",
           "events_lost_before_file", "events_lost_memory")
 
 
