@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Shared by the parts of the JSON reader: events_json.c turns records into events,
- * events_json_file.c keeps the state of the file: header, tracks, stacks, flows.
+ * events_json_header.c the header into metadata, events_json_file.c keeps the state of the file:
+ * tracks, stacks, flows.
  * One thread per reading.
  */
 #ifndef GT_READERS_CHROME_EVENTS_JSON_H
@@ -60,6 +61,10 @@ struct gt_events_json {
 
 /* Turns one record of the file into an event and passes it on. */
 int gt_events_json_take(struct gt_events_json *json, const struct gt_trace_event *record);
+
+/* Fills the metadata and passes it on. -EBADMSG: not a header of gputrace; or what the taker of the
+ * metadata returned. */
+int gt_events_json_header(struct gt_events_json *json, const struct gt_header *header);
 
 /* The string value of a span, interned. NULL: not a string. */
 const struct gt_string *gt_events_json_string(struct gt_events_json *json,
