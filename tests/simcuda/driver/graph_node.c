@@ -185,7 +185,7 @@ CUresult sim_graph_set_work(const CUDA_MEMSET_NODE_PARAMS *p, struct sim_work *r
 	sim_memory_find((void *)p->dst, &memory);
 	*ret_work = (struct sim_work){
 		.kind = SIM_WORK_SET,
-		.set = {.dst = {(char *)p->dst, p->pitch, 0},
+		.set = {.dst = {.base = (char *)p->dst, .pitch = p->pitch},
 			.width = p->width,
 			.height = p->height,
 			.element = p->elementSize,

@@ -323,7 +323,7 @@ static CUresult fill(CUdeviceptr dst, size_t pitch, unsigned int value, unsigned
 	struct CUstream_st *stream;
 	CUresult result = sim_stream_find(handle, &stream);
 	struct sim_work work = {.kind = SIM_WORK_SET,
-				.set = {.dst = {(char *)dst, pitch, 0},
+				.set = {.dst = {.base = (char *)dst, .pitch = pitch},
 					.width = width,
 					.height = height,
 					.element = element}};
