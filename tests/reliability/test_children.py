@@ -8,6 +8,7 @@ import collections
 import json
 import os
 import re
+import shutil
 import sys
 import tempfile
 import unittest
@@ -116,7 +117,9 @@ class Children(unittest.TestCase):
 
     @unittest.skipIf("tsan" in harness.preloading.RUNTIMES, "libunwind's pipe stays: collectors/unwind/library.c")
     def test_no_descriptor_for_a_program_that_is_started(self):
-        for options in ((), ("GPUTRACE_SAMPLE_CPU=200", "GPUTRACE_SPOOL=on", "GPUTRACE_ON_CRASH=1")):
+        spools = tempfile.mkdtemp(dir="/dev/shm" if harness.has_shm() else None)
+        self.addCleanup(shutil.rmtree, spools)  # it ends by _exit: its spool stays
+        for options in ((), ("GPUTRACE_SAMPLE_CPU=200", "GPUTRACE_SPOOL=" + spools, "GPUTRACE_ON_CRASH=1")):
             with self.subTest(options=options):
                 traced = self.check([CHILDREN, "list"], 1, options=options, at_gate=(1, WORK))
                 open_there = [line for line in traced.stdout.splitlines() if line.isdigit()]

@@ -163,9 +163,11 @@ def fatal(case):
     written, seen = len(case.truth.delivered), case.ledger["launches_seen"]
     told, later = case.truth.launches_before("fatal")
     expected = told + sum(name.startswith("cuda") for name in later)
-    return {"written": written, "launches_without_record": seen - written, "said": 1,
+    open_calls, unlinked = case.ledger["calls_open_at_end"], case.ledger["gpu_ops_without_call"]
+    return {"written": written, "launches_without_record": seen - written + unlinked, "said": 1,
             "launches_seen": seen if abs(seen - expected) <= THREADS else expected,
-            "calls_open_at_end": case.ledger["calls_open_at_end"],
+            "calls_open_at_end": open_calls,
+            "gpu_ops_without_call": min(unlinked, open_calls),  # their work was delivered before
             "gap notes": 1}
 
 
