@@ -131,6 +131,27 @@ void gt_segments_see(struct gt_segments *segments, const struct gt_event *event)
 		*place = *event;
 }
 
+/* The losses that a removed file told are told again, by the next file to be closed. Records
+ * without times, or left out, were received. */
+static void unclaim(struct gt_ledger *claimed, const struct gt_ledger *removed)
+{
+	for (int i = 0; i < GT_LEDGER_COUNT_; i++)
+		if (gt_ledger_rows[i].sort == GT_LEDGER_LOSS)
+			claimed->count[i] -= removed->count[i];
+	claimed->count[GT_LEDGER_RECORDS_UNFINISHED] -=
+		removed->count[GT_LEDGER_RECORDS_UNFINISHED];
+	for (int i = 0; i < GT_LEDGER_KINDS_; i++) {
+		const struct gt_ledger_kind *kind = &gt_ledger_kinds[i];
+
+		if (kind->untimed != GT_LEDGER_COUNT_)
+			claimed->count[kind->received] -= removed->count[kind->untimed];
+		if (kind->left_out == GT_LEDGER_COUNT_)
+			continue;
+		claimed->count[kind->received] -= removed->count[kind->left_out];
+		claimed->count[kind->left_out] -= removed->count[kind->left_out];
+	}
+}
+
 /* When as many files as may be kept are there, the oldest must go, which is counted here. NULL:
  * there is room for the next. */
 static struct gt_sink *take_oldest(struct gt_output *output, uint64_t *ret_events)
@@ -151,6 +172,7 @@ static struct gt_sink *take_oldest(struct gt_output *output, uint64_t *ret_event
 		reported[kinds[i].to] += oldest->ledger.count[kinds[i].from];
 		events += oldest->ledger.count[kinds[i].from];
 	}
+	unclaim(&segments->claimed, &oldest->ledger);
 	reported[GT_SEGMENT_FILES_REMOVED]++;
 	segments->closed_at = (segments->closed_at + 1) % (segments->keep - 1);
 	segments->closed_count--;

@@ -8,6 +8,7 @@ import glob
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,6 +21,7 @@ ROUNDS = 2000
 WORK = [harness.program("workload"), "rounds", str(ROUNDS)]
 OPERATIONS = 3 * 3 * ROUNDS
 LIMIT = 1 << 20
+REPLAYS = 4000
 KINDS = ("calls", "kernels", "memcpys", "memsets")
 
 
@@ -44,8 +46,8 @@ class Segments(unittest.TestCase):
         self.folder = os.path.join(folder.name, "out")
         self.beside = folder.name
 
-    def trace(self, *options, words=WORK):
-        result = harness.run(words, folder=self.folder,
+    def trace(self, *options, words=WORK, fault=""):
+        result = harness.run(words, folder=self.folder, truth=self.beside, fault=fault,
                              options=("GPUTRACE_MAX_SIZE=1M", *options))
         self.assertEqual((result.status, result.stderr), (3, []))
         return result
@@ -125,6 +127,27 @@ class Segments(unittest.TestCase):
         self.assertIn(f"{told['files_removed']} older files removed by --keep: "
                       f"{told['calls_removed']} calls, {told['kernels_removed']} kernels", output)
         self.assertNotIn("LOST", output)
+
+    def test_losses_of_removed_files(self):
+        """They are told again by a file that stays."""
+        graphs = [WORK[0], "graph", str(REPLAYS)]
+        for fault, options, words, keys in (
+                ("zero_ts=7", (), WORK, ("kernels_untimed", "memcpys_untimed", "memsets_untimed")),
+                ("dropped=7", (), WORK, ("records_dropped_by_cupti",)),
+                ("reverse_ts=7", (), WORK, ("times_reversed",)),
+                ("early=7", (), WORK, ("gpu_before_launch",)),
+                ("zero_ts=7", (), graphs, ("kernels_untimed",)),
+                ("zero_ts=7", ("GPUTRACE_GRAPHS=whole",), graphs, ("graphs_untimed",)),
+                ("", ("GPUTRACE_GRAPHS=off",), graphs, ("graphs_left_out",))):
+            with self.subTest(fault=fault, options=options, words=words[1:]):
+                self.trace("GPUTRACE_KEEP=2", *options, words=words, fault=fault)
+                found = self.check_each()
+                told = sum(root["ledger"][key] for root in found for key in keys)
+                self.assertEqual(told, harness.Truth(self.beside).faults[fault.split("=")[0]] if fault else REPLAYS)
+                self.assertGreater(found[-1]["segment"]["files_removed"], 0)
+                shutil.rmtree(self.folder)
+                for path in glob.glob(self.beside + "/truth.*"):
+                    os.unlink(path)
 
     def test_one_file_and_no_more(self):
         result = self.trace("GPUTRACE_KEEP=1")
