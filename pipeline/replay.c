@@ -206,7 +206,8 @@ static int make_pipeline(struct recovery *r, const char *folder)
 	gpu->has_cupti = r->spooled->has_cupti != 0;
 	memcpy(gpu->translate.context_device, r->spooled->context_device,
 	       sizeof(gpu->translate.context_device));
-	gpu->translate.clock_offset = r->spooled->metadata.cupti_clock_offset;
+	gpu->translate.clock_offset = gt_translate_clock_offset(
+		r->spooled->metadata.cupti_clock_offset, r->spooled->metadata.cupti_clock_error);
 	gpu->translate.version = 0; /* what was insane was left out by who read it first */
 	return make_stores(r);
 }

@@ -70,22 +70,32 @@ static uint64_t distance(uint64_t a, uint64_t b)
 	return a > b ? a - b : b - a;
 }
 
+#define CLOCK_FAR_NS 100000 /* farther from CLOCK_REALTIME it is another clock */
+
+int64_t gt_translate_clock_offset(int64_t offset_ns, uint64_t error_ns)
+{
+	uint64_t far = offset_ns < 0 ? -(uint64_t)offset_ns : (uint64_t)offset_ns;
+
+	return far > CLOCK_FAR_NS + error_ns ? offset_ns : 0;
+}
+
+/* A stamp of the clock that CUPTI had when it was asked, as CLOCK_REALTIME. False: of another. */
+static bool from_measured_clock(const struct gt_translate *t, uint64_t stamp, uint64_t *ret_stamp)
+{
+	*ret_stamp = stamp - (uint64_t)t->clock_offset;
+	return t->clock_offset && is_realtime(t, *ret_stamp);
+}
+
 /* The clocks that another tool may have switched CUPTI to (REQ-20): the processor's counter, as
- * Kineto does, or CLOCK_MONOTONIC. If both fit, the one closer to now. Before that, the clock that
- * CUPTI had when it was asked. False: none fits. */
+ * Kineto does, or CLOCK_MONOTONIC. If both fit, the one closer to now. False: neither fits. */
 static bool from_foreign_clock(const struct gt_translate *t, uint64_t stamp, uint64_t *ret_time)
 {
 	const struct gt_clock_sample *last = &t->clock->samples[t->clock->count - 1];
 	uint64_t now = gt_clock_from_monotonic(t->clock, last->monotonic);
-	uint64_t expected = stamp - (uint64_t)t->clock_offset;
 	uint64_t counter = 0, monotonic = gt_clock_from_monotonic(t->clock, stamp);
 	bool is_counter = gt_clock_from_ticks(t->clock, stamp, &counter) && is_realtime(t, counter);
 	bool is_monotonic = is_realtime(t, monotonic);
 
-	if (t->clock_offset && is_realtime(t, expected)) {
-		*ret_time = gt_clock_from_realtime(t->clock, expected);
-		return true;
-	}
 	if (is_counter && is_monotonic)
 		is_counter = distance(counter, now) < distance(monotonic, now);
 	*ret_time = is_counter ? counter : monotonic;
@@ -97,6 +107,11 @@ static bool trace_time(struct gt_translate *t, uint64_t stamp, uint64_t *ret_tim
 {
 	uint64_t ns;
 
+	if (from_measured_clock(t, stamp, &ns)) {
+		add(t, GT_LEDGER_TIME_FOREIGN);
+		*ret_time = gt_clock_from_realtime(t->clock, ns);
+		return true;
+	}
 	if (is_realtime(t, stamp)) {
 		*ret_time = gt_clock_from_realtime(t->clock, stamp);
 		return true;
@@ -124,11 +139,13 @@ static uint64_t time_or_none(struct gt_translate *t, uint64_t stamp)
  */
 static bool set_times(struct gt_translate *t, struct gt_event *event, uint64_t start, uint64_t end)
 {
+	uint64_t stamp;
+
 	if (!trace_time(t, start, &event->start) || !trace_time(t, end, &event->end)) {
 		add(t, GT_LEDGER_TIME_UNKNOWN);
 		return false;
 	}
-	if (is_realtime(t, start) && end >= start)
+	if ((from_measured_clock(t, start, &stamp) || is_realtime(t, start)) && end >= start)
 		event->end = event->start + (end - start);
 	if (event->end < event->start) {
 		event->end = event->start;

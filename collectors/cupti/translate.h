@@ -51,15 +51,19 @@ static inline struct gt_translate_name *gt_translate_name_slot(
 	return (struct gt_translate_name *)&notes->names[slot % GT_TRANSLATE_NAMES];
 }
 
+/* ns to subtract from CUPTI's stamps when its clock was @offset_ns ahead of CLOCK_REALTIME, give or
+ * take @error_ns; 0: that is its clock. */
+int64_t gt_translate_clock_offset(int64_t offset_ns, uint64_t error_ns);
+
 /* State of the translator; @context and the functions say where events go. */
 struct gt_translate {
 	const struct gt_clock *clock;
 	struct gt_intern *strings;
 	struct gt_demangle *demangle;
 	struct gt_ledger *ledger;
-	uint64_t session_start; /* CLOCK_REALTIME ns */
-	int64_t clock_offset; /* ns that CUPTI's clock was ahead of CLOCK_REALTIME; 0: not known */
-	uint32_t version;     /* of CUPTI */
+	uint64_t session_start;                /* CLOCK_REALTIME ns */
+	int64_t clock_offset;                  /* of gt_translate_clock_offset */
+	uint32_t version;                      /* of CUPTI */
 	uint64_t checked_kinds, refused_kinds; /* bit per kind, if CUPTI is newer than known */
 	struct gt_translate_notes *notes;      /* NULL: no spool */
 	bool borrowed; /* the record is a copy of another tool's: its pointers are not ours */

@@ -131,8 +131,8 @@ void gt_segments_see(struct gt_segments *segments, const struct gt_event *event)
 		*place = *event;
 }
 
-/* The losses that a removed file told are told again, by the next file to be closed. Records
- * without times, or left out, were received. */
+/* The next file to be closed reports the losses of a removed one, too. Records without times, or
+ * left out, were received. */
 static void unclaim(struct gt_ledger *claimed, const struct gt_ledger *removed)
 {
 	for (int i = 0; i < GT_LEDGER_COUNT_; i++)

@@ -184,7 +184,7 @@ static void read_clock(struct gt_gpu *gpu)
 	gpu->metadata->cupti_clock_offset = stamp.offset_ns;
 	gpu->metadata->cupti_clock_error = stamp.error_ns;
 	gpu->metadata->generation++;
-	gpu->translate.clock_offset = stamp.offset_ns;
+	gpu->translate.clock_offset = gt_translate_clock_offset(stamp.offset_ns, stamp.error_ns);
 }
 
 /* ---- its buffers ---- */

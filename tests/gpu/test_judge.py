@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import shutil
 import signal
 import sys
 import tempfile
@@ -242,6 +243,15 @@ class TestReport(unittest.TestCase):
 
     def read(self):
         return json.loads((self.out / "gpu-check-report.json").read_text(encoding="utf-8"))
+
+    def test_a_report_that_cannot_be_written(self):
+        one = report.Report(self.out)
+        shutil.rmtree(self.out)
+        one.write()
+        self.assertIn("No such file", one.unwritten)
+        os.mkdir(self.out)
+        one.write()
+        self.assertEqual((one.unwritten, len(os.listdir(self.out))), ("", 2))
 
     def test_is_whole_after_each_row(self):
         one = report.Report(self.out)

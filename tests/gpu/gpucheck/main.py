@@ -20,7 +20,7 @@ INJECTED = ("hang-on-purpose", "crash-on-purpose")
 
 ABOUT = """What needs a real GPU: CUPTI's behaviour by small probes, programs against their traces,
 the cost of each level of tracing. Builds nothing. Exit status: 0 nothing found, 1 something found
-or not finished, 77 no GPU here."""
+or not finished, 2 the report or the bundle cannot be written, 77 no GPU here."""
 
 
 def parse(words):
@@ -172,7 +172,10 @@ def check(arguments, session, written):
             how = "open to the end" if idle.is_open() else "it ended early"
             session.preflight["idle context"] = how
             idle.close()
-        names, left_out = report.pack_captures(session.captures, arguments.out)
+        try:
+            names, left_out = report.pack_captures(session.captures, arguments.out)
+        except OSError as error:
+            names, left_out = [], f"all: {error.strerror}"
         session.preflight["captures"] = {"files": names, "left out": left_out}
     print(written.finish(how_it_ended(written.rows)), end="")
     return judge.exit_status(written.rows, True) or int(bool(why))
@@ -181,26 +184,40 @@ def check(arguments, session, written):
 def main(words=None):
     arguments = parse(words)
     if arguments.bundle:
-        return bundle.make(arguments.bundle, arguments.cupti)
+        try:
+            return bundle.make(arguments.bundle, arguments.cupti)
+        except OSError as error:
+            return refuse(f"{error.filename or arguments.bundle}: {error.strerror}")
     if not (places.PROGRAMS / "driver").exists():
         sys.exit(f"gpu-check: {places.PROGRAMS} is not built: ninja -C build gpu-programs")
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, stop)
     if places.MANIFEST.exists():
         allow_execution()
+    try:
+        written = report.Report(arguments.out)
+    except OSError as error:
+        return refuse(f"{error.filename}: {error.strerror}")
+    written.write()
+    if written.unwritten:
+        return refuse(f"{written.unwritten}: name another folder for the report")
     scratch = tempfile.mkdtemp(prefix="gputrace-check-")
     session = Session(plan.Clock(arguments.deadline, arguments.run_limit), scratch)
-    written = report.Report(arguments.out)
-    written.write()
     try:
         use_programs_libraries()
-        return check(arguments, session, written)
+        status = check(arguments, session, written)
+        return refuse(f"{written.unwritten}: the report is above") if written.unwritten else status
     except SystemExit as end:
         written.seconds = session.clock.elapsed()
         written.finish(f"by {reason_of(end.code)}")
         raise
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def refuse(why):
+    print(f"gpu-check: {why}", file=sys.stderr)
+    return 2
 
 
 def reason_of(code):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The report, as JSON and as text, whole after each row: written beside and renamed."""
+import contextlib
 import json
 import os
 import pathlib
@@ -21,6 +22,7 @@ class Report:
         self.machine, self.rows, self.planned = {}, [], []
         self.ended = ""  # how; empty: it is under way
         self.seconds = 0.0
+        self.unwritten = ""  # why the files are not of now
         self.base.parent.mkdir(parents=True, exist_ok=True)
 
     def plan(self, names):
@@ -41,9 +43,14 @@ class Report:
                 "bad": sum(1 for row in self.rows if row["verdict"] in judge.FINDINGS)}
 
     def write(self):
+        """A full disk does not end the check: what it finds is printed, too."""
         content = self.content()
-        replace(f"{self.base}.json", json.dumps(content, indent=1, default=str))
-        replace(f"{self.base}.txt", format_text(content))
+        self.unwritten = ""
+        try:
+            replace(f"{self.base}.json", json.dumps(content, indent=1, default=str))
+            replace(f"{self.base}.txt", format_text(content))
+        except OSError as error:
+            self.unwritten = f"{error.filename or self.base}: {error.strerror}"
 
     def finish(self, how):
         self.ended = how
@@ -57,11 +64,17 @@ def single_levels(rows):
 
 def replace(path, text):
     """A reader finds the old file or the new one, never half of one."""
-    with open(f"{path}.part", "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(f"{path}.part", path)
+    part = f"{path}.{os.getpid()}.part"  # another check may write there, too
+    try:
+        with open(part, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(part)
+        raise
 
 
 def pack_captures(folder, out):
