@@ -129,7 +129,7 @@ class Segments(unittest.TestCase):
         self.assertNotIn("LOST", output)
 
     def test_losses_of_removed_files(self):
-        """They are told again by a file that stays."""
+        """A file that stays reports them, too."""
         graphs = [WORK[0], "graph", str(REPLAYS)]
         for fault, options, words, keys in (
                 ("zero_ts=7", (), WORK, ("kernels_untimed", "memcpys_untimed", "memsets_untimed")),
