@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "pipeline/flusher.h"
 #include "pipeline/ranges/ranges.h"
 
 /* Parts of --max-rss, see gt_stores_share. */
@@ -163,6 +164,7 @@ static void make_gpu(struct gt_pipeline *p, void (*watch_end)(void))
 	gpu->ledger = &p->ledger;
 	gpu->join = &p->join;
 	gpu->watch_end = watch_end;
+	gpu->fetch = gt_flusher_fetch;
 	gpu->spooling = &p->spooling;
 	gt_gpu_init(gpu, &p->clock, p->stores.strings, p->stores.demangle);
 	p->coexist = (struct gt_coexist){.gpu = gpu, .strings = p->stores.strings};

@@ -65,7 +65,6 @@ void gt_why_say(const struct gt_folder *folder, const char *command, const struc
 		gt_say("no process loaded the tracer: %s", text);
 	else
 		gt_say("no trace: if no line above tells why, '%s' gave the GPU no work, or "
-		       "was killed before any was recorded, or "
 		       "something between dropped LD_PRELOAD and CUDA_INJECTION64_PATH "
 		       "(sudo, env -i, ssh, a container), or a gputrace run inside it wrote "
 		       "elsewhere",

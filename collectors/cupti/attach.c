@@ -139,7 +139,7 @@ void gt_cupti_yield_buffers(void)
 	if (!gt_cupti_is_usable())
 		return;
 	stop_kinds();
-	gt_cupti_fetch(GT_CUPTI_PATIENCE_NS, true);
+	gt_cupti_fetch_aside(true);
 	atomic_store(&gt_cupti.away, true);
 }
 

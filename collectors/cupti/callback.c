@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * CUPTI's callback, on application threads, often with locks of the driver held. An API callback
- * becomes gt_call_enter or gt_call_exit; the others are rare. No CUPTI call here except the flush
- * before a context is destroyed, which CUPTI allows in API callbacks.
+ * becomes gt_call_enter or gt_call_exit; the others are rare. No CUPTI call here: before a context
+ * is destroyed, a thread of ours flushes, and the call waits for it for a while.
  */
 #include "collectors/call/call.h"
 #include "collectors/cupti/contexts.h"
@@ -40,7 +40,7 @@ static void flush_before(enum gt_api_domain domain, uint32_t cbid, const CUpti_C
 		return;
 	left = gt_cupti_contexts_after(domain, cbid, data->functionParams);
 	if (left != GT_CUPTI_LEFT_ALL)
-		gt_cupti_fetch(GT_CUPTI_PATIENCE_NS, left == GT_CUPTI_LEFT_NONE);
+		gt_cupti_fetch_aside(left == GT_CUPTI_LEFT_NONE);
 }
 
 static bool is_recorded(enum gt_api_domain domain, uint32_t cbid)
@@ -70,8 +70,8 @@ static void on_api(CUpti_CallbackDomain cupti_domain, uint32_t cbid, const CUpti
 
 static void on_init_finished(void)
 {
-	if (!atomic_exchange(&gt_cupti.init_finished, true) && gt_cupti.on_init_finished)
-		gt_cupti.on_init_finished();
+	if (!atomic_exchange(&gt_cupti.init_finished, true) && gt_cupti.user.on_init_finished)
+		gt_cupti.user.on_init_finished();
 }
 
 /* CUPTI's id of a node, as in the records of its replays; 0: not available. */
@@ -168,8 +168,8 @@ static void on_state(CUpti_CallbackId cbid, const void *data)
 	atomic_store(&gt_cupti.fatal, state && state->notification.message
 					      ? state->notification.message
 					      : "CUPTI reported a fatal error");
-	if (gt_cupti.on_failed)
-		gt_cupti.on_failed();
+	if (gt_cupti.user.on_failed)
+		gt_cupti.user.on_failed();
 }
 
 static void dispatch_resource(CUpti_CallbackId cbid, const void *data)

@@ -27,8 +27,8 @@
 
 struct gt_cupti gt_cupti;
 
-int gt_cupti_start(const struct gt_config *config, bool in_init, void (*on_init_finished)(void),
-		   void (*on_failed)(void), struct gt_cupti_status *ret_status)
+int gt_cupti_start(const struct gt_config *config, bool in_init, const struct gt_cupti_user *user,
+		   struct gt_cupti_status *ret_status)
 {
 	enum gt_cupti_moment moment = in_init ? GT_CUPTI_IN_INIT : GT_CUPTI_BEFORE_INIT;
 	struct gt_cupti_status *status = ret_status;
@@ -50,8 +50,7 @@ int gt_cupti_start(const struct gt_config *config, bool in_init, void (*on_init_
 		return -ENOTSUP;
 	}
 	gt_cupti.config = config;
-	gt_cupti.on_init_finished = on_init_finished;
-	gt_cupti.on_failed = on_failed;
+	gt_cupti.user = *user;
 	gt_cupti_capture_start(status->version);
 	error = gt_cupti_attach(status);
 	gt_cupti.is_late = true;
@@ -184,24 +183,25 @@ static void note_flush(uint64_t ns)
 		;
 }
 
-void gt_cupti_flush_all(bool forced)
+bool gt_cupti_flush_all(bool forced)
 {
 	uint64_t began;
 
 	if (!begin_flush())
-		return;
+		return false;
 	began = gt_clock_now();
 	gt_cupti.api.cuptiActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
 	note_flush(gt_clock_now() - began);
 	end_flush();
+	return true;
 }
 
-void gt_cupti_flush(bool forced)
+bool gt_cupti_flush(bool forced)
 {
 	if (!gt_cupti_is_usable())
-		return;
+		return true;
 	gt_cupti_buffers_flushing();
-	gt_cupti_flush_all(forced);
+	return gt_cupti_flush_all(forced);
 }
 
 int gt_cupti_read_clock(struct gt_cupti_timestamp *ret_stamp)
@@ -220,16 +220,28 @@ void gt_cupti_fetch(uint64_t patience_ns, bool forced)
 {
 	uint64_t requests = gt_cupti_buffers_count().requested;
 	_Atomic uint32_t nobody = 0;
+	bool may_flush = gt_cupti_flush(false);
 
-	gt_cupti_flush(false);
 	/* a sum of pauses, not a time: on a slow machine the work gets as many chances */
-	for (uint64_t waited = 0; waited < patience_ns && gt_cupti_buffers_held(requests);
+	for (uint64_t waited = 0;
+	     may_flush && waited < patience_ns && gt_cupti_buffers_held(requests);
 	     waited += PAUSE_NS) {
 		gt_futex_wait(&nobody, 0, PAUSE_NS);
-		gt_cupti_flush(false);
+		may_flush = gt_cupti_flush(false);
 	}
-	if (forced && gt_cupti_buffers_held(requests))
+	if (may_flush && forced && gt_cupti_buffers_held(requests))
 		gt_cupti_flush(true);
+}
+
+void gt_cupti_fetch_aside(bool forced)
+{
+	if (gt_cupti_is_usable() && !gt_cupti.user.fetch(forced))
+		atomic_fetch_add(&gt_cupti.fetches_late, 1);
+}
+
+uint64_t gt_cupti_fetches_late(void)
+{
+	return atomic_load(&gt_cupti.fetches_late);
 }
 
 void gt_cupti_count(struct gt_ledger *ledger)
@@ -253,7 +265,7 @@ const char *gt_cupti_fatal(void)
 
 void gt_cupti_yield(void)
 {
-	gt_cupti_fetch(GT_CUPTI_PATIENCE_NS, true);
+	gt_cupti_fetch_aside(true);
 	gt_cupti_unsubscribe();
 }
 

@@ -27,17 +27,26 @@ struct gt_cupti_status {
 	char graphs[192];  /* of --graphs, unless that is node: "whole", "off", "node: why" */
 };
 
+/* What CUPTI's part calls, on application threads. */
+struct gt_cupti_user {
+	/* Once, when the driver is up: an exit handler registered from then on runs before the
+	 * driver's own. May be NULL. */
+	void (*on_init_finished)(void);
+	/* CUPTI reports a fatal error; inside its callback. */
+	void (*on_failed)(void);
+	/* gt_cupti_fetch on a thread of ours, and waits for it, but not for long. False: it is
+	 * not over yet. */
+	bool (*fetch)(bool forced);
+};
+
 /*
  * Finds CUPTI, subscribes, enables kinds and callbacks. Session start, inside cuInit or at the
- * first hooked call (@in_init: the former). @on_init_finished is called once on an application
- * thread when the driver is up (an exit handler registered from then on runs before the driver's
- * own); @on_failed when CUPTI reports a fatal error, inside its callback. 0, or a negative errno
- * with status->why set: then nothing is active. -EBUSY: another tool was first;
- * collectors/cupti/watch.h tries again later.
+ * first hooked call (@in_init: the former). 0, or a negative errno with status->why set: then
+ * nothing is active. -EBUSY: another tool was first; collectors/cupti/watch.h tries again later.
  * @config and @status are kept.
  */
-int gt_cupti_start(const struct gt_config *config, bool in_init, void (*on_init_finished)(void),
-		   void (*on_failed)(void), struct gt_cupti_status *ret_status);
+int gt_cupti_start(const struct gt_config *config, bool in_init, const struct gt_cupti_user *user,
+		   struct gt_cupti_status *ret_status);
 
 /* A completed buffer that is being read. */
 struct gt_cupti_reading {
@@ -56,8 +65,8 @@ bool gt_cupti_read_part(struct gt_cupti_reading *reading, struct gt_translate *t
 /* Asks CUPTI for its buffers, except one with work in progress, which CUPTI keeps
  * (cupti_activity.h, cuptiActivityFlushAll). @forced: all, and records of unfinished work are lost.
  * May block inside CUPTI; hold no lock of ours. Not from buffer or resource callbacks. While
- * another thread flushes it waits, for a second at most, and then returns without. */
-void gt_cupti_flush(bool forced);
+ * another thread flushes it waits, for a second at most. False: it returned without. */
+bool gt_cupti_flush(bool forced);
 
 /* CUPTI's clock (collectors/cupti/library/timestamp.h). -ENOSYS: it does not tell, or is not to be
  * called. Drain thread. */
@@ -78,6 +87,13 @@ bool gt_cupti_cease(void);
 /* Fetches all buffers. Waits up to @patience_ns for those with work in progress; @forced: then
  * fetches these, too, and records of that work are lost. As gt_cupti_flush. */
 void gt_cupti_fetch(uint64_t patience_ns, bool forced);
+
+/* The same before a call of the program after which records are lost: not on its thread, where a
+ * flush may hang (struct gt_cupti_user). */
+void gt_cupti_fetch_aside(bool forced);
+
+/* How often that was not over in time. Any thread. */
+uint64_t gt_cupti_fetches_late(void);
 
 /* Drain thread: adds drops of CUPTI and of the buffers to the ledger. */
 void gt_cupti_count(struct gt_ledger *ledger);

@@ -71,8 +71,8 @@ struct gt_cupti {
 	_Atomic int graphs;               /* enum gt_cupti_graphs */
 	bool is_late;                     /* the start is over: graphs may have been made */
 	bool has_buffers;
-	void (*on_init_finished)(void);
-	void (*on_failed)(void);
+	struct gt_cupti_user user;
+	_Atomic uint64_t fetches_late;
 	_Atomic bool init_finished;
 	_Atomic(const char *) fatal; /* message of a fatal state callback */
 	_Atomic bool dead;           /* after a fatal error: never call it again */
@@ -86,7 +86,7 @@ void CUPTIAPI gt_cupti_callback(void *user, CUpti_CallbackDomain domain, CUpti_C
 				const void *data);
 
 /* cuptiActivityFlushAll, one at a time: see gt_cupti_flush. */
-void gt_cupti_flush_all(bool forced);
+bool gt_cupti_flush_all(bool forced);
 
 /* False while CUPTI has nothing of ours: then it is not called. */
 bool gt_cupti_is_usable(void);

@@ -52,6 +52,8 @@ struct gt_collector {
 	/* Asks the library behind it for what that still holds; @forced: even what is not complete.
 	 * Nobody holds the pipeline: it may block. */
 	void (*flush)(void *part, bool forced);
+	/* The same, and waits some ms for what is not complete; with @forced takes it then. */
+	void (*fetch)(void *part, bool forced);
 	/* The process is ending: where other threads go on, asks the library to begin no new
 	 * records. False: new work may still keep it from returning what came before. Nobody holds
 	 * the pipeline. */
@@ -114,6 +116,7 @@ uint32_t gt_collectors_threads(const struct gt_collectors *collectors);
 
 /* The caller does not hold the pipeline. */
 void gt_collectors_flush(struct gt_collectors *collectors, bool forced);
+void gt_collectors_fetch(struct gt_collectors *collectors, bool forced);
 bool gt_collectors_cease(struct gt_collectors *collectors);
 
 /* One poll: is one due, the poll itself (the caller does not hold the pipeline), its result. */

@@ -86,6 +86,13 @@ void gt_collectors_flush(struct gt_collectors *c, bool forced)
 			e->collector->flush(e->part, forced);
 }
 
+void gt_collectors_fetch(struct gt_collectors *c, bool forced)
+{
+	for (struct gt_collector_entry *e = c->entries; e->collector; e++)
+		if (e->collector->fetch)
+			e->collector->fetch(e->part, forced);
+}
+
 bool gt_collectors_cease(struct gt_collectors *c)
 {
 	bool all = true;

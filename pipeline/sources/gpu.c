@@ -150,14 +150,18 @@ static int start(void *part)
 {
 	struct gt_gpu *gpu = part;
 	struct gt_cupti_status *status = &gpu->status;
+	struct gt_cupti_user calls = {
+		.on_init_finished = gpu->watch_end,
+		.on_failed = gt_coexist_on_failure,
+		.fetch = gpu->fetch,
+	};
 	bool wanted = strcmp(gt_config_text(gpu->config, GT_CONFIG_MODE), "hooks") != 0;
 
 	gpu->started = -ENOENT;
 	if (!wanted)
 		gt_text_format(status->why, sizeof(status->why), "--mode=hooks");
 	else
-		gpu->started = gt_cupti_start(gpu->config, gpu->in_init, gpu->watch_end,
-					      gt_coexist_on_failure, status);
+		gpu->started = gt_cupti_start(gpu->config, gpu->in_init, &calls, status);
 	gpu->has_cupti = gpu->started == 0;
 	gpu->translate.version = status->version;
 	fill_metadata(gpu);
@@ -236,6 +240,14 @@ static void flush(void *part, bool forced)
 		gt_cupti_flush(forced);
 }
 
+static void fetch(void *part, bool forced)
+{
+	const struct gt_gpu *gpu = part;
+
+	if (gpu->has_cupti)
+		gt_cupti_fetch(GT_CUPTI_PATIENCE_NS, forced);
+}
+
 /* Work that is always under way keeps CUPTI from returning what came before it. */
 static bool cease(void *part)
 {
@@ -311,11 +323,19 @@ static uint64_t longest_flush(const void *part)
 	return gt_cupti_flush_longest();
 }
 
+static uint64_t late_fetches(const void *part)
+{
+	(void)part;
+	return gt_cupti_fetches_late();
+}
+
 static const struct gt_collector_count counts[] = {
 	{dropped_records, GT_LEDGER_COUNT_, "LOST", "dropped by CUPTI", "GPU records",
 	 "CUPTI had no buffer in time"},
 	{discarded_buffers, GT_LEDGER_COUNT_, "LOST", "no buffer", "activity buffers",
 	 "all buffers in use: raise --max-memory"},
+	{late_fetches, GT_LEDGER_COUNT_, "LOST", "flush timeout", "calls that went on without it",
+	 "CUPTI's flush took longer than a call could wait: records of its context may be missing"},
 	{evicted_calls, GT_LEDGER_CORRELATION_EVICTED, NULL, NULL, NULL, NULL},
 	{in_flight, GT_LEDGER_OPS_IN_FLIGHT, NULL, NULL, NULL, NULL},
 	{clock_steps, GT_LEDGER_CLOCK_STEPS, NULL, NULL, NULL, NULL},
@@ -335,6 +355,7 @@ const struct gt_collector gt_gpu_collector = {
 	.read = read_buffers,
 	.waiting = waiting,
 	.flush = flush,
+	.fetch = fetch,
 	.cease = cease,
 	.leave = leave,
 	.report = fetch_counts,

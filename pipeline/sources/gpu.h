@@ -18,18 +18,19 @@
 
 struct gt_spooling;
 
-/* Given: the first seven; the rest is zero at first. */
+/* Given: the first eight; the rest is zero at first. */
 struct gt_gpu {
 	const struct gt_config *config;
 	struct gt_metadata *metadata; /* versions and devices */
 	struct gt_ledger *ledger;
 	struct gt_call_join *join;
 	const struct gt_spooling *spooling; /* learns what was read; NULL: nobody has to */
-	void (*watch_end)(void); /* the driver is up: exit handlers can be registered; may be
-				  * NULL */
-	bool in_init;            /* the session starts inside cuInit */
-	int started;             /* what gt_cupti_start returned */
-	bool has_read_clock;     /* CUPTI's, or it cannot be read */
+	void (*watch_end)(void);    /* the driver is up: exit handlers can be registered; may be
+				     * NULL */
+	bool (*fetch)(bool forced); /* gt_flusher_fetch */
+	bool in_init;               /* the session starts inside cuInit */
+	int started;                /* what gt_cupti_start returned */
+	bool has_read_clock;        /* CUPTI's, or it cannot be read */
 	struct gt_cupti_status status;
 	/* GPU work is recorded. The exiting thread may set it from a drain thread that is stuck. */
 	_Atomic bool has_cupti;

@@ -23,8 +23,8 @@ class Resets(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = os.path.realpath(folder.name)
 
-    def check(self, way, cupti, late, options=(), names=("tick", None), fault=""):
-        """@names: of the operations that must be there. Returns how many others are missing."""
+    def check(self, way, cupti, late, options=(), names=("tick", None), fault="", missing=False):
+        """@names: of the operations that must be there, unless with @missing there may be none. Returns how many others are missing."""
         words = [RESETS, way, str(TIMES)]
         script = os.path.join(self.folder, "script")
         with open(script, "w", encoding="ascii") as file:
@@ -41,7 +41,8 @@ class Resets(unittest.TestCase):
         trace = harness.trace_file.Trace(path)
         truth = harness.Truth(out)
         self.faults = truth.faults
-        lost = self.check_trace(trace, truth, names)
+        self.ledger, self.events = trace.ledger, trace.events
+        lost = self.check_trace(trace, truth, names, missing)
         if not options:
             self.assertEqual(trace.ledger["launches_without_record"] + trace.ledger["records_unfinished"], lost)
             self.assertEqual(trace.ledger["kernels_untimed"], trace.ledger["records_unfinished"])
@@ -49,19 +50,31 @@ class Resets(unittest.TestCase):
         self.assertEqual(status, 0, output)
         return lost
 
-    def check_trace(self, trace, truth, names):
+    def check_trace(self, trace, truth, names, missing):
         """Each operation that was waited for is there once, the others at most once."""
         waited = [(op["correlation"], op["kind"]) for op in truth.operations if op.get("name") in names]
         self.assertEqual(len(waited), TIMES * (WAITED if "tick" in names else 1))
         found = [(e["args"]["correlation"], harness.trace_file.GPU[e["cat"]]) for e in trace.gpu]
         self.assertEqual(len(found), len(set(found)))
-        self.assertEqual(sorted(set(waited) - set(found)), [])
+        if not missing:
+            self.assertEqual(sorted(set(waited) - set(found)), [])
         return len(truth.operations) - len(found)
 
     def test_while_a_flush_lasts(self):
         """One flush at a time: the program's thread waits for that of the tracer's."""
         self.check("destroy", "130000", SHORT, ("GPUTRACE_FLUSH_PERIOD=10",), fault="slow_flush=300000000")
         self.assertEqual(self.faults["two_flushes"], 0)
+
+    def test_a_flush_that_never_ends(self):
+        """It holds up neither the program nor its end; the trace says why records are missing."""
+        for way in ("device", "primary", "release", "destroy"):
+            with self.subTest(way=way):
+                lost = self.check(way, "130000", SHORT, fault="flush=hang", missing=True,
+                                  options=("GPUTRACE_EXIT_TIMEOUT=1000",))
+                self.assertGreater(lost, 0)
+                self.assertEqual(self.ledger["launches_without_record"], lost)
+                notes = [event["args"] for event in self.events if event["name"] == "LOST"]
+                self.assertIn("calls that went on without it", {key for args in notes for key in args})
 
     def test_every_way(self):
         for way, cupti in (("device", "130000"), ("primary", "22"), ("release", "26"), ("destroy", "18")):

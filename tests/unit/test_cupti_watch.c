@@ -137,6 +137,12 @@ static void its_complete(CUcontext context, uint32_t stream, uint8_t *buffer, si
 	fake.given_back += buffer && size == 64 && valid == 8;
 }
 
+static bool fetch(bool forced)
+{
+	gt_cupti_fetch(0, forced);
+	return true;
+}
+
 static void start(int started, const char *coexist)
 {
 	memset(&gt_cupti, 0, sizeof(gt_cupti));
@@ -156,6 +162,7 @@ static void start(int started, const char *coexist)
 	gt_cupti.api.cuptiActivityEnableAndDump = dump_kind;
 	gt_config_init(&config);
 	cr_assert_eq(gt_config_set(&config, GT_CONFIG_COEXIST, coexist), 0);
+	gt_cupti.user.fetch = fetch;
 	gt_cupti.config = &config;
 	gt_cupti.subscribed = started == 0;
 	now = 100 * SECOND;

@@ -154,6 +154,8 @@ static void CUPTIAPI see_callback(void *user, CUpti_CallbackDomain domain, CUpti
 	if (domain == CUPTI_CB_DOMAIN_DRIVER_API || domain == CUPTI_CB_DOMAIN_RUNTIME_API) {
 		callback.site = call->callbackSite;
 		callback.correlation = call->correlationId;
+		if (rig.during)
+			rig.during(domain, id, call->callbackSite);
 	} else if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
 		see_resource(id, data, &callback);
 	}

@@ -43,9 +43,11 @@ struct rig {
 	bool clear_buffers;  /* lend buffers of zeros, but for the last 8 bytes */
 	bool share_buffer;   /* lend one and the same buffer to whoever asks */
 	bool count_only;     /* keep no records */
-	size_t buffer_bytes; /* of the next buffers; 0: 256 KiB */
-	pid_t request_tid;   /* that asked for the first buffer */
-	pid_t other_tid;     /* the first other one that asked, or 0 */
+	void (*during)(CUpti_CallbackDomain domain, CUpti_CallbackId id,
+		       CUpti_ApiCallbackSite site); /* in callbacks of calls; NULL: nothing */
+	size_t buffer_bytes;                        /* of the next buffers; 0: 256 KiB */
+	pid_t request_tid;                          /* that asked for the first buffer */
+	pid_t other_tid;                            /* the first other one that asked, or 0 */
 	unsigned requests, completions;
 	size_t lent_tail; /* of the last buffer: the 8 bytes at its end, when it came back */
 	CUptiResult end_of_buffer;            /* what cuptiActivityGetNextRecord ended with */

@@ -4,6 +4,9 @@
  */
 #include "probes.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
+
 bool probe_flush_delivers(void)
 {
 	probe_one_kernel();
@@ -64,6 +67,48 @@ bool probe_lost_with_context(void)
 	rig_flush(0);
 	return probe_seen(rig_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) == 0,
 			  "%u kernel records", rig_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+}
+
+#define RESET CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxReset_v2
+
+static struct {
+	_Atomic bool is_over;
+	bool in_time; /* it was over before the callback returned */
+	unsigned records;
+} aside;
+
+static void *flush_aside(void *unused)
+{
+	rig.cupti.cuptiActivityFlushAll(0);
+	atomic_store(&aside.is_over, true);
+	return unused;
+}
+
+static void flush_in_reset(CUpti_CallbackDomain domain, CUpti_CallbackId id,
+			   CUpti_ApiCallbackSite site)
+{
+	pthread_t thread;
+
+	if (domain != DRIVER || id != RESET || site != CUPTI_API_ENTER ||
+	    pthread_create(&thread, NULL, flush_aside, NULL))
+		return;
+	for (int ms = 0; ms < 2000 && !atomic_load(&aside.is_over); ms++)
+		usleep(1000);
+	aside.in_time = atomic_load(&aside.is_over);
+	aside.records = rig_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+	pthread_detach(thread);
+}
+
+/* What the tracer does before a context goes: its own thread flushes, the call waits. */
+bool probe_flush_during_a_call(void)
+{
+	rig_start();
+	rig_launch();
+	cuCtxSynchronize();
+	rig.during = flush_in_reset;
+	cuDevicePrimaryCtxReset(0);
+	return probe_seen(aside.in_time && aside.records == 1, "%s, %u kernel records",
+			  aside.in_time ? "over" : "not over in 2 s", aside.records);
 }
 
 bool probe_refused_buffers_are_counted(void)
