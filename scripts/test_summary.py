@@ -1,15 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Adds up the test logs of some build folders: the log of each failure, why each skipped test was
-skipped, and as last line "N passed, N failed, N skipped". What a sanitizer wrote into a file of its
+skipped, the failures once more in short, and as last line "N passed, N failed, N skipped". What a sanitizer wrote into a file of its
 own, meson-logs/sanitizer.PID, is a failure. Exit 1 when a test failed or none ran."""
 import json
 import pathlib
+import re
 import sys
 
 PASSED = {"OK", "EXPECTEDFAIL"}
 SKIPPED = {"SKIP", "IGNORED"}
 LOG_LINES = 200
+LINE_BYTES = 2000  # a list that differs may have megabytes
+SHORT_BYTES = 160
+REASONS = 8
 # Of a sanitizer; it also warns of what it cannot follow, such as swapcontext.
 FINDINGS = ("ERROR: ", "SUMMARY: ", "runtime error: ", "WARNING: ThreadSanitizer")
 
@@ -36,7 +40,19 @@ def show_failure(folder, test):
             print(f"... {len(lines) - LOG_LINES} lines of {stream} left out; all of it is in"
                   f" {folder}/meson-logs/testlog.txt")
         for line in lines[-LOG_LINES:]:
-            print("  " + line)
+            print("  " + (line if len(line) <= LINE_BYTES else line[:LINE_BYTES] + " ..."))
+
+
+# What tells a reader which check failed: unittest's and Criterion's.
+REASON = re.compile(r"^(FAIL|ERROR): |^\w*(Error|Exception|Exit)\b|^\[(FAIL|----)\] |^(FATAL|SUMMARY): ")
+
+
+def list_failure(folder, test):
+    """In a few lines, so that the end of the output is enough to go on."""
+    print(f"failed {folder}: {test['name']} ({test['result']})")
+    lines = ((test.get("stdout") or "") + "\n" + (test.get("stderr") or "")).splitlines()
+    for line in [line for line in lines if REASON.match(line)][:REASONS]:
+        print("  " + line[:SHORT_BYTES])
 
 
 def show_skip(folder, test):
@@ -45,7 +61,8 @@ def show_skip(folder, test):
 
 
 def main(folders):
-    passed = failed = skipped = 0
+    passed = skipped = 0
+    failures = []
     for folder in folders:
         for test in load(folder):
             if test["result"] in PASSED:
@@ -54,8 +71,11 @@ def main(folders):
                 skipped += 1
                 show_skip(folder, test)
             else:
-                failed += 1
+                failures.append((folder, test))
                 show_failure(folder, test)
+    for folder, test in failures:
+        list_failure(folder, test)
+    failed = len(failures)
     if passed + failed == 0:
         print("no test ran")
         failed = 1

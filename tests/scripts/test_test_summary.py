@@ -53,6 +53,16 @@ class TestSummary(unittest.TestCase):
         self.assertEqual(done.stdout.splitlines()[-1], "1 passed, 1 failed, 0 skipped")
         self.assertEqual(done.returncode, 1)
 
+    def test_failures_come_again_in_short_at_the_end(self):
+        log = "..F\nFAIL: test_one (__main__.T.test_one)\nTraceback\nAssertionError: " + "x" * 100000 + "\n"
+        done = summarise([{"name": "b", "result": "FAIL", "stderr": log}, {"name": "a", "result": "OK"}])
+        *_, name, test, reason, last = done.stdout.splitlines()
+        self.assertTrue(name.startswith("failed ") and name.endswith(": b (FAIL)"), name)
+        self.assertEqual(test, "  FAIL: test_one (__main__.T.test_one)")
+        self.assertEqual(reason[:21], "  AssertionError: xxx")
+        self.assertLess(len(reason), 200)
+        self.assertEqual(last, "1 passed, 1 failed, 0 skipped")
+
     def test_every_bad_result_is_a_failure(self):
         for result in ("TIMEOUT", "ERROR", "INTERRUPT", "UNEXPECTEDPASS", "a new word"):
             done = summarise([{"name": "a", "result": result}])
