@@ -231,11 +231,14 @@ void gt_cupti_share(bool shared)
 	static const CUpti_ActivityKind extra[] = {CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
 						   CUPTI_ACTIVITY_KIND_RUNTIME};
 	const struct gt_cupti_api *api = &gt_cupti.api;
+	bool before;
 
 	if (!api->cuptiActivityPushExternalCorrelationId ||
-	    !api->cuptiActivityPopExternalCorrelationId ||
-	    atomic_exchange(&gt_cupti.shared, shared) == shared)
+	    !api->cuptiActivityPopExternalCorrelationId)
 		return;
+	before = atomic_exchange(&gt_cupti.shared, shared);
+	if (!before && !shared)
+		return; /* who shares already enables again what another tool may have disabled */
 	gt_call_set_tags(shared ? push_external_id : NULL, pop_external_id);
 	for (size_t i = 0; i < sizeof(extra) / sizeof(extra[0]); i++) {
 		if (shared)
