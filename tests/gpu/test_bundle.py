@@ -68,6 +68,23 @@ def may_enter():
     return done.stderr.strip() or f"exit status {done.returncode}" if done.returncode else ""
 
 
+def make(folder, *options):
+    return subprocess.run([sys.executable, str(ROOT / "tests/gpu/check.py"), f"--bundle={folder}", *options],
+                          capture_output=True, text=True, check=False,
+                          env=os.environ | {"GPUTRACE_BUILD": str(BUILD)})
+
+
+class TestChoice(unittest.TestCase):
+    def test_a_file_that_is_no_cupti(self):
+        with tempfile.TemporaryDirectory() as top:
+            for name in ("/etc/passwd", f"{top}/libcupti.so.13", sys.executable):
+                made = make(f"{top}/bundle", f"--cupti={name}")
+                self.assertEqual(made.returncode, 1)
+                self.assertEqual(len(made.stderr.splitlines()), 1, made.stderr)
+                self.assertIn(name, made.stderr)
+            self.assertEqual(os.listdir(top), [])
+
+
 class TestBundle(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -81,9 +98,7 @@ class TestBundle(unittest.TestCase):
         for name in ("proc", "dev", "tmp", "out"):
             (cls.root / name).mkdir(parents=True)
         put_python(cls.root)
-        made = subprocess.run([sys.executable, str(ROOT / "tests/gpu/check.py"),
-                               f"--bundle={cls.bundle}"], capture_output=True, text=True,
-                              check=False, env=os.environ | {"GPUTRACE_BUILD": str(BUILD)})
+        made = make(cls.bundle)
         if made.returncode:
             raise AssertionError(made.stdout + made.stderr)
         cls.put_device()

@@ -73,7 +73,20 @@ def choose_cupti(given):
     """The file to carry along, or None."""
     if given == "none":
         return None
-    return pathlib.Path(given).resolve() if given else of_toolkit("libcupti.so.13")
+    if not given:
+        return of_toolkit("libcupti.so.13")
+    path = pathlib.Path(given).resolve()
+    if not path.name.startswith("libcupti.so") or not is_elf(path):
+        sys.exit(f"gpu-check: --cupti={given} is not a libcupti.so.*: name the library, or none")
+    return path
+
+
+def is_elf(path):
+    try:
+        with open(path, "rb") as file:
+            return file.read(4) == b"\x7fELF"
+    except OSError as error:
+        sys.exit(f"gpu-check: {path}: {error.strerror}")
 
 
 def contents(cupti):

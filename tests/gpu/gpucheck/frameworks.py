@@ -24,28 +24,30 @@ def fewer(name, wanted):
 def counted(session, script, package="torch"):
     """A script that first counts its kernels with a profiler of its own, untraced. The trace also
     holds the kernels of its set-up."""
-    missing = skipped_without(session, package)
-    if missing:
-        return missing
-    bare = session.bare(f"{script} --count-with-profiler", IMPORT_SECONDS)
-    bad = unable(bare)
-    if bad:
-        return bad
+    bare, row = alone(session, f"{script} --count-with-profiler", package)
+    if row:
+        return row
     wanted = bare.report.get("profiled_kernels", 0)
     run = session.traced(script, *counting(session), wanted=IMPORT_SECONDS)
     row = judged(run, {}, fewer("counted by its own profiler", wanted))
     return row | {"profiled_kernels": wanted}
 
 
-def named(session, script, package):
-    """A script that launches kernels of one name a known number of times."""
+def alone(session, script, package):
+    """(the script's own run without the tracer, None), or (None, the row that says why not)"""
     missing = skipped_without(session, package)
     if missing:
-        return missing
+        return None, missing
     bare = session.bare(script, IMPORT_SECONDS)
     bad = unable(bare)
-    if bad:
-        return bad
+    return (None, bad) if bad else (bare, None)
+
+
+def named(session, script, package):
+    """A script that launches kernels of one name a known number of times."""
+    bare, row = alone(session, script, package)
+    if row:
+        return row
 
     def faults(run):
         wanted = run.report.get("named_kernels")
@@ -56,13 +58,9 @@ def named(session, script, package):
 
 def at_least(session, script, package):
     """A script that knows the least number of its kernels; the compiler chooses their names."""
-    missing = skipped_without(session, package)
-    if missing:
-        return missing
-    bare = session.bare(script, IMPORT_SECONDS)
-    bad = unable(bare)
-    if bad:
-        return bad
+    bare, row = alone(session, script, package)
+    if row:
+        return row
     wanted = bare.report.get("least_kernels", 0)
     run = session.traced(script, *counting(session), wanted=IMPORT_SECONDS)
     return judged(run, {}, fewer("launched at least", wanted))
@@ -71,19 +69,15 @@ def at_least(session, script, package):
 def inside(session, coexist):
     """torch.profiler inside gputrace: what each of both saw. With share both see all; with own
     one of them may lack the profiled steps (docs/ENVIRONMENTS.md): a reason, but no finding."""
-    missing = skipped_without(session, "torch")
-    if missing:
-        return missing
-    alone = session.bare("torch_step.py --count-with-profiler", IMPORT_SECONDS)
-    bad = unable(alone)
-    if bad:
-        return bad
+    bare, row = alone(session, "torch_step.py --count-with-profiler", "torch")
+    if row:
+        return row
     run = session.traced("torch_step.py --count-with-profiler", f"--coexist={coexist}",
                          *counting(session), wanted=IMPORT_SECONDS)
     bad = ended_badly(run)
     if bad:
         return bad
-    wanted = alone.report.get("profiled_kernels", 0)
+    wanted = bare.report.get("profiled_kernels", 0)
     theirs = run.report.get("profiled_kernels", 0)
     ours = run.traces[0].counts()["kernels"] if run.traces else 0
     seen = {"profiler alone": wanted, "profiler inside": theirs, "trace": ours}
