@@ -240,12 +240,11 @@ static void flush(void *part, bool forced)
 		gt_cupti_flush(forced);
 }
 
+/* Also when CUPTI has become ours again a moment ago and the drain thread has not seen it yet. */
 static void fetch(void *part, bool forced)
 {
-	const struct gt_gpu *gpu = part;
-
-	if (gpu->has_cupti)
-		gt_cupti_fetch(GT_CUPTI_PATIENCE_NS, forced);
+	(void)part;
+	gt_cupti_fetch(GT_CUPTI_PATIENCE_NS, forced);
 }
 
 /* Work that is always under way keeps CUPTI from returning what came before it. */
