@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Other users of CUPTI, see the header. Only atomic words: no lock.
+ * Other users of CUPTI, see the header. Atomic words, and one lock, which is not waited for long.
  */
 #include "collectors/cupti/foreign.h"
 
@@ -8,11 +8,14 @@
 
 #include "collectors/cupti/internal.h"
 #include "collectors/cupti/relay.h"
+#include "core/guest/clock.h"
+#include "core/guest/futex.h"
 #include "core/guest/peek.h"
 #include "core/guest/text.h"
 
 #define NAMES      8u
 #define NAME_BYTES 64u
+#define TURN_NS    1000000000u /* enabling kinds may take as long */
 
 static struct {
 	_Atomic uint64_t changes, disabled, detached;
@@ -22,6 +25,7 @@ static struct {
 	_Atomic(CUpti_BuffersCallbackCompleteFunc) completed; /* NULL: it has no buffers in CUPTI */
 	_Atomic bool had_kinds, registered, clock;
 	_Atomic(const char *) library;
+	_Atomic uint32_t held; /* futex: 1: the buffers are changing hands */
 	_Atomic uint32_t next_name;
 	char names[NAMES][NAME_BYTES]; /* a returned name is not overwritten soon */
 } foreign;
@@ -37,6 +41,29 @@ static void remember(const char *library)
 
 	gt_text_format(name, NAME_BYTES, "%s", library);
 	atomic_store(&foreign.library, name);
+}
+
+bool gt_cupti_foreign_hold(void)
+{
+	uint64_t until = gt_clock_now() + TURN_NS, now;
+	uint32_t nobody = 0;
+
+	while (!atomic_compare_exchange_strong(&foreign.held, &nobody, 1)) {
+		now = gt_clock_now();
+		if (now >= until)
+			return false;
+		gt_futex_wait(&foreign.held, 1, until - now);
+		nobody = 0;
+	}
+	return true;
+}
+
+void gt_cupti_foreign_let_go(bool held)
+{
+	if (!held)
+		return;
+	atomic_store(&foreign.held, 0);
+	gt_futex_wake(&foreign.held);
 }
 
 void gt_cupti_foreign_subscribing(const char *library)
@@ -59,6 +86,8 @@ void gt_cupti_foreign_unsubscribed(void)
 void gt_cupti_foreign_registering(const char *library, CUpti_BuffersCallbackRequestFunc requested,
 				  CUpti_BuffersCallbackCompleteFunc completed)
 {
+	bool held = gt_cupti_foreign_hold();
+
 	remember(library);
 	gt_cupti_yield_buffers();
 	atomic_store(&foreign.requested, requested);
@@ -66,6 +95,7 @@ void gt_cupti_foreign_registering(const char *library, CUpti_BuffersCallbackRequ
 	atomic_store(&foreign.kinds, 0);
 	atomic_store(&foreign.had_kinds, false);
 	atomic_store(&foreign.registered, true);
+	gt_cupti_foreign_let_go(held);
 	changed();
 }
 

@@ -15,6 +15,11 @@
 
 #include <cupti.h>
 
+/* The buffers change hands: only one thread at a time gives or takes them. False: another one takes
+ * long; the caller goes on all the same. Application threads, drain thread. */
+bool gt_cupti_foreign_hold(void);
+void gt_cupti_foreign_let_go(bool held);
+
 /* A tool subscribes. @library: file name of the caller, for messages. */
 void gt_cupti_foreign_subscribing(const char *library);
 void gt_cupti_foreign_subscribed(void *subscriber); /* its handle */

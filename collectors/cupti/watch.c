@@ -230,13 +230,23 @@ static void attach_buffers(struct gt_cupti_watch *watch)
 	watch->hold = has_calls ? GT_CUPTI_OURS : GT_CUPTI_SHARED;
 }
 
+/* What others do is seen again: one may have begun to collect meanwhile. */
+static void take_back(struct gt_cupti_watch *watch, uint64_t now)
+{
+	bool held = gt_cupti_foreign_hold();
+	struct gt_cupti_foreign others = gt_cupti_foreign_get();
+
+	if (!gt_cupti_watch_has_calls(watch) && subscription_is_due(watch, now, &others))
+		subscribe_again(watch, now);
+	if (watch->hold != GT_CUPTI_OURS && buffers_are_free(watch, now, &others))
+		attach_buffers(watch);
+	gt_cupti_foreign_let_go(held);
+}
+
 static void recover(struct gt_cupti_watch *watch, uint64_t now,
 		    const struct gt_cupti_foreign *others)
 {
-	if (!gt_cupti_watch_has_calls(watch) && subscription_is_due(watch, now, others))
-		subscribe_again(watch, now);
-	if (watch->hold != GT_CUPTI_OURS && buffers_are_free(watch, now, others))
-		attach_buffers(watch);
+	take_back(watch, now);
 	if (!gt_cupti_watch_has_records(watch))
 		return;
 	watch->since = now;
