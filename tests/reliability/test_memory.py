@@ -13,6 +13,7 @@ import unittest
 import harness
 
 LIMIT = 64 << 20
+KERNEL_BYTES = 144  # at least, of CUPTI's record
 
 
 def work(threads):
@@ -45,7 +46,11 @@ class Memory(unittest.TestCase):
                 trace = json.load(file)
         ledger = trace["ledger"]
         self.assertLessEqual(ledger["memory_peak_bytes"], LIMIT)
-        self.assertEqual(ledger["kernels_written"], 10 * threads)
+        # on a busy machine all buffers may be waiting to be read: what finds none is counted
+        missing = 10 * threads - ledger["kernels_written"]
+        self.assertLessEqual(missing * KERNEL_BYTES,
+                             ledger["buffers_discarded_bytes"] + KERNEL_BYTES * ledger["records_dropped_by_cupti"],
+                             ledger)
         self.assertGreaterEqual(ledger["calls_written"] + ledger["calls_lost_no_thread"],
                                 3 * 10 * threads)
         return ledger, [event for event in trace["traceEvents"] if event["ph"] == "i"]
