@@ -70,7 +70,7 @@ static struct {
 	bool null_is_safe;
 	_Atomic bool stopped;
 	_Atomic uint64_t next_order;
-	_Atomic uint64_t flushed;   /* number of requests before the last flush */
+	_Atomic uint64_t demanded;  /* all of the first so many requests were to come back */
 	_Atomic uint64_t forgotten; /* requests whose buffers may have gone to another tool */
 	_Atomic uint64_t requested;
 } pool;
@@ -474,9 +474,13 @@ void gt_cupti_buffers_prepare(void (*spill)(void *context), void *context)
 			return;
 }
 
-void gt_cupti_buffers_flushing(void)
+void gt_cupti_buffers_demanded(uint64_t requests)
 {
-	atomic_store(&pool.flushed, atomic_load(&pool.requested));
+	uint64_t before = atomic_load(&pool.demanded);
+
+	while (before < requests &&
+	       !atomic_compare_exchange_weak(&pool.demanded, &before, requests))
+		continue;
 }
 
 /* Buffers that CUPTI still has, of the first @requests. */
@@ -558,7 +562,7 @@ void gt_cupti_buffers_report(struct gt_ledger *ledger)
 	if (pool.counts)
 		report_counts(pool.counts, count);
 	/* CUPTI may request one while it flushes, for a record of the flush */
-	count[GT_LEDGER_BUFFERS_KEPT] = count_held(atomic_load(&pool.flushed));
+	count[GT_LEDGER_BUFFERS_KEPT] = count_held(atomic_load(&pool.demanded));
 	count[GT_LEDGER_BUFFERS_UNREAD] = count_in(SLOT_FULL);
 }
 

@@ -101,8 +101,9 @@ struct gt_cupti_buffer_counts {
 /* The counters now. Any thread. */
 struct gt_cupti_buffer_counts gt_cupti_buffers_count(void);
 
-/* To be called before CUPTI is flushed. */
-void gt_cupti_buffers_flushing(void);
+/* CUPTI was to return all buffers that answered the first @requests requests: those that it still
+ * has count as not returned from now on. Any thread. */
+void gt_cupti_buffers_demanded(uint64_t requests);
 
 /* Whether CUPTI still has one of the buffers that answered the first @requests requests: after a
  * flush, one with work in progress. Any thread. */

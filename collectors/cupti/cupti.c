@@ -198,10 +198,16 @@ bool gt_cupti_flush_all(bool forced)
 
 bool gt_cupti_flush(bool forced)
 {
+	uint64_t requests = gt_cupti_buffers_count().requested;
+	bool is_over;
+
 	if (!gt_cupti_is_usable())
 		return true;
-	gt_cupti_buffers_flushing();
-	return gt_cupti_flush_all(forced);
+	is_over = gt_cupti_flush_all(forced);
+	if (is_over &&
+	    forced) /* else it may have one with work in progress, and returns it later */
+		gt_cupti_buffers_demanded(requests);
+	return is_over;
 }
 
 int gt_cupti_read_clock(struct gt_cupti_timestamp *ret_stamp)

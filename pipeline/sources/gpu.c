@@ -267,6 +267,7 @@ static void leave(void *part, bool stuck)
 	gpu->has_cupti = false;
 	if (!stuck)
 		return;
+	gt_cupti_buffers_demanded(UINT64_MAX);
 	gt_cupti_replay_delivered(&gpu->translate);
 	gt_outlet_note(gpu->join->outlet, &note);
 }
