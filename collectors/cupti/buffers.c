@@ -555,12 +555,17 @@ void gt_cupti_buffers_report_spooled(const struct gt_spool_view *view, struct gt
 		report_counts(&spooled->counts, ledger->count);
 }
 
+void gt_cupti_buffers_report_delivered(struct gt_ledger *ledger)
+{
+	if (pool.counts)
+		report_counts(pool.counts, ledger->count);
+}
+
 void gt_cupti_buffers_report(struct gt_ledger *ledger)
 {
 	uint64_t *count = ledger->count;
 
-	if (pool.counts)
-		report_counts(pool.counts, count);
+	gt_cupti_buffers_report_delivered(ledger);
 	/* CUPTI may request one while it flushes, for a record of the flush */
 	count[GT_LEDGER_BUFFERS_KEPT] = count_held(atomic_load(&pool.demanded));
 	count[GT_LEDGER_BUFFERS_UNREAD] = count_in(SLOT_FULL);

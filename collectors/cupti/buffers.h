@@ -116,8 +116,10 @@ size_t gt_cupti_buffers_lent_bytes(void);
 /* Buffers that CUPTI has had so far may have gone to another tool and are no longer counted. */
 void gt_cupti_buffers_forget(void);
 
-/* Adds the counts so far to the ledger, and what was not returned or not read as of now. The owner
- * of the ledger. */
+/* Brings the counts in @ledger up to date: those that only grow. The owner of the ledger. */
+void gt_cupti_buffers_report_delivered(struct gt_ledger *ledger);
+
+/* The same, and what has not come back or is not read now: for a ledger that is closed. */
 void gt_cupti_buffers_report(struct gt_ledger *ledger);
 
 #endif

@@ -254,7 +254,7 @@ void gt_cupti_count(struct gt_ledger *ledger)
 {
 	size_t dropped = 0;
 
-	gt_cupti_buffers_report(ledger);
+	gt_cupti_buffers_report_delivered(ledger);
 	if (!gt_cupti_is_usable() || atomic_load(&gt_cupti.ceased))
 		return;
 	/* resets to zero on reading */

@@ -252,6 +252,10 @@ Test(cupti_buffers, what_did_not_come_back_or_was_not_read_is_counted)
 	gt_cupti_buffers_demanded(gt_cupti_buffers_count().requested);
 	gt_cupti_buffers_complete(unread, 100);
 	request(&size); /* for a record of the flush itself */
+	gt_cupti_buffers_report_delivered(&ledger);
+	cr_assert_eq(ledger.count[GT_LEDGER_BUFFERS_KEPT], 0, "a file that is full is not the end");
+	cr_assert_eq(ledger.count[GT_LEDGER_BUFFERS_UNREAD], 0);
+	cr_assert_eq(ledger.count[GT_LEDGER_BUFFERS_COMPLETED], 1);
 	gt_cupti_buffers_report(&ledger);
 	cr_assert_eq(ledger.count[GT_LEDGER_BUFFERS_KEPT], 1);
 	cr_assert_eq(ledger.count[GT_LEDGER_BUFFERS_UNREAD], 1);
