@@ -14,15 +14,15 @@
 
 /* Why a device was idle. */
 enum gt_cause {
-	GT_CAUSE_LAUNCH, /* the launch was under way, or just over: CPU and driver latency */
-	GT_CAUSE_SYNC,   /* the host was still in a synchronising call */
-	GT_CAUSE_API,    /* in another CUDA call: allocation, module load, ... */
-	GT_CAUSE_DATA,   /* loading data */
-	GT_CAUSE_HOST,   /* other host work */
-	GT_CAUSE_COPY,   /* the work was queued, behind a copy */
-	GT_CAUSE_QUEUED, /* the work was queued, behind an event, a host function, another stream or
-			    process */
-	GT_CAUSE_UNKNOWN, /* its call is not in the trace */
+	GT_CAUSE_LAUNCH,   /* the launch was under way, or just over: CPU and driver latency */
+	GT_CAUSE_SYNC,     /* the host was still in a synchronising call */
+	GT_CAUSE_API,      /* in another CUDA call: allocation, module load, ... */
+	GT_CAUSE_DATA,     /* loading data */
+	GT_CAUSE_HOST,     /* other host work */
+	GT_CAUSE_COPY,     /* the work was queued, behind a copy */
+	GT_CAUSE_QUEUED,   /* the work was queued, behind an event, another stream or process */
+	GT_CAUSE_FUNCTION, /* the stream waited for a host function; known only with run --sync */
+	GT_CAUSE_UNKNOWN,  /* its call is not in the trace */
 	GT_CAUSE_COUNT_
 };
 

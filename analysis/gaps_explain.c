@@ -25,19 +25,8 @@ struct explain {
 	void *data;
 	char where[4096];
 	char inside[1024]; /* of a time between calls */
+	int64_t told;      /* up to here the time is a host function's */
 };
-
-static int report(struct explain *e, enum gt_cause cause, int64_t start, int64_t ns)
-{
-	struct gt_piece piece = {.cause = cause,
-				 .where = e->where,
-				 .start = start,
-				 .ns = ns,
-				 .thread = *e->inside ? e->call->thread : GT_NONE,
-				 .inside = e->inside};
-
-	return ns > 0 ? e->piece(e->gap, &piece, e->data) : 0;
-}
 
 static const char *thread_name(const struct explain *e, char *out, size_t size)
 {
@@ -133,16 +122,79 @@ void gt_gaps_place(const struct gt_model *model, uint32_t stack, char *out, size
 	gt_frame_print(python, out, size);
 }
 
+static void print_call(const struct gt_model *model, const struct gt_call *call, char *out,
+		       size_t size)
+{
+	char frame[2048];
+
+	print_nearest(model, call->stack, frame, sizeof(frame));
+	snprintf(out, size, "%s%s%s", gt_model_name(model, call->name), *frame ? " from " : "",
+		 frame);
+}
+
+/* A part of the gap in which the stream waited for no function. */
+static int report_part(struct explain *e, enum gt_cause cause, int64_t start, int64_t ns)
+{
+	struct gt_piece piece = {.cause = cause,
+				 .where = e->where,
+				 .start = start,
+				 .ns = ns,
+				 .thread = *e->inside ? e->call->thread : GT_NONE,
+				 .inside = e->inside};
+
+	return e->piece(e->gap, &piece, e->data);
+}
+
+static int report_function(struct explain *e, const struct gt_host_wait *wait, int64_t start)
+{
+	char where[4096] = "(the call is not in the trace)";
+	int64_t end = wait->end < e->gap->end ? wait->end : e->gap->end;
+	struct gt_piece piece = {.cause = GT_CAUSE_FUNCTION,
+				 .where = where,
+				 .start = start,
+				 .ns = end - start,
+				 .thread = GT_NONE,
+				 .inside = ""};
+
+	e->told = end;
+	if (wait->call != GT_NONE)
+		print_call(e->model, &e->model->calls.at[wait->call], where, sizeof(where));
+	return e->piece(e->gap, &piece, e->data);
+}
+
+/* While the stream of the next operation waited for a host function, that is the cause: whatever
+ * else the host did then, no work could have begun. The time of a function is one piece, and left
+ * out of those behind it. */
+static int report(struct explain *e, enum gt_cause cause, int64_t start, int64_t ns)
+{
+	const struct gt_op *op = &e->model->ops.at[e->gap->op];
+	int64_t end = start + ns;
+	int rc = 0;
+
+	while (!rc && start < end) {
+		const struct gt_host_wait *wait = gt_model_wait_from(e->model, op, start);
+		int64_t from = wait && wait->start < end ? wait->start : end;
+
+		if (start < e->told) {
+			start = e->told < end ? e->told : end;
+		} else if (from > start) {
+			rc = report_part(e, cause, start, from - start);
+			start = from;
+		} else {
+			rc = report_function(e, wait, start);
+		}
+	}
+	return rc;
+}
+
 static int report_call(struct explain *e, const struct gt_call *call, int64_t start, int64_t ns)
 {
 	const char *name = gt_model_name(e->model, call->name);
 	static const enum gt_cause causes[] = {[GT_CUDA_CALL_OTHER] = GT_CAUSE_API,
 					       [GT_CUDA_CALL_ENQUEUES] = GT_CAUSE_LAUNCH,
 					       [GT_CUDA_CALL_BLOCKS] = GT_CAUSE_SYNC};
-	char frame[2048];
 
-	print_nearest(e->model, call->stack, frame, sizeof(frame));
-	snprintf(e->where, sizeof(e->where), "%s%s%s", name, *frame ? " from " : "", frame);
+	print_call(e->model, call, e->where, sizeof(e->where));
 	return report(e, causes[gt_cuda_call_of(name)], start, ns);
 }
 
@@ -426,7 +478,8 @@ static int report_queued(struct explain *e)
 
 int gt_gaps_explain(const struct gt_gap *gap, gt_gap_piece piece, void *data)
 {
-	struct explain e = {.gap = gap, .model = gap->model, .piece = piece, .data = data};
+	struct explain e = {
+		.gap = gap, .model = gap->model, .piece = piece, .data = data, .told = gap->start};
 	int64_t from;
 	int rc;
 

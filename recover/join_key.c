@@ -32,7 +32,9 @@ static void add_gpu(const struct gt_event *event, uint64_t *words)
 		words[3] = event->kernel.graph_node_id;
 	else if (event->kind == GT_EVENT_GRAPH)
 		words[3] = event->graph.graph_id;
-	else if (event->kind != GT_EVENT_SYNC)
+	else if (event->kind == GT_EVENT_SYNC)
+		words[3] = event->sync.graph_node_id;
+	else
 		words[3] = event->memory.graph_node_id;
 }
 

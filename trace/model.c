@@ -12,6 +12,7 @@ void gt_model_fini(struct gt_model *model)
 	for (size_t i = 0; i < model->stacks.count; i++)
 		free(model->stacks.at[i].frame);
 	gt_vec_free(&model->ops);
+	gt_vec_free(&model->waits);
 	gt_vec_free(&model->calls);
 	gt_vec_free(&model->ranges);
 	gt_vec_free(&model->samples);
@@ -85,6 +86,37 @@ uint32_t gt_model_call_before(const struct gt_model *model, uint32_t thread, int
 			high = middle;
 	}
 	return low == first ? GT_NONE : low - 1;
+}
+
+/* Whether @wait is of a stream before that of @op, or ends on it up to @t, as do all before it. */
+static bool is_over(const struct gt_host_wait *wait, const struct gt_op *op, int64_t t)
+{
+	if (wait->device != op->device)
+		return wait->device < op->device;
+	return wait->stream != op->stream ? wait->stream < op->stream : wait->until <= t;
+}
+
+const struct gt_host_wait *gt_model_wait_from(const struct gt_model *model, const struct gt_op *op,
+					      int64_t t)
+{
+	const struct gt_host_wait *at = model->waits.at;
+	size_t low = 0, high = model->waits.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (is_over(&at[middle], op, t))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	while (low < model->waits.count && at[low].end <= t && at[low].stream == op->stream &&
+	       at[low].device == op->device)
+		low++;
+	return low < model->waits.count && at[low].stream == op->stream &&
+			       at[low].device == op->device
+		       ? &at[low]
+		       : NULL;
 }
 
 uint32_t gt_model_sample_from(const struct gt_model *model, uint32_t thread, int64_t t)

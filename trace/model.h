@@ -36,6 +36,16 @@ struct gt_op {               /* on the GPU */
 	uint8_t comm;    /* a collective */
 };
 
+/* A time for which a stream waited for a function on the host; only with run --sync. */
+struct gt_host_wait {
+	int64_t start, end;
+	int64_t until; /* the latest end of this and the ones before on its stream */
+	int64_t correlation;
+	uint32_t call; /* that put the function into the stream; GT_NONE: not in the trace */
+	int32_t stream;
+	uint16_t device;
+};
+
 struct gt_call { /* CUDA API */
 	int64_t start, dur;
 	int64_t correlation;
@@ -130,6 +140,7 @@ struct gt_model {
 	struct gt_reading reading;
 	struct gt_names names;
 	GT_VEC(struct gt_op) ops;             /* by start */
+	GT_VEC(struct gt_host_wait) waits;    /* by device, stream, start */
 	GT_VEC(struct gt_call) calls;         /* by thread, then start */
 	GT_VEC(struct gt_model_range) ranges; /* by kind, thread, start */
 	GT_VEC(struct gt_sample) samples;     /* by thread, then time */
@@ -194,6 +205,11 @@ uint32_t gt_model_call_before(const struct gt_model *model, uint32_t thread, int
 
 /* Index of the first sample of @thread at or behind @t; the thread's end where there is none. */
 uint32_t gt_model_sample_from(const struct gt_model *model, uint32_t thread, int64_t t);
+
+/* The first time for which the stream of @op waited for a function on the host and that ends after
+ * @t, or NULL. */
+const struct gt_host_wait *gt_model_wait_from(const struct gt_model *model, const struct gt_op *op,
+					      int64_t t);
 
 /* The @i-th operation of a device. */
 static inline const struct gt_op *gt_model_op_of(const struct gt_model *model,

@@ -94,6 +94,21 @@ static int by_thread_and_time(const void *a, const void *b)
 	return x->ts != y->ts ? (x->ts < y->ts ? -1 : 1) : 0;
 }
 
+static int by_stream(const void *a, const void *b)
+{
+	const struct gt_host_wait *x = a, *y = b;
+
+	if (x->device != y->device)
+		return x->device < y->device ? -1 : 1;
+	if (x->stream != y->stream)
+		return x->stream < y->stream ? -1 : 1;
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	if (x->end != y->end)
+		return x->end < y->end ? -1 : 1;
+	return x->correlation < y->correlation ? -1 : x->correlation > y->correlation;
+}
+
 /* Sorts what is not sorted yet: files mostly are. */
 static void sort(void *at, size_t count, size_t size, int (*compare)(const void *, const void *))
 {
@@ -121,6 +136,28 @@ static size_t link_slot(const struct link *links, size_t mask, int64_t correlati
 	return h;
 }
 
+/* GT_NONE: no call has that id. */
+static uint32_t linked_call(const struct link *links, size_t mask, int64_t correlation)
+{
+	return correlation < 0 ? GT_NONE : links[link_slot(links, mask, correlation)].call;
+}
+
+static void link_work(struct gt_model *model, const struct link *links, size_t mask)
+{
+	for (size_t i = 0; i < model->ops.count; i++) {
+		struct gt_op *op = &model->ops.at[i];
+
+		op->call = linked_call(links, mask, op->correlation);
+		if (op->call != GT_NONE && op->stack == GT_NONE)
+			op->stack = model->calls.at[op->call].stack;
+	}
+	for (size_t i = 0; i < model->waits.count; i++) {
+		struct gt_host_wait *wait = &model->waits.at[i];
+
+		wait->call = linked_call(links, mask, wait->correlation);
+	}
+}
+
 /* Each operation gets its call; of two calls with one id (driver inside runtime) the outer one. */
 static int link_calls(struct gt_model *model)
 {
@@ -143,16 +180,7 @@ static int link_calls(struct gt_model *model)
 		if (links[h].call == GT_NONE || call->start < model->calls.at[links[h].call].start)
 			links[h] = (struct link){call->correlation, (uint32_t)i};
 	}
-	for (size_t i = 0; i < model->ops.count; i++) {
-		struct gt_op *op = &model->ops.at[i];
-
-		h = link_slot(links, size - 1, op->correlation);
-		if (op->correlation < 0 || links[h].call == GT_NONE)
-			continue;
-		op->call = links[h].call;
-		if (op->stack == GT_NONE)
-			op->stack = model->calls.at[op->call].stack;
-	}
+	link_work(model, links, size - 1);
 	free(links);
 	return 0;
 }
@@ -219,6 +247,17 @@ static int mark_data(struct gt_model *model)
 	}
 	free(known);
 	return 0;
+}
+
+static void index_waits(struct gt_model *model)
+{
+	for (size_t i = 0; i < model->waits.count; i++) {
+		struct gt_host_wait *wait = &model->waits.at[i];
+		bool first =
+			!i || wait[-1].stream != wait->stream || wait[-1].device != wait->device;
+
+		wait->until = first || wait[-1].until < wait->end ? wait->end : wait[-1].until;
+	}
 }
 
 static void index_samples(struct gt_model *model)
@@ -372,6 +411,8 @@ int gt_build_finish(struct gt_builder *b)
 	sort(model->ranges.at, model->ranges.count, sizeof(*model->ranges.at), by_kind);
 	sort(model->samples.at, model->samples.count, sizeof(*model->samples.at),
 	     by_thread_and_time);
+	sort(model->waits.at, model->waits.count, sizeof(*model->waits.at), by_stream);
+	index_waits(model);
 	index_calls(model);
 	nest_calls(model);
 	index_samples(model);

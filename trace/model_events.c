@@ -281,6 +281,25 @@ static int take_op(struct model_events *e, const struct gt_event *event,
 	return gt_vec_push(&model->ops, op) ? 0 : -ENOMEM;
 }
 
+/* Of waits only those for the host tell why a stream was idle. */
+static int take_wait(struct model_events *e, const struct gt_event *event,
+		     const struct span_of_time *time)
+{
+	struct gt_host_wait wait = {
+		.start = time->start,
+		.end = time->start + time->dur,
+		.correlation = event->correlation,
+		.call = GT_NONE,
+		.stream = (int32_t)event->place.stream,
+		.device = (uint16_t)event->place.device,
+	};
+
+	if (event->sync.kind != GT_SYNC_HOST_FUNCTION || !time->dur ||
+	    event->place.stream > INT32_MAX || event->place.device >= GT_NO_DEVICE)
+		return 0;
+	return gt_vec_push(&e->model->waits, wait) ? 0 : -ENOMEM;
+}
+
 static int take_call(struct model_events *e, const struct gt_event *event,
 		     const struct span_of_time *time)
 {
@@ -446,7 +465,7 @@ static int (*const takers[GT_EVENT_COUNT_])(struct model_events *e, const struct
 	[GT_EVENT_OVERHEAD] = take_overhead, [GT_EVENT_RANGE] = take_range,
 	[GT_EVENT_MARK] = take_mark,         [GT_EVENT_SAMPLE] = take_sample,
 	[GT_EVENT_COUNTER] = take_counter,   [GT_EVENT_NOTE] = take_note,
-	[GT_EVENT_GRAPH] = take_op,
+	[GT_EVENT_GRAPH] = take_op,          [GT_EVENT_SYNC] = take_wait,
 };
 
 static int take_event(const struct gt_event *event, void *data)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/schema/event_names.h"
 #include "trace/model_build.h"
 
 /* Row of a thread's samples: this and the thread's id (docs/FORMAT.md). */
@@ -27,6 +28,7 @@ enum role {
 	ROLE_MEMORY,
 	ROLE_SAMPLE,
 	ROLE_IGNORED,
+	ROLE_WAIT,
 	ROLE_UNKNOWN,
 };
 
@@ -50,7 +52,7 @@ static const struct {
 	{"gpu_user_annotation", ROLE_IGNORED},
 	{"call_stack", ROLE_IGNORED},
 	{"cpu_sample", ROLE_SAMPLE},
-	{"cuda_sync", ROLE_IGNORED},
+	{"cuda_sync", ROLE_WAIT},
 	{"async_cpu_to_gpu", ROLE_IGNORED},
 	{"fwdbwd", ROLE_IGNORED},
 	{"Trace", ROLE_IGNORED},
@@ -224,6 +226,28 @@ static int take_op(struct gt_builder *b, const struct gt_trace_event *record, en
 	return gt_vec_push(&model->ops, op) ? 0 : -ENOMEM;
 }
 
+/* Of waits only those for the host tell why a stream was idle. */
+static int take_wait(struct gt_builder *b, const struct gt_trace_event *record)
+{
+	const char *name = gt_event_name_sync(GT_SYNC_HOST_FUNCTION);
+	int64_t stream = gt_record_int(record, GT_ARG_STREAM, -1);
+	int64_t device = gt_record_int(record, GT_ARG_DEVICE, record->pid);
+	struct gt_host_wait wait = {
+		.start = record->ts,
+		.correlation = gt_record_int(record, GT_ARG_CORRELATION, -1),
+		.call = GT_NONE,
+		.stream = (int32_t)stream,
+		.device = (uint16_t)device,
+	};
+
+	if (record->ph != 'X' || !record->has_dur || record->dur <= 0 || stream < 0 ||
+	    stream > INT32_MAX || device < 0 || device >= GT_NO_DEVICE ||
+	    !gt_span_is(&record->name, name, strlen(name)))
+		return 0;
+	wait.end = record->ts + record->dur;
+	return gt_vec_push(&b->model->waits, wait) ? 0 : -ENOMEM;
+}
+
 static int take_call(struct gt_builder *b, const struct gt_trace_event *record, bool driver)
 {
 	struct gt_call call = {
@@ -281,6 +305,8 @@ static int take_slice(struct gt_builder *b, const struct gt_trace_event *record,
 		return take_range(b, record, GT_RANGE_PYTHON);
 	case ROLE_OVERHEAD:
 		return take_range(b, record, GT_RANGE_OVERHEAD);
+	case ROLE_WAIT:
+		return take_wait(b, record);
 	default:
 		return 0;
 	}

@@ -14,6 +14,7 @@
 #include "collectors/cupti/cupti.h"
 #include "collectors/cupti/foreign.h"
 #include "collectors/cupti/internal.h"
+#include "collectors/cupti/layout.h"
 #include "collectors/cupti/library/refusal.h"
 #include "collectors/cupti/newer.h"
 #include "collectors/cupti/quirks.h"
@@ -84,19 +85,30 @@ static const struct {
 	CUpti_ActivityKind kind;
 	const char *name;
 	enum wanted_when when;
-	bool dump; /* also report those that exist already */
+	bool dump;      /* also report those that exist already */
+	uint32_t since; /* version of CUPTI; older ones are not asked */
 } kinds[] = {
-	{CUPTI_ACTIVITY_KIND_DEVICE, "DEVICE", ALWAYS, true},
-	{CUPTI_ACTIVITY_KIND_CONTEXT, "CONTEXT", ALWAYS, true},
-	{CUPTI_ACTIVITY_KIND_STREAM, "STREAM", ALWAYS, true},
-	{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, "CONCURRENT_KERNEL", ALWAYS, false},
-	{CUPTI_ACTIVITY_KIND_MEMCPY, "MEMCPY", ALWAYS, false},
-	{CUPTI_ACTIVITY_KIND_MEMCPY2, "MEMCPY2", ALWAYS, false},
-	{CUPTI_ACTIVITY_KIND_MEMSET, "MEMSET", ALWAYS, false},
-	{CUPTI_ACTIVITY_KIND_OVERHEAD, "OVERHEAD", ALWAYS, false},
-	{CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, "SYNCHRONIZATION", WITH_SYNC, false},
-	{CUPTI_ACTIVITY_KIND_CUDA_EVENT, "CUDA_EVENT", WITH_SYNC, false},
+	{CUPTI_ACTIVITY_KIND_DEVICE, "DEVICE", ALWAYS, true, 0},
+	{CUPTI_ACTIVITY_KIND_CONTEXT, "CONTEXT", ALWAYS, true, 0},
+	{CUPTI_ACTIVITY_KIND_STREAM, "STREAM", ALWAYS, true, 0},
+	{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, "CONCURRENT_KERNEL", ALWAYS, false, 0},
+	{CUPTI_ACTIVITY_KIND_MEMCPY, "MEMCPY", ALWAYS, false, 0},
+	{CUPTI_ACTIVITY_KIND_MEMCPY2, "MEMCPY2", ALWAYS, false, 0},
+	{CUPTI_ACTIVITY_KIND_MEMSET, "MEMSET", ALWAYS, false, 0},
+	{CUPTI_ACTIVITY_KIND_OVERHEAD, "OVERHEAD", ALWAYS, false, 0},
+	{CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, "SYNCHRONIZATION", WITH_SYNC, false, 0},
+	{CUPTI_ACTIVITY_KIND_CUDA_EVENT, "CUDA_EVENT", WITH_SYNC, false, 0},
+	{(CUpti_ActivityKind)GT_CUPTI_KIND_HOST_NODE, "GRAPH_HOST_NODE", WITH_SYNC, false,
+	 GT_CUPTI_HOST_SINCE},
+	{(CUpti_ActivityKind)GT_CUPTI_KIND_HOST_LAUNCH, "HOST_LAUNCH", WITH_SYNC, false,
+	 GT_CUPTI_HOST_SINCE},
 };
+
+/* Whether this CUPTI can have it. */
+static bool exists(size_t i)
+{
+	return gt_cupti.api.version >= kinds[i].since;
+}
 
 static bool records_whole_graphs(void)
 {
@@ -109,7 +121,7 @@ static void stop_kinds(void)
 	bool hangs = gt_cupti_has_quirk(gt_cupti.api.version, GT_QUIRK_DISABLE_HANGS);
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		if (!hangs || kinds[i].kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
+		if (exists(i) && (!hangs || kinds[i].kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL))
 			gt_cupti.api.cuptiActivityDisable(kinds[i].kind);
 	}
 	gt_cupti_share(false);
@@ -296,7 +308,8 @@ static void enable_graphs(struct gt_cupti_status *status)
 static void enable_kinds(const struct gt_config *config, struct gt_cupti_status *status)
 {
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		if (kinds[i].when == WITH_SYNC && !gt_config_bool(config, GT_CONFIG_SYNC))
+		if (!exists(i) ||
+		    (kinds[i].when == WITH_SYNC && !gt_config_bool(config, GT_CONFIG_SYNC)))
 			continue;
 		gt_cupti_note_refused(status, kinds[i].name,
 				      enable_kind(kinds[i].kind, kinds[i].dump));

@@ -82,6 +82,50 @@ GT_AT(CUpti_ActivityStream, streamId, 8);
 GT_AT(CUpti_ActivityStream, priority, 12);
 GT_AT(CUpti_ActivityCudaEvent, eventId, 16);
 
+/*
+ * The time for which a stream waited for a function on the host: since 13.1, and not in every
+ * toolkit's header. Times of 0 are not known.
+ */
+#define GT_CUPTI_HOST_SINCE       130100u
+#define GT_CUPTI_KIND_HOST_NODE   56 /* CUPTI_ACTIVITY_KIND_GRAPH_HOST_NODE */
+#define GT_CUPTI_KIND_HOST_LAUNCH 58 /* CUPTI_ACTIVITY_KIND_HOST_LAUNCH */
+
+/* CUpti_ActivityGraphHostNode */
+struct gt_cupti_host_node {
+	uint32_t kind, stream, context, device, correlation, graph;
+	uint64_t node;
+	uint32_t process, thread;
+	uint64_t start, end;
+};
+
+/* CUpti_ActivityHostLaunch */
+struct gt_cupti_host_launch {
+	uint32_t kind, stream, context, device, correlation, process, thread, padding;
+	uint64_t start, end;
+};
+
+/* GT_LIKE(ours, field, CUPTI's struct without its prefix, its field, offset) */
+#define GT_LIKE(type, field, theirs, their_field, offset)                                          \
+	_Static_assert(offsetof(struct type, field) == (offset), #theirs "." #their_field)
+
+GT_LIKE(gt_cupti_host_node, stream, GraphHostNode, streamId, 4);
+GT_LIKE(gt_cupti_host_node, context, GraphHostNode, contextId, 8);
+GT_LIKE(gt_cupti_host_node, device, GraphHostNode, deviceId, 12);
+GT_LIKE(gt_cupti_host_node, correlation, GraphHostNode, correlationId, 16);
+GT_LIKE(gt_cupti_host_node, graph, GraphHostNode, graphId, 20);
+GT_LIKE(gt_cupti_host_node, node, GraphHostNode, graphNodeId, 24);
+GT_LIKE(gt_cupti_host_node, thread, GraphHostNode, threadId, 36);
+GT_LIKE(gt_cupti_host_node, start, GraphHostNode, start, 40);
+GT_LIKE(gt_cupti_host_node, end, GraphHostNode, end, 48);
+GT_LIKE(gt_cupti_host_launch, stream, HostLaunch, streamId, 4);
+GT_LIKE(gt_cupti_host_launch, context, HostLaunch, contextId, 8);
+GT_LIKE(gt_cupti_host_launch, device, HostLaunch, deviceId, 12);
+GT_LIKE(gt_cupti_host_launch, correlation, HostLaunch, correlationId, 16);
+GT_LIKE(gt_cupti_host_launch, thread, HostLaunch, threadId, 24);
+GT_LIKE(gt_cupti_host_launch, start, HostLaunch, start, 32);
+GT_LIKE(gt_cupti_host_launch, end, HostLaunch, end, 40);
+
+#undef GT_LIKE
 #undef GT_AT
 
 #endif

@@ -41,6 +41,8 @@ static const uint16_t least_bytes[GT_TRANSLATE_KINDS] = {
 	[CUPTI_ACTIVITY_KIND_SYNCHRONIZATION] = sizeof(CUpti_ActivitySynchronization),
 	[CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API] = sizeof(CUpti_ActivityAPI),
 	[CUPTI_ACTIVITY_KIND_GRAPH_TRACE] = sizeof(CUpti_ActivityGraphTrace),
+	[GT_CUPTI_KIND_HOST_NODE] = sizeof(struct gt_cupti_host_node),
+	[GT_CUPTI_KIND_HOST_LAUNCH] = sizeof(struct gt_cupti_host_launch),
 };
 
 /* The process has read such a record, or @notes were completed by find_lengths. */

@@ -40,6 +40,20 @@ static bool graph_is_sane(const void *record)
 	return r->deviceId < MAX_DEVICE;
 }
 
+static bool host_node_is_sane(const void *record)
+{
+	const struct gt_cupti_host_node *r = record;
+
+	return r->device < MAX_DEVICE;
+}
+
+static bool host_launch_is_sane(const void *record)
+{
+	const struct gt_cupti_host_launch *r = record;
+
+	return r->device < MAX_DEVICE;
+}
+
 static bool device_is_sane(const void *record)
 {
 	const CUpti_ActivityDevice4 *r = record;
@@ -55,6 +69,8 @@ static bool (*const by_kind[])(const void *) = {
 	[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL] = kernel_is_sane,
 	[CUPTI_ACTIVITY_KIND_DEVICE] = device_is_sane,
 	[CUPTI_ACTIVITY_KIND_GRAPH_TRACE] = graph_is_sane,
+	[GT_CUPTI_KIND_HOST_NODE] = host_node_is_sane,
+	[GT_CUPTI_KIND_HOST_LAUNCH] = host_launch_is_sane,
 };
 
 bool gt_cupti_is_sane(const void *record)

@@ -12,14 +12,8 @@
 #include "collectors/cupti/layout.h"
 #include "collectors/cupti/occupancy.h"
 #include "collectors/cupti/sanity.h"
+#include "collectors/cupti/stamps.h"
 #include "core/guest/log.h"
-
-/* How far a REALTIME stamp may be outside the session: steps of that clock, work that began
- * before. */
-#define CLOCK_SLACK_NS (60ull * 1000000000u)
-
-/* A record that ends so much later than it was received shows that the clocks disagree. */
-#define AHEAD_NS       1000000u
 
 /* Our enums have CUPTI's values, so that a translation is a bounds check. */
 _Static_assert((int)GT_COPY_PTOP == (int)CUPTI_ACTIVITY_MEMCPY_KIND_PTOP, "copy kinds");
@@ -42,118 +36,6 @@ static enum gt_memory_kind memory_kind(uint16_t kind)
 static void add(struct gt_translate *t, enum gt_ledger_key key)
 {
 	gt_ledger_add(t->ledger, key, 1);
-}
-
-/* Time from the newest clock sample to the arrival of the records: writing to a slow disk may have
- * delayed us. */
-static uint64_t since_sample(const struct gt_translate *t, const struct gt_clock_sample *newest)
-{
-	uint64_t then = gt_clock_from_monotonic(t->clock, newest->monotonic);
-
-	return t->now > then ? t->now - then : 0;
-}
-
-/* CUPTI stamps CLOCK_REALTIME. A stamp far before the session or after now is of another clock,
- * unless this clock was set back to before the session. */
-static bool is_realtime(const struct gt_translate *t, uint64_t stamp)
-{
-	const struct gt_clock_sample *newest = &t->clock->samples[t->clock->count - 1];
-	uint64_t begin = newest->realtime < t->session_start ? newest->realtime : t->session_start;
-
-	return stamp + CLOCK_SLACK_NS >= begin &&
-	       (stamp <= newest->realtime + CLOCK_SLACK_NS ||
-		stamp <= newest->realtime + CLOCK_SLACK_NS + since_sample(t, newest));
-}
-
-static uint64_t distance(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : b - a;
-}
-
-#define CLOCK_FAR_NS 100000 /* farther from CLOCK_REALTIME it is another clock */
-
-int64_t gt_translate_clock_offset(int64_t offset_ns, uint64_t error_ns)
-{
-	uint64_t far = offset_ns < 0 ? -(uint64_t)offset_ns : (uint64_t)offset_ns;
-
-	return far > CLOCK_FAR_NS + error_ns ? offset_ns : 0;
-}
-
-/* A stamp of the clock that CUPTI had when it was asked, as CLOCK_REALTIME. False: of another. */
-static bool from_measured_clock(const struct gt_translate *t, uint64_t stamp, uint64_t *ret_stamp)
-{
-	*ret_stamp = stamp - (uint64_t)t->clock_offset;
-	return t->clock_offset && is_realtime(t, *ret_stamp);
-}
-
-/* The clocks that another tool may have switched CUPTI to (REQ-20): the processor's counter, as
- * Kineto does, or CLOCK_MONOTONIC. If both fit, the one closer to now. False: neither fits. */
-static bool from_foreign_clock(const struct gt_translate *t, uint64_t stamp, uint64_t *ret_time)
-{
-	const struct gt_clock_sample *last = &t->clock->samples[t->clock->count - 1];
-	uint64_t now = gt_clock_from_monotonic(t->clock, last->monotonic);
-	uint64_t counter = 0, monotonic = gt_clock_from_monotonic(t->clock, stamp);
-	bool is_counter = gt_clock_from_ticks(t->clock, stamp, &counter) && is_realtime(t, counter);
-	bool is_monotonic = is_realtime(t, monotonic);
-
-	if (is_counter && is_monotonic)
-		is_counter = distance(counter, now) < distance(monotonic, now);
-	*ret_time = is_counter ? counter : monotonic;
-	return is_counter || is_monotonic;
-}
-
-/* A CUPTI stamp as trace time. False: of no known clock, so it must not be written. */
-static bool trace_time(struct gt_translate *t, uint64_t stamp, uint64_t *ret_time)
-{
-	uint64_t ns;
-
-	if (from_measured_clock(t, stamp, &ns)) {
-		add(t, GT_LEDGER_TIME_FOREIGN);
-		*ret_time = gt_clock_from_realtime(t->clock, ns);
-		return true;
-	}
-	if (is_realtime(t, stamp)) {
-		*ret_time = gt_clock_from_realtime(t->clock, stamp);
-		return true;
-	}
-	if (!from_foreign_clock(t, stamp, &ns))
-		return false;
-	add(t, GT_LEDGER_TIME_FOREIGN);
-	*ret_time = ns;
-	return true;
-}
-
-static uint64_t time_or_none(struct gt_translate *t, uint64_t stamp)
-{
-	uint64_t time = 0;
-
-	if (stamp)
-		trace_time(t, stamp, &time);
-	return time;
-}
-
-/*
- * Sets start and end. The duration is kept as it is: the clocks may drift between the two, the
- * GPU's counter does not. An end before its start becomes a duration of 0, counted; so does an end
- * in the future. False: stamps of no known clock.
- */
-static bool set_times(struct gt_translate *t, struct gt_event *event, uint64_t start, uint64_t end)
-{
-	uint64_t stamp;
-
-	if (!trace_time(t, start, &event->start) || !trace_time(t, end, &event->end)) {
-		add(t, GT_LEDGER_TIME_UNKNOWN);
-		return false;
-	}
-	if ((from_measured_clock(t, start, &stamp) || is_realtime(t, start)) && end >= start)
-		event->end = event->start + (end - start);
-	if (event->end < event->start) {
-		event->end = event->start;
-		add(t, GT_LEDGER_TIME_REVERSED);
-	}
-	if (t->now && event->end > t->now + AHEAD_NS)
-		add(t, GT_LEDGER_TIME_AHEAD);
-	return true;
 }
 
 /* No stamps, or meaningless ones: an instant, never a slice (REQ-31), so that the launch still
@@ -205,8 +87,8 @@ static void fill_kernel(struct gt_translate *t, const CUpti_ActivityKernel8 *r,
 {
 	*k = (struct gt_kernel_event){
 		.name = kernel_name(t, r->name),
-		.queued = time_or_none(t, r->queued),
-		.submitted = time_or_none(t, r->submitted),
+		.queued = gt_stamp_or_none(t, r->queued),
+		.submitted = gt_stamp_or_none(t, r->submitted),
 		.grid = {(uint32_t)r->gridX, (uint32_t)r->gridY, (uint32_t)r->gridZ},
 		.block = {(uint32_t)r->blockX, (uint32_t)r->blockY, (uint32_t)r->blockZ},
 		.cluster = {r->clusterX, r->clusterY, r->clusterZ},
@@ -245,7 +127,7 @@ static bool begin_work(struct gt_translate *t, struct gt_event *event, uint64_t 
 	bool ran = start && !end;
 
 	add(t, work_kinds[event->kind].records);
-	if (end && set_times(t, event, start, end))
+	if (end && gt_stamps_set(t, event, start, end))
 		return true;
 	add(t, work_kinds[event->kind].untimed);
 	if (ran)
@@ -373,14 +255,14 @@ static void translate_sync(struct gt_translate *t, const void *record)
 	const struct gt_translate_wait *wait = wait_slot(t, r->cudaEventId);
 
 	add(t, GT_LEDGER_RECORDS_SYNC);
-	if (!set_times(t, &event, r->start, r->end))
+	if (!gt_stamps_set(t, &event, r->start, r->end))
 		return;
 	event.place.context = r->contextId;
 	event.place.stream = r->streamId;
 	if (r->contextId < GT_TRANSLATE_CONTEXTS)
 		event.place.device = t->context_device[r->contextId];
-	event.sync.kind = (uint32_t)r->type < GT_SYNC_KIND_COUNT_ ? (enum gt_sync_kind)r->type
-								  : GT_SYNC_UNKNOWN;
+	event.sync.kind =
+		(uint32_t)r->type <= GT_SYNC_CONTEXT ? (enum gt_sync_kind)r->type : GT_SYNC_UNKNOWN;
 	event.sync.cuda_event = r->cudaEventId;
 	if (event.sync.kind == GT_SYNC_STREAM_WAIT_EVENT && wait->correlation &&
 	    wait->cuda_event == r->cudaEventId) {
@@ -389,6 +271,39 @@ static void translate_sync(struct gt_translate *t, const void *record)
 		event.sync.wait_on_correlation = wait->correlation;
 	}
 	t->emit(t->context, &event);
+}
+
+/* The wait of a stream for a function on the host. */
+static void emit_host_function(struct gt_translate *t, struct gt_event *event, uint64_t start,
+			       uint64_t end)
+{
+	add(t, GT_LEDGER_RECORDS_SYNC);
+	if (!gt_stamps_set(t, event, start, end))
+		return;
+	event->sync.kind = GT_SYNC_HOST_FUNCTION;
+	t->emit(t->context, event);
+}
+
+static void translate_host_launch(struct gt_translate *t, const void *record)
+{
+	const struct gt_cupti_host_launch *r = record;
+	struct gt_event event = {.kind = GT_EVENT_SYNC, .correlation = r->correlation};
+
+	event.place = place_of(r->device, r->context, r->stream, 0, CUPTI_CHANNEL_TYPE_INVALID);
+	event.sync.thread = r->thread;
+	emit_host_function(t, &event, r->start, r->end);
+}
+
+static void translate_host_node(struct gt_translate *t, const void *record)
+{
+	const struct gt_cupti_host_node *r = record;
+	struct gt_event event = {.kind = GT_EVENT_SYNC, .correlation = r->correlation};
+
+	event.place = place_of(r->device, r->context, r->stream, 0, CUPTI_CHANNEL_TYPE_INVALID);
+	event.sync.thread = r->thread;
+	event.sync.graph_id = r->graph;
+	event.sync.graph_node_id = r->node;
+	emit_host_function(t, &event, r->start, r->end);
 }
 
 #define OVERHEAD_COMMAND_BUFFER_FULL (6u << 16)
@@ -440,7 +355,7 @@ static void translate_overhead(struct gt_translate *t, const void *record)
 
 	add(t, GT_LEDGER_RECORDS_OVERHEAD);
 	free_overhead_data(t, r);
-	if (!set_times(t, &event, r->start, r->end))
+	if (!gt_stamps_set(t, &event, r->start, r->end))
 		return;
 	if (r->objectKind == CUPTI_ACTIVITY_OBJECT_THREAD)
 		event.tid = r->objectId.pt.threadId;
@@ -578,6 +493,8 @@ static void (*const by_kind[])(struct gt_translate *, const void *) = {
 	[CUPTI_ACTIVITY_KIND_SYNCHRONIZATION] = translate_sync,
 	[CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API] = skip_api,
 	[CUPTI_ACTIVITY_KIND_GRAPH_TRACE] = translate_graph,
+	[GT_CUPTI_KIND_HOST_NODE] = translate_host_node,
+	[GT_CUPTI_KIND_HOST_LAUNCH] = translate_host_launch,
 };
 
 /* With a CUPTI newer than all known ones, the first record of a kind decides whether the kind is

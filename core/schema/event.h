@@ -153,13 +153,14 @@ struct gt_graph_event {
 	const struct gt_stack *created;
 };
 
-/* Kind of a synchronization, as CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_*. */
+/* Kind of a synchronization, as CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_*, which end with CONTEXT. */
 enum gt_sync_kind {
 	GT_SYNC_UNKNOWN,
 	GT_SYNC_EVENT,
 	GT_SYNC_STREAM_WAIT_EVENT,
 	GT_SYNC_STREAM,
 	GT_SYNC_CONTEXT,
+	GT_SYNC_HOST_FUNCTION, /* of cudaLaunchHostFunc or a graph: the stream waited for it */
 	GT_SYNC_KIND_COUNT_
 };
 
@@ -170,6 +171,11 @@ struct gt_sync_event {
 	bool has_wait_on;    /* STREAM_WAIT_EVENT whose cudaEventRecord was seen: */
 	uint32_t wait_on_stream;
 	uint32_t wait_on_correlation; /* of the cudaEventRecord */
+	uint32_t thread;              /* HOST_FUNCTION: that ran it, 0: not known */
+	uint32_t graph_id;            /* HOST_FUNCTION: 0: not from a graph */
+	uint64_t graph_node_id;
+	/* Where the graph node was captured or added. */
+	const struct gt_stack *created;
 };
 
 /* An overhead that CUPTI reports. */

@@ -32,6 +32,7 @@ static const char *const sync_names[GT_SYNC_KIND_COUNT_] = {
 	[GT_SYNC_STREAM_WAIT_EVENT] = "Stream Wait Event",
 	[GT_SYNC_STREAM] = "Stream Sync",
 	[GT_SYNC_CONTEXT] = "Context Sync",
+	[GT_SYNC_HOST_FUNCTION] = "Host Function",
 };
 
 const char *gt_event_name_copy(enum gt_copy_kind kind)

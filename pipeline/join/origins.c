@@ -43,6 +43,8 @@ void gt_origins_fill(const struct gt_origins *origins, struct gt_event *event)
 	else if ((event->kind == GT_EVENT_MEMCPY || event->kind == GT_EVENT_MEMSET) &&
 		 event->memory.graph_node_id)
 		event->memory.created = find(origins, event->memory.graph_node_id);
+	else if (event->kind == GT_EVENT_SYNC && event->sync.graph_node_id)
+		event->sync.created = find(origins, event->sync.graph_node_id);
 	else if (event->kind == GT_EVENT_GRAPH)
 		fill_graph(origins, &event->graph);
 }

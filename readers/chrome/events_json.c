@@ -240,7 +240,12 @@ static void make_sync(struct gt_events_json *json, const struct gt_trace_event *
 		.cuda_event = (uint32_t)number(json, "wait_on_cuda_event_id"),
 		.has_wait_on = has(json, "wait_on_stream"),
 		.wait_on_stream = (uint32_t)number(json, "wait_on_stream"),
-		.wait_on_correlation = (uint32_t)number(json, "wait_on_cuda_event_record_corr_id")};
+		.wait_on_correlation = (uint32_t)number(json, "wait_on_cuda_event_record_corr_id"),
+		.thread = (uint32_t)number(json, "thread"),
+		.graph_id = (uint32_t)number(json, "graph id"),
+		.graph_node_id = number(json, "graph node id"),
+		.created = gt_events_json_stack(json, "created stack", "created frames",
+						"created modules")};
 }
 
 static int give_gpu(struct gt_events_json *json, const struct gt_trace_event *r,

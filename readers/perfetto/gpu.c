@@ -104,7 +104,7 @@ static void make_graph(struct gt_pftrace *pf, const struct stage *stage, struct 
 					       .created = stack(pf, args, GT_PF_ARG_CREATED)};
 }
 
-static void make_sync(const struct stage *stage, struct gt_event *event)
+static void make_sync(struct gt_pftrace *pf, const struct stage *stage, struct gt_event *event)
 {
 	const struct gt_pftrace_args *args = &stage->args;
 
@@ -113,7 +113,11 @@ static void make_sync(const struct stage *stage, struct gt_event *event)
 					     .has_wait_on = has(args, GT_PF_ARG_WAIT_STREAM),
 					     .wait_on_stream = word(args, GT_PF_ARG_WAIT_STREAM),
 					     .wait_on_correlation =
-						     word(args, GT_PF_ARG_WAIT_CORRELATION)};
+						     word(args, GT_PF_ARG_WAIT_CORRELATION),
+					     .thread = word(args, GT_PF_ARG_THREAD),
+					     .graph_id = word(args, GT_PF_ARG_GRAPH),
+					     .graph_node_id = args->value[GT_PF_ARG_GRAPH_NODE],
+					     .created = stack(pf, args, GT_PF_ARG_CREATED)};
 }
 
 static void make_range(struct gt_pftrace *pf, const struct stage *stage, struct gt_event *event)
@@ -148,7 +152,7 @@ static bool make(struct gt_pftrace *pf, const struct stage *stage, struct gt_eve
 		make_graph(pf, stage, event);
 		return true;
 	case GT_EVENT_SYNC:
-		make_sync(stage, event);
+		make_sync(pf, stage, event);
 		return true;
 	case GT_EVENT_RANGE:
 		make_range(pf, stage, event);

@@ -101,9 +101,14 @@ def assertions(folder):
     rows = re.findall(r"^GT_AT\(CUpti_Activity([A-Za-z]+?)\d*, (\w+), (\d+)\);",
                       (SOURCE / "collectors/cupti/layout.h").read_text(), re.M)
     newest = newest_structs(folder)
+    rows += [row for row in re.findall(r"^GT_LIKE\(\w+, \w+, (\w+), (\w+), (\d+)\);",
+                                       (SOURCE / "collectors/cupti/layout.h").read_text(), re.M) if row[0] in newest]
+    kinds = [row for row in re.findall(r"^#define GT_CUPTI_KIND_\w+ +(\d+) /\* (\w+) \*/$",
+                                       (SOURCE / "collectors/cupti/layout.h").read_text(), re.M) if "HostLaunch" in newest]
     return ["#include <stddef.h>", "#include <cuda.h>", "#include <cupti_activity.h>"] + [
         f'_Static_assert(offsetof({newest[family]}, {field}) == {offset}, "{newest[family]}.{field}");'
-        for family, field, offset in rows]
+        for family, field, offset in rows] + [
+        f'_Static_assert({name} == {number}, "{name}");' for number, name in kinds]
 
 
 class RealCupti(unittest.TestCase):

@@ -10,6 +10,7 @@
  * Each record is counted once, what becomes of it is a whole event, and what lies behind the form
  * of CUPTI 11.8 does not matter.
  */
+#include "collectors/cupti/layout.h"
 #include "collectors/cupti/replay.h"
 #include "collectors/cupti/sanity.h"
 #include "core/guest/log.h"
@@ -69,6 +70,8 @@ static const struct form {
 	 GT_LEDGER_RECORDS_API,
 	 0,
 	 0},
+	{GT_CUPTI_KIND_HOST_NODE, {56, 56, 56, 56}, 0, GT_LEDGER_RECORDS_SYNC, 0, 1},
+	{GT_CUPTI_KIND_HOST_LAUNCH, {48, 48, 48, 48}, 0, GT_LEDGER_RECORDS_SYNC, 0, 1},
 	/* any other kind */
 	{0, {64, 64, 64, 64}, 0, GT_LEDGER_RECORDS_UNKNOWN, 0, 0},
 };

@@ -148,6 +148,7 @@ class Trace:
             "arrows_written": counts["arrows"], "ranges_written": counts["ranges"],
             **({"records_graph": counts["graphs"], "graphs_written": counts["graphs"], "graphs_untimed": 0,
                 "graphs_not_written": 0, "graphs_left_out": 0} if "graphs" in counts else {}),
+            **({"records_sync": counts["syncs"], "syncs_written": counts["syncs"]} if "syncs" in counts else {}),
             **({"samples_received": counts["samples"], "samples_written": counts["samples"],
                 "samples_skipped": 3} if "samples" in counts else {})})
 
@@ -285,6 +286,45 @@ def waiting():
     return trace
 
 
+def host_functions():
+    """Kernels on stream 7 behind host functions: of 5 ms; of two that overlap, 3 ms together; one that runs before the gap and
+    into it; one without its call, into the next kernel; and one of another stream, which nothing waited for."""
+    trace, t = Trace(), BASE + 1_000_000
+
+    def wait(at, ns, corr, stream=7, **more):
+        trace.slice("cuda_sync", "Host Function", 0, 1_000_000 + stream, at, ns, {
+            "cuda_sync_kind": "Host Function", "stream": stream, "correlation": corr, "device": 0, "context": 1, "thread": 4107, **more})
+        trace.counts["syncs"] = trace.counts.get("syncs", 0) + 1
+
+    def kernel(at, gpu_at, gpu_ns=10_000):
+        trace.launch("cudaLaunchKernel", "kernel", "work", at, 5_000, gpu_at, gpu_ns, 1)
+
+    kernel(t, t + 5_000)
+    corr = trace.call("cudaLaunchHostFunc", t + 20_000, 3_000, 2)
+    kernel(t + 30_000, t + 5_050_000)
+    wait(t + 40_000, 5_000_000, corr)
+    t += 6_000_000
+    kernel(t, t + 5_000)
+    corr = trace.call("cudaGraphLaunch", t + 20_000, 3_000, 3)
+    kernel(t + 25_000, t + 3_100_000)
+    wait(t + 100_000, 2_000_000, corr, **{"graph id": 4, "graph node id": 1})
+    wait(t + 200_000, 200_000, corr, **{"graph id": 4, "graph node id": 2})
+    wait(t + 1_100_000, 2_000_000, corr, **{"graph id": 4, "graph node id": 3})
+    t += 4_000_000
+    corr = trace.call("cudaLaunchHostFunc", t, 3_000, 2)
+    trace.launch("cudaLaunchKernel", "kernel", "other", t + 3_000, 5_000, t + 5_000, 500_000, 1, stream=20)
+    kernel(t + 10_000, t + 1_000_000)
+    wait(t + 5_000, 995_000, corr)
+    t += 2_000_000
+    kernel(t, t + 500_000)
+    wait(t + 100_000, 500_000, 9999)
+    t += 1_000_000
+    corr = trace.call("cudaLaunchHostFunc", t, 3_000, 2)
+    wait(t + 5_000, 800_000, corr, stream=20)
+    kernel(t + 900_000, t + 905_000)
+    return trace
+
+
 def mixed():
     """gemm 100 us, relu 1 ms, gemm 100 us without a gap; a gap of 50 us, gemm; a gap of 30 us, relu."""
     trace, t = Trace(), BASE + 1_000_000
@@ -416,6 +456,7 @@ def main():
     write(folder, "asynchronous.json", asynchronous().closed())
     write(folder, "nested.json", nested().closed())
     write(folder, "waiting.json", waiting().closed())
+    write(folder, "host_functions.json", host_functions().closed())
     write(folder, "mixed.json", mixed().closed())
     for key in ("times_reversed", "times_ahead", "times_unknown_clock", "gpu_before_launch", "stacks_refused"):
         write(folder, "books/%s.json" % key, with_books(train(Trace()), **{key: 1}))

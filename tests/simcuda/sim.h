@@ -102,6 +102,18 @@ struct sim_op {
 	};
 };
 
+/* A function that a stream, or a node of a graph, had a host thread run: the calling one. */
+struct sim_host_function {
+	uint32_t correlation;
+	uint32_t device;
+	uint32_t context;
+	uint32_t stream;
+	uint32_t graph; /* executable graph, 0 outside graphs */
+	uint64_t node;
+	uint64_t start;
+	uint64_t end;
+};
+
 /* Something was made or is about to go: numbers of CUpti_CallbackIdResource. */
 struct sim_resource {
 	uint32_t cbid;
@@ -199,6 +211,7 @@ struct sim_client {
 	void (*operation)(const struct sim_op *op);
 	void (*resource)(const struct sim_resource *what);
 	void (*synchronized)(const struct sim_sync *sync);
+	void (*host_function)(const struct sim_host_function *function);
 	void (*event_recorded)(const struct sim_event_recorded *event);
 	void (*memory)(const struct sim_memory *memory);
 	void (*initialised)(void);

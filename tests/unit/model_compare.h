@@ -58,6 +58,19 @@ static void same_ops(struct model_pair p)
 	}
 }
 
+static void same_waits(struct model_pair p)
+{
+	cr_assert_eq(p.a->waits.count, p.b->waits.count);
+	for (size_t i = 0; i < p.a->waits.count; i++) {
+		const struct gt_host_wait *x = &p.a->waits.at[i], *y = &p.b->waits.at[i];
+
+		cr_assert(x->start == y->start && x->end == y->end && x->until == y->until &&
+				  x->correlation == y->correlation && x->call == y->call &&
+				  x->stream == y->stream && x->device == y->device,
+			  "wait %zu", i);
+	}
+}
+
 static void same_calls(struct model_pair p)
 {
 	cr_assert_eq(p.a->calls.count, p.b->calls.count);
@@ -148,6 +161,7 @@ static inline void expect_same_models(char *path, char *other)
 	p = (struct model_pair){&a.at[0], &b.at[0]};
 	same_header(p);
 	same_ops(p);
+	same_waits(p);
 	same_calls(p);
 	same_ranges(p);
 	same_instants(p);

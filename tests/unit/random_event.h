@@ -91,6 +91,12 @@ static void fill_sync(struct gt_event *e)
 					 .has_wait_on = any(2),
 					 .wait_on_stream = any(20),
 					 .wait_on_correlation = any(1000)};
+	if (e->sync.kind == GT_SYNC_HOST_FUNCTION) {
+		e->sync.thread = any(3);
+		e->sync.graph_id = any(3);
+		e->sync.graph_node_id = e->sync.graph_id ? any(50) : 0;
+		e->sync.created = e->sync.graph_id && any(2) ? stacks[2] : NULL;
+	}
 	if (any(4) == 0)
 		e->place.stream = UINT32_MAX;
 }

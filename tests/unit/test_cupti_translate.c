@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectors/cupti/layout.h"
+
 #define SECOND 1000000000ull
 #define EPOCH  (1790000000ull * SECOND)
 
@@ -327,7 +329,7 @@ Test(cupti_translate, stamps_since_a_sample_that_is_minutes_old)
 
 Test(cupti_translate, unknown_kinds_are_counted)
 {
-	CUpti_Activity r = {.kind = (CUpti_ActivityKind)58};
+	CUpti_Activity r = {.kind = (CUpti_ActivityKind)63};
 
 	gt_translate_record(&translate, in_size(&r, sizeof(r), 64));
 	r.kind = (CUpti_ActivityKind)0xFFFFFFFF;
@@ -430,6 +432,78 @@ Test(cupti_translate, a_wait_names_the_record_it_waits_for)
 	cr_assert(events[0].sync.has_wait_on);
 	cr_assert_eq(events[0].sync.wait_on_stream, 20);
 	cr_assert_eq(events[0].sync.wait_on_correlation, 990);
+}
+
+static struct gt_cupti_host_launch a_host_function(void)
+{
+	return (struct gt_cupti_host_launch){.kind = GT_CUPTI_KIND_HOST_LAUNCH,
+					     .stream = 13,
+					     .context = 1,
+					     .device = 2,
+					     .correlation = 1003,
+					     .process = 50,
+					     .thread = 51,
+					     .start = EPOCH + 1000,
+					     .end = EPOCH + 6000};
+}
+
+Test(cupti_translate, a_host_function_is_a_wait_of_its_stream)
+{
+	struct gt_cupti_host_launch function = a_host_function();
+	const struct gt_event *event = &events[0];
+
+	gt_translate_record(&translate, &function);
+	cr_assert_eq(event_count, 1);
+	cr_assert_eq(ledger.count[GT_LEDGER_RECORDS_SYNC], 1);
+	cr_assert_eq(event->kind, GT_EVENT_SYNC);
+	cr_assert_eq(event->sync.kind, GT_SYNC_HOST_FUNCTION);
+	cr_assert_eq(event->start, EPOCH + 1000);
+	cr_assert_eq(event->end, EPOCH + 6000);
+	cr_assert_eq(event->correlation, 1003);
+	cr_assert_eq(event->place.device, 2);
+	cr_assert_eq(event->place.context, 1);
+	cr_assert_eq(event->place.stream, 13);
+	cr_assert_eq(event->sync.thread, 51);
+	cr_assert_eq(event->sync.graph_id, 0);
+}
+
+Test(cupti_translate, a_host_node_has_the_ids_of_its_graph)
+{
+	struct gt_cupti_host_node node = {.kind = GT_CUPTI_KIND_HOST_NODE,
+					  .stream = 13,
+					  .context = 1,
+					  .device = 2,
+					  .correlation = 1004,
+					  .graph = 5,
+					  .node = (5ull << 32) | 9,
+					  .process = 50,
+					  .thread = 51,
+					  .start = EPOCH + 2000,
+					  .end = EPOCH + 2500};
+
+	gt_translate_record(&translate, &node);
+	cr_assert_eq(event_count, 1);
+	cr_assert_eq(events[0].sync.kind, GT_SYNC_HOST_FUNCTION);
+	cr_assert_eq(events[0].start, EPOCH + 2000);
+	cr_assert_eq(events[0].end, EPOCH + 2500);
+	cr_assert_eq(events[0].correlation, 1004);
+	cr_assert_eq(events[0].place.stream, 13);
+	cr_assert_eq(events[0].sync.thread, 51);
+	cr_assert_eq(events[0].sync.graph_id, 5);
+	cr_assert_eq(events[0].sync.graph_node_id, (5ull << 32) | 9);
+}
+
+Test(cupti_translate, a_host_function_without_times_is_counted_only)
+{
+	struct gt_cupti_host_launch never = a_host_function(), running = a_host_function();
+
+	never.start = never.end = 0;
+	running.end = 0;
+	gt_translate_record(&translate, &never);
+	gt_translate_record(&translate, &running);
+	cr_assert_eq(event_count, 0);
+	cr_assert_eq(ledger.count[GT_LEDGER_RECORDS_SYNC], 2);
+	cr_assert_eq(ledger.count[GT_LEDGER_TIME_UNKNOWN], 2);
 }
 
 Test(cupti_translate, a_kind_of_a_too_new_cupti_that_looks_wrong_is_left_out)

@@ -242,6 +242,9 @@ static void put_sync_args(struct gt_chrome *chrome, const struct gt_event *event
 	gt_json_member_u64(json, "correlation", event->correlation);
 	gt_json_member_u64(json, "device", event->place.device);
 	gt_json_member_u64(json, "context", event->place.context);
+	if (sync->thread && !chrome->options.few_details)
+		gt_json_member_u64(json, "thread", sync->thread);
+	put_graph(chrome, sync->graph_id, sync->graph_node_id, sync->created);
 }
 
 static void put_memcpy_name(struct gt_json *json, const struct gt_memory_event *memory)

@@ -135,7 +135,8 @@ static void set_whole_graph(struct gt_perfetto *pf, struct gt_perfetto_kernel *k
 		set(k, GT_PF_ARG_END_DEVICE, graph->end_device);
 }
 
-static void set_sync(struct gt_perfetto_kernel *k, const struct gt_sync_event *sync)
+static void set_sync(struct gt_perfetto *pf, struct gt_perfetto_kernel *k,
+		     const struct gt_sync_event *sync)
 {
 	set(k, GT_PF_ARG_SYNC, sync->kind);
 	set_if(k, GT_PF_ARG_CUDA_EVENT, sync->cuda_event);
@@ -143,6 +144,8 @@ static void set_sync(struct gt_perfetto_kernel *k, const struct gt_sync_event *s
 		set(k, GT_PF_ARG_WAIT_STREAM, sync->wait_on_stream);
 		set(k, GT_PF_ARG_WAIT_CORRELATION, sync->wait_on_correlation);
 	}
+	set_if(k, GT_PF_ARG_THREAD, pf->options.few_details ? 0 : sync->thread);
+	set_graph(pf, k, sync->graph_id, sync->graph_node_id, sync->created);
 }
 
 static void set_range(struct gt_perfetto *pf, struct gt_perfetto_kernel *k,
@@ -170,7 +173,7 @@ static void describe(struct gt_perfetto *pf, const struct gt_event *event,
 		set_graph(pf, k, event->kernel.graph_id, event->kernel.graph_node_id,
 			  event->kernel.created);
 	} else if (event->kind == GT_EVENT_SYNC) {
-		set_sync(k, &event->sync);
+		set_sync(pf, k, &event->sync);
 	} else if (event->kind == GT_EVENT_RANGE) {
 		k->name = event->range.name;
 		set_range(pf, k, &event->range);

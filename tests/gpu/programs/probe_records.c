@@ -93,6 +93,49 @@ bool probe_kernel_record_size(void)
 			  sizeof(CUpti_ActivityKernel10));
 }
 
+/* CUpti_ActivityHostLaunch, kind 58: not in every toolkit's header. */
+#define HOST_LAUNCH       58
+#define HOST_LAUNCH_SINCE 130100
+struct host_launch {
+	uint32_t kind, stream, context, device, correlation, process, thread, padding;
+	uint64_t start, end;
+};
+
+static void CUDA_CB do_nothing(void *data)
+{
+	(void)data;
+}
+
+bool probe_host_functions_are_recorded(void)
+{
+	const struct host_launch *record;
+	const struct rig_callback *enter;
+	uint32_t version = 0;
+	CUptiResult result;
+
+	rig_start();
+	rig.cupti.cuptiGetVersion(&version);
+	if (version < HOST_LAUNCH_SINCE) {
+		printf("CUPTI %u has no such records\n", version);
+		exit(CANNOT_TRY);
+	}
+	result = rig.cupti.cuptiActivityEnable((CUpti_ActivityKind)HOST_LAUNCH);
+	cuLaunchHostFunc(rig.stream, do_nothing, NULL);
+	rig_flush(0);
+	record = rig_find((CUpti_ActivityKind)HOST_LAUNCH, 0);
+	enter = rig_find_callback(DRIVER, CUPTI_DRIVER_TRACE_CBID_cuLaunchHostFunc, CUPTI_API_ENTER,
+				  0);
+	if (!record || !enter)
+		return probe_seen(false, "enabling gave %d, %s", result,
+				  record ? "no callback" : "no record");
+	return probe_seen(rig_count((CUpti_ActivityKind)HOST_LAUNCH) == 1 && record->start &&
+				  record->end >= record->start &&
+				  record->correlation == enter->correlation,
+			  "%u records, the first of id %u and %lld ns, callback %u",
+			  rig_count((CUpti_ActivityKind)HOST_LAUNCH), record->correlation,
+			  (long long)(record->end - record->start), enter->correlation);
+}
+
 bool probe_copies_and_sets(void)
 {
 	const CUpti_ActivityMemcpy5 *copy;

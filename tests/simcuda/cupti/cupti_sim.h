@@ -143,6 +143,7 @@ void cupti_record_stream(const struct sim_resource *what);
 void cupti_record_device(int ordinal);
 void cupti_record_sync(const struct sim_sync *sync);
 void cupti_record_event(const struct sim_event_recorded *event);
+void cupti_record_host_function(const struct sim_host_function *function);
 void cupti_record_memory(const struct sim_memory *memory);
 void cupti_record_external(uint32_t correlation, CUpti_ExternalCorrelationKind kind, uint64_t id);
 void cupti_record_overhead(CUpti_ActivityOverheadKind kind, uint64_t start, uint64_t end);

@@ -229,6 +229,7 @@ const struct sim_client cupti_client = {
 	.operation = on_operation,
 	.resource = on_resource,
 	.synchronized = on_synchronized,
+	.host_function = cupti_record_host_function,
 	.event_recorded = cupti_record_event,
 	.memory = cupti_record_memory,
 	.initialised = on_initialised,

@@ -62,6 +62,24 @@ LAYOUT(cupti_external, CUpti_ActivityExternalCorrelation, 24);
 LAYOUT(cupti_device_attribute, CUpti_ActivityDeviceAttribute, 24);
 LAYOUT(cupti_stream, CUpti_ActivityStream, 24);
 
+#if SIM_CUPTI_VERSION >= 130100
+/* Kinds that are newer than the header of some toolkits. */
+#define HOST_NODE_KIND   56
+#define HOST_LAUNCH_KIND 58
+struct cupti_host_node_record {
+	uint32_t kind, streamId, contextId, deviceId, correlationId, graphId;
+	uint64_t graphNodeId;
+	uint32_t processId, threadId;
+	uint64_t start, end;
+};
+LAYOUT(cupti_host_node, struct cupti_host_node_record, 56);
+struct cupti_host_launch_record {
+	uint32_t kind, streamId, contextId, deviceId, correlationId, processId, threadId, padding;
+	uint64_t start, end;
+};
+LAYOUT(cupti_host_launch, struct cupti_host_launch_record, 48);
+#endif
+
 /* A kind that no version of today has: for the unknown_kind switch. */
 #define UNKNOWN_KIND 60
 struct cupti_unknown_record {

@@ -31,6 +31,10 @@ static const size_t sizes[CUPTI_KINDS] = {
 	[CUPTI_ACTIVITY_KIND_MEMORY2] = sizeof(cupti_memory),
 	[CUPTI_ACTIVITY_KIND_MEMORY_POOL] = sizeof(cupti_memory_pool),
 	[CUPTI_ACTIVITY_KIND_GRAPH_TRACE] = sizeof(cupti_graph_trace),
+#if SIM_CUPTI_VERSION >= 130100
+	[HOST_NODE_KIND] = sizeof(cupti_host_node),
+	[HOST_LAUNCH_KIND] = sizeof(cupti_host_launch),
+#endif
 	[UNKNOWN_KIND] = sizeof(cupti_unknown),
 };
 
@@ -470,6 +474,56 @@ void cupti_record_sync(const struct sim_sync *sync)
 	if (cupti.kinds[CUPTI_ACTIVITY_KIND_SYNCHRONIZATION])
 		cupti_buffers_put(&r, sizeof(r));
 }
+
+#if SIM_CUPTI_VERSION >= 130100
+static void put_host_node(const struct sim_host_function *function)
+{
+	cupti_host_node r = {.kind = HOST_NODE_KIND,
+			     .streamId = function->stream,
+			     .contextId = function->context,
+			     .deviceId = function->device,
+			     .correlationId = function->correlation,
+			     .graphId = function->graph,
+			     .graphNodeId = function->node,
+			     .processId = (uint32_t)getpid(),
+			     .threadId = cupti_thread_id(),
+			     .start = cupti_gpu_time(function->start),
+			     .end = cupti_gpu_time(function->end)};
+
+	if (cupti.kinds[HOST_NODE_KIND] && !cupti.whole_graphs)
+		cupti_buffers_put(&r, sizeof(r));
+}
+
+static void put_host_launch(const struct sim_host_function *function)
+{
+	cupti_host_launch r = {.kind = HOST_LAUNCH_KIND,
+			       .streamId = function->stream,
+			       .contextId = function->context,
+			       .deviceId = function->device,
+			       .correlationId = function->correlation,
+			       .processId = (uint32_t)getpid(),
+			       .threadId = cupti_thread_id(),
+			       .start = cupti_gpu_time(function->start),
+			       .end = cupti_gpu_time(function->end)};
+
+	if (cupti.kinds[HOST_LAUNCH_KIND])
+		cupti_buffers_put(&r, sizeof(r));
+}
+
+void cupti_record_host_function(const struct sim_host_function *function)
+{
+	if (cupti.dead)
+		return;
+	if (function->graph)
+		put_host_node(function);
+	else
+		put_host_launch(function);
+}
+#else
+void cupti_record_host_function(const struct sim_host_function *function)
+{
+}
+#endif
 
 void cupti_record_event(const struct sim_event_recorded *event)
 {

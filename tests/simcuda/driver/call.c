@@ -102,6 +102,11 @@ void sim_client_synchronized(const struct sim_sync *sync)
 	TELL(synchronized, sync);
 }
 
+void sim_client_host_function(const struct sim_host_function *function)
+{
+	TELL(host_function, function);
+}
+
 void sim_client_event(const struct sim_event_recorded *event)
 {
 	TELL(event_recorded, event);

@@ -246,6 +246,7 @@ const char *sim_symbol_of(const void *function);
 void sim_client_resource(const struct sim_resource *what);
 void sim_client_operation(const struct sim_op *op);
 void sim_client_synchronized(const struct sim_sync *sync);
+void sim_client_host_function(const struct sim_host_function *function);
 void sim_client_event(const struct sim_event_recorded *event);
 void sim_client_memory(const struct sim_memory *memory);
 
@@ -267,6 +268,7 @@ struct sim_options {
 	_Atomic bool virtual_time; /* asked by a tool before cuInit as well */
 	uint64_t kernel_ns;        /* 0: the grid decides */
 	uint64_t latency_ns;
+	uint64_t host_ns;
 	uint64_t up_gbs;
 	uint64_t down_gbs;
 	uint64_t pageable_gbs;
@@ -322,8 +324,8 @@ uint64_t sim_run(struct CUstream_st *stream, struct sim_work *work, uint64_t not
 		 uint32_t graph, uint64_t node);
 
 /* host_function.c */
-void sim_host_function_queue(struct CUstream_st *stream, CUhostFn function, void *data,
-			     uint64_t at);
+void sim_host_function_queue(struct CUstream_st *stream, const struct sim_work *work, uint64_t at,
+			     uint32_t graph, uint64_t node);
 
 /* memory/memory.c */
 enum sim_memory_class {

@@ -212,8 +212,9 @@ CUresult sim_cuGraphAddHostNode(CUgraphNode *node, CUgraph graph, const CUgraphN
 {
 	if (!params || !params->fn)
 		return CUDA_ERROR_INVALID_VALUE;
-	struct sim_work work = {
-		.kind = SIM_WORK_HOST, .ns = 1000, .host = {params->fn, params->userData}};
+	struct sim_work work = {.kind = SIM_WORK_HOST,
+				.ns = sim_options.host_ns,
+				.host = {params->fn, params->userData}};
 	return sim_graph_add_work(node, graph, dependencies, count, &work);
 }
 

@@ -55,7 +55,8 @@ static CUresult set(CUgraphNodeParams *params, struct sim_work *ret_work)
 
 static CUresult host_work(CUhostFn function, void *data, struct sim_work *ret_work)
 {
-	*ret_work = (struct sim_work){.kind = SIM_WORK_HOST, .ns = 1000, .host = {function, data}};
+	*ret_work = (struct sim_work){
+		.kind = SIM_WORK_HOST, .ns = sim_options.host_ns, .host = {function, data}};
 	return function ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 

@@ -11,7 +11,7 @@ struct entry {
 	struct CUstream_st *stream;
 	CUhostFn function;
 	void *data;
-	uint64_t at;
+	struct sim_host_function told; /* start: when the stream reaches it */
 	struct entry *next;
 };
 
@@ -19,6 +19,24 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct entry *queue; /* sorted by time */
 static bool running;
+
+/* Work that was submitted before it ended begins when the timeline says, after SIMCUDA_HOST_NS. */
+static void run(struct entry *entry)
+{
+	struct sim_host_function *told = &entry->told;
+	uint64_t before;
+
+	sim_wait_until(told->start);
+	before = sim_now();
+	if (before > told->start)
+		told->start = before;
+	entry->function(entry->data);
+	told->end = told->start + (sim_now() - before);
+	sim_stream_delay(entry->stream, told->end);
+	sim_client_host_function(told);
+	atomic_fetch_sub(&entry->stream->host_functions, 1);
+	free(entry);
+}
 
 static void *run_all(void *unused)
 {
@@ -29,28 +47,35 @@ static void *run_all(void *unused)
 		struct entry *first = queue;
 		queue = first->next;
 		pthread_mutex_unlock(&mutex);
-		sim_wait_until(first->at);
-		first->function(first->data);
-		atomic_fetch_sub(&first->stream->host_functions, 1);
-		free(first);
+		run(first);
 		pthread_mutex_lock(&mutex);
 		pthread_cond_broadcast(&changed);
 	}
 	return unused;
 }
 
-void sim_host_function_queue(struct CUstream_st *stream, CUhostFn function, void *data, uint64_t at)
+void sim_host_function_queue(struct CUstream_st *stream, const struct sim_work *work, uint64_t at,
+			     uint32_t graph, uint64_t node)
 {
 	struct entry *new = malloc(sizeof(*new));
 	pthread_t thread;
 
 	if (!new)
 		return;
-	*new = (struct entry){stream, function, data, at, NULL};
+	*new = (struct entry){.stream = stream,
+			      .function = work->host.function,
+			      .data = work->host.data,
+			      .told = {.correlation = sim_current_correlation(),
+				       .device = (uint32_t)stream->context->device->ordinal,
+				       .context = stream->context->id,
+				       .stream = stream->id,
+				       .graph = graph,
+				       .node = node,
+				       .start = at}};
 	atomic_fetch_add(&stream->host_functions, 1);
 	pthread_mutex_lock(&mutex);
 	struct entry **place = &queue;
-	while (*place && (*place)->at <= at)
+	while (*place && (*place)->told.start <= at)
 		place = &(*place)->next;
 	new->next = *place;
 	*place = new;
@@ -76,7 +101,8 @@ CUresult sim_cuLaunchHostFunc(CUstream handle, CUhostFn function, void *data)
 {
 	struct CUstream_st *stream;
 	CUresult result = sim_stream_find(handle, &stream);
-	struct sim_work work = {.kind = SIM_WORK_HOST, .ns = 1000, .host = {function, data}};
+	struct sim_work work = {
+		.kind = SIM_WORK_HOST, .ns = sim_options.host_ns, .host = {function, data}};
 
 	if (result)
 		return result;

@@ -90,6 +90,7 @@ void sim_options_read(void)
 	sim_options.virtual_time = time && !strcmp(time, "virtual");
 	sim_options.kernel_ns = number("SIMCUDA_KERNEL_NS", 0);
 	sim_options.latency_ns = number("SIMCUDA_LATENCY_NS", 2000);
+	sim_options.host_ns = number("SIMCUDA_HOST_NS", 1000);
 	sim_options.up_gbs = number("SIMCUDA_HTOD_GBS", 25);
 	sim_options.down_gbs = number("SIMCUDA_DTOH_GBS", 25);
 	sim_options.pageable_gbs = number("SIMCUDA_PAGEABLE_GBS", 8);

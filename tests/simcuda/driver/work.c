@@ -142,7 +142,7 @@ uint64_t sim_run(struct CUstream_st *stream, struct sim_work *work, uint64_t not
 								   : work->event->state->time;
 	sim_place(stream, not_before, work->ns, SIM_ENGINE_NONE, &start, &end);
 	if (work->kind == SIM_WORK_HOST)
-		sim_host_function_queue(stream, work->host.function, work->host.data, start);
+		sim_host_function_queue(stream, work, start, graph, node);
 	if (work->kind == SIM_WORK_RECORD) {
 		work->event->state->time = start;
 		work->event->state->recorded = true;
