@@ -20,11 +20,12 @@ struct gt_translate;
 
 /* What was found, and what it refused. */
 struct gt_cupti_status {
-	uint32_t version;  /* cuptiGetVersion */
-	char path[256];    /* of libcupti */
-	char why[256];     /* why it is not available, empty otherwise */
-	char refused[256]; /* kinds and attributes that it refused: "MEMSET=14 ..." */
-	char graphs[192];  /* of --graphs, unless that is node: "whole", "off", "node: why" */
+	uint32_t version;   /* cuptiGetVersion */
+	char path[256];     /* of libcupti */
+	char why[256];      /* why it is not available, empty otherwise */
+	char refused[256];  /* kinds and attributes that it refused: "MEMSET=14 ..." */
+	char graphs[192];   /* of --graphs, unless that is node: "whole", "off", "node: why" */
+	char hw_trace[192]; /* of --hw-trace, unless that is off: "on", "off: why" */
 };
 
 /* What CUPTI's part calls, on application threads. */
@@ -100,6 +101,10 @@ void gt_cupti_count(struct gt_ledger *ledger);
 
 /* A fatal error reported by CUPTI since the last call; NULL: none. */
 const char *gt_cupti_fatal(void);
+
+/* Whether CUPTI has given up the hardware event system since the last call; then @status says why.
+ * Drain thread. */
+bool gt_cupti_lost_hw_trace(struct gt_cupti_status *status);
 
 /* Detaches for another tool: fetches all records and unsubscribes. Any thread, not in a
  * callback. */

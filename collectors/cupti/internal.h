@@ -74,6 +74,7 @@ struct gt_cupti {
 	struct gt_cupti_user user;
 	_Atomic uint64_t fetches_late;
 	_Atomic bool init_finished;
+	_Atomic int hw_trace_lost;   /* CUPTI's reason, not yet told; 0: none */
 	_Atomic(const char *) fatal; /* message of a fatal state callback */
 	_Atomic bool dead;           /* after a fatal error: never call it again */
 };

@@ -59,6 +59,7 @@ struct gt_metadata {
 	char frameworks[320];  /* state of --pytorch and --python-functions; empty: not
 				* requested */
 	char graphs[192];     /* --graphs, when not node: "whole", "off", "node: why"; else empty */
+	char hw_trace[192];   /* --hw-trace, when not off: "on", "off: why"; else empty */
 	const char *unwinder; /* "libunwind rules", "frame pointers", "off" */
 	uint32_t device_count; /* devices[] is indexed by device id, holes have id UINT32_MAX */
 	struct gt_device_event devices[GT_METADATA_DEVICES];
