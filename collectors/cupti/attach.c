@@ -143,7 +143,7 @@ void gt_cupti_yield_buffers(void)
 	if (!gt_cupti_is_usable())
 		return;
 	stop_kinds();
-	gt_cupti_fetch_aside(true);
+	gt_cupti_fetch_detaching();
 	atomic_store(&gt_cupti.away, true);
 }
 

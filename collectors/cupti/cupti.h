@@ -35,8 +35,8 @@ struct gt_cupti_user {
 	void (*on_init_finished)(void);
 	/* CUPTI reports a fatal error; inside its callback. */
 	void (*on_failed)(void);
-	/* gt_cupti_fetch on a thread of ours, and waits for it, but not for long. False: it is
-	 * not over yet. */
+	/* gt_cupti_fetch_asked on a thread of ours, and waits for it, but not for long. False: it
+	 * is not over yet. */
 	bool (*fetch)(bool forced);
 };
 
@@ -90,8 +90,11 @@ bool gt_cupti_cease(void);
 void gt_cupti_fetch(uint64_t patience_ns, bool forced);
 
 /* The same before a call of the program after which records are lost: not on its thread, where a
- * flush may hang (struct gt_cupti_user). */
+ * flush may hang (struct gt_cupti_user). @forced: the call ends the last context. */
 void gt_cupti_fetch_aside(bool forced);
+
+/* What the thread of ours does then: forces nothing out if there are several contexts by then. */
+void gt_cupti_fetch_asked(bool forced);
 
 /* How often that was not over in time. Any thread. */
 uint64_t gt_cupti_fetches_late(void);

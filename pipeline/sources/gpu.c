@@ -259,7 +259,7 @@ static void flush(void *part, bool forced)
 static void fetch(void *part, bool forced)
 {
 	(void)part;
-	gt_cupti_fetch(GT_CUPTI_PATIENCE_NS, forced);
+	gt_cupti_fetch_asked(forced);
 }
 
 /* Work that is always under way keeps CUPTI from returning what came before it. */
