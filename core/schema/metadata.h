@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "core/guest/clock.h"
 #include "core/schema/event.h"
@@ -75,5 +76,14 @@ struct gt_metadata {
 	struct gt_metadata_repaired repaired;
 	uint32_t generation; /* counts changes */
 };
+
+/* What a trace without CUPTI lacks; NULL: it was made with CUPTI. Pure. */
+static inline const char *gt_metadata_not_recorded(const struct gt_metadata *metadata)
+{
+	return metadata->mode && !strcmp(metadata->mode, "hooks only")
+		       ? "GPU work, and calls of the driver API, of static runtimes and through "
+			 "dlsym"
+		       : NULL;
+}
 
 #endif

@@ -196,6 +196,7 @@ static void put_words(struct gt_proto *out, const struct gt_metadata *metadata)
 		{"mode_reason", metadata->mode_reason},
 		{"python", metadata->python},
 		{"frameworks", metadata->frameworks},
+		{"not_recorded", gt_metadata_not_recorded(metadata)},
 		{"graphs", metadata->graphs},
 		{"hw_trace", metadata->hw_trace},
 		{"unwinder", metadata->unwinder},
