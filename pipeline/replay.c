@@ -108,6 +108,7 @@ static void take_metadata(struct recovery *r)
 	END_TEXT(metadata->python);
 	END_TEXT(metadata->frameworks);
 	END_TEXT(metadata->graphs);
+	END_TEXT(metadata->hw_trace);
 	END_TEXT(metadata->command);
 	END_TEXT(metadata->memory);
 	END_TEXT(metadata->seccomp);

@@ -4,6 +4,8 @@
  */
 #include "pipeline/turn.h"
 
+#include <string.h>
+
 #include "core/guest/log.h"
 #include "core/guest/seccomp.h"
 #include "core/guest/text.h"
@@ -15,6 +17,9 @@
 #define MS_NS           1000000ull
 #define CLOCK_EVERY_NS  (1000 * MS_NS)
 #define CLOCK_SECOND_NS (20 * MS_NS) /* two samples tell the rate of the processor's counter */
+
+/* The flush period with --hw-trace=on, unless one is given. */
+#define HW_TRACE_MS     200u
 
 /* Some tenths of a second's work, however much there is: the clock, the file and a crash want their
  * turn. */
@@ -97,12 +102,21 @@ void gt_turn_seccomp(struct gt_pipeline *p, bool started)
 								   .cause = "seccomp filter"});
 }
 
+/* CUPTI's hardware event system overwrites without a word what is not fetched in time. */
+static uint64_t flush_period(const struct gt_pipeline *p)
+{
+	uint64_t chosen = (uint64_t)gt_config_number(&p->config, GT_CONFIG_FLUSH_PERIOD);
+	bool is_limited = p->config.value[GT_CONFIG_FLUSH_PERIOD].is_default &&
+			  !strcmp(p->metadata.hw_trace, "on");
+
+	return (is_limited && chosen > HW_TRACE_MS ? HW_TRACE_MS : chosen) * MS_NS;
+}
+
 bool gt_turn_flush_is_due(struct gt_pipeline *p, uint64_t now)
 {
 	if (now < p->next_flush)
 		return false;
-	p->next_flush =
-		now + (uint64_t)gt_config_number(&p->config, GT_CONFIG_FLUSH_PERIOD) * MS_NS;
+	p->next_flush = now + flush_period(p);
 	return true;
 }
 

@@ -65,6 +65,10 @@ static void enable_callbacks(const struct gt_config *config)
 	for (size_t i = 0; i < sizeof(resource_cbids) / sizeof(resource_cbids[0]); i++)
 		enable_callback(CUPTI_CB_DOMAIN_RESOURCE, resource_cbids[i]);
 	enable_callback(CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_FATAL_ERROR);
+	if (gt_config_number(config, GT_CONFIG_HW_TRACE)) {
+		enable_callback(CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_ERROR);
+		enable_callback(CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_WARNING);
+	}
 	gt_cuda_set_init(&wanted, flags | GT_CUDA_FLUSH_BEFORE);
 	if (flags)
 		gt_cupti_newer_calls(flags == GT_CUDA_KNOWN, &wanted);
@@ -151,7 +155,7 @@ void gt_cupti_yield_buffers(void)
 	if (!gt_cupti_is_usable())
 		return;
 	stop_kinds();
-	gt_cupti_fetch_aside(true);
+	gt_cupti_fetch_detaching();
 	atomic_store(&gt_cupti.away, true);
 }
 

@@ -8,6 +8,7 @@
 #include "collectors/cupti/contexts.h"
 #include "collectors/cupti/cupti.h"
 #include "collectors/cupti/graph_nodes.h"
+#include "collectors/cupti/hw_trace.h"
 #include "collectors/cupti/internal.h"
 #include "collectors/cupti/relay.h"
 #include "core/guest/forkguard.h"
@@ -162,8 +163,11 @@ static void on_state(CUpti_CallbackId cbid, const void *data)
 {
 	const CUpti_StateData *state = data;
 
-	if (cbid != CUPTI_CBID_STATE_FATAL_ERROR)
+	if (cbid != CUPTI_CBID_STATE_FATAL_ERROR) {
+		if (state)
+			gt_cupti_hw_trace_reported((int)state->notification.result);
 		return;
+	}
 	atomic_store(&gt_cupti.dead, true);
 	atomic_store(&gt_cupti.fatal, state && state->notification.message
 					      ? state->notification.message

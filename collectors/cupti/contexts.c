@@ -55,6 +55,11 @@ void gt_cupti_contexts_destroyed(void)
 	count_down(&alive);
 }
 
+bool gt_cupti_contexts_several(void)
+{
+	return atomic_load(&alive) > 1;
+}
+
 /* NULL: unknown. */
 static _Atomic int *references_to(CUdevice device)
 {
@@ -78,7 +83,7 @@ bool gt_cupti_contexts_is_retain(enum gt_api_domain domain, uint32_t cbid)
 static enum gt_cupti_left after_one(const void *params)
 {
 	(void)params;
-	return atomic_load(&alive) > 1 ? GT_CUPTI_LEFT_OTHERS : GT_CUPTI_LEFT_NONE;
+	return gt_cupti_contexts_several() ? GT_CUPTI_LEFT_OTHERS : GT_CUPTI_LEFT_NONE;
 }
 
 /* The context of which it is a part remains. */

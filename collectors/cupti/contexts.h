@@ -27,6 +27,9 @@ void gt_cupti_contexts_created(void);
 void gt_cupti_contexts_destroyed(void);
 void gt_cupti_contexts_retained(const void *params);
 
+/* Whether there is more than one. Any thread. */
+bool gt_cupti_contexts_several(void);
+
 /* cuDevicePrimaryCtxRetain, to be reported by _retained. */
 #define GT_CUPTI_RETAIN 386u
 

@@ -9,6 +9,7 @@
 
 #include "collectors/cupti/buffers.h"
 #include "collectors/cupti/capture.h"
+#include "collectors/cupti/contexts.h"
 #include "collectors/cupti/foreign.h"
 #include "collectors/cupti/internal.h"
 #include "collectors/cupti/library/timestamp.h"
@@ -222,7 +223,23 @@ uint64_t gt_cupti_flush_longest(void)
 	return atomic_load(&gt_cupti.flush_longest);
 }
 
-void gt_cupti_fetch(uint64_t patience_ns, bool forced)
+static bool never(void)
+{
+	return false;
+}
+
+static bool always(void)
+{
+	return true;
+}
+
+/* A context may have been created since a call that ends the last one asked. */
+static bool while_alone(void)
+{
+	return atomic_load(&gt_cupti.detaching) || !gt_cupti_contexts_several();
+}
+
+static void fetch(uint64_t patience_ns, bool (*may_force)(void))
 {
 	uint64_t requests = gt_cupti_buffers_count().requested;
 	_Atomic uint32_t nobody = 0;
@@ -235,14 +252,31 @@ void gt_cupti_fetch(uint64_t patience_ns, bool forced)
 		gt_futex_wait(&nobody, 0, PAUSE_NS);
 		may_flush = gt_cupti_flush(false);
 	}
-	if (may_flush && forced && gt_cupti_buffers_held(requests))
+	if (may_flush && gt_cupti_buffers_held(requests) && may_force())
 		gt_cupti_flush(true);
+}
+
+void gt_cupti_fetch(uint64_t patience_ns, bool forced)
+{
+	fetch(patience_ns, forced ? always : never);
+}
+
+void gt_cupti_fetch_asked(bool forced)
+{
+	fetch(GT_CUPTI_PATIENCE_NS, forced ? while_alone : never);
 }
 
 void gt_cupti_fetch_aside(bool forced)
 {
 	if (gt_cupti_is_usable() && !gt_cupti.user.fetch(forced))
 		atomic_fetch_add(&gt_cupti.fetches_late, 1);
+}
+
+void gt_cupti_fetch_detaching(void)
+{
+	atomic_fetch_add(&gt_cupti.detaching, 1);
+	gt_cupti_fetch_aside(true);
+	atomic_fetch_sub(&gt_cupti.detaching, 1);
 }
 
 uint64_t gt_cupti_fetches_late(void)
@@ -271,7 +305,7 @@ const char *gt_cupti_fatal(void)
 
 void gt_cupti_yield(void)
 {
-	gt_cupti_fetch_aside(true);
+	gt_cupti_fetch_detaching();
 	gt_cupti_unsubscribe();
 }
 

@@ -20,11 +20,12 @@ struct gt_translate;
 
 /* What was found, and what it refused. */
 struct gt_cupti_status {
-	uint32_t version;  /* cuptiGetVersion */
-	char path[256];    /* of libcupti */
-	char why[256];     /* why it is not available, empty otherwise */
-	char refused[256]; /* kinds and attributes that it refused: "MEMSET=14 ..." */
-	char graphs[192];  /* of --graphs, unless that is node: "whole", "off", "node: why" */
+	uint32_t version;   /* cuptiGetVersion */
+	char path[256];     /* of libcupti */
+	char why[256];      /* why it is not available, empty otherwise */
+	char refused[256];  /* kinds and attributes that it refused: "MEMSET=14 ..." */
+	char graphs[192];   /* of --graphs, unless that is node: "whole", "off", "node: why" */
+	char hw_trace[192]; /* of --hw-trace, unless that is off: "on", "off: why" */
 };
 
 /* What CUPTI's part calls, on application threads. */
@@ -34,8 +35,8 @@ struct gt_cupti_user {
 	void (*on_init_finished)(void);
 	/* CUPTI reports a fatal error; inside its callback. */
 	void (*on_failed)(void);
-	/* gt_cupti_fetch on a thread of ours, and waits for it, but not for long. False: it is
-	 * not over yet. */
+	/* gt_cupti_fetch_asked on a thread of ours, and waits for it, but not for long. False: it
+	 * is not over yet. */
 	bool (*fetch)(bool forced);
 };
 
@@ -89,8 +90,11 @@ bool gt_cupti_cease(void);
 void gt_cupti_fetch(uint64_t patience_ns, bool forced);
 
 /* The same before a call of the program after which records are lost: not on its thread, where a
- * flush may hang (struct gt_cupti_user). */
+ * flush may hang (struct gt_cupti_user). @forced: the call ends the last context. */
 void gt_cupti_fetch_aside(bool forced);
+
+/* What the thread of ours does then: forces nothing out if there are several contexts by then. */
+void gt_cupti_fetch_asked(bool forced);
 
 /* How often that was not over in time. Any thread. */
 uint64_t gt_cupti_fetches_late(void);
@@ -100,6 +104,10 @@ void gt_cupti_count(struct gt_ledger *ledger);
 
 /* A fatal error reported by CUPTI since the last call; NULL: none. */
 const char *gt_cupti_fatal(void);
+
+/* Whether CUPTI has given up the hardware event system since the last call; then @status says why.
+ * Drain thread. */
+bool gt_cupti_lost_hw_trace(struct gt_cupti_status *status);
 
 /* Detaches for another tool: fetches all records and unsubscribes. Any thread, not in a
  * callback. */

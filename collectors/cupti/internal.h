@@ -73,7 +73,9 @@ struct gt_cupti {
 	bool has_buffers;
 	struct gt_cupti_user user;
 	_Atomic uint64_t fetches_late;
+	_Atomic uint32_t detaching; /* threads that wait for gt_cupti_fetch_detaching */
 	_Atomic bool init_finished;
+	_Atomic int hw_trace_lost;   /* CUPTI's reason, not yet told; 0: none */
 	_Atomic(const char *) fatal; /* message of a fatal state callback */
 	_Atomic bool dead;           /* after a fatal error: never call it again */
 };
@@ -120,6 +122,9 @@ bool gt_cupti_detach(const struct gt_cupti_other *other);
 /* Buffers and kinds are ours, the subscription is not: CUPTI's records then link its correlation
  * ids to calls of the hooks by external ids. False: no longer. */
 void gt_cupti_share(bool shared);
+
+/* gt_cupti_fetch_aside, all records, whatever contexts there are: CUPTI will not be ours. */
+void gt_cupti_fetch_detaching(void);
 
 /* Unsubscribes, if subscribed. Any thread; safe to call twice at once. */
 void gt_cupti_unsubscribe(void);

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "collectors/cupti/hw_trace.h"
 #include "collectors/cupti/internal.h"
 #include "collectors/cupti/quirks.h"
 #include "core/guest/log.h"
@@ -117,6 +118,7 @@ void gt_cupti_settings_apply(const struct gt_config *config, struct gt_cupti_sta
 					      api->cuptiActivitySetAttribute(
 						      attributes[i].attribute, &bytes, &value));
 	}
+	gt_cupti_hw_trace_enable(config, status);
 	if (gt_config_bool(config, GT_CONFIG_LATENCY) && api->cuptiActivityEnableLatencyTimestamps)
 		enable_latency(status);
 }

@@ -150,7 +150,9 @@ static void put_metadata(const struct gt_metadata *metadata, struct gt_json *jso
 	put_optional(json, "unwinder", metadata->unwinder);
 	put_optional(json, "python", metadata->python);
 	put_optional(json, "frameworks", metadata->frameworks);
+	put_optional(json, "not_recorded", gt_metadata_not_recorded(metadata));
 	put_optional(json, "graphs", metadata->graphs);
+	put_optional(json, "hw_trace", metadata->hw_trace);
 	if (cut < 3) {
 		put_optional(json, "mode_reason", metadata->mode_reason);
 		put_optional(json, "cupti_path", metadata->cupti_path);

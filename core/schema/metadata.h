@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "core/guest/clock.h"
 #include "core/schema/event.h"
@@ -59,6 +60,7 @@ struct gt_metadata {
 	char frameworks[320];  /* state of --pytorch and --python-functions; empty: not
 				* requested */
 	char graphs[192];     /* --graphs, when not node: "whole", "off", "node: why"; else empty */
+	char hw_trace[192];   /* --hw-trace, when not off: "on", "off: why"; else empty */
 	const char *unwinder; /* "libunwind rules", "frame pointers", "off" */
 	uint32_t device_count; /* devices[] is indexed by device id, holes have id UINT32_MAX */
 	struct gt_device_event devices[GT_METADATA_DEVICES];
@@ -74,5 +76,14 @@ struct gt_metadata {
 	struct gt_metadata_repaired repaired;
 	uint32_t generation; /* counts changes */
 };
+
+/* What a trace without CUPTI lacks; NULL: it was made with CUPTI. Pure. */
+static inline const char *gt_metadata_not_recorded(const struct gt_metadata *metadata)
+{
+	return metadata->mode && !strcmp(metadata->mode, "hooks only")
+		       ? "GPU work, and calls of the driver API, of static runtimes and through "
+			 "dlsym"
+		       : NULL;
+}
 
 #endif

@@ -110,9 +110,11 @@ static void end_gap(struct gt_coexist *c)
 		gpu->watch_end();
 	gpu->has_cupti = true;
 	gpu->metadata->mode = "cupti";
-	/* too late for whole graphs: says so where they were asked for */
+	/* too late for whole graphs and the hardware event system: says so where asked for */
 	gt_text_format(gpu->metadata->graphs, sizeof(gpu->metadata->graphs), "%s",
 		       gpu->status.graphs);
+	gt_text_format(gpu->metadata->hw_trace, sizeof(gpu->metadata->hw_trace), "%s",
+		       gpu->status.hw_trace);
 	gt_log_say("%s: GPU work is recorded again", text);
 	write_note(c, &(struct gt_note_event){.name = "capture resumed",
 					      .what = text,

@@ -129,6 +129,18 @@ void gt_gpu_init(struct gt_gpu *gpu, const struct gt_clock *clock, struct gt_int
 
 /* ---- start ---- */
 
+/* What was asked of CUPTI, if it is not there; it may come when another tool is done with it. */
+static void fill_missing(struct gt_gpu *gpu)
+{
+	static const char why[] = "CUPTI is not used (mode_reason)";
+	struct gt_metadata *metadata = gpu->metadata;
+
+	if (strcmp(gt_config_text(gpu->config, GT_CONFIG_GRAPHS), "node"))
+		gt_text_format(metadata->graphs, sizeof(metadata->graphs), "none: %s", why);
+	if (gt_config_number(gpu->config, GT_CONFIG_HW_TRACE))
+		gt_text_format(metadata->hw_trace, sizeof(metadata->hw_trace), "off: %s", why);
+}
+
 static void fill_metadata(struct gt_gpu *gpu)
 {
 	const struct gt_cupti_status *status = &gpu->status;
@@ -142,6 +154,9 @@ static void fill_metadata(struct gt_gpu *gpu)
 	gt_text_format(metadata->mode_reason, sizeof(metadata->mode_reason), "%s",
 		       gpu->has_cupti ? status->refused : status->why);
 	gt_text_format(metadata->graphs, sizeof(metadata->graphs), "%s", status->graphs);
+	gt_text_format(metadata->hw_trace, sizeof(metadata->hw_trace), "%s", status->hw_trace);
+	if (!gpu->has_cupti)
+		fill_missing(gpu);
 	gpu->join->leaves_out_graphs = !strcmp(status->graphs, "off");
 }
 
@@ -244,7 +259,7 @@ static void flush(void *part, bool forced)
 static void fetch(void *part, bool forced)
 {
 	(void)part;
-	gt_cupti_fetch(GT_CUPTI_PATIENCE_NS, forced);
+	gt_cupti_fetch_asked(forced);
 }
 
 /* Work that is always under way keeps CUPTI from returning what came before it. */
@@ -274,12 +289,23 @@ static void leave(void *part, bool stuck)
 
 /* ---- what it counts ---- */
 
-static void fetch_counts(void *part)
+static void watch_hw_trace(struct gt_gpu *gpu)
 {
-	const struct gt_gpu *gpu = part;
+	if (!gt_cupti_lost_hw_trace(&gpu->status))
+		return;
+	gt_text_format(gpu->metadata->hw_trace, sizeof(gpu->metadata->hw_trace), "%s",
+		       gpu->status.hw_trace);
+	gpu->metadata->generation++;
+}
 
-	if (gpu->has_cupti)
-		gt_cupti_count(gpu->ledger);
+static void report(void *part)
+{
+	struct gt_gpu *gpu = part;
+
+	if (!gpu->has_cupti)
+		return;
+	gt_cupti_count(gpu->ledger);
+	watch_hw_trace(gpu);
 }
 
 static uint64_t dropped_records(const void *part)
@@ -358,7 +384,7 @@ const struct gt_collector gt_gpu_collector = {
 	.fetch = fetch,
 	.cease = cease,
 	.leave = leave,
-	.report = fetch_counts,
+	.report = report,
 	.counts = counts,
 	.count_count = sizeof(counts) / sizeof(counts[0]),
 	.count = count_buffers,

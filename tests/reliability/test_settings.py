@@ -9,7 +9,7 @@ import unittest
 
 import harness
 
-DEVICE_BYTES, DEVICE_BUFFERS, ZEROED_OUT, DEVICE_READY, PER_THREAD = 0, 2, 5, 6, 9  # CUpti_ActivityAttribute
+DEVICE_BYTES, DEVICE_BUFFERS, ZEROED_OUT, DEVICE_READY, PER_THREAD, HW_TRACE = 0, 2, 5, 6, 9, 13  # CUpti_ActivityAttribute
 NO_TIMES = "CUPTI no longer gives times of GPU work"
 USED_UP = "CUPTI's buffers on the GPU may be used up: raise --gpu-memory"
 THREADS = 100
@@ -68,6 +68,55 @@ class Settings(unittest.TestCase):
             self.assertEqual(truth.attributes[DEVICE_READY], ready)
             self.assertEqual(len(self.said), 1)
             self.assertIn("with --latency this CUPTI may deadlock", self.said[0])
+
+    def hw_trace(self, cupti, options=(), fault=""):
+        """What the trace says of --hw-trace, and CUPTI's setting. The work is there with times in any case."""
+        trace, truth = self.trace([harness.program("workload"), "slow", "20"], cupti,
+                                  ("GPUTRACE_HW_TRACE=on", *options), fault)
+        self.assertEqual(len(trace.gpu), len(truth.operations))
+        self.assertEqual((trace.ledger["kernels_untimed"], trace.ledger["launches_without_record"]), (0, 0))
+        return trace.root["metadata"]["hw_trace"], truth.attributes.get(HW_TRACE)
+
+    def check_refused(self, metadata, why):
+        self.assertTrue(metadata.startswith("off: ") and why in metadata, metadata)
+        self.assertEqual(self.said, ["gputrace: --hw-trace=on is not possible, CUPTI times GPU work as without it: "
+                                     + metadata[len("off: "):]])
+
+    def test_hw_trace(self):
+        self.assertEqual(self.hw_trace("130401"), ("on", 1))
+        self.assertEqual(self.said, [])
+        trace, truth = self.trace([harness.program("workload"), "slow", "1"], "130401")
+        self.assertNotIn("hw_trace", trace.root["metadata"])
+        self.assertNotIn(HW_TRACE, truth.attributes)
+
+    def test_hw_trace_on_an_older_cupti(self):
+        """It corrupts memory there, or does not exist."""
+        for cupti in ("18", "26", "130300"):
+            with self.subTest(cupti=cupti):
+                metadata, asked = self.hw_trace(cupti)
+                self.assertIsNone(asked)
+                self.check_refused(metadata, "13.4 Update 1")
+
+    def test_hw_trace_refused(self):
+        """At once, or when CUPTI has seen the driver and the GPU."""
+        for fault, verb, name in (("hw_trace=27", "answered", "CUPTI_ERROR_NOT_SUPPORTED (27)"),
+                                  ("hw_trace=33", "answered", "CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED (33)"),
+                                  ("hw_trace_later=27", "reported", "CUPTI_ERROR_NOT_SUPPORTED (27)")):
+            with self.subTest(fault=fault):
+                metadata, asked = self.hw_trace("130401", fault=fault)
+                self.assertEqual(asked, 1 if "later" in fault else None)
+                self.check_refused(metadata, verb + " " + name)
+
+    def test_hw_trace_with_latency(self):
+        metadata, asked = self.hw_trace("130401", ("GPUTRACE_LATENCY=1",))
+        self.assertIsNone(asked)
+        self.check_refused(metadata, "--latency")
+
+    def test_hw_trace_without_cupti(self):
+        words = [harness.program("workload"), "slow", "1"]
+        trace, _ = self.trace(words, "130401", ("GPUTRACE_HW_TRACE=on", "GPUTRACE_GRAPHS=whole", "GPUTRACE_MODE=hooks"))
+        self.assertEqual(trace.root["metadata"]["hw_trace"], "off: CUPTI is not used (mode_reason)")
+        self.assertEqual(trace.root["metadata"]["graphs"], "none: CUPTI is not used (mode_reason)")
 
     def test_few_without_times(self):
         """Nothing is said of single records without times."""

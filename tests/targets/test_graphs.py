@@ -136,7 +136,7 @@ class Graphs(unittest.TestCase):
         self.assertEqual({event["args"]["nodes"] for event in graphs}, set(NODES))
 
     def test_whole_on_every_cupti(self):
-        for cupti in ("18", "22", "26", "130000", "130200", "130300"):
+        for cupti in ("18", "22", "26", "130000", "130200", "130300", "130401"):
             with self.subTest(cupti=cupti):
                 path = self.run_program("GPUTRACE_GRAPHS=whole", cupti=cupti)
                 self.check_file(path)

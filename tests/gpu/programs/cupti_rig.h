@@ -25,7 +25,7 @@ struct rig_callback {
 	uint64_t graph_node_id; /* RESOURCE, graph nodes */
 };
 
-/* CUPTI's functions, by name out of the library. */
+/* CUPTI's functions, by name out of the library; NULL: it lacks this one. */
 struct rig_cupti {
 #define RIG_FUNCTION(name) __typeof__(&name) name;
 #include "cupti_rig.def"

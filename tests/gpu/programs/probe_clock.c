@@ -6,12 +6,11 @@
 
 #include <time.h>
 
-bool probe_kernel_times_are_realtime(void)
+static bool look_at_kernel(void)
 {
 	uint64_t before, after;
 	const CUpti_ActivityKernel9 *kernel;
 
-	rig_start();
 	before = rig_realtime();
 	rig_launch();
 	cuCtxSynchronize();
@@ -24,6 +23,45 @@ bool probe_kernel_times_are_realtime(void)
 		kernel->start >= before && kernel->end <= after && kernel->start <= kernel->end,
 		"start %+lld ns after the launch began, end %+lld ns before the wait ended",
 		(long long)(kernel->start - before), (long long)(after - kernel->end));
+}
+
+bool probe_kernel_times_are_realtime(void)
+{
+	rig_start();
+	return look_at_kernel();
+}
+
+/* Before 13.4 Update 1 it corrupts memory. */
+#define HW_TRACE_VERSION 130401
+
+static void leave_hw_trace(const char *why, CUptiResult error)
+{
+	probe_seen(false, "%s, result %d", why, error);
+	exit(CANNOT_TRY);
+}
+
+/* CUPTI may give it up later, and says so by a STATE callback. */
+bool probe_hw_trace_is_accepted(void)
+{
+	uint32_t version = 0;
+	CUptiResult error;
+	bool has_times;
+
+	rig_open();
+	rig.cupti.cuptiGetVersion(&version);
+	if (version < HW_TRACE_VERSION || !rig.cupti.cuptiActivityEnableHWTrace)
+		leave_hw_trace("this CUPTI is too old", CUPTI_SUCCESS);
+	rig.cupti.cuptiEnableDomain(1, rig.subscriber, CUPTI_CB_DOMAIN_STATE);
+	error = rig.cupti.cuptiActivityEnableHWTrace(1);
+	if (error)
+		leave_hw_trace("CUPTI refuses it here", error);
+	rig_use_device();
+	has_times = look_at_kernel();
+	for (unsigned i = 0; i < rig.callback_count; i++) {
+		if (rig.callbacks[i].domain == CUPTI_CB_DOMAIN_STATE)
+			leave_hw_trace("CUPTI gave it up: a STATE callback", CUPTI_SUCCESS);
+	}
+	return has_times;
 }
 
 bool probe_timestamp_is_realtime(void)

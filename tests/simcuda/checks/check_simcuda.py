@@ -112,7 +112,7 @@ class Records(unittest.TestCase):
             self.assertEqual(has['subscribe_v2'] + has['runtime_api'] + has['exec_id'], bits)
 
     def test_graph_trace_replaces_nodes(self):
-        for personality in (*PERSONALITIES, '130200', '130300'):
+        for personality in (*PERSONALITIES, '130200', '130300', '130401'):
             with self.subTest(personality):
                 result = run(f'--cupti={personality}', kinds='10,51')
                 self.assertEqual({k['node'] for k in of(result, 'kernel')}, {'0'})

@@ -210,11 +210,24 @@ ACCEPT(cuptiActivityEnableAllocationSource)
 ACCEPT(cuptiActivityEnableAllSyncRecords)
 ACCEPT(cuptiActivityEnableCudaEventDeviceTimestamps)
 
+/* CUPTI_ACTIVITY_ATTR_ENABLE_HES of newer headers. */
+#define ENABLE_HES 13
+
+/* Accepted where it works on hardware: records are the same. */
 CUptiResult CUPTIAPI cuptiActivityEnableHWTrace(uint8_t enable)
 {
 	CUptiResult result = cupti_check();
 
-	return result || !enable ? result : cupti_fail(CUPTI_ERROR_NOT_SUPPORTED);
+	if (result || !enable)
+		return result;
+	if (SIM_CUPTI_VERSION < 130401)
+		return cupti_fail(CUPTI_ERROR_NOT_SUPPORTED);
+	if (cupti.faults.hw_trace)
+		return cupti_fail((CUptiResult)cupti.faults.hw_trace);
+	cupti.table->truth("{\"truth\":\"attribute\",\"attribute\":%d,\"value\":%d}\n", ENABLE_HES,
+			   (int)enable);
+	cupti.hw_trace = true;
+	return CUPTI_SUCCESS;
 }
 
 /* "Destroys and cleans up all the resources": whoever was subscribed, registered or had kinds

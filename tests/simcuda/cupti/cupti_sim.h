@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The inside of the simulated libcupti. Built once per personality: SIM_CUPTI_VERSION (18, 22, 26,
- * 130000, 130200, 130300) decides the layout of every record; what that version does not export is
- * not exported.
+ * 130000, 130200, 130300, 130401) decides the layout of every record; what that version does not
+ * export is not exported.
  */
 #ifndef SIMCUDA_CUPTI_CUPTI_SIM_H
 #define SIMCUDA_CUPTI_CUPTI_SIM_H
@@ -41,6 +41,7 @@ struct cupti_faults {
 	uint64_t slow_flush;
 	uint64_t slow_enable;
 	uint64_t overheads;
+	uint64_t hw_trace, hw_trace_later; /* results */
 	bool ticks;
 	bool invalid_last;
 	bool shuffle;
@@ -67,6 +68,7 @@ struct cupti_state {
 	_Atomic bool api_wanted[3][SIM_MAX_CBID]; /* per domain and id; follows the kinds */
 	_Atomic CUpti_ActivityThreadIdType thread_id_type;
 	_Atomic bool latency;
+	_Atomic bool hw_trace;
 	_Atomic bool dead; /* after a fatal error or cuptiFinalize */
 };
 

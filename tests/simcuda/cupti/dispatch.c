@@ -193,9 +193,24 @@ static void dump_devices(void)
 		cupti_record_device(i);
 }
 
+/* "CUPTI may switch to traditional semaphore-based tracing and return error through callback". */
+static void give_up_hw_trace(void)
+{
+	CUpti_StateData state = {
+		.notification = {(CUptiResult)cupti.faults.hw_trace_later, "simulated"}};
+
+	if (!cupti.hw_trace || !cupti.faults.hw_trace_later)
+		return;
+	cupti.hw_trace = false;
+	if (wants(CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_ERROR))
+		call_subscriber(CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_ERROR, &state);
+}
+
 static void on_initialised(void)
 {
 	CUpti_ResourceData data = {.context = NULL};
+
+	give_up_hw_trace();
 
 	dump_devices();
 	if (wants(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CU_INIT_FINISHED))

@@ -57,6 +57,8 @@ static bool read_number(const char *name, const char *value)
 						 {"slow_flush", &f->slow_flush},
 						 {"slow_enable", &f->slow_enable},
 						 {"overheads", &f->overheads},
+						 {"hw_trace", &f->hw_trace},
+						 {"hw_trace_later", &f->hw_trace_later},
 						 {"clock_ahead", &f->clock_ahead}};
 
 	for (size_t i = 0; i < sizeof(switches) / sizeof(*switches); i++)
