@@ -151,6 +151,7 @@ static void put_metadata(const struct gt_metadata *metadata, struct gt_json *jso
 	put_optional(json, "python", metadata->python);
 	put_optional(json, "frameworks", metadata->frameworks);
 	put_optional(json, "graphs", metadata->graphs);
+	put_optional(json, "window", metadata->window);
 	if (cut < 3) {
 		put_optional(json, "mode_reason", metadata->mode_reason);
 		put_optional(json, "cupti_path", metadata->cupti_path);

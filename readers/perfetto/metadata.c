@@ -105,6 +105,7 @@ static const struct metadata_place texts[] = {
 	PLACE(gt_metadata, "command", command),
 	PLACE(gt_metadata, "frameworks", frameworks),
 	PLACE(gt_metadata, "graphs", graphs),
+	PLACE(gt_metadata, "window", window),
 	PLACE(gt_metadata, "spool", spool),
 	PLACE(gt_metadata, "run", run),
 };

@@ -197,6 +197,7 @@ static void put_words(struct gt_proto *out, const struct gt_metadata *metadata)
 		{"python", metadata->python},
 		{"frameworks", metadata->frameworks},
 		{"graphs", metadata->graphs},
+		{"window", metadata->window},
 		{"unwinder", metadata->unwinder},
 		{"options", metadata->options},
 		{"memory", metadata->memory},
