@@ -11,6 +11,7 @@
 
 #include "cli/cmdline.h"
 #include "cli/nearest.h"
+#include "cli/start_at.h"
 #include "core/config.h"
 
 #define LINE_BYTES 4400
@@ -46,7 +47,7 @@ char *gt_run_option_variable(const char *option, char *ret_wrong, size_t size)
 	int id = gt_config_find(option, length);
 	struct gt_config config;
 	const char *value;
-	char source[64], *variable;
+	char source[64], moment[32], *variable;
 
 	if (id < 0) {
 		explain_unknown(option, length, ret_wrong, size);
@@ -64,6 +65,11 @@ char *gt_run_option_variable(const char *option, char *ret_wrong, size_t size)
 		gt_config_explain((enum gt_option_id)id, source, value, ret_wrong, size);
 		return NULL;
 	}
+	if (id == GT_CONFIG_START_AT &&
+	    !gt_start_at(value, moment, sizeof(moment), ret_wrong, size))
+		return NULL;
+	if (id == GT_CONFIG_START_AT)
+		value = moment;
 	if (asprintf(&variable, "%s=%s", gt_options[id].env, value) >= 0)
 		return variable;
 	snprintf(ret_wrong, size, "out of memory");

@@ -11,6 +11,7 @@
 
 #include "core/guest/memory.h"
 #include "core/guest/text.h"
+#include "core/when.h"
 
 #define ENV_PREFIX     "GPUTRACE_"
 #define ENV_PREFIX_LEN (sizeof(ENV_PREFIX) - 1)
@@ -91,19 +92,24 @@ static int parse_size(const char *text, const char **ret_end, uint64_t *ret_valu
 	return 0;
 }
 
+static int (*const parse_value[])(const char *text, const char **ret_end, uint64_t *ret_value) = {
+	[GT_OPTION_INT] = gt_text_parse_u64,
+	[GT_OPTION_SIZE] = parse_size,
+	[GT_OPTION_TIME] = gt_when_span,
+};
+
 static int parse_number(const struct gt_option *option, const char *text, int64_t *ret_value)
 {
 	uint64_t low, high, value;
 	const char *end;
-	int error = parse_size(option->values, &end, &low);
+	int error = parse_value[option->type](option->values, &end, &low);
 
 	if (error)
 		return error;
-	error = parse_size(end + 2, &end, &high); /* after ".." */
+	error = parse_value[option->type](end + 2, &end, &high); /* after ".." */
 	if (error)
 		return error;
-	error = option->type == GT_OPTION_SIZE ? parse_size(text, &end, &value)
-					       : gt_text_parse_u64(text, &end, &value);
+	error = parse_value[option->type](text, &end, &value);
 	if (error || *end)
 		return error ? error : -EINVAL;
 	if (value < low || value > high)
@@ -127,6 +133,7 @@ static int parse(const struct gt_option *option, const char *text, int64_t *ret_
 		return parse_enum(option->values, text, ret_value);
 	case GT_OPTION_INT:
 	case GT_OPTION_SIZE:
+	case GT_OPTION_TIME:
 		return parse_number(option, text, ret_value);
 	default:
 		return parse_text(option, text, ret_value);
@@ -207,9 +214,13 @@ void gt_config_explain(enum gt_option_id id, const char *source, const char *tex
 		       size_t size)
 {
 	static const char *const wants[] = {
-		[GT_OPTION_BOOL] = "yes or no",   [GT_OPTION_INT] = "a number in ",
-		[GT_OPTION_SIZE] = "a size in ",  [GT_OPTION_ENUM] = "one of ",
-		[GT_OPTION_STRING] = "some text", [GT_OPTION_PATH] = "a path",
+		[GT_OPTION_BOOL] = "yes or no",
+		[GT_OPTION_INT] = "a number in ",
+		[GT_OPTION_SIZE] = "a size in ",
+		[GT_OPTION_ENUM] = "one of ",
+		[GT_OPTION_TIME] = "a time (10, 1.5, 500ms, 2m, 1h) in ",
+		[GT_OPTION_STRING] = "some text",
+		[GT_OPTION_PATH] = "a path",
 	};
 	const struct gt_option *option = &gt_options[id];
 

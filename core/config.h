@@ -16,6 +16,7 @@ enum gt_option_type {
 	GT_OPTION_BOOL,
 	GT_OPTION_INT,
 	GT_OPTION_SIZE,
+	GT_OPTION_TIME,
 	GT_OPTION_ENUM,
 	GT_OPTION_STRING,
 	GT_OPTION_PATH,
@@ -47,7 +48,7 @@ extern const struct gt_option gt_options[GT_CONFIG_COUNT_];
 struct gt_config {
 	struct {
 		const char *text; /* STRING, PATH, ENUM */
-		int64_t number;   /* BOOL 0/1, INT, SIZE bytes, ENUM index in values */
+		int64_t number;   /* BOOL 0/1, INT, SIZE bytes, TIME ns, ENUM index in values */
 		bool is_default;
 	} value[GT_CONFIG_COUNT_];
 };

@@ -46,7 +46,8 @@ static struct {
 	_Atomic uint32_t crashes;                    /* futex: answered so far */
 	_Atomic bool leaves_cupti;                   /* who ends the process may hold its locks */
 	_Atomic int busy;                            /* 1: somebody holds the pipeline */
-	bool is_repaired;                            /* afterwards, by gputrace run */
+	_Atomic bool is_over; /* --duration: the file is closed, the program goes on */
+	bool is_repaired;     /* afterwards, by gputrace run */
 } drain;
 
 static bool try_hold(void)
@@ -240,6 +241,42 @@ static void end_in_its_place(struct gt_pipeline *p)
 	pthread_sigmask(SIG_SETMASK, &none, NULL);
 }
 
+/* False: the exiting thread has taken over. */
+static bool begin_window(struct gt_pipeline *p)
+{
+	gt_collectors_begin(drain.collectors);
+	if (!try_hold())
+		return false;
+	gt_turn_window_begun(p, gt_clock_now());
+	let_go();
+	return true;
+}
+
+/* As the end of the process, but for the program's threads, which go on. */
+static void end_window(struct gt_pipeline *p)
+{
+	if (!atomic_exchange(&drain.running, 0))
+		return; /* the process ends */
+	gt_collectors_stop(drain.collectors);
+	gt_turn_window_ended(p, gt_clock_now());
+	finish(p);
+	gt_collectors_rest(drain.collectors);
+	gt_collectors_release(drain.collectors);
+	atomic_store(&drain.is_over, true);
+}
+
+/* False: the thread has nothing more to do. */
+static bool follow_window(struct gt_pipeline *p)
+{
+	enum gt_window_step step = gt_turn_window(p, gt_clock_now());
+
+	if (step == GT_WINDOW_BEGINS)
+		return begin_window(p);
+	if (step == GT_WINDOW_ENDS)
+		end_window(p);
+	return step != GT_WINDOW_ENDS;
+}
+
 /* Awake in time before a ring fills: a full one of 2 MiB takes 35 000 calls. */
 static uint64_t next_sleep(uint64_t work, uint64_t last)
 {
@@ -248,6 +285,11 @@ static uint64_t next_sleep(uint64_t work, uint64_t last)
 	if (work)
 		return SLEEP_BUSY_NS;
 	return last * 2 < SLEEP_IDLE_NS ? last * 2 : SLEEP_IDLE_NS;
+}
+
+static uint64_t shorter(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
 }
 
 static uint32_t count_threads(void)
@@ -262,7 +304,7 @@ static void drain_until_stopped(struct gt_pipeline *p)
 	while (!atomic_load(&drain.stop)) {
 		uint32_t seen = atomic_load(&drain.wake);
 
-		if (!answer_crash(p) || !work_once(p, &work))
+		if (!answer_crash(p) || !work_once(p, &work) || !follow_window(p))
 			return;
 		if (!work && gt_background_is_alone(count_threads())) {
 			end_in_its_place(p);
@@ -270,7 +312,8 @@ static void drain_until_stopped(struct gt_pipeline *p)
 		}
 		sleep_ns = next_sleep(work, sleep_ns);
 		if (!atomic_load(&drain.stop))
-			gt_futex_wait(&drain.wake, seen, sleep_ns);
+			gt_futex_wait(&drain.wake, seen,
+				      shorter(sleep_ns, gt_turn_window_holds(p, gt_clock_now())));
 	}
 	finish(p);
 }
@@ -356,6 +399,8 @@ static bool may_finish(void)
 
 void gt_drain_finish(uint64_t timeout_ns)
 {
+	if (atomic_load(&drain.is_over))
+		return;
 	gt_collectors_stop(drain.collectors);
 	if (may_finish() && !await_finish(timeout_ns))
 		take_over(drain.pipeline, timeout_ns);
@@ -364,6 +409,8 @@ void gt_drain_finish(uint64_t timeout_ns)
 
 void gt_drain_finish_abruptly(uint64_t timeout_ns, bool ask_cupti)
 {
+	if (atomic_load(&drain.is_over))
+		return;
 	gt_collectors_stop(drain.collectors);
 	if (!may_finish())
 		return;

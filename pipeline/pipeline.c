@@ -62,6 +62,8 @@ static int make_ranges(struct gt_pipeline *p)
 		.output = &p->output,
 		.clock = &p->clock,
 		.has_cupti = &p->gpu.has_cupti,
+		.window_begin = &p->metadata.window_begin,
+		.ledger = &p->ledger,
 	};
 	p->ranges = gt_ranges_new(&options);
 	return p->ranges ? 0 : -ENOMEM;
@@ -152,6 +154,7 @@ static void make_rings(struct gt_pipeline *p)
 		.ranges = p->ranges,
 		.samples = &p->samples,
 		.release = &p->release,
+		.waits = gt_window_waits(&p->window),
 	};
 }
 
@@ -165,6 +168,7 @@ static void make_gpu(struct gt_pipeline *p, void (*watch_end)(void))
 	gpu->join = &p->join;
 	gpu->watch_end = watch_end;
 	gpu->fetch = gt_flusher_fetch;
+	gpu->waits = gt_window_waits(&p->window);
 	gpu->spooling = &p->spooling;
 	gt_gpu_init(gpu, &p->clock, p->stores.strings, p->stores.demangle);
 	p->coexist = (struct gt_coexist){.gpu = gpu, .strings = p->stores.strings};

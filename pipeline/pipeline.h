@@ -35,8 +35,9 @@
 #include "pipeline/sources/stores.h"
 #include "pipeline/sources/thread_names.h"
 #include "pipeline/spool/spooled.h"
+#include "pipeline/window.h"
 
-/* All parts. Filled by who starts it, in this order: config, clock, metadata; then
+/* All parts. Filled by who starts it, in this order: config, clock, metadata, window; then
  * gt_pipeline_link. */
 struct gt_pipeline {
 	/* shared by the parts that have a pointer to it */
@@ -46,6 +47,7 @@ struct gt_pipeline {
 	struct gt_metadata metadata;
 	struct gt_ledger ledger;
 	struct gt_stores stores;
+	struct gt_window window;
 	/* output */
 	struct gt_spooling spooling;
 	struct gt_output output;

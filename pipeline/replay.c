@@ -109,6 +109,7 @@ static void take_metadata(struct recovery *r)
 	END_TEXT(metadata->frameworks);
 	END_TEXT(metadata->graphs);
 	END_TEXT(metadata->hw_trace);
+	END_TEXT(metadata->window);
 	END_TEXT(metadata->command);
 	END_TEXT(metadata->memory);
 	END_TEXT(metadata->seccomp);
@@ -284,6 +285,9 @@ static void close_ledger(struct recovery *r)
 
 	*ledger = r->spooled->ledger;
 	gt_losses_forget(ledger); /* the file tells them */
+	count[GT_LEDGER_CALLS_OUTSIDE] += here.count[GT_LEDGER_CALLS_OUTSIDE];
+	count[GT_LEDGER_RANGES_OUTSIDE] += here.count[GT_LEDGER_RANGES_OUTSIDE];
+	count[GT_LEDGER_SAMPLES_OUTSIDE] += here.count[GT_LEDGER_SAMPLES_OUTSIDE];
 	count_arrivals(r, ledger, &here);
 	/* calls that got their work may be forgotten: their records look as if they had none */
 	count[GT_LEDGER_OPS_UNLINKED] += smaller(r->records.read_unlinked, r->spooled->waiting);
@@ -294,6 +298,7 @@ static void close_ledger(struct recovery *r)
 	count[GT_LEDGER_CALLS_NESTED] = counters[GT_THREAD_CALLS_NESTED];
 	count[GT_LEDGER_CALLS_LOST_RING] = counters[GT_THREAD_CALLS_LOST];
 	count[GT_LEDGER_CALLS_LATE] = counters[GT_THREAD_CALLS_LATE];
+	count[GT_LEDGER_CALLS_PASSED] = counters[GT_THREAD_CALLS_PASSED];
 	count[GT_LEDGER_CALLS_SEEN] =
 		counters[GT_THREAD_CALLS_SEEN] + count[GT_LEDGER_CALLS_LOST_THREAD];
 	count[GT_LEDGER_RANGES_LOST] =
@@ -303,7 +308,7 @@ static void close_ledger(struct recovery *r)
 	leave_to_closed_files(r, count);
 	reported = count[GT_LEDGER_CALLS_RECEIVED] + count[GT_LEDGER_CALLS_NESTED] +
 		   count[GT_LEDGER_CALLS_LOST_RING] + count[GT_LEDGER_CALLS_LOST_THREAD] +
-		   count[GT_LEDGER_CALLS_LATE];
+		   count[GT_LEDGER_CALLS_LATE] + count[GT_LEDGER_CALLS_PASSED];
 	count[GT_LEDGER_CALLS_OPEN] =
 		count[GT_LEDGER_CALLS_SEEN] > reported ? count[GT_LEDGER_CALLS_SEEN] - reported : 0;
 	count[GT_LEDGER_OPS_IN_FLIGHT] = calls.in_flight + r->pipeline.join.unexpected +

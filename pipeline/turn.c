@@ -102,6 +102,27 @@ void gt_turn_seccomp(struct gt_pipeline *p, bool started)
 								   .cause = "seccomp filter"});
 }
 
+enum gt_window_step gt_turn_window(const struct gt_pipeline *p, uint64_t now)
+{
+	return gt_window_step(&p->window, now);
+}
+
+uint64_t gt_turn_window_holds(const struct gt_pipeline *p, uint64_t now)
+{
+	return gt_window_holds(&p->window, now);
+}
+
+void gt_turn_window_begun(struct gt_pipeline *p, uint64_t now)
+{
+	gt_window_begun(&p->window, now, &p->clock, &p->metadata);
+	gt_outlet_open(&p->outlet); /* also for nothing: it was asked for */
+}
+
+void gt_turn_window_ended(struct gt_pipeline *p, uint64_t now)
+{
+	gt_window_ended(&p->window, now, &p->clock, &p->metadata);
+}
+
 /* CUPTI's hardware event system overwrites without a word what is not fetched in time. */
 static uint64_t flush_period(const struct gt_pipeline *p)
 {

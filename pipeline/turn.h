@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "pipeline/window.h"
+
 struct gt_crash_report;
 struct gt_pipeline;
 
@@ -29,6 +31,12 @@ uint64_t gt_turn_round(struct gt_pipeline *pipeline);
 /* What was delivered until now: threads that go on launching while the file is closed have no
  * end. */
 void gt_turn_all(struct gt_pipeline *pipeline);
+
+/* The window, see pipeline/window.h; a file is there when it has begun, also for nothing. */
+enum gt_window_step gt_turn_window(const struct gt_pipeline *pipeline, uint64_t now);
+uint64_t gt_turn_window_holds(const struct gt_pipeline *pipeline, uint64_t now);
+void gt_turn_window_begun(struct gt_pipeline *pipeline, uint64_t now);
+void gt_turn_window_ended(struct gt_pipeline *pipeline, uint64_t now);
 
 /* Is it time to ask the sources for what they hold back? Then the next time is set. */
 bool gt_turn_flush_is_due(struct gt_pipeline *pipeline, uint64_t now);

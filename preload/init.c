@@ -183,6 +183,7 @@ __attribute__((constructor)) static void on_load(void)
 		gt_nvtx_stop();
 		return;
 	}
+	gt_session_loaded();
 	look_at_process();
 	set_injection();
 	set_nvtx_injection();

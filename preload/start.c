@@ -96,6 +96,13 @@ static int start_parts(struct gt_pipeline *p)
 	return error;
 }
 
+static uint64_t loaded; /* CLOCK_MONOTONIC ns */
+
+void gt_session_loaded(void)
+{
+	loaded = gt_clock_now();
+}
+
 static int start(struct gt_pipeline *p)
 {
 	int error;
@@ -107,6 +114,7 @@ static int start(struct gt_pipeline *p)
 		return -ECANCELED;
 	gt_clock_init(&p->clock);
 	fill_metadata(&p->metadata, &p->config, &p->clock);
+	gt_window_plan(&p->window, &p->config, loaded, &p->clock, &p->metadata);
 	gt_budget_describe(&p->budget, &p->config, p->metadata.memory, sizeof(p->metadata.memory));
 	gt_log_verbose("memory limit: %s", *p->metadata.memory ? p->metadata.memory : "none");
 	gt_turn_seccomp(p, false);

@@ -15,6 +15,9 @@
  * the driver did not call that (@from_hook: then CUDA may be up already). Never fails loudly. */
 void gt_session_start(bool from_hook);
 
+/* Constructor: the program starts now. */
+void gt_session_loaded(void);
+
 /* Constructor: @expected when CUDA_INJECTION64_PATH is ours, so that the driver starts the session
  * inside the first call that brings it up. */
 void gt_session_expect_driver(bool expected);

@@ -217,7 +217,8 @@ void gt_events_complete_ledger(const struct gt_events *events, struct gt_ledger 
 		count[GT_LEDGER_CALLS_SEEN] =
 			count[GT_LEDGER_CALLS_RECEIVED] + count[GT_LEDGER_CALLS_NESTED] +
 			count[GT_LEDGER_CALLS_LOST_RING] + count[GT_LEDGER_CALLS_LOST_THREAD] +
-			count[GT_LEDGER_CALLS_LATE] + count[GT_LEDGER_CALLS_OPEN];
+			count[GT_LEDGER_CALLS_LATE] + count[GT_LEDGER_CALLS_PASSED] +
+			count[GT_LEDGER_CALLS_OPEN];
 }
 
 static void count(struct gt_events *events, const struct gt_event *event)

@@ -81,7 +81,7 @@ static void balance(struct gt_ledger *ledger, const struct gt_losses *lost)
 	gt_losses_count(lost, ledger);
 	reported = count[GT_LEDGER_CALLS_RECEIVED] + count[GT_LEDGER_CALLS_NESTED] +
 		   count[GT_LEDGER_CALLS_LOST_RING] + count[GT_LEDGER_CALLS_LOST_THREAD] +
-		   count[GT_LEDGER_CALLS_LATE];
+		   count[GT_LEDGER_CALLS_LATE] + count[GT_LEDGER_CALLS_PASSED];
 	count[GT_LEDGER_CALLS_OPEN] =
 		count[GT_LEDGER_CALLS_SEEN] > reported ? count[GT_LEDGER_CALLS_SEEN] - reported : 0;
 	count[GT_LEDGER_CALLS_SEEN] = reported + count[GT_LEDGER_CALLS_OPEN];

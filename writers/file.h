@@ -19,7 +19,7 @@
 /* Largest batch; a longer event is a batch of its own. */
 #define GT_FILE_BATCH ((size_t)64 << 10)
 /* Upper bound of the end of a closed file. */
-#define GT_FILE_TAIL  ((size_t)8 << 10)
+#define GT_FILE_TAIL  ((size_t)12 << 10)
 
 /* A place in the file after a batch, and what was written by then. */
 struct gt_file_mark {

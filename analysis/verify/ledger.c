@@ -310,7 +310,9 @@ static void check_sums(struct gt_verify *v)
 		gt_verify_count(v, arrived) + gt_verify_count(v, GT_LEDGER_CALLS_NESTED) +
 		gt_verify_count(v, GT_LEDGER_CALLS_LOST_RING) +
 		gt_verify_count(v, GT_LEDGER_CALLS_LOST_THREAD) +
-		gt_verify_count(v, GT_LEDGER_CALLS_LATE) + gt_verify_count(v, GT_LEDGER_CALLS_OPEN);
+		gt_verify_count(v, GT_LEDGER_CALLS_LATE) +
+		gt_verify_count(v, GT_LEDGER_CALLS_PASSED) +
+		gt_verify_count(v, GT_LEDGER_CALLS_OPEN);
 
 	if (seen != reported)
 		gt_verify_find(v, GT_CHECK_LEDGER, 0,

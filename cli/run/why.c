@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/run/say.h"
@@ -54,6 +55,11 @@ static bool say_folder(const struct gt_folder *folder)
 	return true;
 }
 
+static bool has_window(void)
+{
+	return getenv("GPUTRACE_DELAY") || getenv("GPUTRACE_START_AT");
+}
+
 void gt_why_say(const struct gt_folder *folder, const char *command, const struct gt_target *target)
 {
 	char text[5 * (PATH_MAX + 80)];
@@ -64,9 +70,10 @@ void gt_why_say(const struct gt_folder *folder, const char *command, const struc
 	if (*text)
 		gt_say("no process loaded the tracer: %s", text);
 	else
-		gt_say("no trace: if no line above tells why, '%s' gave the GPU no work, or "
+		gt_say("no trace: if no line above tells why, '%s' gave the GPU no work%s, or "
 		       "something between dropped LD_PRELOAD and CUDA_INJECTION64_PATH "
 		       "(sudo, env -i, ssh, a container), or a gputrace run inside it wrote "
 		       "elsewhere",
-		       command);
+		       command,
+		       has_window() ? " or ended before --delay or --start-at had passed" : "");
 }

@@ -28,8 +28,10 @@ struct call_state {
 	struct gt_python_thread python_thread;
 };
 
-/* Beside the number of the source: new calls are not recorded any more. */
+/* Beside the number of the source: new calls are not recorded, any more or yet. */
 #define CLOSED 0x80000000u
+#define PAUSED 0x40000000u
+#define NUMBER (PAUSED - 1)
 
 static uint32_t stack_depth;
 static _Atomic uint32_t own_correlation;
@@ -46,6 +48,14 @@ void gt_call_configure(uint32_t depth)
 void gt_call_close(void)
 {
 	atomic_fetch_or(&source, CLOSED);
+}
+
+void gt_call_pause(bool paused)
+{
+	if (paused)
+		atomic_fetch_or(&source, PAUSED);
+	else
+		atomic_fetch_and(&source, ~PAUSED);
 }
 
 size_t gt_call_state_bytes(void)
@@ -108,7 +118,7 @@ static uint32_t next_own_correlation(void)
 
 void gt_call_change_source(void)
 {
-	atomic_fetch_add(&source, 1);
+	atomic_fetch_add(&source, 1); /* never so often that it reaches PAUSED */
 }
 
 /*
@@ -180,23 +190,23 @@ static void adopt_correlation(struct call_state *state, uint32_t correlation)
 	state->open->head.flags &= (uint16_t)~GT_CALL_OWN_ID;
 }
 
-/* Forgets what another source opened. False: it is too late for a new call. */
-static bool may_open(struct call_state *state)
+/* Forgets what another source opened. CLOSED, PAUSED: a new call is not recorded; 0: it is. */
+static uint32_t look_at_source(struct call_state *state)
 {
 	uint32_t now = atomic_load_explicit(&source, memory_order_relaxed);
 
 	if (__builtin_expect(state->source == now, 1))
-		return true;
-	if (state->source != (now & ~CLOSED))
+		return 0;
+	if (state->source != (now & NUMBER))
 		state->depth = 0;
-	state->source = now & ~CLOSED;
-	return !(now & CLOSED);
+	state->source = now & NUMBER;
+	return now & ~NUMBER;
 }
 
-static void open_late(struct gt_thread *thread, struct call_state *state)
+static void pass_call(struct gt_thread *thread, struct call_state *state, uint32_t why)
 {
 	state->open = NULL;
-	gt_thread_count(thread, GT_THREAD_CALLS_LATE);
+	gt_thread_count(thread, why & CLOSED ? GT_THREAD_CALLS_LATE : GT_THREAD_CALLS_PASSED);
 }
 
 void gt_call_enter(enum gt_api_domain domain, uint32_t cbid, uint32_t correlation)
@@ -205,7 +215,7 @@ void gt_call_enter(enum gt_api_domain domain, uint32_t cbid, uint32_t correlatio
 	struct gt_thread *thread;
 	struct call_state *state;
 	int saved = errno;
-	bool in_time;
+	uint32_t why_not;
 
 	if (!gt_forkguard_holds())
 		goto out;
@@ -216,7 +226,7 @@ void gt_call_enter(enum gt_api_domain domain, uint32_t cbid, uint32_t correlatio
 	}
 	state = state_of(thread);
 	gt_thread_count(thread, GT_THREAD_CALLS_SEEN);
-	in_time = may_open(state);
+	why_not = look_at_source(state);
 	if (is_nested(state, frame, correlation)) {
 		state->depth++;
 		adopt_correlation(state, correlation);
@@ -226,10 +236,10 @@ void gt_call_enter(enum gt_api_domain domain, uint32_t cbid, uint32_t correlatio
 	state->depth = 1;
 	state->correlation = correlation;
 	state->frame = frame;
-	if (in_time)
-		open_call(thread, state, (uint16_t)domain, cbid, correlation);
+	if (__builtin_expect(why_not, 0))
+		pass_call(thread, state, why_not);
 	else
-		open_late(thread, state);
+		open_call(thread, state, (uint16_t)domain, cbid, correlation);
 out:
 	errno = saved;
 }

@@ -72,6 +72,10 @@ void gt_call_exit(enum gt_api_domain domain, uint32_t cbid, int32_t result);
  * async-signal-safe. */
 void gt_call_close(void);
 
+/* Calls that are entered while this is on are counted (GT_THREAD_CALLS_PASSED), not recorded. Any
+ * thread. */
+void gt_call_pause(bool paused);
+
 /* The source of calls changes: calls that the old one opened may never be closed, so they are
  * dropped. Any thread. */
 void gt_call_change_source(void);

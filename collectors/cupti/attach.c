@@ -17,7 +17,7 @@
 #include "collectors/cupti/layout.h"
 #include "collectors/cupti/library/refusal.h"
 #include "collectors/cupti/newer.h"
-#include "collectors/cupti/quirks.h"
+#include "collectors/cupti/library/quirks.h"
 #include "collectors/cupti/relay.h"
 #include "collectors/cupti/settings.h"
 #include "core/guest/forkguard.h"
@@ -283,7 +283,7 @@ static const char *why_nodes(void)
 	if (strcmp(gt_config_text(gt_cupti.config, GT_CONFIG_COEXIST), "own"))
 		return "with --coexist=share or yield: CUPTI would withhold the nodes from other "
 		       "tools, too";
-	return gt_cupti.is_late ? "CUPTI was another tool's when the program started" : NULL;
+	return gt_cupti.is_late ? "recording began after the start of the program" : NULL;
 }
 
 /* Whole graphs instead of nodes, for the rest of the process: to be on before a graph is
@@ -311,6 +311,8 @@ static void enable_graphs(struct gt_cupti_status *status)
 
 static void enable_kinds(const struct gt_config *config, struct gt_cupti_status *status)
 {
+	if (gt_cupti.waits)
+		return;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		if (!exists(i) ||
 		    (kinds[i].when == WITH_SYNC && !gt_config_bool(config, GT_CONFIG_SYNC)))
@@ -322,6 +324,14 @@ static void enable_kinds(const struct gt_config *config, struct gt_cupti_status 
 	if (gt_cupti_has_quirk(status->version, GT_QUIRK_KERNELS_NEED_API_KIND))
 		gt_cupti_note_refused(status, "RUNTIME",
 				      enable_kind(CUPTI_ACTIVITY_KIND_RUNTIME, false));
+}
+
+void gt_cupti_begin(struct gt_cupti_status *status)
+{
+	gt_cupti.waits = false;
+	if (gt_forkguard_holds() && atomic_load(&gt_cupti.active) && !atomic_load(&gt_cupti.dead) &&
+	    !atomic_load(&gt_cupti.away))
+		enable_kinds(gt_cupti.config, status);
 }
 
 /* CUPTI's CUpti_SubscriberParams, which headers before 13.0 lack. */

@@ -13,7 +13,7 @@
 #include "collectors/cupti/foreign.h"
 #include "collectors/cupti/internal.h"
 #include "collectors/cupti/library/timestamp.h"
-#include "collectors/cupti/quirks.h"
+#include "collectors/cupti/library/quirks.h"
 #include "collectors/cupti/relay.h"
 #include "collectors/cupti/translate.h"
 #include "core/guest/forkguard.h"
@@ -28,8 +28,8 @@
 
 struct gt_cupti gt_cupti;
 
-int gt_cupti_start(const struct gt_config *config, bool in_init, const struct gt_cupti_user *user,
-		   struct gt_cupti_status *ret_status)
+int gt_cupti_start(const struct gt_config *config, bool in_init, bool waits,
+		   const struct gt_cupti_user *user, struct gt_cupti_status *ret_status)
 {
 	enum gt_cupti_moment moment = in_init ? GT_CUPTI_IN_INIT : GT_CUPTI_BEFORE_INIT;
 	struct gt_cupti_status *status = ret_status;
@@ -52,6 +52,7 @@ int gt_cupti_start(const struct gt_config *config, bool in_init, const struct gt
 	}
 	gt_cupti.config = config;
 	gt_cupti.user = *user;
+	gt_cupti.waits = waits;
 	gt_cupti_capture_start(status->version);
 	error = gt_cupti_attach(status);
 	gt_cupti.is_late = true;

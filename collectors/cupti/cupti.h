@@ -42,12 +42,17 @@ struct gt_cupti_user {
 
 /*
  * Finds CUPTI, subscribes, enables kinds and callbacks. Session start, inside cuInit or at the
- * first hooked call (@in_init: the former). 0, or a negative errno with status->why set: then
- * nothing is active. -EBUSY: another tool was first; collectors/cupti/watch.h tries again later.
+ * first hooked call (@in_init: the former). @waits: no kind is enabled before gt_cupti_begin. 0, or
+ * a negative errno with status->why set: then nothing is active. -EBUSY: another tool was first;
+ * collectors/cupti/watch.h tries again later.
  * @config and @status are kept.
  */
-int gt_cupti_start(const struct gt_config *config, bool in_init, const struct gt_cupti_user *user,
-		   struct gt_cupti_status *ret_status);
+int gt_cupti_start(const struct gt_config *config, bool in_init, bool waits,
+		   const struct gt_cupti_user *user, struct gt_cupti_status *ret_status);
+
+/* After a start with @waits: GPU work is recorded from now on, or as soon as CUPTI is ours again.
+ * May block inside CUPTI. Drain thread. */
+void gt_cupti_begin(struct gt_cupti_status *status);
 
 /* A completed buffer that is being read. */
 struct gt_cupti_reading {

@@ -5,7 +5,7 @@
 #include "collectors/cupti/hw_trace.h"
 
 #include "collectors/cupti/internal.h"
-#include "collectors/cupti/quirks.h"
+#include "collectors/cupti/library/quirks.h"
 #include "core/guest/log.h"
 #include "core/guest/text.h"
 

@@ -70,6 +70,7 @@ struct gt_cupti {
 	struct gt_cupti_callbacks wanted; /* callbacks that we have enabled */
 	_Atomic int graphs;               /* enum gt_cupti_graphs */
 	bool is_late;                     /* the start is over: graphs may have been made */
+	bool waits; /* no kinds yet: gt_cupti_begin. Starting thread, then drain thread */
 	bool has_buffers;
 	struct gt_cupti_user user;
 	_Atomic uint64_t fetches_late;

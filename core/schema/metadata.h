@@ -59,9 +59,12 @@ struct gt_metadata {
 	char python[96];       /* "3.12.1", "off: why", empty: no interpreter was seen */
 	char frameworks[320];  /* state of --pytorch and --python-functions; empty: not
 				* requested */
-	char graphs[192];     /* --graphs, when not node: "whole", "off", "node: why"; else empty */
-	char hw_trace[192];   /* --hw-trace, when not off: "on", "off: why"; else empty */
-	const char *unwinder; /* "libunwind rules", "frame pointers", "off" */
+	char graphs[192];   /* --graphs, when not node: "whole", "off", "node: why"; else empty */
+	char hw_trace[192]; /* --hw-trace, when not off: "on", "off: why"; else empty */
+	char window[128];   /* what --delay, --start-at and --duration left; empty: everything */
+	uint64_t window_begin; /* trace clock ns: what ended before is not written; 0: everything is
+				* written, UINT64_MAX: it has not begun */
+	const char *unwinder;  /* "libunwind rules", "frame pointers", "off" */
 	uint32_t device_count; /* devices[] is indexed by device id, holes have id UINT32_MAX */
 	struct gt_device_event devices[GT_METADATA_DEVICES];
 	struct gt_clock_sample clock_first, clock_last;

@@ -54,6 +54,15 @@ void gt_call_join_call(struct gt_call_join *join, const struct gt_event *event,
 	gt_outlet_event(join->outlet, &call);
 }
 
+void gt_call_join_call_outside(struct gt_call_join *join, const struct gt_event *event,
+			       const struct gt_call_effect *what)
+{
+	struct gt_launch launch = {.tid = event->tid, .stack = event->stack};
+
+	if (!what->own_id)
+		gt_correlate_put(join->calls, event->correlation, &launch, false, what->many);
+}
+
 static void write_record(struct gt_call_join *join, struct gt_event *event,
 			 enum gt_correlate_found found)
 {

@@ -58,6 +58,11 @@ void gt_call_join_fini(struct gt_call_join *join);
 void gt_call_join_call(struct gt_call_join *join, const struct gt_event *event,
 		       const struct gt_call_effect *what);
 
+/* The same for a call before the window: it is not written, nor is its GPU work awaited; what comes
+ * of it all the same is known. */
+void gt_call_join_call_outside(struct gt_call_join *join, const struct gt_event *event,
+			       const struct gt_call_effect *what);
+
 /* What became of one of CUPTI's records. What is of no call goes its way at once. */
 void gt_call_join_record(struct gt_call_join *join, const struct gt_event *event);
 

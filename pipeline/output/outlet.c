@@ -54,8 +54,30 @@ static bool needs_file(const struct gt_outlet *outlet, const struct gt_event *ev
 	return gt_event_is_gpu(event->kind);
 }
 
+bool gt_outlet_is_before_window(const struct gt_outlet *outlet, const struct gt_event *event)
+{
+	return event->end < *outlet->window_begin;
+}
+
+/* Calls and GPU work are not recorded before the window. */
+static bool is_left_out(const struct gt_outlet *outlet, const struct gt_event *event)
+{
+	static const enum gt_ledger_key keys[GT_EVENT_COUNT_] = {
+		[GT_EVENT_RANGE] = GT_LEDGER_RANGES_OUTSIDE,
+		[GT_EVENT_MARK] = GT_LEDGER_RANGES_OUTSIDE,
+		[GT_EVENT_SAMPLE] = GT_LEDGER_SAMPLES_OUTSIDE,
+	};
+
+	if (!keys[event->kind] || !gt_outlet_is_before_window(outlet, event))
+		return false;
+	gt_ledger_add(outlet->ledger, keys[event->kind], 1);
+	return true;
+}
+
 void gt_outlet_event(struct gt_outlet *outlet, const struct gt_event *event)
 {
+	if (is_left_out(outlet, event))
+		return;
 	if (event->end > outlet->newest)
 		outlet->newest = event->end;
 	if (!is_decided(outlet) && needs_file(outlet, event))

@@ -15,17 +15,22 @@
 #include "pipeline/output/output.h"
 #include "pipeline/output/waiting.h"
 
-/* The end of the pipeline. Given: the first three; the rest is zero at first. */
+/* The end of the pipeline. Given: the first five; the rest is zero at first. */
 struct gt_outlet {
 	struct gt_output *output;
 	const struct gt_clock *clock;  /* for notes */
 	const _Atomic bool *has_cupti; /* GPU work is recorded: calls alone ask for no file */
+	const uint64_t *window_begin;  /* of the metadata */
+	struct gt_ledger *ledger;      /* counts what is before it */
 	struct gt_waiting early;       /* before the file: no GPU work has been asked for yet */
 	uint64_t newest;               /* trace ns of the latest end, for what has to be closed */
 };
 
 /* Also of a zeroed struct. */
 void gt_outlet_fini(struct gt_outlet *outlet);
+
+/* Whether the window began after the event had ended. */
+bool gt_outlet_is_before_window(const struct gt_outlet *outlet, const struct gt_event *event);
 
 /* A whole event. Copied, or counted as lost. */
 void gt_outlet_event(struct gt_outlet *outlet, const struct gt_event *event);

@@ -13,6 +13,7 @@
 #include "core/guest/text.h"
 #include "core/intern.h"
 #include "pipeline/join/join.h"
+#include "pipeline/output/outlet.h"
 #include "pipeline/sources/collector.h"
 #include "pipeline/sources/stack_lane.h"
 #include "pipeline/sources/stacks.h"
@@ -91,8 +92,6 @@ void gt_calls_take(struct gt_calls *calls, const struct gt_call_record *record)
 	};
 	gt_ledger_add(calls->ledger, GT_LEDGER_CALLS_RECEIVED, 1);
 	gt_thread_names_see(calls->threads, record->tid, record->start);
-	if (calls->lane)
-		gt_stack_lane_call(calls->lane, &event);
 	what = (struct gt_call_effect){
 		.expects = enqueues,
 		.many = api && api->class == GT_CUDA_GRAPH_LAUNCH,
@@ -102,6 +101,13 @@ void gt_calls_take(struct gt_calls *calls, const struct gt_call_record *record)
 		.own_id =
 			(record->head.flags & (GT_CALL_OWN_ID | GT_CALL_TAGGED)) == GT_CALL_OWN_ID,
 	};
+	if (gt_outlet_is_before_window(calls->join->outlet, &event)) {
+		gt_ledger_add(calls->ledger, GT_LEDGER_CALLS_OUTSIDE, 1);
+		gt_call_join_call_outside(calls->join, &event, &what);
+		return;
+	}
+	if (calls->lane)
+		gt_stack_lane_call(calls->lane, &event);
 	gt_call_join_call(calls->join, &event, &what);
 }
 

@@ -54,6 +54,12 @@ struct gt_collector {
 	void (*flush)(void *part, bool forced);
 	/* The same, and waits some ms for what is not complete; with @forced takes it then. */
 	void (*fetch)(void *part, bool forced);
+	/* The window that --delay and --start-at ask for begins: records from now on. Nobody holds
+	 * the pipeline: it may block. */
+	void (*begin)(void *part);
+	/* The window has ended and the program goes on: the library is to cost as little as it can.
+	 * Nobody holds the pipeline. */
+	void (*rest)(void *part);
 	/* The process is ending: where other threads go on, asks the library to begin no new
 	 * records. False: new work may still keep it from returning what came before. Nobody holds
 	 * the pipeline. */
@@ -118,6 +124,8 @@ uint32_t gt_collectors_threads(const struct gt_collectors *collectors);
 void gt_collectors_flush(struct gt_collectors *collectors, bool forced);
 void gt_collectors_fetch(struct gt_collectors *collectors, bool forced);
 bool gt_collectors_cease(struct gt_collectors *collectors);
+void gt_collectors_begin(struct gt_collectors *collectors);
+void gt_collectors_rest(struct gt_collectors *collectors);
 
 /* One poll: is one due, the poll itself (the caller does not hold the pipeline), its result. */
 bool gt_collectors_poll_is_due(struct gt_collectors *collectors, uint64_t now, bool flushed);

@@ -93,6 +93,21 @@ void gt_collectors_fetch(struct gt_collectors *c, bool forced)
 			e->collector->fetch(e->part, forced);
 }
 
+/* Calls before CUPTI: work that has a record has a call. */
+void gt_collectors_begin(struct gt_collectors *c)
+{
+	for (struct gt_collector_entry *e = c->entries; e->collector; e++)
+		if (e->collector->begin)
+			e->collector->begin(e->part);
+}
+
+void gt_collectors_rest(struct gt_collectors *c)
+{
+	for (struct gt_collector_entry *e = c->entries; e->collector; e++)
+		if (e->collector->rest)
+			e->collector->rest(e->part);
+}
+
 bool gt_collectors_cease(struct gt_collectors *c)
 {
 	bool all = true;

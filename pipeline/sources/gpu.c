@@ -141,6 +141,17 @@ static void fill_missing(struct gt_gpu *gpu)
 		gt_text_format(metadata->hw_trace, sizeof(metadata->hw_trace), "off: %s", why);
 }
 
+/* Decided when CUPTI records for the first time. */
+static void tell_graphs(const struct gt_gpu *gpu)
+{
+	struct gt_metadata *metadata = gpu->metadata;
+
+	if (!strcmp(metadata->graphs, gpu->status.graphs))
+		return;
+	gt_text_format(metadata->graphs, sizeof(metadata->graphs), "%s", gpu->status.graphs);
+	metadata->generation++;
+}
+
 static void fill_metadata(struct gt_gpu *gpu)
 {
 	const struct gt_cupti_status *status = &gpu->status;
@@ -153,7 +164,7 @@ static void fill_metadata(struct gt_gpu *gpu)
 	gt_text_format(metadata->cupti_path, sizeof(metadata->cupti_path), "%s", status->path);
 	gt_text_format(metadata->mode_reason, sizeof(metadata->mode_reason), "%s",
 		       gpu->has_cupti ? status->refused : status->why);
-	gt_text_format(metadata->graphs, sizeof(metadata->graphs), "%s", status->graphs);
+	tell_graphs(gpu);
 	gt_text_format(metadata->hw_trace, sizeof(metadata->hw_trace), "%s", status->hw_trace);
 	if (!gpu->has_cupti)
 		fill_missing(gpu);
@@ -176,7 +187,8 @@ static int start(void *part)
 	if (!wanted)
 		gt_text_format(status->why, sizeof(status->why), "--mode=hooks");
 	else
-		gpu->started = gt_cupti_start(gpu->config, gpu->in_init, &calls, status);
+		gpu->started =
+			gt_cupti_start(gpu->config, gpu->in_init, gpu->waits, &calls, status);
 	gpu->has_cupti = gpu->started == 0;
 	gpu->translate.version = status->version;
 	fill_metadata(gpu);
@@ -262,6 +274,19 @@ static void fetch(void *part, bool forced)
 	gt_cupti_fetch_asked(forced);
 }
 
+static void begin(void *part)
+{
+	struct gt_gpu *gpu = part;
+
+	gt_cupti_begin(&gpu->status);
+}
+
+static void rest(void *part)
+{
+	(void)part;
+	gt_cupti_cease();
+}
+
 /* Work that is always under way keeps CUPTI from returning what came before it. */
 static bool cease(void *part)
 {
@@ -304,6 +329,7 @@ static void report(void *part)
 
 	if (!gpu->has_cupti)
 		return;
+	tell_graphs(gpu);
 	gt_cupti_count(gpu->ledger);
 	watch_hw_trace(gpu);
 }
@@ -382,6 +408,8 @@ const struct gt_collector gt_gpu_collector = {
 	.waiting = waiting,
 	.flush = flush,
 	.fetch = fetch,
+	.begin = begin,
+	.rest = rest,
 	.cease = cease,
 	.leave = leave,
 	.report = report,

@@ -18,7 +18,7 @@
 
 struct gt_spooling;
 
-/* Given: the first eight; the rest is zero at first. */
+/* Given: the first nine; the rest is zero at first. */
 struct gt_gpu {
 	const struct gt_config *config;
 	struct gt_metadata *metadata; /* versions and devices */
@@ -28,6 +28,7 @@ struct gt_gpu {
 	void (*watch_end)(void);    /* the driver is up: exit handlers can be registered; may be
 				     * NULL */
 	bool (*fetch)(bool forced); /* gt_flusher_fetch */
+	bool waits;                 /* the window begins later: GPU work is not recorded yet */
 	bool in_init;               /* the session starts inside cuInit */
 	int started;                /* what gt_cupti_start returned */
 	bool has_read_clock;        /* CUPTI's, or it cannot be read */

@@ -124,7 +124,8 @@ static uint64_t drain(void *part)
 /* Half of --max-memory is the rings', half the activity buffers' (collectors/cupti/cupti.c). */
 static int start(void *part)
 {
-	const struct gt_config *config = ((const struct gt_rings *)part)->config;
+	const struct gt_rings *rings = part;
+	const struct gt_config *config = rings->config;
 	struct gt_thread_limits limits = {
 		.ring_bytes = (size_t)gt_config_number(config, GT_CONFIG_RING_SIZE),
 		.extra_bytes = gt_call_state_bytes(),
@@ -132,6 +133,7 @@ static int start(void *part)
 		.signal_stacks = gt_config_bool(config, GT_CONFIG_ON_CRASH),
 	};
 
+	gt_call_pause(rings->waits);
 	return gt_threads_start(&limits);
 }
 
@@ -185,12 +187,20 @@ static void count_calls(void *part, struct gt_ledger *ledger)
 	count[GT_LEDGER_CALLS_LOST_RING] = gt_threads_sum(GT_THREAD_CALLS_LOST);
 	count[GT_LEDGER_CALLS_LOST_THREAD] = gt_threads_refused();
 	count[GT_LEDGER_CALLS_LATE] = gt_threads_sum(GT_THREAD_CALLS_LATE);
+	count[GT_LEDGER_CALLS_PASSED] = gt_threads_sum(GT_THREAD_CALLS_PASSED);
 	count[GT_LEDGER_CALLS_SEEN] =
 		gt_threads_sum(GT_THREAD_CALLS_SEEN) + count[GT_LEDGER_CALLS_LOST_THREAD];
 	count[GT_LEDGER_CALLS_OPEN] = count[GT_LEDGER_CALLS_SEEN] - count[GT_LEDGER_CALLS_NESTED] -
 				      count[GT_LEDGER_CALLS_LOST_RING] -
 				      count[GT_LEDGER_CALLS_LOST_THREAD] -
-				      count[GT_LEDGER_CALLS_LATE] - count[GT_LEDGER_CALLS_RECEIVED];
+				      count[GT_LEDGER_CALLS_LATE] - count[GT_LEDGER_CALLS_PASSED] -
+				      count[GT_LEDGER_CALLS_RECEIVED];
+}
+
+static void begin_window(void *part)
+{
+	(void)part;
+	gt_call_pause(false);
 }
 
 /* What other threads call while the process ends has no end: the file does not wait for it. */
@@ -208,6 +218,7 @@ const struct gt_collector gt_rings_collector = {
 	.counts = counts,
 	.count_count = sizeof(counts) / sizeof(counts[0]),
 	.count = count_calls,
+	.begin = begin_window,
 	.stop = stop,
 	.release = gt_threads_stop,
 };

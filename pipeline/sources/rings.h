@@ -6,6 +6,8 @@
 #ifndef GT_PIPELINE_SOURCES_RINGS_H
 #define GT_PIPELINE_SOURCES_RINGS_H
 
+#include <stdbool.h>
+
 struct gt_calls;
 struct gt_config;
 struct gt_ranges;
@@ -21,6 +23,7 @@ struct gt_rings {
 	struct gt_ranges *ranges;
 	const struct gt_samples *samples;
 	const struct gt_release *release;
+	bool waits; /* the window begins later: calls are not recorded yet */
 };
 
 #endif

@@ -130,6 +130,8 @@ static void check_config(const struct gt_config *config)
 		need(text != NULL);
 		if (option->type == GT_OPTION_INT || option->type == GT_OPTION_SIZE)
 			check_range(option, text, number);
+		else if (option->type == GT_OPTION_TIME)
+			need(number >= 0 && number <= 30 * 86400 * INT64_C(1000000000));
 		else if (option->type == GT_OPTION_ENUM)
 			check_choice(option, text, number);
 		else

@@ -54,12 +54,12 @@ class TestSummary(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
 
     def test_failures_come_again_in_short_at_the_end(self):
-        log = "..F\nFAIL: test_one (__main__.T.test_one)\nTraceback\nAssertionError: " + "x" * 100000 + "\n"
+        log = "..F\nFAIL: test_one (__main__.T.test_one)\nTraceback\nAssertionError: " + "y" * 100000 + "\n"
         done = summarise([{"name": "b", "result": "FAIL", "stderr": log}, {"name": "a", "result": "OK"}])
         *_, name, test, reason, last = done.stdout.splitlines()
         self.assertTrue(name.startswith("failed ") and name.endswith(": b (FAIL)"), name)
         self.assertEqual(test, "  FAIL: test_one (__main__.T.test_one)")
-        self.assertEqual(reason[:21], "  AssertionError: xxx")
+        self.assertEqual(reason[:21], "  AssertionError: yyy")
         self.assertLess(len(reason), 200)
         self.assertEqual(last, "1 passed, 1 failed, 0 skipped")
 

@@ -64,7 +64,7 @@ def sets_in(path):
 def ledger_of(path):
     """The ledger of a closed, possibly large file: the object after the events."""
     with open(path, "rb") as file:
-        file.seek(-8192, os.SEEK_END)
+        file.seek(-12288, os.SEEK_END)
         tail = file.read().decode()
     return json.JSONDecoder().raw_decode(tail, tail.index('"ledger": ') + 10)[0]
 

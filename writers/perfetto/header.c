@@ -199,6 +199,7 @@ static void put_words(struct gt_proto *out, const struct gt_metadata *metadata)
 		{"not_recorded", gt_metadata_not_recorded(metadata)},
 		{"graphs", metadata->graphs},
 		{"hw_trace", metadata->hw_trace},
+		{"window", metadata->window},
 		{"unwinder", metadata->unwinder},
 		{"options", metadata->options},
 		{"memory", metadata->memory},

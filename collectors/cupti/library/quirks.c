@@ -2,14 +2,14 @@
  *
  * The quirk table, see the header.
  */
-#include "collectors/cupti/quirks.h"
+#include "collectors/cupti/library/quirks.h"
 
 static const struct {
 	uint32_t first, fixed;
 	const char *text;
 } quirks[GT_QUIRK_COUNT_] = {
 #define GT_QUIRK(id, from, to, advice) [GT_QUIRK_##id] = {from, to, advice},
-#include "collectors/cupti/quirks.def"
+#include "collectors/cupti/library/quirks.def"
 #undef GT_QUIRK
 };
 

@@ -11,7 +11,7 @@
 /* Known faults of CUPTI versions (quirks.def). */
 enum gt_cupti_quirk {
 #define GT_QUIRK(id, first, fixed, text) GT_QUIRK_##id,
-#include "collectors/cupti/quirks.def"
+#include "collectors/cupti/library/quirks.def"
 #undef GT_QUIRK
 	GT_QUIRK_COUNT_
 };

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See the header.
+ */
+#include "pipeline/window.h"
+
+#include "core/config.h"
+#include "core/guest/clock.h"
+#include "core/guest/log.h"
+#include "core/guest/text.h"
+#include "core/schema/metadata.h"
+#include "core/when.h"
+
+#define MS_NS 1000000u
+
+/* The moment of --start-at; @now if there is none. A moment that has passed is now. */
+static uint64_t start_at(const struct gt_config *config, const struct gt_clock_sample *now)
+{
+	const char *text = gt_config_text(config, GT_CONFIG_START_AT);
+	uint64_t moment;
+
+	if (!*text)
+		return now->monotonic;
+	if (gt_when_moment(text, now->realtime, &moment)) {
+		gt_log_say("'%s' is no value for GPUTRACE_START_AT: it takes @SECONDS or "
+			   "@YYYY-MM-DDTHH:MM:SS with Z or +HH:MM; recording starts now",
+			   text);
+		return now->monotonic;
+	}
+	if (moment >= now->realtime)
+		return now->monotonic + (moment - now->realtime);
+	gt_log_say("GPUTRACE_START_AT=%s has passed: recording starts now", text);
+	return now->monotonic;
+}
+
+void gt_window_plan(struct gt_window *ret_window, const struct gt_config *config, uint64_t loaded,
+		    const struct gt_clock *clock, struct gt_metadata *metadata)
+{
+	const struct gt_clock_sample *now = &clock->first;
+	uint64_t delayed = loaded + (uint64_t)gt_config_number(config, GT_CONFIG_DELAY);
+	uint64_t begin = start_at(config, now);
+
+	if (delayed > begin)
+		begin = delayed;
+	*ret_window = (struct gt_window){
+		.length = (uint64_t)gt_config_number(config, GT_CONFIG_DURATION)};
+	if (begin > now->monotonic) {
+		ret_window->begin = begin;
+		metadata->window_begin = UINT64_MAX;
+	} else {
+		ret_window->began = now->monotonic;
+	}
+}
+
+bool gt_window_waits(const struct gt_window *window)
+{
+	return !window->began;
+}
+
+/* UINT64_MAX: none. */
+static uint64_t next_change(const struct gt_window *window)
+{
+	if (gt_window_waits(window))
+		return window->begin;
+	return window->length ? window->began + window->length : UINT64_MAX;
+}
+
+enum gt_window_step gt_window_step(const struct gt_window *window, uint64_t now)
+{
+	if (now < next_change(window))
+		return GT_WINDOW_STAYS;
+	return gt_window_waits(window) ? GT_WINDOW_BEGINS : GT_WINDOW_ENDS;
+}
+
+uint64_t gt_window_holds(const struct gt_window *window, uint64_t now)
+{
+	uint64_t change = next_change(window);
+
+	return change > now ? change - now : 0;
+}
+
+/* Trace clock ns since the start of the session, in ms. */
+static uint64_t since_start(const struct gt_metadata *metadata, uint64_t time)
+{
+	return time > metadata->start ? (time - metadata->start) / MS_NS : 0;
+}
+
+void gt_window_begun(struct gt_window *window, uint64_t now, const struct gt_clock *clock,
+		     struct gt_metadata *metadata)
+{
+	uint64_t ms;
+
+	window->began = now;
+	metadata->window_begin = gt_clock_from_monotonic(clock, now);
+	ms = since_start(metadata, metadata->window_begin);
+	gt_text_format(metadata->window, sizeof(metadata->window), "from %lu ms on",
+		       (unsigned long)ms);
+	metadata->generation++;
+}
+
+void gt_window_ended(struct gt_window *window, uint64_t now, const struct gt_clock *clock,
+		     struct gt_metadata *metadata)
+{
+	uint64_t from = gt_clock_from_monotonic(clock, window->began);
+	uint64_t to = gt_clock_from_monotonic(clock, now);
+
+	gt_text_format(metadata->window, sizeof(metadata->window), "from %lu ms to %lu ms",
+		       (unsigned long)since_start(metadata, from),
+		       (unsigned long)since_start(metadata, to));
+	metadata->generation++;
+	window->length = 0;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The time in which the program is recorded: --delay, --start-at, --duration. Session start, then
+ * drain thread.
+ */
+#ifndef GT_PIPELINE_WINDOW_H
+#define GT_PIPELINE_WINDOW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct gt_clock;
+struct gt_config;
+struct gt_metadata;
+
+/* Times are CLOCK_MONOTONIC ns. */
+struct gt_window {
+	uint64_t begin;  /* 0: from the start of the session on */
+	uint64_t length; /* 0: without end */
+	uint64_t began;  /* 0: not yet */
+};
+
+/* What is to be done now. */
+enum gt_window_step { GT_WINDOW_STAYS, GT_WINDOW_BEGINS, GT_WINDOW_ENDS };
+
+/* At session start. @loaded: the start of the program; @clock has its first sample. @metadata
+ * learns what waits. */
+void gt_window_plan(struct gt_window *ret_window, const struct gt_config *config, uint64_t loaded,
+		    const struct gt_clock *clock, struct gt_metadata *metadata);
+
+/* The window begins later. */
+bool gt_window_waits(const struct gt_window *window);
+
+enum gt_window_step gt_window_step(const struct gt_window *window, uint64_t now);
+
+/* How long the answer of _step holds, in ns. */
+uint64_t gt_window_holds(const struct gt_window *window, uint64_t now);
+
+/* The window has begun, has ended: for the metadata. */
+void gt_window_begun(struct gt_window *window, uint64_t now, const struct gt_clock *clock,
+		     struct gt_metadata *metadata);
+void gt_window_ended(struct gt_window *window, uint64_t now, const struct gt_clock *clock,
+		     struct gt_metadata *metadata);
+
+#endif
