@@ -31,6 +31,7 @@ void gt_window_plan(struct gt_window *ret_window, const struct gt_config *config
 /* The window begins later. */
 bool gt_window_waits(const struct gt_window *window);
 
+/* What is due at @now. */
 enum gt_window_step gt_window_step(const struct gt_window *window, uint64_t now);
 
 /* How long the answer of _step holds, in ns. */

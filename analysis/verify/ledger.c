@@ -306,13 +306,13 @@ static void check_sums(struct gt_verify *v)
 					     ? GT_LEDGER_CALLS_RECEIVED
 					     : GT_LEDGER_CALLS_WRITTEN;
 	int64_t seen = gt_verify_count(v, GT_LEDGER_CALLS_SEEN);
-	int64_t reported =
-		gt_verify_count(v, arrived) + gt_verify_count(v, GT_LEDGER_CALLS_NESTED) +
-		gt_verify_count(v, GT_LEDGER_CALLS_LOST_RING) +
-		gt_verify_count(v, GT_LEDGER_CALLS_LOST_THREAD) +
-		gt_verify_count(v, GT_LEDGER_CALLS_LATE) +
-		gt_verify_count(v, GT_LEDGER_CALLS_PASSED) +
-		gt_verify_count(v, GT_LEDGER_CALLS_OPEN);
+	int64_t reported = gt_verify_count(v, arrived) +
+			   gt_verify_count(v, GT_LEDGER_CALLS_NESTED) +
+			   gt_verify_count(v, GT_LEDGER_CALLS_LOST_RING) +
+			   gt_verify_count(v, GT_LEDGER_CALLS_LOST_THREAD) +
+			   gt_verify_count(v, GT_LEDGER_CALLS_LATE) +
+			   gt_verify_count(v, GT_LEDGER_CALLS_PASSED) +
+			   gt_verify_count(v, GT_LEDGER_CALLS_OPEN);
 
 	if (seen != reported)
 		gt_verify_find(v, GT_CHECK_LEDGER, 0,

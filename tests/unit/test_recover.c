@@ -416,6 +416,7 @@ static bool is_counted_again(enum gt_ledger_key key)
 		GT_LEDGER_GPU_BEFORE_LAUNCH,  GT_LEDGER_EARLY_WORK,
 		GT_LEDGER_BUFFERS_COMPLETED,  GT_LEDGER_BUFFERS_FOREIGN,
 		GT_LEDGER_BUFFERS_DISCARDED,  GT_LEDGER_BUFFERS_LOST_BYTES,
+		GT_LEDGER_CALLS_PASSED,
 	};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)

@@ -2,8 +2,8 @@
  *
  * Known faults of CUPTI versions as data (REQ-12). Pure; any thread.
  */
-#ifndef GT_COLLECTORS_CUPTI_QUIRKS_H
-#define GT_COLLECTORS_CUPTI_QUIRKS_H
+#ifndef GT_COLLECTORS_CUPTI_LIBRARY_QUIRKS_H
+#define GT_COLLECTORS_CUPTI_LIBRARY_QUIRKS_H
 
 #include <stdbool.h>
 #include <stdint.h>
