@@ -2,6 +2,8 @@
  *
  * gputrace export: traces as an SQLite file of nsys's form, or as CSV files.
  */
+#include <signal.h>
+
 #include "cli/cmdline.h"
 #include "cli/progress.h"
 #include "transform/export.h"
@@ -12,6 +14,34 @@ static const struct gt_cmdline_option options[] = {
 	{"csv", "FOLDER", NULL, "write a folder of CSV files, one per table"},
 	{NULL, NULL, NULL, NULL},
 };
+
+static volatile sig_atomic_t stopped; /* the signal */
+
+static void stop(int number)
+{
+	stopped = number;
+}
+
+static bool goes_on(void)
+{
+	return !stopped;
+}
+
+static void watch_signals(void)
+{
+	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+	struct sigaction action = {.sa_handler = stop, .sa_flags = (int)SA_RESETHAND};
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		sigaction(numbers[i], &action, NULL);
+}
+
+/* As without us, but for what was half written. */
+static void end_by_signal(void)
+{
+	if (stopped)
+		raise(stopped);
+}
 
 static int export_to(const struct gt_job *job, const struct gt_export_sink *sink,
 		     const char *target)
@@ -26,9 +56,10 @@ static int export_to(const struct gt_job *job, const struct gt_export_sink *sink
 	losses = open_memstream(&text, &size);
 	if (!losses)
 		return GT_EXIT_FAILED;
-	rc = gt_export(job->paths.at, job->paths.count, sink, target, losses, error, sizeof(error));
+	rc = gt_export(job->paths.at, job->paths.count, sink, target, goes_on, losses, error,
+		       sizeof(error));
 	fclose(losses);
-	if (rc)
+	if (rc && !stopped)
 		gt_cmdline_complain(error);
 	else
 		gt_cmdline_report_losses(text, GT_FORMAT_CSV);
@@ -44,6 +75,7 @@ static int run_export(const struct gt_cmdline *args)
 
 	if (!sqlite && !csv)
 		return gt_cmdline_wrong(args, "one of --sqlite=FILE and --csv=FOLDER is needed");
+	watch_signals();
 	gt_progress_start("exporting");
 	rc = gt_job_find_readable(&job, args->inputs, args->input_count, gt_cmdline_complain);
 	rc = rc < 0 ? GT_EXIT_FAILED : export_to(&job, &gt_export_sqlite, sqlite);
@@ -51,6 +83,7 @@ static int run_export(const struct gt_cmdline *args)
 		rc = export_to(&job, &gt_export_csv, csv);
 	gt_progress_stop();
 	gt_job_fini(&job);
+	end_by_signal();
 	return rc;
 }
 

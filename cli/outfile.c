@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -28,6 +29,29 @@ bool gt_outfile_is_taken(const char *path)
 		return false;
 	complain_of(path, "exists, and is not overwritten");
 	return true;
+}
+
+/* The output under its final name that a signal takes away before it ends the command. */
+static char *volatile doomed;
+
+static void die(int number)
+{
+	if (doomed)
+		unlink(doomed);
+	signal(number, SIG_DFL);
+	raise(number); /* delivered when this returns */
+}
+
+/* A file that is half written must not look like one that is whole. @path: NULL: there is none. */
+static void doom(char *path)
+{
+	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+	struct sigaction before, action = {.sa_handler = die};
+
+	doomed = path;
+	for (size_t i = 0; path && i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (!sigaction(numbers[i], NULL, &before) && before.sa_handler == SIG_DFL)
+			sigaction(numbers[i], &action, NULL);
 }
 
 static ssize_t write_all(void *cookie, const char *data, size_t size)
@@ -71,6 +95,8 @@ static int open_file(struct gt_outfile *out)
 		}
 		out->fd = open(out->folder.beside, O_WRONLY | O_CLOEXEC);
 	}
+	if (out->is_new)
+		doom(out->folder.beside);
 	if (out->fd >= 0)
 		return 0;
 	rc = -errno;
@@ -111,6 +137,7 @@ int gt_outfile_close(struct gt_outfile *out, int rc, const char *words)
 		gt_cmdline_complain(words && *words ? words : strerror(-rc));
 	if (out->is_new && (rc || out->error))
 		unlink(out->folder.beside);
+	doom(NULL);
 	gt_unpin(&out->folder);
 	return rc || out->error ? GT_EXIT_FAILED : GT_EXIT_OK;
 }

@@ -19,6 +19,7 @@
 #define STACK_BYTES (256u * 1024u) /* CUPTI's, and our callback's */
 #define SLEEP_NS    (3600ull * 1000000000ull)
 #define FETCH_NS    1000000000ull /* so long a call of the program waits at most */
+#define IN_VAIN_NS  100000000ull  /* when the last one has waited in vain */
 
 enum flusher_state {
 	FLUSHER_IDLE,
@@ -38,6 +39,7 @@ static struct {
 	_Atomic uint32_t fetched; /* futex: the last one served */
 	_Atomic uint32_t overdue; /* the last one that was not awaited to its end */
 	_Atomic bool forced;      /* by one of those not served yet */
+	_Atomic bool in_vain;     /* the last wait was too short */
 } flusher;
 
 static void wake(void)
@@ -141,7 +143,8 @@ static bool is_served(uint32_t ticket)
 
 static bool await(uint32_t ticket)
 {
-	uint64_t until = gt_clock_now() + FETCH_NS, now;
+	uint64_t patience = atomic_load(&flusher.in_vain) ? IN_VAIN_NS : FETCH_NS;
+	uint64_t until = gt_clock_now() + patience, now;
 	uint32_t seen;
 
 	while (seen = atomic_load(&flusher.fetched), !is_served(ticket)) {
@@ -168,8 +171,11 @@ bool gt_flusher_fetch(bool forced)
 	ticket = atomic_fetch_add(&flusher.asked, 1) + 1;
 	wake();
 	/* what has kept one waiting in vain is not awaited by others */
-	if (is_served(atomic_load(&flusher.overdue)) && await(ticket))
+	if (is_served(atomic_load(&flusher.overdue)) && await(ticket)) {
+		atomic_store(&flusher.in_vain, false);
 		return true;
+	}
+	atomic_store(&flusher.in_vain, true);
 	atomic_store(&flusher.overdue, ticket);
 	return false;
 }

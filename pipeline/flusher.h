@@ -30,10 +30,11 @@ bool gt_flusher_take(uint64_t *ret_began);
 /* Waits for the flush that is under way, however long. The caller does not hold the pipeline. */
 void gt_flusher_await(void);
 
-/* Has the thread fetch (gt_collectors_fetch), and waits for it, at most a second, and not at all
- * while an earlier one that took longer is under way: for calls of the program after which what the
- * sources hold back is lost. False: not in time; it goes on. Without a thread the calling one
- * fetches. Any thread, also of a forked child, where it does nothing. */
+/* Has the thread fetch (gt_collectors_fetch), and waits for it, at most a second, or a tenth after
+ * a wait in vain, and not at all while an earlier one that took longer is under way: for calls of
+ * the program after which what the sources hold back is lost. False: not in time; it goes on.
+ * Without a thread the calling one fetches. Any thread, also of a forked child, where it does
+ * nothing. */
 bool gt_flusher_fetch(bool forced);
 
 /* Ends the thread, after the flush that is under way. */

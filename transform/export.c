@@ -176,7 +176,7 @@ static void put_three(struct export *e, const struct gt_trace_event *record, enu
 
 static int end_row(struct export *e, enum gt_export_table_id table)
 {
-	int rc = e->sink->row(e->sink, table, e->row);
+	int rc = e->sink->goes_on() ? e->sink->row(e->sink, table, e->row) : -EINTR;
 
 	e->filled = 0;
 	return rc;
@@ -520,13 +520,16 @@ static int export_path(struct gt_export_sink *sink, struct gt_export_processes *
 }
 
 int gt_export(char *const *paths, size_t count, const struct gt_export_sink *kind,
-	      const char *target, FILE *losses, char *ret_error, size_t error_size)
+	      const char *target, bool (*goes_on)(void), FILE *losses, char *ret_error,
+	      size_t error_size)
 {
 	struct gt_export_processes processes = {0};
 	struct gt_pairmap devices = {0};
 	struct gt_export_sink sink = *kind;
-	int rc = sink.open(&sink, target), closed;
+	int rc, closed;
 
+	sink.goes_on = goes_on;
+	rc = sink.open(&sink, target);
 	for (size_t i = 0; !rc && i < count; i++)
 		rc = export_path(&sink, &processes, &devices, paths[i], losses);
 	gt_export_processes_fini(&processes);

@@ -69,6 +69,7 @@ struct gt_export_sink {
 	int (*process)(struct gt_export_sink *sink, int64_t global_pid);
 	/* called last, also after a failure; @failed: throw away what was written */
 	int (*close)(struct gt_export_sink *sink, bool failed);
+	bool (*goes_on)(void); /* gt_export's */
 	char error[512];
 	void *priv;
 };
@@ -76,9 +77,11 @@ struct gt_export_sink {
 /* The two targets. */
 extern const struct gt_export_sink gt_export_sqlite, gt_export_csv;
 
-/* Exports all files of @paths to @target. -EEXIST: it is there already. ret_error: one line. What
- * the files do not hold is written to @losses, as gt_stats_losses does. */
+/* Exports all files of @paths to @target. -EEXIST: it is there already. -EINTR: @goes_on is no
+ * longer true. Nothing is left after a failure. ret_error: one line. What the files do not hold is
+ * written to @losses, as gt_stats_losses does. */
 int gt_export(char *const *paths, size_t count, const struct gt_export_sink *kind,
-	      const char *target, FILE *losses, char *ret_error, size_t error_size);
+	      const char *target, bool (*goes_on)(void), FILE *losses, char *ret_error,
+	      size_t error_size);
 
 #endif

@@ -49,6 +49,7 @@ struct symbolize {
 	GT_VEC(struct symbolize_module) modules;
 	gzFile in; /* second reading */
 	FILE *out;
+	bool has_events;
 	uint64_t copied; /* bytes of the file that are in out, or stand in it changed */
 };
 
@@ -380,6 +381,7 @@ static int gather(const struct gt_trace_event *record, const struct gt_header *h
 	int rc = 0;
 
 	(void)header;
+	s->has_events = true;
 	for (size_t i = 0; i < STACKS_OF_EVENT; i++)
 		if (gt_record_has(record, stack_args[i].modules))
 			take_modules(s, &record->arg[stack_args[i].modules]);
@@ -556,6 +558,11 @@ int gt_symbolize(const char *path, FILE *out, bool debuginfod, struct gt_symboli
 	if (!s.sources)
 		return -ENOMEM;
 	rc = read_all(&s, path, gather, NULL);
+	if (!rc && !s.has_events) {
+		snprintf(ret_result->error, sizeof(ret_result->error), "%.500s: holds no event",
+			 path);
+		rc = -EBADMSG;
+	}
 	if (!rc)
 		rc = write_again(&s, path);
 	ret_result->missing = gt_sources_missing(s.sources);

@@ -71,6 +71,53 @@ class TestOutputs(RunTest):
             self.assertEqual(done.stderr, "gputrace: new: File too large\n")
             self.assertEqual(os.listdir(self.scratch), ["trace.json.gz"])
 
+    def write_large(self):
+        """Some tenths of a second's work."""
+        event = ('{{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": {0}, "dur": 0.5, "args": '
+                 '{{"device": 0, "stream": 7, "correlation": {0}}}}}')
+        with open(self.scratch / "large.json", "w", encoding="ascii") as file:
+            file.write("[\n" + ",\n".join(event.format(i + 1) for i in range(400000)) + "\n]\n")
+
+    def test_half_a_file_is_removed_by_a_signal(self):
+        """The command ends as by the signal, without a word."""
+        self.write_large()
+        (self.scratch / "trace.json.gz").unlink()
+        for words in self.each([["merge", "--output=new"], ["symbolize", "--output=new"], ["export", "--sqlite=new"],
+                                ["export", "--csv=new"]]):
+            for number in (signal.SIGINT, signal.SIGTERM):
+                ended = self.interrupt(words, number)
+                while ended[0] == 0:  # it was faster
+                    self.remove_new()
+                    ended = self.interrupt(words, number)
+                self.assertEqual(ended, (-number, "", ""))
+                self.assertEqual(os.listdir(self.scratch), ["large.json"])
+
+    def interrupt(self, words, number):
+        """Once its output is there. (status, stdout, stderr)"""
+        with subprocess.Popen([CLI, *words, "large.json"], cwd=self.scratch, env=environment(),
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            while process.poll() is None and not os.path.lexists(self.scratch / "new"):
+                pass
+            process.send_signal(number)
+            said = process.communicate(timeout=300)
+        return process.returncode, *said
+
+    def remove_new(self):
+        new = self.scratch / "new"
+        if new.is_dir():
+            shutil.rmtree(new)
+        else:
+            new.unlink()
+
+    def test_nothing_to_symbolize(self):
+        """A trace that was cut inside its first event."""
+        with open(self.scratch / "cut.json", "w", encoding="ascii") as file:
+            file.write('[{"ph": "M", "name": "process_na')
+        done = subprocess.run([CLI, "symbolize", "--output=new", "cut.json"], cwd=self.scratch, env=environment(),
+                              capture_output=True, text=True, timeout=300, check=False)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (1, "", "gputrace: cut.json: holds no event\n"))
+        self.assertFalse((self.scratch / "new").exists())
+
     def test_a_cut_gzip_file_is_called_that(self):
         path = self.scratch / "trace.json.gz"
         path.write_bytes(TRACE.read_bytes()[:-100])
