@@ -34,6 +34,8 @@ bool gt_outfile_is_taken(const char *path)
 /* The output under its final name that a signal takes away before it ends the command. */
 static char *volatile doomed;
 
+static const int deadly[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+
 static void die(int number)
 {
 	if (doomed)
@@ -45,13 +47,31 @@ static void die(int number)
 /* A file that is half written must not look like one that is whole. @path: NULL: there is none. */
 static void doom(char *path)
 {
-	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 	struct sigaction before, action = {.sa_handler = die};
 
 	doomed = path;
-	for (size_t i = 0; path && i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		if (!sigaction(numbers[i], NULL, &before) && before.sa_handler == SIG_DFL)
-			sigaction(numbers[i], &action, NULL);
+	for (size_t i = 0; path && i < sizeof(deadly) / sizeof(deadly[0]); i++)
+		if (!sigaction(deadly[i], NULL, &before) && before.sa_handler == SIG_DFL)
+			sigaction(deadly[i], &action, NULL);
+}
+
+/* A new file at the path, or -1. No signal comes between its name and who would take it away. */
+static int create(struct gt_outfile *out)
+{
+	sigset_t set, before;
+	int fd, error;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(deadly) / sizeof(deadly[0]); i++)
+		sigaddset(&set, deadly[i]);
+	sigprocmask(SIG_BLOCK, &set, &before);
+	fd = open(out->folder.beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	error = errno;
+	if (fd >= 0)
+		doom(out->folder.beside);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	errno = error;
+	return fd;
 }
 
 static ssize_t write_all(void *cookie, const char *data, size_t size)
@@ -86,7 +106,7 @@ static int open_file(struct gt_outfile *out)
 		complain_of(out->path, gt_pin_reason(rc));
 		return rc;
 	}
-	out->fd = open(out->folder.beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	out->fd = create(out);
 	out->is_new = out->fd >= 0;
 	if (out->fd < 0 && errno == EEXIST) {
 		if (!holds_nothing(out->path) && gt_outfile_is_taken(out->path)) {
@@ -95,8 +115,6 @@ static int open_file(struct gt_outfile *out)
 		}
 		out->fd = open(out->folder.beside, O_WRONLY | O_CLOEXEC);
 	}
-	if (out->is_new)
-		doom(out->folder.beside);
 	if (out->fd >= 0)
 		return 0;
 	rc = -errno;
