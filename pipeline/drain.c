@@ -257,10 +257,10 @@ static void end_window(struct gt_pipeline *p)
 {
 	if (!atomic_exchange(&drain.running, 0))
 		return; /* the process ends */
-	gt_collectors_stop(drain.collectors);
 	gt_turn_window_ended(p, gt_clock_now());
+	gt_collectors_rest(drain.collectors); /* work that has a record has a call */
+	gt_collectors_stop(drain.collectors);
 	finish(p);
-	gt_collectors_rest(drain.collectors);
 	gt_collectors_release(drain.collectors);
 	atomic_store(&drain.is_over, true);
 }

@@ -62,7 +62,7 @@ static int make_ranges(struct gt_pipeline *p)
 		.output = &p->output,
 		.clock = &p->clock,
 		.has_cupti = &p->gpu.has_cupti,
-		.window_begin = &p->metadata.window_begin,
+		.metadata = &p->metadata,
 		.ledger = &p->ledger,
 	};
 	p->ranges = gt_ranges_new(&options);
@@ -154,6 +154,7 @@ static void make_rings(struct gt_pipeline *p)
 		.ranges = p->ranges,
 		.samples = &p->samples,
 		.release = &p->release,
+		.metadata = &p->metadata,
 		.waits = gt_window_waits(&p->window),
 	};
 }

@@ -107,6 +107,7 @@ void gt_window_ended(struct gt_window *window, uint64_t now, const struct gt_clo
 	gt_text_format(metadata->window, sizeof(metadata->window), "from %lu ms to %lu ms",
 		       (unsigned long)since_start(metadata, from),
 		       (unsigned long)since_start(metadata, to));
+	metadata->window_end = to;
 	metadata->generation++;
 	window->length = 0;
 }

@@ -36,6 +36,7 @@ struct call_state {
 static uint32_t stack_depth;
 static _Atomic uint32_t own_correlation;
 static _Atomic uint32_t source;
+static _Atomic uint32_t last_passed;
 static void (*_Atomic enter_tag)(uint64_t id);
 static void (*_Atomic leave_tag)(void);
 
@@ -52,6 +53,8 @@ void gt_call_close(void)
 
 void gt_call_pause(bool paused)
 {
+	if (paused)
+		atomic_store(&last_passed, 0);
 	if (paused)
 		atomic_fetch_or(&source, PAUSED);
 	else
@@ -203,9 +206,26 @@ static uint32_t look_at_source(struct call_state *state)
 	return now & ~NUMBER;
 }
 
+static void note_passed(uint32_t correlation)
+{
+	uint32_t last = atomic_load_explicit(&last_passed, memory_order_relaxed);
+
+	while (last < correlation &&
+	       !atomic_compare_exchange_weak_explicit(&last_passed, &last, correlation,
+						      memory_order_relaxed, memory_order_relaxed))
+		continue;
+}
+
+uint32_t gt_call_last_passed(void)
+{
+	return atomic_load(&last_passed);
+}
+
 static void pass_call(struct gt_thread *thread, struct call_state *state, uint32_t why)
 {
 	state->open = NULL;
+	if (!(why & CLOSED))
+		note_passed(state->correlation);
 	gt_thread_count(thread, why & CLOSED ? GT_THREAD_CALLS_LATE : GT_THREAD_CALLS_PASSED);
 }
 

@@ -64,6 +64,7 @@ struct gt_metadata {
 	char window[128];   /* what --delay, --start-at and --duration left; empty: everything */
 	uint64_t window_begin; /* trace clock ns: what ended before is not written; 0: everything is
 				* written, UINT64_MAX: it has not begun */
+	uint64_t window_end;   /* calls that end later are not written; 0: it has not ended */
 	const char *unwinder;  /* "libunwind rules", "frame pointers", "off" */
 	uint32_t device_count; /* devices[] is indexed by device id, holes have id UINT32_MAX */
 	struct gt_device_event devices[GT_METADATA_DEVICES];

@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "core/guest/clock.h"
+#include "core/schema/metadata.h"
 
 /* How long a record waits for its call to return before it is written without. Counted from its
  * arrival: its stamps may be of any time. */
@@ -63,6 +64,16 @@ void gt_call_join_call_outside(struct gt_call_join *join, const struct gt_event 
 		gt_correlate_put(join->calls, event->correlation, &launch, false, what->many);
 }
 
+/* At the edges of a window its call is not recorded. */
+static void count_unlinked(struct gt_call_join *join, const struct gt_event *event)
+{
+	bool is_of_passed =
+		event->correlation <= join->last_passed || join->outlet->metadata->window_end;
+
+	gt_ledger_add(join->ledger, is_of_passed ? GT_LEDGER_OPS_OUTSIDE : GT_LEDGER_OPS_UNLINKED,
+		      1);
+}
+
 static void write_record(struct gt_call_join *join, struct gt_event *event,
 			 enum gt_correlate_found found)
 {
@@ -79,7 +90,7 @@ static void write_record(struct gt_call_join *join, struct gt_event *event,
 		return;
 	}
 	if (found == GT_CORRELATE_UNKNOWN)
-		gt_ledger_add(join->ledger, GT_LEDGER_OPS_UNLINKED, 1);
+		count_unlinked(join, event);
 	else if (linked && event->start + BEFORE_LAUNCH_NS < event->launch.start)
 		gt_ledger_add(join->ledger, GT_LEDGER_GPU_BEFORE_LAUNCH, 1);
 	gt_origins_fill(join->origins, event);

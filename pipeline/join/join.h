@@ -35,6 +35,7 @@ struct gt_call_join {
 	uint64_t unexpected;    /* launches that no record can be joined to */
 	bool leaves_out_graphs; /* --graphs=off: records of whole graphs are only counted */
 	bool in_gap; /* records of launches go to another tool: pipeline/sources/coexist.h */
+	uint32_t last_passed; /* largest correlation id of a call before the window */
 };
 
 /* What is known of a finished call. */

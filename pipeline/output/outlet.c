@@ -4,6 +4,7 @@
  */
 #include "pipeline/output/outlet.h"
 
+#include "core/schema/metadata.h"
 #include "pipeline/spool/spooled.h"
 
 void gt_outlet_fini(struct gt_outlet *outlet)
@@ -54,9 +55,14 @@ static bool needs_file(const struct gt_outlet *outlet, const struct gt_event *ev
 	return gt_event_is_gpu(event->kind);
 }
 
-bool gt_outlet_is_before_window(const struct gt_outlet *outlet, const struct gt_event *event)
+bool gt_outlet_is_outside(const struct gt_outlet *outlet, const struct gt_event *event)
 {
-	return event->end < *outlet->window_begin;
+	const struct gt_metadata *metadata = outlet->metadata;
+
+	if (event->kind != GT_EVENT_API)
+		return event->end < metadata->window_begin;
+	return event->start < metadata->window_begin ||
+	       (metadata->window_end && event->end > metadata->window_end);
 }
 
 /* Calls and GPU work are not recorded before the window. */
@@ -68,7 +74,7 @@ static bool is_left_out(const struct gt_outlet *outlet, const struct gt_event *e
 		[GT_EVENT_SAMPLE] = GT_LEDGER_SAMPLES_OUTSIDE,
 	};
 
-	if (!keys[event->kind] || !gt_outlet_is_before_window(outlet, event))
+	if (!keys[event->kind] || !gt_outlet_is_outside(outlet, event))
 		return false;
 	gt_ledger_add(outlet->ledger, keys[event->kind], 1);
 	return true;

@@ -18,19 +18,20 @@
 /* The end of the pipeline. Given: the first five; the rest is zero at first. */
 struct gt_outlet {
 	struct gt_output *output;
-	const struct gt_clock *clock;  /* for notes */
-	const _Atomic bool *has_cupti; /* GPU work is recorded: calls alone ask for no file */
-	const uint64_t *window_begin;  /* of the metadata */
-	struct gt_ledger *ledger;      /* counts what is before it */
-	struct gt_waiting early;       /* before the file: no GPU work has been asked for yet */
-	uint64_t newest;               /* trace ns of the latest end, for what has to be closed */
+	const struct gt_clock *clock;       /* for notes */
+	const _Atomic bool *has_cupti;      /* GPU work is recorded: calls alone ask for no file */
+	const struct gt_metadata *metadata; /* its window */
+	struct gt_ledger *ledger;           /* counts what is outside */
+	struct gt_waiting early; /* before the file: no GPU work has been asked for yet */
+	uint64_t newest;         /* trace ns of the latest end, for what has to be closed */
 };
 
 /* Also of a zeroed struct. */
 void gt_outlet_fini(struct gt_outlet *outlet);
 
-/* Whether the window began after the event had ended. */
-bool gt_outlet_is_before_window(const struct gt_outlet *outlet, const struct gt_event *event);
+/* Whether the event is outside the window: a call that is not wholly inside, as CUPTI may not have
+ * recorded its work; else what ended before. */
+bool gt_outlet_is_outside(const struct gt_outlet *outlet, const struct gt_event *event);
 
 /* A whole event. Copied, or counted as lost. */
 void gt_outlet_event(struct gt_outlet *outlet, const struct gt_event *event);

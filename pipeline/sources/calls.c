@@ -101,7 +101,7 @@ void gt_calls_take(struct gt_calls *calls, const struct gt_call_record *record)
 		.own_id =
 			(record->head.flags & (GT_CALL_OWN_ID | GT_CALL_TAGGED)) == GT_CALL_OWN_ID,
 	};
-	if (gt_outlet_is_before_window(calls->join->outlet, &event)) {
+	if (gt_outlet_is_outside(calls->join->outlet, &event)) {
 		gt_ledger_add(calls->ledger, GT_LEDGER_CALLS_OUTSIDE, 1);
 		gt_call_join_call_outside(calls->join, &event, &what);
 		return;

@@ -108,6 +108,7 @@ static uint64_t drain(void *part)
 	uint64_t count = 0;
 
 	gt_ranges_take_early(rings->ranges);
+	rings->calls->join->last_passed = gt_call_last_passed();
 	for (struct gt_thread *t = gt_threads_first(); t; t = t->next) {
 		bool ended =
 			atomic_load_explicit(&t->life, memory_order_acquire) == GT_THREAD_ENDED;
@@ -180,9 +181,9 @@ static const struct gt_collector_count counts[] = {
 /* Other threads may still be calling: what they count first is read last. */
 static void count_calls(void *part, struct gt_ledger *ledger)
 {
+	const struct gt_rings *rings = part;
 	uint64_t *count = ledger->count;
 
-	(void)part;
 	count[GT_LEDGER_CALLS_NESTED] = gt_threads_sum(GT_THREAD_CALLS_NESTED);
 	count[GT_LEDGER_CALLS_LOST_RING] = gt_threads_sum(GT_THREAD_CALLS_LOST);
 	count[GT_LEDGER_CALLS_LOST_THREAD] = gt_threads_refused();
@@ -195,6 +196,10 @@ static void count_calls(void *part, struct gt_ledger *ledger)
 				      count[GT_LEDGER_CALLS_LOST_THREAD] -
 				      count[GT_LEDGER_CALLS_LATE] - count[GT_LEDGER_CALLS_PASSED] -
 				      count[GT_LEDGER_CALLS_RECEIVED];
+	if (rings->metadata->window_end) { /* the program goes on, and they return */
+		count[GT_LEDGER_CALLS_PASSED] += count[GT_LEDGER_CALLS_OPEN];
+		count[GT_LEDGER_CALLS_OPEN] = 0;
+	}
 }
 
 static void begin_window(void *part)

@@ -10,6 +10,7 @@
 
 struct gt_calls;
 struct gt_config;
+struct gt_metadata;
 struct gt_ranges;
 struct gt_release;
 struct gt_samples;
@@ -23,6 +24,7 @@ struct gt_rings {
 	struct gt_ranges *ranges;
 	const struct gt_samples *samples;
 	const struct gt_release *release;
+	const struct gt_metadata *metadata; /* its window */
 	bool waits; /* the window begins later: calls are not recorded yet */
 };
 

@@ -41,8 +41,10 @@ static void setup(void)
 	has_cupti = true;
 	output = (struct gt_output){
 		.config = &config, .metadata = &metadata, .ledger = &ledger, .spooling = &spooling};
-	outlet = (struct gt_outlet){
-		.output = &output, .clock = &trace_clock, .has_cupti = &has_cupti};
+	outlet = (struct gt_outlet){.output = &output,
+				    .clock = &trace_clock,
+				    .has_cupti = &has_cupti,
+				    .metadata = &metadata};
 	join = (struct gt_call_join){.ranges = gt_ranges_new(&options),
 				     .outlet = &outlet,
 				     .ledger = &ledger,
