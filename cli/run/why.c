@@ -57,7 +57,9 @@ static bool say_folder(const struct gt_folder *folder)
 
 static bool has_window(void)
 {
-	return getenv("GPUTRACE_DELAY") || getenv("GPUTRACE_START_AT");
+	const char *delay = getenv("GPUTRACE_DELAY"), *moment = getenv("GPUTRACE_START_AT");
+
+	return (delay && strcmp(delay, "0") != 0) || (moment && *moment);
 }
 
 void gt_why_say(const struct gt_folder *folder, const char *command, const struct gt_target *target)

@@ -142,6 +142,20 @@ class Window(unittest.TestCase):
         self.assertEqual(done.returncode, 3)
         self.assertIn("ended before --delay or --start-at had passed", done.stderr)
 
+    def test_wrong_times(self):
+        """One line, and nothing runs."""
+        for option, reason in (("--delay=soon", "it takes a time"), ("--duration=40d", "in 0..30d"),
+                               ("--start-at=noon", "it takes @2026"), ("--start-at=@25:00", "no such day or time"),
+                               ("--start-at=@2027-02-29T10:00Z", "no such day or time"),
+                               ("--start-at=@2000-01-01T00:00Z", "passed")):
+            with self.subTest(option=option):
+                done = subprocess.run([os.path.join(harness.SOURCE, "scripts", "gputrace"), "run", option, "echo", "ran"],
+                                      capture_output=True, text=True, timeout=60, check=False,
+                                      env=harness.environment())
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+                self.assertIn(reason, done.stderr)
+
     def test_nothing_in_it(self):
         """A valid trace that says so."""
         self.go("work=100 rest-until work=50", "GPUTRACE_DELAY=600ms", "GPUTRACE_DURATION=200ms",
