@@ -206,8 +206,8 @@ bool gt_cupti_flush(bool forced)
 	if (!gt_cupti_is_usable())
 		return true;
 	is_over = gt_cupti_flush_all(forced);
-	if (is_over &&
-	    forced) /* else it may have one with work in progress, and returns it later */
+	/* without force CUPTI may keep one with work in progress, and returns it later */
+	if (is_over && forced)
 		gt_cupti_buffers_demanded(requests);
 	return is_over;
 }
