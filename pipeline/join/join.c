@@ -67,8 +67,8 @@ void gt_call_join_call_outside(struct gt_call_join *join, const struct gt_event 
 /* At the edges of a window its call is not recorded. */
 static void count_unlinked(struct gt_call_join *join, const struct gt_event *event)
 {
-	bool is_of_passed =
-		event->correlation <= join->last_passed || join->outlet->metadata->window_end;
+	bool is_of_passed = event->correlation && (event->correlation <= join->last_passed ||
+						   join->outlet->metadata->window_end);
 
 	gt_ledger_add(join->ledger, is_of_passed ? GT_LEDGER_OPS_OUTSIDE : GT_LEDGER_OPS_UNLINKED,
 		      1);
