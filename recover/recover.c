@@ -347,24 +347,32 @@ static int recover_unwritten(struct recovering *r, const struct beginning *begin
 	return rc;
 }
 
-/* The spool may be found without the file: it has a lock of its own. */
+static int fail_at_spool(struct recovering *r, int rc)
+{
+	return fail(r, rc, "%s: %s", r->spool.path, gt_pin_reason(rc));
+}
+
+/* The spool may be found without the file: it has a lock of its own. -ENOENT: another repair has
+ * used it up and removed it meanwhile. */
 static int recover_with_spool(struct recovering *r, const struct beginning *beginning)
 {
 	struct gt_repair_lock of_spool = {.fd = -1};
 	int rc = gt_pin(&r->pinned_spool, r->spool.path);
 
 	if (rc)
-		return fail(r, rc, "%s: %s", r->spool.path, gt_pin_reason(rc));
+		return fail_at_spool(r, rc);
 	rc = lock(r, &of_spool, &r->pinned_spool);
-	if (!rc)
-		rc = recover_unwritten(r, beginning);
+	if (!rc) {
+		rc = gt_pin_again(&r->pinned_spool);
+		rc = rc ? fail_at_spool(r, rc) : recover_unwritten(r, beginning);
+	}
 	gt_repair_unlock(&of_spool);
 	gt_unpin(&r->pinned_spool);
 	return rc;
 }
 
 /* Another repair may have put a new file in its place meanwhile. */
-static int recover_locked(struct recovering *r)
+static int recover_as_it_is(struct recovering *r)
 {
 	struct beginning beginning;
 	int rc = check_pinned(r, gt_pin_again(&r->pin));
@@ -377,6 +385,17 @@ static int recover_locked(struct recovering *r)
 	if (rc)
 		return rc;
 	return r->has_spool ? recover_with_spool(r, &beginning) : recover_unwritten(r, &beginning);
+}
+
+/* Where another repair has removed the spool meanwhile, the file is as that one left it. */
+static int recover_locked(struct recovering *r)
+{
+	int rc = recover_as_it_is(r);
+
+	if (rc != -ENOENT || !r->has_spool || !access(r->spool.path, F_OK))
+		return rc;
+	*r->result->error = 0;
+	return recover_as_it_is(r);
 }
 
 /* A closed file is only read. */

@@ -97,12 +97,15 @@ static void end_buffer(void *context)
 	watch_times(gpu);
 }
 
-/* In order, but for work that CUPTI has not reported yet. */
+/* In order, but for work that CUPTI has not reported yet. Calls that have returned meanwhile are
+ * taken first: their work is written with them. */
 static void spill(void *context)
 {
 	struct gt_gpu *gpu = context;
 	struct gt_output *output = gpu->join->outlet->output;
 
+	if (gpu->turn)
+		gpu->turn->others(gpu->turn->context);
 	gt_call_join_spill(gpu->join);
 	if (gt_output_is_open(output))
 		gt_output_flush(output, UINT64_MAX);
@@ -241,6 +244,7 @@ static uint64_t read_buffers(void *part, struct gt_collector_turn *turn)
 	uint64_t work = 0;
 	size_t cost;
 
+	gpu->turn = turn;
 	while (turn->bytes && gpu->has_cupti && gt_cupti_read_begin(&reading, &gpu->translate)) {
 		if (!gpu->has_read_clock)
 			read_clock(gpu);
@@ -249,6 +253,7 @@ static uint64_t read_buffers(void *part, struct gt_collector_turn *turn)
 		work += turn->others(turn->context); /* what returned before it was full */
 		work += read_buffer(gpu, &reading, turn);
 	}
+	gpu->turn = NULL;
 	return work;
 }
 

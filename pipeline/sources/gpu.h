@@ -16,6 +16,7 @@
 #include "core/schema/metadata.h"
 #include "pipeline/join/join.h"
 
+struct gt_collector_turn;
 struct gt_spooling;
 
 /* Given: the first nine; the rest is zero at first. */
@@ -36,6 +37,7 @@ struct gt_gpu {
 	/* GPU work is recorded. The exiting thread may set it from a drain thread that is stuck. */
 	_Atomic bool has_cupti;
 	struct gt_translate translate;
+	const struct gt_collector_turn *turn; /* while buffers are read, else NULL */
 	struct {
 		uint64_t work,
 			zero; /* records, and those with times of 0, when they were judged last */

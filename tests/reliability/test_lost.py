@@ -134,8 +134,9 @@ class Lost(unittest.TestCase):
             ledger = self.repaired("GPUTRACE_RING_SIZE=16K", "GPUTRACE_MAX_MEMORY=16M", fast=20000, truth=truth)["ledger"]
             made = harness.Truth(truth)
         there = sum(ledger[kind + how] for kind in KINDS for how in ("s_written", "s_not_written"))
-        self.assertEqual(there + ledger["launches_without_record"], len(made.operations), ledger)
-        self.assertEqual(ledger["gpu_ops_without_call"], ledger["calls_lost_ring_full"], ledger)
+        early = ledger["gpu_ops_without_call"] - ledger["calls_lost_ring_full"]  # written while their call returned
+        self.assertIn(early, range(4), ledger)
+        self.assertEqual(there + ledger["launches_without_record"], len(made.operations) + early, ledger)
 
     def test_each_fault(self):
         forms = itertools.cycle(("chrome", "perfetto"))
