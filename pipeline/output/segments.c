@@ -247,9 +247,12 @@ static void add_claim(struct gt_ledger *claimed, const struct gt_ledger *claim)
 static void close_full(struct gt_output *output, struct gt_writer *full, struct gt_sink *sink)
 {
 	struct gt_segments *segments = &output->segments;
+	struct gt_writer *next = output->writer;
 	struct gt_ledger claim, ledger;
 
 	full->ops->flush(full, 0);
+	/* what that lost has not arrived, for this file: the next one counts and reports it */
+	gt_file_follow(next->ops->file(next), full->ops->file(full));
 	claim = make_claim(output, &full->ops->file(full)->written.ledger);
 	ledger = claim;
 	full->ops->close(full, output->metadata, &ledger);

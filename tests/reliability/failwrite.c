@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Preloaded before the tracer: from the FAILWRITE_FROM-th on, its writes to the trace fail with
- * errno FAILWRITE_ERRNO, or create the file FAILWRITE_HANG and never return, or with
- * FAILWRITE_GATE=N wait at the program's Nth gate; with none of these each write is cut in half.
+ * errno FAILWRITE_ERRNO (FAILWRITE_COUNT of them, else all), or create the file FAILWRITE_HANG and
+ * never return, or with FAILWRITE_GATE=N wait at the program's Nth gate; with none of these each
+ * write is cut in half.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,9 +29,11 @@ static ssize_t put(const void *caller, int fd, const void *data, size_t size, of
 {
 	const char *from = getenv("FAILWRITE_FROM"), *error = getenv("FAILWRITE_ERRNO");
 	const char *mark = getenv("FAILWRITE_HANG"), *gate = getenv("FAILWRITE_GATE");
+	const char *count = getenv("FAILWRITE_COUNT");
 
 	if (is_the_tracer(caller)) {
-		bool is_due = atomic_fetch_add(&asked, 1) + 1 >= (from ? atol(from) : 1);
+		long since = atomic_fetch_add(&asked, 1) + 1 - (from ? atol(from) : 1);
+		bool is_due = since >= 0 && (!count || since < atol(count));
 
 		if (mark && is_due)
 			hang(mark);

@@ -4,6 +4,7 @@
 hold the events of a single file, and removed events are counted by kind."""
 
 import collections
+import errno
 import glob
 import json
 import os
@@ -21,6 +22,7 @@ ROUNDS = 2000
 WORK = [harness.program("workload"), "rounds", str(ROUNDS)]
 OPERATIONS = 3 * 3 * ROUNDS
 LIMIT = 1 << 20
+FAILWRITE = os.path.join(harness.PROGRAMS, "libfailwrite.so")
 REPLAYS = 4000
 KINDS = ("calls", "kernels", "memcpys", "memsets")
 
@@ -107,6 +109,37 @@ class Segments(unittest.TestCase):
             status, output = harness.tool("stats", "--by=kernel", "--format=csv", where)
             self.assertEqual(status, 0, output)
             self.assertIn(f",{3 * ROUNDS},", output)
+
+    def ledgers(self):
+        """Of both forms, once each file is verified."""
+        found = []
+        for path in self.files():
+            status, output = harness.tool("verify", path)
+            self.assertEqual(status, 0, output)
+            if path.endswith(".pftrace"):
+                self.assertEqual(harness.tool("convert", path, path + ".json")[0], 0)
+                path += ".json"
+            found.append(load(path)["ledger"])
+        return found
+
+    def test_disk_full_at_the_change(self):
+        """What the last write of the full file loses is counted once, and no call is in two ledgers."""
+        for form, writes in (("chrome", range(50, 57)), ("perfetto", range(16, 20))):
+            lost = 0
+            for write in writes:
+                with self.subTest(form=form, write=write):
+                    shutil.rmtree(self.folder, ignore_errors=True)
+                    self.trace("GPUTRACE_KEEP=0", "GPUTRACE_FORMAT=" + form, f"FAILWRITE_FROM={write}",
+                               f"LD_PRELOAD={FAILWRITE}:{harness.LIBRARY}", f"FAILWRITE_ERRNO={errno.ENOSPC}",
+                               "FAILWRITE_COUNT=1")
+                    self.assertEqual(harness.tool("repair", self.folder)[0], 0)  # if the write was that of an end
+                    ledgers = self.ledgers()
+                    total = {key: sum(ledger[key] for ledger in ledgers) for key in ledgers[0]}
+                    self.assertEqual(total["calls_seen"],
+                                     total["calls_written"] + total["calls_not_written"] + total["calls_nested"])
+                    self.assertEqual(total["launches_seen"], OPERATIONS)
+                    lost += total["events_lost_disk"] * (len(ledgers) > 1)
+            self.assertGreater(lost, 0)
 
     def test_newest_are_kept(self):
         result = self.trace("GPUTRACE_KEEP=3")
