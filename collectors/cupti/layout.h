@@ -82,6 +82,15 @@ GT_AT(CUpti_ActivityStream, streamId, 8);
 GT_AT(CUpti_ActivityStream, priority, 12);
 GT_AT(CUpti_ActivityCudaEvent, eventId, 16);
 
+/* Since 12.8 a recording of a CUDA event and a wait for it share an id, which only they have. */
+#define GT_CUPTI_SYNC_ID_SINCE        26u
+#define GT_CUPTI_SYNC_ID_OF_RECORDING 48
+#define GT_CUPTI_SYNC_ID_OF_WAIT      40
+#if CUPTI_API_VERSION >= 26
+GT_AT(CUpti_ActivityCudaEvent2, cudaEventSyncId, 48);
+GT_AT(CUpti_ActivitySynchronization2, cudaEventSyncId, 40);
+#endif
+
 /*
  * The time for which a stream waited for a function on the host: since 13.1, and not in every
  * toolkit's header. Times of 0 are not known.

@@ -233,26 +233,55 @@ static void translate_graph(struct gt_translate *t, const void *record)
 	t->emit(t->context, &event);
 }
 
-static struct gt_translate_wait *wait_slot(struct gt_translate *t, uint32_t cuda_event)
+/* The id of the recording that a wait is for: the event may have been recorded again since. 0:
+ * none. */
+static uint64_t sync_id_at(const struct gt_translate *t, const void *record, size_t offset)
 {
-	return &t->waits[cuda_event % GT_TRANSLATE_WAITS];
+	uint64_t id = 0;
+
+	if (t->version >= GT_CUPTI_SYNC_ID_SINCE)
+		memcpy(&id, (const char *)record + offset, sizeof(id));
+	return id + 1 > 1 && (uint32_t)id != CUPTI_SYNCHRONIZATION_INVALID_VALUE ? id : 0;
+}
+
+static struct gt_translate_wait *slot_of(struct gt_translate_wait *waits, uint64_t key)
+{
+	return &waits[key % GT_TRANSLATE_WAITS];
 }
 
 /* cudaEventRecord: kept, so that a later wait can name what it waits for. */
 static void translate_cuda_event(struct gt_translate *t, const void *record)
 {
 	const CUpti_ActivityCudaEvent *r = record;
+	struct gt_translate_wait wait = {
+		.key = r->eventId, .stream = r->streamId, .correlation = r->correlationId};
 
 	add(t, GT_LEDGER_RECORDS_FACT);
-	*wait_slot(t, r->eventId) = (struct gt_translate_wait){
-		.cuda_event = r->eventId, .stream = r->streamId, .correlation = r->correlationId};
+	*slot_of(t->newest, wait.key) = wait;
+	wait.key = sync_id_at(t, record, GT_CUPTI_SYNC_ID_OF_RECORDING);
+	if (wait.key)
+		*slot_of(t->by_sync_id, wait.key) = wait;
+}
+
+/* NULL: not known. */
+static const struct gt_translate_wait *find_wait(struct gt_translate *t, const void *record)
+{
+	const CUpti_ActivitySynchronization *r = record;
+	uint64_t id = sync_id_at(t, record, GT_CUPTI_SYNC_ID_OF_WAIT);
+	const struct gt_translate_wait *wait = slot_of(t->by_sync_id, id);
+
+	if (!id || wait->key != id) {
+		id = r->cudaEventId;
+		wait = slot_of(t->newest, id);
+	}
+	return wait->key == id && wait->correlation ? wait : NULL;
 }
 
 static void translate_sync(struct gt_translate *t, const void *record)
 {
 	const CUpti_ActivitySynchronization *r = record;
 	struct gt_event event = {.kind = GT_EVENT_SYNC, .correlation = r->correlationId};
-	const struct gt_translate_wait *wait = wait_slot(t, r->cudaEventId);
+	const struct gt_translate_wait *wait = find_wait(t, record);
 
 	add(t, GT_LEDGER_RECORDS_SYNC);
 	if (!gt_stamps_set(t, &event, r->start, r->end))
@@ -264,8 +293,7 @@ static void translate_sync(struct gt_translate *t, const void *record)
 	event.sync.kind =
 		(uint32_t)r->type <= GT_SYNC_CONTEXT ? (enum gt_sync_kind)r->type : GT_SYNC_UNKNOWN;
 	event.sync.cuda_event = r->cudaEventId;
-	if (event.sync.kind == GT_SYNC_STREAM_WAIT_EVENT && wait->correlation &&
-	    wait->cuda_event == r->cudaEventId) {
+	if (event.sync.kind == GT_SYNC_STREAM_WAIT_EVENT && wait) {
 		event.sync.has_wait_on = true;
 		event.sync.wait_on_stream = wait->stream;
 		event.sync.wait_on_correlation = wait->correlation;

@@ -20,9 +20,10 @@
 #define GT_TRANSLATE_CONTEXTS 256
 #define GT_TRANSLATE_WAITS    4096
 
-/* The newest cudaEventRecord of a CUDA event. */
+/* A cudaEventRecord. */
 struct gt_translate_wait {
-	uint32_t cuda_event, stream, correlation;
+	uint64_t key; /* the id of the CUDA event, or that of the recording */
+	uint32_t stream, correlation;
 };
 
 /* Record kinds are below this. */
@@ -73,7 +74,8 @@ struct gt_translate {
 	struct gt_device_event devices[GT_METADATA_DEVICES]; /* seen so far, by id */
 	bool visible[GT_METADATA_DEVICES];                   /* CUDA sees the device */
 	uint32_t context_device[GT_TRANSLATE_CONTEXTS];
-	struct gt_translate_wait waits[GT_TRANSLATE_WAITS];
+	struct gt_translate_wait newest[GT_TRANSLATE_WAITS]; /* of each CUDA event */
+	struct gt_translate_wait by_sync_id[GT_TRANSLATE_WAITS];
 	void (*emit)(void *context, const struct gt_event *event);
 	/* our call @id has CUPTI's id @correlation; NULL: not needed */
 	void (*tie)(void *context, uint32_t correlation, uint32_t id);

@@ -98,9 +98,11 @@ def newest_structs(folder):
 
 def assertions(folder):
     """The rows of layout.h about the structs that this CUPTI writes."""
-    rows = re.findall(r"^GT_AT\(CUpti_Activity([A-Za-z]+?)\d*, (\w+), (\d+)\);",
-                      (SOURCE / "collectors/cupti/layout.h").read_text(), re.M)
     newest = newest_structs(folder)
+    rows = [(family, field, offset) for family, digits, field, offset in
+            re.findall(r"^GT_AT\(CUpti_Activity([A-Za-z]+?)(\d*), (\w+), (\d+)\);",
+                       (SOURCE / "collectors/cupti/layout.h").read_text(), re.M)
+            if int(digits or 1) <= int(re.search(r"\d*$", newest[family])[0] or 1)]
     rows += [row for row in re.findall(r"^GT_LIKE\(\w+, \w+, (\w+), (\w+), (\d+)\);",
                                        (SOURCE / "collectors/cupti/layout.h").read_text(), re.M) if row[0] in newest]
     kinds = [row for row in re.findall(r"^#define GT_CUPTI_KIND_\w+ +(\d+) /\* (\w+) \*/$",

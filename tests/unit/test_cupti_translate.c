@@ -434,6 +434,53 @@ Test(cupti_translate, a_wait_names_the_record_it_waits_for)
 	cr_assert_eq(events[0].sync.wait_on_correlation, 990);
 }
 
+/* As since 12.8. */
+union newer_record {
+	CUpti_ActivityCudaEvent recording;
+	CUpti_ActivitySynchronization wait;
+	char bytes[64];
+};
+
+static void record_again(uint32_t correlation, uint64_t sync_id)
+{
+	union newer_record record = {.bytes = {0}};
+
+	record.recording.kind = CUPTI_ACTIVITY_KIND_CUDA_EVENT;
+	record.recording.eventId = 6;
+	record.recording.streamId = 20;
+	record.recording.correlationId = correlation;
+	memcpy(record.bytes + GT_CUPTI_SYNC_ID_OF_RECORDING, &sync_id, sizeof(sync_id));
+	gt_translate_record(&translate, &record);
+}
+
+/* What a wait for event 6 names, after two recordings. */
+static uint32_t waited_on(uint32_t version, uint64_t first, uint64_t second, uint64_t sync_id)
+{
+	union newer_record record = {.bytes = {0}};
+
+	translate.version = version;
+	record_again(990, first);
+	record_again(995, second);
+	record.wait.kind = CUPTI_ACTIVITY_KIND_SYNCHRONIZATION;
+	record.wait.type = CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT;
+	record.wait.cudaEventId = 6;
+	record.wait.start = record.wait.end = EPOCH + 3;
+	memcpy(record.bytes + GT_CUPTI_SYNC_ID_OF_WAIT, &sync_id, sizeof(sync_id));
+	gt_translate_record(&translate, &record);
+	return events[event_count - 1].sync.wait_on_correlation;
+}
+
+Test(cupti_translate, a_wait_names_its_record_though_the_event_was_recorded_again)
+{
+	cr_assert_eq(waited_on(26, 100, 101, 100), 990);
+	cr_assert_eq(waited_on(26, 200, 201, 201), 995);
+	cr_assert_eq(waited_on(26, 0, 0, 0), 995, "without ids: the newest one");
+	cr_assert_eq(waited_on(26, 300, 301, UINT64_MAX), 995);
+	cr_assert_eq(waited_on(26, 400, 401, UINT32_MAX), 995);
+	cr_assert_eq(waited_on(26, 500, 501, 7), 995, "an id that is not known");
+	cr_assert_eq(waited_on(18, 600, 601, 600), 995, "its record has no such id");
+}
+
 static struct gt_cupti_host_launch a_host_function(void)
 {
 	return (struct gt_cupti_host_launch){.kind = GT_CUPTI_KIND_HOST_LAUNCH,
