@@ -12,6 +12,7 @@
 #include "cli/cmdline.h"
 #include "cli/nearest.h"
 #include "cli/start_at.h"
+#include "core/capture_range.h"
 #include "core/config.h"
 
 #define LINE_BYTES 4400
@@ -48,6 +49,7 @@ char *gt_run_option_variable(const char *option, char *ret_wrong, size_t size)
 	struct gt_config config;
 	const char *value;
 	char source[64], moment[32], *variable;
+	struct gt_capture_range range;
 
 	if (id < 0) {
 		explain_unknown(option, length, ret_wrong, size);
@@ -63,6 +65,12 @@ char *gt_run_option_variable(const char *option, char *ret_wrong, size_t size)
 	if (gt_config_set(&config, (enum gt_option_id)id, value)) {
 		snprintf(source, sizeof(source), "--%s", gt_options[id].name);
 		gt_config_explain((enum gt_option_id)id, source, value, ret_wrong, size);
+		return NULL;
+	}
+	if (id == GT_CONFIG_CAPTURE_RANGE && gt_capture_range_parse(value, &range)) {
+		snprintf(ret_wrong, size,
+			 "--capture-range=%s: it takes cudaProfilerApi or nvtx:NAME[@DOMAIN]",
+			 value);
 		return NULL;
 	}
 	if (id == GT_CONFIG_START_AT &&

@@ -11,6 +11,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "collectors/call/call.h"
+#include "collectors/trigger/trigger.h"
 #include "core/guest/background.h"
 #include "core/guest/clock.h"
 #include "core/guest/forkguard.h"
@@ -248,6 +250,7 @@ static bool begin_window(struct gt_pipeline *p)
 	if (!try_hold())
 		return false;
 	gt_turn_window_begun(p, gt_clock_now());
+	gt_trigger_begun();
 	let_go();
 	return true;
 }
@@ -322,6 +325,7 @@ static void *run(void *argument)
 {
 	gt_background_enter("gputrace-w");
 	drain_until_stopped(argument);
+	gt_trigger_disarm();
 	gt_flusher_stop();
 	return NULL;
 }
@@ -330,6 +334,11 @@ static void wake(void)
 {
 	atomic_fetch_add(&drain.wake, 1);
 	gt_futex_wake(&drain.wake);
+}
+
+static void pass_calls(void)
+{
+	gt_call_pause(true);
 }
 
 int gt_drain_start(struct gt_pipeline *pipeline, struct gt_collectors *collectors)
@@ -342,6 +351,7 @@ int gt_drain_start(struct gt_pipeline *pipeline, struct gt_collectors *collector
 	drain.is_repaired = gt_identity_env("GPUTRACE_RUN") != NULL;
 	gt_output_set_name("");
 	gt_flusher_start(collectors, wake);
+	gt_trigger_serve(wake, pass_calls);
 	error = gt_background_start(run, pipeline, STACK_BYTES);
 	atomic_store(&drain.running, error == 0);
 	if (error)

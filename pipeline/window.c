@@ -4,6 +4,7 @@
  */
 #include "pipeline/window.h"
 
+#include "collectors/trigger/trigger.h"
 #include "core/config.h"
 #include "core/guest/clock.h"
 #include "core/guest/log.h"
@@ -33,6 +34,37 @@ static uint64_t start_at(const struct gt_config *config, const struct gt_clock_s
 	return now->monotonic;
 }
 
+/* A range of the program's has begun. */
+static bool is_in_range(void)
+{
+	uint64_t ended;
+
+	return gt_trigger_look(&ended) >= GT_TRIGGER_ASKED;
+}
+
+/* One that is none was not armed at the start of the program. */
+static bool has_range(const struct gt_config *config)
+{
+	const char *text = gt_config_text(config, GT_CONFIG_CAPTURE_RANGE);
+
+	if (*text && gt_trigger_kind == GT_CAPTURE_ALL)
+		gt_log_say("'%s' is no value for GPUTRACE_CAPTURE_RANGE: it takes cudaProfilerApi "
+			   "or nvtx:NAME[@DOMAIN]; all is recorded",
+			   text);
+	return *text && gt_trigger_kind != GT_CAPTURE_ALL;
+}
+
+/* A range that began before the session is recorded from its start on. */
+static bool waits_for_range(const struct gt_config *config)
+{
+	if (!has_range(config))
+		return false;
+	if (!is_in_range())
+		return true;
+	gt_trigger_begun();
+	return false;
+}
+
 void gt_window_plan(struct gt_window *ret_window, const struct gt_config *config, uint64_t loaded,
 		    const struct gt_clock *clock, struct gt_metadata *metadata)
 {
@@ -42,6 +74,8 @@ void gt_window_plan(struct gt_window *ret_window, const struct gt_config *config
 
 	if (delayed > begin)
 		begin = delayed;
+	if (waits_for_range(config))
+		begin = UINT64_MAX;
 	*ret_window = (struct gt_window){
 		.length = (uint64_t)gt_config_number(config, GT_CONFIG_DURATION)};
 	if (begin > now->monotonic) {
@@ -57,12 +91,24 @@ bool gt_window_waits(const struct gt_window *window)
 	return !window->began;
 }
 
+/* The range's, or that of --duration. UINT64_MAX: none. */
+static uint64_t end_of(const struct gt_window *window)
+{
+	uint64_t end = window->length ? window->began + window->length : UINT64_MAX, range_end;
+
+	if (gt_trigger_look(&range_end) != GT_TRIGGER_ENDED)
+		return end;
+	if (range_end < window->began)
+		range_end = window->began;
+	return range_end < end ? range_end : end;
+}
+
 /* UINT64_MAX: none. */
 static uint64_t next_change(const struct gt_window *window)
 {
-	if (gt_window_waits(window))
-		return window->begin;
-	return window->length ? window->began + window->length : UINT64_MAX;
+	if (!gt_window_waits(window))
+		return end_of(window);
+	return window->begin == UINT64_MAX && is_in_range() ? 0 : window->begin;
 }
 
 enum gt_window_step gt_window_step(const struct gt_window *window, uint64_t now)
@@ -101,8 +147,9 @@ void gt_window_begun(struct gt_window *window, uint64_t now, const struct gt_clo
 void gt_window_ended(struct gt_window *window, uint64_t now, const struct gt_clock *clock,
 		     struct gt_metadata *metadata)
 {
+	uint64_t end = gt_trigger_kind == GT_CAPTURE_ALL ? now : end_of(window);
 	uint64_t from = gt_clock_from_monotonic(clock, window->began);
-	uint64_t to = gt_clock_from_monotonic(clock, now);
+	uint64_t to = gt_clock_from_monotonic(clock, end < now ? end : now);
 
 	gt_text_format(metadata->window, sizeof(metadata->window), "from %lu ms to %lu ms",
 		       (unsigned long)since_start(metadata, from),

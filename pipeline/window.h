@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The time in which the program is recorded: --delay, --start-at, --duration. Session start, then
- * drain thread.
+ * The time in which the program is recorded: --delay, --start-at, --capture-range, --duration.
+ * Session start, then drain thread.
  */
 #ifndef GT_PIPELINE_WINDOW_H
 #define GT_PIPELINE_WINDOW_H
@@ -15,7 +15,7 @@ struct gt_metadata;
 
 /* Times are CLOCK_MONOTONIC ns. */
 struct gt_window {
-	uint64_t begin;  /* 0: from the start of the session on */
+	uint64_t begin;  /* 0: from the start of the session on; UINT64_MAX: with its range */
 	uint64_t length; /* 0: without end */
 	uint64_t began;  /* 0: not yet */
 };

@@ -8,10 +8,13 @@
  * The functions have names of their own in C and the runtime's name as symbol, so that the
  * toolkit's declarations can be compared with ours without being redefined.
  */
+#include <cuda_profiler_api.h>
 #include <cuda_runtime_api.h>
 
 #include "collectors/call/call.h"
+#include "collectors/trigger/trigger.h"
 #include "core/guest/clock.h"
+#include "core/schema/cuda_api.h"
 #include "preload/cuda_signatures.h"
 #include "preload/first_call.h"
 #include "preload/forward.h"
@@ -35,6 +38,7 @@
 #define FIND_EVENT(symbol)        FIND(symbol)
 #define FIND_GRAPH(symbol)        FIND(symbol)
 #define FIND_CONTEXT(symbol)      FIND(symbol)
+#define FIND_TOOL(symbol)         FIND(symbol)
 
 /* The call that starts CUDA starts the session somewhere inside: known only when it has returned.
  * One that fails and has started none met no driver. */
@@ -60,6 +64,8 @@ static void record_first(uint32_t cbid, uint64_t start, cudaError_t result)
                                                                                                    \
 		if (!gt_forward_is_real(real))                                                     \
 			return real GT_CUDA_ARGS_##signature;                                      \
+		if ((flags)&GT_CUDA_PROFILER)                                                      \
+			gt_trigger_call(GT_API_RUNTIME, cbid);                                     \
 		if (gt_session_hooks_record()) {                                                   \
 			gt_call_enter(GT_API_RUNTIME, cbid, 0);                                    \
 			result = real GT_CUDA_ARGS_##signature;                                    \

@@ -15,6 +15,7 @@
 #include <sys/auxv.h>
 
 #include "collectors/nvtx/nvtx.h"
+#include "collectors/trigger/trigger.h"
 #include "core/config.h"
 #include "core/guest/background.h"
 #include "core/guest/descriptor.h"
@@ -170,6 +171,15 @@ static void look_at_process(void)
 	gt_seccomp_note_start(status, !is_preloaded());
 }
 
+/* NVTX ranges may begin before there is a session. What is wrong is reported when there is one. */
+static void arm_trigger(void)
+{
+	const char *range = secure_getenv(gt_options[GT_CONFIG_CAPTURE_RANGE].env);
+	const char *end = secure_getenv(gt_options[GT_CONFIG_CAPTURE_RANGE_END].env);
+
+	gt_trigger_arm(range ? range : "", !end || strcmp(end, "none") != 0);
+}
+
 __attribute__((constructor)) static void on_load(void)
 {
 	if (getauxval(AT_SECURE)) {
@@ -184,6 +194,7 @@ __attribute__((constructor)) static void on_load(void)
 		return;
 	}
 	gt_session_loaded();
+	arm_trigger();
 	look_at_process();
 	set_injection();
 	set_nvtx_injection();

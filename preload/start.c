@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collectors/trigger/trigger.h"
 #include "core/guest/forkguard.h"
 #include "core/guest/log.h"
 #include "core/guest/memory.h"
@@ -169,6 +170,7 @@ void gt_session_start(bool from_hook)
 	if (gt_process_is_forked_child()) { /* its own CUDA: start over, the parent's parts stay */
 		memset(&pipeline, 0, sizeof(pipeline));
 		gt_first_call_forget();
+		gt_trigger_forked();
 		atomic_store(&gt_session_state, GT_SESSION_IDLE);
 	}
 	if (from_hook && !gt_first_call_may_start(driver_is_expected))

@@ -55,11 +55,17 @@ static bool say_folder(const struct gt_folder *folder)
 	return true;
 }
 
-static bool has_window(void)
+/* What may not have come, so that nothing was recorded. */
+static const char *missed_window(void)
 {
 	const char *delay = getenv("GPUTRACE_DELAY"), *moment = getenv("GPUTRACE_START_AT");
+	const char *range = getenv("GPUTRACE_CAPTURE_RANGE");
 
-	return (delay && strcmp(delay, "0") != 0) || (moment && *moment);
+	if (range && *range)
+		return " or began no range of --capture-range";
+	if ((delay && strcmp(delay, "0") != 0) || (moment && *moment))
+		return " or ended before --delay or --start-at had passed";
+	return "";
 }
 
 void gt_why_say(const struct gt_folder *folder, const char *command, const struct gt_target *target)
@@ -76,6 +82,5 @@ void gt_why_say(const struct gt_folder *folder, const char *command, const struc
 		       "something between dropped LD_PRELOAD and CUDA_INJECTION64_PATH "
 		       "(sudo, env -i, ssh, a container), or a gputrace run inside it wrote "
 		       "elsewhere",
-		       command,
-		       has_window() ? " or ended before --delay or --start-at had passed" : "");
+		       command, missed_window());
 }

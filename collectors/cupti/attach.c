@@ -20,6 +20,7 @@
 #include "collectors/cupti/library/quirks.h"
 #include "collectors/cupti/relay.h"
 #include "collectors/cupti/settings.h"
+#include "collectors/trigger/trigger.h"
 #include "core/guest/forkguard.h"
 #include "core/guest/log.h"
 #include "core/guest/text.h"
@@ -59,6 +60,7 @@ static void enable_callbacks(const struct gt_config *config)
 	};
 	static const unsigned int flags_of[] = {GT_CUDA_DEFAULT, GT_CUDA_KNOWN, 0};
 	unsigned int flags = flags_of[gt_config_number(config, GT_CONFIG_API)];
+	unsigned int profiler = gt_trigger_kind == GT_CAPTURE_PROFILER ? GT_CUDA_PROFILER : 0;
 	struct gt_cuda_set wanted;
 
 	atomic_store(&gt_cupti.silent, !flags);
@@ -69,7 +71,7 @@ static void enable_callbacks(const struct gt_config *config)
 		enable_callback(CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_ERROR);
 		enable_callback(CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_WARNING);
 	}
-	gt_cuda_set_init(&wanted, flags | GT_CUDA_FLUSH_BEFORE);
+	gt_cuda_set_init(&wanted, flags | GT_CUDA_FLUSH_BEFORE | profiler);
 	if (flags)
 		gt_cupti_newer_calls(flags == GT_CUDA_KNOWN, &wanted);
 	atomic_store(&gt_cupti.records_retains,

@@ -11,6 +11,7 @@
 #include "collectors/cupti/hw_trace.h"
 #include "collectors/cupti/internal.h"
 #include "collectors/cupti/relay.h"
+#include "collectors/trigger/trigger.h"
 #include "core/guest/forkguard.h"
 #include "core/schema/cuda_api.h"
 
@@ -34,14 +35,23 @@ static int32_t result_of(const CUpti_CallbackData *data)
  * left, those of work in progress are forced out: CUPTI never delivers them again. */
 static void flush_before(enum gt_api_domain domain, uint32_t cbid, const CUpti_CallbackData *data)
 {
-	const struct gt_cuda_api *api = gt_cuda_api_find(domain, cbid);
-	enum gt_cupti_left left;
+	enum gt_cupti_left left = gt_cupti_contexts_after(domain, cbid, data->functionParams);
 
-	if (!api || !(api->flags & GT_CUDA_FLUSH_BEFORE))
-		return;
-	left = gt_cupti_contexts_after(domain, cbid, data->functionParams);
 	if (left != GT_CUPTI_LEFT_ALL)
 		gt_cupti_fetch_aside(left == GT_CUPTI_LEFT_NONE);
+}
+
+/* What few calls want to be done before them. */
+static void prepare(enum gt_api_domain domain, uint32_t cbid, const CUpti_CallbackData *data)
+{
+	const struct gt_cuda_api *api = gt_cuda_api_find(domain, cbid);
+
+	if (!api || !(api->flags & (GT_CUDA_FLUSH_BEFORE | GT_CUDA_PROFILER)))
+		return;
+	if (api->flags & GT_CUDA_FLUSH_BEFORE)
+		flush_before(domain, cbid, data);
+	else
+		gt_trigger_call(domain, cbid);
 }
 
 static bool is_recorded(enum gt_api_domain domain, uint32_t cbid)
@@ -58,7 +68,7 @@ static void on_api(CUpti_CallbackDomain cupti_domain, uint32_t cbid, const CUpti
 	bool is_entry = data->callbackSite == CUPTI_API_ENTER;
 
 	if (is_entry)
-		flush_before(domain, cbid, data);
+		prepare(domain, cbid, data);
 	else if (gt_cupti_contexts_is_retain(domain, cbid) && result_of(data) == 0)
 		gt_cupti_contexts_retained(data->functionParams);
 	if (!is_recorded(domain, cbid))

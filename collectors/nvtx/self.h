@@ -29,6 +29,7 @@
 struct gt_nvtx_stack {
 	uint32_t domain;
 	uint32_t depth; /* 0: may be reused for another domain */
+	uint32_t asked; /* its outermost range of --capture-range: level + 1; 0: none is open */
 };
 
 /* State of one thread. Only the thread itself writes it. */

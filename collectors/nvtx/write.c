@@ -14,6 +14,7 @@
 
 #include "collectors/call/call.h"
 #include "collectors/call/records.h"
+#include "collectors/nvtx/asked.h"
 #include "collectors/nvtx/early.h"
 #include "collectors/nvtx/internal.h"
 #include "collectors/nvtx/payload.h"
@@ -201,6 +202,7 @@ int gt_nvtx_push(struct gt_nvtx_call *call)
 	}
 	call->op = GT_NVTX_PUSH;
 	call->id = stack->depth++;
+	gt_nvtx_asked_push(call, stack);
 	if (call->id < GT_NVTX_LEVELS)
 		write_as(self, call);
 	else
@@ -221,6 +223,7 @@ int gt_nvtx_pop(struct gt_nvtx_call *call)
 	call->id = --stack->depth;
 	if (call->id < GT_NVTX_LEVELS)
 		write_as(self, call);
+	gt_nvtx_asked_pop(call, stack);
 	return (int)call->id;
 }
 
@@ -228,6 +231,7 @@ nvtxRangeId_t gt_nvtx_start(struct gt_nvtx_call *call)
 {
 	call->op = GT_NVTX_START;
 	call->id = atomic_fetch_add_explicit(&last_id, 1, memory_order_relaxed) + 1;
+	gt_nvtx_asked_start(call);
 	gt_nvtx_write(call);
 	return call->id;
 }
@@ -241,4 +245,5 @@ void gt_nvtx_end(struct gt_nvtx_call *call, nvtxRangeId_t id)
 	call->op = GT_NVTX_END;
 	call->id = id;
 	gt_nvtx_write(call);
+	gt_nvtx_asked_end(id);
 }

@@ -45,6 +45,7 @@ enum gt_cuda_flags {
 	GT_CUDA_WAITS = 1 << 3,         /* returns after earlier GPU work has ended */
 	GT_CUDA_WAITS_FOR_ALL = 1 << 4, /* ... of all streams of the device */
 	GT_CUDA_BLOCKS = 1 << 5,        /* may wait for GPU work */
+	GT_CUDA_PROFILER = 1 << 6,      /* starts or stops the profiler: --capture-range */
 	GT_CUDA_KNOWN = 1 << 7,         /* set in every row; clear in the gaps between cbids */
 };
 

@@ -74,13 +74,40 @@ static void count_unlinked(struct gt_call_join *join, const struct gt_event *eve
 		      1);
 }
 
+/* Work that began after the window and whose call was not in it. */
+static bool is_after_window(const struct gt_call_join *join, const struct gt_event *event,
+			    bool linked)
+{
+	uint64_t end = join->outlet->metadata->window_end;
+
+	return end && gt_event_is_gpu(event->kind) && event->start >= end &&
+	       !(linked && event->launch.start);
+}
+
+static void leave_out(struct gt_call_join *join, enum gt_event_kind kind)
+{
+	static const enum gt_ledger_key keys[GT_EVENT_COUNT_] = {
+		[GT_EVENT_KERNEL] = GT_LEDGER_KERNELS_OUTSIDE,
+		[GT_EVENT_MEMCPY] = GT_LEDGER_MEMCPYS_OUTSIDE,
+		[GT_EVENT_MEMSET] = GT_LEDGER_MEMSETS_OUTSIDE,
+		[GT_EVENT_GRAPH] = GT_LEDGER_GRAPHS_LEFT_OUT,
+	};
+
+	gt_ledger_add(join->ledger, keys[kind], 1);
+}
+
 static void write_record(struct gt_call_join *join, struct gt_event *event,
 			 enum gt_correlate_found found)
 {
 	bool linked = found == GT_CORRELATE_KNOWN;
 
+	if (is_after_window(join, event, linked)) {
+		leave_out(join, event->kind);
+		return;
+	}
+
 	if (event->kind == GT_EVENT_GRAPH && join->leaves_out_graphs) {
-		gt_ledger_add(join->ledger, GT_LEDGER_GRAPHS_LEFT_OUT, 1);
+		leave_out(join, event->kind);
 		return;
 	}
 	if (!gt_event_is_gpu(event->kind)) { /* work without times: when it was launched is known */

@@ -202,31 +202,19 @@ static void keep_closed(struct gt_segments *segments, struct gt_sink *sink,
  */
 static struct gt_ledger make_claim(const struct gt_output *output, const struct gt_ledger *written)
 {
-	static const struct {
-		enum gt_ledger_key received, written, untimed, left_out;
-	} rows[] = {
-		{GT_LEDGER_CALLS_SEEN, GT_LEDGER_CALLS_WRITTEN, GT_LEDGER_COUNT_, GT_LEDGER_COUNT_},
-		{GT_LEDGER_CALLS_RECEIVED, GT_LEDGER_CALLS_WRITTEN, GT_LEDGER_COUNT_,
-		 GT_LEDGER_COUNT_},
-		{GT_LEDGER_RECORDS_KERNEL, GT_LEDGER_KERNELS_WRITTEN, GT_LEDGER_KERNELS_UNTIMED,
-		 GT_LEDGER_COUNT_},
-		{GT_LEDGER_RECORDS_MEMCPY, GT_LEDGER_MEMCPYS_WRITTEN, GT_LEDGER_MEMCPYS_UNTIMED,
-		 GT_LEDGER_COUNT_},
-		{GT_LEDGER_RECORDS_MEMSET, GT_LEDGER_MEMSETS_WRITTEN, GT_LEDGER_MEMSETS_UNTIMED,
-		 GT_LEDGER_COUNT_},
-		{GT_LEDGER_RECORDS_GRAPH, GT_LEDGER_GRAPHS_WRITTEN, GT_LEDGER_GRAPHS_UNTIMED,
-		 GT_LEDGER_GRAPHS_LEFT_OUT},
-	};
 	struct gt_ledger claim = *output->ledger;
 
 	gt_segments_rest(&output->segments, &claim);
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		claim.count[rows[i].received] = written->count[rows[i].written];
-		if (rows[i].untimed != GT_LEDGER_COUNT_)
-			claim.count[rows[i].received] += claim.count[rows[i].untimed];
-		if (rows[i].left_out != GT_LEDGER_COUNT_)
-			claim.count[rows[i].received] += claim.count[rows[i].left_out];
+	for (int i = 0; i < GT_LEDGER_KINDS_; i++) {
+		const struct gt_ledger_kind *kind = &gt_ledger_kinds[i];
+
+		claim.count[kind->received] = written->count[kind->written];
+		if (kind->untimed != GT_LEDGER_COUNT_)
+			claim.count[kind->received] += claim.count[kind->untimed];
+		if (kind->left_out != GT_LEDGER_COUNT_)
+			claim.count[kind->received] += claim.count[kind->left_out];
 	}
+	claim.count[GT_LEDGER_CALLS_SEEN] = claim.count[GT_LEDGER_CALLS_RECEIVED];
 	return claim;
 }
 

@@ -23,7 +23,8 @@ import sys
 
 GUEST_CORE = {"core", "core/elf", "core/guest", "core/json", "core/schema"}
 COLLECTORS = {f"collectors/{name}" for name in
-              ("call", "cupti", "cupti/library", "cupti/memory", "nvtx", "python", "sampler", "symbols", "unwind")}
+              ("call", "cupti", "cupti/library", "cupti/memory", "nvtx", "python", "sampler", "symbols", "trigger",
+               "unwind")}
 PIPELINE = {f"pipeline/{name}" for name in ("join", "output", "ranges", "replay", "sources", "spool")}
 READERS = {"readers", "readers/chrome", "readers/perfetto"}
 
@@ -36,13 +37,14 @@ MAY_INCLUDE = {
     "core/json": {"core", "core/guest", "core/schema"},
     "collectors/python": GUEST_CORE,
     "collectors/symbols": GUEST_CORE,
+    "collectors/trigger": GUEST_CORE,
     "collectors/unwind": GUEST_CORE,
     "collectors/call": GUEST_CORE | {"collectors/python", "collectors/unwind"},
     "collectors/cupti/library": GUEST_CORE,
     "collectors/cupti/memory": GUEST_CORE,
     "collectors/cupti": GUEST_CORE | {"collectors/call", "collectors/cupti/library", "collectors/cupti/memory",
-                                      "collectors/symbols"},
-    "collectors/nvtx": GUEST_CORE | {"collectors/call", "collectors/cupti"},
+                                      "collectors/symbols", "collectors/trigger"},
+    "collectors/nvtx": GUEST_CORE | {"collectors/call", "collectors/cupti", "collectors/trigger"},
     "collectors/sampler": GUEST_CORE | {"collectors/call", "collectors/python", "collectors/unwind"},
     "writers": GUEST_CORE,
     "writers/chrome": GUEST_CORE | {"writers"},

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * NVTX ranges as triggers of the recording (--capture-range=nvtx:...), see
+ * collectors/trigger/trigger.h. Of a thread's nested ranges in one domain the outermost counts.
+ * Application threads.
+ */
+#ifndef GT_COLLECTORS_NVTX_ASKED_H
+#define GT_COLLECTORS_NVTX_ASKED_H
+
+#include "collectors/nvtx/internal.h"
+#include "collectors/nvtx/self.h"
+
+/* Ranges of nvtxRangeStart that are asked for and open at the same time; more are none. */
+#define GT_NVTX_ASKED_MAX 64
+
+/* Before the record of a range that begins: @call->id is its level, or its id. */
+void gt_nvtx_asked_push(const struct gt_nvtx_call *call, struct gt_nvtx_stack *stack);
+void gt_nvtx_asked_start(const struct gt_nvtx_call *call);
+
+/* After that of its end. */
+void gt_nvtx_asked_pop(const struct gt_nvtx_call *call, struct gt_nvtx_stack *stack);
+void gt_nvtx_asked_end(uint64_t id);
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * --capture-range: the program itself says from when to when it is recorded. Where it does, its
+ * thread waits for a moment until the drain thread records: what it launches next is in the trace.
+ *
+ * Ranges may be nested and lie on several threads: the recording lasts while one is open.
+ */
+#ifndef GT_COLLECTORS_TRIGGER_TRIGGER_H
+#define GT_COLLECTORS_TRIGGER_TRIGGER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/capture_range.h"
+#include "core/schema/event.h"
+
+/* From one to the next. */
+enum gt_trigger_state {
+	GT_TRIGGER_NONE,  /* no range is asked for */
+	GT_TRIGGER_WAITS, /* none has begun */
+	GT_TRIGGER_ASKED, /* one has, and the drain thread does not record yet */
+	GT_TRIGGER_RUNS,
+	GT_TRIGGER_ENDED, /* the last one has ended */
+};
+
+/* ---- library start, session start ---- */
+
+/* @range: of --capture-range; @ends: the recording ends with it. -EINVAL, -ENAMETOOLONG: there is
+ * no such range, all is recorded. */
+int gt_trigger_arm(const char *range, bool ends);
+
+/* From now on a thread looks when @on_change has been called; @on_end: after the last range nothing
+ * more is recorded. Both on the thread of the range; no lock. */
+void gt_trigger_serve(void (*on_change)(void), void (*on_end)(void));
+
+/* A forked child has no such thread, and ranges that its parent has seen do not count. */
+void gt_trigger_forked(void);
+
+/* ---- application threads; no lock, no allocation ---- */
+
+/* What is asked for, from the start of the library on. */
+extern enum gt_capture_range_kind gt_trigger_kind;
+
+/* A range that is asked for begins, before anything else of it. Waits, 2 s at most, until it is
+ * recorded. errno is kept. */
+void gt_trigger_enter(void);
+void gt_trigger_leave(void);
+
+/* A call of CUDA begins that starts or stops the profiler, or none of these. */
+void gt_trigger_call(enum gt_api_domain domain, uint32_t cbid);
+
+/* Whether NVTX ranges with this name, in the domain of this name (empty: the default one), are
+ * asked for. */
+bool gt_trigger_is_named(const char *name, size_t length, const char *domain);
+
+/* ---- drain thread ---- */
+
+/* *ret_ended: CLOCK_MONOTONIC ns, with ENDED. */
+enum gt_trigger_state gt_trigger_look(uint64_t *ret_ended);
+
+/* What begins now is recorded. */
+void gt_trigger_begun(void);
+
+/* Nothing will be recorded any more: no thread waits. */
+void gt_trigger_disarm(void);
+
+#endif

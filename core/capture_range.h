@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What --capture-range names, as nsys has it:
+ *
+ *   cudaProfilerApi        from cudaProfilerStart or cuProfilerStart to the Stop
+ *   nvtx:NAME              NVTX ranges of that name in the default domain
+ *   nvtx:NAME@DOMAIN       the same in a domain; NAME@*: in any
+ *
+ * NAME and DOMAIN may have * and ?. Any thread; no allocation, no locale.
+ */
+#ifndef GT_CORE_CAPTURE_RANGE_H
+#define GT_CORE_CAPTURE_RANGE_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#define GT_CAPTURE_RANGE_NAME 256 /* bytes of a name, with its end */
+
+/* What is recorded. */
+enum gt_capture_range_kind { GT_CAPTURE_ALL, GT_CAPTURE_PROFILER, GT_CAPTURE_NVTX };
+
+/* A range that is asked for. */
+struct gt_capture_range {
+	enum gt_capture_range_kind kind;
+	char name[GT_CAPTURE_RANGE_NAME];
+	char domain[GT_CAPTURE_RANGE_NAME]; /* empty: the default one */
+};
+
+/* Copies a name. -ENAMETOOLONG. */
+static inline int gt_capture_range_copy(char *ret_text, const char *text, size_t length)
+{
+	if (length >= GT_CAPTURE_RANGE_NAME)
+		return -ENAMETOOLONG;
+	memcpy(ret_text, text, length);
+	ret_text[length] = 0;
+	return 0;
+}
+
+/* @text: the value of the option, empty: all is recorded. -EINVAL: none of these; -ENAMETOOLONG. */
+static inline int gt_capture_range_parse(const char *text, struct gt_capture_range *ret_range)
+{
+	static const char nvtx[] = "nvtx:";
+	const char *name, *at;
+	int rc;
+
+	*ret_range = (struct gt_capture_range){.kind = GT_CAPTURE_ALL};
+	if (!*text)
+		return 0;
+	if (!strcmp(text, "cudaProfilerApi")) {
+		ret_range->kind = GT_CAPTURE_PROFILER;
+		return 0;
+	}
+	if (strncmp(text, nvtx, sizeof(nvtx) - 1) != 0)
+		return -EINVAL;
+	name = text + sizeof(nvtx) - 1;
+	at = strrchr(name, '@');
+	if (!*name || at == name)
+		return -EINVAL;
+	rc = gt_capture_range_copy(ret_range->name, name, at ? (size_t)(at - name) : strlen(name));
+	if (!rc && at)
+		rc = gt_capture_range_copy(ret_range->domain, at + 1, strlen(at + 1));
+	ret_range->kind = rc ? GT_CAPTURE_ALL : GT_CAPTURE_NVTX;
+	return rc;
+}
+
+/* Whether @text matches @pattern. Time: the product of their lengths at worst. */
+static inline bool gt_capture_range_is_like(const char *pattern, const char *text, size_t length)
+{
+	const char *end = text + length, *star = NULL, *tried = NULL;
+
+	while (text < end) {
+		if (*pattern == '*') {
+			star = pattern++;
+			tried = text;
+		} else if (*pattern && (*pattern == '?' || *pattern == *text)) {
+			pattern++;
+			text++;
+		} else if (star) {
+			pattern = star + 1;
+			text = ++tried;
+		} else {
+			return false;
+		}
+	}
+	return !pattern[strspn(pattern, "*")];
+}
+
+#endif

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * GPU work inside and outside of what --capture-range may ask for, step by step as the arguments
+ * say:
+ *
+ *   work=N                  N rounds of three operations; waits for them
+ *   launch=N                the same, without the wait
+ *   Start, Stop             cudaProfilerStart, cudaProfilerStop
+ *   cuStart, cuStop         cuProfilerStart, cuProfilerStop
+ *   push=NAME, pop          an NVTX range; of another domain: push=NAME@DOMAIN, pop=DOMAIN
+ *   registered=NAME         as push, with a registered name
+ *   begin=NAME, end         nvtxRangeStart, nvtxRangeEnd of the last one
+ *   beside=NAME             another thread: push=NAME, work=5, pop
+ *   rest-until              nothing until the next gate opens (tests/gate.h)
+ *
+ * Exit status 3.
+ */
+#include <cuda_profiler_api.h>
+#include <cudaProfiler.h>
+#include <nvtx3/nvToolsExt.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "tests/descriptors.h"
+#include "tests/gate.h"
+#include "tests/reliability/device.h"
+
+static struct device device;
+static nvtxRangeId_t last;
+static int gates;
+
+static void launch(const char *count)
+{
+	if (!device.kernel)
+		open_device(&device);
+	for (int i = 0; i < atoi(count); i++)
+		one_round(&device);
+}
+
+static void work(const char *count)
+{
+	launch(count);
+	check((int)cudaStreamSynchronize(device.stream), "cudaStreamSynchronize");
+}
+
+static void start(const char *value)
+{
+	check((int)cudaProfilerStart(), "cudaProfilerStart");
+}
+
+static void stop(const char *value)
+{
+	check((int)cudaProfilerStop(), "cudaProfilerStop");
+}
+
+static void cu_start(const char *value)
+{
+	check((int)cuProfilerStart(), "cuProfilerStart");
+}
+
+static void cu_stop(const char *value)
+{
+	check((int)cuProfilerStop(), "cuProfilerStop");
+}
+
+static void push(const char *name)
+{
+	nvtxEventAttributes_t attributes = {.version = NVTX_VERSION,
+					    .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
+					    .messageType = NVTX_MESSAGE_TYPE_ASCII};
+	const char *at = strchr(name, '@');
+	char text[80];
+
+	if (!at) {
+		nvtxRangePushA(name);
+		return;
+	}
+	snprintf(text, sizeof(text), "%.*s", (int)(at - name), name);
+	attributes.message.ascii = text;
+	nvtxDomainRangePushEx(nvtxDomainCreateA(at + 1), &attributes);
+}
+
+static void push_registered(const char *name)
+{
+	nvtxEventAttributes_t attributes = {.version = NVTX_VERSION,
+					    .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
+					    .messageType = NVTX_MESSAGE_TYPE_REGISTERED};
+
+	attributes.message.registered = nvtxDomainRegisterStringA(NULL, name);
+	nvtxRangePushEx(&attributes);
+}
+
+static void pop(const char *domain)
+{
+	if (domain)
+		nvtxDomainRangePop(nvtxDomainCreateA(domain));
+	else
+		nvtxRangePop();
+}
+
+static void begin(const char *name)
+{
+	last = nvtxRangeStartA(name);
+}
+
+static void end(const char *value)
+{
+	nvtxRangeEnd(last);
+}
+
+static void *other(void *name)
+{
+	check((int)cudaFree(NULL), "cudaFree"); /* the context is current here, too */
+	push(name);
+	work("5");
+	pop(NULL);
+	return NULL;
+}
+
+static void beside(const char *name)
+{
+	pthread_t thread;
+
+	check(pthread_create(&thread, NULL, other, (void *)(uintptr_t)name), "pthread_create");
+	check(pthread_join(thread, NULL), "pthread_join");
+}
+
+static void rest_until(const char *value)
+{
+	wait_at_gate(++gates);
+}
+
+static const struct {
+	const char *name;
+	void (*run)(const char *value);
+} steps[] = {
+	{"work", work},
+	{"launch", launch},
+	{"Start", start},
+	{"Stop", stop},
+	{"cuStart", cu_start},
+	{"cuStop", cu_stop},
+	{"push", push},
+	{"registered", push_registered},
+	{"pop", pop},
+	{"begin", begin},
+	{"end", end},
+	{"beside", beside},
+	{"rest-until", rest_until},
+};
+
+static void step(const char *word)
+{
+	size_t length = strcspn(word, "=");
+
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
+		if (!strncmp(word, steps[i].name, length) && !steps[i].name[length])
+			steps[i].run(word[length] ? word + length + 1 : NULL);
+}
+
+int main(int argc, char **argv)
+{
+	note_descriptors();
+	for (int i = 1; i < argc; i++)
+		step(argv[i]);
+	check((int)cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+	puts("done");
+	print_descriptors();
+	return 3;
+}

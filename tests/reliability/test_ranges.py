@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""--capture-range: what the program launches while such a range is open is in the trace, from the first
+launch to the last, and nothing else; the program does not notice."""
+
+import glob
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import harness
+
+PROGRAM = harness.program("ranges")
+GPU = {"kernel", "gpu_memcpy", "gpu_memset"}
+LATER = "rest-until work=9"  # after the trace was closed
+API = "cudaProfilerApi"
+
+
+def closed(folder, last=False):
+    """@last: of several files."""
+    return harness.gate.count(folder, '"last": 1' if last else '"ledger": {') > 0
+
+
+class Ranges(unittest.TestCase):
+    def go(self, asked, steps, *options, cupti="130000", strict=True, files=False):
+        """The trace of a program that records such ranges; None: there is none."""
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.out = os.path.join(folder.name, "out")
+        words = [PROGRAM] + steps.split()
+        gates = [lambda: closed(self.out, last=files)] * steps.count("rest-until")
+        traced = harness.run(words, truth=folder.name, folder=self.out, gates=gates, cupti=cupti,
+                             options=("GPUTRACE_CAPTURE_RANGE=" + asked, *options))
+        bare = harness.run(words, gates=[lambda: True] * len(gates), cupti=cupti)
+        self.assertEqual(traced[:3], bare[:3])
+        self.assertEqual(traced.status, 3)
+        self.said = traced.said
+        self.truth = harness.Truth(folder.name)
+        paths = harness.traces(self.out) if os.path.isdir(self.out) else []
+        if files or not paths:
+            return None
+        path, = paths
+        self.assertEqual(harness.lint(path), "")
+        status, output = harness.tool("verify", *["--strict"] * strict, path)
+        self.assertEqual(status, 0, output)
+        return harness.trace_file.Trace(path)
+
+    def check(self, trace, before, inside):
+        """Of the rounds that the program made, in order, those are in the trace."""
+        did = [op["correlation"] for op in sorted(self.truth.operations, key=lambda op: op["correlation"])]
+        told = sorted(event["args"]["correlation"] for event in trace.events if event.get("cat") in GPU)
+        self.assertEqual(told, did[3 * before:3 * (before + inside)])
+        self.assertEqual(trace.ledger["gpu_ops_without_call"], 0)
+
+    def test_profiler_api(self):
+        for start, stop in (("Start", "Stop"), ("cuStart", "cuStop"), ("Start", "cuStop")):
+            with self.subTest(start=start, stop=stop):
+                trace = self.go(API, f"work=5 {start} launch=7 work=3 {stop} work=2 {LATER}")
+                self.check(trace, 5, 10)
+                self.assertGreater(trace.ledger["calls_passed"], 15)
+                self.assertRegex(trace.root["metadata"]["window"], r"^from \d+ ms to \d+ ms$")
+                self.assertEqual(self.said, [])
+
+    def test_older_cupti(self):
+        self.check(self.go(API, f"work=5 Start work=6 Stop {LATER}", cupti="18"), 5, 6)
+
+    def test_started_before_any_work(self):
+        self.check(self.go(API, f"Start work=6 Stop {LATER}"), 0, 6)
+
+    def test_started_twice_and_stopped_twice(self):
+        self.check(self.go(API, f"Stop work=5 Start work=2 Start work=2 Stop Stop {LATER}"), 5, 4)
+
+    def test_without_end(self):
+        """--capture-range-end=none."""
+        trace = self.go(API, "work=5 Start work=2 Stop work=8", "GPUTRACE_CAPTURE_RANGE_END=none")
+        self.check(trace, 5, 10)
+
+    def test_never_stopped(self):
+        """The end of the program is that of the range."""
+        self.check(self.go(API, "work=5 Start work=2 launch=6"), 5, 8)
+
+    def test_never_started(self):
+        self.assertIsNone(self.go(API, "work=5 Stop work=8"))
+
+    def test_nvtx(self):
+        for asked, steps, before, inside in (
+                ("nvtx:step", "push=other work=2 pop work=3 push=step launch=4 pop", 5, 4),
+                ("nvtx:step", "work=3 registered=step work=4 pop", 3, 4),
+                ("nvtx:step", "work=3 begin=step work=4 end", 3, 4),
+                ("nvtx:st?p*", "work=1 push=stop9 work=4 pop", 1, 4),
+                ("nvtx:step@lib", "push=step work=2 pop push=step@lib work=3 pop=lib", 2, 3),
+                ("nvtx:step@*", "push=stop work=2 pop push=step@lib work=3 pop=lib", 2, 3),
+                ("nvtx:step", "push=step@lib work=2 pop=lib push=step work=3 pop", 2, 3),
+                # nested, and on another thread
+                ("nvtx:s*", "work=1 push=step work=2 push=sub work=2 pop work=2 pop", 1, 6),
+                ("nvtx:s*", "work=1 push=step work=2 beside=sub work=2 pop", 1, 9),
+                ("nvtx:sub", "work=1 push=step work=2 beside=sub", 3, 5)):
+            with self.subTest(asked=asked, steps=steps):
+                trace = self.go(asked, f"{steps} work=4 {LATER}")
+                self.check(trace, before, inside)
+                name = asked[5:].split("@")[0].rstrip("*").replace("?", "o")
+                self.assertIn(name, "".join(event["name"] for event in trace.events if event.get("cat") == "user_annotation"
+                                            or event.get("cat") == "nvtx"))
+
+    def test_a_range_before_the_first_call_of_cuda(self):
+        self.check(self.go("nvtx:step", f"push=step work=4 pop {LATER}"), 0, 4)
+        self.check(self.go("nvtx:step", f"push=step pop work=3 push=step work=4 pop {LATER}"), 3, 4)
+
+    def test_hooks_only(self):
+        """The calls of the range, without CUPTI."""
+        for steps in ("work=5 Start work=6 Stop", "Start work=6 Stop"):
+            with self.subTest(steps=steps):
+                trace = self.go(API, f"{steps} work=3 {LATER}", "GPUTRACE_MODE=hooks", strict=False)
+                names = [event["name"] for event in trace.events if event.get("cat") == "cuda_runtime"]
+                self.assertEqual(names.count("cudaMemsetAsync"), 6)
+
+    def test_with_duration(self):
+        """Whichever ends first."""
+        self.check(self.go(API, f"work=5 Start work=6 {LATER}", "GPUTRACE_DURATION=700ms"), 5, 6)
+
+    def test_several_files(self):
+        """What was outside is counted once."""
+        self.go(API, f"work=5 Start work=3000 Stop {LATER}", "GPUTRACE_MAX_SIZE=1M", "GPUTRACE_KEEP=0", files=True)
+        paths = harness.traces(self.out)
+        self.assertGreater(len(paths), 1)
+        ledgers = [harness.trace_file.Trace(path).ledger for path in paths]
+        for path in paths:
+            self.assertEqual(harness.tool("verify", path)[0], 0)
+        for kind in ("kernels", "memcpys", "memsets"):
+            self.assertEqual(sum(ledger[kind + "_written"] for ledger in ledgers), 3000)
+
+    def test_unknown_range(self):
+        self.check(self.go("python:train", "work=4"), 0, 4)
+        self.assertIn("'python:train' is no value for GPUTRACE_CAPTURE_RANGE", self.said[0])
+
+    @unittest.skipIf(harness.preloading.RUNTIMES, "gputrace run does not put a sanitizer first")
+    def test_command(self):
+        """Wrong values run nothing; a range that never began is said."""
+        simcuda, gputrace = (os.path.join(harness.SOURCE, "scripts", name) for name in ("simcuda", "gputrace"))
+        for value in ("cudaprofilerapi", "nvtx:", "nvtx", "nvtx:@lib", "nvtx:" + "x" * 300):
+            with self.subTest(value=value):
+                done = subprocess.run([gputrace, "run", "--capture-range=" + value, "echo", "ran"], capture_output=True,
+                                      text=True, timeout=60, check=False, env=harness.environment())
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                self.assertIn("it takes cudaProfilerApi or nvtx:NAME[@DOMAIN]", done.stderr)
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run([simcuda, gputrace, "run", "--output=" + folder + "/out", "--capture-range=" + API,
+                                   PROGRAM, "work=20"], capture_output=True, text=True, timeout=300, check=False,
+                                  env=harness.environment())
+            self.assertEqual(done.returncode, 3)
+            self.assertIn("began no range of --capture-range", done.stderr)
+            self.assertEqual(glob.glob(folder + "/out/*.json"), [])
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
