@@ -255,6 +255,8 @@ void gt_cupti_replay_delivered(struct gt_translate *translate)
 
 	translate->now = gt_clock_from_monotonic(translate->clock, gt_clock_now());
 	how.notes = notes ? notes : gt_memory_map(sizeof(*notes));
+	if (how.notes && !notes)
+		gt_translate_note_lengths(how.notes, translate->version);
 	while (how.notes && gt_cupti_buffers_next(&buffer)) {
 		translate->borrowed = buffer.foreign;
 		gt_ledger_add(translate->ledger, GT_LEDGER_RECORDS_UNREADABLE_BYTES,

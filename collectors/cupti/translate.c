@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "collectors/cupti/layout.h"
+#include "collectors/cupti/library/lengths.h"
 #include "collectors/cupti/occupancy.h"
 #include "collectors/cupti/sanity.h"
 #include "collectors/cupti/stamps.h"
@@ -231,6 +232,12 @@ static void translate_graph(struct gt_translate *t, const void *record)
 	if (!event.graph.has_end_device)
 		event.graph.end_device = 0;
 	t->emit(t->context, &event);
+}
+
+void gt_translate_note_lengths(struct gt_translate_notes *notes, uint32_t version)
+{
+	for (uint32_t kind = 0; kind < GT_TRANSLATE_KINDS; kind++)
+		notes->bytes[kind] = gt_cupti_record_bytes(version, kind);
 }
 
 /* The id of the recording that a wait is for: the event may have been recorded again since. 0:

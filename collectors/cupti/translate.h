@@ -38,10 +38,13 @@ struct gt_translate_name {
 
 /* What recovery needs to read records without CUPTI; lives in the spool. */
 struct gt_translate_notes {
-	uint16_t bytes[GT_TRANSLATE_KINDS]; /* of a record of the kind; 0: not seen */
+	uint16_t bytes[GT_TRANSLATE_KINDS]; /* of a record of the kind; 0: not known */
 	uint64_t others;                    /* kinds that only another tool has, a bit each */
 	struct gt_translate_name names[GT_TRANSLATE_NAMES];
 };
+
+/* Notes how long the records of a CUPTI are that is known; what is read then counts instead. */
+void gt_translate_note_lengths(struct gt_translate_notes *notes, uint32_t version);
 
 /* The slot in which the name at @address may be noted. */
 static inline struct gt_translate_name *gt_translate_name_slot(

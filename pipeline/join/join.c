@@ -74,6 +74,13 @@ static void count_unlinked(struct gt_call_join *join, const struct gt_event *eve
 		      1);
 }
 
+/* Counted when it arrives: it may wait for its call when the process is killed, and has no event.
+ */
+static bool is_unwanted(const struct gt_call_join *join, const struct gt_event *event)
+{
+	return event->kind == GT_EVENT_GRAPH && join->leaves_out_graphs;
+}
+
 /* Work that began after the window and whose call was not in it. */
 static bool is_after_window(const struct gt_call_join *join, const struct gt_event *event,
 			    bool linked)
@@ -101,12 +108,9 @@ static void write_record(struct gt_call_join *join, struct gt_event *event,
 {
 	bool linked = found == GT_CORRELATE_KNOWN;
 
-	if (is_after_window(join, event, linked)) {
-		leave_out(join, event->kind);
+	if (is_unwanted(join, event))
 		return;
-	}
-
-	if (event->kind == GT_EVENT_GRAPH && join->leaves_out_graphs) {
+	if (is_after_window(join, event, linked)) {
 		leave_out(join, event->kind);
 		return;
 	}
@@ -148,6 +152,8 @@ void gt_call_join_record(struct gt_call_join *join, const struct gt_event *event
 		gt_outlet_event(join->outlet, event);
 		return;
 	}
+	if (is_unwanted(join, event))
+		leave_out(join, event->kind);
 	gt_unanswered_record(&join->unanswered);
 	found = link_launch(join, &record);
 	if (found != GT_CORRELATE_UNKNOWN || !event->correlation || !join->has_calls) {

@@ -194,6 +194,8 @@ static int start(void *part)
 			gt_cupti_start(gpu->config, gpu->in_init, gpu->waits, &calls, status);
 	gpu->has_cupti = gpu->started == 0;
 	gpu->translate.version = status->version;
+	if (status->version && gpu->translate.notes)
+		gt_translate_note_lengths(gpu->translate.notes, status->version);
 	fill_metadata(gpu);
 	if (!gpu->has_cupti && wanted)
 		gt_log_say("GPU work is not recorded, only CUDA calls and stacks: %s", status->why);

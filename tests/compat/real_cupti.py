@@ -107,7 +107,13 @@ def assertions(folder):
                                        (SOURCE / "collectors/cupti/layout.h").read_text(), re.M) if row[0] in newest]
     kinds = [row for row in re.findall(r"^#define GT_CUPTI_KIND_\w+ +(\d+) /\* (\w+) \*/$",
                                        (SOURCE / "collectors/cupti/layout.h").read_text(), re.M) if "HostLaunch" in newest]
+    lengths = {}  # the last row that the version has reached
+    for since, size, family in re.findall(r"^GT_RECORD_BYTES\(\w+, (\d+), (\d+), (\w+)\)$",
+                                          (SOURCE / "collectors/cupti/library/lengths.def").read_text(), re.M):
+        if int(since) <= api_version(folder):
+            lengths[family] = size
     return ["#include <stddef.h>", "#include <cuda.h>", "#include <cupti_activity.h>"] + [
+        f'_Static_assert(sizeof({newest[family]}) == {size}, "{newest[family]}");' for family, size in lengths.items()] + [
         f'_Static_assert(offsetof({newest[family]}, {field}) == {offset}, "{newest[family]}.{field}");'
         for family, field, offset in rows] + [
         f'_Static_assert({name} == {number}, "{name}");' for number, name in kinds]

@@ -106,6 +106,22 @@ Test(join, a_record_waits_for_its_call)
 	cr_assert_eq(ledger.count[GT_LEDGER_OPS_UNLINKED], 1, "the end");
 }
 
+/* It has no event that recovery could count. */
+Test(join, an_unwanted_graph_is_counted_before_its_call)
+{
+	struct gt_event graph = {
+		.kind = GT_EVENT_GRAPH, .correlation = 1, .start = 200, .end = 300};
+
+	join.leaves_out_graphs = true;
+	gt_call_join_record(&join, &graph);
+	cr_assert_eq(join.unlinked.count, 1);
+	cr_assert_eq(ledger.count[GT_LEDGER_GRAPHS_LEFT_OUT], 1);
+	call(1, 100, &launch);
+	gt_call_join_settle(&join, false);
+	cr_assert_eq(ledger.count[GT_LEDGER_GRAPHS_LEFT_OUT], 1, "once");
+	cr_assert_eq(gt_call_join_in_flight(&join), 0);
+}
+
 /* Written at once and counted: its call may still come. */
 Test(join, without_memory_a_record_does_not_wait)
 {

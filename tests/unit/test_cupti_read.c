@@ -10,6 +10,7 @@
 #include "collectors/cupti/cupti.h"
 #include "collectors/cupti/internal.h"
 #include "collectors/cupti/layout.h"
+#include "collectors/cupti/library/lengths.h"
 #include "collectors/cupti/replay.h"
 #include "collectors/cupti/translate.h"
 
@@ -226,4 +227,38 @@ Test(cupti_read, a_record_that_begins_inside_another_is_refused_by_its_times)
 	cr_assert_eq(count(GT_LEDGER_RECORDS_MEMCPY), 1);
 	cr_assert_eq(count(GT_LEDGER_RECORDS_MEMSET), 1);
 	cr_assert_eq(count(GT_LEDGER_MEMCPYS_UNTIMED), 0);
+}
+
+/* The only copy of a process that was killed: its lengths would fit another one, which begins with
+ * what 12.8 appends to it. */
+Test(cupti_read, lengths_of_a_known_version_need_not_be_found)
+{
+	static struct gt_translate_notes notes;
+	static _Alignas(8) uint8_t data[1024];
+	struct gt_cupti_replay how = {.notes = &notes, .translate = &translate, .unfinished = true};
+	CUpti_ActivityGraphTrace graph = {.kind = CUPTI_ACTIVITY_KIND_GRAPH_TRACE,
+					  .correlationId = 2};
+
+	translate.session_start = trace_clock.first.realtime;
+	translate.emit = ignore;
+	make_copies(data, sizeof(data), 1, CUPTI_ACTIVITY_KIND_MEMCPY);
+	graph.start = trace_clock.first.realtime;
+	graph.end = graph.start + 1000;
+	memcpy(data + COPY_BYTES, &graph, sizeof(graph));
+	gt_translate_note_lengths(&notes, 26);
+	gt_cupti_replay(&how, data, sizeof(data));
+	cr_assert_eq(count(GT_LEDGER_RECORDS_MEMCPY), 1);
+	cr_assert_eq(count(GT_LEDGER_RECORDS_GRAPH), 1);
+}
+
+Test(cupti_read, lengths_of_versions)
+{
+	cr_assert_eq(gt_cupti_record_bytes(18, CUPTI_ACTIVITY_KIND_MEMCPY), 88);
+	cr_assert_eq(gt_cupti_record_bytes(25, CUPTI_ACTIVITY_KIND_MEMCPY), 88);
+	cr_assert_eq(gt_cupti_record_bytes(26, CUPTI_ACTIVITY_KIND_MEMCPY), 96);
+	cr_assert_eq(gt_cupti_record_bytes(130401, CUPTI_ACTIVITY_KIND_MEMCPY), 112);
+	cr_assert_eq(gt_cupti_record_bytes(18, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), 0);
+	cr_assert_eq(gt_cupti_record_bytes(130500, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), 248);
+	cr_assert_eq(gt_cupti_record_bytes(130600, CUPTI_ACTIVITY_KIND_MEMCPY), 0, "not checked");
+	cr_assert_eq(gt_cupti_record_bytes(130500, CUPTI_ACTIVITY_KIND_NAME), 0, "not read");
 }

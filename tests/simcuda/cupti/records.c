@@ -12,17 +12,24 @@
 #define EARLY_NS      20000000000u
 #define DEVICE_RECORD 32 /* bytes of a kernel in a buffer on the device */
 
+/* What 13.4 added behind the last member that the toolkit's header has. */
+#if SIM_CUPTI_VERSION >= 130400
+#define GROWN(type, bytes) (bytes)
+#else
+#define GROWN(type, bytes) sizeof(type)
+#endif
+
 static const size_t sizes[CUPTI_KINDS] = {
-	[CUPTI_ACTIVITY_KIND_KERNEL] = sizeof(cupti_kernel),
-	[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL] = sizeof(cupti_kernel),
-	[CUPTI_ACTIVITY_KIND_MEMCPY] = sizeof(cupti_memcpy),
+	[CUPTI_ACTIVITY_KIND_KERNEL] = GROWN(cupti_kernel, 248),
+	[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL] = GROWN(cupti_kernel, 248),
+	[CUPTI_ACTIVITY_KIND_MEMCPY] = GROWN(cupti_memcpy, 112),
 	[CUPTI_ACTIVITY_KIND_MEMCPY2] = sizeof(cupti_memcpy_peer),
-	[CUPTI_ACTIVITY_KIND_MEMSET] = sizeof(cupti_memset),
+	[CUPTI_ACTIVITY_KIND_MEMSET] = GROWN(cupti_memset, 104),
 	[CUPTI_ACTIVITY_KIND_DRIVER] = sizeof(cupti_api),
 	[CUPTI_ACTIVITY_KIND_RUNTIME] = sizeof(cupti_api),
-	[CUPTI_ACTIVITY_KIND_DEVICE] = sizeof(cupti_device),
+	[CUPTI_ACTIVITY_KIND_DEVICE] = GROWN(cupti_device, 192),
 	[CUPTI_ACTIVITY_KIND_DEVICE_ATTRIBUTE] = sizeof(cupti_device_attribute),
-	[CUPTI_ACTIVITY_KIND_CONTEXT] = sizeof(cupti_context),
+	[CUPTI_ACTIVITY_KIND_CONTEXT] = GROWN(cupti_context, 40),
 	[CUPTI_ACTIVITY_KIND_STREAM] = sizeof(cupti_stream),
 	[CUPTI_ACTIVITY_KIND_SYNCHRONIZATION] = sizeof(cupti_sync),
 	[CUPTI_ACTIVITY_KIND_CUDA_EVENT] = sizeof(cupti_event),
@@ -42,6 +49,20 @@ static const size_t sizes[CUPTI_KINDS] = {
 size_t cupti_record_size(uint32_t kind)
 {
 	return kind < CUPTI_KINDS ? sizes[kind] : 0;
+}
+
+#define RECORD_MAX 256
+
+static void put(const void *record, size_t size)
+{
+	uint8_t whole[RECORD_MAX] = {0};
+	size_t grown;
+	uint32_t kind;
+
+	memcpy(&kind, record, sizeof(kind));
+	memcpy(whole, record, size);
+	grown = cupti_record_size(kind);
+	cupti_buffers_put(whole, grown > size ? grown : size);
 }
 
 static void copy_dims(uint32_t *to, const uint32_t from[3])
@@ -80,7 +101,7 @@ static void put_kernel(const struct sim_op *op, uint32_t kind)
 
 	copy_dims((uint32_t *)&r.gridX, k->grid);
 	copy_dims((uint32_t *)&r.blockX, k->block);
-	cupti_buffers_put(&r, sizeof(r));
+	put(&r, sizeof(r));
 }
 
 static void put_copy(const struct sim_op *op)
@@ -106,7 +127,7 @@ static void put_copy(const struct sim_op *op)
 #if SIM_CUPTI_VERSION >= 26
 	r.copyCount = 1;
 #endif
-	cupti_buffers_put(&r, sizeof(r));
+	put(&r, sizeof(r));
 }
 
 static void put_peer_copy(const struct sim_op *op)
@@ -133,7 +154,7 @@ static void put_peer_copy(const struct sim_op *op)
 			       .channelID = op->channel,
 			       .channelType = CUPTI_CHANNEL_TYPE_ASYNC_MEMCPY};
 
-	cupti_buffers_put(&r, sizeof(r));
+	put(&r, sizeof(r));
 }
 
 static void put_set(const struct sim_op *op)
@@ -154,7 +175,7 @@ static void put_set(const struct sim_op *op)
 			  .channelID = op->channel,
 			  .channelType = CUPTI_CHANNEL_TYPE_COMPUTE};
 
-	cupti_buffers_put(&r, sizeof(r));
+	put(&r, sizeof(r));
 }
 
 static void put_graph(const struct sim_op *op)
@@ -172,7 +193,7 @@ static void put_graph(const struct sim_op *op)
 	r.endDeviceId = op->device;
 	r.endContextId = op->context;
 #endif
-	cupti_buffers_put(&r, sizeof(r));
+	put(&r, sizeof(r));
 }
 
 static void put_operation(const struct sim_op *op)
@@ -207,7 +228,7 @@ static void put_unknown(const struct sim_op *op)
 
 	memset(r.bytes, 0x5a, sizeof(r.bytes));
 	play("unknown_kind", op);
-	cupti_buffers_put(&r, sizeof(r));
+	put(&r, sizeof(r));
 }
 
 /* Kernels of graphs keep their place in the buffers on the device. */
@@ -275,7 +296,7 @@ size_t cupti_operation_size(const struct sim_op *op)
  * read: kind 0, error 21. */
 static void put_incomplete(const struct sim_op *original)
 {
-	uint8_t nothing[sizeof(cupti_kernel)] = {0};
+	uint8_t nothing[RECORD_MAX] = {0};
 	struct sim_op op = *original;
 
 	play("incomplete", &op);
@@ -359,7 +380,7 @@ void cupti_record_api(const struct sim_call *call)
 		       .correlationId = call->correlation,
 		       .returnValue = (uint32_t)call->result};
 
-	cupti_buffers_put(&r, sizeof(r));
+	put(&r, sizeof(r));
 }
 
 void cupti_record_external(uint32_t correlation, CUpti_ExternalCorrelationKind kind, uint64_t id)
@@ -369,7 +390,7 @@ void cupti_record_external(uint32_t correlation, CUpti_ExternalCorrelationKind k
 			    .externalId = id,
 			    .correlationId = correlation};
 
-	cupti_buffers_put(&r, sizeof(r));
+	put(&r, sizeof(r));
 }
 
 void cupti_record_context(const struct sim_resource *what)
@@ -381,7 +402,7 @@ void cupti_record_context(const struct sim_resource *what)
 			   .nullStreamId = 7};
 
 	if (cupti.kinds[CUPTI_ACTIVITY_KIND_CONTEXT])
-		cupti_buffers_put(&r, sizeof(r));
+		put(&r, sizeof(r));
 }
 
 void cupti_record_stream(const struct sim_resource *what)
@@ -396,7 +417,7 @@ void cupti_record_stream(const struct sim_resource *what)
 			  .correlationId = what->correlation};
 
 	if (cupti.kinds[CUPTI_ACTIVITY_KIND_STREAM])
-		cupti_buffers_put(&r, sizeof(r));
+		put(&r, sizeof(r));
 }
 
 static void put_device_attributes(int ordinal, const struct sim_device_facts *f)
@@ -407,10 +428,10 @@ static void put_device_attributes(int ordinal, const struct sim_device_facts *f)
 
 	r.attribute.cu = CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
 	r.value.vUint32 = f->multiprocessors;
-	cupti_buffers_put(&r, sizeof(r));
+	put(&r, sizeof(r));
 	r.attribute.cu = CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
 	r.value.vUint32 = f->shared_per_block_optin;
-	cupti_buffers_put(&r, sizeof(r));
+	put(&r, sizeof(r));
 }
 
 void cupti_record_device(int ordinal)
@@ -453,7 +474,7 @@ void cupti_record_device(int ordinal)
 		return;
 	/* the text behind Device4 says shared, behind Device5 that the client may free it */
 	r.name = SIM_CUPTI_VERSION < 22 ? f->name : strdup(f->name);
-	cupti_buffers_put(&r, sizeof(r));
+	put(&r, sizeof(r));
 }
 
 void cupti_record_sync(const struct sim_sync *sync)
@@ -472,7 +493,7 @@ void cupti_record_sync(const struct sim_sync *sync)
 	r.returnValue = (uint32_t)sync->result;
 #endif
 	if (cupti.kinds[CUPTI_ACTIVITY_KIND_SYNCHRONIZATION])
-		cupti_buffers_put(&r, sizeof(r));
+		put(&r, sizeof(r));
 }
 
 #if SIM_CUPTI_VERSION >= 130100
@@ -491,7 +512,7 @@ static void put_host_node(const struct sim_host_function *function)
 			     .end = cupti_gpu_time(function->end)};
 
 	if (cupti.kinds[HOST_NODE_KIND] && !cupti.whole_graphs)
-		cupti_buffers_put(&r, sizeof(r));
+		put(&r, sizeof(r));
 }
 
 static void put_host_launch(const struct sim_host_function *function)
@@ -507,7 +528,7 @@ static void put_host_launch(const struct sim_host_function *function)
 			       .end = cupti_gpu_time(function->end)};
 
 	if (cupti.kinds[HOST_LAUNCH_KIND])
-		cupti_buffers_put(&r, sizeof(r));
+		put(&r, sizeof(r));
 }
 
 void cupti_record_host_function(const struct sim_host_function *function)
@@ -538,7 +559,7 @@ void cupti_record_event(const struct sim_event_recorded *event)
 	r.cudaEventSyncId = event->event_sync_id;
 #endif
 	if (cupti.kinds[CUPTI_ACTIVITY_KIND_CUDA_EVENT])
-		cupti_buffers_put(&r, sizeof(r));
+		put(&r, sizeof(r));
 }
 
 static void put_pool(const struct sim_memory *memory)
@@ -557,7 +578,7 @@ static void put_pool(const struct sim_memory *memory)
 			       .utilizedSize = memory->pool_used};
 
 	if (cupti.kinds[CUPTI_ACTIVITY_KIND_MEMORY_POOL])
-		cupti_buffers_put(&r, sizeof(r));
+		put(&r, sizeof(r));
 }
 
 static void put_memory(const struct sim_memory *memory)
@@ -584,7 +605,7 @@ static void put_memory(const struct sim_memory *memory)
 		r.memoryPoolConfig.utilizedSize = memory->pool_used;
 	}
 	if (cupti.kinds[CUPTI_ACTIVITY_KIND_MEMORY2])
-		cupti_buffers_put(&r, sizeof(r));
+		put(&r, sizeof(r));
 }
 
 void cupti_record_memory(const struct sim_memory *memory)
@@ -606,5 +627,5 @@ void cupti_record_overhead(CUpti_ActivityOverheadKind kind, uint64_t start, uint
 	r.objectId.pt.processId = (uint32_t)getpid();
 	r.objectId.pt.threadId = cupti_thread_id();
 	if (cupti.kinds[CUPTI_ACTIVITY_KIND_OVERHEAD])
-		cupti_buffers_put(&r, sizeof(r));
+		put(&r, sizeof(r));
 }
