@@ -97,6 +97,14 @@ class TestEnded(unittest.TestCase):
         for verdict in (judge.BAD, judge.HUNG, judge.CRASHED, judge.NOT_TRACED):
             self.assertEqual(judge.exit_status([{"verdict": verdict}], True), 1)
 
+    def test_a_row_that_was_not_tried(self):
+        """The later rounds of the overhead take what time there is."""
+        for group, name, is_open in (("probes", "p", True), ("overhead", "overhead p, round 1", True),
+                                     ("overhead", "overhead p, round 2", False)):
+            row = {"verdict": judge.NO_TIME, "group": group, "name": name}
+            self.assertEqual(judge.is_open(row), is_open)
+            self.assertFalse(judge.is_open(row | {"verdict": judge.OK}))
+
 
 class TestOverhead(unittest.TestCase):
     @staticmethod

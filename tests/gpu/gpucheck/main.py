@@ -23,6 +23,16 @@ the cost of each level of tracing. Builds nothing. Exit status: 0 nothing found,
 or not finished, 2 the report or the bundle cannot be written, 77 no GPU here."""
 
 
+def above_zero(kind):
+    """A type of argparse."""
+    def parse_number(text):
+        number = kind(text)
+        if number <= 0:
+            raise argparse.ArgumentTypeError(f"{text}: more than 0 is needed")
+        return number
+    return parse_number
+
+
 def parse(words):
     parser = argparse.ArgumentParser(prog="gpu-check", description=ABOUT)
     parser.add_argument("--bundle", metavar="DIR",
@@ -33,17 +43,22 @@ def parse(words):
                              "has none (the toolkit's; none: carry none)")
     parser.add_argument("--out", metavar="DIR", default=".",
                         help="folder of gpu-check-report.{txt,json} and the captures (here)")
-    parser.add_argument("--deadline", type=float, default=540, metavar="S",
+    parser.add_argument("--deadline", type=above_zero(float), default=540, metavar="S",
                         help="seconds in all (540)")
-    parser.add_argument("--run-limit", type=float, default=25, metavar="S",
+    parser.add_argument("--run-limit", type=above_zero(float), default=25, metavar="S",
                         help="seconds of one program (25)")
-    parser.add_argument("--rounds", type=int, default=5, help="of the overhead (5)")
+    parser.add_argument("--rounds", type=above_zero(int), default=5, help="of the overhead (5)")
     parser.add_argument("--no-overhead", action="store_true", help="leave the overhead out")
     parser.add_argument("--only", metavar="TEXT", action="append", default=[],
                         help="only rows with TEXT in their name; may be repeated")
     parser.add_argument("--inject", action="store_true",
                         help="add a probe that hangs and one that crashes, to try this check")
-    return parser.parse_args(words)
+    arguments = parser.parse_args(words)
+    if arguments.cupti and not arguments.bundle:
+        parser.error("--cupti goes with --bundle; GPUTRACE_CUPTI names the libcupti to use here")
+    if not arguments.out:
+        parser.error("--out needs the name of a folder")
+    return arguments
 
 
 def use_programs_libraries():
@@ -143,7 +158,6 @@ def open_idle(session):
 
 
 def how_it_ended(done):
-    """The overhead takes what time there is: no time for its last rounds is no finding."""
     late = sum(1 for row in done if row["verdict"] == judge.NO_TIME)
     return f"at the deadline, {late} rows not tried" if late else "complete"
 
@@ -160,6 +174,8 @@ def check(arguments, session, written):
         print(f"gpu-check: {why}: nothing was checked")
         return status
     table, why = wanted_rows(arguments, session)
+    if arguments.only and not table:
+        return refuse(f"--only={' --only='.join(arguments.only)}: no row has that in its name")
     if why:
         session.preflight["no probes"] = why
     written.plan(row.name for row in table)
@@ -178,7 +194,8 @@ def check(arguments, session, written):
             names, left_out = [], f"all: {error.strerror}"
         session.preflight["captures"] = {"files": names, "left out": left_out}
     print(written.finish(how_it_ended(written.rows)), end="")
-    return judge.exit_status(written.rows, True) or int(bool(why))
+    finished = not any(judge.is_open(row) for row in written.rows)
+    return judge.exit_status(written.rows, finished) or int(bool(why))
 
 
 def main(words=None):

@@ -20,6 +20,7 @@ LEVELS = [
 LEVELS_OF_GRAPHS = [(f"graphs: {kind}", ["--stacks=off", f"--graphs={kind}", NULL], "cupti")
                     for kind in ("node", "whole", "off")]
 WRITES_NOTHING = "gputrace: writing nothing"
+STOPPED = "is not recorded"  # in what the tracer says then
 
 
 def levels_of(program):
@@ -33,6 +34,21 @@ def smaller(program):
     return " ".join(words)
 
 
+def missing_work(run, options):
+    """What the trace lacks of the GPU work that is measured; empty: nothing."""
+    trace, told = run.traces[0], run.report
+    wanted = {"graph launches": told.get("graph_launches", 0)}
+    if "--graphs=whole" in options:
+        found = {"graph launches": trace.counts()["graphs"]}
+    elif "--graphs=off" in options:
+        found = {"graph launches": trace.ledger.get("graphs_left_out", 0)}
+    else:
+        wanted = {"kernels": told.get("kernels", 0)}
+        found = {"kernels": trace.counts()["kernels"]}
+    return ", ".join(f"{found[name]} {name} in the trace, {count} in the program"
+                     for name, count in wanted.items() if found[name] < count)
+
+
 def prove(session, program, options, mode):
     """Why @options do not trace @program; empty: they do. Tried with a file in place of null."""
     run = session.traced(smaller(program), *[word for word in options if word != NULL])
@@ -43,10 +59,9 @@ def prove(session, program, options, mode):
     if why:
         return why
     trace = run.traces[0]
-    work = sum(trace.counts().values())
-    if mode == "cupti" and not work and "--graphs=off" not in options:
-        return "no GPU work in the trace"
-    return "" if work or trace.calls or "--graphs=off" in options else "no calls in the trace"
+    if mode == "cupti":
+        return missing_work(run, options)
+    return "" if trace.calls else "no calls in the trace"
 
 
 class Prover:
@@ -62,6 +77,13 @@ class Prover:
         return self.known[key]
 
 
+def what_was_wrong(said):
+    """Of a run that writes no file, by the lines that the tracer said; empty: nothing."""
+    if WRITES_NOTHING not in said:
+        return "the tracer did not say that it recorded"
+    return next((line for line in said if STOPPED in line), "")
+
+
 def traced_time(session, program, options, mode, prover):
     why = prover.why_not(session, program, options, mode)
     if why:
@@ -71,8 +93,7 @@ def traced_time(session, program, options, mode, prover):
     if bad:
         return bad
     if NULL in options:
-        why = run.untraced() or ("" if WRITES_NOTHING in run.ended.err
-                                 else "the tracer did not say that it recorded")
+        why = run.untraced() or what_was_wrong(run.said())
     else:
         why = programs.untraced(run, mode)
     return result(judge.NOT_TRACED, why) if why else timed(run)
@@ -100,10 +121,11 @@ def measure(session, program, level, prover):
 
 def measure_round(session, program, prover, levels=None):
     """One round: each level once. A program that cannot run untraced is not tried traced."""
-    singles = []
-    for level in levels or levels_of(program):
+    singles, levels = [], levels or levels_of(program)
+    for level in levels:
         if session.clock.is_over():
-            break
+            why = f"the deadline was reached before {level[0]}"
+            return result(judge.NO_TIME, why, levels=singles)
         singles.append(measure(session, program, level, prover))
         if level[1] is None and singles[-1]["verdict"] != judge.OK:
             break
@@ -111,7 +133,7 @@ def measure_round(session, program, prover, levels=None):
     worst = next((one for one in bad if one["verdict"] in judge.FINDINGS), bad[0] if bad else None)
     if worst:
         return result(worst["verdict"], f"{worst['level']}: {worst['reason']}", levels=singles)
-    return result(judge.OK if singles else judge.NO_TIME, levels=singles)
+    return result(judge.OK, levels=singles)
 
 
 def measure_graphs(session, program, prover):
