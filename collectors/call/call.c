@@ -325,6 +325,14 @@ uint64_t gt_call_open_stack(void)
 	return record ? record->stack_key : 0;
 }
 
+void gt_call_mark_empty(enum gt_api_domain domain, uint32_t cbid)
+{
+	struct gt_call_record *record = open_record();
+
+	if (record && record->cbid == cbid && record->domain == domain)
+		record->head.flags |= GT_CALL_EMPTY;
+}
+
 void gt_call_mark_captured(void)
 {
 	struct gt_call_record *record = open_record();

@@ -26,6 +26,7 @@ enum gt_call_flag {
 	GT_CALL_CUT = 4,      /* of a sample: the stack has more frames */
 	GT_CALL_OWN_ID = 8,   /* the correlation id is ours: no CUPTI record has it */
 	GT_CALL_TAGGED = 16,  /* it was pushed as external id: CUPTI reports its own id for it */
+	GT_CALL_EMPTY = 32,   /* it copies or sets no bytes: it starts no GPU work */
 };
 
 /* Ring record of a finished call (type GT_RECORD_CALL). A sample (GT_RECORD_SAMPLE,
@@ -97,6 +98,9 @@ uint64_t gt_call_open_stack(void);
 
 /* The open call of this thread makes graph nodes and starts no GPU work. */
 void gt_call_mark_captured(void);
+
+/* The call that has just been entered copies or sets no bytes. Not if it is one inside another. */
+void gt_call_mark_empty(enum gt_api_domain domain, uint32_t cbid);
 
 /* True between _enter and _exit of a call of @thread, the calling thread, whose slot is the ring's
  * open one. @frame: an address in the caller's stack frame. */

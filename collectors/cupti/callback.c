@@ -10,6 +10,7 @@
 #include "collectors/cupti/graph_nodes.h"
 #include "collectors/cupti/hw_trace.h"
 #include "collectors/cupti/internal.h"
+#include "collectors/cupti/library/extents.h"
 #include "collectors/cupti/relay.h"
 #include "collectors/trigger/trigger.h"
 #include "core/guest/forkguard.h"
@@ -62,6 +63,13 @@ static bool is_recorded(enum gt_api_domain domain, uint32_t cbid)
 	       atomic_load_explicit(&gt_cupti.records_retains, memory_order_relaxed);
 }
 
+static void enter(enum gt_api_domain domain, uint32_t cbid, const CUpti_CallbackData *data)
+{
+	gt_call_enter(domain, cbid, data->correlationId);
+	if (__builtin_expect(gt_cupti_is_of_nothing(domain, cbid, data->functionParams), 0))
+		gt_call_mark_empty(domain, cbid);
+}
+
 static void on_api(CUpti_CallbackDomain cupti_domain, uint32_t cbid, const CUpti_CallbackData *data)
 {
 	enum gt_api_domain domain = domain_of(cupti_domain);
@@ -74,7 +82,7 @@ static void on_api(CUpti_CallbackDomain cupti_domain, uint32_t cbid, const CUpti
 	if (!is_recorded(domain, cbid))
 		return;
 	if (is_entry)
-		gt_call_enter(domain, cbid, data->correlationId);
+		enter(domain, cbid, data);
 	else
 		gt_call_exit(domain, cbid, result_of(data));
 }

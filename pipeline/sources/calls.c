@@ -72,7 +72,7 @@ void gt_calls_take(struct gt_calls *calls, const struct gt_call_record *record)
 	enum gt_api_domain domain = (enum gt_api_domain)record->domain;
 	const struct gt_cuda_api *api = gt_cuda_api_find(domain, record->cbid);
 	bool enqueues = api && api->flags & GT_CUDA_ENQUEUES && record->result == 0 &&
-			!(record->head.flags & GT_CALL_CAPTURED);
+			!(record->head.flags & (GT_CALL_CAPTURED | GT_CALL_EMPTY));
 	struct gt_event event = {
 		.kind = GT_EVENT_API,
 		.tid = record->tid,

@@ -5,6 +5,7 @@
  *
  *   work=N                  N rounds of three operations; waits for them
  *   launch=N                the same, without the wait
+ *   nothing                 copies and sets of no bytes
  *   Start, Stop             cudaProfilerStart, cudaProfilerStop
  *   cuStart, cuStop         cuProfilerStart, cuProfilerStop
  *   push=NAME, pop          an NVTX range; of another domain: push=NAME@DOMAIN, pop=DOMAIN
@@ -41,6 +42,19 @@ static void work(const char *count)
 {
 	launch(count);
 	check((int)cudaStreamSynchronize(device.stream), "cudaStreamSynchronize");
+}
+
+static void nothing(const char *value)
+{
+	CUdeviceptr address = (CUdeviceptr)(uintptr_t)device.data;
+
+	check((int)cudaMemcpyAsync(device.data, &device, 0, cudaMemcpyHostToDevice, device.stream),
+	      "cudaMemcpyAsync");
+	check((int)cudaMemset(device.data, 0, 0), "cudaMemset");
+	check((int)cudaMemset2DAsync(device.data, 64, 0, 16, 0, device.stream),
+	      "cudaMemset2DAsync");
+	check((int)cuMemcpyDtoDAsync(address, address, 0, device.stream), "cuMemcpyDtoDAsync");
+	check((int)cuMemsetD32Async(address, 0, 0, device.stream), "cuMemsetD32Async");
 }
 
 static void start(const char *value)
@@ -136,6 +150,7 @@ static const struct {
 } steps[] = {
 	{"work", work},
 	{"launch", launch},
+	{"nothing", nothing},
 	{"Start", start},
 	{"Stop", stop},
 	{"cuStart", cu_start},

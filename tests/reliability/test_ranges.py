@@ -131,6 +131,12 @@ class Ranges(unittest.TestCase):
         for kind in ("kernels", "memcpys", "memsets"):
             self.assertEqual(sum(ledger[kind + "_written"] for ledger in ledgers), 3000)
 
+    def test_copies_of_nothing(self):
+        """They have no record, and none is missed."""
+        trace = self.go(API, f"work=5 Start work=2 nothing work=2 Stop {LATER}")
+        self.check(trace, 5, 4)
+        self.assertEqual(trace.ledger["launches_seen"], 12)
+
     def test_unknown_range(self):
         self.check(self.go("python:train", "work=4"), 0, 4)
         self.assertIn("'python:train' is no value for GPUTRACE_CAPTURE_RANGE", self.said[0])
