@@ -24,6 +24,7 @@ static _Atomic uint32_t state; /* futex, enum gt_trigger_state */
 static _Atomic uint32_t open;  /* ranges */
 static _Atomic bool profiled;  /* between Start and Stop */
 static _Atomic uint64_t ended;
+static _Atomic bool in_vain; /* a thread has waited its time: no other one does */
 
 int gt_trigger_arm(const char *text, bool ends)
 {
@@ -46,6 +47,7 @@ void gt_trigger_forked(void)
 	atomic_store(&wake, NULL);
 	atomic_store(&open, 0);
 	atomic_store(&profiled, false);
+	in_vain = false;
 	if (gt_trigger_kind != GT_CAPTURE_ALL)
 		atomic_store(&state, GT_TRIGGER_WAITS);
 }
@@ -59,10 +61,11 @@ static void await(void)
 {
 	uint64_t now = gt_clock_now(), until = now + PATIENCE_NS;
 
-	while (atomic_load(&state) == GT_TRIGGER_ASKED && now < until) {
+	while (atomic_load(&state) == GT_TRIGGER_ASKED && now < until && !in_vain) {
 		gt_futex_wait(&state, GT_TRIGGER_ASKED, until - now);
 		now = gt_clock_now();
 	}
+	in_vain |= now >= until;
 }
 
 /* What the session does, if this process has one. */

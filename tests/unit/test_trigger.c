@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Ranges that begin and end the recording, without and with a session.
+ */
+#include "collectors/trigger/trigger.h"
+
+#include <criterion/criterion.h>
+#include <pthread.h>
+
+#include "core/guest/clock.h"
+#include "core/guest/forkguard.h"
+
+static _Atomic int changes, ends;
+
+static void on_change(void)
+{
+	changes++;
+}
+
+/* As the drain thread, at once. */
+static void begin_at_once(void)
+{
+	changes++;
+	gt_trigger_begun();
+}
+
+static void on_end(void)
+{
+	ends++;
+}
+
+static enum gt_trigger_state state(void)
+{
+	uint64_t ended;
+
+	return gt_trigger_look(&ended);
+}
+
+static void setup(void)
+{
+	cr_assert_eq(gt_forkguard_arm(), 0);
+}
+
+TestSuite(trigger, .init = setup);
+
+Test(trigger, nothing_asked_for)
+{
+	cr_assert_eq(gt_trigger_arm("", true), 0);
+	cr_assert_eq(state(), GT_TRIGGER_NONE);
+	gt_trigger_call(GT_API_RUNTIME, 171);
+	gt_trigger_disarm();
+	cr_assert_eq(state(), GT_TRIGGER_NONE);
+	cr_assert_eq(gt_trigger_arm("nvtx:", true), -EINVAL);
+	cr_assert_eq(state(), GT_TRIGGER_NONE, "all is recorded");
+}
+
+Test(trigger, a_range_before_the_session)
+{
+	gt_trigger_arm("nvtx:a", true);
+	gt_trigger_enter();
+	cr_assert_eq(state(), GT_TRIGGER_ASKED);
+	gt_trigger_leave();
+	cr_assert_eq(state(), GT_TRIGGER_WAITS, "nothing was recorded of it");
+	gt_trigger_enter();
+	gt_trigger_begun(); /* the session starts in it */
+	cr_assert_eq(state(), GT_TRIGGER_RUNS);
+}
+
+Test(trigger, nested_ranges)
+{
+	uint64_t before, ended;
+
+	gt_trigger_arm("nvtx:a", true);
+	gt_trigger_serve(begin_at_once, on_end);
+	gt_trigger_enter();
+	cr_assert_eq(state(), GT_TRIGGER_RUNS);
+	gt_trigger_enter();
+	gt_trigger_leave();
+	cr_assert_eq(state(), GT_TRIGGER_RUNS);
+	before = gt_clock_now();
+	gt_trigger_leave();
+	cr_assert_eq(gt_trigger_look(&ended), GT_TRIGGER_ENDED);
+	cr_assert(ended >= before && ended <= gt_clock_now());
+	cr_assert_eq(ends, 1);
+	gt_trigger_enter();
+	gt_trigger_leave();
+	cr_assert_eq(state(), GT_TRIGGER_ENDED, "once");
+	cr_assert_eq(changes, 2, "the begin and the end");
+}
+
+Test(trigger, the_profiler)
+{
+	gt_trigger_arm("cudaProfilerApi", true);
+	gt_trigger_serve(begin_at_once, on_end);
+	gt_trigger_call(GT_API_RUNTIME, 172);
+	gt_trigger_call(GT_API_RUNTIME, 211);
+	cr_assert_eq(state(), GT_TRIGGER_WAITS, "a stop without a start, a launch");
+	gt_trigger_call(GT_API_RUNTIME, 171);
+	gt_trigger_call(GT_API_DRIVER, 308);
+	cr_assert_eq(state(), GT_TRIGGER_RUNS);
+	gt_trigger_call(GT_API_DRIVER, 309);
+	cr_assert_eq(state(), GT_TRIGGER_ENDED,
+		     "the driver's call inside the runtime's is the same");
+}
+
+Test(trigger, without_end)
+{
+	gt_trigger_arm("nvtx:a", false);
+	gt_trigger_serve(begin_at_once, on_end);
+	gt_trigger_enter();
+	gt_trigger_leave();
+	cr_assert_eq(state(), GT_TRIGGER_RUNS);
+	cr_assert_eq(ends, 0);
+}
+
+static void *begin_later(void *unused)
+{
+	while (!changes)
+		continue;
+	gt_trigger_begun();
+	return unused;
+}
+
+Test(trigger, the_thread_waits_until_it_is_recorded)
+{
+	pthread_t thread;
+
+	gt_trigger_arm("nvtx:a", true);
+	gt_trigger_serve(on_change, on_end);
+	cr_assert_eq(pthread_create(&thread, NULL, begin_later, NULL), 0);
+	gt_trigger_enter();
+	cr_assert_eq(state(), GT_TRIGGER_RUNS);
+	pthread_join(thread, NULL);
+}
+
+Test(trigger, not_for_ever)
+{
+	uint64_t start = gt_clock_now();
+
+	gt_trigger_arm("nvtx:a", true);
+	gt_trigger_serve(on_change, on_end);
+	gt_trigger_enter();
+	cr_assert_geq(gt_clock_now() - start, 1900000000u);
+	cr_assert_eq(state(), GT_TRIGGER_ASKED);
+	start = gt_clock_now();
+	gt_trigger_enter();
+	cr_assert_lt(gt_clock_now() - start, 1000000000u, "one has waited");
+	gt_trigger_leave();
+	gt_trigger_leave();
+	cr_assert_eq(state(), GT_TRIGGER_ENDED, "an empty window");
+}
+
+Test(trigger, a_forked_child)
+{
+	gt_trigger_arm("nvtx:a", true);
+	gt_trigger_serve(begin_at_once, on_end);
+	gt_trigger_enter();
+	gt_trigger_leave();
+	gt_trigger_forked();
+	cr_assert_eq(state(), GT_TRIGGER_WAITS);
+	gt_trigger_enter();
+	cr_assert_eq(state(), GT_TRIGGER_ASKED, "nobody is there to begin, and nobody waits");
+}
+
+Test(trigger, names)
+{
+	gt_trigger_arm("nvtx:st*@l?b", true);
+	cr_assert(gt_trigger_is_named("step", 4, "lib"));
+	cr_assert_not(gt_trigger_is_named("step", 4, ""));
+	cr_assert_not(gt_trigger_is_named("rest", 4, "lib"));
+}
