@@ -48,8 +48,9 @@ static struct {
 	_Atomic uint32_t crashes;                    /* futex: answered so far */
 	_Atomic bool leaves_cupti;                   /* who ends the process may hold its locks */
 	_Atomic int busy;                            /* 1: somebody holds the pipeline */
-	_Atomic bool is_over; /* --duration: the file is closed, the program goes on */
-	bool is_repaired;     /* afterwards, by gputrace run */
+	_Atomic bool is_ending; /* the window ends, and the file is being closed */
+	_Atomic bool is_over;   /* it is closed, and the program goes on */
+	bool is_repaired;       /* afterwards, by gputrace run */
 } drain;
 
 static bool try_hold(void)
@@ -179,8 +180,12 @@ static bool fetch_last(struct gt_pipeline *p)
 
 static void finish(struct gt_pipeline *p)
 {
+	uint64_t now = gt_clock_now();
+
 	if (!try_hold())
 		return;
+	if (gt_turn_window(p, now) == GT_WINDOW_ENDS) /* as the process does */
+		gt_turn_window_ended(p, now);
 	if (!atomic_load(&drain.leaves_cupti) && !fetch_last(p))
 		return;
 	gt_turn_close(p); /* and stays busy: nobody may follow */
@@ -255,17 +260,22 @@ static bool begin_window(struct gt_pipeline *p)
 	return true;
 }
 
-/* As the end of the process, but for the program's threads, which go on. */
-static void end_window(struct gt_pipeline *p)
+/* As the end of the process, but for the program's threads, which go on. False: the process ends,
+ * and its exit waits for the loop. */
+static bool end_window(struct gt_pipeline *p)
 {
-	if (!atomic_exchange(&drain.running, 0))
-		return; /* the process ends */
+	atomic_store(&drain.is_ending, true);
+	if (!atomic_exchange(&drain.running, 0)) {
+		atomic_store(&drain.is_ending, false);
+		return false;
+	}
 	gt_turn_window_ended(p, gt_clock_now());
 	gt_collectors_rest(drain.collectors); /* work that has a record has a call */
 	gt_collectors_stop(drain.collectors);
 	finish(p);
 	gt_collectors_release(drain.collectors);
 	atomic_store(&drain.is_over, true);
+	return true;
 }
 
 /* False: the thread has nothing more to do. */
@@ -275,9 +285,7 @@ static bool follow_window(struct gt_pipeline *p)
 
 	if (step == GT_WINDOW_BEGINS)
 		return begin_window(p);
-	if (step == GT_WINDOW_ENDS)
-		end_window(p);
-	return step != GT_WINDOW_ENDS;
+	return step != GT_WINDOW_ENDS || !end_window(p);
 }
 
 /* Awake in time before a ring fills: a full one of 2 MiB takes 35 000 calls. */
@@ -388,17 +396,30 @@ static void take_over(struct gt_pipeline *p, uint64_t timeout_ns)
 	gt_write_signals_restore(&before, true);
 }
 
-/* Has the thread finish, and waits for it. False: it has not, in time. */
-static bool await_finish(uint64_t timeout_ns)
+/* False: the file is not closed in time. */
+static bool await_close(uint64_t timeout_ns)
 {
 	uint64_t until = gt_clock_now() + timeout_ns;
 	uint64_t now;
 
-	atomic_store(&drain.stop, 1);
-	wake();
 	while (!atomic_load(&drain.finished) && (now = gt_clock_now()) < until)
 		gt_futex_wait(&drain.finished, 0, until - now);
 	return atomic_load(&drain.finished);
+}
+
+/* Has the thread finish, and waits for it. False: it has not, in time. */
+static bool await_finish(uint64_t timeout_ns)
+{
+	atomic_store(&drain.stop, 1);
+	wake();
+	return await_close(timeout_ns);
+}
+
+/* The thread closes the file because the window has ended. */
+static void await_window(uint64_t timeout_ns)
+{
+	if (atomic_load(&drain.is_ending) && gt_forkguard_holds() && !await_close(timeout_ns))
+		report_unclosed(timeout_ns);
 }
 
 /* True for one caller only. */
@@ -412,9 +433,12 @@ void gt_drain_finish(uint64_t timeout_ns)
 	if (atomic_load(&drain.is_over))
 		return;
 	gt_collectors_stop(drain.collectors);
-	if (may_finish() && !await_finish(timeout_ns))
+	if (!may_finish())
+		await_window(timeout_ns);
+	else if (!await_finish(timeout_ns))
 		take_over(drain.pipeline, timeout_ns);
-	gt_collectors_release(drain.collectors);
+	if (!atomic_load(&drain.is_ending)) /* else the thread does it */
+		gt_collectors_release(drain.collectors);
 }
 
 void gt_drain_finish_abruptly(uint64_t timeout_ns, bool ask_cupti)
@@ -422,8 +446,10 @@ void gt_drain_finish_abruptly(uint64_t timeout_ns, bool ask_cupti)
 	if (atomic_load(&drain.is_over))
 		return;
 	gt_collectors_stop(drain.collectors);
-	if (!may_finish())
+	if (!may_finish()) {
+		await_window(timeout_ns);
 		return;
+	}
 	atomic_store(&drain.leaves_cupti, !ask_cupti);
 	await_finish(timeout_ns);
 }

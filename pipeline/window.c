@@ -113,7 +113,7 @@ static uint64_t next_change(const struct gt_window *window)
 
 enum gt_window_step gt_window_step(const struct gt_window *window, uint64_t now)
 {
-	if (now < next_change(window))
+	if (window->ended || now < next_change(window))
 		return GT_WINDOW_STAYS;
 	return gt_window_waits(window) ? GT_WINDOW_BEGINS : GT_WINDOW_ENDS;
 }
@@ -156,5 +156,5 @@ void gt_window_ended(struct gt_window *window, uint64_t now, const struct gt_clo
 		       (unsigned long)since_start(metadata, to));
 	metadata->window_end = to;
 	metadata->generation++;
-	window->length = 0;
+	window->ended = true;
 }

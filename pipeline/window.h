@@ -18,6 +18,7 @@ struct gt_window {
 	uint64_t begin;  /* 0: from the start of the session on; UINT64_MAX: with its range */
 	uint64_t length; /* 0: without end */
 	uint64_t began;  /* 0: not yet */
+	bool ended;
 };
 
 /* What is to be done now. */

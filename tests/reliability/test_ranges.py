@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 import harness
@@ -71,6 +72,16 @@ class Ranges(unittest.TestCase):
 
     def test_started_twice_and_stopped_twice(self):
         self.check(self.go(API, f"Stop work=5 Start work=2 Start work=2 Stop Stop {LATER}"), 5, 4)
+
+    def test_the_program_ends_with_its_range(self):
+        """Nothing waits, and nothing is lost."""
+        for steps in ("work=5 Start work=6 Stop", "work=5 Start work=6 Stop work=2", "Start work=6 Stop"):
+            for _ in range(5):
+                with self.subTest(steps=steps):
+                    before = time.monotonic()
+                    self.check(self.go(API, steps), 5 if steps.startswith("work") else 0, 6)
+                    self.assertLess(time.monotonic() - before, 60)
+                    self.assertEqual(self.said, [])
 
     def test_without_end(self):
         """--capture-range-end=none."""

@@ -93,6 +93,15 @@ class Window(unittest.TestCase):
         self.assertLess(len(trace.gpu), len(self.truth.operations) - 20)
         self.assertRegex(trace.root["metadata"]["window"], r"^from 0 ms to \d+ ms$")
 
+    def test_the_program_ends_with_the_window(self):
+        """A moment before, or while the file is being closed."""
+        for ms in range(290, 420, 30):
+            with self.subTest(ms=ms):
+                self.setUp()
+                self.go("work=300", f"GPUTRACE_DURATION={ms}ms")
+                self.check_work(self.read(), last=False)
+                self.assertEqual(self.said, [])
+
     def test_both(self):
         self.go("work=300 work-until work=300", "GPUTRACE_DELAY=400ms", "GPUTRACE_DURATION=500ms",
                 gates=[lambda: closed(self.out)])
