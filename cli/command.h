@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A subcommand of gputrace-cli: one file cmd_<name>.c each, listed in cli/main.c. main only.
+ * A subcommand of gputrace-cli: one file commands/<name>.c each, listed in cli/main.c. main only.
  */
 #ifndef GT_CLI_COMMAND_H
 #define GT_CLI_COMMAND_H

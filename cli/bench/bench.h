@@ -2,10 +2,11 @@
  *
  * What the parts of `gputrace bench` share:
  *
- *   tables.c  workloads, levels (tracers and how much they record)
- *   run.c     one run of one workload under one level
- *   report.c  medians, what was added, the split; table, json, markdown
- *   cmd_bench.c     the command: which runs, in which order
+ *   tables.c   workloads, levels (tracers and how much they record)
+ *   run.c      one run of one workload under one level
+ *   report.c   medians, what was added, the split; table, json, markdown
+ *
+ * The command, cli/commands/bench.c: which runs, in which order.
  *
  * One thread.
  */

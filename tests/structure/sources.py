@@ -71,9 +71,10 @@ MAY_INCLUDE = {
     "transform": GUEST_CORE | READERS | {"trace", "analysis", "analysis/table", "recover", "writers"},
     "cli/run": GUEST_CORE | READERS | {"trace", "recover"},
     "cli/bench": GUEST_CORE | READERS | {"analysis/table"},
-    "cli": GUEST_CORE | READERS | {"trace", "analysis", "analysis/report", "analysis/table",
-                                   "analysis/verify", "recover", "transform", "writers",
-                                   "cli/bench", "cli/run"},
+    "cli": GUEST_CORE | READERS | {"trace", "analysis", "analysis/table", "recover"},
+    "cli/commands": GUEST_CORE | READERS | {"trace", "analysis", "analysis/report", "analysis/table",
+                                            "analysis/verify", "recover", "transform", "writers",
+                                            "cli", "cli/bench", "cli/run"},
     "bench": GUEST_CORE | COLLECTORS,
 }
 # The composition of all parts of the pipeline, and who starts, turns and replays one: no part knows it.
