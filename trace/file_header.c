@@ -8,6 +8,7 @@
 
 #include "readers/chrome/reading_events.h"
 #include "readers/events.h"
+#include "readers/progress.h"
 
 static int stop_at_first(const struct gt_trace_event *record, const struct gt_header *header,
 			 void *data)
@@ -55,9 +56,36 @@ static int read_json(struct gt_input *in, void *data, struct gt_reading *ret_rea
 	return gt_reader_read_input(in, stop_at_first, data, ret_reading);
 }
 
+static int read_json_whole(struct gt_input *in, void *data, struct gt_reading *ret_reading)
+{
+	(void)data;
+	return gt_reader_read_input(in, NULL, NULL, ret_reading);
+}
+
 int gt_file_header(const char *path, struct gt_reading *ret_reading)
 {
 	int rc = gt_reader_read_either(path, read_json, read_pftrace, NULL, ret_reading);
 
 	return rc == -ECANCELED || rc > 0 ? 0 : rc;
+}
+
+/* Kineto writes what it learns last, as the base of its times, behind the events. */
+static bool may_go_on_behind(const struct gt_reading *reading)
+{
+	const struct gt_header *header = &reading->header;
+
+	return !reading->is_pftrace && reading->form == GT_FORM_OBJECT && reading->events &&
+	       !(header->has_base && header->has_rank &&
+		 gt_header_find(header, "deviceProperties"));
+}
+
+int gt_file_header_whole(const char *path, struct gt_reading *ret_reading)
+{
+	int rc = gt_file_header(path, ret_reading);
+
+	if (rc || !may_go_on_behind(ret_reading))
+		return rc;
+	gt_reading_fini(ret_reading);
+	gt_progress_expect_file(path);
+	return gt_reader_read_either(path, read_json_whole, read_pftrace, NULL, ret_reading);
 }

@@ -12,4 +12,8 @@
  * either case. */
 int gt_file_header(const char *path, struct gt_reading *ret_reading);
 
+/* The same with the members behind the events: reads the whole file unless the base of the times,
+ * the rank and the devices stand before them, as in gputrace's own. */
+int gt_file_header_whole(const char *path, struct gt_reading *ret_reading);
+
 #endif

@@ -200,6 +200,18 @@ static void edit_int(struct transform_merge *m, const struct gt_span *span, int6
 		snprintf(edit->text, sizeof(edit->text), "%" PRId64, value);
 }
 
+/* Also one in quotes, which stay; a text is nobody's number. */
+static void edit_pid(struct transform_merge *m, const struct gt_trace_event *record)
+{
+	int64_t merged = merged_pid(m, record->pid);
+	struct edit *edit = NULL;
+
+	if (record->pid >= 0 || record->pid_text.kind == GT_SPAN_NUMBER)
+		edit = new_edit(m, &record->pid_text);
+	if (edit)
+		snprintf(edit->text, sizeof(edit->text), "%" PRId64, merged);
+}
+
 /* The sum of two ids; beyond what a number holds it wraps around. */
 static int64_t id_sum(int64_t a, int64_t b)
 {
@@ -355,7 +367,7 @@ static int copy_event(const struct gt_trace_event *record, const struct gt_heade
 	m->edit_count = 0;
 	m->now = record->has_ts ? shifted(m, record->ts) : 0;
 	if (record->has_pid)
-		edit_int(m, &record->pid_text, merged_pid(m, record->pid));
+		edit_pid(m, record);
 	if (record->has_id)
 		edit_id(m, &record->id_text, ID_CALL);
 	if (m->ts_shift && record->has_ts && (edit = new_edit(m, &record->ts_text)))
@@ -389,7 +401,7 @@ struct source {
 static int read_source(struct source *source, const char *path, struct gt_merge_result *result)
 {
 	struct gt_reading reading;
-	int rc = gt_file_header(path, &reading);
+	int rc = gt_file_header_whole(path, &reading);
 	const char *text;
 
 	source->path = path;

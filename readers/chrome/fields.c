@@ -63,7 +63,19 @@ static const char *arg_member(struct gt_scan *scan, const struct gt_span *key, c
 	return next;
 }
 
-/* Reads a pid or tid: a number, or a text, which is hashed to a negative number. */
+static bool is_whole_number(const struct gt_span *span)
+{
+	uint32_t i = span->len > 1 && span->text[0] == '-';
+
+	if (!span->len || span->len > 19)
+		return false;
+	while (i < span->len && span->text[i] >= '0' && span->text[i] <= '9')
+		i++;
+	return i == span->len;
+}
+
+/* Reads a pid or tid: a number, also one in quotes, or a text, which is hashed to a negative
+ * number. */
 static bool read_track(const struct gt_span *span, int64_t *ret_value)
 {
 	uint32_t hash = 2166136261u;
@@ -72,6 +84,8 @@ static bool read_track(const struct gt_span *span, int64_t *ret_value)
 		return gt_span_int(span, ret_value);
 	if (span->kind != GT_SPAN_STRING)
 		return false;
+	if (is_whole_number(span) && gt_span_int(span, ret_value))
+		return true;
 	for (uint32_t i = 0; i < span->len; i++)
 		hash = (hash ^ (unsigned char)span->text[i]) * 16777619u;
 	*ret_value = -2 - (int64_t)(hash & 0x3fffffff);

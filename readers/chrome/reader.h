@@ -27,7 +27,7 @@ struct gt_trace_event {
 	char ph; /* 0: the event has none */
 	bool has_ts, has_dur, has_pid, has_tid, has_id;
 	int64_t ts, dur;  /* ns, exactly the value of the decimal text */
-	int64_t pid, tid; /* a text ("Spans") becomes a negative number, its hash */
+	int64_t pid, tid; /* a text ("Spans") becomes a negative number, its hash; "7" is 7 */
 	int64_t id;
 	struct gt_span name, cat; /* decoded; GT_SPAN_NONE when absent */
 	struct gt_span pid_text, tid_text, id_text, ts_text, dur_text; /* as in the file */
