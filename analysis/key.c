@@ -159,16 +159,38 @@ static const char *nearest(const struct gt_model *model, uint32_t stack, struct 
 	return text;
 }
 
-/* The innermost Python function around the call, for traces without stacks. */
-static const char *nearest_range(const struct gt_model *model, const struct gt_op *op,
+/* The same of the Python functions that are open on a row at @t. */
+static uint32_t nearest_on_row(const struct gt_model *model, uint32_t row, int64_t t)
+{
+	uint32_t range = gt_model_range_at(model, row, GT_RANGE_PYTHON, t);
+	struct gt_frame frame;
+
+	for (; range != GT_NONE; range = gt_model_range_around(model, range, t)) {
+		gt_frame_parse(gt_model_name(model, model->ranges.at[range].name), &frame);
+		if (frame.line)
+			break;
+	}
+	return range;
+}
+
+/* For traces without stacks: the Python functions around the call are one. */
+static const char *nearest_range(const struct gt_model *model, const struct gt_call *call,
 				 struct gt_frame *ret_frame)
 {
-	uint32_t range = innermost(model, gt_model_call_of(model, op), GT_RANGE_PYTHON);
+	uint32_t row = call ? call->thread : GT_NONE, best = GT_NONE;
 	const char *text;
 
-	if (range == GT_NONE)
+	for (; row != GT_NONE; row = model->threads.at[row].beside) {
+		uint32_t range = nearest_on_row(model, row, call->start);
+
+		if (range != GT_NONE && (best == GT_NONE || is_inside(model, range, best)))
+			best = range;
+	}
+	if (best == GT_NONE)
+		best = innermost(model, call, GT_RANGE_PYTHON);
+	if (best == GT_NONE)
 		return NULL;
-	text = gt_model_name(model, model->ranges.at[range].name);
+	text = gt_model_name(model, model->ranges.at[best].name);
 	gt_frame_parse(text, ret_frame);
 	return text;
 }
@@ -195,7 +217,7 @@ static void code_key(const struct gt_model *model, const struct gt_op *op, enum 
 	const char *text = nearest(model, op->stack, &frame);
 
 	if (!text)
-		text = nearest_range(model, op, &frame);
+		text = nearest_range(model, gt_model_call_of(model, op), &frame);
 	if (!text)
 		snprintf(out, size, "%s", GT_KEY_UNKNOWN);
 	else
@@ -207,6 +229,13 @@ const char *gt_key_launching(const struct gt_model *model, uint32_t stack)
 	struct gt_frame frame;
 
 	return nearest(model, stack, &frame);
+}
+
+const char *gt_key_launching_range(const struct gt_model *model, const struct gt_call *call)
+{
+	struct gt_frame frame;
+
+	return nearest_range(model, call, &frame);
 }
 
 bool gt_key_of_frame(const char *text, const char *launching, enum gt_key key, char *out,

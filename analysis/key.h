@@ -51,6 +51,9 @@ void gt_key_of_range(const struct gt_model *model, const struct gt_model_range *
  * NULL: it has none. */
 const char *gt_key_launching(const struct gt_model *model, uint32_t stack);
 
+/* The same of the Python functions around a call, for operations without a stack. */
+const char *gt_key_launching_range(const struct gt_model *model, const struct gt_call *call);
+
 /* The text of LINE, FUNCTION or MODULE for the frame @text. False: it has none, a frame without a
  * source line that is not the @launching one. */
 bool gt_key_of_frame(const char *text, const char *launching, enum gt_key key, char *out,

@@ -61,16 +61,23 @@ static const struct gt_column code_columns[] = {
 	{"name", "Name", "name", GT_COLUMN_CODE},
 };
 
-static const struct gt_column size_columns[] = {
-	{"total", "Total (MB)", "total", GT_COLUMN_BYTES},
-	{"count", "Count", "count", GT_COLUMN_COUNT},
-	{"mean", "Avg (MB)", "mean", GT_COLUMN_BYTES},
-	{"median", "Med (MB)", "median", GT_COLUMN_BYTES},
-	{"min", "Min (MB)", "min", GT_COLUMN_BYTES},
-	{"max", "Max (MB)", "max", GT_COLUMN_BYTES},
-	{"stddev", "StdDev (MB)", "stddev", GT_COLUMN_BYTES},
-	{"name", "Operation", "operation", GT_COLUMN_TEXT},
-};
+#define SIZE_COLUMNS(...)                                                                          \
+	{                                                                                          \
+		{"total", "Total (MB)", "total", GT_COLUMN_BYTES},                                 \
+			{"count", "Count", "count", GT_COLUMN_COUNT},                              \
+			__VA_ARGS__{"mean", "Avg (MB)", "mean", GT_COLUMN_BYTES},                  \
+			{"median", "Med (MB)", "median", GT_COLUMN_BYTES},                         \
+			{"min", "Min (MB)", "min", GT_COLUMN_BYTES},                               \
+			{"max", "Max (MB)", "max", GT_COLUMN_BYTES},                               \
+			{"stddev", "StdDev (MB)", "stddev", GT_COLUMN_BYTES},                      \
+			{"name", "Operation", "operation", GT_COLUMN_TEXT},                        \
+	}
+#define SIZES_WIDTH 8
+
+/* The sizes that a trace tells; where it does not tell all, of how many. */
+static const struct gt_column size_columns[] = SIZE_COLUMNS();
+static const struct gt_column some_size_columns[] =
+	SIZE_COLUMNS({"of", "Operations", "of", GT_COLUMN_COUNT}, );
 
 static const struct gt_column nvtx_columns[] = {
 	{"share", "Time (%)", "share", GT_COLUMN_PERCENT},
@@ -108,7 +115,7 @@ static double grand_total(const struct gt_groups *groups)
 }
 
 /* One row per group, largest total first; @ranges: their names have the style in front. */
-static void fill_sum(struct gt_table *table, struct gt_groups *groups, bool share, bool ranges)
+static void fill_sum(struct gt_table *table, struct gt_groups *groups, bool ranges)
 {
 	double total = grand_total(groups);
 
@@ -116,12 +123,39 @@ static void fill_sum(struct gt_table *table, struct gt_groups *groups, bool shar
 		struct gt_moments m = gt_dist_moments(&groups->list.at[i].value);
 		const char *name = gt_group_name(groups, &groups->list.at[i]);
 
-		if (share)
-			gt_table_number(table, total > 0 ? (double)m.total * 100 / total : 0);
+		gt_table_number(table, total > 0 ? (double)m.total * 100 / total : 0);
 		add_moments(table, &m);
 		if (ranges)
 			gt_table_text(table, gt_stats_range_style(name));
 		gt_table_text(table, ranges ? gt_stats_range_name(name) : name);
+	}
+	gt_table_sort(table, "total");
+}
+
+/* Tag of struct gt_group: operations whose size is not known. */
+#define TAG_SIZELESS 3
+
+/* One row per group, largest total first. A size that the trace does not tell is in no sum. */
+static void fill_sizes(struct gt_table *table, struct gt_groups *groups, bool all_known)
+{
+	for (size_t i = 0; i < groups->list.count; i++) {
+		struct gt_group *group = &groups->list.at[i];
+		struct gt_moments m = gt_dist_moments(&group->value);
+		const double moments[] = {m.mean, m.median, (double)m.min, (double)m.max, m.stddev};
+
+		if (m.count)
+			gt_table_number(table, (double)m.total);
+		else
+			gt_table_absent(table, "-");
+		gt_table_number(table, (double)m.count);
+		if (!all_known)
+			gt_table_number(table, (double)m.count + (double)group->tag[TAG_SIZELESS]);
+		for (size_t k = 0; k < sizeof(moments) / sizeof(moments[0]); k++)
+			if (m.count)
+				gt_table_number(table, moments[k]);
+			else
+				gt_table_absent(table, "-");
+		gt_table_text(table, gt_group_name(groups, group));
 	}
 	gt_table_sort(table, "total");
 }
@@ -131,6 +165,16 @@ struct pick {
 	unsigned int kinds; /* bit GT_OP_x */
 	bool bytes;
 };
+
+static bool add_value(struct gt_group *group, const struct gt_op *op, struct pick pick)
+{
+	if (!pick.bytes)
+		return gt_dist_add(&group->value, op->dur);
+	if (op->bytes != GT_NO_BYTES)
+		return gt_dist_add(&group->value, op->bytes);
+	group->tag[TAG_SIZELESS]++;
+	return true;
+}
 
 static int group_ops(const struct gt_job *job, const struct gt_filter *filter, struct pick pick,
 		     enum gt_key key, struct gt_groups *groups)
@@ -148,7 +192,7 @@ static int group_ops(const struct gt_job *job, const struct gt_filter *filter, s
 			if (!(pick.kinds >> op->kind & 1) || !gt_filter_op(filter, model, op))
 				continue;
 			group = gt_key_group(model, op, key, &known, groups);
-			if (!group || !gt_dist_add(&group->value, pick.bytes ? op->bytes : op->dur))
+			if (!group || !add_value(group, op, pick))
 				rc = -ENOMEM;
 		}
 		gt_keymap_fini(&known);
@@ -165,7 +209,7 @@ static int op_table(const struct gt_job *job, const struct gt_filter *filter, st
 	if (!rc)
 		rc = group_ops(job, filter, pick, key, &groups);
 	if (!rc)
-		fill_sum(table, &groups, !pick.bytes, false);
+		fill_sum(table, &groups, false);
 	gt_groups_fini(&groups);
 	return rc;
 }
@@ -197,10 +241,21 @@ static int build_copy_time(const struct gt_report *report, const struct gt_job *
 static int build_copy_size(const struct gt_report *report, const struct gt_job *job,
 			   const struct gt_filter *filter, struct gt_table *table)
 {
-	gt_table_init(table, report->name, report->title, size_columns,
-		      sizeof(size_columns) / sizeof(size_columns[0]));
-	return op_table(job, filter, (struct pick){.kinds = COPIES, .bytes = true}, GT_KEY_KERNEL,
-			table);
+	const struct pick pick = {.kinds = COPIES, .bytes = true};
+	struct gt_groups groups;
+	bool all_known = true;
+	int rc = gt_groups_init(&groups);
+
+	if (!rc)
+		rc = group_ops(job, filter, pick, GT_KEY_KERNEL, &groups);
+	for (size_t i = 0; i < groups.list.count; i++)
+		all_known &= !groups.list.at[i].tag[TAG_SIZELESS];
+	gt_table_init(table, report->name, report->title,
+		      all_known ? size_columns : some_size_columns, SIZES_WIDTH + !all_known);
+	if (!rc)
+		fill_sizes(table, &groups, all_known);
+	gt_groups_fini(&groups);
+	return rc;
 }
 
 static int build_graphs(const struct gt_report *report, const struct gt_job *job,
@@ -243,7 +298,7 @@ static int build_api(const struct gt_report *report, const struct gt_job *job,
 	for (size_t f = 0; !rc && f < job->count; f++)
 		rc = group_calls(&job->models[f], filter, &groups);
 	if (!rc)
-		fill_sum(table, &groups, true, false);
+		fill_sum(table, &groups, false);
 	gt_groups_fini(&groups);
 	return rc;
 }
@@ -273,7 +328,7 @@ static int build_nvtx(const struct gt_report *report, const struct gt_job *job,
 		}
 	}
 	if (!rc)
-		fill_sum(table, &groups, true, true);
+		fill_sum(table, &groups, true);
 	gt_groups_fini(&groups);
 	return rc;
 }

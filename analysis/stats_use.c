@@ -421,7 +421,8 @@ static size_t print_odd(const struct gt_model *model, FILE *out)
 		{odd->no_phase, "event", "without \"ph\", left out"},
 		{odd->no_place, "GPU operation",
 		 "whose device or stream makes no sense, shown as GPU 65535 or stream -1"},
-		{odd->no_bytes, "copy size", "out of range, counted as 0"},
+		{odd->no_size, "size", "of copies and sets not told, in no sum"},
+		{odd->no_bytes, "copy size", "out of range, in no sum of sizes"},
 		{model->reading.strange, "traceEvents element",
 		 "without the form of an event, left out"},
 	};

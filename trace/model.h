@@ -18,6 +18,7 @@
 
 #define GT_NONE      UINT32_MAX
 #define GT_NO_DEVICE UINT16_MAX
+#define GT_NO_BYTES  (-1)
 
 /* Kinds of GPU operations. */
 enum gt_op_kind { GT_OP_KERNEL, GT_OP_COPY, GT_OP_SET, GT_OP_GRAPH, GT_OP_KIND_COUNT_ };
@@ -25,7 +26,7 @@ enum gt_op_kind { GT_OP_KERNEL, GT_OP_COPY, GT_OP_SET, GT_OP_GRAPH, GT_OP_KIND_C
 struct gt_op {               /* on the GPU */
 	int64_t start, dur;  /* ns */
 	int64_t correlation; /* -1: none */
-	int64_t bytes;
+	int64_t bytes;       /* of a copy or set; GT_NO_BYTES: the trace does not tell */
 	uint32_t name;
 	uint32_t call;  /* index in calls, GT_NONE: not in the trace */
 	uint32_t stack; /* index in stacks, GT_NONE */
@@ -129,7 +130,8 @@ struct gt_step_from {
 
 /* What could not be taken as it stood in the file; shown to the user, never silent. */
 struct gt_odd {
-	uint64_t no_dur, negative_dur, unfinished, no_ts, no_phase, no_place, no_bytes, unknown_cat;
+	uint64_t no_dur, negative_dur, unfinished, no_ts, no_phase, no_place, no_bytes, no_size,
+		unknown_cat;
 	uint32_t unknown_cats[4]; /* names of the first ones */
 };
 

@@ -388,7 +388,7 @@ static bool can_be_added_up(const struct gt_model *model)
 
 	for (size_t i = 0; i < model->ops.count; i++) {
 		ops += (double)model->ops.at[i].dur;
-		bytes += (double)model->ops.at[i].bytes;
+		bytes += model->ops.at[i].bytes > 0 ? (double)model->ops.at[i].bytes : 0;
 	}
 	for (size_t i = 0; i < model->calls.count; i++)
 		calls += (double)model->calls.at[i].dur;

@@ -74,6 +74,10 @@ uint32_t gt_build_stack_of(struct gt_builder *b, int64_t id, const uint32_t *fra
 /* The same of a trace without such numbers: one stack per text. */
 uint32_t gt_build_stack_by_text(struct gt_builder *b, uint32_t text);
 
+/* The name number of a Python function: "<built-in method softmax of Tensor object at 0x7ce2>"
+ * loses the address, which is another one in each run. */
+uint32_t gt_build_function(struct gt_model *model, const char *name, size_t len);
+
 /* Adds the frames of a text: @gap stands between them, the nearest comes first. */
 void gt_build_split_frames(struct gt_model *model, struct gt_frames *stack, const char *text,
 			   const char *gap);

@@ -247,7 +247,7 @@ static int64_t bytes_of(struct model_events *e, const struct gt_event *event)
 	uint64_t bytes = moves ? event->memory.bytes : 0;
 
 	return gt_build_bounded(bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes, 0,
-				GT_BUILD_LARGEST_COPY, 0, &e->model->odd.no_bytes);
+				GT_BUILD_LARGEST_COPY, GT_NO_BYTES, &e->model->odd.no_bytes);
 }
 
 static int take_op(struct model_events *e, const struct gt_event *event,

@@ -78,6 +78,12 @@ static uint32_t put_name(struct gt_model *model, const struct gt_span *span)
 		       : GT_NAME_NONE;
 }
 
+static uint32_t put_function(struct gt_model *model, const struct gt_span *span)
+{
+	return span->kind == GT_SPAN_STRING ? gt_build_function(model, span->text, span->len)
+					    : put_name(model, span);
+}
+
 /* The name number of a string argument. */
 static uint32_t text_of(struct gt_builder *b, const struct gt_span *span)
 {
@@ -201,6 +207,20 @@ static int64_t bounded(const struct gt_trace_event *record, enum gt_arg arg, int
 	return gt_build_bounded(value, low, high, otherwise, odd);
 }
 
+/* What is not told is not 0. */
+static int64_t size_of(struct gt_builder *b, const struct gt_trace_event *record,
+		       enum gt_op_kind kind)
+{
+	bool moves = kind == GT_OP_COPY || kind == GT_OP_SET;
+
+	if (!gt_record_has(record, GT_ARG_BYTES)) {
+		b->model->odd.no_size += moves;
+		return moves ? GT_NO_BYTES : 0;
+	}
+	return bounded(record, GT_ARG_BYTES, 0, 0, GT_BUILD_LARGEST_COPY, GT_NO_BYTES,
+		       &b->model->odd.no_bytes);
+}
+
 static int take_op(struct gt_builder *b, const struct gt_trace_event *record, enum gt_op_kind kind)
 {
 	struct gt_model *model = b->model;
@@ -208,8 +228,7 @@ static int take_op(struct gt_builder *b, const struct gt_trace_event *record, en
 		.start = record->ts,
 		.dur = slice_dur(b, record),
 		.correlation = gt_record_int(record, GT_ARG_CORRELATION, -1),
-		.bytes = bounded(record, GT_ARG_BYTES, 0, 0, GT_BUILD_LARGEST_COPY, 0,
-				 &model->odd.no_bytes),
+		.bytes = size_of(b, record, kind),
 		.name = put_name(model, &record->name),
 		.call = GT_NONE,
 		.stack = stack_of(b, record),
@@ -270,7 +289,8 @@ static int take_range(struct gt_builder *b, const struct gt_trace_event *record,
 	struct gt_model_range range = {
 		.start = record->ts,
 		.dur = slice_dur(b, record),
-		.name = put_name(b->model, &record->name),
+		.name = kind == GT_RANGE_PYTHON ? put_function(b->model, &record->name)
+						: put_name(b->model, &record->name),
 		.thread = gt_build_thread(b, record->pid, record->tid),
 		.parent = GT_NONE,
 		.before = GT_NONE,

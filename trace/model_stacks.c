@@ -3,6 +3,7 @@
  * Call stacks of a model that is being loaded, by the number or the text that a file has for them.
  * One thread.
  */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,6 +110,28 @@ uint32_t gt_build_stack_by_text(struct gt_builder *b, uint32_t text)
 	return b->short_stack[text] - 1;
 }
 
+uint32_t gt_build_function(struct gt_model *model, const char *name, size_t len)
+{
+	static const char before[] = " object at 0x";
+	const size_t kept = strlen(" object");
+	const char *at = len && *name == '<' ? memmem(name, len, before, sizeof(before) - 1) : NULL;
+	const char *p = at ? at + sizeof(before) - 1 : name, *end = name + len;
+	char text[512];
+	size_t head, tail;
+
+	while (at && p < end && isxdigit((unsigned char)*p))
+		p++;
+	if (!at || p == end || *p != '>')
+		return gt_names_put(&model->names, name, len);
+	head = (size_t)(at - name) + kept;
+	tail = (size_t)(end - p);
+	if (head + tail > sizeof(text))
+		return gt_names_put(&model->names, name, len);
+	memcpy(text, name, head);
+	memcpy(text + head, p, tail);
+	return gt_names_put(&model->names, text, head + tail);
+}
+
 void gt_build_split_frames(struct gt_model *model, struct gt_frames *stack, const char *text,
 			   const char *gap)
 {
@@ -126,6 +149,6 @@ void gt_build_split_frames(struct gt_model *model, struct gt_frames *stack, cons
 		next = strstr(text, gap);
 		len = next ? (size_t)(next - text) : strlen(text);
 		if (len && !(len == 3 && !memcmp(text, "...", 3)))
-			stack->frame[stack->count++] = gt_names_put(&model->names, text, len);
+			stack->frame[stack->count++] = gt_build_function(model, text, len);
 	}
 }

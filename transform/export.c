@@ -157,7 +157,7 @@ static void put_arg(struct export *e, const struct gt_trace_event *record, enum 
 		put_none(e);
 }
 
-/* Three numbers of an array argument. */
+/* Three numbers of an array argument; what the trace does not tell is absent. */
 static void put_three(struct export *e, const struct gt_trace_event *record, enum gt_arg arg)
 {
 	struct gt_span element;
@@ -170,7 +170,7 @@ static void put_three(struct export *e, const struct gt_trace_event *record, enu
 		    gt_span_int(&element, &value))
 			put_int(e, value);
 		else
-			put_int(e, 1);
+			put_none(e);
 	}
 }
 
@@ -198,25 +198,34 @@ static void put_gpu_row(struct export *e, const struct gt_trace_event *record)
 		put_none(e); /* the sink fills it in when the process is known */
 }
 
+/* Static and dynamic shared memory: gputrace's traces leave out the static part where it is 0,
+ * other tools' tell the sum only. */
+static void put_shared(struct export *e, const struct gt_trace_event *record)
+{
+	struct gt_span span;
+	int64_t part = 0, sum;
+	bool known = gt_span_member(&record->args, "static shared memory", &span) &&
+		     gt_span_int(&span, &part);
+
+	if ((!known && !e->is_ours) || !gt_record_has(record, GT_ARG_SHARED) ||
+	    !gt_span_int(&record->arg[GT_ARG_SHARED], &sum)) {
+		put_none(e);
+		put_none(e);
+		return;
+	}
+	put_int(e, part);
+	put_int(e, sum - part);
+}
+
 static int export_kernel(struct export *e, const struct gt_trace_event *record)
 {
-	struct gt_span shared;
-	int64_t bytes;
-
 	put_gpu_row(e, record);
 	for (int i = 0; i < 3; i++)
 		put_text(e, record->name.text, record->name.len);
-	put_int(e, gt_record_int(record, GT_ARG_REGISTERS, 0));
+	put_arg(e, record, GT_ARG_REGISTERS);
 	put_three(e, record, GT_ARG_GRID);
 	put_three(e, record, GT_ARG_BLOCK);
-	if (gt_span_member(&record->args, "static shared memory", &shared) &&
-	    gt_span_int(&shared, &bytes)) {
-		put_int(e, bytes);
-		put_int(e, gt_record_int(record, GT_ARG_SHARED, bytes) - bytes);
-	} else {
-		put_int(e, 0);
-		put_int(e, gt_record_int(record, GT_ARG_SHARED, 0));
-	}
+	put_shared(e, record);
 	put_arg(e, record, GT_ARG_SHARED);
 	put_arg(e, record, GT_ARG_GRAPH_NODE);
 	return end_row(e, GT_EXPORT_KERNEL);
@@ -256,7 +265,7 @@ static int export_copy(struct export *e, const struct gt_trace_event *record)
 	flow = strstr(name, " -> ");
 	close = strrchr(name, ')');
 	put_gpu_row(e, record);
-	put_int(e, gt_record_int(record, GT_ARG_BYTES, 0));
+	put_arg(e, record, GT_ARG_BYTES);
 	put_int(e, strlen(name) > 10 ? index_of(kinds, name + 7, 4, 0) : 0);
 	put_int(e,
 		open && flow ? memory_kind(open + 1, (size_t)(flow - open - 1)) : MEMORY_UNKNOWN);
@@ -278,7 +287,7 @@ static int export_set(struct export *e, const struct gt_trace_event *record)
 		put_int(e, value);
 	else
 		put_none(e);
-	put_int(e, gt_record_int(record, GT_ARG_BYTES, 0));
+	put_arg(e, record, GT_ARG_BYTES);
 	put_int(e, rest > 2 ? memory_kind(open + 1, rest - 2) : MEMORY_UNKNOWN);
 	put_arg(e, record, GT_ARG_GRAPH_NODE);
 	return end_row(e, GT_EXPORT_MEMSET);
@@ -306,16 +315,19 @@ static int export_call(struct export *e, const struct gt_trace_event *record, bo
 {
 	struct gt_span result;
 	int64_t code = 0;
+	bool known =
+		gt_span_member(&record->args, "result", &result) && gt_span_int(&result, &code);
 
-	if (gt_span_member(&record->args, "result", &result))
-		gt_span_int(&result, &code);
 	put_int(e, record->ts);
 	put_int(e, record->ts + (record->has_dur ? record->dur : 0));
 	put_int(e, driver ? CLASS_DRIVER : CLASS_RUNTIME);
 	put_int(e, gt_export_global_tid(e->processes, record->pid, record->tid));
 	put_arg(e, record, GT_ARG_CORRELATION);
 	put_text(e, record->name.text, record->name.len);
-	put_int(e, code);
+	if (known || e->is_ours) /* which leaves out 0 */
+		put_int(e, code);
+	else
+		put_none(e);
 	return end_row(e, GT_EXPORT_RUNTIME);
 }
 
