@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/hash.h"
-
 uint32_t gt_build_thread(struct gt_builder *b, int64_t pid, int64_t tid)
 {
 	struct gt_model *model = b->model;
@@ -120,69 +118,6 @@ static void sort(void *at, size_t count, size_t size, int (*compare)(const void 
 			return;
 		}
 	}
-}
-
-struct link { /* correlation -> call; call GT_NONE is free */
-	int64_t correlation;
-	uint32_t call;
-};
-
-static size_t link_slot(const struct link *links, size_t mask, int64_t correlation)
-{
-	size_t h = (size_t)gt_hash_word((uint64_t)correlation) & mask;
-
-	while (links[h].call != GT_NONE && links[h].correlation != correlation)
-		h = (h + 1) & mask;
-	return h;
-}
-
-/* GT_NONE: no call has that id. */
-static uint32_t linked_call(const struct link *links, size_t mask, int64_t correlation)
-{
-	return correlation < 0 ? GT_NONE : links[link_slot(links, mask, correlation)].call;
-}
-
-static void link_work(struct gt_model *model, const struct link *links, size_t mask)
-{
-	for (size_t i = 0; i < model->ops.count; i++) {
-		struct gt_op *op = &model->ops.at[i];
-
-		op->call = linked_call(links, mask, op->correlation);
-		if (op->call != GT_NONE && op->stack == GT_NONE)
-			op->stack = model->calls.at[op->call].stack;
-	}
-	for (size_t i = 0; i < model->waits.count; i++) {
-		struct gt_host_wait *wait = &model->waits.at[i];
-
-		wait->call = linked_call(links, mask, wait->correlation);
-	}
-}
-
-/* Each operation gets its call; of two calls with one id (driver inside runtime) the outer one. */
-static int link_calls(struct gt_model *model)
-{
-	size_t size = 16, h;
-	struct link *links;
-
-	while (size < model->calls.count * 2)
-		size *= 2;
-	links = malloc(size * sizeof(*links));
-	if (!links)
-		return -ENOMEM;
-	for (size_t i = 0; i < size; i++)
-		links[i].call = GT_NONE;
-	for (size_t i = 0; i < model->calls.count; i++) {
-		const struct gt_call *call = &model->calls.at[i];
-
-		if (call->correlation < 0)
-			continue;
-		h = link_slot(links, size - 1, call->correlation);
-		if (links[h].call == GT_NONE || call->start < model->calls.at[links[h].call].start)
-			links[h] = (struct link){call->correlation, (uint32_t)i};
-	}
-	link_work(model, links, size - 1);
-	free(links);
-	return 0;
 }
 
 static void index_calls(struct gt_model *model)
@@ -424,12 +359,14 @@ int gt_build_finish(struct gt_builder *b)
 		rc = gt_build_devices(model);
 	if (!rc)
 		rc = mark_data(model);
-	return rc ? rc : link_calls(model);
+	return rc ? rc : gt_build_links(b);
 }
 
 void gt_build_fini(struct gt_builder *b)
 {
 	gt_pairmap_fini(&b->threads);
+	gt_pairmap_fini(&b->pid_of);
+	gt_vec_free(&b->pids);
 	gt_vec_free(&b->open);
 	gt_vec_free(&b->innermost);
 	free(b->slots);

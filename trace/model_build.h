@@ -32,6 +32,8 @@ struct gt_builder {
 	struct gt_model *model;
 	uint32_t last_thread;
 	struct gt_pairmap threads; /* pid, tid -> index in model->threads + 1 */
+	struct gt_pairmap pid_of;  /* pid, 0 -> place in pids + 1 */
+	GT_VEC(int64_t) pids;      /* of rows of operations, where they are no devices */
 	GT_VEC(struct gt_open) open;
 	GT_VEC(uint32_t) innermost; /* by thread: the last of open, + 1 */
 	uint32_t free_open;         /* a place in open, + 1 */
@@ -59,6 +61,13 @@ void gt_build_extent(struct gt_model *model, int64_t start, int64_t dur);
 /* A number within bounds; another one is counted in *@odd and becomes @otherwise. */
 int64_t gt_build_bounded(int64_t value, int64_t low, int64_t high, int64_t otherwise,
 			 uint64_t *odd);
+
+/* The number of a process that has a row of operations: their call until they are linked. GT_NONE:
+ * no memory. */
+uint32_t gt_build_process(struct gt_builder *b, int64_t pid);
+
+/* Finds the call of each operation and wait. 0 or -ENOMEM. */
+int gt_build_links(struct gt_builder *b);
 
 /* Whether a kernel is a collective, by its name. */
 bool gt_build_is_collective(const char *name, size_t len);

@@ -11,6 +11,7 @@
 
 /* Row of a thread's samples: this and the thread's id (docs/FORMAT.md). */
 #define SAMPLE_ROWS 33554432
+#define FIRST_HOST  64 /* rows below are GPUs */
 
 /* What a category means. Kineto's names of today and of its first years. */
 enum role {
@@ -240,6 +241,8 @@ static int take_op(struct gt_builder *b, const struct gt_trace_event *record, en
 		.comm = kind == GT_OP_KERNEL && is_collective(record),
 	};
 
+	if (record->has_pid && record->pid != op.device && record->pid >= FIRST_HOST)
+		op.call = gt_build_process(b, record->pid);
 	if (gt_record_has(record, GT_ARG_NVTX))
 		op.nvtx = text_of(b, &record->arg[GT_ARG_NVTX]);
 	return gt_vec_push(&model->ops, op) ? 0 : -ENOMEM;

@@ -119,3 +119,20 @@ def sizes(trace):
 
 def spread(values):
     return statistics.stdev(values) if len(values) > 1 else 0
+
+
+def executions(trace, call_of):
+    """(pid, tid, device, call, kernel) -> [kernels, kernels that waited, ns from call to end, of the call, of the kernel]."""
+    rows = {}
+    for op in trace.ops:
+        call = call_of(op) if op.kind == "kernel" else None
+        if not call:
+            continue
+        device = int(op.args.get("device", op.pid))
+        row = rows.setdefault((call.pid, call.tid, device, call.name, op.name), [0, 0, 0, 0, 0])
+        row[0] += 1
+        row[1] += op.start > call.end
+        row[2] += op.end - call.start
+        row[3] += call.dur
+        row[4] += op.dur
+    return rows
