@@ -16,6 +16,7 @@
 #include "core/guest/log.h"
 #include "readers/input.h"
 #include "readers/show.h"
+#include "trace/communication.h"
 
 int gt_cmdline_wrong(const struct gt_cmdline *args, const char *format, ...)
 {
@@ -251,6 +252,18 @@ void gt_cmdline_help(const struct gt_cmdline_spec *spec, FILE *out)
 		fputc('\n', out);
 }
 
+static int mark_communication(const struct gt_cmdline *args, struct gt_job *job)
+{
+	size_t position = 0;
+	const char *glob;
+	int rc = 0;
+
+	while (!rc && (glob = gt_cmdline_next(args, "communication", &position)))
+		for (size_t i = 0; !rc && i < job->count; i++)
+			rc = gt_communication_mark(&job->models[i], glob);
+	return rc;
+}
+
 int gt_cmdline_load(const struct gt_cmdline *args, struct gt_job *job)
 {
 	size_t failures = 0;
@@ -259,6 +272,8 @@ int gt_cmdline_load(const struct gt_cmdline *args, struct gt_job *job)
 	gt_progress_start("reading");
 	rc = gt_job_load(job, args->inputs, args->input_count, gt_cmdline_complain, &failures);
 	gt_progress_stop();
+	if (!rc)
+		rc = mark_communication(args, job);
 	return rc < 0 || failures ? GT_EXIT_FAILED : GT_EXIT_OK;
 }
 

@@ -100,6 +100,14 @@ void gt_cmdline_report_filter(const struct gt_job *job, const struct gt_filter *
 /* How tables are to be printed: --format, the terminal, NO_COLOR. */
 struct gt_print gt_cmdline_print(const struct gt_cmdline *args);
 
+#define GT_CMDLINE_COMMUNICATION_OPTION                                                            \
+	{                                                                                          \
+		"communication", "GLOB", NULL,                                                     \
+			"kernels whose name or function fits GLOB are communication, too, "        \
+			"besides "                                                                 \
+			"those of NCCL, RCCL, NVSHMEM, MSCCL++, UCC, DeepEP, PyTorch's symmetric " \
+			"memory, and the all-reduces of vLLM and TensorRT-LLM; may be repeated"    \
+	}
 #define GT_CMDLINE_FORMAT_OPTION                                                                   \
 	{                                                                                          \
 		"format", "NAME", "table|csv|json|markdown",                                       \

@@ -34,7 +34,7 @@ struct gt_op {               /* on the GPU */
 	int32_t stream;
 	uint16_t device; /* GT_NO_DEVICE: what the file says makes no sense */
 	uint8_t kind;    /* enum gt_op_kind */
-	uint8_t comm;    /* a collective */
+	uint8_t comm;    /* communication (trace/communication.h) */
 };
 
 /* A time for which a stream waited for a function on the host; only with run --sync. */

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/communication.h"
+
 uint32_t gt_build_thread(struct gt_builder *b, int64_t pid, int64_t tid)
 {
 	struct gt_model *model = b->model;
@@ -37,12 +39,6 @@ void gt_build_extent(struct gt_model *model, int64_t start, int64_t dur)
 		model->first = start;
 	if (start + dur > model->last)
 		model->last = start + dur;
-}
-
-bool gt_build_is_collective(const char *name, size_t len)
-{
-	return (len >= 4 && !memcmp(name, "nccl", 4)) ||
-	       (len >= 10 && memmem(name, len, "ncclKernel", 10));
 }
 
 int64_t gt_build_bounded(int64_t value, int64_t low, int64_t high, int64_t otherwise, uint64_t *odd)
@@ -359,6 +355,8 @@ int gt_build_finish(struct gt_builder *b)
 		rc = gt_build_devices(model);
 	if (!rc)
 		rc = mark_data(model);
+	if (!rc)
+		rc = gt_communication_mark(model, NULL);
 	return rc ? rc : gt_build_links(b);
 }
 

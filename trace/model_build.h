@@ -69,9 +69,6 @@ uint32_t gt_build_process(struct gt_builder *b, int64_t pid);
 /* Finds the call of each operation and wait. 0 or -ENOMEM. */
 int gt_build_links(struct gt_builder *b);
 
-/* Whether a kernel is a collective, by its name. */
-bool gt_build_is_collective(const char *name, size_t len);
-
 /* Index of the stack that has the number @id in the file, or GT_NONE; made, without frames, when
  * new. */
 uint32_t gt_build_stack_by_id(struct gt_builder *b, int64_t id);

@@ -272,9 +272,7 @@ static int take_op(struct model_events *e, const struct gt_event *event,
 						     GT_NO_DEVICE, &model->odd.no_place),
 		.kind = kinds[event->kind],
 	};
-	const char *name = gt_model_name(model, op.name);
 
-	op.comm = op.kind == GT_OP_KERNEL && gt_build_is_collective(name, strlen(name));
 	if (event->launch.nvtx)
 		op.nvtx = name_of(e, event->launch.nvtx);
 	gt_build_extent(model, op.start, op.dur);

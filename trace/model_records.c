@@ -193,12 +193,6 @@ static int64_t slice_dur(struct gt_builder *b, const struct gt_trace_event *reco
 	return record->has_dur && record->dur > 0 ? record->dur : 0;
 }
 
-static bool is_collective(const struct gt_trace_event *record)
-{
-	return gt_record_has(record, GT_ARG_COLLECTIVE) ||
-	       gt_build_is_collective(record->name.text, record->name.len);
-}
-
 /* A number of @record within bounds; another one is counted in *odd and becomes @otherwise. */
 static int64_t bounded(const struct gt_trace_event *record, enum gt_arg arg, int64_t value,
 		       int64_t low, int64_t high, int64_t otherwise, uint64_t *odd)
@@ -238,7 +232,7 @@ static int take_op(struct gt_builder *b, const struct gt_trace_event *record, en
 		.device = (uint16_t)bounded(record, GT_ARG_DEVICE, record->pid, 0, GT_NO_DEVICE - 1,
 					    GT_NO_DEVICE, &model->odd.no_place),
 		.kind = (uint8_t)kind,
-		.comm = kind == GT_OP_KERNEL && is_collective(record),
+		.comm = kind == GT_OP_KERNEL && gt_record_has(record, GT_ARG_COLLECTIVE),
 	};
 
 	if (record->has_pid && record->pid != op.device && record->pid >= FIRST_HOST)

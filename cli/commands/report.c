@@ -16,6 +16,7 @@ static const struct gt_cmdline_option options[] = {
 	 "output)"},
 	{"title", "TEXT", NULL, "heading of the page (default: the first trace's name)"},
 	GT_CMDLINE_FILTER_OPTION,
+	GT_CMDLINE_COMMUNICATION_OPTION,
 	{NULL, NULL, NULL, NULL},
 };
 

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which kernels are communication: by their names (communication.def), and by what the user says.
+ */
+#ifndef GT_TRACE_COMMUNICATION_H
+#define GT_TRACE_COMMUNICATION_H
+
+#include <stdbool.h>
+
+#include "trace/model.h"
+
+/* Whether a kernel of that name, demangled or mangled, exchanges data with other GPUs. Any thread.
+ */
+bool gt_communication_is(const char *kernel);
+
+/* Marks the kernels of a model whose names are in the table (@glob NULL), or fit @glob: the whole
+ * name, the function's or the part of it behind the last "::". What is marked stays so. One thread
+ * per model. 0 or -ENOMEM. */
+int gt_communication_mark(struct gt_model *model, const char *glob);
+
+#endif
