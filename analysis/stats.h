@@ -65,6 +65,10 @@ int gt_stats_devices(const struct gt_job *job, const struct gt_filter *filter,
  * Returns the number of lines written. */
 size_t gt_stats_losses(const struct gt_job *job, FILE *out);
 
+/* How many slices may be work of a device that is not known here, where no model has any GPU work;
+ * else 0. */
+uint64_t gt_stats_unknown_work(const struct gt_job *job);
+
 /* The same of one file that was read without a model: its cut and its ledger. */
 size_t gt_stats_reading_losses(const struct gt_reading *reading, FILE *out);
 

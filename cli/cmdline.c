@@ -5,6 +5,7 @@
 #include "cli/cmdline.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -264,6 +265,19 @@ static int mark_communication(const struct gt_cmdline *args, struct gt_job *job)
 	return rc;
 }
 
+/* A file full of another vendor's work is no trace without work. */
+static int check_work(const struct gt_cmdline *args, const struct gt_job *job)
+{
+	uint64_t count = gt_stats_unknown_work(job);
+
+	if (count)
+		gt_show_line(stderr,
+			     "gputrace %s: no GPU work of a known category, but %" PRIu64
+			     " slice%s of unknown ones with a device, stream or correlation",
+			     args->spec->command->name, count, gt_plural(count));
+	return count ? GT_EXIT_FAILED : GT_EXIT_OK;
+}
+
 int gt_cmdline_load(const struct gt_cmdline *args, struct gt_job *job)
 {
 	size_t failures = 0;
@@ -274,7 +288,9 @@ int gt_cmdline_load(const struct gt_cmdline *args, struct gt_job *job)
 	gt_progress_stop();
 	if (!rc)
 		rc = mark_communication(args, job);
-	return rc < 0 || failures ? GT_EXIT_FAILED : GT_EXIT_OK;
+	if (!rc)
+		rc = check_work(args, job);
+	return rc || failures ? GT_EXIT_FAILED : GT_EXIT_OK;
 }
 
 void gt_cmdline_report_losses(const char *text, enum gt_format format)

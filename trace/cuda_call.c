@@ -122,11 +122,47 @@ static enum gt_cuda_call hip_call_of(const char *name)
 	return call_of_row(row ? row : find_without_suffix("cu", name));
 }
 
+/* Of SYCL's Unified Runtime, its forerunner and Level Zero: the names in a Kineto trace of an XPU.
+ * One of them ending in a star stands for all that begin so. */
+static const struct {
+	const char *name;
+	enum gt_cuda_call call;
+} xpu_calls[] = {
+	{"urEnqueue*", GT_CUDA_CALL_ENQUEUES},
+	{"urEventWait", GT_CUDA_CALL_BLOCKS},
+	{"urQueueFinish", GT_CUDA_CALL_BLOCKS},
+	{"piEnqueue*", GT_CUDA_CALL_ENQUEUES},
+	{"piextUSMEnqueue*", GT_CUDA_CALL_ENQUEUES},
+	{"piEventsWait", GT_CUDA_CALL_BLOCKS},
+	{"piQueueFinish", GT_CUDA_CALL_BLOCKS},
+	{"zeCommandListAppend*", GT_CUDA_CALL_ENQUEUES},
+	{"zeCommandQueueExecuteCommandLists", GT_CUDA_CALL_ENQUEUES},
+	{"zeCommandListImmediateAppendCommandListsExp", GT_CUDA_CALL_ENQUEUES},
+	{"zeCommandQueueSynchronize", GT_CUDA_CALL_BLOCKS},
+	{"zeCommandListHostSynchronize", GT_CUDA_CALL_BLOCKS},
+	{"zeEventHostSynchronize", GT_CUDA_CALL_BLOCKS},
+	{"zeFenceHostSynchronize", GT_CUDA_CALL_BLOCKS},
+};
+
+static enum gt_cuda_call xpu_call_of(const char *name)
+{
+	for (size_t i = 0; i < sizeof(xpu_calls) / sizeof(xpu_calls[0]); i++) {
+		size_t n = strcspn(xpu_calls[i].name, "*");
+
+		if (!strncmp(xpu_calls[i].name, name, n) && (xpu_calls[i].name[n] || !name[n]))
+			return xpu_calls[i].call;
+	}
+	return GT_CUDA_CALL_OTHER;
+}
+
 enum gt_cuda_call gt_cuda_call_of(const char *name)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 	pthread_once(&once, make_index);
-	return strncmp(name, "hip", 3) ? call_of_row(find_without_suffix("", name))
-				       : hip_call_of(name + 3);
+	if (!strncmp(name, "hip", 3))
+		return hip_call_of(name + 3);
+	if (!strncmp(name, "cu", 2))
+		return call_of_row(find_without_suffix("", name));
+	return xpu_call_of(name);
 }

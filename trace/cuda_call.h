@@ -18,7 +18,7 @@ enum gt_cuda_call {
 /*
  * @name as a trace has it: "cudaMemcpy", "cuMemcpyDtoH_v2_ptds", "cudaLaunchKernel_v7000"; a
  * version and a suffix for per-thread default streams are ignored where the table has no row of
- * that name. HIP's names are known too.
+ * that name. HIP's, SYCL's and Level Zero's names are known too.
  */
 enum gt_cuda_call gt_cuda_call_of(const char *name);
 

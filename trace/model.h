@@ -128,11 +128,19 @@ struct gt_step_from {
 	uint32_t range;
 };
 
+#define GT_ODD_CATS 16 /* unknown categories that are told apart */
+
 /* What could not be taken as it stood in the file; shown to the user, never silent. */
 struct gt_odd {
-	uint64_t no_dur, negative_dur, unfinished, no_ts, no_phase, no_place, no_bytes, no_size,
-		unknown_cat;
-	uint32_t unknown_cats[4]; /* names of the first ones */
+	uint64_t no_dur, negative_dur, bad_dur;
+	uint64_t unfinished, no_begin, reversed; /* B without E, E without B, E before its B */
+	uint64_t asynchronous;                   /* b, S: left out */
+	uint64_t no_ts, bad_ts, no_phase, no_place, no_bytes, no_size;
+	uint64_t unknown_cat, unknown_work; /* slices; those that may be work of a device */
+	struct gt_odd_cat {
+		uint32_t name; /* GT_NAME_NONE: they have no category */
+		uint64_t count;
+	} unknown_cats[GT_ODD_CATS]; /* the first ones; count 0: no more */
 };
 
 /* One process of a trace. */

@@ -365,6 +365,7 @@ void gt_build_fini(struct gt_builder *b)
 	gt_pairmap_fini(&b->threads);
 	gt_pairmap_fini(&b->pid_of);
 	gt_vec_free(&b->pids);
+	gt_category_rows_fini(&b->rows);
 	gt_vec_free(&b->open);
 	gt_vec_free(&b->innermost);
 	free(b->slots);

@@ -6,6 +6,7 @@
 #define GT_TRACE_MODEL_BUILD_H
 
 #include "readers/pairmap.h"
+#include "trace/category.h"
 #include "trace/model.h"
 
 /* What an open slice will become. */
@@ -34,6 +35,7 @@ struct gt_builder {
 	struct gt_pairmap threads; /* pid, tid -> index in model->threads + 1 */
 	struct gt_pairmap pid_of;  /* pid, 0 -> place in pids + 1 */
 	GT_VEC(int64_t) pids;      /* of rows of operations, where they are no devices */
+	struct gt_category_rows rows;
 	GT_VEC(struct gt_open) open;
 	GT_VEC(uint32_t) innermost; /* by thread: the last of open, + 1 */
 	uint32_t free_open;         /* a place in open, + 1 */

@@ -7,70 +7,12 @@
 #include <string.h>
 
 #include "core/schema/event_names.h"
+#include "trace/category.h"
 #include "trace/model_build.h"
 
 /* Row of a thread's samples: this and the thread's id (docs/FORMAT.md). */
 #define SAMPLE_ROWS 33554432
 #define FIRST_HOST  64 /* rows below are GPUs */
-
-/* What a category means. Kineto's names of today and of its first years. */
-enum role {
-	ROLE_KERNEL,
-	ROLE_COPY,
-	ROLE_SET,
-	ROLE_GRAPH,
-	ROLE_RUNTIME,
-	ROLE_DRIVER,
-	ROLE_NVTX,
-	ROLE_OP,
-	ROLE_PYTHON,
-	ROLE_OVERHEAD,
-	ROLE_NOTE,
-	ROLE_MEMORY,
-	ROLE_SAMPLE,
-	ROLE_IGNORED,
-	ROLE_WAIT,
-	ROLE_UNKNOWN,
-};
-
-static const struct {
-	const char *cat;
-	enum role role;
-} roles[] = {
-	{"kernel", ROLE_KERNEL},
-	{"cuda_runtime", ROLE_RUNTIME},
-	{"ac2g", ROLE_IGNORED},
-	{"gpu_memcpy", ROLE_COPY},
-	{"gpu_memset", ROLE_SET},
-	{"gpu_graph", ROLE_GRAPH},
-	{"cuda_driver", ROLE_DRIVER},
-	{"cpu_op", ROLE_OP},
-	{"user_annotation", ROLE_NVTX},
-	{"python_function", ROLE_PYTHON},
-	{"overhead", ROLE_OVERHEAD},
-	{"gputrace", ROLE_NOTE},
-	{"cpu_instant_event", ROLE_MEMORY},
-	{"gpu_user_annotation", ROLE_IGNORED},
-	{"call_stack", ROLE_IGNORED},
-	{"cpu_sample", ROLE_SAMPLE},
-	{"cuda_sync", ROLE_WAIT},
-	{"async_cpu_to_gpu", ROLE_IGNORED},
-	{"fwdbwd", ROLE_IGNORED},
-	{"Trace", ROLE_IGNORED},
-	{"Kernel", ROLE_KERNEL},
-	{"Memcpy", ROLE_COPY},
-	{"Memset", ROLE_SET},
-	{"Runtime", ROLE_RUNTIME},
-	{"Operator", ROLE_OP},
-};
-
-static enum role role_of(const struct gt_span *cat)
-{
-	for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++)
-		if (gt_span_is(cat, roles[i].cat, strlen(roles[i].cat)))
-			return roles[i].role;
-	return ROLE_UNKNOWN;
-}
 
 static uint32_t put_name(struct gt_model *model, const struct gt_span *span)
 {
@@ -186,7 +128,9 @@ static int64_t slice_dur(struct gt_builder *b, const struct gt_trace_event *reco
 {
 	if (record->ph == 'B')
 		return -1;
-	if (!record->has_dur)
+	if (!record->has_dur && record->dur_text.kind != GT_SPAN_NONE)
+		b->model->odd.bad_dur++;
+	else if (!record->has_dur)
 		b->model->odd.no_dur++;
 	else if (record->dur < 0)
 		b->model->odd.negative_dur++;
@@ -300,29 +244,29 @@ static int take_range(struct gt_builder *b, const struct gt_trace_event *record,
 	return gt_vec_push(&b->model->ranges, range) ? 0 : -ENOMEM;
 }
 
-static int take_slice(struct gt_builder *b, const struct gt_trace_event *record, enum role role)
+static int take_slice(struct gt_builder *b, const struct gt_trace_event *record, enum gt_role role)
 {
 	switch (role) {
-	case ROLE_KERNEL:
+	case GT_ROLE_KERNEL:
 		return take_op(b, record, GT_OP_KERNEL);
-	case ROLE_COPY:
+	case GT_ROLE_COPY:
 		return take_op(b, record, GT_OP_COPY);
-	case ROLE_SET:
+	case GT_ROLE_SET:
 		return take_op(b, record, GT_OP_SET);
-	case ROLE_GRAPH:
+	case GT_ROLE_GRAPH:
 		return take_op(b, record, GT_OP_GRAPH);
-	case ROLE_RUNTIME:
-	case ROLE_DRIVER:
-		return take_call(b, record, role == ROLE_DRIVER);
-	case ROLE_NVTX:
+	case GT_ROLE_RUNTIME:
+	case GT_ROLE_DRIVER:
+		return take_call(b, record, role == GT_ROLE_DRIVER);
+	case GT_ROLE_NVTX:
 		return take_range(b, record, GT_RANGE_NVTX);
-	case ROLE_OP:
+	case GT_ROLE_OP:
 		return take_range(b, record, GT_RANGE_OP);
-	case ROLE_PYTHON:
+	case GT_ROLE_PYTHON:
 		return take_range(b, record, GT_RANGE_PYTHON);
-	case ROLE_OVERHEAD:
+	case GT_ROLE_OVERHEAD:
 		return take_range(b, record, GT_RANGE_OVERHEAD);
-	case ROLE_WAIT:
+	case GT_ROLE_WAIT:
 		return take_wait(b, record);
 	default:
 		return 0;
@@ -392,6 +336,8 @@ static int take_metadata(struct gt_builder *b, const struct gt_trace_event *reco
 
 	if (!gt_record_has(record, GT_ARG_NAME))
 		return 0;
+	if (gt_category_rows_see(&b->rows, record))
+		return -ENOMEM;
 	if (gt_span_is(&record->name, "thread_name", 11)) {
 		uint32_t thread = gt_build_thread(b, record->pid, record->tid);
 
@@ -430,14 +376,14 @@ static int push_open(struct gt_builder *b, uint32_t thread, struct gt_open open)
 	return 0;
 }
 
-static int take_begin(struct gt_builder *b, const struct gt_trace_event *record, enum role role)
+static int take_begin(struct gt_builder *b, const struct gt_trace_event *record, enum gt_role role)
 {
 	struct gt_model *model = b->model;
 	struct gt_open open = {
-		.role = (uint8_t)(role <= ROLE_GRAPH      ? GT_OPEN_OP
-				  : role <= ROLE_DRIVER   ? GT_OPEN_CALL
-				  : role <= ROLE_OVERHEAD ? GT_OPEN_RANGE
-							  : GT_OPEN_NOTHING),
+		.role = (uint8_t)(role <= GT_ROLE_GRAPH      ? GT_OPEN_OP
+				  : role <= GT_ROLE_DRIVER   ? GT_OPEN_CALL
+				  : role <= GT_ROLE_OVERHEAD ? GT_OPEN_RANGE
+							     : GT_OPEN_NOTHING),
 	};
 	int rc = take_slice(b, record, role);
 
@@ -459,6 +405,7 @@ static void set_end(struct gt_model *model, const struct gt_open *open, int64_t 
 		: open->role == GT_OPEN_CALL ? &model->calls.at[open->index].start
 					     : &model->ranges.at[open->index].start;
 	dur = start + 1; /* every slice begins with its start and its duration */
+	model->odd.reversed += end < *start;
 	*dur = end > *start ? end - *start : 0;
 	gt_build_extent(model, *start, *dur);
 }
@@ -470,7 +417,7 @@ static void take_end(struct gt_builder *b, const struct gt_trace_event *record)
 	struct gt_open *open;
 
 	if (!place) {
-		b->model->odd.unfinished++;
+		b->model->odd.no_begin++;
 		return;
 	}
 	open = &b->open.at[place - 1];
@@ -481,42 +428,50 @@ static void take_end(struct gt_builder *b, const struct gt_trace_event *record)
 	b->open_count--;
 }
 
-/* A category that means nothing here is another tool's: fine, but no sums hold it. */
-static void note_unknown(struct gt_model *model, const struct gt_span *cat)
+/* Whether a slice that means nothing here may be work of a device. */
+static bool looks_like_work(const struct gt_builder *b, const struct gt_trace_event *record)
 {
-	struct gt_odd *odd = &model->odd;
-	uint32_t name = put_name(model, cat);
+	return record->arg_mask & (1ull << GT_ARG_STREAM | 1ull << GT_ARG_DEVICE |
+				   1ull << GT_ARG_CORRELATION | 1ull << GT_ARG_CORRELATION_ID) ||
+	       gt_category_rows_is_device(&b->rows, record);
+}
+
+/* No sum holds it. */
+static void note_unknown(struct gt_builder *b, const struct gt_trace_event *record)
+{
+	struct gt_odd *odd = &b->model->odd;
+	uint32_t name = put_name(b->model, &record->cat);
 	size_t i = 0;
 
 	odd->unknown_cat++;
-	while (i < 4 && odd->unknown_cats[i] != name && odd->unknown_cats[i] != GT_NAME_NONE)
+	odd->unknown_work += looks_like_work(b, record);
+	while (i < GT_ODD_CATS && odd->unknown_cats[i].count && odd->unknown_cats[i].name != name)
 		i++;
-	if (i < 4)
-		odd->unknown_cats[i] = name;
+	if (i == GT_ODD_CATS)
+		return;
+	odd->unknown_cats[i].name = name;
+	odd->unknown_cats[i].count++;
 }
 
-int gt_build_record(struct gt_builder *b, const struct gt_trace_event *record)
+/* An event without a category, on whose row metadata tells more. */
+static enum gt_role find_role(struct gt_builder *b, const struct gt_trace_event **record,
+			      struct gt_trace_event *own)
 {
-	struct gt_model *model = b->model;
-	enum role role;
+	if ((*record)->cat.kind != GT_SPAN_NONE)
+		return gt_category_role(&(*record)->cat);
+	if ((*record)->ph != 'X' || !b->rows.device.used)
+		return GT_ROLE_UNKNOWN;
+	*own = **record;
+	*record = own;
+	return gt_category_rows_role(&b->rows, own);
+}
 
-	if (record->ph == 's' || record->ph == 'f' || record->ph == 't')
-		return 0;
-	learn_stacks(b, record);
-	if (record->ph == 'M')
-		return take_metadata(b, record);
-	if (!record->has_ts || !record->ph) {
-		model->odd.no_ts += !record->has_ts && record->ph;
-		model->odd.no_phase += !record->ph;
-		return 0;
-	}
-	role = role_of(&record->cat);
+static int take_phase(struct gt_builder *b, const struct gt_trace_event *record, enum gt_role role)
+{
 	switch (record->ph) {
 	case 'X':
-		if (role == ROLE_UNKNOWN)
-			note_unknown(model, &record->cat);
-		if (role < ROLE_IGNORED)
-			gt_build_extent(model, record->ts,
+		if (role < GT_ROLE_IGNORED)
+			gt_build_extent(b->model, record->ts,
 					record->has_dur && record->dur > 0 ? record->dur : 0);
 		return take_slice(b, record, role);
 	case 'B':
@@ -524,15 +479,42 @@ int gt_build_record(struct gt_builder *b, const struct gt_trace_event *record)
 	case 'E':
 		take_end(b, record);
 		return 0;
+	case 'b': /* its end is another event; rows of such slices do not nest */
+	case 'S':
+		b->model->odd.asynchronous++;
+		return 0;
 	case 'C':
 		return take_counter(b, record);
 	case 'i':
 	case 'I':
-		return role == ROLE_NOTE     ? take_note(b, record)
-		       : role == ROLE_MEMORY ? take_memory(b, record)
-		       : role == ROLE_SAMPLE ? take_sample(b, record)
-					     : 0;
+		return role == GT_ROLE_NOTE     ? take_note(b, record)
+		       : role == GT_ROLE_MEMORY ? take_memory(b, record)
+		       : role == GT_ROLE_SAMPLE ? take_sample(b, record)
+						: 0;
 	default:
 		return 0;
 	}
+}
+
+int gt_build_record(struct gt_builder *b, const struct gt_trace_event *record)
+{
+	struct gt_model *model = b->model;
+	struct gt_trace_event own;
+	enum gt_role role;
+
+	if (record->ph == 's' || record->ph == 'f' || record->ph == 't')
+		return 0;
+	learn_stacks(b, record);
+	if (record->ph == 'M')
+		return take_metadata(b, record);
+	if (!record->has_ts || !record->ph) {
+		model->odd.no_ts += record->ph && record->ts_text.kind == GT_SPAN_NONE;
+		model->odd.bad_ts += record->ph && record->ts_text.kind != GT_SPAN_NONE;
+		model->odd.no_phase += !record->ph;
+		return 0;
+	}
+	role = find_role(b, &record, &own);
+	if (role == GT_ROLE_UNKNOWN && (record->ph == 'X' || record->ph == 'B'))
+		note_unknown(b, record);
+	return take_phase(b, record, role);
 }

@@ -15,6 +15,7 @@
 #include "readers/pairmap.h"
 #include "readers/show.h"
 #include "readers/vec.h"
+#include "trace/category.h"
 #include "transform/export_processes.h"
 
 #define NVTX_MARK      34
@@ -378,16 +379,12 @@ static int export_driver(struct export *e, const struct gt_trace_event *record)
 	return export_call(e, record, true);
 }
 
-/* The last ones are Kineto's of old. */
-static const struct {
-	const char *cat;
-	int (*take)(struct export *e, const struct gt_trace_event *record);
-} slices[] = {
-	{"kernel", export_kernel},      {"gpu_memcpy", export_copy},
-	{"gpu_memset", export_set},     {"cuda_runtime", export_runtime},
-	{"cuda_driver", export_driver}, {"Kernel", export_kernel},
-	{"Memcpy", export_copy},        {"Memset", export_set},
-	{"Runtime", export_runtime},    {"gpu_graph", export_graph},
+/* By role of the category; NULL: no table has it. */
+static int (*const slices[GT_ROLE_COUNT_])(struct export *e,
+					   const struct gt_trace_event *record) = {
+	[GT_ROLE_KERNEL] = export_kernel,   [GT_ROLE_COPY] = export_copy,
+	[GT_ROLE_SET] = export_set,         [GT_ROLE_GRAPH] = export_graph,
+	[GT_ROLE_RUNTIME] = export_runtime, [GT_ROLE_DRIVER] = export_driver,
 };
 
 static int export_event(const struct gt_trace_event *record, const struct gt_header *header,
@@ -396,6 +393,7 @@ static int export_event(const struct gt_trace_event *record, const struct gt_hea
 	struct export *e = data;
 	const struct gt_span *cat = &record->cat;
 	int rc = gt_export_processes_see(e->processes, record, header);
+	enum gt_role role;
 
 	if (rc)
 		return rc;
@@ -405,9 +403,9 @@ static int export_event(const struct gt_trace_event *record, const struct gt_hea
 		return export_thread(e, record);
 	if (!record->has_ts)
 		return 0;
-	for (size_t i = 0; record->ph == 'X' && i < sizeof(slices) / sizeof(slices[0]); i++)
-		if (gt_span_is(cat, slices[i].cat, strlen(slices[i].cat)))
-			return slices[i].take(e, record);
+	role = gt_category_role(cat);
+	if (record->ph == 'X' && slices[role])
+		return slices[role](e, record);
 	if ((record->ph == 'X' || record->ph == 'i') && gt_span_is(cat, "user_annotation", 15))
 		return export_nvtx(e, record);
 	return 0;

@@ -9,6 +9,7 @@
 
 #include "readers/input.h"
 #include "readers/progress.h"
+#include "trace/category.h"
 #include "trace/segment_files.h"
 
 #define FIRST_HOST   64      /* rows below are GPUs */
@@ -95,9 +96,9 @@ static int take_label(struct gt_export_processes *all, const struct gt_trace_eve
 
 static bool is_call(const struct gt_trace_event *record)
 {
-	return record->ph == 'X' && (gt_span_is(&record->cat, "cuda_runtime", 12) ||
-				     gt_span_is(&record->cat, "cuda_driver", 11) ||
-				     gt_span_is(&record->cat, "Runtime", 7));
+	enum gt_role role = gt_category_role(&record->cat);
+
+	return record->ph == 'X' && (role == GT_ROLE_RUNTIME || role == GT_ROLE_DRIVER);
 }
 
 /* The header says whose file it is, or else the first call does. */
