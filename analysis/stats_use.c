@@ -444,7 +444,8 @@ static size_t print_odd(const struct gt_model *model, FILE *out)
 	} rows[] = {
 		{odd->no_dur, "slice", "without a duration, counted as 0"},
 		{odd->negative_dur, "slice", "with a negative duration, counted as 0"},
-		{odd->bad_dur, "slice", "whose duration is out of range or no number, counted as 0"},
+		{odd->bad_dur, "slice",
+		 "whose duration is out of range or no number, counted as 0"},
 		{odd->unfinished, "begin", "(ph B) without an end"},
 		{odd->no_begin, "end", "(ph E) without a begin before it"},
 		{odd->reversed, "end", "(ph E) with an earlier time than its begin, counted as 0"},

@@ -57,6 +57,7 @@ bool gt_category_rows_is_device(const struct gt_category_rows *rows,
 enum gt_role gt_category_rows_role(const struct gt_category_rows *rows,
 				   struct gt_trace_event *record);
 
+/* Frees the rows. Also of a zeroed struct. */
 void gt_category_rows_fini(struct gt_category_rows *rows);
 
 #endif

@@ -128,7 +128,7 @@ struct gt_step_from {
 	uint32_t range;
 };
 
-#define GT_ODD_CATS 16 /* unknown categories that are told apart */
+#define GT_ODD_CATS 16 /* unknown categories that are counted one by one */
 
 /* What could not be taken as it stood in the file; shown to the user, never silent. */
 struct gt_odd {
