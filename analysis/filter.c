@@ -331,3 +331,55 @@ bool gt_filter_any(const struct gt_filter *filter, const struct gt_model *model)
 			return true;
 	return false;
 }
+
+/* Widens [*from, *until) to what of the trace a term leaves. */
+static void widen_by_term(const struct gt_filter_term *term, const struct gt_model *model,
+			  int64_t *from, int64_t *until)
+{
+	int64_t start, end;
+
+	if (__builtin_add_overflow(model->origin, term->from, &start))
+		start = INT64_MAX;
+	if (__builtin_add_overflow(model->origin, term->to, &end))
+		end = INT64_MAX;
+	*from = start < *from ? start : *from;
+	*until = end > *until ? end : *until;
+}
+
+static void widen_by_steps(const struct gt_filter_term *term, const struct gt_model *model,
+			   int64_t *from, int64_t *until)
+{
+	for (size_t i = 0; i < model->ranges.count; i++) {
+		const struct gt_model_range *range = &model->ranges.at[i];
+
+		if (!gt_model_is_step(model, range) ||
+		    fnmatch(term->glob, gt_model_name(model, range->name), 0))
+			continue;
+		*from = range->start < *from ? range->start : *from;
+		*until = range->start + range->dur > *until ? range->start + range->dur : *until;
+	}
+}
+
+void gt_filter_window(const struct gt_filter *filter, const struct gt_model *model,
+		      int64_t *ret_from, int64_t *ret_until)
+{
+	static const struct {
+		enum gt_filter_kind kind;
+		void (*widen)(const struct gt_filter_term *term, const struct gt_model *model,
+			      int64_t *from, int64_t *until);
+	} kinds[] = {{GT_FILTER_TIME, widen_by_term}, {GT_FILTER_STEP, widen_by_steps}};
+
+	*ret_from = model->first;
+	*ret_until = model->last;
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+		int64_t from = INT64_MAX, until = INT64_MIN;
+
+		for (size_t i = 0; i < filter->terms.count; i++)
+			if (filter->terms.at[i].kind == kinds[k].kind)
+				kinds[k].widen(&filter->terms.at[i], model, &from, &until);
+		if (from > until)
+			continue;
+		*ret_from = from > *ret_from ? from : *ret_from;
+		*ret_until = until < *ret_until ? until : *ret_until;
+	}
+}

@@ -21,6 +21,15 @@ const char *const gt_cause_names[GT_CAUSE_COUNT_] = {
 	[GT_CAUSE_UNKNOWN] = "unknown",
 };
 
+static void add_edge(struct gt_gaps_edge *edge, int64_t idle, int64_t min_ns)
+{
+	if (idle < min_ns)
+		return;
+	edge->total += idle;
+	edge->count += idle > 0;
+	edge->max = idle > edge->max ? idle : edge->max;
+}
+
 /* Other work than what the filter lets pass is no gap: a gap ends with what it lets pass. */
 static int find_gaps(const struct gt_device_use *use, const struct gt_filter *filter,
 		     int64_t min_ns, struct gt_gaps *gaps)
@@ -45,6 +54,9 @@ static int find_gaps(const struct gt_device_use *use, const struct gt_filter *fi
 	}
 	gaps->wall += use->last - use->first;
 	gaps->idle += use->idle;
+	gaps->window += use->until - use->from;
+	add_edge(&gaps->before, use->before, min_ns);
+	add_edge(&gaps->after, use->after, min_ns);
 	return 0;
 }
 
@@ -224,6 +236,49 @@ int gt_gaps_devices(const struct gt_job *job, const struct gt_filter *filter,
 			if (graphs || k != GRAPHS_CELL)
 				gt_table_number(ret_table, cells[k]);
 	}
+	free(uses);
+	return count < 0 ? count : 0;
+}
+
+static const struct gt_column window_columns[] = {
+	{"device", "Device", "device", GT_COLUMN_TEXT},
+	{"window", "Window (ns)", "window", GT_COLUMN_TIME},
+	{"busy_share", "Busy (%)", "busy", GT_COLUMN_PERCENT},
+	{"idle_share", "Idle (%)", "idle", GT_COLUMN_PERCENT},
+	{"before", "Before First (ns)", "before first", GT_COLUMN_TIME},
+	{"before_share", "Before First (%)", NULL, GT_COLUMN_PERCENT},
+	{"after", "After Last (ns)", "after last", GT_COLUMN_TIME},
+	{"after_share", "After Last (%)", NULL, GT_COLUMN_PERCENT},
+};
+
+static void put_window(const struct gt_device_use *use, struct gt_table *table)
+{
+	int64_t window = use->until - use->from;
+	double idle = (double)use->idle + (double)use->before + (double)use->after;
+	double part = window > 0 ? 100 / (double)window : 0;
+	char text[128];
+
+	gt_key_of_device(use->model, use->device, text, sizeof(text));
+	gt_table_text(table, text);
+	gt_table_number(table, (double)window);
+	gt_table_number(table, (double)use->busy * part);
+	gt_table_number(table, idle * part);
+	gt_table_number(table, (double)use->before);
+	gt_table_number(table, (double)use->before * part);
+	gt_table_number(table, (double)use->after);
+	gt_table_number(table, (double)use->after * part);
+}
+
+int gt_gaps_windows(const struct gt_job *job, const struct gt_filter *filter,
+		    struct gt_table *ret_table)
+{
+	struct gt_device_use *uses = NULL;
+	int count = gt_stats_devices(job, filter, &uses);
+
+	gt_table_init(ret_table, "gpu_windows", "Busy and idle time of the whole window",
+		      window_columns, sizeof(window_columns) / sizeof(window_columns[0]));
+	for (int i = 0; i < count; i++)
+		put_window(&uses[i], ret_table);
 	free(uses);
 	return count < 0 ? count : 0;
 }

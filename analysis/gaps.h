@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Why was the GPU idle? Every moment between the first and the last operation of a device at which
- * none ran, put down to what the host was doing then on the thread that started the next one. With
- * a filter: of those moments between the first and the last that it lets pass which one of these
- * ended. The pieces of a gap add up to the gap. Pure over constant models; one thread per set.
+ * Why was the GPU idle? Every moment between the first and the last operation of a device ("wall")
+ * at which none ran, put down to what the host was doing then on the thread that started the next
+ * one. With a filter: of those moments between the first and the last that it lets pass which one
+ * of these ended. The pieces of a gap add up to the gap. Pure over constant models; one thread per
+ * set.
  */
 #ifndef GT_ANALYSIS_GAPS_H
 #define GT_ANALYSIS_GAPS_H
@@ -41,8 +42,13 @@ struct gt_gap {
 /* All gaps of a job, and what its devices did otherwise. */
 struct gt_gaps {
 	GT_VEC(struct gt_gap) list;
-	int64_t wall; /* sum over devices from the first to the last operation */
-	int64_t idle; /* sum of all gaps, also of those shorter than the minimum */
+	int64_t wall;               /* sum over devices from the first to the last operation */
+	int64_t idle;               /* sum of all gaps, also of those shorter than the minimum */
+	int64_t window;             /* sum over devices of what was looked at */
+	struct gt_gaps_edge {       /* idle time in it around wall */
+		int64_t total, max; /* ns; of one device */
+		uint64_t count;     /* of devices */
+	} before, after;
 };
 
 /* All gaps of @min_ns or longer. */
@@ -82,6 +88,11 @@ bool gt_gaps_shared(const struct gt_job *job, const struct gt_filter *filter);
 /* One row per process and device: busy, idle, compute, copy, communication, overlap. Processes of
  * the same rank are distinguished by their ids. */
 int gt_gaps_devices(const struct gt_job *job, const struct gt_filter *filter,
+		    struct gt_table *ret_table);
+
+/* One row per process and device: the time that was looked at (struct gt_device_use), how much of
+ * it was busy and idle, and the idle time in it before the first and after the last operation. */
+int gt_gaps_windows(const struct gt_job *job, const struct gt_filter *filter,
 		    struct gt_table *ret_table);
 
 /* What is said where gt_gaps_peers has no table because the ranks differ. */

@@ -17,6 +17,7 @@
 static const struct gt_column columns[] =
 	{
 		{"share", "Wall (%)", "of wall", GT_COLUMN_PERCENT},
+		{"window_share", "Window (%)", "of window", GT_COLUMN_PERCENT},
 		{"total", "Idle Time (ns)", "idle", GT_COLUMN_TIME},
 		{"count", "Gaps", "gaps", GT_COLUMN_COUNT},
 		{"mean", "Avg (ns)", "mean", GT_COLUMN_MEAN},
@@ -26,6 +27,8 @@ static const struct gt_column columns[] =
 },
 			      sampled_columns[] = {
 				      {"share", "Wall (%)", "of wall", GT_COLUMN_PERCENT},
+				      {"window_share", "Window (%)", "of window",
+				       GT_COLUMN_PERCENT},
 				      {"total", "Idle Time (ns)", "idle", GT_COLUMN_TIME},
 				      {"count", "Gaps", "gaps", GT_COLUMN_COUNT},
 				      {"mean", "Avg (ns)", "mean", GT_COLUMN_MEAN},
@@ -157,12 +160,18 @@ static void choose_lines(struct causes *c)
 	}
 }
 
-static void put_row(struct gt_table *table, const struct gaps_causes_row *row, int64_t wall,
-		    bool has_samples)
+static double percent(int64_t part, int64_t of)
+{
+	return of > 0 ? (double)part * 100 / (double)of : 0;
+}
+
+static void put_row(struct gt_table *table, const struct gaps_causes_row *row,
+		    const struct gt_gaps *gaps, bool has_samples)
 {
 	double count = row->count < 1 ? 1 : (double)(int64_t)(row->count + 0.5);
 
-	gt_table_number(table, wall > 0 ? (double)row->total * 100 / (double)wall : 0);
+	gt_table_number(table, percent(row->total, gaps->wall));
+	gt_table_number(table, percent(row->total, gaps->window));
 	gt_table_number(table, (double)row->total);
 	gt_table_number(table, count);
 	gt_table_number(table, (double)row->total / count);
@@ -171,6 +180,25 @@ static void put_row(struct gt_table *table, const struct gaps_causes_row *row, i
 		gt_table_number(table, (double)row->samples);
 	gt_table_text(table, gt_cause_names[row->text[0] - '0']);
 	gt_table_text(table, row->text + 1);
+}
+
+/* Idle time of the window that no operation encloses: no part of wall. */
+static void put_edge(struct gt_table *table, const struct gt_gaps_edge *edge,
+		     const struct gt_gaps *gaps, bool has_samples, const char *cause,
+		     const char *where)
+{
+	if (!edge->total)
+		return;
+	gt_table_absent(table, "-");
+	gt_table_number(table, percent(edge->total, gaps->window));
+	gt_table_number(table, (double)edge->total);
+	gt_table_number(table, (double)edge->count);
+	gt_table_number(table, (double)edge->total / (double)edge->count);
+	gt_table_number(table, (double)edge->max);
+	if (has_samples)
+		gt_table_number(table, 0);
+	gt_table_text(table, cause);
+	gt_table_text(table, where);
 }
 
 static int build(struct causes *c, const struct gt_gaps *gaps)
@@ -202,7 +230,10 @@ int gt_gaps_table(const struct gt_gaps *gaps, struct gt_table *ret_table)
 		      has_samples ? sizeof(sampled_columns) / sizeof(sampled_columns[0])
 				  : sizeof(columns) / sizeof(columns[0]));
 	for (size_t i = 0; !rc && i < c->row.count; i++)
-		put_row(ret_table, &c->row.at[i], gaps->wall, has_samples);
+		put_row(ret_table, &c->row.at[i], gaps, has_samples);
+	put_edge(ret_table, &gaps->before, gaps, has_samples, "before first", "(no operation yet)");
+	put_edge(ret_table, &gaps->after, gaps, has_samples, "after last",
+		 "(no operation any more)");
 	gt_table_sort(ret_table, "total");
 	if (c) {
 		gt_shares_fini(&c->shares);

@@ -129,6 +129,11 @@ bool gt_filter_op(const struct gt_filter *filter, const struct gt_model *model,
 bool gt_filter_range(const struct gt_filter *filter, const struct gt_model *model,
 		     const struct gt_model_range *range);
 
+/* What of a model's time the terms for times and steps leave: from the first to the last slice of
+ * the trace where there are none. */
+void gt_filter_window(const struct gt_filter *filter, const struct gt_model *model,
+		      int64_t *ret_from, int64_t *ret_until);
+
 /* Whether an operation, or a call or range that the terms concern, passes at all. */
 bool gt_filter_any(const struct gt_filter *filter, const struct gt_model *model);
 

@@ -43,10 +43,14 @@ struct gt_device_use {
 	const struct gt_model *model;
 	const struct gt_device_track *track; /* its operations in the model */
 	uint16_t device;
-	const char *name;     /* "" when the header does not tell */
-	int64_t first, last;  /* of its operations that the filter lets pass, ns; as all below */
-	int64_t busy;         /* union of all operations */
-	int64_t idle;         /* when none ran, not even others, up to one of them, since first */
+	const char *name;    /* "" when the header does not tell */
+	int64_t first, last; /* of its operations that the filter lets pass, ns; as all below */
+	int64_t from,
+		until;  /* the window that was looked at: gt_filter_window, and they lie in it */
+	int64_t before; /* when none ran, not even others, from there up to first */
+	int64_t after;  /* the same from last on */
+	int64_t busy;   /* union of all operations */
+	int64_t idle;   /* when none ran, not even others, up to one of them, since first */
 	int64_t kernel, copy; /* union of kernels, of copies and sets */
 	int64_t comm;         /* union of collectives */
 	int64_t kernel_copy;  /* kernels and copies at the same time */

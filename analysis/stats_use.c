@@ -1,20 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The use of each device and what the traces do not hold (see stats.h). Pure over constant models.
+ * The use of each device (see stats.h). Pure over constant models.
  */
 #include "analysis/stats.h"
 
-#include <ctype.h>
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "core/schema/ledger.h"
-#include "core/schema/metadata.h"
 #include "readers/keymap.h"
-#include "readers/show.h"
 
 /* The sets of time that one device's use is made of. */
 struct sets {
@@ -77,6 +70,36 @@ static void measure(struct sets *sets, struct gt_device_use *use)
 		gt_intervals_fini(all[i]);
 }
 
+/* When nothing ran between two times. Operations are in the order of their starts. */
+static int64_t idle_between(const struct gt_device_use *use, int64_t from, int64_t until)
+{
+	int64_t idle = 0;
+
+	for (uint32_t i = 0; i < use->track->count && from < until; i++) {
+		const struct gt_op *op = gt_model_op_of(use->model, use->track, i);
+
+		if (op->start >= until)
+			break;
+		if (op->start > from)
+			idle += op->start - from;
+		if (op->start + op->dur > from)
+			from = op->start + op->dur;
+	}
+	return from < until ? idle + until - from : idle;
+}
+
+/* The window holds what was chosen: work may begin in it and end behind it. */
+static void look_around(const struct gt_filter *filter, struct gt_device_use *use)
+{
+	gt_filter_window(filter, use->model, &use->from, &use->until);
+	if (!is_used(use) || use->from > use->first)
+		use->from = use->first;
+	if (!is_used(use) || use->until < use->last)
+		use->until = use->last;
+	use->before = idle_between(use, use->from, use->first);
+	use->after = idle_between(use, use->last, use->until);
+}
+
 static int use_of(const struct gt_filter *filter, struct gt_device_use *use)
 {
 	int64_t last = INT64_MAX; /* end of what ran before, chosen or not */
@@ -96,6 +119,7 @@ static int use_of(const struct gt_filter *filter, struct gt_device_use *use)
 			last = op->start + op->dur;
 	}
 	measure(&sets, use);
+	look_around(filter, use);
 	return rc;
 }
 
@@ -166,407 +190,4 @@ int gt_stats_devices(const struct gt_job *job, const struct gt_filter *filter,
 	}
 	*ret_uses = uses;
 	return (int)count;
-}
-
-#define MOST_NOTES     64 /* lines */
-
-/* What was under way when a process ended may be one part in this many of all, as for `diff --gate`
- * less is nothing that matters. */
-#define UNDER_WAY_PART 100
-
-/* What a loss does to sums. */
-enum loss_kind {
-	LOSS_ASIDE,    /* nothing: what is missing is no work, or stands elsewhere */
-	LOSS_HOLE,     /* they are too small, or wrong */
-	LOSS_LAUNCHES, /* too small by what was under way at the end: bearable as long as it is
-			  little */
-	LOSS_CALLS,
-};
-
-/* Keys of the ledger that speak of something missing or wrong. */
-static const struct {
-	enum gt_ledger_key key;
-	enum loss_kind kind;
-} losses[] = {
-	{GT_LEDGER_CALLS_LOST_RING, LOSS_HOLE},
-	{GT_LEDGER_CALLS_LOST_THREAD, LOSS_HOLE},
-	{GT_LEDGER_CALLS_OPEN, LOSS_CALLS},
-	{GT_LEDGER_RECORDS_UNKNOWN, LOSS_HOLE},
-	{GT_LEDGER_RECORDS_INSANE, LOSS_HOLE},
-	{GT_LEDGER_RECORDS_DROPPED, LOSS_HOLE},
-	{GT_LEDGER_RECORDS_UNREADABLE_BYTES, LOSS_HOLE},
-	{GT_LEDGER_BUFFERS_DISCARDED, LOSS_HOLE},
-	{GT_LEDGER_BUFFERS_LOST_BYTES, LOSS_HOLE},
-	{GT_LEDGER_BUFFERS_KEPT, LOSS_HOLE},
-	{GT_LEDGER_BUFFERS_UNREAD, LOSS_HOLE},
-	{GT_LEDGER_CAPTURE_GAPS, LOSS_HOLE},
-	{GT_LEDGER_LAUNCHES_IN_GAPS, LOSS_HOLE},
-	{GT_LEDGER_KERNELS_UNTIMED, LOSS_HOLE},
-	{GT_LEDGER_MEMCPYS_UNTIMED, LOSS_HOLE},
-	{GT_LEDGER_MEMSETS_UNTIMED, LOSS_HOLE},
-	{GT_LEDGER_GRAPHS_UNTIMED, LOSS_HOLE},
-	{GT_LEDGER_GRAPHS_LEFT_OUT, LOSS_ASIDE},
-	{GT_LEDGER_TIME_UNKNOWN, LOSS_HOLE},
-	{GT_LEDGER_TIME_REVERSED, LOSS_HOLE},
-	{GT_LEDGER_TIME_AHEAD, LOSS_HOLE},
-	{GT_LEDGER_GPU_BEFORE_LAUNCH, LOSS_HOLE},
-	{GT_LEDGER_OPS_UNLINKED, LOSS_ASIDE},
-	{GT_LEDGER_OPS_IN_FLIGHT, LOSS_LAUNCHES},
-	{GT_LEDGER_STACKS_REFUSED, LOSS_ASIDE},
-	{GT_LEDGER_STRINGS_REFUSED, LOSS_ASIDE},
-	{GT_LEDGER_RINGS_THINNED, LOSS_ASIDE},
-	{GT_LEDGER_MODULES_UNREAD, LOSS_ASIDE},
-	{GT_LEDGER_RANGES_LOST, LOSS_HOLE},
-	{GT_LEDGER_CORRELATION_EVICTED, LOSS_ASIDE},
-	{GT_LEDGER_EVENTS_LOST_DISK, LOSS_HOLE},
-	{GT_LEDGER_EVENTS_LOST_EARLY, LOSS_HOLE},
-	{GT_LEDGER_EVENTS_LOST_MEMORY, LOSS_HOLE},
-	{GT_LEDGER_SPOOL_REFUSED, LOSS_ASIDE},
-	{GT_LEDGER_SPOOL_THREADS, LOSS_ASIDE},
-};
-
-/* 0 too where the ledger does not tell. */
-static int64_t count_of(const struct gt_reading *reading, enum gt_ledger_key key)
-{
-	int64_t count = 0;
-
-	gt_header_int(&reading->header, "ledger", gt_ledger_rows[key].json, &count);
-	return count;
-}
-
-static size_t print_ledger(const struct gt_reading *reading, FILE *out)
-{
-	size_t lines = 0;
-
-	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++) {
-		const struct gt_ledger_row *row = &gt_ledger_rows[losses[i].key];
-		int64_t count = count_of(reading, losses[i].key);
-
-		if (!count || gt_header_is_asked_for(&reading->header, losses[i].key))
-			continue;
-		fprintf(out, "  %" PRId64 " %s: %s\n", count, row->json, row->help);
-		lines++;
-	}
-	return lines;
-}
-
-/* What --keep removed. The newest file knows of all, its notes only of what went before it
- * began. */
-static size_t print_removed(const struct gt_reading *reading, FILE *out)
-{
-	static const struct {
-		enum gt_segment_key key;
-		const char *what;
-	} rows[] = {
-		{GT_SEGMENT_CALLS_REMOVED, "calls"},    {GT_SEGMENT_KERNELS_REMOVED, "kernels"},
-		{GT_SEGMENT_MEMCPYS_REMOVED, "copies"}, {GT_SEGMENT_MEMSETS_REMOVED, "sets"},
-		{GT_SEGMENT_SYNCS_REMOVED, "waits"},    {GT_SEGMENT_RANGES_REMOVED, "ranges"},
-		{GT_SEGMENT_GRAPHS_REMOVED, "graphs"},  {GT_SEGMENT_OTHERS_REMOVED, "others"},
-	};
-	const char *comma = "";
-	int64_t files;
-
-	if (!gt_header_int(&reading->header, "segment", gt_segment_names[GT_SEGMENT_FILES_REMOVED],
-			   &files) ||
-	    !files)
-		return 0;
-	fprintf(out, "  %" PRId64 " older %s removed by --keep: ", files,
-		files == 1 ? "file" : "files");
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		int64_t count;
-
-		if (!gt_header_int(&reading->header, "segment", gt_segment_names[rows[i].key],
-				   &count) ||
-		    !count)
-			continue;
-		fprintf(out, "%s%" PRId64 " %s", comma, count, rows[i].what);
-		comma = ", ";
-	}
-	fputs(comma[0] ? "\n" : "nothing\n", out);
-	return 1;
-}
-
-/* Notes that differ in nothing but their count. */
-struct same_notes {
-	uint32_t name;
-	const char *text, *number; /* of the first; number: where its count stands, or its end */
-	uint64_t sum, times;
-};
-
-/* The count in a note's arguments: their first whole number, unless that is the number of a
- * stack. */
-static const char *find_count(const char *text)
-{
-	static const char stack[] = "\"stack\":";
-	bool quoted = false;
-	const char *p = text;
-
-	for (; *p && (quoted || !isdigit((unsigned char)*p)); p++) {
-		if (!quoted && !strncmp(p, stack, sizeof(stack) - 1))
-			return p + strlen(p);
-		if (quoted && *p == '\\' && p[1])
-			p++;
-		else if (*p == '"')
-			quoted = !quoted;
-	}
-	return p[strspn(p, "0123456789")] == '.' ? p + strlen(p) : p;
-}
-
-static const char *behind_count(const char *number)
-{
-	return number + strspn(number, "0123456789");
-}
-
-static bool is_same(const struct same_notes *a, const struct same_notes *b)
-{
-	return a->name == b->name && a->number - a->text == b->number - b->text &&
-	       !memcmp(a->text, b->text, (size_t)(a->number - a->text)) &&
-	       !strcmp(behind_count(a->number), behind_count(b->number));
-}
-
-static void print_same(const struct gt_model *model, const struct same_notes *same, FILE *out)
-{
-	char sum[24] = "", times[40] = "";
-
-	if (*same->number)
-		snprintf(sum, sizeof(sum), "%" PRIu64, same->sum);
-	if (same->times > 1)
-		snprintf(times, sizeof(times), " (%" PRIu64 " times)", same->times);
-	gt_show_line(out, "  %s %.*s%s%s%s", gt_model_name(model, same->name),
-		     (int)(same->number - same->text), same->text, sum, behind_count(same->number),
-		     times);
-}
-
-static bool add_note(struct same_notes *lines, size_t *count, const struct same_notes *one)
-{
-	for (size_t i = 0; i < *count; i++) {
-		if (is_same(&lines[i], one)) {
-			lines[i].sum += one->sum;
-			lines[i].times++;
-			return true;
-		}
-	}
-	if (*count == MOST_NOTES)
-		return false;
-	lines[(*count)++] = *one;
-	return true;
-}
-
-/* What happened again and again is one line with the sum: an operation without times is a note of
- * its own. */
-static size_t print_notes(const struct gt_model *model, FILE *out)
-{
-	struct same_notes lines[MOST_NOTES];
-	uint64_t more = 0;
-	size_t count = 0;
-
-	for (size_t i = 0; i < model->notes.count; i++) {
-		const struct gt_note *note = &model->notes.at[i];
-		const char *text = gt_model_name(model, note->text), *number = find_count(text);
-		struct same_notes one = {note->name, text, number, strtoull(number, NULL, 10), 1};
-
-		if (!strcmp(gt_model_name(model, note->cause), "--keep"))
-			continue; /* see print_removed */
-		more += !add_note(lines, &count, &one);
-	}
-	for (size_t i = 0; i < count; i++)
-		print_same(model, &lines[i], out);
-	if (more)
-		fprintf(out, "  ... and %" PRIu64 " more note%s\n", more, gt_plural(more));
-	return count + (more != 0);
-}
-
-static int by_count(const void *a, const void *b)
-{
-	const struct gt_odd_cat *x = a, *y = b;
-
-	if (x->count != y->count)
-		return x->count > y->count ? -1 : 1;
-	return x->name < y->name ? -1 : x->name > y->name;
-}
-
-/* No table holds them: which they are, and how many. */
-static size_t print_unknown(const struct gt_model *model, FILE *out)
-{
-	struct gt_odd odd = model->odd;
-	uint64_t others = odd.unknown_cat;
-	const char *gap = "";
-
-	if (!odd.unknown_cat)
-		return 0;
-	qsort(odd.unknown_cats, GT_ODD_CATS, sizeof(odd.unknown_cats[0]), by_count);
-	fprintf(out, "  %" PRIu64 " slice%s of unknown categories, in no table: ", odd.unknown_cat,
-		gt_plural(odd.unknown_cat));
-	for (size_t i = 0; i < GT_ODD_CATS && odd.unknown_cats[i].count; i++, gap = ", ") {
-		const char *name = gt_model_name(model, odd.unknown_cats[i].name);
-
-		fputs(gap, out);
-		gt_show(*name ? name : "no category", out);
-		fprintf(out, " (%" PRIu64 ")", odd.unknown_cats[i].count);
-		others -= odd.unknown_cats[i].count;
-	}
-	if (others)
-		fprintf(out, ", others (%" PRIu64 ")", others);
-	fputc('\n', out);
-	return 1;
-}
-
-uint64_t gt_stats_unknown_work(const struct gt_job *job)
-{
-	uint64_t count = 0;
-
-	for (size_t f = 0; f < job->count; f++) {
-		if (job->models[f].ops.count)
-			return 0;
-		count += job->models[f].odd.unknown_work;
-	}
-	return count;
-}
-
-/* --pytorch or --python-functions that came to nothing. */
-static size_t print_frameworks(const struct gt_model *model, FILE *out)
-{
-	char text[400];
-
-	if (!gt_header_text(&model->reading.header, "metadata", "frameworks", text, sizeof(text)) ||
-	    !strstr(text, ": off: "))
-		return 0;
-	gt_show_line(out, "  frameworks: %s", text);
-	return 1;
-}
-
-static size_t print_odd(const struct gt_model *model, FILE *out)
-{
-	const struct gt_odd *odd = &model->odd;
-	const struct {
-		uint64_t count;
-		const char *noun, *rest;
-	} rows[] = {
-		{odd->no_dur, "slice", "without a duration, counted as 0"},
-		{odd->negative_dur, "slice", "with a negative duration, counted as 0"},
-		{odd->bad_dur, "slice",
-		 "whose duration is out of range or no number, counted as 0"},
-		{odd->unfinished, "begin", "(ph B) without an end"},
-		{odd->no_begin, "end", "(ph E) without a begin before it"},
-		{odd->reversed, "end", "(ph E) with an earlier time than its begin, counted as 0"},
-		{odd->asynchronous, "asynchronous slice", "(ph b, S), left out"},
-		{odd->no_ts, "event", "without a time stamp, left out"},
-		{odd->bad_ts, "event", "whose time stamp is out of range or no number, left out"},
-		{odd->no_phase, "event", "without \"ph\", left out"},
-		{odd->no_place, "GPU operation",
-		 "whose device or stream makes no sense, shown as GPU 65535 or stream -1"},
-		{odd->no_size, "size", "of copies and sets not told, in no sum"},
-		{odd->no_bytes, "copy size", "out of range, in no sum of sizes"},
-		{model->reading.strange, "traceEvents element",
-		 "without the form of an event, left out"},
-	};
-	size_t lines = 0;
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		if (!rows[i].count)
-			continue;
-		fprintf(out, "  %" PRIu64 " %s%s %s\n", rows[i].count, rows[i].noun,
-			gt_plural(rows[i].count), rows[i].rest);
-		lines++;
-	}
-	return lines + print_unknown(model, out);
-}
-
-/* Of a merged file some of its inputs, else the file itself. */
-static void print_without_ledger(const struct gt_reading *reading, FILE *out)
-{
-	int64_t files = 0, without = 0;
-
-	if (gt_header_int(&reading->header, "merged", "files", &files) &&
-	    gt_header_int(&reading->header, "merged", "without_ledger", &without))
-		fprintf(out,
-			"  no ledger of %" PRId64 " of the %" PRId64
-			" files that were merged: what they had not written is not known\n",
-			without, files);
-	else
-		fputs("  no ledger: its process has not closed the file, what it had not written "
-		      "is "
-		      "not known\n",
-		      out);
-}
-
-static size_t print_cut(const struct gt_reading *reading, FILE *out)
-{
-	if (reading->doubt[0])
-		gt_show_line(out, "  %s", reading->doubt);
-	if (!reading->closed && reading->is_pftrace)
-		gt_show_line(out, "  cut: %s", reading->note);
-	else if (!reading->closed)
-		gt_show_line(out, "  cut at line %" PRIu64 ", byte %" PRIu64 ": %s",
-			     reading->end_line, reading->end_byte, reading->note);
-	if (reading->without_ledger)
-		print_without_ledger(reading, out);
-	return (reading->doubt[0] != 0) + !reading->closed + reading->without_ledger;
-}
-
-size_t gt_stats_reading_losses(const struct gt_reading *reading, FILE *out)
-{
-	return print_cut(reading, out) + print_ledger(reading, out) + print_removed(reading, out);
-}
-
-static bool is_bearable(const struct gt_model *model, enum gt_ledger_key key, enum loss_kind kind)
-{
-	int64_t count = count_of(&model->reading, key);
-	size_t of = kind == LOSS_CALLS ? model->calls.count : model->ops.count;
-
-	if (kind == LOSS_LAUNCHES || kind == LOSS_CALLS)
-		return count <= (int64_t)(of / UNDER_WAY_PART);
-	return kind == LOSS_ASIDE || !count;
-}
-
-static bool is_whole(const struct gt_model *model)
-{
-	const struct gt_reading *reading = &model->reading;
-	int64_t files;
-
-	if (!reading->closed || reading->without_ledger || reading->doubt[0])
-		return false;
-	if (gt_header_int(&reading->header, "segment", gt_segment_names[GT_SEGMENT_FILES_REMOVED],
-			  &files) &&
-	    files)
-		return false;
-	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++)
-		if (!is_bearable(model, losses[i].key, losses[i].kind))
-			return false;
-	return true;
-}
-
-bool gt_stats_whole(const struct gt_job *job)
-{
-	for (size_t f = 0; f < job->count; f++)
-		if (!is_whole(&job->models[f]))
-			return false;
-	return true;
-}
-
-size_t gt_stats_losses(const struct gt_job *job, FILE *out)
-{
-	size_t lines = 0;
-
-	for (size_t f = 0; f < job->count; f++) {
-		const struct gt_model *model = &job->models[f];
-		char *text = NULL;
-		size_t size, here = 0;
-		FILE *memory = open_memstream(&text, &size);
-
-		if (!memory)
-			return lines;
-		here += gt_stats_reading_losses(&model->reading, memory);
-		here += print_notes(model, memory);
-		here += print_frameworks(model, memory);
-		here += print_odd(model, memory);
-		fclose(memory);
-		if (here) {
-			gt_show_line(out, "%s:", model->path);
-			fputs(text, out);
-		}
-		free(text);
-		lines += here;
-	}
-	return lines;
 }

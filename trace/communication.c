@@ -44,9 +44,14 @@ static bool is_function(const char *qualified, const char *glob)
 
 	if (glob)
 		return !fnmatch(glob, qualified, 0) || !fnmatch(glob, tail, 0);
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-		if (fits(table[i].pattern, strstr(table[i].pattern, "::") ? qualified : tail))
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		const char *pattern = table[i].pattern;
+
+		if (*pattern != '*' && *pattern != *tail && *pattern != *qualified)
+			continue; /* as nearly all */
+		if (fits(pattern, strstr(pattern, "::") ? qualified : tail))
 			return true;
+	}
 	return false;
 }
 

@@ -338,7 +338,7 @@ static int print_stats(const struct page *page)
 
 static int print_gaps(const struct page *page)
 {
-	struct gt_table causes = {0}, devices = {0}, peers = {0};
+	struct gt_table causes = {0}, devices = {0}, windows = {0}, peers = {0};
 	struct gt_gaps gaps;
 	bool differ = false;
 	int rc = gt_gaps_build(page->job, page->filter, 0, &gaps);
@@ -349,10 +349,13 @@ static int print_gaps(const struct page *page)
 	if (!rc)
 		rc = gt_gaps_devices(page->job, page->filter, &devices);
 	if (!rc)
+		rc = gt_gaps_windows(page->job, page->filter, &windows);
+	if (!rc)
 		rc = gt_gaps_peers(page->job, page->filter, &peers, &differ);
 	if (!rc) {
 		print_table(&causes, page->out);
 		print_table(&devices, page->out);
+		print_table(&windows, page->out);
 		if (peers.rows)
 			print_table(&peers, page->out);
 		if (differ)
@@ -360,6 +363,7 @@ static int print_gaps(const struct page *page)
 	}
 	gt_table_fini(&causes);
 	gt_table_fini(&devices);
+	gt_table_fini(&windows);
 	gt_table_fini(&peers);
 	gt_gaps_fini(&gaps);
 	return rc;

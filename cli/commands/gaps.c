@@ -20,6 +20,7 @@ static const struct gt_cmdline_option options[] = {
 enum {
 	CAUSES,
 	DEVICES,
+	WINDOWS,
 	PEERS,
 	TABLES,
 };
@@ -46,6 +47,8 @@ static int print(const struct gt_cmdline *args, const struct gt_job *job,
 		rc = gt_gaps_table(&gaps, &tables[CAUSES]);
 	if (!rc)
 		rc = gt_gaps_devices(job, filter, &tables[DEVICES]);
+	if (!rc)
+		rc = gt_gaps_windows(job, filter, &tables[WINDOWS]);
 	if (!rc)
 		rc = gt_gaps_peers(job, filter, &tables[PEERS], &differ);
 	if (!rc && how.top &&
@@ -88,7 +91,10 @@ static const struct gt_cmdline_spec spec = {
 	.command = &gt_command_gaps,
 	.details =
 		"A gap is a time between the first and the last operation of a device during "
-		"which nothing ran on it. Its cause is what the thread did that launched the "
+		"which nothing ran on it; \"of wall\" means of that time. The window is the whole "
+		"trace, or what --filter=time= or step= leaves of it; the idle time in it before "
+		"the first and after the last operation has rows of its own. The cause of a gap is "
+		"what the thread did that launched the "
 		"operation which ended the gap: its CUDA calls; else its samples (run "
 		"--sample-cpu), NVTX ranges, operators and Python functions; else the innermost "
 		"function common to the call stacks before and after the gap. Gaps without a "

@@ -148,11 +148,25 @@ static int sort_tables(const struct gt_cmdline *args, struct output *out)
 	return gt_cmdline_wrong(args, "--sort=%s: must be one of %s", column, all);
 }
 
+/* How much of all that was looked at, where that is more than from the first operation to the
+ * last. */
+static void print_window(const struct gt_device_use *use, char *out, size_t size)
+{
+	int64_t length = use->until - use->from;
+	char time[32];
+
+	*out = 0;
+	if (length > use->last - use->first)
+		snprintf(out, size, ", %.1f %% of the window of %s",
+			 (double)use->busy * 100 / (double)length,
+			 gt_table_time((double)length, time, sizeof(time)));
+}
+
 static void print_devices(const struct gt_job *job, const struct gt_filter *filter)
 {
 	struct gt_device_use *uses = NULL;
 	int count = gt_stats_devices(job, filter, &uses);
-	char span[32], busy[32], device[64], graphs[48];
+	char span[32], busy[32], device[64], graphs[48], window[80];
 
 	for (int i = 0; i < count; i++) {
 		const struct gt_device_use *use = &uses[i];
@@ -160,15 +174,16 @@ static void print_devices(const struct gt_job *job, const struct gt_filter *filt
 
 		gt_key_of_device(use->model, use->device, device, sizeof(device));
 		*graphs = 0;
+		print_window(use, window, sizeof(window));
 		if (use->count[GT_OP_GRAPH])
 			snprintf(graphs, sizeof(graphs), ", %" PRIu64 " whole graph%s",
 				 use->count[GT_OP_GRAPH], gt_plural(use->count[GT_OP_GRAPH]));
 		gt_show_line(stdout,
-			     "%s: busy %s of %s (%.1f %%), %" PRIu64 " kernel%s, %" PRIu64
+			     "%s: busy %s of %s (%.1f %%)%s, %" PRIu64 " kernel%s, %" PRIu64
 			     " %s, %" PRIu64 " set%s%s%s%s",
 			     device, gt_table_time((double)use->busy, busy, sizeof(busy)),
 			     gt_table_time((double)length, span, sizeof(span)),
-			     length > 0 ? (double)use->busy * 100 / (double)length : 0.0,
+			     length > 0 ? (double)use->busy * 100 / (double)length : 0.0, window,
 			     use->count[GT_OP_KERNEL], gt_plural(use->count[GT_OP_KERNEL]),
 			     use->count[GT_OP_COPY],
 			     use->count[GT_OP_COPY] == 1 ? "copy" : "copies", use->count[GT_OP_SET],
