@@ -10,7 +10,8 @@
 
 #include "trace/frame.h"
 
-#define MAX_NESTED 256 /* ranges around one moment that are shown */
+#define MAX_NESTED   256 /* ranges around one moment that are shown */
+#define MAX_LINELESS 48  /* functions without a line that call each other: built-ins */
 
 const char *const gt_key_names[GT_KEY_COUNT_] = {
 	[GT_KEY_KERNEL] = "kernel",     [GT_KEY_STACK] = "stack",   [GT_KEY_LINE] = "line",
@@ -165,7 +166,9 @@ static uint32_t nearest_on_row(const struct gt_model *model, uint32_t row, int64
 	uint32_t range = gt_model_range_at(model, row, GT_RANGE_PYTHON, t);
 	struct gt_frame frame;
 
-	for (; range != GT_NONE; range = gt_model_range_around(model, range, t)) {
+	for (int i = 0; range != GT_NONE; range = gt_model_range_around(model, range, t)) {
+		if (++i > MAX_LINELESS)
+			return GT_NONE;
 		gt_frame_parse(gt_model_name(model, model->ranges.at[range].name), &frame);
 		if (frame.line)
 			break;

@@ -79,6 +79,15 @@ SHAPES = {
     "colliding short correlation ids": (with_ids(lambda i: (i << 20) * pow(0x9e3779b1, -1, 1 << 32) % (1 << 32)),
                                         ("convert",)),
     "one correlation id": (with_ids(lambda i: 5), READ + ("verify", "merge")),
+    "one id of many processes": (lambda i: [call(i, i, pid=100 + i, correlation=5),
+                                            kernel(i, 1e5 + i, pid=100000 + i, correlation=5, device=0)], READ),
+    "ids of some processes": (lambda i: [call(i, 2 * i, pid=100 + i % 40, correlation=i // 40 + 1),
+                                         kernel(i, 2 * i + 1, correlation=i // 40 + 1)], READ),
+    "python functions": (lambda i: [span(i, 1e6 - 2 * i, "<built-in f%d>" % i, cat="python_function"),
+                                    call(i, i + 0.2, dur=0.1), kernel(i, i + 0.5)], ("lines", "stats")),
+    "lines of python": (lambda i: [span(i, 1e6 - 2 * i, "a.py(%d): f" % i, cat="python_function"),
+                                   call(i, i + 0.2, dur=0.1), kernel(i, i + 0.5)], ("lines",)),
+    "categories": (lambda i: [dict(kernel(i, 2 * i), cat="c%d" % i)] + plain(i), READ),
     "colliding stack ids": (with_stacks(lambda i: i << 40), READ + ("symbolize",)),
     "crossing ranges": (lambda i: [span(i, 1e6), call(i, i + 0.2, dur=0.1), kernel(i, i + 0.5)],
                         READ + ("ranges", "stacks")),
@@ -99,6 +108,7 @@ SHAPES = {
 def commands(path, folder):
     return {
         "stats": ["stats", "--top=5", path],
+        "lines": ["stats", "--top=5", "--by=line", path],
         "ranges": ["stats", "--top=5", "--report=nvtx_gpu_proj_sum", path],
         "gaps": ["gaps", "--top=5", path],
         "stacks": ["stacks", path],
