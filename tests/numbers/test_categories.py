@@ -52,7 +52,7 @@ def causes(names):
 def causes_of_idle_time():
     """The names of HIP and SYCL mean what CUDA's mean."""
     want = causes(("cudaLaunchKernel", "cudaDeviceSynchronize"))
-    assert set(want) == {"launch latency", "synchronisation", "host work"}, want
+    assert set(want) == {"before first", "launch latency", "synchronisation", "host work", "after last"}, want
     for names in (("hipLaunchKernel", "hipDeviceSynchronize"), ("hipModuleLaunchKernel", "hipStreamSynchronize"),
                   ("urEnqueueKernelLaunch", "urQueueFinish")):
         assert causes(names) == want, (names, causes(names), want)
