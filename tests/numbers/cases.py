@@ -29,7 +29,9 @@ def folder():
 def write(trace, name="trace.json", where=None):
     """The path of a file that holds the trace."""
     path = os.path.join(where or folder(), name)
-    with (gzip.open(path, "wt") if name.endswith(".gz") else open(path, "w", encoding="utf-8")) as file:
+    with (
+        gzip.open(path, "wt") if name.endswith(".gz") else open(path, "w", encoding="utf-8")
+    ) as file:
         json.dump(trace, file)
     return path
 
@@ -54,7 +56,9 @@ def table(*words):
 
 def public():
     """The files of the public traces."""
-    data = os.environ.get("GPUTRACE_TEST_DATA", os.path.join(os.path.dirname(ROOT), "shared", "data"))
+    data = os.environ.get(
+        "GPUTRACE_TEST_DATA", os.path.join(os.path.dirname(ROOT), "shared", "data")
+    )
     found = sorted(glob.glob(os.path.join(data, "kineto", "*", "*.json.gz")))
     if not found:
         raise Skip("no public traces (set GPUTRACE_TEST_DATA)")

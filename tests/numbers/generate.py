@@ -5,28 +5,68 @@ BASE = 1711964646000000000
 
 
 def kernel(name, ts, dur, correlation, pid=0, tid=7, **args):
-    return {"ph": "X", "cat": "kernel", "name": name, "pid": pid, "tid": tid, "ts": ts, "dur": dur,
-            "args": {"device": 0, "stream": 7, "correlation": correlation, **args}}
+    return {
+        "ph": "X",
+        "cat": "kernel",
+        "name": name,
+        "pid": pid,
+        "tid": tid,
+        "ts": ts,
+        "dur": dur,
+        "args": {"device": 0, "stream": 7, "correlation": correlation, **args},
+    }
 
 
 def copy(ts, dur, correlation, name="Memcpy HtoD (Pinned -> Device)", cat="gpu_memcpy", **args):
-    return {"ph": "X", "cat": cat, "name": name, "pid": 0, "tid": 7, "ts": ts, "dur": dur,
-            "args": {"device": 0, "stream": 7, "correlation": correlation, **args}}
+    return {
+        "ph": "X",
+        "cat": cat,
+        "name": name,
+        "pid": 0,
+        "tid": 7,
+        "ts": ts,
+        "dur": dur,
+        "args": {"device": 0, "stream": 7, "correlation": correlation, **args},
+    }
 
 
 def call(name, ts, dur, correlation, pid=4100, tid=4100, cat="cuda_runtime"):
-    return {"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": tid, "ts": ts, "dur": dur,
-            "args": {"correlation": correlation}}
+    return {
+        "ph": "X",
+        "cat": cat,
+        "name": name,
+        "pid": pid,
+        "tid": tid,
+        "ts": ts,
+        "dur": dur,
+        "args": {"correlation": correlation},
+    }
 
 
 def function(name, ts, dur, pid=4100, tid=4100):
-    return {"ph": "X", "cat": "python_function", "name": name, "pid": pid, "tid": tid, "ts": ts, "dur": dur,
-            "args": {}}
+    return {
+        "ph": "X",
+        "cat": "python_function",
+        "name": name,
+        "pid": pid,
+        "tid": tid,
+        "ts": ts,
+        "dur": dur,
+        "args": {},
+    }
 
 
 def range_(name, ts, dur, pid=4100, tid=4100):
-    return {"ph": "X", "cat": "user_annotation", "name": name, "pid": pid, "tid": tid, "ts": ts, "dur": dur,
-            "args": {}}
+    return {
+        "ph": "X",
+        "cat": "user_annotation",
+        "name": name,
+        "pid": pid,
+        "tid": tid,
+        "ts": ts,
+        "dur": dur,
+        "args": {},
+    }
 
 
 def launches(count, step=100, first=1000, pid=4100, ids=1):

@@ -7,16 +7,31 @@ import re
 import statistics
 from decimal import Decimal
 
-KINDS = {"kernel": "kernel", "Kernel": "kernel", "gpu_memcpy": "copy", "Memcpy": "copy", "gpu_memset": "set",
-         "Memset": "set", "gpu_graph": "graph"}
-CALLS = ("cuda_runtime", "cuda_driver", "Runtime", "xpu_runtime", "xpu_driver", "privateuse1_runtime",
-         "privateuse1_driver", "mtia_runtime")
+KINDS = {
+    "kernel": "kernel",
+    "Kernel": "kernel",
+    "gpu_memcpy": "copy",
+    "Memcpy": "copy",
+    "gpu_memset": "set",
+    "Memset": "set",
+    "gpu_graph": "graph",
+}
+CALLS = (
+    "cuda_runtime",
+    "cuda_driver",
+    "Runtime",
+    "xpu_runtime",
+    "xpu_driver",
+    "privateuse1_runtime",
+    "privateuse1_driver",
+    "mtia_runtime",
+)
 LAUNCHERS = {"kernel": "launch", "graph": "launch", "copy": "memcpy", "set": "memset"}
 
 
 def load(path):
     """The object of a trace; an array becomes one."""
-    with (gzip.open(path) if path.endswith(".gz") else open(path, "rb")) as file:
+    with gzip.open(path) if path.endswith(".gz") else open(path, "rb") as file:
         trace = json.loads(file.read(), parse_float=Decimal)
     return trace if isinstance(trace, dict) else {"traceEvents": trace}
 
@@ -63,7 +78,7 @@ class Trace:
             self.of_id.setdefault(call.correlation, []).append(call)
 
     def call_of(self, op):
-        """The call of an operation where ids are unique; of a driver's in a runtime's call the outer one."""
+        """The call of an operation where ids are unique; of calls in each other the outer one."""
         found = self.of_id.get(op.correlation) if op.correlation > 0 else None
         return min(found, key=lambda call: (call.start, -call.dur)) if found else None
 
@@ -72,8 +87,11 @@ class Trace:
         call = self.call_of(op)
         if not call:
             return []
-        around = [f for f in self.functions
-                  if (f.pid, f.tid) == (call.pid, call.tid) and f.start <= call.start < f.end]
+        around = [
+            f
+            for f in self.functions
+            if (f.pid, f.tid) == (call.pid, call.tid) and f.start <= call.start < f.end
+        ]
         return sorted(around, key=lambda f: (-f.start, f.dur))
 
 
@@ -122,7 +140,8 @@ def spread(values):
 
 
 def executions(trace, call_of):
-    """(pid, tid, device, call, kernel) -> [kernels, kernels that waited, ns from call to end, of the call, of the kernel]."""
+    """(pid, tid, device, call, kernel) -> [kernels, kernels that waited, ns from call to end, of the
+    call, of the kernel]."""
     rows = {}
     for op in trace.ops:
         call = call_of(op) if op.kind == "kernel" else None

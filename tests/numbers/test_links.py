@@ -13,7 +13,13 @@ def rows_of(path):
     found = {}
     for row in cases.table("stats", "--report=cuda_kern_exec_sum", "--top=0", path):
         key = (row["PID"], row["TID"], row["DevId"], row["API Name"], row["Kernel Name"])
-        found[key] = [row["Count"], row["QCount"], row["TAvg (ns)"], row["AAvg (ns)"], row["KAvg (ns)"]]
+        found[key] = [
+            row["Count"],
+            row["QCount"],
+            row["TAvg (ns)"],
+            row["AAvg (ns)"],
+            row["KAvg (ns)"],
+        ]
     return found
 
 
@@ -25,7 +31,11 @@ def compare(path, call_of=None):
     for key, (count, queued, total, api, kernel) in want.items():
         assert got[key][:2] == [count, queued], (key, got[key], count, queued)
         for have, sum_ in zip(got[key][2:], (total, api, kernel)):
-            assert abs(have - sum_ / count) <= 0.051, (key, have, sum_ / count)  # one decimal is printed
+            assert abs(have - sum_ / count) <= 0.051, (
+                key,
+                have,
+                sum_ / count,
+            )  # one decimal is printed
     return len(want)
 
 
@@ -37,6 +47,7 @@ def by_name(path):
     def call_of(op):
         pid = int(op.name.split("_")[1])
         return owner.get((pid, op.correlation))
+
     return compare(path, call_of)
 
 
@@ -45,13 +56,19 @@ def process(pid, first, step, count, latency, ids=1, row=0, session=0):
     events = []
     for i in range(count):
         at = first + i * step
-        events += [generate.call("cudaLaunchKernel", at, 3, ids + i, pid=pid, tid=pid),
-                   generate.kernel(f"kernel_{pid}_{session}", at + latency, 2, ids + i, pid=row)]
+        events += [
+            generate.call("cudaLaunchKernel", at, 3, ids + i, pid=pid, tid=pid),
+            generate.kernel(f"kernel_{pid}_{session}", at + latency, 2, ids + i, pid=row),
+        ]
     return events
 
 
 def processes_after_each_other():
-    events = process(4100, 0, 20, 30, 5) + process(4200, 10_000, 20, 30, 5) + process(4300, 20_000, 20, 20, 5)
+    events = (
+        process(4100, 0, 20, 30, 5)
+        + process(4200, 10_000, 20, 30, 5)
+        + process(4300, 20_000, 20, 20, 5)
+    )
     assert by_name(cases.write(generate.trace(events))) == 3
 
 
@@ -71,8 +88,11 @@ def rows_of_processes():
 def the_process_lacks_the_call():
     """Its id occurs in another process, whose call it is not."""
     events = process(4100, 0, 50, 4, 10, row=4100) + process(4200, 7, 50, 4, 10, ids=10, row=4200)
-    lost = [event for event in events if (event["pid"], event["args"]["correlation"], event["cat"])
-            != (4200, 11, "cuda_runtime")]
+    lost = [
+        event
+        for event in events
+        if (event["pid"], event["args"]["correlation"], event["cat"]) != (4200, 11, "cuda_runtime")
+    ]
     lost.append(generate.kernel("kernel_4200_0", 900, 2, 1, pid=4200))
     assert by_name(cases.write(generate.trace(lost))) == 2
 
@@ -92,9 +112,11 @@ def driver_in_runtime():
     """Of two calls in each other the outer one asked for it."""
     events = []
     for i in range(5):
-        events += [generate.call("cudaLaunchKernel", i * 50, 9, i + 1),
-                   generate.call("cuLaunchKernel", i * 50 + 2, 5, i + 1, cat="cuda_driver"),
-                   generate.kernel("k", i * 50 + 20, 5, i + 1)]
+        events += [
+            generate.call("cudaLaunchKernel", i * 50, 9, i + 1),
+            generate.call("cuLaunchKernel", i * 50 + 2, 5, i + 1, cat="cuda_driver"),
+            generate.kernel("k", i * 50 + 20, 5, i + 1),
+        ]
     assert compare(cases.write(generate.trace(events))) == 1
 
 
@@ -107,13 +129,20 @@ def ids_used_again():
 
 
 def zero_is_no_id():
-    events = [generate.call("cudaLaunchKernel", 0, 3, 0), generate.kernel("k", 10, 5, 0), generate.kernel("k", 500, 5, 0)]
+    events = [
+        generate.call("cudaLaunchKernel", 0, 3, 0),
+        generate.kernel("k", 10, 5, 0),
+        generate.kernel("k", 500, 5, 0),
+    ]
     assert rows_of(cases.write(generate.trace(events))) == {}
 
 
 def quoted_threads():
-    """"25738" is thread 25738."""
-    events = [dict(event, pid=str(event["pid"]), tid=str(event["tid"])) for event in process(25738, 0, 50, 4, 10)]
+    """ "25738" is thread 25738."""
+    events = [
+        dict(event, pid=str(event["pid"]), tid=str(event["tid"]))
+        for event in process(25738, 0, 50, 4, 10)
+    ]
     got = rows_of(cases.write(generate.trace(events)))
     assert list(got) == [(25738, 25738, 0, "cudaLaunchKernel", "kernel_25738_0")], got
 
@@ -131,6 +160,18 @@ def public_traces():
         compare(path)
 
 
-cases.main([processes_after_each_other, processes_at_one_time, rows_of_processes, the_process_lacks_the_call,
-            other_calls_of_the_id, driver_in_runtime, ids_used_again, zero_is_no_id, quoted_threads,
-            many_calls_of_one_id, public_traces])
+cases.main(
+    [
+        processes_after_each_other,
+        processes_at_one_time,
+        rows_of_processes,
+        the_process_lacks_the_call,
+        other_calls_of_the_id,
+        driver_in_runtime,
+        ids_used_again,
+        zero_is_no_id,
+        quoted_threads,
+        many_calls_of_one_id,
+        public_traces,
+    ]
+)

@@ -13,15 +13,20 @@ SECOND = 1_000_000_000
 
 
 def header(rank, base):
-    return {"distributedInfo": {"backend": "nccl", "rank": rank, "world_size": 2}, "baseTimeNanoseconds": base,
-            "deviceProperties": [{"id": 0, "name": f"GPU of {rank}"}]}
+    return {
+        "distributedInfo": {"backend": "nccl", "rank": rank, "world_size": 2},
+        "baseTimeNanoseconds": base,
+        "deviceProperties": [{"id": 0, "name": f"GPU of {rank}"}],
+    }
 
 
 def split(members, chooser):
     """The members of a header, some before and some behind the events."""
     before = {key for key in members if chooser.random() < 0.5}
-    return ({key: members[key] for key in members if key in before},
-            {key: members[key] for key in members if key not in before})
+    return (
+        {key: members[key] for key in members if key in before},
+        {key: members[key] for key in members if key not in before},
+    )
 
 
 def merged(paths):
@@ -42,8 +47,11 @@ def starts(trace):
 
 
 def labels(trace):
-    return {event["args"]["rank"] for event in trace["traceEvents"]
-            if event["name"] == "process_labels" and "rank" in (event.get("args") or {})}
+    return {
+        event["args"]["rank"]
+        for event in trace["traceEvents"]
+        if event["name"] == "process_labels" and "rank" in (event.get("args") or {})
+    }
 
 
 def compare(paths, ranks):
@@ -60,8 +68,12 @@ def compare(paths, ranks):
 
 def members_behind_the_events():
     """A second apart before, a second apart behind; both ranks keep their numbers."""
-    paths = [cases.write(generate.trace(generate.launches(4), behind=header(rank, generate.BASE + rank * SECOND)))
-             for rank in (0, 1)]
+    paths = [
+        cases.write(
+            generate.trace(generate.launches(4), behind=header(rank, generate.BASE + rank * SECOND))
+        )
+        for rank in (0, 1)
+    ]
     whole = compare(paths, {0, 1})
     assert whole["baseTimeNanoseconds"] == generate.BASE, whole.get("baseTimeNanoseconds")
     assert [device["name"] for device in whole["deviceProperties"]] == ["GPU of 0", "GPU of 1"]
@@ -72,16 +84,24 @@ def members_anywhere():
     for _ in range(20):
         paths = []
         for rank in (0, 1, 2):
-            before, behind = split(header(rank, generate.BASE + chooser.randrange(-SECOND, SECOND) * 1000), chooser)
-            paths.append(cases.write(generate.trace(generate.launches(3), before, behind),
-                                     chooser.choice(("a.json", "a.json.gz"))))
+            before, behind = split(
+                header(rank, generate.BASE + chooser.randrange(-SECOND, SECOND) * 1000), chooser
+            )
+            paths.append(
+                cases.write(
+                    generate.trace(generate.launches(3), before, behind),
+                    chooser.choice(("a.json", "a.json.gz")),
+                )
+            )
         compare(paths, {0, 1, 2})
 
 
 def no_base_is_said():
     """Only a file that has none anywhere is reported as not aligned."""
     with_base = cases.write(generate.trace(generate.launches(2), behind=header(0, generate.BASE)))
-    without = cases.write(generate.trace(generate.launches(2), behind={"distributedInfo": {"rank": 1}}))
+    without = cases.write(
+        generate.trace(generate.launches(2), behind={"distributedInfo": {"rank": 1}})
+    )
     said = merged([with_base, without])[1]
     assert "1 file without baseTimeNanoseconds, not aligned" in said, said
 
@@ -90,7 +110,10 @@ def quoted_processes_stay_apart():
     """Numbers in quotes are numbers: two ranks of one pid get two rows."""
     paths = []
     for rank in (0, 1):
-        events = [dict(event, pid=str(event["pid"]), tid=str(event["tid"])) for event in generate.launches(2)]
+        events = [
+            dict(event, pid=str(event["pid"]), tid=str(event["tid"]))
+            for event in generate.launches(2)
+        ]
         paths.append(cases.write(generate.trace(events, header(rank, generate.BASE))))
     whole = compare(paths, {0, 1})
     hosts = {event["pid"] for event in whole["traceEvents"] if event.get("cat") == "cuda_runtime"}
@@ -108,4 +131,12 @@ def public_traces():
     compare(ranks, {0, 1})
 
 
-cases.main([members_behind_the_events, members_anywhere, no_base_is_said, quoted_processes_stay_apart, public_traces])
+cases.main(
+    [
+        members_behind_the_events,
+        members_anywhere,
+        no_base_is_said,
+        quoted_processes_stay_apart,
+        public_traces,
+    ]
+)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Idle time before the first and after the last operation, of the trace or of what --filter leaves."""
+"""Idle time before the first and after the last operation, of the trace or of what
+--filter leaves."""
 
 import random
 import re
@@ -14,9 +15,11 @@ HOST = ("cpu_op", "user_annotation", "python_function", "overhead", "Operator") 
 
 def extent(trace):
     """From the first to the last slice, host and devices."""
-    slices = [(reference.ns(e["ts"]), reference.ns(e["ts"]) + max(reference.ns(e.get("dur", 0)), 0))
-              for e in trace.whole["traceEvents"]
-              if e.get("ph") == "X" and (e.get("cat") in HOST or e.get("cat") in reference.KINDS)]
+    slices = [
+        (reference.ns(e["ts"]), reference.ns(e["ts"]) + max(reference.ns(e.get("dur", 0)), 0))
+        for e in trace.whole["traceEvents"]
+        if e.get("ph") == "X" and (e.get("cat") in HOST or e.get("cat") in reference.KINDS)
+    ]
     return min(s for s, _ in slices), max(e for _, e in slices)
 
 
@@ -31,8 +34,13 @@ def idle(spans, start, end):
 
 
 def busy(spans):
-    return sum(b - a for a, b in spans) if not spans else max(b for _, b in spans) - min(a for a, _ in spans) - \
-        idle(spans, min(a for a, _ in spans), max(b for _, b in spans))
+    return (
+        sum(b - a for a, b in spans)
+        if not spans
+        else max(b for _, b in spans)
+        - min(a for a, _ in spans)
+        - idle(spans, min(a for a, _ in spans), max(b for _, b in spans))
+    )
 
 
 def compare(path, window=None):
@@ -48,7 +56,10 @@ def compare(path, window=None):
     rows = {int(re.search(r"GPU (\d+)", row["Device"])[1]): row for row in tables["gpu_windows"]}
     assert set(rows) == set(devices), (set(rows), set(devices))
     edges = [0, 0]
-    inside = {int(re.search(r"GPU (\d+)", row["Device"])[1]): row["Idle (ns)"] for row in tables["gpu_devices"]}
+    inside = {
+        int(re.search(r"GPU (\d+)", row["Device"])[1]): row["Idle (ns)"]
+        for row in tables["gpu_devices"]
+    }
     for device, ops in devices.items():
         chosen = [(op.start, op.end) for op in ops if start <= op.start <= end]
         spans = [(op.start, op.end) for op in ops]
@@ -61,7 +72,10 @@ def compare(path, window=None):
         got = [row["Before First (ns)"], row["After Last (ns)"], row["Window (ns)"]]
         assert got == want, (path, device, window, got, want)
         assert abs(row["Busy (%)"] - busy(chosen) * 100 / (high - low)) <= 0.051, row
-        assert abs(row["Idle (%)"] - (want[0] + want[1] + inside[device]) * 100 / (high - low)) <= 0.051, row
+        assert (
+            abs(row["Idle (%)"] - (want[0] + want[1] + inside[device]) * 100 / (high - low))
+            <= 0.051
+        ), row
         edges = [edges[0] + want[0], edges[1] + want[1]]
     causes = {row["Cause"]: row for row in tables["gpu_idle_causes"]}
     for cause, total in zip(("before first", "after last"), edges):
@@ -76,7 +90,9 @@ def the_whole_trace():
     path = cases.write(generate.trace(events))
     compare(path)
     out = cases.run("stats", path)[0]
-    assert re.search(r"busy 110\.000 us of 424\.000 us \(25\.9 %\), 0\.0 % of the window of 1\.50\d s,", out), out
+    assert re.search(
+        r"busy 110\.000 us of 424\.000 us \(25\.9 %\), 0\.0 % of the window of 1\.50\d s,", out
+    ), out
     events = [generate.kernel("k", 0, 10, 1), generate.kernel("k", 90, 10, 2)]
     out = cases.run("stats", cases.write(generate.trace(events)))[0]
     assert "window" not in out, out
