@@ -140,7 +140,7 @@ def spread(values):
 
 
 def executions(trace, call_of):
-    """(pid, tid, device, call, kernel) -> [kernels, kernels that waited, ns from call to end, of the
+    """(pid, tid, device, call, kernel) -> [kernels, those that waited, ns from call to end, of the
     call, of the kernel]."""
     rows = {}
     for op in trace.ops:
