@@ -14,7 +14,7 @@
 #include "collectors/cupti/cupti.h"
 #include "collectors/cupti/foreign.h"
 #include "collectors/cupti/internal.h"
-#include "collectors/cupti/layout.h"
+#include "collectors/cupti/records/layout.h"
 #include "collectors/cupti/library/refusal.h"
 #include "collectors/cupti/newer.h"
 #include "collectors/cupti/library/quirks.h"
@@ -67,10 +67,8 @@ static void enable_callbacks(const struct gt_config *config)
 	for (size_t i = 0; i < sizeof(resource_cbids) / sizeof(resource_cbids[0]); i++)
 		enable_callback(CUPTI_CB_DOMAIN_RESOURCE, resource_cbids[i]);
 	enable_callback(CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_FATAL_ERROR);
-	if (gt_config_number(config, GT_CONFIG_HW_TRACE)) {
-		enable_callback(CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_ERROR);
-		enable_callback(CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_WARNING);
-	}
+	enable_callback(CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_ERROR);
+	enable_callback(CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_WARNING);
 	gt_cuda_set_init(&wanted, flags | GT_CUDA_FLUSH_BEFORE | profiler);
 	if (flags)
 		gt_cupti_newer_calls(flags == GT_CUDA_KNOWN, &wanted);

@@ -110,6 +110,16 @@ void gt_cupti_count(struct gt_ledger *ledger);
 /* A fatal error reported by CUPTI since the last call; NULL: none. */
 const char *gt_cupti_fatal(void);
 
+/* What CUPTI reported of itself. */
+struct gt_cupti_notice {
+	bool is_warning; /* else an error that is not fatal */
+	char text[256];  /* result and message */
+	uint64_t more;   /* that came before this one was taken; their texts are not kept */
+};
+
+/* False: nothing since the last call. Drain thread. */
+bool gt_cupti_notice_take(struct gt_cupti_notice *ret_notice);
+
 /* Whether CUPTI has given up the hardware event system since the last call; then @status says why.
  * Drain thread. */
 bool gt_cupti_lost_hw_trace(struct gt_cupti_status *status);

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "collectors/cupti/translate.h"
+#include "collectors/cupti/records/translate.h"
 #include "core/config.h"
 #include "core/guest/clock.h"
 #include "core/losses.h"

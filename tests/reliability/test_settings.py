@@ -107,6 +107,16 @@ class Settings(unittest.TestCase):
                 self.assertEqual(asked, 1 if "later" in fault else None)
                 self.check_refused(metadata, verb + " " + name)
 
+    def test_cupti_reports(self):
+        """An error or a warning of CUPTI's that is not fatal is a note; the second one is only counted."""
+        trace, truth = self.trace([harness.program("workload"), "slow", "20"], "130000", fault="report=7")
+        self.assertEqual(len(trace.gpu), len(truth.operations))
+        note, = [e for e in trace.events if e["name"].startswith("CUPTI ")]
+        self.assertEqual(note["name"], "CUPTI warning")
+        self.assertEqual(note["args"]["what"], "CUPTI_ERROR_INVALID_OPERATION (7): simulated warning")
+        self.assertEqual((note["args"]["cause"], note["args"]["more such reports"]), ("CUPTI", 1))
+        self.assertEqual(self.said, [])
+
     def test_hw_trace_with_latency(self):
         metadata, asked = self.hw_trace("130401", ("GPUTRACE_LATENCY=1",))
         self.assertIsNone(asked)
