@@ -53,7 +53,7 @@ void gt_call_close(void)
 
 void gt_call_pause(bool paused)
 {
-	if (paused)
+	if (paused && !(atomic_load(&source) & PAUSED))
 		atomic_store(&last_passed, 0);
 	if (paused)
 		atomic_fetch_or(&source, PAUSED);

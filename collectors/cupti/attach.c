@@ -132,12 +132,10 @@ static void stop_kinds(void)
 }
 
 /* Kernels that cannot be disabled find no buffer: CUPTI drops their records. */
-bool gt_cupti_cease(void)
+static bool cease(void)
 {
 	bool hangs = gt_cupti_has_quirk(gt_cupti.api.version, GT_QUIRK_DISABLE_HANGS);
 
-	if (!gt_cupti_is_usable())
-		return true;
 	if (!atomic_exchange(&gt_cupti.ceased, true)) {
 		stop_kinds();
 		if (records_whole_graphs())
@@ -146,6 +144,36 @@ bool gt_cupti_cease(void)
 			gt_cupti_buffers_stop();
 	}
 	return !hangs;
+}
+
+bool gt_cupti_cease(void)
+{
+	return gt_cupti_is_usable() ? cease() : true;
+}
+
+static bool is_ours_now(void)
+{
+	return gt_forkguard_holds() && atomic_load(&gt_cupti.active) &&
+	       !atomic_load(&gt_cupti.dead) && !atomic_load(&gt_cupti.away);
+}
+
+/* Also when no buffer was asked for yet. */
+void gt_cupti_rest(void)
+{
+	gt_cupti.waits = true;
+	if (is_ours_now())
+		cease();
+}
+
+/* Of kernels that could not be disabled there were no buffers for: these were not wanted. */
+static void resume(void)
+{
+	size_t dropped;
+
+	if (!atomic_exchange(&gt_cupti.ceased, false))
+		return;
+	gt_cupti.api.cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped);
+	gt_cupti_buffers_resume();
 }
 
 /* With our kinds off, a flush leaves CUPTI without any buffer of ours: later records belong to the
@@ -329,9 +357,10 @@ static void enable_kinds(const struct gt_config *config, struct gt_cupti_status 
 void gt_cupti_begin(struct gt_cupti_status *status)
 {
 	gt_cupti.waits = false;
-	if (gt_forkguard_holds() && atomic_load(&gt_cupti.active) && !atomic_load(&gt_cupti.dead) &&
-	    !atomic_load(&gt_cupti.away))
-		enable_kinds(gt_cupti.config, status);
+	if (!is_ours_now())
+		return;
+	resume();
+	enable_kinds(gt_cupti.config, status);
 }
 
 /* CUPTI's CUpti_SubscriberParams, which headers before 13.0 lack. */

@@ -50,9 +50,12 @@ struct gt_cupti_user {
 int gt_cupti_start(const struct gt_config *config, bool in_init, bool waits,
 		   const struct gt_cupti_user *user, struct gt_cupti_status *ret_status);
 
-/* After a start with @waits: GPU work is recorded from now on, or as soon as CUPTI is ours again.
- * May block inside CUPTI. Drain thread. */
+/* After a start with @waits, or _rest: GPU work is recorded from now on, or as soon as CUPTI is
+ * ours again. May block inside CUPTI. Drain thread. */
 void gt_cupti_begin(struct gt_cupti_status *status);
+
+/* Until the next gt_cupti_begin: as gt_cupti_cease. Drain thread. */
+void gt_cupti_rest(void);
 
 /* A completed buffer that is being read. */
 struct gt_cupti_reading {

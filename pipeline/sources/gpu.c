@@ -291,7 +291,7 @@ static void begin(void *part)
 static void rest(void *part)
 {
 	(void)part;
-	gt_cupti_cease();
+	gt_cupti_rest();
 }
 
 /* Work that is always under way keeps CUPTI from returning what came before it. */

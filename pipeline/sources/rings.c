@@ -196,7 +196,10 @@ static void count_calls(void *part, struct gt_ledger *ledger)
 				      count[GT_LEDGER_CALLS_LOST_THREAD] -
 				      count[GT_LEDGER_CALLS_LATE] - count[GT_LEDGER_CALLS_PASSED] -
 				      count[GT_LEDGER_CALLS_RECEIVED];
-	if (rings->metadata->window_end) { /* the program goes on, and they return */
+	if (rings->metadata->window_end && rings->metadata->window_number) {
+		count[GT_LEDGER_CALLS_SEEN] -= count[GT_LEDGER_CALLS_OPEN]; /* by the next one */
+		count[GT_LEDGER_CALLS_OPEN] = 0;
+	} else if (rings->metadata->window_end) { /* the program goes on, and they return */
 		count[GT_LEDGER_CALLS_PASSED] += count[GT_LEDGER_CALLS_OPEN];
 		count[GT_LEDGER_CALLS_OPEN] = 0;
 	}
@@ -206,6 +209,12 @@ static void begin_window(void *part)
 {
 	(void)part;
 	gt_call_pause(false);
+}
+
+static void rest(void *part)
+{
+	(void)part;
+	gt_call_pause(true);
 }
 
 /* What other threads call while the process ends has no end: the file does not wait for it. */
@@ -224,6 +233,7 @@ const struct gt_collector gt_rings_collector = {
 	.count_count = sizeof(counts) / sizeof(counts[0]),
 	.count = count_calls,
 	.begin = begin_window,
+	.rest = rest,
 	.stop = stop,
 	.release = gt_threads_stop,
 };

@@ -13,6 +13,7 @@
  *   begin=NAME, end         nvtxRangeStart, nvtxRangeEnd of the last one
  *   beside=NAME             another thread: push=NAME, work=5, pop
  *   rest-until              nothing until the next gate opens (tests/gate.h)
+ *   kill                    SIGKILL
  *
  * Exit status 3.
  */
@@ -20,7 +21,9 @@
 #include <cudaProfiler.h>
 #include <nvtx3/nvToolsExt.h>
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/descriptors.h"
 #include "tests/gate.h"
@@ -139,6 +142,11 @@ static void beside(const char *name)
 	check(pthread_join(thread, NULL), "pthread_join");
 }
 
+static void kill_self(const char *value)
+{
+	kill(getpid(), SIGKILL);
+}
+
 static void rest_until(const char *value)
 {
 	wait_at_gate(++gates);
@@ -162,6 +170,7 @@ static const struct {
 	{"end", end},
 	{"beside", beside},
 	{"rest-until", rest_until},
+	{"kill", kill_self},
 };
 
 static void step(const char *word)

@@ -21,7 +21,7 @@ import shutil
 import subprocess
 import sys
 
-GUEST_CORE = {"core", "core/elf", "core/guest", "core/json", "core/schema"}
+GUEST_CORE = {"core", "core/elf", "core/guest", "core/json", "core/schema", "core/window"}
 COLLECTORS = {f"collectors/{name}" for name in
               ("call", "cupti", "cupti/library", "cupti/memory", "cupti/records", "nvtx", "python", "sampler", "symbols",
                "trigger", "unwind")}
@@ -33,7 +33,8 @@ MAY_INCLUDE = {
     "core/elf": set(),
     "core/guest": set(),
     "core/schema": {"core/guest"},
-    "core": {"core/elf", "core/guest", "core/schema"},
+    "core/window": set(),
+    "core": {"core/elf", "core/guest", "core/schema", "core/window"},
     "core/json": {"core", "core/guest", "core/schema"},
     "collectors/python": GUEST_CORE,
     "collectors/symbols": GUEST_CORE,

@@ -2,7 +2,7 @@
  *
  * Spans and moments as users write them.
  */
-#include "core/when.h"
+#include "core/window/when.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
  *
  * See the header.
  */
-#include "core/when.h"
+#include "core/window/when.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -8,8 +8,8 @@
  *
  * NAME and DOMAIN may have * and ?. Any thread; no allocation, no locale.
  */
-#ifndef GT_CORE_CAPTURE_RANGE_H
-#define GT_CORE_CAPTURE_RANGE_H
+#ifndef GT_CORE_WINDOW_CAPTURE_RANGE_H
+#define GT_CORE_WINDOW_CAPTURE_RANGE_H
 
 #include <errno.h>
 #include <stdbool.h>
