@@ -133,13 +133,14 @@ bool gt_turn_window_repeats(const struct gt_pipeline *p)
 void gt_turn_window_begun(struct gt_pipeline *p, uint64_t now)
 {
 	gt_window_begun(&p->window, now, &p->clock, &p->metadata);
-	gt_outlet_open(&p->outlet); /* also for nothing: it was asked for */
+	gt_outlet_open(&p->outlet);      /* also for nothing: it was asked for */
 	gt_release_buffers(&p->release); /* a kill may come next: the spool knows of the window */
 }
 
 void gt_turn_window_ended(struct gt_pipeline *p, uint64_t now)
 {
 	gt_window_ended(&p->window, now, &p->clock, &p->metadata);
+	gt_release_buffers(&p->release); /* as above */
 }
 
 /* CUPTI's hardware event system overwrites without a word what is not fetched in time. */

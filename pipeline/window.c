@@ -88,6 +88,16 @@ static bool waits_for_range(void)
 	return false;
 }
 
+/* Which one of several. */
+static void add_number(struct gt_metadata *metadata)
+{
+	size_t used = strlen(metadata->window);
+
+	if (metadata->window_number)
+		gt_text_format(metadata->window + used, sizeof(metadata->window) - used,
+			       ", window %u", metadata->window_number);
+}
+
 void gt_window_plan(struct gt_window *ret_window, const struct gt_config *config, uint64_t loaded,
 		    const struct gt_clock *clock, struct gt_metadata *metadata)
 {
@@ -108,8 +118,12 @@ void gt_window_plan(struct gt_window *ret_window, const struct gt_config *config
 	if (begin > now->monotonic) {
 		ret_window->begin = begin;
 		metadata->window_begin = UINT64_MAX;
-	} else {
-		ret_window->began = now->monotonic;
+		return;
+	}
+	ret_window->began = now->monotonic;
+	if (metadata->window_number) {
+		gt_text_format(metadata->window, sizeof(metadata->window), "from 0 ms on");
+		add_number(metadata);
 	}
 }
 
@@ -165,16 +179,6 @@ uint64_t gt_window_holds(const struct gt_window *window, uint64_t now)
 static uint64_t since_start(const struct gt_metadata *metadata, uint64_t time)
 {
 	return time > metadata->start ? (time - metadata->start) / MS_NS : 0;
-}
-
-/* Which one of several. */
-static void add_number(struct gt_metadata *metadata)
-{
-	size_t used = strlen(metadata->window);
-
-	if (metadata->window_number)
-		gt_text_format(metadata->window + used, sizeof(metadata->window) - used,
-			       ", window %u", metadata->window_number);
 }
 
 void gt_window_begun(struct gt_window *window, uint64_t now, const struct gt_clock *clock,

@@ -24,6 +24,8 @@ struct call_state {
 	uintptr_t frame;             /* its stack position */
 	struct gt_call_record *open; /* its slot; NULL: the ring was full */
 	uint32_t frames, python;     /* captured into the slot */
+	uint32_t passed;             /* cbid of the call if it is not recorded; 0: it is */
+	uint16_t passed_domain;
 	struct gt_unwind_thread unwind;
 	struct gt_python_thread python_thread;
 };
@@ -169,6 +171,7 @@ static void open_call(struct gt_thread *thread, struct call_state *state, uint16
 	record = (void *)gt_ring_reserve(
 		&thread->ring, sizeof(*record) + 2 * stack_depth * sizeof(record->pcs[0]));
 	state->open = record;
+	state->passed = 0;
 	if (!record) {
 		gt_thread_count(thread, GT_THREAD_CALLS_LOST);
 		return;
@@ -221,9 +224,12 @@ uint32_t gt_call_last_passed(void)
 	return atomic_load(&last_passed);
 }
 
-static void pass_call(struct gt_thread *thread, struct call_state *state, uint32_t why)
+static void pass_call(struct gt_thread *thread, struct call_state *state, uint16_t domain,
+		      uint32_t cbid, uint32_t why)
 {
 	state->open = NULL;
+	state->passed = why & CLOSED ? 0 : cbid;
+	state->passed_domain = domain;
 	if (!(why & CLOSED))
 		note_passed(state->correlation);
 	gt_thread_count(thread, why & CLOSED ? GT_THREAD_CALLS_LATE : GT_THREAD_CALLS_PASSED);
@@ -257,7 +263,7 @@ void gt_call_enter(enum gt_api_domain domain, uint32_t cbid, uint32_t correlatio
 	state->correlation = correlation;
 	state->frame = frame;
 	if (__builtin_expect(why_not, 0))
-		pass_call(thread, state, why_not);
+		pass_call(thread, state, (uint16_t)domain, cbid, why_not);
 	else
 		open_call(thread, state, (uint16_t)domain, cbid, correlation);
 out:
@@ -333,10 +339,29 @@ void gt_call_mark_empty(enum gt_api_domain domain, uint32_t cbid)
 		record->head.flags |= GT_CALL_EMPTY;
 }
 
+/* The nodes of a graph are there for long: later windows want to know where it was made. */
+static void open_passed(void)
+{
+	struct gt_thread *thread = gt_thread_self;
+	struct call_state *state;
+
+	if (!thread || !gt_forkguard_holds())
+		return;
+	state = (struct call_state *)(void *)thread->extra;
+	if (!state->depth || state->open || !state->passed)
+		return;
+	gt_thread_count(thread, GT_THREAD_CALLS_SEEN); /* once as passed, once as outside */
+	open_call(thread, state, state->passed_domain, state->passed, state->correlation);
+}
+
 void gt_call_mark_captured(void)
 {
 	struct gt_call_record *record = open_record();
 
+	if (!record) {
+		open_passed();
+		record = open_record();
+	}
 	if (record)
 		record->head.flags |= GT_CALL_CAPTURED;
 }

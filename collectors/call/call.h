@@ -96,7 +96,8 @@ void gt_call_backdate(uint64_t start);
 /* The stack key of the open call of this thread; 0: no call is open, or it has none. */
 uint64_t gt_call_open_stack(void);
 
-/* The open call of this thread makes graph nodes and starts no GPU work. */
+/* The open call of this thread makes graph nodes and starts no GPU work. It is recorded even while
+ * calls are passed. */
 void gt_call_mark_captured(void);
 
 /* The call that has just been entered copies or sets no bytes. Not if it is one inside another. */

@@ -5,6 +5,7 @@
  *
  *   work=N                  N rounds of three operations; waits for them
  *   launch=N                the same, without the wait
+ *   graph, replay=N         a round captured as a graph, N launches of it
  *   nothing                 copies and sets of no bytes
  *   Start, Stop             cudaProfilerStart, cudaProfilerStop
  *   cuStart, cuStop         cuProfilerStart, cuProfilerStop
@@ -31,6 +32,7 @@
 
 static struct device device;
 static nvtxRangeId_t last;
+static cudaGraphExec_t graph;
 static int gates;
 
 static void launch(const char *count)
@@ -44,6 +46,27 @@ static void launch(const char *count)
 static void work(const char *count)
 {
 	launch(count);
+	check((int)cudaStreamSynchronize(device.stream), "cudaStreamSynchronize");
+}
+
+/* One round in a graph. */
+static void make_graph(const char *value)
+{
+	cudaGraph_t made;
+
+	if (!device.kernel)
+		open_device(&device);
+	check((int)cudaStreamBeginCapture(device.stream, cudaStreamCaptureModeRelaxed),
+	      "cudaStreamBeginCapture");
+	one_round(&device);
+	check((int)cudaStreamEndCapture(device.stream, &made), "cudaStreamEndCapture");
+	check((int)cudaGraphInstantiate(&graph, made, 0), "cudaGraphInstantiate");
+}
+
+static void replay(const char *count)
+{
+	for (int i = 0; i < atoi(count); i++)
+		check((int)cudaGraphLaunch(graph, device.stream), "cudaGraphLaunch");
 	check((int)cudaStreamSynchronize(device.stream), "cudaStreamSynchronize");
 }
 
@@ -169,6 +192,8 @@ static const struct {
 	{"begin", begin},
 	{"end", end},
 	{"beside", beside},
+	{"graph", make_graph},
+	{"replay", replay},
 	{"rest-until", rest_until},
 	{"kill", kill_self},
 };

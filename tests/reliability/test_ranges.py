@@ -231,7 +231,7 @@ class Windows(Base):
         self.check_windows(API, "Start work=3 Stop work=2 Start work=4", [(0, 3), (5, 4)], REPEAT)
 
     def test_open_ranges(self):
-        """A range around two windows is in both, cut at the end of the first; names are told again."""
+        """A range around two windows is in both, cut at the end of the first; names are in both."""
         first, second = self.check_windows(
             "nvtx:step", "push=epoch push=step work=3 pop work=2 push=step work=2 pop work=1 pop",
             [(0, 3), (5, 2)], REPEAT)
@@ -242,6 +242,14 @@ class Windows(Base):
             self.assertEqual(sum(e["name"] == "step" for e in trace.events if e.get("cat") == "user_annotation"), 1)
             names = {(e["name"], e["args"].get("name")) for e in trace.events if e["ph"] == "M"}
             self.assertIn(("thread_name", "ranges"), {(kind, (name or "").split(" ")[-1]) for kind, name in names}, names)
+
+    def test_graphs(self):
+        """A graph that was made before both windows: both say where."""
+        for trace in self.windows(API, "graph work=1 Start replay=2 Stop replay=1 Start replay=2 Stop", REPEAT):
+            nodes = [event for event in trace.gpu if event["args"].get("graph node id")]
+            self.assertEqual(len(nodes), 6)
+            for node in nodes:
+                self.assertIn("make_graph", node["args"]["created by"])
 
     def test_duration_of_each(self):
         traces = self.windows(API, f"Start work=3 rest-until work=2 Stop work=2 Start work=4 Stop",

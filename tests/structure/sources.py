@@ -33,7 +33,7 @@ MAY_INCLUDE = {
     "core/elf": set(),
     "core/guest": set(),
     "core/schema": {"core/guest"},
-    "core/window": set(),
+    "core/window": {"core/guest"},
     "core": {"core/elf", "core/guest", "core/schema", "core/window"},
     "core/json": {"core", "core/guest", "core/schema"},
     "collectors/python": GUEST_CORE,
