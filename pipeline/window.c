@@ -60,7 +60,8 @@ static void make_plan(const struct gt_config *config, struct gt_capture_plan *re
 		const char *takes;
 	} rows[] = {
 		{GT_CONFIG_CAPTURE_RANGE,
-		 "it takes cudaProfilerApi or nvtx:NAME[@DOMAIN]; all is recorded"},
+		 "it takes cudaProfilerApi, nvtx:NAME[@DOMAIN] or python:FUNCTION; all is "
+		 "recorded"},
 		{GT_CONFIG_CAPTURE_RANGE_END,
 		 "it takes stop, none, repeat or repeat:N; the first range is recorded"},
 		{GT_CONFIG_SCHEDULE,

@@ -186,8 +186,7 @@ void gt_trigger_call(enum gt_api_domain domain, uint32_t cbid)
 
 bool gt_trigger_is_named(const char *name, size_t length, const char *domain)
 {
-	return gt_capture_range_is_like(plan.range.domain, domain, strlen(domain)) &&
-	       gt_capture_range_is_like(plan.range.name, name, length);
+	return gt_capture_range_has(&plan.range, name, length, domain);
 }
 
 enum gt_trigger_state gt_trigger_look(uint64_t *ret_ended)

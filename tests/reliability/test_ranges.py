@@ -162,8 +162,8 @@ class Ranges(Base):
         self.assertEqual(trace.ledger["launches_seen"], 12)
 
     def test_unknown_range(self):
-        self.check(self.go("python:train", "work=4"), 0, 4)
-        self.assertIn("'python:train' is no value for GPUTRACE_CAPTURE_RANGE", self.said[0])
+        self.check(self.go("lua:train", "work=4"), 0, 4)
+        self.assertIn("'lua:train' is no value for GPUTRACE_CAPTURE_RANGE", self.said[0])
 
     @unittest.skipIf(harness.preloading.RUNTIMES, "gputrace run does not put a sanitizer first")
     def test_command(self):
@@ -174,7 +174,7 @@ class Ranges(Base):
                 done = subprocess.run([gputrace, "run", "--capture-range=" + value, "echo", "ran"], capture_output=True,
                                       text=True, timeout=60, check=False, env=harness.environment())
                 self.assertEqual((done.returncode, done.stdout), (2, ""))
-                self.assertIn("it takes cudaProfilerApi or nvtx:NAME[@DOMAIN]", done.stderr)
+                self.assertIn("it takes cudaProfilerApi, nvtx:NAME[@DOMAIN] or python:FUNCTION", done.stderr)
         with tempfile.TemporaryDirectory() as folder:
             done = subprocess.run([simcuda, gputrace, "run", "--output=" + folder + "/out", "--capture-range=" + API,
                                    PROGRAM, "work=20"], capture_output=True, text=True, timeout=300, check=False,

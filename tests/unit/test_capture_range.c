@@ -26,6 +26,27 @@ Test(capture_range, kinds)
 	cr_assert_str_eq(range.domain, "lib");
 }
 
+static bool has(const struct gt_capture_range *range, const char *name, const char *domain)
+{
+	return gt_capture_range_has(range, name, strlen(name), domain);
+}
+
+Test(capture_range, python_functions)
+{
+	struct gt_capture_range range;
+
+	cr_assert_eq(parse("python:Model.for*", &range), 0);
+	cr_assert_eq(range.kind, GT_CAPTURE_NVTX);
+	cr_assert(has(&range, "train.Model.forward", "Python"));
+	cr_assert(has(&range, "Model.forward", "Python"));
+	cr_assert(!has(&range, "MyModel.forward", "Python"), "from a dot on");
+	cr_assert(!has(&range, "train.Model.forward", ""));
+	cr_assert_eq(parse("python:", &range), -EINVAL);
+	cr_assert_eq(range.kind, GT_CAPTURE_ALL);
+	cr_assert_eq(parse("nvtx:a", &range), 0);
+	cr_assert(!has(&range, "b.a", ""), "only functions");
+}
+
 Test(capture_range, none)
 {
 	static const char *const wrong[] = {
