@@ -36,6 +36,7 @@ struct call_state {
 #define NUMBER (PAUSED - 1)
 
 static uint32_t stack_depth;
+static uint64_t stack_threshold; /* ns; 0: each call has a stack */
 static _Atomic uint32_t own_correlation;
 static _Atomic uint32_t source;
 static _Atomic uint32_t last_passed;
@@ -46,6 +47,11 @@ void gt_call_configure(uint32_t depth)
 {
 	stack_depth = depth;
 	atomic_fetch_and(&source, ~CLOSED);
+}
+
+void gt_call_set_stack_threshold(uint64_t ns)
+{
+	stack_threshold = ns;
 }
 
 void gt_call_close(void)
@@ -115,6 +121,13 @@ static void capture_stack(struct call_state *state, struct gt_call_record *recor
 		memcpy(record->pcs + state->frames, frames, state->python * sizeof(frames[0]));
 }
 
+/* How long the call takes is known at its end. */
+static void leave_stack(struct call_state *state, struct gt_call_record *record)
+{
+	record->stack_key = 0;
+	state->frames = state->python = 0;
+}
+
 static uint32_t next_own_correlation(void)
 {
 	return GT_CALL_OWN_IDS +
@@ -181,7 +194,10 @@ static void open_call(struct gt_thread *thread, struct call_state *state, uint16
 	record->domain = domain;
 	record->cbid = cbid;
 	record->correlation = correlation ? correlation : next_own_correlation();
-	capture_stack(state, record);
+	if (__builtin_expect(stack_threshold != 0, 0))
+		leave_stack(state, record);
+	else
+		capture_stack(state, record);
 	if (!correlation)
 		tag_call(record);
 	record->start = gt_clock_now(); /* last, so that the slice does not contain the unwinding */
@@ -273,9 +289,13 @@ out:
 static void commit_call(struct gt_thread *thread, struct call_state *state, int32_t result)
 {
 	struct gt_call_record *record = state->open;
-	size_t size = sizeof(*record) + (state->frames + state->python) * sizeof(record->pcs[0]);
+	size_t size;
 
 	record->end = gt_clock_now();
+	if (__builtin_expect(stack_threshold != 0, 0) && !record->stack_key &&
+	    record->end - record->start >= stack_threshold)
+		capture_stack(state, record);
+	size = sizeof(*record) + (state->frames + state->python) * sizeof(record->pcs[0]);
 	if (__builtin_expect(record->head.flags & GT_CALL_TAGGED, 0))
 		untag_call();
 	record->result = result;
@@ -362,8 +382,11 @@ void gt_call_mark_captured(void)
 		open_passed();
 		record = open_record();
 	}
-	if (record)
-		record->head.flags |= GT_CALL_CAPTURED;
+	if (!record)
+		return;
+	record->head.flags |= GT_CALL_CAPTURED;
+	if (stack_threshold && !record->stack_key) /* however short: its nodes run for long */
+		capture_stack((struct call_state *)(void *)gt_thread_self->extra, record);
 }
 
 bool gt_call_is_open(const struct gt_thread *thread, uintptr_t frame)

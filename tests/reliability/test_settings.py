@@ -128,6 +128,22 @@ class Settings(unittest.TestCase):
         self.assertEqual(trace.root["metadata"]["hw_trace"], "off: CUPTI is not used (mode_reason)")
         self.assertEqual(trace.root["metadata"]["graphs"], "none: CUPTI is not used (mode_reason)")
 
+    def test_stack_threshold(self):
+        """Only of calls that take so long; and where the nodes of graphs were made."""
+        for words in ["slow", "20"], ["graph", "5"]:
+            with self.subTest(words):
+                trace, _ = self.trace([harness.program("workload"), *words], "130000",
+                                      ("GPUTRACE_STACK_THRESHOLD=300us",))
+                calls = [e for e in trace.slices if e["cat"] in ("cuda_runtime", "cuda_driver")]
+                long = {id(call) for call in calls if call["dur"] >= 300}
+                with_stack = {id(call) for call in calls if "stack" in call["args"]}
+                self.assertTrue(long <= with_stack)
+                self.assertLess(len(long), len(calls) / 2)
+                if words[0] == "slow":
+                    self.assertEqual(long, with_stack)
+                else:
+                    self.assertTrue(all("created by" in e["args"] for e in trace.gpu))
+
     def test_few_without_times(self):
         """Nothing is said of single records without times."""
         trace, _ = self.trace([harness.program("workload"), "graph", "20"], "130000", fault="zero_ts=7")
