@@ -379,7 +379,11 @@ static void wake(void)
 
 static void pass_calls(void)
 {
+	uint64_t ended;
+
 	gt_call_pause(true);
+	gt_trigger_look(&ended);
+	gt_turn_range_ended(drain.pipeline, ended);
 }
 
 int gt_drain_start(struct gt_pipeline *pipeline, struct gt_collectors *collectors)

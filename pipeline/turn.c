@@ -102,6 +102,11 @@ void gt_turn_seccomp(struct gt_pipeline *p, bool started)
 								   .cause = "seccomp filter"});
 }
 
+void gt_turn_range_ended(const struct gt_pipeline *p, uint64_t time)
+{
+	gt_spooling_range_ended(&p->spooling, time);
+}
+
 enum gt_window_step gt_turn_window(const struct gt_pipeline *p, uint64_t now)
 {
 	return gt_window_step(&p->window, now);
@@ -132,6 +137,7 @@ bool gt_turn_window_repeats(const struct gt_pipeline *p)
 
 void gt_turn_window_begun(struct gt_pipeline *p, uint64_t now)
 {
+	gt_spooling_range_ended(&p->spooling, 0);
 	gt_window_begun(&p->window, now, &p->clock, &p->metadata);
 	gt_outlet_open(&p->outlet);      /* also for nothing: it was asked for */
 	gt_release_buffers(&p->release); /* a kill may come next: the spool knows of the window */

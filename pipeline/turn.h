@@ -32,6 +32,10 @@ uint64_t gt_turn_round(struct gt_pipeline *pipeline);
  * end. */
 void gt_turn_all(struct gt_pipeline *pipeline);
 
+/* The range of the window has ended at @time: a kill may come before the drain thread sees it. Any
+ * thread; one store. */
+void gt_turn_range_ended(const struct gt_pipeline *pipeline, uint64_t time);
+
 /* The window, see pipeline/window.h; a file is there when it has begun, also for nothing. Several
  * windows have a file each. */
 enum gt_window_step gt_turn_window(const struct gt_pipeline *pipeline, uint64_t now);

@@ -283,6 +283,19 @@ class Windows(Base):
         self.check(traces[0], 0, 3)
         self.check(traces[1], 5, 4)
 
+    def test_killed_behind(self):
+        """Before anybody saw that the range had ended: nothing of what was behind it."""
+        for _ in range(5):
+            out = tempfile.mkdtemp()
+            self.addCleanup(shutil.rmtree, out)
+            harness.run([PROGRAM] + "Start work=3 Stop launch=4 kill".split(), folder=out, truth=out,
+                        options=("GPUTRACE_CAPTURE_RANGE=" + API, "GPUTRACE_SPOOL=on"))
+            status, output = harness.tool("repair", out)
+            self.assertEqual(status, 0, output)
+            path, = harness.traces(out)
+            self.truth = harness.Truth(out)
+            self.check(self.read(path), 0, 3)
+
     def test_killed_between(self):
         """What passed between windows is in no trace, and the first one is whole."""
         out = tempfile.mkdtemp()
