@@ -88,7 +88,7 @@ class Frameworks(unittest.TestCase):
 
     def test_capture_range(self):
         """The first of two calls of a function, and nothing else."""
-        for function in "Model.forward", "__main__.Model.f*":
+        for function in "Model.forward", "__main__.Model.f*", "forward":
             with self.subTest(function):
                 _, _, trace, result = self.run_program(sys.executable, "python_functions.py",
                                                        "--capture-range=python:" + function)

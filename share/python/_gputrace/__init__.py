@@ -18,7 +18,7 @@ def functions_of(environment):
     asked = [environment.get("GPUTRACE_PYTHON_FUNCTIONS", "")]
     kind, _, pattern = environment.get("GPUTRACE_CAPTURE_RANGE", "").partition(":")
     if kind == "python":
-        asked.append(pattern)
+        asked += [pattern, "*." + pattern]  # as core/window/capture_range.h compares it
     return ",".join(text for text in asked if text)
 
 
