@@ -12,8 +12,8 @@
 #include "cli/cmdline.h"
 #include "cli/nearest.h"
 #include "cli/start_at.h"
-#include "core/capture_range.h"
 #include "core/config.h"
+#include "core/window/capture_plan.h"
 
 #define LINE_BYTES 4400
 
@@ -42,6 +42,30 @@ static const char *value_of(const char *option, size_t length, int id)
 	return gt_options[id].type == GT_OPTION_BOOL ? "yes" : NULL;
 }
 
+/* The options that core/window/ reads. */
+static bool fits_plan(enum gt_option_id id, const char *value, char *ret_wrong, size_t size)
+{
+	static const struct {
+		enum gt_option_id option;
+		const char *takes;
+	} rows[] = {
+		{GT_CONFIG_CAPTURE_RANGE, "cudaProfilerApi, nvtx:NAME[@DOMAIN] or python:FUNCTION"},
+		{GT_CONFIG_CAPTURE_RANGE_END, "stop, none, repeat or repeat:N"},
+		{GT_CONFIG_SCHEDULE,
+		 "SKIP_FIRST,WAIT,WARMUP,ACTIVE[,REPEAT] with ACTIVE from 1 on"},
+	};
+	struct gt_capture_plan plan;
+	int wrong;
+
+	gt_capture_plan_make(id == GT_CONFIG_CAPTURE_RANGE ? value : NULL,
+			     id == GT_CONFIG_CAPTURE_RANGE_END ? value : NULL,
+			     id == GT_CONFIG_SCHEDULE ? value : NULL, &plan, &wrong);
+	if (wrong >= 0)
+		snprintf(ret_wrong, size, "--%s=%s: it takes %s",
+			 gt_options[rows[wrong].option].name, value, rows[wrong].takes);
+	return wrong < 0;
+}
+
 char *gt_run_option_variable(const char *option, char *ret_wrong, size_t size)
 {
 	size_t length = strcspn(option, "=");
@@ -49,7 +73,6 @@ char *gt_run_option_variable(const char *option, char *ret_wrong, size_t size)
 	struct gt_config config;
 	const char *value;
 	char source[64], moment[32], *variable;
-	struct gt_capture_range range;
 
 	if (id < 0) {
 		explain_unknown(option, length, ret_wrong, size);
@@ -67,12 +90,8 @@ char *gt_run_option_variable(const char *option, char *ret_wrong, size_t size)
 		gt_config_explain((enum gt_option_id)id, source, value, ret_wrong, size);
 		return NULL;
 	}
-	if (id == GT_CONFIG_CAPTURE_RANGE && gt_capture_range_parse(value, &range)) {
-		snprintf(ret_wrong, size,
-			 "--capture-range=%s: it takes cudaProfilerApi or nvtx:NAME[@DOMAIN]",
-			 value);
+	if (!fits_plan((enum gt_option_id)id, value, ret_wrong, size))
 		return NULL;
-	}
 	if (id == GT_CONFIG_START_AT &&
 	    !gt_start_at(value, moment, sizeof(moment), ret_wrong, size))
 		return NULL;

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/when.h"
+#include "core/window/when.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 

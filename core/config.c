@@ -11,7 +11,7 @@
 
 #include "core/guest/memory.h"
 #include "core/guest/text.h"
-#include "core/when.h"
+#include "core/window/when.h"
 
 #define ENV_PREFIX     "GPUTRACE_"
 #define ENV_PREFIX_LEN (sizeof(ENV_PREFIX) - 1)

@@ -185,6 +185,19 @@ enum gt_correlate_found gt_correlate_match(struct gt_correlate *table, uint32_t 
 	return GT_CORRELATE_KNOWN;
 }
 
+uint64_t gt_correlate_give_up(struct gt_correlate *table)
+{
+	uint64_t in_flight = table->counts.in_flight;
+
+	for (uint32_t i = 0; in_flight && i < table->size; i++)
+		table->entries[i].expects = false;
+	if (in_flight && table->evicted)
+		memset(table->answered, 0xff, EVICTED_BYTES);
+	table->late = table->counts.evicted;
+	table->counts.in_flight = 0;
+	return in_flight;
+}
+
 struct gt_correlate_counts gt_correlate_count(const struct gt_correlate *table)
 {
 	return table->counts;

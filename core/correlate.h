@@ -63,6 +63,10 @@ struct gt_correlate_counts {
 	uint64_t in_flight; /* calls with GPU work that got no operation, evicted or not */
 };
 
+/* No operation is awaited any more: what still comes is of a known call. Returns how many calls
+ * were in flight. */
+uint64_t gt_correlate_give_up(struct gt_correlate *table);
+
 /* Counts so far. */
 struct gt_correlate_counts gt_correlate_count(const struct gt_correlate *table);
 

@@ -249,13 +249,42 @@ static void end_in_its_place(struct gt_pipeline *p)
 }
 
 /* False: the exiting thread has taken over. */
-static bool begin_window(struct gt_pipeline *p)
+static bool warm_window(struct gt_pipeline *p)
 {
 	gt_collectors_begin(drain.collectors);
 	if (!try_hold())
 		return false;
+	gt_turn_window_warms(p);
+	let_go();
+	return true;
+}
+
+/* False: the exiting thread has taken over. */
+static bool begin_window(struct gt_pipeline *p)
+{
+	if (!gt_turn_window_is_warm(p))
+		gt_collectors_begin(drain.collectors);
+	if (!try_hold())
+		return false;
 	gt_turn_window_begun(p, gt_clock_now());
 	gt_trigger_begun();
+	let_go();
+	return true;
+}
+
+/* The file is closed, and the sources rest until the next window. False: the exiting thread has
+ * taken over. */
+static bool pause_window(struct gt_pipeline *p)
+{
+	if (!try_hold())
+		return false;
+	gt_turn_window_ended(p, gt_clock_now());
+	let_go();
+	gt_collectors_rest(drain.collectors); /* work that has a record has a call */
+	if (!try_hold() || !fetch_last(p))
+		return false;
+	gt_turn_close_window(p);
+	gt_trigger_again();
 	let_go();
 	return true;
 }
@@ -283,8 +312,12 @@ static bool follow_window(struct gt_pipeline *p)
 {
 	enum gt_window_step step = gt_turn_window(p, gt_clock_now());
 
+	if (step == GT_WINDOW_WARMS)
+		return warm_window(p);
 	if (step == GT_WINDOW_BEGINS)
 		return begin_window(p);
+	if (step == GT_WINDOW_ENDS && gt_turn_window_repeats(p))
+		return pause_window(p);
 	return step != GT_WINDOW_ENDS || !end_window(p);
 }
 
@@ -346,7 +379,11 @@ static void wake(void)
 
 static void pass_calls(void)
 {
+	uint64_t ended;
+
 	gt_call_pause(true);
+	gt_trigger_look(&ended);
+	gt_turn_range_ended(drain.pipeline, ended);
 }
 
 int gt_drain_start(struct gt_pipeline *pipeline, struct gt_collectors *collectors)

@@ -139,6 +139,19 @@ static void take_metadata(struct recovery *r)
 	metadata->generation = 1;
 }
 
+/* The program may have been killed before the end of its range was seen. */
+static void take_range_end(struct recovery *r)
+{
+	struct gt_metadata *metadata = &r->pipeline.metadata;
+	uint64_t ended = atomic_load(&r->spooled->range_ended);
+
+	if (!ended || metadata->window_end || metadata->window_begin == UINT64_MAX)
+		return;
+	metadata->window_end = gt_clock_from_monotonic(&r->pipeline.clock, ended);
+	if (metadata->window_end < metadata->window_begin)
+		metadata->window_end = metadata->window_begin;
+}
+
 /* The process may have been busy for long when it died: its last clock sample does not bound
  * the times of its records, one of now does. Not when the machine was restarted or its clock set
  * back. */
@@ -183,6 +196,7 @@ static int make_stores(struct recovery *r)
 	if (error)
 		return error;
 	take_metadata(r);
+	take_range_end(r);
 	gt_stacks_limit(p->stores.stacks,
 			(uint32_t)gt_config_number(&p->config, GT_CONFIG_STACK_DEPTH));
 	gt_modules_restore(p->stores.modules, &r->view);

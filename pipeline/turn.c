@@ -102,6 +102,11 @@ void gt_turn_seccomp(struct gt_pipeline *p, bool started)
 								   .cause = "seccomp filter"});
 }
 
+void gt_turn_range_ended(const struct gt_pipeline *p, uint64_t time)
+{
+	gt_spooling_range_ended(&p->spooling, time);
+}
+
 enum gt_window_step gt_turn_window(const struct gt_pipeline *p, uint64_t now)
 {
 	return gt_window_step(&p->window, now);
@@ -112,15 +117,36 @@ uint64_t gt_turn_window_holds(const struct gt_pipeline *p, uint64_t now)
 	return gt_window_holds(&p->window, now);
 }
 
+bool gt_turn_window_is_warm(const struct gt_pipeline *p)
+{
+	return p->window.is_warm;
+}
+
+void gt_turn_window_warms(struct gt_pipeline *p)
+{
+	p->window.is_warm = true;
+}
+
+bool gt_turn_window_repeats(const struct gt_pipeline *p)
+{
+	const struct gt_sink *sink = p->output.sink;
+
+	/* a pipe has one trace */
+	return gt_window_repeats(&p->window, &p->metadata) && (!sink || gt_sink_can_patch(sink));
+}
+
 void gt_turn_window_begun(struct gt_pipeline *p, uint64_t now)
 {
+	gt_spooling_range_ended(&p->spooling, 0);
 	gt_window_begun(&p->window, now, &p->clock, &p->metadata);
-	gt_outlet_open(&p->outlet); /* also for nothing: it was asked for */
+	gt_outlet_open(&p->outlet);      /* also for nothing: it was asked for */
+	gt_release_buffers(&p->release); /* a kill may come next: the spool knows of the window */
 }
 
 void gt_turn_window_ended(struct gt_pipeline *p, uint64_t now)
 {
 	gt_window_ended(&p->window, now, &p->clock, &p->metadata);
+	gt_release_buffers(&p->release); /* as above */
 }
 
 /* CUPTI's hardware event system overwrites without a word what is not fetched in time. */
@@ -153,6 +179,32 @@ void gt_turn_write(struct gt_pipeline *p, bool everything)
 	gt_outlet_flush(&p->outlet, everything);
 }
 
+static void finish_events(struct gt_pipeline *p)
+{
+	gt_calls_finish(&p->calls);
+	gt_call_stacks_finish(&p->stacks);
+	gt_collectors_report(&p->collectors);
+}
+
+void gt_turn_close_window(struct gt_pipeline *p)
+{
+	struct gt_ledger ledger;
+
+	gt_turn_all(p);
+	gt_collectors_check(&p->collectors, gt_clock_now());
+	gt_call_join_settle(&p->join, true);
+	gt_ranges_cut(p->ranges);
+	finish_events(p);
+	gt_outlet_flush(&p->outlet, true);
+	ledger = p->ledger;
+	gt_collectors_count(&p->collectors, &ledger);
+	gt_frameworks_notify(&p->frameworks);
+	gt_output_end_window(&p->output, &ledger, gt_call_join_give_up(&p->join));
+	gt_release_all(&p->release);
+	gt_output_set_name(""); /* from here on a kill leaves nothing of the window to recover */
+	gt_window_again(&p->window, &p->metadata);
+}
+
 void gt_turn_close(struct gt_pipeline *p)
 {
 	gt_turn_all(p);
@@ -161,9 +213,7 @@ void gt_turn_close(struct gt_pipeline *p)
 	gt_collectors_check(&p->collectors, gt_clock_now());
 	gt_call_join_settle(&p->join, true);
 	gt_ranges_settle(p->ranges, true);
-	gt_calls_finish(&p->calls);
-	gt_call_stacks_finish(&p->stacks);
-	gt_collectors_report(&p->collectors);
+	finish_events(p);
 	if (!p->output.writer && p->outlet.early.count)
 		gt_log_verbose("%lu CUDA events and no GPU work: no trace is written",
 			       (unsigned long)p->outlet.early.count);

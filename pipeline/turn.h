@@ -32,11 +32,23 @@ uint64_t gt_turn_round(struct gt_pipeline *pipeline);
  * end. */
 void gt_turn_all(struct gt_pipeline *pipeline);
 
-/* The window, see pipeline/window.h; a file is there when it has begun, also for nothing. */
+/* The range of the window has ended at @time: a kill may come before the drain thread sees it. Any
+ * thread; one store. */
+void gt_turn_range_ended(const struct gt_pipeline *pipeline, uint64_t time);
+
+/* The window, see pipeline/window.h; a file is there when it has begun, also for nothing. Several
+ * windows have a file each. */
 enum gt_window_step gt_turn_window(const struct gt_pipeline *pipeline, uint64_t now);
 uint64_t gt_turn_window_holds(const struct gt_pipeline *pipeline, uint64_t now);
+bool gt_turn_window_is_warm(const struct gt_pipeline *pipeline);
+void gt_turn_window_warms(struct gt_pipeline *pipeline);
+bool gt_turn_window_repeats(const struct gt_pipeline *pipeline);
 void gt_turn_window_begun(struct gt_pipeline *pipeline, uint64_t now);
 void gt_turn_window_ended(struct gt_pipeline *pipeline, uint64_t now);
+
+/* Everything that was delivered goes into the file of the window that has ended, and the next
+ * window is waited for. */
+void gt_turn_close_window(struct gt_pipeline *pipeline);
 
 /* Is it time to ask the sources for what they hold back? Then the next time is set. */
 bool gt_turn_flush_is_due(struct gt_pipeline *pipeline, uint64_t now);

@@ -4,13 +4,16 @@
  */
 #include "pipeline/window.h"
 
+#include <string.h>
+
 #include "collectors/trigger/trigger.h"
 #include "core/config.h"
 #include "core/guest/clock.h"
 #include "core/guest/log.h"
 #include "core/guest/text.h"
 #include "core/schema/metadata.h"
-#include "core/when.h"
+#include "core/window/capture_plan.h"
+#include "core/window/when.h"
 
 #define MS_NS 1000000u
 
@@ -42,27 +45,58 @@ static bool is_in_range(void)
 	return gt_trigger_look(&ended) >= GT_TRIGGER_ASKED;
 }
 
-/* One that is none was not armed at the start of the program. */
-static bool has_range(const struct gt_config *config)
+static bool is_warming_up(void)
 {
-	const char *text = gt_config_text(config, GT_CONFIG_CAPTURE_RANGE);
+	uint64_t ended;
 
-	if (*text && gt_trigger_kind == GT_CAPTURE_ALL)
-		gt_log_say("'%s' is no value for GPUTRACE_CAPTURE_RANGE: it takes cudaProfilerApi "
-			   "or nvtx:NAME[@DOMAIN]; all is recorded",
-			   text);
-	return *text && gt_trigger_kind != GT_CAPTURE_ALL;
+	return gt_trigger_look(&ended) == GT_TRIGGER_WARMS;
+}
+
+/* What is wrong was left out at the start of the program. */
+static void make_plan(const struct gt_config *config, struct gt_capture_plan *ret_plan)
+{
+	static const struct {
+		enum gt_option_id option;
+		const char *takes;
+	} rows[] = {
+		{GT_CONFIG_CAPTURE_RANGE,
+		 "it takes cudaProfilerApi, nvtx:NAME[@DOMAIN] or python:FUNCTION; all is "
+		 "recorded"},
+		{GT_CONFIG_CAPTURE_RANGE_END,
+		 "it takes stop, none, repeat or repeat:N; the first range is recorded"},
+		{GT_CONFIG_SCHEDULE,
+		 "it takes SKIP_FIRST,WAIT,WARMUP,ACTIVE[,REPEAT]; there is no schedule"},
+	};
+	int wrong;
+
+	gt_capture_plan_make(gt_config_text(config, GT_CONFIG_CAPTURE_RANGE),
+			     gt_config_text(config, GT_CONFIG_CAPTURE_RANGE_END),
+			     gt_config_text(config, GT_CONFIG_SCHEDULE), ret_plan, &wrong);
+	if (wrong >= 0)
+		gt_log_say("'%s' is no value for %s: %s",
+			   gt_config_text(config, rows[wrong].option),
+			   gt_options[rows[wrong].option].env, rows[wrong].takes);
 }
 
 /* A range that began before the session is recorded from its start on. */
-static bool waits_for_range(const struct gt_config *config)
+static bool waits_for_range(void)
 {
-	if (!has_range(config))
+	if (gt_trigger_kind == GT_CAPTURE_ALL)
 		return false;
 	if (!is_in_range())
 		return true;
 	gt_trigger_begun();
 	return false;
+}
+
+/* Which one of several. */
+static void add_number(struct gt_metadata *metadata)
+{
+	size_t used = strlen(metadata->window);
+
+	if (metadata->window_number)
+		gt_text_format(metadata->window + used, sizeof(metadata->window) - used,
+			       ", window %u", metadata->window_number);
 }
 
 void gt_window_plan(struct gt_window *ret_window, const struct gt_config *config, uint64_t loaded,
@@ -71,18 +105,26 @@ void gt_window_plan(struct gt_window *ret_window, const struct gt_config *config
 	const struct gt_clock_sample *now = &clock->first;
 	uint64_t delayed = loaded + (uint64_t)gt_config_number(config, GT_CONFIG_DELAY);
 	uint64_t begin = start_at(config, now);
+	struct gt_capture_plan plan;
 
+	make_plan(config, &plan);
 	if (delayed > begin)
 		begin = delayed;
-	if (waits_for_range(config))
+	if (waits_for_range())
 		begin = UINT64_MAX;
-	*ret_window = (struct gt_window){
-		.length = (uint64_t)gt_config_number(config, GT_CONFIG_DURATION)};
+	*ret_window =
+		(struct gt_window){.length = (uint64_t)gt_config_number(config, GT_CONFIG_DURATION),
+				   .most = gt_trigger_kind == GT_CAPTURE_ALL ? 1 : plan.windows};
+	metadata->window_number = ret_window->most != 1;
 	if (begin > now->monotonic) {
 		ret_window->begin = begin;
 		metadata->window_begin = UINT64_MAX;
-	} else {
-		ret_window->began = now->monotonic;
+		return;
+	}
+	ret_window->began = now->monotonic;
+	if (metadata->window_number) {
+		gt_text_format(metadata->window, sizeof(metadata->window), "from 0 ms on");
+		add_number(metadata);
 	}
 }
 
@@ -111,9 +153,18 @@ static uint64_t next_change(const struct gt_window *window)
 	return window->begin == UINT64_MAX && is_in_range() ? 0 : window->begin;
 }
 
+bool gt_window_repeats(const struct gt_window *window, const struct gt_metadata *metadata)
+{
+	return !window->most || metadata->window_number < window->most;
+}
+
 enum gt_window_step gt_window_step(const struct gt_window *window, uint64_t now)
 {
-	if (window->ended || now < next_change(window))
+	if (window->ended)
+		return GT_WINDOW_STAYS;
+	if (gt_window_waits(window) && !window->is_warm && is_warming_up())
+		return GT_WINDOW_WARMS;
+	if (now < next_change(window))
 		return GT_WINDOW_STAYS;
 	return gt_window_waits(window) ? GT_WINDOW_BEGINS : GT_WINDOW_ENDS;
 }
@@ -141,6 +192,7 @@ void gt_window_begun(struct gt_window *window, uint64_t now, const struct gt_clo
 	ms = since_start(metadata, metadata->window_begin);
 	gt_text_format(metadata->window, sizeof(metadata->window), "from %lu ms on",
 		       (unsigned long)ms);
+	add_number(metadata);
 	metadata->generation++;
 }
 
@@ -154,7 +206,20 @@ void gt_window_ended(struct gt_window *window, uint64_t now, const struct gt_clo
 	gt_text_format(metadata->window, sizeof(metadata->window), "from %lu ms to %lu ms",
 		       (unsigned long)since_start(metadata, from),
 		       (unsigned long)since_start(metadata, to));
+	add_number(metadata);
 	metadata->window_end = to;
 	metadata->generation++;
 	window->ended = true;
+}
+
+void gt_window_again(struct gt_window *window, struct gt_metadata *metadata)
+{
+	window->begin = UINT64_MAX;
+	window->began = 0;
+	window->is_warm = window->ended = false;
+	metadata->window_begin = UINT64_MAX;
+	metadata->window_end = 0;
+	metadata->window_number++;
+	*metadata->window = 0;
+	metadata->generation++;
 }

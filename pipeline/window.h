@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The time in which the program is recorded: --delay, --start-at, --capture-range, --duration.
+ * The time in which the program is recorded: --delay, --start-at, --capture-range, --schedule,
+ * --duration. There may be several windows, one after the other, each with a file of its own.
  * Session start, then drain thread.
  */
 #ifndef GT_PIPELINE_WINDOW_H
@@ -18,11 +19,13 @@ struct gt_window {
 	uint64_t begin;  /* 0: from the start of the session on; UINT64_MAX: with its range */
 	uint64_t length; /* 0: without end */
 	uint64_t began;  /* 0: not yet */
+	uint32_t most;   /* windows, 0: without end */
+	bool is_warm;    /* the sources record before it begins */
 	bool ended;
 };
 
 /* What is to be done now. */
-enum gt_window_step { GT_WINDOW_STAYS, GT_WINDOW_BEGINS, GT_WINDOW_ENDS };
+enum gt_window_step { GT_WINDOW_STAYS, GT_WINDOW_WARMS, GT_WINDOW_BEGINS, GT_WINDOW_ENDS };
 
 /* At session start. @loaded: the start of the program; @clock has its first sample. @metadata
  * learns what waits. */
@@ -31,6 +34,9 @@ void gt_window_plan(struct gt_window *ret_window, const struct gt_config *config
 
 /* The window begins later. */
 bool gt_window_waits(const struct gt_window *window);
+
+/* Another window may follow this one. */
+bool gt_window_repeats(const struct gt_window *window, const struct gt_metadata *metadata);
 
 /* What is due at @now. */
 enum gt_window_step gt_window_step(const struct gt_window *window, uint64_t now);
@@ -43,5 +49,8 @@ void gt_window_begun(struct gt_window *window, uint64_t now, const struct gt_clo
 		     struct gt_metadata *metadata);
 void gt_window_ended(struct gt_window *window, uint64_t now, const struct gt_clock *clock,
 		     struct gt_metadata *metadata);
+
+/* The next one is waited for. */
+void gt_window_again(struct gt_window *window, struct gt_metadata *metadata);
 
 #endif

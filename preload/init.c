@@ -176,8 +176,12 @@ static void arm_trigger(void)
 {
 	const char *range = secure_getenv(gt_options[GT_CONFIG_CAPTURE_RANGE].env);
 	const char *end = secure_getenv(gt_options[GT_CONFIG_CAPTURE_RANGE_END].env);
+	const char *schedule = secure_getenv(gt_options[GT_CONFIG_SCHEDULE].env);
+	struct gt_capture_plan plan;
+	int wrong;
 
-	gt_trigger_arm(range ? range : "", !end || strcmp(end, "none") != 0);
+	gt_capture_plan_make(range, end, schedule, &plan, &wrong);
+	gt_trigger_arm(&plan);
 }
 
 __attribute__((constructor)) static void on_load(void)

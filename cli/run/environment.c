@@ -12,6 +12,7 @@
 #include "cli/run/link.h"
 #include "cli/run/load.h"
 #include "cli/run/say.h"
+#include "core/window/capture_range.h"
 
 /* An empty variable counts as not set, and so does "none" for the path of a tool. */
 static const char *get(const char *name)
@@ -96,8 +97,11 @@ static void plan_python(const char *modules, const struct gt_config *config,
 			struct gt_environment *environment)
 {
 	bool wants_operators = gt_config_bool(config, GT_CONFIG_PYTORCH);
+	bool wants_functions = *gt_config_text(config, GT_CONFIG_PYTHON_FUNCTIONS) ||
+			       !strncmp(gt_config_text(config, GT_CONFIG_CAPTURE_RANGE),
+					GT_CAPTURE_PYTHON, strlen(GT_CAPTURE_PYTHON));
 
-	if (!wants_operators && !*gt_config_text(config, GT_CONFIG_PYTHON_FUNCTIONS))
+	if (!wants_operators && !wants_functions)
 		return;
 	if (strchr(modules, ':'))
 		gt_say("PYTHONPATH cannot hold %s: Python is not watched", modules);

@@ -24,6 +24,8 @@ struct call_state {
 	uintptr_t frame;             /* its stack position */
 	struct gt_call_record *open; /* its slot; NULL: the ring was full */
 	uint32_t frames, python;     /* captured into the slot */
+	uint32_t passed;             /* cbid of the call if it is not recorded; 0: it is */
+	uint16_t passed_domain;
 	struct gt_unwind_thread unwind;
 	struct gt_python_thread python_thread;
 };
@@ -34,6 +36,7 @@ struct call_state {
 #define NUMBER (PAUSED - 1)
 
 static uint32_t stack_depth;
+static uint64_t stack_threshold; /* ns; 0: each call has a stack */
 static _Atomic uint32_t own_correlation;
 static _Atomic uint32_t source;
 static _Atomic uint32_t last_passed;
@@ -46,6 +49,11 @@ void gt_call_configure(uint32_t depth)
 	atomic_fetch_and(&source, ~CLOSED);
 }
 
+void gt_call_set_stack_threshold(uint64_t ns)
+{
+	stack_threshold = ns;
+}
+
 void gt_call_close(void)
 {
 	atomic_fetch_or(&source, CLOSED);
@@ -53,7 +61,7 @@ void gt_call_close(void)
 
 void gt_call_pause(bool paused)
 {
-	if (paused)
+	if (paused && !(atomic_load(&source) & PAUSED))
 		atomic_store(&last_passed, 0);
 	if (paused)
 		atomic_fetch_or(&source, PAUSED);
@@ -113,6 +121,13 @@ static void capture_stack(struct call_state *state, struct gt_call_record *recor
 		memcpy(record->pcs + state->frames, frames, state->python * sizeof(frames[0]));
 }
 
+/* How long the call takes is known at its end. */
+static void leave_stack(struct call_state *state, struct gt_call_record *record)
+{
+	record->stack_key = 0;
+	state->frames = state->python = 0;
+}
+
 static uint32_t next_own_correlation(void)
 {
 	return GT_CALL_OWN_IDS +
@@ -169,6 +184,7 @@ static void open_call(struct gt_thread *thread, struct call_state *state, uint16
 	record = (void *)gt_ring_reserve(
 		&thread->ring, sizeof(*record) + 2 * stack_depth * sizeof(record->pcs[0]));
 	state->open = record;
+	state->passed = 0;
 	if (!record) {
 		gt_thread_count(thread, GT_THREAD_CALLS_LOST);
 		return;
@@ -178,7 +194,10 @@ static void open_call(struct gt_thread *thread, struct call_state *state, uint16
 	record->domain = domain;
 	record->cbid = cbid;
 	record->correlation = correlation ? correlation : next_own_correlation();
-	capture_stack(state, record);
+	if (__builtin_expect(stack_threshold != 0, 0))
+		leave_stack(state, record);
+	else
+		capture_stack(state, record);
 	if (!correlation)
 		tag_call(record);
 	record->start = gt_clock_now(); /* last, so that the slice does not contain the unwinding */
@@ -221,9 +240,12 @@ uint32_t gt_call_last_passed(void)
 	return atomic_load(&last_passed);
 }
 
-static void pass_call(struct gt_thread *thread, struct call_state *state, uint32_t why)
+static void pass_call(struct gt_thread *thread, struct call_state *state, uint16_t domain,
+		      uint32_t cbid, uint32_t why)
 {
 	state->open = NULL;
+	state->passed = why & CLOSED ? 0 : cbid;
+	state->passed_domain = domain;
 	if (!(why & CLOSED))
 		note_passed(state->correlation);
 	gt_thread_count(thread, why & CLOSED ? GT_THREAD_CALLS_LATE : GT_THREAD_CALLS_PASSED);
@@ -257,7 +279,7 @@ void gt_call_enter(enum gt_api_domain domain, uint32_t cbid, uint32_t correlatio
 	state->correlation = correlation;
 	state->frame = frame;
 	if (__builtin_expect(why_not, 0))
-		pass_call(thread, state, why_not);
+		pass_call(thread, state, (uint16_t)domain, cbid, why_not);
 	else
 		open_call(thread, state, (uint16_t)domain, cbid, correlation);
 out:
@@ -267,9 +289,13 @@ out:
 static void commit_call(struct gt_thread *thread, struct call_state *state, int32_t result)
 {
 	struct gt_call_record *record = state->open;
-	size_t size = sizeof(*record) + (state->frames + state->python) * sizeof(record->pcs[0]);
+	size_t size;
 
 	record->end = gt_clock_now();
+	if (__builtin_expect(stack_threshold != 0, 0) && !record->stack_key &&
+	    record->end - record->start >= stack_threshold)
+		capture_stack(state, record);
+	size = sizeof(*record) + (state->frames + state->python) * sizeof(record->pcs[0]);
 	if (__builtin_expect(record->head.flags & GT_CALL_TAGGED, 0))
 		untag_call();
 	record->result = result;
@@ -333,12 +359,34 @@ void gt_call_mark_empty(enum gt_api_domain domain, uint32_t cbid)
 		record->head.flags |= GT_CALL_EMPTY;
 }
 
+/* The nodes of a graph are there for long: later windows want to know where it was made. */
+static void open_passed(void)
+{
+	struct gt_thread *thread = gt_thread_self;
+	struct call_state *state;
+
+	if (!thread || !gt_forkguard_holds())
+		return;
+	state = (struct call_state *)(void *)thread->extra;
+	if (!state->depth || state->open || !state->passed)
+		return;
+	gt_thread_count(thread, GT_THREAD_CALLS_SEEN); /* once as passed, once as outside */
+	open_call(thread, state, state->passed_domain, state->passed, state->correlation);
+}
+
 void gt_call_mark_captured(void)
 {
 	struct gt_call_record *record = open_record();
 
-	if (record)
-		record->head.flags |= GT_CALL_CAPTURED;
+	if (!record) {
+		open_passed();
+		record = open_record();
+	}
+	if (!record)
+		return;
+	record->head.flags |= GT_CALL_CAPTURED;
+	if (stack_threshold && !record->stack_key) /* however short: its nodes run for long */
+		capture_stack((struct call_state *)(void *)gt_thread_self->extra, record);
 }
 
 bool gt_call_is_open(const struct gt_thread *thread, uintptr_t frame)

@@ -89,6 +89,10 @@ void gt_call_change_source(void);
  * called on the application's thread. Drain thread. */
 void gt_call_set_tags(void (*enter)(uint64_t id), void (*leave)(void));
 
+/* Only calls that take so long have a stack, captured at their end; and those that make graph
+ * nodes. 0: all. Before the first call. */
+void gt_call_set_stack_threshold(uint64_t ns);
+
 /* Sets the start of the open call, CLOCK_MONOTONIC ns: for the call during which the session
  * started. */
 void gt_call_backdate(uint64_t start);
@@ -96,7 +100,8 @@ void gt_call_backdate(uint64_t start);
 /* The stack key of the open call of this thread; 0: no call is open, or it has none. */
 uint64_t gt_call_open_stack(void);
 
-/* The open call of this thread makes graph nodes and starts no GPU work. */
+/* The open call of this thread makes graph nodes and starts no GPU work. It is recorded even while
+ * calls are passed. */
 void gt_call_mark_captured(void);
 
 /* The call that has just been entered copies or sets no bytes. Not if it is one inside another. */

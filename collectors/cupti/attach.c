@@ -14,7 +14,7 @@
 #include "collectors/cupti/cupti.h"
 #include "collectors/cupti/foreign.h"
 #include "collectors/cupti/internal.h"
-#include "collectors/cupti/layout.h"
+#include "collectors/cupti/records/layout.h"
 #include "collectors/cupti/library/refusal.h"
 #include "collectors/cupti/newer.h"
 #include "collectors/cupti/library/quirks.h"
@@ -67,10 +67,8 @@ static void enable_callbacks(const struct gt_config *config)
 	for (size_t i = 0; i < sizeof(resource_cbids) / sizeof(resource_cbids[0]); i++)
 		enable_callback(CUPTI_CB_DOMAIN_RESOURCE, resource_cbids[i]);
 	enable_callback(CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_FATAL_ERROR);
-	if (gt_config_number(config, GT_CONFIG_HW_TRACE)) {
-		enable_callback(CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_ERROR);
-		enable_callback(CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_WARNING);
-	}
+	enable_callback(CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_ERROR);
+	enable_callback(CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_WARNING);
 	gt_cuda_set_init(&wanted, flags | GT_CUDA_FLUSH_BEFORE | profiler);
 	if (flags)
 		gt_cupti_newer_calls(flags == GT_CUDA_KNOWN, &wanted);
@@ -134,12 +132,10 @@ static void stop_kinds(void)
 }
 
 /* Kernels that cannot be disabled find no buffer: CUPTI drops their records. */
-bool gt_cupti_cease(void)
+static bool cease(void)
 {
 	bool hangs = gt_cupti_has_quirk(gt_cupti.api.version, GT_QUIRK_DISABLE_HANGS);
 
-	if (!gt_cupti_is_usable())
-		return true;
 	if (!atomic_exchange(&gt_cupti.ceased, true)) {
 		stop_kinds();
 		if (records_whole_graphs())
@@ -148,6 +144,36 @@ bool gt_cupti_cease(void)
 			gt_cupti_buffers_stop();
 	}
 	return !hangs;
+}
+
+bool gt_cupti_cease(void)
+{
+	return gt_cupti_is_usable() ? cease() : true;
+}
+
+static bool is_ours_now(void)
+{
+	return gt_forkguard_holds() && atomic_load(&gt_cupti.active) &&
+	       !atomic_load(&gt_cupti.dead) && !atomic_load(&gt_cupti.away);
+}
+
+/* Also when no buffer was asked for yet. */
+void gt_cupti_rest(void)
+{
+	gt_cupti.waits = true;
+	if (is_ours_now())
+		cease();
+}
+
+/* Of kernels that could not be disabled there were no buffers for: these were not wanted. */
+static void resume(void)
+{
+	size_t dropped;
+
+	if (!atomic_exchange(&gt_cupti.ceased, false))
+		return;
+	gt_cupti.api.cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped);
+	gt_cupti_buffers_resume();
 }
 
 /* With our kinds off, a flush leaves CUPTI without any buffer of ours: later records belong to the
@@ -331,9 +357,10 @@ static void enable_kinds(const struct gt_config *config, struct gt_cupti_status 
 void gt_cupti_begin(struct gt_cupti_status *status)
 {
 	gt_cupti.waits = false;
-	if (gt_forkguard_holds() && atomic_load(&gt_cupti.active) && !atomic_load(&gt_cupti.dead) &&
-	    !atomic_load(&gt_cupti.away))
-		enable_kinds(gt_cupti.config, status);
+	if (!is_ours_now())
+		return;
+	resume();
+	enable_kinds(gt_cupti.config, status);
 }
 
 /* CUPTI's CUpti_SubscriberParams, which headers before 13.0 lack. */

@@ -126,6 +126,11 @@ void gt_cupti_buffers_stop(void)
 	atomic_store(&pool.stopped, true);
 }
 
+void gt_cupti_buffers_resume(void)
+{
+	atomic_store(&pool.stopped, false);
+}
+
 static void count_used(uint32_t index)
 {
 	uint32_t used = atomic_load(&pool.used);

@@ -32,8 +32,10 @@ struct gt_cupti_buffer {
 int gt_cupti_buffers_start(size_t buffer_bytes, size_t max_bytes, bool per_thread,
 			   bool null_is_safe);
 
-/* From now on every request is answered with the discard buffer or none, and not counted. */
+/* From now on every request is answered with the discard buffer or none, and not counted; until
+ * _resume. */
 void gt_cupti_buffers_stop(void);
+void gt_cupti_buffers_resume(void);
 
 /* CUPTI's callbacks: lock-free, no CUPTI call, no allocation except a rare mmap when no spare is
  * left. _complete returns false for a buffer that is not ours: it was copied and still belongs to

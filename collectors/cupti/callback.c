@@ -8,9 +8,9 @@
 #include "collectors/cupti/contexts.h"
 #include "collectors/cupti/cupti.h"
 #include "collectors/cupti/graph_nodes.h"
-#include "collectors/cupti/hw_trace.h"
 #include "collectors/cupti/internal.h"
 #include "collectors/cupti/library/extents.h"
+#include "collectors/cupti/notice.h"
 #include "collectors/cupti/relay.h"
 #include "collectors/trigger/trigger.h"
 #include "core/guest/forkguard.h"
@@ -183,7 +183,9 @@ static void on_state(CUpti_CallbackId cbid, const void *data)
 
 	if (cbid != CUPTI_CBID_STATE_FATAL_ERROR) {
 		if (state)
-			gt_cupti_hw_trace_reported((int)state->notification.result);
+			gt_cupti_notice_put(cbid == CUPTI_CBID_STATE_WARNING,
+					    (int)state->notification.result,
+					    state->notification.message);
 		return;
 	}
 	atomic_store(&gt_cupti.dead, true);

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collectors/cupti/layout.h"
+#include "collectors/cupti/records/layout.h"
 #include "core/guest/descriptor.h"
 
 #define BUFFER_BYTES 65536

@@ -15,7 +15,7 @@
 #include "collectors/cupti/library/timestamp.h"
 #include "collectors/cupti/library/quirks.h"
 #include "collectors/cupti/relay.h"
-#include "collectors/cupti/translate.h"
+#include "collectors/cupti/records/translate.h"
 #include "core/guest/forkguard.h"
 #include "core/guest/futex.h"
 #include "core/guest/text.h"

@@ -50,9 +50,12 @@ struct gt_cupti_user {
 int gt_cupti_start(const struct gt_config *config, bool in_init, bool waits,
 		   const struct gt_cupti_user *user, struct gt_cupti_status *ret_status);
 
-/* After a start with @waits: GPU work is recorded from now on, or as soon as CUPTI is ours again.
- * May block inside CUPTI. Drain thread. */
+/* After a start with @waits, or _rest: GPU work is recorded from now on, or as soon as CUPTI is
+ * ours again. May block inside CUPTI. Drain thread. */
 void gt_cupti_begin(struct gt_cupti_status *status);
+
+/* Until the next gt_cupti_begin: as gt_cupti_cease. Drain thread. */
+void gt_cupti_rest(void);
 
 /* A completed buffer that is being read. */
 struct gt_cupti_reading {
@@ -109,6 +112,16 @@ void gt_cupti_count(struct gt_ledger *ledger);
 
 /* A fatal error reported by CUPTI since the last call; NULL: none. */
 const char *gt_cupti_fatal(void);
+
+/* What CUPTI reported of itself. */
+struct gt_cupti_notice {
+	bool is_warning; /* else an error that is not fatal */
+	char text[256];  /* result and message */
+	uint64_t more;   /* that came before this one was taken; their texts are not kept */
+};
+
+/* False: nothing since the last call. Drain thread. */
+bool gt_cupti_notice_take(struct gt_cupti_notice *ret_notice);
 
 /* Whether CUPTI has given up the hardware event system since the last call; then @status says why.
  * Drain thread. */

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "collectors/cupti/buffers.h"
-#include "collectors/cupti/layout.h"
+#include "collectors/cupti/records/layout.h"
 #include "core/guest/clock.h"
 #include "core/guest/memory.h"
 #include "core/spool_view.h"

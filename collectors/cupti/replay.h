@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "collectors/cupti/translate.h"
+#include "collectors/cupti/records/translate.h"
 
 struct gt_spool_view;
 

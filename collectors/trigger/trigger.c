@@ -16,24 +16,24 @@
 
 enum gt_capture_range_kind gt_trigger_kind;
 
-static struct gt_capture_range range;
-static bool ends_with_range;
+static struct gt_capture_plan plan;
 static void (*_Atomic wake)(void);
 static void (*_Atomic rest)(void);
-static _Atomic uint32_t state; /* futex, enum gt_trigger_state */
-static _Atomic uint32_t open;  /* ranges */
-static _Atomic bool profiled;  /* between Start and Stop */
+static _Atomic uint32_t state;   /* futex, enum gt_trigger_state */
+static _Atomic uint32_t open;    /* ranges */
+static _Atomic uint64_t steps;   /* that have begun */
+static _Atomic uint32_t windows; /* that are over */
+static _Atomic bool profiled;    /* between Start and Stop */
 static _Atomic uint64_t ended;
+static _Atomic bool is_over; /* no window follows */
 static _Atomic bool in_vain; /* a thread has waited its time: no other one does */
 
-int gt_trigger_arm(const char *text, bool ends)
+void gt_trigger_arm(const struct gt_capture_plan *asked)
 {
-	int rc = gt_capture_range_parse(text, &range);
-
-	ends_with_range = ends;
-	gt_trigger_kind = range.kind;
-	atomic_store(&state, range.kind == GT_CAPTURE_ALL ? GT_TRIGGER_NONE : GT_TRIGGER_WAITS);
-	return rc;
+	plan = *asked;
+	gt_trigger_kind = plan.range.kind;
+	atomic_store(&state,
+		     gt_trigger_kind == GT_CAPTURE_ALL ? GT_TRIGGER_NONE : GT_TRIGGER_WAITS);
 }
 
 void gt_trigger_serve(void (*on_change)(void), void (*on_end)(void))
@@ -46,8 +46,10 @@ void gt_trigger_forked(void)
 {
 	atomic_store(&wake, NULL);
 	atomic_store(&open, 0);
+	atomic_store(&steps, 0);
+	atomic_store(&windows, 0);
 	atomic_store(&profiled, false);
-	in_vain = false;
+	is_over = in_vain = false;
 	if (gt_trigger_kind != GT_CAPTURE_ALL)
 		atomic_store(&state, GT_TRIGGER_WAITS);
 }
@@ -57,13 +59,21 @@ static bool change(uint32_t from, uint32_t to)
 	return atomic_compare_exchange_strong(&state, &from, to);
 }
 
+/* Recording is about to begin, perhaps behind the end of the window before. */
+static bool is_awaited(uint32_t now)
+{
+	return now == GT_TRIGGER_ASKED || (now == GT_TRIGGER_ENDED && !is_over);
+}
+
 static void await(void)
 {
 	uint64_t now = gt_clock_now(), until = now + PATIENCE_NS;
+	uint32_t seen = atomic_load(&state);
 
-	while (atomic_load(&state) == GT_TRIGGER_ASKED && now < until && !in_vain) {
-		gt_futex_wait(&state, GT_TRIGGER_ASKED, until - now);
+	while (is_awaited(seen) && now < until && !in_vain) {
+		gt_futex_wait(&state, seen, until - now);
 		now = gt_clock_now();
+		seen = atomic_load(&state);
 	}
 	in_vain |= now >= until;
 }
@@ -75,39 +85,74 @@ static void run(void (*function)(void))
 		function();
 }
 
+/* What is to be done while the newest step lasts. */
+static enum gt_capture_phase phase(void)
+{
+	uint64_t count = atomic_load(&steps);
+
+	return plan.schedule.active ? gt_capture_phase_of(&plan.schedule, count ? count - 1 : 0)
+				    : GT_CAPTURE_RECORD_LAST;
+}
+
+/* A range is open: is it to be recorded? True: the drain thread has to do something. */
+static bool ask(void)
+{
+	enum gt_capture_phase now = phase();
+
+	if (now == GT_CAPTURE_REST)
+		return false;
+	if (now == GT_CAPTURE_WARM_UP)
+		return change(GT_TRIGGER_WAITS, GT_TRIGGER_WARMS);
+	return change(GT_TRIGGER_WAITS, GT_TRIGGER_ASKED) ||
+	       change(GT_TRIGGER_WARMS, GT_TRIGGER_ASKED);
+}
+
 void gt_trigger_enter(void)
 {
 	int saved = errno;
 
-	atomic_fetch_add(&open, 1);
-	if (change(GT_TRIGGER_WAITS, GT_TRIGGER_ASKED))
+	if (!atomic_fetch_add(&open, 1))
+		atomic_fetch_add(&steps, 1);
+	if (ask())
 		run(atomic_load(&wake));
-	if (atomic_load(&wake) && gt_forkguard_holds())
+	if (phase() >= GT_CAPTURE_RECORD && atomic_load(&wake) && gt_forkguard_holds())
 		await();
 	errno = saved;
 }
 
+/* False: none that is recorded, or about to be. */
+static bool end_window(void)
+{
+	bool ran = change(GT_TRIGGER_RUNS, GT_TRIGGER_ENDED);
+
+	if (ran)
+		run(atomic_load(&rest));
+	return ran || change(GT_TRIGGER_ASKED, GT_TRIGGER_ENDED);
+}
+
 static void end(void)
 {
-	bool ran;
-
-	atomic_store(&ended, gt_clock_now());
+	if (atomic_load(&state) != GT_TRIGGER_ENDED) /* else of a range behind the window */
+		atomic_store(&ended, gt_clock_now());
+	change(GT_TRIGGER_SPENT, GT_TRIGGER_WAITS);
 	if (!atomic_load(&wake)) { /* nothing was recorded: the next one counts */
 		change(GT_TRIGGER_ASKED, GT_TRIGGER_WAITS);
 		return;
 	}
-	ran = change(GT_TRIGGER_RUNS, GT_TRIGGER_ENDED);
-	if (ran)
-		run(atomic_load(&rest));
-	if (ran || change(GT_TRIGGER_ASKED, GT_TRIGGER_ENDED))
-		run(atomic_load(&wake));
+	if (!end_window())
+		return;
+	if (atomic_fetch_add(&windows, 1) + 1 == plan.windows) {
+		is_over = true;
+		gt_futex_wake(&state);
+	}
+	run(atomic_load(&wake));
 }
 
 void gt_trigger_leave(void)
 {
 	int saved = errno;
 
-	if (atomic_fetch_sub(&open, 1) == 1 && ends_with_range)
+	if (atomic_fetch_sub(&open, 1) == 1 && plan.ends && phase() == GT_CAPTURE_RECORD_LAST)
 		end();
 	errno = saved;
 }
@@ -141,8 +186,7 @@ void gt_trigger_call(enum gt_api_domain domain, uint32_t cbid)
 
 bool gt_trigger_is_named(const char *name, size_t length, const char *domain)
 {
-	return gt_capture_range_is_like(range.domain, domain, strlen(domain)) &&
-	       gt_capture_range_is_like(range.name, name, length);
+	return gt_capture_range_has(&plan.range, name, length, domain);
 }
 
 enum gt_trigger_state gt_trigger_look(uint64_t *ret_ended)
@@ -157,8 +201,19 @@ void gt_trigger_begun(void)
 	gt_futex_wake(&state);
 }
 
+/* Who has begun a range meanwhile has found ENDED, and waits. */
+void gt_trigger_again(void)
+{
+	if (!change(GT_TRIGGER_ENDED, GT_TRIGGER_WAITS))
+		change(GT_TRIGGER_RUNS, GT_TRIGGER_SPENT);
+	if (atomic_load(&open))
+		ask();
+	gt_futex_wake(&state);
+}
+
 void gt_trigger_disarm(void)
 {
+	is_over = true;
 	if (atomic_load(&state) != GT_TRIGGER_NONE)
 		atomic_store(&state, GT_TRIGGER_ENDED);
 	gt_futex_wake(&state);

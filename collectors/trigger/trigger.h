@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * --capture-range: the program itself says from when to when it is recorded. Where it does, its
- * thread waits for a moment until the drain thread records: what it launches next is in the trace.
+ * --capture-range, --schedule: the program itself says from when to when it is recorded. Where it
+ * does, its thread waits for a moment until the drain thread records: what it launches next is in
+ * the trace.
  *
- * Ranges may be nested and lie on several threads: the recording lasts while one is open.
+ * Ranges may be nested and lie on several threads: the window lasts while one is open. With a
+ * schedule each range, when none is open, is a step, and the window lasts for the steps that are
+ * asked for.
  */
 #ifndef GT_COLLECTORS_TRIGGER_TRIGGER_H
 #define GT_COLLECTORS_TRIGGER_TRIGGER_H
@@ -13,23 +16,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/capture_range.h"
 #include "core/schema/event.h"
+#include "core/window/capture_plan.h"
 
 /* From one to the next. */
 enum gt_trigger_state {
 	GT_TRIGGER_NONE,  /* no range is asked for */
 	GT_TRIGGER_WAITS, /* none has begun */
-	GT_TRIGGER_ASKED, /* one has, and the drain thread does not record yet */
+	GT_TRIGGER_WARMS, /* steps in which CUPTI records and nothing is written */
+	GT_TRIGGER_SPENT, /* the window was over before its range */
+	GT_TRIGGER_ASKED, /* a range has begun, and the drain thread does not record yet */
 	GT_TRIGGER_RUNS,
 	GT_TRIGGER_ENDED, /* the last one has ended */
 };
 
 /* ---- library start, session start ---- */
 
-/* @range: of --capture-range; @ends: the recording ends with it. -EINVAL, -ENAMETOOLONG: there is
- * no such range, all is recorded. */
-int gt_trigger_arm(const char *range, bool ends);
+/* @plan is copied. */
+void gt_trigger_arm(const struct gt_capture_plan *plan);
 
 /* From now on a thread looks when @on_change has been called; @on_end: after the last range nothing
  * more is recorded. Both on the thread of the range; no lock. */
@@ -62,6 +66,9 @@ enum gt_trigger_state gt_trigger_look(uint64_t *ret_ended);
 
 /* What begins now is recorded. */
 void gt_trigger_begun(void);
+
+/* The window is over and its file closed; another one may follow. */
+void gt_trigger_again(void);
 
 /* Nothing will be recorded any more: no thread waits. */
 void gt_trigger_disarm(void);

@@ -91,8 +91,8 @@ struct gt_kernel_event {
 	bool cooperative;
 	bool has_priority;
 	int32_t priority;
-	/* Derived from the DEVICE record (collectors/cupti/occupancy.h); has_occupancy false
-	 * without one. */
+	/* Derived from the DEVICE record (collectors/cupti/records/occupancy.h); has_occupancy
+	 * false without one. */
 	bool has_occupancy;
 	uint64_t blocks_per_sm_micro; /* millionths */
 	uint64_t warps_per_sm_micro;

@@ -65,8 +65,9 @@ struct gt_metadata {
 	uint64_t window_begin; /* trace clock ns: what ended before is not written; 0: everything is
 				* written, UINT64_MAX: it has not begun */
 	uint64_t window_end;   /* calls that end later are not written; 0: it has not ended */
-	const char *unwinder;  /* "libunwind rules", "frame pointers", "off" */
-	uint32_t device_count; /* devices[] is indexed by device id, holes have id UINT32_MAX */
+	uint32_t window_number; /* from 1; 0: there is one at most */
+	const char *unwinder;   /* "libunwind rules", "frame pointers", "off" */
+	uint32_t device_count;  /* devices[] is indexed by device id, holes have id UINT32_MAX */
 	struct gt_device_event devices[GT_METADATA_DEVICES];
 	struct gt_clock_sample clock_first, clock_last;
 	int64_t cupti_clock_offset; /* ns that CUPTI's clock is ahead of CLOCK_REALTIME */

@@ -81,14 +81,18 @@ static bool is_unwanted(const struct gt_call_join *join, const struct gt_event *
 	return event->kind == GT_EVENT_GRAPH && join->leaves_out_graphs;
 }
 
-/* Work that began after the window and whose call was not in it. */
-static bool is_after_window(const struct gt_call_join *join, const struct gt_event *event,
-			    bool linked)
+/* Work that was neither launched nor done in the window. */
+static bool is_outside_window(const struct gt_call_join *join, const struct gt_event *event,
+			      bool linked)
 {
-	uint64_t end = join->outlet->metadata->window_end;
+	const struct gt_metadata *metadata = join->outlet->metadata;
 
-	return end && gt_event_is_gpu(event->kind) && event->start >= end &&
-	       !(linked && event->launch.start);
+	if (!gt_event_is_gpu(event->kind))
+		return false;
+	if (linked && event->launch.start && event->launch.start >= metadata->window_begin)
+		return false;
+	return event->end <= metadata->window_begin ||
+	       (metadata->window_end && event->start >= metadata->window_end);
 }
 
 static void leave_out(struct gt_call_join *join, enum gt_event_kind kind)
@@ -100,7 +104,8 @@ static void leave_out(struct gt_call_join *join, enum gt_event_kind kind)
 		[GT_EVENT_GRAPH] = GT_LEDGER_GRAPHS_LEFT_OUT,
 	};
 
-	gt_ledger_add(join->ledger, keys[kind], 1);
+	if (keys[kind])
+		gt_ledger_add(join->ledger, keys[kind], 1);
 }
 
 static void write_record(struct gt_call_join *join, struct gt_event *event,
@@ -110,7 +115,7 @@ static void write_record(struct gt_call_join *join, struct gt_event *event,
 
 	if (is_unwanted(join, event))
 		return;
-	if (is_after_window(join, event, linked)) {
+	if (is_outside_window(join, event, linked)) {
 		leave_out(join, event->kind);
 		return;
 	}
@@ -194,6 +199,12 @@ void gt_call_join_settle(struct gt_call_join *join, bool all)
 			waiting->events[kept++] = *record;
 	}
 	waiting->count = kept;
+}
+
+uint64_t gt_call_join_give_up(struct gt_call_join *join)
+{
+	gt_unanswered_record(&join->unanswered);
+	return gt_correlate_give_up(join->calls);
 }
 
 uint64_t gt_call_join_in_flight(const struct gt_call_join *join)

@@ -73,6 +73,10 @@ void gt_call_join_settle(struct gt_call_join *join, bool all);
 /* Writes all that waits: its records leave the spool. */
 void gt_call_join_spill(struct gt_call_join *join);
 
+/* The file ends and the program goes on: no record is awaited any more. Returns how many launches
+ * had none. */
+uint64_t gt_call_join_give_up(struct gt_call_join *join);
+
 /* Launches that a record may still come of. */
 uint64_t gt_call_join_in_flight(const struct gt_call_join *join);
 

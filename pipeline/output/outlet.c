@@ -60,7 +60,8 @@ bool gt_outlet_is_outside(const struct gt_outlet *outlet, const struct gt_event 
 	const struct gt_metadata *metadata = outlet->metadata;
 
 	if (event->kind != GT_EVENT_API)
-		return event->end < metadata->window_begin;
+		return event->end < metadata->window_begin ||
+		       (metadata->window_end && event->start >= metadata->window_end);
 	return event->start < metadata->window_begin ||
 	       (metadata->window_end && event->end > metadata->window_end);
 }

@@ -30,7 +30,7 @@ struct gt_outlet {
 void gt_outlet_fini(struct gt_outlet *outlet);
 
 /* Whether the event is outside the window: a call that is not wholly inside, as CUPTI may not have
- * recorded its work; else what ended before. */
+ * recorded its work; else what ended before or began after. */
 bool gt_outlet_is_outside(const struct gt_outlet *outlet, const struct gt_event *event);
 
 /* A whole event. Copied, or counted as lost. */

@@ -63,6 +63,7 @@ static struct gt_writer_options writer_options(const struct gt_output *output)
 		.sync_tracks = gt_config_bool(config, GT_CONFIG_SYNC),
 		.few_details = !strcmp(gt_config_text(config, GT_CONFIG_DETAILS), "few"),
 		.has_next = output->segments.possible,
+		.border = output->segments.newest_call,
 	};
 }
 
@@ -129,53 +130,75 @@ const struct gt_losses *gt_output_lost(const struct gt_output *output)
 	return file ? &file->lost : &output->lost;
 }
 
-int gt_output_open(struct gt_output *output)
+/* One process writes into the folder itself, and its later windows go where the first is. */
+static struct gt_sink *open_sink(const struct gt_output *output, const char *worker, int *ret_error)
 {
 	const struct gt_config *config = output->config;
 	const struct gt_metadata *metadata = output->metadata;
-	char worker[160], name[256], owner[32];
+	bool is_first = !*output->home;
+	uint64_t time = is_first ? metadata->start : metadata->window_begin;
+	char name[256], owner[32];
 	struct gt_sink_options options = {
-		.directory = output->folder,
+		.directory = is_first ? output->folder : output->home,
 		.fallback = output->fallback,
 		.name = name,
-		.owner = owner,
+		.suffix = output->writer->ops->suffix,
+		.owner = is_first ? owner : NULL,
 		.aside = worker,
 		.max_size = (uint64_t)gt_config_number(config, GT_CONFIG_MAX_SIZE),
 		.unsaved = output->budget ? output->budget->unsaved : 0,
 	};
+
+	gt_text_format(name, sizeof(name), "%s.%lu", worker, (unsigned long)(time / 1000000u));
+	gt_text_format(owner, sizeof(owner), "rank%d", metadata->rank);
+	return options.suffix ? gt_sink_open(&options, ret_error) : NULL;
+}
+
+/* Makes the file, and its writer. */
+static int open_file(struct gt_output *output, const char *worker)
+{
 	int error = output->folder_error;
 
-	output->writer = gt_writer_new(gt_config_text(config, GT_CONFIG_FORMAT));
+	if (!error)
+		output->sink = open_sink(output, worker, &error);
+	if (output->sink)
+		gt_output_set_name(gt_sink_path(output->sink)); /* before a byte is in it */
+	if (!error)
+		error = open_writer(output);
+	if (!error || !output->sink)
+		return error;
+	gt_sink_discard(output->sink);
+	gt_output_set_name("");
+	output->sink = NULL;
+	return error;
+}
+
+static int fail(struct gt_output *output, int error)
+{
+	if (error == -ENOMEM || error == -ENAMETOOLONG) /* the sink tells all else */
+		gt_log_say("cannot write a trace into %s (error %d)", output->folder, -error);
+	output->failed = true;
+	output->lost.error = error;
+	output->lost.since = output->metadata->start;
+	return error;
+}
+
+int gt_output_open(struct gt_output *output)
+{
+	char worker[160];
+	int error;
+
+	output->writer = gt_writer_new(gt_config_text(output->config, GT_CONFIG_FORMAT));
 	if (!output->writer) {
 		output->failed = true;
 		return -ENOMEM;
 	}
-	worker_name(metadata, worker, sizeof(worker));
-	gt_text_format(name, sizeof(name), "%s.%lu", worker,
-		       (unsigned long)(metadata->start / 1000000u));
-	gt_text_format(owner, sizeof(owner), "rank%d", metadata->rank);
-	options.suffix = output->writer->ops->suffix;
-	if (options.suffix && !error)
-		output->sink = gt_sink_open(&options, &error);
-	if (output->sink)
-		gt_output_set_name(gt_sink_path(output->sink)); /* before a byte is in it */
-	if (error == 0)
-		error = open_writer(output);
-	if (error && output->sink) {
-		gt_sink_discard(output->sink);
-		gt_output_set_name("");
-		output->sink = NULL;
-	}
-	if (error) {
-		if (error == -ENOMEM || error == -ENAMETOOLONG) /* the sink tells all else */
-			gt_log_say("cannot write a trace into %s (error %d)", output->folder,
-				   -error);
-		output->failed = true;
-		output->lost.error = error;
-		output->lost.since = metadata->start;
-		return error;
-	}
+	worker_name(output->metadata, worker, sizeof(worker));
+	error = open_file(output, worker);
+	if (error)
+		return fail(output, error);
 	hand_losses(output);
+	gt_segments_tell_names(&output->segments, output->writer);
 	gt_log_verbose("writing %s", output->sink ? gt_sink_path(output->sink) : "nothing");
 	return 0;
 }
@@ -233,33 +256,75 @@ static bool is_lack_of_room(int error)
 }
 
 /* What cannot be repaired, as a FIFO, is done with. */
-static int close_file(struct gt_output *output)
+static int close_file(struct gt_output *output, struct gt_ledger *ledger)
 {
 	int error;
 
 	if (output->failed)
 		return is_lack_of_room(output->lost.error) ? output->lost.error : 0;
-	gt_segments_rest(&output->segments, output->ledger);
 	output->metadata->segment[GT_SEGMENT_LAST] =
 		output->metadata->segment[GT_SEGMENT_NUMBER] != 0;
-	gt_spooling_update(output->spooling, output->ledger);
-	error = output->writer->ops->close(output->writer, output->metadata, output->ledger);
+	error = output->writer->ops->close(output->writer, output->metadata, ledger);
 	gt_spooling_lost(output->spooling, gt_output_lost(output));
 	return output->sink && gt_sink_can_patch(output->sink) ? error : 0;
 }
 
-int gt_output_close(struct gt_output *output)
+static void free_file(struct gt_output *output)
 {
-	int error = output->writer ? close_file(output) : 0;
-
-	if (error)
-		say_unclosed(output);
 	if (output->writer && output->writer->ops->fini)
 		output->writer->ops->fini(output->writer);
-	gt_segments_fini(&output->segments);
 	gt_writer_free(output->writer);
 	if (output->sink)
 		gt_sink_close(output->sink);
+	output->writer = NULL;
+	output->sink = NULL;
+}
+
+/* The folder of the file. */
+static void remember_home(struct gt_output *output)
+{
+	char *end;
+
+	if (*output->home || !output->sink)
+		return;
+	gt_text_format(output->home, sizeof(output->home), "%s", gt_sink_path(output->sink));
+	end = strrchr(output->home, '/');
+	if (end)
+		*end = 0;
+}
+
+void gt_output_end_window(struct gt_output *output, struct gt_ledger *ledger, uint64_t in_flight)
+{
+	struct gt_ledger claim;
+
+	gt_segments_rest(&output->segments, ledger);
+	claim = *ledger;
+	if (output->writer && close_file(output, ledger))
+		say_unclosed(output);
+	remember_home(output);
+	free_file(output);
+	claim.count[GT_LEDGER_OPS_IN_FLIGHT] -= in_flight;
+	gt_segments_end(&output->segments, &claim);
+	memset(output->metadata->segment, 0, sizeof(output->metadata->segment));
+	gt_spooling_claim(output->spooling, output->metadata->segment, &output->segments.claimed);
+	output->failed = false;
+	output->metadata_written = 0;
+}
+
+int gt_output_close(struct gt_output *output)
+{
+	int error = 0;
+
+	if (output->writer && !output->failed) {
+		gt_spooling_update(output->spooling, output->ledger);
+		gt_segments_rest(&output->segments, output->ledger);
+	}
+	if (output->writer)
+		error = close_file(output, output->ledger);
+	if (error)
+		say_unclosed(output);
+	free_file(output);
+	gt_segments_fini(&output->segments);
 	memset(output, 0, sizeof(*output));
 	return error;
 }

@@ -29,6 +29,7 @@ struct gt_output {
 	const struct gt_spooling *spooling; /* learns which files are closed */
 	char folder[1024];   /* absolute, unless the working folder of the start had no name */
 	char fallback[1024]; /* $TMPDIR likewise; empty: not set */
+	char home[1024];     /* the folder that has the file of the first window; empty: none yet */
 	int folder_error;    /* negative errno: its name cannot be made */
 	struct gt_writer *writer;
 	struct gt_sink *sink;
@@ -70,6 +71,10 @@ void gt_output_event(struct gt_output *output, const struct gt_event *event);
 
 /* As the writer's flush. */
 void gt_output_flush(struct gt_output *output, uint64_t settled);
+
+/* A window ends behind a flush of everything, and another one may follow: closes writer and sink.
+ * @ledger: of the session so far. @in_flight: launches in it that nobody waits for any more. */
+void gt_output_end_window(struct gt_output *output, struct gt_ledger *ledger, uint64_t in_flight);
 
 /* Closes writer and sink, behind a flush of everything; the ledger receives what the writer
  * counted. A negative errno, said on stderr: the file has no end, or there was no room for one. */

@@ -52,7 +52,8 @@ static void free_reserve(struct gt_segments *segments)
 void gt_segments_init(struct gt_segments *segments, uint32_t keep, bool possible,
 		      const struct gt_writer_ops *ops)
 {
-	*segments = (struct gt_segments){.keep = keep, .possible = possible && keep != 1};
+	segments->keep = keep;
+	segments->possible = possible && keep != 1;
 	if (segments->possible && keep) {
 		segments->closed = gt_memory_map((keep - 1) * sizeof(*segments->closed));
 		segments->possible = segments->closed != NULL;
@@ -60,15 +61,22 @@ void gt_segments_init(struct gt_segments *segments, uint32_t keep, bool possible
 	reserve_memory(segments, ops);
 }
 
-void gt_segments_fini(struct gt_segments *segments)
+static void end_files(struct gt_segments *segments)
 {
 	for (uint32_t i = 0; i < segments->closed_count; i++)
 		gt_sink_close(
 			segments->closed[(segments->closed_at + i) % (segments->keep - 1)].sink);
 	if (segments->closed)
 		gt_memory_unmap(segments->closed, (segments->keep - 1) * sizeof(*segments->closed));
-	gt_memory_unmap(segments->named, segments->named_capacity * sizeof(*segments->named));
+	segments->closed = NULL;
+	segments->closed_at = segments->closed_count = 0;
 	free_reserve(segments);
+}
+
+void gt_segments_fini(struct gt_segments *segments)
+{
+	end_files(segments);
+	gt_memory_unmap(segments->named, segments->named_capacity * sizeof(*segments->named));
 	*segments = (struct gt_segments){0};
 }
 
@@ -103,6 +111,12 @@ static struct gt_event *place_of_name(struct gt_segments *segments, const struct
 	return &segments->named[segments->named_count++];
 }
 
+void gt_segments_tell_names(const struct gt_segments *segments, struct gt_writer *writer)
+{
+	for (uint32_t i = 0; i < segments->named_count; i++)
+		writer->ops->event(writer, &segments->named[i]);
+}
+
 /*
  * Whether a call with the id @id came after that with @newest. Ids go up, but for neighbours on
  * other threads, and go round; far away are those of another source, which numbers on its own:
@@ -117,7 +131,7 @@ void gt_segments_see(struct gt_segments *segments, const struct gt_event *event)
 {
 	struct gt_event *place;
 
-	if (!segments->possible)
+	if (!segments->possible && !segments->remembers)
 		return;
 	if (event->end > segments->newest)
 		segments->newest = event->end;
@@ -232,6 +246,12 @@ static void add_claim(struct gt_ledger *claimed, const struct gt_ledger *claim)
 			claimed->count[i] += claim->count[i];
 }
 
+void gt_segments_end(struct gt_segments *segments, const struct gt_ledger *claim)
+{
+	end_files(segments);
+	add_claim(&segments->claimed, claim);
+}
+
 static void close_full(struct gt_output *output, struct gt_writer *full, struct gt_sink *sink)
 {
 	struct gt_segments *segments = &output->segments;
@@ -338,8 +358,7 @@ void gt_segments_turn(struct gt_output *output)
 	close_full(output, full, full_sink);
 	reserve_memory(segments, next->ops);
 	memcpy(reported, after, sizeof(after));
-	for (uint32_t i = 0; i < segments->named_count; i++)
-		next->ops->event(next, &segments->named[i]);
+	gt_segments_tell_names(segments, next);
 	report_removal(output, removed);
 	gt_log_verbose("writing %s", gt_sink_path(sink));
 }

@@ -15,6 +15,7 @@
 #include "core/schema/metadata.h"
 
 struct gt_output;
+struct gt_writer;
 struct gt_writer_ops;
 
 /* A closed file that may have to go. */
@@ -26,6 +27,7 @@ struct gt_segment {
 /* The files of this process, for --keep. */
 struct gt_segments {
 	uint32_t keep;            /* files that stay; 0: all */
+	bool remembers;           /* another window may follow: see below */
 	bool possible;            /* another file may begin */
 	size_t reserved;          /* bytes charged for the writer of the next file, which exists
 				   * before that of the full one is freed */
@@ -39,14 +41,20 @@ struct gt_segments {
 	uint32_t closed_at, closed_count;
 };
 
-/* @keep: --keep. @possible: the output is a file that can be followed by another, of the same
- * format. */
+/* The files of one window. What those before it have told is kept. @keep: --keep. @possible: the
+ * output is a file that can be followed by another, of the same format. */
 void gt_segments_init(struct gt_segments *segments, uint32_t keep, bool possible,
 		      const struct gt_writer_ops *ops);
 void gt_segments_fini(struct gt_segments *segments);
 
+/* The last file of the window is closed, and the next window's tells what @claim does not. */
+void gt_segments_end(struct gt_segments *segments, const struct gt_ledger *claim);
+
 /* What the following files need to know of an event. */
 void gt_segments_see(struct gt_segments *segments, const struct gt_event *event);
+
+/* Writes the names that earlier files have. */
+void gt_segments_tell_names(const struct gt_segments *segments, struct gt_writer *writer);
 
 /* Closes the full file of @output behind the next one, which takes over. When that cannot be made,
  * the old one goes on to its limit. */

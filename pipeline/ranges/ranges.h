@@ -66,6 +66,10 @@ void gt_ranges_thread_ended(struct gt_ranges *ranges, uint32_t tid);
 /* Emits the shadows of closed ranges whose work has come in; @all: of every range, the end. */
 void gt_ranges_settle(struct gt_ranges *ranges, bool all);
 
+/* The file ends and the program goes on: emits open ranges as unfinished ones, which stay open, and
+ * the shadows of all. */
+void gt_ranges_cut(struct gt_ranges *ranges);
+
 /* The name that the program gave to a thread, or NULL. */
 const struct gt_string *gt_ranges_thread_name(struct gt_ranges *ranges, uint32_t tid);
 

@@ -200,6 +200,36 @@ void gt_range_settle_oldest(struct gt_ranges *ranges)
 		settle(ranges, &ranges->closed_first);
 }
 
+static void cut(struct gt_ranges *ranges, struct gt_range *range)
+{
+	struct gt_event event = {.kind = GT_EVENT_RANGE, .tid = range->tid, .start = range->start};
+
+	event.end = ranges->outlet->newest > range->start ? ranges->outlet->newest : range->start;
+	event.range = range->event;
+	event.range.unfinished = true;
+	gt_outlet_event(ranges->outlet, &event);
+	emit_shadows(ranges, range);
+}
+
+static void cut_thread(struct gt_ranges *ranges, const struct gt_range_thread *thread)
+{
+	for (struct gt_range *range = thread->open; range; range = range->below)
+		if (!range->started)
+			cut(ranges, range);
+}
+
+void gt_ranges_cut(struct gt_ranges *ranges)
+{
+	for (uint32_t i = 0; i < GT_RANGE_BUCKETS; i++) {
+		for (struct gt_range_thread *t = ranges->threads[i]; t; t = t->next)
+			cut_thread(ranges, t);
+		for (struct gt_range *range = ranges->started[i]; range; range = range->chain)
+			cut(ranges, range);
+	}
+	while (ranges->closed_first)
+		settle(ranges, &ranges->closed_first);
+}
+
 void gt_ranges_settle(struct gt_ranges *ranges, bool all)
 {
 	struct gt_range **at = &ranges->closed_first;

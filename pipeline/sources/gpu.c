@@ -291,7 +291,7 @@ static void begin(void *part)
 static void rest(void *part)
 {
 	(void)part;
-	gt_cupti_cease();
+	gt_cupti_rest();
 }
 
 /* Work that is always under way keeps CUPTI from returning what came before it. */
@@ -330,6 +330,21 @@ static void watch_hw_trace(struct gt_gpu *gpu)
 	gpu->metadata->generation++;
 }
 
+static void write_notice(struct gt_gpu *gpu)
+{
+	struct gt_cupti_notice notice;
+
+	if (!gt_cupti_notice_take(&notice))
+		return;
+	gt_outlet_note(gpu->join->outlet,
+		       &(struct gt_note_event){
+			       .name = notice.is_warning ? "CUPTI warning" : "CUPTI error",
+			       .what = gt_intern_cstr(gpu->translate.strings, notice.text)->text,
+			       .cause = "CUPTI",
+			       .of_what = notice.more ? "more such reports" : NULL,
+			       .count = notice.more});
+}
+
 static void report(void *part)
 {
 	struct gt_gpu *gpu = part;
@@ -339,6 +354,7 @@ static void report(void *part)
 	tell_graphs(gpu);
 	gt_cupti_count(gpu->ledger);
 	watch_hw_trace(gpu);
+	write_notice(gpu);
 }
 
 static uint64_t dropped_records(const void *part)

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "collectors/cupti/cupti.h"
-#include "collectors/cupti/translate.h"
+#include "collectors/cupti/records/translate.h"
 #include "core/config.h"
 #include "core/schema/ledger.h"
 #include "core/schema/metadata.h"

@@ -33,6 +33,15 @@ void gt_release_rings(const struct gt_release *release)
 			gt_ring_release(&t->ring);
 }
 
+void gt_release_all(const struct gt_release *release)
+{
+	if (!release->spooling->spooled)
+		return;
+	for (struct gt_thread *t = gt_threads_first(); t; t = t->next)
+		gt_ring_release(&t->ring);
+	gt_cupti_buffers_release(UINT64_MAX);
+}
+
 static void update_ledger(const struct gt_release *release)
 {
 	struct gt_ledger now = *release->spooling->ledger;

@@ -30,4 +30,7 @@ void gt_release_rings(const struct gt_release *release);
  * spool's metadata brought up to date. Does nothing without a spool. */
 void gt_release_buffers(const struct gt_release *release);
 
+/* All rings and buffers: what was in them is in a closed file. */
+void gt_release_all(const struct gt_release *release);
+
 #endif

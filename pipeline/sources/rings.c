@@ -7,7 +7,9 @@
 #include "collectors/call/call.h"
 #include "collectors/call/records.h"
 #include "collectors/nvtx/record.h"
+#include "collectors/trigger/trigger.h"
 #include "core/config.h"
+#include "core/schema/metadata.h"
 #include "core/thread.h"
 #include "pipeline/join/join.h"
 #include "pipeline/ranges/ranges.h"
@@ -73,12 +75,28 @@ static void take_and_count(const struct gt_rings *rings, struct gt_ring *ring,
 	gt_ring_count(ring, GT_RECORD_UNEXPECTED, (uint32_t)(after.unexpected - before.unexpected));
 }
 
+/* The window ends where its range does. A record behind that was put into its ring later, so it is
+ * read when this is known. */
+static void see_range_end(const struct gt_rings *rings)
+{
+	struct gt_metadata *metadata = rings->metadata;
+	uint64_t ended;
+
+	if (metadata->window_begin == UINT64_MAX || metadata->window_end ||
+	    gt_trigger_look(&ended) != GT_TRIGGER_ENDED)
+		return;
+	metadata->window_end = gt_clock_from_monotonic(rings->calls->clock, ended);
+	if (metadata->window_end < metadata->window_begin)
+		metadata->window_end = metadata->window_begin;
+}
+
 static uint64_t drain_ring(const struct gt_rings *rings, struct gt_thread *thread)
 {
 	uint64_t end = gt_ring_end(&thread->ring); /* its thread may be faster than we are */
 	const struct gt_ring_record *record;
 	uint64_t count = 0;
 
+	see_range_end(rings);
 	for (; gt_ring_has_before(&thread->ring, end); count++) {
 		record = gt_ring_next(&thread->ring);
 		if (!record)
@@ -196,7 +214,10 @@ static void count_calls(void *part, struct gt_ledger *ledger)
 				      count[GT_LEDGER_CALLS_LOST_THREAD] -
 				      count[GT_LEDGER_CALLS_LATE] - count[GT_LEDGER_CALLS_PASSED] -
 				      count[GT_LEDGER_CALLS_RECEIVED];
-	if (rings->metadata->window_end) { /* the program goes on, and they return */
+	if (rings->metadata->window_end && rings->metadata->window_number) {
+		count[GT_LEDGER_CALLS_SEEN] -= count[GT_LEDGER_CALLS_OPEN]; /* by the next one */
+		count[GT_LEDGER_CALLS_OPEN] = 0;
+	} else if (rings->metadata->window_end) { /* the program goes on, and they return */
 		count[GT_LEDGER_CALLS_PASSED] += count[GT_LEDGER_CALLS_OPEN];
 		count[GT_LEDGER_CALLS_OPEN] = 0;
 	}
@@ -206,6 +227,12 @@ static void begin_window(void *part)
 {
 	(void)part;
 	gt_call_pause(false);
+}
+
+static void rest(void *part)
+{
+	(void)part;
+	gt_call_pause(true);
 }
 
 /* What other threads call while the process ends has no end: the file does not wait for it. */
@@ -224,6 +251,7 @@ const struct gt_collector gt_rings_collector = {
 	.count_count = sizeof(counts) / sizeof(counts[0]),
 	.count = count_calls,
 	.begin = begin_window,
+	.rest = rest,
 	.stop = stop,
 	.release = gt_threads_stop,
 };

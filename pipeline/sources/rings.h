@@ -24,8 +24,8 @@ struct gt_rings {
 	struct gt_ranges *ranges;
 	const struct gt_samples *samples;
 	const struct gt_release *release;
-	const struct gt_metadata *metadata; /* its window */
-	bool waits; /* the window begins later: calls are not recorded yet */
+	struct gt_metadata *metadata; /* its window */
+	bool waits;                   /* the window begins later: calls are not recorded yet */
 };
 
 #endif

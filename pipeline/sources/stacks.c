@@ -232,6 +232,8 @@ static int start(void *part)
 	gt_stacks_limit(s->stacks, depth);
 	s->captured_frames = off ? 0 : captured_frames(depth);
 	gt_call_configure(s->captured_frames);
+	gt_call_set_stack_threshold(
+		(uint64_t)gt_config_number(s->config, GT_CONFIG_STACK_THRESHOLD));
 	return 0;
 }
 

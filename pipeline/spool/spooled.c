@@ -183,6 +183,12 @@ void gt_spooling_update(const struct gt_spooling *spooling, const struct gt_ledg
 	update_metadata(spooled, spooling->metadata);
 }
 
+void gt_spooling_range_ended(const struct gt_spooling *spooling, uint64_t time)
+{
+	if (spooling->spooled)
+		atomic_store(&spooling->spooled->range_ended, time);
+}
+
 void gt_spooling_clock(const struct gt_spooling *spooling)
 {
 	if (spooling->spooled)

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "collectors/cupti/translate.h"
+#include "collectors/cupti/records/translate.h"
 #include "core/config.h"
 #include "core/guest/clock.h"
 #include "core/losses.h"
@@ -45,6 +45,7 @@ struct gt_spooled {
 	struct gt_spooled_claims claims[2];
 	_Atomic uint32_t claim; /* which of the two is whole */
 	struct gt_translate_notes notes;
+	_Atomic uint64_t range_ended; /* MONOTONIC ns, of --capture-range; 0: it has not */
 };
 
 /* Keeps the spool of a session. Given: all but the first. */
@@ -65,6 +66,10 @@ void gt_spooling_start(struct gt_spooling *spooling, const struct gt_config *con
 /* What the session has learned while it started is kept too. Before its first round. As all below
  * it does nothing where there is no spool. */
 void gt_spooling_begun(const struct gt_spooling *spooling);
+
+/* The range that makes the window has ended at @time, CLOCK_MONOTONIC ns; 0: the window begins. Any
+ * thread. */
+void gt_spooling_range_ended(const struct gt_spooling *spooling, uint64_t time);
 
 /* After each look at the clocks, before anything is converted by it: an event that was written is
  * known again by its times when it comes out of the spool. */

@@ -101,12 +101,12 @@ def assertions(folder):
     newest = newest_structs(folder)
     rows = [(family, field, offset) for family, digits, field, offset in
             re.findall(r"^GT_AT\(CUpti_Activity([A-Za-z]+?)(\d*), (\w+), (\d+)\);",
-                       (SOURCE / "collectors/cupti/layout.h").read_text(), re.M)
+                       (SOURCE / "collectors/cupti/records/layout.h").read_text(), re.M)
             if int(digits or 1) <= int(re.search(r"\d*$", newest[family])[0] or 1)]
     rows += [row for row in re.findall(r"^GT_LIKE\(\w+, \w+, (\w+), (\w+), (\d+)\);",
-                                       (SOURCE / "collectors/cupti/layout.h").read_text(), re.M) if row[0] in newest]
+                                       (SOURCE / "collectors/cupti/records/layout.h").read_text(), re.M) if row[0] in newest]
     kinds = [row for row in re.findall(r"^#define GT_CUPTI_KIND_\w+ +(\d+) /\* (\w+) \*/$",
-                                       (SOURCE / "collectors/cupti/layout.h").read_text(), re.M) if "HostLaunch" in newest]
+                                       (SOURCE / "collectors/cupti/records/layout.h").read_text(), re.M) if "HostLaunch" in newest]
     lengths = {}  # the last row that the version has reached
     for since, size, family in re.findall(r"^GT_RECORD_BYTES\(\w+, (\d+), (\d+), (\w+)\)$",
                                           (SOURCE / "collectors/cupti/library/lengths.def").read_text(), re.M):
@@ -174,7 +174,7 @@ class RealCupti(unittest.TestCase):
         self.check_layouts(folder)
 
     def test_newest_known(self):
-        known = re.search(r"NEWEST_KNOWN (\d+)u", (SOURCE / "collectors/cupti/sanity.h").read_text())
+        known = re.search(r"NEWEST_KNOWN (\d+)u", (SOURCE / "collectors/cupti/records/sanity.h").read_text())
         had = [api_version(folder) for folder in FOLDERS.values() if folder]
         self.assertLessEqual(max(had), int(known.group(1)))
 

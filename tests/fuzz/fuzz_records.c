@@ -10,9 +10,9 @@
  * Each record is counted once, what becomes of it is a whole event, and what lies behind the form
  * of CUPTI 11.8 does not matter.
  */
-#include "collectors/cupti/layout.h"
+#include "collectors/cupti/records/layout.h"
 #include "collectors/cupti/replay.h"
-#include "collectors/cupti/sanity.h"
+#include "collectors/cupti/records/sanity.h"
 #include "core/guest/log.h"
 #include "core/spool_view.h"
 #include "tests/fuzz/fuzz.h"

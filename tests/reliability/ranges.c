@@ -5,6 +5,7 @@
  *
  *   work=N                  N rounds of three operations; waits for them
  *   launch=N                the same, without the wait
+ *   graph, replay=N         a round captured as a graph, N launches of it
  *   nothing                 copies and sets of no bytes
  *   Start, Stop             cudaProfilerStart, cudaProfilerStop
  *   cuStart, cuStop         cuProfilerStart, cuProfilerStop
@@ -13,6 +14,7 @@
  *   begin=NAME, end         nvtxRangeStart, nvtxRangeEnd of the last one
  *   beside=NAME             another thread: push=NAME, work=5, pop
  *   rest-until              nothing until the next gate opens (tests/gate.h)
+ *   kill                    SIGKILL
  *
  * Exit status 3.
  */
@@ -20,7 +22,9 @@
 #include <cudaProfiler.h>
 #include <nvtx3/nvToolsExt.h>
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/descriptors.h"
 #include "tests/gate.h"
@@ -28,6 +32,7 @@
 
 static struct device device;
 static nvtxRangeId_t last;
+static cudaGraphExec_t graph;
 static int gates;
 
 static void launch(const char *count)
@@ -41,6 +46,27 @@ static void launch(const char *count)
 static void work(const char *count)
 {
 	launch(count);
+	check((int)cudaStreamSynchronize(device.stream), "cudaStreamSynchronize");
+}
+
+/* One round in a graph. */
+static void make_graph(const char *value)
+{
+	cudaGraph_t made;
+
+	if (!device.kernel)
+		open_device(&device);
+	check((int)cudaStreamBeginCapture(device.stream, cudaStreamCaptureModeRelaxed),
+	      "cudaStreamBeginCapture");
+	one_round(&device);
+	check((int)cudaStreamEndCapture(device.stream, &made), "cudaStreamEndCapture");
+	check((int)cudaGraphInstantiate(&graph, made, 0), "cudaGraphInstantiate");
+}
+
+static void replay(const char *count)
+{
+	for (int i = 0; i < atoi(count); i++)
+		check((int)cudaGraphLaunch(graph, device.stream), "cudaGraphLaunch");
 	check((int)cudaStreamSynchronize(device.stream), "cudaStreamSynchronize");
 }
 
@@ -139,6 +165,11 @@ static void beside(const char *name)
 	check(pthread_join(thread, NULL), "pthread_join");
 }
 
+static void kill_self(const char *value)
+{
+	kill(getpid(), SIGKILL);
+}
+
 static void rest_until(const char *value)
 {
 	wait_at_gate(++gates);
@@ -161,7 +192,10 @@ static const struct {
 	{"begin", begin},
 	{"end", end},
 	{"beside", beside},
+	{"graph", make_graph},
+	{"replay", replay},
 	{"rest-until", rest_until},
+	{"kill", kill_self},
 };
 
 static void step(const char *word)

@@ -5,6 +5,8 @@ launch to the last, and nothing else; the program does not notice."""
 
 import glob
 import os
+import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -17,6 +19,7 @@ PROGRAM = harness.program("ranges")
 GPU = {"kernel", "gpu_memcpy", "gpu_memset"}
 LATER = "rest-until work=9"  # after the trace was closed
 API = "cudaProfilerApi"
+REPEAT = "GPUTRACE_CAPTURE_RANGE_END=repeat"
 
 
 def closed(folder, last=False):
@@ -24,29 +27,37 @@ def closed(folder, last=False):
     return harness.gate.count(folder, '"last": 1' if last else '"ledger": {') > 0
 
 
-class Ranges(unittest.TestCase):
-    def go(self, asked, steps, *options, cupti="130000", strict=True, files=False):
-        """The trace of a program that records such ranges; None: there is none."""
+class Base(unittest.TestCase):
+    def run_both(self, asked, steps, *options, cupti="130000", last=False):
+        """Returns the paths of the traces of a program that does these steps. The program notices nothing."""
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.out = os.path.join(folder.name, "out")
         words = [PROGRAM] + steps.split()
-        gates = [lambda: closed(self.out, last=files)] * steps.count("rest-until")
+        gates = [lambda: closed(self.out, last=last)] * steps.count("rest-until")
+        asked = ["GPUTRACE_CAPTURE_RANGE=" + asked] if asked else []
         traced = harness.run(words, truth=folder.name, folder=self.out, gates=gates, cupti=cupti,
-                             options=("GPUTRACE_CAPTURE_RANGE=" + asked, *options))
+                             options=(*asked, *options))
         bare = harness.run(words, gates=[lambda: True] * len(gates), cupti=cupti)
         self.assertEqual(traced[:3], bare[:3])
         self.assertEqual(traced.status, 3)
         self.said = traced.said
         self.truth = harness.Truth(folder.name)
-        paths = harness.traces(self.out) if os.path.isdir(self.out) else []
-        if files or not paths:
-            return None
-        path, = paths
+        return harness.traces(self.out) if os.path.isdir(self.out) else []
+
+    def read(self, path, strict=True):
         self.assertEqual(harness.lint(path), "")
         status, output = harness.tool("verify", *["--strict"] * strict, path)
         self.assertEqual(status, 0, output)
         return harness.trace_file.Trace(path)
+
+    def go(self, asked, steps, *options, cupti="130000", strict=True, files=False):
+        """The trace of a program that records such ranges; None: there is none."""
+        paths = self.run_both(asked, steps, *options, cupti=cupti, last=files)
+        if files or not paths:
+            return None
+        path, = paths
+        return self.read(path, strict)
 
     def check(self, trace, before, inside):
         """Of the rounds that the program made, in order, those are in the trace."""
@@ -55,6 +66,8 @@ class Ranges(unittest.TestCase):
         self.assertEqual(told, did[3 * before:3 * (before + inside)])
         self.assertEqual(trace.ledger["gpu_ops_without_call"], 0)
 
+
+class Ranges(Base):
     def test_profiler_api(self):
         for start, stop in (("Start", "Stop"), ("cuStart", "cuStop"), ("Start", "cuStop")):
             with self.subTest(start=start, stop=stop):
@@ -149,8 +162,8 @@ class Ranges(unittest.TestCase):
         self.assertEqual(trace.ledger["launches_seen"], 12)
 
     def test_unknown_range(self):
-        self.check(self.go("python:train", "work=4"), 0, 4)
-        self.assertIn("'python:train' is no value for GPUTRACE_CAPTURE_RANGE", self.said[0])
+        self.check(self.go("lua:train", "work=4"), 0, 4)
+        self.assertIn("'lua:train' is no value for GPUTRACE_CAPTURE_RANGE", self.said[0])
 
     @unittest.skipIf(harness.preloading.RUNTIMES, "gputrace run does not put a sanitizer first")
     def test_command(self):
@@ -161,7 +174,7 @@ class Ranges(unittest.TestCase):
                 done = subprocess.run([gputrace, "run", "--capture-range=" + value, "echo", "ran"], capture_output=True,
                                       text=True, timeout=60, check=False, env=harness.environment())
                 self.assertEqual((done.returncode, done.stdout), (2, ""))
-                self.assertIn("it takes cudaProfilerApi or nvtx:NAME[@DOMAIN]", done.stderr)
+                self.assertIn("it takes cudaProfilerApi, nvtx:NAME[@DOMAIN] or python:FUNCTION", done.stderr)
         with tempfile.TemporaryDirectory() as folder:
             done = subprocess.run([simcuda, gputrace, "run", "--output=" + folder + "/out", "--capture-range=" + API,
                                    PROGRAM, "work=20"], capture_output=True, text=True, timeout=300, check=False,
@@ -169,6 +182,132 @@ class Ranges(unittest.TestCase):
             self.assertEqual(done.returncode, 3)
             self.assertIn("began no range of --capture-range", done.stderr)
             self.assertEqual(glob.glob(folder + "/out/*.json"), [])
+
+
+class Windows(Base):
+    """--capture-range-end=repeat, --schedule: a trace for each window."""
+
+    def windows(self, asked, steps, *options, cupti="130000", strict=True):
+        """The traces in order."""
+        traces = [self.read(path, strict) for path in self.run_both(asked, steps, *options, cupti=cupti)]
+        traces.sort(key=lambda trace: int(trace.root["metadata"]["window"].split("window ")[1]))
+        self.assertEqual([trace.root["metadata"]["window"].split(", ")[1] for trace in traces],
+                         [f"window {i + 1}" for i in range(len(traces))])
+        return traces
+
+    def check_windows(self, asked, steps, expected, *options, **how):
+        """@expected: rounds before and inside of each window."""
+        traces = self.windows(asked, steps, *options, **how)
+        self.assertEqual(len(traces), len(expected))
+        for trace, (before, inside) in zip(traces, expected):
+            self.check(trace, before, inside)
+        return traces
+
+    def test_repeat(self):
+        steps = "work=5 Start work=3 Stop work=2 Start launch=4 Stop launch=6 Start work=1 Stop work=2"
+        for cupti in "130000", "18":
+            with self.subTest(cupti=cupti):
+                traces = self.check_windows(API, steps, [(5, 3), (10, 4), (20, 1)], REPEAT, cupti=cupti)
+                self.assertEqual(self.said, [])
+                # 5 + 2 + 6 rounds of three operations
+                self.assertGreaterEqual(sum(trace.ledger["calls_passed"] for trace in traces), 39)
+                for trace in traces:
+                    self.assertEqual(trace.ledger["launches_seen"], len(trace.gpu))
+
+    def test_repeat_at_most(self):
+        steps = "Start work=3 Stop work=2 Start work=4 Stop work=6 Start work=1 Stop work=2"
+        self.check_windows(API, steps, [(0, 3), (5, 4)], "GPUTRACE_CAPTURE_RANGE_END=repeat:2")
+
+    def test_many(self):
+        """One after the other, with nothing between."""
+        self.check_windows("nvtx:step", "push=step work=2 pop " * 30, [(2 * i, 2) for i in range(30)], REPEAT)
+
+    def test_nothing_in_it(self):
+        """A window without work is an empty trace."""
+        traces = self.windows(API, "work=1 Start Stop Start work=2 Stop", REPEAT)
+        self.assertEqual([len(trace.gpu) for trace in traces], [0, 6])
+
+    def test_the_program_ends_in_it(self):
+        self.check_windows(API, "Start work=3 Stop work=2 Start work=4", [(0, 3), (5, 4)], REPEAT)
+
+    def test_open_ranges(self):
+        """A range around two windows is in both, cut at the end of the first; names are in both."""
+        first, second = self.check_windows(
+            "nvtx:step", "push=epoch push=step work=3 pop work=2 push=step work=2 pop work=1 pop",
+            [(0, 3), (5, 2)], REPEAT)
+        for trace in first, second:
+            epoch, = [e for e in trace.events if e["name"] == "epoch" and e["ph"] == "X"
+                      and not e.get("cat", "").startswith("gpu")]
+            self.assertIs(epoch["args"].get("unfinished", False), trace is first)
+            self.assertEqual(sum(e["name"] == "step" for e in trace.events if e.get("cat") == "user_annotation"), 1)
+            names = {(e["name"], e["args"].get("name")) for e in trace.events if e["ph"] == "M"}
+            self.assertIn(("thread_name", "ranges"), {(kind, (name or "").split(" ")[-1]) for kind, name in names}, names)
+
+    def test_graphs(self):
+        """A graph that was made before both windows: both say where."""
+        for trace in self.windows(API, "graph work=1 Start replay=2 Stop replay=1 Start replay=2 Stop", REPEAT):
+            nodes = [event for event in trace.gpu if event["args"].get("graph node id")]
+            self.assertEqual(len(nodes), 6)
+            for node in nodes:
+                self.assertIn("make_graph", node["args"]["created by"])
+
+    def test_duration_of_each(self):
+        traces = self.windows(API, f"Start work=3 rest-until work=2 Stop work=2 Start work=4 Stop",
+                              REPEAT, "GPUTRACE_DURATION=700ms")
+        self.check(traces[0], 0, 3)
+        self.check(traces[1], 7, 4)
+
+    def test_schedule(self):
+        """Skip one step; rest, warm up, record two; twice."""
+        steps = "".join(f"push=ProfilerStep#{i} work={i + 1} pop " for i in range(12))
+        before = [i * (i + 1) // 2 for i in range(13)]
+        traces = self.check_windows("", steps, [(before[3], 4 + 5), (before[7], 8 + 9)], "GPUTRACE_SCHEDULE=1,1,1,2,2")
+        self.assertEqual(sum(trace.ledger["launches_seen"] for trace in traces), 3 * (9 + 17))
+
+    def test_schedule_of_ranges(self):
+        steps = "push=it work=2 pop work=1 " * 7
+        self.check_windows("nvtx:it", steps, [(3, 5), (12, 5)], "GPUTRACE_SCHEDULE=0,1,0,2")
+
+    def test_killed(self):
+        """In the second window: the first trace is whole, the second recovered."""
+        out = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, out)
+        words = [PROGRAM] + "Start work=3 Stop work=2 Start work=4 kill".split()
+        self.assertEqual(harness.run(words, folder=out, truth=out, options=(
+            "GPUTRACE_CAPTURE_RANGE=" + API, REPEAT, "GPUTRACE_SPOOL=on")).status, -signal.SIGKILL)
+        status, output = harness.tool("repair", out)
+        self.assertEqual(status, 0, output)
+        self.truth = harness.Truth(out)
+        traces = sorted((self.read(path, strict=False) for path in harness.traces(out)),
+                        key=lambda trace: trace.root["metadata"]["window"].split("window ")[1])
+        self.check(traces[0], 0, 3)
+        self.check(traces[1], 5, 4)
+
+    def test_killed_behind(self):
+        """Before anybody saw that the range had ended: nothing of what was behind it."""
+        for _ in range(5):
+            out = tempfile.mkdtemp()
+            self.addCleanup(shutil.rmtree, out)
+            harness.run([PROGRAM] + "Start work=3 Stop launch=4 kill".split(), folder=out, truth=out,
+                        options=("GPUTRACE_CAPTURE_RANGE=" + API, "GPUTRACE_SPOOL=on"))
+            status, output = harness.tool("repair", out)
+            self.assertEqual(status, 0, output)
+            path, = harness.traces(out)
+            self.truth = harness.Truth(out)
+            self.check(self.read(path), 0, 3)
+
+    def test_killed_between(self):
+        """What passed between windows is in no trace, and the first one is whole."""
+        out = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, out)
+        words = [PROGRAM] + "Start work=3 Stop work=40 rest-until kill".split()
+        harness.run(words, folder=out, truth=out, gates=[lambda: closed(out)], options=(
+            "GPUTRACE_CAPTURE_RANGE=" + API, REPEAT, "GPUTRACE_SPOOL=on"))
+        status, output = harness.tool("repair", out)
+        self.assertEqual(status, 0, output)
+        path, = harness.traces(out)
+        self.truth = harness.Truth(out)
+        self.check(self.read(path), 0, 3)
 
 
 if __name__ == "__main__":

@@ -107,6 +107,16 @@ class Settings(unittest.TestCase):
                 self.assertEqual(asked, 1 if "later" in fault else None)
                 self.check_refused(metadata, verb + " " + name)
 
+    def test_cupti_reports(self):
+        """An error or a warning of CUPTI's that is not fatal is a note; the second one is only counted."""
+        trace, truth = self.trace([harness.program("workload"), "slow", "20"], "130000", fault="report=7")
+        self.assertEqual(len(trace.gpu), len(truth.operations))
+        note, = [e for e in trace.events if e["name"].startswith("CUPTI ")]
+        self.assertEqual(note["name"], "CUPTI warning")
+        self.assertEqual(note["args"]["what"], "CUPTI_ERROR_INVALID_OPERATION (7): simulated warning")
+        self.assertEqual((note["args"]["cause"], note["args"]["more such reports"]), ("CUPTI", 1))
+        self.assertEqual(self.said, [])
+
     def test_hw_trace_with_latency(self):
         metadata, asked = self.hw_trace("130401", ("GPUTRACE_LATENCY=1",))
         self.assertIsNone(asked)
@@ -117,6 +127,22 @@ class Settings(unittest.TestCase):
         trace, _ = self.trace(words, "130401", ("GPUTRACE_HW_TRACE=on", "GPUTRACE_GRAPHS=whole", "GPUTRACE_MODE=hooks"))
         self.assertEqual(trace.root["metadata"]["hw_trace"], "off: CUPTI is not used (mode_reason)")
         self.assertEqual(trace.root["metadata"]["graphs"], "none: CUPTI is not used (mode_reason)")
+
+    def test_stack_threshold(self):
+        """Only of calls that take so long; and where the nodes of graphs were made."""
+        for words in ["slow", "20"], ["graph", "5"]:
+            with self.subTest(words):
+                trace, _ = self.trace([harness.program("workload"), *words], "130000",
+                                      ("GPUTRACE_STACK_THRESHOLD=300us",))
+                calls = [e for e in trace.slices if e["cat"] in ("cuda_runtime", "cuda_driver")]
+                long = {id(call) for call in calls if call["dur"] >= 300}
+                with_stack = {id(call) for call in calls if "stack" in call["args"]}
+                self.assertTrue(long <= with_stack)
+                self.assertLess(len(long), len(calls) / 2)
+                if words[0] == "slow":
+                    self.assertEqual(long, with_stack)
+                else:
+                    self.assertTrue(all("created by" in e["args"] for e in trace.gpu))
 
     def test_few_without_times(self):
         """Nothing is said of single records without times."""

@@ -21,10 +21,10 @@ import shutil
 import subprocess
 import sys
 
-GUEST_CORE = {"core", "core/elf", "core/guest", "core/json", "core/schema"}
+GUEST_CORE = {"core", "core/elf", "core/guest", "core/json", "core/schema", "core/window"}
 COLLECTORS = {f"collectors/{name}" for name in
-              ("call", "cupti", "cupti/library", "cupti/memory", "nvtx", "python", "sampler", "symbols", "trigger",
-               "unwind")}
+              ("call", "cupti", "cupti/library", "cupti/memory", "cupti/records", "nvtx", "python", "sampler", "symbols",
+               "trigger", "unwind")}
 PIPELINE = {f"pipeline/{name}" for name in ("join", "output", "ranges", "replay", "sources", "spool")}
 READERS = {"readers", "readers/chrome", "readers/perfetto"}
 
@@ -33,7 +33,8 @@ MAY_INCLUDE = {
     "core/elf": set(),
     "core/guest": set(),
     "core/schema": {"core/guest"},
-    "core": {"core/elf", "core/guest", "core/schema"},
+    "core/window": {"core/guest"},
+    "core": {"core/elf", "core/guest", "core/schema", "core/window"},
     "core/json": {"core", "core/guest", "core/schema"},
     "collectors/python": GUEST_CORE,
     "collectors/symbols": GUEST_CORE,
@@ -42,14 +43,15 @@ MAY_INCLUDE = {
     "collectors/call": GUEST_CORE | {"collectors/python", "collectors/unwind"},
     "collectors/cupti/library": GUEST_CORE,
     "collectors/cupti/memory": GUEST_CORE,
+    "collectors/cupti/records": GUEST_CORE | {"collectors/cupti/library", "collectors/symbols"},
     "collectors/cupti": GUEST_CORE | {"collectors/call", "collectors/cupti/library", "collectors/cupti/memory",
-                                      "collectors/symbols", "collectors/trigger"},
+                                      "collectors/cupti/records", "collectors/symbols", "collectors/trigger"},
     "collectors/nvtx": GUEST_CORE | {"collectors/call", "collectors/cupti", "collectors/trigger"},
     "collectors/sampler": GUEST_CORE | {"collectors/call", "collectors/python", "collectors/unwind"},
     "writers": GUEST_CORE,
     "writers/chrome": GUEST_CORE | {"writers"},
     "writers/perfetto": GUEST_CORE | {"writers"},
-    "pipeline/spool": GUEST_CORE | {"collectors/cupti", "collectors/symbols"},
+    "pipeline/spool": GUEST_CORE | {"collectors/cupti", "collectors/cupti/records", "collectors/symbols"},
     "pipeline/output": GUEST_CORE | {"collectors/call", "pipeline/spool", "writers"},
     "pipeline/ranges": GUEST_CORE | {"collectors/nvtx", "pipeline/output"},
     "pipeline/join": GUEST_CORE | {"collectors/cupti", "pipeline/output", "pipeline/ranges"},
@@ -100,7 +102,7 @@ BANNED_CALLS = """
 """.split()
 # (file, call): why it may.
 EXCEPTIONS = {
-    ("collectors/cupti/translate.c", "free"): "CUPTI mallocs a device's name and leaves it to us",
+    ("collectors/cupti/records/translate.c", "free"): "CUPTI mallocs a device's name and leaves it to us",
     ("collectors/symbols/demangle.c", "free"): "__cxa_demangle mallocs; drain thread",
     ("preload/start.c", "strerror"): "said once, when the session cannot start",
 }

@@ -86,6 +86,17 @@ class Frameworks(unittest.TestCase):
                 self.assertEqual(rest, [["path", "False", "1", "True", "targets"]])
                 print("CPython", ".".join(map(str, about["version"])), flush=True)
 
+    def test_capture_range(self):
+        """The first of two calls of a function, and nothing else."""
+        for function in "Model.forward", "__main__.Model.f*", "forward":
+            with self.subTest(function):
+                _, _, trace, result = self.run_program(sys.executable, "python_functions.py",
+                                                       "--capture-range=python:" + function)
+                self.assertEqual(result.stderr, "")
+                self.assertEqual([e["args"]["nvtx"] for e in trace.gpu], ["Python:__main__.Model.forward"])
+                self.assertEqual([e["name"] for e in trace.slices if e["cat"] == "user_annotation"],
+                                 ["__main__.Model.forward"])
+
     def test_without_the_option(self):
         _, rest, trace, _ = self.run_program(sys.executable, "python_functions.py")
         self.assertEqual([e for e in trace.slices if e["cat"] == "user_annotation"], [])

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <criterion/criterion.h>
 
-#include "core/capture_range.h"
+#include "core/window/capture_plan.h"
 
 static int parse(const char *text, struct gt_capture_range *ret_range)
 {
@@ -24,6 +24,27 @@ Test(capture_range, kinds)
 	cr_assert_eq(parse("nvtx:me@here@lib", &range), 0);
 	cr_assert_str_eq(range.name, "me@here", "the last @ counts");
 	cr_assert_str_eq(range.domain, "lib");
+}
+
+static bool has(const struct gt_capture_range *range, const char *name, const char *domain)
+{
+	return gt_capture_range_has(range, name, strlen(name), domain);
+}
+
+Test(capture_range, python_functions)
+{
+	struct gt_capture_range range;
+
+	cr_assert_eq(parse("python:Model.for*", &range), 0);
+	cr_assert_eq(range.kind, GT_CAPTURE_NVTX);
+	cr_assert(has(&range, "train.Model.forward", "Python"));
+	cr_assert(has(&range, "Model.forward", "Python"));
+	cr_assert(!has(&range, "MyModel.forward", "Python"), "from a dot on");
+	cr_assert(!has(&range, "train.Model.forward", ""));
+	cr_assert_eq(parse("python:", &range), -EINVAL);
+	cr_assert_eq(range.kind, GT_CAPTURE_ALL);
+	cr_assert_eq(parse("nvtx:a", &range), 0);
+	cr_assert(!has(&range, "b.a", ""), "only functions");
 }
 
 Test(capture_range, none)
@@ -65,4 +86,64 @@ Test(capture_range, patterns)
 		cr_assert_not(is_like(unlike[i][0], unlike[i][1]), "%s %s", unlike[i][0],
 			      unlike[i][1]);
 	cr_assert(gt_capture_range_is_like("ab", "abc", 2), "only the length counts");
+}
+
+static int end_of(const char *text, uint32_t *ret_windows)
+{
+	bool ends;
+	int rc = gt_capture_end_parse(text, &ends, ret_windows);
+
+	return rc ? rc : ends;
+}
+
+Test(capture_range, ends)
+{
+	static const char *const wrong[] = {"repeat:",   "repeat:0",       "repeat:x",
+					    "repeat:2x", "repeat2",        "Stop",
+					    "stop ",     "repeat:1000001", "repeat:99999999999"};
+	uint32_t windows;
+
+	cr_assert_eq(end_of("stop", &windows), true);
+	cr_assert_eq(windows, 1);
+	cr_assert_eq(end_of("none", &windows), false);
+	cr_assert_eq(end_of("repeat", &windows), true);
+	cr_assert_eq(windows, 0);
+	cr_assert_eq(end_of("repeat:12", &windows), true);
+	cr_assert_eq(windows, 12);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		cr_assert_eq(end_of(wrong[i], &windows), -EINVAL, "%s", wrong[i]);
+		cr_assert_eq(windows, 1, "%s", wrong[i]);
+	}
+}
+
+Test(capture_range, schedules)
+{
+	static const char *const wrong[] = {"1",          "1,2,3",    "0,0,0,0",      "1,2,3,4,5,6",
+					    "1,2,3,4,5,", "1,2,3,4,", ",1,2,3",       "1,,2,3",
+					    "1,2,3,-4",   "1, 2,3,4", "1,2,3,1000001"};
+	struct gt_capture_schedule s;
+
+	cr_assert_eq(gt_capture_schedule_parse("0,1,2,3", &s), 0);
+	cr_assert(s.skip_first == 0 && s.wait == 1 && s.warmup == 2 && s.active == 3 &&
+		  s.repeat == 0);
+	cr_assert_eq(gt_capture_schedule_parse("9,0,0,1,4", &s), 0);
+	cr_assert(s.skip_first == 9 && s.active == 1 && s.repeat == 4);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		cr_assert_eq(gt_capture_schedule_parse(wrong[i], &s), -EINVAL, "%s", wrong[i]);
+		cr_assert_eq(s.active, 0);
+	}
+}
+
+Test(capture_range, phases)
+{
+	static const struct gt_capture_schedule s = {
+		.skip_first = 2, .wait = 1, .warmup = 1, .active = 2, .repeat = 2};
+	static const char phases[] = "00"
+				     "0123"
+				     "0123"
+				     "000000";
+
+	for (size_t i = 0; phases[i]; i++)
+		cr_assert_eq(gt_capture_phase_of(&s, i), (unsigned int)(phases[i] - '0'),
+			     "step %zu", i);
 }

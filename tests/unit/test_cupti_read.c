@@ -9,10 +9,10 @@
 #include "collectors/cupti/buffers.h"
 #include "collectors/cupti/cupti.h"
 #include "collectors/cupti/internal.h"
-#include "collectors/cupti/layout.h"
+#include "collectors/cupti/records/layout.h"
 #include "collectors/cupti/library/lengths.h"
 #include "collectors/cupti/replay.h"
-#include "collectors/cupti/translate.h"
+#include "collectors/cupti/records/translate.h"
 
 #define BYTES   (1u << 20)
 #define KIND    60000 /* of a CUPTI to come: counted, nothing else */

@@ -4,7 +4,7 @@
  * bytes after the oldest form are filled with garbage and must not matter. Then clocks, missing and
  * reversed time stamps, unknown kinds.
  */
-#include "collectors/cupti/translate.h"
+#include "collectors/cupti/records/translate.h"
 
 #include <criterion/criterion.h>
 #include <cupti.h>
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectors/cupti/layout.h"
+#include "collectors/cupti/records/layout.h"
 
 #define SECOND 1000000000ull
 #define EPOCH  (1790000000ull * SECOND)

@@ -3,7 +3,7 @@
  * Occupancy against figures that Kineto wrote into public traces (A100 and V100), and against the
  * limits one by one.
  */
-#include "collectors/cupti/occupancy.h"
+#include "collectors/cupti/records/occupancy.h"
 
 #include <criterion/criterion.h>
 

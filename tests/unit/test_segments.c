@@ -26,7 +26,7 @@ static const struct gt_event *find(const struct gt_segments *segments, uint32_t 
 
 Test(segments, newest_names_stay)
 {
-	struct gt_segments segments;
+	struct gt_segments segments = {0};
 
 	gt_segments_init(&segments, 0, true, gt_writers[0]);
 	for (uint32_t tid = 1; tid <= KEPT + 100; tid++) {

@@ -2,7 +2,7 @@
  *
  * Spans and moments as users write them.
  */
-#include "core/when.h"
+#include "core/window/when.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -33,6 +33,8 @@ Test(when, spans)
 	expect_span("1.5", 0, 1500000000);
 	expect_span("0.000000001s", 0, 1);
 	expect_span("500ms", 0, 500000000);
+	expect_span("10us", 0, 10000);
+	expect_span("250ns", 0, 250);
 	expect_span("2.5m", 0, 150000000000);
 	expect_span("1h", 0, 3600000000000);
 	expect_span("2d", 0, 172800000000000);

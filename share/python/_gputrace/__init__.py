@@ -13,9 +13,18 @@ def tell(option, state):
     library.tell(option, state)
 
 
+def functions_of(environment):
+    """The patterns of the functions to watch: those asked for, and that of --capture-range=python:..."""
+    asked = [environment.get("GPUTRACE_PYTHON_FUNCTIONS", "")]
+    kind, _, pattern = environment.get("GPUTRACE_CAPTURE_RANGE", "").partition(":")
+    if kind == "python":
+        asked += [pattern, "*." + pattern]  # as core/window/capture_range.h compares it
+    return ",".join(text for text in asked if text)
+
+
 def start(environment):
     """Starts what is asked for. What came of it stands in the trace."""
-    patterns = environment.get("GPUTRACE_PYTHON_FUNCTIONS", "")
+    patterns = functions_of(environment)
     if patterns:
         from _gputrace import functions
         functions.start(patterns, lambda state: tell("python-functions", state))

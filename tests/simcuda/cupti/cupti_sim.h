@@ -42,6 +42,7 @@ struct cupti_faults {
 	uint64_t slow_enable;
 	uint64_t overheads;
 	uint64_t hw_trace, hw_trace_later; /* results */
+	uint64_t report;                   /* result */
 	bool ticks;
 	bool invalid_last;
 	bool shuffle;

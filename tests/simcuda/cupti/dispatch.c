@@ -5,6 +5,9 @@
  */
 #include "cupti/cupti_sim.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #define EXTERNAL_DEPTH 16
 
 /* Ids that this thread pushed, per kind. */
@@ -206,11 +209,31 @@ static void give_up_hw_trace(void)
 		call_subscriber(CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_ERROR, &state);
 }
 
+/* The message is the caller's no longer when the callback has returned. */
+static void report_state(CUpti_CallbackIdState cbid, const char *text)
+{
+	char message[32];
+	CUpti_StateData state = {.notification = {(CUptiResult)cupti.faults.report, message}};
+
+	if (!cupti.faults.report || !wants(CUPTI_CB_DOMAIN_STATE, cbid))
+		return;
+	snprintf(message, sizeof(message), "%s", text);
+	call_subscriber(CUPTI_CB_DOMAIN_STATE, cbid, &state);
+	memset(message, 'X', sizeof(message));
+}
+
+static void report_states(void)
+{
+	report_state(CUPTI_CBID_STATE_WARNING, "simulated warning");
+	report_state(CUPTI_CBID_STATE_ERROR, "simulated error");
+}
+
 static void on_initialised(void)
 {
 	CUpti_ResourceData data = {.context = NULL};
 
 	give_up_hw_trace();
+	report_states();
 
 	dump_devices();
 	if (wants(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CU_INIT_FINISHED))

@@ -2,7 +2,7 @@
  *
  * CUPTI's time stamps as times of the trace, see the header. Drain thread only.
  */
-#include "collectors/cupti/stamps.h"
+#include "collectors/cupti/records/stamps.h"
 
 /* How far a REALTIME stamp may be outside the session: steps of that clock, work that began
  * before. */

@@ -2,7 +2,7 @@
  *
  * Occupancy by the toolkit's calculator, see the header. Integer results: percent and millionths.
  */
-#include "collectors/cupti/occupancy.h"
+#include "collectors/cupti/records/occupancy.h"
 
 #include <limits.h>
 #include <string.h>

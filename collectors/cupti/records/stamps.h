@@ -3,10 +3,10 @@
  * CUPTI's time stamps as times of the trace: which clock a stamp is of, and what is wrong with it.
  * Drain thread only.
  */
-#ifndef GT_COLLECTORS_CUPTI_STAMPS_H
-#define GT_COLLECTORS_CUPTI_STAMPS_H
+#ifndef GT_COLLECTORS_CUPTI_RECORDS_STAMPS_H
+#define GT_COLLECTORS_CUPTI_RECORDS_STAMPS_H
 
-#include "collectors/cupti/translate.h"
+#include "collectors/cupti/records/translate.h"
 
 /* A stamp as trace time; 0 without a stamp or a clock that is known. */
 uint64_t gt_stamp_or_none(struct gt_translate *translate, uint64_t stamp);

@@ -2,7 +2,7 @@
  *
  * See the header.
  */
-#include "core/when.h"
+#include "core/window/when.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -19,8 +19,14 @@ static const struct {
 	const char *name;
 	uint64_t ns;
 } units[] = {
-	{"", SECOND_NS},       {"s", SECOND_NS},        {"ms", SECOND_NS / 1000},
-	{"m", 60 * SECOND_NS}, {"h", 3600 * SECOND_NS}, {"d", 86400 * SECOND_NS},
+	{"", SECOND_NS},
+	{"s", SECOND_NS},
+	{"ms", SECOND_NS / 1000},
+	{"us", SECOND_NS / 1000000},
+	{"ns", 1},
+	{"m", 60 * SECOND_NS},
+	{"h", 3600 * SECOND_NS},
+	{"d", 86400 * SECOND_NS},
 };
 
 /* ".25" as parts of @unit; nothing: 0. Digits beyond a ns do not count. */

@@ -4,8 +4,8 @@
  * occupancy) and the theoretical occupancy, from properties of the device and the launch. Computed
  * by the toolkit's cuda_occupancy.h. Pure; any thread.
  */
-#ifndef GT_COLLECTORS_CUPTI_OCCUPANCY_H
-#define GT_COLLECTORS_CUPTI_OCCUPANCY_H
+#ifndef GT_COLLECTORS_CUPTI_RECORDS_OCCUPANCY_H
+#define GT_COLLECTORS_CUPTI_RECORDS_OCCUPANCY_H
 
 #include "core/schema/event.h"
 

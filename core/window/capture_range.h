@@ -5,18 +5,24 @@
  *   cudaProfilerApi        from cudaProfilerStart or cuProfilerStart to the Stop
  *   nvtx:NAME              NVTX ranges of that name in the default domain
  *   nvtx:NAME@DOMAIN       the same in a domain; NAME@*: in any
+ *   python:FUNCTION        calls of such functions, by qualified name, with the module's or
+ * without: share/python makes ranges of them, in a domain of their own
  *
- * NAME and DOMAIN may have * and ?. Any thread; no allocation, no locale.
+ * NAME, DOMAIN and FUNCTION may have * and ?. Any thread; no allocation, no locale.
  */
-#ifndef GT_CORE_CAPTURE_RANGE_H
-#define GT_CORE_CAPTURE_RANGE_H
+#ifndef GT_CORE_WINDOW_CAPTURE_RANGE_H
+#define GT_CORE_WINDOW_CAPTURE_RANGE_H
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
-#define GT_CAPTURE_RANGE_NAME 256 /* bytes of a name, with its end */
+#define GT_CAPTURE_RANGE_NAME    256 /* bytes of a name, with its end */
+
+/* The domain of share/python/_gputrace/functions.py. */
+#define GT_CAPTURE_PYTHON_DOMAIN "Python"
+#define GT_CAPTURE_PYTHON        "python:"
 
 /* What is recorded. */
 enum gt_capture_range_kind { GT_CAPTURE_ALL, GT_CAPTURE_PROFILER, GT_CAPTURE_NVTX };
@@ -26,6 +32,7 @@ struct gt_capture_range {
 	enum gt_capture_range_kind kind;
 	char name[GT_CAPTURE_RANGE_NAME];
 	char domain[GT_CAPTURE_RANGE_NAME]; /* empty: the default one */
+	bool is_function; /* the name may also match behind a dot of what has it */
 };
 
 /* Copies a name. -ENAMETOOLONG. */
@@ -35,6 +42,20 @@ static inline int gt_capture_range_copy(char *ret_text, const char *text, size_t
 		return -ENAMETOOLONG;
 	memcpy(ret_text, text, length);
 	ret_text[length] = 0;
+	return 0;
+}
+
+/* @name: behind "python:". As _parse. */
+static inline int gt_capture_range_parse_function(const char *name,
+						  struct gt_capture_range *ret_range)
+{
+	int rc = *name ? gt_capture_range_copy(ret_range->name, name, strlen(name)) : -EINVAL;
+
+	if (rc)
+		return rc;
+	memcpy(ret_range->domain, GT_CAPTURE_PYTHON_DOMAIN, sizeof(GT_CAPTURE_PYTHON_DOMAIN));
+	ret_range->is_function = true;
+	ret_range->kind = GT_CAPTURE_NVTX;
 	return 0;
 }
 
@@ -52,6 +73,8 @@ static inline int gt_capture_range_parse(const char *text, struct gt_capture_ran
 		ret_range->kind = GT_CAPTURE_PROFILER;
 		return 0;
 	}
+	if (!strncmp(text, GT_CAPTURE_PYTHON, strlen(GT_CAPTURE_PYTHON)))
+		return gt_capture_range_parse_function(text + strlen(GT_CAPTURE_PYTHON), ret_range);
 	if (strncmp(text, nvtx, sizeof(nvtx) - 1) != 0)
 		return -EINVAL;
 	name = text + sizeof(nvtx) - 1;
@@ -85,6 +108,22 @@ static inline bool gt_capture_range_is_like(const char *pattern, const char *tex
 		}
 	}
 	return !pattern[strspn(pattern, "*")];
+}
+
+/* Whether a range of this name, in the domain of this name (empty: the default one), is asked
+ * for. */
+static inline bool gt_capture_range_has(const struct gt_capture_range *range, const char *name,
+					size_t length, const char *domain)
+{
+	if (!gt_capture_range_is_like(range->domain, domain, strlen(domain)))
+		return false;
+	if (gt_capture_range_is_like(range->name, name, length))
+		return true;
+	for (size_t i = 0; range->is_function && i < length; i++)
+		if (name[i] == '.' &&
+		    gt_capture_range_is_like(range->name, name + i + 1, length - i - 1))
+			return true;
+	return false;
 }
 
 #endif

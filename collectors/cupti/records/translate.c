@@ -3,17 +3,17 @@
  * Activity record -> struct gt_event, see the header. Drain thread only. One small function per
  * kind; the table at the end is the dispatcher.
  */
-#include "collectors/cupti/translate.h"
+#include "collectors/cupti/records/translate.h"
 
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectors/cupti/layout.h"
+#include "collectors/cupti/records/layout.h"
 #include "collectors/cupti/library/lengths.h"
-#include "collectors/cupti/occupancy.h"
-#include "collectors/cupti/sanity.h"
-#include "collectors/cupti/stamps.h"
+#include "collectors/cupti/records/occupancy.h"
+#include "collectors/cupti/records/sanity.h"
+#include "collectors/cupti/records/stamps.h"
 #include "core/guest/log.h"
 
 /* Our enums have CUPTI's values, so that a translation is a bounds check. */

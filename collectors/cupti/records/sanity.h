@@ -3,8 +3,8 @@
  * For a CUPTI newer than any known one: the first record of each kind is checked before its fields
  * are used. Drain thread only.
  */
-#ifndef GT_COLLECTORS_CUPTI_SANITY_H
-#define GT_COLLECTORS_CUPTI_SANITY_H
+#ifndef GT_COLLECTORS_CUPTI_RECORDS_SANITY_H
+#define GT_COLLECTORS_CUPTI_RECORDS_SANITY_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -5,8 +5,8 @@
  * tests/compat/real_cupti.py). The asserts check the toolkit that we are built with; newer fields
  * are read behind a version check in translate.c.
  */
-#ifndef GT_COLLECTORS_CUPTI_LAYOUT_H
-#define GT_COLLECTORS_CUPTI_LAYOUT_H
+#ifndef GT_COLLECTORS_CUPTI_RECORDS_LAYOUT_H
+#define GT_COLLECTORS_CUPTI_RECORDS_LAYOUT_H
 
 #include <stddef.h>
 

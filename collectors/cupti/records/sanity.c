@@ -2,9 +2,9 @@
  *
  * Plausibility of records, see the header. Pointers are tested (core/guest/peek.h), never followed.
  */
-#include "collectors/cupti/sanity.h"
+#include "collectors/cupti/records/sanity.h"
 
-#include "collectors/cupti/layout.h"
+#include "collectors/cupti/records/layout.h"
 #include "core/guest/peek.h"
 
 #define MAX_DEVICE  1024u

@@ -3,8 +3,8 @@
  * The last place with vendor types: turns one activity record into one struct gt_event. A table by
  * record kind; unknown kinds are counted. Drain thread only.
  */
-#ifndef GT_COLLECTORS_CUPTI_TRANSLATE_H
-#define GT_COLLECTORS_CUPTI_TRANSLATE_H
+#ifndef GT_COLLECTORS_CUPTI_RECORDS_TRANSLATE_H
+#define GT_COLLECTORS_CUPTI_RECORDS_TRANSLATE_H
 
 #include <stdbool.h>
 #include <stddef.h>

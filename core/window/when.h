@@ -2,8 +2,8 @@
  *
  * Times as users write them. Any thread; no locale, no time zone of the system.
  */
-#ifndef GT_CORE_WHEN_H
-#define GT_CORE_WHEN_H
+#ifndef GT_CORE_WINDOW_WHEN_H
+#define GT_CORE_WINDOW_WHEN_H
 
 #include <stdint.h>
 
