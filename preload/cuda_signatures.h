@@ -11,6 +11,12 @@
 
 #include <cuda_runtime_api.h>
 
+/* Not in the headers of older toolkits, all of which may build this. */
+struct cudaExecutionContext_st;
+struct cudaGraphRecaptureCallbackData;
+struct cudaMemcpy3DBatchOp;
+struct cudaMemcpyAttributes;
+
 /* clang-format off */
 #define GT_CUDA_PARAMS_cudaMalloc (void **devPtr, size_t size)
 #define GT_CUDA_ARGS_cudaMalloc (devPtr, size)
@@ -293,6 +299,36 @@
 	enum cudaStreamCaptureMode mode)
 #define GT_CUDA_ARGS_cudaStreamBeginCaptureToGraph \
 	(stream, graph, dependencies, dependencyData, numDependencies, mode)
+
+/* GT_CUDA_HOOKED_NEWER: of toolkits after 13.0, with pointers in place of types that 13.0 lacks. */
+#define GT_CUDA_PARAMS_cudaExecutionCtxDestroy (struct cudaExecutionContext_st *ctx)
+#define GT_CUDA_ARGS_cudaExecutionCtxDestroy (ctx)
+#define GT_CUDA_PARAMS_cudaExecutionCtxStreamCreate \
+	(cudaStream_t *phStream, struct cudaExecutionContext_st *ctx, unsigned int flags, \
+	int priority)
+#define GT_CUDA_ARGS_cudaExecutionCtxStreamCreate (phStream, ctx, flags, priority)
+#define GT_CUDA_PARAMS_cudaExecutionCtxSynchronize (struct cudaExecutionContext_st *ctx)
+#define GT_CUDA_ARGS_cudaExecutionCtxSynchronize (ctx)
+#define GT_CUDA_PARAMS_cudaExecutionCtxRecordEvent \
+	(struct cudaExecutionContext_st *ctx, cudaEvent_t event)
+#define GT_CUDA_ARGS_cudaExecutionCtxRecordEvent (ctx, event)
+#define GT_CUDA_PARAMS_cudaExecutionCtxWaitEvent \
+	(struct cudaExecutionContext_st *ctx, cudaEvent_t event)
+#define GT_CUDA_ARGS_cudaExecutionCtxWaitEvent (ctx, event)
+#define GT_CUDA_PARAMS_cudaLaunchHostFunc_v2 \
+	(cudaStream_t stream, cudaHostFn_t fn, void *userData, unsigned int syncMode)
+#define GT_CUDA_ARGS_cudaLaunchHostFunc_v2 (stream, fn, userData, syncMode)
+#define GT_CUDA_PARAMS_cudaMemcpyWithAttributesAsync \
+	(void *dst, const void *src, size_t size, struct cudaMemcpyAttributes *attr, \
+	cudaStream_t stream)
+#define GT_CUDA_ARGS_cudaMemcpyWithAttributesAsync (dst, src, size, attr, stream)
+#define GT_CUDA_PARAMS_cudaMemcpy3DWithAttributesAsync \
+	(struct cudaMemcpy3DBatchOp *op, unsigned long long flags, cudaStream_t stream)
+#define GT_CUDA_ARGS_cudaMemcpy3DWithAttributesAsync (op, flags, stream)
+#define GT_CUDA_PARAMS_cudaStreamBeginRecaptureToGraph \
+	(cudaStream_t stream, enum cudaStreamCaptureMode mode, cudaGraph_t graph, \
+	struct cudaGraphRecaptureCallbackData *callbackData)
+#define GT_CUDA_ARGS_cudaStreamBeginRecaptureToGraph (stream, mode, graph, callbackData)
 
 /*
  * GT_CUDA_HOOKED_WORDS: calls whose parameters differ between CUDA majors under one name, or that

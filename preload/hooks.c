@@ -81,11 +81,13 @@ static void record_first(uint32_t cbid, uint64_t start, cudaError_t result)
 	}
 #include "core/schema/cuda_api.def"
 
-/* Our signatures are the toolkit's; _WORDS rows differ from them on purpose. */
+/* Our signatures are the toolkit's; _WORDS rows differ from them on purpose, _NEWER rows are
+ * compared with the headers of later toolkits by tests/compat/runtime_headers.py. */
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 #define GT_CUDA_HOOKED(cbid, version, symbol, class, flags, signature)                             \
 	_Static_assert(                                                                            \
 		__builtin_types_compatible_p(__typeof__(signature), __typeof__(gt_hook_##symbol)), \
 		#symbol);
 #define GT_CUDA_HOOKED_WORDS(cbid, version, symbol, class, flags, signature)
+#define GT_CUDA_HOOKED_NEWER(cbid, version, symbol, class, flags, signature)
 #include "core/schema/cuda_api.def"

@@ -13,6 +13,7 @@
 #if CUPTI_API_VERSION / 1000 == 130
 #define GT_CUDA_RUNTIME_NEWER(cbid, version, symbol, class, flags)
 #define GT_CUDA_DRIVER_NEWER(cbid, version, symbol, class, flags)
+#define GT_CUDA_HOOKED_NEWER(cbid, version, symbol, class, flags, signature)
 #define GT_CUDA_RUNTIME(cbid, version, symbol, class, flags)                                       \
 	_Static_assert(CUPTI_RUNTIME_TRACE_CBID_##symbol##_##version == cbid, #symbol);
 #define GT_CUDA_DRIVER(cbid, symbol, class, flags)                                                 \

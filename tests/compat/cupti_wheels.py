@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CUPTI of each version from PyPI: the library and its headers, downloaded once into a cache outside the
-source tree. Nothing of it may be passed on."""
+"""CUPTI of each version from PyPI, the library and its headers, and the headers of the runtime: downloaded once
+into a cache outside the source tree. Nothing of it may be passed on."""
 import concurrent.futures
 import os
 import pathlib
@@ -14,6 +14,7 @@ import zipfile
 AT_ONCE = 6
 PATIENCE = 240  # seconds for all downloads; a wheel has 9 to 14 MB
 PACKAGES = {11: "nvidia-cuda-cupti-cu11", 12: "nvidia-cuda-cupti-cu12", 13: "nvidia-cuda-cupti"}
+RUNTIMES = {13: "nvidia-cuda-runtime"}
 WANTED = re.compile(r"nvidia/.*/(lib/libcupti\.so\.[\d.]+|include/.*\.h)$")
 PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--timeout", "15", "--retries", "1"]
 
@@ -22,9 +23,9 @@ def number(version):
     return tuple(int(part) for part in version.split("."))
 
 
-def cache():
+def cache(packages):
     base = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
-    return pathlib.Path(base) / "gputrace-tests" / "cupti"
+    return pathlib.Path(base) / "gputrace-tests" / ("cupti" if packages is PACKAGES else "runtime")
 
 
 def listed():
@@ -47,14 +48,14 @@ def unpack(wheel, folder):
                 target.write_bytes(archive.read(name))
 
 
-def download(version, deadline):
+def download(packages, version, deadline):
     """The version's folder, or None."""
-    folder = cache() / version
+    folder = cache(packages) / version
     if folder.is_dir():
         return folder
-    cache().mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=cache()) as scratch:
-        wanted = f"{PACKAGES[number(version)[0]]}=={version}"
+    cache(packages).mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=cache(packages)) as scratch:
+        wanted = f"{packages[number(version)[0]]}=={version}"
         try:
             subprocess.run(PIP + ["download", "--quiet", "--no-deps", "--only-binary=:all:", "--dest", scratch,
                                   wanted],
@@ -69,11 +70,11 @@ def download(version, deadline):
     return folder if folder.is_dir() else None
 
 
-def fetch(versions):
-    """Each version's folder, with lib/ and include/, or None where it cannot be had."""
+def fetch(versions, packages=PACKAGES):
+    """Each version's folder, with include/ and, of CUPTI, lib/, or None where it cannot be had."""
     deadline = time.monotonic() + PATIENCE
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-        return dict(zip(versions, pool.map(lambda version: download(version, deadline), versions)))
+        return dict(zip(versions, pool.map(lambda version: download(packages, version, deadline), versions)))
 
 
 def library(folder):

@@ -47,6 +47,27 @@ EXTRA = {
     },
     'driver': {},
 }
+# Runtime calls of later toolkits than the headers' here: callback id, parameters.
+CONTEXT13 = ('struct cudaExecutionContext_st *', 'context')
+HOST13 = [('cudaStream_t', 'stream'), ('cudaHostFn_t', 'function'), ('void *', 'data'), ('unsigned int', 'mode')]
+COPY13 = [('void *', 'dst'), ('const void *', 'src'), ('size_t', 'size'), ('struct cudaMemcpyAttributes *', 'attributes'),
+          ('cudaStream_t', 'stream')]
+COPY3D13 = [('struct cudaMemcpy3DBatchOp *', 'op'), ('unsigned long long', 'flags'), ('cudaStream_t', 'stream')]
+NEWER = {
+    'cudaExecutionCtxStreamCreate_v13010': (533, [('cudaStream_t *', 'stream'), CONTEXT13, ('unsigned int', 'flags'),
+                                                  ('int', 'priority')]),
+    'cudaExecutionCtxSynchronize_v13010': (534, [CONTEXT13]),
+    'cudaExecutionCtxRecordEvent_v13010': (543, [CONTEXT13, ('cudaEvent_t', 'event')]),
+    'cudaExecutionCtxWaitEvent_v13010': (544, [CONTEXT13, ('cudaEvent_t', 'event')]),
+    'cudaDeviceGetExecutionCtx_v13010': (548, [('struct cudaExecutionContext_st **', 'context'), ('int', 'device')]),
+    'cudaLaunchHostFunc_v2_v13020': (550, HOST13),
+    'cudaLaunchHostFunc_v2_ptsz_v13020': (551, HOST13),
+    'cudaMemcpyWithAttributesAsync_v13020': (554, COPY13),
+    'cudaMemcpyWithAttributesAsync_ptsz_v13020': (555, COPY13),
+    'cudaMemcpy3DWithAttributesAsync_v13020': (556, COPY3D13),
+    'cudaMemcpy3DWithAttributesAsync_ptsz_v13020': (557, COPY3D13),
+}
+EXTRA['runtime'].update((name, params) for name, (_, params) in NEWER.items())
 # What no Linux library of the driver has, or only old runtimes had, is not exported.
 NOT_EXPORTED = {
     'driver': re.compile(r'cu(GL|VDPAU|Graphics(GL|VDPAU)|WGL)'),
@@ -106,9 +127,10 @@ def read_structs(include, api):
 
 def read_cbids(include, api):
     header, prefix = CBID[api]
-    return {m.group(1): int(m.group(2))
-            for m in re.finditer(prefix + r'(\w+)\s*=\s*(\d+)', (include / header).read_text())
-            if m.group(1) not in ('INVALID', 'SIZE', 'FORCE_INT')}
+    found = {m.group(1): int(m.group(2))
+             for m in re.finditer(prefix + r'(\w+)\s*=\s*(\d+)', (include / header).read_text())
+             if m.group(1) not in ('INVALID', 'SIZE', 'FORCE_INT')}
+    return found | {name: cbid for name, (cbid, _) in NEWER.items() if api == 'runtime'}
 
 
 def skipped(api, name):

@@ -37,7 +37,7 @@ def rows(path, pattern):
 def table(root):
     """By kind, the enumerator of each row and its number."""
     runtime = rows(root / "core/schema/cuda_runtime.def",
-                   r"^GT_CUDA_(?:RUNTIME|RUNTIME_NEWER|HOOKED|HOOKED_WORDS)\((\d+), (v\d+), (\w+),")
+                   r"^GT_CUDA_(?:RUNTIME|RUNTIME_NEWER|HOOKED|HOOKED_WORDS|HOOKED_NEWER)\((\d+), (v\d+), (\w+),")
     driver = rows(root / "core/schema/cuda_driver.def",
                   r"^GT_CUDA_(?:DRIVER|DRIVER_NEWER)\((\d+), (?:v\d+, )?(\w+),")
     return {"runtime": {"_".join(reversed(name.split("_", 1))): number for name, number in runtime.items()},

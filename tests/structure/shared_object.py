@@ -30,7 +30,7 @@ def dynamic_symbols(file):
 
 def table_names(root):
     rows = (root / "core/schema/cuda_runtime.def").read_text()
-    return set(re.findall(r"^GT_CUDA_HOOKED(?:_WORDS)?\(\d+, v\d+, (\w+)", rows, re.M))
+    return set(re.findall(r"^GT_CUDA_HOOKED(?:_WORDS|_NEWER)?\(\d+, v\d+, (\w+)", rows, re.M))
 
 
 def cupti_names(root):

@@ -13,6 +13,8 @@
 #include <cuda_runtime_api.h>
 #include <cuda_profiler_api.h>
 #include <generated_cuda_runtime_api_meta.h>
+
+struct cudaExecutionContext_st; /* of CUDA 13.1 */
 #include "runtime_impl.h"
 
 /* What a call needs before it can be carried out. */
@@ -42,6 +44,9 @@ enum rt_need { RT_NOTHING, RT_DRIVER, RT_CONTEXT };
 	X(cuCtxSetCurrent)                                                                         \
 	X(cuCtxGetDevice)                                                                          \
 	X(cuCtxSynchronize)                                                                        \
+	X(cuCtxSynchronize_v2)                                                                     \
+	X(cuCtxRecordEvent)                                                                        \
+	X(cuCtxWaitEvent)                                                                          \
 	X(cuCtxGetStreamPriorityRange)                                                             \
 	X(cuCtxGetLimit)                                                                           \
 	X(cuCtxSetLimit)                                                                           \
