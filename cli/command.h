@@ -35,11 +35,13 @@ extern const struct gt_command gt_command_gaps;
 extern const struct gt_command gt_command_merge;
 extern const struct gt_command gt_command_open;
 extern const struct gt_command gt_command_options;
+extern const struct gt_command gt_command_ps;
 extern const struct gt_command gt_command_repair;
 extern const struct gt_command gt_command_report;
 extern const struct gt_command gt_command_run;
 extern const struct gt_command gt_command_stacks;
 extern const struct gt_command gt_command_stats;
+extern const struct gt_command gt_command_status;
 extern const struct gt_command gt_command_symbolize;
 extern const struct gt_command gt_command_verify;
 

@@ -15,6 +15,8 @@
 const struct gt_command *const gt_commands[] = {
 	/* clang-format off */
 	&gt_command_run,
+	&gt_command_ps,
+	&gt_command_status,
 	&gt_command_stats,
 	&gt_command_repair,
 	&gt_command_verify,

@@ -1,36 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Creates, hands out and removes the spool, see the header. The whole file is mapped once. A piece
- * becomes usable when its pages are reserved, through a descriptor that is open only meanwhile and
- * never while the program forks.
+ * becomes usable when its pages are reserved.
  */
 #include "core/spool.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "core/guest/descriptor.h"
-#include "core/guest/forkgate.h"
 #include "core/guest/memory.h"
 #include "core/guest/seccomp.h"
 #include "core/guest/sys.h"
 #include "core/guest/text.h"
-#include "core/guest/uncancelled.h"
+#include "core/shared_file.h"
 
 #define PATH_BYTES  1024
 #define PAGE_BYTES  4096u
-#define ZEROS_BYTES 65536u
 /* A spool takes at most this share of what is free, and none below the minimum: a small /dev/shm is
  * left to the program. */
 #define FREE_SHARE  8u
-#define LEAST_BYTES (16u << 20)
+#define LEAST_BYTES ((uint64_t)16 << 20)
 
 static struct {
 	struct gt_spool_header *header; /* NULL: no spool */
@@ -63,97 +57,9 @@ static void watch_forks(void)
 /* How many bytes a spool in @folder may have. 0: none, *ret_why says why. */
 static size_t room_in(const char *folder, size_t max_bytes, const char **ret_why)
 {
-	struct statfs fs;
-	uint64_t room;
+	uint64_t room = gt_shared_file_room(folder, LEAST_BYTES * FREE_SHARE, ret_why) / FREE_SHARE;
 
-	if (statfs(folder, &fs)) {
-		*ret_why = "is not there";
-		return 0;
-	}
-	if (!gt_sys_is_memory(&fs)) { /* a write must not wait for a disk or a network */
-		*ret_why = "is no tmpfs";
-		return 0;
-	}
-	room = (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize / FREE_SHARE;
-	if (room < LEAST_BYTES) {
-		*ret_why = "has too little room";
-		return 0;
-	}
 	return (room < max_bytes ? (size_t)room : max_bytes) & ~(size_t)(PAGE_BYTES - 1);
-}
-
-/* Sets the file's size once: growing it later could exceed a file size limit, which raises a
- * signal. */
-static int set_size(int fd, size_t size)
-{
-	struct rlimit limit;
-
-	if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur < size)
-		return -EFBIG;
-	return ftruncate(fd, (off_t)size) ? -errno : 0;
-}
-
-/* fallocate without the C library's emulation. Signals are blocked: an interrupted call would
- * release what it has reserved. */
-static int allocate_pages(int fd, uint64_t offset, size_t size)
-{
-	sigset_t all, old;
-	int error;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	error = fallocate(fd, 0, (off_t)offset, (off_t)size) ? -errno : 0;
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return error;
-}
-
-/* The same by any program's calls. When there is no room, a part stays allocated. */
-static int write_zeros(int fd, uint64_t offset, size_t size)
-{
-	static char zeros[ZEROS_BYTES];
-	ssize_t n = lseek(fd, (off_t)offset, SEEK_SET) < 0 ? -1 : 0;
-
-	while (n >= 0 && size) {
-		n = write(fd, zeros, size < sizeof(zeros) ? size : sizeof(zeros));
-		size -= n > 0 ? (size_t)n : 0;
-		if (n == 0)
-			return -ENOSPC;
-	}
-	return n < 0 ? -errno : 0;
-}
-
-static int reserve(int fd, uint64_t offset, size_t size)
-{
-	return gt_seccomp_permits_now(GT_SYS_fallocate) ? allocate_pages(fd, offset, size)
-							: write_zeros(fd, offset, size);
-}
-
-static int make_file(size_t size, void **ret_memory)
-{
-	void *memory = MAP_FAILED;
-	struct gt_descriptor file;
-	int error;
-
-	gt_forkgate_lock();
-	error = gt_descriptor_open(&file, AT_FDCWD, spool.path,
-				   O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
-	if (!error) {
-		error = set_size(file.fd, size);
-		if (!error)
-			error = reserve(file.fd, 0, sizeof(struct gt_spool_header));
-		if (!error)
-			memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file.fd, 0);
-		if (!error && memory == MAP_FAILED)
-			error = -errno;
-		if (error)
-			unlink(spool.path);
-	} else if (error == -ESTALE) {
-		unlink(spool.path);
-	}
-	gt_descriptor_close(&file);
-	gt_forkgate_unlock();
-	*ret_memory = memory;
-	return error;
 }
 
 const char *gt_spool_refusal(const char *folder)
@@ -178,7 +84,7 @@ static int make_in(const char *folder, const struct gt_spool_options *options, c
 		       (int)getpid(), (unsigned long)options->started);
 	gt_sys_absolute(given, spool.path,
 			sizeof(spool.path)); /* the program may change its folder */
-	error = make_file(size, &memory);
+	error = gt_shared_file_make(spool.path, size, sizeof(struct gt_spool_header), &memory);
 	if (error) {
 		*ret_why = error == -EACCES || error == -EROFS ? "cannot be written" : "refused it";
 		*spool.path = 0;
@@ -189,14 +95,6 @@ static int make_in(const char *folder, const struct gt_spool_options *options, c
 	return 0;
 }
 
-static void read_boot_id(char *ret_id, size_t size)
-{
-	size_t n = gt_descriptor_read_file("/proc/sys/kernel/random/boot_id", ret_id, size - 1);
-
-	ret_id[n] = 0;
-	ret_id[strcspn(ret_id, "\n")] = 0;
-}
-
 static void fill_header(const struct gt_spool_options *options)
 {
 	struct gt_spool_header *header = spool.header;
@@ -204,7 +102,7 @@ static void fill_header(const struct gt_spool_options *options)
 	header->version = GT_SPOOL_VERSION;
 	header->pid = (uint32_t)getpid();
 	header->start_ticks = gt_sys_start_ticks((int)getpid());
-	read_boot_id(header->boot_id, sizeof(header->boot_id));
+	gt_sys_boot_id(header->boot_id, sizeof(header->boot_id));
 	gt_text_format(header->build_id, sizeof(header->build_id), "%s", options->build_id);
 	gt_text_format(header->folder, sizeof(header->folder), "%s", options->folder);
 	header->base = (uint64_t)(uintptr_t)header;
@@ -278,23 +176,6 @@ bool gt_spool_is_open(void)
 	return atomic_load_explicit(&spool.open, memory_order_acquire);
 }
 
-/* Reserves the pages at @offset, so that they can be touched. */
-static bool reserve_pages(uint64_t offset, size_t size)
-{
-	int cancelled = gt_uncancelled_begin();
-	struct gt_descriptor file;
-	int error;
-
-	gt_forkgate_lock();
-	error = gt_descriptor_open(&file, AT_FDCWD, spool.path, O_RDWR | O_NOFOLLOW, 0);
-	if (!error)
-		error = reserve(file.fd, offset, size);
-	gt_descriptor_close(&file);
-	gt_forkgate_unlock();
-	gt_uncancelled_end(cancelled);
-	return error == 0;
-}
-
 /* Claims the next @size free bytes; 0: fewer are left. */
 static uint64_t claim(struct gt_spool_header *header, size_t size)
 {
@@ -315,7 +196,7 @@ static void *allocate(size_t size)
 	if (!gt_spool_is_open())
 		return NULL;
 	offset = claim(spool.header, size);
-	if (offset && reserve_pages(offset, size))
+	if (offset && !gt_shared_file_reserve(spool.path, offset, size))
 		return (char *)spool.header + offset;
 	atomic_fetch_add(&spool.header->refused, size);
 	return NULL;

@@ -20,6 +20,7 @@
 #include "core/guest/log.h"
 #include "core/guest/write_signals.h"
 #include "core/identity.h"
+#include "pipeline/control.h"
 #include "pipeline/flusher.h"
 #include "pipeline/output/output.h"
 #include "pipeline/sources/collector.h"
@@ -189,6 +190,7 @@ static void finish(struct gt_pipeline *p)
 	if (!atomic_load(&drain.leaves_cupti) && !fetch_last(p))
 		return;
 	gt_turn_close(p); /* and stays busy: nobody may follow */
+	gt_control_end();
 	atomic_store(&drain.finished, 1);
 	gt_futex_wake(&drain.finished);
 }
@@ -214,6 +216,7 @@ static bool write_crash(struct gt_pipeline *p, const struct gt_crash_report *cra
 		return true;
 	gt_collectors_leave(drain.collectors, false);
 	gt_turn_close(p);
+	gt_control_end();
 	atomic_store(&drain.finished, 1);
 	return false;
 }
@@ -321,10 +324,24 @@ static bool follow_window(struct gt_pipeline *p)
 	return step != GT_WINDOW_ENDS || !end_window(p);
 }
 
+/* False: the exiting thread has taken over. */
+static bool answer_requests(struct gt_pipeline *p)
+{
+	uint64_t now = gt_clock_now();
+
+	if (!gt_control_is_due(now))
+		return true;
+	if (!try_hold())
+		return false;
+	gt_control_turn(p, now);
+	let_go();
+	return true;
+}
+
 /* Awake in time before a ring fills: a full one of 2 MiB takes 35 000 calls. */
 static uint64_t next_sleep(uint64_t work, uint64_t last)
 {
-	if (work > 4096)
+	if (work > 4096 || gt_control_is_busy())
 		return SLEEP_MIN_NS;
 	if (work)
 		return SLEEP_BUSY_NS;
@@ -348,7 +365,8 @@ static void drain_until_stopped(struct gt_pipeline *p)
 	while (!atomic_load(&drain.stop)) {
 		uint32_t seen = atomic_load(&drain.wake);
 
-		if (!answer_crash(p) || !work_once(p, &work) || !follow_window(p))
+		if (!answer_crash(p) || !work_once(p, &work) || !follow_window(p) ||
+		    !answer_requests(p))
 			return;
 		if (!work && gt_background_is_alone(count_threads())) {
 			end_in_its_place(p);
@@ -430,6 +448,7 @@ static void take_over(struct gt_pipeline *p, uint64_t timeout_ns)
 	}
 	gt_collectors_leave(drain.collectors, true);
 	gt_turn_close(p);
+	gt_control_end();
 	gt_write_signals_restore(&before, true);
 }
 

@@ -121,6 +121,11 @@ bool gt_flusher_is_busy(void)
 	return atomic_load(&flusher.state) == FLUSHER_ASKED;
 }
 
+uint64_t gt_flusher_busy_ns(uint64_t now)
+{
+	return gt_flusher_is_busy() && now > flusher.began ? now - flusher.began : 0;
+}
+
 bool gt_flusher_take(uint64_t *ret_began)
 {
 	if (atomic_load(&flusher.state) != FLUSHER_OVER)

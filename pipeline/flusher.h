@@ -23,6 +23,9 @@ void gt_flusher_ask(void);
 /* Whether a flush is under way. */
 bool gt_flusher_is_busy(void);
 
+/* How long it has been, in ns; 0: none is under way. */
+uint64_t gt_flusher_busy_ns(uint64_t now);
+
 /* True once for each flush that is over: what had been complete at @ret_began (CLOCK_MONOTONIC ns)
  * has been delivered since. */
 bool gt_flusher_take(uint64_t *ret_began);

@@ -20,6 +20,7 @@
 #include "core/guest/uncancelled.h"
 #include "core/identity.h"
 #include "core/spool.h"
+#include "pipeline/control.h"
 #include "pipeline/drain.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/spool/spooled.h"
@@ -126,9 +127,12 @@ static int start(struct gt_pipeline *p)
 	if (error)
 		return error;
 	gt_spooling_start(&p->spooling, &p->config, p->output.folder);
+	gt_control_start(&p->config, &p->metadata);
 	error = start_parts(p);
-	if (error)
-		gt_spool_remove(); /* there is nothing in it, and nobody else would */
+	if (error) { /* there is nothing in them, and nobody else would */
+		gt_spool_remove();
+		gt_control_end();
+	}
 	return error;
 }
 

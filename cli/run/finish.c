@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/control/boxes.h"
 #include "cli/run/helper.h"
 #include "cli/run/say.h"
 #include "cli/run/unclosed.h"
@@ -166,6 +167,7 @@ void gt_finish_run(const struct gt_finish *run)
 {
 	struct gt_traces traces;
 
+	gt_boxes_clean(gt_boxes_folder(NULL));
 	make_begun(run);
 	gt_traces_find(&run->wanted, &traces);
 	if (traces.count)

@@ -121,3 +121,30 @@ size_t gt_peek_copy(void *to, uint64_t address, size_t size)
 	errno = saved;
 	return done;
 }
+
+static ssize_t write_to_file(uint64_t address, const void *from, size_t size)
+{
+	struct gt_descriptor file;
+	ssize_t n = -1;
+
+	if (!gt_descriptor_open(&file, AT_FDCWD, "/proc/self/mem", O_RDWR, 0))
+		n = pwrite(file.fd, from, size, (off_t)address);
+	gt_descriptor_close(&file);
+	return n;
+}
+
+bool gt_peek_write(uint64_t address, const void *from, size_t size)
+{
+	struct iovec here = {.iov_base = (void *)(uintptr_t)from, .iov_len = size};
+	struct iovec there = {.iov_base = (void *)(uintptr_t)address, .iov_len = size};
+	bool refused = !gt_seccomp_permits(GT_SYS_process_vm_writev);
+	int saved = errno;
+	ssize_t n = -1;
+
+	if (!refused)
+		n = process_vm_writev(getpid(), &here, 1, &there, 1, 0);
+	if (refused || (n < 0 && errno != EFAULT)) /* by a container's filter */
+		n = write_to_file(address, from, size);
+	errno = saved;
+	return n == (ssize_t)size;
+}

@@ -21,4 +21,8 @@ bool gt_peek_is_readable(const void *address);
 /* Copies up to @size bytes; returns how many, up to the first page that cannot be read. */
 size_t gt_peek_copy(void *to, uint64_t address, size_t size);
 
+/* The other way: false: not all of it could be written. For a file that is mapped here and that
+ * others may cut. The tracer's threads. */
+bool gt_peek_write(uint64_t address, const void *from, size_t size);
+
 #endif

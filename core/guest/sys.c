@@ -135,6 +135,21 @@ uint64_t gt_sys_start_ticks(int pid)
 	return stat_field(pid, STAT_START);
 }
 
+void gt_sys_boot_id(char *ret_id, size_t size)
+{
+	size_t n = gt_descriptor_read_file("/proc/sys/kernel/random/boot_id", ret_id, size - 1);
+
+	ret_id[n] = 0;
+	ret_id[strcspn(ret_id, "\n")] = 0;
+}
+
+uint64_t gt_sys_pid_namespace(void)
+{
+	struct stat st;
+
+	return gt_sys_fstatat(AT_FDCWD, "/proc/self/ns/pid", &st, 0) ? 0 : (uint64_t)st.st_ino;
+}
+
 uint64_t gt_sys_threads(void)
 {
 	return stat_field((int)getpid(), STAT_THREADS);

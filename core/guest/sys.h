@@ -35,6 +35,12 @@ bool gt_sys_is_memory(const struct statfs *fs);
  * known. */
 uint64_t gt_sys_start_ticks(int pid);
 
+/* Identifies this boot of the machine; "" when it is not known. */
+void gt_sys_boot_id(char *ret_id, size_t size);
+
+/* Identifies the pid namespace of this process; 0: not known. */
+uint64_t gt_sys_pid_namespace(void);
+
 /* Threads of this process, an exited main thread included; 0: not known. */
 uint64_t gt_sys_threads(void);
 

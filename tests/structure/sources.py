@@ -21,7 +21,7 @@ import shutil
 import subprocess
 import sys
 
-GUEST_CORE = {"core", "core/elf", "core/guest", "core/json", "core/schema", "core/window"}
+GUEST_CORE = {"core", "core/control", "core/elf", "core/guest", "core/json", "core/schema", "core/window"}
 COLLECTORS = {f"collectors/{name}" for name in
               ("call", "cupti", "cupti/library", "cupti/memory", "cupti/records", "nvtx", "python", "sampler", "symbols",
                "trigger", "unwind")}
@@ -35,6 +35,7 @@ MAY_INCLUDE = {
     "core/schema": {"core/guest"},
     "core/window": {"core/guest"},
     "core": {"core/elf", "core/guest", "core/schema", "core/window"},
+    "core/control": {"core", "core/guest"},
     "core/json": {"core", "core/guest", "core/schema"},
     "collectors/python": GUEST_CORE,
     "collectors/symbols": GUEST_CORE,
@@ -71,17 +72,18 @@ MAY_INCLUDE = {
     "analysis/verify": GUEST_CORE | READERS,
     "recover": GUEST_CORE | READERS | {"trace", "writers", "writers/chrome", "writers/perfetto"},
     "transform": GUEST_CORE | READERS | {"trace", "analysis", "analysis/table", "recover", "writers"},
-    "cli/run": GUEST_CORE | READERS | {"trace", "recover"},
+    "cli/run": GUEST_CORE | READERS | {"trace", "recover", "cli/control"},
+    "cli/control": GUEST_CORE | READERS | {"analysis/table", "cli", "recover"},
     "cli/bench": GUEST_CORE | READERS | {"analysis/table"},
     "cli": GUEST_CORE | READERS | {"trace", "analysis", "analysis/table", "recover"},
     "cli/commands": GUEST_CORE | READERS | {"trace", "analysis", "analysis/report", "analysis/table",
                                             "analysis/verify", "recover", "transform", "writers",
-                                            "cli", "cli/bench", "cli/run"},
+                                            "cli", "cli/bench", "cli/control", "cli/run"},
     "bench": GUEST_CORE | COLLECTORS,
 }
 # The composition of all parts of the pipeline, and who starts, turns and replays one: no part knows it.
 COMPOSITION = "pipeline/pipeline.h"
-COMPOSERS = {"pipeline/pipeline.c", "pipeline/replay.c", "pipeline/turn.c", "preload/start.c",
+COMPOSERS = {"pipeline/pipeline.c", "pipeline/replay.c", "pipeline/turn.c", "pipeline/verbs.c", "preload/start.c",
              "tests/unit/spool_template.h", "tests/unit/test_turn.c"}
 GUEST = ("core", "collectors", "writers", "pipeline", "preload")  # runs inside somebody's process
 MOST_FILES = 40  # of one folder

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See the header.
+ */
+#include "cli/control/tell.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/guest/sys.h"
+#include "readers/show.h"
+
+#define BUSY_MS 30000 /* for other commands that speak to the process */
+
+static void complain(const struct gt_cmdline *args, uint32_t pid, const char *text)
+{
+	gt_show_line(stderr, "gputrace %s: %u: %s", args->spec->command->name, pid, text);
+}
+
+static int print_plainly(const struct gt_talk *talk)
+{
+	size_t length = strlen(talk->text);
+
+	if (memchr(talk->text, '\n', length) && talk->text[length - 1] == '\n')
+		length--;
+	gt_show_line(stdout, "%u: %.*s", talk->box->head.pid, (int)length, talk->text);
+	return GT_EXIT_OK;
+}
+
+int gt_tell_boxes(const struct gt_cmdline *args, struct gt_talk *talks, size_t count,
+		  const struct gt_tell *tell)
+{
+	long timeout = gt_cmdline_number(args, "timeout", 0);
+	int patience_ms = timeout ? (int)timeout * 1000 : tell->patience_ms, rc = GT_EXIT_OK;
+
+	for (size_t i = 0; i < count; i++)
+		gt_talk_send(&talks[i], tell->verb, tell->argument, BUSY_MS);
+	for (size_t i = 0; i < count; i++) {
+		if (gt_talk_await(&talks[i], patience_ms)) {
+			complain(args, talks[i].box->head.pid, talks[i].text);
+			rc = GT_EXIT_FAILED;
+			continue;
+		}
+		if (tell->print ? tell->print(&talks[i], tell->context) : print_plainly(&talks[i]))
+			rc = GT_EXIT_FAILED;
+	}
+	return rc;
+}
+
+/* ---- which processes ---- */
+
+static bool parse_pid(const char *word, uint32_t *ret_pid)
+{
+	char *end;
+	unsigned long pid = strtoul(word, &end, 10);
+
+	*ret_pid = (uint32_t)pid;
+	return *word >= '1' && *word <= '9' && !*end && pid <= INT_MAX;
+}
+
+static bool carries_tracer(uint32_t pid)
+{
+	char path[64], *line = NULL;
+	size_t room = 0;
+	bool found = false;
+	FILE *maps;
+
+	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
+	maps = fopen(path, "re");
+	while (maps && !found && getline(&line, &room, maps) > 0)
+		found = strstr(line, "/libgputrace.so") != NULL;
+	free(line);
+	if (maps)
+		fclose(maps);
+	return found;
+}
+
+/* Why nobody can speak to the process that has no mailbox here. */
+static void explain_missing(const struct gt_cmdline *args, uint32_t pid)
+{
+	char path[64], text[256];
+	const struct passwd *owner;
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%u", pid);
+	if (stat(path, &st)) {
+		complain(args, pid, "there is no such process");
+		return;
+	}
+	if (st.st_uid != geteuid()) {
+		owner = getpwuid(st.st_uid);
+		snprintf(text, sizeof(text),
+			 "it is a process of user %.64s: only that user can "
+			 "control it",
+			 owner ? owner->pw_name : "(unknown)");
+		complain(args, pid, text);
+		return;
+	}
+	complain(args, pid,
+		 carries_tracer(pid)
+			 ? "its tracer has no mailbox: it has not used CUDA yet, has another "
+			   "--control, or its recording is over"
+			 : "it is not traced: start the program with gputrace run");
+}
+
+static const struct gt_box *find_box(const struct gt_boxes *boxes, uint32_t pid)
+{
+	const struct gt_box *found = NULL;
+
+	for (size_t i = 0; i < boxes->list.count; i++) {
+		const struct gt_box *box = &boxes->list.at[i];
+
+		/* better one that can be used than one that only has its number */
+		if (box->head.pid == pid && (!found || box->state < found->state))
+			found = box;
+	}
+	return found;
+}
+
+/* Makes a conversation for each process that is named. False: some cannot be spoken to. */
+static bool choose(const struct gt_cmdline *args, size_t skip, const struct gt_boxes *boxes,
+		   struct gt_talk *talks, size_t *ret_count)
+{
+	size_t count = 0;
+	bool all = true;
+
+	for (size_t i = skip; i < args->input_count; i++) {
+		const struct gt_box *box;
+		uint32_t pid;
+
+		if (!parse_pid(args->inputs[i], &pid))
+			continue;
+		box = find_box(boxes, pid);
+		if (box)
+			talks[count++].box = box;
+		else
+			explain_missing(args, pid);
+		all &= box != NULL;
+	}
+	*ret_count = count;
+	return all;
+}
+
+/* A container's processes, and files that are none, have not been meant. */
+static size_t choose_all(const struct gt_boxes *boxes, struct gt_talk *talks)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < boxes->list.count; i++)
+		if (boxes->list.at[i].state <= GT_BOX_STOPPED)
+			talks[count++].box = &boxes->list.at[i];
+	return count;
+}
+
+static int check_words(const struct gt_cmdline *args, size_t skip, bool *ret_all)
+{
+	uint32_t pid;
+
+	*ret_all = args->input_count == skip + 1 && !strcmp(args->inputs[skip], "all");
+	for (size_t i = skip; i < args->input_count && !*ret_all; i++)
+		if (!parse_pid(args->inputs[i], &pid))
+			return gt_cmdline_wrong(args, "'%s' is no process id; see gputrace ps",
+						args->inputs[i]);
+	return GT_EXIT_OK;
+}
+
+int gt_tell(const struct gt_cmdline *args, size_t skip, const struct gt_tell *tell)
+{
+	struct gt_talk *talks = NULL;
+	struct gt_boxes boxes;
+	size_t count = 0;
+	bool all, found = true;
+	int rc = check_words(args, skip, &all);
+
+	if (rc)
+		return rc;
+	if (!gt_boxes_find(&boxes, gt_boxes_folder(gt_cmdline_get(args, "control"))))
+		talks = calloc(boxes.list.count + args->input_count + 1, sizeof(*talks));
+	if (talks && all)
+		count = choose_all(&boxes, talks);
+	else if (talks)
+		found = choose(args, skip, &boxes, talks, &count);
+	if (all && !count) {
+		gt_show_line(stderr, "gputrace %s: there is no traced process of this user",
+			     args->spec->command->name);
+		found = false;
+	}
+	rc = gt_tell_boxes(args, talks, count, tell);
+	free(talks);
+	gt_boxes_fini(&boxes);
+	return found ? rc : GT_EXIT_FAILED;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A file on tmpfs that this process maps shared: the spool, the mailbox. It has its whole size from
+ * the start, pages are reserved before they are touched, because a full tmpfs raises SIGBUS, and no
+ * descriptor stays open. Any thread that may make system calls.
+ */
+#ifndef GT_CORE_SHARED_FILE_H
+#define GT_CORE_SHARED_FILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Free bytes in the folder. 0: less than @least, and *ret_why says why: it may not be there, or be
+ * no tmpfs, where a write might wait for a disk or a network. */
+uint64_t gt_shared_file_room(const char *folder, uint64_t least, const char **ret_why);
+
+/* Creates the file, which must not exist, readable by its owner only, with @size bytes, and maps
+ * it; the first @reserved may be touched. -EEXIST, -EACCES, -ENOSPC, -EFBIG (limit of the process),
+ * ...: then there is no file. */
+int gt_shared_file_make(const char *path, size_t size, size_t reserved, void **ret_memory);
+
+/* Reserves further bytes of it. */
+int gt_shared_file_reserve(const char *path, uint64_t offset, size_t size);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Requests to this process: the drain thread looks into the mailbox when it wakes, and does what a
+ * request asks for (pipeline/verbs.def). It does so while CUPTI's flush hangs, too. Protocol:
+ * docs/internals/control.md.
+ */
+#ifndef GT_PIPELINE_CONTROL_H
+#define GT_PIPELINE_CONTROL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct gt_config;
+struct gt_metadata;
+struct gt_pipeline;
+
+/* Makes the mailbox that --control asks for. Session start. */
+void gt_control_start(const struct gt_config *config, const struct gt_metadata *metadata);
+
+/* Whether something is due: reads the mailbox at most every 10 ms. Drain thread, as the rest.
+ * @now: CLOCK_MONOTONIC ns. */
+bool gt_control_is_due(uint64_t now);
+
+/* Does what is due. The caller holds the pipeline. */
+void gt_control_turn(struct gt_pipeline *pipeline, uint64_t now);
+
+/* A request waits for its answer: the thread should wake soon. */
+bool gt_control_is_busy(void);
+
+/* The session ends: a request that waits is refused, and the mailbox is removed. Who ends it. */
+void gt_control_end(void);
+
+#endif
