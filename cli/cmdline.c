@@ -4,17 +4,23 @@
  */
 #include "cli/cmdline.h"
 
-#include <ctype.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "analysis/stats.h"
+#include "cli/help.h"
+#include "cli/nearest.h"
+#include "cli/newest.h"
 #include "cli/progress.h"
+#include "cli/terminal.h"
+#include "cli/words.h"
+#include "core/config.h"
 #include "core/guest/log.h"
+#include "core/run_name.h"
 #include "readers/input.h"
 #include "readers/show.h"
 #include "trace/communication.h"
@@ -105,30 +111,36 @@ static int check_value(const struct gt_cmdline *args, const struct gt_cmdline_op
 	return 0;
 }
 
-/* Takes the option at argv[*i], and its value from the next word if it is not behind '='. */
-static int take_option(struct gt_cmdline *args, int argc, char **argv, int *i)
+/* An option that the command does not have: perhaps it goes by another name here. */
+static int refuse_option(const struct gt_cmdline *args, const char *word, size_t len)
 {
-	const char *word = argv[*i] + 2, *value = strchr(word, '=');
-	size_t len = value ? (size_t)(value - word) : strlen(word);
-	size_t index = find_option(args->spec, word, len);
-	const struct gt_cmdline_option *option;
-	int rc;
+	const struct gt_cmdline_option *options = args->spec->options;
+	const char *names[GT_CMDLINE_MAX_GIVEN], *command = args->spec->command->name, *meant;
+	char name[64];
+	size_t count = 0;
 
-	if (index == SIZE_MAX)
-		return gt_cmdline_wrong(args, "--%.*s: no such option (see gputrace %s --help)",
-					(int)len, word, args->spec->command->name);
-	option = &args->spec->options[index];
-	if (!option->argument && value)
-		return gt_cmdline_wrong(args, "--%s takes no value", option->name);
-	if (option->argument && !value) {
-		if (*i + 1 >= argc)
-			return gt_cmdline_wrong(args, "--%s needs a value: --%s=%s", option->name,
-						option->name, option->argument);
-		value = argv[++*i];
-	} else if (value) {
-		value++;
-	}
-	rc = option->argument ? check_value(args, option, value) : 0;
+	snprintf(name, sizeof(name), "%.*s", (int)len, word);
+	for (; options && options[count].name && count < GT_CMDLINE_MAX_GIVEN; count++)
+		names[count] = options[count].name;
+	meant = gt_nearest(name, names, count);
+	if (meant)
+		return gt_cmdline_wrong(args, "--%s: no such option; did you mean --%s?", name,
+					meant);
+	if (gt_config_find(name, strlen(name)) >= 0)
+		return gt_cmdline_wrong(args,
+					"--%s is an option of gputrace run (see gputrace %s "
+					"--help)",
+					name, command);
+	return gt_cmdline_wrong(args, "--%s: no such option (see gputrace %s --help)", name,
+				command);
+}
+
+/* @value: NULL for a flag. */
+static int give(struct gt_cmdline *args, size_t index, const char *value)
+{
+	const struct gt_cmdline_option *option = &args->spec->options[index];
+	int rc = value ? check_value(args, option, value) : 0;
+
 	if (rc)
 		return rc;
 	if (args->given_count == GT_CMDLINE_MAX_GIVEN)
@@ -136,6 +148,68 @@ static int take_option(struct gt_cmdline *args, int argc, char **argv, int *i)
 	args->given[args->given_count].option = index;
 	args->given[args->given_count++].value = value ? value : "";
 	return 0;
+}
+
+/* Gives option @index, which stands in argv[*i], with the next word as its value if @value is
+ * NULL. */
+static int give_value(struct gt_cmdline *args, size_t index, const char *value, int argc,
+		      char **argv, int *i)
+{
+	const struct gt_cmdline_option *option = &args->spec->options[index];
+
+	if (!value && *i + 1 >= argc)
+		return gt_cmdline_wrong(args, "--%s needs a value: --%s=%s", option->name,
+					option->name, option->argument);
+	return give(args, index, value ? value : argv[++*i]);
+}
+
+/* "--output=DIR", "--output DIR", "--quiet" */
+static int take_long(struct gt_cmdline *args, int argc, char **argv, int *i)
+{
+	const char *word = argv[*i] + 2, *value = strchr(word, '=');
+	size_t len = value ? (size_t)(value - word) : strlen(word);
+	size_t index = find_option(args->spec, word, len);
+
+	if (index == SIZE_MAX)
+		return refuse_option(args, word, len);
+	if (args->spec->options[index].argument)
+		return give_value(args, index, value ? value + 1 : NULL, argc, argv, i);
+	return value ? gt_cmdline_wrong(args, "--%s takes no value",
+					args->spec->options[index].name)
+		     : give(args, index, NULL);
+}
+
+/* "-o DIR", "-oDIR", "-q", "-qoDIR" */
+static int take_letters(struct gt_cmdline *args, int argc, char **argv, int *i)
+{
+	int rc = 0;
+
+	for (const char *letter = argv[*i] + 1; !rc && *letter; letter++) {
+		const char *name = gt_word_of_letter(*letter);
+		size_t index = name ? find_option(args->spec, name, strlen(name)) : SIZE_MAX;
+
+		if (index == SIZE_MAX)
+			return gt_cmdline_wrong(args,
+						"-%c: no such option (see gputrace %s --help)",
+						*letter, args->spec->command->name);
+		if (args->spec->options[index].argument)
+			return give_value(args, index, letter[1] ? letter + 1 : NULL, argc, argv,
+					  i);
+		rc = give(args, index, NULL);
+	}
+	return rc;
+}
+
+/* The newest run, which is said, as the input. */
+static void take_newest(struct gt_cmdline *args)
+{
+	static char path[PATH_MAX], *input = path;
+
+	if (gt_newest_run(path, sizeof(path)))
+		return;
+	gt_show_line(stderr, "gputrace %s: the newest run, %s", args->spec->command->name, path);
+	args->inputs = &input;
+	args->input_count = 1;
 }
 
 int gt_cmdline_parse(const struct gt_cmdline_spec *spec, int argc, char **argv,
@@ -149,19 +223,21 @@ int gt_cmdline_parse(const struct gt_cmdline_spec *spec, int argc, char **argv,
 	for (int i = 0; i < argc; i++) {
 		if (options && !strcmp(argv[i], "--")) {
 			options = false;
-		} else if (options && !strncmp(argv[i], "--", 2)) {
-			rc = take_option(args, argc, argv, &i);
+		} else if (options && argv[i][0] == '-' && argv[i][1]) {
+			rc = argv[i][1] == '-' ? take_long(args, argc, argv, &i)
+					       : take_letters(args, argc, argv, &i);
 			if (rc)
 				return rc;
-		} else if (options && argv[i][0] == '-' && argv[i][1]) {
-			return gt_cmdline_wrong(args, "%s: options begin with two dashes", argv[i]);
 		} else {
 			args->inputs[args->input_count++] = argv[i];
 		}
 	}
+	if (!args->input_count && spec->takes_newest)
+		take_newest(args);
 	if (args->input_count < spec->min_inputs)
 		return gt_cmdline_wrong(args,
-					"too few arguments; usage: gputrace %s [OPTION...] %s",
+					"too few arguments%s; usage: gputrace %s [OPTION...] %s",
+					spec->takes_newest ? ", and no run in " GT_RUN_PARENT : "",
 					spec->command->name, spec->command->arguments);
 	if (args->input_count > spec->max_inputs)
 		return gt_cmdline_wrong(
@@ -199,58 +275,22 @@ long gt_cmdline_number(const struct gt_cmdline *args, const char *option, long o
 	return value ? strtol(value, NULL, 10) : otherwise;
 }
 
-/* Words of @text from column @indent on, wrapped at 96. */
-static void print_wrapped(const char *text, int indent, FILE *out)
+char *gt_cmdline_trace(const struct gt_cmdline *args, size_t index)
 {
-	int column = indent;
+	char **input = &args->inputs[index], *path = NULL;
+	struct gt_job job = {0};
 
-	while (*text) {
-		int n = (int)strcspn(text, " \n");
-
-		if (column > indent && column + 1 + n > 96) {
-			fprintf(out, "\n%*s", indent, "");
-			column = indent;
-		} else if (column > indent) {
-			fputc(' ', out);
-			column++;
-		}
-		fprintf(out, "%.*s", n, text);
-		column += n;
-		text += n;
-		text += strspn(text, " ");
-		if (*text == '\n') {
-			fprintf(out, "\n%*s", indent, "");
-			column = indent;
-			text++;
-		}
+	if (gt_input_is_stream(*input))
+		return strdup(*input);
+	if (!gt_job_find(&job, input, 1, gt_cmdline_complain)) {
+		if (job.paths.count == 1)
+			path = strdup(job.paths.at[0]);
+		else
+			gt_cmdline_wrong(args, "%s: %zu traces; name one, such as %s", *input,
+					 job.paths.count, job.paths.at[0]);
 	}
-	fputc('\n', out);
-}
-
-void gt_cmdline_help(const struct gt_cmdline_spec *spec, FILE *out)
-{
-	fprintf(out, "usage: gputrace %s [OPTION...] %s\n\n", spec->command->name,
-		spec->command->arguments);
-	print_wrapped(spec->command->help, 0, out);
-	if (spec->details) {
-		fputc('\n', out);
-		print_wrapped(spec->details, 0, out);
-	}
-	for (size_t i = 0; spec->options && spec->options[i].name; i++) {
-		const struct gt_cmdline_option *option = &spec->options[i];
-		char left[64];
-
-		snprintf(left, sizeof(left), "  --%s%s%s", option->name,
-			 option->argument ? "=" : "", option->argument ? option->argument : "");
-		fprintf(out, "%s%-26s", i ? "" : "\noptions:\n", left);
-		print_wrapped(option->help, 26, out);
-	}
-	if (spec->example)
-		fputs("\nexamples:\n  ", out);
-	for (const char *p = spec->example; p && *p; p++)
-		fprintf(out, "%c%s", *p, *p == '\n' ? "  " : "");
-	if (spec->example)
-		fputc('\n', out);
+	gt_job_fini(&job);
+	return path;
 }
 
 static int mark_communication(const struct gt_cmdline *args, struct gt_job *job)
@@ -342,19 +382,6 @@ void gt_cmdline_report_filter(const struct gt_job *job, const struct gt_filter *
 		gt_cmdline_complain("--filter: nothing in the traces passes");
 }
 
-/* Columns of the terminal that is standard output, 0: not known. The variable is meant where it is
- * set. */
-static size_t terminal_columns(void)
-{
-	const char *variable = getenv("COLUMNS");
-	long number = variable ? strtol(variable, NULL, 10) : 0;
-	struct winsize size;
-
-	if (number > 0)
-		return (size_t)number;
-	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? 0 : size.ws_col;
-}
-
 struct gt_print gt_cmdline_print(const struct gt_cmdline *args)
 {
 	static const char *const names[] = {"table", "csv", "json", "markdown"};
@@ -368,82 +395,9 @@ struct gt_print gt_cmdline_print(const struct gt_cmdline *args)
 		const char *no_color = getenv("NO_COLOR");
 
 		how.color = !(no_color && *no_color);
-		how.columns = terminal_columns();
+		how.columns = gt_terminal_columns();
 	}
 	return how;
-}
-
-/* Text as roff takes it. */
-static void print_roff(const char *text, FILE *out)
-{
-	const char *start = text;
-
-	for (; *text; text++) {
-		if (*text == '-' || *text == '\\')
-			fputc('\\', out);
-		if (*text == '.' && text != start && text[-1] == '\n')
-			fputs("\\&", out);
-		fputc(*text, out);
-	}
-}
-
-/* The man page gputrace-<command>(1). */
-static void print_man(const struct gt_cmdline_spec *spec, FILE *out)
-{
-	const struct gt_command *command = spec->command;
-
-	fputs(".\\\" SPDX-License-Identifier: Apache-2.0\n.TH GPUTRACE\\-", out);
-	for (const char *p = command->name; *p; p++)
-		fputc(toupper((unsigned char)*p), out);
-	fprintf(out, " 1 \"\" \"gputrace %s\" \"User Commands\"\n", GT_VERSION);
-	fprintf(out, ".SH NAME\ngputrace-%s \\- ", command->name);
-	print_roff(command->help, out);
-	fprintf(out, "\n.SH SYNOPSIS\n.B gputrace %s\n.RI [ option ...]\n.I ", command->name);
-	print_roff(command->arguments, out);
-	if (spec->details) {
-		fputs("\n.SH DESCRIPTION\n", out);
-		print_roff(spec->details, out);
-	}
-	for (size_t i = 0; spec->options && spec->options[i].name; i++) {
-		const struct gt_cmdline_option *option = &spec->options[i];
-
-		fprintf(out, "%s.TP\n.B \\-\\-", i ? "" : "\n.SH OPTIONS\n");
-		print_roff(option->name, out);
-		fprintf(out, "%s%s\n", option->argument ? "=" : "",
-			option->argument ? option->argument : "");
-		print_roff(option->help, out);
-		fputc('\n', out);
-	}
-	if (spec->example) {
-		fputs("\n.SH EXAMPLES\n.nf\n", out);
-		print_roff(spec->example, out);
-		fputs("\n.fi", out);
-	}
-	fputs("\n.SH EXIT STATUS\n0: done; 1: an input could not be read, or a check found "
-	      "something; 2: the "
-	      "command line is wrong; 3: diff \\-\\-gate found a regression.\n.SH SEE ALSO\n.BR "
-	      "gputrace (1)\n",
-	      out);
-}
-
-/* What a completion offers: "--format=csv" for each value that is listed, "--top=" where the value
- * is free. */
-static void print_words(const struct gt_cmdline_spec *spec, FILE *out)
-{
-	for (size_t i = 0; spec->options && spec->options[i].name; i++) {
-		const struct gt_cmdline_option *option = &spec->options[i];
-		const char *value = option->values;
-
-		if (!option->argument || !value || strstr(value, "..")) {
-			fprintf(out, "--%s%s\n", option->name, option->argument ? "=" : "");
-			continue;
-		}
-		for (size_t n; *value; value += value[n] ? n + 1 : n) {
-			n = strcspn(value, "|");
-			fprintf(out, "--%s=%.*s\n", option->name, (int)n, value);
-		}
-	}
-	fputs("--help\n", out);
 }
 
 static bool wants_help(int argc, char **argv)
@@ -460,8 +414,8 @@ static void (*generated_page(int argc, char **argv))(const struct gt_cmdline_spe
 	if (argc != 2)
 		return NULL;
 	if (!strcmp(argv[1], "--help=man"))
-		return print_man;
-	return strcmp(argv[1], "--help=words") ? NULL : print_words;
+		return gt_help_print_man;
+	return strcmp(argv[1], "--help=words") ? NULL : gt_help_print_words;
 }
 
 int gt_cmdline_main(const struct gt_cmdline_spec *spec, int argc, char **argv)
@@ -476,7 +430,7 @@ int gt_cmdline_main(const struct gt_cmdline_spec *spec, int argc, char **argv)
 		return fflush(stdout) ? GT_EXIT_FAILED : GT_EXIT_OK;
 	}
 	if (wants_help(argc, argv))
-		gt_cmdline_help(spec, stdout);
+		gt_help_print(spec, stdout);
 	else
 		rc = gt_cmdline_parse(spec, argc - 1, argv + 1, &args);
 	if (!rc && !wants_help(argc, argv))

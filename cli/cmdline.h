@@ -32,6 +32,7 @@ struct gt_cmdline_spec {
 	const char *example;              /* command lines, with # lines that tell; NULL */
 	const struct gt_cmdline_option *options; /* ended by a NULL name; NULL: none */
 	size_t min_inputs, max_inputs;           /* words that are not options */
+	bool takes_newest;                       /* without a word: the newest run */
 	int (*run)(const struct gt_cmdline *args);
 };
 
@@ -60,6 +61,10 @@ const char *gt_cmdline_get(const struct gt_cmdline *args, const char *option);
 /* The values of an option that may be repeated, in order: *position starts at 0. NULL: no more. */
 const char *gt_cmdline_next(const struct gt_cmdline *args, const char *option, size_t *position);
 
+/* The one trace that input @index is, or that the folder is which it names: to be freed. NULL after
+ * a line on stderr: there is none, or more than one. */
+char *gt_cmdline_trace(const struct gt_cmdline *args, size_t index);
+
 /* A whole number that the table already checked, or @otherwise. */
 long gt_cmdline_number(const struct gt_cmdline *args, const char *option, long otherwise);
 
@@ -73,9 +78,6 @@ void gt_cmdline_complain(const char *line);
 /* Whether @path is a file that can be read twice, or nothing is there; else that it is not one is
  * said on stderr. */
 bool gt_cmdline_can_read_twice(const char *path);
-
-/* Prints the help of the command. */
-void gt_cmdline_help(const struct gt_cmdline_spec *spec, FILE *out);
 
 /* A whole command: --help, the parser, spec->run, and whether standard output took everything.
  * Returns the exit status. argv[0] is the command's name. */

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/words.h"
 
 #define MOST_WORDS 5 /* gputrace-cli, a command and its first options */
 #define LINE_BYTES (2 * PATH_MAX)
@@ -217,7 +218,7 @@ static int run_untraced(char **words, const char *why)
 	int error;
 
 	for (; *words && **words == '-' && strcmp(*words, "--") != 0; words++)
-		continue;
+		words += gt_word_takes_next(*words, words[1]);
 	words += *words && !strcmp(*words, "--");
 	if (!*words) {
 		say("%s", why);

@@ -9,6 +9,7 @@
 
 #include "cli/command.h"
 #include "cli/nearest.h"
+#include "cli/words.h"
 #include "core/hash.h"
 #include "readers/show.h"
 
@@ -63,27 +64,50 @@ static int print_help(void)
 			print_row(gt_commands[i]->name, gt_commands[i]->arguments,
 				  gt_commands[i]->help);
 	}
-	printf("\nSee `gputrace COMMAND --help` for the options of a command.\n");
+	printf("\nSee `gputrace help COMMAND` for the options of a command.\n");
 	return GT_EXIT_OK;
 }
 
-static int complain(const char *name)
+/* The command that was probably meant, NULL: none. */
+static const char *find_meant(const char *name)
 {
-	const char *names[64];
-	const char *nearest;
+	const char *names[64], *elsewhere = gt_word_command_elsewhere(name);
 	size_t count = 0;
 
+	if (elsewhere)
+		return elsewhere;
 	for (size_t i = 0; gt_commands[i] && count < 64; i++) {
 		if (gt_commands[i]->help)
 			names[count++] = gt_commands[i]->name;
 	}
-	nearest = gt_nearest(name, names, count);
-	if (nearest)
+	return gt_nearest(name, names, count);
+}
+
+static int complain(const char *name)
+{
+	const char *meant = find_meant(name);
+
+	if (meant)
 		gt_show_line(stderr, "gputrace: '%s' is no command; did you mean '%s'?", name,
-			     nearest);
+			     meant);
 	else
 		gt_show_line(stderr, "gputrace: '%s' is no command; see gputrace --help", name);
 	return GT_EXIT_USAGE;
+}
+
+/* gputrace help [COMMAND] */
+static int help(int argc, char **argv)
+{
+	static char option[] = "--help";
+	const struct gt_command *command = argc > 1 ? find_command(argv[1]) : NULL;
+
+	if (argc == 1)
+		return print_help();
+	if (!command || !command->help)
+		return complain(argv[1]);
+	if (command == &gt_command_run)
+		return gt_command_options.run(1, argv);
+	return command->run(2, (char *[]){argv[1], option, NULL});
 }
 
 static int answer(int argc, char **argv)
@@ -93,7 +117,9 @@ static int answer(int argc, char **argv)
 
 	if (command)
 		return command->run(argc - 1, argv + 1);
-	if (!strcmp(name, "help") || !strcmp(name, "--help") || !strcmp(name, "-h"))
+	if (!strcmp(name, "help"))
+		return help(argc > 1 ? argc - 1 : 1, argv + 1);
+	if (!strcmp(name, "--help") || !strcmp(name, "-h"))
 		return print_help();
 	if (!strcmp(name, "version") || !strcmp(name, "--version")) {
 		printf("gputrace %s\n", GT_VERSION);

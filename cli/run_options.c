@@ -11,7 +11,9 @@
 
 #include "cli/cmdline.h"
 #include "cli/nearest.h"
+#include "cli/settings.h"
 #include "cli/start_at.h"
+#include "cli/words.h"
 #include "core/config.h"
 #include "core/window/capture_plan.h"
 
@@ -26,7 +28,9 @@ static void explain_unknown(const char *name, size_t length, char *ret_wrong, si
 	snprintf(word, sizeof(word), "%.*s", (int)length, name);
 	for (int id = 0; id < GT_CONFIG_COUNT_; id++)
 		names[id] = gt_options[id].name;
-	nearest = gt_nearest(word, names, GT_CONFIG_COUNT_);
+	nearest = gt_word_option_elsewhere(word);
+	if (!nearest)
+		nearest = gt_nearest(word, names, GT_CONFIG_COUNT_);
 	if (nearest)
 		snprintf(ret_wrong, size, "there is no option --%s; did you mean --%s?", word,
 			 nearest);
@@ -104,28 +108,53 @@ char *gt_run_option_variable(const char *option, char *ret_wrong, size_t size)
 }
 
 /* "~" or "~/..." behind --output=. */
-static bool has_tilde(const char *word)
+static bool has_tilde(const char *option)
 {
-	static const char output[] = "--output=~";
+	static const char output[] = "output=~";
 	size_t length = sizeof(output) - 1;
 
-	return !strncmp(word, output, length) && (!word[length] || word[length] == '/');
+	return !strncmp(option, output, length) && (!option[length] || option[length] == '/');
 }
 
-/* Sets the variable of an option. @ret_wrong: the reason when it is wrong, else empty. */
-static void take_option(const char *word, char *ret_wrong, size_t size)
+/* Sets the variable of "name=value" or "name". @ret_wrong: the reason when it is wrong. */
+static void set_option(const char *option, char *ret_wrong, size_t size)
 {
 	char *variable;
 
-	*ret_wrong = 0;
-	if (has_tilde(word))
+	if (has_tilde(option))
 		snprintf(ret_wrong, size,
-			 "%s: the shell leaves this ~ as it is; say --output=\"$HOME%s\"", word,
-			 strchr(word, '~') + 1);
-	else if (strncmp(word, "--", 2) != 0)
-		snprintf(ret_wrong, size, "there is no option %s; see gputrace run --help", word);
-	else if ((variable = gt_run_option_variable(word + 2, ret_wrong, size)))
+			 "--%.2000s: the shell leaves this ~ as it is; say "
+			 "--output=\"$HOME%.2000s\"",
+			 option, strchr(option, '~') + 1);
+	else if ((variable = gt_run_option_variable(option, ret_wrong, size)))
 		putenv(variable);
+}
+
+/* Takes an option ("--output=DIR", "--output DIR", "-o DIR", "-oDIR", "-q") and, where its value is
+ * the next word, that one. Returns how many words; @ret_wrong: the reason when it is wrong, else
+ * empty. */
+static int take_option(char **argv, char *ret_wrong, size_t size)
+{
+	const char *word = argv[0], *next = gt_word_takes_next(word, argv[1]) ? argv[1] : NULL;
+	const char *name = word + 2, *value = next;
+	char *option;
+
+	*ret_wrong = 0;
+	if (word[1] != '-') {
+		name = gt_word_of_letter(word[1]);
+		value = word[1] && word[2] ? word + 2 : next;
+	}
+	if (!name || (word[1] != '-' && gt_config_find(name, strlen(name)) < 0)) {
+		snprintf(ret_wrong, size, "there is no option %s; see gputrace run --help", word);
+		return 1;
+	}
+	if (asprintf(&option, "%s%s%s", name, value ? "=" : "", value ? value : "") < 0) {
+		snprintf(ret_wrong, size, "out of memory");
+		return 1;
+	}
+	set_option(option, ret_wrong, size);
+	free(option);
+	return next ? 2 : 1;
 }
 
 static bool asks_for_help(const char *word)
@@ -138,10 +167,10 @@ int gt_run_options_take(int argc, char **argv)
 	char wrong[LINE_BYTES];
 	int i;
 
-	for (i = 1; i < argc && *argv[i] == '-' && strcmp(argv[i], "--") != 0; i++) {
+	for (i = 1; i < argc && *argv[i] == '-' && strcmp(argv[i], "--") != 0;) {
 		if (asks_for_help(argv[i]))
 			return 0;
-		take_option(argv[i], wrong, sizeof(wrong));
+		i += take_option(argv + i, wrong, sizeof(wrong));
 		if (*wrong) {
 			gt_cmdline_complain(wrong);
 			return -GT_EXIT_USAGE;
@@ -149,7 +178,7 @@ int gt_run_options_take(int argc, char **argv)
 	}
 	i += i < argc && !strcmp(argv[i], "--");
 	if (i < argc)
-		return i;
-	gt_cmdline_complain("run what? gputrace run [--option=value...] [--] CMD [ARGUMENT...]");
+		return gt_settings_apply() ? i : -GT_EXIT_USAGE;
+	gt_cmdline_complain("run what? gputrace run [OPTION...] [--] CMD [ARGUMENT...]");
 	return -GT_EXIT_USAGE;
 }

@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #define GT_RUN_NAME_BYTES 80
+#define GT_RUN_PARENT     "gputrace-out" /* folder of the runs without --output */
 
 /* Variable that the first process of a run without `gputrace run` sets for its children. */
 #define GT_RUN_NAME_FIRST "GPUTRACE_FIRST"

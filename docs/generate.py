@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the man page and the bash completion from the output of gputrace-cli, so that the
+"""Makes the man page and the completions of shells from the output of gputrace-cli, so that the
 option table in core/config.def and the command table in cli/main.c are the only lists.
 
-usage: generate.py man|completion CLI VERSION DOCS TEMPLATE    DOCS: the folder that README.md is installed in"""
+usage: generate.py man|bash|zsh|fish CLI VERSION DOCS TEMPLATE    DOCS: the folder that README.md is installed in"""
 import re
 import subprocess
 import sys
@@ -38,13 +38,77 @@ def man_pages(cli):
     return ",\n".join(f".BR {roff('gputrace-' + name)} (1)" for name in names)
 
 
-def completions(cli):
-    """The words of each command, as an associative array of bash takes them."""
-    words = {"run": ask(cli, "options", "--format=words") + "--help", "doctor": "--help"}
+def words(cli):
+    """{command: [(word, meaning)]}: "--sync", "--top=" with a free value, "--format=csv"."""
+    pages = {"run": ask(cli, "options", "--format=words"), "doctor": "--help\tprint the help"}
     for name, _, _ in commands(cli):
-        if name not in words:
-            words[name] = ask(cli, name, "--help=words")
-    return "\n".join(f'[{name}]="{" ".join(text.split())}"' for name, text in words.items())
+        if name not in pages:
+            pages[name] = ask(cli, name, "--help=words")
+    return {name: [tuple(line.split("\t", 1)) for line in page.splitlines()] for name, page in pages.items()}
+
+
+def options(rows):
+    """[(name, values, meaning)] of the words of a command; values: None for a switch, [] where it is free."""
+    found = {}
+    for word, meaning in rows:
+        name, equals, value = word.partition("=")
+        values = found.setdefault(name[2:], ([] if equals else None, meaning))[0]
+        if value:
+            values.append(value)
+    return [(name, values, meaning) for name, (values, meaning) in found.items()]
+
+
+def letters(cli):
+    """{option: letter}, as the help shows them."""
+    pages = [ask(cli, "options")] + [ask(cli, name, "--help") for name, _, _ in commands(cli) if name not in ("run", "doctor")]
+    return {name: letter for page in pages for letter, name in re.findall(r"^  -(.), --([a-z-]+)", page, re.M)}
+
+
+def quote(text):
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def for_bash(cli):
+    """An associative array of bash: the words of each command."""
+    return "\n".join(f'[{name}]="{" ".join(word for word, _ in rows)}"' for name, rows in words(cli).items())
+
+
+def for_zsh(cli):
+    """A branch for each command: what _arguments of zsh takes."""
+    short, lines = letters(cli), []
+    for name, rows in words(cli).items():
+        specs = []
+        for option, values, meaning in options(rows):
+            meaning = re.sub(r"([\\\[\]:])", r"\\\1", meaning)
+            action = "" if values is None else f":value:({' '.join(values)})" if values else ":value:_files"
+            equals = "" if values is None else "="
+            specs.append(quote(f"--{option}{equals}[{meaning}]{action}"))
+            if option in short:
+                specs.append(quote(f"-{short[option]}{'' if values is None else '+'}[{meaning}]{action}"))
+        rest = "'*:::program:_normal'" if name == "run" else "'*:trace:_files'"
+        lines.append(f"\t{name}) _arguments -S {' '.join(specs)} {rest} ;;")
+    return "\n".join(lines)
+
+
+def for_fish(cli):
+    """A line for each command and each of its options."""
+    short, lines = letters(cli), []
+    for name, _, text in commands(cli):
+        lines.append(f"complete -c gputrace -n __fish_use_subcommand -f -a {name} -d {quote(text)}")
+    for name, rows in words(cli).items():
+        for option, values, meaning in options(rows):
+            line = f"complete -c gputrace -n '__fish_seen_subcommand_from {name}' -l {option} -d {quote(meaning)}"
+            line += f" -s {short[option]}" if option in short else ""
+            lines.append(line + ("" if values is None else f" -x -a '{' '.join(values)}'" if values else " -r"))
+    return "\n".join(lines).replace("'\\''", "\\'")
+
+
+def command_rows(cli):
+    """What _describe of zsh takes."""
+    return " ".join(quote(f"{name}:{text}".replace("'", "")) for name, _, text in commands(cli))
+
+
+COMPLETIONS = {"bash": for_bash, "zsh": for_zsh, "fish": for_fish}
 
 
 def main(kind, cli, version, docs, template):
@@ -54,8 +118,8 @@ def main(kind, cli, version, docs, template):
         values = {"OPTIONS": ask(cli, "options", "--format=man").rstrip("\n"),
                   "COMMANDS": man_commands(cli).rstrip("\n"), "PAGES": man_pages(cli)}
     else:
-        values = {"OPTIONS": completions(cli),
-                  "COMMANDS": " ".join(name for name, _, _ in commands(cli))}
+        rows = command_rows(cli) if kind == "zsh" else " ".join(name for name, _, _ in commands(cli))
+        values = {"OPTIONS": COMPLETIONS[kind](cli), "COMMANDS": rows}
     values.update(VERSION=version, DOCS=roff(docs))
     sys.stdout.write(re.sub(r"@(OPTIONS|COMMANDS|PAGES|VERSION|DOCS)@", lambda m: values[m.group(1)], text))
 

@@ -90,6 +90,38 @@ static int compress_one(const char *path, struct gt_compress *ret_packed)
 	return -EBUSY;
 }
 
+static int pack(const char *path, bool quiet)
+{
+	struct gt_compress packed;
+
+	if (compress_one(path, &packed) < 0) {
+		gt_cmdline_complain(packed.error);
+		return GT_EXIT_FAILED;
+	}
+	if (quiet)
+		return GT_EXIT_OK;
+	gt_progress_hide();
+	if (packed.was_packed)
+		gt_show_line(stdout, "%s: packed already", path);
+	else
+		gt_show_line(stdout, "%s: %" PRIu64 " of %" PRIu64 " bytes", packed.path, packed.to,
+			     packed.from);
+	return GT_EXIT_OK;
+}
+
+/* A trace, or all in a folder. */
+static int pack_all(char *const *input, bool quiet)
+{
+	struct gt_job job;
+	int rc = gt_job_find(&job, input, 1, gt_cmdline_complain) ? GT_EXIT_FAILED : GT_EXIT_OK;
+
+	for (size_t i = 0; i < job.paths.count && !stopped; i++)
+		if (pack(job.paths.at[i], quiet))
+			rc = GT_EXIT_FAILED;
+	gt_job_fini(&job);
+	return rc;
+}
+
 static int run_compress(const struct gt_cmdline *args)
 {
 	bool quiet = gt_cmdline_get(args, "quiet") != NULL;
@@ -97,24 +129,9 @@ static int run_compress(const struct gt_cmdline *args)
 
 	watch_signals();
 	gt_progress_start("packing");
-	for (size_t i = 0; i < args->input_count; i++)
-		gt_progress_expect_file(args->inputs[i]);
-	for (size_t i = 0; i < args->input_count && !stopped; i++) {
-		char *path = args->inputs[i];
-		struct gt_compress packed;
-
-		if (compress_one(path, &packed) < 0) {
-			gt_cmdline_complain(packed.error);
+	for (size_t i = 0; i < args->input_count && !stopped; i++)
+		if (pack_all(&args->inputs[i], quiet))
 			rc = GT_EXIT_FAILED;
-		} else if (!quiet && packed.was_packed) {
-			gt_progress_hide();
-			gt_show_line(stdout, "%s: packed already", path);
-		} else if (!quiet) {
-			gt_progress_hide();
-			gt_show_line(stdout, "%s: %" PRIu64 " of %" PRIu64 " bytes", packed.path,
-				     packed.to, packed.from);
-		}
-	}
 	gt_progress_stop();
 	return rc;
 }
@@ -141,7 +158,7 @@ static int run(int argc, char **argv)
 
 const struct gt_command gt_command_compress = {
 	.name = "compress",
-	.arguments = "FILE...",
+	.arguments = "FILE|FOLDER...",
 	.help = "compress finished traces with gzip, in place",
 	.run = run,
 };

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -151,9 +152,11 @@ static int convert(struct convert_request *request, const char *format, bool ful
 
 static int run_convert(const struct gt_cmdline *args)
 {
-	struct convert_request request = {.from = args->inputs[0], .to = args->inputs[1]};
+	struct convert_request request = {.to = args->inputs[1]};
 	const char *format = format_of(request.to, &request.suffix);
 	const char *stacks = gt_cmdline_get(args, "stacks");
+	char *from;
+	int rc = GT_EXIT_FAILED;
 
 	if (!format)
 		return gt_cmdline_wrong(args,
@@ -162,14 +165,20 @@ static int run_convert(const struct gt_cmdline *args)
 					request.to);
 	if (gt_outfile_is_taken(request.to))
 		return GT_EXIT_FAILED;
-	return convert(&request, format, stacks && !strcmp(stacks, "full"));
+	request.from = from = gt_cmdline_trace(args, 0);
+	if (from)
+		rc = convert(&request, format, stacks && !strcmp(stacks, "full"));
+	free(from);
+	return rc;
 }
 
 static const struct gt_cmdline_spec spec = {
 	.command = &gt_command_convert,
-	.details = "FROM and TO are a .pftrace file of gputrace or its JSON (FROM also .json.gz); "
-		   "the name of TO selects the form. TO must not exist. A merged file of several "
-		   "processes cannot be converted: convert the file of each process.",
+	.details =
+		"FROM and TO are a .pftrace file of gputrace or its JSON (FROM also .json.gz, or "
+		"the folder of one); the name of TO selects the form. TO must not exist. A merged "
+		"file of several "
+		"processes cannot be converted: convert the file of each process.",
 	.example = "# a tenth of the size, for Perfetto and for gputrace\n"
 		   "gputrace convert trace.json trace.pftrace\n"
 		   "# for readers of PyTorch's traces\n"

@@ -17,8 +17,10 @@
 
 #include "cli/command.h"
 #include "cli/run/trial.h"
+#include "cli/settings.h"
 #include "core/budget.h"
 #include "core/pattern.h"
+#include "core/run_name.h"
 #include "readers/show.h"
 #include "recover/spools.h"
 
@@ -223,6 +225,18 @@ static void check_environment(struct doctor *doctor)
 		say(doctor, GOOD, "variable", "none of another tool");
 }
 
+/* gputrace.ini: what it sets, and what is wrong in it. */
+static void see_setting(const struct gt_setting *setting, void *context)
+{
+	if (!setting->is_wrong)
+		say(context, GOOD, "settings", "%s: %s", setting->path, setting->text);
+	else if (setting->line)
+		say(context, BAD, "settings", "%s:%d: %s", setting->path, setting->line,
+		    setting->text);
+	else
+		say(context, BAD, "settings", "%s: %s", setting->path, setting->text);
+}
+
 /* "RmProfilingAdminOnly: 1" among the driver's parameters concerns hardware counters only. */
 static void check_permissions(struct doctor *doctor)
 {
@@ -253,7 +267,7 @@ static void check_output(struct doctor *doctor)
 	double gigabytes;
 	char *slash;
 
-	gt_pattern_expand(wanted && *wanted ? wanted : "gputrace-out", lookup, folder,
+	gt_pattern_expand(wanted && *wanted ? wanted : GT_RUN_PARENT, lookup, folder,
 			  sizeof(folder));
 	while (access(folder, F_OK) < 0 && (slash = strrchr(folder, '/')) && slash != folder)
 		*slash = 0;
@@ -319,6 +333,7 @@ static int examine(struct doctor *doctor)
 	int error;
 
 	check_environment(doctor); /* before the tracer is loaded, which sets some itself */
+	gt_settings_each(see_setting, doctor);
 	check_library(doctor);
 	error = gt_trial_run(doctor->self, doctor->library, &trial);
 	if (error) {

@@ -106,6 +106,7 @@ static const struct gt_cmdline_spec spec = {
 	.options = options,
 	.min_inputs = 1,
 	.max_inputs = SIZE_MAX,
+	.takes_newest = true,
 	.run = run_export,
 };
 
@@ -116,7 +117,7 @@ static int run(int argc, char **argv)
 
 const struct gt_command gt_command_export = {
 	.name = "export",
-	.arguments = "FILE|FOLDER...",
+	.arguments = "[FILE|FOLDER...]",
 	.help = "export to SQLite with the schema of nsys, or to CSV",
 	.run = run,
 };

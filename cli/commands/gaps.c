@@ -115,6 +115,7 @@ static const struct gt_cmdline_spec spec = {
 	.options = options,
 	.min_inputs = 1,
 	.max_inputs = SIZE_MAX,
+	.takes_newest = true,
 	.run = run_gaps,
 };
 
@@ -125,7 +126,7 @@ static int run(int argc, char **argv)
 
 const struct gt_command gt_command_gaps = {
 	.name = "gaps",
-	.arguments = "FILE|FOLDER...",
+	.arguments = "[FILE|FOLDER...]",
 	.help = "explain why the GPU was idle and what the host did meanwhile",
 	.run = run,
 };

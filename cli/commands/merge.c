@@ -77,6 +77,7 @@ static const struct gt_cmdline_spec spec = {
 	.options = options,
 	.min_inputs = 1,
 	.max_inputs = SIZE_MAX,
+	.takes_newest = true,
 	.run = run_merge,
 };
 
@@ -87,7 +88,7 @@ static int run(int argc, char **argv)
 
 const struct gt_command gt_command_merge = {
 	.name = "merge",
-	.arguments = "FILE|FOLDER...",
+	.arguments = "[FILE|FOLDER...]",
 	.help = "combine the ranks of a job into one trace",
 	.run = run,
 };

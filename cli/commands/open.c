@@ -4,8 +4,8 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/cmdline.h"
@@ -48,7 +48,7 @@ static int serve_until(struct gt_server *server, bool keep, long timeout_ms)
 	return rc;
 }
 
-static int serve(const struct gt_cmdline *args, struct gt_server *server)
+static int serve(const struct gt_cmdline *args, const char *path, struct gt_server *server)
 {
 	long timeout = gt_cmdline_number(args, "timeout", 0);
 	bool keep = gt_cmdline_get(args, "keep");
@@ -60,22 +60,11 @@ static int serve(const struct gt_cmdline *args, struct gt_server *server)
 	if (rc == -ETIMEDOUT && keep)
 		return GT_EXIT_OK;
 	if (rc == -ETIMEDOUT)
-		gt_show_line(stderr, "gputrace open: %s: nobody fetched it in %ld s",
-			     args->inputs[0], timeout);
+		gt_show_line(stderr, "gputrace open: %s: nobody fetched it in %ld s", path,
+			     timeout);
 	else if (rc)
 		gt_show_line(stderr, "gputrace open: %s", strerror(-rc));
 	return rc ? GT_EXIT_FAILED : GT_EXIT_OK;
-}
-
-/* With EISDIR in errno. */
-static bool is_folder(const char *path)
-{
-	struct stat status;
-
-	if (stat(path, &status) < 0 || !S_ISDIR(status.st_mode))
-		return false;
-	errno = EISDIR;
-	return true;
 }
 
 /* Does it begin as a trace? Else that is said. The page reads other tools' .pftrace too. */
@@ -93,13 +82,12 @@ static bool begins_as_trace(const char *path)
 	return rc >= 0;
 }
 
-static int run_open(const struct gt_cmdline *args)
+static int open_trace(const struct gt_cmdline *args, const char *path)
 {
-	const char *path = args->inputs[0];
 	struct gt_server server;
 	int rc;
 
-	if (access(path, R_OK) || is_folder(path)) {
+	if (access(path, R_OK)) {
 		gt_show_line(stderr, "gputrace open: %s: %s", path, strerror(errno));
 		return GT_EXIT_FAILED;
 	}
@@ -111,8 +99,17 @@ static int run_open(const struct gt_cmdline *args)
 			     gt_cmdline_number(args, "port", 9001), strerror(-rc));
 		return GT_EXIT_FAILED;
 	}
-	rc = serve(args, &server);
+	rc = serve(args, path, &server);
 	gt_server_close(&server);
+	return rc;
+}
+
+static int run_open(const struct gt_cmdline *args)
+{
+	char *path = gt_cmdline_trace(args, 0);
+	int rc = path ? open_trace(args, path) : GT_EXIT_FAILED;
+
+	free(path);
 	return rc;
 }
 
@@ -129,6 +126,7 @@ static const struct gt_cmdline_spec spec = {
 	.options = options,
 	.min_inputs = 1,
 	.max_inputs = 1,
+	.takes_newest = true,
 	.run = run_open,
 };
 
@@ -139,7 +137,7 @@ static int run(int argc, char **argv)
 
 const struct gt_command gt_command_open = {
 	.name = "open",
-	.arguments = "FILE",
+	.arguments = "[FILE|FOLDER]",
 	.help = "serve a trace on 127.0.0.1 for ui.perfetto.dev",
 	.run = run,
 };

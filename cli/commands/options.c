@@ -8,7 +8,28 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/help.h"
+#include "cli/words.h"
 #include "core/config.h"
+
+/* The groups of config.def, each with its first option. */
+static const struct {
+	int first;
+	const char *title;
+} groups[] = {
+#define GT_OPTION(id, name, type, def, values, arg, help)
+#define GT_OPTION_GROUP(first, title) {GT_CONFIG_##first, title},
+#include "core/config.def"
+#undef GT_OPTION
+};
+
+/* The title of the group that begins with option @id, as @format has it. */
+static void print_group(int id, const char *format)
+{
+	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
+		if (groups[i].first == id)
+			printf(format, groups[i].title);
+}
 
 /* "--max-size=BYTES", or "--sync" for a switch. */
 static void format_usage(const struct gt_option *option, char *out, size_t size)
@@ -26,34 +47,26 @@ static bool has_default(const struct gt_option *option)
 
 static void print_help_row(const struct gt_option *option)
 {
-	char usage[64];
+	bool is_switch = option->type == GT_OPTION_BOOL;
+	char text[512], initial[64] = "";
 
-	format_usage(option, usage, sizeof(usage));
-	printf("  %-24s %s", usage, option->help);
 	if (has_default(option))
-		printf(" [%s]", option->initial);
-	putchar('\n');
+		snprintf(initial, sizeof(initial), " [%s]", option->initial);
+	snprintf(text, sizeof(text), "%s%s", option->help, initial);
+	gt_help_option(option->name, is_switch ? NULL : option->argument, text, stdout);
 }
 
 static void print_help(void)
 {
-	printf("usage: gputrace run [--option=value...] [--] CMD [ARGUMENT...]\n\n"
-	       "Runs CMD with its CUDA work traced and ends as CMD ends. Options; --some-option=V "
-	       "is the\n"
-	       "same as GPUTRACE_SOME_OPTION=V in the environment:\n\n");
-	for (int id = 0; id < GT_CONFIG_COUNT_; id++)
+	printf("usage: gputrace run [OPTION...] [--] CMD [ARGUMENT...]\n\n");
+	gt_help_wrap("Runs CMD with its CUDA work traced and ends as CMD ends. --some-option=V, or "
+		     "--some-option V, is GPUTRACE_SOME_OPTION=V in the environment.",
+		     0, stdout);
+	for (int id = 0; id < GT_CONFIG_COUNT_; id++) {
+		print_group(id, "\n%s:\n");
 		print_help_row(&gt_options[id]);
-	printf("  %-24s %s\n", "--help", "print this");
-}
-
-/* Text as roff takes it: a leading dot, backslashes and hyphens mean something there. */
-static void print_roff(const char *text)
-{
-	for (; *text; text++) {
-		if (*text == '-' || *text == '\\')
-			putchar('\\');
-		putchar(*text);
 	}
+	gt_help_option("help", NULL, "print this", stdout);
 }
 
 static void print_man(void)
@@ -63,10 +76,13 @@ static void print_man(void)
 		char usage[64];
 
 		format_usage(option, usage, sizeof(usage));
+		print_group(id, ".SS %s\n");
 		printf(".TP\n.B ");
-		print_roff(usage);
+		if (gt_word_letter(option->name))
+			printf("\\-%c, ", gt_word_letter(option->name));
+		gt_help_roff(usage, stdout);
 		putchar('\n');
-		print_roff(option->help);
+		gt_help_roff(option->help, stdout);
 		if (*option->values)
 			printf(" (%s)", option->values);
 		if (has_default(option))
@@ -92,33 +108,32 @@ static void print_markdown(void)
 		char usage[64];
 
 		format_usage(option, usage, sizeof(usage));
+		print_group(id, "| **%s** | | |\n");
 		printf("| `%s` | %s | ", usage, *option->initial ? option->initial : "-");
 		print_cell(option->help);
 		printf(" |\n");
 	}
 }
 
-/* One word a line: "--sync", "--stacks=" and "--stacks=off" for each value of an enumeration. */
+/* A word and its meaning a line: "--sync", "--output=", "--stacks=off" for each value of an
+ * enumeration. */
 static void print_words(void)
 {
 	for (int id = 0; id < GT_CONFIG_COUNT_; id++) {
 		const struct gt_option *option = &gt_options[id];
 		const char *value = option->values;
 
-		if (option->type == GT_OPTION_BOOL) {
-			printf("--%s\n", option->name);
-			continue;
-		}
 		if (option->type != GT_OPTION_ENUM)
-			printf("--%s=\n", option->name);
+			printf("--%s%s\t%s\n", option->name,
+			       option->type == GT_OPTION_BOOL ? "" : "=", option->help);
 		while (option->type == GT_OPTION_ENUM && *value) {
 			int length = (int)strcspn(value, "|");
 
-			printf("--%s=%.*s\n", option->name, length, value);
+			printf("--%s=%.*s\t%s\n", option->name, length, value, option->help);
 			value += length + (value[length] == '|');
 		}
 	}
-	printf("--help\n");
+	puts("--help\tprint the help");
 }
 
 static const struct {

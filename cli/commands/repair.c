@@ -127,6 +127,7 @@ static const struct gt_cmdline_spec spec = {
 	.options = options,
 	.min_inputs = 1,
 	.max_inputs = SIZE_MAX,
+	.takes_newest = true,
 	.run = run_repair,
 };
 
@@ -137,7 +138,7 @@ static int run(int argc, char **argv)
 
 const struct gt_command gt_command_repair = {
 	.name = "repair",
-	.arguments = "FILE|FOLDER...",
+	.arguments = "[FILE|FOLDER...]",
 	.help = "close and complete the trace of a process that was killed",
 	.run = run,
 };

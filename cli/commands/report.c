@@ -64,6 +64,7 @@ static const struct gt_cmdline_spec spec = {
 	.options = options,
 	.min_inputs = 1,
 	.max_inputs = SIZE_MAX,
+	.takes_newest = true,
 	.run = run_report,
 };
 
@@ -74,7 +75,7 @@ static int run(int argc, char **argv)
 
 const struct gt_command gt_command_report = {
 	.name = "report",
-	.arguments = "FILE|FOLDER...",
+	.arguments = "[FILE|FOLDER...]",
 	.help = "write an HTML page with summary, timeline, idle time, flame graph and tables",
 	.run = run,
 };

@@ -97,6 +97,7 @@ static const struct gt_cmdline_spec spec = {
 	.options = options,
 	.min_inputs = 1,
 	.max_inputs = SIZE_MAX,
+	.takes_newest = true,
 	.run = run_stacks,
 };
 
@@ -107,7 +108,7 @@ static int run(int argc, char **argv)
 
 const struct gt_command gt_command_stacks = {
 	.name = "stacks",
-	.arguments = "FILE|FOLDER...",
+	.arguments = "[FILE|FOLDER...]",
 	.help = "print call stacks weighted by GPU time, for flame graphs and speedscope",
 	.run = run,
 };

@@ -301,6 +301,7 @@ static const struct gt_cmdline_spec spec = {
 	.options = options,
 	.min_inputs = 1,
 	.max_inputs = SIZE_MAX,
+	.takes_newest = true,
 	.run = run_stats,
 };
 
@@ -311,7 +312,7 @@ static int run(int argc, char **argv)
 
 const struct gt_command gt_command_stats = {
 	.name = "stats",
-	.arguments = "FILE|FOLDER...",
+	.arguments = "[FILE|FOLDER...]",
 	.help = "summarize kernels, CUDA calls and copies; by stack, line, operator, step, ...",
 	.run = run,
 };

@@ -3,6 +3,7 @@
  * gputrace symbolize: source positions for the native frames of a trace.
  */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "cli/cmdline.h"
@@ -26,31 +27,39 @@ static void report_cut(const char *path)
 	gt_cmdline_complain(line);
 }
 
-static int run_symbolize(const struct gt_cmdline *args)
+static int symbolize(const struct gt_cmdline *args, const char *from)
 {
 	const char *path = gt_cmdline_get(args, "output");
 	struct gt_symbolize result;
 	struct gt_outfile out;
 	int rc;
 
-	if (!gt_cmdline_can_read_twice(args->inputs[0]) || gt_outfile_open(&out, path))
+	if (!gt_cmdline_can_read_twice(from) || gt_outfile_open(&out, path))
 		return GT_EXIT_FAILED;
 	if (path || !isatty(STDOUT_FILENO))
 		gt_progress_start("symbolizing");
-	gt_progress_expect_file(args->inputs[0]);
-	gt_progress_expect_file(args->inputs[0]); /* it is read twice */
-	rc = gt_symbolize(args->inputs[0], out.file, gt_cmdline_get(args, "debuginfod") != NULL,
-			  &result);
+	gt_progress_expect_file(from);
+	gt_progress_expect_file(from); /* it is read twice */
+	rc = gt_symbolize(from, out.file, gt_cmdline_get(args, "debuginfod") != NULL, &result);
 	gt_progress_stop();
 	if (gt_outfile_close(&out, rc, result.error))
 		return GT_EXIT_FAILED;
 	if (result.cut)
-		report_cut(args->inputs[0]);
+		report_cut(from);
 	fprintf(stderr,
 		"gputrace symbolize: %" PRIu64 " of %" PRIu64 " native frames have a source line; "
 		"%" PRIu64 " module%s missing or with another build id\n",
 		result.found, result.frames, result.missing, gt_plural(result.missing));
 	return GT_EXIT_OK;
+}
+
+static int run_symbolize(const struct gt_cmdline *args)
+{
+	char *from = gt_cmdline_trace(args, 0);
+	int rc = from ? symbolize(args, from) : GT_EXIT_FAILED;
+
+	free(from);
+	return rc;
 }
 
 static const struct gt_cmdline_spec spec = {
@@ -67,6 +76,7 @@ static const struct gt_cmdline_spec spec = {
 	.options = options,
 	.min_inputs = 1,
 	.max_inputs = 1,
+	.takes_newest = true,
 	.run = run_symbolize,
 };
 
@@ -77,7 +87,7 @@ static int run(int argc, char **argv)
 
 const struct gt_command gt_command_symbolize = {
 	.name = "symbolize",
-	.arguments = "FILE",
+	.arguments = "[FILE|FOLDER]",
 	.help = "add source lines and inlined functions to native frames",
 	.run = run,
 };

@@ -71,6 +71,7 @@ static const struct gt_cmdline_spec spec = {
 	.options = options,
 	.min_inputs = 1,
 	.max_inputs = SIZE_MAX,
+	.takes_newest = true,
 	.run = run_verify,
 };
 
@@ -81,7 +82,7 @@ static int run(int argc, char **argv)
 
 const struct gt_command gt_command_verify = {
 	.name = "verify",
-	.arguments = "FILE|FOLDER...",
+	.arguments = "[FILE|FOLDER...]",
 	.help = "check the format of a trace and its ledger",
 	.run = run,
 };

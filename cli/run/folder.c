@@ -22,8 +22,6 @@
 #include "core/run_name.h"
 #include "trace/first_block.h"
 
-#define PARENT "gputrace-out"
-
 /* ---- its name ---- */
 
 /* "YYYYmmdd-HHMMSS-NUMBER" */
@@ -110,7 +108,7 @@ int gt_folder_find(const char *given, struct gt_folder *ret_folder)
 		error = gt_pattern_expand(given, lookup, name, sizeof(name));
 	} else {
 		name_run(run, sizeof(run));
-		snprintf(name, sizeof(name), PARENT "/%s", run);
+		snprintf(name, sizeof(name), GT_RUN_PARENT "/%s", run);
 	}
 	return error ? error : make_absolute(name, ret_folder->path);
 }
@@ -230,6 +228,6 @@ void gt_folder_remove_empty(const struct gt_folder *folder)
 	if (folder->state != GT_FOLDER_MADE || !remove_empty(folder->path, parent))
 		return;
 	slash = strrchr(parent, '/');
-	if (!strcmp(slash ? slash + 1 : parent, PARENT))
+	if (!strcmp(slash ? slash + 1 : parent, GT_RUN_PARENT))
 		remove_empty(parent, above);
 }

@@ -26,7 +26,7 @@ static int folder_name(const struct gt_config *config, char *ret_path, size_t si
 	if (*given)
 		return gt_pattern_expand(given, gt_identity_env, ret_path, size);
 	gt_run_name_find(run, sizeof(run));
-	gt_text_format(ret_path, size, "gputrace-out/%s", run);
+	gt_text_format(ret_path, size, GT_RUN_PARENT "/%s", run);
 	return 0;
 }
 

@@ -25,6 +25,7 @@ def environment(**changes):
     result = {name: value for name, value in os.environ.items()
               if name not in FOREIGN and not name.startswith("GPUTRACE_")}
     result["GPUTRACE_BUILD"] = str(BUILD)
+    result["XDG_CONFIG_HOME"] = "/nonexistent"  # no gputrace.ini of the user
     result.update({name: str(value) for name, value in changes.items()})
     return result
 

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See words.h.
+ */
+#include "cli/words.h"
+
+#include <string.h>
+
+#include "core/config.h"
+
+static const struct {
+	char letter;
+	const char *option;
+} letters[] = {
+#define GT_SHORT(letter, option) {letter, option},
+#define GT_COMMAND_ELSEWHERE(word, ours)
+#define GT_OPTION_ELSEWHERE(word, ours)
+#include "cli/words.def"
+#undef GT_SHORT
+#undef GT_COMMAND_ELSEWHERE
+#undef GT_OPTION_ELSEWHERE
+};
+
+struct elsewhere {
+	const char *word, *ours;
+};
+
+static const struct elsewhere commands[] = {
+#define GT_SHORT(letter, option)
+#define GT_COMMAND_ELSEWHERE(word, ours) {word, ours},
+#define GT_OPTION_ELSEWHERE(word, ours)
+#include "cli/words.def"
+#undef GT_COMMAND_ELSEWHERE
+#undef GT_OPTION_ELSEWHERE
+};
+
+static const struct elsewhere options[] = {
+#define GT_COMMAND_ELSEWHERE(word, ours)
+#define GT_OPTION_ELSEWHERE(word, ours) {word, ours},
+#include "cli/words.def"
+#undef GT_SHORT
+#undef GT_COMMAND_ELSEWHERE
+#undef GT_OPTION_ELSEWHERE
+};
+
+/* Of `gputrace run`: is there no value? */
+static const struct {
+	const char *name;
+	bool is_switch;
+} run_options[] = {
+#define GT_OPTION(id, name, type, def, values, arg, help)                                          \
+	{name, GT_OPTION_##type == GT_OPTION_BOOL},
+#include "core/config.def"
+#undef GT_OPTION
+};
+
+const char *gt_word_of_letter(char letter)
+{
+	for (size_t i = 0; i < sizeof(letters) / sizeof(letters[0]); i++)
+		if (letters[i].letter == letter)
+			return letters[i].option;
+	return NULL;
+}
+
+char gt_word_letter(const char *option)
+{
+	for (size_t i = 0; i < sizeof(letters) / sizeof(letters[0]); i++)
+		if (!strcmp(letters[i].option, option))
+			return letters[i].letter;
+	return 0;
+}
+
+static const char *find(const struct elsewhere *rows, size_t count, const char *word)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(rows[i].word, word))
+			return rows[i].ours;
+	return NULL;
+}
+
+const char *gt_word_command_elsewhere(const char *word)
+{
+	return find(commands, sizeof(commands) / sizeof(commands[0]), word);
+}
+
+const char *gt_word_option_elsewhere(const char *word)
+{
+	return find(options, sizeof(options) / sizeof(options[0]), word);
+}
+
+bool gt_word_takes_next(const char *word, const char *next)
+{
+	const char *name = NULL;
+
+	if (!next || !strcmp(next, "--"))
+		return false;
+	if (!strncmp(word, "--", 2))
+		name = word + 2;
+	else if (word[0] == '-' && word[1] && !word[2])
+		name = gt_word_of_letter(word[1]);
+	for (size_t i = 0; name && i < sizeof(run_options) / sizeof(run_options[0]); i++)
+		if (!strcmp(run_options[i].name, name))
+			return !run_options[i].is_switch;
+	return false;
+}
