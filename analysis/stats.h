@@ -9,6 +9,7 @@
 #include "analysis/intervals.h"
 #include "analysis/key.h"
 #include "analysis/table/table.h"
+#include "core/schema/metadata.h"
 #include "trace/job.h"
 
 /* A report of `gputrace stats`: its name and how its table is made. */
@@ -75,6 +76,10 @@ uint64_t gt_stats_unknown_work(const struct gt_job *job);
 
 /* The same of one file that was read without a model: its cut and its ledger. */
 size_t gt_stats_reading_losses(const struct gt_reading *reading, FILE *out);
+
+/* What filters left out while the trace was recorded, "kernels=*gemm*" (docs/capture.md). False:
+ * there were none. */
+bool gt_stats_filters(const struct gt_reading *reading, char ret_filters[GT_METADATA_FILTERS]);
 
 /* Do sums of these traces hold all that happened? false: a file is cut, or its process did not
  * close it and no ledger tells what is missing; calls, records or ranges were lost; times cannot be

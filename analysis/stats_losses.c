@@ -282,6 +282,43 @@ static size_t print_frameworks(const struct gt_model *model, FILE *out)
 	return 1;
 }
 
+/* Left out on purpose: sums and busy time are of the rest. */
+static size_t print_filtered(const struct gt_reading *reading, FILE *out)
+{
+	static const struct {
+		enum gt_ledger_key key;
+		const char *what;
+	} rows[] = {
+		{GT_LEDGER_CALLS_FILTERED, "calls not recorded"},
+		{GT_LEDGER_CALLS_FILTERED_LATER, "calls of GPU work"},
+		{GT_LEDGER_KERNELS_FILTERED, "kernels"},
+		{GT_LEDGER_MEMCPYS_FILTERED, "copies"},
+		{GT_LEDGER_MEMSETS_FILTERED, "sets"},
+		{GT_LEDGER_GRAPHS_FILTERED, "graphs"},
+		{GT_LEDGER_SYNCS_FILTERED, "waits"},
+		{GT_LEDGER_RANGES_FILTERED, "ranges"},
+	};
+	char filters[GT_METADATA_FILTERS];
+	const char *comma = "";
+
+	if (!gt_stats_filters(reading, filters))
+		return 0;
+	gt_show_line(out, "  filtered while recording (%s); sums and busy time are of the rest",
+		     filters);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		int64_t count = count_of(reading, rows[i].key);
+
+		if (!count)
+			continue;
+		fprintf(out, "%s%" PRId64 " %s", *comma ? comma : "  left out by filters: ", count,
+			rows[i].what);
+		comma = ", ";
+	}
+	if (*comma)
+		fputc('\n', out);
+	return 1 + (*comma != 0);
+}
+
 static size_t print_odd(const struct gt_model *model, FILE *out)
 {
 	const struct gt_odd *odd = &model->odd;
@@ -351,9 +388,17 @@ static size_t print_cut(const struct gt_reading *reading, FILE *out)
 	return (reading->doubt[0] != 0) + !reading->closed + reading->without_ledger;
 }
 
+bool gt_stats_filters(const struct gt_reading *reading, char ret_filters[GT_METADATA_FILTERS])
+{
+	return gt_header_text(&reading->header, "metadata", "filters", ret_filters,
+			      GT_METADATA_FILTERS) &&
+	       *ret_filters;
+}
+
 size_t gt_stats_reading_losses(const struct gt_reading *reading, FILE *out)
 {
-	return print_cut(reading, out) + print_ledger(reading, out) + print_removed(reading, out);
+	return print_cut(reading, out) + print_ledger(reading, out) + print_removed(reading, out) +
+	       print_filtered(reading, out);
 }
 
 static bool is_bearable(const struct gt_model *model, enum gt_ledger_key key, enum loss_kind kind)

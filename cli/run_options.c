@@ -4,6 +4,7 @@
  */
 #include "cli/run_options.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,10 @@
 #include "cli/start_at.h"
 #include "cli/words.h"
 #include "core/config.h"
+#include "core/schema/cuda_api.h"
+#include "core/window/capture_filter.h"
 #include "core/window/capture_plan.h"
+#include "core/window/glob.h"
 
 #define LINE_BYTES 4400
 
@@ -70,6 +74,61 @@ static bool fits_plan(enum gt_option_id id, const char *value, char *ret_wrong, 
 	return wrong < 0;
 }
 
+static bool is_called(const char *pattern, size_t length)
+{
+	for (enum gt_api_domain domain = 0; domain < GT_API_DOMAIN_COUNT_; domain++)
+		for (uint32_t cbid = 0; cbid < gt_cuda_api_end(domain); cbid++) {
+			const struct gt_cuda_api *api = gt_cuda_api_find(domain, cbid);
+			const char *name = api ? gt_cuda_api_name(api) : NULL;
+
+			if (name && gt_glob_has(pattern, length, name, strlen(name)))
+				return true;
+		}
+	return false;
+}
+
+/* A call that does not exist is a slip of the pen. */
+static bool fits_calls(const char *list, char *ret_wrong, size_t size)
+{
+	const char *rest = list, *pattern;
+	bool leaves_out;
+	size_t length;
+
+	while ((pattern = gt_capture_filter_next(&rest, &length, &leaves_out))) {
+		if (is_called(pattern, length))
+			continue;
+		snprintf(ret_wrong, size, "--calls=%s: no CUDA call is called '%.*s'", list,
+			 (int)length, pattern);
+		return false;
+	}
+	return true;
+}
+
+/* --kernels and the other lists of core/window/capture_filter.h. */
+static bool fits_filter(enum gt_option_id id, const char *value, char *ret_wrong, size_t size)
+{
+	struct gt_capture_filter filter = {0};
+
+	for (int i = 0; i < GT_CAPTURE_LISTS_; i++) {
+		if (strcmp(gt_options[id].name, gt_capture_lists[i]) != 0)
+			continue;
+		switch (gt_capture_filter_set(&filter, (enum gt_capture_list)i, value)) {
+		case 0:
+			return i != GT_CAPTURE_CALLS || fits_calls(value, ret_wrong, size);
+		case -ENAMETOOLONG:
+			snprintf(ret_wrong, size, "--%s: the list is longer than %d bytes",
+				 gt_options[id].name, GT_CAPTURE_LIST - 1);
+			return false;
+		default:
+			snprintf(ret_wrong, size,
+				 "--%s=%s: it takes patterns between commas, as *gemm* or !*fill*",
+				 gt_options[id].name, value);
+			return false;
+		}
+	}
+	return true;
+}
+
 char *gt_run_option_variable(const char *option, char *ret_wrong, size_t size)
 {
 	size_t length = strcspn(option, "=");
@@ -94,7 +153,8 @@ char *gt_run_option_variable(const char *option, char *ret_wrong, size_t size)
 		gt_config_explain((enum gt_option_id)id, source, value, ret_wrong, size);
 		return NULL;
 	}
-	if (!fits_plan((enum gt_option_id)id, value, ret_wrong, size))
+	if (!fits_plan((enum gt_option_id)id, value, ret_wrong, size) ||
+	    !fits_filter((enum gt_option_id)id, value, ret_wrong, size))
 		return NULL;
 	if (id == GT_CONFIG_START_AT &&
 	    !gt_start_at(value, moment, sizeof(moment), ret_wrong, size))

@@ -21,10 +21,11 @@
 enum gt_thread_counter {
 	GT_THREAD_CALLS_SEEN,
 	GT_THREAD_CALLS_NESTED,
-	GT_THREAD_CALLS_LOST,   /* ring full */
-	GT_THREAD_CALLS_LATE,   /* after the end of the process had begun */
-	GT_THREAD_CALLS_PASSED, /* before the recording began */
-	GT_THREAD_RANGES_LOST,  /* ring full */
+	GT_THREAD_CALLS_LOST,     /* ring full */
+	GT_THREAD_CALLS_LATE,     /* after the end of the process had begun */
+	GT_THREAD_CALLS_PASSED,   /* before the recording began */
+	GT_THREAD_RANGES_LOST,    /* ring full */
+	GT_THREAD_CALLS_FILTERED, /* --calls, --min-duration */
 	GT_THREAD_COUNTERS_
 };
 

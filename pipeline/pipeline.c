@@ -59,12 +59,15 @@ static int make_ranges(struct gt_pipeline *p)
 		.operators = gt_config_bool(&p->config, GT_CONFIG_PYTORCH),
 	};
 
+	p->filters.metadata = &p->metadata;
+	p->filters.ledger = &p->ledger;
 	p->outlet = (struct gt_outlet){
 		.output = &p->output,
 		.clock = &p->clock,
 		.has_cupti = &p->gpu.has_cupti,
 		.metadata = &p->metadata,
 		.ledger = &p->ledger,
+		.filters = gt_capture_filter_is_set(&p->filters.asked) ? &p->filters : NULL,
 	};
 	p->ranges = gt_ranges_new(&options);
 	return p->ranges ? 0 : -ENOMEM;
@@ -156,6 +159,7 @@ static void make_rings(struct gt_pipeline *p)
 		.samples = &p->samples,
 		.release = &p->release,
 		.metadata = &p->metadata,
+		.filter = &p->filters.asked,
 		.waits = gt_window_waits(&p->window),
 	};
 }

@@ -50,6 +50,7 @@ struct gt_pipeline {
 	struct gt_window window;
 	/* output */
 	struct gt_spooling spooling;
+	struct gt_filters filters; /* .asked is given */
 	struct gt_output output;
 	struct gt_outlet outlet;
 	/* ranges */

@@ -78,6 +78,7 @@ static void choose_stacks(struct gt_config *config, const char *trace)
 static void take_config(struct recovery *r, const char *folder)
 {
 	static char options[sizeof(r->spooled->metadata.options)]; /* the values stay in it */
+	char filters[sizeof(r->spooled->metadata.filters)];
 	struct gt_config *config = &r->pipeline.config;
 	const char *trace = gt_spool_view_header(&r->view)->trace;
 
@@ -85,6 +86,9 @@ static void take_config(struct recovery *r, const char *folder)
 	memcpy(options, r->spooled->metadata.options, sizeof(options));
 	END_TEXT(options);
 	take_options(config, options);
+	memcpy(filters, r->spooled->metadata.filters, sizeof(filters));
+	END_TEXT(filters);
+	gt_capture_filter_parse(filters, &r->pipeline.filters.asked);
 	gt_config_set(config, GT_CONFIG_MAX_SIZE, "1024G"); /* one file, whatever is in it */
 	choose_form(config, trace);
 	choose_stacks(config, trace);
@@ -110,6 +114,7 @@ static void take_metadata(struct recovery *r)
 	END_TEXT(metadata->graphs);
 	END_TEXT(metadata->hw_trace);
 	END_TEXT(metadata->window);
+	END_TEXT(metadata->filters);
 	END_TEXT(metadata->command);
 	END_TEXT(metadata->memory);
 	END_TEXT(metadata->seccomp);
@@ -287,6 +292,12 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+/* What was left out of the records of rings. */
+static const enum gt_ledger_key of_rings[] = {
+	GT_LEDGER_CALLS_OUTSIDE,   GT_LEDGER_CALLS_FILTERED_LATER, GT_LEDGER_RANGES_OUTSIDE,
+	GT_LEDGER_RANGES_FILTERED, GT_LEDGER_SAMPLES_OUTSIDE,
+};
+
 /* What only the process could count stays as it counted it. Whoever joins the two files counts what
  * is in them. */
 static void close_ledger(struct recovery *r)
@@ -299,9 +310,8 @@ static void close_ledger(struct recovery *r)
 
 	*ledger = r->spooled->ledger;
 	gt_losses_forget(ledger); /* the file tells them */
-	count[GT_LEDGER_CALLS_OUTSIDE] += here.count[GT_LEDGER_CALLS_OUTSIDE];
-	count[GT_LEDGER_RANGES_OUTSIDE] += here.count[GT_LEDGER_RANGES_OUTSIDE];
-	count[GT_LEDGER_SAMPLES_OUTSIDE] += here.count[GT_LEDGER_SAMPLES_OUTSIDE];
+	for (size_t i = 0; i < sizeof(of_rings) / sizeof(of_rings[0]); i++)
+		count[of_rings[i]] += here.count[of_rings[i]];
 	count_arrivals(r, ledger, &here);
 	/* calls that got their work may be forgotten: their records look as if they had none */
 	count[GT_LEDGER_OPS_UNLINKED] += smaller(r->records.read_unlinked, r->spooled->waiting);
@@ -313,6 +323,7 @@ static void close_ledger(struct recovery *r)
 	count[GT_LEDGER_CALLS_LOST_RING] = counters[GT_THREAD_CALLS_LOST];
 	count[GT_LEDGER_CALLS_LATE] = counters[GT_THREAD_CALLS_LATE];
 	count[GT_LEDGER_CALLS_PASSED] = counters[GT_THREAD_CALLS_PASSED];
+	count[GT_LEDGER_CALLS_FILTERED] = counters[GT_THREAD_CALLS_FILTERED];
 	count[GT_LEDGER_CALLS_SEEN] =
 		counters[GT_THREAD_CALLS_SEEN] + count[GT_LEDGER_CALLS_LOST_THREAD];
 	count[GT_LEDGER_RANGES_LOST] =
@@ -320,9 +331,7 @@ static void close_ledger(struct recovery *r)
 		r->records.ranges_lost + r->spooled->open_ranges;
 	count[GT_LEDGER_BUFFERS_UNREAD] = 0; /* they were read here */
 	leave_to_closed_files(r, count);
-	reported = count[GT_LEDGER_CALLS_RECEIVED] + count[GT_LEDGER_CALLS_NESTED] +
-		   count[GT_LEDGER_CALLS_LOST_RING] + count[GT_LEDGER_CALLS_LOST_THREAD] +
-		   count[GT_LEDGER_CALLS_LATE] + count[GT_LEDGER_CALLS_PASSED];
+	reported = gt_ledger_ended_calls(ledger);
 	count[GT_LEDGER_CALLS_OPEN] =
 		count[GT_LEDGER_CALLS_SEEN] > reported ? count[GT_LEDGER_CALLS_SEEN] - reported : 0;
 	count[GT_LEDGER_OPS_IN_FLIGHT] = calls.in_flight + r->pipeline.join.unexpected +

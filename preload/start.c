@@ -51,6 +51,22 @@ static void read_config(struct gt_config *config)
 			   "gputrace compress FILE");
 }
 
+/* What is wrong leaves out nothing. */
+static void read_filter(const struct gt_config *config, struct gt_capture_filter *filter)
+{
+	for (int i = 0; i < GT_CAPTURE_LISTS_; i++) {
+		const char *name = gt_capture_lists[i];
+		int id = gt_config_find(name, strlen(name));
+		const char *value = gt_config_text(config, (enum gt_option_id)id);
+
+		if (gt_capture_filter_set(filter, (enum gt_capture_list)i, value))
+			gt_log_say("'%s' is no value for %s: it takes patterns between commas, %d "
+				   "bytes at most; nothing is left out by it",
+				   value, gt_options[id].env, GT_CAPTURE_LIST - 1);
+	}
+	filter->min_duration = (uint64_t)gt_config_number(config, GT_CONFIG_MIN_DURATION);
+}
+
 static void fill_metadata(struct gt_metadata *metadata, const struct gt_config *config,
 			  const struct gt_clock *clock)
 {
@@ -116,6 +132,8 @@ static int start(struct gt_pipeline *p)
 		return -ECANCELED;
 	gt_clock_init(&p->clock);
 	fill_metadata(&p->metadata, &p->config, &p->clock);
+	read_filter(&p->config, &p->filters.asked);
+	gt_capture_filter_describe(&p->filters.asked, p->metadata.filters);
 	gt_window_plan(&p->window, &p->config, loaded, &p->clock, &p->metadata);
 	gt_budget_describe(&p->budget, &p->config, p->metadata.memory, sizeof(p->metadata.memory));
 	gt_log_verbose("memory limit: %s", *p->metadata.memory ? p->metadata.memory : "none");

@@ -210,15 +210,11 @@ void gt_events_complete_ledger(const struct gt_events *events, struct gt_ledger 
 		count[kind->received] = events->counted.count[kind->written] + count[kind->lost];
 		if (kind->untimed != GT_LEDGER_COUNT_)
 			count[kind->received] += count[kind->untimed];
-		if (kind->left_out != GT_LEDGER_COUNT_)
-			count[kind->received] += count[kind->left_out];
+		count[kind->received] += gt_ledger_left_out(ledger, kind);
 	}
 	if (!events->has_key[GT_LEDGER_CALLS_SEEN])
 		count[GT_LEDGER_CALLS_SEEN] =
-			count[GT_LEDGER_CALLS_RECEIVED] + count[GT_LEDGER_CALLS_NESTED] +
-			count[GT_LEDGER_CALLS_LOST_RING] + count[GT_LEDGER_CALLS_LOST_THREAD] +
-			count[GT_LEDGER_CALLS_LATE] + count[GT_LEDGER_CALLS_PASSED] +
-			count[GT_LEDGER_CALLS_OPEN];
+			gt_ledger_ended_calls(ledger) + count[GT_LEDGER_CALLS_OPEN];
 }
 
 static void count(struct gt_events *events, const struct gt_event *event)

@@ -79,9 +79,7 @@ static void balance(struct gt_ledger *ledger, const struct gt_losses *lost)
 		count[kind->received] -= gt_ledger_missing(ledger, kind) - lost->kinds[i];
 	}
 	gt_losses_count(lost, ledger);
-	reported = count[GT_LEDGER_CALLS_RECEIVED] + count[GT_LEDGER_CALLS_NESTED] +
-		   count[GT_LEDGER_CALLS_LOST_RING] + count[GT_LEDGER_CALLS_LOST_THREAD] +
-		   count[GT_LEDGER_CALLS_LATE] + count[GT_LEDGER_CALLS_PASSED];
+	reported = gt_ledger_ended_calls(ledger);
 	count[GT_LEDGER_CALLS_OPEN] =
 		count[GT_LEDGER_CALLS_SEEN] > reported ? count[GT_LEDGER_CALLS_SEEN] - reported : 0;
 	count[GT_LEDGER_CALLS_SEEN] = reported + count[GT_LEDGER_CALLS_OPEN];

@@ -65,6 +65,16 @@ static void print_head(const struct page *page, const char *title)
 	fputs("</h1>\n", page->out);
 }
 
+static bool is_filtered(const struct gt_job *job)
+{
+	char filters[GT_METADATA_FILTERS];
+
+	for (size_t i = 0; i < job->count; i++)
+		if (gt_stats_filters(&job->models[i].reading, filters))
+			return true;
+	return false;
+}
+
 static void print_card(const char *what, const char *value, FILE *out)
 {
 	fputs("<div class=\"card\"><b>", out);
@@ -98,7 +108,7 @@ static void print_summary(const struct page *page)
 		   gt_table_time((double)(page->last - page->first), text, sizeof(text)),
 		   page->out);
 	snprintf(text, sizeof(text), "%.1f %%", wall > 0 ? busy * 100 / wall : 0);
-	print_card("GPU busy", text, page->out);
+	print_card(is_filtered(page->job) ? "GPU busy (filtered)" : "GPU busy", text, page->out);
 	snprintf(text, sizeof(text), "%" PRIu64, ops);
 	print_card("GPU operations", text, page->out);
 	snprintf(text, sizeof(text), "%" PRIu64, calls);

@@ -282,8 +282,9 @@ static void check_received(struct gt_verify *v, const struct gt_ledger_kind *kin
 
 	if (kind->untimed != GT_LEDGER_COUNT_)
 		missing -= gt_verify_count(v, kind->untimed);
-	if (kind->left_out != GT_LEDGER_COUNT_)
-		missing -= gt_verify_count(v, kind->left_out);
+	for (int i = 0; i < GT_LEDGER_LEFT_OUT_; i++)
+		if (kind->left_out[i] != GT_LEDGER_COUNT_)
+			missing -= gt_verify_count(v, kind->left_out[i]);
 	if (!has_book(v, kind->received))
 		return;
 	if (missing < 0)
@@ -306,14 +307,12 @@ static void check_sums(struct gt_verify *v)
 					     ? GT_LEDGER_CALLS_RECEIVED
 					     : GT_LEDGER_CALLS_WRITTEN;
 	int64_t seen = gt_verify_count(v, GT_LEDGER_CALLS_SEEN);
-	int64_t reported = gt_verify_count(v, arrived) +
-			   gt_verify_count(v, GT_LEDGER_CALLS_NESTED) +
-			   gt_verify_count(v, GT_LEDGER_CALLS_LOST_RING) +
-			   gt_verify_count(v, GT_LEDGER_CALLS_LOST_THREAD) +
-			   gt_verify_count(v, GT_LEDGER_CALLS_LATE) +
-			   gt_verify_count(v, GT_LEDGER_CALLS_PASSED) +
-			   gt_verify_count(v, GT_LEDGER_CALLS_OPEN);
+	int64_t reported = gt_verify_count(v, GT_LEDGER_CALLS_OPEN);
 
+	for (int i = 0; i < GT_LEDGER_CALL_ENDS_; i++)
+		reported += gt_verify_count(v, gt_ledger_call_ends[i] == GT_LEDGER_CALLS_RECEIVED
+						       ? arrived
+						       : gt_ledger_call_ends[i]);
 	if (seen != reported)
 		gt_verify_find(v, GT_CHECK_LEDGER, 0,
 			       "ledger: of %" PRId64 " calls seen %" PRId64 " are accounted for",

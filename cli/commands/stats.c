@@ -162,6 +162,14 @@ static void print_window(const struct gt_device_use *use, char *out, size_t size
 			 gt_table_time((double)length, time, sizeof(time)));
 }
 
+/* Busy time that lacks what a filter left out is not that of the device. */
+static const char *filtered(const struct gt_model *model)
+{
+	char filters[GT_METADATA_FILTERS];
+
+	return gt_stats_filters(&model->reading, filters) ? " (filtered)" : "";
+}
+
 static void print_devices(const struct gt_job *job, const struct gt_filter *filter)
 {
 	struct gt_device_use *uses = NULL;
@@ -178,17 +186,17 @@ static void print_devices(const struct gt_job *job, const struct gt_filter *filt
 		if (use->count[GT_OP_GRAPH])
 			snprintf(graphs, sizeof(graphs), ", %" PRIu64 " whole graph%s",
 				 use->count[GT_OP_GRAPH], gt_plural(use->count[GT_OP_GRAPH]));
-		gt_show_line(stdout,
-			     "%s: busy %s of %s (%.1f %%)%s, %" PRIu64 " kernel%s, %" PRIu64
-			     " %s, %" PRIu64 " set%s%s%s%s",
-			     device, gt_table_time((double)use->busy, busy, sizeof(busy)),
-			     gt_table_time((double)length, span, sizeof(span)),
-			     length > 0 ? (double)use->busy * 100 / (double)length : 0.0, window,
-			     use->count[GT_OP_KERNEL], gt_plural(use->count[GT_OP_KERNEL]),
-			     use->count[GT_OP_COPY],
-			     use->count[GT_OP_COPY] == 1 ? "copy" : "copies", use->count[GT_OP_SET],
-			     gt_plural(use->count[GT_OP_SET]), graphs, *use->name ? ", " : "",
-			     use->name);
+		gt_show_line(
+			stdout,
+			"%s: busy %s%s of %s (%.1f %%)%s, %" PRIu64 " kernel%s, %" PRIu64
+			" %s, %" PRIu64 " set%s%s%s%s",
+			device, gt_table_time((double)use->busy, busy, sizeof(busy)),
+			filtered(use->model), gt_table_time((double)length, span, sizeof(span)),
+			length > 0 ? (double)use->busy * 100 / (double)length : 0.0, window,
+			use->count[GT_OP_KERNEL], gt_plural(use->count[GT_OP_KERNEL]),
+			use->count[GT_OP_COPY], use->count[GT_OP_COPY] == 1 ? "copy" : "copies",
+			use->count[GT_OP_SET], gt_plural(use->count[GT_OP_SET]), graphs,
+			*use->name ? ", " : "", use->name);
 	}
 	if (!count)
 		puts("no GPU work in this trace");

@@ -30,13 +30,16 @@ struct call_state {
 	struct gt_python_thread python_thread;
 };
 
-/* Beside the number of the source: new calls are not recorded, any more or yet. */
-#define CLOSED 0x80000000u
-#define PAUSED 0x40000000u
-#define NUMBER (PAUSED - 1)
+/* Beside the number of the source: new calls are not recorded, any more or yet, or some are not. */
+#define CLOSED   0x80000000u
+#define PAUSED   0x40000000u
+#define FILTERED 0x20000000u
+#define NUMBER   (FILTERED - 1)
 
 static uint32_t stack_depth;
 static uint64_t stack_threshold; /* ns; 0: each call has a stack */
+static uint64_t min_duration;    /* ns; 0: of no call */
+static struct gt_cuda_set filtered, droppable;
 static _Atomic uint32_t own_correlation;
 static _Atomic uint32_t source;
 static _Atomic uint32_t last_passed;
@@ -52,6 +55,20 @@ void gt_call_configure(uint32_t depth)
 void gt_call_set_stack_threshold(uint64_t ns)
 {
 	stack_threshold = ns;
+}
+
+void gt_call_set_filter(const struct gt_cuda_set *left_out, const struct gt_cuda_set *short_ones,
+			uint64_t ns)
+{
+	static const struct gt_cuda_set none;
+
+	filtered = *left_out;
+	droppable = *short_ones;
+	min_duration = ns;
+	if (memcmp(&filtered, &none, sizeof(none)) != 0)
+		atomic_fetch_or(&source, FILTERED);
+	else
+		atomic_fetch_and(&source, ~FILTERED);
 }
 
 void gt_call_close(void)
@@ -212,8 +229,9 @@ static void adopt_correlation(struct call_state *state, uint32_t correlation)
 	state->open->head.flags &= (uint16_t)~GT_CALL_OWN_ID;
 }
 
-/* Forgets what another source opened. CLOSED, PAUSED: a new call is not recorded; 0: it is. */
-static uint32_t look_at_source(struct call_state *state)
+/* Forgets what another source opened. CLOSED, PAUSED, FILTERED: this new call is not recorded; 0:
+ * it is. */
+static uint32_t look_at_source(struct call_state *state, enum gt_api_domain domain, uint32_t cbid)
 {
 	uint32_t now = atomic_load_explicit(&source, memory_order_relaxed);
 
@@ -222,6 +240,8 @@ static uint32_t look_at_source(struct call_state *state)
 	if (state->source != (now & NUMBER))
 		state->depth = 0;
 	state->source = now & NUMBER;
+	if (now & FILTERED && !gt_cuda_set_has(&filtered, domain, cbid))
+		now &= ~FILTERED;
 	return now & ~NUMBER;
 }
 
@@ -246,9 +266,11 @@ static void pass_call(struct gt_thread *thread, struct call_state *state, uint16
 	state->open = NULL;
 	state->passed = why & CLOSED ? 0 : cbid;
 	state->passed_domain = domain;
-	if (!(why & CLOSED))
+	if (why & PAUSED && !(why & CLOSED))
 		note_passed(state->correlation);
-	gt_thread_count(thread, why & CLOSED ? GT_THREAD_CALLS_LATE : GT_THREAD_CALLS_PASSED);
+	gt_thread_count(thread, why & CLOSED   ? GT_THREAD_CALLS_LATE
+				: why & PAUSED ? GT_THREAD_CALLS_PASSED
+					       : GT_THREAD_CALLS_FILTERED);
 }
 
 void gt_call_enter(enum gt_api_domain domain, uint32_t cbid, uint32_t correlation)
@@ -268,7 +290,7 @@ void gt_call_enter(enum gt_api_domain domain, uint32_t cbid, uint32_t correlatio
 	}
 	state = state_of(thread);
 	gt_thread_count(thread, GT_THREAD_CALLS_SEEN);
-	why_not = look_at_source(state);
+	why_not = look_at_source(state, domain, cbid);
 	if (is_nested(state, frame, correlation)) {
 		state->depth++;
 		adopt_correlation(state, correlation);
@@ -286,12 +308,27 @@ out:
 	errno = saved;
 }
 
+/* Known to be too short to be recorded. */
+static bool is_dropped(const struct gt_call_record *record)
+{
+	return record->end - record->start < min_duration &&
+	       !(record->head.flags & GT_CALL_CAPTURED) &&
+	       gt_cuda_set_has(&droppable, (enum gt_api_domain)record->domain, record->cbid);
+}
+
 static void commit_call(struct gt_thread *thread, struct call_state *state, int32_t result)
 {
 	struct gt_call_record *record = state->open;
 	size_t size;
 
 	record->end = gt_clock_now();
+	if (__builtin_expect(min_duration != 0, 0) && is_dropped(record)) {
+		if (record->head.flags & GT_CALL_TAGGED)
+			untag_call();
+		state->open = NULL;
+		gt_thread_count(thread, GT_THREAD_CALLS_FILTERED);
+		return;
+	}
 	if (__builtin_expect(stack_threshold != 0, 0) && !record->stack_key &&
 	    record->end - record->start >= stack_threshold)
 		capture_stack(state, record);

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "core/ring.h"
+#include "core/schema/cuda_api.h"
 #include "core/schema/event.h"
 
 struct gt_python_thread;
@@ -92,6 +93,12 @@ void gt_call_set_tags(void (*enter)(uint64_t id), void (*leave)(void));
 /* Only calls that take so long have a stack, captured at their end; and those that make graph
  * nodes. 0: all. Before the first call. */
 void gt_call_set_stack_threshold(uint64_t ns);
+
+/* Calls that are not recorded, only counted (GT_THREAD_CALLS_FILTERED): those of @left_out, and of
+ * @droppable those that take less than @min_duration ns; not if they make graph nodes. Both are
+ * copied. Before the first call. */
+void gt_call_set_filter(const struct gt_cuda_set *left_out, const struct gt_cuda_set *droppable,
+			uint64_t min_duration);
 
 /* Sets the start of the open call, CLOCK_MONOTONIC ns: for the call during which the session
  * started. */

@@ -47,8 +47,9 @@ enum gt_api_domain { GT_API_RUNTIME, GT_API_DRIVER, GT_API_DOMAIN_COUNT_ };
 /* The call that started a GPU operation: source of the flow and of "launched by". A copy in each
  * event, so that a writer may hold events back (to put a track in order) without lifetimes. */
 struct gt_launch {
-	bool known; /* false: the call is not in the trace, no flow */
-	bool first; /* the first operation of its call: the flow starts here */
+	bool known;    /* false: the call is not in the trace, no flow */
+	bool first;    /* the first operation of its call: the flow starts here */
+	bool left_out; /* the call is not in the trace, by a filter: there is no flow */
 	uint32_t tid;
 	uint64_t start;               /* 0: the call is in another file, there is no flow */
 	const struct gt_stack *stack; /* NULL: not captured */

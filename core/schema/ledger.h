@@ -40,18 +40,32 @@ struct gt_ledger_row {
 /* Names and meanings, indexed by enum gt_ledger_key. */
 extern const struct gt_ledger_row gt_ledger_rows[GT_LEDGER_COUNT_];
 
+#define GT_LEDGER_LEFT_OUT_ 2
+
 /* How one kind of event is counted from its arrival on. */
 struct gt_ledger_kind {
 	enum gt_ledger_key received, written;
-	enum gt_ledger_key untimed;  /* GT_LEDGER_COUNT_: none of them */
-	enum gt_ledger_key lost;     /* in GT_LEDGER_EVENTS_LOST_* */
-	enum gt_ledger_key left_out; /* by an option; GT_LEDGER_COUNT_: none of them */
+	enum gt_ledger_key untimed; /* GT_LEDGER_COUNT_: none of them */
+	enum gt_ledger_key lost;    /* in GT_LEDGER_EVENTS_LOST_* */
+	/* by an option: outside the window, by a filter; GT_LEDGER_COUNT_: none of them */
+	enum gt_ledger_key left_out[GT_LEDGER_LEFT_OUT_];
 };
 
 #define GT_LEDGER_KINDS_ 6
 
 /* The kinds whose arrival is counted: calls, kernels, memcpys, memsets, samples, whole graphs. */
 extern const struct gt_ledger_kind gt_ledger_kinds[GT_LEDGER_KINDS_];
+
+#define GT_LEDGER_CALL_ENDS_ 7
+
+/* What a call that was seen may have become, but open at the end. */
+extern const enum gt_ledger_key gt_ledger_call_ends[GT_LEDGER_CALL_ENDS_];
+
+/* The sum of these. */
+uint64_t gt_ledger_ended_calls(const struct gt_ledger *ledger);
+
+/* Events of a kind that options left out. */
+uint64_t gt_ledger_left_out(const struct gt_ledger *ledger, const struct gt_ledger_kind *kind);
 
 /* Events of a kind that arrived and are in the file, if without times, or left out by an option. */
 uint64_t gt_ledger_settled(const struct gt_ledger *ledger, const struct gt_ledger_kind *kind);

@@ -16,6 +16,7 @@
 
 #define GT_METADATA_DEVICES 64
 #define GT_METADATA_REASONS 8
+#define GT_METADATA_FILTERS 1600
 
 /* Members of the header's "segment", as segment.def lists them. */
 enum gt_segment_key {
@@ -62,6 +63,8 @@ struct gt_metadata {
 	char graphs[192];   /* --graphs, when not node: "whole", "off", "node: why"; else empty */
 	char hw_trace[192]; /* --hw-trace, when not off: "on", "off: why"; else empty */
 	char window[128];   /* what --delay, --start-at and --duration left; empty: everything */
+	char filters[GT_METADATA_FILTERS]; /* core/window/capture_filter.h; empty: all is recorded
+					    */
 	uint64_t window_begin; /* trace clock ns: what ended before is not written; 0: everything is
 				* written, UINT64_MAX: it has not begun */
 	uint64_t window_end;   /* calls that end later are not written; 0: it has not ended */

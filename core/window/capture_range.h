@@ -18,6 +18,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "core/window/glob.h"
+
 #define GT_CAPTURE_RANGE_NAME    256 /* bytes of a name, with its end */
 
 /* The domain of share/python/_gputrace/functions.py. */
@@ -88,26 +90,10 @@ static inline int gt_capture_range_parse(const char *text, struct gt_capture_ran
 	return rc;
 }
 
-/* Whether @text matches @pattern. Time: the product of their lengths at worst. */
+/* Whether @text matches @pattern. */
 static inline bool gt_capture_range_is_like(const char *pattern, const char *text, size_t length)
 {
-	const char *end = text + length, *star = NULL, *tried = NULL;
-
-	while (text < end) {
-		if (*pattern == '*') {
-			star = pattern++;
-			tried = text;
-		} else if (*pattern && (*pattern == '?' || *pattern == *text)) {
-			pattern++;
-			text++;
-		} else if (star) {
-			pattern = star + 1;
-			text = ++tried;
-		} else {
-			return false;
-		}
-	}
-	return !pattern[strspn(pattern, "*")];
+	return gt_glob_has(pattern, strlen(pattern), text, length);
 }
 
 /* Whether a range of this name, in the domain of this name (empty: the default one), is asked

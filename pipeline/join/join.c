@@ -41,7 +41,10 @@ static void count_launch(struct gt_call_join *join, const struct gt_call_effect 
 void gt_call_join_call(struct gt_call_join *join, const struct gt_event *event,
 		       const struct gt_call_effect *what)
 {
-	struct gt_launch launch = {.tid = event->tid, .start = event->start, .stack = event->stack};
+	struct gt_launch launch = {.tid = event->tid,
+				   .start = event->start,
+				   .stack = event->stack,
+				   .left_out = what->left_out};
 	struct gt_event call = *event;
 
 	if (what->expects)
@@ -52,7 +55,8 @@ void gt_call_join_call(struct gt_call_join *join, const struct gt_event *event,
 		gt_correlate_put(join->calls, event->correlation, &launch, what->expects,
 				 what->many);
 	call.api.op = launch.op;
-	gt_outlet_event(join->outlet, &call);
+	if (!what->left_out)
+		gt_outlet_event(join->outlet, &call);
 }
 
 void gt_call_join_call_outside(struct gt_call_join *join, const struct gt_event *event,
@@ -125,6 +129,10 @@ static void write_record(struct gt_call_join *join, struct gt_event *event,
 		gt_outlet_event(join->outlet, event);
 		return;
 	}
+	if (gt_outlet_leaves_out(join->outlet, event)) {
+		gt_ranges_left_out(join->ranges, event);
+		return;
+	}
 	if (found == GT_CORRELATE_UNKNOWN)
 		count_unlinked(join, event);
 	else if (linked && event->start + BEFORE_LAUNCH_NS < event->launch.start)
@@ -132,6 +140,8 @@ static void write_record(struct gt_call_join *join, struct gt_event *event,
 	gt_origins_fill(join->origins, event);
 	if (linked)
 		gt_ranges_operation(join->ranges, event);
+	if (event->launch.left_out)
+		event->launch.start = 0;
 	gt_outlet_event(join->outlet, event);
 }
 

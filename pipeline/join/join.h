@@ -46,6 +46,7 @@ struct gt_call_effect {
 	bool waits;         /* it returned when earlier GPU work had ended */
 	bool waits_for_all; /* ... of the whole device */
 	bool own_id;        /* its correlation id is not CUPTI's */
+	bool left_out;      /* it is not written, by a filter */
 };
 
 /* Makes all but what is given. @has_calls: calls are recorded, so that GPU operations wait for

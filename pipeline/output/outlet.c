@@ -81,10 +81,20 @@ static bool is_left_out(const struct gt_outlet *outlet, const struct gt_event *e
 	return true;
 }
 
+bool gt_outlet_leaves_out(struct gt_outlet *outlet, const struct gt_event *event)
+{
+	if (!gt_filters_leave_out(outlet->filters, event))
+		return false;
+	if (needs_file(outlet, event))
+		gt_outlet_open(outlet);
+	return true;
+}
+
 void gt_outlet_event(struct gt_outlet *outlet, const struct gt_event *event)
 {
 	if (is_left_out(outlet, event))
 		return;
+	gt_filters_see(outlet->filters, event);
 	if (event->end > outlet->newest)
 		outlet->newest = event->end;
 	if (!is_decided(outlet) && needs_file(outlet, event))

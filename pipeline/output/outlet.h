@@ -12,16 +12,18 @@
 
 #include "core/guest/clock.h"
 #include "core/schema/event.h"
+#include "pipeline/output/filters.h"
 #include "pipeline/output/output.h"
 #include "pipeline/output/waiting.h"
 
-/* The end of the pipeline. Given: the first five; the rest is zero at first. */
+/* The end of the pipeline. Given: the first six; the rest is zero at first. */
 struct gt_outlet {
 	struct gt_output *output;
 	const struct gt_clock *clock;       /* for notes */
 	const _Atomic bool *has_cupti;      /* GPU work is recorded: calls alone ask for no file */
 	const struct gt_metadata *metadata; /* its window */
 	struct gt_ledger *ledger;           /* counts what is outside */
+	struct gt_filters *filters;         /* NULL: none */
 	struct gt_waiting early; /* before the file: no GPU work has been asked for yet */
 	uint64_t newest;         /* trace ns of the latest end, for what has to be closed */
 };
@@ -32,6 +34,10 @@ void gt_outlet_fini(struct gt_outlet *outlet);
 /* Whether the event is outside the window: a call that is not wholly inside, as CUPTI may not have
  * recorded its work; else what ended before or began after. */
 bool gt_outlet_is_outside(const struct gt_outlet *outlet, const struct gt_event *event);
+
+/* Whether a filter leaves the event out, which is then counted; as if written it asks for a file.
+ */
+bool gt_outlet_leaves_out(struct gt_outlet *outlet, const struct gt_event *event);
 
 /* A whole event. Copied, or counted as lost. */
 void gt_outlet_event(struct gt_outlet *outlet, const struct gt_event *event);

@@ -159,10 +159,13 @@ static void unclaim(struct gt_ledger *claimed, const struct gt_ledger *removed)
 
 		if (kind->untimed != GT_LEDGER_COUNT_)
 			claimed->count[kind->received] -= removed->count[kind->untimed];
-		if (kind->left_out == GT_LEDGER_COUNT_)
-			continue;
-		claimed->count[kind->received] -= removed->count[kind->left_out];
-		claimed->count[kind->left_out] -= removed->count[kind->left_out];
+		claimed->count[kind->received] -= gt_ledger_left_out(removed, kind);
+		if (kind->received == GT_LEDGER_CALLS_RECEIVED)
+			claimed->count[GT_LEDGER_CALLS_SEEN] -= gt_ledger_left_out(removed, kind);
+		for (int k = 0; k < GT_LEDGER_LEFT_OUT_; k++)
+			if (kind->left_out[k] != GT_LEDGER_COUNT_)
+				claimed->count[kind->left_out[k]] -=
+					removed->count[kind->left_out[k]];
 	}
 }
 
@@ -225,8 +228,7 @@ static struct gt_ledger make_claim(const struct gt_output *output, const struct 
 		claim.count[kind->received] = written->count[kind->written];
 		if (kind->untimed != GT_LEDGER_COUNT_)
 			claim.count[kind->received] += claim.count[kind->untimed];
-		if (kind->left_out != GT_LEDGER_COUNT_)
-			claim.count[kind->received] += claim.count[kind->left_out];
+		claim.count[kind->received] += gt_ledger_left_out(&claim, kind);
 	}
 	claim.count[GT_LEDGER_CALLS_SEEN] = claim.count[GT_LEDGER_CALLS_RECEIVED];
 	return claim;

@@ -47,6 +47,7 @@ struct gt_range {
 	bool started;        /* by START: any thread may end it */
 	bool has_work;       /* something that starts GPU work was called inside */
 	bool settled;        /* its shadows are out */
+	bool left_out;       /* by a filter: only its place among the others counts */
 };
 
 /* The ranges of one thread. */

@@ -185,10 +185,10 @@ void gt_range_uncross(const struct gt_ranges *ranges, struct gt_range *range)
 {
 	struct gt_range *const top = gt_range_innermost(ranges, range->tid);
 
-	if (range->event.detached)
+	if (range->event.detached || range->left_out)
 		return;
 	for (struct gt_range *inner = top; inner && inner != range; inner = inner->below)
-		if (inner->event.is_operator)
+		if (inner->event.is_operator && !inner->left_out)
 			range->event.detached = true;
 	if (range->event.detached)
 		return;
@@ -199,7 +199,7 @@ void gt_range_uncross(const struct gt_ranges *ranges, struct gt_range *range)
 void gt_range_close(struct gt_ranges *ranges, struct gt_range *range, uint64_t end)
 {
 	gt_range_remove_from_thread(ranges, range);
-	ranges->open_count--;
+	ranges->open_count -= !range->left_out;
 	if (range->started)
 		remove_from_started(ranges, range);
 	range->end = end > range->start ? end : range->start;

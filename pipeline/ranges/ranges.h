@@ -56,6 +56,9 @@ void gt_ranges_launch(struct gt_ranges *ranges, struct gt_launch *launch, bool e
  * that the range had ended before the launch. */
 void gt_ranges_operation(struct gt_ranges *ranges, struct gt_event *event);
 
+/* A GPU operation that is not written, by a filter: no range waits for it or has it. */
+void gt_ranges_left_out(struct gt_ranges *ranges, const struct gt_event *event);
+
 /* All rings have been emptied: ends that were told by other threads than the starts can be
  * joined. */
 void gt_ranges_round(struct gt_ranges *ranges);

@@ -183,6 +183,15 @@ static uint64_t time_of(struct gt_ranges *ranges, uint64_t monotonic)
 	return gt_clock_from_monotonic(ranges->clock, monotonic);
 }
 
+/* It stays in the list of its thread, where others have their places by it. */
+static void filter(struct gt_ranges *ranges, struct gt_range *range)
+{
+	struct gt_event event = {.kind = GT_EVENT_RANGE, .range = range->event};
+
+	range->left_out = gt_outlet_leaves_out(ranges->outlet, &event);
+	ranges->open_count -= range->left_out;
+}
+
 static struct gt_range *begin(struct gt_ranges *ranges, const struct gt_nvtx_record *record)
 {
 	struct gt_range *range = gt_range_open(ranges, record->tid, time_of(ranges, record->time));
@@ -195,7 +204,8 @@ static struct gt_range *begin(struct gt_ranges *ranges, const struct gt_nvtx_rec
 	range->domain = record->domain;
 	range->key = record->id;
 	range->started = record->head.flags == GT_NVTX_START;
-	gt_range_steps_begin(&ranges->steps, range);
+	if (!gt_range_steps_begin(&ranges->steps, range))
+		filter(ranges, range);
 	return range;
 }
 
@@ -292,7 +302,8 @@ static void mark(struct gt_ranges *ranges, const struct gt_nvtx_record *record)
 
 	event.start = event.end = time_of(ranges, record->time);
 	describe(ranges, record, &event.range);
-	gt_outlet_event(ranges->outlet, &event);
+	if (!gt_outlet_leaves_out(ranges->outlet, &event))
+		gt_outlet_event(ranges->outlet, &event);
 }
 
 /* Told afterwards, with times of nvtxTimestampGet, which are ours. */
@@ -314,7 +325,8 @@ static void deferred(struct gt_ranges *ranges, const struct gt_nvtx_record *reco
 	event.range.detached = true;
 	if (event.end > event.start)
 		event.kind = GT_EVENT_RANGE;
-	gt_outlet_event(ranges->outlet, &event);
+	if (!gt_outlet_leaves_out(ranges->outlet, &event))
+		gt_outlet_event(ranges->outlet, &event);
 }
 
 /* ---- counters ---- */

@@ -38,7 +38,7 @@ static void find_operator(struct gt_ranges *ranges, struct gt_range *range,
 	bool backward = false;
 
 	for (uint32_t i = 0; range && i < GT_RANGE_CHAIN_MAX; i++) {
-		if (range->event.is_operator && !launch->op)
+		if (range->event.is_operator && !range->left_out && !launch->op)
 			launch->op = range->event.id;
 		if (range->event.has_sequence && !numbered)
 			numbered = &range->event;
@@ -47,6 +47,12 @@ static void find_operator(struct gt_ranges *ranges, struct gt_range *range,
 	}
 	if (numbered)
 		tie_backward(ranges, launch, numbered->sequence, backward);
+}
+
+/* Operations are shown inside it, and it on their streams. */
+static bool is_shown(const struct gt_range *range)
+{
+	return !range->event.is_operator && !range->left_out;
 }
 
 static void expect_work(struct gt_range *range, bool will_be_reported)
@@ -62,14 +68,14 @@ void gt_ranges_launch(struct gt_ranges *ranges, struct gt_launch *launch, bool e
 	struct gt_range *range = gt_range_innermost(ranges, launch->tid);
 
 	find_operator(ranges, range, launch);
-	while (range && range->event.is_operator)
+	while (range && !is_shown(range))
 		range = gt_range_outer(ranges, range);
 	if (!range)
 		return;
 	launch->nvtx = range->label;
 	launch->range = range->event.id;
 	for (uint32_t i = 0; expects && range && i < GT_RANGE_CHAIN_MAX; i++) {
-		if (!range->end && !range->event.is_operator)
+		if (!range->end && is_shown(range))
 			expect_work(range, recorded);
 		range = gt_range_outer(ranges, range);
 	}
@@ -131,13 +137,26 @@ void gt_ranges_operation(struct gt_ranges *ranges, struct gt_event *event)
 		event->launch.nvtx = NULL;
 	for (uint32_t i = 0; range && i < GT_RANGE_CHAIN_MAX; i++) {
 		/* an outer one may have been closed before the launch */
-		if (!range->event.is_operator && was_open(range, event->launch.start)) {
+		if (is_shown(range) && was_open(range, event->launch.start)) {
 			if (innermost)
 				event->launch.nvtx = range->label;
 			innermost = false;
 			if (!range->settled)
 				cover(ranges, range, event);
 		}
+		range = gt_range_outer(ranges, range);
+	}
+}
+
+void gt_ranges_left_out(struct gt_ranges *ranges, const struct gt_event *event)
+{
+	struct gt_range *range = event->launch.range && event->launch.first
+					 ? gt_range_find(ranges, event->launch.range)
+					 : NULL;
+
+	for (uint32_t i = 0; range && i < GT_RANGE_CHAIN_MAX; i++) {
+		if (range->pending && was_open(range, event->launch.start))
+			range->pending--;
 		range = gt_range_outer(ranges, range);
 	}
 }
@@ -214,7 +233,7 @@ static void cut(struct gt_ranges *ranges, struct gt_range *range)
 static void cut_thread(struct gt_ranges *ranges, const struct gt_range_thread *thread)
 {
 	for (struct gt_range *range = thread->open; range; range = range->below)
-		if (!range->started)
+		if (!range->started && !range->left_out)
 			cut(ranges, range);
 }
 
@@ -224,7 +243,8 @@ void gt_ranges_cut(struct gt_ranges *ranges)
 		for (struct gt_range_thread *t = ranges->threads[i]; t; t = t->next)
 			cut_thread(ranges, t);
 		for (struct gt_range *range = ranges->started[i]; range; range = range->chain)
-			cut(ranges, range);
+			if (!range->left_out)
+				cut(ranges, range);
 	}
 	while (ranges->closed_first)
 		settle(ranges, &ranges->closed_first);

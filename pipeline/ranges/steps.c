@@ -66,15 +66,16 @@ static bool is_in_step(const struct gt_range *range)
 	return false;
 }
 
-void gt_range_steps_begin(struct gt_range_steps *steps, struct gt_range *range)
+bool gt_range_steps_begin(struct gt_range_steps *steps, struct gt_range *range)
 {
 	char text[48];
 	size_t n;
 
 	if (!is_step(steps, range) || is_in_step(range))
-		return;
+		return false;
 	n = gt_text_format(text, sizeof(text), STEP "%lu", (unsigned long)steps->count++);
 	range->event.name = gt_intern_get(steps->strings, text, n);
+	return true;
 }
 
 void gt_range_steps_end(struct gt_range_steps *steps, const struct gt_range *range)

@@ -5,6 +5,7 @@
 #ifndef GT_PIPELINE_RANGES_STEPS_H
 #define GT_PIPELINE_RANGES_STEPS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/intern.h"
@@ -27,8 +28,8 @@ struct gt_range_steps {
 	} seen[GT_RANGE_CANDIDATES];
 };
 
-/* A range that begins is renamed if it is a step; its label is not. */
-void gt_range_steps_begin(struct gt_range_steps *steps, struct gt_range *range);
+/* A range that begins is renamed if it is a step, which is returned; its label is not. */
+bool gt_range_steps_begin(struct gt_range_steps *steps, struct gt_range *range);
 
 /* A range is over. */
 void gt_range_steps_end(struct gt_range_steps *steps, const struct gt_range *range);

@@ -106,7 +106,12 @@ void gt_calls_take(struct gt_calls *calls, const struct gt_call_record *record)
 		gt_call_join_call_outside(calls->join, &event, &what);
 		return;
 	}
-	if (calls->lane)
+	what.left_out = gt_outlet_leaves_out(calls->join->outlet, &event);
+	if (enqueues && gt_filters_has_gpu(calls->join->outlet->filters)) {
+		gt_outlet_open(calls->join->outlet);
+		event.api.enqueues = false; /* what it starts may not be there to show the stack */
+	}
+	if (calls->lane && !what.left_out)
 		gt_stack_lane_call(calls->lane, &event);
 	gt_call_join_call(calls->join, &event, &what);
 }

@@ -9,8 +9,10 @@
 #include "collectors/nvtx/record.h"
 #include "collectors/trigger/trigger.h"
 #include "core/config.h"
+#include "core/schema/cuda_api.h"
 #include "core/schema/metadata.h"
 #include "core/thread.h"
+#include "core/window/capture_filter.h"
 #include "pipeline/join/join.h"
 #include "pipeline/ranges/ranges.h"
 #include "pipeline/sources/calls.h"
@@ -140,6 +142,35 @@ static uint64_t drain(void *part)
 	return count;
 }
 
+/* Of what a call starts a record will come, which looks for the call: it is recorded all the same,
+ * and left out when it is written (calls.c). With --sync there are more of these. */
+static bool is_awaited(const struct gt_rings *rings, const struct gt_cuda_api *api)
+{
+	return api->flags & GT_CUDA_ENQUEUES ||
+	       (gt_config_bool(rings->config, GT_CONFIG_SYNC) && api->class != GT_CUDA_ALLOC &&
+		api->class != GT_CUDA_FREE);
+}
+
+/* What need not be recorded is not, which costs the least. */
+static void filter_calls(const struct gt_rings *rings)
+{
+	const struct gt_capture_filter *asked = rings->filter;
+	struct gt_cuda_set left_out = {0}, droppable = {0};
+
+	for (enum gt_api_domain domain = 0; domain < GT_API_DOMAIN_COUNT_; domain++)
+		for (uint32_t cbid = 0; cbid < gt_cuda_api_end(domain); cbid++) {
+			const struct gt_cuda_api *api = gt_cuda_api_find(domain, cbid);
+			const char *name = api ? gt_cuda_api_name(api) : NULL;
+
+			if (!api || is_awaited(rings, api))
+				continue;
+			gt_cuda_set_add(&droppable, domain, cbid);
+			if (!gt_capture_filter_keeps(asked, GT_CAPTURE_CALLS, &name, 1))
+				gt_cuda_set_add(&left_out, domain, cbid);
+		}
+	gt_call_set_filter(&left_out, &droppable, asked->min_duration);
+}
+
 /* Half of --max-memory is the rings', half the activity buffers' (collectors/cupti/cupti.c). */
 static int start(void *part)
 {
@@ -153,6 +184,7 @@ static int start(void *part)
 	};
 
 	gt_call_pause(rings->waits);
+	filter_calls(rings);
 	return gt_threads_start(&limits);
 }
 
@@ -207,13 +239,10 @@ static void count_calls(void *part, struct gt_ledger *ledger)
 	count[GT_LEDGER_CALLS_LOST_THREAD] = gt_threads_refused();
 	count[GT_LEDGER_CALLS_LATE] = gt_threads_sum(GT_THREAD_CALLS_LATE);
 	count[GT_LEDGER_CALLS_PASSED] = gt_threads_sum(GT_THREAD_CALLS_PASSED);
+	count[GT_LEDGER_CALLS_FILTERED] = gt_threads_sum(GT_THREAD_CALLS_FILTERED);
 	count[GT_LEDGER_CALLS_SEEN] =
 		gt_threads_sum(GT_THREAD_CALLS_SEEN) + count[GT_LEDGER_CALLS_LOST_THREAD];
-	count[GT_LEDGER_CALLS_OPEN] = count[GT_LEDGER_CALLS_SEEN] - count[GT_LEDGER_CALLS_NESTED] -
-				      count[GT_LEDGER_CALLS_LOST_RING] -
-				      count[GT_LEDGER_CALLS_LOST_THREAD] -
-				      count[GT_LEDGER_CALLS_LATE] - count[GT_LEDGER_CALLS_PASSED] -
-				      count[GT_LEDGER_CALLS_RECEIVED];
+	count[GT_LEDGER_CALLS_OPEN] = count[GT_LEDGER_CALLS_SEEN] - gt_ledger_ended_calls(ledger);
 	if (rings->metadata->window_end && rings->metadata->window_number) {
 		count[GT_LEDGER_CALLS_SEEN] -= count[GT_LEDGER_CALLS_OPEN]; /* by the next one */
 		count[GT_LEDGER_CALLS_OPEN] = 0;

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 struct gt_calls;
+struct gt_capture_filter;
 struct gt_config;
 struct gt_metadata;
 struct gt_ranges;
@@ -25,7 +26,8 @@ struct gt_rings {
 	const struct gt_samples *samples;
 	const struct gt_release *release;
 	struct gt_metadata *metadata; /* its window */
-	bool waits;                   /* the window begins later: calls are not recorded yet */
+	const struct gt_capture_filter *filter;
+	bool waits; /* the window begins later: calls are not recorded yet */
 };
 
 #endif

@@ -337,7 +337,8 @@ def check_ledger(trace, failures):
     failures.equal("sum of calls", ledger["calls_seen"],
                    ledger["calls_received"] + ledger["calls_nested"]
                    + ledger["calls_lost_ring_full"] + ledger["calls_lost_no_thread"]
-                   + ledger["calls_after_exit"] + ledger["calls_passed"] + ledger["calls_open_at_end"])
+                   + ledger["calls_after_exit"] + ledger["calls_passed"] + ledger["calls_filtered"]
+                   + ledger["calls_open_at_end"])
 
 
 NO_STACK = "unknown (no call stack)"

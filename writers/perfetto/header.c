@@ -200,6 +200,7 @@ static void put_words(struct gt_proto *out, const struct gt_metadata *metadata)
 		{"graphs", metadata->graphs},
 		{"hw_trace", metadata->hw_trace},
 		{"window", metadata->window},
+		{"filters", metadata->filters},
 		{"unwinder", metadata->unwinder},
 		{"options", metadata->options},
 		{"memory", metadata->memory},
