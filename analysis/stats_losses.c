@@ -171,17 +171,27 @@ static bool is_same(const struct same_notes *a, const struct same_notes *b)
 	       !strcmp(behind_count(a->number), behind_count(b->number));
 }
 
+/* Without the stack of the note, which the trace shows. */
+static int shown_bytes(const char *text)
+{
+	const char *stack = strstr(text, ", \"stack\": ");
+
+	return (int)(stack ? (size_t)(stack - text) : strlen(text));
+}
+
 static void print_same(const struct gt_model *model, const struct same_notes *same, FILE *out)
 {
+	const char *behind = behind_count(same->number);
 	char sum[24] = "", times[40] = "";
+	int shown = shown_bytes(behind);
 
 	if (*same->number)
 		snprintf(sum, sizeof(sum), "%" PRIu64, same->sum);
 	if (same->times > 1)
 		snprintf(times, sizeof(times), " (%" PRIu64 " times)", same->times);
-	gt_show_line(out, "  %s %.*s%s%s%s", gt_model_name(model, same->name),
-		     (int)(same->number - same->text), same->text, sum, behind_count(same->number),
-		     times);
+	gt_show_line(out, "  %s %.*s%s%.*s%s%s", gt_model_name(model, same->name),
+		     (int)(same->number - same->text), same->text, sum, shown, behind,
+		     behind[shown] ? "}" : "", times);
 }
 
 static bool add_note(struct same_notes *lines, size_t *count, const struct same_notes *one)
@@ -214,6 +224,8 @@ static size_t print_notes(const struct gt_model *model, FILE *out)
 
 		if (!strcmp(gt_model_name(model, note->cause), "--keep"))
 			continue; /* see print_removed */
+		if (!strcmp(gt_model_name(model, note->name), "stall ended"))
+			continue; /* nothing is missing */
 		more += !add_note(lines, &count, &one);
 	}
 	for (size_t i = 0; i < count; i++)

@@ -20,6 +20,10 @@ struct correlate_entry {
 	uint32_t operations;  /* seen so far */
 	bool expects;
 	bool many;
+	bool aimed; /* as in struct gt_correlate_aim */
+	uint8_t domain;
+	uint16_t context, cbid;
+	uint64_t stream, symbol;
 	struct gt_launch launch;
 };
 
@@ -154,6 +158,59 @@ void gt_correlate_put(struct gt_correlate *table, uint32_t correlation,
 		.correlation = correlation, .expects = expects, .many = many, .launch = *launch};
 	entry->launch.known = true;
 	table->counts.in_flight += is_waiting(entry);
+}
+
+void gt_correlate_aim(struct gt_correlate *table, uint32_t correlation,
+		      const struct gt_correlate_aim *aim)
+{
+	struct correlate_entry *entry = slot_of(table->entries, table->size, correlation);
+
+	if (entry->correlation != correlation)
+		return;
+	entry->aimed = aim->aimed;
+	entry->domain = aim->domain;
+	entry->cbid = aim->cbid;
+	entry->context = aim->context;
+	entry->stream = aim->stream;
+	entry->symbol = aim->symbol;
+}
+
+static struct gt_correlate_aim aim_of(const struct correlate_entry *entry)
+{
+	return (struct gt_correlate_aim){.stream = entry->stream,
+					 .symbol = entry->symbol,
+					 .context = entry->context,
+					 .cbid = entry->cbid,
+					 .domain = entry->domain,
+					 .aimed = entry->aimed};
+}
+
+bool gt_correlate_aim_of(const struct gt_correlate *table, uint32_t correlation,
+			 struct gt_correlate_aim *ret_aim)
+{
+	const struct correlate_entry *entry = slot_of(table->entries, table->size, correlation);
+
+	if (!correlation || entry->correlation != correlation)
+		return false;
+	*ret_aim = aim_of(entry);
+	return true;
+}
+
+void gt_correlate_each_waiting(const struct gt_correlate *table,
+			       void (*found)(void *context,
+					     const struct gt_correlate_waiting *call),
+			       void *context)
+{
+	for (uint32_t i = 0; i < table->size; i++) {
+		const struct correlate_entry *entry = &table->entries[i];
+
+		if (is_waiting(entry) || (entry->correlation && entry->expects && entry->many))
+			found(context,
+			      &(struct gt_correlate_waiting){.operations = entry->operations,
+							     .many = entry->many,
+							     .launch = &entry->launch,
+							     .aim = aim_of(entry)});
+	}
 }
 
 /* Of a call that is not in the table any more. */

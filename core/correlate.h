@@ -18,7 +18,15 @@
 
 struct gt_correlate;
 
-/* @max_entries: power of two; the table grows up to it (64 bytes an entry). NULL: no memory. */
+/* Which call it was, and where it sent its work. */
+struct gt_correlate_aim {
+	uint64_t stream, symbol; /* as in struct gt_call_record */
+	uint16_t context, cbid;
+	uint8_t domain;
+	bool aimed; /* stream, symbol, context are known */
+};
+
+/* @max_entries: power of two; the table grows up to it (88 bytes an entry). NULL: no memory. */
 struct gt_correlate *gt_correlate_new(uint32_t max_entries);
 void gt_correlate_free(struct gt_correlate *table);
 
@@ -26,6 +34,14 @@ void gt_correlate_free(struct gt_correlate *table);
  * @expects: it starts GPU work, so it counts as in flight while no operation arrived. */
 void gt_correlate_put(struct gt_correlate *table, uint32_t correlation,
 		      const struct gt_launch *launch, bool expects, bool many);
+
+/* Remembers this of the call that was stored last. */
+void gt_correlate_aim(struct gt_correlate *table, uint32_t correlation,
+		      const struct gt_correlate_aim *aim);
+
+/* The same of a call in the table. False: it is not there. */
+bool gt_correlate_aim_of(const struct gt_correlate *table, uint32_t correlation,
+			 struct gt_correlate_aim *ret_aim);
 
 /* What the table knows of a call. */
 enum gt_correlate_found {
@@ -56,6 +72,20 @@ void gt_correlate_restore(struct gt_correlate *table, const struct gt_correlate_
 
 /* For recovery: takes over what a spool's table has evicted. */
 void gt_correlate_inherit(struct gt_correlate *table, const struct gt_spool_view *view);
+
+/* A call whose work may be under way. */
+struct gt_correlate_waiting {
+	uint32_t operations; /* that came; 0 unless it is one of many */
+	bool many;
+	const struct gt_launch *launch;
+	struct gt_correlate_aim aim;
+};
+
+/* Calls @found for each call that no operation came of, and each that may start many. */
+void gt_correlate_each_waiting(const struct gt_correlate *table,
+			       void (*found)(void *context,
+					     const struct gt_correlate_waiting *call),
+			       void *context);
 
 /* Counters of the table. */
 struct gt_correlate_counts {

@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #define GT_SPOOL_MAGIC   "gputrace spool\n"
-#define GT_SPOOL_VERSION 2u
+#define GT_SPOOL_VERSION 3u
 #define GT_SPOOL_PREFIX  "gputrace-"
 #define GT_SPOOL_SUFFIX  ".spool"
 

@@ -118,6 +118,7 @@ static bool work_once(struct gt_pipeline *p, uint64_t *ret_work)
 	*ret_work = gt_turn_round(p);
 	gt_turn_seccomp(p, true);
 	gt_collectors_check(drain.collectors, now);
+	gt_turn_watch(p, now);
 	if (!ask_sources(p, since, flushed))
 		return false;
 	let_go();

@@ -185,6 +185,18 @@ static void make_gpu(struct gt_pipeline *p, void (*watch_end)(void))
 	};
 }
 
+static void make_hang(struct gt_pipeline *p)
+{
+	p->hang = (struct gt_hang){
+		.config = &p->config,
+		.calls = &p->calls,
+		.names = &p->threads,
+		.demangle = p->stores.demangle,
+		.output = &p->output,
+		.flushing = gt_flusher_busy_ns,
+	};
+}
+
 /* In the order of their start: what CUPTI's callbacks need exists before it. */
 static void make_collectors(struct gt_pipeline *p)
 {
@@ -219,6 +231,7 @@ int gt_pipeline_init(struct gt_pipeline *p, void (*watch_end)(void))
 	make_calls(p);
 	make_rings(p);
 	make_gpu(p, watch_end);
+	make_hang(p);
 	make_collectors(p);
 	return 0;
 }

@@ -19,6 +19,7 @@
 #include "core/guest/seccomp.h"
 #include "core/schema/ledger.h"
 #include "core/schema/metadata.h"
+#include "pipeline/hang/hang.h"
 #include "pipeline/join/join.h"
 #include "pipeline/join/origins.h"
 #include "pipeline/output/outlet.h"
@@ -69,6 +70,8 @@ struct gt_pipeline {
 	struct gt_coexist coexist;
 	struct gt_frameworks frameworks;
 	struct gt_collectors collectors;
+	/* beside them */
+	struct gt_hang hang;
 	/* the turns of the drain thread: CLOCK_MONOTONIC ns */
 	uint64_t next_flush, next_clock;
 	enum gt_seccomp seccomp; /* as the metadata has it */

@@ -149,6 +149,11 @@ void gt_turn_window_ended(struct gt_pipeline *p, uint64_t now)
 	gt_release_buffers(&p->release); /* as above */
 }
 
+bool gt_turn_watch(struct gt_pipeline *p, uint64_t now)
+{
+	return gt_hang_watch(&p->hang, now);
+}
+
 /* CUPTI's hardware event system overwrites without a word what is not fetched in time. */
 static uint64_t flush_period(const struct gt_pipeline *p)
 {
@@ -211,6 +216,7 @@ void gt_turn_close(struct gt_pipeline *p)
 	gt_seccomp_check(); /* removing the spool is no common call */
 	gt_turn_seccomp(p, true);
 	gt_collectors_check(&p->collectors, gt_clock_now());
+	gt_hang_end(&p->hang, gt_clock_now());
 	gt_call_join_settle(&p->join, true);
 	gt_ranges_settle(p->ranges, true);
 	finish_events(p);

@@ -50,6 +50,9 @@ void gt_turn_window_ended(struct gt_pipeline *pipeline, uint64_t now);
  * window is waited for. */
 void gt_turn_close_window(struct gt_pipeline *pipeline);
 
+/* --watchdog. True: nothing has moved for that long, once for each stall. */
+bool gt_turn_watch(struct gt_pipeline *pipeline, uint64_t now);
+
 /* Is it time to ask the sources for what they hold back? Then the next time is set. */
 bool gt_turn_flush_is_due(struct gt_pipeline *pipeline, uint64_t now);
 

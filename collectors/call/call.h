@@ -28,6 +28,7 @@ enum gt_call_flag {
 	GT_CALL_OWN_ID = 8,   /* the correlation id is ours: no CUPTI record has it */
 	GT_CALL_TAGGED = 16,  /* it was pushed as external id: CUPTI reports its own id for it */
 	GT_CALL_EMPTY = 32,   /* it copies or sets no bytes: it starts no GPU work */
+	GT_CALL_AIMED = 64,   /* stream, symbol and context are set */
 };
 
 /* Ring record of a finished call (type GT_RECORD_CALL). A sample (GT_RECORD_SAMPLE,
@@ -42,9 +43,12 @@ struct gt_call_record {
 	uint32_t cbid;
 	int32_t result;
 	uint16_t python_count; /* Python frames after the addresses (collectors/python/python.h) */
-	uint16_t unused;
-	uint64_t start, end; /* CLOCK_MONOTONIC ns */
-	uint64_t stack_key;  /* 0: no stack */
+	uint16_t context;      /* GT_CALL_AIMED: CUPTI's id, its low bits */
+	uint64_t start, end;   /* CLOCK_MONOTONIC ns */
+	uint64_t stack_key;    /* 0: no stack */
+	uint64_t stream;       /* GT_CALL_AIMED: the handle */
+	uint64_t symbol;       /* GT_CALL_AIMED: address of the kernel's mangled name, which may be
+				* unloaded by now; 0: no kernel */
 	uint64_t pcs[];
 };
 
@@ -114,6 +118,11 @@ void gt_call_mark_captured(void);
 /* The call that has just been entered copies or sets no bytes. Not if it is one inside another. */
 void gt_call_mark_empty(enum gt_api_domain domain, uint32_t cbid);
 
+/* The call that has just been entered concerns this stream, and launches the kernel whose name is
+ * at
+ * @symbol (0: none). Of calls inside each other the first one counts. */
+void gt_call_aim(uint64_t stream, uint64_t symbol, uint32_t context);
+
 /* True between _enter and _exit of a call of @thread, the calling thread, whose slot is the ring's
  * open one. @frame: an address in the caller's stack frame. */
 bool gt_call_is_open(const struct gt_thread *thread, uintptr_t frame);
@@ -129,6 +138,21 @@ struct gt_call_view {
 /* Any thread: of another, running thread it is already out of date. Async-signal-safe. False:
  * @thread has made no call. */
 bool gt_call_view(const struct gt_thread *thread, struct gt_call_view *ret_view);
+
+/* The call that a thread is inside of. */
+struct gt_call_under_way {
+	enum gt_api_domain domain;
+	uint32_t cbid;  /* 0: not known, the ring was full */
+	uint64_t start; /* CLOCK_MONOTONIC ns; 0: not known, as of a call outside the window */
+	bool aimed;     /* stream is set */
+	uint64_t stream;
+	const struct gt_call_record *record; /* its slot, for the stack; NULL: there is none */
+	uint16_t frame_count, python_count;  /* that it will have */
+};
+
+/* The call that @thread is inside of now; a thread of the tracer asks. False: none, or it came or
+ * went meanwhile. What is long under way is read as it is. */
+bool gt_call_find_under_way(const struct gt_thread *thread, struct gt_call_under_way *ret_call);
 
 /* Whether a thread whose stack pointer is @sp is inside a recorded call. */
 static inline bool gt_call_view_is_inside(const struct gt_call_view *view, uint64_t sp)

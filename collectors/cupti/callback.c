@@ -10,6 +10,7 @@
 #include "collectors/cupti/graph_nodes.h"
 #include "collectors/cupti/internal.h"
 #include "collectors/cupti/library/extents.h"
+#include "collectors/cupti/library/streams.h"
 #include "collectors/cupti/notice.h"
 #include "collectors/cupti/relay.h"
 #include "collectors/trigger/trigger.h"
@@ -65,7 +66,12 @@ static bool is_recorded(enum gt_api_domain domain, uint32_t cbid)
 
 static void enter(enum gt_api_domain domain, uint32_t cbid, const CUpti_CallbackData *data)
 {
+	struct gt_cupti_stream stream;
+
 	gt_call_enter(domain, cbid, data->correlationId);
+	if (gt_cupti_stream_of(domain, cbid, data->functionParams, &stream))
+		gt_call_aim(stream.handle, stream.is_launch ? (uint64_t)data->symbolName : 0,
+			    data->contextUid);
 	if (__builtin_expect(gt_cupti_is_of_nothing(domain, cbid, data->functionParams), 0))
 		gt_call_mark_empty(domain, cbid);
 }

@@ -37,7 +37,7 @@
 #define NEEDS_STDERR false
 #endif
 
-static bool has_own_table;
+static __thread bool has_own_table;
 
 /* One call: a table that is copied first would keep the program's files open until they are closed.
  */
@@ -149,6 +149,17 @@ enum gt_sample_where gt_sample_proc_parse(const char *text, uint64_t *ret_pc, ui
 	*ret_sp = value[0];
 	*ret_pc = value[1];
 	return GT_SAMPLE_WAITING;
+}
+
+bool gt_sample_proc_call(const char *text, uint32_t *ret_number, uint64_t *ret_argument)
+{
+	const char *p = text;
+	uint64_t number;
+
+	if (gt_text_parse_u64(text, &p, &number) || number > UINT32_MAX || *p++ != ' ')
+		return false;
+	*ret_number = (uint32_t)number;
+	return parse_hex(&p, ret_argument);
 }
 
 enum gt_sample_where gt_sample_proc_read(uint32_t tid, char text[GT_SAMPLE_TEXT], uint64_t *ret_pc,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * State of a thread of this process as the kernel reports it. The sampler's thread only.
+ * State of a thread of this process as the kernel reports it. Threads of the tracer.
  *
  * Files of /proc are opened without taking descriptors from the program: the sampler's thread has a
- * table of its own (Linux 5.9). Where the kernel refuses that, one file at a time is open in the
- * program's table, for microseconds, and none when that table is nearly full.
+ * table of its own (Linux 5.9). Where the kernel refuses that, and on other threads, one file at a
+ * time is open in the program's table, for microseconds, and none when that table is nearly full.
  */
 #ifndef GT_COLLECTORS_SAMPLER_PROC_H
 #define GT_COLLECTORS_SAMPLER_PROC_H
@@ -32,6 +32,10 @@ void gt_sample_proc_start(void);
  * run. */
 enum gt_sample_where gt_sample_proc_read(uint32_t tid, char text[GT_SAMPLE_TEXT], uint64_t *ret_pc,
 					 uint64_t *ret_sp);
+
+/* The system call that a waiting thread is in, and its first argument, from the kernel's text.
+ * False: it is in none. */
+bool gt_sample_proc_call(const char *text, uint32_t *ret_number, uint64_t *ret_argument);
 
 /* Whether the thread blocks @signal, or has a seccomp filter under which it may not return from its
  * handler; true when unknown. */

@@ -18,7 +18,6 @@
 #include "collectors/sampler/signal.h"
 #include "collectors/unwind/unwind.h"
 #include "core/guest/clock.h"
-#include "core/guest/forkgate.h"
 #include "core/guest/forkguard.h"
 #include "core/guest/futex.h"
 #include "core/guest/memory.h"
@@ -26,13 +25,10 @@
 #include "core/thread.h"
 
 /* Attempts at a thread that keeps waking up, before this sample is given up. */
-#define ATTEMPTS    3
-
-/* Threads with a smaller stack are not interrupted: a signal's frame and the handler need room. */
-#define SMALL_STACK (96u << 10)
+#define ATTEMPTS 3
 
 /* If a thread waits for a processor for at most this many rounds, its answer counts for all. */
-#define MISSED      64u
+#define MISSED   64u
 
 struct target {
 	struct gt_thread *thread; /* NULL: free */
@@ -133,23 +129,15 @@ static void sample_waiting(struct target *target, const struct gt_call_view *vie
 	count(&sampler.lost);
 }
 
-/* The stack of a coroutine, or of a thread, may be too small for a signal. */
-static bool has_room(const struct gt_call_view *view)
-{
-	return view->stack_high - view->stack_low >= SMALL_STACK &&
-	       view->frame >= view->stack_low && view->frame < view->stack_high;
-}
-
 static bool may_interrupt(const struct target *target, const struct gt_call_view *view)
 {
-	if (view->depth > 0 || !has_room(view) || gt_forkgate_is_closed() ||
-	    !atomic_load(&sampler.has_signal))
+	if (!atomic_load(&sampler.has_signal))
 		return false;
-	if (!gt_seccomp_permits(GT_SYS_tgkill) || !gt_sample_signal_is_ours()) {
+	if (!gt_sample_signal_is_usable()) {
 		atomic_store(&sampler.has_signal, false);
 		return false;
 	}
-	return !gt_sample_proc_blocks(target->tid, GT_SAMPLE_SIGNAL);
+	return gt_sample_signal_fits(target->tid, view);
 }
 
 /* The last check is right before the signal: a thread that fell asleep since the first one would be
@@ -386,6 +374,11 @@ void gt_sampler_stop(uint64_t timeout_ns)
 	while (!atomic_load(&sampler.finished) && (now = gt_clock_now()) < until)
 		gt_futex_wait(&sampler.finished, 0, until - now);
 	gt_sample_signal_stop();
+}
+
+bool gt_sampler_is_running(void)
+{
+	return atomic_load(&sampler.running);
 }
 
 struct gt_sampler_counts gt_sampler_count(void)

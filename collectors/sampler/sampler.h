@@ -40,7 +40,8 @@ void *gt_sampler_run(void *unused);
 /* Restores SIGURG and waits, at most @timeout_ns, until the thread has stopped. */
 void gt_sampler_stop(uint64_t timeout_ns);
 
-/* Any thread. */
+/* Whether it samples: the signal is its own then. Any thread, as the counts. */
+bool gt_sampler_is_running(void);
 struct gt_sampler_counts gt_sampler_count(void);
 
 #endif

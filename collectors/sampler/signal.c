@@ -11,11 +11,16 @@
 #include <unistd.h>
 
 #include "collectors/call/call.h"
+#include "collectors/sampler/proc.h"
 #include "core/guest/clock.h"
+#include "core/guest/forkgate.h"
 #include "core/guest/forkguard.h"
 #include "core/guest/peek.h"
 #include "core/guest/seccomp.h"
 #include "core/thread.h"
+
+/* Threads with a smaller stack are not interrupted: a signal's frame and the handler need room. */
+#define SMALL_STACK (96u << 10)
 
 static struct sigaction before;
 
@@ -93,6 +98,24 @@ bool gt_sample_signal_is_ours(void)
 
 	return sigaction(GT_SAMPLE_SIGNAL, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) &&
 	       now.sa_sigaction == on_signal;
+}
+
+bool gt_sample_signal_is_usable(void)
+{
+	return gt_seccomp_permits(GT_SYS_tgkill) && gt_sample_signal_is_ours();
+}
+
+/* The stack of a coroutine, or of a thread, may be too small for a signal. */
+static bool has_room(const struct gt_call_view *view)
+{
+	return view->stack_high - view->stack_low >= SMALL_STACK &&
+	       view->frame >= view->stack_low && view->frame < view->stack_high;
+}
+
+bool gt_sample_signal_fits(uint32_t tid, const struct gt_call_view *view)
+{
+	return !view->depth && has_room(view) && !gt_forkgate_is_closed() &&
+	       !gt_sample_proc_blocks(tid, GT_SAMPLE_SIGNAL);
 }
 
 static bool is_in_use(const struct sigaction *action)

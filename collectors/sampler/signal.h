@@ -50,6 +50,15 @@ bool gt_sample_signal_is_ours(void);
 /* Restores the previous action, if the handler is still installed. */
 void gt_sample_signal_stop(void);
 
+/* Whether it is, and may be used. */
+bool gt_sample_signal_is_usable(void);
+
+/* Whether the signal can do thread @tid no harm: it is outside of recorded calls, does not block
+ * it, has room for it on its own stack, and no fork is under way. That it runs, not waits, is for
+ * the caller to know. */
+struct gt_call_view;
+bool gt_sample_signal_fits(uint32_t tid, const struct gt_call_view *view);
+
 /* Copies the stack from slot->regs.sp on, up to the slot's size. [@low, @high): bounds of the
  * calling thread's own stack, which is read directly; 0, 0: by system calls. Async-signal-safe. */
 void gt_sample_copy_stack(struct gt_sample_slot *slot, uint64_t low, uint64_t high);

@@ -50,10 +50,13 @@ void gt_call_join_call(struct gt_call_join *join, const struct gt_event *event,
 	if (what->expects)
 		count_launch(join, what);
 	gt_unanswered_call(&join->unanswered, event, what);
+	gt_in_flight_call(&join->flight, event, what);
 	gt_ranges_launch(join->ranges, &launch, what->expects, *join->has_cupti);
 	if (!what->own_id)
 		gt_correlate_put(join->calls, event->correlation, &launch, what->expects,
 				 what->many);
+	if (!what->own_id && what->expects)
+		gt_correlate_aim(join->calls, event->correlation, &what->aim);
 	call.api.op = launch.op;
 	if (!what->left_out)
 		gt_outlet_event(join->outlet, &call);
@@ -64,6 +67,7 @@ void gt_call_join_call_outside(struct gt_call_join *join, const struct gt_event 
 {
 	struct gt_launch launch = {.tid = event->tid, .stack = event->stack};
 
+	gt_in_flight_call(&join->flight, event, what);
 	if (!what->own_id)
 		gt_correlate_put(join->calls, event->correlation, &launch, false, what->many);
 }
@@ -171,6 +175,7 @@ void gt_call_join_record(struct gt_call_join *join, const struct gt_event *event
 		leave_out(join, event->kind);
 	gt_unanswered_record(&join->unanswered);
 	found = link_launch(join, &record);
+	gt_in_flight_record(&join->flight, &record, join->calls);
 	if (found != GT_CORRELATE_UNKNOWN || !event->correlation || !join->has_calls) {
 		write_record(join, &record, found);
 	} else if (!gt_waiting_push(&join->unlinked, event)) {

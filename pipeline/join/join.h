@@ -13,6 +13,7 @@
 #include "core/correlate.h"
 #include "core/schema/event.h"
 #include "core/schema/ledger.h"
+#include "pipeline/join/in_flight.h"
 #include "pipeline/join/origins.h"
 #include "pipeline/join/ties.h"
 #include "pipeline/join/unanswered.h"
@@ -32,6 +33,7 @@ struct gt_call_join {
 	struct gt_waiting unlinked; /* records whose call has not returned yet */
 	struct gt_ties ties;
 	struct gt_unanswered unanswered;
+	struct gt_in_flight flight;
 	uint64_t unexpected;    /* launches that no record can be joined to */
 	bool leaves_out_graphs; /* --graphs=off: records of whole graphs are only counted */
 	bool in_gap; /* records of launches go to another tool: pipeline/sources/coexist.h */
@@ -47,6 +49,8 @@ struct gt_call_effect {
 	bool waits_for_all; /* ... of the whole device */
 	bool own_id;        /* its correlation id is not CUPTI's */
 	bool left_out;      /* it is not written, by a filter */
+	bool is_query;      /* it only asks, as cudaEventQuery: no progress of the program */
+	struct gt_correlate_aim aim;
 };
 
 /* Makes all but what is given. @has_calls: calls are recorded, so that GPU operations wait for

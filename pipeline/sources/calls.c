@@ -54,8 +54,8 @@ static const struct gt_string *find_name(struct gt_calls *calls, enum gt_api_dom
 	return gt_intern_cstr(calls->strings, text);
 }
 
-static const struct gt_string *call_name(struct gt_calls *calls, enum gt_api_domain domain,
-					 uint32_t cbid)
+const struct gt_string *gt_calls_name(struct gt_calls *calls, enum gt_api_domain domain,
+				      uint32_t cbid)
 {
 	const struct gt_string **slot;
 
@@ -65,6 +65,20 @@ static const struct gt_string *call_name(struct gt_calls *calls, enum gt_api_dom
 	if (!*slot)
 		*slot = find_name(calls, domain, cbid);
 	return *slot;
+}
+
+static struct gt_correlate_aim aim_of(const struct gt_call_record *record)
+{
+	struct gt_correlate_aim aim = {.cbid = (uint16_t)record->cbid,
+				       .domain = (uint8_t)record->domain};
+
+	if (!(record->head.flags & GT_CALL_AIMED))
+		return aim;
+	aim.aimed = true;
+	aim.stream = record->stream;
+	aim.symbol = record->symbol;
+	aim.context = record->context;
+	return aim;
 }
 
 void gt_calls_take(struct gt_calls *calls, const struct gt_call_record *record)
@@ -88,7 +102,7 @@ void gt_calls_take(struct gt_calls *calls, const struct gt_call_record *record)
 		.cbid = record->cbid,
 		.result = record->result,
 		.enqueues = enqueues,
-		.name = call_name(calls, domain, record->cbid),
+		.name = gt_calls_name(calls, domain, record->cbid),
 	};
 	gt_ledger_add(calls->ledger, GT_LEDGER_CALLS_RECEIVED, 1);
 	gt_thread_names_see(calls->threads, record->tid, record->start);
@@ -100,6 +114,8 @@ void gt_calls_take(struct gt_calls *calls, const struct gt_call_record *record)
 		.waits_for_all = api && api->flags & GT_CUDA_WAITS_FOR_ALL && record->result == 0,
 		.own_id =
 			(record->head.flags & (GT_CALL_OWN_ID | GT_CALL_TAGGED)) == GT_CALL_OWN_ID,
+		.is_query = api && !(api->flags & GT_CUDA_DEFAULT),
+		.aim = aim_of(record),
 	};
 	if (gt_outlet_is_outside(calls->join->outlet, &event)) {
 		gt_ledger_add(calls->ledger, GT_LEDGER_CALLS_OUTSIDE, 1);

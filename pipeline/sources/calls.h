@@ -40,6 +40,10 @@ struct gt_calls {
 /* One finished call; recovery reads rings by itself. */
 void gt_calls_take(struct gt_calls *calls, const struct gt_call_record *record);
 
+/* The name of a call, without the version that CUPTI puts behind it. Never NULL. */
+const struct gt_string *gt_calls_name(struct gt_calls *calls, enum gt_api_domain domain,
+				      uint32_t cbid);
+
 /* All calls of the thread have been taken: it is gone. */
 void gt_calls_thread_ended(struct gt_calls *calls, uint32_t tid);
 

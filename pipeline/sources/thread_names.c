@@ -12,7 +12,7 @@
 #include "pipeline/ranges/ranges.h"
 
 /* As the kernel has it; the program may have told NVTX a better one. */
-static const struct gt_string *find_name(struct gt_thread_names *names, uint32_t tid)
+const struct gt_string *gt_thread_names_find(struct gt_thread_names *names, uint32_t tid)
 {
 	const struct gt_string *reported = gt_ranges_thread_name(names->ranges, tid);
 	char path[64], name[64];
@@ -38,6 +38,6 @@ void gt_thread_names_see(struct gt_thread_names *names, uint32_t tid, uint64_t t
 		return;
 	*written = tid;
 	event.start = event.end = gt_clock_from_monotonic(names->clock, time);
-	event.thread.name = find_name(names, tid);
+	event.thread.name = gt_thread_names_find(names, tid);
 	gt_outlet_event(names->outlet, &event);
 }

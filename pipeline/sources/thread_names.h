@@ -12,6 +12,7 @@ struct gt_clock;
 struct gt_intern;
 struct gt_outlet;
 struct gt_ranges;
+struct gt_string;
 
 #define GT_THREAD_NAMES 1024u
 
@@ -24,6 +25,9 @@ struct gt_thread_names {
 	uint32_t written[GT_THREAD_NAMES]; /* threads whose names are in the trace; one that had
 					    * to make room is only named again */
 };
+
+/* The name that the program has given, or the kernel has. Never NULL. */
+const struct gt_string *gt_thread_names_find(struct gt_thread_names *names, uint32_t tid);
 
 /* A record of thread @tid. @time: monotonic. What is recovered later has no time of its own. */
 void gt_thread_names_see(struct gt_thread_names *names, uint32_t tid, uint64_t time);

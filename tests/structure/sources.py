@@ -25,7 +25,7 @@ GUEST_CORE = {"core", "core/control", "core/elf", "core/guest", "core/json", "co
 COLLECTORS = {f"collectors/{name}" for name in
               ("call", "cupti", "cupti/library", "cupti/memory", "cupti/records", "nvtx", "python", "sampler", "symbols",
                "trigger", "unwind")}
-PIPELINE = {f"pipeline/{name}" for name in ("join", "output", "ranges", "replay", "sources", "spool")}
+PIPELINE = {f"pipeline/{name}" for name in ("hang", "join", "output", "ranges", "replay", "sources", "spool")}
 READERS = {"readers", "readers/chrome", "readers/perfetto"}
 
 # The law (docs/ARCHITECTURE.md): what each folder may include besides itself. No circles.
@@ -55,9 +55,12 @@ MAY_INCLUDE = {
     "pipeline/spool": GUEST_CORE | {"collectors/cupti", "collectors/cupti/records", "collectors/symbols"},
     "pipeline/output": GUEST_CORE | {"collectors/call", "pipeline/spool", "writers"},
     "pipeline/ranges": GUEST_CORE | {"collectors/nvtx", "pipeline/output"},
-    "pipeline/join": GUEST_CORE | {"collectors/cupti", "pipeline/output", "pipeline/ranges"},
+    "pipeline/join": GUEST_CORE | {"collectors/cupti", "collectors/cupti/library", "pipeline/output", "pipeline/ranges"},
     "pipeline/sources": GUEST_CORE | COLLECTORS | {"pipeline/join", "pipeline/output",
                                                    "pipeline/ranges", "pipeline/spool"},
+    "pipeline/hang": GUEST_CORE | {"collectors/call", "collectors/cupti/library", "collectors/sampler",
+                                   "collectors/symbols", "collectors/unwind", "pipeline/join", "pipeline/output",
+                                   "pipeline/sources", "writers"},
     "pipeline/replay": GUEST_CORE | COLLECTORS | {"pipeline/join", "pipeline/ranges", "pipeline/sources",
                                                   "pipeline/spool"},
     "pipeline": GUEST_CORE | COLLECTORS | PIPELINE | {"writers"},

@@ -93,7 +93,7 @@ static bool read_bool(const char *name)
 
 static bool is_of_the_driver(const char *name)
 {
-	return !strncmp(name, "die:", 4) || !strcmp(name, "linger");
+	return !strncmp(name, "die:", 4) || !strcmp(name, "linger") || !strcmp(name, "slow_sync");
 }
 
 static void read_fault(char *word)

@@ -310,6 +310,15 @@ CUresult sim_cuCtxDisablePeerAccess(CUcontext context)
 	return sim_context_valid(context) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
+/* The fault slow_sync: spins, as a driver does that waits for the device. */
+static void linger(void)
+{
+	uint64_t until = sim_now() + atomic_exchange(&sim_options.slow_sync_ns, 0);
+
+	while (sim_now() < until)
+		__builtin_ia32_pause();
+}
+
 static CUresult synchronize(struct CUctx_st *context)
 {
 	struct sim_sync sync = {.kind = SIM_SYNC_CONTEXT,
@@ -321,6 +330,7 @@ static CUresult synchronize(struct CUctx_st *context)
 	sim_wait_until(atomic_load(&context->tail));
 	for (struct CUstream_st *s = context->streams; s; s = s->next)
 		sim_stream_wait_host(s);
+	linger();
 	sync.end = sim_now();
 	sim_client_synchronized(&sync);
 	return CUDA_SUCCESS;

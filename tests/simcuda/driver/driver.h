@@ -277,6 +277,7 @@ struct sim_options {
 	uint64_t die_after;
 	int die_how; /* 'a'bort, 'e'xit, 'k'ill, 's'egv */
 	uint64_t linger_in;
+	_Atomic uint64_t slow_sync_ns; /* the next wait for the device */
 };
 extern struct sim_options sim_options;
 void sim_options_read(void);

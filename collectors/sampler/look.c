@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See the header.
+ */
+#include "collectors/sampler/look.h"
+
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "collectors/call/call.h"
+#include "collectors/sampler/sample_record.h"
+#include "collectors/sampler/sampler.h"
+#include "collectors/sampler/signal.h"
+#include "collectors/unwind/unwind.h"
+#include "core/guest/clock.h"
+#include "core/guest/futex.h"
+#include "core/thread.h"
+
+#define ATTEMPTS  4         /* at a thread that keeps waking up */
+#define ANSWER_NS 20000000u /* a thread that is not scheduled answers later */
+#define NAP_NS    500000u
+
+static struct {
+	bool has_signal;
+	bool lent; /* a thread may still be filling the slot that it was asked with */
+	struct gt_sample_slot slot, asked;
+	_Alignas(8) char record[sizeof(struct gt_call_record) +
+				2 * GT_UNWIND_DEPTH * sizeof(uint64_t)];
+} work;
+
+/* While --sample-cpu is on, the signal and the threads' mailboxes are the sampler's. */
+void gt_look_begin(void)
+{
+	work.has_signal = !gt_sampler_is_running() && gt_sample_signal_start();
+}
+
+void gt_look_end(void)
+{
+	if (work.has_signal)
+		gt_sample_signal_stop();
+	work.has_signal = false;
+}
+
+static void nap(void)
+{
+	static _Atomic uint32_t never;
+
+	gt_futex_wait(&never, 0, NAP_NS);
+}
+
+static const struct gt_call_record *fill(struct gt_sample_slot *slot, uint32_t frames)
+{
+	struct gt_call_record *record = (struct gt_call_record *)(void *)work.record;
+
+	return gt_sample_record_fill(slot, frames, record) ? record : NULL;
+}
+
+static void peek_python(const struct gt_call_view *view)
+{
+	struct gt_sample_slot *slot = &work.slot;
+
+	slot->python_count =
+		gt_python_peek(view->python, &slot->window, GT_PYTHON_DEPTH, slot->python);
+}
+
+/* False: it has run meanwhile. */
+static bool read_waiting(uint32_t tid, const struct gt_call_view *view, const char *text,
+			 uint64_t pc, uint64_t sp)
+{
+	struct gt_sample_slot *slot = &work.slot;
+	char again[GT_SAMPLE_TEXT];
+
+	slot->time = gt_clock_now();
+	slot->regs = (struct gt_unwind_regs){.pc = pc, .sp = sp};
+	slot->has_fp = false;
+	slot->waiting = true;
+	gt_sample_copy_stack(slot, 0, 0);
+	peek_python(view);
+	return gt_sample_proc_read(tid, again, &pc, &sp) == GT_SAMPLE_WAITING &&
+	       !strcmp(text, again);
+}
+
+static bool take_back(struct gt_thread *thread)
+{
+	void *expected = &work.asked;
+
+	work.lent = !atomic_compare_exchange_strong(&thread->mailbox, &expected, NULL);
+	return !work.lent;
+}
+
+static bool is_answered(void)
+{
+	return atomic_load_explicit(&work.asked.state, memory_order_acquire) == GT_SAMPLE_FILLED;
+}
+
+/* False: it did not answer in time. */
+static bool ask(struct gt_thread *thread, uint32_t tid)
+{
+	uint64_t until = gt_clock_now() + ANSWER_NS;
+	void *expected = NULL;
+
+	if (work.lent && !is_answered())
+		return false;
+	atomic_store(&work.asked.state, GT_SAMPLE_ASKED);
+	if (!atomic_compare_exchange_strong(&thread->mailbox, &expected, &work.asked))
+		return false;
+	if (syscall(SYS_tgkill, getpid(), tid, GT_SAMPLE_SIGNAL)) {
+		take_back(thread);
+		return false;
+	}
+	while (!is_answered() && gt_clock_now() < until)
+		nap();
+	work.lent = false;
+	return is_answered() || (!take_back(thread) && is_answered());
+}
+
+/* Its Python frames are read while it runs if nothing better is to be had: the innermost ones may
+ * be of two moments. */
+static const struct gt_call_record *read_running(struct gt_thread *thread, uint32_t tid,
+						 const struct gt_call_view *view, uint32_t frames)
+{
+	struct gt_sample_slot *slot = &work.slot;
+
+	if (work.has_signal && gt_sample_signal_is_usable() && gt_sample_signal_fits(tid, view) &&
+	    ask(thread, tid) && !work.asked.inside)
+		return fill(&work.asked, frames);
+	if (view->depth)
+		return NULL; /* the call has its stack */
+	slot->words = 0;
+	slot->waiting = false;
+	slot->time = gt_clock_now();
+	peek_python(view);
+	return fill(slot, frames);
+}
+
+void gt_look_at(struct gt_thread *thread, uint32_t frames, struct gt_look *ret_look)
+{
+	uint32_t tid = __atomic_load_n(&thread->tid, __ATOMIC_RELAXED);
+	struct gt_call_view view;
+	char text[GT_SAMPLE_TEXT];
+	uint64_t pc, sp;
+
+	*ret_look = (struct gt_look){.where = GT_SAMPLE_UNKNOWN};
+	gt_call_view(thread, &view);
+	for (int i = 0; i < ATTEMPTS; i++) {
+		ret_look->where = gt_sample_proc_read(tid, text, &pc, &sp);
+		if (ret_look->where != GT_SAMPLE_WAITING)
+			break;
+		ret_look->has_call =
+			gt_sample_proc_call(text, &ret_look->system_call, &ret_look->argument);
+		if (frames && read_waiting(tid, &view, text, pc, sp)) {
+			ret_look->record = fill(&work.slot, frames);
+			return;
+		}
+	}
+	if (frames && ret_look->where == GT_SAMPLE_RUNNING)
+		ret_look->record = read_running(thread, tid, &view, frames);
+}

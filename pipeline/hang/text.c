@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The report as text for people, see report.h.
+ */
+#include <string.h>
+
+#include "core/guest/text.h"
+#include "core/intern.h"
+#include "core/json/event_text.h"
+#include "core/schema/metadata.h"
+#include "core/stack.h"
+#include "pipeline/hang/report.h"
+#include "pipeline/join/join.h"
+#include "pipeline/sources/calls.h"
+
+static void say(struct gt_json *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void say(struct gt_json *out, const char *format, ...)
+{
+	char text[GT_HANG_TEXT + 256];
+	va_list arguments;
+	size_t length;
+
+	va_start(arguments, format);
+	length = gt_text_vformat(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	for (size_t i = 0; i + 1 < length; i++) /* names come from the program */
+		for (size_t n = text[i] == '\n' ? 0 : gt_text_control(text + i); n; n--)
+			text[i + n - 1] = '?';
+	gt_json_raw(out, text, length);
+}
+
+static void put_stack(struct gt_json *out, const char *title, const struct gt_stack *stack)
+{
+	char frame[512];
+
+	if (!stack || !stack->count)
+		return;
+	say(out, "      %s\n", title);
+	for (uint32_t i = 0; i < stack->count; i++) {
+		gt_hang_frame_text(stack->frames[i], frame, sizeof(frame));
+		say(out, "        %s\n", frame);
+	}
+}
+
+static void put_head(const struct gt_hang_report *report, struct gt_json *out)
+{
+	const struct gt_metadata *metadata = report->hang->calls->join->outlet->metadata;
+	char idle[32];
+
+	gt_hang_age_text(report->idle, idle, sizeof(idle));
+	say(out, "process %u (%s)", metadata->pid, metadata->process);
+	if (metadata->has_rank)
+		say(out, ", rank %d", metadata->rank);
+	say(out, " on %s: no progress for %s\n%s\n", metadata->host, idle, report->text);
+}
+
+static void put_operation(const struct gt_hang_operation *operation, struct gt_json *out)
+{
+	char age[32];
+
+	gt_hang_age_text(operation->age, age, sizeof(age));
+	say(out, "    %s%s, launched %s ago by thread %u\n", operation->is_kernel ? "kernel " : "",
+	    operation->name->text, age, operation->tid);
+	if (operation->finished)
+		say(out, "      %u operations of this graph are done, perhaps all\n",
+		    operation->finished);
+	put_stack(out, "launched from:", operation->stack);
+}
+
+static void put_streams(const struct gt_hang_report *report, struct gt_json *out)
+{
+	char name[96], age[32];
+
+	if (!report->has_cupti)
+		say(out,
+		    "\nGPU work is not recorded (hooks only): what is in flight is not known\n");
+	else if (!report->stream_count)
+		say(out, "\nnothing is in flight on the GPU\n");
+	for (uint32_t i = 0; i < report->stream_count; i++) {
+		const struct gt_hang_stream *stream = &report->streams[i];
+
+		gt_hang_stream_text(stream, name, sizeof(name));
+		say(out, "\n%s: %lu in flight, oldest first\n", name, (unsigned long)stream->count);
+		for (uint32_t k = 0; k < stream->has; k++)
+			put_operation(&stream->operations[k], out);
+		if (stream->count > stream->has)
+			say(out, "    and %lu more\n",
+			    (unsigned long)(stream->count - stream->has));
+	}
+	if (report->streams_more)
+		say(out, "\nand more streams\n");
+	if (!report->flushing)
+		return;
+	gt_hang_age_text(report->flushing, age, sizeof(age));
+	say(out,
+	    "\nCUPTI's flush has not returned for %s: work may be done that is listed as in "
+	    "flight\n",
+	    age);
+}
+
+static void put_where(const struct gt_hang_thread *thread, struct gt_json *out)
+{
+	char age[32];
+
+	if (thread->call) {
+		say(out, "    in %s", thread->call->text);
+		gt_hang_age_text(thread->call_age, age, sizeof(age));
+		say(out, thread->call_age ? " for %s\n" : "%s\n", thread->call_age ? age : "");
+	} else if (thread->last_call) {
+		gt_hang_age_text(thread->last_age, age, sizeof(age));
+		say(out, "    in no CUDA call; the last one, %s, returned %s ago\n",
+		    thread->last_call->text, age);
+	} else {
+		say(out, "    in no CUDA call\n");
+	}
+	if (thread->system_call && thread->argument_is_descriptor)
+		say(out, "    waits in the system call %s of descriptor %lu\n", thread->system_call,
+		    (unsigned long)thread->argument);
+	else if (thread->system_call)
+		say(out, "    waits in the system call %s\n", thread->system_call);
+	else if (thread->where == GT_SAMPLE_RUNNING)
+		say(out, "    runs\n");
+}
+
+static void put_threads(const struct gt_hang_report *report, struct gt_json *out)
+{
+	for (uint32_t i = 0; i < report->thread_count; i++) {
+		const struct gt_hang_thread *thread = &report->threads[i];
+
+		say(out, "\nthread %u (%s)\n", thread->tid, thread->name->text);
+		put_where(thread, out);
+		put_stack(out, "at the entry of the call:", thread->call_stack);
+		put_stack(out, "now:", thread->stack);
+	}
+	if (report->threads_more)
+		say(out, "\nand %u more threads\n", report->threads_more);
+}
+
+void gt_hang_print_text(const struct gt_hang_report *report, struct gt_json *out)
+{
+	put_head(report, out);
+	put_streams(report, out);
+	put_threads(report, out);
+}

@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""--watchdog: each kind of hang is named rightly, with the line that is to blame; the program goes on and
+does what it does without the tracer; what is no hang is not reported."""
+
+import glob
+import os
+import re
+import tempfile
+import time
+import unittest
+
+import harness
+
+PROGRAM = harness.program("hang")
+SPIN_NS = 2000000000
+
+
+class Hang(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.out = os.path.join(self.folder, "out")
+        self.script = os.path.join(self.folder, "script")
+        with open(self.script, "w", encoding="ascii") as file:
+            file.write(f"_Z4spin* ns={SPIN_NS}\n")
+
+    def reports(self):
+        return sorted(glob.glob(os.path.join(self.out, "**", "*.hang*.txt"), recursive=True))
+
+    def has_report(self):
+        return bool(self.reports())
+
+    def go(self, way, *options, fault="", gated=False, condition=None, watchdog="700ms", cupti="130000"):
+        gates = [condition or self.has_report] if gated else []
+        env = harness.environment(SIMCUDA_SCRIPT=self.script)
+        traced = harness.run([PROGRAM, way], env=env, folder=self.out, fault=fault, gates=gates, cupti=cupti,
+                             options=("GPUTRACE_WATCHDOG=" + watchdog, "GPUTRACE_EXIT_TIMEOUT=2000") + options)
+        bare = harness.run([PROGRAM, way], gates=[lambda: True] * len(gates), cupti=cupti)
+        self.assertEqual(traced[:3], bare[:3])
+        self.assertEqual(traced.status, 3)
+        self.said = traced.said
+        self.path, = harness.traces(self.out)
+        self.assertEqual(harness.lint(self.path), "")
+        self.trace = harness.trace_file.Trace(self.path)
+        self.notes = [event for event in self.trace.events if event["name"] == "stall"]
+
+    def report(self):
+        """The first one; it says what the note in the trace and the line on stderr say."""
+        path = self.reports()[0]
+        self.assertTrue(path.startswith(self.path.removesuffix(".pt.trace.json")), path)
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        note, line = self.notes[0], self.said[0]
+        self.assertEqual(len(self.notes), len(self.said))
+        verdict = text.splitlines()[1]
+        self.assertEqual(note["args"]["what"], verdict)
+        self.assertIn(path, line)
+        self.assertIn(verdict[:200], line)
+        ended = [event for event in self.trace.events if event["name"] == "stall ended"]
+        self.assertEqual(len(ended), len(self.notes))
+        self.assertGreater(ended[0]["ts"], note["ts"])
+        return note["args"]["cause"], verdict, text
+
+    def check_frames(self, text, title, *functions):
+        """The functions follow each other in the stack behind the title."""
+        self.assertIn(title, text)
+        stack = text[text.index(title):].split("\n\n")[0]
+        at = -1
+        for function in functions:
+            self.assertIn("        " + function + " (", stack)
+            self.assertGreater(stack.index("        " + function + " ("), at)
+            at = stack.index("        " + function + " (")
+
+    def test_kernel(self):
+        for way in ("kernel", "first"):
+            with self.subTest(way=way):
+                self.setUp()
+                self.go(way)
+                cause, verdict, text = self.report()
+                self.assertEqual(cause, "gpu")
+                self.assertRegex(verdict, r"^the GPU never finished spin\(int\*\) on .*, launched [\d.]+ m?s ago, at "
+                                          r"launch_spin \(.*\); thread \d+ \(.*\) waits in cudaStreamSynchronize$")
+                self.assertEqual(text.count(" in flight, oldest first"), 1)
+                self.assertIn(": 2 in flight, oldest first", text)
+                self.check_frames(text, "launched from:", "launch_spin", "hang_kernel", "main")
+                self.check_frames(text, "at the entry of the call:", "wait_for_stream", "main")
+                self.check_frames(text, "now:", "cudaStreamSynchronize", "wait_for_stream", "main")
+
+    def test_kernel_that_nobody_waits_for(self):
+        self.go("unwaited", gated=True)
+        cause, verdict, text = self.report()
+        self.assertEqual(cause, "gpu")
+        self.assertRegex(verdict, r"^the GPU never finished spin\(int\*\) .*; no thread waits for it$")
+        self.check_frames(text, "now:", "hang_unwaited", "main")
+
+    def test_stream_is_numbered(self):
+        """By the records of earlier work, as the tracks of the trace are."""
+        self.go("later", gated=True, condition=lambda: harness.gate.count(self.out, '"cat": "kernel"') > 0)
+        cause, verdict, _ = self.report()
+        self.assertEqual(cause, "gpu")
+        number = next(event["args"]["stream"] for event in self.trace.gpu if event["name"].startswith("spin"))
+        self.assertIn(f" on stream {number} of device 0, ", verdict)
+
+    def test_call(self):
+        """A wait that spins while the GPU has nothing to do."""
+        self.go("device", fault=f"slow_sync={SPIN_NS}")
+        cause, verdict, text = self.report()
+        self.assertEqual(cause, "call")
+        self.assertRegex(verdict, r"^the host never returned from cudaDeviceSynchronize: thread \d+ \(.*\) has been in it "
+                                  r"for [\d.]+ m?s, at wait_for_device \(.*\); nothing is in flight on the GPU$")
+        self.check_frames(text, "at the entry of the call:", "wait_for_device", "main")
+
+    def test_call_without_cupti(self):
+        self.go("device", "GPUTRACE_MODE=hooks", fault=f"slow_sync={SPIN_NS}")
+        cause, verdict, _ = self.report()
+        self.assertEqual(cause, "call")
+        self.assertIn("never returned from cudaDeviceSynchronize", verdict)
+        self.assertIn("GPU work is not recorded", verdict)
+
+    def test_host(self):
+        ways = {"lock": ("is in pthread_mutex_lock, called from take_lock (", "take_lock", "hang_lock"),
+                "read": ("is in read, called from read_byte (", "read_byte", "hang_read"),
+                "busy": ("is in ", "hang_busy", "main")}
+        for way, (where, *frames) in ways.items():
+            with self.subTest(way=way):
+                self.setUp()
+                self.go(way, "GPUTRACE_WATCHDOG_IDLE=1", gated=True)
+                cause, verdict, text = self.report()
+                self.assertEqual(cause, "host")
+                self.assertRegex(verdict, r"^nobody launched anything for [\d.]+ m?s: thread \d+ \(.*\) is in ")
+                self.assertIn(where, verdict)
+                self.assertIn("\nnothing is in flight on the GPU\n", text)
+                self.assertRegex(text, r"in no CUDA call; the last one, cudaStreamSynchronize, returned [\d.]+ m?s ago")
+                self.check_frames(text, "now:", *frames)
+
+    def test_idle_is_no_hang(self):
+        """Nothing is in flight and no thread is in a call: reported only when asked for."""
+        since = time.monotonic()
+        self.go("read", gated=True, watchdog="200ms", condition=lambda: time.monotonic() > since + 1.5)
+        self.assertEqual((self.reports(), self.notes, self.said), ([], [], []))
+
+    def test_work_is_no_hang(self):
+        since = time.monotonic()
+        self.go("work", "GPUTRACE_WATCHDOG_IDLE=1", gated=True, watchdog="1s",
+                condition=lambda: time.monotonic() > since + 2)
+        self.assertEqual((self.reports(), self.notes, self.said), ([], [], []))
+
+    def test_flush_hangs(self):
+        """As it does in hung processes: what was waited for is known to be done all the same."""
+        self.go("kernel", fault="flush=hang")
+        cause, verdict, text = self.report()
+        self.assertEqual(cause, "gpu")
+        self.assertRegex(verdict, r"^the GPU never finished spin\(int\*\) or what was launched behind it on .*; "
+                                  r"not certain: CUPTI's flush has not returned for [\d.]+ m?s$")
+        self.assertIn(": 2 in flight, oldest first", text)
+        self.setUp()
+        self.go("device", fault=f"flush=hang,slow_sync={SPIN_NS}")
+        self.assertEqual(self.report()[0], "call")
+        self.setUp()
+        self.go("lock", "GPUTRACE_WATCHDOG_IDLE=1", fault="flush=hang", gated=True)
+        cause, verdict, text = self.report()
+        self.assertEqual(cause, "host")
+        self.assertIn("pthread_mutex_lock, called from take_lock", verdict)
+        self.assertIn("CUPTI's flush has not returned", text)
+
+    def test_other_forms(self):
+        """As .pftrace, with a CUPTI of CUDA 11.8 and 12.4."""
+        for cupti in ("18", "22"):
+            with self.subTest(cupti=cupti):
+                self.setUp()
+                self.go("kernel", cupti=cupti)
+                self.assertEqual(self.report()[0], "gpu")
+        self.setUp()
+        env = harness.environment(SIMCUDA_SCRIPT=self.script)
+        done = harness.run([PROGRAM, "kernel"], env=env, folder=self.out,
+                           options=("GPUTRACE_WATCHDOG=700ms", "GPUTRACE_FORMAT=perfetto"))
+        self.assertEqual(done.status, 3)
+        path, = glob.glob(self.out + "/*.pftrace")
+        self.assertEqual(len(self.reports()), 1)
+        self.assertTrue(self.reports()[0].startswith(path.removesuffix(".pftrace")))
+        status, output = harness.tool("verify", path)
+        self.assertEqual(status, 0, output)
+
+    def test_stats_tell_it(self):
+        self.go("kernel")
+        status, output = harness.tool("stats", self.path)
+        self.assertEqual(status, 0, output)
+        line, = re.findall(r"^  stall .*$", output, re.M)
+        self.assertIn("the GPU never finished spin(int*)", line)
+        self.assertNotIn("frames", line)
+        self.assertNotIn("stall ended", output)
+
+
+if __name__ == "__main__":
+    unittest.main()
