@@ -42,6 +42,7 @@ extern const struct gt_command gt_command_run;
 extern const struct gt_command gt_command_stacks;
 extern const struct gt_command gt_command_stats;
 extern const struct gt_command gt_command_status;
+extern const struct gt_command gt_command_hang;
 extern const struct gt_command gt_command_symbolize;
 extern const struct gt_command gt_command_verify;
 

@@ -18,6 +18,7 @@ const struct gt_command *const gt_commands[] = {
 	&gt_command_run,
 	&gt_command_ps,
 	&gt_command_status,
+	&gt_command_hang,
 	&gt_command_stats,
 	&gt_command_repair,
 	&gt_command_verify,

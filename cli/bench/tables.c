@@ -51,6 +51,8 @@ const struct gt_bench_level gt_bench_levels[] = {
 	 SETTINGS("GPUTRACE_NVTX=off")},
 	{"threshold", "stacks of calls of 1 ms", GT_BENCH_INJECT, false, GT_BENCH_NAMED,
 	 SETTINGS("GPUTRACE_STACK_THRESHOLD=1ms", "GPUTRACE_NVTX=off")},
+	{"watchdog", "+ native stacks, --watchdog", GT_BENCH_INJECT, false, GT_BENCH_NAMED,
+	 SETTINGS("GPUTRACE_WATCHDOG=60s", "GPUTRACE_NVTX=off")},
 	{"outside", "outside of the window", GT_BENCH_INJECT, false, GT_BENCH_NAMED,
 	 SETTINGS("GPUTRACE_DELAY=1h", "GPUTRACE_NVTX=off")},
 	{"whole", "native stacks, whole graphs", GT_BENCH_INJECT, false, GT_BENCH_NAMED,

@@ -22,7 +22,7 @@
 #define PATH_BYTES   1024
 #define REPORT_BYTES (64u << 10)
 
-struct gt_hang_report *gt_hang_collect(struct gt_hang *hang, uint64_t now)
+struct gt_hang_report *gt_hang_collect(struct gt_hang *hang, uint64_t now, bool is_asked)
 {
 	static struct gt_hang_report report;
 	const struct gt_watchdog *watchdog = &hang->watchdog;
@@ -32,7 +32,7 @@ struct gt_hang_report *gt_hang_collect(struct gt_hang *hang, uint64_t now)
 	report.now = now;
 	report.trace_now = gt_clock_from_monotonic(hang->calls->clock, now);
 	report.idle = watchdog->since && now > watchdog->since ? now - watchdog->since : 0;
-	report.patience = (uint64_t)gt_config_number(hang->config, GT_CONFIG_WATCHDOG);
+	report.is_asked = is_asked;
 	report.flushing = hang->flushing(now);
 	report.has_cupti = *hang->calls->join->has_cupti;
 	gt_call_stacks_refresh(hang->calls->stacks);
@@ -42,14 +42,23 @@ struct gt_hang_report *gt_hang_collect(struct gt_hang *hang, uint64_t now)
 	return &report;
 }
 
-void gt_hang_print(struct gt_hang *hang, uint64_t now, bool as_json, struct gt_json *out)
+/* The threads that matter most come first. */
+void gt_hang_print(struct gt_hang *hang, uint64_t now, bool as_json, size_t most,
+		   struct gt_json *out)
 {
-	const struct gt_hang_report *report = gt_hang_collect(hang, now);
+	struct gt_hang_report *report = gt_hang_collect(hang, now, true);
 
-	if (as_json)
-		gt_hang_print_json(report, out);
-	else
-		gt_hang_print_text(report, out);
+	for (;;) {
+		if (as_json)
+			gt_hang_print_json(report, out);
+		else
+			gt_hang_print_text(report, out);
+		if (out->length <= most || !report->thread_count)
+			return;
+		report->thread_count--;
+		report->threads_more++;
+		gt_json_cut(out, 0);
+	}
 }
 
 /* Beside the trace, under its name; a trace in a pipe has none. False: there is no place. */
@@ -128,7 +137,7 @@ static void report_stall(struct gt_hang *hang, uint64_t now)
 	struct gt_json text;
 
 	gt_outlet_open(hang->calls->join->outlet); /* its first launch may be the one that hangs */
-	report = gt_hang_collect(hang, now);
+	report = gt_hang_collect(hang, now, false);
 	write_note(hang, report);
 	*path = 0;
 	if (!gt_json_init(&text, REPORT_BYTES)) {

@@ -8,6 +8,7 @@
 #define GT_PIPELINE_HANG_HANG_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "pipeline/hang/watchdog.h"
@@ -39,7 +40,9 @@ bool gt_hang_watch(struct gt_hang *hang, uint64_t now);
 /* The trace is being closed: a stall that has ended a moment ago is said to have. */
 void gt_hang_end(struct gt_hang *hang, uint64_t now);
 
-/* Appends the report to @out, as text or as one JSON object. */
-void gt_hang_print(struct gt_hang *hang, uint64_t now, bool as_json, struct gt_json *out);
+/* Fills the empty @out with the report, as text or as one JSON object in a line. Of more than @most
+ * bytes threads are left out at the end. */
+void gt_hang_print(struct gt_hang *hang, uint64_t now, bool as_json, size_t most,
+		   struct gt_json *out);
 
 #endif

@@ -77,8 +77,8 @@ struct gt_hang_report {
 	uint64_t now;       /* CLOCK_MONOTONIC ns */
 	uint64_t trace_now; /* the same on the clock of the trace */
 	uint64_t idle;      /* ns without progress */
-	uint64_t patience;  /* --watchdog; 0: off, the report was asked for */
 	uint64_t flushing;  /* ns since CUPTI's flush began that has not returned; 0: none */
+	bool is_asked;      /* from outside: perhaps nothing hangs */
 	bool has_cupti;     /* else GPU work is not known */
 	uint32_t stream_count, thread_count;
 	uint32_t streams_more, threads_more; /* that there was no room for */
@@ -90,8 +90,8 @@ struct gt_hang_report {
 	const struct gt_hang_thread *guilty; /* whom it names; NULL: none */
 };
 
-/* Collects everything. The result is valid until the next call. */
-struct gt_hang_report *gt_hang_collect(struct gt_hang *hang, uint64_t now);
+/* Collects everything. @is_asked: from outside. The result is valid until the next call. */
+struct gt_hang_report *gt_hang_collect(struct gt_hang *hang, uint64_t now, bool is_asked);
 
 /* Its parts, in this order. */
 void gt_hang_find_streams(struct gt_hang_report *report);

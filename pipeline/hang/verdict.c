@@ -179,7 +179,7 @@ void gt_hang_judge(struct gt_hang_report *report)
 	const struct gt_hang_operation *operation = oldest(report, &stream);
 
 	report->guilty = first;
-	if (report->idle < MOVES_NS && report->idle < report->patience) {
+	if (report->is_asked && report->idle < MOVES_NS) {
 		judge_moves(report);
 	} else if (operation && (!operation->finished || (first && first->call))) {
 		report->guilty = first && first->call ? first : NULL;

@@ -9,6 +9,9 @@
 #include "collectors/cupti/library/streams.h"
 #include "pipeline/join/join.h"
 
+/* Launches of two threads at one time may have reached the stream in either order. */
+#define AT_ONCE_NS 1000000u
+
 /* A wait on the stream is one on all its work; the default stream of a thread is the thread's. */
 static bool covers(const struct gt_in_flight_wait *wait, uint16_t context, uint64_t handle,
 		   uint32_t tid)
@@ -68,6 +71,22 @@ static bool same_stream(const struct gt_in_flight_stream *known, const struct gt
 	       known->stream == place->stream;
 }
 
+/* Nodes of a graph may run on streams of its own. */
+static bool is_of_node(const struct gt_event *event)
+{
+	return event->kind == GT_EVENT_KERNEL
+		       ? event->kernel.graph_node_id
+		       : event->kind != GT_EVENT_GRAPH && event->memory.graph_node_id;
+}
+
+static void note_done(struct gt_in_flight_stream *stream, const struct gt_launch *launch)
+{
+	if (!launch->known || launch->start <= stream->done)
+		return;
+	stream->done = launch->start;
+	stream->tid = launch->tid;
+}
+
 void gt_in_flight_record(struct gt_in_flight *flight, const struct gt_event *event,
 			 const struct gt_correlate *calls)
 {
@@ -76,8 +95,12 @@ void gt_in_flight_record(struct gt_in_flight *flight, const struct gt_event *eve
 	struct gt_correlate_aim aim;
 
 	flight->records++;
-	if (same_stream(&flight->streams[slot], place))
+	if (event->kind == GT_EVENT_SYNC || is_of_node(event))
 		return;
+	if (same_stream(&flight->streams[slot], place)) {
+		note_done(&flight->streams[slot], &event->launch);
+		return;
+	}
 	if (!gt_correlate_aim_of(calls, event->correlation, &aim) || !aim.aimed ||
 	    aim.stream == GT_CUPTI_STREAM_PER_THREAD)
 		return;
@@ -86,6 +109,7 @@ void gt_in_flight_record(struct gt_in_flight *flight, const struct gt_event *eve
 							     .device = place->device,
 							     .stream = place->stream,
 							     .handle = aim.stream};
+	note_done(&flight->streams[slot], &event->launch);
 }
 
 /* A handle may serve another stream when the first one is destroyed: the newer id is the living
@@ -119,8 +143,23 @@ struct each {
 	void *context;
 };
 
+/* Later work of the same stream is done. Of two threads the order is not known exactly. */
+static bool is_overtaken(const struct gt_in_flight *flight, const struct gt_correlate_waiting *call)
+{
+	const struct gt_in_flight_stream *stream =
+		call->aim.aimed ? gt_in_flight_stream(flight, call->aim.context, call->aim.stream)
+				: NULL;
+
+	if (!stream)
+		return false;
+	return call->launch->start + (stream->tid == call->launch->tid ? 0 : AT_ONCE_NS) <
+	       stream->done;
+}
+
 static bool is_done(const struct gt_in_flight *flight, const struct gt_correlate_waiting *call)
 {
+	if (is_overtaken(flight, call))
+		return true;
 	for (uint32_t i = 0; call->aim.aimed && i < GT_IN_FLIGHT_WAITS; i++)
 		if (covers(&flight->waits[i], call->aim.context, call->aim.stream,
 			   call->launch->tid) &&

@@ -33,6 +33,8 @@ struct gt_in_flight_stream {
 	uint16_t context; /* low bits */
 	uint32_t device, stream;
 	uint64_t handle;
+	uint64_t done; /* trace ns: the newest launch of it that has a record ... */
+	uint32_t tid;  /* ... by this thread: those before it are done */
 };
 
 /* The last call of a thread. */

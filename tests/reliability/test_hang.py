@@ -4,15 +4,20 @@
 does what it does without the tracer; what is no hang is not reported."""
 
 import glob
+import json
 import os
 import re
+import shutil
+import sys
 import tempfile
 import time
 import unittest
 
 import harness
+from test_control import Running
 
 PROGRAM = harness.program("hang")
+PYTHON = (sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "hang_python.py"))
 SPIN_NS = 2000000000
 
 
@@ -32,14 +37,16 @@ class Hang(unittest.TestCase):
     def has_report(self):
         return bool(self.reports())
 
-    def go(self, way, *options, fault="", gated=False, condition=None, watchdog="700ms", cupti="130000"):
+    def go(self, way, *options, fault="", gated=False, condition=None, watchdog="700ms", cupti="130000",
+           program=(PROGRAM,)):
         gates = [condition or self.has_report] if gated else []
         env = harness.environment(SIMCUDA_SCRIPT=self.script)
-        traced = harness.run([PROGRAM, way], env=env, folder=self.out, fault=fault, gates=gates, cupti=cupti,
+        traced = harness.run([*program, way], env=env, folder=self.out, fault=fault, gates=gates, cupti=cupti,
                              options=("GPUTRACE_WATCHDOG=" + watchdog, "GPUTRACE_EXIT_TIMEOUT=2000") + options)
-        bare = harness.run([PROGRAM, way], gates=[lambda: True] * len(gates), cupti=cupti)
+        bare = harness.run([*program, way], gates=[lambda: True] * len(gates), cupti=cupti)
         self.assertEqual(traced[:3], bare[:3])
-        self.assertEqual(traced.status, 3)
+        self.assertEqual(traced.status, 0 if "python" in program[-1] else 3)
+        self.stdout = traced.stdout
         self.said = traced.said
         self.path, = harness.traces(self.out)
         self.assertEqual(harness.lint(self.path), "")
@@ -191,6 +198,102 @@ class Hang(unittest.TestCase):
         self.assertIn("the GPU never finished spin(int*)", line)
         self.assertNotIn("frames", line)
         self.assertNotIn("stall ended", output)
+
+    def test_python(self):
+        """The Python lines: where the kernel was launched, who waits for it, where the host reads or computes."""
+        ways = {"kernel": ("gpu", "launch"), "read": ("host", "read"), "busy": ("host", None)}
+        for way, (cause, line) in ways.items():
+            with self.subTest(way=way):
+                self.setUp()
+                self.go(way, "GPUTRACE_WATCHDOG_IDLE=1", gated=way != "kernel", program=PYTHON)
+                lines = dict(re.findall(r"^line\t(\w+)\t(\d+)$", self.stdout, re.M))
+                found, verdict, text = self.report()
+                self.assertEqual(found, cause)
+                if line:
+                    self.assertIn(f" (hang_python.py:{lines[line]})", verdict)
+                else:
+                    self.assertRegex(verdict, r" is in (compute|hang_busy|is_open|exists) \(")
+                self.assertIn(f"hang_{way} (hang_python.py:", text)
+                if way == "kernel":
+                    self.assertEqual(text.count(f"        wait (hang_python.py:{lines['wait']})\n"), 2)
+
+
+@unittest.skipUnless(harness.has_shm(), "no /dev/shm")
+class Command(unittest.TestCase):
+    """gputrace hang: the same of a running process, asked for from outside."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.boxes = tempfile.mkdtemp(prefix="gputrace-test-hang.", dir="/dev/shm")
+        self.addCleanup(shutil.rmtree, self.boxes)
+
+    def start(self, way, fault=""):
+        running = Running(self.folder, way, self.boxes, program=(PROGRAM, way), fault=fault,
+                          options=("GPUTRACE_EXIT_TIMEOUT=2000",))
+        self.addCleanup(running.stop)
+        mailbox = os.path.join(self.boxes, f"gputrace-{running.pid}.*")
+        self.assertTrue(harness.gate.wait_for(lambda: glob.glob(mailbox)), running.read())
+        return running
+
+    def tell(self, *words):
+        return harness.tool(*words, GPUTRACE_CONTROL=self.boxes)
+
+    def ask(self, running, verdict):
+        """Its report, once it has the verdict; the program is on its way there."""
+        def has_it():
+            status, output = self.tell("hang", "--json", str(running.pid))
+            self.assertEqual(status, 0, output)
+            self.last = json.loads(output)
+            return self.last["verdict"] == verdict
+
+        self.assertTrue(harness.gate.wait_for(has_it), self.last)
+        return self.last
+
+    def end(self, running, way):
+        self.assertEqual(running.end(), (3, f"{way} is over\n"))
+
+    def test_host(self):
+        running = self.start("lock")
+        found = self.ask(running, "host")
+        self.assertIn("pthread_mutex_lock, called from take_lock (", found["text"])
+        thread, = (row for row in found["threads"] if row["tid"] == found["thread"])
+        self.assertEqual((thread["state"], thread["system_call"], found["streams"]), ("waiting", "futex", []))
+        self.assertTrue(any(frame.startswith("hang_lock (") for frame in thread["stack"]))
+        status, output = self.tell("hang", str(running.pid))
+        self.assertEqual(status, 0, output)
+        self.assertIn(f"process {running.pid} (", output.splitlines()[0])
+        self.assertTrue(output.splitlines()[1].startswith("nobody launched anything for "), output)
+        self.end(running, "lock")
+
+    def test_flush_hangs(self):
+        running = self.start("read", fault="flush=hang")
+        found = self.ask(running, "host")
+        self.assertIn("read, called from read_byte (", found["text"])
+        self.assertGreater(found["seconds_in_flush"], 0)
+        self.end(running, "read")
+
+    def test_several(self):
+        """One that works is no hang; one that is not there is said, and the others are answered."""
+        working, reading = self.start("work"), self.start("read")
+        self.ask(reading, "host")
+        status, output = self.tell("hang", "--json", str(working.pid), str(reading.pid))
+        self.assertEqual(status, 0, output)
+        first, second = map(json.loads, output.splitlines())
+        self.assertEqual((first["pid"], second["pid"]), (working.pid, reading.pid))
+        self.assertEqual(second["verdict"], "host")
+        self.assertIn("no hang: the last progress was ", self.ask(working, "none")["text"])
+        self.assertEqual(len(re.findall(r"^process \d+ \(", self.tell("hang", "all")[1], re.M)), 2)
+        status, output = self.tell("hang", str(reading.pid), "4194305")
+        self.assertEqual(status, 1)
+        self.assertIn("gputrace hang: 4194305: there is no such process", output)
+        self.end(working, "work")
+        self.end(reading, "read")
+
+    def test_wrong_use(self):
+        for words in ((), ("x",), ("--json=1", "1")):
+            self.assertEqual(self.tell("hang", *words)[0], 2, words)
 
 
 if __name__ == "__main__":
