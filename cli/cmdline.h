@@ -102,6 +102,17 @@ void gt_cmdline_report_filter(const struct gt_job *job, const struct gt_filter *
 /* How tables are to be printed: --format, the terminal, NO_COLOR. */
 struct gt_print gt_cmdline_print(const struct gt_cmdline *args);
 
+/* Prints tables on standard output, or with --output=FOLDER each into a file of its own there,
+ * named as the table. An exit status. */
+int gt_cmdline_print_tables(const struct gt_cmdline *args, const struct gt_table *tables,
+			    size_t count, const struct gt_print *how);
+
+#define GT_CMDLINE_TABLES_OPTION                                                                   \
+	{                                                                                          \
+		"output", "FOLDER", NULL,                                                          \
+			"write each table into a file of its own in FOLDER, which is made: "       \
+			"cuda_gpu_kern_sum.csv, ..."                                               \
+	}
 #define GT_CMDLINE_COMMUNICATION_OPTION                                                            \
 	{                                                                                          \
 		"communication", "GLOB", NULL,                                                     \

@@ -64,22 +64,32 @@ static void add_host(struct pattern_name *name)
 	add_value(name, host);
 }
 
-/* Expands "%q{NAME}" at @at. Returns its length, 0: something else. */
-static size_t add_variable(struct pattern_name *name, const char *at, gt_pattern_lookup lookup)
+/* The value of the variable in "%q{NAME}" at @at, NULL: not set. *ret_length: of the expression, 0:
+ * something else. */
+static const char *look_up(const char *at, gt_pattern_lookup lookup, size_t *ret_length)
 {
 	const char *end = strncmp(at, "%q{", 3) ? NULL : strchr(at, '}');
 	char variable[NAME_BYTES];
 	size_t length;
 
-	if (!end)
-		return 0;
-	length = (size_t)(end - at) - 3;
-	if (length < sizeof(variable)) {
-		memcpy(variable, at + 3, length);
-		variable[length] = 0;
-	}
-	add_value(name, length && length < sizeof(variable) ? lookup(variable) : NULL);
-	return length + 4;
+	*ret_length = end ? (size_t)(end - at) + 1 : 0;
+	length = end ? *ret_length - 4 : 0;
+	if (!length || length >= sizeof(variable))
+		return NULL;
+	memcpy(variable, at + 3, length);
+	variable[length] = 0;
+	return lookup(variable);
+}
+
+/* Expands "%q{NAME}" at @at. Returns its length, 0: something else. */
+static size_t add_variable(struct pattern_name *name, const char *at, gt_pattern_lookup lookup)
+{
+	size_t length;
+	const char *value = look_up(at, lookup, &length);
+
+	if (length)
+		add_value(name, value);
+	return length;
 }
 
 /* Expands the % expression at @at. Returns its length in the pattern. */
@@ -110,6 +120,23 @@ int gt_pattern_expand(const char *pattern, gt_pattern_lookup lookup, char *ret_n
 	}
 	ret_name[name.length] = 0;
 	return name.cut ? -ENAMETOOLONG : 0;
+}
+
+bool gt_pattern_unset(const char *pattern, gt_pattern_lookup lookup, char *ret_name, size_t size)
+{
+	for (const char *at = strchr(pattern, '%'); at;) {
+		size_t length, n;
+		const char *value = look_up(at, lookup, &length);
+
+		if (length && (!value || !*value)) {
+			n = length - 4 < size ? length - 4 : size - 1;
+			memcpy(ret_name, at + 3, n);
+			ret_name[n] = 0;
+			return true;
+		}
+		at = strchr(at + (length ? length : at[1] == '%' ? 2 : 1), '%');
+	}
+	return false;
 }
 
 int gt_pattern_escape(const char *name, char *ret_pattern, size_t size)

@@ -12,6 +12,7 @@
 #ifndef GT_CORE_PATTERN_H
 #define GT_CORE_PATTERN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define GT_PATTERN_VALUE 64 /* bytes of a value, at most */
@@ -21,6 +22,10 @@ typedef const char *(*gt_pattern_lookup)(const char *name);
 
 /* Expands @pattern. -ENAMETOOLONG: longer than @size, *ret_name is cut. */
 int gt_pattern_expand(const char *pattern, gt_pattern_lookup lookup, char *ret_name, size_t size);
+
+/* The name of the first variable in @pattern that is not set or empty, in @ret_name, cut at @size.
+ * False: each has a value. */
+bool gt_pattern_unset(const char *pattern, gt_pattern_lookup lookup, char *ret_name, size_t size);
 
 /* The pattern that expands to @name. -ENAMETOOLONG: longer than @size, *ret_pattern is cut. */
 int gt_pattern_escape(const char *name, char *ret_pattern, size_t size);

@@ -57,7 +57,8 @@ static void put_time(double ns, FILE *out)
 
 static void print_head(const struct page *page, const char *title)
 {
-	fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>",
+	fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">" GT_REPORT_MARK
+	      "<title>",
 	      page->out);
 	gt_show_xml(title, page->out);
 	fprintf(page->out, "</title><style>%s</style></head><body>\n<h1>", report_style);

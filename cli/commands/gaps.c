@@ -14,6 +14,7 @@ static const struct gt_cmdline_option options[] = {
 	GT_CMDLINE_FILTER_OPTION,
 	GT_CMDLINE_COMMUNICATION_OPTION,
 	GT_CMDLINE_FORMAT_OPTION,
+	GT_CMDLINE_TABLES_OPTION,
 	{NULL, NULL, NULL, NULL},
 };
 
@@ -56,7 +57,8 @@ static int print(const struct gt_cmdline *args, const struct gt_job *job,
 	     (how.format != GT_FORMAT_TABLE && gt_cmdline_get(args, "top"))))
 		gt_table_cut(&tables[CAUSES], how.top);
 	if (!rc) {
-		gt_table_print(tables, tables[PEERS].rows ? TABLES : PEERS, &how, stdout);
+		rc = gt_cmdline_print_tables(args, tables, tables[PEERS].rows ? TABLES : PEERS,
+					     &how);
 		report(differ, GT_GAPS_DIFFER, how.format);
 		report(gt_gaps_shared(job, filter),
 		       "Processes of one host used a GPU of the same number at the same time. If "

@@ -2,7 +2,9 @@
  *
  * gputrace report: everything on one HTML page.
  */
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "analysis/report/report.h"
 #include "cli/cmdline.h"
@@ -10,15 +12,31 @@
 #include "cli/progress.h"
 #include "readers/show.h"
 
+#define DEFAULT "gputrace-report.html"
+
 static const struct gt_cmdline_option options[] = {
 	{"output", "FILE", NULL,
-	 "write to FILE, which must not exist (default gputrace-report.html; -: standard "
-	 "output)"},
+	 "write to FILE, which must not exist (default " DEFAULT
+	 ", which replaces an earlier report; -: standard output)"},
 	{"title", "TEXT", NULL, "heading of the page (default: the first trace's name)"},
 	GT_CMDLINE_FILTER_OPTION,
 	GT_CMDLINE_COMMUNICATION_OPTION,
 	{NULL, NULL, NULL, NULL},
 };
+
+/* The page of an earlier command makes room for a new one; what is no page of ours stays. */
+static void remove_earlier(const char *path)
+{
+	char head[128] = "";
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	bool is_ours =
+		fd >= 0 && read(fd, head, sizeof(head) - 1) > 0 && strstr(head, GT_REPORT_MARK);
+
+	if (fd >= 0)
+		close(fd);
+	if (is_ours)
+		unlink(path);
+}
 
 static int print_to(const struct gt_cmdline *args, const struct gt_job *job,
 		    const struct gt_filter *filter)
@@ -27,7 +45,8 @@ static int print_to(const struct gt_cmdline *args, const struct gt_job *job,
 	struct gt_outfile out;
 	int rc;
 
-	path = path ? path : "gputrace-report.html";
+	if (!path)
+		remove_earlier(path = DEFAULT);
 	if (gt_outfile_open(&out, path))
 		return GT_EXIT_FAILED;
 	gt_progress_start("writing the page");

@@ -103,10 +103,7 @@ static int plan_and_run(const struct gt_run_parts *parts, char **argv)
 {
 	static struct gt_plan plan;
 
-	if (!gt_plan_make(parts, argv[0], &plan))
-		return run_program(&plan, argv);
-	gt_cmdline_complain("the name of the output folder is too long");
-	return GT_EXIT_USAGE;
+	return gt_plan_make(parts, argv[0], &plan) ? GT_EXIT_USAGE : run_program(&plan, argv);
 }
 
 static int run(int argc, char **argv)

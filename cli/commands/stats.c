@@ -25,6 +25,7 @@ static const struct gt_cmdline_option options[] = {
 	 "rows per table (0: all; default 10 in short tables, 30 in others)"},
 	GT_CMDLINE_FILTER_OPTION,
 	GT_CMDLINE_FORMAT_OPTION,
+	GT_CMDLINE_TABLES_OPTION,
 	{"summary", NULL, NULL, "print the short summary that `gputrace run` prints after a run"},
 	{NULL, NULL, NULL, NULL},
 };
@@ -217,13 +218,14 @@ static void print_traces(const struct gt_job *job)
 	}
 }
 
-static void print_all(const struct gt_cmdline *args, const struct gt_job *job,
-		      const struct gt_filter *filter, struct output *out)
+static int print_all(const struct gt_cmdline *args, const struct gt_job *job,
+		     const struct gt_filter *filter, struct output *out)
 {
 	struct gt_print how = gt_cmdline_print(args);
 	bool summary = gt_cmdline_get(args, "summary");
 	bool plain = !gt_cmdline_get(args, "report") && !gt_cmdline_get(args, "by");
 	long top = gt_cmdline_number(args, "top", summary ? 5 : plain ? 10 : 30);
+	int rc;
 
 	how.top = (size_t)top;
 	if (gt_cmdline_get(args, "top") && top)
@@ -236,8 +238,9 @@ static void print_all(const struct gt_cmdline *args, const struct gt_job *job,
 		print_devices(job, filter);
 		putchar('\n');
 	}
-	gt_table_print(out->tables, out->count, &how, stdout);
+	rc = gt_cmdline_print_tables(args, out->tables, out->count, &how);
 	gt_cmdline_losses(&job, 1, how.format);
+	return rc;
 }
 
 /* Is there a row of GPU time that names a place in a module, where a source line was asked for? */
@@ -280,7 +283,7 @@ static int run_stats(const struct gt_cmdline *args)
 			if (!built)
 				built = sort_tables(args, &out);
 			if (!built) {
-				print_all(args, &job, &filter, &out);
+				built = print_all(args, &job, &filter, &out);
 				hint(args, &out);
 				gt_cmdline_report_filter(&job, &filter);
 			}

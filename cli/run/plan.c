@@ -16,6 +16,7 @@
 #include "core/identity.h"
 #include "core/pattern.h"
 #include "core/spool.h"
+#include "readers/show.h"
 
 static bool is_set_to(const struct gt_plan *plan, enum gt_option_id id, const char *value)
 {
@@ -53,10 +54,26 @@ static void check_spool(const struct gt_plan *plan)
 		       where, why);
 }
 
+static const char *getenv_of(const char *name)
+{
+	return getenv(name);
+}
+
 static int plan_folder(struct gt_plan *plan)
 {
-	int error = gt_folder_find(gt_config_text(&plan->config, GT_CONFIG_OUTPUT), &plan->folder);
+	const char *given = gt_config_text(&plan->config, GT_CONFIG_OUTPUT);
+	char variable[128];
+	int error;
 
+	if (gt_pattern_unset(given, getenv_of, variable, sizeof(variable))) {
+		gt_show_line(stderr,
+			     "gputrace: --output=%s: the environment variable %s is not set", given,
+			     variable);
+		return -EINVAL;
+	}
+	error = gt_folder_find(given, &plan->folder);
+	if (error)
+		gt_show_line(stderr, "gputrace: the name of the output folder is too long");
 	if (!error)
 		error = gt_pattern_escape(plan->folder.path, plan->output, sizeof(plan->output));
 	if (error)

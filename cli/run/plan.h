@@ -29,8 +29,8 @@ struct gt_plan {
 
 /* Plans the run of @command by the options in the environment, creates its folder and sets the
  * variables that the program and the commands afterwards share. After other failures, which are
- * printed (cli/run/say.h), the program can run untraced. -ENAMETOOLONG: the path of the output
- * folder is too long. */
+ * printed (cli/run/say.h), the program can run untraced. A negative errno after a line on stderr:
+ * the output folder has no name. */
 int gt_plan_make(const struct gt_run_parts *parts, const char *command, struct gt_plan *ret_plan);
 
 #endif

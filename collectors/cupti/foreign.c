@@ -19,8 +19,9 @@
 
 static struct {
 	_Atomic uint64_t changes, disabled, detached;
-	_Atomic uint64_t kinds;     /* bit per kind that it enabled since it registered */
-	_Atomic(void *) subscriber; /* NULL: it is not subscribed */
+	_Atomic uint64_t registered_at; /* CLOCK_MONOTONIC ns, the last time */
+	_Atomic uint64_t kinds;         /* bit per kind that it enabled since it registered */
+	_Atomic(void *) subscriber;     /* NULL: it is not subscribed */
 	_Atomic(CUpti_BuffersCallbackRequestFunc) requested;
 	_Atomic(CUpti_BuffersCallbackCompleteFunc) completed; /* NULL: it has no buffers in CUPTI */
 	_Atomic bool had_kinds, registered, clock;
@@ -90,6 +91,7 @@ void gt_cupti_foreign_registering(const char *library, CUpti_BuffersCallbackRequ
 
 	remember(library);
 	gt_cupti_yield_buffers();
+	atomic_store(&foreign.registered_at, gt_clock_now());
 	atomic_store(&foreign.requested, requested);
 	atomic_store(&foreign.completed, completed);
 	atomic_store(&foreign.kinds, 0);
@@ -194,6 +196,7 @@ struct gt_cupti_foreign gt_cupti_foreign_get(void)
 
 	return (struct gt_cupti_foreign){
 		.changes = atomic_load(&foreign.changes),
+		.registered_at = atomic_load(&foreign.registered_at),
 		.disabled = atomic_load(&foreign.disabled),
 		.detached = atomic_load(&foreign.detached),
 		.subscribed = atomic_load(&foreign.subscriber) != NULL,

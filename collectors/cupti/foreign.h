@@ -56,9 +56,10 @@ void gt_cupti_foreign_clock(const char *library, CUpti_TimestampCallbackFunc tim
 
 /* Summary of what other tools were seen to do. */
 struct gt_cupti_foreign {
-	uint64_t changes;  /* number of events above */
-	uint64_t disabled; /* kinds disabled */
-	uint64_t detached; /* times that a tool was detached and CUPTI was not */
+	uint64_t changes;       /* number of events above */
+	uint64_t disabled;      /* kinds disabled */
+	uint64_t registered_at; /* CLOCK_MONOTONIC ns: its buffer callbacks, the last time */
+	uint64_t detached;      /* times that a tool was detached and CUPTI was not */
 	bool subscribed;
 	bool collects; /* its callbacks are registered, and its kinds are enabled or not yet */
 	bool has_kinds;

@@ -31,10 +31,13 @@ void gt_call_join_fini(struct gt_call_join *join)
 	*join = (struct gt_call_join){0};
 }
 
-static void count_launch(struct gt_call_join *join, const struct gt_call_effect *what)
+static void count_launch(struct gt_call_join *join, const struct gt_event *event,
+			 const struct gt_call_effect *what)
 {
+	bool in_gap = join->in_gap && event->start >= join->gap_from;
+
 	gt_ledger_add(join->ledger, GT_LEDGER_LAUNCHES_SEEN, 1);
-	gt_ledger_add(join->ledger, GT_LEDGER_LAUNCHES_IN_GAPS, join->in_gap);
+	gt_ledger_add(join->ledger, GT_LEDGER_LAUNCHES_IN_GAPS, in_gap);
 	join->unexpected += what->own_id;
 }
 
@@ -48,7 +51,7 @@ void gt_call_join_call(struct gt_call_join *join, const struct gt_event *event,
 	struct gt_event call = *event;
 
 	if (what->expects)
-		count_launch(join, what);
+		count_launch(join, event, what);
 	gt_unanswered_call(&join->unanswered, event, what);
 	gt_in_flight_call(&join->flight, event, what);
 	gt_ranges_launch(join->ranges, &launch, what->expects, *join->has_cupti);

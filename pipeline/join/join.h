@@ -36,7 +36,8 @@ struct gt_call_join {
 	struct gt_in_flight flight;
 	uint64_t unexpected;    /* launches that no record can be joined to */
 	bool leaves_out_graphs; /* --graphs=off: records of whole graphs are only counted */
-	bool in_gap; /* records of launches go to another tool: pipeline/sources/coexist.h */
+	bool in_gap;       /* records of launches go to another tool: pipeline/sources/coexist.h */
+	uint64_t gap_from; /* trace ns: not those of earlier launches; 0: not known since when */
 	uint32_t last_passed; /* largest correlation id of a call before the window */
 };
 

@@ -4,6 +4,7 @@
  */
 #include "pipeline/output/outlet.h"
 
+#include "core/schema/cuda_api.h"
 #include "core/schema/metadata.h"
 #include "pipeline/spool/spooled.h"
 
@@ -47,11 +48,17 @@ void gt_outlet_open(struct gt_outlet *outlet)
 	gt_waiting_free(early);
 }
 
-/* What asks for a file: a process that only looked at the devices leaves none behind. */
+/* What asks for a file: a process that only looked at the devices leaves none behind, one that
+ * allocated memory does, also if it failed before its first launch. */
 static bool needs_file(const struct gt_outlet *outlet, const struct gt_event *event)
 {
-	if (event->kind == GT_EVENT_API)
-		return !*outlet->has_cupti || event->api.enqueues;
+	const struct gt_cuda_api *api;
+
+	if (event->kind == GT_EVENT_API) {
+		api = gt_cuda_api_find(event->api.domain, event->api.cbid);
+		return !*outlet->has_cupti || event->api.enqueues ||
+		       (api && api->flags & GT_CUDA_DEFAULT);
+	}
 	return gt_event_is_gpu(event->kind);
 }
 

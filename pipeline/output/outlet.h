@@ -19,8 +19,8 @@
 /* The end of the pipeline. Given: the first six; the rest is zero at first. */
 struct gt_outlet {
 	struct gt_output *output;
-	const struct gt_clock *clock;       /* for notes */
-	const _Atomic bool *has_cupti;      /* GPU work is recorded: calls alone ask for no file */
+	const struct gt_clock *clock;  /* for notes */
+	const _Atomic bool *has_cupti; /* GPU work is recorded: not every call asks for a file */
 	const struct gt_metadata *metadata; /* its window */
 	struct gt_ledger *ledger;           /* counts what is outside */
 	struct gt_filters *filters;         /* NULL: none */

@@ -23,6 +23,8 @@ static int folder_name(const struct gt_config *config, char *ret_path, size_t si
 	const char *given = gt_config_text(config, GT_CONFIG_OUTPUT);
 	char run[GT_RUN_NAME_BYTES];
 
+	if (gt_pattern_unset(given, gt_identity_env, run, sizeof(run)))
+		gt_log_say("--output=%s: the environment variable %s is not set", given, run);
 	if (*given)
 		return gt_pattern_expand(given, gt_identity_env, ret_path, size);
 	gt_run_name_find(run, sizeof(run));

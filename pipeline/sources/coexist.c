@@ -80,14 +80,27 @@ static void write_note(const struct gt_coexist *c, const struct gt_note_event *n
 	gt_outlet_note(c->gpu->join->outlet, note);
 }
 
-/* In the ledger from here on: every launch that is received, until the gap ends. */
+/* Since when another tool has the buffers, trace ns; 0: not known. Calls of before may still be in
+ * the rings. */
+static uint64_t gap_from(const struct gt_coexist *c, enum gt_cupti_hold reason)
+{
+	uint64_t at = gt_cupti_foreign_get().registered_at;
+
+	if (reason != GT_CUPTI_BUFFERS_TAKEN || !at)
+		return 0;
+	return gt_clock_from_monotonic(c->gpu->translate.clock, at);
+}
+
+/* In the ledger from here on: every launch of the gap that is received, until it ends. */
 static void begin_gap(struct gt_coexist *c, enum gt_cupti_hold reason)
 {
 	const char *text = reason_text(c, reason);
 	struct gt_call_join *join = c->gpu->join;
 
-	if (!join->in_gap)
+	if (!join->in_gap) {
 		c->launches_begin = c->gpu->ledger->count[GT_LEDGER_LAUNCHES_IN_GAPS];
+		join->gap_from = gap_from(c, reason);
+	}
 	join->in_gap = true;
 	if (reason != GT_CUPTI_REFUSED) /* that was said at the start */
 		gt_log_say("%s: GPU work is not recorded now", text);

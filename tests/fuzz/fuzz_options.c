@@ -284,6 +284,7 @@ static void try_command(const struct gt_command *command, char **words, size_t c
 {
 	char *argv[WORDS_MAX + 1] = {NULL};
 	struct printed err = {.size = 0};
+	struct gt_cmdline_spec spec;
 	struct gt_cmdline args;
 	int rc;
 
@@ -291,15 +292,16 @@ static void try_command(const struct gt_command *command, char **words, size_t c
 	asked = NULL;
 	command->run(0, argv);
 	need(asked != NULL);
+	spec = *asked;
+	spec.takes_newest = false; /* a run that lies in the working folder is no word of these */
 	print_into(&err, &stderr);
-	rc = gt_cmdline_parse(asked, (int)count, argv, &args);
+	rc = gt_cmdline_parse(&spec, (int)count, argv, &args);
 	need(rc == GT_EXIT_OK ? !fflush(stderr) && err.size == 0 : rc == GT_EXIT_USAGE);
 	if (rc == GT_EXIT_OK) {
-		need(args.input_count >= asked->min_inputs &&
-		     args.input_count <= asked->max_inputs);
+		need(args.input_count >= spec.min_inputs && args.input_count <= spec.max_inputs);
 		need(args.input_count + args.given_count <= count);
 		for (size_t i = 0; i < args.given_count; i++)
-			check_given(&asked->options[args.given[i].option], args.given[i].value);
+			check_given(&spec.options[args.given[i].option], args.given[i].value);
 		check_filter(&args);
 	}
 	print_out(&err, &stderr);

@@ -288,6 +288,24 @@ class TestReport(TracedTest):
         self.assertIn("gave the GPU no work", done.stderr)
         self.assertEqual(list(self.scratch.iterdir()), [])
 
+    def test_failed_before_the_first_launch(self):
+        """Its calls are in the trace, and what the last one came to."""
+        code = ("import ctypes; cuda = ctypes.CDLL('libcudart.so.13'); p = ctypes.c_void_p(); "
+                "cuda.cudaMalloc(ctypes.byref(p), 4096); cuda.cudaFree(p); "
+                "raise SystemExit(cuda.cudaMalloc(ctypes.byref(p), ctypes.c_size_t(1 << 50)))")
+        done = self.run_it("--output=out", *self.python(code), env=simulated(), text=True)
+        self.assertEqual(done.returncode, 2)
+        trace, = (self.scratch / "out").glob("*.json")
+        calls = [event for event in json.loads(trace.read_text())["traceEvents"] if event.get("cat") == "cuda_runtime"]
+        self.assertEqual([call["name"] for call in calls], ["cudaMalloc", "cudaFree", "cudaMalloc"])
+        self.assertEqual(len({call["args"].get("stack") for call in calls} - {None}), 3)
+
+    def test_only_looked_at_the_devices(self):
+        code = "import ctypes; ctypes.CDLL('libcudart.so.13').cudaGetDeviceCount(ctypes.byref(ctypes.c_int()))"
+        done = self.run_it("--output=out", *self.python(code), env=simulated(), text=True)
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("gave the GPU no work", done.stderr)
+
     def test_doctor(self):
         done = subprocess.run([str(ROOT / "scripts" / "gputrace"), "doctor"], capture_output=True,
                               text=True, check=False, cwd=self.scratch,

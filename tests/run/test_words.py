@@ -33,6 +33,12 @@ class TestRunWords(RunTest):
             self.assertEqual(done.returncode, 2)
             self.assertIn(needle, done.stderr.decode())
 
+    def test_variable_that_is_not_set(self):
+        done = self.run_it("--output=%q{NOT_SET_HERE}/x", "touch", "started")
+        self.assertEqual((done.returncode, done.stderr.count(b"\n")), (2, 1))
+        self.assertIn(b"the environment variable NOT_SET_HERE is not set", done.stderr)
+        self.assertEqual(list(self.scratch.iterdir()), [])
+
     def test_untraced_without_the_cli(self):
         """What runs the program untraced finds it behind the same words: the launcher and the script."""
         alone = self.scratch / "gputrace-launcher"
@@ -134,6 +140,30 @@ class TestNewestRun(RunTest):
             self.assertEqual(done.returncode, 1)
             self.assertIn("gputrace-out/two: 2 traces; name one, such as gputrace-out/two/a.json.gz", done.stderr)
         self.assertEqual(self.cli("compress", "gputrace-out/two").stdout.count("packed already"), 2)
+
+
+class TestOutputs(RunTest):
+    def cli(self, *words):
+        return subprocess.run([str(CLI), *words], capture_output=True, text=True, check=False, cwd=self.scratch,
+                              env=environment())
+
+    def test_a_file_for_each_table(self):
+        done = self.cli("stats", "--format=csv", "-o", "tables", str(TRACE))
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+        for path in (self.scratch / "tables").iterdir():
+            self.assertNotIn("\n\n", path.read_text(), path)
+        self.assertIn("cuda_gpu_kern_sum.csv", os.listdir(self.scratch / "tables"))
+        done = self.cli("stats", "--format=csv", "-o", "tables", str(TRACE))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("exists, and is not overwritten", done.stderr)
+
+    def test_report_replaces_its_own_page_only(self):
+        page = self.scratch / "gputrace-report.html"
+        for _ in range(2):
+            self.assertEqual(self.cli("report", str(TRACE)).returncode, 0)
+        page.write_text("<html>mine")
+        self.assertEqual(self.cli("report", str(TRACE)).returncode, 1)
+        self.assertEqual(page.read_text(), "<html>mine")
 
 
 class TestCommands(RunTest):

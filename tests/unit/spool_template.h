@@ -21,7 +21,7 @@
 
 #define TEMPLATE_CALLS  3u
 #define TEMPLATE_LAUNCH 211 /* cudaLaunchKernel */
-#define TEMPLATE_MALLOC 20  /* cudaMalloc */
+#define TEMPLATE_LOOK   17  /* cudaGetDevice, which asks for no file */
 
 /* The process that is killed. */
 static struct gt_pipeline template;

@@ -152,6 +152,17 @@ Test(join, launches_without_a_record_are_in_flight)
 	cr_assert_eq(ledger.count[GT_LEDGER_LAUNCHES_IN_GAPS], 1);
 }
 
+/* It was in a ring when another tool took CUPTI's buffers: its record came to us. */
+Test(join, an_earlier_launch_is_not_in_the_gap)
+{
+	join.in_gap = true;
+	join.gap_from = 110;
+	call(1, 100, &launch);
+	cr_assert_eq(ledger.count[GT_LEDGER_LAUNCHES_IN_GAPS], 0);
+	call(2, 110, &launch);
+	cr_assert_eq(ledger.count[GT_LEDGER_LAUNCHES_IN_GAPS], 1);
+}
+
 /* The call was recorded by a hook, with an id of ours. */
 Test(join, another_id_leads_to_the_call)
 {

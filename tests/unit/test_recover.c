@@ -524,8 +524,8 @@ Test(recover, knows_calls_that_were_lost_before_there_was_a_file)
 	if (!template_begin())
 		cr_skip("no tmpfs with enough room");
 	for (uint32_t i = 1; i <= 400; i++) {
-		gt_call_enter(GT_API_RUNTIME, TEMPLATE_MALLOC, i);
-		gt_call_exit(GT_API_RUNTIME, TEMPLATE_MALLOC, 0);
+		gt_call_enter(GT_API_RUNTIME, TEMPLATE_LOOK, i);
+		gt_call_exit(GT_API_RUNTIME, TEMPLATE_LOOK, 0);
 		gt_collectors_drain(&template.collectors);
 	}
 	gt_release_buffers(&template.release);
