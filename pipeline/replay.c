@@ -108,6 +108,7 @@ static void take_metadata(struct recovery *r)
 	END_TEXT(metadata->host);
 	END_TEXT(metadata->run);
 	END_TEXT(metadata->cupti_path);
+	END_TEXT(metadata->cupti_quirks);
 	END_TEXT(metadata->mode_reason);
 	END_TEXT(metadata->python);
 	END_TEXT(metadata->frameworks);

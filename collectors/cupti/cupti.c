@@ -212,6 +212,12 @@ bool gt_cupti_flush(bool forced)
 	return is_over;
 }
 
+void gt_cupti_flush_regularly(void)
+{
+	if (!gt_cupti_has_quirk(gt_cupti.api.version, GT_QUIRK_FLUSH_CRASHES))
+		gt_cupti_flush(false);
+}
+
 int gt_cupti_read_clock(struct gt_cupti_timestamp *ret_stamp)
 {
 	if (!gt_cupti_is_usable())

@@ -77,6 +77,10 @@ bool gt_cupti_read_part(struct gt_cupti_reading *reading, struct gt_translate *t
  * another thread flushes it waits, for a second at most. False: it returned without. */
 bool gt_cupti_flush(bool forced);
 
+/* The flush that is repeated while the program runs: gt_cupti_flush(false), but nothing with a
+ * CUPTI whose flush may crash. Records then come with full buffers, and at the end. */
+void gt_cupti_flush_regularly(void);
+
 /* CUPTI's clock (collectors/cupti/library/timestamp.h). -ENOSYS: it does not tell, or is not to be
  * called. Drain thread. */
 struct gt_cupti_timestamp;

@@ -40,7 +40,7 @@ static const char *const texts[GT_CUPTI_HOLD_COUNT_] = {
 	[GT_CUPTI_YIELDED] = "CUPTI was yielded to another tool (--coexist=yield)",
 	[GT_CUPTI_BUFFERS_TAKEN] = "another tool took CUPTI's activity buffers",
 	[GT_CUPTI_KINDS_OFF] = "another tool disabled activity kinds",
-	[GT_CUPTI_DETACHED] = "another tool detached CUPTI (cuptiFinalize)",
+	[GT_CUPTI_DETACHED] = "another tool detached CUPTI (cuptiFinalize), or CUPTI failed",
 	[GT_CUPTI_FAILED] = "CUPTI reported a fatal error",
 };
 

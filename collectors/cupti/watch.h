@@ -22,7 +22,7 @@ enum gt_cupti_hold {
 	GT_CUPTI_YIELDED,       /* we unsubscribed for another tool */
 	GT_CUPTI_BUFFERS_TAKEN, /* another tool registered its own buffer callbacks */
 	GT_CUPTI_KINDS_OFF,     /* another tool disabled the activity kinds */
-	GT_CUPTI_DETACHED,      /* another tool, unseen, called cuptiFinalize */
+	GT_CUPTI_DETACHED,      /* another tool, unseen, called cuptiFinalize; or CUPTI failed */
 	GT_CUPTI_FAILED,        /* a fatal error inside CUPTI */
 	GT_CUPTI_HOLD_COUNT_
 };

@@ -158,6 +158,7 @@ static void put_metadata(const struct gt_metadata *metadata, struct gt_json *jso
 	if (cut < 3) {
 		put_optional(json, "mode_reason", metadata->mode_reason);
 		put_optional(json, "cupti_path", metadata->cupti_path);
+		put_optional(json, "cupti_quirks", metadata->cupti_quirks);
 	}
 	if (cut < 2) {
 		put_optional(json, "command", metadata->command);

@@ -55,11 +55,12 @@ struct gt_metadata {
 	uint32_t runtime_version; /* 13000, 0: not known */
 	uint32_t driver_version;
 	char cupti_path[256];
-	const char *mode;      /* "cupti", "hooks only" */
-	char mode_reason[256]; /* why hooks only, empty otherwise */
-	char python[96];       /* "3.12.1", "off: why", empty: no interpreter was seen */
-	char frameworks[320];  /* state of --pytorch and --python-functions; empty: not
-				* requested */
+	char cupti_quirks[192]; /* known faults of this version (quirks.def); empty: none */
+	const char *mode;       /* "cupti", "hooks only" */
+	char mode_reason[256];  /* why hooks only, empty otherwise */
+	char python[96];        /* "3.12.1", "off: why", empty: no interpreter was seen */
+	char frameworks[320];   /* state of --pytorch and --python-functions; empty: not
+				 * requested */
 	char graphs[192];   /* --graphs, when not node: "whole", "off", "node: why"; else empty */
 	char hw_trace[192]; /* --hw-trace, when not off: "on", "off: why"; else empty */
 	char window[128];   /* what --delay, --start-at and --duration left; empty: everything */

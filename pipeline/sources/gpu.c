@@ -11,6 +11,7 @@
 #include "collectors/cupti/buffers.h"
 #include "collectors/cupti/library/driver.h"
 #include "collectors/cupti/library/load.h"
+#include "collectors/cupti/library/quirks.h"
 #include "collectors/cupti/library/timestamp.h"
 #include "collectors/cupti/replay.h"
 #include "core/correlate.h"
@@ -165,6 +166,9 @@ static void fill_metadata(struct gt_gpu *gpu)
 	metadata->driver_version = gt_cupti_driver_version();
 	metadata->runtime_version = gt_cupti_cuda_major() * 1000;
 	gt_text_format(metadata->cupti_path, sizeof(metadata->cupti_path), "%s", status->path);
+	if (gpu->has_cupti)
+		gt_cupti_quirks_list(status->version, metadata->cupti_quirks,
+				     sizeof(metadata->cupti_quirks));
 	gt_text_format(metadata->mode_reason, sizeof(metadata->mode_reason), "%s",
 		       gpu->has_cupti ? status->refused : status->why);
 	tell_graphs(gpu);
@@ -270,8 +274,10 @@ static void flush(void *part, bool forced)
 {
 	const struct gt_gpu *gpu = part;
 
-	if (gpu->has_cupti)
-		gt_cupti_flush(forced);
+	if (gpu->has_cupti && forced)
+		gt_cupti_flush(true);
+	else if (gpu->has_cupti)
+		gt_cupti_flush_regularly();
 }
 
 /* Also when CUPTI has become ours again a moment ago and the drain thread has not seen it yet. */

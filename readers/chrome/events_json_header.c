@@ -124,6 +124,8 @@ static void take_words(struct gt_events_json *json, const struct gt_header *head
 	copy_text(json, header, "hostname", metadata->host, sizeof(metadata->host));
 	copy_text(json, header, "run", metadata->run, sizeof(metadata->run));
 	copy_text(json, header, "cupti_path", metadata->cupti_path, sizeof(metadata->cupti_path));
+	copy_text(json, header, "cupti_quirks", metadata->cupti_quirks,
+		  sizeof(metadata->cupti_quirks));
 	copy_text(json, header, "mode_reason", metadata->mode_reason,
 		  sizeof(metadata->mode_reason));
 	copy_text(json, header, "python", metadata->python, sizeof(metadata->python));

@@ -69,6 +69,20 @@ class Settings(unittest.TestCase):
             self.assertEqual(len(self.said), 1)
             self.assertIn("with --latency this CUPTI may deadlock", self.said[0])
 
+    def test_first_release_of_13_0(self):
+        """Its flush may crash: only the end flushes, in one buffer or several."""
+        for options in (), ("GPUTRACE_BUFFER_SIZE=64K",):
+            with self.subTest(options=options):
+                trace, truth = self.trace([harness.program("workload"), "slow", "500"], "130000",
+                                          ("GPUTRACE_FLUSH_PERIOD=10", *options), "first_release")
+                self.assertEqual(len(trace.gpu), len(truth.operations))
+                self.assertEqual((trace.ledger["gpu_ops_without_call"], trace.ledger["launches_without_record"]), (0, 0))
+                self.assertEqual(self.said, [])
+                self.assertEqual(trace.root["metadata"]["cupti_quirks"],
+                                 "disable_hangs flush_crashes latency_deadlocks hw_trace_corrupts")
+        trace, _ = self.trace([harness.program("workload"), "slow", "1"], "130401")
+        self.assertNotIn("cupti_quirks", trace.root["metadata"])
+
     def hw_trace(self, cupti, options=(), fault=""):
         """What the trace says of --hw-trace, and CUPTI's setting. The work is there with times in any case."""
         trace, truth = self.trace([harness.program("workload"), "slow", "20"], cupti,

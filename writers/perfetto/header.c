@@ -192,6 +192,7 @@ static void put_words(struct gt_proto *out, const struct gt_metadata *metadata)
 		{"hostname", metadata->host},
 		{"run", metadata->run},
 		{"cupti_path", metadata->cupti_path},
+		{"cupti_quirks", metadata->cupti_quirks},
 		{"mode", metadata->mode},
 		{"mode_reason", metadata->mode_reason},
 		{"python", metadata->python},

@@ -6,6 +6,7 @@
 #define GT_COLLECTORS_CUPTI_LIBRARY_QUIRKS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Known faults of CUPTI versions (quirks.def). */
@@ -21,5 +22,8 @@ bool gt_cupti_has_quirk(uint32_t version, enum gt_cupti_quirk quirk);
 
 /* What a user of that CUPTI must know about the quirk, or "". */
 const char *gt_cupti_quirk_text(enum gt_cupti_quirk quirk);
+
+/* The names of this CUPTI's quirks in lower case, with a space between them, as text. */
+void gt_cupti_quirks_list(uint32_t version, char *text, size_t size);
 
 #endif

@@ -5,6 +5,8 @@
  */
 #include "cupti/cupti_sim.h"
 
+#include <unistd.h>
+
 static bool is_kind(uint32_t kind)
 {
 	if (kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL || kind == CUPTI_ACTIVITY_KIND_NAME)
@@ -59,6 +61,16 @@ static void delay_enabling(uint32_t kind)
 	nanosleep(&pause, NULL);
 }
 
+/* Until 13.0 Update 1. */
+static void disable_kernels(uint32_t kind)
+{
+	if (!cupti.faults.first_release || kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
+		return;
+	cupti.table->truth("{\"truth\":\"fault\",\"fault\":\"disable\",\"kind\":%u}\n", kind);
+	for (;;)
+		pause();
+}
+
 static CUptiResult set_kind(uint32_t kind, bool on)
 {
 	CUptiResult result = cupti_check();
@@ -73,6 +85,8 @@ static CUptiResult set_kind(uint32_t kind, bool on)
 		return cupti_fail(CUPTI_ERROR_NOT_COMPATIBLE);
 	if (on)
 		delay_enabling(kind);
+	else
+		disable_kernels(kind);
 	cupti.kinds[kind] = on;
 	if (on && kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE)
 		cupti.whole_graphs = true;

@@ -17,8 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define THIEF_BYTES 61440
-#define MIN_RECORD  512 /* a buffer must hold any one record */
+#define FIRST_RELEASE_FLUSHES 20
+#define THIEF_BYTES           61440
+#define MIN_RECORD            512 /* a buffer must hold any one record */
 
 struct buffer {
 	uint8_t *data;
@@ -327,10 +328,23 @@ static void delay_flush(void)
 		nanosleep(&pause, NULL);
 }
 
+/* Until 13.0 Update 1 it could crash; which calls did is not known. */
+static void crash_of_first_release(void)
+{
+	static _Atomic unsigned int flushes;
+
+	if (cupti.faults.first_release &&
+	    atomic_fetch_add(&flushes, 1) + 1 == FIRST_RELEASE_FLUSHES) {
+		cupti.table->truth("{\"truth\":\"fault\",\"fault\":\"flush\"}\n");
+		__builtin_trap(); /* a signal that is blocked would wait */
+	}
+}
+
 /* A delivery leaves a record of itself in the buffer of its thread: one that has begun before is
  * over first, or that buffer would come after the flush. */
 static CUptiResult flush(bool forced)
 {
+	crash_of_first_release();
 	while (cupti.faults.flush_hangs || (cupti.faults.unused_flush_hangs && !asked))
 		pause();
 	delay_flush();

@@ -53,6 +53,7 @@ struct cupti_faults {
 	bool unreadable;
 	bool pool;
 	bool memset_kernels;
+	bool first_release;
 };
 
 struct cupti_state {

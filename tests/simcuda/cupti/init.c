@@ -81,6 +81,7 @@ static bool read_bool(const char *name)
 					       {"unreadable", &f->unreadable},
 					       {"pool", &f->pool},
 					       {"memset_kernels", &f->memset_kernels},
+					       {"first_release", &f->first_release},
 					       {"lock", &f->lock}};
 
 	for (size_t i = 0; i < sizeof(switches) / sizeof(*switches); i++)
@@ -289,8 +290,12 @@ CUptiResult CUPTIAPI cuptiGetVersion(uint32_t *version)
 {
 	if (!version)
 		return cupti_fail(CUPTI_ERROR_INVALID_PARAMETER);
+	CUptiResult result = cupti_check_started(); /* reads the faults */
+
 	*version = SIM_CUPTI_VERSION;
-	return cupti_check_started();
+	if (SIM_CUPTI_VERSION == 130000 && !cupti.faults.first_release)
+		*version = 130001;
+	return result;
 }
 
 CUptiResult CUPTIAPI cuptiGetTimestamp(uint64_t *timestamp)
