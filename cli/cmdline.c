@@ -219,10 +219,13 @@ int gt_cmdline_parse(const struct gt_cmdline_spec *spec, int argc, char **argv,
 	bool options = true;
 	int rc;
 
-	*args = (struct gt_cmdline){.spec = spec, .inputs = argv};
+	*args = (struct gt_cmdline){.spec = spec, .inputs = argv, .first_side = SIZE_MAX};
 	for (int i = 0; i < argc; i++) {
 		if (options && !strcmp(argv[i], "--")) {
-			options = false;
+			if (args->first_side != SIZE_MAX)
+				return gt_cmdline_wrong(args, "\"--\" twice: there are two sides");
+			options = spec->has_sides;
+			args->first_side = spec->has_sides ? args->input_count : SIZE_MAX;
 		} else if (options && argv[i][0] == '-' && argv[i][1]) {
 			rc = argv[i][1] == '-' ? take_long(args, argc, argv, &i)
 					       : take_letters(args, argc, argv, &i);

@@ -33,6 +33,7 @@ struct gt_cmdline_spec {
 	const struct gt_cmdline_option *options; /* ended by a NULL name; NULL: none */
 	size_t min_inputs, max_inputs;           /* words that are not options */
 	bool takes_newest;                       /* without a word: the newest run */
+	bool has_sides; /* "--" stands between two groups of inputs, not behind the options */
 	int (*run)(const struct gt_cmdline *args);
 };
 
@@ -48,6 +49,7 @@ struct gt_cmdline {
 	size_t given_count;
 	char **inputs;
 	size_t input_count;
+	size_t first_side; /* inputs before "--"; SIZE_MAX: there is none */
 };
 
 /* Fills *ret_args from the words behind the command's name. GT_EXIT_USAGE after one line on stderr

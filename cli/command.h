@@ -13,6 +13,7 @@ enum gt_exit {
 	GT_EXIT_FAILED = 1, /* the answer is no, or a file could not be read or is not whole */
 	GT_EXIT_USAGE = 2,  /* wrong option or value: one line on stderr names it */
 	GT_EXIT_GATE = 3,   /* diff --gate: something became slower */
+	GT_EXIT_UNSURE = 4, /* diff --gate: no verdict, the evidence does not allow one */
 };
 
 /* A command of gputrace-cli. */

@@ -140,7 +140,8 @@ void gt_help_print_man(const struct gt_cmdline_spec *spec, FILE *out)
 	}
 	fputs("\n.SH EXIT STATUS\n0: done; 1: an input could not be read, or a check found "
 	      "something; 2: the "
-	      "command line is wrong; 3: diff \\-\\-gate found a regression.\n.SH SEE ALSO\n.BR "
+	      "command line is wrong; 3: diff \\-\\-gate found a regression; 4: diff \\-\\-gate "
+	      "has no verdict.\n.SH SEE ALSO\n.BR "
 	      "gputrace (1)\n",
 	      out);
 }

@@ -9,7 +9,7 @@
 #define GAP         2  /* before each column */
 #define LEAST_NAMES 36 /* characters of a last column for which numbers are left out */
 #define ENOUGH      50 /* the same of one that is far longer, as call stacks are */
-#define LEAST_WIDTH 12 /* of what is shortened */
+#define LEAST_WIDTH 11 /* of what is shortened */
 #define KEPT_FIRST  2  /* columns that are never left out */
 
 size_t gt_table_text_width(const char *text)

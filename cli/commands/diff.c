@@ -1,58 +1,77 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * gputrace diff: what changed between two traces, and is it more than noise?
+ * gputrace diff: what changed between two traces or two groups of runs, and is it more than noise?
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/diff.h"
+#include "analysis/diff/diff.h"
 #include "analysis/stats.h"
 #include "cli/cmdline.h"
 #include "readers/show.h"
 
+#define DEFAULT_SHARE 0.01 /* % */
+
 static const struct gt_cmdline_option options[] = {
 	{"gate", "PERCENT", NULL,
-	 "exit with status 3 if something significant (1 % of the total or more) became "
-	 "slower by more than PERCENT and more than the noise"},
+	 "exit with status 3 if something became slower by more than PERCENT and more than the "
+	 "noise, 4 if the evidence allows no verdict"},
+	{"gate-share", "PERCENT", NULL,
+	 "the gate does not look at what takes less than PERCENT of the GPU time (default 0.01; "
+	 "idle time and CUDA calls 1 at least)"},
 	{"top", "N", "0..1000000000", "rows per table (0: all; default 10, in csv and json all)"},
 	GT_CMDLINE_FORMAT_OPTION,
 	{NULL, NULL, NULL, NULL},
 };
 
 /* "5%" or "5" */
-static int read_gate(const struct gt_cmdline *args, double *ret_gate)
+static int read_percent(const struct gt_cmdline *args, const char *option, double otherwise,
+			double *ret_percent)
 {
-	const char *text = gt_cmdline_get(args, "gate");
+	const char *text = gt_cmdline_get(args, option);
 	char *end;
 
-	*ret_gate = -1;
+	*ret_percent = otherwise;
 	if (!text)
 		return 0;
-	*ret_gate = strtod(text, &end);
-	if (end == text || (*end && strcmp(end, "%")) || !(*ret_gate >= 0))
-		return gt_cmdline_wrong(args, "--gate=%s: not a percentage", text);
+	*ret_percent = strtod(text, &end);
+	if (end == text || (*end && strcmp(end, "%") != 0) || !(*ret_percent >= 0))
+		return gt_cmdline_wrong(args, "--%s=%s: not a percentage", option, text);
 	return 0;
 }
 
-static void print_side(const struct gt_cmdline *args, const struct gt_diff *diff, int side,
-		       const char *end)
+/* The runs of both sides, one job each; those of A first. */
+struct runs {
+	struct gt_job *jobs;
+	size_t count, of_a;
+};
+
+/* "A: a.json b.json (2 runs, 10 steps)" */
+static void print_side(const struct gt_cmdline *args, const struct runs *runs,
+		       const struct gt_diff *diff, int side, const char *end)
 {
-	gt_show_line(stdout, "%c: %s (%zu %s%s)%s", 'A' + side, args->inputs[side],
-		     diff->samples[side], diff->stepped ? "step" : "trace",
-		     gt_plural(diff->samples[side]), end);
+	size_t from = side ? runs->of_a : 0, until = side ? runs->count : runs->of_a;
+
+	printf("%c:", 'A' + side);
+	for (size_t i = from; i < until; i++) {
+		putchar(' ');
+		gt_show(args->inputs[i], stdout);
+	}
+	printf(" (%s)%s\n", diff->extent[side], end);
 }
 
-static void print_sides(const struct gt_cmdline *args, const struct gt_diff *diff, bool markdown)
+static void print_sides(const struct gt_cmdline *args, const struct runs *runs,
+			const struct gt_diff *diff, bool markdown)
 {
-	print_side(args, diff, 0, markdown ? "  " : "");
-	print_side(args, diff, 1, "");
-	if (diff->samples[0] < 2 || diff->samples[1] < 2)
-		puts("\nThe noise is not known: it takes two steps (ProfilerStep#N) on both "
-		     "sides.");
+	print_side(args, runs, diff, 0, markdown ? "  " : "");
+	print_side(args, runs, diff, 1, "");
+	putchar('\n');
+	for (size_t i = 0; i < diff->notes.list.count; i++)
+		gt_show_line(stdout, "%s%s", diff->notes.list.at[i], markdown ? "  " : "");
 	putchar('\n');
 }
 
-static void print(const struct gt_cmdline *args, struct gt_diff *diff)
+static void print(const struct gt_cmdline *args, const struct runs *runs, struct gt_diff *diff)
 {
 	struct gt_print how = gt_cmdline_print(args);
 	struct gt_table shown[GT_DIFF_COUNT_];
@@ -68,75 +87,143 @@ static void print(const struct gt_cmdline *args, struct gt_diff *diff)
 			shown[count++] = diff->tables[i];
 	}
 	if (for_people)
-		print_sides(args, diff, markdown);
+		print_sides(args, runs, diff, markdown);
 	gt_table_print(shown, count, &how, stdout);
 }
 
-static int compare(const struct gt_cmdline *args, const struct gt_job *a, const struct gt_job *b,
-		   double gate)
+static void print_losses(const struct gt_cmdline *args, const struct runs *runs)
 {
+	const struct gt_job **jobs = calloc(runs->count, sizeof(*jobs));
+
+	for (size_t i = 0; jobs && i < runs->count; i++)
+		jobs[i] = &runs->jobs[i];
+	if (jobs)
+		gt_cmdline_losses(jobs, runs->count, gt_cmdline_print(args).format);
+	free(jobs);
+}
+
+/* The exit status of a gate, after a line on stderr where it is not 0. */
+static int hold_gate(const struct gt_cmdline *args, const struct runs *runs,
+		     const struct gt_diff *diff, double gate)
+{
+	if (diff->regressions) {
+		gt_show_line(stderr, "gputrace diff: slower by more than %g %%: %s", gate,
+			     diff->worst);
+		return GT_EXIT_GATE;
+	}
+	for (size_t i = 0; i < runs->count; i++) {
+		if (gt_stats_whole(&runs->jobs[i]))
+			continue;
+		gt_show_line(stderr, "gputrace diff: --gate: no verdict, a trace is not whole: %s",
+			     args->inputs[i]);
+		return GT_EXIT_FAILED;
+	}
+	for (size_t i = 0; i < diff->doubts.list.count; i++)
+		gt_show_line(stderr, "gputrace diff: --gate: no verdict: %s",
+			     diff->doubts.list.at[i]);
+	return diff->doubts.list.count ? GT_EXIT_UNSURE : GT_EXIT_OK;
+}
+
+static int compare(const struct gt_cmdline *args, const struct runs *runs, double gate,
+		   double share)
+{
+	const struct gt_diff_request request = {
+		.runs = {runs->jobs, runs->jobs + runs->of_a},
+		.run_count = {runs->of_a, runs->count - runs->of_a},
+		.gate = gate,
+		.share = share,
+	};
 	struct gt_diff diff;
-	int rc = gt_diff_build(a, b, gate, &diff);
+	int rc = gt_diff_build(&request, &diff) ? GT_EXIT_FAILED : GT_EXIT_OK;
 
 	if (!rc) {
-		print(args, &diff);
-		gt_cmdline_losses((const struct gt_job *const[]){a, b}, 2,
-				  gt_cmdline_print(args).format);
+		print(args, runs, &diff);
+		print_losses(args, runs);
 		fflush(stdout);
-		if (diff.regressions) {
-			gt_show_line(stderr, "gputrace diff: slower by more than %g %%: %s", gate,
-				     diff.worst);
-			rc = GT_EXIT_GATE;
-		} else if (gate >= 0 && !(gt_stats_whole(a) && gt_stats_whole(b))) {
-			gt_show_line(stderr,
-				     "gputrace diff: --gate: no verdict, a trace is not whole: %s",
-				     gt_stats_whole(a) ? args->inputs[1] : args->inputs[0]);
-			rc = GT_EXIT_FAILED;
-		}
+		rc = gate >= 0 ? hold_gate(args, runs, &diff, gate) : GT_EXIT_OK;
 	} else {
-		rc = GT_EXIT_FAILED;
+		gt_show_line(stderr, "gputrace diff: no memory");
 	}
 	gt_diff_fini(&diff);
 	return rc;
 }
 
+/* How many of the inputs are A's. */
+static int find_sides(const struct gt_cmdline *args, size_t *ret_of_a)
+{
+	size_t of_a = args->first_side;
+
+	if (of_a == SIZE_MAX && args->input_count > 2)
+		return gt_cmdline_wrong(args, "which are A, which B? gputrace diff A1 A2 -- B1 B2");
+	if (of_a == SIZE_MAX || (of_a == 0 && args->input_count == 2))
+		of_a = 1;
+	if (!of_a || of_a == args->input_count)
+		return gt_cmdline_wrong(args,
+					"nothing on one side of \"--\"; usage: gputrace diff A1 "
+					"A2 -- B1 B2");
+	*ret_of_a = of_a;
+	return 0;
+}
+
 static int run_diff(const struct gt_cmdline *args)
 {
 	struct gt_cmdline one = *args;
-	struct gt_job a = {0}, b = {0};
-	double gate;
-	int rc = read_gate(args, &gate);
+	struct runs runs = {.count = args->input_count};
+	double gate, share;
+	int rc = read_percent(args, "gate", -1, &gate);
 
+	if (!rc)
+		rc = read_percent(args, "gate-share", DEFAULT_SHARE, &share);
+	if (!rc)
+		rc = find_sides(args, &runs.of_a);
+	runs.jobs = rc ? NULL : calloc(runs.count, sizeof(*runs.jobs));
+	if (!rc && !runs.jobs)
+		rc = GT_EXIT_FAILED;
 	one.input_count = 1;
+	for (size_t i = 0; !rc && i < runs.count; i++, one.inputs++)
+		rc = gt_cmdline_load(&one, &runs.jobs[i]);
 	if (!rc)
-		rc = gt_cmdline_load(&one, &a);
-	if (!rc) {
-		one.inputs++;
-		rc = gt_cmdline_load(&one, &b);
-	}
-	if (!rc)
-		rc = compare(args, &a, &b, gate);
-	gt_job_fini(&a);
-	gt_job_fini(&b);
+		rc = compare(args, &runs, gate, share);
+	for (size_t i = 0; runs.jobs && i < runs.count; i++)
+		gt_job_fini(&runs.jobs[i]);
+	free(runs.jobs);
 	return rc;
 }
 
 static const struct gt_cmdline_spec spec = {
 	.command = &gt_command_diff,
-	.details = "A and B are traces or folders of ranks. Steps (ProfilerStep#N ranges) are "
-		   "compared with each other, and their spread is the noise: a change within it is "
-		   "\"same\". With one step or none, whole traces are compared and the verdict is "
-		   "\"cannot tell\"; --gate then still compares A with B. If nothing became slower "
-		   "but a trace is incomplete, --gate gives no verdict and the exit status is 1: "
-		   "the file is cut, its process was killed and no spool recovered the rest, "
-		   "calls, GPU records or ranges were lost, or time stamps are impossible. Work in "
-		   "flight when a process ended is tolerated up to 1 % of the launches. Whether a "
-		   "program did all its work is a matter of its exit status, not of its trace.",
+	.details =
+		"A and B are traces or folders of ranks, one run each; several runs of a side "
+		"stand "
+		"before and behind \"--\". Compared are the times per step (ProfilerStep#N "
+		"ranges), "
+		"with several runs the means of the runs; without steps the time of an operation "
+		"in "
+		"each of 20 parts of the trace. Slow first steps (warm-up) and outliers are left "
+		"out "
+		"and named. A change is \"slower\" or \"faster\" if it is more than noise, with "
+		"all "
+		"rows of all tables taken together (1 wrong answer of 100 at most); \"same\" if it "
+		"is not; \"cannot tell\" if the evidence is too thin to say. Kernels that have "
+		"another name on the other side are matched. docs/DIFF.md tells how, and how often "
+		"it is wrong.\n"
+		"With --gate the exit status is 3 if something became slower by more than PERCENT. "
+		"It is 4, no verdict, if the evidence could not have shown a change of four times "
+		"PERCENT (10 % at least), or if a rank, GPU work or more than half of the steps "
+		"are "
+		"missing on one side. It is 1 if a trace is incomplete: "
+		"the file is cut, its process was killed and no spool recovered the rest, "
+		"calls, GPU records or ranges were lost, or time stamps are impossible. Work in "
+		"flight when a process ended is tolerated up to 1 % of the launches. Whether a "
+		"program did all its work is a matter of its exit status, not of its trace.",
 	.example = "# slower than last week? exit status 3 if so, a table for the pull request\n"
-		   "gputrace diff --gate=5% --format=markdown before.json after.json",
+		   "gputrace diff --gate=5% --format=markdown before.json after.json\n"
+		   "# three runs a side: how much runs differ is known, too\n"
+		   "gputrace diff --gate=5% a1.json a2.json a3.json -- b1.json b2.json b3.json",
 	.options = options,
 	.min_inputs = 2,
-	.max_inputs = 2,
+	.max_inputs = 1000,
+	.has_sides = true,
 	.run = run_diff,
 };
 
@@ -147,7 +234,7 @@ static int run(int argc, char **argv)
 
 const struct gt_command gt_command_diff = {
 	.name = "diff",
-	.arguments = "A B",
+	.arguments = "A B | A1 A2... -- B1 B2...",
 	.help = "compare two traces: what became slower or faster, and is it more than noise?",
 	.run = run,
 };

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "analysis/diff.h"
+#include "analysis/diff/diff.h"
 #include "analysis/report/report.h"
 #include "analysis/stacks.h"
 #include "analysis/stats.h"
@@ -47,7 +47,10 @@ static void use_model(char *path, FILE *null)
 		if (!gt_folded_build(&job, &filter, GT_WEIGHT_CPU, &stacks))
 			gt_folded_print_speedscope(&stacks, GT_WEIGHT_CPU, "fuzz", null);
 		gt_folded_fini(&stacks);
-		gt_diff_build(&job, &job, 5, &diff);
+		gt_diff_build(&(struct gt_diff_request){.runs = {&job, &job},
+							.run_count = {1, 1},
+							.gate = 5},
+			      &diff);
 		gt_diff_fini(&diff);
 	}
 	gt_job_fini(&job);

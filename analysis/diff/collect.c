@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See collect.h. One thread per set of rows.
+ */
+#include "analysis/diff/collect.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/intervals.h"
+#include "analysis/key.h"
+#include "analysis/key_group.h"
+
+#define KEY_TEXT 4096
+#define STREAMS  256 /* whose last operation is remembered at once */
+
+/* Adds to the sum of one row in one unit. */
+static int add_to(struct gt_group *group, int s, int64_t unit, int64_t ns)
+{
+	struct gt_dist *sums;
+
+	if (!group)
+		return -ENOMEM;
+	sums = &group->other[s];
+	group->tag[s]++;
+	if (sums->count && sums->at[sums->count - GT_DIFF_TRIPLE] == unit) {
+		sums->at[sums->count - 2] += ns;
+		sums->at[sums->count - 1]++;
+		return 0;
+	}
+	return gt_dist_add(sums, unit) && gt_dist_add(sums, ns) && gt_dist_add(sums, 1) ? 0
+											: -ENOMEM;
+}
+
+static int by_unit(const void *a, const void *b)
+{
+	const int64_t *x = a, *y = b;
+
+	return x[0] < y[0] ? -1 : x[0] > y[0];
+}
+
+void gt_diff_sum_units(struct gt_dist *triples)
+{
+	const size_t w = GT_DIFF_TRIPLE;
+	int64_t *at = triples->at;
+	size_t kept = 0;
+
+	if (!triples->count)
+		return;
+	qsort(at, triples->count / w, w * sizeof(*at), by_unit);
+	for (size_t i = w; i < triples->count; i += w) {
+		if (at[i] == at[kept]) {
+			at[kept + 1] += at[i + 1];
+			at[kept + 2] += at[i + 2];
+			continue;
+		}
+		kept += w;
+		memcpy(&at[kept], &at[i], w * sizeof(*at));
+	}
+	triples->count = kept + w;
+}
+
+/* The last operation of each stream, so that the next one knows its neighbour. */
+struct neighbours {
+	struct {
+		uint64_t stream;
+		uint32_t row; /* + 1 */
+	} last[STREAMS];
+};
+
+static int find_origin(struct gt_diff_rows *rows, const struct gt_model *model,
+		       const struct gt_op *op, struct neighbours *near, uint32_t row, bool is_first)
+{
+	uint64_t stream = (uint64_t)op->device << 32 | (uint32_t)op->stream;
+	size_t slot = (stream ^ stream >> 32) % STREAMS;
+	uint32_t before = near->last[slot].stream == stream ? near->last[slot].row : 0;
+	struct gt_diff_origin *origins;
+
+	while (rows->origins.count <= row)
+		if (!gt_vec_push(&rows->origins, ((struct gt_diff_origin){0})))
+			return -ENOMEM;
+	origins = rows->origins.at;
+	near->last[slot].stream = stream;
+	near->last[slot].row = row + 1;
+	if (before && !origins[before - 1].behind)
+		origins[before - 1].behind = row + 1;
+	if (is_first) {
+		char line[KEY_TEXT];
+
+		gt_key_of_op(model, op, GT_KEY_LINE, line, sizeof(line));
+		origins[row].before = before;
+		if (strcmp(line, GT_KEY_UNKNOWN) != 0)
+			origins[row].line = gt_names_put(&rows->lines, line, strlen(line));
+	}
+	return 0;
+}
+
+static int ops_of_rank(struct gt_diff_rows *rows, const struct gt_diff_sides *sides, int s,
+		       const struct gt_diff_rank *rank, enum gt_key key)
+{
+	const struct gt_model *model = rank->model;
+	struct neighbours near = {0};
+	struct gt_keymap known = {0};
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < model->ops.count; i++) {
+		const struct gt_op *op = &model->ops.at[i];
+		const struct gt_call *call = gt_model_call_of(model, op);
+		int64_t unit = gt_diff_unit_at(sides, rank, false,
+					       sides->stepped && call ? call->start : op->start);
+		struct gt_group *group;
+
+		if (unit < 0)
+			continue;
+		group = gt_key_group(model, op, key, &known, &rows->groups);
+		if (!group)
+			rc = -ENOMEM;
+		else if (key == GT_KEY_KERNEL)
+			rc = find_origin(rows, model, op, &near,
+					 (uint32_t)(group - rows->groups.list.at),
+					 !group->tag[0] && !group->tag[1]);
+		if (!rc)
+			rc = add_to(group, s, unit, op->dur);
+	}
+	gt_keymap_fini(&known);
+	return rc;
+}
+
+static int calls_of_rank(struct gt_diff_rows *rows, const struct gt_diff_sides *sides, int s,
+			 const struct gt_diff_rank *rank)
+{
+	const struct gt_model *model = rank->model;
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < model->calls.count; i++) {
+		const struct gt_call *call = &model->calls.at[i];
+		int64_t unit = gt_diff_unit_at(sides, rank, true, call->start);
+
+		if (unit >= 0)
+			rc = add_to(gt_groups_get(&rows->groups, gt_model_name(model, call->name)),
+				    s, unit, call->dur);
+	}
+	return rc;
+}
+
+/* Wall, busy and idle of one interval of a rank. */
+static int add_interval(struct gt_diff_rows *rows, bool stepped, int s, int64_t unit,
+			const struct gt_intervals *busy, int64_t start, int64_t end)
+{
+	struct gt_groups *groups = &rows->groups;
+	int64_t used = gt_intervals_within(busy, start, end);
+	int rc = add_to(gt_groups_get(groups, stepped ? "time per step"
+						      : "time from first to last GPU operation"),
+			s, unit, end - start);
+
+	if (!rc)
+		rc = add_to(gt_groups_get(groups, "GPU busy"), s, unit, used);
+	if (!rc)
+		rc = add_to(gt_groups_get(groups, "GPU idle"), s, unit, end - start - used);
+	return rc;
+}
+
+static int busy_of(const struct gt_model *model, struct gt_intervals *busy)
+{
+	for (size_t i = 0; i < model->ops.count; i++)
+		if (!gt_intervals_add(busy, model->ops.at[i].start,
+				      model->ops.at[i].start + model->ops.at[i].dur))
+			return -ENOMEM;
+	gt_intervals_merge(busy);
+	return 0;
+}
+
+static int overview_of_rank(struct gt_diff_rows *rows, const struct gt_diff_sides *sides, int s,
+			    const struct gt_diff_rank *rank)
+{
+	const struct gt_model *model = rank->model;
+	struct gt_intervals busy = {0};
+	int rc = busy_of(model, &busy);
+
+	if (!rc && !sides->stepped && busy.count && rank->units)
+		rc = add_interval(rows, false, s, rank->first, &busy, busy.at[0].start,
+				  busy.at[busy.count - 1].end);
+	for (uint32_t i = 0; !rc && sides->stepped && i < model->ranges.count; i++) {
+		const struct gt_model_range *range = &model->ranges.at[i];
+
+		if (rank->unit_of_range[i])
+			rc = add_interval(rows, true, s,
+					  (int64_t)rank->first + rank->unit_of_range[i] - 1, &busy,
+					  range->start, range->start + range->dur);
+	}
+	gt_intervals_fini(&busy);
+	return rc;
+}
+
+/* Process ids differ from run to run: processes of one rank are numbered. */
+static void name_rank(const struct gt_diff_side *side, const struct gt_diff_rank *rank, char *out,
+		      size_t size)
+{
+	char number[32] = "";
+	int before = 0;
+
+	for (const struct gt_diff_rank *other = side->ranks.at; other < rank; other++)
+		before += other->run == rank->run && other->model->rank == rank->model->rank;
+	if (before)
+		snprintf(number, sizeof(number), " process %d", before + 1);
+	snprintf(out, size, "rank %d%s: GPU work without communication", rank->model->rank, number);
+}
+
+/* Its GPU work but for communication, in which ranks wait for each other. */
+static int work_of_rank(struct gt_diff_rows *rows, const struct gt_diff_sides *sides, int s,
+			const struct gt_diff_rank *rank)
+{
+	const struct gt_model *model = rank->model;
+	char name[256];
+	int rc = 0;
+
+	name_rank(&sides->side[s], rank, name, sizeof(name));
+	for (size_t i = 0; !rc && i < model->ops.count; i++) {
+		const struct gt_op *op = &model->ops.at[i];
+		const struct gt_call *call = gt_model_call_of(model, op);
+		int64_t unit = gt_diff_unit_at(sides, rank, false,
+					       sides->stepped && call ? call->start : op->start);
+
+		if (unit >= 0 && !op->comm)
+			rc = add_to(gt_groups_get(&rows->groups, name), s, unit, op->dur);
+	}
+	return rc;
+}
+
+static int collect_rank(struct gt_diff_rows *rows, const struct gt_diff_sides *sides, int s,
+			const struct gt_diff_rank *rank, enum gt_diff_table which)
+{
+	switch (which) {
+	case GT_DIFF_OVERVIEW:
+		return overview_of_rank(rows, sides, s, rank);
+	case GT_DIFF_RANKS:
+		return work_of_rank(rows, sides, s, rank);
+	case GT_DIFF_KERNELS:
+		return ops_of_rank(rows, sides, s, rank, GT_KEY_KERNEL);
+	case GT_DIFF_LINES:
+		return ops_of_rank(rows, sides, s, rank, GT_KEY_LINE);
+	case GT_DIFF_OPS:
+		return ops_of_rank(rows, sides, s, rank, GT_KEY_OP);
+	default:
+		return calls_of_rank(rows, sides, s, rank);
+	}
+}
+
+/* A job of one rank is compared with one of another. */
+static bool has_ranks(const struct gt_diff_rows *rows)
+{
+	size_t count[2] = {0, 0};
+
+	for (size_t i = 0; i < rows->groups.list.count; i++)
+		for (int s = 0; s < 2; s++)
+			count[s] += rows->groups.list.at[i].tag[s] > 0;
+	return count[0] > 1 || count[1] > 1;
+}
+
+/* Whether the rows tell more than one that stands for "not known", or for the only rank. */
+static bool says_something(const struct gt_diff_rows *rows, enum gt_diff_table which)
+{
+	const char *nothing = which == GT_DIFF_LINES ? GT_KEY_UNKNOWN
+			      : which == GT_DIFF_OPS ? "(no operator)"
+						     : NULL;
+
+	if (which == GT_DIFF_RANKS)
+		return has_ranks(rows);
+	for (size_t i = 0; i < rows->groups.list.count; i++)
+		if (!nothing ||
+		    strcmp(gt_group_name(&rows->groups, &rows->groups.list.at[i]), nothing) != 0)
+			return true;
+	return false;
+}
+
+int gt_diff_collect(struct gt_diff_rows *ret_rows, const struct gt_diff_sides *sides,
+		    enum gt_diff_table which)
+{
+	struct gt_diff_rows *rows = ret_rows;
+	int rc;
+
+	*rows = (struct gt_diff_rows){.of_one_rank = which == GT_DIFF_RANKS};
+	rc = gt_groups_init(&rows->groups);
+	if (!rc)
+		rc = gt_names_init(&rows->lines);
+	for (int s = 0; s < 2; s++)
+		for (size_t i = 0; !rc && i < sides->side[s].ranks.count; i++)
+			rc = collect_rank(rows, sides, s, &sides->side[s].ranks.at[i], which);
+	if (!rc && !says_something(rows, which)) {
+		gt_diff_rows_fini(rows);
+		return gt_groups_init(&rows->groups);
+	}
+	for (size_t i = 0; !rc && i < rows->groups.list.count; i++)
+		for (int s = 0; s < 2; s++)
+			gt_diff_sum_units(&rows->groups.list.at[i].other[s]);
+	return rc;
+}
+
+void gt_diff_rows_fini(struct gt_diff_rows *rows)
+{
+	gt_groups_fini(&rows->groups);
+	gt_vec_free(&rows->origins);
+	gt_names_fini(&rows->lines);
+	*rows = (struct gt_diff_rows){0};
+}

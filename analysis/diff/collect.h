@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The rows of each table of a comparison, and their values by unit. Pure over constant models; one
+ * thread per set of rows.
+ */
+#ifndef GT_ANALYSIS_DIFF_COLLECT_H
+#define GT_ANALYSIS_DIFF_COLLECT_H
+
+#include "analysis/diff/diff.h"
+#include "analysis/diff/sides.h"
+#include "analysis/group.h"
+
+/* Where a row was first met, for rows that have another name on the other side. */
+struct gt_diff_origin {
+	uint32_t line;           /* launching line, number in the rows' lines; GT_NAME_NONE */
+	uint32_t before, behind; /* its neighbours on the stream: row + 1, 0: none */
+	uint32_t became;         /* the row that it was matched with, + 1; 0: none */
+};
+
+#define GT_DIFF_TRIPLE 3 /* unit, ns, how many: of a group's other[side] */
+
+/* The rows of a table: a group each, whose other[side] holds triples by unit, and tag[side] how
+ * many operations or calls it has. */
+struct gt_diff_rows {
+	struct gt_groups groups;
+	GT_VEC(struct gt_diff_origin) origins; /* by number of the group */
+	struct gt_names lines;
+	bool of_one_rank; /* values are not means of the ranks */
+};
+
+/* Starts the empty rows of a table and fills them; one triple a unit, by unit. A table that would
+ * say nothing (no stacks, no operators) gets no row. 0 or -ENOMEM; free with gt_diff_rows_fini in
+ * any case. */
+int gt_diff_collect(struct gt_diff_rows *ret_rows, const struct gt_diff_sides *sides,
+		    enum gt_diff_table which);
+void gt_diff_rows_fini(struct gt_diff_rows *rows);
+
+/* One triple for each unit, by unit. */
+void gt_diff_sum_units(struct gt_dist *triples);
+
+#endif

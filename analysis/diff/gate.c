@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See gate.h: regressions and doubts. One thread per comparison.
+ */
+#include "analysis/diff/gate.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/diff/notes.h"
+
+#define MARGIN      4    /* gates that evidence must be able to show */
+#define LEAST       0.10 /* and at least such a change */
+#define HOST_SHARE  1.0  /* % of its table: idle time and CUDA calls that a gate looks at */
+#define GONE_SHARE  1.0  /* % of the GPU time that may be gone */
+#define FEWER_STEPS 2    /* times */
+
+double gt_gate_enough(double gate_percent)
+{
+	return fmax(LEAST, MARGIN * gate_percent / 100);
+}
+
+/* How much slower a row is at least by both of its estimates, %. */
+static double slower_by(const struct gt_diff_row *row)
+{
+	double change = row->whole.change;
+
+	if (row->apart.is_known)
+		change = fmin(change, row->apart.change);
+	return expm1(change) * 100;
+}
+
+/* What a share of a table is a share of: all its rows, or the time per step. */
+static double total_of(const struct gt_judged *judged, int table)
+{
+	double total[2] = {0, 0};
+
+	for (size_t i = 0; i < judged->rows.count; i++)
+		for (int s = 0; s < 2; s++)
+			total[s] += judged->rows.at[i].mean[s];
+	if (table == GT_DIFF_OVERVIEW && judged->rows.count)
+		return fmax(judged->rows.at[0].mean[0], judged->rows.at[0].mean[1]);
+	return fmax(total[0], total[1]);
+}
+
+static double share_of(const struct gt_compared *c, int table)
+{
+	bool of_host = table == GT_DIFF_OVERVIEW || table == GT_DIFF_CALLS;
+
+	return of_host ? fmax(HOST_SHARE, c->request->share) : c->request->share;
+}
+
+/* Whether the gate holds the row against B. */
+static bool is_regression(const struct gt_compared *c, int table, const struct gt_diff_row *row,
+			  double total)
+{
+	return row->verdict == GT_VERDICT_SLOWER && slower_by(row) > c->request->gate &&
+	       fmax(row->mean[0], row->mean[1]) * 100 >= share_of(c, table) * total;
+}
+
+static void name_worst(const struct gt_compared *c, int table, const struct gt_diff_row *row,
+		       char *out, size_t size)
+{
+	double change = row->mean[1] - row->mean[0];
+	char name[512], was[64], is[64];
+
+	gt_gate_name(c, table, row->row, name, sizeof(name));
+	snprintf(out, size, "%.300s: %s -> %s (%+.1f %%)", name,
+		 gt_table_time(row->mean[0], was, sizeof(was)),
+		 gt_table_time(row->mean[1], is, sizeof(is)), change * 100 / row->mean[0]);
+}
+
+static double gpu_time(const struct gt_compared *c)
+{
+	return total_of(&c->judged[GT_DIFF_KERNELS], GT_DIFF_KERNELS);
+}
+
+/* Regressions of a table, and the worst of them in words, unless another table has told one. */
+static void hold_table(const struct gt_compared *c, struct gt_diff *diff, int table)
+{
+	const struct gt_judged *judged = &c->judged[table];
+	double total = table == GT_DIFF_ONLY ? gpu_time(c) : total_of(judged, table);
+	const struct gt_diff_row *worst = NULL;
+
+	for (size_t i = 0; i < judged->rows.count; i++) {
+		const struct gt_diff_row *row = &judged->rows.at[i];
+
+		if (!is_regression(c, table, row, total))
+			continue;
+		diff->regressions++;
+		if (!worst || row->mean[1] - row->mean[0] > worst->mean[1] - worst->mean[0])
+			worst = row;
+	}
+	if (worst && !*diff->worst)
+		name_worst(c, table, worst, diff->worst, sizeof(diff->worst));
+}
+
+/* New work is slower by itself. */
+static void hold_new(const struct gt_compared *c, struct gt_diff *diff)
+{
+	const struct gt_diff_row *row = c->judged[GT_DIFF_ONLY].rows.at;
+	double part;
+	char text[64];
+
+	if (!c->judged[GT_DIFF_ONLY].rows.count || row->verdict != GT_VERDICT_NEW)
+		return;
+	part = row->mean[1] * 100 / gpu_time(c);
+	if (!(part > fmax(c->request->gate, GONE_SHARE)))
+		return;
+	diff->regressions++;
+	if (!*diff->worst)
+		snprintf(diff->worst, sizeof(diff->worst),
+			 "kernels that only B has: %s (%.1f %% of the GPU time)",
+			 gt_table_time(row->mean[1], text, sizeof(text)), part);
+}
+
+/* Told is the most precise: a kernel before the step that it is in. Lines are for people: an edit
+ * moves them, and what was at a number is elsewhere. */
+static void hold_rows(const struct gt_compared *c, struct gt_diff *diff)
+{
+	static const int tables[] = {GT_DIFF_RANKS, GT_DIFF_KERNELS, GT_DIFF_ONLY,
+				     GT_DIFF_OPS,   GT_DIFF_CALLS,   GT_DIFF_OVERVIEW};
+
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+		if (tables[i] == GT_DIFF_ONLY)
+			hold_new(c, diff);
+		hold_table(c, diff, tables[i]);
+	}
+}
+
+/* Work that is gone was perhaps not done. */
+static int doubt_gone(const struct gt_compared *c, struct gt_diff *diff)
+{
+	const struct gt_diff_row *row = c->judged[GT_DIFF_ONLY].rows.at;
+	double total = gpu_time(c), gone;
+
+	if (!c->judged[GT_DIFF_ONLY].rows.count || !(total > 0))
+		return 0;
+	gone = row->mean[0] * 100 / total;
+	if (gone <= fmax(c->request->gate, GONE_SHARE) || row->mean[1] >= row->mean[0] / 4)
+		return 0;
+	return gt_diff_say(&diff->doubts,
+			   "%.1f %% of A's GPU time is in kernels that B does not have (verdict "
+			   "\"gone\")",
+			   gone);
+}
+
+/* Ranks that only one side has. */
+static int doubt_ranks(const struct gt_compared *c, struct gt_diff *diff)
+{
+	const struct gt_groups *groups = &c->rows[GT_DIFF_RANKS].groups;
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < groups->list.count; i++) {
+		const struct gt_group *group = &groups->list.at[i];
+		const char *name = gt_group_name(groups, group);
+
+		if (!group->tag[0] != !group->tag[1])
+			rc = gt_diff_say(&diff->doubts, "%.*s has no GPU work in %c",
+					 (int)strcspn(name, ":"), name, group->tag[0] ? 'B' : 'A');
+	}
+	return rc;
+}
+
+/* Steps of the rank that has the fewest. */
+static uint32_t fewest_steps(const struct gt_diff_side *side)
+{
+	uint32_t fewest = UINT32_MAX;
+
+	for (size_t i = 0; i < side->ranks.count; i++)
+		if (side->ranks.at[i].units && side->ranks.at[i].units < fewest)
+			fewest = side->ranks.at[i].units;
+	return fewest;
+}
+
+static int doubt_steps(const struct gt_compared *c, struct gt_diff *diff)
+{
+	uint32_t a = fewest_steps(&c->sides.side[0]), b = fewest_steps(&c->sides.side[1]);
+
+	if (c->sides.has_steps[0] != c->sides.has_steps[1])
+		return gt_diff_say(&diff->doubts, "%c has steps (ProfilerStep#N), %c has none",
+				   c->sides.has_steps[0] ? 'A' : 'B',
+				   c->sides.has_steps[0] ? 'B' : 'A');
+	if (c->sides.stepped && b < a / FEWER_STEPS)
+		return gt_diff_say(&diff->doubts, "A has %u steps a rank, B only %u", a, b);
+	return 0;
+}
+
+/* Whether the evidence could have shown what is asked for. */
+static int doubt_evidence(const struct gt_compared *c, struct gt_diff *diff)
+{
+	double could = gt_diff_could_show(&c->judged[GT_DIFF_KERNELS]);
+	double enough = gt_gate_enough(c->request->gate);
+
+	if (could <= enough || diff->doubts.list.count)
+		return 0;
+	if (!isfinite(could))
+		return gt_diff_say(
+			&diff->doubts,
+			"the evidence is too thin: the noise is not known, it takes two steps "
+			"(ProfilerStep#N) or several runs on both sides");
+	return gt_diff_say(&diff->doubts,
+			   "the evidence is too thin: changes of a kernel below %.1f %% would not "
+			   "have been found; a gate of %g %% takes %.0f %%, so more steps or runs",
+			   could * 100, c->request->gate, enough * 100);
+}
+
+int gt_gate_hold(const struct gt_compared *compared, struct gt_diff *diff)
+{
+	int rc = 0;
+
+	if (compared->request->gate < 0)
+		return 0;
+	for (int s = 0; s < 2; s++)
+		if (!compared->sides.side[s].op_count)
+			return gt_diff_say(&diff->doubts, "%c has no GPU work", 'A' + s);
+	hold_rows(compared, diff);
+	rc = doubt_gone(compared, diff);
+	if (!rc)
+		rc = doubt_ranks(compared, diff);
+	if (!rc)
+		rc = doubt_steps(compared, diff);
+	if (!rc)
+		rc = doubt_evidence(compared, diff);
+	return rc;
+}

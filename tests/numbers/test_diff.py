@@ -1,0 +1,312 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""gputrace diff: its numbers against a second computation, and what a gate must and must not
+find. How often it is wrong is measured by diff_bars.py."""
+
+import csv
+import gzip
+import json
+import os
+import random
+import re
+
+import cases
+import diff_reference
+import diff_traces
+
+SLOWER, UNSURE = 3, 4
+
+
+def made(name="t.json", where=None, rank=None, seed=1, **how):
+    """A generated trace. how: arguments of diff_traces.steps_of."""
+    how = {"kernels": 20, "steps": 10, **how}
+    path = os.path.join(where or cases.folder(), name)
+    return diff_traces.write(path, diff_traces.steps_of(random.Random(seed), **how), rank)
+
+
+def gate(percent, *inputs, expect=0, says=""):
+    """Standard error of a gate."""
+    said = cases.run("diff", f"--gate={percent}%", *inputs, expect=expect)[1]
+    assert re.search(says, said), (says, said)
+    return said
+
+
+def names(kernels=20, **other):
+    """Names of kernels; other: k7="..." replaces that of kernel 7."""
+    return [other.get(f"k{k}", f"kernel_{chr(97 + k % 26)}{k}") for k in range(kernels)]
+
+
+def rows(*inputs, table="kernels"):
+    return {
+        row.get("Operation") or row.get("Measure") or row.get("Rank"): row
+        for row in cases.tables("diff", *inputs)[table]
+    }
+
+
+def the_same_numbers():
+    """Intervals, noise, smallest change and verdicts of every row."""
+    for seed, noise in enumerate(("own", "common", "drift")):
+        for steps, kernels in ((10, 20), (30, 12), (4, 40)):
+            a = made(seed=seed, noise=noise, steps=steps, kernels=kernels)
+            b = made(seed=seed + 100, noise=noise, steps=steps, kernels=kernels, slow={3: 1.2})
+            compared = diff_reference.compare([a], [b])
+            got = cases.tables("diff", a, b)
+            assert set(got) == set(compared), (set(got), set(compared))
+            for table, want in compared.items():
+                title = {"overview": "Measure", "kernels": "Operation", "calls": "Call"}[table]
+                assert {row[title] for row in got[table]} == set(want)
+                for row in got[table]:
+                    check_row(row, want[row[title]], (seed, noise, steps, table, row[title]))
+
+
+def check_row(row, want, what):
+    for column, value, places in (
+        ("A (ns)", want.mean[0], 1),
+        ("B (ns)", want.mean[1], 1),
+        ("Low (%)", want.low * 100, 1),
+        ("High (%)", want.high * 100, 1),
+        ("Noise (%)", want.noise * 100, 1),
+        ("Could Have Shown (%)", want.could * 100, 1),
+    ):
+        near = 0.0501 + 1e-6 * abs(value)
+        assert abs(row[column] - value) <= near, (what, column, row[column], value, places)
+    assert row["Verdict"] == want.verdict, (what, row, want.verdict)
+
+
+def a_slow_first_step_hides_nothing():
+    for first in (1.5, 3, 10):
+        a, b = made(seed=1, first=first), made(seed=2, first=first, slow={5: 3})
+        gate(5, a, b, expect=SLOWER, says=r"kernel_f5: .*\(\+(19|20|21)\d\.\d %\)")
+        gate(5, a, made(seed=3, first=first))
+        out = cases.run("diff", a, b)[0]
+        assert "Left out of A: ProfilerStep#0, warm-up (kernels took x" in out, out
+
+
+def a_slow_step_in_the_middle_is_named():
+    lines = diff_traces.steps_of(random.Random(4), 20, 12)
+    slow = [
+        re.sub(r'"dur":([\d.]+)', lambda m: f'"dur":{float(m[1]) * 3:.3f}', line)
+        if '"cat":"kernel"' in line and 100 < int(re.search(r'"correlation":(\d+)', line)[1]) <= 120
+        else line
+        for line in lines
+    ]
+    b = diff_traces.write(os.path.join(cases.folder(), "b.json"), slow)
+    out = cases.run("diff", made(seed=5, steps=12), b)[0]
+    assert "Left out of B: ProfilerStep#5, an outlier (kernels took x3.0" in out, out
+    gate(5, made(seed=5, steps=12), b)
+
+
+def renamed_kernels():
+    """Another template argument, another number, another name at the same place."""
+    for old, new, how in (
+        ("void gemm<float, 128>(float*)", "void gemm<float, 64>(float*)", "same base name"),
+        ("sm80_gemm_128x64", "sm90_gemm_64x64", "same name but for its numbers"),
+        ("gemm", "matmul", "same place on the stream"),
+    ):
+        a = made(seed=1, names=names(k7=old))
+        gate(2, a, made(seed=2, names=names(k7=new)))
+        b = made(seed=3, names=names(k7=new), slow={7: 1.5})
+        gate(2, a, b, expect=SLOWER, says=re.escape(new[:20]))
+        row = rows(a, b)[new]
+        assert row["Verdict"] == "slower" and row["Matched With"] == f"{old} ({how})", row
+        assert "Matched: " in cases.run("diff", a, b)[0]
+    # what has no match is compared as a whole
+    a = made(seed=1, names=names(k7="gemm"))
+    out = gate(
+        2,
+        a,
+        made(seed=2, names=names(k7="x", k8="y", k6="z"), slow={6: 1.5, 7: 1.5, 8: 1.5}),
+        expect=SLOWER,
+    )
+    assert "kernel" in out or re.search(r"\b[xyz]:", out), out
+
+
+def new_and_gone_kernels():
+    a = made(seed=1, kernels=20)
+    more = made(seed=2, kernels=24)
+    gate(2, a, more, expect=SLOWER, says="only B has")
+    gate(2, more, a, expect=UNSURE, says=r"\d+\.\d % of A's GPU time is in kernels that B does not")
+
+
+def no_work():
+    a = made()
+    empty = cases.write({"traceEvents": []})
+    gate(5, a, empty, expect=UNSURE, says="no verdict: B has no GPU work")
+    gate(5, empty, a, expect=UNSURE, says="no verdict: A has no GPU work")
+
+
+def ranks(seed, count=8, without=None, slow=None, **how):
+    folder = cases.folder()
+    for rank in range(count):
+        if rank != without:
+            scale = 1.25 if rank == slow else 1.0
+            made(f"r{rank}.json", folder, rank, seed * 100 + rank, scale=scale, **how)
+    return folder
+
+
+def of_eight_ranks():
+    a = ranks(1)
+    gate(5, a, ranks(2))
+    gate(5, a, ranks(3, slow=6), expect=SLOWER)
+    table = rows(a, ranks(3, slow=6), table="ranks")
+    slow = [name for name, row in table.items() if row["Verdict"] == "slower"]
+    assert slow == ["rank 6: GPU work without communication"], slow
+    gate(5, a, ranks(4, without=5), expect=UNSURE, says="no verdict: rank 5 has no GPU work in B")
+
+
+def fewer_steps():
+    gate(5, made(steps=30), made(steps=3, seed=2), expect=UNSURE, says="A has 30 steps a rank, B only 3")
+    gate(5, made(steps=10), made(steps=30, seed=2))
+    none = [
+        line for line in diff_traces.steps_of(random.Random(1), 20, 10) if "ProfilerStep" not in line
+    ]
+    b = diff_traces.write(os.path.join(cases.folder(), "b.json"), none)
+    gate(5, made(), b, expect=UNSURE, says="A has steps .*, B has none")
+
+
+def thin_evidence():
+    gate(5, made(steps=1), made(steps=1, seed=2), expect=UNSURE, says="the noise is not known")
+    said = gate(2, made(steps=3), made(steps=3, seed=2), expect=UNSURE, says="too thin")
+    could = float(re.search(r"below (\d+\.\d) %", said)[1])
+    assert 10 < could < 40, said
+    out = cases.run("diff", made(steps=3), made(steps=3, seed=2))[0]
+    assert f"Could have shown changes of {could} % or more in a kernel" in out, out
+
+
+def several_runs():
+    """Runs differ by 3 % each: steps alone take that for a change."""
+    chooser = random.Random(7)
+
+    def side(count, slow=None):
+        return [
+            made(seed=chooser.random(), scale=1 + 0.03 * chooser.gauss(0, 1), slow=slow)
+            for _ in range(count)
+        ]
+
+    for _ in range(5):
+        assert gate_code(2, *side(4), "--", *side(4)) != SLOWER
+    a, b = side(4), side(4, slow={5: 1.3})
+    gate(2, *a, "--", *b, expect=SLOWER, says="kernel_f5: ")
+    out = cases.run("diff", *a, "--", *b)[0]
+    found = re.search(r"Noise of a kernel: (\d+\.\d) % from step to step, (\d+\.\d) % from run", out)
+    assert 2.5 < float(found[1]) < 3.5 and 1.5 < float(found[2]) < 6, out
+    assert "(4 runs, 40 steps)" in out, out
+    cases.run("diff", *a, *b, expect=2)
+    cases.run("diff", *a, "--", expect=2)
+    cases.run("diff", *a, "--", *b, "--", *b, expect=2)
+    assert cases.run("diff", "--", a[0], b[0]) == cases.run("diff", a[0], b[0])
+    assert cases.run("diff", a[0], "--", b[0], "--top=1") == cases.run("diff", "--top=1", a[0], b[0])
+
+
+def thinned(seed, keep, **how):
+    """Kernel 4 occurs in some steps only, kernel 9 three times a step."""
+    lines = []
+    for line in diff_traces.steps_of(random.Random(seed), 20, 20, calls=False, **how):
+        step = (int((re.search(r'"correlation":(\d+)', line) or [0, 1])[1]) - 1) // 20
+        if "kernel_e4" in line and not keep(step):
+            continue
+        lines.append(line)
+        if "kernel_j9" in line:
+            lines += [re.sub(r'"dur":[\d.]+', f'"dur":{1 + i}.500', line) for i in range(2)]
+    return diff_traces.write(os.path.join(cases.folder(), "t.json"), lines)
+
+
+def in_some_steps():
+    a = thinned(1, lambda step: step % 5 == 0)
+    gate(2, a, thinned(2, lambda step: step % 5 == 0))
+    b = thinned(3, lambda step: step % 5 == 0, slow={4: 2.0})
+    gate(2, a, b, expect=SLOWER, says="kernel_e4")
+    row = rows(a, b)["kernel_j9"]
+    assert row["Instances A"] == 60 and row["Samples A"] == 20, row
+
+
+def without_steps():
+    def trace(seed, **how):
+        lines = diff_traces.steps_of(random.Random(seed), 20, 40, **how)
+        kept = [line for line in lines if "ProfilerStep" not in line]
+        return diff_traces.write(os.path.join(cases.folder(), "t.json"), kept)
+
+    a = trace(1)
+    gate(2, a, trace(2))
+    gate(2, a, trace(3, slow={5: 1.1}), expect=SLOWER, says="kernel_f5")
+    assert "from part to part of the trace" in cases.run("diff", a, a)[0]
+
+
+def forms():
+    a, b = made(seed=1), made(seed=2, slow={5: 1.5})
+    got = cases.tables("diff", a, b)
+    text = cases.run("diff", "--format=csv", a, b)[0].split("\n\n")
+    assert len(text) == len(got)
+    for block, table in zip(text, got.values()):
+        for row, want in zip(csv.DictReader(block.splitlines()), table):
+            assert list(row) == list(want), (row, want)
+            for key, value in want.items():
+                assert row[key] == ("" if value is None else str(value)), (key, row[key], value)
+    markdown = cases.run("diff", "--format=markdown", a, b)[0]
+    assert "| slower |" in markdown and "| 95 % interval |" in markdown, markdown
+
+
+def halves(path):
+    """The steps of a public trace in two halves, or None."""
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        trace = json.load(file)
+    events = trace["traceEvents"] if isinstance(trace, dict) else trace
+    found = sorted(
+        {
+            (float(e["ts"]), float(e["ts"]) + float(e["dur"]))
+            for e in events
+            if str(e.get("name", "")).startswith("ProfilerStep") and e.get("cat") == "user_annotation"
+        }
+    )
+    if len(found) < 4:
+        return None
+    cut = found[len(found) // 2][0]
+    parts = [
+        [e for e in events if e.get("ph") == "M" or ("ts" in e and (float(e["ts"]) < cut) == first)]
+        for first in (True, False)
+    ]
+    return [cases.write({"schemaVersion": 1, "traceEvents": part}) for part in parts]
+
+
+def public_traces():
+    alarms = compared = 0
+    for path in cases.public():
+        code_of = [gate_code(0, path, path)]
+        assert code_of == [0] or code_of == [UNSURE], (path, code_of)
+        out = cases.run("diff", "--format=csv", "--top=0", path, path)[0]
+        assert not re.search(r"^(slower|faster|new|gone)", out, re.M), path
+        parts = halves(path)
+        if parts:
+            compared += 1
+            alarms += gate_code(10, *parts) == SLOWER
+    print(f"# halves of {compared} traces compared, {alarms} slower by more than 10 %", flush=True)
+
+
+def gate_code(percent, *inputs):
+    return next(
+        code for code in (0, UNSURE, SLOWER) if code == code_of("diff", f"--gate={percent}%", *inputs)
+    )
+
+
+def code_of(*words):
+    return cases.subprocess.run([cases.CLI, *words], capture_output=True, check=False).returncode
+
+
+cases.main(
+    [
+        the_same_numbers,
+        a_slow_first_step_hides_nothing,
+        a_slow_step_in_the_middle_is_named,
+        renamed_kernels,
+        new_and_gone_kernels,
+        no_work,
+        of_eight_ranks,
+        fewer_steps,
+        thin_evidence,
+        several_runs,
+        in_some_steps,
+        without_steps,
+        forms,
+        public_traces,
+    ]
+)
