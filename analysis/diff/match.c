@@ -268,6 +268,18 @@ static size_t count_singles(const struct gt_diff_rows *rows)
 	return count;
 }
 
+static int index_matches(struct gt_diff_matches *matches, size_t rows)
+{
+	if (!matches->list.count)
+		return 0;
+	matches->of_row = calloc(rows, sizeof(*matches->of_row));
+	if (!matches->of_row)
+		return -ENOMEM;
+	for (size_t i = 0; i < matches->list.count; i++)
+		matches->of_row[matches->list.at[i].a] = (uint32_t)i + 1;
+	return 0;
+}
+
 int gt_diff_match(struct gt_diff_matches *ret_matches, struct gt_diff_rows *rows,
 		  const struct gt_diff_sides *sides, enum gt_diff_table which)
 {
@@ -289,18 +301,19 @@ int gt_diff_match(struct gt_diff_matches *ret_matches, struct gt_diff_rows *rows
 			rc = match_by(ret_matches, rows, rounds[i].key, rounds[i].how);
 	if (!rc && which == GT_DIFF_KERNELS && count_singles(rows) <= MAX_SINGLES)
 		rc = match_positions(ret_matches, rows, sides);
-	return rc;
+	return rc ? rc : index_matches(ret_matches, rows->groups.list.count);
 }
 
 void gt_diff_matches_fini(struct gt_diff_matches *matches)
 {
 	gt_vec_free(&matches->list);
+	free(matches->of_row);
+	matches->of_row = NULL;
 }
 
 const struct gt_diff_match *gt_diff_match_of(const struct gt_diff_matches *matches, uint32_t row)
 {
-	for (size_t i = 0; i < matches->list.count; i++)
-		if (matches->list.at[i].a == row)
-			return &matches->list.at[i];
-	return NULL;
+	uint32_t place = matches->of_row ? matches->of_row[row] : 0;
+
+	return place ? &matches->list.at[place - 1] : NULL;
 }

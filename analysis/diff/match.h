@@ -19,6 +19,7 @@ struct gt_diff_match {
 /* All matches of a table. */
 struct gt_diff_matches {
 	GT_VEC(struct gt_diff_match) list;
+	uint32_t *of_row; /* place in the list + 1; NULL: nothing is matched */
 };
 
 /* Matches what only one side has, and moves the values of each such row into its match. 0 or
@@ -27,7 +28,7 @@ int gt_diff_match(struct gt_diff_matches *ret_matches, struct gt_diff_rows *rows
 		  const struct gt_diff_sides *sides, enum gt_diff_table which);
 void gt_diff_matches_fini(struct gt_diff_matches *matches);
 
-/* The match that became row @row, or NULL. */
+/* The match that became row @row of the table, or NULL. */
 const struct gt_diff_match *gt_diff_match_of(const struct gt_diff_matches *matches, uint32_t row);
 
 #endif
