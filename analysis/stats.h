@@ -81,6 +81,10 @@ size_t gt_stats_reading_losses(const struct gt_reading *reading, FILE *out);
  * there were none. */
 bool gt_stats_filters(const struct gt_reading *reading, char ret_filters[GT_METADATA_FILTERS]);
 
+/* What tracing cost the process that it cost the most, by its own count ("overhead 1.20 %: ...").
+ * False: no trace tells. */
+bool gt_stats_cost(const struct gt_job *job, char *ret_text, size_t size);
+
 /* Do sums of these traces hold all that happened? false: a file is cut, or its process did not
  * close it and no ledger tells what is missing; calls, records or ranges were lost; times cannot be
  * right; more than 1 % of the launches have no GPU work, or of the calls no end. A comparison may

@@ -331,6 +331,39 @@ static size_t print_filtered(const struct gt_reading *reading, FILE *out)
 	return 1 + (*comma != 0);
 }
 
+/* Left out to keep the overhead low: --max-overhead. */
+static size_t print_governed(const struct gt_reading *reading, FILE *out)
+{
+	static const struct {
+		enum gt_ledger_key key;
+		const char *what;
+	} rows[] = {
+		{GT_LEDGER_STACKS_GOVERNED, "call stacks"},
+		{GT_LEDGER_PYTHON_GOVERNED, "Python stacks"},
+		{GT_LEDGER_CALLS_GOVERNED, "calls"},
+		{GT_LEDGER_CALLS_GOVERNED_LATER, "calls of GPU work"},
+		{GT_LEDGER_KERNELS_GOVERNED, "kernels"},
+		{GT_LEDGER_MEMCPYS_GOVERNED, "copies"},
+		{GT_LEDGER_MEMSETS_GOVERNED, "sets"},
+		{GT_LEDGER_GRAPHS_GOVERNED, "graphs"},
+		{GT_LEDGER_SYNCS_GOVERNED, "waits"},
+	};
+	const char *comma = "";
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		int64_t count = count_of(reading, rows[i].key);
+
+		if (!count)
+			continue;
+		fprintf(out, "%s%" PRId64 " %s",
+			*comma ? comma : "  left out by --max-overhead: ", count, rows[i].what);
+		comma = ", ";
+	}
+	if (*comma)
+		fputc('\n', out);
+	return *comma != 0;
+}
+
 static size_t print_odd(const struct gt_model *model, FILE *out)
 {
 	const struct gt_odd *odd = &model->odd;
@@ -410,7 +443,7 @@ bool gt_stats_filters(const struct gt_reading *reading, char ret_filters[GT_META
 size_t gt_stats_reading_losses(const struct gt_reading *reading, FILE *out)
 {
 	return print_cut(reading, out) + print_ledger(reading, out) + print_removed(reading, out) +
-	       print_filtered(reading, out);
+	       print_filtered(reading, out) + print_governed(reading, out);
 }
 
 static bool is_bearable(const struct gt_model *model, enum gt_ledger_key key, enum loss_kind kind)

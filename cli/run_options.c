@@ -16,6 +16,7 @@
 #include "cli/start_at.h"
 #include "cli/words.h"
 #include "core/config.h"
+#include "core/overhead/governor.h"
 #include "core/schema/cuda_api.h"
 #include "core/window/capture_filter.h"
 #include "core/window/capture_plan.h"
@@ -129,6 +130,17 @@ static bool fits_filter(enum gt_option_id id, const char *value, char *ret_wrong
 	return true;
 }
 
+static bool fits_overhead(enum gt_option_id id, const char *value, char *ret_wrong, size_t size)
+{
+	uint32_t max;
+
+	if (id != GT_CONFIG_MAX_OVERHEAD || !gt_governor_parse(value, &max))
+		return true;
+	snprintf(ret_wrong, size,
+		 "--max-overhead=%s: it takes a percentage from 0.1 to 100, as 2%%", value);
+	return false;
+}
+
 char *gt_run_option_variable(const char *option, char *ret_wrong, size_t size)
 {
 	size_t length = strcspn(option, "=");
@@ -154,7 +166,8 @@ char *gt_run_option_variable(const char *option, char *ret_wrong, size_t size)
 		return NULL;
 	}
 	if (!fits_plan((enum gt_option_id)id, value, ret_wrong, size) ||
-	    !fits_filter((enum gt_option_id)id, value, ret_wrong, size))
+	    !fits_filter((enum gt_option_id)id, value, ret_wrong, size) ||
+	    !fits_overhead((enum gt_option_id)id, value, ret_wrong, size))
 		return NULL;
 	if (id == GT_CONFIG_START_AT &&
 	    !gt_start_at(value, moment, sizeof(moment), ret_wrong, size))

@@ -26,6 +26,11 @@ enum gt_thread_counter {
 	GT_THREAD_CALLS_PASSED,   /* before the recording began */
 	GT_THREAD_RANGES_LOST,    /* ring full */
 	GT_THREAD_CALLS_FILTERED, /* --calls, --min-duration */
+	/* --max-overhead: */
+	GT_THREAD_CALLS_GOVERNED,  /* calls that start no GPU work */
+	GT_THREAD_STACKS_GOVERNED, /* calls without a stack */
+	GT_THREAD_PYTHON_GOVERNED, /* calls without Python frames */
+	GT_THREAD_COST_NS,         /* not a count: what tracing has cost the thread */
 	GT_THREAD_COUNTERS_
 };
 
@@ -113,6 +118,14 @@ static inline void gt_thread_count(struct gt_thread *thread, enum gt_thread_coun
 
 	/* pairs with the acquire in gt_threads_sum: a call counted as nested is counted as seen */
 	atomic_store_explicit(&thread->counters[which], n + 1, memory_order_release);
+}
+
+/* The same, by more than one. */
+static inline void gt_thread_add(struct gt_thread *thread, enum gt_thread_counter which, uint64_t n)
+{
+	uint64_t sum = atomic_load_explicit(&thread->counters[which], memory_order_relaxed);
+
+	atomic_store_explicit(&thread->counters[which], sum + n, memory_order_release);
 }
 
 /* Head of the list of all blocks, newest first; follow ->next. Drain thread. */

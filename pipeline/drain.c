@@ -387,6 +387,7 @@ static void *run(void *argument)
 	drain_until_stopped(argument);
 	gt_trigger_disarm();
 	gt_flusher_stop();
+	gt_background_leave();
 	return NULL;
 }
 

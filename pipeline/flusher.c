@@ -87,6 +87,7 @@ static void *run(void *argument)
 		else if (atomic_load(&flusher.state) != FLUSHER_STOPPED)
 			gt_futex_wait(&flusher.wake, seen, SLEEP_NS);
 	} while (atomic_load(&flusher.state) != FLUSHER_STOPPED);
+	gt_background_leave();
 	return NULL;
 }
 

@@ -25,6 +25,7 @@ extern const struct gt_collector gt_gpu_collector;
 extern const struct gt_collector gt_coexist_collector;
 extern const struct gt_collector gt_nvtx_collector;
 extern const struct gt_collector gt_samples_collector;
+extern const struct gt_collector gt_cost_collector;
 
 void gt_pipeline_link(struct gt_pipeline *p)
 {
@@ -183,6 +184,13 @@ static void make_gpu(struct gt_pipeline *p, void (*watch_end)(void))
 		.modules = p->stores.modules,
 		.metadata = &p->metadata,
 	};
+	p->cost = (struct gt_cost){
+		.config = &p->config,
+		.clock = &p->clock,
+		.strings = p->stores.strings,
+		.outlet = &p->outlet,
+		.metadata = &p->metadata,
+	};
 }
 
 static void make_hang(struct gt_pipeline *p)
@@ -210,6 +218,7 @@ static void make_collectors(struct gt_pipeline *p)
 		{.collector = &gt_coexist_collector, .part = &p->coexist},
 		{.collector = &gt_nvtx_collector, .part = p->ranges},
 		{.collector = &gt_samples_collector, .part = &p->samples},
+		{.collector = &gt_cost_collector, .part = &p->cost},
 	};
 
 	_Static_assert(sizeof(rows) / sizeof(rows[0]) <= GT_COLLECTORS_MAX, "GT_COLLECTORS_MAX");

@@ -27,6 +27,7 @@
 #include "pipeline/sources/calls.h"
 #include "pipeline/sources/coexist.h"
 #include "pipeline/sources/collector.h"
+#include "pipeline/sources/cost.h"
 #include "pipeline/sources/frameworks.h"
 #include "pipeline/sources/gpu.h"
 #include "pipeline/sources/release.h"
@@ -69,6 +70,7 @@ struct gt_pipeline {
 	struct gt_gpu gpu;
 	struct gt_coexist coexist;
 	struct gt_frameworks frameworks;
+	struct gt_cost cost;
 	struct gt_collectors collectors;
 	/* beside them */
 	struct gt_hang hang;

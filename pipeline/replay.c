@@ -116,6 +116,7 @@ static void take_metadata(struct recovery *r)
 	END_TEXT(metadata->hw_trace);
 	END_TEXT(metadata->window);
 	END_TEXT(metadata->filters);
+	END_TEXT(metadata->cost);
 	END_TEXT(metadata->command);
 	END_TEXT(metadata->memory);
 	END_TEXT(metadata->seccomp);
@@ -295,8 +296,8 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 
 /* What was left out of the records of rings. */
 static const enum gt_ledger_key of_rings[] = {
-	GT_LEDGER_CALLS_OUTSIDE,   GT_LEDGER_CALLS_FILTERED_LATER, GT_LEDGER_RANGES_OUTSIDE,
-	GT_LEDGER_RANGES_FILTERED, GT_LEDGER_SAMPLES_OUTSIDE,
+	GT_LEDGER_CALLS_OUTSIDE,  GT_LEDGER_CALLS_FILTERED_LATER, GT_LEDGER_CALLS_GOVERNED_LATER,
+	GT_LEDGER_RANGES_OUTSIDE, GT_LEDGER_RANGES_FILTERED,      GT_LEDGER_SAMPLES_OUTSIDE,
 };
 
 /* What only the process could count stays as it counted it. Whoever joins the two files counts what
@@ -325,6 +326,9 @@ static void close_ledger(struct recovery *r)
 	count[GT_LEDGER_CALLS_LATE] = counters[GT_THREAD_CALLS_LATE];
 	count[GT_LEDGER_CALLS_PASSED] = counters[GT_THREAD_CALLS_PASSED];
 	count[GT_LEDGER_CALLS_FILTERED] = counters[GT_THREAD_CALLS_FILTERED];
+	count[GT_LEDGER_CALLS_GOVERNED] = counters[GT_THREAD_CALLS_GOVERNED];
+	count[GT_LEDGER_STACKS_GOVERNED] = counters[GT_THREAD_STACKS_GOVERNED];
+	count[GT_LEDGER_PYTHON_GOVERNED] = counters[GT_THREAD_PYTHON_GOVERNED];
 	count[GT_LEDGER_CALLS_SEEN] =
 		counters[GT_THREAD_CALLS_SEEN] + count[GT_LEDGER_CALLS_LOST_THREAD];
 	count[GT_LEDGER_RANGES_LOST] =

@@ -188,6 +188,7 @@ static void finish_events(struct gt_pipeline *p)
 {
 	gt_calls_finish(&p->calls);
 	gt_call_stacks_finish(&p->stacks);
+	gt_cost_finish(&p->cost);
 	gt_collectors_report(&p->collectors);
 }
 

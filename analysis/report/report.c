@@ -85,6 +85,17 @@ static void print_card(const char *what, const char *value, FILE *out)
 	fputs("</div>\n", out);
 }
 
+static void print_cost(const struct page *page)
+{
+	char text[256];
+
+	if (!gt_stats_cost(page->job, text, sizeof(text)))
+		return;
+	fprintf(page->out, "<p>tracer cost%s: ", page->job->count > 1 ? ", at most" : "");
+	gt_show_xml(text, page->out);
+	fputs("</p>\n", page->out);
+}
+
 static void print_summary(const struct page *page)
 {
 	uint64_t events = 0, ops = 0, calls = 0;
@@ -117,6 +128,7 @@ static void print_summary(const struct page *page)
 	snprintf(text, sizeof(text), "%" PRIu64, events);
 	print_card("events", text, page->out);
 	fputs("</div>\n", page->out);
+	print_cost(page);
 }
 
 static enum strip strip_of(const struct gt_op *op)

@@ -204,6 +204,14 @@ static void print_devices(const struct gt_job *job, const struct gt_filter *filt
 	free(uses);
 }
 
+static void print_cost(const struct gt_job *job)
+{
+	char cost[256];
+
+	if (gt_stats_cost(job, cost, sizeof(cost)))
+		gt_show_line(stdout, "tracer cost%s: %s", job->count > 1 ? ", at most" : "", cost);
+}
+
 static void print_traces(const struct gt_job *job)
 {
 	char span[32];
@@ -236,6 +244,7 @@ static int print_all(const struct gt_cmdline *args, const struct gt_job *job,
 		if (!summary)
 			print_traces(job);
 		print_devices(job, filter);
+		print_cost(job);
 		putchar('\n');
 	}
 	rc = gt_cmdline_print_tables(args, out->tables, out->count, &how);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "collectors/call/records.h"
+#include "collectors/call/stamp.h"
 #include "collectors/python/python.h"
 #include "collectors/unwind/unwind.h"
 #include "core/guest/clock.h"
@@ -24,17 +25,26 @@ struct call_state {
 	uintptr_t frame;             /* its stack position */
 	struct gt_call_record *open; /* its slot; NULL: the ring was full */
 	uint32_t frames, python;     /* captured into the slot */
-	uint32_t passed;             /* cbid of the call if it is not recorded; 0: it is */
+	struct gt_stamp stamp;
+	uint64_t measured; /* since when, CLOCK_MONOTONIC ns; 0: this call is not */
+	uint64_t cost;     /* of it so far, ns */
+	uint32_t passed;   /* cbid of the call if it is not recorded; 0: it is */
 	uint16_t passed_domain;
 	struct gt_unwind_thread unwind;
 	struct gt_python_thread python_thread;
 };
 
 /* Beside the number of the source: new calls are not recorded, any more or yet, or some are not. */
-#define CLOSED   0x80000000u
-#define PAUSED   0x40000000u
-#define FILTERED 0x20000000u
-#define NUMBER   (FILTERED - 1)
+#define CLOSED    0x80000000u
+#define PAUSED    0x40000000u
+#define FILTERED  0x20000000u
+#define SPARING   0x10000000u /* of calls that start no GPU work: --max-overhead */
+#define SKIPPING  0x08000000u /* in this step: --max-overhead */
+#define NUMBER    (SKIPPING - 1)
+
+/* In `lowered`. */
+#define NO_STACKS 1u
+#define NO_PYTHON 2u
 
 static uint32_t stack_depth;
 static uint64_t stack_threshold; /* ns; 0: each call has a stack */
@@ -43,6 +53,8 @@ static struct gt_cuda_set filtered, droppable;
 static _Atomic uint32_t own_correlation;
 static _Atomic uint32_t source;
 static _Atomic uint32_t last_passed;
+static _Atomic uint32_t lowered;
+static _Atomic uint32_t step_period, steps, named_steps;
 static void (*_Atomic enter_tag)(uint64_t id);
 static void (*_Atomic leave_tag)(void);
 
@@ -69,6 +81,40 @@ void gt_call_set_filter(const struct gt_cuda_set *left_out, const struct gt_cuda
 		atomic_fetch_or(&source, FILTERED);
 	else
 		atomic_fetch_and(&source, ~FILTERED);
+}
+
+bool gt_call_has_steps(void)
+{
+	return atomic_load_explicit(&step_period, memory_order_relaxed) > 1;
+}
+
+void gt_call_next_step(bool named)
+{
+	uint32_t period = atomic_load(&step_period);
+
+	if (named)
+		atomic_fetch_add(&named_steps, 1);
+	if (period > 1 && atomic_fetch_add(&steps, 1) % period)
+		atomic_fetch_or(&source, SKIPPING);
+	else
+		atomic_fetch_and(&source, ~SKIPPING);
+}
+
+uint32_t gt_call_steps(void)
+{
+	return atomic_load(&named_steps);
+}
+
+void gt_call_lower(const struct gt_call_lowered *how)
+{
+	atomic_store(&lowered, (how->stacks ? NO_STACKS : 0) | (how->python ? NO_PYTHON : 0));
+	atomic_store(&step_period, how->steps);
+	if (how->calls)
+		atomic_fetch_or(&source, SPARING);
+	else
+		atomic_fetch_and(&source, ~SPARING);
+	if (how->steps < 2)
+		atomic_fetch_and(&source, ~SKIPPING);
 }
 
 void gt_call_close(void)
@@ -103,6 +149,7 @@ static struct call_state *state_of(struct gt_thread *thread)
 		gt_unwind_thread_init(&state->unwind);
 		state->correlation = refused;
 		state->depth = refused != 0;
+		state->stamp.random = thread->tid;
 		state->ready = true;
 	}
 	return state;
@@ -115,19 +162,39 @@ static uint64_t join_keys(uint64_t native, uint64_t python)
 	return key ? key : 1;
 }
 
+/* What --max-overhead leaves of a stack. */
+static uint32_t count_lowered(struct gt_thread *thread)
+{
+	uint32_t now = atomic_load_explicit(&lowered, memory_order_relaxed);
+
+	if (__builtin_expect(now == 0, 1))
+		return 0;
+	gt_thread_count(thread, GT_THREAD_STACKS_GOVERNED);
+	if (now & NO_PYTHON)
+		gt_thread_count(thread, GT_THREAD_PYTHON_GOVERNED);
+	return now;
+}
+
 /* Puts the addresses, followed by the Python frames, into the slot, unless this thread has
  * delivered them before. */
-static void capture_stack(struct call_state *state, struct gt_call_record *record)
+static void capture_stack(struct gt_thread *thread, struct call_state *state,
+			  struct gt_call_record *record)
 {
-	const uint64_t *pcs, *frames;
+	const uint64_t *pcs = NULL, *frames = NULL;
 	uint64_t python_key;
+	uint32_t without;
 
 	record->stack_key = 0;
 	state->frames = state->python = 0;
 	if (!stack_depth)
 		return;
-	state->frames = gt_unwind_capture(&state->unwind, stack_depth, &pcs, &record->stack_key);
-	state->python = gt_python_capture(&state->python_thread, stack_depth, &frames, &python_key);
+	without = count_lowered(thread);
+	if (!(without & NO_STACKS))
+		state->frames =
+			gt_unwind_capture(&state->unwind, stack_depth, &pcs, &record->stack_key);
+	if (!(without & NO_PYTHON))
+		state->python =
+			gt_python_capture(&state->python_thread, stack_depth, &frames, &python_key);
 	if (state->python)
 		record->stack_key = join_keys(record->stack_key, python_key);
 	if (gt_unwind_is_delivered(&state->unwind, record->stack_key))
@@ -193,9 +260,11 @@ static void untag_call(void)
 		leave();
 }
 
+/* @flags: GT_CALL_GOVERNED, or 0. */
 static void open_call(struct gt_thread *thread, struct call_state *state, uint16_t domain,
-		      uint32_t cbid, uint32_t correlation)
+		      uint32_t cbid, uint16_t flags)
 {
+	uint32_t correlation = state->correlation;
 	struct gt_call_record *record;
 
 	record = (void *)gt_ring_reserve(
@@ -206,15 +275,15 @@ static void open_call(struct gt_thread *thread, struct call_state *state, uint16
 		gt_thread_count(thread, GT_THREAD_CALLS_LOST);
 		return;
 	}
-	record->head.flags = correlation ? 0 : GT_CALL_OWN_ID;
+	record->head.flags = (uint16_t)(flags | (correlation ? 0 : GT_CALL_OWN_ID));
 	record->tid = thread->tid;
 	record->domain = domain;
 	record->cbid = cbid;
 	record->correlation = correlation ? correlation : next_own_correlation();
-	if (__builtin_expect(stack_threshold != 0, 0))
+	if (__builtin_expect(stack_threshold != 0 || flags, 0))
 		leave_stack(state, record);
 	else
-		capture_stack(state, record);
+		capture_stack(thread, state, record);
 	if (!correlation)
 		tag_call(record);
 	record->start = gt_clock_now(); /* last, so that the slice does not contain the unwinding */
@@ -229,8 +298,20 @@ static void adopt_correlation(struct call_state *state, uint32_t correlation)
 	state->open->head.flags &= (uint16_t)~GT_CALL_OWN_ID;
 }
 
-/* Forgets what another source opened. CLOSED, PAUSED, FILTERED: this new call is not recorded; 0:
- * it is. */
+/* Which of these apply to a call. */
+static uint32_t reasons(uint32_t now, enum gt_api_domain domain, uint32_t cbid)
+{
+	if (now & FILTERED && !gt_cuda_set_has(&filtered, domain, cbid))
+		now &= ~FILTERED;
+	if (!(now & (SPARING | SKIPPING)))
+		return now;
+	if (gt_cuda_set_has(&droppable, domain, cbid))
+		return (now & ~SKIPPING) | SPARING;
+	return now & ~SPARING;
+}
+
+/* Forgets what another source opened. CLOSED, PAUSED, FILTERED, SPARING: this new call is not
+ * recorded; SKIPPING: only whose its work is; 0: it is. */
 static uint32_t look_at_source(struct call_state *state, enum gt_api_domain domain, uint32_t cbid)
 {
 	uint32_t now = atomic_load_explicit(&source, memory_order_relaxed);
@@ -240,9 +321,7 @@ static uint32_t look_at_source(struct call_state *state, enum gt_api_domain doma
 	if (state->source != (now & NUMBER))
 		state->depth = 0;
 	state->source = now & NUMBER;
-	if (now & FILTERED && !gt_cuda_set_has(&filtered, domain, cbid))
-		now &= ~FILTERED;
-	return now & ~NUMBER;
+	return reasons(now, domain, cbid) & ~NUMBER;
 }
 
 static void note_passed(uint32_t correlation)
@@ -268,9 +347,27 @@ static void pass_call(struct gt_thread *thread, struct call_state *state, uint16
 	state->passed_domain = domain;
 	if (why & PAUSED && !(why & CLOSED))
 		note_passed(state->correlation);
-	gt_thread_count(thread, why & CLOSED   ? GT_THREAD_CALLS_LATE
-				: why & PAUSED ? GT_THREAD_CALLS_PASSED
-					       : GT_THREAD_CALLS_FILTERED);
+	gt_thread_count(thread, why & CLOSED     ? GT_THREAD_CALLS_LATE
+				: why & PAUSED   ? GT_THREAD_CALLS_PASSED
+				: why & FILTERED ? GT_THREAD_CALLS_FILTERED
+						 : GT_THREAD_CALLS_GOVERNED);
+}
+
+/* The entry of a measured call is over. The reading of its start is part of it. */
+static void begin_cost(struct call_state *state)
+{
+	uint64_t now = state->open ? state->open->start : gt_clock_now();
+
+	state->cost = now > state->measured ? now - state->measured : 0;
+}
+
+/* The exit, which began at @end, is over, too. */
+static void count_cost(struct gt_thread *thread, struct call_state *state, uint64_t end)
+{
+	uint64_t cost = state->cost + (end ? gt_clock_now() - end : 0);
+
+	gt_thread_add(thread, GT_THREAD_COST_NS, gt_stamp_scale(&state->stamp, cost));
+	state->measured = 0;
 }
 
 void gt_call_enter(enum gt_api_domain domain, uint32_t cbid, uint32_t correlation)
@@ -300,10 +397,13 @@ void gt_call_enter(enum gt_api_domain domain, uint32_t cbid, uint32_t correlatio
 	state->depth = 1;
 	state->correlation = correlation;
 	state->frame = frame;
-	if (__builtin_expect(why_not, 0))
+	state->measured = gt_stamp_is_due(&state->stamp) ? gt_clock_now() : 0;
+	if (__builtin_expect(why_not & ~SKIPPING, 0))
 		pass_call(thread, state, (uint16_t)domain, cbid, why_not);
 	else
-		open_call(thread, state, (uint16_t)domain, cbid, correlation);
+		open_call(thread, state, (uint16_t)domain, cbid, why_not ? GT_CALL_GOVERNED : 0);
+	if (__builtin_expect(state->measured != 0, 0))
+		begin_cost(state);
 out:
 	errno = saved;
 }
@@ -316,22 +416,25 @@ static bool is_dropped(const struct gt_call_record *record)
 	       gt_cuda_set_has(&droppable, (enum gt_api_domain)record->domain, record->cbid);
 }
 
-static void commit_call(struct gt_thread *thread, struct call_state *state, int32_t result)
+/* Returns when it began. */
+static uint64_t commit_call(struct gt_thread *thread, struct call_state *state, int32_t result)
 {
 	struct gt_call_record *record = state->open;
+	uint64_t end = gt_clock_now();
 	size_t size;
 
-	record->end = gt_clock_now();
+	record->end = end;
 	if (__builtin_expect(min_duration != 0, 0) && is_dropped(record)) {
 		if (record->head.flags & GT_CALL_TAGGED)
 			untag_call();
 		state->open = NULL;
 		gt_thread_count(thread, GT_THREAD_CALLS_FILTERED);
-		return;
+		return end;
 	}
 	if (__builtin_expect(stack_threshold != 0, 0) && !record->stack_key &&
-	    record->end - record->start >= stack_threshold)
-		capture_stack(state, record);
+	    record->end - record->start >= stack_threshold &&
+	    !(record->head.flags & GT_CALL_GOVERNED))
+		capture_stack(thread, state, record);
 	size = sizeof(*record) + (state->frames + state->python) * sizeof(record->pcs[0]);
 	if (__builtin_expect(record->head.flags & GT_CALL_TAGGED, 0))
 		untag_call();
@@ -342,6 +445,7 @@ static void commit_call(struct gt_thread *thread, struct call_state *state, int3
 	if (state->frames || state->python)
 		gt_unwind_set_delivered(&state->unwind, record->stack_key);
 	state->open = NULL;
+	return end;
 }
 
 void gt_call_exit(enum gt_api_domain domain, uint32_t cbid, int32_t result)
@@ -349,6 +453,7 @@ void gt_call_exit(enum gt_api_domain domain, uint32_t cbid, int32_t result)
 	struct gt_thread *thread = gt_thread_self;
 	struct call_state *state;
 	int saved = errno;
+	uint64_t end = 0;
 
 	if (!thread || !gt_forkguard_holds() ||
 	    thread->epoch != atomic_load_explicit(&gt_thread_epoch, memory_order_relaxed))
@@ -357,7 +462,9 @@ void gt_call_exit(enum gt_api_domain domain, uint32_t cbid, int32_t result)
 	if (state->depth == 0 || --state->depth > 0)
 		return;
 	if (state->open)
-		commit_call(thread, state, result);
+		end = commit_call(thread, state, result);
+	if (__builtin_expect(state->measured != 0, 0))
+		count_cost(thread, state, end);
 	errno = saved;
 }
 
@@ -408,7 +515,7 @@ static void open_passed(void)
 	if (!state->depth || state->open || !state->passed)
 		return;
 	gt_thread_count(thread, GT_THREAD_CALLS_SEEN); /* once as passed, once as outside */
-	open_call(thread, state, state->passed_domain, state->passed, state->correlation);
+	open_call(thread, state, state->passed_domain, state->passed, 0);
 }
 
 void gt_call_mark_captured(void)
@@ -422,8 +529,11 @@ void gt_call_mark_captured(void)
 	if (!record)
 		return;
 	record->head.flags |= GT_CALL_CAPTURED;
-	if (stack_threshold && !record->stack_key) /* however short: its nodes run for long */
-		capture_stack((struct call_state *)(void *)gt_thread_self->extra, record);
+	if ((stack_threshold || record->head.flags & GT_CALL_GOVERNED) &&
+	    !record->stack_key) /* however short: its nodes run for long */
+		capture_stack(gt_thread_self, (struct call_state *)(void *)gt_thread_self->extra,
+			      record);
+	record->head.flags &= (uint16_t)~GT_CALL_GOVERNED;
 }
 
 void gt_call_aim(uint64_t stream, uint64_t symbol, uint32_t context)

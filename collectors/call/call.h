@@ -29,6 +29,8 @@ enum gt_call_flag {
 	GT_CALL_TAGGED = 16,  /* it was pushed as external id: CUPTI reports its own id for it */
 	GT_CALL_EMPTY = 32,   /* it copies or sets no bytes: it starts no GPU work */
 	GT_CALL_AIMED = 64,   /* stream, symbol and context are set */
+	GT_CALL_GOVERNED =
+		128, /* in a step that is left out: known only to whom its work belongs */
 };
 
 /* Ring record of a finished call (type GT_RECORD_CALL). A sample (GT_RECORD_SAMPLE,
@@ -103,6 +105,26 @@ void gt_call_set_stack_threshold(uint64_t ns);
  * copied. Before the first call. */
 void gt_call_set_filter(const struct gt_cuda_set *left_out, const struct gt_cuda_set *droppable,
 			uint64_t min_duration);
+
+/* What --max-overhead has left out of calls. */
+struct gt_call_lowered {
+	bool stacks, python; /* are not captured */
+	bool calls;          /* those that start no GPU work (@droppable) are only counted */
+	uint32_t steps;      /* one of so many is recorded; 0, 1: all */
+};
+
+/* From now on. Drain thread. */
+void gt_call_lower(const struct gt_call_lowered *lowered);
+
+/* Whether some steps are left out: who knows where they begin calls _next_step. Any thread; one
+ * load. */
+bool gt_call_has_steps(void);
+
+/* A step begins. @named: the program says so. Any thread; no lock. */
+void gt_call_next_step(bool named);
+
+/* How many the program has named. Any thread. */
+uint32_t gt_call_steps(void);
 
 /* Sets the start of the open call, CLOCK_MONOTONIC ns: for the call during which the session
  * started. */

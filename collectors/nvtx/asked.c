@@ -5,8 +5,13 @@
 #include "collectors/nvtx/asked.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
+#include "collectors/call/call.h"
 #include "collectors/trigger/trigger.h"
+#include "core/window/glob.h"
+
+#define STEPS "ProfilerStep#*"
 
 static _Atomic uint64_t started[GT_NVTX_ASKED_MAX]; /* ids, 0: free */
 
@@ -20,8 +25,28 @@ static bool is_asked(const struct gt_nvtx_call *call)
 				   domain ? domain->text : "");
 }
 
+/* With --max-overhead. */
+static const char *_Atomic step_name = STEPS;
+
+void gt_nvtx_asked_steps(const char *name)
+{
+	/* which ranges are steps is found out behind the rings: too late */
+	atomic_store(&step_name, *name && strcmp(name, "auto") != 0 ? name : STEPS);
+}
+
+static bool is_step(const struct gt_nvtx_call *call)
+{
+	const struct gt_nvtx_object *string = call->string ? gt_nvtx_at(call->string) : NULL;
+	const char *name = string ? string->text : call->text, *pattern = atomic_load(&step_name);
+
+	return name && gt_glob_has(pattern, strlen(pattern), name,
+				   string ? string->length : call->text_length);
+}
+
 void gt_nvtx_asked_push(const struct gt_nvtx_call *call, struct gt_nvtx_stack *stack)
 {
+	if (__builtin_expect(gt_call_has_steps(), 0) && is_step(call))
+		gt_call_next_step(true);
 	if (gt_trigger_kind != GT_CAPTURE_NVTX || stack->asked || !is_asked(call))
 		return;
 	stack->asked = (uint32_t)call->id + 1;

@@ -21,4 +21,8 @@ void gt_nvtx_asked_start(const struct gt_nvtx_call *call);
 void gt_nvtx_asked_pop(const struct gt_nvtx_call *call, struct gt_nvtx_stack *stack);
 void gt_nvtx_asked_end(uint64_t id);
 
+/* With --max-overhead: the name of the pushed ranges that are steps (--step-range); empty, "auto":
+ * those of torch.profiler. It is kept. Drain thread. */
+void gt_nvtx_asked_steps(const char *name);
+
 #endif

@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collectors/call/stamp.h"
+
 /* Domains in which one thread can have ranges open at the same time. */
 #define GT_NVTX_STACKS  16u
 
@@ -38,6 +40,7 @@ struct gt_nvtx_self {
 	bool busy;    /* in a handler, which a signal handler may interrupt */
 	uint32_t tid; /* as of the generation (early.h) */
 	uint32_t generation;
+	struct gt_stamp stamp;
 	struct gt_nvtx_stack stacks[GT_NVTX_STACKS];
 };
 

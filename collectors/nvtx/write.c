@@ -168,9 +168,18 @@ static void write_now(struct gt_nvtx_self *self, const struct gt_nvtx_call *call
 		write_ring(call);
 }
 
+/* What the record has cost the thread; one without a ring has no room for it. */
+static void count_cost(const struct gt_nvtx_self *self, uint64_t began)
+{
+	if (gt_thread_is_known(gt_thread_self))
+		gt_thread_add(gt_thread_self, GT_THREAD_COST_NS,
+			      gt_stamp_scale(&self->stamp, gt_clock_now() - began));
+}
+
 static void write_as(struct gt_nvtx_self *self, struct gt_nvtx_call *call)
 {
 	int saved = errno;
+	uint64_t began;
 
 	if (!self || self->busy) {
 		count_lost();
@@ -178,9 +187,12 @@ static void write_as(struct gt_nvtx_self *self, struct gt_nvtx_call *call)
 	}
 	self->busy = true;
 	atomic_signal_fence(memory_order_seq_cst);
+	began = gt_stamp_is_due(&self->stamp) ? gt_clock_now() : 0;
 	if (!call->time)
 		call->time = gt_clock_now();
 	write_now(self, call);
+	if (__builtin_expect(began != 0, 0))
+		count_cost(self, began);
 	atomic_signal_fence(memory_order_seq_cst);
 	self->busy = false;
 	errno = saved;

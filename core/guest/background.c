@@ -16,6 +16,9 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "core/guest/clock.h"
 #include "core/guest/forkgate.h"
@@ -32,6 +35,15 @@
 #define LAZY_PATH    512
 
 static _Atomic uint32_t entered; /* futex: threads that did */
+
+#define OURS_MAX 8
+
+/* Our threads, in the process that started them. */
+static struct {
+	_Atomic int pid;
+	_Atomic int tids[OURS_MAX]; /* 0: free */
+	_Atomic uint64_t ended;     /* processor time of those that have left, ns */
+} threads;
 
 static struct {
 	cpu_set_t processors;
@@ -190,8 +202,61 @@ static void make_all_thread_locals(void)
 	gt_forkgate_unlock();
 }
 
+/* A forked child has none of its parent's. */
+static void note_thread(void)
+{
+	int pid = getpid(), tid = (int)syscall(SYS_gettid), none;
+
+	if (atomic_exchange(&threads.pid, pid) != pid) {
+		atomic_store(&threads.ended, 0);
+		for (int i = 0; i < OURS_MAX; i++)
+			atomic_store(&threads.tids[i], 0);
+	}
+	for (int i = 0; i < OURS_MAX; i++) {
+		none = 0;
+		if (atomic_compare_exchange_strong(&threads.tids[i], &none, tid))
+			return;
+	}
+}
+
+/* Of a thread of this process, by the number that the kernel gives such a clock
+ * (clock_getcpuclockid(3)). */
+static uint64_t time_of(int tid)
+{
+	struct timespec ts;
+
+	if (clock_gettime((clockid_t)(~(unsigned int)tid << 3 | 6), &ts))
+		return 0;
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+void gt_background_leave(void)
+{
+	int tid = (int)syscall(SYS_gettid);
+
+	for (int i = 0; i < OURS_MAX; i++)
+		if (atomic_load(&threads.tids[i]) == tid) {
+			atomic_fetch_add(&threads.ended, time_of(tid));
+			atomic_store(&threads.tids[i], 0);
+		}
+}
+
+uint64_t gt_background_time(void)
+{
+	uint64_t sum = atomic_load(&threads.ended);
+
+	for (int i = 0; i < OURS_MAX; i++) {
+		int tid = atomic_load(&threads.tids[i]);
+
+		if (tid)
+			sum += time_of(tid);
+	}
+	return sum;
+}
+
 void gt_background_enter(const char *name)
 {
+	note_thread();
 	gt_seccomp_watch();
 	if (gt_seccomp_permits(GT_SYS_prctl))
 		prctl(PR_SET_NAME, name, 0, 0, 0);

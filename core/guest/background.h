@@ -23,6 +23,13 @@ int gt_background_start(void *(*run)(void *), void *argument, size_t stack_bytes
  * characters. */
 void gt_background_enter(const char *name);
 
+/* To be called last by the thread. */
+void gt_background_leave(void);
+
+/* Processor time of our threads since the start of the process, ns. A system call for each. Any
+ * thread. */
+uint64_t gt_background_time(void);
+
 /* Whether all threads of the program have ended (the main one by pthread_exit) and only the @ours
  * threads of the tracer keep the process alive. The last of them to return ends it with status 0,
  * as the program's own would have. One system call while the main thread lives. The tracer's

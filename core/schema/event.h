@@ -49,6 +49,7 @@ enum gt_api_domain { GT_API_RUNTIME, GT_API_DRIVER, GT_API_DOMAIN_COUNT_ };
 struct gt_launch {
 	bool known;    /* false: the call is not in the trace, no flow */
 	bool first;    /* the first operation of its call: the flow starts here */
+	bool governed; /* nor is this operation to be: --max-overhead */
 	bool left_out; /* the call is not in the trace, by a filter: there is no flow */
 	uint32_t tid;
 	uint64_t start;               /* 0: the call is in another file, there is no flow */

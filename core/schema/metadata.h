@@ -64,6 +64,7 @@ struct gt_metadata {
 	char graphs[192];   /* --graphs, when not node: "whole", "off", "node: why"; else empty */
 	char hw_trace[192]; /* --hw-trace, when not off: "on", "off: why"; else empty */
 	char window[128];   /* what --delay, --start-at and --duration left; empty: everything */
+	char cost[256];     /* what tracing cost: pipeline/sources/cost.h; empty: not known yet */
 	char filters[GT_METADATA_FILTERS]; /* core/window/capture_filter.h; empty: all is recorded
 					    */
 	uint64_t window_begin; /* trace clock ns: what ended before is not written; 0: everything is

@@ -41,6 +41,26 @@ static void count_launch(struct gt_call_join *join, const struct gt_event *event
 	join->unexpected += what->own_id;
 }
 
+/* What records of its work are joined to. */
+static void put_call(struct gt_call_join *join, const struct gt_event *event,
+		     const struct gt_call_effect *what, const struct gt_launch *launch)
+{
+	if (what->own_id)
+		return;
+	gt_correlate_put(join->calls, event->correlation, launch, what->expects, what->many);
+	if (what->expects)
+		gt_correlate_aim(join->calls, event->correlation, &what->aim);
+}
+
+static void see_call(struct gt_call_join *join, const struct gt_event *event,
+		     const struct gt_call_effect *what)
+{
+	if (what->expects)
+		count_launch(join, event, what);
+	gt_unanswered_call(&join->unanswered, event, what);
+	gt_in_flight_call(&join->flight, event, what);
+}
+
 void gt_call_join_call(struct gt_call_join *join, const struct gt_event *event,
 		       const struct gt_call_effect *what)
 {
@@ -50,19 +70,21 @@ void gt_call_join_call(struct gt_call_join *join, const struct gt_event *event,
 				   .left_out = what->left_out};
 	struct gt_event call = *event;
 
-	if (what->expects)
-		count_launch(join, event, what);
-	gt_unanswered_call(&join->unanswered, event, what);
-	gt_in_flight_call(&join->flight, event, what);
+	see_call(join, event, what);
 	gt_ranges_launch(join->ranges, &launch, what->expects, *join->has_cupti);
-	if (!what->own_id)
-		gt_correlate_put(join->calls, event->correlation, &launch, what->expects,
-				 what->many);
-	if (!what->own_id && what->expects)
-		gt_correlate_aim(join->calls, event->correlation, &what->aim);
+	put_call(join, event, what, &launch);
 	call.api.op = launch.op;
 	if (!what->left_out)
 		gt_outlet_event(join->outlet, &call);
+}
+
+void gt_call_join_call_governed(struct gt_call_join *join, const struct gt_event *event,
+				const struct gt_call_effect *what)
+{
+	struct gt_launch launch = {.tid = event->tid, .start = event->start, .governed = true};
+
+	see_call(join, event, what);
+	put_call(join, event, what, &launch);
 }
 
 void gt_call_join_call_outside(struct gt_call_join *join, const struct gt_event *event,
@@ -119,6 +141,23 @@ static void leave_out(struct gt_call_join *join, enum gt_event_kind kind)
 		gt_ledger_add(join->ledger, keys[kind], 1);
 }
 
+/* Of a step that --max-overhead leaves out. */
+static bool is_governed(struct gt_call_join *join, const struct gt_event *event, bool linked)
+{
+	static const enum gt_ledger_key keys[GT_EVENT_COUNT_] = {
+		[GT_EVENT_KERNEL] = GT_LEDGER_KERNELS_GOVERNED,
+		[GT_EVENT_MEMCPY] = GT_LEDGER_MEMCPYS_GOVERNED,
+		[GT_EVENT_MEMSET] = GT_LEDGER_MEMSETS_GOVERNED,
+		[GT_EVENT_GRAPH] = GT_LEDGER_GRAPHS_GOVERNED,
+		[GT_EVENT_SYNC] = GT_LEDGER_SYNCS_GOVERNED,
+	};
+
+	if (!linked || !event->launch.governed || !keys[event->kind])
+		return false;
+	gt_ledger_add(join->ledger, keys[event->kind], 1);
+	return true;
+}
+
 static void write_record(struct gt_call_join *join, struct gt_event *event,
 			 enum gt_correlate_found found)
 {
@@ -130,6 +169,8 @@ static void write_record(struct gt_call_join *join, struct gt_event *event,
 		leave_out(join, event->kind);
 		return;
 	}
+	if (is_governed(join, event, linked))
+		return;
 	if (!gt_event_is_gpu(event->kind)) { /* work without times: when it was launched is known */
 		if (linked && event->launch.start)
 			event->start = event->end = event->launch.start;

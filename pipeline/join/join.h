@@ -70,6 +70,10 @@ void gt_call_join_call(struct gt_call_join *join, const struct gt_event *event,
 void gt_call_join_call_outside(struct gt_call_join *join, const struct gt_event *event,
 			       const struct gt_call_effect *what);
 
+/* The same in a step that --max-overhead leaves out: what it starts is counted when it comes. */
+void gt_call_join_call_governed(struct gt_call_join *join, const struct gt_event *event,
+				const struct gt_call_effect *what);
+
 /* What became of one of CUPTI's records. What is of no call goes its way at once. */
 void gt_call_join_record(struct gt_call_join *join, const struct gt_event *event);
 

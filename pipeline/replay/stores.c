@@ -106,6 +106,8 @@ static void take_launch(void *context, const struct gt_correlate_call *from)
 		.range = from->launch.range,
 		.op = from->launch.op,
 		.forward = find_stack(r, from->launch.forward),
+		.governed = gt_spool_bool(&from->launch.governed),
+		.left_out = gt_spool_bool(&from->launch.left_out),
 	};
 	gt_correlate_restore(launches->calls, &call);
 }

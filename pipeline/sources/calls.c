@@ -122,6 +122,11 @@ void gt_calls_take(struct gt_calls *calls, const struct gt_call_record *record)
 		gt_call_join_call_outside(calls->join, &event, &what);
 		return;
 	}
+	if (record->head.flags & GT_CALL_GOVERNED) {
+		gt_ledger_add(calls->ledger, GT_LEDGER_CALLS_GOVERNED_LATER, 1);
+		gt_call_join_call_governed(calls->join, &event, &what);
+		return;
+	}
 	what.left_out = gt_outlet_leaves_out(calls->join->outlet, &event);
 	if (enqueues && gt_filters_has_gpu(calls->join->outlet->filters)) {
 		gt_outlet_open(calls->join->outlet);

@@ -134,6 +134,7 @@ static void take_words(struct gt_events_json *json, const struct gt_header *head
 	copy_text(json, header, "hw_trace", metadata->hw_trace, sizeof(metadata->hw_trace));
 	copy_text(json, header, "window", metadata->window, sizeof(metadata->window));
 	copy_text(json, header, "filters", metadata->filters, sizeof(metadata->filters));
+	copy_text(json, header, "cost", metadata->cost, sizeof(metadata->cost));
 	copy_text(json, header, "options", metadata->options, sizeof(metadata->options));
 	copy_text(json, header, "memory", metadata->memory, sizeof(metadata->memory));
 	copy_text(json, header, "seccomp", metadata->seccomp, sizeof(metadata->seccomp));

@@ -14,6 +14,8 @@
  *   begin=NAME, end         nvtxRangeStart, nvtxRangeEnd of the last one
  *   beside=NAME             another thread: push=NAME, work=5, pop
  *   rest-until              nothing until the next gate opens (tests/gate.h)
+ *   work-until              rounds, with a pause of 1 ms, until the next gate opens
+ *   steps-until             ranges ProfilerStep#N of 3 rounds each until then, and 200 more
  *   kill                    SIGKILL
  *
  * Exit status 3.
@@ -47,6 +49,33 @@ static void work(const char *count)
 {
 	launch(count);
 	check((int)cudaStreamSynchronize(device.stream), "cudaStreamSynchronize");
+}
+
+static void work_until(const char *value)
+{
+	for (gates++; !gate_is_open(gates); usleep(1000))
+		work("1");
+}
+
+static void one_step(int number)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "ProfilerStep#%d", number);
+	nvtxRangePushA(name);
+	work("3");
+	nvtxRangePop();
+	usleep(1000);
+}
+
+static void steps_until(const char *value)
+{
+	int number = 0;
+
+	for (gates++; !gate_is_open(gates);)
+		one_step(number++);
+	for (int i = 0; i < 200; i++)
+		one_step(number++);
 }
 
 /* One round in a graph. */
@@ -195,6 +224,8 @@ static const struct {
 	{"graph", make_graph},
 	{"replay", replay},
 	{"rest-until", rest_until},
+	{"work-until", work_until},
+	{"steps-until", steps_until},
 	{"kill", kill_self},
 };
 

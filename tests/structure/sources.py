@@ -21,7 +21,8 @@ import shutil
 import subprocess
 import sys
 
-GUEST_CORE = {"core", "core/control", "core/elf", "core/guest", "core/json", "core/schema", "core/window"}
+GUEST_CORE = {"core", "core/control", "core/elf", "core/guest", "core/json", "core/overhead", "core/schema",
+              "core/window"}
 COLLECTORS = {f"collectors/{name}" for name in
               ("call", "cupti", "cupti/library", "cupti/memory", "cupti/records", "nvtx", "python", "sampler", "symbols",
                "trigger", "unwind")}
@@ -33,6 +34,7 @@ MAY_INCLUDE = {
     "core/elf": set(),
     "core/guest": set(),
     "core/schema": {"core/guest"},
+    "core/overhead": set(),
     "core/window": {"core/guest"},
     "core": {"core/elf", "core/guest", "core/schema", "core/window"},
     "core/control": {"core", "core/guest"},

@@ -417,7 +417,9 @@ static bool is_counted_again(enum gt_ledger_key key)
 		GT_LEDGER_BUFFERS_COMPLETED,  GT_LEDGER_BUFFERS_FOREIGN,
 		GT_LEDGER_BUFFERS_DISCARDED,  GT_LEDGER_BUFFERS_LOST_BYTES,
 		GT_LEDGER_CALLS_PASSED,       GT_LEDGER_CALLS_FILTERED,
-		GT_LEDGER_SYNCS_FILTERED,
+		GT_LEDGER_SYNCS_FILTERED,     GT_LEDGER_SYNCS_GOVERNED,
+		GT_LEDGER_CALLS_GOVERNED,     GT_LEDGER_STACKS_GOVERNED,
+		GT_LEDGER_PYTHON_GOVERNED,
 	};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
@@ -426,7 +428,7 @@ static bool is_counted_again(enum gt_ledger_key key)
 	for (int i = 0; i < GT_LEDGER_KINDS_; i++)
 		if (gt_ledger_kinds[i].received == key || gt_ledger_kinds[i].untimed == key ||
 		    gt_ledger_kinds[i].lost == key || gt_ledger_kinds[i].left_out[0] == key ||
-		    gt_ledger_kinds[i].left_out[1] == key)
+		    gt_ledger_kinds[i].left_out[1] == key || gt_ledger_kinds[i].left_out[2] == key)
 			return true;
 	return false;
 }

@@ -202,6 +202,7 @@ static void put_words(struct gt_proto *out, const struct gt_metadata *metadata)
 		{"hw_trace", metadata->hw_trace},
 		{"window", metadata->window},
 		{"filters", metadata->filters},
+		{"cost", metadata->cost},
 		{"unwinder", metadata->unwinder},
 		{"options", metadata->options},
 		{"memory", metadata->memory},

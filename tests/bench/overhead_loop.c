@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A program with a fixed amount of work of its own, for tests/bench/overhead.py:
+ *
+ *   overhead_loop THREADS LAUNCHES SPINS DEPTH RANGES PAUSE
+ *
+ * Each thread launches LAUNCHES kernels, DEPTH own frames deep, with SPINS rounds of arithmetic
+ * before each, inside an NVTX range if RANGES is 1, waits for the GPU after each 100th and then
+ * sleeps PAUSE microseconds.
+ */
+#include <nvtx3/nvToolsExt.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include "tests/reliability/device.h"
+
+static long launches, spins, depth, ranges, pause_us;
+static struct device device;
+
+static __attribute__((noinline)) long spin(void)
+{
+	volatile unsigned long sum = 1;
+
+	for (long i = 0; i < spins; i++)
+		sum = sum * 2862933555777941757ul + 3037000493ul;
+	return (long)sum;
+}
+
+static void launch(void)
+{
+	check((int)cudaMemsetAsync(device.data, 1, 256, device.stream), "cudaMemsetAsync");
+}
+
+static __attribute__((noinline)) void deeper(long left)
+{
+	if (left > 0)
+		deeper(left - 1);
+	else
+		launch();
+	__asm__ volatile("" ::: "memory");
+}
+
+static void *run(void *argument)
+{
+	for (long i = 1; i <= launches; i++) {
+		if (ranges)
+			nvtxRangePushA("step");
+		spin();
+		deeper(depth);
+		if (ranges)
+			nvtxRangePop();
+		if (i % 100)
+			continue;
+		check((int)cudaStreamSynchronize(device.stream), "cudaStreamSynchronize");
+		if (pause_us)
+			usleep((useconds_t)pause_us);
+	}
+	return argument;
+}
+
+int main(int argc, char **argv)
+{
+	long threads = atol(argv[1]);
+	pthread_t ids[16];
+
+	if (argc != 7 || threads > 16)
+		return 2;
+	launches = atol(argv[2]);
+	spins = atol(argv[3]);
+	depth = atol(argv[4]);
+	ranges = atol(argv[5]);
+	pause_us = atol(argv[6]);
+	open_device(&device);
+	for (long i = 0; i < threads; i++)
+		check(pthread_create(&ids[i], NULL, run, NULL), "pthread_create");
+	for (long i = 0; i < threads; i++)
+		pthread_join(ids[i], NULL);
+	return 0;
+}

@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What tracing costs, by the tracer's own count, and --max-overhead. A maximum of 0.1 % is less than any
+recording of a program that only launches: everything is lowered, whatever the machine."""
+
+import collections
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import unittest
+
+import harness
+
+PROGRAM = harness.program("ranges")
+KINDS = ("kernel", "memcpy", "memset")
+LEVELS = ["call stacks", "Python frames", "calls that start no GPU work", "half of the steps", "3 of 4 steps",
+          "7 of 8 steps", "15 of 16 steps", "31 of 32 steps", "63 of 64 steps"]
+LOW = ("GPUTRACE_MAX_OVERHEAD=0.1%", "GPUTRACE_FLUSH_PERIOD=10", "GPUTRACE_SPOOL=on")
+
+
+class Overhead(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.out = os.path.join(self.folder, "out")
+
+    def lowered(self):
+        return harness.gate.count(self.out, "no longer recorded: " + LEVELS[-1]) > 0
+
+    def go(self, steps, *options, status=3):
+        words = [PROGRAM] + steps.split()
+        gates = [self.lowered] * steps.count("-until")
+        done = harness.run(words, truth=self.folder, folder=self.out, gates=gates, options=options)
+        self.assertEqual((done.status, done.said), (status, []))
+        self.truth = harness.Truth(self.folder)
+
+    def read(self, *strict):
+        path, = harness.traces(self.out)
+        self.assertEqual(harness.lint(path), "")
+        status, output = harness.tool("verify", *strict, path)
+        self.assertEqual(status, 0, output)
+        return harness.trace_file.Trace(path)
+
+    def notes(self, trace):
+        return [event["args"]["what"] for event in trace.events if event["ph"] == "i" and event["name"] == "governor"]
+
+    def check_books(self, trace):
+        """What the device did is written or counted as left out."""
+        did = collections.Counter(op["kind"] for op in self.truth.operations)
+        ledger = trace.ledger
+        for kind in KINDS:
+            self.assertEqual(ledger[kind + "s_written"] + ledger[kind + "s_governed"], did[kind], kind)
+            self.assertGreater(ledger[kind + "s_governed"], 0)
+        for key in ("stacks_governed", "python_stacks_governed", "calls_governed", "calls_governed_later"):
+            self.assertGreater(ledger[key], 0, key)
+        self.assertEqual(ledger["gpu_ops_without_call"], 0)
+
+    def test_steps(self):
+        """Whole steps are left out, and each change is in the trace."""
+        self.go("steps-until", *LOW)
+        trace = self.read("--strict")
+        self.check_books(trace)
+        notes = self.notes(trace)
+        self.assertEqual([note.split(": ")[-1] for note in notes], LEVELS)
+        for note in notes:
+            self.assertRegex(note, r"^overhead \d+\.\d\d %, --max-overhead=0\.10%: no longer recorded: ")
+        kernels = collections.Counter(event["args"]["nvtx"] for event in trace.gpu if event["cat"] == "kernel")
+        steps = {event["name"] for event in trace.slices if event["cat"] == "user_annotation"}
+        self.assertEqual(set(kernels.values()), {3})
+        self.assertLess(set(kernels), steps)
+        self.assertRegex(trace.root["metadata"]["cost"],
+                         r"; --max-overhead: 9 changes, not recorded at the end: 63 of 64 steps$")
+        output = harness.tool("stats", trace.path)[1]
+        self.assertRegex(output, r"left out by --max-overhead: \d+ call stacks, ")
+        self.assertRegex(output, "governor .*no longer recorded: call stacks")
+
+    def test_without_steps(self):
+        """Periods are steps."""
+        self.go("work-until", *LOW)
+        trace = self.read("--strict")
+        self.check_books(trace)
+        self.assertEqual(len(self.notes(trace)), 9)
+
+    def test_kill(self):
+        """The count of what was left out survives."""
+        self.go("steps-until kill", *LOW, status=-signal.SIGKILL)
+        self.assertEqual(harness.tool("repair", self.out)[0], 0)
+        trace = self.read()
+        ledger = trace.ledger
+        for key in ("kernels_governed", "stacks_governed", "calls_governed", "calls_governed_later"):
+            self.assertGreater(ledger[key], 0, key)
+        did = collections.Counter(op["kind"] for op in self.truth.operations)
+        self.assertLessEqual(ledger["kernels_written"] + ledger["kernels_governed"], did["kernel"])
+
+    def test_graphs(self):
+        """A graph made when nothing was recorded tells where it was made."""
+        self.go("steps-until graph replay=3", *LOW)
+        self.check_books(self.read("--strict"))
+
+    def test_cost(self):
+        """Nothing is left out, and everybody says what tracing cost."""
+        for form in ("chrome", "perfetto"):
+            self.setUp()
+            self.go("work=3000", "GPUTRACE_FLUSH_PERIOD=10", "GPUTRACE_FORMAT=" + form)
+            if form == "perfetto":
+                path, = [os.path.join(self.out, name) for name in os.listdir(self.out) if name.endswith(".pftrace")]
+                self.assertEqual(harness.tool("convert", path, self.out + "/x.pt.trace.json")[0], 0)
+            trace = self.read("--strict")
+            self.assertEqual({key: count for key, count in trace.ledger.items() if "governed" in key and count}, {})
+            self.assertRegex(trace.root["metadata"]["cost"], r"^overhead \d+\.\d\d %: \d+\.\d\d % of the launching "
+                             r"threads' time, \d+\.\d\d % of a core for writing$")
+            ledger = trace.ledger
+            self.assertGreater(ledger["cost_added_ns"], 0)
+            self.assertGreater(ledger["cost_own_ns"], 0)
+            self.assertGreater(ledger["cost_process_ns"], ledger["cost_own_ns"])
+            self.assertGreater(ledger["cost_elapsed_ns"], 0)
+            counters = {name for event in trace.events if event["ph"] == "C" and event["name"] == "tracer cost"
+                        for name in event["args"]}
+            self.assertEqual(counters, {"overhead %", "launching threads %", "writing % of a core"})
+            for command in (("stats",), ("stats", "--summary")):
+                self.assertRegex(harness.tool(*command, trace.path)[1], r"tracer cost: \d+\.\d\d % of the process's time")
+            self.assertEqual(harness.tool("report", "--output=" + self.out + "/r.html", trace.path)[0], 0)
+            with open(self.out + "/r.html", encoding="utf-8") as file:
+                self.assertIn("of the process&#39;s time", file.read().replace("'", "&#39;").replace("&apos;", "&#39;"))
+
+    def test_wrong_values(self):
+        self.out = os.path.join(self.folder, "wrong")
+        done = harness.run([PROGRAM, "work=2"], folder=self.out, options=("GPUTRACE_MAX_OVERHEAD=2 %",))
+        self.assertEqual(done.status, 3)
+        self.assertIn("'2 %' is no value for GPUTRACE_MAX_OVERHEAD", done.said[0])
+
+    @unittest.skipIf(harness.preloading.RUNTIMES, "gputrace run does not put a sanitizer first")
+    def test_command(self):
+        gputrace = os.path.join(harness.SOURCE, "scripts", "gputrace")
+        for value in ("0", "101%", "two", "-1", "2 %"):
+            with self.subTest(value=value):
+                done = subprocess.run([gputrace, "run", "--max-overhead=" + value, "echo", "ran"], capture_output=True,
+                                      text=True, timeout=60, check=False, env=harness.environment())
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                self.assertIn(f"--max-overhead={value}: it takes a percentage from 0.1 to 100", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
