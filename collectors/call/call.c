@@ -538,8 +538,12 @@ void gt_call_mark_captured(void)
 
 void gt_call_aim(uint64_t stream, uint64_t symbol, uint32_t context)
 {
-	struct gt_call_record *record = open_record();
+	const struct gt_thread *thread = gt_thread_self;
+	struct gt_call_record *record;
 
+	if (!thread)
+		return;
+	record = ((const struct call_state *)(const void *)thread->extra)->open;
 	if (!record || record->head.flags & GT_CALL_AIMED)
 		return;
 	record->stream = stream;

@@ -142,7 +142,8 @@ void gt_call_mark_empty(enum gt_api_domain domain, uint32_t cbid);
 
 /* The call that has just been entered concerns this stream, and launches the kernel whose name is
  * at
- * @symbol (0: none). Of calls inside each other the first one counts. */
+ * @symbol (0: none). Of calls inside each other the first one counts. Behind gt_call_enter, not in
+ * a forked child. */
 void gt_call_aim(uint64_t stream, uint64_t symbol, uint32_t context);
 
 /* True between _enter and _exit of a call of @thread, the calling thread, whose slot is the ring's

@@ -26,8 +26,8 @@ def count(program, *arguments):
     return max(int(n) for n in re.findall(r"Collected : (\d+)", result.stderr))
 
 
-def per_call(depth, frames):
-    return (count(PROGRAM, MANY, depth, frames) - count(PROGRAM, FEW, depth, frames)) / (MANY - FEW)
+def per_call(depth, frames, *more):
+    return (count(PROGRAM, MANY, depth, frames, *more) - count(PROGRAM, FEW, depth, frames, *more)) / (MANY - FEW)
 
 
 class Instructions(unittest.TestCase):
@@ -42,6 +42,13 @@ class Instructions(unittest.TestCase):
 
     def test_with_a_known_stack(self):
         self.check(64, 36, 1500)
+
+    def test_stream(self):
+        """What the stream of a launch adds, for gputrace hang."""
+        adds = per_call(0, 0, "stream") - per_call(0, 0)
+        print("the stream adds %.0f instructions" % adds)
+        self.assertLess(adds, 100)
+        self.assertGreater(adds, 5, "nothing was recorded")
 
     def test_sample(self):
         """A sample of a running thread, on a shallow stack and on one larger than the copy."""
