@@ -576,8 +576,9 @@ __attribute__((no_sanitize("thread"))) bool gt_call_view(const struct gt_thread 
 	return state->ready;
 }
 
-static void describe(const volatile struct call_state *state, const struct gt_call_record *open,
-		     struct gt_call_under_way *ret_call)
+__attribute__((no_sanitize("thread"))) static void describe(const volatile struct call_state *state,
+							    const struct gt_call_record *open,
+							    struct gt_call_under_way *ret_call)
 {
 	const volatile struct gt_call_record *record = open;
 

@@ -17,13 +17,15 @@
 #include "core/guest/futex.h"
 #include "core/thread.h"
 
-#define ATTEMPTS  4         /* at a thread that keeps waking up */
-#define ANSWER_NS 20000000u /* a thread that is not scheduled answers later */
+#define ATTEMPTS  4          /* at a thread that keeps waking up */
+#define ANSWER_NS 200000000u /* a thread that waits for a processor answers late ... */
+#define ALL_NS    400000000u /* ... and all together may take so long */
 #define NAP_NS    500000u
 
 static struct {
 	bool has_signal;
-	bool lent; /* a thread may still be filling the slot that it was asked with */
+	uint64_t until; /* answers are awaited, at most */
+	bool lent;      /* a thread may still be filling the slot that it was asked with */
 	struct gt_sample_slot slot, asked;
 	_Alignas(8) char record[sizeof(struct gt_call_record) +
 				2 * GT_UNWIND_DEPTH * sizeof(uint64_t)];
@@ -32,6 +34,7 @@ static struct {
 /* While --sample-cpu is on, the signal and the threads' mailboxes are the sampler's. */
 void gt_look_begin(void)
 {
+	work.until = gt_clock_now() + ALL_NS;
 	work.has_signal = !gt_sampler_is_running() && gt_sample_signal_start();
 }
 
@@ -109,7 +112,7 @@ static bool ask(struct gt_thread *thread, uint32_t tid)
 		take_back(thread);
 		return false;
 	}
-	while (!is_answered() && gt_clock_now() < until)
+	while (!is_answered() && gt_clock_now() < until && gt_clock_now() < work.until)
 		nap();
 	work.lent = false;
 	return is_answered() || (!take_back(thread) && is_answered());

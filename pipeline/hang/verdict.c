@@ -230,19 +230,46 @@ static bool is_of_libc(const struct gt_stack_frame *frame)
 		!strncmp(name, "libc-2", 6));
 }
 
+/* The function of the C library that the innermost frames lead to. NULL: none. */
+static const struct gt_stack_frame *find_wait(const struct gt_stack *stack)
+{
+	const struct gt_stack_frame *waits = NULL;
+
+	for (uint32_t i = 0; i < stack->count && is_of_libc(stack->frames[i]); i++)
+		if (stack->frames[i]->function)
+			waits = stack->frames[i];
+	return waits;
+}
+
+static bool has_name(const struct gt_stack_frame *frame, const struct gt_stack_frame *other)
+{
+	return frame->function && other && !strcmp(frame->function->text, other->function->text);
+}
+
+/* Who called it. Another library may stand in between, under the same name. */
+static const struct gt_stack_frame *find_caller(const struct gt_stack *stack,
+						const struct gt_stack_frame *waits)
+{
+	const struct gt_stack_frame *best = gt_stack_best_frame(stack);
+
+	if (!best || best->kind == GT_FRAME_PYTHON || !has_name(best, waits))
+		return best;
+	for (uint32_t i = 0; i < stack->count; i++)
+		if (!is_of_libc(stack->frames[i]) && !has_name(stack->frames[i], waits))
+			return stack->frames[i];
+	return best;
+}
+
 bool gt_hang_place_text(const struct gt_hang_thread *thread, char *ret_text, size_t size)
 {
 	const struct gt_stack *stack = thread->stack;
-	const struct gt_stack_frame *best = stack ? gt_stack_best_frame(stack) : NULL;
-	const struct gt_stack_frame *waits = NULL;
+	const struct gt_stack_frame *waits = stack ? find_wait(stack) : NULL;
+	const struct gt_stack_frame *best = stack ? find_caller(stack, waits) : NULL;
 	char place[256];
 	size_t n = 0;
 
 	if (!best)
 		return false;
-	for (uint32_t i = 0; i < stack->count && is_of_libc(stack->frames[i]); i++)
-		if (stack->frames[i]->function)
-			waits = stack->frames[i];
 	gt_hang_frame_text(best, place, sizeof(place));
 	if (waits && waits != best)
 		n = gt_text_format(ret_text, size, "%s, called from ", waits->function->text);

@@ -87,14 +87,13 @@ static void note_done(struct gt_in_flight_stream *stream, const struct gt_launch
 	stream->tid = launch->tid;
 }
 
-void gt_in_flight_record(struct gt_in_flight *flight, const struct gt_event *event,
+void gt_in_flight_linked(struct gt_in_flight *flight, const struct gt_event *event,
 			 const struct gt_correlate *calls)
 {
 	const struct gt_place *place = &event->place;
 	uint32_t slot = (place->stream * 31u + place->context) % GT_IN_FLIGHT_STREAMS;
 	struct gt_correlate_aim aim;
 
-	flight->records++;
 	if (event->kind == GT_EVENT_SYNC || is_of_node(event))
 		return;
 	if (same_stream(&flight->streams[slot], place)) {

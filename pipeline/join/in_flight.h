@@ -67,8 +67,14 @@ struct gt_in_flight_launch {
 void gt_in_flight_call(struct gt_in_flight *flight, const struct gt_event *event,
 		       const struct gt_call_effect *what);
 
-/* A record of GPU work; its call is in @calls, if it is known. */
-void gt_in_flight_record(struct gt_in_flight *flight, const struct gt_event *event,
+/* A record of GPU work. */
+static inline void gt_in_flight_record(struct gt_in_flight *flight)
+{
+	flight->records++;
+}
+
+/* The same, when its call in @calls is known. */
+void gt_in_flight_linked(struct gt_in_flight *flight, const struct gt_event *event,
 			 const struct gt_correlate *calls);
 
 /* Calls @found for each launch of @calls that may not be done, in any order. */

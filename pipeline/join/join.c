@@ -163,6 +163,8 @@ static void write_record(struct gt_call_join *join, struct gt_event *event,
 {
 	bool linked = found == GT_CORRELATE_KNOWN;
 
+	if (linked && gt_event_is_gpu(event->kind))
+		gt_in_flight_linked(&join->flight, event, join->calls);
 	if (is_unwanted(join, event))
 		return;
 	if (is_outside_window(join, event, linked)) {
@@ -219,7 +221,7 @@ void gt_call_join_record(struct gt_call_join *join, const struct gt_event *event
 		leave_out(join, event->kind);
 	gt_unanswered_record(&join->unanswered);
 	found = link_launch(join, &record);
-	gt_in_flight_record(&join->flight, &record, join->calls);
+	gt_in_flight_record(&join->flight);
 	if (found != GT_CORRELATE_UNKNOWN || !event->correlation || !join->has_calls) {
 		write_record(join, &record, found);
 	} else if (!gt_waiting_push(&join->unlinked, event)) {

@@ -130,6 +130,8 @@ class Hang(unittest.TestCase):
         ways = {"lock": ("is in pthread_mutex_lock, called from take_lock (", "take_lock", "hang_lock"),
                 "read": ("is in read, called from read_byte (", "read_byte", "hang_read"),
                 "busy": ("is in ", "hang_busy", "main")}
+        if harness.preloading.RUNTIMES: # a sanitizer keeps signals back while a thread computes
+            del ways["busy"]
         for way, (where, *frames) in ways.items():
             with self.subTest(way=way):
                 self.setUp()
@@ -199,6 +201,7 @@ class Hang(unittest.TestCase):
         self.assertNotIn("frames", line)
         self.assertNotIn("stall ended", output)
 
+    @unittest.skipIf(harness.preloading.RUNTIMES, "the simulated device does not fit an interpreter without a sanitizer")
     def test_python(self):
         """The Python lines: where the kernel was launched, who waits for it, where the host reads or computes."""
         ways = {"kernel": ("gpu", "launch"), "read": ("host", "read"), "busy": ("host", None)}
@@ -233,8 +236,7 @@ class Command(unittest.TestCase):
         running = Running(self.folder, way, self.boxes, program=(PROGRAM, way), fault=fault,
                           options=("GPUTRACE_EXIT_TIMEOUT=2000",))
         self.addCleanup(running.stop)
-        mailbox = os.path.join(self.boxes, f"gputrace-{running.pid}.*")
-        self.assertTrue(harness.gate.wait_for(lambda: glob.glob(mailbox)), running.read())
+        self.assertTrue(harness.gate.wait_for(lambda: self.tell("status", str(running.pid))[0] == 0), running.read())
         return running
 
     def tell(self, *words):

@@ -76,7 +76,7 @@ static void record(uint32_t id, uint32_t stream)
 				 .place = {.device = 2, .context = 1, .stream = stream}};
 
 	gt_correlate_match(calls, id, &event.launch);
-	gt_in_flight_record(&flight, &event, calls);
+	gt_in_flight_linked(&flight, &event, calls);
 }
 
 static void note(void *context, const struct gt_in_flight_launch *launched)
