@@ -71,8 +71,9 @@ typedef int (*gt_gap_piece)(const struct gt_gap *gap, const struct gt_piece *pie
 /* Hands out the pieces of one gap, in order of time. */
 int gt_gaps_explain(const struct gt_gap *gap, gt_gap_piece piece, void *data);
 
-/* Where the thread was at a sample: the nearest line of Python, else the nearest function outside
- * the C library. "" without a stack. *ret_is_data: a function on the stack loads data. */
+/* Where the thread was at a sample: the launching frame, where that is the user's
+ * (gt_key_launching); else the nearest line of Python, else the nearest function outside the C
+ * library. "" without a stack. *ret_is_data: a function on the stack loads data. */
 void gt_gaps_place(const struct gt_model *model, uint32_t stack, char *out, size_t size,
 		   bool *ret_is_data);
 

@@ -12,6 +12,7 @@
 #include "core/elf/libc_path.h"
 #include "trace/cuda_call.h"
 #include "trace/frame.h"
+#include "trace/user_code.h"
 
 #define NAME_WIDTH 60
 #define SHORT_QUEUE                                                                                \
@@ -65,11 +66,42 @@ static const char *frame_at(const struct gt_model *model, const struct gt_frames
 	return gt_model_name(model, frames->frame[frames->count - 1 - depth]);
 }
 
+/* The depth of the innermost frame of the user's code among those between two depths; @to: there is
+ * none, or nobody asked whose they are. Frames that --user-code names come first. */
+static uint32_t users_depth(const struct gt_model *model, const struct gt_frames *frames,
+			    uint32_t from, uint32_t to)
+{
+	uint32_t best = to;
+	uint8_t best_rank = 0;
+
+	for (uint32_t n = to; model->ranks && n > from; n--) {
+		uint32_t name = frames->frame[frames->count - n];
+		uint8_t rank = gt_user_code_rank_of(model, name) & ~GT_FRAME_LINE;
+
+		if (rank > best_rank) {
+			best = n - 1;
+			best_rank = rank;
+		}
+	}
+	return best;
+}
+
+static bool is_users(const struct gt_model *model, const struct gt_frames *frames, uint32_t depth)
+{
+	uint32_t name = frames->frame[frames->count - 1 - depth];
+
+	return gt_user_code_rank_of(model, name) & GT_FRAME_USER;
+}
+
 /* The innermost telling frame of the first @depth ones; the innermost of all where none tells; else
  * NULL. */
 static const char *telling(const struct gt_model *model, const struct gt_frames *frames,
 			   uint32_t depth)
 {
+	uint32_t users = users_depth(model, frames, 0, depth);
+
+	if (users < depth)
+		return frame_at(model, frames, users);
 	for (uint32_t n = depth; n; n--)
 		if (!is_machinery(frame_at(model, frames, n - 1)))
 			return frame_at(model, frames, n - 1);
@@ -99,7 +131,7 @@ void gt_gaps_place(const struct gt_model *model, uint32_t stack, char *out, size
 		   bool *ret_is_data)
 {
 	const struct gt_frames *frames;
-	const char *native = NULL, *python = NULL;
+	const char *native = NULL, *python = NULL, *users = NULL;
 
 	*out = 0;
 	*ret_is_data = false;
@@ -117,9 +149,12 @@ void gt_gaps_place(const struct gt_model *model, uint32_t stack, char *out, size
 		else if (!native && !check_module(&frame, gt_path_is_libc))
 			native = text;
 	}
+	if (model->ranks &&
+	    gt_user_code_rank_of(model, gt_key_launching(model, stack)) & GT_FRAME_USER)
+		users = gt_model_name(model, gt_key_launching(model, stack));
 	if (!python)
 		python = native ? native : gt_model_name(model, frames->frame[0]);
-	gt_frame_print(python, out, size);
+	gt_frame_print(users ? users : python, out, size);
 }
 
 static void print_call(const struct gt_model *model, const struct gt_call *call, char *out,
@@ -280,15 +315,25 @@ static uint32_t common_depth(const struct gt_model *model, const struct gt_frame
 	return n < least && same_function(frame_at(model, a, n), frame_at(model, b, n)) ? n + 1 : n;
 }
 
-/* The frame that was called from the first @depth ones, without machinery; "" where there is
- * none. */
+/* The user's frame that was called from the first @depth ones, else the one without machinery; ""
+ * where there is none. */
 static void print_below(const struct gt_model *model, const struct gt_frames *frames,
 			uint32_t depth, char *out, size_t size)
 {
+	uint32_t users = depth;
+
 	*out = 0;
+	while (model->ranks && users < frames->count && !is_users(model, frames, users))
+		users++;
+	if (users < frames->count)
+		depth = users;
 	while (depth < frames->count && is_machinery(frame_at(model, frames, depth)))
 		depth++;
-	if (depth < frames->count)
+	if (depth == frames->count)
+		return;
+	if (model->ranks && !is_users(model, frames, depth)) /* its name is enough */
+		gt_frame_shorten(frame_at(model, frames, depth), NAME_WIDTH, out, size);
+	else
 		gt_frame_print(frame_at(model, frames, depth), out, size);
 }
 
@@ -354,10 +399,25 @@ static bool is_step(const char *name)
 	return !strncmp(name, "ProfilerStep#", 13);
 }
 
+/* The function of the user's code that a library's Python function runs in, else that one. */
+static uint32_t users_range(const struct explain *e, uint32_t range, int64_t t)
+{
+	const struct gt_model *model = e->model;
+	uint32_t around = range;
+
+	if (!model->ranks || model->ranges.at[range].kind != GT_RANGE_PYTHON)
+		return range;
+	while (around != GT_NONE &&
+	       !(gt_user_code_rank_of(model, model->ranges.at[around].name) & GT_FRAME_USER))
+		around = gt_model_range_around(model, around, t);
+	return around == GT_NONE ? range : around;
+}
+
 /* A step is everything: what the stacks say is better, and all steps are one. */
 static enum gt_cause place_by_range(struct explain *e, uint32_t range, int64_t t)
 {
-	const char *name = gt_model_name(e->model, e->model->ranges.at[range].name);
+	const char *name =
+		gt_model_name(e->model, e->model->ranges.at[users_range(e, range, t)].name);
 	bool has_stack = e->call->stack < e->model->stacks.count &&
 			 e->model->stacks.at[e->call->stack].count;
 	char thread[64];

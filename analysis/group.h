@@ -35,12 +35,12 @@ struct gt_moments gt_dist_moments(struct gt_dist *dist);
 /* The value in the middle, of two the greater one, 0 of none. Sorts the values. */
 int64_t gt_dist_middle(struct gt_dist *dist);
 
-/* What has the same key: its values and two numbers of the owner's. */
+/* What has the same key: its values and numbers of the owner's. */
 struct gt_group {
 	uint32_t name; /* number in the groups' names */
 	struct gt_dist value;
 	struct gt_dist other[3]; /* what a report needs besides */
-	int64_t tag[4];
+	int64_t tag[5];
 };
 
 /* All groups of one table, found by key. */

@@ -9,9 +9,13 @@
 #include <string.h>
 
 #include "trace/frame.h"
+#include "trace/user_code.h"
 
-#define MAX_NESTED   256 /* ranges around one moment that are shown */
-#define MAX_LINELESS 48  /* functions without a line that call each other: built-ins */
+#define MAX_NESTED 256 /* ranges around one moment that are shown */
+#define MAX_OPEN                                                                                   \
+	1024 /* Python functions around one moment that are looked at: its default                 \
+		limit of recursion */
+#define BEST_RANK (GT_FRAME_USER | GT_FRAME_LINE) /* but for --user-code */
 
 const char *const gt_key_names[GT_KEY_COUNT_] = {
 	[GT_KEY_KERNEL] = "kernel",     [GT_KEY_STACK] = "stack",   [GT_KEY_LINE] = "line",
@@ -99,19 +103,39 @@ static void collect(const struct gt_model *model, uint32_t thread, enum gt_range
 	}
 }
 
-size_t gt_key_ranges(const struct gt_model *model, uint32_t thread, int64_t t, const char *gap,
-		     char *out, size_t size)
+/* How many of the innermost Python functions are called by the one that launches. */
+static uint32_t count_inner(const struct gt_model *model, const struct nest *nest)
+{
+	uint32_t best = 0;
+	uint8_t best_rank = 0;
+
+	for (uint32_t i = 0; i < nest->count; i++) {
+		uint8_t rank = gt_user_code_rank_of(model, model->ranges.at[nest->range[i]].name);
+
+		if (rank > best_rank) {
+			best = i;
+			best_rank = rank;
+		}
+	}
+	return best;
+}
+
+size_t gt_key_ranges(const struct gt_model *model, uint32_t thread, int64_t t, bool to_users,
+		     const char *gap, char *out, size_t size)
 {
 	struct nest nest = {.count = 0};
+	uint32_t last = 0;
 	size_t n = 0;
 
 	*out = 0;
 	collect(model, thread, GT_RANGE_PYTHON, t, &nest);
+	if (nest.count && to_users)
+		last = count_inner(model, &nest);
 	if (!nest.count) {
 		collect(model, thread, GT_RANGE_NVTX, t, &nest);
 		collect(model, thread, GT_RANGE_OP, t, &nest);
 	}
-	while (nest.count)
+	while (nest.count > last)
 		n = append(out, size, n, gap,
 			   gt_model_name(model, model->ranges.at[nest.range[--nest.count]].name));
 	return n;
@@ -139,63 +163,68 @@ uint32_t gt_key_step(const struct gt_model *model, const struct gt_op *op)
 	return gt_model_step_at(model, call ? call->start : op->start);
 }
 
-/* The frame that --by=line, function and module speak of: the nearest whose source line is known,
- * else the nearest. NULL: no stack. */
-static const char *nearest(const struct gt_model *model, uint32_t stack, struct gt_frame *ret_frame)
+/* The frame that --by=line, function and module speak of: the nearest of the best rank. NULL: no
+ * stack. */
+static uint32_t nearest(const struct gt_model *model, uint32_t stack, uint8_t *ret_rank)
 {
 	const struct gt_frames *frames;
-	const char *text;
+	uint32_t best = GT_NAME_NONE;
 
-	if (stack >= model->stacks.count || !model->stacks.at[stack].count)
-		return NULL;
+	*ret_rank = 0;
+	if (stack >= model->stacks.count)
+		return GT_NAME_NONE;
 	frames = &model->stacks.at[stack];
 	for (uint32_t i = 0; i < frames->count; i++) {
-		text = gt_model_name(model, frames->frame[i]);
-		gt_frame_parse(text, ret_frame);
-		if (ret_frame->line)
-			return text;
+		uint8_t rank = gt_user_code_rank_of(model, frames->frame[i]);
+
+		if (best != GT_NAME_NONE && rank <= *ret_rank)
+			continue;
+		best = frames->frame[i];
+		*ret_rank = rank;
 	}
-	text = gt_model_name(model, frames->frame[0]);
-	gt_frame_parse(text, ret_frame);
-	return text;
+	return best;
 }
 
 /* The same of the Python functions that are open on a row at @t. */
-static uint32_t nearest_on_row(const struct gt_model *model, uint32_t row, int64_t t)
+static uint32_t nearest_on_row(const struct gt_model *model, uint32_t row, int64_t t,
+			       uint8_t *ret_rank)
 {
-	uint32_t range = gt_model_range_at(model, row, GT_RANGE_PYTHON, t);
-	struct gt_frame frame;
+	uint32_t range = gt_model_range_at(model, row, GT_RANGE_PYTHON, t), best = GT_NONE;
 
-	for (int i = 0; range != GT_NONE; range = gt_model_range_around(model, range, t)) {
-		if (++i > MAX_LINELESS)
-			return GT_NONE;
-		gt_frame_parse(gt_model_name(model, model->ranges.at[range].name), &frame);
-		if (frame.line)
+	*ret_rank = 0;
+	for (int i = 0; range != GT_NONE && i < MAX_OPEN;
+	     i++, range = gt_model_range_around(model, range, t)) {
+		uint8_t rank = gt_user_code_rank_of(model, model->ranges.at[range].name);
+
+		if (best != GT_NONE && rank <= *ret_rank)
+			continue;
+		best = range;
+		*ret_rank = rank;
+		if (rank >= BEST_RANK && !model->named)
 			break;
 	}
-	return range;
+	return best;
 }
 
-/* For traces without stacks: the Python functions around the call are one. */
-static const char *nearest_range(const struct gt_model *model, const struct gt_call *call,
-				 struct gt_frame *ret_frame)
+/* For traces without stacks: the Python functions around the call are one. Its name, or
+ * GT_NAME_NONE. */
+static uint32_t nearest_range(const struct gt_model *model, const struct gt_call *call,
+			      uint8_t *ret_rank)
 {
 	uint32_t row = call ? call->thread : GT_NONE, best = GT_NONE;
-	const char *text;
 
+	*ret_rank = 0;
 	for (; row != GT_NONE; row = model->threads.at[row].beside) {
-		uint32_t range = nearest_on_row(model, row, call->start);
+		uint8_t rank;
+		uint32_t range = nearest_on_row(model, row, call->start, &rank);
 
-		if (range != GT_NONE && (best == GT_NONE || is_inside(model, range, best)))
-			best = range;
+		if (range == GT_NONE || rank < *ret_rank ||
+		    (best != GT_NONE && rank == *ret_rank && !is_inside(model, range, best)))
+			continue;
+		best = range;
+		*ret_rank = rank;
 	}
-	if (best == GT_NONE)
-		best = innermost(model, call, GT_RANGE_PYTHON);
-	if (best == GT_NONE)
-		return NULL;
-	text = gt_model_name(model, model->ranges.at[best].name);
-	gt_frame_parse(text, ret_frame);
-	return text;
+	return best == GT_NONE ? GT_NAME_NONE : model->ranges.at[best].name;
 }
 
 static void put_frame(const struct gt_frame *frame, const char *text, enum gt_key key, char *out,
@@ -213,41 +242,42 @@ static void put_frame(const struct gt_frame *frame, const char *text, enum gt_ke
 		snprintf(out, size, "%s", text);
 }
 
+uint32_t gt_key_launching(const struct gt_model *model, uint32_t stack)
+{
+	uint8_t rank;
+
+	return nearest(model, stack, &rank);
+}
+
+uint32_t gt_key_launching_range(const struct gt_model *model, const struct gt_call *call)
+{
+	uint8_t rank;
+
+	return nearest_range(model, call, &rank);
+}
+
 static void code_key(const struct gt_model *model, const struct gt_op *op, enum gt_key key,
 		     char *out, size_t size)
 {
-	struct gt_frame frame;
-	const char *text = nearest(model, op->stack, &frame);
+	uint32_t name = gt_key_launching(model, op->stack);
 
-	if (!text)
-		text = nearest_range(model, gt_model_call_of(model, op), &frame);
-	if (!text)
+	if (name == GT_NAME_NONE)
+		name = gt_key_launching_range(model, gt_model_call_of(model, op));
+	if (name == GT_NAME_NONE)
 		snprintf(out, size, "%s", GT_KEY_UNKNOWN);
 	else
-		put_frame(&frame, text, key, out, size);
+		gt_key_of_frame(model, name, true, key, out, size);
 }
 
-const char *gt_key_launching(const struct gt_model *model, uint32_t stack)
+bool gt_key_of_frame(const struct gt_model *model, uint32_t name, bool launches, enum gt_key key,
+		     char *out, size_t size)
 {
-	struct gt_frame frame;
-
-	return nearest(model, stack, &frame);
-}
-
-const char *gt_key_launching_range(const struct gt_model *model, const struct gt_call *call)
-{
-	struct gt_frame frame;
-
-	return nearest_range(model, call, &frame);
-}
-
-bool gt_key_of_frame(const char *text, const char *launching, enum gt_key key, char *out,
-		     size_t size)
-{
+	const char *text = gt_model_name(model, name);
 	struct gt_frame frame;
 
 	gt_frame_parse(text, &frame);
-	if (key == GT_KEY_LINE && !frame.line && launching != text)
+	if (!launches && (!(gt_user_code_rank_of(model, name) & GT_FRAME_USER) ||
+			  (key == GT_KEY_LINE && !frame.line)))
 		return false;
 	put_frame(&frame, text, key, out, size);
 	return true;
@@ -259,7 +289,7 @@ static void stack_key(const struct gt_model *model, const struct gt_op *op, char
 
 	if (gt_key_stack(model, op->stack, false, " < ", out, size))
 		return;
-	if (!call || !gt_key_ranges(model, call->thread, call->start, " > ", out, size))
+	if (!call || !gt_key_ranges(model, call->thread, call->start, false, " > ", out, size))
 		snprintf(out, size, "%s", GT_KEY_UNKNOWN);
 }
 

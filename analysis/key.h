@@ -47,17 +47,17 @@ void gt_key_of_device(const struct gt_model *model, uint32_t device, char *out, 
 void gt_key_of_range(const struct gt_model *model, const struct gt_model_range *range, char *out,
 		     size_t size);
 
-/* The launching frame of a stack of the model: the nearest with a source line, else the nearest.
- * NULL: it has none. */
-const char *gt_key_launching(const struct gt_model *model, uint32_t stack);
+/* The launching frame of a stack of the model, a name number: of the best rank
+ * (trace/user_code.h) the nearest. GT_NAME_NONE: it has none. */
+uint32_t gt_key_launching(const struct gt_model *model, uint32_t stack);
 
 /* The same of the Python functions around a call, for operations without a stack. */
-const char *gt_key_launching_range(const struct gt_model *model, const struct gt_call *call);
+uint32_t gt_key_launching_range(const struct gt_model *model, const struct gt_call *call);
 
-/* The text of LINE, FUNCTION or MODULE for the frame @text. False: it has none, a frame without a
- * source line that is not the @launching one. */
-bool gt_key_of_frame(const char *text, const char *launching, enum gt_key key, char *out,
-		     size_t size);
+/* The text of LINE, FUNCTION or MODULE for the frame @name. False: it has none, since it @launches
+ * nothing itself and is a library's or, for LINE, has no source line. */
+bool gt_key_of_frame(const struct gt_model *model, uint32_t name, bool launches, enum gt_key key,
+		     char *out, size_t size);
 
 /* A call stack in one line, root first when @root_first, frames between @gap. Returns its length,
  * 0 when nothing is known. */
@@ -66,9 +66,9 @@ size_t gt_key_stack(const struct gt_model *model, uint32_t stack, bool root_firs
 
 /* The ranges around a moment on a host thread and its additional tracks, outermost first, as if
  * they were a stack: Python functions if there are any, else NVTX ranges and operators. Returns the
- * length written. */
-size_t gt_key_ranges(const struct gt_model *model, uint32_t thread, int64_t t, const char *gap,
-		     char *out, size_t size);
+ * length written. @to_users: up to the innermost function of the user's code. */
+size_t gt_key_ranges(const struct gt_model *model, uint32_t thread, int64_t t, bool to_users,
+		     const char *gap, char *out, size_t size);
 
 /* The training step (ProfilerStep#N) that an operation belongs to by its call: index in ranges, or
  * GT_NONE. */

@@ -47,10 +47,14 @@ static size_t add_frame(char *out, size_t size, size_t n, const char *frame)
 static size_t make_stack(const struct gt_model *model, uint32_t stack, char *out, size_t size)
 {
 	const struct gt_frames *frames = &model->stacks.at[stack];
+	uint32_t last = 0;
 	char text[4096];
 	size_t n = 0;
 
-	for (uint32_t i = frames->count; i-- > 0;) {
+	while (model->ranks && last + 1 < frames->count &&
+	       frames->frame[last] != gt_key_launching(model, stack))
+		last++;
+	for (uint32_t i = frames->count; i-- > last;) {
 		gt_frame_print(gt_model_name(model, frames->frame[i]), text, sizeof(text));
 		n = add_frame(out, size, n, text);
 	}
@@ -92,7 +96,7 @@ static size_t put_host(struct build *b, const struct gt_model *model, uint32_t s
 		return put_stack(b, model, stack, out, size);
 	if (!call)
 		return add_frame(out, size, 0, "(no call)");
-	n = gt_key_ranges(model, call->thread, call->start, ";", out, size);
+	n = gt_key_ranges(model, call->thread, call->start, model->ranks != NULL, ";", out, size);
 	if (n)
 		return n;
 	track = &model->threads.at[call->thread];

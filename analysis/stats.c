@@ -47,19 +47,27 @@ static const struct gt_column copy_short[] =
 static const struct gt_column by_columns[] =
 	SUM_COLUMNS(SHOWN, "Instances", GT_COLUMN_CODE, "Name");
 
-/* total: launched there; inside: launched there or by what was called from there. */
-static const struct gt_column code_columns[] = {
-	{"share", "Time (%)", "share", GT_COLUMN_PERCENT},
-	{"total", "Total Time (ns)", "total", GT_COLUMN_TIME},
-	{"inside", "Inside Time (ns)", "inside", GT_COLUMN_TIME},
-	{"count", "Instances", "count", GT_COLUMN_COUNT},
-	{"mean", "Avg (ns)", "mean", GT_COLUMN_MEAN},
-	{"median", "Med (ns)", "median", GT_COLUMN_MEAN},
-	{"min", "Min (ns)", "min", GT_COLUMN_TIME},
-	{"max", "Max (ns)", "max", GT_COLUMN_TIME},
-	{"stddev", "StdDev (ns)", "stddev", GT_COLUMN_MEAN},
-	{"name", "Name", "name", GT_COLUMN_CODE},
-};
+/* total: launched there; inside: launched there or by what was called from there; frame: whose
+ * code it is. */
+#define CODE_COLUMNS(frame)                                                                        \
+	{                                                                                          \
+		{"share", "Time (%)", "share", GT_COLUMN_PERCENT},                                 \
+			{"total", "Total Time (ns)", "total", GT_COLUMN_TIME},                     \
+			{"inside", "Inside Time (ns)", "inside", GT_COLUMN_TIME},                  \
+			{"count", "Instances", "count", GT_COLUMN_COUNT},                          \
+			{"mean", "Avg (ns)", "mean", GT_COLUMN_MEAN},                              \
+			{"median", "Med (ns)", "median", GT_COLUMN_MEAN},                          \
+			{"min", "Min (ns)", "min", GT_COLUMN_TIME},                                \
+			{"max", "Max (ns)", "max", GT_COLUMN_TIME},                                \
+			{"stddev", "StdDev (ns)", "stddev", GT_COLUMN_MEAN},                       \
+			{"frame", "Frame", frame("frame"), GT_COLUMN_TEXT},                        \
+			{"name", "Name", "name", GT_COLUMN_CODE},                                  \
+	}
+#define CODE_WIDTH 11
+
+/* People get the column where stacks have no frame of the user's. */
+static const struct gt_column code_columns[] = CODE_COLUMNS(HIDDEN);
+static const struct gt_column mixed_code_columns[] = CODE_COLUMNS(SHOWN);
 
 #define SIZE_COLUMNS(...)                                                                          \
 	{                                                                                          \
@@ -377,13 +385,24 @@ const struct gt_report *gt_report_find(const char *name, size_t len)
 	return NULL;
 }
 
-static void fill_code(struct gt_table *table, struct gt_groups *groups)
+/* Whose code the frame of a group is. */
+static const char *frame_of(const struct gt_group *group, const char *name, bool any)
+{
+	if (!strcmp(name, GT_KEY_UNKNOWN))
+		return "";
+	if (any)
+		return "innermost";
+	return group->tag[GT_TAG_FRAME] == GT_TAG_FRAME_LIBRARY ? "innermost" : "user";
+}
+
+static void fill_code(struct gt_table *table, struct gt_groups *groups, bool any)
 {
 	double total = grand_total(groups);
 
 	for (size_t i = 0; i < groups->list.count; i++) {
 		struct gt_group *group = &groups->list.at[i];
 		struct gt_moments m = gt_dist_moments(&group->value);
+		const char *name = gt_group_name(groups, group);
 
 		gt_table_number(table, total > 0 ? (double)m.total * 100 / total : 0);
 		gt_table_number(table, (double)m.total);
@@ -394,14 +413,32 @@ static void fill_code(struct gt_table *table, struct gt_groups *groups)
 		gt_table_number(table, (double)m.min);
 		gt_table_number(table, (double)m.max);
 		gt_table_number(table, m.stddev);
-		gt_table_text(table, gt_group_name(groups, group));
+		gt_table_text(table, frame_of(group, name, any));
+		gt_table_text(table, name);
 	}
 	gt_table_sort(table, "total");
 }
 
-static int code_table(const struct gt_job *job, const struct gt_filter *filter, enum gt_key key,
-		      struct gt_table *table)
+/* What a table of code is called where its places are the user's. */
+static const char *code_title(enum gt_key key, bool any)
 {
+	switch (key) {
+	case GT_KEY_LINE:
+		return any ? "GPU time by launching line (innermost frame)"
+			   : "GPU time by launching line of the user's code";
+	case GT_KEY_FUNCTION:
+		return any ? "GPU time by launching function (innermost frame)"
+			   : "GPU time by launching function of the user's code";
+	default:
+		return any ? "GPU time by launching module (innermost frame)"
+			   : "GPU time by launching module of the user's code";
+	}
+}
+
+static int code_table(const struct gt_job *job, const struct gt_filter *filter, enum gt_key key,
+		      const char *name, struct gt_table *table)
+{
+	bool any = !job->count || !job->models[0].ranks, mixed = false;
 	struct gt_groups groups;
 	int rc = gt_groups_init(&groups);
 
@@ -409,8 +446,12 @@ static int code_table(const struct gt_job *job, const struct gt_filter *filter, 
 		rc = group_ops(job, filter, (struct pick){.kinds = ~0u}, key, &groups);
 	if (!rc)
 		rc = gt_stats_inside(job, filter, key, &groups);
+	for (size_t i = 0; i < groups.list.count; i++)
+		mixed |= !any && groups.list.at[i].tag[GT_TAG_FRAME] == GT_TAG_FRAME_LIBRARY;
+	gt_table_init(table, name, code_title(key, any), mixed ? mixed_code_columns : code_columns,
+		      CODE_WIDTH);
 	if (!rc)
-		fill_code(table, &groups);
+		fill_code(table, &groups, any);
 	gt_groups_fini(&groups);
 	return rc;
 }
@@ -423,9 +464,9 @@ int gt_stats_by(const struct gt_job *job, const struct gt_filter *filter, enum g
 	} titles[GT_KEY_COUNT_] = {
 		[GT_KEY_KERNEL] = {"gpu_by_kernel", "GPU time by kernel"},
 		[GT_KEY_STACK] = {"gpu_by_stack", "GPU time by launching call stack"},
-		[GT_KEY_LINE] = {"gpu_by_line", "GPU time by launching line"},
-		[GT_KEY_FUNCTION] = {"gpu_by_function", "GPU time by launching function"},
-		[GT_KEY_MODULE] = {"gpu_by_module", "GPU time by launching module"},
+		[GT_KEY_LINE] = {"gpu_by_line", NULL},
+		[GT_KEY_FUNCTION] = {"gpu_by_function", NULL},
+		[GT_KEY_MODULE] = {"gpu_by_module", NULL},
 		[GT_KEY_OP] = {"gpu_by_op", "GPU time by framework operator"},
 		[GT_KEY_STEP] = {"gpu_by_step", "GPU time by step"},
 		[GT_KEY_STREAM] = {"gpu_by_stream", "GPU time by stream"},
@@ -434,11 +475,8 @@ int gt_stats_by(const struct gt_job *job, const struct gt_filter *filter, enum g
 		[GT_KEY_NVTX] = {"gpu_by_nvtx", "GPU time by NVTX range"},
 	};
 
-	if (gt_stats_has_inside(key)) {
-		gt_table_init(ret_table, titles[key].name, titles[key].title, code_columns,
-			      sizeof(code_columns) / sizeof(code_columns[0]));
-		return code_table(job, filter, key, ret_table);
-	}
+	if (gt_stats_has_inside(key))
+		return code_table(job, filter, key, titles[key].name, ret_table);
 	gt_table_init(ret_table, titles[key].name, titles[key].title, by_columns, SUM_WIDTH);
 	return op_table(job, filter, (struct pick){.kinds = ~0u}, key, ret_table);
 }

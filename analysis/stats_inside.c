@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "trace/user_code.h"
+
 #define KEY_TEXT  16384
 
 /* Number of struct gt_group's tag that tells the last stack which was added. */
@@ -53,39 +55,59 @@ static bool add(struct gt_groups *groups, const char *name, int64_t time, int64_
 	return true;
 }
 
+/* The group of a launching frame is the user's, or a library's where its stacks have no other. */
+static bool mark_frame(const struct inside *in, uint32_t launching)
+{
+	char text[KEY_TEXT];
+	struct gt_group *group;
+
+	if (launching == GT_NAME_NONE)
+		return true;
+	gt_key_of_frame(in->model, launching, true, in->key, text, sizeof(text));
+	group = gt_groups_get(in->groups, text);
+	if (!group)
+		return false;
+	group->tag[GT_TAG_FRAME] |= gt_user_code_rank_of(in->model, launching) & GT_FRAME_USER
+					    ? GT_TAG_FRAME_USER
+					    : GT_TAG_FRAME_LIBRARY;
+	return true;
+}
+
 static bool add_stack(const struct inside *in, uint32_t stack)
 {
 	const struct gt_frames *frames = &in->model->stacks.at[stack];
-	const char *launching = gt_key_launching(in->model, stack);
+	uint32_t launching = gt_key_launching(in->model, stack);
 	int64_t number = ++*in->number;
 	char text[KEY_TEXT];
 
 	for (uint32_t i = 0; i < frames->count; i++)
-		if (gt_key_of_frame(gt_model_name(in->model, frames->frame[i]), launching, in->key,
-				    text, sizeof(text)) &&
+		if (gt_key_of_frame(in->model, frames->frame[i], frames->frame[i] == launching,
+				    in->key, text, sizeof(text)) &&
 		    !add(in->groups, text, in->times[stack], number))
 			return false;
-	return true;
+	return mark_frame(in, launching);
 }
 
 /* A function without a line counts for what it launches itself, if no other around has one. */
 static bool add_op(struct inside *in, const struct gt_op *op)
 {
 	const struct gt_call *call = gt_model_call_of(in->model, op);
-	const char *launching;
+	uint32_t launching;
 	char text[KEY_TEXT];
 
 	if (op->stack < in->model->stacks.count && in->model->stacks.at[op->stack].count) {
 		in->times[op->stack] += op->dur;
 		return true;
 	}
-	launching = call ? gt_key_launching_range(in->model, call) : NULL;
-	if (!launching)
+	launching = call ? gt_key_launching_range(in->model, call) : GT_NAME_NONE;
+	if (launching == GT_NAME_NONE)
 		return add(in->groups, GT_KEY_UNKNOWN, op->dur, ++*in->number);
-	if (gt_key_of_frame(launching, NULL, in->key, text, sizeof(text)))
+	if (!mark_frame(in, launching))
+		return false;
+	if (gt_key_of_frame(in->model, launching, false, in->key, text, sizeof(text)))
 		return gt_vec_push(&in->launches,
 				   ((struct inside_launch){call->thread, call->start, op->dur}));
-	gt_key_of_frame(launching, launching, in->key, text, sizeof(text));
+	gt_key_of_frame(in->model, launching, true, in->key, text, sizeof(text));
 	return add(in->groups, text, op->dur, ++*in->number);
 }
 
@@ -134,8 +156,7 @@ static struct gt_group *group_of(struct inside *in, uint32_t name, bool *ret_is_
 	*ret_is_nameless = false;
 	if (in->group_of[name])
 		return &in->groups->list.at[in->group_of[name] - 1];
-	*ret_is_nameless =
-		!gt_key_of_frame(gt_model_name(in->model, name), NULL, in->key, text, sizeof(text));
+	*ret_is_nameless = !gt_key_of_frame(in->model, name, false, in->key, text, sizeof(text));
 	group = *ret_is_nameless ? NULL : gt_groups_get(in->groups, text);
 	if (group)
 		in->group_of[name] = (uint32_t)(group - in->groups->list.at) + 1;

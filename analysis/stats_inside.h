@@ -13,6 +13,15 @@
 /* Number of struct gt_group's tag that holds the time, ns. */
 #define GT_TAG_INSIDE 0
 
+/* Number of the one that tells which frames launched it: bits, 0 where none did. */
+#define GT_TAG_FRAME  4
+
+/* Its bits. */
+enum gt_tag_frame {
+	GT_TAG_FRAME_USER = 1,    /* the user's, or all are as good (model->ranks NULL) */
+	GT_TAG_FRAME_LIBRARY = 2, /* of stacks without a frame of the user's */
+};
+
 /* True for the keys that speak of frames. */
 bool gt_stats_has_inside(enum gt_key key);
 

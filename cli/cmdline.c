@@ -24,6 +24,7 @@
 #include "readers/input.h"
 #include "readers/show.h"
 #include "trace/communication.h"
+#include "trace/user_code.h"
 
 int gt_cmdline_wrong(const struct gt_cmdline *args, const char *format, ...)
 {
@@ -308,6 +309,59 @@ static int mark_communication(const struct gt_cmdline *args, struct gt_job *job)
 	return rc;
 }
 
+#define MAX_GLOBS GT_CMDLINE_MAX_GIVEN
+
+/* Splits all values of --user-code at their commas; *ret_text is what the globs point into. */
+static size_t split_globs(const struct gt_cmdline *args, const char *globs[MAX_GLOBS],
+			  char *texts[MAX_GLOBS], size_t *ret_texts)
+{
+	size_t position = 0, count = 0;
+	const char *value;
+
+	*ret_texts = 0;
+	while ((value = gt_cmdline_next(args, "user-code", &position))) {
+		char *copy = strdup(value), *rest = copy;
+		const char *glob;
+
+		if (!copy)
+			continue;
+		texts[(*ret_texts)++] = copy;
+		while (count < MAX_GLOBS && (glob = strsep(&rest, ",")))
+			if (*glob)
+				globs[count++] = glob;
+	}
+	return count;
+}
+
+/* --frame, or its default. */
+static bool wants_user_frames(const struct gt_cmdline *args)
+{
+	size_t option = find_option(args->spec, "frame", strlen("frame"));
+	const char *frame = gt_cmdline_get(args, "frame");
+
+	if (option == SIZE_MAX)
+		return false;
+	return !strncmp(frame ? frame : args->spec->options[option].values, "user", 4);
+}
+
+/* Whose code the frames are. */
+static int mark_user_code(const struct gt_cmdline *args, struct gt_job *job)
+{
+	const char *globs[MAX_GLOBS];
+	char *text[MAX_GLOBS];
+	size_t count, texts;
+	int rc = 0;
+
+	if (!wants_user_frames(args))
+		return 0;
+	count = split_globs(args, globs, text, &texts);
+	for (size_t i = 0; !rc && i < job->count; i++)
+		rc = gt_user_code_mark(&job->models[i], globs, count);
+	while (texts)
+		free(text[--texts]);
+	return rc;
+}
+
 /* A file full of another vendor's work is no trace without work. */
 static int check_work(const struct gt_cmdline *args, const struct gt_job *job)
 {
@@ -326,11 +380,15 @@ int gt_cmdline_load(const struct gt_cmdline *args, struct gt_job *job)
 	size_t failures = 0;
 	int rc;
 
+	if (gt_cmdline_get(args, "user-code") && !wants_user_frames(args))
+		return gt_cmdline_wrong(args, "--user-code: only with --frame=user");
 	gt_progress_start("reading");
 	rc = gt_job_load(job, args->inputs, args->input_count, gt_cmdline_complain, &failures);
 	gt_progress_stop();
 	if (!rc)
 		rc = mark_communication(args, job);
+	if (!rc)
+		rc = mark_user_code(args, job);
 	if (!rc)
 		rc = check_work(args, job);
 	return rc || failures ? GT_EXIT_FAILED : GT_EXIT_OK;

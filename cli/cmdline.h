@@ -123,6 +123,19 @@ int gt_cmdline_print_tables(const struct gt_cmdline *args, const struct gt_table
 			"those of NCCL, RCCL, NVSHMEM, MSCCL++, UCC, DeepEP, PyTorch's symmetric " \
 			"memory, and the all-reduces of vLLM and TensorRT-LLM; may be repeated"    \
 	}
+/* The first value is the default (gt_cmdline_load). */
+#define GT_CMDLINE_FRAME_OPTIONS(values, help)                                                     \
+	{"frame", "WHICH", values, help},                                                          \
+	{                                                                                          \
+		"user-code", "GLOB,...", NULL,                                                     \
+			"frames whose source file, module or function fits GLOB come before the "  \
+			"user's other ones; may be repeated"                                       \
+	}
+#define GT_CMDLINE_USER_FRAME                                                                      \
+	"the frame of a call stack that GPU work is put down to. user (default): the innermost "   \
+	"one of the user's code, which is all code but the CUDA toolkit, system and Python "       \
+	"libraries, site-packages and header libraries (Thrust, CUB, CUTLASS, ...); innermost: "   \
+	"whoever's it is. One with a source line comes before one without"
 #define GT_CMDLINE_FORMAT_OPTION                                                                   \
 	{                                                                                          \
 		"format", "NAME", "table|csv|json|markdown",                                       \

@@ -26,6 +26,7 @@ void gt_model_fini(struct gt_model *model)
 	gt_names_fini(&model->names);
 	gt_reading_fini(&model->reading);
 	free(model->own_path);
+	free(model->ranks);
 }
 
 static bool ends_by(const struct gt_model *model, uint32_t range, int64_t t)

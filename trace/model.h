@@ -168,6 +168,10 @@ struct gt_model {
 	int rank;
 	bool is_twin; /* another process of the job has this rank and a GPU of the same number */
 	uint32_t process; /* name of the process */
+	uint8_t *ranks;   /* whose code a frame is, by name number: trace/user_code.h; NULL: not
+			     asked for */
+	size_t rank_count;
+	bool named; /* --user-code names frames that come before the user's other ones */
 };
 
 /* The models of one file. */

@@ -20,6 +20,7 @@ static const struct gt_cmdline_option options[] = {
 	 "the gate does not look at what takes less than PERCENT of the GPU time (default 0.01; "
 	 "idle time and CUDA calls 1 at least)"},
 	{"top", "N", "0..1000000000", "rows per table (0: all; default 10, in csv and json all)"},
+	GT_CMDLINE_FRAME_OPTIONS("user|innermost", GT_CMDLINE_USER_FRAME),
 	GT_CMDLINE_FORMAT_OPTION,
 	{NULL, NULL, NULL, NULL},
 };

@@ -11,6 +11,7 @@ static const struct gt_cmdline_option options[] = {
 	{"min", "US", "0..1000000000", "ignore gaps shorter than US microseconds (default 0)"},
 	{"top", "N", "0..1000000000",
 	 "rows in the table of causes (0: all; default 15, in csv and json all)"},
+	GT_CMDLINE_FRAME_OPTIONS("user|innermost", GT_CMDLINE_USER_FRAME),
 	GT_CMDLINE_FILTER_OPTION,
 	GT_CMDLINE_COMMUNICATION_OPTION,
 	GT_CMDLINE_FORMAT_OPTION,

@@ -17,6 +17,10 @@ static const struct gt_cmdline_option options[] = {
 	 "write a clickable flame graph to FILE, which must not exist (-: standard "
 	 "output)"},
 	{"speedscope", "FILE", NULL, "write speedscope's JSON format to FILE, likewise"},
+	GT_CMDLINE_FRAME_OPTIONS(
+		"innermost|user",
+		"the frame that stacks end with: innermost (default): all frames; user: the "
+		"innermost of the user's code, so that what a library does is its caller's"),
 	GT_CMDLINE_FILTER_OPTION,
 	{NULL, NULL, NULL, NULL},
 };

@@ -23,6 +23,8 @@ static const struct gt_cmdline_option options[] = {
 	{"sort", "COLUMN", NULL, "total (default), count, mean, median, min, max, stddev or name"},
 	{"top", "N", "0..1000000000",
 	 "rows per table (0: all; default 10 in short tables, 30 in others)"},
+	GT_CMDLINE_FRAME_OPTIONS("user|innermost",
+				 "with --by=line, function or module " GT_CMDLINE_USER_FRAME),
 	GT_CMDLINE_FILTER_OPTION,
 	GT_CMDLINE_FORMAT_OPTION,
 	GT_CMDLINE_TABLES_OPTION,

@@ -17,7 +17,7 @@ def compare(path):
     rows = 0
     for by in ("line", "function", "module"):
         want = reference.by_code(trace, by)
-        got = cases.table("stats", "--by=" + by, "--top=0", path)
+        got = cases.table("stats", "--by=" + by, "--frame=innermost", "--top=0", path)
         assert {row["Name"] for row in got} == set(want), {row["Name"] for row in got} ^ set(want)
         for row in got:
             total, inside, count = want[row["Name"]]

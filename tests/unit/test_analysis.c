@@ -7,6 +7,7 @@
 #include "analysis/key.h"
 #include "analysis/share.h"
 #include "trace/frame.h"
+#include "trace/user_code.h"
 #include "trace/names.h"
 
 #include <criterion/criterion.h>
@@ -168,6 +169,48 @@ Test(frame, parts)
 	check_frame("plain", "plain", "", 0, "");
 	check_frame("()", "()", "", 0, "");
 	check_frame("", "", "", 0, "");
+}
+
+Test(frame, users)
+{
+	static const struct {
+		const char *frame;
+		uint8_t rank;
+	} rows[] = {
+		{"launch (/usr/local/cuda-13.0/include/cccl/thrust/x/triple_chevron_launch.h:112)",
+		 1},
+		{"launch (triple_chevron_launch.h:112)", 1},
+		{"thrust::THRUST_300001_NS::for_each<int>(int) (/work/app+0x12)", 0},
+		{"void cub::f<std::vector<int> >(int) (/work/app+0x12)", 0},
+		{"std::enable_if<(1 > 0), int>::type app::run<int>(int) (/work/app+0x12)", 2},
+		{"void (anonymous namespace)::run(std::vector<int>) (/work/app+0x12)", 2},
+		{"app::cub(int) (/work/app.cu:9)", 3},
+		{"thrust::f(int) (/work/own/thrust_tools.cu:9)", 3},
+		{"safe_cuda_api_call (/opt/venv/lib/python3.11/site-packages/numba/driver.py:326)",
+		 1},
+		{"step (/work/train.py:7)", 3},
+		{"step (/usr/src/app/train.py:7)", 3},
+		{"train.py(7): step", 3},
+		{"torch/nn/modules/module.py(1520): _call_impl", 1},
+		{"threading.py(973): _bootstrap", 1},
+		{"/work/threading.py(973): mine", 3},
+		{"<frozen runpy>(88): _run_code", 1},
+		{"<string>(1): <module>", 3},
+		{"<built-in method softmax of Tensor object>", 0},
+		{"/usr/lib/x86_64-linux-gnu/libc.so.6+0x12", 0},
+		{"ncclAllReduce (libnccl.so.2)", 0},
+		{"_PyEval (/opt/py/bin/python3.11+0x12)", 0},
+		{"", 2},
+		{"operator()", 2},
+	};
+	static const char *const globs[] = {"*/numba/*", "app::*"};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		cr_assert_eq(gt_user_code_rank(rows[i].frame, NULL, 0), rows[i].rank, "%s: %d",
+			     rows[i].frame, gt_user_code_rank(rows[i].frame, NULL, 0));
+	cr_assert_eq(gt_user_code_rank("f (/x/site-packages/numba/d.py:3)", globs, 2), 7);
+	cr_assert_eq(gt_user_code_rank("int app::f<int>(int) (/usr/lib/x.so+0x1)", globs, 2), 6);
+	cr_assert_eq(gt_user_code_rank("f (/x/site-packages/cupy/d.py:3)", globs, 2), 1);
 }
 
 Test(frame, print)

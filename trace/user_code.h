@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Whose code a frame is: the user's, or a library's by its path, module or function
+ * (user_code.def). What asked for GPU work is the innermost frame of the user's.
+ */
+#ifndef GT_TRACE_USER_CODE_H
+#define GT_TRACE_USER_CODE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trace/model.h"
+
+/* How good a frame is as the place of a launch: the innermost of the best ones is taken. */
+enum gt_frame_rank {
+	GT_FRAME_LINE = 1,  /* its source line is known */
+	GT_FRAME_USER = 2,  /* it is not a library's */
+	GT_FRAME_NAMED = 4, /* --user-code names it */
+};
+
+/* Sum of enum gt_frame_rank for a frame. @globs: --user-code, patterns (*, ?) that the source
+ * file, the module or the function must fit. Pure, any thread. */
+uint8_t gt_user_code_rank(const char *frame, const char *const *globs, size_t count);
+
+/* Ranks all frames of a model (model->ranks): from then on the user's are preferred. -ENOMEM. */
+int gt_user_code_mark(struct gt_model *model, const char *const *globs, size_t count);
+
+/* The rank of the frame with the name number @name. Where the model is not marked all code is the
+ * user's. */
+uint8_t gt_user_code_rank_of(const struct gt_model *model, uint32_t name);
+
+#endif
