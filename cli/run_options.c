@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cmdline.h"
 #include "cli/nearest.h"
@@ -235,6 +236,23 @@ static bool asks_for_help(const char *word)
 	return !strcmp(word, "--help") || !strcmp(word, "-h");
 }
 
+/* Options, of the variables too, of which only one can be meant. NULL: none. */
+static const char *find_conflict(void)
+{
+	struct gt_config config;
+
+	gt_config_init(&config);
+	gt_config_from_env(&config, environ, NULL);
+	if (!gt_config_bool(&config, GT_CONFIG_WAIT))
+		return NULL;
+	if (!strcmp(gt_config_text(&config, GT_CONFIG_CONTROL), "off"))
+		return "--wait with --control=off: nobody could start the recording";
+	if (*gt_config_text(&config, GT_CONFIG_CAPTURE_RANGE) ||
+	    *gt_config_text(&config, GT_CONFIG_SCHEDULE))
+		return "--wait with --capture-range or --schedule: ranges begin the recording";
+	return NULL;
+}
+
 int gt_run_options_take(int argc, char **argv)
 {
 	char wrong[LINE_BYTES];
@@ -250,6 +268,10 @@ int gt_run_options_take(int argc, char **argv)
 		}
 	}
 	i += i < argc && !strcmp(argv[i], "--");
+	if (find_conflict()) {
+		gt_cmdline_complain(find_conflict());
+		return -GT_EXIT_USAGE;
+	}
 	if (i < argc)
 		return gt_settings_apply() ? i : -GT_EXIT_USAGE;
 	gt_cmdline_complain("run what? gputrace run [OPTION...] [--] CMD [ARGUMENT...]");

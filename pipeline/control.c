@@ -29,7 +29,7 @@ static struct {
 	gt_verb_fn verb; /* of the request that is being answered, NULL: none */
 	const char *argument;
 	uint64_t began; /* 0: not yet */
-	bool has_request;
+	_Atomic bool has_request;
 	char text[GT_MAILBOX_ANSWER_MAX];
 	struct gt_reply reply;
 } control;
@@ -66,15 +66,17 @@ void gt_control_start(const struct gt_config *config, const struct gt_metadata *
 		gt_log_say("--control: nobody can control this process: %s", why);
 }
 
-bool gt_control_is_due(uint64_t now)
+bool gt_control_is_on(void)
 {
-	if (!atomic_load(&control.is_on))
-		return false;
-	if (!control.has_request && now >= control.next_look) {
-		control.next_look = now + LOOK_NS;
-		control.has_request = gt_mailbox_take(&control.request);
-	}
-	return control.has_request || now >= control.next_rate;
+	return atomic_load(&control.is_on);
+}
+
+static void look(uint64_t now)
+{
+	if (control.has_request || now < control.next_look)
+		return;
+	control.next_look = now + LOOK_NS;
+	control.has_request = gt_mailbox_take(&control.request);
 }
 
 bool gt_control_is_busy(void)
@@ -103,21 +105,27 @@ static void answer(int status)
 	control.began = 0;
 }
 
+static void begin_answer(uint64_t now)
+{
+	control.began = now;
+	control.reply = (struct gt_reply){control.text, sizeof(control.text), 0};
+	*control.text = 0;
+	control.verb = gt_verb_find(control.request.text, &control.argument, &control.reply);
+}
+
 void gt_control_turn(struct gt_pipeline *p, uint64_t now)
 {
 	bool is_first = !control.began;
 	int status;
 
+	if (!atomic_load(&control.is_on))
+		return;
 	measure(p, now);
+	look(now);
 	if (!control.has_request)
 		return;
-	if (is_first) {
-		control.began = now;
-		control.reply = (struct gt_reply){control.text, sizeof(control.text), 0};
-		*control.text = 0;
-		control.verb =
-			gt_verb_find(control.request.text, &control.argument, &control.reply);
-	}
+	if (is_first)
+		begin_answer(now);
 	status = control.verb ? control.verb(p, &(struct gt_verb_call){.argument = control.argument,
 								       .is_first = is_first,
 								       .now = now,

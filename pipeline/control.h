@@ -17,11 +17,11 @@ struct gt_pipeline;
 /* Makes the mailbox that --control asks for. Session start. */
 void gt_control_start(const struct gt_config *config, const struct gt_metadata *metadata);
 
-/* Whether something is due: reads the mailbox at most every 10 ms. Drain thread, as the rest.
- * @now: CLOCK_MONOTONIC ns. */
-bool gt_control_is_due(uint64_t now);
+/* Whether there is one. */
+bool gt_control_is_on(void);
 
-/* Does what is due. The caller holds the pipeline. */
+/* Does what is due; reads the mailbox at most every 10 ms. Drain thread, as the rest, which holds
+ * the pipeline. @now: CLOCK_MONOTONIC ns. */
 void gt_control_turn(struct gt_pipeline *pipeline, uint64_t now);
 
 /* A request waits for its answer: the thread should wake soon. */

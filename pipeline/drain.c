@@ -330,8 +330,6 @@ static bool answer_requests(struct gt_pipeline *p)
 {
 	uint64_t now = gt_clock_now();
 
-	if (!gt_control_is_due(now))
-		return true;
 	if (!try_hold())
 		return false;
 	gt_control_turn(p, now);

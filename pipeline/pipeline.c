@@ -42,7 +42,7 @@ void gt_pipeline_link(struct gt_pipeline *p)
 		.metadata = &p->metadata,
 		.ledger = &p->ledger,
 		.spooling = &p->spooling,
-		.segments.remembers = p->metadata.window_number != 0,
+		.segments.remembers = p->metadata.window_number != 0 || p->window.is_controlled,
 	};
 	gt_output_find(&p->output);
 }

@@ -76,6 +76,8 @@ struct gt_pipeline {
 	struct gt_hang hang;
 	/* the turns of the drain thread: CLOCK_MONOTONIC ns */
 	uint64_t next_flush, next_clock;
+	uint64_t flushes;        /* that are over */
+	struct gt_ledger closed; /* of the file of the last window */
 	enum gt_seccomp seccomp; /* as the metadata has it */
 };
 

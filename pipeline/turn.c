@@ -117,6 +117,11 @@ uint64_t gt_turn_window_holds(const struct gt_pipeline *p, uint64_t now)
 	return gt_window_holds(&p->window, now);
 }
 
+void gt_turn_window_ask(struct gt_pipeline *p, enum gt_window_request request)
+{
+	gt_window_ask(&p->window, request);
+}
+
 bool gt_turn_window_is_warm(const struct gt_pipeline *p)
 {
 	return p->window.is_warm;
@@ -164,6 +169,17 @@ static uint64_t flush_period(const struct gt_pipeline *p)
 	return (is_limited && chosen > HW_TRACE_MS ? HW_TRACE_MS : chosen) * MS_NS;
 }
 
+uint64_t gt_turn_flush_soon(struct gt_pipeline *p, bool is_under_way)
+{
+	p->next_flush = 0;
+	return p->flushes + 1 + is_under_way;
+}
+
+uint64_t gt_turn_flushes(const struct gt_pipeline *p)
+{
+	return p->flushes;
+}
+
 bool gt_turn_flush_is_due(struct gt_pipeline *p, uint64_t now)
 {
 	if (now < p->next_flush)
@@ -174,6 +190,7 @@ bool gt_turn_flush_is_due(struct gt_pipeline *p, uint64_t now)
 
 void gt_turn_report(struct gt_pipeline *p)
 {
+	p->flushes++;
 	gt_collectors_report(&p->collectors);
 	gt_frameworks_notify(&p->frameworks);
 	gt_outlet_flush(&p->outlet, false);
@@ -206,6 +223,7 @@ void gt_turn_close_window(struct gt_pipeline *p)
 	gt_collectors_count(&p->collectors, &ledger);
 	gt_frameworks_notify(&p->frameworks);
 	gt_output_end_window(&p->output, &ledger, gt_call_join_give_up(&p->join));
+	p->closed = ledger;
 	gt_release_all(&p->release);
 	gt_output_set_name(""); /* from here on a kill leaves nothing of the window to recover */
 	gt_window_again(&p->window, &p->metadata);

@@ -40,6 +40,7 @@ void gt_turn_range_ended(const struct gt_pipeline *pipeline, uint64_t time);
  * windows have a file each. */
 enum gt_window_step gt_turn_window(const struct gt_pipeline *pipeline, uint64_t now);
 uint64_t gt_turn_window_holds(const struct gt_pipeline *pipeline, uint64_t now);
+void gt_turn_window_ask(struct gt_pipeline *pipeline, enum gt_window_request request);
 bool gt_turn_window_is_warm(const struct gt_pipeline *pipeline);
 void gt_turn_window_warms(struct gt_pipeline *pipeline);
 bool gt_turn_window_repeats(const struct gt_pipeline *pipeline);
@@ -52,6 +53,11 @@ void gt_turn_close_window(struct gt_pipeline *pipeline);
 
 /* --watchdog. True: nothing has moved for that long, once for each stall. */
 bool gt_turn_watch(struct gt_pipeline *pipeline, uint64_t now);
+
+/* The sources are asked with the next turn. Returns what gt_turn_flushes must become: all that
+ * is there now is written then. */
+uint64_t gt_turn_flush_soon(struct gt_pipeline *pipeline, bool is_under_way);
+uint64_t gt_turn_flushes(const struct gt_pipeline *pipeline);
 
 /* Is it time to ask the sources for what they hold back? Then the next time is set. */
 bool gt_turn_flush_is_due(struct gt_pipeline *pipeline, uint64_t now);

@@ -7,22 +7,11 @@
 #include <string.h>
 
 #include "core/guest/memory.h"
-#include "core/guest/text.h"
 #include "pipeline/flusher.h"
 #include "pipeline/output/output.h"
 #include "pipeline/pipeline.h"
 
 #define MS_NS 1000000u
-
-void gt_reply_say(struct gt_reply *reply, const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	reply->length += gt_text_vformat(reply->text + reply->length, reply->size - reply->length,
-					 format, arguments);
-	va_end(arguments);
-}
 
 enum argument { NONE, SOME };
 

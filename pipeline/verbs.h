@@ -11,17 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "pipeline/reply.h"
+
 struct gt_pipeline;
-
-/* The answer that is being made. */
-struct gt_reply {
-	char *text; /* zero-terminated */
-	size_t size, length;
-};
-
-/* Appends to it; what does not fit is left out. Formats as gt_text_format. */
-void gt_reply_say(struct gt_reply *reply, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
 
 /* A request that is being answered. */
 struct gt_verb_call {
@@ -47,6 +39,11 @@ typedef int (*gt_verb_fn)(struct gt_pipeline *pipeline, const struct gt_verb_cal
 /* Splits "VERB ARGUMENT" and finds the verb. NULL: there is none, or an argument is missing or too
  * much; then @reply says so. *ret_argument points into @text. Pure. */
 gt_verb_fn gt_verb_find(const char *text, const char **ret_argument, struct gt_reply *reply);
+
+/* Whether a library behind the sources is asked for its records now: what would ask it, too, must
+ * wait. A verb that returns the result waits (GT_VERB_GOES_ON), and gives up if that takes too long
+ * (-EBUSY); 0: it need not wait. */
+int gt_verb_await_flush(const struct gt_verb_call *call);
 
 /* GPU operations that were recorded so far; without CUPTI launches. */
 uint64_t gt_verb_kernels(const struct gt_pipeline *pipeline);

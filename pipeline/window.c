@@ -81,7 +81,7 @@ static void make_plan(const struct gt_config *config, struct gt_capture_plan *re
 /* A range that began before the session is recorded from its start on. */
 static bool waits_for_range(void)
 {
-	if (gt_trigger_kind == GT_CAPTURE_ALL)
+	if (!gt_window_is_of_ranges())
 		return false;
 	if (!is_in_range())
 		return true;
@@ -99,29 +99,58 @@ static void add_number(struct gt_metadata *metadata)
 			       ", window %u", metadata->window_number);
 }
 
-void gt_window_plan(struct gt_window *ret_window, const struct gt_config *config, uint64_t loaded,
+bool gt_window_is_of_ranges(void)
+{
+	return gt_trigger_kind != GT_CAPTURE_ALL;
+}
+
+/* Of --wait: for a command. */
+static bool waits_for_command(const struct gt_window *window, const struct gt_config *config)
+{
+	const char *why = NULL;
+
+	if (!gt_config_bool(config, GT_CONFIG_WAIT))
+		return false;
+	if (gt_window_is_of_ranges())
+		why = "the ranges of --capture-range begin the recording";
+	else if (!window->is_controlled)
+		why = "nobody can control this process (--control): recording starts now";
+	if (why)
+		gt_log_say("--wait: %s", why);
+	return !why;
+}
+
+/* How many there may be. */
+static uint32_t most_windows(const struct gt_window *window, const struct gt_capture_plan *plan)
+{
+	if (gt_window_is_of_ranges())
+		return plan->windows;
+	return window->is_controlled ? 0 : 1;
+}
+
+void gt_window_plan(struct gt_window *window, const struct gt_config *config, uint64_t loaded,
 		    const struct gt_clock *clock, struct gt_metadata *metadata)
 {
 	const struct gt_clock_sample *now = &clock->first;
 	uint64_t delayed = loaded + (uint64_t)gt_config_number(config, GT_CONFIG_DELAY);
 	uint64_t begin = start_at(config, now);
+	bool waits = waits_for_command(window, config);
 	struct gt_capture_plan plan;
 
 	make_plan(config, &plan);
 	if (delayed > begin)
 		begin = delayed;
-	if (waits_for_range())
+	if (waits_for_range() || waits)
 		begin = UINT64_MAX;
-	*ret_window =
-		(struct gt_window){.length = (uint64_t)gt_config_number(config, GT_CONFIG_DURATION),
-				   .most = gt_trigger_kind == GT_CAPTURE_ALL ? 1 : plan.windows};
-	metadata->window_number = ret_window->most != 1;
+	window->length = (uint64_t)gt_config_number(config, GT_CONFIG_DURATION);
+	window->most = most_windows(window, &plan);
+	metadata->window_number = waits || (gt_window_is_of_ranges() && window->most != 1);
 	if (begin > now->monotonic) {
-		ret_window->begin = begin;
+		window->begin = begin;
 		metadata->window_begin = UINT64_MAX;
 		return;
 	}
-	ret_window->began = now->monotonic;
+	window->began = now->monotonic;
 	if (metadata->window_number) {
 		gt_text_format(metadata->window, sizeof(metadata->window), "from 0 ms on");
 		add_number(metadata);
@@ -145,9 +174,17 @@ static uint64_t end_of(const struct gt_window *window)
 	return range_end < end ? range_end : end;
 }
 
+void gt_window_ask(struct gt_window *window, enum gt_window_request request)
+{
+	window->request = request;
+}
+
 /* UINT64_MAX: none. */
 static uint64_t next_change(const struct gt_window *window)
 {
+	if (window->request ==
+	    (gt_window_waits(window) ? GT_WINDOW_ASKED_BEGIN : GT_WINDOW_ASKED_END))
+		return 0;
 	if (!gt_window_waits(window))
 		return end_of(window);
 	return window->begin == UINT64_MAX && is_in_range() ? 0 : window->begin;
@@ -188,6 +225,7 @@ void gt_window_begun(struct gt_window *window, uint64_t now, const struct gt_clo
 	uint64_t ms;
 
 	window->began = now;
+	window->request = GT_WINDOW_ASKED_NOTHING;
 	metadata->window_begin = gt_clock_from_monotonic(clock, now);
 	ms = since_start(metadata, metadata->window_begin);
 	gt_text_format(metadata->window, sizeof(metadata->window), "from %lu ms on",
@@ -199,10 +237,12 @@ void gt_window_begun(struct gt_window *window, uint64_t now, const struct gt_clo
 void gt_window_ended(struct gt_window *window, uint64_t now, const struct gt_clock *clock,
 		     struct gt_metadata *metadata)
 {
-	uint64_t end = gt_trigger_kind == GT_CAPTURE_ALL ? now : end_of(window);
+	uint64_t end = gt_window_is_of_ranges() ? end_of(window) : now;
 	uint64_t from = gt_clock_from_monotonic(clock, window->began);
 	uint64_t to = gt_clock_from_monotonic(clock, end < now ? end : now);
 
+	if (!metadata->window_number && window->most != 1) /* another one may follow */
+		metadata->window_number = 1;
 	gt_text_format(metadata->window, sizeof(metadata->window), "from %lu ms to %lu ms",
 		       (unsigned long)since_start(metadata, from),
 		       (unsigned long)since_start(metadata, to));
@@ -217,6 +257,7 @@ void gt_window_again(struct gt_window *window, struct gt_metadata *metadata)
 	window->begin = UINT64_MAX;
 	window->began = 0;
 	window->is_warm = window->ended = false;
+	window->request = GT_WINDOW_ASKED_NOTHING;
 	metadata->window_begin = UINT64_MAX;
 	metadata->window_end = 0;
 	metadata->window_number++;

@@ -134,6 +134,8 @@ static int start(struct gt_pipeline *p)
 	fill_metadata(&p->metadata, &p->config, &p->clock);
 	read_filter(&p->config, &p->filters.asked);
 	gt_capture_filter_describe(&p->filters.asked, p->metadata.filters);
+	gt_control_start(&p->config, &p->metadata);
+	p->window.is_controlled = gt_control_is_on();
 	gt_window_plan(&p->window, &p->config, loaded, &p->clock, &p->metadata);
 	gt_budget_describe(&p->budget, &p->config, p->metadata.memory, sizeof(p->metadata.memory));
 	gt_log_verbose("memory limit: %s", *p->metadata.memory ? p->metadata.memory : "none");
@@ -145,12 +147,9 @@ static int start(struct gt_pipeline *p)
 	if (error)
 		return error;
 	gt_spooling_start(&p->spooling, &p->config, p->output.folder);
-	gt_control_start(&p->config, &p->metadata);
 	error = start_parts(p);
-	if (error) { /* there is nothing in them, and nobody else would */
-		gt_spool_remove();
-		gt_control_end();
-	}
+	if (error)
+		gt_spool_remove(); /* there is nothing in it, and nobody else would */
 	return error;
 }
 
@@ -202,6 +201,7 @@ void gt_session_start(bool from_hook)
 	pipeline.gpu.in_init = !from_hook;
 	error = start_undisturbed();
 	if (error) {
+		gt_control_end();
 		if (error != -ECANCELED)
 			gt_log_say("cannot start: %s; the program runs on untraced",
 				   strerror(-error));

@@ -55,6 +55,8 @@ const struct gt_bench_level gt_bench_levels[] = {
 	 SETTINGS("GPUTRACE_WATCHDOG=60s", "GPUTRACE_NVTX=off")},
 	{"outside", "outside of the window", GT_BENCH_INJECT, false, GT_BENCH_NAMED,
 	 SETTINGS("GPUTRACE_DELAY=1h", "GPUTRACE_NVTX=off")},
+	{"waiting", "waiting for gputrace start", GT_BENCH_INJECT, false, GT_BENCH_NAMED,
+	 SETTINGS("GPUTRACE_WAIT=yes", "GPUTRACE_CONTROL=on", "GPUTRACE_NVTX=off")},
 	{"whole", "native stacks, whole graphs", GT_BENCH_INJECT, false, GT_BENCH_NAMED,
 	 SETTINGS("GPUTRACE_NVTX=off", "GPUTRACE_GRAPHS=whole")},
 	{"python", "+ Python stacks", GT_BENCH_INJECT, true, GT_BENCH_ALWAYS,

@@ -61,6 +61,17 @@ static enum gt_box_state state_of(const struct gt_mailbox_head *head)
 	return gt_liveness_is_stopped("/proc", (int64_t)head->pid) ? GT_BOX_STOPPED : GT_BOX_LIVE;
 }
 
+static uint32_t pid_in(const char *name)
+{
+	return (uint32_t)strtoul(name + strlen(GT_SPOOL_PREFIX), NULL, 10);
+}
+
+/* Its process was killed before the file was whole. */
+static bool is_unfinished(const struct gt_box *box, const char *name)
+{
+	return !*box->head.magic && !gt_process_is_alive((int64_t)pid_in(name));
+}
+
 /* Reads what is there into @box. False: there is nothing to be listed. */
 static bool read_box(int folder, const char *name, struct gt_box *box)
 {
@@ -71,20 +82,21 @@ static bool read_box(int folder, const char *name, struct gt_box *box)
 	box->fd = gt_shared_file_open(folder, name, O_RDWR);
 	box->state = GT_BOX_SQUATTED;
 	if (box->fd < 0) {
-		box->head.pid = (uint32_t)strtoul(name + strlen(GT_SPOOL_PREFIX), NULL, 10);
+		box->head.pid = pid_in(name);
 		return !fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW);
 	}
 	n = pread(box->fd, &box->head, sizeof(box->head), 0);
 	rc = gt_box_read_head(&box->head, n > 0 ? (size_t)n : 0, &box->head);
 	if (!rc && (fstat(box->fd, &st) || (size_t)st.st_size != sizeof(struct gt_mailbox)))
 		rc = -EBADMSG;
-	if (rc == -EBADMSG)
-		box->head = (struct gt_mailbox_head){
-			.pid = (uint32_t)strtoul(name + strlen(GT_SPOOL_PREFIX), NULL, 10)};
-	if (!rc && box->head.pid_namespace == gt_sys_pid_namespace() && is_left(&box->head)) {
+	if (rc == -EBADMSG ? is_unfinished(box, name)
+			   : !rc && box->head.pid_namespace == gt_sys_pid_namespace() &&
+				     is_left(&box->head)) {
 		unlinkat(folder, name, 0);
 		return false;
 	}
+	if (rc == -EBADMSG)
+		box->head = (struct gt_mailbox_head){.pid = pid_in(name)};
 	box->state = rc == -EPROTO ? GT_BOX_STRANGE : rc ? GT_BOX_SQUATTED : state_of(&box->head);
 	return true;
 }

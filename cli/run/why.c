@@ -59,10 +59,12 @@ static bool say_folder(const struct gt_folder *folder)
 static const char *missed_window(void)
 {
 	const char *delay = getenv("GPUTRACE_DELAY"), *moment = getenv("GPUTRACE_START_AT");
-	const char *range = getenv("GPUTRACE_CAPTURE_RANGE");
+	const char *range = getenv("GPUTRACE_CAPTURE_RANGE"), *wait = getenv("GPUTRACE_WAIT");
 
 	if (range && *range)
 		return " or began no range of --capture-range";
+	if (wait && strcmp(wait, "no") != 0)
+		return " or ended before gputrace start (--wait)";
 	if ((delay && strcmp(delay, "0") != 0) || (moment && *moment))
 		return " or ended before --delay or --start-at had passed";
 	return "";

@@ -47,8 +47,8 @@ struct call_state {
 #define NO_PYTHON 2u
 
 static uint32_t stack_depth;
-static uint64_t stack_threshold; /* ns; 0: each call has a stack */
-static uint64_t min_duration;    /* ns; 0: of no call */
+static _Atomic uint64_t stack_threshold; /* ns; 0: each call has a stack */
+static uint64_t min_duration;            /* ns; 0: of no call */
 static struct gt_cuda_set filtered, droppable;
 static _Atomic uint32_t own_correlation;
 static _Atomic uint32_t source;
@@ -66,7 +66,7 @@ void gt_call_configure(uint32_t depth)
 
 void gt_call_set_stack_threshold(uint64_t ns)
 {
-	stack_threshold = ns;
+	atomic_store_explicit(&stack_threshold, ns, memory_order_relaxed);
 }
 
 void gt_call_set_filter(const struct gt_cuda_set *left_out, const struct gt_cuda_set *short_ones,
@@ -115,6 +115,11 @@ void gt_call_lower(const struct gt_call_lowered *how)
 		atomic_fetch_and(&source, ~SPARING);
 	if (how->steps < 2)
 		atomic_fetch_and(&source, ~SKIPPING);
+}
+
+static uint64_t threshold(void)
+{
+	return atomic_load_explicit(&stack_threshold, memory_order_relaxed);
 }
 
 void gt_call_close(void)
@@ -280,7 +285,7 @@ static void open_call(struct gt_thread *thread, struct call_state *state, uint16
 	record->domain = domain;
 	record->cbid = cbid;
 	record->correlation = correlation ? correlation : next_own_correlation();
-	if (__builtin_expect(stack_threshold != 0 || flags, 0))
+	if (__builtin_expect(threshold() != 0 || flags, 0))
 		leave_stack(state, record);
 	else
 		capture_stack(thread, state, record);
@@ -431,9 +436,8 @@ static uint64_t commit_call(struct gt_thread *thread, struct call_state *state, 
 		gt_thread_count(thread, GT_THREAD_CALLS_FILTERED);
 		return end;
 	}
-	if (__builtin_expect(stack_threshold != 0, 0) && !record->stack_key &&
-	    record->end - record->start >= stack_threshold &&
-	    !(record->head.flags & GT_CALL_GOVERNED))
+	if (__builtin_expect(threshold() != 0, 0) && !record->stack_key &&
+	    record->end - record->start >= threshold() && !(record->head.flags & GT_CALL_GOVERNED))
 		capture_stack(thread, state, record);
 	size = sizeof(*record) + (state->frames + state->python) * sizeof(record->pcs[0]);
 	if (__builtin_expect(record->head.flags & GT_CALL_TAGGED, 0))
@@ -529,7 +533,7 @@ void gt_call_mark_captured(void)
 	if (!record)
 		return;
 	record->head.flags |= GT_CALL_CAPTURED;
-	if ((stack_threshold || record->head.flags & GT_CALL_GOVERNED) &&
+	if ((threshold() || record->head.flags & GT_CALL_GOVERNED) &&
 	    !record->stack_key) /* however short: its nodes run for long */
 		capture_stack(gt_thread_self, (struct call_state *)(void *)gt_thread_self->extra,
 			      record);

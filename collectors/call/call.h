@@ -97,7 +97,7 @@ void gt_call_change_source(void);
 void gt_call_set_tags(void (*enter)(uint64_t id), void (*leave)(void));
 
 /* Only calls that take so long have a stack, captured at their end; and those that make graph
- * nodes. 0: all. Before the first call. */
+ * nodes. 0: all. Any thread, at any time. */
 void gt_call_set_stack_threshold(uint64_t ns);
 
 /* Calls that are not recorded, only counted (GT_THREAD_CALLS_FILTERED): those of @left_out, and of

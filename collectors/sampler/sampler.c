@@ -40,7 +40,7 @@ struct target {
 };
 
 static struct {
-	uint64_t period;
+	_Atomic uint64_t period;
 	uint32_t frames;
 	uint64_t random;
 	_Atomic uint32_t stop, finished, running;
@@ -50,10 +50,15 @@ static struct {
 	struct target targets[GT_SAMPLER_THREADS];
 } sampler;
 
+void gt_sampler_set_rate(uint32_t hz)
+{
+	atomic_store(&sampler.period, 1000000000u / hz);
+}
+
 void gt_sampler_configure(uint32_t hz, uint32_t frames)
 {
 	memset(&sampler, 0, sizeof(sampler));
-	sampler.period = 1000000000u / hz;
+	gt_sampler_set_rate(hz);
 	sampler.frames = frames < GT_UNWIND_DEPTH ? frames : GT_UNWIND_DEPTH;
 	sampler.random = gt_clock_now() | 1;
 	atomic_store(&sampler.running, 1);
@@ -322,13 +327,13 @@ static void round_once(void)
 /* A random 75 to 125 % of the period, so as not to run in step with a loop of the program. */
 static uint64_t next_period(void)
 {
-	uint64_t x = sampler.random;
+	uint64_t x = sampler.random, period = atomic_load(&sampler.period);
 
 	x ^= x << 13;
 	x ^= x >> 7;
 	x ^= x << 17;
 	sampler.random = x;
-	return sampler.period / 4 * 3 + x % (sampler.period / 2 + 1);
+	return period / 4 * 3 + x % (period / 2 + 1);
 }
 
 static void read_last_answers(void)

@@ -33,6 +33,9 @@ struct gt_sampler_counts {
  * before gt_sampler_run. @frames: most frames of a sample. */
 void gt_sampler_configure(uint32_t hz, uint32_t frames);
 
+/* Another rate, at least 1. Any thread. */
+void gt_sampler_set_rate(uint32_t hz);
+
 /* Main function of the sampler's thread, which blocks all signals; returns after gt_sampler_stop.
  * The thread gets a descriptor table of its own: it uses no descriptor of the process. */
 void *gt_sampler_run(void *unused);

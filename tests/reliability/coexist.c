@@ -75,6 +75,12 @@ static void rest_until(void)
 	wait_at_gate(++gates);
 }
 
+static void say_first(void)
+{
+	puts("first");
+	fflush(stdout);
+}
+
 static void *disable(void *unused)
 {
 	kineto_disable();
@@ -109,7 +115,7 @@ static const struct {
 	{"init", kineto_init},       {"clock", kineto_clock},       {"start", kineto_start},
 	{"stop", kineto_stop},       {"teardown", kineto_teardown}, {"finalize", kineto_finalize},
 	{"disable", kineto_disable}, {"open", open_once},           {"work-until", work_until},
-	{"rest-until", rest_until},  {"once", work_once},
+	{"rest-until", rest_until},  {"once", work_once},           {"first", say_first},
 };
 
 static void step(const char *word)

@@ -4,6 +4,7 @@
 there, whoever dies half way, the program does not notice."""
 
 import concurrent.futures
+import functools
 import glob
 import json
 import os
@@ -23,14 +24,14 @@ REQUEST = 488  # bytes before the request of a mailbox, docs/internals/control.m
 class Running:
     """A traced program that works until its gate is opened."""
 
-    def __init__(self, folder, name, control, options=(), fault="", before=(), program=(PROGRAM,)):
+    def __init__(self, folder, name, control, options=(), program=(PROGRAM,), **how):
         self.gate = os.path.join(folder, name + ".gate")
         self.out = os.path.join(folder, name + ".out")
         self.said = os.path.join(folder, name + ".said")
         with open(self.said, "w", encoding="utf-8") as said:
             self.process = subprocess.Popen(
                 harness.command(program, folder=self.out, options=(f"GPUTRACE_CONTROL={control}", *options),
-                                fault=fault, before=before),
+                                **how),
                 env=harness.environment(GATE=self.gate), stdin=subprocess.DEVNULL, stdout=said, stderr=said)
         self.pid = self.process.pid  # simcuda and env have called exec
 
@@ -54,7 +55,7 @@ class Running:
 
 
 @unittest.skipUnless(harness.has_shm(), "no /dev/shm")
-class Control(unittest.TestCase):
+class Base(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -65,7 +66,8 @@ class Control(unittest.TestCase):
     def start(self, name="one", **how):
         running = Running(self.folder, name, how.pop("control", self.boxes), **how)
         self.addCleanup(running.stop)
-        self.assertTrue(harness.gate.wait_for(lambda: "first" in running.read()), running.read())
+        harness.gate.wait_for(lambda: "first" in running.read() or running.process.poll() is not None)
+        self.assertIn("first", running.read())
         return running
 
     def tell(self, *words):
@@ -85,6 +87,8 @@ class Control(unittest.TestCase):
             box.seek(offset)
             box.write(data)
 
+
+class Control(Base):
     def test_ps(self):
         self.assertEqual(self.ps(), [])
         runs = [self.start(f"run{rank}", options=(f"RANK={rank}", "WORLD_SIZE=8", "GPUTRACE_RECORD_CMDLINE=no"))
@@ -121,6 +125,7 @@ class Control(unittest.TestCase):
             self.assertIn(f"gputrace status: {run.pid}: its tracer has no mailbox", output)
             self.assertEqual(output.count("\n"), 1, output)
 
+    @unittest.skipIf(harness.preloading.RUNTIMES, "gputrace run does not preload a sanitizer's runtime")
     def test_run_makes_one(self):
         """The default under gputrace run, which also removes what a killed process leaves."""
         words = harness.command([os.path.join(harness.SOURCE, "scripts", "gputrace"), "run", "--quiet",
@@ -133,7 +138,8 @@ class Control(unittest.TestCase):
                 def own():
                     return [path for path in set(glob.glob("/dev/shm/gputrace-*.control")) - before
                             if parent(pid_of(path)) == process.pid]
-                self.assertTrue(harness.gate.wait_for(own))
+                if not harness.gate.wait_for(own):
+                    process.kill()
                 path, = own()
                 if how == "kill":
                     os.kill(pid_of(path), signal.SIGKILL)
@@ -242,6 +248,277 @@ class Control(unittest.TestCase):
         self.assertEqual(run.end(), (3, "first\n"))
 
 
+class Windows(Base):
+    """start, stop, flush."""
+
+    def launch(self, name="one", *options, **how):
+        truth = os.path.join(self.folder, name + ".truth")
+        os.mkdir(truth)
+        return self.start(name, program=(CONTROLLED,), truth=truth, options=options, **how)
+
+    def good(self, *words):
+        status, output = self.tell(*words)
+        self.assertEqual(status, 0, output)
+        return output
+
+    def check(self, name, path):
+        """A file has one piece of what the device did, without a hole, and its ledger balances."""
+        self.assertEqual(harness.lint(path), "")
+        status, output = harness.tool("verify", "--strict", path)
+        self.assertEqual(status, 0, output)
+        trace = harness.trace_file.Trace(path)
+        ledger = trace.ledger
+        self.assertEqual(ledger["launches_without_record"] + ledger["gpu_ops_without_call"], 0)
+        told = {event["args"]["correlation"] for event in trace.gpu}
+        self.assertEqual(len(told), len(trace.gpu))
+        for did in self.did(name):
+            mine = [at for at, correlation in enumerate(did) if correlation in told]
+            self.assertTrue(not mine or mine == list(range(mine[0], mine[-1] + 1)))
+        return trace
+
+    @functools.cache
+    def did(self, name):
+        """What the device did for a program that has ended, by stream."""
+        by_stream = {}
+        for op in harness.Truth(os.path.join(self.folder, name + ".truth")).operations:
+            by_stream.setdefault(op["stream"], []).append(op["correlation"])
+        return [sorted(did) for did in by_stream.values()]
+
+    def end(self, run):
+        self.assertEqual(run.end(), (3, "first\n0 wrong values\n"))
+
+    def recorded(self, run):
+        return harness.gate.wait_for(lambda: '"cat": "kernel"' in "".join(harness.gate.texts(run.out)))
+
+    def test_wait_start_stop(self):
+        run = self.launch("one", "GPUTRACE_WAIT=yes")
+        self.assertIn("state                waiting", self.good("status", "all"))
+        self.assertEqual(harness.traces(run.out), [])
+        said = self.good("start", str(run.pid))
+        self.assertRegex(said, rf"^{run.pid}: recording into {run.out}/.*\.pt\.trace\.json\n$")
+        self.assertIn("is being recorded already", self.good("start", "all"))
+        self.good("flush", "all")
+        self.assertTrue(self.recorded(run))
+        said = self.good("stop", "all")
+        path, = harness.traces(run.out)
+        self.assertEqual(said, f"{run.pid}: closed {path}\n")
+        trace = harness.trace_file.Trace(path)  # while the program goes on
+        self.assertGreater(len(trace.gpu), 0)
+        self.assertGreater(trace.ledger["calls_passed"], 0)
+        self.assertRegex(trace.root["metadata"]["window"], r"^from \d+ ms to \d+ ms, window 1$")
+        self.assertEqual(self.ps()[0]["State"], "waiting")
+        self.assertIn("is not being recorded", self.good("stop", "all"))
+        self.assertIn("is not being recorded", self.good("flush", "all"))
+        self.end(run)
+        self.check("one", path)
+
+    def test_never_started(self):
+        run = self.launch("one", "GPUTRACE_WAIT=yes")
+        self.end(run)
+        self.assertEqual(harness.traces(run.out), [])
+
+    def test_stopped_from_the_start(self):
+        """Two traces: until the stop, and from the start to the end of the program."""
+        run = self.launch("one")
+        self.assertTrue(self.recorded(run))
+        self.good("stop", "all")
+        self.good("start", "all")
+        self.end(run)
+        paths = harness.traces(run.out)
+        self.assertEqual(len(paths), 2)
+        traces = [self.check("one", path) for path in sorted(paths, key=started)]
+        self.assertIn("window 1", traces[0].root["metadata"]["window"])
+        self.assertRegex(traces[1].root["metadata"]["window"], r"^from \d+ ms on, window 2$")
+
+    def test_ends_while_it_waits(self):
+        run = self.launch("one")
+        self.good("stop", "all")
+        self.end(run)
+        path, = harness.traces(run.out)
+        self.check("one", path)
+
+    def test_rounds(self):
+        run = self.launch("one", "GPUTRACE_WAIT=yes")
+        for _ in range(ROUNDS):
+            self.good("start", "all")
+            self.good("stop", "all")
+        self.end(run)
+        paths = harness.traces(run.out)
+        self.assertEqual(len(paths), ROUNDS)
+        traces = [self.check("one", path) for path in sorted(paths, key=started)]
+        self.assertGreater(sum(len(trace.gpu) for trace in traces), 0)
+        ids = [event["args"]["correlation"] for trace in traces for event in trace.gpu]
+        self.assertEqual(len(ids), len(set(ids)))
+        for number, trace in enumerate(traces, 1):
+            self.assertTrue(trace.root["metadata"]["window"].endswith(f", window {number}"))
+
+    def test_eight_processes(self):
+        runs = {f"run{rank}": self.launch(f"run{rank}", f"RANK={rank}", "WORLD_SIZE=8", "GPUTRACE_WAIT=yes")
+                for rank in range(8)}
+        for _ in range(2):
+            self.assertEqual(self.good("start", "all").count("recording into"), 8)
+            self.assertEqual({row["State"] for row in self.ps()}, {"recording"})
+            self.assertEqual(self.good("stop", "all").count(": closed "), 8)
+            self.assertEqual({row["State"] for row in self.ps()}, {"waiting"})
+        for name, run in runs.items():
+            self.end(run)
+            self.assertEqual(len(harness.traces(run.out)), 2)
+            for path in harness.traces(run.out):
+                self.check(name, path)
+
+    def test_an_empty_window(self):
+        """The threads wait at the gate of a program that does nothing meanwhile."""
+        run = self.start("one", program=(harness.program("coexist_linked"), "work=20", "first", "rest-until", "work=5"),
+                         options=("GPUTRACE_WAIT=yes",))
+        self.good("start", "all")
+        self.assertIn("there was no CUDA call in this window", self.good("stop", "all"))
+        path, = harness.traces(run.out)
+        status, output = harness.tool("verify", "--strict", path)
+        self.assertEqual(status, 0, output)
+        self.assertEqual(harness.trace_file.Trace(path).gpu, [])
+        status, output = harness.tool("stats", path)
+        self.assertEqual(status, 0, output)
+        run.end()
+
+    def test_duration(self):
+        """Each window is so long."""
+        run = self.launch("one", "GPUTRACE_WAIT=yes", "GPUTRACE_DURATION=100ms")
+        for number in (1, 2):
+            self.good("start", "all")
+            self.assertTrue(harness.gate.wait_for(lambda: self.ps()[0]["State"] == "waiting"))
+            self.assertEqual(len(harness.traces(run.out)), number)
+        self.end(run)
+        for path in harness.traces(run.out):
+            self.check("one", path)
+
+    def test_start_before_its_delay(self):
+        run = self.launch("one", "GPUTRACE_DELAY=1h")
+        self.assertIn("recording into", self.good("start", "all"))
+        self.end(run)
+        path, = harness.traces(run.out)
+        self.check("one", path)
+
+    def test_ranges_are_not_for_commands(self):
+        run = self.launch("one", "GPUTRACE_CAPTURE_RANGE=cudaProfilerApi")
+        for word in ("start", "stop"):
+            status, output = self.tell(word, "all")
+            self.assertEqual((status, output.count("\n")), (1, 1), output)
+            self.assertIn("its windows are the ranges of --capture-range", output)
+        self.end(run)
+
+    def test_wait_without_a_mailbox(self):
+        """The library alone says so, and records."""
+        run = Running(self.folder, "one", "off", options=("GPUTRACE_WAIT=yes",))
+        self.addCleanup(run.stop)
+        self.assertTrue(harness.gate.wait_for(lambda: "first" in run.read()))
+        status, said = run.end()
+        self.assertEqual(status, 3)
+        self.assertIn("gputrace: --wait: nobody can control this process", said)
+        self.assertEqual(len(harness.traces(run.out)), 1)
+
+    def test_set(self):
+        run = self.launch("one")
+        self.assertTrue(self.recorded(run))
+        self.assertEqual(self.good("set", "stacks=off", str(run.pid)), f"{run.pid}: stacks=off\n")
+        self.good("flush", "all")
+        for setting in ("flush-period=100", "stack-threshold=1ms", "verbose=yes", "verbose=no"):
+            self.good("set", setting, "all")
+        self.assertIn("details=few from the next trace on", self.good("set", "details=few", "all"))
+        self.assertIn("flush-period=100", self.good("status", "all"))
+        self.good("stop", "all")
+        self.good("set", "stacks=short", "all")
+        self.good("set", "stack-threshold=0", "all")
+        self.good("set", "duration=50ms", "all")
+        self.good("start", "all")
+        self.assertTrue(harness.gate.wait_for(lambda: self.ps()[0]["State"] == "waiting"))
+        run.open()
+        self.assertEqual(run.process.wait(timeout=300), 3)
+        first, second = [self.check("one", path) for path in sorted(harness.traces(run.out), key=started)]
+        notes = [(event["ts"], event["args"]["what"]) for event in first.events if event["name"] == "option changed"]
+        self.assertEqual([what for _, what in notes][:3], ["stacks=off", "flush-period=100", "stack-threshold=1ms"])
+        off = notes[0][0]
+        before = [call for call in first.calls if call["ts"] < off]
+        after = [call for call in first.calls if call["ts"] > off + 20000]  # us
+        self.assertTrue(any("stack" in call["args"] for call in before))
+        self.assertFalse(any("stack" in call["args"] for call in after if call["dur"] < 1000))
+        self.assertTrue(any("stack" in call["args"] for call in second.calls))
+        self.assertIn("details=few", second.root["metadata"]["options"])
+
+    def test_set_the_rate_of_samples(self):
+        self.launch("one", "GPUTRACE_SAMPLE_CPU=100")
+        self.good("set", "sample-cpu=10", "all")
+        status, output = self.tell("set", "sample-cpu=0", "all")
+        self.assertEqual(status, 1)
+        self.assertIn("1 a second is the least", output)
+        self.assertIn("sample-cpu=10", self.good("status", "all"))
+
+    def test_set_what_is_fixed(self):
+        self.launch("one", "GPUTRACE_STACKS=off")
+        for setting, why in (("output=/tmp", "one folder"), ("ring-size=1M", "memory is laid out by it"),
+                             ("graphs=off", "CUPTI is set up by it"), ("level=full", "read when the process starts"),
+                             ("sample-cpu=10", "started without --sample-cpu"), ("stacks=full", "started with --stacks=off")):
+            status, output = self.tell("set", setting, "all")
+            self.assertEqual((status, output.count("\n")), (1, 1), output)
+            self.assertIn(why, output)
+        for setting, why in (("flush-period=1", "'1' is no value for flush-period"), ("colour=red", "no option colour"),
+                             ("stacks", "no OPTION=VALUE")):
+            status, output = self.tell("set", setting, "all")
+            self.assertEqual((status, output.count("\n")), (2, 1), output)
+            self.assertIn(why, output)
+
+    def test_wait_with_what_it_does_not_go_with(self):
+        for option, text in (("--control=off", "nobody could start"), ("--schedule=1,1,1,1", "ranges begin"),
+                             ("--capture-range=cudaProfilerApi", "ranges begin")):
+            words = [os.path.join(harness.SOURCE, "scripts", "gputrace"), "run", "--wait", option, "true"]
+            run = subprocess.run(words, env=harness.environment(), capture_output=True, text=True, check=False)
+            self.assertEqual((run.returncode, run.stderr.count("\n")), (2, 1), run.stderr)
+            self.assertIn(text, run.stderr)
+
+    def test_while_a_flush_hangs(self):
+        run = self.launch("one", fault="flush=hang")
+        self.assertTrue(harness.gate.wait_for(lambda: "flush_ms" in self.tell("status", "all")[1]))
+        status, output = self.tell("stop", "all")
+        self.assertEqual(status, 1)
+        self.assertIn("CUPTI's flush has not returned for", output)
+        self.assertEqual(self.ps()[0]["State"], "recording")
+        run.open()
+        run.process.wait(timeout=300)
+
+    def test_killed_after_a_stop(self):
+        """What was closed stays as it is, and the spool of a process that waits has nothing for repair."""
+        run = self.launch("one", f"GPUTRACE_SPOOL={self.boxes}")
+        self.good("stop", "all")
+        path, = harness.traces(run.out)
+        with open(path, "rb") as file:
+            before = file.read()
+        run.stop()
+        harness.tool("repair", run.out, f"--spool={self.boxes}")
+        with open(path, "rb") as file:
+            self.assertEqual(file.read(), before)
+        self.assertEqual(harness.traces(run.out), [path])
+
+    def test_killed_in_a_later_window(self):
+        run = self.launch("one", f"GPUTRACE_SPOOL={self.boxes}")
+        self.good("stop", "all")
+        self.good("start", "all")
+        self.assertTrue(harness.gate.wait_for(lambda: self.ps()[0]["Kernels/s"] > 0))
+        self.good("flush", "all")
+        run.stop()
+        harness.tool("repair", run.out, f"--spool={self.boxes}")
+        paths = sorted(harness.traces(run.out), key=started)
+        self.assertEqual(len(paths), 2)
+        status, output = harness.tool("verify", *paths)
+        self.assertEqual(status, 0, output)
+        self.assertGreater(len(harness.trace_file.Trace(paths[1]).gpu), 0)
+
+
+def started(path):
+    """The ms in a file's name."""
+    return int(path.split(".pt.trace")[0].rsplit(".", 1)[1])
+
+
+CONTROLLED = harness.program("controlled")
+ROUNDS = int(os.environ.get("RELIABILITY_ROUNDS", "15"))
 COMMANDS = int(os.environ.get("RELIABILITY_COMMANDS", "100"))
 
 

@@ -223,7 +223,6 @@ Test(mailbox, what_is_none_is_not_used, .init = make_folder)
 {
 	static const char *const makes[] = {
 		"head -c 67072 /dev/urandom >%s/gputrace-7.1.control",
-		": >%s/gputrace-7.1.control",
 		"mkfifo %s/gputrace-7.1.control",
 		"mkdir %s/gputrace-7.1.control",
 		"ln -s /etc/passwd %s/gputrace-7.1.control",
@@ -243,6 +242,18 @@ Test(mailbox, what_is_none_is_not_used, .init = make_folder)
 		snprintf(command, sizeof(command), "rm -rf %s/*", folder);
 		cr_assert_eq(system(command), 0);
 	}
+}
+
+Test(mailbox, what_a_process_was_killed_over_is_removed, .init = make_folder)
+{
+	char command[256];
+
+	snprintf(command, sizeof(command),
+		 "cd %s && : >gputrace-%d.1.control && : >gputrace-999999999.1.control && "
+		 "truncate -s 67072 gputrace-999999998.1.control",
+		 folder, (int)getpid());
+	cr_assert_eq(system(command), 0);
+	cr_assert_eq(find()->head.pid, (uint32_t)getpid(), "it may be under way");
 }
 
 Test(mailbox, others_may_not_write_it)

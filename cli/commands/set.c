@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * gputrace set: change an option in running processes.
+ */
+#include <string.h>
+
+#include "cli/control/tell.h"
+#include "core/config.h"
+
+static const struct gt_cmdline_option options[] = {
+	GT_TELL_OPTIONS,
+	{NULL, NULL, NULL, NULL},
+};
+
+/* Whether it may change is known to the process. */
+static int check(const struct gt_cmdline *args, const char *text)
+{
+	size_t length = strcspn(text, "=");
+	int id = gt_config_find(text, length);
+	struct gt_config config;
+	char line[256];
+
+	if (!text[length])
+		return gt_cmdline_wrong(args, "'%s' is no OPTION=VALUE", text);
+	if (id < 0)
+		return gt_cmdline_wrong(args, "there is no option %.*s; see gputrace run --help",
+					(int)length, text);
+	gt_config_init(&config);
+	if (!gt_config_set(&config, (enum gt_option_id)id, text + length + 1))
+		return GT_EXIT_OK;
+	gt_config_explain((enum gt_option_id)id, gt_options[id].name, text + length + 1, line,
+			  sizeof(line));
+	return gt_cmdline_wrong(args, "%s", line);
+}
+
+static int run_set(const struct gt_cmdline *args)
+{
+	const char *text = args->inputs[0];
+	int rc = check(args, text);
+
+	if (rc)
+		return rc;
+	return gt_tell(args, 1,
+		       &(struct gt_tell){.verb = "set", .argument = text, .patience_ms = 5000});
+}
+
+static const struct gt_cmdline_spec spec = {
+	.command = &gt_command_set,
+	.details =
+		"Changes an option of gputrace run in running processes. At once: "
+		"flush-period, duration, stacks, stack-threshold, sample-cpu, verbose; with the "
+		"next trace: details, max-size, keep. stacks and sample-cpu can be turned down "
+		"and up again if the process was started with them. Other options are fixed "
+		"when a process starts, and are refused with the reason. The header of the trace "
+		"has the new value, and the trace a note when it came.",
+	.example = "gputrace set stacks=off all\ngputrace set flush-period=100 1234",
+	.options = options,
+	.min_inputs = 2,
+	.max_inputs = SIZE_MAX,
+	.run = run_set,
+};
+
+static int run(int argc, char **argv)
+{
+	return gt_cmdline_main(&spec, argc, argv);
+}
+
+const struct gt_command gt_command_set = {
+	.name = "set",
+	.arguments = "OPTION=VALUE PID...|all",
+	.help = "change an option in running processes",
+	.run = run,
+};

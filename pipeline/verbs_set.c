@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * set OPTION=VALUE: what may change in a running process (pipeline/settings.def).
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "collectors/call/call.h"
+#include "collectors/sampler/sampler.h"
+#include "core/guest/log.h"
+#include "core/guest/text.h"
+#include "core/intern.h"
+#include "pipeline/pipeline.h"
+#include "pipeline/turn.h"
+#include "pipeline/verbs.h"
+
+/* Puts a value of p->config into force. 0, or a negative errno and a line in @reply: then the old
+ * value comes back. */
+typedef int (*change_fn)(struct gt_pipeline *p, struct gt_reply *reply);
+
+static int change_flush_period(struct gt_pipeline *p, struct gt_reply *reply)
+{
+	(void)reply;
+	p->next_flush = 0;
+	return 0;
+}
+
+static int change_duration(struct gt_pipeline *p, struct gt_reply *reply)
+{
+	(void)reply;
+	p->window.length = (uint64_t)gt_config_number(&p->config, GT_CONFIG_DURATION);
+	return 0;
+}
+
+/* No call takes so long as without stacks it would have to for one. */
+static int change_stacks(struct gt_pipeline *p, struct gt_reply *reply)
+{
+	bool off = !strcmp(gt_config_text(&p->config, GT_CONFIG_STACKS), "off");
+
+	if (!p->stacks.captured_frames) {
+		gt_reply_say(reply, "the process was started with --stacks=off: nothing is "
+				    "prepared for stacks");
+		return -EPERM;
+	}
+	gt_call_set_stack_threshold(
+		off ? UINT64_MAX
+		    : (uint64_t)gt_config_number(&p->config, GT_CONFIG_STACK_THRESHOLD));
+	return 0;
+}
+
+static int change_sampling(struct gt_pipeline *p, struct gt_reply *reply)
+{
+	int64_t hz = gt_config_number(&p->config, GT_CONFIG_SAMPLE_CPU);
+
+	if (!p->samples.has_sampler) {
+		gt_reply_say(reply, "the process was started without --sample-cpu: there is no "
+				    "thread for it");
+		return -EPERM;
+	}
+	if (!hz) {
+		gt_reply_say(reply, "sampling cannot be switched off: 1 a second is the least");
+		return -ERANGE;
+	}
+	gt_sampler_set_rate((uint32_t)hz);
+	return 0;
+}
+
+static int change_voice(struct gt_pipeline *p, struct gt_reply *reply)
+{
+	(void)reply;
+	gt_log_set_level(gt_config_bool(&p->config, GT_CONFIG_VERBOSE) ? GT_LOG_VERBOSE
+								       : GT_LOG_NORMAL);
+	return 0;
+}
+
+static const struct setting {
+	enum gt_option_id option;
+	change_fn change;  /* NULL: from the next trace on */
+	const char *fixed; /* NULL: it may change */
+} settings[] = {
+#define GT_SETTING(option, function) {GT_CONFIG_##option, function, NULL},
+#define GT_FIXED(option, why)        {GT_CONFIG_##option, NULL, why},
+#include "pipeline/settings.def"
+#undef GT_SETTING
+#undef GT_FIXED
+};
+
+/* NULL, and the reason in @reply: it cannot change. */
+static const struct setting *find_setting(enum gt_option_id option, struct gt_reply *reply)
+{
+	const char *why = "it is read when the process starts";
+
+	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+		if (settings[i].option != option)
+			continue;
+		if (!settings[i].fixed)
+			return &settings[i];
+		why = settings[i].fixed;
+	}
+	gt_reply_say(reply, "--%s cannot change in a running process: %s", gt_options[option].name,
+		     why);
+	return NULL;
+}
+
+/* The header and, where one is being written, the trace itself have it. */
+static void record_change(struct gt_pipeline *p, const char *text)
+{
+	gt_config_describe(&p->config, p->metadata.options, sizeof(p->metadata.options));
+	p->metadata.generation++;
+	if (gt_output_is_open(&p->output))
+		gt_outlet_note(&p->outlet, &(struct gt_note_event){.name = "option changed",
+								   .what = text,
+								   .cause = "gputrace set"});
+}
+
+static int set(struct gt_pipeline *p, const struct setting *setting, const char *value,
+	       struct gt_reply *reply)
+{
+	const char *before = gt_config_text(&p->config, setting->option);
+	char line[256];
+	int error;
+
+	if (gt_config_set(&p->config, setting->option, value)) {
+		gt_config_explain(setting->option, gt_options[setting->option].name, value, line,
+				  sizeof(line));
+		gt_reply_say(reply, "%s", line);
+		return -EINVAL;
+	}
+	error = setting->change ? setting->change(p, reply) : 0;
+	if (error)
+		gt_config_set(&p->config, setting->option, before);
+	return error;
+}
+
+int gt_verb_set(struct gt_pipeline *p, const struct gt_verb_call *call)
+{
+	size_t length = strcspn(call->argument, "=");
+	int id = gt_config_find(call->argument, length), error;
+	const struct setting *setting;
+	const struct gt_string *kept;
+	const char *text;
+
+	if (id < 0 || !call->argument[length]) {
+		gt_reply_say(call->reply, "it takes OPTION=VALUE with an option of gputrace run");
+		return -EINVAL;
+	}
+	setting = find_setting((enum gt_option_id)id, call->reply);
+	if (!setting)
+		return -EPERM;
+	kept = gt_intern_cstr(p->stores.strings, call->argument); /* for the config */
+	if (strcmp(kept->text, call->argument) != 0) {
+		gt_reply_say(call->reply, "it has no memory for the value");
+		return -ENOMEM;
+	}
+	text = kept->text;
+	error = set(p, setting, text + length + 1, call->reply);
+	if (error)
+		return error;
+	record_change(p, text);
+	gt_reply_say(call->reply, "%s%s", text, setting->change ? "" : " from the next trace on");
+	return 0;
+}

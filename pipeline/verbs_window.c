@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Windows by command: start, stop, flush. The drain thread begins and ends them with its next step
+ * (pipeline/window.h); the verb waits for that.
+ */
+#include <errno.h>
+
+#include "core/guest/text.h"
+#include "pipeline/flusher.h"
+#include "pipeline/output/output.h"
+#include "pipeline/pipeline.h"
+#include "pipeline/turn.h"
+#include "pipeline/verbs.h"
+#include "writers/sink.h"
+
+#define MS_NS       1000000u
+#define PATIENCE_NS (2000ull * MS_NS) /* for a flush of CUPTI's that another one must wait for */
+#define FLUSH_NS    (20000ull * MS_NS)
+
+/* Of the request that is being answered. */
+static struct {
+	bool is_asked;
+	uint64_t flushes; /* when there are so many it is done */
+	char file[1024];
+} request;
+
+static void begin_request(void)
+{
+	request.is_asked = false;
+	request.flushes = 0;
+	gt_text_format(request.file, sizeof(request.file), "%s", gt_output_name());
+}
+
+static int refuse_flush(const struct gt_verb_call *call)
+{
+	gt_reply_say(call->reply, "CUPTI's flush has not returned for %lu ms: it may hang",
+		     (unsigned long)(gt_flusher_busy_ns(call->now) / MS_NS));
+	return -EBUSY;
+}
+
+int gt_verb_await_flush(const struct gt_verb_call *call)
+{
+	if (!gt_flusher_is_busy())
+		return 0;
+	return call->now - call->began < PATIENCE_NS ? GT_VERB_GOES_ON : refuse_flush(call);
+}
+
+/* 0: the request goes to the window now, or has. */
+static int ask(struct gt_pipeline *p, const struct gt_verb_call *call, enum gt_window_request what)
+{
+	int rc = request.is_asked ? 0 : gt_verb_await_flush(call);
+
+	if (rc || request.is_asked)
+		return rc;
+	request.is_asked = true;
+	gt_turn_window_ask(p, what);
+	return 0;
+}
+
+static int refuse_ranges(const struct gt_verb_call *call)
+{
+	gt_reply_say(call->reply, "its windows are the ranges of --capture-range and --schedule: "
+				  "they begin and end with these");
+	return -EPERM;
+}
+
+int gt_verb_start(struct gt_pipeline *p, const struct gt_verb_call *call)
+{
+	int rc;
+
+	if (call->is_first) {
+		begin_request();
+		if (gt_window_is_of_ranges())
+			return refuse_ranges(call);
+		if (!gt_window_waits(&p->window)) {
+			gt_reply_say(call->reply, "is being recorded already");
+			return 0;
+		}
+	}
+	rc = ask(p, call, GT_WINDOW_ASKED_BEGIN);
+	if (rc)
+		return rc;
+	if (gt_window_waits(&p->window))
+		return GT_VERB_GOES_ON;
+	if (*gt_output_name())
+		gt_reply_say(call->reply, "recording into %s", gt_output_name());
+	else
+		gt_reply_say(call->reply, "recording");
+	return 0;
+}
+
+static bool is_pipe(const struct gt_pipeline *p)
+{
+	return p->output.sink && !gt_sink_can_patch(p->output.sink);
+}
+
+static void say_closed(const struct gt_pipeline *p, struct gt_reply *reply)
+{
+	const uint64_t *count = p->closed.count;
+	bool is_empty = !count[GT_LEDGER_CALLS_WRITTEN] && !count[GT_LEDGER_KERNELS_WRITTEN] &&
+			!count[GT_LEDGER_MEMCPYS_WRITTEN] && !count[GT_LEDGER_MEMSETS_WRITTEN];
+
+	if (!*request.file) {
+		gt_reply_say(reply, "stopped: there was nothing to write");
+		return;
+	}
+	gt_reply_say(reply, "closed %s%s", request.file,
+		     is_empty ? ": there was no CUDA call in this window" : "");
+}
+
+int gt_verb_stop(struct gt_pipeline *p, const struct gt_verb_call *call)
+{
+	int rc;
+
+	if (call->is_first) {
+		begin_request();
+		if (gt_window_is_of_ranges())
+			return refuse_ranges(call);
+		if (gt_window_waits(&p->window)) {
+			gt_reply_say(call->reply, "is not being recorded");
+			return 0;
+		}
+		if (is_pipe(p)) {
+			gt_reply_say(call->reply,
+				     "its trace goes into a pipe, which holds one: it ends with "
+				     "the program");
+			return -ENOTSUP;
+		}
+	}
+	if (*gt_output_name()) /* it may have changed to the next file meanwhile */
+		gt_text_format(request.file, sizeof(request.file), "%s", gt_output_name());
+	rc = ask(p, call, GT_WINDOW_ASKED_END);
+	if (rc)
+		return rc;
+	if (!gt_window_waits(&p->window))
+		return GT_VERB_GOES_ON;
+	say_closed(p, call->reply);
+	return 0;
+}
+
+int gt_verb_flush(struct gt_pipeline *p, const struct gt_verb_call *call)
+{
+	if (call->is_first) {
+		begin_request();
+		if (gt_window_waits(&p->window)) {
+			gt_reply_say(call->reply, "is not being recorded");
+			return 0;
+		}
+		request.flushes = gt_turn_flush_soon(p, gt_flusher_is_busy());
+	}
+	if (gt_turn_flushes(p) < request.flushes) {
+		if (call->now - call->began < FLUSH_NS)
+			return GT_VERB_GOES_ON;
+		return refuse_flush(call);
+	}
+	gt_turn_write(p, false);
+	if (*gt_output_name())
+		gt_reply_say(call->reply, "written into %s", gt_output_name());
+	else
+		gt_reply_say(call->reply, "there was nothing to write");
+	return 0;
+}
