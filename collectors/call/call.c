@@ -10,29 +10,10 @@
 #include <string.h>
 
 #include "collectors/call/records.h"
-#include "collectors/call/stamp.h"
-#include "collectors/python/python.h"
-#include "collectors/unwind/unwind.h"
+#include "collectors/call/state.h"
 #include "core/guest/clock.h"
 #include "core/guest/forkguard.h"
 #include "core/thread.h"
-
-struct call_state {
-	bool ready;
-	uint32_t depth;              /* calls entered and not left */
-	uint32_t source;             /* which source opened the call */
-	uint32_t correlation;        /* of the outermost call; 0: ours */
-	uintptr_t frame;             /* its stack position */
-	struct gt_call_record *open; /* its slot; NULL: the ring was full */
-	uint32_t frames, python;     /* captured into the slot */
-	struct gt_stamp stamp;
-	uint64_t measured; /* since when, CLOCK_MONOTONIC ns; 0: this call is not */
-	uint64_t cost;     /* of it so far, ns */
-	uint32_t passed;   /* cbid of the call if it is not recorded; 0: it is */
-	uint16_t passed_domain;
-	struct gt_unwind_thread unwind;
-	struct gt_python_thread python_thread;
-};
 
 /* Beside the number of the source: new calls are not recorded, any more or yet, or some are not. */
 #define CLOSED    0x80000000u
@@ -561,61 +542,4 @@ bool gt_call_is_open(const struct gt_thread *thread, uintptr_t frame)
 	const struct call_state *state = (const struct call_state *)(const void *)thread->extra;
 
 	return state->open && is_nested(state, frame, 0);
-}
-
-/* The owner may be writing: each word is read as it is at that moment. */
-__attribute__((no_sanitize("thread"))) bool gt_call_view(const struct gt_thread *thread,
-							 struct gt_call_view *ret_view)
-{
-	const volatile struct call_state *state =
-		(const volatile struct call_state *)(const volatile void *)thread->extra;
-
-	*ret_view = (struct gt_call_view){
-		.depth = state->depth,
-		.frame = state->frame,
-		.stack_low = state->unwind.stack_low,
-		.stack_high = state->unwind.stack_high,
-		.python = &((const struct call_state *)(const void *)thread->extra)->python_thread,
-	};
-	return state->ready;
-}
-
-__attribute__((no_sanitize("thread"))) static void describe(const volatile struct call_state *state,
-							    const struct gt_call_record *open,
-							    struct gt_call_under_way *ret_call)
-{
-	const volatile struct gt_call_record *record = open;
-
-	*ret_call =
-		(struct gt_call_under_way){.domain = state->passed_domain, .cbid = state->passed};
-	if (!record)
-		return;
-	*ret_call = (struct gt_call_under_way){
-		.domain = record->domain,
-		.cbid = record->cbid,
-		.start = record->start,
-		.aimed = record->head.flags & GT_CALL_AIMED,
-		.stream = record->stream,
-		.record = open,
-		.frame_count = (uint16_t)state->frames,
-		.python_count = (uint16_t)state->python,
-	};
-}
-
-/* The slot is filled when the call is entered, and its owner leaves it alone until it returns. The
- * count tells a call from one at the same place. */
-__attribute__((no_sanitize("thread"))) bool gt_call_find_under_way(
-	const struct gt_thread *thread, struct gt_call_under_way *ret_call)
-{
-	const volatile struct call_state *state =
-		(const volatile struct call_state *)(const volatile void *)thread->extra;
-	uint64_t seen = atomic_load(&thread->counters[GT_THREAD_CALLS_SEEN]);
-	const struct gt_call_record *open = state->open;
-
-	if (!state->ready || !state->depth)
-		return false;
-	describe(state, open, ret_call);
-	atomic_thread_fence(memory_order_seq_cst);
-	return state->depth && state->open == open &&
-	       atomic_load(&thread->counters[GT_THREAD_CALLS_SEEN]) == seen;
 }

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a thread knows of its calls, in its block (core/thread.h): call.c writes it on that thread,
+ * view.c reads it from any other. Private to this folder.
+ */
+#ifndef GT_COLLECTORS_CALL_STATE_H
+#define GT_COLLECTORS_CALL_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collectors/call/stamp.h"
+#include "collectors/python/python.h"
+#include "collectors/unwind/unwind.h"
+
+struct gt_call_record;
+
+/* Of one thread. */
+struct call_state {
+	bool ready;
+	uint32_t depth;              /* calls entered and not left */
+	uint32_t source;             /* which source opened the call */
+	uint32_t correlation;        /* of the outermost call; 0: ours */
+	uintptr_t frame;             /* its stack position */
+	struct gt_call_record *open; /* its slot; NULL: the ring was full */
+	uint32_t frames, python;     /* captured into the slot */
+	struct gt_stamp stamp;
+	uint64_t measured; /* since when, CLOCK_MONOTONIC ns; 0: this call is not */
+	uint64_t cost;     /* of it so far, ns */
+	uint32_t passed;   /* cbid of the call if it is not recorded; 0: it is */
+	uint16_t passed_domain;
+	struct gt_unwind_thread unwind;
+	struct gt_python_thread python_thread;
+};
+
+#endif
