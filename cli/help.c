@@ -68,8 +68,8 @@ void gt_help_option(const char *name, const char *argument, const char *text, FI
 
 void gt_help_print(const struct gt_cmdline_spec *spec, FILE *out)
 {
-	fprintf(out, "usage: gputrace %s [OPTION...] %s\n\n", spec->command->name,
-		spec->command->arguments);
+	fprintf(out, "usage: gputrace %s [OPTION...]%s%s\n\n", spec->command->name,
+		*spec->command->arguments ? " " : "", spec->command->arguments);
 	gt_help_wrap(spec->command->help, 0, out);
 	if (spec->details) {
 		fputc('\n', out);
