@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A look at the calls of another thread while it makes them. Crash handler, watchdog, sampler.
+ * Reads the calls of another thread while it makes them. Crash handler, watchdog, sampler.
  */
 #include <stdatomic.h>
 

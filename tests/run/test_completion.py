@@ -74,7 +74,7 @@ class TestCompletion(unittest.TestCase):
         return terminal
 
     def check(self, terminal, sort):
-        for typed, expected in (("gputrace sta", "<sta>"),  # stacks or stats
+        for typed, expected in (("gputrace stac", "<stacks>"),
                                 ("gputrace verif", "<verify>"),
                                 ("gputrace stats --so", f"<stats> <{sort}>"),
                                 ("gputrace stats --format=ma", "<stats> <--format=markdown>"),
@@ -94,7 +94,7 @@ class TestCompletion(unittest.TestCase):
     def test_fish(self):
         if not shutil.which("fish"):
             self.skipTest("fish is not installed")
-        for typed, expected in (("gputrace sta", ["stacks", "stats"]), ("gputrace stats --so", ["--sort"]),
+        for typed, expected in (("gputrace stac", ["stacks"]), ("gputrace stats --so", ["--sort"]),
                                 ("gputrace stats --format=ma", ["--format=markdown"]),
                                 ("gputrace run --stack-la", ["--stack-lane"]), ("gputrace stats -", None)):
             done = subprocess.run(["fish", "--no-config", "-c",

@@ -77,7 +77,7 @@ class TestPages(unittest.TestCase):
         self.assertEqual(complete("gputrace doctor --h"), ["--help"])
         for name in set(re.findall(r"^  (\S+) ", ask("--help"), re.MULTILINE)):
             offered = {word.partition("=")[0] for word in complete(f"gputrace {name} --")}
-            told = set(re.findall(r"^  (--[\w-]+)", ask(*(("options",) if name == "run" else (name, "--help"))), re.M))
+            told = set(re.findall(r"^  (?:-.,|   ) (--[\w-]+)", ask(*(("options",) if name == "run" else (name, "--help"))), re.M))
             self.assertEqual(offered, told | {"--help"})
 
     def test_completion_of_files(self):
