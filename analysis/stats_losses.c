@@ -209,6 +209,12 @@ static bool add_note(struct same_notes *lines, size_t *count, const struct same_
 	return true;
 }
 
+/* Told elsewhere, or nothing that is missing. */
+static bool is_no_loss(const char *cause)
+{
+	return !strcmp(cause, "--keep") || !strcmp(cause, "--flight-recorder");
+}
+
 /* What happened again and again is one line with the sum: an operation without times is a note of
  * its own. */
 static size_t print_notes(const struct gt_model *model, FILE *out)
@@ -222,7 +228,7 @@ static size_t print_notes(const struct gt_model *model, FILE *out)
 		const char *text = gt_model_name(model, note->text), *number = find_count(text);
 		struct same_notes one = {note->name, text, number, strtoull(number, NULL, 10), 1};
 
-		if (!strcmp(gt_model_name(model, note->cause), "--keep"))
+		if (is_no_loss(gt_model_name(model, note->cause)))
 			continue; /* see print_removed */
 		if (!strcmp(gt_model_name(model, note->name), "stall ended"))
 			continue; /* nothing is missing */

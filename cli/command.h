@@ -31,6 +31,7 @@ extern const struct gt_command gt_command_compress;
 extern const struct gt_command gt_command_convert;
 extern const struct gt_command gt_command_diff;
 extern const struct gt_command gt_command_doctor;
+extern const struct gt_command gt_command_dump;
 extern const struct gt_command gt_command_export;
 extern const struct gt_command gt_command_flush;
 extern const struct gt_command gt_command_gaps;

@@ -23,6 +23,7 @@ const struct gt_command *const gt_commands[] = {
 	&gt_command_flush,
 	&gt_command_set,
 	&gt_command_hang,
+	&gt_command_dump,
 	&gt_command_stats,
 	&gt_command_repair,
 	&gt_command_verify,

@@ -21,6 +21,7 @@
 #include "core/schema/cuda_api.h"
 #include "core/window/capture_filter.h"
 #include "core/window/capture_plan.h"
+#include "core/window/flight_plan.h"
 #include "core/window/glob.h"
 
 #define LINE_BYTES 4400
@@ -142,6 +143,19 @@ static bool fits_overhead(enum gt_option_id id, const char *value, char *ret_wro
 	return false;
 }
 
+static bool fits_recorder(enum gt_option_id id, const char *value, char *ret_wrong, size_t size)
+{
+	struct gt_flight_plan plan;
+	int rc = id == GT_CONFIG_FLIGHT_RECORDER ? gt_flight_plan_parse(value, &plan) : 0;
+
+	if (rc)
+		snprintf(ret_wrong, size,
+			 "'%s' is no value for --flight-recorder: it takes TIME[,BYTES], as "
+			 "30s,256M%s",
+			 value, rc == -ERANGE ? " (10ms..1d, 1M..64G)" : "");
+	return !rc;
+}
+
 char *gt_run_option_variable(const char *option, char *ret_wrong, size_t size)
 {
 	size_t length = strcspn(option, "=");
@@ -168,7 +182,8 @@ char *gt_run_option_variable(const char *option, char *ret_wrong, size_t size)
 	}
 	if (!fits_plan((enum gt_option_id)id, value, ret_wrong, size) ||
 	    !fits_filter((enum gt_option_id)id, value, ret_wrong, size) ||
-	    !fits_overhead((enum gt_option_id)id, value, ret_wrong, size))
+	    !fits_overhead((enum gt_option_id)id, value, ret_wrong, size) ||
+	    !fits_recorder((enum gt_option_id)id, value, ret_wrong, size))
 		return NULL;
 	if (id == GT_CONFIG_START_AT &&
 	    !gt_start_at(value, moment, sizeof(moment), ret_wrong, size))
@@ -231,6 +246,37 @@ static int take_option(char **argv, char *ret_wrong, size_t size)
 	return next ? 2 : 1;
 }
 
+/* The variable of an option is there, and says more than the default. */
+static bool is_given(enum gt_option_id id)
+{
+	const char *value = getenv(gt_options[id].env);
+
+	return value && *value && strcmp(value, gt_options[id].initial) != 0;
+}
+
+/* --flight-recorder with those that choose by themselves what is written, and the reverse. */
+static bool options_agree(char *ret_wrong, size_t size)
+{
+	static const enum gt_option_id others[] = {GT_CONFIG_CAPTURE_RANGE, GT_CONFIG_SCHEDULE,
+						   GT_CONFIG_DURATION};
+	bool has_recorder = is_given(GT_CONFIG_FLIGHT_RECORDER);
+
+	if (!has_recorder && is_given(GT_CONFIG_DUMP_SIGNAL)) {
+		snprintf(ret_wrong, size, "--dump-signal needs --flight-recorder=TIME[,BYTES]");
+		return false;
+	}
+	for (size_t i = 0; has_recorder && i < sizeof(others) / sizeof(others[0]); i++) {
+		if (!is_given(others[i]))
+			continue;
+		snprintf(ret_wrong, size,
+			 "--flight-recorder and --%s do not go together: both choose what is "
+			 "written",
+			 gt_options[others[i]].name);
+		return false;
+	}
+	return true;
+}
+
 static bool asks_for_help(const char *word)
 {
 	return !strcmp(word, "--help") || !strcmp(word, "-h");
@@ -266,6 +312,10 @@ int gt_run_options_take(int argc, char **argv)
 			gt_cmdline_complain(wrong);
 			return -GT_EXIT_USAGE;
 		}
+	}
+	if (!options_agree(wrong, sizeof(wrong))) {
+		gt_cmdline_complain(wrong);
+		return -GT_EXIT_USAGE;
 	}
 	i += i < argc && !strcmp(argv[i], "--");
 	if (find_conflict()) {

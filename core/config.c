@@ -71,30 +71,9 @@ static int parse_enum(const char *values, const char *text, int64_t *ret_value)
 	return -EINVAL;
 }
 
-/* "4096", "4K", "4M", "4G", "4MiB", "4MB": all binary. */
-static int parse_size(const char *text, const char **ret_end, uint64_t *ret_value)
-{
-	static const char units[] = "KMGT";
-	const char *unit;
-	int error = gt_text_parse_u64(text, ret_end, ret_value);
-
-	if (error)
-		return error;
-	unit = **ret_end ? strchr(units, **ret_end & ~0x20) : NULL;
-	if (!unit)
-		return 0;
-	if (*ret_value >> (63 - 10 * (unit - units + 1)))
-		return -ERANGE;
-	*ret_value <<= 10 * (unit - units + 1);
-	*ret_end += 1;
-	if (!strcmp(*ret_end, "B") || !strcmp(*ret_end, "iB"))
-		*ret_end += strlen(*ret_end);
-	return 0;
-}
-
 static int (*const parse_value[])(const char *text, const char **ret_end, uint64_t *ret_value) = {
 	[GT_OPTION_INT] = gt_text_parse_u64,
-	[GT_OPTION_SIZE] = parse_size,
+	[GT_OPTION_SIZE] = gt_text_parse_size,
 	[GT_OPTION_TIME] = gt_when_span,
 };
 

@@ -235,6 +235,11 @@ uint64_t gt_spool_refused_threads(void)
 	return spool.header ? atomic_load(&spool.header->threads_refused) : 0;
 }
 
+uint64_t gt_spool_room(void)
+{
+	return gt_spool_is_open() ? spool.size - atomic_load(&spool.header->used) : 0;
+}
+
 void gt_spool_refuse_thread(void)
 {
 	if (spool.header)

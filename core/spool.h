@@ -86,6 +86,9 @@ bool gt_spool_holds(const void *memory);
 uint64_t gt_spool_refused(void);
 uint64_t gt_spool_refused_threads(void);
 
+/* Bytes that are left; 0 without a spool. */
+uint64_t gt_spool_room(void);
+
 /* Counts a thread whose ring did not fit. Any thread. */
 void gt_spool_refuse_thread(void);
 

@@ -21,6 +21,7 @@
 #include "core/guest/write_signals.h"
 #include "core/identity.h"
 #include "pipeline/control.h"
+#include "pipeline/dump.h"
 #include "pipeline/flusher.h"
 #include "pipeline/output/output.h"
 #include "pipeline/sources/collector.h"
@@ -52,6 +53,7 @@ static struct {
 	_Atomic bool is_ending; /* the window ends, and the file is being closed */
 	_Atomic bool is_over;   /* it is closed, and the program goes on */
 	bool is_repaired;       /* afterwards, by gputrace run */
+	_Atomic int status;     /* of the exit */
 } drain;
 
 static bool try_hold(void)
@@ -118,7 +120,8 @@ static bool work_once(struct gt_pipeline *p, uint64_t *ret_work)
 	*ret_work = gt_turn_round(p);
 	gt_turn_seccomp(p, true);
 	gt_collectors_check(drain.collectors, now);
-	gt_turn_watch(p, now);
+	if (gt_turn_watch(p, now))
+		gt_dump_ask("stall");
 	if (!ask_sources(p, since, flushed))
 		return false;
 	let_go();
@@ -190,7 +193,7 @@ static void finish(struct gt_pipeline *p)
 		gt_turn_window_ended(p, now);
 	if (!atomic_load(&drain.leaves_cupti) && !fetch_last(p))
 		return;
-	gt_turn_close(p); /* and stays busy: nobody may follow */
+	gt_dump_close(p, atomic_load(&drain.status)); /* and stays busy: nobody may follow */
 	gt_control_end();
 	atomic_store(&drain.finished, 1);
 	gt_futex_wake(&drain.finished);
@@ -213,10 +216,13 @@ static bool write_crash(struct gt_pipeline *p, const struct gt_crash_report *cra
 		gt_turn_all(p);
 		gt_turn_write(p, true);
 	}
-	if (!crash->is_last)
+	if (!crash->is_last) {
+		gt_dump_make_for(p, crash->cause);
 		return true;
+	}
 	gt_collectors_leave(drain.collectors, false);
-	gt_turn_close(p);
+	gt_dump_ask(crash->cause);
+	gt_dump_close(p, 0);
 	gt_control_end();
 	atomic_store(&drain.finished, 1);
 	return false;
@@ -337,6 +343,18 @@ static bool answer_requests(struct gt_pipeline *p)
 	return true;
 }
 
+/* False: the exiting thread has taken over. */
+static bool follow_dump(struct gt_pipeline *p)
+{
+	if (!gt_dump_is_due(p, gt_clock_now()))
+		return true;
+	if (!try_hold())
+		return false;
+	gt_dump_make(p);
+	let_go();
+	return true;
+}
+
 /* Awake in time before a ring fills: a full one of 2 MiB takes 35 000 calls. */
 static uint64_t next_sleep(uint64_t work, uint64_t last)
 {
@@ -364,8 +382,8 @@ static void drain_until_stopped(struct gt_pipeline *p)
 	while (!atomic_load(&drain.stop)) {
 		uint32_t seen = atomic_load(&drain.wake);
 
-		if (!answer_crash(p) || !work_once(p, &work) || !follow_window(p) ||
-		    !answer_requests(p))
+		if (!answer_crash(p) || !work_once(p, &work) || !follow_dump(p) ||
+		    !follow_window(p) || !answer_requests(p))
 			return;
 		if (!work && gt_background_is_alone(count_threads())) {
 			end_in_its_place(p);
@@ -415,6 +433,7 @@ int gt_drain_start(struct gt_pipeline *pipeline, struct gt_collectors *collector
 	gt_output_set_name("");
 	gt_flusher_start(collectors, wake);
 	gt_trigger_serve(wake, pass_calls);
+	gt_dump_serve(pipeline, wake);
 	error = gt_background_start(run, pipeline, STACK_BYTES);
 	atomic_store(&drain.running, error == 0);
 	if (error)
@@ -447,7 +466,7 @@ static void take_over(struct gt_pipeline *p, uint64_t timeout_ns)
 		return;
 	}
 	gt_collectors_leave(drain.collectors, true);
-	gt_turn_close(p);
+	gt_dump_close(p, atomic_load(&drain.status));
 	gt_control_end();
 	gt_write_signals_restore(&before, true);
 }
@@ -484,8 +503,9 @@ static bool may_finish(void)
 	return atomic_exchange(&drain.running, 0) && gt_forkguard_holds();
 }
 
-void gt_drain_finish(uint64_t timeout_ns)
+void gt_drain_finish(uint64_t timeout_ns, int status)
 {
+	atomic_store(&drain.status, status & 0xff);
 	if (atomic_load(&drain.is_over))
 		return;
 	gt_collectors_stop(drain.collectors);
@@ -497,8 +517,9 @@ void gt_drain_finish(uint64_t timeout_ns)
 		gt_collectors_release(drain.collectors);
 }
 
-void gt_drain_finish_abruptly(uint64_t timeout_ns, bool ask_cupti)
+void gt_drain_finish_abruptly(uint64_t timeout_ns, int status, bool ask_cupti)
 {
+	atomic_store(&drain.status, status & 0xff);
 	if (atomic_load(&drain.is_over))
 		return;
 	gt_collectors_stop(drain.collectors);

@@ -22,16 +22,16 @@ int gt_drain_start(struct gt_pipeline *pipeline, struct gt_collectors *collector
  * Ends the session: stops the sources, the thread fetches the last records and closes the file.
  * Waits at most @timeout_ns for it. If the thread is stuck inside CUPTI by then, the caller itself
  * writes what has been delivered. Any thread that may block; returns at once when there is no drain
- * thread.
+ * thread. @status: of the exit, for --dump-at-exit, 0 if it is not known.
  */
-void gt_drain_finish(uint64_t timeout_ns);
+void gt_drain_finish(uint64_t timeout_ns, int status);
 
 /*
  * The same for a caller that may not do more than wait: what the thread has not done in time stays
  * undone.
  * @ask_cupti: false when the caller may hold locks of CUPTI's. Async-signal-safe.
  */
-void gt_drain_finish_abruptly(uint64_t timeout_ns, bool ask_cupti);
+void gt_drain_finish_abruptly(uint64_t timeout_ns, int status, bool ask_cupti);
 
 /*
  * The thread writes what was recorded and delivered so far; CUPTI is asked for the rest only when

@@ -16,6 +16,7 @@
 #define CALLS       ((size_t)1 << 21) /* that wait for their work; the table grows up to it */
 #define CALLS_LEAST ((size_t)1 << 12)
 
+extern const struct gt_collector gt_recorder_collector;
 extern const struct gt_collector gt_rings_collector;
 extern const struct gt_collector gt_stores_collector;
 extern const struct gt_collector gt_stacks_collector;
@@ -42,7 +43,8 @@ void gt_pipeline_link(struct gt_pipeline *p)
 		.metadata = &p->metadata,
 		.ledger = &p->ledger,
 		.spooling = &p->spooling,
-		.segments.remembers = p->metadata.window_number != 0 || p->window.is_controlled,
+		.segments.remembers = p->metadata.window_number || p->window.is_controlled ||
+				      p->recorder.plan.keep_ns,
 	};
 	gt_output_find(&p->output);
 }
@@ -62,7 +64,10 @@ static int make_ranges(struct gt_pipeline *p)
 
 	p->filters.metadata = &p->metadata;
 	p->filters.ledger = &p->ledger;
+	p->recorder.strings = p->stores.strings;
+	p->recorder.clock = &p->clock;
 	p->outlet = (struct gt_outlet){
+		.recorder = p->recorder.plan.keep_ns ? &p->recorder : NULL,
 		.output = &p->output,
 		.clock = &p->clock,
 		.has_cupti = &p->gpu.has_cupti,
@@ -150,6 +155,7 @@ static void make_rings(struct gt_pipeline *p)
 		.ranges = p->ranges,
 		.join = &p->join,
 		.output = &p->output,
+		.recorder = &p->recorder,
 		.collectors = &p->collectors,
 	};
 	p->rings = (struct gt_rings){
@@ -209,6 +215,7 @@ static void make_hang(struct gt_pipeline *p)
 static void make_collectors(struct gt_pipeline *p)
 {
 	const struct gt_collector_entry rows[] = {
+		{.collector = &gt_recorder_collector, .part = &p->recorder},
 		{.collector = &gt_rings_collector, .part = &p->rings},
 		{.collector = &gt_stores_collector, .part = &p->stores},
 		{.collector = &gt_stacks_collector, .part = &p->stacks},
@@ -250,5 +257,6 @@ void gt_pipeline_fini(struct gt_pipeline *p)
 	gt_call_join_fini(&p->join);
 	gt_ranges_free(p->ranges);
 	gt_outlet_fini(&p->outlet);
+	gt_recorder_fini(&p->recorder);
 	gt_stores_fini(&p->stores);
 }

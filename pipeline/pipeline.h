@@ -24,6 +24,7 @@
 #include "pipeline/join/origins.h"
 #include "pipeline/output/outlet.h"
 #include "pipeline/output/output.h"
+#include "pipeline/recorder/recorder.h"
 #include "pipeline/sources/calls.h"
 #include "pipeline/sources/coexist.h"
 #include "pipeline/sources/collector.h"
@@ -53,6 +54,7 @@ struct gt_pipeline {
 	/* output */
 	struct gt_spooling spooling;
 	struct gt_filters filters; /* .asked is given */
+	struct gt_recorder recorder;
 	struct gt_output output;
 	struct gt_outlet outlet;
 	/* ranges */

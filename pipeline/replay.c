@@ -12,9 +12,11 @@
 #include "collectors/call/records.h"
 #include "core/guest/memory.h"
 #include "core/guest/sys.h"
+#include "core/guest/text.h"
 #include "core/spool_view.h"
 #include "core/thread.h"
 #include "pipeline/pipeline.h"
+#include "pipeline/replay/kept.h"
 #include "pipeline/replay/records.h"
 #include "pipeline/replay/stores.h"
 #include "pipeline/spool/spooled.h"
@@ -27,6 +29,7 @@ struct recovery {
 	struct gt_pipeline pipeline;
 	struct gt_replay_stores stores;
 	struct gt_replay_records records;
+	struct gt_replay_kept kept;
 };
 
 /* ---- the session that was ---- */
@@ -35,8 +38,9 @@ struct recovery {
  * a session records do not concern this one. */
 static void take_options(struct gt_config *config, char *rest)
 {
-	static const int left_out[] = {GT_CONFIG_OUTPUT, GT_CONFIG_SPOOL, GT_CONFIG_MODE,
-				       GT_CONFIG_CUPTI, GT_CONFIG_MAX_SIZE};
+	static const int left_out[] = {GT_CONFIG_OUTPUT,   GT_CONFIG_SPOOL,
+				       GT_CONFIG_MODE,     GT_CONFIG_CUPTI,
+				       GT_CONFIG_MAX_SIZE, GT_CONFIG_FLIGHT_RECORDER};
 	char *word;
 
 	while ((word = strsep(&rest, " "))) {
@@ -187,17 +191,36 @@ static void take_clock(struct recovery *r)
 	look_again(clock);
 }
 
+/* The last dump: what a kill has made of it. */
+static void describe_dump(struct recovery *r)
+{
+	struct gt_metadata *metadata = &r->pipeline.metadata;
+	uint64_t from = gt_replay_kept_since(&r->kept), to = gt_replay_kept_now(&r->kept);
+	uint64_t start = metadata->start;
+
+	r->pipeline.output.dump = atomic_load(&r->kept.store->dumps) + 1;
+	r->pipeline.output.dump_time = to;
+	gt_text_format(metadata->window, sizeof(metadata->window),
+		       "from %lu ms to %lu ms, dump %u (killed)",
+		       (unsigned long)(from > start ? (from - start) / 1000000u : 0),
+		       (unsigned long)(to > start ? (to - start) / 1000000u : 0),
+		       r->pipeline.output.dump);
+}
+
 /* What the dead process knew, behind its stores. */
 static int make_stores(struct recovery *r)
 {
 	struct gt_pipeline *p = &r->pipeline;
 	int error;
 
+	r->kept = (struct gt_replay_kept){
+		.view = &r->view, .stores = &r->stores, .outlet = &p->outlet};
+	gt_replay_kept_init(&r->kept, r->spooled->recorder);
 	r->stores = (struct gt_replay_stores){
 		.view = &r->view,
 		.strings = p->stores.strings,
 		.stacks = p->stores.stacks,
-		.has_trace = *gt_spool_view_header(&r->view)->trace != 0,
+		.has_trace = *gt_spool_view_header(&r->view)->trace || r->kept.store,
 	};
 	error = gt_replay_stores_init(&r->stores);
 	if (error)
@@ -210,6 +233,8 @@ static int make_stores(struct recovery *r)
 	gt_call_stacks_freeze(&p->stacks); /* what this process has loaded is another's */
 	gt_replay_stores_stacks(&r->stores);
 	gt_replay_stores_launches(&r->stores, p->join.calls);
+	if (r->kept.store)
+		describe_dump(r);
 	return 0;
 }
 
@@ -335,6 +360,7 @@ static void close_ledger(struct recovery *r)
 		larger(count[GT_LEDGER_RANGES_LOST], counters[GT_THREAD_RANGES_LOST]) +
 		r->records.ranges_lost + r->spooled->open_ranges;
 	count[GT_LEDGER_BUFFERS_UNREAD] = 0; /* they were read here */
+	gt_replay_kept_count(&r->kept, ledger);
 	leave_to_closed_files(r, count);
 	reported = gt_ledger_ended_calls(ledger);
 	count[GT_LEDGER_CALLS_OPEN] =
@@ -434,16 +460,18 @@ static int replay(struct recovery *r, const char *folder)
 		return error;
 	if (has_trace)
 		gt_outlet_open(&p->outlet); /* for its ledger, if for nothing else */
+	gt_replay_kept_write(&r->kept);
 	gt_replay_rings(&r->records);
 	gt_replay_buffers(&r->records);
 	gt_call_join_settle(&p->join, true);
 	gt_ranges_settle(p->ranges, true);
+	gt_replay_kept_open(&r->kept);
 	close_ledger(r);
 	gt_outlet_flush(&p->outlet, true);
 	if (!has_trace)
 		report_repaired(r);
 	error = close_output(r);
-	return lacks_memory() ? -ENOMEM : error;
+	return lacks_memory() || r->kept.has_failed ? -ENOMEM : error;
 }
 
 static bool is_this_build(const struct gt_spool_header *header)
@@ -469,6 +497,7 @@ int gt_recover_bytes(const void *data, unsigned long size, const char *folder)
 	r.claims = &r.spooled->claims[atomic_load(&r.spooled->claim) & 1];
 	error = replay(&r, folder);
 	gt_pipeline_fini(&r.pipeline);
+	gt_replay_kept_fini(&r.kept);
 	gt_replay_stores_fini(&r.stores);
 	gt_memory_unmap(r.records.notes, sizeof(*r.records.notes));
 	return error;

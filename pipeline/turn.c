@@ -10,6 +10,7 @@
 #include "core/guest/seccomp.h"
 #include "core/guest/text.h"
 #include "core/spool.h"
+#include "pipeline/dump_signal.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/ranges/ranges.h"
 #include "pipeline/sources/crash_stack.h"
@@ -33,6 +34,7 @@ int gt_turn_start(struct gt_pipeline *p)
 		return error;
 	if (gt_spool_is_open()) /* recovery needs them, however early the process is killed */
 		gt_call_stacks_refresh(&p->stacks);
+	gt_spooling_recorder(&p->spooling, p->recorder.store);
 	gt_spooling_begun(&p->spooling);
 	return 0;
 }
@@ -66,6 +68,7 @@ void gt_turn_clock(struct gt_pipeline *p, uint64_t now)
 
 	if (now < p->next_clock)
 		return;
+	gt_dump_signal_watch();
 	p->next_clock = now + (clock->count == 1 ? CLOCK_SECOND_NS : CLOCK_EVERY_NS);
 	gt_clock_sample(clock, &step);
 	gt_spooling_clock(&p->spooling);
@@ -209,15 +212,20 @@ static void finish_events(struct gt_pipeline *p)
 	gt_collectors_report(&p->collectors);
 }
 
+void gt_turn_cut(struct gt_pipeline *p)
+{
+	gt_collectors_check(&p->collectors, gt_clock_now());
+	gt_ranges_cut(p->ranges);
+	finish_events(p);
+}
+
 void gt_turn_close_window(struct gt_pipeline *p)
 {
 	struct gt_ledger ledger;
 
 	gt_turn_all(p);
-	gt_collectors_check(&p->collectors, gt_clock_now());
 	gt_call_join_settle(&p->join, true);
-	gt_ranges_cut(p->ranges);
-	finish_events(p);
+	gt_turn_cut(p);
 	gt_outlet_flush(&p->outlet, true);
 	ledger = p->ledger;
 	gt_collectors_count(&p->collectors, &ledger);
@@ -229,16 +237,21 @@ void gt_turn_close_window(struct gt_pipeline *p)
 	gt_window_again(&p->window, &p->metadata);
 }
 
-void gt_turn_close(struct gt_pipeline *p)
+void gt_turn_last(struct gt_pipeline *p)
 {
 	gt_turn_all(p);
-	gt_seccomp_check(); /* removing the spool is no common call */
-	gt_turn_seccomp(p, true);
 	gt_collectors_check(&p->collectors, gt_clock_now());
 	gt_hang_end(&p->hang, gt_clock_now());
 	gt_call_join_settle(&p->join, true);
 	gt_ranges_settle(p->ranges, true);
 	finish_events(p);
+}
+
+void gt_turn_close(struct gt_pipeline *p)
+{
+	gt_seccomp_check(); /* removing the spool is no common call */
+	gt_turn_seccomp(p, true);
+	gt_turn_last(p);
 	if (!p->output.writer && p->outlet.early.count)
 		gt_log_verbose("%lu CUDA events and no GPU work: no trace is written",
 			       (unsigned long)p->outlet.early.count);

@@ -71,6 +71,12 @@ void gt_turn_write(struct gt_pipeline *pipeline, bool everything);
 /* A note where it broke, with its stack. */
 void gt_turn_crash(struct gt_pipeline *pipeline, const struct gt_crash_report *crash);
 
+/* A file ends and recording goes on: its notes, and ranges that are open as unfinished ones. */
+void gt_turn_cut(struct gt_pipeline *pipeline);
+
+/* What was delivered until now is all that there will be. */
+void gt_turn_last(struct gt_pipeline *pipeline);
+
 /* Everything that was delivered goes into the file, and the file is closed. The last turn. */
 void gt_turn_close(struct gt_pipeline *pipeline);
 

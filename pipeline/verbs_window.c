@@ -120,6 +120,11 @@ int gt_verb_stop(struct gt_pipeline *p, const struct gt_verb_call *call)
 			gt_reply_say(call->reply, "is not being recorded");
 			return 0;
 		}
+		if (p->outlet.recorder) {
+			gt_reply_say(call->reply, "its --flight-recorder has no window: gputrace "
+						  "dump writes what it has kept");
+			return -EPERM;
+		}
 		if (is_pipe(p)) {
 			gt_reply_say(call->reply,
 				     "its trace goes into a pipe, which holds one: it ends with "

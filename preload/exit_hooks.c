@@ -28,7 +28,7 @@ __attribute__((constructor)) static void find_next(void)
 
 static _Noreturn void leave(exit_fn next, int status)
 {
-	gt_process_end_abruptly();
+	gt_process_end_abruptly(status);
 	if (next)
 		next(status);
 	for (;;) /* before our constructor ran */

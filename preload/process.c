@@ -26,7 +26,7 @@ static _Atomic pid_t owner; /* of the session */
 static uint64_t exit_timeout_ns;
 
 /* All ends come together here; later ones find the session OFF. */
-static void end_session(void)
+static void end_session(int status)
 {
 	int state = atomic_exchange(&gt_session_state, GT_SESSION_OFF);
 	int cancelled;
@@ -34,8 +34,20 @@ static void end_session(void)
 	if ((state != GT_SESSION_CUPTI && state != GT_SESSION_HOOKS) || !gt_forkguard_holds())
 		return;
 	cancelled = gt_uncancelled_begin();
-	gt_drain_finish(exit_timeout_ns);
+	gt_drain_finish(exit_timeout_ns, status);
 	gt_uncancelled_end(cancelled);
+}
+
+static void at_exit(int status, void *nothing)
+{
+	(void)nothing;
+	end_session(status);
+}
+
+/* The status is not known. */
+static void at_end(void)
+{
+	end_session(0);
 }
 
 /* A signal handler may have broken into a call. */
@@ -47,7 +59,7 @@ static bool is_in_call(void)
 }
 
 /* A child of vfork has our memory, and another pid. */
-void gt_process_end_abruptly(void)
+void gt_process_end_abruptly(int status)
 {
 	int state = atomic_load(&gt_session_state);
 	uint64_t timeout;
@@ -62,7 +74,7 @@ void gt_process_end_abruptly(void)
 	timeout = exit_timeout_ns;
 	if (in_call && timeout > IN_CALL_NS)
 		timeout = IN_CALL_NS;
-	gt_drain_finish_abruptly(timeout, !in_call);
+	gt_drain_finish_abruptly(timeout, status, !in_call);
 }
 
 void gt_process_start(const struct gt_config *config)
@@ -74,8 +86,8 @@ void gt_process_start(const struct gt_config *config)
 void gt_process_watch_end(void)
 {
 	atomic_store(&owner, getpid());
-	atexit(end_session);
-	at_quick_exit(end_session);
+	on_exit(at_exit, NULL); /* as atexit, with the status */
+	at_quick_exit(at_end);
 }
 
 bool gt_process_is_forked_child(void)
@@ -86,5 +98,5 @@ bool gt_process_is_forked_child(void)
 /* The fallback when no exit handler ran (unusual libc, handlers exhausted). */
 __attribute__((destructor)) static void on_unload(void)
 {
-	end_session();
+	end_session(0);
 }

@@ -27,8 +27,9 @@ void gt_process_watch_end(void);
 
 /* The process is about to end without exit handlers: has the drain thread close the trace, and
  * waits for it, for
- * --exit-timeout at most. Does nothing in a child, of vfork either. Async-signal-safe. */
-void gt_process_end_abruptly(void);
+ * --exit-timeout at most. @status: of the exit. Does nothing in a child, of vfork either.
+ * Async-signal-safe. */
+void gt_process_end_abruptly(int status);
 
 /* True in a child that was forked after the session had started. */
 bool gt_process_is_forked_child(void);

@@ -22,6 +22,7 @@
 #include "core/spool.h"
 #include "pipeline/control.h"
 #include "pipeline/drain.h"
+#include "pipeline/dump.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/spool/spooled.h"
 #include "pipeline/turn.h"
@@ -137,6 +138,7 @@ static int start(struct gt_pipeline *p)
 	gt_control_start(&p->config, &p->metadata);
 	p->window.is_controlled = gt_control_is_on();
 	gt_window_plan(&p->window, &p->config, loaded, &p->clock, &p->metadata);
+	gt_dump_plan(p);
 	gt_budget_describe(&p->budget, &p->config, p->metadata.memory, sizeof(p->metadata.memory));
 	gt_log_verbose("memory limit: %s", *p->metadata.memory ? p->metadata.memory : "none");
 	gt_turn_seccomp(p, false);
@@ -147,6 +149,7 @@ static int start(struct gt_pipeline *p)
 	if (error)
 		return error;
 	gt_spooling_start(&p->spooling, &p->config, p->output.folder);
+	gt_dump_fit(p);
 	error = start_parts(p);
 	if (error)
 		gt_spool_remove(); /* there is nothing in it, and nobody else would */

@@ -194,6 +194,11 @@ static int choose_folder(struct begun_place *place)
 	if (has_trace(&place->folder, place->name))
 		return 0;
 	open_own(place);
+	if (!has_trace(&place->own, place->name) &&
+	    gt_owner_is_of(place->folder.fd, place->owner, place->name)) {
+		gt_descriptor_close(&place->own);
+		return 0;
+	}
 	place->is_claimed = !has_trace(&place->own, place->name) &&
 			    gt_owner_claim(place->folder.fd, place->owner);
 	if (place->is_claimed) {

@@ -97,6 +97,20 @@ int gt_owner_claim(int folder, const char *key)
 	return error && error != -ESTALE ? error : 1; /* created, though the descriptor was lost */
 }
 
+bool gt_owner_is_of(int folder, const char *key, const char *trace)
+{
+	struct gt_descriptor claim;
+	char name[NAME_MAX + 1];
+	size_t length = strcspn(trace, ".") + 1;
+	ssize_t n = 0;
+
+	claim_name(key, name, sizeof(name));
+	if (!gt_descriptor_open(&claim, folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0))
+		n = read(claim.fd, name, sizeof(name) - 1);
+	gt_descriptor_close(&claim);
+	return n >= (ssize_t)length && !memcmp(name, trace, length);
+}
+
 void gt_owner_release(int folder, const char *key)
 {
 	char name[NAME_MAX];

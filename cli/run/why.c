@@ -70,6 +70,18 @@ static const char *missed_window(void)
 	return "";
 }
 
+/* The recorder writes nothing unless there is a reason. */
+static bool say_recorder(void)
+{
+	const char *recorder = getenv("GPUTRACE_FLIGHT_RECORDER");
+
+	if (!recorder || !*recorder || !strcmp(recorder, "off"))
+		return false;
+	gt_say("no dump: nothing asked --flight-recorder for one, or the program gave the GPU no "
+	       "work");
+	return true;
+}
+
 void gt_why_say(const struct gt_folder *folder, const char *command, const struct gt_target *target)
 {
 	char text[5 * (PATH_MAX + 80)];
@@ -77,6 +89,8 @@ void gt_why_say(const struct gt_folder *folder, const char *command, const struc
 	if (say_folder(folder))
 		return;
 	list_obstacles(target, text, sizeof(text));
+	if (!*text && say_recorder())
+		return;
 	if (*text)
 		gt_say("no process loaded the tracer: %s", text);
 	else

@@ -273,3 +273,23 @@ size_t gt_text_control(const char *text)
 		return p[1] == 0x9c ? 2 : 0; /* U+061C */
 	return p[0] == 0xe2 && is_direction(p) ? 3 : 0;
 }
+
+int gt_text_parse_size(const char *text, const char **ret_end, uint64_t *ret_value)
+{
+	static const char units[] = "KMGT";
+	const char *unit;
+	int error = gt_text_parse_u64(text, ret_end, ret_value);
+
+	if (error)
+		return error;
+	unit = **ret_end & ~0x20 ? strchr(units, **ret_end & ~0x20) : NULL;
+	if (!unit)
+		return 0;
+	if (*ret_value >> (63 - 10 * (unit - units + 1)))
+		return -ERANGE;
+	*ret_value <<= 10 * (unit - units + 1);
+	*ret_end += 1;
+	if (!strcmp(*ret_end, "B") || !strcmp(*ret_end, "iB"))
+		*ret_end += strlen(*ret_end);
+	return 0;
+}

@@ -50,4 +50,8 @@ static inline void gt_text_clean(char *text, size_t size, char mark)
  * uint64. */
 int gt_text_parse_u64(const char *text, const char **ret_end, uint64_t *ret_value);
 
+/* Parses a size, "4096", "4K", "4M", "4G", "4MiB", "4MB": all binary. Likewise; -ERANGE: over
+ * 2^63. */
+int gt_text_parse_size(const char *text, const char **ret_end, uint64_t *ret_value);
+
 #endif

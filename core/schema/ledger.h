@@ -40,15 +40,15 @@ struct gt_ledger_row {
 /* Names and meanings, indexed by enum gt_ledger_key. */
 extern const struct gt_ledger_row gt_ledger_rows[GT_LEDGER_COUNT_];
 
-#define GT_LEDGER_LEFT_OUT_ 3
+#define GT_LEDGER_LEFT_OUT_ 4
 
 /* How one kind of event is counted from its arrival on. */
 struct gt_ledger_kind {
 	enum gt_ledger_key received, written;
 	enum gt_ledger_key untimed; /* GT_LEDGER_COUNT_: none of them */
 	enum gt_ledger_key lost;    /* in GT_LEDGER_EVENTS_LOST_* */
-	/* by an option: outside the window, by a filter, by --max-overhead; GT_LEDGER_COUNT_: none
-	 * of them */
+	/* by an option: outside the window, by a filter, by --max-overhead, older than what the
+	 * flight recorder keeps; GT_LEDGER_COUNT_: none of them */
 	enum gt_ledger_key left_out[GT_LEDGER_LEFT_OUT_];
 };
 

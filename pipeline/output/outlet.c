@@ -28,8 +28,16 @@ static void lose(struct gt_outlet *outlet, const struct gt_event *event, uint64_
 }
 
 /* What the writer refuses it counts itself. */
-static void write_event(struct gt_outlet *outlet, const struct gt_event *event)
+void gt_outlet_write(struct gt_outlet *outlet, const struct gt_event *event)
 {
+	struct gt_event mine;
+
+	if (outlet->gate) {
+		mine = *event;
+		event = &mine;
+		if (!outlet->gate->pass(outlet->gate->context, &mine))
+			return;
+	}
 	if (gt_output_is_open(outlet->output))
 		gt_output_event(outlet->output, event);
 	else
@@ -40,11 +48,11 @@ void gt_outlet_open(struct gt_outlet *outlet)
 {
 	struct gt_waiting *early = &outlet->early;
 
-	if (is_decided(outlet))
+	if (is_decided(outlet) || outlet->recorder)
 		return;
 	gt_output_open(outlet->output);
 	for (size_t i = 0; i < early->count; i++)
-		write_event(outlet, &early->events[i].event);
+		gt_outlet_write(outlet, &early->events[i].event);
 	gt_waiting_free(early);
 }
 
@@ -97,6 +105,17 @@ bool gt_outlet_leaves_out(struct gt_outlet *outlet, const struct gt_event *event
 	return true;
 }
 
+/* Each file has the names. */
+static void keep_event(struct gt_outlet *outlet, const struct gt_event *event)
+{
+	if (event->kind == GT_EVENT_THREAD || event->kind == GT_EVENT_STREAM) {
+		gt_segments_see(&outlet->output->segments, event);
+		gt_recorder_name(outlet->recorder, event);
+	} else if (!gt_recorder_keep(outlet->recorder, event)) {
+		lose(outlet, event, &outlet->output->lost.memory);
+	}
+}
+
 void gt_outlet_event(struct gt_outlet *outlet, const struct gt_event *event)
 {
 	if (is_left_out(outlet, event))
@@ -104,10 +123,14 @@ void gt_outlet_event(struct gt_outlet *outlet, const struct gt_event *event)
 	gt_filters_see(outlet->filters, event);
 	if (event->end > outlet->newest)
 		outlet->newest = event->end;
+	if (outlet->recorder) {
+		keep_event(outlet, event);
+		return;
+	}
 	if (!is_decided(outlet) && needs_file(outlet, event))
 		gt_outlet_open(outlet);
 	if (is_decided(outlet))
-		write_event(outlet, event);
+		gt_outlet_write(outlet, event);
 	else if (!gt_waiting_push(&outlet->early, event))
 		lose(outlet, event, &outlet->output->lost.early);
 }

@@ -15,6 +15,13 @@
 #include "pipeline/output/filters.h"
 #include "pipeline/output/output.h"
 #include "pipeline/output/waiting.h"
+#include "pipeline/recorder/recorder.h"
+
+/* Recovery: events that are in the file already are no more. */
+struct gt_outlet_gate {
+	bool (*pass)(void *context, struct gt_event *event); /* false: not this one */
+	void *context;
+};
 
 /* The end of the pipeline. Given: the first six; the rest is zero at first. */
 struct gt_outlet {
@@ -24,6 +31,8 @@ struct gt_outlet {
 	const struct gt_metadata *metadata; /* its window */
 	struct gt_ledger *ledger;           /* counts what is outside */
 	struct gt_filters *filters;         /* NULL: none */
+	struct gt_recorder *recorder;       /* keeps events instead; NULL: they are written */
+	const struct gt_outlet_gate *gate;  /* before the file; NULL: none */
 	struct gt_waiting early; /* before the file: no GPU work has been asked for yet */
 	uint64_t newest;         /* trace ns of the latest end, for what has to be closed */
 };
@@ -45,8 +54,12 @@ void gt_outlet_event(struct gt_outlet *outlet, const struct gt_event *event);
 /* A note at this moment: a loss with its count, a gap, a step. Strings are literals or interned. */
 void gt_outlet_note(struct gt_outlet *outlet, const struct gt_note_event *note);
 
-/* Opens the file if it is not open, whether there is reason to or not. */
+/* Opens the file if it is not open, whether there is reason to or not. With a recorder only a dump
+ * opens one. */
 void gt_outlet_open(struct gt_outlet *outlet);
+
+/* An event that the recorder has kept: into the file. */
+void gt_outlet_write(struct gt_outlet *outlet, const struct gt_event *event);
 
 /* Writes what is final: all that ended before now less GT_SPOOLED_SETTLE_NS; @everything: all. */
 void gt_outlet_flush(struct gt_outlet *outlet, bool everything);

@@ -132,13 +132,25 @@ const struct gt_losses *gt_output_lost(const struct gt_output *output)
 	return file ? &file->lost : &output->lost;
 }
 
+static void name_file(const struct gt_output *output, const char *worker, char *ret_name,
+		      size_t size)
+{
+	const struct gt_metadata *metadata = output->metadata;
+	uint64_t time = *output->home ? metadata->window_begin : metadata->start;
+
+	if (output->dump)
+		gt_text_format(ret_name, size, "%s.%lu.dump%u", worker,
+			       (unsigned long)(output->dump_time / 1000000u), output->dump);
+	else
+		gt_text_format(ret_name, size, "%s.%lu", worker, (unsigned long)(time / 1000000u));
+}
+
 /* One process writes into the folder itself, and its later windows go where the first is. */
 static struct gt_sink *open_sink(const struct gt_output *output, const char *worker, int *ret_error)
 {
 	const struct gt_config *config = output->config;
 	const struct gt_metadata *metadata = output->metadata;
 	bool is_first = !*output->home;
-	uint64_t time = is_first ? metadata->start : metadata->window_begin;
 	char name[256], owner[32];
 	struct gt_sink_options options = {
 		.directory = is_first ? output->folder : output->home,
@@ -151,7 +163,7 @@ static struct gt_sink *open_sink(const struct gt_output *output, const char *wor
 		.unsaved = output->budget ? output->budget->unsaved : 0,
 	};
 
-	gt_text_format(name, sizeof(name), "%s.%lu", worker, (unsigned long)(time / 1000000u));
+	name_file(output, worker, name, sizeof(name));
 	gt_text_format(owner, sizeof(owner), "rank%d", metadata->rank);
 	return options.suffix ? gt_sink_open(&options, ret_error) : NULL;
 }
@@ -295,12 +307,11 @@ static void remember_home(struct gt_output *output)
 		*end = 0;
 }
 
-void gt_output_end_window(struct gt_output *output, struct gt_ledger *ledger, uint64_t in_flight)
+/* Another file may follow. */
+static void end_file(struct gt_output *output, struct gt_ledger *ledger, uint64_t in_flight)
 {
-	struct gt_ledger claim;
+	struct gt_ledger claim = *ledger;
 
-	gt_segments_rest(&output->segments, ledger);
-	claim = *ledger;
 	if (output->writer && close_file(output, ledger))
 		say_unclosed(output);
 	remember_home(output);
@@ -313,6 +324,26 @@ void gt_output_end_window(struct gt_output *output, struct gt_ledger *ledger, ui
 	output->metadata_written = 0;
 }
 
+void gt_output_end_window(struct gt_output *output, struct gt_ledger *ledger, uint64_t in_flight)
+{
+	gt_segments_rest(&output->segments, ledger);
+	end_file(output, ledger, in_flight);
+}
+
+void gt_output_end_dump(struct gt_output *output, struct gt_ledger *ledger)
+{
+	const struct gt_file *file = gt_output_file(output);
+	uint64_t *count = ledger->count;
+
+	gt_segments_rest(&output->segments, ledger);
+	if (file)
+		gt_segments_leave(ledger, &file->written.ledger, &file->lost);
+	else /* the next one tells what is lost here */
+		*ledger = (struct gt_ledger){0};
+	count[GT_LEDGER_CALLS_SEEN] = gt_ledger_ended_calls(ledger);
+	count[GT_LEDGER_CALLS_OPEN] = count[GT_LEDGER_OPS_IN_FLIGHT] = 0;
+	end_file(output, ledger, 0);
+}
 int gt_output_close(struct gt_output *output)
 {
 	int error = 0;

@@ -38,6 +38,8 @@ struct gt_output {
 	uint32_t metadata_written; /* generation of the metadata that the writer has */
 	struct gt_writer_options options;
 	struct gt_segments segments;
+	uint32_t dump;      /* number of the dump that is written; 0: none */
+	uint64_t dump_time; /* trace ns */
 };
 
 /* Finds the folder that the trace goes into, if it can be written, before the program changes its
@@ -75,6 +77,10 @@ void gt_output_flush(struct gt_output *output, uint64_t settled);
 /* A window ends behind a flush of everything, and another one may follow: closes writer and sink.
  * @ledger: of the session so far. @in_flight: launches in it that nobody waits for any more. */
 void gt_output_end_window(struct gt_output *output, struct gt_ledger *ledger, uint64_t in_flight);
+
+/* The same of a dump: recording goes on, and what is not in this file is for the next one to tell.
+ */
+void gt_output_end_dump(struct gt_output *output, struct gt_ledger *ledger);
 
 /* Closes writer and sink, behind a flush of everything; the ledger receives what the writer
  * counted. A negative errno, said on stderr: the file has no end, or there was no room for one. */

@@ -213,6 +213,24 @@ static void keep_closed(struct gt_segments *segments, struct gt_sink *sink,
 	segments->closed_count++;
 }
 
+void gt_segments_leave(struct gt_ledger *claim, const struct gt_ledger *written,
+		       const struct gt_losses *lost)
+{
+	uint64_t *count = claim->count;
+
+	for (int i = 0; i < GT_LEDGER_KINDS_; i++) {
+		const struct gt_ledger_kind *kind = &gt_ledger_kinds[i];
+
+		count[kind->received] =
+			written->count[kind->written] + gt_ledger_left_out(claim, kind);
+		if (kind->untimed != GT_LEDGER_COUNT_)
+			count[kind->received] += count[kind->untimed];
+		if (lost)
+			count[kind->received] += lost->kinds[i];
+	}
+	count[GT_LEDGER_CALLS_SEEN] = count[GT_LEDGER_CALLS_RECEIVED];
+}
+
 /*
  * The ledger of a file that is full: what the session counted since the last one, but of calls and
  * records only those that stand in this file, as others that were received wait for the next one.
@@ -222,15 +240,7 @@ static struct gt_ledger make_claim(const struct gt_output *output, const struct 
 	struct gt_ledger claim = *output->ledger;
 
 	gt_segments_rest(&output->segments, &claim);
-	for (int i = 0; i < GT_LEDGER_KINDS_; i++) {
-		const struct gt_ledger_kind *kind = &gt_ledger_kinds[i];
-
-		claim.count[kind->received] = written->count[kind->written];
-		if (kind->untimed != GT_LEDGER_COUNT_)
-			claim.count[kind->received] += claim.count[kind->untimed];
-		claim.count[kind->received] += gt_ledger_left_out(&claim, kind);
-	}
-	claim.count[GT_LEDGER_CALLS_SEEN] = claim.count[GT_LEDGER_CALLS_RECEIVED];
+	gt_segments_leave(&claim, written, NULL);
 	return claim;
 }
 

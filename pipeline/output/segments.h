@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/losses.h"
 #include "core/schema/event.h"
 #include "core/schema/ledger.h"
 #include "core/schema/metadata.h"
@@ -59,6 +60,11 @@ void gt_segments_tell_names(const struct gt_segments *segments, struct gt_writer
 /* Closes the full file of @output behind the next one, which takes over. When that cannot be made,
  * the old one goes on to its limit. */
 void gt_segments_turn(struct gt_output *output);
+
+/* Leaves to the next file what was received and is neither in this one, whose counts are @written,
+ * nor among the @lost (NULL: the next file tells those, too). */
+void gt_segments_leave(struct gt_ledger *claim, const struct gt_ledger *written,
+		       const struct gt_losses *lost);
 
 /* The ledger of the last file: what the earlier ones do not say. */
 void gt_segments_rest(const struct gt_segments *segments, struct gt_ledger *ledger);

@@ -73,6 +73,10 @@ void gt_ranges_settle(struct gt_ranges *ranges, bool all);
  * the shadows of all. */
 void gt_ranges_cut(struct gt_ranges *ranges);
 
+/* Hands every range that is open to @take, as if it ended now. */
+void gt_ranges_each_open(const struct gt_ranges *ranges,
+			 void (*take)(void *context, const struct gt_event *event), void *context);
+
 /* The name that the program gave to a thread, or NULL. */
 const struct gt_string *gt_ranges_thread_name(struct gt_ranges *ranges, uint32_t tid);
 

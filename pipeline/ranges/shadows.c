@@ -219,35 +219,68 @@ void gt_range_settle_oldest(struct gt_ranges *ranges)
 		settle(ranges, &ranges->closed_first);
 }
 
-static void cut(struct gt_ranges *ranges, struct gt_range *range)
+static struct gt_event event_of_open(const struct gt_ranges *ranges, const struct gt_range *range)
 {
 	struct gt_event event = {.kind = GT_EVENT_RANGE, .tid = range->tid, .start = range->start};
 
 	event.end = ranges->outlet->newest > range->start ? ranges->outlet->newest : range->start;
 	event.range = range->event;
 	event.range.unfinished = true;
+	return event;
+}
+
+/* Of all threads; what another thread may end stands elsewhere, too. */
+static void each_open(const struct gt_ranges *ranges,
+		      void (*take)(void *context, struct gt_range *range), void *context)
+{
+	for (uint32_t i = 0; i < GT_RANGE_BUCKETS; i++) {
+		for (struct gt_range_thread *t = ranges->threads[i]; t; t = t->next)
+			for (struct gt_range *range = t->open; range; range = range->below)
+				if (!range->started && !range->left_out)
+					take(context, range);
+		for (struct gt_range *range = ranges->started[i]; range; range = range->chain)
+			if (!range->left_out)
+				take(context, range);
+	}
+}
+
+static void cut(void *context, struct gt_range *range)
+{
+	struct gt_ranges *ranges = context;
+	struct gt_event event = event_of_open(ranges, range);
+
 	gt_outlet_event(ranges->outlet, &event);
 	emit_shadows(ranges, range);
 }
 
-static void cut_thread(struct gt_ranges *ranges, const struct gt_range_thread *thread)
-{
-	for (struct gt_range *range = thread->open; range; range = range->below)
-		if (!range->started && !range->left_out)
-			cut(ranges, range);
-}
-
 void gt_ranges_cut(struct gt_ranges *ranges)
 {
-	for (uint32_t i = 0; i < GT_RANGE_BUCKETS; i++) {
-		for (struct gt_range_thread *t = ranges->threads[i]; t; t = t->next)
-			cut_thread(ranges, t);
-		for (struct gt_range *range = ranges->started[i]; range; range = range->chain)
-			if (!range->left_out)
-				cut(ranges, range);
-	}
+	each_open(ranges, cut, ranges);
 	while (ranges->closed_first)
 		settle(ranges, &ranges->closed_first);
+}
+
+struct open_taker {
+	const struct gt_ranges *ranges;
+	void (*take)(void *context, const struct gt_event *event);
+	void *context;
+};
+
+static void hand_out(void *context, struct gt_range *range)
+{
+	const struct open_taker *taker = context;
+	struct gt_event event = event_of_open(taker->ranges, range);
+
+	taker->take(taker->context, &event);
+}
+
+void gt_ranges_each_open(const struct gt_ranges *ranges,
+			 void (*take)(void *context, const struct gt_event *event), void *context)
+{
+	struct open_taker taker = {.ranges = ranges, .take = take, .context = context};
+
+	if (ranges->open_count)
+		each_open(ranges, hand_out, &taker);
 }
 
 void gt_ranges_settle(struct gt_ranges *ranges, bool all)

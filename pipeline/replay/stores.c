@@ -33,8 +33,8 @@ const struct gt_string *gt_replay_stores_string(const struct gt_replay_stores *r
 	return string ? gt_intern_get(r->strings, string->text, string->length) : NULL;
 }
 
-static const struct gt_stack_frame *take_frame(struct gt_replay_stores *r,
-					       const struct gt_stack_frame *pointer)
+const struct gt_stack_frame *gt_replay_stores_frame(struct gt_replay_stores *r,
+						    const struct gt_stack_frame *pointer)
 {
 	const struct gt_stack_frame *from =
 		gt_spool_view_at(r->view, gt_spool_address(pointer), sizeof(*from));
@@ -65,7 +65,7 @@ static void take_stack(void *context, uint64_t key, const struct gt_stack *from)
 	if (!from->count || from->count > STACK_MAX || from->id >= STACKS_MAX)
 		return;
 	for (uint32_t i = 0; i < from->count; i++) {
-		frames[i] = take_frame(r, from->frames[i]);
+		frames[i] = gt_replay_stores_frame(r, from->frames[i]);
 		if (!frames[i])
 			return;
 	}
@@ -74,7 +74,8 @@ static void take_stack(void *context, uint64_t key, const struct gt_stack *from)
 		r->by_id[from->id] = stack;
 }
 
-static const struct gt_stack *find_stack(struct gt_replay_stores *r, const struct gt_stack *pointer)
+const struct gt_stack *gt_replay_stores_stack(const struct gt_replay_stores *r,
+					      const struct gt_stack *pointer)
 {
 	const struct gt_stack *from =
 		gt_spool_view_at(r->view, gt_spool_address(pointer), sizeof(*from));
@@ -101,11 +102,11 @@ static void take_launch(void *context, const struct gt_correlate_call *from)
 	call.launch = (struct gt_launch){
 		.tid = from->launch.tid,
 		.start = r->has_trace ? from->launch.start : 0, /* of a ring: known when replayed */
-		.stack = find_stack(r, from->launch.stack),
+		.stack = gt_replay_stores_stack(r, from->launch.stack),
 		.nvtx = gt_replay_stores_string(r, from->launch.nvtx),
 		.range = from->launch.range,
 		.op = from->launch.op,
-		.forward = find_stack(r, from->launch.forward),
+		.forward = gt_replay_stores_stack(r, from->launch.forward),
 		.governed = gt_spool_bool(&from->launch.governed),
 		.left_out = gt_spool_bool(&from->launch.left_out),
 	};

@@ -39,4 +39,10 @@ void gt_replay_stores_launches(struct gt_replay_stores *stores, struct gt_correl
 const struct gt_string *gt_replay_stores_string(const struct gt_replay_stores *stores,
 						const struct gt_string *pointer);
 
+/* Likewise a stack, behind _stacks, and a frame. */
+const struct gt_stack *gt_replay_stores_stack(const struct gt_replay_stores *stores,
+					      const struct gt_stack *pointer);
+const struct gt_stack_frame *gt_replay_stores_frame(struct gt_replay_stores *stores,
+						    const struct gt_stack_frame *pointer);
+
 #endif

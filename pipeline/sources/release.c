@@ -12,8 +12,30 @@
 #include "pipeline/join/join.h"
 #include "pipeline/output/output.h"
 #include "pipeline/ranges/ranges.h"
+#include "pipeline/recorder/recorder.h"
 #include "pipeline/sources/collector.h"
 #include "pipeline/spool/spooled.h"
+
+static void note_open(void *context, const struct gt_event *event)
+{
+	const struct gt_release *release = context;
+
+	release->spooling->spooled->open_ranges -= gt_recorder_open(release->recorder, event);
+}
+
+/* The open ranges whose beginnings a kill loses. */
+static uint64_t forgotten_ranges(const struct gt_release *release)
+{
+	struct gt_spooled *spooled = release->spooling->spooled;
+
+	spooled->open_ranges = gt_ranges_open(release->ranges);
+	if (!release->recorder->store)
+		return spooled->open_ranges;
+	gt_recorder_open_begin(release->recorder);
+	gt_ranges_each_open(release->ranges, note_open, (void *)release);
+	gt_recorder_opened(release->recorder);
+	return spooled->open_ranges;
+}
 
 /* While there is no file yet, calls wait in memory and in their rings, until a ring wants its
  * room. */
@@ -21,12 +43,12 @@ void gt_release_rings(const struct gt_release *release)
 {
 	struct gt_spooled *spooled = release->spooling->spooled;
 	struct gt_output *output = release->output;
-	bool keep = spooled && !output->writer && !output->failed;
+	bool keep = spooled && !output->writer && !output->failed && !release->recorder->store;
 
 	if (spooled && gt_output_is_open(output))
 		gt_output_flush(output, 0);
 	if (spooled)
-		spooled->open_ranges = keep ? 0 : gt_ranges_open(release->ranges);
+		spooled->open_ranges = keep ? 0 : forgotten_ranges(release);
 	gt_spooling_lost(release->spooling, gt_output_lost(output));
 	for (struct gt_thread *t = gt_threads_first(); t; t = t->next)
 		if (!keep || gt_ring_is_pressed(&t->ring))
@@ -62,6 +84,6 @@ void gt_release_buffers(const struct gt_release *release)
 		gt_output_flush(release->output, settled);
 	gt_spooling_lost(release->spooling, gt_output_lost(release->output));
 	update_ledger(release);
-	if (is_open)
+	if (is_open || release->recorder->store)
 		gt_cupti_buffers_release(settled - gt_call_join_longest_wait(release->join));
 }

@@ -11,6 +11,7 @@ struct gt_call_join;
 struct gt_collectors;
 struct gt_output;
 struct gt_ranges;
+struct gt_recorder;
 struct gt_spooling;
 
 /* All is given. */
@@ -20,6 +21,7 @@ struct gt_release {
 	const struct gt_ranges *ranges;  /* open ones are in no ring any more */
 	const struct gt_call_join *join; /* GPU work may wait there */
 	struct gt_output *output;
+	struct gt_recorder *recorder;           /* has what is in no file */
 	const struct gt_collectors *collectors; /* what they count is kept in the spool */
 };
 

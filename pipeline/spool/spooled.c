@@ -12,6 +12,7 @@
 #include "core/guest/forkgate.h"
 #include "core/guest/text.h"
 #include "core/identity.h"
+#include "core/window/flight_plan.h"
 #include "core/spool.h"
 
 /* Rings and buffers have --max-memory for themselves; a spool rarely needs more than a part of
@@ -70,8 +71,11 @@ static const char *find_place(const struct gt_config *config)
 static size_t most_bytes(const struct gt_config *config)
 {
 	int64_t most = gt_config_number(config, GT_CONFIG_MAX_RSS);
+	struct gt_flight_plan recorder;
 
-	return most < SPOOL_MAX ? (size_t)most : SPOOL_MAX;
+	gt_flight_plan_parse(gt_config_text(config, GT_CONFIG_FLIGHT_RECORDER), &recorder);
+	/* which may have half of the room */
+	return (most < SPOOL_MAX ? (size_t)most : SPOOL_MAX) + 2 * recorder.bytes;
 }
 
 /* In the spool, where recovery looks for it. NULL: that is not to be had. */
@@ -192,6 +196,13 @@ void gt_spooling_range_ended(const struct gt_spooling *spooling, uint64_t time)
 {
 	if (spooling->spooled)
 		atomic_store(&spooling->spooled->range_ended, time);
+}
+
+void gt_spooling_recorder(const struct gt_spooling *spooling,
+			  const struct gt_recorder_store *recorder)
+{
+	if (spooling->spooled)
+		spooling->spooled->recorder = recorder;
 }
 
 void gt_spooling_clock(const struct gt_spooling *spooling)

@@ -20,6 +20,8 @@
 #include "core/schema/ledger.h"
 #include "core/schema/metadata.h"
 
+struct gt_recorder_store;
+
 /* GPU operations may be delivered late by this much and still find their place in order. Together
  * with the flush period it is less than the second that a process without a spool may lose. */
 #define GT_SPOOLED_SETTLE_NS 100000000u
@@ -45,6 +47,7 @@ struct gt_spooled {
 	struct gt_spooled_claims claims[2];
 	_Atomic uint32_t claim; /* which of the two is whole */
 	struct gt_translate_notes notes;
+	const struct gt_recorder_store *recorder; /* NULL: there is none */
 	_Atomic uint64_t range_ended; /* MONOTONIC ns, of --capture-range; 0: it has not */
 };
 
@@ -70,6 +73,10 @@ void gt_spooling_begun(const struct gt_spooling *spooling);
 /* The range that makes the window has ended at @time, CLOCK_MONOTONIC ns; 0: the window begins. Any
  * thread. */
 void gt_spooling_range_ended(const struct gt_spooling *spooling, uint64_t time);
+
+/* Where the recorder keeps its events. */
+void gt_spooling_recorder(const struct gt_spooling *spooling,
+			  const struct gt_recorder_store *recorder);
 
 /* After each look at the clocks, before anything is converted by it: an event that was written is
  * known again by its times when it comes out of the spool. */

@@ -16,7 +16,10 @@
  *   rest-until              nothing until the next gate opens (tests/gate.h)
  *   work-until              rounds, with a pause of 1 ms, until the next gate opens
  *   steps-until             ranges ProfilerStep#N of 3 rounds each until then, and 200 more
- *   kill                    SIGKILL
+ *   rest=MS                 nothing for so long
+ *   kill, USR2, segv        SIGKILL, SIGUSR2, a fault
+ *   handle                  from now on SIGUSR2 is handled: prints "handled"
+ *   exit=N, _exit=N         the end
  *
  * Exit status 3.
  */
@@ -199,6 +202,46 @@ static void kill_self(const char *value)
 	kill(getpid(), SIGKILL);
 }
 
+static void send_usr2(const char *value)
+{
+	kill(getpid(), SIGUSR2);
+}
+
+static volatile int *volatile nowhere;
+
+static void fault(const char *value)
+{
+	*nowhere = 0;
+}
+
+static void print_handled(int number)
+{
+	static const char text[] = "handled\n";
+
+	if (write(STDOUT_FILENO, text, sizeof(text) - 1) < 0)
+		_exit(9);
+}
+
+static void handle(const char *value)
+{
+	signal(SIGUSR2, print_handled);
+}
+
+static void end_now(const char *status)
+{
+	exit(atoi(status));
+}
+
+static void end_at_once(const char *status)
+{
+	_exit(atoi(status));
+}
+
+static void rest(const char *ms)
+{
+	usleep((useconds_t)atoi(ms) * 1000);
+}
+
 static void rest_until(const char *value)
 {
 	wait_at_gate(++gates);
@@ -227,6 +270,12 @@ static const struct {
 	{"work-until", work_until},
 	{"steps-until", steps_until},
 	{"kill", kill_self},
+	{"USR2", send_usr2},
+	{"segv", fault},
+	{"handle", handle},
+	{"exit", end_now},
+	{"_exit", end_at_once},
+	{"rest", rest},
 };
 
 static void step(const char *word)

@@ -26,7 +26,7 @@ GUEST_CORE = {"core", "core/control", "core/elf", "core/guest", "core/json", "co
 COLLECTORS = {f"collectors/{name}" for name in
               ("call", "cupti", "cupti/library", "cupti/memory", "cupti/records", "nvtx", "python", "sampler", "symbols",
                "trigger", "unwind")}
-PIPELINE = {f"pipeline/{name}" for name in ("hang", "join", "output", "ranges", "replay", "sources", "spool")}
+PIPELINE = {f"pipeline/{name}" for name in ("hang", "join", "output", "ranges", "recorder", "replay", "sources", "spool")}
 READERS = {"readers", "readers/chrome", "readers/perfetto"}
 
 # The law (docs/ARCHITECTURE.md): what each folder may include besides itself. No circles.
@@ -55,16 +55,17 @@ MAY_INCLUDE = {
     "writers/chrome": GUEST_CORE | {"writers"},
     "writers/perfetto": GUEST_CORE | {"writers"},
     "pipeline/spool": GUEST_CORE | {"collectors/cupti", "collectors/cupti/records", "collectors/symbols"},
-    "pipeline/output": GUEST_CORE | {"collectors/call", "pipeline/spool", "writers"},
+    "pipeline/recorder": GUEST_CORE,
+    "pipeline/output": GUEST_CORE | {"collectors/call", "pipeline/recorder", "pipeline/spool", "writers"},
     "pipeline/ranges": GUEST_CORE | {"collectors/nvtx", "pipeline/output"},
     "pipeline/join": GUEST_CORE | {"collectors/cupti", "collectors/cupti/library", "pipeline/output", "pipeline/ranges"},
-    "pipeline/sources": GUEST_CORE | COLLECTORS | {"pipeline/join", "pipeline/output",
-                                                   "pipeline/ranges", "pipeline/spool"},
+    "pipeline/sources": GUEST_CORE | COLLECTORS | {"pipeline/join", "pipeline/output", "pipeline/ranges",
+                                                   "pipeline/recorder", "pipeline/spool"},
     "pipeline/hang": GUEST_CORE | {"collectors/call", "collectors/cupti/library", "collectors/sampler",
                                    "collectors/symbols", "collectors/unwind", "pipeline/join", "pipeline/output",
                                    "pipeline/sources", "writers"},
-    "pipeline/replay": GUEST_CORE | COLLECTORS | {"pipeline/join", "pipeline/ranges", "pipeline/sources",
-                                                  "pipeline/spool"},
+    "pipeline/replay": GUEST_CORE | COLLECTORS | {"pipeline/join", "pipeline/output", "pipeline/ranges",
+                                                  "pipeline/recorder", "pipeline/sources", "pipeline/spool"},
     "pipeline": GUEST_CORE | COLLECTORS | PIPELINE | {"writers"},
     "preload": GUEST_CORE | COLLECTORS | PIPELINE | {"pipeline"},
     "readers": GUEST_CORE,
@@ -89,8 +90,9 @@ MAY_INCLUDE = {
 }
 # The composition of all parts of the pipeline, and who starts, turns and replays one: no part knows it.
 COMPOSITION = "pipeline/pipeline.h"
-COMPOSERS = {"pipeline/pipeline.c", "pipeline/replay.c", "pipeline/turn.c", "pipeline/verbs.c", "pipeline/verbs_hang.c",
-             "pipeline/verbs_set.c", "pipeline/verbs_window.c", "preload/start.c",
+COMPOSERS = {"pipeline/dump.c", "pipeline/pipeline.c", "pipeline/replay.c", "pipeline/turn.c", "pipeline/verbs.c",
+             "pipeline/verbs_dump.c", "pipeline/verbs_hang.c", "pipeline/verbs_set.c", "pipeline/verbs_window.c",
+             "preload/start.c",
              "tests/unit/spool_template.h", "tests/unit/test_turn.c"}
 GUEST = ("core", "collectors", "writers", "pipeline", "preload")  # runs inside somebody's process
 MOST_FILES = 40  # of one folder

@@ -145,7 +145,7 @@ static inline int trace_close(struct trace *t)
 	return t->writer->ops->close(t->writer, &t->metadata, &t->ledger);
 }
 
-static void trace_end(struct trace *t)
+static inline void trace_end(struct trace *t)
 {
 	char command[128];
 

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See the header. In the handler there are atomics, a futex and the calls named here:
+ * async-signal-safe.
+ */
+#include "pipeline/dump_signal.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core/config.h"
+#include "core/guest/forkguard.h"
+#include "core/guest/log.h"
+#include "core/guest/seccomp.h"
+
+/* As --dump-signal lists them. */
+static const struct {
+	int number;
+	const char *name, *reason;
+} signals[] = {{0, "", ""}, {SIGUSR1, "SIGUSR1", "SIGUSR1"}, {SIGUSR2, "SIGUSR2", "SIGUSR2"}};
+
+static struct {
+	void (*on_signal)(const char *reason);
+	size_t chosen; /* 0: none */
+} dump_signal;
+
+/* A forked child without a session: as without us. The signal comes again when this handler is
+ * left. */
+static void end_by_default(int number, siginfo_t *info)
+{
+	struct sigaction initial = {.sa_handler = SIG_DFL};
+
+	sigaction(number, &initial, NULL);
+	syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), number, info);
+}
+
+static void on_signal(int number, siginfo_t *info, void *context)
+{
+	int saved = errno;
+
+	(void)context;
+	if (gt_forkguard_holds())
+		dump_signal.on_signal(signals[dump_signal.chosen].reason);
+	else
+		end_by_default(number, info);
+	errno = saved;
+}
+
+static bool is_ours(const struct sigaction *action)
+{
+	return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == on_signal;
+}
+
+static bool is_default(const struct sigaction *action)
+{
+	return !(action->sa_flags & SA_SIGINFO) && action->sa_handler == SIG_DFL;
+}
+
+void gt_dump_signal_start(const struct gt_config *config, void (*handle)(const char *reason))
+{
+	struct sigaction ours = {.sa_sigaction = on_signal,
+				 .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+	size_t chosen = (size_t)gt_config_number(config, GT_CONFIG_DUMP_SIGNAL);
+	struct sigaction now;
+
+	dump_signal.chosen = 0;
+	dump_signal.on_signal = handle;
+	if (!chosen || sigaction(signals[chosen].number, NULL, &now))
+		return;
+	if (!is_default(&now) && !is_ours(&now)) {
+		gt_log_say("the program has %s for itself: --dump-signal does nothing",
+			   signals[chosen].name);
+		return;
+	}
+	if (!gt_seccomp_permits_now(GT_SYS_rt_sigreturn)) {
+		gt_log_say("the program has a seccomp filter: --dump-signal does nothing");
+		return;
+	}
+	dump_signal.chosen = chosen;
+	sigfillset(&ours.sa_mask);
+	sigaction(signals[chosen].number, &ours, NULL);
+}
+
+void gt_dump_signal_watch(void)
+{
+	struct sigaction now;
+
+	if (!dump_signal.chosen || sigaction(signals[dump_signal.chosen].number, NULL, &now) ||
+	    is_ours(&now))
+		return;
+	gt_log_say("the program has taken %s for itself: it asks for no dump any more",
+		   signals[dump_signal.chosen].name);
+	dump_signal.chosen = 0;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The verb that asks for a dump, see pipeline/dump.h.
+ */
+#include <errno.h>
+
+#include "pipeline/dump.h"
+#include "pipeline/pipeline.h"
+#include "pipeline/verbs.h"
+
+/* The answer is the path of the file. */
+int gt_verb_dump(struct gt_pipeline *p, const struct gt_verb_call *call)
+{
+	static uint32_t before;
+
+	if (!p->outlet.recorder) {
+		gt_reply_say(call->reply, "it has no --flight-recorder: there is nothing to dump");
+		return -EINVAL;
+	}
+	if (call->is_first) {
+		before = atomic_load(&p->recorder.store->dumps);
+		gt_dump_ask("gputrace dump");
+	}
+	if (atomic_load(&p->recorder.store->dumps) == before)
+		return GT_VERB_GOES_ON;
+	if (!*gt_dump_last()) {
+		gt_reply_say(call->reply, "the dump could not be written into %s",
+			     p->output.folder);
+		return -EIO;
+	}
+	gt_reply_say(call->reply, "%s", gt_dump_last());
+	return 0;
+}
