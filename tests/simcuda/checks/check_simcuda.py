@@ -74,7 +74,8 @@ class Records(unittest.TestCase):
             with self.subTest(personality=personality):
                 result = run(f'--cupti={personality}', kinds=ALL)
                 self.assertEqual((result.status, result.output), (0, 'kernels=9 copies=2 sets=1\n'))
-                self.assertEqual(of(result, 'version')[0]['number'], personality)
+                number = {'130000': '130001'}.get(personality, personality)  # what the headers of 13.0.0 say
+                self.assertEqual(of(result, 'version')[0]['number'], number)
                 self.compare_kernels(result)
                 self.compare_calls(result)
 
