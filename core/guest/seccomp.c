@@ -51,6 +51,28 @@ struct watch {
 static __thread struct watch *watch; /* NULL: a thread of the program */
 static struct watch unreadable;      /* of threads for which there is no memory */
 
+/* Room that is there when memory is not: a filter that is taken for granted because nothing could
+ * be read would forbid to remove an empty trace. */
+#define SET_ASIDE 8u
+static struct watch set_aside[SET_ASIDE];
+static _Atomic bool is_taken[SET_ASIDE];
+
+static struct watch *take_watch(void)
+{
+	for (unsigned int i = 0; i < SET_ASIDE; i++)
+		if (!atomic_exchange(&is_taken[i], true))
+			return &set_aside[i];
+	return gt_memory_reserve(sizeof(struct watch));
+}
+
+static void give_watch(struct watch *given)
+{
+	if (given >= set_aside && given < set_aside + SET_ASIDE)
+		atomic_store(&is_taken[given - set_aside], false);
+	else
+		gt_memory_unreserve(given, sizeof(*given));
+}
+
 static bool find_number(const char *status, const char *key, uint64_t *ret_number)
 {
 	const char *line = strstr(status, key), *end;
@@ -119,16 +141,16 @@ static void path_of_status(char *ret_path, size_t size)
 /* Whether the calling thread has: each has its own filters. */
 static bool has_own(void)
 {
-	char *text = gt_memory_reserve(STATUS_BYTES);
+	struct watch *room = take_watch();
 	char path[64];
 	bool own;
 
-	if (!text)
+	if (!room)
 		return true;
 	path_of_status(path, sizeof(path));
-	text[gt_descriptor_read_file(path, text, STATUS_BYTES - 1)] = 0;
-	own = gt_seccomp_shows_own(text);
-	gt_memory_unreserve(text, STATUS_BYTES);
+	room->text[gt_descriptor_read_file(path, room->text, STATUS_BYTES - 1)] = 0;
+	own = gt_seccomp_shows_own(room->text);
+	give_watch(room);
 	return own;
 }
 
@@ -185,7 +207,7 @@ bool gt_seccomp_permits_now(enum gt_syscall call)
 
 void gt_seccomp_watch(void)
 {
-	watch = gt_memory_reserve(sizeof(*watch));
+	watch = take_watch();
 	if (!watch) { /* nothing will be checked any more */
 		watch = &unreadable;
 		raise_to(GT_SECCOMP_OWN);
@@ -197,7 +219,7 @@ void gt_seccomp_unwatch(void)
 {
 	if (watch && watch != &unreadable) {
 		gt_descriptor_close(&watch->file);
-		gt_memory_unreserve(watch, sizeof(*watch));
+		give_watch(watch);
 	}
 	watch = NULL;
 }

@@ -50,7 +50,7 @@ class Strangers(unittest.TestCase):
         os.utime(self.trace, (1, 1))  # nobody writes it any more
         return text
 
-    def write_spool(self, path, version=2, **how):
+    def write_spool(self, path, version=3, **how):
         how = {"library": MARKER, "folder": self.folder, "trace": self.trace, **how}
         with open(path, "wb") as file:
             file.write(spool_bytes(version, **how))

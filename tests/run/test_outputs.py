@@ -126,11 +126,13 @@ class TestOutputs(RunTest):
         self.assertIn("unpack it with gzip -dc, then gputrace repair closes it", done.stdout)
         self.assertNotIn("member", done.stdout)
 
-    def test_a_folder_is_not_served(self):
+    def test_a_folder_of_two_traces_is_not_served(self):
+        for name in ("one", "two"):
+            (self.scratch / f"{name}.json.gz").write_bytes(TRACE.read_bytes())
         done = subprocess.run([CLI, "open", "--port=0", "--timeout=1", self.scratch], check=False,
                               capture_output=True, text=True, timeout=300, env=environment())
         self.assertEqual((done.returncode, done.stdout), (1, ""))
-        self.assertIn("Is a directory", done.stderr)
+        self.assertIn("traces; name one, such as", done.stderr)
 
     def test_what_is_whole_stays(self):
         for words in self.each(COMMANDS):
