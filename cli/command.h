@@ -26,9 +26,11 @@ struct gt_command {
 };
 
 /* One per file. */
+extern const struct gt_command gt_command_attach;
 extern const struct gt_command gt_command_bench;
 extern const struct gt_command gt_command_compress;
 extern const struct gt_command gt_command_convert;
+extern const struct gt_command gt_command_detach;
 extern const struct gt_command gt_command_diff;
 extern const struct gt_command gt_command_doctor;
 extern const struct gt_command gt_command_dump;

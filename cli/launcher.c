@@ -295,7 +295,8 @@ int main(int argc, char **argv)
 
 	find_parts(is_source ? argv[1] + sizeof(option) - 1 : NULL, &parts);
 	argv += 1 + is_source;
-	if (!*argv || (strcmp(*argv, "run") && strcmp(*argv, "doctor") && strcmp(*argv, "bench")))
+	if (!*argv || (strcmp(*argv, "run") && strcmp(*argv, "doctor") && strcmp(*argv, "bench") &&
+		       strcmp(*argv, "attach")))
 		return start(&parts, NULL, options, argv);
 	if (!strcmp(*argv, "run"))
 		return run(&parts, argv + 1);

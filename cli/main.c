@@ -16,6 +16,8 @@
 const struct gt_command *const gt_commands[] = {
 	/* clang-format off */
 	&gt_command_run,
+	&gt_command_attach,
+	&gt_command_detach,
 	&gt_command_ps,
 	&gt_command_status,
 	&gt_command_start,

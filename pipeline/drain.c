@@ -6,6 +6,7 @@
  */
 #include "pipeline/drain.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -20,6 +21,7 @@
 #include "core/guest/log.h"
 #include "core/guest/write_signals.h"
 #include "core/identity.h"
+#include "core/window/attached.h"
 #include "pipeline/control.h"
 #include "pipeline/dump.h"
 #include "pipeline/flusher.h"
@@ -269,6 +271,30 @@ static bool warm_window(struct gt_pipeline *p)
 	return true;
 }
 
+/* To `gputrace attach`. */
+static void answer_begun(const struct gt_pipeline *p)
+{
+	const char *name = gt_output_name();
+
+	if (!gt_turn_is_attached(p))
+		return;
+	if (*name)
+		gt_attached_answer(GT_ATTACH_RECORDS, 0, name);
+	else
+		gt_attached_fails(-EACCES, "no trace can be written there");
+}
+
+/* A wish for what is already so. */
+static void answer_idle(const struct gt_pipeline *p)
+{
+	if (!gt_attached_is_asked() || !gt_turn_is_attached(p))
+		return;
+	if (!gt_turn_window_waits(p) && gt_attached_wants_records())
+		gt_attached_answer(GT_ATTACH_RECORDS, 0, gt_output_name());
+	else if (gt_turn_window_waits(p) && !gt_attached_wants_records())
+		gt_attached_rests();
+}
+
 /* False: the exiting thread has taken over. */
 static bool begin_window(struct gt_pipeline *p)
 {
@@ -278,8 +304,16 @@ static bool begin_window(struct gt_pipeline *p)
 		return false;
 	gt_turn_window_begun(p, gt_clock_now());
 	gt_trigger_begun();
+	answer_begun(p);
 	let_go();
 	return true;
+}
+
+/* Nobody waits for them any more; what they hold is given back. */
+static void part_with_sources(void)
+{
+	gt_collectors_part_with(drain.collectors);
+	gt_attached_rests();
 }
 
 /* The file is closed, and the sources rest until the next window. False: the exiting thread has
@@ -296,6 +330,8 @@ static bool pause_window(struct gt_pipeline *p)
 	gt_turn_close_window(p);
 	gt_trigger_again();
 	let_go();
+	if (gt_turn_is_attached(p))
+		part_with_sources();
 	return true;
 }
 
@@ -328,6 +364,7 @@ static bool follow_window(struct gt_pipeline *p)
 		return begin_window(p);
 	if (step == GT_WINDOW_ENDS && gt_turn_window_repeats(p))
 		return pause_window(p);
+	answer_idle(p);
 	return step != GT_WINDOW_ENDS || !end_window(p);
 }
 

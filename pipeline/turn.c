@@ -10,6 +10,7 @@
 #include "core/guest/seccomp.h"
 #include "core/guest/text.h"
 #include "core/spool.h"
+#include "core/window/attached.h"
 #include "pipeline/dump_signal.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/ranges/ranges.h"
@@ -146,9 +147,21 @@ bool gt_turn_window_repeats(const struct gt_pipeline *p)
 void gt_turn_window_begun(struct gt_pipeline *p, uint64_t now)
 {
 	gt_spooling_range_ended(&p->spooling, 0);
+	if (p->window.is_attached)
+		gt_output_move(&p->output, gt_attached_option(gt_options[GT_CONFIG_OUTPUT].env));
 	gt_window_begun(&p->window, now, &p->clock, &p->metadata);
 	gt_outlet_open(&p->outlet);      /* also for nothing: it was asked for */
 	gt_release_buffers(&p->release); /* a kill may come next: the spool knows of the window */
+}
+
+bool gt_turn_is_attached(const struct gt_pipeline *p)
+{
+	return p->window.is_attached;
+}
+
+bool gt_turn_window_waits(const struct gt_pipeline *p)
+{
+	return gt_window_waits(&p->window);
 }
 
 void gt_turn_window_ended(struct gt_pipeline *p, uint64_t now)

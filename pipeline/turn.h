@@ -47,6 +47,10 @@ bool gt_turn_window_repeats(const struct gt_pipeline *pipeline);
 void gt_turn_window_begun(struct gt_pipeline *pipeline, uint64_t now);
 void gt_turn_window_ended(struct gt_pipeline *pipeline, uint64_t now);
 
+/* Windows begin and end as core/window/attached.h says; none is open. */
+bool gt_turn_is_attached(const struct gt_pipeline *pipeline);
+bool gt_turn_window_waits(const struct gt_pipeline *pipeline);
+
 /* Everything that was delivered goes into the file of the window that has ended, and the next
  * window is waited for. */
 void gt_turn_close_window(struct gt_pipeline *pipeline);

@@ -64,12 +64,21 @@ static int refuse_ranges(const struct gt_verb_call *call)
 	return -EPERM;
 }
 
+static int refuse_attached(const struct gt_verb_call *call)
+{
+	gt_reply_say(call->reply, "it was attached to: gputrace attach and gputrace detach begin "
+				  "and end its windows");
+	return -EPERM;
+}
+
 int gt_verb_start(struct gt_pipeline *p, const struct gt_verb_call *call)
 {
 	int rc;
 
 	if (call->is_first) {
 		begin_request();
+		if (p->window.is_attached)
+			return refuse_attached(call);
 		if (gt_window_is_of_ranges())
 			return refuse_ranges(call);
 		if (!gt_window_waits(&p->window)) {
@@ -114,6 +123,8 @@ int gt_verb_stop(struct gt_pipeline *p, const struct gt_verb_call *call)
 
 	if (call->is_first) {
 		begin_request();
+		if (p->window.is_attached)
+			return refuse_attached(call);
 		if (gt_window_is_of_ranges())
 			return refuse_ranges(call);
 		if (gt_window_waits(&p->window)) {

@@ -12,6 +12,7 @@
 #include "core/guest/log.h"
 #include "core/guest/text.h"
 #include "core/schema/metadata.h"
+#include "core/window/attached.h"
 #include "core/window/capture_plan.h"
 #include "core/window/when.h"
 
@@ -128,6 +129,18 @@ static uint32_t most_windows(const struct gt_window *window, const struct gt_cap
 	return window->is_controlled ? 0 : 1;
 }
 
+/* `gputrace attach` lets it begin, once the session has started. */
+static void plan_attached(struct gt_window *window, const struct gt_config *config,
+			  struct gt_metadata *metadata)
+{
+	*window =
+		(struct gt_window){.begin = UINT64_MAX,
+				   .length = (uint64_t)gt_config_number(config, GT_CONFIG_DURATION),
+				   .is_attached = true};
+	metadata->window_number = 1;
+	metadata->window_begin = UINT64_MAX;
+}
+
 void gt_window_plan(struct gt_window *window, const struct gt_config *config, uint64_t loaded,
 		    const struct gt_clock *clock, struct gt_metadata *metadata)
 {
@@ -137,6 +150,10 @@ void gt_window_plan(struct gt_window *window, const struct gt_config *config, ui
 	bool waits = waits_for_command(window, config);
 	struct gt_capture_plan plan;
 
+	if (gt_attached_is_on()) {
+		plan_attached(window, config, metadata);
+		return;
+	}
 	make_plan(config, &plan);
 	if (delayed > begin)
 		begin = delayed;
@@ -167,6 +184,8 @@ static uint64_t end_of(const struct gt_window *window)
 {
 	uint64_t end = window->length ? window->began + window->length : UINT64_MAX, range_end;
 
+	if (window->is_attached)
+		return gt_attached_wants_records() ? end : 0;
 	if (gt_trigger_look(&range_end) != GT_TRIGGER_ENDED)
 		return end;
 	if (range_end < window->began)
@@ -187,6 +206,8 @@ static uint64_t next_change(const struct gt_window *window)
 		return 0;
 	if (!gt_window_waits(window))
 		return end_of(window);
+	if (window->is_attached)
+		return gt_attached_wants_records() ? 0 : UINT64_MAX;
 	return window->begin == UINT64_MAX && is_in_range() ? 0 : window->begin;
 }
 
@@ -237,7 +258,8 @@ void gt_window_begun(struct gt_window *window, uint64_t now, const struct gt_clo
 void gt_window_ended(struct gt_window *window, uint64_t now, const struct gt_clock *clock,
 		     struct gt_metadata *metadata)
 {
-	uint64_t end = gt_window_is_of_ranges() ? end_of(window) : now;
+	bool is_of_ranges = gt_window_is_of_ranges() && !window->is_attached;
+	uint64_t end = is_of_ranges ? end_of(window) : now;
 	uint64_t from = gt_clock_from_monotonic(clock, window->began);
 	uint64_t to = gt_clock_from_monotonic(clock, end < now ? end : now);
 

@@ -17,19 +17,17 @@
 #include "collectors/nvtx/nvtx.h"
 #include "collectors/trigger/trigger.h"
 #include "core/config.h"
-#include "core/guest/background.h"
-#include "core/guest/descriptor.h"
 #include "core/guest/log.h"
-#include "core/guest/seccomp.h"
 #include "core/guest/text.h"
 #include "core/identity.h"
 #include "core/run_name.h"
+#include "preload/attach.h"
+#include "preload/process.h"
 #include "preload/start.h"
 
 #define INJECTION      "CUDA_INJECTION64_PATH"
 #define NVTX_INJECTION "NVTX_INJECTION64_PATH"
 #define INSTANCE       "GPUTRACE_INSTANCE"
-#define STATUS_BYTES   8192
 
 static int (*first_copy)(void); /* of another copy of this library that came before */
 
@@ -101,6 +99,12 @@ static bool is_preloaded(void)
 	return preloaded && own && strstr(preloaded, own);
 }
 
+/* Into a process that runs, by `gputrace attach`. */
+static bool is_attached(void)
+{
+	return gt_attach_is_path(own_path()) && !is_preloaded();
+}
+
 /* Without an output folder the run is named after its first process. Only with LD_PRELOAD: a
  * library that the driver loads is not in the first process if that one does not use CUDA. */
 static void mark_run(void)
@@ -160,17 +164,6 @@ static void claim_instance(void)
 	setenv(INSTANCE, value, 1);
 }
 
-/* What only the start can show: the processors and the seccomp filters that the program was started
- * with. */
-static void look_at_process(void)
-{
-	char status[STATUS_BYTES];
-
-	status[gt_descriptor_read_file("/proc/self/status", status, sizeof(status) - 1)] = 0;
-	gt_background_save_affinity(status);
-	gt_seccomp_note_start(status, !is_preloaded());
-}
-
 /* NVTX ranges may begin before there is a session. What is wrong is reported when there is one. */
 static void arm_trigger(void)
 {
@@ -190,16 +183,21 @@ __attribute__((constructor)) static void on_load(void)
 		atomic_store(&gt_session_state, GT_SESSION_OFF);
 		return;
 	}
+	gt_attach_loaded(is_attached());
 	gt_log_remember_stderr();
-	claim_instance();
+	if (!is_attached())
+		claim_instance();
 	if (first_copy) {
 		atomic_store(&gt_session_state, GT_SESSION_OFF);
 		gt_nvtx_stop();
 		return;
 	}
 	gt_session_loaded();
+	/* other threads may be reading the environment, and the loader is locked */
+	if (is_attached())
+		return;
+	gt_process_look(!is_preloaded());
 	arm_trigger();
-	look_at_process();
 	set_injection();
 	set_nvtx_injection();
 	mark_run();

@@ -10,16 +10,20 @@
 
 #include "collectors/call/call.h"
 #include "core/config.h"
+#include "core/guest/background.h"
+#include "core/guest/descriptor.h"
 #include "core/guest/forkguard.h"
+#include "core/guest/seccomp.h"
 #include "core/guest/uncancelled.h"
 #include "core/thread.h"
 #include "pipeline/drain.h"
 #include "pipeline/sources/state.h"
 
-#define MS_NS      1000000ull
+#define MS_NS        1000000ull
+#define STATUS_BYTES 8192
 
 /* The drain thread may wait for a lock of CUPTI's that the caller will never give back. */
-#define IN_CALL_NS (500 * MS_NS)
+#define IN_CALL_NS   (500 * MS_NS)
 
 static _Atomic pid_t owner; /* of the session */
 
@@ -75,6 +79,15 @@ void gt_process_end_abruptly(int status)
 	if (in_call && timeout > IN_CALL_NS)
 		timeout = IN_CALL_NS;
 	gt_drain_finish_abruptly(timeout, status, !in_call);
+}
+
+void gt_process_look(bool late)
+{
+	char status[STATUS_BYTES];
+
+	status[gt_descriptor_read_file("/proc/self/status", status, sizeof(status) - 1)] = 0;
+	gt_background_save_affinity(status);
+	gt_seccomp_note_start(status, late);
 }
 
 void gt_process_start(const struct gt_config *config)

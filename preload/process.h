@@ -18,6 +18,11 @@
 
 struct gt_config;
 
+/* What only the start can show: the processors and the seccomp filters that the program was started
+ * with; @late: the library came after that. Not on a thread of a program that has several: a
+ * descriptor above all others makes the kernel wait for all of them. */
+void gt_process_look(bool late);
+
 /* Session start: this process owns the session; how long its end may take; _watch_end. */
 void gt_process_start(const struct gt_config *config);
 

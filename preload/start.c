@@ -10,6 +10,8 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "collectors/trigger/trigger.h"
@@ -17,9 +19,12 @@
 #include "core/guest/log.h"
 #include "core/guest/memory.h"
 #include "core/guest/seccomp.h"
+#include "core/guest/sys.h"
+#include "core/guest/text.h"
 #include "core/guest/uncancelled.h"
 #include "core/identity.h"
 #include "core/spool.h"
+#include "core/window/attached.h"
 #include "pipeline/control.h"
 #include "pipeline/drain.h"
 #include "pipeline/dump.h"
@@ -38,15 +43,15 @@ static void complain(const char *line)
 }
 
 /* The level first: a quiet session does not even complain about its options. */
-static void read_config(struct gt_config *config)
+static void read_config(struct gt_config *config, char *const *environment)
 {
 	gt_config_init(config);
-	gt_config_from_env(config, environ, NULL);
+	gt_config_from_env(config, environment, NULL);
 	if (gt_config_bool(config, GT_CONFIG_QUIET))
 		gt_log_set_level(GT_LOG_QUIET);
 	else if (gt_config_bool(config, GT_CONFIG_VERBOSE))
 		gt_log_set_level(GT_LOG_VERBOSE);
-	gt_config_from_env(config, environ, complain);
+	gt_config_from_env(config, environment, complain);
 	if (strcmp(gt_config_text(config, GT_CONFIG_COMPRESS), "off"))
 		gt_log_say("the trace stays plain: it is packed by gputrace run, or afterwards by "
 			   "gputrace compress FILE");
@@ -68,11 +73,28 @@ static void read_filter(const struct gt_config *config, struct gt_capture_filter
 	filter->min_duration = (uint64_t)gt_config_number(config, GT_CONFIG_MIN_DURATION);
 }
 
+/* How long the process had run. */
+static void fill_attached(struct gt_metadata *metadata)
+{
+	uint64_t hz = getauxval(AT_CLKTCK), start = gt_sys_start_ticks(getpid()), ms;
+	struct timespec now;
+
+	if (!gt_attached_is_on() || !hz)
+		return;
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+	start = start * 1000 / hz;
+	gt_text_format(metadata->attached, sizeof(metadata->attached),
+		       "%lu ms after the start of the process",
+		       (unsigned long)(ms > start ? ms - start : 0));
+}
+
 static void fill_metadata(struct gt_metadata *metadata, const struct gt_config *config,
 			  const struct gt_clock *clock)
 {
 	metadata->version = GT_VERSION;
 	gt_identity_fill(metadata);
+	fill_attached(metadata);
 	if (gt_config_bool(config, GT_CONFIG_RECORD_CMDLINE))
 		gt_identity_fill_command(metadata);
 	metadata->clock_first = metadata->clock_last = clock->first;
@@ -122,12 +144,12 @@ void gt_session_loaded(void)
 	loaded = gt_clock_now();
 }
 
-static int start(struct gt_pipeline *p)
+static int start(struct gt_pipeline *p, char *const *environment)
 {
 	int error;
 
 	gt_seccomp_check();
-	read_config(&p->config);
+	read_config(&p->config, environment);
 	if (!strcmp(gt_config_text(&p->config, GT_CONFIG_MODE), "off") ||
 	    !limit_memory(&p->config, &p->budget))
 		return -ECANCELED;
@@ -164,7 +186,7 @@ static const int synchronous[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGS
  * the mask that CUPTI's own threads inherit: one that a signal can be given to would take it from
  * the program, which may block it later in all the threads that it knows of.
  */
-static int start_undisturbed(void)
+static int start_undisturbed(char *const *environment)
 {
 	int cancelled = gt_uncancelled_begin(), error;
 	sigset_t most, old;
@@ -173,7 +195,7 @@ static int start_undisturbed(void)
 	for (size_t i = 0; i < sizeof(synchronous) / sizeof(synchronous[0]); i++)
 		sigdelset(&most, synchronous[i]);
 	pthread_sigmask(SIG_BLOCK, &most, &old);
-	error = start(&pipeline);
+	error = start(&pipeline, environment);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	gt_uncancelled_end(cancelled);
 	return error;
@@ -184,6 +206,34 @@ static bool driver_is_expected;
 void gt_session_expect_driver(bool expected)
 {
 	driver_is_expected = expected;
+}
+
+static void set_started(void)
+{
+	gt_process_start(&pipeline.config);
+	gt_crash_start(&pipeline.config);
+	atomic_store_explicit(&gt_session_state,
+			      pipeline.gpu.has_cupti ? GT_SESSION_CUPTI : GT_SESSION_HOOKS,
+			      memory_order_release);
+}
+
+/* Nothing of an attempt that failed is left but the memory of its parts: no thread of the program
+ * has seen them. */
+int gt_session_attach(char *const *environment, char *ret_why, size_t size)
+{
+	int error;
+
+	memset(&pipeline, 0, sizeof(pipeline));
+	error = start_undisturbed(environment);
+	if (!error) {
+		set_started();
+		return 0;
+	}
+	gt_text_format(ret_why, size, "%s",
+		       error == -ECANCELED        ? "the memory limit is too small to trace"
+		       : *pipeline.gpu.status.why ? pipeline.gpu.status.why
+						  : strerror(-error));
+	return error;
 }
 
 void gt_session_start(bool from_hook)
@@ -202,7 +252,7 @@ void gt_session_start(bool from_hook)
 	if (atomic_load(&gt_session_state) != GT_SESSION_IDLE || !gt_first_call_claim())
 		goto out;
 	pipeline.gpu.in_init = !from_hook;
-	error = start_undisturbed();
+	error = start_undisturbed(environ);
 	if (error) {
 		gt_control_end();
 		if (error != -ECANCELED)
@@ -210,11 +260,7 @@ void gt_session_start(bool from_hook)
 				   strerror(-error));
 		atomic_store(&gt_session_state, GT_SESSION_OFF);
 	} else {
-		gt_process_start(&pipeline.config);
-		gt_crash_start(&pipeline.config);
-		atomic_store_explicit(&gt_session_state,
-				      pipeline.gpu.has_cupti ? GT_SESSION_CUPTI : GT_SESSION_HOOKS,
-				      memory_order_release);
+		set_started();
 	}
 	gt_first_call_started();
 out:

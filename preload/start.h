@@ -8,12 +8,17 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "pipeline/sources/state.h"
 
 /* Starts the session if it is IDLE: from InitializeInjection, or from the first hooked call when
  * the driver did not call that (@from_hook: then CUDA may be up already). Never fails loudly. */
 void gt_session_start(bool from_hook);
+
+/* Starts the session of a program that uses CUDA already, with the options in @environment. 0, or a
+ * negative errno with @ret_why: it may be tried again. A thread of ours. */
+int gt_session_attach(char *const *environment, char *ret_why, size_t size);
 
 /* Constructor: the program starts now. */
 void gt_session_loaded(void);

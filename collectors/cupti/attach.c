@@ -354,13 +354,34 @@ static void enable_kinds(const struct gt_config *config, struct gt_cupti_status 
 				      enable_kind(CUPTI_ACTIVITY_KIND_RUNTIME, false));
 }
 
+static void begin_again(struct gt_cupti_status *status)
+{
+	gt_cupti.parted = false;
+	*status->why = 0;
+	resume();
+	gt_cupti_attach(status);
+}
+
 void gt_cupti_begin(struct gt_cupti_status *status)
 {
 	gt_cupti.waits = false;
+	if (gt_cupti.parted) {
+		begin_again(status);
+		return;
+	}
 	if (!is_ours_now())
 		return;
 	resume();
 	enable_kinds(gt_cupti.config, status);
+}
+
+void gt_cupti_part_with(void)
+{
+	if (!gt_forkguard_holds() || atomic_load(&gt_cupti.dead))
+		return;
+	atomic_store(&gt_cupti.away, true);
+	gt_cupti.parted = true;
+	gt_cupti_unsubscribe();
 }
 
 /* CUPTI's CUpti_SubscriberParams, which headers before 13.0 lack. */

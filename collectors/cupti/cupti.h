@@ -57,6 +57,10 @@ void gt_cupti_begin(struct gt_cupti_status *status);
 /* Until the next gt_cupti_begin: as gt_cupti_cease. Drain thread. */
 void gt_cupti_rest(void);
 
+/* Unsubscribes, behind _rest and a flush: gt_cupti_begin subscribes again, and status->why says why
+ * it could not. May block inside CUPTI. Drain thread. */
+void gt_cupti_part_with(void);
+
 /* A completed buffer that is being read. */
 struct gt_cupti_reading {
 	struct gt_cupti_buffer buffer;

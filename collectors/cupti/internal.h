@@ -70,7 +70,8 @@ struct gt_cupti {
 	struct gt_cupti_callbacks wanted; /* callbacks that we have enabled */
 	_Atomic int graphs;               /* enum gt_cupti_graphs */
 	bool is_late;                     /* the start is over: graphs may have been made */
-	bool waits; /* no kinds yet: gt_cupti_begin. Starting thread, then drain thread */
+	bool waits;  /* no kinds yet: gt_cupti_begin. Starting thread, then drain thread */
+	bool parted; /* unsubscribed until the next gt_cupti_begin. Drain thread */
 	bool has_buffers;
 	struct gt_cupti_user user;
 	_Atomic uint64_t fetches_late;

@@ -116,9 +116,8 @@ static void await_entry(uint32_t before)
 
 /* Blocks all signals, so no handler of the program runs on our thread and a broken output is an
  * error code, not SIGPIPE or SIGXFSZ (REQ-66, 83). */
-int gt_background_start(void *(*run)(void *), void *argument, size_t stack_bytes)
+int gt_background_spawn(void *(*run)(void *), void *argument, size_t stack_bytes)
 {
-	uint32_t before = atomic_load(&entered);
 	pthread_attr_t attributes;
 	sigset_t all, old;
 	pthread_t thread;
@@ -132,9 +131,17 @@ int gt_background_start(void *(*run)(void *), void *argument, size_t stack_bytes
 	error = pthread_create(&thread, &attributes, run, argument);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&attributes);
+	return -error;
+}
+
+int gt_background_start(void *(*run)(void *), void *argument, size_t stack_bytes)
+{
+	uint32_t before = atomic_load(&entered);
+	int error = gt_background_spawn(run, argument, stack_bytes);
+
 	if (!error)
 		await_entry(before);
-	return -error;
+	return error;
 }
 
 /* A realtime policy is inherited from the starting thread. Our threads may run for long and must

@@ -18,6 +18,9 @@ void gt_background_save_affinity(const char *status);
  * @stack_bytes: without its thread-local variables. Returns 0 or a negative errno. Any thread. */
 int gt_background_start(void *(*run)(void *), void *argument, size_t stack_bytes);
 
+/* The same without the wait. */
+int gt_background_spawn(void *(*run)(void *), void *argument, size_t stack_bytes);
+
 /* To be called first by the new thread, which now watches for seccomp filters. Makes all
  * thread-local variables that it may need: later there may be no memory. @name: at most 15
  * characters. */

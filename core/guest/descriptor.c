@@ -18,9 +18,19 @@
 static const int minima[] = {4096,     1024 - 160, 512 - 128, 256 - 64,
 			     128 - 32, 64 - 16,    32 - 8,    16 - 4};
 
+static _Atomic size_t fits; /* the limit seldom changes */
+
+void gt_descriptor_fit(uint32_t table)
+{
+	size_t count = sizeof(minima) / sizeof(minima[0]), i = 0;
+
+	while (i + 1 < count && minima[i] >= (int)table)
+		i++;
+	atomic_store(&fits, i);
+}
+
 static int copy_high(int low)
 {
-	static _Atomic size_t fits; /* the limit seldom changes */
 	size_t count = sizeof(minima) / sizeof(minima[0]);
 	int high = -EINVAL;
 

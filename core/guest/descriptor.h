@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/stat.h>
 
 /* A descriptor of the tracer. */
@@ -34,5 +35,10 @@ void gt_descriptor_close(struct gt_descriptor *descriptor);
 
 /* The first bytes of a small file. Returns how many; 0 when it cannot be read, also of a FIFO. */
 size_t gt_descriptor_read_file(const char *path, char *ret_text, size_t size);
+
+/* The process has several threads, and the kernel's table room for @table descriptors: ours are to
+ * fit. Until a table that is used by several threads has grown the kernel waits for all processors,
+ * which was seen to take half a minute. */
+void gt_descriptor_fit(uint32_t table);
 
 #endif

@@ -63,6 +63,7 @@ struct gt_metadata {
 				 * requested */
 	char graphs[192];   /* --graphs, when not node: "whole", "off", "node: why"; else empty */
 	char hw_trace[192]; /* --hw-trace, when not off: "on", "off: why"; else empty */
+	char attached[64];  /* when `gputrace attach` came, empty: it did not */
 	char window[128];   /* what --delay, --start-at and --duration left; empty: everything */
 	char cost[256];     /* what tracing cost: pipeline/sources/cost.h; empty: not known yet */
 	char filters[GT_METADATA_FILTERS]; /* core/window/capture_filter.h; empty: all is recorded
@@ -87,13 +88,16 @@ struct gt_metadata {
 	uint32_t generation; /* counts changes */
 };
 
-/* What a trace without CUPTI lacks; NULL: it was made with CUPTI. Pure. */
+/* What a trace lacks that was made without CUPTI, or by `gputrace attach`; NULL: nothing. Pure. */
 static inline const char *gt_metadata_not_recorded(const struct gt_metadata *metadata)
 {
-	return metadata->mode && !strcmp(metadata->mode, "hooks only")
-		       ? "GPU work, and calls of the driver API, of static runtimes and through "
-			 "dlsym"
-		       : NULL;
+	if (metadata->mode && !strcmp(metadata->mode, "hooks only"))
+		return "GPU work, and calls of the driver API, of static runtimes and through "
+		       "dlsym";
+	if (*metadata->attached)
+		return "NVTX ranges, Python functions, where graphs that were there before were "
+		       "made, what comes last before _exit";
+	return NULL;
 }
 
 #endif

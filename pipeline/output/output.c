@@ -43,6 +43,20 @@ void gt_output_find(struct gt_output *output)
 		gt_sys_absolute(temporary, output->fallback, sizeof(output->fallback));
 }
 
+void gt_output_move(struct gt_output *output, const char *folder)
+{
+	char name[sizeof(output->folder)];
+
+	if (!folder || *folder != '/' || output->sink ||
+	    gt_pattern_expand(folder, gt_identity_env, name, sizeof(name)) ||
+	    !strcmp(name, output->folder))
+		return;
+	gt_text_format(output->folder, sizeof(output->folder), "%s", name);
+	output->folder_error = 0;
+	if (*output->home)
+		gt_text_format(output->home, sizeof(output->home), "%s", name);
+}
+
 /* "rank0_host_pid" or "host_pid": the process among all of the job. */
 static void worker_name(const struct gt_metadata *metadata, char *ret_name, size_t size)
 {

@@ -46,6 +46,10 @@ struct gt_output {
  * environment or its working folder. Session start. */
 void gt_output_find(struct gt_output *output);
 
+/* The files of later windows go into @folder, an absolute path; NULL: where they went. Drain
+ * thread, while there is no file. */
+void gt_output_move(struct gt_output *output, const char *folder);
+
 /* Makes folder and file and opens the writer. A negative errno, said once on stderr: the program
  * runs on, nothing is written. */
 int gt_output_open(struct gt_output *output);

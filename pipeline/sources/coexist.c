@@ -4,6 +4,7 @@
  */
 #include "pipeline/sources/coexist.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -16,6 +17,7 @@
 #include "core/guest/text.h"
 #include "core/intern.h"
 #include "core/thread.h"
+#include "core/window/attached.h"
 #include "pipeline/output/outlet.h"
 #include "pipeline/sources/collector.h"
 #include "pipeline/sources/gpu.h"
@@ -273,10 +275,32 @@ static void leave(void *part, bool stuck)
 		c->watches = false;
 }
 
+/* Behind CUPTI's own, which has subscribed again, or was refused. */
+static void begin(void *part)
+{
+	struct gt_coexist *c = part;
+	struct gt_gpu *gpu = c->gpu;
+
+	if (c->watches || !gt_attached_is_on())
+		return;
+	c->watches = gt_cupti_watch_start(&c->watch, gpu->config, &gpu->status,
+					  *gpu->status.why ? -EBUSY : 0, gt_clock_now());
+}
+
+static void part_with(void *part)
+{
+	struct gt_coexist *c = part;
+
+	c->watches = false;
+	c->gaps = 0;
+}
+
 /* Other tools that use CUPTI. */
 const struct gt_collector gt_coexist_collector = {
 	.name = "coexistence",
 	.start = start,
+	.begin = begin,
+	.part_with = part_with,
 	.check = check,
 	.poll_is_due = poll_is_due,
 	.poll = poll_cupti,

@@ -60,6 +60,9 @@ struct gt_collector {
 	/* The window has ended and the program goes on: the library is to cost as little as it can.
 	 * Nobody holds the pipeline. */
 	void (*rest)(void *part);
+	/* Behind a rest whose records have all come, until the next begin: the library is as if
+	 * nobody had used it. Nobody holds the pipeline. */
+	void (*part_with)(void *part);
 	/* The process is ending: where other threads go on, asks the library to begin no new
 	 * records. False: new work may still keep it from returning what came before. Nobody holds
 	 * the pipeline. */
@@ -126,6 +129,7 @@ void gt_collectors_fetch(struct gt_collectors *collectors, bool forced);
 bool gt_collectors_cease(struct gt_collectors *collectors);
 void gt_collectors_begin(struct gt_collectors *collectors);
 void gt_collectors_rest(struct gt_collectors *collectors);
+void gt_collectors_part_with(struct gt_collectors *collectors);
 
 /* One poll: is one due, the poll itself (the caller does not hold the pipeline), its result. */
 bool gt_collectors_poll_is_due(struct gt_collectors *collectors, uint64_t now, bool flushed);

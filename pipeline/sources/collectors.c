@@ -108,6 +108,13 @@ void gt_collectors_rest(struct gt_collectors *c)
 			e->collector->rest(e->part);
 }
 
+void gt_collectors_part_with(struct gt_collectors *c)
+{
+	for (struct gt_collector_entry *e = c->entries; e->collector; e++)
+		if (e->collector->part_with)
+			e->collector->part_with(e->part);
+}
+
 bool gt_collectors_cease(struct gt_collectors *c)
 {
 	bool all = true;

@@ -18,6 +18,7 @@
 #include "core/guest/log.h"
 #include "core/guest/text.h"
 #include "core/thread.h"
+#include "core/window/attached.h"
 #include "pipeline/output/outlet.h"
 #include "pipeline/sources/coexist.h"
 #include "pipeline/sources/collector.h"
@@ -201,6 +202,8 @@ static int start(void *part)
 	if (status->version && gpu->translate.notes)
 		gt_translate_note_lengths(gpu->translate.notes, status->version);
 	fill_metadata(gpu);
+	if (gpu->started && gt_attached_is_on())
+		return gpu->started; /* no hook is in the way of a program that runs already */
 	if (!gpu->has_cupti && wanted)
 		gt_log_say("GPU work is not recorded, only CUDA calls and stacks: %s", status->why);
 	else if (gpu->has_cupti && *status->refused)
@@ -298,6 +301,12 @@ static void rest(void *part)
 {
 	(void)part;
 	gt_cupti_rest();
+}
+
+static void part_with(void *part)
+{
+	(void)part;
+	gt_cupti_part_with();
 }
 
 /* Work that is always under way keeps CUPTI from returning what came before it. */
@@ -439,6 +448,7 @@ const struct gt_collector gt_gpu_collector = {
 	.fetch = fetch,
 	.begin = begin,
 	.rest = rest,
+	.part_with = part_with,
 	.cease = cease,
 	.leave = leave,
 	.report = report,

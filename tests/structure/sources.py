@@ -81,11 +81,12 @@ MAY_INCLUDE = {
     "transform": GUEST_CORE | READERS | {"trace", "analysis", "analysis/table", "recover", "writers"},
     "cli/run": GUEST_CORE | READERS | {"trace", "recover", "cli/control"},
     "cli/control": GUEST_CORE | READERS | {"analysis/table", "cli", "recover"},
+    "cli/attach": {"cli", "core/elf", "core/window"},
     "cli/bench": GUEST_CORE | READERS | {"analysis/table"},
     "cli": GUEST_CORE | READERS | {"trace", "analysis", "analysis/table", "recover"},
     "cli/commands": GUEST_CORE | READERS | {"trace", "analysis", "analysis/diff", "analysis/report", "analysis/table",
                                             "analysis/verify", "recover", "transform", "writers",
-                                            "cli", "cli/bench", "cli/control", "cli/run"},
+                                            "cli", "cli/attach", "cli/bench", "cli/control", "cli/run"},
     "bench": GUEST_CORE | COLLECTORS,
 }
 # The composition of all parts of the pipeline, and who starts, turns and replays one: no part knows it.

@@ -55,6 +55,16 @@ uint32_t gt_cupti_driver_version(void)
 	return ask_version(&version) == CUDA_SUCCESS ? (uint32_t)version : 0;
 }
 
+/* Before cuInit is over it answers CUDA_ERROR_NOT_INITIALIZED. */
+bool gt_cupti_driver_is_up(void)
+{
+	CUresult (*get_count)(int *);
+	int count;
+
+	*(void **)&get_count = find_function("cuDeviceGetCount");
+	return get_count && get_count(&count) == CUDA_SUCCESS;
+}
+
 int gt_cupti_driver_find(char *ret_why, size_t size)
 {
 	CUresult result;

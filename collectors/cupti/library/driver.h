@@ -18,6 +18,10 @@ uint32_t gt_cupti_driver_version(void);
  * it has a version, or -ENODEV with the reason in @ret_why. */
 int gt_cupti_driver_find(char *ret_why, size_t size);
 
+/* Whether the program has started it. Asks nothing of one that is not mapped. Any thread of ours.
+ */
+bool gt_cupti_driver_is_up(void);
+
 /* Whether a CUPTI that does not survive a failed start will start. @in_init: the caller is inside
  * cuInit; else calls it, which the program's next call of CUDA would do. 0, or -ENODEV with the
  * reason. */
