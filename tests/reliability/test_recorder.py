@@ -313,6 +313,7 @@ class Killed(Base):
         self.assertEqual(self.told(two), self.did()[15:])
         self.assertIn("dump 2 (killed)", two.root["metadata"]["window"])
 
+    @unittest.skipIf(harness.preloading.RUNTIMES, "gputrace run has another reason why there is no trace")
     def test_a_good_end(self):
         result, paths = self.run_killed("work=5 exit=0")
         self.assertEqual((result.status, paths), (0, []))
