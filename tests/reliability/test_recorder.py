@@ -273,6 +273,7 @@ class Options(Base):
 
 
 @unittest.skipUnless(harness.has_shm(), "no /dev/shm with a gigabyte")
+@unittest.skipIf(harness.preloading.RUNTIMES, "gputrace run does not preload a sanitizer's runtime")
 class Killed(Base):
     def run_killed(self, steps, *options):
         """Under gputrace run, with a spool of its own."""
@@ -313,7 +314,6 @@ class Killed(Base):
         self.assertEqual(self.told(two), self.did()[15:])
         self.assertIn("dump 2 (killed)", two.root["metadata"]["window"])
 
-    @unittest.skipIf(harness.preloading.RUNTIMES, "gputrace run has another reason why there is no trace")
     def test_a_good_end(self):
         result, paths = self.run_killed("work=5 exit=0")
         self.assertEqual((result.status, paths), (0, []))
