@@ -28,7 +28,7 @@ static struct {
 	void (*_Atomic wake)(void);
 	const char *reason; /* of the one that waits for CUPTI */
 	uint64_t at;        /* CLOCK_MONOTONIC ns */
-	uint64_t flushes;   /* when there are so many it has given what was complete then */
+	uint64_t flushes;   /* once this many have ended, it has given what was complete then */
 	char last[1024];    /* path of the last dump */
 	bool is_on;         /* there is a recorder */
 } asked;

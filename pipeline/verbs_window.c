@@ -20,7 +20,7 @@
 /* Of the request that is being answered. */
 static struct {
 	bool is_asked;
-	uint64_t flushes; /* when there are so many it is done */
+	uint64_t flushes; /* once this many have ended, it is done */
 	char file[1024];
 } request;
 

@@ -15,7 +15,7 @@
 #define OUTLIER      0.25   /* the same of a unit anywhere */
 #define VALUE        0.20   /* and of a single value */
 #define LEAST_UNITS  5      /* of which one may be left out */
-#define ONE_OF_UNITS 10     /* of more: one of so many */
+#define ONE_OF_UNITS 10     /* of more units than that, one of this many */
 
 static int by_number(const void *a, const void *b)
 {

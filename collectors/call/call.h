@@ -110,7 +110,7 @@ void gt_call_set_filter(const struct gt_cuda_set *left_out, const struct gt_cuda
 struct gt_call_lowered {
 	bool stacks, python; /* are not captured */
 	bool calls;          /* those that start no GPU work (@droppable) are only counted */
-	uint32_t steps;      /* one of so many is recorded; 0, 1: all */
+	uint32_t steps;      /* of this many one is recorded; 0, 1: all */
 };
 
 /* From now on. Drain thread. */

@@ -50,7 +50,7 @@ void gt_governor_init(struct gt_governor *governor, uint32_t max);
  * whether the level has changed. */
 bool gt_governor_period(struct gt_governor *governor, uint32_t overhead, bool is_active);
 
-/* One of so many steps is recorded. */
+/* Of this many steps one is recorded. */
 uint32_t gt_governor_steps(uint32_t level);
 
 /* What a level leaves out in addition to the one before, "call stacks". */
