@@ -274,11 +274,7 @@ static int make_records(struct recovery *r)
 	records->join = &p->join;
 	records->ranges = p->ranges;
 	records->translate = &p->gpu.translate;
-	records->notes = gt_memory_map(sizeof(*records->notes));
-	if (!records->notes)
-		return -ENOMEM;
-	memcpy(records->notes, &r->spooled->notes, sizeof(*records->notes));
-	return 0;
+	return gt_replay_records_init(records, r->spooled);
 }
 
 /* Closed files tell their part themselves. */
@@ -314,17 +310,6 @@ static uint64_t larger(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
-/* What was left out of the records of rings. */
-static const enum gt_ledger_key of_rings[] = {
-	GT_LEDGER_CALLS_OUTSIDE,  GT_LEDGER_CALLS_FILTERED_LATER, GT_LEDGER_CALLS_GOVERNED_LATER,
-	GT_LEDGER_RANGES_OUTSIDE, GT_LEDGER_RANGES_FILTERED,      GT_LEDGER_SAMPLES_OUTSIDE,
-};
-
 /* What only the process could count stays as it counted it. Whoever joins the two files counts what
  * is in them. */
 static void close_ledger(struct recovery *r)
@@ -337,11 +322,10 @@ static void close_ledger(struct recovery *r)
 
 	*ledger = r->spooled->ledger;
 	gt_losses_forget(ledger); /* the file tells them */
-	for (size_t i = 0; i < sizeof(of_rings) / sizeof(of_rings[0]); i++)
-		count[of_rings[i]] += here.count[of_rings[i]];
+	gt_spooled_copy_read(ledger, &gt_spooled_read(r->spooled)->ledger);
+	gt_spooled_add_rings(ledger, &here);
+	gt_spooled_add_read(&here, &r->records.late);
 	count_arrivals(r, ledger, &here);
-	/* calls that got their work may be forgotten: their records look as if they had none */
-	count[GT_LEDGER_OPS_UNLINKED] += smaller(r->records.read_unlinked, r->spooled->waiting);
 	gt_cupti_buffers_report_spooled(&r->view, ledger);
 	count[GT_LEDGER_SPOOL_REFUSED] = atomic_load(&header->refused);
 	count[GT_LEDGER_SPOOL_THREADS] = atomic_load(&header->threads_refused);
@@ -499,7 +483,7 @@ int gt_recover_bytes(const void *data, unsigned long size, const char *folder)
 	gt_pipeline_fini(&r.pipeline);
 	gt_replay_kept_fini(&r.kept);
 	gt_replay_stores_fini(&r.stores);
-	gt_memory_unmap(r.records.notes, sizeof(*r.records.notes));
+	gt_replay_records_fini(&r.records);
 	return error;
 }
 

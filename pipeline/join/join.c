@@ -230,6 +230,13 @@ void gt_call_join_record(struct gt_call_join *join, const struct gt_event *event
 	}
 }
 
+uint64_t gt_call_join_waiting_key(const void *context, uint64_t index)
+{
+	const struct gt_call_join *join = context;
+
+	return gt_waiting_key(&join->unlinked.events[index].event);
+}
+
 void gt_call_join_spill(struct gt_call_join *join)
 {
 	struct gt_waiting *waiting = &join->unlinked;

@@ -80,6 +80,9 @@ void gt_call_join_record(struct gt_call_join *join, const struct gt_event *event
 /* Joins what waited for its call; @all: writes what still has none (the end). */
 void gt_call_join_settle(struct gt_call_join *join, bool all);
 
+/* gt_waiting_key of a record that waits; @join: struct gt_call_join. */
+uint64_t gt_call_join_waiting_key(const void *join, uint64_t index);
+
 /* Writes all that waits: its records leave the spool. */
 void gt_call_join_spill(struct gt_call_join *join);
 

@@ -36,6 +36,17 @@ bool gt_waiting_push(struct gt_waiting *waiting, const struct gt_event *event)
 	return true;
 }
 
+uint64_t gt_waiting_key(const struct gt_event *event)
+{
+	uint64_t node = 0;
+
+	if (event->kind == GT_EVENT_KERNEL)
+		node = event->kernel.graph_node_id;
+	else if (event->kind == GT_EVENT_MEMCPY || event->kind == GT_EVENT_MEMSET)
+		node = event->memory.graph_node_id;
+	return ((uint64_t)event->correlation << 32 | event->kind) ^ node * 0x9e3779b97f4a7c15u;
+}
+
 void gt_waiting_free(struct gt_waiting *waiting)
 {
 	gt_memory_unmap(waiting->events, waiting->capacity * sizeof(*waiting->events));

@@ -23,6 +23,9 @@ struct gt_waiting {
 /* Appends a copy of @event. False: no room. */
 bool gt_waiting_push(struct gt_waiting *waiting, const struct gt_event *event);
 
+/* Tells one record of GPU work from another, also when it is read again from the same buffer. */
+uint64_t gt_waiting_key(const struct gt_event *event);
+
 /* Forgets all of them, and their memory. */
 void gt_waiting_free(struct gt_waiting *waiting);
 

@@ -4,6 +4,7 @@
  */
 #include "pipeline/replay/records.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,11 +13,57 @@
 #include "collectors/cupti/replay.h"
 #include "collectors/nvtx/record.h"
 #include "collectors/nvtx/registry.h"
+#include "core/guest/memory.h"
 #include "pipeline/join/join.h"
+#include "pipeline/output/waiting.h"
 #include "pipeline/ranges/ranges.h"
 #include "pipeline/sources/calls.h"
 #include "pipeline/sources/samples.h"
 #include "pipeline/spool/spooled.h"
+
+#define WAITED_MAX (1u << 20) /* whatever the bytes are */
+
+static int by_key(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static int copy_keys(struct gt_replay_records *r, const struct gt_spooled_read *read)
+{
+	size_t bytes = read->count * sizeof(*r->waited);
+	const void *keys = read->count <= read->capacity && read->capacity <= WAITED_MAX
+				   ? gt_spool_view_at(r->view, gt_spool_address(read->keys), bytes)
+				   : NULL;
+
+	if (!keys || !bytes)
+		return 0;
+	r->waited = gt_memory_map(bytes);
+	if (!r->waited)
+		return -ENOMEM;
+	memcpy(r->waited, keys, bytes);
+	r->waited_count = read->count;
+	qsort(r->waited, r->waited_count, sizeof(*r->waited), by_key);
+	return 0;
+}
+
+int gt_replay_records_init(struct gt_replay_records *r, const struct gt_spooled *spooled)
+{
+	r->notes = gt_memory_map(sizeof(*r->notes));
+	if (!r->notes)
+		return -ENOMEM;
+	memcpy(r->notes, &spooled->notes, sizeof(*r->notes));
+	return copy_keys(r, gt_spooled_read(spooled));
+}
+
+void gt_replay_records_fini(struct gt_replay_records *r)
+{
+	gt_memory_unmap(r->waited, r->waited_count * sizeof(*r->waited));
+	gt_memory_unmap(r->notes, sizeof(*r->notes));
+	r->waited = NULL;
+	r->notes = NULL;
+}
 
 static bool call_is_whole(const struct gt_call_record *call)
 {
@@ -156,23 +203,78 @@ static void learn_lengths(const struct gt_replay_records *r)
 	gt_cupti_replay_learn(&how, fullest->data, fullest->valid);
 }
 
+/* ---- buffers that the process had read ---- */
+
+static bool waited(const struct gt_replay_records *r, const struct gt_event *event)
+{
+	uint64_t key = gt_waiting_key(event);
+
+	return bsearch(&key, r->waited, r->waited_count, sizeof(key), by_key);
+}
+
+/* The translator's functions, while records are read again. */
+struct second_reading {
+	struct gt_replay_records *records;
+	struct gt_translate first;
+};
+
+static void take_event_again(void *context, const struct gt_event *event)
+{
+	const struct second_reading *reading = context;
+	struct gt_replay_records *r = reading->records;
+	struct gt_ledger *ledger = r->translate->ledger, before;
+
+	if (!waited(r, event)) {
+		reading->first.emit(reading->first.context, event);
+		return;
+	}
+	gt_call_join_settle(r->join, true);
+	before = *ledger;
+	reading->first.emit(reading->first.context, event);
+	gt_call_join_settle(r->join, true);
+	for (enum gt_ledger_key i = 0; i < GT_LEDGER_COUNT_; i++)
+		r->late.count[i] += ledger->count[i] - before.count[i];
+}
+
+static void take_tie_again(void *context, uint32_t correlation, uint32_t id)
+{
+	const struct second_reading *reading = context;
+
+	reading->first.tie(reading->first.context, correlation, id);
+}
+
+/* The process has counted its records, but for what became of those that waited for their call.
+ * What is left may be lost. */
+static size_t take_again(struct gt_replay_records *r, const struct gt_cupti_replay *how,
+			 const struct gt_cupti_spooled *buffer)
+{
+	struct gt_translate *translate = r->translate;
+	struct second_reading reading = {.records = r, .first = *translate};
+	struct gt_ledger before = *translate->ledger;
+	size_t left;
+
+	translate->emit = take_event_again;
+	translate->tie = take_tie_again;
+	translate->context = &reading;
+	left = gt_cupti_replay(how, buffer->data, buffer->valid);
+	translate->emit = reading.first.emit;
+	translate->tie = reading.first.tie;
+	translate->context = reading.first.context;
+	gt_call_join_settle(r->join, true);
+	gt_spooled_copy_read(translate->ledger, &before);
+	return left;
+}
+
 static void take_buffer(struct gt_replay_records *r, const struct gt_cupti_spooled *buffer)
 {
 	const struct gt_cupti_replay how = how_to_read(r, buffer);
-	struct gt_ledger *ledger = r->translate->ledger;
-	struct gt_ledger before = *ledger;
 	size_t left;
 
 	r->translate->borrowed = buffer->foreign;
-	left = gt_cupti_replay(&how, buffer->data, buffer->valid);
-	if (buffer->was_read) { /* the process has counted its records; what is left may be lost */
-		gt_call_join_settle(r->join, true);
-		r->read_unlinked += ledger->count[GT_LEDGER_OPS_UNLINKED] -
-				    before.count[GT_LEDGER_OPS_UNLINKED];
-		gt_spooled_copy_read(ledger, &before);
-	}
+	left = buffer->was_read ? take_again(r, &how, buffer)
+				: gt_cupti_replay(&how, buffer->data, buffer->valid);
 	if (!buffer->unfinished)
-		gt_ledger_add(ledger, GT_LEDGER_RECORDS_UNREADABLE_BYTES, left);
+		gt_ledger_add(r->translate->ledger, GT_LEDGER_RECORDS_UNREADABLE_BYTES, left);
 }
 
 void gt_replay_buffers(struct gt_replay_records *r)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "collectors/cupti/buffers.h"
+#include "core/schema/ledger.h"
 #include "core/spool_view.h"
 #include "core/thread.h"
 
@@ -16,26 +17,35 @@ struct gt_call_join;
 struct gt_calls;
 struct gt_ranges;
 struct gt_samples;
+struct gt_spooled;
 struct gt_translate;
 struct gt_translate_notes;
 
-/* Given: the first six; the rest is zero at first. */
+/* Given: the first six; the rest is made by gt_replay_records_init. */
 struct gt_replay_records {
 	const struct gt_spool_view *view;
 	struct gt_calls *calls;
 	const struct gt_samples *samples;
+	struct gt_call_join *join;
 	struct gt_ranges *ranges;
 	struct gt_translate *translate;
 	struct gt_translate_notes *notes; /* a copy of the spool's, which is added to */
+	uint64_t *waited;                 /* gt_waiting_key of records that waited, sorted */
+	size_t waited_count;
+	struct gt_ledger late; /* what became of those */
 	struct gt_cupti_spooled buffers[GT_CUPTI_BUFFERS_MAX];
 	uint32_t buffer_count;
 	uint64_t counters[GT_THREAD_COUNTERS_]; /* of all threads, as they counted */
-	struct gt_call_join *join;
-	uint64_t read_unlinked; /* records without a call in buffers that the process had read */
 	/* records that are in no ring any more, by type, and what they counted */
 	uint64_t released[GT_RING_TYPES + GT_RING_COUNTS];
 	uint64_t ranges_lost; /* records of NVTX that mean nothing without the process's memory */
 };
+
+/* -ENOMEM: @records must not be used. */
+int gt_replay_records_init(struct gt_replay_records *records, const struct gt_spooled *spooled);
+
+/* Also of a zeroed struct. */
+void gt_replay_records_fini(struct gt_replay_records *records);
 
 /* Those of the rings: calls, ranges, samples. */
 void gt_replay_rings(struct gt_replay_records *records);

@@ -22,6 +22,7 @@
 #include "pipeline/output/outlet.h"
 #include "pipeline/sources/coexist.h"
 #include "pipeline/sources/collector.h"
+#include "pipeline/sources/release.h"
 #include "pipeline/spool/spooled.h"
 
 /* ---- what the translator makes ---- */
@@ -95,7 +96,7 @@ static void end_buffer(void *context)
 {
 	struct gt_gpu *gpu = context;
 
-	gt_spooling_read(gpu->spooling, gpu->join->unlinked.count);
+	gt_release_note_read(gpu->spooling, gpu->join);
 	watch_times(gpu);
 }
 
@@ -111,7 +112,7 @@ static void spill(void *context)
 	gt_call_join_spill(gpu->join);
 	if (gt_output_is_open(output))
 		gt_output_flush(output, UINT64_MAX);
-	gt_spooling_read(gpu->spooling, gpu->join->unlinked.count);
+	gt_release_note_read(gpu->spooling, gpu->join);
 }
 
 void gt_gpu_init(struct gt_gpu *gpu, const struct gt_clock *clock, struct gt_intern *strings,

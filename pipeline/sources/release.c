@@ -50,15 +50,27 @@ void gt_release_rings(const struct gt_release *release)
 	if (spooled)
 		spooled->open_ranges = keep ? 0 : forgotten_ranges(release);
 	gt_spooling_lost(release->spooling, gt_output_lost(output));
+	if (!keep)
+		gt_spooling_rings(release->spooling);
 	for (struct gt_thread *t = gt_threads_first(); t; t = t->next)
 		if (!keep || gt_ring_is_pressed(&t->ring))
 			gt_ring_release(&t->ring);
+}
+
+void gt_release_note_read(const struct gt_spooling *spooling, const struct gt_call_join *join)
+{
+	const struct gt_spooled_waiting waiting = {
+		.count = join->unlinked.count, .key = gt_call_join_waiting_key, .context = join};
+
+	gt_spooling_read(spooling, &waiting);
 }
 
 void gt_release_all(const struct gt_release *release)
 {
 	if (!release->spooling->spooled)
 		return;
+	gt_spooling_rings(release->spooling);
+	gt_release_note_read(release->spooling, release->join);
 	for (struct gt_thread *t = gt_threads_first(); t; t = t->next)
 		gt_ring_release(&t->ring);
 	gt_cupti_buffers_release(UINT64_MAX);
@@ -83,6 +95,7 @@ void gt_release_buffers(const struct gt_release *release)
 	if (is_open)
 		gt_output_flush(release->output, settled);
 	gt_spooling_lost(release->spooling, gt_output_lost(release->output));
+	gt_release_note_read(release->spooling, release->join);
 	update_ledger(release);
 	if (is_open || release->recorder->store)
 		gt_cupti_buffers_release(settled - gt_call_join_longest_wait(release->join));

@@ -10,6 +10,7 @@
 #include "collectors/symbols/elf_image.h"
 #include "collectors/symbols/modules.h"
 #include "core/guest/forkgate.h"
+#include "core/guest/memory.h"
 #include "core/guest/text.h"
 #include "core/identity.h"
 #include "core/window/flight_plan.h"
@@ -18,6 +19,8 @@
 /* Rings and buffers have --max-memory for themselves; a spool rarely needs more than a part of
  * it. */
 #define SPOOL_MAX (256u << 20)
+
+#define READ_KEYS 512u
 
 struct own {
 	uint64_t address; /* of our code */
@@ -136,7 +139,8 @@ static void update_metadata(struct gt_spooled *spooled, const struct gt_metadata
 }
 
 /* A record of a buffer is counted by the dead process once the buffer is marked as read, and before
- * by recovery: so these counts change with that mark, and in no other moment. */
+ * by recovery. What becomes of one that waits for its call is counted later: it is listed, and
+ * recovery counts it. */
 static const enum gt_ledger_key of_buffers[] = {
 	GT_LEDGER_RECORDS_KERNEL,    GT_LEDGER_RECORDS_MEMCPY,
 	GT_LEDGER_RECORDS_MEMSET,    GT_LEDGER_RECORDS_SYNC,
@@ -156,6 +160,7 @@ static const enum gt_ledger_key of_buffers[] = {
 	GT_LEDGER_SYNCS_FILTERED,    GT_LEDGER_KERNELS_GOVERNED,
 	GT_LEDGER_MEMCPYS_GOVERNED,  GT_LEDGER_MEMSETS_GOVERNED,
 	GT_LEDGER_GRAPHS_GOVERNED,   GT_LEDGER_SYNCS_GOVERNED,
+	GT_LEDGER_OPS_OUTSIDE,
 };
 
 void gt_spooled_copy_read(struct gt_ledger *to, const struct gt_ledger *from)
@@ -164,12 +169,76 @@ void gt_spooled_copy_read(struct gt_ledger *to, const struct gt_ledger *from)
 		to->count[of_buffers[i]] = from->count[of_buffers[i]];
 }
 
-void gt_spooling_read(const struct gt_spooling *spooling, uint64_t waiting)
+void gt_spooled_add_read(struct gt_ledger *to, const struct gt_ledger *from)
 {
-	if (!spooling || !spooling->spooled)
+	for (size_t i = 0; i < sizeof(of_buffers) / sizeof(of_buffers[0]); i++)
+		to->count[of_buffers[i]] += from->count[of_buffers[i]];
+}
+
+/* What was left out of the records of rings. */
+static const enum gt_ledger_key of_rings[] = {
+	GT_LEDGER_CALLS_OUTSIDE,  GT_LEDGER_CALLS_FILTERED_LATER, GT_LEDGER_CALLS_GOVERNED_LATER,
+	GT_LEDGER_RANGES_OUTSIDE, GT_LEDGER_RANGES_FILTERED,      GT_LEDGER_SAMPLES_OUTSIDE,
+};
+
+void gt_spooled_add_rings(struct gt_ledger *to, const struct gt_ledger *from)
+{
+	for (size_t i = 0; i < sizeof(of_rings) / sizeof(of_rings[0]); i++)
+		to->count[of_rings[i]] += from->count[of_rings[i]];
+}
+
+static void copy_rings(struct gt_ledger *to, const struct gt_ledger *from)
+{
+	for (size_t i = 0; i < sizeof(of_rings) / sizeof(of_rings[0]); i++)
+		to->count[of_rings[i]] = from->count[of_rings[i]];
+}
+
+void gt_spooling_rings(const struct gt_spooling *spooling)
+{
+	if (spooling->spooled)
+		copy_rings(&spooling->spooled->ledger, spooling->ledger);
+}
+
+/* False: no room. The smaller array stays in the spool: together they are as large as this one. */
+static bool make_room(struct gt_spooled_read *read, uint64_t count)
+{
+	uint64_t capacity = read->capacity ? read->capacity : READ_KEYS;
+	uint64_t *keys;
+
+	if (count <= read->capacity)
+		return true;
+	while (capacity < count)
+		capacity *= 2;
+	keys = gt_spool_map(capacity * sizeof(*keys));
+	if (!gt_spool_holds(keys)) {
+		gt_memory_unmap(keys, capacity * sizeof(*keys));
+		return false;
+	}
+	read->keys = keys;
+	read->capacity = capacity;
+	return true;
+}
+
+void gt_spooling_read(const struct gt_spooling *spooling, const struct gt_spooled_waiting *waiting)
+{
+	struct gt_spooled *spooled = spooling ? spooling->spooled : NULL;
+	struct gt_spooled_read *read;
+	uint32_t other;
+
+	if (!spooled)
 		return;
-	gt_spooled_copy_read(&spooling->spooled->ledger, spooling->ledger);
-	spooling->spooled->waiting = waiting;
+	other = !atomic_load(&spooled->last_read);
+	read = &spooled->read[other];
+	gt_spooled_copy_read(&read->ledger, spooling->ledger);
+	read->count = make_room(read, waiting->count) ? waiting->count : read->capacity;
+	for (uint64_t i = 0; i < read->count; i++)
+		read->keys[i] = waiting->key(waiting->context, i);
+	atomic_store(&spooled->last_read, other);
+}
+
+const struct gt_spooled_read *gt_spooled_read(const struct gt_spooled *spooled)
+{
+	return &spooled->read[atomic_load(&spooled->last_read) & 1];
 }
 
 void gt_spooling_lost(const struct gt_spooling *spooling, const struct gt_losses *lost)
@@ -185,8 +254,8 @@ void gt_spooling_update(const struct gt_spooling *spooling, const struct gt_ledg
 
 	if (!spooled)
 		return;
-	gt_spooled_copy_read(&now, &spooled->ledger);
 	spooled->has_cupti = *spooling->has_cupti;
+	copy_rings(&now, &spooled->ledger);
 	spooled->ledger = now;
 	memcpy(spooled->context_device, spooling->context_device, sizeof(spooled->context_device));
 	update_metadata(spooled, spooling->metadata);

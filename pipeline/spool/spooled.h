@@ -32,6 +32,14 @@ struct gt_spooled_claims {
 	struct gt_ledger ledger;
 };
 
+/* The records of all buffers that are marked as read. */
+struct gt_spooled_read {
+	struct gt_ledger ledger; /* only what gt_spooled_copy_read copies */
+	/* of those that wait for their call: not counted in full */
+	uint64_t *keys;
+	uint64_t capacity, count;
+};
+
 /* As it lies in the spool; pointers in it are addresses of the dead process. */
 struct gt_spooled {
 	uint32_t has_cupti;
@@ -39,16 +47,25 @@ struct gt_spooled {
 	char unwinder[32];
 	uint32_t context_device[GT_TRANSLATE_CONTEXTS];
 	uint64_t open_ranges; /* whose beginnings are in no ring any more */
-	uint64_t waiting;     /* records that were read and wait for their call */
 	struct gt_clock clock;
 	struct gt_metadata metadata;
 	struct gt_ledger ledger;
-	struct gt_losses lost; /* what was to be in the file, and is neither there nor here */
+	struct gt_spooled_read read[2];
+	_Atomic uint32_t last_read; /* which of the two is whole */
+	struct gt_losses lost;      /* what was to be in the file, and is neither there nor here */
 	struct gt_spooled_claims claims[2];
 	_Atomic uint32_t claim; /* which of the two is whole */
 	struct gt_translate_notes notes;
 	const struct gt_recorder_store *recorder; /* NULL: there is none */
 	_Atomic uint64_t range_ended; /* MONOTONIC ns, of --capture-range; 0: it has not */
+};
+
+/* Records that wait for their call; @key tells one from another, also when it is read again from
+ * its buffer. */
+struct gt_spooled_waiting {
+	uint64_t count;
+	uint64_t (*key)(const void *context, uint64_t index);
+	const void *context;
 };
 
 /* Keeps the spool of a session. Given: all but the first. */
@@ -86,12 +103,25 @@ void gt_spooling_clock(const struct gt_spooling *spooling);
  * now, but for what the file itself counts. */
 void gt_spooling_update(const struct gt_spooling *spooling, const struct gt_ledger *ledger);
 
-/* A buffer was read: the counts of its records are final, but for @waiting ones. Before it is
- * marked as read. */
-void gt_spooling_read(const struct gt_spooling *spooling, uint64_t waiting);
+/* The counts of records of buffers are final, but for those that are @waiting for their call.
+ * Before a buffer is marked as read, and before one leaves the spool; not while one is half read.
+ */
+void gt_spooling_read(const struct gt_spooling *spooling, const struct gt_spooled_waiting *waiting);
 
 /* Copies what gt_spooling_read keeps up to date. */
 void gt_spooled_copy_read(struct gt_ledger *to, const struct gt_ledger *from);
+
+/* Adds the same. */
+void gt_spooled_add_read(struct gt_ledger *to, const struct gt_ledger *from);
+
+/* The records of rings are counted. Before they leave their rings. */
+void gt_spooling_rings(const struct gt_spooling *spooling);
+
+/* Of a spool: the one that is whole. */
+const struct gt_spooled_read *gt_spooled_read(const struct gt_spooled *spooled);
+
+/* Adds what gt_spooling_rings keeps up to date. */
+void gt_spooled_add_rings(struct gt_ledger *to, const struct gt_ledger *from);
 
 /* What is lost so far. Before the records that it was made of leave the spool. */
 void gt_spooling_lost(const struct gt_spooling *spooling, const struct gt_losses *lost);

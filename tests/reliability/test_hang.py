@@ -148,13 +148,14 @@ class Hang(unittest.TestCase):
     def test_idle_is_no_hang(self):
         """Nothing is in flight and no thread is in a call: reported only when asked for."""
         since = time.monotonic()
-        self.go("read", gated=True, watchdog="200ms", condition=lambda: time.monotonic() > since + 1.5)
+        # on a busy machine the first call, which makes the context, has taken 200 ms
+        self.go("read", gated=True, watchdog="2s", condition=lambda: time.monotonic() > since + 5)
         self.assertEqual((self.reports(), self.notes, self.said), ([], [], []))
 
     def test_work_is_no_hang(self):
         since = time.monotonic()
-        self.go("work", "GPUTRACE_WATCHDOG_IDLE=1", gated=True, watchdog="1s",
-                condition=lambda: time.monotonic() > since + 2)
+        self.go("work", "GPUTRACE_WATCHDOG_IDLE=1", gated=True, watchdog="2s",
+                condition=lambda: time.monotonic() > since + 5)
         self.assertEqual((self.reports(), self.notes, self.said), ([], [], []))
 
     def test_flush_hangs(self):

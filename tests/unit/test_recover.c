@@ -419,7 +419,8 @@ static bool is_counted_again(enum gt_ledger_key key)
 		GT_LEDGER_CALLS_PASSED,       GT_LEDGER_CALLS_FILTERED,
 		GT_LEDGER_SYNCS_FILTERED,     GT_LEDGER_SYNCS_GOVERNED,
 		GT_LEDGER_CALLS_GOVERNED,     GT_LEDGER_STACKS_GOVERNED,
-		GT_LEDGER_PYTHON_GOVERNED,
+		GT_LEDGER_PYTHON_GOVERNED,    GT_LEDGER_RANGES_OUTSIDE,
+		GT_LEDGER_RANGES_FILTERED,    GT_LEDGER_OPS_OUTSIDE,
 	};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
@@ -486,6 +487,55 @@ Test(recover, knows_calls_that_were_evicted)
 	cr_expect_eq(count_in(text, GT_LEDGER_CORRELATION_EVICTED), 3);
 	cr_expect_eq(count_in(text, GT_LEDGER_OPS_IN_FLIGHT), 4096 + 3 - 2);
 	free(text);
+}
+
+/* A record that waits for its call is filtered when that has come: long after its buffer was read.
+ */
+static void check_filtered(bool settled, bool released)
+{
+	struct gt_capture_filter *asked = &template.filters.asked;
+	char *text;
+
+	if (!template_begin())
+		cr_skip("no tmpfs with enough room");
+	cr_assert_eq(gt_capture_filter_set(asked, GT_CAPTURE_KERNELS, "!*"), 0);
+	gt_capture_filter_describe(asked, template.metadata.filters);
+	template.metadata.generation++;
+	template.outlet.filters = &template.filters;
+	gt_spooling_begun(&template.spooling);
+	template_kernels(2, "_Z5scalePffi");
+	gt_cupti_replay_delivered(&template.gpu.translate);
+	cr_assert_eq(template.ledger.count[GT_LEDGER_KERNELS_FILTERED], 0, "they wait");
+	template_calls(1);
+	if (settled) {
+		gt_collectors_drain(&template.collectors);
+		gt_call_join_settle(&template.join, false);
+		cr_assert_eq(template.ledger.count[GT_LEDGER_KERNELS_FILTERED], 2);
+	}
+	if (released) {
+		gt_release_buffers(&template.release);
+		gt_cupti_buffers_release(UINT64_MAX);
+	}
+	text = recover();
+	cr_expect_eq(count_in(text, GT_LEDGER_RECORDS_KERNEL), 2);
+	cr_expect_eq(count_in(text, GT_LEDGER_KERNELS_FILTERED), 2);
+	cr_expect_eq(count_in(text, GT_LEDGER_KERNELS_WRITTEN), 0);
+	free(text);
+}
+
+Test(recover, counts_what_would_be_filtered)
+{
+	check_filtered(false, false);
+}
+
+Test(recover, counts_what_was_filtered_after_its_buffer_was_read)
+{
+	check_filtered(true, false);
+}
+
+Test(recover, counts_what_was_filtered_and_left_the_spool)
+{
+	check_filtered(true, true);
 }
 
 /* Calls that left their ring, records of a buffer that was read: not in the file, not in the spool.
