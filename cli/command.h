@@ -26,6 +26,7 @@ struct gt_command {
 };
 
 /* One per file. */
+extern const struct gt_command gt_command_analyze;
 extern const struct gt_command gt_command_attach;
 extern const struct gt_command gt_command_bench;
 extern const struct gt_command gt_command_compress;

@@ -111,15 +111,19 @@ static const struct {
 	{"MemcpyWithStream", GT_CUDA_CALL_BLOCKS},
 };
 
+static const struct gt_cuda_api *hip_row_of(const char *name)
+{
+	const struct gt_cuda_api *row = find_without_suffix("cuda", name);
+
+	return row ? row : find_without_suffix("cu", name);
+}
+
 static enum gt_cuda_call hip_call_of(const char *name)
 {
-	const struct gt_cuda_api *row;
-
 	for (size_t i = 0; i < sizeof(hip_calls) / sizeof(hip_calls[0]); i++)
 		if (!strcmp(hip_calls[i].name, name))
 			return hip_calls[i].call;
-	row = find_without_suffix("cuda", name);
-	return call_of_row(row ? row : find_without_suffix("cu", name));
+	return call_of_row(hip_row_of(name));
 }
 
 /* Of SYCL's Unified Runtime, its forerunner and Level Zero: the names in a Kineto trace of an XPU.
@@ -155,10 +159,20 @@ static enum gt_cuda_call xpu_call_of(const char *name)
 	return GT_CUDA_CALL_OTHER;
 }
 
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+enum gt_cuda_class gt_cuda_class_of(const char *name)
+{
+	bool is_hip = !strncmp(name, "hip", 3);
+	const struct gt_cuda_api *row;
+
+	pthread_once(&once, make_index);
+	row = is_hip ? hip_row_of(name + 3) : find_without_suffix("", name);
+	return row ? (enum gt_cuda_class)row->class : GT_CUDA_CLASS_COUNT_;
+}
+
 enum gt_cuda_call gt_cuda_call_of(const char *name)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-
 	pthread_once(&once, make_index);
 	if (!strncmp(name, "hip", 3))
 		return hip_call_of(name + 3);

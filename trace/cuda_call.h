@@ -8,6 +8,8 @@
 
 #include <stddef.h>
 
+#include "core/schema/cuda_api.h"
+
 /* What a call does, as far as the host's time is concerned. */
 enum gt_cuda_call {
 	GT_CUDA_CALL_OTHER,
@@ -21,5 +23,8 @@ enum gt_cuda_call {
  * that name. HIP's, SYCL's and Level Zero's names are known too.
  */
 enum gt_cuda_call gt_cuda_call_of(const char *name);
+
+/* The class of the call in that table, HIP's as CUDA's; GT_CUDA_CLASS_COUNT_: it is not known. */
+enum gt_cuda_class gt_cuda_class_of(const char *name);
 
 #endif

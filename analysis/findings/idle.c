@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Rules about idle time by its cause (analysis/gaps.h): a slow loader, a host that is behind.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/findings/rule.h"
+
+/* Words for the loading of data in names of functions, ranges and files. Whole ones stand alone. */
+static const struct {
+	const char *word;
+	bool is_whole;
+} loader_words[] = {
+	{"loader", false},    {"dataset", false},   {"collate", false},    {"decode_", false},
+	{"get_batch", false}, {"gen_batch", false}, {"load_batch", false}, {"next_batch", false},
+	{"data_load", false}, {"load_data", false}, {"read_batch", false}, {"augment", false},
+	{"load", true},       {"data", true},
+};
+
+static bool is_part_of_word(char c)
+{
+	return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+	       (c >= 'A' && c <= 'Z');
+}
+
+static bool has_word(const char *text, const char *word, bool is_whole)
+{
+	size_t n = strlen(word);
+
+	for (const char *p = text; (p = strcasestr(p, word)); p += n)
+		if (!is_whole || ((p == text || !is_part_of_word(p[-1])) && !is_part_of_word(p[n])))
+			return true;
+	return false;
+}
+
+/* The import system has loaders, too; and what the host was not yet in is no place. */
+static bool is_loader(const char *whole)
+{
+	const char *behind = strstr(whole, ", up to");
+	char where[4096];
+
+	snprintf(where, sizeof(where), "%.*s", behind ? (int)(behind - whole) : (int)strlen(whole),
+		 whole);
+	if (strstr(where, "importlib"))
+		return false;
+	for (size_t i = 0; i < sizeof(loader_words) / sizeof(loader_words[0]); i++)
+		if (has_word(where, loader_words[i].word, loader_words[i].is_whole))
+			return true;
+	return false;
+}
+
+static size_t column_of(const struct gt_table *table, const char *id)
+{
+	size_t c = 0;
+
+	while (strcmp(table->columns[c].id, id))
+		c++;
+	return c;
+}
+
+/* A row of the table of causes. */
+struct idle_row {
+	const char *cause, *where;
+	int64_t ns;
+	uint64_t count;
+};
+
+static struct idle_row row_at(const struct gt_table *causes, size_t row)
+{
+	const struct gt_cell *cells = &causes->cells.at[row * causes->width];
+
+	return (struct idle_row){
+		.cause = cells[column_of(causes, "cause")].text,
+		.where = cells[column_of(causes, "where")].text,
+		.ns = (int64_t)cells[column_of(causes, "total")].number,
+		.count = (uint64_t)cells[column_of(causes, "count")].number,
+	};
+}
+
+static bool is_cause(const struct idle_row *row, enum gt_cause cause)
+{
+	return !strcmp(row->cause, gt_cause_names[cause]);
+}
+
+static bool is_loading(const struct idle_row *row)
+{
+	return is_cause(row, GT_CAUSE_DATA) ||
+	       (is_cause(row, GT_CAUSE_HOST) && is_loader(row->where));
+}
+
+/* Adds what a row says as one value that stands for its gaps. */
+static int add_row(struct gt_groups *places, const struct idle_row *row)
+{
+	struct gt_group *group = gt_groups_get(places, row->where);
+
+	if (!group || !gt_dist_add(&group->value, row->ns))
+		return -ENOMEM;
+	/* as many values as gaps: the count of a place */
+	for (uint64_t i = 1; i < row->count; i++)
+		if (!gt_dist_add(&group->value, 0))
+			return -ENOMEM;
+	return 0;
+}
+
+/* Do the traces say what the host does between calls? */
+static bool has_names(const struct gt_job *job)
+{
+	for (size_t f = 0; f < job->count; f++) {
+		const struct gt_model *model = &job->models[f];
+
+		if (model->ranges.count || model->samples.count || model->stacks.count)
+			return true;
+	}
+	return false;
+}
+
+int gt_rule_slow_loader(const struct gt_survey *survey, struct gt_finding *finding)
+{
+	struct gt_groups places;
+	int64_t loading = 0;
+	uint64_t gaps = 0;
+	int rc = gt_groups_init(&places);
+	char time[32];
+
+	if (gt_rule_lacks_calls(survey, finding)) {
+		gt_groups_fini(&places);
+		return rc;
+	}
+	for (size_t i = 0; !rc && i < survey->causes.rows; i++) {
+		struct idle_row row = row_at(&survey->causes, i);
+
+		if (!is_loading(&row))
+			continue;
+		loading += row.ns;
+		gaps += row.count;
+		rc = add_row(&places, &row);
+	}
+	gt_survey_judge(survey, loading, finding);
+	gt_rule_say(finding,
+		    "The GPU was idle for %s (%.1f %% of wall) in %" PRIu64
+		    " gap%s while the host loaded data.",
+		    gt_table_time((double)loading, time, sizeof(time)),
+		    gt_survey_percent(loading, survey->gaps.wall), gaps, gaps == 1 ? "" : "s");
+	if (!loading && !has_names(survey->job) &&
+	    gt_survey_percent(survey->by_cause[GT_CAUSE_HOST], survey->gaps.wall) >=
+		    finding->rule->least) {
+		finding->state = GT_FINDING_UNDECIDED;
+		finding->needs = "names of what the host does: run --sample-cpu, NVTX ranges, "
+				 "torch.profiler with_stack=True";
+	}
+	gt_survey_places(&places, finding);
+	gt_groups_fini(&places);
+	return rc;
+}
+
+int gt_rule_cpu_bound(const struct gt_survey *survey, struct gt_finding *finding)
+{
+	int64_t host = 0, launch = 0;
+	struct gt_groups places;
+	int rc = gt_groups_init(&places);
+	char text[3][32];
+
+	if (gt_rule_lacks_calls(survey, finding)) {
+		gt_groups_fini(&places);
+		return rc;
+	}
+	for (size_t i = 0; !rc && i < survey->causes.rows; i++) {
+		struct idle_row row = row_at(&survey->causes, i);
+
+		if (is_cause(&row, GT_CAUSE_LAUNCH))
+			launch += row.ns;
+		else if (is_cause(&row, GT_CAUSE_HOST) && !is_loader(row.where))
+			host += row.ns;
+		else
+			continue;
+		rc = add_row(&places, &row);
+	}
+	gt_survey_judge(survey, host + launch, finding);
+	gt_rule_say(finding,
+		    "The GPU was idle for %s (%.1f %% of wall) because nothing had been launched "
+		    "yet: host work %s, launch calls %s.",
+		    gt_table_time((double)(host + launch), text[0], sizeof(text[0])),
+		    gt_survey_percent(host + launch, survey->gaps.wall),
+		    gt_table_time((double)host, text[1], sizeof(text[1])),
+		    gt_table_time((double)launch, text[2], sizeof(text[2])));
+	gt_survey_places(&places, finding);
+	gt_groups_fini(&places);
+	return rc;
+}

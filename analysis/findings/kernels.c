@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Rules about kernels by their names (kernels.def): a hot one, softmax, fp32 beside tensor cores.
+ */
+#include <errno.h>
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/findings/rule.h"
+#include "trace/frame.h"
+
+#define NAME_WIDTH 80
+#define HOT        30 /* % of the kernels' time */
+#define TENSOR_GEN 7  /* compute capability from which on there are tensor cores */
+#define GAIN_OF    8  /* dense TF32 to fp32, A100: 156 and 19.5 TFLOPS */
+
+enum kernels_class { ANY, SOFTMAX, TENSOR, FP32, CLASSES };
+
+static const struct {
+	const char *pattern;
+	enum kernels_class class;
+} table[] = {
+#define GT_KERNEL(pattern, class, source) {pattern, class},
+#include "analysis/findings/kernels.def"
+#undef GT_KERNEL
+};
+
+static enum kernels_class class_of(const char *name)
+{
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		if (!fnmatch(table[i].pattern, name, FNM_CASEFOLD))
+			return table[i].class;
+	return ANY;
+}
+
+/* Tags of a group of kernels: class, and whether its places are asked for. */
+enum { TAG_CLASS, TAG_MARK };
+
+/* Time of kernels but communication, by class and name. */
+struct kernels {
+	int64_t ns[CLASSES];
+	uint64_t count[CLASSES];
+	struct gt_groups names; /* value: durations; tags: below */
+};
+
+static int add_kernel(const struct gt_model *model, const struct gt_op *op, struct kernels *kernels)
+{
+	const char *name = gt_model_name(model, op->name);
+	struct gt_group *group = gt_groups_get(&kernels->names, name);
+
+	if (!group)
+		return -ENOMEM;
+	if (!group->value.count)
+		group->tag[TAG_CLASS] = class_of(name);
+	kernels->ns[group->tag[TAG_CLASS]] += op->dur;
+	kernels->count[group->tag[TAG_CLASS]]++;
+	return gt_dist_add(&group->value, op->dur) ? 0 : -ENOMEM;
+}
+
+static int sum_kernels(const struct gt_survey *survey, struct kernels *ret_kernels)
+{
+	int rc;
+
+	*ret_kernels = (struct kernels){0};
+	rc = gt_groups_init(&ret_kernels->names);
+	for (size_t f = 0; f < survey->job->count; f++) {
+		const struct gt_model *model = &survey->job->models[f];
+
+		for (size_t i = 0; !rc && i < model->ops.count; i++) {
+			const struct gt_op *op = &model->ops.at[i];
+
+			if (op->kind == GT_OP_KERNEL && !op->comm &&
+			    gt_filter_op(survey->filter, model, op))
+				rc = add_kernel(model, op, ret_kernels);
+		}
+	}
+	return rc;
+}
+
+/* Whole graphs hide their kernels. */
+static bool lacks_kernels(const struct gt_survey *survey, const struct kernels *kernels,
+			  struct gt_finding *finding)
+{
+	if (kernels->names.list.count || !survey->ops)
+		return false;
+	finding->state = GT_FINDING_UNDECIDED;
+	finding->needs = "kernels (of graphs: run --graphs=nodes)";
+	return true;
+}
+
+/* The kernel and what launches it. */
+static void print_place(const struct gt_model *model, const struct gt_op *op, char *out,
+			size_t size)
+{
+	const struct gt_call *call = gt_model_call_of(model, op);
+	char name[160], place[8192];
+
+	gt_frame_shorten(gt_model_name(model, op->name), NAME_WIDTH, name, sizeof(name));
+	if (call)
+		gt_survey_place(model, call, place, sizeof(place));
+	snprintf(out, size, "%s%s%s", name, call ? ": " : "", call ? place : "");
+}
+
+/* Those whose names are marked. */
+static int find_places(const struct gt_survey *survey, struct kernels *kernels,
+		       struct gt_finding *finding)
+{
+	struct gt_groups places;
+	int rc = gt_groups_init(&places);
+	char place[9000];
+
+	for (size_t f = 0; f < survey->job->count; f++) {
+		const struct gt_model *model = &survey->job->models[f];
+
+		for (size_t i = 0; !rc && i < model->ops.count; i++) {
+			const struct gt_op *op = &model->ops.at[i];
+			struct gt_group *group;
+
+			if (op->kind != GT_OP_KERNEL || op->comm ||
+			    !gt_filter_op(survey->filter, model, op))
+				continue;
+			group = gt_groups_get(&kernels->names, gt_model_name(model, op->name));
+			if (!group)
+				rc = -ENOMEM;
+			if (!group || !group->tag[TAG_MARK])
+				continue;
+			print_place(model, op, place, sizeof(place));
+			group = gt_groups_get(&places, place);
+			if (!group || !gt_dist_add(&group->value, op->dur))
+				rc = -ENOMEM;
+		}
+	}
+	gt_survey_places(&places, finding);
+	gt_groups_fini(&places);
+	return rc;
+}
+
+static int find_class(const struct gt_survey *survey, struct kernels *kernels,
+		      enum kernels_class class, struct gt_finding *finding)
+{
+	for (size_t i = 0; i < kernels->names.list.count; i++)
+		kernels->names.list.at[i].tag[TAG_MARK] =
+			kernels->names.list.at[i].tag[TAG_CLASS] == (int64_t) class;
+	return find_places(survey, kernels, finding);
+}
+
+static int64_t total_of(const struct kernels *kernels)
+{
+	int64_t total = 0;
+
+	for (int i = 0; i < CLASSES; i++)
+		total += kernels->ns[i];
+	return total;
+}
+
+int gt_rule_softmax(const struct gt_survey *survey, struct gt_finding *finding)
+{
+	struct kernels kernels;
+	int rc = sum_kernels(survey, &kernels);
+	char time[32];
+
+	if (!rc && !lacks_kernels(survey, &kernels, finding)) {
+		gt_survey_judge(survey, kernels.ns[SOFTMAX], finding);
+		gt_rule_say(finding,
+			    "Softmax: %" PRIu64 " kernel%s, %s, %.1f %% of the time of kernels.",
+			    kernels.count[SOFTMAX], kernels.count[SOFTMAX] == 1 ? "" : "s",
+			    gt_table_time((double)kernels.ns[SOFTMAX], time, sizeof(time)),
+			    gt_survey_percent(kernels.ns[SOFTMAX], total_of(&kernels)));
+		rc = find_class(survey, &kernels, SOFTMAX, finding);
+	}
+	gt_groups_fini(&kernels.names);
+	return rc;
+}
+
+static struct gt_group *hottest(struct kernels *kernels, int64_t *ret_ns)
+{
+	struct gt_group *best = NULL;
+
+	*ret_ns = 0;
+	for (size_t i = 0; i < kernels->names.list.count; i++) {
+		struct gt_group *group = &kernels->names.list.at[i];
+		int64_t ns = 0;
+
+		for (size_t k = 0; k < group->value.count; k++)
+			ns += group->value.at[k];
+		if (best && ns <= *ret_ns)
+			continue;
+		best = group;
+		*ret_ns = ns;
+	}
+	return best;
+}
+
+int gt_rule_hot_kernel(const struct gt_survey *survey, struct gt_finding *finding)
+{
+	struct gt_group *hot;
+	struct kernels kernels;
+	int rc = sum_kernels(survey, &kernels);
+	char time[32], name[160];
+	double share;
+	int64_t ns;
+
+	hot = hottest(&kernels, &ns);
+	if (!rc && hot && !lacks_kernels(survey, &kernels, finding)) {
+		const char *whole = gt_group_name(&kernels.names, hot);
+
+		share = gt_survey_percent(ns, total_of(&kernels));
+		gt_survey_judge(survey, ns, finding);
+		if (share < HOT)
+			finding->state = GT_FINDING_CLEAR;
+		gt_frame_shorten(whole, 120, name, sizeof(name));
+		gt_rule_say(finding,
+			    "%s: %" PRIu64 " kernel%s, %s, %.1f %% of the time of kernels.", name,
+			    (uint64_t)hot->value.count, hot->value.count == 1 ? "" : "s",
+			    gt_table_time((double)ns, time, sizeof(time)), share);
+		hot->tag[TAG_MARK] = 1;
+		rc = find_places(survey, &kernels, finding);
+	} else if (!rc) {
+		lacks_kernels(survey, &kernels, finding);
+	}
+	gt_groups_fini(&kernels.names);
+	return rc;
+}
+
+/* Do all devices have tensor cores? *ret_known: the traces tell. */
+static bool has_tensor_cores(const struct gt_job *job, bool *ret_known)
+{
+	bool all = true;
+
+	*ret_known = job->count > 0;
+	for (size_t f = 0; f < job->count; f++) {
+		const struct gt_header *header = &job->models[f].reading.header;
+
+		if (!header->device_count)
+			*ret_known = false;
+		for (size_t i = 0; i < header->device_count; i++) {
+			if (header->devices[i].major <= 0)
+				*ret_known = false;
+			all &= header->devices[i].major >= TENSOR_GEN;
+		}
+	}
+	return all;
+}
+
+int gt_rule_fp32_kernels(const struct gt_survey *survey, struct gt_finding *finding)
+{
+	struct kernels kernels;
+	int rc = sum_kernels(survey, &kernels);
+	bool known, able = has_tensor_cores(survey->job, &known);
+	char time[2][32];
+	int64_t ns = kernels.ns[FP32];
+
+	if (!rc && !lacks_kernels(survey, &kernels, finding)) {
+		gt_survey_judge(survey, ns - ns / GAIN_OF, finding);
+		gt_rule_say(finding,
+			    "fp32 matrix, convolution and attention kernels: %" PRIu64
+			    ", %s, %.1f %% of the time of kernels; on tensor cores: %s.",
+			    kernels.count[FP32],
+			    gt_table_time((double)ns, time[0], sizeof(time[0])),
+			    gt_survey_percent(ns, total_of(&kernels)),
+			    gt_table_time((double)kernels.ns[TENSOR], time[1], sizeof(time[1])));
+		rc = find_class(survey, &kernels, FP32, finding);
+		if (finding->state == GT_FINDING_FOUND && !known) {
+			finding->state = GT_FINDING_UNDECIDED;
+			finding->needs = "the compute capability of the device, whether it has "
+					 "tensor cores";
+		} else if (!able && known) {
+			finding->state = GT_FINDING_CLEAR;
+		}
+	}
+	gt_groups_fini(&kernels.names);
+	return rc;
+}

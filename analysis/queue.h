@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The launch queue of a stream: operations whose call has begun and that have not started on the
+ * GPU. Pure over constant models; one thread per queue.
+ */
+#ifndef GT_ANALYSIS_QUEUE_H
+#define GT_ANALYSIS_QUEUE_H
+
+#include "analysis/key.h"
+#include "readers/vec.h"
+
+/* From a time on, so many operations wait. */
+struct gt_queue_point {
+	int64_t at; /* ns */
+	uint32_t depth;
+};
+
+/* One stream of one process. An operation waits from the start of its call to its own start; one
+ * that starts before its call, as clocks may have it, does not wait. */
+struct gt_queue {
+	const struct gt_model *model;
+	uint16_t device;
+	int32_t stream;
+	uint64_t launches;                    /* operations that have a call */
+	uint32_t most;                        /* depth */
+	int64_t first, last;                  /* of the first call, of the last operation's start */
+	double area;                          /* sum of depth x ns: / (last - first) is the mean */
+	int64_t empty;                        /* ns at which the depth was 0 */
+	GT_VEC(struct gt_queue_point) points; /* by time */
+};
+
+/* The queues of a job. */
+struct gt_queues {
+	GT_VEC(struct gt_queue) list; /* by process, device, stream */
+};
+
+/* Finds the queues of all streams with the filter's operations. 0 or -ENOMEM; free in either case.
+ */
+int gt_queues_build(const struct gt_job *job, const struct gt_filter *filter,
+		    struct gt_queues *ret_queues);
+void gt_queues_fini(struct gt_queues *queues);
+
+/* The depth at a time. */
+uint32_t gt_queue_depth_at(const struct gt_queue *queue, int64_t t);
+
+#endif
