@@ -75,6 +75,33 @@ void gt_frame_text(struct gt_json *out, const struct gt_stack_frame *frame, uint
 	add_offset(out, frame->offset);
 }
 
+/* Limits of a stack in one line. */
+#define LINE_FRAMES 8u
+#define LINE_BYTES  ((size_t)400)
+
+void gt_stack_line(struct gt_json *out, const struct gt_stack *stack)
+{
+	size_t begin = out->length;
+	uint32_t i;
+
+	for (i = 0; i < stack->count && i < LINE_FRAMES; i++) {
+		size_t before = out->length;
+
+		if (i)
+			add_text(out, " < ");
+		gt_frame_text(out, stack->frames[i], 0, false);
+		if (out->length - begin <= LINE_BYTES)
+			continue;
+		/* the innermost frame is always shown, cut if necessary */
+		gt_json_cut(out, i ? before
+				   : begin + gt_json_text_prefix(out->text + begin,
+								 out->length - begin, LINE_BYTES));
+		break;
+	}
+	if (i < stack->count)
+		add_text(out, " < ...");
+}
+
 void gt_note_json_put(struct gt_json *json, const struct gt_event *event)
 {
 	const struct gt_note_event *note = &event->note;

@@ -18,6 +18,10 @@
 void gt_frame_text(struct gt_json *out, const struct gt_stack_frame *frame, uint32_t last_line,
 		   bool whole);
 
+/* Appends a call stack in one line, not escaped, innermost frame first, up to 8 frames and 400
+ * bytes: "launched by". */
+void gt_stack_line(struct gt_json *out, const struct gt_stack *stack);
+
 /* Whether a module, which has a build-id, is to be listed. */
 typedef bool (*gt_module_chosen)(const struct gt_stack_frame *frame, void *data);
 

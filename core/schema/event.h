@@ -100,6 +100,10 @@ struct gt_kernel_event {
 	uint64_t warps_per_sm_micro;
 	uint32_t est_occupancy_percent;
 	uint32_t theoretical_occupancy_percent;
+	/* Blocks that an SM holds at once, and how many each resource alone would allow; 0: not
+	 * known, or no limit. */
+	uint16_t resident_blocks;
+	uint16_t limit_blocks, limit_warps, limit_registers, limit_shared;
 	/* Where the graph node was captured or added. */
 	const struct gt_stack *created;
 };

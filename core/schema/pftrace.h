@@ -36,6 +36,7 @@
 #define GT_PF_DEFAULT_TRACK         11u
 
 #define GT_PF_CLOCK_REALTIME        1u
+#define GT_PF_CLOCK_BOOTTIME        6u  /* what trace_processor relates all clocks to */
 #define GT_PF_CLOCK_DELTA           64u /* ours: ns since the previous packet of the sequence */
 
 /* TrackEvent */
@@ -131,12 +132,14 @@
 #define GT_PF_CATEGORY_COMPUTE      2u
 #define GT_PF_KERNEL_NAME           2u
 #define GT_PF_KERNEL_DEMANGLED      3u
+#define GT_PF_KERNEL_ARCH           4u
 #define GT_PF_KERNEL_ARG            5u
 
 /* GpuRenderStageEvent, ExtraComputeArg, ComputeKernelLaunch */
 #define GT_PF_STAGE_EVENT_ID        1u
 #define GT_PF_STAGE_DURATION        2u
 #define GT_PF_STAGE_CONTEXT         5u
+#define GT_PF_STAGE_SUBMISSION      10u
 #define GT_PF_STAGE_GPU             11u
 #define GT_PF_STAGE_QUEUE           13u
 #define GT_PF_STAGE_STAGE           14u
@@ -155,6 +158,12 @@
 #define GT_PF_GPU_NAME              1u
 #define GT_PF_GPU_VENDOR            2u
 #define GT_PF_GPU_ARCHITECTURE      4u
+
+/* Iids of names of extra arguments begin here, above those of all arguments. */
+#define GT_PF_EXTRA_IID             65u
+
+/* Iids of texts from here on are the lines of call stacks, "launched_by": this plus the stack's. */
+#define GT_PF_LINE_IID              (1ull << 32)
 
 /* Packet sequences: each has its own clock and its own interned data. */
 #define GT_PF_SEQUENCE_HOST         1u
@@ -187,6 +196,13 @@ enum gt_pf_arg {
 #define GT_PF_ARG(id, name, type, where) GT_PF_ARG_##id,
 #include "core/schema/pftrace_args.def"
 	GT_PF_ARG_COUNT_
+};
+
+/* Arguments that follow from others: iid = GT_PF_EXTRA_IID + enumerator. */
+enum gt_pf_extra {
+#define GT_PF_EXTRA(id, name) GT_PF_EXTRA_##id,
+#include "core/schema/pftrace_args.def"
+	GT_PF_EXTRA_COUNT_
 };
 
 /* Type of an argument, and how it is written. */

@@ -99,6 +99,11 @@ static const struct field kernel[] = {
 	FLAG(kernel.has_priority),
 	NUMBER(kernel.priority),
 	FLAG(kernel.has_occupancy),
+	NUMBER(kernel.resident_blocks),
+	NUMBER(kernel.limit_blocks),
+	NUMBER(kernel.limit_warps),
+	NUMBER(kernel.limit_registers),
+	NUMBER(kernel.limit_shared),
 };
 
 #define MEMORY                                                                                     \

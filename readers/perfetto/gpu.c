@@ -65,6 +65,11 @@ static void make_kernel(struct gt_pftrace *pf, const struct stage *stage, struct
 		.warps_per_sm_micro = args->value[GT_PF_ARG_WARPS_PER_SM],
 		.est_occupancy_percent = word(args, GT_PF_ARG_EST_OCCUPANCY),
 		.theoretical_occupancy_percent = word(args, GT_PF_ARG_OCCUPANCY),
+		.resident_blocks = (uint16_t)word(args, GT_PF_ARG_RESIDENT),
+		.limit_blocks = (uint16_t)word(args, GT_PF_ARG_LIMIT_BLOCKS),
+		.limit_warps = (uint16_t)word(args, GT_PF_ARG_LIMIT_WARPS),
+		.limit_registers = (uint16_t)word(args, GT_PF_ARG_LIMIT_REGISTERS),
+		.limit_shared = (uint16_t)word(args, GT_PF_ARG_LIMIT_SHARED),
 		.created = stack(pf, args, GT_PF_ARG_CREATED)};
 	triple(args, GT_PF_ARG_GRID_X, kernel->grid);
 	triple(args, GT_PF_ARG_BLOCK_X, kernel->block);
@@ -216,7 +221,9 @@ int gt_pftrace_take_stage(struct gt_pftrace *pf, struct gt_wire wire, uint64_t n
 			  .stream = word(&stage.args, GT_PF_ARG_STREAM),
 			  .channel = word(&stage.args, GT_PF_ARG_CHANNEL),
 			  .has_channel = has(&stage.args, GT_PF_ARG_CHANNEL)},
-		.launch = {.nvtx = text(pf, &stage.args, GT_PF_ARG_NVTX),
+		.launch = {.known = has(&stage.args, GT_PF_ARG_STACK),
+			   .stack = stack(pf, &stage.args, GT_PF_ARG_STACK),
+			   .nvtx = text(pf, &stage.args, GT_PF_ARG_NVTX),
 			   .forward = stack(pf, &stage.args, GT_PF_ARG_FORWARD)},
 	};
 	if (event.end < event.start || !make(pf, &stage, &event)) {

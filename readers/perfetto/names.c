@@ -119,6 +119,8 @@ static int take_text(struct gt_pftrace *pf, enum gt_pftrace_names table, struct 
 	while (gt_wire_next(&entry, &field)) {
 		if (field.number == GT_PF_IID)
 			iid = field.value;
+		else if (iid >= GT_PF_LINE_IID)
+			return 0; /* a stack in one line: its frames are known */
 		else if (field.number == GT_PF_TEXT)
 			text = gt_pftrace_text(pf, &field);
 	}
@@ -277,6 +279,8 @@ void gt_pftrace_take_arg(struct gt_pftrace *pf, struct gt_wire arg, struct gt_pf
 		else
 			value = field;
 	}
+	if (id >= GT_PF_EXTRA_IID)
+		return; /* follows from other arguments */
 	if (id == 0 || id > GT_PF_ARG_COUNT_ || !value.number) {
 		pf->events->strange++;
 		return;

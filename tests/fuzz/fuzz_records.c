@@ -257,7 +257,10 @@ static bool same_kernel(const struct gt_kernel_event *a, const struct gt_kernel_
 	       !memcmp(a->cluster, b->cluster, sizeof(a->cluster)) &&
 	       a->registers == b->registers && a->graph_node_id == b->graph_node_id &&
 	       a->has_occupancy == b->has_occupancy &&
-	       a->theoretical_occupancy_percent == b->theoretical_occupancy_percent;
+	       a->theoretical_occupancy_percent == b->theoretical_occupancy_percent &&
+	       a->resident_blocks == b->resident_blocks && a->limit_blocks == b->limit_blocks &&
+	       a->limit_warps == b->limit_warps && a->limit_registers == b->limit_registers &&
+	       a->limit_shared == b->limit_shared;
 }
 
 static bool same_event(const struct gt_event *a, const struct gt_event *b)

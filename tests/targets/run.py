@@ -20,6 +20,8 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lint"))
+import pftrace_lint
 import preloading
 import trace_file
 
@@ -379,6 +381,8 @@ def lint(arguments, path, failures):
 def convert(arguments, folder, failures):
     """Converts .pftrace files to JSON, which is then checked."""
     for path in sorted(glob.glob(os.path.join(folder, "**", "*.pftrace"), recursive=True)):
+        for line in pftrace_lint.Lint(path).check():
+            failures.add("lint: %s", line)
         result = subprocess.run([os.path.join(arguments.build, "cli", "gputrace-cli"), "convert",
                                  path, path[:-len(".pftrace")] + ".pt.trace.json"],
                                 capture_output=True, text=True, check=False)

@@ -53,6 +53,8 @@ static void fill_kernel(struct trace *t, struct gt_event *e)
 					     .warps_per_sm_micro = any(64000000),
 					     .est_occupancy_percent = any(101),
 					     .theoretical_occupancy_percent = any(101),
+					     .resident_blocks = (uint16_t)any(33),
+					     .limit_registers = (uint16_t)any(33),
 					     .created = any(3) ? NULL : stacks[2]};
 	if (any(2))
 		e->kernel.queued = e->start - any(5000);

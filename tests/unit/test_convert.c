@@ -268,7 +268,7 @@ Test(convert, nodes_of_large_graphs_share_kinds)
 	}
 	side_close(&pf, &t.metadata);
 	cr_assert_eq(stat(gt_sink_path(pf.sink), &st), 0);
-	cr_assert_lt((uint64_t)st.st_size, 50ull * NODES * REPLAYS, "%ld", (long)st.st_size);
+	cr_assert_lt((uint64_t)st.st_size, 55ull * NODES * REPLAYS, "%ld", (long)st.st_size);
 	events.data = &found;
 	cr_assert_eq(gt_events_init(&events), 0);
 	cr_assert_eq(gt_events_read_pftrace(&events, gt_sink_path(pf.sink)), 0, "%s", events.error);

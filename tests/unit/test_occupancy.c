@@ -80,6 +80,10 @@ Test(occupancy, the_example_of_the_format_page)
 	cr_assert_eq(k.blocks_per_sm_micro, 3878787);
 	cr_assert_eq(k.warps_per_sm_micro, 31030296);
 	cr_assert_eq(k.theoretical_occupancy_percent, 25, "two blocks of 256 by registers");
+	cr_assert_eq(k.resident_blocks, 2);
+	cr_assert_eq(k.limit_registers, 2);
+	cr_assert_eq(k.limit_warps, 8, "64 warps in blocks of 8");
+	cr_assert_eq(k.limit_blocks, 32);
 	cr_assert_eq(k.est_occupancy_percent, 25);
 }
 

@@ -163,7 +163,12 @@ static void kernel(struct maker *m, uint32_t device, uint32_t stream, const char
 						.blocks_per_sm_micro = 3878788,
 						.warps_per_sm_micro = 31030304,
 						.est_occupancy_percent = 48,
-						.theoretical_occupancy_percent = 50};
+						.theoretical_occupancy_percent = 50,
+						.resident_blocks = 4,
+						.limit_blocks = 32,
+						.limit_warps = 8,
+						.limit_registers = 4,
+						.limit_shared = 4};
 	put(m, &event);
 }
 

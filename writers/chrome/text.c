@@ -9,11 +9,7 @@
 
 #include "core/json/event_text.h"
 
-/* Limits of "launched by". */
-#define LINE_FRAMES 8u
-#define LINE_BYTES  ((size_t)400)
-
-#define FIRST_ROWS  1024u
+#define FIRST_ROWS 1024u
 
 int gt_chrome_texts_init(struct gt_chrome_texts *texts)
 {
@@ -99,30 +95,6 @@ void gt_chrome_put_string(struct gt_chrome_texts *texts, struct gt_json *json,
 		gt_json_string(json, string->text, string->length);
 }
 
-/* Frames that fit into the line, and whether some did not. */
-static void make_line(struct gt_json *out, const struct gt_stack *stack)
-{
-	static const char more[] = " < ...";
-	uint32_t i;
-
-	gt_json_cut(out, 0);
-	for (i = 0; i < stack->count && i < LINE_FRAMES; i++) {
-		size_t before = out->length;
-
-		if (i)
-			gt_json_raw(out, " < ", 3);
-		gt_frame_text(out, stack->frames[i], 0, false);
-		if (out->length <= LINE_BYTES)
-			continue;
-		/* the innermost frame is always shown, cut if necessary */
-		gt_json_cut(out,
-			    i ? before : gt_json_text_prefix(out->text, out->length, LINE_BYTES));
-		break;
-	}
-	if (i < stack->count)
-		gt_json_raw(out, more, sizeof(more) - 1);
-}
-
 void gt_chrome_put_launched_by(struct gt_chrome_texts *texts, struct gt_json *json,
 			       const struct gt_stack *stack)
 {
@@ -132,7 +104,8 @@ void gt_chrome_put_launched_by(struct gt_chrome_texts *texts, struct gt_json *js
 		put_kept(json, row);
 		return;
 	}
-	make_line(&texts->scratch, stack);
+	gt_json_cut(&texts->scratch, 0);
+	gt_stack_line(&texts->scratch, stack);
 	if (row)
 		keep(texts, row, texts->scratch.text, texts->scratch.length);
 	gt_json_string(json, texts->scratch.text, texts->scratch.length);

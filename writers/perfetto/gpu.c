@@ -31,13 +31,19 @@ static const enum gt_pf_type types[GT_PF_ARG_COUNT_] = {
 
 _Static_assert(GT_PF_ARG_COUNT_ <= 64, "a bit per argument");
 
-/* Replays share the nodes of graphs while all kernels fit into the table. Beyond that, replays of
- * large graphs would evict each other and each slice would bring its own kernel. */
+/* Slices share graph nodes and call stacks while all kernels fit into the table. Beyond that,
+ * replays of large graphs, or launches from many places, would evict each other and each slice
+ * would bring its own kernel. */
 static uint64_t own_mask(const struct gt_perfetto_kernels *kernels)
 {
-	uint64_t node = kernels->last < GT_PERFETTO_KERNELS ? 0 : 1;
+	uint64_t many = kernels->last < GT_PERFETTO_KERNELS ? 0 : 1;
 
-	return own_args | node << GT_PF_ARG_GRAPH_NODE;
+	return own_args | many << GT_PF_ARG_GRAPH_NODE | many << GT_PF_ARG_STACK;
+}
+
+static bool has_stack(uint64_t mask)
+{
+	return mask >> GT_PF_ARG_STACK & 1;
 }
 
 /* ---- arguments of an event ---- */
@@ -92,6 +98,11 @@ static void set_kernel(struct gt_perfetto_kernel *k, const struct gt_event *even
 		set(k, GT_PF_ARG_EST_OCCUPANCY, kernel->est_occupancy_percent);
 		set(k, GT_PF_ARG_OCCUPANCY, kernel->theoretical_occupancy_percent);
 	}
+	set_if(k, GT_PF_ARG_RESIDENT, kernel->resident_blocks);
+	set_if(k, GT_PF_ARG_LIMIT_BLOCKS, kernel->limit_blocks);
+	set_if(k, GT_PF_ARG_LIMIT_WARPS, kernel->limit_warps);
+	set_if(k, GT_PF_ARG_LIMIT_REGISTERS, kernel->limit_registers);
+	set_if(k, GT_PF_ARG_LIMIT_SHARED, kernel->limit_shared);
 	if (kernel->queued)
 		set(k, GT_PF_ARG_QUEUED, event->start - kernel->queued);
 	if (kernel->submitted)
@@ -189,6 +200,8 @@ static void describe(struct gt_perfetto *pf, const struct gt_event *event,
 	if (event->launch.nvtx)
 		set(k, GT_PF_ARG_NVTX, gt_perfetto_value(pf, event->launch.nvtx, true));
 	set_if(k, GT_PF_ARG_FORWARD, gt_perfetto_stack(pf, event->launch.forward));
+	if (event->launch.known)
+		set_if(k, GT_PF_ARG_STACK, gt_perfetto_stack(pf, event->launch.stack));
 }
 
 /* ---- writing them ---- */
@@ -347,13 +360,20 @@ static uint32_t find_context(struct gt_perfetto *pf, const struct gt_place *plac
 	return place->context;
 }
 
-static void put_kernel(struct gt_perfetto *pf, const struct gt_perfetto_kernel *k)
+static void put_kernel(struct gt_perfetto *pf, const struct gt_perfetto_kernel *k,
+		       const struct gt_event *event)
 {
 	struct gt_proto *data = &pf->names.gpu;
-	size_t at = gt_proto_begin(data, GT_PF_KERNELS);
+	struct gt_perfetto_extras extras;
+	size_t at;
 
+	gt_perfetto_find_extras(pf, event, &extras);
+	if (has_stack(k->mask))
+		extras.line = gt_perfetto_stack_line(pf, event->launch.stack);
+	at = gt_proto_begin(data, GT_PF_KERNELS);
 	gt_proto_uint(data, GT_PF_IID, k->iid);
 	put_args(data, GT_PF_KERNEL_ARG, k, k->mask, NULL);
+	gt_perfetto_put_extras(data, event, &extras);
 	gt_proto_end(data, at);
 }
 
@@ -412,31 +432,36 @@ static const struct gt_perfetto_kernel *intern_kernel(struct gt_perfetto *pf,
 	slot->stage = find_stage(pf, event, k->name);
 	slot->queue = find_queue(pf, event);
 	slot->context = find_context(pf, &event->place);
-	put_kernel(pf, slot);
+	put_kernel(pf, slot, event);
 	return slot;
 }
 
 /* ---- the packet ---- */
 
 static void put_slice(struct gt_perfetto *pf, const struct gt_event *event,
-		      const struct gt_perfetto_kernel *own, const struct gt_perfetto_kernel *shared)
+		      const struct gt_perfetto_kernel *own, const struct gt_perfetto_kernel *shared,
+		      uint64_t line)
 {
 	struct gt_proto *batch = &pf->file.batch;
+	uint64_t mask = own->mask & ~shared->mask;
 	size_t packet = gt_perfetto_begin(pf, GT_PF_SEQUENCE_GPU, event->start);
 	size_t at = gt_proto_begin(batch, GT_PF_RENDER_STAGE), launch;
 
 	gt_proto_uint(batch, GT_PF_STAGE_EVENT_ID, event->correlation);
 	gt_proto_uint(batch, GT_PF_STAGE_DURATION, event->end - event->start);
 	gt_proto_uint(batch, GT_PF_STAGE_CONTEXT, shared->context);
+	if (event->correlation && !pf->options.few_details) /* the event's id is no argument */
+		gt_proto_uint(batch, GT_PF_STAGE_SUBMISSION, event->correlation);
 	if (event->place.device)
 		gt_proto_uint(batch, GT_PF_STAGE_GPU, event->place.device);
 	gt_proto_uint(batch, GT_PF_STAGE_QUEUE, shared->queue);
 	gt_proto_uint(batch, GT_PF_STAGE_STAGE, shared->stage);
 	gt_proto_uint(batch, GT_PF_STAGE_KERNEL, shared->iid);
-	if (own->mask & ~shared->mask) {
+	if (mask) {
 		launch = gt_proto_begin(batch, GT_PF_STAGE_LAUNCH);
-		put_args(batch, GT_PF_LAUNCH_ARG, own, ~shared->mask,
+		put_args(batch, GT_PF_LAUNCH_ARG, own, mask,
 			 event->kind == GT_EVENT_RANGE ? event->range.payload : NULL);
+		gt_perfetto_put_line(batch, line);
 		gt_proto_end(batch, launch);
 	}
 	gt_proto_end(batch, at);
@@ -454,12 +479,15 @@ void gt_perfetto_put_gpu(struct gt_perfetto *pf, const struct gt_event *event)
 {
 	const struct gt_perfetto_kernel *shared;
 	struct gt_perfetto_kernel own;
+	uint64_t line = 0;
 
 	gt_perfetto_put_gpus(pf);
 	describe(pf, event, &own);
 	shared = intern_kernel(pf, event, &own, own_mask(&pf->kernels));
+	if (has_stack(own.mask & ~shared->mask))
+		line = gt_perfetto_stack_line(pf, event->launch.stack);
 	gt_perfetto_put_names(pf);
-	put_slice(pf, event, &own, shared);
+	put_slice(pf, event, &own, shared, line);
 	if (gt_perfetto_begins_flow(pf, event))
 		gt_ledger_add(&pf->file.output.batch_ledger, GT_LEDGER_FLOWS_WRITTEN, 1);
 }

@@ -30,6 +30,11 @@ static const char *const arg_names[GT_PF_ARG_COUNT_] = {
 #include "core/schema/pftrace_args.def"
 };
 
+static const char *const extra_names[GT_PF_EXTRA_COUNT_] = {
+#define GT_PF_EXTRA(id, name) [GT_PF_EXTRA_##id] = name,
+#include "core/schema/pftrace_args.def"
+};
+
 /* ---- annotations with their names in place ---- */
 
 static void put_uint(struct gt_proto *out, uint32_t field, const char *name, uint64_t value)
@@ -94,6 +99,7 @@ static void put_sequence(struct gt_perfetto *pf, uint32_t sequence)
 	gt_proto_uint(batch, GT_PF_SEQUENCE_FLAGS, GT_PF_STATE_CLEARED);
 	at = gt_proto_begin(batch, GT_PF_CLOCK_SNAPSHOT);
 	put_clock(batch, GT_PF_CLOCK_REALTIME, start, false);
+	put_clock(batch, GT_PF_CLOCK_BOOTTIME, start, false);
 	put_clock(batch, GT_PF_CLOCK_DELTA, start, true);
 	gt_proto_uint(batch, GT_PF_PRIMARY_CLOCK, GT_PF_CLOCK_REALTIME);
 	gt_proto_end(batch, at);
@@ -122,6 +128,8 @@ void gt_perfetto_put_start(struct gt_perfetto *pf)
 	put_table(&pf->names.host, GT_PF_ANNOTATION_NAMES, note_names, 0, GT_PF_ANNOTATION_COUNT_,
 		  1);
 	put_table(&pf->names.gpu, GT_PF_ARG_NAMES, arg_names, 0, GT_PF_ARG_COUNT_, 1);
+	put_table(&pf->names.gpu, GT_PF_ARG_NAMES, extra_names, 0, GT_PF_EXTRA_COUNT_,
+		  GT_PF_EXTRA_IID);
 	gt_perfetto_put_names(pf);
 	gt_perfetto_put_process(pf);
 	gt_perfetto_put_metadata(pf);

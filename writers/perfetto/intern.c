@@ -9,6 +9,7 @@
 #include <errno.h>
 
 #include "core/hash.h"
+#include "core/json/event_text.h"
 #include "core/json/json.h"
 
 #define FIRST_ROWS  1024u
@@ -325,7 +326,10 @@ static void put_stack(struct gt_perfetto *pf, const struct gt_stack *stack)
 	gt_proto_end(data, at);
 }
 
-static bool first_stack(struct gt_perfetto_names *names, const struct gt_stack *stack)
+/* What of a stack is written. */
+enum { STACK_FRAMES = 1, STACK_LINE = 2 };
+
+static bool first_stack(struct gt_perfetto_names *names, const struct gt_stack *stack, uint8_t part)
 {
 	uint32_t wanted = names->stack_count;
 	void *rows;
@@ -339,9 +343,9 @@ static bool first_stack(struct gt_perfetto_names *names, const struct gt_stack *
 		names->stacks = rows;
 		names->stack_count = wanted;
 	}
-	if (names->stacks[stack->id])
+	if (names->stacks[stack->id] & part)
 		return false;
-	names->stacks[stack->id] = 1;
+	names->stacks[stack->id] |= part;
 	return true;
 }
 
@@ -349,11 +353,28 @@ uint64_t gt_perfetto_stack(struct gt_perfetto *pf, const struct gt_stack *stack)
 {
 	if (!stack)
 		return 0;
-	if (first_stack(&pf->names, stack)) {
+	if (first_stack(&pf->names, stack, STACK_FRAMES)) {
 		put_stack(pf, stack);
 		gt_ledger_add(&pf->file.output.batch_ledger, GT_LEDGER_STACKS_WRITTEN, 1);
 	}
 	return stack->id;
+}
+
+/* ---- call stacks in one line ---- */
+
+uint64_t gt_perfetto_stack_line(struct gt_perfetto *pf, const struct gt_stack *stack)
+{
+	struct gt_json line;
+
+	if (!stack || !first_stack(&pf->names, stack, STACK_LINE))
+		return stack ? GT_PF_LINE_IID + stack->id : 0;
+	if (gt_json_init(&line, 1024) < 0)
+		return 0;
+	gt_stack_line(&line, stack);
+	gt_perfetto_put_text(&pf->names.gpu, GT_PF_STRINGS, GT_PF_LINE_IID + stack->id, line.text,
+			     line.length);
+	gt_json_fini(&line);
+	return GT_PF_LINE_IID + stack->id;
 }
 
 /* ---- into the batch ---- */

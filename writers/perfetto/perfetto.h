@@ -9,6 +9,7 @@
  *   tracks.c    tracks of the host: process, threads, counters, additional ones of a thread
  *   host.c      packets of host events
  *   gpu.c       packets of GPU work
+ *   extras.c    their arguments that follow from others
  *
  * Drain thread only.
  */
@@ -89,7 +90,7 @@ enum gt_perfetto_key {
 struct gt_perfetto_names {
 	struct gt_perfetto_string *strings; /* by id */
 	uint32_t string_count;
-	uint8_t *stacks; /* by id: 1 when written */
+	uint8_t *stacks; /* by id: what of it is written */
 	uint32_t stack_count;
 	struct gt_perfetto_map map;
 	uint32_t frames, tracks, specifications; /* last number assigned */
@@ -110,6 +111,8 @@ uint64_t gt_perfetto_name(struct gt_perfetto *pf, const struct gt_string *string
 uint64_t gt_perfetto_value(struct gt_perfetto *pf, const struct gt_string *string, bool on_gpu);
 uint64_t gt_perfetto_frame(struct gt_perfetto *pf, const struct gt_stack_frame *frame);
 uint64_t gt_perfetto_stack(struct gt_perfetto *pf, const struct gt_stack *stack);
+/* The same for a stack in one line, a text of the GPU sequence. 0: none. */
+uint64_t gt_perfetto_stack_line(struct gt_perfetto *pf, const struct gt_stack *stack);
 
 /* An entry of interned data: iid and text. */
 void gt_perfetto_put_text(struct gt_proto *data, uint32_t table, uint64_t iid, const char *text,
@@ -144,6 +147,25 @@ struct gt_perfetto_kernels {
 
 /* Writes GPU work as a render stage. */
 void gt_perfetto_put_gpu(struct gt_perfetto *pf, const struct gt_event *event);
+
+/* ---- extras.c ---- */
+
+/* What viewers ask for beside the arguments of an event. */
+struct gt_perfetto_extras {
+	uint64_t name, line; /* iids of texts, 0: none */
+	uint64_t blocks, threads;
+	double waves; /* of the launch on all SMs, 0: not known */
+	char arch[16];
+};
+
+/* Makes them for @event, except the line; its texts are interned data from then on. */
+void gt_perfetto_find_extras(struct gt_perfetto *pf, const struct gt_event *event,
+			     struct gt_perfetto_extras *ret_extras);
+/* Appends them to an interned kernel. */
+void gt_perfetto_put_extras(struct gt_proto *data, const struct gt_event *event,
+			    const struct gt_perfetto_extras *extras);
+/* Appends the line of a stack to the arguments of a slice whose kernel does not have it. */
+void gt_perfetto_put_line(struct gt_proto *batch, uint64_t line);
 
 /* ---- perfetto.c ---- */
 

@@ -63,8 +63,14 @@ static bool is_plausible(const struct gt_device_event *device, const struct gt_k
 	       kernel->static_shared <= SHARED_MAX && kernel->dynamic_shared <= SHARED_MAX;
 }
 
-/* Blocks that an SM can hold at once, or -1. */
-static int active_blocks(const struct gt_device_event *device, const struct gt_kernel_event *kernel,
+/* As a limit in the event: the calculator's "no limit" becomes 0. */
+static uint16_t limit_of(int blocks)
+{
+	return blocks > 0 && blocks <= UINT16_MAX ? (uint16_t)blocks : 0;
+}
+
+/* Blocks that an SM can hold at once, or -1; also sets the limits of @kernel. */
+static int active_blocks(const struct gt_device_event *device, struct gt_kernel_event *kernel,
 			 uint64_t threads)
 {
 	cudaOccDeviceProp prop = properties_of(device);
@@ -85,6 +91,11 @@ static int active_blocks(const struct gt_device_event *device, const struct gt_k
 	    cudaOccMaxActiveBlocksPerMultiprocessor(&result, &prop, &function, &state, (int)threads,
 						    kernel->dynamic_shared) != CUDA_OCC_SUCCESS)
 		return -1;
+	kernel->resident_blocks = limit_of(result.activeBlocksPerMultiprocessor);
+	kernel->limit_blocks = limit_of(result.blockLimitBlocks);
+	kernel->limit_warps = limit_of(result.blockLimitWarps);
+	kernel->limit_registers = limit_of(result.blockLimitRegs);
+	kernel->limit_shared = limit_of(result.blockLimitSharedMem);
 	return result.activeBlocksPerMultiprocessor;
 }
 

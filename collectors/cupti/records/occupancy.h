@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Occupancy of a kernel: Kineto's figures (blocks per SM, warps per SM, estimated achieved
- * occupancy) and the theoretical occupancy, from properties of the device and the launch. Computed
- * by the toolkit's cuda_occupancy.h. Pure; any thread.
+ * occupancy), the theoretical occupancy and what limits it, from properties of the device and the
+ * launch. Computed by the toolkit's cuda_occupancy.h. Pure; any thread.
  */
 #ifndef GT_COLLECTORS_CUPTI_RECORDS_OCCUPANCY_H
 #define GT_COLLECTORS_CUPTI_RECORDS_OCCUPANCY_H
