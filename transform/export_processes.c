@@ -5,6 +5,7 @@
 #include "transform/export_processes.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "readers/input.h"
@@ -114,10 +115,42 @@ static int find_pid(struct gt_export_processes *all, const struct gt_trace_event
 	return 0;
 }
 
+/* "rank 0 train" of a merged file -> "train" */
+static size_t skip_rank(const char *name, size_t len)
+{
+	size_t at = 5;
+
+	if (len < 7 || memcmp(name, "rank ", 5))
+		return 0;
+	while (at < len && name[at] >= '0' && name[at] <= '9')
+		at++;
+	return at > 5 && at + 1 < len && name[at] == ' ' ? at + 1 : 0;
+}
+
+/* The program's name, which a row of its process has. */
+static void take_name(struct gt_export_processes *all, const struct gt_trace_event *record)
+{
+	const struct gt_export_process_row *row = find_row(all, record->pid);
+	struct gt_export_process *process = &all->list.at[row ? row->process : all->first];
+	const struct gt_span *name = &record->arg[GT_ARG_NAME];
+	size_t skip;
+
+	if (process->name[0] || !gt_span_is(&record->name, "process_name", 12) ||
+	    (row ? row->was : record->pid) < FIRST_HOST || !gt_record_has(record, GT_ARG_NAME) ||
+	    name->kind != GT_SPAN_STRING || name->escaped)
+		return;
+	skip = row ? skip_rank(name->text, name->len) : 0;
+	snprintf(process->name, sizeof(process->name), "%.*s", (int)(name->len - skip),
+		 name->text + skip);
+}
+
 int gt_export_processes_see(struct gt_export_processes *all, const struct gt_trace_event *record,
 			    const struct gt_header *header)
 {
 	int rc = record->ph == 'M' ? take_label(all, record) : 0;
+
+	if (!rc && record->ph == 'M')
+		take_name(all, record);
 
 	if (!rc && !all->rows.count && all->list.at[all->first].pid < 0)
 		rc = find_pid(all, record, header);

@@ -20,6 +20,7 @@ struct gt_export_process {
 	int64_t machine;
 	bool is_merged;   /* gputrace merge wrote the file, */
 	int64_t rank;     /* and says whose it is */
+	char name[128];   /* of the program, "": not known */
 	bool is_reported; /* for the caller */
 };
 

@@ -38,7 +38,24 @@ static const char enumerations[] =
 	"),"
 	"(5,'CUDA_MEMOPR_MEMORY_KIND_DEVICE_STATIC','Device Static'),"
 	"(6,'CUDA_MEMOPR_MEMORY_KIND_MANAGED_STATIC','Managed Static'),"
-	"(7,'CUDA_MEMOPR_MEMORY_KIND_UNKNOWN','Unknown');";
+	"(7,'CUDA_MEMOPR_MEMORY_KIND_UNKNOWN','Unknown');"
+	"CREATE TABLE ENUM_CUDA_KERNEL_LAUNCH_TYPE (id INTEGER PRIMARY KEY, name TEXT, label TEXT);"
+	"INSERT INTO ENUM_CUDA_KERNEL_LAUNCH_TYPE VALUES "
+	"(0,'CUDA_KERNEL_LAUNCH_TYPE_UNKNOWN','Unknown'),"
+	"(1,'CUDA_KERNEL_LAUNCH_TYPE_REGULAR','Regular'),"
+	"(2,'CUDA_KERNEL_LAUNCH_TYPE_COOPERATIVE_SINGLE_DEVICE','Cooperative Single Device');"
+	"CREATE TABLE ENUM_CUPTI_SYNC_TYPE (id INTEGER PRIMARY KEY, name TEXT, label TEXT);"
+	"INSERT INTO ENUM_CUPTI_SYNC_TYPE VALUES "
+	"(0,'CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_UNKNOWN','Unknown'),"
+	"(1,'CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE','Event Synchronize'),"
+	"(2,'CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT','Stream Wait Event'),"
+	"(3,'CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE','Stream Synchronize'),"
+	"(4,'CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE','Context Synchronize');"
+	"CREATE TABLE ENUM_NSYS_EVENT_TYPE (id INTEGER PRIMARY KEY, name TEXT, label TEXT);"
+	"INSERT INTO ENUM_NSYS_EVENT_TYPE VALUES (34,'NvtxMark','NVTX mark'),"
+	"(59,'NvtxPushPopRange','NVTX push/pop range'),"
+	"(60,'NvtxStartEndRange','NVTX start/end range'),"
+	"(75,'NvtxDomainCreate','NVTX domain');";
 
 static int failed(struct gt_export_sink *sink)
 {
@@ -145,7 +162,8 @@ static int add_row(struct gt_export_sink *sink, enum gt_export_table_id id,
 
 static int name_process(struct gt_export_sink *sink, int64_t global_pid)
 {
-	static const char *const tables[] = {"KERNEL", "MEMCPY", "MEMSET"};
+	static const char *const tables[] = {"KERNEL", "MEMCPY", "MEMSET", "GRAPH_TRACE",
+					     "SYNCHRONIZATION"};
 	char sql[256];
 	int rc = 0;
 

@@ -89,14 +89,19 @@ static int run_export(const struct gt_cmdline *args)
 
 static const struct gt_cmdline_spec spec = {
 	.command = &gt_command_export,
-	.details = "Tables: CUPTI_ACTIVITY_KIND_KERNEL, _MEMCPY, _MEMSET, _GRAPH_TRACE, _RUNTIME, "
-		   "NVTX_EVENTS, StringIds, TARGET_INFO_GPU, PROCESSES, ThreadNames. Times are "
-		   "nanoseconds, as "
-		   "in the trace. shortName and mangledName hold the demangled name, domainId is "
-		   "0; what is not in the trace is left out. globalPid and globalTid are packed as "
-		   "in nsys; if several processes have the same pid, the second and later ones get "
-		   "another machine id. An existing target is not overwritten. For Parquet, "
-		   "convert the CSV files with DuckDB (Debian 12 has no C library that writes it).",
+	.details =
+		"Tables: CUPTI_ACTIVITY_KIND_KERNEL, _MEMCPY, _MEMSET, _GRAPH_TRACE, _RUNTIME, "
+		"_SYNCHRONIZATION, CUDA_CALLCHAINS, NVTX_EVENTS, StringIds, TARGET_INFO_GPU, "
+		"TARGET_INFO_CUDA_DEVICE, PROCESSES, ThreadNames. The reports and rules of nsys "
+		"2022.4 about CUDA and NVTX run on them (nsys stats FILE). Times are nanoseconds, "
+		"as in the trace. A call's callchainId names its rows of CUDA_CALLCHAINS; a frame "
+		"with a source line has that as its module. shortName is the name of the function "
+		"alone; mangledName holds the demangled name, as the trace has no other; gridId is "
+		"absent, and so is what else is not in the trace. globalPid and globalTid are "
+		"packed as "
+		"in nsys; if several processes have the same pid, the second and later ones get "
+		"another machine id. An existing target is not overwritten. For Parquet, "
+		"convert the CSV files with DuckDB (Debian 12 has no C library that writes it).",
 	.example = "# an nsys export, for scripts that read nsys\n"
 		   "gputrace export --sqlite=trace.sqlite trace.json\n"
 		   "# Parquet, with DuckDB\n"
