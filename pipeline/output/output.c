@@ -350,6 +350,7 @@ void gt_output_end_dump(struct gt_output *output, struct gt_ledger *ledger)
 	uint64_t *count = ledger->count;
 
 	gt_segments_rest(&output->segments, ledger);
+	count[GT_LEDGER_BUFFERS_KEPT] = count[GT_LEDGER_BUFFERS_UNREAD] = 0; /* the next one's */
 	if (file)
 		gt_segments_leave(ledger, &file->written.ledger, &file->lost);
 	else /* the next one tells what is lost here */

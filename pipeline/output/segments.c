@@ -250,11 +250,17 @@ void gt_segments_rest(const struct gt_segments *segments, struct gt_ledger *ledg
 		ledger->count[i] -= segments->claimed.count[i];
 }
 
-/* A peak is claimed by nobody: each file says what it was so far. */
+/* Each file says what it was so far, or is now. */
+static bool is_state(int key)
+{
+	return gt_ledger_rows[key].sort == GT_LEDGER_PEAK || key == GT_LEDGER_BUFFERS_KEPT ||
+	       key == GT_LEDGER_BUFFERS_UNREAD;
+}
+
 static void add_claim(struct gt_ledger *claimed, const struct gt_ledger *claim)
 {
 	for (int i = 0; i < GT_LEDGER_COUNT_; i++)
-		if (gt_ledger_rows[i].sort != GT_LEDGER_PEAK)
+		if (!is_state(i))
 			claimed->count[i] += claim->count[i];
 }
 

@@ -103,3 +103,21 @@ Test(segments, next_pftrace_has_its_memory)
 {
 	check_next_file("perfetto");
 }
+
+/* A buffer that came back after its file was closed is no debt of the next one. */
+Test(segments, buffers_that_come_back_are_no_debt)
+{
+	struct gt_segments segments = {0};
+	struct gt_ledger first = {0}, second = {0};
+
+	gt_segments_init(&segments, 0, true, gt_writers[0]);
+	first.count[GT_LEDGER_CALLS_SEEN] = 5;
+	first.count[GT_LEDGER_BUFFERS_KEPT] = first.count[GT_LEDGER_BUFFERS_UNREAD] = 1;
+	gt_segments_end(&segments, &first);
+	second.count[GT_LEDGER_CALLS_SEEN] = 7;
+	gt_segments_rest(&segments, &second);
+	cr_assert_eq(second.count[GT_LEDGER_CALLS_SEEN], 2);
+	cr_assert_eq(second.count[GT_LEDGER_BUFFERS_KEPT], 0);
+	cr_assert_eq(second.count[GT_LEDGER_BUFFERS_UNREAD], 0);
+	gt_segments_fini(&segments);
+}
