@@ -5,6 +5,7 @@
 #include "pipeline/replay/records.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,10 +99,13 @@ static const bool is_reported[] = {
 	[GT_NVTX_NAME_DEVICE] = true, [GT_NVTX_NAME_CONTEXT] = true, [GT_NVTX_NAME_STREAM] = true,
 };
 
+/* The text begins inside the padding of the struct. */
+#define RANGE_HEAD offsetof(struct gt_nvtx_record, data)
+
 static bool range_is_whole(const struct gt_nvtx_record *range)
 {
-	return range->head.size >= sizeof(*range) && range->text_length <= GT_NVTX_NAME_MAX &&
-	       range->head.size >= sizeof(*range) + range->text_length &&
+	return range->head.size >= RANGE_HEAD && range->text_length <= GT_NVTX_NAME_MAX &&
+	       range->head.size >= RANGE_HEAD + range->text_length &&
 	       range->head.flags < sizeof(is_reported) / sizeof(is_reported[0]) &&
 	       is_reported[range->head.flags];
 }
@@ -118,7 +122,7 @@ static void take_range_record(struct gt_replay_records *r, const struct gt_ring_
 		r->ranges_lost++;
 		return;
 	}
-	memcpy(copy, record, sizeof(*range) + range->text_length);
+	memcpy(copy, record, RANGE_HEAD + range->text_length);
 	mine->cut = gt_spool_bool(&range->cut);
 	mine->payload_length = 0;
 	if (mine->string) {
