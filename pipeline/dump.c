@@ -127,11 +127,6 @@ static void write_kept(void *context, const struct gt_event *event)
 	gt_outlet_write(&dump->pipeline->outlet, &mine);
 }
 
-static uint64_t later(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
 /* Trace ns since the start of the session, in ms. */
 static unsigned long ms_of(const struct gt_pipeline *p, uint64_t time)
 {
@@ -142,18 +137,18 @@ static void plan(struct dump *dump)
 {
 	struct gt_pipeline *p = dump->pipeline;
 	const struct gt_recorder *recorder = &p->recorder;
-	uint64_t oldest;
+	uint64_t whole;
 
 	dump->to = gt_clock_from_monotonic(&p->clock, gt_clock_now());
-	oldest = dump->to > recorder->plan.keep_ns ? dump->to - recorder->plan.keep_ns : 0;
-	dump->from = oldest;
-	p->output.dump = atomic_load(&recorder->store->dumps) + 1;
+	dump->from = dump->to > recorder->plan.keep_ns ? dump->to - recorder->plan.keep_ns : 0;
+	whole = gt_recorder_whole_from(recorder->store, dump->to);
+	p->output.dump = gt_recorder_dumps(recorder->store) + 1;
 	p->output.dump_time = dump->to;
 	p->output.segments.newest_call = 0; /* which calls it has is known exactly */
 	gt_text_format(p->metadata.window, sizeof(p->metadata.window),
 		       "from %lu ms to %lu ms, dump %u (%s)",
-		       ms_of(p, later(oldest, later(recorder->cut, recorder->told))),
-		       ms_of(p, dump->to), p->output.dump, dump->reason);
+		       ms_of(p, gt_window_from(&p->metadata, whole, dump->to)), ms_of(p, dump->to),
+		       p->output.dump, dump->reason);
 	p->metadata.generation++;
 }
 
@@ -175,7 +170,6 @@ static void write_blocks(struct dump *dump, bool goes_on)
 		if (goes_on)
 			gt_turn_round(p);
 	gt_recorder_flows_fini(&dump->flows);
-	p->recorder.told = dump->to;
 }
 
 static uint64_t written(const struct gt_pipeline *p)
@@ -216,8 +210,7 @@ void gt_dump_make_for(struct gt_pipeline *p, const char *reason)
 	say(&dump, is_empty);
 	gt_text_format(asked.last, sizeof(asked.last), "%s", gt_output_name());
 	gt_output_end_dump(&p->output, &ledger);
-	atomic_fetch_add(&p->recorder.store->dumps, 1);
-	gt_recorder_done(&p->recorder);
+	gt_recorder_done(&p->recorder, dump.to);
 	gt_output_set_name(""); /* the spool has nothing of it any more */
 	p->output.dump = 0;
 }

@@ -195,10 +195,10 @@ static void take_clock(struct recovery *r)
 static void describe_dump(struct recovery *r)
 {
 	struct gt_metadata *metadata = &r->pipeline.metadata;
-	uint64_t from = gt_replay_kept_since(&r->kept), to = gt_replay_kept_now(&r->kept);
-	uint64_t start = metadata->start;
+	uint64_t to = gt_replay_kept_now(&r->kept), start = metadata->start;
+	uint64_t from = gt_window_from(metadata, gt_recorder_whole_from(r->kept.store, to), to);
 
-	r->pipeline.output.dump = atomic_load(&r->kept.store->dumps) + 1;
+	r->pipeline.output.dump = gt_recorder_dumps(r->kept.store) + 1;
 	r->pipeline.output.dump_time = to;
 	gt_text_format(metadata->window, sizeof(metadata->window),
 		       "from %lu ms to %lu ms, dump %u (killed)",

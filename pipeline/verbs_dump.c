@@ -18,10 +18,10 @@ int gt_verb_dump(struct gt_pipeline *p, const struct gt_verb_call *call)
 		return -EINVAL;
 	}
 	if (call->is_first) {
-		before = atomic_load(&p->recorder.store->dumps);
+		before = gt_recorder_dumps(p->recorder.store);
 		gt_dump_ask("gputrace dump");
 	}
-	if (atomic_load(&p->recorder.store->dumps) == before)
+	if (gt_recorder_dumps(p->recorder.store) == before)
 		return GT_VERB_GOES_ON;
 	if (!*gt_dump_last()) {
 		gt_reply_say(call->reply, "the dump could not be written into %s",

@@ -27,7 +27,10 @@ static int change_flush_period(struct gt_pipeline *p, struct gt_reply *reply)
 
 static int change_duration(struct gt_pipeline *p, struct gt_reply *reply)
 {
-	(void)reply;
+	if (p->outlet.recorder) {
+		gt_reply_say(reply, "its --flight-recorder has no window that could end");
+		return -EPERM;
+	}
 	p->window.length = (uint64_t)gt_config_number(&p->config, GT_CONFIG_DURATION);
 	return 0;
 }
@@ -107,7 +110,7 @@ static void record_change(struct gt_pipeline *p, const char *text)
 {
 	gt_config_describe(&p->config, p->metadata.options, sizeof(p->metadata.options));
 	p->metadata.generation++;
-	if (gt_output_is_open(&p->output))
+	if (gt_output_is_open(&p->output) || p->outlet.recorder)
 		gt_outlet_note(&p->outlet, &(struct gt_note_event){.name = "option changed",
 								   .what = text,
 								   .cause = "gputrace set"});

@@ -274,6 +274,15 @@ void gt_window_ended(struct gt_window *window, uint64_t now, const struct gt_clo
 	window->ended = true;
 }
 
+uint64_t gt_window_from(const struct gt_metadata *metadata, uint64_t from, uint64_t to)
+{
+	uint64_t begin = metadata->window_begin; /* UINT64_MAX: it waits */
+
+	if (begin > to)
+		return to;
+	return begin > from ? begin : from;
+}
+
 void gt_window_again(struct gt_window *window, struct gt_metadata *metadata)
 {
 	window->begin = UINT64_MAX;

@@ -62,6 +62,9 @@ void gt_window_begun(struct gt_window *window, uint64_t now, const struct gt_clo
 void gt_window_ended(struct gt_window *window, uint64_t now, const struct gt_clock *clock,
 		     struct gt_metadata *metadata);
 
+/* Since when what came until @to is recorded, if it is kept from @from on (trace ns). */
+uint64_t gt_window_from(const struct gt_metadata *metadata, uint64_t from, uint64_t to);
+
 /* The next one is waited for. */
 void gt_window_again(struct gt_window *window, struct gt_metadata *metadata);
 

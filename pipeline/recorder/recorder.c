@@ -66,18 +66,40 @@ static void give_back(struct gt_recorder *recorder, struct gt_recorder_block *bl
 	block->data = NULL;
 }
 
-/* The oldest block goes; unless it is in a file, what is in it is gone. */
-static void drop_oldest(struct gt_recorder *recorder)
+/* Nothing needs the past blocks before @to any more. */
+static void free_past(struct gt_recorder *recorder, uint64_t to)
 {
 	struct gt_recorder_state state = *state_of(recorder);
-	struct gt_recorder_block *block = block_at(recorder, state.first);
+	uint64_t oldest = state.oldest;
 
-	for (int kind = 0; state.first >= recorder->read_to && kind < GT_EVENT_COUNT_; kind++)
-		state.gone[kind] += block->count[kind];
-	state.first++;
-	recorder->is_open &= state.first < state.end;
+	state.oldest = to;
 	set_state(recorder, &state);
-	give_back(recorder, block);
+	for (; oldest < to; oldest++)
+		give_back(recorder, block_at(recorder, oldest));
+}
+
+/* Blocks have become past. Without a spool nobody looks at them again. */
+static void set_past(struct gt_recorder *recorder, const struct gt_recorder_state *state)
+{
+	recorder->is_open &= state->first < state->end;
+	set_state(recorder, state);
+	if (!gt_spool_is_open())
+		free_past(recorder, state->first);
+}
+
+/* The oldest block goes; unless it is in a file, what is in it is gone. @cut: for lack of room. */
+static void drop_oldest(struct gt_recorder *recorder, bool cut)
+{
+	struct gt_recorder_state state = *state_of(recorder);
+	const struct gt_recorder_block *block = block_at(recorder, state.first);
+	bool is_gone = state.first >= recorder->read_to;
+
+	for (int kind = 0; is_gone && kind < GT_EVENT_COUNT_; kind++)
+		state.gone[kind] += block->count[kind];
+	if (cut && is_gone && block->newest > state.cut)
+		state.cut = block->newest;
+	state.first++;
+	set_past(recorder, &state);
 }
 
 static bool has_blocks(const struct gt_recorder *recorder)
@@ -87,17 +109,18 @@ static bool has_blocks(const struct gt_recorder *recorder)
 	return state->first < state->end;
 }
 
-/* For lack of room. False: there is none. */
+/* Makes one block's memory free, of a past one if there is any. False: there is none. */
 static bool give_up_oldest(struct gt_recorder *recorder)
 {
-	const struct gt_recorder_block *block;
+	const struct gt_recorder_state *state = state_of(recorder);
 
-	if (!has_blocks(recorder))
+	if (state->oldest == state->first && !has_blocks(recorder))
 		return false;
-	block = block_at(recorder, state_of(recorder)->first);
-	if (block->newest > recorder->cut && state_of(recorder)->first >= recorder->read_to)
-		recorder->cut = block->newest;
-	drop_oldest(recorder);
+	if (state->oldest == state->first)
+		drop_oldest(recorder, true);
+	state = state_of(recorder);
+	if (state->oldest < state->first)
+		free_past(recorder, state->oldest + 1);
 	return true;
 }
 
@@ -220,7 +243,7 @@ void gt_recorder_age(struct gt_recorder *recorder, uint64_t now)
 
 		if (block->newest + keep >= now)
 			break;
-		drop_oldest(recorder);
+		drop_oldest(recorder, false);
 	}
 }
 
@@ -258,19 +281,49 @@ bool gt_recorder_read(struct gt_recorder *recorder, uint64_t seal, uint64_t sinc
 	return true;
 }
 
-void gt_recorder_done(struct gt_recorder *recorder)
+void gt_recorder_done(struct gt_recorder *recorder, uint64_t time)
 {
 	struct gt_recorder_state state = *state_of(recorder);
-	uint64_t first = state.first;
 
 	for (int kind = 0; kind < GT_EVENT_COUNT_; kind++)
 		state.gone[kind] += recorder->old[kind];
 	memset(recorder->old, 0, sizeof(recorder->old));
 	if (recorder->read_to > state.first)
 		state.first = recorder->read_to;
-	set_state(recorder, &state);
-	for (; first < state.first; first++)
-		give_back(recorder, block_at(recorder, first));
+	state.told = time;
+	state.dumps++;
+	set_past(recorder, &state);
+}
+
+void gt_recorder_settle(struct gt_recorder *recorder, uint64_t now, uint64_t until)
+{
+	const struct gt_recorder_state *state = state_of(recorder);
+
+	if (recorder->past_to > state->oldest && recorder->past_at < until)
+		free_past(recorder, recorder->past_to);
+	state = state_of(recorder);
+	if (recorder->past_to > state->oldest)
+		return;
+	recorder->past_to = state->first;
+	recorder->past_at = now;
+}
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+uint64_t gt_recorder_whole_from(const struct gt_recorder_store *store, uint64_t now)
+{
+	const struct gt_recorder_state *state = &store->states[atomic_load(&store->at) & 1];
+
+	return later(now > store->keep_ns ? now - store->keep_ns : 0,
+		     later(state->cut, state->told));
+}
+
+uint32_t gt_recorder_dumps(const struct gt_recorder_store *store)
+{
+	return store->states[atomic_load(&store->at) & 1].dumps;
 }
 
 bool gt_recorder_is_empty(const struct gt_recorder *recorder)

@@ -36,8 +36,13 @@ struct gt_recorder_block {
 /* Which blocks there are, and what was in those that went: together, as a kill may come at any
  * moment. */
 struct gt_recorder_state {
-	uint64_t first, end;            /* numbers of blocks; block n is at n modulo their count */
+	/* numbers of blocks; block n is at n modulo their count. Those from oldest to first are in
+	 * a dump or gone, and rings and buffers may still have what is in them. */
+	uint64_t oldest, first, end;
 	uint64_t gone[GT_EVENT_COUNT_]; /* since the start: older than what is kept, by kind */
+	uint64_t cut;   /* trace ns: what ended by then may have gone for lack of room */
+	uint64_t told;  /* trace ns of the last dump */
+	uint32_t dumps; /* that are written */
 };
 
 /* The ranges that were open at the end of a round. */
@@ -50,9 +55,8 @@ struct gt_recorder_open {
 struct gt_recorder_store {
 	uint64_t keep_ns;
 	uint32_t block_bytes;
-	_Atomic uint32_t dumps; /* that are written */
-	_Atomic uint64_t now;   /* trace ns: the drain thread's last look */
-	_Atomic uint32_t at;    /* which of the two is whole */
+	_Atomic uint64_t now; /* trace ns: the drain thread's last look */
+	_Atomic uint32_t at;  /* which of the two is whole */
 	struct gt_recorder_state states[2];
 	struct gt_recorder_block blocks[GT_RECORDER_BLOCKS];
 	_Atomic uint32_t named; /* bytes of @names */
@@ -74,8 +78,7 @@ struct gt_recorder {
 	bool is_open;     /* the newest block takes more */
 	uint64_t read_to; /* number of the block that is read next; all before are written */
 	uint64_t old[GT_EVENT_COUNT_]; /* in those: too old to be handed out */
-	uint64_t cut;  /* trace ns: what ended by then may have gone for lack of room */
-	uint64_t told; /* trace ns of the last dump */
+	uint64_t past_to, past_at;     /* blocks before that were past at this time, trace ns */
 	struct gt_event_code code, name_code, open_code;
 };
 
@@ -108,8 +111,17 @@ uint64_t gt_recorder_seal(struct gt_recorder *recorder);
 bool gt_recorder_read(struct gt_recorder *recorder, uint64_t seal, uint64_t since,
 		      void (*take)(void *context, const struct gt_event *event), void *context);
 
-/* All that was read is in a closed file. */
-void gt_recorder_done(struct gt_recorder *recorder);
+/* All that was read is in the closed file of a dump, which was made at @time, trace ns. */
+void gt_recorder_done(struct gt_recorder *recorder, uint64_t time);
+
+/* It is @now; rings and buffers have no more of what was read before @until (trace ns): the memory
+ * of blocks that were past by then is free. */
+void gt_recorder_settle(struct gt_recorder *recorder, uint64_t now, uint64_t until);
+
+/* From when on all is there that a dump at @now has (trace ns), and how many dumps were made. Also
+ * of a dead process. */
+uint64_t gt_recorder_whole_from(const struct gt_recorder_store *store, uint64_t now);
+uint32_t gt_recorder_dumps(const struct gt_recorder_store *store);
 
 /* Nothing is kept. */
 bool gt_recorder_is_empty(const struct gt_recorder *recorder);

@@ -105,7 +105,7 @@ static bool comes_twice(const struct gt_event *event)
 	       event->kind == GT_EVENT_OVERHEAD || gt_event_is_gpu(event->kind);
 }
 
-/* False: it is written already. */
+/* False: it is written already, or was to be kept no longer. */
 static bool pass(void *context, struct gt_event *event)
 {
 	struct gt_replay_kept *kept = context;
@@ -113,6 +113,10 @@ static bool pass(void *context, struct gt_event *event)
 
 	if (key && !kept->is_known && has_key(kept, key))
 		return false;
+	if (kept->is_replayed && event->end < gt_replay_kept_since(kept)) {
+		kept->old[event->kind]++;
+		return false;
+	}
 	if (key && (kept->is_known || event->kind == GT_EVENT_RANGE))
 		add_key(kept, key);
 	gt_recorder_flows_see(&kept->flows, event);
@@ -187,12 +191,21 @@ static void each(struct gt_replay_kept *kept, const uint8_t *data, uint32_t size
 	}
 }
 
+/* Rings and buffers may still have it. */
+static void take_past(struct gt_replay_kept *kept, struct gt_event *event)
+{
+	if (comes_twice(event))
+		add_key(kept, key_of(event));
+}
+
 static void take_kept(struct gt_replay_kept *kept, struct gt_event *event)
 {
-	if (event->end < gt_replay_kept_since(kept))
-		kept->old[event->kind]++;
-	else
+	if (event->end >= gt_replay_kept_since(kept)) {
 		gt_outlet_event(kept->outlet, event);
+		return;
+	}
+	kept->old[event->kind]++;
+	take_past(kept, event);
 }
 
 static void take_name(struct gt_replay_kept *kept, struct gt_event *event)
@@ -206,14 +219,15 @@ static const struct gt_recorder_state *state_of(const struct gt_replay_kept *kep
 	return &kept->store->states[atomic_load(&kept->store->at) & 1];
 }
 
-static void take_block(struct gt_replay_kept *kept, const struct gt_recorder_block *block)
+static void take_block(struct gt_replay_kept *kept, const struct gt_recorder_block *block,
+		       void (*take)(struct gt_replay_kept *kept, struct gt_event *event))
 {
 	uint32_t used = atomic_load(&block->used);
 	const uint8_t *data = gt_spool_view_at(kept->view, gt_spool_address(block->data), used);
 
 	kept->bytes += used;
 	if (data && kept->bytes <= kept->view->size)
-		each(kept, data, used, take_kept);
+		each(kept, data, used, take);
 }
 
 void gt_replay_kept_write(struct gt_replay_kept *kept)
@@ -227,9 +241,11 @@ void gt_replay_kept_write(struct gt_replay_kept *kept)
 	each(kept, kept->store->names, named < GT_RECORDER_NAMES ? named : GT_RECORDER_NAMES,
 	     take_name);
 	kept->is_known = true;
-	for (uint64_t i = 0; i < GT_RECORDER_BLOCKS && i < state->end - state->first; i++)
-		take_block(kept, &kept->store->blocks[(state->first + i) % GT_RECORDER_BLOCKS]);
+	for (uint64_t i = 0; i < GT_RECORDER_BLOCKS && i < state->end - state->oldest; i++)
+		take_block(kept, &kept->store->blocks[(state->oldest + i) % GT_RECORDER_BLOCKS],
+			   i < state->first - state->oldest ? take_past : take_kept);
 	kept->is_known = false;
+	kept->is_replayed = true;
 }
 
 static void take_open(struct gt_replay_kept *kept, struct gt_event *event)
@@ -247,6 +263,7 @@ void gt_replay_kept_open(struct gt_replay_kept *kept)
 
 	if (!kept->store)
 		return;
+	kept->is_replayed = false;
 	open = &kept->store->open[atomic_load(&kept->store->open_at) & 1];
 	each(kept, open->data, open->used < sizeof(open->data) ? open->used : sizeof(open->data),
 	     take_open);

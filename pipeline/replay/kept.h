@@ -23,9 +23,10 @@ struct gt_replay_kept {
 	uint64_t old[GT_EVENT_COUNT_]; /* older than what was to be kept */
 	uint64_t *keys;                /* of the events that are written: a hash table; 0: free */
 	size_t key_count, key_capacity;
-	size_t bytes;    /* that were read: no more than there are */
-	bool is_known;   /* events come from the recorder */
-	bool has_failed; /* no memory */
+	size_t bytes;     /* that were read: no more than there are */
+	bool is_known;    /* events come from the recorder */
+	bool is_replayed; /* events come from rings and buffers */
+	bool has_failed;  /* no memory */
 };
 
 /* Finds the store at @recorder, an address of the dead process, and takes the events of all others

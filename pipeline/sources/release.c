@@ -87,16 +87,22 @@ static void update_ledger(const struct gt_release *release)
 void gt_release_buffers(const struct gt_release *release)
 {
 	bool is_open = gt_output_is_open(release->output);
-	uint64_t settled;
+	uint64_t now, settled;
 
 	if (!release->spooling->spooled)
 		return;
-	settled = gt_clock_from_monotonic(release->clock, gt_clock_now()) - GT_SPOOLED_SETTLE_NS;
+	now = gt_clock_from_monotonic(release->clock, gt_clock_now());
+	settled = now - GT_SPOOLED_SETTLE_NS;
 	if (is_open)
 		gt_output_flush(release->output, settled);
 	gt_spooling_lost(release->spooling, gt_output_lost(release->output));
 	gt_release_note_read(release->spooling, release->join);
 	update_ledger(release);
+	if (release->recorder->store && !is_open)
+		settled = now; /* the recorder has it at once */
+	settled -= gt_call_join_longest_wait(release->join);
 	if (is_open || release->recorder->store)
-		gt_cupti_buffers_release(settled - gt_call_join_longest_wait(release->join));
+		gt_cupti_buffers_release(settled);
+	if (release->recorder->store)
+		gt_recorder_settle(release->recorder, now, settled);
 }

@@ -5,6 +5,7 @@ nothing else; its ledger says how much was older; the program does not notice.""
 
 import glob
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -69,6 +70,10 @@ class Base(unittest.TestCase):
         found = [event for event in trace.events if event["ph"] == "i" and event["name"] == "dump"]
         self.assertEqual(len(found), 1)
         return found[0]
+
+    def since(self, trace):
+        """From when on all is there, in ms of the session."""
+        return int(re.match(r"from (\d+) ms to \d+ ms, dump", trace.root["metadata"]["window"])[1])
 
     def named(self, trace, name):
         return [event for event in trace.slices if event["name"] == name and event["cat"] == "user_annotation"]
@@ -168,6 +173,28 @@ class Asked(Base):
         self.truth = harness.Truth(self.folder)
         self.assertEqual(self.told(trace), self.did()[:len(trace.gpu)])
         self.assertEqual(self.note(trace)["args"]["what"], "gputrace dump")
+
+    def test_set(self):
+        """The recorder has no window that --duration could end; what may change is noted in the next dump."""
+        self.answers = []
+
+        def set_and_dump():
+            if not self.answers:
+                self.answers.append(harness.tool("set", "--control=" + self.boxes, "duration=1ms", "all"))
+            if "has no window that could end" not in self.answers[0][1]:
+                return bool(self.answers.clear())
+            self.answers.append(harness.tool("set", "--control=" + self.boxes, "flush-period=100", "all"))
+            self.answers.append(harness.tool("dump", "--control=" + self.boxes, "all"))
+            return True
+
+        harness.run([PROGRAM] + "work=5 rest-until work=4 exit=3".split(), folder=self.out, truth=self.folder,
+                    gates=[set_and_dump], options=[ON + "60s", "GPUTRACE_CONTROL=" + self.boxes])
+        self.assertEqual([status for status, _ in self.answers], [1, 0, 0])
+        one, two = map(self.read, self.traces())
+        self.truth = harness.Truth(self.folder)
+        self.assertEqual(self.told(one) + self.told(two), self.did())
+        changed, = [event for event in one.events if event["name"] == "option changed"]
+        self.assertEqual(changed["args"]["what"], "flush-period=100")
 
     def test_no_recorder(self):
         self.answers = []
@@ -270,16 +297,17 @@ class Options(Base):
         told = self.told(trace)
         self.assertEqual(told, self.did()[-len(told):])
         self.assertIn(len(told), (15, 30) if not trace.ledger["calls_passed"] else (15,))
+        self.assertGreaterEqual(self.since(trace), 390 if trace.ledger["calls_passed"] else 0)
 
 
 @unittest.skipUnless(harness.has_shm(), "no /dev/shm with a gigabyte")
 @unittest.skipIf(harness.preloading.RUNTIMES, "gputrace run does not preload a sanitizer's runtime")
 class Killed(Base):
-    def run_killed(self, steps, *options):
+    def run_killed(self, steps, *options, keep="60s,64M"):
         """Under gputrace run, with a spool of its own."""
         spools = tempfile.mkdtemp(prefix="gt-recorder-", dir="/dev/shm")
         self.addCleanup(shutil.rmtree, spools, ignore_errors=True)
-        words = [GPUTRACE, "run", "--output=" + self.out, "--spool=" + spools, "--flight-recorder=60s,64M",
+        words = [GPUTRACE, "run", "--output=" + self.out, "--spool=" + spools, "--flight-recorder=" + keep,
                  "--dump-signal=USR2", *options, PROGRAM] + steps.split()
         result = harness.run(words, truth=self.folder, gates=self.gates(steps),
                              env=harness.environment(GPUTRACE_SPOOL=spools))
@@ -313,6 +341,32 @@ class Killed(Base):
         self.assertEqual(self.told(one), self.did()[:15])
         self.assertEqual(self.told(two), self.did()[15:])
         self.assertIn("dump 2 (killed)", two.root["metadata"]["window"])
+
+    def test_killed_soon_after_a_dump(self):
+        """Buffers and rings may still have what is in the dump: it is in no other one."""
+        for count in range(3):
+            with self.subTest(count=count):
+                self.setUp()
+                _, paths = self.run_killed(f"work=50 USR2 rest-until rest={count} work=2 kill")
+                one, two = map(self.read, paths)
+                self.assertEqual(self.told(one) + self.told(two), self.did())
+                self.assertGreater(self.since(two), 0)
+
+    def test_older_when_killed(self):
+        """The buffers may still have it: it is counted, and not written."""
+        _, (path,) = self.run_killed("work=30 rest=60 work=5 kill", keep="20ms,64M")
+        trace = self.read(path)
+        told = self.told(trace)
+        self.assertEqual(told, self.did()[-len(told):] if told else [])
+        self.assertEqual(trace.ledger["kernels_older"] + trace.ledger["kernels_written"], 35)
+        self.assertGreaterEqual(trace.ledger["kernels_older"], 30)
+
+    def test_names_of_any_length(self):
+        """Of ranges that only the ring has."""
+        names = ["n" * length for length in range(1, 18)]
+        _, (path,) = self.run_killed("work=1 " + " ".join(f"push={name} pop" for name in names) + " work=1 kill")
+        trace = self.read(path)
+        self.assertEqual([len(self.named(trace, name)) for name in names], [1] * len(names))
 
     def test_a_good_end(self):
         result, paths = self.run_killed("work=5 exit=0")

@@ -158,7 +158,7 @@ Test(recorder, memory_is_a_limit, .init = make_fixture)
 	cr_assert_gt(kept[GT_EVENT_API], EVENTS);
 	cr_assert_eq(kept[GT_EVENT_API] + calls_older(&recorder), 50 * EVENTS);
 	cr_assert_eq(kept[GT_EVENT_COUNT_], AT(1000000 + (50 * EVENTS - 1) * 1000ull));
-	gt_recorder_done(&recorder);
+	gt_recorder_done(&recorder, 0);
 	cr_assert(gt_recorder_is_empty(&recorder));
 	cr_assert_eq(kept[GT_EVENT_API] + calls_older(&recorder), 50 * EVENTS);
 	gt_recorder_fini(&recorder);
@@ -185,7 +185,7 @@ Test(recorder, time_is_a_limit, .init = make_fixture)
 	cr_assert_eq(kept[GT_EVENT_API], 10001);
 	cr_assert_eq(calls_older(&recorder), 100000 - 10001);
 	cr_assert_lt(recorder.made, 40u); /* what has gone is used again */
-	gt_recorder_done(&recorder);
+	gt_recorder_done(&recorder, 0);
 	gt_recorder_age(&recorder, now + 10 * S_NS);
 	cr_assert_eq(calls_older(&recorder), 100000 - 10001);
 	gt_recorder_fini(&recorder);
@@ -211,7 +211,7 @@ Test(recorder, a_dump_ends_at_its_seal, .init = make_fixture)
 			cr_assert(gt_recorder_keep(&recorder, &event));
 		}
 	cr_assert_leq(kept[GT_EVENT_COUNT_], first);
-	gt_recorder_done(&recorder);
+	gt_recorder_done(&recorder, 0);
 	cr_assert_not(gt_recorder_is_empty(&recorder));
 	gt_recorder_fini(&recorder);
 }
