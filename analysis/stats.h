@@ -70,6 +70,9 @@ int gt_stats_devices(const struct gt_job *job, const struct gt_filter *filter,
  * Returns the number of lines written. */
 size_t gt_stats_losses(const struct gt_job *job, FILE *out);
 
+/* The same of what the tracer noted and leaves no hole: stalls, options that were changed. */
+size_t gt_stats_events(const struct gt_job *job, FILE *out);
+
 /* How many slices may be work of a device that is not known here, where no model has any GPU work;
  * else 0. */
 uint64_t gt_stats_unknown_work(const struct gt_job *job);

@@ -209,15 +209,26 @@ static bool add_note(struct same_notes *lines, size_t *count, const struct same_
 	return true;
 }
 
-/* Told elsewhere, or nothing that is missing. */
-static bool is_no_loss(const char *cause)
+enum note_kind {
+	NOTE_LOSS,
+	NOTE_EVENT,     /* leaves no hole */
+	NOTE_ELSEWHERE, /* print_removed has it, or it is not worth a line */
+};
+
+static enum note_kind kind_of(const struct gt_model *model, const struct gt_note *note)
 {
-	return !strcmp(cause, "--keep") || !strcmp(cause, "--flight-recorder");
+	const char *name = gt_model_name(model, note->name);
+	const char *cause = gt_model_name(model, note->cause);
+
+	if (!strcmp(cause, "--keep") || !strcmp(cause, "--flight-recorder") ||
+	    !strcmp(name, "stall ended"))
+		return NOTE_ELSEWHERE;
+	return !strcmp(name, "stall") || !strcmp(name, "option changed") ? NOTE_EVENT : NOTE_LOSS;
 }
 
 /* What happened again and again is one line with the sum: an operation without times is a note of
  * its own. */
-static size_t print_notes(const struct gt_model *model, FILE *out)
+static size_t print_notes(const struct gt_model *model, enum note_kind kind, FILE *out)
 {
 	struct same_notes lines[MOST_NOTES];
 	uint64_t more = 0;
@@ -228,11 +239,8 @@ static size_t print_notes(const struct gt_model *model, FILE *out)
 		const char *text = gt_model_name(model, note->text), *number = find_count(text);
 		struct same_notes one = {note->name, text, number, strtoull(number, NULL, 10), 1};
 
-		if (is_no_loss(gt_model_name(model, note->cause)))
-			continue; /* see print_removed */
-		if (!strcmp(gt_model_name(model, note->name), "stall ended"))
-			continue; /* nothing is missing */
-		more += !add_note(lines, &count, &one);
+		if (kind_of(model, note) == kind)
+			more += !add_note(lines, &count, &one);
 	}
 	for (size_t i = 0; i < count; i++)
 		print_same(model, &lines[i], out);
@@ -487,29 +495,48 @@ bool gt_stats_whole(const struct gt_job *job)
 	return true;
 }
 
-size_t gt_stats_losses(const struct gt_job *job, FILE *out)
+static size_t print_losses(const struct gt_model *model, FILE *out)
+{
+	return gt_stats_reading_losses(&model->reading, out) + print_notes(model, NOTE_LOSS, out) +
+	       print_frameworks(model, out) + print_odd(model, out);
+}
+
+static size_t print_events(const struct gt_model *model, FILE *out)
+{
+	return print_notes(model, NOTE_EVENT, out);
+}
+
+/* What @print writes of each trace, under its name. */
+static size_t print_each(const struct gt_job *job,
+			 size_t (*print)(const struct gt_model *model, FILE *out), FILE *out)
 {
 	size_t lines = 0;
 
 	for (size_t f = 0; f < job->count; f++) {
-		const struct gt_model *model = &job->models[f];
 		char *text = NULL;
-		size_t size, here = 0;
+		size_t size, here;
 		FILE *memory = open_memstream(&text, &size);
 
 		if (!memory)
 			return lines;
-		here += gt_stats_reading_losses(&model->reading, memory);
-		here += print_notes(model, memory);
-		here += print_frameworks(model, memory);
-		here += print_odd(model, memory);
+		here = print(&job->models[f], memory);
 		fclose(memory);
 		if (here) {
-			gt_show_line(out, "%s:", model->path);
+			gt_show_line(out, "%s:", job->models[f].path);
 			fputs(text, out);
 		}
 		free(text);
 		lines += here;
 	}
 	return lines;
+}
+
+size_t gt_stats_losses(const struct gt_job *job, FILE *out)
+{
+	return print_each(job, print_losses, out);
+}
+
+size_t gt_stats_events(const struct gt_job *job, FILE *out)
+{
+	return print_each(job, print_events, out);
 }

@@ -394,17 +394,22 @@ int gt_cmdline_load(const struct gt_cmdline *args, struct gt_job *job)
 	return rc || failures ? GT_EXIT_FAILED : GT_EXIT_OK;
 }
 
-void gt_cmdline_report_losses(const char *text, enum gt_format format)
+static void report(const char *title, const char *text, enum gt_format format)
 {
 	if (format != GT_FORMAT_TABLE)
 		gt_progress_hide();
 	if (*text)
-		fprintf(format == GT_FORMAT_TABLE ? stdout : stderr,
-			"%sNot in the trace, or not whole:\n%s",
-			format == GT_FORMAT_TABLE ? "\n" : "", text);
+		fprintf(format == GT_FORMAT_TABLE ? stdout : stderr, "%s%s:\n%s",
+			format == GT_FORMAT_TABLE ? "\n" : "", title, text);
 }
 
-void gt_cmdline_losses(const struct gt_job *const *jobs, size_t count, enum gt_format format)
+void gt_cmdline_report_losses(const char *text, enum gt_format format)
+{
+	report("Not in the trace, or not whole", text, format);
+}
+
+static void report_each(const char *title, size_t (*print)(const struct gt_job *job, FILE *out),
+			const struct gt_job *const *jobs, size_t count, enum gt_format format)
 {
 	char *text = NULL;
 	size_t size;
@@ -413,10 +418,16 @@ void gt_cmdline_losses(const struct gt_job *const *jobs, size_t count, enum gt_f
 	if (!memory)
 		return;
 	for (size_t i = 0; i < count; i++)
-		gt_stats_losses(jobs[i], memory);
+		print(jobs[i], memory);
 	fclose(memory);
-	gt_cmdline_report_losses(text, format);
+	report(title, text, format);
 	free(text);
+}
+
+void gt_cmdline_losses(const struct gt_job *const *jobs, size_t count, enum gt_format format)
+{
+	report_each("Not in the trace, or not whole", gt_stats_losses, jobs, count, format);
+	report_each("Noted meanwhile", gt_stats_events, jobs, count, format);
 }
 
 int gt_cmdline_filter(const struct gt_cmdline *args, struct gt_filter *filter)

@@ -88,8 +88,8 @@ int gt_cmdline_main(const struct gt_cmdline_spec *spec, int argc, char **argv);
 /* Reads all inputs of a command into @job. An exit status; the caller frees the job in any case. */
 int gt_cmdline_load(const struct gt_cmdline *args, struct gt_job *job);
 
-/* Says what the traces do not hold, if anything: behind tables on standard output, else on stderr,
- * where it is in nobody's way. */
+/* Says what the traces do not hold, if anything, and what the tracer noted: behind tables on
+ * standard output, else on stderr, where it is in nobody's way. */
 void gt_cmdline_losses(const struct gt_job *const *jobs, size_t count, enum gt_format format);
 
 /* The same of a text that is gathered already. */

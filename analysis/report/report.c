@@ -473,6 +473,24 @@ static void print_memory(const struct page *page)
 		print_memory_of_all(page, &page->job->models[f]);
 }
 
+static void print_events(const struct page *page)
+{
+	char *text = NULL;
+	size_t size, lines = 0;
+	FILE *memory = open_memstream(&text, &size);
+
+	if (memory) {
+		lines = gt_stats_events(page->job, memory);
+		fclose(memory);
+	}
+	if (lines) {
+		fputs("<p>Noted meanwhile:</p>\n<pre>", page->out);
+		gt_folded_lines(text, page->out);
+		fputs("</pre>\n", page->out);
+	}
+	free(text);
+}
+
 static void print_losses(const struct page *page)
 {
 	char *text = NULL;
@@ -491,6 +509,7 @@ static void print_losses(const struct page *page)
 	} else {
 		fputs("<p>Nothing is known to be missing.</p>\n", page->out);
 	}
+	print_events(page);
 	fputs("<ul>\n", page->out);
 	for (size_t i = 0; i < page->job->count; i++) {
 		fputs("<li>", page->out);
