@@ -20,7 +20,7 @@ struct gt_cmdline_option {
 	const char *name;     /* "format", written --format=... */
 	const char *argument; /* name of the value in the help; NULL: a flag */
 	const char *values;   /* "a|b|c", "0..100" (whole numbers), or NULL: anything */
-	const char *help;
+	const char *help;     /* NULL: it is there to be refused, and not told */
 };
 
 struct gt_cmdline;

@@ -81,8 +81,9 @@ void gt_help_print(const struct gt_cmdline_spec *spec, FILE *out)
 	if (spec->options && spec->options[0].name)
 		fputs("\noptions:\n", out);
 	for (size_t i = 0; spec->options && spec->options[i].name; i++)
-		gt_help_option(spec->options[i].name, spec->options[i].argument,
-			       spec->options[i].help, out);
+		if (spec->options[i].help)
+			gt_help_option(spec->options[i].name, spec->options[i].argument,
+				       spec->options[i].help, out);
 	if (spec->example)
 		fputs("\nexamples:\n  ", out);
 	for (const char *p = spec->example; p && *p; p++)
@@ -123,6 +124,8 @@ void gt_help_print_man(const struct gt_cmdline_spec *spec, FILE *out)
 	for (size_t i = 0; spec->options && spec->options[i].name; i++) {
 		const struct gt_cmdline_option *option = &spec->options[i];
 
+		if (!option->help)
+			continue;
 		fprintf(out, "%s.TP\n.B ", i ? "" : "\n.SH OPTIONS\n");
 		if (gt_word_letter(option->name))
 			fprintf(out, "\\-%c, ", gt_word_letter(option->name));
@@ -152,6 +155,8 @@ void gt_help_print_words(const struct gt_cmdline_spec *spec, FILE *out)
 		const struct gt_cmdline_option *option = &spec->options[i];
 		const char *value = option->values;
 
+		if (!option->help)
+			continue;
 		if (!option->argument || !value || strstr(value, "..")) {
 			fprintf(out, "--%s%s\t%s\n", option->name, option->argument ? "=" : "",
 				option->help);

@@ -22,15 +22,34 @@
 #define BEGIN_MS  60000u /* CUPTI takes seconds to begin while kernels run */
 #define WHY_BYTES 2048
 
-/* What has to be there when the program, or its Python, starts, or needs hooks. */
+/* What has to be there when the program, or its Python, starts, needs hooks, or is done by gputrace
+ * run. */
 static const enum gt_option_id from_start[] = {
-	GT_CONFIG_MODE,           GT_CONFIG_FORCE_INJECTION,
-	GT_CONFIG_NVTX,           GT_CONFIG_PYTORCH,
-	GT_CONFIG_PYTORCH_SHAPES, GT_CONFIG_PYTHON_FUNCTIONS,
-	GT_CONFIG_DELAY,          GT_CONFIG_START_AT,
-	GT_CONFIG_CAPTURE_RANGE,  GT_CONFIG_CAPTURE_RANGE_END,
-	GT_CONFIG_SCHEDULE,       GT_CONFIG_WAIT,
+	GT_CONFIG_MODE,
+	GT_CONFIG_FORCE_INJECTION,
+	GT_CONFIG_NVTX,
+	GT_CONFIG_PYTORCH,
+	GT_CONFIG_PYTORCH_SHAPES,
+	GT_CONFIG_PYTHON_FUNCTIONS,
+	GT_CONFIG_DELAY,
+	GT_CONFIG_START_AT,
+	GT_CONFIG_CAPTURE_RANGE,
+	GT_CONFIG_CAPTURE_RANGE_END,
+	GT_CONFIG_SCHEDULE,
+	GT_CONFIG_WAIT,
+	GT_CONFIG_FLIGHT_RECORDER,
+	GT_CONFIG_DUMP_SIGNAL,
+	GT_CONFIG_DUMP_AT_EXIT,
+	GT_CONFIG_COMPRESS,
 };
+
+static bool takes(enum gt_option_id id)
+{
+	for (size_t i = 0; i < sizeof(from_start) / sizeof(from_start[0]); i++)
+		if (from_start[i] == id)
+			return false;
+	return true;
+}
 
 static struct gt_cmdline_option options[GT_CONFIG_COUNT_ + 1];
 static const char *library;
@@ -45,7 +64,7 @@ static void list_options(void)
 									  : gt_options[id].argument,
 			.values = gt_options[id].type == GT_OPTION_ENUM ? gt_options[id].values
 									: NULL,
-			.help = gt_options[id].help};
+			.help = takes((enum gt_option_id)id) ? gt_options[id].help : NULL};
 }
 
 /* ---- options to the library ---- */
@@ -59,14 +78,6 @@ static bool set_variable(const char *name, const char *value, char *ret_wrong, s
 	if (variable)
 		putenv(variable);
 	return variable;
-}
-
-static bool takes(enum gt_option_id id)
-{
-	for (size_t i = 0; i < sizeof(from_start) / sizeof(from_start[0]); i++)
-		if (from_start[i] == id)
-			return false;
-	return true;
 }
 
 /* An exit status, 0 if all is well. */
@@ -92,7 +103,6 @@ static void add_defaults(void)
 {
 	setenv(gt_options[GT_CONFIG_CONTROL].env, "on", 0);
 	setenv(gt_options[GT_CONFIG_QUIET].env, "yes", 0);
-	unsetenv(gt_options[GT_CONFIG_COMPRESS].env);
 }
 
 /* In the order of the table, so that two lists can be compared. False: too long. */

@@ -245,6 +245,8 @@ class Attach(unittest.TestCase):
     def test_words(self):
         for words, said in ((("x",), "'x' is no process id"), (("-1",), "-1"), (("0",), "'0' is no process id"),
                             (("--delay=3", "1"), "--delay needs a program that is started by gputrace run"),
+                            (("--flight-recorder=9s", "1"), "--flight-recorder needs a program that is started by"),
+                            (("--compress=gzip", "1"), "--compress needs a program that is started by gputrace run"),
                             (("--stacks=some", "1"), "--stacks=some: must be one of off|short|full"),
                             ((), "too few arguments")):
             status, line = gputrace("attach", *words)
