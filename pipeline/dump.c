@@ -29,6 +29,7 @@ static struct {
 	const char *reason; /* of the one that waits for CUPTI */
 	uint64_t at;        /* CLOCK_MONOTONIC ns */
 	uint64_t flushes;   /* once this many have ended, it has given what was complete then */
+	uint32_t tries;     /* dumps so far, with those that could not be written */
 	char last[1024];    /* path of the last dump */
 	bool is_on;         /* there is a recorder */
 } asked;
@@ -159,17 +160,20 @@ static void note(const struct dump *dump)
 			       .name = "dump", .what = dump->reason, .cause = "--flight-recorder"});
 }
 
-/* @goes_on: the program, whose records are read between blocks. */
-static void write_blocks(struct dump *dump, bool goes_on)
+/* @goes_on: the program, whose records are read between blocks. False: there is no file, and what
+ * is kept stays for another dump. */
+static bool write_blocks(struct dump *dump, bool goes_on)
 {
 	struct gt_pipeline *p = dump->pipeline;
 	uint64_t seal = gt_recorder_seal(&p->recorder);
 
-	gt_output_open(&p->output);
+	if (gt_output_open(&p->output))
+		return false;
 	while (gt_recorder_read(&p->recorder, seal, dump->from, write_kept, dump))
 		if (goes_on)
 			gt_turn_round(p);
 	gt_recorder_flows_fini(&dump->flows);
+	return true;
 }
 
 static uint64_t written(const struct gt_pipeline *p)
@@ -193,7 +197,7 @@ void gt_dump_make_for(struct gt_pipeline *p, const char *reason)
 {
 	struct dump dump = {.pipeline = p, .reason = reason};
 	struct gt_ledger ledger;
-	bool is_empty;
+	bool is_empty, has_file;
 
 	if (!p->outlet.recorder)
 		return;
@@ -202,7 +206,7 @@ void gt_dump_make_for(struct gt_pipeline *p, const char *reason)
 	is_empty = gt_recorder_is_empty(&p->recorder);
 	note(&dump);
 	plan(&dump);
-	write_blocks(&dump, true);
+	has_file = write_blocks(&dump, true);
 	gt_outlet_flush(&p->outlet, true);
 	is_empty |= written(p) <= 1; /* the note */
 	ledger = p->ledger;
@@ -210,7 +214,9 @@ void gt_dump_make_for(struct gt_pipeline *p, const char *reason)
 	say(&dump, is_empty);
 	gt_text_format(asked.last, sizeof(asked.last), "%s", gt_output_name());
 	gt_output_end_dump(&p->output, &ledger);
-	gt_recorder_done(&p->recorder, dump.to);
+	if (has_file)
+		gt_recorder_done(&p->recorder, dump.to);
+	asked.tries++;
 	gt_output_set_name(""); /* the spool has nothing of it any more */
 	p->output.dump = 0;
 }
@@ -218,6 +224,11 @@ void gt_dump_make_for(struct gt_pipeline *p, const char *reason)
 const char *gt_dump_last(void)
 {
 	return asked.last;
+}
+
+uint32_t gt_dump_tries(void)
+{
+	return asked.tries;
 }
 
 void gt_dump_make(struct gt_pipeline *p)

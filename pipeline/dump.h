@@ -42,6 +42,9 @@ void gt_dump_make_for(struct gt_pipeline *pipeline, const char *reason);
 /* The path of the last dump; empty: there is none, or it could not be written. */
 const char *gt_dump_last(void);
 
+/* Dumps so far, also those that could not be written: what was kept stays then. */
+uint32_t gt_dump_tries(void);
+
 /* gt_turn_close: the process ends with @status, 0 to 255. With a recorder what is kept is written
  * before, if --dump-at-exit says so or a dump was asked for; else there is no trace of it. */
 void gt_dump_close(struct gt_pipeline *pipeline, int status);

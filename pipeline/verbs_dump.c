@@ -7,25 +7,28 @@
 #include "pipeline/dump.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/verbs.h"
+#include "writers/sink.h"
 
 /* The answer is the path of the file. */
 int gt_verb_dump(struct gt_pipeline *p, const struct gt_verb_call *call)
 {
 	static uint32_t before;
+	char number[32];
 
 	if (!p->outlet.recorder) {
 		gt_reply_say(call->reply, "it has no --flight-recorder: there is nothing to dump");
 		return -EINVAL;
 	}
 	if (call->is_first) {
-		before = gt_recorder_dumps(p->recorder.store);
+		before = gt_dump_tries();
 		gt_dump_ask("gputrace dump");
 	}
-	if (gt_recorder_dumps(p->recorder.store) == before)
+	if (gt_dump_tries() == before)
 		return GT_VERB_GOES_ON;
 	if (!*gt_dump_last()) {
-		gt_reply_say(call->reply, "the dump could not be written into %s",
-			     p->output.folder);
+		gt_reply_say(call->reply, "no dump can be written into %s (%s): what is kept stays",
+			     p->output.folder,
+			     gt_sink_reason(p->output.lost.error, number, sizeof(number)));
 		return -EIO;
 	}
 	gt_reply_say(call->reply, "%s", gt_dump_last());

@@ -47,8 +47,7 @@ struct gt_sink {
 	char path[PATH_MAX];
 };
 
-/* Words for an error, or its number in @text. */
-static const char *reason_of(int error, char *text, size_t size)
+const char *gt_sink_reason(int error, char *text, size_t size)
 {
 	static const struct {
 		int error;
@@ -326,7 +325,7 @@ static int open_somewhere(struct gt_sink *sink, const struct gt_sink_options *op
 	if (error == 0)
 		return 0;
 	gt_log_say("cannot write to %s (%s)", options->directory,
-		   reason_of(error, number, sizeof(number)));
+		   gt_sink_reason(error, number, sizeof(number)));
 	sink->stream = false;
 	shared.owner = NULL;
 	if (open_and_create(sink, fallback, &shared) < 0)
@@ -506,7 +505,7 @@ static int report(struct gt_sink *sink, int error)
 	if (error < 0 && !sink->failure_said) {
 		sink->failure_said = true;
 		gt_log_say("%s: cannot write (%s)", sink->path,
-			   reason_of(error, number, sizeof(number)));
+			   gt_sink_reason(error, number, sizeof(number)));
 	}
 	return error;
 }

@@ -45,6 +45,9 @@ struct gt_sink *gt_sink_open_file(int fd, const char *path, int *ret_error);
 struct gt_sink *gt_sink_open_next(const struct gt_sink *before, unsigned int number,
 				  int *ret_error);
 
+/* Words for a negative errno of a sink: a literal, or its number in @text. */
+const char *gt_sink_reason(int error, char *text, size_t size);
+
 /* Closes the descriptor. The sink still knows its file, for gt_sink_discard, and cannot be
  * written. */
 void gt_sink_retire(struct gt_sink *sink);

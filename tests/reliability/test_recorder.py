@@ -4,8 +4,10 @@
 nothing else; its ledger says how much was older; the program does not notice."""
 
 import glob
+import json
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -195,6 +197,51 @@ class Asked(Base):
         self.assertEqual(self.told(one) + self.told(two), self.did())
         changed, = [event for event in one.events if event["name"] == "option changed"]
         self.assertEqual(changed["args"]["what"], "flush-period=100")
+
+    def test_no_file(self):
+        """What was to be dumped stays for a dump that can be written."""
+        self.answers = []
+
+        def pid():
+            processes = json.loads(harness.tool("ps", "--format=json", "--control=" + self.boxes)[1])["processes"]
+            return processes[0]["PID"] if processes else None
+
+        def refused_then_dumped():
+            if not pid():
+                return False
+            most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+            limits = resource.prlimit(pid(), resource.RLIMIT_NOFILE, (3, most))
+            self.answers.append(harness.tool("dump", "--control=" + self.boxes, "all"))
+            resource.prlimit(pid(), resource.RLIMIT_NOFILE, limits)
+            self.answers.append(harness.tool("dump", "--control=" + self.boxes, "all"))
+            return True
+
+        harness.run([PROGRAM] + "work=5 rest-until work=4 exit=0".split(), folder=self.out, truth=self.folder,
+                    gates=[refused_then_dumped], options=[ON + "60s", "GPUTRACE_CONTROL=" + self.boxes])
+        self.assertEqual([status for status, _ in self.answers], [1, 0])
+        self.assertIn("(too many open files): what is kept stays", self.answers[0][1])
+        path, = self.traces()
+        trace = self.read(path)
+        self.truth = harness.Truth(self.folder)
+        self.assertEqual(self.told(trace), self.did()[:len(trace.gpu)])
+
+    def test_wait(self):
+        """Kept from gputrace start on, and there is no stop."""
+        self.answers = []
+
+        def start_and_dump():
+            for words in (["dump"], ["start"], ["stop"]):
+                self.answers.append(harness.tool(*words, "--control=" + self.boxes, "all"))
+            return self.answers[0][0] == 0 or bool(self.answers.clear())
+
+        harness.run([PROGRAM] + "work=5 rest-until work=4 exit=3".split(), folder=self.out, truth=self.folder,
+                    gates=[start_and_dump], options=[ON + "60s", "GPUTRACE_WAIT=1", "GPUTRACE_CONTROL=" + self.boxes])
+        self.assertEqual([status for status, _ in self.answers], [0, 0, 1])
+        self.assertIn("has no window: gputrace dump writes", self.answers[2][1])
+        one, two = map(self.read, self.traces())
+        self.truth = harness.Truth(self.folder)
+        self.assertEqual((self.told(one), self.told(two)), ([], self.did()[-len(two.gpu):]))
+        self.assertGreaterEqual(len(two.gpu), 12)
 
     def test_no_recorder(self):
         self.answers = []
