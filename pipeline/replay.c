@@ -281,9 +281,10 @@ static int make_records(struct recovery *r)
 static void leave_to_closed_files(const struct recovery *r, uint64_t *count)
 {
 	for (int i = 0; i < GT_LEDGER_COUNT_; i++) {
-		uint64_t claimed = r->claims->ledger.count[i];
+		/* less than nothing: work of windows without a file that is awaited no longer */
+		int64_t rest = (int64_t)(count[i] - r->claims->ledger.count[i]);
 
-		count[i] -= claimed < count[i] ? claimed : count[i];
+		count[i] = rest > 0 ? (uint64_t)rest : 0;
 	}
 }
 

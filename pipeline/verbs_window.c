@@ -20,13 +20,14 @@
 /* Of the request that is being answered. */
 static struct {
 	bool is_asked;
+	bool has_failed;  /* there is no file */
 	uint64_t flushes; /* once this many have ended, it is done */
 	char file[1024];
 } request;
 
 static void begin_request(void)
 {
-	request.is_asked = false;
+	request.is_asked = request.has_failed = false;
 	request.flushes = 0;
 	gt_text_format(request.file, sizeof(request.file), "%s", gt_output_name());
 }
@@ -71,6 +72,17 @@ static int refuse_attached(const struct gt_verb_call *call)
 	return -EPERM;
 }
 
+/* What is recorded meanwhile is counted in the next trace. */
+static int refuse_unwritten(const struct gt_pipeline *p, const struct gt_verb_call *call)
+{
+	int error = p->output.lost.error ? p->output.lost.error : -EIO;
+	char number[32];
+
+	gt_reply_say(call->reply, "no trace can be written into %s (%s): what it records is lost",
+		     p->output.folder, gt_sink_reason(error, number, sizeof(number)));
+	return error;
+}
+
 int gt_verb_start(struct gt_pipeline *p, const struct gt_verb_call *call)
 {
 	int rc;
@@ -82,6 +94,8 @@ int gt_verb_start(struct gt_pipeline *p, const struct gt_verb_call *call)
 		if (gt_window_is_of_ranges())
 			return refuse_ranges(call);
 		if (!gt_window_waits(&p->window)) {
+			if (p->output.failed)
+				return refuse_unwritten(p, call);
 			gt_reply_say(call->reply, "is being recorded already");
 			return 0;
 		}
@@ -91,6 +105,8 @@ int gt_verb_start(struct gt_pipeline *p, const struct gt_verb_call *call)
 		return rc;
 	if (gt_window_waits(&p->window))
 		return GT_VERB_GOES_ON;
+	if (p->output.failed)
+		return refuse_unwritten(p, call);
 	if (*gt_output_name())
 		gt_reply_say(call->reply, "recording into %s", gt_output_name());
 	else
@@ -145,11 +161,14 @@ int gt_verb_stop(struct gt_pipeline *p, const struct gt_verb_call *call)
 	}
 	if (*gt_output_name()) /* it may have changed to the next file meanwhile */
 		gt_text_format(request.file, sizeof(request.file), "%s", gt_output_name());
+	request.has_failed |= p->output.failed;
 	rc = ask(p, call, GT_WINDOW_ASKED_END);
 	if (rc)
 		return rc;
 	if (!gt_window_waits(&p->window))
 		return GT_VERB_GOES_ON;
+	if (request.has_failed)
+		return refuse_unwritten(p, call);
 	say_closed(p, call->reply);
 	return 0;
 }
@@ -170,6 +189,8 @@ int gt_verb_flush(struct gt_pipeline *p, const struct gt_verb_call *call)
 		return refuse_flush(call);
 	}
 	gt_turn_write(p, false);
+	if (p->output.failed)
+		return refuse_unwritten(p, call);
 	if (*gt_output_name())
 		gt_reply_say(call->reply, "written into %s", gt_output_name());
 	else

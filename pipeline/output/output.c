@@ -150,7 +150,8 @@ static void name_file(const struct gt_output *output, const char *worker, char *
 		      size_t size)
 {
 	const struct gt_metadata *metadata = output->metadata;
-	uint64_t time = *output->home ? metadata->window_begin : metadata->start;
+	bool is_first = !*output->home && metadata->window_number <= 1;
+	uint64_t time = is_first ? metadata->start : metadata->window_begin;
 
 	if (output->dump)
 		gt_text_format(ret_name, size, "%s.%lu.dump%u", worker,
@@ -321,10 +322,10 @@ static void remember_home(struct gt_output *output)
 		*end = 0;
 }
 
-/* Another file may follow. */
+/* Another file may follow. Where there was none, the next one tells what is lost here. */
 static void end_file(struct gt_output *output, struct gt_ledger *ledger, uint64_t in_flight)
 {
-	struct gt_ledger claim = *ledger;
+	struct gt_ledger claim = output->failed ? (struct gt_ledger){0} : *ledger;
 
 	if (output->writer && close_file(output, ledger))
 		say_unclosed(output);

@@ -8,6 +8,7 @@ import functools
 import glob
 import json
 import os
+import resource
 import shutil
 import signal
 import struct
@@ -369,6 +370,54 @@ class Windows(Base):
             self.assertEqual(len(harness.traces(run.out)), 2)
             for path in harness.traces(run.out):
                 self.check(name, path)
+
+    def without_file(self, run):
+        """A window that begins where nothing can be opened."""
+        limits = resource.prlimit(run.pid, resource.RLIMIT_NOFILE, (3, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+        for words in ("start", "start", "flush"):
+            status, said = self.tell(words, str(run.pid))
+            self.assertEqual(status, 1, said)
+            self.assertRegex(said, rf"no trace can be written into {run.out} \(too many open files\)")
+        return limits
+
+    def test_no_file(self):
+        """The next trace counts what comes meanwhile: by kind, with what was received."""
+        run = self.launch("one", "GPUTRACE_WAIT=yes")
+        self.good("start", "all")
+        self.good("stop", "all")
+        limits = self.without_file(run)
+        harness.gate.wait_for(lambda: self.ps()[0]["Kernels/s"] > 0)
+        status, said = self.tell("stop", "all")
+        self.assertEqual(status, 1, said)
+        self.assertIn("no trace can be written into", said)
+        resource.prlimit(run.pid, resource.RLIMIT_NOFILE, limits)
+        self.good("start", "all")
+        run.end()
+        first, last = sorted(harness.traces(run.out), key=started)
+        self.check("one", first)
+        status, output = harness.tool("verify", last)
+        self.assertEqual(status, 0, output)
+        ledger = harness.trace_file.Trace(last).ledger
+        self.assertGreater(ledger["kernels_not_written"], 0)
+        self.assertGreater(ledger["calls_not_written"], 0)
+
+    def test_killed_without_a_file(self):
+        """Repair makes the trace that the process could not: beside that of the first window."""
+        run = self.launch("one", "GPUTRACE_WAIT=yes", "GPUTRACE_SPOOL=" + self.boxes)
+        self.good("start", "all")
+        self.good("stop", "all")
+        limits = self.without_file(run)
+        self.assertTrue(limits)
+        run.stop()
+        status, output = harness.tool("repair", "--spool=" + self.boxes, run.out)
+        self.assertEqual(status, 0, output)
+        first, last = sorted(harness.traces(run.out), key=started)
+        self.check("one", first)
+        status, output = harness.tool("verify", last)
+        self.assertEqual(status, 0, output)
+        trace = harness.trace_file.Trace(last)
+        self.assertIn("window 2", trace.root["metadata"]["window"])
+        self.assertGreater(trace.ledger["calls_received"], 0)
 
     def test_an_empty_window(self):
         """The threads wait at the gate of a program that does nothing meanwhile."""
