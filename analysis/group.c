@@ -33,6 +33,16 @@ int64_t gt_dist_middle(struct gt_dist *dist)
 	return dist->at[dist->count / 2];
 }
 
+/* Linear between the values around it: as numpy and Python's statistics (inclusive) have it. */
+static double percentile(const struct gt_dist *dist, int percent)
+{
+	double at = (double)(dist->count - 1) * percent / 100, low = floor(at);
+	const int64_t *value = &dist->at[(size_t)low];
+
+	return at > low ? (double)value[0] + ((double)value[1] - (double)value[0]) * (at - low)
+			: (double)value[0];
+}
+
 struct gt_moments gt_dist_moments(struct gt_dist *dist)
 {
 	struct gt_moments m = {.count = dist->count};
@@ -46,6 +56,8 @@ struct gt_moments gt_dist_moments(struct gt_dist *dist)
 		m.total += dist->at[i];
 	m.min = dist->at[0];
 	m.max = dist->at[n - 1];
+	m.p90 = percentile(dist, 90);
+	m.p99 = percentile(dist, 99);
 	m.mean = (double)m.total / (double)n;
 	m.median = n % 2 ? (double)dist->at[n / 2]
 			 : ((double)dist->at[n / 2 - 1] + (double)dist->at[n / 2]) / 2;

@@ -21,7 +21,8 @@ struct gt_moments {
 	uint64_t count;
 	int64_t total, min, max;
 	double mean, median;
-	double stddev; /* of a sample (n - 1), as nsys and pandas do; 0 for one value */
+	double p90, p99; /* percentiles, interpolated between the two nearest values */
+	double stddev;   /* of a sample (n - 1), as nsys and pandas do; 0 for one value */
 };
 
 /* Adds a value. False: no memory. */

@@ -144,6 +144,12 @@ static int add_work(struct build *b, const struct gt_model *model, uint32_t stac
 	return 0;
 }
 
+/* Bytes of copies and sets; what collectives exchange is no copy of a program's. */
+static int64_t moved(const struct gt_op *op)
+{
+	return op->kind == GT_OP_KERNEL ? 0 : op->bytes;
+}
+
 static int add_ops(struct build *b, const struct gt_model *model, const struct gt_filter *filter,
 		   enum gt_weight weight)
 {
@@ -155,7 +161,7 @@ static int add_ops(struct build *b, const struct gt_model *model, const struct g
 		if (gt_filter_op(filter, model, op))
 			rc = add_work(b, model, op->stack, gt_model_call_of(model, op), op->name,
 				      weight == GT_WEIGHT_GPU     ? op->dur
-				      : weight == GT_WEIGHT_BYTES ? op->bytes
+				      : weight == GT_WEIGHT_BYTES ? moved(op)
 								  : 1);
 	}
 	return rc;

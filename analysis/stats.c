@@ -16,14 +16,14 @@
 
 #define KEY_TEXT 16384
 
-#define SUM_COLUMNS(brief, count, kind, name)                                                      \
+#define SUM_COLUMNS(brief, count, kind, name, ...)                                                 \
 	{                                                                                          \
 		{"share", "Time (%)", "share", GT_COLUMN_PERCENT},                                 \
 			{"total", "Total Time (ns)", "total", GT_COLUMN_TIME},                     \
 			{"count", count, "count", GT_COLUMN_COUNT},                                \
 			{"mean", "Avg (ns)", "mean", GT_COLUMN_MEAN},                              \
 			{"median", "Med (ns)", brief("median"), GT_COLUMN_MEAN},                   \
-			{"min", "Min (ns)", "min", GT_COLUMN_TIME},                                \
+			__VA_ARGS__{"min", "Min (ns)", "min", GT_COLUMN_TIME},                     \
 			{"max", "Max (ns)", "max", GT_COLUMN_TIME},                                \
 			{"stddev", "StdDev (ns)", brief("stddev"), GT_COLUMN_MEAN},                \
 			{"name", name, "name", kind},                                              \
@@ -32,24 +32,31 @@
 #define HIDDEN(title) NULL
 #define SUM_WIDTH     9
 
-static const struct gt_column kernel_columns[] =
-	SUM_COLUMNS(SHOWN, "Instances", GT_COLUMN_CODE, "Name");
-static const struct gt_column kernel_short[] =
-	SUM_COLUMNS(HIDDEN, "Instances", GT_COLUMN_CODE, "Name");
-static const struct gt_column api_columns[] =
-	SUM_COLUMNS(SHOWN, "Num Calls", GT_COLUMN_TEXT, "Name");
-static const struct gt_column api_short[] =
-	SUM_COLUMNS(HIDDEN, "Num Calls", GT_COLUMN_TEXT, "Name");
-static const struct gt_column copy_columns[] =
-	SUM_COLUMNS(SHOWN, "Count", GT_COLUMN_TEXT, "Operation");
-static const struct gt_column copy_short[] =
-	SUM_COLUMNS(HIDDEN, "Count", GT_COLUMN_TEXT, "Operation");
-static const struct gt_column by_columns[] =
-	SUM_COLUMNS(SHOWN, "Instances", GT_COLUMN_CODE, "Name");
+/* Behind the median; in tables that have them. */
+#define PERCENTILES                                                                                \
+	{"p90", "P90 (ns)", "p90", GT_COLUMN_MEAN}, {"p99", "P99 (ns)", "p99", GT_COLUMN_MEAN},
+#define PERCENTILES_WIDTH 2
+
+/* The columns of one kind of sums: in the short tables, in others, with percentiles. */
+struct stats_columns {
+	struct gt_column brief[SUM_WIDTH], whole[SUM_WIDTH],
+		percentiles[SUM_WIDTH + PERCENTILES_WIDTH];
+};
+
+#define ALL_COLUMNS(...)                                                                           \
+	{                                                                                          \
+		.brief = SUM_COLUMNS(HIDDEN, __VA_ARGS__, ),                                       \
+		.whole = SUM_COLUMNS(SHOWN, __VA_ARGS__, ),                                        \
+		.percentiles = SUM_COLUMNS(SHOWN, __VA_ARGS__, PERCENTILES),                       \
+	}
+
+static const struct stats_columns kernel_columns = ALL_COLUMNS("Instances", GT_COLUMN_CODE, "Name");
+static const struct stats_columns api_columns = ALL_COLUMNS("Num Calls", GT_COLUMN_TEXT, "Name");
+static const struct stats_columns copy_columns = ALL_COLUMNS("Count", GT_COLUMN_TEXT, "Operation");
 
 /* total: launched there; inside: launched there or by what was called from there; frame: whose
  * code it is. */
-#define CODE_COLUMNS(frame)                                                                        \
+#define CODE_COLUMNS(frame, ...)                                                                   \
 	{                                                                                          \
 		{"share", "Time (%)", "share", GT_COLUMN_PERCENT},                                 \
 			{"total", "Total Time (ns)", "total", GT_COLUMN_TIME},                     \
@@ -57,7 +64,7 @@ static const struct gt_column by_columns[] =
 			{"count", "Instances", "count", GT_COLUMN_COUNT},                          \
 			{"mean", "Avg (ns)", "mean", GT_COLUMN_MEAN},                              \
 			{"median", "Med (ns)", "median", GT_COLUMN_MEAN},                          \
-			{"min", "Min (ns)", "min", GT_COLUMN_TIME},                                \
+			__VA_ARGS__{"min", "Min (ns)", "min", GT_COLUMN_TIME},                     \
 			{"max", "Max (ns)", "max", GT_COLUMN_TIME},                                \
 			{"stddev", "StdDev (ns)", "stddev", GT_COLUMN_MEAN},                       \
 			{"frame", "Frame", frame("frame"), GT_COLUMN_TEXT},                        \
@@ -66,8 +73,10 @@ static const struct gt_column by_columns[] =
 #define CODE_WIDTH 11
 
 /* People get the column where stacks have no frame of the user's. */
-static const struct gt_column code_columns[] = CODE_COLUMNS(HIDDEN);
-static const struct gt_column mixed_code_columns[] = CODE_COLUMNS(SHOWN);
+static const struct gt_column code_columns[] = CODE_COLUMNS(HIDDEN, );
+static const struct gt_column mixed_code_columns[] = CODE_COLUMNS(SHOWN, );
+static const struct gt_column code_percentiles[] = CODE_COLUMNS(HIDDEN, PERCENTILES);
+static const struct gt_column mixed_code_percentiles[] = CODE_COLUMNS(SHOWN, PERCENTILES);
 
 #define SIZE_COLUMNS(...)                                                                          \
 	{                                                                                          \
@@ -87,18 +96,45 @@ static const struct gt_column size_columns[] = SIZE_COLUMNS();
 static const struct gt_column some_size_columns[] =
 	SIZE_COLUMNS({"of", "Operations", "of", GT_COLUMN_COUNT}, );
 
-static const struct gt_column nvtx_columns[] = {
-	{"share", "Time (%)", "share", GT_COLUMN_PERCENT},
-	{"total", "Total Time (ns)", "total", GT_COLUMN_TIME},
-	{"count", "Instances", "count", GT_COLUMN_COUNT},
-	{"mean", "Avg (ns)", "mean", GT_COLUMN_MEAN},
-	{"median", "Med (ns)", "median", GT_COLUMN_MEAN},
-	{"min", "Min (ns)", "min", GT_COLUMN_TIME},
-	{"max", "Max (ns)", "max", GT_COLUMN_TIME},
-	{"stddev", "StdDev (ns)", "stddev", GT_COLUMN_MEAN},
-	{"style", "Style", NULL, GT_COLUMN_TEXT},
-	{"name", "Range", "range", GT_COLUMN_TEXT},
-};
+#define NVTX_COLUMNS(...)                                                                          \
+	{                                                                                          \
+		{"share", "Time (%)", "share", GT_COLUMN_PERCENT},                                 \
+			{"total", "Total Time (ns)", "total", GT_COLUMN_TIME},                     \
+			{"count", "Instances", "count", GT_COLUMN_COUNT},                          \
+			{"mean", "Avg (ns)", "mean", GT_COLUMN_MEAN},                              \
+			{"median", "Med (ns)", "median", GT_COLUMN_MEAN},                          \
+			__VA_ARGS__{"min", "Min (ns)", "min", GT_COLUMN_TIME},                     \
+			{"max", "Max (ns)", "max", GT_COLUMN_TIME},                                \
+			{"stddev", "StdDev (ns)", "stddev", GT_COLUMN_MEAN},                       \
+			{"style", "Style", NULL, GT_COLUMN_TEXT},                                  \
+			{"name", "Range", "range", GT_COLUMN_TEXT},                                \
+	}
+#define NVTX_WIDTH 10
+
+static const struct gt_column nvtx_columns[] = NVTX_COLUMNS();
+static const struct gt_column nvtx_percentiles[] = NVTX_COLUMNS(PERCENTILES);
+
+/* Starts the table of a report of sums. */
+static void init_sums(struct gt_table *table, const struct gt_report *report,
+		      const struct stats_columns *columns)
+{
+	bool is_short = report >= gt_stats_short && report < gt_stats_short + GT_STATS_SHORT;
+
+	gt_table_init(table, report->name, report->title,
+		      report->percentiles ? columns->percentiles
+		      : is_short          ? columns->brief
+					  : columns->whole,
+		      SUM_WIDTH + (report->percentiles ? PERCENTILES_WIDTH : 0));
+}
+
+/* Has it a column of that name? */
+static bool has_column(const struct gt_table *table, const char *id)
+{
+	for (size_t c = 0; c < table->width; c++)
+		if (!strcmp(table->columns[c].id, id))
+			return true;
+	return false;
+}
 
 /* Adds the moments of a group behind its share: total, count, mean, ... */
 static void add_moments(struct gt_table *table, const struct gt_moments *m)
@@ -107,6 +143,10 @@ static void add_moments(struct gt_table *table, const struct gt_moments *m)
 	gt_table_number(table, (double)m->count);
 	gt_table_number(table, m->mean);
 	gt_table_number(table, m->median);
+	if (has_column(table, "p90")) {
+		gt_table_number(table, m->p90);
+		gt_table_number(table, m->p99);
+	}
 	gt_table_number(table, (double)m->min);
 	gt_table_number(table, (double)m->max);
 	gt_table_number(table, m->stddev);
@@ -222,16 +262,10 @@ static int op_table(const struct gt_job *job, const struct gt_filter *filter, st
 	return rc;
 }
 
-static bool is_short(const struct gt_report *report)
-{
-	return report >= gt_stats_short && report < gt_stats_short + GT_STATS_SHORT;
-}
-
 static int build_kernels(const struct gt_report *report, const struct gt_job *job,
 			 const struct gt_filter *filter, struct gt_table *table)
 {
-	gt_table_init(table, report->name, report->title,
-		      is_short(report) ? kernel_short : kernel_columns, SUM_WIDTH);
+	init_sums(table, report, &kernel_columns);
 	return op_table(job, filter, (struct pick){.kinds = 1u << GT_OP_KERNEL}, GT_KEY_KERNEL,
 			table);
 }
@@ -241,8 +275,7 @@ static int build_kernels(const struct gt_report *report, const struct gt_job *jo
 static int build_copy_time(const struct gt_report *report, const struct gt_job *job,
 			   const struct gt_filter *filter, struct gt_table *table)
 {
-	gt_table_init(table, report->name, report->title,
-		      is_short(report) ? copy_short : copy_columns, SUM_WIDTH);
+	init_sums(table, report, &copy_columns);
 	return op_table(job, filter, (struct pick){.kinds = COPIES}, GT_KEY_KERNEL, table);
 }
 
@@ -269,8 +302,7 @@ static int build_copy_size(const struct gt_report *report, const struct gt_job *
 static int build_graphs(const struct gt_report *report, const struct gt_job *job,
 			const struct gt_filter *filter, struct gt_table *table)
 {
-	gt_table_init(table, report->name, report->title,
-		      is_short(report) ? copy_short : copy_columns, SUM_WIDTH);
+	init_sums(table, report, &copy_columns);
 	return op_table(job, filter, (struct pick){.kinds = 1u << GT_OP_GRAPH}, GT_KEY_KERNEL,
 			table);
 }
@@ -301,8 +333,7 @@ static int build_api(const struct gt_report *report, const struct gt_job *job,
 	struct gt_groups groups;
 	int rc = gt_groups_init(&groups);
 
-	gt_table_init(table, report->name, report->title,
-		      is_short(report) ? api_short : api_columns, SUM_WIDTH);
+	init_sums(table, report, &api_columns);
 	for (size_t f = 0; !rc && f < job->count; f++)
 		rc = group_calls(&job->models[f], filter, &groups);
 	if (!rc)
@@ -318,8 +349,9 @@ static int build_nvtx(const struct gt_report *report, const struct gt_job *job,
 	char text[KEY_TEXT];
 	int rc = gt_groups_init(&groups);
 
-	gt_table_init(table, report->name, report->title, nvtx_columns,
-		      sizeof(nvtx_columns) / sizeof(nvtx_columns[0]));
+	gt_table_init(table, report->name, report->title,
+		      report->percentiles ? nvtx_percentiles : nvtx_columns,
+		      NVTX_WIDTH + (report->percentiles ? PERCENTILES_WIDTH : 0));
 	for (size_t f = 0; !rc && f < job->count; f++) {
 		const struct gt_model *model = &job->models[f];
 
@@ -342,23 +374,24 @@ static int build_nvtx(const struct gt_report *report, const struct gt_job *job,
 }
 
 const struct gt_report gt_reports[] = {
-	{"cuda_gpu_kern_sum", "CUDA GPU kernels", build_kernels},
-	{"cuda_api_sum", "CUDA API calls", build_api},
-	{"cuda_gpu_mem_time_sum", "GPU copies and sets, by time", build_copy_time},
-	{"cuda_gpu_mem_size_sum", "GPU copies and sets, by size", build_copy_size},
-	{"nvtx_sum", "NVTX ranges", build_nvtx},
-	{"nvtx_gpu_proj_sum", "NVTX ranges projected onto the GPU", gt_stats_build_projection},
+	{"cuda_gpu_kern_sum", "CUDA GPU kernels", build_kernels, false},
+	{"cuda_api_sum", "CUDA API calls", build_api, false},
+	{"cuda_gpu_mem_time_sum", "GPU copies and sets, by time", build_copy_time, false},
+	{"cuda_gpu_mem_size_sum", "GPU copies and sets, by size", build_copy_size, false},
+	{"nvtx_sum", "NVTX ranges", build_nvtx, false},
+	{"nvtx_gpu_proj_sum", "NVTX ranges projected onto the GPU", gt_stats_build_projection,
+	 false},
 	{"cuda_kern_exec_sum", "Kernel launch and execution: API, queue, kernel",
-	 gt_stats_build_execution},
-	{"cuda_gpu_graph_sum", "CUDA graphs, each launch as a whole", build_graphs},
-	{NULL, NULL, NULL},
+	 gt_stats_build_execution, false},
+	{"cuda_gpu_graph_sum", "CUDA graphs, each launch as a whole", build_graphs, false},
+	{NULL, NULL, NULL, false},
 };
 
 const struct gt_report gt_stats_short[GT_STATS_SHORT] = {
-	{"cuda_gpu_kern_sum", "Kernels", build_kernels},
-	{"cuda_api_sum", "CUDA API", build_api},
-	{"cuda_gpu_mem_time_sum", "Copies", build_copy_time},
-	{"cuda_gpu_graph_sum", "Graphs", build_graphs},
+	{"cuda_gpu_kern_sum", "Kernels", build_kernels, false},
+	{"cuda_api_sum", "CUDA API", build_api, false},
+	{"cuda_gpu_mem_time_sum", "Copies", build_copy_time, false},
+	{"cuda_gpu_graph_sum", "Graphs", build_graphs, false},
 };
 
 static bool has_graphs(const struct gt_model *model)
@@ -375,14 +408,6 @@ size_t gt_stats_short_count(const struct gt_job *job)
 		if (has_graphs(&job->models[f]))
 			return GT_STATS_SHORT;
 	return GT_STATS_SHORT - 1;
-}
-
-const struct gt_report *gt_report_find(const char *name, size_t len)
-{
-	for (const struct gt_report *report = gt_reports; report->name; report++)
-		if (strlen(report->name) == len && !memcmp(report->name, name, len))
-			return report;
-	return NULL;
 }
 
 /* Whose code the frame of a group is. */
@@ -410,6 +435,10 @@ static void fill_code(struct gt_table *table, struct gt_groups *groups, bool any
 		gt_table_number(table, (double)m.count);
 		gt_table_number(table, m.mean);
 		gt_table_number(table, m.median);
+		if (has_column(table, "p90")) {
+			gt_table_number(table, m.p90);
+			gt_table_number(table, m.p99);
+		}
 		gt_table_number(table, (double)m.min);
 		gt_table_number(table, (double)m.max);
 		gt_table_number(table, m.stddev);
@@ -436,7 +465,7 @@ static const char *code_title(enum gt_key key, bool any)
 }
 
 static int code_table(const struct gt_job *job, const struct gt_filter *filter, enum gt_key key,
-		      const char *name, struct gt_table *table)
+		      const struct gt_report *report, struct gt_table *table)
 {
 	bool any = !job->count || !job->models[0].ranks, mixed = false;
 	struct gt_groups groups;
@@ -448,16 +477,21 @@ static int code_table(const struct gt_job *job, const struct gt_filter *filter, 
 		rc = gt_stats_inside(job, filter, key, &groups);
 	for (size_t i = 0; i < groups.list.count; i++)
 		mixed |= !any && groups.list.at[i].tag[GT_TAG_FRAME] == GT_TAG_FRAME_LIBRARY;
-	gt_table_init(table, name, code_title(key, any), mixed ? mixed_code_columns : code_columns,
-		      CODE_WIDTH);
+	if (report->percentiles)
+		gt_table_init(table, report->name, code_title(key, any),
+			      mixed ? mixed_code_percentiles : code_percentiles,
+			      CODE_WIDTH + PERCENTILES_WIDTH);
+	else
+		gt_table_init(table, report->name, code_title(key, any),
+			      mixed ? mixed_code_columns : code_columns, CODE_WIDTH);
 	if (!rc)
 		fill_code(table, &groups, any);
 	gt_groups_fini(&groups);
 	return rc;
 }
 
-int gt_stats_by(const struct gt_job *job, const struct gt_filter *filter, enum gt_key key,
-		struct gt_table *ret_table)
+static int build_by(const struct gt_job *job, const struct gt_filter *filter, enum gt_key key,
+		    bool percentiles, struct gt_table *table)
 {
 	static const struct {
 		const char *name, *title;
@@ -475,8 +509,22 @@ int gt_stats_by(const struct gt_job *job, const struct gt_filter *filter, enum g
 		[GT_KEY_NVTX] = {"gpu_by_nvtx", "GPU time by NVTX range"},
 	};
 
+	const struct gt_report report = {titles[key].name, titles[key].title, NULL, percentiles};
+
 	if (gt_stats_has_inside(key))
-		return code_table(job, filter, key, titles[key].name, ret_table);
-	gt_table_init(ret_table, titles[key].name, titles[key].title, by_columns, SUM_WIDTH);
-	return op_table(job, filter, (struct pick){.kinds = ~0u}, key, ret_table);
+		return code_table(job, filter, key, &report, table);
+	init_sums(table, &report, &kernel_columns);
+	return op_table(job, filter, (struct pick){.kinds = ~0u}, key, table);
+}
+
+int gt_stats_by(const struct gt_job *job, const struct gt_filter *filter, enum gt_key key,
+		struct gt_table *ret_table)
+{
+	return build_by(job, filter, key, false, ret_table);
+}
+
+int gt_stats_by_percentiles(const struct gt_job *job, const struct gt_filter *filter,
+			    enum gt_key key, struct gt_table *ret_table)
+{
+	return build_by(job, filter, key, true, ret_table);
 }

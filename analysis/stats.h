@@ -18,6 +18,7 @@ struct gt_report {
 	const char *title;
 	int (*build)(const struct gt_report *report, const struct gt_job *job,
 		     const struct gt_filter *filter, struct gt_table *ret_table);
+	bool percentiles; /* set in a copy: P90 and P99 of times, where it has a median */
 };
 
 /* All reports, ended by a NULL name. */
@@ -32,12 +33,13 @@ extern const struct gt_report gt_stats_short[GT_STATS_SHORT];
  * whole graphs. */
 size_t gt_stats_short_count(const struct gt_job *job);
 
-/* The report of this name (@length bytes), or NULL. */
-const struct gt_report *gt_report_find(const char *name, size_t len);
-
 /* GPU operations summed under a key. */
 int gt_stats_by(const struct gt_job *job, const struct gt_filter *filter, enum gt_key key,
 		struct gt_table *ret_table);
+
+/* The same with P90 and P99. */
+int gt_stats_by_percentiles(const struct gt_job *job, const struct gt_filter *filter,
+			    enum gt_key key, struct gt_table *ret_table);
 
 /* What one device of one process did. */
 struct gt_device_use {

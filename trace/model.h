@@ -26,7 +26,8 @@ enum gt_op_kind { GT_OP_KERNEL, GT_OP_COPY, GT_OP_SET, GT_OP_GRAPH, GT_OP_KIND_C
 struct gt_op {               /* on the GPU */
 	int64_t start, dur;  /* ns */
 	int64_t correlation; /* -1: none */
-	int64_t bytes;       /* of a copy or set; GT_NO_BYTES: the trace does not tell */
+	int64_t bytes;       /* of a copy or set; GT_NO_BYTES: the trace does not tell;
+			      * of a collective its message; 0: not known */
 	uint32_t name;
 	uint32_t call;  /* index in calls, GT_NONE: not in the trace */
 	uint32_t stack; /* index in stacks, GT_NONE */

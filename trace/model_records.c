@@ -146,6 +146,50 @@ static int64_t bounded(const struct gt_trace_event *record, enum gt_arg arg, int
 	return gt_build_bounded(value, low, high, otherwise, odd);
 }
 
+/* Bytes of a collective's message (types as in c10/core/ScalarType.h of PyTorch), the larger one of
+ * what goes in and what comes out; 0: the trace does not hold them. */
+static int64_t message_size(const struct gt_trace_event *record)
+{
+	static const struct {
+		const char *name;
+		int64_t bytes;
+	} types[] = {
+		{"Byte", 1},
+		{"Char", 1},
+		{"Bool", 1},
+		{"Short", 2},
+		{"Int", 4},
+		{"Long", 8},
+		{"Half", 2},
+		{"BFloat16", 2},
+		{"Float", 4},
+		{"Double", 8},
+		{"ComplexHalf", 4},
+		{"ComplexFloat", 8},
+		{"ComplexDouble", 16},
+		{"UInt16", 2},
+		{"UInt32", 4},
+		{"UInt64", 8},
+		{"Float8_e5m2", 1},
+		{"Float8_e4m3fn", 1},
+		{"Float8_e5m2fnuz", 1},
+		{"Float8_e4m3fnuz", 1},
+	};
+	int64_t in = gt_record_int(record, GT_ARG_COLLECTIVE_IN, 0);
+	int64_t out = gt_record_int(record, GT_ARG_COLLECTIVE_OUT, 0);
+	int64_t count = in > out ? in : out;
+
+	if (!gt_record_has(record, GT_ARG_COLLECTIVE_TYPE) || count <= 0)
+		return 0;
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (gt_span_is(&record->arg[GT_ARG_COLLECTIVE_TYPE], types[i].name,
+			       strlen(types[i].name)))
+			return count <= GT_BUILD_LARGEST_COPY / types[i].bytes
+				       ? count * types[i].bytes
+				       : 0;
+	return 0;
+}
+
 /* What is not told is not 0. */
 static int64_t size_of(struct gt_builder *b, const struct gt_trace_event *record,
 		       enum gt_op_kind kind)
@@ -154,7 +198,7 @@ static int64_t size_of(struct gt_builder *b, const struct gt_trace_event *record
 
 	if (!gt_record_has(record, GT_ARG_BYTES)) {
 		b->model->odd.no_size += moves;
-		return moves ? GT_NO_BYTES : 0;
+		return moves ? GT_NO_BYTES : kind == GT_OP_KERNEL ? message_size(record) : 0;
 	}
 	return bounded(record, GT_ARG_BYTES, 0, 0, GT_BUILD_LARGEST_COPY, GT_NO_BYTES,
 		       &b->model->odd.no_bytes);

@@ -7,20 +7,29 @@
 #include <string.h>
 
 #include "analysis/stats.h"
+#include "analysis/usage/usage.h"
 #include "cli/cmdline.h"
 #include "readers/show.h"
 
-#define MAX_TABLES 16
+#define MAX_TABLES 32
 
 static const struct gt_cmdline_option options[] = {
 	{"report", "NAME,...", NULL,
 	 "reports by their nsys names: cuda_gpu_kern_sum, cuda_api_sum, "
 	 "cuda_gpu_mem_time_sum, cuda_gpu_mem_size_sum, nvtx_sum, nvtx_gpu_proj_sum, "
-	 "cuda_kern_exec_sum, or all"},
+	 "cuda_kern_exec_sum, cuda_gpu_graph_sum; others: gpu_stream_use, gpu_step_use, "
+	 "gpu_rank_use, gpu_kern_per_step, gpu_kern_per_rank, gpu_comm_sum, gpu_rate_sum, "
+	 "gpu_queue_sum, gpu_queue_time, nn_module_sum (docs/STATS.md); or all"},
 	{"by", "WHAT", "kernel|stack|line|function|module|op|step|stream|device|rank|nvtx",
 	 "GPU time by kernel, stack, line, function, module, op, step, stream, device, rank or "
 	 "nvtx"},
-	{"sort", "COLUMN", NULL, "total (default), count, mean, median, min, max, stddev or name"},
+	{"sort", "COLUMN", NULL,
+	 "total (default), count, mean, median, min, max, stddev, name, or another column of a "
+	 "table"},
+	{"percentiles", NULL, NULL, "add the columns P90 and P99 to tables that have a median"},
+	{"histogram", NULL, NULL,
+	 "add a table of GPU operations by powers of two of their durations, by kernel or by "
+	 "what --by says"},
 	{"top", "N", "0..1000000000",
 	 "rows per table (0: all; default 10 in short tables, 30 in others)"},
 	GT_CMDLINE_FRAME_OPTIONS("user|innermost",
@@ -33,25 +42,59 @@ static const struct gt_cmdline_option options[] = {
 };
 
 struct output {
-	struct gt_table tables[MAX_TABLES + 1]; /* reports, and --by */
+	struct gt_table tables[MAX_TABLES + 2]; /* reports, --by, --histogram */
 	size_t count;
 };
+
+/* Those of nsys, and our own. */
+static const struct gt_report *const report_lists[] = {gt_reports, gt_usage_reports};
+
+#define LISTS (sizeof(report_lists) / sizeof(report_lists[0]))
+
+static const struct gt_report *find_report(const char *name, size_t len)
+{
+	for (size_t i = 0; i < LISTS; i++)
+		for (const struct gt_report *report = report_lists[i]; report->name; report++)
+			if (strlen(report->name) == len && !memcmp(report->name, name, len))
+				return report;
+	return NULL;
+}
+
+static int build_report(const struct gt_cmdline *args, const struct gt_report *report,
+			const struct gt_job *job, const struct gt_filter *filter,
+			struct output *out)
+{
+	struct gt_report copy = *report;
+
+	/* a short table is known by its place */
+	if (!gt_cmdline_get(args, "percentiles"))
+		return report->build(report, job, filter, &out->tables[out->count++]);
+	copy.percentiles = true;
+	return copy.build(&copy, job, filter, &out->tables[out->count++]);
+}
+
+static int build_all(const struct gt_cmdline *args, const struct gt_job *job,
+		     const struct gt_filter *filter, struct output *out)
+{
+	for (size_t i = 0; i < LISTS; i++)
+		for (const struct gt_report *report = report_lists[i]; report->name; report++)
+			if (build_report(args, report, job, filter, out))
+				return GT_EXIT_FAILED;
+	return 0;
+}
 
 static int build_reports(const struct gt_cmdline *args, const struct gt_job *job,
 			 const struct gt_filter *filter, const char *list, struct output *out)
 {
-	bool all = !strcmp(list, "all");
-
-	for (const struct gt_report *report = gt_reports; all && report->name; report++)
-		if (report->build(report, job, filter, &out->tables[out->count++]))
-			return GT_EXIT_FAILED;
-	while (!all && *list) {
+	if (!strcmp(list, "all"))
+		return build_all(args, job, filter, out);
+	while (*list) {
 		size_t n = strcspn(list, ",");
-		const struct gt_report *report = gt_report_find(list, n);
+		const struct gt_report *report = find_report(list, n);
 
 		if (out->count == MAX_TABLES)
 			return gt_cmdline_wrong(args, "--report: more than %d names", MAX_TABLES);
-		if (report->build(report, job, filter, &out->tables[out->count++]))
+		if (build_report(args, report, job, filter, out))
 			return GT_EXIT_FAILED;
 		list += n + (list[n] == ',');
 	}
@@ -64,20 +107,22 @@ static void list_reports(char *out, size_t size)
 	size_t n = 0;
 
 	*out = 0;
-	for (const struct gt_report *report = gt_reports; report->name && n < size; report++)
-		n += (size_t)snprintf(out + n, size - n, "%s, ", report->name);
+	for (size_t i = 0; i < LISTS; i++)
+		for (const struct gt_report *report = report_lists[i]; report->name && n < size;
+		     report++)
+			n += (size_t)snprintf(out + n, size - n, "%s, ", report->name);
 }
 
 static int check_reports(const struct gt_cmdline *args, const char *list)
 {
-	char all[512];
+	char all[1024];
 
 	if (!strcmp(list, "all"))
 		return 0;
 	do {
 		size_t n = strcspn(list, ",");
 
-		if (!gt_report_find(list, n)) {
+		if (!find_report(list, n)) {
 			list_reports(all, sizeof(all));
 			return gt_cmdline_wrong(args, "--report=%.*s: must be one of %sall", (int)n,
 						list, all);
@@ -105,10 +150,13 @@ static int build_tables(const struct gt_cmdline *args, const struct gt_job *job,
 	if (reports)
 		rc = build_reports(args, job, filter, reports, out);
 	if (!rc && by)
-		rc = gt_stats_by(job, filter, key_of(by), &out->tables[out->count++]);
+		rc = (gt_cmdline_get(args, "percentiles") ? gt_stats_by_percentiles : gt_stats_by)(
+			job, filter, key_of(by), &out->tables[out->count++]);
 	for (size_t i = 0; !rc && !reports && !by && i < gt_stats_short_count(job); i++)
-		rc = gt_stats_short[i].build(&gt_stats_short[i], job, filter,
-					     &out->tables[out->count++]);
+		rc = build_report(args, &gt_stats_short[i], job, filter, out);
+	if (!rc && gt_cmdline_get(args, "histogram"))
+		rc = gt_usage_histogram(job, filter, by ? key_of(by) : GT_KEY_KERNEL,
+					&out->tables[out->count++]);
 	return rc;
 }
 
@@ -141,7 +189,7 @@ static int sort_tables(const struct gt_cmdline *args, struct output *out)
 {
 	const char *column = gt_cmdline_get(args, "sort");
 	bool found = !column;
-	char all[512];
+	char all[1024];
 
 	for (size_t i = 0; column && i < out->count; i++)
 		found |= !gt_table_sort(&out->tables[i], column);
@@ -272,7 +320,7 @@ static void hint(const struct gt_cmdline *args, const struct output *out)
 	const char *by = gt_cmdline_get(args, "by");
 
 	if (by && !strcmp(by, "line") && gt_cmdline_print(args).format == GT_FORMAT_TABLE &&
-	    lacks_lines(&out->tables[out->count - 1]))
+	    lacks_lines(&out->tables[out->count - 1 - (gt_cmdline_get(args, "histogram") ? 1 : 0)]))
 		gt_cmdline_complain("some places have no source line: gputrace symbolize looks "
 				    "for them in the debug information (-g) of the programs");
 }
@@ -313,7 +361,8 @@ static const struct gt_cmdline_spec spec = {
 	.details = "Reads traces of gputrace (JSON, .pftrace), Kineto and torch.profiler, plain or "
 		   "gzip; a folder means all traces in it, one per rank. Percentages are of the "
 		   "sum of the table; the busy time of a device is the union of its operations. "
-		   "Numbers in csv and json have the units that the column titles name.",
+		   "Numbers in csv and json have the units that the column titles name. "
+		   "docs/STATS.md defines the tables that nsys does not have.",
 	.example = "# kernels, calls and copies of all ranks of a run\n"
 		   "gputrace stats gputrace-out/run\n"
 		   "# the lines that asked for the GPU time of one step\n"

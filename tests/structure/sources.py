@@ -77,6 +77,7 @@ MAY_INCLUDE = {
     "analysis/diff": GUEST_CORE | READERS | {"trace", "analysis", "analysis/table"},
     "analysis/findings": GUEST_CORE | READERS | {"trace", "analysis", "analysis/table"},
     "analysis/report": GUEST_CORE | READERS | {"trace", "analysis", "analysis/findings", "analysis/table"},
+    "analysis/usage": GUEST_CORE | READERS | {"trace", "analysis", "analysis/table"},
     "analysis/verify": GUEST_CORE | READERS,
     "recover": GUEST_CORE | READERS | {"trace", "writers", "writers/chrome", "writers/perfetto"},
     "transform": GUEST_CORE | READERS | {"trace", "analysis", "analysis/table", "recover", "writers"},
@@ -86,7 +87,7 @@ MAY_INCLUDE = {
     "cli/bench": GUEST_CORE | READERS | {"analysis/table"},
     "cli": GUEST_CORE | READERS | {"trace", "analysis", "analysis/table", "recover"},
     "cli/commands": GUEST_CORE | READERS | {"trace", "analysis", "analysis/diff", "analysis/findings", "analysis/report",
-                                            "analysis/table", "analysis/verify", "recover", "transform", "writers",
+                                            "analysis/table", "analysis/usage", "analysis/verify", "recover", "transform", "writers",
                                             "cli", "cli/attach", "cli/bench", "cli/control", "cli/run"},
     "bench": GUEST_CORE | COLLECTORS,
 }

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The functions of gt_usage_reports: each makes its table. 0 or -ENOMEM. One thread per table.
+ */
+#ifndef GT_ANALYSIS_USAGE_REPORTS_H
+#define GT_ANALYSIS_USAGE_REPORTS_H
+
+#include "analysis/usage/usage.h"
+
+/* A report's build function. */
+#define GT_USAGE_BUILD(name)                                                                       \
+	int gt_usage_##name(const struct gt_report *report, const struct gt_job *job,              \
+			    const struct gt_filter *filter, struct gt_table *ret_table)
+
+/* Use by stream, step, rank: parts.c. */
+GT_USAGE_BUILD(streams);
+GT_USAGE_BUILD(steps);
+GT_USAGE_BUILD(ranks);
+/* Kernels per step and rank: per.c. */
+GT_USAGE_BUILD(per_step);
+GT_USAGE_BUILD(per_rank);
+/* Collectives, by name and size: collectives.c. */
+GT_USAGE_BUILD(collectives);
+/* Bytes per second: rates.c. */
+GT_USAGE_BUILD(rates);
+/* Launch queues: queues.c. */
+GT_USAGE_BUILD(queues);
+GT_USAGE_BUILD(queue_times);
+/* Modules of torch: modules.c. */
+GT_USAGE_BUILD(modules);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Reports of `gputrace stats` that nsys does not have, in the form of its own (analysis/stats.h);
+ * columns and definitions are in docs/STATS.md. Pure over constant models; one thread per table.
+ */
+#ifndef GT_ANALYSIS_USAGE_USAGE_H
+#define GT_ANALYSIS_USAGE_USAGE_H
+
+#include "analysis/stats.h"
+
+/* All of them, ended by a NULL name. */
+extern const struct gt_report gt_usage_reports[];
+
+/* How GPU operations of one key are spread over powers of two of their durations: a row a key and
+ * power that has any. 0 or -ENOMEM. */
+int gt_usage_histogram(const struct gt_job *job, const struct gt_filter *filter, enum gt_key key,
+		       struct gt_table *ret_table);
+
+#endif
