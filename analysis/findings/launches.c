@@ -154,19 +154,20 @@ static int find_full(const struct gt_queue *queue, const struct gt_filter *filte
 static int measure(const struct gt_survey *survey, const struct gt_queues *queues,
 		   struct launches_ahead *ahead)
 {
-	int rc = 0;
+	const struct gt_queue *deepest = NULL;
 
-	for (size_t i = 0; !rc && i < queues->list.count; i++) {
+	for (size_t i = 0; i < queues->list.count; i++) {
 		const struct gt_queue *queue = &queues->list.at[i];
 
 		ahead->launches += queue->launches;
 		ahead->area += queue->area;
 		ahead->span += (double)(queue->last - queue->first);
-		if (queue->most > ahead->most)
-			ahead->most = queue->most;
-		rc = find_full(queue, survey->filter, ahead);
+		if (deepest && queue->most <= deepest->most)
+			continue;
+		deepest = queue;
+		ahead->most = queue->most;
 	}
-	return rc;
+	return deepest ? find_full(deepest, survey->filter, ahead) : 0;
 }
 
 int gt_rule_cpu_ahead(const struct gt_survey *survey, struct gt_finding *finding)

@@ -25,7 +25,7 @@ OTHER = {  # of some that print a line for each; of one whose search was still s
 HEADER = ('{"schemaVersion": 1, "metadata": {"gputrace_version": "0.1.0"}, "baseTimeNanoseconds": 0, '
           '"displayTimeUnit": "ns", "traceEvents": [\n')
 INVERSE = pow(0x9e3779b97f4a7c15, -1, 1 << 64)  # undoes what keys were multiplied by before there was a seed
-ALL = ("stats", "gaps", "merge", "report", "verify", "convert", "export")
+ALL = ("stats", "usage", "analyze", "gaps", "merge", "report", "verify", "convert", "export")
 READ = ("stats", "report")
 
 
@@ -85,7 +85,8 @@ SHAPES = {
     "ids of some processes": (lambda i: [call(i, 2 * i, pid=100 + i % 40, correlation=i // 40 + 1),
                                          kernel(i, 2 * i + 1, correlation=i // 40 + 1)], READ),
     "python functions": (lambda i: [span(i, 1e6 - 2 * i, "<built-in f%d>" % i, cat="python_function"),
-                                    call(i, i + 0.2, dur=0.1), kernel(i, i + 0.5)], ("lines", "stats")),
+                                    call(i, i + 0.2, dur=0.1), kernel(i, i + 0.5)],
+                         ("lines", "stats", "usage", "analyze")),
     "lines of python": (lambda i: [span(i, 1e6 - 2 * i, "a.py(%d): f" % i, cat="python_function"),
                                    call(i, i + 0.2, dur=0.1), kernel(i, i + 0.5)], ("lines",)),
     "categories": (lambda i: [dict(kernel(i, 2 * i), cat="c%d" % i)] + plain(i), READ),
@@ -96,7 +97,8 @@ SHAPES = {
                       READ + ("ranges", "stacks")),
     "ranges before calls": (lambda i: [span(i, 2000 - 2 * i)] if i < 1000 else plain(i), ("stats", "gaps", "ranges")),
     "crossing calls": (lambda i: [call(i, i, dur=1e6), kernel(i, i + 0.5)], READ),
-    "steps": (lambda i: [span(2 * i, 2, "ProfilerStep#%d" % i), kernel(i, 2 * i + 1, name="k%d" % i)], READ + ("diff",)),
+    "steps": (lambda i: [span(2 * i, 2, "ProfilerStep#%d" % i), kernel(i, 2 * i + 1, name="k%d" % i)],
+              READ + ("usage", "analyze", "diff")),
     "steps of many threads": (lambda i: [span(2 * i, 2, "ProfilerStep#1", tid=i), kernel(i, 2 * i + 1)], READ + ("diff",)),
     "open slices": (lambda i: [span(i, 0, tid=i, ph="B")], READ),
     "slices that begin, then end": (lambda i: [span(i, 0, tid=i % 1500, ph="BE"[i // 1500 % 2])], READ),
@@ -111,6 +113,8 @@ def commands(path, folder):
         "stats": ["stats", "--top=5", path],
         "lines": ["stats", "--top=5", "--by=line", path],
         "ranges": ["stats", "--top=5", "--report=nvtx_gpu_proj_sum", path],
+        "usage": ["stats", "--top=5", "--report=all", "--histogram", "--percentiles", path],
+        "analyze": ["analyze", path],
         "gaps": ["gaps", "--top=5", path],
         "stacks": ["stacks", path],
         "diff": ["diff", "--top=5", path, path],
