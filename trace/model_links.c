@@ -296,7 +296,7 @@ static bool is_same_group(const struct shared_id *a, const struct shared_id *b)
 static int link_shared_ops(const struct gt_builder *b, const struct shared *shared)
 {
 	struct candidates c = {.list.at = NULL};
-	const struct shared_id *at = shared->ops.at, *end = at + shared->ops.count;
+	const struct shared_id *at = shared->ops.at, *end = at ? at + shared->ops.count : at;
 	const struct shared_id *first = NULL;
 	size_t calls = 0;
 	int rc = 0;
@@ -359,7 +359,8 @@ static int link_ops(const struct gt_builder *b, const struct links *links, struc
 static void link_waits(struct gt_model *model, const struct links *links,
 		       const struct shared *shared)
 {
-	const struct shared_id *at, *end = shared->calls.at + shared->calls.count;
+	const struct shared_id *at = shared->calls.at;
+	const struct shared_id *end = at ? at + shared->calls.count : at;
 
 	for (size_t i = 0; i < model->waits.count; i++) {
 		struct gt_host_wait *wait = &model->waits.at[i];

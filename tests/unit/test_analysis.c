@@ -5,6 +5,7 @@
 #include "analysis/group.h"
 #include "analysis/intervals.h"
 #include "analysis/key.h"
+#include "analysis/queue.h"
 #include "analysis/share.h"
 #include "trace/frame.h"
 #include "trace/user_code.h"
@@ -71,7 +72,53 @@ Test(group, moments)
 	m = gt_dist_moments(&gt_groups_get(&groups, "b")->value);
 	cr_assert_float_eq(m.stddev, 0, 1e-12);
 	cr_assert_float_eq(m.median, 7, 1e-12);
+	cr_assert_float_eq(m.p99, 7, 1e-12);
 	gt_groups_fini(&groups);
+}
+
+/* As numpy.percentile: between two values by how near each is. */
+Test(group, percentiles)
+{
+	struct gt_dist dist = {0};
+	struct gt_moments m;
+
+	for (int i = 10; i >= 0; i--)
+		cr_assert(gt_dist_add(&dist, (int64_t)i * 10));
+	m = gt_dist_moments(&dist);
+	cr_assert_float_eq(m.p90, 90, 1e-9);
+	cr_assert_float_eq(m.p99, 99, 1e-9);
+	gt_dist_fini(&dist);
+	m = gt_dist_moments(&dist);
+	cr_assert(m.count == 0 && m.p90 == 0 && m.p99 == 0);
+}
+
+/* Operations wait from their call to their start; one that starts before its call does not. */
+Test(queue, depth)
+{
+	struct gt_call calls[] = {{.start = 0}, {.start = 10}, {.start = 20}, {.start = 90}};
+	struct gt_op ops[] = {
+		{.start = 30, .call = 0, .stream = 7},       {.start = 50, .call = 1, .stream = 7},
+		{.start = 60, .call = 2, .stream = 7},       {.start = 80, .call = 3, .stream = 7},
+		{.start = 85, .call = GT_NONE, .stream = 7}, {.start = 95, .call = 3, .stream = 8}};
+	struct gt_model model = {.ops = {.at = ops, .count = 6},
+				 .calls = {.at = calls, .count = 4}};
+	struct gt_job job = {.models = &model, .count = 1};
+	struct gt_filter filter = {0};
+	const struct gt_queue *queue;
+	struct gt_queues queues;
+
+	cr_assert_eq(gt_queues_build(&job, &filter, &queues), 0);
+	cr_assert_eq(queues.list.count, 2);
+	queue = &queues.list.at[0];
+	cr_assert(queue->stream == 7 && queue->launches == 4 && queue->most == 3);
+	cr_assert(queue->first == 0 && queue->last == 60 && queue->empty == 0);
+	cr_assert_float_eq(queue->area, 30 + 40 + 40, 1e-9);
+	cr_assert_eq(gt_queue_depth_at(queue, -1), 0);
+	cr_assert_eq(gt_queue_depth_at(queue, 0), 1);
+	cr_assert_eq(gt_queue_depth_at(queue, 29), 3);
+	cr_assert_eq(gt_queue_depth_at(queue, 30), 2);
+	cr_assert_eq(gt_queue_depth_at(queue, 60), 0);
+	gt_queues_fini(&queues);
 }
 
 struct shared {

@@ -83,6 +83,28 @@ static enum gt_cuda_call in_table(const struct gt_cuda_api *row)
 	return row->flags & GT_CUDA_ENQUEUES ? ENQUEUES : OTHER;
 }
 
+/* Classes of the table, whatever suffix or vendor. */
+Test(cuda_call, classes)
+{
+	static const struct {
+		const char *name;
+		enum gt_cuda_class class;
+	} rows[] = {
+		{"cudaMalloc", GT_CUDA_ALLOC},
+		{"cuMemFree_v2", GT_CUDA_FREE},
+		{"cudaMemcpy_ptds", GT_CUDA_COPY},
+		{"cudaStreamSynchronize_v3020", GT_CUDA_SYNC},
+		{"hipDeviceSynchronize", GT_CUDA_SYNC},
+		{"hipMemcpyHtoD", GT_CUDA_COPY},
+		{"hipNothing", GT_CUDA_CLASS_COUNT_},
+		{"nothing", GT_CUDA_CLASS_COUNT_},
+		{"", GT_CUDA_CLASS_COUNT_},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		cr_assert_eq(gt_cuda_class_of(rows[i].name), rows[i].class, "%s", rows[i].name);
+}
+
 /* Every row is found by its own name; calls that always wait are also marked as possibly waiting.
  */
 Test(cuda_call, agrees_with_the_table)
