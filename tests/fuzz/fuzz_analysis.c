@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Arbitrary bytes as a trace through everything that is done with one: model, tables, gaps, stacks,
- * diff, report, verify, repair, merge, and the repaired file once more.
+ * Arbitrary bytes as a trace through everything that is done with one: model, tables, findings,
+ * gaps, stacks, diff, report, verify, repair, merge, and the repaired file once more.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,9 +10,11 @@
 #include <unistd.h>
 
 #include "analysis/diff/diff.h"
+#include "analysis/findings/findings.h"
 #include "analysis/report/report.h"
 #include "analysis/stacks.h"
 #include "analysis/stats.h"
+#include "analysis/usage/usage.h"
 #include "analysis/verify/verify.h"
 #include "recover/close.h"
 #include "tests/fuzz/fuzz.h"
@@ -23,6 +25,41 @@
 static void ignore(const char *line)
 {
 	(void)line;
+}
+
+static void print(struct gt_table *table, FILE *null)
+{
+	const struct gt_print how = {.format = GT_FORMAT_JSON};
+
+	gt_table_print(table, 1, &how, null);
+	gt_table_fini(table);
+}
+
+static void use_reports(const struct gt_report *report, const struct gt_job *job,
+			const struct gt_filter *filter, FILE *null)
+{
+	struct gt_table table;
+
+	for (; report->name; report++) {
+		report->build(report, job, filter, &table);
+		print(&table, null);
+	}
+	gt_usage_histogram(job, filter, GT_KEY_KERNEL, &table);
+	print(&table, null);
+}
+
+static void use_findings(const struct gt_job *job, const struct gt_filter *filter, FILE *null)
+{
+	struct gt_findings findings;
+	struct gt_table table;
+
+	if (!gt_findings_find(job, filter, &findings)) {
+		gt_findings_table(&findings, &table);
+		print(&table, null);
+		gt_findings_places(&findings, &table);
+		print(&table, null);
+	}
+	gt_findings_fini(&findings);
 }
 
 static void use_model(char *path, FILE *null)
@@ -36,14 +73,9 @@ static void use_model(char *path, FILE *null)
 		struct gt_folded stacks;
 
 		gt_report_print(&job, &filter, "fuzz", null);
-		for (const struct gt_report *report = gt_reports; report->name; report++) {
-			struct gt_print how = {.format = GT_FORMAT_JSON};
-			struct gt_table table;
-
-			report->build(report, &job, &filter, &table);
-			gt_table_print(&table, 1, &how, null);
-			gt_table_fini(&table);
-		}
+		use_reports(gt_reports, &job, &filter, null);
+		use_reports(gt_usage_reports, &job, &filter, null);
+		use_findings(&job, &filter, null);
 		if (!gt_folded_build(&job, &filter, GT_WEIGHT_CPU, &stacks))
 			gt_folded_print_speedscope(&stacks, GT_WEIGHT_CPU, "fuzz", null);
 		gt_folded_fini(&stacks);
