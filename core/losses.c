@@ -16,6 +16,7 @@ void gt_losses_add(struct gt_losses *losses, const struct gt_losses *more)
 	losses->disk += more->disk;
 	losses->memory += more->memory;
 	losses->early += more->early;
+	losses->killed += more->killed;
 	for (int i = 0; i < GT_LEDGER_KINDS_; i++)
 		losses->kinds[i] += more->kinds[i];
 	if (!losses->error)
@@ -30,6 +31,7 @@ struct gt_losses gt_losses_of(const struct gt_ledger *ledger)
 		.disk = ledger->count[GT_LEDGER_EVENTS_LOST_DISK],
 		.memory = ledger->count[GT_LEDGER_EVENTS_LOST_MEMORY],
 		.early = ledger->count[GT_LEDGER_EVENTS_LOST_EARLY],
+		.killed = ledger->count[GT_LEDGER_EVENTS_LOST_KILLED],
 	};
 
 	for (int i = 0; i < GT_LEDGER_KINDS_; i++)
@@ -42,6 +44,7 @@ void gt_losses_count(const struct gt_losses *losses, struct gt_ledger *ledger)
 	ledger->count[GT_LEDGER_EVENTS_LOST_DISK] += losses->disk;
 	ledger->count[GT_LEDGER_EVENTS_LOST_MEMORY] += losses->memory;
 	ledger->count[GT_LEDGER_EVENTS_LOST_EARLY] += losses->early;
+	ledger->count[GT_LEDGER_EVENTS_LOST_KILLED] += losses->killed;
 	for (int i = 0; i < GT_LEDGER_KINDS_; i++)
 		ledger->count[gt_ledger_kinds[i].lost] += losses->kinds[i];
 }
@@ -51,6 +54,7 @@ void gt_losses_forget(struct gt_ledger *ledger)
 	ledger->count[GT_LEDGER_EVENTS_LOST_DISK] = 0;
 	ledger->count[GT_LEDGER_EVENTS_LOST_MEMORY] = 0;
 	ledger->count[GT_LEDGER_EVENTS_LOST_EARLY] = 0;
+	ledger->count[GT_LEDGER_EVENTS_LOST_KILLED] = 0;
 	for (int i = 0; i < GT_LEDGER_KINDS_; i++)
 		ledger->count[gt_ledger_kinds[i].lost] = 0;
 }
@@ -75,8 +79,24 @@ struct gt_losses gt_losses_settle(const struct gt_losses *told, const struct gt_
 		lost.kinds[i] = take(&missing, told->kinds[i]);
 		take(&rest, told->kinds[i] - lost.kinds[i]); /* written after all */
 	}
+	lost.killed = take(&rest, told->killed);
 	lost.early = take(&rest, told->early);
 	lost.memory = take(&rest, told->memory);
 	lost.disk = rest;
 	return lost;
+}
+
+uint64_t gt_losses_add_missing(struct gt_losses *losses, const struct gt_ledger *ledger)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < GT_LEDGER_KINDS_; i++) {
+		uint64_t missing = gt_ledger_missing(ledger, &gt_ledger_kinds[i]);
+
+		if (missing > losses->kinds[i]) {
+			sum += missing - losses->kinds[i];
+			losses->kinds[i] = missing;
+		}
+	}
+	return sum;
 }

@@ -12,16 +12,16 @@
 
 /* Lost events. Zeroed: none. */
 struct gt_losses {
-	uint64_t disk, memory, early;     /* as GT_LEDGER_EVENTS_LOST_* */
-	uint64_t kinds[GT_LEDGER_KINDS_]; /* of all these, as gt_ledger_kinds[] lists them */
-	uint64_t since;                   /* trace ns of the first one; 0: not known */
-	int32_t error;                    /* negative errno that stopped the file */
+	uint64_t disk, memory, early, killed; /* as GT_LEDGER_EVENTS_LOST_* */
+	uint64_t kinds[GT_LEDGER_KINDS_];     /* of all these, as gt_ledger_kinds[] lists them */
+	uint64_t since;                       /* trace ns of the first one; 0: not known */
+	int32_t error;                        /* negative errno that stopped the file */
 };
 
 /* The sum of what was lost by any cause. */
 static inline uint64_t gt_losses_sum(const struct gt_losses *losses)
 {
-	return losses->disk + losses->memory + losses->early;
+	return losses->disk + losses->memory + losses->early + losses->killed;
 }
 
 /* Counts @n events of the kind that is written under @key, or of none of gt_ledger_kinds[], by
@@ -43,5 +43,9 @@ void gt_losses_forget(struct gt_ledger *ledger);
  * Of each kind it is what was received and is not in @ledger as written, at most what was told.
  */
 struct gt_losses gt_losses_settle(const struct gt_losses *told, const struct gt_ledger *ledger);
+
+/* What was received and is neither written nor told as lost is lost, too: adds it by kind. Returns
+ * how much it is; the caller adds it to its cause. */
+uint64_t gt_losses_add_missing(struct gt_losses *losses, const struct gt_ledger *ledger);
 
 #endif

@@ -355,23 +355,6 @@ static void close_ledger(struct recovery *r)
 	count[GT_LEDGER_CORRELATION_EVICTED] = calls.evicted;
 }
 
-/* There is no other file to find it in: what left the rings before there was a file is lost, too.
- */
-static struct gt_losses settle_losses(const struct gt_losses *told, const struct gt_ledger *ledger)
-{
-	struct gt_losses all = *told;
-
-	for (int i = 0; i < GT_LEDGER_KINDS_; i++) {
-		uint64_t missing = gt_ledger_missing(ledger, &gt_ledger_kinds[i]);
-
-		if (missing > all.kinds[i]) {
-			all.early += missing - all.kinds[i];
-			all.kinds[i] = missing;
-		}
-	}
-	return gt_losses_settle(&all, ledger);
-}
-
 /* What the dead process lost. Of a trace that is there, whoever joins the files settles it. */
 static void report_losses(struct recovery *r, struct gt_file *file)
 {
@@ -385,7 +368,9 @@ static void report_losses(struct recovery *r, struct gt_file *file)
 	for (int i = 0; i < GT_LEDGER_KINDS_; i++)
 		ledger.count[gt_ledger_kinds[i].written] +=
 			file->written.ledger.count[gt_ledger_kinds[i].written];
-	file->lost = settle_losses(&file->lost, &ledger);
+	/* there is no other file to find it in: what left the rings before there was one is lost */
+	file->lost.early += gt_losses_add_missing(&file->lost, &ledger);
+	file->lost = gt_losses_settle(&file->lost, &ledger);
 }
 
 /* What could not all be written is none: the spool, which has it, is kept for another time. */

@@ -66,18 +66,12 @@ void gt_join_ledger_take_off(struct gt_ledger *ledger, const struct gt_ledger *r
 	}
 }
 
-/* What was received and seen, from what is written and lost: what is neither has stayed with the
- * process. */
+/* What was lost, and the calls that were seen: what had not ended has stayed with the process. */
 static void balance(struct gt_ledger *ledger, const struct gt_losses *lost)
 {
 	uint64_t *count = ledger->count, reported;
 
 	gt_losses_forget(ledger);
-	for (int i = 0; i < GT_LEDGER_KINDS_; i++) {
-		const struct gt_ledger_kind *kind = &gt_ledger_kinds[i];
-
-		count[kind->received] -= gt_ledger_missing(ledger, kind) - lost->kinds[i];
-	}
 	gt_losses_count(lost, ledger);
 	reported = gt_ledger_ended_calls(ledger);
 	count[GT_LEDGER_CALLS_OPEN] =
@@ -122,6 +116,7 @@ struct gt_ledger gt_join_ledger(const struct gt_ledger *session, const struct gt
 	ledger.count[GT_LEDGER_NAMES_WRITTEN] = by_writer.count[GT_LEDGER_NAMES_WRITTEN];
 	ledger.count[GT_LEDGER_BYTES_WRITTEN] = 0; /* by the writer */
 	receive_all(&ledger);
+	told.killed += gt_losses_add_missing(&told, &ledger);
 	written->lost = gt_losses_settle(&told, &ledger);
 	balance(&ledger, &written->lost);
 	gt_losses_count(&written->lost, &by_writer);

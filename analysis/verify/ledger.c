@@ -302,7 +302,8 @@ static void check_sums(struct gt_verify *v)
 {
 	int64_t missing = 0, lost = gt_verify_count(v, GT_LEDGER_EVENTS_LOST_DISK) +
 				    gt_verify_count(v, GT_LEDGER_EVENTS_LOST_EARLY) +
-				    gt_verify_count(v, GT_LEDGER_EVENTS_LOST_MEMORY);
+				    gt_verify_count(v, GT_LEDGER_EVENTS_LOST_MEMORY) +
+				    gt_verify_count(v, GT_LEDGER_EVENTS_LOST_KILLED);
 	enum gt_ledger_key arrived = has_book(v, GT_LEDGER_CALLS_RECEIVED)
 					     ? GT_LEDGER_CALLS_RECEIVED
 					     : GT_LEDGER_CALLS_WRITTEN;

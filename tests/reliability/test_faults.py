@@ -31,7 +31,8 @@ LOSSES = UNTIMED + (
     "buffers_discarded", "buffers_discarded_bytes", "gpu_ops_without_call",
     "launches_without_record", "times_reversed", "gpu_before_launch", "times_ahead",
     "times_unknown_clock", "times_foreign_clock", "clock_steps", "correlation_evicted",
-    "events_lost_disk", "events_lost_before_file", "events_lost_memory", "strings_refused",
+    "events_lost_disk", "events_lost_before_file", "events_lost_memory",
+    "events_lost_at_kill", "strings_refused",
     "stacks_refused", "ranges_lost", "buffers_not_returned", "buffers_unread")
 
 

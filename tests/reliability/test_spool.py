@@ -177,6 +177,9 @@ class Spool(unittest.TestCase):
             ledger = json.load(file)["ledger"]
         self.assertGreater(ledger["spool_refused_bytes"], 0)
         self.assertGreater(ledger["spool_refused_threads"], 0)
+        # records that the process had received are gone with its memory
+        self.assertGreater(ledger["kernels_not_written"], 0)
+        self.assertGreater(ledger["events_lost_at_kill"], 0)
 
     @unittest.skipUnless(has_namespaces(), "no mount namespaces")
     def test_read_only_shm(self):

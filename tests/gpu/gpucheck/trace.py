@@ -11,7 +11,7 @@ LOSSES = ("calls_lost_ring_full", "calls_lost_no_thread", "records_dropped_by_cu
           "records_unknown_kind", "records_insane", "unreadable_bytes", "buffers_discarded",
           "gpu_ops_without_call", "launches_without_record", "times_reversed", "gpu_before_launch",
           "kernels_untimed", "memcpys_untimed", "memsets_untimed", "graphs_untimed", "events_lost_disk",
-          "events_lost_before_file", "events_lost_memory")
+          "events_lost_before_file", "events_lost_memory", "events_lost_at_kill")
 
 
 class Trace:
