@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/note_words.h"
 #include "core/schema/ledger.h"
 #include "core/schema/metadata.h"
 #include "readers/show.h"
@@ -172,27 +173,36 @@ static bool is_same(const struct same_notes *a, const struct same_notes *b)
 	       !strcmp(behind_count(a->number), behind_count(b->number));
 }
 
-/* Without the stack of the note, which the trace shows. */
-static int shown_bytes(const char *text)
+/* The arguments of the first one, with the sum in the place of its count. free(); NULL: no memory.
+ */
+static char *sum_up(const struct same_notes *same)
 {
-	const char *stack = strstr(text, ", \"stack\": ");
+	char *text = NULL, sum[24] = "";
 
-	return (int)(stack ? (size_t)(stack - text) : strlen(text));
+	if (*same->number)
+		snprintf(sum, sizeof(sum), "%" PRIu64, same->sum);
+	if (asprintf(&text, "%.*s%s%s", (int)(same->number - same->text), same->text, sum,
+		     behind_count(same->number)) < 0)
+		return NULL;
+	return text;
 }
 
 static void print_same(const struct gt_model *model, const struct same_notes *same, FILE *out)
 {
-	const char *behind = behind_count(same->number);
-	char sum[24] = "", times[40] = "";
-	int shown = shown_bytes(behind);
+	char *text = sum_up(same), *words = NULL, times[40] = "";
+	size_t size = 0;
+	FILE *memory = text ? open_memstream(&words, &size) : NULL;
 
-	if (*same->number)
-		snprintf(sum, sizeof(sum), "%" PRIu64, same->sum);
+	if (memory) {
+		gt_note_words(text, memory);
+		fclose(memory);
+	}
 	if (same->times > 1)
 		snprintf(times, sizeof(times), " (%" PRIu64 " times)", same->times);
-	gt_show_line(out, "  %s %.*s%s%.*s%s%s", gt_model_name(model, same->name),
-		     (int)(same->number - same->text), same->text, sum, shown, behind,
-		     behind[shown] ? "}" : "", times);
+	gt_show_line(out, "  %s%s%s%s", gt_model_name(model, same->name), size ? ": " : "",
+		     words ? words : "", times);
+	free(words);
+	free(text);
 }
 
 static bool add_note(struct same_notes *lines, size_t *count, const struct same_notes *one)
@@ -438,7 +448,7 @@ static size_t print_cut(const struct gt_reading *reading, FILE *out)
 {
 	if (reading->doubt[0])
 		gt_show_line(out, "  %s", reading->doubt);
-	if (!reading->closed && reading->is_pftrace)
+	if (!reading->closed && !reading->end_line)
 		gt_show_line(out, "  cut: %s", reading->note);
 	else if (!reading->closed)
 		gt_show_line(out, "  cut at line %" PRIu64 ", byte %" PRIu64 ": %s",

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "readers/progress.h"
+#include "readers/shell_word.h"
 #include "trace/file_header.h"
 #include "trace/first_block.h"
 #include "trace/job_compare.h"
@@ -189,7 +190,7 @@ static int drop_unreadable(struct gt_job *job, const char *folder, size_t first,
 			   void (*complain)(const char *line))
 {
 	struct stat st;
-	char line[8400];
+	char line[8400], *word = gt_shell_word(folder);
 
 	for (size_t i = first; i < job->paths.count; i++) {
 		const char *path = job->paths.at[i];
@@ -203,12 +204,13 @@ static int drop_unreadable(struct gt_job *job, const char *folder, size_t first,
 			continue;
 		snprintf(line, sizeof(line), "%.4096s: left out, %s%s%.4000s%s", path,
 			 is_empty ? "it is empty" : "its process died in the first lines",
-			 is_torn ? "; `gputrace repair " : "", is_torn ? folder : "",
+			 is_torn ? "; `gputrace repair " : "", is_torn && word ? word : "",
 			 is_torn ? "` makes a trace of it" : "");
 		complain(line);
 		drop(job, i);
 	}
 	close_gaps(job, first);
+	free(word);
 	return job->paths.count > first ? 0 : -EBADMSG;
 }
 

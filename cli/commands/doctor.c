@@ -21,6 +21,7 @@
 #include "core/budget.h"
 #include "core/pattern.h"
 #include "core/run_name.h"
+#include "readers/shell_word.h"
 #include "readers/show.h"
 #include "recover/spools.h"
 
@@ -315,16 +316,20 @@ static void check_memory(struct doctor *doctor)
 /* What killed processes left on tmpfs takes memory until somebody takes it up. */
 static void see_spool(const struct gt_left_spool *spool, void *context)
 {
+	bool was_removed = *spool->trace && access(spool->trace, F_OK);
+	const char *path = *spool->trace ? spool->trace : spool->folder;
+	char *word;
+
 	if (spool->running)
 		return;
 	say(context, NOTE, "spool", "%s: %.1f MB of process %d, which was killed", spool->path,
 	    (double)spool->bytes / 1e6, spool->pid);
-	if (*spool->trace && access(spool->trace, F_OK))
-		gt_show_line(stdout, "                -> its trace was removed: rm %s",
-			     spool->path);
-	else
-		gt_show_line(stdout, "                -> gputrace repair %s",
-			     *spool->trace ? spool->trace : spool->folder);
+	path = was_removed ? spool->path : path;
+	word = gt_shell_word(path);
+	gt_show_line(stdout, "                -> %s %s",
+		     was_removed ? "its trace was removed: rm" : "gputrace repair",
+		     word ? word : path);
+	free(word);
 }
 
 static int examine(struct doctor *doctor)

@@ -16,6 +16,7 @@
 #include "cli/run/unclosed.h"
 #include "cli/run/why.h"
 #include "core/guest/cgroup.h"
+#include "readers/shell_word.h"
 #include "recover/writer_of.h"
 #include "trace/file_name.h"
 
@@ -136,12 +137,15 @@ static void report(const struct gt_finish *run, const struct gt_traces *traces)
 {
 	static const char *const words[] = {"stats", "--summary", NULL};
 	const struct gt_helper helper = {.words = words};
+	char *word;
 
 	say_where(run->wanted.folder, traces);
 	if (!is_too_large(traces))
 		gt_helper_run(&helper, run->exec, traces->path, traces->count);
+	word = gt_shell_word(traces->path[0]);
 	gt_say("to see it: gputrace open %s, or drag it into https://ui.perfetto.dev",
-	       traces->path[0]);
+	       word ? word : traces->path[0]);
+	free(word);
 }
 
 static void finish_traces(const struct gt_finish *run, struct gt_traces *traces)

@@ -15,6 +15,7 @@
 
 #include "cli/run/load.h"
 #include "cli/run/say.h"
+#include "readers/shell_word.h"
 
 #define MOST_WORDS 8          /* of the command itself */
 #define MOST_BYTES (1u << 20) /* of names in one command line: half of what the kernel takes */
@@ -74,11 +75,17 @@ static void say_death(const struct gt_helper *helper, int status, char *const *f
 {
 	const char *slash = strrchr(*files, '/');
 	int number = WTERMSIG(status);
-	int length = count > 1 && slash ? (int)(slash - *files) : (int)strlen(*files);
+	size_t length = count > 1 && slash ? (size_t)(slash - *files) : strlen(*files);
+	char *path, *word;
 
-	if (WIFSIGNALED(status) && number != SIGINT)
-		gt_say("%s was killed by signal %d (%s); run `gputrace %s %.*s`", helper->words[0],
-		       number, strsignal(number), helper->words[0], length, *files);
+	if (!WIFSIGNALED(status) || number == SIGINT)
+		return;
+	path = strndup(*files, length);
+	word = path ? gt_shell_word(path) : NULL;
+	gt_say("%s was killed by signal %d (%s); run `gputrace %s %s`", helper->words[0], number,
+	       strsignal(number), helper->words[0], word ? word : *files);
+	free(word);
+	free(path);
 }
 
 /* Returns its wait status. */

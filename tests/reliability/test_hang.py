@@ -198,7 +198,7 @@ class Hang(unittest.TestCase):
         self.go("kernel")
         status, output = harness.tool("stats", self.path)
         self.assertEqual(status, 0, output)
-        line, = re.findall(r"^  stall .*$", output, re.M)
+        line, = re.findall(r"^  stall: .*$", output, re.M)
         self.assertIn("the GPU never finished spin(int*)", line)
         self.assertNotIn("frames", line)
         self.assertNotIn("stall ended", output)
