@@ -74,6 +74,25 @@ static double added(const struct gt_bench *bench, size_t workload, size_t level,
 	       median(bench, workload, find_level(to), GT_BENCH_NS);
 }
 
+/* The largest difference, of either sign, between repetitions of two levels that ran side by side;
+ * 0: none is negative. */
+static double noise(const struct gt_bench *bench, size_t workload, size_t level, const char *to)
+{
+	const struct gt_bench_runs *more = &bench->runs[workload][level];
+	const struct gt_bench_runs *less = &bench->runs[workload][find_level(to)];
+	double least = INFINITY, largest = -INFINITY;
+
+	for (size_t i = 0; i < more->count && i < less->count; i++) {
+		double by = more->figure[GT_BENCH_NS][i] - less->figure[GT_BENCH_NS][i];
+
+		least = by < least ? by : least;
+		largest = by > largest ? by : largest;
+	}
+	if (least >= 0)
+		return 0;
+	return -least > largest ? -least : largest;
+}
+
 /* ---- the split: what stands between two levels ---- */
 
 static const struct {
@@ -151,11 +170,27 @@ static void put_number(struct gt_table *table, const char *format, double number
 	gt_table_text(table, isnan(number) || isinf(number) ? "-" : text);
 }
 
+/* Nothing becomes faster by what is added: where a repetition says so, the difference is only known
+ * to be less than the largest of them. */
+static void put_added(struct gt_table *table, double more, double most)
+{
+	if (most > 0 && !isnan(more))
+		put(table, "< %.0f", ceil(most));
+	else
+		put_number(table, "%+.0f", more);
+}
+
+static void put_ring(struct gt_table *table, double ring)
+{
+	put_number(table, "%+.0f", ring < 0 ? NAN : ring);
+}
+
 static void put_level(const struct gt_bench *bench, size_t w, size_t l, struct gt_table *table)
 {
 	bool is_base = !strcmp(gt_bench_levels[l].name, "none");
 	double more = is_base ? NAN : added(bench, w, l, "none");
 	double floor = added(bench, w, find_level("floor"), "none");
+	double most = is_base ? 0 : noise(bench, w, l, "none");
 	struct gt_bench_spread ns;
 
 	put(table, "%s", gt_bench_levels[l].title);
@@ -167,8 +202,8 @@ static void put_level(const struct gt_bench *bench, size_t w, size_t l, struct g
 	}
 	put(table, "%.0f", ns.median);
 	put(table, "%.0f..%.0f", ns.least, ns.largest);
-	put_number(table, "%+.0f", more);
-	put_number(table, "%.2f", floor > 0 ? more / floor : NAN);
+	put_added(table, more, most);
+	put_number(table, "%.2f", floor > 0 && !(most > 0) ? more / floor : NAN);
 	put_number(table, "%.0f", median(bench, w, l, GT_BENCH_BYTES));
 	put_number(table, "%.0f", median(bench, w, l, GT_BENCH_DROPS));
 	put_number(table, "%.0f", median(bench, w, l, GT_BENCH_DRAIN));
@@ -182,9 +217,10 @@ static void put_split(const struct gt_bench *bench, size_t w, struct gt_table *t
 
 	put(table, "%s", gt_bench_workloads[w].title);
 	for (size_t i = 0; i < SPLITS; i++) {
-		put_number(table, "%+.0f", part_of(bench, w, i));
+		put_added(table, part_of(bench, w, i),
+			  noise(bench, w, find_level(split[i].with), split[i].without));
 		if (!strcmp(split[i].name, "record"))
-			put_number(table, "%+.0f", ring_of(bench, w));
+			put_ring(table, ring_of(bench, w));
 	}
 	put_number(table, "%.0f", median(bench, w, stacks, GT_BENCH_DRAIN));
 	put_number(table, "%.1f", median(bench, w, stacks, GT_BENCH_SHARE));

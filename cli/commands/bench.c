@@ -217,7 +217,9 @@ static const struct gt_cmdline_spec spec = {
 		   "floor), and under gputrace at each level. Prints the host time of a launch in "
 		   "ns, what is added to it and by whom (CUPTI, callback, unwinding, Python, "
 		   "NVTX), the time of the tracer's own thread, bytes of file per launch, losses "
-		   "and resident memory. Runs on a GPU or on the simulated device, and says which; "
+		   "and resident memory. \"< 40\" is a difference that is lost in the noise of the "
+		   "machine: in some repetition it was below zero. Runs on a GPU or on the "
+		   "simulated device, and says which; "
 		   "numbers of the simulated device do not include the cost of CUPTI itself.",
 	.example = "gputrace bench --quick",
 	.options = options,
