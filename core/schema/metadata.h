@@ -15,7 +15,6 @@
 #include "core/schema/event.h"
 
 #define GT_METADATA_DEVICES 64
-#define GT_METADATA_REASONS 8
 #define GT_METADATA_FILTERS 1600
 
 /* Members of the header's "segment", as segment.def lists them. */
