@@ -454,6 +454,13 @@ void gt_cmdline_report_filter(const struct gt_job *job, const struct gt_filter *
 		gt_cmdline_complain("--filter: nothing in the traces passes");
 }
 
+static enum gt_names_form form_of_names(const char *word)
+{
+	if (!word)
+		return GT_NAMES_BY_FORMAT;
+	return strcmp(word, "full") ? GT_NAMES_SHORT : GT_NAMES_FULL;
+}
+
 struct gt_print gt_cmdline_print(const struct gt_cmdline *args)
 {
 	static const char *const names[] = {"table", "csv", "json", "markdown"};
@@ -463,12 +470,18 @@ struct gt_print gt_cmdline_print(const struct gt_cmdline *args)
 	for (int i = 0; format && i < 4; i++)
 		if (!strcmp(format, names[i]))
 			how.format = (enum gt_format)i;
-	if (isatty(STDOUT_FILENO) && how.format == GT_FORMAT_TABLE) {
+	how.names = form_of_names(gt_cmdline_get(args, "names"));
+	if (how.format != GT_FORMAT_TABLE)
+		return how;
+	if (isatty(STDOUT_FILENO)) {
 		const char *no_color = getenv("NO_COLOR");
 
 		how.color = !(no_color && *no_color);
 		how.columns = gt_terminal_columns();
+	} else {
+		how.columns = gt_terminal_columns_told();
 	}
+	how.columns = (size_t)gt_cmdline_number(args, "width", (long)how.columns);
 	return how;
 }
 

@@ -101,7 +101,7 @@ int gt_cmdline_filter(const struct gt_cmdline *args, struct gt_filter *filter);
 /* Says so on stderr when nothing in the traces passes the filter. */
 void gt_cmdline_report_filter(const struct gt_job *job, const struct gt_filter *filter);
 
-/* How tables are to be printed: --format, the terminal, NO_COLOR. */
+/* How tables are to be printed: --format, --names, --width, COLUMNS, the terminal, NO_COLOR. */
 struct gt_print gt_cmdline_print(const struct gt_cmdline *args);
 
 /* Prints tables on standard output, or with --output=FOLDER each into a file of its own there,
@@ -140,6 +140,16 @@ int gt_cmdline_print_tables(const struct gt_cmdline *args, const struct gt_table
 	{                                                                                          \
 		"format", "NAME", "table|csv|json|markdown",                                       \
 			"table (default), csv, json or markdown"                                   \
+	}
+#define GT_CMDLINE_NAMES_OPTIONS                                                                   \
+	{"names", "FORM", "short|full",                                                            \
+	 "names of kernels and functions: short (default of table and markdown) has what they "    \
+	 "differ in, functor, tile and type first, and \"...\" for what is left out; full "        \
+	 "(default of csv and json) has all"},                                                     \
+	{                                                                                          \
+		"width", "N", "0..10000",                                                          \
+			"columns of a table, in pipes too (0: any number; default: COLUMNS, else " \
+			"those of the terminal)"                                                   \
 	}
 #define GT_CMDLINE_FILTER_OPTION                                                                   \
 	{                                                                                          \

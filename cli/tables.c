@@ -47,7 +47,7 @@ int gt_cmdline_print_tables(const struct gt_cmdline *args, const struct gt_table
 		return GT_EXIT_FAILED;
 	}
 	plain.color = false;
-	plain.columns = 0;
+	plain.columns = (size_t)gt_cmdline_number(args, "width", 0);
 	for (size_t i = 0; !rc && i < count; i++)
 		rc = write_table(folder, &tables[i], &plain);
 	return rc;

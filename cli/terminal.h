@@ -10,4 +10,7 @@
 /* Its columns: COLUMNS where that is set, 0: not known. */
 size_t gt_terminal_columns(void);
 
+/* COLUMNS alone, which holds for pipes, too. 0: not set. */
+size_t gt_terminal_columns_told(void);
+
 #endif

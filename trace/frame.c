@@ -11,12 +11,13 @@
 #include <string.h>
 
 #include "core/elf/libc_path.h"
+#include "trace/code_name/code_name.h"
 
-#define KEPT_TEMPLATE 16 /* template arguments up to this length stay */
-#define FRAME_TEXT    4096
-#define LEAST_WIDTH   8        /* of what has lost its middle */
-#define MORE          " < ..." /* frames that are left out of a stack */
-#define MORE_LEN      (sizeof(MORE) - 1)
+#define STACK_FRAME 48 /* bytes of a frame in a stack */
+#define FRAME_TEXT  4096
+#define LEAST_WIDTH 8        /* of what has lost its middle */
+#define MORE        " < ..." /* frames that are left out of a stack */
+#define MORE_LEN    (sizeof(MORE) - 1)
 
 /* "file:12" between @p and @end: where the colon stands, or NULL. */
 static const char *line_colon(const char *p, const char *end)
@@ -96,76 +97,6 @@ void gt_frame_parse(const char *text, struct gt_frame *ret_frame)
 	}
 }
 
-/* The byte behind the bracket that closes the one at @p, or NULL. */
-static const char *behind(const char *p, char open, char close)
-{
-	int depth = 0;
-
-	for (; *p; p++) {
-		if (*p == open)
-			depth++;
-		else if (*p == close && p[-1] != '-' && --depth == 0)
-			return p + 1;
-	}
-	return NULL;
-}
-
-/* Is the '<' at @p part of operator<, operator<< or operator<=? */
-static bool is_operator(const char *start, const char *p)
-{
-	while (p > start && (p[-1] == '<'))
-		p--;
-	return p - start >= 8 && !memcmp(p - 8, "operator", 8);
-}
-
-static size_t collapse(const char *name, size_t kept, char *out, size_t size)
-{
-	const char *p = name;
-	size_t n = 0;
-
-	while (*p && n + 1 < size) {
-		const char *end;
-
-		if (*p == '<' && !is_operator(name, p) && (end = behind(p, '<', '>'))) {
-			size_t len = (size_t)(end - p);
-
-			n += (size_t)snprintf(out + n, size - n, "%.*s",
-					      (int)(len > kept ? 5 : len),
-					      len > kept ? "<...>" : p);
-			if (n >= size)
-				n = size - 1;
-			p = end;
-			continue;
-		}
-		if (*p == '{' && (end = behind(p, '{', '}'))) { /* {lambda(int)#1} */
-			n += (size_t)snprintf(out + n, size - n, "%.*s", (int)(end - p), p);
-			if (n >= size)
-				n = size - 1;
-			p = end;
-			continue;
-		}
-		if (*p == '(' && p > name && strncmp(p, "(anonymous", 10) &&
-		    !(p - name >= 8 && !memcmp(p - 8, "operator", 8))) {
-			end = behind(p, '(', ')');
-			if (end && strncmp(end, "::", 2)) {
-				/* the parameters; what follows is "const" or "[clone ...]" */
-				break;
-			}
-		}
-		out[n++] = *p++;
-	}
-	out[n] = 0;
-	return n;
-}
-
-/* Looks like a C++ name with parameters or template arguments, not like "Memcpy HtoD (...)". */
-static bool is_code(const char *name)
-{
-	const char *open = strpbrk(name, "(<");
-
-	return open && open > name && open[-1] != ' ';
-}
-
 /* A byte in the middle of a UTF-8 character. */
 static bool is_inside(char c)
 {
@@ -205,23 +136,44 @@ static size_t put_place(const char *place, char *out, size_t size)
 	return n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1;
 }
 
-/* One name, or one frame. */
-static size_t shorten_one(const char *name, size_t kept, char *out, size_t size)
+struct gt_code_name *gt_frame_parts(const char *name)
 {
-	const char *place;
+	const char *place = place_of(name);
+
+	return gt_code_name_new(name, place ? (size_t)(place - name) : strlen(name));
+}
+
+/* One name, or one frame, of @width bytes (0: no limit) where its parts allow that. */
+static size_t put_parts(struct gt_code_name *parts, const char *name, size_t width, char *out,
+			size_t size)
+{
+	const char *place = place_of(name);
+	char text[FRAME_TEXT] = "";
+	size_t place_len = place ? put_place(place, text, sizeof(text)) : 0, n;
+
+	if (width)
+		width = width > place_len + LEAST_WIDTH ? width - place_len : LEAST_WIDTH;
+	n = gt_code_name_write(parts, width, out, size);
+	if (place_len > size - 1 - n)
+		place_len = size - 1 - n;
+	memcpy(out + n, text, place_len);
+	out[n + place_len] = 0;
+	return n + place_len;
+}
+
+static size_t shorten_one(const char *name, size_t width, char *out, size_t size)
+{
+	struct gt_code_name *parts = gt_frame_parts(name);
 	size_t n;
 
-	if (!strncmp(name, "void ", 5))
-		name += 5;
-	place = place_of(name);
-	if (is_code(name) || !strncmp(name, "(anonymous", 10)) {
-		n = collapse(name, kept, out, size);
+	if (parts) {
+		n = put_parts(parts, name, width, out, size);
 	} else {
-		n = (size_t)snprintf(out, size, "%.*s",
-				     (int)(place ? (size_t)(place - name) : strlen(name)), name);
-		n = n < size ? n : size - 1;
+		snprintf(out, size, "%s", name);
+		n = strlen(out);
 	}
-	return place ? n + put_place(place, out + n, size - n) : n;
+	gt_code_name_free(parts);
+	return n;
 }
 
 /* The " < " behind the first frame of a stack, or NULL. */
@@ -248,7 +200,7 @@ static void take_frame(const char *start, const char *gap, char frame[FRAME_TEXT
 	frame[len] = 0;
 }
 
-static size_t shorten_all(const char *name, size_t kept, char *out, size_t size)
+static size_t shorten_all(const char *name, size_t frame_width, char *out, size_t size)
 {
 	char frame[FRAME_TEXT];
 	const char *gap;
@@ -256,12 +208,12 @@ static size_t shorten_all(const char *name, size_t kept, char *out, size_t size)
 
 	while ((gap = next_frame(name)) && n + sizeof(" < ") < size) {
 		take_frame(name, gap, frame);
-		n += shorten_one(frame, kept, out + n, size - n - sizeof(" < "));
+		n += shorten_one(frame, frame_width, out + n, size - n - sizeof(" < "));
 		memcpy(out + n, " < ", 3);
 		n += 3;
 		name = gap + 3;
 	}
-	return n + shorten_one(name, kept, out + n, size - n);
+	return n + shorten_one(name, frame_width, out + n, size - n);
 }
 
 /* Takes the middle out of @n bytes of text. Returns what is left of them. */
@@ -284,15 +236,15 @@ static size_t cut_middle(char *text, size_t n, size_t width)
 
 /* Of a stack the innermost frame, "..." for the others before frame @from, that one when frames are
  * left out before it, and of the rest what there is room for. */
-static void shorten_stack(const char *name, size_t from, size_t width, size_t kept, char *out,
-			  size_t size)
+static void shorten_stack(const char *name, size_t from, size_t width, size_t frame_width,
+			  char *out, size_t size)
 {
 	const char *gap = next_frame(name);
 	char frame[FRAME_TEXT], text[FRAME_TEXT];
 	size_t n, len;
 
 	take_frame(name, gap, frame);
-	n = shorten_one(frame, kept, out, size);
+	n = shorten_one(frame, frame_width, out, size);
 	n = cut_middle(out, n, width > MORE_LEN + LEAST_WIDTH ? width - MORE_LEN : LEAST_WIDTH);
 	for (size_t i = 1; gap; i++) {
 		bool parts = i == from && from > 1;
@@ -302,7 +254,7 @@ static void shorten_stack(const char *name, size_t from, size_t width, size_t ke
 		if (i < from)
 			continue;
 		take_frame(name, gap, frame);
-		len = 3 + shorten_one(frame, kept, text, sizeof(text));
+		len = 3 + shorten_one(frame, frame_width, text, sizeof(text));
 		if (n + len + 2 * MORE_LEN >= size ||
 		    (!parts && n + len + (gap ? MORE_LEN : 0) > width))
 			break;
@@ -313,27 +265,43 @@ static void shorten_stack(const char *name, size_t from, size_t width, size_t ke
 	snprintf(out + n, size - n, MORE);
 }
 
-static void shorten(const char *name, size_t from, size_t width, size_t kept, char *out,
+bool gt_frame_is_stack(const char *text)
+{
+	return next_frame(text) != NULL;
+}
+
+static void shorten(const char *name, size_t from, size_t width, size_t frame_width, char *out,
 		    size_t size)
 {
-	size_t n = shorten_all(name, kept, out, size);
+	bool is_stack = gt_frame_is_stack(name);
+	size_t n = is_stack ? shorten_all(name, frame_width, out, size)
+			    : shorten_one(name, width, out, size);
 
 	if (!width || n <= width || width < LEAST_WIDTH)
 		return;
-	if (next_frame(name))
-		shorten_stack(name, from, width, kept, out, size);
+	if (is_stack)
+		shorten_stack(name, from, width, frame_width, out, size);
 	else
+		cut_middle(out, n, width);
+}
+
+void gt_frame_shorten_parts(struct gt_code_name *parts, const char *name, size_t width, char *out,
+			    size_t size)
+{
+	size_t n = put_parts(parts, name, width, out, size);
+
+	if (width)
 		cut_middle(out, n, width);
 }
 
 void gt_frame_shorten(const char *name, size_t width, char *out, size_t size)
 {
-	shorten(name, 1, width, KEPT_TEMPLATE, out, size);
+	shorten(name, 1, width, STACK_FRAME, out, size);
 }
 
 void gt_frame_shorten_branch(const char *stack, size_t common, size_t width, char *out, size_t size)
 {
-	shorten(stack, common, width, KEPT_TEMPLATE, out, size);
+	shorten(stack, common, width, STACK_FRAME, out, size);
 }
 
 /* Copies @text without the folders in " (/folder/file.cu:12)" and " (/folder/module+0x12)". Returns
@@ -385,7 +353,7 @@ size_t gt_frame_common(const char *a, const char *b)
 
 void gt_frame_shorten_less(const char *name, size_t width, char *out, size_t size)
 {
-	shorten(name, 1, width, size, out, size);
+	shorten(name, 1, width, 0, out, size);
 }
 
 bool gt_frame_is_machinery(const char *path)

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "trace/code_name/code_name.h"
+
 struct gt_frame { /* pieces of the frame's text, not terminated; len 0: not known */
 	const char *function, *file, *module;
 	size_t function_len, file_len, module_len;
@@ -30,13 +32,22 @@ bool gt_frame_is_machinery(const char *path);
 size_t gt_frame_print(const char *text, char *out, size_t size);
 
 /*
- * Shortens a demangled name: no return type "void", no parameters, long template arguments become
- * "<...>", and what is still longer than @width (0: no limit) loses its middle. Behind a frame's
- * stays its place, without the folder; of a stack each frame, and what is too long loses its
- * outermost frames.
+ * Shortens a demangled name for @width characters (0: no limit) by what its parts mean
+ * (code_name.h); what is still longer loses its middle. Behind a frame's stays its place, without
+ * the folder; of a stack each frame, and what is too long loses its outermost frames.
  * @out holds @size bytes, terminated. Other names come out as they are.
  */
 void gt_frame_shorten(const char *name, size_t width, char *out, size_t size);
+
+/* Whether a text is more than one frame: "f (a.cu:1) < g (b.cu:2)". */
+bool gt_frame_is_stack(const char *text);
+
+/* The same of one name whose parts (of gt_frame_parts) were told apart from others. */
+void gt_frame_shorten_parts(struct gt_code_name *parts, const char *name, size_t width, char *out,
+			    size_t size);
+
+/* The parts of a name or frame without its place. NULL: no memory. */
+struct gt_code_name *gt_frame_parts(const char *name);
 
 /* The same for stacks that have their first @common frames in common: where the width does not
  * allow all, of those only the innermost is kept, and the first that they do not have in common,
@@ -51,7 +62,7 @@ void gt_frame_fit(const char *text, size_t width, char *out, size_t size);
 /* How many frames two stacks have in common, from the innermost on. */
 size_t gt_frame_common(const char *a, const char *b);
 
-/* The same with all template arguments: for names that the short form makes equal. */
+/* A stack with all template arguments: for those that the short form makes equal. */
 void gt_frame_shorten_less(const char *name, size_t width, char *out, size_t size);
 
 #endif

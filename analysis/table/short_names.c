@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See short_names.h. All names get the shortest form; those that read alike and are not get the
- * next longer one, and so on: sorting brings them together, so that a table may have any number of
- * rows.
+ * See short_names.h. All names get the shortest form. Of those that read alike and are not, names
+ * keep one more of the parts in which they differ, stacks get the next longer form, and so on:
+ * sorting brings them together, so that a table may have any number of rows. What reads alike even
+ * then is numbered.
  */
 #include "analysis/table/short_names.h"
 
@@ -16,37 +17,41 @@
 
 #define LONGEST 4096
 
-/* The forms of a name, shortest first. */
+#define ROUNDS  8 /* in which what reads alike becomes longer */
+#define NUMBER  " (1000)"
+
+/* The forms of a stack, shortest first. */
 enum form {
 	FORM_SHORT,
-	FORM_BRANCH,    /* of stacks the frames where they part */
+	FORM_BRANCH,    /* the frames where they part */
 	FORM_TEMPLATES, /* with their arguments */
-	FORM_LONG,      /* and without a limit */
-	FORM_WHOLE,
-	FORM_COUNT_,
-	FORM_FIT, /* of a text that is no name */
+	FORM_LAST = FORM_TEMPLATES,
 };
 
 struct table_name {
 	size_t cell;
 	const char *whole;
-	char *shown;   /* owned */
-	size_t common; /* frames of a stack that all which read alike have in common */
+	char *shown;                /* owned */
+	struct gt_code_name *parts; /* owned; NULL: a stack, or text that is no name */
+	size_t common;              /* frames of a stack that all which read alike have in common */
+	enum form form;
 };
 
-static void write_form(const struct table_name *name, enum form form, size_t width, char *out,
-		       size_t size)
+static void write_name(const struct table_name *name, size_t width, char *out, size_t size)
 {
-	if (form == FORM_SHORT)
+	if (name->parts)
+		gt_frame_shorten_parts(name->parts, name->whole, width, out, size);
+	else if (name->form == FORM_SHORT)
 		gt_frame_shorten(name->whole, width, out, size);
-	else if (form == FORM_BRANCH)
+	else if (name->form == FORM_BRANCH)
 		gt_frame_shorten_branch(name->whole, name->common, width, out, size);
-	else if (form == FORM_WHOLE)
-		snprintf(out, size, "%s", name->whole);
-	else if (form == FORM_FIT)
-		gt_frame_fit(name->whole, width, out, size);
 	else
-		gt_frame_shorten_less(name->whole, form == FORM_LONG ? 0 : width, out, size);
+		gt_frame_shorten_less(name->whole, width, out, size);
+}
+
+static void write_text(const struct table_name *name, size_t width, char *out, size_t size)
+{
+	gt_frame_fit(name->whole, width, out, size);
 }
 
 static int by_shown(const void *a, const void *b)
@@ -75,12 +80,13 @@ static size_t end_of_group(const struct table_name *names, size_t at, size_t cou
 	return end;
 }
 
-static bool show(struct table_name *names, size_t count, enum form form, size_t width)
+static bool show(struct table_name *names, size_t count, size_t width,
+		 void (*write)(const struct table_name *name, size_t width, char *out, size_t size))
 {
 	char text[LONGEST];
 
 	for (size_t i = 0; i < count; i++) {
-		write_form(&names[i], form, width, text, sizeof(text));
+		write(&names[i], width, text, sizeof(text));
 		free(names[i].shown);
 		names[i].shown = strdup(text);
 		if (!names[i].shown)
@@ -119,23 +125,89 @@ static size_t keep_ambiguous(struct table_name *names, size_t count)
 	return kept;
 }
 
-/* Texts that would read alike are not cut. */
+/* Behind texts that read alike and are not: " (1)", " (2)". */
+static bool number(struct table_name *names, size_t count)
+{
+	for (size_t i = 0, nth = 0; i < count; i++) {
+		bool is_first = !i || strcmp(names[i].shown, names[i - 1].shown);
+		bool is_new = is_first || strcmp(names[i].whole, names[i - 1].whole);
+
+		nth = is_first ? 1 : nth + is_new;
+		names[i].common = nth;
+	}
+	for (size_t i = 0; i < count; i++) {
+		char *longer;
+
+		if (asprintf(&longer, "%s (%zu)", names[i].shown, names[i].common) < 0)
+			return false;
+		free(names[i].shown);
+		names[i].shown = longer;
+	}
+	return true;
+}
+
+static size_t leave_room(size_t width)
+{
+	return width > 2 * sizeof(NUMBER) ? width - (sizeof(NUMBER) - 1) : width;
+}
+
 static bool fit(struct table_name *names, size_t count, size_t width)
 {
-	return show(names, count, FORM_FIT, width) &&
-	       show(names, keep_ambiguous(names, count), FORM_WHOLE, 0);
+	size_t alike;
+
+	if (!show(names, count, width, write_text))
+		return false;
+	alike = keep_ambiguous(names, count);
+	return show(names, alike, leave_room(width), write_text) && number(names, alike);
+}
+
+/* Makes those of one group longer where they differ. False: that is not possible. */
+static bool tell_apart(struct table_name *group, size_t count)
+{
+	bool differ = false;
+
+	for (size_t i = 0; i < count; i++) {
+		if (group[i].parts && i && group[0].parts) {
+			differ |= gt_code_name_tell_apart(group[0].parts, group[i].parts);
+		} else if (!group[i].parts && group[i].form < FORM_LAST) {
+			group[i].form++;
+			differ = true;
+		}
+	}
+	return differ;
+}
+
+static bool tell_all_apart(struct table_name *names, size_t count)
+{
+	bool differ = false;
+	size_t end;
+
+	for (size_t i = 0; i < count; i = end) {
+		end = end_of_group(names, i, count, true);
+		differ |= tell_apart(names + i, end - i);
+	}
+	return differ;
 }
 
 static bool shorten(struct table_name *names, size_t count, size_t width)
 {
-	size_t left = count;
+	size_t alike;
+	bool differ = true;
 
-	for (enum form form = FORM_SHORT; left && form < FORM_COUNT_; form++) {
-		if (!show(names, left, form, width))
+	for (size_t i = 0; i < count; i++)
+		names[i].parts =
+			gt_frame_is_stack(names[i].whole) ? NULL : gt_frame_parts(names[i].whole);
+	if (!show(names, count, width, write_name))
+		return false;
+	alike = keep_ambiguous(names, count);
+	for (int round = 0; alike && differ && round < ROUNDS; round++) {
+		differ = tell_all_apart(names, alike);
+		if (!show(names, alike, width, write_name))
 			return false;
-		left = keep_ambiguous(names, left);
+		alike = keep_ambiguous(names, alike);
 	}
-	return true;
+	return !alike ||
+	       (show(names, alike, leave_room(width), write_name) && number(names, alike));
 }
 
 static double number_of(const struct gt_table *table, const struct table_name *name, size_t column)
@@ -205,6 +277,7 @@ static void shorten_column(struct gt_short_names *names, const struct gt_table *
 			names->text[list[row].cell] = list[row].shown;
 		else
 			free(list[row].shown);
+		gt_code_name_free(list[row].parts);
 	}
 	free(list);
 }

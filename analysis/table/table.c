@@ -193,24 +193,31 @@ static char *human_number(const struct gt_column *column, double number, char *o
 	}
 }
 
-static void print_csv_text(const char *text, FILE *out)
+/* What a program gets as the text of cell @i. */
+static const char *machine_text(const struct gt_table *table, size_t i,
+				const struct gt_short_names *names)
 {
-	gt_show_csv(text, strlen(text), false, out);
+	const char *name = gt_short_names_get(names, i), *text = table->cells.at[i].text;
+
+	return name ? name : text ? text : "";
 }
 
-static void print_csv_cell(const struct gt_column *column, const struct gt_cell *cell, FILE *out)
+static void print_csv_cell(const struct gt_table *table, size_t i,
+			   const struct gt_short_names *names, FILE *out)
 {
+	const struct gt_column *column = &table->columns[i % table->width];
+	const struct gt_cell *cell = &table->cells.at[i];
+	const char *text = machine_text(table, i, names);
 	char number[64];
 
 	if (is_text(column->kind))
-		print_csv_text(cell->text ? cell->text : "", out);
+		gt_show_csv(text, strlen(text), false, out);
 	else if (!cell->is_absent)
 		fputs(machine_number(column, cell->number, number, sizeof(number)), out);
 }
 
-static void print_csv(const struct gt_table *table, FILE *out)
+static void print_csv(const struct gt_table *table, const struct gt_short_names *names, FILE *out)
 {
-	const struct gt_cell *cell = table->cells.at;
 	const char *gap = "";
 
 	for (size_t c = 0; c < table->width; c++) {
@@ -219,48 +226,66 @@ static void print_csv(const struct gt_table *table, FILE *out)
 		fprintf(out, "%s%s", gap, table->columns[c].title);
 		gap = ",";
 	}
-	for (size_t row = 0; row < table->rows; row++) {
-		gap = "\n";
-		for (size_t c = 0; c < table->width; c++, cell++) {
-			if (!table->columns[c].title)
-				continue;
-			fputs(gap, out);
-			gap = ",";
-			print_csv_cell(&table->columns[c], cell, out);
-		}
+	for (size_t i = 0; i < table->rows * table->width; i++) {
+		if (i % table->width == 0)
+			gap = "\n";
+		if (!table->columns[i % table->width].title)
+			continue;
+		fputs(gap, out);
+		gap = ",";
+		print_csv_cell(table, i, names, out);
 	}
 	fputc('\n', out);
 }
 
-static void print_json(const struct gt_table *table, FILE *out)
+static void print_json_cell(const struct gt_table *table, size_t i,
+			    const struct gt_short_names *names, FILE *out)
+{
+	const struct gt_column *column = &table->columns[i % table->width];
+	const struct gt_cell *cell = &table->cells.at[i];
+	char number[64];
+
+	gt_show_json(column->title, out);
+	fputs(": ", out);
+	if (is_text(column->kind))
+		gt_show_json(machine_text(table, i, names), out);
+	else if (cell->is_absent)
+		fputs("null", out);
+	else
+		fputs(machine_number(column, cell->number, number, sizeof(number)), out);
+}
+
+static void print_json(const struct gt_table *table, const struct gt_short_names *names, FILE *out)
 {
 	const char *gap = "";
-	char number[64];
 
 	gt_show_json(table->name, out);
 	fputs(": [", out);
 	for (size_t i = 0; i < table->cells.count; i++) {
-		const struct gt_column *column = &table->columns[i % table->width];
-		const struct gt_cell *cell = &table->cells.at[i];
-
 		if (i % table->width == 0) {
 			fputs(i ? "},\n  {" : "\n  {", out);
 			gap = "";
 		}
-		if (!column->title)
+		if (!table->columns[i % table->width].title)
 			continue;
 		fputs(gap, out);
 		gap = ", ";
-		gt_show_json(column->title, out);
-		fputs(": ", out);
-		if (is_text(column->kind))
-			gt_show_json(cell->text ? cell->text : "", out);
-		else if (cell->is_absent)
-			fputs("null", out);
-		else
-			fputs(machine_number(column, cell->number, number, sizeof(number)), out);
+		print_json_cell(table, i, names, out);
 	}
 	fputs(table->rows ? "}\n]" : "]", out);
+}
+
+static void print_for_programs(const struct gt_table *table, const struct gt_print *how, FILE *out)
+{
+	struct gt_short_names names = {0};
+
+	if (how->names == GT_NAMES_SHORT)
+		gt_short_names_make(&names, table, table->rows, GT_TABLE_NAME_WIDTH, false);
+	if (how->format == GT_FORMAT_CSV)
+		print_csv(table, &names, out);
+	else
+		print_json(table, &names, out);
+	gt_short_names_fini(&names);
 }
 
 static size_t shown_rows(const struct gt_table *table, const struct gt_print *how)
@@ -294,7 +319,7 @@ static void print_markdown(const struct gt_table *table, const struct gt_print *
 	struct gt_short_names names = {0};
 	char cell[GT_TABLE_CELL];
 
-	if (!how->whole_names)
+	if (how->names != GT_NAMES_FULL)
 		gt_short_names_make(&names, table, shown_rows(table, how), GT_TABLE_NAME_WIDTH,
 				    false);
 	fprintf(out, "### %s\n\n", table->title);
@@ -405,11 +430,11 @@ void gt_table_print(const struct gt_table *tables, size_t count, const struct gt
 		switch (how->format) {
 		case GT_FORMAT_CSV:
 			fputs(i ? "\n" : "", out);
-			print_csv(&tables[i], out);
+			print_for_programs(&tables[i], how, out);
 			break;
 		case GT_FORMAT_JSON:
 			fputs(i ? ",\n" : "", out);
-			print_json(&tables[i], out);
+			print_for_programs(&tables[i], how, out);
 			break;
 		case GT_FORMAT_MARKDOWN:
 			fputs(i ? "\n" : "", out);

@@ -60,17 +60,24 @@ enum gt_format {
 	GT_FORMAT_MARKDOWN,
 };
 
-#define GT_TABLE_NAME_WIDTH 60 /* characters of a short name */
+#define GT_TABLE_NAME_WIDTH 72 /* characters of a short name */
 
 struct gt_short_names;
+
+/* How names of code are printed (--names). */
+enum gt_names_form {
+	GT_NAMES_BY_FORMAT, /* short for people, full for programs */
+	GT_NAMES_SHORT,
+	GT_NAMES_FULL,
+};
 
 /* Options of printing. */
 struct gt_print {
 	enum gt_format format;
 	bool color;
-	bool whole_names; /* do not shorten */
-	size_t top;       /* rows for people and markdown, 0: all */
-	size_t columns;   /* of the terminal, 0: not known */
+	enum gt_names_form names;
+	size_t top;     /* rows for people and markdown, 0: all */
+	size_t columns; /* that a table may be wide, 0: any number */
 };
 
 /* Starts an empty table; @name and @columns are kept. */

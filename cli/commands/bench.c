@@ -186,7 +186,7 @@ static int measure(struct gt_bench *bench, const struct gt_cmdline *args)
 	note_obstacles(bench);
 	run_all(bench);
 	gt_bench_clean(bench);
-	how.whole_names = true;
+	how.names = GT_NAMES_FULL;
 	gt_bench_print(bench, &how, stdout);
 	return stopped ? GT_EXIT_FAILED : GT_EXIT_OK;
 }

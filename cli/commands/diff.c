@@ -22,6 +22,7 @@ static const struct gt_cmdline_option options[] = {
 	{"top", "N", "0..1000000000", "rows per table (0: all; default 10, in csv and json all)"},
 	GT_CMDLINE_FRAME_OPTIONS("user|innermost", GT_CMDLINE_USER_FRAME),
 	GT_CMDLINE_FORMAT_OPTION,
+	GT_CMDLINE_NAMES_OPTIONS,
 	{NULL, NULL, NULL, NULL},
 };
 

@@ -36,6 +36,7 @@ static const struct gt_cmdline_option options[] = {
 				 "with --by=line, function or module " GT_CMDLINE_USER_FRAME),
 	GT_CMDLINE_FILTER_OPTION,
 	GT_CMDLINE_FORMAT_OPTION,
+	GT_CMDLINE_NAMES_OPTIONS,
 	GT_CMDLINE_TABLES_OPTION,
 	{"summary", NULL, NULL, "print the short summary that `gputrace run` prints after a run"},
 	{NULL, NULL, NULL, NULL},

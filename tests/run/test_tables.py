@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tables on a terminal: no line is longer than it is wide, rows stay apart, and what is left out is said. Elsewhere
-nothing of that."""
+"""Tables on a terminal, and in a pipe with COLUMNS or --width: no line is longer than it is wide, rows stay apart, and
+what is left out is said. Elsewhere nothing of that."""
 import json
 import re
 import shlex
@@ -91,12 +91,18 @@ class TestTables(RunTest):
         self.assertEqual(shown(*words, columns=80, env={"COLUMNS": "132"}), shown(*words, columns=132))
         self.assertEqual(shown(*words, columns=80, env={"COLUMNS": "wide"}), shown(*words, columns=80))
 
-    def test_elsewhere_the_width_means_nothing(self):
+    def test_in_pipes_a_width_must_be_told(self):
         words = [str(CLI), "stats", "--by=line", str(TRACES / "train.json.gz")]
-        texts = {subprocess.run(words, capture_output=True, text=True, check=True,
-                                env=environment(COLUMNS=columns)).stdout for columns in ("40", "80", "200")}
-        self.assertEqual(len(texts), 1)
-        self.assertIn("stddev", texts.pop())
+
+        def piped(*more, **variables):
+            return subprocess.run([*words, *more], capture_output=True, text=True, check=True,
+                                  env=environment(**variables)).stdout
+
+        self.check_width(piped(COLUMNS="80"), 80)
+        self.assertEqual(piped(COLUMNS="80"), plain(shown(*words[1:], columns=80)))
+        self.assertEqual(piped("--width=80", COLUMNS="132"), piped(COLUMNS="80"))
+        self.assertEqual(piped("--width=0", COLUMNS="80"), piped(COLUMNS=""))
+        self.assertIn("stddev", piped(COLUMNS="").splitlines()[1])
 
     def test_colours_end_with_their_line(self):
         for line in shown("stats", "--by=line", TRACES / "train.json.gz").splitlines():

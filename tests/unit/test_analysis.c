@@ -7,6 +7,7 @@
 #include "analysis/key.h"
 #include "analysis/queue.h"
 #include "analysis/share.h"
+#include "trace/code_name/code_name.h"
 #include "trace/frame.h"
 #include "trace/user_code.h"
 #include "trace/names.h"
@@ -289,11 +290,16 @@ Test(frame, short_names)
 {
 	check_short("void gemm_kernel<float, 128, 64>(float const*, int)", 0,
 		    "gemm_kernel<float, 128, 64>");
-	check_short("void a::b<c::very_long_name<int>, 4>(x)", 0, "a::b<...>");
-	check_short("(anonymous namespace)::f(int)", 0, "(anonymous namespace)::f");
-	check_short("a::(anonymous namespace)::g<int>(int)", 0, "a::(anonymous namespace)::g<int>");
+	check_short("void a::b<c::very_long_name<int>, 4>(x)", 0,
+		    "a::b<c::very_long_name<int>, 4>");
+	check_short("(anonymous namespace)::f(int)", 0, "f");
+	check_short("a::(anonymous namespace)::g<int>(int)", 0, "a::g<int>");
 	check_short("s::operator()(int) const", 0, "s::operator()");
 	check_short("s::operator<(s const&)", 0, "s::operator<");
+	check_short("s::operator<< <int>(s const&)", 0, "s::operator<< <int>");
+	check_short("operator new(unsigned long)", 0, "operator new");
+	check_short("unsigned long a::f<int, (b)2>(int)", 0, "a::f<int, (b)2>");
+	check_short("non-virtual thunk to a::f(int)", 0, "non-virtual thunk to a::f");
 	check_short("Memcpy HtoD (Pinned -> Device)", 0, "Memcpy HtoD (Pinned -> Device)");
 	check_short("nccl:all_reduce", 0, "nccl:all_reduce");
 	check_short("abcdefghijklmnopqrstuvwxyz", 13, "abcd...uvwxyz");
@@ -301,7 +307,73 @@ Test(frame, short_names)
 		    "main::{lambda(int)#2}::operator()");
 	check_short("broken<name", 0, "broken<name");
 	check_short("broken{name", 0, "broken{name");
+	check_short("broken>(name", 0, "broken>(name");
+	check_short("a::", 0, "a::");
+	check_short("::", 0, "::");
+	check_short("f<>()", 0, "f<>");
 	check_short("", 10, "");
+}
+
+#define LAUNCH(f, type)                                                                            \
+	f "(at::TensorIteratorBase&)::{lambda()#1}::operator()() const::{lambda()#4}::"            \
+	  "operator()() const::{lambda(" type ")#1}"
+
+/* PyTorch */
+Test(frame, short_names_keep_the_functor)
+{
+	check_short("void at::native::vectorized_elementwise_kernel<4, "
+		    "at::native::CUDAFunctor_add<float>, at::detail::Array<char*, 3> >(int, "
+		    "at::native::CUDAFunctor_add<float>, at::detail::Array<char*, 3>)",
+		    72, "vectorized_elementwise_kernel<4, CUDAFunctor_add<float>, ...>");
+	check_short(
+		"void at::native::vectorized_elementwise_kernel<4, " LAUNCH(
+			"at::native::sigmoid_backward_kernel_cuda",
+			"float, float") ", at::detail::Array<char*, 3> >(int, " LAUNCH("f",
+										       "float") ")",
+		72, "vectorized_elementwise_kernel<4, sigmoid_backward_kernel_cuda, ...>");
+	check_short("void at::native::elementwise_kernel<128, 2, at::native::gpu_kernel_impl<"
+		    "at::native::CUDAFunctor_add<float> >(at::TensorIteratorBase&, "
+		    "at::native::CUDAFunctor_add<float> const&)::{lambda(int)#1}>(int, x)",
+		    72, "elementwise_kernel<128, 2, gpu_kernel_impl<CUDAFunctor_add<float>>>");
+	check_short("void at::native::(anonymous namespace)::multi_tensor_apply_kernel<"
+		    "at::native::(anonymous namespace)::TensorListMetadata<2>, "
+		    "at::native::(anonymous namespace)::BinaryOpListAlphaFunctor<float, 2, 2, 0>, "
+		    "std::plus<float>, float>(int)",
+		    60, "multi...<..., BinaryOpListAlphaFunctor<float, 2, 2, 0>, ...>");
+}
+
+/* CUTLASS, cuDNN, cuBLAS, NCCL, Triton, CUB, Thrust */
+Test(frame, short_names_of_libraries)
+{
+	check_short("void cutlass::Kernel<cutlass_80_tensorop_s1688gemm_128x64_32x6_nt_align1>("
+		    "cutlass_80_tensorop_s1688gemm_128x64_32x6_nt_align1::Params)",
+		    60, "Kernel<cutlass_80_tensorop_s1688gemm_128x64_32x6_nt_align1>");
+	check_short("sm80_xmma_fprop_implicit_gemm_indexed_tf32f32_tf32f32_f32_nhwckrsc_nchw_"
+		    "tilesize128x128x16_stage4_warpsize2x2x1_g1_tensor16x8x8_execute_kernel_cudnn_"
+		    "infer",
+		    72, "sm80_xmma_fprop_implicit_gemm_indexed_tf32f32..._tilesize128x128x16...");
+	check_short("std::enable_if<!(false), void>::type internal::gemvx::kernel<int, int, float, "
+		    "float, float, float, false, true, false, false, 7, "
+		    "cublasGemvParams<cublasGemvTensorStridedBatched<float const>, float> >("
+		    "cublasGemvParams<cublasGemvTensorStridedBatched<float const>, float>)",
+		    72, "gemvx::kernel<int, int, float, float, ..., 7, cublasGemvParams<...>>");
+	check_short("ncclKernel_AllReduce_RING_LL_Sum_float(ncclDevComm*, unsigned long, "
+		    "ncclWork*)",
+		    72, "ncclKernel_AllReduce_RING_LL_Sum_float");
+	check_short("triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_native_layer_norm_12", 40,
+		    "triton_red_fused..._native_layer_norm_12");
+	check_short("void cub::CUB_200700_900_NS::DeviceRadixSortOnesweepKernel<"
+		    "cub::CUB_200700_900_NS::DeviceRadixSortPolicy<unsigned int, unsigned int, "
+		    "unsigned long long>::Policy900, false, unsigned int, unsigned int, int>(int)",
+		    72, "cub::DeviceRadixSortOnesweepKernel<..., unsigned int, unsigned int, int>");
+	check_short(
+		"void thrust::THRUST_200700_900_NS::cuda_cub::core::_kernel_agent<"
+		"thrust::THRUST_200700_900_NS::cuda_cub::__parallel_for::ParallelForAgent<"
+		"thrust::THRUST_200700_900_NS::cuda_cub::__transform::unary_transform_f<"
+		"thrust::device_ptr<float>, no_stencil_tag, square, always_true_predicate>, "
+		"long>, long>(long)",
+		80,
+		"_kernel_agent<ParallelForAgent<unary_transform_f<..., square, ...>, long>, long>");
 }
 
 Test(frame, short_names_keep_their_place)
@@ -330,6 +402,41 @@ Test(frame, short_stacks_lose_their_outermost_frames)
 	check_short(stack, 17, "f (two+0x1) < ...");
 	check_short("longer_than_that(int) (/a/two+0x1) < main (/a/two+0x3)", 26,
 		    "longer...t (two+0x1) < ...");
+}
+
+static void check_apart(const char *first, const char *second, size_t width,
+			const char *expected_first, const char *expected_second)
+{
+	struct gt_code_name *a = gt_code_name_new(first, strlen(first));
+	struct gt_code_name *b = gt_code_name_new(second, strlen(second));
+	char text[2][256] = {"", ""};
+
+	do {
+		gt_code_name_write(a, width, text[0], sizeof(text[0]));
+		gt_code_name_write(b, width, text[1], sizeof(text[1]));
+	} while (!strcmp(text[0], text[1]) && gt_code_name_tell_apart(a, b));
+	cr_expect_str_eq(text[0], expected_first);
+	cr_expect_str_eq(text[1], expected_second);
+	gt_code_name_free(a);
+	gt_code_name_free(b);
+}
+
+Test(frame, names_keep_what_they_differ_in)
+{
+	check_apart("void softmax_warp_forward<float, float, float, 10, true, false>(float*)",
+		    "void softmax_warp_forward<float, float, float, 9, true, false>(float*)", 30,
+		    "softmax_warp_forward<..., 10, ...>", "softmax_warp_forward<..., 9, ...>");
+	check_apart("f(int)", "f(float)", 20, "f(int)", "f(float)");
+	check_apart("a::detail::f<1>(int)", "a::native::f<1>(int)", 20, "a::detail::f<1>",
+		    "a::native::f<1>");
+	check_apart("g<" LAUNCH("f", "c10::Half") ", 1>(int)",
+		    "g<" LAUNCH("f", "c10::BFloat16") ", 1>(int)", 12,
+		    "g<f::{lambda(c10::Half)}, 1>", "g<f::{lambda(c10::BFloat16)}, 1>");
+	check_apart("k<int>(int)", "k<int>(int)", 20, "k<int>", "k<int>");
+	check_apart("sm80_xmma_fprop_implicit_gemm_tilesize128x64x16_stage4_kernel",
+		    "sm80_xmma_fprop_implicit_gemm_tilesize128x64x16_stage5_kernel", 40,
+		    "sm80_xmma..._tilesize128x64x16_stage4...",
+		    "sm80_xmma..._tilesize128x64x16_stage5...");
 }
 
 static void check_fit(const char *text, size_t width, const char *expected)
