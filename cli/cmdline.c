@@ -13,6 +13,7 @@
 
 #include "analysis/stats.h"
 #include "cli/help.h"
+#include "cli/lines.h"
 #include "cli/nearest.h"
 #include "cli/newest.h"
 #include "cli/progress.h"
@@ -385,6 +386,8 @@ int gt_cmdline_load(const struct gt_cmdline *args, struct gt_job *job)
 	gt_progress_start("reading");
 	rc = gt_job_load(job, args->inputs, args->input_count, gt_cmdline_complain, &failures);
 	gt_progress_stop();
+	if (!rc)
+		rc = gt_cmdline_symbolize(args, job);
 	if (!rc)
 		rc = mark_communication(args, job);
 	if (!rc)

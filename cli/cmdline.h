@@ -136,6 +136,14 @@ int gt_cmdline_print_tables(const struct gt_cmdline *args, const struct gt_table
 	"one of the user's code, which is all code but the CUDA toolkit, system and Python "       \
 	"libraries, site-packages and header libraries (Thrust, CUB, CUTLASS, ...); innermost: "   \
 	"whoever's it is. One with a source line comes before one without"
+#define GT_CMDLINE_SYMBOLIZE_OPTION                                                                \
+	{                                                                                          \
+		"symbolize", "WHEN", "on|off",                                                     \
+			"source lines of native frames: on (default) looks for them in modules "   \
+			"that are on this machine with the build id of the trace, in their debug " \
+			"files, and, where DEBUGINFOD_URLS is set, on its servers; for 20 "        \
+			"seconds at most"                                                          \
+	}
 #define GT_CMDLINE_FORMAT_OPTION                                                                   \
 	{                                                                                          \
 		"format", "NAME", "table|csv|json|markdown",                                       \

@@ -106,6 +106,11 @@ struct gt_frames { /* one call stack: name numbers, nearest frame first */
 	bool whole; /* from "frames"; else the short form */
 };
 
+struct gt_model_module { /* a native module that frames are in: name numbers */
+	uint32_t path;
+	uint32_t build_id; /* hexadecimal; GT_NAME_NONE: two files had this path */
+};
+
 struct gt_note { /* LOST, capture gap, ... */
 	int64_t ts;
 	int64_t count;
@@ -157,6 +162,7 @@ struct gt_model {
 	GT_VEC(struct gt_sample) samples;     /* by thread, then time */
 	GT_VEC(struct gt_thread_track) threads;
 	GT_VEC(struct gt_frames) stacks;
+	GT_VEC(struct gt_model_module) modules;
 	GT_VEC(struct gt_note) notes;
 	GT_VEC(struct gt_memory_point) memory;
 	GT_VEC(struct gt_device_track) devices; /* that have operations, by number */

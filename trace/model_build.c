@@ -370,5 +370,6 @@ void gt_build_fini(struct gt_builder *b)
 	gt_vec_free(&b->innermost);
 	free(b->slots);
 	free(b->short_stack);
+	gt_keymap_fini(&b->module_of);
 	free(b->text);
 }

@@ -5,6 +5,7 @@
 #ifndef GT_TRACE_MODEL_BUILD_H
 #define GT_TRACE_MODEL_BUILD_H
 
+#include "readers/keymap.h"
 #include "readers/pairmap.h"
 #include "trace/category.h"
 #include "trace/model.h"
@@ -44,7 +45,8 @@ struct gt_builder {
 	size_t slot_count, slot_used;
 	uint32_t *short_stack; /* name of a "launched by" text -> index in stacks + 1 */
 	size_t short_room;
-	char *text; /* for decoding */
+	struct gt_keymap module_of; /* name of a path -> index in modules + 1 */
+	char *text;                 /* for decoding */
 	size_t text_room;
 };
 
@@ -85,6 +87,10 @@ uint32_t gt_build_stack_by_text(struct gt_builder *b, uint32_t text);
 /* The name number of a Python function: "<built-in method softmax of Tensor object at 0x7ce2>"
  * loses the address, which is another one in each run. */
 uint32_t gt_build_function(struct gt_model *model, const char *name, size_t len);
+
+/* The module of some frames had the file @path with that build id. */
+void gt_build_module(struct gt_builder *b, const char *path, size_t path_len, const char *build_id,
+		     size_t build_id_len);
 
 /* Adds the frames of a text: @gap stands between them, the nearest comes first. */
 void gt_build_split_frames(struct gt_model *model, struct gt_frames *stack, const char *text,

@@ -86,6 +86,9 @@ static uint32_t name_of_frame(struct model_events *e, const struct gt_stack_fram
 	gt_frame_text(&e->text, frame, 0, true);
 	if (!entry)
 		return gt_names_put(&e->model->names, e->text.text, e->text.length);
+	if (frame->module && frame->build_id)
+		gt_build_module(e->b, frame->module->text, frame->module->length,
+				frame->build_id->text, frame->build_id->length);
 	entry->value = gt_names_put(&e->model->names, e->text.text, e->text.length);
 	return (uint32_t)entry->value;
 }

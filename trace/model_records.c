@@ -98,6 +98,39 @@ static uint32_t stack_of(struct gt_builder *b, const struct gt_trace_event *reco
 	return index;
 }
 
+/* The scanner of one "modules" object: the path, and the build id as its value. */
+static const char *take_module(struct gt_scan *scan, const struct gt_span *key, const char *value,
+			       void *data)
+{
+	struct gt_builder *b = data;
+	struct gt_span build_id;
+	uint32_t path;
+
+	value = gt_scan_value(scan, value, &build_id);
+	if (!value || build_id.kind != GT_SPAN_STRING)
+		return value;
+	path = text_of(b, key);
+	gt_build_module(b, gt_model_name(b->model, path), strlen(gt_model_name(b->model, path)),
+			build_id.text, build_id.len);
+	return value;
+}
+
+static void learn_modules(struct gt_builder *b, const struct gt_trace_event *record)
+{
+	static const enum gt_arg args[] = {GT_ARG_MODULES, GT_ARG_CREATED_MODULES,
+					   GT_ARG_FORWARD_MODULES};
+
+	for (size_t i = 0; i < sizeof(args) / sizeof(args[0]); i++) {
+		const struct gt_span *modules = &record->arg[args[i]];
+		struct gt_scan scan;
+
+		if (!gt_record_has(record, args[i]) || modules->kind != GT_SPAN_OBJECT)
+			continue;
+		scan = (struct gt_scan){.end = modules->text + modules->len};
+		gt_scan_object(&scan, modules->text, take_module, b);
+	}
+}
+
 /* The frames of a stack may stand where it is not that of a slice: they stand once in a file. */
 static void learn_stacks(struct gt_builder *b, const struct gt_trace_event *record)
 {
@@ -110,8 +143,10 @@ static void learn_stacks(struct gt_builder *b, const struct gt_trace_event *reco
 	};
 
 	if (!(record->arg_mask & (1ull << GT_ARG_FRAMES | 1ull << GT_ARG_CREATED_FRAMES |
-				  1ull << GT_ARG_FORWARD_FRAMES)))
+				  1ull << GT_ARG_FORWARD_FRAMES | 1ull << GT_ARG_MODULES |
+				  1ull << GT_ARG_CREATED_MODULES | 1ull << GT_ARG_FORWARD_MODULES)))
 		return;
+	learn_modules(b, record);
 	for (size_t i = 0; i < sizeof(args) / sizeof(args[0]); i++) {
 		int64_t id = gt_record_int(record, args[i].id, 0);
 		uint32_t index = GT_NONE;

@@ -132,6 +132,26 @@ uint32_t gt_build_function(struct gt_model *model, const char *name, size_t len)
 	return gt_names_put(&model->names, text, head + tail);
 }
 
+void gt_build_module(struct gt_builder *b, const char *path, size_t path_len, const char *build_id,
+		     size_t build_id_len)
+{
+	struct gt_model *model = b->model;
+	struct gt_model_module told = {
+		.path = gt_names_put(&model->names, path, path_len),
+		.build_id = gt_names_put(&model->names, build_id, build_id_len),
+	};
+	struct gt_keymap_entry *known;
+
+	if (told.path == GT_NAME_NONE || told.build_id == GT_NAME_NONE)
+		return;
+	known = gt_keymap_get(&b->module_of, told.path);
+	if (known && !known->value && gt_vec_push(&model->modules, told))
+		known->value = (int64_t)model->modules.count;
+	else if (known && known->value &&
+		 model->modules.at[known->value - 1].build_id != told.build_id)
+		model->modules.at[known->value - 1].build_id = GT_NAME_NONE;
+}
+
 void gt_build_split_frames(struct gt_model *model, struct gt_frames *stack, const char *text,
 			   const char *gap)
 {

@@ -16,6 +16,7 @@
 
 #include "readers/vec.h"
 
+#define MOST_BYTES  (4ll << 30) /* of a module */
 #define DEBUG_FILES "/usr/lib/debug/.build-id/%.2s/%s.debug"
 
 struct source_module {
@@ -93,14 +94,21 @@ static void close_module(struct source_module *module)
 	module->dwfl_module = NULL;
 }
 
-/* A trace names what is opened: a pipe would block, a device might do anything. */
+/* A trace names what is opened: a pipe would block, a device might do anything. So it is looked at
+ * before it is opened, as the same file. */
 static int open_regular(const char *path)
 {
+	int seen = open(path, O_PATH | O_CLOEXEC), fd = -1;
+	char again[64];
 	struct stat st;
 
-	if (stat(path, &st) || !S_ISREG(st.st_mode))
+	if (seen < 0)
 		return -1;
-	return open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	snprintf(again, sizeof(again), "/proc/self/fd/%d", seen);
+	if (!fstat(seen, &st) && S_ISREG(st.st_mode) && st.st_size <= MOST_BYTES)
+		fd = open(again, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	close(seen);
+	return fd;
 }
 
 /* The file @path, when it is what was loaded. */

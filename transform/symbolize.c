@@ -15,8 +15,8 @@
 #include "readers/keymap.h"
 #include "readers/vec.h"
 #include "recover/close.h"
-#include "trace/frame.h"
 #include "transform/launch_stubs.h"
+#include "transform/native_frame.h"
 #include "transform/source.h"
 
 /* "launched by", as the tracer writes it. */
@@ -24,6 +24,7 @@
 #define LINE_BYTES  400
 
 #define PATH_BYTES  4096
+#define FRAME_BYTES 16384
 
 struct stack {
 	char *frames; /* a JSON array */
@@ -32,13 +33,6 @@ struct stack {
 
 struct symbolize_module {
 	char *path, *build_id;
-};
-
-/* A native frame's text: "function (path+0x12)" or "path+0x12". */
-struct symbolize_place {
-	size_t function_len; /* 0: without a name */
-	char path[PATH_BYTES];
-	uint64_t offset;
 };
 
 struct symbolize {
@@ -112,33 +106,6 @@ static const char *find_last(const char *text, size_t len, const char *what)
 	return NULL;
 }
 
-static bool parse_place(const char *text, size_t len, struct symbolize_place *place)
-{
-	const char *plus = find_last(text, len, "+0x"), *path = text, *end;
-	char digits[24] = "";
-	size_t digits_len;
-
-	if (!plus)
-		return false;
-	digits_len = strspn(plus + 3, "0123456789abcdef");
-	end = plus + 3 + digits_len;
-	place->function_len = 0;
-	if (end == text + len - 1 && *end == ')') {
-		path = find_last(text, (size_t)(plus - text), " (/");
-		if (!path)
-			return false;
-		place->function_len = (size_t)(path - text);
-		path += 2;
-	} else if (end != text + len) {
-		return false;
-	}
-	if (digits_len == 0 || digits_len > 16 || *path != '/')
-		return false;
-	memcpy(digits, plus + 3, digits_len);
-	place->offset = strtoull(digits, NULL, 16);
-	return decode(path, (size_t)(plus - path), place->path, sizeof(place->path)) > 0;
-}
-
 static void put_escaped(FILE *out, const char *text)
 {
 	for (; *text; text++) {
@@ -151,28 +118,6 @@ static void put_escaped(FILE *out, const char *text)
 		else
 			fputc(c, out);
 	}
-}
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
-/* One frame of the new stack; @text is the old frame's, for the function that it names. */
-static void put_frame(FILE *out, const struct gt_source_line *line, const char *text,
-		      const struct symbolize_place *place, bool whole)
-{
-	if (line->function)
-		put_escaped(out, line->function);
-	else if (place->function_len)
-		fwrite(text, 1, place->function_len, out);
-	else
-		fprintf(out, "%s+0x%" PRIx64, base_name(place->path), place->offset);
-	fputs(" (", out);
-	put_escaped(out, whole ? line->file : base_name(line->file));
-	fprintf(out, ":%d)", line->line);
 }
 
 /* A frame that stays, as "launched by" shows it: without folders and without the offset of a
@@ -226,15 +171,14 @@ static void add_short(struct symbolize_line *line, const char *text, size_t len)
 	close_text(line, out, &made);
 }
 
-static void add_found(struct symbolize_line *line, const struct gt_source_line *found,
-		      const char *text, const struct symbolize_place *place)
+static void add_found(struct symbolize_line *line, const char *found)
 {
 	size_t size;
 	char *made;
 	FILE *out = open_text(line, &made, &size);
 
 	if (out)
-		put_frame(out, found, text, place, false);
+		put_escaped(out, found);
 	close_text(line, out, &made);
 }
 
@@ -257,38 +201,61 @@ static char *join_line(struct symbolize_line *line)
 	return out && fclose(out) == 0 ? made : NULL;
 }
 
+/* The positions of a frame; 0: none is known. */
+static size_t find_lines(struct symbolize *s, const struct gt_native_frame *frame,
+			 struct gt_source_line *lines)
+{
+	char path[PATH_BYTES];
+	const char *build_id;
+
+	memcpy(path, frame->path, frame->path_len);
+	path[frame->path_len] = 0;
+	build_id = find_build_id(s, path);
+	return build_id ? gt_sources_find(s->sources, path, build_id, frame->offset, lines) : 0;
+}
+
+/* A frame with a position, into the new array. False: no memory. */
+static bool put_found(const struct gt_native_frame *frame, const struct gt_source_line *found,
+		      FILE *out, struct symbolize_line *line)
+{
+	char *whole = gt_native_frame_at(frame, found, true);
+	char *brief = gt_native_frame_at(frame, found, false);
+	bool made = whole && brief;
+
+	if (made) {
+		fputs(line->count ? ", \"" : "\"", out);
+		put_escaped(out, whole);
+		fputc('"', out);
+		add_found(line, brief);
+	}
+	free(whole);
+	free(brief);
+	return made;
+}
+
 /* One element of "frames" into the new array. Returns whether a position was found. */
-static bool take_frame(struct symbolize *s, const struct gt_span *frame, FILE *out,
+static bool take_frame(struct symbolize *s, const struct gt_span *text, FILE *out,
 		       struct symbolize_line *line)
 {
 	struct gt_source_line lines[GT_SOURCE_DEPTH];
-	struct symbolize_place place;
-	const char *build_id;
-	size_t count = 0;
+	char plain[FRAME_BYTES];
+	struct gt_native_frame frame;
+	size_t count = 0, from;
 
-	/* with its lines the C library's code would be the nearest of a program that has none */
-	if (parse_place(frame->text, frame->len, &place) && !gt_frame_is_machinery(place.path)) {
+	if (decode(text->text, text->len, plain, sizeof(plain)) &&
+	    gt_native_frame_parse(plain, &frame)) {
 		s->result->frames++;
-		build_id = find_build_id(s, place.path);
-		if (build_id)
-			count = gt_sources_find(s->sources, place.path, build_id, place.offset,
-						lines);
+		count = find_lines(s, &frame, lines);
 	}
 	if (!count) {
-		fprintf(out, "%s\"%.*s\"", line->count ? ", " : "", (int)frame->len, frame->text);
-		add_short(line, frame->text, frame->len);
+		fprintf(out, "%s\"%.*s\"", line->count ? ", " : "", (int)text->len, text->text);
+		add_short(line, text->text, text->len);
 		return false;
 	}
 	s->result->found++;
-	for (size_t i = line->count
-				? 0
-				: gt_launch_stubs(lines, count, frame->text, place.function_len);
-	     i < count; i++) {
-		fputs(line->count ? ", \"" : "\"", out);
-		put_frame(out, &lines[i], frame->text, &place, true);
-		fputc('"', out);
-		add_found(line, &lines[i], frame->text, &place);
-	}
+	from = line->count ? 0 : gt_launch_stubs(lines, count, plain, frame.function_len);
+	while (from < count && put_found(&frame, &lines[from], out, line))
+		from++;
 	return true;
 }
 

@@ -12,6 +12,7 @@ static const struct gt_cmdline_option options[] = {
 	{"top", "N", "0..1000000000",
 	 "rows in the table of causes (0: all; default 15, in csv and json all)"},
 	GT_CMDLINE_FRAME_OPTIONS("user|innermost", GT_CMDLINE_USER_FRAME),
+	GT_CMDLINE_SYMBOLIZE_OPTION,
 	GT_CMDLINE_FILTER_OPTION,
 	GT_CMDLINE_COMMUNICATION_OPTION,
 	GT_CMDLINE_FORMAT_OPTION,

@@ -20,6 +20,7 @@ static const struct gt_cmdline_option options[] = {
 	 ", which replaces an earlier report; -: standard output)"},
 	{"title", "TEXT", NULL, "heading of the page (default: the first trace's name)"},
 	GT_CMDLINE_FRAME_OPTIONS("user|innermost", GT_CMDLINE_USER_FRAME),
+	GT_CMDLINE_SYMBOLIZE_OPTION,
 	GT_CMDLINE_FILTER_OPTION,
 	GT_CMDLINE_COMMUNICATION_OPTION,
 	{NULL, NULL, NULL, NULL},

@@ -21,6 +21,7 @@ static const struct gt_cmdline_option options[] = {
 		"innermost|user",
 		"the frame that stacks end with: innermost (default): all frames; user: the "
 		"innermost of the user's code, so that what a library does is its caller's"),
+	GT_CMDLINE_SYMBOLIZE_OPTION,
 	GT_CMDLINE_FILTER_OPTION,
 	{NULL, NULL, NULL, NULL},
 };

@@ -34,6 +34,7 @@ static const struct gt_cmdline_option options[] = {
 	 "rows per table (0: all; default 10 in short tables, 30 in others)"},
 	GT_CMDLINE_FRAME_OPTIONS("user|innermost",
 				 "with --by=line, function or module " GT_CMDLINE_USER_FRAME),
+	GT_CMDLINE_SYMBOLIZE_OPTION,
 	GT_CMDLINE_FILTER_OPTION,
 	GT_CMDLINE_FORMAT_OPTION,
 	GT_CMDLINE_NAMES_OPTIONS,
@@ -322,8 +323,9 @@ static void hint(const struct gt_cmdline *args, const struct output *out)
 
 	if (by && !strcmp(by, "line") && gt_cmdline_print(args).format == GT_FORMAT_TABLE &&
 	    lacks_lines(&out->tables[out->count - 1 - (gt_cmdline_get(args, "histogram") ? 1 : 0)]))
-		gt_cmdline_complain("some places have no source line: gputrace symbolize looks "
-				    "for them in the debug information (-g) of the programs");
+		gt_cmdline_complain(
+			"some places have no source line: their modules have no debug "
+			"information (-g), or are not here with the build id of the trace");
 }
 
 static int run_stats(const struct gt_cmdline *args)

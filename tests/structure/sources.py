@@ -86,7 +86,7 @@ MAY_INCLUDE = {
     "cli/control": GUEST_CORE | READERS | {"analysis/table", "cli", "recover"},
     "cli/attach": {"cli", "core/elf", "core/window"},
     "cli/bench": GUEST_CORE | READERS | {"analysis/table"},
-    "cli": GUEST_CORE | READERS | {"trace", "analysis", "analysis/table", "recover"},
+    "cli": GUEST_CORE | READERS | {"trace", "analysis", "analysis/table", "recover", "transform"},
     "cli/commands": GUEST_CORE | READERS | {"trace", "analysis", "analysis/diff", "analysis/findings", "analysis/report",
                                             "analysis/table", "analysis/usage", "analysis/verify", "recover", "transform", "writers",
                                             "cli", "cli/attach", "cli/bench", "cli/control", "cli/run"},
