@@ -515,7 +515,8 @@ static void fini(struct symbolize *s)
 	gt_sources_free(s->sources);
 }
 
-int gt_symbolize(const char *path, FILE *out, bool debuginfod, struct gt_symbolize *ret_result)
+int gt_symbolize(const char *path, FILE *out, enum gt_symbolize_when when, bool debuginfod,
+		 struct gt_symbolize *ret_result)
 {
 	struct symbolize s = {.result = ret_result, .out = out};
 	int rc;
@@ -530,7 +531,7 @@ int gt_symbolize(const char *path, FILE *out, bool debuginfod, struct gt_symboli
 			 path);
 		rc = -EBADMSG;
 	}
-	if (!rc)
+	if (!rc && (ret_result->found || when == GT_SYMBOLIZE_ALWAYS))
 		rc = write_again(&s, path);
 	ret_result->missing = gt_sources_missing(s.sources);
 	fini(&s);

@@ -22,10 +22,17 @@ struct gt_symbolize {
 	char error[768];  /* one line, after a failure */
 };
 
+/* Whether a trace is written in which no position was found. */
+enum gt_symbolize_when {
+	GT_SYMBOLIZE_ALWAYS,
+	GT_SYMBOLIZE_IF_FOUND,
+};
+
 /*
  * Writes the trace at @path, plain or compressed, to @out, plain. @debuginfod: see source.h. 0, or
  * a negative errno with ret_result->error: what was written so far is then to be thrown away.
  */
-int gt_symbolize(const char *path, FILE *out, bool debuginfod, struct gt_symbolize *ret_result);
+int gt_symbolize(const char *path, FILE *out, enum gt_symbolize_when when, bool debuginfod,
+		 struct gt_symbolize *ret_result);
 
 #endif

@@ -76,6 +76,7 @@ static void finish(const struct gt_plan *plan, const char *command, uint64_t beg
 		.exec = exec,
 		.is_traced = plan->environment.is_traced,
 		.compress = plan->compresses,
+		.symbolize = plan->symbolizes,
 	};
 
 	if (!plan->writes_nothing)

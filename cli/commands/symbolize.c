@@ -4,6 +4,7 @@
  */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/cmdline.h"
@@ -11,9 +12,16 @@
 #include "cli/progress.h"
 #include "readers/show.h"
 #include "transform/symbolize.h"
+#include "transform/symbolize_file.h"
+
+#define SECONDS 20 /* for all traces in their place */
 
 static const struct gt_cmdline_option options[] = {
 	{"output", "FILE", NULL, "write to FILE, which must not exist (default: standard output)"},
+	{"in-place", NULL, NULL,
+	 "replace each trace by one with source lines, where there are any, in 20 seconds at most; "
+	 "the servers in DEBUGINFOD_URLS are asked"},
+	{"quiet", NULL, NULL, "with --in-place: print nothing about traces that have got lines"},
 	{"debuginfod", NULL, NULL, "ask the servers in DEBUGINFOD_URLS for missing files"},
 	{NULL, NULL, NULL, NULL},
 };
@@ -25,6 +33,14 @@ static void report_cut(const char *path)
 	snprintf(line, sizeof(line),
 		 "%.4096s: the file was cut; symbolizing the part before the cut", path);
 	gt_cmdline_complain(line);
+}
+
+static void report_found(const struct gt_symbolize *result)
+{
+	fprintf(stderr,
+		"gputrace symbolize: %" PRIu64 " of %" PRIu64 " native frames have a source line; "
+		"%" PRIu64 " module%s missing or with another build id\n",
+		result->found, result->frames, result->missing, gt_plural(result->missing));
 }
 
 static int symbolize(const struct gt_cmdline *args, const char *from)
@@ -40,24 +56,65 @@ static int symbolize(const struct gt_cmdline *args, const char *from)
 		gt_progress_start("symbolizing");
 	gt_progress_expect_file(from);
 	gt_progress_expect_file(from); /* it is read twice */
-	rc = gt_symbolize(from, out.file, gt_cmdline_get(args, "debuginfod") != NULL, &result);
+	rc = gt_symbolize(from, out.file, GT_SYMBOLIZE_ALWAYS,
+			  gt_cmdline_get(args, "debuginfod") != NULL, &result);
 	gt_progress_stop();
 	if (gt_outfile_close(&out, rc, result.error))
 		return GT_EXIT_FAILED;
 	if (result.cut)
 		report_cut(from);
-	fprintf(stderr,
-		"gputrace symbolize: %" PRIu64 " of %" PRIu64 " native frames have a source line; "
-		"%" PRIu64 " module%s missing or with another build id\n",
-		result.found, result.frames, result.missing, gt_plural(result.missing));
+	report_found(&result);
 	return GT_EXIT_OK;
+}
+
+static time_t now_seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec;
+}
+
+/* One after the other, until the time is over. */
+static int symbolize_in_place(const struct gt_cmdline *args)
+{
+	time_t end = now_seconds() + SECONDS;
+	int status = GT_EXIT_OK;
+
+	for (size_t i = 0; i < args->input_count; i++) {
+		time_t left = end - now_seconds();
+		struct gt_symbolize result;
+		int rc;
+
+		gt_progress_start("looking for source lines");
+		rc = gt_symbolize_in_place(args->inputs[i], left > 0 ? (unsigned int)left : 0,
+					   &result);
+		gt_progress_stop();
+		if (rc) {
+			gt_cmdline_complain(result.error);
+			status = GT_EXIT_FAILED;
+		} else if (!gt_cmdline_get(args, "quiet")) {
+			report_found(&result);
+		}
+	}
+	return status;
 }
 
 static int run_symbolize(const struct gt_cmdline *args)
 {
-	char *from = gt_cmdline_trace(args, 0);
-	int rc = from ? symbolize(args, from) : GT_EXIT_FAILED;
+	bool in_place = gt_cmdline_get(args, "in-place");
+	char *from;
+	int rc;
 
+	if (in_place && gt_cmdline_get(args, "output"))
+		return gt_cmdline_wrong(args, "--in-place and --output exclude each other");
+	if (in_place)
+		return symbolize_in_place(args);
+	if (args->input_count > 1)
+		return gt_cmdline_wrong(args, "%s: one trace only, without --in-place",
+					args->inputs[1]);
+	from = gt_cmdline_trace(args, 0);
+	rc = from ? symbolize(args, from) : GT_EXIT_FAILED;
 	free(from);
 	return rc;
 }
@@ -75,7 +132,7 @@ static const struct gt_cmdline_spec spec = {
 		"gputrace symbolize --output=lines.json gputrace-out/run/n3_4100.*.pt.trace.json",
 	.options = options,
 	.min_inputs = 1,
-	.max_inputs = 1,
+	.max_inputs = SIZE_MAX,
 	.takes_newest = true,
 	.run = run_symbolize,
 };
@@ -87,7 +144,7 @@ static int run(int argc, char **argv)
 
 const struct gt_command gt_command_symbolize = {
 	.name = "symbolize",
-	.arguments = "[FILE|FOLDER]",
+	.arguments = "[FILE...|FOLDER]",
 	.help = "add source lines and inlined functions to native frames",
 	.run = run,
 };

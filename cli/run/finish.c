@@ -97,6 +97,29 @@ static void compress(const struct gt_finish *run, struct gt_traces *traces)
 	take_packed(traces);
 }
 
+static bool is_json(const char *path)
+{
+	const char *end = strrchr(path, '.');
+
+	return end && !strcmp(end, ".json");
+}
+
+/* Adds source lines to the files that no process writes. */
+static void symbolize(const struct gt_finish *run, const struct gt_traces *traces)
+{
+	static const char *const words[] = {"symbolize", "--in-place", "--quiet", NULL};
+	const struct gt_helper helper = {.words = words};
+	char **files = calloc(traces->count, sizeof(*files));
+	size_t count = 0;
+
+	for (size_t i = 0; files && i < traces->count; i++)
+		if (is_json(traces->path[i]) && !is_written(traces->path[i]))
+			files[count++] = traces->path[i];
+	if (count)
+		gt_helper_run(&helper, run->exec, files, count);
+	free(files);
+}
+
 static void say_where(const struct gt_folder *folder, const struct gt_traces *traces)
 {
 	if (traces->count == 1)
@@ -152,6 +175,8 @@ static void finish_traces(const struct gt_finish *run, struct gt_traces *traces)
 {
 	for (size_t i = 0; i < traces->count; i++)
 		repair(run, traces->path[i]);
+	if (run->symbolize)
+		symbolize(run, traces);
 	if (run->compress)
 		compress(run, traces);
 	if (gt_say_is_on())

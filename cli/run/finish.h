@@ -20,6 +20,7 @@ struct gt_finish {
 	const struct gt_exec *exec;
 	bool is_traced; /* the trial load succeeded */
 	bool compress;
+	bool symbolize;
 };
 
 /* Does all of it. */

@@ -28,6 +28,7 @@ static void read_options(struct gt_plan *plan)
 	gt_config_init(&plan->config);
 	gt_config_from_env(&plan->config, environ, NULL);
 	plan->compresses = is_set_to(plan, GT_CONFIG_COMPRESS, "gzip");
+	plan->symbolizes = is_set_to(plan, GT_CONFIG_SYMBOLIZE, "on");
 	plan->writes_nothing =
 		is_set_to(plan, GT_CONFIG_FORMAT, "null") || is_set_to(plan, GT_CONFIG_MODE, "off");
 }
@@ -109,6 +110,7 @@ static void set_variables(const struct gt_plan *plan)
 
 	setenv(gt_options[GT_CONFIG_OUTPUT].env, plan->output, 1);
 	unsetenv(gt_options[GT_CONFIG_COMPRESS].env);
+	unsetenv(gt_options[GT_CONFIG_SYMBOLIZE].env);
 	if (asprintf(&names, "%s%s%s", plan->name, outer ? " " : "", outer ? outer : "") < 0)
 		return;
 	setenv("GPUTRACE_RUN", names, 1);

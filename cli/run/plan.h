@@ -25,6 +25,7 @@ struct gt_plan {
 	char output[2 * PATH_MAX];         /* GPUTRACE_OUTPUT */
 	bool writes_nothing;               /* by its options the run has no file */
 	bool compresses;
+	bool symbolizes;
 };
 
 /* Plans the run of @command by the options in the environment, creates its folder and sets the

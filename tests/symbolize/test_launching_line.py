@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who launched a kernel, after gputrace symbolize: the line with <<<>>>, whatever nvcc and the
+"""Who launched a kernel, as run, symbolize and stats say: the line with <<<>>>, whatever nvcc and the
 toolkit's headers put between it and the runtime and the compiler inlined.
 
     test_launching_line.py SOURCE_FOLDER BUILD_FOLDER PROGRAM.cu PROGRAM...
@@ -41,30 +41,47 @@ def wanted_places():
     return [found[number] for number in sorted(found)]
 
 
+def launching_lines(trace):
+    """The place of each kernel's launch in the trace, in the order of the kernels."""
+    kernels = [event for event in json.loads(trace.read_text())["traceEvents"] if event.get("cat") == "kernel"]
+    kernels.sort(key=lambda event: event["ts"])
+    return [re.search(r" \(([^()]*)\)$", event["args"]["launched by"].split(" < ")[0])[1] for event in kernels]
+
+
+def rows_by_line(trace, *options):
+    rows = csv.DictReader(io.StringIO(run(GPUTRACE, "stats", "--by=line", "--format=csv", *options, trace)))
+    return sorted(os.path.basename(row["Name"]) for row in rows if row["Instances"] != "0")
+
+
 class LaunchingLine(unittest.TestCase):
-    def symbolized(self, program, folder):
-        run(SOURCE / "scripts" / "simcuda", GPUTRACE, "run",
-            f"--output={folder}/out", program)
-        trace, = (folder / "out").glob("*.json")
-        run(GPUTRACE, "symbolize", f"--output={folder}/lines.json", trace)
-        return folder / "lines.json"
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = pathlib.Path(scratch.name)
+
+    def traced(self, program, name, *options):
+        run(SOURCE / "scripts" / "simcuda", GPUTRACE, "run", f"--output={self.folder}/{name}", *options, program)
+        [trace] = [path for path in (self.folder / name).iterdir() if "trace" in path.name and path.name[0] != "."]
+        return trace
 
     def test_every_launch(self):
         wanted = wanted_places()
         self.assertEqual(len(wanted), 10)
         for program in PROGRAMS:
-            with self.subTest(program=program.name), tempfile.TemporaryDirectory() as folder:
-                trace = self.symbolized(program, pathlib.Path(folder))
-                kernels = [event for event in json.loads(trace.read_text())["traceEvents"]
-                           if event.get("cat") == "kernel"]
-                kernels.sort(key=lambda event: event["ts"])
-                got = [re.search(r" \(([^()]*)\)$", event["args"]["launched by"].split(" < ")[0])[1]
-                       for event in kernels]
-                self.assertEqual(got, wanted)
-                rows = csv.DictReader(io.StringIO(
-                    run(GPUTRACE, "stats", "--by=line", "--format=csv", trace)))
-                self.assertEqual(sorted(os.path.basename(row["Name"]) for row in rows
-                                        if row["Instances"] != "0"), sorted(wanted))
+            with self.subTest(program=program.name):
+                plain = self.traced(program, f"{program.name}-off", "--symbolize=off")
+                lines = self.folder / f"{program.name}.json"
+                run(GPUTRACE, "symbolize", f"--output={lines}", plain)
+                self.assertEqual(launching_lines(lines), wanted)
+                self.assertEqual(rows_by_line(lines, "--symbolize=off"), sorted(wanted))
+                # by run itself, and by the command that reads
+                self.assertEqual(launching_lines(self.traced(program, f"{program.name}-on")), wanted)
+                self.assertEqual(rows_by_line(plain), sorted(wanted))
+                self.assertNotEqual(rows_by_line(plain, "--symbolize=off"), sorted(wanted))
+
+    def test_the_other_form(self):
+        trace = self.traced(PROGRAMS[0], "other", "--format=perfetto")
+        self.assertEqual(rows_by_line(trace), sorted(wanted_places()))
 
 
 if __name__ == "__main__":

@@ -171,6 +171,50 @@ class Lines(unittest.TestCase):
         self.assertEqual([line[:2] for line in lines if line.endswith(")")], ["a ", "c "])
         self.assertEqual(rows[next(line for line in rows if "inlined.c:" in line)], 8000)
 
+    def in_place(self, *paths, status=0, **variables):
+        environment = {key: value for key, value in os.environ.items() if key != "DEBUGINFOD_URLS"}
+        result = subprocess.run([CLI, "symbolize", "--in-place", *map(str, paths)], capture_output=True, text=True,
+                                env={**environment, **variables}, check=False, timeout=120)
+        self.assertEqual(result.returncode, status, result.stderr)
+        return result.stderr
+
+    def names(self):
+        return sorted(path.name for path in self.folder.iterdir())
+
+    def test_in_place(self):
+        modules = {LIBRARY: build_id(LIBRARY), STRIPPED: build_id(STRIPPED)}
+        first, second = self.write(self.every_stack(), modules), self.write(self.every_stack()[:9], modules, "second.json")
+        none = self.write([["main (/no/such+0x12)"]], {"/no/such": "00" * 20}, "none.json")
+        first.chmod(0o640)
+        before = none.stat()
+        wanted = [self.run_it("symbolize", path).stdout for path in (first, second)]
+        said = self.in_place(first, none, second).splitlines()
+        self.assertEqual(len(said), 3, said)
+        self.assertEqual([first.read_text(encoding="utf-8"), second.read_text(encoding="utf-8")], wanted)
+        self.assertEqual(first.stat().st_mode & 0o777, 0o640)
+        self.assertEqual((none.stat().st_ino, none.stat().st_mtime_ns), (before.st_ino, before.st_mtime_ns))
+        self.assertEqual(self.names(), ["none.json", "second.json", "trace.json"])
+        self.assertEqual(self.in_place("--quiet", first), "")
+        self.assertEqual(first.read_text(encoding="utf-8"), wanted[0])
+
+    def test_in_place_or_not_at_all(self):
+        crash = self.folder / "crash.so"
+        shutil.copy(LIBRARY, crash)
+        trace = self.write([[f"a ({crash}+{addresses(LIBRARY, 'touch')[0]:#x})"]], {str(crash): build_id(LIBRARY)})
+        cut = self.folder / "cut.json"
+        cut.write_text("no JSON", encoding="utf-8")
+        link = self.folder / "link.json"
+        link.symlink_to(trace)
+        before = trace.read_bytes()
+        bad = {"LD_PRELOAD": BAD_READER, "ASAN_OPTIONS": "verify_asan_link_order=0"}
+        for path in (trace, cut, link, self.folder, self.folder / "gone.json"):
+            with self.subTest(path=path.name):
+                said = self.in_place(path, status=1, **bad)
+                self.assertTrue(said.startswith(f"gputrace: {path}: ") and said.endswith("; it stays as it is\n"), said)
+        self.assertEqual(trace.read_bytes(), before)
+        self.assertEqual(self.names(), ["crash.so", "cut.json", "link.json", "trace.json"])
+        self.in_place(f"--output={self.folder}/other.json", trace, status=2)
+
 
 if __name__ == "__main__":
     unittest.main()
