@@ -14,6 +14,7 @@
 #include "trace/frame.h"
 #include "trace/user_code.h"
 
+#define MAX_OPEN   1024 /* ranges around one moment that are looked at */
 #define NAME_WIDTH 60
 #define SHORT_QUEUE                                                                                \
 	20000 /* ns between two queued operations, or from a launch to its work: GPU scheduling */
@@ -399,30 +400,43 @@ static bool is_step(const char *name)
 	return !strncmp(name, "ProfilerStep#", 13);
 }
 
-/* The function of the user's code that a library's Python function runs in, else that one. */
+/* A function or range of the user's. */
+static bool is_users_range(const struct gt_model *model, const struct gt_model_range *range)
+{
+	if (range->kind == GT_RANGE_NVTX)
+		return gt_user_code_has_domain(gt_model_name(model, range->domain));
+	return range->kind != GT_RANGE_PYTHON ||
+	       gt_user_code_rank_of(model, range->name) & GT_FRAME_USER;
+}
+
+/* The user's range of the same kind that a library's runs in, else that one. */
 static uint32_t users_range(const struct explain *e, uint32_t range, int64_t t)
 {
 	const struct gt_model *model = e->model;
 	uint32_t around = range;
 
-	if (!model->ranks || model->ranges.at[range].kind != GT_RANGE_PYTHON)
+	if (!model->ranks)
 		return range;
-	while (around != GT_NONE &&
-	       !(gt_user_code_rank_of(model, model->ranges.at[around].name) & GT_FRAME_USER))
+	for (int i = 0; around != GT_NONE && i < MAX_OPEN; i++) {
+		if (is_users_range(model, &model->ranges.at[around]))
+			return around;
 		around = gt_model_range_around(model, around, t);
-	return around == GT_NONE ? range : around;
+	}
+	return range;
 }
 
 /* A step is everything: what the stacks say is better, and all steps are one. */
 static enum gt_cause place_by_range(struct explain *e, uint32_t range, int64_t t)
 {
-	const char *name =
-		gt_model_name(e->model, e->model->ranges.at[users_range(e, range, t)].name);
+	const struct gt_model_range *users = &e->model->ranges.at[users_range(e, range, t)];
+	const char *name = gt_model_name(e->model, users->name);
 	bool has_stack = e->call->stack < e->model->stacks.count &&
 			 e->model->stacks.at[e->call->stack].count;
+	bool is_librarys =
+		e->model->ranks && users->kind == GT_RANGE_NVTX && !is_users_range(e->model, users);
 	char thread[64];
 
-	if (is_step(name) && has_stack) {
+	if (has_stack && (is_step(name) || is_librarys)) {
 		place_by_stacks(e, t);
 		return GT_CAUSE_HOST;
 	}

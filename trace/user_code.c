@@ -22,6 +22,7 @@ enum library_kind {
 	FILE_NAME,
 	MODULE,
 	FUNCTION,
+	DOMAIN,
 };
 
 static const struct {
@@ -111,12 +112,20 @@ static bool is_in_table(struct user_code_text file, struct user_code_text module
 			found = file.len && equals(file, text);
 		else if (table[i].kind == MODULE)
 			found = module.len && starts(base_of(module), text);
-		else if (!file.len || !has_folder)
+		else if (table[i].kind == FUNCTION && (!file.len || !has_folder))
 			found = starts(function, text);
 		if (found)
 			return true;
 	}
 	return false;
+}
+
+bool gt_user_code_has_domain(const char *domain)
+{
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		if (table[i].kind == DOMAIN && !strcmp(table[i].text, domain))
+			return false;
+	return true;
 }
 
 static bool fits(const char *glob, struct user_code_text part)

@@ -6,6 +6,7 @@
 #ifndef GT_TRACE_USER_CODE_H
 #define GT_TRACE_USER_CODE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,9 @@ enum gt_frame_rank {
 /* Sum of enum gt_frame_rank for a frame. @globs: --user-code, patterns (*, ?) that the source
  * file, the module or the function must fit. Pure, any thread. */
 uint8_t gt_user_code_rank(const char *frame, const char *const *globs, size_t count);
+
+/* Whether NVTX ranges of that domain may be the user's. Pure, any thread. */
+bool gt_user_code_has_domain(const char *domain);
 
 /* Ranks all frames of a model (model->ranks): from then on the user's are preferred. -ENOMEM. */
 int gt_user_code_mark(struct gt_model *model, const char *const *globs, size_t count);

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Write a trace in gputrace's own form: N launches, each an API slice, a kernel and their arrow.
 
-usage: generate_trace.py LAUNCHES FILE [--cut]
+usage: generate_trace.py LAUNCHES FILE [--cut] [--frames]
 
 250000 launches make 1 M events. The numbers are a function of the launch's index, so the file is
 the same on every machine. --cut writes the array form of a killed process instead of the object.
+--frames adds call stacks: 2000 of 20 frames each, of 5000 different ones.
 """
 import sys
 
@@ -32,7 +33,27 @@ def us(ns):
     return "%d.%03d" % (ns // 1000, ns % 1000)
 
 
-def launch(index):
+FRAMES = [
+    "forward (/venv/lib/python3.11/site-packages/torch/nn/modules/module%d.py:%d)",
+    "at::native::op%d_kernel(at::TensorIteratorBase&) (/venv/lib/python3.11/site-packages/torch/lib/libtorch.so+0x%x)",
+    "step (/src/project/train%d.py:%d)",
+    "app::layer%d<float>::forward(Tensor const&) (/opt/app/src/layer.cu:%d)",
+]
+
+
+def frames(stack):
+    numbers = (stack * 7919 + depth * 104729 for depth in range(20))
+    return ", ".join('"%s"' % (FRAMES[n % 4] % (n % 5000 // 50, n % 5000)) for n in numbers)
+
+
+def stack_of(index, with_frames):
+    if not with_frames:
+        return str(index % 50 + 1)
+    return "%d" % (index % 2000 + 1) + (', "frames": [%s]' % frames(index) if index < 2000 else "")
+
+
+def launch(index, with_frames):
+    stack = stack_of(index, with_frames)
     name = KERNELS[index % len(KERNELS)]
     corr = index + 1
     call = 5000000000000 + index * 12000
@@ -41,13 +62,13 @@ def launch(index):
     length = 4000 + index * 7919 % 4000
     return [
         '{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 4100, "tid": 4100, "ts": %s, "dur": %s,'
-        ' "args": {"cbid": 211, "correlation": %d, "stack": %d}}' % (us(call), us(call_ns), corr, index % 50 + 1),
+        ' "args": {"cbid": 211, "correlation": %d, "stack": %s}}' % (us(call), us(call_ns), corr, stack),
         '{"ph": "s", "id": %d, "pid": 4100, "tid": 4100, "ts": %s, "cat": "ac2g", "name": "ac2g"}' % (corr, us(call)),
         '{"ph": "X", "cat": "kernel", "name": "%s", "pid": 0, "tid": 7, "ts": %s, "dur": %s, "args": {"queued": 0,'
         ' "device": 0, "context": 1, "stream": 7, "correlation": %d, "registers per thread": 122, "shared memory": 49152,'
         ' "blocks per SM": 3.878788, "warps per SM": 31.030304, "grid": [64, 8, 1], "block": [256, 1, 1],'
-        ' "est. achieved occupancy %%": 48, "graph id": 0, "graph node id": 0, "stack": %d}}'
-        % (name, us(start), us(length), corr, index % 50 + 1),
+        ' "est. achieved occupancy %%": 48, "graph id": 0, "graph node id": 0, "stack": %s}}'
+        % (name, us(start), us(length), corr, stack.split(",")[0]),
         '{"ph": "f", "id": %d, "pid": 0, "tid": 7, "ts": %s, "cat": "ac2g", "name": "ac2g", "bp": "e"}' % (corr, us(start)),
     ]
 
@@ -58,7 +79,7 @@ def main():
     with open(path, "w", encoding="utf-8") as out:
         out.write(("[" if cut else HEADER) + FIRST)
         for index in range(count):
-            out.write(",\n" + ",\n".join(launch(index)))
+            out.write(",\n" + ",\n".join(launch(index, "--frames" in sys.argv[3:])))
         if not cut:
             out.write('\n], "ledger": {"calls": {"seen": %d}}, "traceName": "train"}\n' % count)
 
