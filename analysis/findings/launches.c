@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/findings/rule.h"
 #include "analysis/queue.h"
@@ -16,9 +17,22 @@
 #define NEAR_FULL  512
 #define SLOW_TIMES 10 /* a launch that takes so many times the median waits for room */
 
-static bool is_tiny(const struct gt_op *op, const struct gt_call *call)
+/* The call that launched a kernel, and only it; NULL: there is none. A graph's launches many. */
+static const struct gt_call *own_launch(const struct gt_model *model, const struct gt_op *op)
 {
-	return op->kind == GT_OP_KERNEL && !op->comm && call && op->dur < call->dur;
+	const struct gt_call *call = gt_model_call_of(model, op);
+
+	if (op->kind != GT_OP_KERNEL || op->comm || !call ||
+	    strstr(gt_model_name(model, call->name), "GraphLaunch"))
+		return NULL;
+	return call;
+}
+
+static bool is_tiny(const struct gt_model *model, const struct gt_op *op)
+{
+	const struct gt_call *call = own_launch(model, op);
+
+	return call && op->dur < call->dur;
 }
 
 struct launches_tiny {
@@ -36,14 +50,13 @@ static int add_kernels(const struct gt_survey *survey, struct launches_tiny *tin
 
 		for (size_t i = 0; i < model->ops.count; i++) {
 			const struct gt_op *op = &model->ops.at[i];
-			const struct gt_call *call = gt_model_call_of(model, op);
+			const struct gt_call *call = own_launch(model, op);
 			struct gt_group *group;
 
-			if (op->kind != GT_OP_KERNEL || op->comm || !call ||
-			    !gt_filter_op(survey->filter, model, op))
+			if (!call || !gt_filter_op(survey->filter, model, op))
 				continue;
 			tiny->of++;
-			if (!is_tiny(op, call))
+			if (op->dur >= call->dur)
 				continue;
 			tiny->count++;
 			tiny->ns += op->dur;
@@ -65,7 +78,7 @@ static int64_t idle_before(const struct gt_survey *survey)
 		const struct gt_gap *gap = &survey->gaps.list.at[i];
 		const struct gt_op *op = &gap->model->ops.at[gap->op];
 
-		if (is_tiny(op, gt_model_call_of(gap->model, op)))
+		if (is_tiny(gap->model, op))
 			idle += survey->split.at[i].by_cause[GT_CAUSE_LAUNCH];
 	}
 	return idle;

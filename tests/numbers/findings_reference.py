@@ -177,3 +177,49 @@ def steps(trace):
         if e.get("ph") == "X" and str(e.get("name", "")).startswith("ProfilerStep#")
         and e.get("cat") in ("user_annotation", "cpu_op")
     ]
+
+
+ENQUEUES = re.compile(r"(cuda|cu)(Launch.*|Memcpy.*Async|Memset.*Async|GraphLaunch)(_v\d+|_pt[ds]z?)?")
+SCHEDULING = 20_000  # ns from a launch to its work that are the launch's
+
+
+def causes(trace):
+    """Idle time before each operation that ends a gap: (operation, its call, host work, launches), ns. Host work
+    is the time between the calls of the thread that launched it, launches that in calls that enqueue."""
+    threads, found = {}, []
+    for call in outermost(trace):
+        threads.setdefault((call.pid, call.tid), []).append(call)
+    ends = {}
+    for op in sorted(trace.ops, key=lambda o: o.start):
+        start = ends.get(device(op))
+        ends[device(op)] = max(op.end, op.end if start is None else start)
+        call = trace.call_of(op)
+        if start is None or op.start <= start or not call:
+            continue
+        host = launch = 0
+        begin = min(max(call.start, start), op.start)
+        if begin > start:
+            host = begin - start
+            for other in threads[(call.pid, call.tid)]:
+                inside = min(other.end, begin) - max(other.start, start)
+                if inside > 0:
+                    host -= inside
+                    launch += inside if ENQUEUES.fullmatch(other.name) else 0
+        if begin > start or call.start > start or call.end > start or op.start - start <= SCHEDULING:
+            left, own = op.start - begin, max(call.end - begin, 0)
+            own = own + SCHEDULING if left - own > SCHEDULING else left
+            launch += own if ENQUEUES.fullmatch(call.name) else 0
+        found.append((op, call, host, launch))
+    return found
+
+
+def before_tiny_kernels(trace):
+    return sum(
+        launch
+        for op, call, _, launch in causes(trace)
+        if op.kind == "kernel" and not is_communication(op) and op.dur < call.dur and "GraphLaunch" not in call.name
+    )
+
+
+def behind(trace):
+    return sum(host + launch for _, _, host, launch in causes(trace))

@@ -200,6 +200,16 @@ def tiny_kernels():
     assert "100 of 100 kernels" in row["Evidence"]
 
 
+def graphs_have_no_tiny_kernels():
+    """One call launches them all: it is longer than each, and saves launches already."""
+    events = []
+    for i in range(20):
+        events.append(generate.call("cudaGraphLaunch", i * 100, 30, i + 1))
+        events += [generate.kernel(f"k{k}", i * 100 + 20 + k * 3, 2, i + 1) for k in range(5)]
+    row = findings(write(events))[0]["tiny_kernels"]
+    assert row["State"] == "clear" and row["Evidence"].startswith("0 of 0 kernels"), row
+
+
 def attention(softmax, gemm):
     """An eager attention: two matrix products and a softmax between them."""
     events = []
@@ -309,6 +319,10 @@ def public_traces():
         ), (path, mean, rows["cpu_ahead"])
         for row in rows.values():
             assert not row["Saves At Most (ns)"] or row["Saves At Most (ns)"] <= wall, (path, row)
+        check(path, "tiny_kernels", rows["tiny_kernels"], reference_of.before_tiny_kernels(trace))
+        loading = rows["slow_loader"]["Saves At Most (ns)"] or 0
+        whole = {**rows["cpu_bound"], "Saves At Most (ns)": rows["cpu_bound"]["Saves At Most (ns)"] + loading}
+        check(path, "cpu_bound", whole, reference_of.behind(trace))
         seen |= {rule for rule, row in rows.items() if row["State"] == "found"}
     assert {"cpu_bound", "cpu_ahead", "fp32_kernels", "small_copies", "pageable_copies"} <= seen, seen
 
@@ -337,6 +351,7 @@ cases.main(
         copies_without_words,
         allocation,
         tiny_kernels,
+        graphs_have_no_tiny_kernels,
         hot_softmax_and_fp32,
         what_is_no_fp32,
         late_rank,
