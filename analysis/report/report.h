@@ -14,7 +14,8 @@
 /* In the first 100 bytes of each page: it is one of ours. */
 #define GT_REPORT_MARK "<meta name=\"generator\" content=\"gputrace\">"
 
-/* Writes the page. 0 or negative errno. */
+/* Writes the page. @title NULL: the program, the date, the GPUs and the ranks. 0 or negative errno.
+ */
 int gt_report_print(const struct gt_job *job, const struct gt_filter *filter, const char *title,
 		    FILE *out);
 

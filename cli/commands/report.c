@@ -18,7 +18,7 @@ static const struct gt_cmdline_option options[] = {
 	{"output", "FILE", NULL,
 	 "write to FILE, which must not exist (default " DEFAULT
 	 ", which replaces an earlier report; -: standard output)"},
-	{"title", "TEXT", NULL, "heading of the page (default: the first trace's name)"},
+	{"title", "TEXT", NULL, "heading of the page (default: the program's name)"},
 	GT_CMDLINE_FRAME_OPTIONS("user|innermost", GT_CMDLINE_USER_FRAME),
 	GT_CMDLINE_SYMBOLIZE_OPTION,
 	GT_CMDLINE_FILTER_OPTION,
@@ -52,7 +52,7 @@ static int print_to(const struct gt_cmdline *args, const struct gt_job *job,
 	if (gt_outfile_open(&out, path))
 		return GT_EXIT_FAILED;
 	gt_progress_start("writing the page");
-	rc = gt_report_print(job, filter, title ? title : args->inputs[0], out.file);
+	rc = gt_report_print(job, filter, title, out.file);
 	gt_progress_stop();
 	rc = gt_outfile_close(&out, rc, NULL);
 	if (!rc && strcmp(path, "-"))
