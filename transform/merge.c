@@ -131,6 +131,14 @@ static bool find_free(struct transform_merge *m, int64_t merged, int64_t step, i
 	return gt_pairmap_get(&m->taken, end, 0);
 }
 
+/* Viewers show rows by this: ranks in order, each one's GPUs below its host. */
+static int64_t sort_index(const struct merge_row *row)
+{
+	int64_t below = row->pid < FIRST_HOST ? 1 + row->pid : 0;
+
+	return (int64_t)row->file * (FIRST_HOST + 1) + below;
+}
+
 /* Says whose a row is, before its first event: trace/model_load.c takes the ranks apart by it. */
 static void put_row(struct transform_merge *m, const struct merge_row *row)
 {
@@ -147,7 +155,12 @@ static void put_row(struct transform_merge *m, const struct merge_row *row)
 		"}}",
 		m->result->events++ ? ",\n" : "", row->merged, us_text(m->now, us), m->rank, device,
 		m->rank, row->file, row->pid);
-	m->row_names++;
+	fprintf(m->out,
+		",\n{\"ph\": \"M\", \"name\": \"process_sort_index\", \"pid\": %" PRId64
+		", \"tid\": 0, \"ts\": %s, \"args\": {\"sort_index\": %" PRId64 "}}",
+		row->merged, us, sort_index(row));
+	m->result->events++;
+	m->row_names += 2;
 }
 
 /* The row of a pid: its own number if it is free, else the next one of its kind. NULL: no
@@ -294,6 +307,22 @@ static void edit_process_name(struct transform_merge *m, const struct gt_trace_e
 			 (int)name->len, name->text);
 }
 
+/* The index that a file gave to a row counts in that file only. */
+static void edit_sort_index(struct transform_merge *m, const struct gt_trace_event *record)
+{
+	const struct merge_row *row;
+	struct gt_span index;
+
+	if (record->ph != 'M' || !record->has_pid || record->pid < 0 ||
+	    record->args.kind != GT_SPAN_OBJECT ||
+	    !gt_span_is(&record->name, "process_sort_index", 18) ||
+	    !gt_span_member(&record->args, "sort_index", &index))
+		return;
+	row = find_row(m, record->pid);
+	if (row)
+		edit_int(m, &index, sort_index(row));
+}
+
 static int by_place(const void *a, const void *b)
 {
 	const struct edit *x = a, *y = b;
@@ -375,6 +404,7 @@ static int copy_event(const struct gt_trace_event *record, const struct gt_heade
 	edit_args(m, record);
 	edit_times(m, record);
 	edit_process_name(m, record);
+	edit_sort_index(m, record);
 	if (m->edit_count)
 		qsort(m->edits, m->edit_count, sizeof(m->edits[0]), by_place);
 	fputs(m->result->events++ ? ",\n" : "", m->out);

@@ -3,6 +3,7 @@
  * gputrace merge: the ranks of a job as one trace.
  */
 #include <inttypes.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cli/cmdline.h"
@@ -56,8 +57,14 @@ static int run_merge(const struct gt_cmdline *args)
 {
 	const char *output = gt_cmdline_get(args, "output");
 	struct gt_job job;
+	size_t length = output ? strlen(output) : 0;
 	int rc;
 
+	if (length > 8 && !strcmp(output + length - 8, ".pftrace"))
+		return gt_cmdline_wrong(args,
+					"a .pftrace holds one process, %s cannot be one: merge "
+					"into a .json, or convert the file of each process",
+					output);
 	if (output || !isatty(STDOUT_FILENO))
 		gt_progress_start("merging");
 	rc = gt_job_find_readable(&job, args->inputs, args->input_count, gt_cmdline_complain);
@@ -71,7 +78,8 @@ static const struct gt_cmdline_spec spec = {
 	.command = &gt_command_merge,
 	.details = "Processes and devices with the same number get their own tracks, correlation, "
 		   "flow and stack ids stay unique, and files whose baseTimeNanoseconds differ are "
-		   "shifted to one clock. Ledgers are added up.",
+		   "shifted to one clock. Viewers show the ranks in order, each one's GPUs below "
+		   "its host. Ledgers are added up. The merged file is JSON.",
 	.example = "# all ranks of a job side by side\n"
 		   "gputrace merge --output=all.json gputrace-out/run",
 	.options = options,
