@@ -42,6 +42,9 @@ void gt_page_more_devices(const struct gt_page *page);
 /* head.c: from the doctype to the cards. @title NULL: made of what the traces tell. */
 void gt_page_head(const struct gt_page *page, const char *title);
 
+/* findings.c: what could be faster, by rules. 0 or negative errno. */
+int gt_page_findings(const struct gt_page *page);
+
 /* timeline.c: how busy each device was over time, and what its time went into. 0 or -ENOMEM. */
 int gt_page_timeline(const struct gt_page *page);
 void gt_page_overlap(const struct gt_page *page);

@@ -151,7 +151,9 @@ int gt_report_print(const struct gt_job *job, const struct gt_filter *filter, co
 		return page.use_count;
 	see_devices(&page);
 	gt_page_head(&page, title);
-	rc = gt_page_timeline(&page);
+	rc = gt_page_findings(&page);
+	if (!rc)
+		rc = gt_page_timeline(&page);
 	gt_page_overlap(&page);
 	if (!rc)
 		rc = gt_page_gaps(&page);

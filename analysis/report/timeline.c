@@ -15,6 +15,7 @@
 #define STRIP     14  /* px of a strip and what separates it from the next */
 #define LEAST     2.0 /* px: what is busy at all is seen */
 #define MAX_TICKS 6
+#define MAX_STEPS 500
 
 /* The last one is drawn only where there are whole graphs. */
 enum strip { STRIP_COMPUTE, STRIP_COMM, STRIP_COPY, STRIP_GRAPH, STRIP_COUNT_ };
@@ -41,26 +42,49 @@ static int strip_count(const struct gt_page *page)
 	return page->has_graphs ? STRIP_COUNT_ : STRIP_GRAPH;
 }
 
+/* Bars of one height, side by side. */
+struct bars {
+	int first, count; /* bins */
+	double height;    /* px, in tenths */
+};
+
+static void put_bars(const struct gt_page *page, const struct bars *bars, double bottom)
+{
+	if (bars->count && bars->height > 0)
+		fprintf(page->out, "<rect x=\"%d\" y=\"%.1f\" width=\"%d\" height=\"%.1f\"/>\n",
+			bars->first * 2, bottom - bars->height, bars->count * 2, bars->height);
+}
+
+/* The height of a share of a strip: what is busy at all is seen. */
+static double height_of(double share)
+{
+	double height = round(share * (STRIP - 1) * 10) / 10;
+
+	return share <= 0 ? 0 : height < LEAST ? LEAST : height;
+}
+
 /* @first: the beginning of the page by the clock of @set. */
 static void print_strip(const struct gt_page *page, const struct gt_intervals *set, int64_t first,
 			enum strip strip)
 {
-	double bin = (double)(page->last - page->first) / BINS, height = STRIP - 1;
-	double y = (double)strip * STRIP;
+	double bin = (double)(page->last - page->first) / BINS;
+	double bottom = (double)(strip + 1) * STRIP - 1;
+	struct bars bars = {0};
 
 	fprintf(page->out, "<g class=\"%s\">\n", strips[strip].class);
 	for (int i = 0; i < BINS && set->count; i++) {
 		int64_t from = first + (int64_t)(i * bin), to = first + (int64_t)((i + 1) * bin);
-		double share =
-			to > from ? (double)gt_intervals_within(set, from, to) / (double)(to - from)
-				  : 0;
-		double h = share * height < LEAST ? LEAST : share * height;
+		double height = height_of(to > from ? (double)gt_intervals_within(set, from, to) /
+							      (double)(to - from)
+						    : 0);
 
-		if (share > 0)
-			fprintf(page->out,
-				"<rect x=\"%d\" y=\"%.1f\" width=\"2\" height=\"%.1f\"/>\n", i * 2,
-				y + height - h, h);
+		if (!bars.count || height < bars.height || height > bars.height) {
+			put_bars(page, &bars, bottom);
+			bars = (struct bars){.first = i, .height = height};
+		}
+		bars.count++;
 	}
+	put_bars(page, &bars, bottom);
 	fputs("</g>\n", page->out);
 }
 
@@ -162,6 +186,35 @@ static int print_device(const struct gt_page *page, int index)
 	return rc;
 }
 
+/* Where the steps of the first process that has some begin and end, in parts of the page: the
+ * script makes a list of them to choose from. */
+static void print_steps(const struct gt_page *page)
+{
+	double span = (double)(page->last - page->first);
+	const struct gt_model *model = NULL;
+	size_t count = 0;
+
+	for (size_t f = 0; f < page->job->count && !model; f++)
+		if (page->job->models[f].steps.count)
+			model = &page->job->models[f];
+	if (!model || span <= 0)
+		return;
+	fputs("<div class=\"steps\" data-steps=\"", page->out);
+	for (size_t i = 0; i < model->steps.count && count < MAX_STEPS; i++) {
+		const struct gt_model_range *range;
+		double from;
+
+		if (model->steps.at[i].range == GT_NONE)
+			continue;
+		range = &model->ranges.at[model->steps.at[i].range];
+		from = (double)(range->start + gt_page_shift(page, model) - page->first);
+		fputs(count++ ? ";" : "", page->out);
+		gt_show_xml(gt_model_name(model, range->name), page->out);
+		fprintf(page->out, "|%.6f|%.6f", from / span, (from + (double)range->dur) / span);
+	}
+	fputs("\"></div>\n", page->out);
+}
+
 int gt_page_timeline(const struct gt_page *page)
 {
 	int shown = page->use_count < GT_PAGE_DEVICES ? page->use_count : GT_PAGE_DEVICES, rc = 0;
@@ -172,6 +225,7 @@ int gt_page_timeline(const struct gt_page *page)
 		fprintf(page->out, " <span><i class=\"%s\"></i>%s</span>", strips[s].class,
 			strips[s].name);
 	fputs("</p>\n", page->out);
+	print_steps(page);
 	for (int i = 0; !rc && i < shown; i++)
 		rc = print_device(page, i);
 	print_axis(page);
