@@ -283,6 +283,28 @@ void gt_ranges_each_open(const struct gt_ranges *ranges,
 		each_open(ranges, hand_out, &taker);
 }
 
+static bool is_done(const struct gt_range *range, uint64_t now, bool all)
+{
+	return range->end && !range->settled && (all || is_complete(range, now));
+}
+
+/* Shadows of ranges with the same work have the same extent, and viewers draw the first one of a
+ * file outside. So those of the ranges around @range, which are about to be settled too, are
+ * written first. */
+static void emit_outer(struct gt_ranges *ranges, struct gt_range *range, uint64_t now, bool all)
+{
+	struct gt_range *around[GT_RANGE_CHAIN_MAX];
+	uint32_t count = 0;
+
+	range = gt_range_outer(ranges, range);
+	while (range && count < GT_RANGE_CHAIN_MAX && is_done(range, now, all)) {
+		around[count++] = range;
+		range = gt_range_outer(ranges, range);
+	}
+	while (count)
+		emit_shadows(ranges, around[--count]);
+}
+
 void gt_ranges_settle(struct gt_ranges *ranges, bool all)
 {
 	struct gt_range **at = &ranges->closed_first;
@@ -294,9 +316,11 @@ void gt_ranges_settle(struct gt_ranges *ranges, bool all)
 	if (all)
 		close_all(ranges);
 	while (*at) {
-		if (all || is_complete(*at, now))
-			settle(ranges, at);
-		else
+		if (!all && !is_complete(*at, now)) {
 			at = &(*at)->chain;
+			continue;
+		}
+		emit_outer(ranges, *at, now, all);
+		settle(ranges, at);
 	}
 }

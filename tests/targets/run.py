@@ -191,9 +191,24 @@ def ranges_of(trace):
     return rows
 
 
+def check_order_of_shadows(trace, ranges, failures):
+    """Of shadows with the same extent the one of the outer range comes first: viewers draw it outside."""
+    same = collections.defaultdict(list)
+    for shadow in (e for e in trace.slices if e["cat"] == "gpu_user_annotation"):
+        host = ranges.get(shadow["args"]["External id"])
+        if host:
+            same[shadow["pid"], shadow["tid"], trace.start(shadow), trace.duration(shadow)].append(host)
+    for hosts in same.values():
+        for first, second in zip(hosts, hosts[1:]):
+            if first["tid"] == second["tid"] and trace.start(second) <= trace.start(first) and \
+                    trace.start(second) + trace.duration(second) > trace.start(first) + trace.duration(first):
+                failures.add("shadow of %s before that of %s, which is around it", first["name"], second["name"])
+
+
 def check_shadows(trace, failures):
     """A shadow extends from the first to the last operation of its range on the stream."""
     ranges = {e["args"]["External id"]: e for e in trace.slices if e["cat"] == "user_annotation"}
+    check_order_of_shadows(trace, ranges, failures)
     for shadow in (e for e in trace.slices if e["cat"] == "gpu_user_annotation"):
         host = ranges.get(shadow["args"]["External id"])
         if not host or host["name"] != shadow["name"]:
