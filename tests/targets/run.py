@@ -205,6 +205,17 @@ def check_order_of_shadows(trace, ranges, failures):
                 failures.add("shadow of %s before that of %s, which is around it", first["name"], second["name"])
 
 
+def check_thread_names(trace, failures):
+    """No two threads have rows of one name; one without a name of its own has the program's and its number."""
+    rows = {e["tid"]: e["args"]["name"] for e in trace.events
+            if e["ph"] == "M" and e["name"] == "thread_name" and e["pid"] >= 64 and e["tid"] < 8388608}
+    for name, count in collections.Counter(rows.values()).items():
+        if count > 1:
+            failures.add("%d threads are named %s", count, name)
+        if name.split(" ")[0] == "thread":
+            failures.add("%s is not named after its program", name)
+
+
 def check_shadows(trace, failures):
     """A shadow extends from the first to the last operation of its range on the stream."""
     ranges = {e["args"]["External id"]: e for e in trace.slices if e["cat"] == "user_annotation"}
@@ -415,6 +426,7 @@ def check_trace(arguments, folder, stdout, failures):
     trace = trace_file.Trace(paths[0])
     with_gpu = arguments.cupti != "none" and "mode=hooks" not in arguments.option
     check_expected(trace, stdout, failures, with_gpu)
+    check_thread_names(trace, failures)
     steps = [o.split("=", 1)[1] for o in arguments.option if o.startswith("step-range=")]
     check_ranges(trace, stdout, steps[0] if steps else "", failures, with_gpu)
     check_ledger(trace, failures)
