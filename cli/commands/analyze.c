@@ -14,6 +14,7 @@ static const struct gt_cmdline_option options[] = {
 	GT_CMDLINE_FRAME_OPTIONS("user|innermost", GT_CMDLINE_USER_FRAME),
 	GT_CMDLINE_FILTER_OPTION,
 	GT_CMDLINE_COMMUNICATION_OPTION,
+	GT_CMDLINE_SYMBOLIZE_OPTION,
 	{"format", "NAME", "text|csv|json|markdown", "text (default), csv, json or markdown"},
 	GT_CMDLINE_TABLES_OPTION,
 	{NULL, NULL, NULL, NULL},

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Source lines in stats, gaps, stacks and report without another command: those that gputrace symbolize writes.
+"""Source lines in stats, gaps, stacks, analyze and report without another command: those that gputrace symbolize writes.
 
     test_lines.py CLI LIBRARY STRIPPED_LIBRARY BAD_READER
 """
@@ -20,7 +20,7 @@ CLI, LIBRARY, STRIPPED, BAD_READER = (str(pathlib.Path(path).resolve()) for path
 del sys.argv[1:5]
 COMMANDS = (("stats", "--by=line", "--format=csv"), ("stats", "--by=function", "--format=csv"),
             ("stats", "--by=stack", "--format=csv"), ("stats", "--by=line", "--frame=innermost", "--format=json"),
-            ("gaps", "--format=csv"), ("stacks",), ("report", "--output=-", "--title=trace"))
+            ("gaps", "--format=csv"), ("stacks",), ("analyze",), ("report", "--output=-", "--title=trace"))
 
 
 def build_id(path):
