@@ -23,8 +23,9 @@ STACK_ROWS = 25165824
 PYTHON_FRAME = re.compile(r"(.*) \(stack_lane\.py:(\d+)(?:-(\d+))?\)")
 
 
-def run(folder, *words, options=("--stack-lane",)):
-    """(stdout of the program, its trace)"""
+def run(folder, *words, options=("--stack-lane", "--symbolize=off")):
+    """(stdout of the program, its trace). Its frames are those that were recorded: source lines bring inlined
+    ones, of which the stack tracks know nothing."""
     command = [os.path.join(SOURCE, "scripts", "simcuda"), "--build=" + BUILD,
                os.path.join(SOURCE, "scripts", "gputrace"), "run", "--quiet", *options,
                "--output=" + folder, "--", *words]
