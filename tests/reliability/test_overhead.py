@@ -75,7 +75,7 @@ class Overhead(unittest.TestCase):
                          r"; --max-overhead: 9 changes, not recorded at the end: 63 of 64 steps$")
         output = harness.tool("stats", trace.path)[1]
         self.assertRegex(output, r"left out by --max-overhead: \d+ call stacks, ")
-        self.assertRegex(output, "governor .*no longer recorded: call stacks")
+        self.assertRegex(output, "governor: .*no longer recorded: call stacks")
 
     def test_without_steps(self):
         """Periods are steps."""
