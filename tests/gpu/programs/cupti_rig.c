@@ -154,6 +154,9 @@ static void CUPTIAPI see_callback(void *user, CUpti_CallbackDomain domain, CUpti
 	if (domain == CUPTI_CB_DOMAIN_DRIVER_API || domain == CUPTI_CB_DOMAIN_RUNTIME_API) {
 		callback.site = call->callbackSite;
 		callback.correlation = call->correlationId;
+		callback.context = call->contextUid;
+		if (call->symbolName)
+			snprintf(callback.symbol, sizeof(callback.symbol), "%s", call->symbolName);
 		if (rig.during)
 			rig.during(domain, id, call->callbackSite);
 	} else if (domain == CUPTI_CB_DOMAIN_RESOURCE) {

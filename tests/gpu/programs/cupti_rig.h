@@ -23,6 +23,8 @@ struct rig_callback {
 	uint32_t correlation;
 	pid_t tid;
 	uint64_t graph_node_id; /* RESOURCE, graph nodes */
+	char symbol[64];        /* API domains: what symbolName pointed to */
+	uint32_t context;       /* contextUid */
 };
 
 /* CUPTI's functions, by name out of the library; NULL: it lacks this one. */

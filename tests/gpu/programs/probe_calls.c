@@ -45,6 +45,22 @@ bool probe_correlation_of_kernel(void)
 			  kernel->correlationId, enter->correlation);
 }
 
+/* What the hang report says of work in flight. */
+bool probe_callback_names_kernel(void)
+{
+	const CUpti_ActivityKernel9 *kernel = probe_one_kernel();
+	const struct rig_callback *enter = rig_find_callback(DRIVER, LAUNCH, CUPTI_API_ENTER, 0);
+	const struct rig_callback *leave = rig_find_callback(DRIVER, LAUNCH, CUPTI_API_EXIT, 0);
+
+	if (!kernel || !enter || !leave)
+		return probe_seen(false, "no record or no callback");
+	return probe_seen(!strcmp(enter->symbol, kernel->name) &&
+				  !strcmp(leave->symbol, kernel->name) &&
+				  enter->context == kernel->contextId,
+			  "'%s' and '%s' of '%s', context %u of %u", enter->symbol, leave->symbol,
+			  kernel->name, enter->context, kernel->contextId);
+}
+
 bool probe_thread_ids_are_system(void)
 {
 	const CUpti_ActivityAPI *call;

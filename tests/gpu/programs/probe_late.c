@@ -21,6 +21,48 @@ bool probe_late_subscription(void)
 			  rig_count(KERNEL), (unsigned long)(took / 1000));
 }
 
+/* The edges of a window: its kinds are disabled before and behind it. */
+bool probe_disabled_between(void)
+{
+	unsigned before, between, took;
+	uint64_t since;
+
+	rig_start();
+	rig_launch();
+	rig_flush(0);
+	before = rig_count(KERNEL);
+	rig.cupti.cuptiActivityDisable(KERNEL);
+	rig_launch();
+	rig_flush(0);
+	between = rig_count(KERNEL) - before;
+	since = rig_realtime();
+	rig.cupti.cuptiActivityEnable(KERNEL);
+	took = (unsigned)((rig_realtime() - since) / 1000);
+	rig_launch();
+	rig_flush(0);
+	return probe_seen(before == 1 && !between && rig_count(KERNEL) == 2,
+			  "%u records before, %u between, %u after; enabling again took %u us",
+			  before, between, rig_count(KERNEL) - before - between, took);
+}
+
+/* A window that ends while work is under way. */
+bool probe_disabled_under_way(void)
+{
+	unsigned records;
+
+	rig_start();
+	rig_spin(SPIN_NS);
+	rig.cupti.cuptiActivityDisable(KERNEL);
+	rig_flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+	records = rig_count(KERNEL);
+	rig.cupti.cuptiActivityEnable(KERNEL);
+	rig_launch();
+	rig_flush(0);
+	return probe_seen(records == 1 && rig_count(KERNEL) == 2,
+			  "%u records of the kernel under way, %u of the one after", records,
+			  rig_count(KERNEL) - records);
+}
+
 bool probe_subscribe_again(void)
 {
 	unsigned callbacks, records;
