@@ -9,10 +9,10 @@
 #include "analysis/key.h"
 #include "readers/vec.h"
 
-/* From a time on, so many operations wait. */
+/* The depth of the queue from @at on. */
 struct gt_queue_point {
-	int64_t at; /* ns */
-	uint32_t depth;
+	int64_t at;     /* ns */
+	uint32_t depth; /* operations that wait */
 };
 
 /* One stream of one process. An operation waits from the start of its call to its own start; one

@@ -29,7 +29,7 @@ struct wanted_frame {
 	struct gt_native_frame frame;
 	uint32_t *lines; /* names, innermost first; owned */
 	uint32_t count;  /* 0: as it was */
-	uint32_t stubs;  /* so many of the first ones go at the beginning of a stack */
+	uint32_t stubs;  /* leading frames that are left out at the beginning of a stack */
 };
 
 struct wanted {

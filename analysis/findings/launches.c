@@ -15,7 +15,7 @@
 #define DEEP       10 /* operations that wait, on average, where the host is ahead */
 #define BUSY       90 /* % of wall */
 #define NEAR_FULL  512
-#define SLOW_TIMES 10 /* a launch that takes so many times the median waits for room */
+#define SLOW_TIMES 10 /* medians: a launch that takes longer waits for room in the queue */
 
 /* The call that launched a kernel, and only it; NULL: there is none. A graph's launches many. */
 static const struct gt_call *own_launch(const struct gt_model *model, const struct gt_op *op)

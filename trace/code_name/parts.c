@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See parts.h. What is not understood is text of the part that it stands in.
+ * See parts.h. Text that is not understood belongs to the part around it.
  */
 #include "trace/code_name/parts.h"
 
