@@ -457,6 +457,24 @@ void gt_cmdline_report_filter(const struct gt_job *job, const struct gt_filter *
 		gt_cmdline_complain("--filter: nothing in the traces passes");
 }
 
+int gt_cmdline_answer(const struct gt_cmdline *args,
+		      int (*print)(const struct gt_cmdline *args, const struct gt_job *job,
+				   const struct gt_filter *filter))
+{
+	struct gt_filter filter = {0};
+	struct gt_job job = {0};
+	int rc = gt_cmdline_filter(args, &filter);
+
+	if (!rc)
+		rc = gt_cmdline_load(args, &job);
+	if (job.count && print(args, &job, &filter))
+		rc = GT_EXIT_FAILED;
+	gt_cmdline_report_filter(&job, &filter);
+	gt_job_fini(&job);
+	gt_filter_fini(&filter);
+	return rc;
+}
+
 static enum gt_names_form form_of_names(const char *word)
 {
 	if (!word)

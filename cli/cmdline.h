@@ -101,6 +101,13 @@ int gt_cmdline_filter(const struct gt_cmdline *args, struct gt_filter *filter);
 /* Says so on stderr when nothing in the traces passes the filter. */
 void gt_cmdline_report_filter(const struct gt_job *job, const struct gt_filter *filter);
 
+/* The whole work of a command that answers one question of all its inputs: loads them, has what
+ * passes
+ * --filter printed, says when nothing does. An exit status. */
+int gt_cmdline_answer(const struct gt_cmdline *args,
+		      int (*print)(const struct gt_cmdline *args, const struct gt_job *job,
+				   const struct gt_filter *filter));
+
 /* How tables are to be printed: --format, --names, --width, COLUMNS, the terminal, NO_COLOR. */
 struct gt_print gt_cmdline_print(const struct gt_cmdline *args);
 

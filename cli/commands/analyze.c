@@ -102,18 +102,7 @@ static int print(const struct gt_cmdline *args, const struct gt_job *job,
 
 static int run_analyze(const struct gt_cmdline *args)
 {
-	struct gt_filter filter = {0};
-	struct gt_job job = {0};
-	int rc = gt_cmdline_filter(args, &filter);
-
-	if (!rc)
-		rc = gt_cmdline_load(args, &job);
-	if (job.count && print(args, &job, &filter))
-		rc = GT_EXIT_FAILED;
-	gt_cmdline_report_filter(&job, &filter);
-	gt_job_fini(&job);
-	gt_filter_fini(&filter);
-	return rc;
+	return gt_cmdline_answer(args, print);
 }
 
 static const struct gt_cmdline_spec spec = {
