@@ -254,6 +254,14 @@ void gt_spool_set_root(enum gt_spool_root root, const void *table)
 
 void gt_spool_set_trace(const char *path)
 {
+	if (!atomic_load(&spool.open))
+		return;
+	gt_text_format(spool.header->trace, sizeof(spool.header->trace), "%s", path);
+	atomic_store(&spool.header->is_closing, 0); /* last: the closed trace is not named now */
+}
+
+void gt_spool_set_closing(void)
+{
 	if (atomic_load(&spool.open))
-		gt_text_format(spool.header->trace, sizeof(spool.header->trace), "%s", path);
+		atomic_store(&spool.header->is_closing, 1);
 }

@@ -47,6 +47,7 @@ struct gt_spool_header {
 	_Atomic uint64_t used;
 	_Atomic uint64_t refused, threads_refused;    /* see gt_spool_refused */
 	_Atomic uint64_t roots[GT_SPOOL_ROOT_COUNT_]; /* addresses; 0: not there */
+	_Atomic uint32_t is_closing; /* the trace is being closed, and the process goes on */
 };
 
 /* How to make the spool of this process. */
@@ -97,5 +98,9 @@ void gt_spool_set_root(enum gt_spool_root root, const void *table);
 
 /* Records for recovery which trace this belongs to. */
 void gt_spool_set_trace(const char *path);
+
+/* Records for recovery that the trace is being closed: if it is found closed, the spool has what
+ * came meanwhile. Until the next gt_spool_set_trace. */
+void gt_spool_set_closing(void);
 
 #endif

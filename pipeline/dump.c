@@ -213,6 +213,8 @@ void gt_dump_make_for(struct gt_pipeline *p, const char *reason)
 	gt_collectors_count(&p->collectors, &ledger);
 	say(&dump, is_empty);
 	gt_text_format(asked.last, sizeof(asked.last), "%s", gt_output_name());
+	if (has_file)
+		gt_recorder_closing(&p->recorder, dump.to);
 	gt_output_end_dump(&p->output, &ledger);
 	if (has_file)
 		gt_recorder_done(&p->recorder, dump.to);

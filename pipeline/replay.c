@@ -485,7 +485,28 @@ static size_t bytes_used(int fd, size_t file_size)
 	return used < file_size ? (size_t)used : file_size;
 }
 
-int gputrace_recover(int fd, const char *folder)
+/* As the process would have done it behind its last write. @data: a copy. */
+static void take_as_closed(uint8_t *data, size_t size)
+{
+	struct gt_spool_view view;
+	struct gt_spooled *spooled;
+	struct gt_recorder_store *store;
+
+	if (gt_spool_view_init(&view, data, size))
+		return;
+	((struct gt_spool_header *)(void *)data)->trace[0] = 0;
+	spooled = (void *)(uintptr_t)gt_spool_view_root(&view, GT_SPOOL_SESSION, sizeof(*spooled));
+	if (!spooled)
+		return;
+	atomic_store(&spooled->claim, spooled->closing_claim);
+	spooled->lost = (struct gt_losses){0}; /* the closed file tells them */
+	store = (void *)(uintptr_t)gt_spool_view_at(&view, gt_spool_address(spooled->recorder),
+						    sizeof(*store));
+	if (store)
+		atomic_store(&store->at, store->closing);
+}
+
+int gputrace_recover(int fd, const char *folder, int is_closed)
 {
 	struct stat st;
 	size_t size;
@@ -499,8 +520,10 @@ int gputrace_recover(int fd, const char *folder)
 	size = bytes_used(fd, (size_t)st.st_size);
 	if (size < sizeof(struct gt_spool_header))
 		return -EBADMSG;
-	data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+	data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
 	if (data == MAP_FAILED)
 		return -errno;
+	if (is_closed && is_this_build(data))
+		take_as_closed(data, size);
 	return is_this_build(data) ? gt_recover_bytes(data, size, folder) : -ESTALE;
 }

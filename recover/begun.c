@@ -18,6 +18,7 @@
 #include "core/walk.h"
 #include "recover/join.h"
 #include "recover/lock.h"
+#include "recover/move.h"
 #include "recover/pin.h"
 #include "recover/recover.h"
 #include "recover/replay.h"
@@ -100,41 +101,6 @@ static bool is_below(const char *path, const char *folder)
 	length = strlen(real);
 	return !strncmp(real_path, real, length) &&
 	       (real_path[length] == 0 || real_path[length] == '/');
-}
-
-static int copy_file(const char *from, const char *to)
-{
-	char buffer[65536];
-	FILE *in = fopen(from, "rb"), *out = in ? fopen(to, "wbx") : NULL;
-	int rc = out ? fchmod(fileno(out), 0600) : -errno;
-	size_t n;
-
-	while (out && !rc && (n = fread(buffer, 1, sizeof(buffer), in)))
-		rc = fwrite(buffer, 1, n, out) == n ? 0 : -EIO;
-	if (out && fclose(out) && !rc)
-		rc = -errno;
-	if (in)
-		fclose(in);
-	return rc;
-}
-
-/* By copy where the folders lie on different file systems; whole or not at all. */
-static int move_file(const char *from, const char *to)
-{
-	char beside[PATH_MAX + 1200];
-	const char *slash = strrchr(to, '/');
-	int rc;
-
-	if (!rename(from, to))
-		return 0;
-	snprintf(beside, sizeof(beside), "%.*s.%s.new", (int)(slash + 1 - to), to, slash + 1);
-	unlink(beside);
-	rc = copy_file(from, beside);
-	if (!rc && rename(beside, to))
-		rc = -errno;
-	if (rc)
-		unlink(beside);
-	return rc;
 }
 
 struct begun_place {
@@ -237,7 +203,7 @@ static int put_trace(const struct begun *b, const struct gt_left_spool *spool,
 	/* One that is closed: an earlier repair was killed before it removed the spool. What the
 	 * process itself left of its first file has nothing that the spool lacks. */
 	if (!rc && !gt_join_is_closed(place->path))
-		rc = move_file(recovered, place->path);
+		rc = gt_move_file(recovered, place->path);
 	if (!rc && place->is_claimed)
 		gt_owner_set_trace(place->folder.fd, place->owner, place->name);
 	gt_descriptor_close(&place->folder);
@@ -251,7 +217,7 @@ static int make_locked(struct begun *b, const struct gt_left_spool *spool, const
 {
 	static struct begun_place place;
 	char folder[PATH_MAX], recovered[PATH_MAX], why[256] = "";
-	int rc = gt_replay_spool(spool, folder, recovered, why, sizeof(why));
+	int rc = gt_replay_spool(spool, *spool->trace, folder, recovered, why, sizeof(why));
 
 	if (rc)
 		fail(b, spool, why, rc);
@@ -295,11 +261,22 @@ static int make_trace(struct begun *b, const struct gt_left_spool *spool)
 	return rc;
 }
 
+/* Its process had no file, or none for what came while it closed one. */
+static bool has_no_trace(const struct gt_left_spool *spool)
+{
+	struct stat st;
+
+	if (!*spool->trace)
+		return true;
+	return spool->is_closing && !lstat(spool->trace, &st) && S_ISREG(st.st_mode) &&
+	       gt_join_is_closed(spool->trace);
+}
+
 static void see_spool(const struct gt_left_spool *spool, void *context)
 {
 	struct begun *b = context;
 
-	if (spool->running || *spool->trace || !is_below(spool->folder, b->folder))
+	if (spool->running || !is_below(spool->folder, b->folder) || !has_no_trace(spool))
 		return;
 	b->failures += make_trace(b, spool) != 0;
 }

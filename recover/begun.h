@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Traces of processes that were killed before they had a file: made of their spools alone. One
- * thread.
+ * Traces of processes that were killed before they had a file, or while they closed one and went
+ * on: made of their spools alone. One thread.
  */
 #ifndef GT_RECOVER_BEGUN_H
 #define GT_RECOVER_BEGUN_H

@@ -16,6 +16,7 @@
 #include "recover/close.h"
 #include "recover/join.h"
 #include "recover/lock.h"
+#include "recover/move.h"
 #include "recover/pin.h"
 #include "recover/replay.h"
 #include "recover/spools.h"
@@ -33,6 +34,7 @@ struct recovering {
 	bool is_pftrace;
 	struct gt_left_spool spool;
 	bool has_spool;
+	bool was_whole;                             /* it has its ledger */
 	char folder[PATH_MAX], recovered[PATH_MAX]; /* what the spool holds, as a trace */
 };
 
@@ -217,7 +219,7 @@ static bool is_of_another_user(const struct recovering *r, const struct beginnin
 static int replay(struct recovering *r)
 {
 	char why[256];
-	int rc = gt_replay_spool(&r->spool, r->folder, r->recovered, why, sizeof(why));
+	int rc = gt_replay_spool(&r->spool, false, r->folder, r->recovered, why, sizeof(why));
 
 	r->result->is_joined = rc == 0;
 	if (rc)
@@ -280,9 +282,10 @@ static int join_and_close(struct recovering *r)
 		put_join(r->result, &join);
 		return 0;
 	}
+	r->was_whole = !rc && *r->recovered && join.was_closed;
 	rc = close_file(r, &has_ledger);
 	if (!rc && r->result->was_closed && has_ledger)
-		r->result->is_joined = true; /* the spool has nothing that the file lacks */
+		r->was_whole = r->result->is_joined = true; /* the spool has nothing for it */
 	return rc;
 }
 
@@ -307,10 +310,46 @@ static int recover_pftrace(struct recovering *r)
 	if (rc)
 		return fail(r, rc, "%s", join.error);
 	r->result->is_joined = *r->recovered;
-	r->result->was_closed = join.was_closed;
+	r->was_whole = r->result->was_closed = join.was_closed;
 	r->result->is_readable = !*r->recovered && !join.was_closed && !join.was_torn;
 	put_join(r->result, &join);
 	return 0;
+}
+
+/* In the folder of @path. False: the name is too long. */
+static bool name_beside(const char *path, const char *name, char *ret_path, size_t size)
+{
+	int folder = (int)(base_name(path) - path);
+
+	return snprintf(ret_path, size, "%.*s%s", folder, path, name) < (int)size;
+}
+
+/* Beside the file. One that is closed: an earlier repair was killed before it removed the spool. */
+static int put_next(struct recovering *r)
+{
+	char place[PATH_MAX], *next = r->result->next;
+	const char *name = base_name(r->recovered);
+	int rc = -ENAMETOOLONG;
+
+	if (name_beside(r->pin.beside, name, place, sizeof(place)) &&
+	    name_beside(r->pin.path, name, next, sizeof(r->result->next)))
+		rc = gt_join_is_closed(place) ? 0 : gt_move_file(r->recovered, place);
+	if (rc)
+		*next = 0;
+	return rc ? fail(r, rc, "%s: %s", r->spool.path, strerror(-rc)) : 0;
+}
+
+/* What came while the file was being closed. */
+static int recover_next(struct recovering *r)
+{
+	char why[256];
+	int rc;
+
+	gt_replay_forget(r->folder);
+	rc = gt_replay_spool(&r->spool, true, r->folder, r->recovered, why, sizeof(why));
+	if (rc)
+		return fail(r, rc, "%s: not recovered: %s; it stays as it is", r->spool.path, why);
+	return *r->recovered ? put_next(r) : 0;
 }
 
 /* ---- one at a time ---- */
@@ -341,6 +380,8 @@ static int recover_unwritten(struct recovering *r, const struct beginning *begin
 
 	if (!rc)
 		rc = r->is_pftrace ? recover_pftrace(r) : recover_json(r, beginning->is_open);
+	if (!rc && r->has_spool && r->spool.is_closing && r->was_whole)
+		rc = recover_next(r);
 	if (!rc && r->has_spool && r->result->is_joined)
 		gt_pin_remove(&r->pinned_spool);
 	gt_replay_forget(r->folder);

@@ -32,9 +32,10 @@
 /* ---- the child ---- */
 
 /* A fault there, in bytes that may be anything, is not ours. */
-static _Noreturn void recover_here(const char *library, int spool, const char *folder)
+static _Noreturn void recover_here(const char *library, int spool, bool is_closed,
+				   const char *folder)
 {
-	int (*recover)(int, const char *) = NULL;
+	int (*recover)(int, const char *, int) = NULL;
 	void *handle;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -44,7 +45,7 @@ static _Noreturn void recover_here(const char *library, int spool, const char *f
 	if (!recover)
 		_exit(ELIBACC);
 	spool = gt_confine(spool, folder);
-	_exit(spool < 0 ? -spool : -recover(spool, folder));
+	_exit(spool < 0 ? -spool : -recover(spool, folder, is_closed));
 }
 
 static const struct {
@@ -172,8 +173,8 @@ static int make_folder(char *ret_folder)
 
 /* ---- both ---- */
 
-static int replay(const struct gt_left_spool *spool, int fd, const char *folder, char *ret_why,
-		  size_t size)
+static int replay(const struct gt_left_spool *spool, bool is_closed, int fd, const char *folder,
+		  char *ret_why, size_t size)
 {
 	char library[PATH_MAX];
 	int error = gt_own_library(library, sizeof(library));
@@ -186,19 +187,19 @@ static int replay(const struct gt_left_spool *spool, int fd, const char *folder,
 	fflush(NULL);
 	child = fork();
 	if (child == 0)
-		recover_here(library, fd, folder);
+		recover_here(library, fd, is_closed, folder);
 	return child < 0 ? -errno : wait_for(spool, child, ret_why, size);
 }
 
-int gt_replay_spool(const struct gt_left_spool *spool, char *ret_folder, char *ret_trace,
-		    char *ret_why, size_t size)
+int gt_replay_spool(const struct gt_left_spool *spool, bool is_closed, char *ret_folder,
+		    char *ret_trace, char *ret_why, size_t size)
 {
 	int fd = gt_spool_open(spool), error;
 
 	*ret_folder = *ret_trace = *ret_why = 0;
 	error = fd < 0 ? -ENOENT : make_folder(ret_folder);
 	if (!error)
-		error = replay(spool, fd, ret_folder, ret_why, size);
+		error = replay(spool, is_closed, fd, ret_folder, ret_why, size);
 	if (fd >= 0)
 		close(fd);
 	if (error && !*ret_why)

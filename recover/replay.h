@@ -7,6 +7,7 @@
 #ifndef GT_RECOVER_REPLAY_H
 #define GT_RECOVER_REPLAY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct gt_left_spool;
@@ -14,11 +15,12 @@ struct gt_left_spool;
 /*
  * Makes a trace of what the spool holds, in a new folder @ret_folder (PATH_MAX bytes; remove it
  * with gt_replay_forget, also after a failure), and gives its path in @ret_trace, empty when
- * nothing was in it. A negative errno with one phrase in @ret_why: nothing was changed, and it may
- * work another time. -ESTALE: another build of the library wrote the spool.
+ * nothing was in it. @is_closed: of what came while its trace, which is closed, was being closed. A
+ * negative errno with one phrase in @ret_why: nothing was changed, and it may work another time.
+ * -ESTALE: another build of the library wrote the spool.
  */
-int gt_replay_spool(const struct gt_left_spool *spool, char *ret_folder, char *ret_trace,
-		    char *ret_why, size_t size);
+int gt_replay_spool(const struct gt_left_spool *spool, bool is_closed, char *ret_folder,
+		    char *ret_trace, char *ret_why, size_t size);
 
 /* Removes the folder and what is in it. */
 void gt_replay_forget(const char *folder);

@@ -19,7 +19,8 @@ struct gt_left_spool {
 	char folder[1024], trace[1024]; /* trace: empty when the process had begun none */
 	char build_id[72];              /* of the library that wrote it, hexadecimal */
 	int pid;
-	bool running; /* its process lives: not to be touched */
+	bool running;    /* its process lives: not to be touched */
+	bool is_closing; /* the trace was being closed: if it is, what came meanwhile is here */
 	uint64_t bytes;
 };
 

@@ -22,9 +22,16 @@ static const struct gt_cmdline_option options[] = {
 	{NULL, NULL, NULL, NULL},
 };
 
+static void print_recovered(const char *path)
+{
+	gt_show_line(stdout, "%s: recovered from the spool of a process that was killed", path);
+}
+
 static void print(const char *path, const struct gt_recovery *recovery)
 {
 	gt_progress_hide();
+	if (*recovery->next)
+		print_recovered(recovery->next);
 	if (recovery->was_closed) {
 		gt_show_line(stdout, "%s: closed already", path);
 		return;
@@ -83,8 +90,7 @@ static void print_begun(const char *path, const char *error, void *data)
 	if (error)
 		gt_cmdline_complain(error);
 	else if (!*quiet)
-		gt_show_line(stdout, "%s: recovered from the spool of a process that was killed",
-			     path);
+		print_recovered(path);
 }
 
 static int run_repair(const struct gt_cmdline *args)

@@ -322,16 +322,28 @@ static void remember_home(struct gt_output *output)
 		*end = 0;
 }
 
+/* A kill may come between the last byte and the claim: what the program did meanwhile is for the
+ * next dump. */
+static void prepare_end(const struct gt_output *output, const struct gt_ledger *claim)
+{
+	static const uint64_t no_segment[GT_SEGMENT_COUNT_];
+	struct gt_ledger claimed = gt_segments_claimed(&output->segments, claim);
+
+	if (output->dump && output->writer && !output->failed)
+		gt_spooling_closing(output->spooling, no_segment, &claimed);
+}
+
 /* Another file may follow. Where there was none, the next one tells what is lost here. */
 static void end_file(struct gt_output *output, struct gt_ledger *ledger, uint64_t in_flight)
 {
 	struct gt_ledger claim = output->failed ? (struct gt_ledger){0} : *ledger;
 
+	claim.count[GT_LEDGER_OPS_IN_FLIGHT] -= in_flight;
+	prepare_end(output, &claim);
 	if (output->writer && close_file(output, ledger))
 		say_unclosed(output);
 	remember_home(output);
 	free_file(output);
-	claim.count[GT_LEDGER_OPS_IN_FLIGHT] -= in_flight;
 	gt_segments_end(&output->segments, &claim);
 	memset(output->metadata->segment, 0, sizeof(output->metadata->segment));
 	gt_spooling_claim(output->spooling, output->metadata->segment, &output->segments.claimed);

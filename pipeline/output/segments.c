@@ -264,6 +264,15 @@ static void add_claim(struct gt_ledger *claimed, const struct gt_ledger *claim)
 			claimed->count[i] += claim->count[i];
 }
 
+struct gt_ledger gt_segments_claimed(const struct gt_segments *segments,
+				     const struct gt_ledger *claim)
+{
+	struct gt_ledger claimed = segments->claimed;
+
+	add_claim(&claimed, claim);
+	return claimed;
+}
+
 void gt_segments_end(struct gt_segments *segments, const struct gt_ledger *claim)
 {
 	end_files(segments);

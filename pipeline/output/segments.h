@@ -48,6 +48,10 @@ void gt_segments_init(struct gt_segments *segments, uint32_t keep, bool possible
 		      const struct gt_writer_ops *ops);
 void gt_segments_fini(struct gt_segments *segments);
 
+/* What all files have told once the last one of the window, which tells @claim, is closed. */
+struct gt_ledger gt_segments_claimed(const struct gt_segments *segments,
+				     const struct gt_ledger *claim);
+
 /* The last file of the window is closed, and the next window's tells what @claim does not. */
 void gt_segments_end(struct gt_segments *segments, const struct gt_ledger *claim);
 

@@ -22,13 +22,19 @@ static struct gt_recorder_block *block_at(const struct gt_recorder *recorder, ui
 	return &recorder->store->blocks[number % GT_RECORDER_BLOCKS];
 }
 
-/* All at once, however soon a kill comes. */
-static void set_state(struct gt_recorder *recorder, const struct gt_recorder_state *state)
+/* Returns where. */
+static uint32_t prepare_state(struct gt_recorder *recorder, const struct gt_recorder_state *state)
 {
 	uint32_t other = !(atomic_load(&recorder->store->at) & 1);
 
 	recorder->store->states[other] = *state;
-	atomic_store(&recorder->store->at, other);
+	return other;
+}
+
+/* All at once, however soon a kill comes. */
+static void set_state(struct gt_recorder *recorder, const struct gt_recorder_state *state)
+{
+	atomic_store(&recorder->store->at, prepare_state(recorder, state));
 }
 
 int gt_recorder_start(struct gt_recorder *recorder)
@@ -281,17 +287,31 @@ bool gt_recorder_read(struct gt_recorder *recorder, uint64_t seal, uint64_t sinc
 	return true;
 }
 
-void gt_recorder_done(struct gt_recorder *recorder, uint64_t time)
+static struct gt_recorder_state after_dump(const struct gt_recorder *recorder, uint64_t time)
 {
 	struct gt_recorder_state state = *state_of(recorder);
 
 	for (int kind = 0; kind < GT_EVENT_COUNT_; kind++)
 		state.gone[kind] += recorder->old[kind];
-	memset(recorder->old, 0, sizeof(recorder->old));
 	if (recorder->read_to > state.first)
 		state.first = recorder->read_to;
 	state.told = time;
 	state.dumps++;
+	return state;
+}
+
+void gt_recorder_closing(struct gt_recorder *recorder, uint64_t time)
+{
+	struct gt_recorder_state state = after_dump(recorder, time);
+
+	recorder->store->closing = prepare_state(recorder, &state);
+}
+
+void gt_recorder_done(struct gt_recorder *recorder, uint64_t time)
+{
+	struct gt_recorder_state state = after_dump(recorder, time);
+
+	memset(recorder->old, 0, sizeof(recorder->old));
 	set_past(recorder, &state);
 }
 

@@ -57,6 +57,7 @@ struct gt_recorder_store {
 	uint32_t block_bytes;
 	_Atomic uint64_t now; /* trace ns: the drain thread's last look */
 	_Atomic uint32_t at;  /* which of the two is whole */
+	uint32_t closing;     /* which will be, once the dump that is being closed is */
 	struct gt_recorder_state states[2];
 	struct gt_recorder_block blocks[GT_RECORDER_BLOCKS];
 	_Atomic uint32_t named; /* bytes of @names */
@@ -111,7 +112,9 @@ uint64_t gt_recorder_seal(struct gt_recorder *recorder);
 bool gt_recorder_read(struct gt_recorder *recorder, uint64_t seal, uint64_t since,
 		      void (*take)(void *context, const struct gt_event *event), void *context);
 
-/* All that was read is in the closed file of a dump, which was made at @time, trace ns. */
+/* All that was read is in the file of a dump, which was made at @time, trace ns. _closing: for
+ * recovery, before it is closed; _done: it is. Nothing is kept in between. */
+void gt_recorder_closing(struct gt_recorder *recorder, uint64_t time);
 void gt_recorder_done(struct gt_recorder *recorder, uint64_t time);
 
 /* It is @now; rings and buffers have no more of what was read before @until (trace ns): the memory

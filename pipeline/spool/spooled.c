@@ -289,16 +289,33 @@ void gt_spooling_begun(const struct gt_spooling *spooling)
 	gt_spooling_update(spooling, spooling->ledger);
 }
 
+/* Returns where. */
+static uint32_t put_claim(struct gt_spooled *spooled, const uint64_t *segment,
+			  const struct gt_ledger *claimed)
+{
+	uint32_t other = !atomic_load(&spooled->claim);
+
+	memcpy(spooled->claims[other].segment, segment, sizeof(spooled->claims[other].segment));
+	spooled->claims[other].ledger = *claimed;
+	return other;
+}
+
 void gt_spooling_claim(const struct gt_spooling *spooling, const uint64_t *segment,
 		       const struct gt_ledger *claimed)
 {
 	struct gt_spooled *spooled = spooling->spooled;
-	uint32_t other;
+
+	if (spooled)
+		atomic_store(&spooled->claim, put_claim(spooled, segment, claimed));
+}
+
+void gt_spooling_closing(const struct gt_spooling *spooling, const uint64_t *segment,
+			 const struct gt_ledger *claimed)
+{
+	struct gt_spooled *spooled = spooling->spooled;
 
 	if (!spooled)
 		return;
-	other = !atomic_load(&spooled->claim);
-	memcpy(spooled->claims[other].segment, segment, sizeof(spooled->claims[other].segment));
-	spooled->claims[other].ledger = *claimed;
-	atomic_store(&spooled->claim, other);
+	spooled->closing_claim = put_claim(spooled, segment, claimed);
+	gt_spool_set_closing();
 }

@@ -55,6 +55,7 @@ struct gt_spooled {
 	struct gt_losses lost;      /* what was to be in the file, and is neither there nor here */
 	struct gt_spooled_claims claims[2];
 	_Atomic uint32_t claim; /* which of the two is whole */
+	uint32_t closing_claim; /* which will be, once the file that is being closed is */
 	struct gt_translate_notes notes;
 	const struct gt_recorder_store *recorder; /* NULL: there is none */
 	_Atomic uint64_t range_ended; /* MONOTONIC ns, of --capture-range; 0: it has not */
@@ -130,6 +131,11 @@ void gt_spooling_lost(const struct gt_spooling *spooling, const struct gt_losses
  * ledgers. */
 void gt_spooling_claim(const struct gt_spooling *spooling, const uint64_t *segment,
 		       const struct gt_ledger *claimed);
+
+/* The same of the next one, for recovery, just before it is closed; what comes then is for another
+ * file. */
+void gt_spooling_closing(const struct gt_spooling *spooling, const uint64_t *segment,
+			 const struct gt_ledger *claimed);
 
 /* Where the translator leaves its notes; NULL: there is no spool. */
 struct gt_translate_notes *gt_spooling_notes(const struct gt_spooling *spooling);

@@ -3,7 +3,8 @@
  * Preloaded before the tracer: kills the process inside the KILLWRITE_AT-th of the tracer's writes
  * to its trace, after KILLWRITE_BYTES of it were written (-1: all). With KILLWRITE_FIRST only
  * writes that begin with that character count: '[' the first block of a running file, '{' of a
- * closed one. With KILLWRITE_UNLINK=N, inside the Nth removal of a trace, which is gone then.
+ * closed one. KILLWRITE_REST=MS: before a '[', the program has so long to go on.
+ * With KILLWRITE_UNLINK=N, inside the Nth removal of a trace, which is gone then.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -25,6 +26,14 @@ static int counts(const void *caller, const char *data)
 	       atomic_fetch_add(&seen, 1) + 1 == atol(at);
 }
 
+static void rest(const void *caller, const char *data)
+{
+	const char *ms = getenv("KILLWRITE_REST");
+
+	if (ms && is_the_tracer(caller) && *data == '[')
+		usleep((useconds_t)atoi(ms) * 1000);
+}
+
 static void die(void)
 {
 	syscall(SYS_kill, getpid(), SIGKILL);
@@ -37,6 +46,7 @@ static ssize_t put(const void *caller, int fd, const void *data, size_t size, of
 	const char *bytes = getenv("KILLWRITE_BYTES");
 	long part = bytes ? atol(bytes) : -1;
 
+	rest(caller, data);
 	if (!counts(caller, data))
 		return syscall(SYS_pwrite64, fd, data, size, offset);
 	if (part < 0 || (size_t)part > size)

@@ -17,6 +17,7 @@ import unittest
 import harness
 
 PROGRAM = harness.program("ranges")
+KILLWRITE = os.path.join(harness.PROGRAMS, "libkillwrite.so")
 GPUTRACE = os.path.join(harness.SOURCE, "scripts", "gputrace")
 GPU = {"kernel", "gpu_memcpy", "gpu_memset"}
 MS = 1000000
@@ -351,14 +352,14 @@ class Options(Base):
 @unittest.skipUnless(harness.has_shm(), "no /dev/shm with a gigabyte")
 @unittest.skipIf(harness.preloading.RUNTIMES, "gputrace run does not preload a sanitizer's runtime")
 class Killed(Base):
-    def run_killed(self, steps, *options, keep="60s,64M"):
+    def run_killed(self, steps, *options, keep="60s,64M", gates=None, **env):
         """Under gputrace run, with a spool of its own."""
         spools = tempfile.mkdtemp(prefix="gt-recorder-", dir="/dev/shm")
         self.addCleanup(shutil.rmtree, spools, ignore_errors=True)
         words = [GPUTRACE, "run", "--output=" + self.out, "--spool=" + spools, "--flight-recorder=" + keep,
                  "--dump-signal=USR2", *options, PROGRAM] + steps.split()
-        result = harness.run(words, truth=self.folder, gates=self.gates(steps),
-                             env=harness.environment(GPUTRACE_SPOOL=spools))
+        result = harness.run(words, truth=self.folder, gates=gates or self.gates(steps),
+                             env=harness.environment(GPUTRACE_SPOOL=spools, **env))
         self.assertEqual(glob.glob(spools + "/*.spool"), [])
         self.truth = harness.Truth(self.folder)
         self.said = result.said
@@ -399,6 +400,28 @@ class Killed(Base):
                 one, two = map(self.read, paths)
                 self.assertEqual(self.told(one) + self.told(two), self.did())
                 self.assertGreater(self.since(two), 0)
+
+    def test_killed_in_the_last_write_of_a_dump(self):
+        """The dump is whole, or can be made so; what came while it was written is in the next one."""
+        def has_begun():
+            return os.path.isdir(self.out) and any(name.endswith(".json") for name in os.listdir(self.out))
+
+        for part in ("-1", "0", "4096"):
+            with self.subTest(part=part):
+                self.setUp()
+                result, paths = self.run_killed(
+                    "push=outer work=5 USR2 rest-until work=7 pop rest=60000", gates=[has_begun],
+                    LD_PRELOAD=KILLWRITE, KILLWRITE_FIRST="{", KILLWRITE_AT="1", KILLWRITE_BYTES=part,
+                    KILLWRITE_REST="500")
+                self.assertEqual(result.status, -9)
+                self.assertEqual(len(paths), 2, self.said)
+                one, two = map(self.read, paths)
+                self.assertEqual(self.told(one), self.did()[:15])
+                self.assertEqual(self.told(two), self.did()[15:])
+                self.assertIn("dump 2 (killed)", two.root["metadata"]["window"])
+                outer, = self.named(two, "outer")
+                self.assertNotIn("unfinished", outer["args"])
+                self.assertIn("closed already", harness.tool("repair", self.out)[1])
 
     def test_older_when_killed(self):
         """The buffers may still have it: it is counted, and not written."""

@@ -630,7 +630,7 @@ Test(recover, refuses_what_is_no_spool)
 
 	cr_assert_eq(gt_recover_bytes(bytes, sizeof(bytes), folder), -EBADMSG);
 	cr_assert_eq(gt_recover_bytes(bytes, 3, folder), -EBADMSG);
-	cr_assert_eq(gputrace_recover(-1, folder), -EBADF);
+	cr_assert_eq(gputrace_recover(-1, folder, 0), -EBADF);
 }
 
 Test(recover, checks_every_address)
