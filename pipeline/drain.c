@@ -248,13 +248,20 @@ static bool answer_crash(struct gt_pipeline *p)
 	return goes_on;
 }
 
+/* What other threads call while the process ends has no end: the file does not wait for it. */
+static void stop_sources(void)
+{
+	gt_call_close();
+	gt_collectors_stop(drain.collectors);
+}
+
 /* The program's last thread would have ended the process. What runs at exit now runs on this
  * thread, which blocks signals no longer. */
 static void end_in_its_place(struct gt_pipeline *p)
 {
 	sigset_t none;
 
-	gt_collectors_stop(drain.collectors);
+	stop_sources();
 	finish(p);
 	sigemptyset(&none);
 	pthread_sigmask(SIG_SETMASK, &none, NULL);
@@ -545,7 +552,7 @@ void gt_drain_finish(uint64_t timeout_ns, int status)
 	atomic_store(&drain.status, status & 0xff);
 	if (atomic_load(&drain.is_over))
 		return;
-	gt_collectors_stop(drain.collectors);
+	stop_sources();
 	if (!may_finish())
 		await_window(timeout_ns);
 	else if (!await_finish(timeout_ns))
@@ -559,7 +566,7 @@ void gt_drain_finish_abruptly(uint64_t timeout_ns, int status, bool ask_cupti)
 	atomic_store(&drain.status, status & 0xff);
 	if (atomic_load(&drain.is_over))
 		return;
-	gt_collectors_stop(drain.collectors);
+	stop_sources();
 	if (!may_finish()) {
 		await_window(timeout_ns);
 		return;

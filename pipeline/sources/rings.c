@@ -265,13 +265,6 @@ static void rest(void *part)
 	gt_call_pause(true);
 }
 
-/* What other threads call while the process ends has no end: the file does not wait for it. */
-static void stop(void *part)
-{
-	(void)part;
-	gt_call_close();
-}
-
 /* CUDA calls, and all else that lies in the rings of threads. */
 const struct gt_collector gt_rings_collector = {
 	.name = "calls",
@@ -282,6 +275,5 @@ const struct gt_collector gt_rings_collector = {
 	.count = count_calls,
 	.begin = begin_window,
 	.rest = rest,
-	.stop = stop,
 	.release = gt_threads_stop,
 };

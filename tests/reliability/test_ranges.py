@@ -5,6 +5,7 @@ launch to the last, and nothing else; the program does not notice."""
 
 import glob
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -28,16 +29,16 @@ def closed(folder, last=False):
 
 
 class Base(unittest.TestCase):
-    def run_both(self, asked, steps, *options, cupti="130000", last=False):
+    def run_both(self, asked, steps, *options, cupti="130000", last=False, fault=""):
         """Returns the paths of the traces of a program that does these steps. The program notices nothing."""
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.out = os.path.join(folder.name, "out")
         words = [PROGRAM] + steps.split()
-        gates = [lambda: closed(self.out, last=last)] * steps.count("rest-until")
+        gates = [lambda: closed(self.out, last=last)] * len(re.findall("(rest|work)-until", steps))
         asked = ["GPUTRACE_CAPTURE_RANGE=" + asked] if asked else []
         traced = harness.run(words, truth=folder.name, folder=self.out, gates=gates, cupti=cupti,
-                             options=(*asked, *options))
+                             fault=fault, options=(*asked, *options))
         bare = harness.run(words, gates=[lambda: True] * len(gates), cupti=cupti)
         self.assertEqual(traced[:3], bare[:3])
         self.assertEqual(traced.status, 3)
@@ -217,6 +218,14 @@ class Windows(Base):
     def test_repeat_at_most(self):
         steps = "Start work=3 Stop work=2 Start work=4 Stop work=6 Start work=1 Stop work=2"
         self.check_windows(API, steps, [(0, 3), (5, 4)], "GPUTRACE_CAPTURE_RANGE_END=repeat:2")
+
+    def test_calls_while_the_last_is_closed(self):
+        """They are outside of it: the program does not end."""
+        paths = self.run_both(API, "work=5 Start work=6 Stop Start work=4 Stop work=300",
+                              "GPUTRACE_CAPTURE_RANGE_END=repeat:2", fault="slow_flush=100000000")
+        for trace in map(self.read, paths):
+            self.assertEqual(trace.ledger["calls_after_exit"], 0)
+            self.assertGreater(trace.ledger["calls_passed"], 15)
 
     def test_many(self):
         """One after the other, with nothing between."""
