@@ -72,6 +72,7 @@ static const struct {
 	{GT_LEDGER_EVENTS_LOST_KILLED, LOSS_HOLE},
 	{GT_LEDGER_SPOOL_REFUSED, LOSS_ASIDE},
 	{GT_LEDGER_SPOOL_THREADS, LOSS_ASIDE},
+	{GT_LEDGER_BLOCKS_REFUSED, LOSS_ASIDE},
 };
 
 /* 0 too where the ledger does not tell. */
@@ -234,7 +235,10 @@ static enum note_kind kind_of(const struct gt_model *model, const struct gt_note
 	if (!strcmp(cause, "--keep") || !strcmp(cause, "--flight-recorder") ||
 	    !strcmp(name, "stall ended"))
 		return NOTE_ELSEWHERE;
-	return !strcmp(name, "stall") || !strcmp(name, "option changed") ? NOTE_EVENT : NOTE_LOSS;
+	return !strcmp(name, "stall") || !strcmp(name, "option changed") ||
+			       !strcmp(name, "allocation failed")
+		       ? NOTE_EVENT
+		       : NOTE_LOSS;
 }
 
 /* What happened again and again is one line with the sum: an operation without times is a note of

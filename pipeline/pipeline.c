@@ -27,6 +27,7 @@ extern const struct gt_collector gt_coexist_collector;
 extern const struct gt_collector gt_nvtx_collector;
 extern const struct gt_collector gt_samples_collector;
 extern const struct gt_collector gt_cost_collector;
+extern const struct gt_collector gt_holdings_collector;
 
 void gt_pipeline_link(struct gt_pipeline *p)
 {
@@ -138,6 +139,13 @@ static void make_calls(struct gt_pipeline *p)
 	calls->threads = &p->threads;
 	calls->stacks = &p->stacks;
 	calls->join = &p->join;
+	calls->holdings = &p->holdings;
+	p->holdings = (struct gt_holdings){
+		.config = &p->config,
+		.clock = &p->clock,
+		.strings = p->stores.strings,
+		.outlet = &p->outlet,
+	};
 	p->samples = (struct gt_samples){
 		.config = &p->config,
 		.clock = &p->clock,
@@ -226,6 +234,7 @@ static void make_collectors(struct gt_pipeline *p)
 		{.collector = &gt_nvtx_collector, .part = p->ranges},
 		{.collector = &gt_samples_collector, .part = &p->samples},
 		{.collector = &gt_cost_collector, .part = &p->cost},
+		{.collector = &gt_holdings_collector, .part = &p->holdings},
 	};
 
 	_Static_assert(sizeof(rows) / sizeof(rows[0]) <= GT_COLLECTORS_MAX, "GT_COLLECTORS_MAX");

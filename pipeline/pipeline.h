@@ -31,6 +31,7 @@
 #include "pipeline/sources/cost.h"
 #include "pipeline/sources/frameworks.h"
 #include "pipeline/sources/gpu.h"
+#include "pipeline/sources/holdings.h"
 #include "pipeline/sources/release.h"
 #include "pipeline/sources/rings.h"
 #include "pipeline/sources/samples.h"
@@ -67,6 +68,7 @@ struct gt_pipeline {
 	struct gt_thread_names threads;
 	struct gt_call_stacks stacks;
 	struct gt_calls calls;
+	struct gt_holdings holdings;
 	struct gt_samples samples;
 	struct gt_rings rings;
 	struct gt_gpu gpu;

@@ -220,6 +220,7 @@ void gt_turn_write(struct gt_pipeline *p, bool everything)
 static void finish_events(struct gt_pipeline *p)
 {
 	gt_calls_finish(&p->calls);
+	gt_holdings_finish(&p->holdings);
 	gt_call_stacks_finish(&p->stacks);
 	gt_cost_finish(&p->cost);
 	gt_collectors_report(&p->collectors);

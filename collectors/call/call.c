@@ -254,7 +254,8 @@ static void open_call(struct gt_thread *thread, struct call_state *state, uint16
 	struct gt_call_record *record;
 
 	record = (void *)gt_ring_reserve(
-		&thread->ring, sizeof(*record) + 2 * stack_depth * sizeof(record->pcs[0]));
+		&thread->ring, sizeof(*record) + 2 * stack_depth * sizeof(record->pcs[0]) +
+				       sizeof(struct gt_block));
 	state->open = record;
 	state->passed = 0;
 	if (!record) {
@@ -423,6 +424,10 @@ static uint64_t commit_call(struct gt_thread *thread, struct call_state *state, 
 	size = sizeof(*record) + (state->frames + state->python) * sizeof(record->pcs[0]);
 	if (__builtin_expect(record->head.flags & GT_CALL_TAGGED, 0))
 		untag_call();
+	if (__builtin_expect(record->head.flags & GT_CALL_HAS_BLOCK, 0)) {
+		memcpy((char *)record + size, &state->block, sizeof(state->block));
+		size += sizeof(state->block);
+	}
 	record->result = result;
 	record->frame_count = (uint16_t)state->frames;
 	record->python_count = (uint16_t)state->python;
@@ -503,6 +508,15 @@ static void open_passed(void)
 	open_call(thread, state, state->passed_domain, state->passed, 0);
 }
 
+/* What is kept for long has its stack, however short the call. */
+static void capture_all_the_same(struct gt_call_record *record)
+{
+	if ((threshold() || record->head.flags & GT_CALL_GOVERNED) && !record->stack_key)
+		capture_stack(gt_thread_self, (struct call_state *)(void *)gt_thread_self->extra,
+			      record);
+	record->head.flags &= (uint16_t)~GT_CALL_GOVERNED;
+}
+
 void gt_call_mark_captured(void)
 {
 	struct gt_call_record *record = open_record();
@@ -514,11 +528,20 @@ void gt_call_mark_captured(void)
 	if (!record)
 		return;
 	record->head.flags |= GT_CALL_CAPTURED;
-	if ((threshold() || record->head.flags & GT_CALL_GOVERNED) &&
-	    !record->stack_key) /* however short: its nodes run for long */
-		capture_stack(gt_thread_self, (struct call_state *)(void *)gt_thread_self->extra,
-			      record);
-	record->head.flags &= (uint16_t)~GT_CALL_GOVERNED;
+	capture_all_the_same(record);
+}
+
+void gt_call_set_block(enum gt_api_domain domain, uint32_t cbid, const struct gt_block *block,
+		       bool failed)
+{
+	struct gt_call_record *record = open_record();
+	bool is_own = record && record->cbid == cbid && record->domain == domain;
+
+	if (!record || (!is_own && (failed || record->head.flags & GT_CALL_HAS_BLOCK)))
+		return;
+	((struct call_state *)(void *)gt_thread_self->extra)->block = *block;
+	record->head.flags |= GT_CALL_HAS_BLOCK;
+	capture_all_the_same(record);
 }
 
 void gt_call_aim(uint64_t stream, uint64_t symbol, uint32_t context)

@@ -31,6 +31,7 @@ enum gt_call_flag {
 	GT_CALL_AIMED = 64,   /* stream, symbol and context are set */
 	GT_CALL_GOVERNED =
 		128, /* in a step that is left out: known only to whom its work belongs */
+	GT_CALL_HAS_BLOCK = 256, /* a struct gt_block is behind the addresses and frames */
 };
 
 /* Ring record of a finished call (type GT_RECORD_CALL). A sample (GT_RECORD_SAMPLE,
@@ -145,6 +146,21 @@ void gt_call_mark_empty(enum gt_api_domain domain, uint32_t cbid);
  * @symbol (0: none). Of calls inside each other the first one counts. Behind gt_call_enter, not in
  * a forked child. */
 void gt_call_aim(uint64_t stream, uint64_t symbol, uint32_t context);
+
+/* What the call does with memory: the one that is recorded, or one inside it while it has said
+ * nothing itself, if it has not @failed. An allocation is recorded with its stack whatever
+ * --stack-threshold and
+ * --max-overhead leave out. Between _enter and _exit, not in a forked child. */
+void gt_call_set_block(enum gt_api_domain domain, uint32_t cbid, const struct gt_block *block,
+		       bool failed);
+
+/* The block of a record, NULL: it has none. The record is whole. */
+static inline const struct gt_block *gt_call_block(const struct gt_call_record *record)
+{
+	if (!(record->head.flags & GT_CALL_HAS_BLOCK))
+		return NULL;
+	return (const void *)(record->pcs + record->frame_count + record->python_count);
+}
 
 /* True between _enter and _exit of a call of @thread, the calling thread, whose slot is the ring's
  * open one. @frame: an address in the caller's stack frame. */

@@ -12,6 +12,7 @@
 #include "collectors/call/stamp.h"
 #include "collectors/python/python.h"
 #include "collectors/unwind/unwind.h"
+#include "core/schema/event.h"
 
 struct gt_call_record;
 
@@ -29,6 +30,7 @@ struct call_state {
 	uint64_t cost;     /* of it so far, ns */
 	uint32_t passed;   /* cbid of the call if it is not recorded; 0: it is */
 	uint16_t passed_domain;
+	struct gt_block block; /* of the open call, which has GT_CALL_HAS_BLOCK */
 	struct gt_unwind_thread unwind;
 	struct gt_python_thread python_thread;
 };

@@ -14,6 +14,7 @@
 #include "collectors/cupti/cupti.h"
 #include "collectors/cupti/foreign.h"
 #include "collectors/cupti/internal.h"
+#include "collectors/cupti/library/blocks.h"
 #include "collectors/cupti/records/layout.h"
 #include "collectors/cupti/library/refusal.h"
 #include "collectors/cupti/newer.h"
@@ -51,6 +52,18 @@ static void enable_callback(CUpti_CallbackDomain domain, uint32_t cbid)
 	gt_cupti_callbacks_set(&gt_cupti.wanted, domain, cbid, true);
 }
 
+/* --memory: all that allocate and release, whatever --api says. */
+static void add_blocks(const struct gt_config *config, struct gt_cuda_set *set)
+{
+	bool wanted = gt_config_bool(config, GT_CONFIG_MEMORY);
+
+	atomic_store(&gt_cupti.reads_blocks, wanted);
+	for (int domain = 0; wanted && domain < GT_API_DOMAIN_COUNT_; domain++)
+		for (uint32_t cbid = 1; cbid < GT_CUDA_SET_BITS; cbid++)
+			if (gt_cupti_has_block((enum gt_api_domain)domain, cbid))
+				gt_cuda_set_add(set, (enum gt_api_domain)domain, cbid);
+}
+
 /* Only the selected calls (REQ-53): each enabled call costs the application two callbacks. */
 static void enable_callbacks(const struct gt_config *config)
 {
@@ -63,7 +76,7 @@ static void enable_callbacks(const struct gt_config *config)
 	unsigned int profiler = gt_trigger_kind == GT_CAPTURE_PROFILER ? GT_CUDA_PROFILER : 0;
 	struct gt_cuda_set wanted;
 
-	atomic_store(&gt_cupti.silent, !flags);
+	atomic_store(&gt_cupti.silent, !flags && !gt_config_bool(config, GT_CONFIG_MEMORY));
 	for (size_t i = 0; i < sizeof(resource_cbids) / sizeof(resource_cbids[0]); i++)
 		enable_callback(CUPTI_CB_DOMAIN_RESOURCE, resource_cbids[i]);
 	enable_callback(CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_FATAL_ERROR);
@@ -72,6 +85,7 @@ static void enable_callbacks(const struct gt_config *config)
 	gt_cuda_set_init(&wanted, flags | GT_CUDA_FLUSH_BEFORE | profiler);
 	if (flags)
 		gt_cupti_newer_calls(flags == GT_CUDA_KNOWN, &wanted);
+	add_blocks(config, &wanted);
 	atomic_store(&gt_cupti.records_retains,
 		     gt_cuda_set_has(&wanted, GT_API_DRIVER, GT_CUPTI_RETAIN));
 	enable_callback(CUPTI_CB_DOMAIN_DRIVER_API, GT_CUPTI_RETAIN);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * CUPTI's callback, on application threads, often with locks of the driver held. An API callback
- * becomes gt_call_enter or gt_call_exit; the others are rare. No CUPTI call here: before a context
- * is destroyed, a thread of ours flushes, and the call waits for it for a while.
+ * becomes gt_call_enter or gt_call_exit; the others are rare. No CUPTI call here but those that
+ * only look something up: before a context is destroyed, a thread of ours flushes, and the call
+ * waits for it for a while.
  */
 #include "collectors/call/call.h"
 #include "collectors/cupti/contexts.h"
 #include "collectors/cupti/cupti.h"
 #include "collectors/cupti/graph_nodes.h"
 #include "collectors/cupti/internal.h"
+#include "collectors/cupti/library/blocks.h"
 #include "collectors/cupti/library/extents.h"
 #include "collectors/cupti/library/streams.h"
 #include "collectors/cupti/notice.h"
@@ -64,6 +66,53 @@ static bool is_recorded(enum gt_api_domain domain, uint32_t cbid)
 	       atomic_load_explicit(&gt_cupti.records_retains, memory_order_relaxed);
 }
 
+/* The device of a context, asked for once; contexts of later numbers share places. */
+static uint32_t device_of(const CUpti_CallbackData *data)
+{
+	static _Atomic uint64_t known[64]; /* id of a context, its device */
+	_Atomic uint64_t *place = &known[data->contextUid % 64];
+	uint64_t word = atomic_load_explicit(place, memory_order_relaxed);
+	uint32_t device;
+
+	if (!data->context || !data->contextUid)
+		return GT_BLOCK_NO_DEVICE;
+	if (word >> 32 == data->contextUid)
+		return (uint32_t)word;
+	if (!gt_cupti.api.cuptiGetDeviceId ||
+	    gt_cupti.api.cuptiGetDeviceId(data->context, &device) != CUPTI_SUCCESS)
+		return GT_BLOCK_NO_DEVICE;
+	atomic_store_explicit(place, (uint64_t)data->contextUid << 32 | device,
+			      memory_order_relaxed);
+	return device;
+}
+
+static void set_block(enum gt_api_domain domain, uint32_t cbid, const CUpti_CallbackData *data,
+		      struct gt_block *block, bool failed)
+{
+	if (block->device == GT_BLOCK_NO_DEVICE)
+		block->device = device_of(data);
+	block->context = data->contextUid;
+	gt_call_set_block(domain, cbid, block, failed);
+}
+
+/* --memory. Behind a reset there is no context any more. */
+static void look_at_blocks(enum gt_api_domain domain, uint32_t cbid, bool is_entry,
+			   const CUpti_CallbackData *data)
+{
+	struct gt_block block = {.op = GT_BLOCK_RESET, .device = GT_BLOCK_NO_DEVICE};
+	bool failed = !is_entry && result_of(data) != 0;
+
+	if (is_entry ? gt_cupti_ends_blocks(domain, cbid)
+		     : gt_cupti_block_of(domain, cbid, data->functionParams, failed, &block))
+		set_block(domain, cbid, data, &block, failed);
+}
+
+static bool reads_blocks(void)
+{
+	return __builtin_expect(atomic_load_explicit(&gt_cupti.reads_blocks, memory_order_relaxed),
+				0);
+}
+
 static void enter(enum gt_api_domain domain, uint32_t cbid, const CUpti_CallbackData *data)
 {
 	struct gt_cupti_stream stream;
@@ -74,6 +123,15 @@ static void enter(enum gt_api_domain domain, uint32_t cbid, const CUpti_Callback
 			    data->contextUid);
 	if (__builtin_expect(gt_cupti_is_of_nothing(domain, cbid, data->functionParams), 0))
 		gt_call_mark_empty(domain, cbid);
+	if (reads_blocks())
+		look_at_blocks(domain, cbid, true, data);
+}
+
+static void leave(enum gt_api_domain domain, uint32_t cbid, const CUpti_CallbackData *data)
+{
+	if (reads_blocks())
+		look_at_blocks(domain, cbid, false, data);
+	gt_call_exit(domain, cbid, result_of(data));
 }
 
 static void on_api(CUpti_CallbackDomain cupti_domain, uint32_t cbid, const CUpti_CallbackData *data)
@@ -90,7 +148,7 @@ static void on_api(CUpti_CallbackDomain cupti_domain, uint32_t cbid, const CUpti
 	if (is_entry)
 		enter(domain, cbid, data);
 	else
-		gt_call_exit(domain, cbid, result_of(data));
+		leave(domain, cbid, data);
 }
 
 static void on_init_finished(void)

@@ -62,6 +62,7 @@ struct gt_cupti {
 	_Atomic bool shared;     /* external ids replace the callbacks that we do not have */
 	_Atomic bool ceased;     /* the process is ending: new work is not recorded, nor missed */
 	_Atomic bool silent;     /* callbacks of calls only flush where due, they record nothing */
+	_Atomic bool reads_blocks;    /* what calls do with memory: --memory */
 	_Atomic bool records_retains; /* cuDevicePrimaryCtxRetain is recorded, too */
 	_Atomic bool serves;    /* what other tools ask for goes through us, while CUPTI is ours */
 	_Atomic uint64_t kinds; /* that we have enabled, a bit each */

@@ -70,6 +70,42 @@ struct gt_place {
 	bool has_channel;
 };
 
+/* What a call did with memory: --memory. The numbers are in .pftrace files. */
+enum gt_block_op {
+	GT_BLOCK_NOTHING,
+	GT_BLOCK_ALLOCATE,
+	GT_BLOCK_RELEASE,
+	GT_BLOCK_MAP,    /* physical memory into an address range: it holds the memory, too */
+	GT_BLOCK_UNMAP,  /* an address range */
+	GT_BLOCK_RETAIN, /* one more holder of physical memory */
+	GT_BLOCK_RESET,  /* all memory of the context is gone */
+	GT_BLOCK_OP_COUNT_
+};
+
+/* Where an allocated block is, by the call that made it. */
+enum gt_block_kind {
+	GT_BLOCK_DEVICE,
+	GT_BLOCK_POOL, /* stream-ordered, from a memory pool */
+	GT_BLOCK_MANAGED,
+	GT_BLOCK_ARRAY,
+	GT_BLOCK_PHYSICAL, /* cuMemCreate: the address is the handle */
+	GT_BLOCK_PINNED,   /* of the host */
+	GT_BLOCK_KIND_COUNT_
+};
+
+#define GT_BLOCK_NO_DEVICE UINT32_MAX
+
+/* A block of memory in a call; when that failed, an ALLOCATE has no address. */
+struct gt_block {
+	uint8_t op;      /* enum gt_block_op */
+	uint8_t kind;    /* enum gt_block_kind; of ALLOCATE */
+	uint32_t device; /* GT_BLOCK_NO_DEVICE: not known */
+	uint64_t address;
+	uint64_t bytes;   /* ALLOCATE, MAP, UNMAP; 0: not known */
+	uint64_t handle;  /* MAP, RETAIN: of the physical memory */
+	uint32_t context; /* ALLOCATE, RESET: CUPTI's id; 0: not known */
+};
+
 /* A CUDA call. */
 struct gt_api_event {
 	enum gt_api_domain domain;
@@ -78,6 +114,7 @@ struct gt_api_event {
 	bool enqueues;  /* starts GPU work: the GPU operation shows the stack */
 	uint64_t op;    /* id of the innermost framework operator around it, 0: none */
 	const struct gt_string *name;
+	struct gt_block block; /* op GT_BLOCK_NOTHING: none, or not asked for */
 };
 
 /* A kernel. */

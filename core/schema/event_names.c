@@ -35,6 +35,19 @@ static const char *const sync_names[GT_SYNC_KIND_COUNT_] = {
 	[GT_SYNC_HOST_FUNCTION] = "Host Function",
 };
 
+static const char *const block_ops[GT_BLOCK_OP_COUNT_] = {
+	[GT_BLOCK_NOTHING] = "nothing", [GT_BLOCK_ALLOCATE] = "allocate",
+	[GT_BLOCK_RELEASE] = "release", [GT_BLOCK_MAP] = "map",
+	[GT_BLOCK_UNMAP] = "unmap",     [GT_BLOCK_RETAIN] = "retain",
+	[GT_BLOCK_RESET] = "reset",
+};
+
+static const char *const block_kinds[GT_BLOCK_KIND_COUNT_] = {
+	[GT_BLOCK_DEVICE] = "device",     [GT_BLOCK_POOL] = "pool",
+	[GT_BLOCK_MANAGED] = "managed",   [GT_BLOCK_ARRAY] = "array",
+	[GT_BLOCK_PHYSICAL] = "physical", [GT_BLOCK_PINNED] = "pinned",
+};
+
 const char *gt_event_name_copy(enum gt_copy_kind kind)
 {
 	return copy_names[kind < GT_COPY_KIND_COUNT_ ? kind : GT_COPY_UNKNOWN];
@@ -73,6 +86,26 @@ enum gt_memory_kind gt_event_find_memory(const char *name, size_t length)
 enum gt_sync_kind gt_event_find_sync(const char *name, size_t length)
 {
 	return (enum gt_sync_kind)find(sync_names, GT_SYNC_KIND_COUNT_, name, length);
+}
+
+const char *gt_event_name_block_op(unsigned int op)
+{
+	return block_ops[op < GT_BLOCK_OP_COUNT_ ? op : GT_BLOCK_NOTHING];
+}
+
+const char *gt_event_name_block_kind(unsigned int kind)
+{
+	return block_kinds[kind < GT_BLOCK_KIND_COUNT_ ? kind : GT_BLOCK_DEVICE];
+}
+
+enum gt_block_op gt_event_find_block_op(const char *name, size_t length)
+{
+	return (enum gt_block_op)find(block_ops, GT_BLOCK_OP_COUNT_, name, length);
+}
+
+enum gt_block_kind gt_event_find_block_kind(const char *name, size_t length)
+{
+	return (enum gt_block_kind)find(block_kinds, GT_BLOCK_KIND_COUNT_, name, length);
 }
 
 size_t gt_event_name_memcpy(const struct gt_memory_event *memory, char *out, size_t size)

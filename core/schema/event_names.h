@@ -15,6 +15,14 @@ const char *gt_event_name_copy(enum gt_copy_kind kind);
 const char *gt_event_name_memory(enum gt_memory_kind kind);
 const char *gt_event_name_sync(enum gt_sync_kind kind);
 
+/* "allocate"; "device". An unknown value has the name of NOTHING, of DEVICE. */
+const char *gt_event_name_block_op(unsigned int op);
+const char *gt_event_name_block_kind(unsigned int kind);
+
+/* The inverse; NOTHING, DEVICE for any other name. @length bytes at @name. */
+enum gt_block_op gt_event_find_block_op(const char *name, size_t length);
+enum gt_block_kind gt_event_find_block_kind(const char *name, size_t length);
+
 /* The inverse; UNKNOWN for any other name. @length bytes at @name. */
 enum gt_copy_kind gt_event_find_copy(const char *name, size_t length);
 enum gt_memory_kind gt_event_find_memory(const char *name, size_t length);

@@ -149,8 +149,9 @@ static bool keeps(struct gt_filters *filters, const struct gt_event *event)
 		return remember(filters, &filters->ranges, keeps_range, event->range.name,
 				event->range.domain);
 	if (event->kind == GT_EVENT_API)
-		return !is_short &&
-		       remember(filters, &filters->calls, keeps_call, event->api.name, NULL);
+		return event->api.block.op ||
+		       (!is_short &&
+			remember(filters, &filters->calls, keeps_call, event->api.name, NULL));
 	if (event->kind == GT_EVENT_KERNEL &&
 	    !remember(filters, &filters->kernels, keeps_kernel, event->kernel.name, NULL))
 		return false;

@@ -65,6 +65,13 @@ static const struct field api[] = {
 	FLAG(api.enqueues),
 	NUMBER(api.op),
 	NUMBER(api.result),
+	ENUM(api.block.op, GT_BLOCK_OP_COUNT_),
+	ENUM(api.block.kind, GT_BLOCK_KIND_COUNT_),
+	NUMBER(api.block.device),
+	NUMBER(api.block.address),
+	NUMBER(api.block.bytes),
+	NUMBER(api.block.handle),
+	NUMBER(api.block.context),
 };
 
 static const struct field kernel[] = {

@@ -69,8 +69,9 @@ void gt_replay_records_fini(struct gt_replay_records *r)
 static bool call_is_whole(const struct gt_call_record *call)
 {
 	uint64_t frames = (uint64_t)call->frame_count + call->python_count;
+	uint64_t block = call->head.flags & GT_CALL_HAS_BLOCK ? sizeof(struct gt_block) : 0;
 
-	return call->head.size >= sizeof(*call) + frames * sizeof(call->pcs[0]) &&
+	return call->head.size >= sizeof(*call) + frames * sizeof(call->pcs[0]) + block &&
 	       call->domain < GT_API_DOMAIN_COUNT_;
 }
 
@@ -81,10 +82,14 @@ static void take_call_record(struct gt_replay_records *r, const struct gt_ring_r
 	const struct gt_call_record *call = (const void *)record;
 	_Alignas(8) static char copy[sizeof(*call) + 1024 * sizeof(call->pcs[0])];
 	struct gt_call_record *mine = (void *)copy;
+	const struct gt_block *block;
 
 	if (record->size < sizeof(*call) || record->size > sizeof(copy) || !call_is_whole(call))
 		return;
 	memcpy(copy, record, record->size);
+	block = gt_call_block(mine);
+	if (block)
+		memmove(mine->pcs + mine->frame_count, block, sizeof(*block));
 	mine->python_count = 0;
 	if (record->type == GT_RECORD_SAMPLE)
 		gt_samples_take(r->samples, mine);

@@ -15,6 +15,7 @@
 #include "pipeline/join/join.h"
 #include "pipeline/output/outlet.h"
 #include "pipeline/sources/collector.h"
+#include "pipeline/sources/holdings.h"
 #include "pipeline/sources/stack_lane.h"
 #include "pipeline/sources/stacks.h"
 #include "pipeline/sources/stores.h"
@@ -81,6 +82,13 @@ static struct gt_correlate_aim aim_of(const struct gt_call_record *record)
 	return aim;
 }
 
+static struct gt_block block_of(const struct gt_call_record *record)
+{
+	const struct gt_block *block = gt_call_block(record);
+
+	return block ? *block : (struct gt_block){0};
+}
+
 void gt_calls_take(struct gt_calls *calls, const struct gt_call_record *record)
 {
 	enum gt_api_domain domain = (enum gt_api_domain)record->domain;
@@ -103,6 +111,7 @@ void gt_calls_take(struct gt_calls *calls, const struct gt_call_record *record)
 		.result = record->result,
 		.enqueues = enqueues,
 		.name = gt_calls_name(calls, domain, record->cbid),
+		.block = block_of(record),
 	};
 	gt_ledger_add(calls->ledger, GT_LEDGER_CALLS_RECEIVED, 1);
 	gt_thread_names_see(calls->threads, record->tid, record->start);
@@ -127,6 +136,7 @@ void gt_calls_take(struct gt_calls *calls, const struct gt_call_record *record)
 		gt_call_join_call_governed(calls->join, &event, &what);
 		return;
 	}
+	gt_holdings_see(calls->holdings, &event);
 	what.left_out = gt_outlet_leaves_out(calls->join->outlet, &event);
 	if (enqueues && gt_filters_has_gpu(calls->join->outlet->filters)) {
 		gt_outlet_open(calls->join->outlet);

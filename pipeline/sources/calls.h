@@ -16,6 +16,7 @@ struct gt_call_record;
 struct gt_call_stacks;
 struct gt_clock;
 struct gt_config;
+struct gt_holdings;
 struct gt_intern;
 struct gt_call_join;
 struct gt_ledger;
@@ -23,7 +24,7 @@ struct gt_stack_lane;
 struct gt_string;
 struct gt_thread_names;
 
-/* Given: the first eight; the rest is zero at first. */
+/* Given: the first nine; the rest is zero at first. */
 struct gt_calls {
 	const struct gt_config *config;
 	const struct gt_clock *clock;
@@ -33,6 +34,7 @@ struct gt_calls {
 	struct gt_thread_names *threads;
 	struct gt_call_stacks *stacks;
 	struct gt_call_join *join;
+	struct gt_holdings *holdings;
 	const struct gt_string *names[GT_API_DOMAIN_COUNT_][GT_CUDA_SET_BITS]; /* by cbid */
 	struct gt_stack_lane *lane; /* NULL: not wanted */
 };

@@ -14,7 +14,7 @@
 
 struct gt_outlet;
 
-#define GT_COLLECTORS_MAX       12
+#define GT_COLLECTORS_MAX       16
 #define GT_COLLECTOR_COUNTS_MAX 16 /* of one collector */
 
 /* A count that a collector keeps: where it ends up, and the note that the trace gets when it grows.

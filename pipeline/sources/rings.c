@@ -142,13 +142,19 @@ static uint64_t drain(void *part)
 	return count;
 }
 
-/* Of what a call starts a record will come, which looks for the call: it is recorded all the same,
+static bool is_of_memory(const struct gt_cuda_api *api)
+{
+	return api->class == GT_CUDA_ALLOC || api->class == GT_CUDA_FREE;
+}
+
+/* With --memory all that allocates and releases stays, too.
+ *
+ * Of what a call starts a record will come, which looks for the call: it is recorded all the same,
  * and left out when it is written (calls.c). With --sync there are more of these. */
 static bool is_awaited(const struct gt_rings *rings, const struct gt_cuda_api *api)
 {
 	return api->flags & GT_CUDA_ENQUEUES ||
-	       (gt_config_bool(rings->config, GT_CONFIG_SYNC) && api->class != GT_CUDA_ALLOC &&
-		api->class != GT_CUDA_FREE);
+	       gt_config_bool(rings->config, is_of_memory(api) ? GT_CONFIG_MEMORY : GT_CONFIG_SYNC);
 }
 
 /* What need not be recorded is not, which costs the least. */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/schema/event_names.h"
+#include "readers/chrome/block_args.h"
 
 /* Thread ids are smaller; additional tracks of a thread have larger numbers. */
 #define MAX_TID (1u << 22)
@@ -296,7 +297,8 @@ static int give_api(struct gt_events_json *json, const struct gt_trace_event *r,
 		/* calls that start no GPU work have "launched by" */
 		.enqueues = json->has_gpu_work && !has(json, "launched by") &&
 			    (event->stack || gt_events_json_has_flow(json, event->correlation)),
-		.name = gt_events_json_string(json, &r->name)};
+		.name = gt_events_json_string(json, &r->name),
+		.block = has(json, "memory") ? gt_block_args(&r->args) : (struct gt_block){0}};
 	return gt_events_give(json->events, event);
 }
 

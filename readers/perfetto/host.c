@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/schema/event_names.h"
+
 #define DEFAULT_TRACK (GT_PF_TRACK_OF_PROCESS + 1)
 
 /* ---- tracks ---- */
@@ -277,6 +279,28 @@ static uint32_t cbid_of(struct gt_pftrace *pf, const struct track_event *e)
 	return pf->cbids[e->name_iid];
 }
 
+static struct gt_block block_of(const struct track_event *e)
+{
+	const struct note *notes = e->notes;
+	const struct gt_string *op = notes[GT_PF_ANNOTATION_BLOCK_OP].text;
+	const struct gt_string *kind = notes[GT_PF_ANNOTATION_BLOCK_KIND].text;
+	struct gt_block block = {.device = GT_BLOCK_NO_DEVICE};
+
+	if (op)
+		block.op = (uint8_t)gt_event_find_block_op(op->text, op->length);
+	if (!block.op)
+		return (struct gt_block){0};
+	if (kind)
+		block.kind = (uint8_t)gt_event_find_block_kind(kind->text, kind->length);
+	if (notes[GT_PF_ANNOTATION_BLOCK_DEVICE].given)
+		block.device = (uint32_t)notes[GT_PF_ANNOTATION_BLOCK_DEVICE].number;
+	block.address = notes[GT_PF_ANNOTATION_BLOCK_ADDRESS].number;
+	block.bytes = notes[GT_PF_ANNOTATION_BLOCK_BYTES].number;
+	block.handle = notes[GT_PF_ANNOTATION_BLOCK_HANDLE].number;
+	block.context = (uint32_t)notes[GT_PF_ANNOTATION_BLOCK_CONTEXT].number;
+	return block;
+}
+
 static void make_api(struct gt_pftrace *pf, const struct track_event *e, struct gt_event *event)
 {
 	event->kind = GT_EVENT_API;
@@ -286,7 +310,8 @@ static void make_api(struct gt_pftrace *pf, const struct track_event *e, struct 
 		.result = (int32_t)e->notes[GT_PF_ANNOTATION_RESULT].number,
 		.enqueues = e->enqueues,
 		.op = e->notes[GT_PF_ANNOTATION_RANGE].number,
-		.name = e->name};
+		.name = e->name,
+		.block = block_of(e)};
 }
 
 static void make_range(const struct track_event *e, struct gt_event *event)

@@ -6,6 +6,7 @@
 #include "writers/chrome/chrome.h"
 
 #include "core/json/event_text.h"
+#include "core/schema/event_names.h"
 
 void gt_chrome_put_stack(struct gt_chrome *chrome, const struct gt_stack *stack, bool as_text)
 {
@@ -49,6 +50,23 @@ static bool stack_as_text(const struct gt_chrome *chrome, const struct gt_event 
 	return !event->api.enqueues || !chrome->has_gpu_work;
 }
 
+static void put_block(struct gt_json *json, const struct gt_block *block)
+{
+	gt_json_member_cstr(json, "memory", gt_event_name_block_op(block->op));
+	if (block->op == GT_BLOCK_ALLOCATE)
+		gt_json_member_cstr(json, "memory kind", gt_event_name_block_kind(block->kind));
+	if (block->address)
+		gt_json_member_u64(json, "memory address", block->address);
+	if (block->bytes)
+		gt_json_member_u64(json, "memory bytes", block->bytes);
+	if (block->handle)
+		gt_json_member_u64(json, "memory handle", block->handle);
+	if (block->device != GT_BLOCK_NO_DEVICE)
+		gt_json_member_u64(json, "memory device", block->device);
+	if (block->context)
+		gt_json_member_u64(json, "memory context", block->context);
+}
+
 void gt_chrome_put_api(struct gt_chrome *chrome, const struct gt_event *event)
 {
 	struct gt_json *json = &chrome->file.batch;
@@ -69,6 +87,8 @@ void gt_chrome_put_api(struct gt_chrome *chrome, const struct gt_event *event)
 		gt_json_member_u64(json, "External id", event->api.op);
 	if (event->api.result)
 		gt_json_member_i64(json, "result", event->api.result);
+	if (event->api.block.op)
+		put_block(json, &event->api.block);
 	gt_chrome_put_stack(chrome, event->stack, stack_as_text(chrome, event));
 	end_line(json);
 }

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "core/schema/event_names.h"
+
 /* Begins packet and track event. @track 0: the track of the first thread, which is the default. */
 static size_t begin_event(struct gt_perfetto *pf, uint64_t ns, uint32_t type, uint32_t track,
 			  size_t *ret_packet)
@@ -107,6 +109,23 @@ static void put_correlation(struct gt_proto *batch, const struct gt_event *event
 	gt_proto_end(batch, at);
 }
 
+static void put_block(struct gt_proto *batch, const struct gt_block *block)
+{
+	put_text(batch, GT_PF_ANNOTATION_BLOCK_OP, gt_event_name_block_op(block->op));
+	if (block->op == GT_BLOCK_ALLOCATE)
+		put_text(batch, GT_PF_ANNOTATION_BLOCK_KIND, gt_event_name_block_kind(block->kind));
+	if (block->address)
+		put_uint(batch, GT_PF_ANNOTATION_BLOCK_ADDRESS, block->address);
+	if (block->bytes)
+		put_uint(batch, GT_PF_ANNOTATION_BLOCK_BYTES, block->bytes);
+	if (block->handle)
+		put_uint(batch, GT_PF_ANNOTATION_BLOCK_HANDLE, block->handle);
+	if (block->device != GT_BLOCK_NO_DEVICE)
+		put_uint(batch, GT_PF_ANNOTATION_BLOCK_DEVICE, block->device);
+	if (block->context)
+		put_uint(batch, GT_PF_ANNOTATION_BLOCK_CONTEXT, block->context);
+}
+
 void gt_perfetto_put_api(struct gt_perfetto *pf, const struct gt_event *event)
 {
 	struct gt_proto *batch = &pf->file.batch;
@@ -130,6 +149,8 @@ void gt_perfetto_put_api(struct gt_perfetto *pf, const struct gt_event *event)
 		put_uint(batch, GT_PF_ANNOTATION_RANGE, event->api.op);
 	if (event->api.result)
 		put_int(batch, GT_PF_ANNOTATION_RESULT, event->api.result);
+	if (event->api.block.op)
+		put_block(batch, &event->api.block);
 	end_event(pf, at, packet);
 	put_end(pf, event->end, track);
 }

@@ -114,6 +114,8 @@ void sim_client_event(const struct sim_event_recorded *event)
 
 void sim_client_memory(const struct sim_memory *memory)
 {
+	if (!memory->is_pool)
+		sim_truth_memory(memory);
 	TELL(memory, memory);
 }
 

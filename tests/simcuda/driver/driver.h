@@ -376,6 +376,7 @@ extern _Atomic bool sim_truth_on;
 void sim_truth_open(void);
 void sim_truth(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void sim_truth_call(const struct sim_call *call);
+void sim_truth_memory(const struct sim_memory *memory);
 void sim_truth_operation(const struct sim_op *op);
 
 /* graph.c, capture.c */

@@ -112,6 +112,17 @@ void sim_truth_call(const struct sim_call *call)
 		  call->result);
 }
 
+void sim_truth_memory(const struct sim_memory *memory)
+{
+	sim_truth("{\"truth\":\"memory\",\"operation\":%u,\"kind\":%u,\"pid\":%d,\"device\":%u,"
+		  "\"context\":%u,\"address\":%llu,\"bytes\":%llu,\"time\":%llu,\"correlation\":%u,"
+		  "\"pool\":%llu}\n",
+		  memory->operation, memory->memory_kind, (int)getpid(), memory->device,
+		  memory->context, (unsigned long long)memory->address,
+		  (unsigned long long)memory->bytes, (unsigned long long)memory->timestamp,
+		  memory->correlation, (unsigned long long)memory->pool);
+}
+
 static int write_common(char *at, size_t room, const struct sim_op *op, const char *kind)
 {
 	return snprintf(at, room,

@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cupti_activity.h>
+
 #define GRANULARITY ((size_t)2 << 20)
 #define VMM_MAGIC   0x564d4d31u
 
@@ -41,6 +43,20 @@ static struct handle *find(CUmemGenericAllocationHandle generic)
 	return handle && handle->magic == VMM_MAGIC ? handle : NULL;
 }
 
+/* For the truth alone: CUPTI has no record of physical memory. */
+static void tell(const struct handle *handle, uint32_t operation)
+{
+	struct sim_memory what = {.operation = operation,
+				  .memory_kind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE,
+				  .correlation = sim_current_correlation(),
+				  .device = (uint32_t)handle->device->ordinal,
+				  .address = (uintptr_t)handle,
+				  .bytes = handle->bytes,
+				  .timestamp = sim_now()};
+
+	sim_truth_memory(&what);
+}
+
 static void drop(struct handle *handle)
 {
 	if (atomic_fetch_sub(&handle->references, 1) > 1)
@@ -48,6 +64,7 @@ static void drop(struct handle *handle)
 	handle->magic = 0; /* kept: stale handles must be recognisable */
 	close(handle->fd);
 	atomic_fetch_sub(&handle->device->used_bytes, handle->bytes);
+	tell(handle, CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE);
 }
 
 /* Takes the descriptor. */
@@ -65,6 +82,7 @@ static CUresult handle_new(int fd, size_t bytes, const CUmemAllocationProp *prop
 	*handle = (struct handle){VMM_MAGIC, fd, bytes, *prop, 1, device};
 	atomic_fetch_add(&device->used_bytes, bytes);
 	*ret_handle = (CUmemGenericAllocationHandle)(uintptr_t)handle;
+	tell(handle, CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION);
 	return CUDA_SUCCESS;
 }
 

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See the header.
+ */
+#include "readers/chrome/block_args.h"
+
+#include "core/schema/event_names.h"
+
+static uint64_t number(const struct gt_span *args, const char *key, uint64_t otherwise)
+{
+	struct gt_span span;
+	int64_t value;
+
+	return gt_span_member(args, key, &span) && gt_span_int(&span, &value) && value >= 0
+		       ? (uint64_t)value
+		       : otherwise;
+}
+
+struct gt_block gt_block_args(const struct gt_span *args)
+{
+	struct gt_block block = {0};
+	struct gt_span span;
+
+	if (args->kind != GT_SPAN_OBJECT || !gt_span_member(args, "memory", &span) ||
+	    span.kind != GT_SPAN_STRING)
+		return block;
+	block.op = (uint8_t)gt_event_find_block_op(span.text, span.len);
+	if (!block.op)
+		return block;
+	if (gt_span_member(args, "memory kind", &span) && span.kind == GT_SPAN_STRING)
+		block.kind = (uint8_t)gt_event_find_block_kind(span.text, span.len);
+	block.address = number(args, "memory address", 0);
+	block.bytes = number(args, "memory bytes", 0);
+	block.handle = number(args, "memory handle", 0);
+	block.device = (uint32_t)number(args, "memory device", GT_BLOCK_NO_DEVICE);
+	block.context = (uint32_t)number(args, "memory context", 0);
+	return block;
+}

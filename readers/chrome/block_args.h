@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a call did with memory, from its arguments (run --memory). Pure, any thread.
+ */
+#ifndef GT_READERS_CHROME_BLOCK_ARGS_H
+#define GT_READERS_CHROME_BLOCK_ARGS_H
+
+#include "core/schema/event.h"
+#include "readers/chrome/scan.h"
+
+/* The block in the object @args of a call; op GT_BLOCK_NOTHING: there is none. */
+struct gt_block gt_block_args(const struct gt_span *args);
+
+#endif
