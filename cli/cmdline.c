@@ -477,9 +477,16 @@ int gt_cmdline_answer(const struct gt_cmdline *args,
 
 static enum gt_names_form form_of_names(const char *word)
 {
-	if (!word)
-		return GT_NAMES_BY_FORMAT;
-	return strcmp(word, "full") ? GT_NAMES_SHORT : GT_NAMES_FULL;
+	static const char *const forms[] = {
+		[GT_NAMES_SHORT] = "short",
+		[GT_NAMES_FULL] = "full",
+		[GT_NAMES_MANGLED] = "mangled",
+	};
+
+	for (int form = GT_NAMES_SHORT; word && form <= GT_NAMES_MANGLED; form++)
+		if (!strcmp(word, forms[form]))
+			return (enum gt_names_form)form;
+	return GT_NAMES_BY_FORMAT;
 }
 
 struct gt_print gt_cmdline_print(const struct gt_cmdline *args)

@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "analysis/key.h"
+#include "analysis/table/mangled.h"
 #include "analysis/table/table.h"
 #include "cli/command.h"
 #include "trace/job.h"
@@ -111,6 +112,11 @@ int gt_cmdline_answer(const struct gt_cmdline *args,
 /* How tables are to be printed: --format, --names, --width, COLUMNS, the terminal, NO_COLOR. */
 struct gt_print gt_cmdline_print(const struct gt_cmdline *args);
 
+/* With --names=mangled: gives @how the names that @count jobs have, which @names holds; says so
+ * when there are none. Free @names with gt_mangled_names_fini in any case. */
+void gt_cmdline_mangled(const struct gt_cmdline *args, const struct gt_job *jobs, size_t count,
+			struct gt_mangled_names *names, struct gt_print *how);
+
 /* Prints tables on standard output, or with --output=FOLDER each into a file of its own there,
  * named as the table. An exit status. */
 int gt_cmdline_print_tables(const struct gt_cmdline *args, const struct gt_table *tables,
@@ -157,10 +163,11 @@ int gt_cmdline_print_tables(const struct gt_cmdline *args, const struct gt_table
 			"table (default), csv, json or markdown"                                   \
 	}
 #define GT_CMDLINE_NAMES_OPTIONS                                                                   \
-	{"names", "FORM", "short|full",                                                            \
+	{"names", "FORM", "short|full|mangled",                                                    \
 	 "names of kernels and functions: short (default of table and markdown) has what they "    \
 	 "differ in, functor, tile and type first, and \"...\" for what is left out; full "        \
-	 "(default of csv and json) has all"},                                                     \
+	 "(default of csv and json) has all; mangled: kernels as their modules have them, where "  \
+	 "the trace tells"},                                                                       \
 	{                                                                                          \
 		"width", "N", "0..10000",                                                          \
 			"columns of a table, in pipes too (0: any number; default: COLUMNS, else " \

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "analysis/table/mangled.h"
 #include "cli/cmdline.h"
 #include "cli/outfile.h"
 
@@ -29,6 +30,21 @@ static int write_table(const char *folder, const struct gt_table *table, const s
 		return GT_EXIT_FAILED;
 	gt_table_print(table, 1, how, out.file);
 	return gt_outfile_close(&out, 0, NULL);
+}
+
+void gt_cmdline_mangled(const struct gt_cmdline *args, const struct gt_job *jobs, size_t count,
+			struct gt_mangled_names *names, struct gt_print *how)
+{
+	*names = (struct gt_mangled_names){0};
+	if (how->names != GT_NAMES_MANGLED)
+		return;
+	for (size_t i = 0; i < count; i++)
+		for (size_t f = 0; f < jobs[i].count; f++)
+			if (gt_mangled_names_add(names, &jobs[i].models[f]))
+				return;
+	how->mangled = names;
+	if (!names->list.count)
+		gt_cmdline_wrong(args, "--names=mangled: the traces have no mangled names");
 }
 
 int gt_cmdline_print_tables(const struct gt_cmdline *args, const struct gt_table *tables,

@@ -19,6 +19,7 @@ void gt_model_fini(struct gt_model *model)
 	gt_vec_free(&model->threads);
 	gt_vec_free(&model->stacks);
 	gt_vec_free(&model->modules);
+	gt_vec_free(&model->mangled);
 	gt_vec_free(&model->notes);
 	gt_vec_free(&model->memory);
 	gt_vec_free(&model->devices);

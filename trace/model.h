@@ -163,6 +163,7 @@ struct gt_model {
 	GT_VEC(struct gt_thread_track) threads;
 	GT_VEC(struct gt_frames) stacks;
 	GT_VEC(struct gt_model_module) modules;
+	GT_VEC(uint32_t) mangled; /* by name of a kernel: that in its module, or GT_NAME_NONE */
 	GT_VEC(struct gt_note) notes;
 	GT_VEC(struct gt_memory_point) memory;
 	GT_VEC(struct gt_device_track) devices; /* that have operations, by number */

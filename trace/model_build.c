@@ -373,3 +373,20 @@ void gt_build_fini(struct gt_builder *b)
 	gt_keymap_fini(&b->module_of);
 	free(b->text);
 }
+
+int gt_build_mangled(struct gt_model *model, uint32_t name, uint32_t mangled)
+{
+	uint32_t *known;
+
+	if (mangled == GT_NAME_NONE)
+		return 0;
+	while (model->mangled.count <= name)
+		if (!gt_vec_push(&model->mangled, GT_NAME_NONE))
+			return -ENOMEM;
+	known = &model->mangled.at[name];
+	if (*known == GT_NAME_NONE)
+		*known = mangled;
+	else if (*known != mangled)
+		*known = name;
+	return 0;
+}

@@ -106,4 +106,8 @@ int gt_build_devices(struct gt_model *model);
 int gt_build_finish(struct gt_builder *b);
 void gt_build_fini(struct gt_builder *b);
 
+/* A kernel with the name number @name is called @mangled, a name number too, in its module. Where
+ * several of one name are called differently, the name stands for itself. 0 or -ENOMEM. */
+int gt_build_mangled(struct gt_model *model, uint32_t name, uint32_t mangled);
+
 #endif

@@ -278,6 +278,9 @@ static int take_op(struct model_events *e, const struct gt_event *event,
 
 	if (event->launch.nvtx)
 		op.nvtx = name_of(e, event->launch.nvtx);
+	if (event->kind == GT_EVENT_KERNEL && event->kernel.mangled &&
+	    gt_build_mangled(model, op.name, name_of(e, event->kernel.mangled)))
+		return -ENOMEM;
 	gt_build_extent(model, op.start, op.dur);
 	return gt_vec_push(&model->ops, op) ? 0 : -ENOMEM;
 }

@@ -262,6 +262,9 @@ static int take_op(struct gt_builder *b, const struct gt_trace_event *record, en
 		op.call = gt_build_process(b, record->pid);
 	if (gt_record_has(record, GT_ARG_NVTX))
 		op.nvtx = text_of(b, &record->arg[GT_ARG_NVTX]);
+	if (gt_record_has(record, GT_ARG_MANGLED) &&
+	    gt_build_mangled(model, op.name, text_of(b, &record->arg[GT_ARG_MANGLED])))
+		return -ENOMEM;
 	return gt_vec_push(&model->ops, op) ? 0 : -ENOMEM;
 }
 

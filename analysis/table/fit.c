@@ -129,7 +129,9 @@ void gt_table_fit_make(struct gt_table_fit *ret_fit, const struct gt_table *tabl
 		       const struct gt_print *how)
 {
 	*ret_fit = (struct gt_table_fit){0};
-	if (how->names != GT_NAMES_FULL)
+	if (how->names == GT_NAMES_MANGLED)
+		gt_short_names_mangled(&ret_fit->names, table, rows, how);
+	else if (how->names != GT_NAMES_FULL)
 		gt_short_names_make(&ret_fit->names, table, rows,
 				    how->columns ? how->columns : GT_TABLE_NAME_WIDTH,
 				    how->columns > 0);
@@ -138,7 +140,7 @@ void gt_table_fit_make(struct gt_table_fit *ret_fit, const struct gt_table *tabl
 		if (ret_fit->shows[c])
 			measure_column(ret_fit, table, rows, c);
 	}
-	if (how->columns && how->names != GT_NAMES_FULL)
+	if (how->columns && how->names < GT_NAMES_FULL)
 		fit_into(ret_fit, table, rows, how->columns);
 }
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/table/mangled.h"
 #include "analysis/table/table.h"
 #include "trace/frame.h"
 
@@ -296,6 +297,24 @@ void gt_short_names_make(struct gt_short_names *ret_names, const struct gt_table
 		    (fit_text && table->columns[c].kind == GT_COLUMN_TEXT &&
 		     c == gt_table_last_shown(table)))
 			shorten_column(ret_names, table, cells / table->width, width, c);
+}
+
+void gt_short_names_mangled(struct gt_short_names *ret_names, const struct gt_table *table,
+			    size_t rows, const struct gt_print *how)
+{
+	size_t cells = (rows < table->rows ? rows : table->rows) * table->width;
+
+	*ret_names = (struct gt_short_names){.text = calloc(cells + 1, sizeof(char *))};
+	if (!ret_names->text)
+		return;
+	ret_names->count = cells;
+	for (size_t i = 0; i < cells; i++) {
+		const char *mangled = NULL, *name = table->cells.at[i].text;
+
+		if (name && table->columns[i % table->width].kind == GT_COLUMN_CODE)
+			mangled = gt_mangled_names_get(how->mangled, name);
+		ret_names->text[i] = mangled ? strdup(mangled) : NULL;
+	}
 }
 
 void gt_short_names_fini(struct gt_short_names *names)

@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 struct gt_table;
+struct gt_print;
 
 /* The form that each name of a column is printed in. */
 struct gt_short_names {
@@ -22,6 +23,9 @@ struct gt_short_names {
  * table must not change while they are used. */
 void gt_short_names_make(struct gt_short_names *ret_names, const struct gt_table *table,
 			 size_t rows, size_t width, bool fit_text);
+/* The mangled forms that @how has, whole. */
+void gt_short_names_mangled(struct gt_short_names *ret_names, const struct gt_table *table,
+			    size_t rows, const struct gt_print *how);
 void gt_short_names_fini(struct gt_short_names *names);
 
 /* The name in cell @i, or NULL. */

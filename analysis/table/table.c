@@ -279,7 +279,9 @@ static void print_for_programs(const struct gt_table *table, const struct gt_pri
 {
 	struct gt_short_names names = {0};
 
-	if (how->names == GT_NAMES_SHORT)
+	if (how->names == GT_NAMES_MANGLED)
+		gt_short_names_mangled(&names, table, table->rows, how);
+	else if (how->names == GT_NAMES_SHORT)
 		gt_short_names_make(&names, table, table->rows, GT_TABLE_NAME_WIDTH, false);
 	if (how->format == GT_FORMAT_CSV)
 		print_csv(table, &names, out);
@@ -319,7 +321,9 @@ static void print_markdown(const struct gt_table *table, const struct gt_print *
 	struct gt_short_names names = {0};
 	char cell[GT_TABLE_CELL];
 
-	if (how->names != GT_NAMES_FULL)
+	if (how->names == GT_NAMES_MANGLED)
+		gt_short_names_mangled(&names, table, shown_rows(table, how), how);
+	else if (how->names != GT_NAMES_FULL)
 		gt_short_names_make(&names, table, shown_rows(table, how), GT_TABLE_NAME_WIDTH,
 				    false);
 	fprintf(out, "### %s\n\n", table->title);

@@ -63,12 +63,14 @@ enum gt_format {
 #define GT_TABLE_NAME_WIDTH 72 /* characters of a short name */
 
 struct gt_short_names;
+struct gt_mangled_names;
 
 /* How names of code are printed (--names). */
 enum gt_names_form {
 	GT_NAMES_BY_FORMAT, /* short for people, full for programs */
 	GT_NAMES_SHORT,
 	GT_NAMES_FULL,
+	GT_NAMES_MANGLED, /* kernels as their modules have them, where that is known; else full */
 };
 
 /* Options of printing. */
@@ -76,8 +78,9 @@ struct gt_print {
 	enum gt_format format;
 	bool color;
 	enum gt_names_form names;
-	size_t top;     /* rows for people and markdown, 0: all */
-	size_t columns; /* that a table may be wide, 0: any number */
+	size_t top;                             /* rows for people and markdown, 0: all */
+	size_t columns;                         /* that a table may be wide, 0: any number */
+	const struct gt_mangled_names *mangled; /* for GT_NAMES_MANGLED; NULL: none */
 };
 
 /* Starts an empty table; @name and @columns are kept. */

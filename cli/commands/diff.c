@@ -79,6 +79,7 @@ static void print(const struct gt_cmdline *args, const struct runs *runs, struct
 	struct gt_table shown[GT_DIFF_COUNT_];
 	bool markdown = how.format == GT_FORMAT_MARKDOWN;
 	bool for_people = how.format == GT_FORMAT_TABLE || markdown;
+	struct gt_mangled_names mangled;
 	size_t count = 0;
 
 	how.top = (size_t)gt_cmdline_number(args, "top", for_people ? 10 : 0);
@@ -90,7 +91,9 @@ static void print(const struct gt_cmdline *args, const struct runs *runs, struct
 	}
 	if (for_people)
 		print_sides(args, runs, diff, markdown);
+	gt_cmdline_mangled(args, runs->jobs, runs->count, &mangled, &how);
 	gt_table_print(shown, count, &how, stdout);
+	gt_mangled_names_fini(&mangled);
 }
 
 static void print_losses(const struct gt_cmdline *args, const struct runs *runs)

@@ -282,6 +282,7 @@ static int print_all(const struct gt_cmdline *args, const struct gt_job *job,
 		     const struct gt_filter *filter, struct output *out)
 {
 	struct gt_print how = gt_cmdline_print(args);
+	struct gt_mangled_names mangled;
 	bool summary = gt_cmdline_get(args, "summary");
 	bool plain = !gt_cmdline_get(args, "report") && !gt_cmdline_get(args, "by");
 	long top = gt_cmdline_number(args, "top", summary ? 5 : plain ? 10 : 30);
@@ -299,7 +300,9 @@ static int print_all(const struct gt_cmdline *args, const struct gt_job *job,
 		print_cost(job);
 		putchar('\n');
 	}
+	gt_cmdline_mangled(args, job, 1, &mangled, &how);
 	rc = gt_cmdline_print_tables(args, out->tables, out->count, &how);
+	gt_mangled_names_fini(&mangled);
 	gt_cmdline_losses(&job, 1, how.format);
 	return rc;
 }

@@ -190,18 +190,40 @@ static size_t record_bytes(const uint8_t *data, size_t left, bool unfinished,
 	return is_known(notes, kind) && notes->bytes[kind] <= left ? notes->bytes[kind] : 0;
 }
 
+static bool is_text(const struct gt_string *string)
+{
+	return string && strlen(string->text) == string->length;
+}
+
+/* Whether @mangled becomes @name when it is translated: by what was noted, not by the demangler of
+ * this machine. */
+static bool has_learned(const struct gt_cupti_replay *how, const struct gt_string *mangled,
+			const struct gt_string *name)
+{
+	struct gt_translate *t = how->translate;
+
+	return is_text(mangled) &&
+	       gt_demangle_learn(t->demangle,
+				 gt_intern_get(t->strings, mangled->text, mangled->length),
+				 gt_intern_get(t->strings, name->text, name->length));
+}
+
 /* The name that was at the address @pointer, from the notes. */
-static const char *name_of(const struct gt_spool_view *view, const struct gt_translate_notes *notes,
-			   const char *pointer)
+static const char *name_of(const struct gt_cupti_replay *how, const char *pointer)
 {
 	uint64_t address = gt_spool_address(pointer);
-	const struct gt_translate_name *note = gt_translate_name_slot(notes, address);
-	const struct gt_string *name;
+	const struct gt_translate_name *note = gt_translate_name_slot(how->notes, address);
+	const struct gt_string *name, *mangled;
 
-	if (!pointer || !view)
+	if (!pointer || !how->view)
 		return pointer;
-	name = note->address == address ? gt_spool_view_string(view, note->name) : NULL;
-	return name && strlen(name->text) == name->length ? name->text : "(name not recovered)";
+	if (note->address != address)
+		return "(name not recovered)";
+	name = gt_spool_view_string(how->view, note->name);
+	if (!is_text(name))
+		return "(name not recovered)";
+	mangled = note->mangled ? gt_spool_view_string(how->view, note->mangled) : NULL;
+	return has_learned(how, mangled, name) ? mangled->text : name->text;
 }
 
 /* Work that had not ended: its launch is reported as in flight. */
@@ -219,11 +241,11 @@ static void replay_record(const struct gt_cupti_replay *how, uint8_t *record, ui
 	if (kind == CUPTI_ACTIVITY_KIND_KERNEL || kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) {
 		CUpti_ActivityKernel8 *kernel = (void *)record;
 
-		kernel->name = name_of(how->view, how->notes, kernel->name);
+		kernel->name = name_of(how, kernel->name);
 	} else if (kind == CUPTI_ACTIVITY_KIND_DEVICE) {
 		CUpti_ActivityDevice4 *device = (void *)record;
 
-		device->name = name_of(how->view, how->notes, device->name);
+		device->name = name_of(how, device->name);
 	}
 	gt_translate_record(how->translate, (const CUpti_Activity *)(const void *)record);
 }

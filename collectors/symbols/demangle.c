@@ -5,7 +5,6 @@
 #include "collectors/symbols/demangle.h"
 
 #include <dlfcn.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,18 +116,41 @@ static const struct gt_string *make_readable(struct gt_demangle *demangle,
 	return readable;
 }
 
+/* The place for the answer. NULL: @mangled stays as it is, or there is no memory. */
+static const struct gt_string **place_of(struct gt_demangle *demangle,
+					 const struct gt_string *mangled)
+{
+	if (mangled->length > GT_DEMANGLE_MAX || strncmp(mangled->text, "_Z", 2) != 0)
+		return NULL;
+	return answer_of(demangle, mangled->id);
+}
+
+const struct gt_string *gt_demangle_both(struct gt_demangle *demangle, const char *name,
+					 size_t length, const struct gt_string **ret_mangled)
+{
+	const struct gt_string *mangled = gt_intern_get(demangle->pool, name, length);
+	const struct gt_string **answer = place_of(demangle, mangled);
+
+	if (answer && !*answer)
+		*answer = make_readable(demangle, mangled);
+	*ret_mangled = answer && *answer != mangled ? mangled : NULL;
+	return answer ? *answer : mangled;
+}
+
 const struct gt_string *gt_demangle_get(struct gt_demangle *demangle, const char *name,
 					size_t length)
 {
-	const struct gt_string *mangled = gt_intern_get(demangle->pool, name, length);
-	const struct gt_string **answer;
+	const struct gt_string *mangled;
 
-	if (mangled->length > GT_DEMANGLE_MAX || strncmp(mangled->text, "_Z", 2) != 0)
-		return mangled;
-	answer = answer_of(demangle, mangled->id);
-	if (!answer)
-		return mangled;
-	if (!*answer)
-		*answer = make_readable(demangle, mangled);
-	return *answer;
+	return gt_demangle_both(demangle, name, length, &mangled);
+}
+
+bool gt_demangle_learn(struct gt_demangle *demangle, const struct gt_string *mangled,
+		       const struct gt_string *readable)
+{
+	const struct gt_string **answer = place_of(demangle, mangled);
+
+	if (answer && !*answer)
+		*answer = readable;
+	return answer;
 }

@@ -10,6 +10,7 @@
 #ifndef GT_COLLECTORS_SYMBOLS_DEMANGLE_H
 #define GT_COLLECTORS_SYMBOLS_DEMANGLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "core/intern.h"
@@ -31,5 +32,14 @@ void gt_demangle_free(struct gt_demangle *demangle);
 /* The demangled form of @name (@length bytes), or @name itself, interned. Never NULL. */
 const struct gt_string *gt_demangle_get(struct gt_demangle *demangle, const char *name,
 					size_t length);
+
+/* The same; *ret_mangled: @name itself where that is another string, else NULL. */
+const struct gt_string *gt_demangle_both(struct gt_demangle *demangle, const char *name,
+					 size_t length, const struct gt_string **ret_mangled);
+
+/* From now on @readable is the demangled form of @mangled, unless there is one already. False: it
+ * is no mangled name, or there is no memory. */
+bool gt_demangle_learn(struct gt_demangle *demangle, const struct gt_string *mangled,
+		       const struct gt_string *readable);
 
 #endif

@@ -119,8 +119,9 @@ struct gt_api_event {
 
 /* A kernel. */
 struct gt_kernel_event {
-	const struct gt_string *name; /* demangled */
-	uint64_t queued, submitted;   /* ns, 0: not measured */
+	const struct gt_string *name;    /* demangled */
+	const struct gt_string *mangled; /* NULL: it is the name, or not known */
+	uint64_t queued, submitted;      /* ns, 0: not measured */
 	uint32_t grid[3], block[3], cluster[3];
 	uint32_t registers;                                      /* per thread */
 	uint32_t static_shared, dynamic_shared, shared_executed; /* bytes */

@@ -111,6 +111,7 @@ static const struct field kernel[] = {
 	NUMBER(kernel.limit_warps),
 	NUMBER(kernel.limit_registers),
 	NUMBER(kernel.limit_shared),
+	STRING(kernel.mangled),
 };
 
 #define MEMORY                                                                                     \

@@ -155,6 +155,7 @@ static void make_kernel(struct gt_events_json *json, const struct gt_trace_event
 
 	*kernel = (struct gt_kernel_event){
 		.name = gt_events_json_string(json, &r->name),
+		.mangled = string(json, "mangled name"),
 		.queued = queued ? queued + base : 0,
 		.submitted = submitted ? submitted + base : 0,
 		.registers = (uint32_t)number(json, "registers per thread"),

@@ -50,6 +50,7 @@ static void make_kernel(struct gt_pftrace *pf, const struct stage *stage, struct
 
 	*kernel = (struct gt_kernel_event){
 		.name = gt_pftrace_find(pf, GT_PFTRACE_STAGES, stage->name),
+		.mangled = text(pf, args, GT_PF_ARG_MANGLED),
 		.registers = word(args, GT_PF_ARG_REGISTERS),
 		.static_shared = word(args, GT_PF_ARG_STATIC_SHARED),
 		.dynamic_shared = word(args, GT_PF_ARG_DYNAMIC_SHARED),

@@ -32,6 +32,15 @@ static const struct gt_string *any_name(struct trace *t)
 	return trace_string(t, names[any(sizeof(names) / sizeof(names[0]))]);
 }
 
+/* Of one name always the same. */
+static const struct gt_string *mangled_of(struct trace *t, const struct gt_string *name)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "_Z%u%.40s", name->length, name->text);
+	return trace_string(t, text);
+}
+
 static void fill_kernel(struct trace *t, struct gt_event *e)
 {
 	e->kernel = (struct gt_kernel_event){.name = any_name(t),
@@ -56,6 +65,8 @@ static void fill_kernel(struct trace *t, struct gt_event *e)
 					     .resident_blocks = (uint16_t)any(33),
 					     .limit_registers = (uint16_t)any(33),
 					     .created = any(3) ? NULL : stacks[2]};
+	if (any(2))
+		e->kernel.mangled = mangled_of(t, e->kernel.name);
 	if (any(2))
 		e->kernel.queued = e->start - any(5000);
 	if (!e->kernel.has_priority)

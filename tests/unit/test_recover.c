@@ -194,13 +194,15 @@ Test(recover, knows_names_that_were_read_in_time)
 		cr_skip("no tmpfs with enough room");
 	template_calls(1);
 	*gt_translate_name_slot(gt_spooling_notes(&template.spooling),
-				(uint64_t)(uintptr_t)mangled) = (struct gt_translate_name){
-		(uint64_t)(uintptr_t)mangled,
-		gt_intern_cstr(template.stores.strings, "scale(float*)")};
+				(uint64_t)(uintptr_t)mangled) =
+		(struct gt_translate_name){(uint64_t)(uintptr_t)mangled,
+					   gt_intern_cstr(template.stores.strings, "scale(float*)"),
+					   gt_intern_cstr(template.stores.strings, mangled)};
 	template_kernels(1, mangled);
 	gt_release_buffers(&template.release);
 	text = recover();
 	cr_assert(strstr(text, "\"name\": \"scale(float*)\""), "%s", text);
+	cr_assert(strstr(text, "\"mangled name\": \"_Z5scalePffi\""), "%s", text);
 	free(text);
 }
 

@@ -150,11 +150,14 @@ static void set(struct maker *m, uint32_t device)
 static void kernel(struct maker *m, uint32_t device, uint32_t stream, const char *name, uint64_t ns)
 {
 	struct gt_event event;
+	char mangled[1024];
 
+	snprintf(mangled, sizeof(mangled), "_Z%zu%.1000s", strlen(name), name);
 	call(m, "cudaLaunchKernel", 211, true, 3000 + random_below(m, 500));
 	event = work(m, GT_EVENT_KERNEL, device, stream, ns + random_below(m, ns));
 	event.launch.nvtx = string(m, "train:forward");
 	event.kernel = (struct gt_kernel_event){.name = string(m, name),
+						.mangled = string(m, mangled),
 						.grid = {64, 8, 1},
 						.block = {256, 1, 1},
 						.registers = 122,

@@ -76,7 +76,8 @@ int gt_chrome_file_close(struct gt_chrome *chrome, struct gt_ledger *ledger);
 struct gt_chrome_text {
 	const char *text; /* escaped, without quotes; NULL: not made yet */
 	uint32_t length;
-	bool framed; /* stacks: "frames" was printed; build-ids: "modules" was printed */
+	bool framed; /* stacks: "frames" was printed; build ids: "modules"; kernels: the mangled
+			name */
 };
 
 /* Texts by number. */
@@ -122,6 +123,9 @@ void gt_chrome_put_whole_frame(struct gt_chrome_texts *texts, struct gt_json *js
 
 /* True once per stack: the slice that is being printed gets its frames. */
 bool gt_chrome_first_use(struct gt_chrome_texts *texts, const struct gt_stack *stack);
+
+/* True once per kernel's name: the slice that is being printed gets the mangled one. */
+bool gt_chrome_first_kernel(struct gt_chrome_texts *texts, const struct gt_string *name);
 
 /* ---- names.c ---- */
 

@@ -164,6 +164,10 @@ static void put_kernel_args(struct gt_chrome *chrome, const struct gt_event *eve
 	put_place(json, event);
 	if (all)
 		put_configuration(json, event);
+	if (all && kernel->mangled && gt_chrome_first_kernel(&chrome->texts, kernel->mangled)) {
+		gt_json_key(json, "mangled name");
+		gt_chrome_put_string(&chrome->texts, json, kernel->mangled);
+	}
 	put_graph(chrome, kernel->graph_id, kernel->graph_node_id, kernel->created);
 }
 

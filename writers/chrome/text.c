@@ -83,11 +83,12 @@ void gt_chrome_put_string(struct gt_chrome_texts *texts, struct gt_json *json,
 	}
 	row = row_of(&texts->strings, string->id);
 	if (row && !row->text) {
-		if (gt_json_is_plain(string->text, string->length))
-			*row = (struct gt_chrome_text){.text = string->text,
-						       .length = string->length};
-		else
+		if (gt_json_is_plain(string->text, string->length)) {
+			row->text = string->text;
+			row->length = string->length;
+		} else {
 			keep(texts, row, string->text, string->length);
+		}
 	}
 	if (row && row->text)
 		put_kept(json, row);
@@ -166,6 +167,16 @@ bool gt_chrome_first_use(struct gt_chrome_texts *texts, const struct gt_stack *s
 
 	if (!row || row->framed)
 		return !row;
+	row->framed = true;
+	return true;
+}
+
+bool gt_chrome_first_kernel(struct gt_chrome_texts *texts, const struct gt_string *name)
+{
+	struct gt_chrome_text *row = row_of(&texts->strings, name->id);
+
+	if (!row || row->framed)
+		return false;
 	row->framed = true;
 	return true;
 }

@@ -76,7 +76,8 @@ static void set_place(struct gt_perfetto_kernel *k, const struct gt_event *event
 		set(k, GT_PF_ARG_CHANNEL, event->place.channel);
 }
 
-static void set_kernel(struct gt_perfetto_kernel *k, const struct gt_event *event)
+static void set_kernel(struct gt_perfetto *pf, struct gt_perfetto_kernel *k,
+		       const struct gt_event *event)
 {
 	const struct gt_kernel_event *kernel = &event->kernel;
 
@@ -107,6 +108,8 @@ static void set_kernel(struct gt_perfetto_kernel *k, const struct gt_event *even
 		set(k, GT_PF_ARG_QUEUED, event->start - kernel->queued);
 	if (kernel->submitted)
 		set(k, GT_PF_ARG_SUBMITTED, event->start - kernel->submitted);
+	if (kernel->mangled)
+		set(k, GT_PF_ARG_MANGLED, gt_perfetto_value(pf, kernel->mangled, true));
 }
 
 static void set_memory(struct gt_perfetto_kernel *k, const struct gt_event *event)
@@ -180,7 +183,7 @@ static void describe(struct gt_perfetto *pf, const struct gt_event *event,
 	if (event->kind == GT_EVENT_KERNEL) {
 		k->name = event->kernel.name;
 		if (!pf->options.few_details)
-			set_kernel(k, event);
+			set_kernel(pf, k, event);
 		set_graph(pf, k, event->kernel.graph_id, event->kernel.graph_node_id,
 			  event->kernel.created);
 	} else if (event->kind == GT_EVENT_SYNC) {

@@ -63,31 +63,37 @@ static struct gt_place place_of(uint32_t device, uint32_t context, uint32_t stre
 }
 
 /* The last meaning of an address counts. */
-static void note_name(struct gt_translate *t, const char *pointer, const struct gt_string *name)
+static void note_name(struct gt_translate *t, const char *pointer, const struct gt_string *name,
+		      const struct gt_string *mangled)
 {
 	uint64_t address = (uint64_t)(uintptr_t)pointer;
 
 	if (t->notes)
 		*gt_translate_name_slot(t->notes, address) =
-			(struct gt_translate_name){.address = address, .name = name};
+			(struct gt_translate_name){address, name, mangled};
 }
 
 /* The demangled name. Keyed by content, not by address: CUPTI reuses addresses after a module is
  * reloaded (REQ-15). */
-static const struct gt_string *kernel_name(struct gt_translate *t, const char *mangled)
+static const struct gt_string *kernel_name(struct gt_translate *t, const char *pointer,
+					   const struct gt_string **ret_mangled)
 {
-	const char *name = mangled ? mangled : "(no name)";
-	const struct gt_string *string = gt_demangle_get(t->demangle, name, strlen(name));
+	const char *name = pointer ? pointer : "(no name)";
+	const struct gt_string *string =
+		gt_demangle_both(t->demangle, name, strlen(name), ret_mangled);
 
-	note_name(t, mangled, string);
+	note_name(t, pointer, string, *ret_mangled);
 	return string;
 }
 
 static void fill_kernel(struct gt_translate *t, const CUpti_ActivityKernel8 *r,
 			struct gt_kernel_event *k)
 {
+	const struct gt_string *mangled, *name = kernel_name(t, r->name, &mangled);
+
 	*k = (struct gt_kernel_event){
-		.name = kernel_name(t, r->name),
+		.name = name,
+		.mangled = mangled,
 		.queued = gt_stamp_or_none(t, r->queued),
 		.submitted = gt_stamp_or_none(t, r->submitted),
 		.grid = {(uint32_t)r->gridX, (uint32_t)r->gridY, (uint32_t)r->gridZ},
@@ -435,7 +441,7 @@ static void store_device(struct gt_translate *t, const CUpti_ActivityDevice4 *r)
 	if (r->id < GT_METADATA_DEVICES && !r->isCudaVisible && t->visible[r->id])
 		return;
 	fill_device(t, r, &event.device);
-	note_name(t, r->name, event.device.name);
+	note_name(t, r->name, event.device.name, NULL);
 	if (r->id < GT_METADATA_DEVICES) {
 		t->devices[r->id] = event.device;
 		t->visible[r->id] = r->isCudaVisible;

@@ -33,7 +33,8 @@ struct gt_translate_wait {
 /* A name that a record pointed to. */
 struct gt_translate_name {
 	uint64_t address;
-	const struct gt_string *name; /* demangled */
+	const struct gt_string *name;    /* demangled */
+	const struct gt_string *mangled; /* NULL: it is the name */
 };
 
 /* What recovery needs to read records without CUPTI; lives in the spool. */
