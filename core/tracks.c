@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Tracks of GPU slices. A group is one kind of work of one stream; its tracks are tried in order,
- * and the first free one gets the slice. Drain thread only.
+ * and the first free one gets the slice. The shadow of a range is first tried on the first track of
+ * its stream's work. Drain thread only.
  */
 #include "core/tracks.h"
 
@@ -10,6 +11,7 @@
 
 #include "core/guest/memory.h"
 #include "core/hash.h"
+#include "core/row/row.h"
 
 #define FIRST_SLOTS     256u
 #define MAX_SLOTS       131072u /* at most half of them used */
@@ -27,7 +29,9 @@
 struct track_state {
 	struct track_state *next;
 	uint64_t last_start;
+	uint64_t last_end;
 	uint64_t ends[MAX_DEPTH]; /* ends of slices that may still be open, outermost first */
+	struct gt_row *row;       /* shadows on it; NULL: none yet */
 	uint32_t depth;
 	uint32_t tid;
 	uint32_t file; /* the file that has its name */
@@ -45,7 +49,8 @@ struct gt_tracks {
 	uint32_t slot_count;
 	uint32_t used;
 	uint32_t next_overflow;
-	uint32_t file; /* counts files */
+	uint32_t file;           /* counts files */
+	uint64_t recalled_until; /* ns; what was there before is not known */
 };
 
 /* Stored as a group, so that one table serves: the first context with a stream of this id. */
@@ -201,12 +206,45 @@ static uint32_t track_number(struct gt_tracks *tracks, const struct gt_track_req
 	return (64 * context + block) * GT_TRACK_BLOCK + request->stream;
 }
 
+/* The row of a track, made at its first use. NULL: no memory. */
+static struct gt_row *row_of(struct gt_tracks *tracks, struct track_state *track)
+{
+	if (!track->row)
+		track->row = gt_row_new(&tracks->arena);
+	return track->row;
+}
+
+static bool add_shadow(struct gt_tracks *tracks, struct track_state *track,
+		       const struct gt_track_request *request)
+{
+	struct gt_row *row = row_of(tracks, track);
+
+	return row && gt_row_add(row, &tracks->arena, request->start, request->end);
+}
+
+/* A shadow that ends with the slice before may reach into @request. */
+static void note_gap(struct gt_tracks *tracks, struct track_state *track,
+		     const struct gt_track_request *request)
+{
+	bool follows = track->last_end && request->start < track->last_end + GT_ROW_SLACK;
+	struct gt_row *row = follows ? row_of(tracks, track) : NULL;
+
+	if (row)
+		gt_row_no_gap(row, &tracks->arena, request->start);
+	track->last_end = request->end;
+}
+
 /* Adds the slice to the track if the track is free. */
-static bool track_add_slice(struct track_state *track, const struct gt_track_request *request)
+static bool track_add_slice(struct gt_tracks *tracks, struct track_state *track,
+			    const struct gt_track_request *request)
 {
 	if (request->kind == GT_TRACK_STACK || request->kind == GT_TRACK_SAMPLE)
 		return true;
 	if (request->start < track->last_start)
+		return false;
+	if (request->kind == GT_TRACK_ANNOTATION)
+		return add_shadow(tracks, track, request);
+	if (track->row && !gt_row_is_free(track->row, request->start, request->end))
 		return false;
 	while (track->depth && track->ends[track->depth - 1] <= request->start)
 		track->depth--;
@@ -215,6 +253,8 @@ static bool track_add_slice(struct track_state *track, const struct gt_track_req
 		return false;
 	track->last_start = request->start;
 	track->ends[track->depth++] = request->end;
+	if (request->kind == GT_TRACK_WORK)
+		note_gap(tracks, track, request);
 	return true;
 }
 
@@ -226,7 +266,7 @@ static struct track_state *track_add(struct gt_tracks *tracks,
 
 	if (track) {
 		track->tid = track_number(tracks, request, foreign, k);
-		track_add_slice(track, request);
+		track_add_slice(tracks, track, request);
 	}
 	return track;
 }
@@ -262,6 +302,16 @@ static void lone_track(struct gt_tracks *tracks, struct gt_track *ret_track)
 	ret_track->fresh = true;
 }
 
+/* The slice goes to another track than the stream's first one. */
+static void pass_by(struct gt_tracks *tracks, struct track_state *first,
+		    const struct gt_track_request *request)
+{
+	struct gt_row *row = row_of(tracks, first);
+
+	if (row)
+		gt_row_passed_by(row, &tracks->arena, request->start, request->end);
+}
+
 /* The first track of the group that has room for the slice, or a new one. NULL: neither. */
 static struct track_state *find_track(struct gt_tracks *tracks, struct track_group *group,
 				      const struct gt_track_request *request,
@@ -271,10 +321,12 @@ static struct track_state *find_track(struct gt_tracks *tracks, struct track_gro
 	uint32_t k = 0;
 
 	for (; *end; end = &(*end)->next, k++) {
-		if (track_add_slice(*end, request)) {
+		if (track_add_slice(tracks, *end, request)) {
 			ret_track->k = k;
 			return *end;
 		}
+		if (k == 0 && request->kind == GT_TRACK_WORK)
+			pass_by(tracks, *end, request);
 	}
 	if (k < MAX_TRACKS)
 		*end = track_add(tracks, request, group->foreign, k);
@@ -290,14 +342,44 @@ static void use(const struct gt_tracks *tracks, struct track_state *track,
 	track->file = tracks->file;
 }
 
+/* The group of the work of a shadow's stream, or NULL. */
+static struct track_group *work_of(struct gt_tracks *tracks, const struct gt_track_request *shadow)
+{
+	struct track_group key = {.kind = GT_TRACK_WORK,
+				  .device = shadow->device,
+				  .context = shadow->context,
+				  .stream = shadow->stream};
+	struct track_group *group = slot_of(tracks->slots, tracks->slot_count, &key);
+
+	return group->first ? group : NULL;
+}
+
+/* A shadow goes on the track of the work that it is around: false if it does not nest there. */
+static bool join_work(struct gt_tracks *tracks, const struct gt_track_request *request,
+		      struct gt_track *ret_track)
+{
+	struct track_group *group =
+		request->kind == GT_TRACK_ANNOTATION ? work_of(tracks, request) : NULL;
+
+	if (!group || request->start < tracks->recalled_until ||
+	    !add_shadow(tracks, group->first, request))
+		return false;
+	*ret_track = (struct gt_track){.kind = GT_TRACK_WORK, .foreign = group->foreign};
+	use(tracks, group->first, ret_track);
+	return true;
+}
+
 void gt_tracks_get(struct gt_tracks *tracks, const struct gt_track_request *request,
 		   struct gt_track *ret_track)
 {
 	bool made;
-	struct track_group *group = group_of(tracks, request, &made);
+	struct track_group *group;
 	struct track_state *track = NULL;
 
-	*ret_track = (struct gt_track){.foreign = group && group->foreign};
+	if (join_work(tracks, request, ret_track))
+		return;
+	group = group_of(tracks, request, &made);
+	*ret_track = (struct gt_track){.kind = request->kind, .foreign = group && group->foreign};
 	if (group)
 		track = made ? group->first : find_track(tracks, group, request, ret_track);
 	if (!track) {
@@ -339,14 +421,35 @@ static void fill(struct track_state *track, const struct gt_track_request *reque
 	track->depth = 0;
 }
 
+/* The same for a shadow that is on the track of its work; false: it is not. */
+static bool recall_with_work(struct gt_tracks *tracks, const struct gt_track_request *request,
+			     uint32_t tid, struct gt_track *ret_track)
+{
+	struct track_group *group =
+		request->kind == GT_TRACK_ANNOTATION ? work_of(tracks, request) : NULL;
+
+	if (!group || group->first->tid != tid)
+		return false;
+	*ret_track = (struct gt_track){.kind = GT_TRACK_WORK, .foreign = group->foreign};
+	fill(group->first, request);
+	use(tracks, group->first, ret_track);
+	return true;
+}
+
 void gt_tracks_recall(struct gt_tracks *tracks, const struct gt_track_request *request,
 		      uint32_t tid, struct gt_track *ret_track)
 {
 	bool made;
-	struct track_group *group = group_of(tracks, request, &made);
+	struct track_group *group;
 	struct track_state *track = NULL;
 
-	*ret_track = (struct gt_track){.tid = tid, .foreign = group && group->foreign};
+	if (!gt_track_is_on_host(request->kind) && tracks->recalled_until < request->end)
+		tracks->recalled_until = request->end;
+	if (recall_with_work(tracks, request, tid, ret_track))
+		return;
+	group = group_of(tracks, request, &made);
+	*ret_track = (struct gt_track){
+		.kind = request->kind, .tid = tid, .foreign = group && group->foreign};
 	if (tracks->next_overflow <= tid && tid < UINT32_MAX - 1)
 		tracks->next_overflow = tid + 1;
 	if (group)

@@ -15,9 +15,9 @@
 
 /* Kind of slices on a track; each kind of one stream has its own tracks. */
 enum gt_track_kind {
-	GT_TRACK_WORK,       /* kernels, copies, sets: never nested */
+	GT_TRACK_WORK,       /* kernels, copies, sets: never in each other, but in shadows */
 	GT_TRACK_SYNC,       /* waits; may be nested */
-	GT_TRACK_ANNOTATION, /* shadows of named ranges; the same */
+	GT_TRACK_ANNOTATION, /* shadows that do not nest with the work of their stream; the same */
 	GT_TRACK_OVERHEAD,   /* host side, "stream" is the thread; the same */
 	GT_TRACK_RANGE,      /* the same: ranges that need not nest with the thread's calls */
 	GT_TRACK_SAMPLE,     /* one track per thread, of instants */
@@ -39,6 +39,7 @@ static inline bool gt_track_is_on_host(enum gt_track_kind kind)
 
 /* The track of one slice. */
 struct gt_track {
+	enum gt_track_kind kind; /* WORK for a shadow that is on the track of its work */
 	uint32_t tid;
 	uint32_t k;   /* 0: the first track of its stream */
 	bool foreign; /* another context has a stream of the same id */
@@ -57,7 +58,8 @@ void gt_tracks_free(struct gt_tracks *tracks);
 /* Begins a new file, in which no track has a name yet. */
 void gt_tracks_forget_names(struct gt_tracks *tracks);
 
-/* What determines the track of a slice. */
+/* What determines the track of a slice. A shadow begins with a slice of its stream, and ends with
+ * one or less than GT_ROW_SLACK (core/row/row.h) ns later; inner ones come first. */
 struct gt_track_request {
 	enum gt_track_kind kind;
 	uint32_t device, context, stream;
@@ -73,7 +75,7 @@ static inline struct gt_track_request gt_track_of_thread(enum gt_track_kind kind
 }
 
 /* Assigns a slice to a track. Slices may come in any order; sorted by start they need fewer
- * tracks. */
+ * tracks. A shadow shares the track of work that came before it. */
 void gt_tracks_get(struct gt_tracks *tracks, const struct gt_track_request *request,
 		   struct gt_track *ret_track);
 

@@ -26,6 +26,7 @@ struct gt_shadow {
 	struct gt_shadow *next;
 	struct gt_place place;
 	uint64_t first, last; /* trace ns */
+	uint32_t slack;       /* ns that it is drawn longer than it is */
 };
 
 /* A range, open or waiting for its GPU work. */

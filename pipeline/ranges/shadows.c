@@ -81,16 +81,24 @@ void gt_ranges_launch(struct gt_ranges *ranges, struct gt_launch *launch, bool e
 	}
 }
 
+static struct gt_shadow *find_shadow(const struct gt_range *range, const struct gt_place *place)
+{
+	struct gt_shadow *shadow = range->shadows;
+
+	while (shadow &&
+	       (shadow->place.stream != place->stream || shadow->place.context != place->context ||
+		shadow->place.device != place->device))
+		shadow = shadow->next;
+	return shadow;
+}
+
 static struct gt_shadow *shadow_of(struct gt_ranges *ranges, struct gt_range *range,
 				   const struct gt_place *place)
 {
-	struct gt_shadow *shadow;
+	struct gt_shadow *shadow = find_shadow(range, place);
 
-	for (shadow = range->shadows; shadow; shadow = shadow->next)
-		if (shadow->place.stream == place->stream &&
-		    shadow->place.context == place->context &&
-		    shadow->place.device == place->device)
-			return shadow;
+	if (shadow)
+		return shadow;
 	shadow = ranges->free_shadows;
 	if (shadow)
 		ranges->free_shadows = shadow->next;
@@ -101,6 +109,19 @@ static struct gt_shadow *shadow_of(struct gt_ranges *ranges, struct gt_range *ra
 	*shadow = (struct gt_shadow){.next = range->shadows, .place = *place, .first = UINT64_MAX};
 	range->shadows = shadow;
 	return shadow;
+}
+
+/* Viewers and readers draw the longer one of two slices around the other. */
+static void extend(struct gt_shadow *shadow, const struct gt_event *event)
+{
+	if (event->start < shadow->first)
+		shadow->first = event->start;
+	if (event->end > shadow->last) {
+		shadow->last = event->end;
+		shadow->slack = 0;
+	}
+	if (event->start == shadow->first && event->end == shadow->last && !shadow->slack)
+		shadow->slack = 1;
 }
 
 static void cover(struct gt_ranges *ranges, struct gt_range *range, const struct gt_event *event)
@@ -114,10 +135,7 @@ static void cover(struct gt_ranges *ranges, struct gt_range *range, const struct
 		ranges->lost++;
 		return;
 	}
-	if (event->start < shadow->first)
-		shadow->first = event->start;
-	if (event->end > shadow->last)
-		shadow->last = event->end;
+	extend(shadow, event);
 }
 
 static bool was_open(const struct gt_range *range, uint64_t time)
@@ -161,6 +179,25 @@ void gt_ranges_left_out(struct gt_ranges *ranges, const struct gt_event *event)
 	}
 }
 
+/* The shadow of the next range outwards ends no earlier than @shadow, and later if both have the
+ * same work. */
+static void extend_outer(struct gt_ranges *ranges, struct gt_range *range,
+			 const struct gt_shadow *shadow)
+{
+	struct gt_shadow *outer = NULL;
+	uint32_t slack;
+
+	for (uint32_t i = 0; range && !outer && i < GT_RANGE_CHAIN_MAX; i++) {
+		range = gt_range_outer(ranges, range);
+		outer = range ? find_shadow(range, &shadow->place) : NULL;
+	}
+	if (!outer || outer->last != shadow->last)
+		return;
+	slack = shadow->slack + (outer->first == shadow->first);
+	if (outer->slack < slack)
+		outer->slack = slack;
+}
+
 static void emit_shadows(struct gt_ranges *ranges, struct gt_range *range)
 {
 	struct gt_event event = {.kind = GT_EVENT_RANGE};
@@ -173,7 +210,8 @@ static void emit_shadows(struct gt_ranges *ranges, struct gt_range *range)
 
 		event.place = shadow->place;
 		event.start = shadow->first;
-		event.end = shadow->last;
+		event.end = shadow->last + shadow->slack;
+		extend_outer(ranges, range, shadow);
 		gt_outlet_event(ranges->outlet, &event);
 		range->shadows = shadow->next;
 		shadow->next = ranges->free_shadows;
@@ -255,9 +293,9 @@ static void cut(void *context, struct gt_range *range)
 
 void gt_ranges_cut(struct gt_ranges *ranges)
 {
-	each_open(ranges, cut, ranges);
-	while (ranges->closed_first)
+	while (ranges->closed_first) /* they are inside those */
 		settle(ranges, &ranges->closed_first);
+	each_open(ranges, cut, ranges);
 }
 
 struct open_taker {
@@ -283,28 +321,6 @@ void gt_ranges_each_open(const struct gt_ranges *ranges,
 		each_open(ranges, hand_out, &taker);
 }
 
-static bool is_done(const struct gt_range *range, uint64_t now, bool all)
-{
-	return range->end && !range->settled && (all || is_complete(range, now));
-}
-
-/* Shadows of ranges with the same work have the same extent, and viewers draw the first one of a
- * file outside. So those of the ranges around @range, which are about to be settled too, are
- * written first. */
-static void emit_outer(struct gt_ranges *ranges, struct gt_range *range, uint64_t now, bool all)
-{
-	struct gt_range *around[GT_RANGE_CHAIN_MAX];
-	uint32_t count = 0;
-
-	range = gt_range_outer(ranges, range);
-	while (range && count < GT_RANGE_CHAIN_MAX && is_done(range, now, all)) {
-		around[count++] = range;
-		range = gt_range_outer(ranges, range);
-	}
-	while (count)
-		emit_shadows(ranges, around[--count]);
-}
-
 void gt_ranges_settle(struct gt_ranges *ranges, bool all)
 {
 	struct gt_range **at = &ranges->closed_first;
@@ -320,7 +336,6 @@ void gt_ranges_settle(struct gt_ranges *ranges, bool all)
 			at = &(*at)->chain;
 			continue;
 		}
-		emit_outer(ranges, *at, now, all);
 		settle(ranges, at);
 	}
 }

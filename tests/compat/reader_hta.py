@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""HolisticTraceAnalysis: its seven core analyses and some more, on every rank.
+"""HolisticTraceAnalysis: its seven core analyses and some more, on every rank; kernels by named range.
 
 HTA drops the work that was launched in the last step, so its counts are compared with those of the
 calls before it.
@@ -62,6 +62,9 @@ def check_launches(analysis, truth):
 
 def check_copies(analysis, truth):
     table = analysis.get_memory_bw_summary(ranks=sorted(truth))
+    if table is None:
+        assert not any(traces.of(events, "gpu_memcpy", "gpu_memset") for _, events in truth.values())
+        return
     for rank, (_, events) in truth.items():
         work = gpu_work(events, "gpu_memcpy", "gpu_memset")
         counts = table.loc[rank][("memory_bw_gbps", "count")]
@@ -71,6 +74,28 @@ def check_copies(analysis, truth):
         assert abs(top - max(rates)) < 0.001, (top, max(rates))
 
 
+def around(kernel, shadows):
+    """Names of the ranges on the kernel's row that cover it."""
+    return [e["name"] for e in shadows
+            if (e["pid"], e["tid"]) == (kernel["pid"], kernel["tid"]) and e["ts"] <= kernel["ts"] < e["ts"] + e["dur"]]
+
+
+def check_ranges(analysis, truth):
+    """Each kernel stands in the innermost range that was open at its launch. The shadow of a range that does not
+    nest with its stream's work is on another row: here a kernel that follows at once may be the reason."""
+    for rank, (_, events) in truth.items():
+        shadows = traces.of(events, "gpu_user_annotation")
+        kernels = [e for e in traces.of(events, "kernel") if "nvtx" in e["args"]]
+        if not shadows:
+            continue
+        table = analysis.get_gpu_kernels_with_user_annotations(rank=rank, shortern_names=False)
+        found = dict(zip(table["correlation"], table["s_user_annotation"]))
+        expected = {e["args"]["correlation"]: e["args"]["nvtx"].split(":")[-1] for e in kernels
+                    if e["args"]["nvtx"].split(":")[-1] in around(e, shadows)}
+        wrong = {key: (name, found[key]) for key, name in expected.items() if name != found[key]}
+        assert not wrong and len(expected) >= len(kernels) / 2, (wrong, expected, found)
+
+
 def main(folder):
     truth = traces.load(folder)
     analysis = TraceAnalysis(trace_dir=folder)
@@ -78,6 +103,7 @@ def main(folder):
     check_times(analysis, truth)
     check_launches(analysis, truth)
     check_copies(analysis, truth)
+    check_ranges(analysis, truth)
     print(f"HTA: 7 analyses on {len(truth)} ranks")
 
 

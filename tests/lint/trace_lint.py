@@ -32,7 +32,6 @@ API_CATEGORIES = {"cuda_runtime", "cuda_driver"}
 CATEGORIES = GPU_ROWS | API_CATEGORIES | {
     "user_annotation", "overhead", "gputrace", "ac2g", "cpu_op", "python_function",
     "cpu_instant_event", "call_stack", "cpu_sample"}
-NOT_NESTED = GPU_CATEGORIES
 OPERATIONS = API_CATEGORIES | GPU_CATEGORIES   # may name an operator
 EXTERNAL = OPERATIONS | {"cpu_op", "user_annotation", "gpu_user_annotation"}
 NAME = re.compile(r"^[^/]+\.pt\.trace\.json$")
@@ -393,8 +392,15 @@ class Lint:
             if not ends[ident] and not self.unfinished:
                 self.say(found[0][0], "arrow", f"id {ident} has no end")
 
+    @staticmethod
+    def may_nest(outer, inner):
+        """A stream's row has work inside shadows of ranges, nothing else inside each other."""
+        if outer.get("cat") in GPU_CATEGORIES:
+            return False
+        return inner.get("cat") not in GPU_CATEGORIES or outer.get("cat") == "gpu_user_annotation"
+
     def check_rows(self):
-        """No two slices of one row overlap partly; GPU work not even one inside another."""
+        """No two slices of one row overlap partly; GPU work is not even inside other work."""
         rows = collections.defaultdict(list)
         for number, event in self.events:
             if event.get("ph") == "X" and isinstance(event.get("dur"), (int, float)):
@@ -409,9 +415,9 @@ class Lint:
                     open_ends.pop()
                 if open_ends and -minus_end > open_ends[-1][0]:
                     self.say(number, "overlap", f"partly overlaps line {open_ends[-1][1]} on row {row}")
-                if open_ends and event.get("cat") in NOT_NESTED:
+                if open_ends and not self.may_nest(open_ends[-1][2], event):
                     self.say(number, "overlap", f"lies inside line {open_ends[-1][1]} on row {row}")
-                open_ends.append((-minus_end, number))
+                open_ends.append((-minus_end, number, event))
 
     def check_names(self):
         """Each row and process has its name before its first event."""

@@ -250,7 +250,7 @@ class Windows(Base):
             self.assertIs(epoch["args"].get("unfinished", False), trace is first)
             self.assertEqual(sum(e["name"] == "step" for e in trace.events if e.get("cat") == "user_annotation"), 1)
             names = {(e["name"], e["args"].get("name")) for e in trace.events if e["ph"] == "M"}
-            self.assertIn(("thread_name", "ranges"), {(kind, (name or "").split(" ")[-1]) for kind, name in names}, names)
+            self.assertIn(("thread_name", "stream"), {(kind, (name or "").split(" ")[0]) for kind, name in names}, names)
 
     def test_graphs(self):
         """A graph that was made before both windows: both say where."""

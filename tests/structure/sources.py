@@ -21,7 +21,7 @@ import shutil
 import subprocess
 import sys
 
-GUEST_CORE = {"core", "core/control", "core/elf", "core/guest", "core/json", "core/overhead", "core/schema",
+GUEST_CORE = {"core", "core/control", "core/elf", "core/guest", "core/json", "core/overhead", "core/row", "core/schema",
               "core/window"}
 COLLECTORS = {f"collectors/{name}" for name in
               ("call", "cupti", "cupti/library", "cupti/memory", "cupti/records", "nvtx", "python", "sampler", "symbols",
@@ -35,8 +35,9 @@ MAY_INCLUDE = {
     "core/guest": set(),
     "core/schema": {"core/guest"},
     "core/overhead": set(),
+    "core/row": {"core/guest"},
     "core/window": {"core/guest"},
-    "core": {"core/elf", "core/guest", "core/schema", "core/window"},
+    "core": {"core/elf", "core/guest", "core/row", "core/schema", "core/window"},
     "core/control": {"core", "core/guest"},
     "core/json": {"core", "core/guest", "core/schema"},
     "collectors/python": GUEST_CORE,

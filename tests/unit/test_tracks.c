@@ -72,7 +72,8 @@ Test(tracks, kinds_do_not_meet)
 	cr_assert_eq(get(tracks, GT_TRACK_SYNC, 1, 7, 2, 10).tid, 1000007, "waits may nest");
 	cr_assert_eq(get(tracks, GT_TRACK_SYNC, 1, 7, 4, 11).tid, 48000007,
 		     "but not overlap partly");
-	cr_assert_eq(get(tracks, GT_TRACK_ANNOTATION, 1, 7, 0, 10).tid, 32000007);
+	cr_assert_eq(get(tracks, GT_TRACK_ANNOTATION, 1, 9, 0, 10).tid, 32000009,
+		     "no work to be around");
 	cr_assert_eq(work(tracks, 1, 0, 0, 10), 31000000, "track 0 would be the main thread");
 	gt_tracks_free(tracks);
 }
@@ -106,6 +107,84 @@ Test(tracks, numbers_beyond_the_blocks_are_never_used_twice)
 	gt_tracks_free(tracks);
 }
 
+static uint32_t shadow(struct gt_tracks *tracks, uint64_t start, uint64_t end)
+{
+	return get(tracks, GT_TRACK_ANNOTATION, 1, 7, start, end).tid;
+}
+
+Test(tracks, shadows_are_around_their_work)
+{
+	struct gt_tracks *tracks = gt_tracks_new();
+	struct gt_track track;
+
+	work(tracks, 1, 7, 100, 200);
+	work(tracks, 1, 7, 1000, 1100);
+	work(tracks, 1, 7, 1110, 1200);
+	track = get(tracks, GT_TRACK_ANNOTATION, 1, 7, 100, 201);
+	cr_assert_eq(track.tid, 7);
+	cr_assert_eq(track.kind, GT_TRACK_WORK, "it is named after the work");
+	cr_assert_not(track.fresh);
+	cr_assert_eq(shadow(tracks, 100, 202), 7, "the next one outwards");
+	cr_assert_eq(shadow(tracks, 100, 202), 32000007, "which of them is outside?");
+	cr_assert_eq(shadow(tracks, 1000, 1101), 7, "it ends in a gap of 10 ns");
+	cr_assert_eq(shadow(tracks, 1000, 1200), 7);
+	cr_assert_eq(shadow(tracks, 100, 1200), 7, "around both");
+	cr_assert_eq(shadow(tracks, 1110, 1200), 32000007,
+		     "what is inside it is not known any more");
+	cr_assert_eq(work(tracks, 1, 7, 1150, 1190), 2000007, "late");
+	cr_assert_eq(work(tracks, 1, 7, 1200, 1300), 7);
+	gt_tracks_free(tracks);
+}
+
+Test(tracks, shadows_that_do_not_nest_are_beside)
+{
+	struct gt_tracks *tracks = gt_tracks_new();
+
+	work(tracks, 1, 7, 100, 200);
+	work(tracks, 1, 7, 200, 300);
+	cr_assert_eq(work(tracks, 1, 7, 250, 400), 2000007);
+	work(tracks, 1, 7, 500, 600);
+	cr_assert_eq(shadow(tracks, 100, 201), 32000007, "the next kernel begins before its end");
+	cr_assert_eq(shadow(tracks, 100, 200), 7);
+	cr_assert_eq(shadow(tracks, 250, 401), 32000007, "its kernel is on another track");
+	cr_assert_eq(shadow(tracks, 200, 400), 33000007, "so is the one that it ends with");
+	cr_assert_eq(shadow(tracks, 200, 601), 7);
+	cr_assert_eq(get(tracks, GT_TRACK_ANNOTATION, 2, 7, 100, 200).tid, 160000007,
+		     "of another context");
+	gt_tracks_free(tracks);
+}
+
+Test(tracks, shadows_beside_recalled_work)
+{
+	struct gt_track_request request = {
+		.kind = GT_TRACK_WORK, .context = 1, .stream = 7, .start = 100, .end = 200};
+	struct gt_tracks *tracks = gt_tracks_new();
+	struct gt_track track;
+
+	gt_tracks_recall(tracks, &request, 7, &track);
+	request.kind = GT_TRACK_ANNOTATION;
+	gt_tracks_recall(tracks, &request, 7, &track);
+	cr_assert_eq(track.tid, 7);
+	cr_assert_eq(track.kind, GT_TRACK_WORK);
+	cr_assert_eq(work(tracks, 1, 7, 300, 400), 7);
+	cr_assert_eq(shadow(tracks, 100, 401), 32000007, "what it is around is not known");
+	cr_assert_eq(shadow(tracks, 300, 401), 7);
+	gt_tracks_free(tracks);
+}
+
+Test(tracks, more_shadows_than_are_remembered)
+{
+	struct gt_tracks *tracks = gt_tracks_new();
+
+	for (uint64_t i = 1; i <= 5000; i++)
+		work(tracks, 1, 7, i * 1000, i * 1000 + 100);
+	for (uint64_t i = 1; i <= 5000; i++)
+		cr_assert_eq(shadow(tracks, i * 1000, i * 1000 + 101), 7);
+	cr_assert_eq(shadow(tracks, 1000, 5000101), 32000007, "around more than is known");
+	cr_assert_eq(shadow(tracks, 4000000, 5000101), 7);
+	gt_tracks_free(tracks);
+}
+
 struct slice {
 	uint32_t kind, device, tid;
 	uint64_t start, end;
@@ -135,7 +214,7 @@ static void check_random(uint64_t seed, uint64_t spread, size_t count)
 		struct gt_track track;
 
 		seed = seed * 6364136223846793005u + 1442695040888963407u;
-		request.kind = (seed >> 60) % 3;
+		request.kind = (seed >> 60) % 2;
 		request.device = (seed >> 58) % 2;
 		request.context = (seed >> 54) % 3;
 		request.stream = (seed >> 50) % 5;
@@ -167,6 +246,85 @@ Test(tracks, no_partial_overlap_whatever_comes)
 	check_random(2, 40, 20000);
 	check_random(3, 4000, 20000);
 	check_random(4, 1000000, 20000);
+}
+
+#define STREAM_WORK 4000
+
+static uint64_t any(uint64_t *seed, uint64_t below)
+{
+	*seed = *seed * 6364136223846793005u + 1442695040888963407u;
+	return (*seed >> 33) % below;
+}
+
+static void put(struct gt_tracks *tracks, struct slice *slice)
+{
+	slice->tid = get(tracks, slice->kind, 1, 7, slice->start, slice->end).tid;
+}
+
+/* Partly overlapping slices of a track; *ret_joined: shadows on the track of their work. */
+static size_t count_crossings(struct slice *slices, size_t count, size_t *ret_joined)
+{
+	size_t crossings = 0;
+
+	*ret_joined = 0;
+	for (size_t i = 0; i < count; i++) {
+		*ret_joined += slices[i].kind == GT_TRACK_ANNOTATION && slices[i].tid == 7;
+		for (size_t j = 0; j < count; j++)
+			crossings += slices[i].tid == slices[j].tid &&
+				     slices[i].start < slices[j].start &&
+				     slices[j].start < slices[i].end &&
+				     slices[i].end < slices[j].end;
+	}
+	return crossings;
+}
+
+/* Work of a stream, of which one in @overlaps begins before the last one ends, with shadows that
+ * begin and end with some of it, and may end a few ns late. */
+static size_t joined(uint64_t seed, uint64_t overlaps, uint64_t gap)
+{
+	static struct slice slices[2 * STREAM_WORK];
+	struct gt_tracks *tracks = gt_tracks_new();
+	size_t count = 0, work_count = 0, joined_count;
+	uint64_t at = 1000;
+
+	for (uint64_t i = 0; i < STREAM_WORK; i++) {
+		uint64_t early = any(&seed, overlaps) ? 0 : any(&seed, 60);
+
+		slices[i] = (struct slice){.kind = GT_TRACK_WORK,
+					   .start = at - early,
+					   .end = at + 1 + any(&seed, 100)};
+		at = slices[i].end + any(&seed, gap);
+	}
+	for (work_count = 1; work_count <= STREAM_WORK; work_count++) {
+		put(tracks, &slices[work_count - 1]);
+		if (any(&seed, 3))
+			continue;
+		struct slice *around = &slices[STREAM_WORK + count++];
+		uint64_t back = any(&seed, any(&seed, 4) ? 3 : 300);
+		size_t last = work_count - 1 - any(&seed, 2) * (work_count > 1);
+		size_t first = last > back ? last - back : 0;
+
+		*around = (struct slice){.kind = GT_TRACK_ANNOTATION,
+					 .start = slices[first].start,
+					 .end = slices[last].end + any(&seed, 4)};
+		if (around->end < around->start)
+			around->end = around->start;
+		put(tracks, around);
+	}
+	cr_assert_eq(count_crossings(slices, STREAM_WORK + count, &joined_count), 0, "seed %lu",
+		     seed);
+	gt_tracks_free(tracks);
+	return joined_count;
+}
+
+Test(tracks, shadows_never_cut_work)
+{
+	for (uint64_t seed = 1; seed <= 4; seed++) {
+		cr_assert_gt(joined(seed, UINT32_MAX, 1000), 300);
+		cr_assert_gt(joined(seed, 20, 1000), 300);
+		cr_assert_gt(joined(seed, 20, 3), 30);
+		cr_assert_gt(joined(seed, 2, 2), 3);
+	}
 }
 
 Test(tracks, more_streams_than_are_kept)

@@ -95,12 +95,23 @@ static int set_name(struct gt_chrome *chrome, const struct gt_event *event)
 	return gt_chrome_file_commit(file, begin, &chrome->tally);
 }
 
+/* A shadow shares the track of its work, which is printed first. */
+static int put_shadow(struct gt_chrome *chrome, const struct gt_event *event)
+{
+	int error = release(chrome, event->end);
+	int failed = print(chrome, event);
+
+	return failed ? failed : error;
+}
+
 static int chrome_event(struct gt_writer *w, const struct gt_event *event)
 {
 	struct gt_chrome *chrome = w->priv;
 
-	if (gt_event_is_gpu(event->kind) || (event->kind == GT_EVENT_RANGE && event->range.on_gpu))
+	if (gt_event_is_gpu(event->kind))
 		return hold_back(chrome, event);
+	if (event->kind == GT_EVENT_RANGE && event->range.on_gpu)
+		return put_shadow(chrome, event);
 	if (event->kind == GT_EVENT_THREAD || event->kind == GT_EVENT_DEVICE)
 		return set_name(chrome, event);
 	if (event->kind == GT_EVENT_STREAM && event->stream.name)

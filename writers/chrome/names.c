@@ -245,7 +245,7 @@ static void track_name(const struct gt_chrome *chrome, const struct gt_track_req
 	if (!gt_track_is_on_host(request->kind))
 		name = stream_name(&chrome->names, request->device, request->stream);
 	length = gt_text_format(out, size, "%s %u%s%s%s", owner, request->stream, name ? " " : "",
-				name ? name->text : "", gt_track_suffix(request->kind));
+				name ? name->text : "", gt_track_suffix(track->kind));
 	if (track->foreign)
 		length += gt_text_format(out + length, size - length, " (context %u)",
 					 request->context);
