@@ -64,11 +64,13 @@ static enum gt_role role_of(const char *text, size_t len)
 
 enum gt_role gt_category_role(const struct gt_span *cat)
 {
-	const char *p = cat->text, *end = p + cat->len, *comma;
 	enum gt_role role = GT_ROLE_UNKNOWN;
+	const char *p, *end, *comma;
 
 	if (cat->kind != GT_SPAN_STRING)
 		return role;
+	p = cat->text;
+	end = p + cat->len;
 	while (role == GT_ROLE_UNKNOWN && p < end) {
 		comma = memchr(p, ',', (size_t)(end - p));
 		while (p < end && *p == ' ')
@@ -83,10 +85,11 @@ enum gt_role gt_category_role(const struct gt_span *cat)
 static bool number_behind(const struct gt_span *text, const char *before, int64_t *ret_number)
 {
 	size_t n = strlen(before), digits = 0;
-	struct gt_span number = {.kind = GT_SPAN_NUMBER, .text = text->text + n};
+	struct gt_span number = {.kind = GT_SPAN_NUMBER};
 
 	if (text->len <= n || memcmp(text->text, before, n))
 		return false;
+	number.text = text->text + n;
 	while (n + digits < text->len && isdigit((unsigned char)number.text[digits]))
 		digits++;
 	number.len = (uint32_t)digits;
