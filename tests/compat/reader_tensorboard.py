@@ -20,9 +20,12 @@ def check_worker(profile, events):
     step = profile.overview["performance"][0]
     spans = traces.steps(events)
     mean = sum(end - start for start, end in spans) / len(spans)
-    assert abs(step["value"] - mean) < mean / 2, (step["value"], mean)
+    assert abs(step["value"] - mean) < max(mean / 2, 1), (step["value"], mean)
+    rows = profile.overview["steps"]["rows"]
+    assert 0 < len(rows) <= len(spans), (rows, spans)  # it may leave out the last ones
     # 0.4.3 knows calls as category "runtime" only, which Kineto no longer writes either
-    assert profile.has_kernel and profile.has_memcpy_or_memset
+    assert profile.has_kernel
+    assert profile.has_memcpy_or_memset == bool(traces.of(events, "gpu_memcpy", "gpu_memset"))
 
 
 def main(folder):

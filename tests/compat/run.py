@@ -32,7 +32,7 @@ def trace_program(folder, build, program):
     scripts = os.path.join(ROOT, "scripts")
     subprocess.run([os.path.join(scripts, "simcuda"), os.path.join(scripts, "gputrace"), "run",
                     "--quiet", f"--output={folder}", program],
-                   check=True, stdout=subprocess.DEVNULL, env={**os.environ, "GPUTRACE_BUILD": build, "GPUTRACE_EXIT_TIMEOUT": "60000"})
+                   check=True, stdout=subprocess.DEVNULL, env={**os.environ, "GPUTRACE_BUILD": build, "GPUTRACE_STEP_RANGE": "auto", "GPUTRACE_EXIT_TIMEOUT": "60000"})
 
 
 def main(reader, *what):

@@ -147,6 +147,11 @@ def read_expectations(stdout):
 RANGE_WORDS = ("range", "shadow", "nvtx", "payload", "mark", "counter", "unfinished", "ledger")
 
 
+def name_of_shadow(name):
+    """Readers take all slices called ProfilerStep#N for steps."""
+    return name.replace("ProfilerStep#", "step ")
+
+
 def read_ranges(stdout, step_range):
     """Counts of the named ranges that the target expects."""
     rows = collections.Counter()
@@ -162,9 +167,11 @@ def read_ranges(stdout, step_range):
                 names[0] = rest[1]
             for name in names:
                 rows[("range", name, "")] += 1
-                rows[("shadow", name)] += 1
+                rows[("shadow", name_of_shadow(name))] += 1
         elif rest[0] == "payload":
             rows[tuple(rest)] += 1
+        elif rest[0] == "shadow":
+            rows[("shadow", name_of_shadow(rest[1]))] += int(rest[2])
         elif rest[0] in RANGE_WORDS:
             rows[tuple(rest[:-1])] += int(rest[-1])
     return rows
@@ -219,7 +226,7 @@ def check_shadows(trace, failures):
     check_extents_of_shadows(trace, failures)
     for shadow in (e for e in trace.slices if e["cat"] == "gpu_user_annotation"):
         host = ranges.get(shadow["args"]["External id"])
-        if not host or host["name"] != shadow["name"]:
+        if not host or name_of_shadow(host["name"]) != shadow["name"]:
             failures.add("shadow %s has no range", shadow["name"])
             continue
         if "stream" in shadow["args"]:

@@ -5,6 +5,9 @@
  */
 #include "writers/chrome/chrome.h"
 
+#include <string.h>
+
+#include "core/guest/text.h"
 #include "core/json/event_text.h"
 #include "core/schema/event_names.h"
 
@@ -199,6 +202,23 @@ void gt_chrome_put_frame(struct gt_chrome *chrome, const struct gt_event *event)
 	end_line(json);
 }
 
+/* Readers take each slice called ProfilerStep#N for a step of the host, whatever its category: GPU
+ * work of one step lies in the time of the next one. */
+static void put_shadow_name(struct gt_chrome *chrome, const struct gt_string *name)
+{
+	static const char step[] = "ProfilerStep#";
+	struct gt_json *json = &chrome->file.batch;
+	char text[64];
+
+	gt_json_key(json, "name");
+	if (!name || strncmp(name->text, step, sizeof(step) - 1)) {
+		gt_chrome_put_string(&chrome->texts, json, name);
+		return;
+	}
+	gt_text_format(text, sizeof(text), "step %s", name->text + sizeof(step) - 1);
+	gt_json_cstr(json, text);
+}
+
 void gt_chrome_put_gpu_range(struct gt_chrome *chrome, const struct gt_event *event)
 {
 	struct gt_json *json = &chrome->file.batch;
@@ -213,8 +233,7 @@ void gt_chrome_put_gpu_range(struct gt_chrome *chrome, const struct gt_event *ev
 	gt_chrome_name_device(chrome, event->place.device);
 	tid = gt_chrome_track(chrome, &request);
 	gt_chrome_begin(json, "X", "gpu_user_annotation");
-	gt_json_key(json, "name");
-	gt_chrome_put_string(&chrome->texts, json, event->range.name);
+	put_shadow_name(chrome, event->range.name);
 	gt_chrome_put_where(chrome, json, event->place.device, tid, event->start);
 	gt_chrome_put_duration(chrome, json, event);
 	gt_json_key(json, "args");
