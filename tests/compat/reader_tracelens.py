@@ -41,6 +41,7 @@ def main(folder):
     if collectives:
         table = NcclAnalyser(paths, len(paths)).build_df_long()
         assert len(table) == collectives, (len(table), collectives)
+        assert table["Collective name"].notna().all() and table["dtype"].notna().all(), table
     fused = TraceFuse(paths).merge_and_save(os.path.join(os.path.dirname(folder), "fused.json"))
     assert os.path.getsize(fused) > 0
     print(f"TraceLens: {len(paths)} ranks, all linked")

@@ -6,6 +6,7 @@
  */
 #include "writers/chrome/chrome.h"
 
+#include "core/schema/collective.h"
 #include "core/schema/event_names.h"
 
 /* Stream of synchronization records that concern no particular stream. */
@@ -153,6 +154,17 @@ static void put_configuration(struct gt_json *json, const struct gt_event *event
 	put_kernel_extras(json, event);
 }
 
+static void put_collective(struct gt_json *json, const struct gt_string *name)
+{
+	struct gt_collective collective;
+
+	if (!name || !gt_collective_of_kernel(name->text, &collective))
+		return;
+	gt_json_member_cstr(json, "Collective name", collective.name);
+	if (collective.dtype)
+		gt_json_member_cstr(json, "dtype", collective.dtype);
+}
+
 static void put_kernel_args(struct gt_chrome *chrome, const struct gt_event *event)
 {
 	struct gt_json *json = &chrome->file.batch;
@@ -162,8 +174,10 @@ static void put_kernel_args(struct gt_chrome *chrome, const struct gt_event *eve
 	if (all)
 		put_queue(chrome, json, event);
 	put_place(json, event);
-	if (all)
+	if (all) {
 		put_configuration(json, event);
+		put_collective(json, kernel->name);
+	}
 	if (all && kernel->mangled && gt_chrome_first_kernel(&chrome->texts, kernel->mangled)) {
 		gt_json_key(json, "mangled name");
 		gt_chrome_put_string(&chrome->texts, json, kernel->mangled);
