@@ -8,15 +8,22 @@
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
+#include <zlib.h>
 
+#include "readers/input.h"
 #include "recover/pin.h"
 #include "transform/confined.h"
+
+/* Bytes of JSON that are read, twice, and written in a second, and of them in a byte of gzip. */
+#define BYTES_PER_SECOND ((uint64_t)200 << 20)
+#define PACKED           10
 
 struct file_work {
 	const char *path;
 	struct gt_pin pin;
 	char part[400]; /* hidden, and no name that a reader of folders takes */
 	int to;
+	bool packed; /* gzip, and is to stay that */
 	struct gt_symbolize *ret;
 };
 
@@ -27,11 +34,31 @@ static int fail(struct file_work *work, int error, const char *what)
 	return error;
 }
 
+static ssize_t pack(void *file, const char *text, size_t size)
+{
+	return gzwrite(file, text, (unsigned int)size);
+}
+
+static int end_pack(void *file)
+{
+	return gzclose(file) == Z_OK ? 0 : -1;
+}
+
+/* zlib closes its descriptor. */
+static FILE *open_packed(int to)
+{
+	static const cookie_io_functions_t functions = {.write = pack, .close = end_pack};
+	int copy = dup(to);
+	gzFile file = copy < 0 ? NULL : gzdopen(copy, "wb");
+
+	return file ? fopencookie(file, "w", functions) : NULL;
+}
+
 /* In the child. */
 static void symbolize(int to, void *data)
 {
 	struct file_work *work = data;
-	FILE *out = fdopen(work->to, "w");
+	FILE *out = work->packed ? open_packed(work->to) : fdopen(work->to, "w");
 	struct gt_symbolize result;
 	int rc = out ? gt_symbolize(work->pin.content, out, GT_SYMBOLIZE_IF_FOUND, true, &result)
 		     : -errno;
@@ -81,6 +108,41 @@ static int put_in_place(struct file_work *work)
 	return rc ? fail(work, rc, NULL) : 0;
 }
 
+/* It would be given up at the end of the time. */
+static int check_size(struct file_work *work, unsigned int seconds)
+{
+	uint64_t bytes = (uint64_t)work->pin.status.st_size;
+	char what[160];
+
+	if (bytes * (work->packed ? PACKED : 1) <= seconds * BYTES_PER_SECOND)
+		return 0;
+	snprintf(what, sizeof(what),
+		 "%.1f GB of %s are too many for source lines in %u s (gputrace symbolize "
+		 "--output=FILE has the time)",
+		 (double)bytes / 1e9, work->packed ? "gzip" : "JSON", seconds);
+	return fail(work, -EFBIG, what);
+}
+
+/* What the file is, by its first bytes. */
+static int look_at(struct file_work *work)
+{
+	char head[65] = "";
+	gzFile from = gzopen(work->pin.content, "rb");
+	int got = from ? gzread(from, head, sizeof(head) - 1) : -1;
+	struct gt_input in = {.data = head, .size = got > 0 ? (size_t)got : 0};
+
+	work->packed = from && !gzdirect(from);
+	if (from)
+		gzclose(from);
+	if (got < 0)
+		return fail(work, -EIO, NULL);
+	if (!gt_input_is_pftrace(&in))
+		return 0;
+	return fail(work, -EINVAL,
+		    "a .pftrace, which has no place for source lines that come later (stats and "
+		    "others look them up, gputrace convert makes JSON of it)");
+}
+
 static int open_part(struct file_work *work)
 {
 	const char *beside = work->pin.beside;
@@ -98,8 +160,12 @@ static int open_part(struct file_work *work)
 
 static int run(struct file_work *work, unsigned int seconds)
 {
-	int rc = open_part(work);
+	int rc = S_ISREG(work->pin.status.st_mode) ? look_at(work) : 0;
 
+	if (!rc)
+		rc = check_size(work, seconds);
+	if (!rc)
+		rc = open_part(work);
 	if (rc)
 		return rc;
 	rc = work_confined(work, seconds);

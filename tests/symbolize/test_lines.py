@@ -4,6 +4,7 @@
     test_lines.py CLI LIBRARY STRIPPED_LIBRARY BAD_READER
 """
 import csv
+import gzip
 import io
 import json
 import os
@@ -14,7 +15,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
+import zlib
 
 CLI, LIBRARY, STRIPPED, BAD_READER = (str(pathlib.Path(path).resolve()) for path in sys.argv[1:5])
 del sys.argv[1:5]
@@ -196,6 +199,34 @@ class Lines(unittest.TestCase):
         self.assertEqual(self.names(), ["none.json", "second.json", "trace.json"])
         self.assertEqual(self.in_place("--quiet", first), "")
         self.assertEqual(first.read_text(encoding="utf-8"), wanted[0])
+
+    def test_in_place_packed(self):
+        """A gzip file stays one, of one member."""
+        trace = self.write(self.every_stack(), {LIBRARY: build_id(LIBRARY), STRIPPED: build_id(STRIPPED)})
+        wanted = self.run_it("symbolize", trace).stdout
+        packed = self.folder / "packed.json.gz"
+        packed.write_bytes(gzip.compress(trace.read_bytes()))
+        self.assertIn("have a source line", self.in_place(packed))
+        data = zlib.decompressobj(wbits=31)
+        self.assertEqual(data.decompress(packed.read_bytes()).decode(), wanted)
+        self.assertTrue(data.eof and not data.unused_data)
+        self.assertEqual(self.names(), ["packed.json.gz", "trace.json"])
+
+    def test_in_place_too_large(self):
+        """One line at once, not after 20 seconds of reading."""
+        large = self.folder / "large.json"
+        large.write_bytes(self.write([["a (/no/such+0x1)"]], {"/no/such": "00" * 20}).read_bytes())
+        os.truncate(large, 40 << 30)
+        began = time.monotonic()
+        said = self.in_place(large, status=1)
+        self.assertLess(time.monotonic() - began, 10)
+        self.assertRegex(said, r"^gputrace: .*large.json: 42.9 GB of JSON are too many [^\n]*; it stays as it is\n$")
+        self.assertEqual(self.names(), ["large.json", "trace.json"])
+
+    def test_in_place_pftrace(self):
+        trace = self.folder / "x.pftrace"
+        trace.write_bytes(bytes.fromhex("0a025001"))
+        self.assertIn("a .pftrace, which has no place", self.in_place(trace, status=1))
 
     def test_in_place_or_not_at_all(self):
         crash = self.folder / "crash.so"
