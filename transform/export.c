@@ -92,15 +92,14 @@ static const char *base_of(const char *name, size_t len, size_t *ret_len)
 	return end > begin ? name + begin : name;
 }
 
-/* The trace has no mangled names. */
-static void put_names(struct gt_export_rows *e, const struct gt_trace_event *record)
+static int put_names(struct gt_export_rows *e, const struct gt_trace_event *record)
 {
 	size_t len;
 	const char *base = base_of(record->name.text, record->name.len, &len);
 
 	gt_export_put_text(e, record->name.text, record->name.len);
 	gt_export_put_text(e, base, len);
-	gt_export_put_text(e, record->name.text, record->name.len);
+	return gt_export_put_mangled(e, record);
 }
 
 static void put_launch(struct gt_export_rows *e, const struct gt_trace_event *record)
@@ -116,8 +115,12 @@ static void put_launch(struct gt_export_rows *e, const struct gt_trace_event *re
 
 static int export_kernel(struct gt_export_rows *e, const struct gt_trace_event *record)
 {
+	int rc;
+
 	put_gpu_row(e, record);
-	put_names(e, record);
+	rc = put_names(e, record);
+	if (rc)
+		return rc;
 	put_launch(e, record);
 	gt_export_put_none(e); /* gridId: the trace has the correlation only */
 	gt_export_put_arg(e, record, GT_ARG_REGISTERS);
@@ -437,6 +440,7 @@ static int export_file(struct gt_export_sink *sink, struct gt_export_processes *
 	if (!rc)
 		rc = export_processes(&e);
 	gt_reading_fini(&reading);
+	gt_export_mangled_fini(&e);
 	gt_export_nvtx_fini(&e);
 	gt_pairmap_fini(&e.chains_put);
 	return rc;

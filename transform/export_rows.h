@@ -7,6 +7,7 @@
 #define GT_TRANSFORM_EXPORT_ROWS_H
 
 #include "readers/chrome/reader.h"
+#include "readers/keymap.h"
 #include "readers/pairmap.h"
 #include "readers/vec.h"
 #include "transform/export.h"
@@ -28,7 +29,9 @@ struct gt_export_rows {
 	int64_t chain_base;         /* what is added to this file's stack numbers */
 	struct gt_pairmap chains_put;
 	GT_VEC(struct gt_export_domain) domains;
-	bool is_ours; /* the numbers of rows have a meaning */
+	GT_VEC(char *) mangled;      /* names of kernels */
+	struct gt_keymap mangled_of; /* by hash of a kernel's name: the number of its mangled one */
+	bool is_ours;                /* the numbers of rows have a meaning */
 	struct gt_export_value row[GT_EXPORT_WIDTH];
 	size_t filled;
 };
@@ -48,6 +51,14 @@ void gt_export_put_three(struct gt_export_rows *e, const struct gt_trace_event *
 			 enum gt_arg arg);
 /* Gives the row to the sink. 0 or negative errno. */
 int gt_export_end_row(struct gt_export_rows *e, enum gt_export_table_id table);
+
+/* ---- export_mangled.c ---- */
+
+/* The mangled name of a kernel as the next value; where the trace does not tell it, its name. 0 or
+ * negative errno. */
+int gt_export_put_mangled(struct gt_export_rows *e, const struct gt_trace_event *record);
+/* Frees them. */
+void gt_export_mangled_fini(struct gt_export_rows *e);
 
 /* ---- export_nvtx.c ---- */
 
