@@ -33,6 +33,7 @@ const struct gt_command *const gt_commands[] = {
 	&gt_command_bench,
 	&gt_command_stacks,
 	&gt_command_gaps,
+	&gt_command_memory,
 	&gt_command_analyze,
 	&gt_command_diff,
 	&gt_command_export,

@@ -22,6 +22,7 @@ void gt_model_fini(struct gt_model *model)
 	gt_vec_free(&model->mangled);
 	gt_vec_free(&model->notes);
 	gt_vec_free(&model->memory);
+	gt_vec_free(&model->blocks);
 	gt_vec_free(&model->devices);
 	free(model->device_ops);
 	gt_vec_free(&model->steps);

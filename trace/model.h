@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/schema/event.h"
 #include "readers/chrome/reader.h"
 #include "readers/vec.h"
 #include "trace/names.h"
@@ -122,6 +123,15 @@ struct gt_memory_point { /* memory in use on a device */
 	uint32_t device;
 };
 
+/* What a call did with memory: run --memory. */
+struct gt_model_block {
+	int64_t ts; /* when it was there, or gone: the end of the call, or its beginning */
+	uint32_t name, thread;
+	uint32_t stack; /* index in stacks, GT_NONE */
+	bool failed;
+	struct gt_block block;
+};
+
 /* A device, and where its operations are in device_ops. */
 struct gt_device_track {
 	uint32_t first, count;
@@ -166,6 +176,7 @@ struct gt_model {
 	GT_VEC(uint32_t) mangled; /* by name of a kernel: that in its module, or GT_NAME_NONE */
 	GT_VEC(struct gt_note) notes;
 	GT_VEC(struct gt_memory_point) memory;
+	GT_VEC(struct gt_model_block) blocks;   /* as in the file */
 	GT_VEC(struct gt_device_track) devices; /* that have operations, by number */
 	uint32_t *device_ops;                   /* indices in ops: by device, then start */
 	GT_VEC(struct gt_step_from) steps;      /* by time */

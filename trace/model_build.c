@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "readers/chrome/block_args.h"
 #include "trace/communication.h"
 
 uint32_t gt_build_thread(struct gt_builder *b, int64_t pid, int64_t tid)
@@ -389,4 +390,49 @@ int gt_build_mangled(struct gt_model *model, uint32_t name, uint32_t mangled)
 	else if (*known != mangled)
 		*known = name;
 	return 0;
+}
+
+/* ---- memory ---- */
+
+int gt_build_block(struct gt_model *model, const struct gt_call *call, const struct gt_block *block,
+		   bool failed)
+{
+	bool goes = block->op == GT_BLOCK_RELEASE || block->op == GT_BLOCK_UNMAP ||
+		    block->op == GT_BLOCK_RESET;
+	int64_t end;
+	struct gt_model_block taken = {
+		.ts = call->start,
+		.name = call->name,
+		.thread = call->thread,
+		.stack = call->stack,
+		.failed = failed,
+		.block = *block,
+	};
+
+	if (!block->op)
+		return 0;
+	if (!goes && !__builtin_add_overflow(call->start, call->dur > 0 ? call->dur : 0, &end))
+		taken.ts = end;
+	if (taken.block.bytes > GT_BUILD_LARGEST_BLOCK && !failed) {
+		model->odd.no_size++;
+		taken.block.bytes = 0;
+	}
+	if (taken.block.device > GT_BUILD_MAX_DEVICE)
+		taken.block.device = GT_BLOCK_NO_DEVICE;
+	return gt_vec_push(&model->blocks, taken) ? 0 : -ENOMEM;
+}
+
+int gt_build_block_of(struct gt_builder *b, const struct gt_trace_event *record,
+		      const struct gt_call *call)
+{
+	struct gt_block block;
+	struct gt_span result;
+	int64_t code = 0;
+
+	if (!gt_record_has(record, GT_ARG_MEMORY))
+		return 0;
+	block = gt_block_args(&record->args);
+	if (gt_span_member(&record->args, "result", &result))
+		gt_span_int(&result, &code);
+	return gt_build_block(b->model, call, &block, code != 0);
 }

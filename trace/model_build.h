@@ -50,11 +50,21 @@ struct gt_builder {
 	size_t text_room;
 };
 
-#define GT_BUILD_NO_STACK     0xfffffffu         /* of a range */
-#define GT_BUILD_LARGEST_COPY ((int64_t)1 << 50) /* bytes */
+#define GT_BUILD_LARGEST_BLOCK (UINT64_C(1) << 50) /* bytes */
+#define GT_BUILD_MAX_DEVICE    255                 /* of a block; above: not known */
+#define GT_BUILD_NO_STACK      0xfffffffu          /* of a range */
+#define GT_BUILD_LARGEST_COPY  ((int64_t)1 << 50)  /* bytes */
 
 /* Takes in an event of a JSON trace. 0 or -ENOMEM. */
 int gt_build_record(struct gt_builder *b, const struct gt_trace_event *record);
+
+/* Takes in what @call did with memory: nothing, or a @block. 0 or -ENOMEM. */
+int gt_build_block(struct gt_model *model, const struct gt_call *call, const struct gt_block *block,
+		   bool failed);
+
+/* The same from the arguments of its record. */
+int gt_build_block_of(struct gt_builder *b, const struct gt_trace_event *record,
+		      const struct gt_call *call);
 
 /* Index of a thread, made when new. */
 uint32_t gt_build_thread(struct gt_builder *b, int64_t pid, int64_t tid);

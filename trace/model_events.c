@@ -318,7 +318,9 @@ static int take_call(struct model_events *e, const struct gt_event *event,
 	};
 
 	gt_build_extent(e->model, call.start, call.dur);
-	return gt_vec_push(&e->model->calls, call) ? 0 : -ENOMEM;
+	if (!gt_vec_push(&e->model->calls, call))
+		return -ENOMEM;
+	return gt_build_block(e->model, &call, &event->api.block, event->api.result != 0);
 }
 
 static int put_range(struct model_events *e, struct gt_model_range *range,

@@ -302,7 +302,7 @@ static int take_call(struct gt_builder *b, const struct gt_trace_event *record, 
 		.driver = driver,
 	};
 
-	return gt_vec_push(&b->model->calls, call) ? 0 : -ENOMEM;
+	return gt_vec_push(&b->model->calls, call) ? gt_build_block_of(b, record, &call) : -ENOMEM;
 }
 
 static int take_range(struct gt_builder *b, const struct gt_trace_event *record,

@@ -97,6 +97,14 @@ class Trace:
             args["frames"] = STACKS[stack]
         return args
 
+    def block(self, name, ts, operation, stack=None, result=0, **args):
+        """A call that allocates or releases, of 5 us."""
+        self.correlation += 1
+        self.counts["calls"] += 1
+        args = {"correlation": self.correlation, **({"result": result} if result else {}), "memory": operation,
+                **{"memory " + key: value for key, value in args.items()}, "memory device": 0, "memory context": 1}
+        self.slice("cuda_runtime", name, self.pid, self.pid, ts, 5_000, {**args, **(self.stack_args(stack) if stack else {})})
+
     def call(self, name, ts, dur, stack=None):
         self.correlation += 1
         self.counts["calls"] += 1
@@ -212,6 +220,26 @@ def whole_graphs(graph_ns=400_000):
         trace.launch("cudaLaunchKernel", "kernel", RELU, t + 335_000, 4_000, t + 340_000 + ns, 50_000, 2, stream=20)
         trace.call("cudaStreamSynchronize", t + 345_000, 50_000 + ns, 5)
         t += 1_000_000
+    return trace
+
+
+def memory():
+    """Three steps: weights of 64 MB stay, 16 MB of activations go (in the second step 96 MB), 1 MiB is forgotten in
+    each. Then 4 GB too many, and two frees that are wrong."""
+    trace, t, address = Trace(), BASE + 1_000_000, 0x7f0000000000
+    trace.block("cudaMalloc", t, "allocate", 5, kind="device", address=address, bytes=64_000_000)
+    trace.block("cudaHostAlloc", t + 10_000, "allocate", 3, kind="pinned", address=0x5000000, bytes=8_000_000)
+    for step in range(3):
+        t += 1_000_000
+        trace.range("ProfilerStep#%d" % step, t, 900_000)
+        trace.block("cudaMallocAsync", t + 100_000, "allocate", 1, kind="pool", address=address + 1,
+                    bytes=96_000_000 if step == 1 else 16_000_000)
+        trace.block("cudaMalloc", t + 200_000, "allocate", 2, kind="device", address=address + 16 + step, bytes=1 << 20)
+        trace.block("cudaFreeAsync", t + 700_000, "release", address=address + 1)
+    trace.block("cudaMalloc", t + 950_000, "allocate", 1, 2, kind="device", bytes=4_000_000_000)
+    trace.block("cudaFree", t + 960_000, "release", None, 1, address=address + 1)
+    trace.block("cudaFree", t + 970_000, "release", None, 1, address=0x1000)
+    trace.block("cudaFree", t + 980_000, "release", address=0x2000)
     return trace
 
 
@@ -447,6 +475,7 @@ def main():
     write(folder, "slow_kernel.json", train(Trace(), gemm_ns=260_000).closed())
     write(folder, "slow_loader.json", train(Trace(), load_ns=2_300_000).closed())
     write(folder, "sampled.json", sampled().closed())
+    write(folder, "memory.json", memory().closed())
     write(folder, "one_step.json", train(Trace(), steps=1).closed())
     write(folder, "graphs.json", whole_graphs().closed())
     write(folder, "slow_graphs.json", whole_graphs(graph_ns=500_000).closed())

@@ -79,6 +79,7 @@ MAY_INCLUDE = {
     "analysis/diff": GUEST_CORE | READERS | {"trace", "analysis", "analysis/table"},
     "analysis/findings": GUEST_CORE | READERS | {"trace", "analysis", "analysis/table"},
     "analysis/report": GUEST_CORE | READERS | {"trace", "analysis", "analysis/findings", "analysis/table"},
+    "analysis/memory": GUEST_CORE | READERS | {"trace", "analysis", "analysis/table"},
     "analysis/usage": GUEST_CORE | READERS | {"trace", "analysis", "analysis/table"},
     "analysis/verify": GUEST_CORE | READERS,
     "recover": GUEST_CORE | READERS | {"trace", "writers", "writers/chrome", "writers/perfetto"},
@@ -88,8 +89,8 @@ MAY_INCLUDE = {
     "cli/attach": {"cli", "core/elf", "core/window"},
     "cli/bench": GUEST_CORE | READERS | {"analysis/table"},
     "cli": GUEST_CORE | READERS | {"trace", "analysis", "analysis/table", "recover", "transform"},
-    "cli/commands": GUEST_CORE | READERS | {"trace", "analysis", "analysis/diff", "analysis/findings", "analysis/report",
-                                            "analysis/table", "analysis/usage", "analysis/verify", "recover", "transform", "writers",
+    "cli/commands": GUEST_CORE | READERS | {"trace", "analysis", "analysis/diff", "analysis/findings", "analysis/memory",
+                                            "analysis/report", "analysis/table", "analysis/usage", "analysis/verify", "recover", "transform", "writers",
                                             "cli", "cli/attach", "cli/bench", "cli/control", "cli/run"},
     "bench": GUEST_CORE | COLLECTORS,
 }

@@ -122,7 +122,28 @@ class Memory(unittest.TestCase):
                 said = self.check_failures(trace)
                 self.assertIn(f"held: {planted['weights']} bytes by load_weights()", said)
                 self.assertIn(f"{planted['steps'] * planted['leak']} bytes by leak()", said)
+                self.check_tables(path, planted)
                 self.assertEqual(tool("verify", path)[0], 0)
+
+    def check_tables(self, path, planted):
+        """To the byte."""
+        code, out, err = tool("memory", "--format=json", path)
+        self.assertEqual(code, 0, err)
+        tables = json.loads(out)
+        row, host = tables["memory_summary"]
+        leaked = planted["steps"] * planted["leak"]
+        self.assertEqual((row["Peak (B)"], row["At End (B)"], row["Never Freed"]), (planted["peak"], leaked, planted["steps"]))
+        self.assertEqual((row["Failed"], row["Double Frees"], row["Unknown Frees"], row["Allocated Before"]), (1, 1, 1, 0))
+        self.assertEqual((host["Peak (B)"], host["At End (B)"]), (5 << 20, 0))
+        peak = {row["Allocated By"].split(" ")[0].split("(")[0]: row["Bytes (B)"] for row in tables["memory_at_peak"]
+                if "GPU" in row["Where"]}
+        self.assertEqual(peak, {"activations": planted["activations"], "load_weights": planted["weights"],
+                                "leak": planted["peak"] - planted["activations"] - planted["weights"]})
+        never, = tables["memory_never_freed"]
+        self.assertEqual((never["Bytes (B)"], never["Blocks"]), (leaked, planted["steps"]))
+        self.assertEqual({(row["Where"], row["Growth (B)"]) for row in tables["memory_steps"]},
+                         {("rank 0 GPU 0", planted["leak"])})
+        self.assertEqual([row["Asked For (B)"] for row in tables["memory_failed"]], [1 << 50])
 
     def test_kinds(self):
         trace = trace_file.Trace(self.run_program()[0])
@@ -148,6 +169,7 @@ class Memory(unittest.TestCase):
     def test_other_form(self):
         path, planted, truth = self.run_program(GPUTRACE_FORMAT="perfetto")
         self.assertEqual(tool("verify", path)[0], 0)
+        self.check_tables(path, planted)
         converted = self.folder + "/out/converted.json"
         self.assertEqual(tool("convert", path, converted)[0], 0)
         trace = trace_file.Trace(converted)
