@@ -20,6 +20,7 @@
 	GT_BENCH_CU(module_load, cuModuleLoadData, "cuModuleLoadData")                             \
 	GT_BENCH_CU(module_function, cuModuleGetFunction, "cuModuleGetFunction")                   \
 	GT_BENCH_CU(allocate, cuMemAlloc, "cuMemAlloc_v2")                                         \
+	GT_BENCH_CU(free, cuMemFree, "cuMemFree_v2")                                               \
 	GT_BENCH_CU(allocate_host, cuMemAllocHost, "cuMemAllocHost_v2")                            \
 	GT_BENCH_CU(stream_create, cuStreamCreate, "cuStreamCreate")                               \
 	GT_BENCH_CU(stream_synchronize, cuStreamSynchronize, "cuStreamSynchronize")                \

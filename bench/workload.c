@@ -91,6 +91,15 @@ static int set(CUstream stream)
 	return device.memset_async((void *)(uintptr_t)device.memory, 0, COPY_BYTES, stream);
 }
 
+static int allocate_and_free(CUstream stream)
+{
+	CUdeviceptr memory;
+	int error = (int)device.cu.allocate(&memory, COPY_BYTES);
+
+	(void)stream;
+	return error ? error : (int)device.cu.free(memory);
+}
+
 static int replay(CUstream stream)
 {
 	return (int)device.cu.graph_launch(device.graph, stream);
@@ -109,6 +118,7 @@ static const struct workload workloads[] = {
 	{"rate300k", 1, 1, launch_kernel, 300000, 0, false, false},
 	{"graph", 1, GRAPH_NODES, replay, 0, 0, false, true},
 	{"copies", 1, 1, copy, 0, 0, false, false},
+	{"blocks", 1, 1, allocate_and_free, 0, 0, false, false},
 	{"decode", 1, 1, launch_kernel, 0, STEP_KERNELS, false, false},
 };
 

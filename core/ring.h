@@ -23,7 +23,7 @@ struct gt_ring_record {
 };
 
 /* Types of records that are counted, padding among them. */
-#define GT_RING_TYPES  4
+#define GT_RING_TYPES  5
 
 /* Counts that the consumer keeps of what the records said, see gt_ring_count. */
 #define GT_RING_COUNTS 2

@@ -30,6 +30,7 @@ enum gt_thread_counter {
 	GT_THREAD_CALLS_GOVERNED,  /* calls that start no GPU work */
 	GT_THREAD_STACKS_GOVERNED, /* calls without a stack */
 	GT_THREAD_PYTHON_GOVERNED, /* calls without Python frames */
+	GT_THREAD_TENSORS_LOST,    /* blocks of PyTorch: ring full */
 	GT_THREAD_COST_NS,         /* not a count: what tracing has cost the thread */
 	GT_THREAD_COUNTERS_
 };

@@ -82,6 +82,12 @@ static void add_note(const struct gt_event *event, uint64_t *words)
 		words[1] = gt_hash_bytes(event->note.cause, strlen(event->note.cause));
 }
 
+static void add_tensor(const struct gt_event *event, uint64_t *words)
+{
+	words[0] = event->tensor.address;
+	words[1] = (uint64_t)event->tensor.bytes;
+}
+
 static void (*const adders[GT_EVENT_COUNT_])(const struct gt_event *event, uint64_t *words) = {
 	[GT_EVENT_API] = add_call,        [GT_EVENT_KERNEL] = add_gpu,
 	[GT_EVENT_MEMCPY] = add_gpu,      [GT_EVENT_MEMSET] = add_gpu,
@@ -89,6 +95,7 @@ static void (*const adders[GT_EVENT_COUNT_])(const struct gt_event *event, uint6
 	[GT_EVENT_MARK] = add_range,      [GT_EVENT_FRAME] = add_frame,
 	[GT_EVENT_COUNTER] = add_counter, [GT_EVENT_STREAM] = add_stream,
 	[GT_EVENT_NOTE] = add_note,       [GT_EVENT_GRAPH] = add_gpu,
+	[GT_EVENT_TENSOR] = add_tensor,
 };
 
 /* A thread and a stream have one name. */

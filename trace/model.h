@@ -121,6 +121,7 @@ struct gt_note { /* LOST, capture gap, ... */
 struct gt_memory_point { /* memory in use on a device */
 	int64_t ts, bytes;
 	uint32_t device;
+	bool of_allocator; /* in blocks of PyTorch's allocator */
 };
 
 /* What a call did with memory: run --memory. */

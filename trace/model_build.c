@@ -436,3 +436,35 @@ int gt_build_block_of(struct gt_builder *b, const struct gt_trace_event *record,
 		gt_span_int(&result, &code);
 	return gt_build_block(b->model, call, &block, code != 0);
 }
+
+#define CUDA 1 /* c10::DeviceType */
+
+int gt_build_tensor(struct gt_model *model, int64_t ts, uint32_t thread, uint32_t stack,
+		    const struct gt_tensor_event *tensor)
+{
+	struct gt_memory_point point = {.ts = ts,
+					.bytes = (int64_t)tensor->allocated,
+					.device = (uint32_t)tensor->device,
+					.of_allocator = true};
+	uint64_t size = tensor->bytes < 0 ? -(uint64_t)tensor->bytes : (uint64_t)tensor->bytes;
+	struct gt_model_block block = {
+		.ts = ts,
+		.name = gt_names_put(&model->names, "[memory]", 8),
+		.thread = thread,
+		.stack = stack,
+		.block = {.op = tensor->bytes < 0 ? GT_BLOCK_RELEASE : GT_BLOCK_ALLOCATE,
+			  .kind = GT_BLOCK_TENSOR,
+			  .device = (uint32_t)tensor->device,
+			  .address = tensor->address,
+			  .bytes = size},
+	};
+
+	if (tensor->device_type != CUDA || point.bytes < 0)
+		return 0;
+	if (!gt_vec_push(&model->memory, point))
+		return -ENOMEM;
+	if (!tensor->address || !size || size > GT_BUILD_LARGEST_BLOCK ||
+	    block.block.device > GT_BUILD_MAX_DEVICE)
+		return 0;
+	return gt_vec_push(&model->blocks, block) ? 0 : -ENOMEM;
+}

@@ -62,7 +62,11 @@ int gt_build_record(struct gt_builder *b, const struct gt_trace_event *record);
 int gt_build_block(struct gt_model *model, const struct gt_call *call, const struct gt_block *block,
 		   bool failed);
 
-/* The same from the arguments of its record. */
+/* Takes in what PyTorch's allocator did at @ts: with its total, and as a block. Only of GPUs. */
+int gt_build_tensor(struct gt_model *model, int64_t ts, uint32_t thread, uint32_t stack,
+		    const struct gt_tensor_event *tensor);
+
+/* The same as gt_build_block from the arguments of its record. */
 int gt_build_block_of(struct gt_builder *b, const struct gt_trace_event *record,
 		      const struct gt_call *call);
 

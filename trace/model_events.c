@@ -323,6 +323,13 @@ static int take_call(struct model_events *e, const struct gt_event *event,
 	return gt_build_block(e->model, &call, &event->api.block, event->api.result != 0);
 }
 
+static int take_tensor(struct model_events *e, const struct gt_event *event,
+		       const struct span_of_time *time)
+{
+	return gt_build_tensor(e->model, time->start, thread_of(e, event->tid),
+			       stack_of(e, event->stack), &event->tensor);
+}
+
 static int put_range(struct model_events *e, struct gt_model_range *range,
 		     const struct span_of_time *time, const struct gt_stack *stack)
 {
@@ -472,6 +479,7 @@ static int (*const takers[GT_EVENT_COUNT_])(struct model_events *e, const struct
 	[GT_EVENT_MARK] = take_mark,         [GT_EVENT_SAMPLE] = take_sample,
 	[GT_EVENT_COUNTER] = take_counter,   [GT_EVENT_NOTE] = take_note,
 	[GT_EVENT_GRAPH] = take_op,          [GT_EVENT_SYNC] = take_wait,
+	[GT_EVENT_TENSOR] = take_tensor,
 };
 
 static int take_event(const struct gt_event *event, void *data)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/schema/event_names.h"
+#include "readers/chrome/block_args.h"
 #include "trace/category.h"
 #include "trace/model_build.h"
 
@@ -375,15 +376,14 @@ static int take_note(struct gt_builder *b, const struct gt_trace_event *record)
 
 static int take_memory(struct gt_builder *b, const struct gt_trace_event *record)
 {
-	struct gt_memory_point point = {
-		.ts = record->ts,
-		.bytes = gt_record_int(record, GT_ARG_TOTAL_ALLOCATED, -1),
-		.device = (uint32_t)gt_record_int(record, GT_ARG_DEVICE_ID, 0),
-	};
+	struct gt_tensor_event tensor = gt_tensor_args(&record->args);
 
-	if (point.bytes < 0 || gt_record_int(record, GT_ARG_DEVICE_TYPE, 1) != 1)
+	if (!gt_record_has(record, GT_ARG_TOTAL_ALLOCATED))
 		return 0;
-	return gt_vec_push(&b->model->memory, point) ? 0 : -ENOMEM;
+	if (!gt_record_has(record, GT_ARG_DEVICE_TYPE))
+		tensor.device_type = 1;
+	return gt_build_tensor(b->model, record->ts, gt_build_thread(b, record->pid, record->tid),
+			       stack_of(b, record), &tensor);
 }
 
 /* Samples are on a track next to their thread's. */

@@ -64,6 +64,8 @@ static uint64_t place_of(struct replay *r, uint32_t stack)
 
 static uint32_t device_of(const struct gt_block *block)
 {
+	if (block->kind == GT_BLOCK_TENSOR)
+		return block->device | GT_MEMORY_TORCH;
 	return block->kind == GT_BLOCK_PINNED ? GT_MEMORY_HOST : block->device;
 }
 
@@ -80,9 +82,15 @@ static size_t use_of(struct replay *r, uint32_t device)
 	return (size_t)*number - 1;
 }
 
+/* A block of PyTorch's may begin where the driver's does. */
+static int64_t layer_of(const struct replay *r)
+{
+	return r->now->block.kind == GT_BLOCK_TENSOR;
+}
+
 static struct known *find(struct replay *r, uint64_t address)
 {
-	const int64_t *number = gt_pairmap_find(&r->blocks, (int64_t)address, 0);
+	const int64_t *number = gt_pairmap_find(&r->blocks, (int64_t)address, layer_of(r));
 
 	return number && *number ? &r->known.at[*number - 1] : NULL;
 }
@@ -157,7 +165,7 @@ static int link_to_context(struct replay *r, size_t known)
 static int allocate(struct replay *r)
 {
 	size_t use = use_of(r, device_of(&r->now->block));
-	int64_t *number = gt_pairmap_get(&r->blocks, (int64_t)r->now->block.address, 0);
+	int64_t *number = gt_pairmap_get(&r->blocks, (int64_t)r->now->block.address, layer_of(r));
 	struct known fresh = {.block = NO_BLOCK}, *known;
 	int rc = 0;
 
@@ -189,7 +197,7 @@ static int release(struct replay *r)
 
 	if (known && known->block != NO_BLOCK)
 		return let_go(r, known);
-	use = use_of(r, r->now->block.device);
+	use = use_of(r, device_of(&r->now->block));
 	if (use == SIZE_MAX)
 		return -ENOMEM;
 	r->memory->uses.at[use].freed_before++;
@@ -369,10 +377,15 @@ void gt_memory_fini(struct gt_memory *memory)
 
 void gt_memory_label(const struct gt_memory_use *use, char *out, size_t size)
 {
+	char torch[48];
+
 	if (use->device == GT_MEMORY_HOST)
 		gt_key_of_place(use->model, " host", out, size);
 	else if (use->device == GT_BLOCK_NO_DEVICE)
 		gt_key_of_place(use->model, " unknown GPU", out, size);
-	else
+	else if (use->device & GT_MEMORY_TORCH) {
+		snprintf(torch, sizeof(torch), " GPU %u PyTorch", use->device & ~GT_MEMORY_TORCH);
+		gt_key_of_place(use->model, torch, out, size);
+	} else
 		gt_key_of_device(use->model, use->device, out, size);
 }

@@ -16,6 +16,7 @@
 
 #define GT_MEMORY_ALIVE SIZE_MAX
 #define GT_MEMORY_HOST  (UINT32_MAX - 1)
+#define GT_MEMORY_TORCH 0x10000u /* added to a device: the blocks of PyTorch's allocator there */
 
 /* A block that was allocated. */
 struct gt_memory_block {
@@ -69,7 +70,7 @@ static inline bool gt_memory_is_there(const struct gt_memory_block *block, size_
 	return block->from <= change && (block->until == GT_MEMORY_ALIVE || block->until > change);
 }
 
-/* "rank 0 GPU 1" or "rank 0 host". */
+/* "rank 0 GPU 1", "rank 0 GPU 1 PyTorch" or "rank 0 host". */
 void gt_memory_label(const struct gt_memory_use *use, char *out, size_t size);
 
 /* The tables of `gputrace memory`, in the order in which they are printed. 0 or -ENOMEM; free with

@@ -7,19 +7,35 @@
 #define MAX_POINTS     2000 /* of a line */
 #define MEMORY_DEVICES 64
 
+/* The driver's view of a device, where there is one; else that of PyTorch's allocator. */
+static bool is_of(const struct gt_model *model, uint32_t device, size_t i, bool of_allocator)
+{
+	return model->memory.at[i].device == device &&
+	       model->memory.at[i].of_allocator == of_allocator;
+}
+
+static bool has_counter(const struct gt_model *model, uint32_t device)
+{
+	for (size_t i = 0; i < model->memory.count; i++)
+		if (is_of(model, device, i, false))
+			return true;
+	return false;
+}
+
 /* Memory in use on one device of one trace, as a line; at most MAX_POINTS of it. */
 static void print_memory_of(const struct gt_page *page, const struct gt_model *model,
 			    uint32_t device)
 {
 	int64_t first = INT64_MAX, last = INT64_MIN, most = 1;
 	struct gt_memory_point high = {0};
+	bool of_allocator = !has_counter(model, device);
 	size_t count = 0, step, k = 0;
 	char text[64], label[64];
 
 	for (size_t i = 0; i < model->memory.count; i++) {
 		const struct gt_memory_point *point = &model->memory.at[i];
 
-		if (point->device != device)
+		if (!is_of(model, device, i, of_allocator))
 			continue;
 		count++;
 		first = point->ts < first ? point->ts : first;
@@ -39,7 +55,7 @@ static void print_memory_of(const struct gt_page *page, const struct gt_model *m
 	for (size_t i = 0; i < model->memory.count; i++) {
 		const struct gt_memory_point *point = &model->memory.at[i];
 
-		if (point->device != device)
+		if (!is_of(model, device, i, of_allocator))
 			continue;
 		if (k++ % step == 0 || point->bytes > high.bytes)
 			high = *point;

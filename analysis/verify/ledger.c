@@ -258,6 +258,7 @@ static void check_written(struct gt_verify *v)
 		{GT_LEDGER_SAMPLES_WRITTEN, v->samples},
 		{GT_LEDGER_FLOWS_WRITTEN, v->flow_starts},
 		{GT_LEDGER_COUNTERS_WRITTEN, v->counters},
+		{GT_LEDGER_TENSORS_WRITTEN, v->tensors},
 		{GT_LEDGER_NOTES_WRITTEN, v->notes},
 		{GT_LEDGER_NAMES_WRITTEN, v->names},
 	};

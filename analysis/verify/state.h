@@ -72,7 +72,7 @@ struct gt_verify {
 	GT_VEC(struct gt_verify_external) externals;
 	GT_VEC(struct gt_verify_stack) stacks;
 	uint64_t written[GT_VERIFY_ROLE_COUNT_]; /* slices in the file */
-	uint64_t flow_starts, samples, marks, counters, names;
+	uint64_t flow_starts, samples, tensors, marks, counters, names;
 	int64_t early;     /* GPU work before its call that the ledger accounts for and was not met
 			    * yet */
 	int64_t unlinked;  /* the same of GPU work without a call */

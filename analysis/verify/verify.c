@@ -255,6 +255,7 @@ static void count_event(struct gt_verify *v, const struct gt_trace_event *record
 	v->counters += record->ph == 'C';
 	v->names += record->ph == 'M';
 	v->samples += is_instant && gt_span_is(&record->cat, "cpu_sample", 10);
+	v->tensors += is_instant && gt_span_is(&record->cat, "cpu_instant_event", 17);
 	v->marks += is_instant && gt_span_is(&record->cat, "user_annotation", 15);
 	v->notes += is_instant && gt_span_is(&record->cat, "gputrace", 8) && !v->ended;
 }

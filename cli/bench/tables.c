@@ -20,6 +20,7 @@ const struct gt_bench_workload gt_bench_workloads[] = {
 	{"rate300k", "300 000 launches a second", 0, 4, 300000, false, false},
 	{"graph", "graph of 100 nodes", 5000, 20, 0, true, false},
 	{"copies", "4 KiB to the device", 5000, 20, 0, false, false},
+	{"blocks", "cuMemAlloc and cuMemFree", 1000, 20, 0, false, false},
 	{"decode", "300 kernels, one wait", 3000, 20, 0, true, false},
 };
 const size_t gt_bench_workload_count = sizeof(gt_bench_workloads) / sizeof(gt_bench_workloads[0]);
@@ -62,6 +63,8 @@ const struct gt_bench_level gt_bench_levels[] = {
 		  "GPUTRACE_NVTX=off")},
 	{"whole", "native stacks, whole graphs", GT_BENCH_INJECT, false, GT_BENCH_NAMED,
 	 SETTINGS("GPUTRACE_NVTX=off", "GPUTRACE_GRAPHS=whole")},
+	{"memory", "native stacks, --memory", GT_BENCH_INJECT, false, GT_BENCH_NAMED,
+	 SETTINGS("GPUTRACE_NVTX=off", "GPUTRACE_MEMORY=yes")},
 	{"python", "+ Python stacks", GT_BENCH_INJECT, true, GT_BENCH_ALWAYS,
 	 SETTINGS("GPUTRACE_NVTX=off")},
 	{"nvtx", "native stacks + NVTX", GT_BENCH_INJECT, false, GT_BENCH_ALWAYS, NONE},

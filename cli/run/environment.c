@@ -12,6 +12,7 @@
 #include "cli/run/link.h"
 #include "cli/run/load.h"
 #include "cli/run/say.h"
+#include "core/schema/tensor_sink.h"
 #include "core/window/capture_range.h"
 
 /* An empty variable counts as not set, and so does "none" for the path of a tool. */
@@ -55,15 +56,33 @@ static bool holds(const char *list, const char *word)
 	return false;
 }
 
-static void plan_preload(const char *path, const struct gt_target *target,
+/* --memory: also the library that stands in front of PyTorch's allocator, which lies beside the
+ * tracer's. Empty: not that. */
+static void find_torch(const char *library, const struct gt_config *config, char *out, size_t size)
+{
+	const char *slash = strrchr(library, '/');
+
+	*out = 0;
+	if (!gt_config_bool(config, GT_CONFIG_MEMORY) || !slash)
+		return;
+	snprintf(out, size, "%.*s/" GT_TENSOR_LIBRARY, (int)(slash - library), library);
+	if (!access(out, R_OK) && !strpbrk(out, ": \t\n"))
+		return;
+	gt_say("%s cannot be preloaded: PyTorch's allocator is not recorded", out);
+	*out = 0;
+}
+
+static void plan_preload(const char *path, const char *torch, const struct gt_target *target,
 			 struct gt_environment *environment)
 {
 	const char *others = get("LD_PRELOAD");
+	char both[2 * PATH_MAX + 2];
 
 	if (target->is_musl || target->is_foreign || (target->has_sanitizer && !others))
 		return;
+	snprintf(both, sizeof(both), "%s%s%s", path, *torch ? ":" : "", torch);
 	if (!others || !holds(others, path))
-		add(environment, "LD_PRELOAD", others, path);
+		add(environment, "LD_PRELOAD", others, both);
 }
 
 /* True when CUDA_INJECTION64_PATH is ours. */
@@ -134,11 +153,13 @@ void gt_environment_plan(const struct gt_run_parts *parts, const struct gt_confi
 			 const struct gt_target *target, struct gt_environment *ret_environment)
 {
 	const char *path = find_library(parts->library);
+	char torch[PATH_MAX];
 
 	*ret_environment = (struct gt_environment){.is_traced = path != NULL};
 	if (!path)
 		return;
-	plan_preload(path, target, ret_environment);
+	find_torch(parts->library, config, torch, sizeof(torch));
+	plan_preload(path, torch, target, ret_environment);
 	if (plan_injection(path, config, ret_environment))
 		plan_nvtx(path, config, ret_environment);
 	plan_python(parts->modules, config, ret_environment);

@@ -13,6 +13,7 @@
 #include "collectors/call/state.h"
 #include "core/guest/clock.h"
 #include "core/guest/forkguard.h"
+#include "core/schema/tensor_sink.h"
 #include "core/thread.h"
 
 /* Beside the number of the source: new calls are not recorded, any more or yet, or some are not. */
@@ -127,7 +128,7 @@ size_t gt_call_state_bytes(void)
  * thread has left meanwhile. */
 static __thread uint32_t refused;
 
-static struct call_state *state_of(struct gt_thread *thread)
+struct call_state *gt_call_state(struct gt_thread *thread)
 {
 	struct call_state *state = (struct call_state *)(void *)thread->extra;
 
@@ -161,10 +162,8 @@ static uint32_t count_lowered(struct gt_thread *thread)
 	return now;
 }
 
-/* Puts the addresses, followed by the Python frames, into the slot, unless this thread has
- * delivered them before. */
-static void capture_stack(struct gt_thread *thread, struct call_state *state,
-			  struct gt_call_record *record)
+void gt_call_capture(struct gt_thread *thread, struct call_state *state,
+		     struct gt_call_record *record)
 {
 	const uint64_t *pcs = NULL, *frames = NULL;
 	uint64_t python_key;
@@ -189,6 +188,20 @@ static void capture_stack(struct gt_thread *thread, struct call_state *state,
 		memcpy(record->pcs, pcs, state->frames * sizeof(pcs[0]));
 	if (state->python)
 		memcpy(record->pcs + state->frames, frames, state->python * sizeof(frames[0]));
+}
+
+size_t gt_call_slot_bytes(void)
+{
+	size_t behind = sizeof(struct gt_block) > sizeof(struct gt_tensor)
+				? sizeof(struct gt_block)
+				: sizeof(struct gt_tensor);
+
+	return sizeof(struct gt_call_record) + 2 * stack_depth * sizeof(uint64_t) + behind;
+}
+
+bool gt_call_is_recording(void)
+{
+	return !(atomic_load_explicit(&source, memory_order_relaxed) & (CLOSED | PAUSED));
 }
 
 /* How long the call takes is known at its end. */
@@ -253,9 +266,7 @@ static void open_call(struct gt_thread *thread, struct call_state *state, uint16
 	uint32_t correlation = state->correlation;
 	struct gt_call_record *record;
 
-	record = (void *)gt_ring_reserve(
-		&thread->ring, sizeof(*record) + 2 * stack_depth * sizeof(record->pcs[0]) +
-				       sizeof(struct gt_block));
+	record = (void *)gt_ring_reserve(&thread->ring, gt_call_slot_bytes());
 	state->open = record;
 	state->passed = 0;
 	if (!record) {
@@ -270,7 +281,7 @@ static void open_call(struct gt_thread *thread, struct call_state *state, uint16
 	if (__builtin_expect(threshold() != 0 || flags, 0))
 		leave_stack(state, record);
 	else
-		capture_stack(thread, state, record);
+		gt_call_capture(thread, state, record);
 	if (!correlation)
 		tag_call(record);
 	record->start = gt_clock_now(); /* last, so that the slice does not contain the unwinding */
@@ -372,7 +383,7 @@ void gt_call_enter(enum gt_api_domain domain, uint32_t cbid, uint32_t correlatio
 		refused = correlation;
 		goto out;
 	}
-	state = state_of(thread);
+	state = gt_call_state(thread);
 	gt_thread_count(thread, GT_THREAD_CALLS_SEEN);
 	why_not = look_at_source(state, domain, cbid);
 	if (is_nested(state, frame, correlation)) {
@@ -420,7 +431,7 @@ static uint64_t commit_call(struct gt_thread *thread, struct call_state *state, 
 	}
 	if (__builtin_expect(threshold() != 0, 0) && !record->stack_key &&
 	    record->end - record->start >= threshold() && !(record->head.flags & GT_CALL_GOVERNED))
-		capture_stack(thread, state, record);
+		gt_call_capture(thread, state, record);
 	size = sizeof(*record) + (state->frames + state->python) * sizeof(record->pcs[0]);
 	if (__builtin_expect(record->head.flags & GT_CALL_TAGGED, 0))
 		untag_call();
@@ -448,7 +459,7 @@ void gt_call_exit(enum gt_api_domain domain, uint32_t cbid, int32_t result)
 	if (!thread || !gt_forkguard_holds() ||
 	    thread->epoch != atomic_load_explicit(&gt_thread_epoch, memory_order_relaxed))
 		return;
-	state = state_of(thread);
+	state = gt_call_state(thread);
 	if (state->depth == 0 || --state->depth > 0)
 		return;
 	if (state->open)
@@ -512,8 +523,8 @@ static void open_passed(void)
 static void capture_all_the_same(struct gt_call_record *record)
 {
 	if ((threshold() || record->head.flags & GT_CALL_GOVERNED) && !record->stack_key)
-		capture_stack(gt_thread_self, (struct call_state *)(void *)gt_thread_self->extra,
-			      record);
+		gt_call_capture(gt_thread_self, (struct call_state *)(void *)gt_thread_self->extra,
+				record);
 	record->head.flags &= (uint16_t)~GT_CALL_GOVERNED;
 }
 

@@ -10,6 +10,7 @@ enum gt_record_type {
 	GT_RECORD_CALL = 1, /* struct gt_call_record, collectors/call/call.h */
 	GT_RECORD_NVTX,     /* struct gt_nvtx_record, collectors/nvtx/record.h */
 	GT_RECORD_SAMPLE,   /* struct gt_call_record too, collectors/sampler/sampler.h */
+	GT_RECORD_TENSOR,   /* struct gt_call_record too, collectors/call/tensor.h */
 };
 
 /* What the drain thread counts of the records of a ring: recovery needs it of those that are in no

@@ -7,6 +7,7 @@
 #define GT_COLLECTORS_CALL_STATE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "collectors/call/stamp.h"
@@ -15,6 +16,7 @@
 #include "core/schema/event.h"
 
 struct gt_call_record;
+struct gt_thread;
 
 /* Of one thread. */
 struct call_state {
@@ -34,5 +36,19 @@ struct call_state {
 	struct gt_unwind_thread unwind;
 	struct gt_python_thread python_thread;
 };
+
+/* The state of the calling thread, made when new. */
+struct call_state *gt_call_state(struct gt_thread *thread);
+
+/* Puts the addresses, followed by the Python frames, into the slot, unless this thread has
+ * delivered them before; counted in state->frames, state->python. */
+void gt_call_capture(struct gt_thread *thread, struct call_state *state,
+		     struct gt_call_record *record);
+
+/* The bytes that a slot may need. */
+size_t gt_call_slot_bytes(void);
+
+/* Whether calls are recorded now. */
+bool gt_call_is_recording(void);
 
 #endif

@@ -36,8 +36,10 @@ enum gt_event_kind {
 	GT_EVENT_CONTEXT,
 	GT_EVENT_STREAM,
 	GT_EVENT_THREAD,
-	GT_EVENT_NOTE,  /* LOST, capture gap, clock step, option changed */
-	GT_EVENT_GRAPH, /* a GPU operation, too; last, as .pftrace files have these numbers */
+	GT_EVENT_NOTE,   /* LOST, capture gap, clock step, option changed */
+	GT_EVENT_GRAPH,  /* a GPU operation, too; behind the others, as .pftrace files have these
+			  * numbers */
+	GT_EVENT_TENSOR, /* a block of PyTorch's allocator, --memory */
 	GT_EVENT_COUNT_
 };
 
@@ -90,6 +92,7 @@ enum gt_block_kind {
 	GT_BLOCK_ARRAY,
 	GT_BLOCK_PHYSICAL, /* cuMemCreate: the address is the handle */
 	GT_BLOCK_PINNED,   /* of the host */
+	GT_BLOCK_TENSOR,   /* of PyTorch's allocator, in memory of the kinds above */
 	GT_BLOCK_KIND_COUNT_
 };
 
@@ -256,6 +259,14 @@ struct gt_sample_event {
 	bool waiting; /* in the kernel; else it was running */
 };
 
+/* PyTorch's allocator gave out a block, or took it back. */
+struct gt_tensor_event {
+	uint64_t address;
+	int64_t bytes;                /* below 0: taken back */
+	uint64_t allocated, reserved; /* of the device, behind that */
+	int32_t device_type, device;  /* c10::DeviceType, index */
+};
+
 /* A value of a counter. */
 struct gt_counter_event {
 	const struct gt_string *name;
@@ -318,6 +329,7 @@ struct gt_event {
 		struct gt_frame_event frame;
 		struct gt_sample_event sample;
 		struct gt_counter_event counter;
+		struct gt_tensor_event tensor;
 		struct gt_device_event device;
 		struct gt_stream_event stream;
 		struct gt_thread_event thread;

@@ -46,6 +46,7 @@ static const char *const block_kinds[GT_BLOCK_KIND_COUNT_] = {
 	[GT_BLOCK_DEVICE] = "device",     [GT_BLOCK_POOL] = "pool",
 	[GT_BLOCK_MANAGED] = "managed",   [GT_BLOCK_ARRAY] = "array",
 	[GT_BLOCK_PHYSICAL] = "physical", [GT_BLOCK_PINNED] = "pinned",
+	[GT_BLOCK_TENSOR] = "tensor",
 };
 
 const char *gt_event_name_copy(enum gt_copy_kind kind)

@@ -109,6 +109,7 @@ static const enum gt_ledger_key keys[GT_EVENT_COUNT_] = {
 	[GT_EVENT_THREAD] = GT_LEDGER_COUNT_,
 	[GT_EVENT_NOTE] = GT_LEDGER_NOTES_WRITTEN,
 	[GT_EVENT_GRAPH] = GT_LEDGER_GRAPHS_WRITTEN,
+	[GT_EVENT_TENSOR] = GT_LEDGER_TENSORS_WRITTEN,
 };
 
 enum gt_ledger_key gt_ledger_key_of(const struct gt_event *event)

@@ -202,6 +202,16 @@ static const struct field counter[] = {
 	FLAG(counter.on_gpu),
 };
 
+static const struct field tensor[] = {
+	HOST,
+	NUMBER(tensor.address),
+	NUMBER(tensor.bytes),
+	NUMBER(tensor.allocated),
+	NUMBER(tensor.reserved),
+	NUMBER(tensor.device),
+	NUMBER(tensor.device_type),
+};
+
 static const struct field stream[] = {HOST, PLACE, NUMBER(stream.priority), STRING(stream.name)};
 
 static const struct field thread[] = {HOST, NAME(thread.name)};
@@ -228,7 +238,7 @@ static const struct {
 	KIND(RANGE, range),   KIND(MARK, range),           KIND(FRAME, frame),
 	KIND(SAMPLE, sample), KIND(COUNTER, counter),      KIND(CONTEXT, stream),
 	KIND(STREAM, stream), KIND(THREAD, thread),        KIND(NOTE, note),
-	KIND(GRAPH, graph),
+	KIND(GRAPH, graph),   KIND(TENSOR, tensor),
 };
 #define ROOM(fields)                                                                               \
 	_Static_assert(sizeof(fields) / sizeof(fields[0]) <= GT_EVENT_CODE_FIELDS,                 \

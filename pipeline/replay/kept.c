@@ -91,6 +91,9 @@ static uint64_t key_of(const struct gt_event *event)
 		words[5] = event->place.context;
 		words[6] = event->place.stream;
 		words[7] = node_of(event);
+	} else if (event->kind == GT_EVENT_TENSOR) {
+		words[5] = event->tensor.address;
+		words[6] = (uint64_t)event->tensor.bytes;
 	} else if (event->kind == GT_EVENT_MARK) {
 		words[5] = event->range.name->id;
 	}
@@ -102,7 +105,8 @@ static bool comes_twice(const struct gt_event *event)
 {
 	return event->kind == GT_EVENT_API || event->kind == GT_EVENT_RANGE ||
 	       event->kind == GT_EVENT_MARK || event->kind == GT_EVENT_SAMPLE ||
-	       event->kind == GT_EVENT_OVERHEAD || gt_event_is_gpu(event->kind);
+	       event->kind == GT_EVENT_TENSOR || event->kind == GT_EVENT_OVERHEAD ||
+	       gt_event_is_gpu(event->kind);
 }
 
 /* False: it is written already, or was to be kept no longer. */

@@ -11,6 +11,7 @@
 
 #include "collectors/call/call.h"
 #include "collectors/call/records.h"
+#include "collectors/call/tensor.h"
 #include "collectors/cupti/replay.h"
 #include "collectors/nvtx/record.h"
 #include "collectors/nvtx/registry.h"
@@ -20,6 +21,7 @@
 #include "pipeline/ranges/ranges.h"
 #include "pipeline/sources/calls.h"
 #include "pipeline/sources/samples.h"
+#include "pipeline/sources/tensors.h"
 #include "pipeline/spool/spooled.h"
 
 #define WAITED_MAX (1u << 20) /* whatever the bytes are */
@@ -69,7 +71,9 @@ void gt_replay_records_fini(struct gt_replay_records *r)
 static bool call_is_whole(const struct gt_call_record *call)
 {
 	uint64_t frames = (uint64_t)call->frame_count + call->python_count;
-	uint64_t block = call->head.flags & GT_CALL_HAS_BLOCK ? sizeof(struct gt_block) : 0;
+	uint64_t block = call->head.type == GT_RECORD_TENSOR    ? sizeof(struct gt_tensor)
+			 : call->head.flags & GT_CALL_HAS_BLOCK ? sizeof(struct gt_block)
+								: 0;
 
 	return call->head.size >= sizeof(*call) + frames * sizeof(call->pcs[0]) + block &&
 	       call->domain < GT_API_DOMAIN_COUNT_;
@@ -82,17 +86,19 @@ static void take_call_record(struct gt_replay_records *r, const struct gt_ring_r
 	const struct gt_call_record *call = (const void *)record;
 	_Alignas(8) static char copy[sizeof(*call) + 1024 * sizeof(call->pcs[0])];
 	struct gt_call_record *mine = (void *)copy;
-	const struct gt_block *block;
+	const void *behind;
 
 	if (record->size < sizeof(*call) || record->size > sizeof(copy) || !call_is_whole(call))
 		return;
 	memcpy(copy, record, record->size);
-	block = gt_call_block(mine);
-	if (block)
-		memmove(mine->pcs + mine->frame_count, block, sizeof(*block));
+	behind = mine->pcs + mine->frame_count + mine->python_count;
+	memmove(mine->pcs + mine->frame_count, behind,
+		record->size - (size_t)((const char *)behind - copy));
 	mine->python_count = 0;
 	if (record->type == GT_RECORD_SAMPLE)
 		gt_samples_take(r->samples, mine);
+	else if (record->type == GT_RECORD_TENSOR)
+		gt_tensors_take(r->calls, mine);
 	else
 		gt_calls_take(r->calls, mine);
 }
@@ -142,6 +148,7 @@ static void (*const takers[])(struct gt_replay_records *r, const struct gt_ring_
 	[GT_RECORD_CALL] = take_call_record,
 	[GT_RECORD_NVTX] = take_range_record,
 	[GT_RECORD_SAMPLE] = take_call_record,
+	[GT_RECORD_TENSOR] = take_call_record,
 };
 
 static void take_record(void *context, const struct gt_ring_record *record)

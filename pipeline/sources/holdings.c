@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "collectors/call/tensor.h"
 #include "core/config.h"
 #include "core/guest/clock.h"
 #include "core/guest/memory.h"
@@ -14,6 +15,7 @@
 #include "core/intern.h"
 #include "core/schema/event_names.h"
 #include "core/stack.h"
+#include "core/thread.h"
 #include "pipeline/output/outlet.h"
 #include "pipeline/sources/collector.h"
 #include "pipeline/sources/stores.h"
@@ -463,6 +465,8 @@ static int start(void *part)
 
 	h->is_on = gt_config_bool(h->config, GT_CONFIG_MEMORY);
 	h->max_blocks = (uint32_t)gt_stores_share(h->config, BLOCKS_MAX);
+	if (h->is_on)
+		gt_tensors_listen();
 	return 0;
 }
 
@@ -485,7 +489,15 @@ static uint64_t refused(const void *part)
 	return h->refused;
 }
 
+static uint64_t lost_tensors(const void *part)
+{
+	(void)part;
+	return gt_threads_sum(GT_THREAD_TENSORS_LOST);
+}
+
 static const struct gt_collector_count counts[] = {
+	{lost_tensors, GT_LEDGER_TENSORS_LOST, "LOST", "ring full", "blocks of PyTorch",
+	 "a thread's ring was full: raise --ring-size"},
 	{refused, GT_LEDGER_BLOCKS_REFUSED, NULL, NULL, NULL, NULL},
 };
 

@@ -19,6 +19,7 @@
 #include "pipeline/sources/collector.h"
 #include "pipeline/sources/release.h"
 #include "pipeline/sources/samples.h"
+#include "pipeline/sources/tensors.h"
 #include "pipeline/sources/thread_names.h"
 
 static void take_call(const struct gt_rings *rings, const struct gt_ring_record *record)
@@ -42,11 +43,17 @@ static void take_sample(const struct gt_rings *rings, const struct gt_ring_recor
 	gt_samples_take(rings->samples, sample);
 }
 
+static void take_tensor(const struct gt_rings *rings, const struct gt_ring_record *record)
+{
+	gt_tensors_take(rings->calls, (const void *)record);
+}
+
 /* By the type of the record. */
 static void (*const takers[])(const struct gt_rings *, const struct gt_ring_record *) = {
 	[GT_RECORD_CALL] = take_call,
 	[GT_RECORD_NVTX] = take_nvtx,
 	[GT_RECORD_SAMPLE] = take_sample,
+	[GT_RECORD_TENSOR] = take_tensor,
 };
 
 static void take(const struct gt_rings *rings, const struct gt_ring_record *record)

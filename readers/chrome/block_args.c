@@ -36,3 +36,28 @@ struct gt_block gt_block_args(const struct gt_span *args)
 	block.context = (uint32_t)number(args, "memory context", 0);
 	return block;
 }
+
+static int64_t whole(const struct gt_span *args, const char *key)
+{
+	struct gt_span span;
+	int64_t value = 0;
+
+	if (gt_span_member(args, key, &span))
+		gt_span_int(&span, &value);
+	return value;
+}
+
+struct gt_tensor_event gt_tensor_args(const struct gt_span *args)
+{
+	struct gt_tensor_event tensor = {0};
+
+	if (args->kind != GT_SPAN_OBJECT)
+		return tensor;
+	tensor.address = (uint64_t)whole(args, "Addr");
+	tensor.bytes = whole(args, "Bytes");
+	tensor.allocated = (uint64_t)whole(args, "Total Allocated");
+	tensor.reserved = (uint64_t)whole(args, "Total Reserved");
+	tensor.device = (int32_t)whole(args, "Device Id");
+	tensor.device_type = (int32_t)whole(args, "Device Type");
+	return tensor;
+}

@@ -11,4 +11,7 @@
 /* The block in the object @args of a call; op GT_BLOCK_NOTHING: there is none. */
 struct gt_block gt_block_args(const struct gt_span *args);
 
+/* The block of PyTorch's allocator in the object @args of a "[memory]" instant. */
+struct gt_tensor_event gt_tensor_args(const struct gt_span *args);
+
 #endif

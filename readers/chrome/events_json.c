@@ -384,6 +384,15 @@ static int give_sample(struct gt_events_json *json, const struct gt_trace_event 
 	return gt_events_give(json->events, event);
 }
 
+static int give_tensor(struct gt_events_json *json, const struct gt_trace_event *r,
+		       struct gt_event *event)
+{
+	event->kind = GT_EVENT_TENSOR;
+	event->stack = gt_events_json_stack(json, "stack", "frames", "modules");
+	event->tensor = gt_tensor_args(&r->args);
+	return gt_events_give(json->events, event);
+}
+
 static int give_overhead(struct gt_events_json *json, const struct gt_trace_event *r,
 			 struct gt_event *event)
 {
@@ -549,6 +558,8 @@ static int take_instant(struct gt_events_json *json, const struct gt_trace_event
 		return give_range(json, r, GT_EVENT_MARK, false, event);
 	if (is_named(&r->cat, "cpu_sample"))
 		return give_sample(json, r, event);
+	if (is_named(&r->cat, "cpu_instant_event"))
+		return give_tensor(json, r, event);
 	gt_span_member(&r->raw, "s", &scope);
 	return give_note(json, r, is_named(&scope, "p"), event);
 }

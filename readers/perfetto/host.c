@@ -413,10 +413,26 @@ static int end(struct gt_pftrace *pf, const struct track_event *e, uint64_t ns)
 	return gt_events_give(pf->events, &event);
 }
 
+static void make_tensor(const struct track_event *e, struct gt_event *event)
+{
+	const struct note *notes = e->notes;
+
+	event->kind = GT_EVENT_TENSOR;
+	event->tensor = (struct gt_tensor_event){
+		.address = notes[GT_PF_ANNOTATION_TENSOR_ADDRESS].number,
+		.bytes = (int64_t)notes[GT_PF_ANNOTATION_TENSOR_BYTES].number,
+		.allocated = notes[GT_PF_ANNOTATION_TENSOR_ALLOCATED].number,
+		.reserved = notes[GT_PF_ANNOTATION_TENSOR_RESERVED].number,
+		.device = (int32_t)notes[GT_PF_ANNOTATION_TENSOR_DEVICE].number,
+		.device_type = (int32_t)notes[GT_PF_ANNOTATION_TENSOR_DEVICE_TYPE].number};
+}
+
 static int instant(struct gt_pftrace *pf, const struct track_event *e, struct gt_event *event)
 {
 	if (e->category == GT_PF_CATEGORY_GPUTRACE || e->is_gputrace)
 		make_note(e, event);
+	else if (e->category == GT_PF_CATEGORY_TENSOR)
+		make_tensor(e, event);
 	else
 		make_range(e, event);
 	return gt_events_give(pf->events, event);

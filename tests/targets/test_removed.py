@@ -29,6 +29,7 @@ NAMED = {
     ("X", "cpu_op"): "ranges_written", ("i", "user_annotation"): "ranges_written",
     ("X", "gpu_user_annotation"): "range_shadows_written",
     ("X", "call_stack"): "stack_lane_slices_written", ("i", "cpu_sample"): "samples_written",
+    ("i", "cpu_instant_event"): "tensor_blocks_written",
     ("s", "ac2g"): "arrows_written", ("f", "ac2g"): "flow", ("C", "gputrace"): "counters_written",
     ("i", "gputrace"): "notes_written", ("M", None): "names_written",
 }

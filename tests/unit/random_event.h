@@ -163,6 +163,16 @@ static void fill_other(struct trace *t, struct gt_event *e)
 		e->stack = any(3) ? stacks[any(2)] : NULL;
 		e->end = e->start;
 		break;
+	case GT_EVENT_TENSOR:
+		e->tensor = (struct gt_tensor_event){.address = 1 + any(1000),
+						     .bytes = (int64_t)any(1000) - 500,
+						     .allocated = any(5000),
+						     .reserved = any(9000),
+						     .device_type = 1,
+						     .device = (int32_t)any(2)};
+		e->stack = any(3) ? stacks[any(2)] : NULL;
+		e->end = e->start;
+		break;
 	case GT_EVENT_FRAME:
 		e->frame = (struct gt_frame_event){.frame = &frames[0],
 						   .first_line = 7,
@@ -183,7 +193,7 @@ static struct gt_event any_event(struct trace *t, uint32_t i, struct gt_launch *
 		GT_EVENT_KERNEL, GT_EVENT_KERNEL, GT_EVENT_MEMCPY, GT_EVENT_MEMSET,
 		GT_EVENT_SYNC,   GT_EVENT_RANGE,  GT_EVENT_MARK,   GT_EVENT_COUNTER,
 		GT_EVENT_NOTE,   GT_EVENT_THREAD, GT_EVENT_FRAME,  GT_EVENT_OVERHEAD,
-		GT_EVENT_SAMPLE, GT_EVENT_GRAPH};
+		GT_EVENT_SAMPLE, GT_EVENT_GRAPH,  GT_EVENT_TENSOR};
 	struct gt_event e = {.kind = kinds[any(sizeof(kinds) / sizeof(kinds[0]))],
 			     .tid = 4100 + any(3),
 			     .start = AT(1000000 + i * 1000ull + any(5000))};

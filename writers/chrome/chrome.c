@@ -23,7 +23,7 @@ static const print_event printers[GT_EVENT_COUNT_] = {
 	[GT_EVENT_RANGE] = gt_chrome_put_range,     [GT_EVENT_MARK] = gt_chrome_put_mark,
 	[GT_EVENT_COUNTER] = gt_chrome_put_counter, [GT_EVENT_NOTE] = gt_chrome_put_note,
 	[GT_EVENT_FRAME] = gt_chrome_put_frame,     [GT_EVENT_SAMPLE] = gt_chrome_put_sample,
-	[GT_EVENT_GRAPH] = gt_chrome_put_gpu,
+	[GT_EVENT_GRAPH] = gt_chrome_put_gpu,       [GT_EVENT_TENSOR] = gt_chrome_put_tensor,
 };
 
 static print_event printer_of(const struct gt_event *event)

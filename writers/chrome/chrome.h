@@ -240,6 +240,7 @@ void gt_chrome_put_range(struct gt_chrome *chrome, const struct gt_event *event)
 void gt_chrome_put_mark(struct gt_chrome *chrome, const struct gt_event *event);
 void gt_chrome_put_frame(struct gt_chrome *chrome, const struct gt_event *event);
 void gt_chrome_put_sample(struct gt_chrome *chrome, const struct gt_event *event);
+void gt_chrome_put_tensor(struct gt_chrome *chrome, const struct gt_event *event);
 void gt_chrome_put_counter(struct gt_chrome *chrome, const struct gt_event *event);
 void gt_chrome_put_note(struct gt_chrome *chrome, const struct gt_event *event);
 void gt_chrome_put_gpu(struct gt_chrome *chrome, const struct gt_event *event);

@@ -288,6 +288,28 @@ void gt_chrome_put_sample(struct gt_chrome *chrome, const struct gt_event *event
 	end_line(json);
 }
 
+/* As Kineto has it. */
+void gt_chrome_put_tensor(struct gt_chrome *chrome, const struct gt_event *event)
+{
+	struct gt_json *json = &chrome->file.batch;
+	const struct gt_tensor_event *tensor = &event->tensor;
+
+	gt_chrome_name_thread(chrome, event->tid);
+	begin_instant(json, "t", "cpu_instant_event");
+	gt_json_cstr(json, "[memory]");
+	gt_chrome_put_where(chrome, json, gt_chrome_pid(chrome), event->tid, event->start);
+	gt_json_key(json, "args");
+	gt_json_char(json, '{');
+	gt_json_member_u64(json, "Total Reserved", tensor->reserved);
+	gt_json_member_u64(json, "Total Allocated", tensor->allocated);
+	gt_json_member_i64(json, "Bytes", tensor->bytes);
+	gt_json_member_u64(json, "Addr", tensor->address);
+	gt_json_member_i64(json, "Device Id", tensor->device);
+	gt_json_member_i64(json, "Device Type", tensor->device_type);
+	gt_chrome_put_stack(chrome, event->stack, false);
+	end_line(json);
+}
+
 void gt_chrome_put_counter(struct gt_chrome *chrome, const struct gt_event *event)
 {
 	struct gt_json *json = &chrome->file.batch;

@@ -293,6 +293,29 @@ void gt_perfetto_put_overhead(struct gt_perfetto *pf, const struct gt_event *eve
 	put_end(pf, event->end, track);
 }
 
+void gt_perfetto_put_tensor(struct gt_perfetto *pf, const struct gt_event *event)
+{
+	struct gt_proto *batch = &pf->file.batch;
+	const struct gt_tensor_event *tensor = &event->tensor;
+	uint32_t track = gt_perfetto_thread(pf, event->tid);
+	uint64_t stack = gt_perfetto_stack(pf, event->stack);
+	size_t packet, at;
+
+	gt_perfetto_put_names(pf);
+	at = begin_event(pf, event->start, GT_PF_TYPE_INSTANT, track, &packet);
+	gt_proto_uint(batch, GT_PF_EVENT_CATEGORY, GT_PF_CATEGORY_TENSOR);
+	gt_proto_cstr(batch, GT_PF_EVENT_NAME, "[memory]");
+	if (stack)
+		gt_proto_uint(batch, GT_PF_EVENT_CALLSTACK, stack);
+	put_uint(batch, GT_PF_ANNOTATION_TENSOR_RESERVED, tensor->reserved);
+	put_uint(batch, GT_PF_ANNOTATION_TENSOR_ALLOCATED, tensor->allocated);
+	put_int(batch, GT_PF_ANNOTATION_TENSOR_BYTES, tensor->bytes);
+	put_uint(batch, GT_PF_ANNOTATION_TENSOR_ADDRESS, tensor->address);
+	put_int(batch, GT_PF_ANNOTATION_TENSOR_DEVICE, tensor->device);
+	put_int(batch, GT_PF_ANNOTATION_TENSOR_DEVICE_TYPE, tensor->device_type);
+	end_event(pf, at, packet);
+}
+
 void gt_perfetto_put_counter(struct gt_perfetto *pf, const struct gt_event *event)
 {
 	struct gt_proto *batch = &pf->file.batch;

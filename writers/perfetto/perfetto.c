@@ -25,6 +25,7 @@ static const print_event printers[GT_EVENT_COUNT_] = {
 	[GT_EVENT_COUNTER] = gt_perfetto_put_counter,
 	[GT_EVENT_NOTE] = gt_perfetto_put_annotation,
 	[GT_EVENT_GRAPH] = gt_perfetto_put_gpu,
+	[GT_EVENT_TENSOR] = gt_perfetto_put_tensor,
 };
 
 static print_event printer_of(const struct gt_event *event)

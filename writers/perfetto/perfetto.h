@@ -229,6 +229,7 @@ void gt_perfetto_put_mark(struct gt_perfetto *pf, const struct gt_event *event);
 void gt_perfetto_put_frame(struct gt_perfetto *pf, const struct gt_event *event);
 void gt_perfetto_put_sample(struct gt_perfetto *pf, const struct gt_event *event);
 void gt_perfetto_put_overhead(struct gt_perfetto *pf, const struct gt_event *event);
+void gt_perfetto_put_tensor(struct gt_perfetto *pf, const struct gt_event *event);
 void gt_perfetto_put_counter(struct gt_perfetto *pf, const struct gt_event *event);
 void gt_perfetto_put_annotation(struct gt_perfetto *pf, const struct gt_event *event);
 
