@@ -325,10 +325,12 @@ static const char *take_module(struct gt_scan *scan, const struct gt_span *key, 
 
 static void take_modules(struct symbolize *s, const struct gt_span *modules)
 {
-	struct gt_scan scan = {.end = modules->text + modules->len};
+	struct gt_scan scan;
 
-	if (modules->kind == GT_SPAN_OBJECT)
-		gt_scan_object(&scan, modules->text, take_module, s);
+	if (modules->kind != GT_SPAN_OBJECT)
+		return;
+	scan = (struct gt_scan){.end = modules->text + modules->len};
+	gt_scan_object(&scan, modules->text, take_module, s);
 }
 
 /* The arguments of the stacks that an event may have. */

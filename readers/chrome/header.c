@@ -67,11 +67,13 @@ static const char *take_first(struct gt_scan *scan, const struct gt_span *key, c
 /* The first member with that key. Kind NONE: there is none, or @object is not an object. */
 static struct gt_span find(const struct gt_span *object, const char *key)
 {
-	struct gt_scan scan = {.end = object->text + object->len};
 	struct header_find find = {.key = key};
+	struct gt_scan scan;
 
-	if (object->kind == GT_SPAN_OBJECT)
-		gt_scan_object(&scan, object->text, take_first, &find);
+	if (object->kind != GT_SPAN_OBJECT)
+		return find.value;
+	scan = (struct gt_scan){.end = object->text + object->len};
+	gt_scan_object(&scan, object->text, take_first, &find);
 	return find.value;
 }
 

@@ -297,12 +297,13 @@ const char *gt_scan_object(struct gt_scan *scan, const char *p, gt_scan_member m
 
 bool gt_span_next(const struct gt_span *array, uint32_t *position, struct gt_span *ret_element)
 {
-	struct gt_scan scan = {.end = array->text + array->len};
-	const char *p = array->text + (*position ? *position : 1);
+	struct gt_scan scan;
+	const char *p;
 
 	if (array->kind != GT_SPAN_ARRAY)
 		return false;
-	p = gt_scan_blanks(p);
+	scan = (struct gt_scan){.end = array->text + array->len};
+	p = gt_scan_blanks(array->text + (*position ? *position : 1));
 	if (*p == ',')
 		p = gt_scan_blanks(p + 1);
 	if (*p == ']')
@@ -337,11 +338,12 @@ static const char *find_member(struct gt_scan *scan, const struct gt_span *key, 
 
 bool gt_span_member(const struct gt_span *object, const char *key, struct gt_span *ret_value)
 {
-	struct gt_scan scan = {.end = object->text + object->len};
 	struct find find = {.key = key, .len = strlen(key)};
+	struct gt_scan scan;
 
 	if (object->kind != GT_SPAN_OBJECT)
 		return false;
+	scan = (struct gt_scan){.end = object->text + object->len};
 	if (!gt_scan_object(&scan, object->text, find_member, &find) || !find.found)
 		return false;
 	*ret_value = find.value;

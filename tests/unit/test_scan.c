@@ -154,6 +154,16 @@ Test(scan, strings_are_decoded)
 	cr_assert_str_eq(out, "a\n\xc3\xa9\xf0\x9f\x98\x80\xef\xbf\xbdx/");
 }
 
+/* Found by UBSan alone: what is absent has no text to which to add a length. */
+Test(scan, members_of_what_is_absent)
+{
+	struct gt_span none = {.kind = GT_SPAN_NONE}, value;
+	uint32_t position = 0;
+
+	cr_assert_not(gt_span_member(&none, "a", &value));
+	cr_assert_not(gt_span_next(&none, &position, &value));
+}
+
 Test(scan, members_and_elements)
 {
 	char *text = padded("{\"a\": [1, \"x\", {}], \"b\": 7}");
