@@ -134,7 +134,8 @@ static int add_block(struct replay *r, struct known *known)
 {
 	const struct gt_model_block *now = r->now;
 	struct gt_memory_use *use = &r->memory->uses.at[known->use];
-	struct gt_memory_block block = {.bytes = now->block.bytes,
+	struct gt_memory_block block = {.address = now->block.address,
+					.bytes = now->block.bytes,
 					.from = use->changes.count,
 					.until = GT_MEMORY_ALIVE,
 					.place = place_of(r, now->stack),

@@ -20,7 +20,7 @@
 
 /* A block that was allocated. */
 struct gt_memory_block {
-	uint64_t bytes;
+	uint64_t address, bytes;
 	size_t from, until; /* changes; GT_MEMORY_ALIVE: it was never freed */
 	uint64_t place;     /* equal where the line, or the stack, is */
 	uint32_t stack;     /* of the model */
@@ -81,6 +81,9 @@ int gt_memory_never_freed(const struct gt_memory *memory, struct gt_table *ret_t
 int gt_memory_steps(const struct gt_memory *memory, struct gt_table *ret_table);
 int gt_memory_failed(const struct gt_memory *memory, const struct gt_job *job,
 		     struct gt_table *ret_table);
+/* How the segments of PyTorch's allocator are filled, at the peak of its blocks, where an
+ * allocation failed and at the end. */
+int gt_memory_segments(const struct gt_memory *memory, struct gt_table *ret_table);
 /* @parts: into so many equal parts the time from the first to the last change is cut. */
 int gt_memory_timeline(const struct gt_memory *memory, size_t parts, struct gt_table *ret_table);
 

@@ -36,6 +36,7 @@ enum {
 	NEVER_FREED,
 	STEPS,
 	FAILED,
+	SEGMENTS,
 	TIMELINE,
 	TABLES,
 };
@@ -54,6 +55,8 @@ static int build(const struct gt_cmdline *args, const struct gt_job *job,
 		rc = gt_memory_steps(memory, &tables[STEPS]);
 	if (!rc)
 		rc = gt_memory_failed(memory, job, &tables[FAILED]);
+	if (!rc)
+		rc = gt_memory_segments(memory, &tables[SEGMENTS]);
 	if (!rc)
 		rc = gt_memory_timeline(memory, (size_t)parts, &tables[TIMELINE]);
 	return rc;

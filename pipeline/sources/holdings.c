@@ -108,20 +108,46 @@ static uint32_t device_of(const struct gt_holding *holding)
 	return holding->device;
 }
 
+static void put_value(struct gt_holdings *h, struct gt_event *event, const char *name,
+		      const char *series, uint64_t value)
+{
+	event->counter.name = gt_intern_cstr(h->strings, name);
+	event->counter.series = gt_intern_cstr(h->strings, series);
+	event->counter.value = (int64_t)value;
+	gt_outlet_event(h->outlet, event);
+}
+
 static void put_counter(struct gt_holdings *h, uint64_t time, uint32_t device, const char *series,
 			uint64_t value)
 {
 	struct gt_event event = {.kind = GT_EVENT_COUNTER, .start = time, .end = time};
 	char name[32] = "pinned host memory";
 
-	if (device != GT_BLOCK_NO_DEVICE)
+	if (device != GT_BLOCK_NO_DEVICE) {
 		gt_text_format(name, sizeof(name), "GPU %u memory", device);
-	event.place.device = device == GT_BLOCK_NO_DEVICE ? 0 : device;
-	event.counter = (struct gt_counter_event){.name = gt_intern_cstr(h->strings, name),
-						  .series = gt_intern_cstr(h->strings, series),
-						  .value = (int64_t)value,
-						  .on_gpu = device != GT_BLOCK_NO_DEVICE};
-	gt_outlet_event(h->outlet, &event);
+		event.place.device = device;
+		event.counter.on_gpu = true;
+	}
+	put_value(h, &event, name, series, value);
+}
+
+void gt_holdings_see_tensor(struct gt_holdings *h, const struct gt_event *tensor)
+{
+	struct gt_event event = {
+		.kind = GT_EVENT_COUNTER, .start = tensor->start, .end = tensor->start};
+	uint32_t device = (uint32_t)tensor->tensor.device;
+	char name[32];
+
+	if (!h->is_on || device >= GT_HOLDINGS_DEVICES)
+		return;
+	event.place.device = device;
+	event.counter.on_gpu = true;
+	gt_text_format(name, sizeof(name), "GPU %u PyTorch", device);
+	put_value(h, &event, name, "allocated", tensor->tensor.allocated);
+	if (h->torch_reserved[device] == tensor->tensor.reserved)
+		return;
+	h->torch_reserved[device] = tensor->tensor.reserved;
+	put_value(h, &event, name, "reserved", tensor->tensor.reserved);
 }
 
 static uint64_t total_of(const struct gt_holdings *h, uint32_t device)

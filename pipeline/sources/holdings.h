@@ -61,13 +61,17 @@ struct gt_holdings {
 	struct gt_holding_change *waiting;
 	uint32_t waiting_count, waiting_room;
 	uint64_t changes;
-	uint64_t drained; /* when it was last, trace ns */
-	uint64_t refused; /* for which there was no room */
+	uint64_t drained;                             /* when it was last, trace ns */
+	uint64_t refused;                             /* for which there was no room */
+	uint64_t torch_reserved[GT_HOLDINGS_DEVICES]; /* by PyTorch's allocator, as last written */
 	uint64_t in_use[GT_HOLDINGS_DEVICES][GT_BLOCK_KIND_COUNT_]; /* bytes; PINNED: of [0] */
 };
 
 /* A finished call; of interest if it has a block. */
 void gt_holdings_see(struct gt_holdings *holdings, const struct gt_event *call);
+
+/* A block of PyTorch's allocator, which tells its totals. */
+void gt_holdings_see_tensor(struct gt_holdings *holdings, const struct gt_event *tensor);
 
 /* The end of the trace: all that waits is counted. */
 void gt_holdings_finish(struct gt_holdings *holdings);

@@ -9,6 +9,7 @@
 #include "pipeline/join/join.h"
 #include "pipeline/output/outlet.h"
 #include "pipeline/sources/calls.h"
+#include "pipeline/sources/holdings.h"
 #include "pipeline/sources/stacks.h"
 #include "pipeline/sources/thread_names.h"
 
@@ -30,6 +31,8 @@ void gt_tensors_take(struct gt_calls *calls, const struct gt_call_record *record
 
 	event.end = event.start;
 	gt_thread_names_see(calls->threads, record->tid, record->start);
-	if (!gt_outlet_is_outside(calls->join->outlet, &event))
-		gt_outlet_event(calls->join->outlet, &event);
+	if (gt_outlet_is_outside(calls->join->outlet, &event))
+		return;
+	gt_outlet_event(calls->join->outlet, &event);
+	gt_holdings_see_tensor(calls->holdings, &event);
 }

@@ -258,9 +258,72 @@ def timeline():
             assert [row["From (ns)"] for row in parts] == sorted(row["From (ns)"] for row in parts)
 
 
+def blocks_in_segments(seed):
+    """Three segments of cudaMalloc, blocks in them that come and go without overlapping, one failure in between."""
+    s = Script(seed)
+    s.call("cudaMalloc", "allocate", stack=1, kind="device", address=0x10000, bytes=512, device=0, context=1)  # no segment
+    segments = [(0x7f0000000000 + i * 0x1000000, s.dice.randint(1, 8) * 4096) for i in range(3)]
+    for address, size in segments:
+        s.call("cudaMalloc", "allocate", stack=2, kind="device", address=address, bytes=size, device=0, context=1)
+    live, log, failures = {}, [], []
+
+    def instant(address, size):
+        s.at += s.dice.randint(2, 9)
+        total = sum(live.values())
+        s.events.append({"ph": "i", "s": "t", "cat": "cpu_instant_event", "name": "[memory]", "pid": 4100, "tid": 4100,
+                         "ts": s.at, "args": {"Addr": address, "Bytes": size, "Total Allocated": total,
+                                              "Total Reserved": sum(b for _, b in segments), "Device Id": 0, "Device Type": 1}})
+        log.append((s.at * 1000, dict(live)))
+
+    for address, size in segments:  # each has a block once
+        live[address] = 512
+        instant(address, 512)
+    for _ in range(s.dice.randint(5, 60)):
+        address, size = s.dice.choice(segments)
+        start = address + 512 * s.dice.randint(0, size // 512 - 1)
+        length = min(512 * s.dice.randint(1, 4), address + size - start)
+        if live and s.dice.random() < 0.45:
+            gone = s.dice.choice(list(live))
+            instant(gone, -live.pop(gone))
+            log[-1] = (log[-1][0], dict(live))
+        elif all(start + length <= a or a + b <= start for a, b in live.items()):
+            live[start] = length
+            instant(start, length)
+        elif s.dice.random() < 0.2:
+            s.call("cudaMalloc", "allocate", stack=3, result=2, kind="device", bytes=1 << 40, device=0, context=1)
+            failures.append((s.at * 1000, dict(live)))
+    return s, segments, log, failures
+
+
+def filled(segments, live):
+    holes = []
+    for address, size in segments:
+        inside = sorted((a, b) for a, b in live.items() if address <= a < address + size)
+        edges = [address] + [edge for a, b in inside for edge in (a, a + b)] + [address + size]
+        holes += [edges[i + 1] - edges[i] for i in range(0, len(edges), 2)]
+    reserved, used = sum(b for _, b in segments), sum(live.values())
+    free = reserved - used
+    return [len(segments), reserved, used, free, max(holes), round(100 - max(holes) * 100 / free, 1) if free else 0.0]
+
+
+def segments_of_pytorch():
+    for seed in range(30):
+        s, segments, log, failures = blocks_in_segments(seed)
+        rows = cases.tables("memory", cases.write(trace_of(s)))["memory_segments"]
+        most = max(sum(live.values()) for _, live in log)
+        want = [("peak of blocks", next(live for _, live in log if sum(live.values()) == most))]
+        want += [("allocation failed", live) for _, live in failures[:32]] + [("end", log[-1][1])]
+        got = [(row["When"], [row[key] for key in ("Segments", "Reserved (B)", "In Blocks (B)", "Free (B)", "Largest Hole (B)",
+                                                   "Fragmentation (%)")]) for row in rows]
+        assert [when for when, _ in got] == [when for when, _ in want], (got, want)
+        for (when, row), (_, live) in zip(got, want):
+            mine = filled(segments, live)
+            assert row[:5] == mine[:5] and abs(row[5] - mine[5]) < 0.11, (seed, when, row, mine)
+
+
 def nothing():
     path = cases.write(generate.trace([generate.call("cudaMalloc", 1, 1, 1)]))
     assert "run --memory" in cases.run("memory", path, expect=1)[1]
 
 
-cases.main([generated, ranks, timeline, nothing])
+cases.main([generated, ranks, timeline, segments_of_pytorch, nothing])

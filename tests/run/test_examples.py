@@ -85,7 +85,7 @@ class TestExamples(RunTest):
         subprocess.run([sys.executable, str(ROOT / "tests" / "golden" / "make_traces.py"), str(made),
                         str(self.scratch / "stamp")], check=True)
         pairs = {"train.json.gz": "train.json", "slow-kernel.json.gz": "slow_kernel.json",
-                 "slow-loader.json.gz": "slow_loader.json", "killed.json": "running.json",
+                 "slow-loader.json.gz": "slow_loader.json", "killed.json": "running.json", "memory.json.gz": "memory.json",
                  "ranks/rank0.json.gz": "ranks/rank0_n3_4100.1.pt.trace.json",
                  "ranks/rank1.json.gz": "ranks/rank1_n3_4101.1.pt.trace.json"}
         have = {os.path.relpath(path, TRACES) for path in TRACES.rglob("*.json*")}

@@ -59,6 +59,9 @@ class Tensors(unittest.TestCase):
             self.assertEqual(sorted(set(event["args"]) - {"stack", "frames", "modules"}), ARGS)
             self.assertEqual([int(event["args"][key]) for key in ARGS[2:4] + ARGS[5:]], [0, 1, 20 * MB])
             self.assertIn("stack", event["args"])
+        counters = sorted((e for e in trace.events if e["ph"] == "C" and e["name"] == "GPU 0 PyTorch"), key=lambda e: e["ts"])
+        self.assertEqual([int(e["args"]["allocated"]) for e in counters if "allocated" in e["args"]], allocated)
+        self.assertEqual([int(e["args"]["reserved"]) for e in counters if "reserved" in e["args"]], [20 * MB])
         self.assertEqual([int(e["args"]["Addr"]) for e in found[1:6]], [int(e["args"]["Addr"]) for e in found[6:]])
         self.assertEqual(int(trace.ledger["tensor_blocks_written"]), len(found))
         code, out, err = tool("verify", path)
@@ -75,6 +78,10 @@ class Tensors(unittest.TestCase):
         peak = {row["Allocated By"].split(" ")[0].split("(")[0]: row["Bytes (B)"] for row in tables["memory_at_peak"]
                 if row["Where"] == "rank 0 GPU 0 PyTorch"}
         self.assertEqual(peak, {"give" if has_lines else "main": 10 * MB + 4096})
+        segments = {row["When"]: (row["Segments"], row["Reserved (B)"], row["In Blocks (B)"], row["Free (B)"],
+                                  row["Largest Hole (B)"]) for row in tables["memory_segments"]}
+        self.assertEqual(segments, {"peak of blocks": (1, 20 * MB, 10 * MB + 4096, 10 * MB - 4096, 10 * MB - 4096),
+                                    "end": (1, 20 * MB, 4096, 20 * MB - 4096, 20 * MB - 4096)})
         stacks = {row["Stack"].split(" < ")[1].split(" ")[0]: row["Bytes (B)"]
                   for row in json.loads(tool("memory", "--by=stack", "--format=json", path)[1])["memory_never_freed"]
                   if row["Where"] == "rank 0 GPU 0 PyTorch"}
