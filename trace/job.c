@@ -22,6 +22,7 @@
 #include "trace/file_header.h"
 #include "trace/first_block.h"
 #include "trace/job_compare.h"
+#include "trace/job_runs.h"
 #include "trace/segment_files.h"
 
 #define MAX_THREADS 16
@@ -228,6 +229,45 @@ static bool has_claim(const char *folder)
 	return found;
 }
 
+/* One line, and how the others can be read. */
+static void report_runs(const char *folder, long runs, const char *left_out, size_t files,
+			void (*complain)(const char *line))
+{
+	char line[8400], more[64] = "";
+
+	if (files > 1)
+		snprintf(more, sizeof(more), " (and %zu more)", files - 1);
+	snprintf(line, sizeof(line),
+		 "%.4000s: %ld runs wrote into this folder, only the newest is taken; to read "
+		 "%s, name its files: %.4000s%s",
+		 folder, runs, runs == 2 ? "the other" : "another", left_out, more);
+	complain(line);
+}
+
+/* A folder that `gputrace run` was given twice: the sums of two runs are those of neither. */
+static int drop_earlier_runs(struct gt_job *job, const char *folder, size_t first,
+			     void (*complain)(const char *line))
+{
+	size_t count = job->paths.count - first, files = 0, any = 0;
+	bool *left_out = calloc(count + 1, sizeof(*left_out));
+	long runs;
+
+	if (!left_out)
+		return -ENOMEM;
+	runs = count > 1 ? gt_job_runs_before(job->paths.at + first, count, left_out) : 0;
+	for (size_t i = 0; i < count; i++)
+		if (left_out[i] && !files++)
+			any = first + i;
+	if (files)
+		report_runs(folder, runs, job->paths.at[any], files, complain);
+	for (size_t i = 0; i < count; i++)
+		if (left_out[i])
+			drop(job, first + i);
+	close_gaps(job, first);
+	free(left_out);
+	return runs < 0 ? (int)runs : 0;
+}
+
 static int add_folder(struct gt_job *job, const char *folder, bool readable,
 		      void (*complain)(const char *line))
 {
@@ -245,7 +285,8 @@ static int add_folder(struct gt_job *job, const char *folder, bool readable,
 	drop_repeated(job, before, complain);
 	if (job->paths.count == before)
 		return -EBADMSG;
-	return readable ? drop_unreadable(job, folder, before, complain) : 0;
+	rc = readable ? drop_unreadable(job, folder, before, complain) : 0;
+	return rc || !readable ? rc : drop_earlier_runs(job, folder, before, complain);
 }
 
 /* Into @ret what is wrong with a folder that holds no trace, and what to name instead. */
@@ -510,6 +551,35 @@ int gt_job_load(struct gt_job *job, char *const *inputs, size_t count,
 	free(pool.results);
 	free(pool.loaded);
 	return rc;
+}
+
+void gt_job_count(const struct gt_model *models, size_t count, size_t *ret_ranks,
+		  size_t *ret_processes)
+{
+	size_t first = 0; /* of the rank */
+
+	*ret_ranks = *ret_processes = 0;
+	for (size_t i = 0, before; i < count; i++) {
+		if (models[i].rank != models[first].rank)
+			first = i;
+		*ret_ranks += i == first;
+		for (before = first; before < i; before++)
+			if (models[before].pid == models[i].pid && models[i].pid >= 0)
+				break;
+		*ret_processes += before == i;
+	}
+}
+
+void gt_job_words(size_t ranks, size_t processes, char *ret, size_t size)
+{
+	char text[64] = "";
+
+	if (processes > ranks)
+		snprintf(text, sizeof(text), "%zu processes", processes);
+	if (ranks > 1)
+		snprintf(ret, size, "%zu ranks%s%s", ranks, *text ? ", " : "", text);
+	else
+		snprintf(ret, size, "%s", text);
 }
 
 void gt_job_fini(struct gt_job *job)

@@ -26,8 +26,8 @@ int gt_job_find(struct gt_job *job, char *const *inputs, size_t count,
 		void (*complain)(const char *line));
 
 /* gt_job_find without those files of a folder that are empty or end in their first lines, as of a
- * process that was killed there: each is said through @complain, with what helps. -EBADMSG: nothing
- * is left. */
+ * process that was killed there, and without those of other runs than the newest one in it
+ * (trace/job_runs.h): said through @complain, with what helps. -EBADMSG: nothing is left. */
 int gt_job_find_readable(struct gt_job *job, char *const *inputs, size_t count,
 			 void (*complain)(const char *line));
 
@@ -40,5 +40,13 @@ int gt_job_find_readable(struct gt_job *job, char *const *inputs, size_t count,
 int gt_job_load(struct gt_job *job, char *const *inputs, size_t count,
 		void (*complain)(const char *line), size_t *ret_failures);
 void gt_job_fini(struct gt_job *job);
+
+/* How many ranks and processes of them are among @models, which are in the order of their ranks.
+ * Windows of one process are one. */
+void gt_job_count(const struct gt_model *models, size_t count, size_t *ret_ranks,
+		  size_t *ret_processes);
+
+/* "2 ranks", "2 processes" of one rank, "2 ranks, 4 processes"; "" for one of each. */
+void gt_job_words(size_t ranks, size_t processes, char *ret, size_t size);
 
 #endif

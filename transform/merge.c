@@ -490,10 +490,24 @@ static int find_devices(struct transform_merge *m, const struct source *sources,
 	return rc;
 }
 
+/* As the traces say it; at least the ranks that there are, however many processes each has. */
+static int64_t world_of(const struct source *sources, size_t count)
+{
+	int64_t world = 0, ranks = 0;
+
+	for (size_t i = 0, before; i < count; i++) {
+		for (before = 0; before < i && sources[before].rank != sources[i].rank; before++)
+			;
+		ranks += before == i;
+		if (sources[i].world_size > world)
+			world = sources[i].world_size;
+	}
+	return world > ranks ? world : ranks;
+}
+
 static void put_header(struct transform_merge *m, const struct source *sources, size_t count)
 {
-	int64_t processes = (int64_t)count_processes(sources, count);
-	bool is_one = processes == 1 && sources[0].world_size > 0;
+	bool is_one = count_processes(sources, count) == 1;
 	const char *metadata = NULL;
 
 	for (size_t i = count; i-- > 0;)
@@ -502,7 +516,7 @@ static void put_header(struct transform_merge *m, const struct source *sources, 
 	gt_merge_devices_put(&m->devices, m->out);
 	fprintf(m->out,
 		"\"distributedInfo\": {\"rank\": %" PRId64 ", \"world_size\": %" PRId64 "},\n",
-		is_one ? sources[0].rank : 0, is_one ? sources[0].world_size : processes);
+		is_one ? sources[0].rank : 0, world_of(sources, count));
 	if (metadata)
 		fprintf(m->out, "\"metadata\": %s,\n", metadata);
 	if (sources[0].border) /* what was before is missing */

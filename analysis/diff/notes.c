@@ -65,13 +65,23 @@ double gt_diff_could_show(const struct gt_judged *judged)
 	return could;
 }
 
-static size_t ranks_of_run(const struct gt_diff_side *side, uint32_t run)
+/* Of those that take part in the comparison. A job's models are in the order of their ranks. */
+static void count_run(const struct gt_diff_side *side, uint32_t run, size_t *ret_ranks,
+		      size_t *ret_processes)
 {
-	size_t n = 0;
+	const struct gt_model *last = NULL;
 
-	for (size_t i = 0; i < side->ranks.count; i++)
-		n += side->ranks.at[i].run == run && side->ranks.at[i].units;
-	return n;
+	*ret_ranks = *ret_processes = 0;
+	for (size_t i = 0; i < side->ranks.count; i++) {
+		const struct gt_diff_rank *rank = &side->ranks.at[i];
+
+		if (rank->run != run || !rank->units)
+			continue;
+		*ret_ranks += !last || last->rank != rank->model->rank;
+		*ret_processes += !last || last->rank != rank->model->rank || last->pid < 0 ||
+				  last->pid != rank->model->pid;
+		last = rank->model;
+	}
 }
 
 static const char *plural(size_t n)
@@ -79,21 +89,22 @@ static const char *plural(size_t n)
 	return n == 1 ? "" : "s";
 }
 
-/* "3 runs, 8 ranks, 30 steps" */
+/* "3 runs, 8 ranks, 30 steps"; "2 processes, 10 steps" of one rank */
 static void describe_side(const struct gt_compared *c, int s, char *out, size_t size)
 {
 	const struct gt_diff_side *side = &c->sides.side[s];
-	size_t ranks = ranks_of_run(side, 0), n = 0, units = side->units.count;
+	size_t ranks, processes, n = 0, units = side->units.count;
+	char words[80];
 
 	*out = 0;
+	count_run(side, 0, &ranks, &processes);
+	gt_job_words(ranks, processes, words, sizeof(words));
 	if (side->runs > 1)
 		n += (size_t)snprintf(out + n, size - n, "%zu runs, ", side->runs);
-	if (ranks != 1)
-		n += (size_t)snprintf(out + n, size - n, "%zu rank%s, ", ranks, plural(ranks));
+	if (*words)
+		n += (size_t)snprintf(out + n, size - n, "%s, ", words);
 	if (c->sides.stepped)
 		snprintf(out + n, size - n, "%zu step%s", units, plural(units));
-	else if (ranks == 1)
-		snprintf(out + n, size - n, "1 trace");
 	else
 		snprintf(out + n, size - n, "%zu trace%s", side->ranks.count,
 			 plural(side->ranks.count));

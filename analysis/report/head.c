@@ -46,6 +46,27 @@ static void date_of(const struct gt_page *page, char *out, size_t size)
 		strftime(out, size, "%Y-%m-%d %H:%M:%S UTC", &when);
 }
 
+/* Processes of one rank that use a device of one number use one device. */
+static bool is_counted(const struct gt_page *page, int use)
+{
+	const struct gt_device_use *uses = page->uses;
+
+	for (int i = 0; i < use; i++)
+		if (uses[i].model->rank == uses[use].model->rank &&
+		    uses[i].device == uses[use].device)
+			return true;
+	return false;
+}
+
+static int count_devices(const struct gt_page *page)
+{
+	int count = 0;
+
+	for (int i = 0; i < page->use_count; i++)
+		count += !is_counted(page, i);
+	return count;
+}
+
 /* "2 x NVIDIA H200, NVIDIA A100" */
 static void print_gpus(const struct gt_page *page, FILE *out)
 {
@@ -55,7 +76,7 @@ static void print_gpus(const struct gt_page *page, FILE *out)
 	for (int i = 0; i < page->use_count; i++) {
 		int k = 0;
 
-		if (!page->uses[i].name[0])
+		if (!page->uses[i].name[0] || is_counted(page, i))
 			continue;
 		while (k < known && strcmp(names[k], page->uses[i].name))
 			k++;
@@ -76,13 +97,16 @@ static void print_gpus(const struct gt_page *page, FILE *out)
 /* What was traced: on the page, and behind the program's name in its title. */
 static void print_subject(const struct gt_page *page, FILE *out)
 {
-	char date[64];
+	size_t ranks, processes;
+	char date[64], words[80];
 
+	gt_job_count(page->job->models, page->job->count, &ranks, &processes);
+	gt_job_words(ranks, processes, words, sizeof(words));
 	date_of(page, date, sizeof(date));
 	fputs(date[0] ? date : "time not known", out);
 	print_gpus(page, out);
-	if (page->job->count > 1)
-		fprintf(out, " \xc2\xb7 %zu ranks", page->job->count);
+	if (*words)
+		fprintf(out, " \xc2\xb7 %s", words);
 	else if (page->job->count && page->job->models[0].reading.header.world_size > 1)
 		fprintf(out, " \xc2\xb7 rank %d of %" PRId64, page->job->models[0].rank,
 			(int64_t)page->job->models[0].reading.header.world_size);
@@ -134,7 +158,7 @@ static void print_cost(const struct gt_page *page)
 
 	if (!gt_stats_cost(page->job, text, sizeof(text)))
 		return;
-	fprintf(page->out, "<p>tracer cost%s: ", page->job->count > 1 ? ", at most" : "");
+	fputs("<p>tracer cost: ", page->out);
 	gt_show_xml(text, page->out);
 	fputs("</p>\n", page->out);
 }
@@ -143,6 +167,7 @@ static void print_summary(const struct gt_page *page)
 {
 	uint64_t events = 0, ops = 0, calls = 0;
 	double busy = 0, wall = 0;
+	int devices = count_devices(page);
 	char text[64];
 
 	for (size_t i = 0; i < page->job->count; i++) {
@@ -157,8 +182,8 @@ static void print_summary(const struct gt_page *page)
 	fputs("<div class=\"cards\">\n", page->out);
 	snprintf(text, sizeof(text), "%zu", page->job->count);
 	print_card(page->job->count == 1 ? "trace" : "traces", text, page->out);
-	snprintf(text, sizeof(text), "%d", page->use_count);
-	print_card(page->use_count == 1 ? "device" : "devices", text, page->out);
+	snprintf(text, sizeof(text), "%d", devices);
+	print_card(devices == 1 ? "device" : "devices", text, page->out);
 	print_card("from first to last GPU operation",
 		   gt_table_time((double)(page->last - page->first), text, sizeof(text)),
 		   page->out);

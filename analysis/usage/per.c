@@ -47,11 +47,11 @@ static bool part_of(const struct gt_job *job, const struct gt_model *model, cons
 	char place[128];
 	uint32_t step;
 
-	gt_key_of_place(model, "", place, sizeof(place));
-	if (!steps) {
-		snprintf(out, size, "%s", place);
+	if (!steps) { /* processes of a rank are one part */
+		gt_key_of_op(model, op, GT_KEY_RANK, out, size);
 		return true;
 	}
+	gt_key_of_place(model, "", place, sizeof(place));
 	step = gt_key_step(model, op);
 	if (step == GT_NONE)
 		return false;

@@ -129,3 +129,106 @@ Test(job, both_forms_in_parallel)
 	gt_job_fini(&job);
 	remove_folder(folder);
 }
+
+/* A file of @run with one kernel of 1 us, of @rank in a world of @world, that began at @began s. */
+static void write_run(const char *folder, const char *name, const char *run, int rank, int world,
+		      int began)
+{
+	char path[160];
+	FILE *out;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	out = fopen(path, "w");
+	cr_assert_not_null(out);
+	fprintf(out,
+		"{\"schemaVersion\": 1, \"distributedInfo\": {\"rank\": %d, \"world_size\": %d},\n"
+		"\"metadata\": {\"run\": \"%s\", \"pid\": %d, \"clock_first_realtime_ns\": "
+		"\"17956590%02d000000000\", \"clock_last_realtime_ns\": "
+		"\"17956590%02d000000000\"},\n"
+		"\"traceEvents\": [\n{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", "
+		"\"pid\": 0, "
+		"\"tid\": 7, \"ts\": 5, \"dur\": 1, \"args\": {\"device\": 0, \"stream\": "
+		"7}}\n]}\n",
+		rank, world, run, 100 + began, began, began + 5);
+	cr_assert_eq(fclose(out), 0);
+}
+
+static char said[8400];
+
+static void keep_complaint(const char *line)
+{
+	complaints++;
+	snprintf(said, sizeof(said), "%s", line);
+}
+
+static void load_runs(struct gt_job *job, char *folder)
+{
+	size_t failures = 0;
+
+	complaints = 0;
+	cr_assert_eq(gt_job_load(job, &folder, 1, keep_complaint, &failures), 0);
+	cr_assert_eq(failures, 0);
+}
+
+/* The second run wrote into a folder of its own below the first one's. */
+Test(job, newest_run_only)
+{
+	char folder[] = "/tmp/gputrace-job-XXXXXX", below[64], *input = folder;
+	struct gt_job job;
+
+	cr_assert_not_null(mkdtemp(folder));
+	snprintf(below, sizeof(below), "%s/b", folder);
+	cr_assert_eq(mkdir(below, 0700), 0);
+	write_run(folder, "a.json", "gputrace-run-z", 0, 1, 10);
+	write_run(folder, "c.json", "gputrace-run-inner gputrace-run-z", 0, 1, 14);
+	write_run(below, "b.json", "gputrace-run-a", 0, 1, 30);
+	load_runs(&job, folder);
+	cr_assert_eq(job.count, 1);
+	cr_assert(strstr(job.models[0].path, "/b/b.json"), "%s", job.models[0].path);
+	cr_assert_eq(complaints, 1);
+	cr_assert(strstr(said, "2 runs") && strstr(said, "/a.json (and 1 more)"), "%s", said);
+	gt_job_fini(&job);
+
+	cr_assert_eq(gt_job_find(&job, &input, 1, keep_complaint), 0); /* to verify or repair */
+	cr_assert_eq(job.paths.count, 3);
+	gt_job_fini(&job);
+	remove_folder(folder);
+}
+
+/* A launcher starts `gputrace run` for each rank, and did so before, too. */
+Test(job, ranks_with_a_run_each)
+{
+	char folder[] = "/tmp/gputrace-job-XXXXXX";
+	struct gt_job job;
+	size_t ranks, processes;
+
+	cr_assert_not_null(mkdtemp(folder));
+	write_run(folder, "o0.json", "gputrace-run-1", 0, 4, 10);
+	write_run(folder, "o2.json", "gputrace-run-2", 2, 4, 10);
+	write_run(folder, "n0.json", "gputrace-run-3", 0, 4, 30);
+	write_run(folder, "n1.json", "gputrace-run-0", 1, 4, 31);
+	write_run(folder, "h1.json", "gputrace-run-0", 1, 4, 32);
+	load_runs(&job, folder);
+	cr_assert_eq(complaints, 1);
+	cr_assert(strstr(said, "3 runs"), "%s", said);
+	cr_assert_eq(job.count, 3);
+	gt_job_count(job.models, job.count, &ranks, &processes);
+	cr_assert_eq(ranks, 2);
+	cr_assert_eq(processes, 3);
+	gt_job_fini(&job);
+	remove_folder(folder);
+}
+
+Test(job, words_for_ranks_and_processes)
+{
+	char text[80];
+
+	gt_job_words(1, 1, text, sizeof(text));
+	cr_assert_str_eq(text, "");
+	gt_job_words(2, 2, text, sizeof(text));
+	cr_assert_str_eq(text, "2 ranks");
+	gt_job_words(1, 2, text, sizeof(text));
+	cr_assert_str_eq(text, "2 processes");
+	gt_job_words(2, 4, text, sizeof(text));
+	cr_assert_str_eq(text, "2 ranks, 4 processes");
+}
