@@ -77,8 +77,9 @@ int gt_gaps_explain(const struct gt_gap *gap, gt_gap_piece piece, void *data);
 void gt_gaps_place(const struct gt_model *model, uint32_t stack, char *out, size_t size,
 		   bool *ret_is_data);
 
-/* One row per cause and place, largest first; with samples (--sample-cpu) a column more, their
- * number: a host's time is split by them. */
+/* One row per cause and place, largest first, with the number of gaps that it has a part in:
+ * several rows share a gap. With samples (--sample-cpu) a column more, their number: a host's time
+ * is split by them. */
 int gt_gaps_table(const struct gt_gaps *gaps, struct gt_table *ret_table);
 
 /* Did two processes of one host and rank use a device of the same number at the same time? Then

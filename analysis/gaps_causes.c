@@ -5,6 +5,7 @@
  * line with the most samples is reported. Pure over constant models; one thread per set.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +51,7 @@ struct causes {
 	struct gt_groups rows;   /* the same without a line; index in list: of a row */
 	struct gt_groups lines;  /* with the line; tag[0]: samples, tag[1]: row */
 	GT_VEC(struct gaps_causes_row) row;
+	int64_t gap; /* number of the one whose pieces are taken */
 	char key[KEY_BYTES];
 };
 
@@ -97,7 +99,7 @@ static int add_piece(const struct gt_gap *gap, const struct gt_piece *piece, voi
 	int rc;
 
 	snprintf(c->key, sizeof(c->key), "%d%s", (int)piece->cause, piece->where);
-	rc = gt_shares_span(&c->shares, c->key, piece->ns);
+	rc = gt_shares_span(&c->shares, c->key, c->gap, piece->ns);
 	return rc || piece->thread == GT_NONE ? rc : add_samples(c, gap, piece, c->key);
 }
 
@@ -168,7 +170,9 @@ static double percent(int64_t part, int64_t of)
 static void put_row(struct gt_table *table, const struct gaps_causes_row *row,
 		    const struct gt_gaps *gaps, bool has_samples)
 {
-	double count = row->count < 1 ? 1 : (double)(int64_t)(row->count + 0.5);
+	double most =
+		fmin(row->count + 0.5, (double)gaps->list.count); /* shares of several bases */
+	double count = fmax((double)(int64_t)most, 1);
 
 	gt_table_number(table, percent(row->total, gaps->wall));
 	gt_table_number(table, percent(row->total, gaps->window));
@@ -209,8 +213,10 @@ static int build(struct causes *c, const struct gt_gaps *gaps)
 		rc = gt_groups_init(&c->rows);
 	if (!rc)
 		rc = gt_groups_init(&c->lines);
-	for (size_t i = 0; !rc && i < gaps->list.count; i++)
+	for (size_t i = 0; !rc && i < gaps->list.count; i++) {
+		c->gap = (int64_t)i;
 		rc = gt_gaps_explain(&gaps->list.at[i], add_piece, c);
+	}
 	if (!rc)
 		rc = gt_shares_each(&c->shares, add_share, c);
 	choose_lines(c);

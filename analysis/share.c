@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define TAG_WHOLE 2 /* of a base: what its last span is a part of */
+
 int gt_shares_init(struct gt_shares *shares)
 {
 	int rc = gt_groups_init(&shares->bases);
@@ -22,11 +24,18 @@ void gt_shares_fini(struct gt_shares *shares)
 	gt_groups_fini(&shares->places);
 }
 
-int gt_shares_span(struct gt_shares *shares, const char *base, int64_t ns)
+int gt_shares_span(struct gt_shares *shares, const char *base, int64_t whole, int64_t ns)
 {
 	struct gt_group *group = gt_groups_get(&shares->bases, base);
 
-	return group && gt_dist_add(&group->value, ns) ? 0 : -ENOMEM;
+	if (!group)
+		return -ENOMEM;
+	if (group->value.count && group->tag[TAG_WHOLE] == whole) {
+		group->value.at[group->value.count - 1] += ns;
+		return 0;
+	}
+	group->tag[TAG_WHOLE] = whole;
+	return gt_dist_add(&group->value, ns) ? 0 : -ENOMEM;
 }
 
 int gt_shares_sample(struct gt_shares *shares, const char *base, const char *place)

@@ -30,8 +30,9 @@ int gt_shares_init(struct gt_shares *shares);
 /* Frees the set. Also of a zeroed struct. */
 void gt_shares_fini(struct gt_shares *shares);
 
-/* A span of @ns under @base. -ENOMEM. */
-int gt_shares_span(struct gt_shares *shares, const char *base, int64_t ns);
+/* @ns under @base. What belongs to one @whole, of which no other's come in between, is one span.
+ * -ENOMEM. */
+int gt_shares_span(struct gt_shares *shares, const char *base, int64_t whole, int64_t ns);
 
 /* A sample that fell into the span of @base that was added last. -ENOMEM. */
 int gt_shares_sample(struct gt_shares *shares, const char *base, const char *place);

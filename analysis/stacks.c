@@ -203,7 +203,7 @@ static int add_idle_piece(const struct gt_gap *gap, const struct gt_piece *piece
 	/* in calls and out of calls are two names of the same stack */
 	if (piece->thread != GT_NONE)
 		add_frame(base, size, strlen(base), "");
-	rc = gt_shares_span(&idle->shares, base, piece->ns);
+	rc = gt_shares_span(&idle->shares, base, 0, piece->ns);
 	if (rc || piece->thread == GT_NONE)
 		return rc;
 	track = &model->threads.at[piece->thread];

@@ -125,10 +125,31 @@ def steps():
     assert row["Before First (ns)"] == 210_000 and row["After Last (ns)"] == 900_000 - 331_000, row
 
 
+def gaps_are_counted_not_their_pieces():
+    """The host comes back to a place within one gap."""
+    events = [
+        generate.call("cudaLaunchKernel", 0, 5, 1),
+        generate.kernel("k", 10, 10, 1),
+        generate.range_("work", 30, 900),
+        generate.range_("inner", 100, 50),
+        generate.range_("inner", 300, 70),
+        generate.call("cudaLaunchKernel", 950, 5, 2),
+        generate.kernel("k", 960, 10, 2),
+    ]
+    path = cases.write(generate.trace(events))
+    rows = {row["Where"]: row for row in cases.tables("gaps", path)["gpu_idle_causes"]}
+    for name, idle_us in (("work", 780), ("inner", 120)):
+        (row,) = (row for where, row in rows.items() if where.endswith(": " + name))
+        assert row["Gaps"] == 1 and row["Idle Time (ns)"] == idle_us * 1000, row
+        assert row["Avg (ns)"] == row["Max (ns)"] == idle_us * 1000, row
+
+
 def public_traces():
     for path in cases.public():
         compare(path)
         compare(path, (1_000_000, 40_000_000))
 
 
-cases.main([the_whole_trace, random_windows, steps, public_traces])
+cases.main(
+    [the_whole_trace, random_windows, steps, gaps_are_counted_not_their_pieces, public_traces]
+)

@@ -155,10 +155,10 @@ Test(share, many_places_of_many_spans)
 	for (int64_t i = 0; i < 1000000; i++) {
 		int64_t ns = i * 7919 % 1000003 + 4;
 
-		cr_assert_eq(gt_shares_span(&shares, "sampled", ns), 0);
+		cr_assert_eq(gt_shares_span(&shares, "sampled", ns, ns), 0);
 		total += ns;
 	}
-	cr_assert_eq(gt_shares_span(&shares, "alone", 5), 0);
+	cr_assert_eq(gt_shares_span(&shares, "alone", 0, 5), 0);
 	for (int i = 0; i < 4000; i++) {
 		snprintf(place, sizeof(place), "place %d", i);
 		cr_assert_eq(gt_shares_sample(&shares, "sampled", place), 0);
