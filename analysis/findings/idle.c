@@ -37,10 +37,13 @@ static bool has_word(const char *text, const char *word, bool is_whole)
 	return false;
 }
 
-/* The import system has loaders, too; and what the host was not yet in is no place. */
+/* The import system has loaders, too; and what the host was not yet in, or not any more, is no
+ * place. */
 static bool is_loader(const char *whole)
 {
-	const char *behind = strstr(whole, ", up to");
+	const char *after = strstr(whole, ", after a call in "),
+		   *before = strstr(whole, ", up to ");
+	const char *behind = after ? after : before;
 	char where[4096];
 
 	snprintf(where, sizeof(where), "%.*s", behind ? (int)(behind - whole) : (int)strlen(whole),
@@ -106,15 +109,37 @@ static int add_row(struct gt_groups *places, const struct idle_row *row)
 	return 0;
 }
 
-/* Do the traces say what the host does between calls? */
+/* The tracer's own slices and the steps say nothing of the host's work. */
+static bool names_work(const struct gt_model *model, const struct gt_model_range *range)
+{
+	return range->kind != GT_RANGE_OVERHEAD && !gt_model_is_step(model, range);
+}
+
+static bool has_stack(const struct gt_model *model, uint32_t stack)
+{
+	return stack < model->stacks.count && model->stacks.at[stack].count;
+}
+
+/* Does the trace say what the host does between calls? */
+static bool model_has_names(const struct gt_model *model)
+{
+	for (size_t i = 0; i < model->ranges.count; i++)
+		if (names_work(model, &model->ranges.at[i]))
+			return true;
+	for (size_t i = 0; i < model->calls.count; i++)
+		if (has_stack(model, model->calls.at[i].stack))
+			return true;
+	for (size_t i = 0; i < model->samples.count; i++)
+		if (has_stack(model, model->samples.at[i].stack))
+			return true;
+	return false;
+}
+
 static bool has_names(const struct gt_job *job)
 {
-	for (size_t f = 0; f < job->count; f++) {
-		const struct gt_model *model = &job->models[f];
-
-		if (model->ranges.count || model->samples.count || model->stacks.count)
+	for (size_t f = 0; f < job->count; f++)
+		if (model_has_names(&job->models[f]))
 			return true;
-	}
 	return false;
 }
 
@@ -140,6 +165,8 @@ int gt_rule_slow_loader(const struct gt_survey *survey, struct gt_finding *findi
 		rc = add_row(&places, &row);
 	}
 	gt_survey_judge(survey, loading, finding);
+	if (gaps > survey->gaps.list.count) /* several places share one */
+		gaps = survey->gaps.list.count;
 	gt_rule_say(finding,
 		    "The GPU was idle for %s (%.1f %% of wall) in %" PRIu64
 		    " gap%s while the host loaded data.",

@@ -89,6 +89,23 @@ def loader_without_names():
     row = findings(write(events))[0]["slow_loader"]
     assert row["State"] == "not decidable" and "--sample-cpu" in row["Needs"], row
     assert row["Saves At Most (ns)"] is None
+    # the tracer's own slice and the steps are no names of the host's work
+    events += [generate.range_("ProfilerStep#0", 0, 5000), generate.range_("Flush", 0, 30)]
+    events[-1]["cat"] = "overhead"
+    assert findings(write(events))[0]["slow_loader"]["State"] == "not decidable"
+
+
+def loader_before_and_after():
+    """What the host was in before, or only came to, is not where it was."""
+    for names, want in ((("load_data", "forward"), False), (("forward", "load_data"), False), (("load_data",), True)):
+        events = []
+        for i in range(6):
+            events.append(generate.call("cudaLaunchKernel", i * 1000 + 910, 5, i + 1))
+            name = names[i % len(names)]
+            events[-1]["args"].update(stack=names.index(name) + 1, frames=[name + " (/src/app.cu:9)", "main (/src/app.cu:40)"])
+            events.append(generate.kernel("gemm", i * 1000 + 920, 50, i + 1))
+        row = findings(write(events))[0]["slow_loader"]
+        assert (row["State"] == "found") == want, (names, row)
 
 
 def behind():
@@ -342,7 +359,7 @@ cases.main(
         nothing_to_find,
         slow_loader,
         loader_by_its_function,
-        loader_without_names,
+        loader_without_names, loader_before_and_after,
         behind,
         ahead,
         synchronization,
