@@ -86,7 +86,7 @@ size_t gt_stats_reading_losses(const struct gt_reading *reading, FILE *out);
  * there were none. */
 bool gt_stats_filters(const struct gt_reading *reading, char ret_filters[GT_METADATA_FILTERS]);
 
-/* What tracing cost the process that it cost the most, by its own count ("overhead 1.20 %: ...").
+/* What tracing cost all processes together, by its own count ("1.20 % of the process's time ...").
  * False: no trace tells. */
 bool gt_stats_cost(const struct gt_job *job, char *ret_text, size_t size);
 

@@ -4,53 +4,46 @@
  */
 #include "analysis/stats.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "core/schema/ledger.h"
 
-static double count_of(const struct gt_model *model, enum gt_ledger_key key)
+/* Of all processes, so that a merged trace says the same as its parts. */
+static uint64_t sum_of(const struct gt_job *job, enum gt_ledger_key key)
 {
-	int64_t count = 0;
+	uint64_t sum = 0;
 
-	gt_header_int(&model->reading.header, "ledger", gt_ledger_rows[key].json, &count);
-	return (double)count;
+	for (size_t i = 0; i < job->count; i++) {
+		int64_t count = 0;
+
+		gt_header_int(&job->models[i].reading.header, "ledger", gt_ledger_rows[key].json,
+			      &count);
+		sum = gt_ledger_join(key, sum, count > 0 ? (uint64_t)count : 0);
+	}
+	return sum;
 }
 
-/* As pipeline/sources/cost.c defines it; negative: the trace does not tell. */
-static double overhead_of(const struct gt_model *model)
+/* Hundredths of a percent, cut as pipeline/sources/cost.c does. */
+static double percent(uint64_t part, uint64_t whole)
 {
-	double elapsed = count_of(model, GT_LEDGER_COST_ELAPSED);
-	double tracer = count_of(model, GT_LEDGER_COST_ADDED) + count_of(model, GT_LEDGER_COST_OWN);
-	double program = count_of(model, GT_LEDGER_COST_PROCESS) - tracer;
-
-	if (elapsed <= 0)
-		return -1;
-	return tracer / (program > elapsed ? program : elapsed);
-}
-
-static double percent(double part, double whole)
-{
-	return whole > 0 ? part * 100 / whole : 0;
+	return whole ? floor((double)part * 10000 / (double)whole) / 100 : 0;
 }
 
 bool gt_stats_cost(const struct gt_job *job, char *ret_text, size_t size)
 {
-	const struct gt_model *most = NULL;
+	uint64_t added = sum_of(job, GT_LEDGER_COST_ADDED), own = sum_of(job, GT_LEDGER_COST_OWN);
+	uint64_t elapsed = sum_of(job, GT_LEDGER_COST_ELAPSED);
+	uint64_t process = sum_of(job, GT_LEDGER_COST_PROCESS);
+	uint64_t program = process > added + own ? process - added - own : 0;
 
-	for (size_t i = 0; i < job->count; i++)
-		if (overhead_of(&job->models[i]) >= 0 &&
-		    (!most || overhead_of(&job->models[i]) > overhead_of(most)))
-			most = &job->models[i];
-	if (!most)
+	if (!elapsed)
 		return false;
 	snprintf(ret_text, size,
-		 "%.2f %% of the process's time (%.2f %% of the launching threads' time, %.2f %% "
-		 "of a "
+		 "%.2f %% of the %s time (%.2f %% of the launching threads' time, %.2f %% of a "
 		 "core for writing)",
-		 overhead_of(most) * 100,
-		 percent(count_of(most, GT_LEDGER_COST_ADDED),
-			 count_of(most, GT_LEDGER_COST_THREADS)),
-		 percent(count_of(most, GT_LEDGER_COST_OWN),
-			 count_of(most, GT_LEDGER_COST_ELAPSED)));
+		 percent(added + own, program > elapsed ? program : elapsed),
+		 job->count > 1 ? "processes'" : "process's",
+		 percent(added, sum_of(job, GT_LEDGER_COST_THREADS)), percent(own, elapsed));
 	return true;
 }

@@ -261,7 +261,7 @@ static void print_cost(const struct gt_job *job)
 	char cost[256];
 
 	if (gt_stats_cost(job, cost, sizeof(cost)))
-		gt_show_line(stdout, "tracer cost%s: %s", job->count > 1 ? ", at most" : "", cost);
+		gt_show_line(stdout, "tracer cost: %s", cost);
 }
 
 static void print_traces(const struct gt_job *job)

@@ -224,39 +224,40 @@ void gt_cost_finish(struct gt_cost *cost)
 	cost->since = cost->last = now;
 }
 
+/* The last reading, so that the ledger of a trace says what its metadata.cost does. */
 static uint64_t added(const void *part)
 {
 	const struct gt_cost *cost = part;
 
-	return gt_threads_sum(GT_THREAD_COST_NS) - cost->first.added;
+	return cost->last.added - cost->first.added;
 }
 
 static uint64_t own(const void *part)
 {
 	const struct gt_cost *cost = part;
 
-	return gt_background_time() - cost->first.own;
+	return cost->last.own - cost->first.own;
 }
 
 static uint64_t process(const void *part)
 {
 	const struct gt_cost *cost = part;
 
-	return process_time() - cost->first.process;
+	return cost->last.process - cost->first.process;
 }
 
 static uint64_t elapsed(const void *part)
 {
 	const struct gt_cost *cost = part;
 
-	return gt_clock_now() - cost->first.at;
+	return cost->last.at - cost->first.at;
 }
 
 static uint64_t threads(const void *part)
 {
 	const struct gt_cost *cost = part;
 
-	return read_now(cost).threads - cost->first.threads;
+	return cost->last.threads - cost->first.threads;
 }
 
 static uint64_t stacks_governed(const void *part)

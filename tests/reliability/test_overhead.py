@@ -121,7 +121,9 @@ class Overhead(unittest.TestCase):
                         for name in event["args"]}
             self.assertEqual(counters, {"overhead %", "launching threads %", "writing % of a core"})
             for command in (("stats",), ("stats", "--summary")):
-                self.assertRegex(harness.tool(*command, trace.path)[1], r"tracer cost: \d+\.\d\d % of the process's time")
+                said = re.search(r"tracer cost: (\S+) % of the process's time \((\S+) %.*, (\S+) % of a core",
+                                 harness.tool(*command, trace.path)[1])
+                self.assertEqual(list(said.groups()), re.findall(r"\d+\.\d\d", trace.root["metadata"]["cost"]))
             self.assertEqual(harness.tool("report", "--output=" + self.out + "/r.html", trace.path)[0], 0)
             with open(self.out + "/r.html", encoding="utf-8") as file:
                 self.assertIn("of the process&#39;s time", file.read().replace("'", "&#39;").replace("&apos;", "&#39;"))
