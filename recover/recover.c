@@ -22,9 +22,11 @@
 #include "recover/spools.h"
 #include "recover/torn.h"
 #include "recover/writer_of.h"
-#include "trace/file_header.h"
+#include "trace/file/header.h"
 #include "trace/file_name.h"
 #include "trace/first_block.h"
+
+#define GZIP_BEGINNING 0x1f
 
 struct recovering {
 	const char *path, *spools;
@@ -439,6 +441,30 @@ static int recover_locked(struct recovering *r)
 	return recover_as_it_is(r);
 }
 
+static int after_blanks(FILE *file)
+{
+	int c = fgetc(file);
+
+	while (c == ' ' || c == '\t' || c == '\r' || c == '\n')
+		c = fgetc(file);
+	return c;
+}
+
+/* Whether there is something in another program's file that could be closed. */
+static void look_at_foreign(const char *path, struct gt_recovery *result)
+{
+	FILE *file = fopen(path, "rb");
+	int first;
+
+	if (!file)
+		return;
+	first = after_blanks(file);
+	result->is_empty = first == EOF;
+	result->is_no_trace =
+		first == '[' ? after_blanks(file) != '{' : first != '{' && first != GZIP_BEGINNING;
+	fclose(file);
+}
+
 /* A closed file is only read. */
 static int recover_pinned(struct recovering *r)
 {
@@ -448,8 +474,10 @@ static int recover_pinned(struct recovering *r)
 
 	read_beginning(&r->pin, &beginning);
 	r->result->is_foreign = beginning.is_open && !beginning.is_ours && !r->is_named;
-	if (r->result->is_foreign)
+	if (r->result->is_foreign) {
+		look_at_foreign(r->pin.content, r->result);
 		return 0;
+	}
 	if (is_of_another_user(r, &beginning))
 		return fail(r, -EPERM,
 			    "%s: belongs to another user: not touched; name it to repair it",

@@ -19,10 +19,11 @@
 
 #include "readers/progress.h"
 #include "readers/shell_word.h"
-#include "trace/file_header.h"
+#include "trace/file/header.h"
 #include "trace/first_block.h"
 #include "trace/job_compare.h"
-#include "trace/job_runs.h"
+#include "trace/file/runs.h"
+#include "trace/file/same.h"
 #include "trace/segment_files.h"
 
 #define MAX_THREADS 16
@@ -109,13 +110,16 @@ static int add_asides(struct gt_job *job, const char *folder)
 	return rc == -EACCES ? 0 : rc;
 }
 
-/* Does @path hold the trace of @other once more, in a later form? */
+/* Does @path hold the trace of @other once more, in a later form? An equal name alone may be
+ * chance.
+ */
 static bool repeats(const char *path, const char *other)
 {
 	size_t stem, other_stem;
 	int form = ending_of(path, &stem), other_form = ending_of(other, &other_stem);
 
-	return form > other_form && stem == other_stem && !memcmp(path, other, stem);
+	return form > other_form && stem == other_stem && !memcmp(path, other, stem) &&
+	       gt_is_same_trace(path, other);
 }
 
 static void drop(struct gt_job *job, size_t i)

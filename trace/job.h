@@ -27,7 +27,7 @@ int gt_job_find(struct gt_job *job, char *const *inputs, size_t count,
 
 /* gt_job_find without those files of a folder that are empty or end in their first lines, as of a
  * process that was killed there, and without those of other runs than the newest one in it
- * (trace/job_runs.h): said through @complain, with what helps. -EBADMSG: nothing is left. */
+ * (trace/file/runs.h): said through @complain, with what helps. -EBADMSG: nothing is left. */
 int gt_job_find_readable(struct gt_job *job, char *const *inputs, size_t count,
 			 void (*complain)(const char *line));
 

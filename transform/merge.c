@@ -17,7 +17,7 @@
 #include "readers/chrome/reader.h"
 #include "readers/pairmap.h"
 #include "readers/vec.h"
-#include "trace/file_header.h"
+#include "trace/file/header.h"
 #include "trace/segment_files.h"
 #include "transform/as_json.h"
 #include "transform/merge_devices.h"

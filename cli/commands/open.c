@@ -12,7 +12,7 @@
 #include "cli/serve.h"
 #include "readers/show.h"
 #include "recover/join.h"
-#include "trace/file_header.h"
+#include "trace/file/header.h"
 
 #define ORIGIN "https://ui.perfetto.dev"
 

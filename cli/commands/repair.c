@@ -37,8 +37,10 @@ static void print(const char *path, const struct gt_recovery *recovery)
 		return;
 	}
 	if (recovery->is_foreign) {
-		gt_show_line(stdout, "%s: left alone: no trace of gputrace; name it to close it",
-			     path);
+		gt_show_line(stdout, "%s: left alone: %s", path,
+			     recovery->is_empty      ? "it is empty"
+			     : recovery->is_no_trace ? "it is no trace"
+						     : "no trace of gputrace; name it to close it");
 		return;
 	}
 	if (recovery->is_readable) {

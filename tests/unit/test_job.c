@@ -232,3 +232,24 @@ Test(job, words_for_ranks_and_processes)
 	gt_job_words(2, 4, text, sizeof(text));
 	cr_assert_str_eq(text, "2 ranks, 4 processes");
 }
+
+/* Files of one name are one trace only if they hold one. */
+Test(job, a_name_is_not_a_trace)
+{
+	char folder[] = "/tmp/gputrace-job-XXXXXX", command[300], *input = folder;
+	struct gt_job job;
+
+	cr_assert_not_null(mkdtemp(folder));
+	write_run(folder, "a.json", "gputrace-run-1", 0, 1, 10);
+	write_run(folder, "b.json", "gputrace-run-1", 0, 1, 20);
+	snprintf(command, sizeof(command), "cd %s && gzip -k a.json && gzip -c a.json >b.json.gz",
+		 folder);
+	cr_assert_eq(system(command), 0);
+	complaints = 0;
+	cr_assert_eq(gt_job_find(&job, &input, 1, keep_complaint), 0);
+	cr_assert_eq(job.paths.count, 3); /* b.json.gz is another trace than b.json */
+	cr_assert_eq(complaints, 1);
+	cr_assert(strstr(said, "a.json.gz: left out"), "%s", said);
+	gt_job_fini(&job);
+	remove_folder(folder);
+}

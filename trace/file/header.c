@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See file_header.h.
+ * See header.h.
  */
-#include "trace/file_header.h"
+#include "trace/file/header.h"
 
 #include <errno.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See job_runs.h. Only the headers of the files are read.
+ * See runs.h. Only the headers of the files are read.
  */
-#include "trace/job_runs.h"
+#include "trace/file/runs.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -10,8 +10,7 @@
 #include <string.h>
 
 #include "readers/chrome/reader.h"
-#include "trace/file_header.h"
-#include "trace/file_name.h"
+#include "trace/file/header.h"
 
 struct run_file {
 	char run[256]; /* the outermost of its names; empty: none */
@@ -39,7 +38,6 @@ static int64_t time_of(const struct gt_header *header, const char *key)
 
 static void look_at(const char *path, struct run_file *ret_file)
 {
-	struct gt_file_name name;
 	struct gt_reading reading;
 	char names[256] = "", *blank;
 
@@ -53,9 +51,6 @@ static void look_at(const char *path, struct run_file *ret_file)
 		ret_file->ended = time_of(header, "clock_last_realtime_ns");
 	}
 	gt_reading_fini(&reading);
-	gt_file_name_parse(path, &name);
-	if (!ret_file->began && name.started < INT64_MAX / 1000000)
-		ret_file->began = name.started * 1000000;
 	blank = strrchr(names, ' '); /* outer runs come last */
 	strcpy(ret_file->run, blank ? blank + 1 : names);
 }

@@ -3,8 +3,8 @@
  * Runs of `gputrace run` that were given the same folder: their sums must not be added up. One
  * thread per job.
  */
-#ifndef GT_TRACE_JOB_RUNS_H
-#define GT_TRACE_JOB_RUNS_H
+#ifndef GT_TRACE_FILE_RUNS_H
+#define GT_TRACE_FILE_RUNS_H
 
 #include <stdbool.h>
 #include <stddef.h>
