@@ -188,7 +188,7 @@ static void finish_none(const struct gt_finish *run)
 	const struct gt_folder *folder = run->wanted.folder;
 
 	if (!run->exec->error && run->is_traced && folder->state != GT_FOLDER_STREAM)
-		gt_why_say(folder, run->command, run->target);
+		gt_why_say(folder, run->command, run->target, run->exec->wait_status);
 	gt_folder_remove_empty(folder);
 }
 

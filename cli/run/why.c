@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "cli/run/say.h"
 
@@ -60,9 +61,12 @@ static const char *missed_window(void)
 {
 	const char *delay = getenv("GPUTRACE_DELAY"), *moment = getenv("GPUTRACE_START_AT");
 	const char *range = getenv("GPUTRACE_CAPTURE_RANGE"), *wait = getenv("GPUTRACE_WAIT");
+	const char *schedule = getenv("GPUTRACE_SCHEDULE");
 
 	if (range && *range)
 		return " or began no range of --capture-range";
+	if (schedule && *schedule)
+		return " or began no step of --schedule (no range ProfilerStep#N was seen)";
 	if (wait && strcmp(wait, "no") != 0)
 		return " or ended before gputrace start (--wait)";
 	if ((delay && strcmp(delay, "0") != 0) || (moment && *moment))
@@ -82,21 +86,33 @@ static bool say_recorder(void)
 	return true;
 }
 
-void gt_why_say(const struct gt_folder *folder, const char *command, const struct gt_target *target)
+/* Without a spool all that had not been written is gone with the process. */
+static bool say_killed(const char *command, int wait_status)
+{
+	const char *spool = getenv("GPUTRACE_SPOOL");
+
+	if (!WIFSIGNALED(wait_status) || !spool || strcmp(spool, "off") != 0)
+		return false;
+	gt_say("no trace: '%s' was killed (%s), and with --spool=off what it had not written is "
+	       "lost",
+	       command, strsignal(WTERMSIG(wait_status)));
+	return true;
+}
+
+void gt_why_say(const struct gt_folder *folder, const char *command, const struct gt_target *target,
+		int wait_status)
 {
 	char text[5 * (PATH_MAX + 80)];
 
 	if (say_folder(folder))
 		return;
 	list_obstacles(target, text, sizeof(text));
-	if (!*text && say_recorder())
+	if (!*text && (say_killed(command, wait_status) || say_recorder()))
 		return;
 	if (*text)
 		gt_say("no process loaded the tracer: %s", text);
 	else
-		gt_say("no trace: if no line above tells why, '%s' gave the GPU no work%s, or "
-		       "something between dropped LD_PRELOAD and CUDA_INJECTION64_PATH "
-		       "(sudo, env -i, ssh, a container), or a gputrace run inside it wrote "
-		       "elsewhere",
+		gt_say("no trace: if no line above says why, '%s' gave the GPU no work%s, or sudo, "
+		       "env -i, ssh or a container dropped LD_PRELOAD",
 		       command, missed_window());
 }

@@ -8,8 +8,9 @@
 #include "cli/run/folder.h"
 #include "cli/run/target.h"
 
-/* Prints the reason for @command, which is @target, or likely ones if none is found. */
-void gt_why_say(const struct gt_folder *folder, const char *command,
-		const struct gt_target *target);
+/* Prints the reason for @command, which is @target and ended with @wait_status, or likely ones if
+ * none is found. */
+void gt_why_say(const struct gt_folder *folder, const char *command, const struct gt_target *target,
+		int wait_status);
 
 #endif

@@ -288,6 +288,17 @@ class TestReport(TracedTest):
         self.assertIn("gave the GPU no work", done.stderr)
         self.assertEqual(list(self.scratch.iterdir()), [])
 
+    def test_no_steps_for_the_schedule(self):
+        done = self.run_it("--output=out", "--schedule=2,1,1,2", "true", env=simulated(), text=True)
+        self.assertIn("no step of --schedule", done.stderr)
+
+    def test_killed_without_a_spool(self):
+        """What it had not written is the reason, not a program without work."""
+        code = ("import ctypes, os; cuda = ctypes.CDLL('libcudart.so.13'); p = ctypes.c_void_p(); "
+                "cuda.cudaMalloc(ctypes.byref(p), 4096); os.kill(os.getpid(), 9)")
+        done = self.run_it("--output=out", "--spool=off", "--flush-period=60000", *self.python(code), env=simulated(), text=True)
+        self.assertIn("was killed (Killed), and with --spool=off", done.stderr)
+
     def test_failed_before_the_first_launch(self):
         """Its calls are in the trace, and what the last one came to."""
         code = ("import ctypes; cuda = ctypes.CDLL('libcudart.so.13'); p = ctypes.c_void_p(); "
