@@ -52,12 +52,18 @@ static bool check_module(const struct gt_frame *frame, bool (*is)(const char *pa
 	return is(module);
 }
 
+/* share/python: what it adds to a Python program is no work of the program's. */
+static bool is_tracers(const struct gt_frame *frame)
+{
+	return frame->file_len && memmem(frame->file, frame->file_len, "/_gputrace/", 11);
+}
+
 static bool is_machinery(const char *text)
 {
 	struct gt_frame frame;
 
 	gt_frame_parse(text, &frame);
-	return check_module(&frame, gt_frame_is_machinery);
+	return is_tracers(&frame) || check_module(&frame, gt_frame_is_machinery);
 }
 
 /* The frame @depth below the root. */
@@ -144,6 +150,8 @@ void gt_gaps_place(const struct gt_model *model, uint32_t stack, char *out, size
 		struct gt_frame frame;
 
 		gt_frame_parse(text, &frame);
+		if (is_tracers(&frame))
+			continue;
 		*ret_is_data |= gt_model_is_data(text);
 		if (!python && is_python(&frame))
 			python = text;
@@ -349,7 +357,8 @@ static void place_between(struct explain *e, const struct gt_frames *last,
 	bool both;
 
 	*in = 0;
-	if (common)
+	if (common &&
+	    !is_machinery(common)) /* what starts main tells less than the thread's name */
 		gt_frame_print(common, in, sizeof(in));
 	print_below(e->model, last, depth, from, sizeof(from));
 	print_below(e->model, next, depth, to, sizeof(to));
