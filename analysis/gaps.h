@@ -82,6 +82,10 @@ void gt_gaps_place(const struct gt_model *model, uint32_t stack, char *out, size
  * is split by them. */
 int gt_gaps_table(const struct gt_gaps *gaps, struct gt_table *ret_table);
 
+/* "Samples: 221 of 753 due (29 %); 468 too late ...", where it is less than 95 %. False: it is not,
+ * or the traces have no samples. Of the whole traces, whatever a filter leaves. */
+bool gt_gaps_missed(const struct gt_job *job, char *ret_text, size_t size);
+
 /* Did two processes of one host and rank use a device of the same number at the same time? Then
  * what is idle in one may be the other's work: a trace tells a device's number among those that its
  * process saw, not which one it is. */

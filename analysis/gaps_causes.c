@@ -5,6 +5,7 @@
  * line with the most samples is reported. Pure over constant models; one thread per set.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 
 #include "analysis/gaps.h"
 #include "analysis/share.h"
+#include "core/schema/ledger.h"
 
 #define KEY_BYTES 8192
 
@@ -88,7 +90,10 @@ static int add_samples(struct causes *c, const struct gt_gap *gap, const struct 
 		if (cause == GT_CAUSE_HOST && is_data)
 			cause = GT_CAUSE_DATA;
 		snprintf(key, sizeof(key), "%d%s: %s", (int)cause, piece->inside, place);
-		rc = *place ? gt_shares_sample(&c->shares, base, key) : 0;
+		rc = *place ? gt_shares_sample(&c->shares, base, key,
+					       gt_model_sample_time(model, i, piece->start,
+								    piece->start + piece->ns))
+			    : 0;
 	}
 	return rc;
 }
@@ -136,9 +141,9 @@ static int add_share(const struct gt_share *share, void *data)
 		return -ENOMEM;
 	row->total += share->ns;
 	row->samples += share->samples;
-	row->count += share->place ? (double)share->spans.count * (double)share->samples /
-					     (double)share->of
-				   : (double)share->spans.count;
+	row->count += share->spans.total ? (double)share->spans.count * (double)share->ns /
+						   (double)share->spans.total
+					 : (double)share->spans.count;
 	most = share->spans.max < share->ns ? share->spans.max : share->ns;
 	row->max = most > row->max ? most : row->max;
 	line->tag[0] += share->samples;
@@ -249,4 +254,51 @@ int gt_gaps_table(const struct gt_gaps *gaps, struct gt_table *ret_table)
 	}
 	free(c);
 	return rc;
+}
+
+static uint64_t sum_of(const struct gt_job *job, enum gt_ledger_key key)
+{
+	uint64_t sum = 0;
+	int64_t count;
+
+	for (size_t i = 0; i < job->count; i++)
+		if (gt_header_int(&job->models[i].reading.header, "ledger",
+				  gt_ledger_rows[key].json, &count) &&
+		    count > 0)
+			sum += (uint64_t)count;
+	return sum;
+}
+
+bool gt_gaps_missed(const struct gt_job *job, char *ret_text, size_t size)
+{
+	static const struct {
+		enum gt_ledger_key key;
+		const char *what;
+	} missed[] = {
+		{GT_LEDGER_SAMPLES_LATE, "too late for a processor"},
+		{GT_LEDGER_SAMPLES_SKIPPED, "in calls or not possible"},
+		{GT_LEDGER_SAMPLES_LOST, "failed"},
+	};
+	uint64_t taken = sum_of(job, GT_LEDGER_SAMPLES_RECEIVED), due = taken;
+	const char *gap = "; ";
+	size_t n;
+
+	for (size_t i = 0; i < sizeof(missed) / sizeof(missed[0]); i++)
+		due += sum_of(job, missed[i].key);
+	if (!taken || (double)taken >= (double)due * 0.95)
+		return false;
+	n = (size_t)snprintf(ret_text, size, "Samples: %" PRIu64 " of %" PRIu64 " due (%.0f %%)",
+			     taken, due, (double)taken * 100 / (double)due);
+	for (size_t i = 0; i < sizeof(missed) / sizeof(missed[0]) && n < size; i++) {
+		uint64_t count = sum_of(job, missed[i].key);
+
+		if (!count)
+			continue;
+		n += (size_t)snprintf(ret_text + n, size - n, "%s%" PRIu64 " %s", gap, count,
+				      missed[i].what);
+		gap = ", ";
+	}
+	if (n < size)
+		snprintf(ret_text + n, size - n, ". Each stands for the time around it.");
+	return true;
 }

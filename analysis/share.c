@@ -9,7 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TAG_WHOLE 2 /* of a base: what its last span is a part of */
+/* Of both; the place's base, and of a base the time of places that were handed out; what the last
+ * span of a base is a part of; time of both. */
+enum { TAG_SAMPLES, TAG_BASE, TAG_WHOLE, TAG_TIME };
+#define TAG_GIVEN TAG_BASE
 
 int gt_shares_init(struct gt_shares *shares)
 {
@@ -38,7 +41,7 @@ int gt_shares_span(struct gt_shares *shares, const char *base, int64_t whole, in
 	return gt_dist_add(&group->value, ns) ? 0 : -ENOMEM;
 }
 
-int gt_shares_sample(struct gt_shares *shares, const char *base, const char *place)
+int gt_shares_sample(struct gt_shares *shares, const char *base, const char *place, int64_t ns)
 {
 	struct gt_group *group = gt_groups_get(&shares->bases, base);
 	size_t at, size = strlen(place) + 24;
@@ -46,7 +49,9 @@ int gt_shares_sample(struct gt_shares *shares, const char *base, const char *pla
 
 	if (!group)
 		return -ENOMEM;
-	group->tag[0]++;
+	ns = ns > 0 ? ns : 1; /* several at one time */
+	group->tag[TAG_SAMPLES]++;
+	group->tag[TAG_TIME] += ns;
 	at = (size_t)(group - shares->bases.list.at);
 	key = malloc(size);
 	if (!key)
@@ -56,8 +61,9 @@ int gt_shares_sample(struct gt_shares *shares, const char *base, const char *pla
 	free(key);
 	if (!group)
 		return -ENOMEM;
-	group->tag[0]++;
-	group->tag[1] = (int64_t)at;
+	group->tag[TAG_SAMPLES]++;
+	group->tag[TAG_BASE] = (int64_t)at;
+	group->tag[TAG_TIME] += ns;
 	return 0;
 }
 
@@ -68,18 +74,18 @@ static struct gt_share share_of(const struct gt_shares *shares, size_t base,
 
 	return (struct gt_share){.base = gt_group_name(&shares->bases, group),
 				 .spans = spans[base],
-				 .ns = spans[base].total,
-				 .of = group->tag[0]};
+				 .ns = spans[base].total};
 }
 
 /* What rounding leaves goes to the last place. */
-static int64_t part_of(struct gt_group *base, int64_t total, int64_t samples)
+static int64_t part_of(struct gt_group *base, int64_t total, int64_t ns)
 {
-	int64_t before = base->tag[1];
+	int64_t before = base->tag[TAG_GIVEN];
+	double of = (double)base->tag[TAG_TIME];
 
-	base->tag[1] += samples;
-	return (int64_t)((double)total * (double)base->tag[1] / (double)base->tag[0]) -
-	       (int64_t)((double)total * (double)before / (double)base->tag[0]);
+	base->tag[TAG_GIVEN] += ns;
+	return (int64_t)((double)total * ((double)base->tag[TAG_GIVEN] / of)) -
+	       (int64_t)((double)total * ((double)before / of));
 }
 
 static int each_base(struct gt_shares *shares, struct gt_moments *ret_spans, gt_share_fn fn,
@@ -91,10 +97,10 @@ static int each_base(struct gt_shares *shares, struct gt_moments *ret_spans, gt_
 		struct gt_group *base = &shares->bases.list.at[i];
 		struct gt_share share;
 
-		base->tag[1] = 0;
+		base->tag[TAG_GIVEN] = 0;
 		ret_spans[i] = gt_dist_moments(&base->value);
 		share = share_of(shares, i, ret_spans);
-		if (!share.of)
+		if (!base->tag[TAG_SAMPLES])
 			rc = fn(&share, data);
 	}
 	return rc;
@@ -107,12 +113,13 @@ static int each_place(struct gt_shares *shares, const struct gt_moments *spans, 
 
 	for (size_t i = 0; !rc && i < shares->places.list.count; i++) {
 		const struct gt_group *place = &shares->places.list.at[i];
-		size_t base = (size_t)place->tag[1];
+		size_t base = (size_t)place->tag[TAG_BASE];
 		struct gt_share share = share_of(shares, base, spans);
 
 		share.place = strchr(gt_group_name(&shares->places, place), '\n') + 1;
-		share.samples = place->tag[0];
-		share.ns = part_of(&shares->bases.list.at[base], share.spans.total, share.samples);
+		share.samples = place->tag[TAG_SAMPLES];
+		share.ns = part_of(&shares->bases.list.at[base], share.spans.total,
+				   place->tag[TAG_TIME]);
 		rc = fn(&share, data);
 	}
 	return rc;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Time under a name, split by what samples say of it: time that no sample fell into is put down
- * like the sampled time of the same name, because samples are taken evenly. One thread per set.
+ * Time under a name, split by what samples say of it. A sample stands for the time around it, up to
+ * half the way to its neighbours: samples that were not taken, because the sampler had no
+ * processor, must not take time from the place where the host was then. Time that no sample fell
+ * into is put down like the sampled time of the same name. One thread per set.
  */
 #ifndef GT_ANALYSIS_SHARE_H
 #define GT_ANALYSIS_SHARE_H
@@ -10,8 +12,8 @@
 
 /* Sums by place, from which shares are made. */
 struct gt_shares {
-	struct gt_groups bases;  /* value: spans; tag[0]: samples */
-	struct gt_groups places; /* tag[0]: samples; tag[1]: index of the base */
+	struct gt_groups bases;  /* value: spans; tag[0]: samples; tag[3]: their time */
+	struct gt_groups places; /* tag[0]: samples; tag[1]: index of the base; tag[3]: time */
 };
 
 /* A part of a base's time. */
@@ -19,7 +21,7 @@ struct gt_share {
 	const char *base, *place; /* place NULL: the base has no samples */
 	struct gt_moments spans;  /* of the base */
 	int64_t ns;
-	int64_t samples, of; /* of the base's samples, this place's */
+	int64_t samples; /* of the base's, this place's */
 };
 
 /* Receives a share; a negative errno ends the walk. */
@@ -34,8 +36,9 @@ void gt_shares_fini(struct gt_shares *shares);
  * -ENOMEM. */
 int gt_shares_span(struct gt_shares *shares, const char *base, int64_t whole, int64_t ns);
 
-/* A sample that fell into the span of @base that was added last. -ENOMEM. */
-int gt_shares_sample(struct gt_shares *shares, const char *base, const char *place);
+/* A sample that fell into the span of @base that was added last, and stands for @ns of it
+ * (gt_model_sample_time). -ENOMEM. */
+int gt_shares_sample(struct gt_shares *shares, const char *base, const char *place, int64_t ns);
 
 /* Every part, those of one base add up to it. Sorts the spans. Ends with what @fn returns if not 0;
  * -ENOMEM. */

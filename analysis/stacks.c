@@ -217,7 +217,9 @@ static int add_idle_piece(const struct gt_gap *gap, const struct gt_piece *piece
 		if (model->samples.at[i].stack >= model->stacks.count)
 			continue;
 		put_stack(idle->b, model, model->samples.at[i].stack, place, MAX_TEXT);
-		rc = gt_shares_sample(&idle->shares, base, place);
+		rc = gt_shares_sample(
+			&idle->shares, base, place,
+			gt_model_sample_time(model, i, piece->start, piece->start + piece->ns));
 	}
 	free(place);
 	return rc;

@@ -138,3 +138,17 @@ uint32_t gt_model_sample_from(const struct gt_model *model, uint32_t thread, int
 	}
 	return low;
 }
+
+int64_t gt_model_sample_time(const struct gt_model *model, uint32_t sample, int64_t from,
+			     int64_t to)
+{
+	const struct gt_sample *at = &model->samples.at[sample];
+	const struct gt_thread_track *track = &model->threads.at[at->thread];
+	uint32_t last = track->sample.first + track->sample.count - 1;
+
+	if (sample > track->sample.first && at[-1].ts >= from)
+		from = at[-1].ts + (at->ts - at[-1].ts) / 2;
+	if (sample < last && at[1].ts < to)
+		to = at->ts + (at[1].ts - at->ts) / 2;
+	return to - from;
+}

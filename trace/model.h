@@ -240,6 +240,11 @@ uint32_t gt_model_call_before(const struct gt_model *model, uint32_t thread, int
 /* Index of the first sample of @thread at or behind @t; the thread's end where there is none. */
 uint32_t gt_model_sample_from(const struct gt_model *model, uint32_t thread, int64_t t);
 
+/* The part of the time from @from to @to that sample number @sample stands for: what is nearer to
+ * it than to its thread's other ones in that time. */
+int64_t gt_model_sample_time(const struct gt_model *model, uint32_t sample, int64_t from,
+			     int64_t to);
+
 /* The first time for which the stream of @op waited for a function on the host and that ends after
  * @t, or NULL. */
 const struct gt_host_wait *gt_model_wait_from(const struct gt_model *model, const struct gt_op *op,

@@ -44,6 +44,7 @@ static int print(const struct gt_cmdline *args, const struct gt_job *job,
 	struct gt_table tables[TABLES] = {0};
 	struct gt_gaps gaps;
 	bool differ = false;
+	char missed[320];
 	int rc = gt_gaps_build(job, filter, gt_cmdline_number(args, "min", 0) * 1000L, &gaps);
 
 	how.top = (size_t)gt_cmdline_number(args, "top", 15);
@@ -62,6 +63,7 @@ static int print(const struct gt_cmdline *args, const struct gt_job *job,
 	if (!rc) {
 		rc = gt_cmdline_print_tables(args, tables, tables[PEERS].rows ? TABLES : PEERS,
 					     &how);
+		report(gt_gaps_missed(job, missed, sizeof(missed)), missed, how.format);
 		report(differ, GT_GAPS_DIFFER, how.format);
 		report(gt_gaps_shared(job, filter),
 		       "Processes of one host used a GPU of the same number at the same time. If "
@@ -91,7 +93,8 @@ static const struct gt_cmdline_spec spec = {
 		"what the thread did that launched the "
 		"operation which ended the gap: its CUDA calls; else its samples (run "
 		"--sample-cpu), NVTX ranges, operators and Python functions; else the innermost "
-		"function common to the call stacks before and after the gap. Gaps without a "
+		"function common to the call stacks before and after the gap. A sample stands "
+		"for the time around it; gaps without a "
 		"sample are split like sampled gaps of the same place; for a function sampled "
 		"at several lines, the most frequent line is shown. Work that waited although "
 		"its launch had returned is \"queued\". While the stream of that operation waited "

@@ -44,7 +44,8 @@ static struct {
 	uint32_t frames;
 	uint64_t random;
 	_Atomic uint32_t stop, finished, running;
-	_Atomic uint64_t skipped, lost;
+	_Atomic uint64_t skipped, lost, late;
+	uint32_t launching; /* threads in the last round */
 	_Atomic bool has_signal;
 	struct gt_thread *self;
 	struct target targets[GT_SAMPLER_THREADS];
@@ -318,9 +319,12 @@ static void forget_unseen(void)
 
 static void round_once(void)
 {
+	sampler.launching = 0;
 	for (struct gt_thread *t = gt_threads_first(); t; t = t->next)
-		if (launches(t) && !atomic_load(&sampler.stop))
+		if (launches(t) && !atomic_load(&sampler.stop)) {
+			sampler.launching++;
 			sample_thread(t);
+		}
 	forget_unseen();
 }
 
@@ -334,6 +338,16 @@ static uint64_t next_period(void)
 	x ^= x << 17;
 	sampler.random = x;
 	return period / 4 * 3 + x % (period / 2 + 1);
+}
+
+/* Rounds that were due before @now and did not come: this thread had no processor. Until when to
+ * wait. */
+static uint64_t skip_late(uint64_t next, uint64_t now)
+{
+	uint64_t rounds = 1 + (now - next) / atomic_load(&sampler.period);
+
+	atomic_fetch_add_explicit(&sampler.late, rounds * sampler.launching, memory_order_relaxed);
+	return now + next_period();
 }
 
 static void read_last_answers(void)
@@ -358,8 +372,8 @@ void *gt_sampler_run(void *unused)
 		round_once();
 		now = gt_clock_now();
 		next += next_period();
-		if (next < now) /* late: missed rounds are skipped */
-			next = now + next_period();
+		if (next < now)
+			next = skip_late(next, now);
 		gt_futex_wait(&sampler.stop, 0, next - now);
 	}
 	read_last_answers();
@@ -391,6 +405,7 @@ struct gt_sampler_counts gt_sampler_count(void)
 	return (struct gt_sampler_counts){
 		.skipped = atomic_load_explicit(&sampler.skipped, memory_order_relaxed),
 		.lost = atomic_load_explicit(&sampler.lost, memory_order_relaxed),
+		.late = atomic_load_explicit(&sampler.late, memory_order_relaxed),
 		.has_signal = atomic_load(&sampler.has_signal),
 	};
 }

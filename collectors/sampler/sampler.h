@@ -26,6 +26,7 @@ struct gt_sampler_counts {
 	/* the thread was in a recorded call or must not be interrupted, or descriptors are short */
 	uint64_t skipped;
 	uint64_t lost;   /* the stack could not be read, or the thread did not answer */
+	uint64_t late;   /* the sampler had no processor when it was due */
 	bool has_signal; /* false: the program uses SIGURG, running threads are not sampled */
 };
 

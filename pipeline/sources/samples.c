@@ -106,6 +106,7 @@ static void count(void *part, struct gt_ledger *ledger)
 	counts = gt_sampler_count();
 	ledger->count[GT_LEDGER_SAMPLES_SKIPPED] = counts.skipped;
 	ledger->count[GT_LEDGER_SAMPLES_LOST] = counts.lost;
+	ledger->count[GT_LEDGER_SAMPLES_LATE] = counts.late;
 }
 
 /* --sample-cpu. Its records lie in a ring like those of threads. */

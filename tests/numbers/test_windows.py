@@ -144,6 +144,47 @@ def gaps_are_counted_not_their_pieces():
         assert row["Avg (ns)"] == row["Max (ns)"] == idle_us * 1000, row
 
 
+def sample(number, ts, *frames):
+    return {
+        "ph": "i",
+        "s": "t",
+        "cat": "cpu_sample",
+        "name": frames[0],
+        "pid": 4100,
+        "tid": 33554432 + 4100,
+        "ts": ts,
+        "args": {"state": "running", "stack": number, "frames": list(frames)},
+    }
+
+
+def sampled(*samples):
+    """A gap of 1 ms between two launches, with samples in it: rows by place."""
+    events = [
+        generate.call("cudaLaunchKernel", 0, 5, 1),
+        generate.kernel("k", 10, 10, 1),
+        *samples,
+        generate.call("cudaLaunchKernel", 1020, 5, 2),
+        generate.kernel("k", 1030, 10, 2),
+    ]
+    rows = cases.tables("gaps", cases.write(generate.trace(events)))["gpu_idle_causes"]
+    return {re.search("[^ ]* \\(.*", row["Where"])[0]: row for row in rows if row["Samples"]}
+
+
+def late_samples_stand_for_more():
+    """The sampler had no processor while the host computed: one sample of 800 us."""
+    read, decode = "read (/src/a.py:1)", "decode (/src/a.py:2)"
+    rows = sampled(*(sample(1, at, read) for at in range(30, 230, 20)), sample(2, 630, decode))
+    # half of the way from the last read (210) to 630
+    assert rows[read]["Idle Time (ns)"] == (420 - 20) * 1000, rows
+    assert rows[decode]["Idle Time (ns)"] == (1020 - 420) * 1000, rows
+
+
+def what_gputrace_adds_is_no_cause():
+    ours = "watch.<locals>.on_event (/opt/gputrace/share/python/_gputrace/functions.py:109)"
+    rows = sampled(sample(1, 500, ours, "step (/src/a.py:7)"))
+    assert list(rows) == ["step (/src/a.py:7)"], rows
+
+
 def public_traces():
     for path in cases.public():
         compare(path)
@@ -151,5 +192,6 @@ def public_traces():
 
 
 cases.main(
-    [the_whole_trace, random_windows, steps, gaps_are_counted_not_their_pieces, public_traces]
+    [the_whole_trace, random_windows, steps, gaps_are_counted_not_their_pieces, late_samples_stand_for_more,
+     what_gputrace_adds_is_no_cause, public_traces]
 )
