@@ -318,7 +318,7 @@ static void range_key(const struct gt_model *model, const struct gt_op *op, enum
 void gt_key_of_place(const struct gt_model *model, const char *what, char *out, size_t size)
 {
 	if (model->is_twin)
-		snprintf(out, size, "rank %d%s pid %" PRId64, model->rank, what, model->pid);
+		snprintf(out, size, "rank %d%s%s", model->rank, what, model->twin);
 	else
 		snprintf(out, size, "rank %d%s", model->rank, what);
 }

@@ -22,6 +22,7 @@
 #include "trace/file/header.h"
 #include "trace/first_block.h"
 #include "trace/job_compare.h"
+#include "trace/job_twins.h"
 #include "trace/file/runs.h"
 #include "trace/file/same.h"
 #include "trace/segment_files.h"
@@ -548,6 +549,7 @@ int gt_job_load(struct gt_job *job, char *const *inputs, size_t count,
 		run_pool(&pool);
 		*ret_failures = keep_good(job, &pool, complain);
 		rc = job->count ? gt_job_compare(job) : -EBADMSG;
+		gt_job_name_twins(job);
 	} else {
 		rc = -ENOMEM;
 	}
@@ -555,35 +557,6 @@ int gt_job_load(struct gt_job *job, char *const *inputs, size_t count,
 	free(pool.results);
 	free(pool.loaded);
 	return rc;
-}
-
-void gt_job_count(const struct gt_model *models, size_t count, size_t *ret_ranks,
-		  size_t *ret_processes)
-{
-	size_t first = 0; /* of the rank */
-
-	*ret_ranks = *ret_processes = 0;
-	for (size_t i = 0, before; i < count; i++) {
-		if (models[i].rank != models[first].rank)
-			first = i;
-		*ret_ranks += i == first;
-		for (before = first; before < i; before++)
-			if (models[before].pid == models[i].pid && models[i].pid >= 0)
-				break;
-		*ret_processes += before == i;
-	}
-}
-
-void gt_job_words(size_t ranks, size_t processes, char *ret, size_t size)
-{
-	char text[64] = "";
-
-	if (processes > ranks)
-		snprintf(text, sizeof(text), "%zu processes", processes);
-	if (ranks > 1)
-		snprintf(ret, size, "%zu ranks%s%s", ranks, *text ? ", " : "", text);
-	else
-		snprintf(ret, size, "%s", text);
 }
 
 void gt_job_fini(struct gt_job *job)

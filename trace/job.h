@@ -41,12 +41,4 @@ int gt_job_load(struct gt_job *job, char *const *inputs, size_t count,
 		void (*complain)(const char *line), size_t *ret_failures);
 void gt_job_fini(struct gt_job *job);
 
-/* How many ranks and processes of them are among @models, which are in the order of their ranks.
- * Windows of one process are one. */
-void gt_job_count(const struct gt_model *models, size_t count, size_t *ret_ranks,
-		  size_t *ret_processes);
-
-/* "2 ranks", "2 processes" of one rank, "2 ranks, 4 processes"; "" for one of each. */
-void gt_job_words(size_t ranks, size_t processes, char *ret, size_t size);
-
 #endif

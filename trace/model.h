@@ -186,7 +186,8 @@ struct gt_model {
 	int64_t origin;      /* what a window of time counts from: the job's first slice */
 	int64_t pid;         /* -1: not known */
 	int rank;
-	bool is_twin; /* another process of the job has this rank and a GPU of the same number */
+	bool is_twin;   /* another process of the job has this rank and a GPU of the same number */
+	char twin[128]; /* what tells it from that one: " pid 4100", " window 2", the file's name */
 	uint32_t process; /* name of the process */
 	uint8_t *ranks;   /* whose code a frame is, by name number: trace/user_code.h; NULL: not
 			     asked for */

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "trace/frame.h"
+#include "trace/job_twins.h"
 
 #define MOST_LINES 10 /* of one kind */
 

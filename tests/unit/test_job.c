@@ -6,6 +6,7 @@
 #include "readers/progress.h"
 #include "tests/unit/trace_fixture.h"
 #include "trace/job.h"
+#include "trace/job_twins.h"
 
 #define RANKS 24
 
@@ -215,6 +216,43 @@ Test(job, ranks_with_a_run_each)
 	gt_job_count(job.models, job.count, &ranks, &processes);
 	cr_assert_eq(ranks, 2);
 	cr_assert_eq(processes, 3);
+	gt_job_fini(&job);
+	remove_folder(folder);
+}
+
+/* Windows of one process, and one whose id is not known. */
+Test(job, twins_have_different_names)
+{
+	static const char *const heads[] = {
+		"\"pid\": 100, \"window\": \"from 1 ms to 2 ms, window 1\"",
+		"\"pid\": 100, \"window\": \"from 3 ms to 4 ms, dump 2 (gputrace dump)\"",
+		"\"pid\": 101", "\"mode\": \"cupti\""};
+	static const char *const names[] = {" pid 100 window 1", " pid 100 dump 2", " pid 101",
+					    " of w3.json"};
+	char folder[] = "/tmp/gputrace-job-XXXXXX", path[160];
+	struct gt_job job;
+	size_t ranks, processes;
+
+	cr_assert_not_null(mkdtemp(folder));
+	for (int i = 0; i < 4; i++) {
+		FILE *out;
+
+		snprintf(path, sizeof(path), "%s/w%d.json", folder, i);
+		out = fopen(path, "w");
+		cr_assert_not_null(out);
+		fprintf(out,
+			"{\"metadata\": {%s},\n\"traceEvents\": [\n{\"ph\": \"X\", \"cat\": "
+			"\"kernel\", \"name\": \"k\", \"pid\": 0, \"tid\": 7, \"ts\": 5, "
+			"\"dur\": 1, \"args\": {\"device\": 0, \"stream\": 7}}\n]}\n",
+			heads[i]);
+		cr_assert_eq(fclose(out), 0);
+	}
+	load_runs(&job, folder);
+	cr_assert_eq(job.count, 4);
+	for (size_t i = 0; i < 4; i++)
+		cr_assert_str_eq(job.models[i].twin, names[i]);
+	gt_job_count(job.models, job.count, &ranks, &processes);
+	cr_assert(ranks == 1 && processes == 3);
 	gt_job_fini(&job);
 	remove_folder(folder);
 }
