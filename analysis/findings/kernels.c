@@ -164,7 +164,8 @@ int gt_rule_softmax(const struct gt_survey *survey, struct gt_finding *finding)
 	if (!rc && !lacks_kernels(survey, &kernels, finding)) {
 		gt_survey_judge(survey, kernels.ns[SOFTMAX], finding);
 		gt_rule_say(finding,
-			    "Softmax: %" PRIu64 " kernel%s, %s, %.1f %% of the time of kernels.",
+			    "Softmax: %" PRIu64
+			    " kernel%s, %s, %.1f %% of the time of kernels but communication.",
 			    kernels.count[SOFTMAX], kernels.count[SOFTMAX] == 1 ? "" : "s",
 			    gt_table_time((double)kernels.ns[SOFTMAX], time, sizeof(time)),
 			    gt_survey_percent(kernels.ns[SOFTMAX], total_of(&kernels)));
@@ -212,8 +213,9 @@ int gt_rule_hot_kernel(const struct gt_survey *survey, struct gt_finding *findin
 			finding->state = GT_FINDING_CLEAR;
 		gt_frame_shorten(whole, 120, name, sizeof(name));
 		gt_rule_say(finding,
-			    "%s: %" PRIu64 " kernel%s, %s, %.1f %% of the time of kernels.", name,
-			    (uint64_t)hot->value.count, hot->value.count == 1 ? "" : "s",
+			    "%s: %" PRIu64
+			    " kernel%s, %s, %.1f %% of the time of kernels but communication.",
+			    name, (uint64_t)hot->value.count, hot->value.count == 1 ? "" : "s",
 			    gt_table_time((double)ns, time, sizeof(time)), share);
 		hot->tag[TAG_MARK] = 1;
 		rc = find_places(survey, &kernels, finding);
@@ -256,7 +258,8 @@ int gt_rule_fp32_kernels(const struct gt_survey *survey, struct gt_finding *find
 		gt_survey_judge(survey, ns - ns / GAIN_OF, finding);
 		gt_rule_say(finding,
 			    "fp32 matrix, convolution and attention kernels: %" PRIu64
-			    ", %s, %.1f %% of the time of kernels; on tensor cores: %s.",
+			    ", %s, %.1f %% of the time of kernels but communication; on tensor "
+			    "cores: %s.",
 			    kernels.count[FP32],
 			    gt_table_time((double)ns, time[0], sizeof(time[0])),
 			    gt_survey_percent(ns, total_of(&kernels)),

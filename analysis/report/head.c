@@ -12,6 +12,7 @@
 #include "analysis/report/page.h"
 #include "analysis/report/report.h"
 #include "readers/show.h"
+#include "trace/job_twins.h"
 
 #define MAX_MODELS 8 /* of GPUs that are named */
 
@@ -188,7 +189,10 @@ static void print_summary(const struct gt_page *page)
 		   gt_table_time((double)(page->last - page->first), text, sizeof(text)),
 		   page->out);
 	snprintf(text, sizeof(text), "%.1f %%", wall > 0 ? busy * 100 / wall : 0);
-	print_card(is_filtered(page->job) ? "GPU busy (filtered)" : "GPU busy", text, page->out);
+	print_card(is_filtered(page->job) ? "GPU busy (filtered)"
+		   : page->use_count > 1  ? "GPU busy, each from its first to its last"
+					  : "GPU busy",
+		   text, page->out);
 	snprintf(text, sizeof(text), "%" PRIu64, ops);
 	print_card("GPU operations", text, page->out);
 	snprintf(text, sizeof(text), "%" PRIu64, calls);

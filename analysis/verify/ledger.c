@@ -102,7 +102,9 @@ static void check_closed(struct gt_verify *v, const struct gt_reading *reading)
 		gt_verify_find(v, GT_CHECK_OPEN, reading->end_line, "not closed: %s%s",
 			       reading->note, remedy_of(reading));
 	else if (reading->form == GT_FORM_ARRAY)
-		gt_verify_find(v, GT_CHECK_OPEN, 0, "the array form of a running process%s",
+		gt_verify_find(v, GT_CHECK_OPEN, 0, "the array form of a %s%s",
+			       gt_header_find(&reading->header, "ledger") ? "stream that ended"
+									  : "running process",
 			       remedy_of(reading));
 }
 

@@ -76,6 +76,15 @@ static void print_text(const struct gt_findings *findings)
 	}
 	if (*gap == ',')
 		putchar('\n');
+	if (number) {
+		putchar('\n');
+		gt_help_wrap(
+			"A saving is the most that a change could bring: of calls all the idle "
+			"time that they touch, whatever its main cause in gputrace gaps. "
+			"Savings overlap: do not add them up.",
+			0, stdout);
+		putchar('\n');
+	}
 }
 
 static int print(const struct gt_cmdline *args, const struct gt_job *job,

@@ -3,6 +3,7 @@
  * gputrace gaps: why was the GPU idle?
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/gaps.h"
 #include "cli/cmdline.h"
@@ -37,6 +38,22 @@ static void report(bool is_so, const char *line, enum gt_format format)
 			format == GT_FORMAT_TABLE ? "\n" : "", line);
 }
 
+/* Busy and idle time are not all of a window. */
+static bool filter_leaves_work(const struct gt_table *windows)
+{
+	size_t c = 0;
+
+	while (strcmp(windows->columns[c].id, "busy_share"))
+		c++;
+	for (size_t row = 0; row < windows->rows; row++) {
+		const struct gt_cell *cells = &windows->cells.at[row * windows->width];
+
+		if (cells[c].number + cells[c + 1].number < 99.9)
+			return true;
+	}
+	return false;
+}
+
 static int print(const struct gt_cmdline *args, const struct gt_job *job,
 		 const struct gt_filter *filter)
 {
@@ -64,6 +81,9 @@ static int print(const struct gt_cmdline *args, const struct gt_job *job,
 		rc = gt_cmdline_print_tables(args, tables, tables[PEERS].rows ? TABLES : PEERS,
 					     &how);
 		report(gt_gaps_missed(job, missed, sizeof(missed)), missed, how.format);
+		report(filter->terms.count && filter_leaves_work(&tables[WINDOWS]),
+		       "What is neither busy nor idle is work that --filter leaves out.",
+		       how.format);
 		report(differ, GT_GAPS_DIFFER, how.format);
 		report(gt_gaps_shared(job, filter),
 		       "Processes of one host used a GPU of the same number at the same time. If "

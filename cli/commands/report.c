@@ -40,6 +40,14 @@ static void remove_earlier(const char *path)
 		unlink(path);
 }
 
+static bool has_events(const struct gt_job *job)
+{
+	for (size_t i = 0; i < job->count; i++)
+		if (job->models[i].reading.events)
+			return true;
+	return false;
+}
+
 static int print_to(const struct gt_cmdline *args, const struct gt_job *job,
 		    const struct gt_filter *filter)
 {
@@ -47,6 +55,10 @@ static int print_to(const struct gt_cmdline *args, const struct gt_job *job,
 	struct gt_outfile out;
 	int rc;
 
+	if (!has_events(job)) { /* an earlier page is worth more */
+		gt_cmdline_complain("no events in the traces: no page was written");
+		return GT_EXIT_FAILED;
+	}
 	if (!path)
 		remove_earlier(path = DEFAULT);
 	if (gt_outfile_open(&out, path))

@@ -38,7 +38,8 @@ static void report_cut(const char *path)
 static void report_found(const struct gt_symbolize *result)
 {
 	fprintf(stderr,
-		"gputrace symbolize: %" PRIu64 " of %" PRIu64 " native frames have a source line; "
+		"gputrace symbolize: %" PRIu64 " of %" PRIu64
+		" native frames without a source line got one; "
 		"%" PRIu64 " module%s missing or with another build id\n",
 		result->found, result->frames, result->missing, gt_plural(result->missing));
 }
