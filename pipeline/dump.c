@@ -94,6 +94,8 @@ void gt_dump_serve(const struct gt_pipeline *p, void (*wake)(void))
 	atomic_store(&asked.wake, wake);
 	if (asked.is_on)
 		gt_dump_signal_start(&p->config, gt_dump_ask);
+	else
+		gt_dump_signal_disarm();
 }
 
 void gt_dump_ask(const char *reason)

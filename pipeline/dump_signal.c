@@ -24,8 +24,9 @@ static const struct {
 } signals[] = {{0, "", ""}, {SIGUSR1, "SIGUSR1", "SIGUSR1"}, {SIGUSR2, "SIGUSR2", "SIGUSR2"}};
 
 static struct {
-	void (*on_signal)(const char *reason);
-	size_t chosen; /* 0: none */
+	void (*_Atomic on_signal)(const char *reason); /* NULL: there is no session */
+	_Atomic bool is_asked;                         /* before there was one */
+	size_t chosen;                                 /* 0: none */
 } dump_signal;
 
 /* A forked child without a session: as without us. The signal comes again when this handler is
@@ -40,13 +41,16 @@ static void end_by_default(int number, siginfo_t *info)
 
 static void on_signal(int number, siginfo_t *info, void *context)
 {
+	void (*ask)(const char *) = atomic_load(&dump_signal.on_signal);
 	int saved = errno;
 
 	(void)context;
-	if (gt_forkguard_holds())
-		dump_signal.on_signal(signals[dump_signal.chosen].reason);
-	else
+	if (gt_forkguard_is_child())
 		end_by_default(number, info);
+	else if (ask)
+		ask(signals[dump_signal.chosen].reason);
+	else
+		atomic_store(&dump_signal.is_asked, true);
 	errno = saved;
 }
 
@@ -60,29 +64,61 @@ static bool is_default(const struct sigaction *action)
 	return !(action->sa_flags & SA_SIGINFO) && action->sa_handler == SIG_DFL;
 }
 
-void gt_dump_signal_start(const struct gt_config *config, void (*handle)(const char *reason))
+static void take(size_t chosen)
 {
 	struct sigaction ours = {.sa_sigaction = on_signal,
 				 .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
-	size_t chosen = (size_t)gt_config_number(config, GT_CONFIG_DUMP_SIGNAL);
-	struct sigaction now;
 
-	dump_signal.chosen = 0;
-	dump_signal.on_signal = handle;
-	if (!chosen || sigaction(signals[chosen].number, NULL, &now))
-		return;
-	if (!is_default(&now) && !is_ours(&now)) {
-		gt_log_say("the program has %s for itself: --dump-signal does nothing",
-			   signals[chosen].name);
-		return;
-	}
-	if (!gt_seccomp_permits_now(GT_SYS_rt_sigreturn)) {
-		gt_log_say("the program has a seccomp filter: --dump-signal does nothing");
-		return;
-	}
 	dump_signal.chosen = chosen;
 	sigfillset(&ours.sa_mask);
 	sigaction(signals[chosen].number, &ours, NULL);
+}
+
+void gt_dump_signal_arm(size_t chosen)
+{
+	struct sigaction now;
+
+	if (chosen && !sigaction(signals[chosen].number, NULL, &now) && is_default(&now))
+		take(chosen);
+}
+
+void gt_dump_signal_disarm(void)
+{
+	struct sigaction initial = {.sa_handler = SIG_DFL}, now;
+	size_t chosen = dump_signal.chosen;
+
+	dump_signal.chosen = 0;
+	if (chosen && !sigaction(signals[chosen].number, NULL, &now) && is_ours(&now))
+		sigaction(signals[chosen].number, &initial, NULL);
+}
+
+/* NULL: nothing is in the way. */
+static const char *refusal(size_t chosen)
+{
+	struct sigaction now;
+
+	if (sigaction(signals[chosen].number, NULL, &now) || (!is_default(&now) && !is_ours(&now)))
+		return "the program has %s for itself: --dump-signal does nothing";
+	if (!gt_seccomp_permits_now(GT_SYS_rt_sigreturn))
+		return "the program has a seccomp filter: --dump-signal=%s does nothing";
+	return NULL;
+}
+
+void gt_dump_signal_start(const struct gt_config *config, void (*handle)(const char *reason))
+{
+	size_t chosen = (size_t)gt_config_number(config, GT_CONFIG_DUMP_SIGNAL);
+	const char *why = chosen ? refusal(chosen) : NULL;
+
+	if (why)
+		gt_log_say(why, signals[chosen].name);
+	if (!chosen || why) {
+		gt_dump_signal_disarm();
+		return;
+	}
+	atomic_store(&dump_signal.on_signal, handle);
+	take(chosen);
+	if (atomic_exchange(&dump_signal.is_asked, false))
+		handle(signals[chosen].reason);
 }
 
 void gt_dump_signal_watch(void)

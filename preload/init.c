@@ -2,8 +2,8 @@
  *
  * The constructor and the driver's entry. The constructor runs in every program that inherits the
  * environment, most of which never use CUDA: it looks at the environment, /proc/self/status and
- * stderr and, without `gputrace run`, sets three variables. No thread, no file of its own, no
- * dlopen (REQ-4).
+ * stderr and, without `gputrace run`, sets three variables; with --dump-signal it takes that
+ * signal. No thread, no file of its own, no dlopen (REQ-4).
  */
 #include "preload/init.h"
 
@@ -21,6 +21,8 @@
 #include "core/guest/text.h"
 #include "core/identity.h"
 #include "core/run_name.h"
+#include "core/window/flight_plan.h"
+#include "pipeline/dump_signal.h"
 #include "preload/attach.h"
 #include "preload/process.h"
 #include "preload/start.h"
@@ -177,6 +179,19 @@ static void arm_trigger(void)
 	gt_trigger_arm(&plan);
 }
 
+/* A request for a dump must not end a program that has not come to its first use of CUDA. */
+static void arm_dump_signal(void)
+{
+	const char *recorder = secure_getenv(gt_options[GT_CONFIG_FLIGHT_RECORDER].env);
+	const char *chosen = secure_getenv(gt_options[GT_CONFIG_DUMP_SIGNAL].env);
+	struct gt_flight_plan plan;
+	struct gt_config config;
+
+	if (recorder && chosen && !gt_flight_plan_parse(recorder, &plan) && plan.keep_ns &&
+	    !gt_config_set(&config, GT_CONFIG_DUMP_SIGNAL, chosen))
+		gt_dump_signal_arm((size_t)gt_config_number(&config, GT_CONFIG_DUMP_SIGNAL));
+}
+
 __attribute__((constructor)) static void on_load(void)
 {
 	if (getauxval(AT_SECURE)) {
@@ -198,6 +213,7 @@ __attribute__((constructor)) static void on_load(void)
 		return;
 	gt_process_look(!is_preloaded());
 	arm_trigger();
+	arm_dump_signal();
 	set_injection();
 	set_nvtx_injection();
 	mark_run();

@@ -28,6 +28,7 @@
 #include "pipeline/control.h"
 #include "pipeline/drain.h"
 #include "pipeline/dump.h"
+#include "pipeline/dump_signal.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/spool/spooled.h"
 #include "pipeline/turn.h"
@@ -255,6 +256,7 @@ void gt_session_start(bool from_hook)
 	error = start_undisturbed(environ);
 	if (error) {
 		gt_control_end();
+		gt_dump_signal_disarm();
 		if (error != -ECANCELED)
 			gt_log_say("cannot start: %s; the program runs on untraced",
 				   strerror(-error));

@@ -9,6 +9,7 @@ import os
 import re
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -310,6 +311,21 @@ class Signals(Base):
                 self.assertEqual(self.go(steps, SIGNAL), [])
                 self.assertEqual(len(self.said), 1)
                 self.assertIn(word, self.said[0])
+
+
+    def test_before_cuda(self):
+        """The program goes on; there is a dump when there is something to dump of, if ever."""
+        path, = self.go("USR2 rest=20 work=5 rest-until work=2 exit=0", SIGNAL)
+        self.assertEqual(self.note(self.read(path))["args"]["what"], "SIGUSR2")
+        self.setUp()
+        self.assertEqual((self.go("USR2 exit=5", SIGNAL), self.said), ([], []))
+
+    def test_no_recorder(self):
+        """Then the signal is as without us."""
+        for options in ((SIGNAL,), (SIGNAL, ON + "30s", "GPUTRACE_DURATION=60"), (SIGNAL, ON + "30s", "GPUTRACE_MODE=off")):
+            with self.subTest(options=options):
+                result = harness.run([PROGRAM, "work=3", "USR2", "exit=1"], folder=self.out, options=options)
+                self.assertEqual(result.status, -signal.SIGUSR2)
 
 
 class Options(Base):
